@@ -1,0 +1,17 @@
+//! The mini-VMM around the virtual PMU.
+//!
+//! | module | what it is |
+//! | --- | --- |
+//! | [`loader`] | guest memory, PVH and multiboot images, the tests that an image lists |
+//! | [`devices`] | serial port, exit port, fw_cfg, debug console, control port |
+//! | [`apic`] | the local APIC model that both engines share |
+//! | [`counts`] | counts sources: synthetic and host |
+//! | [`engine`] | what executes guest instructions |
+//! | [`time`] | guest time |
+
+pub mod apic;
+pub mod counts;
+pub mod devices;
+pub mod engine;
+pub mod loader;
+pub mod time;

@@ -1,0 +1,148 @@
+//! What the guest test images and the VMM agree on.
+//!
+//! Both sides use this crate, so a port number, a file name or the layout of a test descriptor
+//! exists once. Nothing here is needed to boot: an image that runs under another hypervisor finds
+//! no [`files`] of ours and skips what depends on them.
+#![no_std]
+#![forbid(unsafe_code)]
+
+/// I/O ports that our images use.
+pub mod ports {
+    /// First 16550 UART (COM1), eight ports.
+    pub const COM1: u16 = 0x3F8;
+    /// Debug console: each byte written is a character (QEMU `isa-debugcon`, Bochs port 0xE9).
+    pub const DEBUGCON: u16 = 0xE9;
+    /// Exit device: writing `v` ends the run with process status `(v << 1) | 1` (QEMU `isa-debug-exit`).
+    pub const EXIT: u16 = 0xF4;
+    /// fw_cfg selector, 16-bit write (QEMU `docs/specs/fw_cfg`).
+    pub const FW_CFG_SELECTOR: u16 = 0x510;
+    /// fw_cfg data, byte reads.
+    pub const FW_CFG_DATA: u16 = 0x511;
+    /// Control port of our VMM: 32-bit writes of a [`control`](super::control) command, 32-bit reads
+    /// of the last command's status. Absent elsewhere (reads all ones).
+    pub const CONTROL: u16 = 0x5F0;
+    /// Label data of our VMM: bytes written here, ended by 0, name the next measuring window.
+    pub const CONTROL_LABEL: u16 = 0x5F4;
+}
+
+/// Commands of the [`ports::CONTROL`] port.
+pub mod control {
+    /// Save the whole vPMU, reset it, restore it from the saved bytes. A correct vPMU does not notice.
+    pub const SAVE_RESTORE: u32 = 1;
+    /// Status: the last command succeeded.
+    pub const STATUS_OK: u32 = 0;
+    /// Status: the last command failed; the VMM's log says why.
+    pub const STATUS_FAILED: u32 = 1;
+    /// Status: the last command is not known.
+    pub const STATUS_UNKNOWN: u32 = 2;
+}
+
+/// fw_cfg files of our VMM. QEMU users may pass the same names with `-fw_cfg`.
+pub mod files {
+    /// Name of the profile shown to the guest, for example `sapphire-rapids`.
+    pub const PROFILE: &str = "opt/org.vpmu/profile";
+    /// What the counts are: `exact`, `modelled`, `synthetic` or `host`.
+    pub const COUNTS: &str = "opt/org.vpmu/counts";
+    /// Which engine runs the guest: `kvm` or `soft`.
+    pub const ENGINE: &str = "opt/org.vpmu/engine";
+}
+
+/// Process exit values that our images write to [`ports::EXIT`].
+pub mod exit {
+    /// Every test passed or was skipped.
+    pub const PASS: u8 = 0;
+    /// At least one test failed.
+    pub const FAIL: u8 = 1;
+    /// The firmware or the runtime itself broke.
+    pub const BROKEN: u8 = 2;
+}
+
+/// ELF section that holds one [`TestDescriptor`] per test, back to back.
+pub const TEST_SECTION: &str = ".guest_tests";
+
+/// One guest test, as it stands in [`TEST_SECTION`] of the image. All pointers are guest virtual
+/// addresses, which in our images equal guest physical ones.
+#[derive(Debug, Clone, Copy)]
+#[repr(C)]
+pub struct TestDescriptor {
+    /// Address of the UTF-8 name.
+    pub name: u64,
+    /// Length of the name in bytes.
+    pub name_len: u64,
+    /// Address of the UTF-8 source path.
+    pub file: u64,
+    /// Length of the source path in bytes.
+    pub file_len: u64,
+    /// Address of the first line of the test's doc comment.
+    pub summary: u64,
+    /// Length of the summary in bytes.
+    pub summary_len: u64,
+    /// Address of the test function.
+    pub function: u64,
+    /// [`Needs`] of the test.
+    pub needs: u32,
+    /// Source line of the test function.
+    pub line: u32,
+}
+
+/// Size of a [`TestDescriptor`] in the image, in bytes.
+pub const TEST_DESCRIPTOR_SIZE: usize = 64;
+const _: () = assert!(core::mem::size_of::<TestDescriptor>() == TEST_DESCRIPTOR_SIZE);
+
+/// What a test needs from the machine; a missing need skips the test with its name as the reason.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Needs(pub u32);
+
+impl Needs {
+    /// An architectural PMU, version 2 or later.
+    pub const PMU: Self = Self(1 << 0);
+    /// Full-width counter writes (PERF_CAPABILITIES bit 13).
+    pub const FULL_WIDTH: Self = Self(1 << 1);
+    /// Fixed counter 3 and PERF_METRICS (PERF_CAPABILITIES bit 15).
+    pub const METRICS: Self = Self(1 << 2);
+    /// PERF_METRICS level 2 (Golden Cove and later).
+    pub const METRICS_L2: Self = Self(1 << 3);
+    /// Streamlined freezing (perfmon version 4 or later).
+    pub const STREAMLINED_FREEZE: Self = Self(1 << 4);
+    /// Our own VMM, with the control port.
+    pub const VPMU: Self = Self(1 << 5);
+    /// Counts that are exact to the instruction.
+    pub const EXACT: Self = Self(1 << 6);
+    /// A CPU whose vendor is Intel.
+    pub const INTEL: Self = Self(1 << 7);
+
+    /// Every need with the word that the `needs(...)` attribute and the skip reason use.
+    pub const NAMES: [(Self, &'static str); 8] = [
+        (Self::PMU, "pmu"),
+        (Self::FULL_WIDTH, "full_width"),
+        (Self::METRICS, "metrics"),
+        (Self::METRICS_L2, "metrics_l2"),
+        (Self::STREAMLINED_FREEZE, "streamlined_freeze"),
+        (Self::VPMU, "vpmu"),
+        (Self::EXACT, "exact"),
+        (Self::INTEL, "intel"),
+    ];
+
+    /// Both sets together.
+    #[must_use]
+    pub const fn union(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
+    /// The needs of `self` that `have` does not cover.
+    #[must_use]
+    pub const fn missing_from(self, have: Self) -> Self {
+        Self(self.0 & !have.0)
+    }
+
+    /// True when nothing is needed.
+    #[must_use]
+    pub const fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+
+    /// The words of the needs in this set.
+    pub fn names(self) -> impl Iterator<Item = &'static str> {
+        Self::NAMES.into_iter().filter(move |(need, _)| self.0 & need.0 != 0).map(|(_, name)| name)
+    }
+}
