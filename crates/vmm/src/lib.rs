@@ -2,7 +2,8 @@
 //!
 //! | module | what it is |
 //! | --- | --- |
-//! | [`loader`] | guest memory, PVH and multiboot images, the tests that an image lists |
+//! | [`memory`] | guest RAM, its size limits and the map that the guest is shown |
+//! | [`loader`] | PVH and multiboot images, the tests that an image lists |
 //! | [`devices`] | serial port, exit port, fw_cfg, debug console, control port |
 //! | [`apic`] | the local APIC model that both engines share |
 //! | [`counts`] | counts sources: synthetic and host |
@@ -14,4 +15,5 @@ pub mod counts;
 pub mod devices;
 pub mod engine;
 pub mod loader;
+pub mod memory;
 pub mod time;

@@ -1,0 +1,317 @@
+//! Guest RAM: one mapping below the device hole, one above it, and the map the guest is shown.
+//!
+//! ```text
+//! 0 ........... 3 GiB ........... 4 GiB ...........
+//! |    low RAM    |   no RAM: local   |  high RAM: what did not fit below
+//! |               |   APIC, I/O APIC  |
+//! ```
+//!
+//! The mappings are private, anonymous and not reserved (`MAP_NORESERVE`): the host pays for a page
+//! when the guest touches it. A size is refused when the host could not give all of it, because a
+//! guest may touch every page.
+
+use std::fs;
+
+use thiserror::Error;
+use vm_memory::{
+    Bytes as _, GuestAddress, GuestMemoryBackend as _, GuestMemoryError, GuestMemoryMmap,
+    GuestMemoryRegion as _, mmap::FromRangesError,
+};
+
+#[cfg(test)]
+mod tests;
+
+/// Smallest guest, in MiB. Less than this does not hold our own test images with their stacks.
+pub const MIN_SIZE_MIB: u64 = 4;
+/// Largest guest, in MiB (64 GiB): more than any PMU test wants, and a bound for typing errors.
+pub const MAX_SIZE_MIB: u64 = 64 * 1024;
+/// First address without RAM below 4 GiB. The local APIC page 0xFEE00000 lies in the hole.
+pub const HOLE_START: u64 = 3 << 30;
+/// First address above the hole.
+pub const HOLE_END: u64 = 4 << 30;
+/// End of the RAM that a PC offers below the EBDA, the VGA window and the BIOS.
+pub const LOW_RAM_END: u64 = 0x9_FC00;
+/// Start of the RAM above the legacy areas.
+pub const HIGH_RAM_START: u64 = 0x10_0000;
+
+const MIB: u64 = 1 << 20;
+/// Largest page size of a Linux host that we may run on; smaller pages divide it.
+const PAGE: usize = 64 * 1024;
+const _: () = assert!(usize::BITS >= 64, "guest addresses and sizes must fit a pointer of the host");
+
+/// How much RAM a guest gets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MemoryConfig {
+    /// Size in MiB, [`MIN_SIZE_MIB`] to [`MAX_SIZE_MIB`].
+    pub size_mib: u64,
+}
+
+impl Default for MemoryConfig {
+    /// 128 MiB, as QEMU.
+    fn default() -> Self {
+        Self { size_mib: 128 }
+    }
+}
+
+/// Why guest memory could not be made or used.
+#[derive(Debug, Error)]
+pub enum MemoryError {
+    /// Below [`MIN_SIZE_MIB`].
+    #[error("{size_mib} MiB of guest memory is too little; give the guest at least {MIN_SIZE_MIB} MiB")]
+    TooSmall {
+        /// What was asked for.
+        size_mib: u64,
+    },
+    /// Above [`MAX_SIZE_MIB`].
+    #[error("{size_mib} MiB of guest memory is too much; the limit is {MAX_SIZE_MIB} MiB (64 GiB)")]
+    TooLarge {
+        /// What was asked for.
+        size_mib: u64,
+    },
+    /// More than the host has free.
+    #[error(
+        "{size_mib} MiB of guest memory does not fit on this host, which has {available_mib} MiB available; \
+         ask for less or free memory"
+    )]
+    HostTooSmall {
+        /// What was asked for.
+        size_mib: u64,
+        /// `MemAvailable` of the host.
+        available_mib: u64,
+    },
+    /// The host refused the mapping.
+    #[error("The host refused to map {size_mib} MiB of guest memory")]
+    Map {
+        /// What was asked for.
+        size_mib: u64,
+        /// The host's reason.
+        source: FromRangesError,
+    },
+    /// An access touches an address without RAM.
+    #[error("{len} bytes at guest address {address:#x} are not all RAM")]
+    NotRam {
+        /// First byte of the access.
+        address: u64,
+        /// Length of the access.
+        len: usize,
+        /// What vm-memory says.
+        source: GuestMemoryError,
+    },
+}
+
+/// One contiguous piece of guest RAM, as a KVM memory slot wants it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RamRegion {
+    /// Guest physical address of the first byte; page-aligned.
+    pub guest_phys: u64,
+    /// Bytes; a multiple of 1 MiB.
+    pub size: u64,
+    /// Where the region is mapped in this process. Valid as long as any clone of the
+    /// [`GuestMemory`] lives.
+    pub host: u64,
+}
+
+impl RamRegion {
+    /// First guest physical address behind the region.
+    #[must_use]
+    pub fn end(&self) -> u64 {
+        self.guest_phys + self.size
+    }
+}
+
+/// What a range of the memory map is (ACPI 6.5 table 15.10, "address range types").
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u32)]
+pub enum RangeKind {
+    /// Usable RAM.
+    Ram = 1,
+    /// Not to be used by the guest.
+    Reserved = 2,
+}
+
+/// One entry of the memory map that the guest is shown. The values are the same in E820 tables,
+/// PVH start info and multiboot info.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MapEntry {
+    /// First guest physical address.
+    pub start: u64,
+    /// Bytes.
+    pub size: u64,
+    /// What the range is.
+    pub kind: RangeKind,
+}
+
+/// The RAM of one guest. A clone is another handle to the same RAM.
+#[derive(Debug, Clone)]
+pub struct GuestMemory {
+    mmap: GuestMemoryMmap<()>,
+    size_mib: u64,
+}
+
+impl GuestMemory {
+    /// Maps zeroed RAM of the configured size.
+    ///
+    /// # Errors
+    /// The size is out of bounds, larger than what the host has available, or the host refuses.
+    pub fn new(config: MemoryConfig) -> Result<Self, MemoryError> {
+        Self::with_available(config, host_available_mib())
+    }
+
+    /// As [`new`](Self::new) on a host with `available_mib` MiB; `None` skips that check.
+    fn with_available(config: MemoryConfig, available_mib: Option<u64>) -> Result<Self, MemoryError> {
+        let MemoryConfig { size_mib } = config;
+        if size_mib < MIN_SIZE_MIB {
+            return Err(MemoryError::TooSmall { size_mib });
+        }
+        if size_mib > MAX_SIZE_MIB {
+            return Err(MemoryError::TooLarge { size_mib });
+        }
+        if let Some(available_mib) = available_mib.filter(|&available| size_mib > available) {
+            return Err(MemoryError::HostTooSmall { size_mib, available_mib });
+        }
+        let size = size_mib * MIB;
+        let low = size.min(HOLE_START);
+        let mut ranges = vec![(GuestAddress(0), low as usize)];
+        if size > low {
+            ranges.push((GuestAddress(HOLE_END), (size - low) as usize));
+        }
+        let mmap =
+            GuestMemoryMmap::from_ranges(&ranges).map_err(|source| MemoryError::Map { size_mib, source })?;
+        Ok(Self { mmap, size_mib })
+    }
+
+    /// Size of all RAM in MiB.
+    #[must_use]
+    pub fn size_mib(&self) -> u64 {
+        self.size_mib
+    }
+
+    /// First address behind the RAM that starts at 0; at most [`HOLE_START`].
+    #[must_use]
+    pub fn low_end(&self) -> u64 {
+        (self.size_mib * MIB).min(HOLE_START)
+    }
+
+    /// The pieces of RAM in ascending order, for KVM slots and for a software MMU.
+    pub fn regions(&self) -> impl Iterator<Item = RamRegion> + '_ {
+        self.mmap.iter().map(|region| RamRegion {
+            guest_phys: region.start_addr().0,
+            size: region.len(),
+            host: region.as_ptr() as u64,
+        })
+    }
+
+    /// The memory map for the guest. Addresses that are not listed are free for devices.
+    #[must_use]
+    pub fn map(&self) -> Vec<MapEntry> {
+        let ram = |start, end| MapEntry { start, size: end - start, kind: RangeKind::Ram };
+        let mut map = vec![
+            ram(0, LOW_RAM_END),
+            MapEntry { start: LOW_RAM_END, size: HIGH_RAM_START - LOW_RAM_END, kind: RangeKind::Reserved },
+            ram(HIGH_RAM_START, self.low_end()),
+        ];
+        map.extend(self.regions().filter(|r| r.guest_phys != 0).map(|r| ram(r.guest_phys, r.end())));
+        map
+    }
+
+    /// True if every byte of `start..end` is RAM. An empty range is, anywhere.
+    #[must_use]
+    pub fn contains(&self, start: u64, end: u64) -> bool {
+        start >= end || self.regions().any(|r| r.guest_phys <= start && end <= r.end())
+    }
+
+    /// The size in MiB that a guest needs so that `start..end` is RAM; `None` if no guest can have
+    /// RAM there (the range touches the device hole, or lies beyond [`MAX_SIZE_MIB`]).
+    #[must_use]
+    pub fn size_needed_mib(start: u64, end: u64) -> Option<u64> {
+        let size = if end <= HOLE_START {
+            end
+        } else if start >= HOLE_END {
+            end - (HOLE_END - HOLE_START)
+        } else {
+            return None;
+        };
+        let mib = size.div_ceil(MIB).max(MIN_SIZE_MIB);
+        (mib <= MAX_SIZE_MIB).then_some(mib)
+    }
+
+    /// Copies guest memory to `buffer`.
+    ///
+    /// # Errors
+    /// Some byte is not RAM.
+    pub fn read(&self, address: u64, buffer: &mut [u8]) -> Result<(), MemoryError> {
+        let len = buffer.len();
+        self.mmap.read_slice(buffer, GuestAddress(address)).map_err(|source| MemoryError::NotRam {
+            address,
+            len,
+            source,
+        })
+    }
+
+    /// Copies `bytes` to guest memory.
+    ///
+    /// # Errors
+    /// Some byte is not RAM; the bytes before it may have been written.
+    pub fn write(&self, address: u64, bytes: &[u8]) -> Result<(), MemoryError> {
+        self.mmap.write_slice(bytes, GuestAddress(address)).map_err(|source| MemoryError::NotRam {
+            address,
+            len: bytes.len(),
+            source,
+        })
+    }
+
+    /// Fills `len` bytes with zero. Whole host pages are given back instead of written, so that
+    /// clearing a large range costs no memory.
+    ///
+    /// # Errors
+    /// Some byte is not RAM; nothing has been written then.
+    pub fn zero(&self, address: u64, len: usize) -> Result<(), MemoryError> {
+        if len == 0 {
+            return Ok(());
+        }
+        let slice = self
+            .mmap
+            .get_slice(GuestAddress(address), len)
+            .map_err(|source| MemoryError::NotRam { address, len, source })?;
+        let guard = slice.ptr_guard_mut();
+        let start = guard.as_ptr();
+        let head = start.align_offset(PAGE).min(len);
+        let pages = (len - head) / PAGE * PAGE;
+        // SAFETY: `start + head` is page-aligned and `pages` bytes from there lie inside the slice, which
+        // vm-memory keeps mapped while we hold it. Its mapping is private and anonymous, for which
+        // MADV_DONTNEED means "reads as zero from now on"; no Rust reference points into guest memory.
+        let given_back =
+            pages > 0 && unsafe { libc::madvise(start.add(head).cast(), pages, libc::MADV_DONTNEED) } == 0;
+        let tail = if given_back { head + pages } else { head };
+        self.write_zeros(address, head)?;
+        self.write_zeros(address + tail as u64, len - tail)
+    }
+
+    fn write_zeros(&self, mut address: u64, mut len: usize) -> Result<(), MemoryError> {
+        let zeros = [0; 4096];
+        while len > 0 {
+            let step = len.min(zeros.len());
+            self.write(address, &zeros[..step])?;
+            address += step as u64;
+            len -= step;
+        }
+        Ok(())
+    }
+
+    /// The vm-memory object, for crates of the rust-vmm family.
+    #[must_use]
+    pub fn as_mmap(&self) -> &GuestMemoryMmap<()> {
+        &self.mmap
+    }
+}
+
+/// `MemAvailable` of Linux in MiB; `None` where that cannot be read.
+fn host_available_mib() -> Option<u64> {
+    parse_available_mib(&fs::read_to_string("/proc/meminfo").ok()?)
+}
+
+fn parse_available_mib(meminfo: &str) -> Option<u64> {
+    let line = meminfo.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
+    let kib: u64 = line.trim().strip_suffix(" kB")?.parse().ok()?;
+    Some(kib / 1024)
+}

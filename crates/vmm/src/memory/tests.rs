@@ -1,0 +1,133 @@
+use super::*;
+
+/// RAM of `size_mib` MiB whatever this host has free; untouched pages cost nothing.
+fn memory(size_mib: u64) -> GuestMemory {
+    GuestMemory::with_available(MemoryConfig { size_mib }, None).unwrap()
+}
+
+fn refusal(size_mib: u64, available_mib: Option<u64>) -> String {
+    GuestMemory::with_available(MemoryConfig { size_mib }, available_mib).unwrap_err().to_string()
+}
+
+#[test]
+fn a_size_out_of_bounds_is_refused_with_the_bound() {
+    assert_eq!(refusal(3, None), "3 MiB of guest memory is too little; give the guest at least 4 MiB");
+    assert_eq!(
+        refusal(MAX_SIZE_MIB + 1, None),
+        "65537 MiB of guest memory is too much; the limit is 65536 MiB (64 GiB)"
+    );
+    // The largest number that a user can type must not overflow on the way to bytes.
+    assert!(refusal(u64::MAX, None).contains("too much"));
+}
+
+#[test]
+fn a_size_that_the_host_does_not_have_is_refused() {
+    assert_eq!(
+        refusal(1024, Some(1023)),
+        "1024 MiB of guest memory does not fit on this host, which has 1023 MiB available; \
+         ask for less or free memory"
+    );
+    assert!(GuestMemory::with_available(MemoryConfig { size_mib: 8 }, Some(8)).is_ok());
+}
+
+#[test]
+fn available_memory_is_read_from_meminfo() {
+    let meminfo = "MemTotal:       24669184 kB\nMemFree:  1 kB\nMemAvailable:   12345678 kB\n";
+    assert_eq!(parse_available_mib(meminfo), Some(12345678 / 1024));
+    assert_eq!(parse_available_mib("MemTotal: 1 kB\n"), None);
+    assert_eq!(parse_available_mib("MemAvailable: lots\n"), None);
+}
+
+#[test]
+fn ram_below_3_gib_is_one_region() {
+    let memory = memory(16);
+    let regions: Vec<_> = memory.regions().collect();
+    assert_eq!(regions.len(), 1);
+    assert_eq!((regions[0].guest_phys, regions[0].size), (0, 16 << 20));
+    assert_ne!(regions[0].host, 0);
+    assert_eq!(memory.low_end(), 16 << 20);
+}
+
+#[test]
+fn ram_above_3_gib_continues_at_4_gib_and_leaves_the_apic_page_free() {
+    let memory = memory(5 * 1024);
+    let ranges: Vec<_> = memory.regions().map(|r| (r.guest_phys, r.end())).collect();
+    assert_eq!(ranges, [(0, 3 << 30), (4 << 30, 6 << 30)]);
+    assert!(memory.read(0xFEE0_0000, &mut [0]).is_err());
+    memory.write((6 << 30) - 1, &[7]).unwrap();
+    assert!(memory.write(6 << 30, &[7]).is_err());
+}
+
+#[test]
+fn the_map_lists_ram_and_the_legacy_area() {
+    let entry = |start, end, kind| MapEntry { start, size: end - start, kind };
+    assert_eq!(
+        memory(4 * 1024).map(),
+        [
+            entry(0, 0x9_FC00, RangeKind::Ram),
+            entry(0x9_FC00, 0x10_0000, RangeKind::Reserved),
+            entry(0x10_0000, 0xC000_0000, RangeKind::Ram),
+            entry(0x1_0000_0000, 0x1_4000_0000, RangeKind::Ram),
+        ]
+    );
+    assert_eq!(memory(4).map().last(), Some(&entry(0x10_0000, 0x40_0000, RangeKind::Ram)));
+}
+
+#[test]
+fn an_access_past_the_end_of_ram_is_an_error_with_its_address() {
+    let memory = memory(4);
+    let error = memory.write((4 << 20) - 1, &[1, 2]).unwrap_err();
+    assert_eq!(error.to_string(), "2 bytes at guest address 0x3fffff are not all RAM");
+    assert!(memory.read(u64::MAX, &mut [0; 8]).is_err());
+    assert!(memory.zero(u64::MAX, 8).is_err());
+    assert!(memory.zero(0, (4 << 20) + 1).is_err());
+}
+
+#[test]
+fn contains_needs_every_byte() {
+    let memory = memory(4 * 1024);
+    assert!(memory.contains(0, 3 << 30));
+    assert!(!memory.contains(0, (3 << 30) + 1));
+    assert!(!memory.contains((3 << 30) - 1, 4 << 30), "a range must not jump over the hole");
+    assert!(memory.contains(4 << 30, 5 << 30));
+    assert!(memory.contains(u64::MAX, u64::MAX));
+}
+
+#[test]
+fn the_size_needed_for_a_range_counts_the_hole() {
+    assert_eq!(GuestMemory::size_needed_mib(0, 1), Some(MIN_SIZE_MIB));
+    assert_eq!(GuestMemory::size_needed_mib(0x40_0000, 0x103_8000), Some(17));
+    assert_eq!(GuestMemory::size_needed_mib(4 << 30, 6 << 30), Some(5 * 1024));
+    assert_eq!(GuestMemory::size_needed_mib(0xFEE0_0000, 0xFEE0_1000), None);
+    assert_eq!(GuestMemory::size_needed_mib(0, u64::MAX), None);
+    assert_eq!(GuestMemory::size_needed_mib(1 << 50, 1 << 51), None);
+    for (start, end) in [(0x40_0000, 0x103_8000), (4 << 30, (4 << 30) + 1)] {
+        let needed = GuestMemory::size_needed_mib(start, end).unwrap();
+        assert!(memory(needed).contains(start, end));
+        assert!(!memory(needed - 1).contains(start, end));
+    }
+}
+
+#[test]
+fn zero_clears_exactly_the_range() {
+    // Unaligned ends around whole pages: both the give-back and the written edges are used.
+    let (start, len) = (PAGE as u64 + 123, 3 * PAGE + 456);
+    let memory = memory(4);
+    memory.write(0, &vec![0xAA; 6 * PAGE]).unwrap();
+    memory.zero(start, len).unwrap();
+    let mut after = vec![0; 6 * PAGE];
+    memory.read(0, &mut after).unwrap();
+    for (address, &byte) in after.iter().enumerate() {
+        let inside = (start..start + len as u64).contains(&(address as u64));
+        assert_eq!(byte, if inside { 0 } else { 0xAA }, "at {address:#x}");
+    }
+}
+
+#[test]
+fn a_clone_is_the_same_ram() {
+    let memory = memory(4);
+    memory.clone().write(0x1000, b"x").unwrap();
+    let mut byte = [0];
+    memory.read(0x1000, &mut byte).unwrap();
+    assert_eq!(&byte, b"x");
+}
