@@ -1,0 +1,214 @@
+//! Event select codes, and how an event is encoded on a core.
+
+use core::fmt;
+
+use super::Event;
+
+/// MSR_PEBS_LD_LAT_THRESHOLD: cycles that a load must exceed to be counted by event CD/01.
+pub const MSR_PEBS_LD_LAT: u32 = 0x3F6;
+/// MSR_PEBS_FRONTEND: which front-end event C6/01 (and a few others) counts.
+pub const MSR_PEBS_FRONTEND: u32 = 0x3F7;
+
+/// The counters that an event is restricted to, as a mask of general-purpose counters.
+pub(super) const COUNTER_0: u32 = 0x01;
+pub(super) const COUNTERS_0_TO_3: u32 = 0x0F;
+pub(super) const COUNTERS_1_TO_7: u32 = 0xFE;
+pub(super) const COUNTERS_0_TO_7: u32 = 0xFF;
+
+const EDGE: u64 = 1 << 18;
+const INV: u64 = 1 << 23;
+
+/// The part of an IA32_PERFEVTSELx value that says what is counted.
+///
+/// Source of the bit positions: SDM volume 3, "Architectural Performance Monitoring".
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct EventCode {
+    /// Event select, bits 7:0.
+    pub select: u8,
+    /// Unit mask, bits 15:8.
+    pub umask: u8,
+    /// Counter mask, bits 31:24: when not 0, count cycles with at least this many occurrences.
+    pub cmask: u8,
+    /// Invert, bit 23: count cycles with fewer occurrences than the counter mask.
+    pub inv: bool,
+    /// Edge detect, bit 18: count the starts of such cycles.
+    pub edge: bool,
+}
+
+impl EventCode {
+    /// A code without modifiers.
+    #[must_use]
+    pub const fn new(select: u8, umask: u8) -> Self {
+        Self { select, umask, cmask: 0, inv: false, edge: false }
+    }
+
+    /// Takes the code out of an IA32_PERFEVTSELx value.
+    ///
+    /// All other bits (USR, OS, PC, INT, EN, 63:32) say how, not what, and are ignored.
+    #[must_use]
+    pub const fn from_evtsel(value: u64) -> Self {
+        let [select, umask, _, cmask, ..] = value.to_le_bytes();
+        Self { select, umask, cmask, inv: value & INV != 0, edge: value & EDGE != 0 }
+    }
+
+    /// The same code as bits of IA32_PERFEVTSELx; also perf's `config` of a raw event.
+    #[must_use]
+    pub const fn to_evtsel_bits(self) -> u64 {
+        let mut value = u64::from_le_bytes([self.select, self.umask, 0, self.cmask, 0, 0, 0, 0]);
+        if self.inv {
+            value |= INV;
+        }
+        if self.edge {
+            value |= EDGE;
+        }
+        value
+    }
+
+    /// Event select and unit mask alone.
+    #[must_use]
+    pub const fn plain(self) -> Self {
+        Self::new(self.select, self.umask)
+    }
+
+    /// Whether no modifier changes what is counted. INV without CMASK has no effect.
+    #[must_use]
+    pub const fn is_plain(self) -> bool {
+        self.cmask == 0 && !self.edge
+    }
+
+    /// The shortest code with the same meaning: INV cleared where it has no effect.
+    #[must_use]
+    pub const fn normalized(self) -> Self {
+        Self { inv: self.inv && self.cmask != 0, ..self }
+    }
+
+    /// The code as `perf stat -e` takes a raw event: `r2c2` for C2/02.
+    #[must_use]
+    pub fn perf_raw(self) -> impl fmt::Display {
+        PerfRaw(self.to_evtsel_bits())
+    }
+
+    fn write_terms(self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "event={:#x},umask={:#x}", self.select, self.umask)?;
+        if self.cmask != 0 {
+            write!(f, ",cmask={:#x}", self.cmask)?;
+        }
+        if self.inv {
+            f.write_str(",inv")?;
+        }
+        if self.edge {
+            f.write_str(",edge")?;
+        }
+        Ok(())
+    }
+}
+
+/// perf's notation, for example `cpu/event=0xc2,umask=0x2,cmask=0x1,inv/`.
+impl fmt::Display for EventCode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("cpu/")?;
+        self.write_terms(f)?;
+        f.write_str("/")
+    }
+}
+
+struct PerfRaw(u64);
+
+impl fmt::Display for PerfRaw {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "r{:x}", self.0)
+    }
+}
+
+/// A further MSR whose value selects the event, besides the event select.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ExtraRegister {
+    /// [`MSR_PEBS_LD_LAT`] or [`MSR_PEBS_FRONTEND`].
+    pub msr: u32,
+    /// The value that the MSR must hold.
+    pub value: u64,
+}
+
+/// How one core encodes one event.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Encoding {
+    /// What is counted.
+    pub event: Event,
+    /// The event's name in the event list of this core; differs from [`Event::name`] where the
+    /// core is older than the name.
+    pub name: &'static str,
+    /// The event select code.
+    pub code: EventCode,
+    /// The general-purpose counters on which the event counts, one bit each. Other counters accept
+    /// the code and count nothing meaningful.
+    pub counters: u32,
+    /// The extra register that the event needs, if any.
+    pub extra: Option<ExtraRegister>,
+}
+
+impl Encoding {
+    /// Whether general-purpose counter `index` can count the event.
+    #[must_use]
+    pub const fn counts_on(&self, index: u32) -> bool {
+        index < u32::BITS && self.counters & (1 << index) != 0
+    }
+
+    pub(super) const fn cmask(mut self, cmask: u8) -> Self {
+        self.code.cmask = cmask;
+        self
+    }
+
+    pub(super) const fn inv(mut self) -> Self {
+        self.code.inv = true;
+        self
+    }
+
+    pub(super) const fn edge(mut self) -> Self {
+        self.code.edge = true;
+        self
+    }
+
+    pub(super) const fn on(mut self, counters: u32) -> Self {
+        self.counters = counters;
+        self
+    }
+
+    pub(super) const fn frontend(mut self, value: u64) -> Self {
+        self.extra = Some(ExtraRegister { msr: MSR_PEBS_FRONTEND, value });
+        self
+    }
+
+    pub(super) const fn load_latency(mut self, cycles: u64) -> Self {
+        self.extra = Some(ExtraRegister { msr: MSR_PEBS_LD_LAT, value: cycles });
+        self
+    }
+
+    pub(super) const fn named(mut self, name: &'static str) -> Self {
+        self.name = name;
+        self
+    }
+}
+
+/// perf's notation with the extra register, for example `cpu/event=0xc6,umask=0x1,frontend=0x11/`.
+impl fmt::Display for Encoding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("cpu/")?;
+        self.code.write_terms(f)?;
+        if let Some(ExtraRegister { msr, value }) = self.extra {
+            let term = if msr == MSR_PEBS_LD_LAT { "ldlat" } else { "frontend" };
+            write!(f, ",{term}={value:#x}")?;
+        }
+        f.write_str("/")
+    }
+}
+
+/// A row of an event table: an event that every general-purpose counter can count.
+pub(super) const fn gp(event: Event, select: u8, umask: u8) -> Encoding {
+    Encoding {
+        event,
+        name: event.name(),
+        code: EventCode::new(select, umask),
+        counters: COUNTERS_0_TO_7,
+        extra: None,
+    }
+}

@@ -1,0 +1,132 @@
+//! The event table of a core: from event select codes to events and back.
+
+use core::fmt;
+
+use super::{Encoding, Event, EventCode, icelake_sp, sapphire_rapids};
+
+/// The events that one core can count on its general-purpose counters.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct EventTable {
+    encodings: &'static [Encoding],
+    // Positions in `encodings`, sorted by event select and unit mask: the tables themselves stay in
+    // the order in which people read them, and a trapped WRMSR does not scan them.
+    by_code: &'static [u16],
+}
+
+/// What an event select code asks for on one core.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Resolved {
+    /// The named event that the whole code stands for, modifiers included.
+    pub exact: Option<Event>,
+    /// The named event of event select and unit mask alone. With CMASK, INV or E, a counter counts
+    /// cycles or edges of this event.
+    pub base: Option<Event>,
+    /// The general-purpose counters on which it counts, one bit each; 0 for an unknown code.
+    pub counters: u32,
+    /// The MSR whose value also selects the event, when events of this code need one. Resolve
+    /// with [`EventTable::resolve_extra`] then.
+    pub extra_msr: Option<u32>,
+}
+
+impl EventTable {
+    /// Ice Lake-SP; also right for the shared names of Ice Lake client, Tiger Lake and Rocket Lake.
+    pub const ICELAKE_SP: Self = {
+        const BY_CODE: [u16; icelake_sp::ENCODINGS.len()] = sorted_by_code(icelake_sp::ENCODINGS);
+        Self { encodings: icelake_sp::ENCODINGS, by_code: &BY_CODE }
+    };
+
+    /// Sapphire Rapids; also right for Emerald Rapids and the P-cores of Alder Lake.
+    pub const SAPPHIRE_RAPIDS: Self = {
+        const BY_CODE: [u16; sapphire_rapids::ENCODINGS.len()] = sorted_by_code(sapphire_rapids::ENCODINGS);
+        Self { encodings: sapphire_rapids::ENCODINGS, by_code: &BY_CODE }
+    };
+
+    /// Finds the event of a code.
+    ///
+    /// Events that also need an extra register are not found, because the code alone does not name
+    /// them; [`Resolved::extra_msr`] says so.
+    #[must_use]
+    pub fn resolve(self, code: EventCode) -> Resolved {
+        self.lookup(code, None)
+    }
+
+    /// Finds the event of a code, given the value of the extra register that it needs.
+    ///
+    /// Without a named event for this value (a load latency threshold of 30 cycles, say), `exact`
+    /// and `base` are `None`.
+    #[must_use]
+    pub fn resolve_extra(self, code: EventCode, extra_value: u64) -> Resolved {
+        self.lookup(code, Some(extra_value))
+    }
+
+    fn lookup(self, code: EventCode, extra_value: Option<u64>) -> Resolved {
+        let code = code.normalized();
+        let mut found = Resolved::default();
+        for encoding in self.by_select_umask(code.select, code.umask) {
+            if found.counters == 0 || encoding.code == code {
+                found.counters = encoding.counters;
+            }
+            if let Some(extra) = encoding.extra {
+                found.extra_msr = Some(extra.msr);
+                if extra_value != Some(extra.value) {
+                    continue;
+                }
+            }
+            if encoding.code == code {
+                found.exact = Some(encoding.event);
+            }
+            if encoding.code.is_plain() {
+                found.base = Some(encoding.event);
+            }
+        }
+        found
+    }
+
+    /// Every encoding, in the order of the topics: retirement, branches, front end, uops, stalls,
+    /// floating point, memory.
+    #[must_use]
+    pub const fn encodings(self) -> &'static [Encoding] {
+        self.encodings
+    }
+
+    /// How this core encodes an event; `None` when its general-purpose counters cannot count it.
+    #[must_use]
+    pub fn by_event(self, event: Event) -> Option<&'static Encoding> {
+        self.encodings.iter().find(|encoding| encoding.event == event)
+    }
+
+    /// Every encoding with this event select and unit mask, whatever its modifiers.
+    pub fn by_select_umask(self, select: u8, umask: u8) -> impl Iterator<Item = &'static Encoding> {
+        let wanted = key(EventCode::new(select, umask));
+        let sorted = move |position: &u16| &self.encodings[usize::from(*position)];
+        let first = self.by_code.partition_point(|position| key(sorted(position).code) < wanted);
+        self.by_code[first..].iter().map(sorted).take_while(move |encoding| key(encoding.code) == wanted)
+    }
+}
+
+const fn key(code: EventCode) -> u16 {
+    u16::from_be_bytes([code.select, code.umask])
+}
+
+/// Insertion sort, because it is the shortest that a `const fn` can do.
+const fn sorted_by_code<const N: usize>(encodings: &[Encoding]) -> [u16; N] {
+    let mut sorted = [0; N];
+    let mut next = 0;
+    while next < N {
+        let mut at = next;
+        while at > 0 && key(encodings[sorted[at - 1] as usize].code) > key(encodings[next].code) {
+            sorted[at] = sorted[at - 1];
+            at -= 1;
+        }
+        sorted[at] = next as u16;
+        next += 1;
+    }
+    sorted
+}
+
+/// Short on purpose: a table is hundreds of rows, and it is part of every printed profile.
+impl fmt::Debug for EventTable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "EventTable({} encodings)", self.encodings.len())
+    }
+}
