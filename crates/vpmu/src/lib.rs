@@ -1,3 +1,53 @@
+//! A virtual performance monitoring unit (PMU): the register state machine of one vCPU.
+//!
+//! The crate is pure. It performs no I/O, reads no clock, allocates little and contains no unsafe
+//! code. Whoever embeds it traps the guest's RDMSR, WRMSR, RDPMC and CPUID, passes them to a
+//! [`Vpmu`], and supplies event counts through a [`CountsSource`].
+//!
+//! | module | what it is |
+//! | --- | --- |
+//! | [`register`] | every register, declared once: address, fields, reserved bits, reset value |
+//! | [`event`] | event names and their encodings |
+//! | [`profile`] | the CPUs whose PMU can be shown |
+//! | [`source`] | where counts come from |
+//! | [`pmu`] | the state machine itself |
+//! | [`metrics`] | PERF_METRICS: fractions of the slots in fixed counter 3 |
+//! | [`state`] | saving and restoring |
+//! | [`decode`] | register values in words |
+//! | [`cpuid`] | the CPUID bits that announce the PMU |
+//!
+//! # Embedding
+//!
+//! ```
+//! use vpmu::{ReadOutcome, Vpmu, WriteOutcome, profile, source::ScriptedSource};
+//! use vpmu::event::Event;
+//!
+//! let mut pmu = Vpmu::new(profile::ICELAKE_SP);
+//! let mut source = ScriptedSource::new();
+//!
+//! // The guest enables fixed counter 0 (instructions) for both rings ...
+//! assert_eq!(pmu.write_msr(0x38D, 0x3, &mut source), WriteOutcome::Done);
+//! assert_eq!(pmu.write_msr(0x38F, 1 << 32, &mut source), WriteOutcome::Done);
+//! // ... executes a hundred instructions in ring 3 ...
+//! source.add_user(Event::InstRetiredAny, 100);
+//! // ... and reads the counter.
+//! assert_eq!(pmu.read_msr(0x309, &mut source), ReadOutcome::Value(100));
+//! ```
 #![no_std]
 #![forbid(unsafe_code)]
-//! See the crate description.
+
+extern crate alloc;
+
+pub mod cpuid;
+pub mod decode;
+pub mod event;
+pub mod metrics;
+pub mod pmu;
+pub mod profile;
+pub mod register;
+pub mod source;
+pub mod state;
+
+pub use pmu::{Active, CounterId, Fault, ReadOutcome, Vpmu, WriteOutcome};
+pub use profile::Profile;
+pub use source::{CountsSource, PrivilegeFilter, Provenance, TopdownSlots};

@@ -5,9 +5,9 @@ use core::fmt;
 use super::Event;
 
 /// MSR_PEBS_LD_LAT_THRESHOLD: cycles that a load must exceed to be counted by event CD/01.
-pub const MSR_PEBS_LD_LAT: u32 = 0x3F6;
+pub const MSR_PEBS_LD_LAT: u32 = crate::register::intel::PebsLdLat::MSR;
 /// MSR_PEBS_FRONTEND: which front-end event C6/01 (and a few others) counts.
-pub const MSR_PEBS_FRONTEND: u32 = 0x3F7;
+pub const MSR_PEBS_FRONTEND: u32 = crate::register::intel::PebsFrontend::MSR;
 
 /// The counters that an event is restricted to, as a mask of general-purpose counters.
 pub(super) const COUNTER_0: u32 = 0x01;

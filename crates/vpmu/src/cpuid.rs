@@ -1,0 +1,111 @@
+//! The CPUID bits that announce the PMU.
+//!
+//! [`patch`] changes only these bits of a leaf, so that an embedder keeps its own CPUID policy for
+//! the rest. Sources: SDM vol. 2A, CPUID, leaves 01H, 07H, 0AH; Linux `asm/perf_event.h`.
+
+use crate::profile::Profile;
+
+/// The four registers that CPUID returns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct CpuidResult {
+    /// EAX.
+    pub eax: u32,
+    /// EBX.
+    pub ebx: u32,
+    /// ECX.
+    pub ecx: u32,
+    /// EDX.
+    pub edx: u32,
+}
+
+/// Leaf 01H ECX: 64-bit debug store.
+const DTES64: u32 = 1 << 2;
+/// Leaf 01H ECX: CPL-qualified debug store.
+const DS_CPL: u32 = 1 << 4;
+/// Leaf 01H ECX: IA32_PERF_CAPABILITIES exists.
+const PDCM: u32 = 1 << 15;
+/// Leaf 01H EDX: debug store.
+const DS: u32 = 1 << 21;
+/// Leaf 07H.0 EBX: HLE and RTM; the select bits IN_TX and IN_TXCP are not offered.
+const HLE_RTM: u32 = 1 << 4 | 1 << 11;
+/// Leaf 07H.0 EDX: hybrid part.
+const HYBRID: u32 = 1 << 15;
+/// Leaf 07H.0 EDX: architectural LBR.
+const ARCH_LBR: u32 = 1 << 19;
+/// Leaf 07H.1 EAX: leaf 23H exists.
+const ARCH_PERFMON_EXT: u32 = 1 << 8;
+
+/// Leaves that [`patch`] may change.
+pub const LEAVES: [u32; 5] = [0x1, 0x7, 0xA, 0x1C, 0x23];
+
+/// Puts the PMU's bits of `profile` into a leaf.
+#[must_use]
+pub fn patch(profile: &Profile, leaf: u32, subleaf: u32, mut result: CpuidResult) -> CpuidResult {
+    match (leaf, subleaf) {
+        (0x1, _) => {
+            result.eax = profile.signature;
+            result.ecx = result.ecx & !(DTES64 | DS_CPL) | PDCM;
+            result.edx &= !DS;
+        }
+        (0x7, 0) => {
+            result.ebx &= !HLE_RTM;
+            result.edx &= !(HYBRID | ARCH_LBR);
+        }
+        (0x7, 1) => result.eax &= !ARCH_PERFMON_EXT,
+        (0xA, _) => result = leaf_0a(profile),
+        (0x1C | 0x23, _) => result = CpuidResult::default(),
+        _ => {}
+    }
+    result
+}
+
+/// Leaf 0AH, architectural performance monitoring.
+#[must_use]
+pub fn leaf_0a(profile: &Profile) -> CpuidResult {
+    let v2 = profile.version >= 2;
+    let v5 = profile.version >= 5;
+    let fixed = if v2 { u32::from(profile.fixed_counters) } else { 0 };
+    CpuidResult {
+        eax: u32::from(profile.version)
+            | u32::from(profile.gp_counters) << 8
+            | u32::from(profile.gp_width) << 16
+            | u32::from(profile.arch_events) << 24,
+        ebx: profile.arch_events_unavailable,
+        ecx: if v5 { (1 << fixed) - 1 } else { 0 },
+        edx: fixed
+            | if v2 { u32::from(profile.fixed_width) << 5 } else { 0 }
+            | u32::from(v5 && profile.any_thread_deprecated) << 15,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::profile::{ICELAKE_SP, SAPPHIRE_RAPIDS};
+
+    #[test]
+    fn leaf_0a_of_ice_lake_and_sapphire_rapids_is_as_on_silicon() {
+        for profile in [&ICELAKE_SP, &SAPPHIRE_RAPIDS] {
+            let leaf = patch(profile, 0xA, 0, CpuidResult::default());
+            assert_eq!(leaf, CpuidResult { eax: 0x0830_0805, ebx: 0, ecx: 0xF, edx: 0x8604 });
+        }
+    }
+
+    #[test]
+    fn leaf_0a_before_version_5_has_no_bitmap() {
+        let mut old = ICELAKE_SP;
+        old.version = 2;
+        assert_eq!(leaf_0a(&old).ecx, 0);
+        assert_eq!(leaf_0a(&old).edx, 0x604);
+    }
+
+    #[test]
+    fn leaf_01_announces_capabilities_and_hides_the_debug_store() {
+        let all = CpuidResult { eax: 0, ebx: 7, ecx: u32::MAX, edx: u32::MAX };
+        let leaf = patch(&ICELAKE_SP, 1, 0, all);
+        assert_eq!(leaf.eax, 0x606A6);
+        assert_eq!(leaf.ebx, 7);
+        assert_eq!(leaf.ecx, !(1 << 2 | 1 << 4));
+        assert_eq!(leaf.edx, !(1 << 21));
+    }
+}

@@ -1,0 +1,224 @@
+//! Register values in words.
+//!
+//! Everything here is computed from the declarations in [`crate::register`] and the profile's
+//! event table; nothing is written twice.
+
+use crate::event::EventCode;
+use crate::metrics::FULL_SCALE;
+use crate::profile::Profile;
+use crate::register::intel::REGISTERS;
+use crate::register::{
+    Access, Located, OnWrite, RegisterId, Repeat, Reserved, When, Width, locate, numbered,
+};
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::fmt::Write as _;
+
+/// One field of a register value.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+pub struct DecodedField {
+    /// Highest and lowest bit.
+    pub bits: (u32, u32),
+    /// Name, with the repetition filled in.
+    pub name: String,
+    /// The field's value, shifted down.
+    pub value: u64,
+    /// Explanation; for an event select the event's name, for a metric the percentage.
+    pub meaning: String,
+}
+
+/// A register value taken apart.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+pub struct Decoded {
+    /// Name of the register instance.
+    pub register: String,
+    /// One line about it.
+    pub summary: &'static str,
+    /// The register exists in the profile.
+    pub exists: bool,
+    /// Fields that are not 0, lowest first.
+    pub fields: Vec<DecodedField>,
+    /// Bits set that no field of this profile covers.
+    pub reserved: u64,
+}
+
+/// Name of a PMU register by MSR index, for example `IA32_FIXED_CTR3`.
+#[must_use]
+pub fn msr_name(index: u32) -> Option<String> {
+    locate(index).map(|located| located.register.instance_name(located.instance))
+}
+
+/// Takes a register value apart; `None` when `index` is no PMU register.
+#[must_use]
+pub fn decode(profile: &Profile, index: u32, value: u64) -> Option<Decoded> {
+    let located = locate(index)?;
+    let Located { register, instance } = located;
+    let mut fields = Vec::new();
+    let mut covered = 0;
+    for field in register.fields.iter().filter(|f| f.when.holds(profile)) {
+        for n in 0..field.repeat.count(profile) {
+            let mask = field.mask_of(n, profile);
+            covered |= mask;
+            if value & mask == 0 {
+                continue;
+            }
+            let shift = field.shift_of(n);
+            let content = (value & mask) >> shift;
+            fields.push(DecodedField {
+                bits: (63 - mask.leading_zeros(), shift),
+                name: numbered(field.name, n),
+                value: content,
+                meaning: meaning(profile, register.id, field.name, numbered(field.doc, n), content, value),
+            });
+        }
+    }
+    fields.sort_by_key(|f| f.bits.1);
+    Some(Decoded {
+        register: register.instance_name(instance),
+        summary: register.doc.trim(),
+        exists: located.exists(profile),
+        fields,
+        reserved: value & !covered,
+    })
+}
+
+fn meaning(profile: &Profile, id: RegisterId, field: &str, doc: String, content: u64, value: u64) -> String {
+    match (id, field) {
+        (RegisterId::PerfEvtSel, "EventSelect") => event_name(profile, value).unwrap_or(doc),
+        (RegisterId::PerfMetrics, _) => {
+            let tenths = content * 1000 / FULL_SCALE;
+            format!("{}.{} % of slots: {doc}", tenths / 10, tenths % 10)
+        }
+        _ => doc,
+    }
+}
+
+/// The event that an event select value stands for, or its code when it has no name.
+fn event_name(profile: &Profile, evtsel: u64) -> Option<String> {
+    let code = EventCode::from_evtsel(evtsel);
+    let resolved = profile.events.resolve(code);
+    match (resolved.exact, resolved.base) {
+        (Some(event), _) => {
+            let listed = profile.events.by_event(event).map_or(event.name(), |encoding| encoding.name);
+            Some(String::from(listed))
+        }
+        (None, Some(base)) => Some(format!("{} with modifiers", base.name())),
+        (None, None) => None,
+    }
+}
+
+/// One line: non-zero fields as `NAME` (single bits) or `NAME=0x…`, for traces.
+#[must_use]
+pub fn one_line(profile: &Profile, index: u32, value: u64) -> String {
+    let Some(decoded) = decode(profile, index, value) else { return String::new() };
+    let mut line = String::new();
+    for field in &decoded.fields {
+        let separator = if line.is_empty() { "" } else { " " };
+        let name = &field.name;
+        // Writing to a String cannot fail.
+        let _ = if field.bits.0 == field.bits.1 {
+            write!(line, "{separator}{name}")
+        } else {
+            write!(line, "{separator}{name}={:#x}", field.value)
+        };
+    }
+    if decoded.register.starts_with("IA32_PERFEVTSEL")
+        && let Some(event) = event_name(profile, value)
+    {
+        let _ = write!(line, " ({event})");
+    }
+    if decoded.reserved != 0 {
+        let _ = write!(line, " reserved={:#x}", decoded.reserved);
+    }
+    line
+}
+
+/// The register reference as Markdown, for all declared registers.
+#[must_use]
+pub fn markdown() -> String {
+    let mut page = String::from(
+        "# PMU registers\n\nGenerated from the declarations in `crates/vpmu/src/register/intel.rs` by \
+         `cargo xtask docs`; do not edit.\n",
+    );
+    for register in REGISTERS {
+        let range = if register.span > 1 {
+            format!("{:#x}..{:#x}", register.base, register.base + register.span - 1)
+        } else {
+            format!("{:#x}", register.base)
+        };
+        let access = match register.access {
+            Access::ReadWrite => "read/write",
+            Access::ReadOnly => "read-only (WRMSR raises #GP)",
+            Access::WriteOneToClear => "write 1 to clear, reads 0",
+            Access::WriteOneToSet => "write 1 to set, reads 0",
+        };
+        let others = match register.reserved {
+            Reserved::Fault => "raise #GP",
+            Reserved::Ignore => "are dropped",
+        };
+        // Writing to a String cannot fail.
+        let _ = write!(
+            page,
+            "\n## {} ({range})\n\n{}\n\nAccess: {access}. Other bits {others}. Exists: {}. Source: {}.\n",
+            register.name,
+            register.doc.trim(),
+            condition(register.when),
+            register.source
+        );
+        if register.fields.is_empty() {
+            continue;
+        }
+        let _ =
+            write!(page, "\n| Bits | Field | Exists | Write | Meaning |\n| --- | --- | --- | --- | --- |\n");
+        for field in register.fields {
+            let _ = writeln!(
+                page,
+                "| {} | {} | {} | {} | {} |",
+                bits(field.lsb, field.width, field.repeat),
+                field.name,
+                condition(field.when),
+                match field.on_write {
+                    OnWrite::Store => "stored",
+                    OnWrite::Ignore => "ignored",
+                    OnWrite::FaultOnChange => "#GP if changed",
+                },
+                field.doc
+            );
+        }
+    }
+    page
+}
+
+fn bits(lsb: u8, width: Width, repeat: Repeat) -> String {
+    let one = match width {
+        Width::Bits(1) => format!("{lsb}"),
+        Width::Bits(bits) => format!("{}:{lsb}", lsb + bits - 1),
+        Width::GpCounter | Width::FixedCounter => String::from("counter width"),
+        Width::OffcoreMask | Width::LoadLatencyMask | Width::FrontendMask => String::from("profile mask"),
+    };
+    match repeat {
+        Repeat::Once => one,
+        Repeat::PerGp { stride: 1 } | Repeat::PerFixed { stride: 1 } => format!("{one}+n"),
+        Repeat::PerGp { stride } | Repeat::PerFixed { stride } => format!("{one}+{stride}n"),
+    }
+}
+
+fn condition(when: When) -> &'static str {
+    match when {
+        When::Always => "always",
+        When::Version2 => "v2+",
+        When::Version4 => "v4+",
+        When::AnyThread => "v3+, AnyThread not deprecated",
+        When::AnyThreadDeprecated => "v5+, AnyThread deprecated",
+        When::FullWidth => "PERF_CAPABILITIES[13]",
+        When::Metrics => "PERF_CAPABILITIES[15]",
+        When::MetricsLevel2 => "PERF_METRICS level 2",
+        When::MetricsClear => "PERF_CAPABILITIES[19]",
+        When::FreezeWhileSmm => "PERF_CAPABILITIES[12]",
+        When::OffcoreResponse | When::LoadLatency | When::Frontend => "model",
+        When::Never => "never: every access raises #GP",
+    }
+}

@@ -1,0 +1,159 @@
+//! RDMSR and WRMSR.
+
+use super::{FIXED_BASE, Fault, ReadOutcome, Vpmu, WriteOutcome};
+use crate::register::intel::{FixedCtrCtrl, PerfEvtSel};
+use crate::register::{Access, RegisterId, locate};
+use crate::source::CountsSource;
+
+impl Vpmu {
+    /// Executes RDMSR.
+    pub fn read_msr<S: CountsSource + ?Sized>(&mut self, index: u32, source: &mut S) -> ReadOutcome {
+        let Some(located) = locate(index) else { return ReadOutcome::NotHandled };
+        let id = located.register.id;
+        let n = located.instance as usize;
+        if located.instance >= self.masks[id as usize].instances {
+            return ReadOutcome::Fault(Fault::Absent);
+        }
+        ReadOutcome::Value(match id {
+            RegisterId::Pmc | RegisterId::APmc => self.read_gp(n, source),
+            RegisterId::FixedCtr => self.read_fixed(n, source),
+            RegisterId::PerfMetrics => self.read_metrics(source),
+            RegisterId::PerfEvtSel => self.regs.evtsel[n],
+            RegisterId::PerfCapabilities => self.profile.perf_capabilities.0,
+            RegisterId::FixedCtrCtrl => self.regs.fixed_ctr_ctrl,
+            RegisterId::PerfGlobalStatus => {
+                self.sync(source);
+                self.regs.global_status
+            }
+            RegisterId::PerfGlobalCtrl => {
+                // Legacy freezing may be due, which clears it.
+                self.sync(source);
+                self.regs.global_ctrl
+            }
+            RegisterId::PerfGlobalOvfCtrl | RegisterId::PerfGlobalStatusSet => 0,
+            RegisterId::PerfGlobalInuse => self.in_use(),
+            RegisterId::DebugCtl => self.regs.debugctl,
+            RegisterId::MiscEnable => self.regs.misc_enable,
+            RegisterId::OffcoreRsp => self.regs.offcore_rsp[0],
+            RegisterId::OffcoreRsp1 => self.regs.offcore_rsp[1],
+            RegisterId::PebsLdLat => self.regs.ld_lat,
+            RegisterId::PebsFrontend => self.regs.frontend,
+            RegisterId::PebsEnable
+            | RegisterId::PebsDataCfg
+            | RegisterId::DsArea
+            | RegisterId::LbrSelect
+            | RegisterId::LbrTos => return ReadOutcome::Fault(Fault::Absent),
+        })
+    }
+
+    /// Executes WRMSR. On a fault nothing has changed.
+    pub fn write_msr<S: CountsSource + ?Sized>(
+        &mut self,
+        index: u32,
+        value: u64,
+        source: &mut S,
+    ) -> WriteOutcome {
+        let Some(located) = locate(index) else { return WriteOutcome::NotHandled };
+        let id = located.register.id;
+        let n = located.instance as usize;
+        let masks = self.masks[id as usize];
+        if located.instance >= masks.instances {
+            return WriteOutcome::Fault(Fault::Absent);
+        }
+        if located.register.access == Access::ReadOnly {
+            return WriteOutcome::Fault(Fault::ReadOnly);
+        }
+        if value & !masks.accepted != 0 {
+            return WriteOutcome::Fault(Fault::ReservedBits(value & !masks.accepted));
+        }
+        if let Some(old) = self.stored_mut(id, n) {
+            let changed = (*old ^ value) & masks.fixed;
+            if changed != 0 {
+                return WriteOutcome::Fault(Fault::FixedBits(changed));
+            }
+        }
+        // Overflows that happened before this access come first.
+        self.sync(source);
+        let stored = value & masks.stored;
+        match id {
+            RegisterId::Pmc => self.gp[n].value = value as i32 as i64 as u64 & self.gp_mask(),
+            RegisterId::APmc => self.gp[n].value = stored,
+            RegisterId::FixedCtr => self.fixed[n].value = value & self.fixed_mask(),
+            RegisterId::PerfMetrics => self.metrics.write(value, self.slots()),
+            RegisterId::PerfGlobalOvfCtrl => self.regs.global_status &= !value,
+            RegisterId::PerfGlobalStatusSet => self.regs.global_status |= value,
+            _ => {
+                if let Some(register) = self.stored_mut(id, n) {
+                    *register = stored | *register & !masks.stored;
+                }
+                match id {
+                    RegisterId::PerfEvtSel => self.reprogram(n),
+                    RegisterId::OffcoreRsp
+                    | RegisterId::OffcoreRsp1
+                    | RegisterId::PebsLdLat
+                    | RegisterId::PebsFrontend => self.reprogram_all(),
+                    _ => {}
+                }
+            }
+        }
+        self.restart(source);
+        WriteOutcome::Done
+    }
+
+    /// The word behind a register that holds what software wrote.
+    fn stored_mut(&mut self, id: RegisterId, n: usize) -> Option<&mut u64> {
+        let regs = &mut self.regs;
+        Some(match id {
+            RegisterId::PerfEvtSel => &mut regs.evtsel[n],
+            RegisterId::FixedCtrCtrl => &mut regs.fixed_ctr_ctrl,
+            RegisterId::PerfGlobalCtrl => &mut regs.global_ctrl,
+            RegisterId::DebugCtl => &mut regs.debugctl,
+            RegisterId::MiscEnable => &mut regs.misc_enable,
+            RegisterId::OffcoreRsp => &mut regs.offcore_rsp[0],
+            RegisterId::OffcoreRsp1 => &mut regs.offcore_rsp[1],
+            RegisterId::PebsLdLat => &mut regs.ld_lat,
+            RegisterId::PebsFrontend => &mut regs.frontend,
+            _ => return None,
+        })
+    }
+
+    /// Reads one counter without touching the others, unless it has just wrapped.
+    pub(super) fn read_gp<S: CountsSource + ?Sized>(&mut self, n: usize, source: &mut S) -> u64 {
+        if let Some(value) = self.gp[n].peek(u32::from(self.profile.gp_width), source) {
+            return value;
+        }
+        self.sync(source);
+        self.gp[n].value
+    }
+
+    /// As [`Self::read_gp`] for a fixed counter.
+    pub(super) fn read_fixed<S: CountsSource + ?Sized>(&mut self, n: usize, source: &mut S) -> u64 {
+        if let Some(value) = self.fixed[n].peek(u32::from(self.profile.fixed_width), source) {
+            return value;
+        }
+        self.sync(source);
+        self.fixed[n].value
+    }
+
+    pub(super) fn read_metrics<S: CountsSource + ?Sized>(&mut self, source: &mut S) -> u64 {
+        self.sync(source);
+        self.metrics.read(self.slots(), self.profile.metrics_level)
+    }
+
+    /// IA32_PERF_GLOBAL_INUSE, from the control registers.
+    fn in_use(&self) -> u64 {
+        let ctrl = FixedCtrCtrl(self.regs.fixed_ctr_ctrl);
+        let mut value = 0;
+        let mut interrupts = false;
+        for (index, &select) in self.regs.evtsel.iter().enumerate() {
+            let select = PerfEvtSel(select);
+            value |= u64::from(select.event_select() != 0) << index;
+            interrupts |= select.interrupt();
+        }
+        for n in 0..u32::from(self.profile.fixed_counters) {
+            value |= u64::from(ctrl.os(n) || ctrl.usr(n)) << (FIXED_BASE + n);
+            interrupts |= ctrl.pmi(n);
+        }
+        value | u64::from(interrupts) << 63
+    }
+}

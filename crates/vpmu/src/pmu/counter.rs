@@ -1,0 +1,111 @@
+//! One counter: a value, and where the source's total stood when the value was last brought up to date.
+
+use crate::event::EventCode;
+use crate::source::{CountsSource, EventRequest, PrivilegeFilter, Provenance};
+
+/// Names a counter.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum CounterId {
+    /// General-purpose counter n.
+    Gp(u8),
+    /// Fixed-function counter n.
+    Fixed(u8),
+    /// The accumulator behind field n of PERF_METRICS.
+    Metric(u8),
+}
+
+/// A running counter, as a source or an engine needs to know it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Active {
+    /// Which counter.
+    pub counter: CounterId,
+    /// What it counts. For a metric accumulator: the slots event; the category is the field.
+    pub request: EventRequest,
+    /// Where it counts.
+    pub filter: PrivilegeFilter,
+    /// Occurrences from now until it overflows, at least 1.
+    pub until_overflow: u64,
+    /// The overflow requests a PMI, so the engine has to stop there.
+    pub interrupts: bool,
+}
+
+#[derive(Debug, Clone)]
+pub(super) struct Counter {
+    /// Up to date as of `mark`; always below 2^width.
+    pub(super) value: u64,
+    /// The source's total at the last update; `None` while the counter stands still.
+    mark: Option<u64>,
+    pub(super) request: EventRequest,
+    pub(super) filter: PrivilegeFilter,
+    /// The enables say count, whether or not the source knows the event.
+    pub(super) enabled: bool,
+    /// Occurrences since the ledger last took them.
+    pub(super) tally: u64,
+    /// Enabled at least once since the ledger last looked.
+    pub(super) touched: bool,
+}
+
+impl Counter {
+    pub(super) fn new(request: EventRequest) -> Self {
+        Self {
+            value: 0,
+            mark: None,
+            request,
+            filter: PrivilegeFilter::default(),
+            enabled: false,
+            tally: 0,
+            touched: false,
+        }
+    }
+
+    pub(super) fn is_running(&self) -> bool {
+        self.mark.is_some()
+    }
+
+    /// Brings the value up to date. Returns true when it wrapped.
+    pub(super) fn sync<S: CountsSource + ?Sized>(&mut self, width: u32, source: &mut S) -> bool {
+        let Some(mark) = self.mark else { return false };
+        let now = source.total(&self.request, self.filter);
+        let delta = now.saturating_sub(mark);
+        self.mark = Some(now.max(mark));
+        self.tally = self.tally.wrapping_add(delta);
+        let sum = u128::from(self.value) + u128::from(delta);
+        self.value = (sum as u64) & crate::register::low_bits(width);
+        sum >> width != 0
+    }
+
+    /// The value as of now if it has not wrapped, without storing anything.
+    pub(super) fn peek<S: CountsSource + ?Sized>(&self, width: u32, source: &mut S) -> Option<u64> {
+        let Some(mark) = self.mark else { return Some(self.value) };
+        let sum = self.value.checked_add(source.total(&self.request, self.filter).saturating_sub(mark))?;
+        (sum >> width == 0).then_some(sum)
+    }
+
+    /// Starts or stops. The value must be up to date.
+    pub(super) fn run<S: CountsSource + ?Sized>(
+        &mut self,
+        enabled: bool,
+        filter: PrivilegeFilter,
+        source: &mut S,
+    ) {
+        if enabled == self.enabled && filter == self.filter && (self.mark.is_some() || !enabled) {
+            return;
+        }
+        self.enabled = enabled;
+        self.filter = filter;
+        self.touched |= enabled;
+        let known = enabled && source.provenance(&self.request) != Provenance::Unknown;
+        self.mark = known.then(|| source.total(&self.request, filter));
+    }
+
+    /// Occurrences until the counter wraps, from its last update.
+    pub(super) fn until_overflow(&self, width: u32) -> u64 {
+        (1 << width) - self.value
+    }
+}
+
+/// The code of an event that a fixed counter counts, as perf writes it (Linux
+/// `arch/x86/include/asm/perf_event.h`, "fixed-function pseudo encodings").
+pub(super) fn fixed_code(index: u8) -> EventCode {
+    EventCode { select: 0, umask: index + 1, cmask: 0, inv: false, edge: false }
+}

@@ -1,0 +1,73 @@
+//! What the guest has counted so far, over all its programmings of the counters.
+//!
+//! Counters are reused and reset; the ledger adds up, per counter and programming, what was
+//! counted. It is the VMM's view for reports and not part of the guest-visible state.
+
+use super::counter::{Counter, CounterId};
+use crate::source::{EventRequest, PrivilegeFilter, TopdownSlots};
+use alloc::collections::BTreeMap;
+
+/// One programming of one counter.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct LedgerKey {
+    /// The counter.
+    pub counter: CounterId,
+    /// What it counted.
+    pub request: EventRequest,
+    /// Where it counted.
+    pub filter: PrivilegeFilter,
+}
+
+/// Most different programmings that are kept apart. A guest that uses more is added up under the
+/// ones it used first; nothing grows without bound.
+pub const MAX_ENTRIES: usize = 4096;
+
+/// Everything counted so far.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Ledger {
+    entries: BTreeMap<LedgerKey, u64>,
+    topdown: TopdownSlots,
+    dropped: u64,
+}
+
+impl Ledger {
+    /// Programmings in order of counter, with their counts.
+    pub fn entries(&self) -> impl Iterator<Item = (&LedgerKey, u64)> {
+        self.entries.iter().map(|(key, &count)| (key, count))
+    }
+
+    /// Slots counted while PERF_METRICS was enabled, by category.
+    #[must_use]
+    pub fn topdown(&self) -> &TopdownSlots {
+        &self.topdown
+    }
+
+    /// Programmings that found no room ([`MAX_ENTRIES`]).
+    #[must_use]
+    pub fn dropped(&self) -> u64 {
+        self.dropped
+    }
+
+    pub(super) fn take(&mut self, id: CounterId, counter: &mut Counter) {
+        if !counter.touched && counter.tally == 0 {
+            return;
+        }
+        let key = LedgerKey { counter: id, request: counter.request, filter: counter.filter };
+        if let Some(count) = self.entries.get_mut(&key) {
+            *count = count.saturating_add(counter.tally);
+        } else if self.entries.len() < MAX_ENTRIES {
+            self.entries.insert(key, counter.tally);
+        } else {
+            self.dropped += 1;
+        }
+        counter.tally = 0;
+        counter.touched = counter.enabled;
+    }
+
+    pub(super) fn add_topdown(&mut self, delta: &TopdownSlots) {
+        self.topdown.slots = self.topdown.slots.saturating_add(delta.slots);
+        for (sum, more) in self.topdown.fields.iter_mut().zip(delta.fields) {
+            *sum = sum.saturating_add(more);
+        }
+    }
+}

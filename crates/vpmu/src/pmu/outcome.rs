@@ -1,0 +1,68 @@
+//! What an access ends in.
+
+/// Answer to RDMSR or RDPMC.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ReadOutcome {
+    /// The instruction completes with this value in EDX:EAX.
+    Value(u64),
+    /// The guest gets #GP(0).
+    Fault(Fault),
+    /// Not a PMU register: the embedder decides.
+    NotHandled,
+}
+
+/// Answer to WRMSR.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WriteOutcome {
+    /// The instruction completes. Ask [`Vpmu::take_pmi`](super::Vpmu::take_pmi) afterwards.
+    Done,
+    /// The guest gets #GP(0); nothing has changed.
+    Fault(Fault),
+    /// Not a PMU register: the embedder decides.
+    NotHandled,
+}
+
+/// Why an access raises #GP(0). The guest sees no difference; traces and people do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum Fault {
+    /// The profile does not have this register or instance.
+    #[error("this CPU has no such register")]
+    Absent,
+    /// WRMSR of a read-only register.
+    #[error("the register is read-only")]
+    ReadOnly,
+    /// WRMSR set reserved bits.
+    #[error("reserved bits {0:#x} are set")]
+    ReservedBits(u64),
+    /// WRMSR would change bits that only the CPU may change.
+    #[error("bits {0:#x} cannot be changed")]
+    FixedBits(u64),
+    /// RDPMC with an index or type that does not exist.
+    #[error("RDPMC index {0:#x} does not exist")]
+    RdpmcIndex(u32),
+    /// RDPMC at CPL > 0 with CR4.PCE = 0.
+    #[error("RDPMC at CPL > 0 needs CR4.PCE")]
+    RdpmcPrivilege,
+}
+
+/// The privilege state that RDPMC checks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RdpmcContext {
+    /// Current privilege level, 0 to 3.
+    pub cpl: u8,
+    /// CR4.PCE.
+    pub pce: bool,
+    /// CR0.PE.
+    pub protected_mode: bool,
+}
+
+impl RdpmcContext {
+    /// Ring 0 in protected mode: always allowed.
+    pub const RING0: Self = Self { cpl: 0, pce: false, protected_mode: true };
+
+    /// SDM vol. 2B, RDPMC: #GP(0) if CPL is not 0, CR4.PCE = 0 and CR0.PE = 1.
+    #[must_use]
+    pub fn allowed(self) -> bool {
+        self.cpl == 0 || self.pce || !self.protected_mode
+    }
+}

@@ -1,0 +1,57 @@
+//! RDPMC.
+
+use super::{Fault, RdpmcContext, ReadOutcome, SLOTS_COUNTER, Vpmu};
+use crate::metrics::Metrics;
+use crate::register::intel::FixedCtrCtrl;
+use crate::source::CountsSource;
+
+/// ECX[31:16] of a general-purpose counter.
+const TYPE_GP: u32 = 0x0000;
+/// ECX[31:16] of a fixed-function counter.
+const TYPE_FIXED: u32 = 0x4000;
+/// ECX[31:16] of PERF_METRICS.
+const TYPE_METRICS: u32 = 0x2000;
+
+impl Vpmu {
+    /// Executes RDPMC.
+    ///
+    /// `ecx` is ECX as the guest set it (RCX[63:32] is ignored by the CPU). Types: SDM vol. 2B,
+    /// RDPMC. The fast-read bit 31 belongs to CPUs without an architectural PMU; here it is an
+    /// unknown type.
+    pub fn rdpmc<S: CountsSource + ?Sized>(
+        &mut self,
+        ecx: u32,
+        context: RdpmcContext,
+        source: &mut S,
+    ) -> ReadOutcome {
+        if !context.allowed() {
+            return ReadOutcome::Fault(Fault::RdpmcPrivilege);
+        }
+        let index = ecx & 0xFFFF;
+        let value = match ecx >> 16 {
+            TYPE_GP if self.profile.version >= 1 && index < u32::from(self.profile.gp_counters) => {
+                self.read_gp(index as usize, source)
+            }
+            TYPE_FIXED if self.profile.version >= 2 && index < u32::from(self.profile.fixed_counters) => {
+                self.read_fixed(index as usize, source)
+            }
+            TYPE_METRICS if index == 0 && self.profile.perf_capabilities.perf_metrics_available() => {
+                self.rdpmc_metrics(source)
+            }
+            _ => return ReadOutcome::Fault(Fault::RdpmcIndex(ecx)),
+        };
+        ReadOutcome::Value(value)
+    }
+
+    fn rdpmc_metrics<S: CountsSource + ?Sized>(&mut self, source: &mut S) -> u64 {
+        let value = self.read_metrics(source);
+        let clears = self.profile.perf_capabilities.rdpmc_metrics_clear()
+            && FixedCtrCtrl(self.regs.fixed_ctr_ctrl).metrics_clear();
+        if clears {
+            self.metrics = Metrics::default();
+            self.fixed[SLOTS_COUNTER].value = 0;
+            self.rearm(source);
+        }
+        value
+    }
+}

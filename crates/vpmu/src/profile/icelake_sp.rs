@@ -1,0 +1,34 @@
+//! Ice Lake-SP (Sunny Cove): the first server with SLOTS and PERF_METRICS, level 1.
+
+use super::Profile;
+use crate::event::EventTable;
+use crate::register::intel::PerfCapabilities;
+
+/// Xeon Scalable, third generation.
+///
+/// Sources: model 6-6A, perfmon version, counters and the four-field PERF_METRICS from Linux
+/// `arch/x86/events/intel/core.c`; pipeline width 5 from the published TMA formulas
+/// (`intel/perfmon`); event register masks from the same Linux file (`intel_icl_extra_regs`).
+pub const ICELAKE_SP: Profile = Profile {
+    name: "icelake-sp",
+    summary: "Xeon Scalable 3rd gen (Ice Lake-SP): perfmon v5, PERF_METRICS level 1, 5 slots/cycle",
+    signature: 0x606A6,
+    version: 5,
+    gp_counters: 8,
+    gp_width: 48,
+    fixed_counters: 4,
+    fixed_width: 48,
+    arch_events: 8,
+    arch_events_unavailable: 0,
+    any_thread_deprecated: true,
+    // FREEZE_WHILE_SMM, FW_WRITE, PERF_METRICS_AVAILABLE. Silicon has 0xF4C5: the rest is LBR and PEBS.
+    perf_capabilities: PerfCapabilities(0xB000),
+    metrics_level: 1,
+    slots_per_cycle: 5,
+    tsc_hz: 2_600_000_000,
+    crystal_hz: 25_000_000,
+    offcore_rsp_mask: 0x3F_FFFF_BFFF,
+    ld_lat_mask: 0xFFFF,
+    frontend_mask: 0x7F_FF17,
+    events: EventTable::ICELAKE_SP,
+};

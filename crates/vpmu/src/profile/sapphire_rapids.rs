@@ -1,0 +1,34 @@
+//! Sapphire Rapids (Golden Cove): PERF_METRICS level 2.
+
+use super::Profile;
+use crate::event::EventTable;
+use crate::register::intel::PerfCapabilities;
+
+/// Xeon Scalable, fourth generation.
+///
+/// Sources: model 6-8F, counters and the eight-field PERF_METRICS from Linux
+/// `arch/x86/events/intel/core.c`; pipeline width 6 from the published TMA formulas
+/// (`intel/perfmon`); event register masks from the same Linux file (`intel_glc_extra_regs`).
+pub const SAPPHIRE_RAPIDS: Profile = Profile {
+    name: "sapphire-rapids",
+    summary: "Xeon Scalable 4th gen (Sapphire Rapids): perfmon v5, PERF_METRICS level 2, 6 slots/cycle",
+    signature: 0x806F8,
+    version: 5,
+    gp_counters: 8,
+    gp_width: 48,
+    fixed_counters: 4,
+    fixed_width: 48,
+    arch_events: 8,
+    arch_events_unavailable: 0,
+    any_thread_deprecated: true,
+    // FREEZE_WHILE_SMM, FW_WRITE, PERF_METRICS_AVAILABLE. Silicon has 0xF4FF: the rest is LBR and PEBS.
+    perf_capabilities: PerfCapabilities(0xB000),
+    metrics_level: 2,
+    slots_per_cycle: 6,
+    tsc_hz: 2_000_000_000,
+    crystal_hz: 25_000_000,
+    offcore_rsp_mask: 0x3F_FFFF_FFFF,
+    ld_lat_mask: 0xFFFF,
+    frontend_mask: 0x7F_FF1F,
+    events: EventTable::SAPPHIRE_RAPIDS,
+};

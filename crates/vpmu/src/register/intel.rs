@@ -1,0 +1,186 @@
+//! Intel's perfmon registers.
+//!
+//! Facts: Intel SDM volume 3B, chapter "Performance Monitoring" (register figures and the rules
+//! around them) and volume 4 (MSR numbers), cross-checked with Linux `asm/perf_event.h` and
+//! `asm/msr-index.h`, and for fault behaviour with Linux `arch/x86/kvm/vmx/pmu_intel.c`.
+
+use super::macros::{field_accessor, field_decl, registers};
+use super::{Access, Field, OnWrite, Register, Repeat, Reserved, When, Width};
+
+registers! {
+    /// General-purpose counter, legacy address: a write takes 32 bits and sign-extends them.
+    Pmc = "IA32_PMC{n}" @ 0xC1, gp x 8, if Always, ReadWrite, reserved Ignore,
+        source "SDM vol. 3B, Performance Monitoring, architectural version 1" {
+        value count(GpCounter) = "Count", "Event count; a WRMSR sets bits 31:0 and copies bit 31 upwards";
+    }
+    /// General-purpose counter, full-width address: the same register, written as it is.
+    APmc = "IA32_A_PMC{n}" @ 0x4C1, gp x 8, if FullWidth, ReadWrite, reserved Fault,
+        source "SDM vol. 3B, Full-Width Writes to Performance Counter Registers" {
+        value count(GpCounter) = "Count", "Event count; bits at or above the counter width raise #GP";
+    }
+    /// Event select: what a general-purpose counter counts, and when.
+    PerfEvtSel = "IA32_PERFEVTSEL{n}" @ 0x186, gp x 8, if Always, ReadWrite, reserved Fault,
+        source "SDM vol. 3B, IA32_PERFEVTSELx MSRs" {
+        bits event_select(0, 8) = "EventSelect", "Event select code";
+        bits umask(8, 8) = "UnitMask", "Unit mask: the condition that the event logic detects";
+        flag usr(16) = "USR", "Count while CPL > 0";
+        flag os(17) = "OS", "Count while CPL = 0";
+        flag edge(18) = "E", "Count rising edges of the condition instead of occurrences";
+        flag pin_control(19) = "PC", "Pin control; stored, no effect";
+        flag interrupt(20) = "INT", "Request a PMI when the counter overflows";
+        flag any_thread(21) if AnyThread = "ANY", "Count for every logical processor of the core";
+        flag any_thread_dropped(21) if AnyThreadDeprecated, ignore = "ANY", "Deprecated: accepted and dropped";
+        flag enable(22) = "EN", "Count";
+        flag invert(23) = "INV", "Invert the comparison with CMASK";
+        bits cmask(24, 8) = "CMASK", "Counter mask: count cycles with at least this many occurrences (0: count occurrences)";
+    }
+    /// Fixed-function counter. 0 INST_RETIRED.ANY, 1 CPU_CLK_UNHALTED.THREAD, 2 CPU_CLK_UNHALTED.REF_TSC, 3 TOPDOWN.SLOTS.
+    FixedCtr = "IA32_FIXED_CTR{n}" @ 0x309, fixed x 7, if Version2, ReadWrite, reserved Ignore,
+        source "SDM vol. 3B, Fixed-function Performance Counters; excess bits are dropped as in Linux arch/x86/kvm/vmx/pmu_intel.c" {
+        value count(FixedCounter) = "Count", "Event count";
+    }
+    /// Eight 8-bit fractions of the slots counted in IA32_FIXED_CTR3; v stands for v/255.
+    PerfMetrics = "IA32_PERF_METRICS" @ 0x329, once x 1, if Metrics, ReadWrite, reserved Ignore,
+        source "SDM vol. 3B, Performance Metrics; fields as in Linux arch/x86/events/intel/core.c" {
+        bits retiring(0, 8) = "Retiring", "Slots whose uops retired";
+        bits bad_speculation(8, 8) = "BadSpeculation", "Slots lost to uops that never retired and to recovery";
+        bits frontend_bound(16, 8) = "FrontendBound", "Slots that the front end did not fill";
+        bits backend_bound(24, 8) = "BackendBound", "Slots that the back end could not take";
+        bits heavy_operations(32, 8) if MetricsLevel2 = "HeavyOperations", "Retiring slots of instructions with several uops";
+        bits branch_mispredicts(40, 8) if MetricsLevel2 = "BranchMispredicts", "Bad-speculation slots due to branch mispredicts";
+        bits fetch_latency(48, 8) if MetricsLevel2 = "FetchLatency", "Front-end slots lost to fetch latency";
+        bits memory_bound(56, 8) if MetricsLevel2 = "MemoryBound", "Back-end slots lost to the memory subsystem";
+    }
+    /// What the PMU can do.
+    PerfCapabilities = "IA32_PERF_CAPABILITIES" @ 0x345, once x 1, if Always, ReadOnly, reserved Fault,
+        source "SDM vol. 4, IA32_PERF_CAPABILITIES; bit names as in Linux arch/x86/events/perf_event.h" {
+        bits lbr_fmt(0, 6) = "LBR_FMT", "Format of the last branch records";
+        flag pebs_trap(6) = "PEBS_TRAP", "PEBS records are trap-like";
+        flag pebs_arch_reg(7) = "PEBS_ARCH_REG", "PEBS records hold architectural registers";
+        bits pebs_format(8, 4) = "PEBS_REC_FMT", "Format of PEBS records";
+        flag freeze_while_smm(12) = "FREEZE_WHILE_SMM", "IA32_DEBUGCTL[14] is supported";
+        flag fw_write(13) = "FW_WRITE", "The full-width counter addresses exist";
+        flag pebs_baseline(14) = "PEBS_BASELINE", "Adaptive PEBS";
+        flag perf_metrics_available(15) = "PERF_METRICS_AVAILABLE", "IA32_PERF_METRICS exists";
+        flag pebs_output_pt(16) = "PEBS_OUTPUT_PT", "PEBS records can go to Processor Trace";
+        flag pebs_timing_info(17) = "PEBS_TIMING_INFO", "PEBS records hold the retire latency";
+        flag rdpmc_metrics_clear(19) = "RDPMC_METRICS_CLEAR", "RDPMC of the metrics can clear them";
+    }
+    /// Control of the fixed-function counters: four bits each.
+    FixedCtrCtrl = "IA32_FIXED_CTR_CTRL" @ 0x38D, once x 1, if Version2, ReadWrite, reserved Fault,
+        source "SDM vol. 3B, IA32_FIXED_CTR_CTRL MSR" {
+        fixed os(0, 4) = "EN{n}_OS", "Fixed counter {n} counts while CPL = 0";
+        fixed usr(1, 4) = "EN{n}_USR", "Fixed counter {n} counts while CPL > 0";
+        fixed any_thread(2, 4) if AnyThread = "AnyThread{n}", "Fixed counter {n} counts for the whole core";
+        fixed pmi(3, 4) = "EN{n}_PMI", "Fixed counter {n} requests a PMI when it overflows";
+        flag metrics_clear(14) if MetricsClear = "METRICS_CLEAR_EN", "RDPMC of the metrics clears them and IA32_FIXED_CTR3";
+    }
+    /// Which counters have overflowed, and what is frozen.
+    PerfGlobalStatus = "IA32_PERF_GLOBAL_STATUS" @ 0x38E, once x 1, if Version2, ReadOnly, reserved Fault,
+        source "SDM vol. 3B, IA32_PERF_GLOBAL_STATUS MSR" {
+        gp ovf_pmc(0, 1) = "OVF_PMC{n}", "IA32_PMC{n} overflowed";
+        fixed ovf_fixed(32, 1) = "OVF_FIXEDCTR{n}", "IA32_FIXED_CTR{n} overflowed";
+        flag ovf_metrics(48) if Metrics = "OVF_PERF_METRICS", "A counter behind IA32_PERF_METRICS overflowed";
+        flag lbr_frozen(58) if Version4 = "LBR_Frz", "LBR recording is frozen";
+        flag ctr_frozen(59) if Version4 = "CTR_Frz", "Counters are frozen";
+        flag asci(60) if Version4 = "ASCI", "Counts may include SGX enclave activity";
+        flag ovf_uncore(61) if Version4 = "OVF_Uncore", "An uncore counter overflowed";
+        flag cond_changed(63) = "CondChgd", "Status bits have changed";
+    }
+    /// Which counters are enabled.
+    PerfGlobalCtrl = "IA32_PERF_GLOBAL_CTRL" @ 0x38F, once x 1, if Version2, ReadWrite, reserved Fault,
+        source "SDM vol. 3B, IA32_PERF_GLOBAL_CTRL MSR" {
+        gp enable_pmc(0, 1) = "EN_PMC{n}", "Enable IA32_PMC{n}";
+        fixed enable_fixed(32, 1) = "EN_FIXED_CTR{n}", "Enable IA32_FIXED_CTR{n}";
+        flag enable_metrics(48) if Metrics = "EN_PERF_METRICS", "Enable IA32_PERF_METRICS";
+    }
+    /// Clears status bits: OVF_CTRL before version 4, STATUS_RESET from version 4.
+    PerfGlobalOvfCtrl = "IA32_PERF_GLOBAL_OVF_CTRL" @ 0x390, once x 1, if Version2, WriteOneToClear, reserved Fault,
+        source "SDM vol. 3B, IA32_PERF_GLOBAL_STATUS_RESET MSR; reads as 0 as in Linux arch/x86/kvm/pmu.c" {
+        gp clear_pmc(0, 1) = "CLR_OVF_PMC{n}", "Clear OVF_PMC{n}";
+        fixed clear_fixed(32, 1) = "CLR_OVF_FIXEDCTR{n}", "Clear OVF_FIXEDCTR{n}";
+        flag clear_metrics(48) if Metrics = "CLR_OVF_PERF_METRICS", "Clear OVF_PERF_METRICS";
+        flag clear_lbr_frozen(58) if Version4 = "CLR_LBR_Frz", "Unfreeze LBR recording";
+        flag clear_ctr_frozen(59) if Version4 = "CLR_CTR_Frz", "Unfreeze the counters";
+        flag clear_asci(60) if Version4 = "CLR_ASCI", "Clear ASCI";
+        flag clear_uncore(61) if Version4 = "CLR_OVF_Uncore", "Clear OVF_Uncore";
+        flag clear_cond_changed(63) = "CLR_CondChgd", "Clear CondChgd";
+    }
+    /// Sets status bits, for restoring a saved state.
+    PerfGlobalStatusSet = "IA32_PERF_GLOBAL_STATUS_SET" @ 0x391, once x 1, if Version4, WriteOneToSet, reserved Fault,
+        source "SDM vol. 3B, IA32_PERF_GLOBAL_STATUS_SET MSR" {
+        gp set_pmc(0, 1) = "SET_OVF_PMC{n}", "Set OVF_PMC{n}";
+        fixed set_fixed(32, 1) = "SET_OVF_FIXEDCTR{n}", "Set OVF_FIXEDCTR{n}";
+        flag set_metrics(48) if Metrics = "SET_OVF_PERF_METRICS", "Set OVF_PERF_METRICS";
+        flag set_lbr_frozen(58) = "SET_LBR_Frz", "Freeze LBR recording";
+        flag set_ctr_frozen(59) = "SET_CTR_Frz", "Freeze the counters";
+        flag set_asci(60) = "SET_ASCI", "Set ASCI";
+        flag set_uncore(61) = "SET_OVF_Uncore", "Set OVF_Uncore";
+        flag set_cond_changed(63) = "SET_CondChgd", "Set CondChgd";
+    }
+    /// Which parts of the PMU are in use; computed on read.
+    PerfGlobalInuse = "IA32_PERF_GLOBAL_INUSE" @ 0x392, once x 1, if Version4, ReadOnly, reserved Fault,
+        source "SDM vol. 3B, IA32_PERF_GLOBAL_INUSE MSR" {
+        gp pmc_in_use(0, 1) = "PERFEVTSEL{n}_InUse", "IA32_PERFEVTSEL{n} selects an event";
+        fixed fixed_in_use(32, 1) = "FIXED_CTR{n}_InUse", "Fixed counter {n} has OS or USR set";
+        flag pmi_in_use(63) = "PMI_InUse", "Some counter may request a PMI";
+    }
+    /// Debug control: the perfmon bits. Branch records are not offered, so their bits are dropped.
+    DebugCtl = "IA32_DEBUGCTL" @ 0x1D9, once x 1, if Always, ReadWrite, reserved Fault,
+        source "SDM vol. 3B, IA32_DEBUGCTL MSR; dropped bits as in Linux arch/x86/kvm/vmx/vmx.c" {
+        flag lbr(0), ignore = "LBR", "Record branches; dropped";
+        flag btf(1), ignore = "BTF", "Single-step on branches; dropped";
+        flag freeze_lbrs_on_pmi(11), ignore = "FREEZE_LBRS_ON_PMI", "Freeze branch records on a PMI; dropped";
+        flag freeze_perfmon_on_pmi(12) if Version2 = "FREEZE_PERFMON_ON_PMI", "Freeze the counters on a PMI";
+        flag freeze_while_smm(14) if FreezeWhileSmm = "FREEZE_WHILE_SMM", "Freeze in SMM; stored, there is no SMM";
+    }
+    /// Enables of miscellaneous processor features, with the perfmon announcements.
+    MiscEnable = "IA32_MISC_ENABLE" @ 0x1A0, once x 1, if Always, ReadWrite, reserved Fault,
+        source "SDM vol. 4, IA32_MISC_ENABLE; write rules of bits 7, 11, 12 as in Linux arch/x86/kvm/x86.c" {
+        flag fast_strings(0) = "FastStringsEnable", "Fast string operation";
+        flag tcc(3) = "AutomaticThermalControlEnable", "Automatic thermal control";
+        flag perfmon_available(7), ignore = "PerformanceMonitoringAvailable", "Perfmon is available";
+        flag bts_unavailable(11), keep = "BTSUnavailable", "Branch trace storage is not supported";
+        flag pebs_unavailable(12), keep = "PEBSUnavailable", "PEBS is not supported";
+        flag eist(16) = "EnhancedSpeedStepEnable", "Enhanced SpeedStep";
+        flag monitor(18) = "EnableMonitorFSM", "MONITOR/MWAIT";
+        flag limit_cpuid(22) = "LimitCpuidMaxval", "Limit CPUID leaf 0 to 2";
+        flag xtpr_disable(23) = "xTPRMessageDisable", "Disable xTPR messages";
+        flag xd_disable(34) = "XDBitDisable", "Disable the execute-disable bit";
+    }
+    /// Off-core response event register: which requests and responses the off-core events count.
+    OffcoreRsp = "MSR_OFFCORE_RSP_0" @ 0x1A6, once x 1, if OffcoreResponse, ReadWrite, reserved Fault,
+        source "SDM vol. 4; valid bits as in Linux arch/x86/events/intel/core.c" {
+        value mask(OffcoreMask) = "Mask", "Request and response types";
+    }
+    /// Second off-core response event register.
+    OffcoreRsp1 = "MSR_OFFCORE_RSP_1" @ 0x1A7, once x 1, if OffcoreResponse, ReadWrite, reserved Fault,
+        source "SDM vol. 4; valid bits as in Linux arch/x86/events/intel/core.c" {
+        value mask(OffcoreMask) = "Mask", "Request and response types";
+    }
+    /// Load latency threshold of MEM_TRANS_RETIRED.LOAD_LATENCY, in core cycles.
+    PebsLdLat = "MSR_PEBS_LD_LAT_THRESHOLD" @ 0x3F6, once x 1, if LoadLatency, ReadWrite, reserved Fault,
+        source "SDM vol. 4; valid bits as in Linux arch/x86/events/intel/core.c" {
+        value threshold(LoadLatencyMask) = "Threshold", "Minimum latency, in core cycles";
+    }
+    /// Front-end event register of FRONTEND_RETIRED.
+    PebsFrontend = "MSR_PEBS_FRONTEND" @ 0x3F7, once x 1, if Frontend, ReadWrite, reserved Fault,
+        source "SDM vol. 4; valid bits as in Linux arch/x86/events/intel/core.c" {
+        value event(FrontendMask) = "Event", "Which front-end event is counted";
+    }
+    /// PEBS enable. PEBS is not offered.
+    PebsEnable = "IA32_PEBS_ENABLE" @ 0x3F1, once x 1, if Never, ReadWrite, reserved Fault,
+        source "SDM vol. 4" {}
+    /// Adaptive PEBS configuration. PEBS is not offered.
+    PebsDataCfg = "MSR_PEBS_DATA_CFG" @ 0x3F2, once x 1, if Never, ReadWrite, reserved Fault,
+        source "SDM vol. 4" {}
+    /// Debug store area. The debug store is not offered.
+    DsArea = "IA32_DS_AREA" @ 0x600, once x 1, if Never, ReadWrite, reserved Fault,
+        source "SDM vol. 4" {}
+    /// Branch record filter. Branch records are not offered.
+    LbrSelect = "MSR_LBR_SELECT" @ 0x1C8, once x 1, if Never, ReadWrite, reserved Fault,
+        source "SDM vol. 4" {}
+    /// Newest branch record. Branch records are not offered.
+    LbrTos = "MSR_LASTBRANCH_TOS" @ 0x1C9, once x 1, if Never, ReadWrite, reserved Fault,
+        source "SDM vol. 4" {}
+}

@@ -1,0 +1,353 @@
+//! Every PMU register, declared once.
+//!
+//! A [`Register`] is data: address, instances, access kind and fields. Access checks
+//! ([`Register::reserved`], [`Register::stored`]), decoding ([`crate::decode`]), the list of MSRs
+//! that a VMM has to trap ([`trapped_ranges`]) and the register documentation are computed from it.
+//! The declarations are in [`intel`].
+
+pub mod intel;
+mod macros;
+
+use crate::profile::Profile;
+use alloc::vec::Vec;
+
+pub use intel::RegisterId;
+
+/// A condition under which a register or a field exists.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum When {
+    /// In every profile.
+    Always,
+    /// Architectural perfmon version 2 or later.
+    Version2,
+    /// Version 4 or later.
+    Version4,
+    /// Version 3 or later, and AnyThread is not deprecated (CPUID.0AH:EDX[15] = 0).
+    AnyThread,
+    /// AnyThread is deprecated (CPUID.0AH:EDX[15] = 1).
+    AnyThreadDeprecated,
+    /// PERF_CAPABILITIES[13]: full-width counter writes.
+    FullWidth,
+    /// PERF_CAPABILITIES[15]: PERF_METRICS.
+    Metrics,
+    /// PERF_METRICS with the four level-2 fields.
+    MetricsLevel2,
+    /// PERF_CAPABILITIES[19]: RDPMC of the metrics may clear them.
+    MetricsClear,
+    /// PERF_CAPABILITIES[12]: FREEZE_WHILE_SMM.
+    FreezeWhileSmm,
+    /// The profile has an offcore response mask.
+    OffcoreResponse,
+    /// The profile has a load latency threshold.
+    LoadLatency,
+    /// The profile has a front-end event register.
+    Frontend,
+    /// Not offered by any profile yet: the MSR is known, and faults.
+    Never,
+}
+
+impl When {
+    /// True when `profile` meets the condition.
+    #[must_use]
+    pub fn holds(self, profile: &Profile) -> bool {
+        let caps = profile.perf_capabilities;
+        match self {
+            Self::Always => true,
+            Self::Version2 => profile.version >= 2,
+            Self::Version4 => profile.version >= 4,
+            Self::AnyThread => profile.version >= 3 && !profile.any_thread_deprecated,
+            Self::AnyThreadDeprecated => profile.version >= 5 && profile.any_thread_deprecated,
+            Self::FullWidth => caps.fw_write(),
+            Self::Metrics => caps.perf_metrics_available(),
+            Self::MetricsLevel2 => caps.perf_metrics_available() && profile.metrics_level >= 2,
+            Self::MetricsClear => caps.perf_metrics_available() && caps.rdpmc_metrics_clear(),
+            Self::FreezeWhileSmm => caps.freeze_while_smm(),
+            Self::OffcoreResponse => profile.offcore_rsp_mask != 0,
+            Self::LoadLatency => profile.ld_lat_mask != 0,
+            Self::Frontend => profile.frontend_mask != 0,
+            Self::Never => false,
+        }
+    }
+}
+
+/// How often a register or field repeats.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Repeat {
+    /// Once.
+    Once,
+    /// For each general-purpose counter; registers: one address further each, fields: `stride` bits.
+    PerGp {
+        /// Distance of two repetitions, in bits of the register.
+        stride: u8,
+    },
+    /// For each fixed counter.
+    PerFixed {
+        /// Distance of two repetitions, in bits of the register.
+        stride: u8,
+    },
+}
+
+impl Repeat {
+    /// How many there are in `profile`.
+    #[must_use]
+    pub fn count(self, profile: &Profile) -> u32 {
+        match self {
+            Self::Once => 1,
+            Self::PerGp { .. } => u32::from(profile.gp_counters),
+            Self::PerFixed { .. } => u32::from(profile.fixed_counters),
+        }
+    }
+
+    fn stride(self) -> u32 {
+        match self {
+            Self::Once => 0,
+            Self::PerGp { stride } | Self::PerFixed { stride } => u32::from(stride),
+        }
+    }
+}
+
+/// Width of a field.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Width {
+    /// A number of bits that is the same in every profile.
+    Bits(u8),
+    /// As wide as a general-purpose counter.
+    GpCounter,
+    /// As wide as a fixed counter.
+    FixedCounter,
+    /// The bits of a mask that the profile gives (event registers such as OFFCORE_RSP).
+    OffcoreMask,
+    /// The bits of the profile's load latency mask.
+    LoadLatencyMask,
+    /// The bits of the profile's front-end event mask.
+    FrontendMask,
+}
+
+/// What a guest write does to a field.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OnWrite {
+    /// The written bits are stored.
+    Store,
+    /// Accepted, but the field keeps its value.
+    Ignore,
+    /// A write that would change the field raises #GP.
+    FaultOnChange,
+}
+
+/// A field of a register.
+#[derive(Debug, Clone, Copy)]
+pub struct Field {
+    /// Name in the SDM's spelling; `{n}` stands for the repetition.
+    pub name: &'static str,
+    /// One line of explanation.
+    pub doc: &'static str,
+    /// Lowest bit (of repetition 0).
+    pub lsb: u8,
+    /// Width of one repetition.
+    pub width: Width,
+    /// Repetitions inside the register.
+    pub repeat: Repeat,
+    /// When the field exists; otherwise its bits are reserved.
+    pub when: When,
+    /// What a write does.
+    pub on_write: OnWrite,
+}
+
+impl Field {
+    /// Mask of one repetition, in place.
+    #[must_use]
+    pub fn mask_of(&self, repetition: u32, profile: &Profile) -> u64 {
+        let bits = match self.width {
+            Width::Bits(bits) => low_bits(u32::from(bits)),
+            Width::GpCounter => low_bits(u32::from(profile.gp_width)),
+            Width::FixedCounter => low_bits(u32::from(profile.fixed_width)),
+            Width::OffcoreMask => profile.offcore_rsp_mask,
+            Width::LoadLatencyMask => profile.ld_lat_mask,
+            Width::FrontendMask => profile.frontend_mask,
+        };
+        bits.checked_shl(self.shift_of(repetition)).unwrap_or(0)
+    }
+
+    /// Lowest bit of one repetition.
+    #[must_use]
+    pub fn shift_of(&self, repetition: u32) -> u32 {
+        u32::from(self.lsb) + repetition * self.repeat.stride()
+    }
+
+    /// Mask of all repetitions that exist in `profile`; 0 when the field does not exist.
+    #[must_use]
+    pub fn mask(&self, profile: &Profile) -> u64 {
+        if !self.when.holds(profile) {
+            return 0;
+        }
+        (0..self.repeat.count(profile)).map(|n| self.mask_of(n, profile)).fold(0, |all, mask| all | mask)
+    }
+}
+
+/// Who may do what with a register.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Access {
+    /// Read and write.
+    ReadWrite,
+    /// WRMSR raises #GP.
+    ReadOnly,
+    /// Each written 1 clears a status bit; reads as 0.
+    WriteOneToClear,
+    /// Each written 1 sets a status bit; reads as 0.
+    WriteOneToSet,
+}
+
+/// What happens to written bits that no field covers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reserved {
+    /// #GP.
+    Fault,
+    /// They are dropped.
+    Ignore,
+}
+
+/// A register or a row of like registers.
+#[derive(Debug, Clone, Copy)]
+pub struct Register {
+    /// Which one.
+    pub id: RegisterId,
+    /// Name in the SDM's spelling; `{n}` stands for the instance.
+    pub name: &'static str,
+    /// One line of explanation.
+    pub doc: &'static str,
+    /// Where the facts come from.
+    pub source: &'static str,
+    /// MSR index of instance 0.
+    pub base: u32,
+    /// Instances.
+    pub repeat: Repeat,
+    /// Addresses, from `base`, that belong to this register whether or not the instance exists.
+    pub span: u32,
+    /// When the register exists.
+    pub when: When,
+    /// Access kind.
+    pub access: Access,
+    /// What happens to uncovered bits.
+    pub reserved: Reserved,
+    /// Fields, lowest first.
+    pub fields: &'static [Field],
+}
+
+impl Register {
+    /// Number of instances in `profile`; 0 when the register does not exist there.
+    #[must_use]
+    pub fn instances(&self, profile: &Profile) -> u32 {
+        if self.when.holds(profile) { self.repeat.count(profile).min(self.span) } else { 0 }
+    }
+
+    /// Bits that a WRMSR may have set without raising #GP.
+    #[must_use]
+    pub fn accepted(&self, profile: &Profile) -> u64 {
+        match self.reserved {
+            Reserved::Ignore => u64::MAX,
+            Reserved::Fault => self.fields.iter().map(|f| f.mask(profile)).fold(0, |all, mask| all | mask),
+        }
+    }
+
+    /// Bits that raise #GP when written as 1.
+    #[must_use]
+    pub fn reserved(&self, profile: &Profile) -> u64 {
+        !self.accepted(profile)
+    }
+
+    /// Bits of fields with the given write behaviour.
+    #[must_use]
+    pub fn bits(&self, on_write: OnWrite, profile: &Profile) -> u64 {
+        self.fields
+            .iter()
+            .filter(|f| f.on_write == on_write)
+            .map(|f| f.mask(profile))
+            .fold(0, |all, mask| all | mask)
+    }
+
+    /// Bits that a WRMSR stores.
+    #[must_use]
+    pub fn stored(&self, profile: &Profile) -> u64 {
+        self.bits(OnWrite::Store, profile)
+    }
+
+    /// Name of an instance, for example `IA32_PERFEVTSEL3`.
+    #[must_use]
+    pub fn instance_name(&self, instance: u32) -> alloc::string::String {
+        numbered(self.name, instance)
+    }
+}
+
+/// Puts a number in place of `{n}`.
+#[must_use]
+pub fn numbered(name: &str, n: u32) -> alloc::string::String {
+    name.replace("{n}", &alloc::format!("{n}"))
+}
+
+/// An MSR index resolved to a register and its instance.
+#[derive(Debug, Clone, Copy)]
+pub struct Located {
+    /// The register.
+    pub register: &'static Register,
+    /// Which instance; may be one that a profile does not have.
+    pub instance: u32,
+}
+
+impl Located {
+    /// True when `profile` has this instance.
+    #[must_use]
+    pub fn exists(&self, profile: &Profile) -> bool {
+        self.instance < self.register.instances(profile)
+    }
+}
+
+/// The register that an MSR index belongs to, if it is one of the PMU's.
+#[must_use]
+pub fn locate(index: u32) -> Option<Located> {
+    intel::REGISTERS.iter().find_map(|register| {
+        let instance = index.wrapping_sub(register.base);
+        (instance < register.span).then_some(Located { register, instance })
+    })
+}
+
+/// Finds a register by its SDM name (`IA32_PERFEVTSEL0`, with or without the `IA32_`/`MSR_`
+/// prefix, any case) and returns its MSR index.
+#[must_use]
+pub fn index_by_name(name: &str) -> Option<u32> {
+    let bare = |s: &str| {
+        let upper = s.to_ascii_uppercase();
+        let stripped = upper.strip_prefix("IA32_").or_else(|| upper.strip_prefix("MSR_"));
+        alloc::string::String::from(stripped.unwrap_or(&upper))
+    };
+    let wanted = bare(name);
+    intel::REGISTERS.iter().find_map(|register| {
+        (0..register.span)
+            .find(|&n| bare(&register.instance_name(n)) == wanted)
+            .map(|instance| register.base + instance)
+    })
+}
+
+/// MSR ranges `(first, count)` that a VMM traps so that every access to the PMU reaches the vPMU.
+/// Sorted; neighbours are joined.
+#[must_use]
+pub fn trapped_ranges() -> Vec<(u32, u32)> {
+    let mut ranges: Vec<(u32, u32)> = intel::REGISTERS.iter().map(|r| (r.base, r.span)).collect();
+    ranges.sort_unstable();
+    let mut joined: Vec<(u32, u32)> = Vec::new();
+    for (first, count) in ranges {
+        match joined.last_mut() {
+            Some((start, len)) if *start + *len >= first => *len = (*len).max(first + count - *start),
+            _ => joined.push((first, count)),
+        }
+    }
+    joined
+}
+
+/// A mask of the `bits` lowest bits (64 or more: all ones).
+#[must_use]
+pub const fn low_bits(bits: u32) -> u64 {
+    if bits >= 64 { u64::MAX } else { (1 << bits) - 1 }
+}
+
+#[cfg(test)]
+mod tests;

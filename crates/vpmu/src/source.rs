@@ -1,0 +1,239 @@
+//! Where counts come from.
+//!
+//! A [`CountsSource`] holds running totals that never go down. The vPMU asks for a total when a
+//! counter starts and again when the guest looks at it; the counter gets the difference. So a
+//! source does no work per counter while the guest runs.
+
+use crate::event::{Event, EventCode};
+use crate::pmu::Active;
+use core::fmt;
+
+/// What a count is worth. Every count that leaves the project carries one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
+pub enum Provenance {
+    /// Counted by an engine that sees every instruction.
+    Exact,
+    /// Computed by a model of the core.
+    Modelled,
+    /// Counted by the host's hardware.
+    Host,
+    /// Made up from time and configured rates; says nothing about the guest's code.
+    Synthetic,
+    /// The source cannot know this event: the counter stands still.
+    Unknown,
+}
+
+impl fmt::Display for Provenance {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Exact => "exact",
+            Self::Modelled => "modelled",
+            Self::Host => "host",
+            Self::Synthetic => "synthetic",
+            Self::Unknown => "unknown",
+        })
+    }
+}
+
+/// Which privilege levels count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct PrivilegeFilter {
+    /// CPL 0.
+    pub os: bool,
+    /// CPL 1 to 3.
+    pub usr: bool,
+}
+
+impl PrivilegeFilter {
+    /// Both.
+    pub const ALL: Self = Self { os: true, usr: true };
+
+    /// True when no privilege level counts.
+    #[must_use]
+    pub fn is_empty(self) -> bool {
+        !self.os && !self.usr
+    }
+
+    /// perf's modifier: `k`, `u` or nothing for both.
+    #[must_use]
+    pub fn perf_suffix(self) -> &'static str {
+        match (self.os, self.usr) {
+            (true, false) => ":k",
+            (false, true) => ":u",
+            (true, true) | (false, false) => "",
+        }
+    }
+}
+
+/// An event as a counter asks for it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct EventRequest {
+    /// The code in the event select; for a fixed counter perf's pseudo code.
+    pub code: EventCode,
+    /// The named event that the whole code stands for, modifiers included.
+    pub event: Option<Event>,
+    /// The named event of event select and unit mask alone. With modifiers (CMASK, INV, E) the
+    /// counter counts cycles or edges of this event.
+    pub base: Option<Event>,
+}
+
+impl EventRequest {
+    /// A request for a named event without modifiers.
+    #[must_use]
+    pub fn named(event: Event, code: EventCode) -> Self {
+        Self { code, event: Some(event), base: Some(event) }
+    }
+}
+
+impl fmt::Display for EventRequest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (self.event, self.base) {
+            (Some(event), _) => f.pad(event.name()),
+            (None, _) => fmt::Display::fmt(&self.code, f),
+        }
+    }
+}
+
+/// Running totals of the TOPDOWN categories, in slots.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct TopdownSlots {
+    /// All slots.
+    pub slots: u64,
+    /// Slots of each PERF_METRICS field, in the order of the register's bytes (level 1, then level 2).
+    pub fields: [u64; 8],
+}
+
+impl TopdownSlots {
+    /// What has been added since `earlier`; a total that went down counts as no change.
+    #[must_use]
+    pub fn since(&self, earlier: &Self) -> Self {
+        let mut fields = [0; 8];
+        for (field, (now, then)) in fields.iter_mut().zip(self.fields.iter().zip(&earlier.fields)) {
+            *field = now.saturating_sub(*then);
+        }
+        Self { slots: self.slots.saturating_sub(earlier.slots), fields }
+    }
+}
+
+/// The running totals behind the counters of one vCPU.
+pub trait CountsSource {
+    /// What counts of this event are worth; [`Provenance::Unknown`] when the source cannot count it.
+    fn provenance(&self, request: &EventRequest) -> Provenance;
+
+    /// Occurrences so far at the given privilege levels.
+    ///
+    /// Never goes down between two calls with the same arguments. Called only for requests whose
+    /// [`provenance`](Self::provenance) is not unknown. Cycles with a modified code (CMASK, INV,
+    /// E) are the source's business.
+    fn total(&mut self, request: &EventRequest, filter: PrivilegeFilter) -> u64;
+
+    /// Slots so far by category, or `None` when the source knows no categories. The slots are the
+    /// same number as the total of TOPDOWN.SLOTS.
+    fn topdown(&mut self, filter: PrivilegeFilter) -> Option<TopdownSlots>;
+
+    /// The set of running counters has changed. A source that owns hardware counters opens, closes
+    /// and re-arms them here; [`total`](Self::total) may already have been called for a new one.
+    fn rearm(&mut self, _active: &[Active]) {}
+}
+
+impl<S: CountsSource + ?Sized> CountsSource for &mut S {
+    fn provenance(&self, request: &EventRequest) -> Provenance {
+        (**self).provenance(request)
+    }
+    fn total(&mut self, request: &EventRequest, filter: PrivilegeFilter) -> u64 {
+        (**self).total(request, filter)
+    }
+    fn topdown(&mut self, filter: PrivilegeFilter) -> Option<TopdownSlots> {
+        (**self).topdown(filter)
+    }
+    fn rearm(&mut self, active: &[Active]) {
+        (**self).rearm(active);
+    }
+}
+
+/// A source whose totals are set by hand: for examples, tests and other deterministic drivers.
+///
+/// It knows every named event without modifiers, and nothing else.
+#[derive(Debug, Clone)]
+pub struct ScriptedSource {
+    os: [u64; Event::COUNT],
+    usr: [u64; Event::COUNT],
+    topdown_os: TopdownSlots,
+    topdown_usr: TopdownSlots,
+}
+
+impl Default for ScriptedSource {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl ScriptedSource {
+    /// All totals are 0.
+    #[must_use]
+    pub fn new() -> Self {
+        Self {
+            os: [0; Event::COUNT],
+            usr: [0; Event::COUNT],
+            topdown_os: TopdownSlots::default(),
+            topdown_usr: TopdownSlots::default(),
+        }
+    }
+
+    /// Adds occurrences at CPL 0.
+    pub fn add_os(&mut self, event: Event, count: u64) {
+        self.os[event.counts_as().index()] += count;
+    }
+
+    /// Adds occurrences at CPL 3.
+    pub fn add_user(&mut self, event: Event, count: u64) {
+        self.usr[event.counts_as().index()] += count;
+    }
+
+    /// Adds slots at CPL 3, by category; TOPDOWN.SLOTS grows with them.
+    pub fn add_user_slots(&mut self, added: TopdownSlots) {
+        add_slots(&mut self.topdown_usr, added);
+        self.add_user(Event::TopdownSlots, added.slots);
+    }
+
+    /// Adds slots at CPL 0, by category; TOPDOWN.SLOTS grows with them.
+    pub fn add_os_slots(&mut self, added: TopdownSlots) {
+        add_slots(&mut self.topdown_os, added);
+        self.add_os(Event::TopdownSlots, added.slots);
+    }
+}
+
+fn add_slots(total: &mut TopdownSlots, added: TopdownSlots) {
+    total.slots += added.slots;
+    for (field, more) in total.fields.iter_mut().zip(added.fields) {
+        *field += more;
+    }
+}
+
+impl CountsSource for ScriptedSource {
+    fn provenance(&self, request: &EventRequest) -> Provenance {
+        if request.event.is_some() { Provenance::Exact } else { Provenance::Unknown }
+    }
+
+    fn total(&mut self, request: &EventRequest, filter: PrivilegeFilter) -> u64 {
+        let Some(event) = request.event else { return 0 };
+        let index = event.counts_as().index();
+        let os = if filter.os { self.os[index] } else { 0 };
+        let usr = if filter.usr { self.usr[index] } else { 0 };
+        os + usr
+    }
+
+    fn topdown(&mut self, filter: PrivilegeFilter) -> Option<TopdownSlots> {
+        let mut sum = TopdownSlots::default();
+        if filter.os {
+            add_slots(&mut sum, self.topdown_os);
+        }
+        if filter.usr {
+            add_slots(&mut sum, self.topdown_usr);
+        }
+        Some(sum)
+    }
+}
