@@ -1,1 +1,213 @@
-//! See the module list in `lib.rs`.
+//! Port devices: everything a guest reaches with IN and OUT.
+//!
+//! | ports | device | file |
+//! | --- | --- | --- |
+//! | 0x20, 0x21, 0xA0, 0xA1 | 8259 pair, absent: writes (masks, EOIs) vanish, reads are all ones | here |
+//! | 0x70, 0x71 | CMOS: reads 0, so that "update in progress" is never set | here |
+//! | 0x80 | POST code, used for delays: writes vanish | here |
+//! | 0xE9 | debug console | [`debugcon`] |
+//! | 0xF4-0xF7 | exit port | [`debug_exit`] |
+//! | 0x3F8-0x3FF | COM1 | [`serial`] |
+//! | 0x510, 0x511 | fw_cfg | [`fw_cfg`] |
+//! | 0x5F0-0x5F4 | control port of our VMM | [`control`] |
+//! | others | all ones; counted in [`Devices::unknown_ports`] | `bus.rs` |
+//!
+//! As on an ISA bus, an access wider than the device is one byte access per consecutive port; so is
+//! a 16-bit IN at 0x511, which gives a data byte and whatever port 0x512 has. Devices hold no clock
+//! and start no threads; what the machine has to do comes back as a [`PortEffect`].
+
+mod bus;
+mod capture;
+pub mod control;
+pub mod debug_exit;
+pub mod debugcon;
+pub mod fw_cfg;
+pub mod serial;
+#[cfg(test)]
+mod tests;
+
+pub use self::bus::{PortAccesses, UnknownPorts};
+pub use self::capture::Capture;
+pub use self::debugcon::DebugConsole;
+pub use self::fw_cfg::{FwCfg, FwCfgError};
+pub use self::serial::{Output, Serial};
+
+use self::control::{Command, Control};
+
+/// Command and data ports of the absent interrupt controllers.
+const PIC_PORTS: [u16; 4] = [0x20, 0x21, 0xA0, 0xA1];
+/// CMOS index and data.
+const CMOS_PORTS: [u16; 2] = [0x70, 0x71];
+/// POST code.
+const POST_PORT: u16 = 0x80;
+/// What an absent port reads.
+const ABSENT: u8 = 0xFF;
+
+/// What a port write asks of the machine.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[must_use = "an exit or a command would be lost"]
+pub enum PortEffect {
+    /// Nothing.
+    None,
+    /// End the run.
+    Exit {
+        /// Process exit status, see [`debug_exit::exit_status`].
+        status: u8,
+    },
+    /// Save the vPMU, reset it, restore it; then call [`Devices::control_done`].
+    SaveRestore,
+    /// The next measuring window has this name, at most [`control::MAX_LABEL`] bytes from the guest.
+    Label(String),
+}
+
+/// All port devices of the machine.
+#[derive(Debug)]
+pub struct Devices {
+    serial: Serial,
+    debug_console: DebugConsole,
+    fw_cfg: FwCfg,
+    control: Control,
+    unknown: UnknownPorts,
+}
+
+impl Devices {
+    /// Devices with `console` behind COM1 and `debug_console` behind port 0xE9. Both may be clones of
+    /// one [`Capture`].
+    #[must_use]
+    pub fn new(console: Output, debug_console: Output, fw_cfg: FwCfg) -> Self {
+        Self {
+            serial: Serial::new(console),
+            debug_console: DebugConsole::new(debug_console),
+            fw_cfg,
+            control: Control::default(),
+            unknown: UnknownPorts::default(),
+        }
+    }
+
+    /// The serial port, for input, its interrupt level and lost bytes.
+    pub fn serial(&self) -> &Serial {
+        &self.serial
+    }
+
+    /// The serial port, to enqueue input.
+    pub fn serial_mut(&mut self) -> &mut Serial {
+        &mut self.serial
+    }
+
+    /// The debug console, for lost bytes.
+    pub fn debug_console(&self) -> &DebugConsole {
+        &self.debug_console
+    }
+
+    /// fw_cfg, to add files before the guest runs.
+    pub fn fw_cfg_mut(&mut self) -> &mut FwCfg {
+        &mut self.fw_cfg
+    }
+
+    /// Ports that the guest touched and nobody answered.
+    pub fn unknown_ports(&self) -> &UnknownPorts {
+        &self.unknown
+    }
+
+    /// The machine carried out the last [`PortEffect::SaveRestore`]; the guest reads the result.
+    pub fn control_done(&mut self, success: bool) {
+        self.control.done(success);
+    }
+
+    /// IN of `data.len()` bytes (1, 2 or 4; other lengths do no harm). One call per element of string
+    /// input.
+    pub fn read_port(&mut self, port: u16, data: &mut [u8]) {
+        if port == control::BASE && data.len() == 4 {
+            data.copy_from_slice(&self.control.status().to_le_bytes());
+            return;
+        }
+        for (index, byte) in data.iter_mut().enumerate() {
+            *byte = match nth_port(port, index) {
+                Some(port) => self.read_byte(port),
+                None => ABSENT,
+            };
+        }
+    }
+
+    /// OUT of `data.len()` bytes (1, 2 or 4; other lengths do no harm). One call per element of
+    /// string output.
+    pub fn write_port(&mut self, port: u16, data: &[u8]) -> PortEffect {
+        if in_range(port, debug_exit::BASE, debug_exit::PORTS) && !data.is_empty() {
+            return PortEffect::Exit { status: debug_exit::exit_status(data) };
+        }
+        if let (fw_cfg::SELECTOR, Ok(key)) = (port, data.try_into()) {
+            self.fw_cfg.select(u16::from_le_bytes(key));
+            return PortEffect::None;
+        }
+        if let (control::BASE, Ok(command)) = (port, data.try_into()) {
+            return match self.control.command(u32::from_le_bytes(command)) {
+                Some(Command::SaveRestore) => PortEffect::SaveRestore,
+                None => PortEffect::None,
+            };
+        }
+        let mut effect = PortEffect::None;
+        for (index, byte) in data.iter().enumerate() {
+            let Some(port) = nth_port(port, index) else { break };
+            let next = self.write_byte(port, *byte);
+            if effect == PortEffect::None {
+                effect = next;
+            }
+        }
+        effect
+    }
+
+    fn read_byte(&mut self, port: u16) -> u8 {
+        match port {
+            debugcon::PORT => debugcon::SIGNATURE,
+            fw_cfg::SELECTOR | fw_cfg::DATA => self.fw_cfg.read(),
+            _ if CMOS_PORTS.contains(&port) => 0,
+            _ if PIC_PORTS.contains(&port) || port == POST_PORT => ABSENT,
+            _ if in_range(port, debug_exit::BASE, debug_exit::PORTS) => debug_exit::READ_VALUE,
+            // The status register has no narrow form.
+            _ if in_range(port, control::BASE, control::PORTS) || port == control::LABEL => ABSENT,
+            _ => match serial_register(port) {
+                Some(register) => self.serial.read(register),
+                None => {
+                    self.unknown.record_read(port);
+                    ABSENT
+                }
+            },
+        }
+    }
+
+    fn write_byte(&mut self, port: u16, byte: u8) -> PortEffect {
+        match port {
+            debugcon::PORT => self.debug_console.write(byte),
+            control::LABEL => {
+                return self.control.label_byte(byte).map_or(PortEffect::None, PortEffect::Label);
+            }
+            // fw_cfg is read-only.
+            fw_cfg::SELECTOR | fw_cfg::DATA => {}
+            _ if CMOS_PORTS.contains(&port) || PIC_PORTS.contains(&port) || port == POST_PORT => {}
+            _ if in_range(port, debug_exit::BASE, debug_exit::PORTS) => {
+                return PortEffect::Exit { status: debug_exit::exit_status(&[byte]) };
+            }
+            // The command register has no narrow form.
+            _ if in_range(port, control::BASE, control::PORTS) => {}
+            _ => match serial_register(port) {
+                Some(register) => self.serial.write(register, byte),
+                None => self.unknown.record_write(port),
+            },
+        }
+        PortEffect::None
+    }
+}
+
+fn in_range(port: u16, base: u16, ports: u16) -> bool {
+    port.checked_sub(base).is_some_and(|offset| offset < ports)
+}
+
+/// Port of byte `index` of an access at `port`; `None` past the last port.
+fn nth_port(port: u16, index: usize) -> Option<u16> {
+    port.checked_add(u16::try_from(index).ok()?)
+}
+
+fn serial_register(port: u16) -> Option<u8> {
+    let register = port.checked_sub(serial::BASE).filter(|offset| *offset < serial::PORTS)?;
+    u8::try_from(register).ok()
+}

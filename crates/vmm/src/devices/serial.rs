@@ -1,0 +1,102 @@
+//! 16550 UART at COM1, by `vm-superio`.
+//!
+//! Transmission is instant and the transmitter always ready. Not emulated (see `vm-superio`): FCR,
+//! line errors, modem status interrupts, baud rates.
+
+use core::convert::Infallible;
+use core::fmt;
+use std::io::{Sink, Write};
+
+use vm_superio::serial::{NoEvents, SerialState};
+use vm_superio::{Serial as Uart, Trigger};
+
+/// ISA interrupt line of COM1.
+pub const IRQ: u8 = 4;
+/// First port.
+pub const BASE: u16 = guest_protocol::ports::COM1;
+/// Number of ports.
+pub const PORTS: u16 = 8;
+
+/// Where a console's bytes go.
+pub type Output = Box<dyn Write + Send>;
+
+/// Interrupt enable bits ("Interrupt Enable Register" of the 16550 data sheet).
+mod ier {
+    pub(super) const RECEIVED_DATA: u8 = 1 << 0;
+    pub(super) const TRANSMITTER_EMPTY: u8 = 1 << 1;
+}
+/// "Line Status Register": received data waits.
+const LSR_DATA_READY: u8 = 1 << 0;
+/// "Interrupt Identification Register", as `vm-superio` keeps it: a bit per source.
+const IIR_TRANSMITTER_EMPTY: u8 = 1 << 1;
+
+/// The line is read as a level by [`Serial::interrupt`], so edges are not reported.
+struct NoTrigger;
+
+impl Trigger for NoTrigger {
+    type E = Infallible;
+
+    fn trigger(&self) -> Result<(), Infallible> {
+        Ok(())
+    }
+}
+
+/// The serial port.
+pub struct Serial {
+    uart: Uart<NoTrigger, NoEvents, Output>,
+    lost: u64,
+}
+
+impl Serial {
+    /// A port whose output goes to `output`, byte by byte, each followed by a flush.
+    #[must_use]
+    pub fn new(output: Output) -> Self {
+        Self { uart: Uart::new(NoTrigger, output), lost: 0 }
+    }
+
+    /// Offers input to the guest and returns how many bytes fitted the 64-byte receive buffer; offer
+    /// the rest again later. Nothing is received in loopback mode.
+    pub fn enqueue(&mut self, input: &[u8]) -> usize {
+        // The only error is a full buffer.
+        self.uart.enqueue_raw_bytes(input).unwrap_or(0)
+    }
+
+    /// Level of the interrupt line [`IRQ`].
+    #[must_use]
+    pub fn interrupt(&self) -> bool {
+        let SerialState { interrupt_enable, interrupt_identification, line_status, .. } = self.uart.state();
+        let received = interrupt_enable & ier::RECEIVED_DATA != 0 && line_status & LSR_DATA_READY != 0;
+        let transmitted = interrupt_enable & ier::TRANSMITTER_EMPTY != 0
+            && interrupt_identification & IIR_TRANSMITTER_EMPTY != 0;
+        received || transmitted
+    }
+
+    /// Bytes that the output refused. The guest does not notice, the caller may want to say so.
+    #[must_use]
+    pub fn lost(&self) -> u64 {
+        self.lost
+    }
+
+    pub(super) fn read(&mut self, register: u8) -> u8 {
+        self.uart.read(register)
+    }
+
+    pub(super) fn write(&mut self, register: u8, value: u8) {
+        if self.uart.write(register, value).is_err() {
+            self.lost += 1;
+        }
+    }
+}
+
+impl Default for Serial {
+    /// Output is thrown away.
+    fn default() -> Self {
+        Self::new(Box::new(Sink::default()))
+    }
+}
+
+impl fmt::Debug for Serial {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Serial").field("uart", &self.uart.state()).field("lost", &self.lost).finish()
+    }
+}
