@@ -54,9 +54,9 @@ pub struct ApicConfig {
     pub timer_hz: u64,
     /// Set LVTPC's mask bit when a PMI is delivered: true on Intel CPUs, false on AMD CPUs.
     pub auto_mask_lvtpc: bool,
-    /// Offer x2APIC mode; CPUID.1:ECX[21] must say the same.
+    /// Offer x2APIC mode; `CPUID.1:ECX[21]` must say the same.
     pub x2apic: bool,
-    /// Offer TSC-deadline mode with this TSC frequency in Hz; CPUID.1:ECX[24] must say the same.
+    /// Offer TSC-deadline mode with this TSC frequency in Hz; `CPUID.1:ECX[24]` must say the same.
     pub tsc_deadline_hz: Option<u64>,
     /// MAXPHYADDR, 32 to 52: bits of IA32_APIC_BASE above it are reserved.
     pub physical_address_bits: u8,

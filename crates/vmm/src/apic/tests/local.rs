@@ -150,6 +150,18 @@ fn level_triggered_lint0_comes_back_after_eoi_while_asserted() {
 }
 
 #[test]
+fn going_back_to_edge_forgets_the_level() {
+    let mut apic = enabled();
+    apic.set(LINT0, 0x8045);
+    apic.set_lint(LintPin::Lint0, true);
+    apic.set(LINT0, 0x45);
+    assert_eq!(apic.get(LINT0), 0x45, "remote IRR is gone");
+    apic.accept_vector();
+    apic.inject_message(0x45);
+    assert_eq!(apic.get(0x1A0), 0, "TMR follows the last request of the vector");
+}
+
+#[test]
 fn disabled_apic_turns_the_pins_into_intr_and_nmi() {
     let mut apic = fresh();
     apic.set_base(0xFEE0_0000).unwrap();
