@@ -8,6 +8,8 @@
 //! | [`apic`] | the local APIC model that both engines share |
 //! | [`counts`] | counts sources: synthetic and host |
 //! | [`engine`] | what executes guest instructions |
+//! | [`machine`] | everything around the vCPU, the same for every engine |
+//! | [`pmu`] | the virtual PMU in the machine: trace, measuring windows |
 //! | [`time`] | guest time |
 
 pub mod apic;
@@ -15,5 +17,7 @@ pub mod counts;
 pub mod devices;
 pub mod engine;
 pub mod loader;
+pub mod machine;
 pub mod memory;
+pub mod pmu;
 pub mod time;

@@ -1,0 +1,250 @@
+//! The machine: what a vCPU sees around it, the same for every engine.
+//!
+//! An engine executes instructions and calls the machine for port I/O, MMIO, MSRs and RDPMC; tells
+//! it how guest time goes by; and asks it which interrupt is due.
+
+pub use crate::apic::GeneralProtection;
+use crate::apic::LocalApic;
+use crate::counts::Slice;
+use crate::devices::{Devices, PortEffect};
+use crate::memory::GuestMemory;
+use crate::pmu::{Origin, PmuDevice};
+use crate::time::GuestTime;
+use serde::Serialize;
+use vpmu::pmu::RdpmcContext;
+use vpmu::register::locate;
+use vpmu::{ReadOutcome, WriteOutcome};
+
+/// IA32_APIC_BASE.
+pub const MSR_APIC_BASE: u32 = 0x1B;
+/// IA32_TSC_DEADLINE.
+pub const MSR_TSC_DEADLINE: u32 = 0x6E0;
+
+/// How a run ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum Outcome {
+    /// The guest wrote the exit port; `status` is the process exit status, (value << 1) | 1.
+    Exit {
+        /// Process exit status.
+        status: u8,
+    },
+    /// Triple fault, or another guest-initiated shutdown.
+    TripleFault,
+    /// HLT with nothing that could wake the CPU.
+    Halted,
+    /// The run's time-out has passed.
+    TimedOut,
+    /// The guest executed something that the engine cannot.
+    CannotExecute {
+        /// What and where.
+        what: String,
+    },
+}
+
+/// The answer to an MSR access: `Err(GeneralProtection)` means #GP(0) for the guest.
+pub type MsrResult<T> = Result<T, GeneralProtection>;
+
+/// Everything around the vCPU.
+#[derive(Debug)]
+pub struct Machine {
+    /// Guest RAM.
+    pub memory: GuestMemory,
+    /// Port devices.
+    pub devices: Devices,
+    /// The local APIC.
+    pub apic: LocalApic,
+    /// The virtual PMU.
+    pub pmu: PmuDevice,
+    /// TSC rate that the guest sees, in Hz.
+    pub tsc_hz: u64,
+    now: GuestTime,
+    outcome: Option<Outcome>,
+    unknown_msrs: UnknownMsrs,
+}
+
+/// MSRs that nobody implements, for the report; bounded.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct UnknownMsrs {
+    /// Index and number of accesses, in order of first access.
+    pub seen: Vec<(u32, u64)>,
+}
+
+impl UnknownMsrs {
+    const MAX: usize = 64;
+
+    fn note(&mut self, index: u32) {
+        if let Some((_, count)) = self.seen.iter_mut().find(|(seen, _)| *seen == index) {
+            *count += 1;
+        } else if self.seen.len() < Self::MAX {
+            log::debug!("guest accessed unknown MSR {index:#x}: #GP");
+            self.seen.push((index, 1));
+        }
+    }
+}
+
+impl Machine {
+    /// Puts the parts together.
+    #[must_use]
+    pub fn new(memory: GuestMemory, devices: Devices, apic: LocalApic, pmu: PmuDevice, tsc_hz: u64) -> Self {
+        Self {
+            memory,
+            devices,
+            apic,
+            pmu,
+            tsc_hz,
+            now: GuestTime::default(),
+            outcome: None,
+            unknown_msrs: UnknownMsrs::default(),
+        }
+    }
+
+    /// Guest time.
+    #[must_use]
+    pub fn now(&self) -> GuestTime {
+        self.now
+    }
+
+    /// The TSC that the guest would read now if it started at 0.
+    fn tsc(&self) -> u64 {
+        (u128::from(self.now.0) * u128::from(self.tsc_hz) / 1_000_000_000) as u64
+    }
+
+    /// The end of the run, once it has come.
+    #[must_use]
+    pub fn outcome(&self) -> Option<&Outcome> {
+        self.outcome.as_ref()
+    }
+
+    /// Ends the run. The first reason stays.
+    pub fn stop(&mut self, outcome: Outcome) {
+        self.outcome.get_or_insert(outcome);
+    }
+
+    /// MSRs that the guest asked for and nobody implements.
+    #[must_use]
+    pub fn unknown_msrs(&self) -> &UnknownMsrs {
+        &self.unknown_msrs
+    }
+
+    /// Guest time is now `now`; of the time since the last call the guest ran for `ran`.
+    pub fn advance(&mut self, now: GuestTime, ran: Slice) {
+        self.now = self.now.max(now);
+        self.pmu.advance(ran);
+        self.apic.advance(self.now);
+        self.deliver_pmis();
+    }
+
+    /// The host says that a counter may have overflowed.
+    pub fn poll_pmu(&mut self) {
+        self.pmu.poll();
+        self.deliver_pmis();
+    }
+
+    fn deliver_pmis(&mut self) {
+        while self.pmu.take_pmi() {
+            let delivery = self.apic.raise_pmi();
+            self.pmu.trace_pmi(delivery.as_str(), self.now);
+        }
+    }
+
+    /// IN of `data.len()` bytes (1, 2 or 4).
+    pub fn port_in(&mut self, port: u16, data: &mut [u8]) {
+        self.devices.read_port(port, data);
+    }
+
+    /// OUT of `data.len()` bytes (1, 2 or 4).
+    pub fn port_out(&mut self, port: u16, data: &[u8]) {
+        match self.devices.write_port(port, data) {
+            PortEffect::None => {}
+            PortEffect::Exit { status } => self.stop(Outcome::Exit { status }),
+            PortEffect::Label(label) => self.pmu.label_window(label),
+            PortEffect::SaveRestore => {
+                let result = self.pmu.save_and_restore();
+                if let Err(reason) = &result {
+                    log::error!("save and restore of the vPMU failed: {reason}");
+                }
+                self.devices.control_done(result.is_ok());
+                self.deliver_pmis();
+            }
+        }
+    }
+
+    /// MMIO read; addresses outside the local APIC page read as all ones.
+    pub fn mmio_read(&mut self, address: u64, data: &mut [u8]) {
+        match self.apic.page_offset(address) {
+            Some(offset) => self.apic.mmio_read(offset, data, self.now),
+            None => data.fill(0xFF),
+        }
+    }
+
+    /// MMIO write; addresses outside the local APIC page swallow it.
+    pub fn mmio_write(&mut self, address: u64, data: &[u8]) {
+        if let Some(offset) = self.apic.page_offset(address) {
+            self.apic.mmio_write(offset, data, self.now);
+        }
+    }
+
+    /// RDMSR.
+    ///
+    /// # Errors
+    /// #GP(0) for the guest.
+    pub fn rdmsr(&mut self, index: u32, rip: Option<u64>) -> MsrResult<u64> {
+        let origin = Origin { now: self.now, rip };
+        if locate(index).is_some() {
+            let outcome = self.pmu.rdmsr(index, origin);
+            self.deliver_pmis();
+            return match outcome {
+                ReadOutcome::Value(value) => Ok(value),
+                ReadOutcome::Fault(_) | ReadOutcome::NotHandled => Err(GeneralProtection),
+            };
+        }
+        match index {
+            MSR_APIC_BASE => Ok(self.apic.base()),
+            MSR_TSC_DEADLINE => self.apic.read_tsc_deadline(),
+            _ if LocalApic::owns_msr(index) => self.apic.read_msr(index, self.now),
+            _ => {
+                self.unknown_msrs.note(index);
+                Err(GeneralProtection)
+            }
+        }
+    }
+
+    /// WRMSR.
+    ///
+    /// # Errors
+    /// #GP(0) for the guest; nothing has changed.
+    pub fn wrmsr(&mut self, index: u32, value: u64, rip: Option<u64>) -> MsrResult<()> {
+        let origin = Origin { now: self.now, rip };
+        if locate(index).is_some() {
+            let outcome = self.pmu.wrmsr(index, value, origin);
+            self.deliver_pmis();
+            return match outcome {
+                WriteOutcome::Done => Ok(()),
+                WriteOutcome::Fault(_) | WriteOutcome::NotHandled => Err(GeneralProtection),
+            };
+        }
+        match index {
+            MSR_APIC_BASE => self.apic.set_base(value),
+            MSR_TSC_DEADLINE => self.apic.write_tsc_deadline(value, self.tsc(), self.now),
+            _ if LocalApic::owns_msr(index) => self.apic.write_msr(index, value, self.now),
+            _ => {
+                self.unknown_msrs.note(index);
+                Err(GeneralProtection)
+            }
+        }
+    }
+
+    /// RDPMC.
+    ///
+    /// # Errors
+    /// #GP(0) for the guest.
+    pub fn rdpmc(&mut self, ecx: u32, context: RdpmcContext, rip: Option<u64>) -> MsrResult<u64> {
+        let outcome = self.pmu.rdpmc(ecx, context, Origin { now: self.now, rip });
+        self.deliver_pmis();
+        match outcome {
+            ReadOutcome::Value(value) => Ok(value),
+            ReadOutcome::Fault(_) | ReadOutcome::NotHandled => Err(GeneralProtection),
+        }
+    }
+}

@@ -1,0 +1,226 @@
+//! The vPMU in the machine: the state machine of `crates/vpmu`, its counts source, the trace of
+//! accesses and the measuring windows.
+
+mod stats;
+pub mod trace;
+pub mod window;
+
+pub use stats::AccessStats;
+
+use crate::counts::{Slice, Source};
+use crate::time::GuestTime;
+use trace::{Access, Tracer};
+use vpmu::pmu::{Ledger, RdpmcContext};
+use vpmu::state::{RestoreError, VpmuState};
+use vpmu::{Profile, Provenance, ReadOutcome, Vpmu, WriteOutcome};
+use window::WindowRecorder;
+
+/// Where an access comes from, for the trace.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Origin {
+    /// Guest time.
+    pub now: GuestTime,
+    /// Address of the instruction, when the engine knows it at no cost.
+    pub rip: Option<u64>,
+}
+
+/// The vPMU of the machine's vCPU.
+#[derive(Debug)]
+pub struct PmuDevice {
+    vpmu: Vpmu,
+    source: Box<dyn Source>,
+    tracer: Option<Tracer>,
+    windows: WindowRecorder,
+    stats: AccessStats,
+    /// PMIs that the guest's APIC has not been told about.
+    pmis: u32,
+}
+
+impl PmuDevice {
+    /// A vPMU in its RESET state.
+    #[must_use]
+    pub fn new(profile: Profile, source: Box<dyn Source>, tracer: Option<Tracer>) -> Self {
+        Self {
+            vpmu: Vpmu::new(profile),
+            source,
+            tracer,
+            windows: WindowRecorder::default(),
+            stats: AccessStats::default(),
+            pmis: 0,
+        }
+    }
+
+    /// The profile shown to the guest.
+    #[must_use]
+    pub fn profile(&self) -> &Profile {
+        self.vpmu.profile()
+    }
+
+    /// The counts source.
+    #[must_use]
+    pub fn source(&self) -> &dyn Source {
+        &*self.source
+    }
+
+    /// What a count of this request is worth.
+    #[must_use]
+    pub fn provenance(&self, request: &vpmu::source::EventRequest) -> Provenance {
+        self.source.provenance(request)
+    }
+
+    /// How many accesses there were.
+    #[must_use]
+    pub fn stats(&self) -> &AccessStats {
+        &self.stats
+    }
+
+    /// RDMSR by the guest.
+    pub fn rdmsr(&mut self, index: u32, origin: Origin) -> ReadOutcome {
+        let outcome = self.vpmu.read_msr(index, &mut *self.source);
+        self.stats.rdmsr += 1;
+        self.after_read(Access::Rdmsr, index, outcome, origin);
+        if let ReadOutcome::Value(value) = outcome {
+            self.windows.read_msr(index, value);
+        }
+        outcome
+    }
+
+    /// WRMSR by the guest.
+    pub fn wrmsr(&mut self, index: u32, value: u64, origin: Origin) -> WriteOutcome {
+        let before = self.windows.before_write(index, &mut self.vpmu, &mut *self.source);
+        let outcome = self.vpmu.write_msr(index, value, &mut *self.source);
+        self.windows.after_write(before, index, value, outcome, &mut self.vpmu, &mut *self.source);
+        self.stats.wrmsr += 1;
+        if matches!(outcome, WriteOutcome::Fault(_)) {
+            self.stats.faults += 1;
+        }
+        if let Some(tracer) = &mut self.tracer {
+            tracer.write(self.vpmu.profile(), index, value, outcome, origin);
+        }
+        self.collect_pmi();
+        outcome
+    }
+
+    /// RDPMC by the guest.
+    pub fn rdpmc(&mut self, ecx: u32, context: RdpmcContext, origin: Origin) -> ReadOutcome {
+        let outcome = self.vpmu.rdpmc(ecx, context, &mut *self.source);
+        self.stats.rdpmc += 1;
+        self.after_read(Access::Rdpmc, ecx, outcome, origin);
+        if let ReadOutcome::Value(value) = outcome {
+            self.windows.rdpmc(ecx, value);
+        }
+        outcome
+    }
+
+    fn after_read(&mut self, access: Access, index: u32, outcome: ReadOutcome, origin: Origin) {
+        if matches!(outcome, ReadOutcome::Fault(_)) {
+            self.stats.faults += 1;
+        }
+        if let Some(tracer) = &mut self.tracer {
+            tracer.read(self.vpmu.profile(), access, index, outcome, origin);
+        }
+        self.collect_pmi();
+    }
+
+    /// The guest has run. Overflows within the slice happen at their point in it, so that
+    /// freezing and the other counters see the right moment.
+    pub fn advance(&mut self, slice: Slice) {
+        let mut rest = slice;
+        while let Some(part) = self.source.overflow_within(rest) {
+            self.source.advance(part);
+            rest = rest.after(part);
+            self.poll();
+        }
+        self.source.advance(rest);
+    }
+
+    /// Looks for overflows now.
+    pub fn poll(&mut self) {
+        self.vpmu.sync(&mut *self.source);
+        self.collect_pmi();
+    }
+
+    fn collect_pmi(&mut self) {
+        if self.vpmu.take_pmi() {
+            self.pmis += 1;
+            self.stats.pmis += 1;
+        }
+    }
+
+    /// Takes one PMI request for the local APIC.
+    pub fn take_pmi(&mut self) -> bool {
+        let any = self.pmis > 0;
+        self.pmis = self.pmis.saturating_sub(1);
+        any
+    }
+
+    /// Notes in the trace what became of a PMI.
+    pub fn trace_pmi(&mut self, delivery: &'static str, now: GuestTime) {
+        if let Some(tracer) = &mut self.tracer {
+            tracer.pmi(delivery, now);
+        }
+    }
+
+    /// Names the next measuring window.
+    pub fn label_window(&mut self, label: String) {
+        self.windows.set_label(label);
+    }
+
+    /// The measuring windows so far.
+    #[must_use]
+    pub fn windows(&self) -> &[window::Window] {
+        self.windows.windows()
+    }
+
+    /// What the guest has counted so far.
+    pub fn ledger(&mut self) -> &Ledger {
+        self.vpmu.ledger(&mut *self.source)
+    }
+
+    /// Saves the state.
+    pub fn save(&mut self) -> VpmuState {
+        let state = self.vpmu.save(&mut *self.source);
+        self.collect_pmi();
+        state
+    }
+
+    /// Restores a saved state.
+    ///
+    /// # Errors
+    /// As [`Vpmu::restore`]; nothing changes then.
+    pub fn restore(&mut self, state: &VpmuState) -> Result<(), RestoreError> {
+        self.vpmu.restore(state, &mut *self.source)
+    }
+
+    /// RESET.
+    pub fn reset(&mut self) {
+        self.vpmu.reset(&mut *self.source);
+        self.pmis = 0;
+    }
+
+    /// Saves the state, resets the vPMU and restores it from the serialised bytes.
+    ///
+    /// # Errors
+    /// A sentence when the bytes could not be written, read or restored.
+    pub fn save_and_restore(&mut self) -> Result<(), String> {
+        let state = self.save();
+        let bytes = serde_json::to_vec(&state).map_err(|e| format!("saving the vPMU: {e}"))?;
+        let pmis = self.pmis;
+        self.reset();
+        self.pmis = pmis;
+        let read: VpmuState =
+            serde_json::from_slice(&bytes).map_err(|e| format!("reading the saved vPMU: {e}"))?;
+        self.restore(&read).map_err(|e| e.to_string())
+    }
+
+    /// Writes out what the trace still buffers.
+    ///
+    /// # Errors
+    /// The first error in writing the trace file.
+    pub fn finish_trace(&mut self) -> std::io::Result<()> {
+        match &mut self.tracer {
+            Some(tracer) => tracer.finish(),
+            None => Ok(()),
+        }
+    }
+}

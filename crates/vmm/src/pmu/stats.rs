@@ -1,0 +1,16 @@
+//! Counts of accesses.
+
+/// How often the guest touched its PMU.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize)]
+pub struct AccessStats {
+    /// RDMSR of PMU registers.
+    pub rdmsr: u64,
+    /// WRMSR of PMU registers.
+    pub wrmsr: u64,
+    /// RDPMC.
+    pub rdpmc: u64,
+    /// Of these: ended in #GP.
+    pub faults: u64,
+    /// PMI requests.
+    pub pmis: u64,
+}

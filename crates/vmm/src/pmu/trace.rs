@@ -1,0 +1,168 @@
+//! The trace: every PMU access, decoded, one JSON object a line.
+//!
+//! | key | meaning |
+//! | --- | --- |
+//! | `t_ns` | guest time in nanoseconds |
+//! | `op` | `rdmsr`, `wrmsr`, `rdpmc` or `pmi` |
+//! | `index` | MSR index or ECX of RDPMC, hexadecimal |
+//! | `name` | register name |
+//! | `value` | value read or written, hexadecimal |
+//! | `decoded` | non-zero fields |
+//! | `fault` | why the access raised #GP(0) |
+//! | `delivery` | of a PMI: `nmi`, `vector` or `masked` |
+//! | `rip` | address of the instruction, where the engine knows it |
+
+use super::Origin;
+use crate::time::GuestTime;
+use serde::Serialize;
+use std::fmt;
+use std::io::{self, Write};
+use vpmu::decode::{msr_name, one_line};
+use vpmu::{Profile, ReadOutcome, WriteOutcome};
+
+/// Kind of a reading access.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Access {
+    /// RDMSR.
+    Rdmsr,
+    /// RDPMC.
+    Rdpmc,
+}
+
+#[derive(Serialize)]
+struct Line<'a> {
+    t_ns: u64,
+    op: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    index: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    name: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    value: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    decoded: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    fault: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    delivery: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rip: Option<String>,
+}
+
+/// Writes the trace.
+pub struct Tracer {
+    sink: Box<dyn Write>,
+    error: Option<io::Error>,
+}
+
+impl fmt::Debug for Tracer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Tracer").field("error", &self.error).finish_non_exhaustive()
+    }
+}
+
+impl Tracer {
+    /// A tracer that writes to `sink`. The sink should buffer.
+    #[must_use]
+    pub fn new(sink: Box<dyn Write>) -> Self {
+        Self { sink, error: None }
+    }
+
+    pub(super) fn read(
+        &mut self,
+        profile: &Profile,
+        access: Access,
+        index: u32,
+        outcome: ReadOutcome,
+        origin: Origin,
+    ) {
+        let msr = match access {
+            Access::Rdmsr => Some(index),
+            Access::Rdpmc => rdpmc_msr(index),
+        };
+        let value = if let ReadOutcome::Value(value) = outcome { Some(value) } else { None };
+        self.line(&Line {
+            t_ns: origin.now.0,
+            op: if access == Access::Rdmsr { "rdmsr" } else { "rdpmc" },
+            index: Some(format!("{index:#x}")),
+            name: msr.and_then(msr_name),
+            value: value.map(|v| format!("{v:#x}")),
+            decoded: msr.zip(value).map(|(m, v)| one_line(profile, m, v)).filter(|s| !s.is_empty()),
+            fault: match outcome {
+                ReadOutcome::Fault(fault) => Some(fault.to_string()),
+                ReadOutcome::NotHandled => Some("not a PMU register".to_owned()),
+                ReadOutcome::Value(_) => None,
+            },
+            delivery: None,
+            rip: origin.rip.map(|rip| format!("{rip:#x}")),
+        });
+    }
+
+    pub(super) fn write(
+        &mut self,
+        profile: &Profile,
+        index: u32,
+        value: u64,
+        outcome: WriteOutcome,
+        origin: Origin,
+    ) {
+        self.line(&Line {
+            t_ns: origin.now.0,
+            op: "wrmsr",
+            index: Some(format!("{index:#x}")),
+            name: msr_name(index),
+            value: Some(format!("{value:#x}")),
+            decoded: Some(one_line(profile, index, value)).filter(|s| !s.is_empty()),
+            fault: match outcome {
+                WriteOutcome::Fault(fault) => Some(fault.to_string()),
+                WriteOutcome::NotHandled => Some("not a PMU register".to_owned()),
+                WriteOutcome::Done => None,
+            },
+            delivery: None,
+            rip: origin.rip.map(|rip| format!("{rip:#x}")),
+        });
+    }
+
+    pub(super) fn pmi(&mut self, delivery: &'static str, now: GuestTime) {
+        self.line(&Line {
+            t_ns: now.0,
+            op: "pmi",
+            index: None,
+            name: None,
+            value: None,
+            decoded: None,
+            fault: None,
+            delivery: Some(delivery),
+            rip: None,
+        });
+    }
+
+    /// After the first error nothing more is written; [`finish`](Self::finish) reports it.
+    fn line(&mut self, line: &Line<'_>) {
+        if self.error.is_some() {
+            return;
+        }
+        let written = serde_json::to_writer(&mut self.sink, line)
+            .map_err(io::Error::from)
+            .and_then(|()| self.sink.write_all(b"\n"));
+        self.error = written.err();
+    }
+
+    pub(super) fn finish(&mut self) -> io::Result<()> {
+        match self.error.take() {
+            Some(error) => Err(error),
+            None => self.sink.flush(),
+        }
+    }
+}
+
+/// The register that an RDPMC index reads.
+fn rdpmc_msr(ecx: u32) -> Option<u32> {
+    use vpmu::register::intel::{FixedCtr, PerfMetrics, Pmc};
+    match (ecx >> 16, ecx & 0xFFFF) {
+        (0, n) => Some(Pmc::MSR + n),
+        (0x4000, n) => Some(FixedCtr::MSR + n),
+        (0x2000, 0) => Some(PerfMetrics::MSR),
+        _ => None,
+    }
+}
