@@ -1,1 +1,2 @@
-//! See the crate description.
+//! The guest test images are the binaries of this package; there is nothing to link against.
+#![no_std]

@@ -1,0 +1,240 @@
+//! The privileged instructions, executed by the firmware in ring 0.
+//!
+//! An instruction that faults yields an [`Exception`] instead of ending the run.
+
+use core::{arch::asm, fmt};
+
+use firmware::{
+    CALL_HALT, CALL_LOOP, CALL_LOOP_INTERRUPTIBLE, CALL_RDMSR, CALL_RDPMC, CALL_READ_CR0, CALL_READ_CR4,
+    CALL_WINDOW, CALL_WRITE_CR4, CALL_WRMSR, CR4_PCE, FAULT_FLAG,
+};
+
+/// An exception that an instruction raised. Printed as manuals do: `#GP(0)`.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Exception {
+    /// Vector, for example [`Exception::GENERAL_PROTECTION`].
+    pub vector: u8,
+    /// Error code; 0 for exceptions that have none.
+    pub error: u32,
+}
+
+impl Exception {
+    /// #DE
+    pub const DIVIDE_ERROR: u8 = 0;
+    /// #BP
+    pub const BREAKPOINT: u8 = 3;
+    /// #UD
+    pub const INVALID_OPCODE: u8 = 6;
+    /// #GP
+    pub const GENERAL_PROTECTION: u8 = 13;
+    /// #PF
+    pub const PAGE_FAULT: u8 = 14;
+
+    /// `#GP(0)`: what a refused MSR or counter access raises.
+    pub const GP0: Self = Self { vector: Self::GENERAL_PROTECTION, error: 0 };
+
+    fn from_word(word: u64) -> Result<(), Self> {
+        if word & FAULT_FLAG == 0 {
+            return Ok(());
+        }
+        Err(Self { vector: (word >> 32) as u8, error: word as u32 })
+    }
+}
+
+impl fmt::Display for Exception {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = match self.vector {
+            0 => "#DE",
+            1 => "#DB",
+            3 => "#BP",
+            4 => "#OF",
+            5 => "#BR",
+            6 => "#UD",
+            7 => "#NM",
+            8 => "#DF",
+            10 => "#TS",
+            11 => "#NP",
+            12 => "#SS",
+            13 => "#GP",
+            14 => "#PF",
+            16 => "#MF",
+            17 => "#AC",
+            18 => "#MC",
+            19 => "#XM",
+            other => return write!(f, "exception {other}({:#x})", self.error),
+        };
+        match self.error {
+            0 => write!(f, "{name}(0)"),
+            error => write!(f, "{name}({error:#x})"),
+        }
+    }
+}
+
+impl fmt::Debug for Exception {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+/// RDMSR in ring 0. On the way back ring 0 retires [`firmware::INSTRUCTIONS_AFTER_READ`] more
+/// instructions.
+///
+/// # Errors
+/// The exception of the RDMSR.
+pub fn rdmsr(index: u32) -> Result<u64, Exception> {
+    let (value, fault): (u64, u64);
+    // SAFETY: reading an MSR changes no memory; the call keeps all other registers.
+    unsafe {
+        asm!("int {call}", call = const CALL_RDMSR, in("ecx") index, out("rax") value, out("rdx") fault,
+            options(nostack, preserves_flags));
+    }
+    Exception::from_word(fault).map(|()| value)
+}
+
+/// WRMSR in ring 0. On the way back ring 0 retires [`firmware::INSTRUCTIONS_AFTER_WRITE`] more
+/// instructions.
+///
+/// # Errors
+/// The exception of the WRMSR.
+pub fn wrmsr(index: u32, value: u64) -> Result<(), Exception> {
+    let fault: u64;
+    // SAFETY: a test image owns its machine; an MSR that breaks it breaks that test only.
+    unsafe {
+        asm!("int {call}", call = const CALL_WRMSR, in("ecx") index, inout("rax") value => _,
+            inout("rdx") value >> 32 => fault, options(nostack, preserves_flags));
+    }
+    Exception::from_word(fault)
+}
+
+/// RDPMC in ring 0.
+///
+/// # Errors
+/// The exception of the RDPMC.
+pub fn rdpmc_ring0(counter: u32) -> Result<u64, Exception> {
+    let (value, fault): (u64, u64);
+    // SAFETY: RDPMC changes no memory; the call keeps all other registers.
+    unsafe {
+        asm!("int {call}", call = const CALL_RDPMC, in("ecx") counter, out("rax") value, out("rdx") fault,
+            options(nostack, preserves_flags));
+    }
+    Exception::from_word(fault).map(|()| value)
+}
+
+#[repr(C)]
+struct ValueAndFault {
+    value: u64,
+    fault: u64,
+}
+
+unsafe extern "C" {
+    safe fn guest_runtime_rdpmc(counter: u32) -> ValueAndFault;
+}
+
+/// RDPMC in ring 3. Needs CR4.PCE, see [`set_pce`].
+///
+/// # Errors
+/// The exception of the RDPMC.
+pub fn rdpmc(counter: u32) -> Result<u64, Exception> {
+    let result = guest_runtime_rdpmc(counter);
+    Exception::from_word(result.fault).map(|()| result.value)
+}
+
+/// CR0.
+#[must_use]
+pub fn read_cr0() -> u64 {
+    let value;
+    // SAFETY: reads a register.
+    unsafe {
+        asm!("int {call}", call = const CALL_READ_CR0, out("rax") value, out("rdx") _,
+            options(nostack, preserves_flags));
+    }
+    value
+}
+
+/// CR4.
+#[must_use]
+pub fn read_cr4() -> u64 {
+    let value;
+    // SAFETY: reads a register.
+    unsafe {
+        asm!("int {call}", call = const CALL_READ_CR4, out("rax") value, out("rdx") _,
+            options(nostack, preserves_flags));
+    }
+    value
+}
+
+/// Allows or forbids RDPMC in ring 3 (CR4.PCE).
+///
+/// # Errors
+/// The exception of the write to CR4.
+pub fn set_pce(allowed: bool) -> Result<(), Exception> {
+    let cr4 = read_cr4();
+    let value = if allowed { cr4 | CR4_PCE } else { cr4 & !CR4_PCE };
+    let fault: u64;
+    // SAFETY: PCE changes nothing that compiled code relies on.
+    unsafe {
+        asm!("int {call}", call = const CALL_WRITE_CR4, in("rdi") value, out("rdx") fault,
+            options(nostack, preserves_flags));
+    }
+    Exception::from_word(fault)
+}
+
+/// Runs the counting loop in ring 0: `iterations` times [`firmware::LOOP_INSTRUCTIONS`]
+/// instructions, of which [`firmware::LOOP_BRANCHES`] branch. Zero iterations do nothing.
+pub fn ring0_loop(iterations: u64) {
+    if iterations == 0 {
+        return;
+    }
+    // SAFETY: the loop touches registers only.
+    unsafe {
+        asm!("int {call}", call = const CALL_LOOP, inout("rdi") iterations => _, out("rdx") _,
+            options(nostack, preserves_flags));
+    }
+}
+
+/// [`ring0_loop`] with interrupts enabled. What arrives meanwhile is delivered when it ends.
+pub fn ring0_loop_interruptible(iterations: u64) {
+    if iterations == 0 {
+        return;
+    }
+    // SAFETY: the loop touches registers only; handlers run as upcalls, which keep all registers.
+    unsafe {
+        asm!("int {call}", call = const CALL_LOOP_INTERRUPTIBLE, inout("rdi") iterations => _, out("rdx") _,
+            options(nostack, preserves_flags));
+    }
+}
+
+/// Runs the same loop in ring 3. Zero iterations do nothing.
+pub fn ring3_loop(iterations: u64) {
+    if iterations == 0 {
+        return;
+    }
+    // SAFETY: the loop touches one register.
+    unsafe {
+        asm!("2:", "nop", "nop", "nop", "nop", "nop", "nop", "nop", "nop", "dec {n}", "jnz 2b",
+            n = inout(reg) iterations => _, options(nomem, nostack));
+    }
+}
+
+/// WRMSR `first`, the counting loop, WRMSR `second`, all in ring 0. Between the two WRMSRs retire
+/// exactly `10 * iterations + 2` instructions, of which `iterations` branch: what a counter sees
+/// that the first write starts and the second stops. `iterations` is taken as at least 1.
+///
+/// # Errors
+/// The exception of either WRMSR.
+pub fn ring0_window(index: u32, first: u64, iterations: u64, second: u64) -> Result<(), Exception> {
+    let fault: u64;
+    // SAFETY: as for `wrmsr`.
+    unsafe {
+        asm!("int {call}", call = const CALL_WINDOW, in("ecx") index, inout("rax") first => _,
+            inout("rdx") first >> 32 => fault, inout("rdi") iterations.max(1) => _,
+            in("rsi") second, in("r8") second >> 32, options(nostack, preserves_flags));
+    }
+    Exception::from_word(fault)
+}
+
+/// Enables interrupts and halts until one, or an NMI, arrives; its handler has run on return.
+pub fn halt() {
+    // SAFETY: the call keeps all registers but RDX.
+    unsafe { asm!("int {call}", call = const CALL_HALT, out("rdx") _, options(nostack, preserves_flags)) };
+}

@@ -1,0 +1,101 @@
+//! Unprivileged CPU facts: CPUID, the time stamp counter, the interrupt flag.
+
+use core::arch::{asm, x86_64};
+
+/// Brings x87 and SSE to their defaults; the firmware only allows them.
+pub(crate) fn initialise() {
+    let mxcsr: u32 = 0x1F80;
+    // SAFETY: these are the values that the Rust ABI asks for.
+    unsafe { asm!("fninit", "ldmxcsr [{}]", in(reg) &raw const mxcsr, options(nostack)) };
+}
+
+/// Registers that CPUID returned.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Cpuid {
+    /// EAX
+    pub eax: u32,
+    /// EBX
+    pub ebx: u32,
+    /// ECX
+    pub ecx: u32,
+    /// EDX
+    pub edx: u32,
+}
+
+/// CPUID `leaf`, sub-leaf `sub`. All zero if the CPU does not have the leaf (the hardware would
+/// answer with another leaf's data).
+#[must_use]
+pub fn cpuid(leaf: u32, sub: u32) -> Cpuid {
+    let highest = x86_64::__cpuid(leaf & 0xFFFF_0000).eax;
+    if leaf > highest && leaf & 0xFFFF != 0 {
+        return Cpuid::default();
+    }
+    let result = x86_64::__cpuid_count(leaf, sub);
+    Cpuid { eax: result.eax, ebx: result.ebx, ecx: result.ecx, edx: result.edx }
+}
+
+/// Family and model of the CPU, extended fields folded in as the SDM says.
+#[must_use]
+pub fn family_model() -> (u32, u32) {
+    let signature = cpuid(1, 0).eax;
+    let base_family = signature >> 8 & 0xF;
+    let family = if base_family == 0xF { base_family + (signature >> 20 & 0xFF) } else { base_family };
+    let extended = if base_family == 6 || base_family == 0xF { signature >> 12 & 0xF0 } else { 0 };
+    (family, extended | signature >> 4 & 0xF)
+}
+
+/// True if the vendor string is `GenuineIntel`.
+#[must_use]
+pub fn is_intel() -> bool {
+    let vendor = cpuid(0, 0);
+    (vendor.ebx, vendor.edx, vendor.ecx) == (0x756E_6547, 0x4965_6E69, 0x6C65_746E)
+}
+
+/// The time stamp counter, in TSC ticks.
+#[must_use]
+pub fn rdtsc() -> u64 {
+    // SAFETY: CR4.TSD is clear, so RDTSC is allowed in ring 3.
+    unsafe { x86_64::_rdtsc() }
+}
+
+/// Spins for `ticks` of the time stamp counter.
+pub fn spin_for(ticks: u64) {
+    let start = rdtsc();
+    while rdtsc().wrapping_sub(start) < ticks {
+        core::hint::spin_loop();
+    }
+}
+
+/// Spins until `done` says true, at most `ticks` of the time stamp counter; false on time-out.
+pub fn spin_until(ticks: u64, mut done: impl FnMut() -> bool) -> bool {
+    let start = rdtsc();
+    loop {
+        if done() {
+            return true;
+        }
+        if rdtsc().wrapping_sub(start) >= ticks {
+            return false;
+        }
+        core::hint::spin_loop();
+    }
+}
+
+/// Lets maskable interrupts in (STI; IOPL is 3).
+pub fn enable_interrupts() {
+    // SAFETY: handlers run as upcalls, which keep all registers.
+    unsafe { asm!("sti", options(nostack)) };
+}
+
+/// Keeps maskable interrupts out (CLI).
+pub fn disable_interrupts() {
+    // SAFETY: as for `enable_interrupts`.
+    unsafe { asm!("cli", options(nostack)) };
+}
+
+/// Runs `body` with interrupts let in.
+pub fn with_interrupts<R>(body: impl FnOnce() -> R) -> R {
+    enable_interrupts();
+    let result = body();
+    disable_interrupts();
+    result
+}
