@@ -94,6 +94,8 @@ fn serial_interrupt_follows_its_conditions() {
     assert!(bench.devices.serial().interrupt(), "data waits");
     assert_eq!((bench.inb(COM1 + 5) & 1, bench.inb(COM1)), (1, b'a'));
     assert!(bench.devices.serial().interrupt(), "one byte is left");
+    bench.outb(COM1 + 1, 0);
+    assert!(!bench.devices.serial().interrupt(), "a polling driver is left alone");
     assert_eq!(bench.inb(COM1), b'b');
     assert_eq!((bench.inb(COM1 + 5) & 1, bench.devices.serial().interrupt()), (0, false));
 }

@@ -173,6 +173,8 @@ fn tsc_deadline_belongs_to_its_mode_and_to_its_cpuid_bit() {
     apic.set(INITIAL, 100);
     assert_eq!((apic.get(INITIAL), apic.next_deadline()), (0, None), "count writes are ignored");
     apic.write_tsc_deadline(9_000, 5_000, NOW).unwrap();
+    apic.set(LVT_TIMER, DEADLINE | 0x41);
+    assert_eq!(apic.read_tsc_deadline(), Ok(9_000), "another vector does not disarm");
     apic.set(LVT_TIMER, 0x40);
     assert_eq!((apic.read_tsc_deadline(), apic.next_deadline()), (Ok(0), None), "leaving disarms");
     apic.write_tsc_deadline(9_000, 5_000, NOW).unwrap();
