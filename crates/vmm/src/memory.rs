@@ -158,7 +158,10 @@ impl GuestMemory {
     }
 
     /// As [`new`](Self::new) on a host with `available_mib` MiB; `None` skips that check.
-    fn with_available(config: MemoryConfig, available_mib: Option<u64>) -> Result<Self, MemoryError> {
+    pub(crate) fn with_available(
+        config: MemoryConfig,
+        available_mib: Option<u64>,
+    ) -> Result<Self, MemoryError> {
         let MemoryConfig { size_mib } = config;
         if size_mib < MIN_SIZE_MIB {
             return Err(MemoryError::TooSmall { size_mib });

@@ -124,6 +124,25 @@ fn zero_clears_exactly_the_range() {
 }
 
 #[test]
+fn zero_gives_whole_pages_back_to_the_host() {
+    let memory = memory(4);
+    let size = 4 << 20;
+    let resident = || {
+        let mut pages = vec![0; size / 4096];
+        let start = memory.regions().next().unwrap().host as *mut libc::c_void;
+        // SAFETY: the region is mapped, and `pages` has a byte for each of its pages; pages are not
+        // smaller than 4096 bytes.
+        let result = unsafe { libc::mincore(start, size, pages.as_mut_ptr()) };
+        assert_eq!(result, 0);
+        pages.iter().any(|page| page & 1 == 1)
+    };
+    memory.write(0, &vec![0xAA; size]).unwrap();
+    assert!(resident());
+    memory.zero(0, size).unwrap();
+    assert!(!resident());
+}
+
+#[test]
 fn a_clone_is_the_same_ram() {
     let memory = memory(4);
     memory.clone().write(0x1000, b"x").unwrap();

@@ -1,0 +1,289 @@
+//! Places an image, its modules and its boot information in guest memory, and says how the vCPU starts.
+
+use std::ops::Range;
+
+use super::elf::Segment;
+use super::error::LoadError;
+use super::image::{Image, Plan, Protocol};
+use super::placement::Placement;
+use super::{multiboot, pvh};
+use crate::memory::{GuestMemory, HIGH_RAM_START, LOW_RAM_END};
+
+/// Longest command line in bytes without its 0: what an x86 Linux kernel reads (`COMMAND_LINE_SIZE`
+/// is 2048). The limit counts the image's name where the guest gets that too.
+pub const MAX_CMDLINE: usize = 2047;
+/// Most modules. kvm-unit-tests and Linux use one.
+pub const MAX_MODULES: usize = 32;
+
+const PAGE: u64 = 4096;
+/// Where boot information goes if it can: above the real-mode vectors, the BIOS data area and where
+/// kernels like to put their start-up code for other CPUs, below the EBDA.
+const INFO_WINDOW: Range<u64> = 0x9000..LOW_RAM_END;
+/// The second choice. Page 0 stays free so that a null pointer in the guest finds nothing of ours.
+const LOW_WINDOW: Range<u64> = PAGE..0x9000;
+/// Modules stay below this address, which every 32-bit guest and Linux (`initrd_addr_max`) can reach.
+const MODULE_CEILING: u64 = 1 << 31;
+
+/// A file for the guest besides the image: an initrd, or the environment of a kvm-unit-tests image.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Module {
+    /// The module's own command line.
+    pub cmdline: String,
+    /// Its content.
+    pub data: Vec<u8>,
+}
+
+/// What the guest is given besides the image.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct BootParams {
+    /// Command line without the image's name. Multiboot guests get the name in front of it.
+    pub cmdline: String,
+    /// Modules, in the order in which the guest sees them.
+    pub modules: Vec<Module>,
+    /// How to start the image; `None` takes what it offers, PVH before multiboot.
+    pub protocol: Option<Protocol>,
+}
+
+/// A segment register with its hidden part, as both KVM and a software CPU want it
+/// (Intel SDM volume 3, 3.4.3 and 3.4.5).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SegmentState {
+    /// Visible part.
+    pub selector: u16,
+    /// Linear address of the first byte.
+    pub base: u32,
+    /// Last valid offset in bytes.
+    pub limit: u32,
+    /// Type field, 4 bits.
+    pub kind: u8,
+    /// S: a code or data segment, not a system one.
+    pub code_or_data: bool,
+    /// D/B: 32-bit code or stack.
+    pub default_32: bool,
+    /// G: the descriptor counts its limit in pages.
+    pub granular: bool,
+}
+
+/// The first state of the boot vCPU: 32-bit protected mode, paging off, interrupts off. All that is
+/// not listed is as after a reset; GDTR and IDTR are not valid, as both protocols allow, so a guest
+/// loads its own before it loads a segment register.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BootState {
+    /// How the image is started.
+    pub protocol: Protocol,
+    /// First instruction.
+    pub eip: u32,
+    /// Multiboot: 0x2BADB002. PVH: 0.
+    pub eax: u32,
+    /// Physical address of the boot information.
+    pub ebx: u32,
+    /// Only the always-one bit 1 is set.
+    pub eflags: u32,
+    /// PE and ET.
+    pub cr0: u32,
+    /// 0: no paging extensions, no SSE.
+    pub cr4: u32,
+    /// CS.
+    pub code: SegmentState,
+    /// DS, ES, FS, GS and SS.
+    pub data: SegmentState,
+    /// TR.
+    pub task: SegmentState,
+    /// What lies where, in the order it was written. The ranges do not overlap.
+    pub loaded: Vec<LoadedRange>,
+}
+
+/// What a piece of guest memory was filled with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Content {
+    /// A segment of the image, with bss.
+    Image,
+    /// The module with this index.
+    Module(usize),
+    /// Start info or multiboot information, with its tables and strings.
+    BootInfo,
+}
+
+/// A piece of guest memory that was filled before the guest starts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LoadedRange {
+    /// What is there.
+    pub content: Content,
+    /// First guest physical address.
+    pub start: u64,
+    /// First address behind it.
+    pub end: u64,
+}
+
+/// A module and its place; always below 4 GiB.
+#[derive(Debug)]
+pub(super) struct PlacedModule<'a> {
+    pub(super) cmdline: &'a str,
+    pub(super) data: &'a [u8],
+    pub(super) start: u64,
+}
+
+impl PlacedModule<'_> {
+    pub(super) fn end(&self) -> u64 {
+        self.start + self.data.len() as u64
+    }
+}
+
+/// Puts `image` into `memory`, which should be fresh: only the places that are used are written,
+/// bss included. Nothing is written if there is an error.
+///
+/// # Errors
+/// The image or a module does not fit this guest's memory, or a parameter is out of its bounds.
+pub fn load(image: &Image, memory: &GuestMemory, params: &BootParams) -> Result<BootState, LoadError> {
+    let plan = choose(image, params.protocol)?;
+    let cmdline = match (plan.protocol, params.cmdline.as_str()) {
+        (Protocol::Pvh, cmdline) => cmdline.to_owned(),
+        (Protocol::Multiboot, "") => image.name().to_owned(),
+        (Protocol::Multiboot, cmdline) => format!("{} {cmdline}", image.name()),
+    };
+    check_cmdline("command line", &cmdline)?;
+    if params.modules.len() > MAX_MODULES {
+        return Err(LoadError::TooManyModules { count: params.modules.len(), limit: MAX_MODULES });
+    }
+    for module in &params.modules {
+        check_cmdline("module's command line", &module.cmdline)?;
+    }
+
+    let mut placement = Placement::default();
+    for segment in &plan.segments {
+        check_in_ram(segment, memory)?;
+        placement.take(segment.paddr..segment.end());
+    }
+    let modules = place_modules(&params.modules, &mut placement, memory)?;
+    let build_info = |base: u64| match plan.protocol {
+        Protocol::Pvh => pvh::start_info(base, &cmdline, &modules, &memory.map()),
+        Protocol::Multiboot => multiboot::info(base, &cmdline, &modules, memory),
+    };
+    let size = build_info(0).len();
+    let info_at = place_info(size as u64, &mut placement, memory);
+    let Some((info_at, ebx)) = info_at.and_then(|at| Some((at, u32::try_from(at).ok()?))) else {
+        return Err(LoadError::NoRoomForBootInfo { size });
+    };
+    let info = build_info(info_at);
+
+    let mut loaded = Vec::new();
+    for segment in &plan.segments {
+        write_segment(image, segment, memory)?;
+        loaded.push(LoadedRange { content: Content::Image, start: segment.paddr, end: segment.end() });
+    }
+    for (index, module) in modules.iter().enumerate() {
+        memory.write(module.start, module.data)?;
+        loaded.push(LoadedRange { content: Content::Module(index), start: module.start, end: module.end() });
+    }
+    memory.write(info_at, &info)?;
+    loaded.push(LoadedRange { content: Content::BootInfo, start: info_at, end: info_at + info.len() as u64 });
+    Ok(first_state(plan, ebx, loaded))
+}
+
+fn choose(image: &Image, asked: Option<Protocol>) -> Result<&Plan, LoadError> {
+    let plans = image.plans();
+    let plan = plans.iter().find(|plan| asked.is_none_or(|asked| asked == plan.protocol));
+    plan.ok_or_else(|| {
+        let asked = asked.unwrap_or(Protocol::Pvh);
+        let offered = plans.first().map_or(asked, |plan| plan.protocol);
+        LoadError::Protocol { asked, offered }
+    })
+}
+
+fn check_cmdline(what: &'static str, cmdline: &str) -> Result<(), LoadError> {
+    if cmdline.len() > MAX_CMDLINE {
+        return Err(LoadError::CmdlineTooLong { len: cmdline.len(), limit: MAX_CMDLINE });
+    }
+    match cmdline.find('\0') {
+        Some(position) => Err(LoadError::CmdlineNul { what, position }),
+        None => Ok(()),
+    }
+}
+
+fn check_in_ram(segment: &Segment, memory: &GuestMemory) -> Result<(), LoadError> {
+    let (start, end) = (segment.paddr, segment.end());
+    if memory.contains(start, end) {
+        return Ok(());
+    }
+    Err(match GuestMemory::size_needed_mib(start, end) {
+        Some(needed_mib) => {
+            LoadError::NotEnoughMemory { start, end, needed_mib, size_mib: memory.size_mib() }
+        }
+        None => LoadError::NoRamThere { start, end },
+    })
+}
+
+/// At the top of the low RAM, so that they are out of the way of a guest that takes the memory
+/// behind itself without asking.
+fn place_modules<'a>(
+    modules: &'a [Module],
+    placement: &mut Placement,
+    memory: &GuestMemory,
+) -> Result<Vec<PlacedModule<'a>>, LoadError> {
+    let window = HIGH_RAM_START..memory.low_end().min(MODULE_CEILING);
+    let mut placed = Vec::new();
+    // From the last one down, so that they end up in ascending order.
+    for (index, Module { cmdline, data }) in modules.iter().enumerate().rev() {
+        let start = placement.highest(data.len() as u64, PAGE, window.clone()).ok_or_else(|| {
+            LoadError::NoRoomForModule { index, size: data.len(), size_mib: memory.size_mib() }
+        })?;
+        placed.push(PlacedModule { cmdline, data, start });
+    }
+    placed.reverse();
+    Ok(placed)
+}
+
+fn place_info(size: u64, placement: &mut Placement, memory: &GuestMemory) -> Option<u64> {
+    placement
+        .lowest(size, PAGE, INFO_WINDOW)
+        .or_else(|| placement.lowest(size, PAGE, LOW_WINDOW))
+        .or_else(|| placement.highest(size, PAGE, HIGH_RAM_START..memory.low_end()))
+}
+
+fn write_segment(image: &Image, segment: &Segment, memory: &GuestMemory) -> Result<(), LoadError> {
+    let data = image.bytes().get(segment.file.clone()).unwrap_or_default();
+    memory.write(segment.paddr, data)?;
+    let bss = segment.mem_size - data.len() as u64;
+    memory.zero(segment.paddr + data.len() as u64, bss as usize)?;
+    Ok(())
+}
+
+/// Multiboot 0.6.96 section 3.2 and Xen `docs/misc/pvh.pandoc` ask for the same machine state.
+fn first_state(plan: &Plan, ebx: u32, loaded: Vec<LoadedRange>) -> BootState {
+    let flat = |selector, kind| SegmentState {
+        selector,
+        base: 0,
+        limit: u32::MAX,
+        kind,
+        code_or_data: true,
+        default_32: true,
+        granular: true,
+    };
+    BootState {
+        protocol: plan.protocol,
+        eip: plan.entry,
+        eax: match plan.protocol {
+            Protocol::Pvh => 0,
+            Protocol::Multiboot => multiboot::BOOT_MAGIC,
+        },
+        ebx,
+        eflags: 1 << 1,
+        // PE (bit 0) on; ET (bit 4) is fixed to 1.
+        cr0: 1 << 0 | 1 << 4,
+        cr4: 0,
+        // Types of SDM volume 3, tables 3-1 and 3-2: code execute/read accessed, data read/write
+        // accessed, 32-bit TSS busy.
+        code: flat(0x08, 0xB),
+        data: flat(0x10, 0x3),
+        task: SegmentState {
+            selector: 0,
+            base: 0,
+            limit: 0x67,
+            kind: 0xB,
+            code_or_data: false,
+            default_32: false,
+            granular: false,
+        },
+        loaded,
+    }
+}

@@ -1,0 +1,307 @@
+//! Everything that can be wrong with an image, or with placing it.
+
+use std::io;
+use std::path::PathBuf;
+
+use thiserror::Error;
+
+use super::image::Protocol;
+use crate::memory::MemoryError;
+
+/// Why a file cannot be booted, whatever the machine.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum ImageError {
+    /// The file could not be read.
+    #[error("Cannot read image {}", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// The host's reason.
+        source: io::Error,
+    },
+    /// A directory or a device.
+    #[error("{} is {what}, not an image file", path.display())]
+    NotAFile {
+        /// The path.
+        path: PathBuf,
+        /// What it is, with its article.
+        what: &'static str,
+    },
+    /// Larger than [`MAX_IMAGE_SIZE`](super::image::MAX_IMAGE_SIZE).
+    #[error("The image is larger than {limit} bytes; strip its debug information (`strip -g`)")]
+    TooLarge {
+        /// The bound in bytes.
+        limit: u64,
+    },
+    /// No bytes at all.
+    #[error("The image is empty (0 bytes)")]
+    Empty,
+    /// A compressed Linux kernel.
+    #[error(
+        "Linux bzImage is not supported yet; boot the uncompressed vmlinux of the same kernel (extract-vmlinux)"
+    )]
+    BzImage,
+    /// Some other known format.
+    #[error("Not an ELF image: {what}")]
+    NotElf {
+        /// What it seems to be, and what to do.
+        what: &'static str,
+    },
+    /// A multiboot 2 header and no older protocol.
+    #[error(
+        "The image offers multiboot 2 only, which is not supported; add a PVH note or a multiboot 1 header"
+    )]
+    Multiboot2,
+    /// `EI_CLASS` or `EI_VERSION` out of range.
+    #[error("Broken ELF identification: {field} is {value}, which no ELF standard defines")]
+    Identification {
+        /// Name of the field.
+        field: &'static str,
+        /// Its value.
+        value: u8,
+    },
+    /// Big-endian ELF.
+    #[error("The image is big-endian (for {machine}); an x86 guest needs a little-endian one")]
+    BigEndian {
+        /// Name and number of the machine.
+        machine: String,
+    },
+    /// Built for another processor.
+    #[error("The image is for {machine}; an x86 guest needs EM_386 or EM_X86_64")]
+    WrongMachine {
+        /// Name and number of the machine.
+        machine: String,
+    },
+    /// Not an executable.
+    #[error("The ELF file is {what}; link it into an executable first")]
+    NotExecutable {
+        /// What it is, with its article.
+        what: String,
+    },
+    /// A part of the image lies outside the file.
+    #[error(
+        "The image is truncated: {what} is at bytes {start:#x}..{end:#x}, but the file ends at {file_size:#x}"
+    )]
+    Truncated {
+        /// Which part.
+        what: String,
+        /// File offset of its first byte.
+        start: u64,
+        /// File offset behind its last byte; `u64::MAX` if that is not a number any more.
+        end: u64,
+        /// Size of the file in bytes.
+        file_size: u64,
+    },
+    /// A program or section header has another size than the ELF class says.
+    #[error("Broken ELF: {table} entries are {size} bytes, but this class has {expected}")]
+    EntrySize {
+        /// Name of the table.
+        table: &'static str,
+        /// What the file says.
+        size: u16,
+        /// What the standard says.
+        expected: u16,
+    },
+    /// More program headers than any sensible image.
+    #[error("The image has {count} program headers; the limit is {limit}")]
+    TooManyProgramHeaders {
+        /// What the file says.
+        count: u32,
+        /// The bound.
+        limit: u32,
+    },
+    /// Nothing to load.
+    #[error("The image has nothing to load: no PT_LOAD segment with a size")]
+    NoSegments,
+    /// `p_filesz` is larger than `p_memsz`.
+    #[error("Program header {index} has {file_size:#x} bytes in the file for {mem_size:#x} bytes of memory")]
+    FileLargerThanMemory {
+        /// Index of the program header.
+        index: usize,
+        /// `p_filesz`.
+        file_size: u64,
+        /// `p_memsz`.
+        mem_size: u64,
+    },
+    /// A segment ends behind the last address.
+    #[error("Program header {index} wraps around the address space: {size:#x} bytes at {start:#x}")]
+    SegmentWraps {
+        /// Index of the program header.
+        index: usize,
+        /// Its address.
+        start: u64,
+        /// `p_memsz`.
+        size: u64,
+    },
+    /// Two segments want the same memory.
+    #[error(
+        "Two segments overlap in physical memory: {:#x}..{:#x} and {:#x}..{:#x}",
+        first.0, first.1, second.0, second.1
+    )]
+    SegmentsOverlap {
+        /// Start and end of the lower one.
+        first: (u64, u64),
+        /// Start and end of the other one.
+        second: (u64, u64),
+    },
+    /// A note segment that does not parse.
+    #[error("Malformed ELF note segment at file offset {offset:#x}: {reason}")]
+    Note {
+        /// File offset of the segment.
+        offset: u64,
+        /// What is wrong.
+        reason: String,
+    },
+    /// The entry point is not in anything that was loaded from the file.
+    #[error("The {protocol} entry point {entry:#x} lies outside of the code and data that the file loads")]
+    EntryOutside {
+        /// Whose entry point.
+        protocol: Protocol,
+        /// The address.
+        entry: u64,
+    },
+    /// Both protocols start in 32-bit mode.
+    #[error("The {protocol} entry point {entry:#x} is above 4 GiB, where 32-bit code cannot start")]
+    EntryAbove4Gib {
+        /// Whose entry point.
+        protocol: Protocol,
+        /// The address.
+        entry: u64,
+    },
+    /// ELF without any protocol that we know.
+    #[error(
+        "The ELF file has no boot protocol: neither a PVH note (Xen, type 18) nor a multiboot 1 header in its first 8 KiB{hint}"
+    )]
+    NoProtocol {
+        /// More to say if the file is a program of an operating system.
+        hint: &'static str,
+    },
+    /// Magic number without a valid checksum.
+    #[error(
+        "The multiboot header at offset {offset:#x} has checksum {checksum:#010x}; magic, flags and checksum must add up to 0"
+    )]
+    MultibootChecksum {
+        /// File offset of the header.
+        offset: usize,
+        /// What the header has.
+        checksum: u32,
+    },
+    /// The header runs over the end of the file or of its window.
+    #[error("The multiboot header at offset {offset:#x} does not end within the first 8 KiB of the file")]
+    MultibootHeaderCut {
+        /// File offset of the header.
+        offset: usize,
+    },
+    /// The image wants something that we do not have.
+    #[error("The multiboot header asks for unsupported features: flags {flags:#x} (bit 2 is a video mode)")]
+    MultibootFeatures {
+        /// The mandatory flags that are not supported.
+        flags: u32,
+    },
+    /// A multiboot image that says nowhere where it wants to be.
+    #[error("The multiboot image is neither ELF nor does its header give load addresses (flag bit 16)")]
+    MultibootNoAddresses,
+    /// The address fields contradict each other.
+    #[error("The multiboot header's address fields contradict each other: {0}")]
+    MultibootAddresses(String),
+    /// The list of tests is broken.
+    #[error("Broken test list (section {section}): {reason}", section = guest_protocol::TEST_SECTION)]
+    TestSection {
+        /// What is wrong.
+        reason: String,
+    },
+    /// One test of the list is broken.
+    #[error("Test {index} of the image's list is broken: {reason}")]
+    TestDescriptor {
+        /// Which one, from 0.
+        index: usize,
+        /// What is wrong, with the value.
+        reason: String,
+    },
+}
+
+/// Why an image cannot be placed in this guest's memory.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum LoadError {
+    /// The image does not offer the protocol that was asked for.
+    #[error("The image cannot be booted with {asked}; it offers {offered}")]
+    Protocol {
+        /// What was asked for.
+        asked: Protocol,
+        /// What there is.
+        offered: Protocol,
+    },
+    /// More memory would do.
+    #[error(
+        "The image needs guest memory at {start:#x}..{end:#x}; it needs at least {needed_mib} MiB, the guest has {size_mib} MiB"
+    )]
+    NotEnoughMemory {
+        /// First address of the segment.
+        start: u64,
+        /// First address behind it, with bss.
+        end: u64,
+        /// Smallest guest that can hold this segment, in MiB.
+        needed_mib: u64,
+        /// Size of this guest in MiB.
+        size_mib: u64,
+    },
+    /// No guest has RAM there.
+    #[error(
+        "The image wants to be at {start:#x}..{end:#x}, where no guest has RAM (devices are at 3 GiB..4 GiB, RAM ends at 65 GiB)"
+    )]
+    NoRamThere {
+        /// First address of the segment.
+        start: u64,
+        /// First address behind it.
+        end: u64,
+    },
+    /// Longer than guests read.
+    #[error("The command line has {len} bytes; the limit is {limit}")]
+    CmdlineTooLong {
+        /// Bytes without the terminating 0.
+        len: usize,
+        /// The bound.
+        limit: usize,
+    },
+    /// A C string cannot hold a 0.
+    #[error("The {what} contains a NUL byte at position {position}")]
+    CmdlineNul {
+        /// Which string.
+        what: &'static str,
+        /// Where.
+        position: usize,
+    },
+    /// More modules than the bound.
+    #[error("{count} modules were given; the limit is {limit}")]
+    TooManyModules {
+        /// How many.
+        count: usize,
+        /// The bound.
+        limit: usize,
+    },
+    /// A module does not fit beside the image.
+    #[error(
+        "Module {index} ({size} bytes) does not fit into the guest's {size_mib} MiB of memory beside the image; give the guest more memory"
+    )]
+    NoRoomForModule {
+        /// Which one, from 0.
+        index: usize,
+        /// Its size in bytes.
+        size: usize,
+        /// Size of this guest in MiB.
+        size_mib: u64,
+    },
+    /// No free memory is left for the boot information.
+    #[error(
+        "The image covers so much memory that {size} bytes of boot information do not fit beside it; give the guest more memory"
+    )]
+    NoRoomForBootInfo {
+        /// Bytes wanted.
+        size: usize,
+    },
+    /// A write failed after all checks.
+    #[error("Cannot write the image to guest memory")]
+    Memory(#[from] MemoryError),
+}
