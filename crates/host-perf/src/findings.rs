@@ -148,7 +148,7 @@ fn paranoid(host: &HostPmu, trials: &Trials) -> Finding {
 }
 
 fn hybrid(host: &HostPmu, pmu: &CorePmu) -> Option<Finding> {
-    if !pmu.is_hybrid() && host.small_cores().is_empty() {
+    if !pmu.is_hybrid() {
         return None;
     }
     let cpus = pmu.cpus.as_deref().unwrap_or("of the big cores");

@@ -36,6 +36,8 @@ pub struct FakeConfig {
     pub user_rdpmc: bool,
     /// `kernel.perf_event_paranoid`.
     pub paranoid: i32,
+    /// Whether level 3 forbids everything: a patch of distributions. Upstream treats it as 2.
+    pub strict_paranoid: bool,
     /// Capabilities of the caller.
     pub privileges: Privileges,
     /// A running VM owns the counters in guest mode.
@@ -58,6 +60,7 @@ impl Default for FakeConfig {
             overflow_interrupt: true,
             user_rdpmc: true,
             paranoid: 2,
+            strict_paranoid: true,
             privileges: Privileges { perfmon: true, sys_admin: false },
             mediated_vm: false,
             max_files: 64,

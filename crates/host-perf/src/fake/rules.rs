@@ -53,10 +53,10 @@ impl State {
         Ok(fd)
     }
 
-    /// The paranoid levels: 3 is a distribution patch, the others are upstream's.
+    /// The paranoid levels.
     fn permit(&self, attr: &perf_event_attr) -> Result<(), Errno> {
         let held = self.config.privileges;
-        let refuse_all = self.config.paranoid >= 3 && !held.sys_admin;
+        let refuse_all = self.config.strict_paranoid && self.config.paranoid >= 3 && !held.sys_admin;
         let refuse_kernel = self.config.paranoid >= 2 && !held.perfmon && !held.sys_admin;
         if refuse_all || (refuse_kernel && attr.exclude_kernel() == 0) {
             return Err(Errno(libc::EACCES));

@@ -55,6 +55,7 @@ fn hybrid_hosts_use_the_big_cores() {
     let (host, _) = probe(ALDERLAKE, "", FakeConfig::default());
     assert_eq!(host.core_pmu().unwrap().name, "cpu_core");
     assert_eq!(host.small_cores(), ["cpu_atom"]);
+    assert!(!sapphire_rapids().0.findings().iter().any(|finding| finding.what.contains("hybrid host")));
     assert_eq!(host.topdown_level(), Some(Level::Two));
     assert_eq!(host.can_count_guest(), Ok(()));
     let finding = find(&host, "hybrid host");
@@ -110,6 +111,15 @@ fn paranoid_2_leaves_the_user_level() {
 }
 
 #[test]
+fn paranoid_3_of_an_upstream_kernel_is_no_more_than_2() {
+    let (host, _) = probe(ICELAKE, "", FakeConfig { strict_paranoid: false, ..unprivileged(3) });
+    assert_eq!(host.can_count_user(), Ok(()));
+    assert!(matches!(host.can_count_guest(), Err(HostPerfError::Paranoid { allowed: 1, .. })));
+    let finding = find(&host, "paranoid is 3: user level only");
+    assert_eq!(finding.status, Status::Warn);
+}
+
+#[test]
 fn sys_admin_lifts_level_3_and_perfmon_does_not() {
     for (perfmon, sys_admin, status) in [(false, true, Status::Ok), (true, false, Status::Missing)] {
         let privileges = Privileges { perfmon, sys_admin };
@@ -117,7 +127,10 @@ fn sys_admin_lifts_level_3_and_perfmon_does_not() {
         let (host, _) = probe(ICELAKE, "", config);
         assert_eq!(host.privileges(), privileges);
         assert_eq!(find(&host, "paranoid is 3").status, status);
-        assert_eq!(host.can_count_guest().is_ok(), status == Status::Ok);
+        match host.can_count_guest() {
+            Ok(()) => assert_eq!(status, Status::Ok),
+            Err(refusal) => assert!(matches!(refusal, HostPerfError::Paranoid { level: 3, .. }), "{refusal}"),
+        }
     }
 }
 
