@@ -22,9 +22,9 @@ pub enum When {
     Version2,
     /// Version 4 or later.
     Version4,
-    /// Version 3 or later, and AnyThread is not deprecated (CPUID.0AH:EDX[15] = 0).
+    /// Version 3 or later, and AnyThread is not deprecated (CPUID.0AH:EDX[15] = 0, as always before version 5).
     AnyThread,
-    /// AnyThread is deprecated (CPUID.0AH:EDX[15] = 1).
+    /// Version 5 or later, and AnyThread is deprecated (CPUID.0AH:EDX[15] = 1).
     AnyThreadDeprecated,
     /// PERF_CAPABILITIES[13]: full-width counter writes.
     FullWidth,
@@ -55,7 +55,7 @@ impl When {
             Self::Always => true,
             Self::Version2 => profile.version >= 2,
             Self::Version4 => profile.version >= 4,
-            Self::AnyThread => profile.version >= 3 && !profile.any_thread_deprecated,
+            Self::AnyThread => profile.version >= 3 && !Self::AnyThreadDeprecated.holds(profile),
             Self::AnyThreadDeprecated => profile.version >= 5 && profile.any_thread_deprecated,
             Self::FullWidth => caps.fw_write(),
             Self::Metrics => caps.perf_metrics_available(),

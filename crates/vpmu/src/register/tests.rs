@@ -58,6 +58,10 @@ fn any_thread_is_legal_dropped_or_reserved_by_version() {
     v4.any_thread_deprecated = false;
     assert_eq!(select.stored(&v4) & any, any);
     assert_eq!(register(RegisterId::FixedCtrCtrl).stored(&v4), 0xFFFF);
+    // CPUID cannot say "deprecated" before version 5, so the bit must work.
+    v4.any_thread_deprecated = true;
+    assert_eq!(crate::cpuid::leaf_0a(&v4).edx >> 15, 0);
+    assert_eq!(select.stored(&v4) & any, any);
     let mut v2 = ICELAKE_SP;
     v2.version = 2;
     v2.any_thread_deprecated = false;
