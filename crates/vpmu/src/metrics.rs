@@ -22,21 +22,27 @@ pub const FULL_SCALE: u64 = 255;
 /// FIXED_CTR3 overflows first unless software wrote only one register of the pair.
 pub const ACCUMULATOR_BITS: u32 = 48;
 
+/// Fields, and accumulators behind them, of a CPU with the given level: [`LEVEL1_FIELDS`] or [`ALL_FIELDS`].
+#[must_use]
+pub fn fields_of(level: u8) -> usize {
+    if level >= 2 { ALL_FIELDS } else { LEVEL1_FIELDS }
+}
+
 /// The accumulators behind PERF_METRICS.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Metrics {
     /// Last value written by software.
     pub written: u64,
-    /// Slots per field, below 2^[`ACCUMULATOR_BITS`].
+    /// Slots per field, below 2^[`ACCUMULATOR_BITS`]; 0 for fields that the CPU does not have.
     pub accumulators: [u64; ALL_FIELDS],
     /// Slots have been counted since the last write of the register.
     pub counted: bool,
 }
 
 impl Metrics {
-    /// WRMSR of PERF_METRICS while FIXED_CTR3 holds `slots`.
-    pub fn write(&mut self, value: u64, slots: u64) {
+    /// WRMSR of PERF_METRICS while FIXED_CTR3 holds `slots`, on a CPU with the given level.
+    pub fn write(&mut self, value: u64, slots: u64, level: u8) {
         self.written = value;
         self.counted = false;
         self.accumulators = [0; ALL_FIELDS];
@@ -49,15 +55,15 @@ impl Metrics {
             sum += field(value, index);
             *accumulator = (share(sum) - before) & mask;
         }
-        for index in LEVEL1_FIELDS..ALL_FIELDS {
+        for index in LEVEL1_FIELDS..fields_of(level) {
             self.accumulators[index] = share(field(value, index)) & mask;
         }
     }
 
-    /// Adds counted slots. Returns true when an accumulator overflowed.
-    pub fn add(&mut self, delta: &TopdownSlots) -> bool {
+    /// Adds slots counted on a CPU with the given level. Returns true when an accumulator overflowed.
+    pub fn add(&mut self, delta: &TopdownSlots, level: u8) -> bool {
         let mut overflow = false;
-        for (accumulator, more) in self.accumulators.iter_mut().zip(delta.fields) {
+        for (accumulator, more) in self.accumulators.iter_mut().zip(delta.fields).take(fields_of(level)) {
             let sum = u128::from(*accumulator) + u128::from(more);
             overflow |= sum >> ACCUMULATOR_BITS != 0;
             *accumulator = (sum as u64) & ((1 << ACCUMULATOR_BITS) - 1);
@@ -66,10 +72,12 @@ impl Metrics {
         overflow
     }
 
-    /// Slots of each category that the first overflow of an accumulator is away.
-    #[must_use]
-    pub fn until_overflow(&self) -> [u64; ALL_FIELDS] {
-        self.accumulators.map(|accumulator| (1 << ACCUMULATOR_BITS) - accumulator)
+    /// Per field, the slots of its category until its accumulator overflows.
+    pub fn until_overflow(&self, level: u8) -> impl Iterator<Item = u64> {
+        self.accumulators
+            .into_iter()
+            .take(fields_of(level))
+            .map(|accumulator| (1 << ACCUMULATOR_BITS) - accumulator)
     }
 
     /// RDMSR of PERF_METRICS while FIXED_CTR3 holds `slots`, on a CPU with the given level.

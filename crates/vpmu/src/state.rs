@@ -3,7 +3,7 @@
 //! [`VpmuState`] is plain data: what the guest can see plus the accumulators behind PERF_METRICS.
 //! The feature `serde` makes it serialisable; the format is the embedder's choice.
 
-use crate::metrics::{ACCUMULATOR_BITS, Metrics};
+use crate::metrics::{ACCUMULATOR_BITS, Metrics, fields_of};
 use crate::pmu::{Registers, Vpmu};
 use crate::profile::{MAX_FIXED, MAX_GP};
 use crate::register::intel::REGISTERS;
@@ -161,9 +161,10 @@ impl Vpmu {
         self.check_register(RegisterId::PebsLdLat, 0, state.ld_lat)?;
         self.check_register(RegisterId::PebsFrontend, 0, state.frontend)?;
         self.check_misc_enable(state.misc_enable)?;
-        let has_metrics = self.profile().metrics_level > 0;
-        let limit = if has_metrics { 1_u64 << ACCUMULATOR_BITS } else { 1 };
+        let level = self.profile().metrics_level;
+        let present = if level > 0 { fields_of(level) } else { 0 };
         for (index, &value) in state.metrics.accumulators.iter().enumerate() {
+            let limit = if index < present { 1_u64 << ACCUMULATOR_BITS } else { 1 };
             if value >= limit {
                 return Err(RestoreError::Accumulator { index, value });
             }

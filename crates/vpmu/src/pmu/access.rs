@@ -79,7 +79,9 @@ impl Vpmu {
             RegisterId::Pmc => self.gp[n].value = value as i32 as i64 as u64 & self.gp_mask(),
             RegisterId::APmc => self.gp[n].value = stored,
             RegisterId::FixedCtr => self.fixed[n].value = value & self.fixed_mask(),
-            RegisterId::PerfMetrics => self.metrics.write(value, self.slots()),
+            RegisterId::PerfMetrics => {
+                self.metrics.write(value, self.slots(), self.profile.metrics_level);
+            }
             RegisterId::PerfGlobalOvfCtrl => self.regs.global_status &= !value,
             RegisterId::PerfGlobalStatusSet => self.regs.global_status |= value,
             _ => {

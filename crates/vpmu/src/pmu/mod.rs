@@ -194,7 +194,7 @@ impl Vpmu {
             self.metrics_mark = Some((filter, now));
             self.ledger.add_topdown(&delta);
             // No enable bit of its own: enabling the metrics enables their PMI.
-            if self.metrics.add(&delta) {
+            if self.metrics.add(&delta, self.profile.metrics_level) {
                 overflowed |= STATUS_METRICS;
                 interrupt = true;
             }
@@ -307,7 +307,8 @@ impl Vpmu {
             });
         let slots = &self.fixed[SLOTS_COUNTER];
         let metrics = self.metrics_mark.into_iter().flat_map(move |(filter, _)| {
-            self.metrics.until_overflow().into_iter().enumerate().map(move |(index, until)| Active {
+            let each = self.metrics.until_overflow(self.profile.metrics_level);
+            each.enumerate().map(move |(index, until)| Active {
                 counter: CounterId::Metric(index as u8),
                 request: slots.request,
                 filter,

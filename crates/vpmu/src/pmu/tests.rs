@@ -449,6 +449,18 @@ mod metrics {
     }
 
     #[test]
+    fn a_level_1_cpu_has_no_level_2_accumulator_to_overflow() {
+        let mut guest = counting(&ICELAKE_SP);
+        guest.wrmsr(0x30C, WIDTH_MASK);
+        guest.wrmsr(PERF_METRICS, 0xFF << 32);
+        guest.wrmsr(0x30C, 0);
+        guest.run_slots([10, 0, 0, 0], [10, 0, 0, 0]);
+        assert_eq!(guest.rdmsr(GLOBAL_STATUS), 0);
+        let metrics = guest.pmu.active().filter(|a| matches!(a.counter, CounterId::Metric(_)));
+        assert_eq!(metrics.count(), 4);
+    }
+
+    #[test]
     fn slots_overflow_sets_bit_35() {
         let mut guest = counting(&ICELAKE_SP);
         guest.wrmsr(0x30C, WIDTH_MASK);
