@@ -1,0 +1,1 @@
+//! An x86-64 system interpreter.
