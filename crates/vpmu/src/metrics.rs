@@ -8,7 +8,8 @@
 //!   from field · slots / 255;
 //! * writing only one of the two gives a ratio of two different intervals. No public document says
 //!   what silicon returns then; this model returns that inconsistent ratio, each field limited to 255;
-//! * a written value reads back unchanged until slots have been counted.
+//! * a written value reads back unchanged until slots have been counted, and so do the fields after
+//!   a write of FIXED_CTR3.
 
 use crate::source::TopdownSlots;
 
@@ -32,11 +33,12 @@ pub fn fields_of(level: u8) -> usize {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Metrics {
-    /// Last value written by software.
+    /// What the register reads while `counted` is false: the last value that software wrote, or the
+    /// fields as they were when it wrote FIXED_CTR3.
     pub written: u64,
     /// Slots per field, below 2^[`ACCUMULATOR_BITS`]; 0 for fields that the CPU does not have.
     pub accumulators: [u64; ALL_FIELDS],
-    /// Slots have been counted since the last write of the register.
+    /// Slots have been counted since the last write of the register or of FIXED_CTR3.
     pub counted: bool,
 }
 
@@ -58,6 +60,12 @@ impl Metrics {
         for index in LEVEL1_FIELDS..fields_of(level) {
             self.accumulators[index] = share(field(value, index)) & mask;
         }
+    }
+
+    /// FIXED_CTR3, which holds `slots`, is about to be written: the fields stay until slots are counted.
+    pub fn hold(&mut self, slots: u64, level: u8) {
+        self.written = self.read(slots, level);
+        self.counted = false;
     }
 
     /// Adds slots counted on a CPU with the given level. Returns true when an accumulator overflowed.

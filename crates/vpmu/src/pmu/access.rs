@@ -1,6 +1,6 @@
 //! RDMSR and WRMSR.
 
-use super::{FIXED_BASE, Fault, ReadOutcome, Vpmu, WriteOutcome};
+use super::{FIXED_BASE, Fault, ReadOutcome, SLOTS_COUNTER, Vpmu, WriteOutcome};
 use crate::register::intel::{FixedCtrCtrl, PerfEvtSel};
 use crate::register::{Access, RegisterId, locate};
 use crate::source::CountsSource;
@@ -78,7 +78,12 @@ impl Vpmu {
         match id {
             RegisterId::Pmc => self.gp[n].value = value as i32 as i64 as u64 & self.gp_mask(),
             RegisterId::APmc => self.gp[n].value = stored,
-            RegisterId::FixedCtr => self.fixed[n].value = value & self.fixed_mask(),
+            RegisterId::FixedCtr => {
+                if n == SLOTS_COUNTER {
+                    self.metrics.hold(self.slots(), self.profile.metrics_level);
+                }
+                self.fixed[n].value = value & self.fixed_mask();
+            }
             RegisterId::PerfMetrics => {
                 self.metrics.write(value, self.slots(), self.profile.metrics_level);
             }

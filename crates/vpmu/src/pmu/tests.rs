@@ -413,6 +413,7 @@ mod metrics {
         let mut guest = counting(&ICELAKE_SP);
         guest.run_slots([1000, 0, 0, 1000], [0; 4]);
         guest.wrmsr(0x30C, 0);
+        assert_eq!(guest.rdmsr(PERF_METRICS), 0x7F00_0080, "the write is to another register");
         guest.run_slots([1000, 0, 0, 0], [0; 4]);
         // 2000 and 1000 slots over the 1000 that the counter has seen: limited to 255 each.
         assert_eq!(guest.rdmsr(PERF_METRICS), 0xFF00_00FF);
