@@ -206,7 +206,10 @@ impl Vpmu {
 
     /// Status first, then freeze, then the PMI request.
     fn overflow<S: CountsSource + ?Sized>(&mut self, bits: u64, interrupt: bool, source: &mut S) {
-        self.regs.global_status |= bits;
+        // Version 1 has no status register.
+        if self.profile.version >= 2 {
+            self.regs.global_status |= bits;
+        }
         if interrupt {
             self.pmi = true;
             if DebugCtl(self.regs.debugctl).freeze_perfmon_on_pmi() {

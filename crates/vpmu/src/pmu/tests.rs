@@ -495,6 +495,19 @@ mod state {
     }
 
     #[test]
+    fn a_version_1_cpu_can_be_restored_after_an_overflow() {
+        let mut old = ICELAKE_SP;
+        old.version = 1;
+        let mut guest = Guest::on(&old);
+        guest.wrmsr(0x4C1, WIDTH_MASK);
+        guest.wrmsr(0x186, INSTRUCTIONS | INT);
+        guest.run(1);
+        let state = guest.pmu.save(&mut guest.source);
+        assert_eq!((state.gp[0], state.global_status, state.pmi_pending), (0, 0, true));
+        assert_eq!(guest.pmu.restore(&state, &mut guest.source), Ok(()));
+    }
+
+    #[test]
     fn garbage_is_refused_and_changes_nothing() {
         let mut guest = Guest::on(&ICELAKE_SP);
         guest.wrmsr(0x4C1, 42);
