@@ -8,11 +8,13 @@
 //! # Why so little runs in ring 0
 //!
 //! Some KVM hosts interpret ring 0, at about a microsecond per instruction and without SSE, and
-//! run ring 3 natively. So ring 0 is integer-only and short, and everything else is ring 3.
+//! run ring 3 natively. So ring 0 is integer-only and short, and everything else is ring 3. The same
+//! hosts know no INT n and no IOPL, hence INT3 for the calls, an I/O bitmap for the ports, and a
+//! call for the interrupt flag.
 //!
 //! # What the image supplies
 //!
-//! * `guest_main(&BootInfo) -> !`, entered in ring 3 with IOPL 3 and interrupts off;
+//! * `guest_main(&BootInfo) -> !`, entered in ring 3 with interrupts off;
 //! * `guest_upcall`, entered in ring 3 with RSP at an upcall frame (see `asm/traps.S`): vector,
 //!   error code, CR2, then an IRETQ frame. It must keep every register and end with IRETQ;
 //! * a linker script that defines `__image_start`, `__load_end`, `__image_end` and the stacks;
@@ -47,30 +49,32 @@ pub struct BootInfo {
 /// its `hvm_start_info`). The page lies in the VGA hole, where there is no RAM to lose.
 pub const LOW_PAGE_ALIAS: u32 = 0xA_0000;
 
-/// Vector of the first call; the others follow in the order below. `int 0x80` and the exceptions
-/// are avoided because hosts that run ring 3 natively may use them themselves.
-pub const CALL_FIRST: u8 = 0xA0;
-/// RDMSR. ECX = index; RAX = value.
-pub const CALL_RDMSR: u8 = CALL_FIRST;
-/// WRMSR. ECX = index, EDX:EAX = value.
-pub const CALL_WRMSR: u8 = CALL_FIRST + 1;
+/// EAX of an INT3 in ring 3: RDMSR. ECX = index; RAX = value.
+pub const CALL_RDMSR: u32 = 0;
+/// WRMSR. ECX = index, EDX:ESI = value.
+pub const CALL_WRMSR: u32 = 1;
 /// RDPMC in ring 0. ECX = counter; RAX = value.
-pub const CALL_RDPMC: u8 = CALL_FIRST + 2;
+pub const CALL_RDPMC: u32 = 2;
 /// RAX = CR0.
-pub const CALL_READ_CR0: u8 = CALL_FIRST + 3;
+pub const CALL_READ_CR0: u32 = 3;
 /// RAX = CR4.
-pub const CALL_READ_CR4: u8 = CALL_FIRST + 4;
-/// CR4 = RDI.
-pub const CALL_WRITE_CR4: u8 = CALL_FIRST + 5;
+pub const CALL_READ_CR4: u32 = 4;
+/// CR4 = RSI.
+pub const CALL_WRITE_CR4: u32 = 5;
 /// The counting loop in ring 0. RDI = iterations, at least 1, lost.
-pub const CALL_LOOP: u8 = CALL_FIRST + 6;
+pub const CALL_LOOP: u32 = 6;
 /// The counting loop in ring 0 with interrupts enabled. RDI = iterations, at least 1, lost.
-pub const CALL_LOOP_INTERRUPTIBLE: u8 = CALL_FIRST + 7;
-/// WRMSR, the counting loop, WRMSR. ECX = index, EDX:EAX = first value, RDI = iterations,
-/// R8D:ESI = second value; RDI is lost.
-pub const CALL_WINDOW: u8 = CALL_FIRST + 8;
+pub const CALL_LOOP_INTERRUPTIBLE: u32 = 7;
+/// WRMSR, the counting loop, WRMSR. ECX = index, EDX:ESI = first value, RDI = iterations,
+/// R9D:R8D = second value; RDI is lost.
+pub const CALL_WINDOW: u32 = 8;
 /// Enable interrupts and halt until one or an NMI arrives.
-pub const CALL_HALT: u8 = CALL_FIRST + 9;
+pub const CALL_HALT: u32 = 9;
+/// The interrupt flag of ring 3 becomes that of RSI, which is 0 or [`RFLAGS_IF`].
+pub const CALL_SET_INTERRUPT_FLAG: u32 = 10;
+
+/// RFLAGS.IF
+pub const RFLAGS_IF: u64 = 1 << 9;
 
 /// Instructions in one iteration of the counting loop (eight NOP, DEC, JNZ).
 pub const LOOP_INSTRUCTIONS: u64 = 10;
@@ -78,11 +82,17 @@ pub const LOOP_INSTRUCTIONS: u64 = 10;
 pub const LOOP_BRANCHES: u64 = 1;
 /// Instructions between the two WRMSRs of [`CALL_WINDOW`] besides the loop.
 pub const WINDOW_EXTRA_INSTRUCTIONS: u64 = 2;
-/// Ring-0 instructions of [`CALL_RDMSR`] and [`CALL_RDPMC`] after the RDMSR or RDPMC, which is the
-/// first: SHL, OR, MOV, JMP, CMP, JNE, IRETQ.
+/// Ring-0 instructions between the INT3 of [`CALL_RDMSR`] or [`CALL_RDPMC`] and the RDMSR or RDPMC:
+/// AND, JMP.
+pub const INSTRUCTIONS_BEFORE_READ: u64 = 2;
+/// Ring-0 instructions between the INT3 of [`CALL_WRMSR`] or [`CALL_WINDOW`] and the WRMSR: AND, JMP,
+/// MOV.
+pub const INSTRUCTIONS_BEFORE_WRITE: u64 = 3;
+/// Branches among [`INSTRUCTIONS_BEFORE_READ`] and among [`INSTRUCTIONS_BEFORE_WRITE`].
+pub const BRANCHES_BEFORE_ACCESS: u64 = 1;
+/// Ring-0 instructions after the RDMSR or RDPMC: SHL, OR, MOV, JMP, CMP, JNE, IRETQ.
 pub const INSTRUCTIONS_AFTER_READ: u64 = 7;
-/// Ring-0 instructions of [`CALL_WRMSR`] after the WRMSR, which is the first: MOV, JMP, CMP, JNE,
-/// IRETQ.
+/// Ring-0 instructions after the (last) WRMSR: MOV, JMP, CMP, JNE, IRETQ.
 pub const INSTRUCTIONS_AFTER_WRITE: u64 = 5;
 /// Branches among [`INSTRUCTIONS_AFTER_READ`] and among [`INSTRUCTIONS_AFTER_WRITE`]: JMP, JNE
 /// (not taken) and IRETQ (a far branch).
@@ -112,8 +122,8 @@ const TSS_SELECTOR: u16 = 0x40;
 const GATE_RING0: u32 = 0x8E;
 /// Present interrupt gate, DPL 3.
 const GATE_RING3: u32 = 0xEE;
-/// IOPL 3 and the bit that is always set.
-const RFLAGS_RING3: u32 = 0x3002;
+/// The bit that is always set.
+const RFLAGS_RING3: u32 = 2;
 
 global_asm!(
     include_str!("asm/boot.S"),
@@ -124,7 +134,6 @@ global_asm!(
     BOOT_PVH = const BOOT_PVH,
     LOW_PAGE_ALIAS = const LOW_PAGE_ALIAS,
     BOOT_MULTIBOOT = const BOOT_MULTIBOOT,
-    CALL_FIRST = const CALL_FIRST,
     FAULT_FLAG = const FAULT_FLAG >> 32,
     CR4_PAE = const CR4_PAE,
     CR4_OSFXSR = const CR4_OSFXSR,

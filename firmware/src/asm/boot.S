@@ -95,20 +95,13 @@ long_mode:
     dec ecx
     jnz 2b
 
-    # The calls of ring 3 enter their code directly; there is no dispatcher to count.
-    mov edi, offset idt + {CALL_FIRST} * 16
-    mov esi, offset call_table
-3:  mov eax, dword ptr [rsi]
-    mov word ptr [rdi], ax
-    mov byte ptr [rdi + 5], {GATE_RING3}
+    # Gate 3 is for the calls of ring 3, see calls.S.
+    mov eax, offset call_entry
+    mov word ptr [idt + 3 * 16], ax
+    mov byte ptr [idt + 3 * 16 + 5], {GATE_RING3}
     shr eax, 16
-    mov word ptr [rdi + 6], ax
-    add rdi, 16
-    add rsi, 4
-    cmp rsi, offset call_table_end
-    jne 3b
+    mov word ptr [idt + 3 * 16 + 6], ax
 
-    mov byte ptr [idt + 3 * 16 + 5], {GATE_RING3}   # INT3 is allowed in ring 3
     mov byte ptr [idt + 2 * 16 + 4], 1              # NMI on its own stack, see traps.S
     mov byte ptr [idt + 8 * 16 + 4], 2              # double fault too
     lidt [idt_pointer]
@@ -121,7 +114,7 @@ long_mode:
     mov eax, {TSS_SELECTOR}
     ltr ax
 
-    # Ring 3: IOPL 3 so that it does its own port I/O, interrupts off until it asks for them.
+    # Ring 3, with interrupts off until it asks for them.
     mov edi, offset boot_info
     push {USER_DS}
     mov eax, offset __stack_top - 8             # as after a call: 16-byte aligned minus 8

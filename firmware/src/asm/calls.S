@@ -1,12 +1,27 @@
-# Calls of ring 3, one interrupt gate each (`int CALL_...`). No dispatcher: the gate leads straight
-# to the code, so the ring-0 instructions of a call are exactly those written here.
+# Calls of ring 3, by INT3: gate 3 leads here and nowhere else.
 #
-# Results: RAX = value, RDX = 0 or the fault word (firmware::FAULT_FLAG). Other registers are kept
-# unless said. The way out of all calls is JMP, CMP, JNE (not taken), IRETQ.
+# Why INT3: KVM hosts that interpret ring 0 neither emulate INT n nor enter ring 0 on SYSCALL, but
+# every host delivers exceptions.
+#
+# EAX = firmware::CALL_*, the rest as each call says. Results: RAX = value, RDX = 0 or the fault word
+# (firmware::FAULT_FLAG). Other registers are kept unless said. The way in is AND, JMP; the way out
+# of all calls is JMP, CMP, JNE (not taken), IRETQ.
 
     .section .text.firmware, "ax", @progbits
 
-# RDMSR is the first ring-0 instruction; seven follow: SHL, OR, MOV and the way out. ECX = index.
+    .p2align 4
+call_entry:
+    and eax, 15
+    jmp qword ptr [call_table + rax * 8]
+
+# No such call: reported as #UD.
+call_unknown:
+    xor eax, eax
+    mov edx, {FAULT_FLAG} | 6
+    shl rdx, 32
+    jmp exit_to_ring3
+
+# RDMSR of ECX, first after the way in; seven instructions follow: SHL, OR, MOV and the way out.
     .p2align 4
 call_rdmsr:
 fault_rdmsr:
@@ -16,15 +31,16 @@ fault_rdmsr:
     mov edx, 0
     jmp exit_to_ring3
 
-# WRMSR is the first ring-0 instruction; five follow: MOV and the way out. ECX = index, EDX:EAX = value.
+# WRMSR of EDX:ESI to ECX. MOV between the way in and the WRMSR; five follow: MOV and the way out.
     .p2align 4
 call_wrmsr:
+    mov eax, esi
 fault_wrmsr:
     wrmsr
     mov edx, 0
     jmp exit_to_ring3
 
-# RDPMC is the first ring-0 instruction; seven follow, as for RDMSR. ECX = counter.
+# RDPMC of ECX, counted as RDMSR.
     .p2align 4
 call_rdpmc:
 fault_rdpmc:
@@ -48,11 +64,11 @@ call_read_cr4:
     mov edx, 0
     jmp exit_to_ring3
 
-# CR4 = RDI.
+# CR4 = RSI.
     .p2align 4
 call_write_cr4:
 fault_write_cr4:
-    mov cr4, rdi
+    mov cr4, rsi
     mov edx, 0
     jmp exit_to_ring3
 
@@ -86,16 +102,16 @@ call_loop_interruptible:
     mov edx, 0
     jmp exit_to_ring3
 
-# Window: WRMSR, the loop, WRMSR to the same register. ECX = index, EDX:EAX = first value,
-# RDI = iterations, R8D:ESI = second value. Between the two WRMSRs retire exactly
-# 10 * iterations + 2 instructions, of which `iterations` branches. RDI, RAX are lost.
+# Window: WRMSR of EDX:ESI to ECX, the loop, WRMSR of R8 to the same register. R9 = R8 >> 32. Between the
+# two WRMSRs retire exactly 10 * iterations + 2 instructions, of which `iterations` branches.
     .p2align 4
 call_window:
+    mov eax, esi
 fault_window_first:
     wrmsr
     COUNTING_LOOP
-    mov eax, esi
-    mov edx, r8d
+    mov eax, r8d
+    mov edx, r9d
 fault_window_second:
     wrmsr
     mov edx, 0
@@ -113,22 +129,33 @@ halt_end:
     mov edx, 0
     jmp exit_to_ring3
 
+# Ring 3 continues with the interrupt flag as in RSI (0 or 0x200). IOPL is 0, because not every KVM
+# host keeps it, so ring 3 has no STI and CLI of its own.
+    .p2align 4
+call_set_interrupt_flag:
+    and qword ptr [rsp + 16], ~0x200
+    or qword ptr [rsp + 16], rsi
+    xor edx, edx
+    jmp exit_to_ring3
+
     .section .rodata.firmware, "a", @progbits
     .p2align 3
 call_table:                                     # in the order of firmware::CALL_*
-    .long call_rdmsr
-    .long call_wrmsr
-    .long call_rdpmc
-    .long call_read_cr0
-    .long call_read_cr4
-    .long call_write_cr4
-    .long call_loop
-    .long call_loop_interruptible
-    .long call_window
-    .long call_halt
-call_table_end:
+    .quad call_rdmsr
+    .quad call_wrmsr
+    .quad call_rdpmc
+    .quad call_read_cr0
+    .quad call_read_cr4
+    .quad call_write_cr4
+    .quad call_loop
+    .quad call_loop_interruptible
+    .quad call_window
+    .quad call_halt
+    .quad call_set_interrupt_flag
+    .rept 5
+    .quad call_unknown
+    .endr
 
-    .p2align 3
 fault_table:                                    # instructions that may fault
     .quad fault_rdmsr
     .quad fault_wrmsr

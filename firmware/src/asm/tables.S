@@ -16,7 +16,7 @@ gdt:
     .quad 0x00AFFB000000FFFF                    # 0x30 ring 3 code, 64 bit
     .quad 0                                     # 0x38 unused
 gdt_tss:                                        # 0x40 TSS; the base is filled in at boot
-    .quad 0x0000890000000067
+    .quad 0x0000890000002068                    # limit 0x68 + the I/O bitmap and its end
     .quad 0
 gdt_end:
 
@@ -44,8 +44,9 @@ tss:
     .quad 0, 0, 0, 0, 0
     .quad 0
     .word 0
-    .word 0x68                                  # no I/O bitmap: IOPL decides
-tss_end:
+    .word 0x68                                  # offset of the I/O bitmap
+    .skip 0x2000, 0                             # ring 3 may use every port
+    .byte 0xFF                                  # the CPU reads one byte further
 
     .section .bss.firmware, "aw", @nobits
     .p2align 4

@@ -197,13 +197,13 @@ pub(crate) fn mask_legacy_interrupts() {
 /// Stops everything that interrupts, acknowledges what is in service or pending, and returns to
 /// xAPIC mode. Leaves interrupts off.
 pub(crate) fn reset() {
-    cpu::disable_interrupts();
+    calls::set_interrupts(false);
     stop_timer();
     set_lvtpc(Pmi::Masked);
     // What an abandoned handler left in service, highest first; one bit per vector.
     let in_service: u32 = (0..8).map(|i| read(IN_SERVICE + i * 0x10).count_ones()).sum();
     (0..in_service).for_each(|_| eoi());
-    traps::draining(|| cpu::with_interrupts(|| (0..8).for_each(|_| core::hint::spin_loop())));
+    traps::draining(|| calls::with_interrupts(|| (0..8).for_each(|_| core::hint::spin_loop())));
     if mode() == Mode::X2Apic {
         let _ = enable(Mode::XApic);
     }

@@ -6,7 +6,7 @@ use core::{arch::asm, fmt};
 
 use firmware::{
     CALL_HALT, CALL_LOOP, CALL_LOOP_INTERRUPTIBLE, CALL_RDMSR, CALL_RDPMC, CALL_READ_CR0, CALL_READ_CR4,
-    CALL_WINDOW, CALL_WRITE_CR4, CALL_WRMSR, CR4_PCE, FAULT_FLAG,
+    CALL_SET_INTERRUPT_FLAG, CALL_WINDOW, CALL_WRITE_CR4, CALL_WRMSR, CR4_PCE, FAULT_FLAG, RFLAGS_IF,
 };
 
 /// An exception that an instruction raised. Printed as manuals do: `#GP(0)`.
@@ -21,8 +21,6 @@ pub struct Exception {
 impl Exception {
     /// #DE
     pub const DIVIDE_ERROR: u8 = 0;
-    /// #BP
-    pub const BREAKPOINT: u8 = 3;
     /// #UD
     pub const INVALID_OPCODE: u8 = 6;
     /// #GP
@@ -76,47 +74,49 @@ impl fmt::Debug for Exception {
     }
 }
 
-/// RDMSR in ring 0. On the way back ring 0 retires [`firmware::INSTRUCTIONS_AFTER_READ`] more
-/// instructions.
+/// One call of the firmware: number, then register operands. Every call returns the fault word in
+/// RDX.
+macro_rules! call {
+    ($number:expr, $($operands:tt)*) => {
+        asm!("int3", inout("eax") $number => _, $($operands)*, options(nostack, preserves_flags))
+    };
+    ($number:expr => $value:ident, $($operands:tt)*) => {
+        asm!("int3", inout("rax") u64::from($number) => $value, $($operands)*, options(nostack, preserves_flags))
+    };
+}
+
+/// RDMSR in ring 0. Ring 0 retires [`firmware::INSTRUCTIONS_BEFORE_READ`] instructions before it and
+/// [`firmware::INSTRUCTIONS_AFTER_READ`] after it.
 ///
 /// # Errors
 /// The exception of the RDMSR.
 pub fn rdmsr(index: u32) -> Result<u64, Exception> {
     let (value, fault): (u64, u64);
     // SAFETY: reading an MSR changes no memory; the call keeps all other registers.
-    unsafe {
-        asm!("int {call}", call = const CALL_RDMSR, in("ecx") index, out("rax") value, out("rdx") fault,
-            options(nostack, preserves_flags));
-    }
+    unsafe { call!(CALL_RDMSR => value, in("ecx") index, out("rdx") fault) };
     Exception::from_word(fault).map(|()| value)
 }
 
-/// WRMSR in ring 0. On the way back ring 0 retires [`firmware::INSTRUCTIONS_AFTER_WRITE`] more
-/// instructions.
+/// WRMSR in ring 0. Ring 0 retires [`firmware::INSTRUCTIONS_BEFORE_WRITE`] instructions before it and
+/// [`firmware::INSTRUCTIONS_AFTER_WRITE`] after it.
 ///
 /// # Errors
 /// The exception of the WRMSR.
 pub fn wrmsr(index: u32, value: u64) -> Result<(), Exception> {
     let fault: u64;
     // SAFETY: a test image owns its machine; an MSR that breaks it breaks that test only.
-    unsafe {
-        asm!("int {call}", call = const CALL_WRMSR, in("ecx") index, inout("rax") value => _,
-            inout("rdx") value >> 32 => fault, options(nostack, preserves_flags));
-    }
+    unsafe { call!(CALL_WRMSR, in("ecx") index, in("rsi") value, inout("rdx") value >> 32 => fault) };
     Exception::from_word(fault)
 }
 
-/// RDPMC in ring 0.
+/// RDPMC in ring 0, with the instruction counts of [`rdmsr`].
 ///
 /// # Errors
 /// The exception of the RDPMC.
 pub fn rdpmc_ring0(counter: u32) -> Result<u64, Exception> {
     let (value, fault): (u64, u64);
     // SAFETY: RDPMC changes no memory; the call keeps all other registers.
-    unsafe {
-        asm!("int {call}", call = const CALL_RDPMC, in("ecx") counter, out("rax") value, out("rdx") fault,
-            options(nostack, preserves_flags));
-    }
+    unsafe { call!(CALL_RDPMC => value, in("ecx") counter, out("rdx") fault) };
     Exception::from_word(fault).map(|()| value)
 }
 
@@ -144,10 +144,7 @@ pub fn rdpmc(counter: u32) -> Result<u64, Exception> {
 pub fn read_cr0() -> u64 {
     let value;
     // SAFETY: reads a register.
-    unsafe {
-        asm!("int {call}", call = const CALL_READ_CR0, out("rax") value, out("rdx") _,
-            options(nostack, preserves_flags));
-    }
+    unsafe { call!(CALL_READ_CR0 => value, out("rdx") _) };
     value
 }
 
@@ -156,10 +153,7 @@ pub fn read_cr0() -> u64 {
 pub fn read_cr4() -> u64 {
     let value;
     // SAFETY: reads a register.
-    unsafe {
-        asm!("int {call}", call = const CALL_READ_CR4, out("rax") value, out("rdx") _,
-            options(nostack, preserves_flags));
-    }
+    unsafe { call!(CALL_READ_CR4 => value, out("rdx") _) };
     value
 }
 
@@ -172,10 +166,7 @@ pub fn set_pce(allowed: bool) -> Result<(), Exception> {
     let value = if allowed { cr4 | CR4_PCE } else { cr4 & !CR4_PCE };
     let fault: u64;
     // SAFETY: PCE changes nothing that compiled code relies on.
-    unsafe {
-        asm!("int {call}", call = const CALL_WRITE_CR4, in("rdi") value, out("rdx") fault,
-            options(nostack, preserves_flags));
-    }
+    unsafe { call!(CALL_WRITE_CR4, in("rsi") value, out("rdx") fault) };
     Exception::from_word(fault)
 }
 
@@ -186,10 +177,7 @@ pub fn ring0_loop(iterations: u64) {
         return;
     }
     // SAFETY: the loop touches registers only.
-    unsafe {
-        asm!("int {call}", call = const CALL_LOOP, inout("rdi") iterations => _, out("rdx") _,
-            options(nostack, preserves_flags));
-    }
+    unsafe { call!(CALL_LOOP, inout("rdi") iterations => _, out("rdx") _) };
 }
 
 /// [`ring0_loop`] with interrupts enabled. What arrives meanwhile is delivered when it ends.
@@ -198,10 +186,7 @@ pub fn ring0_loop_interruptible(iterations: u64) {
         return;
     }
     // SAFETY: the loop touches registers only; handlers run as upcalls, which keep all registers.
-    unsafe {
-        asm!("int {call}", call = const CALL_LOOP_INTERRUPTIBLE, inout("rdi") iterations => _, out("rdx") _,
-            options(nostack, preserves_flags));
-    }
+    unsafe { call!(CALL_LOOP_INTERRUPTIBLE, inout("rdi") iterations => _, out("rdx") _) };
 }
 
 /// Runs the same loop in ring 3. Zero iterations do nothing.
@@ -226,15 +211,29 @@ pub fn ring0_window(index: u32, first: u64, iterations: u64, second: u64) -> Res
     let fault: u64;
     // SAFETY: as for `wrmsr`.
     unsafe {
-        asm!("int {call}", call = const CALL_WINDOW, in("ecx") index, inout("rax") first => _,
-            inout("rdx") first >> 32 => fault, inout("rdi") iterations.max(1) => _,
-            in("rsi") second, in("r8") second >> 32, options(nostack, preserves_flags));
+        call!(CALL_WINDOW, in("ecx") index, in("rsi") first, inout("rdx") first >> 32 => fault,
+            inout("rdi") iterations.max(1) => _, in("r8") second, in("r9") second >> 32);
     }
     Exception::from_word(fault)
 }
 
 /// Enables interrupts and halts until one, or an NMI, arrives; its handler has run on return.
 pub fn halt() {
-    // SAFETY: the call keeps all registers but RDX.
-    unsafe { asm!("int {call}", call = const CALL_HALT, out("rdx") _, options(nostack, preserves_flags)) };
+    // SAFETY: the call keeps all other registers.
+    unsafe { call!(CALL_HALT, out("rdx") _) };
+}
+
+/// Lets maskable interrupts in or keeps them out.
+pub fn set_interrupts(enabled: bool) {
+    let flag = if enabled { RFLAGS_IF } else { 0 };
+    // SAFETY: handlers run as upcalls, which keep all registers.
+    unsafe { call!(CALL_SET_INTERRUPT_FLAG, in("rsi") flag, out("rdx") _) };
+}
+
+/// Runs `body` with interrupts let in.
+pub fn with_interrupts<R>(body: impl FnOnce() -> R) -> R {
+    set_interrupts(true);
+    let result = body();
+    set_interrupts(false);
+    result
 }

@@ -1,4 +1,4 @@
-//! Unprivileged CPU facts: CPUID, the time stamp counter, the interrupt flag.
+//! Unprivileged CPU facts: CPUID, the time stamp counter.
 
 use core::arch::{asm, x86_64};
 
@@ -78,24 +78,4 @@ pub fn spin_until(ticks: u64, mut done: impl FnMut() -> bool) -> bool {
         }
         core::hint::spin_loop();
     }
-}
-
-/// Lets maskable interrupts in (STI; IOPL is 3).
-pub fn enable_interrupts() {
-    // SAFETY: handlers run as upcalls, which keep all registers.
-    unsafe { asm!("sti", options(nostack)) };
-}
-
-/// Keeps maskable interrupts out (CLI).
-pub fn disable_interrupts() {
-    // SAFETY: as for `enable_interrupts`.
-    unsafe { asm!("cli", options(nostack)) };
-}
-
-/// Runs `body` with interrupts let in.
-pub fn with_interrupts<R>(body: impl FnOnce() -> R) -> R {
-    enable_interrupts();
-    let result = body();
-    disable_interrupts();
-    result
 }

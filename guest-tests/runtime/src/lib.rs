@@ -51,12 +51,13 @@ use firmware::BootInfo;
 
 pub use calls::{
     Exception, halt, rdmsr, rdpmc, rdpmc_ring0, read_cr0, read_cr4, ring0_loop, ring0_loop_interruptible,
-    ring0_window, ring3_loop, set_pce, wrmsr,
+    ring0_window, ring3_loop, set_interrupts, set_pce, with_interrupts, wrmsr,
 };
-pub use cpu::{cpuid, rdtsc, spin_for, spin_until, with_interrupts};
+pub use cpu::{cpuid, rdtsc, spin_for, spin_until};
 pub use firmware::{
-    BRANCHES_AFTER_ACCESS, INSTRUCTIONS_AFTER_READ, INSTRUCTIONS_AFTER_WRITE, LOOP_BRANCHES,
-    LOOP_INSTRUCTIONS, WINDOW_EXTRA_INSTRUCTIONS,
+    BRANCHES_AFTER_ACCESS, BRANCHES_BEFORE_ACCESS, INSTRUCTIONS_AFTER_READ, INSTRUCTIONS_AFTER_WRITE,
+    INSTRUCTIONS_BEFORE_READ, INSTRUCTIONS_BEFORE_WRITE, LOOP_BRANCHES, LOOP_INSTRUCTIONS,
+    WINDOW_EXTRA_INSTRUCTIONS,
 };
 pub use guest_macros::guest_test;
 pub use guest_protocol as protocol;

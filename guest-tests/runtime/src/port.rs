@@ -1,4 +1,4 @@
-//! Port I/O. Ring 3 runs with IOPL 3, so these are plain instructions.
+//! Port I/O. The firmware's I/O bitmap opens all ports to ring 3, so these are plain instructions.
 
 use core::arch::asm;
 

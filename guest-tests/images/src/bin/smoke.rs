@@ -126,32 +126,40 @@ fn stack_overflow_faults() {
     check_eq!(fault.exception.vector, Exception::PAGE_FAULT);
 }
 
-/// A handler of an exception may repair the registers and go on.
+/// A handler of an exception may change the registers and go on behind the instruction.
 #[guest_test]
-fn breakpoint_handler() {
-    set_handler(Exception::BREAKPOINT, Some(|frame| frame.rbx = 7));
+fn handler_repairs_registers() {
+    fn handler(frame: &mut Frame) {
+        frame.rsi = 7;
+        frame.rip += 2;
+    }
+    set_handler(Exception::INVALID_OPCODE, Some(handler));
     let value: u64;
-    // SAFETY: INT3 leads to the handler above, which changes RBX only.
-    unsafe { core::arch::asm!("xchg {0}, rbx", "int3", "xchg {0}, rbx", inout(reg) 0_u64 => value) };
+    // SAFETY: UD2 is two bytes long and leads to the handler above, which changes RSI only.
+    unsafe { core::arch::asm!("ud2", inout("rsi") 0_u64 => value) };
     check_eq!(value, 7);
 }
 
-/// SSE2 works in ring 3 and survives an interrupt handler that uses it too.
+/// SSE2 works in ring 3 and survives a handler that uses it too, and so does the red zone.
 #[guest_test]
-fn sse_survives_a_handler() {
+fn handler_keeps_sse_and_red_zone() {
     fn handler(frame: &mut Frame) {
-        let x = black_box(3.5_f64) * frame.vector as f64;
-        ARRIVALS.store(black_box(x) as u64, Relaxed);
+        ARRIVALS.store((black_box(3.5_f64) * frame.vector as f64) as u64, Relaxed);
+        frame.rip += 2;
     }
-    set_handler(Exception::BREAKPOINT, Some(handler));
+    set_handler(Exception::INVALID_OPCODE, Some(handler));
     let mut values = [1.5_f64, -2.25];
-    // SAFETY: the handler's registers are saved by the upcall; that is the test.
+    let below: u64;
+    // SAFETY: UD2 leads to the handler above, and the upcall keeps all registers; that is the test.
+    // The stack below RSP is free here up to the size of the red zone.
     unsafe {
-        core::arch::asm!("movupd xmm7, [{0}]", "int3", "addpd xmm7, xmm7", "movupd [{0}], xmm7",
-            in(reg) values.as_mut_ptr(), out("xmm7") _);
+        core::arch::asm!("mov qword ptr [rsp - 128], 77", "movupd xmm7, [{0}]", "ud2", "addpd xmm7, xmm7",
+            "movupd [{0}], xmm7", "mov {1}, qword ptr [rsp - 128]", in(reg) values.as_mut_ptr(),
+            out(reg) below, out("xmm7") _);
     }
     check!(values == [3.0, -4.5], "{values:?}");
-    check_eq!(arrivals(), 10);
+    check_eq!(below, 77, "the red zone");
+    check_eq!(arrivals(), 21, "3.5 times the vector");
 }
 
 /// The counting loop ends, in both rings.
