@@ -5,8 +5,11 @@
 //! | [`synthetic`] | made up from run time and configured rates | KVM without a host PMU, on request |
 //! | [`host`] | the host's perf event groups | KVM on a host with a PMU |
 
+mod choice;
 pub mod host;
 pub mod synthetic;
+
+pub use choice::{CountsChoice, CountsError, choose};
 
 use core::fmt;
 use vpmu::{CountsSource, Provenance};
@@ -67,4 +70,9 @@ pub trait Source: CountsSource + fmt::Debug {
     /// How often the engine should look at the privilege level, in nanoseconds, so that
     /// [`advance`](Self::advance) gets a meaningful mix; `None` when it does not matter now.
     fn sample_interval(&self) -> Option<u64>;
+
+    /// What a reader of the counts has to know, one sentence each.
+    fn warnings(&self) -> Vec<String> {
+        Vec::new()
+    }
 }

@@ -1,5 +1,6 @@
 //! Exact arithmetic: decimals as people write them, and counts as a function of time.
 
+use std::fmt;
 use thiserror::Error;
 
 /// Units of a [`Decimal`] in 1.
@@ -28,6 +29,9 @@ pub enum NumberProblem {
     /// More digits than are kept.
     #[error("has more than nine digits after the point")]
     TooFine,
+    /// A frequency that is no whole number of Hz.
+    #[error("is no whole number of Hz; use up to six digits after the point")]
+    FractionOfHz,
     /// Outside the range that makes sense for the key.
     #[error("is out of range; use {low} to {high}")]
     OutOfRange {
@@ -48,6 +52,10 @@ impl Decimal {
         number.checked_mul(SCALE).map(Self)
     }
 
+    pub(super) fn plus(self, other: Self) -> Self {
+        Self(self.0.saturating_add(other.0))
+    }
+
     /// The number in units of 10⁻⁹.
     #[must_use]
     pub fn nanos(self) -> u64 {
@@ -65,9 +73,7 @@ impl Decimal {
         let out_of_range = NumberProblem::OutOfRange { low, high };
         let number = match value {
             toml::Value::Integer(number) if *number < 0 => return Err(NumberProblem::Negative),
-            toml::Value::Integer(number) => {
-                Self::whole(number.unsigned_abs()).ok_or(out_of_range)?
-            }
+            toml::Value::Integer(number) => Self::whole(number.unsigned_abs()).ok_or(out_of_range)?,
             toml::Value::Float(number) if !number.is_finite() => return Err(NumberProblem::NotFinite),
             toml::Value::Float(number) if *number < 0.0 => return Err(NumberProblem::Negative),
             // `{}` never uses an exponent.
@@ -87,9 +93,16 @@ impl Decimal {
     }
 }
 
+impl fmt::Display for Decimal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let text = format!("{}.{:09}", self.0 / SCALE, self.0 % SCALE);
+        f.pad(text.trim_end_matches('0').trim_end_matches('.'))
+    }
+}
+
 /// Occurrences in 10¹⁸ nanoseconds; exact for every [`Decimal`] times a frequency in Hz.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
-pub(super) struct Rate(u128);
+pub(super) struct Rate(pub(super) u128);
 
 impl Rate {
     pub(super) fn per_second(hz: u64) -> Self {

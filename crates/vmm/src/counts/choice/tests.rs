@@ -1,0 +1,75 @@
+use super::*;
+use crate::counts::host::fake_host::{FakeHost, NO_PMU};
+use std::error::Error as _;
+use vpmu::Provenance;
+use vpmu::profile::ICELAKE_SP;
+
+fn choose_on_a_bare_host(choice: &CountsChoice) -> Result<Box<dyn Source>, CountsError> {
+    let host = FakeHost::new(NO_PMU, |config| config.counters = None);
+    choose_on(choice, &ICELAKE_SP, 2_000_000_000, host.thread(), || host.detect())
+}
+
+#[test]
+fn auto_without_a_pmu_says_what_is_missing_and_makes_up_nothing() {
+    for choice in [CountsChoice::Auto, CountsChoice::Host] {
+        let error = choose_on_a_bare_host(&choice).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "no counts for the guest: this host has no hardware PMU (no /sys/bus/event_source/devices/cpu); \
+             use --counts synthetic for numbers made up from run time, labelled as such"
+        );
+    }
+}
+
+#[test]
+fn a_reason_that_can_be_fixed_comes_with_the_fix() {
+    let host = FakeHost::icelake(|config| {
+        config.paranoid = 2;
+        config.privileges = host_perf::Privileges::default();
+    });
+    let error = choose_on(&CountsChoice::Auto, &ICELAKE_SP, 1, host.thread(), || host.detect()).unwrap_err();
+    let message = error.to_string();
+    assert!(message.contains("run `sysctl kernel.perf_event_paranoid=1`"), "{message}");
+    assert!(
+        message.ends_with("or use --counts synthetic for numbers made up from run time, labelled as such")
+    );
+}
+
+#[test]
+fn auto_with_a_pmu_takes_the_host() {
+    let host = FakeHost::icelake(|_| {});
+    let source = choose_on(&CountsChoice::Auto, &ICELAKE_SP, 1, host.thread(), || host.detect()).unwrap();
+    assert_eq!(source.label(), Provenance::Host);
+}
+
+#[test]
+fn synthetic_needs_no_host() {
+    let choice = CountsChoice::Synthetic { rates: None };
+    let detect = || -> HostPmu { panic!("the host was asked") };
+    let thread = VcpuThread { tid: 1, signal: 40 };
+    let source = choose_on(&choice, &ICELAKE_SP, 1, thread, detect).unwrap();
+    assert_eq!(source.label(), Provenance::Synthetic);
+}
+
+#[test]
+fn a_missing_rates_file_is_named_with_its_cause() {
+    let choice = CountsChoice::Synthetic { rates: Some("/nonexistent.toml".into()) };
+    let error = choose_on_a_bare_host(&choice).unwrap_err();
+    assert_eq!(error.to_string(), "cannot read the rates file /nonexistent.toml; check the path");
+    assert!(error.source().is_some());
+}
+
+#[test]
+fn model_names_the_engine_that_is_missing() {
+    let message = choose_on_a_bare_host(&CountsChoice::Model).unwrap_err().to_string();
+    assert!(message.contains("soft engine, which this build does not have"), "{message}");
+}
+
+/// On the machine that runs the test, whatever it is: a source or a reason.
+#[test]
+fn the_real_host_is_used_or_refused_in_words() {
+    match choose(&CountsChoice::Auto, &ICELAKE_SP, 1_000_000_000, libc::SIGRTMIN() + 9) {
+        Ok(source) => assert_eq!(source.label(), Provenance::Host),
+        Err(error) => assert!(error.to_string().contains("--counts synthetic"), "{error}"),
+    }
+}

@@ -1,0 +1,149 @@
+//! Counts made up from run time and configured rates.
+//!
+//! For KVM on a host without a PMU, and only on request. The counts say nothing about the guest's
+//! code, and every one of them is labelled [`Provenance::Synthetic`]; but they are exact functions
+//! of run time that fit together, so that the register model, the guest's tools and overflow
+//! interrupts can be exercised with numbers that can be checked.
+//!
+//! | file | what it does |
+//! | --- | --- |
+//! | `mod.rs` | the source: run time so far, overflows to watch for |
+//! | `model.rs` | totals as a function of run time |
+//! | `derived.rs` | events that follow from time and the TMA fractions |
+//! | `rates.rs`, `rates.toml` | the rates file and the built-in rates |
+//! | `rate.rs` | exact arithmetic |
+
+mod derived;
+mod model;
+mod rate;
+mod rates;
+
+pub use rate::{Decimal, NumberProblem};
+pub use rates::{BUILT_IN, Rates, RatesError};
+
+use super::{Slice, Source};
+use model::{Model, Quantity};
+use vpmu::source::{EventRequest, PrivilegeFilter};
+use vpmu::{Active, CounterId, CountsSource, Profile, Provenance, TopdownSlots};
+
+/// The synthetic source.
+#[derive(Debug)]
+pub struct SyntheticSource {
+    // Configuration.
+    model: Model,
+    // State.
+    run: Slice,
+    watches: Vec<Watch>,
+    mix_matters: bool,
+}
+
+/// A counter whose overflow requests a PMI.
+#[derive(Debug)]
+struct Watch {
+    quantity: Quantity,
+    filter: PrivilegeFilter,
+    /// It overflows when the total gets there.
+    target: u64,
+}
+
+impl SyntheticSource {
+    /// A source at time 0. `tsc_hz` is the rate of the TSC that the guest sees, so that reference
+    /// cycles agree with RDTSC.
+    #[must_use]
+    pub fn new(profile: &Profile, rates: &Rates, tsc_hz: u64) -> Self {
+        Self {
+            model: Model::new(profile, rates, tsc_hz),
+            run: Slice::default(),
+            watches: Vec::new(),
+            mix_matters: false,
+        }
+    }
+
+    fn after(&self, slice: Slice) -> Slice {
+        Slice { os: self.run.os.saturating_add(slice.os), usr: self.run.usr.saturating_add(slice.usr) }
+    }
+
+    fn overflows_within(&self, slice: Slice) -> bool {
+        let then = self.after(slice);
+        self.watches.iter().any(|w| self.model.total(&w.quantity, w.filter, then) >= w.target)
+    }
+
+    fn watched(&self, active: &Active) -> Option<Quantity> {
+        match active.counter {
+            CounterId::Metric(field) => self.model.field(field),
+            CounterId::Gp(_) | CounterId::Fixed(_) => self.model.quantity(&active.request).cloned(),
+        }
+    }
+}
+
+impl CountsSource for SyntheticSource {
+    fn provenance(&self, request: &EventRequest) -> Provenance {
+        match self.model.quantity(request) {
+            Some(_) => Provenance::Synthetic,
+            None => Provenance::Unknown,
+        }
+    }
+
+    fn total(&mut self, request: &EventRequest, filter: PrivilegeFilter) -> u64 {
+        self.model.quantity(request).map_or(0, |quantity| self.model.total(quantity, filter, self.run))
+    }
+
+    fn topdown(&mut self, filter: PrivilegeFilter) -> Option<TopdownSlots> {
+        self.model.topdown(filter, self.run)
+    }
+
+    fn rearm(&mut self, active: &[Active]) {
+        self.watches.clear();
+        self.mix_matters = false;
+        for counter in active {
+            let Some(quantity) = self.watched(counter) else { continue };
+            let filter = counter.filter;
+            self.mix_matters |= self.model.depends_on_mix(&quantity, filter);
+            if counter.interrupts {
+                let target =
+                    self.model.total(&quantity, filter, self.run).saturating_add(counter.until_overflow);
+                self.watches.push(Watch { quantity, filter, target });
+            }
+        }
+    }
+}
+
+impl Source for SyntheticSource {
+    fn label(&self) -> Provenance {
+        Provenance::Synthetic
+    }
+
+    fn advance(&mut self, slice: Slice) {
+        self.run = self.after(slice);
+    }
+
+    /// The shortest such part. It is at least 1 ns long, so that a caller always gets on.
+    fn overflow_within(&self, slice: Slice) -> Option<Slice> {
+        if slice.total() == 0 || !self.overflows_within(slice) {
+            return None;
+        }
+        let (mut low, mut high) = (1, slice.total());
+        while low < high {
+            let middle = low + (high - low) / 2;
+            if self.overflows_within(slice.first(middle)) { high = middle } else { low = middle + 1 }
+        }
+        Some(slice.first(low))
+    }
+
+    fn earliest_overflow(&self) -> Option<u64> {
+        let until = |w: &Watch| {
+            let now = self.model.total(&w.quantity, w.filter, self.run);
+            self.model.earliest(&w.quantity, w.filter, w.target.saturating_sub(now))
+        };
+        self.watches.iter().filter_map(until).min()
+    }
+
+    /// Every millisecond while a counter looks at one privilege level, or at both with different rates.
+    fn sample_interval(&self) -> Option<u64> {
+        const MILLISECOND: u64 = 1_000_000;
+        self.mix_matters.then_some(MILLISECOND)
+    }
+}
+
+#[cfg(test)]
+mod tests;
