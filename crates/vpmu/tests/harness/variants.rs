@@ -1,0 +1,95 @@
+//! CPUs to compare on: the built-in profiles and made-up ones for the rules that these two share.
+
+use crate::model::enumeration::{Core, Cpu};
+use vpmu::profile::{ICELAKE_SP, SAPPHIRE_RAPIDS};
+use vpmu::{Profile, register::intel::PerfCapabilities};
+
+/// PERF_CAPABILITIES: FREEZE_WHILE_SMM, FW_WRITE, PERF_METRICS_AVAILABLE, RDPMC_METRICS_CLEAR.
+const SMM: u64 = 1 << 12;
+const FULL_WIDTH: u64 = 1 << 13;
+const METRICS: u64 = 1 << 15;
+const CLEAR: u64 = 1 << 19;
+
+pub struct Variant {
+    pub name: &'static str,
+    pub profile: fn() -> Profile,
+    core: Core,
+}
+
+impl Variant {
+    pub fn cpu(&self) -> Cpu {
+        Cpu::enumerate(&(self.profile)(), self.core)
+    }
+
+    pub fn named(name: &str) -> &'static Self {
+        ALL.iter().find(|variant| variant.name == name).expect("a variant of that name")
+    }
+}
+
+const fn variant(name: &'static str, core: Core, profile: fn() -> Profile) -> Variant {
+    Variant { name, profile, core }
+}
+
+pub static ALL: &[Variant] = &[
+    variant("icelake-sp", Core::SunnyCove, || ICELAKE_SP),
+    variant("sapphire-rapids", Core::GoldenCove, || SAPPHIRE_RAPIDS),
+    // No global registers, no fixed counters, no event registers.
+    variant("version 1", Core::SunnyCove, || Profile {
+        version: 1,
+        gp_counters: 2,
+        gp_width: 40,
+        any_thread_deprecated: false,
+        perf_capabilities: PerfCapabilities(0),
+        metrics_level: 0,
+        offcore_rsp_mask: 0,
+        ld_lat_mask: 0,
+        frontend_mask: 0,
+        ..ICELAKE_SP
+    }),
+    // As KVM offers it on older hosts: legacy freeze, no AnyThread.
+    variant("version 2", Core::SunnyCove, || Profile {
+        version: 2,
+        gp_counters: 4,
+        fixed_counters: 3,
+        any_thread_deprecated: false,
+        perf_capabilities: PerfCapabilities(SMM | FULL_WIDTH),
+        metrics_level: 0,
+        ..ICELAKE_SP
+    }),
+    variant("version 3", Core::SunnyCove, || Profile {
+        version: 3,
+        fixed_counters: 3,
+        any_thread_deprecated: false,
+        perf_capabilities: PerfCapabilities(FULL_WIDTH),
+        metrics_level: 0,
+        ..ICELAKE_SP
+    }),
+    // Streamlined freeze with AnyThread.
+    variant("version 4", Core::GoldenCove, || Profile {
+        version: 4,
+        any_thread_deprecated: false,
+        ..SAPPHIRE_RAPIDS
+    }),
+    // CPUID can say that AnyThread is deprecated only from version 5 on.
+    variant("version 4 of 5", Core::GoldenCove, || Profile { version: 4, ..SAPPHIRE_RAPIDS }),
+    variant("no metrics", Core::GoldenCove, || Profile {
+        perf_capabilities: PerfCapabilities(SMM | FULL_WIDTH),
+        metrics_level: 0,
+        ..SAPPHIRE_RAPIDS
+    }),
+    variant("no full-width writes", Core::SunnyCove, || Profile {
+        perf_capabilities: PerfCapabilities(METRICS),
+        ..ICELAKE_SP
+    }),
+    variant("metrics clear", Core::GoldenCove, || Profile {
+        perf_capabilities: PerfCapabilities(SMM | FULL_WIDTH | METRICS | CLEAR),
+        ..SAPPHIRE_RAPIDS
+    }),
+    variant("narrow", Core::GoldenCove, || Profile {
+        gp_width: 32,
+        fixed_width: 44,
+        gp_counters: 3,
+        ..SAPPHIRE_RAPIDS
+    }),
+    variant("wide", Core::SunnyCove, || Profile { gp_width: 63, fixed_width: 52, ..ICELAKE_SP }),
+];
