@@ -1,0 +1,156 @@
+//! The CPUID table of the guest: the host's features in an Intel CPU of one core, with the PMU of
+//! the profile.
+//!
+//! What KVM supports on this host is the start, because ring 3 runs natively: a feature bit must not
+//! promise what the silicon lacks. Then
+//!
+//! | leaves | come from |
+//! | --- | --- |
+//! | 0, 8000_0002H-4H | GenuineIntel, the profile's name |
+//! | 1, 7, 0AH, 1CH, 23H | the host's features, patched by [`vpmu::cpuid`] |
+//! | 2, 4, 0BH, 1FH | the host's caches, one core with one thread |
+//! | 15H, 16H | the TSC rate that the guest really has, the APIC timer's clock |
+//! | 4000_0000H | our signature; none of KVM's paravirtual features, which need its local APIC |
+//! | 8000_0001H-8H | only the bits that Intel defines |
+//!
+//! Everything else of the host's table is dropped, except 0DH (XSAVE) and 1DH, 1EH (AMX).
+//! Layouts: SDM volume 2A, CPUID; AMD APM volume 3, appendix E for what comes from an AMD host.
+
+mod features;
+mod frequency;
+#[cfg(test)]
+mod tests;
+
+use kvm_bindings::{KVM_CPUID_FLAG_SIGNIFCANT_INDEX, kvm_cpuid_entry2};
+use vpmu::Profile;
+use vpmu::cpuid::CpuidResult;
+
+use crate::apic::ApicConfig;
+
+/// Highest basic leaf: the V2 topology leaf, above everything that we fill in.
+const MAX_BASIC: u32 = 0x1F;
+/// Highest extended leaf of Intel CPUs.
+const MAX_EXTENDED: u32 = 0x8000_0008;
+/// First leaf of the hypervisor range, and the highest that we have there.
+const HYPERVISOR: u32 = 0x4000_0000;
+/// EBX, ECX, EDX of [`HYPERVISOR`].
+const SIGNATURE: &[u8; 12] = b"vpmuvpmuvpmu";
+/// EBX, EDX, ECX of leaf 0.
+const VENDOR: &[u8; 12] = b"GenuineIntel";
+
+/// Leaves of the host that go to the guest as they are: XSAVE areas and AMX.
+const PASSED: [u32; 3] = [0xD, 0x1D, 0x1E];
+
+/// What the table depends on besides the host.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Policy<'a> {
+    pub(super) profile: &'a Profile,
+    pub(super) apic: &'a ApicConfig,
+    /// TSC rate of the guest in kHz; 0 when the host does not tell.
+    pub(super) tsc_khz: u32,
+}
+
+/// The guest's CPUID table from KVM_GET_SUPPORTED_CPUID's.
+#[must_use]
+pub(super) fn cpuid_table(supported: &[kvm_cpuid_entry2], policy: Policy<'_>) -> Vec<kvm_cpuid_entry2> {
+    let Policy { profile, apic, tsc_khz } = policy;
+    let host = Host(supported);
+    let mut table = Table { entries: Vec::with_capacity(supported.len() + 16), profile };
+
+    let [ebx, edx, ecx] = words(VENDOR);
+    table.put(0x0, CpuidResult { eax: MAX_BASIC, ebx, ecx, edx });
+    table.put(0x1, features::leaf_1(host.leaf(0x1, 0), apic));
+    // One descriptor, FFH: "use leaf 4" (and AL = 1: one query is enough).
+    table.put(0x2, CpuidResult { eax: 0xFF01, ..CpuidResult::default() });
+    for (subleaf, cache) in (0..).zip(features::caches(&host)) {
+        table.put_indexed(0x4, subleaf, cache);
+    }
+    table.put(0x6, features::leaf_6(host.leaf(0x6, 0)));
+    table.put_indexed(0x7, 0, features::leaf_7(host.leaf(0x7, 0)));
+    for subleaf in 1..=host.leaf(0x7, 0).eax {
+        table.put_indexed(0x7, subleaf, host.leaf(0x7, subleaf));
+    }
+    table.put(0xA, CpuidResult::default());
+    for leaf in [0xB, 0x1F] {
+        for (subleaf, level) in (0..).zip(features::topology(apic.id)) {
+            table.put_indexed(leaf, subleaf, level);
+        }
+    }
+    table.entries.extend(supported.iter().filter(|e| PASSED.contains(&e.function)));
+    table.put(0x15, frequency::leaf_15(apic.timer_hz, tsc_khz));
+    table.put(0x16, frequency::leaf_16(tsc_khz));
+
+    let [ebx, ecx, edx] = words(SIGNATURE);
+    table.put(HYPERVISOR, CpuidResult { eax: HYPERVISOR, ebx, ecx, edx });
+
+    table.put(0x8000_0000, CpuidResult { eax: MAX_EXTENDED, ..CpuidResult::default() });
+    table.put(0x8000_0001, features::leaf_8000_0001(host.leaf(0x8000_0001, 0)));
+    for (leaf, part) in (0x8000_0002..).zip(brand_string(profile, tsc_khz)) {
+        table.put(leaf, part);
+    }
+    table.put(0x8000_0006, features::leaf_8000_0006(host.leaf(0x8000_0006, 0)));
+    table.put(0x8000_0007, features::leaf_8000_0007(host.leaf(0x8000_0007, 0)));
+    table.put(0x8000_0008, features::leaf_8000_0008(host.leaf(0x8000_0008, 0), apic));
+    table.entries
+}
+
+/// The host's table.
+struct Host<'a>(&'a [kvm_cpuid_entry2]);
+
+impl Host<'_> {
+    /// A leaf that is absent reads as zeros, as on a CPU.
+    fn leaf(&self, leaf: u32, subleaf: u32) -> CpuidResult {
+        let entry = self.0.iter().find(|e| {
+            e.function == leaf && (e.flags & KVM_CPUID_FLAG_SIGNIFCANT_INDEX == 0 || e.index == subleaf)
+        });
+        entry.map_or_else(CpuidResult::default, |e| CpuidResult {
+            eax: e.eax,
+            ebx: e.ebx,
+            ecx: e.ecx,
+            edx: e.edx,
+        })
+    }
+}
+
+/// The table in the making. Every leaf goes through [`vpmu::cpuid::patch`].
+struct Table<'a> {
+    entries: Vec<kvm_cpuid_entry2>,
+    profile: &'a Profile,
+}
+
+impl Table<'_> {
+    fn put(&mut self, leaf: u32, result: CpuidResult) {
+        self.push(leaf, 0, 0, result);
+    }
+
+    fn put_indexed(&mut self, leaf: u32, subleaf: u32, result: CpuidResult) {
+        self.push(leaf, subleaf, KVM_CPUID_FLAG_SIGNIFCANT_INDEX, result);
+    }
+
+    fn push(&mut self, function: u32, index: u32, flags: u32, result: CpuidResult) {
+        let CpuidResult { eax, ebx, ecx, edx } = vpmu::cpuid::patch(self.profile, function, index, result);
+        self.entries.push(kvm_cpuid_entry2 { function, index, flags, eax, ebx, ecx, edx, padding: [0; 3] });
+    }
+}
+
+/// Twelve characters as three registers.
+fn words(text: &[u8; 12]) -> [u32; 3] {
+    let word = |n: usize| u32::from_le_bytes([text[n], text[n + 1], text[n + 2], text[n + 3]]);
+    [word(0), word(4), word(8)]
+}
+
+/// Leaves 8000_0002H to 8000_0004H: 48 characters, ended and filled by zeros.
+fn brand_string(profile: &Profile, tsc_khz: u32) -> [CpuidResult; 3] {
+    let (ghz, hundredths) = (tsc_khz / 1_000_000, tsc_khz / 10_000 % 100);
+    let text = format!("vPMU {} @ {ghz}.{hundredths:02}GHz", profile.name);
+    let mut bytes = [0; 48];
+    let len = text.len().min(bytes.len() - 1);
+    bytes[..len].copy_from_slice(&text.as_bytes()[..len]);
+    let word = |n: usize| u32::from_le_bytes([bytes[n], bytes[n + 1], bytes[n + 2], bytes[n + 3]]);
+    [0, 16, 32].map(|n| CpuidResult {
+        eax: word(n),
+        ebx: word(n + 4),
+        ecx: word(n + 8),
+        edx: word(n + 12),
+    })
+}

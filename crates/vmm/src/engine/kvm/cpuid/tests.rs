@@ -1,0 +1,165 @@
+//! The table from the two kinds of host.
+
+use super::*;
+
+fn entry(function: u32, index: u32, indexed: bool, r: [u32; 4]) -> kvm_cpuid_entry2 {
+    let flags = if indexed { KVM_CPUID_FLAG_SIGNIFCANT_INDEX } else { 0 };
+    let [eax, ebx, ecx, edx] = r;
+    kvm_cpuid_entry2 { function, index, flags, eax, ebx, ecx, edx, padding: [0; 3] }
+}
+
+/// An AMD host that supports all it could (feature words all ones) and has no Intel leaves.
+fn amd_host() -> Vec<kvm_cpuid_entry2> {
+    vec![
+        entry(0x0, 0, false, [0x1C, 0x6874_7541, 0x444D_4163, 0x6974_6E65]),
+        entry(0x1, 0, false, [0x00B0_0F21, 0x0102_0800, u32::MAX, u32::MAX]),
+        entry(0x4, 0, true, [0; 4]),
+        entry(0x7, 0, true, [1, u32::MAX, u32::MAX, u32::MAX]),
+        entry(0x7, 1, true, [u32::MAX, 0, 0, 0]),
+        entry(0xD, 0, true, [0xE7, 0x980, 0x980, 0]),
+        entry(0xD, 1, true, [0xF, 0, 0, 0]),
+        entry(0x4000_0000, 0, false, [0x4000_0001, 0x4B4D_564B, 0x564B_4D56, 0x4D]),
+        entry(0x4000_0001, 0, false, [u32::MAX, 0, 0, 0]),
+        entry(0x8000_0000, 0, false, [0x8000_0021, 0x6874_7541, 0x444D_4163, 0x6974_6E65]),
+        entry(0x8000_0001, 0, false, [0x00B0_0F21, u32::MAX, u32::MAX, u32::MAX]),
+        entry(0x8000_0006, 0, false, [1, 2, 0x0400_8140, 3]),
+        entry(0x8000_0007, 0, false, [0, 0, 0, u32::MAX]),
+        entry(0x8000_0008, 0, false, [0x003A_3930, u32::MAX, 0x7001, 0]),
+        entry(0x8000_001D, 0, true, [0x0000_4121, 0x02C0_003F, 0x3F, 0]),
+        entry(0x8000_001D, 1, true, [0x0000_4143, 0x03C0_003F, 0x3FF, 2]),
+        entry(0x8000_001D, 2, true, [0; 4]),
+        entry(0x8000_0022, 0, false, [1, 6, 0, 0]),
+    ]
+}
+
+fn table_with(supported: &[kvm_cpuid_entry2], apic: &ApicConfig) -> Vec<kvm_cpuid_entry2> {
+    let profile = &vpmu::profile::ICELAKE_SP;
+    cpuid_table(supported, Policy { profile, apic, tsc_khz: 2_596_122 })
+}
+
+fn table() -> Vec<kvm_cpuid_entry2> {
+    table_with(&amd_host(), &ApicConfig { timer_hz: 25_000_000, ..ApicConfig::default() })
+}
+
+fn leaf(table: &[kvm_cpuid_entry2], leaf: u32, subleaf: u32) -> [u32; 4] {
+    let CpuidResult { eax, ebx, ecx, edx } = Host(table).leaf(leaf, subleaf);
+    [eax, ebx, ecx, edx]
+}
+
+fn text(words: &[u32]) -> String {
+    let bytes: Vec<u8> = words.iter().flat_map(|w| w.to_le_bytes()).take_while(|&b| b != 0).collect();
+    String::from_utf8(bytes).unwrap()
+}
+
+#[test]
+fn the_guest_sees_an_intel_cpu_of_the_profile() {
+    let table = table();
+    let [_, ebx, ecx, edx] = leaf(&table, 0, 0);
+    assert_eq!(text(&[ebx, edx, ecx]), "GenuineIntel");
+    assert_eq!(leaf(&table, 1, 0)[0], 0x606A6);
+    assert_eq!(leaf(&table, 0xA, 0), [0x0830_0805, 0, 0xF, 0x8604]);
+    let brand: Vec<u32> = (0x8000_0002..=0x8000_0004).flat_map(|l| leaf(&table, l, 0)).collect();
+    assert_eq!(text(&brand), "vPMU icelake-sp @ 2.59GHz");
+}
+
+#[test]
+fn our_hypervisor_signature_replaces_kvms_and_its_paravirtual_features() {
+    let table = table();
+    let [max, ebx, ecx, edx] = leaf(&table, 0x4000_0000, 0);
+    assert_eq!((max, text(&[ebx, ecx, edx]).as_str()), (0x4000_0000, "vpmuvpmuvpmu"));
+    assert_eq!(leaf(&table, 0x4000_0001, 0), [0; 4]);
+    assert_ne!(leaf(&table, 1, 0)[2] & 1 << 31, 0, "hypervisor bit");
+}
+
+#[test]
+fn leaf_1_offers_what_the_machine_has() {
+    let table = table();
+    let [_, ebx, ecx, edx] = leaf(&table, 1, 0);
+    assert_eq!(ebx, 0x0001_0800);
+    for (bit, name) in [(3, "MONITOR"), (5, "VMX"), (24, "TSC-deadline"), (27, "OSXSAVE"), (2, "DTES64")] {
+        assert_eq!(ecx & 1 << bit, 0, "{name}");
+    }
+    for (bit, name) in [(0, "SSE3"), (15, "PDCM"), (21, "x2APIC"), (26, "XSAVE"), (28, "AVX")] {
+        assert_ne!(ecx & 1 << bit, 0, "{name}");
+    }
+    assert_ne!(edx & 1 << 9, 0, "APIC");
+    assert_eq!(edx & (1 << 21 | 1 << 28), 0, "DS, HTT");
+}
+
+#[test]
+fn the_apic_configuration_shows() {
+    let apic = ApicConfig { id: 5, x2apic: false, physical_address_bits: 40, ..ApicConfig::default() };
+    let table = table_with(&amd_host(), &apic);
+    assert_eq!(leaf(&table, 1, 0)[1] >> 24, 5);
+    assert_eq!(leaf(&table, 1, 0)[2] & 1 << 21, 0);
+    assert_eq!(leaf(&table, 0xB, 0)[3], 5);
+    assert_eq!(leaf(&table, 0x8000_0008, 0)[0], 0x3928);
+}
+
+#[test]
+fn the_apic_bit_is_set_even_when_kvm_leaves_it_to_user_space() {
+    let table = table_with(&[entry(1, 0, false, [0; 4])], &ApicConfig::default());
+    assert_eq!(leaf(&table, 1, 0)[3], 1 << 9);
+}
+
+#[test]
+fn topology_is_one_thread_in_one_core() {
+    let table = table();
+    for l in [0xB, 0x1F] {
+        assert_eq!(leaf(&table, l, 0), [0, 1, 0x100, 0]);
+        assert_eq!(leaf(&table, l, 1), [0, 1, 0x201, 0]);
+        assert_eq!(leaf(&table, l, 2), [0, 0, 2, 0]);
+    }
+}
+
+#[test]
+fn an_amd_hosts_caches_appear_in_intels_leaf() {
+    let table = table();
+    assert_eq!(leaf(&table, 4, 0), [0x121, 0x02C0_003F, 0x3F, 0]);
+    assert_eq!(leaf(&table, 4, 1), [0x143, 0x03C0_003F, 0x3FF, 2]);
+    assert_eq!(leaf(&table, 4, 2), [0; 4]);
+    assert_eq!(leaf(&table, 0x8000_001D, 0), [0; 4]);
+}
+
+#[test]
+fn an_intel_hosts_caches_lose_their_sharing() {
+    let intel = [entry(4, 0, true, [0xFC01_C121, 0x02C0_003F, 0x3F, 0]), entry(4, 1, true, [0; 4])];
+    let table = table_with(&intel, &ApicConfig::default());
+    assert_eq!(leaf(&table, 4, 0), [0x121, 0x02C0_003F, 0x3F, 0]);
+    assert_eq!(leaf(&table, 4, 1), [0; 4]);
+}
+
+#[test]
+fn extended_leaves_hold_only_what_intel_defines() {
+    let table = table();
+    assert_eq!(leaf(&table, 0x8000_0000, 0), [0x8000_0008, 0, 0, 0]);
+    assert_eq!(leaf(&table, 0x8000_0001, 0), [0, 0, 0x121, 0x2C10_0800]);
+    assert_eq!(leaf(&table, 0x8000_0007, 0), [0, 0, 0, 0x100]);
+    assert_eq!(leaf(&table, 0x8000_0008, 0), [0x392E, 0x200, 0, 0]);
+    assert!(table.iter().all(|e| e.function <= 0x8000_0008));
+}
+
+#[test]
+fn the_xsave_leaf_is_the_hosts() {
+    assert_eq!(leaf(&table(), 0xD, 0), [0xE7, 0x980, 0x980, 0]);
+    assert_eq!(leaf(&table(), 0xD, 1), [0xF, 0, 0, 0]);
+}
+
+#[test]
+fn hle_rtm_and_arch_lbr_are_hidden_in_leaf_7() {
+    let table = table();
+    let [max, ebx, _, edx] = leaf(&table, 7, 0);
+    assert_eq!(max, 1);
+    assert_eq!(ebx & (1 << 4 | 1 << 11 | 1 << 25), 0);
+    assert_eq!(edx & 1 << 19, 0);
+    assert_eq!(leaf(&table, 7, 1)[0] & 1 << 8, 0);
+}
+
+#[test]
+fn no_leaf_is_listed_twice() {
+    let table = table();
+    for (n, a) in table.iter().enumerate() {
+        let same = table[n + 1..].iter().any(|b| (a.function, a.index) == (b.function, b.index));
+        assert!(!same, "{:#x}.{}", a.function, a.index);
+    }
+}

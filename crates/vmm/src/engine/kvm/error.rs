@@ -1,0 +1,102 @@
+//! Why the KVM engine could not be set up, or failed.
+
+use std::io;
+
+/// Where KVM is.
+pub(super) const DEVICE: &str = "/dev/kvm";
+
+/// Why the KVM engine could not be set up, or failed.
+#[derive(Debug, thiserror::Error)]
+pub enum KvmError {
+    /// No such file.
+    #[error(
+        "{DEVICE} does not exist: this machine has no KVM. Load the module (modprobe kvm_intel or kvm_amd), \
+         enable virtualisation in the firmware, or give this virtual machine nested virtualisation"
+    )]
+    Missing,
+    /// The file is there, but not for us.
+    #[error("no permission for {DEVICE}: add yourself to its group (sudo usermod -aG kvm $USER) and log in again")]
+    Permission,
+    /// Open failed in another way.
+    #[error("{DEVICE} cannot be opened: {source}; see `dmesg | grep kvm`")]
+    Open {
+        /// The system's reason.
+        source: io::Error,
+    },
+    /// It opened, but does not speak KVM.
+    #[error("{DEVICE} is not a KVM with API version 12 (it says {version}); is another device mounted there?")]
+    NotKvm {
+        /// What KVM_GET_API_VERSION answered; negative when it is not implemented.
+        version: i32,
+    },
+    /// The kernel is too old or built without something that we cannot do without.
+    #[error("this KVM lacks {capability}, needed for {purpose}; use Linux {since} or later")]
+    Capability {
+        /// Name of the capability in the KVM API documentation.
+        capability: &'static str,
+        /// What we use it for.
+        purpose: &'static str,
+        /// First kernel that has it.
+        since: &'static str,
+    },
+    /// An ioctl failed while the machine was built.
+    #[error("KVM could not {what}: {source}")]
+    Setup {
+        /// What was to be done.
+        what: &'static str,
+        /// The system's reason.
+        source: io::Error,
+    },
+    /// The MSRs of the vPMU do not fit KVM's filter.
+    #[error("the MSRs to trap need {slots} filter ranges, and KVM has {max}")]
+    FilterTooLarge {
+        /// Ranges needed.
+        slots: usize,
+        /// Ranges that there are.
+        max: usize,
+    },
+    /// The CPUID table does not fit KVM's limit.
+    #[error("the CPUID table of {entries} entries is larger than KVM allows")]
+    CpuidTooLarge {
+        /// Entries.
+        entries: usize,
+    },
+    /// The timer that ends KVM_RUN.
+    #[error("the timer that interrupts the guest could not be {what}: {source}")]
+    Timer {
+        /// What was to be done.
+        what: &'static str,
+        /// The system's reason.
+        source: io::Error,
+    },
+    /// A vCPU ioctl failed during the run.
+    #[error("KVM could not {what} at guest RIP {rip:#x}: {source}")]
+    Vcpu {
+        /// What was to be done.
+        what: &'static str,
+        /// Where the guest was, as far as known.
+        rip: u64,
+        /// The system's reason.
+        source: io::Error,
+    },
+    /// The kernel and we disagree about the shared page.
+    #[error("KVM described an exit that lies outside of its shared page: {what}")]
+    SharedPage {
+        /// What did not fit.
+        what: String,
+    },
+}
+
+impl KvmError {
+    /// Makes the error of a failed set-up step.
+    pub(super) fn setup(what: &'static str) -> impl FnOnce(kvm_ioctls::Error) -> Self {
+        move |errno| Self::Setup { what, source: errno.into() }
+    }
+
+    /// True when KVM is simply not there for us, as on a machine without it: a reason to use another
+    /// engine or to skip a test, rather than a defect.
+    #[must_use]
+    pub fn is_unavailable(&self) -> bool {
+        matches!(self, Self::Missing | Self::Permission | Self::Open { .. } | Self::NotKvm { .. })
+    }
+}

@@ -1,0 +1,42 @@
+//! HLT: sleeping until the guest has something to do.
+
+use super::KvmEngine;
+use super::board::Board;
+use super::error::KvmError;
+use super::kick::{Bound, monotonic_ns};
+use crate::counts::Slice;
+use crate::machine::Outcome;
+use crate::time::GuestTime;
+
+impl KvmEngine {
+    /// Returns when the guest can go on, or when the board has an outcome.
+    ///
+    /// Counters stand still while the guest is halted, so a PMI can only be one that is already on
+    /// its way. What is left is the APIC timer, and that needs interrupts to be on.
+    pub(super) fn halt<B: Board>(&self, board: &mut B, bound: &Bound, end: u64) -> Result<(), KvmError> {
+        let interrupts_on = self.vcpu.run_page().if_flag != 0;
+        bound.take_kick();
+        board.poll_pmu();
+        loop {
+            let now = monotonic_ns();
+            board.advance(GuestTime(now.saturating_sub(self.origin)), Slice::default());
+            let pending = board.pending();
+            if pending.nmi || (interrupts_on && pending.vector.is_some()) || board.outcome().is_some() {
+                return Ok(());
+            }
+            let wake = board.deadlines().timer.filter(|_| interrupts_on);
+            let Some(wake) = wake else {
+                board.stop(Outcome::Halted);
+                return Ok(());
+            };
+            if now >= end {
+                board.stop(Outcome::TimedOut);
+                return Ok(());
+            }
+            bound.sleep(end.min(self.origin.saturating_add(wake.0)));
+            if bound.take_kick() {
+                board.poll_pmu();
+            }
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! The KVM engine: the guest runs on the CPU, and what concerns the PMU comes to us.
+//!
+//! | file | what it is |
+//! | --- | --- |
+//! | `mod.rs` | the engine's interface |
+//! | `setup.rs`, `filter.rs`, `cpuid/` | building the virtual machine |
+//! | `vcpu.rs`, `exit.rs` | KVM's view of the vCPU, as values |
+//! | `run.rs`, `halt.rs` | the exit loop |
+//! | `board.rs` | what the loop needs from the machine |
+//! | `kick.rs` | leaving the guest on time |
+//! | `rdpmc/`, `paging.rs` | RDPMC, which KVM does not hand out |
+//! | `report.rs` | register dumps, and words for what KVM could not do |
+//!
+//! # What comes to us
+//! MSRs of the vPMU and those that KVM does not know (MSR filter and user-space MSR exits), ports,
+//! MMIO, HLT. The local APIC is ours: KVM has none in this machine, so PMIs go in through KVM_NMI
+//! and KVM_INTERRUPT. CPUID is a table that KVM answers from.
+//!
+//! # Time
+//! Guest time is the host's monotonic clock from [`KvmEngine::new`] on. A slice of run time is the
+//! time inside KVM_RUN, booked to the privilege level before and after it; half to each when they
+//! differ.
+
+mod board;
+mod cpuid;
+mod error;
+mod exit;
+mod filter;
+mod halt;
+mod kick;
+mod paging;
+mod rdpmc;
+mod report;
+mod run;
+mod setup;
+#[cfg(test)]
+mod tests;
+mod vcpu;
+
+pub use board::{Board, Deadlines, EmptyBoard};
+pub use error::KvmError;
+pub use kick::kick_signal;
+
+use super::{Engine, EngineError, RegisterDump, RunLimits};
+use crate::apic::ApicConfig;
+use crate::apic::spec::ApicBase;
+use crate::loader::BootState;
+use crate::machine::{Machine, Outcome};
+use crate::memory::GuestMemory;
+use exit::Counts;
+use kvm_ioctls::VmFd;
+use rdpmc::Intercept;
+use vcpu::Vcpu;
+use vpmu::Profile;
+
+/// What a KVM virtual machine is made of.
+#[derive(Debug, Clone, Copy)]
+pub struct KvmConfig<'a> {
+    /// Guest RAM; the engine keeps a handle to it.
+    pub memory: &'a GuestMemory,
+    /// The PMU that CPUID announces.
+    pub profile: &'a Profile,
+    /// The local APIC that the machine will have: CPUID says the same.
+    pub apic: &'a ApicConfig,
+}
+
+/// A KVM virtual machine with one vCPU.
+#[derive(Debug)]
+pub struct KvmEngine {
+    // The vCPU goes first when dropped, the memory last.
+    vcpu: Vcpu,
+    intercept: Intercept,
+    _vm: VmFd,
+    _memory: GuestMemory,
+    tsc_khz: u32,
+    /// CLOCK_MONOTONIC ns of guest time 0.
+    origin: u64,
+    counts: Counts,
+    /// IA32_APIC_BASE as the board last knew it.
+    apic_base: u64,
+}
+
+impl KvmEngine {
+    /// Opens /dev/kvm and builds the virtual machine.
+    ///
+    /// # Errors
+    /// [`KvmError`] says what is missing and what to do about it.
+    pub fn new(config: &KvmConfig<'_>) -> Result<Self, KvmError> {
+        kick::install_handler()?;
+        let setup::Parts { vm, vcpu, abilities, tsc_khz } = setup::build(config)?;
+        log::debug!("KVM with {abilities:x?}, TSC at {tsc_khz} kHz");
+        Ok(Self {
+            vcpu,
+            intercept: Intercept::new(abilities.debug_controls),
+            _vm: vm,
+            _memory: config.memory.clone(),
+            tsc_khz,
+            origin: kick::monotonic_ns(),
+            counts: Counts::default(),
+            apic_base: ApicBase::RESET.0,
+        })
+    }
+
+    /// TSC rate of the guest in Hz; 0 when the host cannot tell.
+    #[must_use]
+    pub fn tsc_hz(&self) -> u64 {
+        u64::from(self.tsc_khz) * 1000
+    }
+
+    /// The signal that makes the vCPU's thread leave the guest and look for counter overflows.
+    #[must_use]
+    pub fn kick_signal(&self) -> i32 {
+        kick_signal()
+    }
+}
+
+impl Engine for KvmEngine {
+    fn name(&self) -> &'static str {
+        "kvm"
+    }
+
+    fn boot(&mut self, state: &BootState) -> Result<(), EngineError> {
+        self.apic_base = ApicBase::RESET.0;
+        Ok(self.vcpu.boot(state, self.apic_base)?)
+    }
+
+    fn run(&mut self, machine: &mut Machine, limits: RunLimits) -> Result<Outcome, EngineError> {
+        Ok(self.run_board(machine, limits)?)
+    }
+
+    fn registers(&self, machine: &Machine) -> RegisterDump {
+        report::registers(&self.vcpu, &machine.memory)
+    }
+
+    fn exit_counts(&self) -> Vec<(&'static str, u64)> {
+        self.counts.list()
+    }
+}

@@ -1,0 +1,218 @@
+//! The exit loop.
+
+use super::KvmEngine;
+use super::board::Board;
+use super::error::KvmError;
+use super::exit::{Exit, Kind, PortIo};
+use super::kick::{Bound, monotonic_ns};
+use super::{rdpmc, report};
+use crate::counts::Slice;
+use crate::engine::RunLimits;
+use crate::machine::Outcome;
+use crate::time::GuestTime;
+
+impl KvmEngine {
+    /// Runs the vCPU on `board` until that has an outcome. [`Engine::run`](crate::engine::Engine::run)
+    /// does this with a machine.
+    ///
+    /// # Errors
+    /// KVM failed in a way that is not the guest's doing.
+    pub fn run_board<B: Board>(&mut self, board: &mut B, limits: RunLimits) -> Result<Outcome, KvmError> {
+        // SAFETY: the flag lies in the vCPU's shared page, which outlives `bound`: `self` is borrowed.
+        let mut bound = unsafe { Bound::new(self.vcpu.immediate_exit()) }?;
+        let mut now = monotonic_ns();
+        let end = now.saturating_add(u64::try_from(limits.timeout.as_nanos()).unwrap_or(u64::MAX));
+        // The guest time before the run belongs to nobody.
+        board.advance(self.guest_time(now), Slice::default());
+        let mut last = Exit::Interrupted;
+        let mut refused = false;
+        loop {
+            if let Some(outcome) = board.outcome().cloned() {
+                if last.completes_on_entry() {
+                    self.vcpu.complete()?;
+                }
+                return Ok(outcome);
+            }
+            if now >= end {
+                board.stop(Outcome::TimedOut);
+                continue;
+            }
+            self.inject(board, refused)?;
+            let deadlines = board.deadlines();
+            let timer = deadlines.timer.map_or(u64::MAX, |timer| self.origin.saturating_add(timer.0));
+            let run = deadlines.run.map_or(u64::MAX, |run| now.saturating_add(run));
+            bound.arm(now, end.min(timer).min(run))?;
+
+            let cpl = self.vcpu.cpl();
+            let entered = monotonic_ns();
+            last = self.vcpu.run()?;
+            now = monotonic_ns();
+            let ran = slice(now.saturating_sub(entered), cpl, self.vcpu.cpl());
+
+            self.mirror_apic(board);
+            board.advance(self.guest_time(now), ran);
+            if bound.take_kick() {
+                board.poll_pmu();
+            }
+            refused = self.handle(last, board, &bound, end)?;
+            self.intercept.follow(&self.vcpu, board.memory())?;
+        }
+    }
+
+    fn guest_time(&self, now: u64) -> GuestTime {
+        GuestTime(now.saturating_sub(self.origin))
+    }
+
+    /// Hands KVM what the APIC wants delivered. `refused`: the next entry begins with a #GP that we
+    /// asked for, so that an interrupt has to wait its turn.
+    fn inject<B: Board>(&mut self, board: &mut B, refused: bool) -> Result<(), KvmError> {
+        let pending = board.pending();
+        let mut wants_window = false;
+        if pending.any() {
+            if pending.nmi && board.take_nmi() {
+                self.vcpu.nmi()?;
+            }
+            if pending.vector.is_some() {
+                let page = self.vcpu.run_page();
+                if page.ready_for_interrupt_injection != 0 && page.if_flag != 0 && !refused {
+                    if let Some(vector) = board.accept_vector() {
+                        self.vcpu.interrupt(vector)?;
+                    }
+                    wants_window = board.pending().vector.is_some();
+                } else {
+                    wants_window = true;
+                }
+            }
+        }
+        let cr8 = u64::from(board.cr8());
+        let page = self.vcpu.run_mut();
+        page.request_interrupt_window = u8::from(wants_window);
+        page.cr8 = cr8;
+        Ok(())
+    }
+
+    /// Takes over what the guest changed of the APIC without an exit: CR8 and IA32_APIC_BASE.
+    fn mirror_apic<B: Board>(&mut self, board: &mut B) {
+        let page = self.vcpu.run_page();
+        let (cr8, base) = (page.cr8 as u8, page.apic_base);
+        if cr8 != board.cr8() {
+            board.set_cr8(cr8);
+        }
+        if base != self.apic_base {
+            self.apic_base = base;
+            board.set_apic_base(base);
+        }
+    }
+
+    /// Does what the exit asks for. True if the guest's instruction was answered with #GP.
+    fn handle<B: Board>(
+        &mut self,
+        exit: Exit,
+        board: &mut B,
+        bound: &Bound,
+        end: u64,
+    ) -> Result<bool, KvmError> {
+        let kind = match exit {
+            Exit::Rdmsr { index } => {
+                let answer = board.rdmsr(index, Some(self.vcpu.regs().rip));
+                self.vcpu.answer_msr(answer.ok());
+                self.counts.add(Kind::Rdmsr);
+                return Ok(answer.is_err());
+            }
+            Exit::Wrmsr { index, value } => {
+                let answer = board.wrmsr(index, value, Some(self.vcpu.regs().rip));
+                self.vcpu.answer_msr(answer.ok().map(|()| value));
+                self.counts.add(Kind::Wrmsr);
+                return Ok(answer.is_err());
+            }
+            Exit::Io(io) => {
+                self.port_io(io, board)?;
+                Kind::Io
+            }
+            Exit::Mmio { address, len, write } => {
+                let data = self.vcpu.mmio_data(len);
+                if write {
+                    board.mmio_write(address, data);
+                } else {
+                    board.mmio_read(address, data);
+                }
+                Kind::Mmio
+            }
+            Exit::Hlt => {
+                self.halt(board, bound, end)?;
+                Kind::Hlt
+            }
+            Exit::Debug { exception, dr6, .. } => {
+                match self.intercept.on_debug(exception, dr6, &mut self.vcpu, board)? {
+                    rdpmc::Debug::Served => Kind::Rdpmc,
+                    rdpmc::Debug::Passed => Kind::Debug,
+                }
+            }
+            Exit::IrqWindow => Kind::IrqWindow,
+            Exit::Interrupted | Exit::Again => Kind::Kick,
+            Exit::SetTpr => Kind::Other,
+            Exit::Shutdown | Exit::SystemEvent { .. } => {
+                board.stop(Outcome::TripleFault);
+                Kind::Other
+            }
+            Exit::FailEntry { .. }
+            | Exit::Internal(_)
+            | Exit::MemoryFault { .. }
+            | Exit::BadAddress
+            | Exit::Other { .. } => {
+                let what = self.describe(exit, board);
+                board.stop(Outcome::CannotExecute { what });
+                Kind::Other
+            }
+        };
+        self.counts.add(kind);
+        Ok(false)
+    }
+
+    #[cold]
+    fn describe<B: Board>(&self, exit: Exit, board: &B) -> String {
+        let memory = board.memory();
+        match exit {
+            Exit::FailEntry { reason } => report::entry_failure(reason, &self.vcpu, memory),
+            Exit::Internal(error) => report::internal_error(&error, &self.vcpu, memory),
+            Exit::MemoryFault { address } => report::bad_address(Some(address), &self.vcpu, memory),
+            Exit::Other { reason } => report::unexpected(reason, &self.vcpu, memory),
+            _ => report::bad_address(None, &self.vcpu, memory),
+        }
+    }
+
+    /// Port I/O, item by item for string instructions.
+    fn port_io<B: Board>(&mut self, io: PortIo, board: &mut B) -> Result<(), KvmError> {
+        for item in self.vcpu.io_data(io)?.chunks_exact_mut(io.size) {
+            if io.out {
+                board.port_out(io.port, item);
+            } else {
+                board.port_in(io.port, item);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Books `ns` to the privilege levels at both ends.
+fn slice(ns: u64, before: u8, after: u8) -> Slice {
+    match (before, after) {
+        (0, 0) => Slice { os: ns, usr: 0 },
+        (0, _) | (_, 0) => Slice { os: ns / 2, usr: ns - ns / 2 },
+        _ => Slice { os: 0, usr: ns },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn run_time_goes_to_the_privilege_levels_at_both_ends() {
+        assert_eq!(slice(7, 0, 0), Slice { os: 7, usr: 0 });
+        assert_eq!(slice(7, 3, 3), Slice { os: 0, usr: 7 });
+        assert_eq!(slice(7, 1, 3), Slice { os: 0, usr: 7 });
+        assert_eq!(slice(7, 0, 3).total(), 7);
+        assert_eq!(slice(8, 3, 0), Slice { os: 4, usr: 4 });
+    }
+}

@@ -1,0 +1,80 @@
+//! How runs end.
+
+use super::*;
+
+#[test]
+fn an_endless_loop_times_out() {
+    let Some(mut guest) = Guest::protected(&[0xEB, 0xFE]) else { return }; // jmp $
+    assert_eq!(guest.run_for(Duration::from_millis(30)), Outcome::TimedOut);
+    assert_eq!(guest.register("rip"), CODE);
+}
+
+#[test]
+fn an_endless_loop_of_exits_times_out() {
+    let code = [
+        0xE4, 0x80, // 1: in al, 0x80
+        0xEB, 0xFC, // jmp 1b
+    ];
+    let Some(mut guest) = Guest::protected(&code) else { return };
+    assert_eq!(guest.run_for(Duration::from_millis(30)), Outcome::TimedOut);
+    assert!(guest.exits("io") > 1);
+}
+
+#[test]
+fn an_exception_without_an_idt_is_a_triple_fault() {
+    let Some(mut guest) = Guest::protected(&[0x0F, 0x0B]) else { return }; // ud2
+    assert_eq!(guest.run(), Outcome::TripleFault);
+}
+
+#[test]
+fn hlt_with_interrupts_off_is_the_end() {
+    let Some(mut guest) = Guest::protected(&[0xF4]) else { return }; // hlt
+    assert_eq!(guest.run(), Outcome::Halted);
+}
+
+#[test]
+fn hlt_with_nothing_to_wait_for_is_the_end() {
+    let Some(mut guest) = Guest::protected(&[0xFB, 0xF4]) else { return }; // sti; hlt
+    assert_eq!(guest.run(), Outcome::Halted);
+    assert_eq!(guest.register("rip"), CODE + 2);
+}
+
+#[test]
+fn an_instruction_beyond_this_kvm_is_reported_and_others_run() {
+    let code = [
+        0x0F, 0x20, 0xE0, // mov eax, cr4
+        0x66, 0x0D, 0x00, 0x06, // or ax, 0x600: OSFXSR, OSXMMEXCPT
+        0x0F, 0x22, 0xE0, // mov cr4, eax
+        0x0F, 0x58, 0xC1, // addps xmm0, xmm1
+        0xB0, 0x00, // mov al, 0
+        0xE6, 0xF4, // out 0xF4, al
+    ];
+    let Some(mut guest) = Guest::protected(&code) else { return };
+    match guest.run() {
+        // A host with VT-x or AMD-V.
+        Outcome::Exit { status } => assert_eq!(status, 1),
+        // A host that interprets ring 0.
+        Outcome::CannotExecute { what } => {
+            for part in ["0f 58 c1", "RIP 0x1000a", "CPL 0", "ring 3"] {
+                assert!(what.contains(part), "{part} is missing: {what}");
+            }
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn the_exit_instruction_is_complete_when_the_run_ends() {
+    let Some(mut guest) = Guest::protected(&[0xB0, 0x03, 0xE6, 0xF4, 0xF4]) else { return };
+    guest.exits_with(3);
+    assert_eq!(guest.register("rip"), CODE + 4);
+}
+
+#[test]
+fn the_register_dump_shows_the_code_at_rip() {
+    let code = [0xBB, 0x78, 0x56, 0x34, 0x12, 0xF4, 0x90]; // mov ebx, 0x12345678; hlt; nop
+    let Some(mut guest) = Guest::protected(&code) else { return };
+    assert_eq!(guest.run(), Outcome::Halted);
+    assert_eq!(guest.register("rbx"), 0x1234_5678);
+    assert_eq!(guest.engine.registers(&guest.machine).code[0], 0x90);
+}
