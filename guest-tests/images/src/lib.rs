@@ -1,2 +1,12 @@
-//! The guest test images are the binaries of this package; there is nothing to link against.
+//! What the test images share: register names, counting windows, ways to keep the CPU busy, PMIs.
+//!
+//! Numbers here and in the images are written by hand from the Intel SDM, not taken from the vPMU:
+//! a test that asked the vPMU what to expect could not find it wrong.
 #![no_std]
+
+pub mod counts;
+pub mod msr;
+pub mod pmi;
+pub mod pmu;
+pub mod random;
+pub mod work;

@@ -62,17 +62,32 @@ pub use firmware::{
 pub use guest_macros::guest_test;
 pub use guest_protocol as protocol;
 pub use have::PerfMon;
+pub use pmu::power_on_value;
 pub use recovery::{Failure, fail, skip};
-pub use runner::Test;
+pub use runner::{Test, run_tests};
 pub use text::Text;
 pub use traps::{Fault, Frame, catch, set_handler};
 
 global_asm!(include_str!("asm/runtime.S"));
 
 /// Makes a crate an image. Once, in the crate root, together with `#![no_std]` and `#![no_main]`.
+///
+/// `image!()` runs the crate's tests. `image!(program)` calls `fn program()` instead, once, and ends
+/// the run with [`guest_protocol::exit::PASS`] when it returns.
 #[macro_export]
 macro_rules! image {
     () => {
+        $crate::image!(@ $crate::run_tests());
+    };
+    ($program:ident) => {
+        $crate::image!(@ { $program(); $crate::protocol::exit::PASS });
+    };
+    (@ $status:expr) => {
+        #[unsafe(no_mangle)]
+        fn guest_image() -> u8 {
+            $status
+        }
+
         // Outside the `guest` profile an image is only checked, never run; the standard library
         // then supplies the panic handler and the unwinder that this profile asks for.
         #[cfg(not(panic = "abort"))]

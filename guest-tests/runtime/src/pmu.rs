@@ -1,8 +1,10 @@
-//! Stopping the PMU between tests, so that none inherits another's counters or interrupts.
+//! Stopping the PMU between tests, so that none inherits another's counters or interrupts, and what
+//! it held before that.
 
 use crate::{
     calls::{rdmsr, wrmsr},
     cpu,
+    global::Global,
     have::PerfMon,
 };
 
@@ -22,6 +24,44 @@ const MSR_AMD_GLOBAL_CTRL: u32 = 0xC000_0301;
 const ARCH_LBR: u32 = 1 << 19;
 /// CPUID 0x8000_0001:ECX, six core counters.
 const AMD_PERFCTR_CORE: u32 = 1 << 23;
+
+/// Registers whose power-on values are kept: first one and number.
+const NOTED: [(u32, u32); 7] = [
+    (MSR_PMC0, 8),
+    (MSR_PERFEVTSEL0, 8),
+    (0x1A0, 1),
+    (MSR_DEBUGCTL, 1),
+    (MSR_FIXED_CTR0, 4),
+    (MSR_PERF_METRICS, 1),
+    (MSR_FIXED_CTR_CTRL, 6),
+];
+const NOTED_COUNT: usize = 29;
+
+static POWER_ON: Global<[Option<u64>; NOTED_COUNT]> = Global::new([None; NOTED_COUNT]);
+
+fn noted() -> impl Iterator<Item = u32> {
+    NOTED.into_iter().flat_map(|(first, count)| first..first + count)
+}
+
+/// Keeps what the PMU's registers hold before anybody has touched them.
+pub(crate) fn note_power_on_values() {
+    if PerfMon::discover().version == 0 {
+        return;
+    }
+    // SAFETY: nobody reads before this returns.
+    let values = unsafe { &mut *POWER_ON.get() };
+    values.iter_mut().zip(noted()).for_each(|(value, msr)| *value = rdmsr(msr).ok());
+}
+
+/// What the Intel PMU register `msr` held when the image started; `None` if it cannot be read, or is
+/// none of the first eight counters and selects, the first four fixed counters, PERF_METRICS, DEBUGCTL,
+/// MISC_ENABLE and 38DH to 392H.
+#[must_use]
+pub fn power_on_value(msr: u32) -> Option<u64> {
+    let index = noted().position(|noted| noted == msr)?;
+    // SAFETY: written once, before any test runs.
+    unsafe { (*POWER_ON.get())[index] }
+}
 
 /// Stops and clears all counters and last-branch recording. Registers that refuse are left alone:
 /// tests that care about them look themselves.

@@ -161,7 +161,7 @@ fn reset() {
     let _ = calls::set_pce(false);
 }
 
-fn run_tests(tests: &[&'static Test]) -> u8 {
+fn run_each(tests: &[&'static Test]) -> u8 {
     let have = have::discover();
     let mut result = exit::PASS;
     println!("1..{}", tests.len());
@@ -205,6 +205,31 @@ fn selected(all: &[&'static Test]) -> Result<Vec<&'static Test>, &'static str> {
     Ok(all.iter().copied().filter(|test| names.split(',').any(|name| name == test.name())).collect())
 }
 
+/// Runs the image's tests as the command line says; returns the exit status.
+#[must_use]
+pub fn run_tests() -> u8 {
+    let all = all();
+    if boot::flag("list") {
+        for test in &all {
+            println!("{}: {}", test.name(), test.summary());
+        }
+        return exit::PASS;
+    }
+    println!("TAP version 13");
+    match selected(&all) {
+        Ok(tests) => run_each(&tests),
+        Err(name) => {
+            println!("Bail out! this image has no test `{name}`; boot it with `list` to see its tests");
+            exit::BROKEN
+        }
+    }
+}
+
+unsafe extern "Rust" {
+    /// What [`image!`](crate::image) made of the image; returns the exit status.
+    safe fn guest_image() -> u8;
+}
+
 /// Entry of the image's ring 3, called by the firmware.
 pub(crate) fn main(info: &BootInfo) -> ! {
     console::initialise();
@@ -215,20 +240,6 @@ pub(crate) fn main(info: &BootInfo) -> ! {
         println!("Bail out! enabling the local APIC raised {exception}");
         crate::exit(exit::BROKEN);
     }
-
-    let all = all();
-    if boot::flag("list") {
-        for test in &all {
-            println!("{}: {}", test.name(), test.summary());
-        }
-        crate::exit(exit::PASS);
-    }
-    println!("TAP version 13");
-    match selected(&all) {
-        Ok(tests) => crate::exit(run_tests(&tests)),
-        Err(name) => {
-            println!("Bail out! this image has no test `{name}`; boot it with `list` to see its tests");
-            crate::exit(exit::BROKEN);
-        }
-    }
+    pmu::note_power_on_values();
+    crate::exit(guest_image())
 }

@@ -232,6 +232,33 @@ fn nmi_reaches_ring3() {
     }
 }
 
+/// An NMI loses its way at no instruction: on the way into ring 0, in it, out of it, or in between.
+#[guest_test(needs(pmu, exact))]
+fn nmi_at_every_instruction_of_a_call() {
+    const PERFEVTSEL0: u32 = 0x186;
+    const PMC0: u32 = 0xC1;
+    const GLOBAL_CTRL: u32 = 0x38F;
+    const GLOBAL_STATUS_RESET: u32 = 0x390;
+    /// Instructions retired in both rings, with interrupt on overflow.
+    const INSTRUCTIONS: u64 = 0x53_00C0;
+    set_handler(traps::NMI, Some(count_arrival));
+    check_eq!(wrmsr(PERFEVTSEL0, INSTRUCTIONS), Ok(()));
+    for left in 1..=150_i64 {
+        ARRIVALS.store(0, Relaxed);
+        check_eq!(wrmsr(GLOBAL_STATUS_RESET, 1), Ok(()));
+        check_eq!(wrmsr(PMC0, (-left) as u64 & 0xFFFF_FFFF), Ok(()));
+        apic::set_lvtpc(apic::Pmi::Nmi);
+        check_eq!(wrmsr(GLOBAL_CTRL, 1), Ok(()));
+        for _ in 0..4 {
+            check_eq!(rdmsr(GLOBAL_CTRL), Ok(1));
+            ring0_loop(2);
+        }
+        ring3_loop(20);
+        check_eq!(wrmsr(GLOBAL_CTRL, 0), Ok(()));
+        check_eq!(arrivals(), 1, "NMIs for an overflow after {left} instructions");
+    }
+}
+
 /// Two pending vectors are both delivered on return from ring 0.
 #[guest_test]
 fn two_vectors_at_once() {

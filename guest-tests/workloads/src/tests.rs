@@ -1,0 +1,87 @@
+extern crate std;
+
+use std::{collections::HashSet, string::String, vec, vec::Vec};
+
+use super::*;
+
+fn checksum(name: &str, iterations: u64) -> u64 {
+    let workload = find(name).unwrap();
+    let mut memory = vec![u64::MAX; workload.memory_words];
+    workload.prepare(&mut memory).unwrap().run(iterations)
+}
+
+/// The checksums are part of the contract: guest and host compare them.
+#[test]
+fn checksums_do_not_change() {
+    let all: Vec<(&str, u64)> =
+        ALL.iter().map(|workload| (workload.name, checksum(workload.name, 1_000))).collect();
+    assert_eq!(
+        all,
+        [
+            ("alu", 3_133_037_910_340_196_744),
+            ("divide", 2_099_164_902),
+            ("branches", 4_976_717_613_630_867_011),
+            ("code", 8_865_843_834_823_916_378),
+            ("chase-l1", 1_088),
+            ("chase-l2", 31_808),
+            ("chase-dram", 556_096),
+            ("mixed", 7_338_182_443_114_965_619),
+        ]
+    );
+}
+
+#[test]
+fn equal_runs_give_equal_checksums() {
+    for workload in ALL {
+        let mut memory = vec![0; workload.memory_words];
+        let mut prepared = workload.prepare(&mut memory).unwrap();
+        let first = prepared.run(500);
+        assert_eq!(prepared.run(500), first, "{}", workload.name);
+    }
+}
+
+#[test]
+fn the_checksum_depends_on_every_iteration() {
+    for workload in ALL {
+        let sums: HashSet<u64> = (100..120).map(|n| checksum(workload.name, n)).collect();
+        assert_eq!(sums.len(), 20, "{}", workload.name);
+    }
+}
+
+#[test]
+fn too_little_memory_is_refused() {
+    let workload = find("chase-l1").unwrap();
+    assert!(workload.prepare(&mut vec![0; workload.memory_words - 1]).is_none());
+    assert!(workload.prepare(&mut vec![0; workload.memory_words + 1]).is_some());
+}
+
+/// Otherwise the working set would be smaller than the name says.
+#[test]
+fn a_chase_visits_every_line_before_it_repeats() {
+    for name in ["chase-l1", "chase-l2"] {
+        let workload = find(name).unwrap();
+        let mut memory = vec![0; workload.memory_words];
+        workload.prepare(&mut memory).unwrap();
+        let lines = workload.memory_words / 8;
+        let mut seen = HashSet::new();
+        let mut position = 0;
+        while seen.insert(position) {
+            position = memory[position as usize];
+        }
+        assert_eq!(seen.len(), lines, "{name}");
+        assert!(seen.iter().all(|position| position % 8 == 0), "{name}: one word of each line");
+    }
+}
+
+#[test]
+fn names_are_unique_words() {
+    let names: HashSet<&str> = ALL.iter().map(|workload| workload.name).collect();
+    assert_eq!(names.len(), ALL.len());
+    for name in names {
+        let plain: String =
+            name.chars().filter(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || *c == '-').collect();
+        assert_eq!(name, plain);
+        assert!(find(name).is_some());
+    }
+    assert!(find("nothing").is_none());
+}
