@@ -89,7 +89,7 @@ impl PmuDevice {
     pub fn wrmsr(&mut self, index: u32, value: u64, origin: Origin) -> WriteOutcome {
         let before = self.windows.before_write(index, &mut self.vpmu, &mut *self.source);
         let outcome = self.vpmu.write_msr(index, value, &mut *self.source);
-        self.windows.after_write(before, index, value, outcome, &mut self.vpmu, &mut *self.source);
+        self.windows.after_write(before, index, value, outcome, &self.vpmu, &mut *self.source);
         self.stats.wrmsr += 1;
         if matches!(outcome, WriteOutcome::Fault(_)) {
             self.stats.faults += 1;
@@ -142,6 +142,8 @@ impl PmuDevice {
 
     fn collect_pmi(&mut self) {
         if self.vpmu.take_pmi() {
+            // The overflow may have frozen counters.
+            self.windows.refresh(&self.vpmu, &mut *self.source);
             self.pmis += 1;
             self.stats.pmis += 1;
         }
@@ -170,6 +172,12 @@ impl PmuDevice {
     #[must_use]
     pub fn windows(&self) -> &[window::Window] {
         self.windows.windows()
+    }
+
+    /// How many windows found no room.
+    #[must_use]
+    pub fn dropped_windows(&self) -> u64 {
+        self.windows.dropped()
     }
 
     /// What the guest has counted so far.
@@ -224,3 +232,6 @@ impl PmuDevice {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -18,6 +18,7 @@ use serde::Serialize;
 use std::fmt;
 use std::io::{self, Write};
 use vpmu::decode::{msr_name, one_line};
+use vpmu::register::{RegisterId, locate};
 use vpmu::{Profile, ReadOutcome, WriteOutcome};
 
 /// Kind of a reading access.
@@ -156,13 +157,16 @@ impl Tracer {
     }
 }
 
-/// The register that an RDPMC index reads.
-fn rdpmc_msr(ecx: u32) -> Option<u32> {
+/// The MSR that an RDPMC index reads; `None` for an index that no register has.
+pub(super) fn rdpmc_msr(ecx: u32) -> Option<u32> {
     use vpmu::register::intel::{FixedCtr, PerfMetrics, Pmc};
-    match (ecx >> 16, ecx & 0xFFFF) {
-        (0, n) => Some(Pmc::MSR + n),
-        (0x4000, n) => Some(FixedCtr::MSR + n),
-        (0x2000, 0) => Some(PerfMetrics::MSR),
-        _ => None,
-    }
+    let (kind, index) = (ecx >> 16, ecx & 0xFFFF);
+    let (first, register) = match kind {
+        0 => (Pmc::MSR, RegisterId::Pmc),
+        0x4000 => (FixedCtr::MSR, RegisterId::FixedCtr),
+        0x2000 => (PerfMetrics::MSR, RegisterId::PerfMetrics),
+        _ => return None,
+    };
+    // A large index would run into another register's address.
+    locate(first + index).filter(|located| located.register.id == register).map(|_| first + index)
 }

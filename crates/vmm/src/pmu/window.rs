@@ -1,22 +1,23 @@
 //! Measuring windows: what the guest read next to what the source counted.
 //!
-//! A window opens when the guest writes a GLOBAL_CTRL that enables something after one that enabled
-//! nothing, and closes when GLOBAL_CTRL goes back to 0. That is how perf, kvm-unit-tests and our own
-//! images measure. At both ends the recorder takes the source's totals, bypassing the vPMU's
-//! counters; what the guest then reads from a counter is put next to the difference. So a row
-//! compares the guest's view with an independent one.
+//! A window opens when the guest writes a GLOBAL_CTRL that enables something while nothing runs, and
+//! closes when GLOBAL_CTRL goes back to 0. That is how perf, kvm-unit-tests and our own images
+//! measure. Whenever a counter starts or stops in between, the recorder takes the source's totals,
+//! bypassing the vPMU's counters; what the guest then reads from a stopped counter is put next to
+//! the difference. So a row compares the guest's view with an independent one.
 
 use crate::counts::Source;
 use serde::Serialize;
-use vpmu::pmu::CounterId;
-use vpmu::register::RegisterId;
+use vpmu::pmu::{Active, CounterId};
 use vpmu::register::intel::PerfGlobalCtrl;
-use vpmu::register::{locate, low_bits};
+use vpmu::register::{RegisterId, locate, low_bits};
 use vpmu::source::{EventRequest, PrivilegeFilter};
-use vpmu::{Provenance, TopdownSlots, Vpmu, WriteOutcome};
+use vpmu::{Provenance, ReadOutcome, TopdownSlots, Vpmu, WriteOutcome};
 
-/// Most windows kept; later ones are counted but not recorded.
+/// Most windows kept; later ones are only [counted](super::PmuDevice::dropped_windows).
 pub const MAX_WINDOWS: usize = 1024;
+/// Most rows of a window; a guest that reprograms its counters more often gets no more.
+pub const MAX_ROWS: usize = 64;
 /// Longest label, in bytes.
 pub const MAX_LABEL: usize = 64;
 
@@ -31,22 +32,29 @@ pub struct WindowRow {
     pub filter: String,
     /// What the numbers are worth.
     pub provenance: Provenance,
-    /// Difference of the source's totals.
+    /// Difference of the source's totals, over the time in which the counter ran.
     pub vmm: u64,
-    /// Difference of what the guest read and the counter's value at the start; `None` if it never read.
+    /// Difference of what the guest read and the counter's value at the start; `None` if it did not
+    /// read, or wrote the counter in between.
     pub guest: Option<u64>,
     #[serde(skip)]
+    track: Track,
+}
+
+/// What the recorder needs to go on with a row.
+#[derive(Debug, Clone)]
+struct Track {
     id: CounterId,
-    #[serde(skip)]
-    start: u64,
-    #[serde(skip)]
-    width: u32,
-    #[serde(skip)]
-    mark: u64,
-    #[serde(skip)]
     request: EventRequest,
-    #[serde(skip)]
-    privileges: PrivilegeFilter,
+    filter: PrivilegeFilter,
+    /// The counter's value when the row began.
+    start: u64,
+    /// Width of the counter in bits.
+    width: u32,
+    /// The source's total when the counter last started; `None` while it stands still.
+    mark: Option<u64>,
+    /// The guest wrote the counter: its value says nothing about the row any more.
+    spoiled: bool,
 }
 
 /// One measuring window.
@@ -62,21 +70,26 @@ pub struct Window {
     pub guest_metrics: Option<u64>,
     #[serde(skip)]
     topdown_mark: Option<(PrivilegeFilter, TopdownSlots)>,
+    #[serde(skip)]
+    metrics_spoiled: bool,
 }
 
 /// State between the two halves of a WRMSR.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct BeforeWrite {
-    /// GLOBAL_CTRL is being written; this was its value.
-    global_ctrl: Option<u64>,
+    /// Of a write of GLOBAL_CTRL: nothing ran before it.
+    idle: bool,
 }
 
 /// Records windows.
 #[derive(Debug, Default)]
 pub(super) struct WindowRecorder {
     windows: Vec<Window>,
+    dropped: u64,
     open: Option<Window>,
     label: String,
+    /// The last of `windows` is the one that closed last, so reads are about it.
+    last_is_kept: bool,
 }
 
 impl WindowRecorder {
@@ -84,7 +97,13 @@ impl WindowRecorder {
         &self.windows
     }
 
+    pub(super) fn dropped(&self) -> u64 {
+        self.dropped
+    }
+
+    /// Labels go to people's terminals, so control characters are left out.
     pub(super) fn set_label(&mut self, mut label: String) {
+        label.retain(|c| !c.is_control());
         let mut end = label.len().min(MAX_LABEL);
         while !label.is_char_boundary(end) {
             end -= 1;
@@ -101,123 +120,230 @@ impl WindowRecorder {
         source: &mut dyn Source,
     ) -> BeforeWrite {
         if index != PerfGlobalCtrl::MSR {
-            return BeforeWrite { global_ctrl: None };
+            return BeforeWrite { idle: false };
         }
-        match vpmu.read_msr(index, source) {
-            vpmu::ReadOutcome::Value(value) => BeforeWrite { global_ctrl: Some(value) },
-            _ => BeforeWrite { global_ctrl: None },
-        }
+        let disabled = vpmu.read_msr(index, source) == ReadOutcome::Value(0);
+        // After RESET GLOBAL_CTRL enables counters that have no event yet.
+        BeforeWrite { idle: disabled || vpmu.active().next().is_none() }
     }
 
     /// Call after the write.
     pub(super) fn after_write(
         &mut self,
         before: BeforeWrite,
-        _index: u32,
+        index: u32,
         value: u64,
         outcome: WriteOutcome,
-        vpmu: &mut Vpmu,
+        vpmu: &Vpmu,
         source: &mut dyn Source,
     ) {
-        let (Some(old), WriteOutcome::Done) = (before.global_ctrl, outcome) else { return };
-        if old == 0 && value != 0 {
-            self.open(vpmu, source);
-        } else if old != 0 && value == 0 {
-            self.close(source);
+        if outcome != WriteOutcome::Done {
+            return;
+        }
+        if let Some(id) = counter_of_msr(index) {
+            self.guest_wrote(id);
+        }
+        let opens = index == PerfGlobalCtrl::MSR && value != 0 && before.idle;
+        if opens && self.open.is_none() {
+            self.open = Some(Window::new(std::mem::take(&mut self.label)));
+        }
+        self.refresh(vpmu, source);
+        if index == PerfGlobalCtrl::MSR && value == 0 {
+            self.close();
         }
     }
 
-    fn open(&mut self, vpmu: &mut Vpmu, source: &mut dyn Source) {
-        let gp_width = u32::from(vpmu.profile().gp_width);
-        let fixed_width = u32::from(vpmu.profile().fixed_width);
-        let mut window = Window {
-            label: std::mem::take(&mut self.label),
-            rows: Vec::new(),
-            topdown: None,
-            guest_metrics: None,
-            topdown_mark: None,
-        };
-        for active in vpmu.active() {
-            let (name, width) = match active.counter {
-                CounterId::Gp(n) => (format!("PMC{n}"), gp_width),
-                CounterId::Fixed(n) => (format!("FIXED_CTR{n}"), fixed_width),
-                CounterId::Metric(_) => {
-                    if window.topdown_mark.is_none() {
-                        window.topdown_mark =
-                            source.topdown(active.filter).map(|slots| (active.filter, slots));
-                    }
-                    continue;
-                }
-            };
-            window.rows.push(WindowRow {
-                counter: name,
-                event: active.request.to_string(),
-                filter: active.filter.perf_suffix().to_owned(),
-                provenance: source.provenance(&active.request),
-                vmm: 0,
-                guest: None,
-                id: active.counter,
-                start: (1_u64 << width).wrapping_sub(active.until_overflow) & low_bits(width),
-                width,
-                mark: source.total(&active.request, active.filter),
-                request: active.request,
-                privileges: active.filter,
-            });
+    /// Counters may have started or stopped.
+    pub(super) fn refresh(&mut self, vpmu: &Vpmu, source: &mut dyn Source) {
+        if let Some(window) = &mut self.open {
+            window.refresh(vpmu, source);
         }
-        self.open = Some(window);
     }
 
-    fn close(&mut self, source: &mut dyn Source) {
-        let Some(mut window) = self.open.take() else { return };
-        for row in &mut window.rows {
-            row.vmm = source.total(&row.request, row.privileges).saturating_sub(row.mark);
+    /// All counters have stopped.
+    fn close(&mut self) {
+        let Some(window) = self.open.take() else { return };
+        // Guests switch the PMU on and off with nothing in it.
+        if window.label.is_empty() && window.rows.is_empty() && window.topdown.is_none() {
+            return;
         }
-        if let Some((filter, mark)) = window.topdown_mark {
-            window.topdown = source.topdown(filter).map(|now| now.since(&mark));
-        }
-        if self.windows.len() < MAX_WINDOWS {
+        self.last_is_kept = self.windows.len() < MAX_WINDOWS;
+        if self.last_is_kept {
             self.windows.push(window);
+        } else {
+            self.dropped += 1;
         }
     }
 
     /// The guest read an MSR.
     pub(super) fn read_msr(&mut self, index: u32, value: u64) {
-        let Some(located) = locate(index) else { return };
-        match located.register.id {
-            RegisterId::Pmc | RegisterId::APmc => {
-                self.guest_read(CounterId::Gp(located.instance as u8), value);
-            }
-            RegisterId::FixedCtr => self.guest_read(CounterId::Fixed(located.instance as u8), value),
-            RegisterId::PerfMetrics => self.guest_read(CounterId::Metric(0), value),
-            _ => {}
+        if let Some(id) = counter_of_msr(index) {
+            self.guest_read(id, value);
         }
     }
 
     /// The guest executed RDPMC.
     pub(super) fn rdpmc(&mut self, ecx: u32, value: u64) {
-        match ecx >> 16 {
-            0 => self.guest_read(CounterId::Gp(ecx as u8), value),
-            0x4000 => self.guest_read(CounterId::Fixed(ecx as u8), value),
-            0x2000 => self.guest_read(CounterId::Metric(0), value),
-            _ => {}
+        if let Some(id) = super::trace::rdpmc_msr(ecx).and_then(counter_of_msr) {
+            self.guest_read(id, value);
         }
     }
 
-    /// The first read after the window has closed counts; reads inside a window are not compared.
+    fn last(&mut self) -> Option<&mut Window> {
+        if self.last_is_kept { self.windows.last_mut() } else { None }
+    }
+
+    /// The first read after a counter has stopped counts.
     fn guest_read(&mut self, id: CounterId, value: u64) {
-        if self.open.is_some() {
-            return;
-        }
-        let Some(window) = self.windows.last_mut() else { return };
         if let CounterId::Metric(_) = id {
-            if window.topdown.is_some() {
+            if self.open.is_none()
+                && let Some(window) = self.last()
+                && window.topdown.is_some()
+                && !window.metrics_spoiled
+            {
                 window.guest_metrics.get_or_insert(value);
             }
-            return;
+        } else if let Some(row) = self.row(id)
+            && row.track.mark.is_none()
+            && !row.track.spoiled
+        {
+            row.guest.get_or_insert(value.wrapping_sub(row.track.start) & low_bits(row.track.width));
         }
-        if let Some(row) = window.rows.iter_mut().find(|row| row.id == id) {
-            // Counters of all profiles are 48 bits wide.
-            row.guest.get_or_insert(value.wrapping_sub(row.start) & low_bits(row.width));
+    }
+
+    fn guest_wrote(&mut self, id: CounterId) {
+        if matches!(id, CounterId::Metric(_) | CounterId::Fixed(3)) {
+            let metrics = if self.open.is_some() { self.open.as_mut() } else { self.last() };
+            if let Some(window) = metrics {
+                window.metrics_spoiled = true;
+            }
         }
+        if let Some(row) = self.row(id) {
+            row.track.spoiled = true;
+        }
+    }
+
+    /// The row that the counter's value is about: the newest one.
+    fn row(&mut self, id: CounterId) -> Option<&mut WindowRow> {
+        let open = self.open.is_some();
+        let window = if open { self.open.as_mut() } else { self.last() };
+        window?.rows.iter_mut().rev().find(|row| row.track.id == id)
+    }
+}
+
+impl Window {
+    fn new(label: String) -> Self {
+        Self {
+            label,
+            rows: Vec::new(),
+            topdown: None,
+            guest_metrics: None,
+            topdown_mark: None,
+            metrics_spoiled: false,
+        }
+    }
+
+    fn refresh(&mut self, vpmu: &Vpmu, source: &mut dyn Source) {
+        for row in &mut self.rows {
+            if !vpmu.active().any(|active| row.is_about(&active)) {
+                row.stop(source);
+            }
+        }
+        for active in vpmu.active().filter(|active| !matches!(active.counter, CounterId::Metric(_))) {
+            let full = self.rows.len() >= MAX_ROWS;
+            match self.rows.iter_mut().rev().find(|row| row.track.id == active.counter) {
+                Some(row) if row.is_about(&active) && !row.is_over() => row.start(source),
+                _ if !full => {
+                    let mut row = WindowRow::new(&active, vpmu, source);
+                    row.start(source);
+                    self.rows.push(row);
+                }
+                _ => {}
+            }
+        }
+        let metrics = vpmu.active().find(|active| matches!(active.counter, CounterId::Metric(_)));
+        let filter = metrics.map(|active| active.filter);
+        if let Some((running, mark)) = self.topdown_mark.filter(|(running, _)| filter != Some(*running)) {
+            self.topdown_mark = None;
+            if let Some(now) = source.topdown(running) {
+                add(self.topdown.get_or_insert_default(), now.since(&mark));
+            }
+        }
+        if let (None, Some(filter)) = (self.topdown_mark, filter) {
+            self.topdown_mark = source.topdown(filter).map(|now| (filter, now));
+        }
+    }
+}
+
+impl WindowRow {
+    fn new(active: &Active, vpmu: &Vpmu, source: &mut dyn Source) -> Self {
+        let (counter, width) = match active.counter {
+            CounterId::Gp(n) => (format!("PMC{n}"), vpmu.profile().gp_width),
+            CounterId::Fixed(n) | CounterId::Metric(n) => {
+                (format!("FIXED_CTR{n}"), vpmu.profile().fixed_width)
+            }
+        };
+        let width = u32::from(width);
+        Self {
+            counter,
+            event: active.request.to_string(),
+            filter: active.filter.perf_suffix().to_owned(),
+            provenance: source.provenance(&active.request),
+            vmm: 0,
+            guest: None,
+            track: Track {
+                id: active.counter,
+                request: active.request,
+                filter: active.filter,
+                start: (low_bits(width) + 1).wrapping_sub(active.until_overflow) & low_bits(width),
+                width,
+                mark: None,
+                spoiled: false,
+            },
+        }
+    }
+
+    fn is_about(&self, active: &Active) -> bool {
+        let Track { id, request, filter, .. } = &self.track;
+        *id == active.counter && *request == active.request && *filter == active.filter
+    }
+
+    /// The guest gave the stopped counter a new value, so it begins something new.
+    fn is_over(&self) -> bool {
+        self.track.spoiled && self.track.mark.is_none()
+    }
+
+    fn start(&mut self, source: &mut dyn Source) {
+        if self.track.mark.is_none() {
+            self.track.mark = Some(source.total(&self.track.request, self.track.filter));
+            // What was read is not the end of the row.
+            self.guest = None;
+        }
+    }
+
+    fn stop(&mut self, source: &mut dyn Source) {
+        if let Some(mark) = self.track.mark.take() {
+            let now = source.total(&self.track.request, self.track.filter);
+            self.vmm = self.vmm.saturating_add(now.saturating_sub(mark));
+        }
+    }
+}
+
+fn add(sum: &mut TopdownSlots, more: TopdownSlots) {
+    sum.slots = sum.slots.saturating_add(more.slots);
+    for (field, more) in sum.fields.iter_mut().zip(more.fields) {
+        *field = field.saturating_add(more);
+    }
+}
+
+/// The counter that an MSR holds; PERF_METRICS is field 0.
+fn counter_of_msr(index: u32) -> Option<CounterId> {
+    let located = locate(index)?;
+    let n = located.instance as u8;
+    match located.register.id {
+        RegisterId::Pmc | RegisterId::APmc => Some(CounterId::Gp(n)),
+        RegisterId::FixedCtr => Some(CounterId::Fixed(n)),
+        RegisterId::PerfMetrics => Some(CounterId::Metric(0)),
+        _ => None,
     }
 }
