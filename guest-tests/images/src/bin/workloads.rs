@@ -1,0 +1,119 @@
+//! Runs each workload in a measuring window and prints what the counters say. The VMM compares them
+//! with what it counted itself.
+//!
+//! Command line: `workload=NAME[,NAME...]` chooses, `passes=N` sets how often each runs a batch of
+//! iterations (without it: for a fixed time).
+#![no_std]
+#![no_main]
+
+use core::hint::black_box;
+
+use guest_images::{
+    counts::{Kind, kind},
+    msr::{GLOBAL_CTRL, PERF_METRICS, event, global},
+    pmu::{clear_metrics, count, count_fixed, fixed, gp, read, write},
+};
+use guest_runtime::{
+    PerfMon, boot, check, check_eq, control, fw_cfg, print, println, protocol, rdpmc_ring0, rdtsc,
+};
+use workloads::{ALL, Prepared, Workload};
+
+guest_runtime::image!(program);
+
+/// General-purpose counters and what they count.
+const GENERAL: [(&str, u64); 2] = [("branches", event::BRANCHES), ("branch-misses", event::BRANCH_MISSES)];
+/// What the fixed counters count.
+const FIXED: [&str; 4] = ["instructions", "cycles", "ref-cycles", "slots"];
+/// Iterations between two looks at the clock: a millisecond at most for the slowest workload.
+const BATCH: u64 = 2_000;
+
+/// Ticks that a workload runs: 50 to 100 milliseconds, or less where each instruction is counted.
+fn duration() -> u64 {
+    match kind() {
+        Kind::Exact | Kind::Modelled => 20_000_000,
+        Kind::Synthetic | Kind::Hardware => 200_000_000,
+    }
+}
+
+/// True if there is nothing to choose or the command line chooses `name`.
+fn is_chosen(name: &str) -> bool {
+    boot::option("workload").is_none_or(|names| names.split(',').any(|chosen| chosen == name))
+}
+
+/// Runs batches: as many as the command line says, else until the time is over. Returns iterations.
+fn run(prepared: &mut Prepared<'_>) -> u64 {
+    let passes = boot::option("passes").and_then(|passes| passes.parse::<u64>().ok());
+    let start = rdtsc();
+    let mut done = 0;
+    loop {
+        black_box(prepared.run(BATCH));
+        done += 1;
+        let enough = match passes {
+            Some(passes) => done >= passes,
+            None => rdtsc().wrapping_sub(start) >= duration(),
+        };
+        if enough {
+            return done * BATCH;
+        }
+    }
+}
+
+/// Reads a counter both ways, which must agree.
+#[track_caller]
+fn both_ways(index: u32, by_rdmsr: u64) -> u64 {
+    check_eq!(rdpmc_ring0(index), Ok(by_rdmsr), "RDPMC {index:#x}");
+    by_rdmsr
+}
+
+fn measure(workload: &Workload, prepared: &mut Prepared<'_>) {
+    let pmu = PerfMon::discover();
+    let metrics = pmu.capabilities & 1 << 15 != 0;
+    let fixed_counters = pmu.fixed & 0xF;
+    // Caches and branch predictors see the workload before the counters do.
+    black_box(prepared.run(BATCH));
+    for (n, (_, code)) in (0..).zip(GENERAL) {
+        count(n, code);
+    }
+    count_fixed(fixed_counters);
+    if metrics {
+        clear_metrics();
+    }
+    let enables = 0b11 | u64::from(fixed_counters) << 32 | if metrics { global::METRICS } else { 0 };
+    write(GLOBAL_CTRL, enables);
+    let iterations = run(prepared);
+    write(GLOBAL_CTRL, 0);
+
+    print!("workload {} iterations={iterations}", workload.name);
+    for (n, name) in (0..).zip(FIXED).filter(|(n, _)| fixed_counters & 1 << n != 0) {
+        print!(" {name}={}", both_ways(0x4000_0000 + n, fixed(n)));
+    }
+    for (n, (name, _)) in (0..).zip(GENERAL) {
+        print!(" {name}={}", both_ways(n, gp(n)));
+    }
+    if metrics {
+        print!(" metrics={:#x}", both_ways(0x2000_0000, read(PERF_METRICS)));
+    }
+    println!();
+}
+
+fn program() {
+    if PerfMon::discover().version < 2 {
+        println!("# no PMU");
+        return;
+    }
+    let labels = fw_cfg::has_file(protocol::files::PROFILE);
+    for name in boot::option("workload").into_iter().flat_map(|names| names.split(',')) {
+        check!(workloads::find(name).is_some(), "there is no workload `{name}`");
+    }
+    for workload in ALL.iter().filter(|workload| is_chosen(workload.name)) {
+        if labels {
+            control::label(workload.name);
+        }
+        let measured = boot::with_scratch(workload.memory_words, |memory| {
+            workload.prepare(memory).map(|mut prepared| measure(workload, &mut prepared))
+        });
+        if measured.flatten().is_none() {
+            println!("# workload {} needs {} MiB of memory", workload.name, workload.memory_words >> 17);
+        }
+    }
+}
