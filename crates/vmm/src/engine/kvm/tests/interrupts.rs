@@ -80,10 +80,8 @@ fn an_interrupt_waits_until_the_guest_turns_interrupts_on() {
         &(RESULTS as u32 + 8 * HITS as u32).to_le_bytes(),
         &[0x48, 0xA3],                     // mov [RESULTS], rax
         &RESULTS.to_le_bytes(),
-        &[0xFB, 0x90],                     // sti; nop
-        &[0xFA],                           // cli
-        &[0xB0, 0x00],                     // mov al, 0
-        &EXIT,
+        &[0xFB],                           // sti
+        &until_hit(),
     ]);
     let Some(mut guest) = long_mode(&code) else { return };
     set_gate(&guest, 0x41, HANDLER_2, 0);
@@ -99,10 +97,8 @@ fn two_vectors_arrive_in_the_order_of_their_priority() {
         &apic_write(SVR, 0x1FF),
         &apic_write(0x300, 0x4_0041), // ICR: vector 0x41 to ourselves
         &apic_write(0x300, 0x4_0082),
-        &[0xFB, 0x90], // sti; nop
-        &[0x90, 0xFA], // nop; cli
-        &[0xB0, 0x00], // mov al, 0
-        &EXIT,
+        &[0xFB], // sti
+        &until_hit(),
     ]);
     let Some(mut guest) = long_mode(&code) else { return };
     set_gate(&guest, 0x41, HANDLER_2, 0);

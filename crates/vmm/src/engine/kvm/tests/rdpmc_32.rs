@@ -91,19 +91,48 @@ fn without_paging() {
     is_served(&mut guest);
 }
 
+/// The guest turns paging on: `cr4 |= bit; cr3 = 0x1000; cr0 |= PG`.
+fn paging(cr4_bit: u8) -> Vec<u8> {
+    concat(&[
+        &[0x0F, 0x20, 0xE0],             // mov eax, cr4
+        &[0x83, 0xC8, cr4_bit],          // or eax, bit
+        &[0x0F, 0x22, 0xE0],             // mov cr4, eax
+        &[0xB8, 0x00, 0x10, 0x00, 0x00], // mov eax, 0x1000
+        &[0x0F, 0x22, 0xD8],             // mov cr3, eax
+        &[0x0F, 0x20, 0xC0],             // mov eax, cr0
+        &[0x0D, 0x00, 0x00, 0x00, 0x80], // or eax, 0x80000000
+        &[0x0F, 0x22, 0xC0],             // mov cr0, eax
+    ])
+}
+
+/// Some hosts that interpret ring 0 refuse CR0.PG outside of long mode with #GP.
+#[track_caller]
+fn is_served_with_paging(mut guest: Guest) {
+    if guest.run() == (Outcome::Exit { status: 3 }) && guest.result(EIP) as u32 == CODE as u32 + 25 {
+        eprintln!("skipped: this KVM has no 32-bit paging");
+        return;
+    }
+    is_served(&mut guest);
+}
+
 #[test]
 fn with_4_mib_pages() {
-    let Some(mut guest) = guest(&code(0)) else { return };
+    let Some(guest) = guest(&concat(&[&paging(1 << 4), &code(0)])) else { return };
     for n in 0..1024_u32 {
         let entry = n << 22 | 0x87;
         guest.machine.memory.write(0x1000 + 4 * u64::from(n), &entry.to_le_bytes()).unwrap();
     }
-    long_mode::change(&mut guest, |sregs| {
-        sregs.cr3 = 0x1000;
-        sregs.cr4 |= 1 << 4;
-        sregs.cr0 |= 1 << 31;
-    });
-    is_served(&mut guest);
+    is_served_with_paging(guest);
+}
+
+#[test]
+fn with_pae_paging() {
+    let Some(guest) = guest(&concat(&[&paging(1 << 5), &code(0)])) else { return };
+    guest.machine.memory.write(0x1000, &0x2001_u64.to_le_bytes()).unwrap();
+    for n in 0..512_u64 {
+        guest.machine.memory.write(0x2000 + 8 * n, &(n << 21 | 0x83).to_le_bytes()).unwrap();
+    }
+    is_served_with_paging(guest);
 }
 
 #[test]
