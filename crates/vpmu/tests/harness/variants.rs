@@ -10,6 +10,7 @@ const FULL_WIDTH: u64 = 1 << 13;
 const METRICS: u64 = 1 << 15;
 const CLEAR: u64 = 1 << 19;
 
+#[derive(Debug)]
 pub struct Variant {
     pub name: &'static str,
     pub profile: fn() -> Profile,
