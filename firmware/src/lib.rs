@@ -72,6 +72,9 @@ pub const CALL_WINDOW: u32 = 8;
 pub const CALL_HALT: u32 = 9;
 /// The interrupt flag of ring 3 becomes that of RSI, which is 0 or [`RFLAGS_IF`].
 pub const CALL_SET_INTERRUPT_FLAG: u32 = 10;
+/// CPUID in ring 0. ECX = leaf, ESI = sub-leaf; EAX and EBX in RAX, ECX and EDX in RSI, low half
+/// first; RCX is lost. KVM hosts that run ring 3 natively show the host's CPU there.
+pub const CALL_CPUID: u32 = 11;
 
 /// RFLAGS.IF
 pub const RFLAGS_IF: u64 = 1 << 9;

@@ -138,6 +138,23 @@ call_set_interrupt_flag:
     xor edx, edx
     jmp exit_to_ring3
 
+# CPUID, leaf ECX, sub-leaf ESI: EAX in RAX[31:0], EBX in RAX[63:32], ECX in RSI[31:0], EDX in
+# RSI[63:32]. RCX is lost. In ring 3 the instruction may run natively and show the host's CPU.
+    .p2align 4
+call_cpuid:
+    push rbx
+    mov eax, ecx
+    mov ecx, esi
+    cpuid
+    shl rbx, 32
+    or rax, rbx
+    mov esi, ecx
+    shl rdx, 32
+    or rsi, rdx
+    pop rbx
+    mov edx, 0
+    jmp exit_to_ring3
+
     .section .rodata.firmware, "a", @progbits
     .p2align 3
 call_table:                                     # in the order of firmware::CALL_*
@@ -152,7 +169,8 @@ call_table:                                     # in the order of firmware::CALL
     .quad call_window
     .quad call_halt
     .quad call_set_interrupt_flag
-    .rept 5
+    .quad call_cpuid
+    .rept 4
     .quad call_unknown
     .endr
 

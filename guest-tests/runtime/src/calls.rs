@@ -5,8 +5,9 @@
 use core::{arch::asm, fmt};
 
 use firmware::{
-    CALL_HALT, CALL_LOOP, CALL_LOOP_INTERRUPTIBLE, CALL_RDMSR, CALL_RDPMC, CALL_READ_CR0, CALL_READ_CR4,
-    CALL_SET_INTERRUPT_FLAG, CALL_WINDOW, CALL_WRITE_CR4, CALL_WRMSR, CR4_PCE, FAULT_FLAG, RFLAGS_IF,
+    CALL_CPUID, CALL_HALT, CALL_LOOP, CALL_LOOP_INTERRUPTIBLE, CALL_RDMSR, CALL_RDPMC, CALL_READ_CR0,
+    CALL_READ_CR4, CALL_SET_INTERRUPT_FLAG, CALL_WINDOW, CALL_WRITE_CR4, CALL_WRMSR, CR4_PCE, FAULT_FLAG,
+    RFLAGS_IF,
 };
 
 /// An exception that an instruction raised. Printed as manuals do: `#GP(0)`.
@@ -118,6 +119,17 @@ pub fn rdpmc_ring0(counter: u32) -> Result<u64, Exception> {
     // SAFETY: RDPMC changes no memory; the call keeps all other registers.
     unsafe { call!(CALL_RDPMC => value, in("ecx") counter, out("rdx") fault) };
     Exception::from_word(fault).map(|()| value)
+}
+
+/// CPUID in ring 0: EAX, EBX, ECX, EDX.
+pub(crate) fn cpuid_ring0(leaf: u32, sub: u32) -> [u32; 4] {
+    let (low, high): (u64, u64);
+    // SAFETY: CPUID changes no memory; the call keeps all registers but those named.
+    unsafe {
+        call!(CALL_CPUID => low, inout("rcx") u64::from(leaf) => _, inout("rsi") u64::from(sub) => high,
+            out("rdx") _);
+    }
+    [low as u32, (low >> 32) as u32, high as u32, (high >> 32) as u32]
 }
 
 #[repr(C)]

@@ -2,6 +2,8 @@
 
 use core::arch::{asm, x86_64};
 
+use crate::calls;
+
 /// Brings x87 and SSE to their defaults; the firmware only allows them.
 pub(crate) fn initialise() {
     let mxcsr: u32 = 0x1F80;
@@ -22,16 +24,17 @@ pub struct Cpuid {
     pub edx: u32,
 }
 
-/// CPUID `leaf`, sub-leaf `sub`. All zero if the CPU does not have the leaf (the hardware would
-/// answer with another leaf's data).
+/// CPUID `leaf`, sub-leaf `sub`, executed in ring 0: KVM hosts that interpret ring 0 run ring 3
+/// natively, and it sees the host's CPU. All zero if the CPU does not have the leaf (the hardware
+/// would answer with another leaf's data).
 #[must_use]
 pub fn cpuid(leaf: u32, sub: u32) -> Cpuid {
-    let highest = x86_64::__cpuid(leaf & 0xFFFF_0000).eax;
+    let [highest, ..] = calls::cpuid_ring0(leaf & 0xFFFF_0000, 0);
     if leaf > highest && leaf & 0xFFFF != 0 {
         return Cpuid::default();
     }
-    let result = x86_64::__cpuid_count(leaf, sub);
-    Cpuid { eax: result.eax, ebx: result.ebx, ecx: result.ecx, edx: result.edx }
+    let [eax, ebx, ecx, edx] = calls::cpuid_ring0(leaf, sub);
+    Cpuid { eax, ebx, ecx, edx }
 }
 
 /// Family and model of the CPU, extended fields folded in as the SDM says.
