@@ -10,6 +10,7 @@
 //! | [`engine`] | what executes guest instructions |
 //! | [`machine`] | everything around the vCPU, the same for every engine |
 //! | [`pmu`] | the virtual PMU in the machine: trace, measuring windows |
+//! | [`run`] | one run, from an image to a report |
 //! | [`time`] | guest time |
 
 pub mod apic;
@@ -20,4 +21,5 @@ pub mod loader;
 pub mod machine;
 pub mod memory;
 pub mod pmu;
+pub mod run;
 pub mod time;

@@ -1,0 +1,306 @@
+//! One run, from an image to a report.
+
+use crate::apic::{ApicConfig, LocalApic};
+use crate::counts::{self, CountsChoice, Source};
+use crate::devices::serial::Output;
+use crate::devices::{Capture, Devices, FwCfg};
+use crate::engine::kvm::{KvmConfig, KvmEngine};
+use crate::engine::{Engine, EngineError, RegisterDump, RunLimits};
+use crate::loader::{self, BootParams, Image, LoadError};
+use crate::machine::{Machine, Outcome, UnknownMsrs};
+use crate::memory::{GuestMemory, MemoryConfig, MemoryError};
+use crate::pmu::trace::Tracer;
+use crate::pmu::window::Window;
+use crate::pmu::{AccessStats, PmuDevice};
+use guest_protocol::files;
+use serde::Serialize;
+use std::fmt;
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+use vpmu::pmu::CounterId;
+use vpmu::{Profile, Provenance, TopdownSlots};
+
+/// Most console bytes that a report keeps; the oldest go first.
+pub const CONSOLE_LIMIT: usize = 1 << 20;
+
+/// What to run, on what.
+pub struct RunConfig {
+    /// The image.
+    pub image: Image,
+    /// Command line and modules for it.
+    pub boot: BootParams,
+    /// The PMU to show.
+    pub profile: Profile,
+    /// Who supplies the counts.
+    pub counts: CountsChoice,
+    /// Guest RAM.
+    pub memory: MemoryConfig,
+    /// Wall-clock limit.
+    pub timeout: Duration,
+    /// Where to write the trace of PMU accesses.
+    pub trace: Option<PathBuf>,
+    /// Where console output also goes while the guest runs.
+    pub console: Option<Output>,
+}
+
+impl fmt::Debug for RunConfig {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RunConfig")
+            .field("image", &self.image.name())
+            .field("boot", &self.boot)
+            .field("profile", &self.profile.name)
+            .field("counts", &self.counts)
+            .field("memory", &self.memory)
+            .field("timeout", &self.timeout)
+            .field("trace", &self.trace)
+            .finish_non_exhaustive()
+    }
+}
+
+/// One line of what the guest counted.
+#[derive(Debug, Clone, Serialize)]
+pub struct CountRow {
+    /// Counter, for example `PMC0`.
+    pub counter: String,
+    /// Event name or raw code.
+    pub event: String,
+    /// `:u`, `:k` or empty for both.
+    pub filter: &'static str,
+    /// Occurrences over the whole run.
+    pub count: u64,
+    /// What the number is worth.
+    pub provenance: Provenance,
+}
+
+/// What came of a run.
+#[derive(Debug, Clone, Serialize)]
+pub struct RunReport {
+    /// How it ended.
+    pub outcome: Outcome,
+    /// The vCPU's registers, unless the guest ended the run itself.
+    pub registers: Option<RegisterDump>,
+    /// Engine.
+    pub engine: &'static str,
+    /// Profile.
+    pub profile: &'static str,
+    /// PERF_METRICS level of the profile: 0, 1 or 2.
+    pub metrics_level: u8,
+    /// What the counts are.
+    pub counts: Provenance,
+    /// Console output (the last [`CONSOLE_LIMIT`] bytes).
+    pub console: String,
+    /// Console bytes that found no room in the report.
+    pub console_dropped: u64,
+    /// Wall-clock nanoseconds from opening the engine to the guest's first instruction.
+    pub startup_ns: u64,
+    /// Wall-clock nanoseconds of guest execution, exits included.
+    pub run_ns: u64,
+    /// Most memory that this process has had resident, in KiB; `None` where /proc does not tell.
+    pub peak_rss_kib: Option<u64>,
+    /// PMU accesses.
+    pub accesses: AccessStats,
+    /// Exits to the VMM by kind.
+    pub exits: Vec<(&'static str, u64)>,
+    /// What the guest counted, per counter and programming.
+    pub counted: Vec<CountRow>,
+    /// Slots by category while PERF_METRICS was enabled.
+    pub topdown: TopdownSlots,
+    /// Measuring windows.
+    pub windows: Vec<Window>,
+    /// MSRs that the guest accessed and nobody implements.
+    pub unknown_msrs: UnknownMsrs,
+    /// Things worth telling, one sentence each.
+    pub warnings: Vec<String>,
+}
+
+/// A run could not be started, or the VMM failed in it.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// Guest memory.
+    #[error(transparent)]
+    Memory(#[from] MemoryError),
+    /// The image does not fit the machine.
+    #[error(transparent)]
+    Load(#[from] LoadError),
+    /// The engine.
+    #[error(transparent)]
+    Engine(#[from] EngineError),
+    /// The counts source.
+    #[error(transparent)]
+    Counts(#[from] counts::CountsError),
+    /// The trace file.
+    #[error("trace file {path}: {source}")]
+    Trace {
+        /// The file.
+        path: PathBuf,
+        /// What went wrong.
+        source: io::Error,
+    },
+    /// A machine that cannot be built from this profile.
+    #[error("profile {profile}: {reason}")]
+    Profile {
+        /// The profile.
+        profile: &'static str,
+        /// Why.
+        reason: String,
+    },
+}
+
+/// Boots the image and runs it to its end.
+///
+/// # Errors
+/// Something outside the guest failed. Whatever the guest does is in the report's outcome.
+pub fn run(config: RunConfig) -> Result<RunReport, RunError> {
+    let started = Instant::now();
+    let memory = GuestMemory::new(config.memory)?;
+    let boot = loader::load(&config.image, &memory, &config.boot)?;
+    let tracer = match &config.trace {
+        Some(path) => {
+            let file = File::create(path).map_err(|source| RunError::Trace { path: path.clone(), source })?;
+            Some(Tracer::new(Box::new(BufWriter::new(file))))
+        }
+        None => None,
+    };
+    let apic_config = ApicConfig { timer_hz: u64::from(config.profile.crystal_hz), ..ApicConfig::default() };
+    let mut engine =
+        KvmEngine::new(&KvmConfig { memory: &memory, profile: &config.profile, apic: &apic_config })
+            .map_err(EngineError::from)?;
+    let tsc_hz = engine.tsc_hz();
+    let source = counts::choose(&config.counts, &config.profile, tsc_hz, engine.kick_signal())?;
+    let label = source.label();
+
+    let capture = Capture::new(CONSOLE_LIMIT);
+    let console: Output = match config.console {
+        Some(live) => Box::new(Tee { first: live, second: capture.clone() }),
+        None => Box::new(capture.clone()),
+    };
+    let fw_cfg = fw_cfg(&memory, &config.boot.cmdline, &config.profile, engine.name(), &*source)
+        .map_err(|reason| RunError::Profile { profile: config.profile.name, reason })?;
+    let devices = Devices::new(console, Box::new(capture.clone()), fw_cfg);
+    let apic = LocalApic::new(apic_config)
+        .map_err(|e| RunError::Profile { profile: config.profile.name, reason: e.to_string() })?;
+    let profile_name = config.profile.name;
+    let metrics_level = config.profile.metrics_level;
+    let pmu = PmuDevice::new(config.profile, source, tracer);
+    let mut machine = Machine::new(memory, devices, apic, pmu, tsc_hz);
+    engine.boot(&boot)?;
+    let startup_ns = nanoseconds(started.elapsed());
+
+    let entered = Instant::now();
+    let outcome = engine.run(&mut machine, RunLimits { timeout: config.timeout })?;
+    let run_ns = nanoseconds(entered.elapsed());
+
+    let traced = machine.pmu.finish_trace();
+    if let (Err(source), Some(path)) = (traced, config.trace) {
+        return Err(RunError::Trace { path, source });
+    }
+    let registers = (!matches!(outcome, Outcome::Exit { .. })).then(|| engine.registers(&machine));
+    let (counted, topdown, mut warnings) = counted(&mut machine.pmu);
+    warnings.extend(machine.pmu.source().warnings());
+    Ok(RunReport {
+        outcome,
+        registers,
+        engine: engine.name(),
+        profile: profile_name,
+        metrics_level,
+        counts: label,
+        console: capture.text(),
+        console_dropped: capture.dropped(),
+        startup_ns,
+        run_ns,
+        peak_rss_kib: peak_rss_kib(),
+        accesses: *machine.pmu.stats(),
+        exits: engine.exit_counts(),
+        counted,
+        topdown,
+        windows: machine.pmu.windows().to_vec(),
+        unknown_msrs: machine.unknown_msrs().clone(),
+        warnings,
+    })
+}
+
+/// The files by which an image finds out what it runs on.
+fn fw_cfg(
+    memory: &GuestMemory,
+    cmdline: &str,
+    profile: &Profile,
+    engine: &str,
+    source: &dyn Source,
+) -> Result<FwCfg, String> {
+    let mut fw_cfg = FwCfg::new(1, memory.size_mib() << 20);
+    fw_cfg.set_command_line(cmdline);
+    for (name, content) in [
+        (files::PROFILE, profile.name.to_owned()),
+        (files::COUNTS, source.label().to_string()),
+        (files::ENGINE, engine.to_owned()),
+    ] {
+        fw_cfg.add_file(name, content.into_bytes()).map_err(|e| e.to_string())?;
+    }
+    Ok(fw_cfg)
+}
+
+/// The ledger as rows, with a warning for each event that the source could not count.
+fn counted(pmu: &mut PmuDevice) -> (Vec<CountRow>, TopdownSlots, Vec<String>) {
+    let ledger = pmu.ledger().clone();
+    let mut warnings: Vec<String> = Vec::new();
+    let mut rows = Vec::new();
+    for (key, count) in ledger.entries() {
+        let provenance = pmu.provenance(&key.request);
+        if provenance == Provenance::Unknown {
+            let warning = format!(
+                "the {} source cannot count {}: the counter stood still",
+                pmu.source().label(),
+                key.request
+            );
+            if !warnings.contains(&warning) {
+                warnings.push(warning);
+            }
+        }
+        rows.push(CountRow {
+            counter: match key.counter {
+                CounterId::Gp(n) => format!("PMC{n}"),
+                CounterId::Fixed(n) => format!("FIXED_CTR{n}"),
+                CounterId::Metric(n) => format!("METRIC{n}"),
+            },
+            event: key.request.to_string(),
+            filter: key.filter.perf_suffix(),
+            count,
+            provenance,
+        });
+    }
+    if ledger.dropped() > 0 {
+        warnings.push(format!("{} more programmings of counters are not listed", ledger.dropped()));
+    }
+    (rows, *ledger.topdown(), warnings)
+}
+
+/// VmHWM of this process (proc(5)).
+fn peak_rss_kib() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    line.split_whitespace().next()?.parse().ok()
+}
+
+fn nanoseconds(duration: Duration) -> u64 {
+    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
+}
+
+/// Console output to two places; the first one's errors do not stop the second.
+struct Tee {
+    first: Output,
+    second: Capture,
+}
+
+impl Write for Tee {
+    fn write(&mut self, data: &[u8]) -> io::Result<usize> {
+        self.second.write_all(data)?;
+        self.first.write_all(data)?;
+        Ok(data.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.first.flush()
+    }
+}
