@@ -71,6 +71,8 @@ fn measure(workload: &Workload, prepared: &mut Prepared<'_>) {
     let fixed_counters = pmu.fixed & 0xF;
     // Caches and branch predictors see the workload before the counters do.
     black_box(prepared.run(BATCH));
+    // After RESET GLOBAL_CTRL enables the general-purpose counters.
+    write(GLOBAL_CTRL, 0);
     for (n, (_, code)) in (0..).zip(GENERAL) {
         count(n, code);
     }
