@@ -365,9 +365,10 @@ fn simultaneous_overflows_share_a_pmi() {
 static SAMPLES: AtomicU64 = AtomicU64::new(0);
 static STRANGE: AtomicU64 = AtomicU64::new(0);
 const WANTED: u64 = 25;
-const PERIOD: u32 = 20_000;
+const PERIOD: u32 = 100_000;
 
-/// What Linux does: stop, read and acknowledge the status, rearm, start, unmask last.
+/// What perf does: stop, read and acknowledge the status, rearm, unmask, start. (Linux unmasks after
+/// it has started, and so loses a PMI that comes in between.)
 fn sample(frame: &mut Frame) {
     let _ = wrmsr(GLOBAL_CTRL, 0);
     let status = guest_runtime::rdmsr(GLOBAL_STATUS).unwrap_or(0);
@@ -379,8 +380,8 @@ fn sample(frame: &mut Frame) {
     let _ = wrmsr(PMC0, u64::from(PERIOD.wrapping_neg()));
     pmi::arrived(frame);
     if taken < WANTED {
-        let _ = wrmsr(GLOBAL_CTRL, PMC0_ON | global::fixed(0));
         apic::set_lvtpc(apic::Pmi::Nmi);
+        let _ = wrmsr(GLOBAL_CTRL, PMC0_ON | global::fixed(0));
     }
 }
 
