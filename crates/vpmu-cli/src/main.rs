@@ -1,2 +1,36 @@
-//! See the crate description.
-fn main() {}
+//! The `vpmu` command: boots guests on a virtual PMU and shows what it counted.
+//!
+//! | module | what it does |
+//! | --- | --- |
+//! | [`args`] | records the command line, nothing else |
+//! | [`machine`] | turns arguments into what the VMM runs |
+//! | [`commands`] | one file per command |
+//! | [`measured`] | what a guest measured, next to what the VMM counted |
+//! | [`output`] | tables, bars, numbers, progress |
+//! | [`error`] | every way to fail, its next step and its exit code |
+
+mod args;
+mod commands;
+mod error;
+mod logging;
+mod machine;
+mod measured;
+mod output;
+
+use clap::Parser as _;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let cli = args::Cli::parse();
+    output::set_color(cli.global.color);
+    logging::init(cli.global.verbose);
+    match commands::dispatch(&cli) {
+        Ok(code) => ExitCode::from(code),
+        // Whoever reads our output has seen enough, as in `vpmu list events | head`.
+        Err(error) if error.is_closed_pipe() => ExitCode::SUCCESS,
+        Err(error) => {
+            error.report();
+            ExitCode::from(error.exit_code())
+        }
+    }
+}

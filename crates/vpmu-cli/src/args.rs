@@ -1,0 +1,282 @@
+//! The command line, recorded as it was typed.
+
+use clap::builder::PossibleValuesParser;
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use std::path::PathBuf;
+use vpmu::profile::PROFILES;
+
+const AFTER_HELP: &str = "\
+Examples:
+  vpmu doctor                               what this machine can do
+  vpmu run tests.elf --counts synthetic     boot an image, show its console
+  vpmu stat tests.elf --counts synthetic    what the guest counted, with TMA
+  vpmu decode 0x38d 0xb0b                   a register value in words
+
+Exit status:
+    0   the guest passed, or the command did what it was asked
+    1   the guest reported failed tests (any other exit status)
+    2   wrong arguments, image or file
+    3   the VMM could not run: no KVM, no counts source, a host error
+    4   the guest crashed, or halted without a result
+  124   the guest did not end before --timeout";
+
+const RUN_HELP: &str = "\
+The guest ends the run through the exit port 0xF4 (isa-debug-exit). QEMU makes
+status (value << 1) | 1 of it; vpmu exits with 0 for value 0 (status 1) and
+with 1 for all others, unless --raw-exit is given. `vpmu --help` lists the
+other exit statuses.
+
+Examples:
+  vpmu run smoke.elf --counts synthetic
+  vpmu run smoke.elf --counts synthetic --isolate --timeout 10
+  vpmu run smoke.elf --counts synthetic --test time_passes --trace t.jsonl";
+
+const STAT_HELP: &str = "\
+The table goes to stdout, the guest's console to stderr (-q: nowhere).
+Ratios are taken over measuring windows in which both counters ran.
+
+Example:
+  vpmu stat workloads.elf --counts synthetic --profile sapphire-rapids";
+
+const COMPARE_HELP: &str = "\
+A measuring window opens when the guest writes a GLOBAL_CTRL that enables
+something, and closes when it writes 0. Both columns are of the same window:
+what the guest then read, and the VMM's own totals. One step of a PERF_METRICS
+field is 100/255 points: `8-bit rounding` is the part of a difference that this
+explains, `Other steps` what it does not.
+
+Example:
+  vpmu compare workloads.elf --counts synthetic";
+
+const DECODE_HELP: &str = "\
+Examples:
+  vpmu decode 0x38d 0xb0b                 by MSR index
+  vpmu decode PERFEVTSEL0 0x4300c4        by name, with the event's name
+  vpmu decode PERF_METRICS 0x40201f80     the fractions in percent
+  vpmu decode rdpmc 0x40000003            what RDPMC reads with this ECX";
+
+const LIST_HELP: &str = "\
+Examples:
+  vpmu list events branch
+  vpmu list events 'MEM_*MISS' --profile icelake-sp
+  vpmu list tests smoke.elf";
+
+/// Boot guests on a virtual PMU and see what it counted
+#[derive(Debug, Parser)]
+#[command(name = "vpmu", version, max_term_width = 79, after_help = AFTER_HELP)]
+pub(crate) struct Cli {
+    #[command(flatten)]
+    pub(crate) global: GlobalArgs,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// Options of every command.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct GlobalArgs {
+    /// Print one JSON document on stdout, and nothing else there
+    #[arg(long, global = true, help_heading = "Output")]
+    pub(crate) json: bool,
+    /// Log more to stderr: -v, -vv, -vvv (RUST_LOG decides when set)
+    #[arg(short, long, global = true, action = clap::ArgAction::Count, help_heading = "Output")]
+    pub(crate) verbose: u8,
+    /// When to use colours (NO_COLOR is respected)
+    #[arg(long, global = true, value_name = "WHEN", value_enum, default_value_t, help_heading = "Output")]
+    pub(crate) color: ColorWhen,
+}
+
+/// When to use colours.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub(crate) enum ColorWhen {
+    #[default]
+    Auto,
+    Always,
+    Never,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Boot an image and show its console
+    #[command(after_help = RUN_HELP)]
+    Run(RunArgs),
+    /// Boot an image and print what the guest counted, with a TMA breakdown
+    #[command(after_help = STAT_HELP)]
+    Stat(MachineArgs),
+    /// Boot an image and put the guest's readings next to the VMM's totals
+    #[command(after_help = COMPARE_HELP)]
+    Compare(MachineArgs),
+    /// List profiles, events, counters, or the tests of an image
+    #[command(after_help = LIST_HELP)]
+    List {
+        #[command(subcommand)]
+        what: ListCommand,
+    },
+    /// Explain a register value, or an RDPMC index
+    #[command(after_help = DECODE_HELP)]
+    Decode(DecodeArgs),
+    /// Say what this machine can do, and what to do about the rest
+    Doctor,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RunArgs {
+    #[command(flatten)]
+    pub(crate) machine: MachineArgs,
+    /// Run each test of the image on a fresh machine, as one TAP stream
+    #[arg(long, conflicts_with_all = ["trace", "raw_exit"], help_heading = "Tests")]
+    pub(crate) isolate: bool,
+}
+
+/// What to boot, on what.
+#[derive(Debug, Args)]
+pub(crate) struct MachineArgs {
+    /// ELF image with a PVH note or a multiboot 1 header
+    pub(crate) image: PathBuf,
+    #[command(flatten)]
+    pub(crate) profile: ProfileArgs,
+    /// What executes the guest's instructions
+    #[arg(long, value_enum, default_value_t, help_heading = "Machine")]
+    pub(crate) engine: EngineKind,
+    /// Who supplies the counts
+    #[arg(long, value_enum, default_value_t, help_heading = "Machine")]
+    pub(crate) counts: CountsKind,
+    /// Rates for `--counts synthetic` (TOML)
+    #[arg(long, value_name = "FILE", help_heading = "Machine")]
+    pub(crate) rates: Option<PathBuf>,
+    /// Guest memory in MiB
+    #[arg(short, long, value_name = "MIB", default_value_t = 128, help_heading = "Machine")]
+    pub(crate) memory: u64,
+    /// Seconds after which the run ends
+    #[arg(short, long, value_name = "SECONDS", default_value_t = 60,
+          value_parser = clap::value_parser!(u64).range(1..=86_400), help_heading = "Machine")]
+    pub(crate) timeout: u64,
+    /// Command line for the guest
+    #[arg(
+        short,
+        long,
+        value_name = "CMDLINE",
+        default_value = "",
+        hide_default_value = true,
+        help_heading = "Machine"
+    )]
+    pub(crate) append: String,
+    /// File for the guest, such as an initrd (repeatable)
+    #[arg(long, value_name = "FILE", help_heading = "Machine")]
+    pub(crate) module: Vec<PathBuf>,
+    /// How to start the image [default: what it offers, PVH first]
+    #[arg(long, value_enum, help_heading = "Machine")]
+    pub(crate) protocol: Option<ProtocolKind>,
+    /// Write every PMU access to this file, decoded, as JSON lines
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub(crate) trace: Option<PathBuf>,
+    /// Print no summary and no progress
+    #[arg(short, long, help_heading = "Output")]
+    pub(crate) quiet: bool,
+    /// Exit with the guest's status unchanged, as QEMU does: 1 is a pass
+    #[arg(long, help_heading = "Output")]
+    pub(crate) raw_exit: bool,
+    /// Run only these tests of the image
+    #[arg(long, value_name = "NAME", value_delimiter = ',', help_heading = "Tests")]
+    pub(crate) test: Vec<String>,
+}
+
+#[derive(Debug, Clone, Args)]
+pub(crate) struct ProfileArgs {
+    /// The CPU whose PMU is shown
+    #[arg(short, long, value_name = "NAME", default_value = "sapphire-rapids",
+          value_parser = PossibleValuesParser::new(PROFILES.iter().map(|profile| profile.name)),
+          help_heading = "Machine")]
+    pub(crate) profile: String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub(crate) enum EngineKind {
+    /// The best one that works here
+    #[default]
+    Auto,
+    /// /dev/kvm
+    Kvm,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub(crate) enum CountsKind {
+    /// Real counts, or an error that says what is missing
+    #[default]
+    Auto,
+    /// The host's perf events
+    Host,
+    /// Made up from run time and rates; never chosen by itself
+    Synthetic,
+    /// A model of the core
+    Model,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ProtocolKind {
+    /// Xen's PVH
+    Pvh,
+    /// Multiboot 1
+    Multiboot,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ListCommand {
+    /// The CPUs whose PMU can be shown to a guest
+    Profiles,
+    /// What can be counted, with codes, in the style of `perf list`
+    Events {
+        #[command(flatten)]
+        profile: ProfileArgs,
+        /// Part of a name or description; `*` stands for anything
+        filter: Option<String>,
+    },
+    /// The counters of a profile and how to read them
+    Counters {
+        #[command(flatten)]
+        profile: ProfileArgs,
+    },
+    /// The tests of an image, without booting it
+    Tests {
+        /// The image
+        image: PathBuf,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct DecodeArgs {
+    /// MSR index (0x38d, 909) or name, with or without IA32_; or `rdpmc`
+    pub(crate) register: String,
+    /// The value (hexadecimal with 0x, or decimal); for `rdpmc`: ECX
+    pub(crate) value: String,
+    #[command(flatten)]
+    pub(crate) profile: ProfileArgs,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_declarations_are_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn help_fits_79_columns() {
+        let mut command = Cli::command();
+        command.build();
+        for sub in [&mut command].into_iter().chain(Cli::command().get_subcommands_mut()) {
+            let help = sub.clone().max_term_width(79).render_long_help().to_string();
+            let wide: Vec<_> = help.lines().filter(|line| line.chars().count() > 79).collect();
+            assert!(wide.is_empty(), "{}: {wide:#?}", sub.get_name());
+        }
+    }
+
+    #[test]
+    fn several_tests_may_be_separated_by_commas() {
+        let cli = Cli::parse_from(["vpmu", "run", "x", "--test", "a,b", "--test", "c"]);
+        let Command::Run(args) = cli.command else { panic!("not run") };
+        assert_eq!(args.machine.test, ["a", "b", "c"]);
+    }
+}

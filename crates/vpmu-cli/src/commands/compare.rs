@@ -1,0 +1,202 @@
+//! `vpmu compare`: what the guest read, next to what the VMM counted meanwhile.
+
+use super::run::Document;
+use super::stat::{title, worth};
+use crate::args::MachineArgs;
+use crate::error::CliError;
+use crate::machine::{Plan, exit_code};
+use crate::measured::{self, Measured, MetricReading, Reading};
+use crate::output::console::Target;
+use crate::output::number::{counted, grouped, signed, signed_decimal};
+use crate::output::progress::Progress;
+use crate::output::table::{self, left, right, styled};
+use crate::output::{BAD, DIM, GOOD, HEADING, WARN, paint, print, print_json, printable, remark, report};
+use comfy_table::Cell;
+use serde::Serialize;
+use std::fmt::Write as _;
+use vmm::machine::Outcome;
+use vmm::run::RunReport;
+use vpmu::Provenance;
+
+/// What the table shows where there is nothing to show.
+const NONE: &str = "-";
+
+/// What `vpmu compare --json` adds to the report.
+#[derive(Debug, Serialize)]
+struct Comparison {
+    comparison: Vec<Measured>,
+    agreement: Agreement,
+}
+
+/// How well the two views agree.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+struct Agreement {
+    /// Counter readings that can be compared.
+    counters: usize,
+    /// Of these: equal to the VMM's total.
+    counters_equal: usize,
+    /// PERF_METRICS fields that can be compared.
+    metrics: usize,
+    /// Of these: exactly what the VMM's slots round to.
+    metrics_equal: usize,
+}
+
+impl Agreement {
+    fn of(windows: &[Measured]) -> Self {
+        let differences: Vec<i128> =
+            windows.iter().flat_map(|w| &w.counters).filter_map(|r| r.difference).collect();
+        let steps: Vec<i64> =
+            windows.iter().flat_map(|w| &w.metrics).filter_map(|m| m.unexplained_steps).collect();
+        Self {
+            counters: differences.len(),
+            counters_equal: differences.iter().filter(|&&difference| difference == 0).count(),
+            metrics: steps.len(),
+            metrics_equal: steps.iter().filter(|&&steps| steps == 0).count(),
+        }
+    }
+
+    fn render(self) -> String {
+        let mut text = String::new();
+        let mut say = |equal: usize, of: usize, thing: &str, what: &str| {
+            if of > 0 {
+                let style = if equal == of { GOOD } else { WARN };
+                let share = paint(style, format_args!("{} of {}", grouped(equal as u64), counted(of, thing)));
+                let _ = writeln!(text, "{share} {what}");
+            }
+        };
+        say(self.counters_equal, self.counters, "counter reading", "equal the VMM's totals");
+        say(self.metrics_equal, self.metrics, "PERF_METRICS field", "are what the VMM's slots round to");
+        text
+    }
+}
+
+pub(super) fn compare(args: &MachineArgs, json: bool) -> Result<u8, CliError> {
+    let plan = Plan::new(args)?;
+    let progress = Progress::start(plan.activity(), args.quiet);
+    let target = if json || args.quiet { Target::Nowhere } else { Target::Stderr };
+    let report = plan.run(target, &progress)?;
+    let windows = measured::windows(&report);
+    if json {
+        let agreement = Agreement::of(&windows);
+        print_json(&Document::new("compare", args, &report, Comparison { comparison: windows, agreement }))?;
+    } else {
+        print(&render(plan.image_name(), &report, &windows))?;
+        remark(&report::warnings(&report));
+        remark(&report::postmortem(&report, &args.image));
+    }
+    Ok(exit_code(&report.outcome, args.raw_exit))
+}
+
+fn render(image: &str, report: &RunReport, windows: &[Measured]) -> String {
+    let mut text = format!("\n{}\n", title("Guest and VMM:", image, report));
+    if windows.is_empty() {
+        text +=
+            "\nThe guest measured nothing: it never wrote a GLOBAL_CTRL that enables a counter and then 0.\n";
+    }
+    for (number, window) in (1..).zip(windows) {
+        text += &render_window(number, window);
+    }
+    let agreement = Agreement::of(windows);
+    if agreement != Agreement::default() {
+        let _ = write!(text, "\n{}", agreement.render());
+    }
+    if !matches!(report.outcome, Outcome::Exit { status: 1 }) {
+        let (_, outcome) = report::outcome(&report.outcome);
+        let _ = writeln!(text, "{}", paint(BAD, outcome));
+    }
+    text += &worth(report);
+    text
+}
+
+fn render_window(number: usize, window: &Measured) -> String {
+    let name = if window.label.is_empty() { format!("window {number}") } else { printable(&window.label) };
+    let mut text = format!("\n{}\n", paint(HEADING, name));
+    if window.counters.is_empty() && window.metrics.is_empty() {
+        text += "  no counter ran\n";
+    }
+    if !window.counters.is_empty() {
+        text += &counters(&window.counters);
+    }
+    if !window.metrics.is_empty() {
+        if !window.counters.is_empty() {
+            text.push('\n');
+        }
+        text += &metrics(&window.metrics);
+    }
+    text
+}
+
+fn counters(readings: &[Reading]) -> String {
+    let mut table = table::new(vec![
+        left("Counter"),
+        left("Event"),
+        right("Guest read"),
+        right("VMM counted"),
+        right("Difference"),
+        right("Diff %"),
+        left("Provenance"),
+    ]);
+    for reading in readings {
+        let vmm = match reading.vmm {
+            Some(vmm) => right(grouped(vmm)),
+            None => styled(right("<not counted>"), DIM),
+        };
+        let difference = reading.difference.map(|d| (signed(d), d == 0));
+        let percent = reading.difference_percent.map(|p| (signed_decimal(p, 3), p == 0.0));
+        table.add_row(vec![
+            left(&reading.counter),
+            left(format!("{}{}", reading.event, reading.filter)),
+            right(reading.guest.map_or_else(|| NONE.to_owned(), grouped)),
+            vmm,
+            judged(difference),
+            judged(percent),
+            provenance(reading.provenance),
+        ]);
+    }
+    table::render(&table)
+}
+
+/// One step of a PERF_METRICS field is 100/255 points; the columns say how many the guest is off.
+fn metrics(readings: &[MetricReading]) -> String {
+    let mut table = table::new(vec![
+        left("PERF_METRICS"),
+        right("Field"),
+        right("Guest %"),
+        right("VMM %"),
+        right("Points"),
+        right("8-bit rounding"),
+        right("Other steps"),
+        left("Provenance"),
+    ]);
+    for reading in readings {
+        let steps = reading.unexplained_steps.map(|steps| (signed(steps.into()), steps == 0));
+        table.add_row(vec![
+            left(reading.metric),
+            right(reading.guest_field.map_or_else(|| NONE.to_owned(), |field| field.to_string())),
+            right(reading.guest_percent.map_or_else(|| NONE.to_owned(), |percent| format!("{percent:.2}"))),
+            right(format!("{:.2}", reading.vmm_percent)),
+            right(reading.difference_points.map_or_else(|| NONE.to_owned(), |p| signed_decimal(p, 2))),
+            right(signed_decimal(reading.rounding_points, 2)),
+            judged(steps),
+            provenance(reading.provenance),
+        ]);
+    }
+    table::render(&table)
+}
+
+fn provenance(provenance: Provenance) -> Cell {
+    styled(left(provenance), report::provenance_style(provenance))
+}
+
+/// A difference: green where there is none, yellow where there is one.
+fn judged(difference: Option<(String, bool)>) -> Cell {
+    match difference {
+        Some((text, true)) => styled(right(text), GOOD),
+        Some((text, false)) => styled(right(text), WARN),
+        None => right(NONE),
+    }
+}
+
+#[cfg(test)]
+#[path = "compare_tests.rs"]
+mod tests;

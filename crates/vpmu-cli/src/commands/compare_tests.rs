@@ -1,0 +1,94 @@
+//! What `vpmu compare` looks like, and what it calls a difference.
+
+use super::*;
+use crate::measured::metric_readings;
+use crate::output::test_report;
+use vpmu::TopdownSlots;
+
+const SLOTS: TopdownSlots = TopdownSlots { slots: 1_000, fields: [300, 100, 200, 400, 50, 90, 120, 250] };
+/// What [`SLOTS`] round to: 76.5, 25.5, 51, 102 with the two halves going to the lower fields first.
+const IDEAL: u64 = 0x401F_170D_6633_194D;
+
+fn reading(guest: Option<u64>, vmm: u64, provenance: Provenance) -> Reading {
+    Reading::new("PMC0", ("BR_INST_RETIRED.ALL_BRANCHES", ":u"), provenance, guest, vmm)
+}
+
+fn window(label: &str, counters: Vec<Reading>, guest_metrics: Option<u64>) -> Measured {
+    let metrics = metric_readings(&SLOTS, guest_metrics, 2, Provenance::Synthetic);
+    Measured { label: label.to_owned(), counters, metrics }
+}
+
+fn shown(windows: &[Measured]) -> String {
+    anstream::adapter::strip_str(&render("smoke", &test_report(), windows)).to_string()
+}
+
+#[test]
+fn looks_like_this() {
+    let windows = [
+        window("loop", vec![reading(Some(1_234_567), 1_234_567, Provenance::Synthetic)], Some(IDEAL)),
+        window(
+            "",
+            vec![
+                reading(Some(1_010), 1_000, Provenance::Synthetic),
+                reading(None, 5, Provenance::Synthetic),
+                reading(Some(0), 0, Provenance::Unknown),
+            ],
+            Some(IDEAL + 2),
+        ),
+    ];
+    insta::assert_snapshot!(shown(&windows));
+}
+
+#[test]
+fn a_guest_that_measures_nothing_is_told_so() {
+    insta::assert_snapshot!(shown(&[]));
+}
+
+#[test]
+fn a_label_cannot_drive_the_terminal() {
+    let text = shown(&[window("\x1b[2Jgone", Vec::new(), None)]);
+    assert!(!text.contains('\x1b'), "{text:?}");
+    let styled = render("smoke", &test_report(), &[window("\x1b[2Jgone", Vec::new(), None)]);
+    assert!(!styled.contains("\x1b[2J"), "{styled:?}");
+}
+
+#[test]
+fn the_difference_is_rounding_plus_whole_steps() {
+    for guest in [IDEAL, IDEAL + 3, 0, u64::MAX] {
+        for metric in metric_readings(&SLOTS, Some(guest), 2, Provenance::Exact) {
+            let steps = metric.unexplained_steps.expect("the guest read it") as f64;
+            let explained = metric.rounding_points + steps * 100.0 / 255.0;
+            let difference = metric.difference_points.expect("the guest read it");
+            assert!((difference - explained).abs() < 1e-9, "{metric:?}");
+        }
+    }
+}
+
+#[test]
+fn rounding_alone_leaves_no_steps() {
+    let metrics = metric_readings(&SLOTS, Some(IDEAL), 2, Provenance::Exact);
+    assert!(metrics.iter().all(|m| m.unexplained_steps == Some(0)), "{metrics:?}");
+    assert!(metrics[0].rounding_points != 0.0, "76.5 is no whole step");
+}
+
+#[test]
+fn a_level_1_profile_has_four_fields() {
+    assert_eq!(metric_readings(&SLOTS, None, 1, Provenance::Exact).len(), 4);
+    assert!(metric_readings(&TopdownSlots::default(), None, 2, Provenance::Exact).is_empty());
+}
+
+#[test]
+fn only_what_both_sides_know_counts_as_agreement() {
+    let windows = [window(
+        "",
+        vec![
+            reading(Some(7), 7, Provenance::Exact),
+            reading(Some(8), 7, Provenance::Exact),
+            reading(None, 7, Provenance::Exact),
+            reading(Some(7), 7, Provenance::Unknown),
+        ],
+        None,
+    )];
+    let expected = Agreement { counters: 2, counters_equal: 1, metrics: 0, metrics_equal: 0 };
+    assert_eq!(Agreement::of(&windows), expected);
+}

@@ -1,0 +1,217 @@
+//! `vpmu decode`: a register value in words.
+
+use super::rdpmc;
+use crate::args::DecodeArgs;
+use crate::error::{CliError, exit};
+use crate::machine::{most_similar, profile};
+use crate::output::bar::bar;
+use crate::output::number;
+use crate::output::table::{self, left, right, styled};
+use crate::output::{BAD, DIM, GOOD, HEADING, paint, print, print_json};
+use serde::Serialize;
+use std::fmt::Write as _;
+use vpmu::decode::{Decoded, DecodedField};
+use vpmu::register::intel::REGISTERS;
+use vpmu::register::{Access, OnWrite, RegisterId, index_by_name, locate};
+use vpmu::source::ScriptedSource;
+use vpmu::{Profile, Vpmu, WriteOutcome};
+
+/// Width of the bar of a PERF_METRICS field of 255.
+const BAR: usize = 20;
+
+/// A register value taken apart, and what writing it would do.
+#[derive(Debug, Serialize)]
+struct Explained {
+    profile: &'static str,
+    index: u32,
+    value: u64,
+    #[serde(flatten)]
+    decoded: Decoded,
+    access: &'static str,
+    /// Why a WRMSR of this value raises #GP(0) on a PMU after RESET; `None` when it does not.
+    write_fault: Option<String>,
+    /// Bits of the value that a WRMSR accepts but does not store.
+    not_stored: u64,
+}
+
+pub(super) fn decode(args: &DecodeArgs, json: bool) -> Result<u8, CliError> {
+    let profile = profile(&args.profile.profile);
+    if args.register.eq_ignore_ascii_case("rdpmc") {
+        let ecx = number::parse(&args.value).and_then(|value| u32::try_from(value).ok());
+        let ecx = ecx.ok_or_else(|| CliError::Number { text: args.value.clone(), bits: 32 })?;
+        rdpmc::explain(&profile, ecx, json)?;
+        return Ok(exit::PASS);
+    }
+    let value =
+        number::parse(&args.value).ok_or_else(|| CliError::Number { text: args.value.clone(), bits: 64 })?;
+    let explained = explain(&profile, &args.register, value)?;
+    if json {
+        print_json(&explained)?;
+    } else {
+        print(&render(&explained))?;
+    }
+    Ok(exit::PASS)
+}
+
+fn explain(profile: &Profile, register: &str, value: u64) -> Result<Explained, CliError> {
+    let unknown = || CliError::UnknownRegister {
+        text: register.to_owned(),
+        similar: most_similar(register, names().iter().map(String::as_str)),
+    };
+    let index = index_by_name(register)
+        .or_else(|| number::parse(register).and_then(|index| u32::try_from(index).ok()))
+        .ok_or_else(unknown)?;
+    let decoded = vpmu::decode::decode(profile, index, value).ok_or_else(unknown)?;
+    let located = locate(index).ok_or_else(unknown)?;
+    // The model itself says what a write does, so this cannot differ from what a guest sees.
+    let outcome = Vpmu::new(profile.clone()).write_msr(index, value, &mut ScriptedSource::new());
+    let write_fault = match outcome {
+        WriteOutcome::Fault(fault) => Some(fault.to_string()),
+        WriteOutcome::Done | WriteOutcome::NotHandled => None,
+    };
+    let register = located.register;
+    let is_stored = register.access == Access::ReadWrite && register.id != RegisterId::Pmc;
+    let not_stored = if is_stored && write_fault.is_none() {
+        value & !register.stored(profile) & !register.bits(OnWrite::FaultOnChange, profile)
+    } else {
+        0
+    };
+    let access = match register.access {
+        Access::ReadWrite => "read and write",
+        Access::ReadOnly => "read only",
+        Access::WriteOneToClear => "write 1 to clear; reads as 0",
+        Access::WriteOneToSet => "write 1 to set; reads as 0",
+    };
+    Ok(Explained { profile: profile.name, index, value, decoded, access, write_fault, not_stored })
+}
+
+/// Names of all registers, with all instances that have an address.
+fn names() -> Vec<String> {
+    REGISTERS
+        .iter()
+        .flat_map(|register| (0..register.span).map(|n| register.instance_name(n)))
+        .flat_map(|name| {
+            let bare = name.trim_start_matches("IA32_").trim_start_matches("MSR_").to_owned();
+            [name, bare]
+        })
+        .collect()
+}
+
+fn render(explained: &Explained) -> String {
+    let Explained { profile, index, value, decoded, access, write_fault, not_stored } = explained;
+    let name = paint(HEADING, &decoded.register);
+    let mut text = format!("{name} ({index:#x}) = {value:#x} on {profile}\n{}\n", decoded.summary);
+    let is_metrics = locate(*index).is_some_and(|located| located.register.id == RegisterId::PerfMetrics);
+    if decoded.fields.is_empty() {
+        text += "\nno field is set\n";
+    } else {
+        let _ = write!(text, "\n{}", fields(&decoded.fields, is_metrics));
+    }
+    text.push('\n');
+    if !decoded.exists {
+        let _ = writeln!(
+            text,
+            "{profile} {}",
+            paint(BAD, "does not have this register: every access raises #GP(0)")
+        );
+        return text;
+    }
+    let _ = writeln!(text, "access    {access}");
+    if decoded.reserved != 0 {
+        let _ = writeln!(text, "reserved  {:#x} ({})", decoded.reserved, bits(decoded.reserved));
+    }
+    let _ = match write_fault {
+        Some(reason) => writeln!(text, "WRMSR     {}", paint(BAD, format_args!("raises #GP(0): {reason}"))),
+        None => writeln!(text, "WRMSR     {}", paint(GOOD, "accepted")),
+    };
+    if *not_stored != 0 {
+        let _ = writeln!(text, "dropped   {not_stored:#x} ({}): accepted, not stored", bits(*not_stored));
+    }
+    text
+}
+
+fn fields(fields: &[DecodedField], is_metrics: bool) -> String {
+    let mut heads = vec![right("Bits"), left("Field"), right("Value")];
+    if is_metrics {
+        heads.push(left("Share"));
+    }
+    heads.push(left("Meaning"));
+    let mut table = table::new(heads);
+    for DecodedField { bits: (high, low), name, value, meaning } in fields {
+        let bits = if high == low { low.to_string() } else { format!("{high}:{low}") };
+        let value_text = if high == low { value.to_string() } else { format!("{value:#x}") };
+        let mut row = vec![right(bits), left(name), right(value_text)];
+        if is_metrics {
+            row.push(styled(left(bar(*value as f64 / 255.0, BAR)), DIM));
+        }
+        row.push(left(meaning));
+        table.add_row(row);
+    }
+    table::render(&table)
+}
+
+/// `bits 3, 7` for a mask.
+fn bits(mask: u64) -> String {
+    let set: Vec<String> = (0..64).filter(|n| mask >> n & 1 != 0).map(|n: u32| n.to_string()).collect();
+    format!("bit{} {}", if set.len() == 1 { "" } else { "s" }, set.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use vpmu::profile::{ICELAKE_SP, SAPPHIRE_RAPIDS};
+
+    fn shown(profile: &Profile, register: &str, value: u64) -> String {
+        let explained = explain(profile, register, value).expect("a known register");
+        anstream::adapter::strip_str(&render(&explained)).to_string()
+    }
+
+    #[test]
+    fn an_event_select_has_the_events_name() {
+        insta::assert_snapshot!(shown(&SAPPHIRE_RAPIDS, "perfevtsel0", 0x43_00C4));
+    }
+
+    #[test]
+    fn metrics_have_percentages() {
+        insta::assert_snapshot!(shown(&SAPPHIRE_RAPIDS, "PERF_METRICS", 0x1000_2008_4020_1F80));
+    }
+
+    #[test]
+    fn reserved_bits_say_that_they_fault() {
+        insta::assert_snapshot!(shown(&SAPPHIRE_RAPIDS, "0x38f", 1 << 63 | 0xFF));
+    }
+
+    #[test]
+    fn a_dropped_bit_is_no_fault() {
+        let text = shown(&SAPPHIRE_RAPIDS, "IA32_DEBUGCTL", 1);
+        assert!(text.contains("dropped   0x1 (bit 0)"), "{text}");
+        assert!(text.contains("WRMSR     accepted"), "{text}");
+    }
+
+    #[test]
+    fn level_2_fields_are_not_in_a_level_1_profile() {
+        let text = shown(&ICELAKE_SP, "PERF_METRICS", 0xFF << 32);
+        assert!(!text.contains("HeavyOperations"), "{text}");
+    }
+
+    #[test]
+    fn an_absent_instance_is_said_to_fault() {
+        let text = shown(&SAPPHIRE_RAPIDS, "FIXED_CTR6", 1);
+        assert!(text.contains("does not have this register"), "{text}");
+    }
+
+    #[test]
+    fn a_typing_error_is_answered_with_the_name() {
+        let error = explain(&SAPPHIRE_RAPIDS, "PERFEVTSLE0", 1).expect_err("no such register");
+        let step = error.next_step().expect("a next step");
+        assert!(step.contains("PERFEVTSEL0"), "{step}");
+    }
+
+    #[test]
+    fn one_index_has_one_meaning_in_any_notation() {
+        for notation in ["0x38D", "909", "FIXED_CTR_CTRL", "ia32_fixed_ctr_ctrl"] {
+            let explained = explain(&SAPPHIRE_RAPIDS, notation, 0xB0B).expect("a known register");
+            assert_eq!(explained.index, 0x38D, "{notation}");
+        }
+    }
+}

@@ -1,0 +1,230 @@
+//! `vpmu doctor`: what this machine can do, and what to do about the rest.
+//!
+//! Whatever can be tried is tried with the code that a run uses, so the answers cannot differ.
+
+use crate::error::{CliError, exit};
+use crate::output::{BAD, DIM, GOOD, HEADING, WARN, paint, print, print_json, report};
+use host_perf::{Finding, HostPmu, Status};
+use kvm_bindings::{KVM_CAP_PMU_CAPABILITY, KVM_MAX_CPUID_ENTRIES};
+use kvm_ioctls::Kvm;
+use serde::Serialize;
+use std::fmt::Write as _;
+use std::fs;
+use std::path::Path;
+use vmm::apic::ApicConfig;
+use vmm::counts::{self, CountsChoice};
+use vmm::engine::EngineError;
+use vmm::engine::kvm::{KvmConfig, KvmEngine, kick_signal};
+use vmm::memory::{GuestMemory, MIN_SIZE_MIB, MemoryConfig};
+use vmm::run::RunError;
+use vpmu::profile::SAPPHIRE_RAPIDS;
+
+/// One fact about this machine.
+#[derive(Debug, Clone, Serialize)]
+struct Check {
+    /// `ok`, `warn` or `missing`.
+    status: &'static str,
+    what: String,
+    next_step: Option<String>,
+}
+
+impl Check {
+    fn ok(what: impl Into<String>) -> Self {
+        Self { status: "ok", what: what.into(), next_step: None }
+    }
+
+    fn warn(what: impl Into<String>, next_step: impl Into<String>) -> Self {
+        Self { status: "warn", what: what.into(), next_step: Some(next_step.into()) }
+    }
+
+    /// What an error of a run says.
+    fn missing(error: impl Into<RunError>) -> Self {
+        let error = CliError::from(error.into());
+        Self { status: "missing", what: error.line(), next_step: error.next_step() }
+    }
+}
+
+impl From<Finding> for Check {
+    fn from(finding: Finding) -> Self {
+        let status = match finding.status {
+            Status::Ok => "ok",
+            Status::Warn => "warn",
+            Status::Missing => "missing",
+        };
+        Self { status, what: finding.what, next_step: finding.next_step }
+    }
+}
+
+/// A value of `--engine` or `--counts`, and whether it works here.
+#[derive(Debug, Clone, Serialize)]
+struct Choice {
+    name: &'static str,
+    #[serde(flatten)]
+    check: Check,
+}
+
+/// Everything.
+#[derive(Debug, Serialize)]
+struct Diagnosis {
+    kvm: Vec<Check>,
+    host_pmu: Vec<Check>,
+    engines: Vec<Choice>,
+    counts: Vec<Choice>,
+    /// The flags with which `vpmu run IMAGE` works here; `None` when nothing does.
+    usable_with: Option<&'static str>,
+}
+
+pub(super) fn doctor(json: bool) -> Result<u8, CliError> {
+    let diagnosis = examine();
+    if json {
+        print_json(&diagnosis)?;
+    } else {
+        print(&render(&diagnosis))?;
+    }
+    Ok(if diagnosis.usable_with.is_some() { exit::PASS } else { exit::HOST })
+}
+
+fn examine() -> Diagnosis {
+    let engine = try_engine();
+    let tsc_hz = engine.as_ref().ok().copied();
+    let kvm = kvm_checks(&engine);
+    let engine = match engine {
+        Ok(_) => Check::ok("works"),
+        Err(error) => Check::missing(error),
+    };
+    let counts = [
+        ("auto", CountsChoice::Auto),
+        ("host", CountsChoice::Host),
+        ("synthetic", CountsChoice::Synthetic { rates: None }),
+        ("model", CountsChoice::Model),
+    ]
+    .map(|(name, choice)| {
+        let tried = counts::choose(&choice, &SAPPHIRE_RAPIDS, tsc_hz.unwrap_or(0), kick_signal());
+        let check = match tried {
+            Ok(source) => Check::ok(format!("works: counts are {}", report::worth(source.label()))),
+            Err(error) => Check::missing(error),
+        };
+        Choice { name, check }
+    });
+    let works = |name| counts.iter().any(|choice| choice.name == name && choice.check.status == "ok");
+    let usable_with = match tsc_hz {
+        Some(_) if works("auto") => Some(""),
+        Some(_) if works("synthetic") => Some("--counts synthetic"),
+        _ => None,
+    };
+    Diagnosis {
+        kvm,
+        host_pmu: HostPmu::detect().findings().into_iter().map(Check::from).collect(),
+        engines: vec![Choice { name: "kvm", check: engine }],
+        counts: counts.into(),
+        usable_with,
+    }
+}
+
+/// Builds a small machine, which needs every capability that a run needs, and returns its TSC rate.
+fn try_engine() -> Result<u64, RunError> {
+    let memory = GuestMemory::new(MemoryConfig { size_mib: MIN_SIZE_MIB })?;
+    let apic = ApicConfig::default();
+    let config = KvmConfig { memory: &memory, profile: &SAPPHIRE_RAPIDS, apic: &apic };
+    Ok(KvmEngine::new(&config).map_err(EngineError::from)?.tsc_hz())
+}
+
+fn kvm_checks(engine: &Result<u64, RunError>) -> Vec<Check> {
+    let Ok(kvm) = Kvm::new() else {
+        let reason = match engine {
+            Err(RunError::Engine(error)) => error.to_string(),
+            _ => "/dev/kvm cannot be opened".to_owned(),
+        };
+        return vec![Check { status: "missing", what: reason, next_step: None }];
+    };
+    let mut checks = vec![Check::ok(format!("/dev/kvm opens, API version {}", kvm.get_api_version()))];
+    match engine {
+        Ok(0) => checks.push(Check::warn(
+            "KVM does not know the rate of the guest's TSC",
+            "trust no guest that computes time from TSC ticks on this host",
+        )),
+        Ok(tsc_hz) => checks.push(Check::ok(format!(
+            "a machine with all trapped PMU registers can be built; its TSC runs at {} MHz",
+            tsc_hz / 1_000_000
+        ))),
+        // Said where the engines are listed.
+        Err(_) => {}
+    }
+    checks.extend(interpreted_ring_0(Path::new("/proc/cpuinfo")));
+    checks.push(own_pmu(&kvm));
+    checks
+}
+
+/// KVM without VT-x or SVM is a para-virtual one, which has no hardware to run ring 0 in.
+fn interpreted_ring_0(cpuinfo: &Path) -> Option<Check> {
+    let cpuinfo = fs::read_to_string(cpuinfo).ok()?;
+    let flags = cpuinfo.lines().find_map(|line| line.strip_prefix("flags"))?;
+    let has_hardware = flags.split_whitespace().any(|flag| matches!(flag, "vmx" | "svm"));
+    (!has_hardware).then(|| {
+        Check::warn(
+            "the CPU shows neither VT-x nor SVM: KVM is para-virtual, interprets ring 0 slowly and lets CPUID \
+             in ring 3 show the host's CPU",
+            "use images with hot code in ring 3 and CPUID in ring 0, as ours are; or nested virtualisation",
+        )
+    })
+}
+
+/// KVM's own PMU is not used; users ask for it because it is the one that other VMMs have.
+fn own_pmu(kvm: &Kvm) -> Check {
+    let can_switch_off = kvm.check_extension_raw(KVM_CAP_PMU_CAPABILITY.into()) > 0;
+    let leaf = kvm
+        .get_supported_cpuid(KVM_MAX_CPUID_ENTRIES)
+        .ok()
+        .and_then(|table| table.as_slice().iter().find(|entry| entry.function == 0xA).map(|entry| entry.eax));
+    let (version, counters) = leaf.map_or((0, 0), |eax| (eax & 0xFF, eax >> 8 & 0xFF));
+    let what = match version {
+        0 => "KVM's own virtual PMU: none announced".to_owned(),
+        _ => format!("KVM's own virtual PMU: version {version} with {counters} counters"),
+    };
+    let switch = if can_switch_off { "" } else { ", no KVM_CAP_PMU_CAPABILITY" };
+    Check::ok(format!("{what}{switch}; vpmu does not use it"))
+}
+
+fn render(diagnosis: &Diagnosis) -> String {
+    let mut text = String::new();
+    for (title, checks) in [("KVM", &diagnosis.kvm), ("Host PMU", &diagnosis.host_pmu)] {
+        let _ = writeln!(text, "{}", paint(HEADING, title));
+        for check in checks {
+            text += &render_check("", check);
+        }
+        text.push('\n');
+    }
+    for (title, choices) in [("--engine", &diagnosis.engines), ("--counts", &diagnosis.counts)] {
+        let _ = writeln!(text, "{}", paint(HEADING, title));
+        for Choice { name, check } in choices {
+            text += &render_check(&format!("{name:<11}"), check);
+        }
+        text.push('\n');
+    }
+    text += &match diagnosis.usable_with {
+        Some("") => format!("{} `vpmu run IMAGE` works here\n", paint(GOOD, "ok")),
+        Some(flags) => format!("{} `vpmu run IMAGE {flags}` works here\n", paint(GOOD, "ok")),
+        None => {
+            let what = "guests cannot run here; `vpmu list` and `vpmu decode` work";
+            format!("{} {what}\n", paint(BAD, "missing"))
+        }
+    };
+    text
+}
+
+fn render_check(name: &str, check: &Check) -> String {
+    let style = match check.status {
+        "ok" => GOOD,
+        "warn" => WARN,
+        _ => BAD,
+    };
+    let mut text = format!("  {} {name}{}\n", paint(style, format_args!("{:<7}", check.status)), check.what);
+    if let Some(step) = &check.next_step {
+        let _ = writeln!(text, "          {} {step}", paint(DIM, "next:"));
+    }
+    text
+}
+
+#[cfg(test)]
+#[path = "doctor_tests.rs"]
+mod tests;

@@ -1,0 +1,57 @@
+//! What `vpmu doctor` says; the machine under test may have anything.
+
+use super::*;
+
+fn diagnosis(usable_with: Option<&'static str>) -> Diagnosis {
+    let missing = Check {
+        status: "missing",
+        what: "no permission for /dev/kvm".to_owned(),
+        next_step: Some("join its group".to_owned()),
+    };
+    Diagnosis {
+        kvm: vec![missing.clone()],
+        host_pmu: vec![Check::ok("hardware PMU `cpu`"), Check::warn("a watchdog", "switch it off")],
+        engines: vec![Choice { name: "kvm", check: missing }],
+        counts: vec![Choice { name: "synthetic", check: Check::ok("works") }],
+        usable_with,
+    }
+}
+
+#[test]
+fn looks_like_this() {
+    insta::assert_snapshot!(anstream::adapter::strip_str(&render(&diagnosis(None))));
+}
+
+#[test]
+fn the_last_line_is_the_command_that_works() {
+    let text = render(&diagnosis(Some("--counts synthetic")));
+    assert!(text.contains("`vpmu run IMAGE --counts synthetic` works here"), "{text}");
+}
+
+#[test]
+fn every_choice_of_the_command_line_is_examined() {
+    use crate::args::{CountsKind, EngineKind};
+    use clap::ValueEnum;
+    fn names<T: ValueEnum>() -> Vec<String> {
+        T::value_variants()
+            .iter()
+            .filter_map(|v| Some(v.to_possible_value()?.get_name().to_owned()))
+            .collect()
+    }
+    let diagnosis = examine();
+    let counts: Vec<_> = diagnosis.counts.iter().map(|choice| choice.name.to_owned()).collect();
+    assert_eq!(counts, names::<CountsKind>());
+    let engines: Vec<_> = diagnosis.engines.iter().map(|choice| choice.name.to_owned()).collect();
+    assert_eq!(engines, names::<EngineKind>().into_iter().filter(|n| n != "auto").collect::<Vec<_>>());
+}
+
+#[test]
+fn a_cpu_with_vt_x_does_not_interpret() {
+    let path = std::env::temp_dir().join(format!("vpmu-cpuinfo-{}", std::process::id()));
+    fs::write(&path, "processor\t: 0\nflags\t\t: fpu vmx sse\n").expect("a file can be written");
+    assert!(interpreted_ring_0(&path).is_none());
+    fs::write(&path, "processor\t: 0\nflags\t\t: fpu sse\n").expect("a file can be written");
+    assert!(interpreted_ring_0(&path).is_some());
+    fs::remove_file(&path).expect("the file is ours");
+    assert!(interpreted_ring_0(&path).is_none());
+}

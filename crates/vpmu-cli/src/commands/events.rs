@@ -1,0 +1,227 @@
+//! `vpmu list events`: what can be counted, in the style of `perf list`.
+
+use crate::error::CliError;
+use crate::output::{DIM, HEADING, paint, print, print_json, remark};
+use serde::Serialize;
+use std::fmt::Write as _;
+use vpmu::Profile;
+use vpmu::event::{ArchEvent, Event, FixedEvent};
+
+/// One event of a profile.
+#[derive(Debug, Clone, Serialize)]
+struct Entry {
+    topic: &'static str,
+    name: &'static str,
+    aliases: Vec<&'static str>,
+    description: &'static str,
+    /// perf's notation.
+    code: String,
+    /// The same as bits of IA32_PERFEVTSELx; `None` on a fixed counter.
+    config: Option<u64>,
+    /// Counters that can count it, for example `PMC0-7`.
+    counters: String,
+    /// Announced by CPUID leaf 0AH.
+    architectural: bool,
+}
+
+/// Topics of perf's event lists by the first part of the event's name, in the order of the listing. What
+/// is not named is about the pipeline.
+const TOPICS: &[(&str, &[&str])] = &[
+    ("Fixed counters", &[]),
+    ("Pipeline", &[]),
+    (
+        "Frontend",
+        &[
+            "BACLEARS",
+            "DECODE",
+            "DSB2MITE_SWITCHES",
+            "FRONTEND_RETIRED",
+            "ICACHE_64B",
+            "ICACHE_16B",
+            "ICACHE_DATA",
+            "ICACHE_TAG",
+            "IDQ",
+            "IDQ_BUBBLES",
+            "IDQ_UOPS_NOT_DELIVERED",
+            "ILD_STALL",
+            "LSD",
+        ],
+    ),
+    ("Floating point", &["FP_ARITH_INST_RETIRED", "FP_ARITH_INST_RETIRED2"]),
+    (
+        "Cache",
+        &[
+            "L1D",
+            "L1D_PEND_MISS",
+            "L2_LINES_IN",
+            "L2_LINES_OUT",
+            "L2_RQSTS",
+            "L2_REQUEST",
+            "LONGEST_LAT_CACHE",
+            "MEM_INST_RETIRED",
+            "MEM_LOAD_L3_HIT_RETIRED",
+            "MEM_LOAD_L3_MISS_RETIRED",
+            "MEM_LOAD_RETIRED",
+            "OFFCORE_REQUESTS",
+            "OFFCORE_REQUESTS_OUTSTANDING",
+            "SQ_MISC",
+            "SW_PREFETCH_ACCESS",
+        ],
+    ),
+    ("Memory", &["LD_BLOCKS", "LD_BLOCKS_PARTIAL", "MEMORY_ACTIVITY", "MEM_TRANS_RETIRED", "RTM_RETIRED"]),
+    ("Virtual memory", &["DTLB_LOAD_MISSES", "DTLB_STORE_MISSES", "ITLB_MISSES"]),
+];
+const FIXED: &str = "Fixed counters";
+const PIPELINE: &str = "Pipeline";
+
+fn topic(name: &str) -> &'static str {
+    let unit = name.split('.').next().unwrap_or(name);
+    TOPICS.iter().find(|(_, units)| units.contains(&unit)).map_or(PIPELINE, |(topic, _)| topic)
+}
+
+/// Every event of the profile, by topic.
+fn entries(profile: &Profile) -> Vec<Entry> {
+    let fixed =
+        FixedEvent::ALL.into_iter().filter(|f| f.counter < profile.fixed_counters).map(|fixed| Entry {
+            topic: FIXED,
+            name: fixed.event.name(),
+            aliases: aliases(fixed.event, fixed.event.name()),
+            description: fixed.event.description(),
+            code: fixed.code.to_string(),
+            config: None,
+            counters: format!("FIXED_CTR{}", fixed.counter),
+            architectural: true,
+        });
+    let general = profile.events.encodings().iter().map(|encoding| Entry {
+        topic: topic(encoding.name),
+        name: encoding.name,
+        aliases: aliases(encoding.event, encoding.name),
+        description: encoding.event.description(),
+        code: encoding.to_string(),
+        config: Some(encoding.code.to_evtsel_bits()),
+        counters: counters(encoding.counters, profile.gp_counters),
+        architectural: ArchEvent::by_code(encoding.code)
+            .is_some_and(|arch| arch.is_available(profile.arch_events, profile.arch_events_unavailable)),
+    });
+    let mut entries: Vec<Entry> = fixed.chain(general).collect();
+    let place = |entry: &Entry| TOPICS.iter().position(|(topic, _)| *topic == entry.topic);
+    entries.sort_by_key(place);
+    entries
+}
+
+fn aliases(event: Event, listed: &str) -> Vec<&'static str> {
+    let own = event.name();
+    let own = (own != listed).then_some(own);
+    own.into_iter().chain(event.aliases().filter(|alias| *alias != listed)).collect()
+}
+
+/// `PMC0-7` for a mask of counters.
+fn counters(mask: u32, available: u8) -> String {
+    let usable: Vec<u32> =
+        (0..u32::from(available)).filter(|n| mask.checked_shr(*n).unwrap_or(0) & 1 != 0).collect();
+    match (usable.first(), usable.last()) {
+        (Some(first), Some(last)) if first == last => format!("PMC{first}"),
+        (Some(first), Some(last)) if (last - first) as usize + 1 == usable.len() => {
+            format!("PMC{first}-{last}")
+        }
+        _ => usable.iter().map(|n| format!("PMC{n}")).collect::<Vec<_>>().join(","),
+    }
+}
+
+/// True if the pieces between the `*`s occur in `text` one after the other, in any letter case.
+fn matches(filter: &str, text: &str) -> bool {
+    let text = text.to_ascii_lowercase();
+    let filter = filter.to_ascii_lowercase();
+    let mut rest = text.as_str();
+    filter.split('*').all(|piece| match rest.find(piece) {
+        Some(at) => {
+            rest = &rest[at + piece.len()..];
+            true
+        }
+        None => false,
+    })
+}
+
+fn is_wanted(entry: &Entry, filter: &str) -> bool {
+    matches(filter, entry.name)
+        || matches(filter, entry.description)
+        || entry.aliases.iter().any(|alias| matches(filter, alias))
+}
+
+pub(super) fn list(profile: &Profile, filter: Option<&str>, json: bool) -> Result<(), CliError> {
+    let mut entries = entries(profile);
+    if let Some(filter) = filter {
+        entries.retain(|entry| is_wanted(entry, filter));
+    }
+    if json {
+        return print_json(&entries);
+    }
+    if entries.is_empty() {
+        let filter = filter.unwrap_or_default();
+        remark(&format!(
+            "no event of {} matches {filter:?}; leave out the filter to see all\n",
+            profile.name
+        ));
+    }
+    print(&render(&entries))
+}
+
+fn render(entries: &[Entry]) -> String {
+    let mut text = String::new();
+    let mut topic = "";
+    for entry in entries {
+        if entry.topic != topic {
+            topic = entry.topic;
+            let _ = writeln!(text, "\n{}", paint(HEADING, format_args!("{topic}:")));
+        }
+        let mut names = paint(HEADING, entry.name);
+        for alias in &entry.aliases {
+            let _ = write!(names, " OR {alias}");
+        }
+        let _ = writeln!(text, "  {names}");
+        let architectural = if entry.architectural { ", architectural" } else { "" };
+        let code = format!("{} on {}{architectural}", entry.code, entry.counters);
+        let _ = writeln!(text, "       [{}]\n       {}", entry.description, paint(DIM, code));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use vpmu::profile::{ICELAKE_SP, PROFILES};
+
+    #[test]
+    fn counters_as_ranges() {
+        assert_eq!(counters(0xFF, 8), "PMC0-7");
+        assert_eq!(counters(0x0F, 8), "PMC0-3");
+        assert_eq!(counters(0x01, 8), "PMC0");
+        assert_eq!(counters(0xFE, 8), "PMC1-7");
+        assert_eq!(counters(0xFF, 4), "PMC0-3");
+        assert_eq!(counters(0b1010, 8), "PMC1,PMC3");
+        assert_eq!(counters(0, 8), "");
+    }
+
+    #[test]
+    fn filters_look_everywhere_and_know_stars() {
+        assert!(matches("branch", "Branch instructions retired."));
+        assert!(matches("MEM_*miss", "MEM_LOAD_RETIRED.L1_MISS"));
+        assert!(matches("", "anything"));
+        assert!(!matches("miss*MEM_", "MEM_LOAD_RETIRED.L1_MISS"));
+    }
+
+    #[test]
+    fn every_topic_with_units_has_an_event() {
+        for (topic, _) in TOPICS {
+            let used = PROFILES.iter().any(|p| entries(p).iter().any(|entry| entry.topic == *topic));
+            assert!(used, "{topic}");
+        }
+    }
+
+    #[test]
+    fn looks_like_this() {
+        let branches: Vec<_> =
+            entries(&ICELAKE_SP).into_iter().filter(|e| is_wanted(e, "instructions retired")).collect();
+        insta::assert_snapshot!(anstream::adapter::strip_str(&render(&branches)));
+    }
+}

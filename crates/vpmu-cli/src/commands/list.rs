@@ -1,0 +1,184 @@
+//! `vpmu list`: what there is.
+
+use super::events;
+use crate::args::ListCommand;
+use crate::error::{CliError, exit};
+use crate::machine::{list_tests, open_image, profile};
+use crate::output::table::{self, left, right};
+use crate::output::{print, print_json};
+use serde::Serialize;
+use std::path::Path;
+use vmm::loader::TestInfo;
+use vpmu::Profile;
+use vpmu::event::FixedEvent;
+use vpmu::profile::PROFILES;
+use vpmu::register::intel::{FixedCtr, PerfMetrics, Pmc};
+
+pub(super) fn list(what: &ListCommand, json: bool) -> Result<u8, CliError> {
+    match what {
+        ListCommand::Profiles => profiles(json)?,
+        ListCommand::Events { profile: args, filter } => {
+            events::list(&profile(&args.profile), filter.as_deref(), json)?;
+        }
+        ListCommand::Counters { profile: args } => counters(&profile(&args.profile), json)?,
+        ListCommand::Tests { image } => tests(image, json)?,
+    }
+    Ok(exit::PASS)
+}
+
+#[derive(Serialize)]
+struct ProfileEntry {
+    name: &'static str,
+    summary: &'static str,
+    family: u32,
+    model: u32,
+    perfmon_version: u8,
+    gp_counters: u8,
+    gp_width: u8,
+    fixed_counters: u8,
+    fixed_width: u8,
+    metrics_level: u8,
+    slots_per_cycle: u8,
+    events: usize,
+}
+
+impl ProfileEntry {
+    fn new(profile: &Profile) -> Self {
+        let (family, model) = profile.family_model();
+        Self {
+            name: profile.name,
+            summary: profile.summary,
+            family,
+            model,
+            perfmon_version: profile.version,
+            gp_counters: profile.gp_counters,
+            gp_width: profile.gp_width,
+            fixed_counters: profile.fixed_counters,
+            fixed_width: profile.fixed_width,
+            metrics_level: profile.metrics_level,
+            slots_per_cycle: profile.slots_per_cycle,
+            events: profile.events.encodings().len(),
+        }
+    }
+}
+
+fn profiles(json: bool) -> Result<(), CliError> {
+    let entries: Vec<_> = PROFILES.iter().map(|profile| ProfileEntry::new(profile)).collect();
+    if json {
+        return print_json(&entries);
+    }
+    let heads =
+        ["Profile", "Model", "Perfmon", "General", "Fixed", "Metrics", "Slots", "Events", "What it is"];
+    let mut table = table::new(heads.into_iter().map(left).collect());
+    for entry in entries {
+        table.add_row(vec![
+            left(entry.name),
+            left(format!("{}-{:#x}", entry.family, entry.model)),
+            left(format!("v{}", entry.perfmon_version)),
+            left(format!("{} x {} bits", entry.gp_counters, entry.gp_width)),
+            left(format!("{} x {} bits", entry.fixed_counters, entry.fixed_width)),
+            left(if entry.metrics_level == 0 {
+                "none".to_owned()
+            } else {
+                format!("level {}", entry.metrics_level)
+            }),
+            left(format!("{} a cycle", entry.slots_per_cycle)),
+            right(entry.events),
+            left(entry.summary.split(':').next().unwrap_or(entry.summary)),
+        ]);
+    }
+    print(&table::render(&table))
+}
+
+#[derive(Serialize)]
+struct CounterEntry {
+    counter: String,
+    width: u8,
+    rdpmc: u32,
+    msr: u32,
+    counts: String,
+}
+
+fn counter_entries(profile: &Profile) -> Vec<CounterEntry> {
+    /// ECX of RDPMC for fixed counter 0 and for PERF_METRICS (SDM vol. 2B, RDPMC).
+    const RDPMC_FIXED: u32 = 0x4000_0000;
+    const RDPMC_METRICS: u32 = 0x2000_0000;
+    let gp = (0..profile.gp_counters).map(|n| CounterEntry {
+        counter: format!("PMC{n}"),
+        width: profile.gp_width,
+        rdpmc: n.into(),
+        msr: Pmc::MSR + u32::from(n),
+        counts: format!("the event in IA32_PERFEVTSEL{n}"),
+    });
+    let fixed = (0..profile.fixed_counters).map(|n| CounterEntry {
+        counter: format!("FIXED_CTR{n}"),
+        width: profile.fixed_width,
+        rdpmc: RDPMC_FIXED + u32::from(n),
+        msr: FixedCtr::MSR + u32::from(n),
+        counts: FixedEvent::event(n).map_or_else(String::new, |event| event.name().to_owned()),
+    });
+    let metrics = (profile.metrics_level > 0).then(|| CounterEntry {
+        counter: "PERF_METRICS".to_owned(),
+        width: 8,
+        rdpmc: RDPMC_METRICS,
+        msr: PerfMetrics::MSR,
+        counts: format!("{} fractions of the slots, in 1/255", if profile.metrics_level > 1 { 8 } else { 4 }),
+    });
+    gp.chain(fixed).chain(metrics).collect()
+}
+
+fn counters(profile: &Profile, json: bool) -> Result<(), CliError> {
+    let entries = counter_entries(profile);
+    if json {
+        return print_json(&entries);
+    }
+    let mut table =
+        table::new(vec![left("Counter"), right("Bits"), right("RDPMC ECX"), right("MSR"), left("Counts")]);
+    for entry in entries {
+        table.add_row(vec![
+            left(entry.counter),
+            right(entry.width),
+            right(format!("{:#x}", entry.rdpmc)),
+            right(format!("{:#x}", entry.msr)),
+            left(entry.counts),
+        ]);
+    }
+    print(&table::render(&table))
+}
+
+#[derive(Serialize)]
+struct TestEntry<'a> {
+    name: &'a str,
+    file: &'a str,
+    line: u32,
+    summary: &'a str,
+    needs: Vec<&'static str>,
+}
+
+impl<'a> TestEntry<'a> {
+    fn new(test: &'a TestInfo) -> Self {
+        let TestInfo { name, file, line, summary, needs } = test;
+        Self { name, file, line: *line, summary, needs: needs.names().collect() }
+    }
+}
+
+fn tests(path: &Path, json: bool) -> Result<(), CliError> {
+    let tests = list_tests(path, &open_image(path)?)?;
+    let entries: Vec<_> = tests.iter().map(TestEntry::new).collect();
+    if json {
+        return print_json(&entries);
+    }
+    if entries.is_empty() {
+        return Err(CliError::NoTests(path.to_owned()));
+    }
+    let mut table = table::new(["Test", "Needs", "Where", "What it checks"].into_iter().map(left).collect());
+    for entry in entries {
+        table.add_row(vec![
+            left(entry.name),
+            left(entry.needs.join(", ")),
+            left(format!("{}:{}", entry.file, entry.line)),
+            left(entry.summary),
+        ]);
+    }
+    print(&table::render(&table))
+}

@@ -1,0 +1,29 @@
+//! One file per command. Each returns the process's exit code.
+
+mod compare;
+mod decode;
+mod doctor;
+mod events;
+mod isolate;
+mod list;
+mod rdpmc;
+mod run;
+mod stat;
+mod tma;
+
+use crate::args::{Cli, Command};
+use crate::error::CliError;
+
+/// Runs the command that was asked for.
+pub(crate) fn dispatch(cli: &Cli) -> Result<u8, CliError> {
+    let json = cli.global.json;
+    match &cli.command {
+        Command::Run(args) if args.isolate => isolate::isolate(&args.machine, json),
+        Command::Run(args) => run::run(&args.machine, json),
+        Command::Stat(args) => stat::stat(args, json),
+        Command::Compare(args) => compare::compare(args, json),
+        Command::List { what } => list::list(what, json),
+        Command::Decode(args) => decode::decode(args, json),
+        Command::Doctor => doctor::doctor(json),
+    }
+}

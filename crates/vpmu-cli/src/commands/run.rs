@@ -1,0 +1,52 @@
+//! `vpmu run`: boots an image and shows its console.
+
+use crate::args::MachineArgs;
+use crate::error::CliError;
+use crate::machine::{Plan, exit_code};
+use crate::output::console::Target;
+use crate::output::progress::Progress;
+use crate::output::{print_json, remark, report};
+use serde::Serialize;
+use std::path::Path;
+use vmm::run::RunReport;
+
+/// The JSON document of every command that runs a guest once: the VMM's report and a few more keys.
+#[derive(Serialize)]
+pub(super) struct Document<'a, T: Serialize> {
+    command: &'static str,
+    image: &'a Path,
+    exit_code: u8,
+    #[serde(flatten)]
+    report: &'a RunReport,
+    #[serde(flatten)]
+    more: T,
+}
+
+/// Nothing more than the report.
+#[derive(Serialize)]
+struct Nothing {}
+
+impl<'a, T: Serialize> Document<'a, T> {
+    pub(super) fn new(command: &'static str, args: &'a MachineArgs, report: &'a RunReport, more: T) -> Self {
+        Self {
+            command,
+            image: &args.image,
+            exit_code: exit_code(&report.outcome, args.raw_exit),
+            report,
+            more,
+        }
+    }
+}
+
+pub(super) fn run(args: &MachineArgs, json: bool) -> Result<u8, CliError> {
+    let plan = Plan::new(args)?;
+    let progress = Progress::start(plan.activity(), args.quiet);
+    let target = if json { Target::Nowhere } else { Target::Stdout };
+    let report = plan.run(target, &progress)?;
+    if json {
+        print_json(&Document::new("run", args, &report, Nothing {}))?;
+    } else if !args.quiet {
+        remark(&report::summary(&report, &args.image));
+    }
+    Ok(exit_code(&report.outcome, args.raw_exit))
+}

@@ -1,0 +1,209 @@
+//! `vpmu stat`: what the guest counted, in the style of `perf stat`.
+
+use super::run::Document;
+use super::tma::Tma;
+use crate::args::MachineArgs;
+use crate::error::CliError;
+use crate::machine::{Plan, exit_code};
+use crate::measured::{self, Measured, quantity, together};
+use crate::output::console::Target;
+use crate::output::number::{duration, grouped};
+use crate::output::progress::Progress;
+use crate::output::table::{self, left, right, styled};
+use crate::output::{BAD, DIM, HEADING, WARN, paint, print, print_json, remark, report};
+use serde::Serialize;
+use std::fmt::Write as _;
+use vmm::machine::Outcome;
+use vmm::run::{CountRow, RunReport};
+use vpmu::Provenance;
+use vpmu::event::Event;
+
+/// What a count is set in relation to, and how that reads.
+struct Relation {
+    event: Event,
+    to: Event,
+    unit: &'static str,
+}
+
+const PERCENT_OF_INSTRUCTIONS: &str = "% of instructions";
+const RELATIONS: [Relation; 9] = [
+    Relation { event: Event::InstRetiredAny, to: Event::CpuClkUnhaltedThread, unit: "insn per cycle" },
+    Relation {
+        event: Event::CpuClkUnhaltedThread,
+        to: Event::CpuClkUnhaltedRefTsc,
+        unit: "per reference cycle",
+    },
+    Relation { event: Event::TopdownSlots, to: Event::CpuClkUnhaltedThread, unit: "slots per cycle" },
+    Relation {
+        event: Event::BrInstRetiredAllBranches,
+        to: Event::InstRetiredAny,
+        unit: PERCENT_OF_INSTRUCTIONS,
+    },
+    Relation {
+        event: Event::BrMispRetiredAllBranches,
+        to: Event::BrInstRetiredAllBranches,
+        unit: "% of all branches",
+    },
+    Relation {
+        event: Event::LongestLatCacheMiss,
+        to: Event::LongestLatCacheReference,
+        unit: "% of all cache refs",
+    },
+    Relation {
+        event: Event::MemInstRetiredAllLoads,
+        to: Event::InstRetiredAny,
+        unit: PERCENT_OF_INSTRUCTIONS,
+    },
+    Relation {
+        event: Event::MemInstRetiredAllStores,
+        to: Event::InstRetiredAny,
+        unit: PERCENT_OF_INSTRUCTIONS,
+    },
+    Relation {
+        event: Event::MemLoadRetiredL1Miss,
+        to: Event::MemInstRetiredAllLoads,
+        unit: "% of all loads",
+    },
+];
+
+/// One line of the table.
+#[derive(Debug, Clone, Serialize)]
+struct StatRow {
+    counter: String,
+    event: String,
+    filter: &'static str,
+    /// `None`: the source cannot count this event.
+    count: Option<u64>,
+    provenance: Provenance,
+    comment: Option<Comment>,
+}
+
+/// A count in relation to another.
+#[derive(Debug, Clone, Serialize)]
+struct Comment {
+    value: f64,
+    unit: &'static str,
+}
+
+/// What `vpmu stat --json` adds to the report.
+#[derive(Debug, Serialize)]
+struct Stat {
+    stat: Vec<StatRow>,
+    tma: Option<Tma>,
+}
+
+impl Stat {
+    fn new(report: &RunReport, windows: &[Measured]) -> Self {
+        Self {
+            stat: report.counted.iter().map(|row| stat_row(row, windows)).collect(),
+            tma: Tma::new(&report.topdown, report.metrics_level, report.counts),
+        }
+    }
+}
+
+fn stat_row(row: &CountRow, windows: &[Measured]) -> StatRow {
+    StatRow {
+        counter: row.counter.clone(),
+        event: row.event.clone(),
+        filter: row.filter,
+        count: (row.provenance != Provenance::Unknown).then_some(row.count),
+        provenance: row.provenance,
+        comment: comment(row, windows),
+    }
+}
+
+fn comment(row: &CountRow, windows: &[Measured]) -> Option<Comment> {
+    let event = quantity(&row.event)?;
+    let relation = RELATIONS.iter().find(|relation| relation.event.counts_as() == event)?;
+    let (count, of) = together(windows, &row.counter, (&row.event, row.filter), relation.to)?;
+    let ratio = (of != 0).then(|| count as f64 / of as f64)?;
+    let value = if relation.unit.starts_with('%') { ratio * 100.0 } else { ratio };
+    Some(Comment { value, unit: relation.unit })
+}
+
+pub(super) fn stat(args: &MachineArgs, json: bool) -> Result<u8, CliError> {
+    let plan = Plan::new(args)?;
+    let progress = Progress::start(plan.activity(), args.quiet);
+    let target = if json || args.quiet { Target::Nowhere } else { Target::Stderr };
+    let report = plan.run(target, &progress)?;
+    let windows = measured::windows(&report);
+    let stat = Stat::new(&report, &windows);
+    if json {
+        print_json(&Document::new("stat", args, &report, stat))?;
+    } else {
+        print(&render(plan.image_name(), &report, &stat))?;
+        remark(&report::warnings(&report));
+        remark(&report::postmortem(&report, &args.image));
+    }
+    Ok(exit_code(&report.outcome, args.raw_exit))
+}
+
+fn render(image: &str, report: &RunReport, stat: &Stat) -> String {
+    let mut text = format!("\n{}\n\n", title("Counted by", image, report));
+    if stat.stat.is_empty() {
+        text += "  The guest programmed no counter.\n";
+    } else {
+        text += &rows(&stat.stat);
+    }
+    text.push('\n');
+    match &stat.tma {
+        Some(tma) => text += &tma.render(),
+        None if report.metrics_level == 0 => {}
+        None => text += "No top-down breakdown: the guest counted no slots with PERF_METRICS enabled.\n",
+    }
+    let _ =
+        writeln!(text, "\n{} run time, {} start-up", duration(report.run_ns), duration(report.startup_ns));
+    if !matches!(report.outcome, Outcome::Exit { status: 1 }) {
+        let (_, outcome) = report::outcome(&report.outcome);
+        let _ = writeln!(text, "{}", paint(BAD, outcome));
+    }
+    text += &worth(report);
+    text
+}
+
+/// `Counted by smoke on sapphire-rapids (kvm, synthetic counts)`
+pub(super) fn title(what: &str, image: &str, report: &RunReport) -> String {
+    let style = report::provenance_style(report.counts);
+    format!(
+        "{} on {} ({}, {})",
+        paint(HEADING, format_args!("{what} {image}")),
+        report.profile,
+        report.engine,
+        paint(style, format_args!("{} counts", report.counts))
+    )
+}
+
+/// A line that says what the counts are worth, unless they are simply true.
+pub(super) fn worth(report: &RunReport) -> String {
+    match report.counts {
+        Provenance::Exact | Provenance::Host => String::new(),
+        other => format!("{} {other} counts are {}\n", paint(WARN.bold(), "note:"), report::worth(other)),
+    }
+}
+
+fn rows(rows: &[StatRow]) -> String {
+    let mut table =
+        table::new(vec![left("Counter"), right("Count"), left("Event"), left("Comment"), left("Provenance")]);
+    for row in rows {
+        let count = match row.count {
+            Some(count) => right(grouped(count)),
+            None => styled(right("<not counted>"), DIM),
+        };
+        let comment = row
+            .comment
+            .as_ref()
+            .map_or_else(String::new, |comment| format!("# {:.2} {}", comment.value, comment.unit));
+        table.add_row(vec![
+            left(&row.counter),
+            count,
+            left(format!("{}{}", row.event, row.filter)),
+            left(comment),
+            styled(left(row.provenance), report::provenance_style(row.provenance)),
+        ]);
+    }
+    table::render(&table)
+}
+
+#[cfg(test)]
+#[path = "stat_tests.rs"]
+mod tests;

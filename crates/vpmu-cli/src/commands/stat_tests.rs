@@ -1,0 +1,107 @@
+//! What the table of `vpmu stat` looks like, and when it says nothing.
+
+use super::*;
+use crate::measured::Reading;
+use crate::output::test_report;
+use vpmu::TopdownSlots;
+
+fn row(counter: &str, event: &str, filter: &'static str, count: u64, provenance: Provenance) -> CountRow {
+    CountRow { counter: counter.to_owned(), event: event.to_owned(), filter, count, provenance }
+}
+
+fn window(readings: &[(&str, &str, &str, u64)]) -> Measured {
+    Measured {
+        label: String::new(),
+        counters: readings
+            .iter()
+            .map(|&(counter, event, filter, vmm)| {
+                Reading::new(counter, (event, filter), Provenance::Synthetic, None, vmm)
+            })
+            .collect(),
+        metrics: Vec::new(),
+    }
+}
+
+fn shown(report: &RunReport, windows: &[Measured]) -> String {
+    let text = render("smoke", report, &Stat::new(report, windows));
+    anstream::adapter::strip_str(&text).to_string()
+}
+
+fn busy_report() -> RunReport {
+    let mut report = test_report();
+    report.counted = vec![
+        row("PMC0", "BR_MISP_RETIRED.ALL_BRANCHES", ":u", 12_345, Provenance::Synthetic),
+        row("PMC1", "cpu/event=0xee,umask=0xff/", "", 0, Provenance::Unknown),
+        row("FIXED_CTR0", "INST_RETIRED.ANY", "", 2_500_000, Provenance::Synthetic),
+        row("FIXED_CTR1", "CPU_CLK_UNHALTED.THREAD", "", 4_000_000, Provenance::Synthetic),
+    ];
+    report.topdown =
+        TopdownSlots { slots: 24_000_000, fields: [7_200_000, 0, 4_800_000, 12_000_000, 0, 0, 0, 1] };
+    report
+}
+
+#[test]
+fn looks_like_this() {
+    let windows = [window(&[
+        ("FIXED_CTR0", "INST_RETIRED.ANY", "", 1_000),
+        ("FIXED_CTR1", "CPU_CLK_UNHALTED.THREAD", "", 500),
+    ])];
+    insta::assert_snapshot!(shown(&busy_report(), &windows));
+}
+
+#[test]
+fn an_idle_guest_is_told_apart_from_zero_counts() {
+    insta::assert_snapshot!(shown(&test_report(), &[]));
+}
+
+#[test]
+fn an_event_that_nobody_counts_has_no_number() {
+    let report = busy_report();
+    let stat = Stat::new(&report, &[]);
+    assert_eq!(stat.stat[1].count, None);
+    assert!(rows(&stat.stat[1..2]).contains("<not counted>"));
+}
+
+#[test]
+fn ratios_come_from_windows_in_which_both_counters_ran() {
+    let report = busy_report();
+    let instructions = |windows: &[Measured]| {
+        Stat::new(&report, windows).stat[2].comment.as_ref().map(|comment| comment.value)
+    };
+    assert_eq!(instructions(&[]), None, "the totals of the run are no ratio");
+    let alone = window(&[("FIXED_CTR0", "INST_RETIRED.ANY", "", 1_000_000)]);
+    let both = window(&[
+        ("FIXED_CTR0", "INST_RETIRED.ANY", "", 300),
+        ("FIXED_CTR1", "CPU_CLK_UNHALTED.THREAD", "", 100),
+    ]);
+    assert_eq!(instructions(std::slice::from_ref(&alone)), None);
+    assert_eq!(instructions(&[alone, both]), Some(3.0));
+}
+
+#[test]
+fn counters_with_different_filters_are_no_ratio() {
+    let windows = [window(&[
+        ("FIXED_CTR0", "INST_RETIRED.ANY", "", 300),
+        ("FIXED_CTR1", "CPU_CLK_UNHALTED.THREAD", ":u", 100),
+    ])];
+    assert!(Stat::new(&busy_report(), &windows).stat.iter().all(|row| row.comment.is_none()));
+}
+
+#[test]
+fn general_counters_of_the_same_quantity_are_a_ratio_too() {
+    let mut report = test_report();
+    report.counted = vec![row("PMC3", "INST_RETIRED.ANY_P", "", 1, Provenance::Synthetic)];
+    let windows =
+        [window(&[("PMC3", "INST_RETIRED.ANY_P", "", 50), ("PMC4", "CPU_CLK_UNHALTED.THREAD_P", "", 100)])];
+    let comment = Stat::new(&report, &windows).stat[0].comment.clone().expect("both ran");
+    assert_eq!((comment.value, comment.unit), (0.5, "insn per cycle"));
+}
+
+#[test]
+fn a_ratio_to_zero_is_none() {
+    let windows = [window(&[
+        ("FIXED_CTR0", "INST_RETIRED.ANY", "", 300),
+        ("FIXED_CTR1", "CPU_CLK_UNHALTED.THREAD", "", 0),
+    ])];
+    assert!(Stat::new(&busy_report(), &windows).stat.iter().all(|row| row.comment.is_none()));
+}

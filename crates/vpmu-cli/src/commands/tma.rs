@@ -1,0 +1,129 @@
+//! The top-down breakdown (TMA) of the slots that were counted.
+
+use crate::output::bar::bar;
+use crate::output::number::{grouped, percent_of};
+use crate::output::{DIM, HEADING, paint, report};
+use serde::Serialize;
+use std::fmt::Write as _;
+use vpmu::{Provenance, TopdownSlots};
+
+/// Width of a bar of 100 %, in characters.
+const BAR: usize = 40;
+
+/// One category.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(super) struct Category {
+    /// TMA's name.
+    pub(super) name: &'static str,
+    /// 1, or 2 for a part of the category before it.
+    pub(super) level: u8,
+    /// Slots.
+    pub(super) slots: u64,
+    /// Share of all slots.
+    pub(super) percent: f64,
+}
+
+/// The breakdown.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(super) struct Tma {
+    /// All slots.
+    pub(super) slots: u64,
+    /// What the numbers are worth.
+    pub(super) provenance: Provenance,
+    /// Level 1, each followed by its level-2 parts where the profile has them.
+    pub(super) categories: Vec<Category>,
+}
+
+/// Level-1 names in the order of the register's bytes; each with the level-2 part that has a field of
+/// its own and the part that is the rest of it.
+const NAMES: [(&str, &str, &str); 4] = [
+    ("Retiring", "Heavy operations", "Light operations"),
+    ("Bad speculation", "Branch mispredicts", "Machine clears"),
+    ("Frontend bound", "Fetch latency", "Fetch bandwidth"),
+    ("Backend bound", "Memory bound", "Core bound"),
+];
+
+impl Tma {
+    /// The breakdown on a profile with this PERF_METRICS level; `None` when no slots were counted.
+    pub(super) fn new(topdown: &TopdownSlots, level: u8, provenance: Provenance) -> Option<Self> {
+        let category = |name, level, slots| {
+            percent_of(slots, topdown.slots).map(|percent| Category { name, level, slots, percent })
+        };
+        let mut categories = Vec::new();
+        for (index, (name, part, rest)) in NAMES.into_iter().enumerate() {
+            let whole = topdown.fields[index];
+            categories.push(category(name, 1, whole)?);
+            if level >= 2 {
+                let slots = topdown.fields[index + NAMES.len()];
+                categories.push(category(part, 2, slots)?);
+                categories.push(category(rest, 2, whole.saturating_sub(slots))?);
+            }
+        }
+        Some(Self { slots: topdown.slots, provenance, categories })
+    }
+
+    /// The breakdown with bars.
+    pub(super) fn render(&self) -> String {
+        let mut text = format!(
+            "{} of {} slots {}\n",
+            paint(HEADING, "Top-down breakdown"),
+            grouped(self.slots),
+            paint(report::provenance_style(self.provenance), format_args!("({})", self.provenance))
+        );
+        for Category { name, level, percent, .. } in &self.categories {
+            let indent = usize::from(*level - 1) * 2;
+            let name = format!("{:indent$}{name}", "");
+            let row = format!("  {name:<22}{percent:>6.2} %  {}", bar(percent / 100.0, BAR));
+            let style = if *level > 1 { DIM } else { anstyle::Style::new() };
+            let _ = writeln!(text, "{}", paint(style, row.trim_end()));
+        }
+        text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn slots() -> TopdownSlots {
+        TopdownSlots { slots: 1_000, fields: [400, 100, 200, 300, 50, 100, 150, 0] }
+    }
+
+    #[test]
+    fn level_2_is_a_field_and_the_rest_of_its_parent() {
+        let tma = Tma::new(&slots(), 2, Provenance::Exact).expect("slots were counted");
+        let level2: Vec<_> =
+            tma.categories.iter().filter(|c| c.level == 2).map(|c| (c.name, c.slots)).collect();
+        assert_eq!(
+            level2,
+            [
+                ("Heavy operations", 50),
+                ("Light operations", 350),
+                ("Branch mispredicts", 100),
+                ("Machine clears", 0),
+                ("Fetch latency", 150),
+                ("Fetch bandwidth", 50),
+                ("Memory bound", 0),
+                ("Core bound", 300),
+            ]
+        );
+    }
+
+    #[test]
+    fn a_level_1_profile_has_no_level_2() {
+        let tma = Tma::new(&slots(), 1, Provenance::Exact).expect("slots were counted");
+        assert!(tma.categories.iter().all(|c| c.level == 1));
+        assert_eq!(tma.categories.len(), 4);
+    }
+
+    #[test]
+    fn no_slots_no_breakdown() {
+        assert_eq!(Tma::new(&TopdownSlots::default(), 2, Provenance::Exact), None);
+    }
+
+    #[test]
+    fn looks_like_this() {
+        let tma = Tma::new(&slots(), 2, Provenance::Synthetic).expect("slots were counted");
+        insta::assert_snapshot!(anstream::adapter::strip_str(&tma.render()));
+    }
+}

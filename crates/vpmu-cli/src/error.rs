@@ -1,0 +1,219 @@
+//! Every way in which a command can fail: what is said, what to do next, and the exit code.
+
+use crate::output;
+use std::error::Error;
+use std::io;
+use std::path::PathBuf;
+use thiserror::Error;
+use vmm::counts::CountsError;
+use vmm::engine::EngineError;
+use vmm::loader::{ImageError, LoadError};
+use vmm::memory::MemoryError;
+use vmm::run::RunError;
+
+/// Exit codes; `vpmu --help` documents them.
+pub(crate) mod exit {
+    /// The guest passed, or the command did its work.
+    pub(crate) const PASS: u8 = 0;
+    /// The guest reported failed tests.
+    pub(crate) const FAIL: u8 = 1;
+    /// Wrong arguments, image or file. clap uses the same.
+    pub(crate) const USAGE: u8 = 2;
+    /// The VMM could not run.
+    pub(crate) const HOST: u8 = 3;
+    /// The guest crashed, or halted without a result.
+    pub(crate) const CRASH: u8 = 4;
+    /// The time-out has passed; `timeout(1)` uses the same.
+    pub(crate) const TIMEOUT: u8 = 124;
+}
+
+/// A failed command.
+#[derive(Debug, Error)]
+pub(crate) enum CliError {
+    /// The image is of no use.
+    #[error("image {}", path.display())]
+    Image {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: ImageError,
+    },
+    /// A module cannot be read.
+    #[error("cannot read module {}", path.display())]
+    Module {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// `--rates` without the source that has rates.
+    #[error("--rates {} has no meaning with --counts {counts}", path.display())]
+    RatesWithoutSynthetic {
+        /// The file.
+        path: PathBuf,
+        /// The source that was asked for.
+        counts: String,
+    },
+    /// `--test` names something that the image does not list.
+    #[error("image {} has no test {name:?}", image.display())]
+    UnknownTest {
+        /// What was asked for.
+        name: String,
+        /// The image.
+        image: PathBuf,
+        /// The test with the most similar name.
+        similar: Option<String>,
+    },
+    /// `--isolate` or `--test` with an image that lists no tests.
+    #[error("image {} lists no tests", .0.display())]
+    NoTests(PathBuf),
+    /// No PMU register has this name or index.
+    #[error("{text:?} is no PMU register")]
+    UnknownRegister {
+        /// What was asked for.
+        text: String,
+        /// The register with the most similar name.
+        similar: Option<String>,
+    },
+    /// Not a number, or too large.
+    #[error("{text:?} is no {bits}-bit number")]
+    Number {
+        /// What was typed.
+        text: String,
+        /// Width in bits.
+        bits: u32,
+    },
+    /// The VMM.
+    #[error(transparent)]
+    Run(#[from] RunError),
+    /// Results could not be written to stdout.
+    #[error("cannot write to stdout")]
+    Output(#[from] io::Error),
+}
+
+impl CliError {
+    /// True when nobody reads our output any more.
+    pub(crate) fn is_closed_pipe(&self) -> bool {
+        matches!(self, Self::Output(error) if error.kind() == io::ErrorKind::BrokenPipe)
+    }
+
+    /// The process's exit code.
+    pub(crate) fn exit_code(&self) -> u8 {
+        match self {
+            Self::Run(error) => run_exit_code(error),
+            Self::Output(_) => exit::HOST,
+            _ => exit::USAGE,
+        }
+    }
+
+    /// What the user can do, as one sentence without a full stop.
+    pub(crate) fn next_step(&self) -> Option<String> {
+        let similar = |similar: &Option<String>, otherwise: &str| match similar {
+            Some(name) => format!("did you mean `{name}`? {otherwise}"),
+            None => otherwise.to_owned(),
+        };
+        Some(match self {
+            Self::Image { path, source } => match source {
+                ImageError::Read { .. } => format!("check the path {}", path.display()),
+                ImageError::TestSection { .. } | ImageError::TestDescriptor { .. } => {
+                    "build the image and vpmu from the same sources".to_owned()
+                }
+                _ => "`cargo xtask images` builds images that boot".to_owned(),
+            },
+            Self::Module { .. } => "check the path; a module is a plain file".to_owned(),
+            Self::RatesWithoutSynthetic { .. } => "add --counts synthetic".to_owned(),
+            Self::UnknownTest { image, similar: name, .. } => {
+                similar(name, &format!("`vpmu list tests {}` shows all", image.display()))
+            }
+            Self::NoTests(_) => "leave out --isolate and --test: the image then runs as a whole".to_owned(),
+            Self::UnknownRegister { similar: name, .. } => {
+                similar(name, "give an MSR index such as 0x38d, or a name such as PERFEVTSEL0")
+            }
+            Self::Number { .. } => "write it as 0x1f or as 31".to_owned(),
+            Self::Run(error) => return run_next_step(error),
+            Self::Output(_) => "check that the disk is not full".to_owned(),
+        })
+    }
+
+    /// The whole chain of causes as one line. What an outer message already says is not repeated.
+    pub(crate) fn line(&self) -> String {
+        let (mut line, mut cause) = match self {
+            // These messages name the file themselves.
+            Self::Image {
+                source: image @ (ImageError::Read { .. } | ImageError::NotAFile { .. }), ..
+            } => (image.to_string(), image.source()),
+            // These end with a next step, which is printed on its own line.
+            Self::Run(RunError::Counts(CountsError::NoHostCounts { reason })) => {
+                (format!("nobody can count for the guest: {}", reason.cause()), None)
+            }
+            Self::Run(RunError::Counts(CountsError::ModelNeedsSoftEngine)) => (
+                "--counts model belongs to the soft engine, which this version does not have".to_owned(),
+                None,
+            ),
+            other => (other.to_string(), other.source()),
+        };
+        while let Some(error) = cause {
+            let text = error.to_string();
+            if !line.contains(&text) {
+                line = format!("{line}: {text}");
+            }
+            cause = error.source();
+        }
+        line
+    }
+
+    /// Prints the error and the next step to stderr.
+    pub(crate) fn report(&self) {
+        output::error(&self.line(), self.next_step().as_deref());
+    }
+}
+
+fn run_exit_code(error: &RunError) -> u8 {
+    match error {
+        RunError::Memory(MemoryError::TooSmall { .. } | MemoryError::TooLarge { .. })
+        | RunError::Load(_)
+        | RunError::Trace { .. } => exit::USAGE,
+        RunError::Counts(CountsError::Rates(_)) => exit::USAGE,
+        _ => exit::HOST,
+    }
+}
+
+fn run_next_step(error: &RunError) -> Option<String> {
+    Some(match error {
+        RunError::Load(LoadError::NotEnoughMemory { needed_mib, .. }) => {
+            format!("add --memory {needed_mib}")
+        }
+        RunError::Load(LoadError::Protocol { .. }) => "leave out --protocol".to_owned(),
+        RunError::Load(LoadError::CmdlineTooLong { .. } | LoadError::CmdlineNul { .. }) => {
+            "shorten --append".to_owned()
+        }
+        RunError::Load(LoadError::NoRoomForModule { .. } | LoadError::NoRoomForBootInfo { .. }) => {
+            "raise --memory".to_owned()
+        }
+        RunError::Load(_) => "`cargo xtask images` builds images that boot".to_owned(),
+        RunError::Memory(_) => "change --memory".to_owned(),
+        RunError::Trace { .. } => "give --trace a path that can be written".to_owned(),
+        RunError::Counts(CountsError::Rates(_)) => {
+            "correct the file, or leave out --rates for the built-in rates".to_owned()
+        }
+        RunError::Counts(CountsError::NoHostCounts { reason }) => {
+            let synthetic = "add --counts synthetic for made-up counts, labelled as such";
+            match reason.next_step() {
+                Some(step) if !step.contains("--counts") => format!("{step}, or {synthetic}"),
+                _ => synthetic.to_owned(),
+            }
+        }
+        RunError::Counts(CountsError::ModelNeedsSoftEngine) => {
+            "use --counts host, or --counts synthetic for made-up counts, labelled as such".to_owned()
+        }
+        RunError::Engine(EngineError::Kvm(error)) if error.is_unavailable() => {
+            "`vpmu doctor` checks what this machine can do".to_owned()
+        }
+        RunError::Engine(_) => "repeat with -vv for details; `vpmu doctor` checks this machine".to_owned(),
+        RunError::Profile { .. } => "choose another --profile (`vpmu list profiles`)".to_owned(),
+    })
+}
+
+#[cfg(test)]
+#[path = "error_tests.rs"]
+mod tests;

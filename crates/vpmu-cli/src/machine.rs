@@ -1,0 +1,217 @@
+//! From arguments to a run.
+
+use crate::args::{CountsKind, EngineKind, MachineArgs, ProtocolKind};
+use crate::error::{CliError, exit};
+use crate::output::console::{Console, Target};
+use crate::output::progress::Progress;
+use clap::ValueEnum as _;
+use std::fs::File;
+use std::io::Read as _;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+use vmm::counts::CountsChoice;
+use vmm::loader::image::MAX_IMAGE_SIZE;
+use vmm::loader::{self, BootParams, Image, Module, Protocol, TestInfo};
+use vmm::machine::Outcome;
+use vmm::memory::MemoryConfig;
+use vmm::run::{self, RunConfig, RunReport};
+use vpmu::Profile;
+use vpmu::profile::SAPPHIRE_RAPIDS;
+
+/// Everything about a run that has been read and checked, so that it can be started, also again.
+#[derive(Debug)]
+pub(crate) struct Plan<'a> {
+    args: &'a MachineArgs,
+    image: Image,
+    profile: Profile,
+    counts: CountsChoice,
+    modules: Vec<Module>,
+}
+
+impl<'a> Plan<'a> {
+    /// Reads the files and checks what can be checked without a machine.
+    pub(crate) fn new(args: &'a MachineArgs) -> Result<Self, CliError> {
+        let plan = Self {
+            args,
+            counts: counts(args)?,
+            image: open_image(&args.image)?,
+            profile: profile(&args.profile.profile),
+            modules: args.module.iter().map(|path| module(path)).collect::<Result<_, _>>()?,
+        };
+        if !args.test.is_empty() {
+            plan.tests()?;
+        }
+        Ok(plan)
+    }
+
+    /// The tests that the image lists and the arguments select; never none.
+    pub(crate) fn tests(&self) -> Result<Vec<TestInfo>, CliError> {
+        let path = &self.args.image;
+        let all = list_tests(path, &self.image)?;
+        if all.is_empty() {
+            return Err(CliError::NoTests(path.clone()));
+        }
+        for name in &self.args.test {
+            if !all.iter().any(|test| test.name == *name) {
+                let similar = most_similar(name, all.iter().map(|test| test.name.as_str()));
+                return Err(CliError::UnknownTest { name: name.clone(), image: path.clone(), similar });
+            }
+        }
+        let is_selected = |test: &TestInfo| self.args.test.is_empty() || self.args.test.contains(&test.name);
+        Ok(all.into_iter().filter(is_selected).collect())
+    }
+
+    /// Runs the whole image, or the tests that the arguments select.
+    pub(crate) fn run(&self, target: Target, progress: &Arc<Progress>) -> Result<RunReport, CliError> {
+        let result = self.run_tests(&self.args.test.join(","), target, progress);
+        progress.end();
+        result
+    }
+
+    /// Runs the tests with these names, separated by commas; all for an empty text.
+    pub(crate) fn run_tests(
+        &self,
+        names: &str,
+        target: Target,
+        progress: &Arc<Progress>,
+    ) -> Result<RunReport, CliError> {
+        let mut cmdline = self.args.append.clone();
+        if !names.is_empty() {
+            if !cmdline.is_empty() {
+                cmdline.push(' ');
+            }
+            cmdline.push_str("test=");
+            cmdline.push_str(names);
+        }
+        // `auto` and `kvm` are the same while there is one engine.
+        let (EngineKind::Auto | EngineKind::Kvm) = self.args.engine;
+        let config = RunConfig {
+            image: self.image.clone(),
+            boot: BootParams {
+                cmdline,
+                modules: self.modules.clone(),
+                protocol: self.args.protocol.map(|kind| match kind {
+                    ProtocolKind::Pvh => Protocol::Pvh,
+                    ProtocolKind::Multiboot => Protocol::Multiboot,
+                }),
+            },
+            profile: self.profile.clone(),
+            counts: self.counts.clone(),
+            memory: MemoryConfig { size_mib: self.args.memory },
+            timeout: Duration::from_secs(self.args.timeout),
+            trace: self.args.trace.clone(),
+            console: Some(Box::new(Console::new(target, Arc::clone(progress)))),
+        };
+        Ok(run::run(config)?)
+    }
+
+    /// What a spinner says.
+    pub(crate) fn activity(&self) -> String {
+        format!("running {} (time-out {} s)", self.image.name(), self.args.timeout)
+    }
+
+    /// File name of the image.
+    pub(crate) fn image_name(&self) -> &str {
+        self.image.name()
+    }
+}
+
+/// The process's exit code for how a guest ended.
+pub(crate) fn exit_code(outcome: &Outcome, raw: bool) -> u8 {
+    match outcome {
+        Outcome::Exit { status } if raw => *status,
+        // (0 << 1) | 1: the guest wrote 0.
+        Outcome::Exit { status: 1 } => exit::PASS,
+        Outcome::Exit { .. } => exit::FAIL,
+        Outcome::TripleFault | Outcome::Halted | Outcome::CannotExecute { .. } => exit::CRASH,
+        Outcome::TimedOut => exit::TIMEOUT,
+    }
+}
+
+/// Reads and checks an image.
+pub(crate) fn open_image(path: &Path) -> Result<Image, CliError> {
+    Image::open(path).map_err(|source| CliError::Image { path: path.to_owned(), source })
+}
+
+/// The tests of an image in the order in which it runs them.
+pub(crate) fn list_tests(path: &Path, image: &Image) -> Result<Vec<TestInfo>, CliError> {
+    let mut tests =
+        loader::tests(image).map_err(|source| CliError::Image { path: path.to_owned(), source })?;
+    tests.sort_by(|a, b| (&a.file, a.line).cmp(&(&b.file, b.line)));
+    Ok(tests)
+}
+
+/// The profile of that name; clap has already refused others.
+pub(crate) fn profile(name: &str) -> Profile {
+    Profile::by_name(name).cloned().unwrap_or(SAPPHIRE_RAPIDS)
+}
+
+/// The candidate that a mistyped name most likely means.
+pub(crate) fn most_similar<'a>(name: &str, candidates: impl Iterator<Item = &'a str>) -> Option<String> {
+    /// As clap does for its own names.
+    const MIN_SIMILARITY: f64 = 0.7;
+    let name = name.to_ascii_lowercase();
+    candidates
+        .map(|candidate| (strsim::jaro(&name, &candidate.to_ascii_lowercase()), candidate))
+        .filter(|(similarity, _)| *similarity > MIN_SIMILARITY)
+        .max_by(|a, b| a.0.total_cmp(&b.0))
+        .map(|(_, candidate)| candidate.to_owned())
+}
+
+fn counts(args: &MachineArgs) -> Result<CountsChoice, CliError> {
+    if let (Some(path), false) = (&args.rates, args.counts == CountsKind::Synthetic) {
+        let counts = args.counts.to_possible_value().map_or_else(String::new, |v| v.get_name().to_owned());
+        return Err(CliError::RatesWithoutSynthetic { path: path.clone(), counts });
+    }
+    Ok(match args.counts {
+        CountsKind::Auto => CountsChoice::Auto,
+        CountsKind::Host => CountsChoice::Host,
+        CountsKind::Synthetic => CountsChoice::Synthetic { rates: args.rates.clone() },
+        CountsKind::Model => CountsChoice::Model,
+    })
+}
+
+fn module(path: &Path) -> Result<Module, CliError> {
+    let mut data = Vec::new();
+    // The bound keeps a device file from filling our memory; the guest's memory is the real limit.
+    File::open(path)
+        .and_then(|file| file.take(MAX_IMAGE_SIZE).read_to_end(&mut data))
+        .map_err(|source| CliError::Module { path: path.to_owned(), source })?;
+    let cmdline = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    Ok(Module { cmdline, data })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_value_0_of_the_exit_port_is_a_pass() {
+        assert_eq!(exit_code(&Outcome::Exit { status: 1 }, false), 0);
+        assert_eq!(exit_code(&Outcome::Exit { status: 3 }, false), 1);
+        assert_eq!(exit_code(&Outcome::Exit { status: 255 }, false), 1);
+    }
+
+    #[test]
+    fn raw_exit_is_what_qemu_exits_with() {
+        assert_eq!(exit_code(&Outcome::Exit { status: 1 }, true), 1);
+        assert_eq!(exit_code(&Outcome::Exit { status: 155 }, true), 155);
+        assert_eq!(exit_code(&Outcome::TimedOut, true), 124);
+    }
+
+    #[test]
+    fn guests_that_end_without_a_result_do_not_pass() {
+        assert_eq!(exit_code(&Outcome::TripleFault, false), 4);
+        assert_eq!(exit_code(&Outcome::Halted, false), 4);
+        assert_eq!(exit_code(&Outcome::CannotExecute { what: String::new() }, false), 4);
+        assert_eq!(exit_code(&Outcome::TimedOut, false), 124);
+    }
+
+    #[test]
+    fn a_typing_error_finds_the_name() {
+        let names = ["counts_instructions", "overflow_sets_status"];
+        assert_eq!(most_similar("count_instruction", names.into_iter()).as_deref(), Some(names[0]));
+        assert_eq!(most_similar("zzz", names.into_iter()), None);
+    }
+}

@@ -1,0 +1,109 @@
+//! What the user sees: results on stdout, everything else on stderr.
+//!
+//! | module | what it is |
+//! | --- | --- |
+//! | [`number`] | counts, percentages and times as text |
+//! | [`bar`] | bars of a fraction |
+//! | [`table`] | tables |
+//! | [`report`] | how a run ended, for people |
+//! | [`console`] | the guest's console, live |
+//! | [`progress`] | a spinner while nothing else happens |
+
+pub(crate) mod bar;
+pub(crate) mod console;
+pub(crate) mod number;
+pub(crate) mod progress;
+pub(crate) mod report;
+pub(crate) mod table;
+
+use crate::args::ColorWhen;
+use crate::error::CliError;
+use anstyle::{AnsiColor, Style};
+use serde::Serialize;
+use std::io::{self, Write as _};
+
+/// Headings.
+pub(crate) const HEADING: Style = Style::new().bold();
+/// Things that went well.
+pub(crate) const GOOD: Style = AnsiColor::Green.on_default();
+/// Things to look at.
+pub(crate) const WARN: Style = AnsiColor::Yellow.on_default();
+/// Things that went wrong.
+pub(crate) const BAD: Style = AnsiColor::Red.on_default();
+/// Less important text.
+pub(crate) const DIM: Style = Style::new().dimmed();
+
+/// Styles a piece of text; the streams drop it where colours are not wanted.
+pub(crate) fn paint(style: Style, text: impl std::fmt::Display) -> String {
+    format!("{style}{text}{style:#}")
+}
+
+/// Decides about colours for the whole process.
+pub(crate) fn set_color(when: ColorWhen) {
+    match when {
+        ColorWhen::Auto => anstream::ColorChoice::Auto,
+        ColorWhen::Always => anstream::ColorChoice::Always,
+        ColorWhen::Never => anstream::ColorChoice::Never,
+    }
+    .write_global();
+}
+
+/// Prints a result.
+pub(crate) fn print(text: &str) -> Result<(), CliError> {
+    let mut stdout = anstream::stdout().lock();
+    stdout.write_all(text.as_bytes())?;
+    stdout.flush()?;
+    Ok(())
+}
+
+/// Prints a result as one JSON document.
+pub(crate) fn print_json(document: &impl Serialize) -> Result<(), CliError> {
+    let mut text = serde_json::to_string_pretty(document).map_err(io::Error::from)?;
+    text.push('\n');
+    print(&text)
+}
+
+/// Prints a remark to stderr. Nobody can be told if that fails.
+pub(crate) fn remark(text: &str) {
+    let _ = anstream::stderr().lock().write_all(text.as_bytes());
+}
+
+/// Prints an error and the next step to stderr.
+pub(crate) fn error(message: &str, next_step: Option<&str>) {
+    let mut text = format!("{} {message}\n", paint(BAD.bold(), "error:"));
+    if let Some(next_step) = next_step {
+        text += &format!("  {} {next_step}\n", paint(HEADING, "next:"));
+    }
+    remark(&text);
+}
+
+/// Guest text for a terminal: control characters, which are commands there, become visible.
+pub(crate) fn printable(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() && c != '\t' { char::REPLACEMENT_CHARACTER } else { c }).collect()
+}
+
+/// The report of a guest that did nothing and passed, for tests.
+#[cfg(test)]
+pub(crate) fn test_report() -> vmm::run::RunReport {
+    use vmm::machine::{Outcome, UnknownMsrs};
+    vmm::run::RunReport {
+        outcome: Outcome::Exit { status: 1 },
+        registers: None,
+        engine: "kvm",
+        profile: "sapphire-rapids",
+        metrics_level: 2,
+        counts: vpmu::Provenance::Synthetic,
+        console: String::new(),
+        console_dropped: 0,
+        startup_ns: 3_400_000,
+        run_ns: 1_250_000_000,
+        peak_rss_kib: Some(2_048),
+        accesses: vmm::pmu::AccessStats::default(),
+        exits: vec![("io", 1_200), ("msr", 34), ("halt", 0)],
+        counted: Vec::new(),
+        topdown: vpmu::TopdownSlots::default(),
+        windows: Vec::new(),
+        unknown_msrs: UnknownMsrs::default(),
+        warnings: Vec::new(),
+    }
+}

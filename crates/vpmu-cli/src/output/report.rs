@@ -1,0 +1,169 @@
+//! How a run ended, for people.
+
+use super::number::{counted, duration, grouped};
+use super::{BAD, DIM, GOOD, HEADING, WARN, paint, printable};
+use anstyle::Style;
+use std::fmt::Write as _;
+use std::path::Path;
+use vmm::machine::Outcome;
+use vmm::run::RunReport;
+use vpmu::Provenance;
+
+/// What is said about counts of a provenance, next to its name.
+pub(crate) fn worth(provenance: Provenance) -> &'static str {
+    match provenance {
+        Provenance::Exact => "counted by an engine that sees every instruction",
+        Provenance::Modelled => "computed by a model of the core",
+        Provenance::Host => "counted by the host's PMU",
+        Provenance::Synthetic => "made up from run time and rates; they say nothing about the guest's code",
+        Provenance::Unknown => "not counted",
+    }
+}
+
+/// How counts of a provenance look: what is not real stands out.
+pub(crate) fn provenance_style(provenance: Provenance) -> Style {
+    match provenance {
+        Provenance::Exact | Provenance::Host => GOOD,
+        Provenance::Modelled | Provenance::Synthetic => WARN,
+        Provenance::Unknown => DIM,
+    }
+}
+
+/// The outcome in words, with its style.
+pub(crate) fn outcome(outcome: &Outcome) -> (Style, String) {
+    match outcome {
+        Outcome::Exit { status: 1 } => (GOOD, "passed: the guest wrote 0 to the exit port".to_owned()),
+        Outcome::Exit { status } => {
+            (BAD, format!("failed: the guest wrote {} to the exit port (status {status})", status >> 1))
+        }
+        Outcome::TripleFault => (BAD, "crashed: triple fault".to_owned()),
+        Outcome::Halted => (BAD, "halted: HLT with nothing that could wake the CPU".to_owned()),
+        Outcome::TimedOut => (BAD, "timed out: the guest did not end".to_owned()),
+        Outcome::CannotExecute { what } => (BAD, format!("stopped: cannot execute {}", printable(what))),
+    }
+}
+
+/// The summary that follows the console.
+pub(crate) fn summary(report: &RunReport, image: &Path) -> String {
+    let mut text = String::new();
+    let (style, ended) = outcome(&report.outcome);
+    line(&mut text, "outcome", &paint(style, ended));
+    let time = format!(
+        "{} (start-up {}) on {}, profile {}",
+        duration(report.run_ns),
+        duration(report.startup_ns),
+        report.engine,
+        report.profile
+    );
+    line(&mut text, "time", &time);
+    let total: u64 = report.exits.iter().map(|(_, count)| count).sum();
+    let kinds = list(report.exits.iter().map(|&(kind, count)| (kind, count)));
+    line(
+        &mut text,
+        "exits",
+        &format!("{}{}", grouped(total), kinds.map_or_else(String::new, |k| format!(": {k}"))),
+    );
+    let accesses = &report.accesses;
+    let pmu = list(
+        [
+            ("WRMSR", accesses.wrmsr),
+            ("RDMSR", accesses.rdmsr),
+            ("RDPMC", accesses.rdpmc),
+            ("#GP", accesses.faults),
+            ("PMI", accesses.pmis),
+        ]
+        .into_iter(),
+    );
+    line(&mut text, "pmu", pmu.as_deref().unwrap_or("not used"));
+    let style = provenance_style(report.counts);
+    line(&mut text, "counts", &format!("{}: {}", paint(style, report.counts), worth(report.counts)));
+    let unknown = &report.unknown_msrs.seen;
+    if !unknown.is_empty() {
+        let indices: Vec<String> =
+            unknown.iter().map(|(index, count)| format!("{index:#x} ({count})")).collect();
+        line(
+            &mut text,
+            "#GP",
+            &format!("{} that nobody implements: {}", counted(unknown.len(), "MSR"), indices.join(", ")),
+        );
+    }
+    text += &warnings(report);
+    text += &postmortem(report, image);
+    text
+}
+
+/// One line per warning.
+pub(crate) fn warnings(report: &RunReport) -> String {
+    let mut text = String::new();
+    for warning in &report.warnings {
+        let _ = writeln!(text, "{} {}", paint(WARN.bold(), "warning:"), printable(warning));
+    }
+    if report.console_dropped > 0 {
+        let _ = writeln!(
+            text,
+            "{} the report keeps the end of the console only; {} bytes before it are gone",
+            paint(WARN.bold(), "warning:"),
+            grouped(report.console_dropped)
+        );
+    }
+    text
+}
+
+/// Registers and the next step, when the guest did not end the run itself.
+pub(crate) fn postmortem(report: &RunReport, image: &Path) -> String {
+    let mut text = String::new();
+    if let Some(dump) = &report.registers {
+        let _ = writeln!(text, "{}", paint(HEADING, "registers"));
+        for row in dump.registers.chunks(3) {
+            let cells: Vec<String> =
+                row.iter().map(|(name, value)| format!("{name:<10}{value:016x}")).collect();
+            let _ = writeln!(text, "{}", cells.join(" "));
+        }
+        if !dump.code.is_empty() {
+            let bytes: Vec<String> = dump.code.iter().map(|byte| format!("{byte:02x}")).collect();
+            let _ = writeln!(text, "code      {}", bytes.join(" "));
+        }
+    }
+    if let Some(step) = next_step(report, image) {
+        let _ = writeln!(text, "  {} {step}", paint(HEADING, "next:"));
+    }
+    text
+}
+
+fn next_step(report: &RunReport, image: &Path) -> Option<String> {
+    let rip = report
+        .registers
+        .as_ref()
+        .and_then(|dump| dump.registers.iter().find(|(name, _)| name.eq_ignore_ascii_case("rip")));
+    let image = image.display();
+    let source = match rip {
+        Some((_, rip)) => format!("`addr2line -f -e {image} {rip:#x}` shows the source line"),
+        None => format!("`objdump -d {image}` shows the code"),
+    };
+    match report.outcome {
+        Outcome::Exit { .. } => None,
+        Outcome::TripleFault => {
+            Some(format!("{source}; --trace FILE records the PMU accesses up to the fault"))
+        }
+        Outcome::Halted => Some(format!("{source}; a guest ends its run through the exit port 0xF4")),
+        Outcome::TimedOut => Some(format!("{source}; --timeout SECONDS gives it longer")),
+        Outcome::CannotExecute { .. } => Some(format!("{source} of what this engine cannot execute")),
+    }
+}
+
+fn line(text: &mut String, name: &str, value: &str) {
+    let _ = writeln!(text, "{} {value}", paint(DIM, format_args!("{name:<8}")));
+}
+
+/// `3 RDMSR, 1 WRMSR`, without zeros; `None` when there is nothing.
+fn list<'a>(counts: impl Iterator<Item = (&'a str, u64)>) -> Option<String> {
+    let parts: Vec<String> = counts
+        .filter(|(_, count)| *count > 0)
+        .map(|(name, count)| format!("{} {name}", grouped(count)))
+        .collect();
+    (!parts.is_empty()).then(|| parts.join(", "))
+}
+
+#[cfg(test)]
+#[path = "report_tests.rs"]
+mod tests;

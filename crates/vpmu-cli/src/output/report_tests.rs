@@ -1,0 +1,64 @@
+//! What the summary of a run looks like.
+
+use super::*;
+use crate::output::test_report;
+use vmm::engine::RegisterDump;
+use vmm::machine::UnknownMsrs;
+use vmm::pmu::AccessStats;
+
+fn shown(report: &RunReport) -> String {
+    anstream::adapter::strip_str(&summary(report, Path::new("smoke.elf"))).to_string()
+}
+
+#[test]
+fn a_pass_looks_like_this() {
+    let mut report = test_report();
+    report.accesses = AccessStats { rdmsr: 12, wrmsr: 1_200, rdpmc: 0, faults: 1, pmis: 3 };
+    report.unknown_msrs = UnknownMsrs { seen: vec![(0x1B8, 2)] };
+    report.warnings = vec!["something to know".to_owned()];
+    insta::assert_snapshot!(shown(&report));
+}
+
+#[test]
+fn a_crash_looks_like_this() {
+    let mut report = test_report();
+    report.outcome = Outcome::TripleFault;
+    report.registers = Some(RegisterDump {
+        registers: vec![("rip", 0x10_01B2), ("rflags", 0x46), ("rax", u64::MAX), ("apic_base", 0xFEE0_0900)],
+        code: vec![0x0F, 0x0B],
+    });
+    insta::assert_snapshot!(shown(&report));
+}
+
+#[test]
+fn register_rows_fit_80_columns() {
+    let mut report = test_report();
+    report.outcome = Outcome::Halted;
+    report.registers =
+        Some(RegisterDump { registers: vec![("apic_base", u64::MAX); 6], code: vec![0xFF; 15] });
+    let text = anstream::adapter::strip_str(&postmortem(&report, Path::new("x"))).to_string();
+    let rows = text.lines().filter(|line| !line.contains("next:"));
+    assert!(rows.clone().count() >= 4);
+    assert!(rows.clone().all(|row| row.len() <= 80), "{text}");
+}
+
+#[test]
+fn every_end_without_a_result_has_a_next_step() {
+    for outcome in [
+        Outcome::TripleFault,
+        Outcome::Halted,
+        Outcome::TimedOut,
+        Outcome::CannotExecute { what: "vaddpd".to_owned() },
+    ] {
+        let mut report = test_report();
+        report.outcome = outcome;
+        assert!(postmortem(&report, Path::new("x")).contains("next:"), "{:?}", report.outcome);
+    }
+}
+
+#[test]
+fn a_lost_part_of_the_console_is_said() {
+    let mut report = test_report();
+    report.console_dropped = 1_000;
+    assert!(warnings(&report).contains("1,000 bytes"));
+}

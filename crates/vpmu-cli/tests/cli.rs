@@ -1,0 +1,196 @@
+//! The command as a user types it, without any guest.
+
+mod support;
+
+use std::io::Read as _;
+use std::process::Stdio;
+use support::{TempFile, command, flat_image, json, vpmu};
+
+#[test]
+fn help_documents_every_exit_status() {
+    let help = vpmu(&["--help"]);
+    assert_eq!(help.code, Some(0));
+    for status in ["    0 ", "    1 ", "    2 ", "    3 ", "    4 ", "  124 "] {
+        assert!(help.stdout.contains(status), "{status:?} in {}", help.stdout);
+    }
+}
+
+#[test]
+fn version_has_a_number() {
+    let version = vpmu(&["--version"]);
+    assert_eq!(version.stdout.trim(), format!("vpmu {}", env!("CARGO_PKG_VERSION")));
+}
+
+#[test]
+fn profiles_are_listed() {
+    let list = vpmu(&["list", "profiles"]);
+    assert_eq!(list.code, Some(0));
+    assert!(list.stdout.contains("icelake-sp") && list.stdout.contains("sapphire-rapids"));
+    let profiles = json(&vpmu(&["list", "profiles", "--json"]));
+    assert_eq!(profiles[0]["name"], "icelake-sp");
+    assert_eq!(profiles[0]["metrics_level"], 1);
+}
+
+#[test]
+fn events_can_be_filtered_and_know_their_aliases() {
+    let list = vpmu(&["list", "events", "branch-misses"]);
+    assert!(list.stdout.contains("BR_MISP_RETIRED.ALL_BRANCHES"), "{}", list.stdout);
+    assert!(!list.stdout.contains("INST_RETIRED.NOP"));
+    let events = json(&vpmu(&["list", "events", "--profile", "icelake-sp", "branch-misses", "--json"]));
+    assert_eq!(events[0]["config"], 0xC5);
+    assert_eq!(events[0]["counters"], "PMC0-7");
+}
+
+#[test]
+fn a_filter_without_matches_is_an_empty_list() {
+    let list = vpmu(&["list", "events", "no-such-thing"]);
+    assert_eq!((list.code, list.stdout.as_str()), (Some(0), ""));
+    assert!(list.stderr.contains("no-such-thing"));
+    assert_eq!(json(&vpmu(&["list", "events", "no-such-thing", "--json"])), serde_json::json!([]));
+}
+
+#[test]
+fn counters_have_an_rdpmc_index() {
+    let counters = json(&vpmu(&["list", "counters", "--json"]));
+    let slots = counters.as_array().and_then(|all| all.iter().find(|c| c["counter"] == "FIXED_CTR3"));
+    assert_eq!(slots.map(|c| c["rdpmc"].clone()), Some(0x4000_0003_u32.into()));
+}
+
+#[test]
+fn a_register_is_decoded_by_any_name() {
+    for register in ["0x38d", "909", "IA32_FIXED_CTR_CTRL", "fixed_ctr_ctrl"] {
+        let decoded = json(&vpmu(&["decode", register, "0xb0b", "--json"]));
+        assert_eq!(decoded["register"], "IA32_FIXED_CTR_CTRL");
+        assert_eq!(decoded["fields"][0]["name"], "EN0_OS");
+        assert_eq!(decoded["write_fault"], serde_json::Value::Null);
+    }
+}
+
+#[test]
+fn reserved_bits_are_decoded_as_a_fault() {
+    let decoded = json(&vpmu(&["decode", "0x38d", "0x10000", "--json"]));
+    assert_eq!(decoded["reserved"], 0x1_0000);
+    assert!(decoded["write_fault"].as_str().is_some_and(|why| why.contains("0x10000")), "{decoded}");
+}
+
+#[test]
+fn an_rdpmc_index_is_explained() {
+    let index = json(&vpmu(&["decode", "rdpmc", "0x20000000", "--json"]));
+    assert_eq!(index["msr"], 0x329);
+    let wrong = vpmu(&["decode", "rdpmc", "0x100000000"]);
+    assert_eq!(wrong.code, Some(2));
+    assert!(wrong.stderr.contains("32-bit"), "{}", wrong.stderr);
+}
+
+#[test]
+fn wrong_names_are_answered_with_the_right_ones() {
+    let register = vpmu(&["decode", "PERFEVTSLE0", "1"]);
+    assert_eq!(register.code, Some(2));
+    assert!(register.stderr.contains("did you mean `PERFEVTSEL0`?"), "{}", register.stderr);
+    let profile = vpmu(&["list", "events", "--profile", "icelake"]);
+    assert_eq!(profile.code, Some(2));
+    assert!(profile.stderr.contains("'icelake-sp'"), "{}", profile.stderr);
+    assert!(profile.stderr.contains("sapphire-rapids"), "{}", profile.stderr);
+}
+
+#[test]
+fn errors_have_a_value_and_a_next_step() {
+    let junk = TempFile::new("junk", b"#!/bin/sh\n");
+    for (args, value) in [
+        (vec!["run", "/nonexistent/image"], "/nonexistent/image"),
+        (vec!["run", junk.as_str()], "it is a script"),
+        (vec!["run", "/"], "a directory"),
+        (vec!["list", "tests", junk.as_str()], "it is a script"),
+        (vec!["decode", "0x38d", "0xzz"], "\"0xzz\""),
+        (vec!["decode", "0x10", "1"], "\"0x10\""),
+        (vec!["run", junk.as_str(), "--rates", "r.toml"], "r.toml"),
+        (vec!["stat", junk.as_str()], "it is a script"),
+        (vec!["compare", junk.as_str()], "it is a script"),
+    ] {
+        let ran = vpmu(&args);
+        assert_eq!(ran.code, Some(2), "{args:?}: {}", ran.stderr);
+        assert_eq!(ran.stdout, "", "{args:?}");
+        assert!(ran.stderr.starts_with("error: "), "{args:?}: {}", ran.stderr);
+        assert!(ran.stderr.contains(value), "{args:?}: {}", ran.stderr);
+        assert_eq!(ran.stderr.matches("\n  next: ").count(), 1, "{args:?}: {}", ran.stderr);
+    }
+}
+
+#[test]
+fn wrong_numbers_are_usage_errors() {
+    for args in [
+        vec!["run", "x", "--timeout", "0"],
+        vec!["run", "x", "--memory", "-1"],
+        vec!["run", "x", "--isolate", "--raw-exit"],
+        vec!["run"],
+        vec!["nonsense"],
+        vec![],
+    ] {
+        assert_eq!(vpmu(&args).code, Some(2), "{args:?}");
+    }
+}
+
+#[test]
+fn a_missing_module_is_named() {
+    let image = TempFile::new("module-image", &flat_image(&[0xF4]));
+    let ran = vpmu(&["run", image.as_str(), "--module", "/nonexistent/initrd"]);
+    assert_eq!(ran.code, Some(2));
+    assert!(ran.stderr.contains("/nonexistent/initrd"), "{}", ran.stderr);
+}
+
+#[test]
+fn tests_of_an_image_without_tests_cannot_be_selected() {
+    let image = TempFile::new("no-tests", &flat_image(&[0xF4]));
+    for args in [
+        vec!["run", image.as_str(), "--test", "x"],
+        vec!["run", image.as_str(), "--isolate"],
+        vec!["list", "tests", image.as_str()],
+    ] {
+        let ran = vpmu(&args);
+        assert_eq!(ran.code, Some(2), "{args:?}: {}", ran.stderr);
+        assert!(ran.stderr.contains("lists no tests"), "{args:?}: {}", ran.stderr);
+    }
+    let listed = vpmu(&["list", "tests", image.as_str(), "--json"]);
+    assert_eq!((listed.code, json(&listed)), (Some(0), serde_json::json!([])));
+}
+
+#[test]
+fn the_doctor_has_an_opinion_on_everything() {
+    let ran = vpmu(&["doctor", "--json"]);
+    let diagnosis = json(&ran);
+    for part in ["kvm", "host_pmu", "engines", "counts"] {
+        let checks = diagnosis[part].as_array().expect("a list");
+        assert!(!checks.is_empty(), "{part}");
+        for check in checks {
+            assert!(["ok", "warn", "missing"].map(Into::into).contains(&check["status"]), "{check}");
+        }
+    }
+    let expected = if diagnosis["usable_with"].is_null() { 3 } else { 0 };
+    assert_eq!(ran.code, Some(expected));
+    let text = vpmu(&["doctor"]);
+    assert_eq!(text.code, Some(expected));
+    assert!(text.stdout.contains("--counts"), "{}", text.stdout);
+}
+
+#[test]
+fn colours_are_the_users_choice() {
+    const ESCAPE: char = '\x1b';
+    assert!(!vpmu(&["decode", "0x38d", "1"]).stdout.contains(ESCAPE), "not into pipes");
+    assert!(vpmu(&["decode", "0x38d", "1", "--color", "always"]).stdout.contains(ESCAPE));
+    let no_color = command(&["decode", "0x38d", "1"]).env("NO_COLOR", "1").output().expect("vpmu starts");
+    assert!(!String::from_utf8_lossy(&no_color.stdout).contains(ESCAPE));
+}
+
+#[test]
+fn a_closed_pipe_is_a_quiet_success() {
+    let mut child = command(&["list", "events"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("vpmu starts");
+    // Closed before vpmu can have written more than a pipe holds.
+    drop(child.stdout.take());
+    let mut stderr = String::new();
+    child.stderr.take().expect("piped").read_to_string(&mut stderr).expect("stderr is UTF-8");
+    assert_eq!((child.wait().expect("vpmu ends").code(), stderr.as_str()), (Some(0), ""));
+}
