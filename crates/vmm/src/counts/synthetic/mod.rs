@@ -33,18 +33,25 @@ pub struct SyntheticSource {
     model: Model,
     // State.
     run: Slice,
+    /// Run time at the last `rearm`.
+    armed: Slice,
     watches: Vec<Watch>,
+    /// Nanoseconds run before which nothing in `watches` overflows.
+    due: Option<u64>,
     mix_matters: bool,
 }
 
-/// A counter whose overflow requests a PMI.
+/// A counter whose overflow requests a PMI. Nothing is computed for it until it may be due.
 #[derive(Debug)]
 struct Watch {
     quantity: Quantity,
     filter: PrivilegeFilter,
-    /// It overflows when the total gets there.
-    target: u64,
+    /// Occurrences from the last `rearm` to the overflow.
+    until: u64,
 }
+
+/// Occurrences that nobody waits for one by one: a bound on the time they take is enough.
+const FAR: u64 = 1 << 44;
 
 impl SyntheticSource {
     /// A source at time 0. `tsc_hz` is the rate of the TSC that the guest sees, so that reference
@@ -54,7 +61,9 @@ impl SyntheticSource {
         Self {
             model: Model::new(profile, rates, tsc_hz),
             run: Slice::default(),
+            armed: Slice::default(),
             watches: Vec::new(),
+            due: None,
             mix_matters: false,
         }
     }
@@ -65,7 +74,23 @@ impl SyntheticSource {
 
     fn overflows_within(&self, slice: Slice) -> bool {
         let then = self.after(slice);
-        self.watches.iter().any(|w| self.model.total(&w.quantity, w.filter, then) >= w.target)
+        self.watches.iter().any(|w| self.model.since(&w.quantity, w.filter, self.armed, then) >= w.until)
+    }
+
+    /// A lower bound of the run time until the first overflow, from now.
+    fn bound(&self) -> Option<u64> {
+        let until = |w: &Watch| {
+            if w.until > FAR && self.run == self.armed {
+                return Some(self.model.fastest_to(FAR));
+            }
+            let so_far = self.model.since(&w.quantity, w.filter, self.armed, self.run);
+            self.model.earliest(&w.quantity, w.filter, w.until.saturating_sub(so_far))
+        };
+        self.watches.iter().filter_map(until).min()
+    }
+
+    fn set_due(&mut self) {
+        self.due = self.bound().map(|ns| self.run.total().saturating_add(ns));
     }
 
     fn watched(&self, active: &Active) -> Option<Quantity> {
@@ -100,11 +125,11 @@ impl CountsSource for SyntheticSource {
             let filter = counter.filter;
             self.mix_matters |= self.model.depends_on_mix(&quantity, filter);
             if counter.interrupts {
-                let target =
-                    self.model.total(&quantity, filter, self.run).saturating_add(counter.until_overflow);
-                self.watches.push(Watch { quantity, filter, target });
+                self.watches.push(Watch { quantity, filter, until: counter.until_overflow });
             }
         }
+        self.armed = self.run;
+        self.set_due();
     }
 }
 
@@ -115,11 +140,15 @@ impl Source for SyntheticSource {
 
     fn advance(&mut self, slice: Slice) {
         self.run = self.after(slice);
+        if self.due.is_some_and(|due| due <= self.run.total()) {
+            self.set_due();
+        }
     }
 
     /// The shortest such part. It is at least 1 ns long, so that a caller always gets on.
     fn overflow_within(&self, slice: Slice) -> Option<Slice> {
-        if slice.total() == 0 || !self.overflows_within(slice) {
+        let may_be_due = self.due.is_some_and(|due| due <= self.after(slice).total());
+        if slice.total() == 0 || !may_be_due || !self.overflows_within(slice) {
             return None;
         }
         let (mut low, mut high) = (1, slice.total());
@@ -131,11 +160,7 @@ impl Source for SyntheticSource {
     }
 
     fn earliest_overflow(&self) -> Option<u64> {
-        let until = |w: &Watch| {
-            let now = self.model.total(&w.quantity, w.filter, self.run);
-            self.model.earliest(&w.quantity, w.filter, w.target.saturating_sub(now))
-        };
-        self.watches.iter().filter_map(until).min()
+        self.due.map(|due| due.saturating_sub(self.run.total()).max(1))
     }
 
     /// Every millisecond while a counter looks at one privilege level, or at both with different rates.

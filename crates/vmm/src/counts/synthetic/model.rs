@@ -7,6 +7,7 @@ use super::derived::{Derived, derived};
 use super::rate::{Decimal, Rate, part};
 use super::rates::{Fractions, Rates};
 use crate::counts::Slice;
+use std::sync::Arc;
 use vpmu::event::Event;
 use vpmu::metrics::{ALL_FIELDS, LEVEL1_FIELDS};
 use vpmu::source::{EventRequest, PrivilegeFilter};
@@ -16,7 +17,7 @@ use vpmu::{Profile, TopdownSlots};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Quantity {
     /// The sum of these rates; without any, something that never happens.
-    Rates(Vec<[Rate; 2]>),
+    Rates(Arc<[[Rate; 2]]>),
     /// All slots.
     Slots,
     /// Slots of a PERF_METRICS field.
@@ -33,12 +34,14 @@ pub(super) struct Model {
     events: Vec<Option<Quantity>>,
     every_cycle: Quantity,
     never: Quantity,
+    /// No quantity grows by this much in a nanosecond.
+    fastest_per_ns: u64,
 }
 
 impl Model {
     pub(super) fn new(profile: &Profile, rates: &Rates, tsc_hz: u64) -> Self {
         let cycles = Rate::per_cycle(rates.frequency_hz, Decimal::ONE);
-        let constant = |rate| Quantity::Rates(vec![[rate; 2]]);
+        let constant = |rate| Quantity::Rates(Arc::new([[rate; 2]]));
         let events = Event::ALL.map(|event| match derived(event) {
             Some(Derived::CoreCycles) => Some(constant(cycles)),
             Some(Derived::TscCycles) => Some(constant(Rate::per_second(tsc_hz))),
@@ -50,18 +53,25 @@ impl Model {
             }
             None => {
                 let mut sum = Vec::new();
-                collect(event, rates, &mut sum).then_some(Quantity::Rates(sum))
+                collect(event, rates, &mut sum).then(|| Quantity::Rates(sum.into()))
             }
         });
-        Self {
+        let mut model = Self {
+            fastest_per_ns: 1,
             cycles,
             slots_per_cycle: profile.slots_per_cycle.into(),
             metrics_level: profile.metrics_level,
             fractions: rates.topdown,
             events: events.into(),
             every_cycle: constant(cycles),
-            never: Quantity::Rates(Vec::new()),
-        }
+            never: Quantity::Rates(Arc::new([])),
+        };
+        let fastest = model.events.iter().flatten().chain([&Quantity::Slots]).map(|quantity| {
+            let (os, usr) = (model.growth(quantity, 0), model.growth(quantity, 1));
+            os.0.count(1).max(usr.0.count(1)).saturating_add(1)
+        });
+        model.fastest_per_ns = fastest.max().unwrap_or(1);
+        model
     }
 
     /// What a request counts; `None` when the rates do not say.
@@ -101,6 +111,16 @@ impl Model {
             Quantity::Field(field) => self.partition(side, self.slots(ns))[*field],
         };
         sides(filter).map(|side| at(side, ns_of(run, side))).fold(0, u64::saturating_add)
+    }
+
+    /// Occurrences between two points of run time.
+    pub(super) fn since(&self, quantity: &Quantity, filter: PrivilegeFilter, then: Slice, now: Slice) -> u64 {
+        self.total(quantity, filter, now).saturating_sub(self.total(quantity, filter, then))
+    }
+
+    /// A lower bound of the nanoseconds that `count` occurrences of the most frequent quantity take.
+    pub(super) fn fastest_to(&self, count: u64) -> u64 {
+        count / self.fastest_per_ns
     }
 
     /// Slots in `run` by category; `None` for a profile without PERF_METRICS.
