@@ -1,2 +1,69 @@
-//! See the crate description.
-fn main() {}
+//! `cargo xtask`: the project's tasks.
+//!
+//! | task | does |
+//! | --- | --- |
+//! | `demo` | boots the guest test images on every profile, shows results and a guest-vs-VMM table |
+//! | `test` | everything that CI checks: format, lints, docs, tests, guest images |
+//! | `bench` | measures, side by side, what the virtual PMU costs |
+//! | `images` | builds the guest test images |
+//! | `docs` | writes the generated pages under `docs/` |
+
+mod bench;
+mod cargo;
+mod demo;
+mod docs;
+mod error;
+mod images;
+mod suite;
+mod tap;
+mod test;
+mod vpmu_cli;
+
+use clap::{Parser, Subcommand};
+use std::process::ExitCode;
+
+#[derive(Debug, Parser)]
+#[command(name = "cargo xtask", about = "The project's tasks", max_term_width = 79)]
+struct Args {
+    #[command(subcommand)]
+    task: Task,
+}
+
+#[derive(Debug, Subcommand)]
+enum Task {
+    /// Boot the guest test images and show what they say
+    Demo,
+    /// Run everything that CI checks
+    Test,
+    /// Measure what the virtual PMU costs
+    Bench(bench::BenchArgs),
+    /// Build the guest test images and print their paths
+    Images,
+    /// Write the generated pages under docs/
+    Docs {
+        /// Only check that they are up to date
+        #[arg(long)]
+        check: bool,
+    },
+}
+
+fn main() -> ExitCode {
+    let result = match Args::parse().task {
+        Task::Demo => demo::demo(),
+        Task::Test => test::test(),
+        Task::Bench(args) => bench::bench(&args),
+        Task::Images => images::build().map(|images| {
+            for image in images {
+                anstream::println!("{}", image.path.display());
+            }
+        }),
+        Task::Docs { check } => docs::docs(check),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            anstream::eprintln!("error: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}

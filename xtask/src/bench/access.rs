@@ -1,0 +1,65 @@
+//! Calls into the register model, without a guest.
+
+use super::{Figure, figure};
+use crate::error::TaskError;
+use std::hint::black_box;
+use std::time::Instant;
+use vmm::counts::synthetic::{Rates, SyntheticSource};
+use vpmu::pmu::RdpmcContext;
+use vpmu::register::intel::{FixedCtr, FixedCtrCtrl, PerfEvtSel, PerfGlobalCtrl, PerfMetrics, Pmc};
+use vpmu::{Vpmu, profile};
+
+/// Calls per round: long enough for a clock of microseconds.
+const CALLS: u32 = 20_000;
+/// INST_RETIRED.ANY_P in both rings, enabled.
+const INSTRUCTIONS: u64 = 0x43_00C0;
+
+pub(super) fn measure(rounds: usize) -> Result<Vec<Figure>, TaskError> {
+    let profile = profile::SAPPHIRE_RAPIDS;
+    let rates = Rates::built_in()
+        .map_err(|e| TaskError::Measure { what: "register accesses", reason: e.to_string() })?;
+    let mut source = SyntheticSource::new(&profile, &rates, profile.tsc_hz);
+    let mut idle = Vpmu::new(profile.clone());
+    let mut busy = Vpmu::new(profile);
+    for n in 0..8 {
+        busy.write_msr(PerfEvtSel::MSR + n, INSTRUCTIONS, &mut source);
+    }
+    busy.write_msr(FixedCtrCtrl::MSR, 0x3333, &mut source);
+    busy.write_msr(PerfGlobalCtrl::MSR, 0x0001_000F_0000_00FF, &mut source);
+
+    let mut figures = Vec::new();
+    for (name, pmu) in [("idle", &mut idle), ("12 counters and metrics running", &mut busy)] {
+        figures.push(nanoseconds(format!("read_msr FIXED_CTR0, {name}"), rounds, || {
+            black_box(pmu.read_msr(FixedCtr::MSR, &mut source));
+        }));
+        figures.push(nanoseconds(format!("read_msr PERF_METRICS, {name}"), rounds, || {
+            black_box(pmu.read_msr(PerfMetrics::MSR, &mut source));
+        }));
+        figures.push(nanoseconds(format!("rdpmc 0, {name}"), rounds, || {
+            black_box(pmu.rdpmc(0, RdpmcContext::RING0, &mut source));
+        }));
+        figures.push(nanoseconds(format!("write_msr PMC0, {name}"), rounds, || {
+            black_box(pmu.write_msr(Pmc::MSR, 0, &mut source));
+        }));
+        figures.push(nanoseconds(format!("write_msr GLOBAL_CTRL, {name}"), rounds, || {
+            black_box(pmu.write_msr(PerfGlobalCtrl::MSR, 0x0001_000F_0000_00FF, &mut source));
+        }));
+        figures.push(nanoseconds(format!("write_msr with reserved bits (#GP), {name}"), rounds, || {
+            black_box(pmu.write_msr(PerfGlobalCtrl::MSR, u64::MAX, &mut source));
+        }));
+    }
+    Ok(figures)
+}
+
+fn nanoseconds(what: String, rounds: usize, mut call: impl FnMut()) -> Figure {
+    let samples = (0..rounds)
+        .map(|_| {
+            let started = Instant::now();
+            for _ in 0..CALLS {
+                call();
+            }
+            started.elapsed().as_nanos() as f64 / f64::from(CALLS)
+        })
+        .collect();
+    figure(what, "ns", samples)
+}

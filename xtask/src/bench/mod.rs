@@ -1,0 +1,104 @@
+//! `cargo xtask bench`: what the virtual PMU costs, measured side by side in one run.
+//!
+//! Ratios are of medians over interleaved rounds, so that a machine that slows down in between slows
+//! both sides down.
+
+mod access;
+mod exits;
+mod startup;
+
+use crate::cargo::{cargo, run};
+use crate::error::TaskError;
+use comfy_table::{CellAlignment, Table, presets};
+use serde_json::{Value, json};
+
+/// Arguments of `cargo xtask bench`.
+#[derive(Debug, Clone, Copy, clap::Args)]
+pub(crate) struct BenchArgs {
+    /// Rounds of each side
+    #[arg(long, default_value_t = 15)]
+    rounds: usize,
+    /// Print one JSON document
+    #[arg(long)]
+    json: bool,
+    /// This is the optimised build (set by the task itself)
+    #[arg(long, hide = true)]
+    optimised: bool,
+}
+
+/// One measured figure.
+#[derive(Debug)]
+struct Figure {
+    what: String,
+    value: f64,
+    unit: &'static str,
+    /// Smallest and largest round.
+    spread: Option<(f64, f64)>,
+}
+
+/// Measures everything that this machine can measure.
+pub(crate) fn bench(args: &BenchArgs) -> Result<(), TaskError> {
+    if !args.optimised {
+        // Only an optimised build is worth measuring.
+        let rounds = args.rounds.max(1).to_string();
+        let mut command =
+            cargo(["run", "--release", "--quiet", "--package", "xtask", "--", "bench", "--optimised"]);
+        command.args(["--rounds", &rounds]);
+        if args.json {
+            command.arg("--json");
+        }
+        return run(&mut command);
+    }
+    let mut figures = access::measure(args.rounds)?;
+    let mut skipped = Vec::new();
+    match crate::vpmu_cli::kvm_missing() {
+        Some(reason) => skipped.push(format!("exits and start-up: {reason}")),
+        None => {
+            figures.extend(exits::measure(args.rounds)?);
+            figures.extend(startup::measure(args.rounds)?);
+        }
+    }
+    if args.json {
+        let rows: Vec<Value> = figures
+            .iter()
+            .map(|f| json!({ "what": f.what, "value": f.value, "unit": f.unit, "spread": f.spread }))
+            .collect();
+        anstream::println!("{}", json!({ "rounds": args.rounds, "figures": rows, "skipped": skipped }));
+        return Ok(());
+    }
+    print(&figures, args.rounds);
+    for reason in skipped {
+        anstream::println!("skipped {reason}");
+    }
+    Ok(())
+}
+
+fn print(figures: &[Figure], rounds: usize) {
+    let mut table = Table::new();
+    table.load_style(presets::NOTHING);
+    table.set_header(["measured", "median", "unit", "min .. max"]);
+    if let Some(column) = table.column_mut(1) {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+    for figure in figures {
+        let spread = figure.spread.map_or_else(String::new, |(low, high)| format!("{low:.2} .. {high:.2}"));
+        table.add_row([figure.what.clone(), format!("{:.2}", figure.value), figure.unit.to_owned(), spread]);
+    }
+    anstream::println!("{table}\n{rounds} rounds each");
+}
+
+/// The median with the extremes; an empty list gives zeros.
+fn figure(what: impl Into<String>, unit: &'static str, mut samples: Vec<f64>) -> Figure {
+    samples.sort_by(f64::total_cmp);
+    let pick = |index: usize| samples.get(index).copied().unwrap_or(0.0);
+    Figure {
+        what: what.into(),
+        value: pick(samples.len() / 2),
+        unit,
+        spread: Some((pick(0), pick(samples.len().saturating_sub(1)))),
+    }
+}
+
+fn ratio(what: impl Into<String>, over: &Figure, under: &Figure) -> Figure {
+    Figure { what: what.into(), value: over.value / under.value, unit: "ratio", spread: None }
+}

@@ -1,0 +1,167 @@
+//! `cargo xtask test`: everything that CI checks.
+
+use crate::cargo::{capture, cargo, line, run};
+use crate::docs::docs;
+use crate::error::TaskError;
+use crate::images::{self, GuestImage};
+use crate::suite::{self, print_results, run_image};
+use crate::tap::Tap;
+use crate::vpmu_cli::{Vpmu, kvm_missing};
+use anstyle::Style;
+use serde_json::Value;
+use std::process::Command;
+
+const BOLD: Style = Style::new().bold();
+
+/// Seconds that an image may take under QEMU.
+const QEMU_TIMEOUT: &str = "120";
+
+/// Guest checks, added up over the stages.
+#[derive(Debug, Default)]
+struct Totals {
+    passed: usize,
+    failed: usize,
+    skipped: usize,
+}
+
+/// Runs all stages; the first host-side failure ends it, guest checks are all run.
+pub(crate) fn test() -> Result<(), TaskError> {
+    stage("format");
+    run(&mut cargo(["fmt", "--all", "--check"]))?;
+    stage("lints");
+    run(&mut cargo(["clippy", "--workspace", "--all-targets", "--quiet", "--", "-D", "warnings"]))?;
+    stage("documentation");
+    docs(true)?;
+    run(cargo(["doc", "--workspace", "--no-deps", "--quiet"]).env("RUSTDOCFLAGS", "-D warnings"))?;
+    stage("guest images");
+    let images = images::build()?;
+    let vpmu = Vpmu::build()?;
+    stage("host tests");
+    run(&mut cargo(["test", "--workspace", "--quiet"]))?;
+
+    let mut totals = Totals::default();
+    stage("guest tests under KVM");
+    under_kvm(&vpmu, &images, &mut totals)?;
+    stage("misbehaving guests under KVM");
+    hostile(&vpmu, &images, &mut totals)?;
+    stage("guest images under QEMU");
+    under_qemu(&images, &mut totals)?;
+
+    let Totals { passed, failed, skipped } = totals;
+    anstream::println!("\nguest checks:\n{passed} passed, {failed} failed, {skipped} skipped");
+    if failed == 0 { Ok(()) } else { Err(TaskError::Failed(format!("{failed} guest checks"))) }
+}
+
+fn stage(name: &str) {
+    anstream::println!("{BOLD}== {name}{BOLD:#}");
+}
+
+fn under_kvm(vpmu: &Vpmu, images: &[GuestImage], totals: &mut Totals) -> Result<(), TaskError> {
+    let tests: Vec<&GuestImage> = images.iter().filter(|i| !i.is_hostile() && !i.is_workload()).collect();
+    if let Some(reason) = kvm_missing() {
+        let count = tests.len() * suite::profiles().count();
+        anstream::println!("skipped {count} image runs: {reason}");
+        totals.skipped += count;
+        return Ok(());
+    }
+    let mut results = Vec::new();
+    for profile in suite::profiles() {
+        for image in &tests {
+            results.push(run_image(vpmu, image, profile)?);
+        }
+    }
+    print_results(&results);
+    for result in &results {
+        totals.passed += result.tap.passed;
+        totals.failed += result.failures();
+        totals.skipped += result.tap.skipped.len();
+    }
+    Ok(())
+}
+
+/// How a misbehaving image has to end.
+fn expected_end(name: &str, report: &Value) -> Result<(), String> {
+    let kind = report["outcome"]["kind"].as_str().unwrap_or("no outcome");
+    let status = report["outcome"]["status"].as_u64();
+    let console = report["console"].as_str().unwrap_or_default();
+    let right = match name {
+        "hostile-triple-fault" => kind == "triple-fault",
+        "hostile-endless-loop" => kind == "timed-out",
+        "hostile-halt" => kind == "halted",
+        // Failing tests fail, the others still run: the plan is complete and the last test passes.
+        "broken" => {
+            let tap = Tap::parse(console);
+            kind == "exit"
+                && status == Some(3)
+                && tap.planned == Some(tap.seen())
+                && tap.passed > 0
+                && !tap.failed.is_empty()
+        }
+        _ => kind == "exit" && status == Some(1),
+    };
+    if right { Ok(()) } else { Err(format!("ended by {kind} with status {status:?}")) }
+}
+
+fn hostile(vpmu: &Vpmu, images: &[GuestImage], totals: &mut Totals) -> Result<(), TaskError> {
+    for image in images.iter().filter(|image| image.is_hostile()) {
+        if let Some(reason) = kvm_missing() {
+            anstream::println!("skipped {}: {reason}", image.name);
+            totals.skipped += 1;
+            continue;
+        }
+        let mut command = vpmu.on_image("run", &image.path, "sapphire-rapids");
+        let seconds = if image.name == "hostile-endless-loop" { "2" } else { "60" };
+        let report = vpmu.json(command.args(["--timeout", seconds]))?;
+        match expected_end(&image.name, &report) {
+            Ok(()) => {
+                anstream::println!("ok {} ({})", image.name, report["outcome"]["kind"]);
+                totals.passed += 1;
+            }
+            Err(reason) => {
+                anstream::println!("FAILED {}: {reason}", image.name);
+                totals.failed += 1;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Boots the test images under QEMU's interpreter, which has no PMU: they have to run to their end.
+fn under_qemu(images: &[GuestImage], totals: &mut Totals) -> Result<(), TaskError> {
+    let tests = images.iter().filter(|image| !image.is_hostile() && !image.is_workload());
+    if Command::new("qemu-system-x86_64").arg("--version").output().is_err() {
+        let count = tests.count();
+        anstream::println!("skipped {count} images: qemu-system-x86_64 is not installed");
+        totals.skipped += count;
+        return Ok(());
+    }
+    for image in tests {
+        let mut command = Command::new("timeout");
+        command
+            .args([QEMU_TIMEOUT, "qemu-system-x86_64", "-display", "none", "-serial", "stdio", "-no-reboot"])
+            .args(["-cpu", "max", "-device", "isa-debug-exit,iobase=0xf4,iosize=4", "-kernel"])
+            .arg(&image.path);
+        let output = capture(&mut command)?;
+        let tap = Tap::parse(&String::from_utf8_lossy(&output.stdout));
+        if tap.planned == Some(tap.seen()) && tap.seen() > 0 {
+            anstream::println!(
+                "ok {} ran to its end ({} passed, {} failed, {} skipped for want of a PMU)",
+                image.name,
+                tap.passed,
+                tap.failed.len(),
+                tap.skipped.len()
+            );
+            totals.passed += 1;
+        } else {
+            anstream::println!(
+                "FAILED {}: {} results of {:?} planned; {}",
+                image.name,
+                tap.seen(),
+                tap.planned,
+                line(&command)
+            );
+            totals.failed += 1;
+        }
+    }
+    Ok(())
+}
