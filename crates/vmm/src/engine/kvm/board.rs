@@ -4,6 +4,7 @@
 //! what an exit costs by itself, an [`EmptyBoard`].
 
 use crate::apic::Pending;
+use crate::apic::spec::ApicBase;
 use crate::counts::Slice;
 use crate::machine::{GeneralProtection, Machine, MsrResult, Outcome};
 use crate::memory::GuestMemory;
@@ -47,8 +48,6 @@ pub trait Board {
     fn set_cr8(&mut self, value: u8);
     /// IA32_APIC_BASE.
     fn apic_base(&self) -> u64;
-    /// The guest has written IA32_APIC_BASE.
-    fn set_apic_base(&mut self, value: u64);
 
     /// IN.
     fn port_in(&mut self, port: u16, data: &mut [u8]);
@@ -127,12 +126,6 @@ impl Board for Machine {
 
     fn apic_base(&self) -> u64 {
         self.apic.base()
-    }
-
-    fn set_apic_base(&mut self, value: u64) {
-        if self.apic.set_base(value).is_err() {
-            log::warn!("KVM let the guest write IA32_APIC_BASE {value:#x}, which the APIC model refuses");
-        }
     }
 
     fn port_in(&mut self, port: u16, data: &mut [u8]) {
@@ -220,10 +213,8 @@ impl Board for EmptyBoard {
     fn set_cr8(&mut self, _value: u8) {}
 
     fn apic_base(&self) -> u64 {
-        0
+        ApicBase::RESET.0
     }
-
-    fn set_apic_base(&mut self, _value: u64) {}
 
     fn port_in(&mut self, _port: u16, data: &mut [u8]) {
         data.fill(0xFF);

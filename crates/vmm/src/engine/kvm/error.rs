@@ -15,7 +15,9 @@ pub enum KvmError {
     )]
     Missing,
     /// The file is there, but not for us.
-    #[error("no permission for {DEVICE}: add yourself to its group (sudo usermod -aG kvm $USER) and log in again")]
+    #[error(
+        "no permission for {DEVICE}: add yourself to its group (sudo usermod -aG kvm $USER) and log in again"
+    )]
     Permission,
     /// Open failed in another way.
     #[error("{DEVICE} cannot be opened: {source}; see `dmesg | grep kvm`")]
@@ -24,7 +26,9 @@ pub enum KvmError {
         source: io::Error,
     },
     /// It opened, but does not speak KVM.
-    #[error("{DEVICE} is not a KVM with API version 12 (it says {version}); is another device mounted there?")]
+    #[error(
+        "{DEVICE} is not a KVM with API version 12 (it says {version}); is another device mounted there?"
+    )]
     NotKvm {
         /// What KVM_GET_API_VERSION answered; negative when it is not implemented.
         version: i32,

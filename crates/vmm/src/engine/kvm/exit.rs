@@ -27,18 +27,37 @@ pub(super) struct InternalError {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Exit {
     Io(PortIo),
-    Mmio { address: u64, len: usize, write: bool },
-    Rdmsr { index: u32 },
-    Wrmsr { index: u32, value: u64 },
+    Mmio {
+        address: u64,
+        len: usize,
+        write: bool,
+    },
+    Rdmsr {
+        index: u32,
+    },
+    Wrmsr {
+        index: u32,
+        value: u64,
+    },
     Hlt,
-    Debug { exception: u32, pc: u64, dr6: u64 },
+    Debug {
+        exception: u32,
+        pc: u64,
+        dr6: u64,
+    },
     IrqWindow,
     SetTpr,
     Shutdown,
-    SystemEvent { kind: u32 },
-    FailEntry { reason: u64 },
+    SystemEvent {
+        kind: u32,
+    },
+    FailEntry {
+        reason: u64,
+    },
     Internal(InternalError),
-    MemoryFault { address: u64 },
+    MemoryFault {
+        address: u64,
+    },
     /// A signal.
     Interrupted,
     /// KVM wants to be called again.
@@ -46,7 +65,9 @@ pub(super) enum Exit {
     /// EFAULT: KVM could not reach the memory that the guest uses.
     BadAddress,
     /// A reason that this VMM never asked for.
-    Other { reason: u32 },
+    Other {
+        reason: u32,
+    },
 }
 
 impl Exit {

@@ -56,7 +56,8 @@ pub(super) fn install(vm: &VmFd, denied: Vec<(u32, u32)>) -> Result<(), KvmError
             bitmap: &range.bitmap,
         })
         .collect();
-    vm.set_msr_filter(MsrFilterDefaultAction::ALLOW, &ranges).map_err(KvmError::setup("install the MSR filter"))
+    vm.set_msr_filter(MsrFilterDefaultAction::ALLOW, &ranges)
+        .map_err(KvmError::setup("install the MSR filter"))
 }
 
 #[cfg(test)]

@@ -12,8 +12,8 @@
 //! | `report.rs` | register dumps, and words for what KVM could not do |
 //!
 //! # What comes to us
-//! MSRs of the vPMU and those that KVM does not know (MSR filter and user-space MSR exits), ports,
-//! MMIO, HLT. The local APIC is ours: KVM has none in this machine, so PMIs go in through KVM_NMI
+//! MSRs of the vPMU, of the local APIC and those that KVM does not know (MSR filter and user-space MSR
+//! exits), ports, MMIO, HLT. The local APIC is ours: KVM has none in this machine, so PMIs go in through KVM_NMI
 //! and KVM_INTERRUPT. CPUID is a table that KVM answers from.
 //!
 //! # Time
@@ -76,8 +76,6 @@ pub struct KvmEngine {
     /// CLOCK_MONOTONIC ns of guest time 0.
     origin: u64,
     counts: Counts,
-    /// IA32_APIC_BASE as the board last knew it.
-    apic_base: u64,
 }
 
 impl KvmEngine {
@@ -97,7 +95,6 @@ impl KvmEngine {
             tsc_khz,
             origin: kick::monotonic_ns(),
             counts: Counts::default(),
-            apic_base: ApicBase::RESET.0,
         })
     }
 
@@ -120,8 +117,7 @@ impl Engine for KvmEngine {
     }
 
     fn boot(&mut self, state: &BootState) -> Result<(), EngineError> {
-        self.apic_base = ApicBase::RESET.0;
-        Ok(self.vcpu.boot(state, self.apic_base)?)
+        Ok(self.vcpu.boot(state, ApicBase::RESET.0)?)
     }
 
     fn run(&mut self, machine: &mut Machine, limits: RunLimits) -> Result<Outcome, EngineError> {

@@ -139,5 +139,8 @@ pub(super) fn bad_address(address: Option<u64>, vcpu: &Vcpu, memory: &GuestMemor
 
 /// Sentence for an exit that nobody asked for.
 pub(super) fn unexpected(reason: u32, vcpu: &Vcpu, memory: &GuestMemory) -> String {
-    format!("KVM left the guest for reason {reason}, which this VMM does not handle, at {}", place(vcpu, &code(vcpu, memory)))
+    format!(
+        "KVM left the guest for reason {reason}, which this VMM does not handle, at {}",
+        place(vcpu, &code(vcpu, memory))
+    )
 }

@@ -8,8 +8,9 @@ use super::kick::{Bound, monotonic_ns};
 use super::{rdpmc, report};
 use crate::counts::Slice;
 use crate::engine::RunLimits;
-use crate::machine::Outcome;
+use crate::machine::{MSR_APIC_BASE, Outcome};
 use crate::time::GuestTime;
+use kvm_bindings::kvm_sregs;
 
 impl KvmEngine {
     /// Runs the vCPU on `board` until that has an outcome. [`Engine::run`](crate::engine::Engine::run)
@@ -49,7 +50,7 @@ impl KvmEngine {
             now = monotonic_ns();
             let ran = slice(now.saturating_sub(entered), cpl, self.vcpu.cpl());
 
-            self.mirror_apic(board);
+            self.mirror_cr8(board);
             board.advance(self.guest_time(now), ran);
             if bound.take_kick() {
                 board.poll_pmu();
@@ -91,16 +92,11 @@ impl KvmEngine {
         Ok(())
     }
 
-    /// Takes over what the guest changed of the APIC without an exit: CR8 and IA32_APIC_BASE.
-    fn mirror_apic<B: Board>(&mut self, board: &mut B) {
-        let page = self.vcpu.run_page();
-        let (cr8, base) = (page.cr8 as u8, page.apic_base);
+    /// Takes over CR8, which the guest changes without an exit.
+    fn mirror_cr8<B: Board>(&self, board: &mut B) {
+        let cr8 = self.vcpu.run_page().cr8 as u8;
         if cr8 != board.cr8() {
             board.set_cr8(cr8);
-        }
-        if base != self.apic_base {
-            self.apic_base = base;
-            board.set_apic_base(base);
         }
     }
 
@@ -123,6 +119,11 @@ impl KvmEngine {
                 let answer = board.wrmsr(index, value, Some(self.vcpu.regs().rip));
                 self.vcpu.answer_msr(answer.ok().map(|()| value));
                 self.counts.add(Kind::Wrmsr);
+                if index == MSR_APIC_BASE && answer.is_ok() {
+                    // KVM shows CPUID's APIC bit by it.
+                    let sregs = kvm_sregs { apic_base: board.apic_base(), ..*self.vcpu.sregs() };
+                    self.vcpu.set_sregs(&sregs)?;
+                }
                 return Ok(answer.is_err());
             }
             Exit::Io(io) => {

@@ -8,7 +8,7 @@ use super::cpuid::{Policy, cpuid_table};
 use super::error::{DEVICE, KvmError};
 use super::filter;
 use super::vcpu::Vcpu;
-use crate::machine::MSR_TSC_DEADLINE;
+use crate::machine::{MSR_APIC_BASE, MSR_TSC_DEADLINE};
 use crate::memory::GuestMemory;
 use kvm_bindings::*;
 use kvm_ioctls::{Cap, Kvm, VmFd};
@@ -53,7 +53,8 @@ pub(super) fn build(config: &KvmConfig<'_>) -> Result<Parts, KvmError> {
     vm.set_identity_map_address(IDENTITY_MAP).map_err(KvmError::setup("place its identity map"))?;
     vm.set_tss_address(TSS).map_err(KvmError::setup("place its task state segment"))?;
     let mut denied = trapped_ranges();
-    denied.push((MSR_TSC_DEADLINE, 1));
+    // KVM would handle IA32_APIC_BASE without an exit, and the APIC model would miss transitions.
+    denied.extend([(MSR_TSC_DEADLINE, 1), (MSR_APIC_BASE, 1)]);
     filter::install(&vm, denied)?;
 
     let fd = vm.create_vcpu(u64::from(config.apic.id)).map_err(KvmError::setup("create a vCPU"))?;
@@ -63,7 +64,8 @@ pub(super) fn build(config: &KvmConfig<'_>) -> Result<Parts, KvmError> {
         kvm.get_supported_cpuid(KVM_MAX_CPUID_ENTRIES).map_err(KvmError::setup("list its CPUID features"))?;
     let policy = Policy { profile: config.profile, apic: config.apic, tsc_khz };
     let table = cpuid_table(supported.as_slice(), policy);
-    let entries = CpuId::from_entries(&table).map_err(|_| KvmError::CpuidTooLarge { entries: table.len() })?;
+    let entries =
+        CpuId::from_entries(&table).map_err(|_| KvmError::CpuidTooLarge { entries: table.len() })?;
     fd.set_cpuid2(&entries).map_err(KvmError::setup("set the CPUID table"))?;
     let vcpu = Vcpu::new(fd, vm.run_size(), abilities.sync_regs)?;
     Ok(Parts { vm, vcpu, abilities, tsc_khz })
@@ -132,7 +134,8 @@ fn enable(vm: &VmFd) -> Result<(), KvmError> {
         vm.enable_cap(&request)
     };
     let reasons = KVM_MSR_EXIT_REASON_INVAL | KVM_MSR_EXIT_REASON_UNKNOWN | KVM_MSR_EXIT_REASON_FILTER;
-    capability(KVM_CAP_X86_USER_SPACE_MSR, reasons).map_err(KvmError::setup("hand MSR accesses to user space"))?;
+    capability(KVM_CAP_X86_USER_SPACE_MSR, reasons)
+        .map_err(KvmError::setup("hand MSR accesses to user space"))?;
     // Both are niceties. KVM's own PMU would only waste host counters: the filter hides it from the guest.
     if vm.check_extension_raw(KVM_CAP_PMU_CAPABILITY.into()) > 0
         && let Err(error) = capability(KVM_CAP_PMU_CAPABILITY, KVM_PMU_CAP_DISABLE)

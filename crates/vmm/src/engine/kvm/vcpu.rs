@@ -135,7 +135,7 @@ impl Vcpu {
         Ok(())
     }
 
-    /// Writes the system registers.
+    /// Writes the system registers. Allowed between an MSR exit and its completion.
     pub(super) fn set_sregs(&mut self, sregs: &kvm_sregs) -> Result<(), KvmError> {
         if self.synced {
             let run = self.run_mut();
@@ -169,7 +169,7 @@ impl Vcpu {
     /// Data of a port exit: `size * count` bytes in the shared page.
     pub(super) fn io_data(&mut self, io: PortIo) -> Result<&mut [u8], KvmError> {
         let end = io.size.checked_mul(io.count).and_then(|len| len.checked_add(io.offset));
-        if !end.is_some_and(|end| end <= self.run_size) || io.size == 0 {
+        if end.is_none_or(|end| end > self.run_size) || io.size == 0 {
             return Err(KvmError::SharedPage { what: format!("{io:?}") });
         }
         // SAFETY: the range was checked to lie inside the mapping, which is borrowed mutably.

@@ -30,10 +30,8 @@ fn ratio(mut n: u64, mut d: u64, largest: u64) -> (u32, u32) {
     let (mut before, mut last) = ((0, 1), (1, 0));
     while d != 0 {
         let whole = n / d;
-        let next = (
-            u64::saturating_add(last.0 * whole, before.0),
-            u64::saturating_add(last.1 * whole, before.1),
-        );
+        let next =
+            (u64::saturating_add(last.0 * whole, before.0), u64::saturating_add(last.1 * whole, before.1));
         if next.0 > largest || next.1 > largest {
             break;
         }

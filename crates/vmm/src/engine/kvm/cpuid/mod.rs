@@ -147,10 +147,5 @@ fn brand_string(profile: &Profile, tsc_khz: u32) -> [CpuidResult; 3] {
     let len = text.len().min(bytes.len() - 1);
     bytes[..len].copy_from_slice(&text.as_bytes()[..len]);
     let word = |n: usize| u32::from_le_bytes([bytes[n], bytes[n + 1], bytes[n + 2], bytes[n + 3]]);
-    [0, 16, 32].map(|n| CpuidResult {
-        eax: word(n),
-        ebx: word(n + 4),
-        ecx: word(n + 8),
-        edx: word(n + 12),
-    })
+    [0, 16, 32].map(|n| CpuidResult { eax: word(n), ebx: word(n + 4), ecx: word(n + 8), edx: word(n + 12) })
 }

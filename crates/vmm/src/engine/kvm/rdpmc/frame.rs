@@ -50,7 +50,8 @@ impl Frame {
             (false, 0) => 0xFFFF,
             (false, _) => 0xFFFF_FFFF,
         };
-        let top = if long { regs.rsp } else { sregs.ss.base.wrapping_add(regs.rsp & stack_mask) & 0xFFFF_FFFF };
+        let top =
+            if long { regs.rsp } else { sregs.ss.base.wrapping_add(regs.rsp & stack_mask) & 0xFFFF_FFFF };
         let read = |words: usize| {
             let mut bytes = [0; 6 * 8];
             let bytes = &mut bytes[..words * word];
@@ -131,8 +132,8 @@ mod tests {
 
     fn read(size: FrameSize, memory: &GuestMemory, cpl: u8, rsp: u64, db: u8) -> Option<Frame> {
         let regs = kvm_regs { rsp, ..kvm_regs::default() };
-        let mut sregs = kvm_sregs::default();
-        sregs.ss = kvm_segment { dpl: cpl, db, ..kvm_segment::default() };
+        let ss = kvm_segment { dpl: cpl, db, ..kvm_segment::default() };
+        let sregs = kvm_sregs { ss, ..kvm_sregs::default() };
         Frame::read(size, &regs, &sregs, &Paging::of(&sregs), memory)
     }
 

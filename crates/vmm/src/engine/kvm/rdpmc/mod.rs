@@ -118,7 +118,8 @@ impl Intercept {
             self.at = locate(sregs, &view.paging, memory);
         }
         let mut bytes = GateBytes::default();
-        let readable = self.at.is_some_and(|(address, size)| memory.read(address, &mut bytes[..size]).is_ok());
+        let readable =
+            self.at.is_some_and(|(address, size)| memory.read(address, &mut bytes[..size]).is_ok());
         if bytes == self.bytes && !moved {
             return Ok(());
         }
@@ -196,8 +197,7 @@ impl Intercept {
         let linear = if long { frame.rip } else { to.cs.base.wrapping_add(frame.rip) & 0xFFFF_FFFF };
         let fetched = paging.read_some(board.memory(), linear, &mut code);
         let Some(length) = instruction::rdpmc_length(&code[..fetched], long) else { return Ok(false) };
-        let context =
-            RdpmcContext { cpl: frame.cpl(), pce: sregs.cr4 & CR4_PCE != 0, protected_mode: true };
+        let context = RdpmcContext { cpl: frame.cpl(), pce: sregs.cr4 & CR4_PCE != 0, protected_mode: true };
         let Ok(value) = board.rdpmc(regs.rcx as u32, context, Some(frame.rip)) else { return Ok(false) };
 
         regs.rax = value & 0xFFFF_FFFF;

@@ -114,13 +114,13 @@ fn mmio_reaches_the_apic_page_and_nothing_else() {
 #[test]
 fn cr8_and_the_task_priority_register_are_one() {
     let code = concat(&[
-        &[0xB8, 0x05, 0x00, 0x00, 0x00], // mov eax, 5
-        &[0x44, 0x0F, 0x22, 0xC0],       // mov cr8, rax
+        &[0xB8, 0x05, 0x00, 0x00, 0x00],             // mov eax, 5
+        &[0x44, 0x0F, 0x22, 0xC0],                   // mov cr8, rax
         &[0xA1, 0x80, 0x00, 0xE0, 0xFE, 0, 0, 0, 0], // mov eax, [0xFEE00080]: TPR
         &store_rax(0),
-        &[0xB8, 0x90, 0x00, 0x00, 0x00], // mov eax, 0x90
+        &[0xB8, 0x90, 0x00, 0x00, 0x00],             // mov eax, 0x90
         &[0xA3, 0x80, 0x00, 0xE0, 0xFE, 0, 0, 0, 0], // mov [0xFEE00080], eax
-        &[0x44, 0x0F, 0x20, 0xC0], // mov rax, cr8
+        &[0x44, 0x0F, 0x20, 0xC0],                   // mov rax, cr8
         &store_rax(1),
         &[0xB0, 0x00], // mov al, 0
         &EXIT,
@@ -130,14 +130,27 @@ fn cr8_and_the_task_priority_register_are_one() {
     assert_eq!((guest.result(0), guest.result(1)), (0x50, 9));
 }
 
-#[test]
-fn x2apic_mode_is_entered_through_kvms_msr_and_its_registers_are_ours() {
-    let code = concat(&[
+/// `rdmsr 0x1B; or eax, set; and eax, !clear; wrmsr`.
+fn change_apic_base(set: u32, clear: u32) -> Vec<u8> {
+    concat(&[
         &ecx(0x1B),
-        &[0x0F, 0x32],             // rdmsr
-        &[0x0D, 0x00, 0x0C, 0, 0], // or eax, 0xC00: EN, EXTD
-        &[0x0F, 0x30],             // wrmsr
-        &ecx(0x834),               // LVTPC
+        &[0x0F, 0x32], // rdmsr
+        &[0x0D],       // or eax, set
+        &set.to_le_bytes(),
+        &[0x25], // and eax, !clear
+        &(!clear).to_le_bytes(),
+        &[0x0F, 0x30], // wrmsr
+    ])
+}
+
+const EN: u32 = 1 << 11;
+const EXTD: u32 = 1 << 10;
+
+#[test]
+fn x2apic_registers_are_ours() {
+    let code = concat(&[
+        &change_apic_base(EN | EXTD, 0),
+        &ecx(0x834), // LVTPC
         &edx_eax(0x400),
         &[0x0F, 0x30], // wrmsr
         &[0x0F, 0x32], // rdmsr
@@ -152,4 +165,27 @@ fn x2apic_mode_is_entered_through_kvms_msr_and_its_registers_are_ours() {
     assert_eq!(guest.machine.apic.base() & 0xC00, 0xC00);
     // Masked: the APIC is still software-disabled.
     assert_eq!(guest.result(0), 0x1_0400);
+}
+
+#[test]
+fn every_step_of_the_apic_mode_counts() {
+    let code = concat(&[
+        &change_apic_base(EN | EXTD, 0),
+        &change_apic_base(0, EN | EXTD),
+        &[0xB8, 0x01, 0x00, 0x00, 0x00, 0x0F, 0xA2], // mov eax, 1; cpuid
+        &[0x48, 0x89, 0xD0],                         // mov rax, rdx
+        &store_rax(0),
+        &change_apic_base(EN | EXTD, 0), // #GP: disabled to x2APIC
+        &change_apic_base(EN, 0),
+        &[0xA1, 0x30, 0x00, 0xE0, 0xFE, 0, 0, 0, 0], // mov eax, [0xFEE00030]: version
+        &store_rax(1),
+        &[0xB0, 0x00], // mov al, 0
+        &EXIT,
+    ]);
+    let Some(mut guest) = long_mode(&code) else { return };
+    handler_skipping(&guest, 2);
+    guest.exits_with(0);
+    assert_eq!(guest.result(GP_HITS), 1);
+    assert_eq!(guest.result(0) & 1 << 9, 0, "CPUID shows no APIC while it is disabled");
+    assert_eq!(guest.result(1) & 0xF0, 0x10);
 }

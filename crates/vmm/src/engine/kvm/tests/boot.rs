@@ -23,17 +23,17 @@ fn cpuid(leaf: u32) -> Option<[u32; 4]> {
     let code = concat(&[
         &[0xB8], // mov eax, leaf
         &leaf.to_le_bytes(),
-        &[0x31, 0xC9],       // xor ecx, ecx
-        &[0x0F, 0xA2],       // cpuid
-        &[0xA3],             // mov [RESULTS], eax
+        &[0x31, 0xC9], // xor ecx, ecx
+        &[0x0F, 0xA2], // cpuid
+        &[0xA3],       // mov [RESULTS], eax
         &at(0),
-        &[0x89, 0x1D],       // mov [RESULTS + 4], ebx
+        &[0x89, 0x1D], // mov [RESULTS + 4], ebx
         &at(1),
-        &[0x89, 0x0D],       // mov [RESULTS + 8], ecx
+        &[0x89, 0x0D], // mov [RESULTS + 8], ecx
         &at(2),
-        &[0x89, 0x15],       // mov [RESULTS + 12], edx
+        &[0x89, 0x15], // mov [RESULTS + 12], edx
         &at(3),
-        &[0xB0, 0x00],       // mov al, 0
+        &[0xB0, 0x00], // mov al, 0
         &EXIT,
     ]);
     let mut guest = Guest::protected(&code)?;

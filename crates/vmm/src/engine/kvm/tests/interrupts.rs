@@ -75,12 +75,12 @@ fn the_apic_timer_interrupts_a_busy_cpu() {
 fn an_interrupt_waits_until_the_guest_turns_interrupts_on() {
     let code = concat(&[
         &apic_write(SVR, 0x1FF),
-        &apic_write(0x300, 0x4_0041),      // ICR: vector 0x41 to ourselves
-        &[0x48, 0x8B, 0x04, 0x25],         // mov rax, [HITS]
+        &apic_write(0x300, 0x4_0041), // ICR: vector 0x41 to ourselves
+        &[0x48, 0x8B, 0x04, 0x25],    // mov rax, [HITS]
         &(RESULTS as u32 + 8 * HITS as u32).to_le_bytes(),
-        &[0x48, 0xA3],                     // mov [RESULTS], rax
+        &[0x48, 0xA3], // mov [RESULTS], rax
         &RESULTS.to_le_bytes(),
-        &[0xFB],                           // sti
+        &[0xFB], // sti
         &until_hit(),
     ]);
     let Some(mut guest) = long_mode(&code) else { return };

@@ -43,7 +43,7 @@ pub(super) fn enter_long_mode(mut guest: Guest) -> Option<Guest> {
     put(PDPT + 3 * 8, HIGH | 7);
     for n in 0..512 {
         put(LOW + 8 * n, n << 21 | 0x87);
-        put(HIGH + 8 * n, (3 << 30) + (n << 21) | 0x87);
+        put(HIGH + 8 * n, (n + 3 * 512) << 21 | 0x87);
     }
     let descriptors: [u64; 8] = [
         0,

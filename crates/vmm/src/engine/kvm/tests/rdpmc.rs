@@ -121,11 +121,11 @@ fn a_counter_is_read_after_a_fault_that_was_the_guests_own() {
 /// The guest starts in ring 3, so ring 0 cannot write the counter first; PMC0 reads 0.
 fn in_ring_3(pce: bool) -> Option<Guest> {
     let code = concat(&[
-        &[0xE4, 0x80], // in al, 0x80: any exit, so that the handler is seen
+        &[0xE4, 0x80],                   // in al, 0x80: any exit, so that the handler is seen
         &[0xB9, 0x00, 0x00, 0x00, 0x00], // mov ecx, 0
         &[0xB8, 0x77, 0x00, 0x00, 0x00], // mov eax, 0x77
-        &[0x89, 0xC2], // mov edx, eax
-        &[0x0F, 0x33], // rdpmc
+        &[0x89, 0xC2],                   // mov edx, eax
+        &[0x0F, 0x33],                   // rdpmc
         &store_state(),
         &EXIT,
     ]);

@@ -28,7 +28,8 @@ impl CountsSource for PerNanosecond {
     /// Both privilege levels count in the tests that have overflows.
     fn rearm(&mut self, active: &[Active]) {
         let now = self.passed.total();
-        self.next = active.iter().filter(|a| a.interrupts).map(|a| now.saturating_add(a.until_overflow)).min();
+        self.next =
+            active.iter().filter(|a| a.interrupts).map(|a| now.saturating_add(a.until_overflow)).min();
     }
 }
 
