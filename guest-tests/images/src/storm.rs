@@ -33,11 +33,42 @@ const RANGES: [(u32, u32); 26] = [
     (0xC000_0300, 0xC000_0303),
 ];
 
-/// An MSR of the PMU or next to one.
+/// The registers that everything hangs on.
+const CORE: [(u32, u32); 8] = [
+    (0xC1, 0xC8),
+    (0x186, 0x18D),
+    (0x1D9, 0x1D9),
+    (0x309, 0x30C),
+    (0x329, 0x329),
+    (0x38D, 0x392),
+    (0x38F, 0x38F),
+    (0x4C1, 0x4C8),
+];
+
+/// An MSR of the PMU or next to one; half of them are the registers that everything hangs on.
 #[must_use]
 pub fn msr(random: &mut Random) -> u32 {
-    let (first, last) = random.pick(&RANGES);
+    let (first, last) = if random.below(2) == 0 { random.pick(&CORE) } else { random.pick(&RANGES) };
     first + random.below(u64::from(last - first) + 1) as u32
+}
+
+/// A value for `msr`: often one that it accepts, so that counters run, overflow and freeze.
+#[must_use]
+pub fn value_for(msr: u32, random: &mut Random) -> u64 {
+    let bits = random.bits();
+    match msr {
+        _ if random.below(3) == 0 => random.value(),
+        // Close to an overflow.
+        0xC1..=0xC8 | 0x309..=0x30C | 0x4C1..=0x4C8 => (1 << 48) - 1 - (bits & 0xFFFF),
+        // Instructions or cycles, enabled, with a random rest.
+        0x186..=0x18D => bits & 0x00BF_0000 | 0x40_0000 | random.pick(&[0xC0, 0x3C, 0xC4, 0x1A4]),
+        0x1D9 => bits & 1 << 12,
+        0x38D => bits & 0xBBBB,
+        0x38F | 0x391 => bits & 0x0001_000F_0000_00FF,
+        // Thaw most of the time, or one PMI would be the last.
+        0x390 => bits & 0x0001_000F_0000_00FF | 1 << 59,
+        _ => random.value(),
+    }
 }
 
 /// An ECX for RDPMC: mostly near the indices that exist.

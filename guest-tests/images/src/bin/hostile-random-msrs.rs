@@ -11,7 +11,7 @@ use guest_images::{
     pmi,
     pmu::{count, count_fixed, fixed, fixed_counters, gp, gp_counters, read, window, write},
     random::Random,
-    storm::msr,
+    storm::{msr, value_for},
     work::busy,
 };
 use guest_runtime::{Frame, PerfMon, check, check_eq, println, rdmsr, wrmsr};
@@ -52,7 +52,8 @@ fn program() {
     for round in 0..ROUNDS {
         pmi::as_nmi_to(ignore);
         for _ in 0..WRITES {
-            accepted += u64::from(wrmsr(msr(&mut random), random.value()).is_ok());
+            let msr = msr(&mut random);
+            accepted += u64::from(wrmsr(msr, value_for(msr, &mut random)).is_ok());
         }
         for msr in (0..gp_counters()).map(|n| PERFEVTSEL0 + n).chain([GLOBAL_CTRL, FIXED_CTR_CTRL]) {
             // Reserved bits now and then, or nothing would be enabled.
