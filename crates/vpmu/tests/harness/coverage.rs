@@ -41,7 +41,7 @@ pub fn happenings(variant: &Variant, sequences: u64) -> BTreeMap<&'static str, u
                     }
                 }
                 Op::Reset => model.reset(),
-                Op::Rdmsr { .. } | Op::Migrate { .. } | Op::LookAtAll => {}
+                Op::Rdmsr { .. } | Op::Migrate { .. } | Op::Snapshot | Op::RollBack | Op::LookAtAll => {}
             }
             let set = model.global_status & !before.global_status;
             for (bits, what) in [

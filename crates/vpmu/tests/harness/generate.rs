@@ -47,7 +47,8 @@ fn step(cpu: &Cpu, rng: &mut Rng, ops: &mut Vec<Op>) {
         34..54 => ops.push(Op::Rdmsr { index: any_index(rng) }),
         54..64 => ops.push(rdpmc(rng)),
         64..92 => ops.push(Op::Advance { ticks: (0..=rng.below(4)).map(|_| tick(rng)).collect() }),
-        92..95 => ops.push(Op::Migrate { fresh: rng.one_in(2) }),
+        92..94 => ops.push(Op::Migrate { fresh: rng.one_in(2) }),
+        94 => ops.push(rng.pick(&[&Op::Snapshot, &Op::RollBack]).clone()),
         95..99 => ops.push(Op::TakePmi),
         _ if rng.one_in(4) => ops.push(Op::Reset),
         _ => ops.push(Op::LookAtAll),
@@ -121,7 +122,7 @@ fn value(cpu: &Cpu, index: u32, rng: &mut Rng) -> u64 {
         },
         0x1D9 => rng.pick(&[0, 1 << 12, 1 << 12, 1 << 12, 1 << 12 | 1 << 11 | 1, 1 << 14, 1 << 6, 1 << 2]),
         0x1A0 => {
-            let bits = rng.pick(&[0, 1, 1 << 3, 1 << 16, 1 << 34, 0x4_00C5_0809, 1 << 7, 1 << 11, 1 << 40]);
+            let bits = rng.pick(&[0, 1, 1 << 3, 1 << 16, 1 << 34, 0x4_00C5_0809, 1 << 7, 1 << 11, 1 << 12]);
             0x1880 ^ bits
         }
         0x1A6 | 0x1A7 => cpu.offcore_mask & rng.next(),

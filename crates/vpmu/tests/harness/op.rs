@@ -25,6 +25,10 @@ pub enum Op {
     Migrate {
         fresh: bool,
     },
+    /// Save, for a later roll-back.
+    Snapshot,
+    /// Go back to the last snapshot, if there is one.
+    RollBack,
     TakePmi,
     Reset,
     /// Compare every register.
@@ -56,6 +60,8 @@ impl fmt::Display for Op {
             Self::Migrate { fresh } => {
                 write!(f, "save, restore{}", if *fresh { " into a new vPMU" } else { "" })
             }
+            Self::Snapshot => write!(f, "save"),
+            Self::RollBack => write!(f, "restore what was saved"),
             Self::TakePmi => write!(f, "take PMI"),
             Self::Reset => write!(f, "RESET"),
             Self::LookAtAll => write!(f, "look at everything"),

@@ -7,6 +7,7 @@ use crate::model::counting::Tick;
 use crate::model::rdpmc::Privilege;
 use crate::model::{Answer, Cause, Model};
 use vpmu::pmu::RdpmcContext;
+use vpmu::state::VpmuState;
 use vpmu::{CounterId, Fault, Profile, ReadOutcome, Vpmu, WriteOutcome};
 
 const DEBUGCTL: u32 = 0x1D9;
@@ -38,6 +39,7 @@ pub struct Pair {
     pub pmu: Vpmu,
     pub engine: Engine,
     pub model: Model,
+    snapshot: Option<(VpmuState, Model)>,
 }
 
 fn differ<T: std::fmt::Debug>(what: &str, vpmu: T, model: T) -> Result<(), String> {
@@ -57,6 +59,7 @@ impl Pair {
             engine: Engine::default(),
             model: Model::power_on(variant.cpu()),
             profile,
+            snapshot: None,
         }
     }
 
@@ -71,6 +74,8 @@ impl Pair {
                 }
             }
             Op::Migrate { fresh } => self.migrate(*fresh)?,
+            Op::Snapshot => self.snapshot = Some((self.pmu.save(&mut self.engine), self.model.clone())),
+            Op::RollBack => self.roll_back()?,
             Op::TakePmi => {
                 self.catch_up();
                 same("PMI taken", self.pmu.take_pmi(), self.model.take_pmi())?;
@@ -97,13 +102,15 @@ impl Pair {
     fn tick(&mut self, tick: &Tick) -> Result<(), String> {
         self.engine.advance(tick);
         self.model.tick(tick);
-        if self.mode == Mode::Deadlines && self.engine.deadline_reached() {
+        if self.mode == Mode::Lazy {
+            return Ok(());
+        }
+        if self.engine.deadline_reached() {
             self.pmu.sync(&mut self.engine);
+            // An engine that stops where nothing overflows would stop there for ever.
+            same("deadline is still reached after sync", self.engine.deadline_reached(), false)?;
         }
-        if self.mode == Mode::Deadlines {
-            same("PMI request in the run", self.pmu.pmi_pending(), self.model.pmi)?;
-        }
-        Ok(())
+        same("PMI request in the run", self.pmu.pmi_pending(), self.model.pmi)
     }
 
     fn wrmsr(&mut self, index: u32, mut value: u64) -> Result<(), String> {
@@ -141,6 +148,19 @@ impl Pair {
         }
         self.pmu.restore(&state, &mut self.engine).map_err(|error| format!("restore: {error}"))?;
         same("state after restore", &self.pmu.save(&mut self.engine), &state)
+    }
+
+    /// The guest's state goes back; what was counted since stays in the books, and nowhere else.
+    fn roll_back(&mut self) -> Result<(), String> {
+        let Some((state, model)) = self.snapshot.clone() else { return Ok(()) };
+        self.pmu.restore(&state, &mut self.engine).map_err(|error| format!("restore: {error}"))?;
+        self.model = Model {
+            counted_gp: self.model.counted_gp,
+            counted_fixed: self.model.counted_fixed,
+            counted_metrics: self.model.counted_metrics,
+            ..model
+        };
+        Ok(())
     }
 
     /// Every register, every RDPMC index that exists, the PMI, the deadlines, the books.
