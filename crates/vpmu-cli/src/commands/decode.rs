@@ -136,7 +136,7 @@ fn fields(fields: &[DecodedField], is_metrics: bool) -> String {
         heads.push(left("Share"));
     }
     heads.push(left("Meaning"));
-    let mut table = table::new(heads);
+    let mut table = table::with_prose(heads);
     for DecodedField { bits: (high, low), name, value, meaning } in fields {
         let bits = if high == low { low.to_string() } else { format!("{high}:{low}") };
         let value_text = if high == low { value.to_string() } else { format!("{value:#x}") };

@@ -5,8 +5,9 @@ use crate::args::ListCommand;
 use crate::error::{CliError, exit};
 use crate::machine::{list_tests, open_image, profile};
 use crate::output::table::{self, left, right};
-use crate::output::{print, print_json};
+use crate::output::{DIM, HEADING, paint, print, print_json};
 use serde::Serialize;
+use std::fmt::Write as _;
 use std::path::Path;
 use vmm::loader::TestInfo;
 use vpmu::Profile;
@@ -69,7 +70,7 @@ fn profiles(json: bool) -> Result<(), CliError> {
     }
     let heads =
         ["Profile", "Model", "Perfmon", "General", "Fixed", "Metrics", "Slots", "Events", "What it is"];
-    let mut table = table::new(heads.into_iter().map(left).collect());
+    let mut table = table::with_prose(heads.into_iter().map(left).collect());
     for entry in entries {
         table.add_row(vec![
             left(entry.name),
@@ -171,14 +172,58 @@ fn tests(path: &Path, json: bool) -> Result<(), CliError> {
     if entries.is_empty() {
         return Err(CliError::NoTests(path.to_owned()));
     }
-    let mut table = table::new(["Test", "Needs", "Where", "What it checks"].into_iter().map(left).collect());
-    for entry in entries {
-        table.add_row(vec![
-            left(entry.name),
-            left(entry.needs.join(", ")),
-            left(format!("{}:{}", entry.file, entry.line)),
-            left(entry.summary),
-        ]);
+    print(&render_tests(&entries))
+}
+
+fn render_tests(entries: &[TestEntry<'_>]) -> String {
+    let mut text = String::new();
+    for TestEntry { name, file, line, summary, needs } in entries {
+        let _ = writeln!(text, "{}", paint(HEADING, name));
+        if !summary.is_empty() {
+            let _ = writeln!(text, "     [{summary}]");
+        }
+        let needs = if needs.is_empty() { String::new() } else { format!(", needs {}", needs.join(", ")) };
+        let _ = writeln!(text, "     {}", paint(DIM, format_args!("{file}:{line}{needs}")));
     }
-    print(&table::render(&table))
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use vpmu::profile::{ICELAKE_SP, SAPPHIRE_RAPIDS};
+
+    #[test]
+    fn tests_look_like_this() {
+        let entries = [
+            TestEntry {
+                name: "counts",
+                file: "a.rs",
+                line: 12,
+                summary: "Counts.",
+                needs: vec!["pmu", "exact"],
+            },
+            TestEntry { name: "bare", file: "a.rs", line: 30, summary: "", needs: Vec::new() },
+        ];
+        insta::assert_snapshot!(anstream::adapter::strip_str(&render_tests(&entries)));
+    }
+
+    #[test]
+    fn every_listed_counter_can_be_read() {
+        use vpmu::pmu::RdpmcContext;
+        use vpmu::source::ScriptedSource;
+        use vpmu::{ReadOutcome, Vpmu};
+        for profile in [&ICELAKE_SP, &SAPPHIRE_RAPIDS] {
+            for entry in counter_entries(profile) {
+                let mut source = ScriptedSource::new();
+                let mut pmu = Vpmu::new(profile.clone());
+                let read = pmu.rdpmc(entry.rdpmc, RdpmcContext::RING0, &mut source);
+                assert!(matches!(read, ReadOutcome::Value(_)), "{}", entry.counter);
+                let read = pmu.read_msr(entry.msr, &mut source);
+                assert!(matches!(read, ReadOutcome::Value(_)), "{}", entry.counter);
+                let name = vpmu::decode::msr_name(entry.msr).unwrap_or_default();
+                assert_eq!(name, format!("IA32_{}", entry.counter));
+            }
+        }
+    }
 }

@@ -1,7 +1,9 @@
 //! Tables: aligned columns under a rule, no boxes.
 
 use anstyle::{AnsiColor, Color as AnsiStyleColor, Effects, Style};
-use comfy_table::{Attribute, Cell, CellAlignment, Color, ContentArrangement, LineStyle, Table, TableStyle};
+use comfy_table::{
+    Attribute, Cell, CellAlignment, Color, ColumnConstraint, ContentArrangement, LineStyle, Table, TableStyle,
+};
 
 /// A cell with text to the left.
 pub(crate) fn left(text: impl ToString) -> Cell {
@@ -31,19 +33,33 @@ pub(crate) fn styled(mut cell: Cell, style: Style) -> Cell {
     cell
 }
 
-/// Starts a table with these column heads. On a terminal, long cells wrap.
+/// Starts a table with these column heads. It never wraps: a number broken in two is worse than a wide
+/// line.
 pub(crate) fn new(heads: Vec<Cell>) -> Table {
     let mut table = Table::new();
     table
         .load_style(TableStyle::new().header_separator(LineStyle::none().fill('─').junction('─')))
-        .set_content_arrangement(ContentArrangement::Dynamic)
         // Colours are not the table's to decide: the streams drop them where they are not wanted.
         .enforce_styling()
         .set_header(heads.into_iter().map(|cell| cell.add_attribute(Attribute::Bold)));
     table.style_text_only();
+    for column in table.column_iter_mut() {
+        column.set_padding((0, 1));
+    }
     if cfg!(test) {
         // Snapshots must not depend on the terminal that the tests run in.
         table.force_no_tty();
+    }
+    table
+}
+
+/// As [`new`], for a table whose last column is prose, which wraps on a terminal.
+pub(crate) fn with_prose(heads: Vec<Cell>) -> Table {
+    let mut table = new(heads);
+    let prose = table.column_count().saturating_sub(1);
+    table.set_content_arrangement(ContentArrangement::Dynamic);
+    for column in table.column_iter_mut().take(prose) {
+        column.set_constraint(ColumnConstraint::ContentWidth);
     }
     table
 }

@@ -4,7 +4,7 @@
 #![allow(clippy::panic, reason = "this is test code, which clippy cannot see outside of test functions")]
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 
 /// What a command left behind.
@@ -55,10 +55,6 @@ impl TempFile {
         let path = std::env::temp_dir().join(format!("vpmu-cli-{}-{name}", std::process::id()));
         fs::write(&path, content).expect("the temporary directory can be written");
         Self(path)
-    }
-
-    pub(crate) fn path(&self) -> &Path {
-        &self.0
     }
 
     pub(crate) fn as_str(&self) -> &str {
