@@ -13,7 +13,7 @@ impl KvmEngine {
     ///
     /// Counters stand still while the guest is halted, so a PMI can only be one that is already on
     /// its way. What is left is the APIC timer, and that needs interrupts to be on.
-    pub(super) fn halt<B: Board>(&self, board: &mut B, bound: &Bound, end: u64) -> Result<(), KvmError> {
+    pub(super) fn halt<B: Board>(&self, board: &mut B, bound: &mut Bound, end: u64) -> Result<(), KvmError> {
         let interrupts_on = self.vcpu.run_page().if_flag != 0;
         bound.take_kick();
         board.poll_pmu();

@@ -130,9 +130,14 @@ impl Bound {
     }
 
     /// Takes the kick that has come, if one has.
-    pub(super) fn take_kick(&self) -> bool {
+    pub(super) fn take_kick(&mut self) -> bool {
         // A plain load first: the page is shared with the kernel, and this runs on every exit.
-        self.flag().load(Ordering::Relaxed) != 0 && self.flag().swap(0, Ordering::Relaxed) != 0
+        let kicked = self.flag().load(Ordering::Relaxed) != 0 && self.flag().swap(0, Ordering::Relaxed) != 0;
+        if kicked {
+            // It may have been the timer, later than the caller last looked at the clock.
+            self.armed = u64::MAX;
+        }
+        kicked
     }
 
     /// Makes sure that the guest is left at `wanted` or not much later; `now` is the current time. Both
@@ -202,7 +207,7 @@ mod tests {
         install_handler().unwrap();
         let other = AtomicU8::new(0);
         // SAFETY: `other` outlives `idle`.
-        let idle = unsafe { Bound::new(&raw const other) }.unwrap();
+        let mut idle = unsafe { Bound::new(&raw const other) }.unwrap();
         let thread = std::thread::spawn(|| {
             let flag = AtomicU8::new(0);
             // SAFETY: `flag` outlives `bound`.
@@ -223,7 +228,7 @@ mod tests {
         install_handler().unwrap();
         let flag = AtomicU8::new(0);
         // SAFETY: `flag` outlives `bound`.
-        let bound = unsafe { Bound::new(&raw const flag) }.unwrap();
+        let mut bound = unsafe { Bound::new(&raw const flag) }.unwrap();
         // SAFETY: a signal to ourselves, with a handler.
         unsafe { libc::pthread_kill(libc::pthread_self(), kick_signal()) };
         bound.sleep(u64::MAX);
@@ -246,6 +251,21 @@ mod tests {
         assert_eq!(bound.armed, now + hour);
         bound.arm(now + hour, now + 3 * hour).unwrap();
         assert_eq!(bound.armed, now + 3 * hour);
+    }
+
+    #[test]
+    fn a_timer_that_went_off_behind_the_callers_clock_is_set_again() {
+        install_handler().unwrap();
+        let flag = AtomicU8::new(0);
+        // SAFETY: `flag` outlives `bound`.
+        let mut bound = unsafe { Bound::new(&raw const flag) }.unwrap();
+        let stale = monotonic_ns();
+        for _ in 0..3 {
+            bound.arm(stale, stale).unwrap();
+            while !bound.take_kick() {
+                bound.sleep(u64::MAX);
+            }
+        }
     }
 
     #[test]

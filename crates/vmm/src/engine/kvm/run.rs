@@ -55,7 +55,7 @@ impl KvmEngine {
             if bound.take_kick() {
                 board.poll_pmu();
             }
-            refused = self.handle(last, board, &bound, end)?;
+            refused = self.handle(last, board, &mut bound, end)?;
             self.intercept.follow(&self.vcpu, board.memory())?;
         }
     }
@@ -105,7 +105,7 @@ impl KvmEngine {
         &mut self,
         exit: Exit,
         board: &mut B,
-        bound: &Bound,
+        bound: &mut Bound,
         end: u64,
     ) -> Result<bool, KvmError> {
         let kind = match exit {
