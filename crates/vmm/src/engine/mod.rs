@@ -1,1 +1,56 @@
-//! See the module list in `lib.rs`.
+//! Engines: what executes guest instructions.
+
+pub mod kvm;
+
+use crate::loader::BootState;
+use crate::machine::{Machine, Outcome};
+use serde::Serialize;
+use std::time::Duration;
+
+/// Bounds of a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RunLimits {
+    /// Wall-clock time after which the run ends with [`Outcome::TimedOut`].
+    pub timeout: Duration,
+}
+
+/// What the vCPU's registers held, for people.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+pub struct RegisterDump {
+    /// Register name and value, in the order to print.
+    pub registers: Vec<(&'static str, u64)>,
+    /// Bytes at RIP, as far as they could be read.
+    pub code: Vec<u8>,
+}
+
+/// An engine with one vCPU.
+pub trait Engine {
+    /// Name on the command line.
+    fn name(&self) -> &'static str;
+
+    /// Sets the vCPU to the state in which the loader's image starts.
+    ///
+    /// # Errors
+    /// The engine cannot express the state.
+    fn boot(&mut self, state: &BootState) -> Result<(), EngineError>;
+
+    /// Runs until the machine has an outcome, and returns it.
+    ///
+    /// # Errors
+    /// The engine itself failed; whatever the guest does is an [`Outcome`].
+    fn run(&mut self, machine: &mut Machine, limits: RunLimits) -> Result<Outcome, EngineError>;
+
+    /// The vCPU's registers now.
+    fn registers(&self, machine: &Machine) -> RegisterDump;
+
+    /// Exits to the VMM so far, by kind, for the report.
+    fn exit_counts(&self) -> Vec<(&'static str, u64)>;
+}
+
+/// An engine could not be set up or failed.
+#[derive(Debug, thiserror::Error)]
+pub enum EngineError {
+    /// /dev/kvm.
+    #[error(transparent)]
+    Kvm(#[from] kvm::KvmError),
+}
