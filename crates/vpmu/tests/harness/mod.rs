@@ -18,7 +18,7 @@ use variants::Variant;
 /// Operations in one sequence, which starts at power-on.
 const SEQUENCE: usize = 250;
 /// Operations of all variants and modes together, unless `VPMU_OPS` says otherwise.
-const DEFAULT_OPS: usize = 3_000_000;
+const DEFAULT_OPS: usize = 2_000_000;
 /// Start of all randomness, unless `VPMU_SEED` says otherwise.
 const DEFAULT_SEED: u64 = 0x5EED_0329;
 
