@@ -1,1 +1,50 @@
-//! An x86-64 system interpreter.
+//! An x86-64 system interpreter with exact accounting of what retires.
+//!
+//! [`Cpu`] executes guest instructions; everything that it needs from outside is the [`Bus`] trait:
+//! guest RAM, MMIO, ports, the MSRs that are not the CPU's own, RDPMC, CPUID and the TSC. Time,
+//! devices and interrupts are the embedder's business.
+//!
+//! ```text
+//! embedder            Cpu::run(bus, budget)  -> Exit
+//!                       block cache  (decode/): iced-x86 once per basic block
+//!                       handlers     (exec/, sse/): one function per operation, width and operand form
+//!                       software TLB (mmu/)
+//! ```
+//!
+//! # Accounting
+//!
+//! [`Totals`] counts instructions, branches by kind, loads and stores, separately for CPL 0 and CPL 3.
+//! An instruction counts when it retires, in the privilege level in which it started; one that faults
+//! does not. A REP-prefixed instruction is one instruction. The bus sees totals that exclude the instruction
+//! that calls it. [`Budget::instructions`] ends a run after exactly that many.
+//!
+//! # What is not implemented
+//!
+//! Real mode, virtual-8086 mode, task switches, x87 arithmetic, MMX, SSE3 and later, AVX, hardware breakpoints on data
+//! and I/O. An instruction that is not implemented raises #UD in the guest, and [`Cpu::unimplemented`]
+//! names it. [`cpuid::leaf`] advertises only what works.
+#![forbid(unsafe_code)]
+
+mod bus;
+mod cache;
+mod context;
+mod cpu;
+pub mod cpuid;
+mod decode;
+mod exception;
+mod exec;
+mod flags;
+mod mmu;
+mod msr;
+mod segment;
+mod sse;
+mod state;
+mod totals;
+mod width;
+
+pub use bus::{Access, Branch, BranchKind, Bus, GeneralProtection};
+pub use cpu::{Budget, Cpu, Exit, Unimplemented};
+pub use cpuid::CpuidLeaf;
+pub use exception::Exception;
+pub use state::{DescriptorTable, RFLAGS_IF, Segment, State};
+pub use totals::{ModeTotals, Totals};

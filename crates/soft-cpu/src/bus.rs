@@ -1,0 +1,124 @@
+//! What the CPU needs from outside.
+
+use crate::cpuid::CpuidLeaf;
+use crate::totals::Totals;
+
+/// The guest gets #GP(0).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("#GP(0)")]
+pub struct GeneralProtection;
+
+/// The instruction that accesses the bus.
+#[derive(Debug, Clone, Copy)]
+pub struct Access<'a> {
+    /// Its address.
+    pub rip: u64,
+    /// Current privilege level, 0 to 3.
+    pub cpl: u8,
+    /// Everything that has retired before it.
+    pub totals: &'a Totals,
+}
+
+/// Kinds of branches, as performance counters and LBRs tell them apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[repr(u8)]
+pub enum BranchKind {
+    /// Jcc, LOOPcc, JrCXZ that jumped.
+    ConditionalTaken,
+    /// The same, fallen through.
+    ConditionalNotTaken,
+    /// JMP rel.
+    DirectJump,
+    /// JMP r/m.
+    IndirectJump,
+    /// CALL rel.
+    DirectCall,
+    /// CALL r/m.
+    IndirectCall,
+    /// RET.
+    Return,
+    /// Far JMP, CALL and RET, IRET, SYSCALL, SYSRET, SYSENTER, SYSEXIT, INT n, INT3, INTO. For
+    /// [`Bus::taken_branch`] also exceptions and interrupts, which do not retire as branches.
+    Far,
+}
+
+impl BranchKind {
+    /// Number of kinds.
+    pub const COUNT: usize = 8;
+}
+
+/// A taken branch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Branch {
+    /// Address of the branch instruction; for an exception or interrupt of the instruction that did
+    /// not execute.
+    pub from: u64,
+    /// Its target.
+    pub to: u64,
+    /// What it is.
+    pub kind: BranchKind,
+    /// It is an exception or interrupt, not an instruction.
+    pub event: bool,
+    /// Privilege level before.
+    pub from_cpl: u8,
+    /// Privilege level after.
+    pub to_cpl: u8,
+}
+
+/// The CPU's surroundings. All RAM accesses stay within one 4 KiB page.
+pub trait Bus {
+    /// The RAM page that starts at guest physical address `gpa`, as a position for
+    /// [`ram_read`](Self::ram_read) and [`ram_write`](Self::ram_write); `None` for anything that is not RAM. The
+    /// answer must stay the same until [`Cpu::flush`](crate::Cpu::flush).
+    fn ram_page(&mut self, gpa: u64) -> Option<u64>;
+    /// Reads RAM at a position from [`ram_page`](Self::ram_page) plus the offset in the page.
+    fn ram_read<const N: usize>(&mut self, position: u64) -> [u8; N];
+    /// Writes RAM.
+    fn ram_write<const N: usize>(&mut self, position: u64, bytes: [u8; N]);
+
+    /// Reads from a device; at most 16 bytes within a page.
+    fn mmio_read(&mut self, gpa: u64, data: &mut [u8], access: &Access<'_>);
+    /// Writes to a device; at most 16 bytes within a page.
+    fn mmio_write(&mut self, gpa: u64, data: &[u8], access: &Access<'_>);
+    /// IN of 1, 2 or 4 bytes.
+    fn port_in(&mut self, port: u16, data: &mut [u8], access: &Access<'_>);
+    /// OUT of 1, 2 or 4 bytes.
+    fn port_out(&mut self, port: u16, data: &[u8], access: &Access<'_>);
+
+    /// RDMSR of an MSR that the CPU does not own.
+    ///
+    /// # Errors
+    /// #GP(0).
+    fn rdmsr(&mut self, index: u32, access: &Access<'_>) -> Result<u64, GeneralProtection>;
+    /// WRMSR of an MSR that the CPU does not own. The instruction itself counts after this call.
+    ///
+    /// # Errors
+    /// #GP(0); nothing has changed.
+    fn wrmsr(&mut self, index: u32, value: u64, access: &Access<'_>) -> Result<(), GeneralProtection>;
+    /// RDPMC; `pce` is CR4.PCE.
+    ///
+    /// # Errors
+    /// #GP(0).
+    fn rdpmc(&mut self, counter: u32, pce: bool, access: &Access<'_>) -> Result<u64, GeneralProtection>;
+    /// CPUID. [`crate::cpuid::leaf`] is the policy to start from.
+    fn cpuid(&mut self, leaf: u32, subleaf: u32, access: &Access<'_>) -> CpuidLeaf;
+    /// The time stamp counter.
+    fn tsc(&mut self, access: &Access<'_>) -> u64;
+    /// CR8, the task-priority class of the local APIC.
+    fn cr8(&mut self) -> u8 {
+        0
+    }
+    /// MOV to CR8, 0 to 15.
+    fn set_cr8(&mut self, _value: u8) {}
+
+    /// A branch has been taken. Costs nothing unless implemented.
+    #[inline(always)]
+    fn taken_branch(&mut self, _branch: Branch) {}
+
+    /// Asked after every call above that may have side effects: true ends the run after the
+    /// instruction, with [`Exit::Attention`](crate::Exit::Attention).
+    #[inline(always)]
+    fn attention(&self) -> bool {
+        false
+    }
+}

@@ -1,0 +1,372 @@
+//! The CPU while it runs: the architectural state in the form that handlers want, and what is
+//! derived from it.
+
+use crate::bus::{Access, Branch, BranchKind, Bus};
+use crate::exception::{self, Exception, Fault};
+use crate::flags::{self, Flags};
+use crate::mmu::Mmu;
+use crate::state::{DescriptorTable, Segment, State};
+use crate::totals::Totals;
+
+pub(crate) const RAX: usize = 0;
+pub(crate) const RCX: usize = 1;
+pub(crate) const RDX: usize = 2;
+pub(crate) const RBX: usize = 3;
+pub(crate) const RSP: usize = 4;
+pub(crate) const RBP: usize = 5;
+pub(crate) const RSI: usize = 6;
+pub(crate) const RDI: usize = 7;
+/// Register number that always reads as 0: an absent base or index.
+pub(crate) const ZERO: usize = 16;
+/// Register number of the address of the block's first instruction: RIP-relative operands.
+pub(crate) const BLOCK: usize = 17;
+
+pub(crate) const ES: usize = 0;
+pub(crate) const CS: usize = 1;
+pub(crate) const SS: usize = 2;
+pub(crate) const DS: usize = 3;
+pub(crate) const FS: usize = 4;
+pub(crate) const GS: usize = 5;
+
+pub(crate) const CR0_PE: u64 = 1;
+pub(crate) const CR0_MP: u64 = 1 << 1;
+pub(crate) const CR0_EM: u64 = 1 << 2;
+pub(crate) const CR0_TS: u64 = 1 << 3;
+pub(crate) const CR0_NE: u64 = 1 << 5;
+pub(crate) const CR0_WP: u64 = 1 << 16;
+pub(crate) const CR0_AM: u64 = 1 << 18;
+pub(crate) const CR0_NW: u64 = 1 << 29;
+pub(crate) const CR0_CD: u64 = 1 << 30;
+pub(crate) const CR0_PG: u64 = 1 << 31;
+pub(crate) const CR4_TSD: u64 = 1 << 2;
+pub(crate) const CR4_DE: u64 = 1 << 3;
+pub(crate) const CR4_PSE: u64 = 1 << 4;
+pub(crate) const CR4_PAE: u64 = 1 << 5;
+pub(crate) const CR4_PCE: u64 = 1 << 8;
+pub(crate) const CR4_OSFXSR: u64 = 1 << 9;
+pub(crate) const EFER_SCE: u64 = 1;
+pub(crate) const EFER_LME: u64 = 1 << 8;
+pub(crate) const EFER_LMA: u64 = 1 << 10;
+pub(crate) const EFER_NXE: u64 = 1 << 11;
+
+/// What decides how bytes decode.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Mode {
+    Bits16,
+    Bits32,
+    Bits64,
+}
+
+/// Where in its block an instruction is, and what retires before it in the block.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Position {
+    /// Offset of its first byte.
+    pub(crate) start: u16,
+    /// Memory operands read and written by the instructions before it.
+    pub(crate) loads: u16,
+    pub(crate) stores: u16,
+    /// Instructions before it.
+    pub(crate) index: u8,
+    /// Length in bytes.
+    pub(crate) len: u8,
+}
+
+#[derive(Debug)]
+pub(crate) struct Core {
+    // Guest-visible, hot.
+    /// General-purpose registers, then [`ZERO`] and [`BLOCK`].
+    pub(crate) regs: [u64; 32],
+    pub(crate) flags: Flags,
+    /// Linear bases by segment number as the current mode adds them; entries above GS are 0.
+    pub(crate) bases: [u64; 8],
+    /// Next instruction; while a block runs, the one after the block unless a branch has set it.
+    pub(crate) rip: u64,
+    /// RFLAGS without [`flags::ARITHMETIC`].
+    pub(crate) rflags: u64,
+    // What the run loop and handlers tell each other.
+    pub(crate) position: Position,
+    /// What of the current block the totals already contain.
+    pub(crate) synced: Position,
+    /// Leave the block after this instruction.
+    pub(crate) stop: bool,
+    /// A bus call wants the embedder to look.
+    pub(crate) attention: bool,
+    /// Why the instruction did not complete; none: it wants to be resumed (REP).
+    pub(crate) raised: Option<Exception>,
+    /// Decoded code may no longer match memory or mode.
+    pub(crate) remap: bool,
+    pub(crate) unimplemented: bool,
+    pub(crate) mode: Mode,
+    pub(crate) cpl: u8,
+    /// 0 for CPL 0 to 2, 1 for CPL 3: page protection and TLB half.
+    pub(crate) user: usize,
+    /// Whose totals the current instruction adds to: 0 at CPL 0, 1 else, as when it started.
+    pub(crate) billed: usize,
+    /// SSE instructions neither raise #UD nor #NM.
+    pub(crate) sse: bool,
+    pub(crate) mmu: Mmu,
+    pub(crate) totals: Totals,
+    // Guest-visible, cold.
+    pub(crate) segs: [Segment; 6],
+    pub(crate) ldtr: Segment,
+    pub(crate) tr: Segment,
+    pub(crate) gdtr: DescriptorTable,
+    pub(crate) idtr: DescriptorTable,
+    pub(crate) cr0: u64,
+    pub(crate) cr2: u64,
+    pub(crate) cr3: u64,
+    pub(crate) cr4: u64,
+    pub(crate) dr: [u64; 4],
+    pub(crate) dr6: u64,
+    pub(crate) dr7: u64,
+    pub(crate) efer: u64,
+    pub(crate) star: u64,
+    pub(crate) lstar: u64,
+    pub(crate) cstar: u64,
+    pub(crate) fmask: u64,
+    pub(crate) kernel_gs_base: u64,
+    pub(crate) sysenter: [u64; 3],
+    pub(crate) pat: u64,
+    pub(crate) xmm: [u128; 16],
+    pub(crate) mxcsr: u32,
+    pub(crate) fcw: u16,
+    pub(crate) fsw: u16,
+    pub(crate) ftw: u8,
+    pub(crate) x87_pointers: (u16, u64, u64),
+    pub(crate) st: [u128; 8],
+    pub(crate) nmi_blocked: bool,
+    pub(crate) nmi_pending: bool,
+    pub(crate) shadow: bool,
+    pub(crate) halted: bool,
+}
+
+impl Core {
+    pub(crate) fn new(state: &State) -> Self {
+        let mut regs = [0; 32];
+        regs[..16].copy_from_slice(&state.gpr);
+        let mut core = Self {
+            regs,
+            flags: Flags::from_bits(state.rflags),
+            bases: [0; 8],
+            rip: state.rip,
+            rflags: state.rflags & !flags::ARITHMETIC | flags::FIXED,
+            position: Position::default(),
+            synced: Position::default(),
+            stop: false,
+            attention: false,
+            raised: None,
+            remap: false,
+            unimplemented: false,
+            mode: Mode::Bits32,
+            cpl: state.segments[SS].dpl(),
+            user: 0,
+            billed: 0,
+            sse: false,
+            mmu: Mmu::new(),
+            totals: Totals::default(),
+            segs: state.segments,
+            ldtr: state.ldtr,
+            tr: state.tr,
+            gdtr: state.gdtr,
+            idtr: state.idtr,
+            cr0: state.cr0,
+            cr2: state.cr2,
+            cr3: state.cr3,
+            cr4: state.cr4,
+            dr: state.dr,
+            dr6: state.dr6,
+            dr7: state.dr7,
+            efer: state.efer,
+            star: state.star,
+            lstar: state.lstar,
+            cstar: state.cstar,
+            fmask: state.fmask,
+            kernel_gs_base: state.kernel_gs_base,
+            sysenter: state.sysenter,
+            pat: state.pat,
+            xmm: state.xmm,
+            mxcsr: state.mxcsr,
+            fcw: state.fcw,
+            fsw: state.fsw,
+            ftw: state.ftw,
+            x87_pointers: state.x87_pointers,
+            st: state.st,
+            nmi_blocked: state.nmi_blocked,
+            nmi_pending: state.nmi_pending,
+            shadow: state.interrupt_shadow,
+            halted: state.halted,
+        };
+        core.update_mode();
+        core
+    }
+
+    pub(crate) fn state(&self) -> State {
+        let mut gpr = [0; 16];
+        gpr.copy_from_slice(&self.regs[..16]);
+        State {
+            gpr,
+            rip: self.rip,
+            rflags: self.rflags(),
+            segments: self.segs,
+            ldtr: self.ldtr,
+            tr: self.tr,
+            gdtr: self.gdtr,
+            idtr: self.idtr,
+            cr0: self.cr0,
+            cr2: self.cr2,
+            cr3: self.cr3,
+            cr4: self.cr4,
+            dr: self.dr,
+            dr6: self.dr6,
+            dr7: self.dr7,
+            efer: self.efer,
+            star: self.star,
+            lstar: self.lstar,
+            cstar: self.cstar,
+            fmask: self.fmask,
+            kernel_gs_base: self.kernel_gs_base,
+            sysenter: self.sysenter,
+            pat: self.pat,
+            xmm: self.xmm,
+            mxcsr: self.mxcsr,
+            fcw: self.fcw,
+            fsw: self.fsw,
+            ftw: self.ftw,
+            x87_pointers: self.x87_pointers,
+            st: self.st,
+            nmi_blocked: self.nmi_blocked,
+            nmi_pending: self.nmi_pending,
+            interrupt_shadow: self.shadow,
+            halted: self.halted,
+        }
+    }
+
+    pub(crate) fn rflags(&self) -> u64 {
+        self.rflags | self.flags.bits()
+    }
+
+    /// Replaces the bits of RFLAGS in `mask`.
+    pub(crate) fn set_rflags(&mut self, mask: u64, value: u64) {
+        self.flags.set(mask & flags::ARITHMETIC, value);
+        let mask = mask & !flags::ARITHMETIC;
+        self.rflags = self.rflags & !mask | value & mask | flags::FIXED;
+    }
+
+    /// In long mode, compatibility mode included.
+    pub(crate) fn long_mode(&self) -> bool {
+        self.efer & EFER_LMA != 0
+    }
+
+    pub(crate) fn in_64_bit_mode(&self) -> bool {
+        self.mode == Mode::Bits64
+    }
+
+    /// Derives mode, privilege and segment bases after a change of CS, CPL or EFER.
+    pub(crate) fn update_mode(&mut self) {
+        let cs = &self.segs[CS];
+        let mode = if self.long_mode() && cs.long() {
+            Mode::Bits64
+        } else if cs.big() {
+            Mode::Bits32
+        } else {
+            Mode::Bits16
+        };
+        if mode != self.mode {
+            self.mode = mode;
+            self.remap = true;
+        }
+        self.user = usize::from(self.cpl == 3);
+        self.update_sse();
+        self.update_bases();
+    }
+
+    /// After a change of CR0 or CR4.
+    pub(crate) fn update_sse(&mut self) {
+        self.sse = self.cr0 & (CR0_EM | CR0_TS) == 0 && self.cr4 & CR4_OSFXSR != 0;
+    }
+
+    pub(crate) fn update_bases(&mut self) {
+        for (number, segment) in self.segs.iter().enumerate() {
+            self.bases[number] = if self.mode == Mode::Bits64 && number < FS { 0 } else { segment.base };
+        }
+    }
+
+    /// Address of the current instruction.
+    pub(crate) fn instruction_rip(&self) -> u64 {
+        self.regs[BLOCK].wrapping_add(u64::from(self.position.start))
+    }
+
+    /// Address of the instruction behind the current one.
+    pub(crate) fn next_rip(&self) -> u64 {
+        self.instruction_rip().wrapping_add(u64::from(self.position.len))
+    }
+
+    /// Brings the totals up to, and excluding, the current instruction.
+    pub(crate) fn sync_totals(&mut self) {
+        let (now, then) = (self.position, self.synced);
+        let totals = &mut self.totals.modes[self.billed & 1];
+        totals.instructions += u64::from(now.index - then.index);
+        totals.loads += u64::from(now.loads - then.loads);
+        totals.stores += u64::from(now.stores - then.stores);
+        self.synced = now;
+    }
+
+    /// What the bus is told about the current instruction. Totals must be in sync.
+    pub(crate) fn access(&self) -> Access<'_> {
+        Access { rip: self.instruction_rip(), cpl: self.cpl, totals: &self.totals }
+    }
+
+    /// After a bus call.
+    #[inline(always)]
+    pub(crate) fn after_bus<B: Bus>(&mut self, bus: &B) {
+        if bus.attention() {
+            self.attention = true;
+            self.stop = true;
+        }
+    }
+
+    /// Counts a branch of the current instruction, and tells about it if it was taken.
+    #[inline(always)]
+    pub(crate) fn retire_branch<B: Bus>(&mut self, bus: &mut B, kind: BranchKind) {
+        self.totals.modes[self.billed & 1].branches[kind as usize] += 1;
+        if kind != BranchKind::ConditionalNotTaken {
+            let (from, cpl) = (self.instruction_rip(), self.cpl);
+            bus.taken_branch(Branch { from, to: self.rip, kind, event: false, from_cpl: cpl, to_cpl: cpl });
+        }
+    }
+
+    /// A far branch that may have changed the privilege level: counts where it started.
+    pub(crate) fn retire_far<B: Bus>(&mut self, bus: &mut B, from_cpl: u8) {
+        // Interruptibility may have changed.
+        self.stop = true;
+        self.totals.modes[self.billed & 1].branches[BranchKind::Far as usize] += 1;
+        bus.taken_branch(Branch {
+            from: self.instruction_rip(),
+            to: self.rip,
+            kind: BranchKind::Far,
+            event: false,
+            from_cpl,
+            to_cpl: self.cpl,
+        });
+    }
+
+    #[cold]
+    pub(crate) fn raise(&mut self, exception: Exception) -> Fault {
+        self.raised = Some(exception);
+        Fault
+    }
+
+    #[cold]
+    pub(crate) fn gp(&mut self, error: u32) -> Fault {
+        self.raise(Exception::with_error(exception::GP, error))
+    }
+
+    #[cold]
+    pub(crate) fn ud(&mut self) -> Fault {
+        self.raise(Exception::plain(exception::UD))
+    }
+
+    pub(crate) fn require_cpl0(&mut self) -> Result<(), Fault> {
+        if self.cpl == 0 { Ok(()) } else { Err(self.gp(0)) }
+    }
+}

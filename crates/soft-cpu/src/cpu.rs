@@ -1,0 +1,415 @@
+//! The CPU as the embedder sees it, and the run loop.
+
+use crate::bus::Bus;
+use crate::cache::{Block, Cache};
+use crate::context::{BLOCK, CS, Core, Mode, Position};
+use crate::decode;
+use crate::exception::{self, Exception, Fault};
+use crate::exec::event::{Source, TripleFault};
+use crate::flags::{IF, TF};
+use crate::mmu::{Intent, PAGE, is_canonical};
+use crate::state::State;
+use crate::totals::Totals;
+use core::fmt;
+
+/// How far a run goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Budget {
+    /// End after exactly this many retired instructions.
+    pub instructions: u64,
+    /// End as soon as [`Cpu::can_take_interrupt`] holds.
+    pub interrupt_window: bool,
+}
+
+/// Why a run ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Exit {
+    /// [`Budget::instructions`] have retired.
+    Budget,
+    /// HLT; the CPU waits for an interrupt or NMI.
+    Halted,
+    /// Triple fault. The state is that of the instruction whose exception could not be delivered.
+    Shutdown,
+    /// [`Bus::attention`] was true after an instruction.
+    Attention,
+    /// [`Budget::interrupt_window`] was asked for, and an interrupt can be taken.
+    InterruptWindow,
+    /// Much has happened without an instruction that retired (a long REP, a storm of exceptions): a chance to
+    /// look at timeouts. Run again to continue.
+    Yield,
+}
+
+/// An instruction that the guest executed and this crate does not implement; it raised #UD.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unimplemented {
+    /// Mnemonic and operand types, as iced-x86 names them (`Vaddpd_xmm_xmm_xmmm128`).
+    pub code: String,
+    /// Where it was executed first.
+    pub rip: u64,
+    /// How often.
+    pub count: u64,
+}
+
+/// Different instructions that are remembered.
+const MAX_UNIMPLEMENTED: usize = 64;
+/// Exceptions delivered in one run before it yields.
+const MAX_EXCEPTIONS: u32 = 1 << 14;
+/// Bytes of a block at most; also what is fetched to decode one.
+const FETCH: usize = 512;
+
+/// One x86-64 CPU.
+pub struct Cpu<B: Bus> {
+    core: Core,
+    cache: Cache<B>,
+    interrupt: Option<u8>,
+    unimplemented: Vec<Unimplemented>,
+}
+
+impl<B: Bus> fmt::Debug for Cpu<B> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Cpu").field("state", &self.core.state()).finish_non_exhaustive()
+    }
+}
+
+impl<B: Bus> Default for Cpu<B> {
+    fn default() -> Self {
+        Self::new(&State::default())
+    }
+}
+
+/// How a block was left.
+enum Left {
+    /// At its end, or at the deadline.
+    Through,
+    /// After an instruction that asked for it.
+    Stopped,
+    /// Before an instruction that did not complete.
+    Faulted,
+}
+
+impl<B: Bus> Cpu<B> {
+    /// A CPU in the given state. Totals are 0.
+    #[must_use]
+    pub fn new(state: &State) -> Self {
+        Self { core: Core::new(state), cache: Cache::new(), interrupt: None, unimplemented: Vec::new() }
+    }
+
+    /// The architectural state between two instructions.
+    #[must_use]
+    pub fn state(&self) -> State {
+        self.core.state()
+    }
+
+    /// Replaces the architectural state. Totals stay.
+    pub fn set_state(&mut self, state: &State) {
+        let totals = self.core.totals;
+        self.core = Core::new(state);
+        self.core.totals = totals;
+        self.interrupt = None;
+        self.flush();
+    }
+
+    /// Everything that has retired.
+    #[must_use]
+    pub fn totals(&self) -> &Totals {
+        &self.core.totals
+    }
+
+    /// Current privilege level, 0 to 3.
+    #[must_use]
+    pub fn cpl(&self) -> u8 {
+        self.core.cpl
+    }
+
+    /// Instructions that the guest tried and that are not implemented; the first 64 different ones.
+    #[must_use]
+    pub fn unimplemented(&self) -> &[Unimplemented] {
+        &self.unimplemented
+    }
+
+    /// Forgets translations and decoded code: [`Bus::ram_page`] may answer differently from now on.
+    pub fn flush(&mut self) {
+        self.core.flush_tlb();
+        self.cache.clear(&mut self.core.mmu);
+    }
+
+    /// Somebody other than this CPU has written to RAM. `len` bytes from `gpa`, which may span pages.
+    pub fn memory_changed(&mut self, gpa: u64, len: u64) {
+        let last = gpa.saturating_add(len.max(1) - 1);
+        for page in (gpa / PAGE)..=(last / PAGE) {
+            self.cache.invalidate(page * PAGE, &mut self.core.mmu);
+        }
+    }
+
+    /// An NMI. It is delivered when the CPU runs and NMIs are not blocked; further ones merge with it.
+    pub fn inject_nmi(&mut self) {
+        self.core.nmi_pending = true;
+    }
+
+    /// True if a maskable interrupt would be delivered before the next instruction.
+    #[must_use]
+    pub fn can_take_interrupt(&self) -> bool {
+        self.core.rflags & IF != 0 && !self.core.shadow && self.interrupt.is_none()
+    }
+
+    /// A maskable interrupt, to be delivered before the next instruction. False, and nothing happens, unless
+    /// [`can_take_interrupt`](Self::can_take_interrupt).
+    pub fn inject_interrupt(&mut self, vector: u8) -> bool {
+        let accepted = self.can_take_interrupt();
+        if accepted {
+            self.interrupt = Some(vector);
+        }
+        accepted
+    }
+
+    /// Executes until the budget is used up or something has to be looked at.
+    pub fn run(&mut self, bus: &mut B, budget: Budget) -> Exit {
+        let mut left = budget.instructions;
+        let mut exceptions = 0;
+        self.core.attention = false;
+        loop {
+            match self.deliver_events(bus) {
+                Ok(delivered) => exceptions += u32::from(delivered),
+                Err(TripleFault) => return Exit::Shutdown,
+            }
+            if self.core.halted {
+                return Exit::Halted;
+            }
+            if self.core.attention {
+                return Exit::Attention;
+            }
+            if budget.interrupt_window && self.can_take_interrupt() {
+                return Exit::InterruptWindow;
+            }
+            if left == 0 {
+                return Exit::Budget;
+            }
+            if exceptions > MAX_EXCEPTIONS {
+                return Exit::Yield;
+            }
+            let single_step = self.core.rflags & TF != 0;
+            let one = single_step || self.core.shadow;
+            self.core.shadow = false;
+            let outcome = self.run_blocks(bus, &mut left, one);
+            self.drop_stale_code();
+            match outcome {
+                Left::Through | Left::Stopped => {
+                    if single_step && !self.core.shadow {
+                        // DR6.BS.
+                        self.core.dr6 |= 1 << 14;
+                        let trap = Exception::plain(exception::DB);
+                        if self.core.deliver(bus, trap, Source::Exception).is_err() {
+                            return Exit::Shutdown;
+                        }
+                    }
+                }
+                Left::Faulted => {
+                    self.core.rip = self.core.instruction_rip();
+                    if std::mem::take(&mut self.core.unimplemented) {
+                        self.note_unimplemented(bus);
+                    }
+                    exceptions += 1;
+                    match self.core.raised.take() {
+                        Some(raised) => {
+                            if self.core.deliver(bus, raised, Source::Exception).is_err() {
+                                self.core.rip = self.core.instruction_rip();
+                                return Exit::Shutdown;
+                            }
+                        }
+                        // A REP instruction between two iterations.
+                        None if self.core.attention => return Exit::Attention,
+                        None => return Exit::Yield,
+                    }
+                }
+            }
+        }
+    }
+
+    /// NMIs and interrupts that wait.
+    fn deliver_events(&mut self, bus: &mut B) -> Result<bool, TripleFault> {
+        let core = &mut self.core;
+        if core.nmi_pending && !core.nmi_blocked && !core.shadow {
+            core.nmi_pending = false;
+            core.nmi_blocked = true;
+            core.halted = false;
+            core.deliver(bus, Exception::plain(exception::NMI), Source::External)?;
+            return Ok(true);
+        }
+        if let Some(vector) = self.interrupt.take() {
+            core.halted = false;
+            core.deliver(bus, Exception::plain(vector), Source::External)?;
+            return Ok(true);
+        }
+        Ok(false)
+    }
+
+    fn drop_stale_code(&mut self) {
+        while let Some(page) = self.core.mmu.stale.pop() {
+            self.cache.invalidate(page, &mut self.core.mmu);
+        }
+        if std::mem::take(&mut self.core.remap) {
+            self.cache.forget_jumps();
+        }
+    }
+
+    /// Runs blocks until the deadline, a stop or a fault; with `one` a single instruction.
+    fn run_blocks(&mut self, bus: &mut B, left: &mut u64, one: bool) -> Left {
+        self.core.stop = false;
+        self.drop_stale_code();
+        loop {
+            let limit = if one { 1 } else { *left };
+            if limit == 0 {
+                return Left::Through;
+            }
+            let core = &mut self.core;
+            let linear = core.rip.wrapping_add(core.bases[CS]);
+            let key = linear ^ (core.user as u64) << 62;
+            let index = match self.cache.jump(key) {
+                Some(index) => index,
+                None => match self.find_block(bus, key) {
+                    Ok(index) => index,
+                    Err(Fault) => {
+                        // Nothing of a block has run.
+                        self.core.regs[BLOCK] = self.core.rip;
+                        self.core.position = Position::default();
+                        self.core.synced = Position::default();
+                        return Left::Faulted;
+                    }
+                },
+            };
+            let core = &mut self.core;
+            let Some(block) = self.cache.get(index) else { return Left::Through };
+            core.regs[BLOCK] = core.rip;
+            core.synced = Position::default();
+            core.billed = usize::from(core.cpl != 0);
+            let whole = block.insns.len() as u64 <= limit;
+            let insns = if whole { &block.insns } else { &block.insns[..limit as usize] };
+            core.rip = match block.insns.get(insns.len()) {
+                Some(next) => core.rip.wrapping_add(u64::from(next.position.start)),
+                None => core.rip.wrapping_add(u64::from(block.end.start)),
+            };
+            for insn in insns {
+                core.position = insn.position;
+                if (insn.run)(core, bus, insn).is_err() {
+                    core.sync_totals();
+                    *left -= u64::from(core.position.index);
+                    return Left::Faulted;
+                }
+                if core.stop {
+                    let index = usize::from(core.position.index);
+                    if index + 1 < insns.len() {
+                        core.rip = core.next_rip();
+                    }
+                    core.position = block.insns.get(index + 1).map_or(block.end, |next| next.position);
+                    core.sync_totals();
+                    *left -= index as u64 + 1;
+                    return Left::Stopped;
+                }
+            }
+            core.position = block.insns.get(insns.len()).map_or(block.end, |next| next.position);
+            core.sync_totals();
+            *left -= insns.len() as u64;
+            if one {
+                return Left::Through;
+            }
+        }
+    }
+
+    /// The block at RIP, decoded if need be.
+    #[inline(never)]
+    fn find_block(&mut self, bus: &mut B, key: u64) -> Result<u32, Fault> {
+        let core = &mut self.core;
+        let linear = match core.mode {
+            Mode::Bits64 => core.rip,
+            // RIP may have run over the end of the 32-bit space.
+            _ => {
+                core.rip &= 0xFFFF_FFFF;
+                if core.rip > u64::from(core.segs[CS].limit) {
+                    return Err(core.gp(0));
+                }
+                core.rip.wrapping_add(core.segs[CS].base) & 0xFFFF_FFFF
+            }
+        };
+        if core.in_64_bit_mode() && !is_canonical(linear) {
+            return Err(core.gp(0));
+        }
+        let gpa = core.translate(bus, linear, Intent::Fetch, core.user)?;
+        let mut found = self.cache.find(gpa, core.mode);
+        if let Some(second) = found.and_then(|index| self.cache.get(index)).and_then(|block| block.second) {
+            let next = linear.wrapping_add(PAGE) & !(PAGE - 1);
+            if self.core.translate(bus, next, Intent::Fetch, self.core.user)? != second {
+                found = None;
+            }
+        }
+        let index = match found {
+            Some(index) => index,
+            None => {
+                let block = self.decode_block(bus, linear, gpa)?;
+                self.cache.insert(block, &mut self.core.mmu)
+            }
+        };
+        self.cache.set_jump(key, index);
+        Ok(index)
+    }
+
+    fn decode_block(&mut self, bus: &mut B, linear: u64, gpa: u64) -> Result<Block<B>, Fault> {
+        let core = &mut self.core;
+        let mut bytes = [0; FETCH];
+        let in_page = ((PAGE - gpa % PAGE) as usize).min(FETCH);
+        if !fetch(bus, gpa, &mut bytes[..in_page]) {
+            log::warn!("guest executes at {linear:#x}, physical {gpa:#x}, where there is no RAM: #UD");
+            return Err(core.ud());
+        }
+        let mode = core.mode;
+        if let Some(decoded) = decode::block(&bytes[..in_page], mode) {
+            return Ok(Block { insns: decoded.insns, end: decoded.end, mode, gpa, second: None });
+        }
+        // The first instruction continues in the next page.
+        let next = linear.wrapping_add(PAGE) & !(PAGE - 1);
+        let second = core.translate(bus, next, Intent::Fetch, core.user)?;
+        let rest = &mut bytes[in_page..in_page + 15];
+        if !fetch(bus, second, rest) {
+            return Err(core.ud());
+        }
+        let decoded = decode::single(&bytes[..in_page + 15], mode);
+        Ok(Block { insns: decoded.insns, end: decoded.end, mode, gpa, second: Some(second) })
+    }
+
+    #[cold]
+    fn note_unimplemented(&mut self, bus: &mut B) {
+        let rip = self.core.rip;
+        let mut bytes = [0; 15];
+        let linear = rip.wrapping_add(self.core.bases[CS]);
+        let mut len = 0;
+        for (n, byte) in bytes.iter_mut().enumerate() {
+            let user = self.core.user;
+            let Ok(gpa) = self.core.translate(bus, linear.wrapping_add(n as u64), Intent::Fetch, user) else {
+                break;
+            };
+            let mut one = [0];
+            if !fetch(bus, gpa, &mut one) {
+                break;
+            }
+            [*byte] = one;
+            len = n + 1;
+        }
+        self.core.raised = Some(Exception::plain(exception::UD));
+        let code = decode::name(&bytes[..len], self.core.mode);
+        if let Some(known) = self.unimplemented.iter_mut().find(|known| known.code == code) {
+            known.count += 1;
+        } else if self.unimplemented.len() < MAX_UNIMPLEMENTED {
+            log::info!("guest executed {code} at {rip:#x}, which is not implemented: #UD");
+            self.unimplemented.push(Unimplemented { code, rip, count: 1 });
+        }
+    }
+}
+
+/// Reads code within a page; false if it is not RAM.
+fn fetch<B: Bus>(bus: &mut B, gpa: u64, bytes: &mut [u8]) -> bool {
+    let Some(page) = bus.ram_page(gpa & !(PAGE - 1)) else { return false };
+    let position = page + gpa % PAGE;
+    for (byte, at) in bytes.iter_mut().zip(position..) {
+        [*byte] = bus.ram_read(at);
+    }
+    true
+}

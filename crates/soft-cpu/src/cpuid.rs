@@ -1,0 +1,60 @@
+//! What the CPU can do, as CPUID says it.
+
+/// The four registers that CPUID returns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct CpuidLeaf {
+    /// EAX.
+    pub eax: u32,
+    /// EBX.
+    pub ebx: u32,
+    /// ECX.
+    pub ecx: u32,
+    /// EDX.
+    pub edx: u32,
+}
+
+/// Highest basic leaf.
+const MAX_BASIC: u32 = 0xD;
+const MAX_EXTENDED: u32 = 0x8000_0008;
+
+const fn bits<const N: usize>(positions: [u32; N]) -> u32 {
+    let mut mask = 0;
+    let mut n = 0;
+    while n < N {
+        mask |= 1 << positions[n];
+        n += 1;
+    }
+    mask
+}
+
+/// Leaf 1 ECX: CX16 (13), MOVBE (22), POPCNT (23).
+const LEAF_1_ECX: u32 = bits([13, 22, 23]);
+/// Leaf 1 EDX: FPU (0), DE (2), PSE (3), TSC (4), MSR (5), PAE (6), CX8 (8), SEP (11), PGE (13), CMOV (15),
+/// PAT (16), CLFSH (19), FXSR (24), SSE (25), SSE2 (26). No MMX (23): its instructions are not
+/// implemented. FPU, because long mode without it does not exist; see the crate's documentation.
+const LEAF_1_EDX: u32 = bits([0, 2, 3, 4, 5, 6, 8, 11, 13, 15, 16, 19, 24, 25, 26]);
+/// Leaf 8000_0001H ECX: LAHF (0).
+const EXTENDED_ECX: u32 = bits([0]);
+/// Leaf 8000_0001H EDX: SYSCALL (11), NX (20), 1 GiB pages (26), LM (29).
+const EXTENDED_EDX: u32 = bits([11, 20, 26, 29]);
+
+/// The leaf of a CPU that has exactly what this crate implements, without signature (leaf 1 EAX), APIC
+/// (leaf 1 EDX bit 9) and PMU leaves, which the embedder adds.
+#[must_use]
+pub fn leaf(leaf: u32, _subleaf: u32) -> CpuidLeaf {
+    match leaf {
+        0 => {
+            let word = |text: &[u8; 4]| u32::from_le_bytes(*text);
+            CpuidLeaf { eax: MAX_BASIC, ebx: word(b"Genu"), edx: word(b"ineI"), ecx: word(b"ntel") }
+        }
+        // CLFLUSH of 64 bytes (8 x 8), one logical CPU.
+        1 => CpuidLeaf { eax: 0, ebx: 1 << 16 | 8 << 8, ecx: LEAF_1_ECX, edx: LEAF_1_EDX },
+        // "Use leaf 4", which has no caches to report.
+        2 => CpuidLeaf { eax: 0xFF01, ..CpuidLeaf::default() },
+        0x8000_0000 => CpuidLeaf { eax: MAX_EXTENDED, ..CpuidLeaf::default() },
+        0x8000_0001 => CpuidLeaf { ecx: EXTENDED_ECX, edx: EXTENDED_EDX, ..CpuidLeaf::default() },
+        // Address sizes: 48 bits linear.
+        0x8000_0008 => CpuidLeaf { eax: 48 << 8 | crate::mmu::PHYSICAL_BITS, ..CpuidLeaf::default() },
+        _ => CpuidLeaf::default(),
+    }
+}

@@ -1,0 +1,134 @@
+//! Bytes to blocks of handlers. iced-x86 decodes, and `operands`, `integer`, `system`, `vector` choose
+//! the handler.
+
+mod integer;
+mod operands;
+mod select;
+mod system;
+mod vector;
+
+use crate::bus::Bus;
+use crate::context::{Mode, Position};
+use crate::exec::{self, Handler, Insn};
+use iced_x86::{
+    Decoder, DecoderError, DecoderOptions, FlowControl, Instruction, InstructionInfoFactory,
+    InstructionInfoOptions, Mnemonic, OpAccess,
+};
+
+/// Instructions in a block at most.
+const MAX_INSNS: usize = 32;
+
+/// What was decoded.
+pub(crate) struct Decoded<B> {
+    pub(crate) insns: Box<[Insn<B>]>,
+    /// Length in bytes and what retires.
+    pub(crate) end: Position,
+}
+
+fn decoder(bytes: &[u8], mode: Mode) -> Decoder<'_> {
+    let bitness = match mode {
+        Mode::Bits16 => 16,
+        Mode::Bits32 => 32,
+        Mode::Bits64 => 64,
+    };
+    // The block starts at 0, so that relative operands come out relative to the block.
+    Decoder::with_ip(bitness, bytes, 0, DecoderOptions::NONE)
+}
+
+/// Decodes a block from the bytes up to the end of a page. `None` if the first instruction needs more.
+pub(crate) fn block<B: Bus>(bytes: &[u8], mode: Mode) -> Option<Decoded<B>> {
+    let decoded = decode(bytes, mode, MAX_INSNS);
+    (!decoded.insns.is_empty()).then_some(decoded)
+}
+
+/// Decodes one instruction from at least 15 bytes.
+pub(crate) fn single<B: Bus>(bytes: &[u8], mode: Mode) -> Decoded<B> {
+    decode(bytes, mode, 1)
+}
+
+fn decode<B: Bus>(bytes: &[u8], mode: Mode, limit: usize) -> Decoded<B> {
+    let mut decoder = decoder(bytes, mode);
+    let mut info = InstructionInfoFactory::new();
+    let mut insns: Vec<Insn<B>> = Vec::new();
+    let mut position = Position::default();
+    let mut instruction = Instruction::default();
+    while insns.len() < limit && decoder.can_decode() {
+        decoder.decode_out(&mut instruction);
+        if decoder.last_error() == DecoderError::NoMoreBytes {
+            break;
+        }
+        position.len = instruction.len() as u8;
+        let mut insn = operands::operands(&instruction, mode);
+        insn.position = position;
+        let mut ends = true;
+        if instruction.is_invalid() {
+            insn.run = exec::undefined;
+        } else {
+            insn.run = handler(&instruction, &mut insn, mode);
+            ends = ends_block(&instruction);
+            let (loads, stores) = memory_operands(&mut info, &instruction);
+            position.loads += loads;
+            position.stores += stores;
+        }
+        position.start += u16::from(position.len);
+        position.index += 1;
+        insns.push(insn);
+        if ends {
+            break;
+        }
+    }
+    position.len = 0;
+    Decoded { insns: insns.into_boxed_slice(), end: position }
+}
+
+fn handler<B: Bus>(instruction: &Instruction, insn: &mut Insn<B>, mode: Mode) -> Handler<B> {
+    integer::handler(instruction, insn, mode)
+        .or_else(|| system::handler(instruction, insn, mode))
+        .or_else(|| vector::handler(instruction, insn))
+        .unwrap_or(exec::unimplemented)
+}
+
+/// Whether a block ends with this instruction: branches, and whatever changes translation, mode or
+/// interruptibility.
+fn ends_block(instruction: &Instruction) -> bool {
+    use Mnemonic as M;
+    if instruction.flow_control() != FlowControl::Next {
+        return true;
+    }
+    match instruction.mnemonic() {
+        M::Hlt | M::Sti | M::Popf | M::Popfd | M::Popfq | M::Wrmsr | M::Lmsw | M::Invlpg | M::Clts => true,
+        M::Mov | M::Pop => {
+            instruction.op0_register().is_segment_register()
+                || instruction.op0_register().is_cr()
+                || instruction.op0_register().is_dr()
+        }
+        M::Lss => true,
+        _ => false,
+    }
+}
+
+/// Memory operands read and written. String instructions count while they run.
+fn memory_operands(info: &mut InstructionInfoFactory, instruction: &Instruction) -> (u16, u16) {
+    if instruction.is_string_instruction() {
+        return (0, 0);
+    }
+    let info = info.info_options(instruction, InstructionInfoOptions::NO_REGISTER_USAGE);
+    let mut counts = (0, 0);
+    for memory in info.used_memory() {
+        match memory.access() {
+            OpAccess::Read | OpAccess::CondRead => counts.0 += 1,
+            OpAccess::Write | OpAccess::CondWrite => counts.1 += 1,
+            OpAccess::ReadWrite | OpAccess::ReadCondWrite => {
+                counts.0 += 1;
+                counts.1 += 1;
+            }
+            OpAccess::None | OpAccess::NoMemAccess => {}
+        }
+    }
+    counts
+}
+
+/// iced's name of the instruction at the start of `bytes`.
+pub(crate) fn name(bytes: &[u8], mode: Mode) -> String {
+    format!("{:?}", decoder(bytes, mode).decode().code())
+}

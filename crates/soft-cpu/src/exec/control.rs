@@ -1,0 +1,125 @@
+//! Near branches. The decoder puts every one of them at the end of its block.
+
+use super::Insn;
+use super::operand::{Get, address_mask};
+use crate::bus::{BranchKind, Bus};
+use crate::context::{BLOCK, Core, Mode, RCX, RSP};
+use crate::exception::{Done, Fault};
+use crate::mmu::is_canonical;
+use crate::width::Width;
+
+/// Target of a relative branch.
+#[inline(always)]
+fn relative<B>(c: &Core, i: &Insn<B>) -> u64 {
+    mask_rip(c, c.regs[BLOCK].wrapping_add(i.disp), i)
+}
+
+/// 16- and 32-bit branches keep that much of RIP.
+#[inline(always)]
+fn mask_rip<B>(c: &Core, rip: u64, i: &Insn<B>) -> u64 {
+    match c.mode {
+        Mode::Bits64 => rip,
+        _ if i.aux == 2 => rip & 0xFFFF,
+        _ => rip & 0xFFFF_FFFF,
+    }
+}
+
+/// The target of an indirect branch, which has to be canonical or within the code segment.
+#[inline(always)]
+fn check_target(c: &mut Core, target: u64) -> Result<u64, Fault> {
+    let valid = match c.mode {
+        Mode::Bits64 => is_canonical(target),
+        _ => target <= u64::from(c.segs[crate::context::CS].limit),
+    };
+    if valid { Ok(target) } else { Err(c.gp(0)) }
+}
+
+pub(crate) fn jcc<B: Bus, const C: u8>(c: &mut Core, b: &mut B, i: &Insn<B>) -> Done {
+    if c.flags.condition::<C>() {
+        c.rip = relative(c, i);
+        c.retire_branch(b, BranchKind::ConditionalTaken);
+    } else {
+        c.retire_branch(b, BranchKind::ConditionalNotTaken);
+    }
+    Ok(())
+}
+
+pub(crate) fn jmp<B: Bus>(c: &mut Core, b: &mut B, i: &Insn<B>) -> Done {
+    c.rip = relative(c, i);
+    c.retire_branch(b, BranchKind::DirectJump);
+    Ok(())
+}
+
+pub(crate) fn jmp_indirect<B: Bus, T: Width, S: Get<T>>(c: &mut Core, b: &mut B, i: &Insn<B>) -> Done {
+    let target = S::get(c, b, i)?.zext();
+    c.rip = check_target(c, target)?;
+    c.retire_branch(b, BranchKind::IndirectJump);
+    Ok(())
+}
+
+pub(crate) fn call<B: Bus, T: Width>(c: &mut Core, b: &mut B, i: &Insn<B>) -> Done {
+    let back = T::low(c.next_rip());
+    c.push(b, back)?;
+    c.rip = relative(c, i);
+    c.retire_branch(b, BranchKind::DirectCall);
+    Ok(())
+}
+
+pub(crate) fn call_indirect<B: Bus, T: Width, S: Get<T>>(c: &mut Core, b: &mut B, i: &Insn<B>) -> Done {
+    let target = S::get(c, b, i)?.zext();
+    let target = check_target(c, target)?;
+    let back = T::low(c.next_rip());
+    c.push(b, back)?;
+    c.rip = target;
+    c.retire_branch(b, BranchKind::IndirectCall);
+    Ok(())
+}
+
+/// RET, releasing `imm` bytes of arguments.
+pub(crate) fn ret<B: Bus, T: Width>(c: &mut Core, b: &mut B, i: &Insn<B>) -> Done {
+    let target = c.peek::<T, B>(b, 0)?.zext();
+    let target = check_target(c, target)?;
+    c.regs[RSP] = c.stack_pointer(T::BYTES as i64 + (i.imm as i64 & 0xFFFF));
+    c.rip = target;
+    c.retire_branch(b, BranchKind::Return);
+    Ok(())
+}
+
+/// What LOOP asks besides the count.
+pub(crate) const LOOP_ALWAYS: u8 = 0;
+pub(crate) const LOOP_EQUAL: u8 = 1;
+pub(crate) const LOOP_NOT_EQUAL: u8 = 2;
+
+/// LOOP, LOOPE, LOOPNE. The address size is that of the count.
+pub(crate) fn loop_count<B: Bus, const KIND: u8>(c: &mut Core, b: &mut B, i: &Insn<B>) -> Done {
+    let mask = address_mask(i.seg);
+    let count = c.regs[RCX].wrapping_sub(1) & mask;
+    set_count(c, count, mask);
+    let also = match KIND {
+        LOOP_EQUAL => c.flags.zero(),
+        LOOP_NOT_EQUAL => !c.flags.zero(),
+        _ => true,
+    };
+    conditional(c, b, i, count != 0 && also)
+}
+
+/// JCXZ, JECXZ, JRCXZ.
+pub(crate) fn jrcxz<B: Bus>(c: &mut Core, b: &mut B, i: &Insn<B>) -> Done {
+    let count = c.regs[RCX] & address_mask(i.seg);
+    conditional(c, b, i, count == 0)
+}
+
+fn conditional<B: Bus>(c: &mut Core, b: &mut B, i: &Insn<B>, taken: bool) -> Done {
+    if taken {
+        c.rip = relative(c, i);
+        c.retire_branch(b, BranchKind::ConditionalTaken);
+    } else {
+        c.retire_branch(b, BranchKind::ConditionalNotTaken);
+    }
+    Ok(())
+}
+
+/// Writes RCX, ECX (zero-extended) or CX.
+pub(crate) fn set_count(c: &mut Core, count: u64, mask: u64) {
+    c.regs[RCX] = if mask == 0xFFFF { c.regs[RCX] & !mask | count } else { count };
+}

@@ -1,0 +1,202 @@
+//! String instructions, with and without REP.
+
+use super::Insn;
+use super::alu::{Binary, Sub};
+use super::control::set_count;
+use super::operand::address_mask;
+use crate::bus::Bus;
+use crate::context::{Core, ES, RAX, RCX, RDI, RDX, RSI};
+use crate::exception::{Done, Fault};
+use crate::flags::DF;
+use crate::width::Width;
+
+/// [`Insn::aux`]: no prefix.
+pub(crate) const REP_NONE: u8 = 0;
+/// REP or REPE.
+pub(crate) const REP_EQUAL: u8 = 1;
+/// REPNE.
+pub(crate) const REP_NOT_EQUAL: u8 = 2;
+
+/// Iterations after which a REP instruction gives the run loop a chance to look around.
+const SLICE: u32 = 1 << 16;
+
+/// One iteration of a string instruction.
+pub(crate) trait StringOp<B: Bus> {
+    /// True if ZF ends REPE and REPNE.
+    const COMPARES: bool = false;
+    const LOADS: u64;
+    const STORES: u64;
+    /// Does one element; registers change only if it succeeds.
+    fn step<T: Width>(c: &mut Core, b: &mut B, i: &Insn<B>) -> Done;
+}
+
+pub(crate) struct Movs;
+pub(crate) struct Stos;
+pub(crate) struct Lods;
+pub(crate) struct Scas;
+pub(crate) struct Cmps;
+pub(crate) struct Ins;
+pub(crate) struct Outs;
+
+#[inline(always)]
+fn address<B>(
+    c: &mut Core,
+    i: &Insn<B>,
+    seg: u8,
+    register: usize,
+    size: usize,
+    write: bool,
+) -> Result<u64, Fault> {
+    let offset = c.regs[register] & address_mask(i.seg);
+    if i.seg & super::SEG_SLOW == 0 {
+        return Ok(offset.wrapping_add(c.bases[usize::from(seg & 7)]));
+    }
+    c.segmented(seg, offset, size, write)
+}
+
+#[inline(always)]
+fn advance<B>(c: &mut Core, i: &Insn<B>, register: usize, size: usize) {
+    let delta = if c.rflags & DF == 0 { size as u64 } else { (size as u64).wrapping_neg() };
+    let value = c.regs[register].wrapping_add(delta);
+    c.regs[register] = match address_mask(i.seg) {
+        0xFFFF => c.regs[register] & !0xFFFF | value & 0xFFFF,
+        mask => value & mask,
+    };
+}
+
+impl<B: Bus> StringOp<B> for Movs {
+    const LOADS: u64 = 1;
+    const STORES: u64 = 1;
+    #[inline(always)]
+    fn step<T: Width>(c: &mut Core, b: &mut B, i: &Insn<B>) -> Done {
+        let from = address(c, i, i.seg, RSI, T::BYTES, false)?;
+        let value: T = c.load(b, from, false)?;
+        let to = address(c, i, ES as u8, RDI, T::BYTES, true)?;
+        c.store(b, to, value, false)?;
+        advance(c, i, RSI, T::BYTES);
+        advance(c, i, RDI, T::BYTES);
+        Ok(())
+    }
+}
+
+impl<B: Bus> StringOp<B> for Stos {
+    const LOADS: u64 = 0;
+    const STORES: u64 = 1;
+    #[inline(always)]
+    fn step<T: Width>(c: &mut Core, b: &mut B, i: &Insn<B>) -> Done {
+        let to = address(c, i, ES as u8, RDI, T::BYTES, true)?;
+        c.store(b, to, T::reg(c, RAX as u8), false)?;
+        advance(c, i, RDI, T::BYTES);
+        Ok(())
+    }
+}
+
+impl<B: Bus> StringOp<B> for Lods {
+    const LOADS: u64 = 1;
+    const STORES: u64 = 0;
+    #[inline(always)]
+    fn step<T: Width>(c: &mut Core, b: &mut B, i: &Insn<B>) -> Done {
+        let from = address(c, i, i.seg, RSI, T::BYTES, false)?;
+        c.load::<T, B>(b, from, false)?.set_reg(c, RAX as u8);
+        advance(c, i, RSI, T::BYTES);
+        Ok(())
+    }
+}
+
+impl<B: Bus> StringOp<B> for Scas {
+    const COMPARES: bool = true;
+    const LOADS: u64 = 1;
+    const STORES: u64 = 0;
+    #[inline(always)]
+    fn step<T: Width>(c: &mut Core, b: &mut B, i: &Insn<B>) -> Done {
+        let at = address(c, i, ES as u8, RDI, T::BYTES, false)?;
+        let value: T = c.load(b, at, false)?;
+        Sub::apply(c, T::reg(c, RAX as u8), value);
+        advance(c, i, RDI, T::BYTES);
+        Ok(())
+    }
+}
+
+impl<B: Bus> StringOp<B> for Cmps {
+    const COMPARES: bool = true;
+    const LOADS: u64 = 2;
+    const STORES: u64 = 0;
+    #[inline(always)]
+    fn step<T: Width>(c: &mut Core, b: &mut B, i: &Insn<B>) -> Done {
+        let left = address(c, i, i.seg, RSI, T::BYTES, false)?;
+        let left: T = c.load(b, left, false)?;
+        let right = address(c, i, ES as u8, RDI, T::BYTES, false)?;
+        let right: T = c.load(b, right, false)?;
+        Sub::apply(c, left, right);
+        advance(c, i, RSI, T::BYTES);
+        advance(c, i, RDI, T::BYTES);
+        Ok(())
+    }
+}
+
+impl<B: Bus> StringOp<B> for Ins {
+    const LOADS: u64 = 0;
+    const STORES: u64 = 1;
+    fn step<T: Width>(c: &mut Core, b: &mut B, i: &Insn<B>) -> Done {
+        let port = c.regs[RDX] as u16;
+        c.require_port::<B>(b, port, T::BYTES)?;
+        let to = address(c, i, ES as u8, RDI, T::BYTES, true)?;
+        // The store must not fail after the device has been read.
+        let (_, target) = c.load_for_update::<T, B>(b, to, false)?;
+        let value = T::low(u64::from(c.port_in(b, port, T::BYTES)));
+        c.store_update(b, target, value);
+        advance(c, i, RDI, T::BYTES);
+        Ok(())
+    }
+}
+
+impl<B: Bus> StringOp<B> for Outs {
+    const LOADS: u64 = 1;
+    const STORES: u64 = 0;
+    fn step<T: Width>(c: &mut Core, b: &mut B, i: &Insn<B>) -> Done {
+        let port = c.regs[RDX] as u16;
+        c.require_port::<B>(b, port, T::BYTES)?;
+        let from = address(c, i, i.seg, RSI, T::BYTES, false)?;
+        let value: T = c.load(b, from, false)?;
+        c.port_out(b, port, value.zext() as u32, T::BYTES);
+        advance(c, i, RSI, T::BYTES);
+        Ok(())
+    }
+}
+
+pub(crate) fn string<B: Bus, O: StringOp<B>, T: Width>(c: &mut Core, b: &mut B, i: &Insn<B>) -> Done {
+    if i.aux == REP_NONE {
+        O::step::<T>(c, b, i)?;
+        count_operands::<B, O>(c, 1);
+        return Ok(());
+    }
+    let mask = address_mask(i.seg);
+    let mut left = SLICE;
+    while c.regs[RCX] & mask != 0 {
+        if left == 0 {
+            // Not finished: without an exception the run loop comes back to this instruction.
+            return Err(Fault);
+        }
+        left -= 1;
+        // The registers are right at every fault: what is done is done.
+        O::step::<T>(c, b, i)?;
+        count_operands::<B, O>(c, 1);
+        set_count(c, (c.regs[RCX] & mask).wrapping_sub(1) & mask, mask);
+        if O::COMPARES && c.flags.zero() != (i.aux == REP_EQUAL) {
+            break;
+        }
+        // A bus call or a write to code wants the run loop's attention between two iterations.
+        if c.stop && c.regs[RCX] & mask != 0 {
+            return Err(Fault);
+        }
+    }
+    Ok(())
+}
+
+/// Operands count when they are accessed, because silicon retires them so too.
+#[inline(always)]
+fn count_operands<B: Bus, O: StringOp<B>>(c: &mut Core, iterations: u64) {
+    let totals = &mut c.totals.modes[c.billed & 1];
+    totals.loads += O::LOADS * iterations;
+    totals.stores += O::STORES * iterations;
+}

@@ -1,0 +1,304 @@
+//! Memory accesses of guest instructions.
+
+mod tlb;
+mod walk;
+
+use crate::bus::Bus;
+use crate::context::Core;
+use crate::exception::{self, Exception, Fault};
+use crate::width::Memory;
+use std::collections::HashMap;
+pub(crate) use tlb::Tlb;
+pub(crate) use walk::{Intent, PHYSICAL_BITS};
+
+pub(crate) const PAGE: u64 = 4096;
+const OFFSET: u64 = PAGE - 1;
+
+/// The software TLB, and which guest pages hold decoded code.
+#[derive(Debug)]
+pub(crate) struct Mmu {
+    pub(crate) tlb: Tlb,
+    /// Guest physical page address to its 64-byte chunks that hold code, one bit each.
+    code: HashMap<u64, u64>,
+    /// Pages whose decoded code was written to.
+    pub(crate) stale: Vec<u64>,
+}
+
+/// Where a read-modify-write goes.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Target {
+    /// A RAM position in a page without code.
+    Ram(u64),
+    /// Anything else: physical addresses of the first and, if the access crosses a page, second part.
+    Slow { first: u64, second: u64, split: usize },
+}
+
+impl Mmu {
+    pub(crate) fn new() -> Self {
+        Self { tlb: Tlb::new(), code: HashMap::new(), stale: Vec::new() }
+    }
+
+    /// Notes that the bytes have been decoded.
+    pub(crate) fn mark_code(&mut self, gpa: u64, len: u64) {
+        let page = gpa & !OFFSET;
+        let mut known = true;
+        let chunks = self.code.entry(page).or_insert_with(|| {
+            known = false;
+            0
+        });
+        *chunks |= chunk_mask(gpa, len);
+        if !known {
+            self.tlb.protect(page);
+        }
+    }
+
+    pub(crate) fn forget_code(&mut self, page: u64) {
+        self.code.remove(&page);
+    }
+
+    pub(crate) fn forget_all_code(&mut self) {
+        self.code.clear();
+    }
+
+    fn is_code(&self, page: u64) -> bool {
+        self.code.contains_key(&page)
+    }
+
+    /// A write to physical memory; true if it hit decoded code.
+    pub(crate) fn note_write(&mut self, gpa: u64, len: u64) -> bool {
+        let page = gpa & !OFFSET;
+        match self.code.get(&page) {
+            Some(chunks) if chunks & chunk_mask(gpa, len) != 0 => {
+                self.stale.push(page);
+                true
+            }
+            _ => false,
+        }
+    }
+}
+
+/// Bits of the chunks that `len` bytes at `gpa` touch; the bytes stay in one page.
+fn chunk_mask(gpa: u64, len: u64) -> u64 {
+    let first = (gpa & OFFSET) / 64;
+    let last = ((gpa & OFFSET) + len.max(1) - 1).min(OFFSET) / 64;
+    (u64::MAX >> (63 - (last - first))) << first
+}
+
+impl Core {
+    /// Loads from a linear address. `stack` selects #SS over #GP for non-canonical addresses.
+    #[inline(always)]
+    pub(crate) fn load<T: Memory, B: Bus>(
+        &mut self,
+        bus: &mut B,
+        linear: u64,
+        stack: bool,
+    ) -> Result<T, Fault> {
+        let entry = self.mmu.tlb.entry(self.user, linear);
+        let offset = linear & OFFSET;
+        if entry.read == linear & !OFFSET && offset <= PAGE - T::BYTES as u64 {
+            return Ok(T::ram_read(bus, entry.position + offset));
+        }
+        self.load_slow(bus, linear, self.user, stack)
+    }
+
+    /// Stores to a linear address.
+    #[inline(always)]
+    pub(crate) fn store<T: Memory, B: Bus>(
+        &mut self,
+        bus: &mut B,
+        linear: u64,
+        value: T,
+        stack: bool,
+    ) -> Result<(), Fault> {
+        let entry = self.mmu.tlb.entry(self.user, linear);
+        let offset = linear & OFFSET;
+        if entry.write == linear & !OFFSET && offset <= PAGE - T::BYTES as u64 {
+            value.ram_write(bus, entry.position + offset);
+            return Ok(());
+        }
+        self.store_slow(bus, linear, value, self.user, stack)
+    }
+
+    /// Loads for a read-modify-write: also checks that the store will succeed.
+    #[inline(always)]
+    pub(crate) fn load_for_update<T: Memory, B: Bus>(
+        &mut self,
+        bus: &mut B,
+        linear: u64,
+        stack: bool,
+    ) -> Result<(T, Target), Fault> {
+        let entry = self.mmu.tlb.entry(self.user, linear);
+        let offset = linear & OFFSET;
+        if entry.write == linear & !OFFSET && offset <= PAGE - T::BYTES as u64 {
+            let position = entry.position + offset;
+            return Ok((T::ram_read(bus, position), Target::Ram(position)));
+        }
+        self.load_for_update_slow(bus, linear, stack)
+    }
+
+    #[inline(always)]
+    pub(crate) fn store_update<T: Memory, B: Bus>(&mut self, bus: &mut B, target: Target, value: T) {
+        match target {
+            Target::Ram(position) => value.ram_write(bus, position),
+            Target::Slow { first, second, split } => {
+                self.write_parts(bus, value, first, second, split);
+            }
+        }
+    }
+
+    /// Loads with supervisor rights: descriptor tables and task state.
+    pub(crate) fn system_load<T: Memory, B: Bus>(&mut self, bus: &mut B, linear: u64) -> Result<T, Fault> {
+        self.load_slow(bus, linear, 0, false)
+    }
+
+    /// Stores with supervisor rights.
+    pub(crate) fn system_store<T: Memory, B: Bus>(
+        &mut self,
+        bus: &mut B,
+        linear: u64,
+        value: T,
+    ) -> Result<(), Fault> {
+        self.store_slow(bus, linear, value, 0, false)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn load_slow<T: Memory, B: Bus>(
+        &mut self,
+        bus: &mut B,
+        linear: u64,
+        user: usize,
+        stack: bool,
+    ) -> Result<T, Fault> {
+        let (first, second, split) = self.parts::<T, B>(bus, linear, Intent::Read, user, stack)?;
+        Ok(self.read_parts(bus, first, second, split))
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn store_slow<T: Memory, B: Bus>(
+        &mut self,
+        bus: &mut B,
+        linear: u64,
+        value: T,
+        user: usize,
+        stack: bool,
+    ) -> Result<(), Fault> {
+        let (first, second, split) = self.parts::<T, B>(bus, linear, Intent::Write, user, stack)?;
+        self.write_parts(bus, value, first, second, split);
+        Ok(())
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn load_for_update_slow<T: Memory, B: Bus>(
+        &mut self,
+        bus: &mut B,
+        linear: u64,
+        stack: bool,
+    ) -> Result<(T, Target), Fault> {
+        let (first, second, split) = self.parts::<T, B>(bus, linear, Intent::Write, self.user, stack)?;
+        let value = self.read_parts(bus, first, second, split);
+        Ok((value, Target::Slow { first, second, split }))
+    }
+
+    /// Physical addresses of the part of an operand in its first page and the rest, and how many bytes
+    /// are in the first.
+    fn parts<T: Memory, B: Bus>(
+        &mut self,
+        bus: &mut B,
+        linear: u64,
+        intent: Intent,
+        user: usize,
+        stack: bool,
+    ) -> Result<(u64, u64, usize), Fault> {
+        let last = self.wrap_linear(linear.wrapping_add(T::BYTES as u64 - 1));
+        if !self.canonical(linear) || !self.canonical(last) {
+            let vector = if stack { exception::SS } else { exception::GP };
+            return Err(self.raise(Exception::with_error(vector, 0)));
+        }
+        let first = self.translate(bus, linear, intent, user)?;
+        if linear & !OFFSET == last & !OFFSET {
+            return Ok((first, 0, T::BYTES));
+        }
+        let second = self.translate(bus, last & !OFFSET, intent, user)?;
+        Ok((first, second, (PAGE - (linear & OFFSET)) as usize))
+    }
+
+    fn read_parts<T: Memory, B: Bus>(&mut self, bus: &mut B, first: u64, second: u64, split: usize) -> T {
+        let mut bytes = [0; 16];
+        let (low, high) = bytes[..T::BYTES].split_at_mut(split);
+        self.read_physical(bus, first, low);
+        if !high.is_empty() {
+            self.read_physical(bus, second, high);
+        }
+        T::from_bytes(&bytes)
+    }
+
+    fn write_parts<T: Memory, B: Bus>(
+        &mut self,
+        bus: &mut B,
+        value: T,
+        first: u64,
+        second: u64,
+        split: usize,
+    ) {
+        let mut bytes = [0; 16];
+        value.to_bytes(&mut bytes);
+        let (low, high) = bytes[..T::BYTES].split_at(split);
+        self.write_physical(bus, first, low);
+        if !high.is_empty() {
+            self.write_physical(bus, second, high);
+        }
+    }
+
+    /// Reads within a page, from RAM or a device.
+    pub(crate) fn read_physical<B: Bus>(&mut self, bus: &mut B, gpa: u64, data: &mut [u8]) {
+        let Some(page) = bus.ram_page(gpa & !OFFSET) else {
+            self.sync_totals();
+            bus.mmio_read(gpa, data, &self.access());
+            self.after_bus(bus);
+            return;
+        };
+        let position = page + (gpa & OFFSET);
+        for (byte, at) in data.iter_mut().zip(position..) {
+            [*byte] = bus.ram_read(at);
+        }
+    }
+
+    /// Writes within a page, to RAM or a device.
+    pub(crate) fn write_physical<B: Bus>(&mut self, bus: &mut B, gpa: u64, data: &[u8]) {
+        let Some(page) = bus.ram_page(gpa & !OFFSET) else {
+            self.sync_totals();
+            bus.mmio_write(gpa, data, &self.access());
+            self.after_bus(bus);
+            return;
+        };
+        if self.mmu.note_write(gpa, data.len() as u64) {
+            self.stop = true;
+        }
+        let position = page + (gpa & OFFSET);
+        for (byte, at) in data.iter().zip(position..) {
+            bus.ram_write(at, [*byte]);
+        }
+    }
+
+    /// Linear addresses have 32 bits outside 64-bit mode.
+    pub(crate) fn wrap_linear(&self, linear: u64) -> u64 {
+        if self.in_64_bit_mode() || self.long_mode() { linear } else { linear & 0xFFFF_FFFF }
+    }
+
+    pub(crate) fn canonical(&self, linear: u64) -> bool {
+        !self.long_mode() || is_canonical(linear)
+    }
+
+    pub(crate) fn flush_tlb(&mut self) {
+        self.mmu.tlb.flush();
+        self.remap = true;
+    }
+}
+
+/// Bits 63 to 47 are equal.
+pub(crate) fn is_canonical(linear: u64) -> bool {
+    ((linear << 16) as i64 >> 16) as u64 == linear
+}

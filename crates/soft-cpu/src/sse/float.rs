@@ -1,0 +1,420 @@
+//! Floating-point arithmetic on one element, with the exceptions and rounding that MXCSR asks for
+//! (SDM volume 1, chapters 10 and 11).
+//!
+//! The host rounds to nearest. Whether a result is inexact, and in which direction, follows from the error term that
+//! addition, multiplication, division and square root have as a floating-point number; the other
+//! rounding modes step to the neighbour from there.
+
+use super::lane::Lane;
+use core::cmp::Ordering;
+
+pub(crate) const IE: u32 = 1;
+pub(crate) const DE: u32 = 1 << 1;
+pub(crate) const ZE: u32 = 1 << 2;
+pub(crate) const OE: u32 = 1 << 3;
+pub(crate) const UE: u32 = 1 << 4;
+pub(crate) const PE: u32 = 1 << 5;
+const DAZ: u32 = 1 << 6;
+const FTZ: u32 = 1 << 15;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Rounding {
+    Nearest,
+    Down,
+    Up,
+    Zero,
+}
+
+/// MXCSR and the exceptions of the current instruction.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Env {
+    pub(crate) mxcsr: u32,
+    pub(crate) raised: u32,
+}
+
+impl Env {
+    pub(crate) fn new(mxcsr: u32) -> Self {
+        Self { mxcsr, raised: 0 }
+    }
+
+    pub(crate) fn rounding(&self) -> Rounding {
+        match self.mxcsr >> 13 & 3 {
+            0 => Rounding::Nearest,
+            1 => Rounding::Down,
+            2 => Rounding::Up,
+            _ => Rounding::Zero,
+        }
+    }
+
+    /// PE is set already and nothing has to be stepped: the error term is of no interest.
+    fn exactness_known(&self) -> bool {
+        self.mxcsr & PE != 0 && self.rounding() == Rounding::Nearest
+    }
+}
+
+/// f32 and f64.
+pub(crate) trait Real: Lane + PartialOrd {
+    /// The NaN of invalid operations: negative and quiet.
+    const INDEFINITE: Self;
+    const ZERO: Self;
+    const MIN_NORMAL: Self;
+    fn nan(self) -> bool;
+    fn signalling(self) -> bool;
+    fn quiet(self) -> Self;
+    fn subnormal(self) -> bool;
+    fn finite(self) -> bool;
+    fn negative(self) -> bool;
+    fn magnitude(self) -> Self;
+    fn signed_zero(self) -> Self;
+    fn up(self) -> Self;
+    fn down(self) -> Self;
+    fn add(self, other: Self) -> Self;
+    fn sub(self, other: Self) -> Self;
+    fn mul(self, other: Self) -> Self;
+    fn div(self, other: Self) -> Self;
+    fn sqrt(self) -> Self;
+    /// self * b + c, rounded once.
+    fn fma(self, b: Self, c: Self) -> Self;
+    /// Rounded to an integer.
+    fn integral(self, mode: Rounding) -> Self;
+    fn to_f64(self) -> f64;
+}
+
+macro_rules! real {
+    ($t:ty, $bits:ty, $quiet:expr, $indefinite:expr) => {
+        impl Real for $t {
+            const INDEFINITE: Self = <$t>::from_bits($indefinite);
+            const ZERO: Self = 0.0;
+            const MIN_NORMAL: Self = <$t>::MIN_POSITIVE;
+            #[inline(always)]
+            fn nan(self) -> bool {
+                self.is_nan()
+            }
+            fn signalling(self) -> bool {
+                self.is_nan() && self.to_bits() & $quiet == 0
+            }
+            fn quiet(self) -> Self {
+                Self::from_bits(self.to_bits() | $quiet)
+            }
+            #[inline(always)]
+            fn subnormal(self) -> bool {
+                self.is_subnormal()
+            }
+            #[inline(always)]
+            fn finite(self) -> bool {
+                self.is_finite()
+            }
+            fn negative(self) -> bool {
+                self.is_sign_negative()
+            }
+            fn magnitude(self) -> Self {
+                self.abs()
+            }
+            fn signed_zero(self) -> Self {
+                (0.0 as $t).copysign(self)
+            }
+            fn up(self) -> Self {
+                self.next_up()
+            }
+            fn down(self) -> Self {
+                self.next_down()
+            }
+            #[inline(always)]
+            fn add(self, other: Self) -> Self {
+                self + other
+            }
+            #[inline(always)]
+            fn sub(self, other: Self) -> Self {
+                self - other
+            }
+            #[inline(always)]
+            fn mul(self, other: Self) -> Self {
+                self * other
+            }
+            #[inline(always)]
+            fn div(self, other: Self) -> Self {
+                self / other
+            }
+            #[inline(always)]
+            fn sqrt(self) -> Self {
+                <$t>::sqrt(self)
+            }
+            fn fma(self, b: Self, c: Self) -> Self {
+                self.mul_add(b, c)
+            }
+            fn integral(self, mode: Rounding) -> Self {
+                match mode {
+                    Rounding::Nearest => self.round_ties_even(),
+                    Rounding::Down => self.floor(),
+                    Rounding::Up => self.ceil(),
+                    Rounding::Zero => self.trunc(),
+                }
+            }
+            fn to_f64(self) -> f64 {
+                f64::from(self)
+            }
+        }
+    };
+}
+real!(f32, u32, 1 << 22, 0xFFC0_0000);
+real!(f64, u64, 1 << 51, 0xFFF8_0000_0000_0000);
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Operation {
+    Add,
+    Sub,
+    Mul,
+    Div,
+}
+
+/// Applies DAZ; without it a subnormal operand raises DE.
+#[inline(always)]
+fn operand<R: Real>(env: &mut Env, a: R) -> R {
+    if !a.subnormal() {
+        return a;
+    }
+    if env.mxcsr & DAZ != 0 {
+        return a.signed_zero();
+    }
+    env.raised |= DE;
+    a
+}
+
+/// The NaN that two operands, at least one of them NaN, give.
+#[cold]
+fn propagate<R: Real>(env: &mut Env, a: R, b: R) -> R {
+    if a.signalling() || b.signalling() {
+        env.raised |= IE;
+    }
+    // A denormal exception has lower priority than a NaN operand.
+    env.raised &= !DE;
+    if a.nan() { a.quiet() } else { b.quiet() }
+}
+
+#[inline(always)]
+pub(crate) fn arithmetic<R: Real>(env: &mut Env, operation: Operation, a: R, b: R) -> R {
+    let (a, b) = (operand(env, a), operand(env, b));
+    if a.nan() || b.nan() {
+        return propagate(env, a, b);
+    }
+    let result = match operation {
+        Operation::Add => a.add(b),
+        Operation::Sub => a.sub(b),
+        Operation::Mul => a.mul(b),
+        Operation::Div => a.div(b),
+    };
+    let ordinary = result.finite() && !(result.magnitude() < R::MIN_NORMAL) && env.exactness_known();
+    if ordinary { result } else { finish(env, operation, a, b, result) }
+}
+
+/// Exceptions and rounding of a result that was rounded to nearest.
+#[inline(never)]
+fn finish<R: Real>(env: &mut Env, operation: Operation, a: R, b: R, result: R) -> R {
+    if result.nan() {
+        env.raised = env.raised & !DE | IE;
+        return R::INDEFINITE;
+    }
+    if !a.finite() || !b.finite() {
+        return result;
+    }
+    if operation == Operation::Div && b == R::ZERO {
+        env.raised = env.raised & !DE | ZE;
+        return result;
+    }
+    let error = match operation {
+        // The sign of a zero sum of opposite operands is that of the rounding direction.
+        Operation::Add | Operation::Sub if result == R::ZERO => {
+            let b_negative = b.negative() != (operation == Operation::Sub);
+            if env.rounding() == Rounding::Down && a.negative() != b_negative {
+                return R::ZERO.sub(R::ZERO).negated_zero();
+            }
+            return result;
+        }
+        Operation::Add => sum_error(a, b, result),
+        Operation::Sub => sum_error(a, b.negate(), result),
+        Operation::Mul => a.fma(b, result.negate()).partial_cmp(&R::ZERO),
+        Operation::Div => {
+            // a - result * b has the sign of the error times that of b.
+            let rest = result.negate().fma(b, a).partial_cmp(&R::ZERO);
+            if b.negative() { rest.map(Ordering::reverse) } else { rest }
+        }
+    };
+    round(env, result, error.unwrap_or(Ordering::Equal))
+}
+
+/// Sign of (a + b) - sum (Knuth's two-sum).
+fn sum_error<R: Real>(a: R, b: R, sum: R) -> Option<Ordering> {
+    if !sum.finite() {
+        return Some(if sum.negative() { Ordering::Greater } else { Ordering::Less });
+    }
+    let part = sum.sub(a);
+    let error = a.sub(sum.sub(part)).add(b.sub(part));
+    error.partial_cmp(&R::ZERO)
+}
+
+/// Steps a nearest result to the neighbour that the rounding mode wants. `error` compares the exact value with it.
+fn round<R: Real>(env: &mut Env, nearest: R, error: Ordering) -> R {
+    let overflowed = !nearest.finite();
+    let error = match (overflowed, nearest.negative()) {
+        (true, true) => Ordering::Greater,
+        (true, false) => Ordering::Less,
+        _ => error,
+    };
+    if error != Ordering::Equal {
+        env.raised |= PE;
+    }
+    let result = match (env.rounding(), error) {
+        (Rounding::Down, Ordering::Less) => nearest.down(),
+        (Rounding::Up, Ordering::Greater) => nearest.up(),
+        (Rounding::Zero, Ordering::Less) if !nearest.negative() => nearest.down(),
+        (Rounding::Zero, Ordering::Greater) if nearest.negative() => nearest.up(),
+        _ => nearest,
+    };
+    if overflowed || !result.finite() {
+        env.raised |= OE | PE;
+    }
+    if result.magnitude() < R::MIN_NORMAL && (result != R::ZERO || error != Ordering::Equal) {
+        let masked = env.mxcsr >> 7 & UE != 0;
+        if error != Ordering::Equal || !masked {
+            env.raised |= UE;
+        }
+        if env.mxcsr & FTZ != 0 && masked && result != R::ZERO {
+            env.raised |= UE | PE;
+            return result.signed_zero();
+        }
+    }
+    result
+}
+
+/// Sign changes that do not touch NaNs.
+pub(crate) trait Negate {
+    fn negate(self) -> Self;
+    fn negated_zero(self) -> Self;
+}
+
+impl<R: Real> Negate for R {
+    fn negate(self) -> Self {
+        R::low(self.bits() ^ 1 << (R::BITS - 1))
+    }
+    fn negated_zero(self) -> Self {
+        R::low(1 << (R::BITS - 1))
+    }
+}
+
+pub(crate) fn square_root<R: Real>(env: &mut Env, a: R) -> R {
+    let a = operand(env, a);
+    if a.nan() {
+        return propagate(env, a, a);
+    }
+    if a.negative() && a != R::ZERO {
+        env.raised = env.raised & !DE | IE;
+        return R::INDEFINITE;
+    }
+    let result = a.sqrt();
+    if !result.finite() || result == R::ZERO || env.exactness_known() {
+        return result;
+    }
+    let rest = result.negate().fma(result, a).partial_cmp(&R::ZERO);
+    round(env, result, rest.unwrap_or(Ordering::Equal))
+}
+
+/// MIN (`LESS`) and MAX: the second operand if one is NaN or both are zero.
+pub(crate) fn extreme<R: Real>(env: &mut Env, less: bool, a: R, b: R) -> R {
+    let (a, b) = (operand(env, a), operand(env, b));
+    if a.nan() || b.nan() {
+        env.raised = env.raised & !DE | IE;
+        return b;
+    }
+    if (less && a < b) || (!less && a > b) { a } else { b }
+}
+
+/// The comparison of CMPccxx with the predicate's three bits.
+pub(crate) fn compare<R: Real>(env: &mut Env, predicate: u8, a: R, b: R) -> bool {
+    let (a, b) = (operand(env, a), operand(env, b));
+    let unordered = a.nan() || b.nan();
+    // LT, LE and their negations raise IE for quiet NaNs too.
+    if a.signalling() || b.signalling() || unordered && matches!(predicate & 3, 1 | 2) {
+        env.raised |= IE;
+    }
+    if unordered {
+        env.raised &= !DE;
+    }
+    let holds = match predicate & 3 {
+        0 => a == b,
+        1 => a < b,
+        2 => a <= b,
+        _ => unordered,
+    };
+    holds != (predicate & 4 != 0)
+}
+
+/// COMISx (`SIGNALS` on quiet NaNs) and UCOMISx.
+pub(crate) fn order<R: Real>(env: &mut Env, signals: bool, a: R, b: R) -> Option<Ordering> {
+    let (a, b) = (operand(env, a), operand(env, b));
+    let unordered = a.nan() || b.nan();
+    if a.signalling() || b.signalling() || unordered && signals {
+        env.raised |= IE;
+    }
+    if unordered {
+        env.raised &= !DE;
+    }
+    a.partial_cmp(&b)
+}
+
+/// To a signed integer of `bits` bits; the indefinite integer if it does not fit.
+pub(crate) fn to_integer<R: Real>(env: &mut Env, a: R, bits: u32, truncate: bool) -> u64 {
+    let indefinite = 1_u64 << (bits - 1);
+    let a = if env.mxcsr & DAZ != 0 && a.subnormal() { a.signed_zero() } else { a };
+    let mode = if truncate { Rounding::Zero } else { env.rounding() };
+    let integral = a.integral(mode).to_f64();
+    let limit = 2_f64.powi(bits as i32 - 1);
+    if a.nan() || integral >= limit || integral < -limit {
+        env.raised |= IE;
+        return indefinite;
+    }
+    if integral != a.to_f64() {
+        env.raised |= PE;
+    }
+    integral as i64 as u64 & (u64::MAX >> (64 - bits))
+}
+
+pub(crate) fn f64_from_integer(env: &mut Env, value: i64) -> f64 {
+    let nearest = value as f64;
+    let error = i128::from(value).cmp(&(nearest as i128));
+    round(env, nearest, error)
+}
+
+pub(crate) fn f32_from_integer(env: &mut Env, value: i64) -> f32 {
+    let nearest = value as f32;
+    let error = i128::from(value).cmp(&(nearest as i128));
+    round(env, nearest, error)
+}
+
+pub(crate) fn widen(env: &mut Env, a: f32) -> f64 {
+    let a = operand(env, a);
+    if a.is_nan() {
+        if a.signalling() {
+            env.raised |= IE;
+        }
+        let bits = u64::from(a.to_bits());
+        return f64::from_bits((bits & 1 << 31) << 32 | 0x7FF8 << 48 | (bits & 0x7F_FFFF) << 29);
+    }
+    f64::from(a)
+}
+
+pub(crate) fn narrow(env: &mut Env, a: f64) -> f32 {
+    let a = operand(env, a);
+    if a.is_nan() {
+        if a.signalling() {
+            env.raised |= IE;
+        }
+        let bits = a.to_bits();
+        return f32::from_bits((bits >> 32) as u32 & 1 << 31 | 0x7FC0_0000 | (bits >> 29) as u32 & 0x7F_FFFF);
+    }
+    let nearest = a as f32;
+    if a.is_infinite() {
+        return nearest;
+    }
+    let error = a.partial_cmp(&f64::from(nearest)).unwrap_or(Ordering::Equal);
+    round(env, nearest, error)
+}

@@ -1,0 +1,92 @@
+//! SSE and SSE2. The operations are pure functions over `u128` in `integer` and `float`; this file and
+//! `moves` connect them to registers and memory.
+
+pub(crate) mod float;
+pub(crate) mod integer;
+pub(crate) mod lane;
+pub(crate) mod moves;
+pub(crate) mod scalar;
+
+use crate::bus::Bus;
+use crate::context::Core;
+use crate::exception::{self, Done, Exception, Fault};
+use crate::exec::Insn;
+use crate::exec::operand::{self, Get, Imm, is_stack};
+
+/// The XMM register [`Insn::src`].
+pub(crate) struct XmmSrc;
+/// A 16-byte memory operand that must be aligned.
+pub(crate) struct Aligned;
+
+impl Get<u128> for XmmSrc {
+    #[inline(always)]
+    fn get<B: Bus>(c: &mut Core, _b: &mut B, i: &Insn<B>) -> Result<u128, Fault> {
+        Ok(c.xmm[usize::from(i.src & 15)])
+    }
+}
+
+impl Get<u128> for Aligned {
+    #[inline(always)]
+    fn get<B: Bus>(c: &mut Core, b: &mut B, i: &Insn<B>) -> Result<u128, Fault> {
+        let linear = aligned(c, i, false)?;
+        c.load(b, linear, is_stack(i))
+    }
+}
+
+impl Get<u128> for Imm {
+    #[inline(always)]
+    fn get<B: Bus>(_c: &mut Core, _b: &mut B, i: &Insn<B>) -> Result<u128, Fault> {
+        Ok(u128::from(i.imm as u8))
+    }
+}
+
+/// Linear address of an aligned 16-byte operand; #GP(0) otherwise.
+#[inline(always)]
+fn aligned<B: Bus>(c: &mut Core, i: &Insn<B>, write: bool) -> Result<u64, Fault> {
+    let linear = operand::linear(c, i, 16, write)?;
+    if linear & 15 != 0 { Err(c.gp(0)) } else { Ok(linear) }
+}
+
+impl Core {
+    /// #UD or #NM as CR0 and CR4 say.
+    #[inline(always)]
+    pub(crate) fn require_sse(&mut self) -> Done {
+        if self.sse { Ok(()) } else { Err(self.sse_off()) }
+    }
+
+    #[cold]
+    fn sse_off(&mut self) -> Fault {
+        use crate::context::{CR0_EM, CR4_OSFXSR};
+        if self.cr0 & CR0_EM != 0 || self.cr4 & CR4_OSFXSR == 0 {
+            return self.ud();
+        }
+        self.raise(Exception::plain(exception::NM))
+    }
+}
+
+/// An operation on whole registers: destination, source.
+pub(crate) trait Vector {
+    fn apply(a: u128, b: u128) -> u128;
+}
+
+/// destination = op(destination, source)
+pub(crate) fn vector<B: Bus, O: Vector, S: Get<u128>>(c: &mut Core, b: &mut B, i: &Insn<B>) -> Done {
+    c.require_sse()?;
+    let right = S::get(c, b, i)?;
+    let register = &mut c.xmm[usize::from(i.dst & 15)];
+    *register = O::apply(*register, right);
+    Ok(())
+}
+
+/// An operation with an immediate: destination, source, immediate.
+pub(crate) trait Shuffle {
+    fn apply(a: u128, b: u128, control: u8) -> u128;
+}
+
+pub(crate) fn shuffle<B: Bus, O: Shuffle, S: Get<u128>>(c: &mut Core, b: &mut B, i: &Insn<B>) -> Done {
+    c.require_sse()?;
+    let right = S::get(c, b, i)?;
+    let register = &mut c.xmm[usize::from(i.dst & 15)];
+    *register = O::apply(*register, right, i.imm as u8);
+    Ok(())
+}

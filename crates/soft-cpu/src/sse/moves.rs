@@ -1,0 +1,156 @@
+//! Moves between XMM registers, general-purpose registers and memory.
+
+use super::aligned;
+use super::lane::{get, set};
+use crate::bus::Bus;
+use crate::context::{Core, DS, RDI};
+use crate::exception::Done;
+use crate::exec::Insn;
+use crate::exec::operand::{self, Get, Mem, Place, is_stack};
+use crate::width::{Memory, Width};
+
+fn dst(i: u8) -> usize {
+    usize::from(i & 15)
+}
+
+/// MOVAPS, MOVUPS, MOVDQA … to a register.
+pub(crate) fn load<B: Bus, S: Get<u128>>(c: &mut Core, b: &mut B, i: &Insn<B>) -> Done {
+    c.require_sse()?;
+    c.xmm[dst(i.dst)] = S::get(c, b, i)?;
+    Ok(())
+}
+
+/// MOVAPS, MOVUPS … to memory.
+pub(crate) fn store<B: Bus, const ALIGNED: bool>(c: &mut Core, b: &mut B, i: &Insn<B>) -> Done {
+    c.require_sse()?;
+    let linear = if ALIGNED { aligned(c, i, true)? } else { operand::linear(c, i, 16, true)? };
+    c.store(b, linear, c.xmm[dst(i.src)], is_stack(i))
+}
+
+/// MOVD, MOVQ, MOVSS, MOVSD from memory: the rest of the register is 0.
+pub(crate) fn load_low<B: Bus, T: Memory + Into<u128>>(c: &mut Core, b: &mut B, i: &Insn<B>) -> Done {
+    c.require_sse()?;
+    c.xmm[dst(i.dst)] = <Mem as Get<T>>::get(c, b, i)?.into();
+    Ok(())
+}
+
+/// MOVD, MOVQ, MOVSS, MOVSD, MOVLPS to memory.
+pub(crate) fn store_low<B: Bus, T: Width>(c: &mut Core, b: &mut B, i: &Insn<B>) -> Done {
+    c.require_sse()?;
+    let value = c.xmm[dst(i.src)] as u64;
+    Mem::set(c, b, i, T::low(value))
+}
+
+/// MOVHPS, MOVHPD to memory.
+pub(crate) fn store_high<B: Bus>(c: &mut Core, b: &mut B, i: &Insn<B>) -> Done {
+    c.require_sse()?;
+    let value = (c.xmm[dst(i.src)] >> 64) as u64;
+    Mem::set(c, b, i, value)
+}
+
+/// MOVLPS, MOVLPD (`HALF` 0), MOVHPS, MOVHPD (1) from memory: the other half stays.
+pub(crate) fn load_half<B: Bus, const HALF: u32>(c: &mut Core, b: &mut B, i: &Insn<B>) -> Done {
+    c.require_sse()?;
+    let value: u64 = Mem::get(c, b, i)?;
+    let register = &mut c.xmm[dst(i.dst)];
+    *register = set(*register, HALF, value);
+    Ok(())
+}
+
+/// MOVLHPS (`TO` 1, `FROM` 0), MOVHLPS (0, 1).
+pub(crate) fn move_half<B: Bus, const TO: u32, const FROM: u32>(
+    c: &mut Core,
+    _b: &mut B,
+    i: &Insn<B>,
+) -> Done {
+    c.require_sse()?;
+    let value: u64 = get(c.xmm[dst(i.src)], FROM);
+    let register = &mut c.xmm[dst(i.dst)];
+    *register = set(*register, TO, value);
+    Ok(())
+}
+
+/// MOVSS, MOVSD between registers: only the low lane moves.
+pub(crate) fn move_low<B: Bus, L: super::lane::Lane>(c: &mut Core, _b: &mut B, i: &Insn<B>) -> Done {
+    c.require_sse()?;
+    let value: L = get(c.xmm[dst(i.src)], 0);
+    let register = &mut c.xmm[dst(i.dst)];
+    *register = set(*register, 0, value);
+    Ok(())
+}
+
+/// MOVQ between registers: the upper half becomes 0.
+pub(crate) fn movq<B: Bus>(c: &mut Core, _b: &mut B, i: &Insn<B>) -> Done {
+    c.require_sse()?;
+    c.xmm[dst(i.dst)] = u128::from(c.xmm[dst(i.src)] as u64);
+    Ok(())
+}
+
+/// MOVD, MOVQ from a general-purpose register.
+pub(crate) fn from_gpr<B: Bus, T: Width>(c: &mut Core, _b: &mut B, i: &Insn<B>) -> Done {
+    c.require_sse()?;
+    c.xmm[dst(i.dst)] = u128::from(T::reg(c, i.src).zext());
+    Ok(())
+}
+
+/// MOVD, MOVQ to a general-purpose register.
+pub(crate) fn to_gpr<B: Bus, T: Width>(c: &mut Core, _b: &mut B, i: &Insn<B>) -> Done {
+    c.require_sse()?;
+    T::low(c.xmm[dst(i.src)] as u64).set_reg(c, i.dst);
+    Ok(())
+}
+
+/// PMOVMSKB, MOVMSKPS, MOVMSKPD: the sign bits of lanes of `BITS` bits.
+pub(crate) fn mask<B: Bus, const BITS: u32>(c: &mut Core, _b: &mut B, i: &Insn<B>) -> Done {
+    c.require_sse()?;
+    let vector = c.xmm[dst(i.src)];
+    let bit = |n: u32| (vector >> (n * BITS + BITS - 1) & 1) as u64;
+    let mask = (0..128 / BITS).map(|n| bit(n) << n).sum();
+    c.regs[dst(i.dst)] = mask;
+    Ok(())
+}
+
+/// PINSRW from a register or memory.
+pub(crate) fn pinsrw<B: Bus, S: Get<u16>>(c: &mut Core, b: &mut B, i: &Insn<B>) -> Done {
+    c.require_sse()?;
+    let value = S::get(c, b, i)?;
+    let register = &mut c.xmm[dst(i.dst)];
+    *register = set(*register, i.imm as u32 & 7, value);
+    Ok(())
+}
+
+pub(crate) fn pextrw<B: Bus>(c: &mut Core, _b: &mut B, i: &Insn<B>) -> Done {
+    c.require_sse()?;
+    c.regs[dst(i.dst)] = u64::from(get::<u16>(c.xmm[dst(i.src)], i.imm as u32 & 7));
+    Ok(())
+}
+
+/// MASKMOVDQU: bytes whose mask has its sign bit set go to DS:RDI.
+pub(crate) fn maskmovdqu<B: Bus>(c: &mut Core, b: &mut B, i: &Insn<B>) -> Done {
+    c.require_sse()?;
+    let (value, mask) = (c.xmm[dst(i.dst)], c.xmm[dst(i.src)]);
+    let seg = if i.seg & 7 < 6 { i.seg & 7 } else { DS as u8 };
+    for n in 0..16 {
+        if get::<i8>(mask, n) < 0 {
+            let offset = c.regs[RDI].wrapping_add(u64::from(n)) & operand::address_mask(i.seg);
+            let linear = c.segmented(seg, offset, 1, true)?;
+            c.store(b, linear, get::<u8>(value, n), false)?;
+        }
+    }
+    Ok(())
+}
+
+pub(crate) fn ldmxcsr<B: Bus>(c: &mut Core, b: &mut B, i: &Insn<B>) -> Done {
+    c.require_sse()?;
+    let value: u32 = Mem::get(c, b, i)?;
+    if value & !crate::exec::x87::MXCSR_MASK != 0 {
+        return Err(c.gp(0));
+    }
+    c.mxcsr = value;
+    Ok(())
+}
+
+pub(crate) fn stmxcsr<B: Bus>(c: &mut Core, b: &mut B, i: &Insn<B>) -> Done {
+    c.require_sse()?;
+    Mem::set(c, b, i, c.mxcsr)
+}

@@ -1,0 +1,78 @@
+//! What has retired.
+
+use crate::bus::BranchKind;
+use core::ops::Index;
+
+/// Running totals at one privilege level.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct ModeTotals {
+    /// Retired instructions.
+    pub instructions: u64,
+    /// Memory operands read, one per element for string instructions; pushes, pops and gates included as far as the
+    /// instruction names them.
+    pub loads: u64,
+    /// Memory operands written.
+    pub stores: u64,
+    pub(crate) branches: [u64; BranchKind::COUNT],
+}
+
+impl ModeTotals {
+    /// All retired branches, taken or not.
+    #[must_use]
+    pub fn all_branches(&self) -> u64 {
+        self.branches.iter().sum()
+    }
+
+    /// Retired branches that were taken.
+    #[must_use]
+    pub fn taken_branches(&self) -> u64 {
+        self.all_branches() - self[BranchKind::ConditionalNotTaken]
+    }
+
+    /// Retired conditional branches, taken or not.
+    #[must_use]
+    pub fn conditional_branches(&self) -> u64 {
+        self[BranchKind::ConditionalTaken] + self[BranchKind::ConditionalNotTaken]
+    }
+
+    /// Retired near calls.
+    #[must_use]
+    pub fn calls(&self) -> u64 {
+        self[BranchKind::DirectCall] + self[BranchKind::IndirectCall]
+    }
+}
+
+impl Index<BranchKind> for ModeTotals {
+    type Output = u64;
+
+    fn index(&self, kind: BranchKind) -> &u64 {
+        &self.branches[kind as usize]
+    }
+}
+
+/// Running totals since the CPU was made; they never go down.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Totals {
+    /// At CPL 0 and at CPL 1 to 3.
+    pub(crate) modes: [ModeTotals; 2],
+}
+
+impl Totals {
+    /// What retired at CPL 0.
+    #[must_use]
+    pub fn os(&self) -> &ModeTotals {
+        &self.modes[0]
+    }
+
+    /// What retired at CPL 1 to 3.
+    #[must_use]
+    pub fn usr(&self) -> &ModeTotals {
+        &self.modes[1]
+    }
+
+    /// Retired instructions at all levels.
+    #[must_use]
+    pub fn instructions(&self) -> u64 {
+        self.modes[0].instructions + self.modes[1].instructions
+    }
+}

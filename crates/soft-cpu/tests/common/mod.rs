@@ -1,0 +1,156 @@
+//! A small machine around the CPU: RAM, a console, an exit port, MSRs that remember.
+#![allow(dead_code, unreachable_pub, missing_docs)]
+
+use soft_cpu::{Access, Branch, Bus, CpuidLeaf, GeneralProtection, State, Totals};
+use std::collections::BTreeMap;
+
+pub const COM1: u16 = 0x3F8;
+pub const EXIT: u16 = 0xF4;
+
+#[derive(Debug, Default)]
+pub struct TestBus {
+    pub ram: Vec<u8>,
+    pub console: Vec<u8>,
+    pub exit: Option<u32>,
+    pub msrs: BTreeMap<u32, u64>,
+    /// Totals at each WRMSR.
+    pub writes: Vec<(u32, u64, Totals)>,
+    pub mmio: BTreeMap<u64, u32>,
+    pub mmio_log: Vec<(u64, u64, usize)>,
+    pub branches: Vec<Branch>,
+    pub record_branches: bool,
+    pub ports: Vec<(u16, u32)>,
+    pub attention: bool,
+}
+
+impl TestBus {
+    pub fn new(size: usize) -> Self {
+        Self { ram: vec![0; size], ..Self::default() }
+    }
+
+    pub fn write(&mut self, at: u64, bytes: &[u8]) {
+        self.ram[at as usize..at as usize + bytes.len()].copy_from_slice(bytes);
+    }
+
+    pub fn write_u64(&mut self, at: u64, value: u64) {
+        self.write(at, &value.to_le_bytes());
+    }
+
+    pub fn read_u64(&self, at: u64) -> u64 {
+        u64::from_le_bytes(self.ram[at as usize..at as usize + 8].try_into().unwrap())
+    }
+
+    pub fn text(&self) -> String {
+        String::from_utf8_lossy(&self.console).into_owned()
+    }
+}
+
+impl Bus for TestBus {
+    fn ram_page(&mut self, gpa: u64) -> Option<u64> {
+        (gpa + 4096 <= self.ram.len() as u64).then_some(gpa)
+    }
+    fn ram_read<const N: usize>(&mut self, position: u64) -> [u8; N] {
+        let at = position as usize;
+        self.ram[at..at + N].try_into().unwrap()
+    }
+    fn ram_write<const N: usize>(&mut self, position: u64, bytes: [u8; N]) {
+        let at = position as usize;
+        self.ram[at..at + N].copy_from_slice(&bytes);
+    }
+    fn mmio_read(&mut self, gpa: u64, data: &mut [u8], _access: &Access<'_>) {
+        let value = self.mmio.get(&gpa).copied().unwrap_or(0);
+        data.iter_mut().zip(value.to_le_bytes()).for_each(|(to, from)| *to = from);
+    }
+    fn mmio_write(&mut self, gpa: u64, data: &[u8], _access: &Access<'_>) {
+        let mut value = [0; 8];
+        value.iter_mut().zip(data).for_each(|(to, from)| *to = *from);
+        self.mmio.insert(gpa, u64::from_le_bytes(value) as u32);
+        self.mmio_log.push((gpa, u64::from_le_bytes(value), data.len()));
+    }
+    fn port_in(&mut self, port: u16, data: &mut [u8], _access: &Access<'_>) {
+        // Line status: transmitter empty.
+        data.fill(if port == COM1 + 5 { 0x60 } else { 0 });
+    }
+    fn port_out(&mut self, port: u16, data: &[u8], _access: &Access<'_>) {
+        let mut value = [0; 4];
+        value.iter_mut().zip(data).for_each(|(to, from)| *to = *from);
+        let value = u32::from_le_bytes(value);
+        match port {
+            COM1 => self.console.push(value as u8),
+            EXIT => {
+                self.exit = Some(value);
+                self.attention = true;
+            }
+            _ => self.ports.push((port, value)),
+        }
+    }
+    fn rdmsr(&mut self, index: u32, _access: &Access<'_>) -> Result<u64, GeneralProtection> {
+        self.msrs.get(&index).copied().ok_or(GeneralProtection)
+    }
+    fn wrmsr(&mut self, index: u32, value: u64, access: &Access<'_>) -> Result<(), GeneralProtection> {
+        self.writes.push((index, value, *access.totals));
+        self.msrs.get_mut(&index).map(|old| *old = value).ok_or(GeneralProtection)
+    }
+    fn rdpmc(&mut self, counter: u32, pce: bool, access: &Access<'_>) -> Result<u64, GeneralProtection> {
+        match counter {
+            0 if pce || access.cpl == 0 => Ok(access.totals.instructions()),
+            _ => Err(GeneralProtection),
+        }
+    }
+    fn cpuid(&mut self, leaf: u32, subleaf: u32, _access: &Access<'_>) -> CpuidLeaf {
+        soft_cpu::cpuid::leaf(leaf, subleaf)
+    }
+    fn tsc(&mut self, access: &Access<'_>) -> u64 {
+        access.totals.instructions()
+    }
+    fn taken_branch(&mut self, branch: Branch) {
+        if self.record_branches {
+            self.branches.push(branch);
+        }
+    }
+    fn attention(&self) -> bool {
+        self.attention
+    }
+}
+
+fn u16_at(file: &[u8], at: usize) -> u64 {
+    u64::from(u16::from_le_bytes(file[at..at + 2].try_into().unwrap()))
+}
+fn u32_at(file: &[u8], at: usize) -> u32 {
+    u32::from_le_bytes(file[at..at + 4].try_into().unwrap())
+}
+fn u64_at(file: &[u8], at: usize) -> u64 {
+    u64::from_le_bytes(file[at..at + 8].try_into().unwrap())
+}
+
+/// Loads an ELF64 file with a PVH note; the state to start it in.
+pub fn load_pvh(bus: &mut TestBus, file: &[u8], cmdline: &str) -> State {
+    const PT_LOAD: u32 = 1;
+    const PT_NOTE: u32 = 4;
+    let (table, size, count) = (u64_at(file, 32), u16_at(file, 54), u16_at(file, 56));
+    let mut entry = 0;
+    for n in 0..count {
+        let header = (table + n * size) as usize;
+        let (offset, paddr) = (u64_at(file, header + 8) as usize, u64_at(file, header + 24));
+        let len = u64_at(file, header + 32) as usize;
+        match u32_at(file, header) {
+            PT_LOAD => bus.write(paddr, &file[offset..offset + len]),
+            // Name "Xen", then an entry address of 8 bytes.
+            PT_NOTE if u32_at(file, offset + 8) == 18 => entry = u64_at(file, offset + 16),
+            _ => {}
+        }
+    }
+    const INFO: u64 = 0x9000;
+    bus.write(INFO + 0x100, cmdline.as_bytes());
+    bus.write(INFO, &0x336E_C578_u32.to_le_bytes());
+    bus.write(INFO + 4, &1_u32.to_le_bytes());
+    bus.write_u64(INFO + 24, INFO + 0x100);
+    bus.write_u64(INFO + 40, INFO + 0x80);
+    bus.write(INFO + 48, &1_u32.to_le_bytes());
+    bus.write_u64(INFO + 0x80, 0);
+    bus.write_u64(INFO + 0x88, bus.ram.len() as u64);
+    bus.write(INFO + 0x90, &1_u32.to_le_bytes());
+    let mut state = State { rip: entry, ..State::default() };
+    state.gpr[3] = INFO;
+    state
+}
