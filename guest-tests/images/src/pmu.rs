@@ -153,19 +153,19 @@ pub fn global_ctrl_bits() -> u64 {
     all_gp() | all_fixed() | if metrics { global::METRICS } else { 0 }
 }
 
-/// True if CPUID offers the debug store (01H:EDX[21]), and with it BTS or PEBS.
+/// True if CPUID offers the debug store (CPUID.01H:EDX bit 21), and with it BTS or PEBS.
 #[must_use]
 pub fn has_debug_store() -> bool {
     cpuid(1, 0).edx & 1 << 21 != 0
 }
 
-/// True if CPUID offers architectural LBR (07H:EDX[19]).
+/// True if CPUID offers architectural LBR (CPUID.07H:EDX bit 19).
 #[must_use]
 pub fn has_arch_lbr() -> bool {
     cpuid(7, 0).edx & 1 << 19 != 0
 }
 
-/// True if CPUID offers leaf 23H (07H.1:EAX[8]).
+/// True if CPUID offers leaf 23H (CPUID.07H.1:EAX bit 8).
 #[must_use]
 pub fn has_perfmon_ext() -> bool {
     cpuid(7, 0).eax >= 1 && cpuid(7, 1).eax & 1 << 8 != 0
