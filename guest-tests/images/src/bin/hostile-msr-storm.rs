@@ -13,7 +13,7 @@ use guest_runtime::{Exception, Frame, apic, check, println, rdmsr, rdpmc, rdpmc_
 guest_runtime::image!(program);
 
 /// Some KVM hosts take a hundred microseconds for one that is refused.
-const ACCESSES: u64 = 30_000;
+const ACCESSES: u64 = 20_000;
 
 /// Asks for more.
 fn unmask(frame: &mut Frame) {

@@ -9,7 +9,7 @@ use guest_images::{
     msr::{
         COUNTER_MAX, FIXED_CTR_CTRL, FIXED_CTR0, GLOBAL_CTRL, GLOBAL_STATUS, INUSE, PERFEVTSEL0, PMC0,
         STATUS_RESET, STATUS_SET, event, fixed_ctrl, global,
-        select::{ALWAYS, INT},
+        select::{ALWAYS, EN, INT, OS},
     },
     pmi,
     pmu::{
@@ -344,6 +344,18 @@ fn pmi_from_ring0() {
         }
     }
     check_eq!(pmi::arrivals(), 1, "PMIs");
+}
+
+/// A counter that is about to overflow in ring 0 does not keep ring 3 from running.
+#[guest_test(needs(pmu))]
+fn armed_counter_of_the_other_ring() {
+    pmi::as_nmi();
+    for left in [100, 1_000, 10_000, 100_000] {
+        program(0, event::INSTRUCTIONS, OS | EN | INT);
+        preset(0, left);
+        window(PMC0_ON, || (0..10).for_each(|_| busy()));
+        check!(gp(0) < 1 << 40 || gp(0) >= COUNTER_MAX - u64::from(left), "{:#x}", gp(0));
+    }
 }
 
 /// Two counters that overflow at once raise one PMI, whose status names both.
