@@ -14,9 +14,9 @@ use vpmu::{Profile, ReadOutcome, Vpmu};
 struct Index {
     profile: &'static str,
     ecx: u32,
-    /// ECX[31:16]: what kind of counter.
+    /// ECX bits 31:16: what kind of counter.
     kind: &'static str,
-    /// ECX[15:0].
+    /// ECX bits 15:0.
     counter: u32,
     /// The MSR with the same content; `None` when there is none.
     msr: Option<u32>,
