@@ -76,20 +76,12 @@ impl<'a> Plan<'a> {
         target: Target,
         progress: &Arc<Progress>,
     ) -> Result<RunReport, CliError> {
-        let mut cmdline = self.args.append.clone();
-        if !names.is_empty() {
-            if !cmdline.is_empty() {
-                cmdline.push(' ');
-            }
-            cmdline.push_str("test=");
-            cmdline.push_str(names);
-        }
         // `auto` and `kvm` are the same while there is one engine.
         let (EngineKind::Auto | EngineKind::Kvm) = self.args.engine;
         let config = RunConfig {
             image: self.image.clone(),
             boot: BootParams {
-                cmdline,
+                cmdline: cmdline(&self.args.append, names),
                 modules: self.modules.clone(),
                 protocol: self.args.protocol.map(|kind| match kind {
                     ProtocolKind::Pvh => Protocol::Pvh,
@@ -159,6 +151,15 @@ pub(crate) fn most_similar<'a>(name: &str, candidates: impl Iterator<Item = &'a 
         .map(|(_, candidate)| candidate.to_owned())
 }
 
+/// The guest's command line; our images run the tests that `test=NAME[,NAME]` names.
+fn cmdline(append: &str, names: &str) -> String {
+    match (append, names) {
+        (append, "") => append.to_owned(),
+        ("", names) => format!("test={names}"),
+        (append, names) => format!("{append} test={names}"),
+    }
+}
+
 fn counts(args: &MachineArgs) -> Result<CountsChoice, CliError> {
     if let (Some(path), false) = (&args.rates, args.counts == CountsKind::Synthetic) {
         let counts = args.counts.to_possible_value().map_or_else(String::new, |v| v.get_name().to_owned());
@@ -206,6 +207,14 @@ mod tests {
         assert_eq!(exit_code(&Outcome::Halted, false), 4);
         assert_eq!(exit_code(&Outcome::CannotExecute { what: String::new() }, false), 4);
         assert_eq!(exit_code(&Outcome::TimedOut, false), 124);
+    }
+
+    #[test]
+    fn selected_tests_go_behind_the_users_own_words() {
+        assert_eq!(cmdline("", ""), "");
+        assert_eq!(cmdline("x=1 y", ""), "x=1 y");
+        assert_eq!(cmdline("", "a,b"), "test=a,b");
+        assert_eq!(cmdline("x=1", "a"), "x=1 test=a");
     }
 
     #[test]

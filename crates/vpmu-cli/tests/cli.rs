@@ -165,6 +165,12 @@ fn the_doctor_has_an_opinion_on_everything() {
             assert!(["ok", "warn", "missing"].map(Into::into).contains(&check["status"]), "{check}");
         }
     }
+    let works = |part: &str, name: &str| {
+        let all = diagnosis[part].as_array().expect("a list");
+        all.iter().any(|choice| choice["name"] == name && choice["status"] == "ok")
+    };
+    let usable = works("engines", "kvm") && (works("counts", "auto") || works("counts", "synthetic"));
+    assert_eq!(diagnosis["usable_with"].is_string(), usable);
     let expected = if diagnosis["usable_with"].is_null() { 3 } else { 0 };
     assert_eq!(ran.code, Some(expected));
     let text = vpmu(&["doctor"]);
@@ -179,6 +185,11 @@ fn colours_are_the_users_choice() {
     assert!(vpmu(&["decode", "0x38d", "1", "--color", "always"]).stdout.contains(ESCAPE));
     let no_color = command(&["decode", "0x38d", "1"]).env("NO_COLOR", "1").output().expect("vpmu starts");
     assert!(!String::from_utf8_lossy(&no_color.stdout).contains(ESCAPE));
+    let forced =
+        |args: &[&str]| command(args).env("CLICOLOR_FORCE", "1").output().expect("vpmu starts").stdout;
+    assert!(String::from_utf8_lossy(&forced(&["decode", "0x38d", "1"])).contains(ESCAPE));
+    let never = forced(&["decode", "0x38d", "1", "--color", "never"]);
+    assert!(!String::from_utf8_lossy(&never).contains(ESCAPE));
 }
 
 #[test]

@@ -162,8 +162,7 @@ fn interpreted_ring_0(cpuinfo: &Path) -> Option<Check> {
     let has_hardware = flags.split_whitespace().any(|flag| matches!(flag, "vmx" | "svm"));
     (!has_hardware).then(|| {
         Check::warn(
-            "the CPU shows neither VT-x nor SVM: KVM is para-virtual, interprets ring 0 slowly and lets CPUID \
-             in ring 3 show the host's CPU",
+            "no VT-x and no SVM: KVM is para-virtual, its ring 0 is slow, CPUID in ring 3 shows the host's CPU",
             "use images with hot code in ring 3 and CPUID in ring 0, as ours are; or nested virtualisation",
         )
     })
