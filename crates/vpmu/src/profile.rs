@@ -29,7 +29,7 @@ pub struct Profile {
     pub summary: &'static str,
     /// CPUID.01H:EAX: family, model, stepping.
     pub signature: u32,
-    /// Architectural perfmon version, CPUID.0AH:EAX[7:0].
+    /// Architectural perfmon version, CPUID.0AH:EAX bits 7:0.
     pub version: u8,
     /// General-purpose counters, at most [`MAX_GP`].
     pub gp_counters: u8,
@@ -39,11 +39,11 @@ pub struct Profile {
     pub fixed_counters: u8,
     /// Width of a fixed-function counter in bits, at most 63.
     pub fixed_width: u8,
-    /// Number of architectural events announced, CPUID.0AH:EAX[31:24].
+    /// Number of architectural events announced, CPUID.0AH:EAX bits 31:24.
     pub arch_events: u8,
     /// Architectural events that are not available, CPUID.0AH:EBX.
     pub arch_events_unavailable: u32,
-    /// CPUID.0AH:EDX[15].
+    /// CPUID.0AH:EDX bit 15.
     pub any_thread_deprecated: bool,
     /// IA32_PERF_CAPABILITIES.
     pub perf_capabilities: PerfCapabilities,

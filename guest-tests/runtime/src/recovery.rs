@@ -112,14 +112,14 @@ pub(crate) fn throw(failure: Failure) -> ! {
     }
 }
 
-/// Fails the current test; the function behind [`check!`](crate::check).
+/// Fails the current test; the function behind `check!`.
 #[cold]
 #[track_caller]
 pub fn fail(arguments: fmt::Arguments<'_>) -> ! {
     throw(Failure::message(arguments, Location::caller()))
 }
 
-/// Ends the current test as skipped; the function behind [`skip!`](crate::skip).
+/// Ends the current test as skipped; the function behind `skip!`.
 #[cold]
 pub fn skip(arguments: fmt::Arguments<'_>) -> ! {
     throw(Failure::Skip(Text::format(arguments)))

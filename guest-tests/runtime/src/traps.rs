@@ -1,6 +1,6 @@
 //! Interrupts and exceptions of ring 3.
 //!
-//! The firmware turns each of them into a call of [`guest_runtime_upcall`] on the interrupted
+//! The firmware turns each of them into a call of `guest_runtime_upcall` on the interrupted
 //! stack, with all registers saved. Interrupts and NMIs go to the handler of their vector;
 //! exceptions too, if there is one, and else end what [`catch`] or the test runner started.
 //!

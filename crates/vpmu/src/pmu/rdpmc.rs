@@ -5,17 +5,17 @@ use crate::metrics::Metrics;
 use crate::register::intel::FixedCtrCtrl;
 use crate::source::CountsSource;
 
-/// ECX[31:16] of a general-purpose counter.
+/// ECX bits 31:16 of a general-purpose counter.
 const TYPE_GP: u32 = 0x0000;
-/// ECX[31:16] of a fixed-function counter.
+/// ECX bits 31:16 of a fixed-function counter.
 const TYPE_FIXED: u32 = 0x4000;
-/// ECX[31:16] of PERF_METRICS.
+/// ECX bits 31:16 of PERF_METRICS.
 const TYPE_METRICS: u32 = 0x2000;
 
 impl Vpmu {
     /// Executes RDPMC.
     ///
-    /// `ecx` is ECX as the guest set it (RCX[63:32] is ignored by the CPU). Types: SDM vol. 2B,
+    /// `ecx` is ECX as the guest set it (RCX bits 63:32 is ignored by the CPU). Types: SDM vol. 2B,
     /// RDPMC. The fast-read bit 31 belongs to CPUs without an architectural PMU; here it is an
     /// unknown type.
     pub fn rdpmc<S: CountsSource + ?Sized>(

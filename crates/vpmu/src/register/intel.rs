@@ -58,7 +58,7 @@ registers! {
         flag pebs_trap(6) = "PEBS_TRAP", "PEBS records are trap-like";
         flag pebs_arch_reg(7) = "PEBS_ARCH_REG", "PEBS records hold architectural registers";
         bits pebs_format(8, 4) = "PEBS_REC_FMT", "Format of PEBS records";
-        flag freeze_while_smm(12) = "FREEZE_WHILE_SMM", "IA32_DEBUGCTL[14] is supported";
+        flag freeze_while_smm(12) = "FREEZE_WHILE_SMM", "IA32_DEBUGCTL bit 14 is supported";
         flag fw_write(13) = "FW_WRITE", "The full-width counter addresses exist";
         flag pebs_baseline(14) = "PEBS_BASELINE", "Adaptive PEBS";
         flag perf_metrics_available(15) = "PERF_METRICS_AVAILABLE", "IA32_PERF_METRICS exists";

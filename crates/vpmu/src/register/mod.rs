@@ -22,19 +22,19 @@ pub enum When {
     Version2,
     /// Version 4 or later.
     Version4,
-    /// Version 3 or later, and AnyThread is not deprecated (CPUID.0AH:EDX[15] = 0, as always before version 5).
+    /// Version 3 or later, and AnyThread is not deprecated (CPUID.0AH:EDX bit 15 = 0, as always before version 5).
     AnyThread,
-    /// Version 5 or later, and AnyThread is deprecated (CPUID.0AH:EDX[15] = 1).
+    /// Version 5 or later, and AnyThread is deprecated (CPUID.0AH:EDX bit 15 = 1).
     AnyThreadDeprecated,
-    /// PERF_CAPABILITIES[13]: full-width counter writes.
+    /// PERF_CAPABILITIES bit 13: full-width counter writes.
     FullWidth,
-    /// PERF_CAPABILITIES[15]: PERF_METRICS.
+    /// PERF_CAPABILITIES bit 15: PERF_METRICS.
     Metrics,
     /// PERF_METRICS with the four level-2 fields.
     MetricsLevel2,
-    /// PERF_CAPABILITIES[19]: RDPMC of the metrics may clear them.
+    /// PERF_CAPABILITIES bit 19: RDPMC of the metrics may clear them.
     MetricsClear,
-    /// PERF_CAPABILITIES[12]: FREEZE_WHILE_SMM.
+    /// PERF_CAPABILITIES bit 12: FREEZE_WHILE_SMM.
     FreezeWhileSmm,
     /// The profile has an offcore response mask.
     OffcoreResponse,
