@@ -40,7 +40,9 @@ impl Check {
     /// What an error of a run says.
     fn missing(error: impl Into<RunError>) -> Self {
         let error = CliError::from(error.into());
-        Self { status: "missing", what: error.line(), next_step: error.next_step() }
+        // A doctor who sends the patient to the doctor is of no help.
+        let next_step = error.next_step().filter(|step| !step.contains("vpmu doctor"));
+        Self { status: "missing", what: error.line(), next_step }
     }
 }
 

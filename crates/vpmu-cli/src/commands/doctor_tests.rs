@@ -55,3 +55,11 @@ fn a_cpu_with_vt_x_does_not_interpret() {
     fs::remove_file(&path).expect("the file is ours");
     assert!(interpreted_ring_0(&path).is_none());
 }
+
+#[test]
+fn the_doctor_sends_nobody_to_the_doctor() {
+    let error = EngineError::Kvm(vmm::engine::kvm::KvmError::Permission);
+    let check = Check::missing(RunError::Engine(error));
+    assert!(check.what.contains("usermod"), "{}", check.what);
+    assert_eq!(check.next_step, None);
+}
