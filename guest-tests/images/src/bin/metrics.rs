@@ -149,6 +149,9 @@ fn written_value_reads_back() {
     write(SLOTS, 1_000_000);
     keeps(PERF_METRICS, 0xDEAD_DEAD);
     check_eq!(read(SLOTS), 1_000_000);
+    // Too few slots to tell 256 fractions apart.
+    write(SLOTS, 1);
+    keeps(PERF_METRICS, 0x0403_0201);
 }
 
 /// Level 2: all eight bytes read back, and no bit is reserved.
