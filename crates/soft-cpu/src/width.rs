@@ -105,7 +105,7 @@ impl Width for u8 {
     }
     #[inline(always)]
     fn reg(core: &Core, number: u8) -> Self {
-        (core.regs[usize::from(number & 15)] >> (number >> 4 & 1) * 8) as u8
+        (core.regs[usize::from(number & 15)] >> ((number >> 4 & 1) * 8)) as u8
     }
     #[inline(always)]
     fn set_reg(self, core: &mut Core, number: u8) {

@@ -49,7 +49,8 @@ fn arithmetic<B: Bus>(ins: &Instruction, insn: &mut Insn<B>) -> Option<Handler<B
             insn.aux = u8::from(!is_memory(ins, 0));
             place!(is_memory(ins, 0), Dst, D => width!(size0, T => alu::xadd::<B, T, D>))
         }
-        M::Cmpxchg => place!(is_memory(ins, 0), Dst, D => width!(size0, T => alu::cmpxchg::<B, T, D>)),
+        M::Cmpxchg if is_memory(ins, 0) => width!(size0, T => alu::cmpxchg::<B, T>),
+        M::Cmpxchg => width!(size0, T => alu::cmpxchg_register::<B, T>),
         M::Cmpxchg8b => alu::cmpxchg8b::<B>,
         M::Cmpxchg16b => alu::cmpxchg16b::<B>,
         M::Mul => place!(is_memory(ins, 0), Dst, S => width!(size0, T => muldiv::mul::<B, T, S>)),

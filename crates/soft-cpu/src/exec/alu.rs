@@ -1,7 +1,7 @@
 //! Two-operand arithmetic and logic, INC to XADD, compare-and-exchange.
 
 use super::Insn;
-use super::operand::{self, Get, Place, is_stack};
+use super::operand::{self, Get, Mem, Place, is_stack};
 use crate::bus::Bus;
 use crate::context::{Core, RAX, RBX, RCX, RDX};
 use crate::exception::Done;
@@ -181,12 +181,24 @@ pub(crate) fn xadd<B: Bus, T: Width, D: Place<T>>(c: &mut Core, b: &mut B, i: &I
     Ok(())
 }
 
-/// CMPXCHG; the destination is written in any case.
-pub(crate) fn cmpxchg<B: Bus, T: Width, D: Place<T>>(c: &mut Core, b: &mut B, i: &Insn<B>) -> Done {
+/// CMPXCHG with a register: if the comparison fails it stays as it is, upper half included.
+pub(crate) fn cmpxchg_register<B: Bus, T: Width>(c: &mut Core, _b: &mut B, i: &Insn<B>) -> Done {
+    let (old, expected) = (T::reg(c, i.dst), T::reg(c, RAX as u8));
+    Sub::apply(c, expected, old);
+    if old == expected {
+        T::reg(c, i.src).set_reg(c, i.dst);
+    } else {
+        old.set_reg(c, RAX as u8);
+    }
+    Ok(())
+}
+
+/// CMPXCHG with memory, which is written in any case.
+pub(crate) fn cmpxchg<B: Bus, T: Width>(c: &mut Core, b: &mut B, i: &Insn<B>) -> Done {
     let new = T::reg(c, i.src);
     let expected = T::reg(c, RAX as u8);
     let mut found = expected;
-    D::update(c, b, i, |c, old| {
+    Mem::update(c, b, i, |c, old| {
         found = old;
         Sub::apply(c, expected, old);
         if old == expected { new } else { old }

@@ -115,7 +115,7 @@ impl Core {
         Ok(())
     }
 
-    fn debug_register<B: Bus>(&mut self, number: u8) -> Result<u8, crate::exception::Fault> {
+    fn debug_register(&mut self, number: u8) -> Result<u8, crate::exception::Fault> {
         self.require_cpl0()?;
         // DR4 and DR5 are DR6 and DR7 without CR4.DE.
         let number = match number {
@@ -133,7 +133,7 @@ impl Core {
 }
 
 pub(crate) fn mov_from_dr<B: Bus>(c: &mut Core, _b: &mut B, i: &Insn<B>) -> Done {
-    let number = c.debug_register::<B>(i.aux)?;
+    let number = c.debug_register(i.aux)?;
     c.regs[usize::from(i.dst & 15)] = match number {
         6 => c.dr6,
         7 => c.dr7,
@@ -143,7 +143,7 @@ pub(crate) fn mov_from_dr<B: Bus>(c: &mut Core, _b: &mut B, i: &Insn<B>) -> Done
 }
 
 pub(crate) fn mov_to_dr<B: Bus>(c: &mut Core, _b: &mut B, i: &Insn<B>) -> Done {
-    let number = c.debug_register::<B>(i.aux)?;
+    let number = c.debug_register(i.aux)?;
     let value = c.regs[usize::from(i.src & 15)];
     match number {
         6 | 7 if value >> 32 != 0 => return Err(c.gp(0)),

@@ -3,7 +3,7 @@
 //!
 //! The host rounds to nearest. Whether a result is inexact, and in which direction, follows from the error term that
 //! addition, multiplication, division and square root have as a floating-point number; the other
-//! rounding modes step to the neighbour from there.
+//! rounding modes step to the neighbour from there. f32 is judged in f64, which holds its error terms.
 
 use super::lane::Lane;
 use core::cmp::Ordering;
@@ -29,12 +29,15 @@ pub(crate) enum Rounding {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Env {
     pub(crate) mxcsr: u32,
+    /// Of all elements so far.
     pub(crate) raised: u32,
+    /// The current element has a denormal operand, which counts unless something more important does.
+    denormal: u32,
 }
 
 impl Env {
     pub(crate) fn new(mxcsr: u32) -> Self {
-        Self { mxcsr, raised: 0 }
+        Self { mxcsr, raised: 0, denormal: 0 }
     }
 
     pub(crate) fn rounding(&self) -> Rounding {
@@ -44,6 +47,19 @@ impl Env {
             2 => Rounding::Up,
             _ => Rounding::Zero,
         }
+    }
+
+    /// Ends an element whose operands are in order.
+    #[inline(always)]
+    fn accept(&mut self) {
+        self.raised |= self.denormal;
+        self.denormal = 0;
+    }
+
+    /// Ends an element with an exception that hides a denormal operand.
+    fn reject(&mut self, exception: u32) {
+        self.raised |= exception;
+        self.denormal = 0;
     }
 
     /// PE is set already and nothing has to be stepped: the error term is of no interest.
@@ -73,8 +89,6 @@ pub(crate) trait Real: Lane + PartialOrd {
     fn mul(self, other: Self) -> Self;
     fn div(self, other: Self) -> Self;
     fn sqrt(self) -> Self;
-    /// self * b + c, rounded once.
-    fn fma(self, b: Self, c: Self) -> Self;
     /// Rounded to an integer.
     fn integral(self, mode: Rounding) -> Self;
     fn to_f64(self) -> f64;
@@ -139,9 +153,6 @@ macro_rules! real {
             fn sqrt(self) -> Self {
                 <$t>::sqrt(self)
             }
-            fn fma(self, b: Self, c: Self) -> Self {
-                self.mul_add(b, c)
-            }
             fn integral(self, mode: Rounding) -> Self {
                 match mode {
                     Rounding::Nearest => self.round_ties_even(),
@@ -176,18 +187,14 @@ fn operand<R: Real>(env: &mut Env, a: R) -> R {
     if env.mxcsr & DAZ != 0 {
         return a.signed_zero();
     }
-    env.raised |= DE;
+    env.denormal = DE;
     a
 }
 
 /// The NaN that two operands, at least one of them NaN, give.
 #[cold]
 fn propagate<R: Real>(env: &mut Env, a: R, b: R) -> R {
-    if a.signalling() || b.signalling() {
-        env.raised |= IE;
-    }
-    // A denormal exception has lower priority than a NaN operand.
-    env.raised &= !DE;
+    env.reject(if a.signalling() || b.signalling() { IE } else { 0 });
     if a.nan() { a.quiet() } else { b.quiet() }
 }
 
@@ -203,43 +210,71 @@ pub(crate) fn arithmetic<R: Real>(env: &mut Env, operation: Operation, a: R, b: 
         Operation::Mul => a.mul(b),
         Operation::Div => a.div(b),
     };
-    let ordinary = result.finite() && !(result.magnitude() < R::MIN_NORMAL) && env.exactness_known();
-    if ordinary { result } else { finish(env, operation, a, b, result) }
+    let ordinary = result.finite() && result.magnitude() >= R::MIN_NORMAL && env.exactness_known();
+    if ordinary {
+        env.accept();
+        return result;
+    }
+    finish(env, operation, a, b, result)
 }
 
 /// Exceptions and rounding of a result that was rounded to nearest.
 #[inline(never)]
 fn finish<R: Real>(env: &mut Env, operation: Operation, a: R, b: R, result: R) -> R {
     if result.nan() {
-        env.raised = env.raised & !DE | IE;
+        env.reject(IE);
         return R::INDEFINITE;
     }
+    if operation == Operation::Div && b == R::ZERO && a.finite() {
+        env.reject(ZE);
+        return result;
+    }
+    env.accept();
     if !a.finite() || !b.finite() {
         return result;
     }
-    if operation == Operation::Div && b == R::ZERO {
-        env.raised = env.raised & !DE | ZE;
-        return result;
-    }
     let error = match operation {
-        // The sign of a zero sum of opposite operands is that of the rounding direction.
         Operation::Add | Operation::Sub if result == R::ZERO => {
+            // The sign of a zero sum of opposite operands is that of the rounding direction.
             let b_negative = b.negative() != (operation == Operation::Sub);
             if env.rounding() == Rounding::Down && a.negative() != b_negative {
-                return R::ZERO.sub(R::ZERO).negated_zero();
+                return R::ZERO.negate();
             }
             return result;
         }
         Operation::Add => sum_error(a, b, result),
         Operation::Sub => sum_error(a, b.negate(), result),
-        Operation::Mul => a.fma(b, result.negate()).partial_cmp(&R::ZERO),
-        Operation::Div => {
-            // a - result * b has the sign of the error times that of b.
-            let rest = result.negate().fma(b, a).partial_cmp(&R::ZERO);
-            if b.negative() { rest.map(Ordering::reverse) } else { rest }
-        }
+        Operation::Mul => product_error(a.to_f64(), b.to_f64(), result.to_f64()),
+        Operation::Div => quotient_error(a.to_f64(), b.to_f64(), result.to_f64()),
     };
     round(env, result, error.unwrap_or(Ordering::Equal))
+}
+
+/// `x` as m * 2^e with m between 1 and 2; (0, 0) for zero.
+fn split(x: f64) -> (f64, i32) {
+    const EXPONENT: u64 = 0x7FF << 52;
+    if x == 0.0 {
+        return (x, 0);
+    }
+    let (x, offset) = if x.is_subnormal() { (x * 2_f64.powi(64), -64) } else { (x, 0) };
+    let bits = x.to_bits();
+    let exponent = (bits >> 52 & 0x7FF) as i32 - 1023;
+    (f64::from_bits(bits & !EXPONENT | 1023 << 52), exponent + offset)
+}
+
+/// Sign of a * b - result. Exponents are taken out first, so that nothing underflows.
+fn product_error(a: f64, b: f64, result: f64) -> Option<Ordering> {
+    let ((a, ea), (b, eb), (r, er)) = (split(a), split(b), split(result));
+    let scaled = if r == 0.0 { r } else { r * 2_f64.powi((er - ea - eb).clamp(-1000, 1000)) };
+    a.mul_add(b, -scaled).partial_cmp(&0.0)
+}
+
+/// Sign of a / b - result.
+fn quotient_error(a: f64, b: f64, result: f64) -> Option<Ordering> {
+    let ((a, ea), (b, eb), (r, er)) = (split(a), split(b), split(result));
+    let scaled = if r == 0.0 { r } else { r * 2_f64.powi((er + eb - ea).clamp(-1000, 1000)) };
+    let rest = (-scaled).mul_add(b, a).partial_cmp(&0.0);
+    if b < 0.0 { rest.map(Ordering::reverse) } else { rest }
 }
 
 /// Sign of (a + b) - sum (Knuth's two-sum).
@@ -286,18 +321,14 @@ fn round<R: Real>(env: &mut Env, nearest: R, error: Ordering) -> R {
     result
 }
 
-/// Sign changes that do not touch NaNs.
+/// The sign change that NaNs keep out of.
 pub(crate) trait Negate {
     fn negate(self) -> Self;
-    fn negated_zero(self) -> Self;
 }
 
 impl<R: Real> Negate for R {
     fn negate(self) -> Self {
         R::low(self.bits() ^ 1 << (R::BITS - 1))
-    }
-    fn negated_zero(self) -> Self {
-        R::low(1 << (R::BITS - 1))
     }
 }
 
@@ -307,57 +338,61 @@ pub(crate) fn square_root<R: Real>(env: &mut Env, a: R) -> R {
         return propagate(env, a, a);
     }
     if a.negative() && a != R::ZERO {
-        env.raised = env.raised & !DE | IE;
+        env.reject(IE);
         return R::INDEFINITE;
     }
+    env.accept();
     let result = a.sqrt();
     if !result.finite() || result == R::ZERO || env.exactness_known() {
         return result;
     }
-    let rest = result.negate().fma(result, a).partial_cmp(&R::ZERO);
-    round(env, result, rest.unwrap_or(Ordering::Equal))
+    // a - result^2, with the exponents taken out.
+    let ((a, ea), (r, er)) = (split(a.to_f64()), split(result.to_f64()));
+    let scaled = r * 2_f64.powi(2 * er - ea);
+    let error = (-scaled).mul_add(r, a).partial_cmp(&0.0);
+    round(env, result, error.unwrap_or(Ordering::Equal))
 }
 
 /// MIN (`LESS`) and MAX: the second operand if one is NaN or both are zero.
 pub(crate) fn extreme<R: Real>(env: &mut Env, less: bool, a: R, b: R) -> R {
     let (a, b) = (operand(env, a), operand(env, b));
     if a.nan() || b.nan() {
-        env.raised = env.raised & !DE | IE;
+        env.reject(IE);
         return b;
     }
+    env.accept();
     if (less && a < b) || (!less && a > b) { a } else { b }
+}
+
+/// Comparisons: IE for signalling NaNs, and with `signals` for quiet ones.
+fn check_order<R: Real>(env: &mut Env, signals: bool, a: R, b: R) -> (R, R) {
+    let (a, b) = (operand(env, a), operand(env, b));
+    if !a.nan() && !b.nan() {
+        env.accept();
+    } else if signals || a.signalling() || b.signalling() {
+        env.reject(IE);
+    } else {
+        env.reject(0);
+    }
+    (a, b)
 }
 
 /// The comparison of CMPccxx with the predicate's three bits.
 pub(crate) fn compare<R: Real>(env: &mut Env, predicate: u8, a: R, b: R) -> bool {
-    let (a, b) = (operand(env, a), operand(env, b));
-    let unordered = a.nan() || b.nan();
     // LT, LE and their negations raise IE for quiet NaNs too.
-    if a.signalling() || b.signalling() || unordered && matches!(predicate & 3, 1 | 2) {
-        env.raised |= IE;
-    }
-    if unordered {
-        env.raised &= !DE;
-    }
+    let (a, b) = check_order(env, matches!(predicate & 3, 1 | 2), a, b);
     let holds = match predicate & 3 {
         0 => a == b,
         1 => a < b,
         2 => a <= b,
-        _ => unordered,
+        _ => a.nan() || b.nan(),
     };
     holds != (predicate & 4 != 0)
 }
 
 /// COMISx (`SIGNALS` on quiet NaNs) and UCOMISx.
 pub(crate) fn order<R: Real>(env: &mut Env, signals: bool, a: R, b: R) -> Option<Ordering> {
-    let (a, b) = (operand(env, a), operand(env, b));
-    let unordered = a.nan() || b.nan();
-    if a.signalling() || b.signalling() || unordered && signals {
-        env.raised |= IE;
-    }
-    if unordered {
-        env.raised &= !DE;
-    }
+    let (a, b) = check_order(env, signals, a, b);
     a.partial_cmp(&b)
 }
 
@@ -393,24 +428,22 @@ pub(crate) fn f32_from_integer(env: &mut Env, value: i64) -> f32 {
 pub(crate) fn widen(env: &mut Env, a: f32) -> f64 {
     let a = operand(env, a);
     if a.is_nan() {
-        if a.signalling() {
-            env.raised |= IE;
-        }
+        env.reject(if a.signalling() { IE } else { 0 });
         let bits = u64::from(a.to_bits());
         return f64::from_bits((bits & 1 << 31) << 32 | 0x7FF8 << 48 | (bits & 0x7F_FFFF) << 29);
     }
+    env.accept();
     f64::from(a)
 }
 
 pub(crate) fn narrow(env: &mut Env, a: f64) -> f32 {
     let a = operand(env, a);
     if a.is_nan() {
-        if a.signalling() {
-            env.raised |= IE;
-        }
+        env.reject(if a.signalling() { IE } else { 0 });
         let bits = a.to_bits();
         return f32::from_bits((bits >> 32) as u32 & 1 << 31 | 0x7FC0_0000 | (bits >> 29) as u32 & 0x7F_FFFF);
     }
+    env.accept();
     let nearest = a as f32;
     if a.is_infinite() {
         return nearest;

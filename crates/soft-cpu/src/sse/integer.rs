@@ -40,8 +40,8 @@ vector! {
     Psrlq = |a, b| shift::<u64>(a, b, |lane, n| lane >> n);
     Psraw = |a, b| arithmetic::<i16>(a, b, |lane, n| lane >> n);
     Psrad = |a, b| arithmetic::<i32>(a, b, |lane, n| lane >> n);
-    Pslldq = |a, b| if b as u8 > 15 { 0 } else { a << (b as u32 & 15) * 8 };
-    Psrldq = |a, b| if b as u8 > 15 { 0 } else { a >> (b as u32 & 15) * 8 };
+    Pslldq = |a, b| if b as u8 > 15 { 0 } else { a << ((b as u32 & 15) * 8) };
+    Psrldq = |a, b| if b as u8 > 15 { 0 } else { a >> ((b as u32 & 15) * 8) };
     Packsswb = |a, b| pack::<i16, i8>(a, b, |x| x.clamp(-128, 127) as i8);
     Packssdw = |a, b| pack::<i32, i16>(a, b, |x| x.clamp(-32768, 32767) as i16);
     Packuswb = |a, b| pack::<i16, u8>(a, b, |x| x.clamp(0, 255) as u8);
@@ -81,8 +81,8 @@ lanes! {
     Psubusb = u8, |a, b| a.saturating_sub(b);
     Psubusw = u16, |a, b| a.saturating_sub(b);
     Pmullw = u16, |a, b| a.wrapping_mul(b);
-    Pmulhw = i16, |a, b| (i32::from(a) * i32::from(b) >> 16) as i16;
-    Pmulhuw = u16, |a, b| (u32::from(a) * u32::from(b) >> 16) as u16;
+    Pmulhw = i16, |a, b| ((i32::from(a) * i32::from(b)) >> 16) as i16;
+    Pmulhuw = u16, |a, b| ((u32::from(a) * u32::from(b)) >> 16) as u16;
     Pavgb = u8, |a, b| (u16::from(a) + u16::from(b)).div_ceil(2) as u8;
     Pavgw = u16, |a, b| (u32::from(a) + u32::from(b)).div_ceil(2) as u16;
     Pminub = u8, |a, b| a.min(b);
