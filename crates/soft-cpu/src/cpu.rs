@@ -168,15 +168,19 @@ impl<B: Bus> Cpu<B> {
         let mut exceptions = 0;
         self.core.attention = false;
         loop {
+            if self.core.attention {
+                return Exit::Attention;
+            }
+            // Nothing happens after the last instruction of the budget: an event waits for the next run.
+            if left == 0 && !self.core.halted {
+                return Exit::Budget;
+            }
             match self.deliver_events(bus) {
                 Ok(delivered) => exceptions += u32::from(delivered),
                 Err(TripleFault) => return Exit::Shutdown,
             }
             if self.core.halted {
                 return Exit::Halted;
-            }
-            if self.core.attention {
-                return Exit::Attention;
             }
             if budget.interrupt_window && self.can_take_interrupt() {
                 return Exit::InterruptWindow;

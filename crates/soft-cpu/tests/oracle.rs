@@ -3,6 +3,7 @@
 //! instruction.
 #![cfg(all(target_arch = "x86_64", target_os = "linux"))]
 #![allow(missing_docs)]
+#![allow(clippy::unwrap_used, reason = "test code")]
 
 mod common;
 
@@ -203,12 +204,12 @@ impl Random {
 fn guest() -> (TestBus, Cpu<TestBus>) {
     let mut bus = TestBus::new(8 << 20);
     // Linear 0 to 2 MiB of the gigabyte at CODE, and SCRATCH.
-    bus.write_u64(TABLES, TABLES + 0x1000 | 7);
-    bus.write_u64(TABLES + 0x1000, TABLES + 0x2000 | 7);
+    bus.write_u64(TABLES, (TABLES + 0x1000) | 7);
+    bus.write_u64(TABLES + 0x1000, (TABLES + 0x2000) | 7);
     bus.write_u64(TABLES + 0x2000, CODE | 0x87);
-    bus.write_u64(TABLES + 0x2000 + (SCRATCH >> 21) * 8, TABLES + 0x3000 | 7);
+    bus.write_u64(TABLES + 0x2000 + (SCRATCH >> 21) * 8, (TABLES + 0x3000) | 7);
     for page in 0..SCRATCH_LEN as u64 / 4096 {
-        bus.write_u64(TABLES + 0x3000 + page * 8, DATA + page * 4096 | 7);
+        bus.write_u64(TABLES + 0x3000 + page * 8, (DATA + page * 4096) | 7);
     }
     (bus, Cpu::default())
 }

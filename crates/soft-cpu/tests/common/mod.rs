@@ -1,5 +1,6 @@
 //! A small machine around the CPU: RAM, a console, an exit port, MSRs that remember.
 #![allow(dead_code, unreachable_pub, missing_docs)]
+#![allow(clippy::unwrap_used, reason = "test code, of an example too")]
 
 use soft_cpu::{Access, Branch, Bus, CpuidLeaf, GeneralProtection, State, Totals};
 use std::collections::BTreeMap;

@@ -1,0 +1,56 @@
+//! Million instructions per second of small loops: `cargo run --release --example speed`.
+
+#[path = "../tests/common/mod.rs"]
+mod common;
+
+use common::TestBus;
+use soft_cpu::{Budget, Cpu, Segment, State};
+use std::time::Instant;
+
+/// 64-bit mode with an identity map of the first 2 MiB.
+fn machine(code: &[u8]) -> (TestBus, Cpu<TestBus>) {
+    let mut bus = TestBus::new(2 << 20);
+    bus.write_u64(0x1000, 0x2007);
+    bus.write_u64(0x2000, 0x3007);
+    bus.write_u64(0x3000, 0x87);
+    bus.write(0x1_0000, code);
+    let mut state =
+        State { rip: 0x1_0000, cr0: 0x8001_0033, cr3: 0x1000, cr4: 0x620, efer: 0xD01, ..State::default() };
+    state.segments[1] = Segment { selector: 8, base: 0, limit: u32::MAX, rights: 0xA09B };
+    state.gpr[4] = 0x8_0000;
+    state.gpr[6] = 0x10_0000;
+    (bus, Cpu::new(&state))
+}
+
+fn main() {
+    const INSTRUCTIONS: u64 = 200_000_000;
+    let loops: [(&str, &[u8]); 5] = [
+        (
+            "8 NOP, DEC, JNZ",
+            &[0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x48, 0xFF, 0xCF, 0x75, 0xF3, 0xEB, 0xF1],
+        ),
+        (
+            "ADD, XOR, SHL, LEA, CMP, JNE",
+            &[
+                0x48, 0x01, 0xC8, 0x48, 0x31, 0xC2, 0x48, 0xC1, 0xE1, 3, 0x48, 0x8D, 0x5C, 0xC8, 1, 0x48,
+                0x39, 0xC3, 0x75, 0xEC, 0xEB, 0xEA,
+            ],
+        ),
+        (
+            "MOV load, ADD, MOV store, INC, JNZ",
+            &[
+                0x48, 0x8B, 0x06, 0x48, 0x01, 0xC8, 0x48, 0x89, 0x46, 8, 0x48, 0xFF, 0xC1, 0x75, 0xF1, 0xEB,
+                0xEF,
+            ],
+        ),
+        ("CALL, PUSH, POP, RET, JMP", &[0xE8, 2, 0, 0, 0, 0xEB, 0xF9, 0x50, 0x58, 0xC3]),
+        ("ADDSD, MULSD, JMP", &[0xF2, 0x0F, 0x58, 0xC1, 0xF2, 0x0F, 0x59, 0xC2, 0xEB, 0xF6]),
+    ];
+    for (name, code) in loops {
+        let (mut bus, mut cpu) = machine(code);
+        let start = Instant::now();
+        cpu.run(&mut bus, Budget { instructions: INSTRUCTIONS, interrupt_window: false });
+        let speed = cpu.totals().instructions() as f64 / start.elapsed().as_secs_f64() / 1e6;
+        println!("{speed:7.1} million/s  {name}");
+    }
+}
