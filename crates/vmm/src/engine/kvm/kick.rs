@@ -22,9 +22,10 @@ const SIGNAL_OFFSET: c_int = 5;
 /// The timer is left alone when it would go off up to this much later than wanted, in ns. A kick
 /// takes tens of microseconds to arrive, so re-arming for less costs a system call for nothing.
 const SLACK: u64 = 5_000;
-/// Nearest time to arm for, in ns from now: the guest gets at least this long, so that it makes
-/// progress however often somebody wants to look at it.
-const NEAREST: u64 = 20_000;
+/// Nearest time to arm for, in ns from now. A deadline may be nearer, and near again after that: a bound
+/// on an overflow, or the guest's own timer. Leaving takes tens of microseconds, so without this a
+/// guest would get nowhere.
+const NEAREST: u64 = 50_000;
 
 thread_local! {
     /// `immediate_exit` of the vCPU that runs on this thread, or null.

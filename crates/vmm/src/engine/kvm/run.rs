@@ -12,11 +12,6 @@ use crate::machine::{MSR_APIC_BASE, Outcome};
 use crate::time::GuestTime;
 use kvm_bindings::kvm_sregs;
 
-/// Shortest time until the guest is left on purpose. A deadline may be nearer, and near again after
-/// that: a bound on an overflow, or the guest's own timer. Leaving takes tens of microseconds, so
-/// without this a guest would get nowhere.
-const LEAST_STRETCH_NS: u64 = 50_000;
-
 impl KvmEngine {
     /// Runs the vCPU on `board` until that has an outcome. [`Engine::run`](crate::engine::Engine::run)
     /// does this with a machine.
@@ -47,8 +42,7 @@ impl KvmEngine {
             let deadlines = board.deadlines();
             let timer = deadlines.timer.map_or(u64::MAX, |timer| self.origin.saturating_add(timer.0));
             let run = deadlines.run.map_or(u64::MAX, |run| now.saturating_add(run));
-            let soonest = now.saturating_add(LEAST_STRETCH_NS);
-            bound.arm(now, end.min(timer.min(run).max(soonest)))?;
+            bound.arm(now, end.min(timer).min(run))?;
 
             let cpl = self.vcpu.cpl();
             let entered = monotonic_ns();

@@ -259,6 +259,15 @@ impl Vcpu {
         Ok(())
     }
 
+    /// As on a host without KVM_CAP_SYNC_REGS from now on.
+    #[cfg(test)]
+    pub(super) fn stop_syncing(&mut self) {
+        self.flush().unwrap();
+        (self.regs, self.sregs) = (*self.regs(), *self.sregs());
+        self.synced = false;
+        self.run_mut().kvm_valid_regs = 0;
+    }
+
     /// Makes the error of a failed vCPU ioctl.
     pub(super) fn error(&self, what: &'static str) -> impl FnOnce(kvm_ioctls::Error) -> KvmError + use<> {
         let rip = self.regs().rip;

@@ -63,11 +63,19 @@ fn an_instruction_beyond_this_kvm_is_reported_and_others_run() {
     }
 }
 
+/// A string instruction is where it was until KVM is entered again.
 #[test]
 fn the_exit_instruction_is_complete_when_the_run_ends() {
-    let Some(mut guest) = Guest::protected(&[0xB0, 0x03, 0xE6, 0xF4, 0xF4]) else { return };
-    guest.exits_with(3);
-    assert_eq!(guest.register("rip"), CODE + 4);
+    let code = concat(&[
+        &[0xBE], // mov esi, CODE
+        &(CODE as u32).to_le_bytes(),
+        &[0x66, 0xBA, 0xF4, 0x00], // mov dx, 0xF4
+        &[0x6E],                   // outsb
+        &[0xF4],                   // hlt
+    ]);
+    let Some(mut guest) = Guest::protected(&code) else { return };
+    guest.exits_with(0xBE);
+    assert_eq!((guest.register("rip"), guest.register("rsi")), (CODE + 10, CODE + 1));
 }
 
 #[test]

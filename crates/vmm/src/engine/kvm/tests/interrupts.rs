@@ -49,6 +49,18 @@ fn the_apic_timer_wakes_a_halted_cpu() {
 }
 
 #[test]
+fn the_apic_timer_does_not_wake_a_cpu_with_interrupts_off() {
+    let code = concat(&[
+        &apic_write(SVR, 0x1FF),
+        &apic_write(LVT_TIMER, 0x2_0040), // periodic
+        &apic_write(INITIAL_COUNT, 25_000),
+        &[0xF4], // hlt
+    ]);
+    let Some(mut guest) = long_mode(&code) else { return };
+    assert_eq!(guest.run(), Outcome::Halted);
+}
+
+#[test]
 fn the_apic_timer_interrupts_a_busy_cpu() {
     let code = concat(&[
         &apic_write(SVR, 0x1FF),
@@ -197,4 +209,38 @@ fn rdpmc_inside_an_nmi_handler() {
     guest.exits_with(0);
     assert_eq!((guest.result(HITS), guest.result(GP_HITS)), (1, 0));
     assert_eq!(guest.exits("rdpmc"), 1);
+}
+
+/// Every exit of this guest is a WRMSR that gets #GP, so the interrupt comes due while a #GP is on its
+/// way. Both arrive, and the interrupt outside of the #GP handler, which runs with interrupts off.
+#[test]
+fn an_interrupt_waits_for_the_gp_that_answers_an_msr() {
+    let hits = RESULTS as u32 + 8 * HITS as u32;
+    let code = concat(&[
+        &[0xFB], // sti
+        &sampling(2_000_000, 0x55),
+        &[0xB9, 0x8F, 0x03, 0x00, 0x00], // mov ecx, 0x38F
+        &[0xBA, 0xFF, 0xFF, 0x00, 0x00], // mov edx, 0xFFFF: reserved bits
+        &[0x0F, 0x30],                   // 1: wrmsr
+        &[0xFF, 0xC3],                   // inc ebx
+        &[0x48, 0x83, 0x3C, 0x25],       // cmp qword [HITS], 0
+        &hits.to_le_bytes(),
+        &[0x00],
+        &[0x74, 0xF1], // jz 1b
+        &[0xB0, 0x00], // mov al, 0
+        &EXIT,
+    ]);
+    let Some(mut guest) = long_mode(&code) else { return };
+    handler_skipping(&guest, 2);
+    set_gate(&guest, 0x55, HANDLER_2, 0);
+    let handler = concat(&[
+        &[0x48, 0x8B, 0x44, 0x24, 0x10], // mov rax, [rsp + 16]: RFLAGS
+        &[0x48, 0xA3],                   // mov [RESULTS], rax
+        &RESULTS.to_le_bytes(),
+        &counting_handler(true),
+    ]);
+    guest.machine.memory.write(HANDLER_2, &handler).unwrap();
+    guest.exits_with(0);
+    assert_ne!(guest.result(0) & 0x200, 0, "IF of the interrupted code");
+    assert_eq!(guest.result(GP_HITS), u64::from(guest.register("rbx") as u32 - 0x9ABC_DEF0));
 }
