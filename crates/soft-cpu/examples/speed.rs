@@ -23,8 +23,8 @@ fn machine(code: &[u8]) -> (TestBus, Cpu<TestBus>) {
 }
 
 fn main() {
-    const INSTRUCTIONS: u64 = 200_000_000;
-    let loops: [(&str, &[u8]); 5] = [
+    const INSTRUCTIONS: u64 = 100_000_000;
+    let loops: [(&str, &[u8]); 6] = [
         (
             "8 NOP, DEC, JNZ",
             &[0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x48, 0xFF, 0xCF, 0x75, 0xF3, 0xEB, 0xF1],
@@ -44,6 +44,10 @@ fn main() {
             ],
         ),
         ("CALL, PUSH, POP, RET, JMP", &[0xE8, 2, 0, 0, 0, 0xEB, 0xF9, 0x50, 0x58, 0xC3]),
+        (
+            "MOV, MOV, MOV, REP MOVSB of 1000 bytes, JMP",
+            &[0xBE, 0, 0, 0x10, 0, 0xBF, 0, 0, 0x11, 0, 0xB9, 0xE8, 3, 0, 0, 0xF3, 0xA4, 0xEB, 0xED],
+        ),
         ("ADDSD, MULSD, JMP", &[0xF2, 0x0F, 0x58, 0xC1, 0xF2, 0x0F, 0x59, 0xC2, 0xEB, 0xF6]),
     ];
     for (name, code) in loops {

@@ -36,7 +36,7 @@ pub(crate) struct Cache<B> {
     by_gpa: HashMap<(u64, Mode), u32>,
     /// Blocks that have bytes in a page.
     by_page: HashMap<u64, Vec<u32>>,
-    jumps: Box<[Jump]>,
+    jumps: Box<[Jump; JUMPS]>,
     generation: u64,
 }
 
@@ -47,7 +47,7 @@ impl<B: Bus> Cache<B> {
             free: Vec::new(),
             by_gpa: HashMap::new(),
             by_page: HashMap::new(),
-            jumps: vec![Jump { key: 0, generation: 0, block: 0 }; JUMPS].into_boxed_slice(),
+            jumps: Box::new([Jump { key: 0, generation: 0, block: 0 }; JUMPS]),
             generation: 1,
         }
     }

@@ -28,6 +28,14 @@ pub(crate) trait StringOp<B: Bus> {
     const STORES: u64;
     /// Does one element; registers change only if it succeeds.
     fn step<T: Width>(c: &mut Core, b: &mut B, i: &Insn<B>) -> Done;
+    /// Does up to `limit` elements that cannot fault at once, if there are such, without touching registers;
+    /// how many.
+    #[inline(always)]
+    fn bulk<T: Width>(_c: &mut Core, _b: &mut B, _i: &Insn<B>, _limit: u64) -> u64 {
+        0
+    }
+    /// The registers that [`bulk`](Self::bulk) elements move.
+    const MOVES_RSI: bool = false;
 }
 
 pub(crate) struct Movs;
@@ -77,6 +85,29 @@ impl<B: Bus> StringOp<B> for Movs {
         advance(c, i, RDI, T::BYTES);
         Ok(())
     }
+
+    const MOVES_RSI: bool = true;
+    fn bulk<T: Width>(c: &mut Core, b: &mut B, i: &Insn<B>, limit: u64) -> u64 {
+        let from = c.regs[RSI].wrapping_add(c.bases[usize::from(i.seg & 7)]);
+        let to = c.regs[RDI].wrapping_add(c.bases[ES]);
+        let (Some(from), Some(to)) = (c.readable(from), c.writable(to)) else { return 0 };
+        let count = (from.1.min(to.1) / T::BYTES as u64).min(limit);
+        // Eight bytes at a time read nothing that a byte before them has written.
+        if to.0.wrapping_sub(from.0) < 8 {
+            return 0;
+        }
+        let bytes = count * T::BYTES as u64;
+        let words = bytes / 8 * 8;
+        for at in (0..words).step_by(8) {
+            let word: [u8; 8] = b.ram_read(from.0 + at);
+            b.ram_write(to.0 + at, word);
+        }
+        for at in words..bytes {
+            let byte: [u8; 1] = b.ram_read(from.0 + at);
+            b.ram_write(to.0 + at, byte);
+        }
+        count
+    }
 }
 
 impl<B: Bus> StringOp<B> for Stos {
@@ -88,6 +119,27 @@ impl<B: Bus> StringOp<B> for Stos {
         c.store(b, to, T::reg(c, RAX as u8), false)?;
         advance(c, i, RDI, T::BYTES);
         Ok(())
+    }
+
+    fn bulk<T: Width>(c: &mut Core, b: &mut B, _i: &Insn<B>, limit: u64) -> u64 {
+        let Some(to) = c.writable(c.regs[RDI].wrapping_add(c.bases[ES])) else { return 0 };
+        let count = (to.1 / T::BYTES as u64).min(limit);
+        let mut pattern = T::reg(c, RAX as u8).zext();
+        let mut bits = T::BITS;
+        while bits < 64 {
+            pattern |= pattern << bits;
+            bits *= 2;
+        }
+        let pattern = pattern.to_le_bytes();
+        let bytes = count * T::BYTES as u64;
+        let words = bytes / 8 * 8;
+        for at in (0..words).step_by(8) {
+            b.ram_write(to.0 + at, pattern);
+        }
+        for (at, byte) in (words..bytes).zip(pattern) {
+            b.ram_write(to.0 + at, [byte]);
+        }
+        count
     }
 }
 
@@ -172,7 +224,22 @@ pub(crate) fn string<B: Bus, O: StringOp<B>, T: Width>(c: &mut Core, b: &mut B, 
     }
     let mask = address_mask(i.seg);
     let mut left = SLICE;
+    let bulk = i.seg & super::SEG_SLOW == 0 && c.rflags & DF == 0;
     while c.regs[RCX] & mask != 0 {
+        if bulk {
+            let done = O::bulk::<T>(c, b, i, c.regs[RCX].min(u64::from(left)));
+            let bytes = done * T::BYTES as u64;
+            if done != 0 {
+                c.regs[RDI] = c.regs[RDI].wrapping_add(bytes);
+                if O::MOVES_RSI {
+                    c.regs[RSI] = c.regs[RSI].wrapping_add(bytes);
+                }
+                c.regs[RCX] -= done;
+                left -= done as u32;
+                count_operands::<B, O>(c, done);
+                continue;
+            }
+        }
         if left == 0 {
             // Not finished: without an exception the run loop comes back to this instruction.
             return Err(Fault);

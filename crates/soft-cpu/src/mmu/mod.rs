@@ -146,6 +146,21 @@ impl Core {
         }
     }
 
+    /// Where a linear address is in RAM, and how many bytes of its page follow, if the TLB knows that it can be
+    /// read.
+    pub(crate) fn readable(&self, linear: u64) -> Option<(u64, u64)> {
+        let entry = self.mmu.tlb.entry(self.user, linear);
+        let offset = linear & OFFSET;
+        (entry.read == linear & !OFFSET).then_some((entry.position + offset, PAGE - offset))
+    }
+
+    /// The same for writes.
+    pub(crate) fn writable(&self, linear: u64) -> Option<(u64, u64)> {
+        let entry = self.mmu.tlb.entry(self.user, linear);
+        let offset = linear & OFFSET;
+        (entry.write == linear & !OFFSET).then_some((entry.position + offset, PAGE - offset))
+    }
+
     /// Loads with supervisor rights: descriptor tables and task state.
     pub(crate) fn system_load<T: Memory, B: Bus>(&mut self, bus: &mut B, linear: u64) -> Result<T, Fault> {
         self.load_slow(bus, linear, 0, false)
