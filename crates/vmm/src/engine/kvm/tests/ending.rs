@@ -1,5 +1,6 @@
 //! How runs end.
 
+use super::super::exit::Exit;
 use super::*;
 
 #[test]
@@ -76,6 +77,22 @@ fn the_exit_instruction_is_complete_when_the_run_ends() {
     let Some(mut guest) = Guest::protected(&code) else { return };
     guest.exits_with(0xBE);
     assert_eq!((guest.register("rip"), guest.register("rsi")), (CODE + 10, CODE + 1));
+}
+
+#[test]
+fn an_answered_rdmsr_can_be_completed_without_running_on() {
+    let code = [
+        0xB9, 0xC1, 0x00, 0x00, 0x00, // mov ecx, 0xC1
+        0x0F, 0x32, // rdmsr
+        0xF4, // hlt
+    ];
+    let Some(mut guest) = Guest::protected(&code) else { return };
+    let vcpu = &mut guest.engine.vcpu;
+    assert_eq!(vcpu.run().unwrap(), Exit::Rdmsr { index: 0xC1 });
+    vcpu.answer_msr(Some(0x77));
+    assert_eq!(vcpu.regs().rip, CODE + 5);
+    vcpu.complete().unwrap();
+    assert_eq!((vcpu.regs().rip, vcpu.regs().rax), (CODE + 7, 0x77));
 }
 
 #[test]
