@@ -5,7 +5,8 @@ use crate::counts::{self, CountsChoice, Source};
 use crate::devices::serial::Output;
 use crate::devices::{Capture, Devices, FwCfg};
 use crate::engine::kvm::{KvmConfig, KvmEngine};
-use crate::engine::{Engine, EngineError, RegisterDump, RunLimits};
+use crate::engine::soft::SoftEngine;
+use crate::engine::{Engine, EngineChoice, EngineError, RegisterDump, RunLimits};
 use crate::loader::{self, BootParams, Image, LoadError};
 use crate::machine::{Machine, Outcome, UnknownMsrs};
 use crate::memory::{GuestMemory, MemoryConfig, MemoryError};
@@ -33,6 +34,8 @@ pub struct RunConfig {
     pub boot: BootParams,
     /// The PMU to show.
     pub profile: Profile,
+    /// Who executes the guest.
+    pub engine: EngineChoice,
     /// Who supplies the counts.
     pub counts: CountsChoice,
     /// Guest RAM.
@@ -51,6 +54,7 @@ impl fmt::Debug for RunConfig {
             .field("image", &self.image.name())
             .field("boot", &self.boot)
             .field("profile", &self.profile.name)
+            .field("engine", &self.engine)
             .field("counts", &self.counts)
             .field("memory", &self.memory)
             .field("timeout", &self.timeout)
@@ -164,11 +168,7 @@ pub fn run(config: RunConfig) -> Result<RunReport, RunError> {
         None => None,
     };
     let apic_config = ApicConfig { timer_hz: u64::from(config.profile.crystal_hz), ..ApicConfig::default() };
-    let mut engine =
-        KvmEngine::new(&KvmConfig { memory: &memory, profile: &config.profile, apic: &apic_config })
-            .map_err(EngineError::from)?;
-    let tsc_hz = engine.tsc_hz();
-    let source = counts::choose(&config.counts, &config.profile, tsc_hz, engine.kick_signal())?;
+    let Chosen { mut engine, source, tsc_hz } = choose(&config, &memory, &apic_config)?;
     let label = source.label();
 
     let capture = Capture::new(CONSOLE_LIMIT);
@@ -221,6 +221,40 @@ pub fn run(config: RunConfig) -> Result<RunReport, RunError> {
     })
 }
 
+/// An engine and what belongs to it.
+struct Chosen {
+    engine: Box<dyn Engine>,
+    source: Box<dyn Source>,
+    tsc_hz: u64,
+}
+
+/// Sets up the engine and the counts source that the configuration asks for.
+fn choose(config: &RunConfig, memory: &GuestMemory, apic: &ApicConfig) -> Result<Chosen, RunError> {
+    match (config.engine, &config.counts) {
+        (EngineChoice::Auto, CountsChoice::Auto) => kvm(config, memory, apic).or_else(|reason| {
+            log::info!("using the soft engine: {reason}");
+            soft(config, memory)
+        }),
+        (EngineChoice::Soft, _) | (EngineChoice::Auto, CountsChoice::Model) => soft(config, memory),
+        (EngineChoice::Kvm | EngineChoice::Auto, _) => kvm(config, memory, apic),
+    }
+}
+
+fn kvm(config: &RunConfig, memory: &GuestMemory, apic: &ApicConfig) -> Result<Chosen, RunError> {
+    let profile = &config.profile;
+    let engine = KvmEngine::new(&KvmConfig { memory, profile, apic }).map_err(EngineError::from)?;
+    let tsc_hz = engine.tsc_hz();
+    let source = counts::choose(&config.counts, profile, tsc_hz, engine.kick_signal())?;
+    Ok(Chosen { engine: Box::new(engine), source, tsc_hz })
+}
+
+fn soft(config: &RunConfig, memory: &GuestMemory) -> Result<Chosen, RunError> {
+    let engine = SoftEngine::new(memory, &config.profile);
+    let source = counts::choose_soft(&config.counts, &config.profile, engine.retired())?;
+    let tsc_hz = engine.tsc_hz();
+    Ok(Chosen { engine: Box::new(engine), source, tsc_hz })
+}
+
 /// The files by which an image finds out what it runs on.
 fn fw_cfg(
     memory: &GuestMemory,
@@ -250,7 +284,7 @@ fn counted(pmu: &mut PmuDevice) -> (Vec<CountRow>, TopdownSlots, Vec<String>) {
         let provenance = pmu.provenance(&key.request);
         if provenance == Provenance::Unknown {
             let warning = format!(
-                "the {} source cannot count {}: the counter stood still",
+                "the counts source ({}) cannot count {}: the counter stood still",
                 pmu.source().label(),
                 key.request
             );

@@ -2,6 +2,7 @@
 
 use super::Source;
 use super::host::{HostSource, VcpuThread};
+use super::model::{ModelSource, Retired};
 use super::synthetic::{Rates, RatesError, SyntheticSource};
 use host_perf::{HostPerfError, HostPmu};
 use std::path::PathBuf;
@@ -30,7 +31,8 @@ pub enum CountsChoice {
 pub enum CountsError {
     /// `auto` or `host` on a host that cannot count guests.
     #[error(
-        "no counts for the guest: {}; {}use --counts synthetic for numbers made up from run time, labelled as such",
+        "no counts for the guest: {}; {}use --engine soft, which counts by itself, or --counts synthetic for \
+         numbers made up from run time, labelled as such",
         reason.cause(),
         fix(reason)
     )]
@@ -40,10 +42,13 @@ pub enum CountsError {
     },
     /// `model` under KVM.
     #[error(
-        "--counts model belongs to the soft engine, which this build does not have; use --counts host, or \
-         --counts synthetic for numbers made up from run time"
+        "--counts model belongs to the soft engine; use --engine soft, or with KVM --counts host or --counts \
+         synthetic"
     )]
     ModelNeedsSoftEngine,
+    /// `host` or `synthetic` under the soft engine.
+    #[error("the soft engine counts by itself; leave --counts out, or use --engine kvm with --counts {0}")]
+    SoftCountsItself(&'static str),
     /// The rates file.
     #[error(transparent)]
     Rates(#[from] RatesError),
@@ -71,6 +76,22 @@ pub fn choose(
     kick_signal: i32,
 ) -> Result<Box<dyn Source>, CountsError> {
     choose_on(choice, profile, tsc_hz, VcpuThread::current(kick_signal), HostPmu::detect)
+}
+
+/// Sets up the source for a vCPU of the soft engine, which publishes what it retires in `retired`.
+///
+/// # Errors
+/// The choice is one that only KVM has.
+pub fn choose_soft(
+    choice: &CountsChoice,
+    profile: &Profile,
+    retired: Retired,
+) -> Result<Box<dyn Source>, CountsError> {
+    match choice {
+        CountsChoice::Auto | CountsChoice::Model => Ok(Box::new(ModelSource::new(profile, retired))),
+        CountsChoice::Host => Err(CountsError::SoftCountsItself("host")),
+        CountsChoice::Synthetic { .. } => Err(CountsError::SoftCountsItself("synthetic")),
+    }
 }
 
 fn choose_on(

@@ -3,13 +3,15 @@
 //! | source | counts are | when |
 //! | --- | --- | --- |
 //! | [`synthetic`] | made up from run time and configured rates | KVM without a host PMU, on request |
+//! | [`model`] | what the soft engine retired, exactly; cycles at a fixed ratio | the soft engine |
 //! | [`host`] | the host's perf event groups | KVM on a host with a PMU |
 
 mod choice;
 pub mod host;
+pub mod model;
 pub mod synthetic;
 
-pub use choice::{CountsChoice, CountsError, choose};
+pub use choice::{CountsChoice, CountsError, choose, choose_soft};
 
 use core::fmt;
 use vpmu::{CountsSource, Provenance};
@@ -66,6 +68,12 @@ pub trait Source: CountsSource + fmt::Debug {
     /// Run time, in nanoseconds, before which no counter that requests a PMI overflows; `None`
     /// when none will, or when the source cannot tell. The engine returns to the VMM then.
     fn earliest_overflow(&self) -> Option<u64>;
+
+    /// For an engine that counts instructions: how many certainly retire before a counter that
+    /// requests a PMI overflows, plus one. `None` when none will, or when the source cannot tell.
+    fn instructions_to_overflow(&self) -> Option<u64> {
+        None
+    }
 
     /// How often the engine should look at the privilege level, in nanoseconds, so that
     /// [`advance`](Self::advance) gets a meaningful mix; `None` when it does not matter now.

@@ -1,11 +1,25 @@
 //! Engines: what executes guest instructions.
 
 pub mod kvm;
+pub mod soft;
 
 use crate::loader::BootState;
 use crate::machine::{Machine, Outcome};
 use serde::Serialize;
 use std::time::Duration;
+
+/// Which engine to use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum EngineChoice {
+    /// KVM where the counts come from KVM (`host`, `synthetic`) or the host can count guests;
+    /// otherwise the soft engine, so that the numbers are real.
+    #[default]
+    Auto,
+    /// /dev/kvm.
+    Kvm,
+    /// Our interpreter.
+    Soft,
+}
 
 /// Bounds of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

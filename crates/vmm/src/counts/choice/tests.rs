@@ -16,7 +16,8 @@ fn auto_without_a_pmu_says_what_is_missing_and_makes_up_nothing() {
         assert_eq!(
             error.to_string(),
             "no counts for the guest: this host has no hardware PMU (no /sys/bus/event_source/devices/cpu); \
-             use --counts synthetic for numbers made up from run time, labelled as such"
+             use --engine soft, which counts by itself, or --counts synthetic for numbers made up from run time, \
+             labelled as such"
         );
     }
 }
@@ -30,9 +31,7 @@ fn a_reason_that_can_be_fixed_comes_with_the_fix() {
     let error = choose_on(&CountsChoice::Auto, &ICELAKE_SP, 1, host.thread(), || host.detect()).unwrap_err();
     let message = error.to_string();
     assert!(message.contains("run `sysctl kernel.perf_event_paranoid=1`"), "{message}");
-    assert!(
-        message.ends_with("or use --counts synthetic for numbers made up from run time, labelled as such")
-    );
+    assert!(message.ends_with("or --counts synthetic for numbers made up from run time, labelled as such"));
 }
 
 #[test]
@@ -60,9 +59,17 @@ fn a_missing_rates_file_is_named_with_its_cause() {
 }
 
 #[test]
-fn model_names_the_engine_that_is_missing() {
+fn model_belongs_to_the_soft_engine_and_only_that() {
     let message = choose_on_a_bare_host(&CountsChoice::Model).unwrap_err().to_string();
-    assert!(message.contains("soft engine, which this build does not have"), "{message}");
+    assert!(message.contains("use --engine soft"), "{message}");
+    for choice in [CountsChoice::Auto, CountsChoice::Model] {
+        let source = choose_soft(&choice, &ICELAKE_SP, Retired::default()).unwrap();
+        assert_eq!(source.label(), Provenance::Exact);
+    }
+    for choice in [CountsChoice::Host, CountsChoice::Synthetic { rates: None }] {
+        let message = choose_soft(&choice, &ICELAKE_SP, Retired::default()).unwrap_err().to_string();
+        assert!(message.contains("leave --counts out"), "{message}");
+    }
 }
 
 /// On the machine that runs the test, whatever it is: a source or a reason.

@@ -1,0 +1,264 @@
+//! Counts of the soft engine: what its CPU retired, and cycles at a fixed ratio.
+//!
+//! Instructions and branches are exact. Everything else here is modelled, and coarsely: a core cycle
+//! an instruction, the TSC at the core's rate, one slot a cycle retires and the others wait for the
+//! back end. An event that cannot be told from that is unknown.
+
+use super::{Slice, Source};
+use soft_cpu::{BranchKind, ModeTotals, Totals};
+use std::cell::Cell;
+use std::rc::Rc;
+use vpmu::event::Event;
+use vpmu::metrics::ALL_FIELDS;
+use vpmu::source::{EventRequest, PrivilegeFilter};
+use vpmu::{Active, CounterId, CountsSource, Profile, Provenance, TopdownSlots};
+
+/// Most memory accesses of one instruction that a deadline reckons with; a string instruction may
+/// make more and then overflows late, as on silicon.
+const ACCESSES_PER_INSTRUCTION: u64 = 32;
+
+/// What the engine's CPU has retired, shared with the source. The engine sets it whenever somebody
+/// may look.
+#[derive(Debug, Clone, Default)]
+pub struct Retired(Rc<Cell<Totals>>);
+
+impl Retired {
+    /// Publishes the CPU's totals.
+    pub fn set(&self, totals: &Totals) {
+        self.0.set(*totals);
+    }
+
+    fn get(&self) -> Totals {
+        self.0.get()
+    }
+}
+
+/// Something that can be totalled from what has retired.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Quantity {
+    Instructions,
+    Branches(Branches),
+    Loads,
+    Stores,
+    Accesses,
+    Cycles,
+    Crystal,
+    Slots,
+    Field(usize),
+    Never,
+}
+
+/// Sets of branches.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Branches {
+    All,
+    Call,
+    Return,
+    CondTaken,
+    CondNotTaken,
+    Cond,
+    NearTaken,
+    Far,
+    Indirect,
+}
+
+/// A counter whose overflow requests a PMI.
+#[derive(Debug, Clone, Copy)]
+struct Watch {
+    quantity: Quantity,
+    filter: PrivilegeFilter,
+    target: u64,
+}
+
+/// The source of the soft engine.
+#[derive(Debug)]
+pub struct ModelSource {
+    retired: Retired,
+    slots_per_cycle: u64,
+    metrics: bool,
+    tsc_hz: u64,
+    crystal_hz: u64,
+    watches: Vec<Watch>,
+}
+
+impl ModelSource {
+    /// A source for what `retired` will hold.
+    #[must_use]
+    pub fn new(profile: &Profile, retired: Retired) -> Self {
+        Self {
+            retired,
+            slots_per_cycle: u64::from(profile.slots_per_cycle).max(1),
+            metrics: profile.metrics_level > 0,
+            tsc_hz: profile.tsc_hz.max(1),
+            crystal_hz: u64::from(profile.crystal_hz),
+            watches: Vec::new(),
+        }
+    }
+
+    fn quantity(&self, request: &EventRequest) -> Option<Quantity> {
+        if let Some(event) = request.event {
+            return quantity(event);
+        }
+        // Modifiers ask how often something happens within a cycle, which is known for what happens
+        // equally often in each.
+        let per_cycle = match quantity(request.base?)? {
+            Quantity::Cycles | Quantity::Instructions => 1,
+            Quantity::Slots => self.slots_per_cycle,
+            _ => return None,
+        };
+        let code = request.code;
+        if code.edge || code.cmask == 0 {
+            return None;
+        }
+        let reached = per_cycle >= u64::from(code.cmask);
+        Some(if reached != code.inv { Quantity::Cycles } else { Quantity::Never })
+    }
+
+    fn at(&self, quantity: Quantity, mode: &ModeTotals) -> u64 {
+        match quantity {
+            Quantity::Instructions | Quantity::Cycles => mode.instructions,
+            Quantity::Branches(set) => branches(set, mode),
+            Quantity::Loads => mode.loads,
+            Quantity::Stores => mode.stores,
+            Quantity::Accesses => mode.loads + mode.stores,
+            Quantity::Crystal => {
+                let ticks = u128::from(mode.instructions) * u128::from(self.crystal_hz);
+                (ticks / u128::from(self.tsc_hz)) as u64
+            }
+            Quantity::Slots => mode.instructions.saturating_mul(self.slots_per_cycle),
+            Quantity::Field(field) => self.fields(mode)[field],
+            Quantity::Never => 0,
+        }
+    }
+
+    /// Slots by PERF_METRICS field: retiring and back-end bound, nothing else.
+    fn fields(&self, mode: &ModeTotals) -> [u64; ALL_FIELDS] {
+        let mut fields = [0; ALL_FIELDS];
+        fields[0] = mode.instructions;
+        fields[3] = mode.instructions.saturating_mul(self.slots_per_cycle - 1);
+        fields
+    }
+
+    fn sum(&self, quantity: Quantity, filter: PrivilegeFilter) -> u64 {
+        let totals = self.retired.get();
+        let os = if filter.os { self.at(quantity, totals.os()) } else { 0 };
+        let usr = if filter.usr { self.at(quantity, totals.usr()) } else { 0 };
+        os + usr
+    }
+
+    /// Most occurrences in one instruction, string instructions aside.
+    fn per_instruction(&self, quantity: Quantity) -> u64 {
+        match quantity {
+            Quantity::Loads | Quantity::Stores | Quantity::Accesses => ACCESSES_PER_INSTRUCTION,
+            Quantity::Slots | Quantity::Field(_) => self.slots_per_cycle,
+            _ => 1,
+        }
+    }
+}
+
+fn quantity(event: Event) -> Option<Quantity> {
+    Some(match event.counts_as() {
+        Event::InstRetiredAny => Quantity::Instructions,
+        Event::BrInstRetiredAllBranches => Quantity::Branches(Branches::All),
+        Event::BrInstRetiredNearCall => Quantity::Branches(Branches::Call),
+        Event::BrInstRetiredNearReturn => Quantity::Branches(Branches::Return),
+        Event::BrInstRetiredCondTaken => Quantity::Branches(Branches::CondTaken),
+        Event::BrInstRetiredCondNtaken => Quantity::Branches(Branches::CondNotTaken),
+        Event::BrInstRetiredCond => Quantity::Branches(Branches::Cond),
+        Event::BrInstRetiredNearTaken => Quantity::Branches(Branches::NearTaken),
+        Event::BrInstRetiredFarBranch => Quantity::Branches(Branches::Far),
+        Event::BrInstRetiredIndirect => Quantity::Branches(Branches::Indirect),
+        Event::MemInstRetiredAllLoads => Quantity::Loads,
+        Event::MemInstRetiredAllStores => Quantity::Stores,
+        Event::MemInstRetiredAny => Quantity::Accesses,
+        Event::CpuClkUnhaltedThread | Event::CpuClkUnhaltedDistributed | Event::CpuClkUnhaltedRefTsc => {
+            Quantity::Cycles
+        }
+        Event::CpuClkUnhaltedRefXclk | Event::CpuClkUnhaltedRefDistributed => Quantity::Crystal,
+        Event::TopdownSlots => Quantity::Slots,
+        Event::UopsRetiredSlots => Quantity::Field(0),
+        Event::TopdownBackendBoundSlots => Quantity::Field(3),
+        _ => return None,
+    })
+}
+
+fn branches(set: Branches, mode: &ModeTotals) -> u64 {
+    match set {
+        Branches::All => mode.all_branches(),
+        Branches::Call => mode.calls(),
+        Branches::Return => mode[BranchKind::Return],
+        Branches::CondTaken => mode[BranchKind::ConditionalTaken],
+        Branches::CondNotTaken => mode[BranchKind::ConditionalNotTaken],
+        Branches::Cond => mode.conditional_branches(),
+        Branches::NearTaken => mode.taken_branches() - mode[BranchKind::Far],
+        Branches::Far => mode[BranchKind::Far],
+        Branches::Indirect => mode[BranchKind::IndirectJump] + mode[BranchKind::IndirectCall],
+    }
+}
+
+impl CountsSource for ModelSource {
+    fn provenance(&self, request: &EventRequest) -> Provenance {
+        match self.quantity(request) {
+            Some(Quantity::Instructions | Quantity::Branches(_)) => Provenance::Exact,
+            Some(_) => Provenance::Modelled,
+            None => Provenance::Unknown,
+        }
+    }
+
+    fn total(&mut self, request: &EventRequest, filter: PrivilegeFilter) -> u64 {
+        self.quantity(request).map_or(0, |quantity| self.sum(quantity, filter))
+    }
+
+    fn topdown(&mut self, filter: PrivilegeFilter) -> Option<TopdownSlots> {
+        if !self.metrics {
+            return None;
+        }
+        let mut slots = TopdownSlots { slots: self.sum(Quantity::Slots, filter), ..TopdownSlots::default() };
+        for (field, total) in slots.fields.iter_mut().enumerate() {
+            *total = self.sum(Quantity::Field(field), filter);
+        }
+        Some(slots)
+    }
+
+    fn rearm(&mut self, active: &[Active]) {
+        self.watches.clear();
+        for counter in active.iter().filter(|counter| counter.interrupts) {
+            let quantity = match counter.counter {
+                CounterId::Metric(field) => Some(Quantity::Field(usize::from(field))),
+                CounterId::Gp(_) | CounterId::Fixed(_) => self.quantity(&counter.request),
+            };
+            let Some(quantity) = quantity else { continue };
+            let target = self.sum(quantity, counter.filter).saturating_add(counter.until_overflow);
+            self.watches.push(Watch { quantity, filter: counter.filter, target });
+        }
+    }
+}
+
+impl Source for ModelSource {
+    /// The best that the source has; what is only modelled says so in its own provenance.
+    fn label(&self) -> Provenance {
+        Provenance::Exact
+    }
+
+    fn advance(&mut self, _slice: Slice) {}
+
+    fn overflow_within(&self, _slice: Slice) -> Option<Slice> {
+        None
+    }
+
+    fn earliest_overflow(&self) -> Option<u64> {
+        None
+    }
+
+    fn instructions_to_overflow(&self) -> Option<u64> {
+        let until = |watch: &Watch| {
+            let left = watch.target.saturating_sub(self.sum(watch.quantity, watch.filter));
+            left.div_ceil(self.per_instruction(watch.quantity)).max(1)
+        };
+        self.watches.iter().map(until).min()
+    }
+
+    fn sample_interval(&self) -> Option<u64> {
+        None
+    }
+}

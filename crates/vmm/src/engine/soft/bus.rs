@@ -1,0 +1,162 @@
+//! What the interpreter sees around it: the machine.
+
+use super::cpuid;
+use super::ram::Ram;
+use crate::counts::Slice;
+use crate::counts::model::Retired;
+use crate::machine::Machine;
+use crate::time::GuestTime;
+use soft_cpu::{Access, Bus, CpuidLeaf, GeneralProtection, Totals};
+use vpmu::Profile;
+use vpmu::pmu::RdpmcContext;
+
+/// The machine as the CPU's bus.
+#[derive(Debug)]
+pub(super) struct SoftBus<'a> {
+    pub(super) machine: &'a mut Machine,
+    ram: Ram,
+    profile: &'a Profile,
+    retired: Retired,
+    /// Instructions retired as of the last [`publish`](Self::publish).
+    instructions: u64,
+    /// TSC ticks for which the CPU was halted.
+    idle_ticks: u64,
+    /// Something has happened that the run loop has to look at.
+    pub(super) attention: bool,
+}
+
+impl<'a> SoftBus<'a> {
+    pub(super) fn new(machine: &'a mut Machine, ram: Ram, profile: &'a Profile, retired: Retired) -> Self {
+        Self { machine, ram, profile, retired, instructions: 0, idle_ticks: 0, attention: false }
+    }
+
+    /// Brings everybody who counts or measures time up to date.
+    pub(super) fn publish(&mut self, totals: &Totals) {
+        self.retired.set(totals);
+        self.instructions = totals.instructions();
+        self.machine.advance(self.now(), Slice::default());
+        self.machine.poll_pmu();
+    }
+
+    fn ticks(&self, instructions: u64) -> u64 {
+        instructions.saturating_add(self.idle_ticks)
+    }
+
+    fn tsc_hz(&self) -> u128 {
+        u128::from(self.profile.tsc_hz.max(1))
+    }
+
+    fn now(&self) -> GuestTime {
+        GuestTime((u128::from(self.ticks(self.instructions)) * 1_000_000_000 / self.tsc_hz()) as u64)
+    }
+
+    /// TSC ticks, rounded up, until a point in guest time.
+    fn ticks_until(&self, then: GuestTime) -> u64 {
+        let ticks = (u128::from(then.0) * self.tsc_hz()).div_ceil(1_000_000_000);
+        u64::try_from(ticks).unwrap_or(u64::MAX).saturating_sub(self.ticks(self.instructions))
+    }
+
+    /// Instructions until the first of: `most`, a counter overflow, the APIC timer.
+    pub(super) fn budget(&self, most: u64) -> u64 {
+        let overflow = self.machine.pmu.source().instructions_to_overflow().unwrap_or(u64::MAX);
+        let timer = self.machine.apic.next_deadline().map_or(u64::MAX, |then| self.ticks_until(then));
+        most.min(overflow).min(timer).max(1)
+    }
+
+    /// HLT: skips to what wakes the CPU. False when nothing will.
+    pub(super) fn sleep(&mut self, interrupts_on: bool) -> bool {
+        loop {
+            let pending = self.machine.apic.pending();
+            if pending.nmi || interrupts_on && pending.vector.is_some() {
+                return true;
+            }
+            let Some(then) = self.machine.apic.next_deadline().filter(|_| interrupts_on) else {
+                return false;
+            };
+            self.idle_ticks = self.idle_ticks.saturating_add(self.ticks_until(then).max(1));
+            self.machine.advance(self.now(), Slice::default());
+        }
+    }
+}
+
+impl Bus for SoftBus<'_> {
+    fn ram_page(&mut self, gpa: u64) -> Option<u64> {
+        // The APIC page lies over whatever is there.
+        let is_ram = self.ram.has_page(gpa) && self.machine.apic.page_offset(gpa).is_none();
+        is_ram.then_some(gpa)
+    }
+
+    #[inline(always)]
+    fn ram_read<const N: usize>(&mut self, position: u64) -> [u8; N] {
+        self.ram.read(position)
+    }
+
+    #[inline(always)]
+    fn ram_write<const N: usize>(&mut self, position: u64, bytes: [u8; N]) {
+        self.ram.write(position, bytes);
+    }
+
+    fn mmio_read(&mut self, gpa: u64, data: &mut [u8], access: &Access<'_>) {
+        self.publish(access.totals);
+        self.machine.mmio_read(gpa, data);
+    }
+
+    fn mmio_write(&mut self, gpa: u64, data: &[u8], access: &Access<'_>) {
+        self.publish(access.totals);
+        self.machine.mmio_write(gpa, data);
+        self.attention = true;
+    }
+
+    fn port_in(&mut self, port: u16, data: &mut [u8], _access: &Access<'_>) {
+        self.machine.port_in(port, data);
+    }
+
+    fn port_out(&mut self, port: u16, data: &[u8], access: &Access<'_>) {
+        self.publish(access.totals);
+        self.machine.port_out(port, data);
+        self.attention = true;
+    }
+
+    fn rdmsr(&mut self, index: u32, access: &Access<'_>) -> Result<u64, GeneralProtection> {
+        self.publish(access.totals);
+        self.attention = true;
+        self.machine.rdmsr(index, Some(access.rip)).map_err(|_| GeneralProtection)
+    }
+
+    fn wrmsr(&mut self, index: u32, value: u64, access: &Access<'_>) -> Result<(), GeneralProtection> {
+        self.publish(access.totals);
+        self.attention = true;
+        self.machine.wrmsr(index, value, Some(access.rip)).map_err(|_| GeneralProtection)
+    }
+
+    fn rdpmc(&mut self, counter: u32, pce: bool, access: &Access<'_>) -> Result<u64, GeneralProtection> {
+        self.publish(access.totals);
+        self.attention = true;
+        let context = RdpmcContext { cpl: access.cpl, pce, protected_mode: true };
+        self.machine.rdpmc(counter, context, Some(access.rip)).map_err(|_| GeneralProtection)
+    }
+
+    fn cpuid(&mut self, leaf: u32, subleaf: u32, _access: &Access<'_>) -> CpuidLeaf {
+        cpuid::leaf(self.profile, self.machine.apic.config().x2apic, leaf, subleaf)
+    }
+
+    fn tsc(&mut self, access: &Access<'_>) -> u64 {
+        self.ticks(access.totals.instructions())
+    }
+
+    fn cr8(&mut self) -> u8 {
+        self.machine.apic.cr8()
+    }
+
+    fn set_cr8(&mut self, value: u8) {
+        // The CPU has checked the value.
+        if self.machine.apic.set_cr8(u64::from(value)).is_err() {
+            log::warn!("CR8 {value:#x} is more than the APIC holds");
+        }
+        self.attention = true;
+    }
+
+    fn attention(&self) -> bool {
+        self.attention
+    }
+}

@@ -1,0 +1,67 @@
+//! CPUID of the soft engine: what the interpreter implements, in the CPU of the profile.
+
+use soft_cpu::CpuidLeaf;
+use vpmu::Profile;
+use vpmu::cpuid::CpuidResult;
+
+/// Leaf 01H EDX: local APIC.
+const APIC: u32 = 1 << 9;
+/// Leaf 01H ECX: x2APIC.
+const X2APIC: u32 = 1 << 21;
+/// Leaf 01H ECX: a hypervisor is present.
+const HYPERVISOR: u32 = 1 << 31;
+/// First leaf of the hypervisor range.
+const HYPERVISOR_LEAF: u32 = 0x4000_0000;
+/// EBX, ECX, EDX of [`HYPERVISOR_LEAF`].
+const SIGNATURE: &[u8; 12] = b"vpmuvpmuvpmu";
+/// Highest basic leaf: base and bus frequencies.
+const MAX_BASIC: u32 = 0x16;
+/// The brand string's first leaf.
+const BRAND: u32 = 0x8000_0002;
+
+/// One leaf as the guest sees it.
+pub(super) fn leaf(profile: &Profile, x2apic: bool, leaf: u32, subleaf: u32) -> CpuidLeaf {
+    let CpuidLeaf { eax, ebx, ecx, edx } = soft_cpu::cpuid::leaf(leaf, subleaf);
+    let mut own = CpuidResult { eax, ebx, ecx, edx };
+    match leaf {
+        0 => own.eax = MAX_BASIC,
+        1 => {
+            own.edx |= APIC;
+            own.ecx |= HYPERVISOR | if x2apic { X2APIC } else { 0 };
+        }
+        // TSC = crystal · EBX / EAX; the local APIC timer counts the crystal.
+        0x15 => {
+            let crystal = profile.crystal_hz.max(1);
+            own.eax = crystal;
+            own.ebx = u32::try_from(profile.tsc_hz).unwrap_or(0);
+            own.ecx = crystal;
+        }
+        0x16 => {
+            let mhz = u32::try_from(profile.tsc_hz / 1_000_000).unwrap_or(0);
+            (own.eax, own.ebx, own.ecx) = (mhz, mhz, profile.crystal_hz / 1_000_000);
+        }
+        HYPERVISOR_LEAF => {
+            let word = |n: usize| {
+                u32::from_le_bytes([SIGNATURE[n], SIGNATURE[n + 1], SIGNATURE[n + 2], SIGNATURE[n + 3]])
+            };
+            own = CpuidResult { eax: HYPERVISOR_LEAF, ebx: word(0), ecx: word(4), edx: word(8) };
+        }
+        0x8000_0002..=0x8000_0004 => own = brand(profile.name, (leaf - BRAND) as usize),
+        _ => {}
+    }
+    let CpuidResult { eax, ebx, ecx, edx } = vpmu::cpuid::patch(profile, leaf, subleaf, own);
+    CpuidLeaf { eax, ebx, ecx, edx }
+}
+
+/// Sixteen of the brand string's 48 bytes.
+fn brand(name: &str, part: usize) -> CpuidResult {
+    let mut text = [0_u8; 48];
+    for (byte, character) in text.iter_mut().zip("vpmu ".bytes().chain(name.bytes()).take(47)) {
+        *byte = character;
+    }
+    let word = |n: usize| {
+        let at = part * 16 + n * 4;
+        u32::from_le_bytes([text[at], text[at + 1], text[at + 2], text[at + 3]])
+    };
+    CpuidResult { eax: word(0), ebx: word(1), ecx: word(2), edx: word(3) }
+}

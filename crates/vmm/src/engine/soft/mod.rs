@@ -1,0 +1,221 @@
+//! The soft engine: our interpreter, so that images run without KVM and are counted exactly.
+//!
+//! Time comes from the guest itself: an instruction is a core cycle, a core cycle a tick of the TSC,
+//! and a halted CPU skips to the next timer. So a run does not depend on the host's speed, and the
+//! same command gives the same bytes.
+
+mod bus;
+mod cpuid;
+mod ram;
+
+use self::bus::SoftBus;
+use self::ram::Ram;
+use super::{Engine, EngineError, RegisterDump, RunLimits};
+use crate::counts::model::Retired;
+use crate::loader::{BootState, SegmentState};
+use crate::machine::{Machine, Outcome};
+use crate::memory::GuestMemory;
+use soft_cpu::{Budget, Cpu, Exit, RFLAGS_IF, Segment, State};
+use std::time::Instant;
+use vpmu::Profile;
+
+/// Instructions between two looks at the wall clock.
+const CHUNK: u64 = 1 << 20;
+
+/// The interpreter with one vCPU.
+#[derive(Debug)]
+pub struct SoftEngine {
+    state: State,
+    profile: Profile,
+    memory: GuestMemory,
+    retired: Retired,
+    exits: Exits,
+}
+
+/// How often the CPU returned, by reason.
+#[derive(Debug, Default)]
+struct Exits {
+    budget: u64,
+    attention: u64,
+    window: u64,
+    halt: u64,
+    yields: u64,
+}
+
+impl SoftEngine {
+    /// An engine for a guest with this RAM and PMU.
+    #[must_use]
+    pub fn new(memory: &GuestMemory, profile: &Profile) -> Self {
+        Self {
+            state: State::default(),
+            profile: profile.clone(),
+            memory: memory.clone(),
+            retired: Retired::default(),
+            exits: Exits::default(),
+        }
+    }
+
+    /// TSC rate that the guest sees: the profile's.
+    #[must_use]
+    pub fn tsc_hz(&self) -> u64 {
+        self.profile.tsc_hz.max(1)
+    }
+
+    /// Where the engine publishes what has retired, for [`crate::counts::model::ModelSource`].
+    #[must_use]
+    pub fn retired(&self) -> Retired {
+        self.retired.clone()
+    }
+
+    fn run_machine(&mut self, machine: &mut Machine, limits: RunLimits) -> Outcome {
+        let started = Instant::now();
+        let ram = Ram::new(&self.memory);
+        let mut cpu = Cpu::new(&self.state);
+        let mut bus = SoftBus::new(machine, ram, &self.profile, self.retired.clone());
+        let outcome = loop {
+            bus.publish(cpu.totals());
+            if let Some(outcome) = bus.machine.outcome() {
+                break outcome.clone();
+            }
+            if started.elapsed() >= limits.timeout {
+                bus.machine.stop(Outcome::TimedOut);
+                continue;
+            }
+            let interrupt_window = inject(&mut cpu, bus.machine);
+            let budget = Budget { instructions: bus.budget(CHUNK), interrupt_window };
+            bus.attention = false;
+            match cpu.run(&mut bus, budget) {
+                Exit::Budget => self.exits.budget += 1,
+                Exit::Attention => self.exits.attention += 1,
+                Exit::InterruptWindow => self.exits.window += 1,
+                Exit::Yield => self.exits.yields += 1,
+                Exit::Halted => {
+                    self.exits.halt += 1;
+                    bus.publish(cpu.totals());
+                    let interrupts_on = cpu.state().rflags & RFLAGS_IF != 0;
+                    if !bus.sleep(interrupts_on) {
+                        bus.machine.stop(Outcome::Halted);
+                    }
+                }
+                Exit::Shutdown => bus.machine.stop(Outcome::TripleFault),
+            }
+        };
+        for missing in cpu.unimplemented() {
+            log::warn!(
+                "the guest executed {} at {:#x} ({} times), which the soft engine does not implement: #UD",
+                missing.code,
+                missing.rip,
+                missing.count
+            );
+        }
+        self.state = cpu.state();
+        outcome
+    }
+}
+
+/// Hands the CPU what the APIC wants delivered. True if a vector waits for the interrupt flag.
+fn inject(cpu: &mut Cpu<SoftBus<'_>>, machine: &mut Machine) -> bool {
+    let pending = machine.apic.pending();
+    if pending.nmi && machine.apic.take_nmi() {
+        cpu.inject_nmi();
+    }
+    if pending.vector.is_none() {
+        return false;
+    }
+    if cpu.can_take_interrupt()
+        && let Some(vector) = machine.apic.accept_vector()
+    {
+        cpu.inject_interrupt(vector);
+    }
+    machine.apic.pending().vector.is_some()
+}
+
+impl Engine for SoftEngine {
+    fn name(&self) -> &'static str {
+        "soft"
+    }
+
+    fn boot(&mut self, boot: &BootState) -> Result<(), EngineError> {
+        let (code, data) = (segment(&boot.code), segment(&boot.data));
+        let mut state = State {
+            rip: u64::from(boot.eip),
+            rflags: u64::from(boot.eflags),
+            segments: [data, code, data, data, data, data],
+            tr: segment(&boot.task),
+            cr0: u64::from(boot.cr0),
+            cr4: u64::from(boot.cr4),
+            ..State::default()
+        };
+        state.gpr[0] = u64::from(boot.eax);
+        state.gpr[3] = u64::from(boot.ebx);
+        self.state = state;
+        Ok(())
+    }
+
+    fn run(&mut self, machine: &mut Machine, limits: RunLimits) -> Result<Outcome, EngineError> {
+        Ok(self.run_machine(machine, limits))
+    }
+
+    fn registers(&self, machine: &Machine) -> RegisterDump {
+        let s = &self.state;
+        let segment = |index: usize| s.segments[index];
+        let names = [
+            "rax", "rcx", "rdx", "rbx", "rsp", "rbp", "rsi", "rdi", "r8", "r9", "r10", "r11", "r12", "r13",
+            "r14", "r15",
+        ];
+        let mut registers = vec![("rip", s.rip), ("rflags", s.rflags)];
+        registers.extend(names.into_iter().zip(s.gpr));
+        registers.extend([
+            ("cpl", u64::from(segment(2).rights >> 5 & 3)),
+            ("cs", u64::from(segment(1).selector)),
+            ("ss", u64::from(segment(2).selector)),
+            ("ds", u64::from(segment(3).selector)),
+            ("es", u64::from(segment(0).selector)),
+            ("fs.base", segment(4).base),
+            ("gs.base", segment(5).base),
+            ("gdt.base", s.gdtr.base),
+            ("idt.base", s.idtr.base),
+            ("tr", u64::from(s.tr.selector)),
+            ("cr0", s.cr0),
+            ("cr2", s.cr2),
+            ("cr3", s.cr3),
+            ("cr4", s.cr4),
+            ("cr8", u64::from(machine.apic.cr8())),
+            ("efer", s.efer),
+            ("apic_base", machine.apic.base()),
+        ]);
+        RegisterDump { registers, code: Vec::new() }
+    }
+
+    fn exit_counts(&self) -> Vec<(&'static str, u64)> {
+        let Exits { budget, attention, window, halt, yields } = self.exits;
+        [
+            ("deadline", budget),
+            ("device", attention),
+            ("irq-window", window),
+            ("hlt", halt),
+            ("yield", yields),
+        ]
+        .into_iter()
+        .filter(|(_, count)| *count > 0)
+        .collect()
+    }
+}
+
+fn segment(from: &SegmentState) -> Segment {
+    const PRESENT: u16 = 1 << 7;
+    let bit = |set: bool, position: u32| u16::from(set) << position;
+    Segment {
+        selector: from.selector,
+        base: u64::from(from.base),
+        limit: from.limit,
+        rights: u16::from(from.kind)
+            | bit(from.code_or_data, 4)
+            | PRESENT
+            | bit(from.default_32, 14)
+            | bit(from.granular, 15),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,68 @@
+//! Guest RAM by host address: the interpreter reads and writes it for every memory operand.
+
+use crate::memory::GuestMemory;
+
+/// The guest's RAM; a position is a guest physical address.
+#[derive(Debug)]
+pub(super) struct Ram {
+    regions: [Region; 2],
+    // Keeps the mapping alive.
+    _memory: GuestMemory,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Region {
+    start: u64,
+    size: u64,
+    host: *mut u8,
+}
+
+impl Region {
+    const NONE: Self = Self { start: 0, size: 0, host: std::ptr::null_mut() };
+}
+
+impl Ram {
+    pub(super) fn new(memory: &GuestMemory) -> Self {
+        let mut regions = [Region::NONE; 2];
+        for (region, ram) in regions.iter_mut().zip(memory.regions()) {
+            *region = Region { start: ram.guest_phys, size: ram.size, host: ram.host as *mut u8 };
+        }
+        Self { regions, _memory: memory.clone() }
+    }
+
+    /// True if the 4 KiB page at `gpa` is RAM.
+    pub(super) fn has_page(&self, gpa: u64) -> bool {
+        self.pointer(gpa, 4096).is_some()
+    }
+
+    /// Host address of `len` bytes of RAM.
+    #[inline(always)]
+    fn pointer(&self, gpa: u64, len: u64) -> Option<*mut u8> {
+        self.regions.iter().find_map(|region| {
+            let offset = gpa.wrapping_sub(region.start);
+            let inside = offset < region.size && region.size - offset >= len;
+            // `wrapping_add` because the compiler need not know that it stays inside the mapping.
+            inside.then(|| region.host.wrapping_add(offset as usize))
+        })
+    }
+
+    /// Reads RAM; all ones where there is none.
+    #[inline(always)]
+    pub(super) fn read<const N: usize>(&self, gpa: u64) -> [u8; N] {
+        match self.pointer(gpa, N as u64) {
+            // SAFETY: `pointer` has checked that N bytes from here lie in a region that `_memory` keeps
+            // mapped. No Rust reference points into guest memory, and one thread uses it.
+            Some(pointer) => unsafe { pointer.cast::<[u8; N]>().read_unaligned() },
+            None => [0xFF; N],
+        }
+    }
+
+    /// Writes RAM; nothing happens where there is none.
+    #[inline(always)]
+    pub(super) fn write<const N: usize>(&self, gpa: u64, bytes: [u8; N]) {
+        if let Some(pointer) = self.pointer(gpa, N as u64) {
+            // SAFETY: as in `read`.
+            unsafe { pointer.cast::<[u8; N]>().write_unaligned(bytes) };
+        }
+    }
+}

@@ -1,0 +1,182 @@
+//! Small guests in 32-bit protected mode; each line of bytes has its mnemonic. The guest test images
+//! run on this engine in `cargo xtask test`.
+
+use super::*;
+use crate::apic::{ApicConfig, LocalApic};
+use crate::counts::model::ModelSource;
+use crate::devices::{Capture, Devices, FwCfg};
+use crate::loader::Protocol;
+use crate::memory::MemoryConfig;
+use crate::pmu::PmuDevice;
+use crate::pmu::trace::Tracer;
+use std::io;
+use std::time::Duration;
+use vpmu::profile::ICELAKE_SP;
+use vpmu::register::intel::PerfGlobalStatus;
+
+const CODE: u32 = 0x1000;
+/// OUT 0xF4, AL: ends the run with status (AL << 1) | 1.
+const EXIT: [u8; 2] = [0xE6, 0xF4];
+
+struct Guest {
+    engine: SoftEngine,
+    machine: Machine,
+    trace: Capture,
+}
+
+impl Guest {
+    fn new(code: &[u8]) -> Self {
+        let memory = GuestMemory::new(MemoryConfig { size_mib: 4 }).expect("4 MiB of guest memory");
+        memory.write(u64::from(CODE), code).expect("the code fits");
+        let mut engine = SoftEngine::new(&memory, &ICELAKE_SP);
+        let source = Box::new(ModelSource::new(&ICELAKE_SP, engine.retired()));
+        let trace = Capture::new(1 << 20);
+        let tracer = Tracer::new(Box::new(trace.clone()));
+        let devices = Devices::new(Box::new(io::sink()), Box::new(io::sink()), FwCfg::new(1, 4 << 20));
+        let apic = LocalApic::new(ApicConfig::default()).expect("a valid APIC");
+        let pmu = PmuDevice::new(ICELAKE_SP, source, Some(tracer));
+        let machine = Machine::new(memory, devices, apic, pmu, engine.tsc_hz());
+        engine.boot(&boot_state()).expect("a valid state");
+        Self { engine, machine, trace }
+    }
+
+    fn run(&mut self) -> Outcome {
+        let limits = RunLimits { timeout: Duration::from_secs(20) };
+        self.engine.run(&mut self.machine, limits).expect("the engine does not fail")
+    }
+
+    fn rdmsr(&mut self, index: u32) -> u64 {
+        self.machine.rdmsr(index, None).expect("a register that exists")
+    }
+}
+
+fn boot_state() -> BootState {
+    let flat = |selector, kind| SegmentState {
+        selector,
+        base: 0,
+        limit: u32::MAX,
+        kind,
+        code_or_data: true,
+        default_32: true,
+        granular: true,
+    };
+    BootState {
+        protocol: Protocol::Pvh,
+        eip: CODE,
+        eax: 0,
+        ebx: 0,
+        eflags: 2,
+        cr0: 0x11,
+        cr4: 0,
+        code: flat(0x8, 0xB),
+        data: flat(0x10, 0x3),
+        task: SegmentState { code_or_data: false, limit: 0x67, ..flat(0x18, 0xB) },
+        loaded: Vec::new(),
+    }
+}
+
+/// WRMSR of a 64-bit value.
+fn wrmsr(index: u32, value: u64) -> Vec<u8> {
+    let mut code = vec![0xB9]; //                   mov ecx, index
+    code.extend(index.to_le_bytes());
+    code.push(0xB8); //                             mov eax, low
+    code.extend((value as u32).to_le_bytes());
+    code.push(0xBA); //                             mov edx, high
+    code.extend(((value >> 32) as u32).to_le_bytes());
+    code.extend([0x0F, 0x30]); //                   wrmsr
+    code
+}
+
+/// 100 times DEC, JNZ: 201 instructions with the MOV.
+fn hundred_times() -> Vec<u8> {
+    let mut code = vec![0xBB, 100, 0, 0, 0]; //     mov ebx, 100
+    code.push(0x4B); //                        1:   dec ebx
+    code.extend([0x75, 0xFD]); //                   jnz 1b
+    code
+}
+
+/// Fixed counter 0 from `start`, with PMI, over the loop.
+fn counting(start: u64) -> Vec<u8> {
+    let mut code = wrmsr(0x309, start);
+    code.extend(wrmsr(0x38D, 0xB));
+    code.extend(wrmsr(0x38F, 1 << 32));
+    code.extend(hundred_times());
+    code.extend(wrmsr(0x38F, 0));
+    code.extend([0x31, 0xC0]); //                   xor eax, eax
+    code.extend(EXIT);
+    code
+}
+
+/// The enabling WRMSR counts, the disabling one does not: 1 + 201 + its 3 MOVs.
+const COUNTED: u64 = 1 + 201 + 3;
+
+#[test]
+fn counts_to_the_instruction() {
+    let mut guest = Guest::new(&counting(0));
+    assert_eq!(guest.run(), Outcome::Exit { status: 1 });
+    assert_eq!(guest.rdmsr(0x309), COUNTED);
+}
+
+#[test]
+fn overflows_at_the_very_instruction() {
+    let top = 1 << 48;
+    for (start, overflows) in [(top - COUNTED, true), (top - COUNTED - 1, false)] {
+        let mut guest = Guest::new(&counting(start));
+        guest.run();
+        let status = PerfGlobalStatus(guest.rdmsr(0x38E));
+        assert_eq!(status.ovf_fixed(0), overflows, "from {start:#x}");
+        assert_eq!(guest.machine.pmu.stats().pmis, u64::from(overflows));
+    }
+}
+
+#[test]
+fn a_run_repeats_byte_for_byte() {
+    let run = || {
+        let mut guest = Guest::new(&counting((1 << 48) - 50));
+        guest.run();
+        guest.machine.pmu.finish_trace().expect("the trace goes to memory");
+        guest.trace.text()
+    };
+    let first = run();
+    assert!(first.lines().count() >= 5, "{first}");
+    assert_eq!(first, run());
+}
+
+#[test]
+fn halting_for_good_and_triple_faults_end_the_run() {
+    let mut halted = Guest::new(&[0xF4]); //        hlt
+    assert_eq!(halted.run(), Outcome::Halted);
+    let mut faulted = Guest::new(&[0x0F, 0x0B]); // ud2, without an IDT
+    assert_eq!(faulted.run(), Outcome::TripleFault);
+    let dump = faulted.engine.registers(&faulted.machine);
+    assert!(dump.registers.contains(&("rip", u64::from(CODE))), "{dump:x?}");
+}
+
+#[test]
+fn an_endless_loop_is_ended() {
+    let mut guest = Guest::new(&[0xEB, 0xFE]); //   1: jmp 1b
+    let limits = RunLimits { timeout: Duration::from_millis(50) };
+    let outcome = guest.engine.run(&mut guest.machine, limits);
+    assert_eq!(outcome.expect("the engine does not fail"), Outcome::TimedOut);
+}
+
+#[test]
+fn a_refused_write_is_gp_in_the_guest() {
+    let mut guest = Guest::new(&wrmsr(0x38F, u64::MAX));
+    assert_eq!(guest.run(), Outcome::TripleFault, "there is no handler");
+    assert_eq!(guest.machine.pmu.stats().faults, 1);
+}
+
+#[test]
+fn cpuid_is_the_profile_and_only_what_is_implemented() {
+    let leaf = cpuid::leaf(&ICELAKE_SP, true, 0xA, 0);
+    assert_eq!((leaf.eax, leaf.ecx, leaf.edx), (0x0830_0805, 0xF, 0x8604));
+    let features = cpuid::leaf(&ICELAKE_SP, false, 1, 0);
+    assert_eq!(features.eax, 0x606A6);
+    assert_eq!(features.ecx >> 21 & 1, 0, "no x2APIC when the APIC has none");
+    assert_eq!(features.ecx >> 15 & 1, 1, "PERF_CAPABILITIES");
+    assert_eq!(features.ecx >> 28 & 1, 0, "no AVX");
+    // TSC = crystal * EBX / EAX.
+    let tsc = cpuid::leaf(&ICELAKE_SP, true, 0x15, 0);
+    assert_eq!(u64::from(tsc.ecx) * u64::from(tsc.ebx) / u64::from(tsc.eax), ICELAKE_SP.tsc_hz);
+}
