@@ -191,11 +191,13 @@ pub(crate) struct ProfileArgs {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
 pub(crate) enum EngineKind {
-    /// The best one that works here
+    /// KVM if it can count guests here, else soft
     #[default]
     Auto,
     /// /dev/kvm
     Kvm,
+    /// Our interpreter: no KVM, exact counts
+    Soft,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
@@ -207,7 +209,7 @@ pub(crate) enum CountsKind {
     Host,
     /// Made up from run time and rates; never chosen by itself
     Synthetic,
-    /// A model of the core
+    /// What the soft engine retires, exactly
     Model,
 }
 

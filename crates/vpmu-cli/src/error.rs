@@ -146,10 +146,12 @@ impl CliError {
             Self::Run(RunError::Counts(CountsError::NoHostCounts { reason })) => {
                 (format!("nobody can count for the guest: {}", reason.cause()), None)
             }
-            Self::Run(RunError::Counts(CountsError::ModelNeedsSoftEngine)) => (
-                "--counts model belongs to the soft engine, which this version does not have".to_owned(),
-                None,
-            ),
+            Self::Run(RunError::Counts(CountsError::ModelNeedsSoftEngine)) => {
+                ("--counts model belongs to the soft engine".to_owned(), None)
+            }
+            Self::Run(RunError::Counts(CountsError::SoftCountsItself(_))) => {
+                ("the soft engine counts by itself".to_owned(), None)
+            }
             other => (other.to_string(), other.source()),
         };
         while let Some(error) = cause {
@@ -173,7 +175,7 @@ fn run_exit_code(error: &RunError) -> u8 {
         RunError::Memory(MemoryError::TooSmall { .. } | MemoryError::TooLarge { .. })
         | RunError::Load(_)
         | RunError::Trace { .. } => exit::USAGE,
-        RunError::Counts(CountsError::Rates(_)) => exit::USAGE,
+        RunError::Counts(CountsError::Rates(_) | CountsError::SoftCountsItself(_)) => exit::USAGE,
         _ => exit::HOST,
     }
 }
@@ -197,14 +199,18 @@ fn run_next_step(error: &RunError) -> Option<String> {
             "correct the file, or leave out --rates for the built-in rates".to_owned()
         }
         RunError::Counts(CountsError::NoHostCounts { reason }) => {
-            let synthetic = "add --counts synthetic for made-up counts, labelled as such";
+            let synthetic = "use --engine soft, which counts by itself, or add --counts synthetic for made-up \
+                             counts, labelled as such";
             match reason.next_step() {
                 Some(step) if !step.contains("--counts") => format!("{step}, or {synthetic}"),
                 _ => synthetic.to_owned(),
             }
         }
         RunError::Counts(CountsError::ModelNeedsSoftEngine) => {
-            "use --counts host, or --counts synthetic for made-up counts, labelled as such".to_owned()
+            "use --engine soft, or with KVM --counts host or --counts synthetic".to_owned()
+        }
+        RunError::Counts(CountsError::SoftCountsItself(counts)) => {
+            format!("leave --counts out, or use --engine kvm with --counts {counts}")
         }
         RunError::Engine(EngineError::Kvm(error)) if error.is_unavailable() => {
             "`vpmu doctor` checks what this machine can do".to_owned()

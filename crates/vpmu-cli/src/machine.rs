@@ -11,6 +11,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 use vmm::counts::CountsChoice;
+use vmm::engine::EngineChoice;
 use vmm::loader::image::MAX_IMAGE_SIZE;
 use vmm::loader::{self, BootParams, Image, Module, Protocol, TestInfo};
 use vmm::machine::Outcome;
@@ -76,8 +77,6 @@ impl<'a> Plan<'a> {
         target: Target,
         progress: &Arc<Progress>,
     ) -> Result<RunReport, CliError> {
-        // `auto` and `kvm` are the same while there is one engine.
-        let (EngineKind::Auto | EngineKind::Kvm) = self.args.engine;
         let config = RunConfig {
             image: self.image.clone(),
             boot: BootParams {
@@ -89,6 +88,11 @@ impl<'a> Plan<'a> {
                 }),
             },
             profile: self.profile.clone(),
+            engine: match self.args.engine {
+                EngineKind::Auto => EngineChoice::Auto,
+                EngineKind::Kvm => EngineChoice::Kvm,
+                EngineKind::Soft => EngineChoice::Soft,
+            },
             counts: self.counts.clone(),
             memory: MemoryConfig { size_mib: self.args.memory },
             timeout: Duration::from_secs(self.args.timeout),

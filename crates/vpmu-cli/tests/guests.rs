@@ -108,7 +108,7 @@ fn no_counts_source_is_refused_and_never_guessed() {
         return;
     }
     let image = TempFile::new("model", &flat_image(&exit_with(0)));
-    let ran = vpmu(&["run", image.as_str(), "--counts", "model"]);
+    let ran = vpmu(&["run", image.as_str(), "--engine", "kvm", "--counts", "model"]);
     assert_eq!(ran.code, Some(3));
     assert!(ran.stderr.contains("next: "), "{}", ran.stderr);
 }

@@ -12,6 +12,7 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 use vmm::apic::ApicConfig;
+use vmm::counts::model::Retired;
 use vmm::counts::{self, CountsChoice};
 use vmm::engine::EngineError;
 use vmm::engine::kvm::{KvmConfig, KvmEngine, kick_signal};
@@ -72,8 +73,8 @@ struct Diagnosis {
     host_pmu: Vec<Check>,
     engines: Vec<Choice>,
     counts: Vec<Choice>,
-    /// The flags with which `vpmu run IMAGE` works here; `None` when nothing does.
-    usable_with: Option<&'static str>,
+    /// What `--engine auto` comes to here.
+    usable_with: &'static str,
 }
 
 pub(super) fn doctor(json: bool) -> Result<u8, CliError> {
@@ -83,7 +84,7 @@ pub(super) fn doctor(json: bool) -> Result<u8, CliError> {
     } else {
         print(&render(&diagnosis))?;
     }
-    Ok(if diagnosis.usable_with.is_some() { exit::PASS } else { exit::HOST })
+    Ok(exit::PASS)
 }
 
 fn examine() -> Diagnosis {
@@ -94,6 +95,8 @@ fn examine() -> Diagnosis {
         Ok(_) => Check::ok("works"),
         Err(error) => Check::missing(error),
     };
+    let host_counts = tsc_hz
+        .is_some_and(|hz| counts::choose(&CountsChoice::Host, &SAPPHIRE_RAPIDS, hz, kick_signal()).is_ok());
     let counts = [
         ("auto", CountsChoice::Auto),
         ("host", CountsChoice::Host),
@@ -101,25 +104,29 @@ fn examine() -> Diagnosis {
         ("model", CountsChoice::Model),
     ]
     .map(|(name, choice)| {
-        let tried = counts::choose(&choice, &SAPPHIRE_RAPIDS, tsc_hz.unwrap_or(0), kick_signal());
+        let tried = match choice {
+            // What `--engine auto` takes where the host cannot count, and what the soft engine has.
+            CountsChoice::Auto if !host_counts => {
+                counts::choose_soft(&choice, &SAPPHIRE_RAPIDS, Retired::default())
+            }
+            CountsChoice::Model => counts::choose_soft(&choice, &SAPPHIRE_RAPIDS, Retired::default()),
+            _ => counts::choose(&choice, &SAPPHIRE_RAPIDS, tsc_hz.unwrap_or(0), kick_signal()),
+        };
         let check = match tried {
             Ok(source) => Check::ok(format!("works: counts are {}", report::worth(source.label()))),
             Err(error) => Check::missing(error),
         };
         Choice { name, check }
     });
-    let works = |name| counts.iter().any(|choice| choice.name == name && choice.check.status == "ok");
-    let usable_with = match tsc_hz {
-        Some(_) if works("auto") => Some(""),
-        Some(_) if works("synthetic") => Some("--counts synthetic"),
-        _ => None,
-    };
     Diagnosis {
         kvm,
         host_pmu: HostPmu::detect().findings().into_iter().map(Check::from).collect(),
-        engines: vec![Choice { name: "kvm", check: engine }],
+        engines: vec![
+            Choice { name: "kvm", check: engine },
+            Choice { name: "soft", check: Check::ok("works everywhere: exact counts, no KVM needed") },
+        ],
         counts: counts.into(),
-        usable_with,
+        usable_with: if host_counts { "--engine kvm" } else { "--engine soft" },
     }
 }
 
@@ -202,14 +209,8 @@ fn render(diagnosis: &Diagnosis) -> String {
         }
         text.push('\n');
     }
-    text += &match diagnosis.usable_with {
-        Some("") => format!("{} `vpmu run IMAGE` works here\n", paint(GOOD, "ok")),
-        Some(flags) => format!("{} `vpmu run IMAGE {flags}` works here\n", paint(GOOD, "ok")),
-        None => {
-            let what = "guests cannot run here; `vpmu list` and `vpmu decode` work";
-            format!("{} {what}\n", paint(BAD, "missing"))
-        }
-    };
+    let flags = diagnosis.usable_with;
+    let _ = writeln!(text, "{} `vpmu run IMAGE` works here and uses {flags}", paint(GOOD, "ok"));
     text
 }
 

@@ -2,7 +2,7 @@
 
 use super::*;
 
-fn diagnosis(usable_with: Option<&'static str>) -> Diagnosis {
+fn diagnosis(usable_with: &'static str) -> Diagnosis {
     let missing = Check {
         status: "missing",
         what: "no permission for /dev/kvm".to_owned(),
@@ -19,13 +19,13 @@ fn diagnosis(usable_with: Option<&'static str>) -> Diagnosis {
 
 #[test]
 fn looks_like_this() {
-    insta::assert_snapshot!(anstream::adapter::strip_str(&render(&diagnosis(None))));
+    insta::assert_snapshot!(anstream::adapter::strip_str(&render(&diagnosis("--engine soft"))));
 }
 
 #[test]
 fn the_last_line_is_the_command_that_works() {
-    let text = render(&diagnosis(Some("--counts synthetic")));
-    assert!(text.contains("`vpmu run IMAGE --counts synthetic` works here"), "{text}");
+    let text = render(&diagnosis("--engine kvm"));
+    assert!(text.contains("`vpmu run IMAGE` works here and uses --engine kvm"), "{text}");
 }
 
 #[test]
