@@ -4,7 +4,7 @@ use crate::cargo::{line, run};
 use crate::error::TaskError;
 use crate::images;
 use crate::suite::{self, print_results, run_image};
-use crate::vpmu_cli::{Vpmu, kvm_missing};
+use crate::vpmu_cli::{EngineFlags, Vpmu, kvm_missing};
 use anstyle::Style;
 
 const BOLD: Style = Style::new().bold();
@@ -23,14 +23,15 @@ pub(crate) fn demo() -> Result<(), TaskError> {
     let mut results = Vec::new();
     for profile in suite::profiles() {
         for image in all.iter().filter(|image| !image.is_hostile() && !image.is_workload()) {
-            results.push(run_image(&vpmu, image, profile)?);
+            results.push(run_image(&vpmu, image, profile, EngineFlags::Kvm)?);
         }
     }
     anstream::println!("\n{BOLD}Guest test images under /dev/kvm{BOLD:#} (counts: synthetic)\n");
     print_results(&results);
     for profile in suite::profiles() {
         for image in all.iter().filter(|image| image.is_workload()) {
-            let mut compare = vpmu.on_image("compare", &image.path, profile);
+            let mut compare = vpmu.on_image("compare", &image.path, profile, EngineFlags::Kvm);
+            compare.args(["--quiet", "--append", "workload=alu,chase-dram"]);
             anstream::println!("\n{BOLD}$ {}{BOLD:#}\n", line(&compare));
             run(&mut compare)?;
         }

@@ -6,9 +6,10 @@ use crate::error::TaskError;
 use crate::images::{self, GuestImage};
 use crate::suite::{self, print_results, run_image};
 use crate::tap::Tap;
-use crate::vpmu_cli::{Vpmu, kvm_missing};
+use crate::vpmu_cli::{EngineFlags, Vpmu};
 use anstyle::Style;
 use serde_json::Value;
+use std::fs;
 use std::process::Command;
 
 const BOLD: Style = Style::new().bold();
@@ -40,10 +41,14 @@ pub(crate) fn test() -> Result<(), TaskError> {
     run(&mut cargo(["test", "--workspace", "--quiet"]))?;
 
     let mut totals = Totals::default();
-    stage("guest tests under KVM");
-    under_kvm(&vpmu, &images, &mut totals)?;
-    stage("misbehaving guests under KVM");
-    hostile(&vpmu, &images, &mut totals)?;
+    for engine in [EngineFlags::Soft, EngineFlags::Kvm] {
+        stage(&format!("guest tests, {} engine", engine.name()));
+        guest_tests(&vpmu, &images, engine, &mut totals)?;
+        stage(&format!("misbehaving guests, {} engine", engine.name()));
+        hostile(&vpmu, &images, engine, &mut totals)?;
+    }
+    stage("the soft engine repeats itself");
+    repeats(&vpmu, &images, &mut totals)?;
     stage("guest images under QEMU");
     under_qemu(&images, &mut totals)?;
 
@@ -56,9 +61,14 @@ fn stage(name: &str) {
     anstream::println!("{BOLD}== {name}{BOLD:#}");
 }
 
-fn under_kvm(vpmu: &Vpmu, images: &[GuestImage], totals: &mut Totals) -> Result<(), TaskError> {
+fn guest_tests(
+    vpmu: &Vpmu,
+    images: &[GuestImage],
+    engine: EngineFlags,
+    totals: &mut Totals,
+) -> Result<(), TaskError> {
     let tests: Vec<&GuestImage> = images.iter().filter(|i| !i.is_hostile() && !i.is_workload()).collect();
-    if let Some(reason) = kvm_missing() {
+    if let Some(reason) = engine.missing() {
         let count = tests.len() * suite::profiles().count();
         anstream::println!("skipped {count} image runs: {reason}");
         totals.skipped += count;
@@ -67,7 +77,7 @@ fn under_kvm(vpmu: &Vpmu, images: &[GuestImage], totals: &mut Totals) -> Result<
     let mut results = Vec::new();
     for profile in suite::profiles() {
         for image in &tests {
-            results.push(run_image(vpmu, image, profile)?);
+            results.push(run_image(vpmu, image, profile, engine)?);
         }
     }
     print_results(&results);
@@ -102,14 +112,19 @@ fn expected_end(name: &str, report: &Value) -> Result<(), String> {
     if right { Ok(()) } else { Err(format!("ended by {kind} with status {status:?}")) }
 }
 
-fn hostile(vpmu: &Vpmu, images: &[GuestImage], totals: &mut Totals) -> Result<(), TaskError> {
+fn hostile(
+    vpmu: &Vpmu,
+    images: &[GuestImage],
+    engine: EngineFlags,
+    totals: &mut Totals,
+) -> Result<(), TaskError> {
     for image in images.iter().filter(|image| image.is_hostile()) {
-        if let Some(reason) = kvm_missing() {
+        if let Some(reason) = engine.missing() {
             anstream::println!("skipped {}: {reason}", image.name);
             totals.skipped += 1;
             continue;
         }
-        let mut command = vpmu.on_image("run", &image.path, "sapphire-rapids");
+        let mut command = vpmu.on_image("run", &image.path, "sapphire-rapids", engine);
         let seconds = if image.name == "hostile-endless-loop" { "2" } else { "60" };
         let report = vpmu.json(command.args(["--timeout", seconds]))?;
         match expected_end(&image.name, &report) {
@@ -121,6 +136,29 @@ fn hostile(vpmu: &Vpmu, images: &[GuestImage], totals: &mut Totals) -> Result<()
                 anstream::println!("FAILED {}: {reason}", image.name);
                 totals.failed += 1;
             }
+        }
+    }
+    Ok(())
+}
+
+/// Two runs on the soft engine write the same trace, byte for byte.
+fn repeats(vpmu: &Vpmu, images: &[GuestImage], totals: &mut Totals) -> Result<(), TaskError> {
+    for image in images.iter().filter(|image| image.name == "overflow" || image.name == "metrics") {
+        let mut traces = Vec::new();
+        for run in 0..2 {
+            let path = std::env::temp_dir().join(format!("vpmu-{}-{run}-{}", image.name, std::process::id()));
+            let mut command = vpmu.on_image("run", &image.path, "icelake-sp", EngineFlags::Soft);
+            vpmu.json(command.arg("--trace").arg(&path))?;
+            let trace = fs::read(&path).map_err(|source| TaskError::File { path: path.clone(), source })?;
+            fs::remove_file(&path).map_err(|source| TaskError::File { path, source })?;
+            traces.push(trace);
+        }
+        if traces[0] == traces[1] && !traces[0].is_empty() {
+            anstream::println!("ok {}: two traces of {} bytes are equal", image.name, traces[0].len());
+            totals.passed += 1;
+        } else {
+            anstream::println!("FAILED {}: two runs wrote different traces", image.name);
+            totals.failed += 1;
         }
     }
     Ok(())

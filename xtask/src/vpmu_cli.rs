@@ -6,6 +6,40 @@ use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+/// An engine with the counts that it has on every machine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum EngineFlags {
+    /// KVM with the synthetic source.
+    Kvm,
+    /// The soft engine.
+    Soft,
+}
+
+impl EngineFlags {
+    /// The engine's name.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Kvm => "kvm",
+            Self::Soft => "soft",
+        }
+    }
+
+    fn flags(self) -> &'static [&'static str] {
+        match self {
+            Self::Kvm => &["--engine", "kvm", "--counts", "synthetic"],
+            Self::Soft => &["--engine", "soft"],
+        }
+    }
+
+    /// Why the engine cannot be used here, in one line; `None` when it can.
+    pub(crate) fn missing(self) -> Option<String> {
+        match self {
+            Self::Kvm => kvm_missing(),
+            Self::Soft => None,
+        }
+    }
+}
+
 /// The built command.
 #[derive(Debug, Clone)]
 pub(crate) struct Vpmu {
@@ -21,14 +55,22 @@ impl Vpmu {
         Ok(Self { path: target.join("release/vpmu") })
     }
 
-    /// `vpmu SUBCOMMAND IMAGE` for an image on a profile, with the synthetic source on KVM.
-    pub(crate) fn on_image(&self, subcommand: &str, image: &Path, profile: &str) -> Command {
+    /// `vpmu SUBCOMMAND IMAGE` for an image on a profile and an engine.
+    pub(crate) fn on_image(
+        &self,
+        subcommand: &str,
+        image: &Path,
+        profile: &str,
+        engine: EngineFlags,
+    ) -> Command {
+        let root = root();
         let mut command = Command::new(&self.path);
         command
             .arg(subcommand)
-            .arg(image)
-            .args(["--engine", "kvm", "--counts", "synthetic", "--profile", profile])
-            .current_dir(root());
+            .arg(image.strip_prefix(&root).unwrap_or(image))
+            .args(engine.flags())
+            .args(["--profile", profile])
+            .current_dir(root);
         command
     }
 

@@ -3,7 +3,7 @@
 use super::{Figure, figure};
 use crate::error::TaskError;
 use crate::images;
-use crate::vpmu_cli::Vpmu;
+use crate::vpmu_cli::{EngineFlags, Vpmu};
 
 pub(super) fn measure(rounds: usize) -> Result<Vec<Figure>, TaskError> {
     let vpmu = Vpmu::build()?;
@@ -15,7 +15,8 @@ pub(super) fn measure(rounds: usize) -> Result<Vec<Figure>, TaskError> {
     let mut startup = Vec::new();
     let mut memory = Vec::new();
     for _ in 0..rounds {
-        let report = vpmu.json(&mut vpmu.on_image("run", &image.path, "sapphire-rapids"))?;
+        let report =
+            vpmu.json(&mut vpmu.on_image("run", &image.path, "sapphire-rapids", EngineFlags::Kvm))?;
         let number = |key: &'static str| {
             report[key].as_f64().ok_or_else(|| TaskError::Measure {
                 what: "start-up",
