@@ -123,7 +123,8 @@ fn running_counter_is_monotone() {
 /// Counting goes on from a value that is written while the counter runs.
 #[guest_test(needs(pmu))]
 fn write_while_running() {
-    const START: u64 = 0x1000_0000;
+    /// Far more than a moment has, also when the host takes the CPU away in it.
+    const START: u64 = 0x7000_0000;
     count(0, event::INSTRUCTIONS);
     window(1, || {
         busy();
