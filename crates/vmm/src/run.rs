@@ -72,8 +72,8 @@ pub struct CountRow {
     pub event: String,
     /// `:u`, `:k` or empty for both.
     pub filter: &'static str,
-    /// Occurrences over the whole run.
-    pub count: u64,
+    /// Occurrences over the whole run; `None` if the source cannot count the event.
+    pub count: Option<u64>,
     /// What the number is worth.
     pub provenance: Provenance,
 }
@@ -300,7 +300,7 @@ fn counted(pmu: &mut PmuDevice) -> (Vec<CountRow>, TopdownSlots, Vec<String>) {
             },
             event: key.request.to_string(),
             filter: key.filter.perf_suffix(),
-            count,
+            count: (provenance != Provenance::Unknown).then_some(count),
             provenance,
         });
     }

@@ -106,7 +106,7 @@ fn stat_row(row: &CountRow, windows: &[Measured]) -> StatRow {
         counter: row.counter.clone(),
         event: row.event.clone(),
         filter: row.filter,
-        count: (row.provenance != Provenance::Unknown).then_some(row.count),
+        count: row.count,
         provenance: row.provenance,
         comment: comment(row, windows),
     }

@@ -6,6 +6,7 @@ use crate::output::test_report;
 use vpmu::TopdownSlots;
 
 fn row(counter: &str, event: &str, filter: &'static str, count: u64, provenance: Provenance) -> CountRow {
+    let count = (provenance != Provenance::Unknown).then_some(count);
     CountRow { counter: counter.to_owned(), event: event.to_owned(), filter, count, provenance }
 }
 
