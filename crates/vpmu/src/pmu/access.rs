@@ -103,7 +103,13 @@ impl Vpmu {
                 }
             }
         }
-        self.restart(source);
+        match id {
+            // A new value starts and stops nothing; it only moves a deadline.
+            RegisterId::Pmc | RegisterId::APmc | RegisterId::FixedCtr | RegisterId::PerfMetrics => {
+                self.rearm(source);
+            }
+            _ => self.restart(source),
+        }
         WriteOutcome::Done
     }
 
