@@ -87,6 +87,5 @@ impl Vpmu {
 
 /// Why the KVM engine cannot be used here, in one line; `None` when it can.
 pub(crate) fn kvm_missing() -> Option<String> {
-    let device = std::fs::OpenOptions::new().read(true).write(true).open("/dev/kvm");
-    device.err().map(|error| format!("/dev/kvm: {error}"))
+    vmm::engine::kvm::check_host().err().map(|error| error.to_string())
 }

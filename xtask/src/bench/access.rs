@@ -12,7 +12,7 @@ use vpmu::{Vpmu, profile};
 /// Calls per round: long enough for a clock of microseconds.
 const CALLS: u32 = 20_000;
 /// INST_RETIRED.ANY_P in both rings, enabled.
-const INSTRUCTIONS: u64 = 0x43_00C0;
+pub(super) const INSTRUCTIONS: u64 = 0x43_00C0;
 
 pub(super) fn measure(rounds: usize) -> Result<Vec<Figure>, TaskError> {
     let profile = profile::SAPPHIRE_RAPIDS;

@@ -1,6 +1,7 @@
 //! The round trip of an MSR exit: our run loop with the virtual PMU against a bare KVM_RUN loop with
 //! an empty handler, on the same guest loop, in interleaved rounds.
 
+use super::access::INSTRUCTIONS;
 use super::{Figure, figure, ratio};
 use crate::error::TaskError;
 use kvm_bindings::{
@@ -14,12 +15,12 @@ use vmm::counts::synthetic::{Rates, SyntheticSource};
 use vmm::devices::{Capture, Devices, FwCfg};
 use vmm::engine::kvm::{KvmConfig, KvmEngine};
 use vmm::engine::{Engine, RunLimits};
-use vmm::loader::{BootState, Protocol, SegmentState};
+use vmm::loader::BootState;
 use vmm::machine::{Machine, Outcome};
 use vmm::memory::{GuestMemory, MemoryConfig};
 use vmm::pmu::PmuDevice;
 use vpmu::profile::SAPPHIRE_RAPIDS;
-use vpmu::register::intel::{FixedCtr, Pmc};
+use vpmu::register::intel::{FixedCtr, FixedCtrCtrl, PerfEvtSel, PerfGlobalCtrl, Pmc};
 
 /// Exits per round.
 const EXITS: u32 = 5_000;
@@ -42,39 +43,6 @@ fn code(index: u32, write: bool) -> Vec<u8> {
     code
 }
 
-fn boot_state() -> BootState {
-    let flat = |selector, kind| SegmentState {
-        selector,
-        base: 0,
-        limit: u32::MAX,
-        kind,
-        code_or_data: true,
-        default_32: true,
-        granular: true,
-    };
-    BootState {
-        protocol: Protocol::Pvh,
-        eip: CODE,
-        eax: 0,
-        ebx: 0,
-        eflags: 2,
-        cr0: 0x11,
-        cr4: 0,
-        code: flat(0x8, 0xB),
-        data: flat(0x10, 0x3),
-        task: SegmentState {
-            selector: 0x18,
-            base: 0,
-            limit: 0x67,
-            kind: 0xB,
-            code_or_data: false,
-            default_32: false,
-            granular: false,
-        },
-        loaded: Vec::new(),
-    }
-}
-
 fn failed(error: impl std::fmt::Display) -> TaskError {
     TaskError::Measure { what: "MSR exits", reason: error.to_string() }
 }
@@ -86,7 +54,7 @@ fn memory(code: &[u8]) -> Result<GuestMemory, TaskError> {
 }
 
 /// Seconds for the guest loop on our engine, machine and virtual PMU.
-fn ours(code: &[u8]) -> Result<f64, TaskError> {
+fn ours(code: &[u8], counting: bool) -> Result<f64, TaskError> {
     let memory = memory(code)?;
     let apic = ApicConfig::default();
     let mut engine = KvmEngine::new(&KvmConfig { memory: &memory, profile: &SAPPHIRE_RAPIDS, apic: &apic })
@@ -98,7 +66,15 @@ fn ours(code: &[u8]) -> Result<f64, TaskError> {
     let pmu = PmuDevice::new(SAPPHIRE_RAPIDS, source, None);
     let tsc_hz = engine.tsc_hz();
     let mut machine = Machine::new(memory, devices, LocalApic::new(apic).map_err(failed)?, pmu, tsc_hz);
-    engine.boot(&boot_state()).map_err(failed)?;
+    if counting {
+        let mut set = |index, value| machine.wrmsr(index, value, None).map_err(failed);
+        for n in 0..8 {
+            set(PerfEvtSel::MSR + n, INSTRUCTIONS)?;
+        }
+        set(FixedCtrCtrl::MSR, 0x3333)?;
+        set(PerfGlobalCtrl::MSR, 0x0001_000F_0000_00FF)?;
+    }
+    engine.boot(&BootState::flat(CODE)).map_err(failed)?;
     let started = Instant::now();
     let limits = RunLimits { timeout: Duration::from_secs(60) };
     match engine.run(&mut machine, limits).map_err(failed)? {
@@ -173,16 +149,20 @@ pub(super) fn measure(rounds: usize) -> Result<Vec<Figure>, TaskError> {
     let mut figures = Vec::new();
     for (name, index, write) in [("RDMSR FIXED_CTR0", FixedCtr::MSR, false), ("WRMSR PMC0", Pmc::MSR, true)] {
         let code = code(index, write);
-        let (mut full, mut empty) = (Vec::new(), Vec::new());
+        let (mut full, mut counting, mut empty) = (Vec::new(), Vec::new(), Vec::new());
         for _ in 0..rounds {
             let per_exit = 1e6 / f64::from(EXITS);
-            full.push(ours(&code)? * per_exit);
+            full.push(ours(&code, false)? * per_exit);
             empty.push(bare(&code, index)? * per_exit);
+            counting.push(ours(&code, true)? * per_exit);
         }
+        let busy = "12 counters and metrics running";
         let full = figure(format!("{name} exit, run loop and virtual PMU"), "us", full);
         let empty = figure(format!("{name} exit, bare loop and empty handler"), "us", empty);
+        let counting = figure(format!("{name} exit, {busy}"), "us", counting);
         let over = ratio(format!("{name} exit, ours to empty"), &full, &empty);
-        figures.extend([full, empty, over]);
+        let busy_over = ratio(format!("{name} exit, {busy}, to empty"), &counting, &empty);
+        figures.extend([full, counting, empty, over, busy_over]);
     }
     Ok(figures)
 }

@@ -248,42 +248,56 @@ fn write_segment(image: &Image, segment: &Segment, memory: &GuestMemory) -> Resu
     Ok(())
 }
 
-/// Multiboot 0.6.96 section 3.2 and Xen `docs/misc/pvh.pandoc` ask for the same machine state.
 fn first_state(plan: &Plan, ebx: u32, loaded: Vec<LoadedRange>) -> BootState {
-    let flat = |selector, kind| SegmentState {
-        selector,
-        base: 0,
-        limit: u32::MAX,
-        kind,
-        code_or_data: true,
-        default_32: true,
-        granular: true,
-    };
     BootState {
         protocol: plan.protocol,
-        eip: plan.entry,
         eax: match plan.protocol {
             Protocol::Pvh => 0,
             Protocol::Multiboot => multiboot::BOOT_MAGIC,
         },
         ebx,
-        eflags: 1 << 1,
-        // PE (bit 0) on; ET (bit 4) is fixed to 1.
-        cr0: 1 << 0 | 1 << 4,
-        cr4: 0,
-        // Types of SDM volume 3, tables 3-1 and 3-2: code execute/read accessed, data read/write
-        // accessed, 32-bit TSS busy.
-        code: flat(0x08, 0xB),
-        data: flat(0x10, 0x3),
-        task: SegmentState {
-            selector: 0,
-            base: 0,
-            limit: 0x67,
-            kind: 0xB,
-            code_or_data: false,
-            default_32: false,
-            granular: false,
-        },
         loaded,
+        ..BootState::flat(plan.entry)
+    }
+}
+
+impl BootState {
+    /// The machine state that multiboot 0.6.96 section 3.2 and Xen `docs/misc/pvh.pandoc` ask for, at
+    /// `eip`, without boot information. Nothing is loaded.
+    #[must_use]
+    pub fn flat(eip: u32) -> Self {
+        let flat = |selector, kind| SegmentState {
+            selector,
+            base: 0,
+            limit: u32::MAX,
+            kind,
+            code_or_data: true,
+            default_32: true,
+            granular: true,
+        };
+        Self {
+            protocol: Protocol::Pvh,
+            eip,
+            eax: 0,
+            ebx: 0,
+            eflags: 1 << 1,
+            // PE (bit 0) on; ET (bit 4) is fixed to 1.
+            cr0: 1 << 0 | 1 << 4,
+            cr4: 0,
+            // Types of SDM volume 3, tables 3-1 and 3-2: code execute/read accessed, data read/write
+            // accessed, 32-bit TSS busy.
+            code: flat(0x08, 0xB),
+            data: flat(0x10, 0x3),
+            task: SegmentState {
+                selector: 0,
+                base: 0,
+                limit: 0x67,
+                kind: 0xB,
+                code_or_data: false,
+                default_32: false,
+                granular: false,
+            },
+            loaded: Vec::new(),
+        }
     }
 }

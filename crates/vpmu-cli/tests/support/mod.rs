@@ -37,14 +37,13 @@ pub(crate) fn json(ran: &Ran) -> serde_json::Value {
         .unwrap_or_else(|error| panic!("{error} in {:?}, stderr {:?}", ran.stdout, ran.stderr))
 }
 
-/// True when guests can run here. Otherwise says that the test is skipped.
+/// True when guests can run under KVM here. Otherwise says that the test is skipped.
 pub(crate) fn have_kvm(test: &str) -> bool {
-    let doctor = vpmu(&["doctor", "--json"]);
-    let works = doctor.code == Some(0);
-    if !works {
-        println!("SKIP {test}: no usable /dev/kvm (`vpmu doctor` says why)");
+    let reason = vmm::engine::kvm::check_host().err();
+    if let Some(reason) = &reason {
+        println!("SKIP {test}: {reason}");
     }
-    works
+    reason.is_none()
 }
 
 /// A file that is removed at the end of the test.

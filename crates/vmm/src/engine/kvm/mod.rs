@@ -78,6 +78,15 @@ pub struct KvmEngine {
     counts: Counts,
 }
 
+/// Why this host has no usable KVM, or `Ok`: the device is there, may be opened, and is KVM. The quick
+/// part of what [`KvmEngine::new`] checks.
+///
+/// # Errors
+/// As [`KvmEngine::new`]; [`KvmError::is_unavailable`] holds.
+pub fn check_host() -> Result<(), KvmError> {
+    setup::open().map(drop)
+}
+
 impl KvmEngine {
     /// Opens /dev/kvm and builds the virtual machine.
     ///

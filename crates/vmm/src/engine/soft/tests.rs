@@ -5,7 +5,6 @@ use super::*;
 use crate::apic::{ApicConfig, LocalApic};
 use crate::counts::model::ModelSource;
 use crate::devices::{Capture, Devices, FwCfg};
-use crate::loader::Protocol;
 use crate::memory::MemoryConfig;
 use crate::pmu::PmuDevice;
 use crate::pmu::trace::Tracer;
@@ -36,7 +35,7 @@ impl Guest {
         let apic = LocalApic::new(ApicConfig::default()).expect("a valid APIC");
         let pmu = PmuDevice::new(ICELAKE_SP, source, Some(tracer));
         let machine = Machine::new(memory, devices, apic, pmu, engine.tsc_hz());
-        engine.boot(&boot_state()).expect("a valid state");
+        engine.boot(&BootState::flat(CODE)).expect("a valid state");
         Self { engine, machine, trace }
     }
 
@@ -47,31 +46,6 @@ impl Guest {
 
     fn rdmsr(&mut self, index: u32) -> u64 {
         self.machine.rdmsr(index, None).expect("a register that exists")
-    }
-}
-
-fn boot_state() -> BootState {
-    let flat = |selector, kind| SegmentState {
-        selector,
-        base: 0,
-        limit: u32::MAX,
-        kind,
-        code_or_data: true,
-        default_32: true,
-        granular: true,
-    };
-    BootState {
-        protocol: Protocol::Pvh,
-        eip: CODE,
-        eax: 0,
-        ebx: 0,
-        eflags: 2,
-        cr0: 0x11,
-        cr4: 0,
-        code: flat(0x8, 0xB),
-        data: flat(0x10, 0x3),
-        task: SegmentState { code_or_data: false, limit: 0x67, ..flat(0x18, 0xB) },
-        loaded: Vec::new(),
     }
 }
 

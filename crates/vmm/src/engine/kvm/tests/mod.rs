@@ -13,7 +13,7 @@ use super::{Board, EmptyBoard, KvmConfig, KvmEngine};
 use crate::apic::{ApicConfig, LocalApic};
 use crate::devices::{Capture, Devices, FwCfg};
 use crate::engine::{Engine, RunLimits};
-use crate::loader::{BootState, Protocol, SegmentState};
+use crate::loader::BootState;
 use crate::machine::{Machine, Outcome};
 use crate::memory::{GuestMemory, MemoryConfig};
 use crate::pmu::PmuDevice;
@@ -105,36 +105,7 @@ fn engine(memory: &GuestMemory, apic: &ApicConfig) -> Option<KvmEngine> {
 }
 
 fn boot_state() -> BootState {
-    let flat = |selector, kind| SegmentState {
-        selector,
-        base: 0,
-        limit: u32::MAX,
-        kind,
-        code_or_data: true,
-        default_32: true,
-        granular: true,
-    };
-    BootState {
-        protocol: Protocol::Pvh,
-        eip: CODE as u32,
-        eax: 0x1234_5678,
-        ebx: 0x9ABC_DEF0,
-        eflags: 2,
-        cr0: 0x11,
-        cr4: 0,
-        code: flat(0x08, 0xB),
-        data: flat(0x10, 0x3),
-        task: SegmentState {
-            selector: 0,
-            base: 0,
-            limit: 0x67,
-            kind: 0xB,
-            code_or_data: false,
-            default_32: false,
-            granular: false,
-        },
-        loaded: Vec::new(),
-    }
+    BootState { eax: 0x1234_5678, ebx: 0x9ABC_DEF0, ..BootState::flat(CODE as u32) }
 }
 
 /// Joins pieces of code.
