@@ -8,9 +8,11 @@ use crate::suite::{self, print_results, run_image};
 use crate::tap::Tap;
 use crate::vpmu_cli::{EngineFlags, Vpmu};
 use anstyle::Style;
+use indicatif::ProgressBar;
 use serde_json::Value;
 use std::fs;
 use std::process::{Command, Stdio};
+use std::time::Duration;
 
 const BOLD: Style = Style::new().bold();
 
@@ -65,8 +67,12 @@ fn stage(name: &str) {
 /// Runs the workspace's tests. A test that lacks KVM or a PMU passes with a line that says so; those
 /// lines are counted here, so that a skip never looks like a success.
 fn host_tests(totals: &mut Totals) -> Result<(), TaskError> {
+    // Hidden where stderr is no terminal.
+    let spinner = ProgressBar::new_spinner().with_message("cargo test, about a minute once it is built");
+    spinner.enable_steady_tick(Duration::from_millis(100));
     let mut command = cargo(["test", "--workspace", "--quiet", "--", "--show-output"]);
     let output = capture(command.stderr(Stdio::inherit()))?;
+    spinner.finish_and_clear();
     let log = String::from_utf8_lossy(&output.stdout);
     if !output.status.success() {
         anstream::println!("{log}");
