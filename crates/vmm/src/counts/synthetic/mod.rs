@@ -92,13 +92,6 @@ impl SyntheticSource {
     fn set_due(&mut self) {
         self.due = self.bound().map(|ns| self.run.total().saturating_add(ns));
     }
-
-    fn watched(&self, active: &Active) -> Option<Quantity> {
-        match active.counter {
-            CounterId::Metric(field) => self.model.field(field),
-            CounterId::Gp(_) | CounterId::Fixed(_) => self.model.quantity(&active.request).cloned(),
-        }
-    }
 }
 
 impl CountsSource for SyntheticSource {
@@ -121,11 +114,20 @@ impl CountsSource for SyntheticSource {
         self.watches.clear();
         self.mix_matters = false;
         for counter in active {
-            let Some(quantity) = self.watched(counter) else { continue };
+            let field;
+            let quantity = match counter.counter {
+                CounterId::Metric(index) => {
+                    field = self.model.field(index);
+                    field.as_ref()
+                }
+                CounterId::Gp(_) | CounterId::Fixed(_) => self.model.quantity(&counter.request),
+            };
+            let Some(quantity) = quantity else { continue };
             let filter = counter.filter;
-            self.mix_matters |= self.model.depends_on_mix(&quantity, filter);
+            self.mix_matters |= self.model.depends_on_mix(quantity, filter);
             if counter.interrupts {
-                self.watches.push(Watch { quantity, filter, until: counter.until_overflow });
+                let until = counter.until_overflow;
+                self.watches.push(Watch { quantity: quantity.clone(), filter, until });
             }
         }
         self.armed = self.run;
