@@ -8,6 +8,9 @@ use crate::machine::{Machine, Outcome};
 use serde::Serialize;
 use std::time::Duration;
 
+/// EBX, ECX and EDX of CPUID leaf 4000_0000H: by this guests know our VMM, on every engine.
+pub(crate) const SIGNATURE: &[u8; 12] = b"vpmuvpmuvpmu";
+
 /// Which engine to use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum EngineChoice {

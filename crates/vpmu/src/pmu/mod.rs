@@ -24,7 +24,7 @@ use crate::metrics::{ALL_FIELDS, Metrics};
 use crate::profile::{MAX_FIXED, MAX_GP, Profile};
 use crate::register::intel::{
     COUNT as REGISTER_COUNT, DebugCtl, FixedCtrCtrl, OffcoreRsp, OffcoreRsp1, PebsFrontend, PebsLdLat,
-    PerfEvtSel, PerfGlobalCtrl, PerfGlobalStatus, REGISTERS,
+    PerfEvtSel, PerfGlobalCtrl, REGISTERS,
 };
 use crate::register::{OnWrite, low_bits};
 use crate::source::{CountsSource, EventRequest, PrivilegeFilter, TopdownSlots};
@@ -272,21 +272,18 @@ impl Vpmu {
 
     /// Tells the source what runs now and when it would overflow.
     fn rearm<S: CountsSource + ?Sized>(&self, source: &mut S) {
-        let mut list: [Option<Active>; MAX_ACTIVE] = [None; MAX_ACTIVE];
-        let mut count = 0;
-        for active in self.active() {
-            list[count] = Some(active);
-            count += 1;
-        }
-        let Some(first) = list[0] else {
+        let mut running = self.active();
+        let Some(first) = running.next() else {
             source.rearm(&[]);
             return;
         };
-        let mut filled = [first; MAX_ACTIVE];
-        for (slot, active) in filled.iter_mut().zip(list.into_iter().flatten()) {
+        let mut list = [first; MAX_ACTIVE];
+        let mut count = 1;
+        for (slot, active) in list[1..].iter_mut().zip(running) {
             *slot = active;
+            count += 1;
         }
-        source.rearm(&filled[..count]);
+        source.rearm(&list[..count]);
     }
 
     /// The running counters, as of the last update.
@@ -416,13 +413,6 @@ impl Vpmu {
 
     fn fixed_mask(&self) -> u64 {
         low_bits(u32::from(self.profile.fixed_width))
-    }
-}
-
-/// GLOBAL_STATUS as typed value, for embedders that look at it without an access.
-impl From<&Vpmu> for PerfGlobalStatus {
-    fn from(pmu: &Vpmu) -> Self {
-        Self(pmu.regs.global_status)
     }
 }
 

@@ -1,5 +1,6 @@
 //! CPUID of the soft engine: what the interpreter implements, in the CPU of the profile.
 
+use crate::engine::SIGNATURE;
 use soft_cpu::CpuidLeaf;
 use vpmu::Profile;
 use vpmu::cpuid::CpuidResult;
@@ -12,8 +13,6 @@ const X2APIC: u32 = 1 << 21;
 const HYPERVISOR: u32 = 1 << 31;
 /// First leaf of the hypervisor range.
 const HYPERVISOR_LEAF: u32 = 0x4000_0000;
-/// EBX, ECX, EDX of [`HYPERVISOR_LEAF`].
-const SIGNATURE: &[u8; 12] = b"vpmuvpmuvpmu";
 /// Highest basic leaf: base and bus frequencies.
 const MAX_BASIC: u32 = 0x16;
 /// The brand string's first leaf.

@@ -26,6 +26,7 @@ use vpmu::Profile;
 use vpmu::cpuid::CpuidResult;
 
 use crate::apic::ApicConfig;
+use crate::engine::SIGNATURE;
 
 /// Highest basic leaf: the V2 topology leaf, above everything that we fill in.
 const MAX_BASIC: u32 = 0x1F;
@@ -33,8 +34,6 @@ const MAX_BASIC: u32 = 0x1F;
 const MAX_EXTENDED: u32 = 0x8000_0008;
 /// First leaf of the hypervisor range, and the highest that we have there.
 const HYPERVISOR: u32 = 0x4000_0000;
-/// EBX, ECX, EDX of [`HYPERVISOR`].
-const SIGNATURE: &[u8; 12] = b"vpmuvpmuvpmu";
 /// EBX, EDX, ECX of leaf 0.
 const VENDOR: &[u8; 12] = b"GenuineIntel";
 
