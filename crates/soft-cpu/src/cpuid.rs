@@ -27,14 +27,14 @@ const fn bits<const N: usize>(positions: [u32; N]) -> u32 {
     mask
 }
 
-/// Leaf 1 ECX: CX16 (13), MOVBE (22), POPCNT (23).
-const LEAF_1_ECX: u32 = bits([13, 22, 23]);
+/// Leaf 1 ECX: SSE3 (0), SSSE3 (9), CX16 (13), SSE4.1 (19), SSE4.2 (20), MOVBE (22), POPCNT (23).
+const LEAF_1_ECX: u32 = bits([0, 9, 13, 19, 20, 22, 23]);
 /// Leaf 1 EDX: FPU (0), DE (2), PSE (3), TSC (4), MSR (5), PAE (6), CX8 (8), SEP (11), PGE (13), CMOV (15),
 /// PAT (16), CLFSH (19), FXSR (24), SSE (25), SSE2 (26). No MMX (23): its instructions are not
 /// implemented. FPU, because long mode without it does not exist; see the crate's documentation.
 const LEAF_1_EDX: u32 = bits([0, 2, 3, 4, 5, 6, 8, 11, 13, 15, 16, 19, 24, 25, 26]);
-/// Leaf 8000_0001H ECX: LAHF (0).
-const EXTENDED_ECX: u32 = bits([0]);
+/// Leaf 8000_0001H ECX: LAHF (0), PREFETCHW (8).
+const EXTENDED_ECX: u32 = bits([0, 8]);
 /// Leaf 8000_0001H EDX: SYSCALL (11), NX (20), 1 GiB pages (26), LM (29).
 const EXTENDED_EDX: u32 = bits([11, 20, 26, 29]);
 

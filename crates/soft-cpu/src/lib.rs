@@ -18,9 +18,14 @@
 //! does not. A REP-prefixed instruction is one instruction. The bus sees totals that exclude the instruction
 //! that calls it. [`Budget::instructions`] ends a run after exactly that many.
 //!
+//! # Where models differ
+//!
+//! RCPSS, RCPPS, RSQRTSS and RSQRTPS give the exact value rounded to nearest, where the SDM allows a relative error of
+//! 1.5 * 2^-12 and every model approximates in its own way.
+//!
 //! # What is not implemented
 //!
-//! Real mode, virtual-8086 mode, task switches, x87 arithmetic, MMX, SSE3 and later, AVX, hardware breakpoints on data
+//! Real mode, virtual-8086 mode, task switches, x87 arithmetic, MMX, AVX, hardware breakpoints on data
 //! and I/O. An instruction that is not implemented raises #UD in the guest, and [`Cpu::unimplemented`]
 //! names it. [`cpuid::leaf`] advertises only what works.
 #![forbid(unsafe_code)]

@@ -4,6 +4,7 @@
 mod integer;
 mod operands;
 mod select;
+mod sse4;
 mod system;
 mod vector;
 

@@ -57,6 +57,19 @@ macro_rules! place {
     };
 }
 
+/// The source of a packed operation: aligned memory or a register.
+macro_rules! source {
+    ($ins:expr, $S:ident => $e:expr) => {
+        if $crate::decode::operands::is_memory($ins, 1) {
+            type $S = Aligned;
+            $e
+        } else {
+            type $S = XmmSrc;
+            $e
+        }
+    };
+}
+
 /// The operand types of the first two operands.
 macro_rules! forms {
     ($form:expr, $D:ident, $S:ident => $e:expr) => {
@@ -103,4 +116,4 @@ macro_rules! condition {
     };
 }
 
-pub(crate) use {condition, forms, place, width, word_width};
+pub(crate) use {condition, forms, place, source, width, word_width};

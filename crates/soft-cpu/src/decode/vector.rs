@@ -1,25 +1,12 @@
 //! Handlers of SSE and SSE2 instructions.
 
 use super::operands::{is_memory, size};
-use super::select::{place, word_width};
+use super::select::{place, source, word_width};
 use crate::bus::Bus;
 use crate::exec::operand::{Imm, Src};
 use crate::exec::{Handler, Insn};
 use crate::sse::{Aligned, XmmSrc, integer, moves, scalar, shuffle, vector};
 use iced_x86::{Instruction, Mnemonic as M, Register};
-
-/// The source of a packed operation: aligned memory or a register.
-macro_rules! source {
-    ($ins:expr, $S:ident => $e:expr) => {
-        if is_memory($ins, 1) {
-            type $S = Aligned;
-            $e
-        } else {
-            type $S = XmmSrc;
-            $e
-        }
-    };
-}
 
 pub(super) fn handler<B: Bus>(ins: &Instruction, insn: &mut Insn<B>) -> Option<Handler<B>> {
     // VEX forms and MMX registers have mnemonics of their own or share ours.
@@ -29,7 +16,10 @@ pub(super) fn handler<B: Bus>(ins: &Instruction, insn: &mut Insn<B>) -> Option<H
     if (0..ins.op_count()).any(|n| ins.op_register(n).is_mm()) {
         return None;
     }
-    moves_handler(ins, insn).or_else(|| integer_handler(ins)).or_else(|| float_handler(ins, insn))
+    moves_handler(ins, insn)
+        .or_else(|| integer_handler(ins))
+        .or_else(|| float_handler(ins, insn))
+        .or_else(|| super::sse4::handler(ins, insn))
 }
 
 fn moves_handler<B: Bus>(ins: &Instruction, insn: &mut Insn<B>) -> Option<Handler<B>> {
@@ -80,8 +70,7 @@ fn moves_handler<B: Bus>(ins: &Instruction, insn: &mut Insn<B>) -> Option<Handle
         M::Pmovmskb => moves::mask::<B, 8>,
         M::Movmskps => moves::mask::<B, 32>,
         M::Movmskpd => moves::mask::<B, 64>,
-        M::Pinsrw => place!(from_memory, Src, S => moves::pinsrw::<B, S>),
-        M::Pextrw if !to_memory => moves::pextrw::<B>,
+        M::Pinsrw => place!(from_memory, Src, S => moves::insert::<B, u16, S>),
         M::Maskmovdqu => {
             // Operands are implicit memory, then the two registers.
             insn.dst = ins.op1_register().number() as u8;

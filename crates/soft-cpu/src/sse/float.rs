@@ -14,7 +14,7 @@ pub(crate) const ZE: u32 = 1 << 2;
 pub(crate) const OE: u32 = 1 << 3;
 pub(crate) const UE: u32 = 1 << 4;
 pub(crate) const PE: u32 = 1 << 5;
-const DAZ: u32 = 1 << 6;
+pub(crate) const DAZ: u32 = 1 << 6;
 const FTZ: u32 = 1 << 15;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,6 +23,18 @@ pub(crate) enum Rounding {
     Down,
     Up,
     Zero,
+}
+
+impl Rounding {
+    /// From bits 1:0, as MXCSR and ROUNDxx number the modes.
+    pub(crate) fn from_bits(bits: u32) -> Self {
+        match bits & 3 {
+            0 => Self::Nearest,
+            1 => Self::Down,
+            2 => Self::Up,
+            _ => Self::Zero,
+        }
+    }
 }
 
 /// MXCSR and the exceptions of the current instruction.
@@ -41,12 +53,7 @@ impl Env {
     }
 
     pub(crate) fn rounding(&self) -> Rounding {
-        match self.mxcsr >> 13 & 3 {
-            0 => Rounding::Nearest,
-            1 => Rounding::Down,
-            2 => Rounding::Up,
-            _ => Rounding::Zero,
-        }
+        Rounding::from_bits(self.mxcsr >> 13)
     }
 
     /// Ends an element whose operands are in order.

@@ -113,7 +113,7 @@ fn arithmetic<L: Lane>(a: u128, count: u128, f: impl Fn(L, u32) -> L) -> u128 {
 
 /// Narrows the lanes of `a`, then of `b`.
 #[inline(always)]
-fn pack<F: Lane, T: Lane>(a: u128, b: u128, f: impl Fn(F) -> T) -> u128 {
+pub(super) fn pack<F: Lane, T: Lane>(a: u128, b: u128, f: impl Fn(F) -> T) -> u128 {
     let half = 128 / F::BITS;
     build(|n| f(if n < half { get(a, n) } else { get(b, n - half) }))
 }
@@ -152,3 +152,5 @@ shuffles! {
         set(u128::from(low), 1, get::<u64>(b, u32::from(control >> 1 & 1)))
     };
 }
+
+pub(super) use {lanes, shuffles, vector};

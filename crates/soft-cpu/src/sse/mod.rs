@@ -1,11 +1,16 @@
-//! SSE and SSE2. The operations are pure functions over `u128` in `integer` and `float`; this file and
-//! `moves` connect them to registers and memory.
+//! SSE to SSE4.2. The operations are pure functions over `u128` in `integer`, `sse4` and `float`; the
+//! other files connect them to registers and memory.
 
 pub(crate) mod float;
 pub(crate) mod integer;
 pub(crate) mod lane;
 pub(crate) mod moves;
+pub(crate) mod reciprocal;
 pub(crate) mod scalar;
+pub(crate) mod sse4;
+pub(crate) mod sse4_float;
+pub(crate) mod sse4_moves;
+pub(crate) mod strings;
 
 use crate::bus::Bus;
 use crate::context::Core;

@@ -1,7 +1,7 @@
 //! Moves between XMM registers, general-purpose registers and memory.
 
 use super::aligned;
-use super::lane::{get, set};
+use super::lane::{Lane, get, set};
 use crate::bus::Bus;
 use crate::context::{Core, DS, RDI};
 use crate::exception::Done;
@@ -71,7 +71,7 @@ pub(crate) fn move_half<B: Bus, const TO: u32, const FROM: u32>(
 }
 
 /// MOVSS, MOVSD between registers: only the low lane moves.
-pub(crate) fn move_low<B: Bus, L: super::lane::Lane>(c: &mut Core, _b: &mut B, i: &Insn<B>) -> Done {
+pub(crate) fn move_low<B: Bus, L: Lane>(c: &mut Core, _b: &mut B, i: &Insn<B>) -> Done {
     c.require_sse()?;
     let value: L = get(c.xmm[dst(i.src)], 0);
     let register = &mut c.xmm[dst(i.dst)];
@@ -110,19 +110,32 @@ pub(crate) fn mask<B: Bus, const BITS: u32>(c: &mut Core, _b: &mut B, i: &Insn<B
     Ok(())
 }
 
-/// PINSRW from a register or memory.
-pub(crate) fn pinsrw<B: Bus, S: Get<u16>>(c: &mut Core, b: &mut B, i: &Insn<B>) -> Done {
+/// PINSRx from a register or memory.
+pub(crate) fn insert<B: Bus, T: Lane + Width, S: Get<T>>(c: &mut Core, b: &mut B, i: &Insn<B>) -> Done {
     c.require_sse()?;
     let value = S::get(c, b, i)?;
     let register = &mut c.xmm[dst(i.dst)];
-    *register = set(*register, i.imm as u32 & 7, value);
+    *register = set(*register, lane::<B, T>(i), value);
     Ok(())
 }
 
-pub(crate) fn pextrw<B: Bus>(c: &mut Core, _b: &mut B, i: &Insn<B>) -> Done {
+/// The lane that the immediate chooses.
+fn lane<B: Bus, T: Lane>(i: &Insn<B>) -> u32 {
+    i.imm as u32 & (128 / T::BITS - 1)
+}
+
+/// PEXTRx to a register, zero-extended.
+pub(crate) fn extract<B: Bus, T: Lane + Width>(c: &mut Core, _b: &mut B, i: &Insn<B>) -> Done {
     c.require_sse()?;
-    c.regs[dst(i.dst)] = u64::from(get::<u16>(c.xmm[dst(i.src)], i.imm as u32 & 7));
+    c.regs[dst(i.dst)] = get::<T>(c.xmm[dst(i.src)], lane::<B, T>(i)).zext();
     Ok(())
+}
+
+/// PEXTRx to memory.
+pub(crate) fn extract_store<B: Bus, T: Lane + Width>(c: &mut Core, b: &mut B, i: &Insn<B>) -> Done {
+    c.require_sse()?;
+    let value = get::<T>(c.xmm[dst(i.src)], lane::<B, T>(i));
+    Mem::set(c, b, i, value)
 }
 
 /// MASKMOVDQU: bytes whose mask has its sign bit set go to DS:RDI.

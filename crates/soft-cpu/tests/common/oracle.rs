@@ -24,8 +24,8 @@ const DATA: u64 = 0x30_0000;
 /// What goes in and comes out. RSP, RBP, RDI, R14 and R15 belong to the harness.
 #[repr(C, align(16))]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Context {
-    xmm: [u128; 4],
+pub(crate) struct Context {
+    pub(crate) xmm: [u128; 4],
     rax: u64,
     rcx: u64,
     rdx: u64,
@@ -34,7 +34,7 @@ struct Context {
     r8: u64,
     r9: u64,
     flags: u64,
-    mxcsr: u64,
+    pub(crate) mxcsr: u64,
     /// Address of the code, then space for the harness.
     code: u64,
 }
@@ -196,6 +196,39 @@ impl Random {
         };
         one() << 32 | one()
     }
+
+    /// Bytes or words, few different ones, with an end in most cases.
+    fn text(&mut self) -> u128 {
+        let words = self.next() & 1 != 0;
+        let mut all = 0;
+        for _ in 0..if words { 8 } else { 16 } {
+            let pick = self.next();
+            let character = match pick & 15 {
+                0 => 0,
+                1 => 0x80 + (pick >> 8 & 3),
+                2 => 0xFFFF,
+                _ => 0x61 + (pick >> 8 & 3),
+            };
+            all = if words {
+                all << 16 | u128::from(character)
+            } else {
+                all << 8 | u128::from(character & 0xFF)
+            };
+        }
+        all
+    }
+
+    /// Of a string: mostly short, also negative and huge.
+    fn length(&mut self) -> u64 {
+        let pick = self.next();
+        match pick % 8 {
+            0 => self.next(),
+            1 => (pick >> 8 & 31).wrapping_neg(),
+            2 => u64::from((pick >> 8 & 31) as u32).wrapping_neg() & 0xFFFF_FFFF,
+            3 => [1 << 31, 1 << 63, 0xFFFF_FFFF, 1 << 32][(pick >> 8 & 3) as usize],
+            _ => pick >> 8 & 31,
+        }
+    }
 }
 
 fn guest() -> (TestBus, Cpu<TestBus>) {
@@ -258,17 +291,29 @@ pub(crate) enum Inputs {
     Singles,
     /// A dividend that fits: RDX small or the sign of RAX.
     Dividend,
+    /// Strings over a few characters; lengths in RAX and RDX.
+    Text,
 }
 
-/// Runs every case `rounds` times; returns the differences.
-fn compare(cases: &[Case], rounds: usize, inputs: Inputs) -> Vec<String> {
+/// What one run gave on both sides.
+struct Outcome {
+    before: Context,
+    native: Context,
+    soft: Context,
+    exit: Exit,
+    rip: u64,
+    memory_agrees: bool,
+}
+
+/// Runs every case `rounds` times, until `visit` is false for it.
+fn run(cases: &[Case], rounds: usize, inputs: Inputs, mut visit: impl FnMut(&Case, Outcome) -> bool) {
     static LOCK: std::sync::Mutex<Option<(usize, usize)>> = std::sync::Mutex::new(None);
     let mut maps = LOCK.lock().unwrap();
     let (code, scratch) =
         *maps.get_or_insert_with(|| (map(0, 4096, true) as usize, map(SCRATCH, SCRATCH_LEN, false) as usize));
     let mut random = Random(0x9E37_79B9_7F4A_7C15);
     let (mut bus, mut cpu) = guest();
-    let mut differences = Vec::new();
+    let background: Vec<u8> = (0..SCRATCH_LEN).map(|n| (n * 7) as u8).collect();
     for case in cases {
         // SAFETY: the mapping is 4096 bytes, and a case is at most some dozen.
         unsafe {
@@ -281,6 +326,7 @@ fn compare(cases: &[Case], rounds: usize, inputs: Inputs) -> Vec<String> {
             let mut wide = || match inputs {
                 Inputs::Doubles => u128::from(random.float()) << 64 | u128::from(random.float()),
                 Inputs::Singles => u128::from(random.floats32()) << 64 | u128::from(random.floats32()),
+                Inputs::Text => random.text(),
                 _ => u128::from(random.value()) << 64 | u128::from(random.value()),
             };
             let xmm = [wide(), wide(), wide(), wide()];
@@ -291,8 +337,9 @@ fn compare(cases: &[Case], rounds: usize, inputs: Inputs) -> Vec<String> {
                 _ => random.next() & FLAGS,
             };
             let float = inputs == Inputs::Doubles || inputs == Inputs::Singles;
-            let mxcsr =
-                if float { 0x1F80 | (random.next() & 3) << 13 | random.next() & 0x3F } else { 0x1F80 };
+            // Rounding mode, exception flags, and in every fourth round DAZ and FTZ.
+            let changed = if round % 4 == 3 { 0xE07F } else { 0x603F };
+            let mxcsr = 0x1F80 | if float { random.next() & changed } else { 0 };
             let mut context = Context {
                 xmm,
                 rax: random.value(),
@@ -306,16 +353,20 @@ fn compare(cases: &[Case], rounds: usize, inputs: Inputs) -> Vec<String> {
                 mxcsr,
                 code: code as u64,
             };
-            if inputs == Inputs::Dividend {
-                context.rcx |= 0x8_0008;
-                context.rcx |= (random.next() & 1) << 40;
-                context.rax &= 0x3FF;
-                context.rdx = 0;
+            match inputs {
+                Inputs::Dividend => {
+                    context.rcx |= 0x8_0008;
+                    context.rcx |= (random.next() & 1) << 40;
+                    context.rax &= 0x3FF;
+                    context.rdx = 0;
+                }
+                Inputs::Text => {
+                    context.rax = random.length();
+                    context.rdx = random.length();
+                }
+                _ => {}
             }
-            let mut image = [0_u8; SCRATCH_LEN];
-            for (n, byte) in image.iter_mut().enumerate() {
-                *byte = (n * 7 + round) as u8;
-            }
+            let mut image = background.clone();
             image[0x800..0x810].copy_from_slice(&memory[0].to_le_bytes());
             image[0x810..0x820].copy_from_slice(&memory[1].to_le_bytes());
             bus.write(DATA, &image);
@@ -326,26 +377,49 @@ fn compare(cases: &[Case], rounds: usize, inputs: Inputs) -> Vec<String> {
             native(&mut context);
             cpu.set_state(&user_state(&before));
             let exit = cpu.run(&mut bus, Budget { instructions: count(case.bytes), interrupt_window: false });
-            let mut ours = interpreted(&before, &cpu.state());
-            let mut theirs = context;
-            ours.flags &= FLAGS & !case.undefined;
-            theirs.flags &= FLAGS & !case.undefined;
-            let end = cpu.state().rip == case.bytes.len() as u64;
+            let state = cpu.state();
+            let mut soft = interpreted(&before, &state);
+            soft.flags &= FLAGS & !case.undefined;
+            context.flags &= FLAGS & !case.undefined;
             // SAFETY: the mapping has this size, and nobody writes to it now.
             let native_memory = unsafe { std::slice::from_raw_parts(scratch as *const u8, SCRATCH_LEN) };
             let memory_agrees = native_memory == &bus.ram[DATA as usize..DATA as usize + SCRATCH_LEN];
-            if ours != theirs || !memory_agrees || exit != Exit::Budget || !end {
-                differences.push(format!(
-                    "{}: {exit:?}, memory {}, rip {:#x}\n before {before:x?}\n native {theirs:x?}\n soft   {ours:x?}",
-                    case.text,
-                    if memory_agrees { "agrees" } else { "differs" },
-                    cpu.state().rip,
-                ));
+            let outcome = Outcome { before, native: context, soft, exit, rip: state.rip, memory_agrees };
+            if !visit(case, outcome) {
                 break;
             }
         }
     }
+}
+
+/// Runs every case `rounds` times; returns the differences, at most one for each.
+fn compare(cases: &[Case], rounds: usize, inputs: Inputs) -> Vec<String> {
+    let mut differences = Vec::new();
+    run(cases, rounds, inputs, |case, outcome| {
+        let Outcome { before, native, soft, exit, rip, memory_agrees } = outcome;
+        let agrees =
+            native == soft && memory_agrees && exit == Exit::Budget && rip == case.bytes.len() as u64;
+        if !agrees {
+            let memory = if memory_agrees { "agrees" } else { "differs" };
+            differences.push(format!(
+                "{}: {exit:?}, memory {memory}, rip {rip:#x}\n before {before:x?}\n native {native:x?}\n soft   {soft:x?}",
+                case.text,
+            ));
+        }
+        agrees
+    });
     differences
+}
+
+/// The native and the interpreted results of a case whose results may differ.
+pub(crate) fn outputs(case: &Case, rounds: usize, inputs: Inputs) -> Vec<(Context, Context)> {
+    let mut all = Vec::new();
+    run(std::slice::from_ref(case), rounds, inputs, |_, outcome| {
+        assert_eq!(outcome.exit, Exit::Budget);
+        all.push((outcome.native, outcome.soft));
+        true
+    });
+    all
 }
 
 /// Instructions in the case.

@@ -1,0 +1,119 @@
+//! Floating-point instructions of SSE3 and SSE4.1: neighbours, rounding to integers, dot products.
+
+use super::float::{self, DAZ, Env, IE, Operation, PE, Real, Rounding};
+use super::lane::{build, get};
+use super::scalar::FloatOp;
+use crate::bus::Bus;
+use crate::context::Core;
+use crate::exception::Done;
+use crate::exec::Insn;
+use crate::exec::operand::Get;
+
+/// ROUNDxx: to an integer, as bits 2:0 of `control` say; bit 3 keeps PE away.
+pub(crate) struct Round;
+
+impl FloatOp for Round {
+    fn apply<R: Real>(env: &mut Env, _a: R, b: R, control: u8) -> R {
+        let value = if env.mxcsr & DAZ != 0 && b.subnormal() { b.signed_zero() } else { b };
+        if value.nan() {
+            env.raised |= if value.signalling() { IE } else { 0 };
+            return value.quiet();
+        }
+        let mode = if control & 4 != 0 { env.rounding() } else { Rounding::from_bits(u32::from(control)) };
+        let rounded = value.integral(mode);
+        if rounded != value && control & 8 == 0 {
+            env.raised |= PE;
+        }
+        rounded
+    }
+}
+
+/// An operation on a whole vector that needs the floating-point environment.
+pub(crate) trait FloatVector {
+    fn apply(env: &mut Env, a: u128, b: u128) -> u128;
+}
+
+pub(crate) struct Addsubps;
+pub(crate) struct Addsubpd;
+pub(crate) struct Haddps;
+pub(crate) struct Haddpd;
+pub(crate) struct Hsubps;
+pub(crate) struct Hsubpd;
+
+macro_rules! float_vector {
+    ($($name:ident: $function:ident::<$real:ty>($($operation:expr)?);)*) => { $(
+        impl FloatVector for $name {
+            fn apply(env: &mut Env, a: u128, b: u128) -> u128 {
+                $function::<$real>(env, a, b $(, $operation)?)
+            }
+        }
+    )* };
+}
+float_vector! {
+    Addsubps: alternate::<f32>();
+    Addsubpd: alternate::<f64>();
+    Haddps: horizontal::<f32>(Operation::Add);
+    Haddpd: horizontal::<f64>(Operation::Add);
+    Hsubps: horizontal::<f32>(Operation::Sub);
+    Hsubpd: horizontal::<f64>(Operation::Sub);
+}
+
+/// Subtracts even lanes and adds odd ones.
+fn alternate<R: Real>(env: &mut Env, a: u128, b: u128) -> u128 {
+    build::<R>(|n| {
+        let operation = if n & 1 == 0 { Operation::Sub } else { Operation::Add };
+        float::arithmetic(env, operation, get(a, n), get(b, n))
+    })
+}
+
+/// Combines neighbours: those of `a` become the low half, those of `b` the high half.
+fn horizontal<R: Real>(env: &mut Env, a: u128, b: u128, operation: Operation) -> u128 {
+    let half = 64 / R::BITS;
+    build::<R>(|n| {
+        let (from, n) = if n < half { (a, n) } else { (b, n - half) };
+        float::arithmetic(env, operation, get(from, 2 * n), get(from, 2 * n + 1))
+    })
+}
+
+pub(crate) fn float_vector<B: Bus, O: FloatVector, S: Get<u128>>(
+    c: &mut Core,
+    b: &mut B,
+    i: &Insn<B>,
+) -> Done {
+    c.require_sse()?;
+    let right = S::get(c, b, i)?;
+    let mut env = Env::new(c.mxcsr);
+    let result = O::apply(&mut env, c.xmm[usize::from(i.dst & 15)], right);
+    c.float_done(&env)?;
+    c.xmm[usize::from(i.dst & 15)] = result;
+    Ok(())
+}
+
+/// DPPS, DPPD: products where the control's high half says, their sum where its low half says. Exceptions of
+/// the products come before those of the sums.
+pub(crate) fn dot_product<B: Bus, R: Real, S: Get<u128>>(c: &mut Core, b: &mut B, i: &Insn<B>) -> Done {
+    c.require_sse()?;
+    let right = S::get(c, b, i)?;
+    let left = c.xmm[usize::from(i.dst & 15)];
+    let control = i.imm as u8;
+    let mut env = Env::new(c.mxcsr);
+    let products = build::<R>(|n| {
+        if control >> (4 + n) & 1 == 0 {
+            return R::ZERO;
+        }
+        float::arithmetic(&mut env, Operation::Mul, get(left, n), get(right, n))
+    });
+    c.float_done(&env)?;
+    let mut env = Env::new(c.mxcsr);
+    let mut sum = |a: R, b: R| float::arithmetic(&mut env, Operation::Add, a, b);
+    let low = sum(get(products, 0), get(products, 1));
+    let total = if R::BITS == 64 {
+        low
+    } else {
+        let high = sum(get(products, 2), get(products, 3));
+        sum(low, high)
+    };
+    c.float_done(&env)?;
+    c.xmm[usize::from(i.dst & 15)] = build::<R>(|n| if control >> n & 1 != 0 { total } else { R::ZERO });
+    Ok(())
+}
