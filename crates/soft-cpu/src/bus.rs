@@ -111,6 +111,10 @@ pub trait Bus {
     /// MOV to CR8, 0 to 15.
     fn set_cr8(&mut self, _value: u8) {}
 
+    /// The guest executes this instruction for the first time, and it is not implemented: it raises #UD. `code` is
+    /// as in [`Unimplemented`](crate::Unimplemented).
+    fn unimplemented(&mut self, _code: &str, _access: &Access<'_>) {}
+
     /// A branch has been taken. Costs nothing unless implemented.
     #[inline(always)]
     fn taken_branch(&mut self, _branch: Branch) {}

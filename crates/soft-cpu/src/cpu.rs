@@ -403,6 +403,7 @@ impl<B: Bus> Cpu<B> {
             known.count += 1;
         } else if self.unimplemented.len() < MAX_UNIMPLEMENTED {
             log::info!("guest executed {code} at {rip:#x}, which is not implemented: #UD");
+            bus.unimplemented(&code, &self.core.access());
             self.unimplemented.push(Unimplemented { code, rip, count: 1 });
         }
     }

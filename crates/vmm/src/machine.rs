@@ -170,6 +170,11 @@ impl Machine {
         }
     }
 
+    /// The guest executes for the first time what the engine does not implement, and gets #UD.
+    pub fn note_unimplemented(&mut self, code: &str, rip: u64) {
+        self.pmu.trace_unimplemented(code, Origin { now: self.now, rip: Some(rip) });
+    }
+
     /// MMIO read; addresses outside the local APIC page read as all ones.
     pub fn mmio_read(&mut self, address: u64, data: &mut [u8]) {
         match self.apic.page_offset(address) {

@@ -6,7 +6,7 @@ use crate::devices::serial::Output;
 use crate::devices::{Capture, Devices, FwCfg};
 use crate::engine::kvm::{KvmConfig, KvmEngine};
 use crate::engine::soft::SoftEngine;
-use crate::engine::{Engine, EngineChoice, EngineError, RegisterDump, RunLimits};
+use crate::engine::{Engine, EngineChoice, EngineError, InstructionCount, RegisterDump, RunLimits};
 use crate::loader::{self, BootParams, Image, LoadError};
 use crate::machine::{Machine, Outcome, UnknownMsrs};
 use crate::memory::{GuestMemory, MemoryConfig, MemoryError};
@@ -93,6 +93,8 @@ pub struct RunReport {
     pub metrics_level: u8,
     /// What the counts are.
     pub counts: Provenance,
+    /// How closely the engine models the core: `counts`, or `None` where a real CPU does the work.
+    pub detail: Option<&'static str>,
     /// Console output (the last [`CONSOLE_LIMIT`] bytes).
     pub console: String,
     /// Console bytes that found no room in the report.
@@ -107,6 +109,8 @@ pub struct RunReport {
     pub accesses: AccessStats,
     /// Exits to the VMM by kind.
     pub exits: Vec<(&'static str, u64)>,
+    /// Instructions that KVM could not emulate and the interpreter completed.
+    pub completed: Vec<InstructionCount>,
     /// What the guest counted, per counter and programming.
     pub counted: Vec<CountRow>,
     /// Slots by category while PERF_METRICS was enabled.
@@ -198,6 +202,9 @@ pub fn run(config: RunConfig) -> Result<RunReport, RunError> {
     }
     let registers = (!matches!(outcome, Outcome::Exit { .. })).then(|| engine.registers(&machine));
     let (counted, topdown, mut warnings) = counted(&mut machine.pmu);
+    if machine.pmu.dropped_windows() > 0 {
+        warnings.push(format!("{} more measuring windows are not listed", machine.pmu.dropped_windows()));
+    }
     warnings.extend(machine.pmu.source().warnings());
     Ok(RunReport {
         outcome,
@@ -206,6 +213,7 @@ pub fn run(config: RunConfig) -> Result<RunReport, RunError> {
         profile: profile_name,
         metrics_level,
         counts: label,
+        detail: engine.detail(),
         console: capture.text(),
         console_dropped: capture.dropped(),
         startup_ns,
@@ -213,6 +221,7 @@ pub fn run(config: RunConfig) -> Result<RunReport, RunError> {
         peak_rss_kib: peak_rss_kib(),
         accesses: *machine.pmu.stats(),
         exits: engine.exit_counts(),
+        completed: engine.completed(),
         counted,
         topdown,
         windows: machine.pmu.windows().to_vec(),

@@ -140,6 +140,9 @@ pub(crate) struct MachineArgs {
     /// Who supplies the counts
     #[arg(long, value_enum, default_value_t, help_heading = "Machine")]
     pub(crate) counts: CountsKind,
+    /// How closely the soft engine models the core [default: counts]
+    #[arg(long, value_enum, help_heading = "Machine")]
+    pub(crate) detail: Option<DetailKind>,
     /// Rates for `--counts synthetic` (TOML)
     #[arg(long, value_name = "FILE", help_heading = "Machine")]
     pub(crate) rates: Option<PathBuf>,
@@ -211,6 +214,12 @@ pub(crate) enum CountsKind {
     Synthetic,
     /// What the soft engine retires, exactly
     Model,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum DetailKind {
+    /// Architectural events exact; a cycle an instruction
+    Counts,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

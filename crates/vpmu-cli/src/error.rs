@@ -54,6 +54,9 @@ pub(crate) enum CliError {
         /// The source that was asked for.
         counts: String,
     },
+    /// `--detail` without the engine that has a model.
+    #[error("--detail has no meaning with --engine kvm: a real CPU executes the guest, no model")]
+    DetailUnderKvm,
     /// `--test` names something that the image does not list.
     #[error("image {} has no test {name:?}", image.display())]
     UnknownTest {
@@ -122,6 +125,7 @@ impl CliError {
             },
             Self::Module { .. } => "check the path; a module is a plain file".to_owned(),
             Self::RatesWithoutSynthetic { .. } => "add --counts synthetic".to_owned(),
+            Self::DetailUnderKvm => "leave --detail out, or use --engine soft".to_owned(),
             Self::UnknownTest { image, similar: name, .. } => {
                 similar(name, &format!("`vpmu list tests {}` shows all", image.display()))
             }

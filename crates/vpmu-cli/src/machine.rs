@@ -33,6 +33,9 @@ pub(crate) struct Plan<'a> {
 impl<'a> Plan<'a> {
     /// Reads the files and checks what can be checked without a machine.
     pub(crate) fn new(args: &'a MachineArgs) -> Result<Self, CliError> {
+        if args.detail.is_some() && args.engine == EngineKind::Kvm {
+            return Err(CliError::DetailUnderKvm);
+        }
         let plan = Self {
             args,
             counts: counts(args)?,
@@ -89,6 +92,7 @@ impl<'a> Plan<'a> {
             },
             profile: self.profile.clone(),
             engine: match self.args.engine {
+                EngineKind::Auto if self.args.detail.is_some() => EngineChoice::Soft,
                 EngineKind::Auto => EngineChoice::Auto,
                 EngineKind::Kvm => EngineChoice::Kvm,
                 EngineKind::Soft => EngineChoice::Soft,

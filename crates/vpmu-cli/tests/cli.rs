@@ -117,6 +117,27 @@ fn errors_have_a_value_and_a_next_step() {
 }
 
 #[test]
+fn detail_is_a_property_of_the_soft_engine() {
+    let image = TempFile::new("detail", &flat_image(&[0xB0, 0, 0xE6, 0xF4])); // mov al, 0; out 0xF4, al
+    for command in ["run", "stat", "compare"] {
+        for more in [&["--engine", "soft"][..], &["--detail", "counts"]] {
+            let ran = vpmu(&[&[command, image.as_str(), "--json"], more].concat());
+            assert_eq!(
+                (ran.code, &json(&ran)["detail"]),
+                (Some(0), &serde_json::json!("counts")),
+                "{command}"
+            );
+        }
+    }
+    let kvm = vpmu(&["run", image.as_str(), "--engine", "kvm", "--detail", "counts"]);
+    assert_eq!(kvm.code, Some(2), "{}", kvm.stderr);
+    assert!(kvm.stderr.contains("--engine soft"), "{}", kvm.stderr);
+    let timing = vpmu(&["run", image.as_str(), "--detail", "timing"]);
+    assert_eq!(timing.code, Some(2));
+    assert!(timing.stderr.contains("counts"), "what there is: {}", timing.stderr);
+}
+
+#[test]
 fn wrong_numbers_are_usage_errors() {
     for args in [
         vec!["run", "x", "--timeout", "0"],

@@ -1,6 +1,8 @@
 //! Engines: what executes guest instructions.
 
+mod dump;
 pub mod kvm;
+mod paging;
 pub mod soft;
 
 use crate::loader::BootState;
@@ -40,10 +42,24 @@ pub struct RegisterDump {
     pub code: Vec<u8>,
 }
 
+/// How often an instruction was executed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct InstructionCount {
+    /// Mnemonic in lower case.
+    pub mnemonic: String,
+    /// Times.
+    pub count: u64,
+}
+
 /// An engine with one vCPU.
 pub trait Engine {
     /// Name on the command line.
     fn name(&self) -> &'static str;
+
+    /// How closely it models the core: `counts` for architectural events; `None` for a real CPU.
+    fn detail(&self) -> Option<&'static str> {
+        None
+    }
 
     /// Sets the vCPU to the state in which the loader's image starts.
     ///
@@ -62,6 +78,11 @@ pub trait Engine {
 
     /// Exits to the VMM so far, by kind, for the report.
     fn exit_counts(&self) -> Vec<(&'static str, u64)>;
+
+    /// Instructions that KVM could not emulate and the interpreter completed, in order of first use.
+    fn completed(&self) -> Vec<InstructionCount> {
+        Vec::new()
+    }
 }
 
 /// An engine could not be set up or failed.

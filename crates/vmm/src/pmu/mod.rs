@@ -163,6 +163,13 @@ impl PmuDevice {
         }
     }
 
+    /// Notes in the trace an instruction that the engine does not implement.
+    pub fn trace_unimplemented(&mut self, code: &str, origin: Origin) {
+        if let Some(tracer) = &mut self.tracer {
+            tracer.unimplemented(code, origin);
+        }
+    }
+
     /// Names the next measuring window.
     pub fn label_window(&mut self, label: String) {
         self.windows.set_label(label);

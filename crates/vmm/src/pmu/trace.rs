@@ -1,14 +1,16 @@
-//! The trace: every PMU access, decoded, one JSON object a line.
+//! The trace: every PMU access, decoded, one JSON object a line; and the first use of each instruction that the
+//! soft engine does not implement.
 //!
 //! | key | meaning |
 //! | --- | --- |
 //! | `t_ns` | guest time in nanoseconds |
-//! | `op` | `rdmsr`, `wrmsr`, `rdpmc` or `pmi` |
+//! | `op` | `rdmsr`, `wrmsr`, `rdpmc`, `pmi` or `unimplemented` |
 //! | `index` | MSR index or ECX of RDPMC, hexadecimal |
-//! | `name` | register name |
+//! | `name` | register name; of an unimplemented instruction its mnemonic and operand types |
 //! | `value` | value read or written, hexadecimal |
 //! | `decoded` | non-zero fields |
-//! | `fault` | why the access raised #GP(0) |
+//! | `fault` | why the access raised #GP(0); `#UD` of an unimplemented instruction |
+//! | `count` | of an unimplemented instruction: how often so far |
 //! | `delivery` | of a PMI: `nmi`, `vector` or `masked` |
 //! | `rip` | address of the instruction, where the engine knows it |
 
@@ -48,6 +50,8 @@ struct Line<'a> {
     delivery: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     rip: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    count: Option<u64>,
 }
 
 /// Writes the trace.
@@ -96,6 +100,7 @@ impl Tracer {
             },
             delivery: None,
             rip: origin.rip.map(|rip| format!("{rip:#x}")),
+            count: None,
         });
     }
 
@@ -121,6 +126,7 @@ impl Tracer {
             },
             delivery: None,
             rip: origin.rip.map(|rip| format!("{rip:#x}")),
+            count: None,
         });
     }
 
@@ -135,6 +141,23 @@ impl Tracer {
             fault: None,
             delivery: Some(delivery),
             rip: None,
+            count: None,
+        });
+    }
+
+    /// The first use of an instruction; later ones are in the log at the end of the run.
+    pub(super) fn unimplemented(&mut self, code: &str, origin: Origin) {
+        self.line(&Line {
+            t_ns: origin.now.0,
+            op: "unimplemented",
+            index: None,
+            name: Some(code.to_owned()),
+            value: None,
+            decoded: None,
+            fault: Some("#UD".to_owned()),
+            delivery: None,
+            rip: origin.rip.map(|rip| format!("{rip:#x}")),
+            count: Some(1),
         });
     }
 

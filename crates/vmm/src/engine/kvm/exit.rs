@@ -146,16 +146,17 @@ pub(super) enum Kind {
     Hlt,
     IrqWindow,
     Kick,
+    Completed,
     Other,
 }
 
 /// How often each [`Kind`] happened.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Counts([u64; 10]);
+pub(super) struct Counts([u64; 11]);
 
 impl Counts {
-    const NAMES: [&'static str; 10] =
-        ["io", "mmio", "rdmsr", "wrmsr", "rdpmc", "debug", "hlt", "irq-window", "kick", "other"];
+    const NAMES: [&'static str; 11] =
+        ["io", "mmio", "rdmsr", "wrmsr", "rdpmc", "debug", "hlt", "irq-window", "kick", "emulation", "other"];
 
     pub(super) fn add(&mut self, kind: Kind) {
         self.0[kind as usize] += 1;

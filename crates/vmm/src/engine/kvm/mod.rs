@@ -8,8 +8,10 @@
 //! | `run.rs`, `halt.rs` | the exit loop |
 //! | `board.rs` | what the loop needs from the machine |
 //! | `kick.rs` | leaving the guest on time |
-//! | `rdpmc/`, `paging.rs` | RDPMC, which KVM does not hand out |
-//! | `report.rs` | register dumps, and words for what KVM could not do |
+//! | `complete.rs` | instructions that KVM cannot emulate |
+//! | `rdpmc/` | RDPMC, which KVM does not hand out |
+//! | `state.rs` | the vCPU's registers as those of the interpreter, and back |
+//! | `report.rs` | words for what KVM could not do |
 //!
 //! # What comes to us
 //! MSRs of the vPMU, of the local APIC and those that KVM does not know (MSR filter and user-space MSR
@@ -22,17 +24,18 @@
 //! differ.
 
 mod board;
+mod complete;
 mod cpuid;
 mod error;
 mod exit;
 mod filter;
 mod halt;
 mod kick;
-mod paging;
 mod rdpmc;
 mod report;
 mod run;
 mod setup;
+mod state;
 #[cfg(test)]
 mod tests;
 mod vcpu;
@@ -41,7 +44,7 @@ pub use board::{Board, Deadlines, EmptyBoard};
 pub use error::KvmError;
 pub use kick::kick_signal;
 
-use super::{Engine, EngineError, RegisterDump, RunLimits};
+use super::{Engine, EngineError, InstructionCount, RegisterDump, RunLimits, dump};
 use crate::apic::ApicConfig;
 use crate::apic::spec::ApicBase;
 use crate::loader::BootState;
@@ -76,6 +79,7 @@ pub struct KvmEngine {
     /// CLOCK_MONOTONIC ns of guest time 0.
     origin: u64,
     counts: Counts,
+    completed: Vec<InstructionCount>,
 }
 
 /// Why this host has no usable KVM, or `Ok`: the device is there, may be opened, and is KVM. The quick
@@ -104,6 +108,7 @@ impl KvmEngine {
             tsc_khz,
             origin: kick::monotonic_ns(),
             counts: Counts::default(),
+            completed: Vec::new(),
         })
     }
 
@@ -134,10 +139,14 @@ impl Engine for KvmEngine {
     }
 
     fn registers(&self, machine: &Machine) -> RegisterDump {
-        report::registers(&self.vcpu, &machine.memory)
+        dump::registers(&state::visible(self.vcpu.regs(), self.vcpu.sregs()), machine)
     }
 
     fn exit_counts(&self) -> Vec<(&'static str, u64)> {
         self.counts.list()
+    }
+
+    fn completed(&self) -> Vec<InstructionCount> {
+        self.completed.clone()
     }
 }

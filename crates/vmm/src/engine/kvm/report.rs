@@ -1,74 +1,16 @@
-//! What people are told: registers, and what the engine could not do.
+//! What people are told of what the engine could not do.
 
 use super::exit::InternalError;
-use super::paging::Paging;
+use super::state;
 use super::vcpu::Vcpu;
-use crate::engine::RegisterDump;
+use crate::engine::dump;
 use crate::memory::GuestMemory;
 use kvm_bindings::*;
 use std::fmt::Write as _;
 
-/// Longest instruction.
-const CODE_BYTES: usize = 15;
-
-/// The vCPU's registers as of the last exit.
-pub(super) fn registers(vcpu: &Vcpu, memory: &GuestMemory) -> RegisterDump {
-    let regs = vcpu.regs();
-    let sregs = vcpu.sregs();
-    RegisterDump {
-        registers: vec![
-            ("rip", regs.rip),
-            ("rflags", regs.rflags),
-            ("rax", regs.rax),
-            ("rbx", regs.rbx),
-            ("rcx", regs.rcx),
-            ("rdx", regs.rdx),
-            ("rsi", regs.rsi),
-            ("rdi", regs.rdi),
-            ("rsp", regs.rsp),
-            ("rbp", regs.rbp),
-            ("r8", regs.r8),
-            ("r9", regs.r9),
-            ("r10", regs.r10),
-            ("r11", regs.r11),
-            ("r12", regs.r12),
-            ("r13", regs.r13),
-            ("r14", regs.r14),
-            ("r15", regs.r15),
-            ("cpl", u64::from(vcpu.cpl())),
-            ("cs", u64::from(sregs.cs.selector)),
-            ("ss", u64::from(sregs.ss.selector)),
-            ("ds", u64::from(sregs.ds.selector)),
-            ("es", u64::from(sregs.es.selector)),
-            ("fs.base", sregs.fs.base),
-            ("gs.base", sregs.gs.base),
-            ("gdt.base", sregs.gdt.base),
-            ("idt.base", sregs.idt.base),
-            ("tr", u64::from(sregs.tr.selector)),
-            ("cr0", sregs.cr0),
-            ("cr2", sregs.cr2),
-            ("cr3", sregs.cr3),
-            ("cr4", sregs.cr4),
-            ("cr8", sregs.cr8),
-            ("efer", sregs.efer),
-            ("apic_base", sregs.apic_base),
-        ],
-        code: code(vcpu, memory),
-    }
-}
-
 /// The bytes at RIP, as far as they are mapped to RAM.
 fn code(vcpu: &Vcpu, memory: &GuestMemory) -> Vec<u8> {
-    let sregs = vcpu.sregs();
-    let linear = if sregs.cs.l != 0 {
-        vcpu.regs().rip
-    } else {
-        sregs.cs.base.wrapping_add(vcpu.regs().rip) & 0xFFFF_FFFF
-    };
-    let mut bytes = vec![0; CODE_BYTES];
-    let read = Paging::of(sregs).read_some(memory, linear, &mut bytes);
-    bytes.truncate(read);
-    bytes
+    dump::code(&state::visible(vcpu.regs(), vcpu.sregs()), memory)
 }
 
 /// `RIP 0x1234, CPL 0, bytes 0f 58 c1`.
@@ -86,7 +28,21 @@ fn place(vcpu: &Vcpu, bytes: &[u8]) -> String {
     text
 }
 
-/// Sentence for KVM_EXIT_INTERNAL_ERROR.
+/// Sentence for an instruction that neither KVM nor the interpreter can execute.
+pub(super) fn unknown_instruction(code: &str, vcpu: &Vcpu, memory: &GuestMemory) -> String {
+    let place = place(vcpu, &self::code(vcpu, memory));
+    let reason = "neither KVM's emulator nor the interpreter knows it";
+    if vcpu.cpl() == 0 {
+        format!(
+            "{code} at {place}: {reason}. On hosts without VT-x or AMD-V, KVM interprets ring 0: run this code in \
+             ring 3, or use another host"
+        )
+    } else {
+        format!("{code} at {place}: {reason}")
+    }
+}
+
+/// Sentence for KVM_EXIT_INTERNAL_ERROR, emulation aside.
 pub(super) fn internal_error(error: &InternalError, vcpu: &Vcpu, memory: &GuestMemory) -> String {
     let from_memory;
     let bytes = match &error.bytes {
@@ -98,11 +54,6 @@ pub(super) fn internal_error(error: &InternalError, vcpu: &Vcpu, memory: &GuestM
     };
     let place = place(vcpu, bytes);
     match error.suberror {
-        KVM_INTERNAL_ERROR_EMULATION if vcpu.cpl() == 0 => format!(
-            "KVM cannot emulate the instruction at {place}. On hosts without VT-x or AMD-V, KVM interprets ring 0 \
-             and knows few SSE, AVX and x87 instructions: run this code in ring 3, or use another host"
-        ),
-        KVM_INTERNAL_ERROR_EMULATION => format!("KVM cannot emulate the instruction at {place}"),
         KVM_INTERNAL_ERROR_SIMUL_EX => {
             format!("KVM met an exception while it delivered another, at {place}")
         }

@@ -2,15 +2,16 @@
 
 use super::KvmEngine;
 use super::board::Board;
+use super::complete::Completed;
 use super::error::KvmError;
-use super::exit::{Exit, Kind, PortIo};
+use super::exit::{Exit, InternalError, Kind, PortIo};
 use super::kick::{Bound, monotonic_ns};
 use super::{rdpmc, report};
 use crate::counts::Slice;
 use crate::engine::RunLimits;
 use crate::machine::{MSR_APIC_BASE, Outcome};
 use crate::time::GuestTime;
-use kvm_bindings::kvm_sregs;
+use kvm_bindings::{KVM_INTERNAL_ERROR_EMULATION, kvm_sregs};
 
 impl KvmEngine {
     /// Runs the vCPU on `board` until that has an outcome. [`Engine::run`](crate::engine::Engine::run)
@@ -155,6 +156,20 @@ impl KvmEngine {
             Exit::Shutdown | Exit::SystemEvent { .. } => {
                 board.stop(Outcome::TripleFault);
                 Kind::Other
+            }
+            Exit::Internal(InternalError { suberror: KVM_INTERNAL_ERROR_EMULATION, .. }) => {
+                match self.complete_instruction(board)? {
+                    Completed::Done => Kind::Completed,
+                    Completed::TripleFault => {
+                        board.stop(Outcome::TripleFault);
+                        Kind::Other
+                    }
+                    Completed::Unknown(code) => {
+                        let what = report::unknown_instruction(&code, &self.vcpu, board.memory());
+                        board.stop(Outcome::CannotExecute { what });
+                        Kind::Other
+                    }
+                }
             }
             Exit::FailEntry { .. }
             | Exit::Internal(_)

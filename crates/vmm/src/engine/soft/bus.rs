@@ -156,6 +156,11 @@ impl Bus for SoftBus<'_> {
         self.attention = true;
     }
 
+    fn unimplemented(&mut self, code: &str, access: &Access<'_>) {
+        self.publish(access.totals);
+        self.machine.note_unimplemented(code, access.rip);
+    }
+
     fn attention(&self) -> bool {
         self.attention
     }

@@ -10,7 +10,7 @@ mod ram;
 
 use self::bus::SoftBus;
 use self::ram::Ram;
-use super::{Engine, EngineError, RegisterDump, RunLimits};
+use super::{Engine, EngineError, RegisterDump, RunLimits, dump};
 use crate::counts::model::Retired;
 use crate::loader::{BootState, SegmentState};
 use crate::machine::{Machine, Outcome};
@@ -118,6 +118,8 @@ fn inject(cpu: &mut Cpu<SoftBus<'_>>, machine: &mut Machine) -> bool {
     let pending = machine.apic.pending();
     if pending.nmi && machine.apic.take_nmi() {
         cpu.inject_nmi();
+        // The NMI goes first, and its gate clears the interrupt flag.
+        return pending.vector.is_some();
     }
     if pending.vector.is_none() {
         return false;
@@ -133,6 +135,10 @@ fn inject(cpu: &mut Cpu<SoftBus<'_>>, machine: &mut Machine) -> bool {
 impl Engine for SoftEngine {
     fn name(&self) -> &'static str {
         "soft"
+    }
+
+    fn detail(&self) -> Option<&'static str> {
+        Some("counts")
     }
 
     fn boot(&mut self, boot: &BootState) -> Result<(), EngineError> {
@@ -157,34 +163,7 @@ impl Engine for SoftEngine {
     }
 
     fn registers(&self, machine: &Machine) -> RegisterDump {
-        let s = &self.state;
-        let segment = |index: usize| s.segments[index];
-        let names = [
-            "rax", "rcx", "rdx", "rbx", "rsp", "rbp", "rsi", "rdi", "r8", "r9", "r10", "r11", "r12", "r13",
-            "r14", "r15",
-        ];
-        let mut registers = vec![("rip", s.rip), ("rflags", s.rflags)];
-        registers.extend(names.into_iter().zip(s.gpr));
-        registers.extend([
-            ("cpl", u64::from(segment(2).rights >> 5 & 3)),
-            ("cs", u64::from(segment(1).selector)),
-            ("ss", u64::from(segment(2).selector)),
-            ("ds", u64::from(segment(3).selector)),
-            ("es", u64::from(segment(0).selector)),
-            ("fs.base", segment(4).base),
-            ("gs.base", segment(5).base),
-            ("gdt.base", s.gdtr.base),
-            ("idt.base", s.idtr.base),
-            ("tr", u64::from(s.tr.selector)),
-            ("cr0", s.cr0),
-            ("cr2", s.cr2),
-            ("cr3", s.cr3),
-            ("cr4", s.cr4),
-            ("cr8", u64::from(machine.apic.cr8())),
-            ("efer", s.efer),
-            ("apic_base", machine.apic.base()),
-        ]);
-        RegisterDump { registers, code: Vec::new() }
+        dump::registers(&self.state, machine)
     }
 
     fn exit_counts(&self) -> Vec<(&'static str, u64)> {

@@ -124,6 +124,38 @@ fn halting_for_good_and_triple_faults_end_the_run() {
     assert_eq!(faulted.run(), Outcome::TripleFault);
     let dump = faulted.engine.registers(&faulted.machine);
     assert!(dump.registers.contains(&("rip", u64::from(CODE))), "{dump:x?}");
+    assert_eq!(dump.code[..2], [0x0F, 0x0B]);
+}
+
+#[test]
+fn the_first_use_of_an_unimplemented_instruction_is_traced_once() {
+    let mut code = wrmsr(0x309, 1);
+    code.extend([0xC5, 0xFC, 0x77]); //             vzeroall
+    let mut guest = Guest::new(&code);
+    // A #UD gate whose handler goes back to the instruction, until the second time.
+    let gate = u64::from(CODE + 0x100) | 8 << 16 | 0x8E00 << 32;
+    guest.machine.memory.write(0x3000 + 6 * 8, &gate.to_le_bytes()).expect("RAM");
+    guest.machine.memory.write(0x4008, &0x00CF_9B00_0000_FFFF_u64.to_le_bytes()).expect("RAM");
+    let mut handler = vec![0x43]; //                inc ebx
+    handler.extend([0x83, 0xFB, 2]); //             cmp ebx, 2
+    handler.extend([0x74, 0x01, 0xCF]); //          je +1; iret
+    handler.extend(wrmsr(0x309, 2));
+    handler.extend(EXIT);
+    guest.machine.memory.write(u64::from(CODE + 0x100), &handler).expect("RAM");
+    guest.engine.state.idtr = soft_cpu::DescriptorTable { base: 0x3000, limit: 0xFF };
+    guest.engine.state.gdtr = soft_cpu::DescriptorTable { base: 0x4000, limit: 0xF };
+    guest.engine.state.gpr[3] = 0;
+    guest.engine.state.gpr[4] = 0x8000;
+    guest.run();
+    guest.machine.pmu.finish_trace().expect("the trace goes to memory");
+    let trace: Vec<serde_json::Value> =
+        guest.trace.text().lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    let ops: Vec<&str> = trace.iter().filter_map(|line| line["op"].as_str()).collect();
+    assert_eq!(ops, ["wrmsr", "unimplemented", "wrmsr"], "in order, and once for two uses");
+    assert_eq!(trace[1]["rip"], format!("{:#x}", CODE + 17));
+    assert_eq!(trace[1]["count"], 1);
+    let name = trace[1]["name"].as_str().expect("a name");
+    assert!(name.to_lowercase().contains("vzeroupper") || name.to_lowercase().contains("vzeroall"), "{name}");
 }
 
 #[test]

@@ -3,8 +3,8 @@
 //! SDM volume 3A, "Exception- or Interrupt-Handler Procedures" and "64-Bit Mode Stack Frame". #GP
 //! always has an error code, which lies on top.
 
-use super::super::paging::Paging;
 use super::gate::{self, FrameSize};
+use crate::engine::paging::Paging;
 use crate::memory::GuestMemory;
 use kvm_bindings::{kvm_regs, kvm_segment, kvm_sregs};
 

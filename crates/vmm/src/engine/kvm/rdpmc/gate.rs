@@ -2,7 +2,7 @@
 //!
 //! Layouts: SDM volume 3A, "Segment Descriptors", "IDT Descriptors", "64-Bit Mode IDT".
 
-use super::super::paging::Paging;
+use crate::engine::paging::Paging;
 use crate::memory::GuestMemory;
 use kvm_bindings::{kvm_segment, kvm_sregs};
 

@@ -25,8 +25,8 @@ mod instruction;
 
 use super::board::Board;
 use super::error::KvmError;
-use super::paging::Paging;
 use super::vcpu::Vcpu;
+use crate::engine::paging::Paging;
 use crate::memory::GuestMemory;
 use frame::Frame;
 use gate::{FrameSize, Gate, GateBytes};

@@ -40,30 +40,6 @@ fn hlt_with_nothing_to_wait_for_is_the_end() {
     assert_eq!(guest.register("rip"), CODE + 2);
 }
 
-#[test]
-fn an_instruction_beyond_this_kvm_is_reported_and_others_run() {
-    let code = [
-        0x0F, 0x20, 0xE0, // mov eax, cr4
-        0x66, 0x0D, 0x00, 0x06, // or ax, 0x600: OSFXSR, OSXMMEXCPT
-        0x0F, 0x22, 0xE0, // mov cr4, eax
-        0x0F, 0x58, 0xC1, // addps xmm0, xmm1
-        0xB0, 0x00, // mov al, 0
-        0xE6, 0xF4, // out 0xF4, al
-    ];
-    let Some(mut guest) = Guest::protected(&code) else { return };
-    match guest.run() {
-        // A host with VT-x or AMD-V.
-        Outcome::Exit { status } => assert_eq!(status, 1),
-        // A host that interprets ring 0.
-        Outcome::CannotExecute { what } => {
-            for part in ["0f 58 c1", "RIP 0x1000a", "CPL 0", "ring 3"] {
-                assert!(what.contains(part), "{part} is missing: {what}");
-            }
-        }
-        other => panic!("{other:?}"),
-    }
-}
-
 /// A string instruction is where it was until KVM is entered again.
 #[test]
 fn the_exit_instruction_is_complete_when_the_run_ends() {

@@ -2,6 +2,7 @@
 
 mod access;
 mod boot;
+mod complete;
 mod ending;
 mod interrupts;
 mod long_mode;

@@ -40,18 +40,23 @@ enum Mode {
 }
 
 impl Paging {
-    /// As the vCPU has it now.
+    /// As KVM's vCPU has it now.
     pub(super) fn of(sregs: &kvm_sregs) -> Self {
-        let mode = if sregs.cr0 & CR0_PG == 0 {
+        Self::new(sregs.cr0, sregs.cr3, sregs.cr4, sregs.efer)
+    }
+
+    /// As these registers have it.
+    pub(super) fn new(cr0: u64, cr3: u64, cr4: u64, efer: u64) -> Self {
+        let mode = if cr0 & CR0_PG == 0 {
             Mode::Off
-        } else if sregs.efer & EFER_LMA != 0 {
-            Mode::Long { levels: if sregs.cr4 & CR4_LA57 != 0 { 5 } else { 4 } }
-        } else if sregs.cr4 & CR4_PAE != 0 {
+        } else if efer & EFER_LMA != 0 {
+            Mode::Long { levels: if cr4 & CR4_LA57 != 0 { 5 } else { 4 } }
+        } else if cr4 & CR4_PAE != 0 {
             Mode::Pae
         } else {
-            Mode::Bits32 { pse: sregs.cr4 & CR4_PSE != 0 }
+            Mode::Bits32 { pse: cr4 & CR4_PSE != 0 }
         };
-        Self { cr3: sregs.cr3, mode }
+        Self { cr3, mode }
     }
 
     /// True for addresses that are 64 bits wide.

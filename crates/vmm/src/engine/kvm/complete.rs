@@ -1,0 +1,241 @@
+//! Completing an instruction that KVM cannot emulate, with the interpreter.
+//!
+//! Hosts without VT-x or AMD-V interpret ring 0 and know few SSE instructions. When KVM gives up, the
+//! vCPU's state goes into the interpreter, which executes that one instruction on the same memory and
+//! board, exceptions included, and comes back.
+
+use super::KvmEngine;
+use super::board::Board;
+use super::error::KvmError;
+use super::state;
+use super::vcpu::Vcpu;
+use crate::apic::spec::{ApicBase, PAGE_SIZE};
+use crate::engine::{InstructionCount, dump};
+use crate::memory::GuestMemory;
+use iced_x86::{Decoder, DecoderOptions};
+use kvm_bindings::{KVM_MAX_CPUID_ENTRIES, Msrs, kvm_msr_entry};
+use kvm_ioctls::VcpuFd;
+use soft_cpu::{Access, Budget, Bus, Cpu, CpuidLeaf, Exit, GeneralProtection, State};
+use vpmu::pmu::RdpmcContext;
+
+const UD: u8 = 6;
+const MSR_TSC: u32 = 0x10;
+/// `kvm_vcpu_events.interrupt.shadow` after STI.
+const SHADOW_STI: u8 = 2;
+
+/// What came of an instruction.
+#[derive(Debug)]
+pub(super) enum Completed {
+    /// The guest can go on.
+    Done,
+    /// Its exception could not be delivered.
+    TripleFault,
+    /// The interpreter does not know it either; its name.
+    Unknown(String),
+}
+
+impl KvmEngine {
+    /// Executes the instruction at RIP.
+    pub(super) fn complete_instruction<B: Board>(&mut self, board: &mut B) -> Result<Completed, KvmError> {
+        let vcpu = &mut self.vcpu;
+        let (before, mut xsave, mut events) = read(vcpu)?;
+        let mnemonic = mnemonic(&before, board.memory());
+        let memory = board.memory().clone();
+        let mut cpu = Cpu::new(&before);
+        let mut bus = KvmBus { board, memory, fd: vcpu.fd() };
+        let exit = cpu.run(&mut bus, Budget { instructions: 1, interrupt_window: false });
+        if let Some(unknown) = cpu.unimplemented().first() {
+            return Ok(Completed::Unknown(unknown.code.clone()));
+        }
+        if exit == Exit::Shutdown {
+            return Ok(Completed::TripleFault);
+        }
+        let mut after = cpu.state();
+        if exit == Exit::Halted {
+            // KVM does the HLT itself; its opcode is the byte before.
+            after.rip = after.rip.wrapping_sub(1);
+        }
+        if after.xmm != before.xmm
+            || after.st != before.st
+            || (after.mxcsr, after.fcw, after.fsw, after.ftw)
+                != (before.mxcsr, before.fcw, before.fsw, before.ftw)
+            || after.x87_pointers != before.x87_pointers
+        {
+            state::put_xsave(&after, &mut xsave);
+            // SAFETY: this process has not asked for dynamically enabled state (AMX), so that KVM reads no more than
+            // the 4096 bytes of the structure.
+            unsafe { vcpu.fd().set_xsave(&xsave) }.map_err(vcpu.error("write the vector registers"))?;
+        }
+        write_msrs(vcpu, &before, &after)?;
+        if (after.dr, after.dr6, after.dr7) != (before.dr, before.dr6, before.dr7) {
+            let mut debug = vcpu.fd().get_debug_regs().map_err(vcpu.error("read the debug registers"))?;
+            (debug.db, debug.dr6, debug.dr7) = (after.dr, after.dr6, after.dr7);
+            vcpu.fd().set_debug_regs(&debug).map_err(vcpu.error("write the debug registers"))?;
+        }
+        events.nmi.masked = u8::from(after.nmi_blocked);
+        events.interrupt.shadow = if after.interrupt_shadow { SHADOW_STI } else { 0 };
+        if events.exception.nr == UD {
+            // KVM queues a #UD before it gives up.
+            (events.exception.injected, events.exception.pending) = (0, 0);
+        }
+        vcpu.fd().set_vcpu_events(&events).map_err(vcpu.error("write the pending events"))?;
+        let sregs = state::to_sregs(&after, vcpu.sregs());
+        if sregs != *vcpu.sregs() {
+            vcpu.set_sregs(&sregs)?;
+        }
+        vcpu.set_regs(&state::to_regs(&after))?;
+        self.note_completed(mnemonic);
+        Ok(Completed::Done)
+    }
+
+    fn note_completed(&mut self, mnemonic: String) {
+        /// There are some 2000 mnemonics.
+        const MAX: usize = 4096;
+        if let Some(known) = self.completed.iter_mut().find(|known| known.mnemonic == mnemonic) {
+            known.count += 1;
+        } else if self.completed.len() < MAX {
+            let rip = self.vcpu.regs().rip;
+            log::debug!("KVM cannot emulate {mnemonic} (before {rip:#x}): the interpreter completes it");
+            self.completed.push(InstructionCount { mnemonic, count: 1 });
+        }
+    }
+}
+
+/// Everything that the interpreter has of a CPU, and what its other parts go back into.
+fn read(vcpu: &Vcpu) -> Result<(State, kvm_bindings::kvm_xsave, kvm_bindings::kvm_vcpu_events), KvmError> {
+    let fd = vcpu.fd();
+    let mut state = state::visible(vcpu.regs(), vcpu.sregs());
+    let xsave = fd.get_xsave().map_err(vcpu.error("read the vector registers"))?;
+    state::take_xsave(&mut state, &xsave);
+    state::set_msr_values(&mut state, read_msrs(vcpu, state::MSRS)?);
+    let debug = fd.get_debug_regs().map_err(vcpu.error("read the debug registers"))?;
+    (state.dr, state.dr6, state.dr7) = (debug.db, debug.dr6, debug.dr7);
+    let events = fd.get_vcpu_events().map_err(vcpu.error("read the pending events"))?;
+    // A pending NMI stays KVM's.
+    state.nmi_blocked = events.nmi.masked != 0;
+    state.interrupt_shadow = events.interrupt.shadow != 0;
+    Ok((state, xsave, events))
+}
+
+fn read_msrs<const N: usize>(vcpu: &Vcpu, indices: [u32; N]) -> Result<[u64; N], KvmError> {
+    let mut values = [0; N];
+    for (value, index) in values.iter_mut().zip(indices) {
+        *value = read_msr(vcpu.fd(), index).map_err(vcpu.error("read an MSR"))?.unwrap_or(0);
+    }
+    Ok(values)
+}
+
+/// `None`: this KVM does not have it.
+fn read_msr(fd: &VcpuFd, index: u32) -> Result<Option<u64>, kvm_ioctls::Error> {
+    let entry = kvm_msr_entry { index, ..kvm_msr_entry::default() };
+    let Ok(mut msrs) = Msrs::from_entries(&[entry]) else { return Ok(None) };
+    let read = fd.get_msrs(&mut msrs)?;
+    Ok(msrs.as_slice().first().filter(|_| read == 1).map(|entry| entry.data))
+}
+
+fn write_msrs(vcpu: &Vcpu, before: &State, after: &State) -> Result<(), KvmError> {
+    let values = state::msr_values(before).into_iter().zip(state::msr_values(after));
+    for (index, (_, data)) in state::MSRS.into_iter().zip(values).filter(|(_, (old, new))| old != new) {
+        let entry = kvm_msr_entry { index, data, ..kvm_msr_entry::default() };
+        if let Ok(msrs) = Msrs::from_entries(&[entry]) {
+            vcpu.fd().set_msrs(&msrs).map_err(vcpu.error("write an MSR"))?;
+        }
+    }
+    Ok(())
+}
+
+/// In lower case, as disassemblers write it.
+fn mnemonic(state: &State, memory: &GuestMemory) -> String {
+    let rights = state.segments[1].rights;
+    let bits = match (rights >> 13 & 1, rights >> 14 & 1) {
+        (1, _) => 64,
+        (_, 1) => 32,
+        _ => 16,
+    };
+    let code = dump::code(state, memory);
+    let instruction = Decoder::with_ip(bits, &code, state.rip, DecoderOptions::NONE).decode();
+    format!("{:?}", instruction.mnemonic()).to_ascii_lowercase()
+}
+
+/// The board and guest memory as the interpreter's bus.
+struct KvmBus<'a> {
+    board: &'a mut dyn Board,
+    memory: GuestMemory,
+    fd: &'a VcpuFd,
+}
+
+impl Bus for KvmBus<'_> {
+    fn ram_page(&mut self, gpa: u64) -> Option<u64> {
+        // The APIC page lies over whatever is there.
+        let apic = ApicBase(self.board.apic_base()).address();
+        let is_ram = self.memory.contains(gpa, gpa.saturating_add(PAGE_SIZE)) && gpa != apic;
+        is_ram.then_some(gpa)
+    }
+
+    fn ram_read<const N: usize>(&mut self, position: u64) -> [u8; N] {
+        let mut bytes = [0xFF; N];
+        // `ram_page` has found RAM there.
+        let _ = self.memory.read(position, &mut bytes);
+        bytes
+    }
+
+    fn ram_write<const N: usize>(&mut self, position: u64, bytes: [u8; N]) {
+        // `ram_page` has found RAM there.
+        let _ = self.memory.write(position, &bytes);
+    }
+
+    fn mmio_read(&mut self, gpa: u64, data: &mut [u8], _access: &Access<'_>) {
+        self.board.mmio_read(gpa, data);
+    }
+
+    fn mmio_write(&mut self, gpa: u64, data: &[u8], _access: &Access<'_>) {
+        self.board.mmio_write(gpa, data);
+    }
+
+    fn port_in(&mut self, port: u16, data: &mut [u8], _access: &Access<'_>) {
+        self.board.port_in(port, data);
+    }
+
+    fn port_out(&mut self, port: u16, data: &[u8], _access: &Access<'_>) {
+        self.board.port_out(port, data);
+    }
+
+    fn rdmsr(&mut self, index: u32, access: &Access<'_>) -> Result<u64, GeneralProtection> {
+        self.board.rdmsr(index, Some(access.rip)).map_err(|_| GeneralProtection)
+    }
+
+    fn wrmsr(&mut self, index: u32, value: u64, access: &Access<'_>) -> Result<(), GeneralProtection> {
+        self.board.wrmsr(index, value, Some(access.rip)).map_err(|_| GeneralProtection)
+    }
+
+    fn rdpmc(&mut self, counter: u32, pce: bool, access: &Access<'_>) -> Result<u64, GeneralProtection> {
+        let context = RdpmcContext { cpl: access.cpl, pce, protected_mode: true };
+        self.board.rdpmc(counter, context, Some(access.rip)).map_err(|_| GeneralProtection)
+    }
+
+    fn cpuid(&mut self, leaf: u32, subleaf: u32, _access: &Access<'_>) -> CpuidLeaf {
+        let table = self.fd.get_cpuid2(KVM_MAX_CPUID_ENTRIES);
+        let found = table.ok().and_then(|table| {
+            let entries = table.as_slice();
+            entries.iter().find(|e| e.function == leaf && (e.index == subleaf || e.flags & 1 == 0)).copied()
+        });
+        found.map_or_else(CpuidLeaf::default, |e| CpuidLeaf {
+            eax: e.eax,
+            ebx: e.ebx,
+            ecx: e.ecx,
+            edx: e.edx,
+        })
+    }
+
+    fn tsc(&mut self, _access: &Access<'_>) -> u64 {
+        read_msr(self.fd, MSR_TSC).ok().flatten().unwrap_or(0)
+    }
+
+    fn cr8(&mut self) -> u8 {
+        self.board.cr8()
+    }
+
+    fn set_cr8(&mut self, value: u8) {
+        self.board.set_cr8(value);
+    }
+}
