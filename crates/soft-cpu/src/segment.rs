@@ -175,6 +175,7 @@ impl Core {
         if !descriptor.present() {
             return Err(self.selector_fault(exception::NP, selector));
         }
+        self.require_canonical_base(&descriptor, selector)?;
         self.ldtr = descriptor.segment(selector);
         Ok(())
     }
@@ -196,9 +197,19 @@ impl Core {
         if !descriptor.present() {
             return Err(self.selector_fault(exception::NP, selector));
         }
+        self.require_canonical_base(&descriptor, selector)?;
         self.set_descriptor_bit(bus, &mut descriptor, 41)?;
         self.tr = descriptor.segment(selector);
         Ok(())
+    }
+
+    /// LLDT and LTR refuse a base that is no address.
+    fn require_canonical_base(&mut self, descriptor: &Descriptor, selector: u16) -> Done {
+        if self.canonical(descriptor.segment(selector).base) {
+            Ok(())
+        } else {
+            Err(self.selector_fault(exception::GP, selector))
+        }
     }
 
     /// Nulls data segments that an outer privilege level may not use.

@@ -528,3 +528,20 @@ fn long_mode_is_entered_from_protected_mode() {
     assert_eq!(cpu.state().gpr[0], 0x1122_3344_5566_7788);
     assert_eq!(cpu.state().efer, 0x500);
 }
+
+#[test]
+fn system_segments_need_a_canonical_base() {
+    // LLDT and LTR of EAX = 0x30, a 16-byte descriptor.
+    for (opcode, kind) in [(0xD0, 0x82_u64), (0xD8, 0x89)] {
+        for (high, vector) in [(0, 3), (0xFFFF_8000, 3), (0x8000, 13), (0xAAAA_AAAA, 13)] {
+            let mut guest = Guest::new(&[0x66, 0xB8, 0x30, 0, 0x0F, 0, opcode, 0xCC]);
+            guest.state.gdtr.limit = 0x3F;
+            guest.bus.write_u64(GDT + 0x30, kind << 40 | 0x67);
+            guest.bus.write_u64(GDT + 0x38, high);
+            let cpu = expect_vector(&mut guest, vector);
+            if vector == 13 {
+                assert_eq!(frame(&guest, &cpu, 0), 0x30, "the selector is the error code");
+            }
+        }
+    }
+}

@@ -17,6 +17,8 @@ use vpmu::{ReadOutcome, WriteOutcome};
 
 /// IA32_APIC_BASE.
 pub const MSR_APIC_BASE: u32 = 0x1B;
+/// IA32_MCG_CAP: 0, no error-reporting banks. Guests read it without asking CPUID.
+pub const MSR_MCG_CAP: u32 = 0x179;
 /// IA32_TSC_DEADLINE.
 pub const MSR_TSC_DEADLINE: u32 = 0x6E0;
 
@@ -206,6 +208,7 @@ impl Machine {
         }
         match index {
             MSR_APIC_BASE => Ok(self.apic.base()),
+            MSR_MCG_CAP => Ok(0),
             MSR_TSC_DEADLINE => self.apic.read_tsc_deadline(),
             _ if LocalApic::owns_msr(index) => self.apic.read_msr(index, self.now),
             _ => {

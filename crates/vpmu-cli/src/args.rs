@@ -18,6 +18,7 @@ Exit status:
     2   wrong arguments, image or file
     3   the VMM could not run: no KVM, no counts source, a host error
     4   the guest crashed, or halted without a result
+   77   the guest skipped every test
   124   the guest did not end before --timeout";
 
 const RUN_HELP: &str = "\

@@ -23,6 +23,8 @@ pub(crate) mod exit {
     pub(crate) const HOST: u8 = 3;
     /// The guest crashed, or halted without a result.
     pub(crate) const CRASH: u8 = 4;
+    /// The guest skipped every test; Automake and kvm-unit-tests use the same.
+    pub(crate) const SKIP: u8 = 77;
     /// The time-out has passed; `timeout(1)` uses the same.
     pub(crate) const TIMEOUT: u8 = 124;
 }

@@ -10,7 +10,9 @@ pub use stats::AccessStats;
 use crate::counts::{Slice, Source};
 use crate::time::GuestTime;
 use trace::{Access, Tracer};
+use vpmu::event::ArchEvent;
 use vpmu::pmu::{Ledger, RdpmcContext};
+use vpmu::source::EventRequest;
 use vpmu::state::{RestoreError, VpmuState};
 use vpmu::{Profile, Provenance, ReadOutcome, Vpmu, WriteOutcome};
 use window::WindowRecorder;
@@ -64,8 +66,23 @@ impl PmuDevice {
 
     /// What a count of this request is worth.
     #[must_use]
-    pub fn provenance(&self, request: &vpmu::source::EventRequest) -> Provenance {
+    pub fn provenance(&self, request: &EventRequest) -> Provenance {
         self.source.provenance(request)
+    }
+
+    /// CPUID.0AH:EBX bits of the architectural events that the profile has and the source cannot count.
+    ///
+    /// "Not available" is what the guest should know: it then does without, where a counter that stands
+    /// still would look like a measurement.
+    #[must_use]
+    pub fn unavailable_events(&self) -> u32 {
+        let profile = self.profile();
+        ArchEvent::ALL.into_iter().filter(|arch| arch.bit < profile.arch_events).fold(0, |bits, arch| {
+            let known = profile.events.resolve(arch.code);
+            let request = EventRequest { code: arch.code, event: known.exact, base: known.base };
+            let absent = self.provenance(&request) == Provenance::Unknown;
+            bits | u32::from(absent) << arch.bit
+        })
     }
 
     /// How many accesses there were.

@@ -2,6 +2,7 @@
 
 use super::number::{counted, duration, grouped};
 use super::{BAD, DIM, GOOD, HEADING, WARN, paint, printable};
+use crate::error::exit;
 use anstyle::Style;
 use std::fmt::Write as _;
 use std::path::Path;
@@ -33,6 +34,9 @@ pub(crate) fn provenance_style(provenance: Provenance) -> Style {
 pub(crate) fn outcome(outcome: &Outcome) -> (Style, String) {
     match outcome {
         Outcome::Exit { status: 1 } => (GOOD, "passed: the guest wrote 0 to the exit port".to_owned()),
+        Outcome::Exit { status: exit::SKIP } => {
+            (WARN, "skipped: the guest says that it ran no test (status 77)".to_owned())
+        }
         Outcome::Exit { status } => {
             (BAD, format!("failed: the guest wrote {} to the exit port (status {status})", status >> 1))
         }

@@ -2,6 +2,7 @@
 
 use super::cpuid;
 use super::ram::Ram;
+use crate::apic::spec::ApicMode;
 use crate::counts::Slice;
 use crate::counts::model::Retired;
 use crate::machine::Machine;
@@ -9,6 +10,9 @@ use crate::time::GuestTime;
 use soft_cpu::{Access, Bus, CpuidLeaf, GeneralProtection, Totals};
 use vpmu::Profile;
 use vpmu::pmu::RdpmcContext;
+
+/// IA32_TIME_STAMP_COUNTER. Reading it is the CPU's business.
+const MSR_TSC: u32 = 0x10;
 
 /// The machine as the CPU's bus.
 #[derive(Debug)]
@@ -21,13 +25,24 @@ pub(super) struct SoftBus<'a> {
     instructions: u64,
     /// TSC ticks for which the CPU was halted.
     idle_ticks: u64,
+    /// What the guest's writes to its TSC have added to it.
+    tsc_offset: u64,
     /// Something has happened that the run loop has to look at.
     pub(super) attention: bool,
 }
 
 impl<'a> SoftBus<'a> {
     pub(super) fn new(machine: &'a mut Machine, ram: Ram, profile: &'a Profile, retired: Retired) -> Self {
-        Self { machine, ram, profile, retired, instructions: 0, idle_ticks: 0, attention: false }
+        Self {
+            machine,
+            ram,
+            profile,
+            retired,
+            instructions: 0,
+            idle_ticks: 0,
+            tsc_offset: 0,
+            attention: false,
+        }
     }
 
     /// Brings everybody who counts or measures time up to date.
@@ -126,6 +141,10 @@ impl Bus for SoftBus<'_> {
     fn wrmsr(&mut self, index: u32, value: u64, access: &Access<'_>) -> Result<(), GeneralProtection> {
         self.publish(access.totals);
         self.attention = true;
+        if index == MSR_TSC {
+            self.tsc_offset = value.wrapping_sub(self.ticks(self.instructions));
+            return Ok(());
+        }
         self.machine.wrmsr(index, value, Some(access.rip)).map_err(|_| GeneralProtection)
     }
 
@@ -137,11 +156,19 @@ impl Bus for SoftBus<'_> {
     }
 
     fn cpuid(&mut self, leaf: u32, subleaf: u32, _access: &Access<'_>) -> CpuidLeaf {
-        cpuid::leaf(self.profile, self.machine.apic.config().x2apic, leaf, subleaf)
+        let apic = &self.machine.apic;
+        let mut answer = cpuid::leaf(self.profile, apic.config().x2apic, leaf, subleaf);
+        match leaf {
+            // SDM volume 3, "Local APIC Status and Location": the bit follows IA32_APIC_BASE.EN.
+            1 if apic.mode() == ApicMode::Disabled => answer.edx &= !cpuid::APIC,
+            0xA => answer.ebx |= self.machine.pmu.unavailable_events(),
+            _ => {}
+        }
+        answer
     }
 
     fn tsc(&mut self, access: &Access<'_>) -> u64 {
-        self.ticks(access.totals.instructions())
+        self.ticks(access.totals.instructions()).wrapping_add(self.tsc_offset)
     }
 
     fn cr8(&mut self) -> u8 {

@@ -6,7 +6,7 @@ use vpmu::Profile;
 use vpmu::cpuid::CpuidResult;
 
 /// Leaf 01H EDX: local APIC.
-const APIC: u32 = 1 << 9;
+pub(super) const APIC: u32 = 1 << 9;
 /// Leaf 01H ECX: x2APIC.
 const X2APIC: u32 = 1 << 21;
 /// Leaf 01H ECX: a hypervisor is present.

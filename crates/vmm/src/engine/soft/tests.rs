@@ -186,3 +186,49 @@ fn cpuid_is_the_profile_and_only_what_is_implemented() {
     let tsc = cpuid::leaf(&ICELAKE_SP, true, 0x15, 0);
     assert_eq!(u64::from(tsc.ecx) * u64::from(tsc.ebx) / u64::from(tsc.eax), ICELAKE_SP.tsc_hz);
 }
+
+/// Runs `code`, which leaves a result in EAX, and returns the seven bits of it that an exit status holds.
+fn result_of(mut code: Vec<u8>) -> u8 {
+    code.extend(EXIT);
+    match Guest::new(&code).run() {
+        Outcome::Exit { status } => status >> 1,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn events_that_nobody_counts_are_announced_as_unavailable() {
+    let mut code = vec![0xB8, 0x0A, 0, 0, 0]; //    mov eax, 0xa
+    code.extend([0x0F, 0xA2]); //                   cpuid
+    code.extend([0x89, 0xD8]); //                   mov eax, ebx
+    // Last-level cache references and misses, mispredicted branches.
+    assert_eq!(result_of(code), 1 << 3 | 1 << 4 | 1 << 6);
+}
+
+#[test]
+fn the_tsc_goes_on_from_what_the_guest_writes() {
+    let mut code = wrmsr(0x10, 0x15_0000_0000);
+    code.extend([0x0F, 0x31]); //                   rdtsc
+    code.extend([0x89, 0xD0]); //                   mov eax, edx
+    assert_eq!(result_of(code), 0x15);
+}
+
+#[test]
+fn cpuid_has_an_apic_only_while_it_is_enabled() {
+    for (base, present) in [(0xFEE0_0900, 1), (0xFEE0_0100, 0)] {
+        let mut code = wrmsr(0x1B, base);
+        code.extend([0xB8, 1, 0, 0, 0]); //         mov eax, 1
+        code.extend([0x0F, 0xA2]); //               cpuid
+        code.extend([0xC1, 0xEA, 9]); //            shr edx, 9
+        code.extend([0x83, 0xE2, 1]); //            and edx, 1
+        code.extend([0x89, 0xD0]); //               mov eax, edx
+        assert_eq!(result_of(code), present);
+    }
+}
+
+#[test]
+fn there_are_no_machine_check_banks() {
+    let mut code = vec![0xB9, 0x79, 1, 0, 0]; //    mov ecx, 0x179
+    code.extend([0x0F, 0x32]); //                   rdmsr
+    assert_eq!(result_of(code), 0);
+}
