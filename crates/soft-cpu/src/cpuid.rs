@@ -33,15 +33,19 @@ const LEAF_1_ECX: u32 = bits([0, 9, 13, 19, 20, 22, 23]);
 /// PAT (16), CLFSH (19), FXSR (24), SSE (25), SSE2 (26). No MMX (23): its instructions are not
 /// implemented. FPU, because long mode without it does not exist; see the crate's documentation.
 const LEAF_1_EDX: u32 = bits([0, 2, 3, 4, 5, 6, 8, 11, 13, 15, 16, 19, 24, 25, 26]);
-/// Leaf 8000_0001H ECX: LAHF (0), PREFETCHW (8).
-const EXTENDED_ECX: u32 = bits([0, 8]);
-/// Leaf 8000_0001H EDX: SYSCALL (11), NX (20), 1 GiB pages (26), LM (29).
-const EXTENDED_EDX: u32 = bits([11, 20, 26, 29]);
+/// Leaf 7 EBX: BMI1 (3), BMI2 (8), ADX (19).
+const LEAF_7_EBX: u32 = bits([3, 8, 19]);
+/// Leaf 7 ECX: RDPID (22).
+const LEAF_7_ECX: u32 = bits([22]);
+/// Leaf 8000_0001H ECX: LAHF (0), LZCNT (5), PREFETCHW (8).
+const EXTENDED_ECX: u32 = bits([0, 5, 8]);
+/// Leaf 8000_0001H EDX: SYSCALL (11), NX (20), 1 GiB pages (26), RDTSCP (27), LM (29).
+const EXTENDED_EDX: u32 = bits([11, 20, 26, 27, 29]);
 
 /// The leaf of a CPU that has exactly what this crate implements, without signature (leaf 1 EAX), APIC
 /// (leaf 1 EDX bit 9) and PMU leaves, which the embedder adds.
 #[must_use]
-pub fn leaf(leaf: u32, _subleaf: u32) -> CpuidLeaf {
+pub fn leaf(leaf: u32, subleaf: u32) -> CpuidLeaf {
     match leaf {
         0 => {
             let word = |text: &[u8; 4]| u32::from_le_bytes(*text);
@@ -51,6 +55,7 @@ pub fn leaf(leaf: u32, _subleaf: u32) -> CpuidLeaf {
         1 => CpuidLeaf { eax: 0, ebx: 1 << 16 | 8 << 8, ecx: LEAF_1_ECX, edx: LEAF_1_EDX },
         // "Use leaf 4", which has no caches to report.
         2 => CpuidLeaf { eax: 0xFF01, ..CpuidLeaf::default() },
+        7 if subleaf == 0 => CpuidLeaf { ebx: LEAF_7_EBX, ecx: LEAF_7_ECX, ..CpuidLeaf::default() },
         0x8000_0000 => CpuidLeaf { eax: MAX_EXTENDED, ..CpuidLeaf::default() },
         0x8000_0001 => CpuidLeaf { ecx: EXTENDED_ECX, edx: EXTENDED_EDX, ..CpuidLeaf::default() },
         // Address sizes: 48 bits linear.

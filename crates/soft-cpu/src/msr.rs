@@ -17,6 +17,7 @@ const FMASK: u32 = 0xC000_0084;
 const FS_BASE: u32 = 0xC000_0100;
 const GS_BASE: u32 = 0xC000_0101;
 const KERNEL_GS_BASE: u32 = 0xC000_0102;
+const TSC_AUX: u32 = 0xC000_0103;
 
 impl Core {
     pub(crate) fn read_msr<B: Bus>(&mut self, bus: &mut B, index: u32) -> Result<u64, Fault> {
@@ -31,6 +32,7 @@ impl Core {
             FS_BASE => self.segs[FS].base,
             GS_BASE => self.segs[GS].base,
             KERNEL_GS_BASE => self.kernel_gs_base,
+            TSC_AUX => u64::from(self.tsc_aux),
             TSC => {
                 self.sync_totals();
                 bus.tsc(&self.access())
@@ -74,6 +76,7 @@ impl Core {
                 self.update_bases();
             }
             KERNEL_GS_BASE => self.kernel_gs_base = value,
+            TSC_AUX => self.tsc_aux = u32::try_from(value).map_err(|_| self.gp(0))?,
             _ => {
                 self.sync_totals();
                 let answer = bus.wrmsr(index, value, &self.access());

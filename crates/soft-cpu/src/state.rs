@@ -91,6 +91,8 @@ pub struct State {
     pub kernel_gs_base: u64,
     /// IA32_SYSENTER_CS, _ESP and _EIP.
     pub sysenter: [u64; 3],
+    /// IA32_TSC_AUX.
+    pub tsc_aux: u32,
     /// IA32_PAT.
     pub pat: u64,
     /// XMM0 to XMM15.
@@ -146,6 +148,7 @@ impl Default for State {
             fmask: 0,
             kernel_gs_base: 0,
             sysenter: [0; 3],
+            tsc_aux: 0,
             pat: 0x0007_0406_0007_0406,
             xmm: [0; 16],
             mxcsr: 0x1F80,

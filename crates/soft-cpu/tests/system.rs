@@ -545,3 +545,28 @@ fn system_segments_need_a_canonical_base() {
         }
     }
 }
+
+#[test]
+fn rdtscp_and_rdpid_read_tsc_aux() {
+    // mov ecx, 0xc0000103; mov eax, 0x12345678; xor edx, edx; wrmsr; rdtscp; rdpid rbx; hlt
+    let code = [
+        0xB9, 0x03, 0x01, 0x00, 0xC0, 0xB8, 0x78, 0x56, 0x34, 0x12, 0x31, 0xD2, 0x0F, 0x30, 0x0F, 0x01, 0xF9,
+        0xF3, 0x0F, 0xC7, 0xFB, 0xF4,
+    ];
+    let mut guest = Guest::new(&code);
+    let mut cpu = guest.cpu();
+    assert_eq!(cpu.run(&mut guest.bus, budget(100)), Exit::Halted);
+    let state = cpu.state();
+    assert_eq!((state.gpr[1], state.gpr[3], state.tsc_aux), (0x1234_5678, 0x1234_5678, 0x1234_5678));
+    assert_eq!(state.gpr[0], 4, "the test's TSC is the instructions retired");
+
+    // CR4.TSD keeps ring 3 from the TSC, and thereby from RDTSCP, but not from RDPID.
+    let mut guest = Guest::new(&[0xF3, 0x0F, 0xC7, 0xFB, 0x0F, 0x01, 0xF9]).user();
+    guest.state.cr4 |= 4;
+    guest.state.tsc_aux = 7;
+    assert_eq!(expect_vector(&mut guest, 13).state().gpr[3], 7);
+
+    // Bits 63:32 are reserved: mov ecx, 0xc0000103; mov edx, 1; wrmsr
+    let code = [0xB9, 0x03, 0x01, 0x00, 0xC0, 0xBA, 0x01, 0x00, 0x00, 0x00, 0x0F, 0x30];
+    expect_vector(&mut Guest::new(&code), 13);
+}

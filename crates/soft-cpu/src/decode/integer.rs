@@ -112,11 +112,10 @@ fn shifts_and_bits<B: Bus>(ins: &Instruction, insn: &mut Insn<B>) -> Option<Hand
         M::Bts => bit!(Bts),
         M::Btr => bit!(Btr),
         M::Btc => bit!(Btc),
-        // Without BMI1 and LZCNT, the F3 prefix of TZCNT and LZCNT has no meaning.
-        M::Bsf | M::Tzcnt => {
+        M::Bsf => {
             place!(is_memory(ins, 1), Src, S => word_width!(size0, T => bits::scan::<B, true, T, S>))
         }
-        M::Bsr | M::Lzcnt => {
+        M::Bsr => {
             place!(is_memory(ins, 1), Src, S => word_width!(size0, T => bits::scan::<B, false, T, S>))
         }
         M::Popcnt => place!(is_memory(ins, 1), Src, S => word_width!(size0, T => bits::popcnt::<B, T, S>)),

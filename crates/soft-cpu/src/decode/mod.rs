@@ -1,6 +1,7 @@
 //! Bytes to blocks of handlers. iced-x86 decodes, and `operands`, `integer`, `system`, `vector` choose
 //! the handler.
 
+mod bmi;
 mod integer;
 mod operands;
 mod select;
@@ -86,6 +87,7 @@ fn handler<B: Bus>(instruction: &Instruction, insn: &mut Insn<B>, mode: Mode) ->
     integer::handler(instruction, insn, mode)
         .or_else(|| system::handler(instruction, insn, mode))
         .or_else(|| vector::handler(instruction, insn))
+        .or_else(|| bmi::handler(instruction, insn))
         .unwrap_or(exec::unimplemented)
 }
 

@@ -5,7 +5,7 @@ use super::select::{place, word_width};
 use crate::bus::Bus;
 use crate::context::Mode;
 use crate::exec::operand::{Dst, Mem, Src};
-use crate::exec::{Handler, Insn, far, io, mov, system, x87};
+use crate::exec::{Handler, Insn, far, io, mov, system, tsc_aux, x87};
 use iced_x86::{Code as C, Instruction, Mnemonic as M, OpKind};
 
 pub(super) fn handler<B: Bus>(ins: &Instruction, insn: &mut Insn<B>, mode: Mode) -> Option<Handler<B>> {
@@ -184,6 +184,8 @@ fn other<B: Bus>(ins: &Instruction, insn: &mut Insn<B>) -> Option<Handler<B>> {
         M::Wrmsr => system::wrmsr::<B>,
         M::Rdpmc => system::rdpmc::<B>,
         M::Rdtsc => system::rdtsc::<B>,
+        M::Rdtscp => tsc_aux::rdtscp::<B>,
+        M::Rdpid => tsc_aux::rdpid::<B>,
         M::Cpuid => system::cpuid::<B>,
         M::Ud0 | M::Ud1 | M::Ud2 => crate::exec::undefined::<B>,
         M::Fninit => x87::fninit::<B>,

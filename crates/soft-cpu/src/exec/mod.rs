@@ -2,6 +2,7 @@
 
 pub(crate) mod alu;
 pub(crate) mod bits;
+pub(crate) mod bmi;
 pub(crate) mod control;
 pub(crate) mod event;
 pub(crate) mod far;
@@ -14,6 +15,7 @@ pub(crate) mod shift;
 pub(crate) mod stack;
 pub(crate) mod string;
 pub(crate) mod system;
+pub(crate) mod tsc_aux;
 pub(crate) mod x87;
 
 use crate::bus::Bus;
