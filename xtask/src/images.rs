@@ -16,9 +16,10 @@ pub(crate) struct GuestImage {
 }
 
 impl GuestImage {
-    /// Images that misbehave on purpose: for the tests of the runner, not part of the suite.
+    /// Images that are not part of the suite: those that misbehave on purpose are for the tests of the runner,
+    /// `speed` is for the bench.
     pub(crate) fn is_hostile(&self) -> bool {
-        self.name.starts_with("hostile-") || self.name == "broken"
+        self.name.starts_with("hostile-") || matches!(self.name.as_str(), "broken" | "speed")
     }
 
     /// Images that run workloads instead of tests.

@@ -5,6 +5,7 @@
 
 mod access;
 mod exits;
+mod guest;
 mod startup;
 
 use crate::cargo::{cargo, run};
@@ -18,12 +19,28 @@ pub(crate) struct BenchArgs {
     /// Rounds of each side
     #[arg(long, default_value_t = 15)]
     rounds: usize,
+    /// Measure only this
+    #[arg(long, value_enum)]
+    only: Option<Subject>,
     /// Print one JSON document
     #[arg(long)]
     json: bool,
     /// This is the optimised build (set by the task itself)
     #[arg(long, hide = true)]
     optimised: bool,
+}
+
+/// What can be measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Subject {
+    /// Calls into the register model
+    Access,
+    /// MSR exits of KVM
+    Exits,
+    /// Time to the first guest instruction
+    Startup,
+    /// Speed of guest code on the soft engine, QEMU and Bochs
+    Speed,
 }
 
 /// One measured figure.
@@ -44,19 +61,33 @@ pub(crate) fn bench(args: &BenchArgs) -> Result<(), TaskError> {
         let mut command =
             cargo(["run", "--release", "--quiet", "--package", "xtask", "--", "bench", "--optimised"]);
         command.args(["--rounds", &rounds]);
+        if let Some(only) = args.only.as_ref().and_then(clap::ValueEnum::to_possible_value) {
+            command.args(["--only", only.get_name()]);
+        }
         if args.json {
             command.arg("--json");
         }
         return run(&mut command);
     }
-    let mut figures = access::measure(args.rounds)?;
+    let wanted = |subject| args.only.is_none_or(|only| only == subject);
+    let mut figures = Vec::new();
     let mut skipped = Vec::new();
-    match crate::vpmu_cli::kvm_missing() {
-        Some(reason) => skipped.push(format!("exits and start-up: {reason}")),
-        None => {
-            figures.extend(exits::measure(args.rounds)?);
-            figures.extend(startup::measure(args.rounds)?);
+    if wanted(Subject::Access) {
+        figures.extend(access::measure(args.rounds)?);
+    }
+    for (subject, measure) in
+        [(Subject::Exits, exits::measure as fn(usize) -> _), (Subject::Startup, startup::measure)]
+    {
+        match crate::vpmu_cli::kvm_missing() {
+            _ if !wanted(subject) => {}
+            Some(reason) => skipped.push(format!("{subject:?}: {reason}")),
+            None => figures.extend(measure(args.rounds)?),
         }
+    }
+    if wanted(Subject::Speed) {
+        let (speed, missing) = guest::measure(args.rounds)?;
+        figures.extend(speed);
+        skipped.extend(missing);
     }
     if args.json {
         let rows: Vec<Value> = figures

@@ -1,0 +1,168 @@
+//! How fast guest code runs: the soft engine beside QEMU's TCG and Bochs, on the same image in
+//! interleaved rounds, and what running counters cost it.
+//!
+//! The image `speed` says on its console when a loop begins and ends; the processor time between the two
+//! lines contains neither start-up nor, because each loop has run before, translation.
+
+mod bochs;
+mod console;
+
+use self::bochs::Bochs;
+use self::console::Lines;
+use super::{Figure, figure, ratio};
+use crate::error::TaskError;
+use crate::images::{self, GuestImage};
+use crate::vpmu_cli::{EngineFlags, Vpmu};
+use std::collections::BTreeMap;
+use std::process::{Command, Stdio};
+
+/// Length of the loops, in about ten million instructions.
+const SCALE: u32 = 10;
+/// The same for Bochs, which is slower.
+const BOCHS_SCALE: u32 = 3;
+const PROFILE: &str = "sapphire-rapids";
+
+/// One run of the image: what each loop took.
+#[derive(Debug, Default)]
+struct Run {
+    loops: Vec<Loop>,
+    lbr: bool,
+}
+
+#[derive(Debug)]
+struct Loop {
+    name: String,
+    seconds: f64,
+    /// Known if the guest's counters ran.
+    instructions: Option<u64>,
+}
+
+/// Million instructions per second by loop and round.
+type Rates = BTreeMap<String, Vec<f64>>;
+
+fn failed(reason: impl std::fmt::Display) -> TaskError {
+    TaskError::Measure { what: "guest speed", reason: reason.to_string() }
+}
+
+/// The speed of guest code; the second list says what was left out.
+pub(super) fn measure(rounds: usize) -> Result<(Vec<Figure>, Vec<String>), TaskError> {
+    let vpmu = Vpmu::build()?;
+    let all = images::build()?;
+    let image = all.iter().find(|image| image.name == "speed").ok_or_else(|| failed("no image `speed`"))?;
+    let mut skipped = Vec::new();
+    let qemu = installed("qemu-system-x86_64");
+    if !qemu {
+        skipped.push("QEMU: qemu-system-x86_64 is not installed (Debian: qemu-system-x86)".to_owned());
+    }
+    let bochs = match Bochs::prepare(image, &format!("scale={BOCHS_SCALE}")) {
+        Ok(bochs) => Some(bochs),
+        Err(reason) => {
+            skipped.push(format!("Bochs: {reason}"));
+            None
+        }
+    };
+    let counts = instructions(&soft(&vpmu, image, SCALE, true)?)?;
+    let bochs_counts = instructions(&soft(&vpmu, image, BOCHS_SCALE, true)?)?;
+    let (mut ours, mut tcg, mut slow) = (Rates::new(), Rates::new(), Rates::new());
+    let mut cost: BTreeMap<String, Vec<f64>> = BTreeMap::new();
+    let mut lbr = false;
+    for round in 0..rounds {
+        // Which of the two goes first changes, so that a drifting machine favours neither.
+        let first = soft(&vpmu, image, SCALE, round % 2 == 1)?;
+        let second = soft(&vpmu, image, SCALE, round % 2 == 0)?;
+        let (idle, counting) = if round % 2 == 0 { (first, second) } else { (second, first) };
+        lbr = counting.lbr;
+        for (off, on) in idle.loops.iter().zip(&counting.loops) {
+            cost.entry(off.name.clone()).or_default().push(on.seconds / off.seconds);
+        }
+        let total = |run: &Run| run.loops.iter().map(|each| each.seconds).sum::<f64>();
+        cost.entry("all loops".to_owned()).or_default().push(total(&counting) / total(&idle));
+        add(&mut ours, &idle, &counts);
+        if qemu {
+            add(&mut tcg, &qemu_run(image)?, &counts);
+        }
+        if let Some(bochs) = &bochs {
+            add(&mut slow, &bochs.run()?, &bochs_counts);
+        }
+    }
+    let mut figures = Vec::new();
+    let mut compare = |name: &str, rates: &Rates, ours: &Rates| {
+        let mut product = 1.0;
+        for (what, samples) in rates {
+            let theirs = figure(format!("{what}, {name}"), "M insn/s", samples.clone());
+            let ours = figure("", "", ours.get(what).cloned().unwrap_or_default());
+            let over = ratio(format!("{what}, soft engine to {name}"), &ours, &theirs);
+            product *= over.value;
+            figures.extend([theirs, over]);
+        }
+        if !rates.is_empty() {
+            let value = product.powf(1.0 / rates.len() as f64);
+            let what = format!("geometric mean, soft engine to {name}");
+            figures.push(Figure { what, value, unit: "ratio", spread: None });
+        }
+    };
+    compare("QEMU TCG -icount", &tcg, &ours);
+    compare("Bochs", &slow, &ours);
+    let active = if lbr { "8 armed counters and LBR" } else { "8 armed counters, no LBR" };
+    let mut all: Vec<Figure> = ours
+        .into_iter()
+        .map(|(what, samples)| figure(format!("{what}, soft engine"), "M insn/s", samples))
+        .collect();
+    all.extend(figures);
+    all.extend(
+        cost.into_iter()
+            .map(|(what, ratios)| figure(format!("{what}, time with {active} to without"), "ratio", ratios)),
+    );
+    Ok((all, skipped))
+}
+
+/// Instructions of each loop.
+fn instructions(run: &Run) -> Result<BTreeMap<String, u64>, TaskError> {
+    let count = |each: &Loop| {
+        let instructions = each.instructions.ok_or_else(|| failed("the guest did not count instructions"))?;
+        Ok((each.name.clone(), instructions))
+    };
+    run.loops.iter().map(count).collect()
+}
+
+fn add(rates: &mut Rates, run: &Run, counts: &BTreeMap<String, u64>) {
+    for each in &run.loops {
+        if let Some(count) = counts.get(&each.name) {
+            rates.entry(each.name.clone()).or_default().push(*count as f64 / each.seconds / 1e6);
+        }
+    }
+}
+
+fn soft(vpmu: &Vpmu, image: &GuestImage, scale: u32, counting: bool) -> Result<Run, TaskError> {
+    let mut command = vpmu.on_image("run", &image.path, PROFILE, EngineFlags::Soft);
+    let words = if counting { " pmu" } else { "" };
+    command.args(["--append", &format!("scale={scale}{words}")]);
+    collect(command)
+}
+
+fn qemu_run(image: &GuestImage) -> Result<Run, TaskError> {
+    let mut command = Command::new("qemu-system-x86_64");
+    command.args(["-accel", "tcg", "-icount", "shift=0", "-m", "128", "-display", "none", "-no-reboot"]);
+    command.args(["-serial", "stdio", "-device", "isa-debug-exit,iobase=0xf4,iosize=4"]);
+    command.arg("-kernel").arg(&image.path).args(["-append", &format!("scale={SCALE}")]);
+    collect(command)
+}
+
+/// Runs a program whose standard output is the guest's console.
+fn collect(mut command: Command) -> Result<Run, TaskError> {
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+    let program = command.get_program().to_string_lossy().into_owned();
+    let mut child = command.spawn().map_err(|source| TaskError::Start { program, source })?;
+    let lines = child.stdout.take().map(|stdout| Lines::of(&child, stdout));
+    let run = lines.ok_or_else(|| failed("no console")).and_then(|mut lines| lines.loops());
+    // Done or not, the guest is no longer needed.
+    let _ = child.kill();
+    child.wait().map_err(failed)?;
+    run
+}
+
+/// True if a program can be started.
+fn installed(program: &str) -> bool {
+    std::env::var_os("PATH")
+        .is_some_and(|path| std::env::split_paths(&path).any(|folder| folder.join(program).is_file()))
+}
