@@ -134,6 +134,7 @@ pub(crate) struct Core {
     pub(crate) fsw: u16,
     pub(crate) ftw: u8,
     pub(crate) x87_pointers: (u16, u64, u64),
+    /// By physical register; 80 bits each.
     pub(crate) st: [u128; 8],
     pub(crate) nmi_blocked: bool,
     pub(crate) nmi_pending: bool,
@@ -198,6 +199,7 @@ impl Core {
             shadow: state.interrupt_shadow,
             halted: state.halted,
         };
+        core.set_x87_stack(state.st);
         core.update_mode();
         core
     }
@@ -236,7 +238,7 @@ impl Core {
             fsw: self.fsw,
             ftw: self.ftw,
             x87_pointers: self.x87_pointers,
-            st: self.st,
+            st: self.x87_stack(),
             nmi_blocked: self.nmi_blocked,
             nmi_pending: self.nmi_pending,
             interrupt_shadow: self.shadow,

@@ -31,10 +31,10 @@ const fn bits<const N: usize>(positions: [u32; N]) -> u32 {
 const LEAF_1_ECX: u32 = bits([0, 9, 13, 19, 20, 22, 23]);
 /// Leaf 1 EDX: FPU (0), DE (2), PSE (3), TSC (4), MSR (5), PAE (6), CX8 (8), SEP (11), PGE (13), CMOV (15),
 /// PAT (16), CLFSH (19), FXSR (24), SSE (25), SSE2 (26). No MMX (23): its instructions are not
-/// implemented. FPU, because long mode without it does not exist; see the crate's documentation.
+/// implemented.
 const LEAF_1_EDX: u32 = bits([0, 2, 3, 4, 5, 6, 8, 11, 13, 15, 16, 19, 24, 25, 26]);
-/// Leaf 7 EBX: BMI1 (3), BMI2 (8), ADX (19).
-const LEAF_7_EBX: u32 = bits([3, 8, 19]);
+/// Leaf 7 EBX: BMI1 (3), FDP_EXCPTN_ONLY (6), BMI2 (8), no x87 CS and DS (13), ADX (19).
+const LEAF_7_EBX: u32 = bits([3, 6, 8, 13, 19]);
 /// Leaf 7 ECX: RDPID (22).
 const LEAF_7_ECX: u32 = bits([22]);
 /// Leaf 8000_0001H ECX: LAHF (0), LZCNT (5), PREFETCHW (8).

@@ -7,7 +7,7 @@
 //! ```text
 //! embedder            Cpu::run(bus, budget)  -> Exit
 //!                       block cache  (decode/): iced-x86 once per basic block
-//!                       handlers     (exec/, sse/): one function per operation, width and operand form
+//!                       handlers     (exec/, sse/, x87/): one function per operation, width and operand form
 //!                       software TLB (mmu/)
 //! ```
 //!
@@ -25,7 +25,7 @@
 //!
 //! # What is not implemented
 //!
-//! Real mode, virtual-8086 mode, task switches, x87 arithmetic, MMX, AVX, hardware breakpoints on data
+//! Real mode, virtual-8086 mode, task switches, x87 transcendental functions, MMX, AVX, hardware breakpoints on data
 //! and I/O. An instruction that is not implemented raises #UD in the guest, and [`Cpu::unimplemented`]
 //! names it. [`cpuid::leaf`] advertises only what works.
 #![forbid(unsafe_code)]
@@ -46,6 +46,7 @@ mod sse;
 mod state;
 mod totals;
 mod width;
+mod x87;
 
 pub use bus::{Access, Branch, BranchKind, Bus, GeneralProtection};
 pub use cpu::{Budget, Cpu, Exit, Unimplemented};

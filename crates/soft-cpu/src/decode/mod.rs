@@ -8,6 +8,7 @@ mod select;
 mod sse4;
 mod system;
 mod vector;
+mod x87;
 
 use crate::bus::Bus;
 use crate::context::{Mode, Position};
@@ -66,7 +67,12 @@ fn decode<B: Bus>(bytes: &[u8], mode: Mode, limit: usize) -> Decoded<B> {
         if instruction.is_invalid() {
             insn.run = exec::undefined;
         } else {
-            insn.run = handler(&instruction, &mut insn, mode);
+            insn.run = handler(
+                &instruction,
+                &mut insn,
+                mode,
+                bytes.get(usize::from(position.start)..).unwrap_or_default(),
+            );
             ends = ends_block(&instruction);
             let (loads, stores) = memory_operands(&mut info, &instruction);
             position.loads += loads;
@@ -83,11 +89,13 @@ fn decode<B: Bus>(bytes: &[u8], mode: Mode, limit: usize) -> Decoded<B> {
     Decoded { insns: insns.into_boxed_slice(), end: position }
 }
 
-fn handler<B: Bus>(instruction: &Instruction, insn: &mut Insn<B>, mode: Mode) -> Handler<B> {
+/// `bytes` are those of the instruction.
+fn handler<B: Bus>(instruction: &Instruction, insn: &mut Insn<B>, mode: Mode, bytes: &[u8]) -> Handler<B> {
     integer::handler(instruction, insn, mode)
         .or_else(|| system::handler(instruction, insn, mode))
         .or_else(|| vector::handler(instruction, insn))
         .or_else(|| bmi::handler(instruction, insn))
+        .or_else(|| x87::handler(instruction, insn, bytes))
         .unwrap_or(exec::unimplemented)
 }
 

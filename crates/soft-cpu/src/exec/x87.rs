@@ -1,30 +1,44 @@
-//! The x87 state: what system software saves and sets up. There is no x87 arithmetic.
+//! The x87 and SSE state as system software saves it and sets it up; `x87` has the other instructions.
 
 use super::Insn;
 use super::operand::{self, Get, Mem, Place, is_stack};
 use crate::bus::Bus;
-use crate::context::{CR0_EM, CR0_MP, CR0_TS, Core, RAX};
+use crate::context::{CR0_MP, CR0_TS, Core, RAX};
 use crate::exception::{self, Done, Exception};
 use crate::width::Width;
 
 /// MXCSR bits that exist.
 pub(crate) const MXCSR_MASK: u32 = 0xFFFF;
 
+/// What a control word reads as after it was loaded: bit 6 is 1, the reserved bits are 0.
+pub(crate) fn control_word(value: u16) -> u16 {
+    value & 0x1F3F | 0x40
+}
+
 impl Core {
-    /// #NM if x87 instructions are to be emulated or the state belongs to another task.
-    fn require_x87(&mut self) -> Done {
-        if self.cr0 & (CR0_EM | CR0_TS) != 0 {
-            Err(self.raise(Exception::plain(exception::NM)))
-        } else {
-            Ok(())
-        }
+    /// As FNINIT; the registers keep their contents.
+    pub(crate) fn reset_x87(&mut self) {
+        (self.fcw, self.fsw, self.ftw) = (0x37F, 0, 0);
+        self.x87_pointers = (0, 0, 0);
+    }
+
+    /// ST(0) to ST(7).
+    pub(crate) fn x87_stack(&self) -> [u128; 8] {
+        let mut st = self.st;
+        st.rotate_left(self.x87_top());
+        st
+    }
+
+    /// Replaces ST(0) to ST(7), with TOP as it is.
+    pub(crate) fn set_x87_stack(&mut self, mut st: [u128; 8]) {
+        st.rotate_right(self.x87_top());
+        self.st = st;
     }
 }
 
 pub(crate) fn fninit<B: Bus>(c: &mut Core, _b: &mut B, _i: &Insn<B>) -> Done {
     c.require_x87()?;
-    (c.fcw, c.fsw, c.ftw) = (0x37F, 0, 0);
-    c.x87_pointers = (0, 0, 0);
+    c.reset_x87();
     Ok(())
 }
 
@@ -32,7 +46,7 @@ pub(crate) fn fwait<B: Bus>(c: &mut Core, _b: &mut B, _i: &Insn<B>) -> Done {
     if c.cr0 & (CR0_MP | CR0_TS) == CR0_MP | CR0_TS {
         return Err(c.raise(Exception::plain(exception::NM)));
     }
-    Ok(())
+    c.x87_settled()
 }
 
 pub(crate) fn fnclex<B: Bus>(c: &mut Core, _b: &mut B, _i: &Insn<B>) -> Done {
@@ -42,10 +56,10 @@ pub(crate) fn fnclex<B: Bus>(c: &mut Core, _b: &mut B, _i: &Insn<B>) -> Done {
 }
 
 pub(crate) fn fldcw<B: Bus>(c: &mut Core, b: &mut B, i: &Insn<B>) -> Done {
-    c.require_x87()?;
+    c.require_x87_settled()?;
     let value: u16 = Mem::get(c, b, i)?;
-    // Bit 6 always reads as 1, the reserved bits as 0.
-    c.fcw = value & 0x1F3F | 0x40;
+    c.fcw = control_word(value);
+    c.update_x87_summary();
     Ok(())
 }
 
@@ -88,8 +102,8 @@ pub(crate) fn fxsave<B: Bus, const WIDE: bool>(c: &mut Core, b: &mut B, i: &Insn
     let stack = is_stack(i);
     c.store(b, linear, head, stack)?;
     c.store(b, linear + 16, second, stack)?;
-    for n in 0..8 {
-        c.store(b, linear + 32 + 16 * n, c.st[n as usize], stack)?;
+    for (n, value) in (0..).zip(c.x87_stack()) {
+        c.store(b, linear + 32 + 16 * n, value, stack)?;
     }
     let registers = if c.in_64_bit_mode() { 16 } else { 8 };
     for n in 0..registers {
@@ -107,7 +121,7 @@ pub(crate) fn fxrstor<B: Bus, const WIDE: bool>(c: &mut Core, b: &mut B, i: &Ins
     if mxcsr & !MXCSR_MASK != 0 {
         return Err(c.gp(0));
     }
-    let (mut st, mut xmm) = (c.st, c.xmm);
+    let (mut st, mut xmm) = ([0; 8], c.xmm);
     for (n, value) in (0_u64..).zip(st.iter_mut()) {
         *value = c.load::<u128, B>(b, linear + 32 + 16 * n, stack)? & ((1 << 80) - 1);
     }
@@ -115,12 +129,14 @@ pub(crate) fn fxrstor<B: Bus, const WIDE: bool>(c: &mut Core, b: &mut B, i: &Ins
     for (n, value) in (0_u64..).zip(xmm.iter_mut().take(registers)) {
         *value = c.load(b, linear + 160 + 16 * n, stack)?;
     }
-    c.fcw = head as u16 & 0x1F3F | 0x40;
+    c.fcw = control_word(head as u16);
     c.fsw = (head >> 16) as u16;
     c.ftw = (head >> 32) as u8;
     let mask = if WIDE { u64::MAX } else { 0xFFFF_FFFF };
     c.x87_pointers = ((head >> 48) as u16 & 0x7FF, (head >> 64) as u64 & mask, second as u64 & mask);
     c.mxcsr = mxcsr;
-    (c.st, c.xmm) = (st, xmm);
+    c.set_x87_stack(st);
+    c.update_x87_summary();
+    c.xmm = xmm;
     Ok(())
 }
