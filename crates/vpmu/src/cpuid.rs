@@ -1,9 +1,9 @@
 //! The CPUID bits that announce the PMU.
 //!
 //! [`patch`] changes only these bits of a leaf, so that an embedder keeps its own CPUID policy for
-//! the rest. Sources: SDM vol. 2A, CPUID, leaves 01H, 07H, 0AH; Linux `asm/perf_event.h`.
+//! the rest. Sources: SDM vol. 2A, CPUID, leaves 01H, 07H, 0AH, 0DH, 1CH; Linux `asm/perf_event.h`.
 
-use crate::profile::Profile;
+use crate::profile::{LbrKind, Profile};
 
 /// The four registers that CPUID returns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -32,11 +32,15 @@ const HLE_RTM: u32 = 1 << 4 | 1 << 11;
 const HYBRID: u32 = 1 << 15;
 /// Leaf 07H.0 EDX: architectural LBR.
 const ARCH_LBR: u32 = 1 << 19;
+/// Leaf 0DH.1 ECX: IA32_XSS bit 15 can be set.
+const XSS_LBR: u32 = 1 << 15;
+/// Subleaf of leaf 0DH that describes the XSAVE component of architectural LBR.
+const XSTATE_LBR: u32 = 15;
 /// Leaf 07H.1 EAX: leaf 23H exists.
 const ARCH_PERFMON_EXT: u32 = 1 << 8;
 
 /// Leaves that [`patch`] may change.
-pub const LEAVES: [u32; 5] = [0x1, 0x7, 0xA, 0x1C, 0x23];
+pub const LEAVES: [u32; 6] = [0x1, 0x7, 0xA, 0xD, 0x1C, 0x23];
 
 /// Puts the PMU's bits of `profile` into a leaf.
 #[must_use]
@@ -50,10 +54,16 @@ pub fn patch(profile: &Profile, leaf: u32, subleaf: u32, mut result: CpuidResult
         (0x7, 0) => {
             result.ebx &= !HLE_RTM;
             result.edx &= !(HYBRID | ARCH_LBR);
+            if matches!(profile.lbr, LbrKind::Architectural { .. }) {
+                result.edx |= ARCH_LBR;
+            }
         }
         (0x7, 1) => result.eax &= !ARCH_PERFMON_EXT,
         (0xA, _) => result = leaf_0a(profile),
-        (0x1C | 0x23, _) => result = CpuidResult::default(),
+        // XSAVES of the branch records is not offered.
+        (0xD, 1) => result.ecx &= !XSS_LBR,
+        (0xD, XSTATE_LBR) | (0x23, _) => result = CpuidResult::default(),
+        (0x1C, _) => result = leaf_1c(profile),
         _ => {}
     }
     result
@@ -75,6 +85,21 @@ pub fn leaf_0a(profile: &Profile) -> CpuidResult {
         edx: fixed
             | if v2 { u32::from(profile.fixed_width) << 5 } else { 0 }
             | u32::from(v5 && profile.any_thread_deprecated) << 15,
+    }
+}
+
+/// Leaf 1CH, architectural last branch records: 0 in a profile without them.
+///
+/// Filters by privilege level and branch type, call-stack mode; records hold whether the branch was
+/// mispredicted, the cycles and the branch type. Addresses are effective ones, and no C-state clears the
+/// records.
+#[must_use]
+pub fn leaf_1c(profile: &Profile) -> CpuidResult {
+    match profile.lbr {
+        LbrKind::Architectural { depths } => {
+            CpuidResult { eax: u32::from(depths), ebx: 0b111, ecx: 0b111, edx: 0 }
+        }
+        LbrKind::None | LbrKind::Legacy => CpuidResult::default(),
     }
 }
 

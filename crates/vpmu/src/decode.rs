@@ -200,7 +200,7 @@ fn bits(lsb: u8, width: Width, repeat: Repeat) -> String {
         Width::OffcoreMask | Width::LoadLatencyMask | Width::FrontendMask => String::from("profile mask"),
     };
     match repeat {
-        Repeat::Once => one,
+        Repeat::Once | Repeat::PerLbr => one,
         Repeat::PerGp { stride: 1 } | Repeat::PerFixed { stride: 1 } => format!("{one}+n"),
         Repeat::PerGp { stride } | Repeat::PerFixed { stride } => format!("{one}+{stride}n"),
     }
@@ -218,6 +218,11 @@ fn condition(when: When) -> &'static str {
         When::MetricsLevel2 => "PERF_METRICS level 2",
         When::MetricsClear => "PERF_CAPABILITIES[19]",
         When::FreezeWhileSmm => "PERF_CAPABILITIES[12]",
+        When::LegacyLbr => "model-specific LBR",
+        When::NoLegacyLbr => "no model-specific LBR",
+        When::ArchLbr => "CPUID.07H:EDX[19]",
+        When::AnyLbr => "LBR",
+        When::NoLbr => "no LBR",
         When::OffcoreResponse | When::LoadLatency | When::Frontend => "model",
         When::Never => "never: every access raises #GP",
     }

@@ -11,6 +11,7 @@
 //! | [`profile`] | the CPUs whose PMU can be shown |
 //! | [`source`] | where counts come from |
 //! | [`pmu`] | the state machine itself |
+//! | [`lbr`] | last branch records: the model-specific and the architectural stack |
 //! | [`metrics`] | PERF_METRICS: fractions of the slots in fixed counter 3 |
 //! | [`state`] | saving and restoring |
 //! | [`decode`] | register values in words |
@@ -41,6 +42,7 @@ extern crate alloc;
 pub mod cpuid;
 pub mod decode;
 pub mod event;
+pub mod lbr;
 pub mod metrics;
 pub mod pmu;
 pub mod profile;
@@ -48,6 +50,7 @@ pub mod register;
 pub mod source;
 pub mod state;
 
+pub use lbr::{BranchFilter, BranchKind, BranchRecord};
 pub use pmu::{Active, CounterId, Fault, ReadOutcome, Vpmu, WriteOutcome};
 pub use profile::Profile;
 pub use source::{CountsSource, PrivilegeFilter, Provenance, TopdownSlots};

@@ -1,9 +1,11 @@
 //! Profiles: the CPUs whose PMU can be shown to a guest.
 //!
-//! A profile is data. What is not implemented is not announced: no profile offers PEBS, branch
-//! records or the debug store, so those bits of PERF_CAPABILITIES and CPUID are 0.
+//! A profile is data. What is not implemented is not announced: no profile offers PEBS or the debug
+//! store, so those bits of PERF_CAPABILITIES and CPUID are 0. Branch records need an engine that reports
+//! branches; for one that does not, take [`Profile::without_lbr`].
 
 use crate::event::EventTable;
+use crate::lbr::MAX_DEPTH;
 use crate::register::intel::PerfCapabilities;
 
 mod icelake_sp;
@@ -12,10 +14,55 @@ mod sapphire_rapids;
 pub use icelake_sp::ICELAKE_SP;
 pub use sapphire_rapids::SAPPHIRE_RAPIDS;
 
+/// PERF_CAPABILITIES: LBR_FMT.
+const LBR_FMT: u64 = 0x3F;
+
 /// Most general-purpose counters that a profile may have.
 pub const MAX_GP: usize = 8;
 /// Most fixed-function counters that a profile may have.
 pub const MAX_FIXED: usize = 4;
+
+/// Which last branch records a CPU has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LbrKind {
+    /// None.
+    None,
+    /// The model-specific stack of LBR_FMT 5, 32 deep.
+    Legacy,
+    /// The architectural stack.
+    Architectural {
+        /// Bit n: a depth of 8·(n + 1) is possible, at most [`MAX_DEPTH`](crate::lbr::MAX_DEPTH); CPUID.1CH:EAX
+        /// bits 7:0.
+        depths: u8,
+    },
+}
+
+impl LbrKind {
+    /// Number of records of the deepest stack.
+    #[must_use]
+    pub fn max_depth(self) -> u64 {
+        match self {
+            Self::None => 0,
+            Self::Legacy => MAX_DEPTH as u64,
+            Self::Architectural { depths } => {
+                u64::from(8 * (u8::BITS - depths.leading_zeros())).clamp(8, MAX_DEPTH as u64)
+            }
+        }
+    }
+
+    /// True for a value that IA32_LBR_DEPTH takes.
+    #[must_use]
+    pub fn supports_depth(self, depth: u64) -> bool {
+        match self {
+            Self::Architectural { depths } => {
+                (8..=self.max_depth()).contains(&depth)
+                    && depth % 8 == 0
+                    && u64::from(depths) >> (depth / 8 - 1) & 1 != 0
+            }
+            Self::None | Self::Legacy => false,
+        }
+    }
+}
 
 /// Every built-in profile.
 pub static PROFILES: &[&Profile] = &[&ICELAKE_SP, &SAPPHIRE_RAPIDS];
@@ -47,6 +94,8 @@ pub struct Profile {
     pub any_thread_deprecated: bool,
     /// IA32_PERF_CAPABILITIES.
     pub perf_capabilities: PerfCapabilities,
+    /// Last branch records.
+    pub lbr: LbrKind,
     /// PERF_METRICS: 0 none, 1 four fields, 2 eight fields.
     pub metrics_level: u8,
     /// Issue slots per core cycle with one active hardware thread.
@@ -70,6 +119,14 @@ impl Profile {
     #[must_use]
     pub fn by_name(name: &str) -> Option<&'static Self> {
         PROFILES.iter().copied().find(|profile| profile.name == name)
+    }
+
+    /// The same CPU without last branch records: LBR_FMT is 0, and CPUID does not announce any.
+    #[must_use]
+    pub fn without_lbr(mut self) -> Self {
+        self.lbr = LbrKind::None;
+        self.perf_capabilities.0 &= !LBR_FMT;
+        self
     }
 
     /// GLOBAL_CTRL after RESET: every general-purpose counter, no fixed one.

@@ -3,6 +3,7 @@
 //! [`VpmuState`] is plain data: what the guest can see plus the accumulators behind PERF_METRICS.
 //! The feature `serde` makes it serialisable; the format is the embedder's choice.
 
+use crate::lbr::{LbrEntry, LbrState};
 use crate::metrics::{ACCUMULATOR_BITS, Metrics, fields_of};
 use crate::pmu::{Registers, Vpmu};
 use crate::profile::{MAX_FIXED, MAX_GP};
@@ -12,7 +13,7 @@ use crate::source::CountsSource;
 use alloc::string::String;
 
 /// Version of the layout and meaning of [`VpmuState`].
-pub const STATE_VERSION: u32 = 1;
+pub const STATE_VERSION: u32 = 2;
 
 /// The saved state of one vPMU.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -46,6 +47,8 @@ pub struct VpmuState {
     pub frontend: u64,
     /// The accumulators behind IA32_PERF_METRICS.
     pub metrics: Metrics,
+    /// The last branch records and the registers that control them.
+    pub lbr: LbrState,
     /// A PMI request that has not been delivered yet.
     pub pmi_pending: bool,
 }
@@ -83,6 +86,15 @@ pub enum RestoreError {
         /// Its value.
         value: u64,
     },
+    /// Branch records of another kind than the profile's.
+    #[error("saved branch records are of a kind that this profile does not have")]
+    Lbr,
+    /// An IA32_LBR_DEPTH that the profile does not support.
+    #[error("saved IA32_LBR_DEPTH is {depth}, which this profile does not support")]
+    LbrDepth {
+        /// The saved depth.
+        depth: u64,
+    },
 }
 
 impl Vpmu {
@@ -106,6 +118,7 @@ impl Vpmu {
             ld_lat: regs.ld_lat,
             frontend: regs.frontend,
             metrics: self.metrics.clone(),
+            lbr: self.lbr.save(),
             pmi_pending: self.pmi,
         }
     }
@@ -131,7 +144,8 @@ impl Vpmu {
             ld_lat: state.ld_lat,
             frontend: state.frontend,
         };
-        self.replace(regs, (state.gp, state.fixed), state.metrics.clone(), state.pmi_pending, source);
+        let lbr = self.lbr.restored(&state.lbr).ok_or(RestoreError::Lbr)?;
+        self.replace(regs, (state.gp, state.fixed), state.metrics.clone(), lbr, state.pmi_pending, source);
         Ok(())
     }
 
@@ -161,6 +175,7 @@ impl Vpmu {
         self.check_register(RegisterId::PebsLdLat, 0, state.ld_lat)?;
         self.check_register(RegisterId::PebsFrontend, 0, state.frontend)?;
         self.check_misc_enable(state.misc_enable)?;
+        self.check_lbr(&state.lbr)?;
         let level = self.profile().metrics_level;
         let present = if level > 0 { fields_of(level) } else { 0 };
         for (index, &value) in state.metrics.accumulators.iter().enumerate() {
@@ -170,6 +185,28 @@ impl Vpmu {
             }
         }
         Ok(())
+    }
+
+    fn check_lbr(&self, state: &LbrState) -> Result<(), RestoreError> {
+        let (info, entries) = match state {
+            LbrState::None => return Ok(()),
+            &LbrState::Legacy { select, tos, ref entries, .. } => {
+                self.check_register(RegisterId::LbrSelect, 0, select)?;
+                self.check_register(RegisterId::LbrTos, 0, tos)?;
+                (RegisterId::LbrInfo, entries)
+            }
+            &LbrState::Architectural { ctl, depth, ref entries, .. } => {
+                self.check_register(RegisterId::ArchLbrCtl, 0, ctl)?;
+                if !self.profile().lbr.supports_depth(depth) {
+                    return Err(RestoreError::LbrDepth { depth });
+                }
+                if entries.iter().skip(depth as usize).any(|&entry| entry != LbrEntry::default()) {
+                    return Err(RestoreError::LbrDepth { depth });
+                }
+                (RegisterId::ArchLbrInfo, entries)
+            }
+        };
+        entries.iter().enumerate().try_for_each(|(n, entry)| self.check_register(info, n, entry.info))
     }
 
     /// A register may hold what its fields can store; one that does not exist holds 0.

@@ -1,5 +1,6 @@
 //! RDMSR and WRMSR.
 
+use super::branches::is_lbr;
 use super::{FIXED_BASE, Fault, ReadOutcome, SLOTS_COUNTER, Vpmu, WriteOutcome};
 use crate::register::intel::{FixedCtrCtrl, PerfEvtSel};
 use crate::register::{Access, RegisterId, locate};
@@ -38,11 +39,24 @@ impl Vpmu {
             RegisterId::OffcoreRsp1 => self.regs.offcore_rsp[1],
             RegisterId::PebsLdLat => self.regs.ld_lat,
             RegisterId::PebsFrontend => self.regs.frontend,
-            RegisterId::PebsEnable
-            | RegisterId::PebsDataCfg
-            | RegisterId::DsArea
-            | RegisterId::LbrSelect
-            | RegisterId::LbrTos => return ReadOutcome::Fault(Fault::Absent),
+            RegisterId::PebsEnable | RegisterId::PebsDataCfg | RegisterId::DsArea => {
+                return ReadOutcome::Fault(Fault::Absent);
+            }
+            RegisterId::LbrSelect
+            | RegisterId::LbrTos
+            | RegisterId::LastBranchFrom
+            | RegisterId::LastBranchTo
+            | RegisterId::LbrInfo
+            | RegisterId::ArchLbrCtl
+            | RegisterId::ArchLbrDepth
+            | RegisterId::ArchLbrFrom
+            | RegisterId::ArchLbrTo
+            | RegisterId::ArchLbrInfo => {
+                return match self.lbr_register(id, n) {
+                    Ok(register) => ReadOutcome::Value(*register),
+                    Err(fault) => ReadOutcome::Fault(fault),
+                };
+            }
         })
     }
 
@@ -65,6 +79,11 @@ impl Vpmu {
         }
         if value & !masks.accepted != 0 {
             return WriteOutcome::Fault(Fault::ReservedBits(value & !masks.accepted));
+        }
+        if is_lbr(id)
+            && let Err(fault) = self.check_lbr_write(id, n, value)
+        {
+            return WriteOutcome::Fault(fault);
         }
         if let Some(old) = self.stored_mut(id, n) {
             let changed = (*old ^ value) & masks.fixed;
@@ -99,11 +118,13 @@ impl Vpmu {
                     | RegisterId::OffcoreRsp1
                     | RegisterId::PebsLdLat
                     | RegisterId::PebsFrontend => self.reprogram_all(),
+                    RegisterId::ArchLbrDepth => self.lbr.set_depth(stored),
                     _ => {}
                 }
             }
         }
         match id {
+            _ if is_lbr(id) => self.update_branch_filter(),
             // A new value starts and stops nothing; it only moves a deadline.
             RegisterId::Pmc | RegisterId::APmc | RegisterId::FixedCtr | RegisterId::PerfMetrics => {
                 self.rearm(source);
@@ -126,7 +147,7 @@ impl Vpmu {
             RegisterId::OffcoreRsp1 => &mut regs.offcore_rsp[1],
             RegisterId::PebsLdLat => &mut regs.ld_lat,
             RegisterId::PebsFrontend => &mut regs.frontend,
-            _ => return None,
+            _ => return self.lbr.stack_mut()?.word_mut(id, n),
         })
     }
 

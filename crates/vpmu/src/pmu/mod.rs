@@ -4,12 +4,14 @@
 //! | --- | --- |
 //! | `mod.rs` | construction, bringing counters up to date, overflow, freezing |
 //! | `access.rs` | RDMSR, WRMSR |
+//! | `branches.rs` | last branch records |
 //! | `rdpmc.rs` | RDPMC |
 //! | `counter.rs` | one counter |
 //! | `ledger.rs` | what was counted over time |
 //! | `outcome.rs` | answers |
 
 mod access;
+mod branches;
 mod counter;
 mod ledger;
 mod outcome;
@@ -20,6 +22,7 @@ pub use ledger::{Ledger, LedgerKey, MAX_ENTRIES};
 pub use outcome::{Fault, RdpmcContext, ReadOutcome, WriteOutcome};
 
 use crate::event::FixedEvent;
+use crate::lbr::{BranchFilter, Lbr};
 use crate::metrics::{ALL_FIELDS, Metrics};
 use crate::profile::{MAX_FIXED, MAX_GP, Profile};
 use crate::register::intel::{
@@ -56,7 +59,10 @@ pub struct Vpmu {
     gp: [Counter; MAX_GP],
     fixed: [Counter; MAX_FIXED],
     pub(crate) metrics: Metrics,
+    pub(crate) lbr: Lbr,
     pub(crate) pmi: bool,
+    /// Which branches the registers ask for; derived from them.
+    branch_filter: BranchFilter,
     // Relation to the source.
     metrics_mark: Option<(PrivilegeFilter, TopdownSlots)>,
     // Reports.
@@ -119,7 +125,9 @@ impl Vpmu {
             gp: core::array::from_fn(|_| Counter::new(unprogrammed)),
             fixed,
             metrics: Metrics::default(),
+            lbr: Lbr::None,
             pmi: false,
+            branch_filter: BranchFilter::EMPTY,
             metrics_mark: None,
             ledger: Ledger::default(),
         };
@@ -153,6 +161,8 @@ impl Vpmu {
             counter.value = 0;
         }
         self.metrics = Metrics::default();
+        self.lbr = Lbr::new(self.profile.lbr);
+        self.branch_filter = BranchFilter::EMPTY;
         self.pmi = false;
     }
 
@@ -219,12 +229,14 @@ impl Vpmu {
                     self.regs.global_ctrl = 0;
                 }
             }
+            self.freeze_branches();
         }
         self.restart(source);
     }
 
     /// Starts and stops counters as the control registers say. Counters must be up to date.
     fn restart<S: CountsSource + ?Sized>(&mut self, source: &mut S) {
+        self.update_branch_filter();
         let frozen = self.regs.global_status & STATUS_CTR_FROZEN != 0;
         // Version 1 has no GLOBAL_CTRL: all enabled.
         let global = if self.profile.version >= 2 { self.regs.global_ctrl } else { u64::MAX };
@@ -392,6 +404,7 @@ impl Vpmu {
         regs: Registers,
         (gp, fixed): ([u64; MAX_GP], [u64; MAX_FIXED]),
         metrics: Metrics,
+        lbr: Lbr,
         pmi: bool,
         source: &mut S,
     ) {
@@ -399,6 +412,9 @@ impl Vpmu {
         self.flush_ledger();
         self.regs = regs;
         self.metrics = metrics;
+        self.lbr = lbr;
+        // What goes on is not a beginning.
+        self.branch_filter = self.wanted_branches();
         self.pmi = pmi;
         self.reprogram_all();
         for (counter, value) in self.gp.iter_mut().zip(gp).chain(self.fixed.iter_mut().zip(fixed)) {

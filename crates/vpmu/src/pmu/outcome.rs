@@ -37,6 +37,15 @@ pub enum Fault {
     /// WRMSR would change bits that only the CPU may change.
     #[error("bits {0:#x} cannot be changed")]
     FixedBits(u64),
+    /// A branch record beyond IA32_LBR_DEPTH.
+    #[error("IA32_LBR_DEPTH is {depth}, and the record lies beyond")]
+    BeyondDepth {
+        /// IA32_LBR_DEPTH.
+        depth: u64,
+    },
+    /// IA32_LBR_DEPTH cannot have this value.
+    #[error("CPUID.1CH does not list a depth of {0:#x}")]
+    Depth(u64),
     /// RDPMC with an index or type that does not exist.
     #[error("RDPMC index {0:#x} does not exist")]
     RdpmcIndex(u32),

@@ -1,6 +1,6 @@
 //! Ice Lake-SP (Sunny Cove): the first server with SLOTS and PERF_METRICS, level 1.
 
-use super::Profile;
+use super::{LbrKind, Profile};
 use crate::event::EventTable;
 use crate::register::intel::PerfCapabilities;
 
@@ -21,8 +21,9 @@ pub const ICELAKE_SP: Profile = Profile {
     arch_events: 8,
     arch_events_unavailable: 0,
     any_thread_deprecated: true,
-    // FREEZE_WHILE_SMM, FW_WRITE, PERF_METRICS_AVAILABLE. Silicon has 0xF4C5: the rest is LBR and PEBS.
-    perf_capabilities: PerfCapabilities(0xB000),
+    // LBR_FMT 5, FREEZE_WHILE_SMM, FW_WRITE, PERF_METRICS_AVAILABLE. Silicon has 0xF4C5: the rest is PEBS.
+    perf_capabilities: PerfCapabilities(0xB005),
+    lbr: LbrKind::Legacy,
     metrics_level: 1,
     slots_per_cycle: 5,
     tsc_hz: 2_600_000_000,

@@ -1,6 +1,6 @@
 //! Sapphire Rapids (Golden Cove): PERF_METRICS level 2.
 
-use super::Profile;
+use super::{LbrKind, Profile};
 use crate::event::EventTable;
 use crate::register::intel::PerfCapabilities;
 
@@ -21,8 +21,11 @@ pub const SAPPHIRE_RAPIDS: Profile = Profile {
     arch_events: 8,
     arch_events_unavailable: 0,
     any_thread_deprecated: true,
-    // FREEZE_WHILE_SMM, FW_WRITE, PERF_METRICS_AVAILABLE. Silicon has 0xF4FF: the rest is LBR and PEBS.
-    perf_capabilities: PerfCapabilities(0xB000),
+    // LBR_FMT 3FH (architectural), FREEZE_WHILE_SMM, FW_WRITE, PERF_METRICS_AVAILABLE. Silicon has 0xF4FF: the
+    // rest is PEBS.
+    perf_capabilities: PerfCapabilities(0xB03F),
+    // Depths 8, 16 and 32, as public CPUID dumps of Golden Cove show.
+    lbr: LbrKind::Architectural { depths: 0b1011 },
     metrics_level: 2,
     slots_per_cycle: 6,
     tsc_hz: 2_000_000_000,

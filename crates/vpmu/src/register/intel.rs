@@ -125,12 +125,14 @@ registers! {
         fixed fixed_in_use(32, 1) = "FIXED_CTR{n}_InUse", "Fixed counter {n} has OS or USR set";
         flag pmi_in_use(63) = "PMI_InUse", "Some counter may request a PMI";
     }
-    /// Debug control: the perfmon bits. Branch records are not offered, so their bits are dropped.
+    /// Debug control: the perfmon bits. Those of features that the CPU does not have are dropped.
     DebugCtl = "IA32_DEBUGCTL" @ 0x1D9, once x 1, if Always, ReadWrite, reserved Fault,
         source "SDM vol. 3B, IA32_DEBUGCTL MSR; dropped bits as in Linux arch/x86/kvm/vmx/vmx.c" {
-        flag lbr(0), ignore = "LBR", "Record branches; dropped";
+        flag lbr(0) if LegacyLbr = "LBR", "Record branches";
+        flag lbr_dropped(0) if NoLegacyLbr, ignore = "LBR", "No such records: accepted and dropped";
         flag btf(1), ignore = "BTF", "Single-step on branches; dropped";
-        flag freeze_lbrs_on_pmi(11), ignore = "FREEZE_LBRS_ON_PMI", "Freeze branch records on a PMI; dropped";
+        flag freeze_lbrs_on_pmi(11) if AnyLbr = "FREEZE_LBRS_ON_PMI", "Freeze the branch records on a PMI";
+        flag freeze_lbrs_dropped(11) if NoLbr, ignore = "FREEZE_LBRS_ON_PMI", "No branch records: accepted and dropped";
         flag freeze_perfmon_on_pmi(12) if Version2 = "FREEZE_PERFMON_ON_PMI", "Freeze the counters on a PMI";
         flag freeze_while_smm(14) if FreezeWhileSmm = "FREEZE_WHILE_SMM", "Freeze in SMM; stored, there is no SMM";
     }
@@ -177,10 +179,81 @@ registers! {
     /// Debug store area. The debug store is not offered.
     DsArea = "IA32_DS_AREA" @ 0x600, once x 1, if Never, ReadWrite, reserved Fault,
         source "SDM vol. 4" {}
-    /// Branch record filter. Branch records are not offered.
-    LbrSelect = "MSR_LBR_SELECT" @ 0x1C8, once x 1, if Never, ReadWrite, reserved Fault,
-        source "SDM vol. 4" {}
-    /// Newest branch record. Branch records are not offered.
-    LbrTos = "MSR_LASTBRANCH_TOS" @ 0x1C9, once x 1, if Never, ReadWrite, reserved Fault,
-        source "SDM vol. 4" {}
+    /// Which branches the model-specific stack leaves out.
+    LbrSelect = "MSR_LBR_SELECT" @ 0x1C8, once x 1, if LegacyLbr, ReadWrite, reserved Fault,
+        source "SDM vol. 3B, Filtering of Last Branch Records; bit 9 as in Linux arch/x86/events/intel/lbr.c" {
+        flag cpl_eq_0(0) = "CPL_EQ_0", "Leave out branches that end at CPL 0";
+        flag cpl_neq_0(1) = "CPL_NEQ_0", "Leave out branches that end at CPL > 0";
+        flag jcc(2) = "JCC", "Leave out conditional branches";
+        flag near_rel_call(3) = "NEAR_REL_CALL", "Leave out near relative calls";
+        flag near_ind_call(4) = "NEAR_IND_CALL", "Leave out near indirect calls";
+        flag near_ret(5) = "NEAR_RET", "Leave out near returns";
+        flag near_ind_jmp(6) = "NEAR_IND_JMP", "Leave out near indirect jumps";
+        flag near_rel_jmp(7) = "NEAR_REL_JMP", "Leave out near relative jumps";
+        flag far_branch(8) = "FAR_BRANCH", "Leave out far branches, interrupts and exceptions";
+        flag en_callstack(9) = "EN_CALLSTACK", "A return removes the newest record instead of adding one";
+    }
+    /// Index of the newest branch record; bits at or above the index width are dropped.
+    LbrTos = "MSR_LASTBRANCH_TOS" @ 0x1C9, once x 1, if LegacyLbr, ReadWrite, reserved Ignore,
+        source "SDM vol. 3B, LBR Stack; writable as Linux arch/x86/events/intel/core.c checks" {
+        bits tos(0, 5) = "TOS", "Index of the newest record";
+    }
+    /// Where a recorded branch was.
+    LastBranchFrom = "MSR_LASTBRANCH_{n}_FROM_IP" @ 0x680, lbr x 32, if LegacyLbr, ReadWrite, reserved Fault,
+        source "SDM vol. 3B, LBR Stack; LBR_FMT 5" {
+        bits address(0, 64) = "FROM_IP", "Address of the branch";
+    }
+    /// Where a recorded branch went.
+    LastBranchTo = "MSR_LASTBRANCH_{n}_TO_IP" @ 0x6C0, lbr x 32, if LegacyLbr, ReadWrite, reserved Fault,
+        source "SDM vol. 3B, LBR Stack; LBR_FMT 5" {
+        bits address(0, 64) = "TO_IP", "Address of the target";
+    }
+    /// What is known about a recorded branch.
+    LbrInfo = "MSR_LBR_INFO_{n}" @ 0xDC0, lbr x 32, if LegacyLbr, ReadWrite, reserved Fault,
+        source "SDM vol. 3B, MSR_LBR_INFO_x; LBR_FMT 5" {
+        bits cycles(0, 16) = "CYC_CNT", "Core cycles since the record before, saturating; 0 in the first after recording began";
+        flag tsx_abort(61) = "TSX_ABORT", "A transaction was aborted; never recorded";
+        flag in_tsx(62) = "IN_TSX", "In a transaction; never recorded";
+        flag mispredicted(63) = "MISPRED", "Direction or target was mispredicted";
+    }
+    /// Switches the architectural branch records on and says which branches they hold.
+    ArchLbrCtl = "IA32_LBR_CTL" @ 0x14CE, once x 1, if ArchLbr, ReadWrite, reserved Fault,
+        source "SDM vol. 3B, Last Branch Records, IA32_LBR_CTL; bits as in Linux asm/perf_event.h" {
+        flag lbr_en(0) = "LBREn", "Record branches";
+        flag os(1) = "OS", "Record branches that end at CPL 0";
+        flag usr(2) = "USR", "Record branches that end at CPL > 0";
+        flag call_stack(3) = "CALL_STACK", "A return removes the youngest record instead of adding one";
+        flag jcc(16) = "JCC", "Record conditional branches";
+        flag near_rel_jmp(17) = "NEAR_REL_JMP", "Record near relative jumps";
+        flag near_ind_jmp(18) = "NEAR_IND_JMP", "Record near indirect jumps";
+        flag near_rel_call(19) = "NEAR_REL_CALL", "Record near relative calls";
+        flag near_ind_call(20) = "NEAR_IND_CALL", "Record near indirect calls";
+        flag near_ret(21) = "NEAR_RET", "Record near returns";
+        flag other_branch(22) = "OTHER_BRANCH", "Record far branches, interrupts and exceptions";
+    }
+    /// Number of architectural branch records; a write clears them all. A depth that CPUID.1CH does not list raises #GP.
+    ArchLbrDepth = "IA32_LBR_DEPTH" @ 0x14CF, once x 1, if ArchLbr, ReadWrite, reserved Fault,
+        source "SDM vol. 3B, Last Branch Records, IA32_LBR_DEPTH" {
+        bits depth(0, 7) = "DEPTH", "Number of records";
+    }
+    /// Where a recorded branch was; 0 is the youngest. Entries beyond the depth raise #GP.
+    ArchLbrFrom = "IA32_LBR_{n}_FROM_IP" @ 0x1500, lbr x 32, if ArchLbr, ReadWrite, reserved Fault,
+        source "SDM vol. 3B, Last Branch Records, IA32_LBR_x_FROM_IP" {
+        bits address(0, 64) = "FROM_IP", "Address of the branch";
+    }
+    /// Where a recorded branch went; 0 is the youngest. Entries beyond the depth raise #GP.
+    ArchLbrTo = "IA32_LBR_{n}_TO_IP" @ 0x1600, lbr x 32, if ArchLbr, ReadWrite, reserved Fault,
+        source "SDM vol. 3B, Last Branch Records, IA32_LBR_x_TO_IP" {
+        bits address(0, 64) = "TO_IP", "Address of the target";
+    }
+    /// What is known about a recorded branch; 0 is the youngest. Entries beyond the depth raise #GP.
+    ArchLbrInfo = "IA32_LBR_{n}_INFO" @ 0x1200, lbr x 32, if ArchLbr, ReadWrite, reserved Fault,
+        source "SDM vol. 3B, Last Branch Records, IA32_LBR_x_INFO" {
+        bits cycles(0, 16) = "CYC_CNT", "Core cycles since the record before, saturating";
+        bits branch_type(56, 4) = "BR_TYPE", "0 conditional, 1 indirect jump, 2 relative jump, 3 indirect call, 4 relative call, 5 return, 8 other";
+        flag cycles_valid(60) = "CYC_CNT_VALID", "CYC_CNT counts since the record before; 0 in the first after recording began";
+        flag tsx_abort(61) = "TSX_ABORT", "A transaction was aborted; never recorded";
+        flag in_tsx(62) = "IN_TSX", "In a transaction; never recorded";
+        flag mispredicted(63) = "MISPRED", "Direction or target was mispredicted";
+    }
 }

@@ -137,6 +137,7 @@ macro_rules! registers {
     (@repeat once) => { Repeat::Once };
     (@repeat gp) => { Repeat::PerGp { stride: 0 } };
     (@repeat fixed) => { Repeat::PerFixed { stride: 0 } };
+    (@repeat lbr) => { Repeat::PerLbr };
 }
 
 pub(super) use {field_accessor, field_decl, registers};

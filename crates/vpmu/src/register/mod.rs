@@ -8,7 +8,7 @@
 pub mod intel;
 mod macros;
 
-use crate::profile::Profile;
+use crate::profile::{LbrKind, Profile};
 use alloc::vec::Vec;
 
 pub use intel::RegisterId;
@@ -42,6 +42,16 @@ pub enum When {
     LoadLatency,
     /// The profile has a front-end event register.
     Frontend,
+    /// The profile has the model-specific stack of branch records.
+    LegacyLbr,
+    /// It has not.
+    NoLegacyLbr,
+    /// The profile has the architectural stack of branch records, CPUID.07H:EDX bit 19.
+    ArchLbr,
+    /// The profile has branch records of either kind.
+    AnyLbr,
+    /// It has none.
+    NoLbr,
     /// Not offered by any profile yet: the MSR is known, and faults.
     Never,
 }
@@ -65,6 +75,11 @@ impl When {
             Self::OffcoreResponse => profile.offcore_rsp_mask != 0,
             Self::LoadLatency => profile.ld_lat_mask != 0,
             Self::Frontend => profile.frontend_mask != 0,
+            Self::LegacyLbr => profile.lbr == LbrKind::Legacy,
+            Self::NoLegacyLbr => profile.lbr != LbrKind::Legacy,
+            Self::ArchLbr => matches!(profile.lbr, LbrKind::Architectural { .. }),
+            Self::AnyLbr => profile.lbr != LbrKind::None,
+            Self::NoLbr => profile.lbr == LbrKind::None,
             Self::Never => false,
         }
     }
@@ -85,6 +100,8 @@ pub enum Repeat {
         /// Distance of two repetitions, in bits of the register.
         stride: u8,
     },
+    /// For each branch record; registers only.
+    PerLbr,
 }
 
 impl Repeat {
@@ -95,12 +112,13 @@ impl Repeat {
             Self::Once => 1,
             Self::PerGp { .. } => u32::from(profile.gp_counters),
             Self::PerFixed { .. } => u32::from(profile.fixed_counters),
+            Self::PerLbr => profile.lbr.max_depth() as u32,
         }
     }
 
     fn stride(self) -> u32 {
         match self {
-            Self::Once => 0,
+            Self::Once | Self::PerLbr => 0,
             Self::PerGp { stride } | Self::PerFixed { stride } => u32::from(stride),
         }
     }

@@ -1,4 +1,5 @@
-//! CPUs to compare on: the built-in profiles and made-up ones for the rules that these two share.
+//! CPUs to compare on: the built-in profiles and made-up ones for the rules that these two share. Branch
+//! records have a model of their own, in `lbr.rs`.
 
 use crate::model::enumeration::{Core, Cpu};
 use vpmu::profile::{ICELAKE_SP, SAPPHIRE_RAPIDS};
@@ -32,8 +33,8 @@ const fn variant(name: &'static str, core: Core, profile: fn() -> Profile) -> Va
 }
 
 pub static ALL: &[Variant] = &[
-    variant("icelake-sp", Core::SunnyCove, || ICELAKE_SP),
-    variant("sapphire-rapids", Core::GoldenCove, || SAPPHIRE_RAPIDS),
+    variant("icelake-sp", Core::SunnyCove, || ICELAKE_SP.without_lbr()),
+    variant("sapphire-rapids", Core::GoldenCove, || SAPPHIRE_RAPIDS.without_lbr()),
     // No global registers, no fixed counters, no event registers.
     variant("version 1", Core::SunnyCove, || Profile {
         version: 1,
@@ -45,7 +46,7 @@ pub static ALL: &[Variant] = &[
         offcore_rsp_mask: 0,
         ld_lat_mask: 0,
         frontend_mask: 0,
-        ..ICELAKE_SP
+        ..ICELAKE_SP.without_lbr()
     }),
     // As KVM offers it on older hosts: legacy freeze, no AnyThread.
     variant("version 2", Core::SunnyCove, || Profile {
@@ -55,7 +56,7 @@ pub static ALL: &[Variant] = &[
         any_thread_deprecated: false,
         perf_capabilities: PerfCapabilities(SMM | FULL_WIDTH),
         metrics_level: 0,
-        ..ICELAKE_SP
+        ..ICELAKE_SP.without_lbr()
     }),
     variant("version 3", Core::SunnyCove, || Profile {
         version: 3,
@@ -63,34 +64,38 @@ pub static ALL: &[Variant] = &[
         any_thread_deprecated: false,
         perf_capabilities: PerfCapabilities(FULL_WIDTH),
         metrics_level: 0,
-        ..ICELAKE_SP
+        ..ICELAKE_SP.without_lbr()
     }),
     // Streamlined freeze with AnyThread.
     variant("version 4", Core::GoldenCove, || Profile {
         version: 4,
         any_thread_deprecated: false,
-        ..SAPPHIRE_RAPIDS
+        ..SAPPHIRE_RAPIDS.without_lbr()
     }),
     // CPUID can say that AnyThread is deprecated only from version 5 on.
-    variant("version 4 of 5", Core::GoldenCove, || Profile { version: 4, ..SAPPHIRE_RAPIDS }),
+    variant("version 4 of 5", Core::GoldenCove, || Profile { version: 4, ..SAPPHIRE_RAPIDS.without_lbr() }),
     variant("no metrics", Core::GoldenCove, || Profile {
         perf_capabilities: PerfCapabilities(SMM | FULL_WIDTH),
         metrics_level: 0,
-        ..SAPPHIRE_RAPIDS
+        ..SAPPHIRE_RAPIDS.without_lbr()
     }),
     variant("no full-width writes", Core::SunnyCove, || Profile {
         perf_capabilities: PerfCapabilities(METRICS),
-        ..ICELAKE_SP
+        ..ICELAKE_SP.without_lbr()
     }),
     variant("metrics clear", Core::GoldenCove, || Profile {
         perf_capabilities: PerfCapabilities(SMM | FULL_WIDTH | METRICS | CLEAR),
-        ..SAPPHIRE_RAPIDS
+        ..SAPPHIRE_RAPIDS.without_lbr()
     }),
     variant("narrow", Core::GoldenCove, || Profile {
         gp_width: 32,
         fixed_width: 44,
         gp_counters: 3,
-        ..SAPPHIRE_RAPIDS
+        ..SAPPHIRE_RAPIDS.without_lbr()
     }),
-    variant("wide", Core::SunnyCove, || Profile { gp_width: 63, fixed_width: 52, ..ICELAKE_SP }),
+    variant("wide", Core::SunnyCove, || Profile {
+        gp_width: 63,
+        fixed_width: 52,
+        ..ICELAKE_SP.without_lbr()
+    }),
 ];

@@ -159,7 +159,7 @@ fn some_changes_are_refused_and_some_are_not() {
 fn a_file_with_an_unknown_key_is_refused() {
     let mut pmu = Vpmu::new(vpmu::profile::ICELAKE_SP);
     let mut file = serde_json::to_value(pmu.save(&mut Engine::default())).expect("a state is data");
-    file["lbr"] = Value::from(1);
+    file["pebs"] = Value::from(1);
     let error = serde_json::from_value::<VpmuState>(file).expect_err("unknown key");
-    assert!(error.to_string().contains("unknown field `lbr`"), "{error}");
+    assert!(error.to_string().contains("unknown field `pebs`"), "{error}");
 }

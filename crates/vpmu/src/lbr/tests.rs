@@ -1,0 +1,127 @@
+use super::{BranchKind, LbrState};
+use crate::cpuid::{CpuidResult, leaf_1c, patch};
+use crate::profile::{ICELAKE_SP, LbrKind, Profile, SAPPHIRE_RAPIDS};
+use crate::register::intel::PerfCapabilities;
+use crate::source::ScriptedSource;
+use crate::state::RestoreError;
+use crate::{BranchRecord, Fault, ReadOutcome, Vpmu, WriteOutcome};
+
+const DEBUGCTL: u32 = 0x1D9;
+const CTL: u32 = 0x14CE;
+const DEPTH: u32 = 0x14CF;
+/// LBREn, OS, USR and every branch type.
+const ALL: u64 = 0x7F_0007;
+
+fn pmu(profile: &Profile) -> (Vpmu, ScriptedSource) {
+    (Vpmu::new(profile.clone()), ScriptedSource::new())
+}
+
+fn branch(from: u64, to: u64) -> BranchRecord {
+    BranchRecord { from, to, kind: BranchKind::Conditional, cpl: 0, mispredicted: false, cycle: from }
+}
+
+#[test]
+fn profiles_announce_what_they_have() {
+    assert_eq!(leaf_1c(&SAPPHIRE_RAPIDS), CpuidResult { eax: 0b1011, ebx: 7, ecx: 7, edx: 0 });
+    assert_eq!(leaf_1c(&ICELAKE_SP), CpuidResult::default());
+    let all = CpuidResult { eax: !0, ebx: !0, ecx: !0, edx: !0 };
+    let arch = |profile: &Profile| patch(profile, 7, 0, all).edx >> 19 & 1;
+    assert_eq!((arch(&ICELAKE_SP), arch(&SAPPHIRE_RAPIDS)), (0, 1));
+    // XSAVES of the records is offered nowhere.
+    assert_eq!(patch(&SAPPHIRE_RAPIDS, 0xD, 1, all).ecx >> 15 & 1, 0);
+    assert_eq!(patch(&SAPPHIRE_RAPIDS, 0xD, 15, all), CpuidResult::default());
+}
+
+#[test]
+fn without_lbr_nothing_is_announced_and_nothing_exists() {
+    for profile in [ICELAKE_SP.without_lbr(), SAPPHIRE_RAPIDS.without_lbr()] {
+        assert_eq!(profile.perf_capabilities, PerfCapabilities(0xB000));
+        assert_eq!(patch(&profile, 7, 0, CpuidResult::default()).edx >> 19 & 1, 0);
+        assert_eq!(leaf_1c(&profile), CpuidResult::default());
+        let (mut pmu, mut source) = pmu(&profile);
+        for index in [0x1C8, 0x1C9, 0x680, 0x6DF, 0xDC0, CTL, DEPTH, 0x1200, 0x1500, 0x161F] {
+            assert_eq!(pmu.read_msr(index, &mut source), ReadOutcome::Fault(Fault::Absent), "{index:#x}");
+        }
+        assert_eq!(pmu.write_msr(DEBUGCTL, 0x801, &mut source), WriteOutcome::Done);
+        assert_eq!(pmu.read_msr(DEBUGCTL, &mut source), ReadOutcome::Value(0));
+        pmu.record_branch(&branch(1, 2));
+        assert!(pmu.branch_filter().is_empty());
+    }
+}
+
+#[test]
+fn depths_are_those_of_the_bitmap() {
+    let kind = LbrKind::Architectural { depths: 0b1011 };
+    for depth in 0..=80 {
+        assert_eq!(kind.supports_depth(depth), [8, 16, 32].contains(&depth), "{depth}");
+    }
+    assert_eq!(kind.max_depth(), 32);
+    // More than the registers hold is never reached.
+    let deep = LbrKind::Architectural { depths: 0x80 };
+    assert_eq!((deep.max_depth(), deep.supports_depth(64)), (32, false));
+}
+
+#[test]
+fn a_depth_that_cpuid_does_not_list_says_so() {
+    let (mut pmu, mut source) = pmu(&SAPPHIRE_RAPIDS);
+    assert_eq!(pmu.write_msr(DEPTH, 24, &mut source), WriteOutcome::Fault(Fault::Depth(24)));
+    assert_eq!(pmu.write_msr(DEPTH, 8, &mut source), WriteOutcome::Done);
+    assert_eq!(pmu.read_msr(0x1508, &mut source), ReadOutcome::Fault(Fault::BeyondDepth { depth: 8 }));
+}
+
+/// Before version 4 there is no LBR_Frz: a PMI clears DEBUGCTL.LBR.
+#[test]
+fn legacy_freeze_clears_the_enable() {
+    let mut old = ICELAKE_SP;
+    old.version = 3;
+    let (mut pmu, mut source) = pmu(&old);
+    for (index, value) in [(DEBUGCTL, 0x801), (0xC1, u64::MAX), (0x186, 0x53_00C0)] {
+        assert_eq!(pmu.write_msr(index, value, &mut source), WriteOutcome::Done);
+    }
+    assert!(!pmu.branch_filter().is_empty());
+    source.add_user(crate::event::Event::InstRetiredAny, 1);
+    pmu.sync(&mut source);
+    assert_eq!(pmu.read_msr(DEBUGCTL, &mut source), ReadOutcome::Value(0x800));
+    assert!(pmu.branch_filter().is_empty());
+}
+
+#[test]
+fn a_saved_stack_that_cannot_be_is_refused() {
+    let (mut arch, mut source) = pmu(&SAPPHIRE_RAPIDS);
+    assert_eq!(arch.write_msr(DEPTH, 8, &mut source), WriteOutcome::Done);
+    assert_eq!(arch.write_msr(CTL, ALL, &mut source), WriteOutcome::Done);
+    arch.record_branch(&branch(1, 2));
+    let good = arch.save(&mut source);
+    let mut refused = |change: fn(&mut LbrState)| {
+        let mut state = good.clone();
+        change(&mut state.lbr);
+        arch.restore(&state, &mut source).expect_err("refused")
+    };
+    let wrong_kind = refused(|lbr| *lbr = LbrState::None);
+    assert_eq!(wrong_kind, RestoreError::Lbr);
+    let depth = refused(|lbr| {
+        if let LbrState::Architectural { depth, .. } = lbr {
+            *depth = 24;
+        }
+    });
+    assert_eq!(depth, RestoreError::LbrDepth { depth: 24 });
+    let beyond = refused(|lbr| {
+        if let LbrState::Architectural { entries, .. } = lbr {
+            entries[8].to = 1;
+        }
+    });
+    assert_eq!(beyond, RestoreError::LbrDepth { depth: 8 });
+    let info = refused(|lbr| {
+        if let LbrState::Architectural { entries, .. } = lbr {
+            entries[0].info = 1 << 40;
+        }
+    });
+    assert_eq!(info, RestoreError::Register { register: "IA32_LBR_0_INFO".into(), bits: 1 << 40 });
+    let ctl = refused(|lbr| {
+        if let LbrState::Architectural { ctl, .. } = lbr {
+            *ctl = 1 << 4;
+        }
+    });
+    assert_eq!(ctl, RestoreError::Register { register: "IA32_LBR_CTL".into(), bits: 1 << 4 });
+    assert_eq!(arch.save(&mut source), good, "nothing has changed");
+}

@@ -1,0 +1,97 @@
+//! Last branch records: what reaches the stack, and its registers.
+
+use super::{Fault, Vpmu};
+use crate::lbr::{BranchFilter, BranchRecord};
+use crate::register::RegisterId;
+use crate::register::intel::DebugCtl;
+
+/// GLOBAL_STATUS bit LBR_Frz.
+const STATUS_LBR_FROZEN: u64 = 1 << 58;
+/// IA32_DEBUGCTL bit LBR.
+const DEBUGCTL_LBR: u64 = 1;
+
+/// True for the registers of the stacks; IA32_DEBUGCTL is not one of them.
+pub(super) const fn is_lbr(id: RegisterId) -> bool {
+    is_entry(id)
+        || matches!(
+            id,
+            RegisterId::LbrSelect | RegisterId::LbrTos | RegisterId::ArchLbrCtl | RegisterId::ArchLbrDepth
+        )
+}
+
+const fn is_entry(id: RegisterId) -> bool {
+    matches!(
+        id,
+        RegisterId::LastBranchFrom
+            | RegisterId::LastBranchTo
+            | RegisterId::LbrInfo
+            | RegisterId::ArchLbrFrom
+            | RegisterId::ArchLbrTo
+            | RegisterId::ArchLbrInfo
+    )
+}
+
+impl Vpmu {
+    /// Which branches are being recorded now. Only register writes, overflows, [`reset`](Self::reset) and
+    /// [`restore`](Self::restore) change it, so an engine can keep the answer in between.
+    #[inline]
+    #[must_use]
+    pub fn branch_filter(&self) -> BranchFilter {
+        self.branch_filter
+    }
+
+    /// A branch has been taken. Branches that nobody wants recorded are dropped.
+    #[inline]
+    pub fn record_branch(&mut self, branch: &BranchRecord) {
+        if self.branch_filter.admits(branch.kind, branch.cpl) {
+            self.lbr.record(branch);
+        }
+    }
+
+    /// The filter that the registers ask for.
+    pub(super) fn wanted_branches(&self) -> BranchFilter {
+        if self.regs.global_status & STATUS_LBR_FROZEN != 0 {
+            return BranchFilter::EMPTY;
+        }
+        self.lbr.filter(DebugCtl(self.regs.debugctl).lbr())
+    }
+
+    pub(super) fn update_branch_filter(&mut self) {
+        let wanted = self.wanted_branches();
+        if self.branch_filter.is_empty()
+            && !wanted.is_empty()
+            && let Some(stack) = self.lbr.stack_mut()
+        {
+            stack.begin();
+        }
+        self.branch_filter = wanted;
+    }
+
+    /// A PMI freezes the records: streamlined from version 4, by clearing DEBUGCTL.LBR before.
+    pub(super) fn freeze_branches(&mut self) {
+        if !DebugCtl(self.regs.debugctl).freeze_lbrs_on_pmi() {
+            return;
+        }
+        if self.profile.version >= 4 {
+            self.regs.global_status |= STATUS_LBR_FROZEN;
+        } else {
+            self.regs.debugctl &= !DEBUGCTL_LBR;
+        }
+    }
+
+    pub(super) fn lbr_register(&mut self, id: RegisterId, n: usize) -> Result<&mut u64, Fault> {
+        let depth = self.lbr.depth();
+        if is_entry(id) && n as u64 >= depth {
+            return Err(Fault::BeyondDepth { depth });
+        }
+        self.lbr.stack_mut().and_then(|stack| stack.word_mut(id, n)).ok_or(Fault::Absent)
+    }
+
+    /// What the declarations cannot say about a write.
+    pub(super) fn check_lbr_write(&mut self, id: RegisterId, n: usize, value: u64) -> Result<(), Fault> {
+        if id == RegisterId::ArchLbrDepth && !self.profile.lbr.supports_depth(value) {
+            return Err(Fault::Depth(value));
+        }
+        self.lbr_register(id, n).map(|_| ())
+    }
+}
