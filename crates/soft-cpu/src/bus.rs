@@ -63,6 +63,8 @@ pub struct Branch {
     pub from_cpl: u8,
     /// Privilege level after.
     pub to_cpl: u8,
+    /// Instructions retired before it, at all privilege levels, since the CPU was made.
+    pub retired: u64,
 }
 
 /// The CPU's surroundings. All RAM accesses stay within one 4 KiB page.

@@ -316,6 +316,12 @@ impl Core {
         self.synced = now;
     }
 
+    /// Instructions retired before the current one.
+    #[inline(always)]
+    pub(crate) fn retired(&self) -> u64 {
+        self.totals.instructions() + u64::from(self.position.index.saturating_sub(self.synced.index))
+    }
+
     /// What the bus is told about the current instruction. Totals must be in sync.
     pub(crate) fn access(&self) -> Access<'_> {
         Access { rip: self.instruction_rip(), cpl: self.cpl, totals: &self.totals }
@@ -336,7 +342,15 @@ impl Core {
         self.totals.modes[self.billed & 1].branches[kind as usize] += 1;
         if kind != BranchKind::ConditionalNotTaken {
             let (from, cpl) = (self.instruction_rip(), self.cpl);
-            bus.taken_branch(Branch { from, to: self.rip, kind, event: false, from_cpl: cpl, to_cpl: cpl });
+            bus.taken_branch(Branch {
+                from,
+                to: self.rip,
+                kind,
+                event: false,
+                from_cpl: cpl,
+                to_cpl: cpl,
+                retired: self.retired(),
+            });
         }
     }
 
@@ -352,6 +366,7 @@ impl Core {
             event: false,
             from_cpl,
             to_cpl: self.cpl,
+            retired: self.retired(),
         });
     }
 

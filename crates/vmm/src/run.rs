@@ -38,6 +38,8 @@ pub struct RunConfig {
     pub engine: EngineChoice,
     /// Who supplies the counts.
     pub counts: CountsChoice,
+    /// Whether the guest gets last branch records.
+    pub lbr: LbrChoice,
     /// Guest RAM.
     pub memory: MemoryConfig,
     /// Wall-clock limit.
@@ -56,11 +58,24 @@ impl fmt::Debug for RunConfig {
             .field("profile", &self.profile.name)
             .field("engine", &self.engine)
             .field("counts", &self.counts)
+            .field("lbr", &self.lbr)
             .field("memory", &self.memory)
             .field("timeout", &self.timeout)
             .field("trace", &self.trace)
             .finish_non_exhaustive()
     }
+}
+
+/// Whether the guest gets last branch records.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum LbrChoice {
+    /// With an engine that sees every branch; hidden with the others.
+    #[default]
+    Auto,
+    /// Yes, or the run is refused.
+    On,
+    /// No: the profile does not announce them.
+    Off,
 }
 
 /// One line of what the guest counted.
@@ -138,6 +153,9 @@ pub enum RunError {
     /// The counts source.
     #[error(transparent)]
     Counts(#[from] counts::CountsError),
+    /// Branch records under KVM.
+    #[error("KVM does not tell which branches the guest takes, so --lbr on needs --engine soft")]
+    LbrNeedsSoftEngine,
     /// The trace file.
     #[error("trace file {path}: {source}")]
     Trace {
@@ -160,7 +178,7 @@ pub enum RunError {
 ///
 /// # Errors
 /// Something outside the guest failed. Whatever the guest does is in the report's outcome.
-pub fn run(config: RunConfig) -> Result<RunReport, RunError> {
+pub fn run(mut config: RunConfig) -> Result<RunReport, RunError> {
     let started = Instant::now();
     let memory = GuestMemory::new(config.memory)?;
     let boot = loader::load(&config.image, &memory, &config.boot)?;
@@ -172,7 +190,8 @@ pub fn run(config: RunConfig) -> Result<RunReport, RunError> {
         None => None,
     };
     let apic_config = ApicConfig { timer_hz: u64::from(config.profile.crystal_hz), ..ApicConfig::default() };
-    let Chosen { mut engine, source, tsc_hz } = choose(&config, &memory, &apic_config)?;
+    let Chosen { mut engine, source, tsc_hz, profile } = choose(&config, &memory, &apic_config)?;
+    config.profile = profile;
     let label = source.label();
 
     let capture = Capture::new(CONSOLE_LIMIT);
@@ -235,11 +254,14 @@ struct Chosen {
     engine: Box<dyn Engine>,
     source: Box<dyn Source>,
     tsc_hz: u64,
+    /// The profile, without what the engine cannot do.
+    profile: Profile,
 }
 
 /// Sets up the engine and the counts source that the configuration asks for.
 fn choose(config: &RunConfig, memory: &GuestMemory, apic: &ApicConfig) -> Result<Chosen, RunError> {
     match (config.engine, &config.counts) {
+        (EngineChoice::Auto, CountsChoice::Auto) if config.lbr == LbrChoice::On => soft(config, memory),
         (EngineChoice::Auto, CountsChoice::Auto) => kvm(config, memory, apic).or_else(|reason| {
             log::info!("using the soft engine: {reason}");
             soft(config, memory)
@@ -250,18 +272,25 @@ fn choose(config: &RunConfig, memory: &GuestMemory, apic: &ApicConfig) -> Result
 }
 
 fn kvm(config: &RunConfig, memory: &GuestMemory, apic: &ApicConfig) -> Result<Chosen, RunError> {
-    let profile = &config.profile;
+    if config.lbr == LbrChoice::On {
+        return Err(RunError::LbrNeedsSoftEngine);
+    }
+    let profile = &config.profile.clone().without_lbr();
     let engine = KvmEngine::new(&KvmConfig { memory, profile, apic }).map_err(EngineError::from)?;
     let tsc_hz = engine.tsc_hz();
     let source = counts::choose(&config.counts, profile, tsc_hz, engine.kick_signal())?;
-    Ok(Chosen { engine: Box::new(engine), source, tsc_hz })
+    Ok(Chosen { engine: Box::new(engine), source, tsc_hz, profile: profile.clone() })
 }
 
 fn soft(config: &RunConfig, memory: &GuestMemory) -> Result<Chosen, RunError> {
-    let engine = SoftEngine::new(memory, &config.profile);
-    let source = counts::choose_soft(&config.counts, &config.profile, engine.retired())?;
+    let profile = match config.lbr {
+        LbrChoice::Auto | LbrChoice::On => config.profile.clone(),
+        LbrChoice::Off => config.profile.clone().without_lbr(),
+    };
+    let engine = SoftEngine::new(memory, &profile);
+    let source = counts::choose_soft(&config.counts, &profile, engine.retired())?;
     let tsc_hz = engine.tsc_hz();
-    Ok(Chosen { engine: Box::new(engine), source, tsc_hz })
+    Ok(Chosen { engine: Box::new(engine), source, tsc_hz, profile })
 }
 
 /// The files by which an image finds out what it runs on.

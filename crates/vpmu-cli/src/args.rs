@@ -144,6 +144,10 @@ pub(crate) struct MachineArgs {
     /// How closely the soft engine models the core [default: counts]
     #[arg(long, value_enum, help_heading = "Machine")]
     pub(crate) detail: Option<DetailKind>,
+    /// Whether the guest gets last branch records [default: on with the soft
+    /// engine; KVM has none]
+    #[arg(long, value_enum, help_heading = "Machine")]
+    pub(crate) lbr: Option<Switch>,
     /// Rates for `--counts synthetic` (TOML)
     #[arg(long, value_name = "FILE", help_heading = "Machine")]
     pub(crate) rates: Option<PathBuf>,
@@ -215,6 +219,12 @@ pub(crate) enum CountsKind {
     Synthetic,
     /// What the soft engine retires, exactly
     Model,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Switch {
+    On,
+    Off,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

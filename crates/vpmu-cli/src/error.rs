@@ -180,6 +180,7 @@ fn run_exit_code(error: &RunError) -> u8 {
     match error {
         RunError::Memory(MemoryError::TooSmall { .. } | MemoryError::TooLarge { .. })
         | RunError::Load(_)
+        | RunError::LbrNeedsSoftEngine
         | RunError::Trace { .. } => exit::USAGE,
         RunError::Counts(CountsError::Rates(_) | CountsError::SoftCountsItself(_)) => exit::USAGE,
         _ => exit::HOST,
@@ -222,6 +223,7 @@ fn run_next_step(error: &RunError) -> Option<String> {
             "`vpmu doctor` checks what this machine can do".to_owned()
         }
         RunError::Engine(_) => "repeat with -vv for details; `vpmu doctor` checks this machine".to_owned(),
+        RunError::LbrNeedsSoftEngine => "leave --lbr out, or use --engine soft".to_owned(),
         RunError::Profile { .. } => "choose another --profile (`vpmu list profiles`)".to_owned(),
     })
 }

@@ -1,6 +1,6 @@
 //! From arguments to a run.
 
-use crate::args::{CountsKind, EngineKind, MachineArgs, ProtocolKind};
+use crate::args::{CountsKind, EngineKind, MachineArgs, ProtocolKind, Switch};
 use crate::error::{CliError, exit};
 use crate::output::console::{Console, Target};
 use crate::output::progress::Progress;
@@ -16,7 +16,7 @@ use vmm::loader::image::MAX_IMAGE_SIZE;
 use vmm::loader::{self, BootParams, Image, Module, Protocol, TestInfo};
 use vmm::machine::Outcome;
 use vmm::memory::MemoryConfig;
-use vmm::run::{self, RunConfig, RunReport};
+use vmm::run::{self, LbrChoice, RunConfig, RunReport};
 use vpmu::Profile;
 use vpmu::profile::SAPPHIRE_RAPIDS;
 
@@ -98,6 +98,11 @@ impl<'a> Plan<'a> {
                 EngineKind::Soft => EngineChoice::Soft,
             },
             counts: self.counts.clone(),
+            lbr: match self.args.lbr {
+                None => LbrChoice::Auto,
+                Some(Switch::On) => LbrChoice::On,
+                Some(Switch::Off) => LbrChoice::Off,
+            },
             memory: MemoryConfig { size_mib: self.args.memory },
             timeout: Duration::from_secs(self.args.timeout),
             trace: self.args.trace.clone(),

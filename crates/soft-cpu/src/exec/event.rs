@@ -97,6 +97,7 @@ impl Core {
                 event: true,
                 from_cpl,
                 to_cpl: self.cpl,
+                retired: self.retired(),
             });
         }
         Ok(())

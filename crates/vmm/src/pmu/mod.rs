@@ -14,7 +14,7 @@ use vpmu::event::ArchEvent;
 use vpmu::pmu::{Ledger, RdpmcContext};
 use vpmu::source::EventRequest;
 use vpmu::state::{RestoreError, VpmuState};
-use vpmu::{Profile, Provenance, ReadOutcome, Vpmu, WriteOutcome};
+use vpmu::{BranchFilter, BranchRecord, Profile, Provenance, ReadOutcome, Vpmu, WriteOutcome};
 use window::WindowRecorder;
 
 /// Where an access comes from, for the trace.
@@ -127,6 +127,17 @@ impl PmuDevice {
             self.windows.rdpmc(ecx, value);
         }
         outcome
+    }
+
+    /// Which taken branches the guest wants recorded; see [`Vpmu::branch_filter`].
+    #[must_use]
+    pub fn branch_filter(&self) -> BranchFilter {
+        self.vpmu.branch_filter()
+    }
+
+    /// The guest has taken a branch.
+    pub fn record_branch(&mut self, branch: &BranchRecord) {
+        self.vpmu.record_branch(branch);
     }
 
     fn after_read(&mut self, access: Access, index: u32, outcome: ReadOutcome, origin: Origin) {

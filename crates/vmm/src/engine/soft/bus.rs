@@ -1,15 +1,15 @@
 //! What the interpreter sees around it: the machine.
 
-use super::cpuid;
 use super::ram::Ram;
+use super::{branches, cpuid};
 use crate::apic::spec::ApicMode;
 use crate::counts::Slice;
 use crate::counts::model::Retired;
 use crate::machine::Machine;
 use crate::time::GuestTime;
-use soft_cpu::{Access, Bus, CpuidLeaf, GeneralProtection, Totals};
-use vpmu::Profile;
+use soft_cpu::{Access, Branch, Bus, CpuidLeaf, GeneralProtection, Totals};
 use vpmu::pmu::RdpmcContext;
+use vpmu::{BranchFilter, Profile};
 
 /// IA32_TIME_STAMP_COUNTER. Reading it is the CPU's business.
 const MSR_TSC: u32 = 0x10;
@@ -27,6 +27,8 @@ pub(super) struct SoftBus<'a> {
     idle_ticks: u64,
     /// What the guest's writes to its TSC have added to it.
     tsc_offset: u64,
+    /// The branches that the guest wants recorded, as of the last look at the vPMU.
+    branches: BranchFilter,
     /// Something has happened that the run loop has to look at.
     pub(super) attention: bool,
 }
@@ -41,6 +43,7 @@ impl<'a> SoftBus<'a> {
             instructions: 0,
             idle_ticks: 0,
             tsc_offset: 0,
+            branches: BranchFilter::EMPTY,
             attention: false,
         }
     }
@@ -51,6 +54,7 @@ impl<'a> SoftBus<'a> {
         self.instructions = totals.instructions();
         self.machine.advance(self.now(), Slice::default());
         self.machine.poll_pmu();
+        self.branches = self.machine.pmu.branch_filter();
     }
 
     fn ticks(&self, instructions: u64) -> u64 {
@@ -145,7 +149,9 @@ impl Bus for SoftBus<'_> {
             self.tsc_offset = value.wrapping_sub(self.ticks(self.instructions));
             return Ok(());
         }
-        self.machine.wrmsr(index, value, Some(access.rip)).map_err(|_| GeneralProtection)
+        let written = self.machine.wrmsr(index, value, Some(access.rip)).map_err(|_| GeneralProtection);
+        self.branches = self.machine.pmu.branch_filter();
+        written
     }
 
     fn rdpmc(&mut self, counter: u32, pce: bool, access: &Access<'_>) -> Result<u64, GeneralProtection> {
@@ -186,6 +192,13 @@ impl Bus for SoftBus<'_> {
     fn unimplemented(&mut self, code: &str, access: &Access<'_>) {
         self.publish(access.totals);
         self.machine.note_unimplemented(code, access.rip);
+    }
+
+    #[inline(always)]
+    fn taken_branch(&mut self, branch: Branch) {
+        if !self.branches.is_empty() {
+            branches::record(&mut self.machine.pmu, &branch);
+        }
     }
 
     fn attention(&self) -> bool {

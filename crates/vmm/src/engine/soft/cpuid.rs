@@ -4,6 +4,7 @@ use crate::engine::SIGNATURE;
 use soft_cpu::CpuidLeaf;
 use vpmu::Profile;
 use vpmu::cpuid::CpuidResult;
+use vpmu::profile::LbrKind;
 
 /// Leaf 01H EDX: local APIC.
 pub(super) const APIC: u32 = 1 << 9;
@@ -15,6 +16,8 @@ const HYPERVISOR: u32 = 1 << 31;
 const HYPERVISOR_LEAF: u32 = 0x4000_0000;
 /// Highest basic leaf: base and bus frequencies.
 const MAX_BASIC: u32 = 0x16;
+/// Architectural last branch records, where the profile has them.
+const LBR_LEAF: u32 = 0x1C;
 /// The brand string's first leaf.
 const BRAND: u32 = 0x8000_0002;
 
@@ -23,6 +26,7 @@ pub(super) fn leaf(profile: &Profile, x2apic: bool, leaf: u32, subleaf: u32) -> 
     let CpuidLeaf { eax, ebx, ecx, edx } = soft_cpu::cpuid::leaf(leaf, subleaf);
     let mut own = CpuidResult { eax, ebx, ecx, edx };
     match leaf {
+        0 if matches!(profile.lbr, LbrKind::Architectural { .. }) => own.eax = LBR_LEAF,
         0 => own.eax = MAX_BASIC,
         1 => {
             own.edx |= APIC;

@@ -4,6 +4,7 @@
 //! and a halted CPU skips to the next timer. So a run does not depend on the host's speed, and the
 //! same command gives the same bytes.
 
+mod branches;
 mod bus;
 mod cpuid;
 mod ram;
