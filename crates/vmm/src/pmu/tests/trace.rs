@@ -31,7 +31,7 @@ fn a_read_shows_the_value() {
     let line = &bench.trace()[0];
     assert_eq!(line["op"], "rdmsr");
     assert_eq!(line["name"], "IA32_PERF_CAPABILITIES");
-    assert_eq!(line["value"], "0xb000");
+    assert_eq!(line["value"], "0xb005");
     assert!(line.get("rip").is_none(), "unknown, so not there");
 }
 
