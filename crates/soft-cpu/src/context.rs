@@ -2,6 +2,7 @@
 //! derived from it.
 
 use crate::bus::{Access, Branch, BranchKind, Bus};
+use crate::debug::Breakpoints;
 use crate::exception::{self, Exception, Fault};
 use crate::flags::{self, Flags};
 use crate::mmu::Mmu;
@@ -140,6 +141,14 @@ pub(crate) struct Core {
     pub(crate) nmi_pending: bool,
     pub(crate) shadow: bool,
     pub(crate) halted: bool,
+    // Debugging.
+    pub(crate) breakpoints: Breakpoints,
+    /// DR6 bits that #DB reports after the instruction.
+    pub(crate) debug_pending: u64,
+    /// The last instruction loaded SS: debug traps wait for the next one.
+    pub(crate) debug_shadow: bool,
+    /// The instruction has entered a handler, which takes its single step with it.
+    pub(crate) entered: bool,
 }
 
 impl Core {
@@ -198,8 +207,13 @@ impl Core {
             nmi_pending: state.nmi_pending,
             shadow: state.interrupt_shadow,
             halted: state.halted,
+            breakpoints: Breakpoints::default(),
+            debug_pending: 0,
+            debug_shadow: false,
+            entered: false,
         };
         core.set_x87_stack(state.st);
+        core.update_breakpoints();
         core.update_mode();
         core
     }

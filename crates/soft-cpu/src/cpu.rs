@@ -3,10 +3,11 @@
 use crate::bus::Bus;
 use crate::cache::{Block, Cache};
 use crate::context::{BLOCK, CS, Core, Mode, Position};
+use crate::debug::DR6_BS;
 use crate::decode;
 use crate::exception::{self, Exception, Fault};
 use crate::exec::event::{Source, TripleFault};
-use crate::flags::{IF, TF};
+use crate::flags::{IF, RF, TF};
 use crate::mmu::{Intent, PAGE, is_canonical};
 use crate::state::State;
 use crate::totals::Totals;
@@ -75,6 +76,14 @@ impl<B: Bus> Default for Cpu<B> {
     fn default() -> Self {
         Self::new(&State::default())
     }
+}
+
+/// How much is executed before the run loop looks again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Pace {
+    Instruction,
+    Block,
+    Free,
 }
 
 /// How a block was left.
@@ -191,24 +200,40 @@ impl<B: Bus> Cpu<B> {
             if exceptions > MAX_EXCEPTIONS {
                 return Exit::Yield;
             }
-            let single_step = self.core.rflags & TF != 0;
-            let one = single_step || self.core.shadow;
-            self.core.shadow = false;
-            let outcome = self.run_blocks(bus, &mut left, one);
+            let Some(pace) = self.pace() else {
+                exceptions += 1;
+                if self.debug_exception(bus).is_err() {
+                    return Exit::Shutdown;
+                }
+                continue;
+            };
+            let core = &mut self.core;
+            let single_step = core.rflags & TF != 0;
+            // RF is for one instruction.
+            core.rflags &= !RF;
+            (core.shadow, core.debug_shadow, core.entered) = (false, false, false);
+            let outcome = self.run_blocks(bus, &mut left, pace);
             self.drop_stale_code();
             match outcome {
                 Left::Through | Left::Stopped => {
-                    if single_step && !self.core.shadow {
-                        // DR6.BS.
-                        self.core.dr6 |= 1 << 14;
-                        let trap = Exception::plain(exception::DB);
-                        if self.core.deliver(bus, trap, Source::Exception).is_err() {
-                            return Exit::Shutdown;
-                        }
+                    let core = &mut self.core;
+                    if core.debug_shadow {
+                        continue;
+                    }
+                    if single_step && !core.entered {
+                        core.debug_pending |= DR6_BS;
+                    }
+                    if core.debug_pending != 0 && self.debug_exception(bus).is_err() {
+                        return Exit::Shutdown;
                     }
                 }
                 Left::Faulted => {
                     self.core.rip = self.core.instruction_rip();
+                    let pending = std::mem::take(&mut self.core.debug_pending);
+                    if self.core.raised.is_none() && self.core.breakpoints.execute {
+                        // Its instruction breakpoint has been reported, or never was there.
+                        self.core.rflags |= RF;
+                    }
                     if std::mem::take(&mut self.core.unimplemented) {
                         self.note_unimplemented(bus);
                     }
@@ -220,13 +245,62 @@ impl<B: Bus> Cpu<B> {
                                 return Exit::Shutdown;
                             }
                         }
-                        // A REP instruction between two iterations.
+                        // A REP instruction between two iterations: what it has done so far counts.
+                        None if pending != 0 => {
+                            self.core.debug_pending = pending;
+                            if self.debug_exception(bus).is_err() {
+                                return Exit::Shutdown;
+                            }
+                        }
                         None if self.core.attention => return Exit::Attention,
                         None => return Exit::Yield,
                     }
                 }
             }
         }
+    }
+
+    /// How far to go before looking for the next debug exception; `None` if it is now, before the instruction.
+    fn pace(&mut self) -> Option<Pace> {
+        let core = &mut self.core;
+        if core.rflags & (TF | RF) != 0 || core.shadow {
+            return if core.shadow || !self.instruction_breakpoint() {
+                Some(Pace::Instruction)
+            } else {
+                None
+            };
+        }
+        if !core.breakpoints.execute {
+            return Some(Pace::Free);
+        }
+        if self.instruction_breakpoint() {
+            return None;
+        }
+        let linear = self.core.rip.wrapping_add(self.core.bases[CS]);
+        let near = self.core.breakpoint_within(linear, FETCH as u64);
+        Some(if near { Pace::Instruction } else { Pace::Block })
+    }
+
+    /// Whether an instruction breakpoint stops the next instruction; it is then pending.
+    fn instruction_breakpoint(&mut self) -> bool {
+        let core = &mut self.core;
+        if !core.breakpoints.execute || core.rflags & RF != 0 || core.debug_shadow {
+            return false;
+        }
+        let hits = core.instruction_breakpoints(core.rip.wrapping_add(core.bases[CS]));
+        core.debug_pending |= hits;
+        if hits != 0 {
+            // A fault: the instruction is executed when the handler returns.
+            core.rflags |= RF;
+        }
+        hits != 0
+    }
+
+    /// #DB for what is pending.
+    fn debug_exception(&mut self, bus: &mut B) -> Result<(), TripleFault> {
+        let conditions = std::mem::take(&mut self.core.debug_pending);
+        self.core.report_debug(conditions);
+        self.core.deliver(bus, Exception::plain(exception::DB), Source::Exception)
     }
 
     /// NMIs and interrupts that wait.
@@ -256,12 +330,12 @@ impl<B: Bus> Cpu<B> {
         }
     }
 
-    /// Runs blocks until the deadline, a stop or a fault; with `one` a single instruction.
-    fn run_blocks(&mut self, bus: &mut B, left: &mut u64, one: bool) -> Left {
+    /// Runs blocks until the deadline, a stop or a fault, or for one block or instruction.
+    fn run_blocks(&mut self, bus: &mut B, left: &mut u64, pace: Pace) -> Left {
         self.core.stop = false;
         self.drop_stale_code();
         loop {
-            let limit = if one { 1 } else { *left };
+            let limit = if pace == Pace::Instruction { 1 } else { *left };
             if limit == 0 {
                 return Left::Through;
             }
@@ -313,7 +387,7 @@ impl<B: Bus> Cpu<B> {
             core.position = block.insns.get(insns.len()).map_or(block.end, |next| next.position);
             core.sync_totals();
             *left -= insns.len() as u64;
-            if one {
+            if pace != Pace::Free {
                 return Left::Through;
             }
         }

@@ -25,9 +25,9 @@
 //!
 //! # What is not implemented
 //!
-//! Real mode, virtual-8086 mode, task switches, x87 transcendental functions, MMX, AVX, hardware breakpoints on data
-//! and I/O. An instruction that is not implemented raises #UD in the guest, and [`Cpu::unimplemented`]
-//! names it. [`cpuid::leaf`] advertises only what works.
+//! Real mode, virtual-8086 mode, task switches, call gates, x87 transcendental functions, MMX, AVX. An
+//! instruction that is not implemented raises #UD in the guest, and [`Cpu::unimplemented`] names it.
+//! [`cpuid::leaf`] advertises only what works.
 #![forbid(unsafe_code)]
 
 mod bus;
@@ -35,6 +35,7 @@ mod cache;
 mod context;
 mod cpu;
 pub mod cpuid;
+mod debug;
 mod decode;
 mod exception;
 mod exec;

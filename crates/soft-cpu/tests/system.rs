@@ -3,6 +3,8 @@
 #![allow(missing_docs)]
 
 mod common;
+#[path = "system/debug.rs"]
+mod debug;
 
 use common::TestBus;
 use soft_cpu::{BranchKind, Budget, Cpu, DescriptorTable, Exit, Segment, State};

@@ -40,6 +40,19 @@ impl Core {
         &mut self,
         bus: &mut B,
         first: Exception,
+        source: Source,
+    ) -> Result<(), TripleFault> {
+        // Breakpoints on what delivery itself accesses are not reported.
+        let pending = self.debug_pending;
+        let delivered = self.try_deliver(bus, first, source);
+        self.debug_pending = pending;
+        delivered
+    }
+
+    fn try_deliver<B: Bus>(
+        &mut self,
+        bus: &mut B,
+        first: Exception,
         mut source: Source,
     ) -> Result<(), TripleFault> {
         let mut current = first;
@@ -89,6 +102,8 @@ impl Core {
             cleared |= IF;
         }
         self.rflags &= !cleared;
+        self.entered = true;
+        self.halted = false;
         if source != Source::Software {
             bus.taken_branch(Branch {
                 from,

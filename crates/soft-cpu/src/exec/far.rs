@@ -143,8 +143,7 @@ pub(crate) fn iret<B: Bus>(c: &mut Core, b: &mut B, i: &Insn<B>) -> Done {
         None
     };
     c.check_rip(rip, &code)?;
-    // RF would only matter with instruction breakpoints, and goes away after one instruction.
-    let mut mask = ARITHMETIC | TF | DF | NT | AC | ID;
+    let mut mask = ARITHMETIC | TF | DF | NT | RF | AC | ID;
     if c.cpl <= c.iopl() {
         mask |= IF;
     }
@@ -351,12 +350,13 @@ pub(crate) fn sysexit<B: Bus>(c: &mut Core, b: &mut B, i: &Insn<B>) -> Done {
     Ok(())
 }
 
-/// A debug exception that is not tied to an operand: INT1.
-pub(crate) fn int1<B: Bus>(c: &mut Core, b: &mut B, i: &Insn<B>) -> Done {
-    let _ = i;
+/// INT1: #DB as a trap, whatever the gate's DPL. It takes traps that MOV SS has delayed with it.
+pub(crate) fn int1<B: Bus>(c: &mut Core, b: &mut B, _i: &Insn<B>) -> Done {
     c.rip = c.next_rip();
     let from_cpl = c.cpl;
     c.enter_gate(b, exception::DB, Source::Exception, None)?;
+    let conditions = std::mem::take(&mut c.debug_pending);
+    c.report_debug(conditions);
     c.retire_far(b, from_cpl);
     Ok(())
 }

@@ -27,6 +27,9 @@ impl Core {
     }
 
     pub(crate) fn port_in<B: Bus>(&mut self, bus: &mut B, port: u16, size: usize) -> u32 {
+        if self.breakpoints.port {
+            self.watch_port(port, size);
+        }
         self.sync_totals();
         let mut data = [0; 4];
         bus.port_in(port, &mut data[..size.min(4)], &self.access());
@@ -35,6 +38,9 @@ impl Core {
     }
 
     pub(crate) fn port_out<B: Bus>(&mut self, bus: &mut B, port: u16, value: u32, size: usize) {
+        if self.breakpoints.port {
+            self.watch_port(port, size);
+        }
         self.sync_totals();
         bus.port_out(port, &value.to_le_bytes()[..size.min(4)], &self.access());
         self.after_bus(bus);

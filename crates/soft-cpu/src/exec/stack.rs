@@ -105,6 +105,7 @@ pub(crate) fn pop_segment<B: Bus, T: Width>(c: &mut Core, b: &mut B, i: &Insn<B>
     c.regs[RSP] = c.stack_pointer(T::BYTES as i64);
     if number == SS {
         c.shadow = true;
+        c.debug_shadow = true;
         c.stop = true;
     }
     Ok(())

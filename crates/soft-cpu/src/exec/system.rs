@@ -7,8 +7,9 @@ use crate::context::{
     CR0_AM, CR0_CD, CR0_EM, CR0_MP, CR0_NE, CR0_NW, CR0_PE, CR0_PG, CR0_TS, CR0_WP, CR4_DE, CR4_OSFXSR,
     CR4_PAE, CR4_PCE, CR4_PSE, CR4_TSD, CS, Core, EFER_LMA, EFER_LME, RAX, RBX, RCX, RDX,
 };
+use crate::debug::{DR6_BD, DR7_GD};
 use crate::exception::{self, Done, Exception};
-use crate::flags::ZF;
+use crate::flags::{RF, ZF};
 use crate::state::DescriptorTable;
 use crate::width::Width;
 
@@ -18,7 +19,6 @@ const CR0_KNOWN: u64 =
 /// PGE, MCE, OSXMMEXCPT: bits without a name in `context`.
 const CR4_OTHER: u64 = 1 << 7 | 1 << 6 | 1 << 10;
 const CR4_KNOWN: u64 = CR4_TSD | CR4_DE | CR4_PSE | CR4_PAE | CR4_PCE | CR4_OSFXSR | CR4_OTHER;
-const DR7_GD: u64 = 1 << 13;
 
 /// MOV from CRn; `aux` is n.
 pub(crate) fn mov_from_cr<B: Bus>(c: &mut Core, b: &mut B, i: &Insn<B>) -> Done {
@@ -110,6 +110,7 @@ impl Core {
             return Err(self.gp(0));
         }
         self.cr4 = value;
+        self.update_breakpoints();
         self.flush_tlb();
         self.update_sse();
         Ok(())
@@ -124,8 +125,10 @@ impl Core {
             n => n,
         };
         if self.dr7 & DR7_GD != 0 {
-            self.dr6 |= 1 << 13;
+            self.report_debug(DR6_BD);
             self.dr7 &= !DR7_GD;
+            // A fault: the instruction is executed again.
+            self.rflags |= RF;
             return Err(self.raise(Exception::plain(exception::DB)));
         }
         Ok(number)
@@ -148,9 +151,10 @@ pub(crate) fn mov_to_dr<B: Bus>(c: &mut Core, _b: &mut B, i: &Insn<B>) -> Done {
     match number {
         6 | 7 if value >> 32 != 0 => return Err(c.gp(0)),
         6 => c.dr6 = value & 0xE00F | 0xFFFF_0FF0,
-        7 => c.dr7 = value & 0xFFFF_2BFF | 0x400,
+        7 => c.dr7 = value & 0xFFFF_23FF | 0x400,
         n => c.dr[usize::from(n & 3)] = value,
     }
+    c.update_breakpoints();
     Ok(())
 }
 
@@ -243,6 +247,7 @@ pub(crate) fn mov_to_segment<B: Bus, S: Get<u16>>(c: &mut Core, b: &mut B, i: &I
     c.load_segment(b, number, selector)?;
     if number == crate::context::SS {
         c.shadow = true;
+        c.debug_shadow = true;
         c.stop = true;
     }
     Ok(())

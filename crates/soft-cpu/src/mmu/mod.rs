@@ -233,6 +233,9 @@ impl Core {
             return Err(self.raise(Exception::with_error(vector, 0)));
         }
         let first = self.translate(bus, linear, intent, user)?;
+        if self.breakpoints.data {
+            self.watch_data(linear, T::BYTES, intent);
+        }
         if linear & !OFFSET == last & !OFFSET {
             return Ok((first, 0, T::BYTES));
         }

@@ -70,6 +70,7 @@ impl Core {
             }
         };
         if intent != Intent::Fetch
+            && !self.breakpoints.watch_page(linear)
             && let Some(position) = bus.ram_page(gpa & !OFFSET)
         {
             let page = gpa & !OFFSET;
