@@ -6,7 +6,7 @@
 pub use crate::apic::GeneralProtection;
 use crate::apic::LocalApic;
 use crate::counts::Slice;
-use crate::devices::{Devices, PortEffect};
+use crate::devices::{Devices, IoApic, PortEffect};
 use crate::memory::GuestMemory;
 use crate::pmu::{Origin, PmuDevice};
 use crate::time::GuestTime;
@@ -22,6 +22,16 @@ pub const MSR_MCG_CAP: u32 = 0x179;
 /// IA32_TSC_DEADLINE.
 pub const MSR_TSC_DEADLINE: u32 = 0x6E0;
 
+/// IA32_BIOS_SIGN_ID: microcode revision in the high half.
+const MSR_BIOS_SIGN_ID: u32 = 0x8B;
+/// Any; guests only want it to be there.
+const MICROCODE_REVISION: u64 = 1;
+/// IA32_ARCH_CAPABILITIES, announced by CPUID leaf 7 EDX bit 29 where an engine does not speculate.
+const MSR_ARCH_CAPABILITIES: u32 = 0x10A;
+/// RDCL_NO (0), SSB_NO (4), MDS_NO (5), IF_PSCHANGE_MC_NO (6), TAA_NO (8), SBDR_SSDP_NO (13), FBSDP_NO (14),
+/// PSDP_NO (15): so that guests do not pay for mitigations of what cannot happen here.
+const ARCH_CAPABILITIES: u64 = 1 << 0 | 1 << 4 | 1 << 5 | 1 << 6 | 1 << 8 | 1 << 13 | 1 << 14 | 1 << 15;
+
 /// How a run ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
@@ -33,6 +43,8 @@ pub enum Outcome {
     },
     /// Triple fault, or another guest-initiated shutdown.
     TripleFault,
+    /// The guest reset the machine: keyboard controller or port 0xCF9.
+    Reset,
     /// HLT with nothing that could wake the CPU.
     Halted,
     /// The run's time-out has passed.
@@ -134,7 +146,18 @@ impl Machine {
         self.now = self.now.max(now);
         self.pmu.advance(ran);
         self.apic.advance(self.now);
+        self.devices.advance(self.now);
         self.deliver_pmis();
+    }
+
+    /// Passes what the devices ask for through the I/O APIC to the local APIC.
+    pub fn route_interrupts(&mut self) {
+        if let Some(vector) = self.apic.take_eoi() {
+            self.devices.ioapic_mut().end_of_interrupt(vector);
+        }
+        while let Some(message) = self.devices.take_interrupt() {
+            self.apic.receive(message);
+        }
     }
 
     /// The host says that a counter may have overflowed.
@@ -153,6 +176,7 @@ impl Machine {
     /// IN of `data.len()` bytes (1, 2 or 4).
     pub fn port_in(&mut self, port: u16, data: &mut [u8]) {
         self.devices.read_port(port, data);
+        self.route_interrupts();
     }
 
     /// OUT of `data.len()` bytes (1, 2 or 4).
@@ -160,6 +184,7 @@ impl Machine {
         match self.devices.write_port(port, data) {
             PortEffect::None => {}
             PortEffect::Exit { status } => self.stop(Outcome::Exit { status }),
+            PortEffect::Reset => self.stop(Outcome::Reset),
             PortEffect::Label(label) => self.pmu.label_window(label),
             PortEffect::SaveRestore => {
                 let result = self.pmu.save_and_restore();
@@ -170,6 +195,7 @@ impl Machine {
                 self.deliver_pmis();
             }
         }
+        self.route_interrupts();
     }
 
     /// The guest executes for the first time what the engine does not implement, and gets #UD.
@@ -177,19 +203,27 @@ impl Machine {
         self.pmu.trace_unimplemented(code, Origin { now: self.now, rip: Some(rip) });
     }
 
-    /// MMIO read; addresses outside the local APIC page read as all ones.
+    /// MMIO read; addresses outside the pages of local and I/O APIC read as all ones.
     pub fn mmio_read(&mut self, address: u64, data: &mut [u8]) {
-        match self.apic.page_offset(address) {
-            Some(offset) => self.apic.mmio_read(offset, data, self.now),
-            None => data.fill(0xFF),
+        if let Some(offset) = self.apic.page_offset(address) {
+            self.apic.mmio_read(offset, data, self.now);
+        } else if let Some(offset) = IoApic::page_offset(address) {
+            self.devices.ioapic_mut().read(offset, data);
+        } else {
+            data.fill(0xFF);
         }
     }
 
-    /// MMIO write; addresses outside the local APIC page swallow it.
+    /// MMIO write; addresses outside the pages of local and I/O APIC swallow it.
     pub fn mmio_write(&mut self, address: u64, data: &[u8]) {
         if let Some(offset) = self.apic.page_offset(address) {
             self.apic.mmio_write(offset, data, self.now);
+        } else if let Some(offset) = IoApic::page_offset(address) {
+            self.devices.ioapic_mut().write(offset, data);
+        } else {
+            return;
         }
+        self.route_interrupts();
     }
 
     /// RDMSR.
@@ -211,6 +245,8 @@ impl Machine {
             MSR_MCG_CAP => Ok(0),
             MSR_TSC_DEADLINE => self.apic.read_tsc_deadline(),
             _ if LocalApic::owns_msr(index) => self.apic.read_msr(index, self.now),
+            MSR_BIOS_SIGN_ID => Ok(MICROCODE_REVISION << 32),
+            MSR_ARCH_CAPABILITIES => Ok(ARCH_CAPABILITIES),
             _ => {
                 self.unknown_msrs.note(index);
                 Err(GeneralProtection)
@@ -235,7 +271,13 @@ impl Machine {
         match index {
             MSR_APIC_BASE => self.apic.set_base(value),
             MSR_TSC_DEADLINE => self.apic.write_tsc_deadline(value, self.tsc(), self.now),
-            _ if LocalApic::owns_msr(index) => self.apic.write_msr(index, value, self.now),
+            _ if LocalApic::owns_msr(index) => {
+                let result = self.apic.write_msr(index, value, self.now);
+                self.route_interrupts();
+                result
+            }
+            // Software writes 0 and executes CPUID before it reads the revision.
+            MSR_BIOS_SIGN_ID => Ok(()),
             _ => {
                 self.unknown_msrs.note(index);
                 Err(GeneralProtection)

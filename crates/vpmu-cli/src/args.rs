@@ -2,7 +2,7 @@
 
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use vpmu::profile::PROFILES;
 
 const AFTER_HELP: &str = "\
@@ -30,7 +30,8 @@ other exit statuses.
 Examples:
   vpmu run smoke.elf --counts synthetic
   vpmu run smoke.elf --counts synthetic --isolate --timeout 10
-  vpmu run smoke.elf --counts synthetic --test time_passes --trace t.jsonl";
+  vpmu run smoke.elf --counts synthetic --test time_passes --trace t.jsonl
+  vpmu run --kernel vmlinuz --initrd initrd.cpio --append console=ttyS0 -m 512M";
 
 const STAT_HELP: &str = "\
 The table goes to stdout, the guest's console to stderr (-q: nowhere).
@@ -131,8 +132,15 @@ pub(crate) struct RunArgs {
 /// What to boot, on what.
 #[derive(Debug, Args)]
 pub(crate) struct MachineArgs {
-    /// ELF image with a PVH note or a multiboot 1 header
-    pub(crate) image: PathBuf,
+    /// ELF image with a PVH note or a multiboot 1 header, or a Linux kernel
+    #[arg(required_unless_present = "kernel", conflicts_with = "kernel")]
+    image: Option<PathBuf>,
+    /// The same as IMAGE, as QEMU has it
+    #[arg(long, value_name = "FILE", help_heading = "Linux")]
+    kernel: Option<PathBuf>,
+    /// Linux's initial RAM disk
+    #[arg(long, value_name = "FILE", help_heading = "Linux")]
+    pub(crate) initrd: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) profile: ProfileArgs,
     /// What executes the guest's instructions
@@ -151,8 +159,8 @@ pub(crate) struct MachineArgs {
     /// Rates for `--counts synthetic` (TOML)
     #[arg(long, value_name = "FILE", help_heading = "Machine")]
     pub(crate) rates: Option<PathBuf>,
-    /// Guest memory in MiB
-    #[arg(short, long, value_name = "MIB", default_value_t = 128, help_heading = "Machine")]
+    /// Guest memory in MiB, or with a unit: 512M, 2G
+    #[arg(short, long, value_name = "SIZE", default_value = "128", value_parser = mebibytes, help_heading = "Machine")]
     pub(crate) memory: u64,
     /// Seconds after which the run ends
     #[arg(short, long, value_name = "SECONDS", default_value_t = 60,
@@ -168,7 +176,7 @@ pub(crate) struct MachineArgs {
         help_heading = "Machine"
     )]
     pub(crate) append: String,
-    /// File for the guest, such as an initrd (repeatable)
+    /// File for the guest (repeatable)
     #[arg(long, value_name = "FILE", help_heading = "Machine")]
     pub(crate) module: Vec<PathBuf>,
     /// How to start the image [default: what it offers, PVH first]
@@ -186,6 +194,23 @@ pub(crate) struct MachineArgs {
     /// Run only these tests of the image
     #[arg(long, value_name = "NAME", value_delimiter = ',', help_heading = "Tests")]
     pub(crate) test: Vec<String>,
+}
+
+impl MachineArgs {
+    /// The image; clap has made sure that there is one.
+    pub(crate) fn image(&self) -> &Path {
+        self.image.as_deref().or(self.kernel.as_deref()).unwrap_or(Path::new(""))
+    }
+}
+
+/// A size in MiB, as QEMU's `-m` takes it.
+fn mebibytes(text: &str) -> Result<u64, String> {
+    let (number, mib) = match text.strip_suffix(['M', 'm']) {
+        Some(number) => (number, 1),
+        None => text.strip_suffix(['G', 'g']).map_or((text, 1), |number| (number, 1024)),
+    };
+    let number: u64 = number.parse().map_err(|_| "write it as 512, 512M or 2G".to_owned())?;
+    number.checked_mul(mib).ok_or_else(|| "that is more than any machine has".to_owned())
 }
 
 #[derive(Debug, Clone, Args)]
@@ -239,6 +264,8 @@ pub(crate) enum ProtocolKind {
     Pvh,
     /// Multiboot 1
     Multiboot,
+    /// Linux's 64-bit boot protocol
+    Linux,
 }
 
 #[derive(Debug, Subcommand)]
@@ -293,6 +320,25 @@ mod tests {
             let wide: Vec<_> = help.lines().filter(|line| line.chars().count() > 79).collect();
             assert!(wide.is_empty(), "{}: {wide:#?}", sub.get_name());
         }
+    }
+
+    #[test]
+    fn sizes_are_mib_unless_they_have_a_unit() {
+        assert_eq!([mebibytes("128"), mebibytes("512M"), mebibytes("2G")], [Ok(128), Ok(512), Ok(2048)]);
+        for wrong in ["", "M", "1.5G", "12K", "-1", "99999999999999999G"] {
+            assert!(mebibytes(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_kernel_is_an_image() {
+        let image = |args: &[&str]| match Cli::try_parse_from([&["vpmu", "run"], args].concat())?.command {
+            Command::Run(args) => Ok::<_, clap::Error>(args.machine.image().to_owned()),
+            _ => panic!("not run"),
+        };
+        assert_eq!(image(&["x"]).unwrap(), image(&["--kernel", "x"]).unwrap());
+        assert!(image(&["x", "--kernel", "x"]).is_err());
+        assert!(image(&[]).is_err());
     }
 
     #[test]

@@ -39,9 +39,14 @@ impl<'a> Plan<'a> {
         let plan = Self {
             args,
             counts: counts(args)?,
-            image: open_image(&args.image)?,
+            image: open_image(args.image())?,
             profile: profile(&args.profile.profile),
-            modules: args.module.iter().map(|path| module(path)).collect::<Result<_, _>>()?,
+            modules: args
+                .initrd
+                .iter()
+                .chain(&args.module)
+                .map(|path| module(path))
+                .collect::<Result<_, _>>()?,
         };
         if !args.test.is_empty() {
             plan.tests()?;
@@ -51,15 +56,15 @@ impl<'a> Plan<'a> {
 
     /// The tests that the image lists and the arguments select; never none.
     pub(crate) fn tests(&self) -> Result<Vec<TestInfo>, CliError> {
-        let path = &self.args.image;
+        let path = self.args.image();
         let all = list_tests(path, &self.image)?;
         if all.is_empty() {
-            return Err(CliError::NoTests(path.clone()));
+            return Err(CliError::NoTests(path.to_owned()));
         }
         for name in &self.args.test {
             if !all.iter().any(|test| test.name == *name) {
                 let similar = most_similar(name, all.iter().map(|test| test.name.as_str()));
-                return Err(CliError::UnknownTest { name: name.clone(), image: path.clone(), similar });
+                return Err(CliError::UnknownTest { name: name.clone(), image: path.to_owned(), similar });
             }
         }
         let is_selected = |test: &TestInfo| self.args.test.is_empty() || self.args.test.contains(&test.name);
@@ -88,6 +93,7 @@ impl<'a> Plan<'a> {
                 protocol: self.args.protocol.map(|kind| match kind {
                     ProtocolKind::Pvh => Protocol::Pvh,
                     ProtocolKind::Multiboot => Protocol::Multiboot,
+                    ProtocolKind::Linux => Protocol::Linux,
                 }),
             },
             profile: self.profile.clone(),
@@ -131,7 +137,9 @@ pub(crate) fn exit_code(outcome: &Outcome, raw: bool) -> u8 {
         // kvm-unit-tests writes 38 so that it becomes 77 here.
         Outcome::Exit { status: exit::SKIP } => exit::SKIP,
         Outcome::Exit { .. } => exit::FAIL,
-        Outcome::TripleFault | Outcome::Halted | Outcome::CannotExecute { .. } => exit::CRASH,
+        Outcome::TripleFault | Outcome::Reset | Outcome::Halted | Outcome::CannotExecute { .. } => {
+            exit::CRASH
+        }
         Outcome::TimedOut => exit::TIMEOUT,
     }
 }
@@ -224,6 +232,7 @@ mod tests {
     #[test]
     fn guests_that_end_without_a_result_do_not_pass() {
         assert_eq!(exit_code(&Outcome::TripleFault, false), 4);
+        assert_eq!(exit_code(&Outcome::Reset, false), 4);
         assert_eq!(exit_code(&Outcome::Halted, false), 4);
         assert_eq!(exit_code(&Outcome::CannotExecute { what: String::new() }, false), 4);
         assert_eq!(exit_code(&Outcome::TimedOut, false), 124);

@@ -58,14 +58,21 @@ impl LocalApic {
                     false => destination == self.config.id,
                 }
             }
-            Shorthand::None => {
-                let destination = self.icr.xapic_destination();
-                match self.icr.logical() {
-                    _ if destination == 0xFF => true,
-                    true => self.matches_xapic_logical(destination),
-                    false => u32::from(destination) == self.config.id & 0xFF,
-                }
+            Shorthand::None => self.is_addressed(self.icr.xapic_destination(), self.icr.logical()),
+        }
+    }
+
+    /// True if an 8-bit destination, of xAPIC mode or an I/O APIC, is this CPU.
+    pub(super) fn is_addressed(&self, destination: u8, logical: bool) -> bool {
+        match logical {
+            _ if destination == 0xFF => true,
+            // "Logical x2APIC ID": cluster 0 in 8 bits.
+            true if self.mode() == ApicMode::X2Apic => {
+                let own = self.logical_id();
+                own >> 16 == 0 && u32::from(destination) & own & 0xFFFF != 0
             }
+            true => self.matches_xapic_logical(destination),
+            false => u32::from(destination) == self.config.id & 0xFF,
         }
     }
 

@@ -128,6 +128,7 @@ impl LocalApic {
         if !self.tmr.contains(vector) {
             return;
         }
+        self.eoi = Some(vector);
         let lint0 = self.lvt(LvtKind::Lint0);
         if is_level(LvtKind::Lint0, lint0) && lint0.vector() == vector {
             self.lvt[LvtKind::Lint0 as usize].0 &= !Lvt::REMOTE_IRR;

@@ -22,8 +22,8 @@
 //!    `accept_vector` once the guest can take an interrupt.
 //!
 //! # Not emulated
-//! SMI, INIT and start-up IPIs (accepted and ignored: there is one CPU), LVT CMCI, EOI broadcast to
-//! I/O APICs, lowest-priority arbitration, APR (reads 0 as under KVM), the extended AMD space at 400H.
+//! SMI, INIT and start-up IPIs (accepted and ignored: there is one CPU), LVT CMCI,
+//! lowest-priority arbitration, APR (reads 0 as under KVM), the extended AMD space at 400H.
 
 mod ipi;
 mod local;
@@ -40,6 +40,7 @@ mod vectors;
 use self::spec::{ApicBase, ApicMode, DeliveryMode, Icr, Lvt, LvtKind, Svr};
 use self::timer::Timer;
 use self::vectors::VectorSet;
+use crate::devices::InterruptMessage;
 use crate::time::GuestTime;
 
 pub use self::local::Delivery;
@@ -154,6 +155,9 @@ pub struct LocalApic {
     nmi: bool,
     /// Levels of LINT0 and LINT1.
     pins: [bool; 2],
+
+    /// EOI broadcast that the machine has not passed on; empty between two accesses.
+    eoi: Option<u8>,
 }
 
 impl LocalApic {
@@ -194,6 +198,7 @@ impl LocalApic {
             timer: Timer::new(config.timer_hz),
             nmi: false,
             pins: [false; 2],
+            eoi: None,
         })
     }
 
@@ -314,6 +319,35 @@ impl LocalApic {
             return Delivery::Masked;
         }
         self.request(vector)
+    }
+
+    /// The same for a message in the form that I/O APICs send: to this CPU if `destination` (8 bits) is
+    /// its own. A level-triggered vector is broadcast at its end, see [`take_eoi`](Self::take_eoi).
+    pub fn receive(&mut self, message: InterruptMessage) -> Delivery {
+        let InterruptMessage { vector, delivery_mode, logical, destination, level } = message;
+        if self.mode() == ApicMode::Disabled || !self.is_addressed(destination, logical) {
+            return Delivery::Masked;
+        }
+        match delivery_mode {
+            // Fixed and lowest priority, which is this CPU when there is one.
+            0 | 1 => {
+                let delivery = self.inject_message(vector);
+                if let (true, Delivery::Vector(vector)) = (level, delivery) {
+                    self.tmr.insert(vector);
+                }
+                delivery
+            }
+            4 => {
+                self.nmi = true;
+                Delivery::Nmi
+            }
+            other => Delivery::Unsupported(DeliveryMode::from_bits(u32::from(other) << 8)),
+        }
+    }
+
+    /// The vector of a level-triggered interrupt that has just ended, for the I/O APIC.
+    pub fn take_eoi(&mut self) -> Option<u8> {
+        self.eoi.take()
     }
 
     /// Processor priority ("Task and Processor Priorities"): the higher class of the task priority

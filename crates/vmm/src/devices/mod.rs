@@ -1,8 +1,10 @@
-//! Port devices: everything a guest reaches with IN and OUT.
+//! Devices: everything a guest reaches with IN and OUT, and the I/O APIC ([`ioapic`], at 0xFEC00000).
 //!
 //! | ports | device | file |
 //! | --- | --- | --- |
 //! | 0x20, 0x21, 0xA0, 0xA1 | 8259 pair, absent: writes (masks, EOIs) vanish, reads are all ones | here |
+//! | 0x40-0x43, 0x61 | 8254 timer, for calibration | [`pit`] |
+//! | 0x64 | keyboard controller: only its reset command (FEH); reads are all ones | here |
 //! | 0x70, 0x71 | CMOS: reads 0, so that "update in progress" is never set | here |
 //! | 0x80 | POST code, used for delays: writes vanish | here |
 //! | 0xE9 | debug console | [`debugcon`] |
@@ -10,11 +12,12 @@
 //! | 0x3F8-0x3FF | COM1 | [`serial`] |
 //! | 0x510, 0x511 | fw_cfg | [`fw_cfg`] |
 //! | 0x5F0-0x5F4 | control port of our VMM | [`control`] |
+//! | 0xCF9 | reset control register: only the reset; reads are all ones | here |
 //! | others | all ones; counted in [`Devices::unknown_ports`] | `bus.rs` |
 //!
 //! As on an ISA bus, an access wider than the device is one byte access per consecutive port; so is
-//! a 16-bit IN at 0x511, which gives a data byte and whatever port 0x512 has. Devices hold no clock
-//! and start no threads; what the machine has to do comes back as a [`PortEffect`].
+//! a 16-bit IN at 0x511, which gives a data byte and whatever port 0x512 has. Devices hold no clock:
+//! [`Devices::advance`] tells them guest time. They start no threads; what the machine has to do comes back as a [`PortEffect`].
 
 mod bus;
 mod capture;
@@ -22,6 +25,8 @@ pub mod control;
 pub mod debug_exit;
 pub mod debugcon;
 pub mod fw_cfg;
+pub mod ioapic;
+pub mod pit;
 pub mod serial;
 #[cfg(test)]
 mod tests;
@@ -30,9 +35,12 @@ pub use self::bus::{PortAccesses, UnknownPorts};
 pub use self::capture::Capture;
 pub use self::debugcon::DebugConsole;
 pub use self::fw_cfg::{FwCfg, FwCfgError};
+pub use self::ioapic::{InterruptMessage, IoApic};
+pub use self::pit::Pit;
 pub use self::serial::{Output, Serial};
 
 use self::control::{Command, Control};
+use crate::time::GuestTime;
 
 /// Command and data ports of the absent interrupt controllers.
 const PIC_PORTS: [u16; 4] = [0x20, 0x21, 0xA0, 0xA1];
@@ -40,6 +48,16 @@ const PIC_PORTS: [u16; 4] = [0x20, 0x21, 0xA0, 0xA1];
 const CMOS_PORTS: [u16; 2] = [0x70, 0x71];
 /// POST code.
 const POST_PORT: u16 = 0x80;
+/// Command port of the keyboard controller.
+const KEYBOARD_COMMAND: u16 = 0x64;
+/// Keyboard controller command: pulse the CPU's reset line.
+const KEYBOARD_RESET: u8 = 0xFE;
+/// Reset control register of chipsets.
+const RESET_CONTROL: u16 = 0xCF9;
+/// Address register of PCI configuration; 32 bits wide, narrower accesses go to other devices.
+const PCI_ADDRESS: u16 = 0xCF8;
+/// Reset control register: "reset CPU", which starts a reset when it goes from 0 to 1.
+const RESET_CPU: u8 = 1 << 2;
 /// What an absent port reads.
 const ABSENT: u8 = 0xFF;
 
@@ -54,6 +72,8 @@ pub enum PortEffect {
         /// Process exit status, see [`debug_exit::exit_status`].
         status: u8,
     },
+    /// The guest reset the machine through the keyboard controller or port 0xCF9.
+    Reset,
     /// Save the vPMU, reset it, restore it; then call [`Devices::control_done`].
     SaveRestore,
     /// The next measuring window has this name, at most [`control::MAX_LABEL`] bytes from the guest.
@@ -67,7 +87,10 @@ pub struct Devices {
     debug_console: DebugConsole,
     fw_cfg: FwCfg,
     control: Control,
+    pit: Pit,
+    ioapic: IoApic,
     unknown: UnknownPorts,
+    now: GuestTime,
 }
 
 impl Devices {
@@ -80,8 +103,27 @@ impl Devices {
             debug_console: DebugConsole::new(debug_console),
             fw_cfg,
             control: Control::default(),
+            pit: Pit::default(),
+            ioapic: IoApic::default(),
             unknown: UnknownPorts::default(),
+            now: GuestTime::default(),
         }
+    }
+
+    /// Guest time is now `now`.
+    pub fn advance(&mut self, now: GuestTime) {
+        self.now = now;
+    }
+
+    /// The next interrupt message for the local APIC, after the devices' lines have been looked at.
+    pub fn take_interrupt(&mut self) -> Option<InterruptMessage> {
+        self.ioapic.set_line(usize::from(serial::IRQ), self.serial.interrupt());
+        self.ioapic.take_message()
+    }
+
+    /// The I/O APIC, for its register page and the end of level-triggered interrupts.
+    pub fn ioapic_mut(&mut self) -> &mut IoApic {
+        &mut self.ioapic
     }
 
     /// The serial port, for input, its interrupt level and lost bytes.
@@ -145,6 +187,11 @@ impl Devices {
                 None => PortEffect::None,
             };
         }
+        // There is no PCI: its address register must not be taken for the ports under it.
+        if (port, data.len()) == (PCI_ADDRESS, 4) {
+            self.unknown.record_write(port);
+            return PortEffect::None;
+        }
         let mut effect = PortEffect::None;
         for (index, byte) in data.iter().enumerate() {
             let Some(port) = nth_port(port, index) else { break };
@@ -161,7 +208,10 @@ impl Devices {
             debugcon::PORT => debugcon::SIGNATURE,
             fw_cfg::SELECTOR | fw_cfg::DATA => self.fw_cfg.read(),
             _ if CMOS_PORTS.contains(&port) => 0,
-            _ if PIC_PORTS.contains(&port) || port == POST_PORT => ABSENT,
+            pit::CONTROL_B => self.pit.read_control_b(self.now),
+            _ if in_range(port, pit::BASE, pit::PORTS) => self.pit.read(port - pit::BASE, self.now),
+            KEYBOARD_COMMAND | POST_PORT => ABSENT,
+            _ if PIC_PORTS.contains(&port) => ABSENT,
             _ if in_range(port, debug_exit::BASE, debug_exit::PORTS) => debug_exit::READ_VALUE,
             // The status register has no narrow form.
             _ if in_range(port, control::BASE, control::PORTS) || port == control::LABEL => ABSENT,
@@ -184,6 +234,11 @@ impl Devices {
             // fw_cfg is read-only.
             fw_cfg::SELECTOR | fw_cfg::DATA => {}
             _ if CMOS_PORTS.contains(&port) || PIC_PORTS.contains(&port) || port == POST_PORT => {}
+            pit::CONTROL_B => self.pit.write_control_b(byte, self.now),
+            _ if in_range(port, pit::BASE, pit::PORTS) => self.pit.write(port - pit::BASE, byte, self.now),
+            KEYBOARD_COMMAND if byte == KEYBOARD_RESET => return PortEffect::Reset,
+            RESET_CONTROL if byte & RESET_CPU != 0 => return PortEffect::Reset,
+            KEYBOARD_COMMAND | RESET_CONTROL => {}
             _ if in_range(port, debug_exit::BASE, debug_exit::PORTS) => {
                 return PortEffect::Exit { status: debug_exit::exit_status(&[byte]) };
             }

@@ -1,6 +1,7 @@
 //! Engines: what executes guest instructions.
 
 mod dump;
+mod frequency;
 pub mod kvm;
 mod paging;
 pub mod soft;

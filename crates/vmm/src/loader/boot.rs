@@ -6,7 +6,7 @@ use super::elf::Segment;
 use super::error::LoadError;
 use super::image::{Image, Plan, Protocol};
 use super::placement::Placement;
-use super::{multiboot, pvh};
+use super::{acpi, linux, multiboot, pvh};
 use crate::memory::{GuestMemory, HIGH_RAM_START, LOW_RAM_END};
 
 /// Longest command line in bytes without its 0: what an x86 Linux kernel reads (`COMMAND_LINE_SIZE`
@@ -60,13 +60,15 @@ pub struct SegmentState {
     pub code_or_data: bool,
     /// D/B: 32-bit code or stack.
     pub default_32: bool,
+    /// L: 64-bit code.
+    pub long: bool,
     /// G: the descriptor counts its limit in pages.
     pub granular: bool,
 }
 
-/// The first state of the boot vCPU: 32-bit protected mode, paging off, interrupts off. All that is
-/// not listed is as after a reset; GDTR and IDTR are not valid, as both protocols allow, so a guest
-/// loads its own before it loads a segment register.
+/// The first state of the boot vCPU: interrupts off; 32-bit protected mode without paging for PVH and multiboot,
+/// long mode with an identity map for Linux. All that is not listed is as after a reset. IDTR is not valid, and
+/// GDTR only for Linux, as the protocols allow: a guest loads its own before it loads a segment register.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BootState {
     /// How the image is started.
@@ -75,14 +77,22 @@ pub struct BootState {
     pub eip: u32,
     /// Multiboot: 0x2BADB002. PVH: 0.
     pub eax: u32,
-    /// Physical address of the boot information.
+    /// Physical address of the boot information; 0 for Linux.
     pub ebx: u32,
+    /// Linux: physical address of the boot information, `boot_params`.
+    pub esi: u32,
     /// Only the always-one bit 1 is set.
     pub eflags: u32,
-    /// PE and ET.
+    /// PE and ET; Linux: and PG.
     pub cr0: u32,
-    /// 0: no paging extensions, no SSE.
+    /// Page tables, with PG.
+    pub cr3: u64,
+    /// 0: no paging extensions, no SSE; Linux: PAE.
     pub cr4: u32,
+    /// 0; Linux: LME and LMA.
+    pub efer: u64,
+    /// GDTR: base and limit.
+    pub gdt: (u64, u16),
     /// CS.
     pub code: SegmentState,
     /// DS, ES, FS, GS and SS.
@@ -100,8 +110,10 @@ pub enum Content {
     Image,
     /// The module with this index.
     Module(usize),
-    /// Start info or multiboot information, with its tables and strings.
+    /// Start info, multiboot information or `boot_params`, with tables and strings.
     BootInfo,
+    /// ACPI tables.
+    Acpi,
 }
 
 /// A piece of guest memory that was filled before the guest starts.
@@ -137,13 +149,16 @@ impl PlacedModule<'_> {
 pub fn load(image: &Image, memory: &GuestMemory, params: &BootParams) -> Result<BootState, LoadError> {
     let plan = choose(image, params.protocol)?;
     let cmdline = match (plan.protocol, params.cmdline.as_str()) {
-        (Protocol::Pvh, cmdline) => cmdline.to_owned(),
+        (Protocol::Pvh | Protocol::Linux, cmdline) => cmdline.to_owned(),
         (Protocol::Multiboot, "") => image.name().to_owned(),
         (Protocol::Multiboot, cmdline) => format!("{} {cmdline}", image.name()),
     };
     check_cmdline("command line", &cmdline)?;
     if params.modules.len() > MAX_MODULES {
         return Err(LoadError::TooManyModules { count: params.modules.len(), limit: MAX_MODULES });
+    }
+    if plan.protocol == Protocol::Linux && params.modules.len() > 1 {
+        return Err(LoadError::OneInitrd { count: params.modules.len() });
     }
     for module in &params.modules {
         check_cmdline("module's command line", &module.cmdline)?;
@@ -155,13 +170,18 @@ pub fn load(image: &Image, memory: &GuestMemory, params: &BootParams) -> Result<
         placement.take(segment.paddr..segment.end());
     }
     let modules = place_modules(&params.modules, &mut placement, memory)?;
+    // An image in the firmware's place gets no tables: it would be the first that wants them.
+    let acpi_at = placement.lowest(acpi::tables(0).len() as u64, acpi::ALIGN, acpi::WINDOW);
+    let rsdp = acpi_at.unwrap_or(0);
+    let setup_header = plan.setup_header.as_deref();
     let build_info = |base: u64| match plan.protocol {
-        Protocol::Pvh => pvh::start_info(base, &cmdline, &modules, &memory.map()),
+        Protocol::Pvh => pvh::start_info(base, &cmdline, &modules, &memory.map(), rsdp),
+        Protocol::Linux => linux::info(base, &cmdline, &modules, &memory.map(), rsdp, setup_header),
         Protocol::Multiboot => multiboot::info(base, &cmdline, &modules, memory),
     };
     let size = build_info(0).len();
     let info_at = place_info(size as u64, &mut placement, memory);
-    let Some((info_at, ebx)) = info_at.and_then(|at| Some((at, u32::try_from(at).ok()?))) else {
+    let Some((info_at, info_pointer)) = info_at.and_then(|at| Some((at, u32::try_from(at).ok()?))) else {
         return Err(LoadError::NoRoomForBootInfo { size });
     };
     let info = build_info(info_at);
@@ -177,7 +197,12 @@ pub fn load(image: &Image, memory: &GuestMemory, params: &BootParams) -> Result<
     }
     memory.write(info_at, &info)?;
     loaded.push(LoadedRange { content: Content::BootInfo, start: info_at, end: info_at + info.len() as u64 });
-    Ok(first_state(plan, ebx, loaded))
+    if let Some(at) = acpi_at {
+        let tables = acpi::tables(at);
+        memory.write(at, &tables)?;
+        loaded.push(LoadedRange { content: Content::Acpi, start: at, end: at + tables.len() as u64 });
+    }
+    Ok(first_state(plan, info_pointer, loaded))
 }
 
 fn choose(image: &Image, asked: Option<Protocol>) -> Result<&Plan, LoadError> {
@@ -248,16 +273,29 @@ fn write_segment(image: &Image, segment: &Segment, memory: &GuestMemory) -> Resu
     Ok(())
 }
 
-fn first_state(plan: &Plan, ebx: u32, loaded: Vec<LoadedRange>) -> BootState {
-    BootState {
-        protocol: plan.protocol,
-        eax: match plan.protocol {
-            Protocol::Pvh => 0,
-            Protocol::Multiboot => multiboot::BOOT_MAGIC,
-        },
-        ebx,
-        loaded,
-        ..BootState::flat(plan.entry)
+fn first_state(plan: &Plan, info: u32, loaded: Vec<LoadedRange>) -> BootState {
+    let flat = BootState { protocol: plan.protocol, loaded, ..BootState::flat(plan.entry) };
+    match plan.protocol {
+        Protocol::Pvh => BootState { ebx: info, ..flat },
+        Protocol::Multiboot => BootState { eax: multiboot::BOOT_MAGIC, ebx: info, ..flat },
+        Protocol::Linux => {
+            let linux::Entry { cr3, gdt, gdt_limit } = linux::Entry::at(info.into());
+            BootState {
+                esi: info,
+                // PG.
+                cr0: flat.cr0 | 1 << 31,
+                cr3,
+                // PAE.
+                cr4: 1 << 5,
+                // LME and LMA.
+                efer: 1 << 8 | 1 << 10,
+                gdt: (gdt, gdt_limit),
+                // __BOOT_CS and __BOOT_DS.
+                code: SegmentState { selector: 0x10, default_32: false, long: true, ..flat.code },
+                data: SegmentState { selector: 0x18, ..flat.data },
+                ..flat
+            }
+        }
     }
 }
 
@@ -273,6 +311,7 @@ impl BootState {
             kind,
             code_or_data: true,
             default_32: true,
+            long: false,
             granular: true,
         };
         Self {
@@ -280,10 +319,14 @@ impl BootState {
             eip,
             eax: 0,
             ebx: 0,
+            esi: 0,
             eflags: 1 << 1,
             // PE (bit 0) on; ET (bit 4) is fixed to 1.
             cr0: 1 << 0 | 1 << 4,
+            cr3: 0,
             cr4: 0,
+            efer: 0,
+            gdt: (0, 0),
             // Types of SDM volume 3, tables 3-1 and 3-2: code execute/read accessed, data read/write
             // accessed, 32-bit TSS busy.
             code: flat(0x08, 0xB),
@@ -295,6 +338,7 @@ impl BootState {
                 kind: 0xB,
                 code_or_data: false,
                 default_32: false,
+                long: false,
                 granular: false,
             },
             loaded: Vec::new(),

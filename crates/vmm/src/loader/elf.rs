@@ -67,6 +67,8 @@ impl Segment {
 pub(super) struct Elf {
     /// `e_entry`, as it stands in the header.
     pub(super) entry: u64,
+    /// ELF64.
+    pub(super) is_64: bool,
     /// PT_LOAD segments that have a size, in ascending physical order, not overlapping.
     pub(super) segments: Vec<Segment>,
     /// PT_NOTE segments: file range and `p_align`.
@@ -100,6 +102,7 @@ impl Elf {
         }
         let mut elf = Self {
             entry: header.e_entry(LE).into(),
+            is_64: header.is_class_64(),
             segments: Vec::new(),
             notes: Vec::new(),
             has_interpreter: false,

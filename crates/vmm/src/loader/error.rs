@@ -37,11 +37,12 @@ pub enum ImageError {
     /// No bytes at all.
     #[error("The image is empty (0 bytes)")]
     Empty,
-    /// A compressed Linux kernel.
-    #[error(
-        "Linux bzImage is not supported yet; boot the uncompressed vmlinux of the same kernel (extract-vmlinux)"
-    )]
-    BzImage,
+    /// A compressed Linux kernel that cannot be booted.
+    #[error("The bzImage cannot be booted: {reason}; use a 64-bit Linux kernel from 3.8 on")]
+    BzImage {
+        /// What is wrong.
+        reason: String,
+    },
     /// Some other known format.
     #[error("Not an ELF image: {what}")]
     NotElf {
@@ -292,6 +293,12 @@ pub enum LoadError {
         size: usize,
         /// Size of this guest in MiB.
         size_mib: u64,
+    },
+    /// Linux takes one initrd.
+    #[error("Linux takes one initrd, {count} modules were given; concatenate them into one file")]
+    OneInitrd {
+        /// How many.
+        count: usize,
     },
     /// No free memory is left for the boot information.
     #[error(

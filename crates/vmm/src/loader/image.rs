@@ -8,18 +8,21 @@ use std::path::Path;
 
 use super::elf::{self, Elf, Segment};
 use super::error::ImageError;
-use super::{multiboot, pvh};
+use super::{linux, multiboot, pvh};
+use linux_loader::bootparam::setup_header;
 
 /// Largest image file in bytes (1 GiB); a Linux kernel with all debug information is about half.
 pub const MAX_IMAGE_SIZE: u64 = 1 << 30;
 
-/// How an image wants to be started. Both start in 32-bit protected mode without paging.
+/// How an image wants to be started. PVH and multiboot start in 32-bit protected mode without paging.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Protocol {
     /// Xen's PVH: ELF with a `XEN_ELFNOTE_PHYS32_ENTRY` note; EBX points to `hvm_start_info`.
     Pvh,
     /// Multiboot 1: a header in the first 8 KiB; EBX points to the multiboot information.
     Multiboot,
+    /// Linux's 64-bit boot protocol: bzImage or vmlinux; long mode, RSI points to `boot_params`.
+    Linux,
 }
 
 impl fmt::Display for Protocol {
@@ -27,6 +30,7 @@ impl fmt::Display for Protocol {
         f.write_str(match self {
             Self::Pvh => "PVH",
             Self::Multiboot => "multiboot",
+            Self::Linux => "the Linux boot protocol",
         })
     }
 }
@@ -38,6 +42,8 @@ pub(super) struct Plan {
     /// Ascending in physical memory, not overlapping.
     pub(super) segments: Vec<Segment>,
     pub(super) entry: u32,
+    /// Of a bzImage.
+    pub(super) setup_header: Option<Box<setup_header>>,
 }
 
 impl Plan {
@@ -48,7 +54,7 @@ impl Plan {
             return Err(ImageError::EntryOutside { protocol, entry });
         }
         match u32::try_from(entry) {
-            Ok(entry) => Ok(Self { protocol, segments, entry }),
+            Ok(entry) => Ok(Self { protocol, segments, entry, setup_header: None }),
             Err(_) => Err(ImageError::EntryAbove4Gib { protocol, entry }),
         }
     }
@@ -159,8 +165,8 @@ impl Image {
 
 /// Every way to boot this file.
 fn find_plans(bytes: &[u8], is_elf: bool) -> Result<Vec<Plan>, ImageError> {
-    if is_bzimage(bytes) {
-        return Err(ImageError::BzImage);
+    if linux::is_bzimage(bytes) {
+        return Ok(vec![linux::bzimage(bytes)?]);
     }
     let header = multiboot::Header::find(bytes);
     let raw = matches!(&header, Ok(Some(header)) if header.has_addresses());
@@ -187,7 +193,11 @@ fn find_plans(bytes: &[u8], is_elf: bool) -> Result<Vec<Plan>, ImageError> {
     // One usable protocol is enough; a defect of the other matters only if there is none.
     let mut plans = Vec::new();
     let mut defect = None;
-    for found in [pvh, multiboot] {
+    let linux = match &elf {
+        Some(elf) => linux::vmlinux(bytes, elf),
+        None => Ok(None),
+    };
+    for found in [pvh, multiboot, linux] {
         match found {
             Ok(plan) => plans.extend(plan),
             Err(error) => {
@@ -209,11 +219,6 @@ fn find_plans(bytes: &[u8], is_elf: bool) -> Result<Vec<Plan>, ImageError> {
         };
         ImageError::NoProtocol { hint }
     }))
-}
-
-/// Linux x86 boot protocol: boot sector signature and "HdrS" in the setup header.
-fn is_bzimage(bytes: &[u8]) -> bool {
-    bytes.get(0x1FE..0x200) == Some(b"\x55\xAA") && bytes.get(0x202..0x206) == Some(b"HdrS")
 }
 
 /// What a file that is not ELF seems to be, by its first bytes.

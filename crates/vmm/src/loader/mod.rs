@@ -1,4 +1,4 @@
-//! Boots images: reads an ELF or multiboot file, places it in guest memory, says where the vCPU
+//! Boots images: reads an ELF, multiboot or Linux file, places it in guest memory, says where the vCPU
 //! starts.
 //!
 //! | module | what it is |
@@ -10,19 +10,23 @@
 //! | `elf` | the ELF container |
 //! | `pvh` | PVH: the entry note and the start info |
 //! | `multiboot` | multiboot 1: the header and the boot information |
+//! | `linux` | Linux's 64-bit boot protocol: bzImage and vmlinux |
+//! | `acpi` | the ACPI tables |
 //! | `placement` | finds free guest memory |
 //! | `block` | lays out boot information |
 //!
 //! Images are not trusted. Every offset and sum is checked, nothing is allocated by a number from
 //! the file, and all checks are made before the first byte of guest memory is written.
 //!
-//! Not supported: Linux bzImage, multiboot 2, relocatable images.
+//! Not supported: 32-bit Linux, multiboot 2, relocatable images.
 
+mod acpi;
 mod block;
 pub mod boot;
 mod elf;
 pub mod error;
 pub mod image;
+mod linux;
 mod multiboot;
 mod placement;
 mod pvh;

@@ -50,6 +50,7 @@ pub(super) fn start_info(
     cmdline: &str,
     modules: &[PlacedModule<'_>],
     map: &[MapEntry],
+    rsdp: u64,
 ) -> Vec<u8> {
     let mut block = BootBlock::new(base, START_INFO_SIZE);
     let map_at = block.align(8);
@@ -75,7 +76,7 @@ pub(super) fn start_info(
     block.set_u32(12, modules.len() as u32);
     block.set_u64(16, if modules.is_empty() { 0 } else { modules_at });
     block.set_u64(24, cmdline_at);
-    block.set_u64(32, 0);
+    block.set_u64(32, rsdp);
     block.set_u64(40, map_at);
     block.set_u32(48, map.len() as u32);
     block.into_bytes()

@@ -82,7 +82,7 @@ pub(super) fn compare(args: &MachineArgs, json: bool) -> Result<u8, CliError> {
     } else {
         print(&render(plan.image_name(), &report, &windows))?;
         remark(&report::warnings(&report));
-        remark(&report::postmortem(&report, &args.image));
+        remark(&report::postmortem(&report, args.image()));
     }
     Ok(exit_code(&report.outcome, args.raw_exit))
 }

@@ -30,7 +30,7 @@ impl<'a, T: Serialize> Document<'a, T> {
     pub(super) fn new(command: &'static str, args: &'a MachineArgs, report: &'a RunReport, more: T) -> Self {
         Self {
             command,
-            image: &args.image,
+            image: args.image(),
             exit_code: exit_code(&report.outcome, args.raw_exit),
             report,
             more,
@@ -46,7 +46,7 @@ pub(super) fn run(args: &MachineArgs, json: bool) -> Result<u8, CliError> {
     if json {
         print_json(&Document::new("run", args, &report, Nothing {}))?;
     } else if !args.quiet {
-        remark(&report::summary(&report, &args.image));
+        remark(&report::summary(&report, args.image()));
     }
     Ok(exit_code(&report.outcome, args.raw_exit))
 }

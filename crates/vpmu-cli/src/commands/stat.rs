@@ -133,7 +133,7 @@ pub(super) fn stat(args: &MachineArgs, json: bool) -> Result<u8, CliError> {
     } else {
         print(&render(plan.image_name(), &report, &stat))?;
         remark(&report::warnings(&report));
-        remark(&report::postmortem(&report, &args.image));
+        remark(&report::postmortem(&report, args.image()));
     }
     Ok(exit_code(&report.outcome, args.raw_exit))
 }

@@ -41,6 +41,7 @@ pub(crate) fn outcome(outcome: &Outcome) -> (Style, String) {
             (BAD, format!("failed: the guest wrote {} to the exit port (status {status})", status >> 1))
         }
         Outcome::TripleFault => (BAD, "crashed: triple fault".to_owned()),
+        Outcome::Reset => (BAD, "ended: the guest reset the machine".to_owned()),
         Outcome::Halted => (BAD, "halted: HLT with nothing that could wake the CPU".to_owned()),
         Outcome::TimedOut => (BAD, "timed out: the guest did not end".to_owned()),
         Outcome::CannotExecute { what } => (BAD, format!("stopped: cannot execute {}", printable(what))),
@@ -149,6 +150,7 @@ fn next_step(report: &RunReport, image: &Path) -> Option<String> {
         Outcome::TripleFault => {
             Some(format!("{source}; --trace FILE records the PMU accesses up to the fault"))
         }
+        Outcome::Reset => Some(format!("{source}; a guest reports a result through the exit port 0xF4")),
         Outcome::Halted => Some(format!("{source}; a guest ends its run through the exit port 0xF4")),
         Outcome::TimedOut => Some(format!("{source}; --timeout SECONDS gives it longer")),
         Outcome::CannotExecute { .. } => Some(format!("{source} of what this engine cannot execute")),

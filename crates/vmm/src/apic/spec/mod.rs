@@ -149,7 +149,8 @@ pub enum DeliveryMode {
 }
 
 impl DeliveryMode {
-    fn from_bits(register: u32) -> Self {
+    /// From bits 10:8 of a register.
+    pub(super) fn from_bits(register: u32) -> Self {
         match (register >> 8) & 7 {
             0 => Self::Fixed,
             1 => Self::LowestPriority,

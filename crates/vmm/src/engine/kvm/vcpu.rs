@@ -232,16 +232,17 @@ impl Vcpu {
         }
         sregs.tr = segment(&state.task);
         sregs.ldt = kvm_segment { unusable: 1, ..kvm_segment::default() };
-        sregs.gdt = kvm_dtable::default();
+        sregs.gdt = kvm_dtable { base: state.gdt.0, limit: state.gdt.1, ..kvm_dtable::default() };
         sregs.idt = kvm_dtable::default();
         sregs.cr0 = u64::from(state.cr0);
-        sregs.cr3 = 0;
+        sregs.cr3 = state.cr3;
         sregs.cr4 = u64::from(state.cr4);
-        sregs.efer = 0;
+        sregs.efer = state.efer;
         sregs.apic_base = apic_base;
         let regs = kvm_regs {
             rax: u64::from(state.eax),
             rbx: u64::from(state.ebx),
+            rsi: u64::from(state.esi),
             rip: u64::from(state.eip),
             rflags: u64::from(state.eflags),
             ..kvm_regs::default()
@@ -285,7 +286,7 @@ fn segment(state: &SegmentState) -> kvm_segment {
         dpl: 0,
         db: u8::from(state.default_32),
         s: u8::from(state.code_or_data),
-        l: 0,
+        l: u8::from(state.long),
         g: u8::from(state.granular),
         avl: 0,
         unusable: 0,

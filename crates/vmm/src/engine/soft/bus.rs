@@ -126,8 +126,10 @@ impl Bus for SoftBus<'_> {
         self.attention = true;
     }
 
-    fn port_in(&mut self, port: u16, data: &mut [u8], _access: &Access<'_>) {
+    fn port_in(&mut self, port: u16, data: &mut [u8], access: &Access<'_>) {
+        self.publish(access.totals);
         self.machine.port_in(port, data);
+        self.attention = true;
     }
 
     fn port_out(&mut self, port: u16, data: &[u8], access: &Access<'_>) {

@@ -1,6 +1,6 @@
 //! CPUID of the soft engine: what the interpreter implements, in the CPU of the profile.
 
-use crate::engine::SIGNATURE;
+use crate::engine::{SIGNATURE, frequency};
 use soft_cpu::CpuidLeaf;
 use vpmu::Profile;
 use vpmu::cpuid::CpuidResult;
@@ -10,6 +10,10 @@ use vpmu::profile::LbrKind;
 pub(super) const APIC: u32 = 1 << 9;
 /// Leaf 01H ECX: x2APIC.
 const X2APIC: u32 = 1 << 21;
+/// Leaf 06H EAX: the APIC timer never stops.
+const ARAT: u32 = 1 << 2;
+/// Leaf 07H EDX: IA32_ARCH_CAPABILITIES exists.
+const ARCH_CAPABILITIES: u32 = 1 << 29;
 /// Leaf 01H ECX: a hypervisor is present.
 const HYPERVISOR: u32 = 1 << 31;
 /// First leaf of the hypervisor range.
@@ -32,17 +36,10 @@ pub(super) fn leaf(profile: &Profile, x2apic: bool, leaf: u32, subleaf: u32) -> 
             own.edx |= APIC;
             own.ecx |= HYPERVISOR | if x2apic { X2APIC } else { 0 };
         }
-        // TSC = crystal · EBX / EAX; the local APIC timer counts the crystal.
-        0x15 => {
-            let crystal = profile.crystal_hz.max(1);
-            own.eax = crystal;
-            own.ebx = u32::try_from(profile.tsc_hz).unwrap_or(0);
-            own.ecx = crystal;
-        }
-        0x16 => {
-            let mhz = u32::try_from(profile.tsc_hz / 1_000_000).unwrap_or(0);
-            (own.eax, own.ebx, own.ecx) = (mhz, mhz, profile.crystal_hz / 1_000_000);
-        }
+        6 => own.eax = ARAT,
+        7 if subleaf == 0 => own.edx |= ARCH_CAPABILITIES,
+        0x15 => own = frequency::leaf_15(profile.crystal_hz.into(), tsc_khz(profile)),
+        0x16 => own = frequency::leaf_16(tsc_khz(profile)),
         HYPERVISOR_LEAF => {
             let word = |n: usize| {
                 u32::from_le_bytes([SIGNATURE[n], SIGNATURE[n + 1], SIGNATURE[n + 2], SIGNATURE[n + 3]])
@@ -54,6 +51,10 @@ pub(super) fn leaf(profile: &Profile, x2apic: bool, leaf: u32, subleaf: u32) -> 
     }
     let CpuidResult { eax, ebx, ecx, edx } = vpmu::cpuid::patch(profile, leaf, subleaf, own);
     CpuidLeaf { eax, ebx, ecx, edx }
+}
+
+fn tsc_khz(profile: &Profile) -> u32 {
+    u32::try_from(profile.tsc_hz / 1000).unwrap_or(0)
 }
 
 /// Sixteen of the brand string's 48 bytes.

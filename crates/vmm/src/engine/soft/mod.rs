@@ -16,7 +16,7 @@ use crate::counts::model::Retired;
 use crate::loader::{BootState, SegmentState};
 use crate::machine::{Machine, Outcome};
 use crate::memory::GuestMemory;
-use soft_cpu::{Budget, Cpu, Exit, RFLAGS_IF, Segment, State};
+use soft_cpu::{Budget, Cpu, DescriptorTable, Exit, RFLAGS_IF, Segment, State};
 use std::time::Instant;
 use vpmu::Profile;
 
@@ -150,11 +150,15 @@ impl Engine for SoftEngine {
             segments: [data, code, data, data, data, data],
             tr: segment(&boot.task),
             cr0: u64::from(boot.cr0),
+            cr3: boot.cr3,
             cr4: u64::from(boot.cr4),
+            efer: boot.efer,
+            gdtr: DescriptorTable { base: boot.gdt.0, limit: boot.gdt.1 },
             ..State::default()
         };
         state.gpr[0] = u64::from(boot.eax);
         state.gpr[3] = u64::from(boot.ebx);
+        state.gpr[6] = u64::from(boot.esi);
         self.state = state;
         Ok(())
     }
@@ -192,6 +196,7 @@ fn segment(from: &SegmentState) -> Segment {
         rights: u16::from(from.kind)
             | bit(from.code_or_data, 4)
             | PRESENT
+            | bit(from.long, 13)
             | bit(from.default_32, 14)
             | bit(from.granular, 15),
     }

@@ -30,6 +30,7 @@ fn pvh_starts_at_the_note_in_flat_32_bit_mode() {
         kind: 0xB,
         code_or_data: true,
         default_32: true,
+        long: false,
         granular: true,
     };
     assert_eq!(state.code, code);
@@ -51,7 +52,7 @@ fn pvh_start_info_matches_the_xen_layout_byte_by_byte() {
         // magic, version, flags, nr_modules
         &words32(&[0x336E_C578, 1, 0, 1]),
         // modlist, cmdline, rsdp, memmap
-        &words64(&[0x9088, 0x90A8, 0, 0x9038]),
+        &words64(&[0x9088, 0x90A8, 0xE_0000, 0x9038]),
         // memmap_entries, reserved
         &words32(&[3, 0]),
         // 0x9038: addr, size, type and reserved of each entry
@@ -296,4 +297,77 @@ fn an_image_from_a_file_is_named_after_it() {
     let image = Image::open(file.as_path()).unwrap();
     assert_eq!(image.name(), file.as_path().file_name().unwrap().to_str().unwrap());
     assert_eq!(image.bytes(), pvh().build());
+}
+
+fn u64_at(bytes: &[u8], at: usize) -> u64 {
+    u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap())
+}
+
+fn u32_at(bytes: &[u8], at: usize) -> u32 {
+    u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap())
+}
+
+#[test]
+fn a_bzimage_starts_in_long_mode_at_its_64_bit_entry() {
+    let memory = memory(64);
+    let params = BootParams {
+        cmdline: "console=ttyS0".into(),
+        modules: vec![Module { cmdline: String::new(), data: b"abc".into() }],
+        protocol: None,
+    };
+    let state = booted(bzimage(0x020F, 1, 0x100), &memory, &params);
+    assert_eq!((state.protocol, state.eip, state.ebx, state.esi), (Protocol::Linux, 0x100_0200, 0, 0x9000));
+    assert_eq!(bytes_at(&memory, 0x100_01FE, 4), [1, 1, 2, 2]);
+    // PG, ET, PE; PAE; LMA, LME; interrupts off.
+    assert_eq!((state.cr0, state.cr4, state.efer, state.eflags), (0x8000_0011, 0x20, 0x500, 2));
+    assert_eq!((state.code.selector, state.code.long, state.code.default_32), (0x10, true, false));
+    assert_eq!(state.data.selector, 0x18);
+    let gdt = bytes_at(&memory, state.gdt.0, 32);
+    assert_eq!(
+        (state.gdt.1, u64_at(&gdt, 16), u64_at(&gdt, 24)),
+        (31, 0xAF_9B00_0000_FFFF, 0xCF_9300_0000_FFFF)
+    );
+
+    let params = bytes_at(&memory, 0x9000, 4096);
+    assert_eq!(u64_at(&params, 0x70), 0xE_0000, "RSDP");
+    let table: Vec<u64> =
+        (0..3).flat_map(|n| [u64_at(&params, 0x2D0 + 20 * n), u64_at(&params, 0x2D8 + 20 * n)]).collect();
+    assert_eq!((params[0x1E8], table), (3, vec![0, 0x9_FC00, 0x9_FC00, 0x6_0400, MIB, 63 * MIB]));
+    assert_eq!(u32_at(&params, 0x2D0 + 16), 1);
+    assert_eq!((params[0x1EF], &params[0x202..0x206], params[0x210]), (0, b"HdrS".as_slice(), 0xFF));
+    let initrd = u32_at(&params, 0x218);
+    assert_eq!((bytes_at(&memory, initrd.into(), 3), u32_at(&params, 0x21C)), (b"abc".to_vec(), 3));
+    assert_eq!(initrd % 4096, 0);
+    let cmdline = bytes_at(&memory, u32_at(&params, 0x228).into(), 14);
+    assert_eq!(cmdline, b"console=ttyS0\0");
+}
+
+#[test]
+fn the_page_tables_map_4_gib_one_to_one() {
+    let memory = memory(64);
+    let state = booted(bzimage(0x020F, 1, 0x100), &memory, &BootParams::default());
+    let entry = |table: u64, index: u64| u64_at(&bytes_at(&memory, (table & !0xFFF) + 8 * index, 8), 0);
+    for address in [0, 0x9000, 0x100_0200, 0xFEE0_0000, 0xFFFF_FFFF_u64] {
+        let second = entry(entry(state.cr3, address >> 39), address >> 30);
+        let last = entry(second, address >> 21 & 511);
+        assert_eq!((last & !0x1F_FFFF, last & 0x83), (address & !0x1F_FFFF, 0x83), "{address:#x}");
+    }
+    assert_eq!(entry(entry(state.cr3, 0), 4), 0);
+}
+
+#[test]
+fn a_vmlinux_offers_the_linux_protocol_after_pvh() {
+    let vmlinux = || {
+        ElfWriter::elf64().entry(ENTRY.into()).segment(PT_LOAD, BASE, code(), 0x1000).segment(
+            PT_NOTE,
+            0,
+            [note(b"Linux\0", 0x100, b"6.1\0"), pvh_note(ENTRY.into())].concat(),
+            0,
+        )
+    };
+    let image = Image::parse(vmlinux().build()).unwrap();
+    assert_eq!(image.protocols().collect::<Vec<_>>(), [Protocol::Pvh, Protocol::Linux]);
+    let params = BootParams { protocol: Some(Protocol::Linux), ..BootParams::default() };
+    let state = booted(vmlinux().build(), &memory(16), &params);
+    assert_eq!((state.eip, state.esi, state.code.long), (ENTRY, 0x9000, true));
 }

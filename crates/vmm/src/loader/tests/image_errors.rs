@@ -42,13 +42,25 @@ fn an_empty_file() {
 }
 
 #[test]
-fn a_linux_bzimage() {
-    let mut image = vec![0; 0x300];
-    image = patch(image, 0, b"MZ");
-    image = patch(image, 0x1FE, b"\x55\xAA\xEB\x6AHdrS");
+fn a_linux_bzimage_that_is_too_old_or_32_bit_or_cut_off() {
+    let next = "; use a 64-bit Linux kernel from 3.8 on";
     assert_error(
-        image,
-        "Linux bzImage is not supported yet; boot the uncompressed vmlinux of the same kernel (extract-vmlinux)",
+        bzimage(0x0206, 1, 0x100),
+        &format!("The bzImage cannot be booted: its boot protocol 2.06 is older than 2.12{next}"),
+    );
+    assert_error(
+        bzimage(0x020F, 0, 0x100),
+        &format!("The bzImage cannot be booted: it is a 32-bit kernel, without the 64-bit entry point{next}"),
+    );
+    let whole = bzimage(0x020F, 1, 0x100);
+    assert!(Image::parse(whole.clone()).is_ok());
+    assert_error(
+        whole[..0x500].to_vec(),
+        "The image is truncated: the protected-mode kernel is at bytes 0x400..0x1400, but the file ends at 0x500",
+    );
+    assert_error(
+        whole[..0x210].to_vec(),
+        "The image is truncated: the setup header is at bytes 0x1f1..0x26c, but the file ends at 0x210",
     );
 }
 

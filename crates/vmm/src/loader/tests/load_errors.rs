@@ -127,3 +127,13 @@ fn an_image_that_leaves_no_room_for_boot_information() {
     );
     booted(all, &memory(5), &BootParams::default());
 }
+
+#[test]
+fn linux_takes_one_initrd() {
+    let params = BootParams { modules: vec![Module::default(); 2], ..BootParams::default() };
+    let image = Image::parse(bzimage(0x020F, 1, 0x100)).unwrap();
+    assert_eq!(
+        load(&image, &memory(64), &params).unwrap_err().to_string(),
+        "Linux takes one initrd, 2 modules were given; concatenate them into one file"
+    );
+}

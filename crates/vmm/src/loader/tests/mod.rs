@@ -90,3 +90,21 @@ fn bytes_at(memory: &GuestMemory, start: u64, len: usize) -> Vec<u8> {
 fn booted(bytes: Vec<u8>, memory: &GuestMemory, params: &BootParams) -> BootState {
     load(&Image::parse(bytes).unwrap(), memory, params).unwrap()
 }
+
+/// A bzImage with one setup sector and a protected-mode kernel of `paragraphs` times 16 bytes that wants to be
+/// at 16 MiB; the bytes of the kernel are 1, 2 from the 64-bit entry point on.
+fn bzimage(version: u16, xloadflags: u16, paragraphs: u32) -> Vec<u8> {
+    let mut image = vec![0; 0x400];
+    let mut put = |at: usize, bytes: &[u8]| image[at..at + bytes.len()].copy_from_slice(bytes);
+    put(0x1F1, &[1]);
+    put(0x1F4, &paragraphs.to_le_bytes());
+    put(0x1FE, b"\x55\xAA\xEB\x6AHdrS");
+    put(0x206, &version.to_le_bytes());
+    put(0x236, &xloadflags.to_le_bytes());
+    put(0x258, &0x100_0000_u64.to_le_bytes());
+    put(0x260, &0x20_0000_u32.to_le_bytes());
+    let kernel = paragraphs as usize * 16;
+    image.resize(0x400 + kernel.min(0x200), 1);
+    image.resize(0x400 + kernel, 2);
+    image
+}

@@ -17,7 +17,6 @@
 //! Layouts: SDM volume 2A, CPUID; AMD APM volume 3, appendix E for what comes from an AMD host.
 
 mod features;
-mod frequency;
 #[cfg(test)]
 mod tests;
 
@@ -26,7 +25,7 @@ use vpmu::Profile;
 use vpmu::cpuid::CpuidResult;
 
 use crate::apic::ApicConfig;
-use crate::engine::SIGNATURE;
+use crate::engine::{SIGNATURE, frequency};
 
 /// Highest basic leaf: the V2 topology leaf, above everything that we fill in.
 const MAX_BASIC: u32 = 0x1F;

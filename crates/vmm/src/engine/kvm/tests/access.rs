@@ -94,12 +94,12 @@ fn string_output_arrives_byte_by_byte_and_string_input_fills_memory() {
 }
 
 #[test]
-fn mmio_reaches_the_apic_page_and_nothing_else() {
+fn mmio_reaches_the_apic_pages_and_nothing_else() {
     let code = concat(&[
         &[0xA1, 0x30, 0x00, 0xE0, 0xFE], // mov eax, [0xFEE00030]: version
         &[0xA3],                         // mov [RESULTS], eax
         &(RESULTS as u32).to_le_bytes(),
-        &[0xA1, 0x00, 0x00, 0xC0, 0xFE], // mov eax, [0xFEC00000]: no I/O APIC
+        &[0xA1, 0x00, 0x00, 0xD0, 0xFE], // mov eax, [0xFED00000]: no HPET
         &[0xA3],                         // mov [RESULTS + 8], eax
         &(RESULTS as u32 + 8).to_le_bytes(),
         &[0xB0, 0x00], // mov al, 0

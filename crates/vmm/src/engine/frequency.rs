@@ -5,7 +5,7 @@ use vpmu::cpuid::CpuidResult;
 
 /// Leaf 15H: TSC rate = crystal x EBX / EAX, crystal clock in ECX. Linux times the APIC timer by it.
 /// All 0 (not enumerated) when the TSC rate is unknown.
-pub(super) fn leaf_15(crystal_hz: u64, tsc_khz: u32) -> CpuidResult {
+pub(crate) fn leaf_15(crystal_hz: u64, tsc_khz: u32) -> CpuidResult {
     let Ok(crystal) = u32::try_from(crystal_hz) else { return CpuidResult::default() };
     if tsc_khz == 0 || crystal < 1000 {
         return CpuidResult::default();
@@ -17,7 +17,7 @@ pub(super) fn leaf_15(crystal_hz: u64, tsc_khz: u32) -> CpuidResult {
 }
 
 /// Leaf 16H: base and maximum frequency in MHz, and a reference clock of 100 MHz.
-pub(super) fn leaf_16(tsc_khz: u32) -> CpuidResult {
+pub(crate) fn leaf_16(tsc_khz: u32) -> CpuidResult {
     if tsc_khz == 0 {
         return CpuidResult::default();
     }
