@@ -245,7 +245,7 @@ impl Pit {
     /// IN at [`CONTROL_B`].
     #[must_use]
     pub fn read_control_b(&self, now: GuestTime) -> u8 {
-        let refresh = if now.0 / REFRESH_NS % 2 != 0 { control_b::REFRESH } else { 0 };
+        let refresh = if !(now.0 / REFRESH_NS).is_multiple_of(2) { control_b::REFRESH } else { 0 };
         let out = if self.channels[2].out(now) { control_b::OUT_2 } else { 0 };
         self.control_b | refresh | out
     }

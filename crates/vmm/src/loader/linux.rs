@@ -165,8 +165,8 @@ pub(super) fn info(
 /// Appends an identity map of the first [`MAPPED_GIB`] GiB in 2 MiB pages, which will lie at `at`.
 fn page_tables(at: u64, bytes: &mut Vec<u8>) {
     let directories = at + 2 * PAGE;
-    let first = |index: u64| if index == 0 { at + PAGE | TABLE } else { 0 };
-    let second = |index: u64| if index < MAPPED_GIB { directories + index * PAGE | TABLE } else { 0 };
+    let first = |index: u64| if index == 0 { (at + PAGE) | TABLE } else { 0 };
+    let second = |index: u64| if index < MAPPED_GIB { (directories + index * PAGE) | TABLE } else { 0 };
     bytes.extend((0..512).flat_map(|index| first(index).to_le_bytes()));
     bytes.extend((0..512).flat_map(|index| second(index).to_le_bytes()));
     bytes.extend((0..512 * MAPPED_GIB).flat_map(|index| (index << 21 | LARGE).to_le_bytes()));
