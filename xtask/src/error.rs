@@ -28,6 +28,17 @@ pub(crate) enum TaskError {
         /// What was wrong.
         what: String,
     },
+    /// A program that the task needs is not installed.
+    #[error("{tool} is not installed; {hint}")]
+    Tool {
+        /// The program.
+        tool: &'static str,
+        /// Where to get it.
+        hint: &'static str,
+    },
+    /// Data of the project is wrong.
+    #[error("{0}")]
+    Data(String),
     /// A file.
     #[error("{path}: {source}")]
     File {

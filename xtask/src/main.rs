@@ -6,6 +6,8 @@
 //! | `test` | everything that CI checks: format, lints, docs, tests, guest images |
 //! | `bench` | measures, side by side, what the virtual PMU costs |
 //! | `images` | builds the guest test images |
+//! | `uops` | writes the core model's uop tables, from llvm-mca |
+//! | `mca` | compares the core model with llvm-mca |
 //! | `docs` | writes the generated pages under `docs/` |
 
 mod bench;
@@ -14,6 +16,7 @@ mod demo;
 mod docs;
 mod error;
 mod images;
+mod mca;
 mod suite;
 mod tap;
 mod test;
@@ -39,6 +42,10 @@ enum Task {
     Bench(bench::BenchArgs),
     /// Build the guest test images and print their paths
     Images,
+    /// Write the uop tables of the core model, from llvm-mca
+    Uops,
+    /// Compare the core model with llvm-mca on generated basic blocks
+    Mca(mca::CompareArgs),
     /// Write the generated pages under docs/
     Docs {
         /// Only check that they are up to date
@@ -57,6 +64,8 @@ fn main() -> ExitCode {
                 anstream::println!("{}", image.path.display());
             }
         }),
+        Task::Uops => mca::write_tables(),
+        Task::Mca(args) => mca::compare(&args),
         Task::Docs { check } => docs::docs(check),
     };
     match result {

@@ -1,0 +1,98 @@
+//! Throughput of small loops, by what limits them.
+#![allow(missing_docs)]
+#![allow(clippy::unwrap_used, reason = "test code")]
+
+use core_model::{Core, GOLDEN_COVE, Operation, Pipeline, SUNNY_COVE, UopTable};
+use iced_x86::code_asm::*;
+use iced_x86::{Decoder, DecoderOptions, InstructionInfoFactory};
+
+/// Cycles per iteration of a loop body, over many iterations.
+fn cycles(core: &Core, body: impl FnOnce(&mut CodeAssembler)) -> f64 {
+    let mut assembler = CodeAssembler::new(64).unwrap();
+    body(&mut assembler);
+    let bytes = assembler.assemble(0).unwrap();
+    let table = UopTable::parse(core.table).unwrap();
+    let mut info = InstructionInfoFactory::new();
+    let operations: Vec<Operation> = Decoder::new(64, &bytes, DecoderOptions::NONE)
+        .iter()
+        .map(|instruction| Operation::new(&instruction, &table, &mut info).unwrap())
+        .collect();
+    let mut pipeline = Pipeline::new(core, table.units().len());
+    for _ in 0..2000 {
+        for operation in &operations {
+            pipeline.step(operation);
+        }
+    }
+    pipeline.cycles() as f64 / 2000.0
+}
+
+#[track_caller]
+fn about(found: f64, expected: f64) {
+    assert!((found / expected - 1.0).abs() < 0.05, "{found:.2} cycles instead of {expected}");
+}
+
+#[test]
+fn a_chain_costs_its_latencies() {
+    let chain = |a: &mut CodeAssembler| {
+        a.imul_2(rax, rbx).unwrap();
+        a.add(rax, rcx).unwrap();
+    };
+    about(cycles(&SUNNY_COVE, chain), 4.0);
+    about(cycles(&GOLDEN_COVE, chain), 4.0);
+}
+
+#[test]
+fn independent_work_is_limited_by_the_dispatch_width() {
+    let wide = |a: &mut CodeAssembler| {
+        for register in [rax, rbx, rcx, rdx, r8, r9, r10, r11, r12, r13] {
+            a.nop().unwrap();
+            a.lea(register, rsi + 8).unwrap();
+            a.nop().unwrap();
+        }
+    };
+    assert!(cycles(&SUNNY_COVE, wide) >= 6.0 - 0.01);
+    assert!(cycles(&GOLDEN_COVE, wide) >= 5.0 - 0.01);
+}
+
+#[test]
+fn one_multiplier_limits_multiplications() {
+    let multiply = |a: &mut CodeAssembler| {
+        for register in [rax, rbx, rcx, rdx, r8, r9] {
+            a.imul_3(register, rsi, 3).unwrap();
+        }
+    };
+    about(cycles(&GOLDEN_COVE, multiply), 6.0);
+}
+
+#[test]
+fn a_pointer_chase_costs_the_load_latency() {
+    about(cycles(&SUNNY_COVE, |a| a.mov(rax, qword_ptr(rax)).unwrap()), 5.0);
+}
+
+#[test]
+fn a_long_latency_fills_the_reorder_buffer() {
+    // 352 slots of work that follows a chain of divisions overlap with it, more do not.
+    let loop_of = |fill: usize| {
+        cycles(&SUNNY_COVE, move |a| {
+            a.divsd(xmm0, xmm1).unwrap();
+            for _ in 0..fill {
+                a.nop().unwrap();
+            }
+        })
+    };
+    about(loop_of(20), loop_of(0));
+    about(loop_of(1000), 200.0);
+}
+
+#[test]
+fn unrelated_work_does_not_delay_a_chain() {
+    let found = cycles(&SUNNY_COVE, |a| {
+        a.cmovb(rdx, r8).unwrap();
+        a.pcmpeqd(xmm1, xmm3).unwrap();
+        a.or(rcx, rdx).unwrap();
+        a.movsxd(rcx, ebx).unwrap();
+        a.mov(rcx, rdx).unwrap();
+        a.imul_2(rbx, r8).unwrap();
+    });
+    about(found, 3.0);
+}
