@@ -56,7 +56,7 @@ impl LbrKind {
         match self {
             Self::Architectural { depths } => {
                 (8..=self.max_depth()).contains(&depth)
-                    && depth % 8 == 0
+                    && depth.is_multiple_of(8)
                     && u64::from(depths) >> (depth / 8 - 1) & 1 != 0
             }
             Self::None | Self::Legacy => false,

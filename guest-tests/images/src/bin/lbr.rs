@@ -247,7 +247,7 @@ fn depth_clears_and_limits() {
     }
     let mask = cpuid(0x1C, 0).eax & 0xFF;
     for depth in 0..=72_u64 {
-        let listed = depth % 8 == 0 && depth > 0 && depth <= 64 && mask >> (depth / 8 - 1) & 1 == 1;
+        let listed = depth.is_multiple_of(8) && depth > 0 && depth <= 64 && mask >> (depth / 8 - 1) & 1 == 1;
         if !listed {
             refuses(DEPTH, depth);
             continue;
