@@ -6,13 +6,21 @@ use std::fs;
 
 /// Writes the generated pages, or checks that they are as they would be written.
 pub(crate) fn docs(check: bool) -> Result<(), TaskError> {
-    let path = root().join("docs/registers.md");
-    let page = vpmu::decode::markdown();
-    if check {
-        let written = fs::read_to_string(&path).unwrap_or_default();
-        return if written == page { Ok(()) } else { Err(TaskError::Stale(path)) };
+    let pages = [
+        ("docs/registers.md", vpmu::decode::markdown()),
+        ("docs/instructions.md", soft_cpu::coverage::markdown()),
+    ];
+    for (name, page) in pages {
+        let path = root().join(name);
+        if check {
+            let written = fs::read_to_string(&path).unwrap_or_default();
+            if written != page {
+                return Err(TaskError::Stale(path));
+            }
+            continue;
+        }
+        fs::write(&path, page).map_err(|source| TaskError::File { path: path.clone(), source })?;
+        anstream::println!("wrote {}", path.display());
     }
-    fs::write(&path, page).map_err(|source| TaskError::File { path: path.clone(), source })?;
-    anstream::println!("wrote {}", path.display());
     Ok(())
 }

@@ -33,6 +33,7 @@
 mod bus;
 mod cache;
 mod context;
+pub mod coverage;
 mod cpu;
 pub mod cpuid;
 mod debug;

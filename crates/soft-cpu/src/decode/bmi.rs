@@ -37,7 +37,8 @@ pub(super) fn handler<B: Bus>(ins: &Instruction, insn: &mut Insn<B>) -> Option<H
         M::Adcx => two!(add_one_flag true),
         M::Adox => two!(add_one_flag false),
         M::Andn => third!(pair Andn),
-        M::Bextr => second!(pair Bextr Third),
+        // The XOP form has an immediate.
+        M::Bextr if third.is_gpr() => second!(pair Bextr Third),
         M::Bzhi => second!(pair Bzhi Third),
         // One source: the immediate, which is 0, stands for the other.
         M::Blsr => second!(pair Blsr Imm),

@@ -1,8 +1,10 @@
 //! Bytes to blocks of handlers. iced-x86 decodes, and `operands`, `integer`, `system`, `vector` choose
 //! the handler.
 
+mod absent;
 mod bmi;
 mod integer;
+mod legacy;
 mod operands;
 mod select;
 mod sse4;
@@ -91,12 +93,45 @@ fn decode<B: Bus>(bytes: &[u8], mode: Mode, limit: usize) -> Decoded<B> {
 
 /// `bytes` are those of the instruction.
 fn handler<B: Bus>(instruction: &Instruction, insn: &mut Insn<B>, mode: Mode, bytes: &[u8]) -> Handler<B> {
+    select(instruction, insn, mode, bytes).unwrap_or(if absent::is_absent(instruction) {
+        exec::undefined
+    } else {
+        exec::unimplemented
+    })
+}
+
+/// What the decoder does with an instruction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Choice {
+    Implemented,
+    /// #UD, as it should be.
+    Undefined,
+    /// #UD, because it is not implemented.
+    Missing,
+}
+
+/// For [`coverage`](crate::coverage).
+pub(crate) fn choose<B: Bus>(instruction: &Instruction, mode: Mode) -> Choice {
+    let mut insn: Insn<B> = operands::operands(instruction, mode);
+    match select(instruction, &mut insn, mode, &[]) {
+        Some(_) => Choice::Implemented,
+        None if absent::is_absent(instruction) => Choice::Undefined,
+        None => Choice::Missing,
+    }
+}
+
+fn select<B: Bus>(
+    instruction: &Instruction,
+    insn: &mut Insn<B>,
+    mode: Mode,
+    bytes: &[u8],
+) -> Option<Handler<B>> {
     integer::handler(instruction, insn, mode)
         .or_else(|| system::handler(instruction, insn, mode))
         .or_else(|| vector::handler(instruction, insn))
         .or_else(|| bmi::handler(instruction, insn))
         .or_else(|| x87::handler(instruction, insn, bytes))
-        .unwrap_or(exec::unimplemented)
+        .or_else(|| legacy::handler(instruction))
 }
 
 /// Whether a block ends with this instruction: branches, and whatever changes translation, mode or

@@ -8,6 +8,7 @@ pub(crate) mod event;
 pub(crate) mod far;
 pub(crate) mod flag;
 pub(crate) mod io;
+pub(crate) mod legacy;
 pub(crate) mod mov;
 pub(crate) mod muldiv;
 pub(crate) mod operand;
