@@ -5,6 +5,7 @@
 //! | `demo` | boots the guest test images on every profile, shows results and a guest-vs-VMM table |
 //! | `test` | everything that CI checks: format, lints, docs, tests, guest images |
 //! | `bench` | measures, side by side, what the virtual PMU costs |
+//! | `linux` | boots the distribution's kernel on the soft engine |
 //! | `images` | builds the guest test images |
 //! | `uops` | writes the core model's uop tables, from llvm-mca |
 //! | `mca` | compares the core model with llvm-mca |
@@ -16,6 +17,7 @@ mod demo;
 mod docs;
 mod error;
 mod images;
+mod linux;
 mod mca;
 mod suite;
 mod tap;
@@ -40,6 +42,8 @@ enum Task {
     Test,
     /// Measure what the virtual PMU costs
     Bench(bench::BenchArgs),
+    /// Boot the distribution's kernel on the soft engine
+    Linux,
     /// Build the guest test images and print their paths
     Images,
     /// Write the uop tables of the core model, from llvm-mca
@@ -59,6 +63,7 @@ fn main() -> ExitCode {
         Task::Demo => demo::demo(),
         Task::Test => test::test(),
         Task::Bench(args) => bench::bench(&args),
+        Task::Linux => linux::linux(),
         Task::Images => images::build().map(|images| {
             for image in images {
                 anstream::println!("{}", image.path.display());
