@@ -336,6 +336,27 @@ impl Core {
         self.totals.instructions() + u64::from(self.position.index.saturating_sub(self.synced.index))
     }
 
+    /// Counts a whole block, and starts the next one.
+    #[inline(always)]
+    pub(crate) fn retire_block(&mut self, end: Position) {
+        if self.synced.index == 0 {
+            // Nobody has looked in between.
+            let totals = &mut self.totals.modes[self.billed & 1];
+            totals.instructions += u64::from(end.index);
+            totals.loads += u64::from(end.loads);
+            totals.stores += u64::from(end.stores);
+        } else {
+            self.sync_totals();
+            self.synced = Position::default();
+        }
+    }
+
+    /// Where the code at RIP is known by: its linear address, and user or supervisor.
+    #[inline(always)]
+    pub(crate) fn block_key(&self) -> u64 {
+        self.rip.wrapping_add(self.bases[CS]) ^ (self.user as u64) << 62
+    }
+
     /// What the bus is told about the current instruction. Totals must be in sync.
     pub(crate) fn access(&self) -> Access<'_> {
         Access { rip: self.instruction_rip(), cpl: self.cpl, totals: &self.totals }

@@ -333,45 +333,59 @@ impl<B: Bus> Cpu<B> {
     /// Runs blocks until the deadline, a stop or a fault, or for one block or instruction.
     fn run_blocks(&mut self, bus: &mut B, left: &mut u64, pace: Pace) -> Left {
         self.core.stop = false;
+        self.core.position = Position::default();
+        self.core.synced = Position::default();
         self.drop_stale_code();
+        loop {
+            if let Some(outcome) = self.run_known_blocks(bus, left, pace) {
+                // Whoever looks now finds the totals in sync.
+                self.core.synced = self.core.position;
+                return outcome;
+            }
+            // Translating may read page tables from devices.
+            self.core.synced = self.core.position;
+            if let Err(Fault) = self.find_block(bus, self.core.block_key()) {
+                // Nothing of a block has run.
+                self.core.regs[BLOCK] = self.core.rip;
+                self.core.position = Position::default();
+                self.core.synced = Position::default();
+                return Left::Faulted;
+            }
+            self.core.synced = Position::default();
+        }
+    }
+
+    /// Runs blocks that have been looked up before. `None`: the next one has not.
+    fn run_known_blocks(&mut self, bus: &mut B, left: &mut u64, pace: Pace) -> Option<Left> {
+        let core = &mut self.core;
+        let mut last: Option<(u64, &Block<B>)> = None;
         loop {
             let limit = if pace == Pace::Instruction { 1 } else { *left };
             if limit == 0 {
-                return Left::Through;
+                return Some(Left::Through);
             }
-            let core = &mut self.core;
-            let linear = core.rip.wrapping_add(core.bases[CS]);
-            let key = linear ^ (core.user as u64) << 62;
-            let index = match self.cache.jump(key) {
-                Some(index) => index,
-                None => match self.find_block(bus, key) {
-                    Ok(index) => index,
-                    Err(Fault) => {
-                        // Nothing of a block has run.
-                        self.core.regs[BLOCK] = self.core.rip;
-                        self.core.position = Position::default();
-                        self.core.synced = Position::default();
-                        return Left::Faulted;
-                    }
-                },
+            let key = core.block_key();
+            let block = match last {
+                Some((same, block)) if same == key => block,
+                _ => {
+                    let block = self.cache.get(self.cache.jump(key)?)?;
+                    last = Some((key, block));
+                    block
+                }
             };
-            let core = &mut self.core;
-            let Some(block) = self.cache.get(index) else { return Left::Through };
             core.regs[BLOCK] = core.rip;
-            core.synced = Position::default();
             core.billed = usize::from(core.cpl != 0);
-            let whole = block.insns.len() as u64 <= limit;
-            let insns = if whole { &block.insns } else { &block.insns[..limit as usize] };
-            core.rip = match block.insns.get(insns.len()) {
-                Some(next) => core.rip.wrapping_add(u64::from(next.position.start)),
-                None => core.rip.wrapping_add(u64::from(block.end.start)),
+            let (insns, end) = match block.insns.get(limit as usize) {
+                Some(next) => (&block.insns[..limit as usize], next.position),
+                None => (&*block.insns, block.end),
             };
+            core.rip = core.rip.wrapping_add(u64::from(end.start));
             for insn in insns {
                 core.position = insn.position;
                 if (insn.run)(core, bus, insn).is_err() {
                     core.sync_totals();
                     *left -= u64::from(core.position.index);
-                    return Left::Faulted;
+                    return Some(Left::Faulted);
                 }
                 if core.stop {
                     let index = usize::from(core.position.index);
@@ -381,21 +395,21 @@ impl<B: Bus> Cpu<B> {
                     core.position = block.insns.get(index + 1).map_or(block.end, |next| next.position);
                     core.sync_totals();
                     *left -= index as u64 + 1;
-                    return Left::Stopped;
+                    return Some(Left::Stopped);
                 }
             }
-            core.position = block.insns.get(insns.len()).map_or(block.end, |next| next.position);
-            core.sync_totals();
-            *left -= insns.len() as u64;
+            core.position = end;
+            core.retire_block(end);
+            *left -= u64::from(end.index);
             if pace != Pace::Free {
-                return Left::Through;
+                return Some(Left::Through);
             }
         }
     }
 
     /// The block at RIP, decoded if need be.
     #[inline(never)]
-    fn find_block(&mut self, bus: &mut B, key: u64) -> Result<u32, Fault> {
+    fn find_block(&mut self, bus: &mut B, key: u64) -> Result<(), Fault> {
         let core = &mut self.core;
         let linear = match core.mode {
             Mode::Bits64 => core.rip,
@@ -427,7 +441,7 @@ impl<B: Bus> Cpu<B> {
             }
         };
         self.cache.set_jump(key, index);
-        Ok(index)
+        Ok(())
     }
 
     fn decode_block(&mut self, bus: &mut B, linear: u64, gpa: u64) -> Result<Block<B>, Fault> {

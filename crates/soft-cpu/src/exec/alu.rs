@@ -87,11 +87,34 @@ pub(crate) fn binary<B: Bus, O: Binary, T: Width, D: Place<T>, S: Get<T>>(
     b: &mut B,
     i: &Insn<B>,
 ) -> Done {
+    match S::quick(c, b, i) {
+        Some(right) => D::update(c, b, i, |c, left| O::apply(c, left, right)),
+        None => binary_slow::<B, O, T, D, S>(c, b, i),
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn binary_slow<B: Bus, O: Binary, T: Width, D: Place<T>, S: Get<T>>(
+    c: &mut Core,
+    b: &mut B,
+    i: &Insn<B>,
+) -> Done {
     let right = S::get(c, b, i)?;
     D::update(c, b, i, |c, left| O::apply(c, left, right))
 }
 
 pub(crate) fn cmp<B: Bus, T: Width, D: Get<T>, S: Get<T>>(c: &mut Core, b: &mut B, i: &Insn<B>) -> Done {
+    let (Some(left), Some(right)) = (D::quick(c, b, i), S::quick(c, b, i)) else {
+        return cmp_slow::<B, T, D, S>(c, b, i);
+    };
+    Sub::apply(c, left, right);
+    Ok(())
+}
+
+#[cold]
+#[inline(never)]
+fn cmp_slow<B: Bus, T: Width, D: Get<T>, S: Get<T>>(c: &mut Core, b: &mut B, i: &Insn<B>) -> Done {
     let left = D::get(c, b, i)?;
     let right = S::get(c, b, i)?;
     Sub::apply(c, left, right);
@@ -99,6 +122,16 @@ pub(crate) fn cmp<B: Bus, T: Width, D: Get<T>, S: Get<T>>(c: &mut Core, b: &mut 
 }
 
 pub(crate) fn test<B: Bus, T: Width, D: Get<T>, S: Get<T>>(c: &mut Core, b: &mut B, i: &Insn<B>) -> Done {
+    let (Some(left), Some(right)) = (D::quick(c, b, i), S::quick(c, b, i)) else {
+        return test_slow::<B, T, D, S>(c, b, i);
+    };
+    And::apply(c, left, right);
+    Ok(())
+}
+
+#[cold]
+#[inline(never)]
+fn test_slow<B: Bus, T: Width, D: Get<T>, S: Get<T>>(c: &mut Core, b: &mut B, i: &Insn<B>) -> Done {
     let left = D::get(c, b, i)?;
     let right = S::get(c, b, i)?;
     And::apply(c, left, right);

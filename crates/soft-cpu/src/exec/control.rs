@@ -59,7 +59,9 @@ pub(crate) fn jmp_indirect<B: Bus, T: Width, S: Get<T>>(c: &mut Core, b: &mut B,
 
 pub(crate) fn call<B: Bus, T: Width>(c: &mut Core, b: &mut B, i: &Insn<B>) -> Done {
     let back = T::low(c.next_rip());
-    c.push(b, back)?;
+    if !c.quick_push(b, back) {
+        c.push(b, back)?;
+    }
     c.rip = relative(c, i);
     c.retire_branch(b, BranchKind::DirectCall);
     Ok(())
@@ -77,7 +79,10 @@ pub(crate) fn call_indirect<B: Bus, T: Width, S: Get<T>>(c: &mut Core, b: &mut B
 
 /// RET, releasing `imm` bytes of arguments.
 pub(crate) fn ret<B: Bus, T: Width>(c: &mut Core, b: &mut B, i: &Insn<B>) -> Done {
-    let target = c.peek::<T, B>(b, 0)?.zext();
+    let target = match c.quick_top::<T, B>(b) {
+        Some(target) => target.zext(),
+        None => c.peek::<T, B>(b, 0)?.zext(),
+    };
     let target = check_target(c, target)?;
     c.regs[RSP] = c.stack_pointer(T::BYTES as i64 + (i.imm as i64 & 0xFFFF));
     c.rip = target;

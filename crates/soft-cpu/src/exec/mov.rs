@@ -8,12 +8,29 @@ use crate::exception::Done;
 use crate::width::Width;
 
 pub(crate) fn mov<B: Bus, T: Width, D: Place<T>, S: Get<T>>(c: &mut Core, b: &mut B, i: &Insn<B>) -> Done {
+    match S::quick(c, b, i) {
+        Some(value) => D::set(c, b, i, value),
+        None => mov_slow::<B, T, D, S>(c, b, i),
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn mov_slow<B: Bus, T: Width, D: Place<T>, S: Get<T>>(c: &mut Core, b: &mut B, i: &Insn<B>) -> Done {
     let value = S::get(c, b, i)?;
     D::set(c, b, i, value)
 }
 
 /// MOVZX from `F` to `T`.
 pub(crate) fn movzx<B: Bus, T: Width, F: Width, S: Get<F>>(c: &mut Core, b: &mut B, i: &Insn<B>) -> Done {
+    let Some(value) = S::quick(c, b, i) else { return movzx_slow::<B, T, F, S>(c, b, i) };
+    T::low(value.zext()).set_reg(c, i.dst);
+    Ok(())
+}
+
+#[cold]
+#[inline(never)]
+fn movzx_slow<B: Bus, T: Width, F: Width, S: Get<F>>(c: &mut Core, b: &mut B, i: &Insn<B>) -> Done {
     let value = S::get(c, b, i)?;
     T::low(value.zext()).set_reg(c, i.dst);
     Ok(())
@@ -21,6 +38,14 @@ pub(crate) fn movzx<B: Bus, T: Width, F: Width, S: Get<F>>(c: &mut Core, b: &mut
 
 /// MOVSX, MOVSXD from `F` to `T`.
 pub(crate) fn movsx<B: Bus, T: Width, F: Width, S: Get<F>>(c: &mut Core, b: &mut B, i: &Insn<B>) -> Done {
+    let Some(value) = S::quick(c, b, i) else { return movsx_slow::<B, T, F, S>(c, b, i) };
+    T::low(value.sext()).set_reg(c, i.dst);
+    Ok(())
+}
+
+#[cold]
+#[inline(never)]
+fn movsx_slow<B: Bus, T: Width, F: Width, S: Get<F>>(c: &mut Core, b: &mut B, i: &Insn<B>) -> Done {
     let value = S::get(c, b, i)?;
     T::low(value.sext()).set_reg(c, i.dst);
     Ok(())

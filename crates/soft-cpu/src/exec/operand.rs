@@ -18,6 +18,12 @@ pub(crate) struct Mem;
 /// An operand that can be read.
 pub(crate) trait Get<T> {
     fn get<B: Bus>(c: &mut Core, b: &mut B, i: &Insn<B>) -> Result<T, Fault>;
+    /// The operand, if it is at hand without a page walk or a check: a handler that does the rest elsewhere has
+    /// no registers to save on its fast path.
+    #[inline(always)]
+    fn quick<B: Bus>(_c: &Core, _b: &mut B, _i: &Insn<B>) -> Option<T> {
+        None
+    }
 }
 
 /// An operand that can be written.
@@ -28,6 +34,10 @@ pub(crate) trait Place<T>: Get<T> {
 }
 
 impl<T: Width> Get<T> for Dst {
+    #[inline(always)]
+    fn quick<B: Bus>(c: &Core, _b: &mut B, i: &Insn<B>) -> Option<T> {
+        Some(T::reg(c, i.dst))
+    }
     #[inline(always)]
     fn get<B: Bus>(c: &mut Core, _b: &mut B, i: &Insn<B>) -> Result<T, Fault> {
         Ok(T::reg(c, i.dst))
@@ -51,12 +61,20 @@ impl<T: Width> Place<T> for Dst {
 
 impl<T: Width> Get<T> for Src {
     #[inline(always)]
+    fn quick<B: Bus>(c: &Core, _b: &mut B, i: &Insn<B>) -> Option<T> {
+        Some(T::reg(c, i.src))
+    }
+    #[inline(always)]
     fn get<B: Bus>(c: &mut Core, _b: &mut B, i: &Insn<B>) -> Result<T, Fault> {
         Ok(T::reg(c, i.src))
     }
 }
 
 impl<T: Width> Get<T> for Imm {
+    #[inline(always)]
+    fn quick<B: Bus>(_c: &Core, _b: &mut B, i: &Insn<B>) -> Option<T> {
+        Some(T::low(i.imm))
+    }
     #[inline(always)]
     fn get<B: Bus>(_c: &mut Core, _b: &mut B, i: &Insn<B>) -> Result<T, Fault> {
         Ok(T::low(i.imm))
@@ -69,22 +87,69 @@ impl<T: Memory> Get<T> for Mem {
         let linear = linear(c, i, T::BYTES, false)?;
         c.load(b, linear, is_stack(i))
     }
+
+    #[inline(always)]
+    fn quick<B: Bus>(c: &Core, b: &mut B, i: &Insn<B>) -> Option<T> {
+        let linear = quick_linear(c, i)?;
+        let position = c.mmu.tlb.entry(c.user, linear).readable(linear, T::BYTES)?;
+        Some(T::ram_read(b, position))
+    }
 }
 
 impl<T: Memory> Place<T> for Mem {
     #[inline(always)]
     fn set<B: Bus>(c: &mut Core, b: &mut B, i: &Insn<B>, value: T) -> Done {
-        let linear = linear(c, i, T::BYTES, true)?;
-        c.store(b, linear, value, is_stack(i))
+        if let Some(position) = quick_writable::<T, B>(c, i) {
+            value.ram_write(b, position);
+            return Ok(());
+        }
+        set_slow(c, b, i, value)
     }
     #[inline(always)]
     fn update<B: Bus>(c: &mut Core, b: &mut B, i: &Insn<B>, f: impl FnOnce(&mut Core, T) -> T) -> Done {
-        let linear = linear(c, i, T::BYTES, true)?;
-        let (old, target) = c.load_for_update(b, linear, is_stack(i))?;
-        let new = f(c, old);
-        c.store_update(b, target, new);
-        Ok(())
+        if let Some(position) = quick_writable::<T, B>(c, i) {
+            let old = T::ram_read(b, position);
+            let new = f(c, old);
+            new.ram_write(b, position);
+            return Ok(());
+        }
+        update_slow(c, b, i, f)
     }
+}
+
+#[cold]
+#[inline(never)]
+fn set_slow<T: Memory, B: Bus>(c: &mut Core, b: &mut B, i: &Insn<B>, value: T) -> Done {
+    let linear = linear(c, i, T::BYTES, true)?;
+    c.store(b, linear, value, is_stack(i))
+}
+
+#[cold]
+#[inline(never)]
+fn update_slow<T: Memory, B: Bus>(
+    c: &mut Core,
+    b: &mut B,
+    i: &Insn<B>,
+    f: impl FnOnce(&mut Core, T) -> T,
+) -> Done {
+    let linear = linear(c, i, T::BYTES, true)?;
+    let (old, target) = c.load_for_update(b, linear, is_stack(i))?;
+    let new = f(c, old);
+    c.store_update(b, target, new);
+    Ok(())
+}
+
+/// The linear address, if it needs no checks.
+#[inline(always)]
+fn quick_linear<B>(c: &Core, i: &Insn<B>) -> Option<u64> {
+    let linear = offset(c, i).wrapping_add(c.bases[usize::from(i.seg & 7)]);
+    (i.seg & SEG_SLOW == 0).then_some(linear)
+}
+
+#[inline(always)]
+fn quick_writable<T: Memory, B>(c: &Core, i: &Insn<B>) -> Option<u64> {
+    let linear = quick_linear(c, i)?;
+    c.mmu.tlb.entry(c.user, linear).writable(linear, T::BYTES)
 }
 
 #[inline(always)]

@@ -43,7 +43,31 @@ impl Core {
         self.segmented(SS as u8, offset, size, write)
     }
 
+    /// [`push`](Self::push) where it needs neither a page walk nor a check; false, and nothing happens, elsewhere.
     #[inline(always)]
+    pub(crate) fn quick_push<T: Memory, B: Bus>(&mut self, bus: &mut B, value: T) -> bool {
+        let sp = self.regs[RSP].wrapping_sub(T::BYTES as u64);
+        if !self.in_64_bit_mode() {
+            return false;
+        }
+        let Some(position) = self.mmu.tlb.entry(self.user, sp).writable(sp, T::BYTES) else { return false };
+        value.ram_write(bus, position);
+        self.regs[RSP] = sp;
+        true
+    }
+
+    /// The top of the stack, if reading it needs neither a page walk nor a check.
+    #[inline(always)]
+    pub(crate) fn quick_top<T: Memory, B: Bus>(&mut self, bus: &mut B) -> Option<T> {
+        let sp = self.regs[RSP];
+        if !self.in_64_bit_mode() {
+            return None;
+        }
+        let position = self.mmu.tlb.entry(self.user, sp).readable(sp, T::BYTES)?;
+        Some(T::ram_read(bus, position))
+    }
+
+    #[inline(never)]
     pub(crate) fn push<T: Memory, B: Bus>(&mut self, bus: &mut B, value: T) -> Done {
         let sp = self.stack_pointer(-(T::BYTES as i64));
         let linear = self.stack_linear(sp, T::BYTES, true)?;
@@ -52,7 +76,7 @@ impl Core {
         Ok(())
     }
 
-    #[inline(always)]
+    #[inline(never)]
     pub(crate) fn pop<T: Memory, B: Bus>(&mut self, bus: &mut B) -> Result<T, Fault> {
         let value = self.peek(bus, 0)?;
         self.regs[RSP] = self.stack_pointer(T::BYTES as i64);
@@ -68,6 +92,15 @@ impl Core {
 }
 
 pub(crate) fn push<B: Bus, T: Width, S: Get<T>>(c: &mut Core, b: &mut B, i: &Insn<B>) -> Done {
+    match S::quick(c, b, i) {
+        Some(value) if c.quick_push(b, value) => Ok(()),
+        _ => push_slow::<B, T, S>(c, b, i),
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn push_slow<B: Bus, T: Width, S: Get<T>>(c: &mut Core, b: &mut B, i: &Insn<B>) -> Done {
     let value = S::get(c, b, i)?;
     c.push(b, value)
 }
@@ -79,6 +112,15 @@ pub(crate) fn push_segment<B: Bus, T: Width>(c: &mut Core, b: &mut B, i: &Insn<B
 }
 
 pub(crate) fn pop<B: Bus, T: Width>(c: &mut Core, b: &mut B, i: &Insn<B>) -> Done {
+    let Some(value) = c.quick_top::<T, B>(b) else { return pop_slow::<B, T>(c, b, i) };
+    c.regs[RSP] = c.regs[RSP].wrapping_add(T::BYTES as u64);
+    value.set_reg(c, i.dst);
+    Ok(())
+}
+
+#[cold]
+#[inline(never)]
+fn pop_slow<B: Bus, T: Width>(c: &mut Core, b: &mut B, i: &Insn<B>) -> Done {
     let value: T = c.pop(b)?;
     value.set_reg(c, i.dst);
     Ok(())

@@ -93,10 +93,8 @@ impl Core {
         linear: u64,
         stack: bool,
     ) -> Result<T, Fault> {
-        let entry = self.mmu.tlb.entry(self.user, linear);
-        let offset = linear & OFFSET;
-        if entry.read == linear & !OFFSET && offset <= PAGE - T::BYTES as u64 {
-            return Ok(T::ram_read(bus, entry.position + offset));
+        if let Some(position) = self.mmu.tlb.entry(self.user, linear).readable(linear, T::BYTES) {
+            return Ok(T::ram_read(bus, position));
         }
         self.load_slow(bus, linear, self.user, stack)
     }
@@ -110,10 +108,8 @@ impl Core {
         value: T,
         stack: bool,
     ) -> Result<(), Fault> {
-        let entry = self.mmu.tlb.entry(self.user, linear);
-        let offset = linear & OFFSET;
-        if entry.write == linear & !OFFSET && offset <= PAGE - T::BYTES as u64 {
-            value.ram_write(bus, entry.position + offset);
+        if let Some(position) = self.mmu.tlb.entry(self.user, linear).writable(linear, T::BYTES) {
+            value.ram_write(bus, position);
             return Ok(());
         }
         self.store_slow(bus, linear, value, self.user, stack)
@@ -127,10 +123,7 @@ impl Core {
         linear: u64,
         stack: bool,
     ) -> Result<(T, Target), Fault> {
-        let entry = self.mmu.tlb.entry(self.user, linear);
-        let offset = linear & OFFSET;
-        if entry.write == linear & !OFFSET && offset <= PAGE - T::BYTES as u64 {
-            let position = entry.position + offset;
+        if let Some(position) = self.mmu.tlb.entry(self.user, linear).writable(linear, T::BYTES) {
             return Ok((T::ram_read(bus, position), Target::Ram(position)));
         }
         self.load_for_update_slow(bus, linear, stack)
@@ -149,16 +142,14 @@ impl Core {
     /// Where a linear address is in RAM, and how many bytes of its page follow, if the TLB knows that it can be
     /// read.
     pub(crate) fn readable(&self, linear: u64) -> Option<(u64, u64)> {
-        let entry = self.mmu.tlb.entry(self.user, linear);
-        let offset = linear & OFFSET;
-        (entry.read == linear & !OFFSET).then_some((entry.position + offset, PAGE - offset))
+        let position = self.mmu.tlb.entry(self.user, linear).readable(linear, 1)?;
+        Some((position, PAGE - (linear & OFFSET)))
     }
 
     /// The same for writes.
     pub(crate) fn writable(&self, linear: u64) -> Option<(u64, u64)> {
-        let entry = self.mmu.tlb.entry(self.user, linear);
-        let offset = linear & OFFSET;
-        (entry.write == linear & !OFFSET).then_some((entry.position + offset, PAGE - offset))
+        let position = self.mmu.tlb.entry(self.user, linear).writable(linear, 1)?;
+        Some((position, PAGE - (linear & OFFSET)))
     }
 
     /// Loads with supervisor rights: descriptor tables and task state.

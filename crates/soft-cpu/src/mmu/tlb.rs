@@ -10,18 +10,39 @@ pub(crate) struct Entry {
     pub(crate) read: u64,
     /// The same for writes. Never set for pages with decoded code.
     pub(crate) write: u64,
-    /// Position of the page in the embedder's RAM.
-    pub(crate) position: u64,
+    /// What to add to a linear address in the page to get its position in the embedder's RAM.
+    pub(crate) addend: u64,
     /// Guest physical address of the page.
     pub(crate) gpa: u64,
 }
 
-const EMPTY: Entry = Entry { read: NONE, write: NONE, position: 0, gpa: 0 };
+const EMPTY: Entry = Entry { read: NONE, write: NONE, addend: 0, gpa: 0 };
 
 #[derive(Debug)]
 pub(crate) struct Tlb {
     halves: [Box<[Entry; ENTRIES]>; 2],
     used: bool,
+}
+
+impl Entry {
+    /// Position of the `size` bytes at `linear`, if they may be read and are all in the page.
+    #[inline(always)]
+    pub(crate) fn readable(&self, linear: u64, size: usize) -> Option<u64> {
+        (self.read == page_of_last(linear, size)).then(|| self.addend.wrapping_add(linear))
+    }
+
+    /// The same for writes.
+    #[inline(always)]
+    pub(crate) fn writable(&self, linear: u64, size: usize) -> Option<u64> {
+        (self.write == page_of_last(linear, size)).then(|| self.addend.wrapping_add(linear))
+    }
+}
+
+/// The page of an operand's last byte. It is not that of the entry for the first byte if the operand crosses pages,
+/// which so needs no check of its own.
+#[inline(always)]
+fn page_of_last(linear: u64, size: usize) -> u64 {
+    linear.wrapping_add(size as u64 - 1) & !0xFFF
 }
 
 impl Tlb {
@@ -38,7 +59,8 @@ impl Tlb {
         let page = linear & !0xFFF;
         let entry = &mut self.halves[user & 1][(linear >> 12) as usize % ENTRIES];
         let keep_write = entry.write == page && entry.gpa == gpa;
-        *entry = Entry { read: page, write: if write || keep_write { page } else { NONE }, position, gpa };
+        let write = if write || keep_write { page } else { NONE };
+        *entry = Entry { read: page, write, addend: position.wrapping_sub(page), gpa };
         self.used = true;
     }
 

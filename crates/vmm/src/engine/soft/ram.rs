@@ -6,6 +6,8 @@ use crate::memory::GuestMemory;
 #[derive(Debug)]
 pub(super) struct Ram {
     regions: [Region; 2],
+    /// The first region starts at 0, and [`LONGEST`] bytes from any address below this are in it.
+    low_end: u64,
     // Keeps the mapping alive.
     _memory: GuestMemory,
 }
@@ -17,6 +19,9 @@ struct Region {
     host: *mut u8,
 }
 
+/// Bytes of the longest operand.
+const LONGEST: u64 = 64;
+
 impl Region {
     const NONE: Self = Self { start: 0, size: 0, host: std::ptr::null_mut() };
 }
@@ -27,7 +32,9 @@ impl Ram {
         for (region, ram) in regions.iter_mut().zip(memory.regions()) {
             *region = Region { start: ram.guest_phys, size: ram.size, host: ram.host as *mut u8 };
         }
-        Self { regions, _memory: memory.clone() }
+        let [low, _] = regions;
+        let low_end = if low.start == 0 { (low.size + 1).saturating_sub(LONGEST) } else { 0 };
+        Self { regions, low_end, _memory: memory.clone() }
     }
 
     /// True if the 4 KiB page at `gpa` is RAM.
@@ -35,8 +42,13 @@ impl Ram {
         self.pointer(gpa, 4096).is_some()
     }
 
-    /// Host address of `len` bytes of RAM.
+    /// Host address of bytes of RAM that the first look finds: up to [`LONGEST`] in the low region.
     #[inline(always)]
+    fn low(&self, gpa: u64) -> Option<*mut u8> {
+        (gpa < self.low_end).then(|| self.regions[0].host.wrapping_add(gpa as usize))
+    }
+
+    /// Host address of `len` bytes of RAM.
     fn pointer(&self, gpa: u64, len: u64) -> Option<*mut u8> {
         self.regions.iter().find_map(|region| {
             let offset = gpa.wrapping_sub(region.start);
@@ -49,19 +61,40 @@ impl Ram {
     /// Reads RAM; all ones where there is none.
     #[inline(always)]
     pub(super) fn read<const N: usize>(&self, gpa: u64) -> [u8; N] {
-        match self.pointer(gpa, N as u64) {
-            // SAFETY: `pointer` has checked that N bytes from here lie in a region that `_memory` keeps
-            // mapped. No Rust reference points into guest memory, and one thread uses it.
+        const { assert!(N as u64 <= LONGEST) };
+        match self.low(gpa) {
+            // SAFETY: LONGEST bytes, at least N, from here lie in a region that `_memory` keeps mapped. No Rust
+            // reference points into guest memory, and one thread uses it.
             Some(pointer) => unsafe { pointer.cast::<[u8; N]>().read_unaligned() },
-            None => [0xFF; N],
+            None => self.read_anywhere(gpa),
         }
     }
 
     /// Writes RAM; nothing happens where there is none.
     #[inline(always)]
     pub(super) fn write<const N: usize>(&self, gpa: u64, bytes: [u8; N]) {
-        if let Some(pointer) = self.pointer(gpa, N as u64) {
+        const { assert!(N as u64 <= LONGEST) };
+        match self.low(gpa) {
             // SAFETY: as in `read`.
+            Some(pointer) => unsafe { pointer.cast::<[u8; N]>().write_unaligned(bytes) },
+            None => self.write_anywhere(gpa, bytes),
+        }
+    }
+
+    #[inline(never)]
+    fn read_anywhere<const N: usize>(&self, gpa: u64) -> [u8; N] {
+        match self.pointer(gpa, N as u64) {
+            // SAFETY: `pointer` has checked that N bytes from here lie in a region that `_memory` keeps
+            // mapped; for the rest see `read`.
+            Some(pointer) => unsafe { pointer.cast::<[u8; N]>().read_unaligned() },
+            None => [0xFF; N],
+        }
+    }
+
+    #[inline(never)]
+    fn write_anywhere<const N: usize>(&self, gpa: u64, bytes: [u8; N]) {
+        if let Some(pointer) = self.pointer(gpa, N as u64) {
+            // SAFETY: as in `read_anywhere`.
             unsafe { pointer.cast::<[u8; N]>().write_unaligned(bytes) };
         }
     }
