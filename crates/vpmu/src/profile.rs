@@ -31,7 +31,7 @@ pub enum LbrKind {
     Legacy,
     /// The architectural stack.
     Architectural {
-        /// Bit n: a depth of 8·(n + 1) is possible, at most [`MAX_DEPTH`](crate::lbr::MAX_DEPTH); CPUID.1CH:EAX
+        /// Bit n: a depth of 8·(n + 1) is possible, at most [`MAX_DEPTH`]; CPUID.1CH:EAX
         /// bits 7:0.
         depths: u8,
     },
