@@ -7,7 +7,7 @@
 //! ```text
 //! embedder            Cpu::run(bus, budget)  -> Exit
 //!                       block cache  (decode/): iced-x86 once per basic block
-//!                       handlers     (exec/, sse/, x87/): one function per operation, width and operand form
+//!                       handlers     (exec/, sse/, mmx/, x87/): one function per operation, width and operand form
 //!                       software TLB (mmu/)
 //! ```
 //!
@@ -25,7 +25,7 @@
 //!
 //! # What is not implemented
 //!
-//! Real mode, virtual-8086 mode, task switches, call gates, x87 transcendental functions, MMX, AVX. An
+//! Real mode, virtual-8086 mode, task switches, call gates, x87 transcendental functions, AVX. An
 //! instruction that is not implemented raises #UD in the guest, and [`Cpu::unimplemented`] names it.
 //! [`cpuid::leaf`] advertises only what works.
 #![forbid(unsafe_code)]
@@ -42,6 +42,7 @@ mod exception;
 mod exec;
 mod flags;
 mod mmu;
+mod mmx;
 mod msr;
 mod segment;
 mod sse;

@@ -5,6 +5,7 @@ mod absent;
 mod bmi;
 mod integer;
 mod legacy;
+mod mmx;
 mod operands;
 mod select;
 mod sse4;
@@ -130,6 +131,7 @@ fn select<B: Bus>(
         .or_else(|| system::handler(instruction, insn, mode))
         .or_else(|| vector::handler(instruction, insn))
         .or_else(|| bmi::handler(instruction, insn))
+        .or_else(|| mmx::handler(instruction, insn))
         .or_else(|| x87::handler(instruction, insn, bytes))
         .or_else(|| legacy::handler(instruction))
 }

@@ -41,7 +41,7 @@ impl<R: Real> GetReal<R> for Mem {
 impl Core {
     /// Puts the exceptions of an instruction into MXCSR; #XM if one of them is not masked.
     #[inline(always)]
-    pub(super) fn float_done(&mut self, env: &Env) -> Done {
+    pub(crate) fn float_done(&mut self, env: &Env) -> Done {
         if env.raised & !self.mxcsr == 0 { Ok(()) } else { self.float_exceptions(env) }
     }
 
