@@ -255,6 +255,7 @@ impl Core {
             st: self.x87_stack(),
             nmi_blocked: self.nmi_blocked,
             nmi_pending: self.nmi_pending,
+            interrupt: None,
             interrupt_shadow: self.shadow,
             halted: self.halted,
         }

@@ -42,6 +42,7 @@ pub enum Exit {
 
 /// An instruction that the guest executed and this crate does not implement; it raised #UD.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Unimplemented {
     /// Mnemonic and operand types, as iced-x86 names them (`Vaddpd_xmm_xmm_xmmm128`).
     pub code: String,
@@ -100,13 +101,26 @@ impl<B: Bus> Cpu<B> {
     /// A CPU in the given state. Totals are 0.
     #[must_use]
     pub fn new(state: &State) -> Self {
-        Self { core: Core::new(state), cache: Cache::new(), interrupt: None, unimplemented: Vec::new() }
+        Self {
+            core: Core::new(state),
+            cache: Cache::new(),
+            interrupt: state.interrupt,
+            unimplemented: Vec::new(),
+        }
+    }
+
+    /// A CPU that goes on where another one stopped.
+    #[must_use]
+    pub fn resume(state: &State, totals: &Totals, unimplemented: Vec<Unimplemented>) -> Self {
+        let mut cpu = Self { unimplemented, ..Self::new(state) };
+        cpu.core.totals = *totals;
+        cpu
     }
 
     /// The architectural state between two instructions.
     #[must_use]
     pub fn state(&self) -> State {
-        self.core.state()
+        State { interrupt: self.interrupt, ..self.core.state() }
     }
 
     /// Replaces the architectural state. Totals stay.
@@ -114,7 +128,7 @@ impl<B: Bus> Cpu<B> {
         let totals = self.core.totals;
         self.core = Core::new(state);
         self.core.totals = totals;
-        self.interrupt = None;
+        self.interrupt = state.interrupt;
         self.flush();
     }
 

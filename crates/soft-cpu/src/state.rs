@@ -5,6 +5,7 @@ pub const RFLAGS_IF: u64 = crate::flags::IF;
 
 /// A segment register with its hidden part. The default is a null segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Segment {
     /// Visible part.
     pub selector: u16,
@@ -37,6 +38,7 @@ impl Segment {
 
 /// GDTR or IDTR.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct DescriptorTable {
     /// Linear address.
     pub base: u64,
@@ -46,6 +48,7 @@ pub struct DescriptorTable {
 
 /// Everything that a snapshot of the CPU has to keep. All values are as the guest would read them.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct State {
     /// RAX, RCX, RDX, RBX, RSP, RBP, RSI, RDI, R8 to R15.
     pub gpr: [u64; 16],
@@ -113,6 +116,8 @@ pub struct State {
     pub nmi_blocked: bool,
     /// An NMI has been injected and waits.
     pub nmi_pending: bool,
+    /// A maskable interrupt has been injected and waits.
+    pub interrupt: Option<u8>,
     /// STI, MOV SS or POP SS was the last instruction.
     pub interrupt_shadow: bool,
     /// HLT waits for an event.
@@ -159,6 +164,7 @@ impl Default for State {
             st: [0; 8],
             nmi_blocked: false,
             nmi_pending: false,
+            interrupt: None,
             interrupt_shadow: false,
             halted: false,
         }

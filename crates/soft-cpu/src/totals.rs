@@ -5,6 +5,7 @@ use core::ops::Index;
 
 /// Running totals at one privilege level.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct ModeTotals {
     /// Retired instructions.
     pub instructions: u64,
@@ -52,6 +53,7 @@ impl Index<BranchKind> for ModeTotals {
 
 /// Running totals since the CPU was made; they never go down.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Totals {
     /// At CPL 0 and at CPL 1 to 3.
     pub(crate) modes: [ModeTotals; 2],
@@ -68,6 +70,16 @@ impl Totals {
     #[must_use]
     pub fn usr(&self) -> &ModeTotals {
         &self.modes[1]
+    }
+
+    /// True if every single count is below `limit`: a check of saved totals.
+    #[must_use]
+    pub fn all_below(&self, limit: u64) -> bool {
+        let below = |mode: &ModeTotals| {
+            let counts = [mode.instructions, mode.loads, mode.stores];
+            counts.iter().chain(&mode.branches).all(|count| *count < limit)
+        };
+        self.modes.iter().all(below)
     }
 
     /// Retired instructions at all levels.

@@ -11,6 +11,7 @@
 //! | [`machine`] | everything around the vCPU, the same for every engine |
 //! | [`pmu`] | the virtual PMU in the machine: trace, measuring windows |
 //! | [`run`] | one run, from an image to a report |
+//! | [`snapshot`] | the whole machine in a file |
 //! | [`time`] | guest time |
 
 pub mod apic;
@@ -22,4 +23,5 @@ pub mod machine;
 pub mod memory;
 pub mod pmu;
 pub mod run;
+pub mod snapshot;
 pub mod time;

@@ -4,13 +4,13 @@
 //! it how guest time goes by; and asks it which interrupt is due.
 
 pub use crate::apic::GeneralProtection;
-use crate::apic::LocalApic;
+use crate::apic::{ApicState, LocalApic, TimerState};
 use crate::counts::Slice;
-use crate::devices::{Devices, IoApic, PortEffect};
+use crate::devices::{Devices, DevicesState, IoApic, PortEffect};
 use crate::memory::GuestMemory;
-use crate::pmu::{Origin, PmuDevice};
+use crate::pmu::{Origin, PmuDevice, PmuState};
 use crate::time::GuestTime;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use vpmu::pmu::RdpmcContext;
 use vpmu::register::locate;
 use vpmu::{ReadOutcome, WriteOutcome};
@@ -19,6 +19,8 @@ use vpmu::{ReadOutcome, WriteOutcome};
 pub const MSR_APIC_BASE: u32 = 0x1B;
 /// IA32_MCG_CAP: 0, no error-reporting banks. Guests read it without asking CPUID.
 pub const MSR_MCG_CAP: u32 = 0x179;
+/// Latest time of a saved machine, in ns or timer ticks: after decades.
+const MAX_TIME: u64 = 1 << 60;
 /// IA32_TSC_DEADLINE.
 pub const MSR_TSC_DEADLINE: u32 = 0x6E0;
 
@@ -78,10 +80,21 @@ pub struct Machine {
 }
 
 /// MSRs that nobody implements, for the report; bounded.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UnknownMsrs {
     /// Index and number of accesses, in order of first access.
     pub seen: Vec<(u32, u64)>,
+}
+
+/// The saved state of a [`Machine`] without its RAM.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MachineState {
+    now: GuestTime,
+    apic: ApicState,
+    pub(crate) devices: DevicesState,
+    pmu: PmuState,
+    unknown_msrs: UnknownMsrs,
 }
 
 impl UnknownMsrs {
@@ -111,6 +124,38 @@ impl Machine {
             outcome: None,
             unknown_msrs: UnknownMsrs::default(),
         }
+    }
+
+    /// Takes a copy of everything but RAM, between two instructions.
+    pub fn save(&mut self) -> MachineState {
+        self.poll_pmu();
+        MachineState {
+            now: self.now,
+            apic: self.apic.save(),
+            devices: self.devices.save(),
+            pmu: self.pmu.save_all(),
+            unknown_msrs: self.unknown_msrs.clone(),
+        }
+    }
+
+    /// Goes on from a saved state, on a fresh machine whose devices [have been
+    /// resumed](crate::devices::Devices::resume) and whose counts source has its totals again.
+    ///
+    /// # Errors
+    /// A sentence that says what this machine cannot have saved.
+    pub fn resume(&mut self, saved: &MachineState) -> Result<(), String> {
+        let times = match saved.apic.timer {
+            TimerState::Idle => [0; 2],
+            TimerState::Counting { start, end } => [start, end],
+            TimerState::Deadline { due, .. } => [due, 0],
+        };
+        if saved.now.0 > MAX_TIME || times.iter().any(|time| *time > MAX_TIME) {
+            return Err("a time lies further ahead than any guest can have come".to_owned());
+        }
+        self.apic.restore(&saved.apic).map_err(|e| e.to_string())?;
+        self.now = saved.now;
+        self.unknown_msrs = saved.unknown_msrs.clone();
+        self.pmu.resume(&saved.pmu)
     }
 
     /// Guest time.

@@ -13,12 +13,13 @@ use crate::memory::{GuestMemory, MemoryConfig, MemoryError};
 use crate::pmu::trace::Tracer;
 use crate::pmu::window::Window;
 use crate::pmu::{AccessStats, PmuDevice};
+use crate::snapshot::{Snapshot, SnapshotError};
 use guest_protocol::files;
 use serde::Serialize;
 use std::fmt;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use vpmu::pmu::CounterId;
 use vpmu::{Profile, Provenance, TopdownSlots};
@@ -46,6 +47,8 @@ pub struct RunConfig {
     pub timeout: Duration,
     /// Where to write the trace of PMU accesses.
     pub trace: Option<PathBuf>,
+    /// A snapshot to take on the way.
+    pub save: Option<SnapshotPlan>,
     /// Where console output also goes while the guest runs.
     pub console: Option<Output>,
 }
@@ -62,6 +65,7 @@ impl fmt::Debug for RunConfig {
             .field("memory", &self.memory)
             .field("timeout", &self.timeout)
             .field("trace", &self.trace)
+            .field("save", &self.save)
             .finish_non_exhaustive()
     }
 }
@@ -164,6 +168,25 @@ pub enum RunError {
         /// What went wrong.
         source: io::Error,
     },
+    /// A snapshot that cannot be resumed.
+    #[error(transparent)]
+    Snapshot(#[from] SnapshotError),
+    /// The snapshot could not be written.
+    #[error("snapshot file {path}: {source}")]
+    SaveSnapshot {
+        /// The file.
+        path: PathBuf,
+        /// What went wrong.
+        source: SnapshotError,
+    },
+    /// The run ended before, or began after, the point of the snapshot.
+    #[error("no snapshot after {at} instructions: the run was at {instructions}")]
+    SnapshotNotReached {
+        /// Where the snapshot was wanted.
+        at: u64,
+        /// Instructions retired.
+        instructions: u64,
+    },
     /// A machine that cannot be built from this profile.
     #[error("profile {profile}: {reason}")]
     Profile {
@@ -174,6 +197,40 @@ pub enum RunError {
     },
 }
 
+/// A snapshot to take on the way.
+#[derive(Debug, Clone)]
+pub struct SnapshotPlan {
+    /// After so many instructions retired since boot.
+    pub at: u64,
+    /// Where to write it.
+    pub path: PathBuf,
+}
+
+/// How to go on from a snapshot.
+pub struct ResumeConfig {
+    /// The machine.
+    pub snapshot: Snapshot,
+    /// Wall-clock limit.
+    pub timeout: Duration,
+    /// Where to write the trace of PMU accesses from here on.
+    pub trace: Option<PathBuf>,
+    /// Another snapshot to take.
+    pub save: Option<SnapshotPlan>,
+    /// Where console output also goes while the guest runs.
+    pub console: Option<Output>,
+}
+
+impl fmt::Debug for ResumeConfig {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ResumeConfig")
+            .field("image", &self.snapshot.image())
+            .field("timeout", &self.timeout)
+            .field("trace", &self.trace)
+            .field("save", &self.save)
+            .finish_non_exhaustive()
+    }
+}
+
 /// Boots the image and runs it to its end.
 ///
 /// # Errors
@@ -182,41 +239,86 @@ pub fn run(mut config: RunConfig) -> Result<RunReport, RunError> {
     let started = Instant::now();
     let memory = GuestMemory::new(config.memory)?;
     let boot = loader::load(&config.image, &memory, &config.boot)?;
-    let tracer = match &config.trace {
-        Some(path) => {
-            let file = File::create(path).map_err(|source| RunError::Trace { path: path.clone(), source })?;
-            Some(Tracer::new(Box::new(BufWriter::new(file))))
-        }
-        None => None,
-    };
-    let apic_config = ApicConfig { timer_hz: u64::from(config.profile.crystal_hz), ..ApicConfig::default() };
+    let tracer = tracer(config.trace.as_deref())?;
+    let apic_config = apic_config(&config.profile);
     let Chosen { mut engine, source, tsc_hz, profile } = choose(&config, &memory, &apic_config)?;
     config.profile = profile;
-    let label = source.label();
 
-    let capture = Capture::new(CONSOLE_LIMIT);
-    let console: Output = match config.console {
-        Some(live) => Box::new(Tee { first: live, second: capture.clone() }),
-        None => Box::new(capture.clone()),
-    };
+    let (capture, console) = console(config.console);
     let fw_cfg = fw_cfg(&memory, &config.boot.cmdline, &config.profile, engine.name(), &*source)
         .map_err(|reason| RunError::Profile { profile: config.profile.name, reason })?;
     let devices = Devices::new(console, Box::new(capture.clone()), fw_cfg);
-    let apic = LocalApic::new(apic_config)
-        .map_err(|e| RunError::Profile { profile: config.profile.name, reason: e.to_string() })?;
-    let profile_name = config.profile.name;
-    let metrics_level = config.profile.metrics_level;
+    let apic = local_apic(apic_config, &config.profile)?;
     let pmu = PmuDevice::new(config.profile, source, tracer);
-    let mut machine = Machine::new(memory, devices, apic, pmu, tsc_hz);
+    let machine = Machine::new(memory, devices, apic, pmu, tsc_hz);
     engine.boot(&boot)?;
+    let options = Options { timeout: config.timeout, trace: config.trace, save: config.save };
+    finish(engine, machine, &capture, config.image.name(), options, started)
+}
+
+/// Goes on from a snapshot, on the soft engine, to the end of the run. Console and trace hold what comes
+/// after the snapshot, the counts and windows of the report everything since boot.
+///
+/// # Errors
+/// The snapshot cannot be taken over, or something outside the guest failed.
+pub fn resume(config: ResumeConfig) -> Result<RunReport, RunError> {
+    let started = Instant::now();
+    let snapshot = &config.snapshot;
+    let profile = &snapshot.profile()?;
+    let memory = GuestMemory::new(MemoryConfig { size_mib: snapshot.memory_mib() })?;
+    snapshot.fill(&memory)?;
+    let tracer = tracer(config.trace.as_deref())?;
+    let mut engine = SoftEngine::new(&memory, profile);
+    let source = counts::choose_soft(&CountsChoice::Model, profile, engine.retired())?;
+    let tsc_hz = engine.tsc_hz();
+    let (capture, console) = console(config.console);
+    let devices = Devices::resume(console, Box::new(capture.clone()), snapshot.devices())
+        .ok_or_else(|| SnapshotError::State("the serial port holds too much input".to_owned()))?;
+    let apic = local_apic(apic_config(profile), profile)?;
+    let pmu = PmuDevice::new(profile.clone(), source, tracer);
+    let mut machine = Machine::new(memory, devices, apic, pmu, tsc_hz);
+    snapshot.resume(&mut engine, &mut machine)?;
+    let options = Options { timeout: config.timeout, trace: config.trace, save: config.save };
+    finish(Box::new(engine), machine, &capture, snapshot.image(), options, started)
+}
+
+/// What a run does beside running.
+struct Options {
+    timeout: Duration,
+    trace: Option<PathBuf>,
+    save: Option<SnapshotPlan>,
+}
+
+/// Runs a machine that is ready to its end.
+fn finish(
+    mut engine: Box<dyn Engine>,
+    mut machine: Machine,
+    capture: &Capture,
+    image: &str,
+    options: Options,
+    started: Instant,
+) -> Result<RunReport, RunError> {
+    let label = machine.pmu.source().label();
+    let profile = machine.pmu.profile();
+    let (profile_name, metrics_level) = (profile.name, profile.metrics_level);
     let startup_ns = nanoseconds(started.elapsed());
 
     let entered = Instant::now();
-    let outcome = engine.run(&mut machine, RunLimits { timeout: config.timeout })?;
+    let early = match &options.save {
+        Some(plan) => save(&mut *engine, &mut machine, image, plan, options.timeout)?,
+        None => None,
+    };
+    let outcome = match early {
+        Some(outcome) => outcome,
+        None => {
+            let timeout = options.timeout.saturating_sub(entered.elapsed());
+            engine.run(&mut machine, RunLimits { timeout })?
+        }
+    };
     let run_ns = nanoseconds(entered.elapsed());
 
     let traced = machine.pmu.finish_trace();
-    if let (Err(source), Some(path)) = (traced, config.trace) {
+    if let (Err(source), Some(path)) = (traced, options.trace) {
         return Err(RunError::Trace { path, source });
     }
     let registers = (!matches!(outcome, Outcome::Exit { .. })).then(|| engine.registers(&machine));
@@ -247,6 +349,55 @@ pub fn run(mut config: RunConfig) -> Result<RunReport, RunError> {
         unknown_msrs: machine.unknown_msrs().clone(),
         warnings,
     })
+}
+
+/// Runs to where the snapshot is wanted and writes it. An outcome if the run ended before.
+fn save(
+    engine: &mut dyn Engine,
+    machine: &mut Machine,
+    image: &str,
+    plan: &SnapshotPlan,
+    timeout: Duration,
+) -> Result<Option<Outcome>, RunError> {
+    let ended = engine.run_until(machine, RunLimits { timeout }, plan.at)?;
+    let state = engine.save()?;
+    let instructions = state.instructions();
+    match ended {
+        // Time does not run backwards, and a run that timed out says so itself.
+        Some(Outcome::TimedOut) => return Ok(ended),
+        Some(_) => return Err(RunError::SnapshotNotReached { at: plan.at, instructions }),
+        None if instructions != plan.at => {
+            return Err(RunError::SnapshotNotReached { at: plan.at, instructions });
+        }
+        None => {}
+    }
+    let written = Snapshot::take(state, machine, image).and_then(|snapshot| snapshot.write(&plan.path));
+    written.map_err(|source| RunError::SaveSnapshot { path: plan.path.clone(), source })?;
+    Ok(None)
+}
+
+fn apic_config(profile: &Profile) -> ApicConfig {
+    ApicConfig { timer_hz: u64::from(profile.crystal_hz), ..ApicConfig::default() }
+}
+
+fn local_apic(config: ApicConfig, profile: &Profile) -> Result<LocalApic, RunError> {
+    LocalApic::new(config).map_err(|e| RunError::Profile { profile: profile.name, reason: e.to_string() })
+}
+
+fn tracer(path: Option<&Path>) -> Result<Option<Tracer>, RunError> {
+    let Some(path) = path else { return Ok(None) };
+    let file = File::create(path).map_err(|source| RunError::Trace { path: path.to_owned(), source })?;
+    Ok(Some(Tracer::new(Box::new(BufWriter::new(file)))))
+}
+
+/// A bounded copy of the console, and where the guest writes.
+fn console(live: Option<Output>) -> (Capture, Output) {
+    let capture = Capture::new(CONSOLE_LIMIT);
+    let output: Output = match live {
+        Some(live) => Box::new(Tee { first: live, second: capture.clone() }),
+        None => Box::new(capture.clone()),
+    };
+    (capture, output)
 }
 
 /// An engine and what belongs to it.

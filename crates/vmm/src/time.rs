@@ -6,7 +6,9 @@ use core::ops::Add;
 ///
 /// The engine moves it: the KVM engine from the host's monotonic clock, the soft engine from its
 /// model. Devices never read a clock of their own.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Hash)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Hash, serde::Serialize, serde::Deserialize,
+)]
 pub struct GuestTime(pub u64);
 
 impl GuestTime {

@@ -125,7 +125,7 @@ pub(crate) struct RunArgs {
     #[command(flatten)]
     pub(crate) machine: MachineArgs,
     /// Run each test of the image on a fresh machine, as one TAP stream
-    #[arg(long, conflicts_with_all = ["trace", "raw_exit"], help_heading = "Tests")]
+    #[arg(long, conflicts_with_all = ["trace", "raw_exit", "restore", "snapshot"], help_heading = "Tests")]
     pub(crate) isolate: bool,
 }
 
@@ -133,7 +133,7 @@ pub(crate) struct RunArgs {
 #[derive(Debug, Args)]
 pub(crate) struct MachineArgs {
     /// ELF image with a PVH note or a multiboot 1 header, or a Linux kernel
-    #[arg(required_unless_present = "kernel", conflicts_with = "kernel")]
+    #[arg(required_unless_present_any = ["kernel", "restore"], conflicts_with = "kernel")]
     image: Option<PathBuf>,
     /// The same as IMAGE, as QEMU has it
     #[arg(long, value_name = "FILE", help_heading = "Linux")]
@@ -141,6 +141,17 @@ pub(crate) struct MachineArgs {
     /// Linux's initial RAM disk
     #[arg(long, value_name = "FILE", help_heading = "Linux")]
     pub(crate) initrd: Option<PathBuf>,
+    /// Go on from this snapshot instead of booting an image
+    #[arg(long, value_name = "FILE", help_heading = "Snapshots",
+          conflicts_with_all = ["image", "kernel", "initrd", "profile", "engine", "counts", "lbr", "rates", "memory", "append", "module",
+                                "protocol", "test"])]
+    pub(crate) restore: Option<PathBuf>,
+    /// Write a snapshot of the machine to this file (soft engine)
+    #[arg(long, value_name = "FILE", requires = "snapshot_at", help_heading = "Snapshots")]
+    pub(crate) snapshot: Option<PathBuf>,
+    /// Take it after so many instructions retired since boot, and go on
+    #[arg(long, value_name = "N", requires = "snapshot", help_heading = "Snapshots")]
+    pub(crate) snapshot_at: Option<u64>,
     #[command(flatten)]
     pub(crate) profile: ProfileArgs,
     /// What executes the guest's instructions
@@ -197,9 +208,9 @@ pub(crate) struct MachineArgs {
 }
 
 impl MachineArgs {
-    /// The image; clap has made sure that there is one.
-    pub(crate) fn image(&self) -> &Path {
-        self.image.as_deref().or(self.kernel.as_deref()).unwrap_or(Path::new(""))
+    /// The image; without one, clap has made sure that there is a snapshot.
+    pub(crate) fn image(&self) -> Option<&Path> {
+        self.image.as_deref().or(self.kernel.as_deref())
     }
 }
 
@@ -333,7 +344,7 @@ mod tests {
     #[test]
     fn a_kernel_is_an_image() {
         let image = |args: &[&str]| match Cli::try_parse_from([&["vpmu", "run"], args].concat())?.command {
-            Command::Run(args) => Ok::<_, clap::Error>(args.machine.image().to_owned()),
+            Command::Run(args) => Ok::<_, clap::Error>(args.machine.image().map(Path::to_owned)),
             _ => panic!("not run"),
         };
         assert_eq!(image(&["x"]).unwrap(), image(&["--kernel", "x"]).unwrap());

@@ -10,6 +10,7 @@ use vmm::engine::EngineError;
 use vmm::loader::{ImageError, LoadError};
 use vmm::memory::MemoryError;
 use vmm::run::RunError;
+use vmm::snapshot::SnapshotError;
 
 /// Exit codes; `vpmu --help` documents them.
 pub(crate) mod exit {
@@ -59,6 +60,17 @@ pub(crate) enum CliError {
     /// `--detail` without the engine that has a model.
     #[error("--detail has no meaning with --engine kvm: a real CPU executes the guest, no model")]
     DetailUnderKvm,
+    /// A snapshot that is of no use.
+    #[error("snapshot {}", path.display())]
+    Snapshot {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: SnapshotError,
+    },
+    /// What needs an image has none.
+    #[error("there is no image")]
+    NoImage,
     /// `--test` names something that the image does not list.
     #[error("image {} has no test {name:?}", image.display())]
     UnknownTest {
@@ -127,6 +139,8 @@ impl CliError {
             },
             Self::Module { .. } => "check the path; a module is a plain file".to_owned(),
             Self::RatesWithoutSynthetic { .. } => "add --counts synthetic".to_owned(),
+            Self::Snapshot { source, .. } => snapshot_next_step(source),
+            Self::NoImage => "name an image, or a snapshot with --restore".to_owned(),
             Self::DetailUnderKvm => "leave --detail out, or use --engine soft".to_owned(),
             Self::UnknownTest { image, similar: name, .. } => {
                 similar(name, &format!("`vpmu list tests {}` shows all", image.display()))
@@ -176,12 +190,27 @@ impl CliError {
     }
 }
 
+fn snapshot_next_step(error: &SnapshotError) -> String {
+    match error {
+        SnapshotError::Io(_) => "check the path",
+        SnapshotError::Version(_) | SnapshotError::UnknownProfile(_) | SnapshotError::Profile { .. } => {
+            "use the vpmu that wrote it, or take it again with --snapshot"
+        }
+        _ => "take it again: vpmu run IMAGE --snapshot-at N --snapshot FILE",
+    }
+    .to_owned()
+}
+
 fn run_exit_code(error: &RunError) -> u8 {
     match error {
         RunError::Memory(MemoryError::TooSmall { .. } | MemoryError::TooLarge { .. })
         | RunError::Load(_)
         | RunError::LbrNeedsSoftEngine
-        | RunError::Trace { .. } => exit::USAGE,
+        | RunError::Trace { .. }
+        | RunError::Snapshot(_)
+        | RunError::SaveSnapshot { .. }
+        | RunError::SnapshotNotReached { .. }
+        | RunError::Engine(EngineError::NoSnapshots(_)) => exit::USAGE,
         RunError::Counts(CountsError::Rates(_) | CountsError::SoftCountsItself(_)) => exit::USAGE,
         _ => exit::HOST,
     }
@@ -201,6 +230,10 @@ fn run_next_step(error: &RunError) -> Option<String> {
         }
         RunError::Load(_) => "`cargo xtask images` builds images that boot".to_owned(),
         RunError::Memory(_) => "change --memory".to_owned(),
+        RunError::Snapshot(error) => snapshot_next_step(error),
+        RunError::SaveSnapshot { .. } => "give --snapshot a path that can be written".to_owned(),
+        RunError::SnapshotNotReached { .. } => "choose another --snapshot-at".to_owned(),
+        RunError::Engine(EngineError::NoSnapshots(_)) => "use --engine soft".to_owned(),
         RunError::Trace { .. } => "give --trace a path that can be written".to_owned(),
         RunError::Counts(CountsError::Rates(_)) => {
             "correct the file, or leave out --rates for the built-in rates".to_owned()

@@ -7,16 +7,18 @@ use crate::output::progress::Progress;
 use clap::ValueEnum as _;
 use std::fs::File;
 use std::io::Read as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 use vmm::counts::CountsChoice;
+use vmm::devices::Output;
 use vmm::engine::EngineChoice;
 use vmm::loader::image::MAX_IMAGE_SIZE;
 use vmm::loader::{self, BootParams, Image, Module, Protocol, TestInfo};
 use vmm::machine::Outcome;
 use vmm::memory::MemoryConfig;
-use vmm::run::{self, LbrChoice, RunConfig, RunReport};
+use vmm::run::{self, LbrChoice, ResumeConfig, RunConfig, RunReport, SnapshotPlan};
+use vmm::snapshot::Snapshot;
 use vpmu::Profile;
 use vpmu::profile::SAPPHIRE_RAPIDS;
 
@@ -24,10 +26,32 @@ use vpmu::profile::SAPPHIRE_RAPIDS;
 #[derive(Debug)]
 pub(crate) struct Plan<'a> {
     args: &'a MachineArgs,
-    image: Image,
+    start: Start,
     profile: Profile,
     counts: CountsChoice,
     modules: Vec<Module>,
+}
+
+/// Where a run begins.
+#[derive(Debug)]
+enum Start {
+    Boot { path: PathBuf, image: Image },
+    Resume(Box<Snapshot>),
+}
+
+impl Start {
+    fn new(args: &MachineArgs) -> Result<Self, CliError> {
+        match (args.image(), &args.restore) {
+            (Some(path), _) => Ok(Self::Boot { path: path.to_owned(), image: open_image(path)? }),
+            (None, Some(path)) => {
+                let snapshot = Snapshot::read(path)
+                    .map_err(|source| CliError::Snapshot { path: path.clone(), source })?;
+                Ok(Self::Resume(Box::new(snapshot)))
+            }
+            // clap asks for one of them.
+            (None, None) => Err(CliError::NoImage),
+        }
+    }
 }
 
 impl<'a> Plan<'a> {
@@ -39,7 +63,7 @@ impl<'a> Plan<'a> {
         let plan = Self {
             args,
             counts: counts(args)?,
-            image: open_image(args.image())?,
+            start: Start::new(args)?,
             profile: profile(&args.profile.profile),
             modules: args
                 .initrd
@@ -56,8 +80,8 @@ impl<'a> Plan<'a> {
 
     /// The tests that the image lists and the arguments select; never none.
     pub(crate) fn tests(&self) -> Result<Vec<TestInfo>, CliError> {
-        let path = self.args.image();
-        let all = list_tests(path, &self.image)?;
+        let Start::Boot { path, image } = &self.start else { return Err(CliError::NoImage) };
+        let all = list_tests(path, image)?;
         if all.is_empty() {
             return Err(CliError::NoTests(path.to_owned()));
         }
@@ -85,8 +109,20 @@ impl<'a> Plan<'a> {
         target: Target,
         progress: &Arc<Progress>,
     ) -> Result<RunReport, CliError> {
+        let timeout = Duration::from_secs(self.args.timeout);
+        let trace = self.args.trace.clone();
+        let save = self.args.snapshot.clone().zip(self.args.snapshot_at);
+        let save = save.map(|(path, at)| SnapshotPlan { at, path });
+        let console: Option<Output> = Some(Box::new(Console::new(target, Arc::clone(progress))));
+        let image = match &self.start {
+            Start::Boot { image, .. } => image.clone(),
+            Start::Resume(snapshot) => {
+                let snapshot = Snapshot::clone(snapshot);
+                return Ok(run::resume(ResumeConfig { snapshot, timeout, trace, save, console })?);
+            }
+        };
         let config = RunConfig {
-            image: self.image.clone(),
+            image,
             boot: BootParams {
                 cmdline: cmdline(&self.args.append, names),
                 modules: self.modules.clone(),
@@ -98,7 +134,7 @@ impl<'a> Plan<'a> {
             },
             profile: self.profile.clone(),
             engine: match self.args.engine {
-                EngineKind::Auto if self.args.detail.is_some() => EngineChoice::Soft,
+                EngineKind::Auto if self.args.detail.is_some() || save.is_some() => EngineChoice::Soft,
                 EngineKind::Auto => EngineChoice::Auto,
                 EngineKind::Kvm => EngineChoice::Kvm,
                 EngineKind::Soft => EngineChoice::Soft,
@@ -110,21 +146,38 @@ impl<'a> Plan<'a> {
                 Some(Switch::Off) => LbrChoice::Off,
             },
             memory: MemoryConfig { size_mib: self.args.memory },
-            timeout: Duration::from_secs(self.args.timeout),
-            trace: self.args.trace.clone(),
-            console: Some(Box::new(Console::new(target, Arc::clone(progress)))),
+            timeout,
+            trace,
+            save,
+            console,
         };
         Ok(run::run(config)?)
     }
 
     /// What a spinner says.
     pub(crate) fn activity(&self) -> String {
-        format!("running {} (time-out {} s)", self.image.name(), self.args.timeout)
+        format!("running {} (time-out {} s)", self.image_name(), self.args.timeout)
     }
 
     /// File name of the image.
     pub(crate) fn image_name(&self) -> &str {
-        self.image.name()
+        match &self.start {
+            Start::Boot { image, .. } => image.name(),
+            Start::Resume(snapshot) => snapshot.image(),
+        }
+    }
+
+    /// The image; of a snapshot as far as it knows it.
+    pub(crate) fn image_path(&self) -> &Path {
+        match &self.start {
+            Start::Boot { path, .. } => path,
+            Start::Resume(snapshot) => Path::new(snapshot.image()),
+        }
+    }
+
+    /// The process's exit code for a run of this plan.
+    pub(crate) fn exit_code(&self, report: &RunReport) -> u8 {
+        exit_code(&report.outcome, self.args.raw_exit)
     }
 }
 

@@ -69,6 +69,7 @@ impl PrivilegeFilter {
 
 /// An event as a counter asks for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct EventRequest {
     /// The code in the event select; for a fixed counter perf's pseudo code.
     pub code: EventCode,

@@ -1,18 +1,19 @@
 //! What is special about the port bus: absent ports, and the record of who touched them.
 
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// Accesses to ports that no device answers, for traces and for "why does my guest hang".
 ///
 /// Bounded: only the first [`UnknownPorts::CAPACITY`] different ports are told apart.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UnknownPorts {
     ports: BTreeMap<u16, PortAccesses>,
     others: PortAccesses,
 }
 
 /// How often a port was accessed.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PortAccesses {
     /// IN instructions (elements of string input count one each).
     pub reads: u64,

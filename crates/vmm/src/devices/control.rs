@@ -1,6 +1,7 @@
 //! Control port of our VMM, see [`guest_protocol::control`].
 
 use guest_protocol::{control, ports};
+use serde::{Deserialize, Serialize};
 
 /// First port of the 32-bit command and status register.
 pub const BASE: u16 = ports::CONTROL;
@@ -18,7 +19,7 @@ pub(super) enum Command {
 }
 
 /// Status of the last command and the label that is being written.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Control {
     status: u32,
     label: Vec<u8>,

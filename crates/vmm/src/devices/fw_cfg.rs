@@ -3,6 +3,7 @@
 //! Traditional port interface: 16-bit selector, byte-wide data. No DMA interface (the ID item says
 //! so) and read-only.
 
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// Selector register, 16-bit writes. Byte reads of this port also return data, as in QEMU.
@@ -62,7 +63,7 @@ pub enum FwCfgError {
 }
 
 /// The device: items, and the guest's position in one of them.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct FwCfg {
     items: BTreeMap<u16, Vec<u8>>,
     files: BTreeMap<String, Vec<u8>>,

@@ -41,6 +41,7 @@ pub use self::serial::{Output, Serial};
 
 use self::control::{Command, Control};
 use crate::time::GuestTime;
+use serde::{Deserialize, Serialize};
 
 /// Command and data ports of the absent interrupt controllers.
 const PIC_PORTS: [u16; 4] = [0x20, 0x21, 0xA0, 0xA1];
@@ -93,6 +94,19 @@ pub struct Devices {
     now: GuestTime,
 }
 
+/// The saved state of [`Devices`].
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DevicesState {
+    serial: serial::UartState,
+    fw_cfg: FwCfg,
+    control: Control,
+    pit: Pit,
+    ioapic: IoApic,
+    unknown: UnknownPorts,
+    now: GuestTime,
+}
+
 impl Devices {
     /// Devices with `console` behind COM1 and `debug_console` behind port 0xE9. Both may be clones of
     /// one [`Capture`].
@@ -124,6 +138,38 @@ impl Devices {
     /// The I/O APIC, for its register page and the end of level-triggered interrupts.
     pub fn ioapic_mut(&mut self) -> &mut IoApic {
         &mut self.ioapic
+    }
+
+    /// Takes a copy of everything that the guest can notice.
+    #[must_use]
+    pub fn save(&self) -> DevicesState {
+        // Without `..`: a new device has to be saved too.
+        let Self { serial, debug_console: _, fw_cfg, control, pit, ioapic, unknown, now } = self;
+        DevicesState {
+            serial: serial.save(),
+            fw_cfg: fw_cfg.clone(),
+            control: control.clone(),
+            pit: pit.clone(),
+            ioapic: ioapic.clone(),
+            unknown: unknown.clone(),
+            now: *now,
+        }
+    }
+
+    /// Devices in a saved state, with the consoles of [`new`](Self::new); `None` if no guest could have brought
+    /// them there.
+    #[must_use]
+    pub fn resume(console: Output, debug_console: Output, saved: &DevicesState) -> Option<Self> {
+        Some(Self {
+            serial: Serial::resume(console, &saved.serial)?,
+            debug_console: DebugConsole::new(debug_console),
+            fw_cfg: saved.fw_cfg.clone(),
+            control: saved.control.clone(),
+            pit: saved.pit.clone(),
+            ioapic: saved.ioapic.clone(),
+            unknown: saved.unknown.clone(),
+            now: saved.now,
+        })
     }
 
     /// The serial port, for input, its interrupt level and lost bytes.

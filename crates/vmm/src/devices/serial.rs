@@ -5,6 +5,7 @@
 
 use core::convert::Infallible;
 use core::fmt;
+use serde::{Deserialize, Serialize};
 use std::io::{Sink, Write};
 
 use vm_superio::serial::{NoEvents, SerialState};
@@ -41,6 +42,30 @@ impl Trigger for NoTrigger {
     }
 }
 
+/// The registers of a serial port.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct UartState {
+    /// DLL and DLM.
+    pub divisor: [u8; 2],
+    /// IER.
+    pub interrupt_enable: u8,
+    /// IIR.
+    pub interrupt_identification: u8,
+    /// LCR.
+    pub line_control: u8,
+    /// LSR.
+    pub line_status: u8,
+    /// MCR.
+    pub modem_control: u8,
+    /// MSR.
+    pub modem_status: u8,
+    /// SCR.
+    pub scratch: u8,
+    /// Received bytes, at most 64.
+    pub input: Vec<u8>,
+}
+
 /// The serial port.
 pub struct Serial {
     uart: Uart<NoTrigger, NoEvents, Output>,
@@ -75,6 +100,42 @@ impl Serial {
     #[must_use]
     pub fn lost(&self) -> u64 {
         self.lost
+    }
+
+    /// Takes a copy of the registers and of the input that the guest has not read.
+    #[must_use]
+    pub fn save(&self) -> UartState {
+        let s = self.uart.state();
+        UartState {
+            divisor: [s.baud_divisor_low, s.baud_divisor_high],
+            interrupt_enable: s.interrupt_enable,
+            interrupt_identification: s.interrupt_identification,
+            line_control: s.line_control,
+            line_status: s.line_status,
+            modem_control: s.modem_control,
+            modem_status: s.modem_status,
+            scratch: s.scratch,
+            input: s.in_buffer,
+        }
+    }
+
+    /// A port in a saved state; `None` if it holds more input than the receive buffer.
+    #[must_use]
+    pub fn resume(output: Output, saved: &UartState) -> Option<Self> {
+        let state = SerialState {
+            baud_divisor_low: saved.divisor[0],
+            baud_divisor_high: saved.divisor[1],
+            interrupt_enable: saved.interrupt_enable,
+            interrupt_identification: saved.interrupt_identification,
+            line_control: saved.line_control,
+            line_status: saved.line_status,
+            modem_control: saved.modem_control,
+            modem_status: saved.modem_status,
+            scratch: saved.scratch,
+            in_buffer: saved.input.clone(),
+        };
+        let uart = Uart::from_state(&state, NoTrigger, NoEvents, output).ok()?;
+        Some(Self { uart, lost: 0 })
     }
 
     pub(super) fn read(&mut self, register: u8) -> u8 {

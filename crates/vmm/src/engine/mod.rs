@@ -74,6 +74,28 @@ pub trait Engine {
     /// The engine itself failed; whatever the guest does is an [`Outcome`].
     fn run(&mut self, machine: &mut Machine, limits: RunLimits) -> Result<Outcome, EngineError>;
 
+    /// As [`run`](Self::run), but stops with `None` after exactly `instructions` retired since boot; a run that ends
+    /// before that has its outcome.
+    ///
+    /// # Errors
+    /// [`EngineError::NoSnapshots`] where instructions cannot be counted; otherwise as [`run`](Self::run).
+    fn run_until(
+        &mut self,
+        _machine: &mut Machine,
+        _limits: RunLimits,
+        _instructions: u64,
+    ) -> Result<Option<Outcome>, EngineError> {
+        Err(EngineError::NoSnapshots(self.name()))
+    }
+
+    /// The vCPU's state between two runs, for a snapshot.
+    ///
+    /// # Errors
+    /// [`EngineError::NoSnapshots`].
+    fn save(&self) -> Result<soft::SoftState, EngineError> {
+        Err(EngineError::NoSnapshots(self.name()))
+    }
+
     /// The vCPU's registers now.
     fn registers(&self, machine: &Machine) -> RegisterDump;
 
@@ -92,4 +114,9 @@ pub enum EngineError {
     /// /dev/kvm.
     #[error(transparent)]
     Kvm(#[from] kvm::KvmError),
+    /// A snapshot of a machine whose time and counts are the host's.
+    #[error(
+        "--engine {0} cannot take snapshots: only the soft engine stops after an exact number of instructions"
+    )]
+    NoSnapshots(&'static str),
 }

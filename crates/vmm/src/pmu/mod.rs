@@ -9,13 +9,14 @@ pub use stats::AccessStats;
 
 use crate::counts::{Slice, Source};
 use crate::time::GuestTime;
+use serde::{Deserialize, Serialize};
 use trace::{Access, Tracer};
 use vpmu::event::ArchEvent;
-use vpmu::pmu::{Ledger, RdpmcContext};
+use vpmu::pmu::{Ledger, LedgerKey, RdpmcContext};
 use vpmu::source::EventRequest;
 use vpmu::state::{RestoreError, VpmuState};
-use vpmu::{BranchFilter, BranchRecord, Profile, Provenance, ReadOutcome, Vpmu, WriteOutcome};
-use window::WindowRecorder;
+use vpmu::{BranchFilter, BranchRecord, Profile, Provenance, ReadOutcome, TopdownSlots, Vpmu, WriteOutcome};
+use window::{RecorderState, WindowRecorder};
 
 /// Where an access comes from, for the trace.
 #[derive(Debug, Clone, Copy, Default)]
@@ -24,6 +25,18 @@ pub struct Origin {
     pub now: GuestTime,
     /// Address of the instruction, when the engine knows it at no cost.
     pub rip: Option<u64>,
+}
+
+/// The saved state of a [`PmuDevice`].
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PmuState {
+    vpmu: VpmuState,
+    counted: Vec<(LedgerKey, u64)>,
+    topdown: TopdownSlots,
+    dropped: u64,
+    windows: RecorderState,
+    stats: AccessStats,
 }
 
 /// The vPMU of the machine's vCPU.
@@ -222,9 +235,9 @@ impl PmuDevice {
 
     /// Saves the state.
     pub fn save(&mut self) -> VpmuState {
-        let state = self.vpmu.save(&mut *self.source);
-        self.collect_pmi();
-        state
+        // A PMI that becomes due now is ours to deliver, not part of the state.
+        self.poll();
+        self.vpmu.save(&mut *self.source)
     }
 
     /// Restores a saved state.
@@ -239,6 +252,29 @@ impl PmuDevice {
     pub fn reset(&mut self) {
         self.vpmu.reset(&mut *self.source);
         self.pmis = 0;
+    }
+
+    /// Saves the state with what reports know: everything that [`resume`](Self::resume) needs. PMIs must have been
+    /// delivered.
+    pub fn save_all(&mut self) -> PmuState {
+        let vpmu = self.save();
+        let ledger = self.ledger();
+        let (topdown, dropped) = (*ledger.topdown(), ledger.dropped());
+        let counted = ledger.entries().map(|(key, count)| (*key, count)).collect();
+        PmuState { vpmu, counted, topdown, dropped, windows: self.windows.save(), stats: self.stats }
+    }
+
+    /// Goes on from a saved state, with the source's totals as they were.
+    ///
+    /// # Errors
+    /// A sentence that says what no vPMU of this profile could have saved.
+    pub fn resume(&mut self, saved: &PmuState) -> Result<(), String> {
+        let windows = WindowRecorder::resume(saved.windows.clone());
+        self.windows = windows.ok_or("a measuring window has a counter of impossible width")?;
+        self.restore(&saved.vpmu).map_err(|e| e.to_string())?;
+        self.vpmu.set_ledger(Ledger::resume(&saved.counted, saved.topdown, saved.dropped));
+        self.stats = saved.stats;
+        Ok(())
     }
 
     /// Saves the state, resets the vPMU and restores it from the serialised bytes.

@@ -1,7 +1,7 @@
 //! Counts of accesses.
 
 /// How often the guest touched its PMU.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
 pub struct AccessStats {
     /// RDMSR of PMU registers.
     pub rdmsr: u64,

@@ -7,7 +7,7 @@
 //! the difference. So a row compares the guest's view with an independent one.
 
 use crate::counts::Source;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use vpmu::pmu::{Active, CounterId};
 use vpmu::register::intel::PerfGlobalCtrl;
 use vpmu::register::{RegisterId, locate, low_bits};
@@ -42,7 +42,7 @@ pub struct WindowRow {
 }
 
 /// What the recorder needs to go on with a row.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 struct Track {
     id: CounterId,
     request: EventRequest,
@@ -74,6 +74,81 @@ pub struct Window {
     metrics_spoiled: bool,
 }
 
+/// The saved state of the recorder.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RecorderState {
+    windows: Vec<SavedWindow>,
+    dropped: u64,
+    open: Option<SavedWindow>,
+    label: String,
+    last_is_kept: bool,
+}
+
+/// A [`Window`] with what reports leave out.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct SavedWindow {
+    label: String,
+    rows: Vec<SavedRow>,
+    topdown: Option<TopdownSlots>,
+    guest_metrics: Option<u64>,
+    topdown_mark: Option<(PrivilegeFilter, TopdownSlots)>,
+    metrics_spoiled: bool,
+}
+
+/// A [`WindowRow`] with what reports leave out.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct SavedRow {
+    counter: String,
+    provenance: Provenance,
+    vmm: u64,
+    guest: Option<u64>,
+    track: Track,
+}
+
+impl SavedWindow {
+    fn of(window: &Window) -> Self {
+        let row = |row: &WindowRow| SavedRow {
+            counter: row.counter.clone(),
+            provenance: row.provenance,
+            vmm: row.vmm,
+            guest: row.guest,
+            track: row.track.clone(),
+        };
+        Self {
+            label: window.label.clone(),
+            rows: window.rows.iter().map(row).collect(),
+            topdown: window.topdown,
+            guest_metrics: window.guest_metrics,
+            topdown_mark: window.topdown_mark,
+            metrics_spoiled: window.metrics_spoiled,
+        }
+    }
+
+    fn resume(self) -> Option<Window> {
+        let row = |row: SavedRow| {
+            let Track { request, filter, width, .. } = row.track;
+            (1..=63).contains(&width).then(|| WindowRow {
+                counter: row.counter,
+                event: request.to_string(),
+                filter: filter.perf_suffix().to_owned(),
+                provenance: row.provenance,
+                vmm: row.vmm,
+                guest: row.guest,
+                track: row.track,
+            })
+        };
+        Some(Window {
+            label: self.label,
+            rows: self.rows.into_iter().map(row).collect::<Option<_>>()?,
+            topdown: self.topdown,
+            guest_metrics: self.guest_metrics,
+            topdown_mark: self.topdown_mark,
+            metrics_spoiled: self.metrics_spoiled,
+        })
+    }
+}
+
 /// State between the two halves of a WRMSR.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct BeforeWrite {
@@ -99,6 +174,30 @@ impl WindowRecorder {
 
     pub(super) fn dropped(&self) -> u64 {
         self.dropped
+    }
+
+    pub(super) fn save(&self) -> RecorderState {
+        RecorderState {
+            windows: self.windows.iter().map(SavedWindow::of).collect(),
+            dropped: self.dropped,
+            open: self.open.as_ref().map(SavedWindow::of),
+            label: self.label.clone(),
+            last_is_kept: self.last_is_kept,
+        }
+    }
+
+    /// `None` if no recorder could have been in this state.
+    pub(super) fn resume(saved: RecorderState) -> Option<Self> {
+        Some(Self {
+            windows: saved.windows.into_iter().map(SavedWindow::resume).collect::<Option<_>>()?,
+            dropped: saved.dropped,
+            open: match saved.open {
+                Some(open) => Some(open.resume()?),
+                None => None,
+            },
+            label: saved.label,
+            last_is_kept: saved.last_is_kept,
+        })
     }
 
     /// Labels go to people's terminals, so control characters are left out.

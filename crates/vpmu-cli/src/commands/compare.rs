@@ -4,7 +4,7 @@ use super::run::Document;
 use super::stat::{title, worth};
 use crate::args::MachineArgs;
 use crate::error::CliError;
-use crate::machine::{Plan, exit_code};
+use crate::machine::Plan;
 use crate::measured::{self, Measured, MetricReading, Reading};
 use crate::output::console::Target;
 use crate::output::number::{counted, grouped, signed, signed_decimal};
@@ -78,13 +78,13 @@ pub(super) fn compare(args: &MachineArgs, json: bool) -> Result<u8, CliError> {
     let windows = measured::windows(&report);
     if json {
         let agreement = Agreement::of(&windows);
-        print_json(&Document::new("compare", args, &report, Comparison { comparison: windows, agreement }))?;
+        print_json(&Document::new("compare", &plan, &report, Comparison { comparison: windows, agreement }))?;
     } else {
         print(&render(plan.image_name(), &report, &windows))?;
         remark(&report::warnings(&report));
-        remark(&report::postmortem(&report, args.image()));
+        remark(&report::postmortem(&report, plan.image_path()));
     }
-    Ok(exit_code(&report.outcome, args.raw_exit))
+    Ok(plan.exit_code(&report))
 }
 
 fn render(image: &str, report: &RunReport, windows: &[Measured]) -> String {

@@ -85,7 +85,7 @@ pub(super) fn isolate(args: &MachineArgs, json: bool) -> Result<u8, CliError> {
     let (passed, failed, skipped) = (count(Status::Passed), count(Status::Failed), count(Status::Skipped));
     let exit_code = if failed == 0 { exit::PASS } else { exit::FAIL };
     if json {
-        let image = args.image();
+        let image = plan.image_path();
         let tests = &results;
         print_json(&Document { command: "run", image, exit_code, passed, failed, skipped, tests })?;
     } else if !args.quiet {

@@ -2,7 +2,7 @@
 
 use crate::args::MachineArgs;
 use crate::error::CliError;
-use crate::machine::{Plan, exit_code};
+use crate::machine::Plan;
 use crate::output::console::Target;
 use crate::output::progress::Progress;
 use crate::output::{print_json, remark, report};
@@ -27,14 +27,8 @@ pub(super) struct Document<'a, T: Serialize> {
 struct Nothing {}
 
 impl<'a, T: Serialize> Document<'a, T> {
-    pub(super) fn new(command: &'static str, args: &'a MachineArgs, report: &'a RunReport, more: T) -> Self {
-        Self {
-            command,
-            image: args.image(),
-            exit_code: exit_code(&report.outcome, args.raw_exit),
-            report,
-            more,
-        }
+    pub(super) fn new(command: &'static str, plan: &'a Plan<'_>, report: &'a RunReport, more: T) -> Self {
+        Self { command, image: plan.image_path(), exit_code: plan.exit_code(report), report, more }
     }
 }
 
@@ -44,9 +38,9 @@ pub(super) fn run(args: &MachineArgs, json: bool) -> Result<u8, CliError> {
     let target = if json { Target::Nowhere } else { Target::Stdout };
     let report = plan.run(target, &progress)?;
     if json {
-        print_json(&Document::new("run", args, &report, Nothing {}))?;
+        print_json(&Document::new("run", &plan, &report, Nothing {}))?;
     } else if !args.quiet {
-        remark(&report::summary(&report, args.image()));
+        remark(&report::summary(&report, plan.image_path()));
     }
-    Ok(exit_code(&report.outcome, args.raw_exit))
+    Ok(plan.exit_code(&report))
 }

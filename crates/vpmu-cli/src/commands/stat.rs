@@ -4,7 +4,7 @@ use super::run::Document;
 use super::tma::Tma;
 use crate::args::MachineArgs;
 use crate::error::CliError;
-use crate::machine::{Plan, exit_code};
+use crate::machine::Plan;
 use crate::measured::{self, Measured, quantity, together};
 use crate::output::console::Target;
 use crate::output::number::{duration, grouped};
@@ -129,13 +129,13 @@ pub(super) fn stat(args: &MachineArgs, json: bool) -> Result<u8, CliError> {
     let windows = measured::windows(&report);
     let stat = Stat::new(&report, &windows);
     if json {
-        print_json(&Document::new("stat", args, &report, stat))?;
+        print_json(&Document::new("stat", &plan, &report, stat))?;
     } else {
         print(&render(plan.image_name(), &report, &stat))?;
         remark(&report::warnings(&report));
-        remark(&report::postmortem(&report, args.image()));
+        remark(&report::postmortem(&report, plan.image_path()));
     }
-    Ok(exit_code(&report.outcome, args.raw_exit))
+    Ok(plan.exit_code(&report))
 }
 
 fn render(image: &str, report: &RunReport, stat: &Stat) -> String {

@@ -22,6 +22,7 @@ const INV: u64 = 1 << 23;
 ///
 /// Source of the bit positions: SDM volume 3, "Architectural Performance Monitoring".
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct EventCode {
     /// Event select, bits 7:0.
     pub select: u8,

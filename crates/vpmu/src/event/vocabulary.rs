@@ -12,12 +12,14 @@ macro_rules! events {
         /// The order is that of the declaration; it is not an ABI, so store [`Event::name`], never
         /// [`Event::index`].
         #[non_exhaustive]
+        #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
         #[repr(u16)]
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum Event {
             $(
                 #[doc = concat!("`", $name, "`:")]
                 #[doc = $description]
+                #[cfg_attr(feature = "serde", serde(rename = $name))]
                 $variant,
             )+
         }

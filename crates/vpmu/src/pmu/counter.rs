@@ -5,6 +5,7 @@ use crate::source::{CountsSource, EventRequest, PrivilegeFilter, Provenance};
 
 /// Names a counter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum CounterId {
     /// General-purpose counter n.
     Gp(u8),

@@ -9,6 +9,7 @@ use alloc::collections::BTreeMap;
 
 /// One programming of one counter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct LedgerKey {
     /// The counter.
     pub counter: CounterId,
@@ -48,6 +49,14 @@ impl Ledger {
         self.dropped
     }
 
+    /// A ledger that goes on from saved entries; those beyond [`MAX_ENTRIES`] find no room.
+    #[must_use]
+    pub fn resume(entries: &[(LedgerKey, u64)], topdown: TopdownSlots, dropped: u64) -> Self {
+        let kept = entries.iter().take(MAX_ENTRIES);
+        let more = entries.len().saturating_sub(MAX_ENTRIES) as u64;
+        Self { entries: kept.copied().collect(), topdown, dropped: dropped.saturating_add(more) }
+    }
+
     pub(super) fn take(&mut self, id: CounterId, counter: &mut Counter) {
         if !counter.touched && counter.tally == 0 {
             return;
@@ -69,5 +78,12 @@ impl Ledger {
         for (sum, more) in self.topdown.fields.iter_mut().zip(delta.fields) {
             *sum = sum.saturating_add(more);
         }
+    }
+}
+
+impl super::Vpmu {
+    /// Replaces what has been counted so far, after a [`restore`](super::Vpmu::restore) on a fresh vPMU.
+    pub fn set_ledger(&mut self, ledger: Ledger) {
+        self.ledger = ledger;
     }
 }

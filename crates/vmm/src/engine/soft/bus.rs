@@ -7,12 +7,29 @@ use crate::counts::Slice;
 use crate::counts::model::Retired;
 use crate::machine::Machine;
 use crate::time::GuestTime;
+use serde::{Deserialize, Serialize};
 use soft_cpu::{Access, Branch, Bus, CpuidLeaf, GeneralProtection, Totals};
 use vpmu::pmu::RdpmcContext;
 use vpmu::{BranchFilter, Profile};
 
 /// IA32_TIME_STAMP_COUNTER. Reading it is the CPU's business.
 const MSR_TSC: u32 = 0x10;
+
+/// What guest time consists of beside retired instructions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub(super) struct Clock {
+    /// TSC ticks for which the CPU was halted.
+    idle_ticks: u64,
+    /// What the guest's writes to its TSC have added to it.
+    tsc_offset: u64,
+}
+
+impl Clock {
+    /// A check of a saved clock.
+    pub(super) fn is_before(&self, ticks: u64) -> bool {
+        self.idle_ticks < ticks
+    }
+}
 
 /// The machine as the CPU's bus.
 #[derive(Debug)]
@@ -46,6 +63,16 @@ impl<'a> SoftBus<'a> {
             branches: BranchFilter::EMPTY,
             attention: false,
         }
+    }
+
+    /// Time goes on from here.
+    pub(super) fn set_clock(&mut self, clock: Clock) {
+        (self.idle_ticks, self.tsc_offset) = (clock.idle_ticks, clock.tsc_offset);
+    }
+
+    /// What time consists of beside instructions.
+    pub(super) fn clock(&self) -> Clock {
+        Clock { idle_ticks: self.idle_ticks, tsc_offset: self.tsc_offset }
     }
 
     /// Brings everybody who counts or measures time up to date.

@@ -9,28 +9,53 @@ mod bus;
 mod cpuid;
 mod ram;
 
-use self::bus::SoftBus;
+use self::bus::{Clock, SoftBus};
 use self::ram::Ram;
 use super::{Engine, EngineError, RegisterDump, RunLimits, dump};
 use crate::counts::model::Retired;
 use crate::loader::{BootState, SegmentState};
 use crate::machine::{Machine, Outcome};
 use crate::memory::GuestMemory;
-use soft_cpu::{Budget, Cpu, DescriptorTable, Exit, RFLAGS_IF, Segment, State};
+use serde::{Deserialize, Serialize};
+use soft_cpu::{Budget, Cpu, DescriptorTable, Exit, RFLAGS_IF, Segment, State, Totals, Unimplemented};
 use std::time::Instant;
 use vpmu::Profile;
 
 /// Instructions between two looks at the wall clock.
 const CHUNK: u64 = 1 << 20;
 
+/// Larger totals are not of a guest: at a billion a second it would have run for two years.
+const MAX_TOTAL: u64 = 1 << 56;
+
 /// The interpreter with one vCPU.
 #[derive(Debug)]
 pub struct SoftEngine {
     state: State,
+    totals: Totals,
+    unimplemented: Vec<Unimplemented>,
+    clock: Clock,
     profile: Profile,
     memory: GuestMemory,
     retired: Retired,
     exits: Exits,
+}
+
+/// The saved state of a [`SoftEngine`].
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SoftState {
+    cpu: State,
+    totals: Totals,
+    unimplemented: Vec<Unimplemented>,
+    clock: Clock,
+}
+
+impl SoftState {
+    /// Instructions retired since boot.
+    #[must_use]
+    pub fn instructions(&self) -> u64 {
+        self.totals.instructions()
+    }
 }
 
 /// How often the CPU returned, by reason.
@@ -49,6 +74,9 @@ impl SoftEngine {
     pub fn new(memory: &GuestMemory, profile: &Profile) -> Self {
         Self {
             state: State::default(),
+            totals: Totals::default(),
+            unimplemented: Vec::new(),
+            clock: Clock::default(),
             profile: profile.clone(),
             memory: memory.clone(),
             retired: Retired::default(),
@@ -68,22 +96,44 @@ impl SoftEngine {
         self.retired.clone()
     }
 
-    fn run_machine(&mut self, machine: &mut Machine, limits: RunLimits) -> Outcome {
+    /// Goes on from a saved state, and publishes its totals.
+    ///
+    /// # Errors
+    /// A sentence that says what no guest could have retired.
+    pub fn resume(&mut self, saved: &SoftState) -> Result<(), String> {
+        if !saved.totals.all_below(MAX_TOTAL) || !saved.clock.is_before(MAX_TOTAL) {
+            return Err("a total is larger than any guest can have retired".to_owned());
+        }
+        self.state = saved.cpu.clone();
+        self.totals = saved.totals;
+        self.unimplemented.clone_from(&saved.unimplemented);
+        self.clock = saved.clock;
+        self.retired.set(&self.totals);
+        Ok(())
+    }
+
+    /// Runs until the machine has an outcome, or `until` instructions have retired: `None`.
+    fn run_machine(&mut self, machine: &mut Machine, limits: RunLimits, until: u64) -> Option<Outcome> {
         let started = Instant::now();
         let ram = Ram::new(&self.memory);
-        let mut cpu = Cpu::new(&self.state);
+        let mut cpu = Cpu::resume(&self.state, &self.totals, std::mem::take(&mut self.unimplemented));
         let mut bus = SoftBus::new(machine, ram, &self.profile, self.retired.clone());
+        bus.set_clock(self.clock);
         let outcome = loop {
             bus.publish(cpu.totals());
             if let Some(outcome) = bus.machine.outcome() {
-                break outcome.clone();
+                break Some(outcome.clone());
+            }
+            let left = until.saturating_sub(cpu.totals().instructions());
+            if left == 0 {
+                break None;
             }
             if started.elapsed() >= limits.timeout {
                 bus.machine.stop(Outcome::TimedOut);
                 continue;
             }
             let interrupt_window = inject(&mut cpu, bus.machine);
-            let budget = Budget { instructions: bus.budget(CHUNK), interrupt_window };
+            let budget = Budget { instructions: bus.budget(CHUNK.min(left)), interrupt_window };
             bus.attention = false;
             match cpu.run(&mut bus, budget) {
                 Exit::Budget => self.exits.budget += 1,
@@ -101,7 +151,7 @@ impl SoftEngine {
                 Exit::Shutdown => bus.machine.stop(Outcome::TripleFault),
             }
         };
-        for missing in cpu.unimplemented() {
+        for missing in cpu.unimplemented().iter().filter(|_| outcome.is_some()) {
             log::warn!(
                 "the guest executed {} at {:#x} ({} times), which the soft engine does not implement: #UD",
                 missing.code,
@@ -110,6 +160,9 @@ impl SoftEngine {
             );
         }
         self.state = cpu.state();
+        self.totals = *cpu.totals();
+        self.unimplemented = cpu.unimplemented().to_vec();
+        self.clock = bus.clock();
         outcome
     }
 }
@@ -164,7 +217,26 @@ impl Engine for SoftEngine {
     }
 
     fn run(&mut self, machine: &mut Machine, limits: RunLimits) -> Result<Outcome, EngineError> {
-        Ok(self.run_machine(machine, limits))
+        // So many instructions take longer than any time-out.
+        Ok(self.run_machine(machine, limits, u64::MAX).unwrap_or(Outcome::TimedOut))
+    }
+
+    fn run_until(
+        &mut self,
+        machine: &mut Machine,
+        limits: RunLimits,
+        instructions: u64,
+    ) -> Result<Option<Outcome>, EngineError> {
+        Ok(self.run_machine(machine, limits, instructions))
+    }
+
+    fn save(&self) -> Result<SoftState, EngineError> {
+        Ok(SoftState {
+            cpu: self.state.clone(),
+            totals: self.totals,
+            unimplemented: self.unimplemented.clone(),
+            clock: self.clock,
+        })
     }
 
     fn registers(&self, machine: &Machine) -> RegisterDump {
