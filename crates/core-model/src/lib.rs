@@ -5,6 +5,7 @@
 //! Core       the widths and sizes of that core, with their sources
 //! Operation  one instruction prepared for the model: its costs and its registers
 //! Pipeline   dispatch -> issue -> complete -> retire, instruction by instruction, in program order
+//! Model      what an engine uses: prepare each instruction once, retire each Step, read CoreTotals
 //! ```
 //!
 //! The pipeline is greedy: instructions arrive in program order, and each uop takes the first free cycle
@@ -16,11 +17,17 @@
 #![forbid(unsafe_code)]
 
 mod core;
+mod model;
 mod operation;
 mod pipeline;
+mod step;
 mod table;
+mod totals;
 
 pub use crate::core::{Core, GOLDEN_COVE, SUNNY_COVE};
+pub use model::{Model, Prepared};
 pub use operation::Operation;
 pub use pipeline::{Pipeline, Times};
+pub use step::{BranchKind, BranchStep, CoreEvent, MemoryAccess, Step};
 pub use table::{Cost, Form, TableError, UopTable, Uops};
+pub use totals::{Branches, CoreTotals, Lookups, MOST_PER_CYCLE, PORTS, PerCycle, Slots, Translation};

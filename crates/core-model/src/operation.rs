@@ -28,6 +28,21 @@ pub struct Operation {
     pub(crate) results: Vec<u8>,
 }
 
+impl Default for Operation {
+    /// One uop of one cycle that depends on nothing.
+    fn default() -> Self {
+        Self {
+            slots: 1,
+            load: 0,
+            compute: 1,
+            uops: Vec::new(),
+            address: Vec::new(),
+            sources: Vec::new(),
+            results: Vec::new(),
+        }
+    }
+}
+
 impl Operation {
     /// Prepares an instruction; `None` if the table does not know it.
     #[must_use]

@@ -122,6 +122,19 @@ impl Pipeline {
         self.retire.cycle
     }
 
+    /// Slots that are taken of the cycle in which the newest instruction was dispatched.
+    pub(crate) fn dispatched_in_cycle(&self) -> u32 {
+        self.dispatch.used
+    }
+
+    /// Waits until everything has retired; the first cycle after that, in which dispatch goes on.
+    pub(crate) fn drain(&mut self) -> u64 {
+        let full = self.dispatch.used > 0;
+        self.dispatch.cycle = self.retire.cycle.max(self.dispatch.cycle + u64::from(full));
+        self.dispatch.used = 0;
+        self.dispatch.cycle
+    }
+
     /// Executes one instruction.
     pub fn step(&mut self, operation: &Operation) -> Times {
         let slots = u32::from(operation.slots);

@@ -1,0 +1,333 @@
+//! Running totals of what the model saw, for one privilege level.
+
+use crate::step::BranchKind;
+
+/// Largest number of occurrences in a cycle that [`PerCycle`] tells apart.
+pub const MOST_PER_CYCLE: usize = 15;
+/// Execution ports that are told apart.
+pub const PORTS: usize = 16;
+
+/// How often something happened within a cycle: enough to answer every `cmask`, `inv` and `edge`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct PerCycle {
+    /// Occurrences.
+    pub total: u64,
+    /// Element n: cycles with exactly n occurrences; the last one also counts those with more.
+    pub cycles: [u64; MOST_PER_CYCLE + 1],
+    /// Element n: how often a cycle with at least n followed one with fewer; element 0 is 0.
+    pub rises: [u64; MOST_PER_CYCLE + 1],
+}
+
+impl PerCycle {
+    /// Cycles with at least `n` occurrences: `cmask` n.
+    #[must_use]
+    pub fn at_least(&self, n: usize) -> u64 {
+        self.cycles.iter().skip(n).sum()
+    }
+
+    /// Cycles with fewer than `n` occurrences: `cmask` n with `inv`.
+    #[must_use]
+    pub fn fewer_than(&self, n: usize) -> u64 {
+        self.cycles.iter().take(n).sum()
+    }
+
+    /// How often a run of cycles with at least `n` began: `cmask` n with `edge`.
+    #[must_use]
+    pub fn rising(&self, n: usize) -> u64 {
+        self.rises.get(n).copied().unwrap_or(0)
+    }
+}
+
+/// Slots by the TMA leaf of level 2 that they are booked to. Level 1 are sums of two.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Slots {
+    /// Retiring: the last or only uop of each instruction.
+    pub light_operations: u64,
+    /// Retiring: the other uops of instructions with several.
+    pub heavy_operations: u64,
+    /// Bad speculation: uops behind a mispredicted branch, and cycles of recovery from it.
+    pub branch_mispredicts: u64,
+    /// Bad speculation: work thrown away for another reason.
+    pub machine_clears: u64,
+    /// Front-end bound: cycles in which nothing was supplied.
+    pub fetch_latency: u64,
+    /// Front-end bound: cycles in which too little was supplied.
+    pub fetch_bandwidth: u64,
+    /// Back-end bound: waiting for loads or stores.
+    pub memory_bound: u64,
+    /// Back-end bound: waiting for anything else.
+    pub core_bound: u64,
+}
+
+impl Slots {
+    /// Level 1: retiring.
+    #[must_use]
+    pub fn retiring(&self) -> u64 {
+        self.light_operations + self.heavy_operations
+    }
+
+    /// Level 1: bad speculation.
+    #[must_use]
+    pub fn bad_speculation(&self) -> u64 {
+        self.branch_mispredicts + self.machine_clears
+    }
+
+    /// Level 1: front-end bound.
+    #[must_use]
+    pub fn frontend_bound(&self) -> u64 {
+        self.fetch_latency + self.fetch_bandwidth
+    }
+
+    /// Level 1: back-end bound.
+    #[must_use]
+    pub fn backend_bound(&self) -> u64 {
+        self.memory_bound + self.core_bound
+    }
+
+    /// All slots.
+    #[must_use]
+    pub fn total(&self) -> u64 {
+        self.retiring() + self.bad_speculation() + self.frontend_bound() + self.backend_bound()
+    }
+}
+
+/// Branches of one kind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Branches {
+    /// Retired and taken.
+    pub taken: u64,
+    /// Retired and fallen through.
+    pub not_taken: u64,
+    /// Of those taken, mispredicted: direction or target.
+    pub mispredicted_taken: u64,
+    /// Of those not taken, mispredicted.
+    pub mispredicted_not_taken: u64,
+}
+
+/// Address translation for one purpose.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Translation {
+    /// Missed the first-level TLB and hit the second.
+    pub second_level_hits: u64,
+    /// Walks that found a page of 4 KiB.
+    pub walks_4k: u64,
+    /// Walks that found a page of 2 MiB.
+    pub walks_2m: u64,
+    /// Walks that found a page of 1 GiB.
+    pub walks_1g: u64,
+    /// Cycles with a walk in progress.
+    pub walk_cycles: u64,
+}
+
+/// Hits and misses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Lookups {
+    /// Found.
+    pub hits: u64,
+    /// Not found.
+    pub misses: u64,
+}
+
+/// Running totals of one privilege level; they never decrease.
+///
+/// At any time, `slots.total()` is the width of the core times `cycles`, plus the slots of the cycle that is not
+/// over yet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct CoreTotals {
+    /// Instructions retired.
+    pub instructions: u64,
+    /// Of these, NOPs.
+    pub nops: u64,
+    /// Instructions that retired as one uop with the compare before them.
+    pub macro_fused: u64,
+    /// Iterations of string instructions with REP.
+    pub repetitions: u64,
+    /// Unhalted core cycles that are over.
+    pub cycles: u64,
+    /// Slots by leaf.
+    pub slots: Slots,
+
+    /// Uops that left the front end for the back end, also on wrong paths.
+    pub uops_issued: PerCycle,
+    /// Uops that retired, as slots.
+    pub uops_retired: PerCycle,
+    /// Uops that went to execution ports.
+    pub uops_executed: PerCycle,
+    /// Slots that the front end left empty although the back end had room.
+    pub uops_not_delivered: PerCycle,
+    /// Uops by the decoders.
+    pub mite_uops: PerCycle,
+    /// Uops by the uop cache.
+    pub dsb_uops: PerCycle,
+    /// Uops by the loop stream detector.
+    pub lsd_uops: PerCycle,
+    /// Uops by the microcode sequencer.
+    pub ms_uops: PerCycle,
+    /// Retired uops of instructions with several, without the last one of each.
+    pub heavy_uops: u64,
+    /// Retired uops that came from the microcode sequencer.
+    pub ms_retired: u64,
+    /// Cycles lost by changing from the uop cache to the decoders.
+    pub dsb_to_mite_cycles: u64,
+    /// Uops that went to each port; the names are those of the core's uop table without its dividers.
+    pub ports: [u64; PORTS],
+
+    /// Branches by [`BranchKind`].
+    pub branches: [Branches; BranchKind::COUNT],
+    /// Fetch was redirected because the branch target buffer did not know a branch.
+    pub baclears: u64,
+    /// Cycles of these redirections.
+    pub unknown_branch_cycles: u64,
+    /// Cycles in which allocation recovered from a misprediction or a machine clear.
+    pub recovery_cycles: u64,
+    /// How often that happened.
+    pub recoveries: u64,
+    /// Cycles after recovery until the right path arrived from the front end.
+    pub clear_resteer_cycles: u64,
+    /// Machine clears of all kinds.
+    pub machine_clears: u64,
+    /// Machine clears because of memory ordering.
+    pub memory_ordering_clears: u64,
+    /// Machine clears because of self-modifying code.
+    pub code_clears: u64,
+    /// Microcode assists.
+    pub assists: u64,
+    /// Of these, for floating point.
+    pub fp_assists: u64,
+    /// Interrupts and exceptions delivered.
+    pub interrupts: u64,
+
+    /// Lines looked up in the instruction cache.
+    pub icache: Lookups,
+    /// Cycles that fetch waited for a line.
+    pub icache_stall_cycles: u64,
+    /// Cycles that fetch waited for a translation.
+    pub itlb_stall_cycles: u64,
+    /// Instructions with a length-changing prefix that went through the decoders.
+    pub length_changing_prefixes: u64,
+    /// Translation of fetches.
+    pub fetch_translation: Translation,
+    /// Translation of loads.
+    pub load_translation: Translation,
+    /// Translation of stores.
+    pub store_translation: Translation,
+
+    /// Instructions that load.
+    pub loads: u64,
+    /// Instructions that store.
+    pub stores: u64,
+    /// Loads with LOCK.
+    pub lock_loads: u64,
+    /// Locked accesses across lines.
+    pub split_locks: u64,
+    /// Loads across a line boundary.
+    pub split_loads: u64,
+    /// Stores across a line boundary.
+    pub split_stores: u64,
+    /// Loads that missed both levels of TLB.
+    pub second_level_tlb_miss_loads: u64,
+    /// Stores that missed both levels of TLB.
+    pub second_level_tlb_miss_stores: u64,
+    /// Loads that hit the first-level cache.
+    pub l1_hits: u64,
+    /// Loads whose line was on its way already.
+    pub fill_buffer_hits: u64,
+    /// Loads that missed the first-level cache and no line was on its way.
+    pub l1_misses: u64,
+    /// Loads that hit the second-level cache.
+    pub l2_hits: u64,
+    /// Loads that missed it.
+    pub l2_misses: u64,
+    /// Loads that hit the last-level cache.
+    pub l3_hits: u64,
+    /// Loads that missed it.
+    pub l3_misses: u64,
+    /// Lookups of the second-level cache by loads.
+    pub l2_data_reads: Lookups,
+    /// Lookups of the second-level cache by stores.
+    pub l2_ownership: Lookups,
+    /// Lookups of the second-level cache by fetches.
+    pub l2_code_reads: Lookups,
+    /// Lookups of the second-level cache by hardware prefetchers.
+    pub l2_prefetches: Lookups,
+    /// Lookups of the second-level cache by prefetch instructions.
+    pub l2_software_prefetches: Lookups,
+    /// Lines brought into the second-level cache.
+    pub l2_lines_in: u64,
+    /// Unmodified lines dropped from it.
+    pub l2_lines_out_silent: u64,
+    /// Modified lines written back from it.
+    pub l2_lines_out_modified: u64,
+    /// Lines replaced in the first-level data cache.
+    pub l1d_replacements: u64,
+    /// Lookups of the last-level cache, prefetchers included.
+    pub llc: Lookups,
+    /// Demand loads that left the core.
+    pub offcore_data_reads: u64,
+    /// Demand stores that left the core.
+    pub offcore_ownership: u64,
+    /// Sum over cycles of the lines on their way to the first-level cache.
+    pub l1d_pending: u64,
+    /// Cycles with at least one.
+    pub l1d_pending_cycles: u64,
+    /// Cycles in which a load waited for a free fill buffer.
+    pub fill_buffers_full_cycles: u64,
+    /// Loads that waited because a store that they read from could not forward.
+    pub store_forward_blocks: u64,
+    /// Loads that waited because a store's address agrees in the low 12 bits only.
+    pub alias_blocks: u64,
+    /// PREFETCHNTA, PREFETCHT0, PREFETCHT1/T2 and PREFETCHW.
+    pub software_prefetches: [u64; 4],
+
+    /// Cycles without a uop executed while a load was outstanding.
+    pub stalls_memory: u64,
+    /// The same, with a load that missed the first-level cache.
+    pub stalls_l1_miss: u64,
+    /// The same, with a load that missed the second-level cache.
+    pub stalls_l2_miss: u64,
+    /// The same, with a load that missed the last-level cache.
+    pub stalls_l3_miss: u64,
+    /// Cycles with an outstanding load.
+    pub cycles_memory: u64,
+    /// Cycles with an outstanding load that missed the first-level cache.
+    pub cycles_l1_miss: u64,
+    /// Cycles with an outstanding load that missed the second-level cache.
+    pub cycles_l2_miss: u64,
+    /// Cycles with an outstanding load that missed the last-level cache.
+    pub cycles_l3_miss: u64,
+    /// Cycles in which allocation waited for the store buffer.
+    pub store_buffer_stalls: u64,
+    /// Cycles in which allocation waited for the reorder buffer.
+    pub reorder_buffer_stalls: u64,
+    /// Cycles in which allocation waited for the schedulers.
+    pub scheduler_stalls: u64,
+    /// Cycles in which allocation waited for the load buffer.
+    pub load_buffer_stalls: u64,
+    /// Cycles in which allocation waited for a serialising instruction.
+    pub serialisation_stalls: u64,
+    /// Cycles with the schedulers empty.
+    pub scheduler_empty: u64,
+    /// Cycles with an integer division in progress.
+    pub integer_divider_active: u64,
+    /// Cycles with a floating-point division or square root in progress.
+    pub fp_divider_active: u64,
+
+    /// Floating-point instructions on one double.
+    pub fp_scalar_double: u64,
+    /// Floating-point instructions on one single.
+    pub fp_scalar_single: u64,
+    /// Floating-point instructions on two doubles.
+    pub fp_packed_double: u64,
+    /// Floating-point instructions on four singles.
+    pub fp_packed_single: u64,
+    /// Uops of x87 instructions.
+    pub x87_uops: u64,
+}
+
+impl CoreTotals {
+    /// Branches of a kind.
+    #[must_use]
+    pub fn branches_of(&self, kind: BranchKind) -> &Branches {
+        &self.branches[kind as usize]
+    }
+}
