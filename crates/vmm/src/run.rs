@@ -300,7 +300,7 @@ fn finish(
 ) -> Result<RunReport, RunError> {
     let label = machine.pmu.source().label();
     let profile = machine.pmu.profile();
-    let (profile_name, metrics_level) = (profile.name, profile.metrics_level);
+    let (profile_name, metrics_level) = (profile.name, profile.metrics_level());
     let startup_ns = nanoseconds(started.elapsed());
 
     let entered = Instant::now();

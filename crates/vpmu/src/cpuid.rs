@@ -72,19 +72,20 @@ pub fn patch(profile: &Profile, leaf: u32, subleaf: u32, mut result: CpuidResult
 /// Leaf 0AH, architectural performance monitoring.
 #[must_use]
 pub fn leaf_0a(profile: &Profile) -> CpuidResult {
-    let v2 = profile.version >= 2;
-    let v5 = profile.version >= 5;
-    let fixed = if v2 { u32::from(profile.fixed_counters) } else { 0 };
+    let Some(pmu) = profile.intel() else { return CpuidResult::default() };
+    let v2 = pmu.version >= 2;
+    let v5 = pmu.version >= 5;
+    let fixed = if v2 { u32::from(pmu.fixed_counters) } else { 0 };
     CpuidResult {
-        eax: u32::from(profile.version)
+        eax: u32::from(pmu.version)
             | u32::from(profile.gp_counters) << 8
             | u32::from(profile.gp_width) << 16
-            | u32::from(profile.arch_events) << 24,
-        ebx: profile.arch_events_unavailable,
+            | u32::from(pmu.arch_events) << 24,
+        ebx: pmu.arch_events_unavailable,
         ecx: if v5 { (1 << fixed) - 1 } else { 0 },
         edx: fixed
-            | if v2 { u32::from(profile.fixed_width) << 5 } else { 0 }
-            | u32::from(v5 && profile.any_thread_deprecated) << 15,
+            | if v2 { u32::from(pmu.fixed_width) << 5 } else { 0 }
+            | u32::from(v5 && pmu.any_thread_deprecated) << 15,
     }
 }
 
@@ -118,8 +119,7 @@ mod tests {
 
     #[test]
     fn leaf_0a_before_version_5_has_no_bitmap() {
-        let mut old = ICELAKE_SP;
-        old.version = 2;
+        let old = ICELAKE_SP.with_intel(|pmu| pmu.version = 2);
         assert_eq!(leaf_0a(&old).ecx, 0);
         assert_eq!(leaf_0a(&old).edx, 0x604);
     }

@@ -76,12 +76,36 @@ pub struct Profile {
     pub summary: &'static str,
     /// CPUID.01H:EAX: family, model, stepping.
     pub signature: u32,
-    /// Architectural perfmon version, CPUID.0AH:EAX bits 7:0.
-    pub version: u8,
     /// General-purpose counters, at most [`MAX_GP`].
     pub gp_counters: u8,
     /// Width of a general-purpose counter in bits, at most 63.
     pub gp_width: u8,
+    /// Last branch records.
+    pub lbr: LbrKind,
+    /// Issue slots per core cycle with one active hardware thread.
+    pub slots_per_cycle: u8,
+    /// Nominal TSC rate in Hz.
+    pub tsc_hz: u64,
+    /// Clock of the local APIC's timer in Hz; on Intel the core crystal, CPUID.15H:ECX.
+    pub crystal_hz: u32,
+    /// Encodings of the events.
+    pub events: EventTable,
+    /// What only this vendor's PMU has.
+    pub pmu: PmuKind,
+}
+
+/// The vendor's PMU architecture.
+#[derive(Debug, Clone)]
+pub enum PmuKind {
+    /// Intel architectural performance monitoring.
+    Intel(IntelPmu),
+}
+
+/// The PMU of an Intel CPU, as CPUID leaf 0AH and IA32_PERF_CAPABILITIES describe it.
+#[derive(Debug, Clone)]
+pub struct IntelPmu {
+    /// Architectural perfmon version, CPUID.0AH:EAX bits 7:0.
+    pub version: u8,
     /// Fixed-function counters, contiguous from 0, at most [`MAX_FIXED`].
     pub fixed_counters: u8,
     /// Width of a fixed-function counter in bits, at most 63.
@@ -94,24 +118,14 @@ pub struct Profile {
     pub any_thread_deprecated: bool,
     /// IA32_PERF_CAPABILITIES.
     pub perf_capabilities: PerfCapabilities,
-    /// Last branch records.
-    pub lbr: LbrKind,
     /// PERF_METRICS: 0 none, 1 four fields, 2 eight fields.
     pub metrics_level: u8,
-    /// Issue slots per core cycle with one active hardware thread.
-    pub slots_per_cycle: u8,
-    /// Nominal TSC rate in Hz.
-    pub tsc_hz: u64,
-    /// Core crystal clock in Hz, CPUID.15H:ECX.
-    pub crystal_hz: u32,
     /// Valid bits of OFFCORE_RSP_0/1; 0 when they do not exist.
     pub offcore_rsp_mask: u64,
     /// Valid bits of the load latency threshold; 0 when it does not exist.
     pub ld_lat_mask: u64,
     /// Valid bits of the front-end event register; 0 when it does not exist.
     pub frontend_mask: u64,
-    /// Encodings of the events.
-    pub events: EventTable,
 }
 
 impl Profile {
@@ -121,12 +135,46 @@ impl Profile {
         PROFILES.iter().copied().find(|profile| profile.name == name)
     }
 
+    /// The Intel part, if it is an Intel CPU.
+    #[must_use]
+    pub fn intel(&self) -> Option<&IntelPmu> {
+        match &self.pmu {
+            PmuKind::Intel(pmu) => Some(pmu),
+        }
+    }
+
+    /// The same CPU with a changed Intel part; one of another vendor stays as it is.
+    #[must_use]
+    pub fn with_intel(mut self, change: impl FnOnce(&mut IntelPmu)) -> Self {
+        match &mut self.pmu {
+            PmuKind::Intel(pmu) => change(pmu),
+        }
+        self
+    }
+
+    /// Fixed-function counters.
+    #[must_use]
+    pub fn fixed_counters(&self) -> u8 {
+        self.intel().map_or(0, |pmu| pmu.fixed_counters)
+    }
+
+    /// Width of a fixed-function counter in bits; 0 without such counters.
+    #[must_use]
+    pub fn fixed_width(&self) -> u8 {
+        self.intel().map_or(0, |pmu| pmu.fixed_width)
+    }
+
+    /// PERF_METRICS: 0 none, 1 four fields, 2 eight fields.
+    #[must_use]
+    pub fn metrics_level(&self) -> u8 {
+        self.intel().map_or(0, |pmu| pmu.metrics_level)
+    }
+
     /// The same CPU without last branch records: LBR_FMT is 0, and CPUID does not announce any.
     #[must_use]
     pub fn without_lbr(mut self) -> Self {
         self.lbr = LbrKind::None;
-        self.perf_capabilities.0 &= !LBR_FMT;
-        self
+        self.with_intel(|pmu| pmu.perf_capabilities.0 &= !LBR_FMT)
     }
 
     /// GLOBAL_CTRL after RESET: every general-purpose counter, no fixed one.

@@ -176,7 +176,7 @@ impl Vpmu {
         self.check_register(RegisterId::PebsFrontend, 0, state.frontend)?;
         self.check_misc_enable(state.misc_enable)?;
         self.check_lbr(&state.lbr)?;
-        let level = self.profile().metrics_level;
+        let level = self.profile().metrics_level();
         let present = if level > 0 { fields_of(level) } else { 0 };
         for (index, &value) in state.metrics.accumulators.iter().enumerate() {
             let limit = if index < present { 1_u64 << ACCUMULATOR_BITS } else { 1 };

@@ -42,7 +42,7 @@ fn with_past(variant: &Variant, seed: u64, ops: usize) -> Pair {
 
 /// Every MSR that can be read, and every RDPMC.
 fn look(pmu: &mut Vpmu, engine: &mut Engine) -> Vec<ReadOutcome> {
-    let clears = pmu.profile().perf_capabilities.rdpmc_metrics_clear();
+    let clears = pmu.profile().intel().expect("an Intel CPU").perf_capabilities.rdpmc_metrics_clear();
     let mut seen = Vec::new();
     for (first, count) in vpmu::register::trapped_ranges() {
         seen.extend((first..first + count).map(|index| pmu.read_msr(index, engine)));
@@ -75,14 +75,14 @@ proptest! {
     #[test]
     fn disabled_counters_stand_still(variant in any_variant(), seed: u64, globally: bool) {
         let Pair { mut pmu, mut engine, .. } = with_past(variant, seed, 60);
-        if globally && pmu.profile().version >= 2 {
+        if globally && pmu.profile().intel().expect("an Intel CPU").version >= 2 {
             wrmsr(&mut pmu, &mut engine, GLOBAL_CTRL, 0);
         } else {
             for n in 0..u32::from(pmu.profile().gp_counters) {
                 let select = rdmsr(&mut pmu, &mut engine, 0x186 + n);
                 wrmsr(&mut pmu, &mut engine, 0x186 + n, select & !(1 << 22));
             }
-            if pmu.profile().version >= 2 {
+            if pmu.profile().intel().expect("an Intel CPU").version >= 2 {
                 wrmsr(&mut pmu, &mut engine, FIXED_CTR_CTRL, 0);
             }
         }

@@ -88,7 +88,7 @@ impl ModelSource {
         Self {
             retired,
             slots_per_cycle: u64::from(profile.slots_per_cycle).max(1),
-            metrics: profile.metrics_level > 0,
+            metrics: profile.metrics_level() > 0,
             tsc_hz: profile.tsc_hz.max(1),
             crystal_hz: u64::from(profile.crystal_hz),
             watches: Vec::new(),

@@ -90,7 +90,8 @@ impl PmuDevice {
     #[must_use]
     pub fn unavailable_events(&self) -> u32 {
         let profile = self.profile();
-        ArchEvent::ALL.into_iter().filter(|arch| arch.bit < profile.arch_events).fold(0, |bits, arch| {
+        let announced = profile.intel().map_or(0, |pmu| pmu.arch_events);
+        ArchEvent::ALL.into_iter().filter(|arch| arch.bit < announced).fold(0, |bits, arch| {
             let known = profile.events.resolve(arch.code);
             let request = EventRequest { code: arch.code, event: known.exact, base: known.base };
             let absent = self.provenance(&request) == Provenance::Unknown;

@@ -379,7 +379,7 @@ impl WindowRow {
         let (counter, width) = match active.counter {
             CounterId::Gp(n) => (format!("PMC{n}"), vpmu.profile().gp_width),
             CounterId::Fixed(n) | CounterId::Metric(n) => {
-                (format!("FIXED_CTR{n}"), vpmu.profile().fixed_width)
+                (format!("FIXED_CTR{n}"), vpmu.profile().fixed_width())
             }
         };
         let width = u32::from(width);

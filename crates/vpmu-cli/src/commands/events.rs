@@ -82,7 +82,7 @@ fn topic(name: &str) -> &'static str {
 /// Every event of the profile, by topic.
 fn entries(profile: &Profile) -> Vec<Entry> {
     let fixed =
-        FixedEvent::ALL.into_iter().filter(|f| f.counter < profile.fixed_counters).map(|fixed| Entry {
+        FixedEvent::ALL.into_iter().filter(|f| f.counter < profile.fixed_counters()).map(|fixed| Entry {
             topic: FIXED,
             name: fixed.event.name(),
             aliases: aliases(fixed.event, fixed.event.name()),
@@ -101,7 +101,8 @@ fn entries(profile: &Profile) -> Vec<Entry> {
         config: Some(encoding.code.to_evtsel_bits()),
         counters: counters(encoding.counters, profile.gp_counters),
         architectural: ArchEvent::by_code(encoding.code)
-            .is_some_and(|arch| arch.is_available(profile.arch_events, profile.arch_events_unavailable)),
+            .zip(profile.intel())
+            .is_some_and(|(arch, pmu)| arch.is_available(pmu.arch_events, pmu.arch_events_unavailable)),
     });
     let mut entries: Vec<Entry> = fixed.chain(general).collect();
     let place = |entry: &Entry| TOPICS.iter().position(|(topic, _)| *topic == entry.topic);

@@ -51,12 +51,12 @@ impl ProfileEntry {
             summary: profile.summary,
             family,
             model,
-            perfmon_version: profile.version,
+            perfmon_version: profile.intel().map_or(0, |pmu| pmu.version),
             gp_counters: profile.gp_counters,
             gp_width: profile.gp_width,
-            fixed_counters: profile.fixed_counters,
-            fixed_width: profile.fixed_width,
-            metrics_level: profile.metrics_level,
+            fixed_counters: profile.fixed_counters(),
+            fixed_width: profile.fixed_width(),
+            metrics_level: profile.metrics_level(),
             slots_per_cycle: profile.slots_per_cycle,
             events: profile.events.encodings().len(),
         }
@@ -111,19 +111,22 @@ fn counter_entries(profile: &Profile) -> Vec<CounterEntry> {
         msr: Pmc::MSR + u32::from(n),
         counts: format!("the event in IA32_PERFEVTSEL{n}"),
     });
-    let fixed = (0..profile.fixed_counters).map(|n| CounterEntry {
+    let fixed = (0..profile.fixed_counters()).map(|n| CounterEntry {
         counter: format!("FIXED_CTR{n}"),
-        width: profile.fixed_width,
+        width: profile.fixed_width(),
         rdpmc: RDPMC_FIXED + u32::from(n),
         msr: FixedCtr::MSR + u32::from(n),
         counts: FixedEvent::event(n).map_or_else(String::new, |event| event.name().to_owned()),
     });
-    let metrics = (profile.metrics_level > 0).then(|| CounterEntry {
+    let metrics = (profile.metrics_level() > 0).then(|| CounterEntry {
         counter: "PERF_METRICS".to_owned(),
         width: 8,
         rdpmc: RDPMC_METRICS,
         msr: PerfMetrics::MSR,
-        counts: format!("{} fractions of the slots, in 1/255", if profile.metrics_level > 1 { 8 } else { 4 }),
+        counts: format!(
+            "{} fractions of the slots, in 1/255",
+            if profile.metrics_level() > 1 { 8 } else { 4 }
+        ),
     });
     gp.chain(fixed).chain(metrics).collect()
 }

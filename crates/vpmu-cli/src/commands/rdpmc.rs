@@ -44,7 +44,7 @@ fn index(profile: &Profile, ecx: u32) -> Index {
             "fixed-function counter",
             Some(FixedCtr::MSR),
             match u8::try_from(counter).ok().and_then(FixedEvent::event) {
-                Some(event) => format!("{} bits, {}", profile.fixed_width, event.name()),
+                Some(event) => format!("{} bits, {}", profile.fixed_width(), event.name()),
                 None => String::new(),
             },
         ),

@@ -35,7 +35,7 @@ fn profiles_announce_what_they_have() {
 #[test]
 fn without_lbr_nothing_is_announced_and_nothing_exists() {
     for profile in [ICELAKE_SP.without_lbr(), SAPPHIRE_RAPIDS.without_lbr()] {
-        assert_eq!(profile.perf_capabilities, PerfCapabilities(0xB000));
+        assert_eq!(profile.intel().unwrap().perf_capabilities, PerfCapabilities(0xB000));
         assert_eq!(patch(&profile, 7, 0, CpuidResult::default()).edx >> 19 & 1, 0);
         assert_eq!(leaf_1c(&profile), CpuidResult::default());
         let (mut pmu, mut source) = pmu(&profile);
@@ -72,8 +72,7 @@ fn a_depth_that_cpuid_does_not_list_says_so() {
 /// Before version 4 there is no LBR_Frz: a PMI clears DEBUGCTL.LBR.
 #[test]
 fn legacy_freeze_clears_the_enable() {
-    let mut old = ICELAKE_SP;
-    old.version = 3;
+    let old = ICELAKE_SP.with_intel(|pmu| pmu.version = 3);
     let (mut pmu, mut source) = pmu(&old);
     for (index, value) in [(DEBUGCTL, 0x801), (0xC1, u64::MAX), (0x186, 0x53_00C0)] {
         assert_eq!(pmu.write_msr(index, value, &mut source), WriteOutcome::Done);

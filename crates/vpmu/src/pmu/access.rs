@@ -20,7 +20,7 @@ impl Vpmu {
             RegisterId::FixedCtr => self.read_fixed(n, source),
             RegisterId::PerfMetrics => self.read_metrics(source),
             RegisterId::PerfEvtSel => self.regs.evtsel[n],
-            RegisterId::PerfCapabilities => self.profile.perf_capabilities.0,
+            RegisterId::PerfCapabilities => self.intel.perf_capabilities.0,
             RegisterId::FixedCtrCtrl => self.regs.fixed_ctr_ctrl,
             RegisterId::PerfGlobalStatus => {
                 self.sync(source);
@@ -99,12 +99,12 @@ impl Vpmu {
             RegisterId::APmc => self.gp[n].value = stored,
             RegisterId::FixedCtr => {
                 if n == SLOTS_COUNTER {
-                    self.metrics.hold(self.slots(), self.profile.metrics_level);
+                    self.metrics.hold(self.slots(), self.intel.metrics_level);
                 }
                 self.fixed[n].value = value & self.fixed_mask();
             }
             RegisterId::PerfMetrics => {
-                self.metrics.write(value, self.slots(), self.profile.metrics_level);
+                self.metrics.write(value, self.slots(), self.intel.metrics_level);
             }
             RegisterId::PerfGlobalOvfCtrl => self.regs.global_status &= !value,
             RegisterId::PerfGlobalStatusSet => self.regs.global_status |= value,
@@ -162,7 +162,7 @@ impl Vpmu {
 
     /// As [`Self::read_gp`] for a fixed counter.
     pub(super) fn read_fixed<S: CountsSource + ?Sized>(&mut self, n: usize, source: &mut S) -> u64 {
-        if let Some(value) = self.fixed[n].peek(u32::from(self.profile.fixed_width), source) {
+        if let Some(value) = self.fixed[n].peek(u32::from(self.intel.fixed_width), source) {
             return value;
         }
         self.sync(source);
@@ -171,7 +171,7 @@ impl Vpmu {
 
     pub(super) fn read_metrics<S: CountsSource + ?Sized>(&mut self, source: &mut S) -> u64 {
         self.sync(source);
-        self.metrics.read(self.slots(), self.profile.metrics_level)
+        self.metrics.read(self.slots(), self.intel.metrics_level)
     }
 
     /// IA32_PERF_GLOBAL_INUSE, from the control registers.
@@ -184,7 +184,7 @@ impl Vpmu {
             value |= u64::from(select.event_select() != 0) << index;
             interrupts |= select.interrupt();
         }
-        for n in 0..u32::from(self.profile.fixed_counters) {
+        for n in 0..u32::from(self.intel.fixed_counters) {
             value |= u64::from(ctrl.os(n) || ctrl.usr(n)) << (FIXED_BASE + n);
             interrupts |= ctrl.pmi(n);
         }

@@ -72,7 +72,7 @@ impl Vpmu {
         if !DebugCtl(self.regs.debugctl).freeze_lbrs_on_pmi() {
             return;
         }
-        if self.profile.version >= 4 {
+        if self.intel.version >= 4 {
             self.regs.global_status |= STATUS_LBR_FROZEN;
         } else {
             self.regs.debugctl &= !DEBUGCTL_LBR;

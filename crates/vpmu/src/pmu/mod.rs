@@ -24,7 +24,7 @@ pub use outcome::{Fault, RdpmcContext, ReadOutcome, WriteOutcome};
 use crate::event::FixedEvent;
 use crate::lbr::{BranchFilter, Lbr};
 use crate::metrics::{ALL_FIELDS, Metrics};
-use crate::profile::{MAX_FIXED, MAX_GP, Profile};
+use crate::profile::{IntelPmu, MAX_FIXED, MAX_GP, PmuKind, Profile};
 use crate::register::intel::{
     COUNT as REGISTER_COUNT, DebugCtl, FixedCtrCtrl, OffcoreRsp, OffcoreRsp1, PebsFrontend, PebsLdLat,
     PerfEvtSel, PerfGlobalCtrl, REGISTERS,
@@ -53,6 +53,7 @@ const MAX_ACTIVE: usize = MAX_GP + MAX_FIXED + ALL_FIELDS;
 pub struct Vpmu {
     // Configuration.
     profile: Profile,
+    intel: IntelPmu,
     masks: [Masks; REGISTER_COUNT],
     // Guest-visible state.
     pub(crate) regs: Registers,
@@ -99,9 +100,12 @@ impl Vpmu {
     #[must_use]
     pub fn new(mut profile: Profile) -> Self {
         profile.gp_counters = profile.gp_counters.min(MAX_GP as u8);
-        profile.fixed_counters = profile.fixed_counters.min(MAX_FIXED as u8);
         profile.gp_width = profile.gp_width.clamp(32, 63);
-        profile.fixed_width = profile.fixed_width.clamp(32, 63);
+        let profile = profile.with_intel(|pmu| {
+            pmu.fixed_counters = pmu.fixed_counters.min(MAX_FIXED as u8);
+            pmu.fixed_width = pmu.fixed_width.clamp(32, 63);
+        });
+        let PmuKind::Intel(intel) = profile.pmu.clone();
         let mut masks = [Masks::default(); REGISTER_COUNT];
         for (mask, register) in masks.iter_mut().zip(REGISTERS) {
             *mask = Masks {
@@ -120,6 +124,7 @@ impl Vpmu {
         });
         let mut pmu = Self {
             profile,
+            intel,
             masks,
             regs: Registers::default(),
             gp: core::array::from_fn(|_| Counter::new(unprogrammed)),
@@ -153,7 +158,7 @@ impl Vpmu {
     /// KVM's choice for RESET where the SDM leaves contents undefined: zero.
     fn set_reset_values(&mut self) {
         self.regs = Registers {
-            global_ctrl: if self.profile.version >= 2 { self.profile.global_ctrl_reset() } else { 0 },
+            global_ctrl: if self.intel.version >= 2 { self.profile.global_ctrl_reset() } else { 0 },
             misc_enable: MISC_ENABLE_RESET,
             ..Registers::default()
         };
@@ -190,7 +195,7 @@ impl Vpmu {
                 interrupt |= PerfEvtSel(self.regs.evtsel[index]).interrupt();
             }
         }
-        let fixed_width = u32::from(self.profile.fixed_width);
+        let fixed_width = u32::from(self.intel.fixed_width);
         for (index, counter) in self.fixed.iter_mut().enumerate() {
             if counter.sync(fixed_width, source) {
                 overflowed |= 1 << (FIXED_BASE + index as u32);
@@ -204,7 +209,7 @@ impl Vpmu {
             self.metrics_mark = Some((filter, now));
             self.ledger.add_topdown(&delta);
             // No enable bit of its own: enabling the metrics enables their PMI.
-            if self.metrics.add(&delta, self.profile.metrics_level) {
+            if self.metrics.add(&delta, self.intel.metrics_level) {
                 overflowed |= STATUS_METRICS;
                 interrupt = true;
             }
@@ -217,13 +222,13 @@ impl Vpmu {
     /// Status first, then freeze, then the PMI request.
     fn overflow<S: CountsSource + ?Sized>(&mut self, bits: u64, interrupt: bool, source: &mut S) {
         // Version 1 has no status register.
-        if self.profile.version >= 2 {
+        if self.intel.version >= 2 {
             self.regs.global_status |= bits;
         }
         if interrupt {
             self.pmi = true;
             if DebugCtl(self.regs.debugctl).freeze_perfmon_on_pmi() {
-                if self.profile.version >= 4 {
+                if self.intel.version >= 4 {
                     self.regs.global_status |= STATUS_CTR_FROZEN;
                 } else {
                     self.regs.global_ctrl = 0;
@@ -239,7 +244,7 @@ impl Vpmu {
         self.update_branch_filter();
         let frozen = self.regs.global_status & STATUS_CTR_FROZEN != 0;
         // Version 1 has no GLOBAL_CTRL: all enabled.
-        let global = if self.profile.version >= 2 { self.regs.global_ctrl } else { u64::MAX };
+        let global = if self.intel.version >= 2 { self.regs.global_ctrl } else { u64::MAX };
         let global = PerfGlobalCtrl(if frozen { 0 } else { global });
         for index in 0..usize::from(self.profile.gp_counters) {
             let select = PerfEvtSel(self.regs.evtsel[index]);
@@ -248,7 +253,7 @@ impl Vpmu {
             self.switch(CounterId::Gp(index as u8), enabled, filter, source);
         }
         let ctrl = FixedCtrCtrl(self.regs.fixed_ctr_ctrl);
-        for index in 0..usize::from(self.profile.fixed_counters) {
+        for index in 0..usize::from(self.intel.fixed_counters) {
             let n = index as u32;
             let filter = PrivilegeFilter { os: ctrl.os(n), usr: ctrl.usr(n) };
             let enabled = global.enable_fixed(n) && !filter.is_empty();
@@ -308,7 +313,7 @@ impl Vpmu {
             until_overflow: c.until_overflow(gp_width),
             interrupts: PerfEvtSel(self.regs.evtsel[index]).interrupt(),
         });
-        let fixed_width = u32::from(self.profile.fixed_width);
+        let fixed_width = u32::from(self.intel.fixed_width);
         let fixed =
             self.fixed.iter().enumerate().filter(|(_, c)| c.is_running()).map(move |(index, c)| Active {
                 counter: CounterId::Fixed(index as u8),
@@ -319,7 +324,7 @@ impl Vpmu {
             });
         let slots = &self.fixed[SLOTS_COUNTER];
         let metrics = self.metrics_mark.into_iter().flat_map(move |(filter, _)| {
-            let each = self.metrics.until_overflow(self.profile.metrics_level);
+            let each = self.metrics.until_overflow(self.intel.metrics_level);
             each.enumerate().map(move |(index, until)| Active {
                 counter: CounterId::Metric(index as u8),
                 request: slots.request,
@@ -428,7 +433,7 @@ impl Vpmu {
     }
 
     fn fixed_mask(&self) -> u64 {
-        low_bits(u32::from(self.profile.fixed_width))
+        low_bits(u32::from(self.intel.fixed_width))
     }
 }
 

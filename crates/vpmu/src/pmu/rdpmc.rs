@@ -29,13 +29,13 @@ impl Vpmu {
         }
         let index = ecx & 0xFFFF;
         let value = match ecx >> 16 {
-            TYPE_GP if self.profile.version >= 1 && index < u32::from(self.profile.gp_counters) => {
+            TYPE_GP if self.intel.version >= 1 && index < u32::from(self.profile.gp_counters) => {
                 self.read_gp(index as usize, source)
             }
-            TYPE_FIXED if self.profile.version >= 2 && index < u32::from(self.profile.fixed_counters) => {
+            TYPE_FIXED if self.intel.version >= 2 && index < u32::from(self.intel.fixed_counters) => {
                 self.read_fixed(index as usize, source)
             }
-            TYPE_METRICS if index == 0 && self.profile.perf_capabilities.perf_metrics_available() => {
+            TYPE_METRICS if index == 0 && self.intel.perf_capabilities.perf_metrics_available() => {
                 self.rdpmc_metrics(source)
             }
             _ => return ReadOutcome::Fault(Fault::RdpmcIndex(ecx)),
@@ -45,7 +45,7 @@ impl Vpmu {
 
     fn rdpmc_metrics<S: CountsSource + ?Sized>(&mut self, source: &mut S) -> u64 {
         let value = self.read_metrics(source);
-        let clears = self.profile.perf_capabilities.rdpmc_metrics_clear()
+        let clears = self.intel.perf_capabilities.rdpmc_metrics_clear()
             && FixedCtrCtrl(self.regs.fixed_ctr_ctrl).metrics_clear();
         if clears {
             self.metrics = Metrics::default();

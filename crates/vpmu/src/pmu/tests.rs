@@ -210,8 +210,7 @@ fn streamlined_freeze_stops_all_counters_until_acknowledged() {
 
 #[test]
 fn legacy_freeze_clears_the_enables() {
-    let mut old = ICELAKE_SP;
-    old.version = 2;
+    let old = ICELAKE_SP.with_intel(|pmu| pmu.version = 2);
     let mut guest = Guest::on(&old);
     guest.wrmsr(DEBUGCTL, 1 << 12);
     guest.count_from(WIDTH_MASK, INSTRUCTIONS | INT);
@@ -228,8 +227,7 @@ fn legacy_freeze_clears_the_enables() {
 
 #[test]
 fn version_2_has_no_version_4_registers() {
-    let mut old = ICELAKE_SP;
-    old.version = 2;
+    let old = ICELAKE_SP.with_intel(|pmu| pmu.version = 2);
     let mut guest = Guest::on(&old);
     assert_eq!(guest.wrmsr_fault(0x391, 0), Fault::Absent);
     assert_eq!(guest.pmu.read_msr(0x392, &mut guest.source), ReadOutcome::Fault(Fault::Absent));
@@ -335,16 +333,15 @@ mod rdpmc {
 
     #[test]
     fn metrics_index_needs_the_capability() {
-        let mut plain = ICELAKE_SP;
-        plain.perf_capabilities = PerfCapabilities(1 << 13);
+        let plain = ICELAKE_SP.with_intel(|pmu| pmu.perf_capabilities = PerfCapabilities(1 << 13));
         let mut guest = Guest::on(&plain);
         assert_eq!(guest.rdpmc(0x2000_0000), ReadOutcome::Fault(Fault::RdpmcIndex(0x2000_0000)));
     }
 
     #[test]
     fn clears_metrics_when_asked_to() {
-        let mut clearing = SAPPHIRE_RAPIDS;
-        clearing.perf_capabilities = PerfCapabilities(0xB000 | 1 << 19);
+        let clearing =
+            SAPPHIRE_RAPIDS.with_intel(|pmu| pmu.perf_capabilities = PerfCapabilities(0xB000 | 1 << 19));
         let mut guest = Guest::on(&clearing);
         guest.wrmsr(FIXED_CTR_CTRL, 0x7000);
         guest.wrmsr(GLOBAL_CTRL, 1 << 48 | 1 << 35);
@@ -496,8 +493,7 @@ mod state {
 
     #[test]
     fn a_version_1_cpu_can_be_restored_after_an_overflow() {
-        let mut old = ICELAKE_SP;
-        old.version = 1;
+        let old = ICELAKE_SP.with_intel(|pmu| pmu.version = 1);
         let mut guest = Guest::on(&old);
         guest.wrmsr(0x4C1, WIDTH_MASK);
         guest.wrmsr(0x186, INSTRUCTIONS | INT);

@@ -1,6 +1,6 @@
 //! Ice Lake-SP (Sunny Cove): the first server with SLOTS and PERF_METRICS, level 1.
 
-use super::{LbrKind, Profile};
+use super::{IntelPmu, LbrKind, PmuKind, Profile};
 use crate::event::EventTable;
 use crate::register::intel::PerfCapabilities;
 
@@ -13,23 +13,25 @@ pub const ICELAKE_SP: Profile = Profile {
     name: "icelake-sp",
     summary: "Xeon Scalable 3rd gen (Ice Lake-SP): perfmon v5, PERF_METRICS level 1, 5 slots/cycle",
     signature: 0x606A6,
-    version: 5,
     gp_counters: 8,
     gp_width: 48,
-    fixed_counters: 4,
-    fixed_width: 48,
-    arch_events: 8,
-    arch_events_unavailable: 0,
-    any_thread_deprecated: true,
-    // LBR_FMT 5, FREEZE_WHILE_SMM, FW_WRITE, PERF_METRICS_AVAILABLE. Silicon has 0xF4C5: the rest is PEBS.
-    perf_capabilities: PerfCapabilities(0xB005),
     lbr: LbrKind::Legacy,
-    metrics_level: 1,
     slots_per_cycle: 5,
     tsc_hz: 2_600_000_000,
     crystal_hz: 25_000_000,
-    offcore_rsp_mask: 0x3F_FFFF_BFFF,
-    ld_lat_mask: 0xFFFF,
-    frontend_mask: 0x7F_FF17,
     events: EventTable::ICELAKE_SP,
+    pmu: PmuKind::Intel(IntelPmu {
+        version: 5,
+        fixed_counters: 4,
+        fixed_width: 48,
+        arch_events: 8,
+        arch_events_unavailable: 0,
+        any_thread_deprecated: true,
+        // LBR_FMT 5, FREEZE_WHILE_SMM, FW_WRITE, PERF_METRICS_AVAILABLE. Silicon has 0xF4C5: the rest is PEBS.
+        perf_capabilities: PerfCapabilities(0xB005),
+        metrics_level: 1,
+        offcore_rsp_mask: 0x3F_FFFF_BFFF,
+        ld_lat_mask: 0xFFFF,
+        frontend_mask: 0x7F_FF17,
+    }),
 };

@@ -1,6 +1,6 @@
 //! Sapphire Rapids (Golden Cove): PERF_METRICS level 2.
 
-use super::{LbrKind, Profile};
+use super::{IntelPmu, LbrKind, PmuKind, Profile};
 use crate::event::EventTable;
 use crate::register::intel::PerfCapabilities;
 
@@ -13,25 +13,27 @@ pub const SAPPHIRE_RAPIDS: Profile = Profile {
     name: "sapphire-rapids",
     summary: "Xeon Scalable 4th gen (Sapphire Rapids): perfmon v5, PERF_METRICS level 2, 6 slots/cycle",
     signature: 0x806F8,
-    version: 5,
     gp_counters: 8,
     gp_width: 48,
-    fixed_counters: 4,
-    fixed_width: 48,
-    arch_events: 8,
-    arch_events_unavailable: 0,
-    any_thread_deprecated: true,
-    // LBR_FMT 3FH (architectural), FREEZE_WHILE_SMM, FW_WRITE, PERF_METRICS_AVAILABLE. Silicon has 0xF4FF: the
-    // rest is PEBS.
-    perf_capabilities: PerfCapabilities(0xB03F),
     // Depths 8, 16 and 32, as public CPUID dumps of Golden Cove show.
     lbr: LbrKind::Architectural { depths: 0b1011 },
-    metrics_level: 2,
     slots_per_cycle: 6,
     tsc_hz: 2_000_000_000,
     crystal_hz: 25_000_000,
-    offcore_rsp_mask: 0x3F_FFFF_FFFF,
-    ld_lat_mask: 0xFFFF,
-    frontend_mask: 0x7F_FF1F,
     events: EventTable::SAPPHIRE_RAPIDS,
+    pmu: PmuKind::Intel(IntelPmu {
+        version: 5,
+        fixed_counters: 4,
+        fixed_width: 48,
+        arch_events: 8,
+        arch_events_unavailable: 0,
+        any_thread_deprecated: true,
+        // LBR_FMT 3FH (architectural), FREEZE_WHILE_SMM, FW_WRITE, PERF_METRICS_AVAILABLE. Silicon has 0xF4FF: the
+        // rest is PEBS.
+        perf_capabilities: PerfCapabilities(0xB03F),
+        metrics_level: 2,
+        offcore_rsp_mask: 0x3F_FFFF_FFFF,
+        ld_lat_mask: 0xFFFF,
+        frontend_mask: 0x7F_FF1F,
+    }),
 };

@@ -8,7 +8,7 @@
 pub mod intel;
 mod macros;
 
-use crate::profile::{LbrKind, Profile};
+use crate::profile::{IntelPmu, LbrKind, PmuKind, Profile};
 use alloc::vec::Vec;
 
 pub use intel::RegisterId;
@@ -60,26 +60,32 @@ impl When {
     /// True when `profile` meets the condition.
     #[must_use]
     pub fn holds(self, profile: &Profile) -> bool {
-        let caps = profile.perf_capabilities;
+        match &profile.pmu {
+            PmuKind::Intel(pmu) => self.holds_on_intel(profile.lbr, pmu),
+        }
+    }
+
+    fn holds_on_intel(self, lbr: LbrKind, pmu: &IntelPmu) -> bool {
+        let caps = pmu.perf_capabilities;
         match self {
             Self::Always => true,
-            Self::Version2 => profile.version >= 2,
-            Self::Version4 => profile.version >= 4,
-            Self::AnyThread => profile.version >= 3 && !Self::AnyThreadDeprecated.holds(profile),
-            Self::AnyThreadDeprecated => profile.version >= 5 && profile.any_thread_deprecated,
+            Self::Version2 => pmu.version >= 2,
+            Self::Version4 => pmu.version >= 4,
+            Self::AnyThread => pmu.version >= 3 && !Self::AnyThreadDeprecated.holds_on_intel(lbr, pmu),
+            Self::AnyThreadDeprecated => pmu.version >= 5 && pmu.any_thread_deprecated,
             Self::FullWidth => caps.fw_write(),
             Self::Metrics => caps.perf_metrics_available(),
-            Self::MetricsLevel2 => caps.perf_metrics_available() && profile.metrics_level >= 2,
+            Self::MetricsLevel2 => caps.perf_metrics_available() && pmu.metrics_level >= 2,
             Self::MetricsClear => caps.perf_metrics_available() && caps.rdpmc_metrics_clear(),
             Self::FreezeWhileSmm => caps.freeze_while_smm(),
-            Self::OffcoreResponse => profile.offcore_rsp_mask != 0,
-            Self::LoadLatency => profile.ld_lat_mask != 0,
-            Self::Frontend => profile.frontend_mask != 0,
-            Self::LegacyLbr => profile.lbr == LbrKind::Legacy,
-            Self::NoLegacyLbr => profile.lbr != LbrKind::Legacy,
-            Self::ArchLbr => matches!(profile.lbr, LbrKind::Architectural { .. }),
-            Self::AnyLbr => profile.lbr != LbrKind::None,
-            Self::NoLbr => profile.lbr == LbrKind::None,
+            Self::OffcoreResponse => pmu.offcore_rsp_mask != 0,
+            Self::LoadLatency => pmu.ld_lat_mask != 0,
+            Self::Frontend => pmu.frontend_mask != 0,
+            Self::LegacyLbr => lbr == LbrKind::Legacy,
+            Self::NoLegacyLbr => lbr != LbrKind::Legacy,
+            Self::ArchLbr => matches!(lbr, LbrKind::Architectural { .. }),
+            Self::AnyLbr => lbr != LbrKind::None,
+            Self::NoLbr => lbr == LbrKind::None,
             Self::Never => false,
         }
     }
@@ -111,7 +117,7 @@ impl Repeat {
         match self {
             Self::Once => 1,
             Self::PerGp { .. } => u32::from(profile.gp_counters),
-            Self::PerFixed { .. } => u32::from(profile.fixed_counters),
+            Self::PerFixed { .. } => u32::from(profile.fixed_counters()),
             Self::PerLbr => profile.lbr.max_depth() as u32,
         }
     }
@@ -178,10 +184,10 @@ impl Field {
         let bits = match self.width {
             Width::Bits(bits) => low_bits(u32::from(bits)),
             Width::GpCounter => low_bits(u32::from(profile.gp_width)),
-            Width::FixedCounter => low_bits(u32::from(profile.fixed_width)),
-            Width::OffcoreMask => profile.offcore_rsp_mask,
-            Width::LoadLatencyMask => profile.ld_lat_mask,
-            Width::FrontendMask => profile.frontend_mask,
+            Width::FixedCounter => low_bits(u32::from(profile.fixed_width())),
+            Width::OffcoreMask => profile.intel().map_or(0, |pmu| pmu.offcore_rsp_mask),
+            Width::LoadLatencyMask => profile.intel().map_or(0, |pmu| pmu.ld_lat_mask),
+            Width::FrontendMask => profile.intel().map_or(0, |pmu| pmu.frontend_mask),
         };
         bits.checked_shl(self.shift_of(repetition)).unwrap_or(0)
     }

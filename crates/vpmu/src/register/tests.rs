@@ -53,25 +53,26 @@ fn any_thread_is_legal_dropped_or_reserved_by_version() {
     let any = 1 << 21;
     assert_eq!(select.reserved(&ICELAKE_SP) & any, 0);
     assert_eq!(select.stored(&ICELAKE_SP) & any, 0);
-    let mut v4 = ICELAKE_SP;
-    v4.version = 4;
-    v4.any_thread_deprecated = false;
+    let v4 = ICELAKE_SP.with_intel(|pmu| {
+        pmu.version = 4;
+        pmu.any_thread_deprecated = false;
+    });
     assert_eq!(select.stored(&v4) & any, any);
     assert_eq!(register(RegisterId::FixedCtrCtrl).stored(&v4), 0xFFFF);
     // CPUID cannot say "deprecated" before version 5, so the bit must work.
-    v4.any_thread_deprecated = true;
+    let v4 = v4.with_intel(|pmu| pmu.any_thread_deprecated = true);
     assert_eq!(crate::cpuid::leaf_0a(&v4).edx >> 15, 0);
     assert_eq!(select.stored(&v4) & any, any);
-    let mut v2 = ICELAKE_SP;
-    v2.version = 2;
-    v2.any_thread_deprecated = false;
+    let v2 = ICELAKE_SP.with_intel(|pmu| {
+        pmu.version = 2;
+        pmu.any_thread_deprecated = false;
+    });
     assert_eq!(select.reserved(&v2) & any, any);
 }
 
 #[test]
 fn without_metrics_bit_48_is_reserved() {
-    let mut plain = ICELAKE_SP;
-    plain.perf_capabilities = intel::PerfCapabilities(1 << 13);
+    let plain = ICELAKE_SP.with_intel(|pmu| pmu.perf_capabilities = intel::PerfCapabilities(1 << 13));
     assert_eq!(register(RegisterId::PerfGlobalCtrl).reserved(&plain) >> 48 & 1, 1);
     assert_eq!(register(RegisterId::PerfMetrics).instances(&plain), 0);
 }

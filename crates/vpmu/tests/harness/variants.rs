@@ -37,65 +37,78 @@ pub static ALL: &[Variant] = &[
     variant("sapphire-rapids", Core::GoldenCove, || SAPPHIRE_RAPIDS.without_lbr()),
     // No global registers, no fixed counters, no event registers.
     variant("version 1", Core::SunnyCove, || Profile {
-        version: 1,
         gp_counters: 2,
         gp_width: 40,
-        any_thread_deprecated: false,
-        perf_capabilities: PerfCapabilities(0),
-        metrics_level: 0,
-        offcore_rsp_mask: 0,
-        ld_lat_mask: 0,
-        frontend_mask: 0,
-        ..ICELAKE_SP.without_lbr()
+        ..ICELAKE_SP.without_lbr().with_intel(|pmu| {
+            pmu.version = 1;
+            pmu.any_thread_deprecated = false;
+            pmu.perf_capabilities = PerfCapabilities(0);
+            pmu.metrics_level = 0;
+            pmu.offcore_rsp_mask = 0;
+            pmu.ld_lat_mask = 0;
+            pmu.frontend_mask = 0;
+        })
     }),
     // As KVM offers it on older hosts: legacy freeze, no AnyThread.
     variant("version 2", Core::SunnyCove, || Profile {
-        version: 2,
         gp_counters: 4,
-        fixed_counters: 3,
-        any_thread_deprecated: false,
-        perf_capabilities: PerfCapabilities(SMM | FULL_WIDTH),
-        metrics_level: 0,
-        ..ICELAKE_SP.without_lbr()
+        ..ICELAKE_SP.without_lbr().with_intel(|pmu| {
+            pmu.version = 2;
+            pmu.fixed_counters = 3;
+            pmu.any_thread_deprecated = false;
+            pmu.perf_capabilities = PerfCapabilities(SMM | FULL_WIDTH);
+            pmu.metrics_level = 0;
+        })
     }),
-    variant("version 3", Core::SunnyCove, || Profile {
-        version: 3,
-        fixed_counters: 3,
-        any_thread_deprecated: false,
-        perf_capabilities: PerfCapabilities(FULL_WIDTH),
-        metrics_level: 0,
-        ..ICELAKE_SP.without_lbr()
+    variant("version 3", Core::SunnyCove, || {
+        ICELAKE_SP.without_lbr().with_intel(|pmu| {
+            pmu.version = 3;
+            pmu.fixed_counters = 3;
+            pmu.any_thread_deprecated = false;
+            pmu.perf_capabilities = PerfCapabilities(FULL_WIDTH);
+            pmu.metrics_level = 0;
+        })
     }),
     // Streamlined freeze with AnyThread.
-    variant("version 4", Core::GoldenCove, || Profile {
-        version: 4,
-        any_thread_deprecated: false,
-        ..SAPPHIRE_RAPIDS.without_lbr()
+    variant("version 4", Core::GoldenCove, || {
+        SAPPHIRE_RAPIDS.without_lbr().with_intel(|pmu| {
+            pmu.version = 4;
+            pmu.any_thread_deprecated = false;
+        })
     }),
     // CPUID can say that AnyThread is deprecated only from version 5 on.
-    variant("version 4 of 5", Core::GoldenCove, || Profile { version: 4, ..SAPPHIRE_RAPIDS.without_lbr() }),
-    variant("no metrics", Core::GoldenCove, || Profile {
-        perf_capabilities: PerfCapabilities(SMM | FULL_WIDTH),
-        metrics_level: 0,
-        ..SAPPHIRE_RAPIDS.without_lbr()
+    variant("version 4 of 5", Core::GoldenCove, || {
+        SAPPHIRE_RAPIDS.without_lbr().with_intel(|pmu| {
+            pmu.version = 4;
+        })
     }),
-    variant("no full-width writes", Core::SunnyCove, || Profile {
-        perf_capabilities: PerfCapabilities(METRICS),
-        ..ICELAKE_SP.without_lbr()
+    variant("no metrics", Core::GoldenCove, || {
+        SAPPHIRE_RAPIDS.without_lbr().with_intel(|pmu| {
+            pmu.perf_capabilities = PerfCapabilities(SMM | FULL_WIDTH);
+            pmu.metrics_level = 0;
+        })
     }),
-    variant("metrics clear", Core::GoldenCove, || Profile {
-        perf_capabilities: PerfCapabilities(SMM | FULL_WIDTH | METRICS | CLEAR),
-        ..SAPPHIRE_RAPIDS.without_lbr()
+    variant("no full-width writes", Core::SunnyCove, || {
+        ICELAKE_SP.without_lbr().with_intel(|pmu| {
+            pmu.perf_capabilities = PerfCapabilities(METRICS);
+        })
+    }),
+    variant("metrics clear", Core::GoldenCove, || {
+        SAPPHIRE_RAPIDS.without_lbr().with_intel(|pmu| {
+            pmu.perf_capabilities = PerfCapabilities(SMM | FULL_WIDTH | METRICS | CLEAR);
+        })
     }),
     variant("narrow", Core::GoldenCove, || Profile {
         gp_width: 32,
-        fixed_width: 44,
         gp_counters: 3,
-        ..SAPPHIRE_RAPIDS.without_lbr()
+        ..SAPPHIRE_RAPIDS.without_lbr().with_intel(|pmu| {
+            pmu.fixed_width = 44;
+        })
     }),
     variant("wide", Core::SunnyCove, || Profile {
         gp_width: 63,
-        fixed_width: 52,
-        ..ICELAKE_SP.without_lbr()
+        ..ICELAKE_SP.without_lbr().with_intel(|pmu| {
+            pmu.fixed_width = 52;
+        })
     }),
 ];

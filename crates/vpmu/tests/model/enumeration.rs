@@ -31,6 +31,7 @@ pub struct Cpu {
 impl Cpu {
     /// Enumerates as a guest does, and takes from the profile only what a guest knows by model number.
     pub fn enumerate(profile: &Profile, core: Core) -> Self {
+        let intel = profile.intel().expect("an Intel CPU");
         let mut pmu = Vpmu::new(profile.clone());
         let leaf = patch(pmu.profile(), 0xA, 0, CpuidResult::default());
         let version = leaf.eax & 0xFF;
@@ -57,9 +58,9 @@ impl Cpu {
                 (_, Core::SunnyCove) => 4,
                 (_, Core::GoldenCove) => 8,
             },
-            offcore_mask: profile.offcore_rsp_mask,
-            ld_lat_mask: profile.ld_lat_mask,
-            frontend_mask: profile.frontend_mask,
+            offcore_mask: intel.offcore_rsp_mask,
+            ld_lat_mask: intel.ld_lat_mask,
+            frontend_mask: intel.frontend_mask,
         }
     }
 

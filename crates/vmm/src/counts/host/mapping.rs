@@ -31,7 +31,7 @@ impl Mapping {
     pub(super) fn new(host: &HostPmu, profile: &Profile) -> Self {
         let core = host.core_pmu();
         let model = core.and_then(|pmu| pmu.model.as_deref());
-        let wanted = if profile.metrics_level >= 2 { Level::Two } else { Level::One };
+        let wanted = if profile.metrics_level() >= 2 { Level::Two } else { Level::One };
         let has = host.topdown_level();
         Self {
             same_core: model.is_some_and(|name| core_names(profile.events).contains(&name)),
@@ -40,7 +40,7 @@ impl Mapping {
                 .and_then(|pmu| pmu.formats.get("event"))
                 .is_some_and(|format| format.width() == 8),
             level: has.map(|has| has.min(wanted)),
-            metrics: profile.metrics_level > 0 && has >= Some(wanted),
+            metrics: profile.metrics_level() > 0 && has >= Some(wanted),
         }
     }
 

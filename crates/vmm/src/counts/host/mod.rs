@@ -100,7 +100,7 @@ impl HostSource {
             problems: RefCell::default(),
             host,
         };
-        if profile.metrics_level > 0 && !mapping.metrics {
+        if profile.metrics_level() > 0 && !mapping.metrics {
             let has = match mapping.level {
                 None => "no slots counter",
                 Some(_) => "only four metrics",

@@ -49,7 +49,7 @@ impl Model {
             Some(Derived::Slots) => Some(Quantity::Slots),
             Some(Derived::Field(field)) => {
                 let field = usize::from(field);
-                (field < fields(profile.metrics_level)).then_some(Quantity::Field(field))
+                (field < fields(profile.metrics_level())).then_some(Quantity::Field(field))
             }
             None => {
                 let mut sum = Vec::new();
@@ -60,7 +60,7 @@ impl Model {
             fastest_per_ns: 1,
             cycles,
             slots_per_cycle: profile.slots_per_cycle.into(),
-            metrics_level: profile.metrics_level,
+            metrics_level: profile.metrics_level(),
             fractions: rates.topdown,
             events: events.into(),
             every_cycle: constant(cycles),

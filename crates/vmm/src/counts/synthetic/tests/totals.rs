@@ -94,7 +94,7 @@ fn level_2_is_absent_where_the_profile_has_none() {
     sapphire_rapids.advance(SECOND);
     assert_eq!(ice_lake.topdown(USR).unwrap().fields[4..], [0; 4]);
     assert_eq!(sapphire_rapids.topdown(USR).unwrap().fields[7], 4_500_000_000);
-    let without = Profile { metrics_level: 0, ..ICELAKE_SP };
+    let without = ICELAKE_SP.with_intel(|pmu| pmu.metrics_level = 0);
     assert_eq!(built_in(&without).topdown(USR), None);
     let memory_bound = EventRequest::named(Event::TopdownMemoryBoundSlots, EventCode::new(0xA4, 0x10));
     assert_eq!(ice_lake.provenance(&memory_bound), Provenance::Unknown);
