@@ -130,7 +130,15 @@ pub(crate) fn operands<B: Bus>(instruction: &Instruction, mode: Mode) -> Insn<B>
 }
 
 fn memory<B>(instruction: &Instruction, n: u32, mode: Mode, insn: &mut Insn<B>) {
-    let segment = instruction.memory_segment();
+    let segment = match instruction.segment_prefix() {
+        // These prefixes mean nothing in 64-bit mode: the base register decides between #SS and #GP.
+        Register::ES | Register::CS | Register::DS if mode == Mode::Bits64 => match instruction.memory_base()
+        {
+            Register::RSP | Register::RBP | Register::ESP | Register::EBP => Register::SS,
+            _ => Register::DS,
+        },
+        _ => instruction.memory_segment(),
+    };
     insn.seg = if segment.is_segment_register() { segment.number() as u8 } else { DS as u8 };
     let size = match instruction.op_kind(n) {
         OpKind::Memory => {

@@ -264,7 +264,7 @@ pub(crate) fn cmpxchg16b<B: Bus>(c: &mut Core, b: &mut B, i: &Insn<B>) -> Done {
     let new = wide(c.regs[RCX], c.regs[RBX]);
     let linear = operand::linear(c, i, 16, true)?;
     if linear & 15 != 0 {
-        return Err(c.gp(0));
+        return Err(crate::sse::misaligned(c, i, linear));
     }
     let (old, target) = c.load_for_update::<u128, B>(b, linear, is_stack(i))?;
     let equal = old == expected;

@@ -101,7 +101,7 @@ pub(crate) fn xlat<B: Bus>(c: &mut Core, b: &mut B, i: &Insn<B>) -> Done {
     let offset = c.regs[RBX].wrapping_add(c.regs[RAX] & 0xFF);
     let offset = offset & super::operand::address_mask(i.seg);
     let linear = c.segmented(i.seg & 7, offset, 1, false)?;
-    let value: u8 = c.load(b, linear, false)?;
+    let value: u8 = c.load(b, linear, super::operand::is_stack(i))?;
     <Dst as Place<u8>>::set(c, b, i, value)
 }
 

@@ -78,7 +78,7 @@ impl<B: Bus> StringOp<B> for Movs {
     #[inline(always)]
     fn step<T: Width>(c: &mut Core, b: &mut B, i: &Insn<B>) -> Done {
         let from = address(c, i, i.seg, RSI, T::BYTES, false)?;
-        let value: T = c.load(b, from, false)?;
+        let value: T = c.load(b, from, super::operand::is_stack(i))?;
         let to = address(c, i, ES as u8, RDI, T::BYTES, true)?;
         c.store(b, to, value, false)?;
         advance(c, i, RSI, T::BYTES);
@@ -149,7 +149,7 @@ impl<B: Bus> StringOp<B> for Lods {
     #[inline(always)]
     fn step<T: Width>(c: &mut Core, b: &mut B, i: &Insn<B>) -> Done {
         let from = address(c, i, i.seg, RSI, T::BYTES, false)?;
-        c.load::<T, B>(b, from, false)?.set_reg(c, RAX as u8);
+        c.load::<T, B>(b, from, super::operand::is_stack(i))?.set_reg(c, RAX as u8);
         advance(c, i, RSI, T::BYTES);
         Ok(())
     }
@@ -176,7 +176,7 @@ impl<B: Bus> StringOp<B> for Cmps {
     #[inline(always)]
     fn step<T: Width>(c: &mut Core, b: &mut B, i: &Insn<B>) -> Done {
         let left = address(c, i, i.seg, RSI, T::BYTES, false)?;
-        let left: T = c.load(b, left, false)?;
+        let left: T = c.load(b, left, super::operand::is_stack(i))?;
         let right = address(c, i, ES as u8, RDI, T::BYTES, false)?;
         let right: T = c.load(b, right, false)?;
         Sub::apply(c, left, right);
@@ -209,7 +209,7 @@ impl<B: Bus> StringOp<B> for Outs {
         let port = c.regs[RDX] as u16;
         c.require_port::<B>(b, port, T::BYTES)?;
         let from = address(c, i, i.seg, RSI, T::BYTES, false)?;
-        let value: T = c.load(b, from, false)?;
+        let value: T = c.load(b, from, super::operand::is_stack(i))?;
         c.port_out(b, port, value.zext() as u32, T::BYTES);
         advance(c, i, RSI, T::BYTES);
         Ok(())

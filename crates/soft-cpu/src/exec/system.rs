@@ -352,6 +352,8 @@ pub(crate) fn clflush<B: Bus>(c: &mut Core, b: &mut B, i: &Insn<B>) -> Done {
     let linear = operand::linear(c, i, 1, false)?;
     if c.canonical(linear) {
         c.translate(b, linear, crate::mmu::Intent::Read, c.user).map(|_| ())
+    } else if operand::is_stack(i) {
+        Err(c.raise(Exception::with_error(exception::SS, 0)))
     } else {
         Err(c.gp(0))
     }

@@ -69,9 +69,9 @@ impl Env {
         self.denormal = 0;
     }
 
-    /// PE is set already and nothing has to be stepped: the error term is of no interest.
+    /// PE is masked and set already, and nothing has to be stepped: the error term is of no interest.
     fn exactness_known(&self) -> bool {
-        self.mxcsr & PE != 0 && self.rounding() == Rounding::Nearest
+        self.mxcsr & self.mxcsr >> 7 & PE != 0 && self.rounding() == Rounding::Nearest
     }
 }
 
@@ -254,7 +254,66 @@ fn finish<R: Real>(env: &mut Env, operation: Operation, a: R, b: R, result: R) -
         Operation::Mul => product_error(a.to_f64(), b.to_f64(), result.to_f64()),
         Operation::Div => quotient_error(a.to_f64(), b.to_f64(), result.to_f64()),
     };
-    round(env, result, error.unwrap_or(Ordering::Equal))
+    round(env, result, error.unwrap_or(Ordering::Equal), |mode| Unbounded::of(mode, operation, a, b))
+}
+
+/// A result as it would be if there were no limits to its exponent.
+struct Unbounded {
+    exact: bool,
+    /// Exponent after rounding.
+    exponent: i32,
+}
+
+impl Unbounded {
+    /// From a magnitude between 1/4 and 4 times 2^`exponent` and the exact value's place beside it.
+    fn new<R: Real>(mode: Rounding, negative: bool, magnitude: f64, error: Ordering, exponent: i32) -> Self {
+        let narrow = R::BITS == 32;
+        let nearest = if narrow { f64::from(magnitude as f32) } else { magnitude };
+        let error = magnitude.partial_cmp(&nearest).filter(|order| order.is_ne()).unwrap_or(error);
+        let up = if narrow { f64::from((nearest as f32).next_up()) } else { nearest.next_up() };
+        let down = if narrow { f64::from((nearest as f32).next_down()) } else { nearest.next_down() };
+        let away = mode == if negative { Rounding::Down } else { Rounding::Up };
+        let rounded = match error {
+            Ordering::Greater if away => up,
+            Ordering::Less if !away && mode != Rounding::Nearest => down,
+            _ => nearest,
+        };
+        Self { exact: error.is_eq(), exponent: split(rounded).1 + exponent }
+    }
+
+    fn of<R: Real>(mode: Rounding, operation: Operation, a: R, b: R) -> Self {
+        let (a, b) = (a.to_f64(), b.to_f64());
+        let ((x, ex), (y, ey)) = (split(a.abs()), split(b.abs()));
+        let negative = a.is_sign_negative() != b.is_sign_negative();
+        let sign = |error: f64| error.partial_cmp(&0.0).unwrap_or(Ordering::Equal);
+        match operation {
+            Operation::Mul => {
+                let product = x * y;
+                Self::new::<R>(mode, negative, product, sign(x.mul_add(y, -product)), ex + ey)
+            }
+            Operation::Div => {
+                let quotient = x / y;
+                Self::new::<R>(mode, negative, quotient, sign((-quotient).mul_add(y, x)), ex - ey)
+            }
+            Operation::Add | Operation::Sub => {
+                // Sums do not underflow inexactly, and half of one does not overflow.
+                let (x, y) = (a * 0.5, if operation == Operation::Sub { -b * 0.5 } else { b * 0.5 });
+                let halved = x * 2.0 == a && y.abs() * 2.0 == b.abs();
+                let exact = halved && sum_error(x, y, x + y) == Some(Ordering::Equal);
+                Self { exact: exact && has_significand_of::<R>(x + y), exponent: i32::MAX }
+            }
+        }
+    }
+
+    /// No result of the operation is too large or too small.
+    fn never() -> Self {
+        Self { exact: false, exponent: i32::MAX }
+    }
+}
+
+/// Whether the significand of a normal number fits into `R`.
+fn has_significand_of<R: Real>(x: f64) -> bool {
+    R::BITS == 64 || split(x).0.to_bits() << (64 - 29) == 0
 }
 
 /// `x` as m * 2^e with m between 1 and 2; (0, 0) for zero.
@@ -290,12 +349,24 @@ fn sum_error<R: Real>(a: R, b: R, sum: R) -> Option<Ordering> {
         return Some(if sum.negative() { Ordering::Greater } else { Ordering::Less });
     }
     let part = sum.sub(a);
+    if !part.finite() {
+        // Large operands of opposite signs: their halves have half the error.
+        let (a, b) = (a.to_f64() * 0.5, b.to_f64() * 0.5);
+        return sum_error(a, b, a + b);
+    }
     let error = a.sub(sum.sub(part)).add(b.sub(part));
     error.partial_cmp(&R::ZERO)
 }
 
-/// Steps a nearest result to the neighbour that the rounding mode wants. `error` compares the exact value with it.
-fn round<R: Real>(env: &mut Env, nearest: R, error: Ordering) -> R {
+/// Steps a nearest result to the neighbour that the rounding mode wants. `error` compares the exact value with it;
+/// `unbounded` gives the result without limits to the exponent.
+fn round<R: Real>(
+    env: &mut Env,
+    nearest: R,
+    error: Ordering,
+    unbounded: impl Fn(Rounding) -> Unbounded,
+) -> R {
+    let mut raised = 0;
     let overflowed = !nearest.finite();
     let error = match (overflowed, nearest.negative()) {
         (true, true) => Ordering::Greater,
@@ -303,7 +374,7 @@ fn round<R: Real>(env: &mut Env, nearest: R, error: Ordering) -> R {
         _ => error,
     };
     if error != Ordering::Equal {
-        env.raised |= PE;
+        raised |= PE;
     }
     let result = match (env.rounding(), error) {
         (Rounding::Down, Ordering::Less) => nearest.down(),
@@ -313,18 +384,29 @@ fn round<R: Real>(env: &mut Env, nearest: R, error: Ordering) -> R {
         _ => nearest,
     };
     if overflowed || !result.finite() {
-        env.raised |= OE | PE;
+        raised |= OE | PE;
     }
-    if result.magnitude() < R::MIN_NORMAL && (result != R::ZERO || error != Ordering::Equal) {
+    // Tininess counts after rounding: a value that only the denormal precision rounds up to the smallest normal is tiny.
+    let mode = env.rounding();
+    let tiny = result.magnitude() < R::MIN_NORMAL
+        || result.magnitude() == R::MIN_NORMAL
+            && error != Ordering::Equal
+            && unbounded(mode).exponent < if R::BITS == 32 { -126 } else { -1022 };
+    if tiny && (result != R::ZERO || error != Ordering::Equal) {
         let masked = env.mxcsr >> 7 & UE != 0;
         if error != Ordering::Equal || !masked {
-            env.raised |= UE;
+            raised |= UE;
         }
         if env.mxcsr & FTZ != 0 && masked && result != R::ZERO {
             env.raised |= UE | PE;
             return result.signed_zero();
         }
     }
+    // Beside an unmasked OE or UE only the significand decides on PE (SDM volume 1, sections 4.9.1.4 and 4.9.1.5).
+    if raised & (OE | UE) & !(env.mxcsr >> 7) != 0 && raised & PE != 0 && unbounded(mode).exact {
+        raised &= !PE;
+    }
+    env.raised |= raised;
     result
 }
 
@@ -357,7 +439,7 @@ pub(crate) fn square_root<R: Real>(env: &mut Env, a: R) -> R {
     let ((a, ea), (r, er)) = (split(a.to_f64()), split(result.to_f64()));
     let scaled = r * 2_f64.powi(2 * er - ea);
     let error = (-scaled).mul_add(r, a).partial_cmp(&0.0);
-    round(env, result, error.unwrap_or(Ordering::Equal))
+    round(env, result, error.unwrap_or(Ordering::Equal), |_| Unbounded::never())
 }
 
 /// MIN (`LESS`) and MAX: the second operand if one is NaN or both are zero.
@@ -423,13 +505,13 @@ pub(crate) fn to_integer<R: Real>(env: &mut Env, a: R, bits: u32, truncate: bool
 pub(crate) fn f64_from_integer(env: &mut Env, value: i64) -> f64 {
     let nearest = value as f64;
     let error = i128::from(value).cmp(&(nearest as i128));
-    round(env, nearest, error)
+    round(env, nearest, error, |_| Unbounded::never())
 }
 
 pub(crate) fn f32_from_integer(env: &mut Env, value: i64) -> f32 {
     let nearest = value as f32;
     let error = i128::from(value).cmp(&(nearest as i128));
-    round(env, nearest, error)
+    round(env, nearest, error, |_| Unbounded::never())
 }
 
 pub(crate) fn widen(env: &mut Env, a: f32) -> f64 {
@@ -456,5 +538,8 @@ pub(crate) fn narrow(env: &mut Env, a: f64) -> f32 {
         return nearest;
     }
     let error = a.partial_cmp(&f64::from(nearest)).unwrap_or(Ordering::Equal);
-    round(env, nearest, error)
+    round(env, nearest, error, |mode| {
+        let (magnitude, exponent) = split(a.abs());
+        Unbounded::new::<f32>(mode, a.is_sign_negative(), magnitude, Ordering::Equal, exponent)
+    })
 }

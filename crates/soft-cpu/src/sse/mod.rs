@@ -49,7 +49,16 @@ impl Get<u128> for Imm {
 #[inline(always)]
 fn aligned<B: Bus>(c: &mut Core, i: &Insn<B>, write: bool) -> Result<u64, Fault> {
     let linear = operand::linear(c, i, 16, write)?;
-    if linear & 15 != 0 { Err(c.gp(0)) } else { Ok(linear) }
+    if linear & 15 != 0 { Err(misaligned(c, i, linear)) } else { Ok(linear) }
+}
+
+/// #GP(0), or #SS(0) for a non-canonical address in the stack segment.
+#[cold]
+pub(crate) fn misaligned<B: Bus>(c: &mut Core, i: &Insn<B>, linear: u64) -> Fault {
+    if is_stack(i) && c.in_64_bit_mode() && !crate::mmu::is_canonical(linear) {
+        return c.raise(Exception::with_error(exception::SS, 0));
+    }
+    c.gp(0)
 }
 
 impl Core {

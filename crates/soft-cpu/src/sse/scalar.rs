@@ -42,7 +42,8 @@ impl Core {
     /// Puts the exceptions of an instruction into MXCSR; #XM if one of them is not masked.
     #[inline(always)]
     pub(crate) fn float_done(&mut self, env: &Env) -> Done {
-        if env.raised & !self.mxcsr == 0 { Ok(()) } else { self.float_exceptions(env) }
+        // Nothing happens if all are masked and noted already.
+        if env.raised & !(self.mxcsr & self.mxcsr >> 7) == 0 { Ok(()) } else { self.float_exceptions(env) }
     }
 
     #[inline(never)]
