@@ -6,6 +6,7 @@
 //! | `test` | everything that CI checks: format, lints, docs, tests, guest images |
 //! | `bench` | measures, side by side, what the virtual PMU costs |
 //! | `linux` | boots the distribution's kernel on the soft engine |
+//! | `oracle` | compares soft-cpu with the host's CPU, in random cases under KVM |
 //! | `images` | builds the guest test images |
 //! | `uops` | writes the core model's uop tables, from llvm-mca |
 //! | `mca` | compares the core model with llvm-mca |
@@ -19,6 +20,7 @@ mod error;
 mod images;
 mod linux;
 mod mca;
+mod oracle;
 mod suite;
 mod tap;
 mod test;
@@ -50,6 +52,13 @@ enum Task {
     Uops,
     /// Compare the core model with llvm-mca on generated basic blocks
     Mca(mca::CompareArgs),
+    /// Compare soft-cpu with the host's CPU in random cases (--help: its options)
+    #[command(disable_help_flag = true)]
+    Oracle {
+        /// Options of the comparison
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        args: Vec<String>,
+    },
     /// Write the generated pages under docs/
     Docs {
         /// Only check that they are up to date
@@ -71,6 +80,7 @@ fn main() -> ExitCode {
         }),
         Task::Uops => mca::write_tables(),
         Task::Mca(args) => mca::compare(&args),
+        Task::Oracle { args } => oracle::oracle("oracle", &args),
         Task::Docs { check } => docs::docs(check),
     };
     match result {

@@ -1,0 +1,92 @@
+//! The command behind `cargo xtask oracle`.
+
+use clap::Parser;
+use indicatif::{ProgressBar, ProgressStyle};
+use oracle::generator::Generator;
+use oracle::run::{Oracle, Report};
+use std::collections::BTreeMap;
+use std::process::ExitCode;
+use std::time::Instant;
+
+#[derive(Debug, Parser)]
+#[command(name = "oracle", about = "Compare soft-cpu with the host's CPU", max_term_width = 79)]
+struct Args {
+    /// Cases to compare
+    #[arg(long, default_value_t = 1_000_000)]
+    cases: u64,
+    /// Seed of the random cases; the same seed makes the same cases
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Only cases that start with this instruction
+    #[arg(long)]
+    mnemonic: Option<String>,
+    /// Only list the instructions that are compared
+    #[arg(long)]
+    list: bool,
+}
+
+fn main() -> ExitCode {
+    match run(&Args::parse()) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            anstream::eprintln!("error: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(args: &Args) -> Result<bool, Box<dyn std::error::Error>> {
+    let mut generator = Generator::new();
+    if let Some(name) = &args.mnemonic {
+        let found = iced_x86::Mnemonic::values().find(|m| format!("{m:?}").eq_ignore_ascii_case(name));
+        let mnemonic = found.ok_or_else(|| format!("there is no instruction {name:?}"))?;
+        generator.retain(|code| code.mnemonic() == mnemonic);
+        if generator.codes().is_empty() {
+            return Err(format!("{name} is not compared: not implemented, or see `docs/oracle.md`").into());
+        }
+    }
+    if args.list {
+        for code in generator.codes() {
+            anstream::println!("{code:?}");
+        }
+        return Ok(true);
+    }
+    let mut oracle = Oracle::new()?;
+    let bar = ProgressBar::new(args.cases).with_style(ProgressStyle::with_template(
+        "{bar:30} {human_pos}/{human_len} cases, {per_sec}, {eta} left {msg}",
+    )?);
+    let started = Instant::now();
+    let report = oracle.run(&generator, args.seed, args.cases, |_, _| bar.inc(1));
+    bar.finish_and_clear();
+    print(&report);
+    anstream::println!("{:.1} s", started.elapsed().as_secs_f64());
+    Ok(report.different == 0)
+}
+
+fn print(report: &Report) {
+    // One example of each; the others are often the same.
+    let mut shown = BTreeMap::new();
+    for difference in &report.differences {
+        let count = shown.entry(&difference.mnemonic).or_insert(0_u64);
+        *count += 1;
+        if *count == 1 {
+            anstream::println!("{difference}");
+        }
+    }
+    for (mnemonic, count) in shown {
+        anstream::println!("{count:>9} differences in {mnemonic}");
+    }
+    anstream::println!(
+        "{} cases over {} mnemonics: {} different, {} differ in undefined flags only, {} in #GP that KVM emulates, {} endless ones left out",
+        report.cases,
+        report.mnemonics.len(),
+        report.different,
+        report.undefined,
+        report.emulated,
+        report.endless
+    );
+    for (vector, count) in &report.vectors {
+        anstream::println!("{count:>9} end in exception {vector}");
+    }
+}

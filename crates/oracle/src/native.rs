@@ -1,0 +1,254 @@
+//! The CPU's side: ring 3 of a KVM guest.
+//!
+//! A case starts with an IRETQ in ring 0, the only instruction that runs there, and ends with the HLT of the
+//! handler of its exception. x87 and SSE state goes through KVM_SET_XSAVE: KVM_SET_FPU leaves XSTATE_BV alone,
+//! and a component whose bit is 0 comes out in its initial state.
+
+use crate::case::{Case, Failure, Outcome};
+use crate::layout::{
+    CODE, CODE_LEN, CR0, CR4, EFER, FS_BASE, GDT, GDT_LIMIT, GS_BASE, HANDLER_SIZE, HANDLERS, IDT, IDT_LIMIT,
+    IRET, KERNEL_CODE, KERNEL_DATA, PML4, RAM, RING0_STACK, SCRATCH, SCRATCH_LEN, TASK, TSS, USER_CODE,
+    USER_DATA, initial_ram,
+};
+use crate::start::{Start, images};
+use kvm_bindings::{
+    CpuId, KVM_MAX_CPUID_ENTRIES, kvm_regs, kvm_segment, kvm_userspace_memory_region, kvm_xsave,
+};
+use kvm_ioctls::{Kvm, VcpuExit, VcpuFd, VmFd};
+use vm_memory::{Bytes as _, GuestAddress, GuestMemoryBackend as _, GuestMemoryMmap};
+
+/// Why there is no native side.
+#[derive(Debug, thiserror::Error)]
+pub enum NativeError {
+    /// The host has no KVM.
+    #[error("{0}")]
+    Missing(#[from] vmm::engine::kvm::KvmError),
+    /// KVM refuses what is needed.
+    #[error("KVM cannot {what}: {reason}")]
+    Setup {
+        /// What was asked.
+        what: &'static str,
+        /// The answer.
+        reason: String,
+    },
+}
+
+fn setup<E: std::fmt::Display>(what: &'static str) -> impl FnOnce(E) -> NativeError {
+    move |error| NativeError::Setup { what, reason: error.to_string() }
+}
+
+/// Offsets in the XSAVE area, in words of 4 bytes (SDM volume 1, tables 10-2 and 13-1).
+const XSAVE_MXCSR: usize = 6;
+const XSAVE_ST: usize = 8;
+const XSAVE_XMM: usize = 40;
+const XSAVE_BV: usize = 128;
+/// XSTATE_BV: x87 and SSE.
+const X87_SSE: u32 = 3;
+
+/// A virtual machine in the [`layout`](crate::layout).
+#[derive(Debug)]
+pub struct Native {
+    vcpu: VcpuFd,
+    _vm: VmFd,
+    memory: GuestMemoryMmap,
+    images: Vec<Vec<u8>>,
+    ram: Vec<u8>,
+    dirty: u64,
+    dirty_len: usize,
+}
+
+impl Native {
+    /// Builds the machine.
+    ///
+    /// # Errors
+    /// Without usable KVM; the message says why.
+    pub fn new() -> Result<Self, NativeError> {
+        vmm::engine::kvm::check_host()?;
+        crate::watchdog::start().map_err(setup("start a timer"))?;
+        let kvm = Kvm::new().map_err(setup("be opened"))?;
+        let vm = kvm.create_vm().map_err(setup("create a virtual machine"))?;
+        let memory = GuestMemoryMmap::from_ranges(&[(GuestAddress(0), RAM)]).map_err(setup("get memory"))?;
+        let host = memory.get_host_address(GuestAddress(0)).map_err(setup("find its memory"))?;
+        let region = kvm_userspace_memory_region {
+            slot: 0,
+            flags: 0,
+            guest_phys_addr: 0,
+            memory_size: RAM as u64,
+            userspace_addr: host as u64,
+        };
+        // SAFETY: the memory is mapped, and `self` keeps it longer than the virtual machine.
+        unsafe { vm.set_user_memory_region(region) }.map_err(setup("map guest memory"))?;
+        vm.set_identity_map_address(0xFFFB_C000).map_err(setup("place its identity map"))?;
+        vm.set_tss_address(0xFFFB_D000).map_err(setup("place its task state segment"))?;
+        let vcpu = vm.create_vcpu(0).map_err(setup("create a vCPU"))?;
+        let cpuid: CpuId = kvm.get_supported_cpuid(KVM_MAX_CPUID_ENTRIES).map_err(setup("list features"))?;
+        vcpu.set_cpuid2(&cpuid).map_err(setup("set the CPUID table"))?;
+        let native =
+            Self { vcpu, _vm: vm, memory, images: images(), ram: vec![0; RAM], dirty: CODE, dirty_len: 0 };
+        native.write(0, &initial_ram()).map_err(setup("fill guest memory"))?;
+        native.enter_long_mode().map_err(setup("enter 64-bit mode"))?;
+        Ok(native)
+    }
+
+    fn write(&self, at: u64, bytes: &[u8]) -> Result<(), Failure> {
+        self.memory.write_slice(bytes, GuestAddress(at)).map_err(|error| Failure::Kvm(error.to_string()))
+    }
+
+    fn enter_long_mode(&self) -> Result<(), kvm_ioctls::Error> {
+        let mut sregs = self.vcpu.get_sregs()?;
+        let segment = |selector: u16, type_, dpl, base| kvm_segment {
+            base,
+            limit: u32::MAX,
+            selector,
+            type_,
+            present: 1,
+            dpl,
+            db: 1,
+            s: 1,
+            l: 0,
+            g: 1,
+            ..kvm_segment::default()
+        };
+        sregs.cs = kvm_segment { l: 1, db: 0, ..segment(KERNEL_CODE, 0xB, 0, 0) };
+        sregs.ss = segment(KERNEL_DATA, 3, 0, 0);
+        (sregs.ds, sregs.es) = (segment(USER_DATA, 3, 3, 0), segment(USER_DATA, 3, 3, 0));
+        (sregs.fs, sregs.gs) = (segment(USER_DATA, 3, 3, FS_BASE), segment(USER_DATA, 3, 3, GS_BASE));
+        sregs.tr = kvm_segment { limit: 0x67, s: 0, g: 0, db: 0, ..segment(TASK, 0xB, 0, TSS) };
+        sregs.ldt = kvm_segment { unusable: 1, ..kvm_segment::default() };
+        (sregs.gdt.base, sregs.gdt.limit) = (GDT, GDT_LIMIT);
+        (sregs.idt.base, sregs.idt.limit) = (IDT, IDT_LIMIT);
+        (sregs.cr0, sregs.cr3, sregs.cr4, sregs.efer) = (CR0, PML4, CR4, EFER & !1);
+        self.vcpu.set_sregs(&sregs)
+    }
+
+    /// Runs a case to its exception.
+    ///
+    /// # Errors
+    /// There is none.
+    pub fn run(&mut self, case: &Case) -> Result<Outcome, Failure> {
+        let start = Start::from_seed(case.seed);
+        self.load(case, &start)?;
+        let kvm = |error: kvm_ioctls::Error| Failure::Kvm(error.to_string());
+        let gpr = &start.gpr;
+        let regs = kvm_regs {
+            rax: gpr[0],
+            rcx: gpr[1],
+            rdx: gpr[2],
+            rbx: gpr[3],
+            rsp: RING0_STACK - 40,
+            rbp: gpr[5],
+            rsi: gpr[6],
+            rdi: gpr[7],
+            r8: gpr[8],
+            r9: gpr[9],
+            r10: gpr[10],
+            r11: gpr[11],
+            r12: gpr[12],
+            r13: gpr[13],
+            r14: gpr[14],
+            r15: gpr[15],
+            rip: IRET,
+            rflags: 2,
+        };
+        self.vcpu.set_regs(&regs).map_err(kvm)?;
+        let xsave = xsave(&start);
+        // SAFETY: the area has the size that KVM_SET_XSAVE reads; no dynamic features are enabled.
+        unsafe { self.vcpu.set_xsave(&xsave) }.map_err(kvm)?;
+        let mut interrupted = 0;
+        loop {
+            match self.vcpu.run() {
+                Ok(VcpuExit::Hlt) => break,
+                Ok(VcpuExit::Shutdown) => return Err(Failure::Shutdown),
+                Ok(exit) => return Err(Failure::Kvm(format!("{exit:?}"))),
+                // The watchdog's timer.
+                Err(error) if error.errno() == libc::EINTR => {
+                    interrupted += 1;
+                    if interrupted > 2 {
+                        return Err(Failure::Endless);
+                    }
+                }
+                Err(error) if error.errno() == libc::EAGAIN => {}
+                Err(error) => return Err(kvm(error)),
+            }
+        }
+        self.outcome(&start)
+    }
+
+    fn load(&mut self, case: &Case, start: &Start) -> Result<(), Failure> {
+        self.write(self.dirty, &vec![0xCC; self.dirty_len])?;
+        let end = CODE as usize + CODE_LEN;
+        (self.dirty, self.dirty_len) = (case.rip(), case.code.len().min(end - case.rip() as usize));
+        self.write(self.dirty, &case.code[..self.dirty_len])?;
+        self.write(SCRATCH, &self.images[start.image])?;
+        // What IRETQ pops: RIP, CS, RFLAGS, RSP, SS.
+        let frame = [case.rip(), USER_CODE.into(), start.rflags, start.gpr[4], USER_DATA.into()];
+        let mut bytes = [0; 40];
+        for (to, from) in bytes.chunks_exact_mut(8).zip(frame) {
+            to.copy_from_slice(&from.to_le_bytes());
+        }
+        self.write(RING0_STACK - 40, &bytes)
+    }
+
+    fn outcome(&mut self, start: &Start) -> Result<Outcome, Failure> {
+        let kvm = |error: kvm_ioctls::Error| Failure::Kvm(error.to_string());
+        let regs = self.vcpu.get_regs().map_err(kvm)?;
+        let vector = (regs.rip.wrapping_sub(HANDLERS + 1) / HANDLER_SIZE) as u8;
+        let cr2 = if vector == 14 { self.vcpu.get_sregs().map_err(kvm)?.cr2 } else { 0 };
+        let area = self.vcpu.get_xsave().map_err(kvm)?.region;
+        let wide = |at: usize| {
+            u128::from(area[at])
+                | u128::from(area[at + 1]) << 32
+                | u128::from(area[at + 2]) << 64
+                | u128::from(area[at + 3]) << 96
+        };
+        let mut outcome = Outcome {
+            vector,
+            cr2,
+            gpr: [
+                regs.rax, regs.rcx, regs.rdx, regs.rbx, regs.rsp, regs.rbp, regs.rsi, regs.rdi, regs.r8,
+                regs.r9, regs.r10, regs.r11, regs.r12, regs.r13, regs.r14, regs.r15,
+            ],
+            mxcsr: area[XSAVE_MXCSR],
+            fcw: area[0] as u16,
+            fsw: (area[0] >> 16) as u16,
+            ftw: area[1] as u8,
+            ..Outcome::default()
+        };
+        for n in 0..16 {
+            outcome.xmm[n] = wide(XSAVE_XMM + 4 * n);
+        }
+        for n in 0..8 {
+            outcome.st[n] = wide(XSAVE_ST + 4 * n) & ((1 << 80) - 1);
+        }
+        let scratch = SCRATCH as usize..SCRATCH as usize + SCRATCH_LEN;
+        for range in [(RING0_STACK - 48) as usize..RING0_STACK as usize, scratch.clone()] {
+            self.memory
+                .read_slice(&mut self.ram[range.clone()], GuestAddress(range.start as u64))
+                .map_err(|error| Failure::Kvm(error.to_string()))?;
+        }
+        outcome.read_frame(&self.ram);
+        outcome.read_memory(&self.images[start.image], &self.ram[scratch]);
+        Ok(outcome)
+    }
+}
+
+fn xsave(start: &Start) -> kvm_xsave {
+    let mut area = kvm_xsave::default();
+    let region = &mut area.region;
+    region[0] = u32::from(start.fcw) | u32::from(start.fsw) << 16;
+    region[1] = u32::from(start.ftw);
+    region[XSAVE_MXCSR] = start.mxcsr;
+    region[XSAVE_BV] = X87_SSE;
+    let mut put = |at: usize, value: u128| {
+        for n in 0..4 {
+            region[at + n] = (value >> (32 * n)) as u32;
+        }
+    };
+    for (n, value) in start.st.iter().enumerate() {
+        put(XSAVE_ST + 4 * n, *value);
+    }
+    for (n, value) in start.xmm.iter().enumerate() {
+        put(XSAVE_XMM + 4 * n, *value);
+    }
+    area
+}

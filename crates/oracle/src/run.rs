@@ -1,0 +1,208 @@
+//! Many cases on both sides.
+
+use crate::case::{Case, Failure, Outcome};
+use crate::compare::{Verdict, compare, instructions, listing};
+use crate::generator::Generator;
+use crate::native::{Native, NativeError};
+use crate::random::Random;
+use crate::soft::Soft;
+use std::collections::BTreeMap;
+
+/// Differences that are kept.
+const MAX_DIFFERENCES: usize = 200;
+
+/// Vector of #DB.
+const DEBUG: u8 = 1;
+/// RFLAGS.AC.
+const AC: u64 = 1 << 18;
+
+/// MXCSR.MM (APM volume 1, section 4.2.2).
+const MISALIGNED_MODE: u32 = 1 << 17;
+
+/// A difference, reduced to what it takes to see it.
+#[derive(Debug, Clone)]
+pub struct Difference {
+    /// The case.
+    pub case: Case,
+    /// The instruction that behaves differently.
+    pub mnemonic: String,
+    /// What differs, line by line.
+    pub lines: Vec<String>,
+}
+
+impl std::fmt::Display for Difference {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Case { seed, offset, .. } = self.case;
+        writeln!(f, "{} (state {seed:#x}, code at {offset:#x})", self.mnemonic)?;
+        write!(f, "{}", listing(&self.case))?;
+        for line in &self.lines {
+            writeln!(f, "    {line}")?;
+        }
+        Ok(())
+    }
+}
+
+/// What became of the cases.
+#[derive(Debug, Clone, Default)]
+pub struct Report {
+    /// Cases compared.
+    pub cases: u64,
+    /// Cases that end in each vector; 3 is the regular end.
+    pub vectors: BTreeMap<u8, u64>,
+    /// Cases in which each mnemonic is the first or a later instruction.
+    pub mnemonics: BTreeMap<String, u64>,
+    /// Cases that differ in undefined flags, or in what later instructions made of them.
+    pub undefined: u64,
+    /// Cases in which a #GP came back as #UD; see [`Verdict::Emulated`].
+    pub emulated: u64,
+    /// Cases that are not compared, because they do not end.
+    pub endless: u64,
+    /// Cases that are not compared, because of a feature that only one side has: TF and AC by POPF, MXCSR.MM.
+    pub unsupported: u64,
+    /// Number of differences.
+    pub different: u64,
+    /// The first of them.
+    pub differences: Vec<Difference>,
+}
+
+/// Both sides.
+#[derive(Debug)]
+pub struct Oracle {
+    native: Native,
+    soft: Soft,
+}
+
+impl Oracle {
+    /// Builds both machines.
+    ///
+    /// # Errors
+    /// This host has no usable KVM.
+    pub fn new() -> Result<Self, NativeError> {
+        Ok(Self { native: Native::new()?, soft: Soft::new() })
+    }
+
+    /// Compares `cases` cases; `each` hears about every one that agrees.
+    pub fn run(
+        &mut self,
+        generator: &Generator,
+        seed: u64,
+        cases: u64,
+        mut each: impl FnMut(&Case, Option<&Outcome>),
+    ) -> Report {
+        let mut report = Report::default();
+        let mut random = Random::new(seed);
+        for turn in 0..cases {
+            let case = generator.case(random.bits(), turn);
+            let agreed = self.judge(&case, &mut report);
+            each(&case, agreed.as_ref());
+        }
+        report
+    }
+
+    /// Compares one case. The CPU's outcome, if they agree on everything.
+    pub fn judge(&mut self, case: &Case, report: &mut Report) -> Option<Outcome> {
+        let soft = match self.soft.run(case) {
+            // Only the interpreter can tell before the CPU has to.
+            Err(Failure::Endless) => {
+                report.endless += 1;
+                return None;
+            }
+            soft if !comparable(&soft) => {
+                report.unsupported += 1;
+                return None;
+            }
+            result => result,
+        };
+        let native = self.native.run(case);
+        // LDMXCSR has set MXCSR.MM, which only AMD has.
+        if native.as_ref().is_ok_and(|outcome| outcome.mxcsr & MISALIGNED_MODE != 0) {
+            report.unsupported += 1;
+            return None;
+        }
+        report.cases += 1;
+        let mut names: Vec<String> =
+            instructions(case).iter().map(|ins| format!("{:?}", ins.mnemonic()).to_lowercase()).collect();
+        names.sort_unstable();
+        names.dedup();
+        for name in names {
+            *report.mnemonics.entry(name).or_default() += 1;
+        }
+        if let Ok(native) = &native {
+            *report.vectors.entry(native.vector).or_default() += 1;
+        }
+        match verdict(case, &native, &soft) {
+            Verdict::Same => return native.ok(),
+            Verdict::Undefined => report.undefined += 1,
+            Verdict::Emulated => report.emulated += 1,
+            Verdict::Different(lines) => match self.shrink(case, lines) {
+                None => report.undefined += 1,
+                Some(difference) => {
+                    report.different += 1;
+                    if report.differences.len() < MAX_DIFFERENCES {
+                        report.differences.push(difference);
+                    }
+                }
+            },
+        }
+        None
+    }
+
+    /// Finds the instruction that makes the difference. `None`: undefined flags have made it earlier.
+    fn shrink(&mut self, case: &Case, lines: Vec<String>) -> Option<Difference> {
+        let list = instructions(case);
+        let name =
+            |n: usize| list.get(n).map_or_else(String::new, |i| format!("{:?}", i.mnemonic()).to_lowercase());
+        // Each instruction alone, from the start state.
+        for (n, instruction) in list.iter().enumerate() {
+            let at = (instruction.ip() - case.rip()) as usize;
+            let alone = Case {
+                code: case.code[at..at + instruction.len()].to_vec(),
+                offset: case.offset + at as u16,
+                seed: case.seed,
+            };
+            if let Verdict::Different(lines) = self.both(&alone) {
+                return Some(Difference { case: alone, mnemonic: name(n), lines });
+            }
+        }
+        // Ever more of the sequence.
+        for (n, instruction) in list.iter().enumerate() {
+            let end = (instruction.next_ip() - case.rip()) as usize;
+            let prefix = Case { code: case.code[..end].to_vec(), ..*case };
+            match self.both(&prefix) {
+                Verdict::Same => {}
+                Verdict::Undefined | Verdict::Emulated => return None,
+                Verdict::Different(lines) => {
+                    return Some(Difference { case: prefix, mnemonic: name(n), lines });
+                }
+            }
+        }
+        Some(Difference { case: case.clone(), mnemonic: name(0), lines })
+    }
+
+    fn both(&mut self, case: &Case) -> Verdict {
+        let soft = self.soft.run(case);
+        if soft == Err(Failure::Endless) || !comparable(&soft) {
+            return Verdict::Same;
+        }
+        verdict(case, &self.native.run(case), &soft)
+    }
+}
+
+/// Whether POPF has left TF and AC alone, which para-virtual KVM does not let ring 3 have.
+fn comparable(soft: &Result<Outcome, Failure>) -> bool {
+    soft.as_ref().map_or(true, |outcome| outcome.vector != DEBUG && outcome.rflags & AC == 0)
+}
+
+fn verdict(case: &Case, native: &Result<Outcome, Failure>, soft: &Result<Outcome, Failure>) -> Verdict {
+    match (native, soft) {
+        (Ok(native), Ok(soft)) => compare(case, native, soft),
+        (Err(native), Err(soft)) if native == soft => Verdict::Same,
+        (native, soft) => {
+            let word = |result: &Result<Outcome, Failure>| match result {
+                Ok(outcome) => format!("vector {}", outcome.vector),
+                Err(failure) => failure.to_string(),
+            };
+            Verdict::Different(vec![format!("end: CPU {}, soft-cpu {}", word(native), word(soft))])
+        }
+    }
+}

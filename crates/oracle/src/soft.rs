@@ -1,0 +1,170 @@
+//! The interpreter's side.
+
+use crate::case::{Case, Failure, Outcome};
+use crate::layout::{
+    CODE, CODE_LEN, CR0, CR4, EFER, FS_BASE, GDT, GDT_LIMIT, GS_BASE, HANDLER_SIZE, HANDLERS, IDT, IDT_LIMIT,
+    PML4, SCRATCH, SCRATCH_LEN, TASK, TSS, USER_CODE, USER_DATA, initial_ram,
+};
+use crate::start::{Start, images};
+use soft_cpu::{
+    Access, Budget, Bus, Cpu, CpuidLeaf, DescriptorTable, Exit, GeneralProtection, Segment, State,
+};
+
+/// RAM and nothing else.
+#[derive(Debug)]
+struct Ram(Vec<u8>);
+
+impl Bus for Ram {
+    fn ram_page(&mut self, gpa: u64) -> Option<u64> {
+        (gpa < self.0.len() as u64).then_some(gpa)
+    }
+    fn ram_read<const N: usize>(&mut self, position: u64) -> [u8; N] {
+        let mut bytes = [0; N];
+        bytes.copy_from_slice(&self.0[position as usize..position as usize + N]);
+        bytes
+    }
+    fn ram_write<const N: usize>(&mut self, position: u64, bytes: [u8; N]) {
+        self.0[position as usize..position as usize + N].copy_from_slice(&bytes);
+    }
+    fn mmio_read(&mut self, _gpa: u64, data: &mut [u8], _access: &Access<'_>) {
+        data.fill(0xFF);
+    }
+    fn mmio_write(&mut self, _gpa: u64, _data: &[u8], _access: &Access<'_>) {}
+    fn port_in(&mut self, _port: u16, data: &mut [u8], _access: &Access<'_>) {
+        data.fill(0xFF);
+    }
+    fn port_out(&mut self, _port: u16, _data: &[u8], _access: &Access<'_>) {}
+    fn rdmsr(&mut self, _index: u32, _access: &Access<'_>) -> Result<u64, GeneralProtection> {
+        Err(GeneralProtection)
+    }
+    fn wrmsr(&mut self, _index: u32, _value: u64, _access: &Access<'_>) -> Result<(), GeneralProtection> {
+        Err(GeneralProtection)
+    }
+    fn rdpmc(&mut self, _counter: u32, _pce: bool, _access: &Access<'_>) -> Result<u64, GeneralProtection> {
+        Err(GeneralProtection)
+    }
+    fn cpuid(&mut self, leaf: u32, subleaf: u32, _access: &Access<'_>) -> CpuidLeaf {
+        soft_cpu::cpuid::leaf(leaf, subleaf)
+    }
+    fn tsc(&mut self, access: &Access<'_>) -> u64 {
+        access.totals.instructions()
+    }
+}
+
+/// Vector of #UD.
+const UNDEFINED_OPCODE: u8 = 6;
+/// Instructions after which a case counts as endless. A REP is one.
+const BUDGET: u64 = 2000;
+/// Times that a run may yield.
+const YIELDS: u32 = 64;
+
+/// The interpreter in the machine of [`layout`](crate::layout).
+#[derive(Debug)]
+pub struct Soft {
+    ram: Ram,
+    cpu: Cpu<Ram>,
+    images: Vec<Vec<u8>>,
+    dirty: std::ops::Range<usize>,
+}
+
+impl Default for Soft {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Soft {
+    /// A machine between two cases.
+    #[must_use]
+    pub fn new() -> Self {
+        Self { ram: Ram(initial_ram()), cpu: Cpu::default(), images: images(), dirty: 0..0 }
+    }
+
+    /// Runs a case to its exception.
+    ///
+    /// # Errors
+    /// There is none.
+    pub fn run(&mut self, case: &Case) -> Result<Outcome, Failure> {
+        let start = Start::from_seed(case.seed);
+        self.load(case, &start);
+        self.cpu.set_state(&state(case, &start));
+        let mut budget = BUDGET;
+        let mut yields = 0;
+        loop {
+            let before = self.cpu.totals().instructions();
+            match self.cpu.run(&mut self.ram, Budget { instructions: budget, interrupt_window: false }) {
+                Exit::Halted => return Ok(self.outcome(&start)),
+                Exit::Shutdown => return Err(Failure::Shutdown),
+                Exit::Budget => return Err(Failure::Endless),
+                Exit::Yield | Exit::Attention | Exit::InterruptWindow => yields += 1,
+            }
+            budget -= self.cpu.totals().instructions() - before;
+            if yields > YIELDS {
+                return Err(Failure::Endless);
+            }
+        }
+    }
+
+    /// Whether the first instruction is refused with #UD: not implemented, or of a CPU that this is not.
+    #[must_use]
+    pub fn refuses(&mut self, case: &Case) -> bool {
+        self.run(case).is_ok_and(|outcome| outcome.vector == UNDEFINED_OPCODE && outcome.rip == case.rip())
+    }
+
+    fn load(&mut self, case: &Case, start: &Start) {
+        let ram = &mut self.ram.0;
+        ram[self.dirty.clone()].fill(0xCC);
+        let at = case.rip() as usize;
+        self.dirty = at..(at + case.code.len()).min(CODE as usize + CODE_LEN);
+        let len = self.dirty.len();
+        ram[self.dirty.clone()].copy_from_slice(&case.code[..len]);
+        ram[SCRATCH as usize..SCRATCH as usize + SCRATCH_LEN].copy_from_slice(&self.images[start.image]);
+    }
+
+    fn outcome(&self, start: &Start) -> Outcome {
+        let state = self.cpu.state();
+        let vector = (state.rip.wrapping_sub(HANDLERS + 1) / HANDLER_SIZE) as u8;
+        let mut outcome = Outcome {
+            vector,
+            cr2: if vector == 14 { state.cr2 } else { 0 },
+            gpr: state.gpr,
+            xmm: state.xmm,
+            mxcsr: state.mxcsr,
+            fcw: state.fcw,
+            fsw: state.fsw,
+            ftw: state.ftw,
+            st: state.st,
+            ..Outcome::default()
+        };
+        outcome.read_frame(&self.ram.0);
+        let scratch = SCRATCH as usize..SCRATCH as usize + SCRATCH_LEN;
+        outcome.read_memory(&self.images[start.image], &self.ram.0[scratch]);
+        outcome
+    }
+}
+
+/// Ring 3 at the first instruction.
+fn state(case: &Case, start: &Start) -> State {
+    let data = |base| Segment { selector: USER_DATA, base, limit: u32::MAX, rights: 0xC0F3 };
+    let code = Segment { selector: USER_CODE, base: 0, limit: u32::MAX, rights: 0xA0FB };
+    State {
+        gpr: start.gpr,
+        rip: case.rip(),
+        rflags: start.rflags,
+        segments: [data(0), code, data(0), data(0), data(FS_BASE), data(GS_BASE)],
+        tr: Segment { selector: TASK, base: TSS, limit: 0x67, rights: 0x8B },
+        gdtr: DescriptorTable { base: GDT, limit: GDT_LIMIT },
+        idtr: DescriptorTable { base: IDT, limit: IDT_LIMIT },
+        cr0: CR0,
+        cr3: PML4,
+        cr4: CR4,
+        efer: EFER,
+        xmm: start.xmm,
+        mxcsr: start.mxcsr,
+        fcw: start.fcw,
+        fsw: start.fsw,
+        ftw: start.ftw,
+        st: start.st,
+        ..State::default()
+    }
+}
