@@ -1,6 +1,7 @@
 //! What the CPU needs from outside.
 
 use crate::cpuid::CpuidLeaf;
+use crate::observe::{Observer, Unobserved};
 use crate::totals::Totals;
 
 /// The guest gets #GP(0).
@@ -120,6 +121,12 @@ pub trait Bus {
     /// A branch has been taken. Costs nothing unless implemented.
     #[inline(always)]
     fn taken_branch(&mut self, _branch: Branch) {}
+
+    /// Who watches every instruction retire; nobody, unless implemented. Always the same answer.
+    #[inline(always)]
+    fn observer(&mut self) -> Option<&mut impl Observer> {
+        None::<&mut Unobserved>
+    }
 
     /// Asked after every call above that may have side effects: true ends the run after the
     /// instruction, with [`Exit::Attention`](crate::Exit::Attention).

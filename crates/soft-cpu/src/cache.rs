@@ -4,6 +4,7 @@ use crate::bus::Bus;
 use crate::context::{Mode, Position};
 use crate::exec::Insn;
 use crate::mmu::{Mmu, PAGE};
+use crate::observe::Observed;
 use std::collections::HashMap;
 
 /// Blocks after which the cache starts anew.
@@ -21,6 +22,8 @@ pub(crate) struct Block<B> {
     pub(crate) gpa: u64,
     /// The page into which its only instruction continues.
     pub(crate) second: Option<u64>,
+    /// While somebody watches.
+    pub(crate) observed: Option<Box<Observed>>,
 }
 
 #[derive(Debug, Clone, Copy)]

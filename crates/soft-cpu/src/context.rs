@@ -6,6 +6,7 @@ use crate::debug::Breakpoints;
 use crate::exception::{self, Exception, Fault};
 use crate::flags::{self, Flags};
 use crate::mmu::Mmu;
+use crate::observe::Watch;
 use crate::state::{DescriptorTable, Segment, State};
 use crate::totals::Totals;
 
@@ -106,6 +107,7 @@ pub(crate) struct Core {
     /// SSE instructions neither raise #UD nor #NM.
     pub(crate) sse: bool,
     pub(crate) mmu: Mmu,
+    pub(crate) watch: Watch,
     pub(crate) totals: Totals,
     // Guest-visible, cold.
     pub(crate) segs: [Segment; 6],
@@ -174,6 +176,7 @@ impl Core {
             billed: 0,
             sse: false,
             mmu: Mmu::new(),
+            watch: Watch::default(),
             totals: Totals::default(),
             segs: state.segments,
             ldtr: state.ldtr,

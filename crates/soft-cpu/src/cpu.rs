@@ -61,8 +61,8 @@ const FETCH: usize = 512;
 
 /// One x86-64 CPU.
 pub struct Cpu<B: Bus> {
-    core: Core,
-    cache: Cache<B>,
+    pub(crate) core: Core,
+    pub(crate) cache: Cache<B>,
     interrupt: Option<u8>,
     unimplemented: Vec<Unimplemented>,
 }
@@ -81,14 +81,14 @@ impl<B: Bus> Default for Cpu<B> {
 
 /// How much is executed before the run loop looks again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Pace {
+pub(crate) enum Pace {
     Instruction,
     Block,
     Free,
 }
 
 /// How a block was left.
-enum Left {
+pub(crate) enum Left {
     /// At its end, or at the deadline.
     Through,
     /// After an instruction that asked for it.
@@ -190,6 +190,7 @@ impl<B: Bus> Cpu<B> {
         let mut left = budget.instructions;
         let mut exceptions = 0;
         self.core.attention = false;
+        self.watch(bus);
         loop {
             if self.core.attention {
                 return Exit::Attention;
@@ -351,7 +352,12 @@ impl<B: Bus> Cpu<B> {
         self.core.synced = Position::default();
         self.drop_stale_code();
         loop {
-            if let Some(outcome) = self.run_known_blocks(bus, left, pace) {
+            let outcome = if self.core.watch.on {
+                self.run_observed_blocks(bus, left, pace)
+            } else {
+                self.run_known_blocks(bus, left, pace)
+            };
+            if let Some(outcome) = outcome {
                 // Whoever looks now finds the totals in sync.
                 self.core.synced = self.core.position;
                 return outcome;
@@ -450,7 +456,8 @@ impl<B: Bus> Cpu<B> {
         let index = match found {
             Some(index) => index,
             None => {
-                let block = self.decode_block(bus, linear, gpa)?;
+                let mut block = self.decode_block(bus, linear, gpa)?;
+                block.observed = self.observe_block(bus, &block);
                 self.cache.insert(block, &mut self.core.mmu)
             }
         };
@@ -468,7 +475,14 @@ impl<B: Bus> Cpu<B> {
         }
         let mode = core.mode;
         if let Some(decoded) = decode::block(&bytes[..in_page], mode) {
-            return Ok(Block { insns: decoded.insns, end: decoded.end, mode, gpa, second: None });
+            return Ok(Block {
+                insns: decoded.insns,
+                end: decoded.end,
+                mode,
+                gpa,
+                second: None,
+                observed: None,
+            });
         }
         // The first instruction continues in the next page.
         let next = linear.wrapping_add(PAGE) & !(PAGE - 1);
@@ -478,7 +492,7 @@ impl<B: Bus> Cpu<B> {
             return Err(core.ud());
         }
         let decoded = decode::single(&bytes[..in_page + 15], mode);
-        Ok(Block { insns: decoded.insns, end: decoded.end, mode, gpa, second: Some(second) })
+        Ok(Block { insns: decoded.insns, end: decoded.end, mode, gpa, second: Some(second), observed: None })
     }
 
     #[cold]
@@ -512,7 +526,7 @@ impl<B: Bus> Cpu<B> {
 }
 
 /// Reads code within a page; false if it is not RAM.
-fn fetch<B: Bus>(bus: &mut B, gpa: u64, bytes: &mut [u8]) -> bool {
+pub(crate) fn fetch<B: Bus>(bus: &mut B, gpa: u64, bytes: &mut [u8]) -> bool {
     let Some(page) = bus.ram_page(gpa & !(PAGE - 1)) else { return false };
     let position = page + gpa % PAGE;
     for (byte, at) in bytes.iter_mut().zip(position..) {

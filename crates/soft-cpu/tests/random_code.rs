@@ -4,8 +4,9 @@
 
 mod common;
 
-use common::TestBus;
+use common::{Recorder, TestBus};
 use soft_cpu::{Budget, Cpu, DescriptorTable, Exit, Segment, State};
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 struct Random(u64);
 
@@ -66,12 +67,15 @@ fn state(random: &mut Random) -> State {
     state
 }
 
-fn run(seeds: std::ops::Range<u64>, runs_per_seed: u64) -> u64 {
+/// Instructions retired, and a digest of all states on the way.
+fn run(seeds: std::ops::Range<u64>, runs_per_seed: u64, observed: bool) -> (u64, u64) {
     let mut retired = 0;
+    let mut digest = DefaultHasher::new();
     for seed in seeds {
         let mut random = Random(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1);
         let mut bus = TestBus::new(RAM);
         bus.msrs.insert(0x1B, 0xFEE0_0900);
+        bus.recorder = observed.then(Recorder::default);
         let mut cpu = Cpu::default();
         for _ in 0..runs_per_seed {
             bus.exit = None;
@@ -112,6 +116,12 @@ fn run(seeds: std::ops::Range<u64>, runs_per_seed: u64) -> u64 {
                     _ => {}
                 }
                 bus.attention = false;
+                if let Some(recorder) = &mut bus.recorder {
+                    let steps = std::mem::take(&mut recorder.steps);
+                    assert_eq!(steps.len() as u64, done, "seed {seed}");
+                }
+                let state = format!("{exit:?} {:?} {:?}", cpu.state(), cpu.totals());
+                (state, &bus.ram).hash(&mut digest);
                 if exit == Exit::Shutdown {
                     break;
                 }
@@ -119,12 +129,17 @@ fn run(seeds: std::ops::Range<u64>, runs_per_seed: u64) -> u64 {
         }
         retired += cpu.totals().instructions();
     }
-    retired
+    (retired, digest.finish())
 }
 
 #[test]
 fn random_bytes_do_no_harm() {
-    assert!(run(1..5, 60) > 1000);
+    assert!(run(1..5, 60, false).0 > 1000);
+}
+
+#[test]
+fn an_observer_sees_everything_and_changes_nothing() {
+    assert_eq!(run(1..3, 20, false), run(1..3, 20, true));
 }
 
 /// A longer run: `SOFT_CPU_SEEDS=1000 cargo test --release -p soft-cpu --test random_code -- --ignored`.
@@ -132,5 +147,5 @@ fn random_bytes_do_no_harm() {
 #[ignore = "takes as long as SOFT_CPU_SEEDS says"]
 fn random_bytes_do_no_harm_for_long() {
     let seeds = std::env::var("SOFT_CPU_SEEDS").ok().and_then(|n| n.parse().ok()).unwrap_or(100);
-    println!("{} instructions retired", run(1..seeds, 200));
+    println!("{} instructions retired", run(1..seeds, 200, false).0);
 }

@@ -31,7 +31,7 @@ pub(crate) struct Decoded<B> {
     pub(crate) end: Position,
 }
 
-fn decoder(bytes: &[u8], mode: Mode) -> Decoder<'_> {
+pub(crate) fn decoder(bytes: &[u8], mode: Mode) -> Decoder<'_> {
     let bitness = match mode {
         Mode::Bits16 => 16,
         Mode::Bits32 => 32,

@@ -4,8 +4,10 @@ use crate::bus::{Branch, BranchKind, Bus};
 use crate::context::{CS, Core, RSP, SS};
 use crate::exception::{self, Done, Exception, Fault};
 use crate::flags::{IF, NT, RF, TF, VM};
+use crate::observe::Observer;
 use crate::segment::selector_error;
 use crate::state::Segment;
+use core_model::CoreEvent;
 
 /// Error code bit EXT: the event came from outside the program.
 const EXTERNAL: u32 = 1;
@@ -46,6 +48,12 @@ impl Core {
         let pending = self.debug_pending;
         let delivered = self.try_deliver(bus, first, source);
         self.debug_pending = pending;
+        if self.watch.on && delivered.is_ok() {
+            self.watch.clear();
+            if let Some(observer) = bus.observer() {
+                observer.event(CoreEvent::Interrupt { user: self.cpl != 0 });
+            }
+        }
         delivered
     }
 

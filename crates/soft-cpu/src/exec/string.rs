@@ -230,6 +230,9 @@ pub(crate) fn string<B: Bus, O: StringOp<B>, T: Width>(c: &mut Core, b: &mut B, 
             let done = O::bulk::<T>(c, b, i, c.regs[RCX].min(u64::from(left)));
             let bytes = done * T::BYTES as u64;
             if done != 0 {
+                if c.watch.on {
+                    watch_bulk::<B, O>(c, i, bytes);
+                }
                 c.regs[RDI] = c.regs[RDI].wrapping_add(bytes);
                 if O::MOVES_RSI {
                     c.regs[RSI] = c.regs[RSI].wrapping_add(bytes);
@@ -258,6 +261,14 @@ pub(crate) fn string<B: Bus, O: StringOp<B>, T: Width>(c: &mut Core, b: &mut B, 
         }
     }
     Ok(())
+}
+
+/// Tells an observer what [`StringOp::bulk`] has accessed.
+fn watch_bulk<B: Bus, O: StringOp<B>>(c: &mut Core, i: &Insn<B>, bytes: u64) {
+    if O::MOVES_RSI {
+        c.watch_bulk(c.regs[RSI].wrapping_add(c.bases[usize::from(i.seg & 7)]), bytes, false);
+    }
+    c.watch_bulk(c.regs[RDI].wrapping_add(c.bases[ES]), bytes, true);
 }
 
 /// Operands count when they are accessed, because silicon retires them so too.

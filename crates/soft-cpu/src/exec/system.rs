@@ -10,8 +10,10 @@ use crate::context::{
 use crate::debug::{DR6_BD, DR7_GD};
 use crate::exception::{self, Done, Exception};
 use crate::flags::{RF, ZF};
+use crate::observe::Observer;
 use crate::state::DescriptorTable;
 use crate::width::Width;
+use core_model::CoreEvent;
 
 const CR0_ET: u64 = 1 << 4;
 const CR0_KNOWN: u64 =
@@ -342,16 +344,24 @@ pub(crate) fn invlpg<B: Bus>(c: &mut Core, _b: &mut B, i: &Insn<B>) -> Done {
     Ok(())
 }
 
-/// WBINVD, INVD: there are no caches to write back, but the privilege counts.
-pub(crate) fn cache_control<B: Bus>(c: &mut Core, _b: &mut B, _i: &Insn<B>) -> Done {
-    c.require_cpl0()
+/// WBINVD, INVD: there are no caches to write back, but the privilege counts, and an observer may have some.
+pub(crate) fn cache_control<B: Bus>(c: &mut Core, b: &mut B, _i: &Insn<B>) -> Done {
+    c.require_cpl0()?;
+    if let Some(observer) = b.observer() {
+        observer.event(CoreEvent::CachesFlushed);
+    }
+    Ok(())
 }
 
 /// CLFLUSH: faults as a load.
 pub(crate) fn clflush<B: Bus>(c: &mut Core, b: &mut B, i: &Insn<B>) -> Done {
     let linear = operand::linear(c, i, 1, false)?;
     if c.canonical(linear) {
-        c.translate(b, linear, crate::mmu::Intent::Read, c.user).map(|_| ())
+        let physical = c.translate(b, linear, crate::mmu::Intent::Read, c.user)?;
+        if let Some(observer) = b.observer() {
+            observer.event(CoreEvent::LineFlushed(physical));
+        }
+        Ok(())
     } else if operand::is_stack(i) {
         Err(c.raise(Exception::with_error(exception::SS, 0)))
     } else {

@@ -6,9 +6,11 @@ mod walk;
 use crate::bus::Bus;
 use crate::context::Core;
 use crate::exception::{self, Exception, Fault};
+use crate::observe::Observer;
 use crate::width::Memory;
+use core_model::CoreEvent;
 use std::collections::HashMap;
-pub(crate) use tlb::Tlb;
+pub(crate) use tlb::{Flushed, Tlb};
 pub(crate) use walk::{Intent, PHYSICAL_BITS};
 
 pub(crate) const PAGE: u64 = 4096;
@@ -142,13 +144,17 @@ impl Core {
     /// Where a linear address is in RAM, and how many bytes of its page follow, if the TLB knows that it can be
     /// read.
     pub(crate) fn readable(&self, linear: u64) -> Option<(u64, u64)> {
-        let position = self.mmu.tlb.entry(self.user, linear).readable(linear, 1)?;
+        let tlb = &self.mmu.tlb;
+        let entry = tlb.watched(self.user, linear).unwrap_or(tlb.entry(self.user, linear));
+        let position = entry.readable(linear, 1)?;
         Some((position, PAGE - (linear & OFFSET)))
     }
 
     /// The same for writes.
     pub(crate) fn writable(&self, linear: u64) -> Option<(u64, u64)> {
-        let position = self.mmu.tlb.entry(self.user, linear).writable(linear, 1)?;
+        let tlb = &self.mmu.tlb;
+        let entry = tlb.watched(self.user, linear).unwrap_or(tlb.entry(self.user, linear));
+        let position = entry.writable(linear, 1)?;
         Some((position, PAGE - (linear & OFFSET)))
     }
 
@@ -176,7 +182,11 @@ impl Core {
         user: usize,
         stack: bool,
     ) -> Result<T, Fault> {
+        if let Some(value) = self.watched_load(bus, linear, user) {
+            return Ok(value);
+        }
         let (first, second, split) = self.parts::<T, B>(bus, linear, Intent::Read, user, stack)?;
+        self.watch_parts(linear, T::BYTES, (first, second, split), false);
         Ok(self.read_parts(bus, first, second, split))
     }
 
@@ -190,7 +200,11 @@ impl Core {
         user: usize,
         stack: bool,
     ) -> Result<(), Fault> {
+        if self.watched_store(bus, linear, value, user) {
+            return Ok(());
+        }
         let (first, second, split) = self.parts::<T, B>(bus, linear, Intent::Write, user, stack)?;
+        self.watch_parts(linear, T::BYTES, (first, second, split), true);
         self.write_parts(bus, value, first, second, split);
         Ok(())
     }
@@ -203,7 +217,12 @@ impl Core {
         linear: u64,
         stack: bool,
     ) -> Result<(T, Target), Fault> {
+        if let Some(update) = self.watched_update(bus, linear) {
+            return Ok(update);
+        }
         let (first, second, split) = self.parts::<T, B>(bus, linear, Intent::Write, self.user, stack)?;
+        self.watch_parts(linear, T::BYTES, (first, second, split), false);
+        self.watch_parts(linear, T::BYTES, (first, second, split), true);
         let value = self.read_parts(bus, first, second, split);
         Ok((value, Target::Slow { first, second, split }))
     }
@@ -265,6 +284,7 @@ impl Core {
     pub(crate) fn read_physical<B: Bus>(&mut self, bus: &mut B, gpa: u64, data: &mut [u8]) {
         let Some(page) = bus.ram_page(gpa & !OFFSET) else {
             self.sync_totals();
+            self.watch.mark_uncached();
             bus.mmio_read(gpa, data, &self.access());
             self.after_bus(bus);
             return;
@@ -279,12 +299,16 @@ impl Core {
     pub(crate) fn write_physical<B: Bus>(&mut self, bus: &mut B, gpa: u64, data: &[u8]) {
         let Some(page) = bus.ram_page(gpa & !OFFSET) else {
             self.sync_totals();
+            self.watch.mark_uncached();
             bus.mmio_write(gpa, data, &self.access());
             self.after_bus(bus);
             return;
         };
         if self.mmu.note_write(gpa, data.len() as u64) {
             self.stop = true;
+            if let Some(observer) = bus.observer() {
+                observer.event(CoreEvent::CodeWritten(gpa));
+            }
         }
         let position = page + (gpa & OFFSET);
         for (byte, at) in data.iter().zip(position..) {

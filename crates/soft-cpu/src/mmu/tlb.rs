@@ -12,19 +12,44 @@ pub(crate) struct Entry {
     pub(crate) write: u64,
     /// What to add to a linear address in the page to get its position in the embedder's RAM.
     pub(crate) addend: u64,
-    /// Guest physical address of the page.
-    pub(crate) gpa: u64,
+    /// Guest physical address of the page; in the low bits log2 of the size of the page that it was found in.
+    gpa: u64,
 }
 
 const EMPTY: Entry = Entry { read: NONE, write: NONE, addend: 0, gpa: 0 };
 
+type Halves = [Box<[Entry; ENTRIES]>; 2];
+
+/// What an observer is to know of translations that are gone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Flushed {
+    /// The page of this linear address.
+    Page(u64),
+    All,
+}
+
 #[derive(Debug)]
 pub(crate) struct Tlb {
-    halves: [Box<[Entry; ENTRIES]>; 2],
+    halves: Halves,
+    /// While somebody watches, translations are here and not in `halves`, so that every access takes the slow path.
+    watched: Option<Halves>,
     used: bool,
+    pub(crate) flushed: Option<Flushed>,
 }
 
 impl Entry {
+    /// Guest physical address of the page.
+    #[inline(always)]
+    pub(crate) fn gpa(&self) -> u64 {
+        self.gpa & !0xFFF
+    }
+
+    /// Log2 of the size of the page that it was found in.
+    #[inline(always)]
+    pub(crate) fn size(&self) -> u8 {
+        self.gpa as u8
+    }
+
     /// Position of the `size` bytes at `linear`, if they may be read and are all in the page.
     #[inline(always)]
     pub(crate) fn readable(&self, linear: u64, size: usize) -> Option<u64> {
@@ -47,7 +72,14 @@ fn page_of_last(linear: u64, size: usize) -> u64 {
 
 impl Tlb {
     pub(crate) fn new() -> Self {
-        Self { halves: [Box::new([EMPTY; ENTRIES]), Box::new([EMPTY; ENTRIES])], used: false }
+        Self { halves: halves(), watched: None, used: false, flushed: None }
+    }
+
+    /// Whether every access takes the slow path.
+    pub(crate) fn watch(&mut self, on: bool) {
+        self.flush();
+        self.watched = on.then(halves);
+        self.flushed = None;
     }
 
     #[inline(always)]
@@ -55,34 +87,52 @@ impl Tlb {
         &self.halves[user & 1][(linear >> 12) as usize % ENTRIES]
     }
 
-    pub(crate) fn fill(&mut self, user: usize, linear: u64, position: u64, gpa: u64, write: bool) {
+    /// The entry for the slow path.
+    #[inline(always)]
+    pub(crate) fn watched(&self, user: usize, linear: u64) -> Option<&Entry> {
+        Some(&self.watched.as_ref()?[user & 1][(linear >> 12) as usize % ENTRIES])
+    }
+
+    /// `size` is log2 of the size of the page in the page tables.
+    pub(crate) fn fill(&mut self, user: usize, linear: u64, position: u64, gpa: u64, size: u8, write: bool) {
         let page = linear & !0xFFF;
-        let entry = &mut self.halves[user & 1][(linear >> 12) as usize % ENTRIES];
-        let keep_write = entry.write == page && entry.gpa == gpa;
+        let halves = self.watched.as_mut().unwrap_or(&mut self.halves);
+        let entry = &mut halves[user & 1][(linear >> 12) as usize % ENTRIES];
+        let keep_write = entry.write == page && entry.gpa() == gpa;
         let write = if write || keep_write { page } else { NONE };
-        *entry = Entry { read: page, write, addend: position.wrapping_sub(page), gpa };
+        *entry = Entry { read: page, write, addend: position.wrapping_sub(page), gpa: gpa | u64::from(size) };
         self.used = true;
+    }
+
+    fn all(&mut self) -> impl Iterator<Item = &mut Box<[Entry; ENTRIES]>> {
+        self.halves.iter_mut().chain(self.watched.iter_mut().flatten())
     }
 
     /// Writes to this guest physical page take the slow path from now on.
     pub(crate) fn protect(&mut self, gpa: u64) {
-        for entry in self.halves.iter_mut().flat_map(|half| half.iter_mut()) {
-            if entry.gpa == gpa {
+        for entry in self.all().flat_map(|half| half.iter_mut()) {
+            if entry.gpa() == gpa {
                 entry.write = NONE;
             }
         }
     }
 
     pub(crate) fn flush(&mut self) {
+        self.flushed = Some(Flushed::All);
         if self.used {
-            self.halves.iter_mut().for_each(|half| half.fill(EMPTY));
+            self.all().for_each(|half| half.fill(EMPTY));
             self.used = false;
         }
     }
 
     pub(crate) fn flush_page(&mut self, linear: u64) {
-        for half in &mut self.halves {
+        self.flushed.get_or_insert(Flushed::Page(linear));
+        for half in self.all() {
             half[(linear >> 12) as usize % ENTRIES] = EMPTY;
         }
     }
+}
+
+fn halves() -> Halves {
+    [Box::new([EMPTY; ENTRIES]), Box::new([EMPTY; ENTRIES])]
 }

@@ -47,6 +47,8 @@ struct Walk {
     /// AND of the entries' R/W and U/S bits.
     rights: u64,
     no_execute: bool,
+    /// Log2 of the page's size: 12, 21 or 30. Pages of 4 MiB count as one of 2 MiB.
+    page: u8,
 }
 
 impl Core {
@@ -59,6 +61,7 @@ impl Core {
         user: usize,
     ) -> Result<u64, Fault> {
         let (gpa, dirty) = if self.cr0 & CR0_PG == 0 {
+            self.watch.page = 12;
             (linear & 0xFFFF_FFFF, true)
         } else {
             match self.walk_and_check(bus, linear, intent, user) {
@@ -75,7 +78,7 @@ impl Core {
         {
             let page = gpa & !OFFSET;
             let write = intent == Intent::Write && dirty && !self.mmu.is_code(page);
-            self.mmu.tlb.fill(user, linear, position, page, write);
+            self.mmu.tlb.fill(user, linear, position, page, self.watch.page, write);
         }
         Ok(gpa)
     }
@@ -123,6 +126,7 @@ impl Core {
                 self.set_entry(bus, used.gpa, used.value | bits, walk.wide);
             }
         }
+        self.watch.page = walk.page;
         Ok((walk.gpa, write))
     }
 
@@ -173,6 +177,7 @@ impl Core {
                 return Err(CODE_PRESENT | CODE_RESERVED);
             }
             if shift == 12 || large {
+                walk.page = shift as u8;
                 walk.gpa = entry & ADDRESS & !(size - 1) | linear & (size - 1);
                 return Ok(walk);
             }
@@ -194,6 +199,7 @@ impl Core {
             if entry & 1 << 21 != 0 {
                 return Err(CODE_PRESENT | CODE_RESERVED);
             }
+            walk.page = 21;
             walk.gpa = entry & 0xFFC0_0000 | (entry >> 13 & 0xFF) << 32 | linear & 0x3F_FFFF;
             return Ok(walk);
         }
@@ -233,6 +239,7 @@ impl Walk {
             gpa: 0,
             rights: WRITABLE | USER,
             no_execute: false,
+            page: 12,
         }
     }
 

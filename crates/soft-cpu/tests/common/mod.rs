@@ -2,7 +2,11 @@
 #![allow(dead_code, unreachable_pub, missing_docs)]
 #![allow(clippy::unwrap_used, reason = "test code, of an example too")]
 
-use soft_cpu::{Access, Branch, Bus, CpuidLeaf, GeneralProtection, State, Totals};
+use core_model::{Model, SUNNY_COVE};
+use soft_cpu::{
+    Access, Branch, BranchStep, Bus, CoreEvent, CpuidLeaf, GeneralProtection, MemoryAccess, Observer,
+    Prepared, State, Step, Totals,
+};
 use std::collections::BTreeMap;
 
 pub const COM1: u16 = 0x3F8;
@@ -22,6 +26,52 @@ pub struct TestBus {
     pub record_branches: bool,
     pub ports: Vec<(u16, u32)>,
     pub attention: bool,
+    pub recorder: Option<Recorder>,
+}
+
+/// An observer that remembers.
+#[derive(Debug)]
+pub struct Recorder {
+    model: Model,
+    pub steps: Vec<Recorded>,
+    pub events: Vec<CoreEvent>,
+    /// Ends the run after so many steps.
+    pub stop_after: usize,
+}
+
+/// A step, for keeps.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Recorded {
+    pub rip: u64,
+    pub fetch: (u64, u8),
+    pub length: u8,
+    pub user: bool,
+    pub memory: Vec<MemoryAccess>,
+    pub branch: Option<BranchStep>,
+    pub repetitions: u64,
+}
+
+impl Default for Recorder {
+    fn default() -> Self {
+        let model = Model::new(&SUNNY_COVE).unwrap();
+        Self { model, steps: Vec::new(), events: Vec::new(), stop_after: usize::MAX }
+    }
+}
+
+impl Observer for Recorder {
+    fn prepare(&mut self, instruction: &iced_x86::Instruction) -> Prepared {
+        self.model.prepare(instruction)
+    }
+    fn retire(&mut self, _prepared: &Prepared, step: &Step<'_>) -> bool {
+        let Step { rip, fetch_pa, fetch_page, length, user, memory, branch, repetitions } = *step;
+        let fetch = (fetch_pa, fetch_page);
+        let memory = memory.to_vec();
+        self.steps.push(Recorded { rip, fetch, length, user, memory, branch, repetitions });
+        self.steps.len() >= self.stop_after
+    }
+    fn event(&mut self, event: CoreEvent) {
+        self.events.push(event);
+    }
 }
 
 impl TestBus {
@@ -108,6 +158,9 @@ impl Bus for TestBus {
         if self.record_branches {
             self.branches.push(branch);
         }
+    }
+    fn observer(&mut self) -> Option<&mut impl Observer> {
+        self.recorder.as_mut()
     }
     fn attention(&self) -> bool {
         self.attention

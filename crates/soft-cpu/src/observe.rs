@@ -1,0 +1,44 @@
+//! Watching instructions retire, one by one: what a model of the core needs beside [`Totals`](crate::Totals).
+//!
+//! A [`Bus`] that has an [`Observer`] gets every retired instruction with its memory accesses and its branch, in
+//! program order. The CPU then runs blocks in a loop of its own ([`run`]), and memory accesses take the slow path,
+//! where they are noted ([`watch`]); without an observer nothing of this is on the way.
+
+mod block;
+mod run;
+mod watch;
+
+pub(crate) use block::Observed;
+pub use core_model::{BranchStep, CoreEvent, MemoryAccess, Prepared, Step};
+use iced_x86::Instruction;
+pub(crate) use watch::Watch;
+
+/// Sees what retires.
+pub trait Observer {
+    /// An instruction has been decoded: what [`retire`](Self::retire) is to get each time it executes. It is decoded
+    /// as if its block were at address 0.
+    fn prepare(&mut self, instruction: &Instruction) -> Prepared;
+    /// An instruction has retired. True ends the run after it, with [`Exit::Attention`](crate::Exit::Attention).
+    ///
+    /// Its taken branch has been reported to [`Bus::taken_branch`](crate::Bus::taken_branch) just before. Of a REP
+    /// instruction `memory` has an access for each run of elements in a cache line, not for each element.
+    fn retire(&mut self, prepared: &Prepared, step: &Step<'_>) -> bool;
+    /// Something has happened behind the instruction that retired last.
+    fn event(&mut self, event: CoreEvent);
+}
+
+/// Nobody watches.
+#[derive(Debug, Clone, Copy)]
+pub enum Unobserved {}
+
+impl Observer for Unobserved {
+    fn prepare(&mut self, _instruction: &Instruction) -> Prepared {
+        match *self {}
+    }
+    fn retire(&mut self, _prepared: &Prepared, _step: &Step<'_>) -> bool {
+        match *self {}
+    }
+    fn event(&mut self, _event: CoreEvent) {
+        match *self {}
+    }
+}

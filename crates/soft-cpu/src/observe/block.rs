@@ -1,0 +1,97 @@
+//! What an observer has made of a block.
+
+use super::Observer;
+use crate::context::Mode;
+use crate::decode;
+use core_model::{BranchKind, Prepared};
+use iced_x86::{FlowControl, Instruction};
+
+/// How a block's last instruction goes on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Ending {
+    /// With the next instruction.
+    Next,
+    /// To a target or to the next instruction.
+    Conditional,
+    /// To a target.
+    Near(BranchKind),
+    /// To a target, if it retires as a branch: INTO need not.
+    Far,
+}
+
+/// An instruction for which the run loop has more to do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Special {
+    No,
+    /// REP: its iterations are counted.
+    Repeats,
+    /// Its operand is not accessed, only hinted at.
+    Prefetch,
+}
+
+/// The instructions of a block as an observer wants them.
+#[derive(Debug)]
+pub(crate) struct Observed {
+    pub(crate) ops: Box<[(Prepared, Special)]>,
+    pub(crate) ending: Ending,
+    /// Log2 of the size of the page that it was fetched from when it was decoded.
+    pub(crate) page: u8,
+}
+
+impl Observed {
+    /// The `count` instructions at the start of `bytes`.
+    pub(crate) fn new<O: Observer>(
+        observer: &mut O,
+        bytes: &[u8],
+        mode: Mode,
+        count: usize,
+        page: u8,
+    ) -> Self {
+        let mut ending = Ending::Next;
+        let mut decoder = decode::decoder(bytes, mode);
+        let mut instruction = Instruction::default();
+        let ops = (0..count).map(|_| {
+            decoder.decode_out(&mut instruction);
+            ending = Ending::new(&instruction);
+            (observer.prepare(&instruction), Special::new(&instruction))
+        });
+        Self { ops: ops.collect(), ending, page }
+    }
+}
+
+impl Ending {
+    fn new(instruction: &Instruction) -> Self {
+        match instruction.flow_control() {
+            FlowControl::ConditionalBranch => Self::Conditional,
+            FlowControl::UnconditionalBranch if instruction.is_jmp_short_or_near() => {
+                Self::Near(BranchKind::DirectJump)
+            }
+            FlowControl::IndirectBranch if instruction.is_jmp_near_indirect() => {
+                Self::Near(BranchKind::IndirectJump)
+            }
+            FlowControl::Call if instruction.is_call_near() => Self::Near(BranchKind::DirectCall),
+            FlowControl::IndirectCall if instruction.is_call_near_indirect() => {
+                Self::Near(BranchKind::IndirectCall)
+            }
+            FlowControl::Return if instruction.mnemonic() == iced_x86::Mnemonic::Ret => {
+                Self::Near(BranchKind::Return)
+            }
+            FlowControl::Next | FlowControl::XbeginXabortXend | FlowControl::Exception => Self::Next,
+            _ => Self::Far,
+        }
+    }
+}
+
+impl Special {
+    fn new(instruction: &Instruction) -> Self {
+        use iced_x86::Mnemonic as M;
+        let repeats = instruction.has_rep_prefix() || instruction.has_repne_prefix();
+        match instruction.mnemonic() {
+            M::Prefetchnta | M::Prefetcht0 | M::Prefetcht1 | M::Prefetcht2 | M::Prefetchw | M::Prefetch => {
+                Self::Prefetch
+            }
+            _ if repeats && instruction.is_string_instruction() => Self::Repeats,
+            _ => Self::No,
+        }
+    }
+}

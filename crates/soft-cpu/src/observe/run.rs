@@ -1,0 +1,199 @@
+//! The run loop with an observer: as that of the fast path, but one instruction after the other.
+
+use super::Observer;
+use super::block::{Ending, Observed, Special};
+use crate::bus::{BranchKind as Kind, Bus};
+use crate::cache::Block;
+use crate::context::{BLOCK, CS, Core, RCX};
+use crate::cpu::{Cpu, Left, Pace, fetch};
+use crate::exception::Done;
+use crate::exec::Insn;
+use crate::exec::operand::{self, address_mask};
+use crate::mmu::{Flushed, PAGE};
+use core_model::{BranchKind, BranchStep, CoreEvent, Prepared, Step};
+
+/// Longest instruction.
+const LONGEST: u64 = 15;
+
+impl<B: Bus> Cpu<B> {
+    /// Starts or stops watching, as the bus wants it.
+    pub(crate) fn watch(&mut self, bus: &mut B) {
+        let on = bus.observer().is_some();
+        if on != self.core.watch.on {
+            self.flush();
+            self.core.mmu.tlb.watch(on);
+            self.core.watch.on = on;
+        }
+    }
+
+    /// What the observer makes of a block that has just been decoded; nothing without one.
+    pub(crate) fn observe_block(&self, bus: &mut B, block: &Block<B>) -> Option<Box<Observed>> {
+        if !self.core.watch.on {
+            return None;
+        }
+        let mut bytes = vec![0; usize::from(block.end.start)];
+        let in_page = bytes.len().min((PAGE - block.gpa % PAGE) as usize);
+        let (first, rest) = bytes.split_at_mut(in_page);
+        fetch(bus, block.gpa, first);
+        if let Some(second) = block.second {
+            fetch(bus, second, rest);
+        }
+        // What is no instruction needs more bytes than it has.
+        bytes.resize(bytes.len() + LONGEST as usize, 0);
+        let count = block.insns.len();
+        Some(Box::new(Observed::new(bus.observer()?, &bytes, block.mode, count, self.core.watch.page)))
+    }
+
+    /// As [`run_known_blocks`](Self::run_known_blocks), telling the observer.
+    pub(crate) fn run_observed_blocks(&mut self, bus: &mut B, left: &mut u64, pace: Pace) -> Option<Left> {
+        let core = &mut self.core;
+        loop {
+            let limit = if pace == Pace::Instruction { 1 } else { *left };
+            if limit == 0 {
+                return Some(Left::Through);
+            }
+            let block = self.cache.get(self.cache.jump(core.block_key())?)?;
+            let observed = block.observed.as_deref()?;
+            core.regs[BLOCK] = core.rip;
+            core.billed = usize::from(core.cpl != 0);
+            let start = Start {
+                linear: core.rip.wrapping_add(core.bases[CS]),
+                physical: block.gpa,
+                page: observed.page,
+            };
+            let (insns, end) = match block.insns.get(limit as usize) {
+                Some(next) => (&block.insns[..limit as usize], next.position),
+                None => (&*block.insns, block.end),
+            };
+            core.rip = core.rip.wrapping_add(u64::from(end.start));
+            let last = block.insns.len() - 1;
+            for (index, (insn, op)) in insns.iter().zip(&observed.ops).enumerate() {
+                core.position = insn.position;
+                let ending = if index == last { observed.ending } else { Ending::Next };
+                if execute(core, bus, insn, op, ending, start).is_err() {
+                    core.sync_totals();
+                    *left -= u64::from(core.position.index);
+                    return Some(Left::Faulted);
+                }
+                if core.stop {
+                    if index + 1 < insns.len() {
+                        core.rip = core.next_rip();
+                    }
+                    core.position = block.insns.get(index + 1).map_or(block.end, |next| next.position);
+                    core.sync_totals();
+                    *left -= index as u64 + 1;
+                    tell_changes(core, bus);
+                    return Some(Left::Stopped);
+                }
+            }
+            core.position = end;
+            core.retire_block(end);
+            *left -= u64::from(end.index);
+            if core.mmu.tlb.flushed.is_some() {
+                tell_changes(core, bus);
+            }
+            if pace != Pace::Free {
+                return Some(Left::Through);
+            }
+        }
+    }
+}
+
+/// Where a block starts.
+#[derive(Debug, Clone, Copy)]
+struct Start {
+    linear: u64,
+    physical: u64,
+    page: u8,
+}
+
+/// Executes an instruction and tells the observer that it has retired.
+#[inline(always)]
+fn execute<B: Bus>(
+    core: &mut Core,
+    bus: &mut B,
+    insn: &Insn<B>,
+    (prepared, special): &(Prepared, Special),
+    ending: Ending,
+    start: Start,
+) -> Done {
+    let count = core.regs[RCX];
+    let before = branches(core, ending);
+    if *special == Special::Prefetch {
+        prefetch(core, insn);
+    }
+    if let Err(fault) = (insn.run)(core, bus, insn) {
+        if *special == Special::Repeats && core.raised.is_none() {
+            // It goes on where it was.
+            core.watch.repetitions += iterations(core, insn, count);
+        } else {
+            core.watch.clear();
+        }
+        return Err(fault);
+    }
+    let branch = match ending {
+        Ending::Next => None,
+        Ending::Near(kind) => Some(BranchStep { kind, taken: true, target: core.rip }),
+        Ending::Conditional => {
+            let taken = branches(core, ending) != before;
+            Some(BranchStep { kind: BranchKind::Conditional, taken, target: core.rip })
+        }
+        Ending::Far if branches(core, ending) == before => None,
+        Ending::Far => Some(BranchStep { kind: BranchKind::Far, taken: true, target: core.rip }),
+    };
+    let repetitions = match special {
+        Special::Repeats => core.watch.repetitions + iterations(core, insn, count),
+        Special::No | Special::Prefetch => 1,
+    };
+    let offset = u64::from(core.position.start);
+    let step = Step {
+        rip: start.linear.wrapping_add(offset),
+        fetch_pa: start.physical + offset,
+        fetch_page: start.page,
+        length: core.position.len,
+        user: core.billed != 0,
+        memory: &core.watch.accesses,
+        branch,
+        repetitions,
+    };
+    if let Some(observer) = bus.observer()
+        && observer.retire(prepared, &step)
+    {
+        core.attention = true;
+        core.stop = true;
+    }
+    core.watch.clear();
+    Ok(())
+}
+
+/// How many branches have retired of those that this ending may be or not.
+#[inline(always)]
+fn branches(core: &Core, ending: Ending) -> u64 {
+    let totals = &core.totals.modes[core.billed & 1];
+    match ending {
+        Ending::Conditional => totals[Kind::ConditionalTaken],
+        Ending::Far => totals[Kind::Far],
+        Ending::Next | Ending::Near(_) => 0,
+    }
+}
+
+fn iterations<B>(core: &Core, insn: &Insn<B>, count: u64) -> u64 {
+    count.wrapping_sub(core.regs[RCX]) & address_mask(insn.seg)
+}
+
+#[cold]
+fn prefetch<B: Bus>(core: &mut Core, insn: &Insn<B>) {
+    let linear = operand::offset(core, insn) & address_mask(insn.seg);
+    core.watch_prefetch(linear.wrapping_add(core.bases[usize::from(insn.seg & 7)]));
+}
+
+/// Tells the observer what the last instruction has done to translations.
+#[cold]
+fn tell_changes<B: Bus>(core: &mut Core, bus: &mut B) {
+    let Some(observer) = bus.observer() else { return };
+    match core.mmu.tlb.flushed.take() {
+        Some(Flushed::All) => observer.event(CoreEvent::TlbFlush),
+        Some(Flushed::Page(linear)) => observer.event(CoreEvent::InvalidatePage(linear)),
+        None => {}
+    }
+}

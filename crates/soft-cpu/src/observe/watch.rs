@@ -1,0 +1,176 @@
+//! The memory accesses of the current instruction.
+
+use crate::bus::Bus;
+use crate::context::Core;
+use crate::mmu::{PAGE, Target};
+use crate::width::Memory;
+use core_model::MemoryAccess;
+
+const LINE: u64 = 64;
+/// Accesses of one instruction from which on neighbours are merged; only REP instructions and XSAVE's kin make more.
+const MERGE_FROM: usize = 16;
+/// Most accesses that are kept; further ones of the same instruction are lost.
+const MAX: usize = 1 << 16;
+
+/// Whether somebody watches, and what he has to be told about the current instruction.
+#[derive(Debug, Default)]
+pub(crate) struct Watch {
+    pub(crate) on: bool,
+    /// Log2 of the size of the page that was translated last.
+    pub(crate) page: u8,
+    pub(crate) accesses: Vec<MemoryAccess>,
+    /// Iterations of a REP instruction that has not finished.
+    pub(crate) repetitions: u64,
+}
+
+impl Watch {
+    /// Notes an access that stays within a page.
+    #[inline(always)]
+    fn note(&mut self, place: Place, size: usize, write: bool) {
+        let Place { linear, physical, page } = place;
+        let access = MemoryAccess { linear, physical, size: size as u8, page, write, uncached: false };
+        if self.accesses.len() < MERGE_FROM {
+            self.accesses.push(access);
+        } else {
+            self.merge(access);
+        }
+    }
+
+    /// Notes an access, or extends one of the last two that it continues in the same cache line.
+    #[inline(never)]
+    fn merge(&mut self, access: MemoryAccess) {
+        let size = u64::from(access.size);
+        for last in self.accesses.iter_mut().rev().take(2) {
+            let together = u64::from(last.size) + size;
+            if last.write != access.write || last.physical / LINE != access.physical / LINE || together > LINE
+            {
+                continue;
+            }
+            if last.linear.wrapping_add(u64::from(last.size)) == access.linear {
+                last.size = together as u8;
+                return;
+            }
+            if access.linear.wrapping_add(size) == last.linear {
+                (last.linear, last.physical) = (access.linear, access.physical);
+                last.size = together as u8;
+                return;
+            }
+        }
+        if self.accesses.len() < MAX {
+            self.accesses.push(access);
+        }
+    }
+
+    /// For the next instruction.
+    #[inline(always)]
+    pub(crate) fn clear(&mut self) {
+        self.accesses.clear();
+        self.repetitions = 0;
+    }
+
+    /// Notes an access to a device: the newest one is.
+    #[cold]
+    pub(crate) fn mark_uncached(&mut self) {
+        if let Some(last) = self.accesses.last_mut() {
+            last.uncached = true;
+        }
+    }
+}
+
+/// Where an operand is.
+#[derive(Debug, Clone, Copy)]
+struct Place {
+    linear: u64,
+    physical: u64,
+    page: u8,
+}
+
+impl Place {
+    fn behind(self, bytes: u64) -> Self {
+        let Self { linear, physical, page } = self;
+        Self { linear: linear.wrapping_add(bytes), physical: physical + bytes, page }
+    }
+}
+
+impl Core {
+    /// Position and place of an operand in RAM, if its translation is at hand.
+    #[inline(always)]
+    fn watched(&self, user: usize, linear: u64, size: usize, write: bool) -> Option<(u64, Place)> {
+        let entry = self.mmu.tlb.watched(user, linear)?;
+        let position = if write { entry.writable(linear, size) } else { entry.readable(linear, size) }?;
+        Some((position, Place { linear, physical: entry.gpa() | linear & (PAGE - 1), page: entry.size() }))
+    }
+
+    /// A load, if its translation is at hand.
+    #[inline(always)]
+    pub(crate) fn watched_load<T: Memory, B: Bus>(
+        &mut self,
+        bus: &mut B,
+        linear: u64,
+        user: usize,
+    ) -> Option<T> {
+        let (position, place) = self.watched(user, linear, T::BYTES, false)?;
+        self.watch.note(place, T::BYTES, false);
+        Some(T::ram_read(bus, position))
+    }
+
+    /// A store, if its translation is at hand; whether it was.
+    #[inline(always)]
+    pub(crate) fn watched_store<T: Memory, B: Bus>(
+        &mut self,
+        bus: &mut B,
+        linear: u64,
+        value: T,
+        user: usize,
+    ) -> bool {
+        let Some((position, place)) = self.watched(user, linear, T::BYTES, true) else { return false };
+        self.watch.note(place, T::BYTES, true);
+        value.ram_write(bus, position);
+        true
+    }
+
+    /// The load of a read-modify-write, if its translation is at hand.
+    #[inline(always)]
+    pub(crate) fn watched_update<T: Memory, B: Bus>(
+        &mut self,
+        bus: &mut B,
+        linear: u64,
+    ) -> Option<(T, Target)> {
+        let (position, place) = self.watched(self.user, linear, T::BYTES, true)?;
+        self.watch.note(place, T::BYTES, false);
+        self.watch.note(place, T::BYTES, true);
+        Some((T::ram_read(bus, position), Target::Ram(position)))
+    }
+
+    /// Notes an access that had to be translated, in its one or two pages.
+    pub(crate) fn watch_parts(&mut self, linear: u64, size: usize, parts: (u64, u64, usize), write: bool) {
+        let (first, second, split) = parts;
+        if self.watch.on {
+            let page = self.watch.page;
+            self.watch.note(Place { linear, physical: first, page }, split, write);
+            if split < size {
+                let linear = linear.wrapping_add(split as u64);
+                self.watch.note(Place { linear, physical: second, page }, size - split, write);
+            }
+        }
+    }
+
+    /// Notes what a REP instruction does at once, line by line.
+    #[cold]
+    pub(crate) fn watch_bulk(&mut self, linear: u64, bytes: u64, write: bool) {
+        let Some((_, place)) = self.watched(self.user, linear, 1, write) else { return };
+        let mut done = 0;
+        while done < bytes {
+            let size = (LINE - (place.physical + done) % LINE).min(bytes - done);
+            self.watch.note(place.behind(done), size as usize, write);
+            done += size;
+        }
+    }
+
+    /// Notes a prefetch. One whose translation is not at hand is dropped, as a CPU may do.
+    pub(crate) fn watch_prefetch(&mut self, linear: u64) {
+        if let Some((_, place)) = self.watched(self.user, linear, 1, false) {
+            self.watch.note(place, 1, false);
+        }
+    }
+}

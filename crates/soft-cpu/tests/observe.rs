@@ -1,0 +1,203 @@
+//! What an observer is told of the instructions that retire.
+#![allow(missing_docs)]
+#![allow(clippy::unwrap_used, reason = "test code")]
+
+mod common;
+
+use common::{Recorded, Recorder, TestBus};
+use core_model::BranchKind;
+use soft_cpu::{BranchStep, Budget, CoreEvent, Cpu, DescriptorTable, Exit, MemoryAccess, Segment, State};
+
+/// 64-bit mode at CPL 0; the first 2 MiB map to themselves in one page, the 4 KiB pages from 2 MiB on to 0x18_0000.
+fn machine(code: &[u8]) -> (TestBus, Cpu<TestBus>) {
+    let mut bus = TestBus::new(2 << 20);
+    bus.recorder = Some(Recorder::default());
+    bus.write_u64(0x1000, 0x2007);
+    bus.write_u64(0x2000, 0x3007);
+    bus.write_u64(0x3000, 0x87);
+    bus.write_u64(0x3008, 0x4007);
+    for page in 0..4 {
+        bus.write_u64(0x4000 + page * 8, 0x18_0007 + page * 0x1000);
+    }
+    // #UD, #GP and #PF lead to HLT at 0x8000.
+    for vector in [6, 13, 14] {
+        bus.write_u64(0x6000 + vector * 16, 0x0000_8E00_0008_8000);
+    }
+    bus.write_u64(0x5008, 0x00AF_9B00_0000_FFFF);
+    bus.write(0x8000, &[0xF4]);
+    bus.write(0x1_0000, code);
+    let mut state =
+        State { rip: 0x1_0000, cr0: 0x8001_0033, cr3: 0x1000, cr4: 0x620, efer: 0xD01, ..State::default() };
+    state.segments[1] = Segment { selector: 8, base: 0, limit: u32::MAX, rights: 0xA09B };
+    state.gdtr = DescriptorTable { base: 0x5000, limit: 0xFFF };
+    state.idtr = DescriptorTable { base: 0x6000, limit: 0xFFF };
+    state.gpr[4] = 0x7_0000;
+    state.gpr[6] = 0x9_0000;
+    state.gpr[7] = 0x20_0000;
+    let cpu = Cpu::new(&state);
+    (bus, cpu)
+}
+
+/// Runs up to HLT.
+fn run(code: &[u8], prepare: impl FnOnce(&mut State)) -> Recorder {
+    let (mut bus, mut cpu) = machine(&[code, &[0xF4]].concat());
+    let mut state = cpu.state();
+    prepare(&mut state);
+    cpu.set_state(&state);
+    assert_eq!(cpu.run(&mut bus, Budget { instructions: 10_000, interrupt_window: false }), Exit::Halted);
+    let recorder = bus.recorder.unwrap();
+    assert_eq!(recorder.steps.len() as u64, cpu.totals().instructions());
+    recorder
+}
+
+fn read(linear: u64, size: u8) -> MemoryAccess {
+    MemoryAccess { linear, physical: linear, size, page: 21, write: false, uncached: false }
+}
+
+fn write(linear: u64, size: u8) -> MemoryAccess {
+    MemoryAccess { write: true, ..read(linear, size) }
+}
+
+#[test]
+fn loads_stores_and_updates() {
+    // mov rax, [rsi]; mov [rsi + 8], al; add [rsi], eax; push rax; xchg [rsi], rax; the same again from the TLB.
+    let code = [0x48, 0x8B, 6, 0x88, 0x46, 8, 1, 6, 0x50, 0x48, 0x87, 6];
+    let recorder = run(&code.repeat(2), |_| {});
+    let once = |sp| {
+        [
+            vec![read(0x9_0000, 8)],
+            vec![write(0x9_0008, 1)],
+            vec![read(0x9_0000, 4), write(0x9_0000, 4)],
+            vec![write(sp, 8)],
+            vec![read(0x9_0000, 8), write(0x9_0000, 8)],
+        ]
+    };
+    let memory: Vec<_> = recorder.steps.iter().map(|step| step.memory.clone()).collect();
+    assert_eq!(memory[..5], once(0x6_FFF8));
+    assert_eq!(memory[5..10], once(0x6_FFF0));
+    assert_eq!(recorder.steps[1].fetch, (0x1_0003, 21));
+    assert_eq!((recorder.steps[1].rip, recorder.steps[1].length), (0x1_0003, 3));
+}
+
+#[test]
+fn small_pages_split_accesses_and_devices() {
+    // mov rax, [rdi]; mov [rdi + 0xFFE], rax; mov rax, [rdi + rbx] beyond RAM.
+    let code = [0x48, 0x8B, 7, 0x48, 0x89, 0x87, 0xFE, 0xF, 0, 0, 0x48, 0x8B, 4, 0x1F];
+    let recorder = run(&code, |state| {
+        state.gpr[3] = 0x2000;
+    });
+    let small =
+        |access: MemoryAccess| MemoryAccess { physical: access.linear - 0x8_0000, page: 12, ..access };
+    let steps = &recorder.steps;
+    assert_eq!(steps[0].memory, [small(read(0x20_0000, 8))]);
+    assert_eq!(steps[1].memory, [small(write(0x20_0FFE, 2)), small(write(0x20_1000, 6))]);
+
+    let (mut bus, mut cpu) = machine(&[0x8B, 7, 0xF4]);
+    bus.write_u64(0x4000, 0xFEE0_0007);
+    cpu.run(&mut bus, Budget { instructions: 1, interrupt_window: false });
+    let device = MemoryAccess { physical: 0xFEE0_0000, page: 12, uncached: true, ..read(0x20_0000, 4) };
+    assert_eq!(bus.recorder.unwrap().steps[0].memory, [device]);
+}
+
+#[test]
+fn branches() {
+    // xor eax, eax; jz +0; jnz +0; jmp +0; call +0; pop rbx; lea rbx, [rip + 3]; jmp rbx; nop (skipped); int 6.
+    let code = [
+        0x31, 0xC0, 0x74, 0, 0x75, 0, 0xEB, 0, 0xE8, 0, 0, 0, 0, 0x5B, 0x48, 0x8D, 0x1D, 3, 0, 0, 0, 0xFF,
+        0xE3, 0x90, 0xCD, 6,
+    ];
+    let recorder = run(&code, |_| {});
+    let branches: Vec<_> = recorder.steps.iter().filter_map(|step| step.branch).collect();
+    let step = |kind, taken, target| BranchStep { kind, taken, target };
+    assert_eq!(
+        branches,
+        [
+            step(BranchKind::Conditional, true, 0x1_0004),
+            step(BranchKind::Conditional, false, 0x1_0006),
+            step(BranchKind::DirectJump, true, 0x1_0008),
+            step(BranchKind::DirectCall, true, 0x1_000D),
+            step(BranchKind::IndirectJump, true, 0x1_0018),
+            step(BranchKind::Far, true, 0x8000),
+        ]
+    );
+    assert_eq!(recorder.events, []);
+}
+
+/// REP works on lines; what it did before a page fault is not lost when it goes on.
+#[test]
+fn repeated_strings() {
+    // rep stosq of 20 quadwords from 8 bytes before the end of a line.
+    let stos = run(&[0xF3, 0x48, 0xAB], |state| {
+        state.gpr[1] = 20;
+        state.gpr[7] = 0x9_0038;
+    });
+    let step = &stos.steps[0];
+    assert_eq!(step.repetitions, 20);
+    // The first element fills the TLB.
+    assert_eq!(
+        step.memory,
+        [write(0x9_0038, 8), write(0x9_0040, 64), write(0x9_0080, 64), write(0x9_00C0, 24)]
+    );
+
+    // repe cmpsb of equal strings: no more than a few accesses each line.
+    let cmps = run(&[0xF3, 0xA6], |state| {
+        state.gpr[1] = 1000;
+        state.gpr[7] = 0x9_1000;
+    });
+    let step = &cmps.steps[0];
+    assert_eq!(step.repetitions, 1000);
+    assert_eq!(step.memory.iter().map(|access| u64::from(access.size)).sum::<u64>(), 2000);
+    assert!(step.memory.len() < 16 + 2 * 17, "{}", step.memory.len());
+
+    // Into a page that is not there.
+    let fault = run(&[0xF3, 0xAA], |state| {
+        state.gpr[1] = 10;
+        state.gpr[7] = 0x20_3FFC;
+    });
+    assert_eq!(fault.events, [CoreEvent::Interrupt { user: false }]);
+    assert_eq!(fault.steps.len(), 1, "only the handler's HLT retires");
+}
+
+#[test]
+fn prefetches_need_a_translation() {
+    // prefetcht0 [rsi]; mov al, [rsi]; prefetcht0 [rsi + 64]
+    let recorder = run(&[0x0F, 0x18, 0x0E, 0x8A, 6, 0x0F, 0x18, 0x4E, 64], |_| {});
+    let memory: Vec<_> = recorder.steps.iter().map(|step| step.memory.clone()).collect();
+    assert_eq!(memory[..3], [vec![], vec![read(0x9_0000, 1)], vec![read(0x9_0040, 1)]]);
+}
+
+#[test]
+fn events() {
+    // mov rax, cr3; mov cr3, rax; invlpg [rsi]; clflush [rsi]; wbinvd; ud2
+    let code = [0x0F, 0x20, 0xD8, 0x0F, 0x22, 0xD8, 0x0F, 1, 0x3E, 0x0F, 0xAE, 0x3E, 0x0F, 9, 0x0F, 0x0B];
+    let recorder = run(&code, |_| {});
+    assert_eq!(
+        recorder.events,
+        [
+            CoreEvent::TlbFlush,
+            CoreEvent::InvalidatePage(0x9_0000),
+            CoreEvent::LineFlushed(0x9_0000),
+            CoreEvent::CachesFlushed,
+            CoreEvent::Interrupt { user: false },
+        ]
+    );
+    // mov byte [rip + 0], 0x90: the next instruction.
+    let recorder = run(&[0xC6, 5, 0, 0, 0, 0, 0x90, 0xF8], |_| {});
+    assert_eq!(recorder.events, [CoreEvent::CodeWritten(0x1_0007)]);
+}
+
+/// The run ends after the very step for which the observer asks for it.
+#[test]
+fn an_observer_ends_the_run() {
+    // inc eax; jmp -4
+    let (mut bus, mut cpu) = machine(&[0xFF, 0xC0, 0xEB, 0xFC]);
+    for stop_after in [1, 2, 5, 100] {
+        bus.recorder.as_mut().unwrap().stop_after = stop_after;
+        let exit = cpu.run(&mut bus, Budget { instructions: 10_000, interrupt_window: false });
+        assert_eq!((exit, cpu.totals().instructions()), (Exit::Attention, stop_after as u64));
+        let Recorded { rip, length, branch, .. } =
+            bus.recorder.as_ref().unwrap().steps.last().unwrap().clone();
+        let next = branch.map_or(rip + u64::from(length), |branch| branch.target);
+        assert_eq!(cpu.state().rip, next);
+    }
+}
