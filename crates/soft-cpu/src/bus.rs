@@ -45,7 +45,19 @@ pub enum BranchKind {
 
 impl BranchKind {
     /// Number of kinds.
-    pub const COUNT: usize = 8;
+    pub const COUNT: usize = Self::ALL.len();
+
+    /// Every kind.
+    pub const ALL: [Self; 8] = [
+        Self::ConditionalTaken,
+        Self::ConditionalNotTaken,
+        Self::DirectJump,
+        Self::IndirectJump,
+        Self::DirectCall,
+        Self::IndirectCall,
+        Self::Return,
+        Self::Far,
+    ];
 }
 
 /// A taken branch.

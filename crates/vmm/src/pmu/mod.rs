@@ -154,6 +154,17 @@ impl PmuDevice {
         self.vpmu.record_branch(branch);
     }
 
+    /// See [`Vpmu::skip_branches`].
+    pub fn skip_branches(&mut self, count: u64) {
+        self.vpmu.skip_branches(count);
+    }
+
+    /// See [`Vpmu::needs_every_branch`].
+    #[must_use]
+    pub fn needs_every_branch(&self) -> bool {
+        self.vpmu.needs_every_branch()
+    }
+
     fn after_read(&mut self, access: Access, index: u32, outcome: ReadOutcome, origin: Origin) {
         if matches!(outcome, ReadOutcome::Fault(_)) {
             self.stats.faults += 1;

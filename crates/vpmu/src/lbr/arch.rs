@@ -79,7 +79,7 @@ impl BranchStack for ArchLbr {
 
     #[inline]
     fn record(&mut self, branch: &BranchRecord) {
-        if branch.kind == BranchKind::Return && ArchLbrCtl(self.ctl).call_stack() {
+        if branch.kind == BranchKind::Return && self.is_call_stack() {
             self.ring.pop(branch.cycle);
             return;
         }
@@ -91,6 +91,15 @@ impl BranchStack for ArchLbr {
             info |= MISPREDICTED;
         }
         self.ring.push(LbrEntry { from: branch.from, to: branch.to, info }, branch.cycle);
+    }
+
+    #[inline]
+    fn is_call_stack(&self) -> bool {
+        ArchLbrCtl(self.ctl).call_stack()
+    }
+
+    fn skip(&mut self, count: u64) {
+        self.ring.skip(count);
     }
 
     fn begin(&mut self) {

@@ -55,13 +55,22 @@ impl BranchStack for LegacyLbr {
 
     #[inline]
     fn record(&mut self, branch: &BranchRecord) {
-        if branch.kind == BranchKind::Return && LbrSelect(self.select).en_callstack() {
+        if branch.kind == BranchKind::Return && self.is_call_stack() {
             self.ring.pop(branch.cycle);
             return;
         }
         let cycles = self.ring.elapsed(branch.cycle).unwrap_or(0);
         let info = if branch.mispredicted { cycles | MISPREDICTED } else { cycles };
         self.ring.push(LbrEntry { from: branch.from, to: branch.to, info }, branch.cycle);
+    }
+
+    #[inline]
+    fn is_call_stack(&self) -> bool {
+        LbrSelect(self.select).en_callstack()
+    }
+
+    fn skip(&mut self, count: u64) {
+        self.ring.skip(count);
     }
 
     fn begin(&mut self) {

@@ -125,6 +125,10 @@ pub(crate) trait BranchStack {
     fn filter(&self) -> BranchFilter;
     /// Records a branch that the filter admits.
     fn record(&mut self, branch: &BranchRecord);
+    /// A return removes the newest record.
+    fn is_call_stack(&self) -> bool;
+    /// Moves on by `count` records; their contents do not matter.
+    fn skip(&mut self, count: u64);
     /// Recording begins: the distance to the last record is unknown.
     fn begin(&mut self);
     /// The word behind a register instance; `None` for other registers and those that are computed.
@@ -146,6 +150,14 @@ impl Lbr {
             LbrKind::None => Self::None,
             LbrKind::Legacy => Self::Legacy(LegacyLbr::default()),
             LbrKind::Architectural { .. } => Self::Arch(ArchLbr::new(kind.max_depth())),
+        }
+    }
+
+    pub(crate) fn stack(&self) -> Option<&dyn BranchStack> {
+        match self {
+            Self::None => None,
+            Self::Legacy(stack) => Some(stack),
+            Self::Arch(stack) => Some(stack),
         }
     }
 

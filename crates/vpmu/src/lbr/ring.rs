@@ -47,6 +47,12 @@ impl Ring {
         self.updated = Some(cycle);
     }
 
+    /// The position after `count` pushes.
+    pub(super) fn skip(&mut self, count: u64) {
+        let depth = self.depth.max(1);
+        self.newest = (self.newest + count % depth) % depth;
+    }
+
     /// Discards the newest entry; nothing happens when there is none.
     pub(super) fn pop(&mut self, cycle: u64) {
         let newest = &mut self.entries[self.newest as usize % MAX_DEPTH];

@@ -69,6 +69,35 @@ fn a_depth_that_cpuid_does_not_list_says_so() {
     assert_eq!(pmu.read_msr(0x1508, &mut source), ReadOutcome::Fault(Fault::BeyondDepth { depth: 8 }));
 }
 
+/// An engine may keep branches back and skip those that newer ones have pushed out.
+#[test]
+fn skipped_branches_leave_no_trace_but_the_position() {
+    for (profile, enable) in [(ICELAKE_SP, (DEBUGCTL, 1)), (SAPPHIRE_RAPIDS, (CTL, ALL))] {
+        let (mut told, mut source) = pmu(&profile);
+        assert_eq!(told.write_msr(enable.0, enable.1, &mut source), WriteOutcome::Done);
+        told.record_branch(&branch(1, 2));
+        let mut skipping = told.clone();
+        for n in 1..=100 {
+            told.record_branch(&branch(10 * n, 10 * n + 5));
+        }
+        skipping.skip_branches(60);
+        for n in 61..=100 {
+            skipping.record_branch(&branch(10 * n, 10 * n + 5));
+        }
+        assert_eq!(skipping.save(&mut source), told.save(&mut source));
+    }
+}
+
+#[test]
+fn only_a_call_stack_needs_every_branch() {
+    for (profile, control, call_stack) in [(ICELAKE_SP, 0x1C8, 1 << 9), (SAPPHIRE_RAPIDS, CTL, 1 << 3)] {
+        let (mut pmu, mut source) = pmu(&profile);
+        assert!(!pmu.needs_every_branch());
+        assert_eq!(pmu.write_msr(control, call_stack, &mut source), WriteOutcome::Done);
+        assert!(pmu.needs_every_branch());
+    }
+}
+
 /// Before version 4 there is no LBR_Frz: a PMI clears DEBUGCTL.LBR.
 #[test]
 fn legacy_freeze_clears_the_enable() {

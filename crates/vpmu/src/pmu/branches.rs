@@ -1,7 +1,7 @@
 //! Last branch records: what reaches the stack, and its registers.
 
 use super::{Fault, Vpmu};
-use crate::lbr::{BranchFilter, BranchRecord};
+use crate::lbr::{BranchFilter, BranchRecord, BranchStack};
 use crate::register::RegisterId;
 use crate::register::intel::DebugCtl;
 
@@ -45,6 +45,21 @@ impl Vpmu {
     pub fn record_branch(&mut self, branch: &BranchRecord) {
         if self.branch_filter.admits(branch.kind, branch.cpl) {
             self.lbr.record(branch);
+        }
+    }
+
+    /// True while a record depends on all branches before it: in call-stack mode, where a return removes one.
+    /// Otherwise only the newest branches matter; see [`skip_branches`](Self::skip_branches).
+    #[must_use]
+    pub fn needs_every_branch(&self) -> bool {
+        self.lbr.stack().is_some_and(BranchStack::is_call_stack)
+    }
+
+    /// `count` branches that the [filter](Self::branch_filter) admits have been taken, and the engine does not say
+    /// which: before anybody looks it records more of them than the stack has entries. Not in call-stack mode.
+    pub fn skip_branches(&mut self, count: u64) {
+        if let Some(stack) = self.lbr.stack_mut() {
+            stack.skip(count);
         }
     }
 

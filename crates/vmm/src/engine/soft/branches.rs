@@ -1,19 +1,115 @@
 //! From the interpreter's branches to the vPMU's records.
+//!
+//! A guest that records branches sees the newest ones only, and only when it asks. So they wait here until
+//! somebody may look; what more recent ones have pushed out by then is never worked out.
 
 use crate::pmu::PmuDevice;
 use soft_cpu::{Branch, BranchKind};
 use vpmu::BranchRecord;
 
-/// A branch has been taken while some are being recorded.
-///
-/// An instruction is a core cycle here, and nothing predicts branches: no record is marked as
-/// mispredicted.
-#[cold]
-#[inline(never)]
-pub(super) fn record(pmu: &mut PmuDevice, branch: &Branch) {
-    let kind = match branch.kind {
-        // Not a taken branch.
-        BranchKind::ConditionalNotTaken => return,
+/// Branches that wait. More than the deepest stack has entries: the one before its oldest tells that one's cycles.
+const WAITING: usize = 64;
+const _: () = assert!(WAITING > vpmu::lbr::MAX_DEPTH);
+
+const NONE: Branch = Branch {
+    from: 0,
+    to: 0,
+    kind: BranchKind::ConditionalNotTaken,
+    event: false,
+    from_cpl: 0,
+    to_cpl: 0,
+    retired: 0,
+};
+
+/// The branches since the vPMU was last told.
+#[derive(Debug)]
+pub(super) struct BranchLog {
+    /// What the guest wants recorded: one bit per [`BranchKind`], eight higher for branches to CPL 1 to 3.
+    wanted: u32,
+    /// Branches since the last [`deliver`](Self::deliver); the newest [`WAITING`] are in `branches`.
+    taken: u64,
+    /// Tell the vPMU when so many have been taken.
+    limit: u64,
+    branches: [Branch; WAITING],
+}
+
+impl BranchLog {
+    pub(super) fn new() -> Self {
+        Self { wanted: 0, taken: 0, limit: u64::MAX, branches: [NONE; WAITING] }
+    }
+
+    /// Notes a branch; true if [`deliver`](Self::deliver) has to follow.
+    #[inline(always)]
+    pub(super) fn note(&mut self, branch: Branch) -> bool {
+        if self.wanted == 0 || self.wanted & bit(branch.kind, branch.to_cpl) == 0 {
+            return false;
+        }
+        self.branches[self.taken as usize % WAITING] = branch;
+        self.taken += 1;
+        self.taken == self.limit
+    }
+
+    /// Tells the vPMU what has been taken. Called before anybody looks at it.
+    #[inline]
+    pub(super) fn deliver(&mut self, pmu: &mut PmuDevice) {
+        if self.taken != 0 {
+            self.deliver_some(pmu);
+        }
+    }
+
+    #[inline(never)]
+    fn deliver_some(&mut self, pmu: &mut PmuDevice) {
+        let lost = self.taken.saturating_sub(WAITING as u64);
+        pmu.skip_branches(lost);
+        for number in lost..self.taken {
+            if let Some(record) = record(&self.branches[number as usize % WAITING]) {
+                pmu.record_branch(&record);
+            }
+        }
+        self.taken = 0;
+    }
+
+    /// Takes over what the vPMU wants from now on. Called after anything that may have changed it.
+    pub(super) fn follow(&mut self, pmu: &PmuDevice) {
+        let filter = pmu.branch_filter();
+        self.wanted = 0;
+        if filter.is_empty() {
+            return;
+        }
+        for kind in BranchKind::ALL {
+            for cpl in [0, 3] {
+                if record_kind(kind).is_some_and(|kind| filter.admits(kind, cpl)) {
+                    self.wanted |= bit(kind, cpl);
+                }
+            }
+        }
+        self.limit = if pmu.needs_every_branch() { WAITING as u64 } else { u64::MAX };
+    }
+}
+
+#[inline(always)]
+fn bit(kind: BranchKind, cpl: u8) -> u32 {
+    let level = if cpl == 0 { 1 } else { 1 << BranchKind::COUNT };
+    level << kind as u32
+}
+
+/// How the vPMU knows a branch. An instruction is a core cycle here, and nothing predicts branches: no record is
+/// marked as mispredicted.
+fn record(branch: &Branch) -> Option<BranchRecord> {
+    Some(BranchRecord {
+        from: branch.from,
+        to: branch.to,
+        kind: record_kind(branch.kind)?,
+        cpl: branch.to_cpl,
+        mispredicted: false,
+        cycle: branch.retired,
+    })
+}
+
+/// `None` for branches that are not taken.
+fn record_kind(kind: BranchKind) -> Option<vpmu::BranchKind> {
+    Some(match kind {
+        BranchKind::ConditionalNotTaken => return None,
         BranchKind::ConditionalTaken => vpmu::BranchKind::Conditional,
         BranchKind::DirectJump => vpmu::BranchKind::RelativeJump,
         BranchKind::IndirectJump => vpmu::BranchKind::IndirectJump,
@@ -21,13 +117,78 @@ pub(super) fn record(pmu: &mut PmuDevice, branch: &Branch) {
         BranchKind::IndirectCall => vpmu::BranchKind::IndirectCall,
         BranchKind::Return => vpmu::BranchKind::Return,
         BranchKind::Far => vpmu::BranchKind::Other,
-    };
-    pmu.record_branch(&BranchRecord {
-        from: branch.from,
-        to: branch.to,
-        kind,
-        cpl: branch.to_cpl,
-        mispredicted: false,
-        cycle: branch.retired,
-    });
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::counts::model::{ModelSource, Retired};
+    use crate::pmu::Origin;
+    use crate::time::GuestTime;
+    use vpmu::profile::{ICELAKE_SP, SAPPHIRE_RAPIDS};
+    use vpmu::{Profile, WriteOutcome};
+
+    const ORIGIN: Origin = Origin { now: GuestTime(0), rip: None };
+
+    struct Case {
+        profile: Profile,
+        enable: (u32, u64),
+        /// All branches, those of one ring, call stack.
+        settings: [(u32, u64); 3],
+        /// First FROM, TO and INFO register.
+        rows: [u32; 3],
+    }
+
+    const CASES: [Case; 2] = [
+        Case {
+            profile: ICELAKE_SP,
+            enable: (0x1D9, 1),
+            settings: [(0x1C8, 0), (0x1C8, 2), (0x1C8, 1 << 9)],
+            rows: [0x680, 0x6C0, 0xDC0],
+        },
+        Case {
+            profile: SAPPHIRE_RAPIDS,
+            enable: (0x14CE, 0x7F_0007),
+            settings: [(0x14CE, 0x7F_0007), (0x14CE, 0x7F_0003), (0x14CE, 0x7F_000F)],
+            rows: [0x1500, 0x1600, 0x1200],
+        },
+    ];
+
+    fn branch(n: u64) -> Branch {
+        let kind = BranchKind::ALL[(n * n % 11 % 8) as usize];
+        let cpl = if n.is_multiple_of(3) { 3 } else { 0 };
+        Branch { from: n, to: n + 7, kind, event: false, from_cpl: cpl, to_cpl: cpl, retired: 3 * n }
+    }
+
+    /// What the guest reads does not depend on when somebody looks.
+    #[test]
+    fn waiting_branches_end_where_immediate_ones_do() {
+        for case in CASES {
+            for (setting, count) in case.settings.into_iter().flat_map(|s| [(s, 40), (s, 128), (s, 500)]) {
+                let new = || {
+                    let source = Box::new(ModelSource::new(&case.profile, Retired::default()));
+                    let mut pmu = PmuDevice::new(case.profile.clone(), source, None);
+                    for (index, value) in [case.enable, setting] {
+                        assert_eq!(pmu.wrmsr(index, value, ORIGIN), WriteOutcome::Done);
+                    }
+                    pmu
+                };
+                let (mut at_once, mut later, mut log) = (new(), new(), BranchLog::new());
+                log.follow(&later);
+                for n in 1..=count {
+                    record(&branch(n)).iter().for_each(|record| at_once.record_branch(record));
+                    if log.note(branch(n)) {
+                        log.deliver(&mut later);
+                    }
+                }
+                log.deliver(&mut later);
+                let position = if case.rows[0] == 0x680 { vec![0x1C9] } else { vec![] };
+                for index in case.rows.into_iter().flat_map(|row| row..row + 32).chain(position) {
+                    let expected = at_once.rdmsr(index, ORIGIN);
+                    assert_eq!(later.rdmsr(index, ORIGIN), expected, "{index:#x} {setting:x?} {count}");
+                }
+            }
+        }
+    }
 }

@@ -1,7 +1,8 @@
 //! What the interpreter sees around it: the machine.
 
+use super::branches::BranchLog;
+use super::cpuid;
 use super::ram::Ram;
-use super::{branches, cpuid};
 use crate::apic::spec::ApicMode;
 use crate::counts::Slice;
 use crate::counts::model::Retired;
@@ -9,8 +10,8 @@ use crate::machine::Machine;
 use crate::time::GuestTime;
 use serde::{Deserialize, Serialize};
 use soft_cpu::{Access, Branch, Bus, CpuidLeaf, GeneralProtection, Totals};
+use vpmu::Profile;
 use vpmu::pmu::RdpmcContext;
-use vpmu::{BranchFilter, Profile};
 
 /// IA32_TIME_STAMP_COUNTER. Reading it is the CPU's business.
 const MSR_TSC: u32 = 0x10;
@@ -44,8 +45,7 @@ pub(super) struct SoftBus<'a> {
     idle_ticks: u64,
     /// What the guest's writes to its TSC have added to it.
     tsc_offset: u64,
-    /// The branches that the guest wants recorded, as of the last look at the vPMU.
-    branches: BranchFilter,
+    branches: BranchLog,
     /// Something has happened that the run loop has to look at.
     pub(super) attention: bool,
 }
@@ -60,7 +60,7 @@ impl<'a> SoftBus<'a> {
             instructions: 0,
             idle_ticks: 0,
             tsc_offset: 0,
-            branches: BranchFilter::EMPTY,
+            branches: BranchLog::new(),
             attention: false,
         }
     }
@@ -77,11 +77,12 @@ impl<'a> SoftBus<'a> {
 
     /// Brings everybody who counts or measures time up to date.
     pub(super) fn publish(&mut self, totals: &Totals) {
+        self.branches.deliver(&mut self.machine.pmu);
         self.retired.set(totals);
         self.instructions = totals.instructions();
         self.machine.advance(self.now(), Slice::default());
         self.machine.poll_pmu();
-        self.branches = self.machine.pmu.branch_filter();
+        self.branches.follow(&self.machine.pmu);
     }
 
     fn ticks(&self, instructions: u64) -> u64 {
@@ -179,7 +180,7 @@ impl Bus for SoftBus<'_> {
             return Ok(());
         }
         let written = self.machine.wrmsr(index, value, Some(access.rip)).map_err(|_| GeneralProtection);
-        self.branches = self.machine.pmu.branch_filter();
+        self.branches.follow(&self.machine.pmu);
         written
     }
 
@@ -225,8 +226,8 @@ impl Bus for SoftBus<'_> {
 
     #[inline(always)]
     fn taken_branch(&mut self, branch: Branch) {
-        if !self.branches.is_empty() {
-            branches::record(&mut self.machine.pmu, &branch);
+        if self.branches.note(branch) {
+            self.branches.deliver(&mut self.machine.pmu);
         }
     }
 
