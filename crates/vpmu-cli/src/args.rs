@@ -45,10 +45,12 @@ A measuring window opens when the guest writes a GLOBAL_CTRL that enables
 something, and closes when it writes 0. Both columns are of the same window:
 what the guest then read, and the VMM's own totals. One step of a PERF_METRICS
 field is 100/255 points: `8-bit rounding` is the part of a difference that this
-explains, `Other steps` what it does not.
+explains, `Other steps` what it does not. Windows that are named after a workload
+of ours get a native column, where the host has a PMU with PERF_METRICS.
 
-Example:
-  vpmu compare workloads.elf --counts synthetic";
+Examples:
+  vpmu compare workloads.elf --detail timing --html compare.html
+  vpmu compare workloads.elf --strategy converted   what rebuilding would lose";
 
 const DECODE_HELP: &str = "\
 Examples:
@@ -106,7 +108,7 @@ pub(crate) enum Command {
     Stat(MachineArgs),
     /// Boot an image and put the guest's readings next to the VMM's totals
     #[command(after_help = COMPARE_HELP)]
-    Compare(MachineArgs),
+    Compare(CompareArgs),
     /// List profiles, events, counters, or the tests of an image
     #[command(after_help = LIST_HELP)]
     List {
@@ -127,6 +129,32 @@ pub(crate) struct RunArgs {
     /// Run each test of the image on a fresh machine, as one TAP stream
     #[arg(long, conflicts_with_all = ["trace", "raw_exit", "restore", "snapshot"], help_heading = "Tests")]
     pub(crate) isolate: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CompareArgs {
+    #[command(flatten)]
+    pub(crate) machine: MachineArgs,
+    /// How a VMM gets at the metrics: raw passes the register through;
+    /// converted adds what rebuilding it from metric counts would give
+    #[arg(long, value_enum, default_value_t, help_heading = "Output")]
+    pub(crate) strategy: StrategyKind,
+    /// Write the comparison to this file as a web page
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub(crate) html: Option<PathBuf>,
+    /// Write the comparison to this file as comma-separated values
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub(crate) csv: Option<PathBuf>,
+}
+
+/// How a VMM gets at the metrics.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub(crate) enum StrategyKind {
+    /// The register itself
+    #[default]
+    Raw,
+    /// Rebuilt from one count per field
+    Converted,
 }
 
 /// What to boot, on what.

@@ -103,6 +103,14 @@ pub(crate) enum CliError {
     /// The VMM.
     #[error(transparent)]
     Run(#[from] RunError),
+    /// Results could not be written to a file.
+    #[error("cannot write {}", path.display())]
+    Write {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
     /// Results could not be written to stdout.
     #[error("cannot write to stdout")]
     Output(#[from] io::Error),
@@ -151,6 +159,7 @@ impl CliError {
             }
             Self::Number { .. } => "write it as 0x1f or as 31".to_owned(),
             Self::Run(error) => return run_next_step(error),
+            Self::Write { .. } => "check the path and the free space".to_owned(),
             Self::Output(_) => "check that the disk is not full".to_owned(),
         })
     }

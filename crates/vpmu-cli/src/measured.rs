@@ -1,5 +1,6 @@
 //! What a guest measured, next to what the VMM counted meanwhile.
 
+use crate::output::printable;
 use serde::Serialize;
 use vmm::pmu::window::{Window, WindowRow};
 use vmm::run::RunReport;
@@ -81,6 +82,14 @@ pub(crate) struct MetricReading {
     pub(crate) rounding_points: f64,
     /// The rest, in steps of the field (100/255 points each).
     pub(crate) unexplained_steps: Option<i64>,
+    /// The field that a VMM would rebuild from the host's metric counts.
+    pub(crate) rebuilt_field: u64,
+    /// What that loses against the raw field, in steps: 0 or negative.
+    pub(crate) rebuilt_steps: i64,
+    /// The rebuilt field minus the exact share.
+    pub(crate) rebuilt_points: f64,
+    /// The same workload on the host, in percent of its slots.
+    pub(crate) native_percent: Option<f64>,
 }
 
 /// All windows of a run.
@@ -98,9 +107,16 @@ pub(crate) struct Measured {
     pub(crate) counters: Vec<Reading>,
     /// Fields of PERF_METRICS, when it ran.
     pub(crate) metrics: Vec<MetricReading>,
+    /// The VMM's slots by category behind them.
+    pub(crate) topdown: Option<TopdownSlots>,
 }
 
 impl Measured {
+    /// The guest's name for it, fit for a terminal, or `window N`.
+    pub(crate) fn name(&self, number: usize) -> String {
+        if self.label.is_empty() { format!("window {number}") } else { printable(&self.label) }
+    }
+
     /// From the VMM's record, on a profile with this PERF_METRICS level; slots are worth `provenance`.
     fn new(window: &Window, level: u8, provenance: Provenance) -> Self {
         Self {
@@ -109,6 +125,7 @@ impl Measured {
             metrics: window.topdown.map_or_else(Vec::new, |slots| {
                 metric_readings(&slots, window.guest_metrics, level, provenance)
             }),
+            topdown: window.topdown,
         }
     }
 }
@@ -124,12 +141,14 @@ pub(crate) fn metric_readings(
     if slots.slots == 0 {
         return Vec::new();
     }
-    let ideal = metrics::fractions(&slots.fields, slots.slots, level);
+    let raw = metrics::fractions(&slots.fields, slots.slots, level);
+    let rebuilt = metrics::rebuilt(raw, slots.slots, level);
     let percent = |field: u64| field as f64 * 100.0 / FULL_SCALE as f64;
     (0..fields)
         .map(|index| {
             let vmm_percent = slots.fields[index] as f64 * 100.0 / slots.slots as f64;
-            let ideal = metrics::field(ideal, index);
+            let ideal = metrics::field(raw, index);
+            let rebuilt = metrics::field(rebuilt, index);
             let guest_field = guest.map(|value| metrics::field(value, index));
             MetricReading {
                 metric: FIELD_NAMES[index],
@@ -140,6 +159,10 @@ pub(crate) fn metric_readings(
                 difference_points: guest_field.map(|field| percent(field) - vmm_percent),
                 rounding_points: percent(ideal) - vmm_percent,
                 unexplained_steps: guest_field.map(|field| field as i64 - ideal as i64),
+                rebuilt_field: rebuilt,
+                rebuilt_steps: rebuilt as i64 - ideal as i64,
+                rebuilt_points: percent(rebuilt) - vmm_percent,
+                native_percent: None,
             }
         })
         .collect()

@@ -1,4 +1,4 @@
-//! A workload that is limited by fetching and decoding its own code.
+//! Workloads that are limited by fetching and decoding their own code.
 
 use crate::compute::GOLDEN;
 
@@ -61,4 +61,53 @@ pub(crate) fn run(_: &mut [u64], iterations: u64) -> u64 {
         parts!(x: 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31);
     }
     x.iter().fold(0, |sum, value| sum.rotate_left(1) ^ value)
+}
+
+/// Small functions of [`jumps`].
+const HOPS: usize = 2_048;
+
+/// Two constants of ten bytes make it about 48 bytes long.
+#[inline(never)]
+fn hop<const N: usize>(x: u64) -> u64 {
+    x.wrapping_add(const { constant(2 * N as u64) }) ^ const { constant(2 * N as u64 + 1) }
+}
+
+/// Calls in an order in which the next function is never in the next line.
+macro_rules! hops {
+    ($x:ident, $n:expr) => {
+        $x = hop::<{ ($n) * 37 % HOPS }>($x);
+    };
+}
+
+macro_rules! sixty_four_hops {
+    ($x:ident, $n:expr) => {
+        four!(four_hops, $x, $n * 4);
+        four!(four_hops, $x, $n * 4 + 1);
+        four!(four_hops, $x, $n * 4 + 2);
+        four!(four_hops, $x, $n * 4 + 3);
+    };
+}
+
+macro_rules! four_hops {
+    ($x:ident, $n:expr) => {
+        four!(hops, $x, $n);
+    };
+}
+
+/// Each iteration calls every function once: 96 KiB of code, of which each line is needed for a few instructions.
+#[inline(never)]
+pub(crate) fn jumps(_: &mut [u64], iterations: u64) -> u64 {
+    const { assert!(HOPS == 2 * 16 * 64) };
+    let mut x = GOLDEN;
+    for _ in 0..iterations {
+        four!(sixty_four_hops, x, 0);
+        four!(sixty_four_hops, x, 1);
+        four!(sixty_four_hops, x, 2);
+        four!(sixty_four_hops, x, 3);
+        four!(sixty_four_hops, x, 4);
+        four!(sixty_four_hops, x, 5);
+        four!(sixty_four_hops, x, 6);
+        four!(sixty_four_hops, x, 7);
+    }
+    x
 }

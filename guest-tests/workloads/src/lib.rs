@@ -18,34 +18,58 @@
 
 mod code;
 mod compute;
+mod control;
+mod float;
 mod memory;
 
 use core::fmt;
 
-/// Where a top-down analysis should see most slots. Backend bound is split into its two level-2 parts.
+/// Where a top-down analysis should see most slots: the categories of level 2, each a part of one of level 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Category {
-    /// Slots that retired micro-operations.
-    Retiring,
-    /// Slots lost to mispredicted branches.
-    BadSpeculation,
-    /// Slots without micro-operations, because fetch or decode did not deliver.
-    FrontendBound,
-    /// Slots lost waiting for execution units or long latencies.
-    CoreBound,
-    /// Slots lost waiting for loads.
+    /// Retiring: slots of micro-operations of simple instructions.
+    LightOperations,
+    /// Bad speculation: slots lost to mispredicted branches.
+    BranchMispredicts,
+    /// Frontend bound: slots of cycles in which fetch delivered nothing.
+    FetchLatency,
+    /// Frontend bound: slots of cycles in which decode delivered less than could be taken.
+    FetchBandwidth,
+    /// Backend bound: slots lost waiting for loads and stores.
     MemoryBound,
+    /// Backend bound: slots lost waiting for execution units or long latencies.
+    CoreBound,
+}
+
+impl Category {
+    /// The category of level 1 that this is a part of, as `vpmu stat` names it.
+    #[must_use]
+    pub fn level1(self) -> &'static str {
+        match self {
+            Self::LightOperations => "Retiring",
+            Self::BranchMispredicts => "Bad speculation",
+            Self::FetchLatency | Self::FetchBandwidth => "Frontend bound",
+            Self::MemoryBound | Self::CoreBound => "Backend bound",
+        }
+    }
+
+    /// The category itself, as `vpmu stat` names it.
+    #[must_use]
+    pub fn level2(self) -> &'static str {
+        match self {
+            Self::LightOperations => "Light operations",
+            Self::BranchMispredicts => "Branch mispredicts",
+            Self::FetchLatency => "Fetch latency",
+            Self::FetchBandwidth => "Fetch bandwidth",
+            Self::MemoryBound => "Memory bound",
+            Self::CoreBound => "Core bound",
+        }
+    }
 }
 
 impl fmt::Display for Category {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Self::Retiring => "retiring",
-            Self::BadSpeculation => "bad speculation",
-            Self::FrontendBound => "frontend bound",
-            Self::CoreBound => "core bound",
-            Self::MemoryBound => "memory bound",
-        })
+        f.pad(self.level2())
     }
 }
 
@@ -60,6 +84,8 @@ pub struct Workload {
     pub dominant: Option<Category>,
     /// Memory that it works on, in words of 8 bytes.
     pub memory_words: usize,
+    /// Iterations between two looks at the clock: some 100,000 instructions, a millisecond at most.
+    pub batch: u64,
     prepare: fn(&mut [u64]),
     run: fn(&mut [u64], u64) -> u64,
 }
@@ -91,6 +117,8 @@ impl Prepared<'_> {
 
 fn prepare_nothing(_: &mut [u64]) {}
 
+/// Iterations of a few instructions each.
+const BATCH: u64 = 2_000;
 const KIB: usize = 1024 / size_of::<u64>();
 
 /// All workloads.
@@ -98,8 +126,9 @@ pub const ALL: &[Workload] = &[
     Workload {
         name: "alu",
         summary: "six independent chains of two additions, subtractions or exclusive ors",
-        dominant: Some(Category::Retiring),
+        dominant: Some(Category::LightOperations),
         memory_words: 0,
+        batch: BATCH,
         prepare: prepare_nothing,
         run: compute::alu,
     },
@@ -108,22 +137,25 @@ pub const ALL: &[Workload] = &[
         summary: "one 64-bit division whose divisor is the previous quotient",
         dominant: Some(Category::CoreBound),
         memory_words: 0,
+        batch: BATCH,
         prepare: prepare_nothing,
         run: compute::divide,
     },
     Workload {
         name: "branches",
         summary: "two conditional branches on random bits",
-        dominant: Some(Category::BadSpeculation),
+        dominant: Some(Category::BranchMispredicts),
         memory_words: 0,
+        batch: BATCH,
         prepare: prepare_nothing,
         run: compute::branches,
     },
     Workload {
         name: "code",
         summary: "one pass through 128 KiB of straight code with long instructions",
-        dominant: Some(Category::FrontendBound),
+        dominant: Some(Category::FetchBandwidth),
         memory_words: 0,
+        batch: 20,
         prepare: prepare_nothing,
         run: code::run,
     },
@@ -132,6 +164,7 @@ pub const ALL: &[Workload] = &[
         summary: "one load whose address is the previous load, within 16 KiB",
         dominant: Some(Category::MemoryBound),
         memory_words: 16 * KIB,
+        batch: BATCH,
         prepare: memory::prepare_chase,
         run: memory::chase,
     },
@@ -140,6 +173,7 @@ pub const ALL: &[Workload] = &[
         summary: "one load whose address is the previous load, within 256 KiB",
         dominant: Some(Category::MemoryBound),
         memory_words: 256 * KIB,
+        batch: BATCH,
         prepare: memory::prepare_chase,
         run: memory::chase,
     },
@@ -148,14 +182,88 @@ pub const ALL: &[Workload] = &[
         summary: "one load whose address is the previous load, within 64 MiB",
         dominant: Some(Category::MemoryBound),
         memory_words: 64 * 1024 * KIB,
+        batch: BATCH,
         prepare: memory::prepare_chase,
         run: memory::chase,
+    },
+    Workload {
+        name: "chase-llc",
+        summary: "one load whose address is the previous load, within 8 MiB",
+        dominant: Some(Category::MemoryBound),
+        memory_words: 8 * 1024 * KIB,
+        batch: BATCH,
+        prepare: memory::prepare_chase,
+        run: memory::chase,
+    },
+    Workload {
+        name: "stream",
+        summary: "eight loads, eight additions and eight stores, one cache line further, within 64 MiB",
+        dominant: Some(Category::MemoryBound),
+        memory_words: 64 * 1024 * KIB,
+        batch: BATCH,
+        prepare: memory::prepare_stream,
+        run: memory::stream,
+    },
+    Workload {
+        name: "multiply",
+        summary: "four dependent floating-point multiplications and additions",
+        dominant: Some(Category::CoreBound),
+        memory_words: 0,
+        batch: BATCH,
+        prepare: prepare_nothing,
+        run: float::multiply,
+    },
+    Workload {
+        name: "flops",
+        summary: "packed single and double precision in eight independent chains",
+        dominant: None,
+        memory_words: 64,
+        batch: BATCH,
+        prepare: float::prepare_flops,
+        run: float::flops,
+    },
+    Workload {
+        name: "indirect",
+        summary: "one call through a table of sixteen functions, chosen at random",
+        dominant: Some(Category::BranchMispredicts),
+        memory_words: 0,
+        batch: BATCH,
+        prepare: prepare_nothing,
+        run: control::indirect,
+    },
+    Workload {
+        name: "calls",
+        summary: "a recursion 64 calls deep, which is more than a return stack holds",
+        dominant: Some(Category::BranchMispredicts),
+        memory_words: 0,
+        batch: 200,
+        prepare: prepare_nothing,
+        run: control::calls,
+    },
+    Workload {
+        name: "jumps",
+        summary: "2,048 calls of small functions, none in the line after the one before",
+        dominant: Some(Category::FetchLatency),
+        memory_words: 0,
+        batch: 20,
+        prepare: prepare_nothing,
+        run: code::jumps,
+    },
+    Workload {
+        name: "locks",
+        summary: "two locked additions to memory that nobody else uses",
+        dominant: Some(Category::CoreBound),
+        memory_words: 0,
+        batch: BATCH,
+        prepare: prepare_nothing,
+        run: memory::locks,
     },
     Workload {
         name: "mixed",
         summary: "an arithmetic step, a random branch and a dependent load within 256 KiB",
         dominant: None,
         memory_words: 256 * KIB,
+        batch: BATCH,
         prepare: memory::prepare_chase,
         run: memory::mixed,
     },

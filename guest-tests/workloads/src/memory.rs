@@ -1,5 +1,10 @@
 //! Workloads that wait for loads.
 
+use core::{
+    hint::black_box,
+    sync::atomic::{AtomicU64, Ordering},
+};
+
 use crate::compute::{GOLDEN, decide, xorshift};
 
 /// Words in a cache line of 64 bytes; the chase uses one word of each.
@@ -41,4 +46,46 @@ pub(crate) fn mixed(memory: &mut [u64], iterations: u64) -> u64 {
         sum = decide(sum, random).wrapping_add(position);
     }
     sum
+}
+
+/// Small numbers, so that sums do not depend on how often the memory was walked before.
+pub(crate) fn prepare_stream(memory: &mut [u64]) {
+    for (index, word) in memory.iter_mut().enumerate() {
+        *word = index as u64;
+    }
+}
+
+/// Reads a line of one half and writes it, with a constant added, to the other half.
+#[inline(never)]
+pub(crate) fn stream(memory: &mut [u64], iterations: u64) -> u64 {
+    let (from, to) = memory.split_at_mut(memory.len() / 2);
+    let (from, _) = from.as_chunks::<LINE_WORDS>();
+    let (to, _) = to.as_chunks_mut::<LINE_WORDS>();
+    let mut done = 0;
+    let mut last = 0;
+    while done < iterations {
+        for (from, to) in from.iter().zip(to.iter_mut()).take((iterations - done) as usize) {
+            *to = from.map(|word| word.wrapping_add(GOLDEN));
+            last = to[0];
+        }
+        done += from.len() as u64;
+    }
+    last
+}
+
+/// A word with a cache line of its own.
+#[repr(align(64))]
+struct Line(AtomicU64);
+
+/// Two locked additions to lines of their own.
+#[inline(never)]
+pub(crate) fn locks(_: &mut [u64], iterations: u64) -> u64 {
+    let lines = [Line(AtomicU64::new(0)), Line(AtomicU64::new(0))];
+    // Somebody else might know the address, so the compiler leaves every addition.
+    let [first, second] = black_box(&lines);
+    for _ in 0..iterations {
+        first.0.fetch_add(1, Ordering::Relaxed);
+        second.0.fetch_add(GOLDEN, Ordering::Relaxed);
+    }
+    first.0.load(Ordering::Relaxed) ^ second.0.load(Ordering::Relaxed)
 }

@@ -1,7 +1,7 @@
 //! `vpmu stat`: what the guest counted, in the style of `perf stat`.
 
 use super::run::Document;
-use super::tma::Tma;
+use super::tma::{self, Tma};
 use crate::args::MachineArgs;
 use crate::error::CliError;
 use crate::machine::Plan;
@@ -90,6 +90,16 @@ struct Comment {
 struct Stat {
     stat: Vec<StatRow>,
     tma: Option<Tma>,
+    /// The breakdown of each measuring window.
+    windows: Vec<WindowTma>,
+}
+
+/// The breakdown of a measuring window.
+#[derive(Debug, Serialize)]
+struct WindowTma {
+    name: String,
+    #[serde(flatten)]
+    tma: Tma,
 }
 
 impl Stat {
@@ -97,6 +107,13 @@ impl Stat {
         Self {
             stat: report.counted.iter().map(|row| stat_row(row, windows)).collect(),
             tma: Tma::new(&report.topdown, report.metrics_level, report.counts),
+            windows: (1..)
+                .zip(windows)
+                .filter_map(|(number, window)| {
+                    let tma = Tma::new(&window.topdown?, report.metrics_level, report.counts)?;
+                    Some(WindowTma { name: window.name(number), tma })
+                })
+                .collect(),
         }
     }
 }
@@ -147,7 +164,14 @@ fn render(image: &str, report: &RunReport, stat: &Stat) -> String {
     }
     text.push('\n');
     match &stat.tma {
-        Some(tma) => text += &tma.render(),
+        Some(tma) => {
+            text += &tma.render();
+            if stat.windows.len() > 1 {
+                let windows: Vec<_> = stat.windows.iter().map(|w| (w.name.clone(), w.tma.clone())).collect();
+                text += "\n";
+                text += &tma::render_windows(&windows);
+            }
+        }
         None if report.metrics_level == 0 => {}
         None => text += "No top-down breakdown: the guest counted no slots with PERF_METRICS enabled.\n",
     }

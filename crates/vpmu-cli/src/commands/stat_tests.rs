@@ -20,6 +20,7 @@ fn window(readings: &[(&str, &str, &str, u64)]) -> Measured {
             })
             .collect(),
         metrics: Vec::new(),
+        topdown: None,
     }
 }
 
@@ -105,4 +106,21 @@ fn a_ratio_to_zero_is_none() {
         ("FIXED_CTR1", "CPU_CLK_UNHALTED.THREAD", "", 0),
     ])];
     assert!(Stat::new(&busy_report(), &windows).stat.iter().all(|row| row.comment.is_none()));
+}
+
+#[test]
+fn several_windows_have_a_line_each() {
+    let mut report = busy_report();
+    report.metrics_level = 2;
+    let named = |label: &str, fields| Measured {
+        label: label.to_owned(),
+        topdown: Some(TopdownSlots { slots: 1_000, fields }),
+        ..window(&[])
+    };
+    let windows = [
+        named("alu", [900, 0, 50, 50, 10, 0, 20, 10]),
+        named("a-name-that-is-longer-than-its-column", [100, 600, 200, 100, 10, 590, 20, 10]),
+        named("", [10, 0, 0, 990, 0, 0, 0, 900]),
+    ];
+    insta::assert_snapshot!(shown(&report, &windows));
 }

@@ -1,14 +1,20 @@
 //! The top-down breakdown (TMA) of the slots that were counted.
 
-use crate::output::bar::bar;
+use crate::output::bar::{bar, legend, stacked};
 use crate::output::number::{grouped, percent_of};
-use crate::output::{DIM, HEADING, paint, report};
+use crate::output::{DIM, HEADING, TMA, columns, paint, report};
 use serde::Serialize;
 use std::fmt::Write as _;
 use vpmu::{Provenance, TopdownSlots};
 
-/// Width of a bar of 100 %, in characters.
+/// Width of a bar of 100 %, in characters, where the terminal has room for it.
 const BAR: usize = 40;
+/// Narrowest bar that still tells something.
+const MIN_BAR: usize = 10;
+/// Characters of a line before its bar.
+const BEFORE_BAR: usize = 34;
+/// Longest name of a window in the table of all windows.
+const MAX_NAME: usize = 24;
 
 /// One category.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -62,8 +68,19 @@ impl Tma {
         Some(Self { slots: topdown.slots, provenance, categories })
     }
 
+    /// The largest category of a level.
+    pub(super) fn dominant(&self, level: u8) -> Option<&Category> {
+        self.categories
+            .iter()
+            .filter(|category| category.level == level)
+            .max_by_key(|category| category.slots)
+    }
+
     /// The breakdown with bars.
     pub(super) fn render(&self) -> String {
+        let width = columns().saturating_sub(BEFORE_BAR).clamp(MIN_BAR, BAR);
+        let mut style = anstyle::Style::new();
+        let mut whole = TMA.into_iter();
         let mut text = format!(
             "{} of {} slots {}\n",
             paint(HEADING, "Top-down breakdown"),
@@ -73,12 +90,45 @@ impl Tma {
         for Category { name, level, percent, .. } in &self.categories {
             let indent = usize::from(*level - 1) * 2;
             let name = format!("{:indent$}{name}", "");
-            let row = format!("  {name:<22}{percent:>6.2} %  {}", bar(percent / 100.0, BAR));
-            let style = if *level > 1 { DIM } else { anstyle::Style::new() };
-            let _ = writeln!(text, "{}", paint(style, row.trim_end()));
+            if *level == 1 {
+                style = whole.next().unwrap_or_default();
+            }
+            let bar = bar(percent / 100.0, width);
+            let row = format!("  {name:<22}{percent:>6.2} %");
+            let row = if *level > 1 { paint(DIM, row) } else { row };
+            let bar = match bar.as_str() {
+                "" => bar,
+                _ if *level > 1 => format!("  {}", paint(style.dimmed(), bar)),
+                _ => format!("  {}", paint(style, bar)),
+            };
+            let _ = writeln!(text, "{row}{bar}");
         }
         text
     }
+}
+
+/// One line for each window: shares of level 1, a stacked bar, and the largest part.
+pub(super) fn render_windows(windows: &[(String, Tma)]) -> String {
+    let longest = windows.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
+    let names = longest.clamp("Window".len(), MAX_NAME);
+    let width = columns().saturating_sub(names + 54).clamp(MIN_BAR, BAR);
+    let shares = ["Retiring", "Bad spec", "Frontend", "Backend"];
+    let mut text = format!("  {}\n", legend(NAMES.map(|(name, _, _)| name), TMA));
+    let heads: String = shares.iter().map(|share| format!("{share:>9}")).collect();
+    let head = format!("  {:<names$}{heads} %  {:<width$}  Largest part", "Window", "");
+    let _ = writeln!(text, "{}", paint(HEADING, head));
+    for (name, tma) in windows {
+        let name: String = name.chars().take(names).collect();
+        let level1: Vec<f64> = tma.categories.iter().filter(|c| c.level == 1).map(|c| c.percent).collect();
+        let mut fractions = [0.0; 4];
+        for (fraction, percent) in fractions.iter_mut().zip(&level1) {
+            *fraction = percent / 100.0;
+        }
+        let numbers: String = level1.iter().map(|percent| format!("{percent:>9.1}")).collect();
+        let dominant = tma.dominant(2).or_else(|| tma.dominant(1)).map_or("", |category| category.name);
+        let _ = writeln!(text, "  {name:<names$}{numbers}    {}  {dominant}", stacked(fractions, TMA, width));
+    }
+    text
 }
 
 #[cfg(test)]

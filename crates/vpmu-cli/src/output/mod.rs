@@ -33,6 +33,22 @@ pub(crate) const BAD: Style = AnsiColor::Red.on_default();
 /// Less important text.
 pub(crate) const DIM: Style = Style::new().dimmed();
 
+/// Retiring, bad speculation, frontend bound and backend bound.
+pub(crate) const TMA: [Style; 4] = [
+    AnsiColor::Green.on_default(),
+    AnsiColor::Red.on_default(),
+    AnsiColor::Yellow.on_default(),
+    AnsiColor::Blue.on_default(),
+];
+
+/// Characters that fit a line of the terminal, 80 where there is none.
+pub(crate) fn columns() -> usize {
+    if cfg!(test) {
+        return 80;
+    }
+    terminal_size::terminal_size().map_or(80, |(width, _)| usize::from(width.0))
+}
+
 /// Styles a piece of text; the streams drop it where colours are not wanted.
 pub(crate) fn paint(style: Style, text: impl std::fmt::Display) -> String {
     format!("{style}{text}{style:#}")

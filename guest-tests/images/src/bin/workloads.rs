@@ -24,8 +24,6 @@ guest_runtime::image!(program);
 const GENERAL: [(&str, u64); 2] = [("branches", event::BRANCHES), ("branch-misses", event::BRANCH_MISSES)];
 /// What the fixed counters count.
 const FIXED: [&str; 4] = ["instructions", "cycles", "ref-cycles", "slots"];
-/// Iterations between two looks at the clock: a millisecond at most for the slowest workload.
-const BATCH: u64 = 2_000;
 
 /// Ticks that a workload runs: 50 to 100 milliseconds, or less where each instruction is counted.
 fn duration() -> u64 {
@@ -41,19 +39,19 @@ fn is_chosen(name: &str) -> bool {
 }
 
 /// Runs batches: as many as the command line says, else until the time is over. Returns iterations.
-fn run(prepared: &mut Prepared<'_>) -> u64 {
+fn run(prepared: &mut Prepared<'_>, batch: u64) -> u64 {
     let passes = boot::option("passes").and_then(|passes| passes.parse::<u64>().ok());
     let start = rdtsc();
     let mut done = 0;
     loop {
-        black_box(prepared.run(BATCH));
+        black_box(prepared.run(batch));
         done += 1;
         let enough = match passes {
             Some(passes) => done >= passes,
             None => rdtsc().wrapping_sub(start) >= duration(),
         };
         if enough {
-            return done * BATCH;
+            return done * batch;
         }
     }
 }
@@ -70,7 +68,7 @@ fn measure(workload: &Workload, prepared: &mut Prepared<'_>) {
     let metrics = pmu.capabilities & 1 << 15 != 0;
     let fixed_counters = pmu.fixed & 0xF;
     // Caches and branch predictors see the workload before the counters do.
-    black_box(prepared.run(BATCH));
+    black_box(prepared.run(workload.batch));
     // After RESET GLOBAL_CTRL enables the general-purpose counters.
     write(GLOBAL_CTRL, 0);
     for (n, (_, code)) in (0..).zip(GENERAL) {
@@ -82,7 +80,7 @@ fn measure(workload: &Workload, prepared: &mut Prepared<'_>) {
     }
     let enables = 0b11 | u64::from(fixed_counters) << 32 | if metrics { global::METRICS } else { 0 };
     write(GLOBAL_CTRL, enables);
-    let iterations = run(prepared);
+    let iterations = run(prepared, workload.batch);
     write(GLOBAL_CTRL, 0);
 
     print!("workload {} iterations={iterations}", workload.name);

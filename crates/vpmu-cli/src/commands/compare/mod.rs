@@ -1,8 +1,19 @@
-//! `vpmu compare`: what the guest read, next to what the VMM counted meanwhile.
+//! `vpmu compare`: what the guest read, next to what the VMM counted meanwhile, and what the host's own PMU says.
+//!
+//! | file | what it does |
+//! | --- | --- |
+//! | `mod.rs` | runs, and prints tables |
+//! | `native.rs` | the same workload on the host |
+//! | `html.rs` | the page |
+//! | `csv.rs` | lines for spreadsheets |
+
+mod csv;
+mod html;
+mod native;
 
 use super::run::Document;
 use super::stat::{title, worth};
-use crate::args::MachineArgs;
+use crate::args::{CompareArgs, StrategyKind};
 use crate::error::CliError;
 use crate::machine::Plan;
 use crate::measured::{self, Measured, MetricReading, Reading};
@@ -10,10 +21,13 @@ use crate::output::console::Target;
 use crate::output::number::{counted, grouped, signed, signed_decimal};
 use crate::output::progress::Progress;
 use crate::output::table::{self, left, right, styled};
-use crate::output::{BAD, DIM, GOOD, HEADING, WARN, paint, print, print_json, printable, remark, report};
+use crate::output::{BAD, DIM, GOOD, HEADING, WARN, paint, print, print_json, remark, report};
 use comfy_table::Cell;
 use serde::Serialize;
 use std::fmt::Write as _;
+use std::fs::File;
+use std::io::{self, Write as _};
+use std::path::Path;
 use vmm::machine::Outcome;
 use vmm::run::RunReport;
 use vpmu::Provenance;
@@ -26,6 +40,16 @@ const NONE: &str = "-";
 struct Comparison {
     comparison: Vec<Measured>,
     agreement: Agreement,
+    no_native: Option<String>,
+}
+
+/// What is shown.
+struct Compared<'a> {
+    windows: &'a [Measured],
+    /// Why there is no native column, if somebody would expect one.
+    no_native: Option<String>,
+    /// Show what rebuilding PERF_METRICS from metric counts would lose.
+    converted: bool,
 }
 
 /// How well the two views agree.
@@ -70,35 +94,65 @@ impl Agreement {
     }
 }
 
-pub(super) fn compare(args: &MachineArgs, json: bool) -> Result<u8, CliError> {
-    let plan = Plan::new(args)?;
-    let progress = Progress::start(plan.activity(), args.quiet);
-    let target = if json || args.quiet { Target::Nowhere } else { Target::Stderr };
+pub(super) fn compare(args: &CompareArgs, json: bool) -> Result<u8, CliError> {
+    let plan = Plan::new(&args.machine)?;
+    // Before the guest runs: nobody wants to learn of a wrong path after a minute.
+    let mut page = args.html.as_deref().map(create).transpose()?;
+    let mut lines = args.csv.as_deref().map(create).transpose()?;
+    let quiet = args.machine.quiet;
+    let progress = Progress::start(plan.activity(), quiet);
+    let target = if json || quiet { Target::Nowhere } else { Target::Stderr };
     let report = plan.run(target, &progress)?;
-    let windows = measured::windows(&report);
+    let mut windows = measured::windows(&report);
+    let known = windows.iter().any(|window| workloads::find(&window.label).is_some());
+    let refused = known.then(|| native::fill(&mut windows)).and_then(Result::err);
+    let no_native = refused.map(|error| error.to_string());
+    let converted = args.strategy == StrategyKind::Converted;
+    let compared = Compared { windows: &windows, no_native, converted };
+    if let Some((path, file)) = &mut page {
+        let page = html::page(plan.image_name(), &report, &compared);
+        file.write_all(page.as_bytes()).map_err(|source| write_error(path, source))?;
+    }
+    if let Some((path, file)) = &mut lines {
+        csv::write(&windows, file).map_err(|source| write_error(path, source.into()))?;
+    }
     if json {
+        let Compared { no_native, .. } = compared;
         let agreement = Agreement::of(&windows);
-        print_json(&Document::new("compare", &plan, &report, Comparison { comparison: windows, agreement }))?;
+        let more = Comparison { comparison: windows, agreement, no_native };
+        print_json(&Document::new("compare", &plan, &report, more))?;
     } else {
-        print(&render(plan.image_name(), &report, &windows))?;
+        print(&render(plan.image_name(), &report, &compared))?;
         remark(&report::warnings(&report));
         remark(&report::postmortem(&report, plan.image_path()));
     }
     Ok(plan.exit_code(&report))
 }
 
-fn render(image: &str, report: &RunReport, windows: &[Measured]) -> String {
+fn create(path: &Path) -> Result<(&Path, File), CliError> {
+    File::create(path).map(|file| (path, file)).map_err(|source| write_error(path, source))
+}
+
+fn write_error(path: &Path, source: io::Error) -> CliError {
+    CliError::Write { path: path.to_owned(), source }
+}
+
+fn render(image: &str, report: &RunReport, compared: &Compared<'_>) -> String {
+    let windows = compared.windows;
     let mut text = format!("\n{}\n", title("Guest and VMM:", image, report));
     if windows.is_empty() {
         text +=
             "\nThe guest measured nothing: it never wrote a GLOBAL_CTRL that enables a counter and then 0.\n";
     }
     for (number, window) in (1..).zip(windows) {
-        text += &render_window(number, window);
+        text += &render_window(number, window, compared.converted);
     }
     let agreement = Agreement::of(windows);
     if agreement != Agreement::default() {
         let _ = write!(text, "\n{}", agreement.render());
+    }
+    if let Some(why) = &compared.no_native {
+        let _ = writeln!(text, "{}", paint(DIM, format_args!("no native column: {why}")));
     }
     if !matches!(report.outcome, Outcome::Exit { status: 1 }) {
         let (_, outcome) = report::outcome(&report.outcome);
@@ -108,9 +162,8 @@ fn render(image: &str, report: &RunReport, windows: &[Measured]) -> String {
     text
 }
 
-fn render_window(number: usize, window: &Measured) -> String {
-    let name = if window.label.is_empty() { format!("window {number}") } else { printable(&window.label) };
-    let mut text = format!("\n{}\n", paint(HEADING, name));
+fn render_window(number: usize, window: &Measured, converted: bool) -> String {
+    let mut text = format!("\n{}\n", paint(HEADING, window.name(number)));
     if window.counters.is_empty() && window.metrics.is_empty() {
         text += "  no counter ran\n";
     }
@@ -121,7 +174,7 @@ fn render_window(number: usize, window: &Measured) -> String {
         if !window.counters.is_empty() {
             text.push('\n');
         }
-        text += &metrics(&window.metrics);
+        text += &metrics(&window.metrics, converted);
     }
     text
 }
@@ -157,29 +210,40 @@ fn counters(readings: &[Reading]) -> String {
 }
 
 /// One step of a PERF_METRICS field is 100/255 points; the columns say how many the guest is off.
-fn metrics(readings: &[MetricReading]) -> String {
-    let mut table = table::new(vec![
-        left("PERF_METRICS"),
-        right("Field"),
-        right("Guest %"),
-        right("VMM %"),
-        right("Points"),
-        right("8-bit rounding"),
-        right("Other steps"),
-        left("Provenance"),
-    ]);
+fn metrics(readings: &[MetricReading], converted: bool) -> String {
+    let native = readings.iter().any(|reading| reading.native_percent.is_some());
+    let mut heads = vec![left("PERF_METRICS"), right("Field")];
+    heads.extend(native.then(|| right("Native %")));
+    heads.extend(["Guest %", "VMM %", "Points", "8-bit rounding", "Other steps"].map(right));
+    if converted {
+        heads.extend(["Rebuilt", "Rebuilt points", "Lost steps"].map(right));
+    }
+    heads.push(left("Provenance"));
+    let mut table = table::new(heads);
     for reading in readings {
+        let percent = |percent: Option<f64>| percent.map_or_else(|| NONE.to_owned(), |p| format!("{p:.2}"));
         let steps = reading.unexplained_steps.map(|steps| (signed(steps.into()), steps == 0));
-        table.add_row(vec![
+        let mut row = vec![
             left(reading.metric),
             right(reading.guest_field.map_or_else(|| NONE.to_owned(), |field| field.to_string())),
-            right(reading.guest_percent.map_or_else(|| NONE.to_owned(), |percent| format!("{percent:.2}"))),
-            right(format!("{:.2}", reading.vmm_percent)),
+        ];
+        row.extend(native.then(|| right(percent(reading.native_percent))));
+        row.extend([
+            right(percent(reading.guest_percent)),
+            right(percent(Some(reading.vmm_percent))),
             right(reading.difference_points.map_or_else(|| NONE.to_owned(), |p| signed_decimal(p, 2))),
             right(signed_decimal(reading.rounding_points, 2)),
             judged(steps),
-            provenance(reading.provenance),
         ]);
+        if converted {
+            row.extend([
+                right(reading.rebuilt_field),
+                right(signed_decimal(reading.rebuilt_points, 2)),
+                judged(Some((signed(reading.rebuilt_steps.into()), reading.rebuilt_steps == 0))),
+            ]);
+        }
+        row.push(provenance(reading.provenance));
+        table.add_row(row);
     }
     table::render(&table)
 }
@@ -198,5 +262,4 @@ fn judged(difference: Option<(String, bool)>) -> Cell {
 }
 
 #[cfg(test)]
-#[path = "compare_tests.rs"]
 mod tests;

@@ -15,11 +15,23 @@ fn reading(guest: Option<u64>, vmm: u64, provenance: Provenance) -> Reading {
 
 fn window(label: &str, counters: Vec<Reading>, guest_metrics: Option<u64>) -> Measured {
     let metrics = metric_readings(&SLOTS, guest_metrics, 2, Provenance::Synthetic);
-    Measured { label: label.to_owned(), counters, metrics }
+    Measured { label: label.to_owned(), counters, metrics, topdown: Some(SLOTS) }
+}
+
+fn compared(windows: &[Measured]) -> Compared<'_> {
+    Compared { windows, no_native: None, converted: false }
 }
 
 fn shown(windows: &[Measured]) -> String {
-    anstream::adapter::strip_str(&render("smoke", &test_report(), windows)).to_string()
+    anstream::adapter::strip_str(&render("smoke", &test_report(), &compared(windows))).to_string()
+}
+
+fn with_native(label: &str) -> Measured {
+    let mut window = window(label, vec![reading(Some(1_010), 1_000, Provenance::Exact)], Some(IDEAL));
+    for (index, reading) in window.metrics.iter_mut().enumerate() {
+        reading.native_percent = Some(index as f64 + 0.5);
+    }
+    window
 }
 
 #[test]
@@ -48,7 +60,7 @@ fn a_guest_that_measures_nothing_is_told_so() {
 fn a_label_cannot_drive_the_terminal() {
     let text = shown(&[window("\x1b[2Jgone", Vec::new(), None)]);
     assert!(!text.contains('\x1b'), "{text:?}");
-    let styled = render("smoke", &test_report(), &[window("\x1b[2Jgone", Vec::new(), None)]);
+    let styled = render("smoke", &test_report(), &compared(&[window("\x1b[2Jgone", Vec::new(), None)]));
     assert!(!styled.contains("\x1b[2J"), "{styled:?}");
 }
 
@@ -91,4 +103,33 @@ fn only_what_both_sides_know_counts_as_agreement() {
     )];
     let expected = Agreement { counters: 2, counters_equal: 1, metrics: 0, metrics_equal: 0 };
     assert_eq!(Agreement::of(&windows), expected);
+}
+
+#[test]
+fn native_shares_and_what_rebuilding_loses_have_columns() {
+    let windows = [with_native("alu")];
+    let compared = Compared { windows: &windows, no_native: Some("no PMU here".to_owned()), converted: true };
+    let text = render("workloads", &test_report(), &compared);
+    insta::assert_snapshot!(anstream::adapter::strip_str(&text));
+}
+
+#[test]
+fn a_line_of_csv_for_each_counter_and_field() {
+    let mut text = Vec::new();
+    csv::write(&[with_native("a,\"b\""), window("", Vec::new(), None)], &mut text)
+        .expect("memory takes it all");
+    insta::assert_snapshot!(String::from_utf8(text).expect("text"));
+}
+
+#[test]
+fn the_page_shows_every_number_and_runs_nothing() {
+    let windows = [with_native("<script>alert(1)</script>"), window("", Vec::new(), None)];
+    let compared = Compared { windows: &windows, no_native: None, converted: true };
+    let page = html::page("smoke", &test_report(), &compared);
+    assert!(page.starts_with("<!DOCTYPE html>"));
+    assert!(!page.contains("<script"), "labels come from the guest");
+    assert!(!page.contains("http"), "nothing is loaded from elsewhere");
+    for shown in ["1,010", "+10", "30.20", "30.00", "topdown-mem-bound", "Rebuilt", "Native", "window 2"] {
+        assert!(page.contains(shown), "{shown}");
+    }
 }
