@@ -1,6 +1,167 @@
-//! Widths and sizes of a core.
+//! Parameters of a core.
+//!
+//! Cores are data: `cores/*.rs` has one constant for each, with the source of its figures. Latencies are in core
+//! cycles; where a source gives nanoseconds they are converted at the clock that is named there.
 
-/// Parameters of one core, as its pipeline needs them.
+/// Sets and ways of a cache, TLB or buffer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Geometry {
+    /// Sets; a power of two.
+    pub sets: u32,
+    /// Entries of a set.
+    pub ways: u16,
+}
+
+/// From the bytes of instructions to uops for the back end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FrontEnd {
+    /// Uops that wait between front end and allocation.
+    pub queue: u32,
+    /// Uops a cycle from the uop cache.
+    pub uop_cache_width: u32,
+    /// Lines of the uop cache.
+    pub uop_cache: Geometry,
+    /// Log2 of the bytes of code that one line of the uop cache holds in this model.
+    pub uop_cache_shift: u32,
+    /// Decoders: instructions, and uops, a cycle.
+    pub decode_width: u32,
+    /// Bytes a cycle to the decoders.
+    pub decode_bytes: u32,
+    /// Most uops of an instruction that a decoder makes; more come from the microcode sequencer.
+    pub decoder_uops: u32,
+    /// Loops that fit into the queue are replayed from there.
+    pub loop_stream: bool,
+    /// Cycles lost when the uop cache misses and the decoders take over.
+    pub decode_switch: u32,
+    /// Uops a cycle from the microcode sequencer.
+    pub microcode_width: u32,
+    /// Cycles to switch to the microcode sequencer.
+    pub microcode_switch: u32,
+    /// Cycles lost by a length-changing prefix in the decoders.
+    pub length_changing_prefix: u32,
+    /// First-level instruction cache, lines of 64 bytes.
+    pub icache: Geometry,
+    /// First-level instruction TLB for pages of 4 KiB.
+    pub itlb: Geometry,
+    /// First-level instruction TLB for larger pages.
+    pub itlb_large: Geometry,
+}
+
+/// Prediction of branches, and what it costs to be wrong.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Prediction {
+    /// Log2 of the counters that are indexed by address alone.
+    pub bimodal_bits: u32,
+    /// Log2 of the entries of each table that is indexed by address and history.
+    pub tagged_bits: u32,
+    /// Branches of history that each of these tables looks at, shortest first; at most 128.
+    pub histories: &'static [u32],
+    /// Branches whose targets are known.
+    pub targets: Geometry,
+    /// Branches whose targets are known without a lost cycle.
+    pub fast_targets: Geometry,
+    /// Log2 of the entries for indirect branches.
+    pub indirect_bits: u32,
+    /// Return addresses.
+    pub return_stack: u32,
+    /// Cycles that a taken branch loses if its target comes from the larger buffer.
+    pub slow_target: u32,
+    /// Cycles until fetch is redirected from the decoders, for a taken direct branch without known target.
+    pub unknown_branch: u32,
+    /// Cycles that allocation recovers after a mispredicted branch was executed.
+    pub recovery: u32,
+    /// Cycles from there until the first uop of the right path reaches allocation.
+    pub refill: u32,
+}
+
+/// Caches, TLBs and the buffers between them. Lines have 64 bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Memory {
+    /// First-level data cache; its latency is part of the uop table.
+    pub l1d: Geometry,
+    /// Second-level cache.
+    pub l2: Geometry,
+    /// Last-level cache.
+    pub llc: Geometry,
+    /// Cycles from a load's issue to its value from the second level.
+    pub l2_latency: u32,
+    /// The same from the last level.
+    pub llc_latency: u32,
+    /// The same from memory.
+    pub memory_latency: u32,
+    /// The same from a device.
+    pub uncached_latency: u32,
+    /// Lines that can be on their way to the first level.
+    pub fill_buffers: u32,
+    /// Lines that can be on their way to the second level.
+    pub l2_fill_buffers: u32,
+    /// Cycles between lines from the last level, for one core.
+    pub llc_line_cycles: u32,
+    /// Cycles between lines from memory, for one core.
+    pub memory_line_cycles: u32,
+    /// First-level data TLB for loads, pages of 4 KiB.
+    pub dtlb_load: Geometry,
+    /// First-level data TLB for loads, larger pages.
+    pub dtlb_load_large: Geometry,
+    /// First-level data TLB for stores, all pages.
+    pub dtlb_store: Geometry,
+    /// Second-level TLB, for data and code.
+    pub stlb: Geometry,
+    /// Additional cycles if only the second-level TLB knows the page.
+    pub stlb_latency: u32,
+    /// Cycles of a page walk besides its accesses to memory.
+    pub walk_base: u32,
+    /// Page walks at a time.
+    pub walkers: u32,
+    /// Cycles from a store's data to a load that reads it.
+    pub store_forward: u32,
+    /// Additional cycles if a store cannot be forwarded, after it has reached the cache.
+    pub store_forward_block: u32,
+    /// Additional cycles of a load whose address agrees with an older store in the low 12 bits only.
+    pub alias_block: u32,
+    /// Lines that the streamer runs ahead.
+    pub stream_distance: u32,
+    /// Second-level misses also fetch the other line of the aligned pair.
+    pub adjacent_line: bool,
+}
+
+/// Cycles for which the dividers are busy with one instruction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Divider {
+    /// DIV and IDIV up to 32 bits.
+    pub integer: u16,
+    /// DIV and IDIV of 64 bits.
+    pub wide_integer: u16,
+    /// Floating-point division of singles.
+    pub single: u16,
+    /// Floating-point division of doubles, and of the x87 unit.
+    pub double: u16,
+    /// Square root of singles.
+    pub root_single: u16,
+    /// Square root of doubles.
+    pub root_double: u16,
+}
+
+/// What microcode flows and long operations cost.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Flows {
+    /// Cycles of a locked read-modify-write on a line that is in the first-level cache.
+    pub lock: u32,
+    /// Uops of the delivery of an interrupt or exception.
+    pub interrupt_uops: u32,
+    /// Cycles of it.
+    pub interrupt_cycles: u32,
+    /// Cycles from a machine clear until the first uop is allocated again.
+    pub machine_clear: u32,
+    /// Dividers.
+    pub divider: Divider,
+    /// Cycles before the first iteration of a string instruction with REP has an effect.
+    pub string_start: u32,
+    /// Bytes that such an instruction moves in a cycle.
+    pub string_bytes: u32,
+}
+
+/// One core.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Core {
     /// Name of the microarchitecture.
@@ -15,31 +176,24 @@ pub struct Core {
     pub reorder_buffer: u32,
     /// Entries of the schedulers together, in uops.
     pub scheduler: u32,
+    /// Loads between allocation and retirement.
+    pub load_buffer: u32,
+    /// Stores between allocation and the cache.
+    pub store_buffer: u32,
+    /// Compare and jump become one uop, as do operations and their memory operand.
+    pub fusion: bool,
+    /// Moves between registers need no port.
+    pub move_elimination: bool,
+    /// Front end.
+    pub front_end: FrontEnd,
+    /// Branch prediction.
+    pub prediction: Prediction,
+    /// Memory hierarchy.
+    pub memory: Memory,
+    /// Microcode.
+    pub flows: Flows,
     /// The uop table as text; see [`UopTable::parse`](crate::UopTable::parse).
     pub table: &'static str,
+    /// Entries that replace those of the table, where measurements differ from LLVM; the same format.
+    pub corrections: &'static str,
 }
-
-/// Ice Lake-SP. Sizes: Intel 64 and IA-32 Architectures Optimization Reference Manual, Sunny Cove
-/// (allocation width 5, reorder buffer 352); the scheduler sizes of its ports together are LLVM's
-/// `X86SchedIceLake.td` figure of 60 for the main one.
-pub const SUNNY_COVE: Core = Core {
-    name: "Sunny Cove",
-    llvm_name: "icelake-server",
-    dispatch_width: 5,
-    retire_width: 8,
-    reorder_buffer: 352,
-    scheduler: 160,
-    table: include_str!("../data/icelake-server.tsv"),
-};
-
-/// Sapphire Rapids. Sizes: Intel 64 and IA-32 Architectures Optimization Reference Manual, Golden Cove
-/// (allocation width 6, reorder buffer 512, retirement of 8).
-pub const GOLDEN_COVE: Core = Core {
-    name: "Golden Cove",
-    llvm_name: "sapphirerapids",
-    dispatch_width: 6,
-    retire_width: 8,
-    reorder_buffer: 512,
-    scheduler: 205,
-    table: include_str!("../data/sapphirerapids.tsv"),
-};

@@ -2,32 +2,52 @@
 //!
 //! ```text
 //! UopTable   what each instruction costs on one core: uops, latency, ports   (data/*.tsv, generated)
-//! Core       the widths and sizes of that core, with their sources
-//! Operation  one instruction prepared for the model: its costs and its registers
-//! Pipeline   dispatch -> issue -> complete -> retire, instruction by instruction, in program order
-//! Model      what an engine uses: prepare each instruction once, retire each Step, read CoreTotals
+//! Core       widths, sizes and latencies of that core, with their sources    (cores/*.rs)
+//! Prepared   one instruction made ready for the model: its costs and its registers
+//! Step       one execution of it: addresses, branch outcome
+//! Model      front end -> allocation -> execution -> retirement, instruction by instruction, in program order
+//! CoreTotals what came of it: cycles, slots by TMA leaf, and the raw material of events, by privilege level
 //! ```
 //!
-//! The pipeline is greedy: instructions arrive in program order, and each uop takes the first free cycle
-//! of one of its ports once its sources are ready. That gives what an oldest-first scheduler does,
-//! without simulating cycles in which nothing happens.
+//! Nothing is simulated cycle by cycle. Each stage keeps the cycle up to which it is known, and an instruction moves
+//! them on. Allocation is the stage whose slots are booked: what an instruction waits for before its slots are taken
+//! gets the slots in between.
 //!
-//! Loads hit the first-level cache, branches are predicted, and the front end always supplies: caches, predictor
-//! and front end are not part of this crate yet, so it knows throughput of straight code, not TMA.
+//! | reason | leaf |
+//! | --- | --- |
+//! | a mispredicted branch or machine clear is not resolved or not recovered from | bad speculation, as long as wrong-path uops find room |
+//! | reorder buffer, load buffer, schedulers full, or a serialising instruction | memory bound if the oldest instruction is a load that the first level could not answer at once, else core bound |
+//! | store buffer full | memory bound |
+//! | otherwise no uop is there | fetch latency in cycles without any uop, else fetch bandwidth |
+//!
+//! Limits: wrong paths do not touch caches and predictors; there is one thread on one core, and memory has a constant
+//! latency below a bandwidth per core; page walks have a cost, not addresses.
 #![forbid(unsafe_code)]
 
+mod access;
+mod back_end;
 mod core;
+mod cores;
+mod front_end;
+mod machine;
+mod memory;
 mod model;
-mod operation;
-mod pipeline;
+mod ports;
+mod predictor;
+mod prepared;
+mod ring;
+mod scheduler;
+mod sets;
+mod slots;
 mod step;
+mod system;
 mod table;
 mod totals;
 
-pub use crate::core::{Core, GOLDEN_COVE, SUNNY_COVE};
-pub use model::{Model, Prepared};
-pub use operation::Operation;
-pub use pipeline::{Pipeline, Times};
+pub use crate::core::{Core, Divider, Flows, FrontEnd, Geometry, Memory, Prediction};
+pub use cores::{GOLDEN_COVE, SUNNY_COVE};
+pub use model::Model;
+pub use prepared::Prepared;
 pub use step::{BranchKind, BranchStep, CoreEvent, MemoryAccess, Step};
 pub use table::{Cost, Form, TableError, UopTable, Uops};
 pub use totals::{Branches, CoreTotals, Lookups, MOST_PER_CYCLE, PORTS, PerCycle, Slots, Translation};

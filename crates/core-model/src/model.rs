@@ -1,19 +1,12 @@
-//! One core, from retired instructions to totals.
+//! What an engine uses: one core, from retired instructions to totals.
 
 use crate::core::Core;
-use crate::operation::Operation;
-use crate::pipeline::Pipeline;
-use crate::step::{BranchKind, CoreEvent, Step};
+use crate::machine::Machine;
+use crate::prepared::Prepared;
+use crate::step::{CoreEvent, Step};
 use crate::table::{TableError, UopTable};
 use crate::totals::CoreTotals;
-use iced_x86::{FlowControl, Instruction, InstructionInfoFactory};
-
-/// An instruction as the model needs it; made once, used at every execution.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Prepared {
-    operation: Operation,
-    serialising: bool,
-}
+use iced_x86::{Instruction, InstructionInfoFactory};
 
 /// A model of one core.
 ///
@@ -22,10 +15,9 @@ pub struct Prepared {
 pub struct Model {
     core: &'static Core,
     table: UopTable,
-    pipeline: Pipeline,
-    /// Where the slots are booked up to.
-    cycle: u64,
-    used: u32,
+    /// Uops are counted as LLVM does.
+    ports_only: bool,
+    machine: Machine,
     user: bool,
     totals: [CoreTotals; 2],
 }
@@ -36,9 +28,23 @@ impl Model {
     /// # Errors
     /// The core's uop table cannot be read; cores of this crate have one that can.
     pub fn new(core: &'static Core) -> Result<Self, TableError> {
-        let table = UopTable::parse(core.table)?;
-        let pipeline = Pipeline::new(core, table.units().len());
-        Ok(Self { core, table, pipeline, cycle: 0, used: 0, user: false, totals: Default::default() })
+        let mut table = UopTable::parse(core.table)?;
+        table.correct(UopTable::parse(core.corrections)?);
+        Ok(Self::with_table(core, table, false))
+    }
+
+    /// The same core with an ideal front end, ideal branch prediction and an ideal first-level cache, which counts
+    /// uops as LLVM does: without fused uops and eliminated moves. What is left is what llvm-mca simulates.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub fn ports_only(core: &'static Core) -> Result<Self, TableError> {
+        Ok(Self::with_table(core, UopTable::parse(core.table)?, true))
+    }
+
+    fn with_table(core: &'static Core, table: UopTable, ports_only: bool) -> Self {
+        let machine = Machine::new(core, table.units(), ports_only);
+        Self { core, table, ports_only, machine, user: false, totals: Default::default() }
     }
 
     /// The core's parameters.
@@ -47,74 +53,46 @@ impl Model {
         self.core
     }
 
+    /// Names of the ports, in the order of [`CoreTotals::ports`].
+    #[must_use]
+    pub fn ports(&self) -> Vec<&str> {
+        self.table.units().iter().map(String::as_str).filter(|name| is_port(name)).collect()
+    }
+
     /// Prepares an instruction. One that the uop table does not know gets costs by its class.
     #[must_use]
     pub fn prepare(&self, instruction: &Instruction) -> Prepared {
         let mut info = InstructionInfoFactory::new();
-        let operation = Operation::new(instruction, &self.table, &mut info).unwrap_or_default();
-        let serialising = matches!(
-            instruction.flow_control(),
-            FlowControl::Interrupt | FlowControl::Exception | FlowControl::XbeginXabortXend
-        );
-        Prepared { operation, serialising }
+        self.ports_only
+            .then(|| Prepared::from_table(instruction, &self.table, &mut info))
+            .flatten()
+            .unwrap_or_else(|| Prepared::new(instruction, self.core, &self.table, &mut info))
     }
 
     /// Books an instruction that has retired.
+    #[inline]
     pub fn retire(&mut self, prepared: &Prepared, step: &Step<'_>) {
-        self.switch_to(step.user);
-        let width = self.width();
-        let times = self.pipeline.step(&prepared.operation);
-        let slots = u32::from(prepared.operation.slots);
-        // The last slot of the instruction is taken in the cycle of its dispatch.
-        let end = times.dispatched * width + u64::from(self.pipeline.dispatched_in_cycle());
-        let waited = end.saturating_sub(self.position() + u64::from(slots));
-        let totals = &mut self.totals[usize::from(self.user)];
-        totals.instructions += 1;
-        totals.repetitions += step.repetitions.saturating_sub(1);
-        totals.slots.core_bound += waited;
-        totals.slots.light_operations += u64::from(slots.min(1));
-        totals.slots.heavy_operations += u64::from(slots.saturating_sub(1));
-        totals.cycles += end / width - self.cycle;
-        self.cycle = end / width;
-        self.used = (end % width) as u32;
-        let totals = &mut self.totals[usize::from(self.user)];
-        for access in step.memory {
-            if access.write { totals.stores += 1 } else { totals.loads += 1 }
+        if step.user != self.user {
+            self.switch_to(step.user);
         }
-        if let Some(branch) = step.branch {
-            let branches = &mut totals.branches[branch.kind as usize];
-            if branch.taken {
-                branches.taken += 1;
-            } else {
-                branches.not_taken += 1;
-            }
-            if branch.kind == BranchKind::Far {
-                self.drain();
-            }
-        }
-        if prepared.serialising {
-            self.drain();
-        }
+        self.machine.retire(&mut self.totals[usize::from(step.user)], prepared, step);
     }
 
     /// Tells of something besides retired instructions.
     pub fn event(&mut self, event: CoreEvent) {
-        match event {
-            CoreEvent::Interrupt { user } => {
-                self.drain();
-                self.totals[usize::from(self.user)].interrupts += 1;
-                self.switch_to(user);
-            }
-            CoreEvent::Serialise | CoreEvent::Halt => self.drain(),
-            _ => {}
+        self.machine.event(&mut self.totals[usize::from(self.user)], event);
+        if let CoreEvent::Interrupt { user } = event
+            && user != self.user
+        {
+            self.switch_to(user);
         }
     }
 
-    /// Core cycles until now: up to the newest instruction's dispatch, and after [`CoreEvent::Serialise`] up to its
+    /// Core cycles until now: up to the newest instruction's allocation, and after [`CoreEvent::Serialise`] up to its
     /// retirement. Halted time is not part of it.
     #[must_use]
     pub fn cycles(&self) -> u64 {
-        self.cycle
+        self.machine.cycles()
     }
 
     /// Running totals of one privilege level: level 3 if `user`, else the others.
@@ -123,31 +101,14 @@ impl Model {
         &self.totals[usize::from(user)]
     }
 
-    fn width(&self) -> u64 {
-        u64::from(self.core.dispatch_width).max(1)
-    }
-
-    fn position(&self) -> u64 {
-        self.cycle * self.width() + u64::from(self.used)
-    }
-
     /// Ends the current cycle, so that every cycle belongs to one privilege level.
     fn switch_to(&mut self, user: bool) {
-        if user != self.user {
-            self.drain();
-            self.user = user;
-        }
+        self.machine.end_cycle(&mut self.totals[usize::from(self.user)]);
+        self.user = user;
     }
+}
 
-    /// Waits until everything has retired, and ends that cycle.
-    fn drain(&mut self) {
-        let end = self.pipeline.drain();
-        let width = self.width();
-        let waited = (end * width).saturating_sub(self.position());
-        let totals = &mut self.totals[usize::from(self.user)];
-        totals.slots.core_bound += waited;
-        totals.cycles += end.saturating_sub(self.cycle);
-        self.cycle = self.cycle.max(end);
-        self.used = 0;
-    }
+/// True if a unit of a uop table is an execution port, not a divider or LLVM's place for what it does not know.
+pub(crate) fn is_port(unit: &str) -> bool {
+    !unit.contains("Div") && !unit.contains("Invalid")
 }

@@ -108,6 +108,11 @@ impl UopTable {
         Ok(table)
     }
 
+    /// Replaces what `other` has too. Both must name the same units.
+    pub(crate) fn correct(&mut self, other: Self) {
+        self.costs.extend(other.costs);
+    }
+
     fn uops(&self, text: &str) -> Result<Vec<Uops>, String> {
         if text == "-" {
             return Ok(Vec::new());
@@ -135,6 +140,12 @@ impl UopTable {
     #[must_use]
     pub fn cost(&self, code: Code, form: Form) -> Option<&Cost> {
         self.costs.get(&(code, form))
+    }
+
+    /// The units that plain loads go to.
+    pub(crate) fn load_units(&self) -> u32 {
+        let load = self.cost(Code::Mov_r64_rm64, Form::Memory);
+        load.map_or(0, |cost| cost.uops.iter().fold(0, |units, uops| units | uops.units))
     }
 
     /// Entries.

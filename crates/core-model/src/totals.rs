@@ -36,6 +36,19 @@ impl PerCycle {
     pub fn rising(&self, n: usize) -> u64 {
         self.rises.get(n).copied().unwrap_or(0)
     }
+
+    /// Books `cycles` equal cycles with `count` occurrences each, after one with `before`.
+    pub(crate) fn book(&mut self, count: u32, cycles: u64, before: u32) {
+        let index = (count as usize).min(MOST_PER_CYCLE);
+        self.total += u64::from(count) * cycles;
+        self.cycles[index] += cycles;
+        if count > before {
+            let from = (before as usize).min(MOST_PER_CYCLE) + 1;
+            for rises in &mut self.rises[from.min(index + 1)..=index] {
+                *rises += 1;
+            }
+        }
+    }
 }
 
 /// Slots by the TMA leaf of level 2 that they are booked to. Level 1 are sums of two.

@@ -1,47 +1,182 @@
-//! The model as an engine uses it.
+//! What holds for every stream: slots, cycles, and the identities between events.
 #![allow(missing_docs)]
-#![allow(clippy::unwrap_used, reason = "test code")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "test code")]
 
-use core_model::{CoreEvent, GOLDEN_COVE, Model, SUNNY_COVE, Step};
-use iced_x86::{Decoder, DecoderOptions, code_asm::*};
+mod common;
+
+use common::{CODE, Random, Run, assemble, read, write};
+use core_model::{BranchKind, Core, CoreEvent, CoreTotals, GOLDEN_COVE, PerCycle, SUNNY_COVE};
+use iced_x86::code_asm::*;
+use iced_x86::{FlowControl, Instruction};
+use proptest::prelude::*;
+
+/// Some of everything, each in its own place, so that a stream can jump from any to any.
+fn menu() -> Vec<Instruction> {
+    assemble(|a| {
+        let mut top = a.create_label();
+        a.set_label(&mut top).unwrap();
+        a.add(rax, rbx).unwrap();
+        a.imul_2(rcx, rax).unwrap();
+        a.mov(rdx, qword_ptr(rsi + 8)).unwrap();
+        a.mov(qword_ptr(rdi), rdx).unwrap();
+        a.add(qword_ptr(rdi), 3).unwrap();
+        a.divsd(xmm0, xmm1).unwrap();
+        a.mulps(xmm2, xmmword_ptr(rsi)).unwrap();
+        a.div(rcx).unwrap();
+        a.nop().unwrap();
+        a.cmp(rax, rcx).unwrap();
+        a.jne(top).unwrap();
+        a.call(rax).unwrap();
+        a.ret().unwrap();
+        a.jmp(rbx).unwrap();
+        a.lock().inc(dword_ptr(rdi)).unwrap();
+        a.cpuid().unwrap();
+        a.mfence().unwrap();
+        a.rep().movsb().unwrap();
+        a.xor(ebx, ebx).unwrap();
+        a.movaps(xmm3, xmm4).unwrap();
+        a.push(rax).unwrap();
+        a.fsqrt().unwrap();
+        a.syscall().unwrap();
+        a.pause().unwrap();
+    })
+}
+
+fn run(core: &'static Core, seed: u64, steps: u64) -> Run {
+    let mut run = Run::new(core);
+    let menu = run.prepare(&menu());
+    let mut random = Random(seed | 1);
+    for _ in 0..steps {
+        // Rounds of a few instructions, so that there is something to predict and to cache.
+        let one = &menu[random.below(menu.len() as u64) as usize];
+        let spread = [64, 4096, 1 << 20, 1 << 28][random.below(4) as usize];
+        let address = 0x10_0000 + random.below(spread);
+        let accesses = [read(address, 8), write(address ^ 0x40, 8), write(address, 8), read(address, 4)];
+        let from = random.below(4) as usize;
+        let memory = if random.below(8) == 0 { &accesses[..] } else { &accesses[from..=from] };
+        let branches = !matches!(
+            one.1.flow_control(),
+            FlowControl::Next | FlowControl::Interrupt | FlowControl::Exception
+        ) && one.1.mnemonic() != iced_x86::Mnemonic::Syscall;
+        let taken = one.1.flow_control() != FlowControl::ConditionalBranch || random.next() & 1 == 1;
+        run.step(one, memory, branches.then_some((taken, CODE + random.below(64))));
+        match random.below(600) {
+            0 => run.model.event(CoreEvent::Interrupt { user: false }),
+            1 => run.model.event(CoreEvent::TlbFlush),
+            2 => run.model.event(CoreEvent::CodeWritten(CODE)),
+            3 => run.model.event(CoreEvent::LineFlushed(address)),
+            4 => run.model.event(CoreEvent::PredictorBarrier),
+            5 => run.model.event(CoreEvent::InvalidatePage(address)),
+            6..20 => run.user = !run.user,
+            _ => {}
+        }
+    }
+    run
+}
+
+fn check_per_cycle(what: &PerCycle) {
+    let sum: u64 = what.cycles.iter().enumerate().map(|(n, cycles)| n as u64 * cycles).sum();
+    // The last element also has cycles with more.
+    if what.cycles[core_model::MOST_PER_CYCLE] == 0 {
+        assert_eq!(sum, what.total);
+    }
+    for n in 1..=core_model::MOST_PER_CYCLE {
+        assert!(what.rising(n) <= what.at_least(n), "{what:?}");
+    }
+}
+
+fn check(totals: &CoreTotals, width: u64) {
+    assert_eq!(totals.slots.total(), totals.cycles * width);
+    for what in [
+        &totals.uops_issued,
+        &totals.uops_retired,
+        &totals.uops_executed,
+        &totals.uops_not_delivered,
+        &totals.mite_uops,
+        &totals.dsb_uops,
+        &totals.lsd_uops,
+        &totals.ms_uops,
+    ] {
+        check_per_cycle(what);
+    }
+    assert_eq!(totals.uops_issued.cycles.iter().sum::<u64>(), totals.cycles);
+    assert_eq!(totals.uops_not_delivered.cycles.iter().sum::<u64>(), totals.cycles);
+    assert_eq!(totals.uops_not_delivered.total, totals.slots.frontend_bound());
+    assert_eq!(totals.uops_not_delivered.cycles[width as usize] * width, totals.slots.fetch_latency);
+    assert!(totals.uops_issued.total >= totals.slots.retiring());
+    assert_eq!(totals.l1_misses, totals.l2_hits + totals.l2_misses);
+    assert_eq!(totals.l2_misses, totals.l3_hits + totals.l3_misses);
+    assert!(totals.l1_hits + totals.l1_misses + totals.fill_buffer_hits <= totals.loads);
+    assert!(totals.stalls_l3_miss <= totals.stalls_l2_miss);
+    assert!(totals.stalls_l2_miss <= totals.stalls_l1_miss);
+    assert!(totals.stalls_l1_miss <= totals.stalls_memory);
+    for kind in BranchKind::ALL {
+        let branches = totals.branches_of(kind);
+        assert!(branches.mispredicted_taken <= branches.taken);
+        assert!(branches.mispredicted_not_taken <= branches.not_taken);
+        assert!(kind == BranchKind::Conditional || branches.not_taken == 0);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    #[test]
+    fn every_slot_of_every_cycle_is_booked_once_at_each_privilege_level(seed in any::<u64>(), steps in 1..4000_u64) {
+        for core in [&SUNNY_COVE, &GOLDEN_COVE] {
+            let mut run = run(core, seed, steps);
+            run.model.event(CoreEvent::Serialise);
+            let width = u64::from(core.dispatch_width);
+            let (kernel, user) = (run.model.totals(false), run.model.totals(true));
+            check(kernel, width);
+            check(user, width);
+            prop_assert_eq!(kernel.cycles + user.cycles, run.model.cycles());
+            prop_assert_eq!(kernel.instructions + user.instructions, steps);
+            // Whatever was allocated has retired.
+            let slots = kernel.slots.retiring() + user.slots.retiring();
+            let retired = kernel.uops_retired.total + user.uops_retired.total;
+            prop_assert!(retired <= slots && retired + u64::from(core.retire_width) >= slots);
+        }
+    }
+}
 
 #[test]
-fn every_slot_of_every_cycle_is_booked_at_each_privilege_level() {
-    for core in [&SUNNY_COVE, &GOLDEN_COVE] {
-        let mut assembler = CodeAssembler::new(64).unwrap();
-        assembler.imul_2(rax, rbx).unwrap();
-        assembler.add(rcx, rdx).unwrap();
-        assembler.div(rdi).unwrap();
-        assembler.nop().unwrap();
-        let bytes = assembler.assemble(0).unwrap();
-        let mut model = Model::new(core).unwrap();
-        let code: Vec<_> = Decoder::new(64, &bytes, DecoderOptions::NONE)
-            .iter()
-            .map(|instruction| (model.prepare(&instruction), instruction))
-            .collect();
-        for round in 0..1000_u64 {
-            for (prepared, instruction) in &code {
-                let step = Step {
-                    rip: instruction.ip(),
-                    fetch_pa: instruction.ip(),
-                    fetch_page: 12,
-                    length: instruction.len() as u8,
-                    user: round % 7 == 3,
-                    memory: &[],
-                    branch: None,
-                    repetitions: 1,
-                };
-                model.retire(prepared, &step);
-            }
-        }
-        model.event(CoreEvent::Serialise);
-        let width = u64::from(core.dispatch_width);
-        for user in [false, true] {
-            let totals = model.totals(user);
-            assert_eq!(totals.slots.total(), totals.cycles * width, "user {user}");
-            assert!(totals.cycles > 0);
-        }
-        assert_eq!(model.totals(false).cycles + model.totals(true).cycles, model.cycles());
-        assert_eq!(model.totals(false).instructions + model.totals(true).instructions, 4000);
+fn the_same_stream_gives_the_same_totals() {
+    let totals = |_| {
+        let run = run(&GOLDEN_COVE, 77, 20_000);
+        (*run.model.totals(false), *run.model.totals(true))
+    };
+    assert_eq!(totals(1), totals(2));
+}
+
+#[test]
+fn totals_never_decrease() {
+    let mut run = Run::new(&SUNNY_COVE);
+    let menu = run.prepare(&menu());
+    let mut random = Random(3);
+    let mut before = (0, 0, 0, 0);
+    for _ in 0..5000 {
+        let one = &menu[random.below(8) as usize];
+        run.step(one, &[read(random.below(1 << 24), 8)], None);
+        let totals = run.model.totals(true);
+        let now = (
+            run.model.cycles(),
+            totals.slots.total(),
+            totals.uops_retired.total,
+            totals.uops_executed.fewer_than(1),
+        );
+        assert!(now.0 >= before.0 && now.1 >= before.1 && now.2 >= before.2 && now.3 >= before.3);
+        before = now;
     }
+}
+
+#[test]
+fn an_interrupt_costs_its_flow() {
+    let mut run = Run::new(&SUNNY_COVE);
+    run.model.event(CoreEvent::Interrupt { user: false });
+    run.user = false;
+    let menu = run.prepare(&menu());
+    run.step(&menu[0], &[], None);
+    assert!(run.model.cycles() >= u64::from(SUNNY_COVE.flows.interrupt_cycles));
+    assert_eq!(run.totals().interrupts, 1);
 }

@@ -2,28 +2,37 @@
 #![allow(missing_docs)]
 #![allow(clippy::unwrap_used, reason = "test code")]
 
-use core_model::{Core, GOLDEN_COVE, Operation, Pipeline, SUNNY_COVE, UopTable};
+use core_model::{Core, GOLDEN_COVE, Model, SUNNY_COVE, Step};
 use iced_x86::code_asm::*;
-use iced_x86::{Decoder, DecoderOptions, InstructionInfoFactory};
+use iced_x86::{Decoder, DecoderOptions};
 
 /// Cycles per iteration of a loop body, over many iterations.
-fn cycles(core: &Core, body: impl FnOnce(&mut CodeAssembler)) -> f64 {
+fn cycles(core: &'static Core, body: impl FnOnce(&mut CodeAssembler)) -> f64 {
     let mut assembler = CodeAssembler::new(64).unwrap();
     body(&mut assembler);
     let bytes = assembler.assemble(0).unwrap();
-    let table = UopTable::parse(core.table).unwrap();
-    let mut info = InstructionInfoFactory::new();
-    let operations: Vec<Operation> = Decoder::new(64, &bytes, DecoderOptions::NONE)
+    let mut model = Model::ports_only(core).unwrap();
+    let prepared: Vec<_> = Decoder::new(64, &bytes, DecoderOptions::NONE)
         .iter()
-        .map(|instruction| Operation::new(&instruction, &table, &mut info).unwrap())
+        .map(|instruction| model.prepare(&instruction))
         .collect();
-    let mut pipeline = Pipeline::new(core, table.units().len());
+    let step = Step {
+        rip: 0,
+        fetch_pa: 0,
+        fetch_page: 12,
+        length: 1,
+        user: true,
+        memory: &[],
+        branch: None,
+        repetitions: 1,
+    };
     for _ in 0..2000 {
-        for operation in &operations {
-            pipeline.step(operation);
+        for prepared in &prepared {
+            model.retire(prepared, &step);
         }
     }
-    pipeline.cycles() as f64 / 2000.0
+    model.event(core_model::CoreEvent::Serialise);
+    model.cycles() as f64 / 2000.0
 }
 
 #[track_caller]

@@ -5,8 +5,8 @@ use super::llvm::{Mca, att};
 use crate::error::TaskError;
 use clap::Args;
 use comfy_table::{CellAlignment, Table, presets};
-use core_model::{Core, GOLDEN_COVE, Operation, Pipeline, SUNNY_COVE, UopTable};
-use iced_x86::{Instruction, InstructionInfoFactory};
+use core_model::{Core, CoreEvent, GOLDEN_COVE, Model, SUNNY_COVE, Step};
+use iced_x86::Instruction;
 
 /// Iterations of a block in both simulations.
 const ITERATIONS: u32 = 200;
@@ -56,8 +56,8 @@ pub(crate) fn compare(args: &CompareArgs) -> Result<(), TaskError> {
         }
     }
     let mut worst = Vec::new();
-    for core in [SUNNY_COVE, GOLDEN_COVE] {
-        let mut outcomes = run(&mca, &core, args)?;
+    for core in [&SUNNY_COVE, &GOLDEN_COVE] {
+        let mut outcomes = run(&mca, core, args)?;
         outcomes.sort_by(|a, b| a.error().total_cmp(&b.error()));
         for kind in KINDS {
             let errors: Vec<f64> =
@@ -91,8 +91,7 @@ fn row(core: &str, kind: &str, errors: &[f64]) -> Vec<String> {
     vec![core.to_owned(), kind.to_owned(), errors.len().to_string(), at(0.5), at(0.9), at(1.0)]
 }
 
-fn run(mca: &Mca, core: &Core, args: &CompareArgs) -> Result<Vec<Outcome>, TaskError> {
-    let table = UopTable::parse(core.table).map_err(|error| TaskError::Data(error.to_string()))?;
+fn run(mca: &Mca, core: &'static Core, args: &CompareArgs) -> Result<Vec<Outcome>, TaskError> {
     let mut random = Random::new(args.seed);
     let bar = indicatif::ProgressBar::new(args.blocks as u64).with_message(core.name);
     let mut outcomes = Vec::new();
@@ -104,7 +103,8 @@ fn run(mca: &Mca, core: &Core, args: &CompareArgs) -> Result<Vec<Outcome>, TaskE
         let iterations = format!("-iterations={ITERATIONS}");
         let (json, known) = mca.analyse(core.llvm_name, &[&iterations], &text)?;
         let cycles = json["CodeRegions"][0]["SummaryView"]["TotalCycles"].as_u64();
-        let (Some(theirs), Some(ours)) = (cycles, simulate(core, &table, &code)) else {
+        let ours = simulate(core, &code)?;
+        let Some(theirs) = cycles else {
             return Err(TaskError::Data(format!("no cycles for the block {text:?}")));
         };
         if known.len() != code.len() {
@@ -117,18 +117,25 @@ fn run(mca: &Mca, core: &Core, args: &CompareArgs) -> Result<Vec<Outcome>, TaskE
     Ok(outcomes)
 }
 
-/// Cycles of all iterations in the core model; `None` for an instruction that it does not know.
-fn simulate(core: &Core, table: &UopTable, code: &[Instruction]) -> Option<u64> {
-    let mut info = InstructionInfoFactory::new();
-    let operations: Vec<Operation> = code
-        .iter()
-        .map(|instruction| Operation::new(instruction, table, &mut info))
-        .collect::<Option<_>>()?;
-    let mut pipeline = Pipeline::new(core, table.units().len());
+/// Cycles of all iterations in the core model.
+fn simulate(core: &'static Core, code: &[Instruction]) -> Result<u64, TaskError> {
+    let mut model = Model::ports_only(core).map_err(|error| TaskError::Data(error.to_string()))?;
+    let prepared: Vec<_> = code.iter().map(|instruction| model.prepare(instruction)).collect();
+    let step = Step {
+        rip: 0,
+        fetch_pa: 0,
+        fetch_page: 12,
+        length: 1,
+        user: true,
+        memory: &[],
+        branch: None,
+        repetitions: 1,
+    };
     for _ in 0..ITERATIONS {
-        for operation in &operations {
-            pipeline.step(operation);
+        for prepared in &prepared {
+            model.retire(prepared, &step);
         }
     }
-    Some(pipeline.cycles())
+    model.event(CoreEvent::Serialise);
+    Ok(model.cycles())
 }

@@ -1,0 +1,445 @@
+//! Allocation, execution and retirement, one instruction after the other.
+//!
+//! Instructions come in program order, and each uop takes the first free cycle of one of its ports once its sources
+//! are ready. That gives what an oldest-first scheduler does, without simulating cycles in which nothing happens.
+
+use crate::core::Core;
+use crate::model::is_port;
+use crate::ports::Ports;
+use crate::prepared::{Prepared, RESOURCES};
+use crate::ring::CycleBits;
+use crate::scheduler::Scheduler;
+use crate::slots::{Allocation, Leaf};
+use crate::table::Uops;
+use crate::totals::{CoreTotals, PORTS};
+
+/// Something in the reorder buffer.
+#[derive(Debug, Clone, Copy, Default)]
+struct InFlight {
+    retired: u64,
+    slots: u16,
+    /// A load that the first level could not answer at once.
+    memory: bool,
+}
+
+/// Why allocation begins again.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Restart {
+    /// When the reason is known.
+    pub(crate) resolved: u64,
+    /// When recovery is over.
+    pub(crate) recovered: u64,
+    pub(crate) leaf: Leaf,
+}
+
+/// Uops per cycle, used in order, such as retirement.
+#[derive(Debug, Clone, Default)]
+struct Lane {
+    width: u32,
+    cycle: u64,
+    used: u32,
+    before: u32,
+}
+
+impl Lane {
+    /// Passes some uops, none before `earliest`; the cycle of the last one.
+    #[inline]
+    fn pass(&mut self, totals: &mut CoreTotals, earliest: u64, mut count: u32) -> u64 {
+        if earliest > self.cycle {
+            self.end(totals);
+            let idle = earliest - self.cycle;
+            if idle > 0 {
+                totals.uops_retired.book(0, idle, self.before);
+                self.before = 0;
+                self.cycle = earliest;
+            }
+        }
+        loop {
+            let now = count.min(self.width - self.used);
+            self.used += now;
+            count -= now;
+            if count == 0 {
+                return self.cycle;
+            }
+            self.end(totals);
+        }
+    }
+
+    #[inline]
+    fn end(&mut self, totals: &mut CoreTotals) {
+        totals.uops_retired.book(self.used, 1, self.before);
+        self.before = self.used;
+        self.used = 0;
+        self.cycle += 1;
+    }
+}
+
+/// Loads and dividers by cycle, for events that ask what was outstanding when nothing was executed.
+#[derive(Debug)]
+pub(crate) struct Activity {
+    loads: CycleBits,
+    missed_l1: CycleBits,
+    missed_l2: CycleBits,
+    missed_l3: CycleBits,
+    integer_divider: CycleBits,
+    fp_divider: CycleBits,
+}
+
+#[derive(Debug)]
+pub(crate) struct BackEnd {
+    core: &'static Core,
+    allocation: Allocation,
+    retirement: Lane,
+    ports: Ports,
+    /// Units that are execution ports, as places in the totals.
+    port_places: Vec<Option<usize>>,
+    executed_before: u32,
+    scheduler: Scheduler,
+    /// When each register is ready.
+    ready: [u64; RESOURCES],
+    /// The reorder buffer: a ring.
+    in_flight: Box<[InFlight]>,
+    oldest: usize,
+    newest: usize,
+    in_flight_slots: u32,
+    /// When the newest loads leave the load buffer.
+    loads: Box<[u64]>,
+    load_count: usize,
+    pub(crate) activity: Activity,
+    /// When the newest of all uops leaves the scheduler.
+    last_issue: u64,
+    /// When everything so far is complete.
+    pub(crate) last_completed: u64,
+    /// Nothing is allocated before this: a serialising instruction.
+    pub(crate) serialised: u64,
+    /// No load begins before this: a locked instruction.
+    pub(crate) loads_after: u64,
+    integer_divider: u64,
+    fp_divider: u64,
+    pub(crate) restart: Option<Restart>,
+}
+
+impl BackEnd {
+    pub(crate) fn new(core: &'static Core, units: &[String]) -> Self {
+        let mut place = 0;
+        let port_places = units
+            .iter()
+            .map(|name| {
+                let port = is_port(name) && place < PORTS;
+                place += usize::from(port);
+                port.then(|| place - 1)
+            })
+            .collect();
+        let loads = core.load_buffer.max(1) as usize;
+        Self {
+            core,
+            allocation: Allocation::new(core.dispatch_width),
+            retirement: Lane { width: core.retire_width.max(1), ..Lane::default() },
+            ports: Ports::new(units.len()),
+            port_places,
+            executed_before: 0,
+            scheduler: Scheduler::new(core.scheduler),
+            ready: [0; RESOURCES],
+            in_flight: vec![InFlight::default(); (core.reorder_buffer as usize + 1).next_power_of_two()]
+                .into_boxed_slice(),
+            oldest: 0,
+            newest: 0,
+            in_flight_slots: 0,
+            loads: vec![0; loads].into_boxed_slice(),
+            load_count: 0,
+            activity: Activity {
+                loads: CycleBits::new(),
+                missed_l1: CycleBits::new(),
+                missed_l2: CycleBits::new(),
+                missed_l3: CycleBits::new(),
+                integer_divider: CycleBits::new(),
+                fp_divider: CycleBits::new(),
+            },
+            last_issue: 0,
+            last_completed: 0,
+            serialised: 0,
+            loads_after: 0,
+            integer_divider: 0,
+            fp_divider: 0,
+            restart: None,
+        }
+    }
+
+    /// Cycle of allocation.
+    #[inline]
+    pub(crate) fn cycle(&self) -> u64 {
+        self.allocation.cycle()
+    }
+
+    /// Waits until a cycle, for a reason in the back end: memory if the oldest instruction is a load that missed.
+    fn hold(&mut self, totals: &mut CoreTotals, until: u64) {
+        while self.allocation.cycle() < until {
+            let (end, leaf) = match self.oldest_at(self.allocation.cycle()) {
+                Some(oldest) if oldest.memory => (oldest.retired.min(until), Leaf::Memory),
+                Some(oldest) => (oldest.retired.min(until), Leaf::Core),
+                None => (until, Leaf::Core),
+            };
+            self.allocation.wait(totals, end, leaf, false);
+        }
+    }
+
+    /// The oldest instruction that has not retired at a cycle; what has retired leaves the reorder buffer.
+    #[inline]
+    fn oldest_at(&mut self, cycle: u64) -> Option<InFlight> {
+        let mask = self.in_flight.len() - 1;
+        while self.oldest != self.newest {
+            let oldest = self.in_flight[self.oldest & mask];
+            if oldest.retired > cycle {
+                return Some(oldest);
+            }
+            self.in_flight_slots -= u32::from(oldest.slots);
+            self.oldest = self.oldest.wrapping_add(1);
+        }
+        None
+    }
+
+    /// Waits for room in reorder buffer, load buffer, store buffer and schedulers.
+    #[inline]
+    pub(crate) fn make_room(&mut self, totals: &mut CoreTotals, slots: u32, load: bool, stores_room: u64) {
+        if let Some(restart) = self.restart.take() {
+            self.recover(totals, restart);
+        }
+        if self.serialised > self.allocation.cycle() {
+            totals.serialisation_stalls += self.serialised - self.allocation.cycle();
+            self.hold(totals, self.serialised);
+        }
+        while self.in_flight_slots + slots > self.core.reorder_buffer {
+            let Some(oldest) = self.oldest_at(self.allocation.cycle()) else { break };
+            if self.in_flight_slots + slots <= self.core.reorder_buffer {
+                break;
+            }
+            totals.reorder_buffer_stalls += oldest.retired - self.allocation.cycle();
+            self.hold(totals, oldest.retired);
+        }
+        if load {
+            let room = self.loads[self.load_count];
+            if room > self.allocation.cycle() {
+                totals.load_buffer_stalls += room - self.allocation.cycle();
+                self.hold(totals, room);
+            }
+        }
+        if stores_room > self.allocation.cycle() {
+            totals.store_buffer_stalls += stores_room - self.allocation.cycle();
+            self.allocation.wait(totals, stores_room, Leaf::Memory, false);
+        }
+        self.scheduler.advance(self.allocation.cycle());
+        while self.scheduler.waiting() + slots > self.core.scheduler {
+            let Some(next) = self.scheduler.next_departure() else { break };
+            totals.scheduler_stalls += next.saturating_sub(self.allocation.cycle());
+            self.hold(totals, next);
+            self.scheduler.advance(self.allocation.cycle());
+        }
+    }
+
+    /// Wrong-path uops until the reason of a restart is known, as long as there is room for them, then recovery.
+    fn recover(&mut self, totals: &mut CoreTotals, restart: Restart) {
+        let Restart { resolved, recovered, leaf } = restart;
+        let cycle = self.allocation.cycle();
+        if resolved > cycle {
+            // Room in the end, because what retires until then makes room for the wrong path too.
+            self.oldest_at(resolved);
+            let room = self.core.reorder_buffer.saturating_sub(self.in_flight_slots);
+            let cycles = u64::from((room + self.allocation.used()).div_ceil(self.allocation.width()));
+            self.allocation.wait(totals, resolved.min(cycle + cycles), leaf, true);
+            self.hold(totals, resolved);
+        }
+        if recovered > self.allocation.cycle() {
+            totals.recovery_cycles += recovered - self.allocation.cycle();
+            totals.recoveries += 1;
+            self.allocation.wait(totals, recovered, leaf, false);
+        }
+    }
+
+    /// Waits for the front end.
+    #[inline]
+    pub(crate) fn wait_for_supply(&mut self, totals: &mut CoreTotals, supplied: u64) {
+        self.allocation.wait(totals, supplied, Leaf::FrontEnd, false);
+    }
+
+    /// Allocates uops; the cycle of the last one.
+    #[inline]
+    pub(crate) fn allocate(&mut self, totals: &mut CoreTotals, slots: u32) -> u64 {
+        let cycle = self.allocation.take(totals, slots);
+        totals.slots.light_operations += u64::from(slots.min(1));
+        totals.slots.heavy_operations += u64::from(slots.saturating_sub(1));
+        if self.ports.base() + 64 <= cycle {
+            self.finish_cycles(totals, cycle);
+        }
+        cycle
+    }
+
+    /// When all registers of a set are ready.
+    #[inline]
+    pub(crate) fn ready(&self, mut registers: u64) -> u64 {
+        let mut latest = 0;
+        while registers != 0 {
+            let register = registers.trailing_zeros() as usize;
+            registers &= registers - 1;
+            latest = latest.max(self.ready[register % RESOURCES]);
+        }
+        latest
+    }
+
+    /// Reserves ports from `start` on; the cycle in which the last group of uops begins.
+    #[inline]
+    pub(crate) fn issue(&mut self, groups: &[Uops], start: u64) -> u64 {
+        let mut issued = start;
+        for &uops in groups {
+            let (first, last) = self.ports.issue(uops, start);
+            issued = issued.max(first).max(last.saturating_sub(u64::from(uops.cycles)));
+        }
+        issued
+    }
+
+    /// Waits for a divider, and keeps it busy; when the division begins.
+    pub(crate) fn divide(&mut self, start: u64, cycles: u16, integer: bool) -> u64 {
+        let base = self.ports.base();
+        let (free, activity) = if integer {
+            (&mut self.integer_divider, &mut self.activity.integer_divider)
+        } else {
+            (&mut self.fp_divider, &mut self.activity.fp_divider)
+        };
+        let begin = start.max(*free);
+        *free = begin + u64::from(cycles);
+        activity.set(base, begin, *free);
+        begin
+    }
+
+    /// A load that is outstanding from one cycle to another, and how many levels missed.
+    #[inline]
+    pub(crate) fn outstanding(&mut self, from: u64, to: u64, missed: u32) {
+        let base = self.ports.base();
+        self.activity.loads.set(base, from, to);
+        if missed > 0 {
+            self.activity.missed_l1.set(base, from, to);
+            if missed > 1 {
+                self.activity.missed_l2.set(base, from, to);
+            }
+            if missed > 2 {
+                self.activity.missed_l3.set(base, from, to);
+            }
+        }
+    }
+
+    /// Writes the results, and retires; the cycle of retirement.
+    #[inline]
+    pub(crate) fn complete(
+        &mut self,
+        totals: &mut CoreTotals,
+        prepared: &Prepared,
+        slots: u32,
+        issued: u64,
+        completed: u64,
+        memory: bool,
+    ) -> u64 {
+        let mut results = prepared.results;
+        while results != 0 {
+            let register = results.trailing_zeros() as usize;
+            results &= results - 1;
+            self.ready[register % RESOURCES] = completed;
+        }
+        self.last_completed = self.last_completed.max(completed);
+        let retired = self.retirement.pass(totals, completed, slots);
+        if slots > 0 {
+            let mask = self.in_flight.len() - 1;
+            self.in_flight[self.newest & mask] = InFlight { retired, slots: slots as u16, memory };
+            self.newest = self.newest.wrapping_add(1);
+            self.in_flight_slots += slots;
+            self.scheduler.enter(slots as u16, issued);
+            self.last_issue = self.last_issue.max(issued);
+        }
+        retired
+    }
+
+    /// The load buffer's newest entry is free again from this cycle on.
+    #[inline]
+    pub(crate) fn leave_load_buffer(&mut self, cycle: u64) {
+        self.loads[self.load_count] = cycle;
+        self.load_count += 1;
+        if self.load_count == self.loads.len() {
+            self.load_count = 0;
+        }
+    }
+
+    /// Retires uops of microcode that belong to no instruction.
+    pub(crate) fn microcode(&mut self, totals: &mut CoreTotals, uops: u32, completed: u64) {
+        self.last_completed = self.last_completed.max(completed);
+        self.retirement.pass(totals, completed, uops);
+    }
+
+    /// Ends the current cycle if any of its slots is taken.
+    pub(crate) fn end_cycle(&mut self, totals: &mut CoreTotals) {
+        if self.allocation.used() > 0 {
+            let next = self.allocation.cycle() + 1;
+            self.allocation.wait(totals, next, Leaf::FrontEnd, false);
+        }
+    }
+
+    /// Waits until everything has retired.
+    pub(crate) fn drain(&mut self, totals: &mut CoreTotals) {
+        if let Some(restart) = self.restart.take() {
+            self.recover(totals, restart);
+        }
+        let retired = self.retirement.cycle.max(self.serialised);
+        self.hold(totals, retired);
+        self.end_cycle(totals);
+    }
+
+    /// Books what was executed in cycles that nothing can be added to any more.
+    fn finish_cycles(&mut self, totals: &mut CoreTotals, cycle: u64) {
+        let Self { ports, port_places, activity, executed_before, last_issue, .. } = self;
+        if cycle > *last_issue + 1 {
+            totals.scheduler_empty += cycle - *last_issue - 1;
+            *last_issue = cycle - 1;
+        }
+        ports.forget_before(cycle, |word, units| {
+            // Adds up the ports of each cycle: bit n of the sum of cycle c is bit c of plane n.
+            let mut planes = [0_u64; 5];
+            let mut any = 0;
+            for (unit, place) in units.iter().zip(port_places.iter()) {
+                let Some(place) = *place else { continue };
+                totals.ports[place] += u64::from(unit.count_ones());
+                any |= unit;
+                let mut carry = *unit;
+                for plane in &mut planes {
+                    (*plane, carry) = (*plane ^ carry, *plane & carry);
+                }
+            }
+            let mut before = *executed_before;
+            if any == 0 {
+                totals.uops_executed.book(0, 64, before);
+                before = 0;
+            } else {
+                for cycle in 0..64 {
+                    let bit = |plane: u64| (plane >> cycle & 1) as u32;
+                    let count = planes.iter().rev().fold(0, |count, &plane| count << 1 | bit(plane));
+                    totals.uops_executed.book(count, 1, before);
+                    before = count;
+                }
+            }
+            *executed_before = before;
+            let count = |bits: u64| u64::from(bits.count_ones());
+            let idle = !any;
+            let loads = activity.loads.take(word);
+            totals.cycles_memory += count(loads);
+            totals.stalls_memory += count(loads & idle);
+            let missed = activity.missed_l1.take(word);
+            totals.cycles_l1_miss += count(missed);
+            totals.l1d_pending_cycles += count(missed);
+            totals.stalls_l1_miss += count(missed & idle);
+            let missed = activity.missed_l2.take(word);
+            totals.cycles_l2_miss += count(missed);
+            totals.stalls_l2_miss += count(missed & idle);
+            let missed = activity.missed_l3.take(word);
+            totals.cycles_l3_miss += count(missed);
+            totals.stalls_l3_miss += count(missed & idle);
+            totals.integer_divider_active += count(activity.integer_divider.take(word));
+            totals.fp_divider_active += count(activity.fp_divider.take(word));
+        });
+    }
+}

@@ -1,0 +1,366 @@
+//! Supply of uops: uop cache, decoders, loop stream detector, microcode sequencer, instruction cache and TLB.
+
+use crate::core::Core;
+use crate::memory::{Asker, Caches, Purpose, Tlbs};
+use crate::prepared::Traits;
+use crate::sets::Sets;
+use crate::slots::book;
+use crate::step::Step;
+use crate::totals::CoreTotals;
+
+/// Iterations after which a loop is known to be one.
+const LOOP_ITERATIONS: u32 = 16;
+/// Lines of code on their way.
+const FETCHES: usize = 8;
+
+/// Where uops come from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Path {
+    Decoders,
+    UopCache,
+    Loop,
+}
+
+#[derive(Debug)]
+pub(crate) struct FrontEnd {
+    core: &'static Core,
+    uop_cache: Sets,
+    icache: Sets,
+    /// Lines that are on their way to the instruction cache, and when they come.
+    fetches: [(u64, u64); FETCHES],
+    next_fetch: usize,
+    path: Path,
+    /// Piece of code that a line of the uop cache holds, and line of the instruction cache, that were used last.
+    piece: u64,
+    line: u64,
+    page: u64,
+    /// The cycle in which uops are supplied, what of it is used, and by which path.
+    cycle: u64,
+    used: u32,
+    bytes: u32,
+    /// The last cycle with uops of each path, and how many, to know when a run begins.
+    before: [(u64, u32); 4],
+    /// When the newest uops left the queue, one for each of its places.
+    left: Box<[u64]>,
+    entered: usize,
+    /// The taken branch that may close a loop: its address, target, iterations, and uops since the last one.
+    loop_branch: u64,
+    loop_target: u64,
+    loop_count: u32,
+    loop_uops: u32,
+}
+
+impl FrontEnd {
+    pub(crate) fn new(core: &'static Core) -> Self {
+        let parameters = &core.front_end;
+        Self {
+            core,
+            uop_cache: Sets::new(parameters.uop_cache),
+            icache: Sets::new(parameters.icache),
+            fetches: [(u64::MAX, 0); FETCHES],
+            next_fetch: 0,
+            path: Path::Decoders,
+            piece: u64::MAX,
+            line: u64::MAX,
+            page: u64::MAX,
+            cycle: 0,
+            used: 0,
+            bytes: 0,
+            before: [(0, 0); 4],
+            left: vec![0; parameters.queue.max(1) as usize].into_boxed_slice(),
+            entered: 0,
+            loop_branch: u64::MAX,
+            loop_target: 0,
+            loop_count: 0,
+            loop_uops: 0,
+        }
+    }
+
+    /// Supplies an instruction; the cycle of its last uop.
+    #[inline]
+    pub(crate) fn supply(
+        &mut self,
+        totals: &mut CoreTotals,
+        traits: Traits,
+        step: &Step<'_>,
+        slots: u32,
+        tlbs: &mut Tlbs,
+        caches: &mut Caches,
+    ) -> u64 {
+        // The queue is full until the uop that had this place has left.
+        let room = self.left[self.entered];
+        if room > self.cycle {
+            self.end_cycle(totals);
+            self.cycle = room;
+        }
+        if self.path != Path::Loop {
+            let piece = step.fetch_pa >> self.core.front_end.uop_cache_shift;
+            if piece != self.piece {
+                self.enter(totals, step, piece, tlbs, caches);
+            }
+        }
+        self.loop_uops += slots;
+        if traits.any(Traits::MICROCODED) {
+            self.sequence(totals, slots);
+        } else if self.path == Path::Decoders {
+            self.decode(totals, traits, step, slots);
+        } else {
+            let width = self.core.front_end.uop_cache_width;
+            if self.used + slots > width {
+                self.end_cycle(totals);
+                self.cycle += 1;
+            }
+            self.used += slots;
+        }
+        self.cycle
+    }
+
+    /// The instruction that was supplied has left the queue.
+    #[inline]
+    pub(crate) fn leave_queue(&mut self, cycle: u64) {
+        self.left[self.entered] = cycle;
+        self.entered += 1;
+        if self.entered == self.left.len() {
+            self.entered = 0;
+        }
+    }
+
+    /// Another piece of code: from the uop cache or from the decoders.
+    fn enter(
+        &mut self,
+        totals: &mut CoreTotals,
+        step: &Step<'_>,
+        piece: u64,
+        tlbs: &mut Tlbs,
+        caches: &mut Caches,
+    ) {
+        self.piece = piece;
+        let page = step.rip >> step.fetch_page.clamp(12, 30);
+        if page != self.page {
+            self.page = page;
+            let (cycles, _) = tlbs.translate(totals, Purpose::Fetch, step.rip, step.fetch_page, self.cycle);
+            if cycles > 0 {
+                totals.itlb_stall_cycles += cycles;
+                self.stall(totals, cycles);
+            }
+        }
+        if self.uop_cache.touch(piece) {
+            if self.path == Path::Decoders {
+                self.path = Path::UopCache;
+                self.end_cycle(totals);
+                self.cycle += 1;
+            }
+            return;
+        }
+        self.uop_cache.insert(piece);
+        if self.path == Path::UopCache {
+            let cycles = u64::from(self.core.front_end.decode_switch);
+            totals.dsb_to_mite_cycles += cycles;
+            self.stall(totals, cycles);
+        }
+        self.path = Path::Decoders;
+        let line = step.fetch_pa >> 6;
+        if line != self.line {
+            self.line = line;
+            self.fetch(totals, line, caches);
+        }
+    }
+
+    /// Reads a line of code.
+    fn fetch(&mut self, totals: &mut CoreTotals, line: u64, caches: &mut Caches) {
+        if self.icache.touch(line) {
+            totals.icache.hits += 1;
+            let arrival = self.fetches.iter().find(|fetch| fetch.0 == line).map_or(0, |fetch| fetch.1);
+            self.wait_for_line(totals, arrival);
+            return;
+        }
+        totals.icache.misses += 1;
+        let arrival = self.request(totals, line, caches);
+        // The next line comes along.
+        if !self.icache.contains(line + 1) {
+            self.request(totals, line + 1, caches);
+        }
+        self.wait_for_line(totals, arrival);
+    }
+
+    fn request(&mut self, totals: &mut CoreTotals, line: u64, caches: &mut Caches) -> u64 {
+        self.icache.insert(line);
+        let (_, arrival) = caches.second(totals, line, self.cycle, Asker::Fetch);
+        self.fetches[self.next_fetch] = (line, arrival);
+        self.next_fetch = (self.next_fetch + 1) % FETCHES;
+        arrival
+    }
+
+    fn wait_for_line(&mut self, totals: &mut CoreTotals, arrival: u64) {
+        if arrival > self.cycle {
+            let cycles = arrival - self.cycle;
+            totals.icache_stall_cycles += cycles;
+            self.stall(totals, cycles);
+        }
+    }
+
+    #[inline]
+    fn decode(&mut self, totals: &mut CoreTotals, traits: Traits, step: &Step<'_>, slots: u32) {
+        let parameters = &self.core.front_end;
+        if traits.any(Traits::LENGTH_CHANGING) {
+            totals.length_changing_prefixes += 1;
+            self.stall(totals, parameters.length_changing_prefix.into());
+        }
+        let length = u32::from(step.length);
+        // Only the first decoder makes several uops.
+        let complex = slots > 1 && self.used > 0;
+        if complex
+            || self.used + slots > parameters.decode_width
+            || self.bytes + length > parameters.decode_bytes
+        {
+            self.end_cycle(totals);
+            self.cycle += 1;
+        }
+        self.used += slots;
+        self.bytes += length;
+    }
+
+    /// Microcode.
+    fn sequence(&mut self, totals: &mut CoreTotals, slots: u32) {
+        let parameters = &self.core.front_end;
+        self.stall(totals, parameters.microcode_switch.into());
+        let cycles = u64::from(slots.div_ceil(parameters.microcode_width.max(1)));
+        let full = slots / parameters.microcode_width.max(1);
+        let rest = slots % parameters.microcode_width.max(1);
+        let ms = &mut totals.ms_uops;
+        let (mut before, gap) = (self.before[3].1, self.before[3].0);
+        if gap + 1 < self.cycle {
+            before = 0;
+        }
+        if full > 0 {
+            book(ms, parameters.microcode_width, full.into(), &mut before);
+        }
+        if rest > 0 {
+            book(ms, rest, 1, &mut before);
+        }
+        self.cycle += cycles;
+        self.before[3] = (self.cycle, before);
+    }
+
+    /// Nothing is supplied for some cycles.
+    fn stall(&mut self, totals: &mut CoreTotals, cycles: u64) {
+        self.end_cycle(totals);
+        self.cycle += cycles;
+    }
+
+    /// Books the uops of the cycle that is over.
+    #[inline]
+    fn end_cycle(&mut self, totals: &mut CoreTotals) {
+        if self.used == 0 {
+            return;
+        }
+        let (index, what) = match self.path {
+            Path::Decoders => (0, &mut totals.mite_uops),
+            Path::UopCache => (1, &mut totals.dsb_uops),
+            Path::Loop => (2, &mut totals.lsd_uops),
+        };
+        let (cycle, count) = self.before[index];
+        let before = if cycle + 1 == self.cycle { count } else { 0 };
+        what.book(self.used, 1, before);
+        self.before[index] = (self.cycle, self.used);
+        self.used = 0;
+        self.bytes = 0;
+    }
+
+    /// A taken branch, predicted rightly: what comes next is somewhere else.
+    #[inline]
+    pub(crate) fn jump(&mut self, totals: &mut CoreTotals, rip: u64, target: u64, slow: bool) {
+        if rip == self.loop_branch && target == self.loop_target {
+            self.loop_count += 1;
+            if self.path == Path::Loop {
+                // Iterations follow each other without a gap.
+                self.loop_uops = 0;
+                return;
+            }
+            let fits = self.loop_uops <= self.core.front_end.queue;
+            if self.core.front_end.loop_stream && fits && self.loop_count >= LOOP_ITERATIONS {
+                self.end_cycle(totals);
+                self.cycle += 1;
+                self.path = Path::Loop;
+            }
+        } else {
+            self.loop_count = 0;
+            self.loop_branch = rip;
+            self.loop_target = target;
+            self.leave_loop(totals);
+        }
+        self.loop_uops = 0;
+        self.piece = u64::MAX;
+        self.line = u64::MAX;
+        if slow {
+            let cycles = self.core.prediction.slow_target;
+            self.bubble(totals, cycles);
+        }
+        if self.used > 0 {
+            self.end_cycle(totals);
+            self.cycle += 1;
+        }
+    }
+
+    /// A branch that was not taken ends its loop.
+    #[inline]
+    pub(crate) fn fall_through(&mut self, totals: &mut CoreTotals, rip: u64) {
+        if rip == self.loop_branch {
+            self.loop_count = 0;
+            self.leave_loop(totals);
+        }
+    }
+
+    fn leave_loop(&mut self, totals: &mut CoreTotals) {
+        if self.path == Path::Loop {
+            self.end_cycle(totals);
+            self.path = Path::UopCache;
+            self.piece = u64::MAX;
+        }
+    }
+
+    /// Fetch loses cycles.
+    pub(crate) fn bubble(&mut self, totals: &mut CoreTotals, cycles: u32) {
+        self.stall(totals, cycles.into());
+    }
+
+    /// Everything that was fetched is thrown away, and supply begins again at `cycle`.
+    pub(crate) fn restart(&mut self, totals: &mut CoreTotals, cycle: u64) {
+        self.end_cycle(totals);
+        self.leave_loop(totals);
+        self.loop_count = 0;
+        self.loop_branch = u64::MAX;
+        self.piece = u64::MAX;
+        self.line = u64::MAX;
+        self.cycle = self.cycle.max(cycle);
+    }
+
+    /// Translations have changed.
+    pub(crate) fn forget_page(&mut self) {
+        self.page = u64::MAX;
+        self.piece = u64::MAX;
+    }
+
+    /// A line was written; true if it is code that may be in the pipeline.
+    pub(crate) fn forget_line(&mut self, physical: u64) -> bool {
+        if !self.icache.contains(physical >> 6) {
+            return false;
+        }
+        self.icache.remove(physical >> 6);
+        let pieces = 64 >> self.core.front_end.uop_cache_shift;
+        let first = physical >> 6 << (6 - self.core.front_end.uop_cache_shift);
+        for piece in first..first + pieces {
+            self.uop_cache.remove(piece);
+        }
+        self.piece = u64::MAX;
+        self.line = u64::MAX;
+        true
+    }
+
+    pub(crate) fn flush(&mut self) {
+        self.icache.clear();
+        self.uop_cache.clear();
+        self.forget_page();
+        self.line = u64::MAX;
+    }
+}

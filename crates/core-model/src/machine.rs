@@ -1,0 +1,294 @@
+//! The parts of a core together: one instruction's way through them.
+
+use crate::back_end::{BackEnd, Restart};
+use crate::core::Core;
+use crate::front_end::FrontEnd;
+use crate::memory::{Caches, Stores, Tlbs};
+use crate::predictor::Predictor;
+use crate::prepared::{Prepared, Traits};
+use crate::slots::Leaf;
+use crate::step::{BranchKind, BranchStep, CoreEvent, Step};
+use crate::totals::CoreTotals;
+
+#[derive(Debug)]
+pub(crate) struct Machine {
+    pub(crate) core: &'static Core,
+    /// No front end, branches and caches.
+    pub(crate) ports_only: bool,
+    front_end: FrontEnd,
+    predictor: Predictor,
+    pub(crate) back_end: BackEnd,
+    pub(crate) tlbs: Tlbs,
+    pub(crate) caches: Caches,
+    pub(crate) stores: Stores,
+    /// Where the next instruction is if the last one can fuse with it.
+    fusible_end: u64,
+    fusible: Traits,
+    /// First cycle of the newest run of recovered cycles that the front end needs to refill.
+    refilling: bool,
+}
+
+/// Times of an instruction's execution.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Executed {
+    /// When its last uop left the scheduler.
+    pub(crate) issued: u64,
+    /// When a store's address is known.
+    pub(crate) addressed: u64,
+    pub(crate) completed: u64,
+    /// It waited for memory beyond the first level.
+    pub(crate) memory: bool,
+    /// A load that was executed too early: everything younger is done again.
+    pub(crate) clear: bool,
+}
+
+impl Machine {
+    pub(crate) fn new(core: &'static Core, units: &[String], ports_only: bool) -> Self {
+        Self {
+            core,
+            ports_only,
+            front_end: FrontEnd::new(core),
+            predictor: Predictor::new(core),
+            back_end: BackEnd::new(core, units),
+            tlbs: Tlbs::new(core),
+            caches: Caches::new(core),
+            stores: Stores::new(core.store_buffer),
+            fusible_end: u64::MAX,
+            fusible: Traits::default(),
+            refilling: false,
+        }
+    }
+
+    pub(crate) fn cycles(&self) -> u64 {
+        self.back_end.cycle()
+    }
+
+    pub(crate) fn end_cycle(&mut self, totals: &mut CoreTotals) {
+        self.back_end.end_cycle(totals);
+    }
+
+    #[inline]
+    pub(crate) fn retire(&mut self, totals: &mut CoreTotals, prepared: &Prepared, step: &Step<'_>) {
+        let traits = prepared.traits;
+        let next = step.rip.wrapping_add(u64::from(step.length));
+        totals.instructions += 1;
+        let fused = step.rip == self.fusible_end && self.fusible.fuses_with(traits);
+        (self.fusible_end, self.fusible) = (next, traits);
+        let slots = if fused {
+            totals.macro_fused += 1;
+            0
+        } else {
+            self.slots(prepared, step)
+        };
+
+        let mut supplied = 0;
+        if !self.ports_only {
+            supplied = self.front_end.supply(totals, traits, step, slots, &mut self.tlbs, &mut self.caches);
+        }
+        let load = traits.any(Traits::LOAD);
+        let store = traits.any(Traits::STORE);
+        let room = if store { self.stores.room() } else { 0 };
+        self.back_end.make_room(totals, slots, load, room);
+        if supplied > self.back_end.cycle() {
+            if self.refilling {
+                totals.clear_resteer_cycles += supplied - self.back_end.cycle();
+            }
+            self.back_end.wait_for_supply(totals, supplied);
+        }
+        self.refilling = false;
+        let allocated = self.back_end.allocate(totals, slots);
+        self.front_end.leave_queue(allocated);
+
+        let executed = if fused {
+            let ready = self.back_end.ready(prepared.sources);
+            Executed { issued: ready, addressed: ready, completed: ready, memory: false, clear: false }
+        } else {
+            self.execute(totals, prepared, step, allocated + 1)
+        };
+        let Executed { issued, addressed, completed, memory, clear } = executed;
+        let retired = self.back_end.complete(totals, prepared, slots, issued, completed, memory);
+        if load {
+            self.back_end.leave_load_buffer(retired);
+            totals.loads += 1;
+        }
+        if store {
+            totals.stores += 1;
+            self.store(totals, prepared, step, addressed, completed, retired);
+        }
+        if clear {
+            totals.machine_clears += 1;
+            self.clear(totals, completed);
+        }
+        if traits.any(Traits::RARE) {
+            self.rare(totals, prepared, step, slots, completed, retired);
+        }
+        if let Some(branch) = &step.branch {
+            self.branch(totals, step, branch, next, completed);
+        }
+    }
+
+    /// Slots of an instruction: more for string instructions that move much.
+    #[inline]
+    fn slots(&self, prepared: &Prepared, step: &Step<'_>) -> u32 {
+        let slots = u32::from(prepared.slots);
+        if !prepared.traits.any(Traits::STRING) {
+            return slots;
+        }
+        // A uop moves up to 16 bytes, and never less than one iteration that compares.
+        let bytes: u64 = step.memory.iter().map(|access| u64::from(access.size)).sum();
+        let uops = if prepared.traits.any(Traits::COMPARES) { 2 * step.repetitions } else { bytes / 16 };
+        slots + uops.min(60_000) as u32
+    }
+
+    /// What few instructions need.
+    fn rare(
+        &mut self,
+        totals: &mut CoreTotals,
+        prepared: &Prepared,
+        step: &Step<'_>,
+        slots: u32,
+        completed: u64,
+        retired: u64,
+    ) {
+        let traits = prepared.traits;
+        if traits.any(Traits::NOP) {
+            totals.nops += 1;
+        }
+        if traits.any(Traits::X87) {
+            totals.x87_uops += u64::from(slots);
+        }
+        if traits.any(Traits::MICROCODED) {
+            totals.ms_retired += u64::from(slots);
+        }
+        if traits.any(Traits::STRING) {
+            totals.repetitions += step.repetitions;
+        }
+        match (traits.any(Traits::FP_DOUBLE), traits.any(Traits::FP_SINGLE), traits.any(Traits::FP_PACKED)) {
+            (true, _, false) => totals.fp_scalar_double += 1,
+            (true, _, true) => totals.fp_packed_double += 1,
+            (_, true, false) => totals.fp_scalar_single += 1,
+            (_, true, true) => totals.fp_packed_single += 1,
+            _ => {}
+        }
+        if traits.any(Traits::LOCK) {
+            totals.lock_loads += 1;
+            self.back_end.loads_after = completed;
+        }
+        if traits.any(Traits::SERIALISING) {
+            self.back_end.serialised = retired;
+        }
+        if traits.any(Traits::FLUSH) {
+            for access in step.memory {
+                self.caches.flush_line(access.physical >> 6);
+            }
+        }
+        if traits.any(Traits::PREFETCH) {
+            totals.software_prefetches[usize::from(prepared.prefetch)] += 1;
+        }
+    }
+
+    #[inline]
+    fn branch(
+        &mut self,
+        totals: &mut CoreTotals,
+        step: &Step<'_>,
+        branch: &BranchStep,
+        next: u64,
+        completed: u64,
+    ) {
+        let counts = &mut totals.branches[branch.kind as usize];
+        if branch.taken {
+            counts.taken += 1;
+        } else {
+            counts.not_taken += 1;
+        }
+        if self.ports_only {
+            return;
+        }
+        let outcome = self.predictor.see(step.rip, next, branch);
+        if outcome.mispredicted {
+            if branch.taken {
+                counts.mispredicted_taken += 1;
+            } else {
+                counts.mispredicted_not_taken += 1;
+            }
+            let prediction = &self.core.prediction;
+            let recovered = completed + u64::from(prediction.recovery);
+            self.restart(totals, completed, recovered, prediction.refill, Leaf::BranchMispredicts);
+            return;
+        }
+        if branch.kind == BranchKind::Far {
+            self.front_end.restart(totals, completed);
+        } else if branch.taken {
+            self.front_end.jump(totals, step.rip, branch.target, outcome.slow);
+            if outcome.unknown {
+                let cycles = self.core.prediction.unknown_branch;
+                totals.baclears += 1;
+                totals.unknown_branch_cycles += u64::from(cycles);
+                self.front_end.bubble(totals, cycles);
+            }
+        } else {
+            self.front_end.fall_through(totals, step.rip);
+        }
+    }
+
+    /// Everything younger than now is thrown away.
+    fn restart(&mut self, totals: &mut CoreTotals, resolved: u64, recovered: u64, refill: u32, leaf: Leaf) {
+        self.back_end.restart = Some(Restart { resolved, recovered, leaf });
+        self.front_end.restart(totals, recovered + u64::from(refill));
+        self.refilling = true;
+    }
+
+    /// A machine clear that becomes known at a cycle.
+    fn clear(&mut self, totals: &mut CoreTotals, resolved: u64) {
+        let refill = self.core.prediction.refill;
+        let recovered = resolved + u64::from(self.core.flows.machine_clear.saturating_sub(refill));
+        self.restart(totals, resolved, recovered, refill, Leaf::MachineClears);
+    }
+
+    pub(crate) fn event(&mut self, totals: &mut CoreTotals, event: CoreEvent) {
+        match event {
+            CoreEvent::Interrupt { .. } => self.interrupt(totals),
+            CoreEvent::Serialise | CoreEvent::Halt => self.back_end.drain(totals),
+            CoreEvent::TlbFlush => {
+                self.tlbs.flush();
+                self.front_end.forget_page();
+            }
+            CoreEvent::InvalidatePage(linear) => {
+                self.tlbs.forget(linear);
+                self.front_end.forget_page();
+            }
+            CoreEvent::CodeWritten(physical) => {
+                if self.front_end.forget_line(physical) {
+                    totals.machine_clears += 1;
+                    totals.code_clears += 1;
+                    self.clear(totals, self.back_end.last_completed);
+                }
+            }
+            CoreEvent::LineWritten(physical) | CoreEvent::LineFlushed(physical) => {
+                self.caches.flush_line(physical >> 6);
+                self.front_end.forget_line(physical);
+            }
+            CoreEvent::CachesFlushed => {
+                self.caches.flush();
+                self.front_end.flush();
+            }
+            CoreEvent::PredictorBarrier => self.predictor.forget(),
+        }
+    }
+
+    /// Delivery of an interrupt: everything younger is thrown away, then microcode runs alone.
+    fn interrupt(&mut self, totals: &mut CoreTotals) {
+        totals.interrupts += 1;
+        let flows = &self.core.flows;
+        self.back_end.drain(totals);
+        self.back_end.make_room(totals, flows.interrupt_uops, false, 0);
+        self.back_end.allocate(totals, flows.interrupt_uops);
+        totals.ms_retired += u64::from(flows.interrupt_uops);
+        let done = self.back_end.cycle() + u64::from(flows.interrupt_cycles);
+        self.back_end.microcode(totals, flows.interrupt_uops, done);
+        self.back_end.serialised = done;
+        self.front_end.restart(totals, done);
+        self.fusible_end = u64::MAX;
+    }
+}

@@ -1,0 +1,298 @@
+//! Caches, prefetchers, and the time that lines take.
+
+use super::limits::{Bandwidth, Overlap};
+use super::prefetch::{Streams, Strides};
+use crate::core::Core;
+use crate::sets::Sets;
+use crate::totals::{CoreTotals, Lookups};
+
+/// Lines on their way that are remembered, by the low bits of their number.
+const ARRIVALS: usize = 256;
+
+/// Where a line was found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Level {
+    L1,
+    /// On its way to the first level already.
+    FillBuffer,
+    L2,
+    L3,
+    Memory,
+}
+
+/// Who asks the second level.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Asker {
+    Load,
+    Store,
+    Fetch,
+    Prefetcher,
+    Software,
+}
+
+/// Lines that are on their way to a level, and when they come.
+#[derive(Debug)]
+struct Arrivals {
+    lines: Box<[(u64, u64); ARRIVALS]>,
+    latest: u64,
+}
+
+impl Arrivals {
+    fn new() -> Self {
+        Self { lines: Box::new([(u64::MAX, 0); ARRIVALS]), latest: 0 }
+    }
+
+    /// When the line comes; 0 if that is unknown or `at` is later than every arrival.
+    #[inline]
+    fn of(&self, line: u64, at: u64) -> u64 {
+        if at >= self.latest {
+            return 0;
+        }
+        let (known, cycle) = self.lines[line as usize % ARRIVALS];
+        if known == line { cycle } else { 0 }
+    }
+
+    fn add(&mut self, line: u64, cycle: u64) {
+        self.lines[line as usize % ARRIVALS] = (line, cycle);
+        self.latest = self.latest.max(cycle);
+    }
+}
+
+#[derive(Debug)]
+pub(crate) struct Caches {
+    l1: Sets,
+    l2: Sets,
+    llc: Sets,
+    l1_arrivals: Arrivals,
+    l2_arrivals: Arrivals,
+    fill_buffers: Overlap,
+    l2_fill_buffers: Overlap,
+    llc_lines: Bandwidth,
+    memory_lines: Bandwidth,
+    streams: Streams,
+    strides: Strides,
+    l2_latency: u64,
+    llc_latency: u64,
+    memory_latency: u64,
+    adjacent_line: bool,
+    stream_distance: u64,
+    /// Lines that the streamer asks for at a time.
+    wanted: Vec<u64>,
+}
+
+impl Caches {
+    pub(crate) fn new(core: &Core) -> Self {
+        let memory = &core.memory;
+        Self {
+            l1: Sets::new(memory.l1d),
+            l2: Sets::new(memory.l2),
+            llc: Sets::new(memory.llc),
+            l1_arrivals: Arrivals::new(),
+            l2_arrivals: Arrivals::new(),
+            fill_buffers: Overlap::new(memory.fill_buffers),
+            l2_fill_buffers: Overlap::new(memory.l2_fill_buffers),
+            llc_lines: Bandwidth::new(memory.llc_line_cycles),
+            memory_lines: Bandwidth::new(memory.memory_line_cycles),
+            streams: Streams::new(),
+            strides: Strides::new(),
+            l2_latency: memory.l2_latency.into(),
+            llc_latency: memory.llc_latency.into(),
+            memory_latency: memory.memory_latency.into(),
+            adjacent_line: memory.adjacent_line,
+            stream_distance: memory.stream_distance.into(),
+            wanted: Vec::with_capacity(8),
+        }
+    }
+
+    /// A demand access of the first level; where the line was, and when it can be used. The latency of a hit is not
+    /// part of it.
+    #[inline]
+    pub(crate) fn access(
+        &mut self,
+        totals: &mut CoreTotals,
+        line: u64,
+        at: u64,
+        asker: Asker,
+    ) -> (Level, u64) {
+        if self.l1.touch(line) {
+            let arrival = self.l1_arrivals.of(line, at);
+            let store = asker == Asker::Store;
+            if store {
+                self.l1.mark_newest(line);
+            }
+            return if arrival > at { (Level::FillBuffer, arrival) } else { (Level::L1, at) };
+        }
+        self.miss(totals, line, at, asker)
+    }
+
+    /// Brings a line to the first level.
+    fn miss(&mut self, totals: &mut CoreTotals, line: u64, at: u64, asker: Asker) -> (Level, u64) {
+        let start = self.fill_buffers.admit(at);
+        totals.fill_buffers_full_cycles += start - at;
+        let (level, arrival) = self.second(totals, line, start, asker);
+        self.fill_buffers.add(start, arrival);
+        totals.l1d_pending += arrival - start;
+        self.fill_first(totals, line, asker == Asker::Store);
+        self.l1_arrivals.add(line, arrival);
+        (level, arrival)
+    }
+
+    fn fill_first(&mut self, totals: &mut CoreTotals, line: u64, modified: bool) {
+        totals.l1d_replacements += 1;
+        if let Some((old, true)) = self.l1.insert(line) {
+            self.write_back(totals, old);
+        }
+        if modified {
+            self.l1.mark_newest(line);
+        }
+    }
+
+    /// A modified line leaves the first level.
+    fn write_back(&mut self, totals: &mut CoreTotals, line: u64) {
+        if !self.l2.touch(line) {
+            self.fill_second(totals, line);
+        }
+        self.l2.mark_newest(line);
+    }
+
+    /// Looks a line up in the second level, and further out if need be; when it arrives.
+    pub(crate) fn second(
+        &mut self,
+        totals: &mut CoreTotals,
+        line: u64,
+        at: u64,
+        asker: Asker,
+    ) -> (Level, u64) {
+        let hit = self.l2.touch(line);
+        let lookups: &mut Lookups = match asker {
+            Asker::Load => &mut totals.l2_data_reads,
+            Asker::Store => &mut totals.l2_ownership,
+            Asker::Fetch => &mut totals.l2_code_reads,
+            Asker::Prefetcher => &mut totals.l2_prefetches,
+            Asker::Software => &mut totals.l2_software_prefetches,
+        };
+        if hit {
+            lookups.hits += 1;
+        } else {
+            lookups.misses += 1;
+        }
+        let found = if hit {
+            let arrival = self.l2_arrivals.of(line, at);
+            (Level::L2, arrival.max(at) + self.l2_latency)
+        } else {
+            match asker {
+                Asker::Load => totals.offcore_data_reads += 1,
+                Asker::Store => totals.offcore_ownership += 1,
+                _ => {}
+            }
+            self.third(totals, line, at)
+        };
+        if asker == Asker::Load || asker == Asker::Store {
+            self.stream(totals, line, at);
+            if self.adjacent_line && !hit && !self.l2.contains(line ^ 1) {
+                self.prefetch_second(totals, line ^ 1, at);
+            }
+        }
+        found
+    }
+
+    /// A miss of the second level.
+    fn third(&mut self, totals: &mut CoreTotals, line: u64, at: u64) -> (Level, u64) {
+        let start = self.l2_fill_buffers.admit(at);
+        let (level, arrival) = if self.llc.touch(line) {
+            totals.llc.hits += 1;
+            (Level::L3, self.llc_lines.take(start) + self.llc_latency)
+        } else {
+            totals.llc.misses += 1;
+            (Level::Memory, self.memory_lines.take(start) + self.memory_latency)
+        };
+        self.l2_fill_buffers.add(start, arrival);
+        self.fill_second(totals, line);
+        (level, arrival)
+    }
+
+    fn fill_second(&mut self, totals: &mut CoreTotals, line: u64) {
+        totals.l2_lines_in += 1;
+        if let Some((old, modified)) = self.l2.insert(line) {
+            if modified {
+                totals.l2_lines_out_modified += 1;
+            } else {
+                totals.l2_lines_out_silent += 1;
+            }
+            // The last level takes what the second drops.
+            if !self.llc.touch(old) {
+                self.llc.insert(old);
+            }
+        }
+    }
+
+    /// A prefetch to the second level.
+    fn prefetch_second(&mut self, totals: &mut CoreTotals, line: u64, at: u64) {
+        if self.l2_fill_buffers.admit(at) > at {
+            // Prefetches do not wait for buffers.
+            return;
+        }
+        totals.l2_prefetches.misses += 1;
+        let (_, arrival) = self.third(totals, line, at);
+        self.l2_arrivals.add(line, arrival.saturating_sub(self.l2_latency));
+    }
+
+    /// The streamer: a page that is walked in one direction.
+    fn stream(&mut self, totals: &mut CoreTotals, line: u64, at: u64) {
+        let mut wanted = std::mem::take(&mut self.wanted);
+        self.streams.see(line, self.stream_distance, &mut wanted);
+        for line in wanted.drain(..) {
+            if self.l2.contains(line) {
+                totals.l2_prefetches.hits += 1;
+            } else {
+                self.prefetch_second(totals, line, at);
+            }
+        }
+        self.wanted = wanted;
+    }
+
+    /// The first level's prefetcher: an instruction that loads at equal distances.
+    #[inline]
+    pub(crate) fn stride(&mut self, totals: &mut CoreTotals, rip: u64, physical: u64, at: u64) {
+        if let Some(line) = self.strides.see(rip, physical)
+            && !self.l1.contains(line)
+        {
+            self.prefetch_first(totals, line, at, Asker::Prefetcher);
+        }
+    }
+
+    /// A prefetch to the first level.
+    pub(crate) fn prefetch_first(&mut self, totals: &mut CoreTotals, line: u64, at: u64, asker: Asker) {
+        if self.l1.touch(line) || self.fill_buffers.admit(at) > at {
+            return;
+        }
+        let (_, arrival) = self.second(totals, line, at, asker);
+        self.fill_buffers.add(at, arrival);
+        self.fill_first(totals, line, false);
+        self.l1_arrivals.add(line, arrival);
+    }
+
+    /// A prefetch instruction to the second level only.
+    pub(crate) fn prefetch_outer(&mut self, totals: &mut CoreTotals, line: u64, at: u64) {
+        let (_, arrival) = self.second(totals, line, at, Asker::Software);
+        self.l2_arrivals.add(line, arrival.saturating_sub(self.l2_latency));
+    }
+
+    /// True if the first level has the line.
+    #[inline]
+    pub(crate) fn holds(&mut self, line: u64) -> bool {
+        self.l1.touch(line)
+    }
+
+    pub(crate) fn flush_line(&mut self, line: u64) {
+        self.l1.remove(line);
+        self.l2.remove(line);
+        self.llc.remove(line);
+    }
+
+    pub(crate) fn flush(&mut self) {
+        self.l1.clear();
+        self.l2.clear();
+        self.llc.clear();
+    }
+}

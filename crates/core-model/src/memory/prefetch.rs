@@ -1,0 +1,143 @@
+//! Hardware prefetchers: what they notice.
+
+/// Pages that the streamer follows.
+const STREAMS: usize = 32;
+/// Lines of a page of 4 KiB, over which prefetchers do not reach.
+const PAGE_LINES: u64 = 64;
+/// Lines that the streamer asks for at once.
+const AT_ONCE: u64 = 2;
+/// Loads that the stride prefetcher tells apart.
+const LOADS: usize = 128;
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Stream {
+    page: u64,
+    last: u64,
+    /// How far it has asked ahead.
+    ahead: u64,
+    /// Steps in the same direction.
+    steps: u8,
+    down: bool,
+    used: u64,
+}
+
+/// The streamer of the second level.
+#[derive(Debug)]
+pub(crate) struct Streams {
+    streams: [Stream; STREAMS],
+    clock: u64,
+}
+
+impl Streams {
+    pub(crate) fn new() -> Self {
+        Self { streams: [Stream { page: u64::MAX, ..Stream::default() }; STREAMS], clock: 0 }
+    }
+
+    /// Sees a line that the first level missed, and says which lines to fetch.
+    pub(crate) fn see(&mut self, line: u64, distance: u64, wanted: &mut Vec<u64>) {
+        let page = line / PAGE_LINES;
+        self.clock += 1;
+        let Some(stream) = self.streams.iter_mut().find(|stream| stream.page == page) else {
+            if let Some(oldest) = self.streams.iter_mut().min_by_key(|stream| stream.used) {
+                *oldest = Stream { page, last: line, ahead: line, steps: 0, down: false, used: self.clock };
+            }
+            return;
+        };
+        stream.used = self.clock;
+        if line == stream.last {
+            return;
+        }
+        let down = line < stream.last;
+        if down == stream.down && stream.steps > 0 {
+            stream.steps = stream.steps.saturating_add(1);
+        } else {
+            stream.steps = 1;
+            stream.down = down;
+            stream.ahead = line;
+        }
+        stream.last = line;
+        if stream.steps < 2 {
+            return;
+        }
+        let (first, last) = (page * PAGE_LINES, page * PAGE_LINES + PAGE_LINES - 1);
+        for _ in 0..AT_ONCE {
+            let next =
+                if down { stream.ahead.min(line).saturating_sub(1) } else { stream.ahead.max(line) + 1 };
+            if next < first || next > last || next.abs_diff(line) > distance {
+                return;
+            }
+            stream.ahead = next;
+            wanted.push(next);
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Stride {
+    rip: u64,
+    last: u64,
+    step: i64,
+    sure: u8,
+}
+
+/// The stride prefetcher of the first level, by the load's address.
+#[derive(Debug)]
+pub(crate) struct Strides(Box<[Stride; LOADS]>);
+
+impl Strides {
+    pub(crate) fn new() -> Self {
+        Self(Box::new([Stride::default(); LOADS]))
+    }
+
+    /// Sees a load, and says which line to fetch.
+    #[inline]
+    pub(crate) fn see(&mut self, rip: u64, physical: u64) -> Option<u64> {
+        let entry = &mut self.0[(rip ^ rip >> 7) as usize % LOADS];
+        if entry.rip != rip {
+            *entry = Stride { rip, last: physical, step: 0, sure: 0 };
+            return None;
+        }
+        let step = physical.wrapping_sub(entry.last) as i64;
+        entry.last = physical;
+        if step == 0 {
+            return None;
+        }
+        if step != entry.step {
+            entry.step = step;
+            entry.sure = 0;
+            return None;
+        }
+        if entry.sure < 2 {
+            entry.sure += 1;
+            return None;
+        }
+        // Two steps ahead, within the page.
+        let next = physical.wrapping_add_signed(2 * step);
+        (next >> 12 == physical >> 12 && next >> 6 != physical >> 6).then_some(next >> 6)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stream_is_followed_within_its_page() {
+        let mut streams = Streams::new();
+        let mut wanted = Vec::new();
+        for line in 0..3 {
+            streams.see(line, 8, &mut wanted);
+        }
+        assert_eq!(wanted, [3, 4]);
+        wanted.clear();
+        streams.see(63, 8, &mut wanted);
+        assert_eq!(wanted, []);
+    }
+
+    #[test]
+    fn a_stride_is_learnt() {
+        let mut strides = Strides::new();
+        let seen: Vec<_> = (0..6).map(|n| strides.see(0x400, n * 128)).collect();
+        assert_eq!(seen, [None, None, None, None, Some(12), Some(14)]);
+    }
+}

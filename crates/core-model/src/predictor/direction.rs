@@ -1,0 +1,122 @@
+//! Taken or not: a bimodal table and tagged tables with longer and longer histories, after TAGE (Seznec and Michaud,
+//! "A case for (partially) TAgged GEometric history length branch prediction", 2006), without its statistical corrector.
+
+use super::History;
+use crate::core::Prediction;
+
+/// Most tagged tables.
+const TABLES: usize = 6;
+/// Predictions between two ageings of the useful counters.
+const AGEING: u32 = 1 << 18;
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Entry {
+    tag: u16,
+    /// -4 to 3: taken from 0 on.
+    counter: i8,
+    useful: u8,
+}
+
+#[derive(Debug)]
+pub(crate) struct Direction {
+    /// -2 to 1: taken from 0 on.
+    bimodal: Box<[i8]>,
+    tables: Box<[Entry]>,
+    bits: u32,
+    histories: &'static [u32],
+    updates: u32,
+}
+
+/// Where a branch is looked up.
+#[derive(Debug, Clone, Copy, Default)]
+struct Place {
+    index: usize,
+    tag: u16,
+}
+
+impl Direction {
+    pub(crate) fn new(parameters: &Prediction) -> Self {
+        let histories = &parameters.histories[..parameters.histories.len().min(TABLES)];
+        Self {
+            bimodal: vec![-1; 1 << parameters.bimodal_bits].into_boxed_slice(),
+            tables: vec![Entry::default(); histories.len() << parameters.tagged_bits].into_boxed_slice(),
+            bits: parameters.tagged_bits,
+            histories,
+            updates: 0,
+        }
+    }
+
+    /// Predicts, and learns what was right; true if the prediction was.
+    #[inline]
+    pub(crate) fn predict(&mut self, rip: u64, history: &History, taken: bool) -> bool {
+        let mut places = [Place::default(); TABLES];
+        let (mut provider, mut alternate) = (None, None);
+        for (table, &length) in self.histories.iter().enumerate() {
+            let hash = history.hash(rip, length);
+            let index = table << self.bits | (hash as usize & ((1 << self.bits) - 1));
+            // No tag is 0, which marks empty entries.
+            let tag = (hash >> 40) as u16 & 0xFFF | 0x1000;
+            places[table] = Place { index, tag };
+            if self.tables[index].tag == tag {
+                alternate = provider;
+                provider = Some(table);
+            }
+        }
+        let mask = self.bimodal.len() - 1;
+        let base = &mut self.bimodal[(rip ^ rip >> 13) as usize & mask];
+        let base_taken = *base >= 0;
+        let alternate_taken =
+            alternate.map_or(base_taken, |table: usize| self.tables[places[table].index].counter >= 0);
+        let Some(table) = provider else {
+            *base = (*base + if taken { 1 } else { -1 }).clamp(-2, 1);
+            if base_taken != taken {
+                self.allocate(&places, 0, taken);
+            }
+            return base_taken == taken;
+        };
+        let entry = &mut self.tables[places[table].index];
+        let entry_taken = entry.counter >= 0;
+        // A new entry knows less than the one before it.
+        let new = entry.useful == 0 && matches!(entry.counter, -1 | 0);
+        let predicted = if new { alternate_taken } else { entry_taken };
+        if entry_taken != alternate_taken {
+            entry.useful =
+                if entry_taken == taken { (entry.useful + 1).min(3) } else { entry.useful.saturating_sub(1) };
+        }
+        entry.counter = (entry.counter + if taken { 1 } else { -1 }).clamp(-4, 3);
+        if new && alternate.is_none() {
+            *base = (*base + if taken { 1 } else { -1 }).clamp(-2, 1);
+        }
+        if entry_taken != taken {
+            self.allocate(&places, table + 1, taken);
+        }
+        predicted == taken
+    }
+
+    /// Gives a mispredicted branch an entry with a longer history.
+    fn allocate(&mut self, places: &[Place; TABLES], from: usize, taken: bool) {
+        let longer = &places[from.min(self.histories.len())..self.histories.len()];
+        let free = longer.iter().find(|place| self.tables[place.index].useful == 0);
+        match free {
+            Some(place) => {
+                self.tables[place.index] =
+                    Entry { tag: place.tag, counter: if taken { 0 } else { -1 }, useful: 0 };
+            }
+            None => {
+                for place in longer {
+                    self.tables[place.index].useful = self.tables[place.index].useful.saturating_sub(1);
+                }
+            }
+        }
+        self.updates += 1;
+        if self.updates == AGEING {
+            self.updates = 0;
+            self.tables.iter_mut().for_each(|entry| entry.useful /= 2);
+        }
+    }
+
+    pub(crate) fn forget(&mut self) {
+        self.bimodal.fill(-1);
+        self.tables.fill(Entry::default());
+    }
+}

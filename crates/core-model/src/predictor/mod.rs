@@ -1,0 +1,202 @@
+//! Branch prediction.
+
+mod direction;
+mod targets;
+
+use crate::core::Core;
+use crate::sets::Sets;
+use crate::step::{BranchKind, BranchStep};
+use direction::Direction;
+use targets::{Indirect, ReturnStack};
+
+/// Outcomes and targets of the newest branches, a bit or two each; the newest in bit 0.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct History {
+    near: u64,
+    far: u64,
+}
+
+impl History {
+    fn push(&mut self, bits: u64, count: u32) {
+        self.far = self.far << count | self.near >> (64 - count);
+        self.near = self.near << count | bits;
+    }
+
+    /// Mixes an address with the newest `length` bits.
+    #[inline]
+    fn hash(&self, rip: u64, length: u32) -> u64 {
+        let near = if length >= 64 { self.near } else { self.near & ((1 << length) - 1) };
+        let far = match length {
+            0..=64 => 0,
+            65..=127 => self.far & ((1 << (length - 64)) - 1),
+            _ => self.far,
+        };
+        let mixed = (near ^ rip.rotate_left(23) ^ u64::from(length)).wrapping_mul(0x9E37_79B9_7F4A_7C15)
+            ^ far.wrapping_mul(0xC2B2_AE3D_27D4_EB4F);
+        let mixed = (mixed ^ mixed >> 29 ^ rip).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        mixed ^ mixed >> 32
+    }
+}
+
+/// What the front end did with a branch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Outcome {
+    /// Direction or target was wrong.
+    pub(crate) mispredicted: bool,
+    /// The decoders found a taken direct branch whose target was not known.
+    pub(crate) unknown: bool,
+    /// The target came from the larger, slower buffer.
+    pub(crate) slow: bool,
+}
+
+#[derive(Debug)]
+pub(crate) struct Predictor {
+    history: History,
+    direction: Direction,
+    targets: Sets,
+    fast_targets: Sets,
+    indirect: Indirect,
+    returns: ReturnStack,
+}
+
+impl Predictor {
+    pub(crate) fn new(core: &Core) -> Self {
+        let parameters = &core.prediction;
+        Self {
+            history: History::default(),
+            direction: Direction::new(parameters),
+            targets: Sets::new(parameters.targets),
+            fast_targets: Sets::new(parameters.fast_targets),
+            indirect: Indirect::new(parameters),
+            returns: ReturnStack::new(parameters),
+        }
+    }
+
+    /// Predicts a branch, and learns how it went.
+    #[inline]
+    pub(crate) fn see(&mut self, rip: u64, next: u64, branch: &BranchStep) -> Outcome {
+        let mut outcome = Outcome::default();
+        let kind = branch.kind;
+        match kind {
+            BranchKind::Conditional => {
+                outcome.mispredicted = !self.direction.predict(rip, &self.history, branch.taken);
+                self.history.push(u64::from(branch.taken), 1);
+            }
+            BranchKind::IndirectJump | BranchKind::IndirectCall => {
+                outcome.mispredicted = !self.indirect.predict(rip, &self.history, branch.target);
+                self.history.push(branch.target.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 62, 2);
+            }
+            BranchKind::Return => {
+                outcome.mispredicted = self.returns.pop() != Some(branch.target);
+            }
+            // Serialises anyway.
+            BranchKind::Far => return outcome,
+            BranchKind::DirectJump | BranchKind::DirectCall => {}
+        }
+        if matches!(kind, BranchKind::DirectCall | BranchKind::IndirectCall) {
+            self.returns.push(next);
+        }
+        if branch.taken && !self.fast_targets.touch(rip) {
+            self.fast_targets.insert(rip);
+            outcome.slow = true;
+            if !self.targets.touch(rip) {
+                self.targets.insert(rip);
+                let direct =
+                    matches!(kind, BranchKind::Conditional | BranchKind::DirectJump | BranchKind::DirectCall);
+                outcome.unknown = direct && !outcome.mispredicted;
+            }
+        }
+        outcome
+    }
+
+    /// Forgets everything: IBPB.
+    pub(crate) fn forget(&mut self) {
+        self.history = History::default();
+        self.direction.forget();
+        self.targets.clear();
+        self.fast_targets.clear();
+        self.indirect.forget();
+        self.returns.forget();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::SUNNY_COVE;
+
+    fn mispredicted(kind: BranchKind, outcomes: impl Iterator<Item = (bool, u64)>) -> f64 {
+        let mut predictor = Predictor::new(&SUNNY_COVE);
+        let (mut wrong, mut all) = (0, 0);
+        for (n, (taken, target)) in outcomes.enumerate() {
+            let outcome = predictor.see(0x1000, 0x1002, &BranchStep { kind, taken, target });
+            // The first ones are learning.
+            if n >= 2000 {
+                all += 1;
+                wrong += u32::from(outcome.mispredicted);
+            }
+        }
+        f64::from(wrong) / f64::from(all)
+    }
+
+    /// Marsaglia's xorshift64.
+    fn random() -> impl Iterator<Item = u64> {
+        let mut state = 0x1234_5678_9ABC_DEF1_u64;
+        std::iter::repeat_with(move || {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            state >> 20
+        })
+    }
+
+    #[test]
+    fn patterns_are_learnt_and_coins_are_not() {
+        let pattern = |period: usize| (0..20_000).map(move |n| (n % period != 0, 0x2000));
+        assert!(mispredicted(BranchKind::Conditional, pattern(1)) < 0.001);
+        assert!(mispredicted(BranchKind::Conditional, pattern(7)) < 0.01);
+        assert!(mispredicted(BranchKind::Conditional, pattern(40)) < 0.02);
+        let coin = random().take(20_000).map(|bits| (bits & 1 == 1, 0x2000));
+        let wrong = mispredicted(BranchKind::Conditional, coin);
+        assert!((0.45..0.55).contains(&wrong), "{wrong}");
+    }
+
+    #[test]
+    fn indirect_targets_are_learnt_by_history() {
+        let cycle = (0..20_000_u64).map(|n| (true, 0x2000 + n % 3 * 0x144));
+        assert!(mispredicted(BranchKind::IndirectJump, cycle) < 0.01);
+        let random = random().take(20_000).map(|bits| (true, 0x2000 + bits % 8 * 0x144));
+        assert!(mispredicted(BranchKind::IndirectJump, random) > 0.7);
+    }
+
+    #[test]
+    fn returns_follow_calls_as_deep_as_the_stack_is() {
+        let depth = |depth: u64| {
+            let mut predictor = Predictor::new(&SUNNY_COVE);
+            let mut wrong = 0;
+            for n in 0..depth {
+                let call = BranchStep { kind: BranchKind::DirectCall, taken: true, target: 0 };
+                predictor.see(n * 16, n * 16 + 5, &call);
+            }
+            for n in (0..depth).rev() {
+                let back = BranchStep { kind: BranchKind::Return, taken: true, target: n * 16 + 5 };
+                wrong += u64::from(predictor.see(0x8000, 0, &back).mispredicted);
+            }
+            wrong
+        };
+        assert_eq!(depth(16), 0);
+        assert_eq!(depth(20), 4);
+    }
+
+    #[test]
+    fn a_barrier_makes_the_predictor_wrong_again() {
+        let mut predictor = Predictor::new(&SUNNY_COVE);
+        let jump = BranchStep { kind: BranchKind::IndirectJump, taken: true, target: 0x4000 };
+        for _ in 0..10 {
+            predictor.see(0x1000, 0x1002, &jump);
+        }
+        assert!(!predictor.see(0x1000, 0x1002, &jump).mispredicted);
+        predictor.forget();
+        assert!(predictor.see(0x1000, 0x1002, &jump).mispredicted);
+    }
+}

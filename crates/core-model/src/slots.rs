@@ -1,0 +1,139 @@
+//! Allocation: every slot of every cycle gets its leaf here.
+
+use crate::totals::{CoreTotals, PerCycle, Slots};
+
+/// Where a slot goes to; level 2 of TMA without the retiring ones.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Leaf {
+    BranchMispredicts,
+    MachineClears,
+    /// Latency in cycles without any uop, bandwidth in the others.
+    FrontEnd,
+    Memory,
+    Core,
+}
+
+/// Progress of allocation, in cycles and slots.
+#[derive(Debug, Clone)]
+pub(crate) struct Allocation {
+    width: u32,
+    cycle: u64,
+    /// Slots of this cycle that are booked.
+    used: u32,
+    issued: u32,
+    bubbles: u32,
+    /// The same of the cycle before.
+    issued_before: u32,
+    bubbles_before: u32,
+}
+
+impl Allocation {
+    pub(crate) fn new(width: u32) -> Self {
+        Self {
+            width: width.max(1),
+            cycle: 0,
+            used: 0,
+            issued: 0,
+            bubbles: 0,
+            issued_before: 0,
+            bubbles_before: 0,
+        }
+    }
+
+    /// The current cycle.
+    #[inline]
+    pub(crate) fn cycle(&self) -> u64 {
+        self.cycle
+    }
+
+    /// Slots of the current cycle that are taken.
+    #[inline]
+    pub(crate) fn used(&self) -> u32 {
+        self.used
+    }
+
+    pub(crate) fn width(&self) -> u32 {
+        self.width
+    }
+
+    /// Books all empty slots before `until` to a leaf. Wrong-path uops fill the slots with `issue`.
+    #[inline]
+    pub(crate) fn wait(&mut self, totals: &mut CoreTotals, until: u64, leaf: Leaf, issue: bool) {
+        if until > self.cycle {
+            self.wait_longer(totals, until, leaf, issue);
+        }
+    }
+
+    fn wait_longer(&mut self, totals: &mut CoreTotals, until: u64, leaf: Leaf, issue: bool) {
+        let rest = self.width - self.used;
+        let first_is_latency = self.used == 0;
+        if issue {
+            self.issued += rest;
+        }
+        if leaf == Leaf::FrontEnd {
+            self.bubbles += rest;
+        }
+        self.end_cycle(totals);
+        let whole = until - self.cycle;
+        let width = u64::from(self.width);
+        if whole > 0 {
+            let issued = if issue { self.width } else { 0 };
+            let bubbles = if leaf == Leaf::FrontEnd { self.width } else { 0 };
+            book(&mut totals.uops_issued, issued, whole, &mut self.issued_before);
+            book(&mut totals.uops_not_delivered, bubbles, whole, &mut self.bubbles_before);
+            totals.cycles += whole;
+            self.cycle = until;
+        }
+        let Slots {
+            branch_mispredicts,
+            machine_clears,
+            fetch_latency,
+            fetch_bandwidth,
+            memory_bound,
+            core_bound,
+            ..
+        } = &mut totals.slots;
+        let (first, others) = match leaf {
+            Leaf::BranchMispredicts => (None, branch_mispredicts),
+            Leaf::MachineClears => (None, machine_clears),
+            Leaf::FrontEnd if first_is_latency => (None, fetch_latency),
+            Leaf::FrontEnd => (Some(fetch_bandwidth), fetch_latency),
+            Leaf::Memory => (None, memory_bound),
+            Leaf::Core => (None, core_bound),
+        };
+        *others += whole * width;
+        *first.unwrap_or(others) += u64::from(rest);
+    }
+
+    /// Takes slots for uops that retire; the cycle of the last one.
+    #[inline]
+    pub(crate) fn take(&mut self, totals: &mut CoreTotals, mut slots: u32) -> u64 {
+        let mut last = self.cycle;
+        while slots > 0 {
+            last = self.cycle;
+            let taken = slots.min(self.width - self.used);
+            self.used += taken;
+            self.issued += taken;
+            slots -= taken;
+            if self.used == self.width {
+                self.end_cycle(totals);
+            }
+        }
+        last
+    }
+
+    #[inline]
+    fn end_cycle(&mut self, totals: &mut CoreTotals) {
+        book(&mut totals.uops_issued, self.issued, 1, &mut self.issued_before);
+        book(&mut totals.uops_not_delivered, self.bubbles, 1, &mut self.bubbles_before);
+        totals.cycles += 1;
+        self.cycle += 1;
+        (self.used, self.issued, self.bubbles) = (0, 0, 0);
+    }
+}
+
+#[inline]
+pub(crate) fn book(what: &mut PerCycle, count: u32, cycles: u64, before: &mut u32) {
+    what.book(count, cycles, *before);
+    *before = count;
+}

@@ -1,0 +1,122 @@
+//! Synthetic streams for the model.
+#![allow(dead_code, reason = "each test file uses a part")]
+
+use core_model::{BranchKind, BranchStep, Core, CoreEvent, CoreTotals, MemoryAccess, Model, Prepared, Step};
+use iced_x86::{Decoder, DecoderOptions, FlowControl, Instruction, code_asm::CodeAssembler};
+
+/// Where code is assembled.
+pub(crate) const CODE: u64 = 0x40_0000;
+
+/// Marsaglia's xorshift64: the same numbers everywhere.
+#[derive(Debug, Clone)]
+pub(crate) struct Random(pub(crate) u64);
+
+impl Random {
+    pub(crate) fn next(&mut self) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0 >> 11
+    }
+
+    pub(crate) fn below(&mut self, limit: u64) -> u64 {
+        self.next() % limit
+    }
+}
+
+/// Assembled code with its instructions.
+pub(crate) fn assemble(body: impl FnOnce(&mut CodeAssembler)) -> Vec<Instruction> {
+    let mut assembler = CodeAssembler::new(64).unwrap();
+    body(&mut assembler);
+    let bytes = assembler.assemble(CODE).unwrap();
+    Decoder::with_ip(64, &bytes, CODE, DecoderOptions::NONE).into_iter().collect()
+}
+
+/// A model that runs assembled code; whoever tests says how branches go and where memory is.
+pub(crate) struct Run {
+    pub(crate) model: Model,
+    pub(crate) user: bool,
+}
+
+impl Run {
+    pub(crate) fn new(core: &'static Core) -> Self {
+        Self { model: Model::new(core).unwrap(), user: true }
+    }
+
+    pub(crate) fn prepare(&self, code: &[Instruction]) -> Vec<(Prepared, Instruction)> {
+        code.iter().map(|instruction| (self.model.prepare(instruction), *instruction)).collect()
+    }
+
+    /// Retires one instruction.
+    pub(crate) fn step(
+        &mut self,
+        code: &(Prepared, Instruction),
+        memory: &[MemoryAccess],
+        branch: Option<(bool, u64)>,
+    ) {
+        let (prepared, instruction) = code;
+        let branch = branch.map(|(taken, target)| BranchStep { kind: kind(instruction), taken, target });
+        self.model.retire(
+            prepared,
+            &Step {
+                rip: instruction.ip(),
+                fetch_pa: instruction.ip(),
+                fetch_page: 12,
+                length: instruction.len() as u8,
+                user: self.user,
+                memory,
+                branch,
+                repetitions: 1,
+            },
+        );
+    }
+
+    pub(crate) fn totals(&mut self) -> CoreTotals {
+        self.model.event(CoreEvent::Serialise);
+        *self.model.totals(self.user)
+    }
+}
+
+pub(crate) fn kind(instruction: &Instruction) -> BranchKind {
+    match instruction.flow_control() {
+        FlowControl::ConditionalBranch => BranchKind::Conditional,
+        FlowControl::UnconditionalBranch => BranchKind::DirectJump,
+        FlowControl::IndirectBranch => BranchKind::IndirectJump,
+        FlowControl::Call => BranchKind::DirectCall,
+        FlowControl::IndirectCall => BranchKind::IndirectCall,
+        FlowControl::Return => BranchKind::Return,
+        other => panic!("{:?} is no branch but {other:?}", instruction.code()),
+    }
+}
+
+pub(crate) fn read(address: u64, size: u8) -> MemoryAccess {
+    MemoryAccess { linear: address, physical: address, size, page: 12, write: false, uncached: false }
+}
+
+pub(crate) fn write(address: u64, size: u8) -> MemoryAccess {
+    MemoryAccess { write: true, ..read(address, size) }
+}
+
+/// Shares of level 1 and 2 in percent, for messages and bounds.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Shares {
+    pub(crate) retiring: f64,
+    pub(crate) bad: f64,
+    pub(crate) front: f64,
+    pub(crate) latency: f64,
+    pub(crate) memory: f64,
+    pub(crate) core: f64,
+}
+
+pub(crate) fn shares(totals: &CoreTotals) -> Shares {
+    let slots = &totals.slots;
+    let share = |part: u64| 100.0 * part as f64 / slots.total() as f64;
+    Shares {
+        retiring: share(slots.retiring()),
+        bad: share(slots.bad_speculation()),
+        front: share(slots.frontend_bound()),
+        latency: share(slots.fetch_latency),
+        memory: share(slots.memory_bound),
+        core: share(slots.core_bound),
+    }
+}

@@ -1,0 +1,295 @@
+//! Streams whose bottleneck is known, on every core.
+#![allow(missing_docs)]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "test code")]
+
+mod common;
+
+use common::{CODE, Random, Run, assemble, read, shares, write};
+use core_model::{BranchKind, Core, CoreEvent, GOLDEN_COVE, SUNNY_COVE};
+use iced_x86::code_asm::*;
+
+const CORES: [&Core; 2] = [&SUNNY_COVE, &GOLDEN_COVE];
+
+#[test]
+fn wide_arithmetic_retires() {
+    for core in CORES {
+        let mut run = Run::new(core);
+        let code = run.prepare(&assemble(|a| {
+            let mut top = a.create_label();
+            a.set_label(&mut top).unwrap();
+            for register in [rax, rbx, rcx, rsi, rdi, r8, r9, r10, r11] {
+                a.add(register, 1).unwrap();
+                a.nop().unwrap();
+            }
+            a.dec(rdx).unwrap();
+            a.jnz(top).unwrap();
+        }));
+        let last = code.len() - 1;
+        for _ in 0..5000 {
+            for (n, one) in code.iter().enumerate() {
+                run.step(one, &[], (n == last).then_some((true, CODE)));
+            }
+        }
+        let totals = run.totals();
+        let found = shares(&totals);
+        assert!(found.retiring >= 80.0, "{}: {found:?}", core.name);
+        assert_eq!(totals.macro_fused, 5000);
+    }
+}
+
+#[test]
+fn branches_on_random_data_are_bad_speculation() {
+    for core in CORES {
+        let mut run = Run::new(core);
+        let code = run.prepare(&assemble(|a| {
+            let mut skip = a.create_label();
+            a.test(rax, rcx).unwrap();
+            a.jnz(skip).unwrap();
+            a.add(rbx, 1).unwrap();
+            a.set_label(&mut skip).unwrap();
+            a.add(rdx, 1).unwrap();
+            a.jmp(CODE).unwrap();
+        }));
+        let mut random = Random(88172645463325252);
+        for _ in 0..20_000 {
+            let taken = random.next() & 1 == 1;
+            run.step(&code[0], &[], None);
+            run.step(&code[1], &[], Some((taken, if taken { code[3].1.ip() } else { code[2].1.ip() })));
+            if !taken {
+                run.step(&code[2], &[], None);
+            }
+            run.step(&code[3], &[], None);
+            run.step(&code[4], &[], Some((true, CODE)));
+        }
+        let totals = run.totals();
+        let found = shares(&totals);
+        assert!(found.bad > 25.0 && found.bad > found.core + found.memory, "{}: {found:?}", core.name);
+        let conditional = totals.branches_of(BranchKind::Conditional);
+        let wrong = conditional.mispredicted_taken + conditional.mispredicted_not_taken;
+        assert!((8_000..12_000).contains(&wrong), "{wrong}");
+        assert!(totals.recoveries >= wrong && totals.clear_resteer_cycles > 0);
+    }
+}
+
+#[test]
+fn dependent_divisions_are_core_bound() {
+    for core in CORES {
+        let mut run = Run::new(core);
+        let code = run.prepare(&assemble(|a| {
+            a.divsd(xmm0, xmm1).unwrap();
+            a.add(rax, 1).unwrap();
+            a.jmp(CODE).unwrap();
+        }));
+        for _ in 0..5000 {
+            run.step(&code[0], &[], None);
+            run.step(&code[1], &[], None);
+            run.step(&code[2], &[], Some((true, CODE)));
+        }
+        let totals = run.totals();
+        let found = shares(&totals);
+        assert!(found.core > 60.0 && found.memory < 1.0, "{}: {found:?}", core.name);
+        // Each takes the divider for a few cycles of its latency.
+        assert!(totals.fp_divider_active > 4 * 4500, "{}", totals.fp_divider_active);
+        assert_eq!(totals.fp_scalar_double, 5000);
+    }
+}
+
+/// A chain of loads through `lines` lines in random order.
+fn chase(core: &'static Core, lines: u64, steps: u64) -> (Run, core_model::CoreTotals) {
+    let mut run = Run::new(core);
+    let code = run.prepare(&assemble(|a| {
+        a.mov(rax, qword_ptr(rax)).unwrap();
+        a.jmp(CODE).unwrap();
+    }));
+    let mut random = Random(99);
+    for _ in 0..steps {
+        let address = 0x1_0000_0000 + 64 * random.below(lines);
+        run.step(&code[0], &[read(address, 8)], None);
+        run.step(&code[1], &[], Some((true, CODE)));
+    }
+    let totals = run.totals();
+    (run, totals)
+}
+
+#[test]
+fn a_chase_beyond_the_last_level_is_memory_bound() {
+    for core in CORES {
+        let (_, totals) = chase(core, 1 << 24, 5_000);
+        let found = shares(&totals);
+        assert!(found.memory > 90.0, "{}: {found:?}", core.name);
+        assert!(totals.l3_misses > 4_500, "{}", totals.l3_misses);
+        // One after the other: each costs the latency of memory.
+        let each = totals.cycles as f64 / 5_000.0;
+        assert!(each > f64::from(core.memory.memory_latency), "{each}");
+    }
+}
+
+#[test]
+fn a_chase_within_the_first_level_is_core_bound() {
+    for core in CORES {
+        let (_, totals) = chase(core, 16, 10_000);
+        let found = shares(&totals);
+        assert!(found.core > 70.0 && found.memory < 10.0, "{}: {found:?}", core.name);
+        let each = totals.cycles as f64 / 10_000.0;
+        assert!((4.9..5.6).contains(&each), "{}: {each}", core.name);
+    }
+}
+
+#[test]
+fn independent_misses_overlap() {
+    for core in CORES {
+        let mut run = Run::new(core);
+        let code = run.prepare(&assemble(|a| {
+            a.mov(rax, qword_ptr(rcx)).unwrap();
+            a.jmp(CODE).unwrap();
+        }));
+        let mut random = Random(99);
+        for _ in 0..5_000 {
+            run.step(&code[0], &[read(0x1_0000_0000 + 64 * random.below(1 << 24), 8)], None);
+            run.step(&code[1], &[], Some((true, CODE)));
+        }
+        let totals = run.totals();
+        let each = totals.cycles as f64 / 5_000.0;
+        assert!(each < f64::from(core.memory.memory_latency) / 5.0, "{}: {each}", core.name);
+        assert!(shares(&totals).memory > 80.0);
+    }
+}
+
+#[test]
+fn a_sequential_walk_is_prefetched() {
+    for core in CORES {
+        let mut run = Run::new(core);
+        let code = run.prepare(&assemble(|a| {
+            a.add(rax, qword_ptr(rcx)).unwrap();
+            a.imul_2(rbx, rbx).unwrap();
+            a.imul_2(rbx, rbx).unwrap();
+            a.imul_2(rbx, rbx).unwrap();
+            a.jmp(CODE).unwrap();
+        }));
+        for n in 0..10_000 {
+            run.step(&code[0], &[read(0x1_0000_0000 + 8 * n, 8)], None);
+            run.step(&code[1], &[], None);
+            run.step(&code[2], &[], None);
+            run.step(&code[3], &[], None);
+            run.step(&code[4], &[], Some((true, CODE)));
+        }
+        let totals = run.totals();
+        assert!(totals.l3_misses * 20 < totals.loads, "{} {}", core.name, totals.l3_misses);
+        assert!((totals.l1_hits + totals.fill_buffer_hits) * 10 > totals.loads * 8);
+        assert!(shares(&totals).memory < 20.0, "{}: {:?}", core.name, shares(&totals));
+    }
+}
+
+#[test]
+fn a_huge_footprint_of_code_is_front_end_bound() {
+    for core in CORES {
+        let mut run = Run::new(core);
+        // Straight code of 128 KiB, over and over: far more than the first-level caches.
+        let code = run.prepare(&assemble(|a| {
+            for n in 0..32 * 1024 {
+                a.lea([rax, rbx, rcx, rdx][n % 4], rsi + 8).unwrap();
+            }
+        }));
+        for _ in 0..3 {
+            for one in &code {
+                run.step(one, &[], None);
+            }
+        }
+        let totals = run.totals();
+        let found = shares(&totals);
+        assert!(found.front > 40.0 && found.front > found.core + found.memory, "{}: {found:?}", core.name);
+        assert!(totals.icache.misses > 3_000);
+        assert!(totals.mite_uops.total > 9 * totals.dsb_uops.total);
+    }
+}
+
+#[test]
+fn stores_beyond_the_caches_fill_the_store_buffer() {
+    for core in CORES {
+        let mut run = Run::new(core);
+        let code = run.prepare(&assemble(|a| {
+            a.mov(qword_ptr(rcx), rax).unwrap();
+            a.jmp(CODE).unwrap();
+        }));
+        let mut random = Random(5);
+        for _ in 0..5_000 {
+            run.step(&code[0], &[write(0x1_0000_0000 + 64 * random.below(1 << 24), 8)], None);
+            run.step(&code[1], &[], Some((true, CODE)));
+        }
+        let totals = run.totals();
+        assert!(shares(&totals).memory > 80.0, "{}: {:?}", core.name, shares(&totals));
+        assert!(totals.store_buffer_stalls > totals.cycles / 2);
+    }
+}
+
+#[test]
+fn a_store_is_forwarded_unless_it_is_too_narrow() {
+    for core in CORES {
+        let cycles = |narrow: bool| {
+            let mut run = Run::new(core);
+            let code = run.prepare(&assemble(|a| {
+                a.mov(dword_ptr(rcx), eax).unwrap();
+                a.mov(rax, qword_ptr(rcx)).unwrap();
+                a.jmp(CODE).unwrap();
+            }));
+            for _ in 0..10_000 {
+                run.step(&code[0], &[write(0x1000, if narrow { 4 } else { 8 })], None);
+                run.step(&code[1], &[read(0x1000, 8)], None);
+                run.step(&code[2], &[], Some((true, CODE)));
+            }
+            let totals = run.totals();
+            (totals.cycles as f64 / 10_000.0, totals.store_forward_blocks)
+        };
+        let (forwarded, blocks) = cycles(false);
+        assert!((4.5..8.0).contains(&forwarded) && blocks == 0, "{}: {forwarded}", core.name);
+        let (blocked, blocks) = cycles(true);
+        assert!(blocked > 13.0 && blocks > 9_000, "{}: {blocked}", core.name);
+    }
+}
+
+#[test]
+fn locked_instructions_do_not_overlap() {
+    for core in CORES {
+        let mut run = Run::new(core);
+        let code = run.prepare(&assemble(|a| {
+            a.lock().add(qword_ptr(rcx), 1).unwrap();
+            a.jmp(CODE).unwrap();
+        }));
+        for _ in 0..10_000 {
+            run.step(&code[0], &[read(0x1000, 8), write(0x1000, 8)], None);
+            run.step(&code[1], &[], Some((true, CODE)));
+        }
+        let totals = run.totals();
+        let each = totals.cycles as f64 / 10_000.0;
+        assert!((17.0..25.0).contains(&each), "{}: {each}", core.name);
+        assert_eq!(totals.lock_loads, 10_000);
+    }
+}
+
+#[test]
+fn self_modifying_code_clears_the_machine() {
+    let mut run = Run::new(&SUNNY_COVE);
+    let code = run.prepare(&assemble(|a| {
+        a.mov(byte_ptr(rcx), al).unwrap();
+        a.jmp(CODE).unwrap();
+    }));
+    for _ in 0..1000 {
+        run.step(&code[0], &[write(CODE + 64, 1)], None);
+        run.model.event(CoreEvent::CodeWritten(CODE));
+        run.step(&code[1], &[], Some((true, CODE)));
+    }
+    let totals = run.totals();
+    assert!(totals.code_clears > 990 && totals.machine_clears == totals.code_clears);
+    assert!(totals.slots.machine_clears > 0 && totals.slots.branch_mispredicts == 0);
+}
+
+#[test]
+fn pages_beyond_the_second_level_are_walked() {
+    for core in CORES {
+        let (_, near) = chase(core, 64, 5_000);
+        assert!(near.load_translation.walks_4k < 10);
+        let (_, far) = chase(core, 1 << 24, 5_000);
+        assert!(far.load_translation.walks_4k > 4_500);
+        assert_eq!(far.second_level_tlb_miss_loads, far.load_translation.walks_4k);
+    }
+}
