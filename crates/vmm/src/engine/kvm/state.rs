@@ -50,21 +50,44 @@ fn table(from: &kvm_dtable) -> DescriptorTable {
 }
 
 /// MSRs of [`State`] that are in neither register set, in the order of [`msr_values`].
-pub(super) const MSRS: [u32; 9] =
-    [0xC000_0081, 0xC000_0082, 0xC000_0083, 0xC000_0084, 0xC000_0102, 0x174, 0x175, 0x176, 0x277];
+pub(super) const MSRS: [u32; 10] = [
+    0xC000_0081,
+    0xC000_0082,
+    0xC000_0083,
+    0xC000_0084,
+    0xC000_0102,
+    0xC000_0103,
+    0x174,
+    0x175,
+    0x176,
+    0x277,
+];
 
 /// The values of [`MSRS`].
 pub(super) fn msr_values(state: &State) -> [u64; MSRS.len()] {
     let [cs, esp, eip] = state.sysenter;
-    [state.star, state.lstar, state.cstar, state.fmask, state.kernel_gs_base, cs, esp, eip, state.pat]
+    let tsc_aux = u64::from(state.tsc_aux);
+    [
+        state.star,
+        state.lstar,
+        state.cstar,
+        state.fmask,
+        state.kernel_gs_base,
+        tsc_aux,
+        cs,
+        esp,
+        eip,
+        state.pat,
+    ]
 }
 
 /// Takes over the values of [`MSRS`].
 pub(super) fn set_msr_values(state: &mut State, values: [u64; MSRS.len()]) {
-    let [star, lstar, cstar, fmask, kernel_gs_base, cs, esp, eip, pat] = values;
+    let [star, lstar, cstar, fmask, kernel_gs_base, tsc_aux, cs, esp, eip, pat] = values;
     state.sysenter = [cs, esp, eip];
     (state.star, state.lstar, state.cstar, state.fmask) = (star, lstar, cstar, fmask);
-    (state.kernel_gs_base, state.pat) = (kernel_gs_base, pat);
+    // The upper half of IA32_TSC_AUX is reserved.
+    (state.kernel_gs_base, state.tsc_aux, state.pat) = (kernel_gs_base, tsc_aux as u32, pat);
 }
 
 /// The general registers.
@@ -208,6 +231,16 @@ mod tests {
         state.segments[2].rights = 3 << 5;
         state.idtr = DescriptorTable { base: 0xFFFF_8000_0000_0000, limit: 0xFFF };
         assert_eq!(visible(&to_regs(&state), &to_sregs(&state, &kvm_sregs::default())), state);
+    }
+
+    #[test]
+    fn every_msr_comes_back_to_its_place() {
+        let values = std::array::from_fn(|n| n as u64 + 0x100);
+        let mut state = State::default();
+        set_msr_values(&mut state, values);
+        assert_eq!(msr_values(&state), values);
+        let at = MSRS.iter().position(|index| *index == 0xC000_0103);
+        assert_eq!(at.map(|at| values[at]), Some(state.tsc_aux.into()));
     }
 
     #[test]
