@@ -5,7 +5,7 @@ use crate::bus::{Access, Branch, BranchKind, Bus};
 use crate::debug::Breakpoints;
 use crate::exception::{self, Exception, Fault};
 use crate::flags::{self, Flags};
-use crate::mmu::Mmu;
+use crate::mmu::{Mmu, view};
 use crate::observe::Watch;
 use crate::state::{DescriptorTable, Segment, State};
 use crate::totals::Totals;
@@ -46,6 +46,11 @@ pub(crate) const CR4_PSE: u64 = 1 << 4;
 pub(crate) const CR4_PAE: u64 = 1 << 5;
 pub(crate) const CR4_PCE: u64 = 1 << 8;
 pub(crate) const CR4_OSFXSR: u64 = 1 << 9;
+pub(crate) const CR4_UMIP: u64 = 1 << 11;
+pub(crate) const CR4_FSGSBASE: u64 = 1 << 16;
+pub(crate) const CR4_PCIDE: u64 = 1 << 17;
+pub(crate) const CR4_SMEP: u64 = 1 << 20;
+pub(crate) const CR4_SMAP: u64 = 1 << 21;
 pub(crate) const EFER_SCE: u64 = 1;
 pub(crate) const EFER_LME: u64 = 1 << 8;
 pub(crate) const EFER_LMA: u64 = 1 << 10;
@@ -100,7 +105,7 @@ pub(crate) struct Core {
     pub(crate) unimplemented: bool,
     pub(crate) mode: Mode,
     pub(crate) cpl: u8,
-    /// 0 for CPL 0 to 2, 1 for CPL 3: page protection and TLB half.
+    /// Page protection and part of the TLB, a [`view`](crate::mmu::view).
     pub(crate) user: usize,
     /// Whose totals the current instruction adds to: 0 at CPL 0, 1 else, as when it started.
     pub(crate) billed: usize,
@@ -273,6 +278,9 @@ impl Core {
         self.flags.set(mask & flags::ARITHMETIC, value);
         let mask = mask & !flags::ARITHMETIC;
         self.rflags = self.rflags & !mask | value & mask | flags::FIXED;
+        if mask & flags::AC != 0 {
+            self.user = self.view_at(self.cpl);
+        }
     }
 
     /// In long mode, compatibility mode included.
@@ -298,7 +306,7 @@ impl Core {
             self.mode = mode;
             self.remap = true;
         }
-        self.user = usize::from(self.cpl == 3);
+        self.user = self.view_at(self.cpl);
         self.update_sse();
         self.update_bases();
     }
@@ -358,7 +366,7 @@ impl Core {
     /// Where the code at RIP is known by: its linear address, and user or supervisor.
     #[inline(always)]
     pub(crate) fn block_key(&self) -> u64 {
-        self.rip.wrapping_add(self.bases[CS]) ^ (self.user as u64) << 62
+        self.rip.wrapping_add(self.bases[CS]) ^ (self.user as u64 & view::USER as u64) << 62
     }
 
     /// What the bus is told about the current instruction. Totals must be in sync.

@@ -27,15 +27,16 @@ const fn bits<const N: usize>(positions: [u32; N]) -> u32 {
     mask
 }
 
-/// Leaf 1 ECX: SSE3 (0), SSSE3 (9), CX16 (13), SSE4.1 (19), SSE4.2 (20), MOVBE (22), POPCNT (23).
-const LEAF_1_ECX: u32 = bits([0, 9, 13, 19, 20, 22, 23]);
+/// Leaf 1 ECX: SSE3 (0), SSSE3 (9), CX16 (13), PCID (17), SSE4.1 (19), SSE4.2 (20), MOVBE (22), POPCNT (23).
+const LEAF_1_ECX: u32 = bits([0, 9, 13, 17, 19, 20, 22, 23]);
 /// Leaf 1 EDX: FPU (0), DE (2), PSE (3), TSC (4), MSR (5), PAE (6), CX8 (8), SEP (11), PGE (13), CMOV (15),
 /// PAT (16), CLFSH (19), MMX (23), FXSR (24), SSE (25), SSE2 (26).
 const LEAF_1_EDX: u32 = bits([0, 2, 3, 4, 5, 6, 8, 11, 13, 15, 16, 19, 23, 24, 25, 26]);
-/// Leaf 7 EBX: BMI1 (3), FDP_EXCPTN_ONLY (6), BMI2 (8), no x87 CS and DS (13), ADX (19).
-const LEAF_7_EBX: u32 = bits([3, 6, 8, 13, 19]);
-/// Leaf 7 ECX: RDPID (22).
-const LEAF_7_ECX: u32 = bits([22]);
+/// Leaf 7 EBX: FSGSBASE (0), BMI1 (3), FDP_EXCPTN_ONLY (6), SMEP (7), BMI2 (8), INVPCID (10), no x87 CS and DS (13),
+/// ADX (19), SMAP (20), CLFLUSHOPT (23), CLWB (24).
+const LEAF_7_EBX: u32 = bits([0, 3, 6, 7, 8, 10, 13, 19, 20, 23, 24]);
+/// Leaf 7 ECX: UMIP (2), RDPID (22).
+const LEAF_7_ECX: u32 = bits([2, 22]);
 /// Leaf 8000_0001H ECX: LAHF (0), LZCNT (5), PREFETCHW (8).
 const EXTENDED_ECX: u32 = bits([0, 5, 8]);
 /// Leaf 8000_0001H EDX: SYSCALL (11), NX (20), 1 GiB pages (26), RDTSCP (27), LM (29).

@@ -16,6 +16,7 @@ pub(crate) const SS: u8 = 12;
 pub(crate) const GP: u8 = 13;
 pub(crate) const PF: u8 = 14;
 pub(crate) const MF: u8 = 16;
+pub(crate) const AC: u8 = 17;
 pub(crate) const XM: u8 = 19;
 
 /// An exception on its way to the guest.

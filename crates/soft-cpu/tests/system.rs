@@ -5,6 +5,8 @@
 mod common;
 #[path = "system/debug.rs"]
 mod debug;
+#[path = "system/protection.rs"]
+mod protection;
 
 use common::TestBus;
 use soft_cpu::{BranchKind, Budget, Cpu, DescriptorTable, Exit, Segment, State};

@@ -144,7 +144,16 @@ fn ends_block(instruction: &Instruction) -> bool {
         return true;
     }
     match instruction.mnemonic() {
-        M::Hlt | M::Sti | M::Popf | M::Popfd | M::Popfq | M::Wrmsr | M::Lmsw | M::Invlpg | M::Clts => true,
+        M::Hlt
+        | M::Sti
+        | M::Popf
+        | M::Popfd
+        | M::Popfq
+        | M::Wrmsr
+        | M::Lmsw
+        | M::Invlpg
+        | M::Invpcid
+        | M::Clts => true,
         M::Mov | M::Pop => {
             instruction.op0_register().is_segment_register()
                 || instruction.op0_register().is_cr()

@@ -5,11 +5,14 @@ use super::select::{place, word_width};
 use crate::bus::Bus;
 use crate::context::Mode;
 use crate::exec::operand::{Dst, Mem, Src};
-use crate::exec::{Handler, Insn, far, io, mov, system, tsc_aux, x87};
+use crate::exec::{Handler, Insn, far, io, mov, protection, system, tsc_aux, x87};
 use iced_x86::{Code as C, Instruction, Mnemonic as M, OpKind};
 
 pub(super) fn handler<B: Bus>(ins: &Instruction, insn: &mut Insn<B>, mode: Mode) -> Option<Handler<B>> {
-    segments_and_control(ins, insn).or_else(|| far_handler(ins, insn, mode)).or_else(|| other(ins, insn))
+    segments_and_control(ins, insn)
+        .or_else(|| far_handler(ins, insn, mode))
+        .or_else(|| protection_handler(ins))
+        .or_else(|| other(ins, insn))
 }
 
 fn segments_and_control<B: Bus>(ins: &Instruction, insn: &mut Insn<B>) -> Option<Handler<B>> {
@@ -157,6 +160,21 @@ fn far_handler<B: Bus>(ins: &Instruction, insn: &mut Insn<B>, mode: Mode) -> Opt
     Some(handler)
 }
 
+fn protection_handler<B: Bus>(ins: &Instruction) -> Option<Handler<B>> {
+    let size = size(ins, 0);
+    let handler: Handler<B> = match ins.mnemonic() {
+        M::Stac => protection::access_control::<B, true>,
+        M::Clac => protection::access_control::<B, false>,
+        M::Invpcid => protection::invpcid::<B>,
+        M::Rdfsbase => word_width!(size, T => protection::read_base::<B, T, false>),
+        M::Rdgsbase => word_width!(size, T => protection::read_base::<B, T, true>),
+        M::Wrfsbase => word_width!(size, T => protection::write_base::<B, T, false>),
+        M::Wrgsbase => word_width!(size, T => protection::write_base::<B, T, true>),
+        _ => return None,
+    };
+    Some(handler)
+}
+
 fn other<B: Bus>(ins: &Instruction, insn: &mut Insn<B>) -> Option<Handler<B>> {
     let handler: Handler<B> = match ins.mnemonic() {
         M::In => {
@@ -178,7 +196,7 @@ fn other<B: Bus>(ins: &Instruction, insn: &mut Insn<B>) -> Option<Handler<B>> {
         M::Hlt => system::hlt::<B>,
         M::Invlpg => system::invlpg::<B>,
         M::Wbinvd | M::Invd => system::cache_control::<B>,
-        M::Clflush => system::clflush::<B>,
+        M::Clflush | M::Clflushopt | M::Clwb => system::clflush::<B>,
         M::Swapgs => system::swapgs::<B>,
         M::Rdmsr => system::rdmsr::<B>,
         M::Wrmsr => system::wrmsr::<B>,

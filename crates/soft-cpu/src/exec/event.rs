@@ -222,7 +222,7 @@ impl Core {
             u64::from(self.segs[CS].selector),
             self.rip,
         ];
-        let user = usize::from(cpl == 3);
+        let user = self.view_at(cpl);
         let saved = std::mem::replace(&mut self.user, user);
         let result = (|| {
             for value in frame.into_iter().chain(error.map(u64::from)) {
@@ -279,7 +279,7 @@ impl Core {
             self.segs[SS] = segment;
             self.regs[RSP] = sp;
             self.cpl = cpl;
-            self.user = usize::from(cpl == 3);
+            self.user = self.view_at(cpl);
         }
         let outer = [u64::from(old.0.selector), old.1];
         let frame = [rflags, u64::from(self.segs[CS].selector), self.rip];

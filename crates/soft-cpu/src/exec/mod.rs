@@ -12,6 +12,7 @@ pub(crate) mod legacy;
 pub(crate) mod mov;
 pub(crate) mod muldiv;
 pub(crate) mod operand;
+pub(crate) mod protection;
 pub(crate) mod shift;
 pub(crate) mod stack;
 pub(crate) mod string;

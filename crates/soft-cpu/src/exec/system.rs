@@ -4,8 +4,9 @@ use super::Insn;
 use super::operand::{self, Get, Place, is_stack};
 use crate::bus::Bus;
 use crate::context::{
-    CR0_AM, CR0_CD, CR0_EM, CR0_MP, CR0_NE, CR0_NW, CR0_PE, CR0_PG, CR0_TS, CR0_WP, CR4_DE, CR4_OSFXSR,
-    CR4_PAE, CR4_PCE, CR4_PSE, CR4_TSD, CS, Core, EFER_LMA, EFER_LME, RAX, RBX, RCX, RDX,
+    CR0_AM, CR0_CD, CR0_EM, CR0_MP, CR0_NE, CR0_NW, CR0_PE, CR0_PG, CR0_TS, CR0_WP, CR4_DE, CR4_FSGSBASE,
+    CR4_OSFXSR, CR4_PAE, CR4_PCE, CR4_PCIDE, CR4_PSE, CR4_SMAP, CR4_SMEP, CR4_TSD, CR4_UMIP, CS, Core,
+    EFER_LMA, EFER_LME, RAX, RBX, RCX, RDX,
 };
 use crate::debug::{DR6_BD, DR7_GD};
 use crate::exception::{self, Done, Exception};
@@ -20,7 +21,22 @@ const CR0_KNOWN: u64 =
     CR0_PE | CR0_MP | CR0_EM | CR0_TS | CR0_ET | CR0_NE | CR0_WP | CR0_AM | CR0_NW | CR0_CD | CR0_PG;
 /// PGE, MCE, OSXMMEXCPT: bits without a name in `context`.
 const CR4_OTHER: u64 = 1 << 7 | 1 << 6 | 1 << 10;
-const CR4_KNOWN: u64 = CR4_TSD | CR4_DE | CR4_PSE | CR4_PAE | CR4_PCE | CR4_OSFXSR | CR4_OTHER;
+const CR4_KNOWN: u64 = CR4_TSD
+    | CR4_DE
+    | CR4_PSE
+    | CR4_PAE
+    | CR4_PCE
+    | CR4_OSFXSR
+    | CR4_UMIP
+    | CR4_FSGSBASE
+    | CR4_PCIDE
+    | CR4_SMEP
+    | CR4_SMAP
+    | CR4_OTHER;
+/// CR3 bits 11:0 with CR4.PCIDE.
+const PCID: u64 = 0xFFF;
+/// Bit 63 of a value for CR3 with CR4.PCIDE: translations of the PCID may stay.
+const NO_FLUSH: u64 = 1 << 63;
 
 /// MOV from CRn; `aux` is n.
 pub(crate) fn mov_from_cr<B: Bus>(c: &mut Core, b: &mut B, i: &Insn<B>) -> Done {
@@ -50,10 +66,12 @@ pub(crate) fn mov_to_cr<B: Bus>(c: &mut Core, b: &mut B, i: &Insn<B>) -> Done {
             Ok(())
         }
         3 => {
+            let value = if c.cr4 & CR4_PCIDE != 0 { value & !NO_FLUSH } else { value };
             if c.long_mode() && value >> crate::mmu::PHYSICAL_BITS != 0 {
                 return Err(c.gp(0));
             }
             c.cr3 = value;
+            // The TLB does not tell PCIDs apart, so that none of its entries may stay.
             c.flush_tlb();
             Ok(())
         }
@@ -71,6 +89,11 @@ pub(crate) fn mov_to_cr<B: Bus>(c: &mut Core, b: &mut B, i: &Insn<B>) -> Done {
 }
 
 impl Core {
+    /// #GP(0) for what CR4.UMIP keeps from user mode.
+    fn require_umip(&mut self) -> Done {
+        if self.cr4 & CR4_UMIP != 0 { self.require_cpl0() } else { Ok(()) }
+    }
+
     fn set_cr0(&mut self, value: u64) -> Done {
         let high = value >> 32 != 0;
         let paging = value & CR0_PG != 0;
@@ -94,7 +117,7 @@ impl Core {
             efer |= EFER_LMA;
         }
         if !paging && was {
-            if self.in_64_bit_mode() {
+            if self.in_64_bit_mode() || self.cr4 & CR4_PCIDE != 0 {
                 return Err(self.gp(0));
             }
             efer &= !EFER_LMA;
@@ -108,10 +131,12 @@ impl Core {
 
     fn set_cr4(&mut self, value: u64) -> Done {
         let leaves_long = self.long_mode() && value & CR4_PAE == 0;
-        if value & !CR4_KNOWN != 0 || leaves_long {
+        let pcids = value & !self.cr4 & CR4_PCIDE != 0;
+        if value & !CR4_KNOWN != 0 || leaves_long || pcids && (!self.long_mode() || self.cr3 & PCID != 0) {
             return Err(self.gp(0));
         }
         self.cr4 = value;
+        self.user = self.view_at(self.cpl);
         self.update_breakpoints();
         self.flush_tlb();
         self.update_sse();
@@ -169,6 +194,7 @@ pub(crate) fn clts<B: Bus>(c: &mut Core, _b: &mut B, _i: &Insn<B>) -> Done {
 
 /// SMSW to a register of width `T` or 16 bits of memory.
 pub(crate) fn smsw<B: Bus, T: Width, D: Place<T>>(c: &mut Core, b: &mut B, i: &Insn<B>) -> Done {
+    c.require_umip()?;
     let value = T::low(c.cr0);
     D::set(c, b, i, value)
 }
@@ -208,6 +234,7 @@ pub(crate) fn load_table<B: Bus, const GDT: bool>(c: &mut Core, b: &mut B, i: &I
 
 /// SGDT and SIDT.
 pub(crate) fn store_table<B: Bus, const GDT: bool>(c: &mut Core, b: &mut B, i: &Insn<B>) -> Done {
+    c.require_umip()?;
     let table = if GDT { c.gdtr } else { c.idtr };
     let wide = c.in_64_bit_mode();
     let linear = operand::linear(c, i, if wide { 10 } else { 6 }, true)?;
@@ -238,6 +265,7 @@ pub(crate) fn store_selector<B: Bus, const LDT: bool, T: Width, D: Place<T>>(
     b: &mut B,
     i: &Insn<B>,
 ) -> Done {
+    c.require_umip()?;
     let selector = if LDT { c.ldtr.selector } else { c.tr.selector };
     D::set(c, b, i, T::low(u64::from(selector)))
 }
@@ -353,7 +381,7 @@ pub(crate) fn cache_control<B: Bus>(c: &mut Core, b: &mut B, _i: &Insn<B>) -> Do
     Ok(())
 }
 
-/// CLFLUSH: faults as a load.
+/// CLFLUSH, CLFLUSHOPT, CLWB: fault as a load.
 pub(crate) fn clflush<B: Bus>(c: &mut Core, b: &mut B, i: &Insn<B>) -> Done {
     let linear = operand::linear(c, i, 1, false)?;
     if c.canonical(linear) {

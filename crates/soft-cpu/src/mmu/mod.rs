@@ -1,6 +1,7 @@
 //! Memory accesses of guest instructions.
 
 mod tlb;
+pub(crate) mod view;
 mod walk;
 
 use crate::bus::Bus;
@@ -246,11 +247,16 @@ impl Core {
         if self.breakpoints.data {
             self.watch_data(linear, T::BYTES, intent);
         }
-        if linear & !OFFSET == last & !OFFSET {
-            return Ok((first, 0, T::BYTES));
+        let parts = if linear & !OFFSET == last & !OFFSET {
+            (first, 0, T::BYTES)
+        } else {
+            let second = self.translate(bus, last & !OFFSET, intent, user)?;
+            (first, second, (PAGE - (linear & OFFSET)) as usize)
+        };
+        if user == view::ALIGNED {
+            self.check_alignment(linear, T::BYTES)?;
         }
-        let second = self.translate(bus, last & !OFFSET, intent, user)?;
-        Ok((first, second, (PAGE - (linear & OFFSET)) as usize))
+        Ok(parts)
     }
 
     fn read_parts<T: Memory, B: Bus>(&mut self, bus: &mut B, first: u64, second: u64, split: usize) -> T {

@@ -1,4 +1,6 @@
-//! The software TLB: direct-mapped, one half per user/supervisor, RAM only.
+//! The software TLB: direct-mapped, one part per [view](super::view), RAM only.
+
+use super::view;
 
 const ENTRIES: usize = 1024;
 /// No page-aligned address has this value.
@@ -18,7 +20,7 @@ pub(crate) struct Entry {
 
 const EMPTY: Entry = Entry { read: NONE, write: NONE, addend: 0, gpa: 0 };
 
-type Halves = [Box<[Entry; ENTRIES]>; 2];
+type Views = [Box<[Entry; ENTRIES]>; view::COUNT];
 
 /// What an observer is to know of translations that are gone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,10 +32,13 @@ pub(crate) enum Flushed {
 
 #[derive(Debug)]
 pub(crate) struct Tlb {
-    halves: Halves,
-    /// While somebody watches, translations are here and not in `halves`, so that every access takes the slow path.
-    watched: Option<Halves>,
-    used: bool,
+    views: Views,
+    /// While somebody watches, translations are here and not in `views`, so that every access takes the slow path.
+    watched: Option<Views>,
+    /// Views that are not empty.
+    used: [bool; view::COUNT],
+    /// Some pages were parts of large pages.
+    large: bool,
     pub(crate) flushed: Option<Flushed>,
 }
 
@@ -72,45 +77,49 @@ fn page_of_last(linear: u64, size: usize) -> u64 {
 
 impl Tlb {
     pub(crate) fn new() -> Self {
-        Self { halves: halves(), watched: None, used: false, flushed: None }
+        Self { views: views(), watched: None, used: [false; view::COUNT], large: false, flushed: None }
     }
 
     /// Whether every access takes the slow path.
     pub(crate) fn watch(&mut self, on: bool) {
         self.flush();
-        self.watched = on.then(halves);
+        self.watched = on.then(views);
         self.flushed = None;
     }
 
     #[inline(always)]
-    pub(crate) fn entry(&self, user: usize, linear: u64) -> &Entry {
-        &self.halves[user & 1][(linear >> 12) as usize % ENTRIES]
+    pub(crate) fn entry(&self, view: usize, linear: u64) -> &Entry {
+        &self.views[view & 3][(linear >> 12) as usize % ENTRIES]
     }
 
     /// The entry for the slow path.
     #[inline(always)]
-    pub(crate) fn watched(&self, user: usize, linear: u64) -> Option<&Entry> {
-        Some(&self.watched.as_ref()?[user & 1][(linear >> 12) as usize % ENTRIES])
+    pub(crate) fn watched(&self, view: usize, linear: u64) -> Option<&Entry> {
+        Some(&self.watched.as_ref()?[view & 3][(linear >> 12) as usize % ENTRIES])
     }
 
     /// `size` is log2 of the size of the page in the page tables.
-    pub(crate) fn fill(&mut self, user: usize, linear: u64, position: u64, gpa: u64, size: u8, write: bool) {
+    pub(crate) fn fill(&mut self, view: usize, linear: u64, position: u64, gpa: u64, size: u8, write: bool) {
+        if view == view::ALIGNED {
+            return;
+        }
         let page = linear & !0xFFF;
-        let halves = self.watched.as_mut().unwrap_or(&mut self.halves);
-        let entry = &mut halves[user & 1][(linear >> 12) as usize % ENTRIES];
+        let views = self.watched.as_mut().unwrap_or(&mut self.views);
+        let entry = &mut views[view & 3][(linear >> 12) as usize % ENTRIES];
         let keep_write = entry.write == page && entry.gpa() == gpa;
         let write = if write || keep_write { page } else { NONE };
         *entry = Entry { read: page, write, addend: position.wrapping_sub(page), gpa: gpa | u64::from(size) };
-        self.used = true;
+        self.used[view & 3] = true;
+        self.large |= size > 12;
     }
 
     fn all(&mut self) -> impl Iterator<Item = &mut Box<[Entry; ENTRIES]>> {
-        self.halves.iter_mut().chain(self.watched.iter_mut().flatten())
+        self.views.iter_mut().chain(self.watched.iter_mut().flatten())
     }
 
     /// Writes to this guest physical page take the slow path from now on.
     pub(crate) fn protect(&mut self, gpa: u64) {
-        for entry in self.all().flat_map(|half| half.iter_mut()) {
+        for entry in self.all().flat_map(|view| view.iter_mut()) {
             if entry.gpa() == gpa {
                 entry.write = NONE;
             }
@@ -119,20 +128,35 @@ impl Tlb {
 
     pub(crate) fn flush(&mut self) {
         self.flushed = Some(Flushed::All);
-        if self.used {
-            self.all().for_each(|half| half.fill(EMPTY));
-            self.used = false;
+        let watched = self.watched.iter_mut().flatten();
+        for (n, view) in self.views.iter_mut().enumerate().chain(watched.enumerate()) {
+            if self.used[n] {
+                view.fill(EMPTY);
+            }
         }
+        self.used = [false; view::COUNT];
+        self.large = false;
     }
 
+    /// Forgets the translation of an address, and everything else that the same large page may have translated.
     pub(crate) fn flush_page(&mut self, linear: u64) {
         self.flushed.get_or_insert(Flushed::Page(linear));
-        for half in self.all() {
-            half[(linear >> 12) as usize % ENTRIES] = EMPTY;
+        if !self.large {
+            for view in self.all() {
+                view[(linear >> 12) as usize % ENTRIES] = EMPTY;
+            }
+            return;
+        }
+        for entry in self.all().flat_map(|view| view.iter_mut()) {
+            // Large pages have 4 MiB without PAE, which is recorded as the 2 MiB that they have with it.
+            let size = if entry.size() == 21 { 22 } else { entry.size().max(12) };
+            if (entry.read ^ linear) >> size == 0 {
+                *entry = EMPTY;
+            }
         }
     }
 }
 
-fn halves() -> Halves {
-    [Box::new([EMPTY; ENTRIES]), Box::new([EMPTY; ENTRIES])]
+fn views() -> Views {
+    std::array::from_fn(|_| Box::new([EMPTY; ENTRIES]))
 }

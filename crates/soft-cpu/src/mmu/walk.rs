@@ -1,8 +1,8 @@
 //! Page-table walks (SDM volume 3, chapter 5).
 
-use super::{OFFSET, PAGE};
+use super::{OFFSET, PAGE, view};
 use crate::bus::Bus;
-use crate::context::{CR0_PG, CR0_WP, CR4_PAE, CR4_PSE, Core, EFER_LMA, EFER_NXE};
+use crate::context::{CR0_PG, CR0_WP, CR4_PAE, CR4_PSE, CR4_SMAP, CR4_SMEP, Core, EFER_LMA, EFER_NXE};
 use crate::exception::{self, Exception, Fault};
 
 const PRESENT: u64 = 1;
@@ -89,17 +89,18 @@ impl Core {
         bus: &mut B,
         linear: u64,
         intent: Intent,
-        user: usize,
+        view: usize,
     ) -> Result<(u64, bool), u32> {
+        let user = view & view::USER != 0;
         let mut base = 0;
         if intent == Intent::Write {
             base |= CODE_WRITE;
         }
-        if user != 0 {
+        if user {
             base |= CODE_USER;
         }
         let nx = self.efer & EFER_NXE != 0 && self.cr4 & CR4_PAE != 0;
-        if intent == Intent::Fetch && nx {
+        if intent == Intent::Fetch && (nx || self.cr4 & CR4_SMEP != 0) {
             base |= CODE_FETCH;
         }
         let walk = if self.efer & EFER_LMA != 0 {
@@ -110,12 +111,15 @@ impl Core {
             self.walk_32(bus, linear)
         };
         let walk = walk.map_err(|code| base | code)?;
+        let user_page = walk.rights & USER != 0;
+        let guard = if intent == Intent::Fetch { CR4_SMEP } else { CR4_SMAP };
+        let guarded = self.cr4 & guard != 0 && (intent == Intent::Fetch || view != view::UNGUARDED);
         let denied = match intent {
             Intent::Fetch => walk.no_execute,
-            Intent::Write => walk.rights & WRITABLE == 0 && (user != 0 || self.cr0 & CR0_WP != 0),
+            Intent::Write => walk.rights & WRITABLE == 0 && (user || self.cr0 & CR0_WP != 0),
             Intent::Read => false,
         };
-        if denied || user != 0 && walk.rights & USER == 0 {
+        if denied || if user { !user_page } else { user_page && guarded } {
             return Err(base | CODE_PRESENT);
         }
         let write = intent == Intent::Write;
