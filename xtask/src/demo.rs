@@ -3,7 +3,7 @@
 use crate::cargo::{line, run};
 use crate::error::TaskError;
 use crate::images;
-use crate::suite::{self, print_results, run_image};
+use crate::suite::{Results, profiles, run_images};
 use crate::vpmu_cli::{EngineFlags, Vpmu, kvm_missing};
 use anstyle::Style;
 
@@ -20,15 +20,10 @@ pub(crate) fn demo() -> Result<(), TaskError> {
     anstream::println!("Building the vpmu command and the guest test images ...");
     let vpmu = Vpmu::build()?;
     let all = images::build()?;
-    let mut results = Vec::new();
-    for profile in suite::profiles() {
-        for image in all.iter().filter(|image| !image.is_hostile() && !image.is_workload()) {
-            results.push(run_image(&vpmu, image, profile, EngineFlags::Kvm)?);
-        }
-    }
     anstream::println!("\n{BOLD}Guest test images under /dev/kvm{BOLD:#} (counts: synthetic)\n");
-    print_results(&results);
-    for profile in suite::profiles() {
+    let flags = ["--engine", "kvm", "--counts", "synthetic", "-E", "not group(hostile)"];
+    let Results { passed, failed, skipped } = run_images(&vpmu, &all, &flags)?;
+    for profile in profiles() {
         for image in all.iter().filter(|image| image.is_workload()) {
             let mut compare = vpmu.on_image("compare", &image.path, profile, EngineFlags::Kvm);
             compare.args(["--quiet", "--append", "workload=alu,chase-dram"]);
@@ -36,9 +31,6 @@ pub(crate) fn demo() -> Result<(), TaskError> {
             run(&mut compare)?;
         }
     }
-    let failures: usize = results.iter().map(suite::ImageResult::failures).sum();
-    let passed: usize = results.iter().map(|result| result.tap.passed).sum();
-    let skipped: usize = results.iter().map(|result| result.tap.skipped.len()).sum();
-    anstream::println!("\nguest checks: {passed} passed, {failures} failed, {skipped} skipped");
-    if failures == 0 { Ok(()) } else { Err(TaskError::Failed(format!("{failures} guest checks"))) }
+    anstream::println!("\nguest checks: {passed} passed, {failed} failed, {skipped} skipped");
+    if failed == 0 { Ok(()) } else { Err(TaskError::Failed(format!("{failed} guest checks"))) }
 }

@@ -16,26 +16,10 @@ pub(crate) enum EngineFlags {
 }
 
 impl EngineFlags {
-    /// The engine's name.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Kvm => "kvm",
-            Self::Soft => "soft",
-        }
-    }
-
     fn flags(self) -> &'static [&'static str] {
         match self {
             Self::Kvm => &["--engine", "kvm", "--counts", "synthetic"],
             Self::Soft => &["--engine", "soft"],
-        }
-    }
-
-    /// Why the engine cannot be used here, in one line; `None` when it can.
-    pub(crate) fn missing(self) -> Option<String> {
-        match self {
-            Self::Kvm => kvm_missing(),
-            Self::Soft => None,
         }
     }
 }
@@ -63,14 +47,16 @@ impl Vpmu {
         profile: &str,
         engine: EngineFlags,
     ) -> Command {
+        let mut command = self.command(subcommand, image);
+        command.args(engine.flags()).args(["--profile", profile]);
+        command
+    }
+
+    /// `vpmu SUBCOMMAND PATH`, in the root of the workspace.
+    pub(crate) fn command(&self, subcommand: &str, path: &Path) -> Command {
         let root = root();
         let mut command = Command::new(&self.path);
-        command
-            .arg(subcommand)
-            .arg(image.strip_prefix(&root).unwrap_or(image))
-            .args(engine.flags())
-            .args(["--profile", profile])
-            .current_dir(root);
+        command.arg(subcommand).arg(path.strip_prefix(&root).unwrap_or(path)).current_dir(root);
         command
     }
 

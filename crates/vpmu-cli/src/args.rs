@@ -1,5 +1,6 @@
 //! The command line, recorded as it was typed.
 
+use crate::commands::test::{self, TestArgs};
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::{Path, PathBuf};
@@ -9,6 +10,7 @@ const AFTER_HELP: &str = "\
 Examples:
   vpmu doctor                               what this machine can do
   vpmu run tests.elf --counts synthetic     boot an image, show its console
+  vpmu test images/ --no-fail-fast          many images on every CPU
   vpmu stat tests.elf --counts synthetic    what the guest counted, with TMA
   vpmu decode 0x38d 0xb0b                   a register value in words
 
@@ -109,6 +111,9 @@ pub(crate) enum Command {
     /// Boot an image and put the guest's readings next to the VMM's totals
     #[command(after_help = COMPARE_HELP)]
     Compare(CompareArgs),
+    /// Run many images on many CPUs as tests
+    #[command(after_help = test::HELP)]
+    Test(TestArgs),
     /// List profiles, events, counters, or the tests of an image
     #[command(after_help = LIST_HELP)]
     List {
@@ -243,7 +248,7 @@ impl MachineArgs {
 }
 
 /// A size in MiB, as QEMU's `-m` takes it.
-fn mebibytes(text: &str) -> Result<u64, String> {
+pub(crate) fn mebibytes(text: &str) -> Result<u64, String> {
     let (number, mib) = match text.strip_suffix(['M', 'm']) {
         Some(number) => (number, 1),
         None => text.strip_suffix(['G', 'g']).map_or((text, 1), |number| (number, 1024)),

@@ -1,5 +1,6 @@
 //! Every way in which a command can fail: what is said, what to do next, and the exit code.
 
+use crate::commands::test::TestError;
 use crate::output;
 use std::error::Error;
 use std::io;
@@ -24,6 +25,8 @@ pub(crate) mod exit {
     pub(crate) const HOST: u8 = 3;
     /// The guest crashed, or halted without a result.
     pub(crate) const CRASH: u8 = 4;
+    /// `vpmu test` has nothing to run; cargo-nextest uses the same.
+    pub(crate) const NOTHING_TO_RUN: u8 = 4;
     /// The guest skipped every test; Automake and kvm-unit-tests use the same.
     pub(crate) const SKIP: u8 = 77;
     /// The time-out has passed; `timeout(1)` uses the same.
@@ -100,6 +103,9 @@ pub(crate) enum CliError {
         /// Width in bits.
         bits: u32,
     },
+    /// `vpmu test`.
+    #[error(transparent)]
+    Test(#[from] TestError),
     /// The VMM.
     #[error(transparent)]
     Run(#[from] RunError),
@@ -126,6 +132,7 @@ impl CliError {
     pub(crate) fn exit_code(&self) -> u8 {
         match self {
             Self::Run(error) => run_exit_code(error),
+            Self::Test(error) => error.exit_code(),
             Self::Output(_) => exit::HOST,
             _ => exit::USAGE,
         }
@@ -160,6 +167,7 @@ impl CliError {
             Self::Number { .. } => "write it as 0x1f or as 31".to_owned(),
             Self::Run(error) => return run_next_step(error),
             Self::Write { .. } => "check the path and the free space".to_owned(),
+            Self::Test(error) => error.next_step(),
             Self::Output(_) => "check that the disk is not full".to_owned(),
         })
     }

@@ -6,6 +6,8 @@
 #![no_std]
 #![forbid(unsafe_code)]
 
+pub mod tap;
+
 /// I/O ports that our images use.
 pub mod ports {
     /// First 16550 UART (COM1), eight ports.

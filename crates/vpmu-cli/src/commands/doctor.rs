@@ -130,6 +130,14 @@ fn examine() -> Diagnosis {
     }
 }
 
+/// Why KVM cannot run guests here with counts from `choice`; `None` when it can.
+pub(super) fn kvm_missing(choice: &CountsChoice) -> Option<String> {
+    let tried = try_engine().and_then(|tsc_hz| {
+        counts::choose(choice, &SAPPHIRE_RAPIDS, tsc_hz, kick_signal()).map_err(RunError::from)
+    });
+    tried.err().map(|error| CliError::Run(error).line())
+}
+
 /// Builds a small machine, which needs every capability that a run needs, and returns its TSC rate.
 fn try_engine() -> Result<u64, RunError> {
     let memory = GuestMemory::new(MemoryConfig { size_mib: MIN_SIZE_MIB })?;

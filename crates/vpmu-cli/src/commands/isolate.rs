@@ -7,6 +7,7 @@ use crate::output::console::Target;
 use crate::output::number::{counted, duration};
 use crate::output::progress::Progress;
 use crate::output::{BAD, GOOD, WARN, paint, print, print_json, printable, remark, report};
+use guest_protocol::tap::{self, Directive, Line};
 use serde::Serialize;
 use std::fmt::Write as _;
 use std::path::Path;
@@ -74,7 +75,7 @@ pub(super) fn isolate(args: &MachineArgs, json: bool) -> Result<u8, CliError> {
             }
         };
         if !json {
-            let text = tap(number, &result);
+            let text = tap_result(number, &result);
             progress.output(text.as_bytes());
             print(&text)?;
         }
@@ -180,24 +181,18 @@ fn parse(console: &str, name: &str) -> Option<Said> {
     Some(Said { ok, skip, details })
 }
 
-/// `ok 1 - NAME # SKIP reason`.
+/// Whether this is the test's result, and why it was skipped.
 fn result_line(line: &str, name: &str) -> Option<(bool, Option<String>)> {
-    let (ok, rest) = match line.strip_prefix("not ok ") {
-        Some(rest) => (false, rest),
-        None => (true, line.strip_prefix("ok ")?),
+    let Some(Line::Result(result)) = tap::parse(line) else { return None };
+    let skip = match result.directive {
+        Some(Directive::Skip(reason)) => Some(printable(reason)),
+        _ => None,
     };
-    let rest = rest.trim_start_matches(|c: char| c.is_ascii_digit()).trim_start();
-    let rest = rest.strip_prefix('-').unwrap_or(rest).trim_start();
-    let (said, directive) = match rest.split_once(" # ") {
-        Some((said, directive)) => (said, Some(directive)),
-        None => (rest, None),
-    };
-    let skip = directive.and_then(|d| d.strip_prefix("SKIP")).map(|reason| printable(reason.trim()));
-    (said.trim() == name).then_some((ok, skip))
+    (result.name == name).then_some((result.ok, skip))
 }
 
 /// The test's lines in our stream.
-fn tap(number: usize, result: &TestResult) -> String {
+fn tap_result(number: usize, result: &TestResult) -> String {
     let name = &result.name;
     match (result.status, &result.reason) {
         (Status::Passed, _) => format!("ok {number} - {name}\n"),

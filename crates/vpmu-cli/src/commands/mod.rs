@@ -9,6 +9,7 @@ mod list;
 mod rdpmc;
 mod run;
 mod stat;
+pub(crate) mod test;
 mod tma;
 
 use crate::args::{Cli, Command};
@@ -22,6 +23,7 @@ pub(crate) fn dispatch(cli: &Cli) -> Result<u8, CliError> {
         Command::Run(args) => run::run(&args.machine, json),
         Command::Stat(args) => stat::stat(args, json),
         Command::Compare(args) => compare::compare(args, json),
+        Command::Test(args) => test::test(args, json),
         Command::List { what } => list::list(what, json),
         Command::Decode(args) => decode::decode(args, json),
         Command::Doctor => doctor::doctor(json),

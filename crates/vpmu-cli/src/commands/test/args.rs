@@ -1,0 +1,164 @@
+//! The arguments of `vpmu test`.
+
+use super::plan::Engine;
+use super::shard::Shard;
+use crate::args::{DetailKind, mebibytes};
+use clap::builder::PossibleValuesParser;
+use clap::{Args, ValueEnum};
+use std::path::PathBuf;
+use vmm::counts::CountsChoice;
+use vpmu::profile::PROFILES;
+
+pub(crate) const HELP: &str = "\
+A test is one image on one profile and one engine: IMAGE@PROFILE/ENGINE. Each
+runs in a process of its own. What a directory's tests are, with arguments and
+time-outs, may say a manifest in it: vpmu-test.toml, or the unittests.cfg of
+kvm-unit-tests.
+
+Filter expressions, as in cargo-nextest: test(M) image(M) area(M) group(M)
+profile(M) engine(M) detail(M) all() none(), joined by and, or, not, &, |, -, !
+and parentheses. M is a glob (in test(): a part of the name), =exact, ~part or
+/regex/.
+
+Exit status:
+    0   at least one test passed, none failed
+    1   a test failed, crashed or ran out of time
+    2   wrong arguments, filter, manifest or image
+    3   a report could not be written, no process could be started
+    4   nothing to run: no image found, or the filter left none
+   77   every test was skipped
+
+Examples:
+  vpmu test target/guest
+  vpmu test lbr.elf metrics.elf --profile sapphire-rapids --engine all
+  vpmu test DIR -E 'image(lbr) and not engine(kvm)' --list
+  vpmu test DIR --shard 2/4 --no-fail-fast --junit out.xml";
+
+#[derive(Debug, Args)]
+pub(crate) struct TestArgs {
+    /// Images, and directories with images
+    #[arg(value_name = "DIR|IMAGE", required = true)]
+    pub(super) paths: Vec<PathBuf>,
+    /// Run the tests that an expression selects (repeatable: any of them)
+    #[arg(short = 'E', long = "filter", value_name = "EXPR", help_heading = "Selection")]
+    pub(super) filters: Vec<String>,
+    /// The CPUs whose PMU is shown, separated by commas
+    #[arg(short, long = "profile", value_name = "NAMES", value_delimiter = ',', default_value = "all",
+          value_parser = PossibleValuesParser::new(PROFILES.iter().map(|profile| profile.name).chain(["all"])),
+          help_heading = "Selection")]
+    pub(super) profiles: Vec<String>,
+    /// What executes the guest's instructions
+    #[arg(long, value_enum, default_value_t, help_heading = "Selection")]
+    pub(super) engine: Engines,
+    /// How closely the soft engine models the core, separated by commas
+    #[arg(long, value_enum, value_name = "NAMES", value_delimiter = ',', help_heading = "Selection")]
+    pub(super) detail: Vec<DetailKind>,
+    /// Run the i-th of n parts: by counting through the tests (i/n, count:i/n),
+    /// or by a hash of the names, which other tests do not change (hash:i/n)
+    #[arg(long, value_name = "I/N", help_heading = "Selection")]
+    pub(super) shard: Option<Shard>,
+    /// Say what each image needs: a vpmu-test.toml or unittests.cfg for one
+    /// directory [default: the one in the directory]
+    #[arg(long, value_name = "FILE", help_heading = "Selection")]
+    pub(super) manifest: Option<PathBuf>,
+    /// Print the tests and run none
+    #[arg(long, help_heading = "Selection")]
+    pub(super) list: bool,
+    /// Who supplies the counts under KVM; the soft engine counts by itself
+    #[arg(long, value_enum, default_value_t, help_heading = "Machine")]
+    pub(super) counts: KvmCounts,
+    /// Seconds for a test whose manifest gives none
+    #[arg(short, long, value_name = "SECONDS", default_value_t = 60,
+          value_parser = clap::value_parser!(u64).range(1..=86_400), help_heading = "Machine")]
+    pub(super) timeout: u64,
+    /// Guest memory for a test whose manifest gives none
+    #[arg(short, long, value_name = "SIZE", default_value = "128", value_parser = mebibytes, help_heading = "Machine")]
+    pub(super) memory: u64,
+    /// Command line for every guest, behind that of its manifest
+    #[arg(
+        short,
+        long,
+        value_name = "CMDLINE",
+        default_value = "",
+        hide_default_value = true,
+        allow_hyphen_values = true,
+        help_heading = "Machine"
+    )]
+    pub(super) append: String,
+    /// Tests at the same time [default: number of CPUs]
+    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024),
+          help_heading = "Running")]
+    pub(super) jobs: Option<u16>,
+    /// Start no more tests after a failure (the default)
+    #[arg(long, overrides_with = "no_fail_fast", help_heading = "Running")]
+    fail_fast: bool,
+    /// Run every test, whatever fails
+    #[arg(long, overrides_with = "fail_fast", help_heading = "Running")]
+    pub(super) no_fail_fast: bool,
+    /// Write the results as TAP 13 to this file (-: stdout)
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub(super) tap: Option<PathBuf>,
+    /// Write the results as JUnit XML to this file (-: stdout)
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub(super) junit: Option<PathBuf>,
+    /// Print failures and the summary only
+    #[arg(short, long, help_heading = "Output")]
+    pub(super) quiet: bool,
+}
+
+impl TestArgs {
+    /// The profiles in the order in which they are declared.
+    pub(super) fn chosen_profiles(&self) -> Vec<&'static str> {
+        let all = self.profiles.iter().any(|name| name == "all");
+        let chosen = |name: &&str| all || self.profiles.iter().any(|chosen| chosen == name);
+        PROFILES.iter().map(|profile| profile.name).filter(chosen).collect()
+    }
+}
+
+/// A choice of engines.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub(crate) enum Engines {
+    /// Our interpreter: no KVM, exact counts
+    #[default]
+    Soft,
+    /// /dev/kvm
+    Kvm,
+    /// Both
+    All,
+}
+
+impl Engines {
+    pub(super) fn each(self) -> &'static [Engine] {
+        match self {
+            Self::Soft => &[Engine::Soft],
+            Self::Kvm => &[Engine::Kvm],
+            Self::All => &[Engine::Soft, Engine::Kvm],
+        }
+    }
+}
+
+/// Who counts under KVM.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub(crate) enum KvmCounts {
+    /// The host's perf events
+    #[default]
+    Host,
+    /// Made up from run time and rates
+    Synthetic,
+}
+
+impl KvmCounts {
+    pub(super) fn choice(self) -> CountsChoice {
+        match self {
+            Self::Host => CountsChoice::Host,
+            Self::Synthetic => CountsChoice::Synthetic { rates: None },
+        }
+    }
+
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Host => "host",
+            Self::Synthetic => "synthetic",
+        }
+    }
+}

@@ -1,0 +1,66 @@
+//! What can be wrong before a test runs, or with writing its results.
+
+use super::filter::FilterError;
+use crate::error::exit;
+use std::io;
+use std::path::PathBuf;
+use thiserror::Error;
+use vmm::loader::ImageError;
+
+#[derive(Debug, Error)]
+pub(crate) enum TestError {
+    #[error(transparent)]
+    Filter(#[from] FilterError),
+    /// A predicate that can match nothing.
+    #[error("no {property} matches `{matcher}`")]
+    NothingMatches { property: &'static str, matcher: String, similar: Option<String> },
+    #[error("cannot read {}", path.display())]
+    Read { path: PathBuf, source: io::Error },
+    #[error("image {}", path.display())]
+    Image { path: PathBuf, source: ImageError },
+    #[error("manifest {}, line {line}: {what}", path.display())]
+    Manifest { path: PathBuf, line: usize, what: String },
+    #[error("--manifest is for one directory, and {0} were given")]
+    ManifestWithout(usize),
+    #[error("{} and {} are the same test, {name}", first.display(), second.display())]
+    SameName { name: String, first: PathBuf, second: PathBuf },
+    #[error("no bootable image in {}", .0.display())]
+    Empty(PathBuf),
+    /// The filter or the shard left nothing.
+    #[error("no tests to run: {0} found, none selected")]
+    NothingSelected(usize),
+    #[error("cannot start {}", program.display())]
+    Start { program: PathBuf, source: io::Error },
+    #[error("cannot write {}", path.display())]
+    Write { path: PathBuf, source: io::Error },
+    #[error("only one of --json, --tap and --junit can go to stdout")]
+    StdoutTwice,
+}
+
+impl TestError {
+    pub(crate) fn exit_code(&self) -> u8 {
+        match self {
+            Self::Empty(_) | Self::NothingSelected(_) => exit::NOTHING_TO_RUN,
+            Self::Start { .. } | Self::Write { .. } => exit::HOST,
+            _ => exit::USAGE,
+        }
+    }
+
+    pub(crate) fn next_step(&self) -> String {
+        match self {
+            Self::Filter(_) => "`vpmu test --help` shows the language".to_owned(),
+            Self::NothingMatches { similar: Some(name), .. } => format!("did you mean `{name}`?"),
+            Self::NothingMatches { .. } => "`vpmu test DIR --list` shows what there is".to_owned(),
+            Self::Read { .. } => "check the path".to_owned(),
+            Self::Image { .. } => "`cargo xtask images` builds images that boot".to_owned(),
+            Self::Manifest { .. } => "docs/test.md describes manifests".to_owned(),
+            Self::ManifestWithout(_) => "give one directory, or put a manifest into each".to_owned(),
+            Self::SameName { .. } => "run them one after the other, or name them in a manifest".to_owned(),
+            Self::Empty(_) => "`cargo xtask images` builds images and prints their paths".to_owned(),
+            Self::NothingSelected(_) => "leave out -E or --shard with --list to see all".to_owned(),
+            Self::Start { .. } => "check the limits on processes (ulimit -u)".to_owned(),
+            Self::Write { .. } => "give a path that can be written".to_owned(),
+            Self::StdoutTwice => "give the others a file".to_owned(),
+        }
+    }
+}

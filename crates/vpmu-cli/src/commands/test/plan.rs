@@ -1,0 +1,240 @@
+//! The matrix: every image on every profile and engine that it is for.
+
+use super::args::{KvmCounts, TestArgs};
+use super::discover::{Entry, image_name};
+use super::error::TestError;
+use super::filter::{Filter, Property, Subject};
+use super::manifest::Need;
+use crate::args::DetailKind;
+use crate::machine::{self, most_similar};
+use clap::ValueEnum as _;
+use serde::{Deserialize, Serialize};
+use std::ffi::OsString;
+use std::fmt;
+use std::fs;
+use std::sync::Arc;
+use vpmu::Profile;
+use vpmu::profile::{LbrKind, PROFILES};
+
+/// What executes a test.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Engine {
+    Soft,
+    Kvm,
+}
+
+impl Engine {
+    const NAMES: [&'static str; 2] = ["soft", "kvm"];
+
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Soft => "soft",
+            Self::Kvm => "kvm",
+        }
+    }
+}
+
+/// One test: an image on a profile and an engine.
+#[derive(Debug, Clone)]
+pub(super) struct Case {
+    pub(super) entry: Arc<Entry>,
+    pub(super) profile: &'static str,
+    pub(super) engine: Engine,
+    pub(super) detail: Option<DetailKind>,
+    pub(super) counts: KvmCounts,
+    /// Why it cannot run here.
+    pub(super) skip: Option<String>,
+}
+
+impl Case {
+    pub(super) fn detail_name(&self) -> Option<String> {
+        Some(self.detail?.to_possible_value()?.get_name().to_owned())
+    }
+
+    /// The arguments of the `vpmu run` that this test is.
+    pub(super) fn arguments(&self) -> Vec<OsString> {
+        let mut words: Vec<OsString> = vec!["run".into(), self.entry.path.clone().into_os_string()];
+        let mut option = |name: &str, value: &str| words.extend([name.into(), value.into()]);
+        option("--profile", self.profile);
+        option("--engine", self.engine.name());
+        if self.engine == Engine::Kvm {
+            option("--counts", self.counts.name());
+        }
+        if let Some(detail) = self.detail_name() {
+            option("--detail", &detail);
+        }
+        option("--timeout", &self.entry.timeout.to_string());
+        option("--memory", &self.entry.memory.to_string());
+        if !self.entry.append.is_empty() {
+            // In one word, as it may begin with a dash.
+            words.push(format!("--append={}", self.entry.append).into());
+        }
+        words
+    }
+
+    /// The same as one would type it.
+    pub(super) fn command_line(&self) -> String {
+        let words: Vec<String> =
+            self.arguments().into_iter().map(|word| word.to_string_lossy().into_owned()).collect();
+        let line = shlex::try_join(words.iter().map(String::as_str)).unwrap_or_else(|_| words.join(" "));
+        format!("vpmu {line}")
+    }
+}
+
+/// `IMAGE@PROFILE/ENGINE`, with `:DETAIL` if one was asked for.
+impl fmt::Display for Case {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}@{}/{}", self.entry.name, self.profile, self.engine.name())?;
+        self.detail_name().map_or(Ok(()), |detail| write!(f, ":{detail}"))
+    }
+}
+
+/// A [`Case`] with its texts, for filters.
+struct Named<'a> {
+    case: &'a Case,
+    id: String,
+    image: String,
+    detail: Option<String>,
+}
+
+impl<'a> Named<'a> {
+    fn new(case: &'a Case) -> Self {
+        Self { case, id: case.to_string(), image: image_name(&case.entry.path), detail: case.detail_name() }
+    }
+}
+
+impl Subject for Named<'_> {
+    fn values(&self, property: Property) -> Vec<&str> {
+        match property {
+            Property::Test => vec![&self.id],
+            Property::Image => vec![&self.image],
+            Property::Area => vec![&self.case.entry.area],
+            Property::Group => self.case.entry.groups.iter().map(String::as_str).collect(),
+            Property::Profile => vec![self.case.profile],
+            Property::Engine => vec![self.case.engine.name()],
+            Property::Detail => self.detail.as_deref().into_iter().collect(),
+        }
+    }
+}
+
+/// Why nothing runs under KVM here.
+pub(super) type KvmMissing = Option<String>;
+
+/// The tests of a run in their order, and how many there were before filter and shard.
+pub(super) fn plan(
+    entries: Vec<Entry>,
+    args: &TestArgs,
+    kvm_missing: &KvmMissing,
+) -> Result<(Vec<Case>, usize), TestError> {
+    let filters = args.filters.iter().map(|text| Filter::parse(text)).collect::<Result<Vec<_>, _>>()?;
+    let all = matrix(entries, args, kvm_missing);
+    check_predicates(&filters, &all)?;
+    let found = all.len();
+    let selected = all.into_iter().filter(|case| {
+        let named = Named::new(case);
+        filters.is_empty() || filters.iter().any(|filter| filter.matches(&named))
+    });
+    let cases: Vec<Case> = selected
+        .enumerate()
+        .filter(|(position, case)| args.shard.is_none_or(|shard| shard.takes(*position, &case.to_string())))
+        .map(|(_, case)| case)
+        .collect();
+    if cases.is_empty() { Err(TestError::NothingSelected(found)) } else { Ok((cases, found)) }
+}
+
+fn matrix(entries: Vec<Entry>, args: &TestArgs, kvm_missing: &KvmMissing) -> Vec<Case> {
+    let mut cases = Vec::new();
+    for entry in entries.into_iter().map(Arc::new) {
+        let on = |profile: &&str| {
+            entry.profiles.as_ref().is_none_or(|names| names.iter().any(|name| name == profile))
+        };
+        for profile in args.chosen_profiles().into_iter().filter(on) {
+            let by = |engine: &&Engine| entry.engines.as_ref().is_none_or(|engines| engines.contains(engine));
+            for engine in args.engine.each().iter().filter(by) {
+                // A real CPU has no model.
+                let details = match (engine, args.detail.as_slice()) {
+                    (Engine::Soft, details @ [_, ..]) => details.iter().copied().map(Some).collect(),
+                    _ => vec![None],
+                };
+                for detail in details {
+                    let mut case = Case {
+                        entry: Arc::clone(&entry),
+                        profile,
+                        engine: *engine,
+                        detail,
+                        counts: args.counts,
+                        skip: None,
+                    };
+                    case.skip = skip_reason(&case, kvm_missing);
+                    cases.push(case);
+                }
+            }
+        }
+    }
+    cases
+}
+
+fn skip_reason(case: &Case, kvm_missing: &KvmMissing) -> Option<String> {
+    let entry = &case.entry;
+    if entry.skip.is_some() {
+        return entry.skip.clone();
+    }
+    let profile = machine::profile(case.profile);
+    if let Some(need) = entry.needs.iter().find(|need| !has(&profile, case.engine, **need)) {
+        return Some(format!("needs {}", need.name()));
+    }
+    if case.engine == Engine::Soft {
+        return None;
+    }
+    let unmet = entry
+        .checks
+        .iter()
+        .find(|(path, wanted)| fs::read_to_string(path).map_or(true, |found| found.trim() != wanted));
+    match unmet {
+        Some((path, wanted)) => Some(format!("{} is not {wanted}", path.display())),
+        None => kvm_missing.clone(),
+    }
+}
+
+fn has(profile: &Profile, engine: Engine, need: Need) -> bool {
+    match need {
+        Need::Intel => profile.intel().is_some(),
+        Need::Amd => profile.intel().is_none(),
+        Need::FullWidth => profile.intel().is_some_and(|pmu| pmu.perf_capabilities.fw_write()),
+        Need::Metrics => profile.metrics_level() > 0,
+        Need::MetricsL2 => profile.metrics_level() > 1,
+        Need::StreamlinedFreeze => profile.intel().is_some_and(|pmu| pmu.version >= 4),
+        Need::Lbr => profile.lbr != LbrKind::None && engine == Engine::Soft,
+        Need::Exact => engine == Engine::Soft,
+    }
+}
+
+/// A predicate about a closed set of names that matches none of them is a typing error.
+fn check_predicates(filters: &[Filter], cases: &[Case]) -> Result<(), TestError> {
+    let images: Vec<String> = cases.iter().map(|case| image_name(&case.entry.path)).collect();
+    let details: Vec<String> = DetailKind::value_variants()
+        .iter()
+        .filter_map(|d| Some(d.to_possible_value()?.get_name().to_owned()))
+        .collect();
+    let closed: [(Property, Vec<&str>); 4] = [
+        (Property::Profile, PROFILES.iter().map(|profile| profile.name).collect()),
+        (Property::Engine, Engine::NAMES.into()),
+        (Property::Detail, details.iter().map(String::as_str).collect()),
+        (Property::Image, images.iter().map(String::as_str).collect()),
+    ];
+    for (property, names) in closed {
+        for matcher in filters.iter().flat_map(|filter| filter.matchers(property)) {
+            if !names.iter().any(|name| matcher.matches(name)) {
+                let typed = matcher.to_string();
+                let similar = most_similar(typed.trim_start_matches('='), names.iter().copied());
+                return Err(TestError::NothingMatches { property: property.name(), matcher: typed, similar });
+            }
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+#[path = "plan_tests.rs"]
+mod tests;

@@ -1,0 +1,143 @@
+//! Which tests a command line comes to.
+
+use super::*;
+use crate::args::{Cli, Command};
+use crate::commands::test::manifest::Expect;
+use clap::Parser as _;
+use std::path::PathBuf;
+
+fn entry(name: &str) -> Entry {
+    Entry {
+        name: name.to_owned(),
+        path: PathBuf::from(format!("/images/{name}.elf")),
+        area: name.to_owned(),
+        groups: Vec::new(),
+        append: String::new(),
+        timeout: 60,
+        memory: 128,
+        profiles: None,
+        engines: None,
+        needs: Vec::new(),
+        expect: Expect::Pass,
+        checks: Vec::new(),
+        skip: None,
+    }
+}
+
+fn cases(entries: Vec<Entry>, args: &[&str]) -> Result<Vec<Case>, TestError> {
+    let cli = Cli::try_parse_from([&["vpmu", "test", "x"], args].concat()).unwrap();
+    let Command::Test(args) = cli.command else { panic!("not test") };
+    plan(entries, &args, &None).map(|(cases, _)| cases)
+}
+
+fn names(entries: Vec<Entry>, args: &[&str]) -> Vec<String> {
+    cases(entries, args).unwrap().iter().map(ToString::to_string).collect()
+}
+
+const TWO: &str = "icelake-sp,sapphire-rapids";
+
+#[test]
+fn the_matrix_goes_by_image_then_profile_then_engine() {
+    let found = names(vec![entry("a"), entry("b")], &["--profile", TWO, "--engine", "all"]);
+    assert_eq!(
+        found,
+        [
+            "a@icelake-sp/soft",
+            "a@icelake-sp/kvm",
+            "a@sapphire-rapids/soft",
+            "a@sapphire-rapids/kvm",
+            "b@icelake-sp/soft",
+            "b@icelake-sp/kvm",
+            "b@sapphire-rapids/soft",
+            "b@sapphire-rapids/kvm",
+        ]
+    );
+    assert_eq!(names(vec![entry("a")], &[]).len(), PROFILES.len(), "all profiles, one engine");
+}
+
+#[test]
+fn a_manifest_can_restrict_profiles_and_engines() {
+    let only = Entry {
+        profiles: Some(vec!["icelake-sp".to_owned()]),
+        engines: Some(vec![Engine::Kvm]),
+        ..entry("a")
+    };
+    assert_eq!(names(vec![only, entry("b")], &["--profile", TWO, "--engine", "all"]).len(), 1 + 4);
+}
+
+#[test]
+fn the_detail_is_for_the_soft_engine() {
+    let found =
+        names(vec![entry("a")], &["--profile", "icelake-sp", "--engine", "all", "--detail", "counts"]);
+    assert_eq!(found, ["a@icelake-sp/soft:counts", "a@icelake-sp/kvm"]);
+}
+
+#[test]
+fn filters_are_alternatives_and_shards_divide_what_is_left() {
+    let entries = || vec![entry("a"), entry("b"), entry("c")];
+    let some = ["--profile", TWO, "-E", "image(a)", "-E", "image(c) and profile(icelake-sp)"];
+    assert_eq!(names(entries(), &some), ["a@icelake-sp/soft", "a@sapphire-rapids/soft", "c@icelake-sp/soft"]);
+    let part = |part| names(entries(), &[&some[..], &["--shard", part]].concat());
+    assert_eq!(part("1/2"), ["a@icelake-sp/soft", "c@icelake-sp/soft"]);
+    assert_eq!(part("2/2"), ["a@sapphire-rapids/soft"]);
+}
+
+#[test]
+fn nothing_left_is_an_error_of_its_own() {
+    let error = cases(vec![entry("a")], &["--profile", TWO, "-E", "none()"]).unwrap_err();
+    assert_eq!(
+        (error.to_string().as_str(), error.exit_code()),
+        ("no tests to run: 2 found, none selected", 4)
+    );
+}
+
+#[test]
+fn names_that_do_not_exist_are_errors_with_a_suggestion() {
+    let error = |filter| cases(vec![entry("lbr")], &["-E", filter]).unwrap_err();
+    for (filter, next) in [
+        ("profile(saphire-rapids)", "did you mean `sapphire-rapids`?"),
+        ("not engine(=kwm)", "did you mean `kvm`?"),
+        ("image(lbrr) or image(lbr)", "did you mean `lbr`?"),
+        ("detail(xyz)", "`vpmu test DIR --list` shows what there is"),
+    ] {
+        assert_eq!(error(filter).next_step(), next, "{filter}");
+        assert_eq!(error(filter).exit_code(), 2, "{filter}");
+    }
+    assert!(cases(vec![entry("a")], &["-E", "not engine(kvm)"]).is_ok(), "exists, though not chosen");
+}
+
+#[test]
+fn what_a_test_needs_is_asked_of_profile_and_engine() {
+    let needs = |need| Entry { needs: vec![need], ..entry("a") };
+    let skips = |need| -> Vec<Option<String>> {
+        let args = ["--profile", TWO, "--engine", "all"];
+        cases(vec![needs(need)], &args).unwrap().into_iter().map(|case| case.skip).collect()
+    };
+    let because = |need: &str| Some(format!("needs {need}"));
+    let l2 = because("metrics_l2");
+    assert_eq!(skips(Need::MetricsL2), [l2.clone(), l2, None, None]);
+    assert_eq!(skips(Need::Exact), [None, because("exact"), None, because("exact")]);
+    assert_eq!(skips(Need::Lbr), [None, because("lbr"), None, because("lbr")]);
+    assert_eq!(skips(Need::Metrics), [None, None, None, None]);
+}
+
+#[test]
+fn without_kvm_its_tests_are_skipped_with_the_reason() {
+    let cli = Cli::parse_from(["vpmu", "test", "x", "--profile", "icelake-sp", "--engine", "all"]);
+    let Command::Test(args) = cli.command else { panic!("not test") };
+    let (cases, _) = plan(vec![entry("a")], &args, &Some("no /dev/kvm".to_owned())).unwrap();
+    assert_eq!(cases[0].skip, None);
+    assert_eq!(cases[1].skip.as_deref(), Some("no /dev/kvm"));
+}
+
+#[test]
+fn a_test_can_be_run_by_hand() {
+    let entry = Entry { append: "-x 'a b'".to_owned(), timeout: 5, ..entry("a") };
+    let case = &cases(vec![entry], &["--profile", "icelake-sp", "--engine", "kvm", "--counts", "synthetic"])
+        .unwrap()[0];
+    assert_eq!(
+        case.command_line(),
+        "vpmu run /images/a.elf --profile icelake-sp --engine kvm --counts synthetic --timeout 5 --memory 128 \
+         \"--append=-x 'a b'\""
+    );
+}

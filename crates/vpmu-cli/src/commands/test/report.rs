@@ -1,0 +1,232 @@
+//! Results for other programs: TAP 13, JUnit XML, JSON.
+
+use super::error::TestError;
+use super::plan::Case;
+use super::show::{Area, Counts, areas, details};
+use super::verdict::{Check, Status, Verdict, Word};
+use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
+use serde::Serialize;
+use std::fmt::Write as _;
+use std::fs;
+use std::io::{self, Write as _};
+use std::path::Path;
+use std::time::Duration;
+
+/// Writes a report to a file, or to stdout for `-`.
+pub(super) fn write(path: &Path, text: &str) -> Result<(), TestError> {
+    let written = if is_stdout(path) {
+        let mut stdout = io::stdout().lock();
+        stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush())
+    } else {
+        fs::write(path, text)
+    };
+    written.map_err(|source| TestError::Write { path: path.to_owned(), source })
+}
+
+pub(super) fn is_stdout(path: &Path) -> bool {
+    path.as_os_str() == "-"
+}
+
+/// One result per test, its checks as an indented subtest, which TAP 13 readers pass over.
+pub(super) fn tap(cases: &[Case], results: &[Verdict]) -> String {
+    let mut text = format!("TAP version 13\n1..{}\n", cases.len());
+    for (number, (case, verdict)) in (1..).zip(cases.iter().zip(results)) {
+        if !verdict.checks.is_empty() {
+            let _ = writeln!(text, "# Subtest: {case}");
+            let _ = writeln!(text, "    1..{}", verdict.checks.len());
+            for (number, check) in (1..).zip(&verdict.checks) {
+                tap_check(&mut text, number, check);
+            }
+        }
+        match (verdict.status(), &verdict.reason) {
+            (Status::Passed, _) => {
+                let _ = writeln!(text, "ok {number} - {case}");
+            }
+            (Status::Skipped, reason) => {
+                let _ =
+                    writeln!(text, "ok {number} - {case} # SKIP {}", reason.as_deref().unwrap_or_default());
+            }
+            (Status::Failed, reason) => {
+                let reason = reason.clone().unwrap_or_else(|| failed_checks(verdict));
+                let _ = writeln!(text, "not ok {number} - {case}\n  ---\n  message: {reason:?}");
+                let _ = writeln!(text, "  command: {:?}\n  ...", case.command_line());
+            }
+        }
+    }
+    if results.len() < cases.len() {
+        let _ = writeln!(text, "Bail out! stopped after a failure");
+    }
+    text
+}
+
+fn tap_check(text: &mut String, number: usize, check: &Check) {
+    let (ok, skip) = match (check.status, &check.reason) {
+        (Status::Failed, _) => ("not ok", String::new()),
+        (Status::Skipped, reason) => ("ok", format!(" # SKIP {}", reason.as_deref().unwrap_or_default())),
+        (Status::Passed, _) => ("ok", String::new()),
+    };
+    // A `#` would begin a directive.
+    let _ = writeln!(text, "    {ok} {number} - {}{skip}", check.name.replace('#', "\\#"));
+    for line in &check.details {
+        let _ = writeln!(text, "    {line}");
+    }
+}
+
+fn failed_checks(verdict: &Verdict) -> String {
+    let failed = verdict.count(Status::Failed);
+    format!("{failed} of {} checks failed", verdict.checks.len())
+}
+
+/// A suite per test, a case per check; a test without checks, or that broke off, is a case of its own.
+pub(super) fn junit(cases: &[Case], results: &[Verdict], seconds: f64) -> Result<String, io::Error> {
+    let mut report = Report::new("vpmu");
+    report.set_time(Duration::from_secs_f64(seconds));
+    for (case, verdict) in cases.iter().zip(results) {
+        let id = case.to_string();
+        let mut suite = TestSuite::new(&id);
+        suite.set_time(Duration::from_secs_f64(verdict.seconds));
+        for (name, value) in
+            [("image", case.entry.path.to_string_lossy().as_ref()), ("profile", case.profile)]
+        {
+            suite.add_property((name, value));
+        }
+        suite.add_property(("engine", case.engine.name()));
+        for check in &verdict.checks {
+            let mut test = TestCase::new(&check.name, junit_status(check));
+            test.set_classname(&id);
+            suite.add_test_case(test);
+        }
+        let is_said = verdict.word == Word::Fail && verdict.reason.is_none();
+        if verdict.checks.is_empty() || (verdict.status() == Status::Failed && !is_said) {
+            let mut test = TestCase::new(&case.entry.name, run_status(case, verdict));
+            test.set_classname(&id);
+            test.set_time(Duration::from_secs_f64(verdict.seconds));
+            suite.add_test_case(test);
+        }
+        report.add_test_suite(suite);
+    }
+    report.to_string().map_err(io::Error::other)
+}
+
+fn junit_status(check: &Check) -> TestCaseStatus {
+    match check.status {
+        Status::Passed => TestCaseStatus::success(),
+        Status::Skipped => {
+            let mut status = TestCaseStatus::skipped();
+            status.set_message(check.reason.clone().unwrap_or_default());
+            status
+        }
+        Status::Failed => {
+            let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
+            let lines: Vec<&str> = details(check).collect();
+            let first = lines.first().copied().unwrap_or("failed");
+            status.set_message(first.strip_prefix("message: ").unwrap_or(first));
+            status.set_description(lines.join("\n"));
+            status
+        }
+    }
+}
+
+fn run_status(case: &Case, verdict: &Verdict) -> TestCaseStatus {
+    let reason = verdict.reason.clone().unwrap_or_default();
+    match verdict.status() {
+        Status::Passed => TestCaseStatus::success(),
+        Status::Skipped => {
+            let mut status = TestCaseStatus::skipped();
+            status.set_message(reason);
+            status
+        }
+        Status::Failed => {
+            let kind = match verdict.word {
+                Word::Abort | Word::Error => NonSuccessKind::Error,
+                _ => NonSuccessKind::Failure,
+            };
+            let mut status = TestCaseStatus::non_success(kind);
+            status.set_message(reason);
+            status.set_type(verdict.word.text());
+            status.set_description(format!("{}\n{}", verdict.tail.join("\n"), case.command_line()));
+            status
+        }
+    }
+}
+
+/// The JSON document.
+#[derive(Debug, Serialize)]
+pub(super) struct Document<'a> {
+    command: &'static str,
+    exit_code: u8,
+    #[serde(flatten)]
+    tests_run: Counts,
+    /// After a failure, without `--no-fail-fast`.
+    not_run: usize,
+    seconds: f64,
+    areas: Vec<Area>,
+    tests: Vec<Test<'a>>,
+}
+
+/// A test in a JSON document.
+#[derive(Debug, Serialize)]
+pub(super) struct Test<'a> {
+    name: String,
+    image: &'a Path,
+    area: &'a str,
+    groups: &'a [String],
+    profile: &'a str,
+    engine: &'a str,
+    detail: Option<String>,
+    timeout: u64,
+    /// What shows this test alone.
+    again: String,
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    result: Option<Outcome<'a>>,
+}
+
+#[derive(Debug, Serialize)]
+struct Outcome<'a> {
+    status: Status,
+    /// The word of its line.
+    word: Word,
+    reason: Option<&'a str>,
+    seconds: f64,
+    checks: &'a [Check],
+}
+
+impl<'a> Document<'a> {
+    pub(super) fn new(cases: &'a [Case], results: &'a [Verdict], seconds: f64, exit_code: u8) -> Self {
+        let mut tests_run = Counts::default();
+        results.iter().for_each(|verdict| tests_run.add(verdict.status()));
+        Self {
+            command: "test",
+            exit_code,
+            tests_run,
+            not_run: cases.len() - results.len(),
+            seconds,
+            areas: areas(cases.iter().zip(results)),
+            tests: cases.iter().zip(results).map(|(case, verdict)| Test::new(case, Some(verdict))).collect(),
+        }
+    }
+}
+
+impl<'a> Test<'a> {
+    pub(super) fn new(case: &'a Case, verdict: Option<&'a Verdict>) -> Self {
+        let entry = &case.entry;
+        Self {
+            name: case.to_string(),
+            image: &entry.path,
+            area: &entry.area,
+            groups: &entry.groups,
+            profile: case.profile,
+            engine: case.engine.name(),
+            detail: case.detail_name(),
+            timeout: entry.timeout,
+            again: case.command_line(),
+            result: verdict.map(|verdict| Outcome {
+                status: verdict.status(),
+                word: verdict.word,
+                reason: verdict.reason.as_deref(),
+                seconds: verdict.seconds,
+                checks: &verdict.checks,
+            }),
+        }
+    }
+}
