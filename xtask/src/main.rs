@@ -5,7 +5,7 @@
 //! | `demo` | boots the guest test images on every profile, shows results and a guest-vs-VMM table |
 //! | `test` | everything that CI checks: format, lints, docs, tests, guest images |
 //! | `bench` | measures, side by side, what the virtual PMU costs |
-//! | `linux` | boots the distribution's kernel on the soft engine |
+//! | `linux` | boots the distribution's kernel on the soft engine, with perf in it |
 //! | `oracle` | compares soft-cpu with the host's CPU, in random cases under KVM |
 //! | `images` | builds the guest test images |
 //! | `uops` | writes the core model's uop tables, from llvm-mca |
@@ -44,8 +44,8 @@ enum Task {
     Test,
     /// Measure what the virtual PMU costs
     Bench(bench::BenchArgs),
-    /// Boot the distribution's kernel on the soft engine
-    Linux,
+    /// Boot the distribution's kernel on the soft engine, with perf in it
+    Linux(linux::LinuxArgs),
     /// Build the guest test images and print their paths
     Images,
     /// Write the uop tables of the core model, from llvm-mca
@@ -72,7 +72,7 @@ fn main() -> ExitCode {
         Task::Demo => demo::demo(),
         Task::Test => test::test(),
         Task::Bench(args) => bench::bench(&args),
-        Task::Linux => linux::linux(),
+        Task::Linux(args) => linux::linux(&args),
         Task::Images => images::build().map(|images| {
             for image in images {
                 anstream::println!("{}", image.path.display());

@@ -4,6 +4,7 @@ use crate::cargo::{capture, cargo, line, run};
 use crate::docs::docs;
 use crate::error::TaskError;
 use crate::images::{self, GuestImage};
+use crate::linux;
 use crate::suite::run_images;
 use crate::tap::Tap;
 use crate::vpmu_cli::{EngineFlags, Vpmu};
@@ -45,6 +46,11 @@ pub(crate) fn test() -> Result<(), TaskError> {
     guest_tests(&vpmu, &images, &mut totals)?;
     stage("the soft engine repeats itself");
     repeats(&vpmu, &images, &mut totals)?;
+    stage("a Linux guest");
+    let linux = linux::boot_all(&linux::LinuxArgs::short())?;
+    totals.passed += linux.passed;
+    totals.failed += linux.failed;
+    totals.skipped += linux.skipped;
     stage("guest images under QEMU");
     under_qemu(&images, &mut totals)?;
 

@@ -231,6 +231,8 @@ impl Machine {
             PortEffect::Exit { status } => self.stop(Outcome::Exit { status }),
             PortEffect::Reset => self.stop(Outcome::Reset),
             PortEffect::Label(label) => self.pmu.label_window(label),
+            PortEffect::IntervalBegin => self.pmu.begin_interval(),
+            PortEffect::IntervalEnd => self.pmu.end_interval(),
             PortEffect::SaveRestore => {
                 let result = self.pmu.save_and_restore();
                 if let Err(reason) = &result {

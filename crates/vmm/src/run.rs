@@ -10,6 +10,7 @@ use crate::engine::{Engine, EngineChoice, EngineError, InstructionCount, Registe
 use crate::loader::{self, BootParams, Image, LoadError};
 use crate::machine::{Machine, Outcome, UnknownMsrs};
 use crate::memory::{GuestMemory, MemoryConfig, MemoryError};
+use crate::pmu::interval::Interval;
 use crate::pmu::trace::Tracer;
 use crate::pmu::window::Window;
 use crate::pmu::{AccessStats, PmuDevice};
@@ -126,6 +127,8 @@ pub struct RunReport {
     pub peak_rss_kib: Option<u64>,
     /// PMU accesses.
     pub accesses: AccessStats,
+    /// Instructions retired, REP iterations counted as one; `None` where the engine does not count them.
+    pub instructions: Option<u64>,
     /// Exits to the VMM by kind.
     pub exits: Vec<(&'static str, u64)>,
     /// Instructions that KVM could not emulate and the interpreter completed.
@@ -136,6 +139,8 @@ pub struct RunReport {
     pub topdown: TopdownSlots,
     /// Measuring windows.
     pub windows: Vec<Window>,
+    /// Intervals that the guest marked for the VMM.
+    pub intervals: Vec<Interval>,
     /// MSRs that the guest accessed and nobody implements.
     pub unknown_msrs: UnknownMsrs,
     /// Things worth telling, one sentence each.
@@ -341,11 +346,13 @@ fn finish(
         run_ns,
         peak_rss_kib: peak_rss_kib(),
         accesses: *machine.pmu.stats(),
+        instructions: engine.instructions(),
         exits: engine.exit_counts(),
         completed: engine.completed(),
         counted,
         topdown,
         windows: machine.pmu.windows().to_vec(),
+        intervals: machine.pmu.intervals(),
         unknown_msrs: machine.unknown_msrs().clone(),
         warnings,
     })

@@ -31,6 +31,11 @@ pub mod ports {
 pub mod control {
     /// Save the whole vPMU, reset it, restore it from the saved bytes. A correct vPMU does not notice.
     pub const SAVE_RESTORE: u32 = 1;
+    /// From here on the VMM counts an interval from its own totals, whatever the guest's PMU does. Its name is
+    /// what was written to [`CONTROL_LABEL`](super::ports::CONTROL_LABEL) last.
+    pub const INTERVAL_BEGIN: u32 = 2;
+    /// End of the interval. The OUT that began it is in it, the one that ends it is not.
+    pub const INTERVAL_END: u32 = 3;
     /// Status: the last command succeeded.
     pub const STATUS_OK: u32 = 0;
     /// Status: the last command failed; the VMM's log says why.

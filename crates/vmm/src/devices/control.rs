@@ -16,6 +16,8 @@ pub const MAX_LABEL: usize = 128;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Command {
     SaveRestore,
+    IntervalBegin,
+    IntervalEnd,
 }
 
 /// Status of the last command and the label that is being written.
@@ -36,6 +38,14 @@ impl Control {
             control::SAVE_RESTORE => {
                 self.status = control::STATUS_FAILED;
                 Some(Command::SaveRestore)
+            }
+            control::INTERVAL_BEGIN => {
+                self.status = control::STATUS_OK;
+                Some(Command::IntervalBegin)
+            }
+            control::INTERVAL_END => {
+                self.status = control::STATUS_OK;
+                Some(Command::IntervalEnd)
             }
             _ => {
                 self.status = control::STATUS_UNKNOWN;

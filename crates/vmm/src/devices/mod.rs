@@ -77,6 +77,10 @@ pub enum PortEffect {
     Reset,
     /// Save the vPMU, reset it, restore it; then call [`Devices::control_done`].
     SaveRestore,
+    /// The VMM counts for itself from here on.
+    IntervalBegin,
+    /// The VMM counts for itself up to here.
+    IntervalEnd,
     /// The next measuring window has this name, at most [`control::MAX_LABEL`] bytes from the guest.
     Label(String),
 }
@@ -230,6 +234,8 @@ impl Devices {
         if let (control::BASE, Ok(command)) = (port, data.try_into()) {
             return match self.control.command(u32::from_le_bytes(command)) {
                 Some(Command::SaveRestore) => PortEffect::SaveRestore,
+                Some(Command::IntervalBegin) => PortEffect::IntervalBegin,
+                Some(Command::IntervalEnd) => PortEffect::IntervalEnd,
                 None => PortEffect::None,
             };
         }

@@ -320,7 +320,11 @@ proptest! {
                     PortEffect::Exit { status } => prop_assert_eq!(status & 1, 1),
                     // A byte of the guest becomes at most one three-byte U+FFFD.
                     PortEffect::Label(label) => prop_assert!(label.len() <= 3 * control::MAX_LABEL),
-                    PortEffect::None | PortEffect::Reset | PortEffect::SaveRestore => {}
+                    PortEffect::None
+                    | PortEffect::Reset
+                    | PortEffect::SaveRestore
+                    | PortEffect::IntervalBegin
+                    | PortEffect::IntervalEnd => {}
                 }
             } else {
                 bench.devices.read_port(port, &mut data);

@@ -99,6 +99,11 @@ pub trait Engine {
     /// The vCPU's registers now.
     fn registers(&self, machine: &Machine) -> RegisterDump;
 
+    /// Instructions retired so far; `None` where they are not counted.
+    fn instructions(&self) -> Option<u64> {
+        None
+    }
+
     /// Exits to the VMM so far, by kind, for the report.
     fn exit_counts(&self) -> Vec<(&'static str, u64)>;
 

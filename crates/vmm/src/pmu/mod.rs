@@ -1,6 +1,7 @@
 //! The vPMU in the machine: the state machine of `crates/vpmu`, its counts source, the trace of
 //! accesses and the measuring windows.
 
+pub mod interval;
 mod stats;
 pub mod trace;
 pub mod window;
@@ -9,6 +10,7 @@ pub use stats::AccessStats;
 
 use crate::counts::{Slice, Source};
 use crate::time::GuestTime;
+use interval::{Interval, IntervalRecorder};
 use serde::{Deserialize, Serialize};
 use trace::{Access, Tracer};
 use vpmu::event::ArchEvent;
@@ -36,6 +38,7 @@ pub struct PmuState {
     topdown: TopdownSlots,
     dropped: u64,
     windows: RecorderState,
+    intervals: IntervalRecorder,
     stats: AccessStats,
 }
 
@@ -46,6 +49,9 @@ pub struct PmuDevice {
     source: Box<dyn Source>,
     tracer: Option<Tracer>,
     windows: WindowRecorder,
+    intervals: IntervalRecorder,
+    /// What the guest wrote to the label port last.
+    label: String,
     stats: AccessStats,
     /// PMIs that the guest's APIC has not been told about.
     pmis: u32,
@@ -60,6 +66,8 @@ impl PmuDevice {
             source,
             tracer,
             windows: WindowRecorder::default(),
+            intervals: IntervalRecorder::default(),
+            label: String::new(),
             stats: AccessStats::default(),
             pmis: 0,
         }
@@ -223,9 +231,29 @@ impl PmuDevice {
         }
     }
 
-    /// Names the next measuring window.
+    /// Names the next measuring window and the next interval.
     pub fn label_window(&mut self, label: String) {
-        self.windows.set_label(label);
+        self.label = window::printable(label);
+        self.windows.set_label(self.label.clone());
+    }
+
+    /// The guest marks the beginning of an interval.
+    pub fn begin_interval(&mut self) {
+        let label = std::mem::take(&mut self.label);
+        // The name is used up.
+        self.windows.set_label(String::new());
+        self.intervals.begin(label, &mut *self.source);
+    }
+
+    /// The guest marks the end of an interval.
+    pub fn end_interval(&mut self) {
+        self.intervals.end(&mut *self.source);
+    }
+
+    /// The intervals that the guest has marked.
+    #[must_use]
+    pub fn intervals(&self) -> Vec<Interval> {
+        self.intervals.intervals(&*self.source)
     }
 
     /// The measuring windows so far.
@@ -273,7 +301,15 @@ impl PmuDevice {
         let ledger = self.ledger();
         let (topdown, dropped) = (*ledger.topdown(), ledger.dropped());
         let counted = ledger.entries().map(|(key, count)| (*key, count)).collect();
-        PmuState { vpmu, counted, topdown, dropped, windows: self.windows.save(), stats: self.stats }
+        PmuState {
+            vpmu,
+            counted,
+            topdown,
+            dropped,
+            windows: self.windows.save(),
+            intervals: self.intervals.clone(),
+            stats: self.stats,
+        }
     }
 
     /// Goes on from a saved state, with the source's totals as they were.
@@ -283,9 +319,11 @@ impl PmuDevice {
     pub fn resume(&mut self, saved: &PmuState) -> Result<(), String> {
         let windows = WindowRecorder::resume(saved.windows.clone());
         self.windows = windows.ok_or("a measuring window has a counter of impossible width")?;
+        self.label = self.windows.label().to_owned();
         self.restore(&saved.vpmu).map_err(|e| e.to_string())?;
         self.vpmu.set_ledger(Ledger::resume(&saved.counted, saved.topdown, saved.dropped));
         self.stats = saved.stats;
+        self.intervals = saved.intervals.clone();
         Ok(())
     }
 

@@ -200,14 +200,12 @@ impl WindowRecorder {
         })
     }
 
-    /// Labels go to people's terminals, so control characters are left out.
-    pub(super) fn set_label(&mut self, mut label: String) {
-        label.retain(|c| !c.is_control());
-        let mut end = label.len().min(MAX_LABEL);
-        while !label.is_char_boundary(end) {
-            end -= 1;
-        }
-        label.truncate(end);
+    /// Of the next window.
+    pub(super) fn label(&self) -> &str {
+        &self.label
+    }
+
+    pub(super) fn set_label(&mut self, label: String) {
         self.label = label;
     }
 
@@ -433,6 +431,17 @@ fn add(sum: &mut TopdownSlots, more: TopdownSlots) {
     for (field, more) in sum.fields.iter_mut().zip(more.fields) {
         *field = field.saturating_add(more);
     }
+}
+
+/// Labels go to people's terminals, so control characters are left out, and long ones cut.
+pub(super) fn printable(mut label: String) -> String {
+    label.retain(|c| !c.is_control());
+    let mut end = label.len().min(MAX_LABEL);
+    while !label.is_char_boundary(end) {
+        end -= 1;
+    }
+    label.truncate(end);
+    label
 }
 
 /// The counter that an MSR holds; PERF_METRICS is field 0.

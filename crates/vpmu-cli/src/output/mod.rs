@@ -116,11 +116,13 @@ pub(crate) fn test_report() -> vmm::run::RunReport {
         run_ns: 1_250_000_000,
         peak_rss_kib: Some(2_048),
         accesses: vmm::pmu::AccessStats::default(),
+        instructions: None,
         exits: vec![("io", 1_200), ("msr", 34), ("halt", 0)],
         completed: Vec::new(),
         counted: Vec::new(),
         topdown: vpmu::TopdownSlots::default(),
         windows: Vec::new(),
+        intervals: Vec::new(),
         unknown_msrs: UnknownMsrs::default(),
         warnings: Vec::new(),
     }

@@ -61,6 +61,9 @@ pub(crate) fn summary(report: &RunReport, image: &Path) -> String {
         report.profile
     );
     line(&mut text, "time", &time);
+    if let Some(instructions) = report.instructions {
+        line(&mut text, "work", &format!("{} instructions retired", grouped(instructions)));
+    }
     let total: u64 = report.exits.iter().map(|(_, count)| count).sum();
     let kinds = list(report.exits.iter().map(|&(kind, count)| (kind, count)));
     line(

@@ -243,6 +243,10 @@ impl Engine for SoftEngine {
         dump::registers(&self.state, machine)
     }
 
+    fn instructions(&self) -> Option<u64> {
+        Some(self.totals.instructions())
+    }
+
     fn exit_counts(&self) -> Vec<(&'static str, u64)> {
         let Exits { budget, attention, window, halt, yields } = self.exits;
         [

@@ -1,0 +1,126 @@
+//! The initial RAM disk: busybox, perf with its libraries, the msr module, and our own programs.
+
+use super::cpio::Cpio;
+use super::libraries;
+use super::packages::file_error;
+use crate::cargo::{capture, cargo, line};
+use crate::error::TaskError;
+use serde_json::Value;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+
+/// The first process. The script comes in an archive of its own behind this one, as the kernel allows.
+const INIT: &str = "#!/bin/busybox sh
+export PATH=/bin:/usr/bin HOME=/root TERM=dumb PAGER=cat
+/bin/busybox --install -s /bin
+mount -t proc none /proc
+mount -t sysfs none /sys
+mount -t devtmpfs none /dev
+mount -t tmpfs none /tmp
+# Unloaded modules, so that /dev/cpu/0/msr is there; kernels with it built in need none.
+[ -e /msr.ko ] && insmod /msr.ko
+cd /tmp
+. /session
+";
+
+/// The RAM disk, on disk.
+#[derive(Debug, Clone)]
+pub(super) struct Initrd {
+    base: PathBuf,
+    with_script: PathBuf,
+}
+
+impl Initrd {
+    /// The RAM disk with this `/session`.
+    pub(super) fn with_script(&self, script: &str) -> Result<&Path, TaskError> {
+        let mut bytes = read(&self.base)?;
+        let mut cpio = Cpio::default();
+        cpio.program("session", script.as_bytes());
+        bytes.extend(cpio.finish());
+        write(&self.with_script, &bytes)?;
+        Ok(&self.with_script)
+    }
+}
+
+/// Builds the RAM disk from the unpacked packages and our programs, unless it is there already and newer than
+/// both.
+pub(super) fn build(directory: &Path, root: &Path) -> Result<Initrd, TaskError> {
+    let programs = programs()?;
+    let initrd =
+        Initrd { base: directory.join("initrd.cpio"), with_script: directory.join("initrd-session.cpio") };
+    let complete = root.join(".complete");
+    let this = std::env::current_exe().unwrap_or_default();
+    let sources = programs.iter().chain([&complete, &this]);
+    let newest = sources.filter_map(|path| fs::metadata(path).ok()?.modified().ok()).max();
+    if fs::metadata(&initrd.base).and_then(|file| file.modified()).is_ok_and(|built| Some(built) > newest) {
+        return Ok(initrd);
+    }
+    let mut cpio = Cpio::default();
+    for name in ["dev", "proc", "sys", "tmp", "root", "usr/bin"] {
+        cpio.directory(name);
+    }
+    cpio.device("dev/console", 5, 1);
+    cpio.program("init", INIT.as_bytes());
+    cpio.program("bin/busybox", &read(&root.join("bin/busybox"))?);
+    let perf = read(&root.join("usr/bin/perf"))?;
+    for (name, data) in libraries::closure(root, &perf)? {
+        let directory = if name == libraries::LINKER { "lib64" } else { "lib/x86_64-linux-gnu" };
+        cpio.program(&format!("{directory}/{name}"), &data);
+    }
+    cpio.program("usr/bin/perf", &perf);
+    if let Some(module) = msr_module(root) {
+        cpio.program("msr.ko", &read(&module)?);
+    }
+    for program in programs {
+        let name = program.file_name().unwrap_or_default().to_string_lossy();
+        cpio.program(&format!("bin/{name}"), &read(&program)?);
+    }
+    write(&initrd.base, &cpio.finish())?;
+    Ok(initrd)
+}
+
+fn msr_module(root: &Path) -> Option<PathBuf> {
+    let versions = fs::read_dir(root.join("lib/modules")).ok()?;
+    let module = |version: PathBuf| version.join("kernel/arch/x86/kernel/msr.ko");
+    versions.flatten().map(|version| module(version.path())).find(|path| path.is_file())
+}
+
+/// Builds the programs of `guest-tests/linux` as static executables.
+fn programs() -> Result<Vec<PathBuf>, TaskError> {
+    let mut command = cargo([
+        "build",
+        "--package",
+        "linux-guest",
+        "--bins",
+        "--profile",
+        "guest",
+        "--target",
+        "x86_64-unknown-linux-gnu",
+        "--message-format",
+        "json-render-diagnostics",
+    ]);
+    command.env("RUSTFLAGS", "-C target-feature=+crt-static -C relocation-model=static");
+    let output = capture(command.stderr(Stdio::inherit()))?;
+    if !output.status.success() {
+        return Err(TaskError::Command { command: line(&command) });
+    }
+    let programs: Vec<PathBuf> = String::from_utf8_lossy(&output.stdout)
+        .lines()
+        .filter_map(|message| serde_json::from_str::<Value>(message).ok())
+        .filter(|message| message["reason"] == "compiler-artifact" && message["target"]["kind"][0] == "bin")
+        .filter_map(|message| message["executable"].as_str().map(PathBuf::from))
+        .collect();
+    if programs.is_empty() {
+        return Err(TaskError::Output { command: line(&command), what: "no program was built".to_owned() });
+    }
+    Ok(programs)
+}
+
+fn read(path: &Path) -> Result<Vec<u8>, TaskError> {
+    fs::read(path).map_err(|source| file_error(path, source))
+}
+
+fn write(path: &Path, bytes: &[u8]) -> Result<(), TaskError> {
+    fs::write(path, bytes).map_err(|source| file_error(path, source))
+}

@@ -1,0 +1,56 @@
+//! Which shared libraries a program of an unpacked root file system needs.
+
+use super::packages::file_error;
+use crate::error::TaskError;
+use object::elf::{DT_NEEDED, FileHeader64};
+use object::read::elf::{Dyn as _, FileHeader as _};
+use object::{Endianness, elf};
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Where Debian puts libraries, within the root.
+const DIRECTORIES: [&str; 2] = ["lib/x86_64-linux-gnu", "usr/lib/x86_64-linux-gnu"];
+/// The dynamic linker, which every program names by its full path.
+pub(super) const LINKER: &str = "ld-linux-x86-64.so.2";
+
+/// The libraries of a program, with the dynamic linker, and theirs: file content by DT_NEEDED name.
+pub(super) fn closure(root: &Path, program: &[u8]) -> Result<BTreeMap<String, Vec<u8>>, TaskError> {
+    let mut found = BTreeMap::new();
+    let mut wanted = needed(program);
+    wanted.push(LINKER.to_owned());
+    while let Some(name) = wanted.pop() {
+        if found.contains_key(&name) {
+            continue;
+        }
+        let Some(path) = find(root, &name) else {
+            return Err(TaskError::Data(format!("{name} is in none of the packages in {}", root.display())));
+        };
+        let data = fs::read(&path).map_err(|source| file_error(&path, source))?;
+        wanted.extend(needed(&data));
+        found.insert(name, data);
+    }
+    Ok(found)
+}
+
+fn find(root: &Path, name: &str) -> Option<PathBuf> {
+    DIRECTORIES.iter().map(|directory| root.join(directory).join(name)).find(|path| path.exists())
+}
+
+/// The DT_NEEDED names of an ELF64 file; none where it has none.
+fn needed(data: &[u8]) -> Vec<String> {
+    let names = || -> object::Result<Vec<String>> {
+        let header = FileHeader64::<Endianness>::parse(data)?;
+        let endian = header.endian()?;
+        let sections = header.sections(endian, data)?;
+        let Some((dynamic, link)) = sections.dynamic(endian, data)? else { return Ok(Vec::new()) };
+        let strings = sections.strings(endian, data, link)?;
+        dynamic
+            .iter()
+            .take_while(|entry| entry.tag(endian) != elf::DT_NULL)
+            .filter(|entry| entry.tag(endian) == DT_NEEDED)
+            .map(|entry| Ok(String::from_utf8_lossy(entry.string(endian, strings)?).into_owned()))
+            .collect()
+    };
+    names().unwrap_or_default()
+}

@@ -1,0 +1,175 @@
+//! `cargo xtask linux`: boots the distribution's kernel on the soft engine and lets perf count in it.
+//!
+//! | module | what it does |
+//! | --- | --- |
+//! | [`packages`] | fetches kernel, busybox and perf |
+//! | [`libraries`] | finds the shared libraries that perf needs |
+//! | [`initrd`] | builds the initial RAM disk, once |
+//! | [`session`] | turns steps into a script and a console into results |
+//! | [`steps`] | the commands, and what each has to print |
+//! | [`ends`] | other ways for a run to end: power-off, reboot, panic |
+
+mod cpio;
+mod ends;
+mod initrd;
+mod libraries;
+mod packages;
+mod session;
+mod steps;
+
+use crate::cargo::root;
+use crate::error::TaskError;
+use crate::vpmu_cli::{EngineFlags, Vpmu};
+use clap::Args;
+use serde_json::Value;
+use session::StepResult;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Instant;
+use vpmu::profile::PROFILES;
+
+/// Boot options: no self-tests of the cipher modules (most of a boot otherwise), addresses that do not change,
+/// and a reboot that ends the run.
+const OPTIONS: &str = "console=ttyS0 cryptomgr.notests nopti nokaslr 8250.nr_uarts=1 reboot=t panic=-1 quiet";
+const MEMORY: &str = "768M";
+
+/// What to boot.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct LinuxArgs {
+    /// Boot this kernel instead of the distribution's
+    #[arg(long, value_name = "FILE")]
+    kernel: Option<PathBuf>,
+    /// Only this profile (repeatable) [default: all with topdown metrics]
+    #[arg(short, long, value_name = "NAME")]
+    profile: Vec<String>,
+    /// How closely the engine models the core, as `vpmu run` takes it
+    #[arg(long, value_name = "LEVEL", default_value = "counts")]
+    detail: String,
+    /// Only the steps that `cargo xtask test` runs
+    #[arg(long)]
+    short: bool,
+    /// Print what each command printed
+    #[arg(long)]
+    show: bool,
+    /// Seconds for each boot
+    #[arg(short, long, value_name = "SECONDS", default_value_t = 900)]
+    timeout: u64,
+}
+
+impl LinuxArgs {
+    /// What `cargo xtask test` boots.
+    pub(crate) fn short() -> Self {
+        Self {
+            kernel: None,
+            profile: Vec::new(),
+            detail: "counts".to_owned(),
+            short: true,
+            show: false,
+            timeout: 900,
+        }
+    }
+
+    fn profiles(&self) -> Vec<String> {
+        if !self.profile.is_empty() {
+            return self.profile.clone();
+        }
+        PROFILES.iter().filter(|profile| profile.metrics_level() > 0).map(|p| p.name.to_owned()).collect()
+    }
+}
+
+/// Passed, failed and skipped checks.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Tally {
+    pub(crate) passed: usize,
+    pub(crate) failed: usize,
+    pub(crate) skipped: usize,
+}
+
+/// Fetches and builds what is missing, runs the session on every profile, and fails if a step did.
+pub(crate) fn linux(args: &LinuxArgs) -> Result<(), TaskError> {
+    let tally = boot_all(args)?;
+    anstream::println!("{} passed, {} failed, {} skipped", tally.passed, tally.failed, tally.skipped);
+    if tally.failed == 0 { Ok(()) } else { Err(TaskError::Failed(format!("{} checks", tally.failed))) }
+}
+
+/// As [`linux`], but counts failures.
+pub(crate) fn boot_all(args: &LinuxArgs) -> Result<Tally, TaskError> {
+    let mut tally = Tally::default();
+    let directory = root().join("target/linux");
+    let unpacked = match packages::fetch(&directory)? {
+        Ok(unpacked) => unpacked,
+        Err(reason) => {
+            anstream::println!("skipped: {reason}");
+            tally.skipped += 1;
+            return Ok(tally);
+        }
+    };
+    let Some(kernel) = args.kernel.clone().or_else(|| packages::kernel(&unpacked)) else {
+        return Err(TaskError::Data(format!("no kernel in {}", unpacked.display())));
+    };
+    let initrd = initrd::build(&directory, &unpacked)?;
+    let guest = Guest { vpmu: Vpmu::build()?, kernel, initrd, args: args.clone() };
+    for profile in args.profiles() {
+        let console = directory.join(format!("session-{profile}.txt"));
+        session_on(&guest, &profile, &console, &mut tally)?;
+        if !args.short {
+            ends::check(&guest, &profile, &mut tally)?;
+        }
+    }
+    Ok(tally)
+}
+
+/// Boots and judges the session.
+fn session_on(guest: &Guest, profile: &str, console: &Path, tally: &mut Tally) -> Result<(), TaskError> {
+    let facts = session::Facts::of(profile, &guest.args.detail);
+    let steps = steps::select(&facts, guest.args.short);
+    let started = Instant::now();
+    let report = guest.boot(profile, &session::script(&steps))?;
+    // perf colours large shares.
+    let text = anstream::adapter::strip_str(report["console"].as_str().unwrap_or_default()).to_string();
+    fs::write(console, &text).map_err(|source| packages::file_error(console, source))?;
+    let kind = &report["outcome"]["kind"];
+    anstream::println!(
+        "{profile}: {kind} after {} instructions, {:.1} s; console in {}",
+        report["instructions"],
+        started.elapsed().as_secs_f64(),
+        console.strip_prefix(root()).unwrap_or(console).display()
+    );
+    for StepResult { name, output, verdict } in session::judge(&steps, &facts, &text, &report) {
+        if guest.args.show || verdict.is_err() {
+            anstream::println!("{output}");
+        }
+        match verdict {
+            Ok(()) => {
+                anstream::println!("ok {profile}: {name}");
+                tally.passed += 1;
+            }
+            Err(reason) => {
+                anstream::println!("FAILED {profile}: {name}: {reason}");
+                tally.failed += 1;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// A kernel with its RAM disk, and who boots it.
+#[derive(Debug)]
+struct Guest {
+    vpmu: Vpmu,
+    kernel: PathBuf,
+    initrd: initrd::Initrd,
+    args: LinuxArgs,
+}
+
+impl Guest {
+    /// Boots, runs a shell script, and returns the report.
+    fn boot(&self, profile: &str, script: &str) -> Result<Value, TaskError> {
+        let initrd = self.initrd.with_script(script)?;
+        let mut command: Command = self.vpmu.on_image("run", &self.kernel, profile, EngineFlags::Soft);
+        command.args(["--detail", &self.args.detail, "--memory", MEMORY, "--append", OPTIONS, "--initrd"]);
+        command.arg(initrd).args(["--timeout", &self.args.timeout.to_string()]);
+        self.vpmu.json(&mut command)
+    }
+}

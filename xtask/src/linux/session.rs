@@ -1,0 +1,167 @@
+//! A session: commands for the guest's shell, and what came of each.
+
+use serde_json::Value;
+use vpmu::profile::PROFILES;
+
+/// Starts the lines that separate steps on the console.
+const MARK: &str = "@@";
+
+/// What a step's check may depend on.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Facts {
+    /// PERF_METRICS level of the profile: 0, 1 or 2.
+    pub(super) metrics_level: u8,
+    /// Every instruction takes one cycle: `--detail counts`.
+    pub(super) one_cycle: bool,
+}
+
+impl Facts {
+    pub(super) fn of(profile: &str, detail: &str) -> Self {
+        let profile = PROFILES.iter().find(|known| known.name == profile);
+        Self { metrics_level: profile.map_or(0, |p| p.metrics_level()), one_cycle: detail == "counts" }
+    }
+}
+
+/// One command and its judge.
+#[derive(Clone, Copy)]
+pub(super) struct Step {
+    /// What it shows.
+    pub(super) name: &'static str,
+    /// For the guest's shell.
+    pub(super) command: &'static str,
+    /// Lowest PERF_METRICS level on which it makes sense.
+    pub(super) metrics_level: u8,
+    /// Part of `cargo xtask test`.
+    pub(super) short: bool,
+    /// Judges output and exit status.
+    pub(super) check: fn(&Output<'_>) -> Result<(), String>,
+}
+
+/// What a command printed, and what its check may ask.
+#[derive(Debug)]
+pub(super) struct Output<'a> {
+    pub(super) text: &'a str,
+    pub(super) status: i32,
+    pub(super) facts: Facts,
+    /// Of the whole run.
+    pub(super) report: &'a Value,
+}
+
+/// A step with its verdict.
+#[derive(Debug)]
+pub(super) struct StepResult<'a> {
+    pub(super) name: &'static str,
+    pub(super) output: &'a str,
+    pub(super) verdict: Result<(), String>,
+}
+
+/// The script that runs the steps and passes.
+pub(super) fn script(steps: &[Step]) -> String {
+    let mut script = String::new();
+    for (number, step) in steps.iter().enumerate() {
+        let command = step.command;
+        let shown = command.replace('\'', r"'\''");
+        // A step that breaks off leaves the others alone.
+        script +=
+            &format!("echo '{MARK} {number}'\necho '$ {shown}'\n( {command} ) 2>&1\necho \"{MARK} = $?\"\n");
+    }
+    script + "guest-exit 0\n"
+}
+
+/// Finds each step's output on the console and lets its check judge it.
+pub(super) fn judge<'a>(
+    steps: &[Step],
+    facts: &Facts,
+    console: &'a str,
+    report: &Value,
+) -> Vec<StepResult<'a>> {
+    let judge = |(number, step): (usize, &Step)| {
+        let Some((text, status)) = output_of(number, console) else {
+            let verdict = Err(format!(
+                "the session did not get to its end (or not to it); outcome {}",
+                report["outcome"]["kind"]
+            ));
+            return StepResult { name: step.name, output: "", verdict };
+        };
+        let output = Output { text, status, facts: *facts, report };
+        StepResult { name: step.name, output: text, verdict: (step.check)(&output) }
+    };
+    steps.iter().enumerate().map(judge).collect()
+}
+
+fn output_of(number: usize, console: &str) -> Option<(&str, i32)> {
+    let start = format!("{MARK} {number}\r\n");
+    let (_, rest) = console.split_once(&start)?;
+    let (text, rest) = rest.split_once(&format!("{MARK} = "))?;
+    Some((text, rest.lines().next()?.trim().parse().ok()?))
+}
+
+impl Output<'_> {
+    /// Fails unless the command succeeded.
+    pub(super) fn success(&self) -> Result<(), String> {
+        if self.status == 0 { Ok(()) } else { Err(format!("exit status {}", self.status)) }
+    }
+
+    /// Fails unless the output has this.
+    pub(super) fn has(&self, what: &str) -> Result<(), String> {
+        if self.text.contains(what) { Ok(()) } else { Err(format!("`{what}` is missing")) }
+    }
+
+    /// Fails if the output has this.
+    pub(super) fn has_not(&self, what: &str) -> Result<(), String> {
+        if self.text.contains(what) { Err(format!("it says `{what}`")) } else { Ok(()) }
+    }
+
+    /// The count on perf stat's line of an event, which is the second word.
+    pub(super) fn count(&self, event: &str) -> Result<u64, String> {
+        let line = self.text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
+        let mut counts = line.filter(|words| words.get(1) == Some(&event));
+        let words = counts.next().ok_or_else(|| format!("no line for {event}"))?;
+        words[0].parse().map_err(|_| format!("{event}: {} is no count", words[0]))
+    }
+
+    /// What the VMM counted above privilege level 0 in the intervals of this name.
+    pub(super) fn interval(&self, label: &str, event: &str) -> Result<u64, String> {
+        let intervals = self.report["intervals"].as_array().into_iter().flatten();
+        let mut named = intervals.filter(|interval| interval["label"] == label);
+        let interval = named.next().ok_or_else(|| format!("the VMM has no interval {label}"))?;
+        let mut rows = interval["rows"].as_array().into_iter().flatten();
+        let row = rows.find(|row| row["event"] == event);
+        row.and_then(|row| row["user"].as_u64()).ok_or_else(|| format!("the VMM did not count {event}"))
+    }
+
+    /// The number behind `name=` or `name:`.
+    pub(super) fn number(&self, name: &str) -> Result<u64, String> {
+        let text = self.text.split_once(name).ok_or_else(|| format!("no `{name}`"))?.1;
+        let digits: String =
+            text.trim_start_matches(['=', ':', ' ']).chars().take_while(char::is_ascii_digit).collect();
+        digits.parse().map_err(|_| format!("no number behind `{name}`"))
+    }
+}
+
+/// Fails unless `a` lies within `tolerance` of `b`.
+pub(super) fn near(what: &str, a: u64, b: u64, tolerance: u64) -> Result<(), String> {
+    if a.abs_diff(b) <= tolerance {
+        Ok(())
+    } else {
+        Err(format!("{what}: {a} instead of {b} (±{tolerance})"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn outputs_are_found_between_their_marks() {
+        let console = "boot\r\n@@ 0\r\n$ a\r\nx\r\n@@ = 0\r\n@@ 1\r\n$ b\r\n  5  slots  # 1\r\n@@ = 255\r\n";
+        assert_eq!(output_of(0, console), Some(("$ a\r\nx\r\n", 0)));
+        let (text, status) = output_of(1, console).unwrap();
+        assert_eq!(status, 255);
+        let facts = Facts { metrics_level: 0, one_cycle: true };
+        let output = Output { text, status, facts, report: &Value::Null };
+        assert_eq!(output.count("slots"), Ok(5));
+        assert!(output.count("cycles").is_err() && output.success().is_err());
+        assert_eq!(output_of(2, console), None);
+    }
+}

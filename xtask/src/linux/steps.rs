@@ -1,0 +1,286 @@
+//! The commands of the session, and what each has to print.
+//!
+//! `call-chain 10000` retires a bit more than 5 million instructions in user space, nearly all of them in `leaf`.
+
+use super::session::{Facts, Output, Step, near};
+use linux_guest::fixed_work;
+
+/// The steps that fit the machine.
+pub(super) fn select(facts: &Facts, short: bool) -> Vec<Step> {
+    STEPS
+        .iter()
+        .filter(|step| step.metrics_level <= facts.metrics_level && (step.short || !short))
+        .copied()
+        .collect()
+}
+
+const STEPS: &[Step] = &[
+    Step {
+        name: "the kernel's driver takes the PMU",
+        command: "dmesg | grep -e 'Performance Events' -e 'NMI watchdog'; grep . /sys/bus/event_source/devices/cpu/caps/*",
+        metrics_level: 0,
+        short: true,
+        check: |output| {
+            output.has("Performance Events: ")?;
+            output.has("full-width counters, Intel PMU driver")?;
+            output.has("NMI watchdog: Enabled")?;
+            output.has("branches:32")
+        },
+    },
+    Step {
+        name: "perf stat counts by privilege level",
+        command: "perf stat -e instructions,instructions:u,instructions:k,branches,branches:u,branches:k,cycles call-chain 10000",
+        metrics_level: 0,
+        short: true,
+        check: |output| {
+            output.success()?;
+            for event in ["instructions", "branches"] {
+                let [all, user, kernel] =
+                    ["", ":u", ":k"].map(|filter| output.count(&format!("{event}{filter}")));
+                let (all, sum) = (all?, user? + kernel?);
+                near(event, all, sum, 0)?;
+            }
+            if output.facts.one_cycle {
+                near("cycles", output.count("cycles")?, output.count("instructions")?, 0)?;
+            }
+            Ok(())
+        },
+    },
+    Step {
+        name: "perf stat and the VMM count the same process",
+        command: "perf stat -e instructions:u,branches:u fixed-work",
+        metrics_level: 0,
+        short: true,
+        check: |output| {
+            output.success()?;
+            // From the first instruction of the process to its last, and no start-up of a C library.
+            near("instructions:u", output.count("instructions:u")?, fixed_work::INSTRUCTIONS, 0)?;
+            let branches = fixed_work::BRANCHES + fixed_work::SYSCALLS;
+            near("branches:u", output.count("branches:u")?, branches, 0)?;
+            let vmm = |event| output.interval("fixed-work", event);
+            near("VMM's instructions", vmm("INST_RETIRED.ANY")?, fixed_work::INTERVAL_INSTRUCTIONS, 0)?;
+            near("VMM's branches", vmm("BR_INST_RETIRED.ALL_BRANCHES")?, fixed_work::INTERVAL_BRANCHES, 0)
+        },
+    },
+    Step {
+        name: "perf stat reads slots and level 1 metrics as a group",
+        command: "perf stat -e '{slots,topdown-retiring,topdown-bad-spec,topdown-fe-bound,topdown-be-bound}' call-chain 10000",
+        metrics_level: 1,
+        short: true,
+        check: |output| {
+            output.success()?;
+            let slots = output.count("slots")?;
+            let metrics = ["retiring", "bad-spec", "fe-bound", "be-bound"];
+            let mut sum = 0;
+            for metric in metrics {
+                sum += output.count(&format!("topdown-{metric}"))?;
+            }
+            // Each is rounded down to 1/255 by the register, and by the kernel.
+            near("sum of the metrics", sum, slots, slots / 255 * 4)?;
+            output.has("% Retiring")
+        },
+    },
+    Step {
+        name: "perf stat -M TopdownL1",
+        command: "perf stat -M TopdownL1 call-chain 10000",
+        metrics_level: 1,
+        short: false,
+        check: |output| {
+            output.success()?;
+            for metric in ["tma_retiring", "tma_bad_speculation", "tma_frontend_bound", "tma_backend_bound"] {
+                output.has(metric)?;
+            }
+            output.has_not("not supported")?;
+            output.has_not("not counted")
+        },
+    },
+    Step {
+        name: "perf stat -M TopdownL2, multiplexed beside the NMI watchdog",
+        command: "perf stat -M TopdownL2 call-chain 200000",
+        metrics_level: 2,
+        short: false,
+        check: |output| {
+            output.success()?;
+            for metric in
+                ["tma_branch_mispredicts", "tma_fetch_latency", "tma_memory_bound", "tma_machine_clears"]
+            {
+                output.has(metric)?;
+            }
+            output.has_not("not supported")
+        },
+    },
+    Step {
+        name: "perf stat --topdown -a",
+        command: "perf stat --topdown -a call-chain 10000",
+        metrics_level: 1,
+        short: false,
+        check: |output| {
+            output.success()?;
+            output.has("%")?;
+            output.has_not("not supported")
+        },
+    },
+    Step {
+        name: "perf stat shares the counters among more events than there are",
+        command: "perf stat -e instructions,branches,cycles,ref-cycles,cpu/event=0xc0/,cpu/event=0xc4/,\
+                  cpu/event=0x3c/,cpu/event=0xc4,umask=2/,cpu/event=0xc4,umask=8/,cpu/event=0xc4,umask=0x40/,\
+                  cpu/event=0xc4,umask=0x80/,cpu/event=0xc4,umask=0x10/ call-chain 1000000",
+        metrics_level: 0,
+        short: false,
+        check: |output| {
+            output.success()?;
+            output.has_not("not counted")?;
+            let instructions = output.count("instructions")?;
+            // Scaled by time, so an estimate.
+            near("the same event twice", output.count("cpu/event=0xc0/")?, instructions, instructions / 50)?;
+            if output.text.contains('%') { Ok(()) } else { Err("nothing was shared".to_owned()) }
+        },
+    },
+    Step {
+        name: "a group that is too large is refused",
+        command: "perf stat -e '{cycles,instructions,branches,cpu/event=0xc4,umask=1/,cpu/event=0xc4,umask=2/,\
+                  cpu/event=0xc4,umask=8/,cpu/event=0xc4,umask=0x40/,cpu/event=0xc4,umask=0x80/,\
+                  cpu/event=0xc4,umask=0x10/,cpu/event=0xc4,umask=0x20/,ref-cycles,cpu/event=0xc4/}' call-chain 100",
+        metrics_level: 0,
+        short: false,
+        check: |output| output.has("not supported"),
+    },
+    Step {
+        name: "perf record -e slots samples fixed counter 3",
+        command: "perf record -q -o slots.data -c 1000000 -e slots call-chain 100000 && perf report -i slots.data --stdio",
+        metrics_level: 1,
+        short: false,
+        check: |output| {
+            output.success()?;
+            output.has("of event 'slots'")?;
+            dominates(output, "leaf")
+        },
+    },
+    Step {
+        name: "perf record -e instructions finds the loop",
+        command: "perf record -q -o instructions.data -c 10007 -e instructions:u call-chain 10000 && perf report -i instructions.data --stdio",
+        metrics_level: 0,
+        short: true,
+        check: |output| {
+            output.success()?;
+            dominates(output, "leaf")
+        },
+    },
+    Step {
+        name: "perf record samples by frequency",
+        command: "perf record -q -o cycles.data -e cycles call-chain 100000 && perf report -i cycles.data --stdio",
+        metrics_level: 0,
+        short: false,
+        check: |output| {
+            output.success()?;
+            dominates(output, "leaf")
+        },
+    },
+    Step {
+        name: "perf record -b records branches with symbols",
+        command: "perf record -q -o branches.data -c 100003 -b -e branches:u call-chain 100 && \
+                  perf report -i branches.data --stdio -b; \
+                  perf record -q -o branches.data -c 2003 -b -e branches:u call-chain 10 && \
+                  perf script -i branches.data -F brstacksym | tail -n 1",
+        metrics_level: 0,
+        short: false,
+        check: |output| {
+            output.success()?;
+            output.has("leaf")?;
+            // Calls down the chain and returns up.
+            for edge in ["middle+0x", "outer+0x"] {
+                output.has(edge)?;
+            }
+            output.has("RET")?;
+            output.has("CALL")
+        },
+    },
+    Step {
+        name: "perf record --call-graph lbr unwinds the chain",
+        command: "perf record -q -o chain.data -c 1000003 --call-graph lbr -e instructions:u call-chain 100000 && \
+                  perf report -i chain.data --stdio --no-children",
+        metrics_level: 0,
+        short: true,
+        check: |output| {
+            output.success()?;
+            let chain = ["leaf", "middle", "outer", "main"];
+            let mut rest = output.text.split_once("---").ok_or("no call chain")?.1;
+            for function in chain {
+                rest = rest.split_once(function).ok_or_else(|| format!("{function} is not in its place"))?.1;
+            }
+            Ok(())
+        },
+    },
+    Step {
+        name: "precise sampling is refused, for want of PEBS",
+        command: "perf record -q -o precise.data -e cycles:pp call-chain 100",
+        metrics_level: 0,
+        short: false,
+        check: |output| if output.status == 0 { Err("it was accepted".to_owned()) } else { Ok(()) },
+    },
+    Step {
+        name: "a metric cannot be sampled",
+        command: "perf record -q -o metric.data -e topdown-retiring call-chain 100",
+        metrics_level: 1,
+        short: false,
+        check: |output| if output.status == 0 { Err("it was accepted".to_owned()) } else { Ok(()) },
+    },
+    Step {
+        name: "two processes at once each keep their slots and metrics",
+        command: "for n in 1 2; do perf stat -o group.$n -e '{slots:u,topdown-retiring:u,topdown-bad-spec:u,\
+                  topdown-fe-bound:u,topdown-be-bound:u},instructions:u' call-chain 300000 & done; wait; \
+                  perf stat -o group.3 -e '{slots:u,topdown-retiring:u,topdown-bad-spec:u,topdown-fe-bound:u,\
+                  topdown-be-bound:u},instructions:u,context-switches' call-chain 300000; cat group.1 group.2 group.3",
+        metrics_level: 1,
+        short: false,
+        check: |output| {
+            output.success()?;
+            let counts = |event: &str| -> Vec<u64> {
+                let lines = output.text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
+                lines.filter(|words| words.get(1) == Some(&event)).filter_map(|w| w[0].parse().ok()).collect()
+            };
+            for event in ["slots:u", "topdown-retiring:u", "instructions:u"] {
+                let &[one, two, alone] = &*counts(event) else {
+                    return Err(format!("not three counts of {event}"));
+                };
+                // Address-space randomisation changes the start-up a little, and each switch rounds to 1/255.
+                let tolerance = alone / 100;
+                near(event, one, alone, tolerance)?;
+                near(event, two, alone, tolerance)?;
+            }
+            Ok(())
+        },
+    },
+    Step {
+        name: "the NMI watchdog is not hungry, and nothing complains",
+        command: "dmesg | grep -i -e 'unchecked MSR' -e 'not available' -e 'Broken' -e 'irq loop stuck' -e 'Uhhuh' \
+                  -e 'lockup' -e 'perf: interrupt took' -e 'WARNING' -e 'BUG:'; cat /proc/interrupts | grep -e NMI -e PMI",
+        metrics_level: 0,
+        short: true,
+        check: |output| {
+            for complaint in
+                ["unchecked MSR", "not available", "Broken", "stuck", "Uhhuh", "lockup", "WARNING", "BUG:"]
+            {
+                let lines = output.text.lines().skip(1);
+                if let Some(line) =
+                    lines.clone().find(|line| line.contains(complaint) && !line.contains("grep"))
+                {
+                    return Err(line.to_owned());
+                }
+            }
+            near("NMIs that are no PMIs", output.number("NMI:")?, output.number("PMI:")?, 0)
+        },
+    },
+];
+
+/// Fails unless nearly all samples of a `perf report` are in this function.
+fn dominates(output: &Output<'_>, function: &str) -> Result<(), String> {
+    let line =
+        output.text.lines().find(|line| line.contains('%') && line.split_whitespace().any(|w| w == function));
+    let line = line.ok_or_else(|| format!("no samples in {function}"))?;
+    let percent = line.split('%').next().and_then(|text| text.trim().parse::<f64>().ok());
+    match percent {
+        Some(percent) if percent > 95.0 => Ok(()),
+        _ => Err(format!("{function} has too few samples: {}", line.trim())),
+    }
+}
