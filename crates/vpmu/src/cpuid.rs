@@ -107,7 +107,7 @@ pub fn leaf_1c(profile: &Profile) -> CpuidResult {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::profile::{ICELAKE_SP, SAPPHIRE_RAPIDS};
+    use crate::profile::{ICELAKE_SP, PROFILES, SAPPHIRE_RAPIDS, SKYLAKE_SP};
 
     #[test]
     fn leaf_0a_of_ice_lake_and_sapphire_rapids_is_as_on_silicon() {
@@ -115,6 +115,35 @@ mod tests {
             let leaf = patch(profile, 0xA, 0, CpuidResult::default());
             assert_eq!(leaf, CpuidResult { eax: 0x0830_0805, ebx: 0, ecx: 0xF, edx: 0x8604 });
         }
+    }
+
+    #[test]
+    fn leaf_0a_of_skylake_has_four_counters_and_any_thread() {
+        let leaf = patch(&SKYLAKE_SP, 0xA, 0, CpuidResult::default());
+        assert_eq!(leaf, CpuidResult { eax: 0x0730_0404, ebx: 0, ecx: 0, edx: 0x603 });
+    }
+
+    /// Families and models as Linux `asm/intel-family.h` has them.
+    #[test]
+    fn every_intel_profile_has_the_model_of_its_cpu() {
+        let models = [
+            ("skylake-sp", 0x55),
+            ("cascade-lake", 0x55),
+            ("icelake-client", 0x7E),
+            ("icelake-sp", 0x6A),
+            ("tiger-lake", 0x8C),
+            ("rocket-lake", 0xA7),
+            ("alder-lake-p", 0x97),
+            ("sapphire-rapids", 0x8F),
+            ("emerald-rapids", 0xCF),
+            ("granite-rapids", 0xAD),
+        ];
+        let found: alloc::vec::Vec<_> = PROFILES
+            .iter()
+            .filter(|profile| profile.intel().is_some())
+            .map(|profile| (profile.name, profile.family_model()))
+            .collect();
+        assert_eq!(found, models.map(|(name, model)| (name, (6, model))));
     }
 
     #[test]

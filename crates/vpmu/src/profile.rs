@@ -8,11 +8,27 @@ use crate::event::EventTable;
 use crate::lbr::MAX_DEPTH;
 use crate::register::intel::PerfCapabilities;
 
+mod alder_lake_p;
+mod cascade_lake;
+mod emerald_rapids;
+mod granite_rapids;
+mod icelake_client;
 mod icelake_sp;
+mod rocket_lake;
 mod sapphire_rapids;
+mod skylake_sp;
+mod tiger_lake;
 
+pub use alder_lake_p::ALDER_LAKE_P;
+pub use cascade_lake::CASCADE_LAKE;
+pub use emerald_rapids::EMERALD_RAPIDS;
+pub use granite_rapids::GRANITE_RAPIDS;
+pub use icelake_client::ICELAKE_CLIENT;
 pub use icelake_sp::ICELAKE_SP;
+pub use rocket_lake::ROCKET_LAKE;
 pub use sapphire_rapids::SAPPHIRE_RAPIDS;
+pub use skylake_sp::SKYLAKE_SP;
+pub use tiger_lake::TIGER_LAKE;
 
 /// PERF_CAPABILITIES: LBR_FMT.
 const LBR_FMT: u64 = 0x3F;
@@ -65,7 +81,18 @@ impl LbrKind {
 }
 
 /// Every built-in profile.
-pub static PROFILES: &[&Profile] = &[&ICELAKE_SP, &SAPPHIRE_RAPIDS];
+pub static PROFILES: &[&Profile] = &[
+    &SKYLAKE_SP,
+    &CASCADE_LAKE,
+    &ICELAKE_CLIENT,
+    &ICELAKE_SP,
+    &TIGER_LAKE,
+    &ROCKET_LAKE,
+    &ALDER_LAKE_P,
+    &SAPPHIRE_RAPIDS,
+    &EMERALD_RAPIDS,
+    &GRANITE_RAPIDS,
+];
 
 /// A CPU whose PMU is shown to the guest.
 #[derive(Debug, Clone)]

@@ -22,9 +22,11 @@
 mod alias;
 mod architectural;
 mod encoding;
+mod granite_rapids;
 mod icelake_sp;
 mod identity;
 mod sapphire_rapids;
+mod skylake_sp;
 mod table;
 mod vocabulary;
 

@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use super::{Encoding, Event, EventCode, icelake_sp, sapphire_rapids};
+use super::{Encoding, Event, EventCode, granite_rapids, icelake_sp, sapphire_rapids, skylake_sp};
 
 /// The events that one core can count on its general-purpose counters.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -39,6 +39,18 @@ impl EventTable {
     pub const SAPPHIRE_RAPIDS: Self = {
         const BY_CODE: [u16; sapphire_rapids::ENCODINGS.len()] = sorted_by_code(sapphire_rapids::ENCODINGS);
         Self { encodings: sapphire_rapids::ENCODINGS, by_code: &BY_CODE }
+    };
+
+    /// Skylake-SP; also right for Cascade Lake.
+    pub const SKYLAKE_SP: Self = {
+        const BY_CODE: [u16; skylake_sp::ENCODINGS.len()] = sorted_by_code(skylake_sp::ENCODINGS);
+        Self { encodings: skylake_sp::ENCODINGS, by_code: &BY_CODE }
+    };
+
+    /// Granite Rapids.
+    pub const GRANITE_RAPIDS: Self = {
+        const BY_CODE: [u16; granite_rapids::ENCODINGS.len()] = sorted_by_code(granite_rapids::ENCODINGS);
+        Self { encodings: granite_rapids::ENCODINGS, by_code: &BY_CODE }
     };
 
     /// Finds the event of a code.

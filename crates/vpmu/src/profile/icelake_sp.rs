@@ -20,18 +20,21 @@ pub const ICELAKE_SP: Profile = Profile {
     tsc_hz: 2_600_000_000,
     crystal_hz: 25_000_000,
     events: EventTable::ICELAKE_SP,
-    pmu: PmuKind::Intel(IntelPmu {
-        version: 5,
-        fixed_counters: 4,
-        fixed_width: 48,
-        arch_events: 8,
-        arch_events_unavailable: 0,
-        any_thread_deprecated: true,
-        // LBR_FMT 5, FREEZE_WHILE_SMM, FW_WRITE, PERF_METRICS_AVAILABLE. Silicon has 0xF4C5: the rest is PEBS.
-        perf_capabilities: PerfCapabilities(0xB005),
-        metrics_level: 1,
-        offcore_rsp_mask: 0x3F_FFFF_BFFF,
-        ld_lat_mask: 0xFFFF,
-        frontend_mask: 0x7F_FF17,
-    }),
+    pmu: PmuKind::Intel(PMU),
+};
+
+/// The PMU of every Sunny Cove, Willow Cove and Cypress Cove core.
+pub(super) const PMU: IntelPmu = IntelPmu {
+    version: 5,
+    fixed_counters: 4,
+    fixed_width: 48,
+    arch_events: 8,
+    arch_events_unavailable: 0,
+    any_thread_deprecated: true,
+    // LBR_FMT 5, FREEZE_WHILE_SMM, FW_WRITE, PERF_METRICS_AVAILABLE. Silicon has 0xF4C5: the rest is PEBS.
+    perf_capabilities: PerfCapabilities(0xB005),
+    metrics_level: 1,
+    offcore_rsp_mask: 0x3F_FFFF_BFFF,
+    ld_lat_mask: 0xFFFF,
+    frontend_mask: 0x7F_FF17,
 };

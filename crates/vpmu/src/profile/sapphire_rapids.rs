@@ -21,19 +21,22 @@ pub const SAPPHIRE_RAPIDS: Profile = Profile {
     tsc_hz: 2_000_000_000,
     crystal_hz: 25_000_000,
     events: EventTable::SAPPHIRE_RAPIDS,
-    pmu: PmuKind::Intel(IntelPmu {
-        version: 5,
-        fixed_counters: 4,
-        fixed_width: 48,
-        arch_events: 8,
-        arch_events_unavailable: 0,
-        any_thread_deprecated: true,
-        // LBR_FMT 3FH (architectural), FREEZE_WHILE_SMM, FW_WRITE, PERF_METRICS_AVAILABLE. Silicon has 0xF4FF: the
-        // rest is PEBS.
-        perf_capabilities: PerfCapabilities(0xB03F),
-        metrics_level: 2,
-        offcore_rsp_mask: 0x3F_FFFF_FFFF,
-        ld_lat_mask: 0xFFFF,
-        frontend_mask: 0x7F_FF1F,
-    }),
+    pmu: PmuKind::Intel(PMU),
+};
+
+/// The PMU of every Golden Cove, Raptor Cove and Redwood Cove core.
+pub(super) const PMU: IntelPmu = IntelPmu {
+    version: 5,
+    fixed_counters: 4,
+    fixed_width: 48,
+    arch_events: 8,
+    arch_events_unavailable: 0,
+    any_thread_deprecated: true,
+    // LBR_FMT 3FH (architectural), FREEZE_WHILE_SMM, FW_WRITE, PERF_METRICS_AVAILABLE. Silicon has 0xF4FF: the
+    // rest is PEBS.
+    perf_capabilities: PerfCapabilities(0xB03F),
+    metrics_level: 2,
+    offcore_rsp_mask: 0x3F_FFFF_FFFF,
+    ld_lat_mask: 0xFFFF,
+    frontend_mask: 0x7F_FF1F,
 };
