@@ -14,6 +14,7 @@
 //! | [`snapshot`] | the whole machine in a file |
 //! | [`time`] | guest time |
 
+mod amd_msr;
 pub mod apic;
 pub mod counts;
 pub mod devices;

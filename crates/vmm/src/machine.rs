@@ -3,6 +3,7 @@
 //! An engine executes instructions and calls the machine for port I/O, MMIO, MSRs and RDPMC; tells
 //! it how guest time goes by; and asks it which interrupt is due.
 
+use crate::amd_msr;
 pub use crate::apic::GeneralProtection;
 use crate::apic::{ApicState, LocalApic, TimerState};
 use crate::counts::Slice;
@@ -12,7 +13,8 @@ use crate::pmu::{Origin, PmuDevice, PmuState};
 use crate::time::GuestTime;
 use serde::{Deserialize, Serialize};
 use vpmu::pmu::RdpmcContext;
-use vpmu::register::locate;
+use vpmu::profile::Vendor;
+use vpmu::register::is_pmu_register;
 use vpmu::{ReadOutcome, WriteOutcome};
 
 /// IA32_APIC_BASE.
@@ -24,7 +26,7 @@ const MAX_TIME: u64 = 1 << 60;
 /// IA32_TSC_DEADLINE.
 pub const MSR_TSC_DEADLINE: u32 = 0x6E0;
 
-/// IA32_BIOS_SIGN_ID: microcode revision in the high half.
+/// IA32_BIOS_SIGN_ID: microcode revision, in the high half on Intel CPUs; PATCH_LEVEL in the low half on AMD's.
 const MSR_BIOS_SIGN_ID: u32 = 0x8B;
 /// Any; guests only want it to be there.
 const MICROCODE_REVISION: u64 = 1;
@@ -279,7 +281,7 @@ impl Machine {
     /// #GP(0) for the guest.
     pub fn rdmsr(&mut self, index: u32, rip: Option<u64>) -> MsrResult<u64> {
         let origin = Origin { now: self.now, rip };
-        if locate(index).is_some() {
+        if is_pmu_register(index) {
             let outcome = self.pmu.rdmsr(index, origin);
             self.deliver_pmis();
             return match outcome {
@@ -292,8 +294,12 @@ impl Machine {
             MSR_MCG_CAP => Ok(0),
             MSR_TSC_DEADLINE => self.apic.read_tsc_deadline(),
             _ if LocalApic::owns_msr(index) => self.apic.read_msr(index, self.now),
+            MSR_BIOS_SIGN_ID if self.is_amd() => Ok(MICROCODE_REVISION),
             MSR_BIOS_SIGN_ID => Ok(MICROCODE_REVISION << 32),
-            MSR_ARCH_CAPABILITIES => Ok(ARCH_CAPABILITIES),
+            MSR_ARCH_CAPABILITIES if !self.is_amd() => Ok(ARCH_CAPABILITIES),
+            _ if self.is_amd() && amd_msr::read(index).is_some() => {
+                amd_msr::read(index).ok_or(GeneralProtection)
+            }
             _ => {
                 self.unknown_msrs.note(index);
                 Err(GeneralProtection)
@@ -307,7 +313,7 @@ impl Machine {
     /// #GP(0) for the guest; nothing has changed.
     pub fn wrmsr(&mut self, index: u32, value: u64, rip: Option<u64>) -> MsrResult<()> {
         let origin = Origin { now: self.now, rip };
-        if locate(index).is_some() {
+        if is_pmu_register(index) {
             let outcome = self.pmu.wrmsr(index, value, origin);
             self.deliver_pmis();
             return match outcome {
@@ -325,11 +331,17 @@ impl Machine {
             }
             // Software writes 0 and executes CPUID before it reads the revision.
             MSR_BIOS_SIGN_ID => Ok(()),
+            // Configuration without effect here.
+            _ if self.is_amd() && amd_msr::read(index).is_some() => Ok(()),
             _ => {
                 self.unknown_msrs.note(index);
                 Err(GeneralProtection)
             }
         }
+    }
+
+    fn is_amd(&self) -> bool {
+        self.pmu.profile().vendor() == Vendor::Amd
     }
 
     /// RDPMC.

@@ -23,6 +23,7 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use vpmu::pmu::CounterId;
+use vpmu::profile::Vendor;
 use vpmu::{Profile, Provenance, TopdownSlots};
 
 /// Most console bytes that a report keeps; the oldest go first.
@@ -384,7 +385,11 @@ fn save(
 }
 
 fn apic_config(profile: &Profile) -> ApicConfig {
-    ApicConfig { timer_hz: u64::from(profile.crystal_hz), ..ApicConfig::default() }
+    ApicConfig {
+        timer_hz: u64::from(profile.crystal_hz),
+        auto_mask_lvtpc: profile.vendor() == Vendor::Intel,
+        ..ApicConfig::default()
+    }
 }
 
 fn local_apic(config: ApicConfig, profile: &Profile) -> Result<LocalApic, RunError> {

@@ -172,7 +172,7 @@ impl Vcpu {
 }
 
 fn name(index: u32) -> String {
-    decode::msr_name(index).unwrap_or_else(|| format!("{index:#x}"))
+    decode::msr_name(&profile::ICELAKE_SP, index).unwrap_or_else(|| format!("{index:#x}"))
 }
 
 /// #GP(0) for the guest; the reason is for people.

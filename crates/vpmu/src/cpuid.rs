@@ -1,9 +1,10 @@
 //! The CPUID bits that announce the PMU.
 //!
 //! [`patch`] changes only these bits of a leaf, so that an embedder keeps its own CPUID policy for
-//! the rest. Sources: SDM vol. 2A, CPUID, leaves 01H, 07H, 0AH, 0DH, 1CH; Linux `asm/perf_event.h`.
+//! the rest. Sources: SDM vol. 2A, CPUID, leaves 01H, 07H, 0AH, 0DH, 1CH; APM vol. 3, appendix E, leaves
+//! 8000_0001H and 8000_0022H; Linux `asm/perf_event.h`.
 
-use crate::profile::{LbrKind, Profile};
+use crate::profile::{AmdPmu, LbrKind, Profile, Vendor};
 
 /// The four registers that CPUID returns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -39,16 +40,31 @@ const XSTATE_LBR: u32 = 15;
 /// Leaf 07H.1 EAX: leaf 23H exists.
 const ARCH_PERFMON_EXT: u32 = 1 << 8;
 
-/// Leaves that [`patch`] may change.
-pub const LEAVES: [u32; 6] = [0x1, 0x7, 0xA, 0xD, 0x1C, 0x23];
+/// Leaf 8000_0001H ECX, AMD: instruction based sampling, and the counters of data fabric and L3; not offered.
+const IBS_NB_L3: u32 = 1 << 10 | 1 << 24 | 1 << 28;
+/// Leaf 8000_0001H ECX, AMD: PerfCtrExtCore.
+const PERF_CTR_EXT_CORE: u32 = 1 << 23;
+/// Leaf 8000_0008H EBX, AMD: instructions-retired MSR and branch sampling; not offered.
+const IRPERF_BRS: u32 = 1 << 1 | 1 << 31;
+/// Extended performance monitoring and debug, AMD.
+const PERF_MON_LEAF: u32 = 0x8000_0022;
 
-/// Puts the PMU's bits of `profile` into a leaf.
+/// Leaves that [`patch`] may change. Those that the embedder's table lacks are 0 there and have to be added.
+pub const LEAVES: [u32; 12] =
+    [0x0, 0x1, 0x7, 0xA, 0xD, 0x1C, 0x23, 0x8000_0000, 0x8000_0001, 0x8000_0008, 0x8000_001B, PERF_MON_LEAF];
+
+/// Puts the PMU's bits of `profile`, and who made the CPU, into a leaf.
 #[must_use]
 pub fn patch(profile: &Profile, leaf: u32, subleaf: u32, mut result: CpuidResult) -> CpuidResult {
+    let vendor = profile.vendor();
     match (leaf, subleaf) {
+        (0x0, _) => set_vendor(vendor, &mut result),
         (0x1, _) => {
             result.eax = profile.signature;
-            result.ecx = result.ecx & !(DTES64 | DS_CPL) | PDCM;
+            result.ecx &= !(DTES64 | DS_CPL | PDCM);
+            if vendor == Vendor::Intel {
+                result.ecx |= PDCM;
+            }
             result.edx &= !DS;
         }
         (0x7, 0) => {
@@ -59,14 +75,69 @@ pub fn patch(profile: &Profile, leaf: u32, subleaf: u32, mut result: CpuidResult
             }
         }
         (0x7, 1) => result.eax &= !ARCH_PERFMON_EXT,
+        // Reserved on AMD CPUs: caches and clocks are described elsewhere.
+        (0x2 | 0x4 | 0x15 | 0x16, _) if vendor == Vendor::Amd => result = CpuidResult::default(),
         (0xA, _) => result = leaf_0a(profile),
         // XSAVES of the branch records is not offered.
         (0xD, 1) => result.ecx &= !XSS_LBR,
         (0xD, XSTATE_LBR) | (0x23, _) => result = CpuidResult::default(),
         (0x1C, _) => result = leaf_1c(profile),
+        (0x8000_0000.., _) => {
+            if let Some(amd) = profile.amd() {
+                return patch_extended(profile, amd, leaf, result);
+            }
+        }
         _ => {}
     }
     result
+}
+
+/// The extended leaves of an AMD CPU.
+fn patch_extended(profile: &Profile, amd: &AmdPmu, leaf: u32, mut result: CpuidResult) -> CpuidResult {
+    match leaf {
+        0x8000_0000 => {
+            set_vendor(Vendor::Amd, &mut result);
+            if amd.v2 {
+                result.eax = result.eax.max(PERF_MON_LEAF);
+            }
+        }
+        0x8000_0001 => {
+            result.eax = profile.signature;
+            result.ecx &= !(IBS_NB_L3 | PERF_CTR_EXT_CORE);
+            if amd.ext_core {
+                result.ecx |= PERF_CTR_EXT_CORE;
+            }
+        }
+        0x8000_0008 => result.ebx &= !IRPERF_BRS,
+        0x8000_001B => result = CpuidResult::default(),
+        PERF_MON_LEAF => result = leaf_8000_0022(profile),
+        _ => {}
+    }
+    result
+}
+
+fn set_vendor(vendor: Vendor, result: &mut CpuidResult) {
+    let text = vendor.signature();
+    let word = |n: usize| u32::from_le_bytes([text[n], text[n + 1], text[n + 2], text[n + 3]]);
+    (result.ebx, result.edx, result.ecx) = (word(0), word(4), word(8));
+}
+
+/// Leaf 8000_0022H, extended performance monitoring and debug: 0 in a profile without PerfMonV2.
+///
+/// Core counters and the branch record stack only; no counters of data fabric and memory controllers.
+#[must_use]
+pub fn leaf_8000_0022(profile: &Profile) -> CpuidResult {
+    let Some(amd) = profile.amd().filter(|amd| amd.v2) else { return CpuidResult::default() };
+    let depth = match profile.lbr {
+        LbrKind::ExtV2 { depth } => u32::from(depth),
+        _ => 0,
+    };
+    CpuidResult {
+        eax: 1 | u32::from(depth > 0) << 1 | u32::from(amd.freeze) << 2,
+        ebx: u32::from(profile.gp_counters) | depth << 4,
+        ecx: 0,
+        edx: 0,
+    }
 }
 
 /// Leaf 0AH, architectural performance monitoring.
@@ -100,14 +171,33 @@ pub fn leaf_1c(profile: &Profile) -> CpuidResult {
         LbrKind::Architectural { depths } => {
             CpuidResult { eax: u32::from(depths), ebx: 0b111, ecx: 0b111, edx: 0 }
         }
-        LbrKind::None | LbrKind::Legacy => CpuidResult::default(),
+        _ => CpuidResult::default(),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::profile::{ICELAKE_SP, PROFILES, SAPPHIRE_RAPIDS, SKYLAKE_SP};
+    use crate::profile::{ICELAKE_SP, PROFILES, SAPPHIRE_RAPIDS, SKYLAKE_SP, ZEN2, ZEN4};
+
+    /// Zen 4 as KVM shows it to a guest, plus LbrExtV2 (16 deep) and freezing.
+    #[test]
+    fn amd_profiles_announce_their_counters() {
+        let all = CpuidResult { eax: 0x8000_0008, ebx: !0, ecx: !0, edx: !0 };
+        let vendor = patch(&ZEN4, 0, 0, CpuidResult::default());
+        assert_eq!((vendor.ebx, vendor.edx, vendor.ecx), (0x6874_7541, 0x6974_6E65, 0x444D_4163));
+        assert_eq!(patch(&ZEN2, 0x8000_0000, 0, all).eax, 0x8000_0008);
+        assert_eq!(patch(&ZEN4, 0x8000_0000, 0, all).eax, 0x8000_0022);
+        let features = patch(&ZEN2, 0x8000_0001, 0, all);
+        assert_eq!((features.eax, features.ecx), (0x0083_0F10, !(1 << 10 | 1 << 24 | 1 << 28)));
+        assert_eq!(patch(&ZEN2, 0x8000_0022, 0, all), CpuidResult::default());
+        let perfmon = patch(&ZEN4, 0x8000_0022, 0, all);
+        assert_eq!(perfmon, CpuidResult { eax: 7, ebx: 0x106, ecx: 0, edx: 0 });
+        let hidden = patch(&ZEN4.without_lbr(), 0x8000_0022, 0, all);
+        assert_eq!(hidden, CpuidResult { eax: 5, ebx: 6, ecx: 0, edx: 0 });
+        assert_eq!(patch(&ZEN4, 0xA, 0, all), CpuidResult::default());
+        assert_eq!(patch(&ZEN4, 1, 0, all).ecx >> 15 & 1, 0, "no IA32_PERF_CAPABILITIES");
+    }
 
     #[test]
     fn leaf_0a_of_ice_lake_and_sapphire_rapids_is_as_on_silicon() {

@@ -6,9 +6,10 @@
 use crate::event::EventCode;
 use crate::metrics::FULL_SCALE;
 use crate::profile::Profile;
-use crate::register::intel::REGISTERS;
+use crate::profile::Vendor;
 use crate::register::{
-    Access, Located, OnWrite, RegisterId, Repeat, Reserved, When, Width, locate, numbered,
+    Access, Located, OnWrite, Register, RegisterId, Repeat, Reserved, When, Width, amd, intel, locate,
+    numbered, registers,
 };
 use alloc::format;
 use alloc::string::String;
@@ -45,16 +46,25 @@ pub struct Decoded {
     pub reserved: u64,
 }
 
-/// Name of a PMU register by MSR index, for example `IA32_FIXED_CTR3`.
+/// The register behind an MSR index: the profile's, or else another vendor's.
 #[must_use]
-pub fn msr_name(index: u32) -> Option<String> {
-    locate(index).map(|located| located.register.instance_name(located.instance))
+pub fn find(profile: &Profile, index: u32) -> Option<Located> {
+    let own = profile.vendor();
+    let others = Vendor::ALL.into_iter().filter(|vendor| *vendor != own);
+    core::iter::once(own).chain(others).find_map(|vendor| locate(vendor, index))
+}
+
+/// Name of a PMU register by MSR index, for example `IA32_FIXED_CTR3`. Where vendors use the same index, that
+/// of the profile's.
+#[must_use]
+pub fn msr_name(profile: &Profile, index: u32) -> Option<String> {
+    find(profile, index).map(|located| located.register.instance_name(located.instance))
 }
 
 /// Takes a register value apart; `None` when `index` is no PMU register.
 #[must_use]
 pub fn decode(profile: &Profile, index: u32, value: u64) -> Option<Decoded> {
-    let located = locate(index)?;
+    let located = find(profile, index)?;
     let Located { register, instance } = located;
     let mut fields = Vec::new();
     let mut covered = 0;
@@ -79,7 +89,7 @@ pub fn decode(profile: &Profile, index: u32, value: u64) -> Option<Decoded> {
     Some(Decoded {
         register: register.instance_name(instance),
         summary: register.doc.trim(),
-        exists: located.exists(profile),
+        exists: located.exists_in(profile),
         fields,
         reserved: value & !covered,
     })
@@ -87,8 +97,8 @@ pub fn decode(profile: &Profile, index: u32, value: u64) -> Option<Decoded> {
 
 fn meaning(profile: &Profile, id: RegisterId, field: &str, doc: String, content: u64, value: u64) -> String {
     match (id, field) {
-        (RegisterId::PerfEvtSel, "EventSelect") => event_name(profile, value).unwrap_or(doc),
-        (RegisterId::PerfMetrics, _) => {
+        _ if is_event_select(id) && field == "EventSelect" => event_name(profile, id, value).unwrap_or(doc),
+        (RegisterId::Intel(intel::RegisterId::PerfMetrics), _) => {
             let tenths = content * 1000 / FULL_SCALE;
             format!("{}.{} % of slots: {doc}", tenths / 10, tenths % 10)
         }
@@ -96,9 +106,20 @@ fn meaning(profile: &Profile, id: RegisterId, field: &str, doc: String, content:
     }
 }
 
+fn is_event_select(id: RegisterId) -> bool {
+    use amd::RegisterId::{LegacyPerfCtl, PerfCtl};
+    matches!(id, RegisterId::Intel(intel::RegisterId::PerfEvtSel) | RegisterId::Amd(PerfCtl | LegacyPerfCtl))
+}
+
 /// The event that an event select value stands for, or its code when it has no name.
-fn event_name(profile: &Profile, evtsel: u64) -> Option<String> {
-    let code = EventCode::from_evtsel(evtsel);
+fn event_name(profile: &Profile, id: RegisterId, value: u64) -> Option<String> {
+    let code = match id {
+        RegisterId::Intel(_) => EventCode::from_evtsel(value),
+        RegisterId::Amd(_) => EventCode::from_perf_ctl(value),
+    };
+    if matches!(id, RegisterId::Amd(_)) && code.select == amd::MERGE {
+        return Some(String::from("Merge: the counter below counts 64 bits"));
+    }
     let resolved = profile.events.resolve(code);
     match (resolved.exact, resolved.base) {
         (Some(event), _) => {
@@ -125,8 +146,9 @@ pub fn one_line(profile: &Profile, index: u32, value: u64) -> String {
             write!(line, "{separator}{name}={:#x}", field.value)
         };
     }
-    if decoded.register.starts_with("IA32_PERFEVTSEL")
-        && let Some(event) = event_name(profile, value)
+    if let Some(located) = find(profile, index)
+        && is_event_select(located.register.id)
+        && let Some(event) = event_name(profile, located.register.id, value)
     {
         let _ = write!(line, " ({event})");
     }
@@ -140,18 +162,28 @@ pub fn one_line(profile: &Profile, index: u32, value: u64) -> String {
 #[must_use]
 pub fn markdown() -> String {
     let mut page = String::from(
-        "# PMU registers\n\nGenerated from the declarations in `crates/vpmu/src/register/intel.rs` by \
-         `cargo xtask docs`; do not edit.\n",
+        "# PMU registers\n\nGenerated from the declarations in `crates/vpmu/src/register/intel.rs` and `amd.rs` \
+         by `cargo xtask docs`; do not edit.\n",
     );
-    for register in REGISTERS {
+    for (title, vendor) in [("Intel", Vendor::Intel), ("AMD", Vendor::Amd)] {
+        let _ = write!(page, "\n## {title}\n");
+        section(&mut page, registers(vendor));
+    }
+    page
+}
+
+fn section(page: &mut String, registers: &[Register]) {
+    for register in registers {
         let range = if register.span > 1 {
-            format!("{:#x}..{:#x}", register.base, register.base + register.span - 1)
+            let step = if register.step > 1 { format!(" step {}", register.step) } else { String::new() };
+            format!("{:#x}..{:#x}{step}", register.base, register.index_of(register.span - 1))
         } else {
             format!("{:#x}", register.base)
         };
         let access = match register.access {
             Access::ReadWrite => "read/write",
             Access::ReadOnly => "read-only (WRMSR raises #GP)",
+            Access::WritesDropped => "read-only (WRMSR does nothing)",
             Access::WriteOneToClear => "write 1 to clear, reads 0",
             Access::WriteOneToSet => "write 1 to set, reads 0",
         };
@@ -162,7 +194,7 @@ pub fn markdown() -> String {
         // Writing to a String cannot fail.
         let _ = write!(
             page,
-            "\n## {} ({range})\n\n{}\n\nAccess: {access}. Other bits {others}. Exists: {}. Source: {}.\n",
+            "\n### {} ({range})\n\n{}\n\nAccess: {access}. Other bits {others}. Exists: {}. Source: {}.\n",
             register.name,
             register.doc.trim(),
             condition(register.when),
@@ -189,7 +221,6 @@ pub fn markdown() -> String {
             );
         }
     }
-    page
 }
 
 fn bits(lsb: u8, width: Width, repeat: Repeat) -> String {
@@ -224,6 +255,11 @@ fn condition(when: When) -> &'static str {
         When::AnyLbr => "LBR",
         When::NoLbr => "no LBR",
         When::OffcoreResponse | When::LoadLatency | When::Frontend => "model",
+        When::ExtCore => "PerfCtrExtCore",
+        When::PerfMonV2 => "PerfMonV2",
+        When::PmcFreeze => "LbrAndPmcFreeze",
+        When::NoPmcFreeze => "no LbrAndPmcFreeze",
+        When::LbrExtV2 => "LbrExtV2",
         When::Never => "never: every access raises #GP",
     }
 }

@@ -18,6 +18,7 @@ mod rocket_lake;
 mod sapphire_rapids;
 mod skylake_sp;
 mod tiger_lake;
+mod zen;
 
 pub use alder_lake_p::ALDER_LAKE_P;
 pub use cascade_lake::CASCADE_LAKE;
@@ -29,6 +30,7 @@ pub use rocket_lake::ROCKET_LAKE;
 pub use sapphire_rapids::SAPPHIRE_RAPIDS;
 pub use skylake_sp::SKYLAKE_SP;
 pub use tiger_lake::TIGER_LAKE;
+pub use zen::{ZEN2, ZEN3, ZEN4, ZEN5};
 
 /// PERF_CAPABILITIES: LBR_FMT.
 const LBR_FMT: u64 = 0x3F;
@@ -51,6 +53,13 @@ pub enum LbrKind {
         /// bits 7:0.
         depths: u8,
     },
+    /// AMD: one record of the last branch, which DBG_CTL_MSR switches on.
+    LastBranch,
+    /// AMD: the last branch, and the stack of LbrExtV2.
+    ExtV2 {
+        /// Records of the stack, at most [`MAX_DEPTH`]; CPUID.8000_0022H:EBX bits 9:4.
+        depth: u8,
+    },
 }
 
 impl LbrKind {
@@ -58,7 +67,8 @@ impl LbrKind {
     #[must_use]
     pub fn max_depth(self) -> u64 {
         match self {
-            Self::None => 0,
+            Self::None | Self::LastBranch => 0,
+            Self::ExtV2 { depth } => u64::from(depth).min(MAX_DEPTH as u64),
             Self::Legacy => MAX_DEPTH as u64,
             Self::Architectural { depths } => {
                 u64::from(8 * (u8::BITS - depths.leading_zeros())).clamp(8, MAX_DEPTH as u64)
@@ -75,7 +85,7 @@ impl LbrKind {
                     && depth.is_multiple_of(8)
                     && u64::from(depths) >> (depth / 8 - 1) & 1 != 0
             }
-            Self::None | Self::Legacy => false,
+            Self::None | Self::Legacy | Self::LastBranch | Self::ExtV2 { .. } => false,
         }
     }
 }
@@ -92,6 +102,10 @@ pub static PROFILES: &[&Profile] = &[
     &SAPPHIRE_RAPIDS,
     &EMERALD_RAPIDS,
     &GRANITE_RAPIDS,
+    &ZEN2,
+    &ZEN3,
+    &ZEN4,
+    &ZEN5,
 ];
 
 /// A CPU whose PMU is shown to the guest.
@@ -126,6 +140,31 @@ pub struct Profile {
 pub enum PmuKind {
     /// Intel architectural performance monitoring.
     Intel(IntelPmu),
+    /// AMD core performance counters.
+    Amd(AmdPmu),
+}
+
+/// Who made the CPU.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Vendor {
+    /// GenuineIntel.
+    Intel,
+    /// AuthenticAMD.
+    Amd,
+}
+
+impl Vendor {
+    /// Every vendor.
+    pub const ALL: [Self; 2] = [Self::Intel, Self::Amd];
+
+    /// The twelve characters of CPUID leaf 0, in the order EBX, EDX, ECX.
+    #[must_use]
+    pub const fn signature(self) -> &'static [u8; 12] {
+        match self {
+            Self::Intel => b"GenuineIntel",
+            Self::Amd => b"AuthenticAMD",
+        }
+    }
 }
 
 /// The PMU of an Intel CPU, as CPUID leaf 0AH and IA32_PERF_CAPABILITIES describe it.
@@ -155,6 +194,21 @@ pub struct IntelPmu {
     pub frontend_mask: u64,
 }
 
+/// The PMU of an AMD CPU.
+#[derive(Debug, Clone)]
+pub struct AmdPmu {
+    /// PerfCtrExtCore, CPUID.8000_0001H:ECX bit 23: six counters and the addresses from C001_0200H.
+    pub ext_core: bool,
+    /// PerfMonV2, CPUID.8000_0022H:EAX bit 0: the global registers.
+    pub v2: bool,
+    /// LbrAndPmcFreeze, CPUID.8000_0022H:EAX bit 2. Needs `v2`.
+    pub freeze: bool,
+    /// An odd counter can be merged with the even one below it (event FFFH, Family 17h on). Needs `ext_core`.
+    pub merge: bool,
+    /// Most occurrences that one counter adds in a core cycle; merged pairs add up to 255.
+    pub increment_limit: u8,
+}
+
 impl Profile {
     /// The built-in profile of that name.
     #[must_use]
@@ -167,6 +221,25 @@ impl Profile {
     pub fn intel(&self) -> Option<&IntelPmu> {
         match &self.pmu {
             PmuKind::Intel(pmu) => Some(pmu),
+            PmuKind::Amd(_) => None,
+        }
+    }
+
+    /// The AMD part, if it is an AMD CPU.
+    #[must_use]
+    pub fn amd(&self) -> Option<&AmdPmu> {
+        match &self.pmu {
+            PmuKind::Amd(pmu) => Some(pmu),
+            PmuKind::Intel(_) => None,
+        }
+    }
+
+    /// Who made the CPU.
+    #[must_use]
+    pub fn vendor(&self) -> Vendor {
+        match self.pmu {
+            PmuKind::Intel(_) => Vendor::Intel,
+            PmuKind::Amd(_) => Vendor::Amd,
         }
     }
 
@@ -175,6 +248,7 @@ impl Profile {
     pub fn with_intel(mut self, change: impl FnOnce(&mut IntelPmu)) -> Self {
         match &mut self.pmu {
             PmuKind::Intel(pmu) => change(pmu),
+            PmuKind::Amd(_) => {}
         }
         self
     }
@@ -195,6 +269,16 @@ impl Profile {
     #[must_use]
     pub fn metrics_level(&self) -> u8 {
         self.intel().map_or(0, |pmu| pmu.metrics_level)
+    }
+
+    /// The same CPU with a changed AMD part; one of another vendor stays as it is.
+    #[must_use]
+    pub fn with_amd(mut self, change: impl FnOnce(&mut AmdPmu)) -> Self {
+        match &mut self.pmu {
+            PmuKind::Amd(pmu) => change(pmu),
+            PmuKind::Intel(_) => {}
+        }
+        self
     }
 
     /// The same CPU without last branch records: LBR_FMT is 0, and CPUID does not announce any.

@@ -6,6 +6,7 @@
 
 use crate::event::{Event, EventCode};
 use crate::pmu::Active;
+use alloc::vec::Vec;
 use core::fmt;
 
 /// What a count is worth. Every count that leaves the project carries one.
@@ -68,7 +69,7 @@ impl PrivilegeFilter {
 }
 
 /// An event as a counter asks for it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct EventRequest {
     /// The code in the event select; for a fixed counter perf's pseudo code.
@@ -78,13 +79,16 @@ pub struct EventRequest {
     /// The named event of event select and unit mask alone. With modifiers (CMASK, INV, E) the
     /// counter counts cycles or edges of this event.
     pub base: Option<Event>,
+    /// Most occurrences that the counter adds in one core cycle; more are lost. `None`: as many as there are.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub limit: Option<u8>,
 }
 
 impl EventRequest {
     /// A request for a named event without modifiers.
     #[must_use]
     pub fn named(event: Event, code: EventCode) -> Self {
-        Self { code, event: Some(event), base: Some(event) }
+        Self { code, event: Some(event), base: Some(event), limit: None }
     }
 }
 
@@ -164,6 +168,8 @@ pub struct ScriptedSource {
     usr: [u64; Event::COUNT],
     topdown_os: TopdownSlots,
     topdown_usr: TopdownSlots,
+    /// Cycles at CPL 3 with several occurrences of an event: event, occurrences in each, cycles.
+    bursts: Vec<(Event, u64, u64)>,
 }
 
 impl Default for ScriptedSource {
@@ -181,6 +187,7 @@ impl ScriptedSource {
             usr: [0; Event::COUNT],
             topdown_os: TopdownSlots::default(),
             topdown_usr: TopdownSlots::default(),
+            bursts: Vec::new(),
         }
     }
 
@@ -192,6 +199,12 @@ impl ScriptedSource {
     /// Adds occurrences at CPL 3.
     pub fn add_user(&mut self, event: Event, count: u64) {
         self.usr[event.counts_as().index()] += count;
+    }
+
+    /// Adds `cycles` core cycles at CPL 3 with `each` occurrences in every one of them. All others happen one a
+    /// cycle.
+    pub fn add_user_cycles(&mut self, event: Event, each: u64, cycles: u64) {
+        self.bursts.push((event.counts_as(), each, cycles));
     }
 
     /// Adds slots at CPL 3, by category; TOPDOWN.SLOTS grows with them.
@@ -223,8 +236,12 @@ impl CountsSource for ScriptedSource {
         let Some(event) = request.event else { return 0 };
         let index = event.counts_as().index();
         let os = if filter.os { self.os[index] } else { 0 };
-        let usr = if filter.usr { self.usr[index] } else { 0 };
-        os + usr
+        if !filter.usr {
+            return os;
+        }
+        let limit = request.limit.map_or(u64::MAX, u64::from);
+        let bursts = self.bursts.iter().filter(|(burst, ..)| *burst == event.counts_as());
+        os + self.usr[index] + bursts.map(|(_, each, cycles)| each.min(&limit) * cycles).sum::<u64>()
     }
 
     fn topdown(&mut self, filter: PrivilegeFilter) -> Option<TopdownSlots> {

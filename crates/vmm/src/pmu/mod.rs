@@ -101,7 +101,7 @@ impl PmuDevice {
         let announced = profile.intel().map_or(0, |pmu| pmu.arch_events);
         ArchEvent::ALL.into_iter().filter(|arch| arch.bit < announced).fold(0, |bits, arch| {
             let known = profile.events.resolve(arch.code);
-            let request = EventRequest { code: arch.code, event: known.exact, base: known.base };
+            let request = EventRequest { code: arch.code, event: known.exact, base: known.base, limit: None };
             let absent = self.provenance(&request) == Provenance::Unknown;
             bits | u32::from(absent) << arch.bit
         })
@@ -119,7 +119,7 @@ impl PmuDevice {
         self.stats.rdmsr += 1;
         self.after_read(Access::Rdmsr, index, outcome, origin);
         if let ReadOutcome::Value(value) = outcome {
-            self.windows.read_msr(index, value);
+            self.windows.read_msr(self.vpmu.profile().vendor(), index, value);
         }
         outcome
     }
@@ -146,7 +146,7 @@ impl PmuDevice {
         self.stats.rdpmc += 1;
         self.after_read(Access::Rdpmc, ecx, outcome, origin);
         if let ReadOutcome::Value(value) = outcome {
-            self.windows.rdpmc(ecx, value);
+            self.windows.rdpmc(self.vpmu.profile().vendor(), ecx, value);
         }
         outcome
     }

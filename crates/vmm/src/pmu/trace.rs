@@ -20,7 +20,7 @@ use serde::Serialize;
 use std::fmt;
 use std::io::{self, Write};
 use vpmu::decode::{msr_name, one_line};
-use vpmu::register::{RegisterId, locate};
+use vpmu::register::rdpmc_msr;
 use vpmu::{Profile, ReadOutcome, WriteOutcome};
 
 /// Kind of a reading access.
@@ -83,14 +83,14 @@ impl Tracer {
     ) {
         let msr = match access {
             Access::Rdmsr => Some(index),
-            Access::Rdpmc => rdpmc_msr(index),
+            Access::Rdpmc => rdpmc_msr(profile.vendor(), index),
         };
         let value = if let ReadOutcome::Value(value) = outcome { Some(value) } else { None };
         self.line(&Line {
             t_ns: origin.now.0,
             op: if access == Access::Rdmsr { "rdmsr" } else { "rdpmc" },
             index: Some(format!("{index:#x}")),
-            name: msr.and_then(msr_name),
+            name: msr.and_then(|msr| msr_name(profile, msr)),
             value: value.map(|v| format!("{v:#x}")),
             decoded: msr.zip(value).map(|(m, v)| one_line(profile, m, v)).filter(|s| !s.is_empty()),
             fault: match outcome {
@@ -116,7 +116,7 @@ impl Tracer {
             t_ns: origin.now.0,
             op: "wrmsr",
             index: Some(format!("{index:#x}")),
-            name: msr_name(index),
+            name: msr_name(profile, index),
             value: Some(format!("{value:#x}")),
             decoded: Some(one_line(profile, index, value)).filter(|s| !s.is_empty()),
             fault: match outcome {
@@ -178,18 +178,4 @@ impl Tracer {
             None => self.sink.flush(),
         }
     }
-}
-
-/// The MSR that an RDPMC index reads; `None` for an index that no register has.
-pub(super) fn rdpmc_msr(ecx: u32) -> Option<u32> {
-    use vpmu::register::intel::{FixedCtr, PerfMetrics, Pmc};
-    let (kind, index) = (ecx >> 16, ecx & 0xFFFF);
-    let (first, register) = match kind {
-        0 => (Pmc::MSR, RegisterId::Pmc),
-        0x4000 => (FixedCtr::MSR, RegisterId::FixedCtr),
-        0x2000 => (PerfMetrics::MSR, RegisterId::PerfMetrics),
-        _ => return None,
-    };
-    // A large index would run into another register's address.
-    locate(first + index).filter(|located| located.register.id == register).map(|_| first + index)
 }

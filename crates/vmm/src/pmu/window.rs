@@ -2,17 +2,18 @@
 //!
 //! A window opens when the guest writes a GLOBAL_CTRL that enables something while nothing runs, and
 //! closes when GLOBAL_CTRL goes back to 0. That is how perf, kvm-unit-tests and our own images
-//! measure. Whenever a counter starts or stops in between, the recorder takes the source's totals,
+//! measure. A CPU without such a register (AMD before PerfMonV2) measures from the first counter that runs to
+//! the last one that stops. Whenever a counter starts or stops in between, the recorder takes the source's totals,
 //! bypassing the vPMU's counters; what the guest then reads from a stopped counter is put next to
 //! the difference. So a row compares the guest's view with an independent one.
 
 use crate::counts::Source;
 use serde::{Deserialize, Serialize};
 use vpmu::pmu::{Active, CounterId};
-use vpmu::register::intel::PerfGlobalCtrl;
-use vpmu::register::{RegisterId, locate, low_bits};
+use vpmu::profile::Vendor;
+use vpmu::register::{RegisterId, amd, intel, locate, low_bits, rdpmc_msr};
 use vpmu::source::{EventRequest, PrivilegeFilter};
-use vpmu::{Provenance, ReadOutcome, TopdownSlots, Vpmu, WriteOutcome};
+use vpmu::{Profile, Provenance, ReadOutcome, TopdownSlots, Vpmu, WriteOutcome};
 
 /// Most windows kept; later ones are only [counted](super::PmuDevice::dropped_windows).
 pub const MAX_WINDOWS: usize = 1024;
@@ -216,10 +217,10 @@ impl WindowRecorder {
         vpmu: &mut Vpmu,
         source: &mut dyn Source,
     ) -> BeforeWrite {
-        if index != PerfGlobalCtrl::MSR {
+        let Some(switch) = Switch::of(vpmu.profile(), index) else {
             return BeforeWrite { idle: false };
-        }
-        let disabled = vpmu.read_msr(index, source) == ReadOutcome::Value(0);
+        };
+        let disabled = switch == Switch::Global && vpmu.read_msr(index, source) == ReadOutcome::Value(0);
         // After RESET GLOBAL_CTRL enables counters that have no event yet.
         BeforeWrite { idle: disabled || vpmu.active().next().is_none() }
     }
@@ -237,15 +238,20 @@ impl WindowRecorder {
         if outcome != WriteOutcome::Done {
             return;
         }
-        if let Some(id) = counter_of_msr(index) {
+        let vendor = vpmu.profile().vendor();
+        if let Some(id) = counter_of_msr(vendor, index) {
             self.guest_wrote(id);
         }
-        let opens = index == PerfGlobalCtrl::MSR && value != 0 && before.idle;
-        if opens && self.open.is_none() {
+        let running = match Switch::of(vpmu.profile(), index) {
+            Some(Switch::Global) => Some(value != 0),
+            Some(Switch::Counter) => Some(vpmu.active().next().is_some()),
+            None => None,
+        };
+        if running == Some(true) && before.idle && self.open.is_none() {
             self.open = Some(Window::new(std::mem::take(&mut self.label)));
         }
         self.refresh(vpmu, source);
-        if index == PerfGlobalCtrl::MSR && value == 0 {
+        if running == Some(false) {
             self.close();
         }
     }
@@ -273,15 +279,15 @@ impl WindowRecorder {
     }
 
     /// The guest read an MSR.
-    pub(super) fn read_msr(&mut self, index: u32, value: u64) {
-        if let Some(id) = counter_of_msr(index) {
+    pub(super) fn read_msr(&mut self, vendor: Vendor, index: u32, value: u64) {
+        if let Some(id) = counter_of_msr(vendor, index) {
             self.guest_read(id, value);
         }
     }
 
     /// The guest executed RDPMC.
-    pub(super) fn rdpmc(&mut self, ecx: u32, value: u64) {
-        if let Some(id) = super::trace::rdpmc_msr(ecx).and_then(counter_of_msr) {
+    pub(super) fn rdpmc(&mut self, vendor: Vendor, ecx: u32, value: u64) {
+        if let Some(id) = rdpmc_msr(vendor, ecx).and_then(|msr| counter_of_msr(vendor, msr)) {
             self.guest_read(id, value);
         }
     }
@@ -444,14 +450,37 @@ pub(super) fn printable(mut label: String) -> String {
     label
 }
 
+/// A register that starts and stops what is measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Switch {
+    /// All counters: 0 stops them.
+    Global,
+    /// One counter, on a CPU that has nothing for all.
+    Counter,
+}
+
+impl Switch {
+    fn of(profile: &Profile, index: u32) -> Option<Self> {
+        use amd::RegisterId::{LegacyPerfCtl, PerfCntrGlobalCtl, PerfCtl};
+        match (locate(profile.vendor(), index)?.register.id, profile.amd()) {
+            (RegisterId::Intel(intel::RegisterId::PerfGlobalCtrl), _) => Some(Self::Global),
+            (RegisterId::Amd(PerfCntrGlobalCtl), Some(amd)) if amd.v2 => Some(Self::Global),
+            (RegisterId::Amd(PerfCtl | LegacyPerfCtl), Some(amd)) if !amd.v2 => Some(Self::Counter),
+            _ => None,
+        }
+    }
+}
+
 /// The counter that an MSR holds; PERF_METRICS is field 0.
-fn counter_of_msr(index: u32) -> Option<CounterId> {
-    let located = locate(index)?;
+fn counter_of_msr(vendor: Vendor, index: u32) -> Option<CounterId> {
+    use amd::RegisterId::{LegacyPerfCtr, PerfCtr};
+    use intel::RegisterId::{APmc, FixedCtr, PerfMetrics, Pmc};
+    let located = locate(vendor, index)?;
     let n = located.instance as u8;
     match located.register.id {
-        RegisterId::Pmc | RegisterId::APmc => Some(CounterId::Gp(n)),
-        RegisterId::FixedCtr => Some(CounterId::Fixed(n)),
-        RegisterId::PerfMetrics => Some(CounterId::Metric(0)),
+        RegisterId::Intel(Pmc | APmc) | RegisterId::Amd(PerfCtr | LegacyPerfCtr) => Some(CounterId::Gp(n)),
+        RegisterId::Intel(FixedCtr) => Some(CounterId::Fixed(n)),
+        RegisterId::Intel(PerfMetrics) => Some(CounterId::Metric(0)),
         _ => None,
     }
 }

@@ -11,8 +11,8 @@ use crate::output::{BAD, DIM, GOOD, HEADING, paint, print, print_json};
 use serde::Serialize;
 use std::fmt::Write as _;
 use vpmu::decode::{Decoded, DecodedField};
-use vpmu::register::intel::REGISTERS;
-use vpmu::register::{Access, OnWrite, RegisterId, index_by_name, locate};
+use vpmu::profile::Vendor;
+use vpmu::register::{Access, OnWrite, RegisterId, index_by_name, intel, registers};
 use vpmu::source::ScriptedSource;
 use vpmu::{Profile, Vpmu, WriteOutcome};
 
@@ -62,15 +62,15 @@ fn explain(profile: &Profile, register: &str, value: u64) -> Result<Explained, C
         .or_else(|| number::parse(register).and_then(|index| u32::try_from(index).ok()))
         .ok_or_else(unknown)?;
     let decoded = vpmu::decode::decode(profile, index, value).ok_or_else(unknown)?;
-    let located = locate(index).ok_or_else(unknown)?;
+    let register = vpmu::decode::find(profile, index).ok_or_else(unknown)?.register;
     // The model itself says what a write does, so this cannot differ from what a guest sees.
     let outcome = Vpmu::new(profile.clone()).write_msr(index, value, &mut ScriptedSource::new());
     let write_fault = match outcome {
         WriteOutcome::Fault(fault) => Some(fault.to_string()),
         WriteOutcome::Done | WriteOutcome::NotHandled => None,
     };
-    let register = located.register;
-    let is_stored = register.access == Access::ReadWrite && register.id != RegisterId::Pmc;
+    let is_stored =
+        register.access == Access::ReadWrite && register.id != RegisterId::Intel(intel::RegisterId::Pmc);
     let not_stored = if is_stored && write_fault.is_none() {
         value & !register.stored(profile) & !register.bits(OnWrite::FaultOnChange, profile)
     } else {
@@ -79,6 +79,7 @@ fn explain(profile: &Profile, register: &str, value: u64) -> Result<Explained, C
     let access = match register.access {
         Access::ReadWrite => "read and write",
         Access::ReadOnly => "read only",
+        Access::WritesDropped => "read only; writes do nothing",
         Access::WriteOneToClear => "write 1 to clear; reads as 0",
         Access::WriteOneToSet => "write 1 to set; reads as 0",
     };
@@ -87,8 +88,9 @@ fn explain(profile: &Profile, register: &str, value: u64) -> Result<Explained, C
 
 /// Names of all registers, with all instances that have an address.
 fn names() -> Vec<String> {
-    REGISTERS
-        .iter()
+    Vendor::ALL
+        .into_iter()
+        .flat_map(registers)
         .flat_map(|register| (0..register.span).map(|n| register.instance_name(n)))
         .flat_map(|name| {
             let bare = name.trim_start_matches("IA32_").trim_start_matches("MSR_").to_owned();
@@ -101,7 +103,7 @@ fn render(explained: &Explained) -> String {
     let Explained { profile, index, value, decoded, access, write_fault, not_stored } = explained;
     let name = paint(HEADING, &decoded.register);
     let mut text = format!("{name} ({index:#x}) = {value:#x} on {profile}\n{}\n", decoded.summary);
-    let is_metrics = locate(*index).is_some_and(|located| located.register.id == RegisterId::PerfMetrics);
+    let is_metrics = decoded.register == "IA32_PERF_METRICS";
     if decoded.fields.is_empty() {
         text += "\nno field is set\n";
     } else {

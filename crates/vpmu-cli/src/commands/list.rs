@@ -12,8 +12,9 @@ use std::path::Path;
 use vmm::loader::TestInfo;
 use vpmu::Profile;
 use vpmu::event::FixedEvent;
-use vpmu::profile::PROFILES;
-use vpmu::register::intel::{FixedCtr, PerfMetrics, Pmc};
+use vpmu::profile::{PROFILES, PmuKind, Vendor};
+use vpmu::register::intel::{FixedCtr, PerfMetrics};
+use vpmu::register::rdpmc_msr;
 
 pub(super) fn list(what: &ListCommand, json: bool) -> Result<u8, CliError> {
     match what {
@@ -33,6 +34,8 @@ struct ProfileEntry {
     summary: &'static str,
     family: u32,
     model: u32,
+    vendor: &'static str,
+    /// Intel: architectural version; AMD: 2 for PerfMonV2, else 0.
     perfmon_version: u8,
     gp_counters: u8,
     gp_width: u8,
@@ -51,7 +54,14 @@ impl ProfileEntry {
             summary: profile.summary,
             family,
             model,
-            perfmon_version: profile.intel().map_or(0, |pmu| pmu.version),
+            vendor: match profile.vendor() {
+                Vendor::Intel => "Intel",
+                Vendor::Amd => "AMD",
+            },
+            perfmon_version: match &profile.pmu {
+                PmuKind::Intel(pmu) => pmu.version,
+                PmuKind::Amd(pmu) => 2 * u8::from(pmu.v2),
+            },
             gp_counters: profile.gp_counters,
             gp_width: profile.gp_width,
             fixed_counters: profile.fixed_counters(),
@@ -75,9 +85,15 @@ fn profiles(json: bool) -> Result<(), CliError> {
         table.add_row(vec![
             left(entry.name),
             left(format!("{}-{:#x}", entry.family, entry.model)),
-            left(format!("v{}", entry.perfmon_version)),
+            left(match entry.perfmon_version {
+                0 => "none".to_owned(),
+                version => format!("v{version}"),
+            }),
             left(format!("{} x {} bits", entry.gp_counters, entry.gp_width)),
-            left(format!("{} x {} bits", entry.fixed_counters, entry.fixed_width)),
+            left(match entry.fixed_counters {
+                0 => "none".to_owned(),
+                count => format!("{count} x {} bits", entry.fixed_width),
+            }),
             left(if entry.metrics_level == 0 {
                 "none".to_owned()
             } else {
@@ -104,12 +120,16 @@ fn counter_entries(profile: &Profile) -> Vec<CounterEntry> {
     /// ECX of RDPMC for fixed counter 0 and for PERF_METRICS (SDM vol. 2B, RDPMC).
     const RDPMC_FIXED: u32 = 0x4000_0000;
     const RDPMC_METRICS: u32 = 0x2000_0000;
+    let (counter, select) = match profile.vendor() {
+        Vendor::Intel => ("PMC", "IA32_PERFEVTSEL"),
+        Vendor::Amd => ("PERF_CTR", "PERF_CTL"),
+    };
     let gp = (0..profile.gp_counters).map(|n| CounterEntry {
-        counter: format!("PMC{n}"),
+        counter: format!("{counter}{n}"),
         width: profile.gp_width,
         rdpmc: n.into(),
-        msr: Pmc::MSR + u32::from(n),
-        counts: format!("the event in IA32_PERFEVTSEL{n}"),
+        msr: rdpmc_msr(profile.vendor(), n.into()).unwrap_or_default(),
+        counts: format!("the event in {select}{n}"),
     });
     let fixed = (0..profile.fixed_counters()).map(|n| CounterEntry {
         counter: format!("FIXED_CTR{n}"),
@@ -224,7 +244,7 @@ mod tests {
                 assert!(matches!(read, ReadOutcome::Value(_)), "{}", entry.counter);
                 let read = pmu.read_msr(entry.msr, &mut source);
                 assert!(matches!(read, ReadOutcome::Value(_)), "{}", entry.counter);
-                let name = vpmu::decode::msr_name(entry.msr).unwrap_or_default();
+                let name = vpmu::decode::msr_name(profile, entry.msr).unwrap_or_default();
                 assert_eq!(name, format!("IA32_{}", entry.counter));
             }
         }

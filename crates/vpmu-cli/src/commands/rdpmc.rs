@@ -5,7 +5,8 @@ use crate::output::{BAD, HEADING, paint, print, print_json};
 use serde::Serialize;
 use vpmu::event::FixedEvent;
 use vpmu::pmu::RdpmcContext;
-use vpmu::register::intel::{FixedCtr, PerfMetrics, Pmc};
+use vpmu::profile::Vendor;
+use vpmu::register::rdpmc_msr;
 use vpmu::source::ScriptedSource;
 use vpmu::{Profile, ReadOutcome, Vpmu};
 
@@ -20,6 +21,8 @@ struct Index {
     counter: u32,
     /// The MSR with the same content; `None` when there is none.
     msr: Option<u32>,
+    /// Its name.
+    msr_name: Option<String>,
     /// What is read.
     reads: String,
     /// Why RDPMC raises #GP(0) even in ring 0; `None` when it does not.
@@ -32,28 +35,32 @@ pub(super) fn explain(profile: &Profile, ecx: u32, json: bool) -> Result<(), Cli
 }
 
 fn index(profile: &Profile, ecx: u32) -> Index {
-    let counter = ecx & 0xFFFF;
-    // Types: SDM vol. 2B, RDPMC.
-    let (kind, base, reads) = match ecx >> 16 {
+    let vendor = profile.vendor();
+    let counter = if vendor == Vendor::Amd { ecx } else { ecx & 0xFFFF };
+    // Types: SDM vol. 2B, RDPMC; indices: APM vol. 3, RDPMC.
+    let (kind, reads) = match ecx >> 16 {
+        _ if vendor == Vendor::Amd => (
+            match ecx {
+                0..6 => "core counter",
+                6..10 => "data fabric counter",
+                10..16 => "L3 counter",
+                _ => "unknown index",
+            },
+            format!("{} bits, the event in PERF_CTL{counter}; 64 in a merged pair", profile.gp_width),
+        ),
         0x0000 => (
             "general-purpose counter",
-            Some(Pmc::MSR),
             format!("{} bits, the event in IA32_PERFEVTSEL{counter}", profile.gp_width),
         ),
         0x4000 => (
             "fixed-function counter",
-            Some(FixedCtr::MSR),
             match u8::try_from(counter).ok().and_then(FixedEvent::event) {
                 Some(event) => format!("{} bits, {}", profile.fixed_width(), event.name()),
                 None => String::new(),
             },
         ),
-        0x2000 => (
-            "performance metrics",
-            Some(PerfMetrics::MSR),
-            "8-bit fractions of the slots in FIXED_CTR3".to_owned(),
-        ),
-        _ => ("unknown type", None, String::new()),
+        0x2000 => ("performance metrics", "8-bit fractions of the slots in FIXED_CTR3".to_owned()),
+        _ => ("unknown type", String::new()),
     };
     // The model itself says what faults.
     let outcome = Vpmu::new(profile.clone()).rdpmc(ecx, RdpmcContext::RING0, &mut ScriptedSource::new());
@@ -61,12 +68,13 @@ fn index(profile: &Profile, ecx: u32) -> Index {
         ReadOutcome::Fault(fault) => Some(fault.to_string()),
         ReadOutcome::Value(_) | ReadOutcome::NotHandled => None,
     };
-    let msr = base.filter(|_| fault.is_none()).map(|base| base + counter);
-    Index { profile: profile.name, ecx, kind, counter, msr, reads, fault }
+    let msr = rdpmc_msr(vendor, ecx).filter(|_| fault.is_none());
+    let msr_name = msr.and_then(|msr| vpmu::decode::msr_name(profile, msr));
+    Index { profile: profile.name, ecx, kind, counter, msr, msr_name, reads, fault }
 }
 
 fn render(index: &Index) -> String {
-    let Index { profile, ecx, kind, counter, msr, reads, fault } = index;
+    let Index { profile, ecx, kind, counter, msr, msr_name, reads, fault } = index;
     let head = paint(HEADING, format_args!("RDPMC with ECX = {ecx:#x}"));
     let mut text =
         format!("{head} on {profile}\n\ntype      {:#x}: {kind}\nindex     {counter}\n", ecx >> 16);
@@ -76,7 +84,7 @@ fn render(index: &Index) -> String {
         }
         None => {
             text += &format!("reads     {reads}\n");
-            if let Some(name) = msr.and_then(vpmu::decode::msr_name) {
+            if let Some(name) = msr_name {
                 text += &format!("same as   {name} ({:#x})\n", msr.unwrap_or_default());
             }
             text += "allowed   in ring 0, elsewhere with CR4.PCE\n";

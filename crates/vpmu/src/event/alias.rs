@@ -71,6 +71,17 @@ pub(super) const ALIASES: &[(&str, Event)] = &[
     ("UOPS_EXECUTED.STALL_CYCLES", Event::UopsExecutedStalls),
     ("UOPS_RETIRED.RETIRE_SLOTS", Event::UopsRetiredSlots),
     ("UOPS_RETIRED.STALL_CYCLES", Event::UopsRetiredStalls),
+    // AMD Zen 2.
+    ("ex_ret_cops", Event::ExRetOps),
+    ("ex_ret_fus_brnch_inst", Event::ExRetFusedInstr),
+    ("bp_l1_tlb_miss_l2_hit", Event::BpL1TlbMissL2TlbHit),
+    ("de_dis_uop_queue_empty_di0", Event::DeOpQueueEmpty),
+    ("de_dis_uops_from_decoder.decoder_dispatched", Event::DeSrcOpDispDecoder),
+    ("de_dis_uops_from_decoder.opcache_dispatched", Event::DeSrcOpDispOpCache),
+    (
+        "de_dis_dispatch_token_stalls1.fp_misc_rsrc_stall",
+        Event::DeDisDispatchTokenStalls1FpFlushRecoveryStall,
+    ),
 ];
 
 impl Event {
@@ -104,6 +115,13 @@ impl Event {
             // Architectural events 10 and 11 are the same quantities as Atom's fixed counters 5 and 6.
             Self::TopdownFeBoundAll => Self::IdqUopsNotDeliveredCore,
             Self::TopdownRetiringAll => Self::UopsRetiredSlots,
+            // AMD's names of the same quantities.
+            Self::ExRetInstr => Self::InstRetiredAny,
+            Self::LsNotHaltedCyc => Self::CpuClkUnhaltedThread,
+            Self::LsNotHaltedP0CycP0FreqCyc => Self::CpuClkUnhaltedRefTsc,
+            Self::ExRetNearRet => Self::BrInstRetiredNearReturn,
+            Self::ExRetCond => Self::BrInstRetiredCond,
+            Self::ExRetIndBrchInstr => Self::BrInstRetiredIndirect,
             other => other,
         }
     }

@@ -19,7 +19,7 @@ pub struct ArchEvent {
     pub code: EventCode,
 }
 
-const fn arch(bit: u8, name: &'static str, event: Event, select: u8, umask: u8) -> ArchEvent {
+const fn arch(bit: u8, name: &'static str, event: Event, select: u16, umask: u8) -> ArchEvent {
     ArchEvent { bit, name, event, code: EventCode::new(select, umask) }
 }
 

@@ -17,15 +17,18 @@ pub(super) const COUNTERS_0_TO_7: u32 = 0xFF;
 
 const EDGE: u64 = 1 << 18;
 const INV: u64 = 1 << 23;
+/// Lowest bit of the event select's high part, on AMD CPUs.
+const SELECT_HIGH: u32 = 32;
 
-/// The part of an IA32_PERFEVTSELx value that says what is counted.
+/// The part of an IA32_PERFEVTSELx or PERF_CTLx value that says what is counted.
 ///
-/// Source of the bit positions: SDM volume 3, "Architectural Performance Monitoring".
+/// Source of the bit positions: SDM volume 3, "Architectural Performance Monitoring"; APM volume 2,
+/// "Performance Event-Select Registers".
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct EventCode {
-    /// Event select, bits 7:0.
-    pub select: u8,
+    /// Event select, bits 7:0; of an AMD CPU bits 35:32 too.
+    pub select: u16,
     /// Unit mask, bits 15:8.
     pub umask: u8,
     /// Counter mask, bits 31:24: when not 0, count cycles with at least this many occurrences.
@@ -39,7 +42,7 @@ pub struct EventCode {
 impl EventCode {
     /// A code without modifiers.
     #[must_use]
-    pub const fn new(select: u8, umask: u8) -> Self {
+    pub const fn new(select: u16, umask: u8) -> Self {
         Self { select, umask, cmask: 0, inv: false, edge: false }
     }
 
@@ -49,13 +52,22 @@ impl EventCode {
     #[must_use]
     pub const fn from_evtsel(value: u64) -> Self {
         let [select, umask, _, cmask, ..] = value.to_le_bytes();
-        Self { select, umask, cmask, inv: value & INV != 0, edge: value & EDGE != 0 }
+        Self { select: select as u16, umask, cmask, inv: value & INV != 0, edge: value & EDGE != 0 }
     }
 
-    /// The same code as bits of IA32_PERFEVTSELx; also perf's `config` of a raw event.
+    /// Takes the code out of an AMD PERF_CTLx value: as [`from_evtsel`](Self::from_evtsel), with 12 bits of
+    /// event select.
+    #[must_use]
+    pub const fn from_perf_ctl(value: u64) -> Self {
+        let code = Self::from_evtsel(value);
+        Self { select: code.select | ((value >> SELECT_HIGH & 0xF) as u16) << 8, ..code }
+    }
+
+    /// The same code as bits of IA32_PERFEVTSELx or PERF_CTLx; also perf's `config` of a raw event.
     #[must_use]
     pub const fn to_evtsel_bits(self) -> u64 {
-        let mut value = u64::from_le_bytes([self.select, self.umask, 0, self.cmask, 0, 0, 0, 0]);
+        let [select, select_high] = self.select.to_le_bytes();
+        let mut value = u64::from_le_bytes([select, self.umask, 0, self.cmask, select_high & 0xF, 0, 0, 0]);
         if self.inv {
             value |= INV;
         }
@@ -204,7 +216,7 @@ impl fmt::Display for Encoding {
 }
 
 /// A row of an event table: an event that every general-purpose counter can count.
-pub(super) const fn gp(event: Event, select: u8, umask: u8) -> Encoding {
+pub(super) const fn gp(event: Event, select: u16, umask: u8) -> Encoding {
     Encoding {
         event,
         name: event.name(),

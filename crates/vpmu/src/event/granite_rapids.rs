@@ -9,7 +9,7 @@ use super::sapphire_rapids;
 const COUNT: usize = sapphire_rapids::ENCODINGS.len();
 
 /// FRONTEND_RETIRED.
-const FRONTEND_SELECT: u8 = 0xC6;
+const FRONTEND_SELECT: u16 = 0xC6;
 
 /// Every event that a general-purpose counter of this core can count.
 pub(super) const ENCODINGS: &[Encoding] = &{

@@ -29,6 +29,7 @@ mod sapphire_rapids;
 mod skylake_sp;
 mod table;
 mod vocabulary;
+mod zen;
 
 #[cfg(test)]
 mod tests;

@@ -2,7 +2,16 @@
 
 use core::fmt;
 
-use super::{Encoding, Event, EventCode, granite_rapids, icelake_sp, sapphire_rapids, skylake_sp};
+use super::{Encoding, Event, EventCode, granite_rapids, icelake_sp, sapphire_rapids, skylake_sp, zen};
+
+/// The table of one generation of Zen.
+macro_rules! zen_table {
+    ($generation:expr) => {{
+        const ENCODINGS: [Encoding; zen::count($generation)] = zen::of($generation);
+        const BY_CODE: [u16; ENCODINGS.len()] = sorted_by_code(&ENCODINGS);
+        Self { encodings: &ENCODINGS, by_code: &BY_CODE }
+    }};
+}
 
 /// The events that one core can count on its general-purpose counters.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -52,6 +61,15 @@ impl EventTable {
         const BY_CODE: [u16; granite_rapids::ENCODINGS.len()] = sorted_by_code(granite_rapids::ENCODINGS);
         Self { encodings: granite_rapids::ENCODINGS, by_code: &BY_CODE }
     };
+
+    /// AMD Zen 2.
+    pub const ZEN2: Self = zen_table!(zen::ZEN2);
+    /// AMD Zen 3.
+    pub const ZEN3: Self = zen_table!(zen::ZEN3);
+    /// AMD Zen 4.
+    pub const ZEN4: Self = zen_table!(zen::ZEN4);
+    /// AMD Zen 5.
+    pub const ZEN5: Self = zen_table!(zen::ZEN5);
 
     /// Finds the event of a code.
     ///
@@ -108,7 +126,7 @@ impl EventTable {
     }
 
     /// Every encoding with this event select and unit mask, whatever its modifiers.
-    pub fn by_select_umask(self, select: u8, umask: u8) -> impl Iterator<Item = &'static Encoding> {
+    pub fn by_select_umask(self, select: u16, umask: u8) -> impl Iterator<Item = &'static Encoding> {
         let wanted = key(EventCode::new(select, umask));
         let sorted = move |position: &u16| &self.encodings[usize::from(*position)];
         let first = self.by_code.partition_point(|position| key(sorted(position).code) < wanted);
@@ -116,8 +134,8 @@ impl EventTable {
     }
 }
 
-const fn key(code: EventCode) -> u16 {
-    u16::from_be_bytes([code.select, code.umask])
+const fn key(code: EventCode) -> u32 {
+    (code.select as u32) << 8 | code.umask as u32
 }
 
 /// Insertion sort, because it is the shortest that a `const fn` can do.

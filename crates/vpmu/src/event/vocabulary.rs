@@ -1,9 +1,10 @@
 //! The event names, declared once.
 //!
 //! A row is a variant, its name in Intel's event lists, and what it counts. Names and meanings are
-//! those of the public event files (`intel/perfmon`: Ice Lake-SP, Sapphire Rapids) and, for the
-//! architectural events, of the SDM volume 3 chapter on performance monitoring. Where the two
-//! cores name the same thing differently, the newer name stands here and the other is an alias.
+//! those of the public event files (`intel/perfmon`: Ice Lake-SP, Sapphire Rapids; Linux
+//! `tools/perf/pmu-events`: AMD Zen) and, for the architectural events, of the SDM volume 3 chapter on
+//! performance monitoring. Where two cores of a vendor name the same thing differently, the newer name
+//! stands here and the other is an alias.
 
 macro_rules! events {
     ($(#[doc = $description:literal] $variant:ident = $name:literal,)+) => {
@@ -588,6 +589,530 @@ events! {
     ItlbMissesWalkActive = "ITLB_MISSES.WALK_ACTIVE",
     /// Code fetches that missed the first-level instruction TLB and hit the second level.
     ItlbMissesStlbHit = "ITLB_MISSES.STLB_HIT",
+
+    // AMD Zen: retirement and clocks.
+    /// Core clocks while the thread is not halted.
+    LsNotHaltedCyc = "ls_not_halted_cyc",
+    /// Clocks at the P0 frequency while the thread is not halted.
+    LsNotHaltedP0CycP0FreqCyc = "ls_not_halted_p0_cyc.p0_freq_cyc",
+    /// Instructions retired.
+    ExRetInstr = "ex_ret_instr",
+    /// Macro-ops retired.
+    ExRetOps = "ex_ret_ops",
+    /// x87 instructions retired.
+    ExRetMmxFpInstrX87 = "ex_ret_mmx_fp_instr.x87",
+    /// MMX instructions retired.
+    ExRetMmxFpInstrMmx = "ex_ret_mmx_fp_instr.mmx",
+    /// SSE and AVX instructions retired.
+    ExRetMmxFpInstrSse = "ex_ret_mmx_fp_instr.sse",
+    /// Cycles in which the integer divider is busy.
+    ExDivBusy = "ex_div_busy",
+    /// Operations of the integer divider.
+    ExDivCount = "ex_div_count",
+    /// Microcoded instructions retired.
+    ExRetUcodeInstr = "ex_ret_ucode_instr",
+    /// Macro-ops retired from microcode.
+    ExRetUcodeOps = "ex_ret_ucode_ops",
+    /// Ops tagged by IBS.
+    ExTaggedIbsOpsIbsTaggedOps = "ex_tagged_ibs_ops.ibs_tagged_ops",
+    /// Ops tagged by IBS that retired.
+    ExTaggedIbsOpsIbsTaggedOpsRet = "ex_tagged_ibs_ops.ibs_tagged_ops_ret",
+    /// Fused instruction pairs retired.
+    ExRetFusedInstr = "ex_ret_fused_instr",
+
+    // AMD Zen: branches.
+    /// Branches retired of every kind, with exceptions and interrupts.
+    ExRetBrn = "ex_ret_brn",
+    /// Mispredicted branches retired.
+    ExRetBrnMisp = "ex_ret_brn_misp",
+    /// Taken branches retired, with exceptions and interrupts.
+    ExRetBrnTkn = "ex_ret_brn_tkn",
+    /// Taken branches retired that were mispredicted.
+    ExRetBrnTknMisp = "ex_ret_brn_tkn_misp",
+    /// Far transfers retired, with exceptions and interrupts.
+    ExRetBrnFar = "ex_ret_brn_far",
+    /// Pipeline restarts counted as branches.
+    ExRetBrnResync = "ex_ret_brn_resync",
+    /// Near returns retired.
+    ExRetNearRet = "ex_ret_near_ret",
+    /// Near returns retired that were mispredicted.
+    ExRetNearRetMispred = "ex_ret_near_ret_mispred",
+    /// Indirect branches retired that were mispredicted.
+    ExRetBrnIndMisp = "ex_ret_brn_ind_misp",
+    /// Near indirect jumps and calls retired.
+    ExRetIndBrchInstr = "ex_ret_ind_brch_instr",
+    /// Conditional branches retired.
+    ExRetCond = "ex_ret_cond",
+    /// Conditional branches retired that were mispredicted.
+    ExRetCondMisp = "ex_ret_cond_misp",
+    /// Conditional branches retired whose direction was mispredicted.
+    ExRetMsprdBrnchInstrDirMsmtch = "ex_ret_msprd_brnch_instr_dir_msmtch",
+    /// Unconditional branches retired that were mispredicted.
+    ExRetUncondBrnchInstrMispred = "ex_ret_uncond_brnch_instr_mispred",
+    /// Unconditional branches retired.
+    ExRetUncondBrnchInstr = "ex_ret_uncond_brnch_instr",
+
+    // AMD Zen: floating point.
+    /// Ops assigned to floating-point pipe 0.
+    FpuPipeAssignmentTotal0 = "fpu_pipe_assignment.total0",
+    /// Ops assigned to floating-point pipe 1.
+    FpuPipeAssignmentTotal1 = "fpu_pipe_assignment.total1",
+    /// Ops assigned to floating-point pipe 2.
+    FpuPipeAssignmentTotal2 = "fpu_pipe_assignment.total2",
+    /// Ops assigned to floating-point pipe 3.
+    FpuPipeAssignmentTotal3 = "fpu_pipe_assignment.total3",
+    /// Ops assigned to any floating-point pipe.
+    FpuPipeAssignmentTotal = "fpu_pipe_assignment.total",
+    /// x87 additions and subtractions retired.
+    FpRetX87FpOpsAddSubOps = "fp_ret_x87_fp_ops.add_sub_ops",
+    /// x87 multiplications retired.
+    FpRetX87FpOpsMulOps = "fp_ret_x87_fp_ops.mul_ops",
+    /// x87 divisions and square roots retired.
+    FpRetX87FpOpsDivSqrtOps = "fp_ret_x87_fp_ops.div_sqrt_ops",
+    /// x87 arithmetic operations retired.
+    FpRetX87FpOpsAll = "fp_ret_x87_fp_ops.all",
+    /// Retired SSE and AVX floating-point additions and subtractions, each lane for itself.
+    FpRetSseAvxOpsAddSubFlops = "fp_ret_sse_avx_ops.add_sub_flops",
+    /// Retired SSE and AVX floating-point multiplications, each lane for itself.
+    FpRetSseAvxOpsMultFlops = "fp_ret_sse_avx_ops.mult_flops",
+    /// Retired SSE and AVX floating-point divisions and square roots, each lane for itself.
+    FpRetSseAvxOpsDivFlops = "fp_ret_sse_avx_ops.div_flops",
+    /// Retired SSE and AVX multiply-accumulate operations, two for each lane.
+    FpRetSseAvxOpsMacFlops = "fp_ret_sse_avx_ops.mac_flops",
+    /// Retired bfloat16 multiply-accumulate operations.
+    FpRetSseAvxOpsBfloatMacFlops = "fp_ret_sse_avx_ops.bfloat_mac_flops",
+    /// Retired SSE and AVX floating-point operations.
+    FpRetSseAvxOpsAll = "fp_ret_sse_avx_ops.all",
+    /// x87 control word changes that serialise.
+    FpRetiredSerOpsX87CtrlRet = "fp_retired_ser_ops.x87_ctrl_ret",
+    /// x87 bottom-executing ops retired.
+    FpRetiredSerOpsX87BotRet = "fp_retired_ser_ops.x87_bot_ret",
+    /// MXCSR changes that serialise.
+    FpRetiredSerOpsSseCtrlRet = "fp_retired_ser_ops.sse_ctrl_ret",
+    /// SSE and AVX bottom-executing ops retired.
+    FpRetiredSerOpsSseBotRet = "fp_retired_ser_ops.sse_bot_ret",
+    /// Serialising floating-point ops retired.
+    FpRetiredSerOpsAll = "fp_retired_ser_ops.all",
+    /// x87 ops retired.
+    FpOpsRetiredByWidthX87UopsRetired = "fp_ops_retired_by_width.x87_uops_retired",
+    /// MMX ops retired.
+    FpOpsRetiredByWidthMmxUopsRetired = "fp_ops_retired_by_width.mmx_uops_retired",
+    /// Scalar floating-point ops retired.
+    FpOpsRetiredByWidthScalarUopsRetired = "fp_ops_retired_by_width.scalar_uops_retired",
+    /// Packed ops of 128 bits retired.
+    FpOpsRetiredByWidthPack128UopsRetired = "fp_ops_retired_by_width.pack_128_uops_retired",
+    /// Packed ops of 256 bits retired.
+    FpOpsRetiredByWidthPack256UopsRetired = "fp_ops_retired_by_width.pack_256_uops_retired",
+    /// Packed ops of 512 bits retired.
+    FpOpsRetiredByWidthPack512UopsRetired = "fp_ops_retired_by_width.pack_512_uops_retired",
+    /// Floating-point ops retired, of all widths.
+    FpOpsRetiredByWidthAll = "fp_ops_retired_by_width.all",
+    /// Scalar floating-point ops retired.
+    FpOpsRetiredByTypeScalarAll = "fp_ops_retired_by_type.scalar_all",
+    /// Vector floating-point ops retired.
+    FpOpsRetiredByTypeVectorAll = "fp_ops_retired_by_type.vector_all",
+    /// Floating-point ops retired, of all types.
+    FpOpsRetiredByTypeAll = "fp_ops_retired_by_type.all",
+    /// MMX integer ops retired.
+    SseAvxOpsRetiredMmxAll = "sse_avx_ops_retired.mmx_all",
+    /// SSE and AVX integer ops retired.
+    SseAvxOpsRetiredSseAvxAll = "sse_avx_ops_retired.sse_avx_all",
+    /// MMX, SSE and AVX integer ops retired.
+    SseAvxOpsRetiredAll = "sse_avx_ops_retired.all",
+    /// Packed floating-point ops of 128 bits retired.
+    FpPackOpsRetiredFp128All = "fp_pack_ops_retired.fp128_all",
+    /// Packed floating-point ops of 256 bits retired.
+    FpPackOpsRetiredFp256All = "fp_pack_ops_retired.fp256_all",
+    /// Packed floating-point ops retired.
+    FpPackOpsRetiredAll = "fp_pack_ops_retired.all",
+    /// Packed integer ops of 128 bits retired.
+    PackedIntOpTypeInt128All = "packed_int_op_type.int128_all",
+    /// Packed integer ops of 256 bits retired.
+    PackedIntOpTypeInt256All = "packed_int_op_type.int256_all",
+    /// Packed integer ops retired.
+    PackedIntOpTypeAll = "packed_int_op_type.all",
+    /// Dispatch faults to fill x87 registers.
+    FpDispFaultsX87FillFault = "fp_disp_faults.x87_fill_fault",
+    /// Dispatch faults to fill XMM registers.
+    FpDispFaultsXmmFillFault = "fp_disp_faults.xmm_fill_fault",
+    /// Dispatch faults to fill YMM registers.
+    FpDispFaultsYmmFillFault = "fp_disp_faults.ymm_fill_fault",
+    /// Dispatch faults to spill YMM registers.
+    FpDispFaultsYmmSpillFault = "fp_disp_faults.ymm_spill_fault",
+    /// Dispatch faults for SSE and AVX code.
+    FpDispFaultsSseAvxAll = "fp_disp_faults.sse_avx_all",
+    /// Floating-point dispatch faults.
+    FpDispFaultsAll = "fp_disp_faults.all",
+
+    // AMD Zen: loads, stores, L1D and data TLB.
+    /// Loads that could not take the data of an older store.
+    LsBadStatus2StliOther = "ls_bad_status2.stli_other",
+    /// Locked operations that locked the bus.
+    LsLocksBusLock = "ls_locks.bus_lock",
+    /// Locked operations.
+    LsLocksAll = "ls_locks.all",
+    /// CLFLUSH instructions retired.
+    LsRetClFlush = "ls_ret_cl_flush",
+    /// CPUID instructions retired.
+    LsRetCpuid = "ls_ret_cpuid",
+    /// Loads dispatched.
+    LsDispatchLdDispatch = "ls_dispatch.ld_dispatch",
+    /// Stores dispatched.
+    LsDispatchStoreDispatch = "ls_dispatch.store_dispatch",
+    /// Ops dispatched that both load and store.
+    LsDispatchLdStDispatch = "ls_dispatch.ld_st_dispatch",
+    /// Ops dispatched to the load-store unit.
+    LsDispatchAll = "ls_dispatch.all",
+    /// System management interrupts received.
+    LsSmiRx = "ls_smi_rx",
+    /// Interrupts taken.
+    LsIntTaken = "ls_int_taken",
+    /// Reads of the time stamp counter.
+    LsRdtsc = "ls_rdtsc",
+    /// Loads that took the data of an older store.
+    LsStlf = "ls_stlf",
+    /// Store commits cancelled because the write combining buffer was full.
+    LsStCommitCancel2StCommitCancelWcbFull = "ls_st_commit_cancel2.st_commit_cancel_wcb_full",
+    /// Accesses of the L1 data cache.
+    LsDcAccesses = "ls_dc_accesses",
+    /// Miss buffers allocated for loads and stores.
+    LsMabAllocLoadStoreAllocations = "ls_mab_alloc.load_store_allocations",
+    /// Miss buffers allocated by the hardware prefetcher.
+    LsMabAllocHardwarePrefetcherAllocations = "ls_mab_alloc.hardware_prefetcher_allocations",
+    /// Miss buffers allocated.
+    LsMabAllocAllAllocations = "ls_mab_alloc.all_allocations",
+    /// Miss buffers allocated for loads.
+    LsMabAllocLoads = "ls_mab_alloc.loads",
+    /// Miss buffers allocated for stores.
+    LsMabAllocStores = "ls_mab_alloc.stores",
+    /// Miss buffers allocated by the L1 data prefetcher.
+    LsMabAllocDcPrefetcher = "ls_mab_alloc.dc_prefetcher",
+    /// Demand fills of the L1 data cache from the L2.
+    LsDmndFillsFromSysLocalL2 = "ls_dmnd_fills_from_sys.local_l2",
+    /// Demand fills of the L1 data cache from the L3 or an L2 of the same core complex.
+    LsDmndFillsFromSysLocalCcx = "ls_dmnd_fills_from_sys.local_ccx",
+    /// Demand fills of the L1 data cache from another core complex of the node.
+    LsDmndFillsFromSysNearCache = "ls_dmnd_fills_from_sys.near_cache",
+    /// Demand fills of the L1 data cache from DRAM or I/O of the node.
+    LsDmndFillsFromSysDramIoNear = "ls_dmnd_fills_from_sys.dram_io_near",
+    /// Demand fills of the L1 data cache from a core complex of another node.
+    LsDmndFillsFromSysFarCache = "ls_dmnd_fills_from_sys.far_cache",
+    /// Demand fills of the L1 data cache from DRAM or I/O of another node.
+    LsDmndFillsFromSysDramIoFar = "ls_dmnd_fills_from_sys.dram_io_far",
+    /// Demand fills of the L1 data cache from extension memory.
+    LsDmndFillsFromSysAlternateMemories = "ls_dmnd_fills_from_sys.alternate_memories",
+    /// Demand fills of the L1 data cache.
+    LsDmndFillsFromSysAll = "ls_dmnd_fills_from_sys.all",
+    /// Fills of the L1 data cache from the L2.
+    LsAnyFillsFromSysLocalL2 = "ls_any_fills_from_sys.local_l2",
+    /// Fills of the L1 data cache from the L3 or an L2 of the same core complex.
+    LsAnyFillsFromSysLocalCcx = "ls_any_fills_from_sys.local_ccx",
+    /// Fills of the L1 data cache from within the core complex.
+    LsAnyFillsFromSysLocalAll = "ls_any_fills_from_sys.local_all",
+    /// Fills of the L1 data cache from another core complex of the node.
+    LsAnyFillsFromSysNearCache = "ls_any_fills_from_sys.near_cache",
+    /// Fills of the L1 data cache from DRAM or I/O of the node.
+    LsAnyFillsFromSysDramIoNear = "ls_any_fills_from_sys.dram_io_near",
+    /// Fills of the L1 data cache from a core complex of another node.
+    LsAnyFillsFromSysFarCache = "ls_any_fills_from_sys.far_cache",
+    /// Fills of the L1 data cache from other core complexes.
+    LsAnyFillsFromSysRemoteCache = "ls_any_fills_from_sys.remote_cache",
+    /// Fills of the L1 data cache from DRAM or I/O of another node.
+    LsAnyFillsFromSysDramIoFar = "ls_any_fills_from_sys.dram_io_far",
+    /// Fills of the L1 data cache from DRAM or I/O.
+    LsAnyFillsFromSysDramIoAll = "ls_any_fills_from_sys.dram_io_all",
+    /// Fills of the L1 data cache from another node.
+    LsAnyFillsFromSysFarAll = "ls_any_fills_from_sys.far_all",
+    /// Fills of the L1 data cache.
+    LsAnyFillsFromSysAll = "ls_any_fills_from_sys.all",
+    /// L1 data TLB misses that hit a 4 KiB page in the L2 TLB.
+    LsL1DTlbMissTlbReload4kL2Hit = "ls_l1_d_tlb_miss.tlb_reload_4k_l2_hit",
+    /// L1 data TLB misses that hit a coalesced page in the L2 TLB.
+    LsL1DTlbMissTlbReloadCoalescedPageHit = "ls_l1_d_tlb_miss.tlb_reload_coalesced_page_hit",
+    /// L1 data TLB misses that hit a 2 MiB page in the L2 TLB.
+    LsL1DTlbMissTlbReload2mL2Hit = "ls_l1_d_tlb_miss.tlb_reload_2m_l2_hit",
+    /// L1 data TLB misses that hit a 1 GiB page in the L2 TLB.
+    LsL1DTlbMissTlbReload1gL2Hit = "ls_l1_d_tlb_miss.tlb_reload_1g_l2_hit",
+    /// L1 and L2 data TLB misses of a 4 KiB page.
+    LsL1DTlbMissTlbReload4kL2Miss = "ls_l1_d_tlb_miss.tlb_reload_4k_l2_miss",
+    /// L1 and L2 data TLB misses of a coalesced page.
+    LsL1DTlbMissTlbReloadCoalescedPageMiss = "ls_l1_d_tlb_miss.tlb_reload_coalesced_page_miss",
+    /// L1 and L2 data TLB misses of a 2 MiB page.
+    LsL1DTlbMissTlbReload2mL2Miss = "ls_l1_d_tlb_miss.tlb_reload_2m_l2_miss",
+    /// L1 and L2 data TLB misses of a 1 GiB page.
+    LsL1DTlbMissTlbReload1gL2Miss = "ls_l1_d_tlb_miss.tlb_reload_1g_l2_miss",
+    /// L1 and L2 data TLB misses: page walks.
+    LsL1DTlbMissAllL2Miss = "ls_l1_d_tlb_miss.all_l2_miss",
+    /// L1 data TLB misses.
+    LsL1DTlbMissAll = "ls_l1_d_tlb_miss.all",
+    /// Page walks for data of type 0.
+    LsTablewalkerDcType0 = "ls_tablewalker.dc_type0",
+    /// Page walks for data of type 1.
+    LsTablewalkerDcType1 = "ls_tablewalker.dc_type1",
+    /// Page walks for data.
+    LsTablewalkerDside = "ls_tablewalker.dside",
+    /// Page walks for code of type 0.
+    LsTablewalkerIcType0 = "ls_tablewalker.ic_type0",
+    /// Page walks for code of type 1.
+    LsTablewalkerIcType1 = "ls_tablewalker.ic_type1",
+    /// Page walks for code.
+    LsTablewalkerIside = "ls_tablewalker.iside",
+    /// Loads that cross a 64-byte boundary.
+    LsMisalLoadsMa64 = "ls_misal_loads.ma64",
+    /// Loads that cross a 4 KiB boundary.
+    LsMisalLoadsMa4k = "ls_misal_loads.ma4k",
+    /// Misaligned accesses.
+    LsMisalAccesses = "ls_misal_accesses",
+    /// PREFETCHT0, T1 and T2 instructions dispatched.
+    LsPrefInstrDispPrefetch = "ls_pref_instr_disp.prefetch",
+    /// PREFETCHW instructions dispatched.
+    LsPrefInstrDispPrefetchW = "ls_pref_instr_disp.prefetch_w",
+    /// PREFETCHNTA instructions dispatched.
+    LsPrefInstrDispPrefetchNta = "ls_pref_instr_disp.prefetch_nta",
+    /// Software prefetches dispatched.
+    LsPrefInstrDispAll = "ls_pref_instr_disp.all",
+    /// Software prefetches that hit the L1 data cache.
+    LsInefSwPrefDataPipeSwPfDcHit = "ls_inef_sw_pref.data_pipe_sw_pf_dc_hit",
+    /// Software prefetches that matched a miss buffer.
+    LsInefSwPrefMabMchCnt = "ls_inef_sw_pref.mab_mch_cnt",
+    /// Software prefetches without use.
+    LsInefSwPrefAll = "ls_inef_sw_pref.all",
+    /// Software prefetch fills from the L2.
+    LsSwPfDcFillsLocalL2 = "ls_sw_pf_dc_fills.local_l2",
+    /// Software prefetch fills of the L1 data cache.
+    LsSwPfDcFillsAll = "ls_sw_pf_dc_fills.all",
+    /// Hardware prefetch fills from the L2.
+    LsHwPfDcFillsLocalL2 = "ls_hw_pf_dc_fills.local_l2",
+    /// Hardware prefetch fills of the L1 data cache.
+    LsHwPfDcFillsAll = "ls_hw_pf_dc_fills.all",
+    /// Miss buffers in use, summed over cycles.
+    LsAllocMabCount = "ls_alloc_mab_count",
+    /// TLB flushes.
+    LsTlbFlushAll = "ls_tlb_flush.all",
+
+    // AMD Zen: l2 cache.
+    /// Requests counted by l2_request_g2.
+    L2RequestG1Group2 = "l2_request_g1.group2",
+    /// Requests of the L2 hardware prefetcher.
+    L2RequestG1L2HwPf = "l2_request_g1.l2_hw_pf",
+    /// PREFETCH requests to the L2.
+    L2RequestG1PrefetchL2Cmd = "l2_request_g1.prefetch_l2_cmd",
+    /// Requests to make a line writable.
+    L2RequestG1ChangeToX = "l2_request_g1.change_to_x",
+    /// Code reads.
+    L2RequestG1CacheableIcRead = "l2_request_g1.cacheable_ic_read",
+    /// Shared data reads.
+    L2RequestG1LsRdBlkCS = "l2_request_g1.ls_rd_blk_c_s",
+    /// Data stores.
+    L2RequestG1RdBlkX = "l2_request_g1.rd_blk_x",
+    /// Data reads, with hardware and software prefetches.
+    L2RequestG1RdBlkL = "l2_request_g1.rd_blk_l",
+    /// Requests from the L1 data cache.
+    L2RequestG1AllDc = "l2_request_g1.all_dc",
+    /// Requests to the L2 without its prefetcher.
+    L2RequestG1AllNoPrefetch = "l2_request_g1.all_no_prefetch",
+    /// Requests to the L2.
+    L2RequestG1All = "l2_request_g1.all",
+    /// Sized data reads.
+    L2RequestG2LsRdSized = "l2_request_g2.ls_rd_sized",
+    /// Sized data reads of uncached memory.
+    L2RequestG2LsRdSizedNc = "l2_request_g2.ls_rd_sized_nc",
+    /// Code reads that missed the L2.
+    L2CacheReqStatIcFillMiss = "l2_cache_req_stat.ic_fill_miss",
+    /// Code reads that hit a shared line in the L2.
+    L2CacheReqStatIcFillHitS = "l2_cache_req_stat.ic_fill_hit_s",
+    /// Code reads that hit a writable line in the L2.
+    L2CacheReqStatIcFillHitX = "l2_cache_req_stat.ic_fill_hit_x",
+    /// Code reads that hit the L2.
+    L2CacheReqStatIcHitInL2 = "l2_cache_req_stat.ic_hit_in_l2",
+    /// Code reads of the L2.
+    L2CacheReqStatIcAccessInL2 = "l2_cache_req_stat.ic_access_in_l2",
+    /// Data reads that missed the L2.
+    L2CacheReqStatLsRdBlkC = "l2_cache_req_stat.ls_rd_blk_c",
+    /// Code and data requests that missed the L2.
+    L2CacheReqStatIcDcMissInL2 = "l2_cache_req_stat.ic_dc_miss_in_l2",
+    /// Stores that hit a line in the L2.
+    L2CacheReqStatLsRdBlkX = "l2_cache_req_stat.ls_rd_blk_x",
+    /// Data reads that hit a read-only line in the L2.
+    L2CacheReqStatLsRdBlkLHitS = "l2_cache_req_stat.ls_rd_blk_l_hit_s",
+    /// Data reads that hit a writable line in the L2.
+    L2CacheReqStatLsRdBlkLHitX = "l2_cache_req_stat.ls_rd_blk_l_hit_x",
+    /// Shared data reads that hit the L2.
+    L2CacheReqStatLsRdBlkCs = "l2_cache_req_stat.ls_rd_blk_cs",
+    /// Data requests that hit the L2.
+    L2CacheReqStatDcHitInL2 = "l2_cache_req_stat.dc_hit_in_l2",
+    /// Code and data requests that hit the L2.
+    L2CacheReqStatIcDcHitInL2 = "l2_cache_req_stat.ic_dc_hit_in_l2",
+    /// Data requests of the L2.
+    L2CacheReqStatDcAccessInL2 = "l2_cache_req_stat.dc_access_in_l2",
+    /// Code and data requests of the L2.
+    L2CacheReqStatAll = "l2_cache_req_stat.all",
+    /// L2 prefetches that hit the L2.
+    L2PfHitL2L2Hwpf = "l2_pf_hit_l2.l2_hwpf",
+    /// L1 data prefetches that hit the L2.
+    L2PfHitL2L1DcHwpf = "l2_pf_hit_l2.l1_dc_hwpf",
+    /// Prefetches that hit the L2.
+    L2PfHitL2All = "l2_pf_hit_l2.all",
+    /// L2 prefetches that missed the L2 and hit the L3.
+    L2PfMissL2HitL3L2Hwpf = "l2_pf_miss_l2_hit_l3.l2_hwpf",
+    /// L1 data prefetches that missed the L2 and hit the L3.
+    L2PfMissL2HitL3L1DcHwpf = "l2_pf_miss_l2_hit_l3.l1_dc_hwpf",
+    /// Prefetches that missed the L2 and hit the L3.
+    L2PfMissL2HitL3All = "l2_pf_miss_l2_hit_l3.all",
+    /// L2 prefetches that missed the L2 and the L3.
+    L2PfMissL2L3L2Hwpf = "l2_pf_miss_l2_l3.l2_hwpf",
+    /// L1 data prefetches that missed the L2 and the L3.
+    L2PfMissL2L3L1DcHwpf = "l2_pf_miss_l2_l3.l1_dc_hwpf",
+    /// Prefetches that missed the L2 and the L3.
+    L2PfMissL2L3All = "l2_pf_miss_l2_l3.all",
+    /// Fills of the L2 from the L3 or an L2 of the same core complex.
+    L2FillRspSrcLocalCcx = "l2_fill_rsp_src.local_ccx",
+    /// Fills of the L2 from another core complex of the node.
+    L2FillRspSrcNearCache = "l2_fill_rsp_src.near_cache",
+    /// Fills of the L2 from DRAM or I/O of the node.
+    L2FillRspSrcDramIoNear = "l2_fill_rsp_src.dram_io_near",
+    /// Fills of the L2 from a core complex of another node.
+    L2FillRspSrcFarCache = "l2_fill_rsp_src.far_cache",
+    /// Fills of the L2 from DRAM or I/O of another node.
+    L2FillRspSrcDramIoFar = "l2_fill_rsp_src.dram_io_far",
+    /// Fills of the L2 from extension memory.
+    L2FillRspSrcAlternateMemories = "l2_fill_rsp_src.alternate_memories",
+    /// Fills of the L2.
+    L2FillRspSrcAll = "l2_fill_rsp_src.all",
+
+    // AMD Zen: front end, instruction TLB and predictor.
+    /// Fetch windows of 32 bytes.
+    IcFw32 = "ic_fw32",
+    /// Fetch windows of 32 bytes that missed the instruction cache.
+    IcFw32Miss = "ic_fw32_miss",
+    /// Instruction cache lines filled from the L2.
+    IcCacheFillL2 = "ic_cache_fill_l2",
+    /// Instruction cache lines filled from beyond the L2.
+    IcCacheFillSys = "ic_cache_fill_sys",
+    /// Instruction TLB misses that hit the L2 TLB.
+    BpL1TlbMissL2TlbHit = "bp_l1_tlb_miss_l2_tlb_hit",
+    /// Instruction TLB misses in both levels, 4 KiB page.
+    BpL1TlbMissL2TlbMissIf4k = "bp_l1_tlb_miss_l2_tlb_miss.if4k",
+    /// Instruction TLB misses in both levels, 2 MiB page.
+    BpL1TlbMissL2TlbMissIf2m = "bp_l1_tlb_miss_l2_tlb_miss.if2m",
+    /// Instruction TLB misses in both levels, 1 GiB page.
+    BpL1TlbMissL2TlbMissIf1g = "bp_l1_tlb_miss_l2_tlb_miss.if1g",
+    /// Instruction TLB misses in both levels, coalesced page.
+    BpL1TlbMissL2TlbMissCoalesced4k = "bp_l1_tlb_miss_l2_tlb_miss.coalesced_4k",
+    /// Instruction TLB misses in both levels: page walks.
+    BpL1TlbMissL2TlbMissAll = "bp_l1_tlb_miss_l2_tlb_miss.all",
+    /// Cycles in which fetch stalled because the decoder was full.
+    IcFetchStallIcStallBackPressure = "ic_fetch_stall.ic_stall_back_pressure",
+    /// Cycles in which fetch stalled because no address was predicted.
+    IcFetchStallIcStallDqEmpty = "ic_fetch_stall.ic_stall_dq_empty",
+    /// Cycles in which fetch stalled.
+    IcFetchStallIcStallAny = "ic_fetch_stall.ic_stall_any",
+    /// Corrections by the first-level branch target buffer.
+    BpL1BtbCorrect = "bp_l1_btb_correct",
+    /// Corrections by the second-level branch target buffer.
+    BpL2BtbCorrect = "bp_l2_btb_correct",
+    /// Predictions by the dynamic indirect predictor.
+    BpDynIndPred = "bp_dyn_ind_pred",
+    /// Redirects of fetch by the decoder.
+    BpDeRedirect = "bp_de_redirect",
+    /// Instruction TLB hits of a 4 KiB page.
+    BpL1TlbFetchHitIf4k = "bp_l1_tlb_fetch_hit.if4k",
+    /// Instruction TLB hits of a 2 MiB page.
+    BpL1TlbFetchHitIf2m = "bp_l1_tlb_fetch_hit.if2m",
+    /// Instruction TLB hits of a 1 GiB page.
+    BpL1TlbFetchHitIf1g = "bp_l1_tlb_fetch_hit.if1g",
+    /// Instruction TLB hits.
+    BpL1TlbFetchHitAll = "bp_l1_tlb_fetch_hit.all",
+    /// Pipeline restarts without a branch.
+    ResyncsOrNcRedirects = "resyncs_or_nc_redirects",
+    /// Pipeline restarts without a branch.
+    BpRedirectsResync = "bp_redirects.resync",
+    /// Redirects of fetch by the execution units.
+    BpRedirectsExRedir = "bp_redirects.ex_redir",
+    /// Redirects of fetch.
+    BpRedirectsAll = "bp_redirects.all",
+    /// Instruction cache hits.
+    IcTagHitMissInstructionCacheHit = "ic_tag_hit_miss.instruction_cache_hit",
+    /// Instruction cache misses.
+    IcTagHitMissInstructionCacheMiss = "ic_tag_hit_miss.instruction_cache_miss",
+    /// Instruction cache look-ups.
+    IcTagHitMissAllInstructionCacheAccesses = "ic_tag_hit_miss.all_instruction_cache_accesses",
+    /// Op cache hits.
+    OpCacheHitMissOpCacheHit = "op_cache_hit_miss.op_cache_hit",
+    /// Op cache misses.
+    OpCacheHitMissOpCacheMiss = "op_cache_hit_miss.op_cache_miss",
+    /// Op cache look-ups.
+    OpCacheHitMissAllOpCacheAccesses = "op_cache_hit_miss.all_op_cache_accesses",
+
+    // AMD Zen: dispatch and pipeline utilisation.
+    /// Cycles with an empty op queue.
+    DeOpQueueEmpty = "de_op_queue_empty",
+    /// Ops dispatched from the decoder.
+    DeSrcOpDispDecoder = "de_src_op_disp.decoder",
+    /// Ops dispatched from the op cache.
+    DeSrcOpDispOpCache = "de_src_op_disp.op_cache",
+    /// Ops dispatched from the loop buffer.
+    DeSrcOpDispLoopBuffer = "de_src_op_disp.loop_buffer",
+    /// Ops dispatched.
+    DeSrcOpDispAll = "de_src_op_disp.all",
+    /// Floating-point ops dispatched.
+    DeDisOpsFromDecoderAnyFpDispatch = "de_dis_ops_from_decoder.any_fp_dispatch",
+    /// Integer ops dispatched.
+    DeDisOpsFromDecoderAnyIntegerDispatch = "de_dis_ops_from_decoder.any_integer_dispatch",
+    /// Cycles in which dispatch waited for an integer register.
+    DeDisDispatchTokenStalls1IntPhyRegFileRsrcStall = "de_dis_dispatch_token_stalls1.int_phy_reg_file_rsrc_stall",
+    /// Cycles in which dispatch waited for the load queue.
+    DeDisDispatchTokenStalls1LoadQueueRsrcStall = "de_dis_dispatch_token_stalls1.load_queue_rsrc_stall",
+    /// Cycles in which dispatch waited for the store queue.
+    DeDisDispatchTokenStalls1StoreQueueRsrcStall = "de_dis_dispatch_token_stalls1.store_queue_rsrc_stall",
+    /// Cycles in which dispatch waited for the integer scheduler.
+    DeDisDispatchTokenStalls1IntSchedulerMiscRsrcStall = "de_dis_dispatch_token_stalls1.int_scheduler_misc_rsrc_stall",
+    /// Cycles in which dispatch waited for the taken branch buffer.
+    DeDisDispatchTokenStalls1TakenBrnchBufferRsrc = "de_dis_dispatch_token_stalls1.taken_brnch_buffer_rsrc",
+    /// Cycles in which dispatch waited for a floating-point register.
+    DeDisDispatchTokenStalls1FpRegFileRsrcStall = "de_dis_dispatch_token_stalls1.fp_reg_file_rsrc_stall",
+    /// Cycles in which dispatch waited for the floating-point scheduler.
+    DeDisDispatchTokenStalls1FpSchRsrcStall = "de_dis_dispatch_token_stalls1.fp_sch_rsrc_stall",
+    /// Cycles in which dispatch waited for the floating-point unit to recover.
+    DeDisDispatchTokenStalls1FpFlushRecoveryStall = "de_dis_dispatch_token_stalls1.fp_flush_recovery_stall",
+    /// Cycles in which dispatch waited for integer scheduler 0.
+    DeDisDispatchTokenStalls2IntSch0TokenStall = "de_dis_dispatch_token_stalls2.int_sch0_token_stall",
+    /// Cycles in which dispatch waited for integer scheduler 1.
+    DeDisDispatchTokenStalls2IntSch1TokenStall = "de_dis_dispatch_token_stalls2.int_sch1_token_stall",
+    /// Cycles in which dispatch waited for integer scheduler 2.
+    DeDisDispatchTokenStalls2IntSch2TokenStall = "de_dis_dispatch_token_stalls2.int_sch2_token_stall",
+    /// Cycles in which dispatch waited for integer scheduler 3.
+    DeDisDispatchTokenStalls2IntSch3TokenStall = "de_dis_dispatch_token_stalls2.int_sch3_token_stall",
+    /// Cycles in which dispatch waited for the retire queue.
+    DeDisDispatchTokenStalls2RetireTokenStall = "de_dis_dispatch_token_stalls2.retire_token_stall",
+    /// Cycles in which dispatch waited for the ALU scheduler.
+    DeDispatchStallCycleDynamicTokensPart2AlTokens = "de_dispatch_stall_cycle_dynamic_tokens_part2.al_tokens",
+    /// Cycles in which dispatch waited for the address scheduler.
+    DeDispatchStallCycleDynamicTokensPart2AgTokens = "de_dispatch_stall_cycle_dynamic_tokens_part2.ag_tokens",
+    /// Cycles in which dispatch waited for the integer unit to recover.
+    DeDispatchStallCycleDynamicTokensPart2ExFlushRecovery = "de_dispatch_stall_cycle_dynamic_tokens_part2.ex_flush_recovery",
+    /// Cycles in which dispatch waited for the retire queue.
+    DeDispatchStallCycleDynamicTokensPart2Retq = "de_dispatch_stall_cycle_dynamic_tokens_part2.retq",
+    /// Cycles without retirement because nothing was in flight.
+    ExNoRetireEmpty = "ex_no_retire.empty",
+    /// Cycles without retirement because the oldest op was not complete.
+    ExNoRetireNotComplete = "ex_no_retire.not_complete",
+    /// Cycles without retirement for other reasons.
+    ExNoRetireOther = "ex_no_retire.other",
+    /// Cycles without retirement because the other thread was selected.
+    ExNoRetireThreadNotSelected = "ex_no_retire.thread_not_selected",
+    /// Cycles without retirement.
+    ExNoRetireAll = "ex_no_retire.all",
+    /// Cycles without retirement because the oldest op was a load that was not complete.
+    ExNoRetireLoadNotComplete = "ex_no_retire.load_not_complete",
+    /// Dispatch slots left empty because the front end supplied no op.
+    DeNoDispatchPerSlotNoOpsFromFrontend = "de_no_dispatch_per_slot.no_ops_from_frontend",
+    /// Dispatch slots left empty because the back end could not take an op.
+    DeNoDispatchPerSlotBackendStalls = "de_no_dispatch_per_slot.backend_stalls",
+    /// Dispatch slots left empty because the other thread was selected.
+    DeNoDispatchPerSlotSmtContention = "de_no_dispatch_per_slot.smt_contention",
+    /// Cycles in which dispatch waited for further resources.
+    DeAdditionalResourceStallsDispatchStalls = "de_additional_resource_stalls.dispatch_stalls",
 }
 
 impl Event {

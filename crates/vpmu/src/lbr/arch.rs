@@ -2,8 +2,7 @@
 
 use super::ring::Ring;
 use super::{BranchFilter, BranchKind, BranchRecord, BranchStack, LbrEntry, LbrState, MAX_DEPTH};
-use crate::register::RegisterId;
-use crate::register::intel::ArchLbrCtl;
+use crate::register::intel::{ArchLbrCtl, RegisterId};
 
 /// Mispredicted, in IA32_LBR_x_INFO.
 const MISPREDICTED: u64 = 1 << 63;

@@ -3,8 +3,7 @@
 
 use super::ring::Ring;
 use super::{BranchFilter, BranchKind, BranchRecord, BranchStack, LbrEntry, LbrState, MAX_DEPTH};
-use crate::register::RegisterId;
-use crate::register::intel::LbrSelect;
+use crate::register::intel::{LbrSelect, RegisterId};
 
 /// Mispredicted, in MSR_LBR_INFO_x.
 const MISPREDICTED: u64 = 1 << 63;

@@ -1,9 +1,9 @@
 //! Last branch records (LBR).
 //!
-//! Two kinds of stacks, one way to record. [`LegacyLbr`] is the model-specific stack that
+//! Several kinds of stacks, one way to record. [`LegacyLbr`] is the model-specific stack that
 //! IA32_DEBUGCTL switches on: a ring with a top-of-stack pointer, filtered by what LBR_SELECT
 //! suppresses. [`ArchLbr`] is the architectural one: entry 0 is the youngest, IA32_LBR_CTL says what is
-//! recorded.
+//! recorded. AMD's last-branch record and LbrExtV2 stack are in `amd.rs`.
 //!
 //! The engine asks [`Vpmu::branch_filter`](crate::Vpmu::branch_filter) after everything that may change
 //! it, keeps the answer, and calls [`Vpmu::record_branch`](crate::Vpmu::record_branch) for the taken
@@ -11,20 +11,23 @@
 //! one test.
 //!
 //! Facts: Intel SDM vol. 3B, "Last Branch Records" and "Debug, Branch Profile, TSC"; cross-checked with
-//! Linux `arch/x86/events/intel/lbr.c`.
+//! Linux `arch/x86/events/intel/lbr.c`. AMD: APM vol. 2, chapter 13; Linux `arch/x86/events/amd/lbr.c`.
 
+mod amd;
 mod arch;
 mod legacy;
 mod ring;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use amd::AmdLbr;
+pub use amd::AmdLbrState;
 pub use arch::ArchLbr;
 pub use legacy::LegacyLbr;
 pub use ring::{LbrEntry, MAX_DEPTH};
 
 use crate::profile::LbrKind;
-use crate::register::RegisterId;
+use crate::register::intel::RegisterId;
 
 /// What a taken branch is. The values are those of the branch type in IA32_LBR_x_INFO.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -109,6 +112,11 @@ impl BranchFilter {
         kind as u32 + if cpl == 0 { 0 } else { 16 }
     }
 
+    /// What either admits.
+    const fn or(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
     /// The filter that admits what `admits` says.
     fn of(admits: impl Fn(BranchKind) -> bool, os: bool, usr: bool) -> Self {
         let mut bits = 0;
@@ -119,7 +127,7 @@ impl BranchFilter {
     }
 }
 
-/// What both kinds of stacks can do.
+/// What both kinds of Intel's stacks can do.
 pub(crate) trait BranchStack {
     /// The branches that the stack's own registers let in.
     fn filter(&self) -> BranchFilter;
@@ -135,7 +143,7 @@ pub(crate) trait BranchStack {
     fn word_mut(&mut self, id: RegisterId, n: usize) -> Option<&mut u64>;
 }
 
-/// The stack of one vCPU.
+/// The stack of one Intel vCPU.
 #[derive(Debug, Clone)]
 pub(crate) enum Lbr {
     None,
@@ -147,7 +155,7 @@ impl Lbr {
     /// A stack in its RESET state.
     pub(crate) fn new(kind: LbrKind) -> Self {
         match kind {
-            LbrKind::None => Self::None,
+            LbrKind::None | LbrKind::LastBranch | LbrKind::ExtV2 { .. } => Self::None,
             LbrKind::Legacy => Self::Legacy(LegacyLbr::default()),
             LbrKind::Architectural { .. } => Self::Arch(ArchLbr::new(kind.max_depth())),
         }

@@ -122,7 +122,7 @@ fn a_saved_stack_that_cannot_be_is_refused() {
     let good = arch.save(&mut source);
     let mut refused = |change: fn(&mut LbrState)| {
         let mut state = good.clone();
-        change(&mut state.lbr);
+        change(&mut state.registers.intel_mut().unwrap().lbr);
         arch.restore(&state, &mut source).expect_err("refused")
     };
     let wrong_kind = refused(|lbr| *lbr = LbrState::None);

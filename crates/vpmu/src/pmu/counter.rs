@@ -63,6 +63,11 @@ impl Counter {
         self.mark.is_some()
     }
 
+    /// Counts something else from now on; the value stays. It does not run until [`run`](Self::run) says so.
+    pub(super) fn reprogram(&mut self, request: EventRequest) {
+        *self = Self { value: self.value, ..Self::new(request) };
+    }
+
     /// Brings the value up to date. Returns true when it wrapped.
     pub(super) fn sync<S: CountsSource + ?Sized>(&mut self, width: u32, source: &mut S) -> bool {
         let Some(mark) = self.mark else { return false };
@@ -79,7 +84,7 @@ impl Counter {
     pub(super) fn peek<S: CountsSource + ?Sized>(&self, width: u32, source: &mut S) -> Option<u64> {
         let Some(mark) = self.mark else { return Some(self.value) };
         let sum = self.value.checked_add(source.total(&self.request, self.filter).saturating_sub(mark))?;
-        (sum >> width == 0).then_some(sum)
+        (sum <= crate::register::low_bits(width)).then_some(sum)
     }
 
     /// Starts or stops. The value must be up to date.
@@ -99,9 +104,9 @@ impl Counter {
         self.mark = known.then(|| source.total(&self.request, filter));
     }
 
-    /// Occurrences until the counter wraps, from its last update.
+    /// Occurrences until the counter wraps, from its last update; saturates one below a full round of 64 bits.
     pub(super) fn until_overflow(&self, width: u32) -> u64 {
-        (1 << width) - self.value
+        (crate::register::low_bits(width) - self.value).saturating_add(1)
     }
 }
 

@@ -80,10 +80,3 @@ impl Ledger {
         }
     }
 }
-
-impl super::Vpmu {
-    /// Replaces what has been counted so far, after a [`restore`](super::Vpmu::restore) on a fresh vPMU.
-    pub fn set_ledger(&mut self, ledger: Ledger) {
-        self.ledger = ledger;
-    }
-}

@@ -1,49 +1,39 @@
 //! The state machine of one vCPU's PMU.
 //!
+//! [`Vpmu`] is what an embedder sees. Below it each vendor has a state machine of its own, because registers,
+//! freezing and what counters can do have little in common; counters and the ledger are shared.
+//!
 //! | file | what it does |
 //! | --- | --- |
-//! | `mod.rs` | construction, bringing counters up to date, overflow, freezing |
-//! | `access.rs` | RDMSR, WRMSR |
-//! | `branches.rs` | last branch records |
-//! | `rdpmc.rs` | RDPMC |
+//! | `mod.rs` | the one interface |
+//! | `intel/` | Intel's registers |
+//! | `amd/` | AMD's registers |
+//! | `masks.rs` | what the register declarations say for a profile |
 //! | `counter.rs` | one counter |
 //! | `ledger.rs` | what was counted over time |
 //! | `outcome.rs` | answers |
 
-mod access;
-mod branches;
+mod amd;
 mod counter;
+mod intel;
 mod ledger;
+mod masks;
 mod outcome;
-mod rdpmc;
 
+pub use amd::AmdState;
 pub use counter::{Active, CounterId};
+pub use intel::IntelState;
 pub use ledger::{Ledger, LedgerKey, MAX_ENTRIES};
 pub use outcome::{Fault, RdpmcContext, ReadOutcome, WriteOutcome};
 
-use crate::event::FixedEvent;
-use crate::lbr::{BranchFilter, Lbr};
-use crate::metrics::{ALL_FIELDS, Metrics};
-use crate::profile::{IntelPmu, MAX_FIXED, MAX_GP, PmuKind, Profile};
-use crate::register::intel::{
-    COUNT as REGISTER_COUNT, DebugCtl, FixedCtrCtrl, OffcoreRsp, OffcoreRsp1, PebsFrontend, PebsLdLat,
-    PerfEvtSel, PerfGlobalCtrl, REGISTERS,
-};
-use crate::register::{OnWrite, low_bits};
-use crate::source::{CountsSource, EventRequest, PrivilegeFilter, TopdownSlots};
-use counter::{Counter, fixed_code};
-
-/// GLOBAL_CTRL and GLOBAL_STATUS bit of fixed counter 0.
-const FIXED_BASE: u32 = 32;
-/// GLOBAL_STATUS bit OVF_PERF_METRICS.
-const STATUS_METRICS: u64 = 1 << 48;
-/// GLOBAL_STATUS bit CTR_Frz.
-const STATUS_CTR_FROZEN: u64 = 1 << 59;
-/// The fixed counter that counts slots.
-const SLOTS_COUNTER: usize = 3;
-/// IA32_MISC_ENABLE after RESET: fast strings, perfmon available, BTS and PEBS unavailable.
-const MISC_ENABLE_RESET: u64 = 1 | 1 << 7 | 1 << 11 | 1 << 12;
-const MAX_ACTIVE: usize = MAX_GP + MAX_FIXED + ALL_FIELDS;
+use crate::lbr::{BranchFilter, BranchRecord};
+use crate::profile::{MAX_FIXED, MAX_GP, PmuKind, Profile};
+use crate::register::{RegisterId, is_pmu_register, locate};
+use crate::source::CountsSource;
+use crate::state::{RestoreError, VendorState};
+use alloc::boxed::Box;
+use amd::Amd;
+use intel::Intel;
 
 /// The virtual PMU of one vCPU.
 ///
@@ -51,46 +41,24 @@ const MAX_ACTIVE: usize = MAX_GP + MAX_FIXED + ALL_FIELDS;
 /// one every time.
 #[derive(Debug, Clone)]
 pub struct Vpmu {
-    // Configuration.
-    profile: Profile,
-    intel: IntelPmu,
-    masks: [Masks; REGISTER_COUNT],
-    // Guest-visible state.
-    pub(crate) regs: Registers,
-    gp: [Counter; MAX_GP],
-    fixed: [Counter; MAX_FIXED],
-    pub(crate) metrics: Metrics,
-    pub(crate) lbr: Lbr,
-    pub(crate) pmi: bool,
-    /// Which branches the registers ask for; derived from them.
-    branch_filter: BranchFilter,
-    // Relation to the source.
-    metrics_mark: Option<(PrivilegeFilter, TopdownSlots)>,
-    // Reports.
-    ledger: Ledger,
+    machine: Machine,
 }
 
-/// What the register declarations say for this profile, computed once.
-#[derive(Debug, Clone, Copy, Default)]
-struct Masks {
-    instances: u32,
-    accepted: u64,
-    stored: u64,
-    fixed: u64,
+/// The state machine of the profile's vendor.
+#[derive(Debug, Clone)]
+enum Machine {
+    Intel(Box<Intel>),
+    Amd(Box<Amd>),
 }
 
-/// Registers that hold exactly what software wrote.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(crate) struct Registers {
-    pub(crate) evtsel: [u64; MAX_GP],
-    pub(crate) fixed_ctr_ctrl: u64,
-    pub(crate) global_ctrl: u64,
-    pub(crate) global_status: u64,
-    pub(crate) debugctl: u64,
-    pub(crate) misc_enable: u64,
-    pub(crate) offcore_rsp: [u64; 2],
-    pub(crate) ld_lat: u64,
-    pub(crate) frontend: u64,
+/// The same call on whichever machine there is.
+macro_rules! each {
+    ($machine:expr, $own:ident => $call:expr) => {
+        match $machine {
+            Machine::Intel($own) => $call,
+            Machine::Amd($own) => $call,
+        }
+    };
 }
 
 impl Vpmu {
@@ -105,335 +73,165 @@ impl Vpmu {
             pmu.fixed_counters = pmu.fixed_counters.min(MAX_FIXED as u8);
             pmu.fixed_width = pmu.fixed_width.clamp(32, 63);
         });
-        let PmuKind::Intel(intel) = profile.pmu.clone();
-        let mut masks = [Masks::default(); REGISTER_COUNT];
-        for (mask, register) in masks.iter_mut().zip(REGISTERS) {
-            *mask = Masks {
-                instances: register.instances(&profile),
-                accepted: register.accepted(&profile),
-                stored: register.stored(&profile),
-                fixed: register.bits(OnWrite::FaultOnChange, &profile),
-            };
-        }
-        let unprogrammed = EventRequest { code: crate::event::EventCode::default(), event: None, base: None };
-        let fixed = core::array::from_fn(|index| {
-            Counter::new(match FixedEvent::event(index as u8) {
-                Some(event) => EventRequest::named(event, fixed_code(index as u8)),
-                None => unprogrammed,
-            })
-        });
-        let mut pmu = Self {
-            profile,
-            intel,
-            masks,
-            regs: Registers::default(),
-            gp: core::array::from_fn(|_| Counter::new(unprogrammed)),
-            fixed,
-            metrics: Metrics::default(),
-            lbr: Lbr::None,
-            pmi: false,
-            branch_filter: BranchFilter::EMPTY,
-            metrics_mark: None,
-            ledger: Ledger::default(),
+        let machine = match profile.pmu.clone() {
+            PmuKind::Intel(pmu) => Machine::Intel(Box::new(Intel::new(profile, pmu))),
+            PmuKind::Amd(pmu) => Machine::Amd(Box::new(Amd::new(profile, pmu))),
         };
-        pmu.set_reset_values();
-        pmu
+        Self { machine }
     }
 
     /// The profile shown to the guest.
     #[must_use]
     pub fn profile(&self) -> &Profile {
-        &self.profile
+        each!(&self.machine, own => own.profile())
     }
 
     /// RESET: every register returns to its reset value. The ledger stays.
     pub fn reset<S: CountsSource + ?Sized>(&mut self, source: &mut S) {
-        self.sync(source);
-        self.flush_ledger();
-        self.set_reset_values();
-        self.reprogram_all();
-        self.restart(source);
+        each!(&mut self.machine, own => own.reset(source));
     }
 
-    /// KVM's choice for RESET where the SDM leaves contents undefined: zero.
-    fn set_reset_values(&mut self) {
-        self.regs = Registers {
-            global_ctrl: if self.intel.version >= 2 { self.profile.global_ctrl_reset() } else { 0 },
-            misc_enable: MISC_ENABLE_RESET,
-            ..Registers::default()
+    /// Executes RDMSR.
+    pub fn read_msr<S: CountsSource + ?Sized>(&mut self, index: u32, source: &mut S) -> ReadOutcome {
+        let Some(located) = locate(self.profile().vendor(), index) else {
+            // Another vendor's register is none here.
+            return if is_pmu_register(index) {
+                ReadOutcome::Fault(Fault::Absent)
+            } else {
+                ReadOutcome::NotHandled
+            };
         };
-        for counter in self.gp.iter_mut().chain(&mut self.fixed) {
-            counter.value = 0;
+        match (&mut self.machine, located.register.id) {
+            (Machine::Intel(own), RegisterId::Intel(id)) => own.read_msr(id, located, source),
+            (Machine::Amd(own), RegisterId::Amd(id)) => own.read_msr(id, located, source),
+            _ => ReadOutcome::Fault(Fault::Absent),
         }
-        self.metrics = Metrics::default();
-        self.lbr = Lbr::new(self.profile.lbr);
-        self.branch_filter = BranchFilter::EMPTY;
-        self.pmi = false;
+    }
+
+    /// Executes WRMSR. On a fault nothing has changed.
+    pub fn write_msr<S: CountsSource + ?Sized>(
+        &mut self,
+        index: u32,
+        value: u64,
+        source: &mut S,
+    ) -> WriteOutcome {
+        let Some(located) = locate(self.profile().vendor(), index) else {
+            return if is_pmu_register(index) {
+                WriteOutcome::Fault(Fault::Absent)
+            } else {
+                WriteOutcome::NotHandled
+            };
+        };
+        match (&mut self.machine, located.register.id) {
+            (Machine::Intel(own), RegisterId::Intel(id)) => own.write_msr(id, located, value, source),
+            (Machine::Amd(own), RegisterId::Amd(id)) => own.write_msr(id, located, value, source),
+            _ => WriteOutcome::Fault(Fault::Absent),
+        }
+    }
+
+    /// Executes RDPMC.
+    ///
+    /// `ecx` is ECX as the guest set it (RCX bits 63:32 is ignored by the CPU).
+    pub fn rdpmc<S: CountsSource + ?Sized>(
+        &mut self,
+        ecx: u32,
+        context: RdpmcContext,
+        source: &mut S,
+    ) -> ReadOutcome {
+        if !context.allowed() {
+            return ReadOutcome::Fault(Fault::RdpmcPrivilege);
+        }
+        each!(&mut self.machine, own => own.rdpmc(ecx, source))
     }
 
     /// Takes the PMI request, if there is one. Deliver it through the local APIC's LVTPC.
     pub fn take_pmi(&mut self) -> bool {
-        core::mem::take(&mut self.pmi)
+        each!(&mut self.machine, own => own.take_pmi())
     }
 
     /// True while a PMI request waits to be taken.
     #[must_use]
     pub fn pmi_pending(&self) -> bool {
-        self.pmi
+        each!(&self.machine, own => own.pmi_pending())
     }
 
     /// Brings every counter up to date and handles overflows.
     ///
     /// Call it when a deadline is reached; accesses call it themselves.
     pub fn sync<S: CountsSource + ?Sized>(&mut self, source: &mut S) {
-        let mut overflowed = 0_u64;
-        let mut interrupt = false;
-        let gp_width = u32::from(self.profile.gp_width);
-        for (index, counter) in self.gp.iter_mut().enumerate() {
-            if counter.sync(gp_width, source) {
-                overflowed |= 1 << index;
-                interrupt |= PerfEvtSel(self.regs.evtsel[index]).interrupt();
-            }
-        }
-        let fixed_width = u32::from(self.intel.fixed_width);
-        for (index, counter) in self.fixed.iter_mut().enumerate() {
-            if counter.sync(fixed_width, source) {
-                overflowed |= 1 << (FIXED_BASE + index as u32);
-                interrupt |= FixedCtrCtrl(self.regs.fixed_ctr_ctrl).pmi(index as u32);
-            }
-        }
-        if let Some((filter, mark)) = self.metrics_mark
-            && let Some(now) = source.topdown(filter)
-        {
-            let delta = now.since(&mark);
-            self.metrics_mark = Some((filter, now));
-            self.ledger.add_topdown(&delta);
-            // No enable bit of its own: enabling the metrics enables their PMI.
-            if self.metrics.add(&delta, self.intel.metrics_level) {
-                overflowed |= STATUS_METRICS;
-                interrupt = true;
-            }
-        }
-        if overflowed != 0 {
-            self.overflow(overflowed, interrupt, source);
-        }
-    }
-
-    /// Status first, then freeze, then the PMI request.
-    fn overflow<S: CountsSource + ?Sized>(&mut self, bits: u64, interrupt: bool, source: &mut S) {
-        // Version 1 has no status register.
-        if self.intel.version >= 2 {
-            self.regs.global_status |= bits;
-        }
-        if interrupt {
-            self.pmi = true;
-            if DebugCtl(self.regs.debugctl).freeze_perfmon_on_pmi() {
-                if self.intel.version >= 4 {
-                    self.regs.global_status |= STATUS_CTR_FROZEN;
-                } else {
-                    self.regs.global_ctrl = 0;
-                }
-            }
-            self.freeze_branches();
-        }
-        self.restart(source);
-    }
-
-    /// Starts and stops counters as the control registers say. Counters must be up to date.
-    fn restart<S: CountsSource + ?Sized>(&mut self, source: &mut S) {
-        self.update_branch_filter();
-        let frozen = self.regs.global_status & STATUS_CTR_FROZEN != 0;
-        // Version 1 has no GLOBAL_CTRL: all enabled.
-        let global = if self.intel.version >= 2 { self.regs.global_ctrl } else { u64::MAX };
-        let global = PerfGlobalCtrl(if frozen { 0 } else { global });
-        for index in 0..usize::from(self.profile.gp_counters) {
-            let select = PerfEvtSel(self.regs.evtsel[index]);
-            let filter = PrivilegeFilter { os: select.os(), usr: select.usr() };
-            let enabled = select.enable() && global.enable_pmc(index as u32) && !filter.is_empty();
-            self.switch(CounterId::Gp(index as u8), enabled, filter, source);
-        }
-        let ctrl = FixedCtrCtrl(self.regs.fixed_ctr_ctrl);
-        for index in 0..usize::from(self.intel.fixed_counters) {
-            let n = index as u32;
-            let filter = PrivilegeFilter { os: ctrl.os(n), usr: ctrl.usr(n) };
-            let enabled = global.enable_fixed(n) && !filter.is_empty();
-            self.switch(CounterId::Fixed(index as u8), enabled, filter, source);
-        }
-        let slots = &self.fixed[SLOTS_COUNTER];
-        let metrics = slots.is_running() && global.enable_metrics();
-        let filter = slots.filter;
-        self.metrics_mark = match self.metrics_mark {
-            Some((marked, mark)) if metrics && marked == filter => Some((marked, mark)),
-            _ if metrics => source.topdown(filter).map(|now| (filter, now)),
-            _ => None,
-        };
-        self.rearm(source);
-    }
-
-    fn switch<S: CountsSource + ?Sized>(
-        &mut self,
-        id: CounterId,
-        enabled: bool,
-        filter: PrivilegeFilter,
-        source: &mut S,
-    ) {
-        let counter = match id {
-            CounterId::Gp(index) => &mut self.gp[usize::from(index)],
-            CounterId::Fixed(index) | CounterId::Metric(index) => &mut self.fixed[usize::from(index)],
-        };
-        if counter.filter != filter {
-            self.ledger.take(id, counter);
-        }
-        counter.run(enabled, filter, source);
-    }
-
-    /// Tells the source what runs now and when it would overflow.
-    fn rearm<S: CountsSource + ?Sized>(&self, source: &mut S) {
-        let mut running = self.active();
-        let Some(first) = running.next() else {
-            source.rearm(&[]);
-            return;
-        };
-        let mut list = [first; MAX_ACTIVE];
-        let mut count = 1;
-        for (slot, active) in list[1..].iter_mut().zip(running) {
-            *slot = active;
-            count += 1;
-        }
-        source.rearm(&list[..count]);
+        each!(&mut self.machine, own => own.sync(source));
     }
 
     /// The running counters, as of the last update.
     pub fn active(&self) -> impl Iterator<Item = Active> + '_ {
-        let gp_width = u32::from(self.profile.gp_width);
-        let gp = self.gp.iter().enumerate().filter(|(_, c)| c.is_running()).map(move |(index, c)| Active {
-            counter: CounterId::Gp(index as u8),
-            request: c.request,
-            filter: c.filter,
-            until_overflow: c.until_overflow(gp_width),
-            interrupts: PerfEvtSel(self.regs.evtsel[index]).interrupt(),
-        });
-        let fixed_width = u32::from(self.intel.fixed_width);
-        let fixed =
-            self.fixed.iter().enumerate().filter(|(_, c)| c.is_running()).map(move |(index, c)| Active {
-                counter: CounterId::Fixed(index as u8),
-                request: c.request,
-                filter: c.filter,
-                until_overflow: c.until_overflow(fixed_width),
-                interrupts: FixedCtrCtrl(self.regs.fixed_ctr_ctrl).pmi(index as u32),
-            });
-        let slots = &self.fixed[SLOTS_COUNTER];
-        let metrics = self.metrics_mark.into_iter().flat_map(move |(filter, _)| {
-            let each = self.metrics.until_overflow(self.intel.metrics_level);
-            each.enumerate().map(move |(index, until)| Active {
-                counter: CounterId::Metric(index as u8),
-                request: slots.request,
-                filter,
-                until_overflow: until,
-                interrupts: true,
-            })
-        });
-        gp.chain(fixed).chain(metrics)
+        let (intel, amd) = match &self.machine {
+            Machine::Intel(own) => (Some(own.active()), None),
+            Machine::Amd(own) => (None, Some(own.active())),
+        };
+        intel.into_iter().flatten().chain(amd.into_iter().flatten())
+    }
+
+    /// Which branches are being recorded now. Only register writes, overflows, [`reset`](Self::reset) and
+    /// [`restore`](Self::restore) change it, so an engine can keep the answer in between.
+    #[inline]
+    #[must_use]
+    pub fn branch_filter(&self) -> BranchFilter {
+        each!(&self.machine, own => own.branch_filter())
+    }
+
+    /// A branch has been taken. Branches that nobody wants recorded are dropped.
+    #[inline]
+    pub fn record_branch(&mut self, branch: &BranchRecord) {
+        each!(&mut self.machine, own => own.record_branch(branch));
+    }
+
+    /// True while a record depends on all branches before it: in call-stack mode, where a return removes one, and
+    /// when two recorders want different branches. Otherwise only the newest branches matter; see
+    /// [`skip_branches`](Self::skip_branches).
+    #[must_use]
+    pub fn needs_every_branch(&self) -> bool {
+        each!(&self.machine, own => own.needs_every_branch())
+    }
+
+    /// `count` branches that the [filter](Self::branch_filter) admits have been taken, and the engine does not say
+    /// which: before anybody looks it records more of them than the stack has entries. Only while no record
+    /// [needs them](Self::needs_every_branch).
+    pub fn skip_branches(&mut self, count: u64) {
+        match &mut self.machine {
+            Machine::Intel(own) => own.skip_branches(count),
+            // Software cannot see where in the ring the newest record is.
+            Machine::Amd(_) => {}
+        }
     }
 
     /// What has been counted so far. Brings the counters up to date first.
     pub fn ledger<S: CountsSource + ?Sized>(&mut self, source: &mut S) -> &Ledger {
-        self.sync(source);
-        self.flush_ledger();
-        &self.ledger
+        each!(&mut self.machine, own => own.ledger(source))
     }
 
-    fn flush_ledger(&mut self) {
-        for (index, counter) in self.gp.iter_mut().enumerate() {
-            self.ledger.take(CounterId::Gp(index as u8), counter);
-        }
-        for (index, counter) in self.fixed.iter_mut().enumerate() {
-            self.ledger.take(CounterId::Fixed(index as u8), counter);
-        }
+    /// Replaces what has been counted so far, after a [`restore`](Self::restore) on a fresh vPMU.
+    pub fn set_ledger(&mut self, ledger: Ledger) {
+        each!(&mut self.machine, own => own.set_ledger(ledger));
     }
 
-    /// Sets what a general-purpose counter counts, from its event select and, where the event
-    /// needs one, its event register.
-    fn reprogram(&mut self, index: usize) {
-        let code = crate::event::EventCode::from_evtsel(self.regs.evtsel[index]);
-        let mut resolved = self.profile.events.resolve(code);
-        if let Some(msr) = resolved.extra_msr {
-            resolved = self.profile.events.resolve_extra(code, self.event_register(msr));
-        }
-        // Silicon counts nothing useful on a counter that cannot count the event.
-        let countable = resolved.counters >> index & 1 != 0;
-        let request = EventRequest {
-            code,
-            event: resolved.exact.filter(|_| countable),
-            base: resolved.base.filter(|_| countable),
-        };
-        let counter = &mut self.gp[index];
-        if counter.request == request {
-            return;
-        }
-        self.ledger.take(CounterId::Gp(index as u8), counter);
-        let value = counter.value;
-        *counter = Counter::new(request);
-        counter.value = value;
-    }
-
-    /// Content of an event register that refines an event.
-    fn event_register(&self, msr: u32) -> u64 {
-        match msr {
-            PebsLdLat::MSR => self.regs.ld_lat,
-            PebsFrontend::MSR => self.regs.frontend,
-            OffcoreRsp::MSR => self.regs.offcore_rsp[0],
-            OffcoreRsp1::MSR => self.regs.offcore_rsp[1],
-            _ => 0,
+    pub(crate) fn save_registers(&self) -> VendorState {
+        match &self.machine {
+            Machine::Intel(own) => VendorState::Intel(Box::new(own.save())),
+            Machine::Amd(own) => VendorState::Amd(Box::new(own.save())),
         }
     }
 
-    fn reprogram_all(&mut self) {
-        for index in 0..usize::from(self.profile.gp_counters) {
-            self.reprogram(index);
-        }
-    }
-
-    /// Slots in FIXED_CTR3, up to date as of the last synchronisation.
-    fn slots(&self) -> u64 {
-        self.fixed[SLOTS_COUNTER].value
-    }
-
-    pub(crate) fn counter_values(&self) -> ([u64; MAX_GP], [u64; MAX_FIXED]) {
-        (self.gp.each_ref().map(|c| c.value), self.fixed.each_ref().map(|c| c.value))
-    }
-
-    /// Replaces the guest-visible state. `state` has been checked.
-    pub(crate) fn replace<S: CountsSource + ?Sized>(
+    pub(crate) fn restore_registers<S: CountsSource + ?Sized>(
         &mut self,
-        regs: Registers,
-        (gp, fixed): ([u64; MAX_GP], [u64; MAX_FIXED]),
-        metrics: Metrics,
-        lbr: Lbr,
-        pmi: bool,
+        state: &VendorState,
+        pmi_pending: bool,
         source: &mut S,
-    ) {
-        self.sync(source);
-        self.flush_ledger();
-        self.regs = regs;
-        self.metrics = metrics;
-        self.lbr = lbr;
-        // What goes on is not a beginning.
-        self.branch_filter = self.wanted_branches();
-        self.pmi = pmi;
-        self.reprogram_all();
-        for (counter, value) in self.gp.iter_mut().zip(gp).chain(self.fixed.iter_mut().zip(fixed)) {
-            counter.value = value;
+    ) -> Result<(), RestoreError> {
+        match (&mut self.machine, state) {
+            (Machine::Intel(own), VendorState::Intel(state)) => own.restore(state, pmi_pending, source),
+            (Machine::Amd(own), VendorState::Amd(state)) => own.restore(state, pmi_pending, source),
+            _ => Err(RestoreError::Vendor),
         }
-        self.restart(source);
-    }
-
-    fn gp_mask(&self) -> u64 {
-        low_bits(u32::from(self.profile.gp_width))
-    }
-
-    fn fixed_mask(&self) -> u64 {
-        low_bits(u32::from(self.intel.fixed_width))
     }
 }
 

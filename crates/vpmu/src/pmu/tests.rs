@@ -470,7 +470,7 @@ mod metrics {
 
 mod state {
     use super::*;
-    use crate::state::{RestoreError, STATE_VERSION};
+    use crate::state::{RestoreError, STATE_VERSION, VpmuState};
 
     #[test]
     fn a_restored_vpmu_goes_on_counting() {
@@ -499,7 +499,8 @@ mod state {
         guest.wrmsr(0x186, INSTRUCTIONS | INT);
         guest.run(1);
         let state = guest.pmu.save(&mut guest.source);
-        assert_eq!((state.gp[0], state.global_status, state.pmi_pending), (0, 0, true));
+        let saved = state.registers.clone().intel_mut().cloned().unwrap();
+        assert_eq!((saved.gp[0], saved.global_status, state.pmi_pending), (0, 0, true));
         assert_eq!(guest.pmu.restore(&state, &mut guest.source), Ok(()));
     }
 
@@ -520,23 +521,28 @@ mod state {
             state
         });
         bad.push({
+            let mut amd = Guest::on(&crate::profile::ZEN4);
+            let VpmuState { registers, .. } = amd.pmu.save(&mut amd.source);
+            VpmuState { registers, ..good.clone() }
+        });
+        bad.push({
             let mut state = good.clone();
-            state.gp[3] = 1 << 48;
+            state.registers.intel_mut().unwrap().gp[3] = 1 << 48;
             state
         });
         bad.push({
             let mut state = good.clone();
-            state.global_ctrl = 1 << 20;
+            state.registers.intel_mut().unwrap().global_ctrl = 1 << 20;
             state
         });
         bad.push({
             let mut state = good.clone();
-            state.misc_enable = 0;
+            state.registers.intel_mut().unwrap().misc_enable = 0;
             state
         });
         bad.push({
             let mut state = good.clone();
-            state.metrics.accumulators[0] = 1 << 48;
+            state.registers.intel_mut().unwrap().metrics.accumulators[0] = 1 << 48;
             state
         });
         for state in bad {
@@ -545,6 +551,7 @@ mod state {
                 error,
                 Err(RestoreError::Version { .. }
                     | RestoreError::Profile { .. }
+                    | RestoreError::Vendor
                     | RestoreError::Register { .. }
                     | RestoreError::Accumulator { .. })
             ));

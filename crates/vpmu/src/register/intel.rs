@@ -7,7 +7,7 @@
 use super::macros::{field_accessor, field_decl, registers};
 use super::{Access, Field, OnWrite, Register, Repeat, Reserved, When, Width};
 
-registers! {
+registers! { Intel:
     /// General-purpose counter, legacy address: a write takes 32 bits and sign-extends them.
     Pmc = "IA32_PMC{n}" @ 0xC1, gp x 8, if Always, ReadWrite, reserved Ignore,
         source "SDM vol. 3B, Performance Monitoring, architectural version 1" {

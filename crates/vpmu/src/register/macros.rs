@@ -1,4 +1,4 @@
-//! The declaration syntax of [`super::intel`].
+//! The declaration syntax of [`super::intel`] and [`super::amd`].
 //!
 //! One line per field gives both the typed accessor and the [`super::Field`] that checks and
 //! decoding use:
@@ -11,7 +11,8 @@
 //! value count(GpCounter) = "Count", "…";           from bit 0         (no accessor)
 //! ```
 //! `if Condition` after the parentheses makes the field conditional, `ignore` or `keep` in front of
-//! `=` changes what a write does.
+//! `=` changes what a write does. `step 2` after the instances leaves a gap between two addresses;
+//! `as Other;` in place of the braces takes the fields of another register.
 
 macro_rules! field_decl {
     (flag ($lsb:literal)) => {
@@ -76,12 +77,12 @@ macro_rules! field_accessor {
 }
 
 macro_rules! registers {
-    ($(
+    ($vendor:ident: $(
         #[doc = $doc:literal]
-        $id:ident = $name:literal @ $base:literal, $repeat:ident x $span:literal, if $when:ident,
-            $access:ident, reserved $reserved:ident, source $source:literal {
+        $id:ident = $name:literal @ $base:literal, $repeat:ident x $span:literal $(step $step:literal)?, if $when:ident,
+            $access:ident, reserved $reserved:ident, source $source:literal $({
             $($kind:ident $field:ident $args:tt $(if $fwhen:ident)? $(, $write:ident)? = $fname:literal, $fdoc:literal;)*
-        }
+        })? $(as $other:ident;)?
     )*) => {
         /// Identifies a register of [`REGISTERS`].
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -97,40 +98,48 @@ macro_rules! registers {
             impl $id {
                 /// MSR index of instance 0.
                 pub const MSR: u32 = $base;
-                $(field_accessor!($kind $field $args $fdoc);)*
+
+                /// The fields, lowest first.
+                pub const FIELDS: &'static [Field] = {
+                    $(&[
+                        $({
+                            let (lsb, width, repeat) = field_decl!($kind $args);
+                            Field {
+                                name: $fname,
+                                doc: $fdoc,
+                                lsb,
+                                width,
+                                repeat,
+                                when: field_decl!(when $($fwhen)?),
+                                on_write: field_decl!(write $($write)?),
+                            }
+                        },)*
+                    ])?
+                    $($other::FIELDS)?
+                };
+
+                $($(field_accessor!($kind $field $args $fdoc);)*)?
             }
         )*
 
         /// Number of registers.
-        pub const COUNT: usize = [$($base),*].len();
+        pub const COUNT: usize = [$($id::MSR),*].len();
 
         /// Every register, in order of declaration.
         pub static REGISTERS: &[Register] = &[
             $(Register {
-                id: RegisterId::$id,
+                id: super::RegisterId::$vendor(RegisterId::$id),
                 name: $name,
                 doc: $doc,
                 source: $source,
                 base: $base,
+                step: registers!(@step $($step)?),
                 repeat: registers!(@repeat $repeat),
                 span: $span,
                 when: When::$when,
                 access: Access::$access,
                 reserved: Reserved::$reserved,
-                fields: &[
-                    $({
-                        let (lsb, width, repeat) = field_decl!($kind $args);
-                        Field {
-                            name: $fname,
-                            doc: $fdoc,
-                            lsb,
-                            width,
-                            repeat,
-                            when: field_decl!(when $($fwhen)?),
-                            on_write: field_decl!(write $($write)?),
-                        }
-                    },)*
-                ],
+                fields: $id::FIELDS,
             },)*
         ];
     };
@@ -138,6 +147,8 @@ macro_rules! registers {
     (@repeat gp) => { Repeat::PerGp { stride: 0 } };
     (@repeat fixed) => { Repeat::PerFixed { stride: 0 } };
     (@repeat lbr) => { Repeat::PerLbr };
+    (@step) => { 1 };
+    (@step $step:literal) => { $step };
 }
 
 pub(super) use {field_accessor, field_decl, registers};

@@ -3,15 +3,23 @@
 //! A [`Register`] is data: address, instances, access kind and fields. Access checks
 //! ([`Register::reserved`], [`Register::stored`]), decoding ([`crate::decode`]), the list of MSRs
 //! that a VMM has to trap ([`trapped_ranges`]) and the register documentation are computed from it.
-//! The declarations are in [`intel`].
+//! The declarations are in [`intel`] and [`amd`]; an MSR index may stand for a register of each vendor.
 
+pub mod amd;
 pub mod intel;
 mod macros;
 
-use crate::profile::{IntelPmu, LbrKind, PmuKind, Profile};
+use crate::profile::{AmdPmu, IntelPmu, LbrKind, PmuKind, Profile, Vendor};
 use alloc::vec::Vec;
 
-pub use intel::RegisterId;
+/// Identifies a register.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum RegisterId {
+    /// One of Intel's.
+    Intel(intel::RegisterId),
+    /// One of AMD's.
+    Amd(amd::RegisterId),
+}
 
 /// A condition under which a register or a field exists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,6 +60,16 @@ pub enum When {
     AnyLbr,
     /// It has none.
     NoLbr,
+    /// AMD: core counters 4 and 5 and the addresses from C001_0200H, CPUID.8000_0001H:ECX bit 23.
+    ExtCore,
+    /// AMD: the global registers, CPUID.8000_0022H:EAX bit 0.
+    PerfMonV2,
+    /// AMD: freezing on a PMI, CPUID.8000_0022H:EAX bit 2.
+    PmcFreeze,
+    /// AMD: no freezing.
+    NoPmcFreeze,
+    /// AMD: the branch record stack, CPUID.8000_0022H:EAX bit 1.
+    LbrExtV2,
     /// Not offered by any profile yet: the MSR is known, and faults.
     Never,
 }
@@ -62,6 +80,21 @@ impl When {
     pub fn holds(self, profile: &Profile) -> bool {
         match &profile.pmu {
             PmuKind::Intel(pmu) => self.holds_on_intel(profile.lbr, pmu),
+            PmuKind::Amd(pmu) => self.holds_on_amd(profile.lbr, pmu),
+        }
+    }
+
+    fn holds_on_amd(self, lbr: LbrKind, pmu: &AmdPmu) -> bool {
+        match self {
+            Self::Always => true,
+            Self::ExtCore => pmu.ext_core,
+            Self::PerfMonV2 => pmu.v2,
+            Self::PmcFreeze => pmu.v2 && pmu.freeze,
+            Self::NoPmcFreeze => !Self::PmcFreeze.holds_on_amd(lbr, pmu),
+            Self::LbrExtV2 => matches!(lbr, LbrKind::ExtV2 { .. }),
+            Self::AnyLbr => lbr != LbrKind::None,
+            Self::NoLbr => lbr == LbrKind::None,
+            _ => false,
         }
     }
 
@@ -86,7 +119,12 @@ impl When {
             Self::ArchLbr => matches!(lbr, LbrKind::Architectural { .. }),
             Self::AnyLbr => lbr != LbrKind::None,
             Self::NoLbr => lbr == LbrKind::None,
-            Self::Never => false,
+            Self::ExtCore
+            | Self::PerfMonV2
+            | Self::PmcFreeze
+            | Self::NoPmcFreeze
+            | Self::LbrExtV2
+            | Self::Never => false,
         }
     }
 }
@@ -96,7 +134,7 @@ impl When {
 pub enum Repeat {
     /// Once.
     Once,
-    /// For each general-purpose counter; registers: one address further each, fields: `stride` bits.
+    /// For each general-purpose counter; registers: [`Register::step`] addresses further each, fields: `stride` bits.
     PerGp {
         /// Distance of two repetitions, in bits of the register.
         stride: u8,
@@ -215,6 +253,8 @@ pub enum Access {
     ReadWrite,
     /// WRMSR raises #GP.
     ReadOnly,
+    /// WRMSR is accepted and does nothing.
+    WritesDropped,
     /// Each written 1 clears a status bit; reads as 0.
     WriteOneToClear,
     /// Each written 1 sets a status bit; reads as 0.
@@ -243,9 +283,11 @@ pub struct Register {
     pub source: &'static str,
     /// MSR index of instance 0.
     pub base: u32,
+    /// Distance of two instances' addresses.
+    pub step: u32,
     /// Instances.
     pub repeat: Repeat,
-    /// Addresses, from `base`, that belong to this register whether or not the instance exists.
+    /// Instances whose addresses belong to this register whether or not the instance exists.
     pub span: u32,
     /// When the register exists.
     pub when: When,
@@ -295,6 +337,12 @@ impl Register {
         self.bits(OnWrite::Store, profile)
     }
 
+    /// MSR index of an instance.
+    #[must_use]
+    pub const fn index_of(&self, instance: u32) -> u32 {
+        self.base + self.step * instance
+    }
+
     /// Name of an instance, for example `IA32_PERFEVTSEL3`.
     #[must_use]
     pub fn instance_name(&self, instance: u32) -> alloc::string::String {
@@ -320,22 +368,58 @@ pub struct Located {
 impl Located {
     /// True when `profile` has this instance.
     #[must_use]
-    pub fn exists(&self, profile: &Profile) -> bool {
-        self.instance < self.register.instances(profile)
+    pub fn exists_in(&self, profile: &Profile) -> bool {
+        let own = match self.register.id {
+            RegisterId::Intel(_) => Vendor::Intel,
+            RegisterId::Amd(_) => Vendor::Amd,
+        };
+        own == profile.vendor() && self.instance < self.register.instances(profile)
     }
 }
 
-/// The register that an MSR index belongs to, if it is one of the PMU's.
+/// Every register of a vendor, in order of declaration.
 #[must_use]
-pub fn locate(index: u32) -> Option<Located> {
-    intel::REGISTERS.iter().find_map(|register| {
-        let instance = index.wrapping_sub(register.base);
-        (instance < register.span).then_some(Located { register, instance })
+pub fn registers(vendor: Vendor) -> &'static [Register] {
+    match vendor {
+        Vendor::Intel => intel::REGISTERS,
+        Vendor::Amd => amd::REGISTERS,
+    }
+}
+
+/// The register of a vendor that an MSR index belongs to, if it is one of the PMU's.
+#[must_use]
+pub fn locate(vendor: Vendor, index: u32) -> Option<Located> {
+    registers(vendor).iter().find_map(|register| {
+        let offset = index.wrapping_sub(register.base);
+        let hit = offset < register.span * register.step && offset.is_multiple_of(register.step);
+        hit.then(|| Located { register, instance: offset / register.step })
     })
 }
 
-/// Finds a register by its SDM name (`IA32_PERFEVTSEL0`, with or without the `IA32_`/`MSR_`
-/// prefix, any case) and returns its MSR index.
+/// True when the MSR index belongs to a PMU register of any vendor.
+#[must_use]
+pub fn is_pmu_register(index: u32) -> bool {
+    Vendor::ALL.into_iter().any(|vendor| locate(vendor, index).is_some())
+}
+
+/// The MSR of the counter that an RDPMC index reads; `None` for an index that no CPU of this vendor has.
+#[must_use]
+pub fn rdpmc_msr(vendor: Vendor, ecx: u32) -> Option<u32> {
+    use intel::{FixedCtr, PerfMetrics, Pmc, RegisterId as Intel};
+    let (id, first, step, index) = match (vendor, ecx >> 16) {
+        (Vendor::Intel, 0x0000) => (RegisterId::Intel(Intel::Pmc), Pmc::MSR, 1, ecx & 0xFFFF),
+        (Vendor::Intel, 0x4000) => (RegisterId::Intel(Intel::FixedCtr), FixedCtr::MSR, 1, ecx & 0xFFFF),
+        (Vendor::Intel, 0x2000) => (RegisterId::Intel(Intel::PerfMetrics), PerfMetrics::MSR, 1, ecx & 0xFFFF),
+        (Vendor::Amd, 0) => (RegisterId::Amd(amd::RegisterId::PerfCtr), amd::PerfCtr::MSR, 2, ecx),
+        _ => return None,
+    };
+    // A large index would run into another register's address.
+    let msr = first + step * index;
+    locate(vendor, msr).filter(|located| located.register.id == id).map(|_| msr)
+}
+
+/// Finds a register by its manual's name (`IA32_PERFEVTSEL0`, with or without the `IA32_`/`MSR_`
+/// prefix, `PERF_CTL0`; any case) and returns its MSR index.
 #[must_use]
 pub fn index_by_name(name: &str) -> Option<u32> {
     let bare = |s: &str| {
@@ -344,24 +428,26 @@ pub fn index_by_name(name: &str) -> Option<u32> {
         alloc::string::String::from(stripped.unwrap_or(&upper))
     };
     let wanted = bare(name);
-    intel::REGISTERS.iter().find_map(|register| {
+    Vendor::ALL.into_iter().flat_map(registers).find_map(|register| {
         (0..register.span)
             .find(|&n| bare(&register.instance_name(n)) == wanted)
-            .map(|instance| register.base + instance)
+            .map(|instance| register.index_of(instance))
     })
 }
 
-/// MSR ranges `(first, count)` that a VMM traps so that every access to the PMU reaches the vPMU.
-/// Sorted; neighbours are joined.
+/// MSR ranges `(first, count)` that a VMM traps so that every access to a PMU register, of whichever
+/// vendor, reaches the vPMU. Sorted; neighbours are joined.
 #[must_use]
 pub fn trapped_ranges() -> Vec<(u32, u32)> {
-    let mut ranges: Vec<(u32, u32)> = intel::REGISTERS.iter().map(|r| (r.base, r.span)).collect();
-    ranges.sort_unstable();
+    let all = Vendor::ALL.into_iter().flat_map(registers);
+    let mut indices: Vec<u32> = all.flat_map(|r| (0..r.span).map(|n| r.index_of(n))).collect();
+    indices.sort_unstable();
+    indices.dedup();
     let mut joined: Vec<(u32, u32)> = Vec::new();
-    for (first, count) in ranges {
+    for index in indices {
         match joined.last_mut() {
-            Some((start, len)) if *start + *len >= first => *len = (*len).max(first + count - *start),
-            _ => joined.push((first, count)),
+            Some((start, len)) if *start + *len == index => *len += 1,
+            _ => joined.push((index, 1)),
         }
     }
     joined

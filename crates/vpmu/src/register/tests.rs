@@ -1,6 +1,7 @@
-use super::intel::{PerfEvtSel, REGISTERS};
+use super::intel::{PerfEvtSel, REGISTERS, RegisterId};
 use super::*;
-use crate::profile::{ICELAKE_SP, SAPPHIRE_RAPIDS};
+use crate::profile::{ICELAKE_SP, SAPPHIRE_RAPIDS, ZEN2, ZEN4};
+use alloc::collections::{BTreeMap, BTreeSet};
 
 fn register(id: RegisterId) -> &'static Register {
     &REGISTERS[id as usize]
@@ -8,19 +9,52 @@ fn register(id: RegisterId) -> &'static Register {
 
 #[test]
 fn declaration_order_is_the_id_order() {
-    for (index, register) in REGISTERS.iter().enumerate() {
-        assert_eq!(register.id as usize, index, "{}", register.name);
+    for vendor in Vendor::ALL {
+        for (index, register) in registers(vendor).iter().enumerate() {
+            let id = match register.id {
+                super::RegisterId::Intel(id) => id as usize,
+                super::RegisterId::Amd(id) => id as usize,
+            };
+            assert_eq!(id, index, "{}", register.name);
+        }
     }
 }
 
 #[test]
 fn addresses_do_not_overlap() {
-    for (i, a) in REGISTERS.iter().enumerate() {
-        for b in &REGISTERS[i + 1..] {
-            let apart = a.base + a.span <= b.base || b.base + b.span <= a.base;
-            assert!(apart, "{} and {} overlap", a.name, b.name);
+    for vendor in Vendor::ALL {
+        let mut seen = BTreeMap::new();
+        for register in registers(vendor) {
+            for n in 0..register.span {
+                let other = seen.insert(register.index_of(n), register.name);
+                assert_eq!(other, None, "{} overlaps", register.name);
+            }
         }
     }
+}
+
+/// AMD drops reserved bits; what is left is what the reference lists.
+#[test]
+fn amd_stores_what_the_manual_lists() {
+    use amd::RegisterId as Id;
+    let cases = [
+        (Id::PerfCtl, 0x0000_000F_FFD7_FFFF, 0x0000_000F_FFD7_FFFF),
+        (Id::LegacyPerfCtl, 0x0000_000F_FFD7_FFFF, 0x0000_000F_FFD7_FFFF),
+        (Id::PerfCtr, 0xFFFF_FFFF_FFFF, 0xFFFF_FFFF_FFFF),
+        (Id::PerfCntrGlobalCtl, 0x3F, 0x3F),
+        (Id::PerfCntrGlobalStatusSet, 0x3F, 0x0C00_0000_0000_003F),
+        (Id::DebugCtl, 1, 0x1801),
+        (Id::LbrSelect, 0x1FF, 0x1FF),
+    ];
+    for (id, zen2, zen4) in cases {
+        let register = &amd::REGISTERS[id as usize];
+        let stored = (register.stored(&ZEN2), register.stored(&ZEN4));
+        assert_eq!(stored, (zen2, zen4), "{}", register.name);
+    }
+    let debugctl = &amd::REGISTERS[Id::DebugCtl as usize];
+    assert_eq!(debugctl.reserved(&ZEN4), 0b111_1000);
+    let config = &amd::REGISTERS[Id::DbgExtnCfg as usize];
+    assert_eq!((config.instances(&ZEN2), config.reserved(&ZEN4)), (0, !(1 << 6)));
 }
 
 /// Reserved masks as the reference states them, written out by hand.
@@ -86,23 +120,29 @@ fn accessors_and_table_agree() {
 
 #[test]
 fn registers_are_found_by_address_and_name() {
-    let found = locate(0x30C).map(|l| l.register.instance_name(l.instance));
-    assert_eq!(found.as_deref(), Some("IA32_FIXED_CTR3"));
+    let found = |vendor, index| locate(vendor, index).map(|l| l.register.instance_name(l.instance));
+    assert_eq!(found(Vendor::Intel, 0x30C).as_deref(), Some("IA32_FIXED_CTR3"));
+    assert_eq!(found(Vendor::Amd, 0x30C), None);
+    assert_eq!(found(Vendor::Amd, 0xC001_020B).as_deref(), Some("PERF_CTR5"));
+    assert_eq!(found(Vendor::Amd, 0xC001_020C), None);
+    assert_eq!(found(Vendor::Amd, 0x1D9).as_deref(), Some("DBG_CTL_MSR"));
+    assert_eq!(index_by_name("perf_ctl3"), Some(0xC001_0206));
     assert_eq!(index_by_name("ia32_fixed_ctr3"), Some(0x30C));
     assert_eq!(index_by_name("PERF_METRICS"), Some(0x329));
     assert_eq!(index_by_name("IA32_NOTHING"), None);
-    assert!(locate(0xCE).is_none());
+    assert!(!is_pmu_register(0xCE));
 }
 
-/// KVM has few filter ranges and walks them on every access; all of the PMU must fit into one.
+/// KVM has 16 filter ranges of 3000H MSRs and walks them on every access.
 #[test]
 fn trapped_ranges_are_few_sorted_and_complete() {
     let ranges = trapped_ranges();
-    let span = ranges.last().map_or(0, |&(first, count)| first + count - ranges[0].0);
-    assert!(span <= 0x3000, "one filter range holds 3000H MSRs: {ranges:x?}");
+    let areas: BTreeSet<u32> = ranges.iter().map(|(first, _)| first >> 16).collect();
+    assert_eq!(areas.into_iter().collect::<Vec<_>>(), [0, 0xC000, 0xC001]);
+    assert!(ranges.iter().all(|(first, count)| (first & 0xFFFF) + count <= 0x3000), "{ranges:x?}");
     assert!(ranges.windows(2).all(|w| w[0].0 + w[0].1 < w[1].0));
-    for register in REGISTERS {
-        for index in register.base..register.base + register.span {
+    for register in Vendor::ALL.into_iter().flat_map(registers) {
+        for index in (0..register.span).map(|n| register.index_of(n)) {
             assert!(ranges.iter().any(|&(first, count)| (first..first + count).contains(&index)));
         }
     }

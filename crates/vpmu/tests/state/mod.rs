@@ -19,6 +19,7 @@ struct Change {
 
 /// Every word of a state, whatever it belongs to.
 fn words(state: &mut VpmuState) -> Vec<&mut u64> {
+    let state = state.registers.intel_mut().expect("an Intel CPU");
     let mut words: Vec<&mut u64> = Vec::new();
     words.extend(&mut state.evtsel);
     words.extend(&mut state.gp);
@@ -89,7 +90,7 @@ proptest! {
         let Pair { mut pmu, mut engine, .. } = with_past(variant, seed, 30);
         let mut state = with_past(variant, !seed, 60).pmu.save(&mut Engine::default());
         state.pmi_pending = pmi;
-        state.metrics.counted = counted;
+        state.registers.intel_mut().expect("an Intel CPU").metrics.counted = counted;
         for change in changes {
             let mut words = words(&mut state);
             let word = &mut words[change.word];

@@ -4,7 +4,7 @@ use crate::engine::{SIGNATURE, frequency};
 use soft_cpu::CpuidLeaf;
 use vpmu::Profile;
 use vpmu::cpuid::CpuidResult;
-use vpmu::profile::LbrKind;
+use vpmu::profile::{LbrKind, Vendor};
 
 /// Leaf 01H EDX: local APIC.
 pub(super) const APIC: u32 = 1 << 9;
@@ -22,6 +22,8 @@ const HYPERVISOR_LEAF: u32 = 0x4000_0000;
 const MAX_BASIC: u32 = 0x16;
 /// Architectural last branch records, where the profile has them.
 const LBR_LEAF: u32 = 0x1C;
+/// Leaf 8000_0007H EDX: the TSC runs at one rate.
+const INVARIANT_TSC: u32 = 1 << 8;
 /// The brand string's first leaf.
 const BRAND: u32 = 0x8000_0002;
 
@@ -29,7 +31,11 @@ const BRAND: u32 = 0x8000_0002;
 pub(super) fn leaf(profile: &Profile, x2apic: bool, leaf: u32, subleaf: u32) -> CpuidLeaf {
     let CpuidLeaf { eax, ebx, ecx, edx } = soft_cpu::cpuid::leaf(leaf, subleaf);
     let mut own = CpuidResult { eax, ebx, ecx, edx };
+    if profile.vendor() == Vendor::Amd {
+        own = amd(leaf, own);
+    }
     match leaf {
+        0 if profile.vendor() == Vendor::Amd => {}
         0 if matches!(profile.lbr, LbrKind::Architectural { .. }) => own.eax = LBR_LEAF,
         0 => own.eax = MAX_BASIC,
         1 => {
@@ -37,7 +43,7 @@ pub(super) fn leaf(profile: &Profile, x2apic: bool, leaf: u32, subleaf: u32) -> 
             own.ecx |= HYPERVISOR | if x2apic { X2APIC } else { 0 };
         }
         6 => own.eax = ARAT,
-        7 if subleaf == 0 => own.edx |= ARCH_CAPABILITIES,
+        7 if subleaf == 0 && profile.vendor() == Vendor::Intel => own.edx |= ARCH_CAPABILITIES,
         0x15 => own = frequency::leaf_15(profile.crystal_hz.into(), tsc_khz(profile)),
         0x16 => own = frequency::leaf_16(tsc_khz(profile)),
         HYPERVISOR_LEAF => {
@@ -51,6 +57,20 @@ pub(super) fn leaf(profile: &Profile, x2apic: bool, leaf: u32, subleaf: u32) -> 
     }
     let CpuidResult { eax, ebx, ecx, edx } = vpmu::cpuid::patch(profile, leaf, subleaf, own);
     CpuidLeaf { eax, ebx, ecx, edx }
+}
+
+/// Leaves that AMD CPUs have and Intel's do not. Caches of Zen: 32 KiB, eight ways, 64 bytes a line, and an L2 of
+/// 512 KiB; this engine has none, but guests print them.
+fn amd(leaf: u32, own: CpuidResult) -> CpuidResult {
+    const L1: u32 = 32 << 24 | 8 << 16 | 1 << 8 | 64;
+    const EIGHT_WAYS: u32 = 6;
+    const L2: u32 = 512 << 16 | EIGHT_WAYS << 12 | 1 << 8 | 64;
+    match leaf {
+        0x8000_0005 => CpuidResult { ecx: L1, edx: L1, ..own },
+        0x8000_0006 => CpuidResult { ecx: L2, ..own },
+        0x8000_0007 => CpuidResult { edx: own.edx | INVARIANT_TSC, ..own },
+        _ => own,
+    }
 }
 
 fn tsc_khz(profile: &Profile) -> u32 {

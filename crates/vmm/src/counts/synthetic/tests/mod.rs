@@ -60,7 +60,7 @@ fn built_in(profile: &Profile) -> SyntheticSource {
 /// The request that a general-purpose counter makes for a code.
 fn programmed(profile: &Profile, code: EventCode) -> EventRequest {
     let resolved = profile.events.resolve(code);
-    EventRequest { code, event: resolved.exact, base: resolved.base }
+    EventRequest { code, event: resolved.exact, base: resolved.base, limit: None }
 }
 
 fn gp(profile: &Profile, event: Event) -> EventRequest {

@@ -1,4 +1,4 @@
-//! The CPUID table of the guest: the host's features in an Intel CPU of one core, with the PMU of
+//! The CPUID table of the guest: the host's features in a CPU of one core, with vendor and PMU of
 //! the profile.
 //!
 //! What KVM supports on this host is the start, because ring 3 runs natively: a feature bit must not
@@ -6,12 +6,12 @@
 //!
 //! | leaves | come from |
 //! | --- | --- |
-//! | 0, 8000_0002H-4H | GenuineIntel, the profile's name |
-//! | 1, 7, 0AH, 1CH, 23H | the host's features, patched by [`vpmu::cpuid`] |
+//! | 0, 8000_0002H-4H | the profile's vendor and name |
+//! | 1, 7, 0AH, 1CH, 23H, 8000_0022H | the host's features, patched by [`vpmu::cpuid`] |
 //! | 2, 4, 0BH, 1FH | the host's caches, one core with one thread |
 //! | 15H, 16H | the TSC rate that the guest really has, the APIC timer's clock |
 //! | 4000_0000H | our signature; none of KVM's paravirtual features, which need its local APIC |
-//! | 8000_0001H-8H | only the bits that Intel defines |
+//! | 8000_0001H-8H | only the bits that Intel defines, and the PMU's |
 //!
 //! Everything else of the host's table is dropped, except 0DH (XSAVE) and 1DH, 1EH (AMX).
 //! Layouts: SDM volume 2A, CPUID; AMD APM volume 3, appendix E for what comes from an AMD host.
@@ -23,6 +23,7 @@ mod tests;
 use kvm_bindings::{KVM_CPUID_FLAG_SIGNIFCANT_INDEX, kvm_cpuid_entry2};
 use vpmu::Profile;
 use vpmu::cpuid::CpuidResult;
+use vpmu::profile::Vendor;
 
 use crate::apic::ApicConfig;
 use crate::engine::{SIGNATURE, frequency};
@@ -33,8 +34,6 @@ const MAX_BASIC: u32 = 0x1F;
 const MAX_EXTENDED: u32 = 0x8000_0008;
 /// First leaf of the hypervisor range, and the highest that we have there.
 const HYPERVISOR: u32 = 0x4000_0000;
-/// EBX, EDX, ECX of leaf 0.
-const VENDOR: &[u8; 12] = b"GenuineIntel";
 
 /// Leaves of the host that go to the guest as they are: XSAVE areas and AMX.
 const PASSED: [u32; 3] = [0xD, 0x1D, 0x1E];
@@ -55,8 +54,7 @@ pub(super) fn cpuid_table(supported: &[kvm_cpuid_entry2], policy: Policy<'_>) ->
     let host = Host(supported);
     let mut table = Table { entries: Vec::with_capacity(supported.len() + 16), profile };
 
-    let [ebx, edx, ecx] = words(VENDOR);
-    table.put(0x0, CpuidResult { eax: MAX_BASIC, ebx, ecx, edx });
+    table.put(0x0, CpuidResult { eax: MAX_BASIC, ..CpuidResult::default() });
     table.put(0x1, features::leaf_1(host.leaf(0x1, 0), apic));
     // One descriptor, FFH: "use leaf 4" (and AL = 1: one query is enough).
     table.put(0x2, CpuidResult { eax: 0xFF01, ..CpuidResult::default() });
@@ -89,6 +87,9 @@ pub(super) fn cpuid_table(supported: &[kvm_cpuid_entry2], policy: Policy<'_>) ->
     table.put(0x8000_0006, features::leaf_8000_0006(host.leaf(0x8000_0006, 0)));
     table.put(0x8000_0007, features::leaf_8000_0007(host.leaf(0x8000_0007, 0)));
     table.put(0x8000_0008, features::leaf_8000_0008(host.leaf(0x8000_0008, 0), apic));
+    if profile.vendor() == Vendor::Amd {
+        table.put(0x8000_0022, CpuidResult::default());
+    }
     table.entries
 }
 

@@ -1,7 +1,8 @@
 //! RDPMC.
 
-use super::{Fault, RdpmcContext, ReadOutcome, SLOTS_COUNTER, Vpmu};
+use super::{Intel, SLOTS_COUNTER};
 use crate::metrics::Metrics;
+use crate::pmu::{Fault, ReadOutcome};
 use crate::register::intel::FixedCtrCtrl;
 use crate::source::CountsSource;
 
@@ -12,21 +13,14 @@ const TYPE_FIXED: u32 = 0x4000;
 /// ECX bits 31:16 of PERF_METRICS.
 const TYPE_METRICS: u32 = 0x2000;
 
-impl Vpmu {
-    /// Executes RDPMC.
-    ///
-    /// `ecx` is ECX as the guest set it (RCX bits 63:32 is ignored by the CPU). Types: SDM vol. 2B,
-    /// RDPMC. The fast-read bit 31 belongs to CPUs without an architectural PMU; here it is an
+impl Intel {
+    /// Executes RDPMC at a privilege level that may. Types: SDM vol. 2B, RDPMC. The fast-read bit 31 belongs to CPUs without an architectural PMU; here it is an
     /// unknown type.
-    pub fn rdpmc<S: CountsSource + ?Sized>(
+    pub(in crate::pmu) fn rdpmc<S: CountsSource + ?Sized>(
         &mut self,
         ecx: u32,
-        context: RdpmcContext,
         source: &mut S,
     ) -> ReadOutcome {
-        if !context.allowed() {
-            return ReadOutcome::Fault(Fault::RdpmcPrivilege);
-        }
         let index = ecx & 0xFFFF;
         let value = match ecx >> 16 {
             TYPE_GP if self.intel.version >= 1 && index < u32::from(self.profile.gp_counters) => {

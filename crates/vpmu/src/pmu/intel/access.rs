@@ -1,16 +1,20 @@
 //! RDMSR and WRMSR.
 
 use super::branches::is_lbr;
-use super::{FIXED_BASE, Fault, ReadOutcome, SLOTS_COUNTER, Vpmu, WriteOutcome};
-use crate::register::intel::{FixedCtrCtrl, PerfEvtSel};
-use crate::register::{Access, RegisterId, locate};
+use super::{FIXED_BASE, Intel, SLOTS_COUNTER};
+use crate::pmu::{Fault, ReadOutcome, WriteOutcome};
+use crate::register::intel::{FixedCtrCtrl, PerfEvtSel, RegisterId};
+use crate::register::{Access, Located};
 use crate::source::CountsSource;
 
-impl Vpmu {
+impl Intel {
     /// Executes RDMSR.
-    pub fn read_msr<S: CountsSource + ?Sized>(&mut self, index: u32, source: &mut S) -> ReadOutcome {
-        let Some(located) = locate(index) else { return ReadOutcome::NotHandled };
-        let id = located.register.id;
+    pub(in crate::pmu) fn read_msr<S: CountsSource + ?Sized>(
+        &mut self,
+        id: RegisterId,
+        located: Located,
+        source: &mut S,
+    ) -> ReadOutcome {
         let n = located.instance as usize;
         if located.instance >= self.masks[id as usize].instances {
             return ReadOutcome::Fault(Fault::Absent);
@@ -61,14 +65,13 @@ impl Vpmu {
     }
 
     /// Executes WRMSR. On a fault nothing has changed.
-    pub fn write_msr<S: CountsSource + ?Sized>(
+    pub(in crate::pmu) fn write_msr<S: CountsSource + ?Sized>(
         &mut self,
-        index: u32,
+        id: RegisterId,
+        located: Located,
         value: u64,
         source: &mut S,
     ) -> WriteOutcome {
-        let Some(located) = locate(index) else { return WriteOutcome::NotHandled };
-        let id = located.register.id;
         let n = located.instance as usize;
         let masks = self.masks[id as usize];
         if located.instance >= masks.instances {

@@ -1,9 +1,9 @@
 //! Last branch records: what reaches the stack, and its registers.
 
-use super::{Fault, Vpmu};
+use super::Intel;
 use crate::lbr::{BranchFilter, BranchRecord, BranchStack};
-use crate::register::RegisterId;
-use crate::register::intel::DebugCtl;
+use crate::pmu::Fault;
+use crate::register::intel::{DebugCtl, RegisterId};
 
 /// GLOBAL_STATUS bit LBR_Frz.
 const STATUS_LBR_FROZEN: u64 = 1 << 58;
@@ -31,33 +31,24 @@ const fn is_entry(id: RegisterId) -> bool {
     )
 }
 
-impl Vpmu {
-    /// Which branches are being recorded now. Only register writes, overflows, [`reset`](Self::reset) and
-    /// [`restore`](Self::restore) change it, so an engine can keep the answer in between.
+impl Intel {
     #[inline]
-    #[must_use]
-    pub fn branch_filter(&self) -> BranchFilter {
+    pub(in crate::pmu) fn branch_filter(&self) -> BranchFilter {
         self.branch_filter
     }
 
-    /// A branch has been taken. Branches that nobody wants recorded are dropped.
     #[inline]
-    pub fn record_branch(&mut self, branch: &BranchRecord) {
+    pub(in crate::pmu) fn record_branch(&mut self, branch: &BranchRecord) {
         if self.branch_filter.admits(branch.kind, branch.cpl) {
             self.lbr.record(branch);
         }
     }
 
-    /// True while a record depends on all branches before it: in call-stack mode, where a return removes one.
-    /// Otherwise only the newest branches matter; see [`skip_branches`](Self::skip_branches).
-    #[must_use]
-    pub fn needs_every_branch(&self) -> bool {
+    pub(in crate::pmu) fn needs_every_branch(&self) -> bool {
         self.lbr.stack().is_some_and(BranchStack::is_call_stack)
     }
 
-    /// `count` branches that the [filter](Self::branch_filter) admits have been taken, and the engine does not say
-    /// which: before anybody looks it records more of them than the stack has entries. Not in call-stack mode.
-    pub fn skip_branches(&mut self, count: u64) {
+    pub(in crate::pmu) fn skip_branches(&mut self, count: u64) {
         if let Some(stack) = self.lbr.stack_mut() {
             stack.skip(count);
         }
