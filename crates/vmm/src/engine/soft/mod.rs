@@ -279,4 +279,6 @@ fn segment(from: &SegmentState) -> Segment {
 }
 
 #[cfg(test)]
+mod lbr_tests;
+#[cfg(test)]
 mod tests;
