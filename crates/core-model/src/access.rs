@@ -31,17 +31,13 @@ impl Machine {
         step: &Step<'_>,
         earliest: u64,
     ) -> Executed {
+        if self.ports_only {
+            return self.execute_as_llvm(prepared, earliest);
+        }
         let traits = prepared.traits;
         let mut address = self.back_end.ready(prepared.address).max(earliest);
         let value = self.back_end.ready(prepared.sources).max(earliest);
         let load = u64::from(prepared.load);
-        if self.ports_only {
-            // LLVM issues all uops of an instruction when its values are about to be there.
-            let start = if load == 0 { address.max(value) } else { address.max(value.saturating_sub(load)) };
-            let issued = self.back_end.issue(prepared.groups(), start);
-            let completed = issued + load + u64::from(prepared.compute);
-            return Executed { issued, addressed: issued, completed, memory: false, clear: false };
-        }
         let rare = traits.any(Traits::RARE);
         if rare {
             address = self.order(traits, address);

@@ -241,8 +241,8 @@ impl BackEnd {
         let Restart { resolved, recovered, leaf } = restart;
         let cycle = self.allocation.cycle();
         if resolved > cycle {
-            // Room in the end, because what retires until then makes room for the wrong path too.
-            self.oldest_at(resolved);
+            // What is older than the branch mostly waits for the same thing, and makes no room meanwhile.
+            self.oldest_at(cycle);
             let room = self.core.reorder_buffer.saturating_sub(self.in_flight_slots);
             let cycles = u64::from((room + self.allocation.used()).div_ceil(self.allocation.width()));
             self.allocation.wait(totals, resolved.min(cycle + cycles), leaf, true);

@@ -25,6 +25,7 @@
 #![forbid(unsafe_code)]
 
 mod access;
+mod as_llvm;
 mod back_end;
 mod core;
 mod cores;

@@ -1,5 +1,6 @@
 //! The parts of a core together: one instruction's way through them.
 
+use crate::as_llvm::AsLlvm;
 use crate::back_end::{BackEnd, Restart};
 use crate::core::Core;
 use crate::front_end::FrontEnd;
@@ -15,6 +16,7 @@ pub(crate) struct Machine {
     pub(crate) core: &'static Core,
     /// No front end, branches and caches.
     pub(crate) ports_only: bool,
+    pub(crate) as_llvm: AsLlvm,
     front_end: FrontEnd,
     predictor: Predictor,
     pub(crate) back_end: BackEnd,
@@ -47,6 +49,7 @@ impl Machine {
         Self {
             core,
             ports_only,
+            as_llvm: AsLlvm::new(),
             front_end: FrontEnd::new(core),
             predictor: Predictor::new(core),
             back_end: BackEnd::new(core, units),

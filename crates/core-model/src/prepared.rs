@@ -14,6 +14,8 @@ const XMM: u8 = 16;
 /// CF apart from the other flags, because INC, DEC and rotates treat it apart.
 const CARRY: u8 = 32;
 const OTHER_FLAGS: u8 = 33;
+/// Both of them.
+pub(crate) const FLAGS: u64 = 1 << CARRY | 1 << OTHER_FLAGS;
 /// The x87 stack and the MMX registers, as one.
 const X87: u8 = 34;
 /// MXCSR, segment and control registers, and whatever else is written rarely.
