@@ -10,6 +10,7 @@
 //! | `images` | builds the guest test images |
 //! | `uops` | writes the core model's uop tables, from llvm-mca |
 //! | `mca` | compares the core model with llvm-mca |
+//! | `fuzz` | feeds the interpreter random code |
 //! | `docs` | writes the generated pages under `docs/` |
 
 mod bench;
@@ -59,6 +60,13 @@ enum Task {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         args: Vec<String>,
     },
+    /// Feed soft-cpu random code (--help: its options)
+    #[command(disable_help_flag = true)]
+    Fuzz {
+        /// Options of the fuzzer
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        args: Vec<String>,
+    },
     /// Write the generated pages under docs/
     Docs {
         /// Only check that they are up to date
@@ -80,6 +88,7 @@ fn main() -> ExitCode {
         }),
         Task::Uops => mca::write_tables(),
         Task::Mca(args) => mca::compare(&args),
+        Task::Fuzz { args } => oracle::oracle("fuzz", &args),
         Task::Oracle { args } => oracle::oracle("oracle", &args),
         Task::Docs { check } => docs::docs(check),
     };

@@ -2,8 +2,8 @@
 
 use crate::case::{Case, Outcome};
 use crate::layout::SCRATCH;
-use crate::undefined;
-use iced_x86::{Decoder, DecoderOptions, Formatter as _, Instruction, IntelFormatter, Mnemonic};
+use crate::masks::{self, Effect};
+use iced_x86::{Decoder, DecoderOptions, Formatter as _, Instruction, IntelFormatter};
 use std::fmt::Write as _;
 
 const GPR: [&str; 16] = [
@@ -13,6 +13,8 @@ const GPR: [&str; 16] = [
 
 /// Vector of #UD.
 const UNDEFINED_OPCODE: u8 = 6;
+/// Vector of #SS.
+const STACK_FAULT: u8 = 12;
 /// Vector of #GP.
 const GENERAL_PROTECTION: u8 = 13;
 /// Vector of #PF.
@@ -38,7 +40,7 @@ pub fn instructions(case: &Case) -> Vec<Instruction> {
 pub enum Verdict {
     /// They are equal.
     Same,
-    /// Only what the architecture leaves undefined differs.
+    /// Only what is masked differs.
     Undefined,
     /// The interpreter raises #GP(0) or #SS(0), the native side #UD, all else is equal: para-virtual KVM hands what raises those
     /// in ring 3 to its instruction emulator, and raises #UD for what that does not know.
@@ -53,7 +55,9 @@ pub fn compare(case: &Case, native: &Outcome, soft: &Outcome) -> Verdict {
     if native == soft {
         return Verdict::Same;
     }
-    if native.vector == UNDEFINED_OPCODE && matches!(soft.vector, 12 | GENERAL_PROTECTION) && soft.error == 0
+    if native.vector == UNDEFINED_OPCODE
+        && matches!(soft.vector, STACK_FAULT | GENERAL_PROTECTION)
+        && soft.error == 0
     {
         let as_reported = Outcome { vector: UNDEFINED_OPCODE, ..soft.clone() };
         return match compare(case, native, &as_reported) {
@@ -62,18 +66,45 @@ pub fn compare(case: &Case, native: &Outcome, soft: &Outcome) -> Verdict {
         };
     }
     let list = instructions(case);
-    let faulted = list.iter().find(|ins| ins.ip() == native.rip).map(Instruction::mnemonic);
-    // Whether these fault for bytes that they do not store, and which byte they name, is up to the CPU (SDM
-    // volume 2, MASKMOVDQU).
-    let masked = matches!(faulted, Some(Mnemonic::Maskmovdqu | Mnemonic::Maskmovq));
-    if masked && matches!(native.vector, UNDEFINED_OPCODE | PAGE_FAULT) {
+    let at = |outcome: &Outcome| list.iter().find(|ins| ins.ip() == outcome.rip);
+    let may_fault = |outcome: &Outcome| {
+        matches!(outcome.vector, UNDEFINED_OPCODE | PAGE_FAULT) && masks::has(at(outcome), Effect::MayFault)
+    };
+    if soft.vector == GENERAL_PROTECTION && masks::has(at(soft), Effect::Misaligned) {
         return Verdict::Undefined;
     }
-    // A CALL that can neither push nor go where it should: AMD pushes first.
-    if faulted == Some(Mnemonic::Call) && (native.vector, soft.vector) == (PAGE_FAULT, GENERAL_PROTECTION) {
+    // The emulator of para-virtual KVM heeds prefixes that have no meaning in 64-bit mode.
+    if (native.vector, soft.vector, native.error) == (GENERAL_PROTECTION, STACK_FAULT, 0)
+        && prefixed(case, soft)
+    {
+        let as_reported = Outcome { vector: STACK_FAULT, ..native.clone() };
+        return match compare(case, &as_reported, soft) {
+            Verdict::Same | Verdict::Undefined => Verdict::Emulated,
+            other => other,
+        };
+    }
+    if may_fault(native) || may_fault(soft) {
         return Verdict::Undefined;
     }
-    let mask = undefined::flags_after(&list);
+    if masks::has(at(native), Effect::FaultOrder)
+        && (native.vector, soft.vector) == (PAGE_FAULT, GENERAL_PROTECTION)
+    {
+        return Verdict::Undefined;
+    }
+    let (mut native, mut soft) = (native.clone(), soft.clone());
+    masks::clear(case, &list, &mut native);
+    masks::clear(case, &list, &mut soft);
+    if native == soft { Verdict::Undefined } else { Verdict::Different(differences(&native, &soft)) }
+}
+
+/// Whether the instruction that raised the exception has a prefix for CS, DS, ES or SS first.
+fn prefixed(case: &Case, outcome: &Outcome) -> bool {
+    let at = outcome.rip.wrapping_sub(case.rip()) as usize;
+    case.code.get(at).is_some_and(|byte| matches!(byte, 0x26 | 0x2E | 0x36 | 0x3E))
+}
+
+/// A line for each register that differs, and one for memory.
+pub(crate) fn differences(native: &Outcome, soft: &Outcome) -> Vec<String> {
     let mut lines = Vec::new();
     let mut value = |name: &str, native: u128, soft: u128| {
         if native != soft {
@@ -82,15 +113,9 @@ pub fn compare(case: &Case, native: &Outcome, soft: &Outcome) -> Verdict {
     };
     value("vector", native.vector.into(), soft.vector.into());
     value("error code", native.error.into(), soft.error.into());
-    // Which byte of the operand MASKMOVDQU and MASKMOVQ report is not architectural.
-    let faulted = list.iter().find(|ins| ins.ip() == native.rip);
-    let masked =
-        faulted.is_some_and(|ins| matches!(ins.mnemonic(), Mnemonic::Maskmovdqu | Mnemonic::Maskmovq));
-    if !masked || native.cr2.abs_diff(soft.cr2) >= 16 {
-        value("cr2", native.cr2.into(), soft.cr2.into());
-    }
+    value("cr2", native.cr2.into(), soft.cr2.into());
     value("rip", native.rip.into(), soft.rip.into());
-    value("rflags", (native.rflags & !mask).into(), (soft.rflags & !mask).into());
+    value("rflags", native.rflags.into(), soft.rflags.into());
     for (name, (native, soft)) in GPR.iter().zip(native.gpr.iter().zip(&soft.gpr)) {
         value(name, (*native).into(), (*soft).into());
     }
@@ -107,7 +132,10 @@ pub fn compare(case: &Case, native: &Outcome, soft: &Outcome) -> Verdict {
     if native.memory != soft.memory {
         lines.push(format!("memory: CPU {}, soft-cpu {}", bytes(&native.memory), bytes(&soft.memory)));
     }
-    if lines.is_empty() { Verdict::Undefined } else { Verdict::Different(lines) }
+    if !lines.is_empty() && native.vector == soft.vector {
+        lines.push(format!("both end in exception {}", native.vector));
+    }
+    lines
 }
 
 /// Changed bytes, in runs of consecutive ones; no more than fit on a line.

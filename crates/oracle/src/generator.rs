@@ -1,8 +1,8 @@
 //! Random cases.
 
 use crate::case::Case;
-use crate::exclude;
-use crate::layout::{CODE, CODE_LEN, DATA, DATA_LEN, PAGE};
+use crate::layout::{CODE, CODE_LEN, DATA, DATA_LEN, FXSAVE_IMAGE, PAGE};
+use crate::masks;
 use crate::random::Random;
 use crate::soft::Soft;
 use crate::start::{Role, Start, integer};
@@ -45,7 +45,7 @@ impl Generator {
     #[must_use]
     pub fn new() -> Self {
         let mut soft = Soft::new();
-        let comparable = Code::values().filter(|code| exclude::reason(*code).is_none());
+        let comparable = Code::values().filter(|code| masks::omitted(*code).is_none());
         Self { codes: comparable.filter(|code| implemented(*code, &mut soft)).collect() }
     }
 
@@ -78,7 +78,10 @@ impl Generator {
         sequence.push(first);
         for _ in 1..count {
             let code = sequence.random.pick(&self.codes);
-            sequence.push(code);
+            // What these store is only known to hold pointers while the registers are as at the start.
+            if !masks::stores_pointers(code) {
+                sequence.push(code);
+            }
         }
         let mut code = sequence.code;
         code.truncate(CODE_LEN - offset as usize);
@@ -226,7 +229,7 @@ impl Sequence<'_> {
                 to.try_set_op_kind(n, kind).ok()?;
                 let value =
                     if self.random.one_in(2) { self.random.below(40) } else { integer(self.random) & 0xFF };
-                // SHLD and SHRD have no defined result for more than the operand size.
+                // Larger counts than the operand size have no defined result.
                 let double = matches!(to.mnemonic(), Mnemonic::Shld | Mnemonic::Shrd);
                 let value = if double { value % 17 } else { value };
                 if second {
@@ -314,6 +317,11 @@ impl Sequence<'_> {
         };
         let roles = &self.start.roles;
         let random = &mut *self.random;
+        if matches!(to.mnemonic(), Mnemonic::Fxrstor | Mnemonic::Fxrstor64) && !random.one_in(4) {
+            to.set_memory_displ_size(4);
+            to.set_memory_displacement64(FXSAVE_IMAGE);
+            return Some(());
+        }
         let small = random.pick(&[0, 0, 0, 16, 32, 1, 8, 4, -16_i64, -1, -8]);
         match random.below(32) {
             // Relative to RIP.

@@ -60,6 +60,8 @@ pub const SCRATCH_LEN: usize = 0x6000;
 pub const DATA: u64 = 0x2_1000;
 /// Bytes of writable data.
 pub const DATA_LEN: u64 = 0x2000;
+/// What FXRSTOR accepts.
+pub const FXSAVE_IMAGE: u64 = DATA + 0x800;
 /// First byte of the stack page.
 pub const STACK: u64 = 0x2_5000;
 

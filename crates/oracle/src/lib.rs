@@ -9,13 +9,14 @@
 
 pub mod case;
 pub mod compare;
-pub mod exclude;
+pub mod corpus;
+pub mod fuzz;
 pub mod generator;
 pub mod layout;
+pub mod masks;
 pub mod native;
 pub mod random;
 pub mod run;
 pub mod soft;
 pub mod start;
-pub mod undefined;
 mod watchdog;

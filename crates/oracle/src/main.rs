@@ -1,10 +1,13 @@
 //! The command behind `cargo xtask oracle`.
 
 use clap::Parser;
+use comfy_table::{Table, presets};
 use indicatif::{ProgressBar, ProgressStyle};
+use oracle::corpus::Corpus;
 use oracle::generator::Generator;
 use oracle::run::{Oracle, Report};
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Instant;
 
@@ -23,6 +26,12 @@ struct Args {
     /// Only list the instructions that are compared
     #[arg(long)]
     list: bool,
+    /// Only print the table of what is not compared, for docs/oracle.md
+    #[arg(long)]
+    masks: bool,
+    /// Write the cases, and what the CPU makes of them, to a file
+    #[arg(long, value_name = "FILE")]
+    record: Option<PathBuf>,
 }
 
 fn main() -> ExitCode {
@@ -52,7 +61,18 @@ fn run(args: &Args) -> Result<bool, Box<dyn std::error::Error>> {
         }
         return Ok(true);
     }
+    if args.masks {
+        anstream::print!("{}", oracle::masks::markdown());
+        return Ok(true);
+    }
     let mut oracle = Oracle::new()?;
+    if let Some(path) = &args.record {
+        let corpus = Corpus::record(&mut oracle, &generator, args.seed, usize::try_from(args.cases)?);
+        let bytes = corpus.to_bytes()?;
+        std::fs::write(path, &bytes).map_err(|error| format!("{}: {error}", path.display()))?;
+        anstream::println!("{} cases, {} bytes: {}", corpus.len(), bytes.len(), path.display());
+        return Ok(true);
+    }
     let bar = ProgressBar::new(args.cases).with_style(ProgressStyle::with_template(
         "{bar:30} {human_pos}/{human_len} cases, {per_sec}, {eta} left {msg}",
     )?);
@@ -77,16 +97,26 @@ fn print(report: &Report) {
     for (mnemonic, count) in shown {
         anstream::println!("{count:>9} differences in {mnemonic}");
     }
+    let mut table = Table::new();
+    table.load_style(presets::NOTHING).set_header(["cases start with", "encodings", "cases"]);
+    for (name, group) in &report.groups {
+        table.add_row([(*name).to_owned(), group.forms.len().to_string(), group.cases.to_string()]);
+    }
+    anstream::println!("{table}");
+    let mut table = Table::new();
+    table.load_style(presets::NOTHING).set_header(["cases end in exception", "cases"]);
+    for (vector, count) in &report.vectors {
+        table.add_row([vector.to_string(), count.to_string()]);
+    }
+    anstream::println!("{table}");
     anstream::println!(
-        "{} cases over {} mnemonics: {} different, {} differ in undefined flags only, {} in #GP that KVM emulates, {} endless ones left out",
+        "{} cases over {} mnemonics: {} different, {} differ in what is masked only, {} in #GP that KVM emulates; left out: {} without an end, {} with what one side does not have",
         report.cases,
         report.mnemonics.len(),
         report.different,
         report.undefined,
         report.emulated,
-        report.endless
+        report.endless,
+        report.unsupported
     );
-    for (vector, count) in &report.vectors {
-        anstream::println!("{count:>9} end in exception {vector}");
-    }
 }

@@ -6,7 +6,8 @@ use crate::generator::Generator;
 use crate::native::{Native, NativeError};
 use crate::random::Random;
 use crate::soft::Soft;
-use std::collections::BTreeMap;
+use iced_x86::{Code, CpuidFeature, Mnemonic, OpCodeOperandKind as Kind};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Differences that are kept.
 const MAX_DIFFERENCES: usize = 200;
@@ -42,6 +43,40 @@ impl std::fmt::Display for Difference {
     }
 }
 
+/// Instructions of one extension.
+#[derive(Debug, Clone, Default)]
+pub struct Group {
+    /// Encodings that were the first of a case.
+    pub forms: BTreeSet<Code>,
+    /// Cases that start with one of them.
+    pub cases: u64,
+}
+
+/// The extension that an instruction belongs to.
+fn group(code: Code) -> &'static str {
+    use CpuidFeature as F;
+    let info = code.op_code();
+    let mmx = |kind: &Kind| matches!(kind, Kind::mm_reg | Kind::mm_rm | Kind::mm_or_mem);
+    if info.op_kinds().iter().any(mmx) || code == Code::Emms {
+        return "MMX, and conversions from and to it";
+    }
+    let by_feature = |feature: &CpuidFeature| match feature {
+        F::FPU | F::FPU287 | F::FPU287XL_ONLY | F::FPU387 | F::FXSR => Some("x87, FXSAVE"),
+        F::SSE => Some("SSE"),
+        F::SSE2 | F::CLFSH => Some("SSE2"),
+        F::SSE3 | F::SSSE3 => Some("SSE3, SSSE3"),
+        F::SSE4_1 | F::SSE4_2 => Some("SSE4"),
+        F::BMI1 | F::BMI2 | F::ADX | F::LZCNT | F::POPCNT | F::MOVBE => {
+            Some("BMI1, BMI2, ADX, LZCNT, POPCNT, MOVBE")
+        }
+        _ => None,
+    };
+    if code.mnemonic() == Mnemonic::Wait {
+        return "x87, FXSAVE";
+    }
+    code.cpuid_features().iter().find_map(by_feature).unwrap_or("integer")
+}
+
 /// What became of the cases.
 #[derive(Debug, Clone, Default)]
 pub struct Report {
@@ -51,7 +86,9 @@ pub struct Report {
     pub vectors: BTreeMap<u8, u64>,
     /// Cases in which each mnemonic is the first or a later instruction.
     pub mnemonics: BTreeMap<String, u64>,
-    /// Cases that differ in undefined flags, or in what later instructions made of them.
+    /// Cases by the group of their first instruction.
+    pub groups: BTreeMap<&'static str, Group>,
+    /// Cases that differ in what is masked, or in what later instructions made of it.
     pub undefined: u64,
     /// Cases in which a #GP came back as #UD; see [`Verdict::Emulated`].
     pub emulated: u64,
@@ -101,27 +138,26 @@ impl Oracle {
 
     /// Compares one case. The CPU's outcome, if they agree on everything.
     pub fn judge(&mut self, case: &Case, report: &mut Report) -> Option<Outcome> {
-        let soft = match self.soft.run(case) {
-            // Only the interpreter can tell before the CPU has to.
-            Err(Failure::Endless) => {
+        let (native, soft) = match self.outcomes(case) {
+            (Some(native), soft) => (native, soft),
+            (None, Err(Failure::Endless)) => {
                 report.endless += 1;
                 return None;
             }
-            soft if !comparable(&soft) => {
+            (None, _) => {
                 report.unsupported += 1;
                 return None;
             }
-            result => result,
         };
-        let native = self.native.run(case);
-        // LDMXCSR has set MXCSR.MM, which only AMD has.
-        if native.as_ref().is_ok_and(|outcome| outcome.mxcsr & MISALIGNED_MODE != 0) {
-            report.unsupported += 1;
-            return None;
-        }
         report.cases += 1;
+        let list = instructions(case);
+        if let Some(first) = list.first() {
+            let group = report.groups.entry(group(first.code())).or_default();
+            group.forms.insert(first.code());
+            group.cases += 1;
+        }
         let mut names: Vec<String> =
-            instructions(case).iter().map(|ins| format!("{:?}", ins.mnemonic()).to_lowercase()).collect();
+            list.iter().map(|ins| format!("{:?}", ins.mnemonic()).to_lowercase()).collect();
         names.sort_unstable();
         names.dedup();
         for name in names {
@@ -147,7 +183,7 @@ impl Oracle {
         None
     }
 
-    /// Finds the instruction that makes the difference. `None`: undefined flags have made it earlier.
+    /// Finds the instruction that makes the difference. `None`: what is masked has made it earlier.
     fn shrink(&mut self, case: &Case, lines: Vec<String>) -> Option<Difference> {
         let list = instructions(case);
         let name =
@@ -180,11 +216,27 @@ impl Oracle {
     }
 
     fn both(&mut self, case: &Case) -> Verdict {
-        let soft = self.soft.run(case);
-        if soft == Err(Failure::Endless) || !comparable(&soft) {
-            return Verdict::Same;
+        match self.outcomes(case) {
+            (Some(native), soft) => verdict(case, &native, &soft),
+            (None, _) => Verdict::Same,
         }
-        verdict(case, &self.native.run(case), &soft)
+    }
+
+    /// What a case gives on the CPU and in the interpreter. `None` where the CPU is not asked, or not to be compared:
+    /// cases without an end, and those that use what only one side has.
+    pub(crate) fn outcomes(
+        &mut self,
+        case: &Case,
+    ) -> (Option<Result<Outcome, Failure>>, Result<Outcome, Failure>) {
+        let soft = self.soft.run(case);
+        // Only the interpreter can tell before the CPU has to.
+        if soft == Err(Failure::Endless) || !comparable(&soft) {
+            return (None, soft);
+        }
+        let native = self.native.run(case);
+        // LDMXCSR has set MXCSR.MM, which only AMD has.
+        let amd = native.as_ref().is_ok_and(|outcome| outcome.mxcsr & MISALIGNED_MODE != 0);
+        ((!amd).then_some(native), soft)
     }
 }
 

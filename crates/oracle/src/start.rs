@@ -1,7 +1,10 @@
 //! The state in which a case starts: everything follows from one seed.
 
-use crate::layout::{CODE, DATA, DATA_LEN, HIGH, PAGE, SCRATCH, SCRATCH_LEN, STACK};
+use crate::layout::{
+    CODE, DATA, DATA_LEN, FS_BASE, FXSAVE_IMAGE, GS_BASE, HIGH, PAGE, SCRATCH, SCRATCH_LEN, STACK,
+};
 use crate::random::Random;
+use iced_x86::Register;
 
 /// Different contents of the scratch pages.
 const IMAGES: u64 = 64;
@@ -178,6 +181,19 @@ pub fn pointer(random: &mut Random) -> u64 {
 }
 
 impl Start {
+    /// What a general register, or the base of a segment, holds.
+    pub(crate) fn register(&self, register: Register) -> u64 {
+        let base = match register {
+            Register::FS => return FS_BASE,
+            Register::GS => return GS_BASE,
+            _ if register.is_gpr64() => Register::RAX,
+            _ if register.is_gpr32() => Register::EAX,
+            _ => return 0,
+        };
+        let value = self.gpr[(register as usize - base as usize) & 15];
+        if register.is_gpr32() { value & 0xFFFF_FFFF } else { value }
+    }
+
     /// The start of a seed.
     #[must_use]
     pub fn from_seed(seed: u64) -> Self {
@@ -268,5 +284,8 @@ fn image(number: u64) -> Vec<u8> {
         };
         slot.copy_from_slice(&value.to_le_bytes());
     }
+    // The one field of what FXRSTOR loads that can make it raise #GP: MXCSR.
+    let mxcsr = (FXSAVE_IMAGE - SCRATCH) as usize + 24;
+    bytes[mxcsr + 2..mxcsr + 4].fill(0);
     bytes
 }

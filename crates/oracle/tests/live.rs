@@ -1,12 +1,11 @@
 //! A short run of the oracle.
 #![allow(missing_docs)]
 
-use oracle::exclude;
 use oracle::generator::Generator;
 use oracle::run::Oracle;
 use std::fmt::Write as _;
 
-const CASES: u64 = 20_000;
+const CASES: u64 = 10_000;
 
 #[test]
 fn the_cpu_and_the_interpreter_agree() {
@@ -17,9 +16,7 @@ fn the_cpu_and_the_interpreter_agree() {
             return;
         }
     };
-    let mut generator = Generator::new();
-    // C1 and what the stack keeps below TOP are not settled yet; `cargo xtask oracle` compares x87 too.
-    generator.retain(|code| !exclude::is_x87(code));
+    let generator = Generator::new();
     let report = oracle.run(&generator, 1, CASES, |_, _| {});
     let mut text = String::new();
     for difference in report.differences.iter().take(10) {
@@ -37,6 +34,6 @@ fn the_generator_knows_the_whole_user_instruction_set() {
     for name in ["Add_rm32_r32", "Cmpxchg16b_m128", "Addps_xmm_xmmm128", "Jne_rel8_64", "Movsb_m8_m8"] {
         assert_eq!(has(name), name != "{name}");
     }
-    assert!(!has("Cpuid") && !has("Bswap_r16"));
+    assert!(!has("Cpuid"));
     assert!(generator.codes().len() > 800, "{}", generator.codes().len());
 }

@@ -1,5 +1,5 @@
 //! Random bytes as guest code: whatever they do, the interpreter neither panics nor hangs, and executes
-//! exactly as many instructions as it says.
+//! exactly as many instructions as it says. `cargo xtask fuzz` does more of it, and in more ways.
 #![allow(missing_docs)]
 
 mod common;
@@ -140,12 +140,4 @@ fn random_bytes_do_no_harm() {
 #[test]
 fn an_observer_sees_everything_and_changes_nothing() {
     assert_eq!(run(1..3, 20, false), run(1..3, 20, true));
-}
-
-/// A longer run: `SOFT_CPU_SEEDS=1000 cargo test --release -p soft-cpu --test random_code -- --ignored`.
-#[test]
-#[ignore = "takes as long as SOFT_CPU_SEEDS says"]
-fn random_bytes_do_no_harm_for_long() {
-    let seeds = std::env::var("SOFT_CPU_SEEDS").ok().and_then(|n| n.parse().ok()).unwrap_or(100);
-    println!("{} instructions retired", run(1..seeds, 200, false).0);
 }

@@ -70,8 +70,9 @@ pub(crate) fn setcc<B: Bus, const C: u8, D: Place<u8>>(c: &mut Core, b: &mut B, 
     D::set(c, b, i, value)
 }
 
+/// Undefined with 16-bit operands, where hardware gives 0.
 pub(crate) fn bswap<B: Bus, T: Width>(c: &mut Core, _b: &mut B, i: &Insn<B>) -> Done {
-    let value = T::reg(c, i.dst).zext();
+    let value = if T::BITS == 16 { 0 } else { T::reg(c, i.dst).zext() };
     T::low(value.swap_bytes() >> (64 - T::BITS)).set_reg(c, i.dst);
     Ok(())
 }

@@ -190,6 +190,20 @@ pub(crate) fn linear<B: Bus>(c: &mut Core, i: &Insn<B>, size: usize, write: bool
     c.segmented(i.seg & 7, offset & address_mask(i.seg), size, write)
 }
 
+/// #PF if an operand of up to a page cannot be written as a whole; without it a part of it might be.
+pub(crate) fn probe<B: Bus>(
+    c: &mut Core,
+    b: &mut B,
+    i: &Insn<B>,
+    linear: u64,
+    size: u64,
+) -> Result<(), Fault> {
+    for at in [linear, linear.wrapping_add(size - 1)] {
+        let _: (u8, _) = c.load_for_update(b, at, is_stack(i))?;
+    }
+    Ok(())
+}
+
 impl Core {
     /// Segment base plus offset, with the checks that the mode asks for.
     #[inline(never)]

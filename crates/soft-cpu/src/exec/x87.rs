@@ -100,6 +100,7 @@ pub(crate) fn fxsave<B: Bus, const WIDE: bool>(c: &mut Core, b: &mut B, i: &Insn
         | u128::from(c.mxcsr) << 64
         | u128::from(MXCSR_MASK) << 96;
     let stack = is_stack(i);
+    operand::probe(c, b, i, linear, 512)?;
     c.store(b, linear, head, stack)?;
     c.store(b, linear + 16, second, stack)?;
     for (n, value) in (0..).zip(c.x87_stack()) {

@@ -53,10 +53,15 @@ fn store_environment<B: Bus>(c: &mut Core, b: &mut B, i: &Insn<B>, linear: u64, 
     Ok(())
 }
 
-/// Loads the environment; the tags only say which registers are empty.
-fn load_environment<B: Bus>(c: &mut Core, b: &mut B, i: &Insn<B>, linear: u64, wide: bool) -> Done {
+fn load_environment<B: Bus>(
+    c: &mut Core,
+    b: &mut B,
+    i: &Insn<B>,
+    linear: u64,
+    wide: bool,
+) -> Result<[u32; 7], Fault> {
     let stack = is_stack(i);
-    let mut values = [0_u32; 7];
+    let mut values = [0; 7];
     for (n, value) in (0..).zip(values.iter_mut()) {
         *value = if wide {
             c.load(b, linear.wrapping_add(4 * n), stack)?
@@ -64,18 +69,23 @@ fn load_environment<B: Bus>(c: &mut Core, b: &mut B, i: &Insn<B>, linear: u64, w
             u32::from(c.load::<u16, B>(b, linear.wrapping_add(2 * n), stack)?)
         };
     }
+    Ok(values)
+}
+
+/// Puts a loaded environment into effect; the tags only say which registers are empty.
+fn set_environment(c: &mut Core, values: [u32; 7], wide: bool) {
     c.fcw = x87::control_word(values[0] as u16);
     c.fsw = values[1] as u16;
     c.ftw = (0..8).filter(|n| values[2] >> (2 * n) & 3 != 3).map(|n| 1 << n).sum();
     let opcode = if wide { (values[4] >> 16) as u16 & 0x7FF } else { 0 };
     c.x87_pointers = (opcode, u64::from(values[3]), u64::from(values[5]));
     c.update_x87_summary();
-    Ok(())
 }
 
 pub(crate) fn fnstenv<B: Bus, const WIDE: bool>(c: &mut Core, b: &mut B, i: &Insn<B>) -> Done {
     c.require_x87()?;
     let linear = operand::linear(c, i, environment_size(WIDE) as usize, true)?;
+    operand::probe(c, b, i, linear, environment_size(WIDE))?;
     store_environment(c, b, i, linear, WIDE)?;
     c.fcw |= 0x3F;
     c.update_x87_summary();
@@ -85,7 +95,9 @@ pub(crate) fn fnstenv<B: Bus, const WIDE: bool>(c: &mut Core, b: &mut B, i: &Ins
 pub(crate) fn fldenv<B: Bus, const WIDE: bool>(c: &mut Core, b: &mut B, i: &Insn<B>) -> Done {
     c.require_x87_settled()?;
     let linear = operand::linear(c, i, environment_size(WIDE) as usize, false)?;
-    load_environment(c, b, i, linear, WIDE)
+    let values = load_environment(c, b, i, linear, WIDE)?;
+    set_environment(c, values, WIDE);
+    Ok(())
 }
 
 /// Linear addresses of the environment and of ST(0); ten bytes per register follow.
@@ -98,6 +110,7 @@ fn save_area<B: Bus>(c: &mut Core, i: &Insn<B>, wide: bool, write: bool) -> Resu
 pub(crate) fn fnsave<B: Bus, const WIDE: bool>(c: &mut Core, b: &mut B, i: &Insn<B>) -> Done {
     c.require_x87()?;
     let (linear, registers) = save_area(c, i, WIDE, true)?;
+    operand::probe(c, b, i, linear, environment_size(WIDE) + 80)?;
     store_environment(c, b, i, linear, WIDE)?;
     for n in 0..8 {
         let value = c.st(n);
@@ -112,6 +125,7 @@ pub(crate) fn fnsave<B: Bus, const WIDE: bool>(c: &mut Core, b: &mut B, i: &Insn
 pub(crate) fn frstor<B: Bus, const WIDE: bool>(c: &mut Core, b: &mut B, i: &Insn<B>) -> Done {
     c.require_x87_settled()?;
     let (linear, registers) = save_area(c, i, WIDE, false)?;
+    let values = load_environment(c, b, i, linear, WIDE)?;
     let mut st = [0; 8];
     for (n, value) in (0..).zip(st.iter_mut()) {
         let at = registers.wrapping_add(10 * n);
@@ -119,7 +133,7 @@ pub(crate) fn frstor<B: Bus, const WIDE: bool>(c: &mut Core, b: &mut B, i: &Insn
         let high: u16 = c.load(b, at.wrapping_add(8), is_stack(i))?;
         *value = F80 { high, significand }.bits();
     }
-    load_environment(c, b, i, linear, WIDE)?;
+    set_environment(c, values, WIDE);
     c.set_x87_stack(st);
     Ok(())
 }

@@ -3,6 +3,7 @@
 use super::bcd;
 use super::compute::{POP, Source};
 use super::float::{self, Env, F80, IE, OE, PE, Rounding, UE};
+use super::stack::C1;
 use crate::bus::Bus;
 use crate::context::Core;
 use crate::exception::{Done, Fault};
@@ -20,8 +21,9 @@ fn load_80<B: Bus>(c: &mut Core, b: &mut B, i: &Insn<B>) -> Result<u128, Fault> 
 /// Ten bytes to memory, all or none.
 fn store_80<B: Bus>(c: &mut Core, b: &mut B, i: &Insn<B>, bits: u128) -> Done {
     let linear = operand::linear(c, i, 10, true)?;
+    let (_, low): (u64, _) = c.load_for_update(b, linear, is_stack(i))?;
     let (_, high): (u16, _) = c.load_for_update(b, linear.wrapping_add(8), is_stack(i))?;
-    c.store(b, linear, bits as u64, is_stack(i))?;
+    c.store_update(b, low, bits as u64);
     c.store_update(b, high, (bits >> 64) as u16);
     Ok(())
 }
@@ -103,6 +105,8 @@ pub(crate) fn load_constant<B: Bus>(c: &mut Core, _b: &mut B, i: &Insn<B>) -> Do
 /// A format in memory that results are stored in.
 pub(crate) trait Target {
     type Raw;
+    /// Bytes in memory.
+    const SIZE: u64;
     /// What masked stack underflow stores.
     const INDEFINITE: Self::Raw;
     fn convert(env: &mut Env, value: F80) -> Self::Raw;
@@ -113,6 +117,7 @@ macro_rules! target {
     ($($t:ty: $raw:ty = $indefinite:expr, |$env:ident, $value:ident| $convert:expr;)*) => { $(
         impl Target for $t {
             type Raw = $raw;
+            const SIZE: u64 = size_of::<$raw>() as u64;
             const INDEFINITE: $raw = $indefinite;
             fn convert($env: &mut Env, $value: F80) -> $raw {
                 $convert
@@ -143,6 +148,7 @@ pub(crate) struct Extended;
 
 impl Target for Extended {
     type Raw = u128;
+    const SIZE: u64 = 10;
     const INDEFINITE: u128 = 0xFFFF_C000_0000_0000_0000;
     fn convert(_env: &mut Env, value: F80) -> u128 {
         value.bits()
@@ -157,6 +163,7 @@ pub(crate) struct Bcd;
 
 impl Target for Bcd {
     type Raw = u128;
+    const SIZE: u64 = 10;
     const INDEFINITE: u128 = bcd::INDEFINITE;
     fn convert(env: &mut Env, value: F80) -> u128 {
         bcd::to_bcd(env, value)
@@ -175,6 +182,9 @@ pub(crate) fn store<B: Bus, T: Target>(c: &mut Core, b: &mut B, i: &Insn<B>) -> 
     // In memory there is no room for a wrapped exponent.
     let suppressed = env.raised & !c.fcw & (IE | OE | UE) != 0;
     if suppressed {
+        // The CPU looks at the memory before it drops the result.
+        let linear = operand::linear(c, i, T::SIZE as usize, true)?;
+        operand::probe(c, b, i, linear, T::SIZE)?;
         env.raised &= !PE;
         env.c1 = false;
     } else {
@@ -219,6 +229,8 @@ pub(crate) fn fcmov<B: Bus>(c: &mut Core, _b: &mut B, i: &Insn<B>) -> Done {
     c.require_x87_settled()?;
     let mut env = Env::new(c.fcw);
     let empty = c.underflow(&mut env, &[0, i.src]);
+    // Only a stack fault changes C1.
+    env.c1 = !empty && c.fsw & C1 != 0;
     let flags = c.flags;
     let condition = match i.aux & 3 {
         0 => flags.carry(),

@@ -1,0 +1,94 @@
+//! The command behind `cargo xtask fuzz`.
+
+use clap::Parser;
+use comfy_table::{Table, presets};
+use indicatif::{ProgressBar, ProgressStyle};
+use oracle::fuzz::{Fuzzer, Mode, Retired, Source};
+use oracle::random::Random;
+use std::process::ExitCode;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+#[derive(Debug, Parser)]
+#[command(name = "fuzz", about = "Feed soft-cpu random code", max_term_width = 79)]
+struct Args {
+    /// Instructions to execute, in all modes together
+    #[arg(long, default_value_t = 10_000_000)]
+    instructions: u64,
+    /// Seed of the rounds; the same seed makes the same rounds
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Seconds after which a round counts as hung
+    #[arg(long, default_value_t = 60)]
+    patience: u64,
+}
+
+/// Rounds done.
+static ROUNDS: AtomicU64 = AtomicU64::new(0);
+
+fn main() -> ExitCode {
+    let args = Args::parse();
+    let fuzzer = Fuzzer::new();
+    watch(args.patience);
+    let bar = ProgressBar::new(args.instructions).with_style(
+        ProgressStyle::with_template("{bar:30} {human_pos}/{human_len} instructions, {eta} left")
+            .unwrap_or_else(|_| ProgressStyle::default_bar()),
+    );
+    let started = Instant::now();
+    let (mut retired, mut defects, mut total) = (Retired::new(), 0_u64, 0);
+    let mut seeds = Random::new(args.seed);
+    'all: loop {
+        let seed = seeds.bits();
+        for mode in Mode::ALL {
+            for source in Source::ALL {
+                if total >= args.instructions {
+                    break 'all;
+                }
+                match fuzzer.round(seed, mode, source) {
+                    Ok(done) => {
+                        *retired.entry((mode, source)).or_default() += done;
+                        total += done;
+                    }
+                    Err(defect) => {
+                        defects += 1;
+                        anstream::println!("{}, {}, round {seed:#x}: {defect}", mode.name(), source.name());
+                    }
+                }
+                ROUNDS.fetch_add(1, Ordering::Relaxed);
+                bar.set_position(total);
+            }
+        }
+    }
+    bar.finish_and_clear();
+    print(&retired);
+    let rounds = ROUNDS.load(Ordering::Relaxed);
+    let seconds = started.elapsed().as_secs_f64();
+    anstream::println!("{total} instructions in {rounds} rounds, {defects} defects, {seconds:.1} s");
+    if defects == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+fn print(retired: &Retired) {
+    let mut table = Table::new();
+    table.load_style(presets::NOTHING).set_header(["mode", "code", "instructions"]);
+    for ((mode, source), count) in retired {
+        table.add_row([mode.name().to_owned(), source.name().to_owned(), count.to_string()]);
+    }
+    anstream::println!("{table}");
+}
+
+/// Ends the program when a round takes too long: a loop inside an instruction cannot be left otherwise.
+fn watch(patience: u64) {
+    thread::spawn(move || {
+        let mut seen = None;
+        loop {
+            thread::sleep(Duration::from_secs(patience));
+            let now = ROUNDS.load(Ordering::Relaxed);
+            if seen == Some(now) {
+                anstream::eprintln!("error: round {} of this seed does not end", now + 1);
+                std::process::exit(2);
+            }
+            seen = Some(now);
+        }
+    });
+}

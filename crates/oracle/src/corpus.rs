@@ -1,0 +1,239 @@
+//! Recorded cases with what the CPU made of them, so that a machine without KVM compares too.
+//!
+//! A record holds the code and the seed of the start, and the end as a difference to the start. What is
+//! masked is cleared.
+
+use crate::case::{Case, Failure, Outcome};
+use crate::compare::{differences, instructions};
+use crate::generator::Generator;
+use crate::masks;
+use crate::random::Random;
+use crate::run::Oracle;
+use crate::soft::Soft;
+use crate::start::{Start, images};
+use serde::{Deserialize, Serialize};
+
+/// Recorded cases.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Corpus {
+    /// Checksum of the start states; other starts make the records meaningless.
+    starts: u32,
+    records: Vec<Record>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct Record {
+    seed: u64,
+    offset: u16,
+    code: Vec<u8>,
+    end: End,
+}
+
+/// Numbers of registers or offsets, and their contents.
+type Changed<N, T> = Vec<(N, T)>;
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct End {
+    vector: u8,
+    error: u16,
+    cr2: u64,
+    /// From the first instruction.
+    rip: i64,
+    rflags: u32,
+    gpr: Changed<u8, u64>,
+    xmm: Changed<u8, u128>,
+    mxcsr: u32,
+    fcw: u16,
+    fsw: u16,
+    ftw: u8,
+    /// Not relative to TOP.
+    registers: Changed<u8, u128>,
+    memory: Changed<u16, Vec<u8>>,
+}
+
+/// Why a corpus cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum CorpusError {
+    /// The file is no corpus.
+    #[error("not a recorded corpus: {0}")]
+    Format(#[from] postcard::Error),
+    /// It was recorded with other start states.
+    #[error("recorded from other start states; record again: cargo xtask oracle --record FILE")]
+    Stale,
+}
+
+impl Corpus {
+    /// Records `count` cases on which both sides agree. Each instruction has its turn as the first.
+    pub fn record(oracle: &mut Oracle, generator: &Generator, seed: u64, count: usize) -> Self {
+        let mut random = Random::new(seed);
+        let mut records = Vec::new();
+        // Some cases are never recorded: differences that are masked, and what KVM does not let ring 3 see.
+        for turn in 0..2 * count as u64 {
+            let case = generator.case(random.bits() >> 32, turn);
+            if let Some(outcome) = oracle.agreed(&case) {
+                records.push(Record::new(&case, &outcome));
+            }
+            if records.len() == count {
+                break;
+            }
+        }
+        Self { starts: starts(), records }
+    }
+
+    /// Reads what [`to_bytes`](Self::to_bytes) has written.
+    ///
+    /// # Errors
+    /// The bytes are no corpus, or one of other start states.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, CorpusError> {
+        let corpus: Self = postcard::from_bytes(bytes)?;
+        if corpus.starts == starts() { Ok(corpus) } else { Err(CorpusError::Stale) }
+    }
+
+    /// The corpus as a file.
+    ///
+    /// # Errors
+    /// None that are known.
+    pub fn to_bytes(&self) -> Result<Vec<u8>, CorpusError> {
+        Ok(postcard::to_allocvec(self)?)
+    }
+
+    /// Number of cases.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.records.len()
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.records.is_empty()
+    }
+
+    /// Runs every case in the interpreter: those that end otherwise than the CPU's did, with what differs.
+    #[must_use]
+    pub fn replay(&self, soft: &mut Soft) -> Vec<(Case, Vec<String>)> {
+        let compare = |record: &Record| {
+            let case = record.case();
+            let expected = record.outcome();
+            let lines = match soft.run(&case) {
+                Ok(mut outcome) => {
+                    masks::clear(&case, &instructions(&case), &mut outcome);
+                    differences(&expected, &outcome)
+                }
+                Err(failure) => vec![format!("end: CPU vector {}, soft-cpu {failure}", expected.vector)],
+            };
+            (!lines.is_empty()).then_some((case, lines))
+        };
+        self.records.iter().filter_map(compare).collect()
+    }
+}
+
+/// Checksum of some start states and of all contents of memory.
+fn starts() -> u32 {
+    let mut hasher = crc32fast::Hasher::new();
+    for seed in 0..64 {
+        hasher.update(format!("{:?}", Start::from_seed(seed)).as_bytes());
+    }
+    for image in images() {
+        hasher.update(&image);
+    }
+    hasher.finalize()
+}
+
+/// ST(0) to ST(7) as physical registers, and back.
+fn physical(st: &[u128; 8], fsw: u16) -> [u128; 8] {
+    let mut registers = *st;
+    registers.rotate_right(usize::from(fsw >> 11 & 7));
+    registers
+}
+
+fn changed<T: Copy + PartialEq>(before: &[T], after: &[T]) -> Changed<u8, T> {
+    let pairs = (0..).zip(before.iter().zip(after));
+    pairs.filter(|(_, (old, new))| old != new).map(|(n, (_, new))| (n, *new)).collect()
+}
+
+fn put<T: Copy>(to: &mut [T], changed: &Changed<u8, T>) {
+    for (n, value) in changed {
+        if let Some(place) = to.get_mut(usize::from(*n)) {
+            *place = *value;
+        }
+    }
+}
+
+impl Record {
+    fn new(case: &Case, outcome: &Outcome) -> Self {
+        let start = Start::from_seed(case.seed);
+        let mut memory: Changed<u16, Vec<u8>> = Vec::new();
+        for (at, value) in &outcome.memory {
+            match memory.last_mut() {
+                Some((first, bytes)) if usize::from(*first) + bytes.len() == usize::from(*at) => {
+                    bytes.push(*value);
+                }
+                _ => memory.push((*at, vec![*value])),
+            }
+        }
+        let end = End {
+            vector: outcome.vector,
+            error: outcome.error as u16,
+            cr2: outcome.cr2,
+            rip: outcome.rip.wrapping_sub(case.rip()) as i64,
+            rflags: outcome.rflags as u32,
+            gpr: changed(&start.gpr, &outcome.gpr),
+            xmm: changed(&start.xmm, &outcome.xmm),
+            mxcsr: outcome.mxcsr,
+            fcw: outcome.fcw,
+            fsw: outcome.fsw,
+            ftw: outcome.ftw,
+            registers: changed(&physical(&start.st, start.fsw), &physical(&outcome.st, outcome.fsw)),
+            memory,
+        };
+        Self { seed: case.seed, offset: case.offset, code: case.code.clone(), end }
+    }
+
+    fn case(&self) -> Case {
+        Case { code: self.code.clone(), offset: self.offset, seed: self.seed }
+    }
+
+    fn outcome(&self) -> Outcome {
+        let start = Start::from_seed(self.seed);
+        let end = &self.end;
+        let mut outcome = Outcome {
+            vector: end.vector,
+            error: end.error.into(),
+            cr2: end.cr2,
+            rip: self.case().rip().wrapping_add(end.rip as u64),
+            rflags: end.rflags.into(),
+            gpr: start.gpr,
+            xmm: start.xmm,
+            mxcsr: end.mxcsr,
+            fcw: end.fcw,
+            fsw: end.fsw,
+            ftw: end.ftw,
+            st: physical(&start.st, start.fsw),
+            memory: Vec::new(),
+        };
+        put(&mut outcome.gpr, &end.gpr);
+        put(&mut outcome.xmm, &end.xmm);
+        put(&mut outcome.st, &end.registers);
+        outcome.st.rotate_left(usize::from(end.fsw >> 11 & 7));
+        for (first, bytes) in &end.memory {
+            outcome.memory.extend((*first..).zip(bytes.iter().copied()));
+        }
+        outcome
+    }
+}
+
+impl Oracle {
+    /// Runs a case on both sides: what they agree on, with what is masked cleared. `None` if they do not
+    /// agree on all else.
+    pub fn agreed(&mut self, case: &Case) -> Option<Outcome> {
+        let (native, soft) = self.outcomes(case);
+        let clear = |outcome: Result<Outcome, Failure>| {
+            let mut outcome = outcome.ok()?;
+            masks::clear(case, &instructions(case), &mut outcome);
+            Some(outcome)
+        };
+        let (native, soft) = (clear(native?)?, clear(soft)?);
+        (native == soft).then_some(native)
+    }
+}

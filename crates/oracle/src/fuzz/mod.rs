@@ -1,0 +1,138 @@
+//! Random bytes as guest code: whatever they do, the interpreter neither panics nor hangs, and executes exactly as
+//! many instructions as it says.
+
+mod code;
+mod machine;
+
+pub use code::{Code, Source};
+
+use crate::random::Random;
+use machine::{CODE_END, CODE_START, Machine};
+use soft_cpu::{Budget, Cpu, Exit};
+use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+/// How the CPU is set up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Mode {
+    /// 64-bit mode.
+    Long,
+    /// Compatibility mode: 32-bit code with four-level paging.
+    Compatibility,
+    /// 32-bit protected mode without paging.
+    Protected,
+}
+
+impl Mode {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Long, Self::Compatibility, Self::Protected];
+
+    /// Size in bits of addresses and of what the decoder expects.
+    #[must_use]
+    pub fn bitness(self) -> u32 {
+        if self == Self::Long { 64 } else { 32 }
+    }
+
+    /// As it is called in the manuals.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Long => "64-bit",
+            Self::Compatibility => "compatibility",
+            Self::Protected => "32-bit protected",
+        }
+    }
+}
+
+/// What a round has found.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Defect {
+    /// The interpreter has panicked.
+    #[error("panic: {0}")]
+    Panic(String),
+    /// It does not count what it executes.
+    #[error("{exit} after {done} of {budget} instructions")]
+    Count {
+        /// Why it returned.
+        exit: String,
+        /// Instructions retired.
+        done: u64,
+        /// Instructions allowed.
+        budget: u64,
+    },
+}
+
+/// Instructions retired, by the mode that the rounds start in.
+pub type Retired = BTreeMap<(Mode, Source), u64>;
+
+/// Fresh states that a round runs from.
+const STATES: u32 = 48;
+/// Runs from one state, with an interrupt or an NMI between them.
+const RUNS: u32 = 24;
+/// Largest number of instructions of one run.
+const LONGEST: u64 = 400;
+
+/// The machine and the code makers, which rounds share.
+#[derive(Debug)]
+pub struct Fuzzer {
+    code: Code,
+}
+
+impl Default for Fuzzer {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Fuzzer {
+    /// Asks soft-cpu which instructions it implements.
+    #[must_use]
+    pub fn new() -> Self {
+        Self { code: Code::new() }
+    }
+
+    /// One round: fresh memory, many states. The same seed does the same.
+    ///
+    /// # Errors
+    /// What the interpreter should not have done.
+    pub fn round(&self, seed: u64, mode: Mode, source: Source) -> Result<u64, Defect> {
+        let work = AssertUnwindSafe(|| self.run(seed, mode, source));
+        catch_unwind(work).unwrap_or_else(|reason| {
+            let text = reason.downcast_ref::<String>().cloned();
+            let text = text.or_else(|| reason.downcast_ref::<&str>().map(|text| (*text).to_owned()));
+            Err(Defect::Panic(text.unwrap_or_default()))
+        })
+    }
+
+    fn run(&self, seed: u64, mode: Mode, source: Source) -> Result<u64, Defect> {
+        let random = &mut Random::new(seed);
+        let mut machine = Machine::new(random);
+        let mut cpu = Cpu::default();
+        for _ in 0..STATES {
+            let code = self.code.bytes(random, mode, source, (CODE_END - CODE_START) as usize);
+            machine.load(&code);
+            machine.tables(random, mode);
+            cpu.set_state(&machine::state(random, mode));
+            for _ in 0..RUNS {
+                let before = cpu.totals().instructions();
+                let budget = 1 + random.below(LONGEST);
+                let exit = cpu.run(&mut machine, Budget { instructions: budget, interrupt_window: false });
+                let done = cpu.totals().instructions() - before;
+                if done > budget || exit == Exit::Budget && done != budget {
+                    return Err(Defect::Count { exit: format!("{exit:?}"), done, budget });
+                }
+                match random.below(8) {
+                    0 => cpu.inject_nmi(),
+                    1 => {
+                        cpu.inject_interrupt(random.bits() as u8);
+                    }
+                    _ => {}
+                }
+                if exit == Exit::Shutdown {
+                    break;
+                }
+            }
+        }
+        Ok(cpu.totals().instructions())
+    }
+}

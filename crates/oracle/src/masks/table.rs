@@ -1,0 +1,214 @@
+//! The table.
+
+use super::{Effect as E, Mask, When as W, Which};
+use iced_x86::{Code as C, Mnemonic as M};
+
+const CF: u64 = 1;
+const PF: u64 = 1 << 2;
+const AF: u64 = 1 << 4;
+const ZF: u64 = 1 << 6;
+const SF: u64 = 1 << 7;
+const OF: u64 = 1 << 11;
+const STATUS: u64 = CF | PF | AF | ZF | SF | OF;
+
+const C0: u16 = 1 << 8;
+const C1: u16 = 1 << 9;
+const C2: u16 = 1 << 10;
+const C3: u16 = 1 << 14;
+
+const fn row(mnemonics: &'static [M], when: W, effect: E, why: &'static str) -> Mask {
+    Mask { which: Which::Mnemonics(mnemonics), when, effect, why }
+}
+
+const fn omit(mnemonics: &'static [M], why: &'static str) -> Mask {
+    row(mnemonics, W::Always, E::Omit, why)
+}
+
+const fn forms(codes: &'static [C], why: &'static str) -> Mask {
+    Mask { which: Which::Codes(codes), when: W::Always, effect: E::Omit, why }
+}
+
+const fn any(effect: E, why: &'static str) -> Mask {
+    Mask { which: Which::Any, when: W::Always, effect, why }
+}
+
+/// Everything in which the two sides may differ.
+pub const MASKS: &[Mask] = &[
+    // Flags that the SDM leaves undefined.
+    row(
+        &[M::And, M::Or, M::Xor, M::Test],
+        W::Always,
+        E::Flags(AF),
+        "undefined: SDM volume 2, AND, OR, XOR, TEST",
+    ),
+    row(
+        &[M::Shl, M::Sal, M::Shr, M::Sar, M::Shld, M::Shrd],
+        W::Always,
+        E::Flags(AF),
+        "undefined for a count other than 0: SDM volume 2, SAL/SAR/SHL/SHR, SHLD, SHRD",
+    ),
+    row(
+        &[M::Shl, M::Sal, M::Shr, M::Sar, M::Shld, M::Shrd, M::Rol, M::Ror, M::Rcl, M::Rcr],
+        W::NotByOne,
+        E::Flags(OF),
+        "undefined for a count above 1: SDM volume 2, SAL/SAR/SHL/SHR, RCL/RCR/ROL/ROR, SHLD, SHRD",
+    ),
+    row(
+        &[M::Shl, M::Sal, M::Shr, M::Sar, M::Shld, M::Shrd],
+        W::NotByOne,
+        E::Flags(CF),
+        "undefined for a count of the operand size or more: SDM volume 2, SAL/SAR/SHL/SHR, SHLD, SHRD",
+    ),
+    row(
+        &[M::Shld, M::Shrd],
+        W::NotByOne,
+        E::Flags(SF | ZF | PF),
+        "undefined for a count above the operand size: SDM volume 2, SHLD, SHRD",
+    ),
+    row(&[M::Mul, M::Imul], W::Always, E::Flags(SF | ZF | AF | PF), "undefined: SDM volume 2, MUL, IMUL"),
+    row(&[M::Div, M::Idiv], W::Always, E::Flags(STATUS), "undefined: SDM volume 2, DIV, IDIV"),
+    row(&[M::Bsf, M::Bsr], W::Always, E::Flags(CF | OF | SF | AF | PF), "undefined: SDM volume 2, BSF, BSR"),
+    row(
+        &[M::Bt, M::Bts, M::Btr, M::Btc],
+        W::Always,
+        E::Flags(OF | SF | AF | PF),
+        "undefined: SDM volume 2, BT, BTC, BTR, BTS",
+    ),
+    row(
+        &[M::Andn, M::Blsi, M::Blsmsk, M::Blsr, M::Bzhi],
+        W::Always,
+        E::Flags(AF | PF),
+        "undefined: SDM volume 2, ANDN, BLSI, BLSMSK, BLSR, BZHI",
+    ),
+    row(&[M::Bextr], W::Always, E::Flags(AF | SF | PF), "undefined: SDM volume 2, BEXTR"),
+    row(
+        &[M::Lzcnt, M::Tzcnt],
+        W::Always,
+        E::Flags(OF | SF | AF | PF),
+        "undefined: SDM volume 2, LZCNT, TZCNT",
+    ),
+    // x87 and MMX: Intel and AMD differ.
+    row(
+        &[M::Fcomi, M::Fcomip, M::Fucomi, M::Fucomip],
+        W::Always,
+        E::Status(C1),
+        "Intel clears C1 (SDM volume 2, FCOMI); AMD clears it only for a stack underflow (APM volume 5, FCOMI)",
+    ),
+    row(
+        &[M::Fcom, M::Fcomp, M::Fcompp, M::Fucom, M::Fucomp, M::Fucompp, M::Ficom, M::Ficomp, M::Ftst],
+        W::Unmasked,
+        E::Status(C0 | C2 | C3),
+        "Intel does not set the condition codes when an invalid operand is not masked (SDM volume 2, FCOM; volume 1, sections 8.5.1.2 and 8.5.2); AMD does",
+    ),
+    row(
+        &[M::Fcomi, M::Fcomip, M::Fucomi, M::Fucomip],
+        W::Unmasked,
+        E::Flags(STATUS),
+        "Intel does not set the flags when an invalid operand is not masked (SDM volume 2, FCOMI; volume 1, sections 8.5.1.2 and 8.5.2); AMD does",
+    ),
+    row(
+        &[M::Cvtps2pi, M::Cvttps2pi, M::Cvtpd2pi, M::Cvttpd2pi, M::Cvtpi2ps, M::Cvtpi2pd],
+        W::Vector(19),
+        E::MmxState,
+        "whether an instruction that ends in #XM has changed from x87 to MMX before is not said (SDM volume 1, section 11.6.6); AMD has",
+    ),
+    row(
+        &[M::Movq],
+        W::Protection,
+        E::MmxState,
+        "para-virtual KVM hands a MOVQ from an MMX register to its instruction emulator, which reads the register and so changes to MMX before the #GP or #SS",
+    ),
+    row(
+        &[M::Fldenv, M::Frstor, M::Fnstenv, M::Fnsave, M::Fxsave, M::Fxsave64, M::Fxrstor, M::Fxrstor64],
+        W::Vector(14),
+        E::FaultAddress,
+        "the order of the accesses of one instruction is not architectural (SDM volume 3, section 9.2.1), so CR2 may name any byte of a long operand",
+    ),
+    row(
+        &[M::Fnstenv, M::Fnsave, M::Fxsave, M::Fxsave64],
+        W::Always,
+        E::Pointers,
+        "AMD keeps the pointers and the opcode only for exceptions that are not masked (APM volume 2, section 11.4.4); Intel says for FDP alone that it does (SDM volume 1, section 8.1.8). MXCSR_MASK has AMD's MM",
+    ),
+    // Faults.
+    row(
+        &[M::Maskmovdqu, M::Maskmovq],
+        W::Always,
+        E::MayFault,
+        "whether bytes that are not stored can fault is implementation dependent: SDM volume 2, MASKMOVDQU, MASKMOVQ",
+    ),
+    row(
+        &[M::Call],
+        W::Always,
+        E::FaultOrder,
+        "with a target that is not canonical and a stack that cannot be written, AMD reports the #PF and Intel the #GP; the priority of faults of one instruction is implementation dependent (SDM volume 3, section 6.9)",
+    ),
+    any(
+        E::Emulated,
+        "para-virtual KVM hands what raises #GP(0) or #SS(0) in ring 3 to its instruction emulator, and raises #UD for what that does not know",
+    ),
+    any(
+        E::Unsupported,
+        "TF and AC that POPF sets: para-virtual KVM does not let ring 3 have them, and soft-cpu does not check alignment",
+    ),
+    any(
+        E::Unsupported,
+        "MXCSR bit 17 (MM) that LDMXCSR sets: AMD has it (APM volume 1, section 4.2.2), on Intel it is reserved and raises #GP (SDM volume 1, section 10.2.3)",
+    ),
+    row(
+        &[M::Fxsave, M::Fxsave64, M::Fxrstor, M::Fxrstor64],
+        W::Always,
+        E::Misaligned,
+        "an area that is not aligned to 16 bytes raises #GP or #AC as the CPU likes (SDM volume 2, FXSAVE); AMD accepts it",
+    ),
+    // Not generated.
+    omit(
+        &[M::Cpuid, M::Rdtsc, M::Rdtscp, M::Rdpmc, M::Rdrand, M::Rdseed, M::Rdpid, M::Xgetbv],
+        "the answer depends on the CPU or on time: SDM volume 2, under each",
+    ),
+    omit(
+        &[M::Syscall, M::Sysenter, M::Sysexit, M::Sysret, M::Int, M::Int1, M::Iret, M::Iretd, M::Iretq],
+        "leaves ring 3 (SDM volume 3, chapter 6), which para-virtual KVM does by other means",
+    ),
+    omit(
+        &[M::Sgdt, M::Sidt, M::Sldt, M::Str, M::Smsw, M::Lar, M::Lsl, M::Verr, M::Verw],
+        "shows selectors or descriptors (SDM volume 3, chapter 3); para-virtual KVM has its own of them in ring 3",
+    ),
+    omit(&[M::Lds, M::Les, M::Lfs, M::Lgs, M::Lss, M::Retf], SELECTORS),
+    forms(
+        &[C::Shld_rm16_r16_CL, C::Shrd_rm16_r16_CL],
+        "the result is undefined for a count above the operand size, and Intel and AMD differ; forms with an immediate get smaller counts (SDM volume 2, SHLD, SHRD)",
+    ),
+    forms(
+        &[C::Jmp_m1616, C::Jmp_m1632, C::Jmp_m1664, C::Call_m1616, C::Call_m1632, C::Call_m1664],
+        SELECTORS,
+    ),
+    Mask { which: Which::SegmentRegister, when: W::Always, effect: E::Omit, why: SELECTORS },
+    omit(
+        &[M::In, M::Out, M::Insb, M::Insw, M::Insd, M::Outsb, M::Outsw, M::Outsd, M::Cli, M::Sti],
+        "depends on IOPL and the I/O permission bitmap (SDM volume 1, section 19.5), which para-virtual KVM does not show to ring 3",
+    ),
+    omit(
+        &[M::Rcpss, M::Rcpps, M::Rsqrtss, M::Rsqrtps],
+        "an approximation with a relative error of up to 1.5 * 2^-12, which each CPU makes in its own way (SDM volume 2, RCPPS, RSQRTPS)",
+    ),
+    omit(&[M::Ud0, M::Ud1], "#UD before or after the operand is fetched, as the CPU likes: SDM volume 2, UD"),
+    omit(
+        &[M::Reservednop, M::Wbnoinvd],
+        "no user-mode instruction of all profiles: SDM volume 2, appendix A",
+    ),
+    omit(
+        &[M::Xbegin, M::Xabort, M::Xend, M::Xtest, M::Umwait, M::Tpause, M::Umonitor, M::Monitorx, M::Mwaitx],
+        "the host's CPU does not have it, or Intel's does not: SDM volume 1, chapter 16; APM volume 3, MONITORX",
+    ),
+];
+
+const SELECTORS: &str =
+    "loads or shows selectors (SDM volume 3, chapter 3); para-virtual KVM has its own of them in ring 3";
+
+/// Bytes that [`Effect::Pointers`](E::Pointers) means.
+pub(super) const POINTERS: &[(&[C], &[std::ops::Range<u64>])] = &[
+    (&[C::Fxsave_m512byte, C::Fxsave64_m512byte], &[6..24, 28..32]),
+    (&[C::Fnstenv_m14byte, C::Fnsave_m94byte], &[6..14]),
+    (&[C::Fnstenv_m28byte, C::Fnsave_m108byte], &[12..28]),
+];

@@ -1,0 +1,31 @@
+//! A short run of the fuzzer.
+#![allow(missing_docs)]
+
+use oracle::fuzz::{Fuzzer, Mode, Source};
+
+/// Rounds in each mode from each source.
+const ROUNDS: u64 = 2;
+
+#[test]
+fn random_code_does_no_harm() {
+    let fuzzer = Fuzzer::new();
+    for mode in Mode::ALL {
+        for source in Source::ALL {
+            let mut retired = 0;
+            for seed in 1..=ROUNDS {
+                match fuzzer.round(seed, mode, source) {
+                    Ok(done) => retired += done,
+                    Err(defect) => panic!("{mode:?}, {source:?}, round {seed}: {defect}"),
+                }
+            }
+            assert!(retired > 1000, "{mode:?}, {source:?}: only {retired} instructions");
+        }
+    }
+}
+
+#[test]
+fn a_round_repeats_itself() {
+    let fuzzer = Fuzzer::new();
+    let round = || fuzzer.round(7, Mode::Long, Source::Mutations);
+    assert_eq!(round(), round());
+}
