@@ -206,7 +206,7 @@ pub(crate) fn open_image(path: &Path) -> Result<Image, CliError> {
 pub(crate) fn list_tests(path: &Path, image: &Image) -> Result<Vec<TestInfo>, CliError> {
     let mut tests =
         loader::tests(image).map_err(|source| CliError::Image { path: path.to_owned(), source })?;
-    tests.sort_by(|a, b| (&a.file, a.line).cmp(&(&b.file, b.line)));
+    tests.sort_by(|a, b| (&a.file, a.line, &a.name).cmp(&(&b.file, b.line, &b.name)));
     Ok(tests)
 }
 

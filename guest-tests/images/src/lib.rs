@@ -11,4 +11,5 @@ pub mod pmu;
 pub mod random;
 pub mod ring0;
 pub mod storm;
+pub mod table;
 pub mod work;

@@ -102,7 +102,8 @@ fn all() -> Vec<&'static Test> {
     // SAFETY: the linker script puts the symbols around the section, which `guest_test` alone fills.
     let tests = unsafe { core::slice::from_raw_parts(start, end.offset_from_unsigned(start)) };
     let mut tests: Vec<&'static Test> = tests.iter().collect();
-    tests.sort_by_key(|test| (test.file(), test.line));
+    // Those of one table stand on one line.
+    tests.sort_by_key(|test| (test.file(), test.line, test.name()));
     tests
 }
 
