@@ -23,6 +23,7 @@ pub mod loader;
 pub mod machine;
 pub mod memory;
 pub mod pmu;
+pub mod profile;
 pub mod run;
 pub mod snapshot;
 pub mod time;

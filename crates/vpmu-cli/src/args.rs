@@ -1,10 +1,8 @@
 //! The command line, recorded as it was typed.
 
 use crate::commands::test::{self, TestArgs};
-use clap::builder::PossibleValuesParser;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::{Path, PathBuf};
-use vpmu::profile::PROFILES;
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -259,10 +257,15 @@ pub(crate) fn mebibytes(text: &str) -> Result<u64, String> {
 
 #[derive(Debug, Clone, Args)]
 pub(crate) struct ProfileArgs {
-    /// The CPU whose PMU is shown
-    #[arg(short, long, value_name = "NAME", default_value = "sapphire-rapids",
-          value_parser = PossibleValuesParser::new(PROFILES.iter().map(|profile| profile.name)),
-          help_heading = "Machine")]
+    /// The CPU whose PMU is shown: a name (see `vpmu list profiles`), or a file
+    /// that ends in .toml and describes one
+    #[arg(
+        short,
+        long,
+        value_name = "NAME|FILE",
+        default_value = "sapphire-rapids",
+        help_heading = "Machine"
+    )]
     pub(crate) profile: String,
 }
 

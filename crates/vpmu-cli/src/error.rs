@@ -10,6 +10,7 @@ use vmm::counts::CountsError;
 use vmm::engine::EngineError;
 use vmm::loader::{ImageError, LoadError};
 use vmm::memory::MemoryError;
+use vmm::profile::ProfileError;
 use vmm::run::RunError;
 use vmm::snapshot::SnapshotError;
 
@@ -71,6 +72,17 @@ pub(crate) enum CliError {
         /// Why.
         source: SnapshotError,
     },
+    /// Nothing is built in under this name.
+    #[error("there is no profile {name:?}")]
+    UnknownProfile {
+        /// What was asked for.
+        name: String,
+        /// The profile with the most similar name.
+        similar: Option<String>,
+    },
+    /// A profile file is of no use.
+    #[error(transparent)]
+    Profile(ProfileError),
     /// What needs an image has none.
     #[error("there is no image")]
     NoImage,
@@ -155,6 +167,12 @@ impl CliError {
             Self::Module { .. } => "check the path; a module is a plain file".to_owned(),
             Self::RatesWithoutSynthetic { .. } => "add --counts synthetic".to_owned(),
             Self::Snapshot { source, .. } => snapshot_next_step(source),
+            Self::UnknownProfile { similar: name, .. } => {
+                similar(name, "`vpmu list profiles` shows all; a file that describes one ends in .toml")
+            }
+            Self::Profile(_) => {
+                "`vpmu list profiles` names what it can be based on; docs/cli.md lists the keys".to_owned()
+            }
             Self::NoImage => "name an image, or a snapshot with --restore".to_owned(),
             Self::DetailUnderKvm => "leave --detail out, or use --engine soft".to_owned(),
             Self::UnknownTest { image, similar: name, .. } => {

@@ -20,7 +20,7 @@ use vmm::memory::MemoryConfig;
 use vmm::run::{self, LbrChoice, ResumeConfig, RunConfig, RunReport, SnapshotPlan};
 use vmm::snapshot::Snapshot;
 use vpmu::Profile;
-use vpmu::profile::SAPPHIRE_RAPIDS;
+use vpmu::profile::PROFILES;
 
 /// Everything about a run that has been read and checked, so that it can be started, also again.
 #[derive(Debug)]
@@ -64,7 +64,7 @@ impl<'a> Plan<'a> {
             args,
             counts: counts(args)?,
             start: Start::new(args)?,
-            profile: profile(&args.profile.profile),
+            profile: profile(&args.profile.profile)?,
             modules: args
                 .initrd
                 .iter()
@@ -210,9 +210,18 @@ pub(crate) fn list_tests(path: &Path, image: &Image) -> Result<Vec<TestInfo>, Cl
     Ok(tests)
 }
 
-/// The profile of that name; clap has already refused others.
-pub(crate) fn profile(name: &str) -> Profile {
-    Profile::by_name(name).cloned().unwrap_or(SAPPHIRE_RAPIDS)
+/// What a file that describes a profile ends in.
+const PROFILE_FILE: &str = ".toml";
+
+/// The built-in profile of that name, or the one that a file describes.
+pub(crate) fn profile(name: &str) -> Result<Profile, CliError> {
+    if name.ends_with(PROFILE_FILE) {
+        return vmm::profile::load(Path::new(name)).map_err(CliError::Profile);
+    }
+    Profile::by_name(name).cloned().ok_or_else(|| CliError::UnknownProfile {
+        name: name.to_owned(),
+        similar: most_similar(name, PROFILES.iter().map(|profile| profile.name)),
+    })
 }
 
 /// The candidate that a mistyped name most likely means.

@@ -35,7 +35,7 @@ struct Explained {
 }
 
 pub(super) fn decode(args: &DecodeArgs, json: bool) -> Result<u8, CliError> {
-    let profile = profile(&args.profile.profile);
+    let profile = profile(&args.profile.profile)?;
     if args.register.eq_ignore_ascii_case("rdpmc") {
         let ecx = number::parse(&args.value).and_then(|value| u32::try_from(value).ok());
         let ecx = ecx.ok_or_else(|| CliError::Number { text: args.value.clone(), bits: 32 })?;

@@ -20,9 +20,9 @@ pub(super) fn list(what: &ListCommand, json: bool) -> Result<u8, CliError> {
     match what {
         ListCommand::Profiles => profiles(json)?,
         ListCommand::Events { profile: args, filter } => {
-            events::list(&profile(&args.profile), filter.as_deref(), json)?;
+            events::list(&profile(&args.profile)?, filter.as_deref(), json)?;
         }
-        ListCommand::Counters { profile: args } => counters(&profile(&args.profile), json)?,
+        ListCommand::Counters { profile: args } => counters(&profile(&args.profile)?, json)?,
         ListCommand::Tests { image } => tests(image, json)?,
     }
     Ok(exit::PASS)

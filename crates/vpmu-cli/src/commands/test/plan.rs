@@ -6,7 +6,7 @@ use super::error::TestError;
 use super::filter::{Filter, Property, Subject};
 use super::manifest::Need;
 use crate::args::DetailKind;
-use crate::machine::{self, most_similar};
+use crate::machine::most_similar;
 use clap::ValueEnum as _;
 use serde::{Deserialize, Serialize};
 use std::ffi::OsString;
@@ -180,8 +180,8 @@ fn skip_reason(case: &Case, kvm_missing: &KvmMissing) -> Option<String> {
     if entry.skip.is_some() {
         return entry.skip.clone();
     }
-    let profile = machine::profile(case.profile);
-    if let Some(need) = entry.needs.iter().find(|need| !has(&profile, case.engine, **need)) {
+    let Some(profile) = Profile::by_name(case.profile) else { return Some("no such profile".to_owned()) };
+    if let Some(need) = entry.needs.iter().find(|need| !has(profile, case.engine, **need)) {
         return Some(format!("needs {}", need.name()));
     }
     if case.engine == Engine::Soft {

@@ -1,0 +1,88 @@
+//! What a profile file may say, and how it is refused.
+
+use super::*;
+use proptest::prelude::*;
+use vpmu::cpuid::leaf_0a;
+
+fn problem(text: &str) -> String {
+    parse(text).expect_err("must be refused").to_string()
+}
+
+#[test]
+fn what_is_not_given_comes_from_the_base() {
+    let profile = parse("base = 'sapphire-rapids'\nname = 'mine'").expect("a profile");
+    let base = Profile::by_name("sapphire-rapids").expect("built in");
+    assert_eq!(profile.name, "mine");
+    assert_eq!(leaf_0a(&profile), leaf_0a(base));
+    let capabilities = |profile: &Profile| profile.intel().map(|pmu| pmu.perf_capabilities.0);
+    assert_eq!(capabilities(&profile), capabilities(base));
+}
+
+/// A combination that a public cloud shows: version 2 with PERF_METRICS.
+#[test]
+fn a_cloud_s_view_of_a_cpu_can_be_written_down() {
+    let profile = parse(
+        "base = 'granite-rapids'\nname = 'cloud'\nlbr = 'none'\n[intel]\nversion = 2\nmetrics-level = 2\nfreeze-while-smm = false\n",
+    )
+    .expect("a profile");
+    assert_eq!(leaf_0a(&profile).eax & 0xFF, 2);
+    assert_eq!(profile.intel().map(|pmu| pmu.perf_capabilities.0), Some(1 << 13 | 1 << 15));
+}
+
+#[test]
+fn the_format_of_branch_records_follows_their_kind() {
+    let format = |lbr: &str| {
+        let profile = parse(&format!("base = 'icelake-sp'\nname = 'x'\nlbr = {lbr}")).expect("a profile");
+        (profile.lbr, profile.intel().map(|pmu| pmu.perf_capabilities.0 & 0x3F))
+    };
+    assert_eq!(format("'none'"), (LbrKind::None, Some(0)));
+    assert_eq!(format("'legacy'"), (LbrKind::Legacy, Some(5)));
+    assert_eq!(format("[8, 32]"), (LbrKind::Architectural { depths: 0b1001 }, Some(0x3F)));
+}
+
+#[test]
+fn what_cannot_be_is_refused_with_the_reason() {
+    let on = |rest: &str| problem(&format!("base = 'icelake-sp'\nname = 'x'\n{rest}"));
+    assert_eq!(problem("base = 'i486'\nname = 'x'"), "base \"i486\" is no built-in profile");
+    assert!(problem("base = 'icelake-sp'\nname = 'Not a name'").contains("lower-case"));
+    assert!(problem("base = 'icelake-sp'\nname = 'skylake-sp'").contains("built-in"));
+    assert_eq!(on("gp-counters = 9"), "gp-counters = 9 is not between 1 and 8");
+    assert_eq!(on("[intel]\nversion = 300"), "version = 300 is not between 1 and 5");
+    assert!(on("[intel]\nfixed-counters = 3").contains("fixed counter 3 counts the slots"));
+    assert!(on("lbr = [9]").contains("multiples of 8"));
+    assert!(on("lbr = []").contains("names no depth"));
+    assert!(on("gp-countres = 4").contains("gp-countres"));
+    assert!(problem("base = ").contains("TOML parse error"));
+}
+
+#[test]
+fn an_amd_cpu_can_be_changed_too() {
+    let zen2 = |rest: &str| parse(&format!("base = 'zen2'\nname = 'x'\n{rest}"));
+    let profile = zen2("gp-counters = 4\n[amd]\next-core = false\nmerge = false").expect("a profile");
+    assert_eq!(profile.amd().map(|pmu| (pmu.ext_core, pmu.merge)), Some((false, false)));
+    for wrong in
+        ["[intel]\nversion = 2", "[amd]\nfreeze = true\nv2 = false", "[amd]\next-core = false", "lbr = [8]"]
+    {
+        assert!(zen2(wrong).is_err(), "{wrong}");
+    }
+}
+
+proptest! {
+    /// Whatever a file says, the CPU that it gives announces only what can be built.
+    #[test]
+    fn an_accepted_profile_makes_a_pmu(
+        counters in 0_u64..12, width in 20_u64..80, version in 0_u64..8, fixed in 0_u64..6, level in 0_u64..4, depth in 0_u64..6,
+    ) {
+        let text = format!(
+            "base = 'sapphire-rapids'\nname = 'x'\ngp-counters = {counters}\ngp-width = {width}\nlbr = [{}]\n\
+             [intel]\nversion = {version}\nfixed-counters = {fixed}\nmetrics-level = {level}\n",
+            depth * 8
+        );
+        if let Ok(profile) = parse(&text) {
+            let pmu = vpmu::Vpmu::new(profile.clone());
+            prop_assert_eq!(u64::from(pmu.profile().gp_counters), counters);
+            prop_assert_eq!(u64::from(pmu.profile().gp_width), width);
+            prop_assert_eq!(leaf_0a(&profile).eax & 0xFF, version as u32);
+        }
+    }
+}
