@@ -78,7 +78,7 @@ impl Mapping {
         }
         let code = request.code.normalized();
         Some(HostEvent::Raw(RawEvent {
-            event: code.select.into(),
+            event: code.select,
             umask: code.umask.into(),
             cmask: code.cmask,
             inv: code.inv,
