@@ -90,6 +90,18 @@ pub trait Bus {
     fn ram_read<const N: usize>(&mut self, position: u64) -> [u8; N];
     /// Writes RAM.
     fn ram_write<const N: usize>(&mut self, position: u64, bytes: [u8; N]);
+    /// [`ram_read`](Self::ram_read) for the fast path: `None` where it takes more than a load.
+    #[inline(always)]
+    fn ram_read_quick<const N: usize>(&mut self, position: u64) -> Option<[u8; N]> {
+        Some(self.ram_read(position))
+    }
+    /// [`ram_write`](Self::ram_write) for the fast path: false, and nothing happens, where it takes more than a
+    /// store.
+    #[inline(always)]
+    fn ram_write_quick<const N: usize>(&mut self, position: u64, bytes: [u8; N]) -> bool {
+        self.ram_write(position, bytes);
+        true
+    }
 
     /// Reads from a device; at most 16 bytes within a page.
     fn mmio_read(&mut self, gpa: u64, data: &mut [u8], access: &Access<'_>);

@@ -6,11 +6,17 @@ use crate::exec::Insn;
 use crate::mmu::{Mmu, PAGE};
 use crate::observe::Observed;
 use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
+use std::sync::Arc;
 
 /// Blocks after which the cache starts anew.
 const MAX_BLOCKS: usize = 1 << 16;
 /// Entries of the table by linear address.
-const JUMPS: usize = 1 << 12;
+const JUMPS: usize = 1 << 13;
+/// Entries of the table of code pages.
+const PAGES: usize = 1 << 7;
+/// Bits of a generation in [`Jump::tag`]: those of a linear address that repeat its sign, but for bit 62.
+const GENERATIONS: u64 = 1 << 13;
 
 /// A run of instructions without a branch but at its end.
 pub(crate) struct Block<B> {
@@ -26,31 +32,58 @@ pub(crate) struct Block<B> {
     pub(crate) observed: Option<Box<Observed>>,
 }
 
-#[derive(Debug, Clone, Copy)]
-struct Jump {
-    key: u64,
-    generation: u64,
-    block: u32,
+struct Jump<B> {
+    /// Linear address with user or supervisor and the generation in its upper bits; see [`Cache::tag`].
+    tag: u64,
+    block: Option<Arc<Block<B>>>,
 }
 
+/// Where code has been fetched from.
+#[derive(Debug, Clone, Copy)]
+struct CodePage {
+    tag: u64,
+    gpa: u64,
+}
+
+/// Hashes keys that are page addresses and block addresses. A guest that makes them collide slows itself down only.
+#[derive(Debug, Default, Clone, Copy)]
+pub(crate) struct AddressHasher(u64);
+
+impl Hasher for AddressHasher {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+    fn write(&mut self, bytes: &[u8]) {
+        bytes.iter().for_each(|byte| self.write_u64(u64::from(*byte)));
+    }
+    fn write_u64(&mut self, value: u64) {
+        self.0 = (self.0.rotate_left(23) ^ value).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        self.0 ^= self.0 >> 32;
+    }
+    fn write_isize(&mut self, value: isize) {
+        self.write_u64(value as u64);
+    }
+}
+
+/// A map by guest physical address.
+pub(crate) type ByAddress<K, V> = HashMap<K, V, BuildHasherDefault<AddressHasher>>;
+
 pub(crate) struct Cache<B> {
-    blocks: Vec<Option<Block<B>>>,
-    free: Vec<u32>,
-    by_gpa: HashMap<(u64, Mode), u32>,
-    /// Blocks that have bytes in a page.
-    by_page: HashMap<u64, Vec<u32>>,
-    jumps: Box<[Jump; JUMPS]>,
+    by_gpa: ByAddress<(u64, Mode), Arc<Block<B>>>,
+    /// First bytes of the blocks that have bytes in a page.
+    by_page: ByAddress<u64, Vec<(u64, Mode)>>,
+    jumps: Box<[Jump<B>]>,
+    pages: Box<[CodePage; PAGES]>,
     generation: u64,
 }
 
 impl<B: Bus> Cache<B> {
     pub(crate) fn new() -> Self {
         Self {
-            blocks: Vec::new(),
-            free: Vec::new(),
-            by_gpa: HashMap::new(),
-            by_page: HashMap::new(),
-            jumps: Box::new([Jump { key: 0, generation: 0, block: 0 }; JUMPS]),
+            by_gpa: HashMap::default(),
+            by_page: HashMap::default(),
+            jumps: (0..JUMPS).map(|_| Jump { tag: 0, block: None }).collect(),
+            pages: Box::new([CodePage { tag: 0, gpa: 0 }; PAGES]),
             generation: 1,
         }
     }
@@ -58,77 +91,90 @@ impl<B: Bus> Cache<B> {
     /// Linear addresses may lead elsewhere from now on.
     pub(crate) fn forget_jumps(&mut self) {
         self.generation += 1;
+        if self.generation == GENERATIONS {
+            self.jumps.iter_mut().for_each(|jump| *jump = Jump { tag: 0, block: None });
+            self.pages.fill(CodePage { tag: 0, gpa: 0 });
+            self.generation = 1;
+        }
+    }
+
+    /// What a key is known by in this generation; never 0. A canonical address repeats its bit 47 in those above, so
+    /// that different keys have different tags. So do those that code gets to by running or jumping over the end of the
+    /// canonical space, whose bit 63 differs from bit 47.
+    #[inline(always)]
+    fn tag(&self, key: u64) -> u64 {
+        key ^ self.generation << 48
     }
 
     /// The block at a linear address, if it was looked up before. `key` tells user from supervisor.
     #[inline(always)]
-    pub(crate) fn jump(&self, key: u64) -> Option<u32> {
-        let jump = &self.jumps[slot(key)];
-        (jump.key == key && jump.generation == self.generation).then_some(jump.block)
+    pub(crate) fn jump(&self, key: u64) -> Option<&Block<B>> {
+        let jump = self.jumps.get(slot(key))?;
+        if jump.tag == self.tag(key) { jump.block.as_deref() } else { None }
     }
 
-    pub(crate) fn set_jump(&mut self, key: u64, block: u32) {
-        self.jumps[slot(key)] = Jump { key, generation: self.generation, block };
+    pub(crate) fn set_jump(&mut self, key: u64, block: Arc<Block<B>>) {
+        let tag = self.tag(key);
+        if let Some(jump) = self.jumps.get_mut(slot(key)) {
+            *jump = Jump { tag, block: Some(block) };
+        }
     }
 
-    #[inline(always)]
-    pub(crate) fn get(&self, block: u32) -> Option<&Block<B>> {
-        self.blocks.get(block as usize).and_then(Option::as_ref)
+    /// Guest physical address of the code at a linear address, if it was translated before; `key` as for jumps.
+    pub(crate) fn code_address(&self, key: u64) -> Option<u64> {
+        let page = self.pages[(key / PAGE) as usize % PAGES];
+        (page.tag == self.tag(key & !(PAGE - 1))).then(|| page.gpa | key & (PAGE - 1))
     }
 
-    pub(crate) fn find(&self, gpa: u64, mode: Mode) -> Option<u32> {
-        self.by_gpa.get(&(gpa, mode)).copied()
+    pub(crate) fn set_code_address(&mut self, key: u64, gpa: u64) {
+        let page = CodePage { tag: self.tag(key & !(PAGE - 1)), gpa: gpa & !(PAGE - 1) };
+        self.pages[(key / PAGE) as usize % PAGES] = page;
     }
 
-    pub(crate) fn insert(&mut self, block: Block<B>, mmu: &mut Mmu) -> u32 {
+    pub(crate) fn find(&self, gpa: u64, mode: Mode) -> Option<&Arc<Block<B>>> {
+        self.by_gpa.get(&(gpa, mode))
+    }
+
+    pub(crate) fn insert(&mut self, block: Block<B>, mmu: &mut Mmu) -> Arc<Block<B>> {
         if self.by_gpa.len() >= MAX_BLOCKS {
             self.clear(mmu);
         }
-        if let Some(old) = self.find(block.gpa, block.mode) {
-            self.remove(old);
-        }
+        let key = (block.gpa, block.mode);
+        self.remove(key);
         let len = u64::from(block.end.start);
         let first_len = if block.second.is_some() { PAGE - block.gpa % PAGE } else { len };
         mmu.mark_code(block.gpa, first_len);
-        let index = self.free.pop().unwrap_or(self.blocks.len() as u32);
         if let Some(second) = block.second {
             mmu.mark_code(second, len - first_len);
-            self.by_page.entry(second).or_default().push(index);
+            self.by_page.entry(second).or_default().push(key);
         }
-        self.by_page.entry(block.gpa & !(PAGE - 1)).or_default().push(index);
-        self.by_gpa.insert((block.gpa, block.mode), index);
-        match self.blocks.get_mut(index as usize) {
-            Some(place) => *place = Some(block),
-            None => self.blocks.push(Some(block)),
-        }
-        index
+        self.by_page.entry(block.gpa & !(PAGE - 1)).or_default().push(key);
+        let block = Arc::new(block);
+        self.by_gpa.insert(key, Arc::clone(&block));
+        block
     }
 
-    fn remove(&mut self, index: u32) {
-        if let Some(block) = self.blocks.get_mut(index as usize).and_then(Option::take) {
-            self.by_gpa.remove(&(block.gpa, block.mode));
+    fn remove(&mut self, key: (u64, Mode)) {
+        if let Some(block) = self.by_gpa.remove(&key) {
             for page in [Some(block.gpa & !(PAGE - 1)), block.second].into_iter().flatten() {
                 if let Some(list) = self.by_page.get_mut(&page) {
-                    list.retain(|other| *other != index);
+                    list.retain(|other| *other != key);
                 }
             }
-            self.free.push(index);
             self.forget_jumps();
         }
     }
 
     /// Drops everything decoded from a page.
     pub(crate) fn invalidate(&mut self, page: u64, mmu: &mut Mmu) {
-        for index in self.by_page.remove(&page).unwrap_or_default() {
-            self.remove(index);
+        for key in self.by_page.remove(&page).unwrap_or_default() {
+            self.remove(key);
         }
         mmu.forget_code(page);
         self.forget_jumps();
     }
 
     pub(crate) fn clear(&mut self, mmu: &mut Mmu) {
-        self.blocks.clear();
-        self.free.clear();
         self.by_gpa.clear();
         self.by_page.clear();
         mmu.forget_all_code();
@@ -138,5 +184,5 @@ impl<B: Bus> Cache<B> {
 
 #[inline(always)]
 fn slot(key: u64) -> usize {
-    (key ^ key >> 12) as usize % JUMPS
+    (key ^ key >> 13) as usize % JUMPS
 }

@@ -345,7 +345,8 @@ impl Core {
     /// Instructions retired before the current one.
     #[inline(always)]
     pub(crate) fn retired(&self) -> u64 {
-        self.totals.instructions() + u64::from(self.position.index.saturating_sub(self.synced.index))
+        (self.totals.instructions() + u64::from(self.position.index))
+            .wrapping_sub(u64::from(self.synced.index))
     }
 
     /// Counts a whole block, and starts the next one.

@@ -7,11 +7,13 @@ use crate::debug::DR6_BS;
 use crate::decode;
 use crate::exception::{self, Exception, Fault};
 use crate::exec::event::{Source, TripleFault};
+use crate::exec::{Insn, chain};
 use crate::flags::{IF, RF, TF};
 use crate::mmu::{Intent, PAGE, is_canonical};
 use crate::state::State;
 use crate::totals::Totals;
 use core::fmt;
+use std::sync::Arc;
 
 /// How far a run goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -350,12 +352,22 @@ impl<B: Bus> Cpu<B> {
         self.core.stop = false;
         self.core.position = Position::default();
         self.core.synced = Position::default();
+        // What changes it stops the run.
+        self.core.billed = usize::from(self.core.cpl != 0);
         self.drop_stale_code();
+        // The cache knows canonical addresses only.
+        let known = !self.core.in_64_bit_mode() || is_canonical(self.core.rip);
         loop {
-            let outcome = if self.core.watch.on {
+            let outcome = if !known {
+                None
+            } else if self.core.watch.on {
                 self.run_observed_blocks(bus, left, pace)
             } else {
-                self.run_known_blocks(bus, left, pace)
+                match pace {
+                    Pace::Free => self.run_known_blocks::<false>(bus, left),
+                    Pace::Block => self.run_known_blocks::<true>(bus, left),
+                    Pace::Instruction => self.run_known_instruction(bus, left),
+                }
             };
             if let Some(outcome) = outcome {
                 // Whoever looks now finds the totals in sync.
@@ -375,53 +387,49 @@ impl<B: Bus> Cpu<B> {
         }
     }
 
+    /// Runs an instruction of a block that has been looked up before, if there are instructions left.
+    fn run_known_instruction(&mut self, bus: &mut B, left: &mut u64) -> Option<Left> {
+        let before = (*left).min(1);
+        let mut after = before;
+        let outcome = self.run_known_blocks::<true>(bus, &mut after);
+        *left -= before - after;
+        outcome
+    }
+
     /// Runs blocks that have been looked up before. `None`: the next one has not.
-    fn run_known_blocks(&mut self, bus: &mut B, left: &mut u64, pace: Pace) -> Option<Left> {
+    fn run_known_blocks<const ONE: bool>(&mut self, bus: &mut B, left: &mut u64) -> Option<Left> {
         let core = &mut self.core;
-        let mut last: Option<(u64, &Block<B>)> = None;
         loop {
-            let limit = if pace == Pace::Instruction { 1 } else { *left };
-            if limit == 0 {
+            if *left == 0 {
                 return Some(Left::Through);
             }
-            let key = core.block_key();
-            let block = match last {
-                Some((same, block)) if same == key => block,
-                _ => {
-                    let block = self.cache.get(self.cache.jump(key)?)?;
-                    last = Some((key, block));
-                    block
-                }
-            };
+            let block = self.cache.jump(core.block_key())?;
             core.regs[BLOCK] = core.rip;
-            core.billed = usize::from(core.cpl != 0);
-            let (insns, end) = match block.insns.get(limit as usize) {
-                Some(next) => (&block.insns[..limit as usize], next.position),
-                None => (&*block.insns, block.end),
+            let (insns, end) = if *left < u64::from(block.end.index) {
+                cut(block, *left)
+            } else {
+                (&*block.insns, block.end)
             };
             core.rip = core.rip.wrapping_add(u64::from(end.start));
-            for insn in insns {
-                core.position = insn.position;
-                if (insn.run)(core, bus, insn).is_err() {
-                    core.sync_totals();
-                    *left -= u64::from(core.position.index);
-                    return Some(Left::Faulted);
+            if chain::next(core, bus, insns).is_err() {
+                core.sync_totals();
+                *left -= u64::from(core.position.index);
+                return Some(Left::Faulted);
+            }
+            if core.stop {
+                let index = usize::from(core.position.index);
+                if index + 1 < insns.len() {
+                    core.rip = core.next_rip();
                 }
-                if core.stop {
-                    let index = usize::from(core.position.index);
-                    if index + 1 < insns.len() {
-                        core.rip = core.next_rip();
-                    }
-                    core.position = block.insns.get(index + 1).map_or(block.end, |next| next.position);
-                    core.sync_totals();
-                    *left -= index as u64 + 1;
-                    return Some(Left::Stopped);
-                }
+                core.position = block.insns.get(index + 1).map_or(block.end, |next| next.position);
+                core.sync_totals();
+                *left -= index as u64 + 1;
+                return Some(Left::Stopped);
             }
             core.position = end;
             core.retire_block(end);
             *left -= u64::from(end.index);
-            if pace != Pace::Free {
+            if ONE {
                 return Some(Left::Through);
             }
         }
@@ -445,23 +453,27 @@ impl<B: Bus> Cpu<B> {
         if core.in_64_bit_mode() && !is_canonical(linear) {
             return Err(core.gp(0));
         }
-        let gpa = core.translate(bus, linear, Intent::Fetch, core.user)?;
-        let mut found = self.cache.find(gpa, core.mode);
-        if let Some(second) = found.and_then(|index| self.cache.get(index)).and_then(|block| block.second) {
+        let gpa = match self.cache.code_address(key) {
+            Some(gpa) => gpa,
+            None => core.translate(bus, linear, Intent::Fetch, core.user)?,
+        };
+        self.cache.set_code_address(key, gpa);
+        let mut found = self.cache.find(gpa, core.mode).map(Arc::clone);
+        if let Some(second) = found.as_ref().and_then(|block| block.second) {
             let next = linear.wrapping_add(PAGE) & !(PAGE - 1);
             if self.core.translate(bus, next, Intent::Fetch, self.core.user)? != second {
                 found = None;
             }
         }
-        let index = match found {
-            Some(index) => index,
+        let block = match found {
+            Some(block) => block,
             None => {
                 let mut block = self.decode_block(bus, linear, gpa)?;
                 block.observed = self.observe_block(bus, &block);
                 self.cache.insert(block, &mut self.core.mmu)
             }
         };
-        self.cache.set_jump(key, index);
+        self.cache.set_jump(key, block);
         Ok(())
     }
 
@@ -522,6 +534,16 @@ impl<B: Bus> Cpu<B> {
             bus.unimplemented(&code, &self.core.access());
             self.unimplemented.push(Unimplemented { code, rip, count: 1 });
         }
+    }
+}
+
+/// As much of a block as may still run.
+#[cold]
+#[inline(never)]
+fn cut<B>(block: &Block<B>, left: u64) -> (&[Insn<B>], Position) {
+    match block.insns.split_at_checked(left as usize) {
+        Some((insns, [next, ..])) => (insns, next.position),
+        _ => (&block.insns, block.end),
     }
 }
 

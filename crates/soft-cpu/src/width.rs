@@ -8,6 +8,8 @@ pub(crate) trait Memory: Copy + 'static {
     const BYTES: usize;
     fn ram_read<B: Bus>(bus: &mut B, position: u64) -> Self;
     fn ram_write<B: Bus>(self, bus: &mut B, position: u64);
+    fn ram_read_quick<B: Bus>(bus: &mut B, position: u64) -> Option<Self>;
+    fn ram_write_quick<B: Bus>(self, bus: &mut B, position: u64) -> bool;
     /// From [`BYTES`](Self::BYTES) little-endian bytes; missing ones are 0.
     fn from_bytes(bytes: &[u8]) -> Self;
     /// Into [`BYTES`](Self::BYTES) little-endian bytes.
@@ -25,6 +27,14 @@ macro_rules! memory {
             #[inline(always)]
             fn ram_write<B: Bus>(self, bus: &mut B, position: u64) {
                 bus.ram_write(position, self.to_le_bytes());
+            }
+            #[inline(always)]
+            fn ram_read_quick<B: Bus>(bus: &mut B, position: u64) -> Option<Self> {
+                bus.ram_read_quick(position).map(Self::from_le_bytes)
+            }
+            #[inline(always)]
+            fn ram_write_quick<B: Bus>(self, bus: &mut B, position: u64) -> bool {
+                bus.ram_write_quick(position, self.to_le_bytes())
             }
             fn from_bytes(bytes: &[u8]) -> Self {
                 let mut all = [0; size_of::<$t>()];

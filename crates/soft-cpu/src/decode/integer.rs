@@ -1,7 +1,7 @@
 //! Handlers of integer instructions and near branches.
 
 use super::operands::{Form, form, is_memory, set_address_size, size};
-use super::select::{condition, forms, place, width, word_width};
+use super::select::{condition, forms, hot, place, width, word_width};
 use crate::bus::Bus;
 use crate::context::Mode;
 use crate::exec::operand::{Dst, Imm, Mem, Src};
@@ -23,12 +23,12 @@ fn arithmetic<B: Bus>(ins: &Instruction, insn: &mut Insn<B>) -> Option<Handler<B
     let size0 = size(ins, 0);
     macro_rules! binary {
         ($op:ident) => {
-            forms!(form(ins)?, D, S => width!(size0, T => alu::binary::<B, alu::$op, T, D, S>))
+            forms!(form(ins)?, D, S => width!(size0, T => hot!(insn, alu::binary[B, alu::$op, T, D, S])))
         };
     }
     macro_rules! unary {
         ($op:ident) => {
-            place!(is_memory(ins, 0), Dst, D => width!(size0, T => alu::unary::<B, alu::$op, T, D>))
+            place!(is_memory(ins, 0), Dst, D => width!(size0, T => hot!(insn, alu::unary[B, alu::$op, T, D])))
         };
     }
     let handler: Handler<B> = match ins.mnemonic() {
@@ -39,8 +39,8 @@ fn arithmetic<B: Bus>(ins: &Instruction, insn: &mut Insn<B>) -> Option<Handler<B
         M::And => binary!(And),
         M::Or => binary!(Or),
         M::Xor => binary!(Xor),
-        M::Cmp => forms!(form(ins)?, D, S => width!(size0, T => alu::cmp::<B, T, D, S>)),
-        M::Test => forms!(form(ins)?, D, S => width!(size0, T => alu::test::<B, T, D, S>)),
+        M::Cmp => forms!(form(ins)?, D, S => width!(size0, T => hot!(insn, alu::cmp[B, T, D, S]))),
+        M::Test => forms!(form(ins)?, D, S => width!(size0, T => hot!(insn, alu::test[B, T, D, S]))),
         M::Inc => unary!(Inc),
         M::Dec => unary!(Dec),
         M::Neg => unary!(Neg),
@@ -59,10 +59,10 @@ fn arithmetic<B: Bus>(ins: &Instruction, insn: &mut Insn<B>) -> Option<Handler<B
         M::Imul => match ins.op_count() {
             1 => place!(is_memory(ins, 0), Dst, S => width!(size0, T => muldiv::imul::<B, T, S>)),
             2 => {
-                place!(is_memory(ins, 1), Src, S => word_width!(size0, T => muldiv::imul_to::<B, T, Dst, S>))
+                place!(is_memory(ins, 1), Src, S => word_width!(size0, T => hot!(insn, muldiv::imul_to[B, T, Dst, S])))
             }
             _ => {
-                place!(is_memory(ins, 1), Src, S => word_width!(size0, T => muldiv::imul_to::<B, T, S, Imm>))
+                place!(is_memory(ins, 1), Src, S => word_width!(size0, T => hot!(insn, muldiv::imul_to[B, T, S, Imm])))
             }
         },
         _ => return None,
@@ -76,9 +76,9 @@ fn shifts_and_bits<B: Bus>(ins: &Instruction, insn: &mut Insn<B>) -> Option<Hand
     macro_rules! shift {
         ($op:ident) => {
             place!(is_memory(ins, 0), Dst, D => if by_imm {
-                width!(size0, T => shift::by_imm::<B, shift::$op, T, D>)
+                width!(size0, T => hot!(insn, shift::by_imm[B, shift::$op, T, D]))
             } else {
-                width!(size0, T => shift::by_cl::<B, shift::$op, T, D>)
+                width!(size0, T => hot!(insn, shift::by_cl[B, shift::$op, T, D]))
             })
         };
     }
@@ -140,20 +140,20 @@ fn moves<B: Bus>(ins: &Instruction, insn: &mut Insn<B>, mode: Mode) -> Option<Ha
             if special(0) || special(1) {
                 return None;
             }
-            forms!(form(ins)?, D, S => width!(size0, T => mov::mov::<B, T, D, S>))
+            forms!(form(ins)?, D, S => width!(size0, T => hot!(insn, mov::mov[B, T, D, S])))
         }
-        M::Movnti => word_width!(size0, T => mov::mov::<B, T, Mem, Src>),
+        M::Movnti => word_width!(size0, T => hot!(insn, mov::mov[B, T, Mem, Src])),
         M::Movzx | M::Movsx | M::Movsxd => {
             let signed = ins.mnemonic() != M::Movzx;
             place!(is_memory(ins, 1), Src, S => word_width!(size0, T => match (size(ins, 1), signed) {
-                (1, false) => mov::movzx::<B, T, u8, S>,
-                (_, false) => mov::movzx::<B, T, u16, S>,
-                (1, true) => mov::movsx::<B, T, u8, S>,
-                (2, true) => mov::movsx::<B, T, u16, S>,
-                (_, true) => mov::movsx::<B, T, u32, S>,
+                (1, false) => hot!(insn, mov::movzx[B, T, u8, S]),
+                (_, false) => hot!(insn, mov::movzx[B, T, u16, S]),
+                (1, true) => hot!(insn, mov::movsx[B, T, u8, S]),
+                (2, true) => hot!(insn, mov::movsx[B, T, u16, S]),
+                (_, true) => hot!(insn, mov::movsx[B, T, u32, S]),
             }))
         }
-        M::Lea => word_width!(size0, T => mov::lea::<B, T>),
+        M::Lea => word_width!(size0, T => hot!(insn, mov::lea[B, T])),
         M::Xchg => {
             // The memory operand is the first one in every encoding that iced knows.
             place!(is_memory(ins, 0), Dst, D => width!(size0, T => alu::xchg::<B, T, D>))
@@ -163,12 +163,12 @@ fn moves<B: Bus>(ins: &Instruction, insn: &mut Insn<B>, mode: Mode) -> Option<Ha
             Form::RegMem => word_width!(size0, T => mov::movbe::<B, T, Dst, Mem>),
             _ => word_width!(size0, T => mov::movbe::<B, T, Mem, Src>),
         },
-        M::Cbw => mov::extend_rax::<B, u16>,
-        M::Cwde => mov::extend_rax::<B, u32>,
-        M::Cdqe => mov::extend_rax::<B, u64>,
-        M::Cwd => mov::sign_to_rdx::<B, u16>,
-        M::Cdq => mov::sign_to_rdx::<B, u32>,
-        M::Cqo => mov::sign_to_rdx::<B, u64>,
+        M::Cbw => hot!(insn, mov::extend_rax[B, u16]),
+        M::Cwde => hot!(insn, mov::extend_rax[B, u32]),
+        M::Cdqe => hot!(insn, mov::extend_rax[B, u64]),
+        M::Cwd => hot!(insn, mov::sign_to_rdx[B, u16]),
+        M::Cdq => hot!(insn, mov::sign_to_rdx[B, u32]),
+        M::Cqo => hot!(insn, mov::sign_to_rdx[B, u64]),
         M::Xlatb => {
             let size = match ins.op_kind(0) {
                 _ if mode == Mode::Bits64 => 8,
@@ -200,17 +200,17 @@ fn moves<B: Bus>(ins: &Instruction, insn: &mut Insn<B>, mode: Mode) -> Option<Ha
         | M::Prefetcht2
         | M::Prefetchw
         | M::Prefetch
-        | M::Reservednop => exec::nop::<B>,
+        | M::Reservednop => hot!(insn, exec::nop[B]),
         _ if ins.is_jcc_short_or_near() || ins.is_loopcc() => return None,
         _ if condition.is_some() && ins.op_count() == 1 => {
-            place!(is_memory(ins, 0), Dst, D => condition!(condition?, C => mov::setcc::<B, C, D>))
+            place!(is_memory(ins, 0), Dst, D => condition!(condition?, C => hot!(insn, mov::setcc[B, C, D])))
         }
         _ if condition.is_some()
             && ins.op_count() == 2
             && !ins.op0_register().is_vector_register()
             && !ins.op0_register().is_st() =>
         {
-            place!(is_memory(ins, 1), Src, S => word_width!(size0, T => condition!(condition?, C => mov::cmov::<B, C, T, S>)))
+            place!(is_memory(ins, 1), Src, S => word_width!(size0, T => condition!(condition?, C => hot!(insn, mov::cmov[B, C, T, S]))))
         }
         _ => return None,
     };
@@ -239,16 +239,16 @@ fn stack_handler<B: Bus>(ins: &Instruction, insn: &mut Insn<B>) -> Option<Handle
             word_width!(width, T => stack::push_segment::<B, T>)
         }
         M::Push => match super::operands::Kind::of(ins, 0) {
-            super::operands::Kind::Register => word_width!(width, T => stack::push::<B, T, Dst>),
-            super::operands::Kind::Memory => word_width!(width, T => stack::push::<B, T, Mem>),
-            _ => word_width!(width, T => stack::push::<B, T, Imm>),
+            super::operands::Kind::Register => word_width!(width, T => hot!(insn, stack::push[B, T, Dst])),
+            super::operands::Kind::Memory => word_width!(width, T => hot!(insn, stack::push[B, T, Mem])),
+            _ => word_width!(width, T => hot!(insn, stack::push[B, T, Imm])),
         },
         M::Pop if segment => {
             insn.aux = ins.op0_register().number() as u8;
             word_width!(width, T => stack::pop_segment::<B, T>)
         }
         M::Pop if is_memory(ins, 0) => word_width!(width, T => stack::pop_memory::<B, T>),
-        M::Pop => word_width!(width, T => stack::pop::<B, T>),
+        M::Pop => word_width!(width, T => hot!(insn, stack::pop[B, T])),
         M::Pushf => stack::pushf::<B, u16>,
         M::Pushfd => stack::pushf::<B, u32>,
         M::Pushfq => stack::pushf::<B, u64>,
@@ -258,7 +258,7 @@ fn stack_handler<B: Bus>(ins: &Instruction, insn: &mut Insn<B>) -> Option<Handle
         M::Leave => match ins.code() {
             iced_x86::Code::Leavew => stack::leave::<B, u16>,
             iced_x86::Code::Leaved => stack::leave::<B, u32>,
-            _ => stack::leave::<B, u64>,
+            _ => hot!(insn, stack::leave[B, u64]),
         },
         M::Enter => {
             insn.imm = u64::from(ins.immediate16());
@@ -292,26 +292,32 @@ fn branches<B: Bus>(ins: &Instruction, insn: &mut Insn<B>, mode: Mode) -> Option
         }
     }
     let handler: Handler<B> = match ins.mnemonic() {
-        M::Jmp if near => control::jmp::<B>,
+        M::Jmp if near => hot!(last insn, control::jmp[B]),
         M::Jmp => match ins.code() {
             C::Jmp_rm16 => place!(is_memory(ins, 0), Dst, S => control::jmp_indirect::<B, u16, S>),
             C::Jmp_rm32 => place!(is_memory(ins, 0), Dst, S => control::jmp_indirect::<B, u32, S>),
-            C::Jmp_rm64 => place!(is_memory(ins, 0), Dst, S => control::jmp_indirect::<B, u64, S>),
+            C::Jmp_rm64 => {
+                place!(is_memory(ins, 0), Dst, S => hot!(last insn, control::jmp_indirect[B, u64, S]))
+            }
             _ => return None,
         },
-        M::Call if near => word_width!(stack_size(ins), T => control::call::<B, T>),
+        M::Call if near => word_width!(stack_size(ins), T => hot!(last insn, control::call[B, T])),
         M::Call => match ins.code() {
             C::Call_rm16 => place!(is_memory(ins, 0), Dst, S => control::call_indirect::<B, u16, S>),
             C::Call_rm32 => place!(is_memory(ins, 0), Dst, S => control::call_indirect::<B, u32, S>),
-            C::Call_rm64 => place!(is_memory(ins, 0), Dst, S => control::call_indirect::<B, u64, S>),
+            C::Call_rm64 => {
+                place!(is_memory(ins, 0), Dst, S => hot!(last insn, control::call_indirect[B, u64, S]))
+            }
             _ => return None,
         },
         M::Ret => match ins.code() {
             C::Retnw | C::Retnw_imm16 => control::ret::<B, u16>,
             C::Retnd | C::Retnd_imm16 => control::ret::<B, u32>,
-            _ => control::ret::<B, u64>,
+            _ => hot!(last insn, control::ret[B, u64]),
         },
-        _ if ins.is_jcc_short_or_near() => condition!(condition_number(ins)?, N => control::jcc::<B, N>),
+        _ if ins.is_jcc_short_or_near() => {
+            condition!(condition_number(ins)?, N => hot!(last insn, control::jcc[B, N]))
+        }
         M::Loop | M::Loope | M::Loopne => {
             set_address_size(insn, count_size(ins), mode);
             match ins.mnemonic() {

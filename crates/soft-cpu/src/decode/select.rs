@@ -103,6 +103,21 @@ macro_rules! forms {
     };
 }
 
+/// A handler that has a [quick](crate::exec::chain) one of the same name and parameters; `last` for those of branches.
+macro_rules! hot {
+    (last $insn:expr, $module:ident::$name:ident[$($parameter:tt)*]) => {
+        hot!(@ last, $insn, $module, $name, $($parameter)*)
+    };
+    ($insn:expr, $module:ident::$name:ident[$($parameter:tt)*]) => {
+        hot!(@ quick, $insn, $module, $name, $($parameter)*)
+    };
+    (@ $link:ident, $insn:expr, $module:ident, $name:ident, $($parameter:tt)*) => {{
+        $insn.chain =
+            |c, b, i, rest| $crate::exec::chain::$link(c, b, i, rest, $module::quick::$name::<$($parameter)*>);
+        $module::$name::<$($parameter)*>
+    }};
+}
+
 /// One of the sixteen conditions.
 macro_rules! condition {
     ($condition:expr, $C:ident => $e:expr) => {
@@ -116,4 +131,4 @@ macro_rules! condition {
     };
 }
 
-pub(crate) use {condition, forms, place, source, width, word_width};
+pub(crate) use {condition, forms, hot, place, source, width, word_width};

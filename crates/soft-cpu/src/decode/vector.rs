@@ -1,11 +1,11 @@
 //! Handlers of SSE and SSE2 instructions.
 
 use super::operands::{is_memory, size};
-use super::select::{place, source, word_width};
+use super::select::{hot, place, source, word_width};
 use crate::bus::Bus;
 use crate::exec::operand::{Imm, Src};
 use crate::exec::{Handler, Insn};
-use crate::sse::{Aligned, XmmSrc, integer, moves, scalar, shuffle, vector};
+use crate::sse::{self, Aligned, XmmSrc, integer, moves, scalar};
 use iced_x86::{Instruction, Mnemonic as M, Register};
 
 pub(super) fn handler<B: Bus>(ins: &Instruction, insn: &mut Insn<B>) -> Option<Handler<B>> {
@@ -17,7 +17,7 @@ pub(super) fn handler<B: Bus>(ins: &Instruction, insn: &mut Insn<B>) -> Option<H
         return None;
     }
     moves_handler(ins, insn)
-        .or_else(|| integer_handler(ins))
+        .or_else(|| integer_handler(ins, insn))
         .or_else(|| float_handler(ins, insn))
         .or_else(|| super::sse4::handler(ins, insn))
 }
@@ -28,48 +28,48 @@ fn moves_handler<B: Bus>(ins: &Instruction, insn: &mut Insn<B>) -> Option<Handle
     let handler: Handler<B> = match ins.mnemonic() {
         M::Movaps | M::Movapd | M::Movdqa | M::Movntps | M::Movntpd | M::Movntdq => {
             if to_memory {
-                moves::store::<B, true>
+                hot!(insn, moves::store[B, true])
             } else {
-                source!(ins, S => moves::load::<B, S>)
+                source!(ins, S => hot!(insn, moves::load[B, S]))
             }
         }
         M::Movups | M::Movupd | M::Movdqu => {
             if to_memory {
-                moves::store::<B, false>
+                hot!(insn, moves::store[B, false])
             } else {
-                place!(from_memory, XmmSrc, S => moves::load::<B, S>)
+                place!(from_memory, XmmSrc, S => hot!(insn, moves::load[B, S]))
             }
         }
-        M::Movss if to_memory => moves::store_low::<B, u32>,
-        M::Movss if from_memory => moves::load_low::<B, u32>,
-        M::Movss => moves::move_low::<B, f32>,
-        M::Movsd if to_memory => moves::store_low::<B, u64>,
-        M::Movsd if from_memory => moves::load_low::<B, u64>,
-        M::Movsd => moves::move_low::<B, f64>,
+        M::Movss if to_memory => hot!(insn, moves::store_low[B, u32]),
+        M::Movss if from_memory => hot!(insn, moves::load_low[B, u32]),
+        M::Movss => hot!(insn, moves::move_low[B, f32]),
+        M::Movsd if to_memory => hot!(insn, moves::store_low[B, u64]),
+        M::Movsd if from_memory => hot!(insn, moves::load_low[B, u64]),
+        M::Movsd => hot!(insn, moves::move_low[B, f64]),
         M::Movd | M::Movq => {
             let wide = ins.mnemonic() == M::Movq;
             let gpr = |register: Register| register.is_gpr();
             match (to_memory, from_memory, wide) {
-                (true, _, true) => moves::store_low::<B, u64>,
-                (true, _, false) => moves::store_low::<B, u32>,
-                (_, true, true) => moves::load_low::<B, u64>,
-                (_, true, false) => moves::load_low::<B, u32>,
-                _ if gpr(ins.op0_register()) && wide => moves::to_gpr::<B, u64>,
-                _ if gpr(ins.op0_register()) => moves::to_gpr::<B, u32>,
-                _ if gpr(ins.op1_register()) && wide => moves::from_gpr::<B, u64>,
-                _ if gpr(ins.op1_register()) => moves::from_gpr::<B, u32>,
-                _ => moves::movq::<B>,
+                (true, _, true) => hot!(insn, moves::store_low[B, u64]),
+                (true, _, false) => hot!(insn, moves::store_low[B, u32]),
+                (_, true, true) => hot!(insn, moves::load_low[B, u64]),
+                (_, true, false) => hot!(insn, moves::load_low[B, u32]),
+                _ if gpr(ins.op0_register()) && wide => hot!(insn, moves::to_gpr[B, u64]),
+                _ if gpr(ins.op0_register()) => hot!(insn, moves::to_gpr[B, u32]),
+                _ if gpr(ins.op1_register()) && wide => hot!(insn, moves::from_gpr[B, u64]),
+                _ if gpr(ins.op1_register()) => hot!(insn, moves::from_gpr[B, u32]),
+                _ => hot!(insn, moves::movq[B]),
             }
         }
-        M::Movlps | M::Movlpd if to_memory => moves::store_low::<B, u64>,
+        M::Movlps | M::Movlpd if to_memory => hot!(insn, moves::store_low[B, u64]),
         M::Movlps | M::Movlpd => moves::load_half::<B, 0>,
         M::Movhps | M::Movhpd if to_memory => moves::store_high::<B>,
         M::Movhps | M::Movhpd => moves::load_half::<B, 1>,
         M::Movlhps => moves::move_half::<B, 1, 0>,
         M::Movhlps => moves::move_half::<B, 0, 1>,
-        M::Pmovmskb => moves::mask::<B, 8>,
-        M::Movmskps => moves::mask::<B, 32>,
-        M::Movmskpd => moves::mask::<B, 64>,
+        M::Pmovmskb => hot!(insn, moves::mask[B, 8]),
+        M::Movmskps => hot!(insn, moves::mask[B, 32]),
+        M::Movmskpd => hot!(insn, moves::mask[B, 64]),
         M::Pinsrw => place!(from_memory, Src, S => moves::insert::<B, u16, S>),
         M::Maskmovdqu => {
             // Operands are implicit memory, then the two registers.
@@ -84,22 +84,22 @@ fn moves_handler<B: Bus>(ins: &Instruction, insn: &mut Insn<B>) -> Option<Handle
     Some(handler)
 }
 
-fn integer_handler<B: Bus>(ins: &Instruction) -> Option<Handler<B>> {
+fn integer_handler<B: Bus>(ins: &Instruction, insn: &mut Insn<B>) -> Option<Handler<B>> {
     macro_rules! table {
         (vectors: $($v:ident)*; shifts: $($n:ident)*; shuffles: $($s:ident)*;) => {
             match ins.mnemonic() {
-                $( M::$v => source!(ins, S => vector::<B, integer::$v, S>), )*
-                $( M::$n if ins.op_register(1) == Register::None && !is_memory(ins, 1) => vector::<B, integer::$n, Imm>,
-                   M::$n => source!(ins, S => vector::<B, integer::$n, S>), )*
-                $( M::$s => source!(ins, S => shuffle::<B, integer::$s, S>), )*
-                M::Andps | M::Andpd => source!(ins, S => vector::<B, integer::Pand, S>),
-                M::Andnps | M::Andnpd => source!(ins, S => vector::<B, integer::Pandn, S>),
-                M::Orps | M::Orpd => source!(ins, S => vector::<B, integer::Por, S>),
-                M::Xorps | M::Xorpd => source!(ins, S => vector::<B, integer::Pxor, S>),
-                M::Unpcklps => source!(ins, S => vector::<B, integer::Punpckldq, S>),
-                M::Unpckhps => source!(ins, S => vector::<B, integer::Punpckhdq, S>),
-                M::Unpcklpd => source!(ins, S => vector::<B, integer::Punpcklqdq, S>),
-                M::Unpckhpd => source!(ins, S => vector::<B, integer::Punpckhqdq, S>),
+                $( M::$v => source!(ins, S => hot!(insn, sse::vector[B, integer::$v, S])), )*
+                $( M::$n if ins.op_register(1) == Register::None && !is_memory(ins, 1) => hot!(insn, sse::vector[B, integer::$n, Imm]),
+                   M::$n => source!(ins, S => hot!(insn, sse::vector[B, integer::$n, S])), )*
+                $( M::$s => source!(ins, S => hot!(insn, sse::shuffle[B, integer::$s, S])), )*
+                M::Andps | M::Andpd => source!(ins, S => hot!(insn, sse::vector[B, integer::Pand, S])),
+                M::Andnps | M::Andnpd => source!(ins, S => hot!(insn, sse::vector[B, integer::Pandn, S])),
+                M::Orps | M::Orpd => source!(ins, S => hot!(insn, sse::vector[B, integer::Por, S])),
+                M::Xorps | M::Xorpd => source!(ins, S => hot!(insn, sse::vector[B, integer::Pxor, S])),
+                M::Unpcklps => source!(ins, S => hot!(insn, sse::vector[B, integer::Punpckldq, S])),
+                M::Unpckhps => source!(ins, S => hot!(insn, sse::vector[B, integer::Punpckhdq, S])),
+                M::Unpcklpd => source!(ins, S => hot!(insn, sse::vector[B, integer::Punpcklqdq, S])),
+                M::Unpckhpd => source!(ins, S => hot!(insn, sse::vector[B, integer::Punpckhqdq, S])),
                 _ => return None,
             }
         };
@@ -121,12 +121,12 @@ fn float_handler<B: Bus>(ins: &Instruction, insn: &mut Insn<B>) -> Option<Handle
     let memory = is_memory(ins, 1);
     macro_rules! scalar {
         ($op:ident, $real:ty) => {
-            place!(memory, XmmSrc, S => scalar::scalar::<B, scalar::$op, $real, S>)
+            place!(memory, XmmSrc, S => hot!(insn, scalar::scalar[B, scalar::$op, $real, S]))
         };
     }
     macro_rules! packed {
         ($op:ident, $real:ty) => {
-            source!(ins, S => scalar::packed::<B, scalar::$op, $real, S>)
+            source!(ins, S => hot!(insn, scalar::packed[B, scalar::$op, $real, S]))
         };
     }
     macro_rules! to_integer {
@@ -136,7 +136,7 @@ fn float_handler<B: Bus>(ins: &Instruction, insn: &mut Insn<B>) -> Option<Handle
     }
     macro_rules! from_integer {
         ($double:expr) => {
-            place!(memory, Src, S => word_width!(size(ins, 1), T => scalar::from_integer::<B, $double, T, S>))
+            place!(memory, Src, S => word_width!(size(ins, 1), T => hot!(insn, scalar::from_integer[B, $double, T, S])))
         };
     }
     macro_rules! convert {

@@ -87,34 +87,11 @@ pub(crate) fn binary<B: Bus, O: Binary, T: Width, D: Place<T>, S: Get<T>>(
     b: &mut B,
     i: &Insn<B>,
 ) -> Done {
-    match S::quick(c, b, i) {
-        Some(right) => D::update(c, b, i, |c, left| O::apply(c, left, right)),
-        None => binary_slow::<B, O, T, D, S>(c, b, i),
-    }
-}
-
-#[cold]
-#[inline(never)]
-fn binary_slow<B: Bus, O: Binary, T: Width, D: Place<T>, S: Get<T>>(
-    c: &mut Core,
-    b: &mut B,
-    i: &Insn<B>,
-) -> Done {
     let right = S::get(c, b, i)?;
     D::update(c, b, i, |c, left| O::apply(c, left, right))
 }
 
 pub(crate) fn cmp<B: Bus, T: Width, D: Get<T>, S: Get<T>>(c: &mut Core, b: &mut B, i: &Insn<B>) -> Done {
-    let (Some(left), Some(right)) = (D::quick(c, b, i), S::quick(c, b, i)) else {
-        return cmp_slow::<B, T, D, S>(c, b, i);
-    };
-    Sub::apply(c, left, right);
-    Ok(())
-}
-
-#[cold]
-#[inline(never)]
-fn cmp_slow<B: Bus, T: Width, D: Get<T>, S: Get<T>>(c: &mut Core, b: &mut B, i: &Insn<B>) -> Done {
     let left = D::get(c, b, i)?;
     let right = S::get(c, b, i)?;
     Sub::apply(c, left, right);
@@ -122,16 +99,6 @@ fn cmp_slow<B: Bus, T: Width, D: Get<T>, S: Get<T>>(c: &mut Core, b: &mut B, i: 
 }
 
 pub(crate) fn test<B: Bus, T: Width, D: Get<T>, S: Get<T>>(c: &mut Core, b: &mut B, i: &Insn<B>) -> Done {
-    let (Some(left), Some(right)) = (D::quick(c, b, i), S::quick(c, b, i)) else {
-        return test_slow::<B, T, D, S>(c, b, i);
-    };
-    And::apply(c, left, right);
-    Ok(())
-}
-
-#[cold]
-#[inline(never)]
-fn test_slow<B: Bus, T: Width, D: Get<T>, S: Get<T>>(c: &mut Core, b: &mut B, i: &Insn<B>) -> Done {
     let left = D::get(c, b, i)?;
     let right = S::get(c, b, i)?;
     And::apply(c, left, right);
@@ -275,4 +242,42 @@ pub(crate) fn cmpxchg16b<B: Bus>(c: &mut Core, b: &mut B, i: &Insn<B>) -> Done {
     }
     c.flags.set(ZF, if equal { ZF } else { 0 });
     Ok(())
+}
+
+/// See [`chain`](super::chain).
+pub(crate) mod quick {
+    use super::*;
+
+    #[inline(always)]
+    pub(crate) fn binary<B: Bus, O: Binary, T: Width, D: Place<T>, S: Get<T>>(
+        c: &mut Core,
+        b: &mut B,
+        i: &Insn<B>,
+    ) -> bool {
+        let Some(right) = S::quick(c, b, i) else { return false };
+        D::quick_update(c, b, i, |c, left| O::apply(c, left, right))
+    }
+
+    #[inline(always)]
+    pub(crate) fn cmp<B: Bus, T: Width, D: Get<T>, S: Get<T>>(c: &mut Core, b: &mut B, i: &Insn<B>) -> bool {
+        let (Some(left), Some(right)) = (D::quick(c, b, i), S::quick(c, b, i)) else { return false };
+        Sub::apply(c, left, right);
+        true
+    }
+
+    #[inline(always)]
+    pub(crate) fn test<B: Bus, T: Width, D: Get<T>, S: Get<T>>(c: &mut Core, b: &mut B, i: &Insn<B>) -> bool {
+        let (Some(left), Some(right)) = (D::quick(c, b, i), S::quick(c, b, i)) else { return false };
+        And::apply(c, left, right);
+        true
+    }
+
+    #[inline(always)]
+    pub(crate) fn unary<B: Bus, O: Unary, T: Width, D: Place<T>>(
+        c: &mut Core,
+        b: &mut B,
+        i: &Insn<B>,
+    ) -> bool {
+        D::quick_update(c, b, i, |c, old| O::apply(c, old))
+    }
 }

@@ -35,13 +35,8 @@ fn check_target(c: &mut Core, target: u64) -> Result<u64, Fault> {
 }
 
 pub(crate) fn jcc<B: Bus, const C: u8>(c: &mut Core, b: &mut B, i: &Insn<B>) -> Done {
-    if c.flags.condition::<C>() {
-        c.rip = relative(c, i);
-        c.retire_branch(b, BranchKind::ConditionalTaken);
-    } else {
-        c.retire_branch(b, BranchKind::ConditionalNotTaken);
-    }
-    Ok(())
+    let taken = c.flags.condition::<C>();
+    conditional(c, b, i, taken)
 }
 
 pub(crate) fn jmp<B: Bus>(c: &mut Core, b: &mut B, i: &Insn<B>) -> Done {
@@ -59,9 +54,7 @@ pub(crate) fn jmp_indirect<B: Bus, T: Width, S: Get<T>>(c: &mut Core, b: &mut B,
 
 pub(crate) fn call<B: Bus, T: Width>(c: &mut Core, b: &mut B, i: &Insn<B>) -> Done {
     let back = T::low(c.next_rip());
-    if !c.quick_push(b, back) {
-        c.push(b, back)?;
-    }
+    c.push(b, back)?;
     c.rip = relative(c, i);
     c.retire_branch(b, BranchKind::DirectCall);
     Ok(())
@@ -79,10 +72,7 @@ pub(crate) fn call_indirect<B: Bus, T: Width, S: Get<T>>(c: &mut Core, b: &mut B
 
 /// RET, releasing `imm` bytes of arguments.
 pub(crate) fn ret<B: Bus, T: Width>(c: &mut Core, b: &mut B, i: &Insn<B>) -> Done {
-    let target = match c.quick_top::<T, B>(b) {
-        Some(target) => target.zext(),
-        None => c.peek::<T, B>(b, 0)?.zext(),
-    };
+    let target = c.peek::<T, B>(b, 0)?.zext();
     let target = check_target(c, target)?;
     c.regs[RSP] = c.stack_pointer(T::BYTES as i64 + (i.imm as i64 & 0xFFFF));
     c.rip = target;
@@ -114,6 +104,7 @@ pub(crate) fn jrcxz<B: Bus>(c: &mut Core, b: &mut B, i: &Insn<B>) -> Done {
     conditional(c, b, i, count == 0)
 }
 
+#[inline(always)]
 fn conditional<B: Bus>(c: &mut Core, b: &mut B, i: &Insn<B>, taken: bool) -> Done {
     if taken {
         c.rip = relative(c, i);
@@ -127,4 +118,77 @@ fn conditional<B: Bus>(c: &mut Core, b: &mut B, i: &Insn<B>, taken: bool) -> Don
 /// Writes RCX, ECX (zero-extended) or CX.
 pub(crate) fn set_count(c: &mut Core, count: u64, mask: u64) {
     c.regs[RCX] = if mask == 0xFFFF { c.regs[RCX] & !mask | count } else { count };
+}
+
+/// See [`chain`](super::chain). These know their own position, which records of branches ask for.
+pub(crate) mod quick {
+    use super::*;
+
+    #[inline(always)]
+    pub(crate) fn jcc<B: Bus, const C: u8>(c: &mut Core, b: &mut B, i: &Insn<B>) -> bool {
+        c.position = i.position;
+        super::jcc::<B, C>(c, b, i).is_ok()
+    }
+
+    #[inline(always)]
+    pub(crate) fn jmp<B: Bus>(c: &mut Core, b: &mut B, i: &Insn<B>) -> bool {
+        c.position = i.position;
+        super::jmp(c, b, i).is_ok()
+    }
+
+    #[inline(always)]
+    pub(crate) fn jmp_indirect<B: Bus, T: Width, S: Get<T>>(c: &mut Core, b: &mut B, i: &Insn<B>) -> bool {
+        let Some(target) = S::quick(c, b, i) else { return false };
+        let target = target.zext();
+        if !c.in_64_bit_mode() || !is_canonical(target) {
+            return false;
+        }
+        c.position = i.position;
+        c.rip = target;
+        c.retire_branch(b, BranchKind::IndirectJump);
+        true
+    }
+
+    #[inline(always)]
+    pub(crate) fn call<B: Bus, T: Width>(c: &mut Core, b: &mut B, i: &Insn<B>) -> bool {
+        c.position = i.position;
+        let back = T::low(c.next_rip());
+        if !c.quick_push(b, back) {
+            return false;
+        }
+        c.rip = relative(c, i);
+        c.retire_branch(b, BranchKind::DirectCall);
+        true
+    }
+
+    #[inline(always)]
+    pub(crate) fn call_indirect<B: Bus, T: Width, S: Get<T>>(c: &mut Core, b: &mut B, i: &Insn<B>) -> bool {
+        let Some(target) = S::quick(c, b, i) else { return false };
+        let target = target.zext();
+        if !is_canonical(target) {
+            return false;
+        }
+        c.position = i.position;
+        let back = T::low(c.next_rip());
+        if !c.quick_push(b, back) {
+            return false;
+        }
+        c.rip = target;
+        c.retire_branch(b, BranchKind::IndirectCall);
+        true
+    }
+
+    #[inline(always)]
+    pub(crate) fn ret<B: Bus, T: Width>(c: &mut Core, b: &mut B, i: &Insn<B>) -> bool {
+        let Some(target) = c.quick_top::<T, B>(b) else { return false };
+        let target = target.zext();
+        if !is_canonical(target) {
+            return false;
+        }
+        c.regs[RSP] = c.regs[RSP].wrapping_add(T::BYTES as u64 + (i.imm & 0xFFFF));
+        c.position = i.position;
+        c.rip = target;
+        c.retire_branch(b, BranchKind::Return);
+        true
+    }
 }

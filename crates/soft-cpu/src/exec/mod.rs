@@ -3,6 +3,7 @@
 pub(crate) mod alu;
 pub(crate) mod bits;
 pub(crate) mod bmi;
+pub(crate) mod chain;
 pub(crate) mod control;
 pub(crate) mod event;
 pub(crate) mod far;
@@ -36,6 +37,9 @@ pub(crate) const SEG_ADDRESS_16: u8 = 0x20;
 
 /// A decoded instruction. Register numbers as `Core::regs` has them.
 pub(crate) struct Insn<B> {
+    /// Executes it and what follows.
+    pub(crate) chain: chain::Chain<B>,
+    /// Executes it.
     pub(crate) run: Handler<B>,
     /// Immediate operand, sign-extended to 64 bits.
     pub(crate) imm: u64,
@@ -75,4 +79,13 @@ pub(crate) fn unimplemented<B: Bus>(c: &mut Core, _b: &mut B, _i: &Insn<B>) -> D
 
 pub(crate) fn nop<B: Bus>(_c: &mut Core, _b: &mut B, _i: &Insn<B>) -> Done {
     Ok(())
+}
+
+pub(crate) mod quick {
+    use super::*;
+
+    #[inline(always)]
+    pub(crate) fn nop<B: Bus>(_c: &mut Core, _b: &mut B, _i: &Insn<B>) -> bool {
+        true
+    }
 }

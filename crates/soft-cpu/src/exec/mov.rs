@@ -1,36 +1,20 @@
 //! Moves, extensions, conditional moves, address computation.
 
 use super::Insn;
-use super::operand::{Dst, Get, Place, effective_address};
+use super::operand::{Dst, Get, Place, effective_address, offset};
+use super::{SEG_ADDRESS_16, SEG_ADDRESS_32};
 use crate::bus::Bus;
 use crate::context::{Core, RAX, RBX, RDX};
 use crate::exception::Done;
 use crate::width::Width;
 
 pub(crate) fn mov<B: Bus, T: Width, D: Place<T>, S: Get<T>>(c: &mut Core, b: &mut B, i: &Insn<B>) -> Done {
-    match S::quick(c, b, i) {
-        Some(value) => D::set(c, b, i, value),
-        None => mov_slow::<B, T, D, S>(c, b, i),
-    }
-}
-
-#[cold]
-#[inline(never)]
-fn mov_slow<B: Bus, T: Width, D: Place<T>, S: Get<T>>(c: &mut Core, b: &mut B, i: &Insn<B>) -> Done {
     let value = S::get(c, b, i)?;
     D::set(c, b, i, value)
 }
 
 /// MOVZX from `F` to `T`.
 pub(crate) fn movzx<B: Bus, T: Width, F: Width, S: Get<F>>(c: &mut Core, b: &mut B, i: &Insn<B>) -> Done {
-    let Some(value) = S::quick(c, b, i) else { return movzx_slow::<B, T, F, S>(c, b, i) };
-    T::low(value.zext()).set_reg(c, i.dst);
-    Ok(())
-}
-
-#[cold]
-#[inline(never)]
-fn movzx_slow<B: Bus, T: Width, F: Width, S: Get<F>>(c: &mut Core, b: &mut B, i: &Insn<B>) -> Done {
     let value = S::get(c, b, i)?;
     T::low(value.zext()).set_reg(c, i.dst);
     Ok(())
@@ -38,14 +22,6 @@ fn movzx_slow<B: Bus, T: Width, F: Width, S: Get<F>>(c: &mut Core, b: &mut B, i:
 
 /// MOVSX, MOVSXD from `F` to `T`.
 pub(crate) fn movsx<B: Bus, T: Width, F: Width, S: Get<F>>(c: &mut Core, b: &mut B, i: &Insn<B>) -> Done {
-    let Some(value) = S::quick(c, b, i) else { return movsx_slow::<B, T, F, S>(c, b, i) };
-    T::low(value.sext()).set_reg(c, i.dst);
-    Ok(())
-}
-
-#[cold]
-#[inline(never)]
-fn movsx_slow<B: Bus, T: Width, F: Width, S: Get<F>>(c: &mut Core, b: &mut B, i: &Insn<B>) -> Done {
     let value = S::get(c, b, i)?;
     T::low(value.sext()).set_reg(c, i.dst);
     Ok(())
@@ -111,4 +87,71 @@ pub(crate) fn xlat<B: Bus>(c: &mut Core, b: &mut B, i: &Insn<B>) -> Done {
 pub(crate) fn mov_from_segment<B: Bus, T: Width, D: Place<T>>(c: &mut Core, b: &mut B, i: &Insn<B>) -> Done {
     let selector = c.segs[usize::from(i.aux) % 6].selector;
     D::set(c, b, i, T::low(u64::from(selector)))
+}
+
+/// See [`chain`](super::chain).
+pub(crate) mod quick {
+    use super::*;
+
+    #[inline(always)]
+    pub(crate) fn mov<B: Bus, T: Width, D: Place<T>, S: Get<T>>(
+        c: &mut Core,
+        b: &mut B,
+        i: &Insn<B>,
+    ) -> bool {
+        let Some(value) = S::quick(c, b, i) else { return false };
+        D::quick_set(c, b, i, value)
+    }
+
+    #[inline(always)]
+    pub(crate) fn movzx<B: Bus, T: Width, F: Width, S: Get<F>>(c: &mut Core, b: &mut B, i: &Insn<B>) -> bool {
+        let Some(value) = S::quick(c, b, i) else { return false };
+        T::low(value.zext()).set_reg(c, i.dst);
+        true
+    }
+
+    #[inline(always)]
+    pub(crate) fn movsx<B: Bus, T: Width, F: Width, S: Get<F>>(c: &mut Core, b: &mut B, i: &Insn<B>) -> bool {
+        let Some(value) = S::quick(c, b, i) else { return false };
+        T::low(value.sext()).set_reg(c, i.dst);
+        true
+    }
+
+    #[inline(always)]
+    pub(crate) fn lea<B: Bus, T: Width>(c: &mut Core, _b: &mut B, i: &Insn<B>) -> bool {
+        if i.seg & (SEG_ADDRESS_32 | SEG_ADDRESS_16) != 0 {
+            return false;
+        }
+        T::low(offset(c, i)).set_reg(c, i.dst);
+        true
+    }
+
+    #[inline(always)]
+    pub(crate) fn cmov<B: Bus, const C: u8, T: Width, S: Get<T>>(
+        c: &mut Core,
+        b: &mut B,
+        i: &Insn<B>,
+    ) -> bool {
+        let Some(value) = S::quick(c, b, i) else { return false };
+        let old = T::reg(c, i.dst);
+        let new = if c.flags.condition::<C>() { value } else { old };
+        new.set_reg(c, i.dst);
+        true
+    }
+
+    #[inline(always)]
+    pub(crate) fn setcc<B: Bus, const C: u8, D: Place<u8>>(c: &mut Core, b: &mut B, i: &Insn<B>) -> bool {
+        let value = u8::from(c.flags.condition::<C>());
+        D::quick_set(c, b, i, value)
+    }
+
+    #[inline(always)]
+    pub(crate) fn extend_rax<B: Bus, T: Width>(c: &mut Core, b: &mut B, i: &Insn<B>) -> bool {
+        super::extend_rax::<B, T>(c, b, i).is_ok()
+    }
+
+    #[inline(always)]
+    pub(crate) fn sign_to_rdx<B: Bus, T: Width>(c: &mut Core, b: &mut B, i: &Insn<B>) -> bool {
+        super::sign_to_rdx::<B, T>(c, b, i).is_ok()
+    }
 }

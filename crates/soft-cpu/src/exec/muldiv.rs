@@ -17,6 +17,7 @@ fn set_product<T: Width>(c: &mut Core, product: u128) {
     }
 }
 
+#[inline(always)]
 fn set_flags<T: Width>(c: &mut Core, low: T, overflow: bool) {
     c.flags.shifted(low.sext(), overflow, overflow);
 }
@@ -108,4 +109,23 @@ pub(crate) fn idiv<B: Bus, T: Width, S: Get<T>>(c: &mut Core, b: &mut B, i: &Ins
     }
     set_quotient(c, low, T::low(remainder as u64));
     Ok(())
+}
+
+/// See [`chain`](super::chain).
+pub(crate) mod quick {
+    use super::*;
+
+    #[inline(always)]
+    pub(crate) fn imul_to<B: Bus, T: Width, L: Get<T>, R: Get<T>>(
+        c: &mut Core,
+        b: &mut B,
+        i: &Insn<B>,
+    ) -> bool {
+        let (Some(left), Some(right)) = (L::quick(c, b, i), R::quick(c, b, i)) else { return false };
+        let (product, overflow) = signed_product(left, right);
+        let low = T::low(product as u64);
+        low.set_reg(c, i.dst);
+        set_flags(c, low, overflow);
+        true
+    }
 }

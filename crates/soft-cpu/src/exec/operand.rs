@@ -18,8 +18,7 @@ pub(crate) struct Mem;
 /// An operand that can be read.
 pub(crate) trait Get<T> {
     fn get<B: Bus>(c: &mut Core, b: &mut B, i: &Insn<B>) -> Result<T, Fault>;
-    /// The operand, if it is at hand without a page walk or a check: a handler that does the rest elsewhere has
-    /// no registers to save on its fast path.
+    /// The operand, if it is at hand; see [`chain`](super::chain).
     #[inline(always)]
     fn quick<B: Bus>(_c: &Core, _b: &mut B, _i: &Insn<B>) -> Option<T> {
         None
@@ -31,6 +30,8 @@ pub(crate) trait Place<T>: Get<T> {
     fn set<B: Bus>(c: &mut Core, b: &mut B, i: &Insn<B>, value: T) -> Done;
     /// Reads, applies `f`, writes. `f` runs only if the write will succeed.
     fn update<B: Bus>(c: &mut Core, b: &mut B, i: &Insn<B>, f: impl FnOnce(&mut Core, T) -> T) -> Done;
+    fn quick_set<B: Bus>(c: &mut Core, b: &mut B, i: &Insn<B>, value: T) -> bool;
+    fn quick_update<B: Bus>(c: &mut Core, b: &mut B, i: &Insn<B>, f: impl FnOnce(&mut Core, T) -> T) -> bool;
 }
 
 impl<T: Width> Get<T> for Dst {
@@ -56,6 +57,15 @@ impl<T: Width> Place<T> for Dst {
         let new = f(c, old);
         new.set_reg(c, i.dst);
         Ok(())
+    }
+    #[inline(always)]
+    fn quick_set<B: Bus>(c: &mut Core, _b: &mut B, i: &Insn<B>, value: T) -> bool {
+        value.set_reg(c, i.dst);
+        true
+    }
+    #[inline(always)]
+    fn quick_update<B: Bus>(c: &mut Core, b: &mut B, i: &Insn<B>, f: impl FnOnce(&mut Core, T) -> T) -> bool {
+        Self::update(c, b, i, f).is_ok()
     }
 }
 
@@ -90,66 +100,45 @@ impl<T: Memory> Get<T> for Mem {
 
     #[inline(always)]
     fn quick<B: Bus>(c: &Core, b: &mut B, i: &Insn<B>) -> Option<T> {
-        let linear = quick_linear(c, i)?;
-        let position = c.mmu.tlb.entry(c.user, linear).readable(linear, T::BYTES)?;
-        Some(T::ram_read(b, position))
+        c.quick_load(b, quick_linear(c, i)?)
     }
 }
 
 impl<T: Memory> Place<T> for Mem {
     #[inline(always)]
     fn set<B: Bus>(c: &mut Core, b: &mut B, i: &Insn<B>, value: T) -> Done {
-        if let Some(position) = quick_writable::<T, B>(c, i) {
-            value.ram_write(b, position);
-            return Ok(());
-        }
-        set_slow(c, b, i, value)
+        let linear = linear(c, i, T::BYTES, true)?;
+        c.store(b, linear, value, is_stack(i))
     }
     #[inline(always)]
     fn update<B: Bus>(c: &mut Core, b: &mut B, i: &Insn<B>, f: impl FnOnce(&mut Core, T) -> T) -> Done {
-        if let Some(position) = quick_writable::<T, B>(c, i) {
-            let old = T::ram_read(b, position);
-            let new = f(c, old);
-            new.ram_write(b, position);
-            return Ok(());
-        }
-        update_slow(c, b, i, f)
+        let linear = linear(c, i, T::BYTES, true)?;
+        let (old, target) = c.load_for_update(b, linear, is_stack(i))?;
+        let new = f(c, old);
+        c.store_update(b, target, new);
+        Ok(())
     }
-}
-
-#[cold]
-#[inline(never)]
-fn set_slow<T: Memory, B: Bus>(c: &mut Core, b: &mut B, i: &Insn<B>, value: T) -> Done {
-    let linear = linear(c, i, T::BYTES, true)?;
-    c.store(b, linear, value, is_stack(i))
-}
-
-#[cold]
-#[inline(never)]
-fn update_slow<T: Memory, B: Bus>(
-    c: &mut Core,
-    b: &mut B,
-    i: &Insn<B>,
-    f: impl FnOnce(&mut Core, T) -> T,
-) -> Done {
-    let linear = linear(c, i, T::BYTES, true)?;
-    let (old, target) = c.load_for_update(b, linear, is_stack(i))?;
-    let new = f(c, old);
-    c.store_update(b, target, new);
-    Ok(())
+    #[inline(always)]
+    fn quick_set<B: Bus>(c: &mut Core, b: &mut B, i: &Insn<B>, value: T) -> bool {
+        let Some(linear) = quick_linear(c, i) else { return false };
+        c.quick_store(b, linear, value)
+    }
+    #[inline(always)]
+    fn quick_update<B: Bus>(c: &mut Core, b: &mut B, i: &Insn<B>, f: impl FnOnce(&mut Core, T) -> T) -> bool {
+        let Some(linear) = quick_linear(c, i) else { return false };
+        let Some(position) = c.mmu.tlb.entry(c.user, linear).writable(linear, T::BYTES) else { return false };
+        // What can be read quickly can be written so.
+        let Some(old) = T::ram_read_quick(b, position) else { return false };
+        let new = f(c, old);
+        new.ram_write_quick(b, position)
+    }
 }
 
 /// The linear address, if it needs no checks.
 #[inline(always)]
-fn quick_linear<B>(c: &Core, i: &Insn<B>) -> Option<u64> {
+pub(crate) fn quick_linear<B>(c: &Core, i: &Insn<B>) -> Option<u64> {
     let linear = offset(c, i).wrapping_add(c.bases[usize::from(i.seg & 7)]);
     (i.seg & SEG_SLOW == 0).then_some(linear)
-}
-
-#[inline(always)]
-fn quick_writable<T: Memory, B>(c: &Core, i: &Insn<B>) -> Option<u64> {
-    let linear = quick_linear(c, i)?;
-    c.mmu.tlb.entry(c.user, linear).writable(linear, T::BYTES)
 }
 
 #[inline(always)]

@@ -160,3 +160,28 @@ fn shift_right<T: Width>(value: u64, fill: u64, count: u32) -> (u64, bool) {
     let all = u128::from(third) << (2 * T::BITS) | u128::from(fill) << T::BITS | u128::from(value);
     ((all >> count) as u64, all >> (count - 1) & 1 != 0)
 }
+
+/// See [`chain`](super::chain).
+pub(crate) mod quick {
+    use super::*;
+
+    #[inline(always)]
+    pub(crate) fn by_imm<B: Bus, O: Shift, T: Width, D: Place<T>>(
+        c: &mut Core,
+        b: &mut B,
+        i: &Insn<B>,
+    ) -> bool {
+        let count = mask::<T>(i.imm);
+        D::quick_update(c, b, i, |c, old| if count == 0 { old } else { O::apply(c, old, count) })
+    }
+
+    #[inline(always)]
+    pub(crate) fn by_cl<B: Bus, O: Shift, T: Width, D: Place<T>>(
+        c: &mut Core,
+        b: &mut B,
+        i: &Insn<B>,
+    ) -> bool {
+        let count = mask::<T>(c.regs[RCX]);
+        D::quick_update(c, b, i, |c, old| if count == 0 { old } else { O::apply(c, old, count) })
+    }
+}

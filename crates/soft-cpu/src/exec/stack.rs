@@ -50,21 +50,18 @@ impl Core {
         if !self.in_64_bit_mode() {
             return false;
         }
-        let Some(position) = self.mmu.tlb.entry(self.user, sp).writable(sp, T::BYTES) else { return false };
-        value.ram_write(bus, position);
-        self.regs[RSP] = sp;
-        true
+        let done = self.quick_store(bus, sp, value);
+        if done {
+            self.regs[RSP] = sp;
+        }
+        done
     }
 
     /// The top of the stack, if reading it needs neither a page walk nor a check.
     #[inline(always)]
     pub(crate) fn quick_top<T: Memory, B: Bus>(&mut self, bus: &mut B) -> Option<T> {
         let sp = self.regs[RSP];
-        if !self.in_64_bit_mode() {
-            return None;
-        }
-        let position = self.mmu.tlb.entry(self.user, sp).readable(sp, T::BYTES)?;
-        Some(T::ram_read(bus, position))
+        if self.in_64_bit_mode() { self.quick_load(bus, sp) } else { None }
     }
 
     #[inline(never)]
@@ -92,15 +89,6 @@ impl Core {
 }
 
 pub(crate) fn push<B: Bus, T: Width, S: Get<T>>(c: &mut Core, b: &mut B, i: &Insn<B>) -> Done {
-    match S::quick(c, b, i) {
-        Some(value) if c.quick_push(b, value) => Ok(()),
-        _ => push_slow::<B, T, S>(c, b, i),
-    }
-}
-
-#[cold]
-#[inline(never)]
-fn push_slow<B: Bus, T: Width, S: Get<T>>(c: &mut Core, b: &mut B, i: &Insn<B>) -> Done {
     let value = S::get(c, b, i)?;
     c.push(b, value)
 }
@@ -112,15 +100,6 @@ pub(crate) fn push_segment<B: Bus, T: Width>(c: &mut Core, b: &mut B, i: &Insn<B
 }
 
 pub(crate) fn pop<B: Bus, T: Width>(c: &mut Core, b: &mut B, i: &Insn<B>) -> Done {
-    let Some(value) = c.quick_top::<T, B>(b) else { return pop_slow::<B, T>(c, b, i) };
-    c.regs[RSP] = c.regs[RSP].wrapping_add(T::BYTES as u64);
-    value.set_reg(c, i.dst);
-    Ok(())
-}
-
-#[cold]
-#[inline(never)]
-fn pop_slow<B: Bus, T: Width>(c: &mut Core, b: &mut B, i: &Insn<B>) -> Done {
     let value: T = c.pop(b)?;
     value.set_reg(c, i.dst);
     Ok(())
@@ -260,4 +239,33 @@ pub(crate) fn pop_all<B: Bus, T: Width>(c: &mut Core, b: &mut B, _i: &Insn<B>) -
     }
     c.regs[RSP] = c.stack_pointer(8 * T::BYTES as i64);
     Ok(())
+}
+
+/// See [`chain`](super::chain).
+pub(crate) mod quick {
+    use super::*;
+
+    #[inline(always)]
+    pub(crate) fn push<B: Bus, T: Width, S: Get<T>>(c: &mut Core, b: &mut B, i: &Insn<B>) -> bool {
+        S::quick(c, b, i).is_some_and(|value| c.quick_push(b, value))
+    }
+
+    #[inline(always)]
+    pub(crate) fn pop<B: Bus, T: Width>(c: &mut Core, b: &mut B, i: &Insn<B>) -> bool {
+        let Some(value) = c.quick_top::<T, B>(b) else { return false };
+        c.regs[RSP] = c.regs[RSP].wrapping_add(T::BYTES as u64);
+        value.set_reg(c, i.dst);
+        true
+    }
+
+    #[inline(always)]
+    pub(crate) fn leave<B: Bus, T: Width>(c: &mut Core, b: &mut B, _i: &Insn<B>) -> bool {
+        let sp = c.regs[RBP];
+        let Some(value) = c.in_64_bit_mode().then(|| c.quick_load::<T, B>(b, sp)).flatten() else {
+            return false;
+        };
+        c.regs[RSP] = sp.wrapping_add(T::BYTES as u64);
+        value.set_reg(c, RBP as u8);
+        true
+    }
 }

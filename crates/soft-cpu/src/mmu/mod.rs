@@ -5,12 +5,12 @@ pub(crate) mod view;
 mod walk;
 
 use crate::bus::Bus;
+use crate::cache::ByAddress;
 use crate::context::Core;
 use crate::exception::{self, Exception, Fault};
 use crate::observe::Observer;
 use crate::width::Memory;
 use core_model::CoreEvent;
-use std::collections::HashMap;
 pub(crate) use tlb::{Flushed, Tlb};
 pub(crate) use walk::{Intent, PHYSICAL_BITS};
 
@@ -22,7 +22,7 @@ const OFFSET: u64 = PAGE - 1;
 pub(crate) struct Mmu {
     pub(crate) tlb: Tlb,
     /// Guest physical page address to its 64-byte chunks that hold code, one bit each.
-    code: HashMap<u64, u64>,
+    code: ByAddress<u64, u64>,
     /// Pages whose decoded code was written to.
     pub(crate) stale: Vec<u64>,
 }
@@ -38,7 +38,7 @@ pub(crate) enum Target {
 
 impl Mmu {
     pub(crate) fn new() -> Self {
-        Self { tlb: Tlb::new(), code: HashMap::new(), stale: Vec::new() }
+        Self { tlb: Tlb::new(), code: ByAddress::default(), stale: Vec::new() }
     }
 
     /// Notes that the bytes have been decoded.
@@ -139,6 +139,22 @@ impl Core {
             Target::Slow { first, second, split } => {
                 self.write_parts(bus, value, first, second, split);
             }
+        }
+    }
+
+    /// Loads, if the TLB knows the page.
+    #[inline(always)]
+    pub(crate) fn quick_load<T: Memory, B: Bus>(&self, bus: &mut B, linear: u64) -> Option<T> {
+        let position = self.mmu.tlb.entry(self.user, linear).readable(linear, T::BYTES)?;
+        T::ram_read_quick(bus, position)
+    }
+
+    /// Stores, if the TLB knows the page; false, and nothing happens, if not.
+    #[inline(always)]
+    pub(crate) fn quick_store<T: Memory, B: Bus>(&self, bus: &mut B, linear: u64, value: T) -> bool {
+        match self.mmu.tlb.entry(self.user, linear).writable(linear, T::BYTES) {
+            Some(position) => value.ram_write_quick(bus, position),
+            None => false,
         }
     }
 

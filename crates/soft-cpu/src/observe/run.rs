@@ -52,7 +52,7 @@ impl<B: Bus> Cpu<B> {
             if limit == 0 {
                 return Some(Left::Through);
             }
-            let block = self.cache.get(self.cache.jump(core.block_key())?)?;
+            let block = self.cache.jump(core.block_key())?;
             let observed = block.observed.as_deref()?;
             core.regs[BLOCK] = core.rip;
             core.billed = usize::from(core.cpl != 0);

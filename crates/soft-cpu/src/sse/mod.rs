@@ -28,6 +28,10 @@ impl Get<u128> for XmmSrc {
     fn get<B: Bus>(c: &mut Core, _b: &mut B, i: &Insn<B>) -> Result<u128, Fault> {
         Ok(c.xmm[usize::from(i.src & 15)])
     }
+    #[inline(always)]
+    fn quick<B: Bus>(c: &Core, _b: &mut B, i: &Insn<B>) -> Option<u128> {
+        Some(c.xmm[usize::from(i.src & 15)])
+    }
 }
 
 impl Get<u128> for Aligned {
@@ -36,12 +40,21 @@ impl Get<u128> for Aligned {
         let linear = aligned(c, i, false)?;
         c.load(b, linear, is_stack(i))
     }
+    #[inline(always)]
+    fn quick<B: Bus>(c: &Core, b: &mut B, i: &Insn<B>) -> Option<u128> {
+        let linear = operand::quick_linear(c, i)?;
+        if linear & 15 == 0 { c.quick_load(b, linear) } else { None }
+    }
 }
 
 impl Get<u128> for Imm {
     #[inline(always)]
     fn get<B: Bus>(_c: &mut Core, _b: &mut B, i: &Insn<B>) -> Result<u128, Fault> {
         Ok(u128::from(i.imm as u8))
+    }
+    #[inline(always)]
+    fn quick<B: Bus>(_c: &Core, _b: &mut B, i: &Insn<B>) -> Option<u128> {
+        Some(u128::from(i.imm as u8))
     }
 }
 
@@ -103,4 +116,25 @@ pub(crate) fn shuffle<B: Bus, O: Shuffle, S: Get<u128>>(c: &mut Core, b: &mut B,
     let register = &mut c.xmm[usize::from(i.dst & 15)];
     *register = O::apply(*register, right, i.imm as u8);
     Ok(())
+}
+
+/// See [`chain`](crate::exec::chain).
+pub(crate) mod quick {
+    use super::*;
+
+    #[inline(always)]
+    pub(crate) fn vector<B: Bus, O: Vector, S: Get<u128>>(c: &mut Core, b: &mut B, i: &Insn<B>) -> bool {
+        let Some(right) = S::quick(c, b, i).filter(|_| c.sse) else { return false };
+        let register = &mut c.xmm[usize::from(i.dst & 15)];
+        *register = O::apply(*register, right);
+        true
+    }
+
+    #[inline(always)]
+    pub(crate) fn shuffle<B: Bus, O: Shuffle, S: Get<u128>>(c: &mut Core, b: &mut B, i: &Insn<B>) -> bool {
+        let Some(right) = S::quick(c, b, i).filter(|_| c.sse) else { return false };
+        let register = &mut c.xmm[usize::from(i.dst & 15)];
+        *register = O::apply(*register, right, i.imm as u8);
+        true
+    }
 }

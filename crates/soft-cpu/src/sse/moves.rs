@@ -71,6 +71,7 @@ pub(crate) fn move_half<B: Bus, const TO: u32, const FROM: u32>(
 }
 
 /// MOVSS, MOVSD between registers: only the low lane moves.
+#[inline(always)]
 pub(crate) fn move_low<B: Bus, L: Lane>(c: &mut Core, _b: &mut B, i: &Insn<B>) -> Done {
     c.require_sse()?;
     let value: L = get(c.xmm[dst(i.src)], 0);
@@ -80,6 +81,7 @@ pub(crate) fn move_low<B: Bus, L: Lane>(c: &mut Core, _b: &mut B, i: &Insn<B>) -
 }
 
 /// MOVQ between registers: the upper half becomes 0.
+#[inline(always)]
 pub(crate) fn movq<B: Bus>(c: &mut Core, _b: &mut B, i: &Insn<B>) -> Done {
     c.require_sse()?;
     c.xmm[dst(i.dst)] = u128::from(c.xmm[dst(i.src)] as u64);
@@ -87,6 +89,7 @@ pub(crate) fn movq<B: Bus>(c: &mut Core, _b: &mut B, i: &Insn<B>) -> Done {
 }
 
 /// MOVD, MOVQ from a general-purpose register.
+#[inline(always)]
 pub(crate) fn from_gpr<B: Bus, T: Width>(c: &mut Core, _b: &mut B, i: &Insn<B>) -> Done {
     c.require_sse()?;
     c.xmm[dst(i.dst)] = u128::from(T::reg(c, i.src).zext());
@@ -94,6 +97,7 @@ pub(crate) fn from_gpr<B: Bus, T: Width>(c: &mut Core, _b: &mut B, i: &Insn<B>) 
 }
 
 /// MOVD, MOVQ to a general-purpose register.
+#[inline(always)]
 pub(crate) fn to_gpr<B: Bus, T: Width>(c: &mut Core, _b: &mut B, i: &Insn<B>) -> Done {
     c.require_sse()?;
     T::low(c.xmm[dst(i.src)] as u64).set_reg(c, i.dst);
@@ -101,13 +105,27 @@ pub(crate) fn to_gpr<B: Bus, T: Width>(c: &mut Core, _b: &mut B, i: &Insn<B>) ->
 }
 
 /// PMOVMSKB, MOVMSKPS, MOVMSKPD: the sign bits of lanes of `BITS` bits.
+#[inline(always)]
 pub(crate) fn mask<B: Bus, const BITS: u32>(c: &mut Core, _b: &mut B, i: &Insn<B>) -> Done {
     c.require_sse()?;
     let vector = c.xmm[dst(i.src)];
-    let bit = |n: u32| (vector >> (n * BITS + BITS - 1) & 1) as u64;
-    let mask = (0..128 / BITS).map(|n| bit(n) << n).sum();
-    c.regs[dst(i.dst)] = mask;
+    let (low, high) = (signs::<BITS>(vector as u64), signs::<BITS>((vector >> 64) as u64));
+    c.regs[dst(i.dst)] = low | high << (64 / BITS);
     Ok(())
+}
+
+/// The sign bits of the lanes of a half, gathered by a product: lane n's goes to bit n of its top bits.
+#[inline(always)]
+fn signs<const BITS: u32>(half: u64) -> u64 {
+    let lanes = 64 / BITS;
+    let (mut tops, mut gather) = (0_u64, 0_u64);
+    let mut n = 0;
+    while n < lanes {
+        tops |= 1 << (n * BITS);
+        gather |= 1 << (64 - lanes - n * (BITS - 1));
+        n += 1;
+    }
+    ((half >> (BITS - 1)) & tops).wrapping_mul(gather) >> (64 - lanes)
 }
 
 /// PINSRx from a register or memory.
@@ -166,4 +184,61 @@ pub(crate) fn ldmxcsr<B: Bus>(c: &mut Core, b: &mut B, i: &Insn<B>) -> Done {
 pub(crate) fn stmxcsr<B: Bus>(c: &mut Core, b: &mut B, i: &Insn<B>) -> Done {
     c.require_sse()?;
     Mem::set(c, b, i, c.mxcsr)
+}
+
+/// See [`chain`](crate::exec::chain).
+pub(crate) mod quick {
+    use super::*;
+
+    #[inline(always)]
+    pub(crate) fn load<B: Bus, S: Get<u128>>(c: &mut Core, b: &mut B, i: &Insn<B>) -> bool {
+        let Some(value) = S::quick(c, b, i).filter(|_| c.sse) else { return false };
+        c.xmm[dst(i.dst)] = value;
+        true
+    }
+
+    #[inline(always)]
+    pub(crate) fn store<B: Bus, const ALIGNED: bool>(c: &mut Core, b: &mut B, i: &Insn<B>) -> bool {
+        let Some(linear) = operand::quick_linear(c, i).filter(|_| c.sse) else { return false };
+        let placed = !ALIGNED || linear & 15 == 0;
+        placed && c.quick_store(b, linear, c.xmm[dst(i.src)])
+    }
+
+    #[inline(always)]
+    pub(crate) fn load_low<B: Bus, T: Memory + Into<u128>>(c: &mut Core, b: &mut B, i: &Insn<B>) -> bool {
+        let Some(value) = <Mem as Get<T>>::quick(c, b, i).filter(|_| c.sse) else { return false };
+        c.xmm[dst(i.dst)] = value.into();
+        true
+    }
+
+    #[inline(always)]
+    pub(crate) fn store_low<B: Bus, T: Width>(c: &mut Core, b: &mut B, i: &Insn<B>) -> bool {
+        let value = c.xmm[dst(i.src)] as u64;
+        c.sse && Mem::quick_set(c, b, i, T::low(value))
+    }
+
+    #[inline(always)]
+    pub(crate) fn move_low<B: Bus, L: Lane>(c: &mut Core, b: &mut B, i: &Insn<B>) -> bool {
+        c.sse && super::move_low::<B, L>(c, b, i).is_ok()
+    }
+
+    #[inline(always)]
+    pub(crate) fn movq<B: Bus>(c: &mut Core, b: &mut B, i: &Insn<B>) -> bool {
+        c.sse && super::movq(c, b, i).is_ok()
+    }
+
+    #[inline(always)]
+    pub(crate) fn from_gpr<B: Bus, T: Width>(c: &mut Core, b: &mut B, i: &Insn<B>) -> bool {
+        c.sse && super::from_gpr::<B, T>(c, b, i).is_ok()
+    }
+
+    #[inline(always)]
+    pub(crate) fn to_gpr<B: Bus, T: Width>(c: &mut Core, b: &mut B, i: &Insn<B>) -> bool {
+        c.sse && super::to_gpr::<B, T>(c, b, i).is_ok()
+    }
+
+    #[inline(always)]
+    pub(crate) fn mask<B: Bus, const BITS: u32>(c: &mut Core, b: &mut B, i: &Insn<B>) -> bool {
+        c.sse && super::mask::<B, BITS>(c, b, i).is_ok()
+    }
 }

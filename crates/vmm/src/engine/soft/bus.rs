@@ -143,6 +143,16 @@ impl Bus for SoftBus<'_> {
         self.ram.write(position, bytes);
     }
 
+    #[inline(always)]
+    fn ram_read_quick<const N: usize>(&mut self, position: u64) -> Option<[u8; N]> {
+        self.ram.read_quick(position)
+    }
+
+    #[inline(always)]
+    fn ram_write_quick<const N: usize>(&mut self, position: u64, bytes: [u8; N]) -> bool {
+        self.ram.write_quick(position, bytes)
+    }
+
     fn mmio_read(&mut self, gpa: u64, data: &mut [u8], access: &Access<'_>) {
         self.publish(access.totals);
         self.machine.mmio_read(gpa, data);

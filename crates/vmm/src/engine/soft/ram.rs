@@ -58,14 +58,30 @@ impl Ram {
         })
     }
 
+    /// Reads RAM of the low region, but for its end.
+    #[inline(always)]
+    pub(super) fn read_quick<const N: usize>(&self, gpa: u64) -> Option<[u8; N]> {
+        const { assert!(N as u64 <= LONGEST) };
+        // SAFETY: LONGEST bytes, at least N, from here lie in a region that `_memory` keeps mapped. No Rust
+        // reference points into guest memory, and one thread uses it.
+        self.low(gpa).map(|pointer| unsafe { pointer.cast::<[u8; N]>().read_unaligned() })
+    }
+
+    /// Writes there; false, and nothing happens, elsewhere.
+    #[inline(always)]
+    pub(super) fn write_quick<const N: usize>(&self, gpa: u64, bytes: [u8; N]) -> bool {
+        const { assert!(N as u64 <= LONGEST) };
+        let Some(pointer) = self.low(gpa) else { return false };
+        // SAFETY: as in `read_quick`.
+        unsafe { pointer.cast::<[u8; N]>().write_unaligned(bytes) };
+        true
+    }
+
     /// Reads RAM; all ones where there is none.
     #[inline(always)]
     pub(super) fn read<const N: usize>(&self, gpa: u64) -> [u8; N] {
-        const { assert!(N as u64 <= LONGEST) };
-        match self.low(gpa) {
-            // SAFETY: LONGEST bytes, at least N, from here lie in a region that `_memory` keeps mapped. No Rust
-            // reference points into guest memory, and one thread uses it.
-            Some(pointer) => unsafe { pointer.cast::<[u8; N]>().read_unaligned() },
+        match self.read_quick(gpa) {
+            Some(bytes) => bytes,
             None => self.read_anywhere(gpa),
         }
     }
@@ -73,11 +89,8 @@ impl Ram {
     /// Writes RAM; nothing happens where there is none.
     #[inline(always)]
     pub(super) fn write<const N: usize>(&self, gpa: u64, bytes: [u8; N]) {
-        const { assert!(N as u64 <= LONGEST) };
-        match self.low(gpa) {
-            // SAFETY: as in `read`.
-            Some(pointer) => unsafe { pointer.cast::<[u8; N]>().write_unaligned(bytes) },
-            None => self.write_anywhere(gpa, bytes),
+        if !self.write_quick(gpa, bytes) {
+            self.write_anywhere(gpa, bytes);
         }
     }
 
@@ -85,7 +98,7 @@ impl Ram {
     fn read_anywhere<const N: usize>(&self, gpa: u64) -> [u8; N] {
         match self.pointer(gpa, N as u64) {
             // SAFETY: `pointer` has checked that N bytes from here lie in a region that `_memory` keeps
-            // mapped; for the rest see `read`.
+            // mapped; for the rest see `read_quick`.
             Some(pointer) => unsafe { pointer.cast::<[u8; N]>().read_unaligned() },
             None => [0xFF; N],
         }
