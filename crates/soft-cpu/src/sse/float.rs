@@ -27,6 +27,7 @@ pub(crate) enum Rounding {
 
 impl Rounding {
     /// From bits 1:0, as MXCSR and ROUNDxx number the modes.
+    #[inline(always)]
     pub(crate) fn from_bits(bits: u32) -> Self {
         match bits & 3 {
             0 => Self::Nearest,
@@ -52,6 +53,7 @@ impl Env {
         Self { mxcsr, raised: 0, denormal: 0 }
     }
 
+    #[inline(always)]
     pub(crate) fn rounding(&self) -> Rounding {
         Rounding::from_bits(self.mxcsr >> 13)
     }
@@ -128,6 +130,7 @@ macro_rules! real {
             fn negative(self) -> bool {
                 self.is_sign_negative()
             }
+            #[inline(always)]
             fn magnitude(self) -> Self {
                 self.abs()
             }
@@ -168,6 +171,7 @@ macro_rules! real {
                     Rounding::Zero => self.trunc(),
                 }
             }
+            #[inline(always)]
             fn to_f64(self) -> f64 {
                 f64::from(self)
             }
@@ -217,12 +221,45 @@ pub(crate) fn arithmetic<R: Real>(env: &mut Env, operation: Operation, a: R, b: 
         Operation::Mul => a.mul(b),
         Operation::Div => a.div(b),
     };
-    let ordinary = result.finite() && result.magnitude() >= R::MIN_NORMAL && env.exactness_known();
-    if ordinary {
-        env.accept();
-        return result;
+    if result.finite() {
+        let ordinary = result.magnitude() >= R::MIN_NORMAL && env.exactness_known();
+        if ordinary || env.rounding() == Rounding::Nearest && plainly_exact(operation, a, b, result) {
+            env.accept();
+            return result;
+        }
     }
     finish(env, operation, a, b, result)
+}
+
+/// True only if a finite result is exact, which code with small numbers has for long before PE is set once.
+#[inline(always)]
+fn plainly_exact<R: Real>(operation: Operation, a: R, b: R, result: R) -> bool {
+    match operation {
+        // Sums do not underflow. The error term is NaN if it overflows.
+        Operation::Add => two_sum(a, b, result) == R::ZERO,
+        Operation::Sub => two_sum(a, R::low(b.bits() ^ 1 << (R::BITS - 1)), result) == R::ZERO,
+        // The product of two 24-bit significands fits.
+        Operation::Mul if R::BITS == 32 => {
+            result.magnitude() >= R::MIN_NORMAL && a.to_f64() * b.to_f64() == result.to_f64()
+        }
+        Operation::Mul => {
+            let normal = |x: R| x.magnitude() >= R::MIN_NORMAL;
+            let significand = |x: R| {
+                let bits = x.bits() as u64 & ((1 << 52) - 1) | 1 << 52;
+                bits >> bits.trailing_zeros()
+            };
+            let product = || u128::from(significand(a)) * u128::from(significand(b));
+            normal(a) && normal(b) && normal(result) && product() >> 53 == 0
+        }
+        Operation::Div => false,
+    }
+}
+
+/// (a + b) - sum (Knuth's two-sum).
+#[inline(always)]
+fn two_sum<R: Real>(a: R, b: R, sum: R) -> R {
+    let part = sum.sub(a);
+    a.sub(sum.sub(part)).add(b.sub(part))
 }
 
 /// Exceptions and rounding of a result that was rounded to nearest.
@@ -343,7 +380,7 @@ fn quotient_error(a: f64, b: f64, result: f64) -> Option<Ordering> {
     if b < 0.0 { rest.map(Ordering::reverse) } else { rest }
 }
 
-/// Sign of (a + b) - sum (Knuth's two-sum).
+/// Sign of (a + b) - sum.
 fn sum_error<R: Real>(a: R, b: R, sum: R) -> Option<Ordering> {
     if !sum.finite() {
         return Some(if sum.negative() { Ordering::Greater } else { Ordering::Less });
@@ -354,8 +391,7 @@ fn sum_error<R: Real>(a: R, b: R, sum: R) -> Option<Ordering> {
         let (a, b) = (a.to_f64() * 0.5, b.to_f64() * 0.5);
         return sum_error(a, b, a + b);
     }
-    let error = a.sub(sum.sub(part)).add(b.sub(part));
-    error.partial_cmp(&R::ZERO)
+    two_sum(a, b, sum).partial_cmp(&R::ZERO)
 }
 
 /// Steps a nearest result to the neighbour that the rounding mode wants. `error` compares the exact value with it;
@@ -504,12 +540,18 @@ pub(crate) fn to_integer<R: Real>(env: &mut Env, a: R, bits: u32, truncate: bool
 
 pub(crate) fn f64_from_integer(env: &mut Env, value: i64) -> f64 {
     let nearest = value as f64;
+    if value.unsigned_abs() <= 1 << f64::MANTISSA_DIGITS {
+        return nearest;
+    }
     let error = i128::from(value).cmp(&(nearest as i128));
     round(env, nearest, error, |_| Unbounded::never())
 }
 
 pub(crate) fn f32_from_integer(env: &mut Env, value: i64) -> f32 {
     let nearest = value as f32;
+    if value.unsigned_abs() <= 1 << f32::MANTISSA_DIGITS {
+        return nearest;
+    }
     let error = i128::from(value).cmp(&(nearest as i128));
     round(env, nearest, error, |_| Unbounded::never())
 }

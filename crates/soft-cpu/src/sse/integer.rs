@@ -28,6 +28,17 @@ macro_rules! lanes {
 }
 
 vector! {
+    Paddb = |a, b| add::<u8>(a, b);
+    Paddw = |a, b| add::<u16>(a, b);
+    Paddd = |a, b| add::<u32>(a, b);
+    Paddq = |a, b| add::<u64>(a, b);
+    Psubb = |a, b| subtract::<u8>(a, b);
+    Psubw = |a, b| subtract::<u16>(a, b);
+    Psubd = |a, b| subtract::<u32>(a, b);
+    Psubq = |a, b| subtract::<u64>(a, b);
+    Pcmpeqb = |a, b| equal::<u8>(a, b);
+    Pcmpeqw = |a, b| equal::<u16>(a, b);
+    Pcmpeqd = |a, b| equal::<u32>(a, b);
     Pand = |a, b| a & b;
     Pandn = |a, b| !a & b;
     Por = |a, b| a | b;
@@ -64,14 +75,6 @@ vector! {
 }
 
 lanes! {
-    Paddb = u8, |a, b| a.wrapping_add(b);
-    Paddw = u16, |a, b| a.wrapping_add(b);
-    Paddd = u32, |a, b| a.wrapping_add(b);
-    Paddq = u64, |a, b| a.wrapping_add(b);
-    Psubb = u8, |a, b| a.wrapping_sub(b);
-    Psubw = u16, |a, b| a.wrapping_sub(b);
-    Psubd = u32, |a, b| a.wrapping_sub(b);
-    Psubq = u64, |a, b| a.wrapping_sub(b);
     Paddsb = i8, |a, b| a.saturating_add(b);
     Paddsw = i16, |a, b| a.saturating_add(b);
     Paddusb = u8, |a, b| a.saturating_add(b);
@@ -89,12 +92,42 @@ lanes! {
     Pmaxub = u8, |a, b| a.max(b);
     Pminsw = i16, |a, b| a.min(b);
     Pmaxsw = i16, |a, b| a.max(b);
-    Pcmpeqb = u8, |a, b| if a == b { u8::MAX } else { 0 };
-    Pcmpeqw = u16, |a, b| if a == b { u16::MAX } else { 0 };
-    Pcmpeqd = u32, |a, b| if a == b { u32::MAX } else { 0 };
     Pcmpgtb = i8, |a, b| if a > b { -1 } else { 0 };
     Pcmpgtw = i16, |a, b| if a > b { -1 } else { 0 };
     Pcmpgtd = i32, |a, b| if a > b { -1 } else { 0 };
+}
+
+/// The top bit of each lane. What is frequent works on all lanes at once with it, because compilers do not
+/// see the lanes in a `u128`.
+const fn tops<L: Lane>() -> u128 {
+    // All ones divided by the largest lane is a one in each lane.
+    (u128::MAX / (u128::MAX >> (128 - L::BITS))) << (L::BITS - 1)
+}
+
+/// Adds all but the top bits, so that no carry leaves its lane, and then those.
+#[inline(always)]
+fn add<L: Lane>(a: u128, b: u128) -> u128 {
+    let tops = const { tops::<L>() };
+    (a & !tops).wrapping_add(b & !tops) ^ (a ^ b) & tops
+}
+
+/// The same with borrows, which the top bits of `a` keep in their lanes.
+#[inline(always)]
+fn subtract<L: Lane>(a: u128, b: u128) -> u128 {
+    let tops = const { tops::<L>() };
+    (a | tops).wrapping_sub(b & !tops) ^ (a ^ !b) & tops
+}
+
+/// All ones in the lanes that are equal.
+#[inline(always)]
+fn equal<L: Lane>(a: u128, b: u128) -> u128 {
+    let tops = const { tops::<L>() };
+    let different = a ^ b;
+    // The top bit of each lane that has a bit set.
+    let set = ((different & !tops).wrapping_add(!tops) | different) & tops;
+    let ones = (set ^ tops) >> (L::BITS - 1);
+    // A lane's one, taken from the bit above the lane, fills it.
+    (ones << (L::BITS - 1) << 1).wrapping_sub(ones)
 }
 
 /// Logical shift of each lane by the low 64 bits of `count`.
