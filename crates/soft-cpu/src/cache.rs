@@ -123,7 +123,7 @@ impl<B: Bus> Cache<B> {
     /// Guest physical address of the code at a linear address, if it was translated before; `key` as for jumps.
     pub(crate) fn code_address(&self, key: u64) -> Option<u64> {
         let page = self.pages[(key / PAGE) as usize % PAGES];
-        (page.tag == self.tag(key & !(PAGE - 1))).then(|| page.gpa | key & (PAGE - 1))
+        (page.tag == self.tag(key & !(PAGE - 1))).then_some(page.gpa | key & (PAGE - 1))
     }
 
     pub(crate) fn set_code_address(&mut self, key: u64, gpa: u64) {

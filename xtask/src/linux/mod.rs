@@ -31,8 +31,9 @@ use vpmu::profile::PROFILES;
 
 /// Boot options: no self-tests of the cipher modules (most of a boot otherwise), addresses that do not change,
 /// and a reboot that ends the run.
-const OPTIONS: &str = "console=ttyS0 cryptomgr.notests nopti nokaslr 8250.nr_uarts=1 reboot=t panic=-1 quiet";
-const MEMORY: &str = "768M";
+pub(crate) const OPTIONS: &str =
+    "console=ttyS0 cryptomgr.notests nopti nokaslr 8250.nr_uarts=1 reboot=t panic=-1 quiet";
+pub(crate) const MEMORY: &str = "768M";
 
 /// What to boot.
 #[derive(Debug, Clone, Args)]
@@ -152,6 +153,15 @@ fn session_on(guest: &Guest, profile: &str, console: &Path, tally: &mut Tally) -
         }
     }
     Ok(())
+}
+
+/// Kernel and RAM disk that run a script, if the packages have been fetched before.
+pub(crate) fn fetched(script: &str) -> Result<Option<(PathBuf, PathBuf)>, TaskError> {
+    let directory = root().join("target/linux");
+    let Some(unpacked) = packages::fetched(&directory) else { return Ok(None) };
+    let Some(kernel) = packages::kernel(&unpacked) else { return Ok(None) };
+    let initrd = initrd::build(&directory, &unpacked)?;
+    Ok(Some((kernel, initrd.with_script(script)?.to_owned())))
 }
 
 /// A kernel with its RAM disk, and who boots it.

@@ -14,10 +14,10 @@ const COMPLETE: &str = ".complete";
 
 /// The unpacked packages, as a root file system; or why they cannot be had.
 pub(super) fn fetch(directory: &Path) -> Result<Result<PathBuf, String>, TaskError> {
-    let root = directory.join("root");
-    if root.join(COMPLETE).is_file() {
+    if let Some(root) = fetched(directory) {
         return Ok(Ok(root));
     }
+    let root = directory.join("root");
     let names = match names()? {
         Ok(names) => names,
         Err(reason) => return Ok(Err(reason)),
@@ -41,6 +41,12 @@ pub(super) fn fetch(directory: &Path) -> Result<Result<PathBuf, String>, TaskErr
     let complete = root.join(COMPLETE);
     fs::write(&complete, names.join("\n")).map_err(|source| file_error(&complete, source))?;
     Ok(Ok(root))
+}
+
+/// What an earlier run has fetched.
+pub(super) fn fetched(directory: &Path) -> Option<PathBuf> {
+    let root = directory.join("root");
+    root.join(COMPLETE).is_file().then_some(root)
 }
 
 /// The packages to fetch, or why they are not known.

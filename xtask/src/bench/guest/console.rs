@@ -32,16 +32,30 @@ impl Lines {
         Self { receiver }
     }
 
+    /// Processor time, in seconds, when a line with this text came.
+    pub(super) fn until(&mut self, text: &str) -> Result<f64, TaskError> {
+        loop {
+            let (now, line) = self.next()?;
+            if line.contains(text) {
+                return Ok(now);
+            }
+        }
+    }
+
+    fn next(&mut self) -> Result<(f64, String), TaskError> {
+        let (now, line) = self
+            .receiver
+            .recv_timeout(TIMEOUT)
+            .map_err(|_| failed("the guest's console ended or fell silent before it was done"))?;
+        Ok((now.ok_or_else(|| failed("the emulator's processor time is unknown"))?, line))
+    }
+
     /// Reads until the image says that it is done.
     pub(super) fn loops(&mut self) -> Result<Run, TaskError> {
         let mut run = Run::default();
         let mut begun = None;
         loop {
-            let (now, line) = self
-                .receiver
-                .recv_timeout(TIMEOUT)
-                .map_err(|_| failed("the guest's console ended or fell silent before the loops were done"))?;
-            let now = now.ok_or_else(|| failed("the emulator's processor time is unknown"))?;
+            let (now, line) = self.next()?;
             let mut words = line.split_ascii_whitespace();
             match (words.next(), words.next()) {
                 (Some("begin"), _) => begun = Some(now),

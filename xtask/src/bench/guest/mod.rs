@@ -2,13 +2,16 @@
 //! interleaved rounds, and what running counters cost it.
 //!
 //! The image `speed` says on its console when a loop begins and ends; the processor time between the two
-//! lines contains neither start-up nor, because each loop has run before, translation.
+//! lines contains neither start-up nor, because each loop has run before, translation. A boot of the kernel that
+//! `cargo xtask linux` has fetched contains both.
 
 mod bochs;
 mod console;
+mod linux;
 
 use self::bochs::Bochs;
 use self::console::Lines;
+use self::linux::Linux;
 use super::{Figure, figure, ratio};
 use crate::error::TaskError;
 use crate::images::{self, GuestImage};
@@ -21,6 +24,9 @@ const SCALE: u32 = 10;
 /// The same for Bochs, which is slower.
 const BOCHS_SCALE: u32 = 3;
 const PROFILE: &str = "sapphire-rapids";
+
+/// The whole image: its instructions over its time.
+const WHOLE: [(&str, Option<&str>); 2] = [("all loops", None), ("all loops but string", Some("string"))];
 
 /// One run of the image: what each loop took.
 #[derive(Debug, Default)]
@@ -66,6 +72,11 @@ pub(super) fn measure(rounds: usize) -> Result<(Vec<Figure>, Vec<String>), TaskE
     let (mut ours, mut tcg, mut slow) = (Rates::new(), Rates::new(), Rates::new());
     let mut cost: BTreeMap<String, Vec<f64>> = BTreeMap::new();
     let mut lbr = false;
+    let linux = Linux::find()?;
+    if linux.is_none() {
+        skipped.push("boot of Linux: `cargo xtask linux` fetches a kernel".to_owned());
+    }
+    let (mut our_boots, mut their_boots) = (Vec::new(), Vec::new());
     for round in 0..rounds {
         // Which of the two goes first changes, so that a drifting machine favours neither.
         let first = soft(&vpmu, image, SCALE, round % 2 == 1)?;
@@ -81,28 +92,46 @@ pub(super) fn measure(rounds: usize) -> Result<(Vec<Figure>, Vec<String>), TaskE
         if qemu {
             add(&mut tcg, &qemu_run(image)?, &counts);
         }
+        if let Some(linux) = &linux {
+            our_boots.push(linux.soft(&vpmu)?);
+            if qemu {
+                their_boots.push(linux.qemu()?);
+            }
+        }
         if let Some(bochs) = &bochs {
             add(&mut slow, &bochs.run()?, &bochs_counts);
         }
     }
     let mut figures = Vec::new();
     let mut compare = |name: &str, rates: &Rates, ours: &Rates| {
-        let mut product = 1.0;
+        let (mut product, mut loops) = (1.0, 0);
         for (what, samples) in rates {
             let theirs = figure(format!("{what}, {name}"), "M insn/s", samples.clone());
             let ours = figure("", "", ours.get(what).cloned().unwrap_or_default());
             let over = ratio(format!("{what}, soft engine to {name}"), &ours, &theirs);
-            product *= over.value;
+            if !WHOLE.iter().any(|(whole, _)| whole == what) {
+                product *= over.value;
+                loops += 1;
+            }
             figures.extend([theirs, over]);
         }
-        if !rates.is_empty() {
-            let value = product.powf(1.0 / rates.len() as f64);
-            let what = format!("geometric mean, soft engine to {name}");
+        if loops > 0 {
+            let value = product.powf(1.0 / f64::from(loops));
+            let what = format!("geometric mean of the loops, soft engine to {name}");
             figures.push(Figure { what, value, unit: "ratio", spread: None });
         }
     };
     compare("QEMU TCG -icount", &tcg, &ours);
     compare("Bochs", &slow, &ours);
+    if !our_boots.is_empty() {
+        let ours = figure("boot of Linux, soft engine", "s", our_boots);
+        let theirs = figure("boot of Linux, QEMU TCG -icount", "s", their_boots);
+        let over = ratio("boot of Linux, soft engine's speed to QEMU TCG -icount", &theirs, &ours);
+        figures.push(ours);
+        if qemu {
+            figures.extend([theirs, over]);
+        }
+    }
     let active = if lbr { "8 armed counters and LBR" } else { "8 armed counters, no LBR" };
     let mut all: Vec<Figure> = ours
         .into_iter()
@@ -130,6 +159,14 @@ fn add(rates: &mut Rates, run: &Run, counts: &BTreeMap<String, u64>) {
         if let Some(count) = counts.get(&each.name) {
             rates.entry(each.name.clone()).or_default().push(*count as f64 / each.seconds / 1e6);
         }
+    }
+    for (whole, without) in WHOLE {
+        let loops = run.loops.iter().filter(|each| without.is_none_or(|name| name != each.name));
+        let sum = |sum: (u64, f64), each: &Loop| {
+            (sum.0 + counts.get(&each.name).copied().unwrap_or(0), sum.1 + each.seconds)
+        };
+        let (instructions, seconds) = loops.fold((0, 0.0), sum);
+        rates.entry(whole.to_owned()).or_default().push(instructions as f64 / seconds / 1e6);
     }
 }
 
