@@ -255,7 +255,7 @@ fn event_zero_counts_nothing() {
 }
 
 /// A code without an event counts nothing, and its counter works again with a proper one.
-#[guest_test(needs(vpmu))]
+#[guest_test(needs(vpmu, pmu))]
 fn undefined_event_counts_nothing() {
     count(0, 0xFFEE);
     window(1, busy);

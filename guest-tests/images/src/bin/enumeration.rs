@@ -231,7 +231,7 @@ fn linux_accepts_the_pmu() {
 }
 
 /// What Linux probes under a hypervisor: bits 0 and 4 of each event register can be flipped.
-#[guest_test(needs(vpmu))]
+#[guest_test(needs(vpmu, pmu))]
 fn linux_accepts_the_event_registers() {
     for msr in [OFFCORE_RSP_0, OFFCORE_RSP_1, LD_LAT, FRONTEND] {
         let before = read(msr);
