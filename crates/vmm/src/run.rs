@@ -1,6 +1,7 @@
 //! One run, from an image to a report.
 
 use crate::apic::{ApicConfig, LocalApic};
+use crate::counts::timing::{SharedCore, TimingError, TimingSource};
 use crate::counts::{self, CountsChoice, Source};
 use crate::devices::serial::Output;
 use crate::devices::{Capture, Devices, FwCfg};
@@ -41,6 +42,8 @@ pub struct RunConfig {
     pub engine: EngineChoice,
     /// Who supplies the counts.
     pub counts: CountsChoice,
+    /// How closely the soft engine models the core.
+    pub detail: Detail,
     /// Whether the guest gets last branch records.
     pub lbr: LbrChoice,
     /// Guest RAM.
@@ -63,6 +66,7 @@ impl fmt::Debug for RunConfig {
             .field("profile", &self.profile.name)
             .field("engine", &self.engine)
             .field("counts", &self.counts)
+            .field("detail", &self.detail)
             .field("lbr", &self.lbr)
             .field("memory", &self.memory)
             .field("timeout", &self.timeout)
@@ -70,6 +74,16 @@ impl fmt::Debug for RunConfig {
             .field("save", &self.save)
             .finish_non_exhaustive()
     }
+}
+
+/// How closely the soft engine models the core.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Detail {
+    /// Architectural events are exact, an instruction is a cycle.
+    #[default]
+    Counts,
+    /// A model of the core: pipeline, caches, predictors.
+    Timing,
 }
 
 /// Whether the guest gets last branch records.
@@ -114,7 +128,7 @@ pub struct RunReport {
     pub metrics_level: u8,
     /// What the counts are.
     pub counts: Provenance,
-    /// How closely the engine models the core: `counts`, or `None` where a real CPU does the work.
+    /// How closely the engine models the core: `counts`, `timing`, or `None` where a real CPU does the work.
     pub detail: Option<&'static str>,
     /// Console output (the last [`CONSOLE_LIMIT`] bytes).
     pub console: String,
@@ -163,6 +177,12 @@ pub enum RunError {
     /// The counts source.
     #[error(transparent)]
     Counts(#[from] counts::CountsError),
+    /// There is no model of the core.
+    #[error(transparent)]
+    Timing(#[from] TimingError),
+    /// A model under KVM.
+    #[error("--detail timing models the CPU that executes the guest, so it needs --engine soft")]
+    TimingNeedsSoftEngine,
     /// Branch records under KVM.
     #[error("KVM does not tell which branches the guest takes, so --lbr on needs --engine soft")]
     LbrNeedsSoftEngine,
@@ -424,7 +444,11 @@ struct Chosen {
 /// Sets up the engine and the counts source that the configuration asks for.
 fn choose(config: &RunConfig, memory: &GuestMemory, apic: &ApicConfig) -> Result<Chosen, RunError> {
     match (config.engine, &config.counts) {
-        (EngineChoice::Auto, CountsChoice::Auto) if config.lbr == LbrChoice::On => soft(config, memory),
+        (EngineChoice::Auto, CountsChoice::Auto)
+            if config.lbr == LbrChoice::On || config.detail == Detail::Timing =>
+        {
+            soft(config, memory)
+        }
         (EngineChoice::Auto, CountsChoice::Auto) => kvm(config, memory, apic).or_else(|reason| {
             log::info!("using the soft engine: {reason}");
             soft(config, memory)
@@ -438,6 +462,9 @@ fn kvm(config: &RunConfig, memory: &GuestMemory, apic: &ApicConfig) -> Result<Ch
     if config.lbr == LbrChoice::On {
         return Err(RunError::LbrNeedsSoftEngine);
     }
+    if config.detail == Detail::Timing {
+        return Err(RunError::TimingNeedsSoftEngine);
+    }
     let profile = &config.profile.clone().without_lbr();
     let engine = KvmEngine::new(&KvmConfig { memory, profile, apic }).map_err(EngineError::from)?;
     let tsc_hz = engine.tsc_hz();
@@ -450,8 +477,16 @@ fn soft(config: &RunConfig, memory: &GuestMemory) -> Result<Chosen, RunError> {
         LbrChoice::Auto | LbrChoice::On => config.profile.clone(),
         LbrChoice::Off => config.profile.clone().without_lbr(),
     };
-    let engine = SoftEngine::new(memory, &profile);
-    let source = counts::choose_soft(&config.counts, &profile, engine.retired())?;
+    let mut engine = SoftEngine::new(memory, &profile);
+    let mut source = counts::choose_soft(&config.counts, &profile, engine.retired())?;
+    if config.detail == Detail::Timing {
+        if config.save.is_some() {
+            return Err(EngineError::NoTimingSnapshots.into());
+        }
+        let core = SharedCore::new(&profile)?;
+        source = Box::new(TimingSource::new(&profile, core.clone()));
+        engine = engine.with_model(core);
+    }
     let tsc_hz = engine.tsc_hz();
     Ok(Chosen { engine: Box::new(engine), source, tsc_hz, profile })
 }

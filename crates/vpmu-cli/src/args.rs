@@ -174,7 +174,7 @@ pub(crate) struct MachineArgs {
     pub(crate) initrd: Option<PathBuf>,
     /// Go on from this snapshot instead of booting an image
     #[arg(long, value_name = "FILE", help_heading = "Snapshots",
-          conflicts_with_all = ["image", "kernel", "initrd", "profile", "engine", "counts", "lbr", "rates", "memory", "append", "module",
+          conflicts_with_all = ["image", "kernel", "initrd", "profile", "engine", "counts", "lbr", "rates", "memory", "append", "module", "detail",
                                 "protocol", "test"])]
     pub(crate) restore: Option<PathBuf>,
     /// Write a snapshot of the machine to this file (soft engine)
@@ -303,6 +303,8 @@ pub(crate) enum Switch {
 pub(crate) enum DetailKind {
     /// Architectural events exact; a cycle an instruction
     Counts,
+    /// A model of the core: pipeline, caches, predictors
+    Timing,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

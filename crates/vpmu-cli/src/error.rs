@@ -241,11 +241,13 @@ fn run_exit_code(error: &RunError) -> u8 {
         RunError::Memory(MemoryError::TooSmall { .. } | MemoryError::TooLarge { .. })
         | RunError::Load(_)
         | RunError::LbrNeedsSoftEngine
+        | RunError::Timing(_)
+        | RunError::TimingNeedsSoftEngine
         | RunError::Trace { .. }
         | RunError::Snapshot(_)
         | RunError::SaveSnapshot { .. }
         | RunError::SnapshotNotReached { .. }
-        | RunError::Engine(EngineError::NoSnapshots(_)) => exit::USAGE,
+        | RunError::Engine(EngineError::NoSnapshots(_) | EngineError::NoTimingSnapshots) => exit::USAGE,
         RunError::Counts(CountsError::Rates(_) | CountsError::SoftCountsItself(_)) => exit::USAGE,
         _ => exit::HOST,
     }
@@ -269,6 +271,10 @@ fn run_next_step(error: &RunError) -> Option<String> {
         RunError::SaveSnapshot { .. } => "give --snapshot a path that can be written".to_owned(),
         RunError::SnapshotNotReached { .. } => "choose another --snapshot-at".to_owned(),
         RunError::Engine(EngineError::NoSnapshots(_)) => "use --engine soft".to_owned(),
+        RunError::Engine(EngineError::NoTimingSnapshots) | RunError::Timing(_) => {
+            "leave --detail timing out".to_owned()
+        }
+        RunError::TimingNeedsSoftEngine => "leave --counts out, or use --engine soft".to_owned(),
         RunError::Trace { .. } => "give --trace a path that can be written".to_owned(),
         RunError::Counts(CountsError::Rates(_)) => {
             "correct the file, or leave out --rates for the built-in rates".to_owned()

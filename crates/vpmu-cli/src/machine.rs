@@ -1,6 +1,6 @@
 //! From arguments to a run.
 
-use crate::args::{CountsKind, EngineKind, MachineArgs, ProtocolKind, Switch};
+use crate::args::{CountsKind, DetailKind, EngineKind, MachineArgs, ProtocolKind, Switch};
 use crate::error::{CliError, exit};
 use crate::output::console::{Console, Target};
 use crate::output::progress::Progress;
@@ -17,7 +17,7 @@ use vmm::loader::image::MAX_IMAGE_SIZE;
 use vmm::loader::{self, BootParams, Image, Module, Protocol, TestInfo};
 use vmm::machine::Outcome;
 use vmm::memory::MemoryConfig;
-use vmm::run::{self, LbrChoice, ResumeConfig, RunConfig, RunReport, SnapshotPlan};
+use vmm::run::{self, Detail, LbrChoice, ResumeConfig, RunConfig, RunReport, SnapshotPlan};
 use vmm::snapshot::Snapshot;
 use vpmu::Profile;
 use vpmu::profile::PROFILES;
@@ -140,6 +140,10 @@ impl<'a> Plan<'a> {
                 EngineKind::Soft => EngineChoice::Soft,
             },
             counts: self.counts.clone(),
+            detail: match self.args.detail {
+                None | Some(DetailKind::Counts) => Detail::Counts,
+                Some(DetailKind::Timing) => Detail::Timing,
+            },
             lbr: match self.args.lbr {
                 None => LbrChoice::Auto,
                 Some(Switch::On) => LbrChoice::On,

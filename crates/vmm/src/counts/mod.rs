@@ -4,12 +4,14 @@
 //! | --- | --- | --- |
 //! | [`synthetic`] | made up from run time and configured rates | KVM without a host PMU, on request |
 //! | [`model`] | what the soft engine retired, exactly; cycles at a fixed ratio | the soft engine |
+//! | [`timing`] | what a model of the core computes from what retires | the soft engine with `--detail timing` |
 //! | [`host`] | the host's perf event groups | KVM on a host with a PMU |
 
 mod choice;
 pub mod host;
 pub mod model;
 pub mod synthetic;
+pub mod timing;
 
 pub use choice::{CountsChoice, CountsError, choose, choose_soft};
 

@@ -57,7 +57,8 @@ pub trait Engine {
     /// Name on the command line.
     fn name(&self) -> &'static str;
 
-    /// How closely it models the core: `counts` for architectural events; `None` for a real CPU.
+    /// How closely it models the core: `counts` for architectural events, `timing` with a model of the pipeline;
+    /// `None` for a real CPU.
     fn detail(&self) -> Option<&'static str> {
         None
     }
@@ -124,4 +125,7 @@ pub enum EngineError {
         "--engine {0} cannot take snapshots: only the soft engine stops after an exact number of instructions"
     )]
     NoSnapshots(&'static str),
+    /// A snapshot of a model's caches, predictors and pipeline.
+    #[error("--detail timing cannot take snapshots: the state of the modelled core is not part of them")]
+    NoTimingSnapshots,
 }

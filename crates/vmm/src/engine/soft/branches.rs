@@ -3,6 +3,7 @@
 //! A guest that records branches sees the newest ones only, and only when it asks. So they wait here until
 //! somebody may look; what more recent ones have pushed out by then is never worked out.
 
+use super::timing::Retirement;
 use crate::pmu::PmuDevice;
 use soft_cpu::{Branch, BranchKind};
 use vpmu::BranchRecord;
@@ -31,11 +32,35 @@ pub(super) struct BranchLog {
     /// Tell the vPMU when so many have been taken.
     limit: u64,
     branches: [Branch; WAITING],
+    /// Which of them were mispredicted: a bit for each.
+    mispredicted: u64,
+    /// The newest one has not been completed.
+    open: bool,
 }
 
 impl BranchLog {
     pub(super) fn new() -> Self {
-        Self { wanted: 0, taken: 0, limit: u64::MAX, branches: [NONE; WAITING] }
+        Self { wanted: 0, taken: 0, limit: u64::MAX, branches: [NONE; WAITING], mispredicted: 0, open: false }
+    }
+
+    /// True if the guest wants any branch recorded.
+    #[inline(always)]
+    pub(super) fn is_recording(&self) -> bool {
+        self.wanted != 0
+    }
+
+    /// True if [`deliver`](Self::deliver) has to come before the next branch.
+    pub(super) fn is_full(&self) -> bool {
+        self.taken == self.limit
+    }
+
+    /// Fills in how the newest branch has retired, where a model knows.
+    pub(super) fn complete(&mut self, retirement: Retirement) {
+        if std::mem::take(&mut self.open) {
+            let place = (self.taken.wrapping_sub(1) as usize) % WAITING;
+            self.branches[place].retired = retirement.cycle;
+            self.mispredicted |= u64::from(retirement.mispredicted) << place;
+        }
     }
 
     /// Notes a branch; true if [`deliver`](Self::deliver) has to follow.
@@ -44,7 +69,10 @@ impl BranchLog {
         if self.wanted == 0 || self.wanted & bit(branch.kind, branch.to_cpl) == 0 {
             return false;
         }
-        self.branches[self.taken as usize % WAITING] = branch;
+        let place = self.taken as usize % WAITING;
+        self.branches[place] = branch;
+        self.mispredicted &= !(1 << place);
+        self.open = true;
         self.taken += 1;
         self.taken == self.limit
     }
@@ -62,7 +90,9 @@ impl BranchLog {
         let lost = self.taken.saturating_sub(WAITING as u64);
         pmu.skip_branches(lost);
         for number in lost..self.taken {
-            if let Some(record) = record(&self.branches[number as usize % WAITING]) {
+            let place = number as usize % WAITING;
+            let mispredicted = self.mispredicted >> place & 1 != 0;
+            if let Some(record) = record(&self.branches[place], mispredicted) {
                 pmu.record_branch(&record);
             }
         }
@@ -93,15 +123,15 @@ fn bit(kind: BranchKind, cpl: u8) -> u32 {
     level << kind as u32
 }
 
-/// How the vPMU knows a branch. An instruction is a core cycle here, and nothing predicts branches: no record is
-/// marked as mispredicted.
-fn record(branch: &Branch) -> Option<BranchRecord> {
+/// How the vPMU knows a branch. Without a model of the core, an instruction is a core cycle, and nothing predicts
+/// branches: no record is marked as mispredicted.
+fn record(branch: &Branch, mispredicted: bool) -> Option<BranchRecord> {
     Some(BranchRecord {
         from: branch.from,
         to: branch.to,
         kind: record_kind(branch.kind)?,
         cpl: branch.to_cpl,
-        mispredicted: false,
+        mispredicted,
         cycle: branch.retired,
     })
 }
@@ -177,7 +207,7 @@ mod tests {
                 let (mut at_once, mut later, mut log) = (new(), new(), BranchLog::new());
                 log.follow(&later);
                 for n in 1..=count {
-                    record(&branch(n)).iter().for_each(|record| at_once.record_branch(record));
+                    record(&branch(n), false).iter().for_each(|record| at_once.record_branch(record));
                     if log.note(branch(n)) {
                         log.deliver(&mut later);
                     }

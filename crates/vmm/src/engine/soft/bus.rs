@@ -3,20 +3,21 @@
 use super::branches::BranchLog;
 use super::cpuid;
 use super::ram::Ram;
+use super::timing::Timing;
 use crate::apic::spec::ApicMode;
 use crate::counts::Slice;
 use crate::counts::model::Retired;
 use crate::machine::Machine;
 use crate::time::GuestTime;
 use serde::{Deserialize, Serialize};
-use soft_cpu::{Access, Branch, Bus, CpuidLeaf, GeneralProtection, Totals};
+use soft_cpu::{Access, Branch, Bus, CoreEvent, CpuidLeaf, GeneralProtection, Observer, Totals};
 use vpmu::Profile;
 use vpmu::pmu::RdpmcContext;
 
 /// IA32_TIME_STAMP_COUNTER. Reading it is the CPU's business.
 const MSR_TSC: u32 = 0x10;
 
-/// What guest time consists of beside retired instructions.
+/// What guest time consists of beside core cycles.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub(super) struct Clock {
     /// TSC ticks for which the CPU was halted.
@@ -39,8 +40,10 @@ pub(super) struct SoftBus<'a> {
     ram: Ram,
     profile: &'a Profile,
     retired: Retired,
-    /// Instructions retired as of the last [`publish`](Self::publish).
-    instructions: u64,
+    /// The model of the core, with `--detail timing`.
+    timing: Option<Timing>,
+    /// Core cycles as of the last [`publish`](Self::publish); without a model an instruction is one.
+    cycles: u64,
     /// TSC ticks for which the CPU was halted.
     idle_ticks: u64,
     /// What the guest's writes to its TSC have added to it.
@@ -51,13 +54,20 @@ pub(super) struct SoftBus<'a> {
 }
 
 impl<'a> SoftBus<'a> {
-    pub(super) fn new(machine: &'a mut Machine, ram: Ram, profile: &'a Profile, retired: Retired) -> Self {
+    pub(super) fn new(
+        machine: &'a mut Machine,
+        ram: Ram,
+        profile: &'a Profile,
+        retired: Retired,
+        timing: Option<Timing>,
+    ) -> Self {
         Self {
             machine,
             ram,
             profile,
             retired,
-            instructions: 0,
+            timing,
+            cycles: 0,
             idle_ticks: 0,
             tsc_offset: 0,
             branches: BranchLog::new(),
@@ -70,23 +80,54 @@ impl<'a> SoftBus<'a> {
         (self.idle_ticks, self.tsc_offset) = (clock.idle_ticks, clock.tsc_offset);
     }
 
-    /// What time consists of beside instructions.
+    /// What time consists of beside core cycles.
     pub(super) fn clock(&self) -> Clock {
         Clock { idle_ticks: self.idle_ticks, tsc_offset: self.tsc_offset }
     }
 
     /// Brings everybody who counts or measures time up to date.
     pub(super) fn publish(&mut self, totals: &Totals) {
+        self.complete_branch();
         self.branches.deliver(&mut self.machine.pmu);
         self.retired.set(totals);
-        self.instructions = totals.instructions();
+        self.cycles = self.cycles_at(totals);
         self.machine.advance(self.now(), Slice::default());
         self.machine.poll_pmu();
-        self.branches.follow(&self.machine.pmu);
+        self.follow_branches();
     }
 
-    fn ticks(&self, instructions: u64) -> u64 {
-        instructions.saturating_add(self.idle_ticks)
+    /// Takes over which branches the guest wants recorded.
+    fn follow_branches(&mut self) {
+        self.branches.follow(&self.machine.pmu);
+        if let Some(timing) = &mut self.timing {
+            timing.recording = self.branches.is_recording();
+        }
+    }
+
+    /// The newest branch has retired: the model knows how.
+    fn complete_branch(&mut self) {
+        if let Some(timing) = &self.timing {
+            self.branches.complete(timing.newest);
+        }
+    }
+
+    /// With a model, a branch is noted before it has retired: what waits is delivered before the next one.
+    #[inline(never)]
+    fn note_timed(&mut self, branch: Branch) {
+        self.complete_branch();
+        if self.branches.is_full() {
+            self.branches.deliver(&mut self.machine.pmu);
+        }
+        self.branches.note(branch);
+    }
+
+    fn cycles_at(&self, totals: &Totals) -> u64 {
+        self.timing.as_ref().map_or_else(|| totals.instructions(), |timing| timing.core.get().cycles())
+    }
+
+    /// The core runs at the rate of the TSC.
+    fn ticks(&self, cycles: u64) -> u64 {
+        cycles.saturating_add(self.idle_ticks)
     }
 
     fn tsc_hz(&self) -> u128 {
@@ -94,20 +135,39 @@ impl<'a> SoftBus<'a> {
     }
 
     fn now(&self) -> GuestTime {
-        GuestTime((u128::from(self.ticks(self.instructions)) * 1_000_000_000 / self.tsc_hz()) as u64)
+        GuestTime((u128::from(self.ticks(self.cycles)) * 1_000_000_000 / self.tsc_hz()) as u64)
     }
 
     /// TSC ticks, rounded up, until a point in guest time.
     fn ticks_until(&self, then: GuestTime) -> u64 {
         let ticks = (u128::from(then.0) * self.tsc_hz()).div_ceil(1_000_000_000);
-        u64::try_from(ticks).unwrap_or(u64::MAX).saturating_sub(self.ticks(self.instructions))
+        u64::try_from(ticks).unwrap_or(u64::MAX).saturating_sub(self.ticks(self.cycles))
     }
 
-    /// Instructions until the first of: `most`, a counter overflow, the APIC timer.
+    /// Instructions until the first of: `most`, a counter overflow, the APIC timer. A model of the core looks for
+    /// the last two by itself.
     pub(super) fn budget(&self, most: u64) -> u64 {
+        if let Some(timing) = &self.timing {
+            let timer = self.machine.apic.next_deadline();
+            let timer = timer.map_or(u64::MAX, |then| self.cycles.saturating_add(self.ticks_until(then)));
+            timing.core.drive().arm(timer);
+            return most;
+        }
         let overflow = self.machine.pmu.source().instructions_to_overflow().unwrap_or(u64::MAX);
         let timer = self.machine.apic.next_deadline().map_or(u64::MAX, |then| self.ticks_until(then));
         most.min(overflow).min(timer).max(1)
+    }
+
+    /// Tells a model of the core.
+    fn event(&self, event: CoreEvent) {
+        if let Some(timing) = &self.timing {
+            timing.core.drive().event(event);
+        }
+    }
+
+    /// HLT has retired.
+    pub(super) fn halt(&self) {
+        self.event(CoreEvent::Halt);
     }
 
     /// HLT: skips to what wakes the CPU. False when nothing will.
@@ -165,12 +225,14 @@ impl Bus for SoftBus<'_> {
     }
 
     fn port_in(&mut self, port: u16, data: &mut [u8], access: &Access<'_>) {
+        self.event(CoreEvent::Serialise);
         self.publish(access.totals);
         self.machine.port_in(port, data);
         self.attention = true;
     }
 
     fn port_out(&mut self, port: u16, data: &[u8], access: &Access<'_>) {
+        self.event(CoreEvent::Serialise);
         self.publish(access.totals);
         self.machine.port_out(port, data);
         self.attention = true;
@@ -183,14 +245,16 @@ impl Bus for SoftBus<'_> {
     }
 
     fn wrmsr(&mut self, index: u32, value: u64, access: &Access<'_>) -> Result<(), GeneralProtection> {
+        // Writing to a PMU register takes effect between what is older and what is younger.
+        self.event(CoreEvent::Serialise);
         self.publish(access.totals);
         self.attention = true;
         if index == MSR_TSC {
-            self.tsc_offset = value.wrapping_sub(self.ticks(self.instructions));
+            self.tsc_offset = value.wrapping_sub(self.ticks(self.cycles));
             return Ok(());
         }
         let written = self.machine.wrmsr(index, value, Some(access.rip)).map_err(|_| GeneralProtection);
-        self.branches.follow(&self.machine.pmu);
+        self.follow_branches();
         written
     }
 
@@ -214,7 +278,7 @@ impl Bus for SoftBus<'_> {
     }
 
     fn tsc(&mut self, access: &Access<'_>) -> u64 {
-        self.ticks(access.totals.instructions()).wrapping_add(self.tsc_offset)
+        self.ticks(self.cycles_at(access.totals)).wrapping_add(self.tsc_offset)
     }
 
     fn cr8(&mut self) -> u8 {
@@ -236,9 +300,19 @@ impl Bus for SoftBus<'_> {
 
     #[inline(always)]
     fn taken_branch(&mut self, branch: Branch) {
-        if self.branches.note(branch) {
+        if !self.branches.is_recording() {
+            return;
+        }
+        if self.timing.is_some() {
+            self.note_timed(branch);
+        } else if self.branches.note(branch) {
             self.branches.deliver(&mut self.machine.pmu);
         }
+    }
+
+    #[inline(always)]
+    fn observer(&mut self) -> Option<&mut impl Observer> {
+        self.timing.as_mut()
     }
 
     fn attention(&self) -> bool {

@@ -1,18 +1,21 @@
 //! The soft engine: our interpreter, so that images run without KVM and are counted exactly.
 //!
-//! Time comes from the guest itself: an instruction is a core cycle, a core cycle a tick of the TSC,
-//! and a halted CPU skips to the next timer. So a run does not depend on the host's speed, and the
-//! same command gives the same bytes.
+//! Time comes from the guest itself: an instruction is a core cycle, or a model of the core says how many it
+//! takes; a core cycle is a tick of the TSC, and a halted CPU skips to the next timer. So a run does not depend on
+//! the host's speed, and the same command gives the same bytes.
 
 mod branches;
 mod bus;
 mod cpuid;
 mod ram;
+mod timing;
 
 use self::bus::{Clock, SoftBus};
 use self::ram::Ram;
+use self::timing::Timing;
 use super::{Engine, EngineError, RegisterDump, RunLimits, dump};
 use crate::counts::model::Retired;
+use crate::counts::timing::SharedCore;
 use crate::loader::{BootState, SegmentState};
 use crate::machine::{Machine, Outcome};
 use crate::memory::GuestMemory;
@@ -37,6 +40,7 @@ pub struct SoftEngine {
     profile: Profile,
     memory: GuestMemory,
     retired: Retired,
+    timing: Option<SharedCore>,
     exits: Exits,
 }
 
@@ -80,8 +84,16 @@ impl SoftEngine {
             profile: profile.clone(),
             memory: memory.clone(),
             retired: Retired::default(),
+            timing: None,
             exits: Exits::default(),
         }
+    }
+
+    /// The same engine with a model of the core: guest time is what the model says.
+    #[must_use]
+    pub fn with_model(mut self, core: SharedCore) -> Self {
+        self.timing = Some(core);
+        self
     }
 
     /// TSC rate that the guest sees: the profile's.
@@ -117,7 +129,13 @@ impl SoftEngine {
         let started = Instant::now();
         let ram = Ram::new(&self.memory);
         let mut cpu = Cpu::resume(&self.state, &self.totals, std::mem::take(&mut self.unimplemented));
-        let mut bus = SoftBus::new(machine, ram, &self.profile, self.retired.clone());
+        let mut bus = SoftBus::new(
+            machine,
+            ram,
+            &self.profile,
+            self.retired.clone(),
+            self.timing.clone().map(Timing::new),
+        );
         bus.set_clock(self.clock);
         let outcome = loop {
             bus.publish(cpu.totals());
@@ -142,6 +160,7 @@ impl SoftEngine {
                 Exit::Yield => self.exits.yields += 1,
                 Exit::Halted => {
                     self.exits.halt += 1;
+                    bus.halt();
                     bus.publish(cpu.totals());
                     let interrupts_on = cpu.state().rflags & RFLAGS_IF != 0;
                     if !bus.sleep(interrupts_on) {
@@ -192,7 +211,7 @@ impl Engine for SoftEngine {
     }
 
     fn detail(&self) -> Option<&'static str> {
-        Some("counts")
+        Some(if self.timing.is_some() { "timing" } else { "counts" })
     }
 
     fn boot(&mut self, boot: &BootState) -> Result<(), EngineError> {
@@ -227,10 +246,16 @@ impl Engine for SoftEngine {
         limits: RunLimits,
         instructions: u64,
     ) -> Result<Option<Outcome>, EngineError> {
+        if self.timing.is_some() {
+            return Err(EngineError::NoTimingSnapshots);
+        }
         Ok(self.run_machine(machine, limits, instructions))
     }
 
     fn save(&self) -> Result<SoftState, EngineError> {
+        if self.timing.is_some() {
+            return Err(EngineError::NoTimingSnapshots);
+        }
         Ok(SoftState {
             cpu: self.state.clone(),
             totals: self.totals,

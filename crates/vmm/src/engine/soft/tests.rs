@@ -3,11 +3,14 @@
 
 use super::*;
 use crate::apic::{ApicConfig, LocalApic};
+use crate::counts::Source;
 use crate::counts::model::ModelSource;
+use crate::counts::timing::TimingSource;
 use crate::devices::{Capture, Devices, FwCfg};
 use crate::memory::MemoryConfig;
 use crate::pmu::PmuDevice;
 use crate::pmu::trace::Tracer;
+use crate::run::Detail;
 use std::io;
 use std::time::Duration;
 use vpmu::profile::ICELAKE_SP;
@@ -25,10 +28,19 @@ struct Guest {
 
 impl Guest {
     fn new(code: &[u8]) -> Self {
+        Self::with_detail(code, Detail::Counts)
+    }
+
+    fn with_detail(code: &[u8], detail: Detail) -> Self {
         let memory = GuestMemory::new(MemoryConfig { size_mib: 4 }).expect("4 MiB of guest memory");
         memory.write(u64::from(CODE), code).expect("the code fits");
         let mut engine = SoftEngine::new(&memory, &ICELAKE_SP);
-        let source = Box::new(ModelSource::new(&ICELAKE_SP, engine.retired()));
+        let mut source: Box<dyn Source> = Box::new(ModelSource::new(&ICELAKE_SP, engine.retired()));
+        if detail == Detail::Timing {
+            let core = SharedCore::new(&ICELAKE_SP).expect("a model");
+            source = Box::new(TimingSource::new(&ICELAKE_SP, core.clone()));
+            engine = engine.with_model(core);
+        }
         let trace = Capture::new(1 << 20);
         let tracer = Tracer::new(Box::new(trace.clone()));
         let devices = Devices::new(Box::new(io::sink()), Box::new(io::sink()), FwCfg::new(1, 4 << 20));
@@ -86,16 +98,21 @@ const COUNTED: u64 = 1 + 201 + 3;
 
 #[test]
 fn counts_to_the_instruction() {
-    let mut guest = Guest::new(&counting(0));
-    assert_eq!(guest.run(), Outcome::Exit { status: 1 });
-    assert_eq!(guest.rdmsr(0x309), COUNTED);
+    for detail in [Detail::Counts, Detail::Timing] {
+        let mut guest = Guest::with_detail(&counting(0), detail);
+        assert_eq!(guest.run(), Outcome::Exit { status: 1 });
+        assert_eq!(guest.rdmsr(0x309), COUNTED);
+    }
 }
 
 #[test]
 fn overflows_at_the_very_instruction() {
     let top = 1 << 48;
-    for (start, overflows) in [(top - COUNTED, true), (top - COUNTED - 1, false)] {
-        let mut guest = Guest::new(&counting(start));
+    let cases = [(top - COUNTED, true), (top - COUNTED - 1, false)];
+    for ((start, overflows), detail) in
+        cases.into_iter().flat_map(|case| [(case, Detail::Counts), (case, Detail::Timing)])
+    {
+        let mut guest = Guest::with_detail(&counting(start), detail);
         guest.run();
         let status = PerfGlobalStatus(guest.rdmsr(0x38E));
         assert_eq!(status.ovf_fixed(0), overflows, "from {start:#x}");
@@ -105,15 +122,69 @@ fn overflows_at_the_very_instruction() {
 
 #[test]
 fn a_run_repeats_byte_for_byte() {
-    let run = || {
-        let mut guest = Guest::new(&counting((1 << 48) - 50));
-        guest.run();
-        guest.machine.pmu.finish_trace().expect("the trace goes to memory");
-        guest.trace.text()
-    };
-    let first = run();
-    assert!(first.lines().count() >= 5, "{first}");
-    assert_eq!(first, run());
+    for detail in [Detail::Counts, Detail::Timing] {
+        let run = || {
+            let mut guest = Guest::with_detail(&counting((1 << 48) - 50), detail);
+            guest.run();
+            guest.machine.pmu.finish_trace().expect("the trace goes to memory");
+            guest.trace.text()
+        };
+        let first = run();
+        assert!(first.lines().count() >= 5, "{first}");
+        assert_eq!(first, run());
+    }
+}
+
+/// A counter of cycles that freezes all counters when it overflows ends where it passed its top: later by less
+/// than an instruction takes.
+#[test]
+fn cycles_overflow_at_their_instruction() {
+    const FREEZE_ON_PMI: u64 = 1 << 12;
+    let mut code = wrmsr(0x1D9, FREEZE_ON_PMI);
+    code.extend(wrmsr(0x30A, (1 << 48) - 60));
+    code.extend(wrmsr(0x38D, 0xB0));
+    code.extend(wrmsr(0x38F, 1 << 33));
+    code.extend(hundred_times());
+    code.extend([0x31, 0xC0]); //                   xor eax, eax
+    code.extend(EXIT);
+    let mut guest = Guest::with_detail(&code, Detail::Timing);
+    assert_eq!(guest.run(), Outcome::Exit { status: 1 });
+    assert!(PerfGlobalStatus(guest.rdmsr(0x38E)).ovf_fixed(1));
+    assert!(guest.rdmsr(0x30A) < 20, "{} cycles behind the top", guest.rdmsr(0x30A));
+}
+
+/// A CPU that halts lets time pass and no cycles.
+#[test]
+fn halting_takes_no_cycles() {
+    let mut code = wrmsr(0x38D, 0xB0);
+    code.extend(wrmsr(0x38F, 1 << 33));
+    code.extend(wrmsr(0x832, 0x30)); //             timer, one-shot
+    let gate = u64::from(CODE + 0x100) | 8 << 16 | 0x8E00 << 32;
+    let mut start = wrmsr(0x1B, 0xFEE0_0D00); //    x2APIC
+    start.extend(wrmsr(0x80F, 0x1FF)); //           spurious vector, enabled
+    start.extend(&code);
+    start.extend(wrmsr(0x838, 25_000)); //          initial count: a millisecond
+    start.extend([0xFB, 0xF4]); //                  sti; hlt
+    start.extend([0xFA, 0xF4]); //                  cli; hlt
+    let mut guest = Guest::with_detail(&start, Detail::Timing);
+    guest.machine.memory.write(0x3000 + 0x30 * 8, &gate.to_le_bytes()).expect("RAM");
+    guest.machine.memory.write(0x4008, &0x00CF_9B00_0000_FFFF_u64.to_le_bytes()).expect("RAM");
+    guest.machine.memory.write(u64::from(CODE + 0x100), &[0xCF]).expect("RAM");
+    guest.engine.state.idtr = soft_cpu::DescriptorTable { base: 0x3000, limit: 0x1FF };
+    guest.engine.state.gdtr = soft_cpu::DescriptorTable { base: 0x4000, limit: 0xF };
+    guest.engine.state.gpr[4] = 0x8000;
+    assert_eq!(guest.run(), Outcome::Halted);
+    assert!(guest.machine.now() >= crate::time::GuestTime(1_000_000), "{:?}", guest.machine.now());
+    assert!((1..5_000).contains(&guest.rdmsr(0x30A)), "{} cycles", guest.rdmsr(0x30A));
+}
+
+#[test]
+fn a_modelled_core_takes_no_snapshots() {
+    let mut guest = Guest::with_detail(&EXIT, Detail::Timing);
+    let limits = RunLimits { timeout: Duration::from_secs(20) };
+    let stopped = guest.engine.run_until(&mut guest.machine, limits, 1);
+    assert!(matches!(stopped, Err(EngineError::NoTimingSnapshots)));
+    assert!(matches!(guest.engine.save(), Err(EngineError::NoTimingSnapshots)));
 }
 
 #[test]
@@ -188,9 +259,13 @@ fn cpuid_is_the_profile_and_only_what_is_implemented() {
 }
 
 /// Runs `code`, which leaves a result in EAX, and returns the seven bits of it that an exit status holds.
-fn result_of(mut code: Vec<u8>) -> u8 {
+fn result_of(code: Vec<u8>) -> u8 {
+    result_with(code, Detail::Counts)
+}
+
+fn result_with(mut code: Vec<u8>, detail: Detail) -> u8 {
     code.extend(EXIT);
-    match Guest::new(&code).run() {
+    match Guest::with_detail(&code, detail).run() {
         Outcome::Exit { status } => status >> 1,
         other => panic!("{other:?}"),
     }
@@ -202,7 +277,8 @@ fn events_that_nobody_counts_are_announced_as_unavailable() {
     code.extend([0x0F, 0xA2]); //                   cpuid
     code.extend([0x89, 0xD8]); //                   mov eax, ebx
     // Last-level cache references and misses, mispredicted branches.
-    assert_eq!(result_of(code), 1 << 3 | 1 << 4 | 1 << 6);
+    assert_eq!(result_of(code.clone()), 1 << 3 | 1 << 4 | 1 << 6);
+    assert_eq!(result_with(code, Detail::Timing), 0, "a model knows them");
 }
 
 #[test]

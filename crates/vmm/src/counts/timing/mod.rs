@@ -1,0 +1,456 @@
+//! Counts of the soft engine with a model of the core: every event that the model knows.
+//!
+//! Instructions and branches are exact, everything else is what the model computes. A counter overflows after the
+//! very instruction in which it passes its top: [`TimingCore::retire`] looks at every one, if it has to.
+
+mod event;
+
+use super::{Slice, Source};
+use core_model::{CoreEvent, CoreTotals, GOLDEN_COVE, Model, Prepared, SUNNY_COVE, Step};
+use event::{ByCycle, Total};
+use std::cell::{Ref, RefCell, RefMut};
+use std::fmt;
+use std::rc::Rc;
+use vpmu::event::{Event, EventCode, EventTable};
+use vpmu::metrics::ALL_FIELDS;
+use vpmu::source::{EventRequest, PrivilegeFilter};
+use vpmu::{Active, CounterId, CountsSource, Profile, Provenance, TopdownSlots};
+
+/// Why there is no model of a profile's core.
+#[derive(Debug, thiserror::Error)]
+pub enum TimingError {
+    /// No core has been described.
+    #[error("--detail timing: there is no model of the core of {0}")]
+    NoModel(&'static str),
+    /// A defect of ours.
+    #[error("the model of {core}: {reason}")]
+    Table {
+        /// The core.
+        core: &'static str,
+        /// What is wrong.
+        reason: core_model::TableError,
+    },
+}
+
+/// The core that a profile's CPU is made of, if there is a model of it.
+#[must_use]
+pub fn core_of(profile: &Profile) -> Option<&'static core_model::Core> {
+    match profile.name {
+        "icelake-sp" => Some(&SUNNY_COVE),
+        "sapphire-rapids" => Some(&GOLDEN_COVE),
+        _ => None,
+    }
+}
+
+/// Something that can be totalled from what the model knows.
+#[derive(Clone)]
+enum Quantity {
+    Total(Total),
+    /// Cycles in which an event happens as often as CMASK and INV say, or with E the starts of such cycles.
+    ByCycle(ByCycle, EventCode),
+    Cycles,
+    Crystal,
+    Slots,
+    Field(usize),
+    /// Uops of some ports: their positions in [`CoreTotals::ports`].
+    Ports(Vec<usize>),
+    /// Unit mask bits that add up.
+    Sum(Vec<Quantity>),
+    Never,
+}
+
+/// How fast a quantity can grow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Rate {
+    Cycle(u64),
+    Instruction(u64),
+    Unbounded,
+}
+
+impl Quantity {
+    fn rate(&self, width: u64) -> Rate {
+        match self {
+            Self::Cycles | Self::Crystal | Self::Never => Rate::Cycle(1),
+            Self::Slots | Self::Field(_) => Rate::Cycle(width),
+            Self::Total(_) | Self::ByCycle(..) | Self::Ports(_) | Self::Sum(_) => Rate::Unbounded,
+        }
+    }
+}
+
+impl fmt::Debug for Quantity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Total(_) => "Total",
+            Self::ByCycle(..) => "ByCycle",
+            Self::Cycles => "Cycles",
+            Self::Crystal => "Crystal",
+            Self::Slots => "Slots",
+            Self::Field(_) => "Field",
+            Self::Ports(_) => "Ports",
+            Self::Sum(_) => "Sum",
+            Self::Never => "Never",
+        })
+    }
+}
+
+/// A counter whose overflow requests a PMI.
+#[derive(Debug)]
+struct Watch {
+    quantity: Quantity,
+    filter: PrivilegeFilter,
+    target: u64,
+    rate: Rate,
+}
+
+/// The model of the vCPU's core, and what it must not run past.
+#[derive(Debug)]
+pub struct TimingCore {
+    model: Model,
+    /// Crystal and TSC rate, in Hz. The core runs at the TSC's.
+    crystal_hz: u64,
+    tsc_hz: u64,
+    watches: Vec<Watch>,
+    /// Cycle at which the engine wants to look around.
+    timer: u64,
+    /// Nothing can be due before this cycle and this many instructions.
+    quiet_until: u64,
+    quiet_for: u64,
+}
+
+impl TimingCore {
+    /// Core cycles since boot, without halted time.
+    #[must_use]
+    pub fn cycles(&self) -> u64 {
+        self.model.cycles()
+    }
+
+    /// The model.
+    #[must_use]
+    pub fn model(&self) -> &Model {
+        &self.model
+    }
+
+    /// Tells the model of something besides instructions.
+    pub fn event(&mut self, event: CoreEvent) {
+        self.model.event(event);
+    }
+
+    /// Books an instruction. True if a counter has overflowed with it, or the time has come that
+    /// [`arm`](Self::arm) was given.
+    #[inline(always)]
+    pub fn retire(&mut self, prepared: &Prepared, step: &Step<'_>) -> bool {
+        self.model.retire(prepared, step);
+        self.quiet_for -= 1;
+        (self.quiet_for == 0 || self.model.cycles() >= self.quiet_until) && self.is_due()
+    }
+
+    /// To be called before the core runs on: it must not run past this cycle.
+    pub fn arm(&mut self, timer: u64) {
+        self.timer = timer;
+        self.rest();
+    }
+
+    #[inline(never)]
+    fn is_due(&mut self) -> bool {
+        self.rest();
+        self.model.cycles() >= self.timer
+            || self.watches.iter().any(|watch| self.sum(&watch.quantity, watch.filter) >= watch.target)
+    }
+
+    /// Finds out for how long nothing can be due.
+    fn rest(&mut self) {
+        let now = self.model.cycles();
+        (self.quiet_until, self.quiet_for) = (self.timer, u64::MAX);
+        for watch in &self.watches {
+            let left = watch.target.saturating_sub(self.sum(&watch.quantity, watch.filter));
+            match watch.rate {
+                // A cycle that is not over yet may have been booked in part.
+                Rate::Cycle(most) => {
+                    let cycles = (left / most).saturating_sub(1);
+                    self.quiet_until = self.quiet_until.min(now.saturating_add(cycles));
+                }
+                Rate::Instruction(most) => {
+                    self.quiet_for = self.quiet_for.min(left.div_ceil(most).max(1));
+                }
+                Rate::Unbounded => self.quiet_for = 1,
+            }
+        }
+    }
+
+    fn width(&self) -> u64 {
+        u64::from(self.model.core().dispatch_width).max(1)
+    }
+
+    fn sum(&self, quantity: &Quantity, filter: PrivilegeFilter) -> u64 {
+        let os = if filter.os { self.at(quantity, self.model.totals(false)) } else { 0 };
+        let usr = if filter.usr { self.at(quantity, self.model.totals(true)) } else { 0 };
+        os + usr
+    }
+
+    fn at(&self, quantity: &Quantity, totals: &CoreTotals) -> u64 {
+        match quantity {
+            Quantity::Total(total) => total(totals),
+            Quantity::ByCycle(by_cycle, code) => {
+                let (each, n) = (by_cycle(totals), usize::from(code.cmask.max(1)));
+                match (code.edge, code.inv) {
+                    // What ends has begun.
+                    (true, _) => each.rising(n),
+                    (false, false) => each.at_least(n),
+                    (false, true) => each.fewer_than(n),
+                }
+            }
+            Quantity::Cycles => totals.cycles,
+            Quantity::Crystal => {
+                (u128::from(totals.cycles) * u128::from(self.crystal_hz) / u128::from(self.tsc_hz)) as u64
+            }
+            Quantity::Slots => totals.slots.total(),
+            Quantity::Field(field) => fields(totals)[*field],
+            Quantity::Ports(ports) => ports.iter().map(|port| totals.ports[*port]).sum(),
+            Quantity::Sum(parts) => parts.iter().map(|part| self.at(part, totals)).sum(),
+            Quantity::Never => 0,
+        }
+    }
+}
+
+/// Slots by PERF_METRICS field, in the order of the register's bytes.
+fn fields(totals: &CoreTotals) -> [u64; ALL_FIELDS] {
+    let slots = &totals.slots;
+    [
+        slots.retiring(),
+        slots.bad_speculation(),
+        slots.frontend_bound(),
+        slots.backend_bound(),
+        slots.heavy_operations,
+        slots.branch_mispredicts,
+        slots.fetch_latency,
+        slots.memory_bound,
+    ]
+}
+
+/// The core, shared by the engine, which feeds it, and the counts source, which reads it.
+#[derive(Debug, Clone)]
+pub struct SharedCore(Rc<RefCell<TimingCore>>);
+
+impl SharedCore {
+    /// The core of this profile's CPU, with everything cold.
+    ///
+    /// # Errors
+    /// There is no model of it.
+    pub fn new(profile: &Profile) -> Result<Self, TimingError> {
+        let core = core_of(profile).ok_or(TimingError::NoModel(profile.name))?;
+        let model = Model::new(core).map_err(|reason| TimingError::Table { core: core.name, reason })?;
+        Ok(Self(Rc::new(RefCell::new(TimingCore {
+            model,
+            crystal_hz: u64::from(profile.crystal_hz),
+            tsc_hz: profile.tsc_hz.max(1),
+            watches: Vec::new(),
+            timer: u64::MAX,
+            quiet_until: u64::MAX,
+            quiet_for: u64::MAX,
+        }))))
+    }
+
+    /// The core, to be read.
+    #[must_use]
+    pub fn get(&self) -> Ref<'_, TimingCore> {
+        self.0.borrow()
+    }
+
+    /// The core, to be driven.
+    #[inline(always)]
+    #[must_use]
+    pub fn drive(&self) -> RefMut<'_, TimingCore> {
+        self.0.borrow_mut()
+    }
+}
+
+/// The source of the soft engine with `--detail timing`.
+#[derive(Debug)]
+pub struct TimingSource {
+    core: SharedCore,
+    table: EventTable,
+    metrics: bool,
+    /// Numbers of the execution ports, in the order of [`CoreTotals::ports`].
+    ports: Vec<u32>,
+}
+
+impl TimingSource {
+    /// A source for this core.
+    #[must_use]
+    pub fn new(profile: &Profile, core: SharedCore) -> Self {
+        let ports = port_numbers(core.get().model.core().table);
+        let metrics = profile.intel().is_some_and(|pmu| pmu.metrics_level > 0);
+        Self { core, table: profile.events, metrics, ports }
+    }
+
+    fn quantity(&self, request: &EventRequest) -> Option<Quantity> {
+        if let Some(event) = request.event {
+            return self.plain(event);
+        }
+        let code = request.code.normalized();
+        match request.base {
+            Some(base) => self.modified(base, code),
+            None if code.is_plain() => self.combined(code),
+            None => None,
+        }
+    }
+
+    /// Plain occurrences.
+    fn plain(&self, event: Event) -> Option<Quantity> {
+        use Event as E;
+        let event = event.counts_as();
+        Some(match event {
+            E::CpuClkUnhaltedThread | E::CpuClkUnhaltedDistributed | E::CpuClkUnhaltedRefTsc => {
+                Quantity::Cycles
+            }
+            // The sibling is never there.
+            E::CpuClkUnhaltedRefXclk | E::CpuClkUnhaltedRefDistributed | E::CpuClkUnhaltedOneThreadActive => {
+                Quantity::Crystal
+            }
+            E::TopdownSlots => Quantity::Slots,
+            _ => match event::ports(event) {
+                Some(numbers) => Quantity::Ports(self.port_positions(numbers)),
+                None => Quantity::Total(event::total(event)?),
+            },
+        })
+    }
+
+    fn port_positions(&self, numbers: &[u32]) -> Vec<usize> {
+        let wanted = self.ports.iter().enumerate().filter(|(_, number)| numbers.contains(number));
+        wanted.map(|(position, _)| position).take(core_model::PORTS).collect()
+    }
+
+    /// With CMASK, INV or E: how often something happens within a cycle.
+    fn modified(&self, base: Event, code: EventCode) -> Option<Quantity> {
+        let base = base.counts_as();
+        if let Some(by_cycle) = event::by_cycle(base) {
+            return Some(Quantity::ByCycle(by_cycle, code));
+        }
+        // Known without a look at each cycle: what happens equally often in each, and more than can happen.
+        let (least, most) = match self.plain(base)? {
+            Quantity::Cycles => (1, 1),
+            Quantity::Slots => {
+                let width = self.core.get().width();
+                (width, width)
+            }
+            _ if base == Event::InstRetiredAny => {
+                // A cycle in which something retires almost always retires the end of an instruction.
+                if code.cmask <= 1 {
+                    return Some(Quantity::ByCycle(|totals| &totals.uops_retired, code));
+                }
+                // Each uop may be two fused instructions.
+                (0, 2 * u64::from(self.core.get().model.core().retire_width))
+            }
+            _ => return None,
+        };
+        let threshold = u64::from(code.cmask.max(1));
+        let always = match () {
+            () if code.edge => return None,
+            () if threshold <= least => !code.inv,
+            () if threshold > most => code.inv,
+            () => return None,
+        };
+        Some(if always { Quantity::Cycles } else { Quantity::Never })
+    }
+
+    /// A unit mask without a name, in a family in which each bit counts something of its own.
+    fn combined(&self, code: EventCode) -> Option<Quantity> {
+        const FAMILIES: [&str; 7] = [
+            "FP_ARITH_INST_RETIRED",
+            "UOPS_DISPATCHED",
+            "SW_PREFETCH_ACCESS",
+            "DTLB_LOAD_MISSES",
+            "DTLB_STORE_MISSES",
+            "ITLB_MISSES",
+            "IDQ",
+        ];
+        let bits = (0..8).map(|bit| 1_u8 << bit).filter(|bit| code.umask & bit != 0);
+        let part = |umask| {
+            let event = self.table.resolve(EventCode::new(code.select, umask)).exact?;
+            let family = event.name().split('.').next()?;
+            FAMILIES.contains(&family).then(|| self.plain(event))?
+        };
+        let parts: Option<Vec<Quantity>> = bits.map(part).collect();
+        parts.filter(|parts| !parts.is_empty()).map(Quantity::Sum)
+    }
+
+    fn is_exact(request: &EventRequest) -> bool {
+        request.event.is_some_and(|event| {
+            event.counts_as() == Event::InstRetiredAny || event.name().starts_with("BR_INST_RETIRED.")
+        })
+    }
+}
+
+/// Numbers of the ports that a uop table names, without its dividers.
+fn port_numbers(table: &str) -> Vec<u32> {
+    let units = table.lines().find_map(|line| line.strip_prefix("#units\t")).unwrap_or_default();
+    let number = |name: &str| name.split_once("Port").map(|(_, digits)| digits.parse().unwrap_or(u32::MAX));
+    units.split('\t').filter_map(number).collect()
+}
+
+impl CountsSource for TimingSource {
+    fn provenance(&self, request: &EventRequest) -> Provenance {
+        match self.quantity(request) {
+            Some(_) if Self::is_exact(request) => Provenance::Exact,
+            Some(_) => Provenance::Modelled,
+            None => Provenance::Unknown,
+        }
+    }
+
+    fn total(&mut self, request: &EventRequest, filter: PrivilegeFilter) -> u64 {
+        self.quantity(request).map_or(0, |quantity| self.core.get().sum(&quantity, filter))
+    }
+
+    fn topdown(&mut self, filter: PrivilegeFilter) -> Option<TopdownSlots> {
+        if !self.metrics {
+            return None;
+        }
+        let core = self.core.get();
+        let mut slots = TopdownSlots { slots: core.sum(&Quantity::Slots, filter), ..TopdownSlots::default() };
+        for (field, total) in slots.fields.iter_mut().enumerate() {
+            *total = core.sum(&Quantity::Field(field), filter);
+        }
+        Some(slots)
+    }
+
+    fn rearm(&mut self, active: &[Active]) {
+        let mut core = self.core.drive();
+        core.watches.clear();
+        let width = core.width();
+        for counter in active.iter().filter(|counter| counter.interrupts) {
+            let quantity = match counter.counter {
+                CounterId::Metric(field) => Some(Quantity::Field(usize::from(field))),
+                CounterId::Gp(_) | CounterId::Fixed(_) => self.quantity(&counter.request),
+            };
+            let Some(quantity) = quantity else { continue };
+            let rate =
+                if Self::is_exact(&counter.request) { Rate::Instruction(1) } else { quantity.rate(width) };
+            let target = core.sum(&quantity, counter.filter).saturating_add(counter.until_overflow);
+            core.watches.push(Watch { quantity, filter: counter.filter, target, rate });
+        }
+    }
+}
+
+impl Source for TimingSource {
+    /// The best that the source has; what is only modelled says so in its own provenance.
+    fn label(&self) -> Provenance {
+        Provenance::Exact
+    }
+
+    fn advance(&mut self, _slice: Slice) {}
+
+    fn overflow_within(&self, _slice: Slice) -> Option<Slice> {
+        None
+    }
+
+    fn earliest_overflow(&self) -> Option<u64> {
+        None
+    }
+
+    fn sample_interval(&self) -> Option<u64> {
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests;
