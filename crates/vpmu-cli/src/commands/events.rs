@@ -4,8 +4,12 @@ use crate::error::CliError;
 use crate::output::{DIM, HEADING, paint, print, print_json, remark};
 use serde::Serialize;
 use std::fmt::Write as _;
-use vpmu::Profile;
-use vpmu::event::{ArchEvent, Event, FixedEvent};
+use vmm::counts::host::{Hosts, hosts_that_count};
+use vmm::counts::model::{ModelSource, Retired};
+use vmm::counts::timing::{SharedCore, TimingSource};
+use vpmu::event::{ArchEvent, Event, EventCode, FixedEvent};
+use vpmu::source::EventRequest;
+use vpmu::{CountsSource as _, Profile, Provenance};
 
 /// One event of a profile.
 #[derive(Debug, Clone, Serialize)]
@@ -22,6 +26,51 @@ struct Entry {
     counters: String,
     /// Announced by CPUID leaf 0AH.
     architectural: bool,
+    sources: Sources,
+}
+
+/// What a count of the event is worth, by who counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+struct Sources {
+    /// The soft engine with `--detail counts`: `exact`, `modelled` or `no`.
+    counts: &'static str,
+    /// The soft engine with `--detail timing`.
+    timing: &'static str,
+    /// The host's PMU: `any` host's, that of the `same core`, or `no`.
+    host: &'static str,
+}
+
+/// The sources of the soft engine, to be asked.
+struct Knowledge<'a> {
+    profile: &'a Profile,
+    counts: ModelSource,
+    timing: Option<TimingSource>,
+}
+
+impl<'a> Knowledge<'a> {
+    fn new(profile: &'a Profile) -> Self {
+        let counts = ModelSource::new(profile, Retired::default());
+        let timing = SharedCore::new(profile).ok().map(|core| TimingSource::new(profile, core));
+        Self { profile, counts, timing }
+    }
+
+    fn sources(&self, event: Event, code: EventCode) -> Sources {
+        let request = EventRequest::named(event, code);
+        let word = |provenance| match provenance {
+            Provenance::Exact => "exact",
+            Provenance::Unknown => "no",
+            _ => "modelled",
+        };
+        Sources {
+            counts: word(self.counts.provenance(&request)),
+            timing: self.timing.as_ref().map_or("no", |source| word(source.provenance(&request))),
+            host: match hosts_that_count(self.profile, event) {
+                Some(Hosts::Any) => "any",
+                Some(Hosts::SameCore) => "same core",
+                None => "no",
+            },
+        }
+    }
 }
 
 /// Topics of perf's event lists by the first part of the event's name, in the order of the listing. What
@@ -81,6 +130,7 @@ fn topic(name: &str) -> &'static str {
 
 /// Every event of the profile, by topic.
 fn entries(profile: &Profile) -> Vec<Entry> {
+    let knowledge = Knowledge::new(profile);
     let fixed =
         FixedEvent::ALL.into_iter().filter(|f| f.counter < profile.fixed_counters()).map(|fixed| Entry {
             topic: FIXED,
@@ -91,6 +141,7 @@ fn entries(profile: &Profile) -> Vec<Entry> {
             config: None,
             counters: format!("FIXED_CTR{}", fixed.counter),
             architectural: true,
+            sources: knowledge.sources(fixed.event, fixed.code),
         });
     let general = profile.events.encodings().iter().map(|encoding| Entry {
         topic: topic(encoding.name),
@@ -103,6 +154,7 @@ fn entries(profile: &Profile) -> Vec<Entry> {
         architectural: ArchEvent::by_code(encoding.code)
             .zip(profile.intel())
             .is_some_and(|(arch, pmu)| arch.is_available(pmu.arch_events, pmu.arch_events_unavailable)),
+        sources: knowledge.sources(encoding.event, encoding.code),
     });
     let mut entries: Vec<Entry> = fixed.chain(general).collect();
     let place = |entry: &Entry| TOPICS.iter().position(|(topic, _)| *topic == entry.topic);
@@ -183,6 +235,9 @@ fn render(entries: &[Entry]) -> String {
         let architectural = if entry.architectural { ", architectural" } else { "" };
         let code = format!("{} on {}{architectural}", entry.code, entry.counters);
         let _ = writeln!(text, "       [{}]\n       {}", entry.description, paint(DIM, code));
+        let Sources { counts, timing, host } = entry.sources;
+        let sources = format!("counts: {counts:<10} timing: {timing:<10} host: {host}");
+        let _ = writeln!(text, "       {}", paint(DIM, sources));
     }
     text
 }

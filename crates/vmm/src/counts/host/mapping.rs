@@ -46,17 +46,10 @@ impl Mapping {
 
     /// `None` when nothing on this host counts the same.
     pub(super) fn backing(&self, request: &EventRequest) -> Option<Backing> {
-        let generic = match request.event.map(Event::counts_as) {
-            Some(Event::InstRetiredAny) => Some(HostEvent::Instructions),
-            Some(Event::CpuClkUnhaltedThread) => Some(HostEvent::CpuCycles),
-            Some(Event::CpuClkUnhaltedRefTsc) => Some(HostEvent::RefCycles),
-            Some(Event::BrInstRetiredAllBranches) => Some(HostEvent::Branches),
-            Some(Event::BrMispRetiredAllBranches) => Some(HostEvent::BranchMisses),
+        let generic = request.event.and_then(generic).filter(|event| {
             // Elsewhere the kernel gives these names to another cache.
-            Some(Event::LongestLatCacheReference) if self.architectural => Some(HostEvent::CacheReferences),
-            Some(Event::LongestLatCacheMiss) if self.architectural => Some(HostEvent::CacheMisses),
-            _ => None,
-        };
+            self.architectural || !matches!(event, HostEvent::CacheReferences | HostEvent::CacheMisses)
+        });
         let slots = request.event == Some(Event::TopdownSlots) && self.level.is_some();
         generic
             .map(Backing::Event)
@@ -85,6 +78,40 @@ impl Mapping {
             edge: code.edge,
         }))
     }
+}
+
+/// The event by a name that perf has on every CPU.
+fn generic(event: Event) -> Option<HostEvent> {
+    Some(match event.counts_as() {
+        Event::InstRetiredAny => HostEvent::Instructions,
+        Event::CpuClkUnhaltedThread => HostEvent::CpuCycles,
+        Event::CpuClkUnhaltedRefTsc => HostEvent::RefCycles,
+        Event::BrInstRetiredAllBranches => HostEvent::Branches,
+        Event::BrMispRetiredAllBranches => HostEvent::BranchMisses,
+        Event::LongestLatCacheReference => HostEvent::CacheReferences,
+        Event::LongestLatCacheMiss => HostEvent::CacheMisses,
+        _ => return None,
+    })
+}
+
+/// Which hosts can count an event for a guest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Hosts {
+    /// Those with a PMU: perf has a name for it.
+    Any,
+    /// Those with the profile's core.
+    SameCore,
+}
+
+/// Which hosts can count an event for guests of this profile; `None` if perf cannot be asked for it.
+#[must_use]
+pub fn hosts_that_count(profile: &Profile, event: Event) -> Option<Hosts> {
+    if generic(event).is_some() {
+        return Some(Hosts::Any);
+    }
+    let plain = profile.events.by_event(event).is_some_and(|encoding| encoding.extra.is_none());
+    let known = !core_names(profile.events).is_empty() && (plain || event == Event::TopdownSlots);
+    known.then_some(Hosts::SameCore)
 }
 
 /// `caps/pmu_name` of the cores that an event table is right for, from Linux

@@ -23,6 +23,7 @@ use super::{Slice, Source};
 use event::{CountedEvent, spec};
 use host_perf::{HostPerfError, HostPmu, Level};
 use mapping::{Backing, Mapping};
+pub use mapping::{Hosts, hosts_that_count};
 use slots::CountedSlots;
 use std::cell::RefCell;
 use std::collections::HashMap;

@@ -26,11 +26,13 @@ pub(super) fn total(event: Event) -> Option<Total> {
         .or_else(|| memory(event))
         .or_else(|| caches(event))
         .or_else(|| translation(event))
-        .or_else(|| match event {
-            // What this machine does not have never happens: transactions, TPAUSE, other cores and sockets.
+        .or(match event {
+            // What this machine does not have never happens: transactions, TPAUSE, other cores and
+            // sockets.
             E::RtmRetiredStart
             | E::RtmRetiredCommit
             | E::RtmRetiredAborted
+            | E::MachineClearsMemoryOrdering
             | E::CpuClkUnhaltedC01
             | E::CpuClkUnhaltedC02
             | E::MemLoadL3HitRetiredXsnpMiss
@@ -73,13 +75,11 @@ fn retirement(event: Event) -> Option<Total> {
         E::TopdownBrMispredictSlots => |t| t.slots.branch_mispredicts,
         E::TopdownMemoryBoundSlots => |t| t.slots.memory_bound,
         E::UopsRetiredSlots => |t| t.slots.retiring(),
-        E::UopsRetiredHeavy => |t| t.heavy_uops,
+        E::UopsRetiredHeavy => |t| t.slots.heavy_operations,
         E::UopsRetiredMs => |t| t.ms_retired,
         E::UopsRetiredCycles => |t| t.uops_retired.at_least(1),
         E::UopsRetiredStalls => |t| t.uops_retired.fewer_than(1),
         E::UopsRetiredTotalCycles => |t| t.cycles,
-        E::AssistsAny => |t| t.assists,
-        E::AssistsFp => |t| t.fp_assists,
         _ => return None,
     })
 }
@@ -133,7 +133,6 @@ fn branches(event: Event) -> Option<Total> {
         E::BrMispRetiredIndirect => |t| sum(t, INDIRECT, mispredicted),
         E::BaclearsAny | E::FrontendRetiredUnknownBranch => |t| t.baclears,
         E::MachineClearsCount => |t| t.machine_clears,
-        E::MachineClearsMemoryOrdering => |t| t.memory_ordering_clears,
         E::MachineClearsSmc => |t| t.code_clears,
         E::IntMiscRecoveryCycles => |t| t.recovery_cycles,
         E::IntMiscAllRecoveryCycles => |t| t.recovery_cycles + t.clear_resteer_cycles,

@@ -278,20 +278,20 @@ impl TimingSource {
     /// A source for this core.
     #[must_use]
     pub fn new(profile: &Profile, core: SharedCore) -> Self {
-        let ports = port_numbers(core.get().model.core().table);
+        let ports = port_numbers(&core.get().model.ports());
         let metrics = profile.intel().is_some_and(|pmu| pmu.metrics_level > 0);
         Self { core, table: profile.events, metrics, ports }
     }
 
     fn quantity(&self, request: &EventRequest) -> Option<Quantity> {
-        if let Some(event) = request.event {
-            return self.plain(event);
+        if let Some(known) = request.event.and_then(|event| self.plain(event)) {
+            return Some(known);
         }
         let code = request.code.normalized();
-        match request.base {
-            Some(base) => self.modified(base, code),
-            None if code.is_plain() => self.combined(code),
-            None => None,
+        match (request.event, request.base) {
+            (_, Some(base)) if !code.is_plain() => self.modified(base, code),
+            (None, None) if code.is_plain() => self.combined(code),
+            _ => None,
         }
     }
 
@@ -381,11 +381,10 @@ impl TimingSource {
     }
 }
 
-/// Numbers of the ports that a uop table names, without its dividers.
-fn port_numbers(table: &str) -> Vec<u32> {
-    let units = table.lines().find_map(|line| line.strip_prefix("#units\t")).unwrap_or_default();
-    let number = |name: &str| name.split_once("Port").map(|(_, digits)| digits.parse().unwrap_or(u32::MAX));
-    units.split('\t').filter_map(number).collect()
+/// The numbers in the names of ports.
+fn port_numbers(names: &[&str]) -> Vec<u32> {
+    let number = |name: &&str| name.rsplit_once("Port").and_then(|(_, digits)| digits.parse().ok());
+    names.iter().map(|name| number(name).unwrap_or(u32::MAX)).collect()
 }
 
 impl CountsSource for TimingSource {

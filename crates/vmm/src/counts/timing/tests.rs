@@ -62,7 +62,7 @@ fn named(event: Event) -> EventRequest {
 
 fn coded(table: EventTable, code: EventCode) -> EventRequest {
     let resolved = table.resolve(code);
-    EventRequest { code, event: resolved.exact, base: resolved.base }
+    EventRequest { code, event: resolved.exact, base: resolved.base, limit: None }
 }
 
 fn active(request: EventRequest, until_overflow: u64) -> Active {
@@ -76,9 +76,13 @@ fn unknown_events() {
         .into_iter()
         .flat_map(|profile| {
             let (_, source) = new(profile);
-            let events = profile.events.encodings().iter().map(|encoding| encoding.event);
-            let events = events.chain((0..4).filter_map(FixedEvent::event));
-            events.filter(move |event| source.provenance(&named(*event)) == Provenance::Unknown)
+            let requests = profile.events.encodings().iter().map(move |encoding| EventRequest {
+                event: Some(encoding.event),
+                ..coded(profile.events, encoding.code)
+            });
+            let fixed = (0..4).filter_map(FixedEvent::event).map(named);
+            let unknown = move |request: &EventRequest| source.provenance(request) == Provenance::Unknown;
+            requests.chain(fixed).filter(unknown).filter_map(|request| request.event)
         })
         .map(Event::name)
         .filter(|name| !name.contains("LATENCY_G"))
@@ -88,6 +92,8 @@ fn unknown_events() {
     assert_eq!(
         unknown,
         [
+            "ASSISTS.ANY",
+            "ASSISTS.FP",
             "CPU_CLK_UNHALTED.C0_WAIT",
             "CPU_CLK_UNHALTED.PAUSE",
             "CPU_CLK_UNHALTED.PAUSE_INST",
@@ -134,6 +140,8 @@ fn sums_and_slots_add_up() {
 fn modifiers_count_cycles_and_their_starts() {
     let (core, mut source) = new(&ICELAKE_SP);
     run(&core, 20_000);
+    // What has been allocated has also retired.
+    core.drive().event(CoreEvent::Serialise);
     let table = ICELAKE_SP.events;
     let mut count = |code: EventCode| {
         let request = coded(table, code);
