@@ -9,7 +9,7 @@
 mod common;
 
 use common::{CODE, Random, Run, assemble, read, shares, write};
-use core_model::{Core, GOLDEN_COVE, SUNNY_COVE};
+use core_model::CORES;
 use iced_x86::code_asm::*;
 use std::fs;
 
@@ -92,8 +92,7 @@ fn processor_seconds() -> f64 {
 
 fn main() {
     let streams: [(&str, fn(&mut Run) -> u64); 2] = [("typical", typical), ("hard", hard)];
-    let cores: [&'static Core; 2] = [&SUNNY_COVE, &GOLDEN_COVE];
-    for core in cores {
+    for core in CORES {
         for (name, stream) in streams {
             let mut run = Run::new(core);
             let start = processor_seconds();

@@ -11,7 +11,7 @@ use crate::ring::CycleBits;
 use crate::scheduler::Scheduler;
 use crate::slots::{Allocation, Leaf};
 use crate::table::Uops;
-use crate::totals::{CoreTotals, PORTS};
+use crate::totals::{CoreTotals, MOST_PER_CYCLE, PORTS, PerCycle};
 
 /// Something in the reorder buffer.
 #[derive(Debug, Clone, Copy, Default)]
@@ -403,28 +403,22 @@ impl BackEnd {
             let mut any = 0;
             for (unit, place) in units.iter().zip(port_places.iter()) {
                 let Some(place) = *place else { continue };
+                if *unit == 0 {
+                    continue;
+                }
                 totals.ports[place] += u64::from(unit.count_ones());
                 any |= unit;
                 let mut carry = *unit;
                 for plane in &mut planes {
                     (*plane, carry) = (*plane ^ carry, *plane & carry);
+                    if carry == 0 {
+                        break;
+                    }
                 }
             }
-            let mut before = *executed_before;
-            if any == 0 {
-                totals.uops_executed.book(0, 64, before);
-                before = 0;
-            } else {
-                for cycle in 0..64 {
-                    let bit = |plane: u64| (plane >> cycle & 1) as u32;
-                    let count = planes.iter().rev().fold(0, |count, &plane| count << 1 | bit(plane));
-                    totals.uops_executed.book(count, 1, before);
-                    before = count;
-                }
-            }
-            *executed_before = before;
-            let count = |bits: u64| u64::from(bits.count_ones());
             let idle = !any;
+            book_word(&mut totals.uops_executed, &planes, executed_before);
+            let count = |bits: u64| if bits == 0 { 0 } else { u64::from(bits.count_ones()) };
             let loads = activity.loads.take(word);
             totals.cycles_memory += count(loads);
             totals.stalls_memory += count(loads & idle);
@@ -441,5 +435,61 @@ impl BackEnd {
             totals.integer_divider_active += count(activity.integer_divider.take(word));
             totals.fp_divider_active += count(activity.fp_divider.take(word));
         });
+    }
+}
+
+/// Books 64 cycles: bit c of plane n is bit n of the count of cycle c.
+fn book_word(what: &mut PerCycle, planes: &[u64; 5], before: &mut u32) {
+    if planes.iter().all(|&plane| plane == 0) {
+        what.cycles[0] += 64;
+        *before = 0;
+        return;
+    }
+    // Cycles with at least n, beginning with all of them.
+    let mut at_least = u64::MAX;
+    let last = planes.iter().rev().fold(0, |count, &plane| count << 1 | (plane >> 63) as u32);
+    for n in 0..=MOST_PER_CYCLE {
+        let exactly = planes
+            .iter()
+            .enumerate()
+            .fold(u64::MAX, |cycles, (bit, &plane)| cycles & if n >> bit & 1 == 1 { plane } else { !plane });
+        let more = at_least & !exactly;
+        let here = if n == MOST_PER_CYCLE { at_least } else { exactly };
+        what.cycles[n] += u64::from(here.count_ones());
+        if n > 0 {
+            let carried = u64::from(*before as usize >= n);
+            what.rises[n] += u64::from((at_least & !(at_least << 1 | carried)).count_ones());
+        }
+        at_least = more;
+        if at_least == 0 {
+            break;
+        }
+    }
+    what.total +=
+        planes.iter().enumerate().map(|(bit, plane)| u64::from(plane.count_ones()) << bit).sum::<u64>();
+    *before = last;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_word_of_cycles_is_booked_as_its_cycles_one_by_one() {
+        let counts: Vec<u32> = (0..64).map(|n| [0, 3, 3, 7, 1, 0, 16, 15, 2][n * n % 9]).collect();
+        let mut planes = [0; 5];
+        for (cycle, count) in counts.iter().enumerate() {
+            for (bit, plane) in planes.iter_mut().enumerate() {
+                *plane |= u64::from(count >> bit & 1) << cycle;
+            }
+        }
+        let (mut word, mut single) = (PerCycle::default(), PerCycle::default());
+        let (mut before_word, mut before) = (2, 2);
+        book_word(&mut word, &planes, &mut before_word);
+        for &count in &counts {
+            single.book(count, 1, before);
+            before = count;
+        }
+        assert_eq!((word, before_word), (single, before));
     }
 }

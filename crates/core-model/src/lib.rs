@@ -46,7 +46,7 @@ mod table;
 mod totals;
 
 pub use crate::core::{Core, Divider, Flows, FrontEnd, Geometry, Memory, Prediction};
-pub use cores::{GOLDEN_COVE, SUNNY_COVE};
+pub use cores::{CORES, GOLDEN_COVE, SKYLAKE_SP, SUNNY_COVE, ZEN2, ZEN4};
 pub use model::Model;
 pub use prepared::Prepared;
 pub use step::{BranchKind, BranchStep, CoreEvent, MemoryAccess, Step};

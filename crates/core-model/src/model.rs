@@ -108,7 +108,8 @@ impl Model {
     }
 }
 
-/// True if a unit of a uop table is an execution port, not a divider or LLVM's place for what it does not know.
+/// True if a unit of a uop table is an execution port, not a divider, multiplier or queue behind one, and not LLVM's
+/// place for what it does not know.
 pub(crate) fn is_port(unit: &str) -> bool {
-    !unit.contains("Div") && !unit.contains("Invalid")
+    !["Div", "Multiplier", "Invalid", "FPSt", "."].iter().any(|part| unit.contains(part))
 }

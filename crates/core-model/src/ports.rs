@@ -52,10 +52,38 @@ impl Ports {
     /// Takes the first cycle in which a unit of the mask is free.
     #[inline]
     fn reserve(&mut self, units: u32, from: u64, end: u64) -> u64 {
+        if self.take(units, from) { from } else { self.reserve_later(units, from + 1, end) }
+    }
+
+    /// Takes the least used unit that is free in a cycle; false if none is.
+    #[inline]
+    fn take(&mut self, units: u32, cycle: u64) -> bool {
+        let row = word_of(cycle) << self.shift;
+        let width = 1 << self.shift;
+        let (words, loads) = (&mut self.taken[row..row + width], &mut self.load[..width]);
+        let bit = 1 << (cycle % 64);
+        let (mut best, mut least) = (usize::MAX, u32::MAX);
+        let mut mask = units;
+        while mask != 0 {
+            let unit = mask.trailing_zeros() as usize & (width - 1);
+            mask &= mask - 1;
+            if words[unit] & bit == 0 && loads[unit] < least {
+                (best, least) = (unit, loads[unit]);
+            }
+        }
+        if best == usize::MAX {
+            return false;
+        }
+        words[best] |= bit;
+        loads[best] += LOAD_STEP;
+        true
+    }
+
+    fn reserve_later(&mut self, units: u32, from: u64, end: u64) -> u64 {
         let mut cycle = from;
         while cycle < end {
             let row = word_of(cycle) << self.shift;
-            let words = &mut self.taken[row..row + (1 << self.shift)];
+            let words = &self.taken[row..row + (1 << self.shift)];
             let mut mask = units;
             let mut free = 0;
             while mask != 0 {
@@ -64,24 +92,12 @@ impl Ports {
                 free |= !words[unit];
             }
             free >>= cycle % 64;
-            if free == 0 {
-                cycle = (cycle | 63) + 1;
-                continue;
+            if free != 0 {
+                cycle += u64::from(free.trailing_zeros());
+                self.take(units, cycle);
+                return cycle;
             }
-            cycle += u64::from(free.trailing_zeros());
-            let bit = 1 << (cycle % 64);
-            let (mut best, mut least) = (0, u32::MAX);
-            let mut mask = units;
-            while mask != 0 {
-                let unit = mask.trailing_zeros() as usize & (words.len() - 1);
-                mask &= mask - 1;
-                if words[unit] & bit == 0 && self.load[unit] < least {
-                    (best, least) = (unit, self.load[unit]);
-                }
-            }
-            words[best] |= bit;
-            self.load[best] += LOAD_STEP;
-            return cycle;
+            cycle = (cycle | 63) + 1;
         }
         end
     }

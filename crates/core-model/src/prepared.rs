@@ -8,8 +8,8 @@ use iced_x86::{
     Mnemonic, OpAccess, OpKind, Register, RflagsBits,
 };
 
-/// Numbers of what instructions read and write.
-pub(crate) const RESOURCES: usize = 40;
+/// Numbers of what instructions read and write: the bits of a word.
+pub(crate) const RESOURCES: usize = 64;
 const XMM: u8 = 16;
 /// CF apart from the other flags, because INC, DEC and rotates treat it apart.
 const CARRY: u8 = 32;
@@ -271,7 +271,7 @@ impl Prepared {
         let mut group_count = 0;
         let is_load = |uops: &&Uops| uops.units & !load_units == 0;
         let loading = cost.uops.iter().filter(is_load);
-        let load_groups = loading.clone().count().min(GROUPS);
+        let load_groups = if loads { loading.clone().count().min(GROUPS) } else { 0 };
         for uops in loading.chain(cost.uops.iter().filter(|uops| !is_load(uops))) {
             if group_count < GROUPS {
                 groups[group_count] = *uops;
@@ -353,6 +353,10 @@ impl Prepared {
 
     /// Zeroing idioms and moves that renaming does.
     fn eliminate(&mut self, instruction: &Instruction, core: &Core) {
+        if self.traits.any(Traits::NOP) {
+            (self.group_count, self.load_groups, self.compute) = (0, 0, 0);
+            return;
+        }
         if instruction.op_count() != 2
             || instruction.op0_kind() != OpKind::Register
             || instruction.op1_kind() != OpKind::Register

@@ -58,6 +58,16 @@ impl Scheduler {
     /// Uops that leave before `cycle` have left.
     #[inline]
     pub(crate) fn advance(&mut self, cycle: u64) {
+        if self.now < cycle {
+            self.advance_to(cycle);
+        }
+    }
+
+    fn advance_to(&mut self, cycle: u64) {
+        if self.waiting == 0 {
+            self.now = cycle;
+            return;
+        }
         while self.now < cycle {
             let word = word_of(self.now);
             let rest = self.occupied[word] >> (self.now % 64);

@@ -5,10 +5,8 @@
 mod common;
 
 use common::{CODE, Random, Run, assemble, read, shares, write};
-use core_model::{BranchKind, Core, CoreEvent, GOLDEN_COVE, SUNNY_COVE};
+use core_model::{BranchKind, CORES, Core, CoreEvent, SUNNY_COVE};
 use iced_x86::code_asm::*;
-
-const CORES: [&Core; 2] = [&SUNNY_COVE, &GOLDEN_COVE];
 
 #[test]
 fn wide_arithmetic_retires() {
@@ -131,7 +129,7 @@ fn a_chase_within_the_first_level_is_core_bound() {
         let found = shares(&totals);
         assert!(found.core > 70.0 && found.memory < 10.0, "{}: {found:?}", core.name);
         let each = totals.cycles as f64 / 10_000.0;
-        assert!((4.9..5.6).contains(&each), "{}: {each}", core.name);
+        assert!((3.9..5.6).contains(&each), "{}: {each}", core.name);
     }
 }
 
@@ -241,7 +239,7 @@ fn a_store_is_forwarded_unless_it_is_too_narrow() {
             (totals.cycles as f64 / 10_000.0, totals.store_forward_blocks)
         };
         let (forwarded, blocks) = cycles(false);
-        assert!((4.5..8.0).contains(&forwarded) && blocks == 0, "{}: {forwarded}", core.name);
+        assert!((4.5..10.0).contains(&forwarded) && blocks == 0, "{}: {forwarded}", core.name);
         let (blocked, blocks) = cycles(true);
         assert!(blocked > 13.0 && blocks > 9_000, "{}: {blocked}", core.name);
     }

@@ -5,7 +5,7 @@ use super::llvm::{Mca, att};
 use crate::error::TaskError;
 use clap::Args;
 use comfy_table::{CellAlignment, Table, presets};
-use core_model::{Core, CoreEvent, GOLDEN_COVE, Model, SUNNY_COVE, Step};
+use core_model::{CORES, Core, CoreEvent, Model, Step};
 use iced_x86::Instruction;
 
 /// Iterations of a block in both simulations.
@@ -56,7 +56,7 @@ pub(crate) fn compare(args: &CompareArgs) -> Result<(), TaskError> {
         }
     }
     let mut worst = Vec::new();
-    for core in [&SUNNY_COVE, &GOLDEN_COVE] {
+    for core in CORES {
         let mut outcomes = run(&mca, core, args)?;
         outcomes.sort_by(|a, b| a.error().total_cmp(&b.error()));
         for kind in KINDS {
@@ -101,7 +101,8 @@ fn run(mca: &Mca, core: &'static Core, args: &CompareArgs) -> Result<Vec<Outcome
         let code = block(kind, &mut random).map_err(|error| TaskError::Data(error.to_string()))?;
         let text: Vec<String> = code.iter().map(att).collect();
         let iterations = format!("-iterations={ITERATIONS}");
-        let (json, known) = mca.analyse(core.llvm_name, &[&iterations], &text)?;
+        let dispatch = format!("-dispatch={}", core.dispatch_width);
+        let (json, known) = mca.analyse(core.llvm_name, &[&iterations, &dispatch], &text)?;
         let cycles = json["CodeRegions"][0]["SummaryView"]["TotalCycles"].as_u64();
         let ours = simulate(core, &code)?;
         let Some(theirs) = cycles else {

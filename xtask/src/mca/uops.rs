@@ -4,7 +4,7 @@ use super::instructions;
 use super::llvm::{Mca, att};
 use crate::cargo::root;
 use crate::error::TaskError;
-use core_model::{Core, GOLDEN_COVE, SUNNY_COVE};
+use core_model::{CORES, Core};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -16,8 +16,8 @@ const EPSILON: f64 = 0.01;
 /// Writes `crates/core-model/data/*.tsv`.
 pub(crate) fn write_tables() -> Result<(), TaskError> {
     let mca = Mca::find()?;
-    for core in [SUNNY_COVE, GOLDEN_COVE] {
-        let (text, count, unknown) = table(&mca, &core)?;
+    for core in CORES {
+        let (text, count, unknown) = table(&mca, core)?;
         let path = root().join(format!("crates/core-model/data/{}.tsv", core.llvm_name));
         fs::write(&path, text).map_err(|source| TaskError::File { path: path.clone(), source })?;
         anstream::println!("wrote {}: {count} entries, {unknown} that LLVM does not print", path.display());
@@ -31,12 +31,14 @@ fn table(mca: &Mca, core: &Core) -> Result<(String, usize, usize), TaskError> {
     let (json, known) = mca.analyse(core.llvm_name, &["-instruction-tables"], &lines)?;
     let malformed =
         || TaskError::Output { command: "llvm-mca".to_owned(), what: "JSON of another shape".to_owned() };
-    let units: Vec<&str> = json["TargetInfo"]["Resources"]
+    let units: Vec<String> = json["TargetInfo"]["Resources"]
         .as_array()
         .ok_or_else(malformed)?
         .iter()
         .filter_map(Value::as_str)
+        .map(printable)
         .collect();
+    let stems: Vec<&str> = units.iter().map(|name| stem(name)).collect();
     let region = &json["CodeRegions"][0];
     let infos = region["InstructionInfoView"]["InstructionList"].as_array().ok_or_else(malformed)?;
     let mut usage: BTreeMap<u64, BTreeMap<usize, f64>> = BTreeMap::new();
@@ -71,11 +73,12 @@ fn table(mca: &Mca, core: &Core) -> Result<(String, usize, usize), TaskError> {
     for (row, &line) in known.iter().enumerate() {
         let (code, form, _) = &all[line];
         let info = |name: &str| infos[row][name].as_u64().ok_or_else(malformed);
-        let uops = decompose(usage_of(row), &groups);
+        let uops = decompose(usage_of(row), &groups, &stems);
         let uops: Vec<String> = uops
             .iter()
             .map(|(group, cycles)| {
-                let names: Vec<&str> = group.iter().filter_map(|&unit| units.get(unit).copied()).collect();
+                let names: Vec<&str> =
+                    group.iter().filter_map(|&unit| units.get(unit).map(String::as_str)).collect();
                 format!("{cycles}*{}", names.join(","))
             })
             .collect();
@@ -87,6 +90,17 @@ fn table(mca: &Mca, core: &Core) -> Result<(String, usize, usize), TaskError> {
     Ok((text, known.len(), lines.len() - known.len()))
 }
 
+/// LLVM numbers the units of some resources by a byte instead of a digit.
+fn printable(name: &str) -> String {
+    let digit = |c: char| char::from_digit(c as u32, 10).filter(|_| c.is_control()).unwrap_or(c);
+    name.chars().map(digit).collect()
+}
+
+/// A unit's name without its number: units of the same kind.
+fn stem(name: &str) -> &str {
+    name.trim_end_matches(|c: char| c.is_ascii_digit())
+}
+
 /// The units of an instruction that is one uop on any of them.
 fn single_group(usage: &BTreeMap<usize, f64>) -> Option<Vec<usize>> {
     let share = 1.0 / usage.len() as f64;
@@ -95,7 +109,7 @@ fn single_group(usage: &BTreeMap<usize, f64>) -> Option<Vec<usize>> {
 }
 
 /// Splits average usage into uops on groups of units, the largest groups first.
-fn decompose(usage: &BTreeMap<usize, f64>, groups: &[Vec<usize>]) -> Vec<(Vec<usize>, u64)> {
+fn decompose(usage: &BTreeMap<usize, f64>, groups: &[Vec<usize>], stems: &[&str]) -> Vec<(Vec<usize>, u64)> {
     let mut left = usage.clone();
     let mut found: Vec<(Vec<usize>, u64)> = Vec::new();
     for group in groups {
@@ -112,10 +126,12 @@ fn decompose(usage: &BTreeMap<usize, f64>, groups: &[Vec<usize>]) -> Vec<(Vec<us
         }
     }
     // What no group explains is shared by the units that are used alike, such as store data and address.
-    while let Some((_, &cycles)) = left.iter().find(|(_, cycles)| **cycles > EPSILON) {
+    while let Some((&first, &cycles)) = left.iter().find(|(_, cycles)| **cycles > EPSILON) {
         let alike: Vec<usize> = left
             .iter()
-            .filter(|(_, other)| (**other - cycles).abs() < EPSILON)
+            .filter(|(unit, other)| {
+                (**other - cycles).abs() < EPSILON && stems.get(**unit) == stems.get(first)
+            })
             .map(|(&unit, _)| unit)
             .collect();
         let total = (cycles * alike.len() as f64).round() as u64;

@@ -187,7 +187,8 @@ impl Caches {
             }
             self.third(totals, line, at)
         };
-        if asker == Asker::Load || asker == Asker::Store {
+        // The streamer sees all requests for data from the first level, its prefetches included.
+        if matches!(asker, Asker::Load | Asker::Store | Asker::Prefetcher) {
             self.stream(totals, line, at);
             if self.adjacent_line && !hit && !self.l2.contains(line ^ 1) {
                 self.prefetch_second(totals, line ^ 1, at);
