@@ -80,6 +80,16 @@ pub struct Branch {
     pub retired: u64,
 }
 
+/// The two ways in which vendors provide system calls (SDM volume 2B, SYSCALL and SYSENTER; APM volume 3, the
+/// same).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SystemCalls {
+    /// SYSCALL in 64-bit mode only, SYSENTER and SYSEXIT in every protected mode.
+    Intel,
+    /// SYSCALL also in compatibility and legacy mode, SYSENTER and SYSEXIT in legacy mode only.
+    Amd,
+}
+
 /// The CPU's surroundings. All RAM accesses stay within one 4 KiB page.
 pub trait Bus {
     /// The RAM page that starts at guest physical address `gpa`, as a position for
@@ -137,6 +147,12 @@ pub trait Bus {
     }
     /// MOV to CR8, 0 to 15.
     fn set_cr8(&mut self, _value: u8) {}
+
+    /// Whose rules SYSCALL and SYSENTER follow outside 64-bit mode. Always the same answer.
+    #[inline(always)]
+    fn system_calls(&self) -> SystemCalls {
+        SystemCalls::Intel
+    }
 
     /// The guest executes this instruction for the first time, and it is not implemented: it raises #UD. `code` is
     /// as in [`Unimplemented`](crate::Unimplemented).

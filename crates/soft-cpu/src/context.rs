@@ -154,6 +154,8 @@ pub(crate) struct Core {
     pub(crate) debug_pending: u64,
     /// The last instruction loaded SS: debug traps wait for the next one.
     pub(crate) debug_shadow: bool,
+    /// The instruction was SYSCALL or SYSRET.
+    pub(crate) system_call: bool,
     /// The instruction has entered a handler, which takes its single step with it.
     pub(crate) entered: bool,
 }
@@ -218,6 +220,7 @@ impl Core {
             breakpoints: Breakpoints::default(),
             debug_pending: 0,
             debug_shadow: false,
+            system_call: false,
             entered: false,
         };
         core.set_x87_stack(state.st);

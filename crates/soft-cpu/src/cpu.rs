@@ -229,6 +229,7 @@ impl<B: Bus> Cpu<B> {
             // RF is for one instruction.
             core.rflags &= !RF;
             (core.shadow, core.debug_shadow, core.entered) = (false, false, false);
+            core.system_call = false;
             let outcome = self.run_blocks(bus, &mut left, pace);
             self.drop_stale_code();
             match outcome {
@@ -237,7 +238,9 @@ impl<B: Bus> Cpu<B> {
                     if core.debug_shadow {
                         continue;
                     }
-                    if single_step && !core.entered {
+                    // SYSCALL and SYSRET trap if TF is set behind them, so that FMASK can keep it away.
+                    let traps = if core.system_call { core.rflags & TF != 0 } else { single_step };
+                    if traps && !core.entered {
                         core.debug_pending |= DR6_BS;
                     }
                     if core.debug_pending != 0 && self.debug_exception(bus).is_err() {

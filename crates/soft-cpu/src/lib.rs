@@ -52,10 +52,10 @@ mod totals;
 mod width;
 mod x87;
 
-pub use bus::{Access, Branch, BranchKind, Bus, GeneralProtection};
+pub use bus::{Access, Branch, BranchKind, Bus, GeneralProtection, SystemCalls};
 pub use cpu::{Budget, Cpu, Exit, Unimplemented};
 pub use cpuid::CpuidLeaf;
 pub use exception::Exception;
 pub use observe::{BranchStep, CoreEvent, MemoryAccess, Observer, Prepared, Step, Unobserved};
 pub use state::{DescriptorTable, RFLAGS_IF, Segment, State};
-pub use totals::{ModeTotals, Totals};
+pub use totals::{Flop, ModeTotals, Totals};

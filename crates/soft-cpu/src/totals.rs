@@ -14,7 +14,28 @@ pub struct ModeTotals {
     pub loads: u64,
     /// Memory operands written.
     pub stores: u64,
+    /// Interrupts and exceptions taken, other than by INT n, INT3 and INTO.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub events: u64,
     pub(crate) branches: [u64; BranchKind::COUNT],
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub(crate) flops: [u64; Flop::COUNT],
+}
+
+/// What a floating-point operation of an SSE instruction is. Each lane counts for itself; comparisons, minima,
+/// conversions, roundings and estimates are none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Flop {
+    /// Addition or subtraction; of a dot product every sum.
+    AddSub,
+    /// Multiplication; of a dot product every product.
+    Mul,
+    /// Division or square root.
+    DivSqrt,
+}
+
+impl Flop {
+    const COUNT: usize = 3;
 }
 
 impl ModeTotals {
@@ -36,6 +57,12 @@ impl ModeTotals {
         self[BranchKind::ConditionalTaken] + self[BranchKind::ConditionalNotTaken]
     }
 
+    /// Retired floating-point operations of SSE instructions, of all kinds.
+    #[must_use]
+    pub fn all_flops(&self) -> u64 {
+        self.flops.iter().sum()
+    }
+
     /// Retired near calls.
     #[must_use]
     pub fn calls(&self) -> u64 {
@@ -48,6 +75,14 @@ impl Index<BranchKind> for ModeTotals {
 
     fn index(&self, kind: BranchKind) -> &u64 {
         &self.branches[kind as usize]
+    }
+}
+
+impl Index<Flop> for ModeTotals {
+    type Output = u64;
+
+    fn index(&self, kind: Flop) -> &u64 {
+        &self.flops[kind as usize]
     }
 }
 
@@ -76,8 +111,8 @@ impl Totals {
     #[must_use]
     pub fn all_below(&self, limit: u64) -> bool {
         let below = |mode: &ModeTotals| {
-            let counts = [mode.instructions, mode.loads, mode.stores];
-            counts.iter().chain(&mode.branches).all(|count| *count < limit)
+            let counts = [mode.instructions, mode.loads, mode.stores, mode.events];
+            counts.iter().chain(&mode.branches).chain(&mode.flops).all(|count| *count < limit)
         };
         self.modes.iter().all(below)
     }

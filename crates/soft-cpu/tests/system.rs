@@ -278,6 +278,20 @@ fn syscall_and_sysret() {
     assert_eq!(cpu.state().gpr[1], CODE + 2);
 }
 
+/// FMASK keeps single steps out of the kernel; the one of the user's instruction comes after SYSRET.
+#[test]
+fn single_steps_pass_over_a_system_call() {
+    // syscall; hlt. Kernel: sysretq.
+    let mut guest = Guest::new(&[0x0F, 0x05, 0xF4]).user();
+    guest.bus.write(HANDLERS + 0x2000, &[0x48, 0x0F, 0x07]);
+    guest.state.star = 8 << 32 | 0x18 << 48;
+    guest.state.lstar = HANDLERS + 0x2000;
+    guest.state.fmask = 0x100;
+    guest.state.rflags |= 0x100;
+    let cpu = expect_vector(&mut guest, 1);
+    assert_eq!(frame(&guest, &cpu, 0), CODE + 2);
+}
+
 #[test]
 fn double_and_triple_faults() {
     let mut guest = Guest::new(&[0x0F, 0x0B]);

@@ -4,6 +4,7 @@
 //! a test that asked the vPMU what to expect could not find it wrong.
 #![no_std]
 
+pub mod amd;
 pub mod counts;
 pub mod msr;
 pub mod pmi;

@@ -117,9 +117,13 @@ impl Needs {
     pub const EXACT: Self = Self(1 << 6);
     /// A CPU whose vendor is Intel.
     pub const INTEL: Self = Self(1 << 7);
+    /// Six AMD core counters (CPUID 8000_0001H ECX bit 23).
+    pub const AMD: Self = Self(1 << 8);
+    /// AMD's global registers (CPUID 8000_0022H EAX bit 0).
+    pub const PERFMON_V2: Self = Self(1 << 9);
 
     /// Every need with the word that the `needs(...)` attribute and the skip reason use.
-    pub const NAMES: [(Self, &'static str); 8] = [
+    pub const NAMES: [(Self, &'static str); 10] = [
         (Self::PMU, "pmu"),
         (Self::FULL_WIDTH, "full_width"),
         (Self::METRICS, "metrics"),
@@ -128,6 +132,8 @@ impl Needs {
         (Self::VPMU, "vpmu"),
         (Self::EXACT, "exact"),
         (Self::INTEL, "intel"),
+        (Self::AMD, "amd"),
+        (Self::PERFMON_V2, "perfmon_v2"),
     ];
 
     /// Both sets together.

@@ -54,6 +54,13 @@ pub fn is_intel() -> bool {
     (vendor.ebx, vendor.edx, vendor.ecx) == (0x756E_6547, 0x4965_6E69, 0x6C65_746E)
 }
 
+/// True for AMD CPUs.
+#[must_use]
+pub fn is_amd() -> bool {
+    let vendor = cpuid(0, 0);
+    (vendor.ebx, vendor.edx, vendor.ecx) == (0x6874_7541, 0x6974_6E65, 0x444D_4163)
+}
+
 /// The time stamp counter, in TSC ticks.
 #[must_use]
 pub fn rdtsc() -> u64 {

@@ -7,6 +7,10 @@ use crate::{calls::rdmsr, cpu, fw_cfg};
 const MSR_PERF_CAPABILITIES: u32 = 0x345;
 const FULL_WIDTH_WRITES: u64 = 1 << 13;
 const METRICS_AVAILABLE: u64 = 1 << 15;
+/// CPUID.8000_0001:ECX, six AMD core counters.
+const PERF_CTR_EXT_CORE: u32 = 1 << 23;
+/// AMD's extended performance monitoring; reads as 0 beyond the highest leaf.
+const PERF_MON_LEAF: u32 = 0x8000_0022;
 /// CPUID.1:ECX, PDCM: IA32_PERF_CAPABILITIES exists.
 const PDCM: u32 = 1 << 15;
 /// Models of family 6 whose PERF_METRICS has level 1 only (Ice Lake, Tiger Lake, Rocket Lake). No
@@ -58,6 +62,7 @@ impl PerfMon {
 pub(crate) fn discover() -> Needs {
     let pmu = PerfMon::discover();
     let intel = cpu::is_intel();
+    let amd = cpu::is_amd() && cpu::cpuid(0x8000_0001, 0).ecx & PERF_CTR_EXT_CORE != 0;
     let metrics = pmu.version >= 2 && pmu.capabilities & METRICS_AVAILABLE != 0 && pmu.fixed & 1 << 3 != 0;
     let level_1_only = matches!(cpu::family_model(), (6, model) if LEVEL_1_MODELS.contains(&model));
     let counts = fw_cfg::file_text::<16>(files::COUNTS);
@@ -70,6 +75,8 @@ pub(crate) fn discover() -> Needs {
         (Needs::VPMU, fw_cfg::has_file(files::PROFILE)),
         (Needs::EXACT, counts.is_some_and(|counts| counts.as_str() == "exact")),
         (Needs::INTEL, intel),
+        (Needs::AMD, amd),
+        (Needs::PERFMON_V2, amd && cpu::cpuid(PERF_MON_LEAF, 0).eax & 1 != 0),
     ]
     .into_iter()
     .filter(|(_, present)| *present)

@@ -20,6 +20,9 @@ const MSR_GLOBAL_STATUS_RESET: u32 = 0x390;
 const MSR_ARCH_LBR_CTL: u32 = 0x14CE;
 const MSR_AMD_PERF_CTL0: u32 = 0xC001_0200;
 const MSR_AMD_GLOBAL_CTRL: u32 = 0xC000_0301;
+const MSR_AMD_STATUS_CLR: u32 = 0xC000_0302;
+const MSR_AMD_LBR_SELECT: u32 = 0xC000_010E;
+const MSR_AMD_DBG_EXTN_CFG: u32 = 0xC000_010F;
 /// CPUID.7:EDX, architectural LBR.
 const ARCH_LBR: u32 = 1 << 19;
 /// CPUID 0x8000_0001:ECX, six core counters.
@@ -98,8 +101,15 @@ pub(crate) fn reset() {
             clear(MSR_AMD_PERF_CTL0 + 2 * i);
             clear(MSR_AMD_PERF_CTL0 + 2 * i + 1);
         });
-        if cpu::cpuid(0x8000_0022, 0).eax & 1 != 0 {
+        clear(MSR_DEBUGCTL);
+        let features = cpu::cpuid(0x8000_0022, 0).eax;
+        if features & 1 != 0 {
             clear(MSR_AMD_GLOBAL_CTRL);
+            let _ = wrmsr(MSR_AMD_STATUS_CLR, u64::MAX);
+        }
+        if features & 2 != 0 {
+            clear(MSR_AMD_DBG_EXTN_CFG);
+            clear(MSR_AMD_LBR_SELECT);
         }
     }
 }

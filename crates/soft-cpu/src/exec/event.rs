@@ -113,6 +113,7 @@ impl Core {
         self.entered = true;
         self.halted = false;
         if source != Source::Software {
+            self.totals.modes[usize::from(from_cpl > 0)].events += 1;
             bus.taken_branch(Branch {
                 from,
                 to: self.rip,

@@ -3,7 +3,7 @@
 use super::Insn;
 use super::event::Source;
 use super::operand;
-use crate::bus::Bus;
+use crate::bus::{Bus, SystemCalls};
 use crate::context::{CR0_PE, CS, Core, EFER_SCE, RCX, RDX, RSP, SS};
 use crate::exception::{self, Done, Exception, Fault};
 use crate::flags::{AC, ARITHMETIC, DF, ID, IF, IOPL, NT, OF, RF, TF, VIF, VIP, VM};
@@ -262,19 +262,28 @@ pub(crate) fn into<B: Bus>(c: &mut Core, b: &mut B, _i: &Insn<B>) -> Done {
 }
 
 pub(crate) fn syscall<B: Bus>(c: &mut Core, b: &mut B, _i: &Insn<B>) -> Done {
-    if c.efer & EFER_SCE == 0 || !c.in_64_bit_mode() {
+    let outside_64_bit_mode = b.system_calls() == SystemCalls::Amd && c.cr0 & CR0_PE != 0;
+    if c.efer & EFER_SCE == 0 || !(c.in_64_bit_mode() || outside_64_bit_mode) {
         return Err(c.ud());
     }
     let from_cpl = c.cpl;
+    let long = c.long_mode();
+    let target = if c.in_64_bit_mode() { c.lstar } else { c.cstar };
     c.regs[RCX] = c.next_rip();
-    c.regs[11] = c.rflags() & !RF;
     let selector = (c.star >> 32) as u16 & !3;
-    c.segs[CS] = flat_code(selector, 0, true);
+    c.segs[CS] = flat_code(selector, 0, long);
     c.segs[SS] = flat_data(selector.wrapping_add(8), 0);
     c.cpl = 0;
-    let mask = c.fmask | RF;
-    c.set_rflags(mask, 0);
-    c.rip = c.lstar;
+    if long {
+        c.regs[11] = c.rflags() & !RF;
+        let mask = c.fmask | RF;
+        c.set_rflags(mask, 0);
+        c.rip = target;
+    } else {
+        c.rflags &= !(VM | IF | RF);
+        c.rip = c.star & 0xFFFF_FFFF;
+    }
+    c.system_call = true;
     c.update_mode();
     c.retire_far(b, from_cpl);
     Ok(())
@@ -282,7 +291,8 @@ pub(crate) fn syscall<B: Bus>(c: &mut Core, b: &mut B, _i: &Insn<B>) -> Done {
 
 /// SYSRET; `aux` is the operand size.
 pub(crate) fn sysret<B: Bus>(c: &mut Core, b: &mut B, i: &Insn<B>) -> Done {
-    if c.efer & EFER_SCE == 0 || !c.in_64_bit_mode() {
+    let legacy = b.system_calls() == SystemCalls::Amd && c.cr0 & CR0_PE != 0 && !c.long_mode();
+    if c.efer & EFER_SCE == 0 || !(c.in_64_bit_mode() || legacy) {
         return Err(c.ud());
     }
     c.require_cpl0()?;
@@ -298,14 +308,22 @@ pub(crate) fn sysret<B: Bus>(c: &mut Core, b: &mut B, i: &Insn<B>) -> Done {
     c.segs[SS] = flat_data(selector.wrapping_add(8) | 3, 3);
     c.cpl = 3;
     c.rip = rip;
-    c.set_rflags(!(RF | VM) & 0x003F_7FD5, rflags);
-    c.rflags &= !RF;
+    if legacy {
+        c.rflags |= IF;
+    } else {
+        c.set_rflags(!(RF | VM) & 0x003F_7FD5, rflags);
+        c.rflags &= !RF;
+    }
+    c.system_call = true;
     c.update_mode();
     c.retire_far(b, 0);
     Ok(())
 }
 
 pub(crate) fn sysenter<B: Bus>(c: &mut Core, b: &mut B, _i: &Insn<B>) -> Done {
+    if b.system_calls() == SystemCalls::Amd && c.long_mode() {
+        return Err(c.ud());
+    }
     let [selector, sp, rip] = c.sysenter;
     if c.cr0 & CR0_PE == 0 || selector & !3 == 0 {
         return Err(c.gp(0));
@@ -327,6 +345,9 @@ pub(crate) fn sysenter<B: Bus>(c: &mut Core, b: &mut B, _i: &Insn<B>) -> Done {
 
 /// SYSEXIT; `aux` is the operand size.
 pub(crate) fn sysexit<B: Bus>(c: &mut Core, b: &mut B, i: &Insn<B>) -> Done {
+    if b.system_calls() == SystemCalls::Amd && c.long_mode() {
+        return Err(c.ud());
+    }
     let selector = c.sysenter[0];
     if selector & !3 == 0 {
         return Err(c.gp(0));

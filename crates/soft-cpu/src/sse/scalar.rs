@@ -9,6 +9,7 @@ use crate::exception::{self, Done, Exception, Fault};
 use crate::exec::Insn;
 use crate::exec::operand::{Get, Mem};
 use crate::flags::{CF, Flags, PF, ZF};
+use crate::totals::Flop;
 use crate::width::Width;
 use core::cmp::Ordering;
 
@@ -76,6 +77,12 @@ impl Core {
         Err(self.raise(Exception::plain(exception::XM)))
     }
 
+    /// Counts the floating-point operations of an instruction that retires.
+    #[inline(always)]
+    pub(crate) fn retire_flops(&mut self, kind: Flop, count: u32) {
+        self.totals.modes[self.billed & 1].flops[kind as usize] += u64::from(count);
+    }
+
     fn set_xmm(&mut self, number: u8, value: u128) {
         self.xmm[usize::from(number & 15)] = value;
     }
@@ -87,13 +94,16 @@ impl Core {
 
 /// An operation on two elements.
 pub(crate) trait FloatOp {
+    /// What each element counts as.
+    const FLOP: Option<Flop> = None;
     fn apply<R: Real>(env: &mut Env, a: R, b: R, i: u8) -> R;
 }
 
 macro_rules! float_op {
-    ($($name:ident = |$env:ident, $a:ident, $b:ident, $imm:ident| $body:expr;)*) => { $(
+    ($($name:ident $(counts $flop:ident)? = |$env:ident, $a:ident, $b:ident, $imm:ident| $body:expr;)*) => { $(
         pub(crate) struct $name;
         impl FloatOp for $name {
+            $(const FLOP: Option<Flop> = Some(Flop::$flop);)?
             #[inline(always)]
             fn apply<R: Real>($env: &mut Env, $a: R, $b: R, $imm: u8) -> R {
                 $body
@@ -102,13 +112,13 @@ macro_rules! float_op {
     )* };
 }
 float_op! {
-    Add = |env, a, b, _i| float::arithmetic(env, Operation::Add, a, b);
-    Sub = |env, a, b, _i| float::arithmetic(env, Operation::Sub, a, b);
-    Mul = |env, a, b, _i| float::arithmetic(env, Operation::Mul, a, b);
-    Div = |env, a, b, _i| float::arithmetic(env, Operation::Div, a, b);
+    Add counts AddSub = |env, a, b, _i| float::arithmetic(env, Operation::Add, a, b);
+    Sub counts AddSub = |env, a, b, _i| float::arithmetic(env, Operation::Sub, a, b);
+    Mul counts Mul = |env, a, b, _i| float::arithmetic(env, Operation::Mul, a, b);
+    Div counts DivSqrt = |env, a, b, _i| float::arithmetic(env, Operation::Div, a, b);
     Min = |env, a, b, _i| float::extreme(env, true, a, b);
     Max = |env, a, b, _i| float::extreme(env, false, a, b);
-    Sqrt = |env, _a, b, _i| float::square_root(env, b);
+    Sqrt counts DivSqrt = |env, _a, b, _i| float::square_root(env, b);
     Cmp = |env, a, b, imm| if float::compare(env, imm, a, b) { R::low(u128::MAX) } else { R::ZERO };
 }
 
@@ -124,6 +134,9 @@ pub(crate) fn scalar<B: Bus, O: FloatOp, R: Real, S: GetReal<R>>(
     let result = O::apply::<R>(&mut env, get(old, 0), right, i.imm as u8);
     c.float_done(&env)?;
     c.set_xmm(i.dst, set(old, 0, result));
+    if let Some(kind) = O::FLOP {
+        c.retire_flops(kind, 1);
+    }
     Ok(())
 }
 
@@ -140,6 +153,9 @@ pub(crate) fn packed<B: Bus, O: FloatOp, R: Real, S: Get<u128>>(
     let result = build::<R>(|n| O::apply(&mut env, get(old, n), get(right, n), imm));
     c.float_done(&env)?;
     c.set_xmm(i.dst, result);
+    if let Some(kind) = O::FLOP {
+        c.retire_flops(kind, 128 / R::BITS);
+    }
     Ok(())
 }
 

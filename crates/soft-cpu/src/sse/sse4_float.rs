@@ -1,13 +1,14 @@
 //! Floating-point instructions of SSE3 and SSE4.1: neighbours, rounding to integers, dot products.
 
 use super::float::{self, DAZ, Env, IE, Operation, PE, Real, Rounding};
-use super::lane::{build, get};
+use super::lane::{Lane, build, get};
 use super::scalar::FloatOp;
 use crate::bus::Bus;
 use crate::context::Core;
 use crate::exception::Done;
 use crate::exec::Insn;
 use crate::exec::operand::Get;
+use crate::totals::Flop;
 
 /// ROUNDxx: to an integer, as bits 2:0 of `control` say; bit 3 keeps PE away.
 pub(crate) struct Round;
@@ -30,6 +31,8 @@ impl FloatOp for Round {
 
 /// An operation on a whole vector that needs the floating-point environment.
 pub(crate) trait FloatVector {
+    /// What the results of [`apply`](Self::apply) are: sums, as many as the vector has lanes.
+    const LANES: u32;
     fn apply(env: &mut Env, a: u128, b: u128) -> u128;
 }
 
@@ -43,6 +46,7 @@ pub(crate) struct Hsubpd;
 macro_rules! float_vector {
     ($($name:ident: $function:ident::<$real:ty>($($operation:expr)?);)*) => { $(
         impl FloatVector for $name {
+            const LANES: u32 = 128 / <$real as Lane>::BITS;
             fn apply(env: &mut Env, a: u128, b: u128) -> u128 {
                 $function::<$real>(env, a, b $(, $operation)?)
             }
@@ -86,6 +90,7 @@ pub(crate) fn float_vector<B: Bus, O: FloatVector, S: Get<u128>>(
     let result = O::apply(&mut env, c.xmm[usize::from(i.dst & 15)], right);
     c.float_done(&env)?;
     c.xmm[usize::from(i.dst & 15)] = result;
+    c.retire_flops(Flop::AddSub, O::LANES);
     Ok(())
 }
 
@@ -115,5 +120,8 @@ pub(crate) fn dot_product<B: Bus, R: Real, S: Get<u128>>(c: &mut Core, b: &mut B
     };
     c.float_done(&env)?;
     c.xmm[usize::from(i.dst & 15)] = build::<R>(|n| if control >> n & 1 != 0 { total } else { R::ZERO });
+    let lanes = 128 / R::BITS;
+    c.retire_flops(Flop::Mul, (control >> 4 & ((1 << lanes) - 1) as u8).count_ones());
+    c.retire_flops(Flop::AddSub, lanes - 1);
     Ok(())
 }

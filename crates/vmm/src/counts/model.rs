@@ -5,7 +5,7 @@
 //! back end. An event that cannot be told from that is unknown.
 
 use super::{Slice, Source};
-use soft_cpu::{BranchKind, ModeTotals, Totals};
+use soft_cpu::{BranchKind, Flop, ModeTotals, Totals};
 use std::cell::Cell;
 use std::rc::Rc;
 use vpmu::event::Event;
@@ -16,6 +16,12 @@ use vpmu::{Active, CounterId, CountsSource, Profile, Provenance, TopdownSlots};
 /// Most memory accesses of one instruction that a deadline reckons with; a string instruction may
 /// make more and then overflows late, as on silicon.
 const ACCESSES_PER_INSTRUCTION: u64 = 32;
+
+/// Most floating-point operations of one instruction: those of DPPS, rounded up.
+const FLOPS_PER_INSTRUCTION: u64 = 8;
+
+/// Most branches, exceptions and interrupts of one instruction that a deadline reckons with.
+const BRANCHES_AND_EVENTS: u64 = 4;
 
 /// What the engine's CPU has retired, shared with the source. The engine sets it whenever somebody
 /// may look.
@@ -41,6 +47,9 @@ enum Quantity {
     Loads,
     Stores,
     Accesses,
+    /// Floating-point operations of one kind, or of all. No instruction does more than 15, so a counter that adds
+    /// no more in a cycle loses nothing.
+    Flops(Option<Flop>),
     Cycles,
     Crystal,
     Slots,
@@ -60,6 +69,11 @@ enum Branches {
     NearTaken,
     Far,
     Indirect,
+    Unconditional,
+    /// With exceptions and interrupts, as AMD counts.
+    AllAndEvents,
+    TakenAndEvents,
+    FarAndEvents,
 }
 
 /// A counter whose overflow requests a PMI.
@@ -121,6 +135,8 @@ impl ModelSource {
             Quantity::Loads => mode.loads,
             Quantity::Stores => mode.stores,
             Quantity::Accesses => mode.loads + mode.stores,
+            Quantity::Flops(None) => mode.all_flops(),
+            Quantity::Flops(Some(kind)) => mode[kind],
             Quantity::Crystal => {
                 let ticks = u128::from(mode.instructions) * u128::from(self.crystal_hz);
                 (ticks / u128::from(self.tsc_hz)) as u64
@@ -150,6 +166,10 @@ impl ModelSource {
     fn per_instruction(&self, quantity: Quantity) -> u64 {
         match quantity {
             Quantity::Loads | Quantity::Stores | Quantity::Accesses => ACCESSES_PER_INSTRUCTION,
+            Quantity::Flops(_) => FLOPS_PER_INSTRUCTION,
+            Quantity::Branches(
+                Branches::AllAndEvents | Branches::TakenAndEvents | Branches::FarAndEvents,
+            ) => BRANCHES_AND_EVENTS,
             Quantity::Slots | Quantity::Field(_) => self.slots_per_cycle,
             _ => 1,
         }
@@ -168,6 +188,16 @@ fn quantity(event: Event) -> Option<Quantity> {
         Event::BrInstRetiredNearTaken => Quantity::Branches(Branches::NearTaken),
         Event::BrInstRetiredFarBranch => Quantity::Branches(Branches::Far),
         Event::BrInstRetiredIndirect => Quantity::Branches(Branches::Indirect),
+        Event::ExRetUncondBrnchInstr => Quantity::Branches(Branches::Unconditional),
+        Event::ExRetBrn => Quantity::Branches(Branches::AllAndEvents),
+        Event::ExRetBrnTkn => Quantity::Branches(Branches::TakenAndEvents),
+        Event::ExRetBrnFar => Quantity::Branches(Branches::FarAndEvents),
+        Event::FpRetSseAvxOpsAddSubFlops => Quantity::Flops(Some(Flop::AddSub)),
+        Event::FpRetSseAvxOpsMultFlops => Quantity::Flops(Some(Flop::Mul)),
+        Event::FpRetSseAvxOpsDivFlops => Quantity::Flops(Some(Flop::DivSqrt)),
+        Event::FpRetSseAvxOpsAll => Quantity::Flops(None),
+        Event::LsDispatchLdDispatch => Quantity::Loads,
+        Event::LsDispatchStoreDispatch => Quantity::Stores,
         Event::MemInstRetiredAllLoads => Quantity::Loads,
         Event::MemInstRetiredAllStores => Quantity::Stores,
         Event::MemInstRetiredAny => Quantity::Accesses,
@@ -193,13 +223,17 @@ fn branches(set: Branches, mode: &ModeTotals) -> u64 {
         Branches::NearTaken => mode.taken_branches() - mode[BranchKind::Far],
         Branches::Far => mode[BranchKind::Far],
         Branches::Indirect => mode[BranchKind::IndirectJump] + mode[BranchKind::IndirectCall],
+        Branches::Unconditional => mode.all_branches() - mode.conditional_branches(),
+        Branches::AllAndEvents => mode.all_branches() + mode.events,
+        Branches::TakenAndEvents => mode.taken_branches() + mode.events,
+        Branches::FarAndEvents => mode[BranchKind::Far] + mode.events,
     }
 }
 
 impl CountsSource for ModelSource {
     fn provenance(&self, request: &EventRequest) -> Provenance {
         match self.quantity(request) {
-            Some(Quantity::Instructions | Quantity::Branches(_)) => Provenance::Exact,
+            Some(Quantity::Instructions | Quantity::Branches(_) | Quantity::Flops(_)) => Provenance::Exact,
             Some(_) => Provenance::Modelled,
             None => Provenance::Unknown,
         }

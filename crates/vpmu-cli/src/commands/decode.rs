@@ -161,7 +161,7 @@ fn bits(mask: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use vpmu::profile::{ICELAKE_SP, SAPPHIRE_RAPIDS};
+    use vpmu::profile::{ICELAKE_SP, SAPPHIRE_RAPIDS, ZEN2, ZEN4};
 
     fn shown(profile: &Profile, register: &str, value: u64) -> String {
         let explained = explain(profile, register, value).expect("a known register");
@@ -188,6 +188,19 @@ mod tests {
         let text = shown(&SAPPHIRE_RAPIDS, "IA32_DEBUGCTL", 1);
         assert!(text.contains("dropped   0x1 (bit 0)"), "{text}");
         assert!(text.contains("WRMSR     accepted"), "{text}");
+    }
+
+    #[test]
+    fn amd_registers_are_known_by_name_and_vendor() {
+        let merge = shown(&ZEN4, "PERF_CTL1", 0xF_0040_00FF);
+        assert!(merge.contains("Merge: the counter below counts 64 bits"), "{merge}");
+        let flops = shown(&ZEN2, "0xc0010000", 0x53_FF03);
+        assert!(flops.contains("PERF_LEGACY_CTL0") && flops.contains("fp_ret_sse_avx_ops.all"), "{flops}");
+        let debugctl = |profile| shown(profile, "0x1d9", 1 << 3);
+        assert!(debugctl(&ZEN4).contains("DBG_CTL_MSR"), "{}", debugctl(&ZEN4));
+        assert!(debugctl(&ICELAKE_SP).contains("IA32_DEBUGCTL"), "{}", debugctl(&ICELAKE_SP));
+        let absent = shown(&ZEN4, "IA32_PERF_GLOBAL_CTRL", 1);
+        assert!(absent.contains("does not have this register"), "{absent}");
     }
 
     #[test]

@@ -8,6 +8,7 @@ use vmm::counts::host::{Hosts, hosts_that_count};
 use vmm::counts::model::{ModelSource, Retired};
 use vmm::counts::timing::{SharedCore, TimingSource};
 use vpmu::event::{ArchEvent, Event, EventCode, FixedEvent};
+use vpmu::profile::Vendor;
 use vpmu::source::EventRequest;
 use vpmu::{CountsSource as _, Profile, Provenance};
 
@@ -123,7 +124,34 @@ const TOPICS: &[(&str, &[&str])] = &[
 const FIXED: &str = "Fixed counters";
 const PIPELINE: &str = "Pipeline";
 
+/// AMD's names begin with the unit, in lower case; the longest beginning that fits decides.
+const AMD_TOPICS: &[(&str, &str)] = &[
+    ("bp_", "Frontend"),
+    ("bp_l1_tlb", "Virtual memory"),
+    ("fp", "Floating point"),
+    ("ic_", "Frontend"),
+    ("l2_", "Cache"),
+    ("ls_", "Cache"),
+    ("ls_bad_status2", "Memory"),
+    ("ls_int_taken", PIPELINE),
+    ("ls_l1_d_tlb_miss", "Virtual memory"),
+    ("ls_locks", "Memory"),
+    ("ls_misal", "Memory"),
+    ("ls_not_halted", PIPELINE),
+    ("ls_rdtsc", PIPELINE),
+    ("ls_ret_cpuid", PIPELINE),
+    ("ls_smi_rx", PIPELINE),
+    ("ls_st", "Memory"),
+    ("ls_tablewalker", "Virtual memory"),
+    ("ls_tlb_flush", "Virtual memory"),
+    ("op_cache", "Frontend"),
+];
+
 fn topic(name: &str) -> &'static str {
+    let amd = AMD_TOPICS.iter().filter(|(start, _)| name.starts_with(start));
+    if let Some((_, topic)) = amd.max_by_key(|(start, _)| start.len()) {
+        return topic;
+    }
     let unit = name.split('.').next().unwrap_or(name);
     TOPICS.iter().find(|(_, units)| units.contains(&unit)).map_or(PIPELINE, |(topic, _)| topic)
 }
@@ -150,7 +178,7 @@ fn entries(profile: &Profile) -> Vec<Entry> {
         description: encoding.event.description(),
         code: encoding.to_string(),
         config: Some(encoding.code.to_evtsel_bits()),
-        counters: counters(encoding.counters, profile.gp_counters),
+        counters: counters(encoding.counters, profile),
         architectural: ArchEvent::by_code(encoding.code)
             .zip(profile.intel())
             .is_some_and(|(arch, pmu)| arch.is_available(pmu.arch_events, pmu.arch_events_unavailable)),
@@ -169,15 +197,19 @@ fn aliases(event: Event, listed: &str) -> Vec<&'static str> {
 }
 
 /// `PMC0-7` for a mask of counters.
-fn counters(mask: u32, available: u8) -> String {
+fn counters(mask: u32, profile: &Profile) -> String {
+    let name = match profile.vendor() {
+        Vendor::Intel => "PMC",
+        Vendor::Amd => "PERF_CTR",
+    };
     let usable: Vec<u32> =
-        (0..u32::from(available)).filter(|n| mask.checked_shr(*n).unwrap_or(0) & 1 != 0).collect();
+        (0..u32::from(profile.gp_counters)).filter(|n| mask.checked_shr(*n).unwrap_or(0) & 1 != 0).collect();
     match (usable.first(), usable.last()) {
-        (Some(first), Some(last)) if first == last => format!("PMC{first}"),
+        (Some(first), Some(last)) if first == last => format!("{name}{first}"),
         (Some(first), Some(last)) if (last - first) as usize + 1 == usable.len() => {
-            format!("PMC{first}-{last}")
+            format!("{name}{first}-{last}")
         }
-        _ => usable.iter().map(|n| format!("PMC{n}")).collect::<Vec<_>>().join(","),
+        _ => usable.iter().map(|n| format!("{name}{n}")).collect::<Vec<_>>().join(","),
     }
 }
 
@@ -245,17 +277,17 @@ fn render(entries: &[Entry]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use vpmu::profile::{ICELAKE_SP, PROFILES};
+    use vpmu::profile::{ICELAKE_SP, PROFILES, ZEN4};
 
     #[test]
     fn counters_as_ranges() {
-        assert_eq!(counters(0xFF, 8), "PMC0-7");
-        assert_eq!(counters(0x0F, 8), "PMC0-3");
-        assert_eq!(counters(0x01, 8), "PMC0");
-        assert_eq!(counters(0xFE, 8), "PMC1-7");
-        assert_eq!(counters(0xFF, 4), "PMC0-3");
-        assert_eq!(counters(0b1010, 8), "PMC1,PMC3");
-        assert_eq!(counters(0, 8), "");
+        assert_eq!(counters(0xFF, &ICELAKE_SP), "PMC0-7");
+        assert_eq!(counters(0x0F, &ICELAKE_SP), "PMC0-3");
+        assert_eq!(counters(0x01, &ICELAKE_SP), "PMC0");
+        assert_eq!(counters(0xFE, &ICELAKE_SP), "PMC1-7");
+        assert_eq!(counters(0b1010, &ICELAKE_SP), "PMC1,PMC3");
+        assert_eq!(counters(0, &ICELAKE_SP), "");
+        assert_eq!(counters(0xFF, &ZEN4), "PERF_CTR0-5");
     }
 
     #[test]
@@ -272,6 +304,16 @@ mod tests {
             let used = PROFILES.iter().any(|p| entries(p).iter().any(|entry| entry.topic == *topic));
             assert!(used, "{topic}");
         }
+    }
+
+    #[test]
+    fn amd_events_are_sorted_by_their_unit() {
+        assert_eq!(topic("ls_l1_d_tlb_miss.all"), "Virtual memory");
+        assert_eq!(topic("ls_dispatch.all"), "Cache");
+        assert_eq!(topic("ls_not_halted_cyc"), PIPELINE);
+        assert_eq!(topic("bp_l1_tlb_fetch_hit.all"), "Virtual memory");
+        assert_eq!(topic("ex_ret_brn"), PIPELINE);
+        assert!(AMD_TOPICS.iter().all(|(_, topic)| TOPICS.iter().any(|(known, _)| known == topic)));
     }
 
     #[test]

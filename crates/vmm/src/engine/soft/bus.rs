@@ -10,9 +10,10 @@ use crate::counts::model::Retired;
 use crate::machine::Machine;
 use crate::time::GuestTime;
 use serde::{Deserialize, Serialize};
-use soft_cpu::{Access, Branch, Bus, CoreEvent, CpuidLeaf, GeneralProtection, Observer, Totals};
+use soft_cpu::{Access, Branch, Bus, CoreEvent, CpuidLeaf, GeneralProtection, Observer, SystemCalls, Totals};
 use vpmu::Profile;
 use vpmu::pmu::RdpmcContext;
+use vpmu::profile::Vendor;
 
 /// IA32_TIME_STAMP_COUNTER. Reading it is the CPU's business.
 const MSR_TSC: u32 = 0x10;
@@ -291,6 +292,13 @@ impl Bus for SoftBus<'_> {
             log::warn!("CR8 {value:#x} is more than the APIC holds");
         }
         self.attention = true;
+    }
+
+    fn system_calls(&self) -> SystemCalls {
+        match self.profile.vendor() {
+            Vendor::Intel => SystemCalls::Intel,
+            Vendor::Amd => SystemCalls::Amd,
+        }
     }
 
     fn unimplemented(&mut self, code: &str, access: &Access<'_>) {
