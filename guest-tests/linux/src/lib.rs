@@ -7,6 +7,10 @@
 //! | `call-chain` | a workload with a call chain, to sample and to record branches of |
 //! | `fixed-work` | a process of known instructions from its first to its last |
 //! | `guest-exit` | ends the run with a status, through the exit port |
+//! | `host-perf-check` | lets `host-perf` count on this machine, and checks what it says |
+//! | `pmu-checks` | asks the PMU what the kernel and rr ask it at their start |
+
+pub mod checks;
 
 use std::io;
 

@@ -3,6 +3,7 @@
 //! `call-chain 10000` retires a bit more than 5 million instructions in user space, nearly all of them in `leaf`.
 
 use super::session::{Facts, Output, Step, near};
+use crate::tap::Tap;
 use linux_guest::fixed_work;
 
 /// The steps that fit the machine.
@@ -226,6 +227,20 @@ const STEPS: &[Step] = &[
         check: |output| if output.status == 0 { Err("it was accepted".to_owned()) } else { Ok(()) },
     },
     Step {
+        name: "host-perf counts, samples and refuses on a real kernel",
+        command: "host-perf-check",
+        metrics_level: 1,
+        short: true,
+        check: tap,
+    },
+    Step {
+        name: "what the kernel and rr ask of a PMU at their start",
+        command: "pmu-checks",
+        metrics_level: 1,
+        short: true,
+        check: tap,
+    },
+    Step {
         name: "two processes at once each keep their slots and metrics",
         command: "for n in 1 2; do perf stat -o group.$n -e '{slots:u,topdown-retiring:u,topdown-bad-spec:u,\
                   topdown-fe-bound:u,topdown-be-bound:u},instructions:u' call-chain 300000 & done; wait; \
@@ -282,5 +297,19 @@ fn dominates(output: &Output<'_>, function: &str) -> Result<(), String> {
     match percent {
         Some(percent) if percent > 95.0 => Ok(()),
         _ => Err(format!("{function} has too few samples: {}", line.trim())),
+    }
+}
+
+/// Fails unless the program's checks all ran and passed.
+fn tap(output: &Output<'_>) -> Result<(), String> {
+    let results = Tap::parse(output.text);
+    if let Some(line) = output.text.lines().find(|line| line.starts_with("not ok")) {
+        return Err(line.to_owned());
+    }
+    output.success()?;
+    if results.planned == Some(results.seen()) && results.passed > 0 {
+        Ok(())
+    } else {
+        Err(format!("{} results of {:?} planned", results.seen(), results.planned))
     }
 }
