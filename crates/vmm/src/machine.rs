@@ -53,6 +53,8 @@ pub enum Outcome {
     Halted,
     /// The run's time-out has passed.
     TimedOut,
+    /// Whoever sits at the console ended it.
+    Quit,
     /// The guest executed something that the engine cannot.
     CannotExecute {
         /// What and where.
@@ -205,6 +207,26 @@ impl Machine {
         while let Some(message) = self.devices.take_interrupt() {
             self.apic.receive(message);
         }
+    }
+
+    /// Passes on what has been typed; ends the run when the user wants that.
+    pub fn poll_input(&mut self) {
+        if self.devices.poll_input() {
+            self.route_interrupts();
+        }
+        if self.devices.quit_requested() {
+            self.stop(Outcome::Quit);
+        }
+    }
+
+    /// The guest halts. True if its serial port has something new for it.
+    pub fn idle_input(&mut self) -> bool {
+        let any = self.devices.idle_input();
+        self.route_interrupts();
+        if self.devices.quit_requested() {
+            self.stop(Outcome::Quit);
+        }
+        any
     }
 
     /// The host says that a counter may have overflowed.

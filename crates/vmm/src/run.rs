@@ -4,7 +4,7 @@ use crate::apic::{ApicConfig, LocalApic};
 use crate::counts::timing::{SharedCore, TimingError, TimingSource};
 use crate::counts::{self, CountsChoice, Source};
 use crate::devices::serial::Output;
-use crate::devices::{Capture, Devices, FwCfg};
+use crate::devices::{Capture, Devices, FwCfg, Input};
 use crate::engine::kvm::{KvmConfig, KvmEngine};
 use crate::engine::soft::SoftEngine;
 use crate::engine::{Engine, EngineChoice, EngineError, InstructionCount, RegisterDump, RunLimits};
@@ -56,6 +56,8 @@ pub struct RunConfig {
     pub save: Option<SnapshotPlan>,
     /// Where console output also goes while the guest runs.
     pub console: Option<Output>,
+    /// What the guest reads from its serial port.
+    pub input: Option<Input>,
 }
 
 impl fmt::Debug for RunConfig {
@@ -244,6 +246,8 @@ pub struct ResumeConfig {
     pub save: Option<SnapshotPlan>,
     /// Where console output also goes while the guest runs.
     pub console: Option<Output>,
+    /// What the guest reads from its serial port from here on.
+    pub input: Option<Input>,
 }
 
 impl fmt::Debug for ResumeConfig {
@@ -273,7 +277,10 @@ pub fn run(mut config: RunConfig) -> Result<RunReport, RunError> {
     let (capture, console) = console(config.console);
     let fw_cfg = fw_cfg(&memory, &config.boot.cmdline, &config.profile, engine.name(), &*source)
         .map_err(|reason| RunError::Profile { profile: config.profile.name, reason })?;
-    let devices = Devices::new(console, Box::new(capture.clone()), fw_cfg);
+    let mut devices = Devices::new(console, Box::new(capture.clone()), fw_cfg);
+    if let Some(input) = config.input {
+        devices.set_input(input);
+    }
     let apic = local_apic(apic_config, &config.profile)?;
     let pmu = PmuDevice::new(config.profile, source, tracer);
     let machine = Machine::new(memory, devices, apic, pmu, tsc_hz);
@@ -298,8 +305,11 @@ pub fn resume(config: ResumeConfig) -> Result<RunReport, RunError> {
     let source = counts::choose_soft(&CountsChoice::Model, profile, engine.retired())?;
     let tsc_hz = engine.tsc_hz();
     let (capture, console) = console(config.console);
-    let devices = Devices::resume(console, Box::new(capture.clone()), snapshot.devices())
+    let mut devices = Devices::resume(console, Box::new(capture.clone()), snapshot.devices())
         .ok_or_else(|| SnapshotError::State("the serial port holds too much input".to_owned()))?;
+    if let Some(input) = config.input {
+        devices.set_input(input);
+    }
     let apic = local_apic(apic_config(profile), profile)?;
     let pmu = PmuDevice::new(profile.clone(), source, tracer);
     let mut machine = Machine::new(memory, devices, apic, pmu, tsc_hz);

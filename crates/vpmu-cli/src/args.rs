@@ -169,6 +169,10 @@ pub(crate) struct MachineArgs {
     /// The same as IMAGE, as QEMU has it
     #[arg(long, value_name = "FILE", help_heading = "Linux")]
     kernel: Option<PathBuf>,
+    /// What the guest reads from its serial port, a line each time it waits;
+    /// `-` is stdin [default: the terminal, for --kernel]
+    #[arg(long, value_name = "FILE", help_heading = "Linux")]
+    pub(crate) input: Option<PathBuf>,
     /// Linux's initial RAM disk
     #[arg(long, value_name = "FILE", help_heading = "Linux")]
     pub(crate) initrd: Option<PathBuf>,
@@ -204,10 +208,10 @@ pub(crate) struct MachineArgs {
     /// Guest memory in MiB, or with a unit: 512M, 2G
     #[arg(short, long, value_name = "SIZE", default_value = "128", value_parser = mebibytes, help_heading = "Machine")]
     pub(crate) memory: u64,
-    /// Seconds after which the run ends
-    #[arg(short, long, value_name = "SECONDS", default_value_t = 60,
+    /// Seconds after which the run ends [default: 60; a day at a terminal]
+    #[arg(short, long, value_name = "SECONDS",
           value_parser = clap::value_parser!(u64).range(1..=86_400), help_heading = "Machine")]
-    pub(crate) timeout: u64,
+    timeout: Option<u64>,
     /// Command line for the guest
     #[arg(
         short,
@@ -239,6 +243,16 @@ pub(crate) struct MachineArgs {
 }
 
 impl MachineArgs {
+    /// The guest's console is the user's terminal: for a kernel, unless its input comes from elsewhere.
+    pub(crate) fn is_interactive(&self, json: bool) -> bool {
+        self.kernel.is_some() && self.input.is_none() && !json && crate::terminal::is_interactive()
+    }
+
+    /// Seconds after which the run ends.
+    pub(crate) fn timeout(&self, interactive: bool) -> u64 {
+        self.timeout.unwrap_or(if interactive { 86_400 } else { 60 })
+    }
+
     /// The image; without one, clap has made sure that there is a snapshot.
     pub(crate) fn image(&self) -> Option<&Path> {
         self.image.as_deref().or(self.kernel.as_deref())

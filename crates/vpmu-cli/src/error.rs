@@ -45,6 +45,17 @@ pub(crate) enum CliError {
         /// Why.
         source: ImageError,
     },
+    /// The guest's input cannot be read.
+    #[error("cannot read the guest's input from {}", path.display())]
+    Input {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// The terminal cannot become the guest's console.
+    #[error("cannot use the terminal as the guest's console")]
+    Terminal(#[source] io::Error),
     /// A module cannot be read.
     #[error("cannot read module {}", path.display())]
     Module {
@@ -164,6 +175,8 @@ impl CliError {
                 }
                 _ => "`cargo xtask images` builds images that boot".to_owned(),
             },
+            Self::Input { .. } => "check the path; `-` is stdin".to_owned(),
+            Self::Terminal(_) => "give the input with --input FILE, or --input /dev/null".to_owned(),
             Self::Module { .. } => "check the path; a module is a plain file".to_owned(),
             Self::RatesWithoutSynthetic { .. } => "add --counts synthetic".to_owned(),
             Self::Snapshot { source, .. } => snapshot_next_step(source),

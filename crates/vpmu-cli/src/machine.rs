@@ -4,6 +4,7 @@ use crate::args::{CountsKind, DetailKind, EngineKind, MachineArgs, ProtocolKind,
 use crate::error::{CliError, exit};
 use crate::output::console::{Console, Target};
 use crate::output::progress::Progress;
+use crate::terminal::{self, Raw};
 use clap::ValueEnum as _;
 use std::fs::File;
 use std::io::Read as _;
@@ -11,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 use vmm::counts::CountsChoice;
-use vmm::devices::Output;
+use vmm::devices::{Input, Output};
 use vmm::engine::EngineChoice;
 use vmm::loader::image::MAX_IMAGE_SIZE;
 use vmm::loader::{self, BootParams, Image, Module, Protocol, TestInfo};
@@ -30,6 +31,10 @@ pub(crate) struct Plan<'a> {
     profile: Profile,
     counts: CountsChoice,
     modules: Vec<Module>,
+    /// What the guest reads from its serial port, if that is a file.
+    input: Option<Vec<u8>>,
+    /// The guest's console is the user's terminal.
+    interactive: bool,
 }
 
 /// Where a run begins.
@@ -71,11 +76,18 @@ impl<'a> Plan<'a> {
                 .chain(&args.module)
                 .map(|path| module(path))
                 .collect::<Result<_, _>>()?,
+            input: args.input.as_deref().map(input).transpose()?,
+            interactive: false,
         };
         if !args.test.is_empty() {
             plan.tests()?;
         }
         Ok(plan)
+    }
+
+    /// The user's terminal becomes the guest's console.
+    pub(crate) fn interactive(self) -> Self {
+        Self { interactive: true, ..self }
     }
 
     /// The tests that the image lists and the arguments select; never none.
@@ -109,16 +121,22 @@ impl<'a> Plan<'a> {
         target: Target,
         progress: &Arc<Progress>,
     ) -> Result<RunReport, CliError> {
-        let timeout = Duration::from_secs(self.args.timeout);
+        let timeout = Duration::from_secs(self.args.timeout(self.interactive));
         let trace = self.args.trace.clone();
         let save = self.args.snapshot.clone().zip(self.args.snapshot_at);
         let save = save.map(|(path, at)| SnapshotPlan { at, path });
         let console: Option<Output> = Some(Box::new(Console::new(target, Arc::clone(progress))));
+        let _raw = self.interactive.then(Raw::enter).transpose().map_err(CliError::Terminal)?;
+        let input = match (&self.input, self.interactive) {
+            (Some(bytes), _) => Some(Input::Script(bytes.clone())),
+            (None, true) => Some(terminal::keyboard().map_err(CliError::Terminal)?),
+            (None, false) => None,
+        };
         let image = match &self.start {
             Start::Boot { image, .. } => image.clone(),
             Start::Resume(snapshot) => {
                 let snapshot = Snapshot::clone(snapshot);
-                return Ok(run::resume(ResumeConfig { snapshot, timeout, trace, save, console })?);
+                return Ok(run::resume(ResumeConfig { snapshot, timeout, trace, save, console, input })?);
             }
         };
         let config = RunConfig {
@@ -154,13 +172,14 @@ impl<'a> Plan<'a> {
             trace,
             save,
             console,
+            input,
         };
         Ok(run::run(config)?)
     }
 
     /// What a spinner says.
     pub(crate) fn activity(&self) -> String {
-        format!("running {} (time-out {} s)", self.image_name(), self.args.timeout)
+        format!("running {} (time-out {} s)", self.image_name(), self.args.timeout(self.interactive))
     }
 
     /// File name of the image.
@@ -197,6 +216,7 @@ pub(crate) fn exit_code(outcome: &Outcome, raw: bool) -> u8 {
         Outcome::TripleFault | Outcome::Reset | Outcome::Halted | Outcome::CannotExecute { .. } => {
             exit::CRASH
         }
+        Outcome::Quit => exit::PASS,
         Outcome::TimedOut => exit::TIMEOUT,
     }
 }
@@ -260,6 +280,17 @@ fn counts(args: &MachineArgs) -> Result<CountsChoice, CliError> {
         CountsKind::Synthetic => CountsChoice::Synthetic { rates: args.rates.clone() },
         CountsKind::Model => CountsChoice::Model,
     })
+}
+
+fn input(path: &Path) -> Result<Vec<u8>, CliError> {
+    let mut data = Vec::new();
+    let read = if path == Path::new("-") {
+        std::io::stdin().lock().take(MAX_IMAGE_SIZE).read_to_end(&mut data)
+    } else {
+        File::open(path).and_then(|file| file.take(MAX_IMAGE_SIZE).read_to_end(&mut data))
+    };
+    read.map_err(|source| CliError::Input { path: path.to_owned(), source })?;
+    Ok(data)
 }
 
 fn module(path: &Path) -> Result<Module, CliError> {

@@ -7,6 +7,7 @@
 //! | [`commands`] | one file per command |
 //! | [`measured`] | what a guest measured, next to what the VMM counted |
 //! | [`output`] | tables, bars, numbers, progress |
+//! | [`terminal`] | the user's terminal as the guest's console |
 //! | [`error`] | every way to fail, its next step and its exit code |
 
 mod args;
@@ -16,6 +17,7 @@ mod logging;
 mod machine;
 mod measured;
 mod output;
+mod terminal;
 
 use clap::Parser as _;
 use std::process::ExitCode;

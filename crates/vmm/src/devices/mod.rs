@@ -25,6 +25,7 @@ pub mod control;
 pub mod debug_exit;
 pub mod debugcon;
 pub mod fw_cfg;
+pub mod input;
 pub mod ioapic;
 pub mod pit;
 pub mod serial;
@@ -35,13 +36,16 @@ pub use self::bus::{PortAccesses, UnknownPorts};
 pub use self::capture::Capture;
 pub use self::debugcon::DebugConsole;
 pub use self::fw_cfg::{FwCfg, FwCfgError};
+pub use self::input::{Input, Typed};
 pub use self::ioapic::{InterruptMessage, IoApic};
 pub use self::pit::Pit;
 pub use self::serial::{Output, Serial};
 
 use self::control::{Command, Control};
+use self::input::Feeder;
 use crate::time::GuestTime;
 use serde::{Deserialize, Serialize};
+use std::time::Duration;
 
 /// Command and data ports of the absent interrupt controllers.
 const PIC_PORTS: [u16; 4] = [0x20, 0x21, 0xA0, 0xA1];
@@ -96,6 +100,7 @@ pub struct Devices {
     ioapic: IoApic,
     unknown: UnknownPorts,
     now: GuestTime,
+    input: Feeder,
 }
 
 /// The saved state of [`Devices`].
@@ -125,7 +130,40 @@ impl Devices {
             ioapic: IoApic::default(),
             unknown: UnknownPorts::default(),
             now: GuestTime::default(),
+            input: Feeder::default(),
         }
+    }
+
+    /// Gives the serial port something to read.
+    pub fn set_input(&mut self, input: Input) {
+        self.input = Feeder::new(input);
+    }
+
+    /// Passes on what has been typed. True if there was something.
+    pub fn poll_input(&mut self) -> bool {
+        self.input.poll(&mut self.serial)
+    }
+
+    /// The guest halts. True if the serial port has something new for it.
+    pub fn idle_input(&mut self) -> bool {
+        self.input.idle(&mut self.serial)
+    }
+
+    /// Waits for somebody to type, at most so long of the host's time. True if somebody did.
+    pub fn wait_for_input(&mut self, timeout: Duration) -> bool {
+        self.input.wait(&mut self.serial, timeout)
+    }
+
+    /// Somebody may type, so that the host's time matters.
+    #[must_use]
+    pub fn has_live_input(&self) -> bool {
+        self.input.is_live()
+    }
+
+    /// Whoever types wants the run to end.
+    #[must_use]
+    pub fn quit_requested(&self) -> bool {
+        self.input.wants_quit()
     }
 
     /// Guest time is now `now`.
@@ -148,7 +186,8 @@ impl Devices {
     #[must_use]
     pub fn save(&self) -> DevicesState {
         // Without `..`: a new device has to be saved too.
-        let Self { serial, debug_console: _, fw_cfg, control, pit, ioapic, unknown, now } = self;
+        // The consoles and the input come from outside.
+        let Self { serial, debug_console: _, fw_cfg, control, pit, ioapic, unknown, now, input: _ } = self;
         DevicesState {
             serial: serial.save(),
             fw_cfg: fw_cfg.clone(),
@@ -173,6 +212,7 @@ impl Devices {
             ioapic: saved.ioapic.clone(),
             unknown: saved.unknown.clone(),
             now: saved.now,
+            input: Feeder::default(),
         })
     }
 

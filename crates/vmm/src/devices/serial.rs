@@ -96,6 +96,13 @@ impl Serial {
         received || transmitted
     }
 
+    /// The guest has switched the receive interrupt on and has read everything.
+    #[must_use]
+    pub fn wants_input(&self) -> bool {
+        let SerialState { interrupt_enable, line_status, .. } = self.uart.state();
+        interrupt_enable & ier::RECEIVED_DATA != 0 && line_status & LSR_DATA_READY == 0
+    }
+
     /// Bytes that the output refused. The guest does not notice, the caller may want to say so.
     #[must_use]
     pub fn lost(&self) -> u64 {

@@ -34,7 +34,12 @@ impl<'a, T: Serialize> Document<'a, T> {
 
 pub(super) fn run(args: &MachineArgs, json: bool) -> Result<u8, CliError> {
     let plan = Plan::new(args)?;
-    let progress = Progress::start(plan.activity(), args.quiet);
+    let interactive = args.is_interactive(json);
+    let plan = if interactive { plan.interactive() } else { plan };
+    if interactive && !args.quiet {
+        remark("console: every key goes to the guest; Ctrl-A X ends the run\n");
+    }
+    let progress = Progress::start(plan.activity(), args.quiet || interactive);
     let target = if json { Target::Nowhere } else { Target::Stdout };
     let report = plan.run(target, &progress)?;
     if json {

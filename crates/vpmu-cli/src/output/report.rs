@@ -43,6 +43,7 @@ pub(crate) fn outcome(outcome: &Outcome) -> (Style, String) {
         Outcome::TripleFault => (BAD, "crashed: triple fault".to_owned()),
         Outcome::Reset => (BAD, "ended: the guest reset the machine".to_owned()),
         Outcome::Halted => (BAD, "halted: HLT with nothing that could wake the CPU".to_owned()),
+        Outcome::Quit => (WARN, "ended: Ctrl-A X at the console".to_owned()),
         Outcome::TimedOut => (BAD, "timed out: the guest did not end".to_owned()),
         Outcome::CannotExecute { what } => (BAD, format!("stopped: cannot execute {}", printable(what))),
     }
@@ -149,7 +150,7 @@ fn next_step(report: &RunReport, image: &Path) -> Option<String> {
         None => format!("`objdump -d {image}` shows the code"),
     };
     match report.outcome {
-        Outcome::Exit { .. } => None,
+        Outcome::Exit { .. } | Outcome::Quit => None,
         Outcome::TripleFault => {
             Some(format!("{source}; --trace FILE records the PMU accesses up to the fault"))
         }

@@ -36,6 +36,17 @@ pub trait Board {
     /// When the guest has to be left next.
     fn deadlines(&self) -> Deadlines;
 
+    /// Passes on what has been typed.
+    fn poll_input(&mut self) {}
+    /// The guest halts. True if its serial port has something new for it.
+    fn idle_input(&mut self) -> bool {
+        false
+    }
+    /// Somebody may type.
+    fn has_live_input(&self) -> bool {
+        false
+    }
+
     /// What waits to be injected.
     fn pending(&self) -> Pending;
     /// Takes the pending NMI.
@@ -101,6 +112,15 @@ impl Board for Machine {
         Deadlines { timer: self.apic.next_deadline(), run }
     }
 
+    fn poll_input(&mut self) {
+        Machine::poll_input(self);
+    }
+    fn idle_input(&mut self) -> bool {
+        Machine::idle_input(self)
+    }
+    fn has_live_input(&self) -> bool {
+        self.devices.has_live_input()
+    }
     fn pending(&self) -> Pending {
         self.apic.pending()
     }

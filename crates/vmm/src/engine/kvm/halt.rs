@@ -8,6 +8,9 @@ use crate::counts::Slice;
 use crate::machine::Outcome;
 use crate::time::GuestTime;
 
+/// How often a halted guest's console is looked at, in nanoseconds: sooner than anybody types the next key.
+const TYPING_NS: u64 = 10_000_000;
+
 impl KvmEngine {
     /// Returns when the guest can go on, or when the board has an outcome.
     ///
@@ -24,16 +27,22 @@ impl KvmEngine {
             if pending.nmi || (interrupts_on && pending.vector.is_some()) || board.outcome().is_some() {
                 return Ok(());
             }
+            if interrupts_on && board.idle_input() {
+                continue;
+            }
+            let live = interrupts_on && board.has_live_input();
             let wake = board.deadlines().timer.filter(|_| interrupts_on);
-            let Some(wake) = wake else {
+            let wake = wake.map(|wake| self.origin.saturating_add(wake.0));
+            if wake.is_none() && !live {
                 board.stop(Outcome::Halted);
                 return Ok(());
-            };
+            }
             if now >= end {
                 board.stop(Outcome::TimedOut);
                 return Ok(());
             }
-            bound.sleep(end.min(self.origin.saturating_add(wake.0)));
+            let look = if live { now.saturating_add(TYPING_NS) } else { u64::MAX };
+            bound.sleep(end.min(wake.unwrap_or(u64::MAX)).min(look));
             if bound.take_kick() {
                 board.poll_pmu();
             }

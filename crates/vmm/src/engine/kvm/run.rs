@@ -29,6 +29,7 @@ impl KvmEngine {
         let mut last = Exit::Interrupted;
         let mut refused = false;
         loop {
+            board.poll_input();
             if let Some(outcome) = board.outcome().cloned() {
                 if last.completes_on_entry() {
                     self.vcpu.complete()?;

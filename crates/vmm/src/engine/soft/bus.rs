@@ -7,10 +7,11 @@ use super::timing::Timing;
 use crate::apic::spec::ApicMode;
 use crate::counts::Slice;
 use crate::counts::model::Retired;
-use crate::machine::Machine;
+use crate::machine::{Machine, Outcome};
 use crate::time::GuestTime;
 use serde::{Deserialize, Serialize};
 use soft_cpu::{Access, Branch, Bus, CoreEvent, CpuidLeaf, GeneralProtection, Observer, SystemCalls, Totals};
+use std::time::{Duration, Instant};
 use vpmu::Profile;
 use vpmu::pmu::RdpmcContext;
 use vpmu::profile::Vendor;
@@ -171,19 +172,54 @@ impl<'a> SoftBus<'a> {
         self.event(CoreEvent::Halt);
     }
 
-    /// HLT: skips to what wakes the CPU. False when nothing will.
-    pub(super) fn sleep(&mut self, interrupts_on: bool) -> bool {
+    /// HLT: skips to what wakes the CPU. False when nothing will. With somebody at the console it waits instead of
+    /// skipping, at most until `end`.
+    pub(super) fn sleep(&mut self, interrupts_on: bool, end: Instant) -> bool {
         loop {
             let pending = self.machine.apic.pending();
             if pending.nmi || interrupts_on && pending.vector.is_some() {
                 return true;
             }
-            let Some(then) = self.machine.apic.next_deadline().filter(|_| interrupts_on) else {
-                return false;
-            };
+            if interrupts_on && self.machine.idle_input() {
+                continue;
+            }
+            if self.machine.outcome().is_some() {
+                return true;
+            }
+            let then = self.machine.apic.next_deadline().filter(|_| interrupts_on);
+            if interrupts_on && self.machine.devices.has_live_input() && self.wait(then, end) {
+                continue;
+            }
+            let Some(then) = then else { return false };
             self.idle_ticks = self.idle_ticks.saturating_add(self.ticks_until(then).max(1));
             self.machine.advance(self.now(), Slice::default());
         }
+    }
+}
+
+impl SoftBus<'_> {
+    /// Waits for somebody to type, until a point in guest time. False if that has come.
+    fn wait(&mut self, then: Option<GuestTime>, end: Instant) -> bool {
+        let started = Instant::now();
+        let left = end.saturating_duration_since(started);
+        if left.is_zero() {
+            self.machine.stop(Outcome::TimedOut);
+            return true;
+        }
+        let ticks = then.map(|then| self.ticks_until(then));
+        let guest = ticks.map(|ticks| u128::from(ticks) * 1_000_000_000 / self.tsc_hz());
+        let guest = guest.map_or(left, |ns| Duration::from_nanos(u64::try_from(ns).unwrap_or(u64::MAX)));
+        let typed = self.machine.devices.wait_for_input(guest.min(left));
+        if !typed {
+            // With nobody left to type and no timer, nothing will wake the CPU.
+            return then.is_none() && self.machine.devices.has_live_input();
+        }
+        self.machine.route_interrupts();
+        let waited = started.elapsed().as_nanos() * self.tsc_hz() / 1_000_000_000;
+        let waited = u64::try_from(waited).unwrap_or(u64::MAX).min(ticks.unwrap_or(u64::MAX));
+        self.idle_ticks = self.idle_ticks.saturating_add(waited);
+        self.machine.advance(self.now(), Slice::default());
+        true
     }
 }
 

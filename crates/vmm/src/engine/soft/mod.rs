@@ -126,7 +126,7 @@ impl SoftEngine {
 
     /// Runs until the machine has an outcome, or `until` instructions have retired: `None`.
     fn run_machine(&mut self, machine: &mut Machine, limits: RunLimits, until: u64) -> Option<Outcome> {
-        let started = Instant::now();
+        let end = Instant::now() + limits.timeout;
         let ram = Ram::new(&self.memory);
         let mut cpu = Cpu::resume(&self.state, &self.totals, std::mem::take(&mut self.unimplemented));
         let mut bus = SoftBus::new(
@@ -139,6 +139,7 @@ impl SoftEngine {
         bus.set_clock(self.clock);
         let outcome = loop {
             bus.publish(cpu.totals());
+            bus.machine.poll_input();
             if let Some(outcome) = bus.machine.outcome() {
                 break Some(outcome.clone());
             }
@@ -146,7 +147,7 @@ impl SoftEngine {
             if left == 0 {
                 break None;
             }
-            if started.elapsed() >= limits.timeout {
+            if Instant::now() >= end {
                 bus.machine.stop(Outcome::TimedOut);
                 continue;
             }
@@ -163,7 +164,7 @@ impl SoftEngine {
                     bus.halt();
                     bus.publish(cpu.totals());
                     let interrupts_on = cpu.state().rflags & RFLAGS_IF != 0;
-                    if !bus.sleep(interrupts_on) {
+                    if !bus.sleep(interrupts_on, end) {
                         bus.machine.stop(Outcome::Halted);
                     }
                 }
