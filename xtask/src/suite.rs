@@ -10,11 +10,6 @@ use std::process::Stdio;
 /// What there is to know about our images, beside their sources.
 const MANIFEST: &str = "guest-tests/images/vpmu-test.toml";
 
-/// The profiles that every image runs on.
-pub(crate) fn profiles() -> impl Iterator<Item = &'static str> {
-    vpmu::profile::PROFILES.iter().map(|profile| profile.name)
-}
-
 /// Checks of the images, added up; a run without checks counts as one.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Results {
