@@ -91,12 +91,11 @@ fn processor_seconds() -> f64 {
 }
 
 fn main() {
-    let streams: [(&str, fn(&mut Run) -> u64); 2] = [("typical", typical), ("hard", hard)];
     for core in CORES {
-        for (name, stream) in streams {
+        for name in ["typical", "hard"] {
             let mut run = Run::new(core);
             let start = processor_seconds();
-            let count = stream(&mut run);
+            let count = if name == "typical" { typical(&mut run) } else { hard(&mut run) };
             let nanoseconds = (processor_seconds() - start) * 1e9 / count as f64;
             let totals = run.totals();
             println!(

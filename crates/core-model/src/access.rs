@@ -112,7 +112,7 @@ impl Machine {
             all.held |= loaded.held;
             all.walked |= loaded.walked;
             all.early |= loaded.early;
-            if access.linear & 63 > 64 - u64::from(access.size.max(1)) {
+            if crosses_line(access) {
                 totals.split_loads += 1;
                 totals.split_locks += u64::from(prepared.traits.any(Traits::LOCK));
                 let second = (access.physical >> 6) + 1;
@@ -305,7 +305,7 @@ impl Machine {
             } else {
                 let line = access.physical >> 6;
                 arrival = arrival.max(self.caches.access(totals, line, at, Asker::Store).1);
-                if access.linear & 63 > 64 - u64::from(access.size.max(1)) {
+                if crosses_line(access) {
                     totals.split_stores += 1;
                     arrival = arrival.max(self.caches.access(totals, line + 1, at, Asker::Store).1);
                 }
@@ -314,4 +314,10 @@ impl Machine {
             self.stores.add(&store, retired, arrival);
         }
     }
+}
+
+/// True if an access touches two lines.
+#[inline]
+fn crosses_line(access: &MemoryAccess) -> bool {
+    (access.linear & 63) + u64::from(access.size) > 64
 }

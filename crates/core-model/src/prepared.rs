@@ -170,7 +170,8 @@ impl Prepared {
         }
         prepared.eliminate(instruction, core);
         prepared.find_divider(instruction, core);
-        let decoded = u32::from(prepared.slots) <= core.front_end.decoder_uops;
+        let string = prepared.traits.any(Traits::STRING);
+        let decoded = u32::from(prepared.slots) <= core.front_end.decoder_uops && !string;
         prepared.traits.set(Traits::MICROCODED, !decoded);
         prepared
     }

@@ -6,7 +6,9 @@
 mod event;
 
 use super::{Slice, Source};
-use core_model::{CoreEvent, CoreTotals, GOLDEN_COVE, Model, Prepared, SUNNY_COVE, Step};
+use core_model::{
+    CoreEvent, CoreTotals, GOLDEN_COVE, Model, Prepared, SKYLAKE_SP, SUNNY_COVE, Step, ZEN2, ZEN4,
+};
 use event::{ByCycle, Total};
 use std::cell::{Ref, RefCell, RefMut};
 use std::fmt;
@@ -36,8 +38,11 @@ pub enum TimingError {
 #[must_use]
 pub fn core_of(profile: &Profile) -> Option<&'static core_model::Core> {
     match profile.name {
-        "icelake-sp" => Some(&SUNNY_COVE),
-        "sapphire-rapids" => Some(&GOLDEN_COVE),
+        "skylake-sp" | "cascade-lake" => Some(&SKYLAKE_SP),
+        "icelake-client" | "icelake-sp" | "rocket-lake" | "tiger-lake" => Some(&SUNNY_COVE),
+        "alder-lake-p" | "sapphire-rapids" | "emerald-rapids" | "granite-rapids" => Some(&GOLDEN_COVE),
+        "zen2" => Some(&ZEN2),
+        "zen4" => Some(&ZEN4),
         _ => None,
     }
 }
