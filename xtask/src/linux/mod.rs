@@ -8,12 +8,14 @@
 //! | [`session`] | turns steps into a script and a console into results |
 //! | [`steps`] | the commands, and what each has to print |
 //! | [`ends`] | other ways for a run to end: power-off, reboot, panic |
+//! | [`repeats`] | two runs are the same run |
 
 mod cpio;
 mod ends;
 mod initrd;
 mod libraries;
 mod packages;
+mod repeats;
 mod session;
 mod steps;
 
@@ -116,6 +118,7 @@ pub(crate) fn boot_all(args: &LinuxArgs) -> Result<Tally, TaskError> {
         session_on(&guest, &profile, &console, &mut tally)?;
         if !args.short {
             ends::check(&guest, &profile, &mut tally)?;
+            repeats::check(&guest, &profile, &mut tally)?;
         }
     }
     Ok(tally)

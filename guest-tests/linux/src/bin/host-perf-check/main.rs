@@ -7,7 +7,7 @@ mod refusals;
 mod signals;
 mod slots;
 
-use host_perf::{Counter, Event, EventSpec, Filter, HostPerfError, HostPmu, RawEvent};
+use host_perf::{Counter, Event, EventSpec, Filter, Group, HostPerfError, HostPmu, RawEvent};
 use linux_guest::checks::{Checks, ensure, spin, text};
 use std::process::ExitCode;
 
@@ -66,12 +66,16 @@ fn user(host: &HostPmu) -> Checked {
     ))
 }
 
+/// As one group, so that all three count the same stretch.
 fn levels(host: &HostPmu) -> Checked {
-    let spec = EventSpec::new(Event::Instructions);
-    let kernel = count(host, spec.filter(Filter::OS), ROUNDS)?;
-    let all = count(host, spec, ROUNDS)?;
-    let right = kernel > 0 && kernel < ROUNDS && all > 2 * ROUNDS + kernel / 4;
-    Ok(ensure(right, format!("{kernel} in the kernel, {all} in all")))
+    let all = EventSpec::new(Event::Instructions);
+    let mut group = Group::open(host, all, &[all.user_only(), all.filter(Filter::OS)])?;
+    group.enable()?;
+    spin(ROUNDS);
+    group.disable()?;
+    let &[all, user, kernel] = &*group.read()?.values else { return Ok(Err("not three values".to_owned())) };
+    let right = all == user + kernel && user >= 2 * ROUNDS && kernel > 0;
+    Ok(ensure(right, format!("{user} in user space and {kernel} in the kernel are {all}")))
 }
 
 fn guest_only(host: &HostPmu) -> Checked {
