@@ -137,6 +137,11 @@ pub trait Bus {
     /// # Errors
     /// #GP(0).
     fn rdpmc(&mut self, counter: u32, pce: bool, access: &Access<'_>) -> Result<u64, GeneralProtection>;
+    /// The state components (bits of XCR0 and IA32_XSS) that the XSAVE feature set manages: x87 and SSE. 0: its
+    /// instructions are not for this CPU to execute, because there are components that it does not know.
+    fn state_components(&self) -> u64 {
+        3
+    }
     /// CPUID. [`crate::cpuid::leaf`] is the policy to start from.
     fn cpuid(&mut self, leaf: u32, subleaf: u32, access: &Access<'_>) -> CpuidLeaf;
     /// The time stamp counter.

@@ -49,6 +49,7 @@ pub(crate) const CR4_OSFXSR: u64 = 1 << 9;
 pub(crate) const CR4_UMIP: u64 = 1 << 11;
 pub(crate) const CR4_FSGSBASE: u64 = 1 << 16;
 pub(crate) const CR4_PCIDE: u64 = 1 << 17;
+pub(crate) const CR4_OSXSAVE: u64 = 1 << 18;
 pub(crate) const CR4_SMEP: u64 = 1 << 20;
 pub(crate) const CR4_SMAP: u64 = 1 << 21;
 pub(crate) const EFER_SCE: u64 = 1;
@@ -136,6 +137,8 @@ pub(crate) struct Core {
     pub(crate) sysenter: [u64; 3],
     pub(crate) tsc_aux: u32,
     pub(crate) pat: u64,
+    pub(crate) xcr0: u64,
+    pub(crate) xss: u64,
     pub(crate) xmm: [u128; 16],
     pub(crate) mxcsr: u32,
     pub(crate) fcw: u16,
@@ -206,6 +209,8 @@ impl Core {
             sysenter: state.sysenter,
             tsc_aux: state.tsc_aux,
             pat: state.pat,
+            xcr0: state.xcr0,
+            xss: state.xss,
             xmm: state.xmm,
             mxcsr: state.mxcsr,
             fcw: state.fcw,
@@ -257,6 +262,8 @@ impl Core {
             sysenter: self.sysenter,
             tsc_aux: self.tsc_aux,
             pat: self.pat,
+            xcr0: self.xcr0,
+            xss: self.xss,
             xmm: self.xmm,
             mxcsr: self.mxcsr,
             fcw: self.fcw,

@@ -116,15 +116,16 @@ impl Form {
 
 #[derive(Debug, Clone, Copy)]
 enum Word {
+    Eax,
     Ebx,
     Ecx,
     Edx,
 }
 
-/// Leaf (subleaf 0), register and bit that announce a feature. Source: SDM volume 2, CPUID; AMD's APM volume 3 for AMD's features.
+/// Leaf (subleaf 0, of 0DH subleaf 1), register and bit that announce a feature. Source: SDM volume 2, CPUID; AMD's APM volume 3 for AMD's features.
 fn cpuid_bit(feature: CpuidFeature) -> Option<(u32, Word, u32)> {
     use CpuidFeature as F;
-    use Word::{Ebx, Ecx, Edx};
+    use Word::{Eax, Ebx, Ecx, Edx};
     const EXTENDED: u32 = 0x8000_0001;
     Some(match feature {
         F::SSE3 => (1, Ecx, 0),
@@ -200,6 +201,9 @@ fn cpuid_bit(feature: CpuidFeature) -> Option<(u32, Word, u32)> {
         F::PCONFIG => (7, Edx, 18),
         F::CET_IBT => (7, Edx, 20),
         F::AMX_TILE => (7, Edx, 24),
+        F::XSAVEOPT => (0xD, Eax, 0),
+        F::XSAVEC => (0xD, Eax, 1),
+        F::XSAVES => (0xD, Eax, 3),
         F::SVM | F::SKINIT | F::SKINIT_or_SVM => (EXTENDED, Ecx, 2),
         F::LZCNT => (EXTENDED, Ecx, 5),
         F::SSE4A => (EXTENDED, Ecx, 6),
@@ -240,8 +244,9 @@ fn announced(feature: CpuidFeature) -> bool {
     let Some((leaf, word, bit)) = cpuid_bit(feature) else {
         return false;
     };
-    let CpuidLeaf { ebx, ecx, edx, .. } = cpuid::leaf(leaf, 0);
+    let CpuidLeaf { eax, ebx, ecx, edx } = cpuid::leaf(leaf, u32::from(leaf == 0xD));
     let word = match word {
+        Word::Eax => eax,
         Word::Ebx => ebx,
         Word::Ecx => ecx,
         Word::Edx => edx,

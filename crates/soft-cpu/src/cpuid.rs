@@ -27,8 +27,9 @@ const fn bits<const N: usize>(positions: [u32; N]) -> u32 {
     mask
 }
 
-/// Leaf 1 ECX: SSE3 (0), SSSE3 (9), CX16 (13), PCID (17), SSE4.1 (19), SSE4.2 (20), MOVBE (22), POPCNT (23).
-const LEAF_1_ECX: u32 = bits([0, 9, 13, 17, 19, 20, 22, 23]);
+/// Leaf 1 ECX: SSE3 (0), SSSE3 (9), CX16 (13), PCID (17), SSE4.1 (19), SSE4.2 (20), MOVBE (22), POPCNT (23),
+/// XSAVE (26).
+const LEAF_1_ECX: u32 = bits([0, 9, 13, 17, 19, 20, 22, 23, 26]);
 /// Leaf 1 EDX: FPU (0), DE (2), PSE (3), TSC (4), MSR (5), PAE (6), CX8 (8), SEP (11), PGE (13), CMOV (15),
 /// PAT (16), CLFSH (19), MMX (23), FXSR (24), SSE (25), SSE2 (26).
 const LEAF_1_EDX: u32 = bits([0, 2, 3, 4, 5, 6, 8, 11, 13, 15, 16, 19, 23, 24, 25, 26]);
@@ -37,6 +38,10 @@ const LEAF_1_EDX: u32 = bits([0, 2, 3, 4, 5, 6, 8, 11, 13, 15, 16, 19, 23, 24, 2
 const LEAF_7_EBX: u32 = bits([0, 3, 6, 7, 8, 10, 13, 19, 20, 23, 24]);
 /// Leaf 7 ECX: UMIP (2), RDPID (22).
 const LEAF_7_ECX: u32 = bits([2, 22]);
+/// Leaf 0DH, subleaf 1, EAX: XSAVEOPT (0), XSAVEC (1), XGETBV with ECX = 1 (2), XSAVES (3).
+const LEAF_D_1_EAX: u32 = bits([0, 1, 2, 3]);
+/// Bytes of an XSAVE area with x87 and SSE state.
+const XSAVE_AREA: u32 = 576;
 /// Leaf 8000_0001H ECX: LAHF (0), LZCNT (5), PREFETCHW (8).
 const EXTENDED_ECX: u32 = bits([0, 5, 8]);
 /// Leaf 8000_0001H EDX: SYSCALL (11), NX (20), 1 GiB pages (26), RDTSCP (27), LM (29).
@@ -56,6 +61,11 @@ pub fn leaf(leaf: u32, subleaf: u32) -> CpuidLeaf {
         // "Use leaf 4", which has no caches to report.
         2 => CpuidLeaf { eax: 0xFF01, ..CpuidLeaf::default() },
         7 if subleaf == 0 => CpuidLeaf { ebx: LEAF_7_EBX, ecx: LEAF_7_ECX, ..CpuidLeaf::default() },
+        // x87 and SSE state; EBX as far as it does not depend on control registers.
+        0xD if subleaf == 0 => {
+            CpuidLeaf { eax: crate::exec::xsave::USER as u32, ebx: XSAVE_AREA, ecx: XSAVE_AREA, edx: 0 }
+        }
+        0xD if subleaf == 1 => CpuidLeaf { eax: LEAF_D_1_EAX, ebx: XSAVE_AREA, ecx: 0, edx: 0 },
         0x8000_0000 => CpuidLeaf { eax: MAX_EXTENDED, ..CpuidLeaf::default() },
         0x8000_0001 => CpuidLeaf { ecx: EXTENDED_ECX, edx: EXTENDED_EDX, ..CpuidLeaf::default() },
         // Address sizes: 48 bits linear.

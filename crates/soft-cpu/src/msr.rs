@@ -9,6 +9,7 @@ const TSC: u32 = 0x10;
 const SYSENTER_CS: u32 = 0x174;
 const SYSENTER_EIP: u32 = 0x176;
 const PAT: u32 = 0x277;
+const XSS: u32 = 0xDA0;
 const EFER: u32 = 0xC000_0080;
 const STAR: u32 = 0xC000_0081;
 const LSTAR: u32 = 0xC000_0082;
@@ -33,6 +34,7 @@ impl Core {
             GS_BASE => self.segs[GS].base,
             KERNEL_GS_BASE => self.kernel_gs_base,
             TSC_AUX => u64::from(self.tsc_aux),
+            XSS if bus.state_components() != 0 => self.xss,
             TSC => {
                 self.sync_totals();
                 bus.tsc(&self.access())
@@ -77,6 +79,7 @@ impl Core {
             }
             KERNEL_GS_BASE => self.kernel_gs_base = value,
             TSC_AUX => self.tsc_aux = u32::try_from(value).map_err(|_| self.gp(0))?,
+            XSS if bus.state_components() != 0 => return self.set_xss(bus, value),
             _ => {
                 self.sync_totals();
                 let answer = bus.wrmsr(index, value, &self.access());

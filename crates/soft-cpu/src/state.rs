@@ -98,6 +98,10 @@ pub struct State {
     pub tsc_aux: u32,
     /// IA32_PAT.
     pub pat: u64,
+    /// XCR0.
+    pub xcr0: u64,
+    /// IA32_XSS.
+    pub xss: u64,
     /// XMM0 to XMM15.
     pub xmm: [u128; 16],
     /// MXCSR.
@@ -155,6 +159,8 @@ impl Default for State {
             sysenter: [0; 3],
             tsc_aux: 0,
             pat: 0x0007_0406_0007_0406,
+            xcr0: 1,
+            xss: 0,
             xmm: [0; 16],
             mxcsr: 0x1F80,
             fcw: 0x37F,

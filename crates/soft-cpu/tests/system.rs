@@ -7,6 +7,8 @@ mod common;
 mod debug;
 #[path = "system/protection.rs"]
 mod protection;
+#[path = "system/xsave.rs"]
+mod xsave;
 
 use common::TestBus;
 use soft_cpu::{BranchKind, Budget, Cpu, DescriptorTable, Exit, Segment, State};

@@ -8,9 +8,6 @@ pub(super) fn is_absent(ins: &Instruction) -> bool {
         ins.mnemonic(),
         // CPUID.01H:ECX.MONITOR is 0.
         M::Monitor | M::Mwait
-        // CR4.OSXSAVE cannot be set.
-        | M::Xgetbv | M::Xsetbv | M::Xsave | M::Xsave64 | M::Xsavec | M::Xsavec64 | M::Xsaveopt | M::Xsaveopt64
-        | M::Xsaves | M::Xsaves64 | M::Xrstor | M::Xrstor64 | M::Xrstors | M::Xrstors64
         // CR4.VMXE and SMXE cannot be set, EFER.SVME neither.
         | M::Vmcall | M::Vmclear | M::Vmfunc | M::Vmlaunch | M::Vmptrld | M::Vmptrst | M::Vmread | M::Vmresume
         | M::Vmwrite | M::Vmxoff | M::Vmxon | M::Invept | M::Invvpid | M::Getsec

@@ -5,7 +5,7 @@ use super::select::{place, word_width};
 use crate::bus::Bus;
 use crate::context::Mode;
 use crate::exec::operand::{Dst, Mem, Src};
-use crate::exec::{Handler, Insn, far, io, mov, protection, system, tsc_aux, x87};
+use crate::exec::{Handler, Insn, far, io, mov, protection, system, tsc_aux, x87, xsave};
 use iced_x86::{Code as C, Instruction, Mnemonic as M, OpKind};
 
 pub(super) fn handler<B: Bus>(ins: &Instruction, insn: &mut Insn<B>, mode: Mode) -> Option<Handler<B>> {
@@ -213,6 +213,20 @@ fn other<B: Bus>(ins: &Instruction, insn: &mut Insn<B>) -> Option<Handler<B>> {
         M::Fnstcw => x87::fnstcw::<B>,
         M::Fnstsw if is_memory(ins, 0) => x87::fnstsw::<B>,
         M::Fnstsw => x87::fnstsw_ax::<B>,
+        M::Xgetbv => xsave::xgetbv::<B>,
+        M::Xsetbv => xsave::xsetbv::<B>,
+        M::Xsave => xsave::xsave::<B, false, false>,
+        M::Xsave64 => xsave::xsave::<B, false, true>,
+        M::Xsaveopt => xsave::xsave::<B, true, false>,
+        M::Xsaveopt64 => xsave::xsave::<B, true, true>,
+        M::Xsavec => xsave::xsave_compacted::<B, false, false>,
+        M::Xsavec64 => xsave::xsave_compacted::<B, false, true>,
+        M::Xsaves => xsave::xsave_compacted::<B, true, false>,
+        M::Xsaves64 => xsave::xsave_compacted::<B, true, true>,
+        M::Xrstor => xsave::xrstor::<B, false, false>,
+        M::Xrstor64 => xsave::xrstor::<B, false, true>,
+        M::Xrstors => xsave::xrstor::<B, true, false>,
+        M::Xrstors64 => xsave::xrstor::<B, true, true>,
         M::Fxsave => x87::fxsave::<B, false>,
         M::Fxsave64 => x87::fxsave::<B, true>,
         M::Fxrstor => x87::fxrstor::<B, false>,

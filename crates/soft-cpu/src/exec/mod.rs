@@ -20,6 +20,7 @@ pub(crate) mod string;
 pub(crate) mod system;
 pub(crate) mod tsc_aux;
 pub(crate) mod x87;
+pub(crate) mod xsave;
 
 use crate::bus::Bus;
 use crate::context::{Core, Position};

@@ -5,8 +5,8 @@ use super::operand::{self, Get, Place, is_stack};
 use crate::bus::Bus;
 use crate::context::{
     CR0_AM, CR0_CD, CR0_EM, CR0_MP, CR0_NE, CR0_NW, CR0_PE, CR0_PG, CR0_TS, CR0_WP, CR4_DE, CR4_FSGSBASE,
-    CR4_OSFXSR, CR4_PAE, CR4_PCE, CR4_PCIDE, CR4_PSE, CR4_SMAP, CR4_SMEP, CR4_TSD, CR4_UMIP, CS, Core,
-    EFER_LMA, EFER_LME, RAX, RBX, RCX, RDX,
+    CR4_OSFXSR, CR4_OSXSAVE, CR4_PAE, CR4_PCE, CR4_PCIDE, CR4_PSE, CR4_SMAP, CR4_SMEP, CR4_TSD, CR4_UMIP, CS,
+    Core, EFER_LMA, EFER_LME, RAX, RBX, RCX, RDX,
 };
 use crate::debug::{DR6_BD, DR7_GD};
 use crate::exception::{self, Done, Exception};
@@ -30,6 +30,7 @@ const CR4_KNOWN: u64 = CR4_TSD
     | CR4_UMIP
     | CR4_FSGSBASE
     | CR4_PCIDE
+    | CR4_OSXSAVE
     | CR4_SMEP
     | CR4_SMAP
     | CR4_OTHER;
@@ -460,7 +461,9 @@ pub(crate) fn rdtsc<B: Bus>(c: &mut Core, b: &mut B, _i: &Insn<B>) -> Done {
 
 pub(crate) fn cpuid<B: Bus>(c: &mut Core, b: &mut B, _i: &Insn<B>) -> Done {
     c.sync_totals();
-    let leaf = b.cpuid(c.regs[RAX] as u32, c.regs[RCX] as u32, &c.access());
+    let (number, subleaf) = (c.regs[RAX] as u32, c.regs[RCX] as u32);
+    let mut leaf = b.cpuid(number, subleaf, &c.access());
+    c.adjust_cpuid(b, number, subleaf, &mut leaf);
     c.regs[RAX] = u64::from(leaf.eax);
     c.regs[RBX] = u64::from(leaf.ebx);
     c.regs[RCX] = u64::from(leaf.ecx);

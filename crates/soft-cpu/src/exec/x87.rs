@@ -90,54 +90,130 @@ fn fxsave_area<B: Bus>(c: &mut Core, i: &Insn<B>, write: bool) -> Result<u64, ex
 /// FXSAVE; `WIDE` is FXSAVE64.
 pub(crate) fn fxsave<B: Bus, const WIDE: bool>(c: &mut Core, b: &mut B, i: &Insn<B>) -> Done {
     let linear = fxsave_area(c, i, true)?;
-    let (opcode, ip, dp) = c.x87_pointers;
-    let head = u128::from(c.fcw)
-        | u128::from(c.fsw) << 16
-        | u128::from(c.ftw) << 32
-        | u128::from(opcode) << 48
-        | u128::from(if WIDE { ip } else { ip & 0xFFFF_FFFF }) << 64;
-    let second = u128::from(if WIDE { dp } else { dp & 0xFFFF_FFFF })
-        | u128::from(c.mxcsr) << 64
-        | u128::from(MXCSR_MASK) << 96;
     let stack = is_stack(i);
     operand::probe(c, b, i, linear, 512)?;
-    c.store(b, linear, head, stack)?;
-    c.store(b, linear + 16, second, stack)?;
-    for (n, value) in (0..).zip(c.x87_stack()) {
-        c.store(b, linear + 32 + 16 * n, value, stack)?;
-    }
-    let registers = if c.in_64_bit_mode() { 16 } else { 8 };
-    for n in 0..registers {
-        c.store(b, linear + 160 + 16 * n, c.xmm[n as usize & 15], stack)?;
-    }
-    Ok(())
+    c.store_x87(b, linear, WIDE, stack)?;
+    c.store_mxcsr(b, linear, stack)?;
+    c.store_xmm(b, linear, stack)
 }
 
 pub(crate) fn fxrstor<B: Bus, const WIDE: bool>(c: &mut Core, b: &mut B, i: &Insn<B>) -> Done {
     let linear = fxsave_area(c, i, false)?;
     let stack = is_stack(i);
-    let head: u128 = c.load(b, linear, stack)?;
-    let second: u128 = c.load(b, linear + 16, stack)?;
-    let mxcsr = (second >> 64) as u32;
-    if mxcsr & !MXCSR_MASK != 0 {
-        return Err(c.gp(0));
-    }
-    let (mut st, mut xmm) = ([0; 8], c.xmm);
-    for (n, value) in (0_u64..).zip(st.iter_mut()) {
-        *value = c.load::<u128, B>(b, linear + 32 + 16 * n, stack)? & ((1 << 80) - 1);
-    }
-    let registers = if c.in_64_bit_mode() { 16 } else { 8 };
-    for (n, value) in (0_u64..).zip(xmm.iter_mut().take(registers)) {
-        *value = c.load(b, linear + 160 + 16 * n, stack)?;
-    }
-    c.fcw = control_word(head as u16);
-    c.fsw = (head >> 16) as u16;
-    c.ftw = (head >> 32) as u8;
-    let mask = if WIDE { u64::MAX } else { 0xFFFF_FFFF };
-    c.x87_pointers = ((head >> 48) as u16 & 0x7FF, (head >> 64) as u64 & mask, second as u64 & mask);
-    c.mxcsr = mxcsr;
-    c.set_x87_stack(st);
-    c.update_x87_summary();
-    c.xmm = xmm;
+    let x87 = c.load_x87(b, linear, WIDE, stack)?;
+    let mxcsr = c.load_mxcsr(b, linear, stack)?;
+    let xmm = c.load_xmm(b, linear, stack)?;
+    c.set_x87(&x87);
+    (c.mxcsr, c.xmm) = (mxcsr, xmm);
     Ok(())
+}
+
+/// x87 state as it is in memory.
+pub(crate) struct X87State {
+    fcw: u16,
+    fsw: u16,
+    ftw: u8,
+    pointers: (u16, u64, u64),
+    st: [u128; 8],
+}
+
+impl X87State {
+    /// As FNINIT leaves it, with empty registers.
+    pub(crate) const INIT: Self = Self { fcw: 0x37F, fsw: 0, ftw: 0, pointers: (0, 0, 0), st: [0; 8] };
+}
+
+/// The parts of the legacy region of an XSAVE area, which is that of FXSAVE (SDM volume 1, "Legacy Region of an
+/// XSAVE Area"), at `linear`.
+impl Core {
+    /// Bytes 0 to 23 and ST(0) to ST(7); `wide` with 64-bit pointers.
+    pub(crate) fn store_x87<B: Bus>(&mut self, b: &mut B, linear: u64, wide: bool, stack: bool) -> Done {
+        let (opcode, ip, dp) = self.x87_pointers;
+        let mask = if wide { u64::MAX } else { 0xFFFF_FFFF };
+        let head = u128::from(self.fcw)
+            | u128::from(self.fsw) << 16
+            | u128::from(self.ftw) << 32
+            | u128::from(opcode) << 48
+            | u128::from(ip & mask) << 64;
+        self.store(b, linear, head, stack)?;
+        self.store(b, linear + 16, dp & mask, stack)?;
+        for (n, value) in (0..).zip(self.x87_stack()) {
+            self.store(b, linear + 32 + 16 * n, value, stack)?;
+        }
+        Ok(())
+    }
+
+    /// MXCSR and MXCSR_MASK.
+    pub(crate) fn store_mxcsr<B: Bus>(&mut self, b: &mut B, linear: u64, stack: bool) -> Done {
+        self.store(b, linear + 24, u64::from(self.mxcsr) | u64::from(MXCSR_MASK) << 32, stack)
+    }
+
+    /// The XMM registers that the mode has.
+    pub(crate) fn store_xmm<B: Bus>(&mut self, b: &mut B, linear: u64, stack: bool) -> Done {
+        for n in 0..self.xmm_registers() {
+            self.store(b, linear + 160 + 16 * n as u64, self.xmm[n & 15], stack)?;
+        }
+        Ok(())
+    }
+
+    pub(crate) fn load_x87<B: Bus>(
+        &mut self,
+        b: &mut B,
+        linear: u64,
+        wide: bool,
+        stack: bool,
+    ) -> Result<X87State, exception::Fault> {
+        let head: u128 = self.load(b, linear, stack)?;
+        let dp: u64 = self.load(b, linear + 16, stack)?;
+        let mut st = [0; 8];
+        for (n, value) in (0_u64..).zip(st.iter_mut()) {
+            *value = self.load::<u128, B>(b, linear + 32 + 16 * n, stack)? & ((1 << 80) - 1);
+        }
+        let mask = if wide { u64::MAX } else { 0xFFFF_FFFF };
+        Ok(X87State {
+            fcw: head as u16,
+            fsw: (head >> 16) as u16,
+            ftw: (head >> 32) as u8,
+            pointers: ((head >> 48) as u16 & 0x7FF, (head >> 64) as u64 & mask, dp & mask),
+            st,
+        })
+    }
+
+    /// MXCSR, which has no reserved bits set.
+    pub(crate) fn load_mxcsr<B: Bus>(
+        &mut self,
+        b: &mut B,
+        linear: u64,
+        stack: bool,
+    ) -> Result<u32, exception::Fault> {
+        let mxcsr: u32 = self.load(b, linear + 24, stack)?;
+        if mxcsr & !MXCSR_MASK != 0 { Err(self.gp(0)) } else { Ok(mxcsr) }
+    }
+
+    /// All XMM registers: those of memory, and the others as they are.
+    pub(crate) fn load_xmm<B: Bus>(
+        &mut self,
+        b: &mut B,
+        linear: u64,
+        stack: bool,
+    ) -> Result<[u128; 16], exception::Fault> {
+        let mut xmm = self.xmm;
+        for (n, value) in (0_u64..).zip(xmm.iter_mut().take(self.xmm_registers())) {
+            *value = self.load(b, linear + 160 + 16 * n, stack)?;
+        }
+        Ok(xmm)
+    }
+
+    pub(crate) fn set_x87(&mut self, state: &X87State) {
+        self.fcw = control_word(state.fcw);
+        self.fsw = state.fsw;
+        self.ftw = state.ftw;
+        self.x87_pointers = state.pointers;
+        self.set_x87_stack(state.st);
+        self.update_x87_summary();
+    }
+
+    /// How many XMM registers the mode has.
+    pub(crate) fn xmm_registers(&self) -> usize {
+        if self.in_64_bit_mode() { 16 } else { 8 }
+    }
 }

@@ -213,6 +213,11 @@ impl Bus for KvmBus<'_> {
         self.board.rdpmc(counter, context, Some(access.rip)).map_err(|_| GeneralProtection)
     }
 
+    /// The host's CPUID announces components that the interpreter does not have.
+    fn state_components(&self) -> u64 {
+        0
+    }
+
     fn cpuid(&mut self, leaf: u32, subleaf: u32, _access: &Access<'_>) -> CpuidLeaf {
         let table = self.fd.get_cpuid2(KVM_MAX_CPUID_ENTRIES);
         let found = table.ok().and_then(|table| {

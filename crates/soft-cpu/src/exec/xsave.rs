@@ -1,0 +1,228 @@
+//! The XSAVE feature set: XCR0, IA32_XSS, and the instructions that save and restore state components (SDM volume 1,
+//! "Managing State Using the XSAVE Feature Set").
+
+use super::Insn;
+use super::operand::{self, is_stack};
+use super::x87::X87State;
+use crate::bus::Bus;
+use crate::context::{CR0_TS, CR4_OSXSAVE, Core, RAX, RCX, RDX};
+use crate::cpuid::CpuidLeaf;
+use crate::exception::{self, Done, Exception, Fault};
+
+/// State components, bits of XCR0 and IA32_XSS.
+pub(crate) const X87: u64 = 1;
+pub(crate) const SSE: u64 = 1 << 1;
+/// The components that XCR0 can have.
+pub(crate) const USER: u64 = X87 | SSE;
+/// XCOMP_BV: the area has the compacted format.
+const COMPACTED: u64 = 1 << 63;
+/// Legacy region and header.
+const BASE_SIZE: u32 = 576;
+/// Where the header is.
+const HEADER: u64 = 512;
+/// MXCSR as after RESET.
+const MXCSR_INIT: u32 = 0x1F80;
+
+impl Core {
+    /// The components that exist, or #UD: without CR4.OSXSAVE as on any CPU, without components because they
+    /// are the embedder's.
+    fn components<B: Bus>(&mut self, bus: &B) -> Result<u64, Fault> {
+        if self.cr4 & CR4_OSXSAVE == 0 {
+            return Err(self.ud());
+        }
+        let components = bus.state_components();
+        if components == 0 {
+            self.unimplemented = true;
+            return Err(self.ud());
+        }
+        Ok(components)
+    }
+
+    /// WRMSR to IA32_XSS.
+    pub(crate) fn set_xss<B: Bus>(&mut self, bus: &B, value: u64) -> Done {
+        if value & !(bus.state_components() & !USER) != 0 {
+            return Err(self.gp(0));
+        }
+        self.xss = value;
+        Ok(())
+    }
+
+    /// The components in use (XINUSE): those that are not as after RESET.
+    fn in_use(&self) -> u64 {
+        let x87 = (self.fcw, self.fsw, self.ftw) != (0x37F, 0, 0)
+            || self.x87_pointers != (0, 0, 0)
+            || self.st != [0; 8];
+        let sse = self.xmm != [0; 16];
+        u64::from(x87) * X87 | u64::from(sse) * SSE
+    }
+
+    /// What CPUID says that depends on control registers. `leaf` is the answer without it.
+    pub(crate) fn adjust_cpuid<B: Bus>(&self, bus: &B, number: u32, subleaf: u32, leaf: &mut CpuidLeaf) {
+        const OSXSAVE: u32 = 1 << 27;
+        match (number, subleaf) {
+            (1, _) if self.cr4 & CR4_OSXSAVE != 0 => leaf.ecx |= OSXSAVE,
+            // The sizes of areas for what is enabled.
+            (0xD, 0 | 1) if bus.state_components() != 0 && leaf.eax != 0 => leaf.ebx = BASE_SIZE,
+            _ => {}
+        }
+    }
+}
+
+fn edx_eax(c: &Core) -> u64 {
+    c.regs[RDX] << 32 | c.regs[RAX] & 0xFFFF_FFFF
+}
+
+pub(crate) fn xgetbv<B: Bus>(c: &mut Core, b: &mut B, _i: &Insn<B>) -> Done {
+    c.components(b)?;
+    let value = match c.regs[RCX] as u32 {
+        0 => c.xcr0,
+        // As XSAVEC and XSAVES see it.
+        1 => c.xcr0 & c.in_use_compacted(),
+        _ => return Err(c.gp(0)),
+    };
+    c.regs[RAX] = value & 0xFFFF_FFFF;
+    c.regs[RDX] = value >> 32;
+    Ok(())
+}
+
+pub(crate) fn xsetbv<B: Bus>(c: &mut Core, b: &mut B, _i: &Insn<B>) -> Done {
+    c.components(b)?;
+    c.require_cpl0()?;
+    let value = edx_eax(c);
+    if c.regs[RCX] as u32 != 0 || value & X87 == 0 || value & !USER != 0 {
+        return Err(c.gp(0));
+    }
+    c.xcr0 = value;
+    Ok(())
+}
+
+/// How an instruction saves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Saving {
+    /// XSAVE.
+    All,
+    /// XSAVEOPT: nothing that is as after RESET.
+    InUse,
+    /// XSAVEC and XSAVES.
+    Compacted,
+}
+
+/// XSAVE and XSAVEOPT (`OPT`); `WIDE` with 64-bit pointers.
+pub(crate) fn xsave<B: Bus, const OPT: bool, const WIDE: bool>(c: &mut Core, b: &mut B, i: &Insn<B>) -> Done {
+    c.components(b)?;
+    save(c, b, i, c.xcr0, if OPT { Saving::InUse } else { Saving::All }, WIDE)
+}
+
+/// XSAVEC and XSAVES (`SUPERVISOR`).
+pub(crate) fn xsave_compacted<B: Bus, const SUPERVISOR: bool, const WIDE: bool>(
+    c: &mut Core,
+    b: &mut B,
+    i: &Insn<B>,
+) -> Done {
+    c.components(b)?;
+    if SUPERVISOR {
+        c.require_cpl0()?;
+    }
+    let enabled = c.xcr0 | if SUPERVISOR { c.xss } else { 0 };
+    save(c, b, i, enabled, Saving::Compacted, WIDE)
+}
+
+/// The area of the memory operand.
+fn area<B: Bus>(c: &mut Core, i: &Insn<B>, write: bool) -> Result<u64, Fault> {
+    if c.cr0 & CR0_TS != 0 {
+        return Err(c.raise(Exception::plain(exception::NM)));
+    }
+    let linear = operand::linear(c, i, BASE_SIZE as usize, write)?;
+    if linear & 63 != 0 { Err(c.gp(0)) } else { Ok(linear) }
+}
+
+fn save<B: Bus>(c: &mut Core, b: &mut B, i: &Insn<B>, enabled: u64, how: Saving, wide: bool) -> Done {
+    let linear = area(c, i, true)?;
+    let stack = is_stack(i);
+    let requested = enabled & edx_eax(c);
+    let in_use = match how {
+        Saving::Compacted => c.in_use_compacted(),
+        Saving::All | Saving::InUse => c.in_use(),
+    };
+    let saved = if how == Saving::All { requested } else { requested & in_use };
+    if saved & X87 != 0 {
+        c.store_x87(b, linear, wide, stack)?;
+    }
+    if saved & SSE != 0 {
+        c.store_xmm(b, linear, stack)?;
+    }
+    // The standard format has MXCSR even if all XMM registers are 0.
+    if saved & SSE != 0 || how != Saving::Compacted && requested & SSE != 0 {
+        c.store_mxcsr(b, linear, stack)?;
+    }
+    let header = linear + HEADER;
+    if how == Saving::Compacted {
+        c.store(b, header, requested & in_use, stack)?;
+        return c.store(b, header + 8, requested | COMPACTED, stack);
+    }
+    let old: u64 = c.load(b, header, stack)?;
+    c.store(b, header, old & !requested | requested & in_use, stack)
+}
+
+impl Core {
+    /// XINUSE where MXCSR counts as SSE state.
+    fn in_use_compacted(&self) -> u64 {
+        self.in_use() | if self.mxcsr == MXCSR_INIT { 0 } else { SSE }
+    }
+}
+
+/// XRSTOR and XRSTORS (`SUPERVISOR`); `WIDE` with 64-bit pointers.
+pub(crate) fn xrstor<B: Bus, const SUPERVISOR: bool, const WIDE: bool>(
+    c: &mut Core,
+    b: &mut B,
+    i: &Insn<B>,
+) -> Done {
+    c.components(b)?;
+    if SUPERVISOR {
+        c.require_cpl0()?;
+    }
+    let enabled = c.xcr0 | if SUPERVISOR { c.xss } else { 0 };
+    let linear = area(c, i, false)?;
+    let stack = is_stack(i);
+    let header = linear + HEADER;
+    let present: u64 = c.load(b, header, stack)?;
+    let format: u64 = c.load(b, header + 8, stack)?;
+    let compacted = format & COMPACTED != 0;
+    let mut rest = 0;
+    for at in (16..64).step_by(8) {
+        let word: u64 = c.load(b, header + at, stack)?;
+        // The standard format leaves the last 40 bytes to software.
+        if compacted || at == 16 {
+            rest |= word;
+        }
+    }
+    let possible = if compacted { format & !COMPACTED } else { enabled };
+    let wrong = present & !possible != 0
+        || possible & !enabled != 0
+        || rest != 0
+        || !compacted && (SUPERVISOR || format != 0);
+    if wrong {
+        return Err(c.gp(0));
+    }
+    let requested = enabled & edx_eax(c);
+    let restored = requested & present;
+    let mxcsr = match compacted {
+        true if restored & SSE != 0 => c.load_mxcsr(b, linear, stack)?,
+        true if requested & SSE != 0 => MXCSR_INIT,
+        false if requested & SSE != 0 => c.load_mxcsr(b, linear, stack)?,
+        _ => c.mxcsr,
+    };
+    let x87 = if restored & X87 != 0 { c.load_x87(b, linear, WIDE, stack)? } else { X87State::INIT };
+    let mut xmm = c.xmm;
+    if restored & SSE != 0 {
+        xmm = c.load_xmm(b, linear, stack)?;
+    } else if requested & SSE != 0 {
+        let registers = c.xmm_registers();
+        xmm.iter_mut().take(registers).for_each(|register| *register = 0);
+    }
+    if requested & X87 != 0 {
+        c.set_x87(&x87);
+    }
+    (c.mxcsr, c.xmm) = (mxcsr, xmm);
+    Ok(())
+}

@@ -1,0 +1,241 @@
+//! The XSAVE feature set.
+
+use super::*;
+
+const GP: u8 = 13;
+const UD: u8 = 6;
+const NM: u8 = 7;
+const CR4_OSXSAVE: u64 = 1 << 18;
+const HLT: u8 = 0xF4;
+const HEADER: u64 = DATA + 512;
+const COMPACTED: u64 = 1 << 63;
+
+/// An instruction on `[DATA]`: opcode bytes behind 0FH, ModRM.reg.
+fn on_area(opcode: u8, reg: u8, wide: bool) -> Vec<u8> {
+    let mut code = if wide { vec![0x48] } else { vec![] };
+    code.extend([0x0F, opcode, 0x04 | reg << 3, 0x25, 0, 0, 8, 0]);
+    code
+}
+fn xsave() -> Vec<u8> {
+    on_area(0xAE, 4, true)
+}
+fn xrstor() -> Vec<u8> {
+    on_area(0xAE, 5, true)
+}
+fn xsaveopt() -> Vec<u8> {
+    on_area(0xAE, 6, true)
+}
+fn xsavec() -> Vec<u8> {
+    on_area(0xC7, 4, true)
+}
+fn xsaves() -> Vec<u8> {
+    on_area(0xC7, 5, true)
+}
+fn xrstors() -> Vec<u8> {
+    on_area(0xC7, 3, true)
+}
+
+/// Ring 0 with both components enabled and in use, an area full of 5AH with a header of zeros, and EDX:EAX = `mask`.
+fn guest(code: &[u8], mask: u64) -> Guest {
+    let mut guest = Guest::new(&[code, &[HLT]].concat());
+    guest.state.cr4 |= CR4_OSXSAVE;
+    guest.state.xcr0 = 3;
+    guest.state.gpr[0] = mask & 0xFFFF_FFFF;
+    guest.state.gpr[2] = mask >> 32;
+    guest.state.xmm = std::array::from_fn(|n| 0x1111 * (n as u128 + 1));
+    guest.state.mxcsr = 0x1FA0;
+    (guest.state.fcw, guest.state.fsw, guest.state.ftw) = (0x27F, 0x3800, 0x80);
+    guest.state.st[0] = 0x3FFF_8000_0000_0000_0000;
+    guest.bus.write(DATA, &[0x5A; 512]);
+    guest.bus.write(HEADER, &[0; 64]);
+    guest
+}
+
+#[track_caller]
+fn run(guest: &mut Guest) -> State {
+    let mut cpu = guest.cpu();
+    assert_eq!(cpu.run(&mut guest.bus, budget(100)), Exit::Halted);
+    let state = cpu.state();
+    assert!(state.rip < HANDLERS, "vector {}", (state.rip - HANDLERS) / 16);
+    state
+}
+
+const UNTOUCHED: u64 = 0x5A5A_5A5A_5A5A_5A5A;
+
+#[test]
+fn xsave_writes_the_requested_components() {
+    // (mask, FCW written, MXCSR written, XMM written)
+    for (mask, x87, sse) in [(0, false, false), (1, true, false), (2, false, true), (u64::MAX, true, true)] {
+        let mut guest = guest(&xsave(), mask);
+        guest.bus.write_u64(HEADER, 0x100);
+        run(&mut guest);
+        assert_eq!(guest.bus.read_u64(DATA) as u16, if x87 { 0x27F } else { 0x5A5A }, "{mask}");
+        let mxcsr = guest.bus.read_u64(DATA + 24);
+        assert_eq!(mxcsr, if sse { 0xFFFF_0000_1FA0 } else { UNTOUCHED }, "{mask}");
+        let xmm15 = guest.bus.read_u64(DATA + 160 + 15 * 16);
+        assert_eq!(xmm15, if sse { 0x11110 } else { UNTOUCHED }, "{mask}");
+        // Bits of components that were not asked for stay.
+        assert_eq!(guest.bus.read_u64(HEADER), 0x100 | mask & 3);
+        assert_eq!(guest.bus.read_u64(HEADER + 8), 0);
+    }
+}
+
+#[test]
+fn components_as_after_reset_are_not_in_the_header() {
+    let unused = |code: &[u8]| {
+        let mut guest = guest(code, 3);
+        guest.state.xmm = [0; 16];
+        (guest.state.fcw, guest.state.fsw, guest.state.ftw) = (0x37F, 0, 0);
+        guest.state.st = [0; 8];
+        run(&mut guest);
+        guest
+    };
+    let all = unused(&xsave());
+    assert_eq!((all.bus.read_u64(HEADER), all.bus.read_u64(DATA) as u16), (0, 0x37F));
+    let opt = unused(&xsaveopt());
+    assert_eq!((opt.bus.read_u64(HEADER), opt.bus.read_u64(DATA)), (0, UNTOUCHED));
+    assert_eq!(opt.bus.read_u64(DATA + 24) as u32, 0x1FA0);
+    // MXCSR counts as SSE state in the compacted format.
+    let compact = unused(&xsavec());
+    assert_eq!((compact.bus.read_u64(HEADER), compact.bus.read_u64(HEADER + 8)), (2, COMPACTED | 3));
+    assert_eq!((compact.bus.read_u64(DATA), compact.bus.read_u64(DATA + 24) as u32), (UNTOUCHED, 0x1FA0));
+}
+
+#[test]
+fn what_was_saved_comes_back() {
+    for (save, restore) in
+        [(xsave(), xrstor()), (xsaveopt(), xrstor()), (xsavec(), xrstor()), (xsaves(), xrstors())]
+    {
+        let mut saved = guest(&save, 3);
+        run(&mut saved);
+        let mut fresh = guest(&restore, 3);
+        fresh.bus = saved.bus;
+        fresh.bus.write(CODE, &[&restore[..], &[HLT]].concat());
+        (fresh.state.xmm, fresh.state.mxcsr, fresh.state.st) = ([7; 16], 0x1F80, [9; 8]);
+        (fresh.state.fcw, fresh.state.fsw, fresh.state.ftw) = (0x37F, 0, 0);
+        let state = run(&mut fresh);
+        let expected = &saved.state;
+        assert_eq!((state.xmm, state.mxcsr), (expected.xmm, expected.mxcsr));
+        let x87 = |s: &State| (s.fcw, s.fsw, s.ftw, s.st);
+        assert_eq!(x87(&state), x87(expected));
+    }
+}
+
+#[test]
+fn xrstor_resets_what_the_header_does_not_have() {
+    let mut standard = guest(&xrstor(), 3);
+    standard.bus.write_u64(DATA + 24, 0x1FC0);
+    let state = run(&mut standard);
+    // The standard format has MXCSR in any case.
+    assert_eq!((state.fcw, state.ftw, state.xmm, state.mxcsr), (0x37F, 0, [0; 16], 0x1FC0));
+    let mut compact = guest(&xrstor(), 2);
+    compact.bus.write_u64(HEADER + 8, COMPACTED | 3);
+    let state = run(&mut compact);
+    assert_eq!((state.fcw, state.xmm, state.mxcsr), (0x27F, [0; 16], 0x1F80));
+}
+
+#[test]
+fn bad_areas_raise_gp() {
+    // (instruction, XSTATE_BV, XCOMP_BV, byte 16, byte 24, MXCSR, fault)
+    let table = [
+        (xrstor(), 3, 0, 0, 0, 0x1F80, false),
+        (xrstor(), 4, 0, 0, 0, 0x1F80, true),
+        (xrstor(), 3, 1, 0, 0, 0x1F80, true),
+        (xrstor(), 3, 0, 1, 0, 0x1F80, true),
+        (xrstor(), 3, 0, 0, 1, 0x1F80, false),
+        (xrstor(), 3, 0, 0, 0, 0x1_0000, true),
+        (xrstor(), 3, COMPACTED | 3, 0, 0, 0x1F80, false),
+        (xrstor(), 3, COMPACTED | 1, 0, 0, 0x1F80, true),
+        (xrstor(), 3, COMPACTED | 7, 0, 0, 0x1F80, true),
+        (xrstor(), 3, COMPACTED | 3, 0, 1, 0x1F80, true),
+        (xrstors(), 3, COMPACTED | 3, 0, 0, 0x1F80, false),
+        (xrstors(), 3, 0, 0, 0, 0x1F80, true),
+        (xrstors(), 3, COMPACTED | 1 << 15 | 3, 0, 0, 0x1F80, true),
+    ];
+    for (code, present, format, byte16, byte24, mxcsr, fault) in table {
+        let mut guest = guest(&code, 3);
+        guest.bus.write_u64(DATA + 24, mxcsr);
+        guest.bus.write_u64(HEADER, present);
+        guest.bus.write_u64(HEADER + 8, format);
+        guest.bus.write_u64(HEADER + 16, byte16);
+        guest.bus.write_u64(HEADER + 24, byte24);
+        if fault {
+            let before = guest.state.xmm;
+            assert_eq!(expect_vector(&mut guest, GP).state().xmm, before);
+        } else {
+            run(&mut guest);
+        }
+    }
+    for mut code in [xsave(), xrstor(), xsavec(), xsaves(), xsaveopt(), xrstors()] {
+        // [DATA + 32]
+        code[5] = 32;
+        expect_vector(&mut guest(&code, 3), GP);
+    }
+}
+
+#[test]
+fn they_need_the_operating_system_and_respect_ts() {
+    let all = [xsave(), xrstor(), xsavec(), xsaveopt(), xsaves(), xrstors(), vec![0x0F, 0x01, 0xD0]];
+    for (n, code) in all.iter().enumerate() {
+        let mut off = guest(code, 3);
+        off.state.cr4 &= !CR4_OSXSAVE;
+        assert!(expect_vector(&mut off, UD).unimplemented().is_empty());
+        if n < 6 {
+            let mut busy = guest(code, 3);
+            busy.state.cr0 |= 8;
+            expect_vector(&mut busy, NM);
+        }
+    }
+    for code in [xsaves(), xrstors()] {
+        expect_vector(&mut guest(&code, 3).user(), GP);
+    }
+}
+
+#[test]
+fn xcr0_takes_x87_and_sse_only() {
+    let xsetbv = [0x0F, 0x01, 0xD1, 0x0F, 0x01, 0xD0]; // xsetbv; xgetbv
+    for (value, ok) in [(1, true), (3, true), (0, false), (2, false), (7, false), (1 << 63 | 3, false)] {
+        let mut guest = guest(&xsetbv, value);
+        if ok {
+            let state = run(&mut guest);
+            assert_eq!((state.xcr0, state.gpr[0], state.gpr[2]), (value, value, 0));
+        } else {
+            expect_vector(&mut guest, GP);
+        }
+    }
+    expect_vector(&mut guest(&xsetbv, 3).user(), GP);
+    let mut other = guest(&xsetbv, 3);
+    other.state.gpr[1] = 1;
+    expect_vector(&mut other, GP);
+}
+
+#[test]
+fn xgetbv_1_tells_what_is_in_use() {
+    let mut guest = guest(&[0x0F, 0x01, 0xD0], 0);
+    guest.state.gpr[1] = 1;
+    assert_eq!(run(&mut guest).gpr[0], 3);
+    (guest.state.xmm, guest.state.mxcsr) = ([0; 16], 0x1F80);
+    assert_eq!(run(&mut guest).gpr[0], 1);
+}
+
+#[test]
+fn xss_has_no_bits() {
+    // mov ecx, 0xda0; wrmsr; rdmsr
+    let code = [0xB9, 0xA0, 0x0D, 0, 0, 0x0F, 0x30, 0x0F, 0x32];
+    assert_eq!(run(&mut guest(&code, 0)).xss, 0);
+    for bit in [0, 8, 15, 63] {
+        expect_vector(&mut guest(&code, 1 << bit), GP);
+    }
+}
+
+#[test]
+fn cpuid_shows_osxsave_with_cr4() {
+    let cpuid = [0x0F, 0xA2];
+    let mut guest = guest(&cpuid, 1);
+    assert_eq!(run(&mut guest).gpr[1] >> 26 & 3, 3);
+    guest.state.cr4 &= !CR4_OSXSAVE;
+    assert_eq!(run(&mut guest).gpr[1] >> 26 & 3, 1);
+    guest.state.gpr[0] = 0xD;
+    let state = run(&mut guest);
+    assert_eq!((state.gpr[0], state.gpr[3], state.gpr[1]), (3, 576, 576));
+}
