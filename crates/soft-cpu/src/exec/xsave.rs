@@ -53,7 +53,7 @@ impl Core {
             || self.x87_pointers != (0, 0, 0)
             || self.st != [0; 8];
         let sse = self.xmm != [0; 16];
-        u64::from(x87) * X87 | u64::from(sse) * SSE
+        (if x87 { X87 } else { 0 }) | if sse { SSE } else { 0 }
     }
 
     /// What CPUID says that depends on control registers. `leaf` is the answer without it.
