@@ -14,7 +14,6 @@ use crate::time::GuestTime;
 use serde::{Deserialize, Serialize};
 use vpmu::pmu::RdpmcContext;
 use vpmu::profile::Vendor;
-use vpmu::register::is_pmu_register;
 use vpmu::{ReadOutcome, WriteOutcome};
 
 /// IA32_APIC_BASE.
@@ -79,6 +78,8 @@ pub struct Machine {
     /// TSC rate that the guest sees, in Hz.
     pub tsc_hz: u64,
     now: GuestTime,
+    /// What the guest's writes to its TSC have added to it.
+    tsc_offset: u64,
     outcome: Option<Outcome>,
     unknown_msrs: UnknownMsrs,
 }
@@ -125,6 +126,7 @@ impl Machine {
             pmu,
             tsc_hz,
             now: GuestTime::default(),
+            tsc_offset: 0,
             outcome: None,
             unknown_msrs: UnknownMsrs::default(),
         }
@@ -168,9 +170,25 @@ impl Machine {
         self.now
     }
 
-    /// The TSC that the guest would read now if it started at 0.
+    /// The TSC as of [`now`](Self::now), never later than what the guest reads.
     fn tsc(&self) -> u64 {
-        (u128::from(self.now.0) * u128::from(self.tsc_hz) / 1_000_000_000) as u64
+        let ticks = (u128::from(self.now.0) * u128::from(self.tsc_hz) / 1_000_000_000) as u64;
+        ticks.wrapping_add(self.tsc_offset)
+    }
+
+    /// Tells what the guest's writes to its TSC have added to it.
+    pub fn set_tsc_offset(&mut self, offset: u64) {
+        self.tsc_offset = offset;
+    }
+
+    /// The guest has written its TSC: what waits for a value of it waits for another time. `offset` as in
+    /// [`set_tsc_offset`](Self::set_tsc_offset).
+    pub fn move_tsc(&mut self, offset: u64) {
+        self.tsc_offset = offset;
+        if let Ok(deadline @ 1..) = self.apic.read_tsc_deadline() {
+            let rearmed = self.apic.write_tsc_deadline(deadline, self.tsc(), self.now);
+            log::debug!("TSC deadline {deadline:#x} after the TSC was written: {rearmed:?}");
+        }
     }
 
     /// The end of the run, once it has come.
@@ -303,13 +321,16 @@ impl Machine {
     /// #GP(0) for the guest.
     pub fn rdmsr(&mut self, index: u32, rip: Option<u64>) -> MsrResult<u64> {
         let origin = Origin { now: self.now, rip };
-        if is_pmu_register(index) {
-            let outcome = self.pmu.rdmsr(index, origin);
-            self.deliver_pmis();
-            return match outcome {
-                ReadOutcome::Value(value) => Ok(value),
-                ReadOutcome::Fault(_) | ReadOutcome::NotHandled => Err(GeneralProtection),
-            };
+        match self.pmu.rdmsr(index, origin) {
+            ReadOutcome::NotHandled => {}
+            outcome => {
+                self.deliver_pmis();
+                return if let ReadOutcome::Value(value) = outcome {
+                    Ok(value)
+                } else {
+                    Err(GeneralProtection)
+                };
+            }
         }
         match index {
             MSR_APIC_BASE => Ok(self.apic.base()),
@@ -335,13 +356,12 @@ impl Machine {
     /// #GP(0) for the guest; nothing has changed.
     pub fn wrmsr(&mut self, index: u32, value: u64, rip: Option<u64>) -> MsrResult<()> {
         let origin = Origin { now: self.now, rip };
-        if is_pmu_register(index) {
-            let outcome = self.pmu.wrmsr(index, value, origin);
-            self.deliver_pmis();
-            return match outcome {
-                WriteOutcome::Done => Ok(()),
-                WriteOutcome::Fault(_) | WriteOutcome::NotHandled => Err(GeneralProtection),
-            };
+        match self.pmu.wrmsr(index, value, origin) {
+            WriteOutcome::NotHandled => {}
+            outcome => {
+                self.deliver_pmis();
+                return if outcome == WriteOutcome::Done { Ok(()) } else { Err(GeneralProtection) };
+            }
         }
         match index {
             MSR_APIC_BASE => self.apic.set_base(value),

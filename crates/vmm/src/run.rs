@@ -271,7 +271,8 @@ pub fn run(mut config: RunConfig) -> Result<RunReport, RunError> {
     let boot = loader::load(&config.image, &memory, &config.boot)?;
     let tracer = tracer(config.trace.as_deref())?;
     let apic_config = apic_config(&config.profile);
-    let Chosen { mut engine, source, tsc_hz, profile } = choose(&config, &memory, &apic_config)?;
+    let Chosen { mut engine, source, tsc_hz, profile, apic: apic_config } =
+        choose(&config, &memory, &apic_config)?;
     config.profile = profile;
 
     let (capture, console) = console(config.console);
@@ -310,7 +311,7 @@ pub fn resume(config: ResumeConfig) -> Result<RunReport, RunError> {
     if let Some(input) = config.input {
         devices.set_input(input);
     }
-    let apic = local_apic(apic_config(profile), profile)?;
+    let apic = local_apic(soft_apic_config(profile), profile)?;
     let pmu = PmuDevice::new(profile.clone(), source, tracer);
     let mut machine = Machine::new(memory, devices, apic, pmu, tsc_hz);
     snapshot.resume(&mut engine, &mut machine)?;
@@ -422,6 +423,12 @@ fn apic_config(profile: &Profile) -> ApicConfig {
     }
 }
 
+/// The soft engine keeps guest time by the TSC, so that the timer can too, as on Intel CPUs.
+fn soft_apic_config(profile: &Profile) -> ApicConfig {
+    let tsc_deadline_hz = profile.intel().map(|_| profile.tsc_hz);
+    ApicConfig { tsc_deadline_hz, ..apic_config(profile) }
+}
+
 fn local_apic(config: ApicConfig, profile: &Profile) -> Result<LocalApic, RunError> {
     LocalApic::new(config).map_err(|e| RunError::Profile { profile: profile.name, reason: e.to_string() })
 }
@@ -449,6 +456,7 @@ struct Chosen {
     tsc_hz: u64,
     /// The profile, without what the engine cannot do.
     profile: Profile,
+    apic: ApicConfig,
 }
 
 /// Sets up the engine and the counts source that the configuration asks for.
@@ -479,7 +487,7 @@ fn kvm(config: &RunConfig, memory: &GuestMemory, apic: &ApicConfig) -> Result<Ch
     let engine = KvmEngine::new(&KvmConfig { memory, profile, apic }).map_err(EngineError::from)?;
     let tsc_hz = engine.tsc_hz();
     let source = counts::choose(&config.counts, profile, tsc_hz, engine.kick_signal())?;
-    Ok(Chosen { engine: Box::new(engine), source, tsc_hz, profile: profile.clone() })
+    Ok(Chosen { engine: Box::new(engine), source, tsc_hz, profile: profile.clone(), apic: *apic })
 }
 
 fn soft(config: &RunConfig, memory: &GuestMemory) -> Result<Chosen, RunError> {
@@ -498,7 +506,8 @@ fn soft(config: &RunConfig, memory: &GuestMemory) -> Result<Chosen, RunError> {
         engine = engine.with_model(core);
     }
     let tsc_hz = engine.tsc_hz();
-    Ok(Chosen { engine: Box::new(engine), source, tsc_hz, profile })
+    let apic = soft_apic_config(&profile);
+    Ok(Chosen { engine: Box::new(engine), source, tsc_hz, profile, apic })
 }
 
 /// The files by which an image finds out what it runs on.

@@ -113,9 +113,12 @@ impl PmuDevice {
         &self.stats
     }
 
-    /// RDMSR by the guest.
+    /// RDMSR by the guest. Nothing is noted of registers that are not the PMU's.
     pub fn rdmsr(&mut self, index: u32, origin: Origin) -> ReadOutcome {
         let outcome = self.vpmu.read_msr(index, &mut *self.source);
+        if outcome == ReadOutcome::NotHandled {
+            return outcome;
+        }
         self.stats.rdmsr += 1;
         self.after_read(Access::Rdmsr, index, outcome, origin);
         if let ReadOutcome::Value(value) = outcome {
@@ -124,10 +127,13 @@ impl PmuDevice {
         outcome
     }
 
-    /// WRMSR by the guest.
+    /// WRMSR by the guest. Nothing is noted of registers that are not the PMU's.
     pub fn wrmsr(&mut self, index: u32, value: u64, origin: Origin) -> WriteOutcome {
         let before = self.windows.before_write(index, &mut self.vpmu, &mut *self.source);
         let outcome = self.vpmu.write_msr(index, value, &mut *self.source);
+        if outcome == WriteOutcome::NotHandled {
+            return outcome;
+        }
         self.windows.after_write(before, index, value, outcome, &self.vpmu, &mut *self.source);
         self.stats.wrmsr += 1;
         if matches!(outcome, WriteOutcome::Fault(_)) {

@@ -18,6 +18,8 @@ use vpmu::profile::Vendor;
 
 /// IA32_TIME_STAMP_COUNTER. Reading it is the CPU's business.
 const MSR_TSC: u32 = 0x10;
+/// CPUID leaf 1 ECX: the APIC timer's TSC-deadline mode.
+const TSC_DEADLINE: u32 = 1 << 24;
 
 /// What guest time consists of beside core cycles.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -80,6 +82,7 @@ impl<'a> SoftBus<'a> {
     /// Time goes on from here.
     pub(super) fn set_clock(&mut self, clock: Clock) {
         (self.idle_ticks, self.tsc_offset) = (clock.idle_ticks, clock.tsc_offset);
+        self.machine.set_tsc_offset(self.tsc_offset);
     }
 
     /// What time consists of beside core cycles.
@@ -288,6 +291,7 @@ impl Bus for SoftBus<'_> {
         self.attention = true;
         if index == MSR_TSC {
             self.tsc_offset = value.wrapping_sub(self.ticks(self.cycles));
+            self.machine.move_tsc(self.tsc_offset);
             return Ok(());
         }
         let written = self.machine.wrmsr(index, value, Some(access.rip)).map_err(|_| GeneralProtection);
@@ -305,6 +309,9 @@ impl Bus for SoftBus<'_> {
     fn cpuid(&mut self, leaf: u32, subleaf: u32, _access: &Access<'_>) -> CpuidLeaf {
         let apic = &self.machine.apic;
         let mut answer = cpuid::leaf(self.profile, apic.config().x2apic, leaf, subleaf);
+        if leaf == 1 && apic.config().tsc_deadline_hz.is_some() {
+            answer.ecx |= TSC_DEADLINE;
+        }
         match leaf {
             // SDM volume 3, "Local APIC Status and Location": the bit follows IA32_APIC_BASE.EN.
             1 if apic.mode() == ApicMode::Disabled => answer.edx &= !cpuid::APIC,

@@ -28,10 +28,14 @@ struct Guest {
 
 impl Guest {
     fn new(code: &[u8]) -> Self {
-        Self::with_detail(code, Detail::Counts)
+        Self::with(code, Detail::Counts, ApicConfig::default())
     }
 
     fn with_detail(code: &[u8], detail: Detail) -> Self {
+        Self::with(code, detail, ApicConfig::default())
+    }
+
+    fn with(code: &[u8], detail: Detail, apic: ApicConfig) -> Self {
         let memory = GuestMemory::new(MemoryConfig { size_mib: 4 }).expect("4 MiB of guest memory");
         memory.write(u64::from(CODE), code).expect("the code fits");
         let mut engine = SoftEngine::new(&memory, &ICELAKE_SP);
@@ -44,7 +48,7 @@ impl Guest {
         let trace = Capture::new(1 << 20);
         let tracer = Tracer::new(Box::new(trace.clone()));
         let devices = Devices::new(Box::new(io::sink()), Box::new(io::sink()), FwCfg::new(1, 4 << 20));
-        let apic = LocalApic::new(ApicConfig::default()).expect("a valid APIC");
+        let apic = LocalApic::new(apic).expect("a valid APIC");
         let pmu = PmuDevice::new(ICELAKE_SP, source, Some(tracer));
         let machine = Machine::new(memory, devices, apic, pmu, engine.tsc_hz());
         engine.boot(&BootState::flat(CODE)).expect("a valid state");
@@ -287,6 +291,35 @@ fn the_tsc_goes_on_from_what_the_guest_writes() {
     code.extend([0x0F, 0x31]); //                   rdtsc
     code.extend([0x89, 0xD0]); //                   mov eax, edx
     assert_eq!(result_of(code), 0x15);
+}
+
+#[test]
+fn the_tsc_deadline_timer_fires_when_the_tsc_is_there() {
+    const DEADLINE: u64 = 50_000;
+    let apic = ApicConfig { tsc_deadline_hz: Some(ICELAKE_SP.tsc_hz), ..ApicConfig::default() };
+    // Armed last, and with the TSC moved to shortly before and shortly after the deadline once it is armed.
+    for moved in [None, Some(DEADLINE - 1000), Some(DEADLINE + 5)] {
+        let mut code = vec![0xB8, 1, 0, 0, 0, 0x0F, 0xA2]; // mov eax, 1; cpuid
+        code.extend([0x0F, 0xBA, 0xE1, 24, 0x73, 0xFE]); // bt ecx, 24; jnc .
+        code.extend(wrmsr(0x1B, 0xFEE0_0D00)); //       x2APIC
+        code.extend(wrmsr(0x80F, 0x1FF));
+        code.extend(wrmsr(0x832, 2 << 17 | 0x40)); //   TSC deadline, vector 0x40
+        code.extend(wrmsr(0x6E0, DEADLINE));
+        code.extend(moved.map_or(vec![], |tsc| wrmsr(0x10, tsc)));
+        code.extend([0xB9, 0x22, 8, 0, 0]); //          mov ecx, 0x822: IRR of vectors 0x40 to 0x5f
+        code.extend([0x0F, 0x32, 0xA8, 1, 0x74, 0xFA]); // 1: rdmsr; test al, 1; jz 1b
+        code.extend([0x0F, 0x31]); //                   rdtsc
+        code.push(0x2D); //                             sub eax, DEADLINE
+        code.extend((DEADLINE as u32).to_le_bytes());
+        code.extend(EXIT);
+        let mut guest = Guest::with(&code, Detail::Counts, apic);
+        let late = match guest.run() {
+            Outcome::Exit { status } => status >> 1,
+            other => panic!("{other:?}"),
+        };
+        // RDTSC comes a few instructions after the interrupt is requested, never before.
+        assert!((1..20).contains(&late), "{late} cycles after the deadline, moved to {moved:?}");
+    }
 }
 
 #[test]

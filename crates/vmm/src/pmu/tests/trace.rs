@@ -41,7 +41,8 @@ fn faults_say_why() {
     bench.device.wrmsr(FIXED_CTR_CTRL, 1 << 63, at(1, 2));
     bench.device.wrmsr(GLOBAL_STATUS, 0, at(1, 2));
     bench.device.rdmsr(0x30D, at(1, 2));
-    bench.device.rdmsr(0x10, at(1, 2));
+    // Not the PMU's: somebody else has an answer.
+    assert_eq!(bench.device.rdmsr(0x10, at(1, 2)), ReadOutcome::NotHandled);
     let user = RdpmcContext { cpl: 3, pce: false, protected_mode: true };
     bench.device.rdpmc(0, user, at(1, 2));
     let faults: Vec<_> = bench.trace().into_iter().map(|line| line["fault"].clone()).collect();
@@ -51,7 +52,6 @@ fn faults_say_why() {
             json!("reserved bits 0x8000000000000000 are set"),
             json!("the register is read-only"),
             json!("this CPU has no such register"),
-            json!("not a PMU register"),
             json!("RDPMC at CPL > 0 needs CR4.PCE"),
         ]
     );
