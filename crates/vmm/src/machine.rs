@@ -7,7 +7,7 @@ use crate::amd_msr;
 pub use crate::apic::GeneralProtection;
 use crate::apic::{ApicState, LocalApic, TimerState};
 use crate::counts::Slice;
-use crate::devices::{Devices, DevicesState, IoApic, PortEffect};
+use crate::devices::{Devices, DevicesState, IoApic, PortEffect, TestDevice};
 use crate::memory::GuestMemory;
 use crate::pmu::{Origin, PmuDevice, PmuState};
 use crate::time::GuestTime;
@@ -292,23 +292,27 @@ impl Machine {
         self.pmu.trace_unimplemented(code, Origin { now: self.now, rip: Some(rip) });
     }
 
-    /// MMIO read; addresses outside the pages of local and I/O APIC read as all ones.
+    /// MMIO read; addresses of no device read as all ones.
     pub fn mmio_read(&mut self, address: u64, data: &mut [u8]) {
         if let Some(offset) = self.apic.page_offset(address) {
             self.apic.mmio_read(offset, data, self.now);
         } else if let Some(offset) = IoApic::page_offset(address) {
             self.devices.ioapic_mut().read(offset, data);
+        } else if let Some(offset) = TestDevice::memory_offset(address) {
+            self.devices.test_mut().read(offset, data);
         } else {
             data.fill(0xFF);
         }
     }
 
-    /// MMIO write; addresses outside the pages of local and I/O APIC swallow it.
+    /// MMIO write; addresses of no device swallow it.
     pub fn mmio_write(&mut self, address: u64, data: &[u8]) {
         if let Some(offset) = self.apic.page_offset(address) {
             self.apic.mmio_write(offset, data, self.now);
         } else if let Some(offset) = IoApic::page_offset(address) {
             self.devices.ioapic_mut().write(offset, data);
+        } else if let Some(offset) = TestDevice::memory_offset(address) {
+            self.devices.test_mut().write(offset, data);
         } else {
             return;
         }

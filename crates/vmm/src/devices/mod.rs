@@ -7,6 +7,7 @@
 //! | 0x64 | keyboard controller: only its reset command (FEH); reads are all ones | here |
 //! | 0x70, 0x71 | CMOS: reads 0, so that "update in progress" is never set | here |
 //! | 0x80 | POST code, used for delays: writes vanish | here |
+//! | 0xE0-0xE3, 0x2000-0x2017 | test device of kvm-unit-tests, with memory at 0xFF000000 | [`testdev`] |
 //! | 0xE9 | debug console | [`debugcon`] |
 //! | 0xF4-0xF7 | exit port | [`debug_exit`] |
 //! | 0x3F8-0x3FF | COM1 | [`serial`] |
@@ -29,6 +30,7 @@ pub mod input;
 pub mod ioapic;
 pub mod pit;
 pub mod serial;
+pub mod testdev;
 #[cfg(test)]
 mod tests;
 
@@ -40,6 +42,7 @@ pub use self::input::{Input, Typed};
 pub use self::ioapic::{InterruptMessage, IoApic};
 pub use self::pit::Pit;
 pub use self::serial::{Output, Serial};
+pub use self::testdev::TestDevice;
 
 use self::control::{Command, Control};
 use self::input::Feeder;
@@ -98,6 +101,7 @@ pub struct Devices {
     control: Control,
     pit: Pit,
     ioapic: IoApic,
+    test: TestDevice,
     unknown: UnknownPorts,
     now: GuestTime,
     input: Feeder,
@@ -112,6 +116,7 @@ pub struct DevicesState {
     control: Control,
     pit: Pit,
     ioapic: IoApic,
+    test: TestDevice,
     unknown: UnknownPorts,
     now: GuestTime,
 }
@@ -128,6 +133,7 @@ impl Devices {
             control: Control::default(),
             pit: Pit::default(),
             ioapic: IoApic::default(),
+            test: TestDevice::default(),
             unknown: UnknownPorts::default(),
             now: GuestTime::default(),
             input: Feeder::default(),
@@ -182,18 +188,24 @@ impl Devices {
         &mut self.ioapic
     }
 
+    /// The test device, for its memory.
+    pub fn test_mut(&mut self) -> &mut TestDevice {
+        &mut self.test
+    }
+
     /// Takes a copy of everything that the guest can notice.
     #[must_use]
     pub fn save(&self) -> DevicesState {
         // Without `..`: a new device has to be saved too.
         // The consoles and the input come from outside.
-        let Self { serial, debug_console: _, fw_cfg, control, pit, ioapic, unknown, now, input: _ } = self;
+        let Self { serial, debug_console: _, fw_cfg, control, pit, ioapic, test, unknown, now, input: _ } = self;
         DevicesState {
             serial: serial.save(),
             fw_cfg: fw_cfg.clone(),
             control: control.clone(),
             pit: pit.clone(),
             ioapic: ioapic.clone(),
+            test: test.clone(),
             unknown: unknown.clone(),
             now: *now,
         }
@@ -210,6 +222,7 @@ impl Devices {
             control: saved.control.clone(),
             pit: saved.pit.clone(),
             ioapic: saved.ioapic.clone(),
+            test: TestDevice::resume(&saved.test)?,
             unknown: saved.unknown.clone(),
             now: saved.now,
             input: Feeder::default(),
@@ -305,6 +318,8 @@ impl Devices {
             KEYBOARD_COMMAND | POST_PORT => ABSENT,
             _ if PIC_PORTS.contains(&port) => ABSENT,
             _ if in_range(port, debug_exit::BASE, debug_exit::PORTS) => debug_exit::READ_VALUE,
+            _ if in_range(port, testdev::DATA, testdev::DATA_PORTS) => self.test.read_data(port - testdev::DATA),
+            _ if in_range(port, testdev::LINES, testdev::LINE_PORTS) => 0,
             // The status register has no narrow form.
             _ if in_range(port, control::BASE, control::PORTS) || port == control::LABEL => ABSENT,
             _ => match serial_register(port) {
@@ -333,6 +348,12 @@ impl Devices {
             KEYBOARD_COMMAND | RESET_CONTROL => {}
             _ if in_range(port, debug_exit::BASE, debug_exit::PORTS) => {
                 return PortEffect::Exit { status: debug_exit::exit_status(&[byte]) };
+            }
+            _ if in_range(port, testdev::DATA, testdev::DATA_PORTS) => {
+                self.test.write_data(port - testdev::DATA, byte);
+            }
+            _ if in_range(port, testdev::LINES, testdev::LINE_PORTS) => {
+                self.ioapic.set_line(usize::from(port - testdev::LINES), byte != 0);
             }
             // The command register has no narrow form.
             _ if in_range(port, control::BASE, control::PORTS) => {}

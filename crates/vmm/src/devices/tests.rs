@@ -335,3 +335,47 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn the_test_device_remembers_and_drives_interrupt_lines() {
+    let mut bench = bench();
+    assert_eq!(bench.devices.write_port(testdev::DATA, &0x1234_5678_u32.to_le_bytes()), PortEffect::None);
+    bench.outb(testdev::DATA + 1, 0xAB);
+    assert_eq!(bench.inl(testdev::DATA), 0x1234_AB78);
+    // Pin 14 edge-triggered to vector 0x76.
+    for (register, value) in [(0x2C_u8, 0x76_u32), (0x2D, 0)] {
+        bench.devices.ioapic_mut().write(0, &[register]);
+        bench.devices.ioapic_mut().write(0x10, &value.to_le_bytes());
+    }
+    bench.outb(testdev::LINES + 14, 1);
+    assert_eq!(bench.devices.take_interrupt().map(|message| message.vector), Some(0x76));
+    bench.outb(testdev::LINES + 14, 1);
+    assert_eq!(bench.devices.take_interrupt(), None, "no edge");
+    bench.outb(testdev::LINES + 14, 0);
+    bench.outb(testdev::LINES + 14, 1);
+    assert!(bench.devices.take_interrupt().is_some());
+}
+
+#[test]
+fn the_test_devices_memory_ends_where_it_should() {
+    assert_eq!(TestDevice::memory_offset(testdev::MEMORY - 1), None);
+    assert_eq!(TestDevice::memory_offset(testdev::MEMORY + 0x1_0000), None);
+    let mut bench = bench();
+    let memory = bench.devices.test_mut();
+    let offset = TestDevice::memory_offset(testdev::MEMORY + 0xFFFE).unwrap();
+    memory.write(offset, &[1, 2, 3, 4]);
+    memory.write(0x10, &[5, 6]);
+    let mut read = [0; 4];
+    memory.read(offset, &mut read);
+    assert_eq!(read, [1, 2, 0xFF, 0xFF]);
+    memory.read(0xF, &mut read);
+    assert_eq!(read, [0, 5, 6, 0]);
+    let mut saved = bench.devices.save();
+    let resumed = |saved: &DevicesState| Devices::resume(Box::new(io::sink()), Box::new(io::sink()), saved);
+    let mut again = resumed(&saved).unwrap();
+    again.test_mut().read(offset, &mut read);
+    assert_eq!(read[..2], [1, 2]);
+    let json = serde_json::to_string(&saved.test).unwrap().replace("\"memory\":[", "\"memory\":[0,");
+    saved.test = serde_json::from_str(&json).unwrap();
+    assert!(resumed(&saved).is_none(), "one byte too many");
+}
