@@ -4,6 +4,9 @@ use crate::cpuid::CpuidLeaf;
 use crate::observe::{Observer, Unobserved};
 use crate::totals::Totals;
 
+/// 64-bit words of state component 15 with 32 records: five registers, then FROM, TO and INFO of each record.
+pub const LBR_COMPONENT_WORDS: usize = 5 + 3 * 32;
+
 /// The guest gets #GP(0).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("#GP(0)")]
@@ -141,6 +144,24 @@ pub trait Bus {
     /// instructions are not for this CPU to execute, because there are components that it does not know.
     fn state_components(&self) -> u64 {
         3
+    }
+    /// 64-bit words of state component 15, the architectural last branch records; 0 without them. At most
+    /// [`LBR_COMPONENT_WORDS`].
+    fn lbr_component_words(&self) -> usize {
+        0
+    }
+    /// What XSAVES stores as component 15.
+    fn save_lbr_component(&mut self, _words: &mut [u64; LBR_COMPONENT_WORDS], _access: &Access<'_>) {}
+    /// What XRSTORS has loaded as component 15; `None` for its initial configuration.
+    ///
+    /// # Errors
+    /// #GP(0); nothing has changed.
+    fn restore_lbr_component(
+        &mut self,
+        _words: Option<&[u64; LBR_COMPONENT_WORDS]>,
+        _access: &Access<'_>,
+    ) -> Result<(), GeneralProtection> {
+        Err(GeneralProtection)
     }
     /// CPUID. [`crate::cpuid::leaf`] is the policy to start from.
     fn cpuid(&mut self, leaf: u32, subleaf: u32, access: &Access<'_>) -> CpuidLeaf;

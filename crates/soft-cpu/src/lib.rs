@@ -52,7 +52,7 @@ mod totals;
 mod width;
 mod x87;
 
-pub use bus::{Access, Branch, BranchKind, Bus, GeneralProtection, SystemCalls};
+pub use bus::{Access, Branch, BranchKind, Bus, GeneralProtection, LBR_COMPONENT_WORDS, SystemCalls};
 pub use cpu::{Budget, Cpu, Exit, Unimplemented};
 pub use cpuid::CpuidLeaf;
 pub use exception::Exception;

@@ -78,7 +78,7 @@ pub fn patch(profile: &Profile, leaf: u32, subleaf: u32, mut result: CpuidResult
         // Reserved on AMD CPUs: caches and clocks are described elsewhere.
         (0x2 | 0x4 | 0x15 | 0x16, _) if vendor == Vendor::Amd => result = CpuidResult::default(),
         (0xA, _) => result = leaf_0a(profile),
-        // XSAVES of the branch records is not offered.
+        // XSAVES of the branch records is the engine's; where it has it, it says so after this.
         (0xD, 1) => result.ecx &= !XSS_LBR,
         (0xD, XSTATE_LBR) | (0x23, _) => result = CpuidResult::default(),
         (0x1C, _) => result = leaf_1c(profile),

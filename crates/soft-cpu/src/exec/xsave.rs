@@ -4,7 +4,7 @@
 use super::Insn;
 use super::operand::{self, is_stack};
 use super::x87::X87State;
-use crate::bus::Bus;
+use crate::bus::{Bus, LBR_COMPONENT_WORDS};
 use crate::context::{CR0_TS, CR4_OSXSAVE, Core, RAX, RCX, RDX};
 use crate::cpuid::CpuidLeaf;
 use crate::exception::{self, Done, Exception, Fault};
@@ -12,6 +12,8 @@ use crate::exception::{self, Done, Exception, Fault};
 /// State components, bits of XCR0 and IA32_XSS.
 pub(crate) const X87: u64 = 1;
 pub(crate) const SSE: u64 = 1 << 1;
+/// Last branch records: a supervisor component.
+const LBR: u64 = 1 << 15;
 /// The components that XCR0 can have.
 pub(crate) const USER: u64 = X87 | SSE;
 /// XCOMP_BV: the area has the compacted format.
@@ -30,7 +32,7 @@ impl Core {
         if self.cr4 & CR4_OSXSAVE == 0 {
             return Err(self.ud());
         }
-        let components = bus.state_components();
+        let components = components(bus);
         if components == 0 {
             self.unimplemented = true;
             return Err(self.ud());
@@ -40,7 +42,7 @@ impl Core {
 
     /// WRMSR to IA32_XSS.
     pub(crate) fn set_xss<B: Bus>(&mut self, bus: &B, value: u64) -> Done {
-        if value & !(bus.state_components() & !USER) != 0 {
+        if value & !(components(bus) & !USER) != 0 {
             return Err(self.gp(0));
         }
         self.xss = value;
@@ -61,11 +63,31 @@ impl Core {
         const OSXSAVE: u32 = 1 << 27;
         match (number, subleaf) {
             (1, _) if self.cr4 & CR4_OSXSAVE != 0 => leaf.ecx |= OSXSAVE,
-            // The sizes of areas for what is enabled.
-            (0xD, 0 | 1) if bus.state_components() != 0 && leaf.eax != 0 => leaf.ebx = BASE_SIZE,
+            (0xD, 1) if components(bus) & LBR != 0 => {
+                leaf.ebx = BASE_SIZE + if self.xss & LBR != 0 { lbr_size(bus) } else { 0 };
+                leaf.ecx |= LBR as u32;
+            }
+            (0xD, 15) if components(bus) & LBR != 0 => {
+                const SUPERVISOR: u32 = 1;
+                *leaf = CpuidLeaf { eax: lbr_size(bus), ecx: SUPERVISOR, ..CpuidLeaf::default() };
+            }
             _ => {}
         }
     }
+}
+
+/// The components that exist; none if they are the embedder's.
+fn components<B: Bus>(bus: &B) -> u64 {
+    match bus.state_components() {
+        0 => 0,
+        own if bus.lbr_component_words() != 0 => own | LBR,
+        own => own,
+    }
+}
+
+/// Bytes of the records' component.
+fn lbr_size<B: Bus>(bus: &B) -> u32 {
+    (bus.lbr_component_words().min(LBR_COMPONENT_WORDS) * 8) as u32
 }
 
 fn edx_eax(c: &Core) -> u64 {
@@ -140,7 +162,7 @@ fn save<B: Bus>(c: &mut Core, b: &mut B, i: &Insn<B>, enabled: u64, how: Saving,
     let linear = area(c, i, true)?;
     let stack = is_stack(i);
     let requested = enabled & edx_eax(c);
-    let in_use = match how {
+    let mut in_use = match how {
         Saving::Compacted => c.in_use_compacted(),
         Saving::All | Saving::InUse => c.in_use(),
     };
@@ -154,6 +176,23 @@ fn save<B: Bus>(c: &mut Core, b: &mut B, i: &Insn<B>, enabled: u64, how: Saving,
     // The standard format has MXCSR even if all XMM registers are 0.
     if saved & SSE != 0 || how != Saving::Compacted && requested & SSE != 0 {
         c.store_mxcsr(b, linear, stack)?;
+    }
+    if requested & LBR != 0 {
+        let mut words = [0; LBR_COMPONENT_WORDS];
+        c.sync_totals();
+        b.save_lbr_component(&mut words, &c.access());
+        c.after_bus(b);
+        // IA32_LBR_DEPTH, the second word, is never 0.
+        let used = words.iter().enumerate().any(|(at, word)| at != 1 && *word != 0);
+        if used {
+            in_use |= LBR;
+            for (at, word) in (linear + u64::from(BASE_SIZE)..)
+                .step_by(8)
+                .zip(&words[..b.lbr_component_words().min(LBR_COMPONENT_WORDS)])
+            {
+                c.store(b, at, *word, stack)?;
+            }
+        }
     }
     let header = linear + HEADER;
     if how == Saving::Compacted {
@@ -220,9 +259,27 @@ pub(crate) fn xrstor<B: Bus, const SUPERVISOR: bool, const WIDE: bool>(
         let registers = c.xmm_registers();
         xmm.iter_mut().take(registers).for_each(|register| *register = 0);
     }
+    if requested & LBR != 0 {
+        restore_lbr(c, b, linear, restored & LBR != 0, stack)?;
+    }
     if requested & X87 != 0 {
         c.set_x87(&x87);
     }
     (c.mxcsr, c.xmm) = (mxcsr, xmm);
     Ok(())
+}
+
+/// Restores component 15 from the compacted area at `linear`, or initialises it.
+fn restore_lbr<B: Bus>(c: &mut Core, b: &mut B, linear: u64, present: bool, stack: bool) -> Done {
+    let mut words = [0; LBR_COMPONENT_WORDS];
+    if present {
+        let used = b.lbr_component_words();
+        for (at, word) in (linear + u64::from(BASE_SIZE)..).step_by(8).zip(words.iter_mut().take(used)) {
+            *word = c.load(b, at, stack)?;
+        }
+    }
+    c.sync_totals();
+    let restored = b.restore_lbr_component(present.then_some(&words), &c.access());
+    c.after_bus(b);
+    restored.map_err(|_| c.gp(0))
 }

@@ -4,8 +4,8 @@
 
 use core_model::{Model, SUNNY_COVE};
 use soft_cpu::{
-    Access, Branch, BranchStep, Bus, CoreEvent, CpuidLeaf, GeneralProtection, MemoryAccess, Observer,
-    Prepared, State, Step, Totals,
+    Access, Branch, BranchStep, Bus, CoreEvent, CpuidLeaf, GeneralProtection, LBR_COMPONENT_WORDS,
+    MemoryAccess, Observer, Prepared, State, Step, Totals,
 };
 use std::collections::BTreeMap;
 
@@ -27,6 +27,8 @@ pub struct TestBus {
     pub ports: Vec<(u16, u32)>,
     pub attention: bool,
     pub recorder: Option<Recorder>,
+    /// Component 15, if there is one; what was restored last.
+    pub lbr: Option<[u64; LBR_COMPONENT_WORDS]>,
 }
 
 /// An observer that remembers.
@@ -150,6 +152,24 @@ impl Bus for TestBus {
     }
     fn cpuid(&mut self, leaf: u32, subleaf: u32, _access: &Access<'_>) -> CpuidLeaf {
         soft_cpu::cpuid::leaf(leaf, subleaf)
+    }
+    fn lbr_component_words(&self) -> usize {
+        self.lbr.map_or(0, |words| words.len())
+    }
+    fn save_lbr_component(&mut self, words: &mut [u64; LBR_COMPONENT_WORDS], _access: &Access<'_>) {
+        *words = self.lbr.unwrap();
+    }
+    fn restore_lbr_component(
+        &mut self,
+        words: Option<&[u64; LBR_COMPONENT_WORDS]>,
+        _access: &Access<'_>,
+    ) -> Result<(), GeneralProtection> {
+        let words = words.copied().unwrap_or([0; LBR_COMPONENT_WORDS]);
+        if words[0] == u64::MAX {
+            return Err(GeneralProtection);
+        }
+        self.lbr = Some(words);
+        Ok(())
     }
     fn tsc(&mut self, access: &Access<'_>) -> u64 {
         access.totals.instructions()

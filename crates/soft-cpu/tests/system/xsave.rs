@@ -239,3 +239,64 @@ fn cpuid_shows_osxsave_with_cr4() {
     let state = run(&mut guest);
     assert_eq!((state.gpr[0], state.gpr[3], state.gpr[1]), (3, 576, 576));
 }
+
+/// A guest with component 15, enabled in IA32_XSS.
+fn with_lbr(code: &[u8]) -> Guest {
+    let mut guest = guest(code, 1 << 15);
+    guest.bus.lbr = Some(std::array::from_fn(|n| n as u64 + 100));
+    guest.state.xss = 1 << 15;
+    guest
+}
+
+#[test]
+fn xsaves_keeps_branch_records_behind_the_header() {
+    let mut saved = with_lbr(&xsaves());
+    let state = run(&mut saved);
+    assert_eq!((saved.bus.read_u64(HEADER), saved.bus.read_u64(HEADER + 8)), (1 << 15, COMPACTED | 1 << 15));
+    assert_eq!((saved.bus.read_u64(DATA + 576), saved.bus.read_u64(DATA + 576 + 800)), (100, 200));
+    assert_eq!((saved.bus.read_u64(DATA + 576 + 808), state.fcw), (0, 0x27F));
+
+    let mut restored = with_lbr(&xrstors());
+    restored.bus.write(DATA, &saved.bus.ram[DATA as usize..][..2048]);
+    restored.bus.lbr = Some([7; soft_cpu::LBR_COMPONENT_WORDS]);
+    run(&mut restored);
+    assert_eq!(restored.bus.lbr, saved.bus.lbr);
+    // Not in XSTATE_BV: as after RESET.
+    restored.bus.write_u64(HEADER, 0);
+    run(&mut restored);
+    assert_eq!(restored.bus.lbr, Some([0; soft_cpu::LBR_COMPONENT_WORDS]));
+    // What the records cannot be.
+    restored.bus.write_u64(HEADER, 1 << 15);
+    restored.bus.write_u64(DATA + 576, u64::MAX);
+    expect_vector(&mut restored, GP);
+}
+
+#[test]
+fn empty_branch_records_are_not_in_use() {
+    let mut empty = with_lbr(&xsaves());
+    let mut words = [0; soft_cpu::LBR_COMPONENT_WORDS];
+    words[1] = 32; // the depth
+    empty.bus.lbr = Some(words);
+    empty.bus.write_u64(DATA + 576, 5);
+    run(&mut empty);
+    assert_eq!((empty.bus.read_u64(HEADER), empty.bus.read_u64(DATA + 576)), (0, 5));
+}
+
+#[test]
+fn branch_records_belong_to_ia32_xss_and_the_supervisor() {
+    // mov ecx, 0xda0; wrmsr
+    let code = [0xB9, 0xA0, 0x0D, 0, 0, 0x0F, 0x30];
+    let mut guest = with_lbr(&code);
+    guest.state.xss = 0;
+    assert_eq!(run(&mut guest).xss, 1 << 15);
+    // XSAVEC does not look at IA32_XSS.
+    let mut user = with_lbr(&xsavec());
+    run(&mut user);
+    assert_eq!(user.bus.read_u64(HEADER + 8), COMPACTED);
+    // mov eax, 0xd; mov ecx, N; cpuid
+    let cpuid = |n: u8| [0xB8, 0xD, 0, 0, 0, 0xB9, n, 0, 0, 0, 0x0F, 0xA2];
+    let state = run(&mut with_lbr(&cpuid(1)));
+    assert_eq!((state.gpr[3], state.gpr[1]), (576 + 808, 1 << 15));
+    let state = run(&mut with_lbr(&cpuid(15)));
+    assert_eq!((state.gpr[0], state.gpr[3], state.gpr[1]), (808, 0, 1));
+}

@@ -318,7 +318,9 @@ impl Devices {
             KEYBOARD_COMMAND | POST_PORT => ABSENT,
             _ if PIC_PORTS.contains(&port) => ABSENT,
             _ if in_range(port, debug_exit::BASE, debug_exit::PORTS) => debug_exit::READ_VALUE,
-            _ if in_range(port, testdev::DATA, testdev::DATA_PORTS) => self.test.read_data(port - testdev::DATA),
+            _ if in_range(port, testdev::DATA, testdev::DATA_PORTS) => {
+                self.test.read_data(port - testdev::DATA)
+            }
             _ if in_range(port, testdev::LINES, testdev::LINE_PORTS) => 0,
             // The status register has no narrow form.
             _ if in_range(port, control::BASE, control::PORTS) || port == control::LABEL => ABSENT,

@@ -14,7 +14,7 @@ use interval::{Interval, IntervalRecorder};
 use serde::{Deserialize, Serialize};
 use trace::{Access, Tracer};
 use vpmu::event::ArchEvent;
-use vpmu::pmu::{Ledger, LedgerKey, RdpmcContext};
+use vpmu::pmu::{Fault, LBR_COMPONENT_WORDS, Ledger, LedgerKey, RdpmcContext};
 use vpmu::source::EventRequest;
 use vpmu::state::{RestoreError, VpmuState};
 use vpmu::{BranchFilter, BranchRecord, Profile, Provenance, ReadOutcome, TopdownSlots, Vpmu, WriteOutcome};
@@ -166,6 +166,25 @@ impl PmuDevice {
     /// The guest has taken a branch.
     pub fn record_branch(&mut self, branch: &BranchRecord) {
         self.vpmu.record_branch(branch);
+    }
+
+    /// See [`Vpmu::lbr_component_words`].
+    #[must_use]
+    pub fn lbr_component_words(&self) -> usize {
+        self.vpmu.lbr_component_words()
+    }
+
+    /// See [`Vpmu::save_lbr_component`].
+    pub fn save_lbr_component(&self, words: &mut [u64; LBR_COMPONENT_WORDS]) {
+        self.vpmu.save_lbr_component(words);
+    }
+
+    /// See [`Vpmu::restore_lbr_component`].
+    ///
+    /// # Errors
+    /// Bits that the registers do not have, or no such records; nothing changes.
+    pub fn restore_lbr_component(&mut self, words: Option<&[u64; LBR_COMPONENT_WORDS]>) -> Result<(), Fault> {
+        self.vpmu.restore_lbr_component(words)
     }
 
     /// See [`Vpmu::skip_branches`].

@@ -1,5 +1,6 @@
 use super::{BranchKind, LbrState};
 use crate::cpuid::{CpuidResult, leaf_1c, patch};
+use crate::pmu::LBR_COMPONENT_WORDS;
 use crate::profile::{ICELAKE_SP, LbrKind, Profile, SAPPHIRE_RAPIDS};
 use crate::register::intel::PerfCapabilities;
 use crate::source::ScriptedSource;
@@ -27,7 +28,7 @@ fn profiles_announce_what_they_have() {
     let all = CpuidResult { eax: !0, ebx: !0, ecx: !0, edx: !0 };
     let arch = |profile: &Profile| patch(profile, 7, 0, all).edx >> 19 & 1;
     assert_eq!((arch(&ICELAKE_SP), arch(&SAPPHIRE_RAPIDS)), (0, 1));
-    // XSAVES of the records is offered nowhere.
+    // Whether XSAVES knows the records is for the engine to say.
     assert_eq!(patch(&SAPPHIRE_RAPIDS, 0xD, 1, all).ecx >> 15 & 1, 0);
     assert_eq!(patch(&SAPPHIRE_RAPIDS, 0xD, 15, all), CpuidResult::default());
 }
@@ -152,4 +153,55 @@ fn a_saved_stack_that_cannot_be_is_refused() {
     });
     assert_eq!(ctl, RestoreError::Register { register: "IA32_LBR_CTL".into(), bits: 1 << 4 });
     assert_eq!(arch.save(&mut source), good, "nothing has changed");
+}
+
+#[test]
+fn the_xsave_component_carries_the_records() {
+    let (mut first, mut source) = pmu(&SAPPHIRE_RAPIDS);
+    assert_eq!(first.lbr_component_words(), 5 + 3 * 32);
+    assert_eq!(first.write_msr(CTL, 0x7F_0007, &mut source), WriteOutcome::Done);
+    (1..=40).for_each(|n| first.record_branch(&branch(n, n + 100)));
+    let mut words = [1; LBR_COMPONENT_WORDS];
+    first.save_lbr_component(&mut words);
+    assert_eq!(words[..5], [0x7F_0007, 32, 0, 0, 0]);
+    assert_eq!(words[5..7], [40, 140]);
+    assert_eq!(words[5 + 3 * 31..][..2], [9, 109]);
+
+    let (mut second, mut source) = pmu(&SAPPHIRE_RAPIDS);
+    assert_eq!(second.restore_lbr_component(Some(&words)), Ok(()));
+    for index in
+        [CTL, DEPTH].into_iter().chain([0x1500, 0x1600, 0x1200].into_iter().flat_map(|row| row..row + 32))
+    {
+        assert_eq!(second.read_msr(index, &mut source), first.read_msr(index, &mut source), "{index:#x}");
+    }
+    assert_eq!(second.branch_filter(), first.branch_filter());
+    // Another depth: the records do not fit.
+    assert_eq!(second.write_msr(DEPTH, 16, &mut source), WriteOutcome::Done);
+    assert_eq!(second.restore_lbr_component(Some(&words)), Ok(()));
+    assert_eq!(second.read_msr(DEPTH, &mut source), ReadOutcome::Value(16));
+    assert_eq!(second.read_msr(0x1500, &mut source), ReadOutcome::Value(0));
+    assert_eq!(first.restore_lbr_component(None), Ok(()));
+    assert_eq!(first.read_msr(CTL, &mut source), ReadOutcome::Value(0));
+    assert_eq!(first.read_msr(0x1500, &mut source), ReadOutcome::Value(0));
+    assert!(first.branch_filter().is_empty());
+}
+
+#[test]
+fn an_impossible_xsave_component_changes_nothing() {
+    let (mut pmu, mut source) = pmu(&SAPPHIRE_RAPIDS);
+    assert_eq!(pmu.write_msr(CTL, 0x7F_0007, &mut source), WriteOutcome::Done);
+    pmu.record_branch(&branch(1, 2));
+    let mut good = [0; LBR_COMPONENT_WORDS];
+    pmu.save_lbr_component(&mut good);
+    // A reserved bit of LBR_CTL, and of the INFO of the last record.
+    for (at, bit) in [(0, 1 << 40), (5 + 3 * 31 + 2, 1 << 40)] {
+        let mut words = good;
+        words[at] |= bit;
+        assert!(pmu.restore_lbr_component(Some(&words)).is_err(), "{at}");
+        let mut after = [0; LBR_COMPONENT_WORDS];
+        pmu.save_lbr_component(&mut after);
+        assert_eq!(after, good);
+    }
+    let mut legacy = Vpmu::new(ICELAKE_SP);
+    assert_eq!((legacy.lbr_component_words(), legacy.restore_lbr_component(None)), (0, Err(Fault::Absent)));
 }

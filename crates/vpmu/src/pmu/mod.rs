@@ -22,7 +22,7 @@ mod outcome;
 
 pub use amd::AmdState;
 pub use counter::{Active, CounterId};
-pub use intel::IntelState;
+pub use intel::{IntelState, LBR_COMPONENT_WORDS};
 pub use ledger::{Ledger, LedgerKey, MAX_ENTRIES};
 pub use outcome::{Fault, RdpmcContext, ReadOutcome, WriteOutcome};
 
@@ -183,6 +183,36 @@ impl Vpmu {
     #[inline]
     pub fn record_branch(&mut self, branch: &BranchRecord) {
         each!(&mut self.machine, own => own.record_branch(branch));
+    }
+
+    /// 64-bit words of XSAVE state component 15, which holds the architectural records; 0 without them.
+    #[must_use]
+    pub fn lbr_component_words(&self) -> usize {
+        match &self.machine {
+            Machine::Intel(own) => own.lbr_component_words(),
+            Machine::Amd(_) => 0,
+        }
+    }
+
+    /// What XSAVES stores as component 15: LBR_CTL, LBR_DEPTH, three words for the last-exception record, which no
+    /// profile offers, then FROM, TO and INFO of each record, the youngest first. What is not there is 0.
+    pub fn save_lbr_component(&self, words: &mut [u64; LBR_COMPONENT_WORDS]) {
+        words.fill(0);
+        if let Machine::Intel(own) = &self.machine {
+            own.save_lbr_component(words);
+        }
+    }
+
+    /// What XRSTORS does with component 15, or with `None` its initial configuration: nothing is recorded, no
+    /// records. Records saved with another depth than the current one are dropped.
+    ///
+    /// # Errors
+    /// Bits that the registers do not have, or no such records; nothing changes.
+    pub fn restore_lbr_component(&mut self, words: Option<&[u64; LBR_COMPONENT_WORDS]>) -> Result<(), Fault> {
+        match &mut self.machine {
+            Machine::Intel(own) => own.restore_lbr_component(words),
+            Machine::Amd(_) => Err(Fault::Absent),
+        }
     }
 
     /// True while a record depends on all branches before it: in call-stack mode, where a return removes one, and

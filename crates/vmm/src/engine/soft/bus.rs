@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use soft_cpu::{Access, Branch, Bus, CoreEvent, CpuidLeaf, GeneralProtection, Observer, SystemCalls, Totals};
 use std::time::{Duration, Instant};
 use vpmu::Profile;
-use vpmu::pmu::RdpmcContext;
+use vpmu::pmu::{LBR_COMPONENT_WORDS, RdpmcContext};
 use vpmu::profile::Vendor;
 
 /// IA32_TIME_STAMP_COUNTER. Reading it is the CPU's business.
@@ -304,6 +304,26 @@ impl Bus for SoftBus<'_> {
         self.attention = true;
         let context = RdpmcContext { cpl: access.cpl, pce, protected_mode: true };
         self.machine.rdpmc(counter, context, Some(access.rip)).map_err(|_| GeneralProtection)
+    }
+
+    fn lbr_component_words(&self) -> usize {
+        self.machine.pmu.lbr_component_words()
+    }
+
+    fn save_lbr_component(&mut self, words: &mut [u64; LBR_COMPONENT_WORDS], access: &Access<'_>) {
+        self.publish(access.totals);
+        self.machine.pmu.save_lbr_component(words);
+    }
+
+    fn restore_lbr_component(
+        &mut self,
+        words: Option<&[u64; LBR_COMPONENT_WORDS]>,
+        access: &Access<'_>,
+    ) -> Result<(), GeneralProtection> {
+        self.publish(access.totals);
+        let restored = self.machine.pmu.restore_lbr_component(words).map_err(|_| GeneralProtection);
+        self.branches.follow(&self.machine.pmu);
+        restored
     }
 
     fn cpuid(&mut self, leaf: u32, subleaf: u32, _access: &Access<'_>) -> CpuidLeaf {

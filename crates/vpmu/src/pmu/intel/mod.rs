@@ -10,9 +10,11 @@
 
 mod access;
 mod branches;
+mod lbr_component;
 mod rdpmc;
 mod state;
 
+pub use lbr_component::LBR_COMPONENT_WORDS;
 pub use state::IntelState;
 
 use super::counter::{Active, Counter, CounterId, fixed_code};

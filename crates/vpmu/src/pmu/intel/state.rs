@@ -116,7 +116,7 @@ impl Intel {
         Ok(())
     }
 
-    fn check_lbr(&self, state: &LbrState) -> Result<(), RestoreError> {
+    pub(super) fn check_lbr(&self, state: &LbrState) -> Result<(), RestoreError> {
         let (info, entries) = match state {
             LbrState::None => return Ok(()),
             &LbrState::Legacy { select, tos, ref entries, .. } => {

@@ -1,0 +1,64 @@
+//! The branch records as XSAVES and XRSTORS keep them: state component 15 (Intel SDM, "Last Branch Records").
+
+use super::Intel;
+use crate::lbr::{LbrEntry, LbrState, MAX_DEPTH};
+use crate::pmu::Fault;
+use crate::profile::LbrKind;
+
+/// Words before the records: IA32_LBR_CTL, IA32_LBR_DEPTH, IA32_LER_FROM_IP, _TO_IP and _INFO.
+const HEAD: usize = 5;
+/// Words of a record: FROM, TO and INFO.
+const ENTRY: usize = 3;
+/// 64-bit words of the component on a CPU with the deepest stack.
+pub const LBR_COMPONENT_WORDS: usize = HEAD + ENTRY * MAX_DEPTH;
+
+impl Intel {
+    /// 64-bit words of the component; 0 if the profile does not have the architectural records.
+    pub(in crate::pmu) fn lbr_component_words(&self) -> usize {
+        match self.profile.lbr {
+            LbrKind::Architectural { .. } => HEAD + ENTRY * self.profile.lbr.max_depth() as usize,
+            _ => 0,
+        }
+    }
+
+    /// Fills the component. The last-exception records, which no profile offers, and records beyond the depth
+    /// are 0.
+    pub(in crate::pmu) fn save_lbr_component(&self, words: &mut [u64; LBR_COMPONENT_WORDS]) {
+        words.fill(0);
+        let LbrState::Architectural { ctl, depth, entries, .. } = self.lbr.save() else { return };
+        (words[0], words[1]) = (ctl, depth);
+        for (to, entry) in words[HEAD..].chunks_exact_mut(ENTRY).zip(entries) {
+            to.copy_from_slice(&[entry.from, entry.to, entry.info]);
+        }
+    }
+
+    /// Takes over a component, or with `None` its initial configuration: nothing is recorded, no records. Records
+    /// saved with another depth than the current one are dropped.
+    ///
+    /// # Errors
+    /// Bits that the registers do not have; nothing changes.
+    pub(in crate::pmu) fn restore_lbr_component(
+        &mut self,
+        words: Option<&[u64; LBR_COMPONENT_WORDS]>,
+    ) -> Result<(), Fault> {
+        let LbrState::Architectural { depth, .. } = self.lbr.save() else { return Err(Fault::Absent) };
+        let mut entries = [LbrEntry::default(); MAX_DEPTH];
+        let mut ctl = 0;
+        if let Some(words) = words {
+            ctl = words[0];
+            let same = words[1] == depth;
+            for (entry, from) in
+                entries.iter_mut().zip(words[HEAD..].chunks_exact(ENTRY)).take(depth as usize)
+            {
+                if let (true, &[from, to, info]) = (same, from) {
+                    *entry = LbrEntry { from, to, info };
+                }
+            }
+        }
+        let state = LbrState::Architectural { ctl, depth, entries, updated: None };
+        self.check_lbr(&state).map_err(|_| Fault::ReservedBits(ctl))?;
+        self.lbr = self.lbr.restored(&state).ok_or(Fault::Absent)?;
+        self.update_branch_filter();
+        Ok(())
+    }
+}
