@@ -274,7 +274,7 @@ fn unknown_ports_read_ones_and_are_counted_up_to_a_bound() {
     let seen: Vec<_> = bench.devices.unknown_ports().iter().collect();
     assert_eq!(seen[0], (0xCF8, PortAccesses { reads: 1, writes: 1 }));
     assert_eq!((seen.len(), seen[3]), (4, (0xCFB, PortAccesses { reads: 1, writes: 0 })));
-    for port in 0x2000..0x3000 {
+    for port in 0x3000..0x4000 {
         bench.inb(port);
     }
     assert_eq!(bench.devices.unknown_ports().iter().count(), UnknownPorts::CAPACITY);
