@@ -198,7 +198,8 @@ impl Devices {
     pub fn save(&self) -> DevicesState {
         // Without `..`: a new device has to be saved too.
         // The consoles and the input come from outside.
-        let Self { serial, debug_console: _, fw_cfg, control, pit, ioapic, test, unknown, now, input: _ } = self;
+        let Self { serial, debug_console: _, fw_cfg, control, pit, ioapic, test, unknown, now, input: _ } =
+            self;
         DevicesState {
             serial: serial.save(),
             fw_cfg: fw_cfg.clone(),
