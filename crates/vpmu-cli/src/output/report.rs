@@ -86,6 +86,14 @@ pub(crate) fn summary(report: &RunReport, image: &Path) -> String {
     line(&mut text, "pmu", pmu.as_deref().unwrap_or("not used"));
     let style = provenance_style(report.counts);
     line(&mut text, "counts", &format!("{}: {}", paint(style, report.counts), worth(report.counts)));
+    for interval in &report.intervals {
+        let rows = interval
+            .rows
+            .iter()
+            .map(|row| format!("{} {}:u {}:k", row.event, grouped(row.user), grouped(row.kernel)));
+        let rows: Vec<String> = rows.collect();
+        line(&mut text, "interval", &format!("{}: {}", printable(&interval.label), rows.join(", ")));
+    }
     let unknown = &report.unknown_msrs.seen;
     if !unknown.is_empty() {
         let indices: Vec<String> =

@@ -62,3 +62,15 @@ fn a_lost_part_of_the_console_is_said() {
     report.console_dropped = 1_000;
     assert!(warnings(&report).contains("1,000 bytes"));
 }
+
+#[test]
+fn an_interval_that_the_guest_marked_is_a_line() {
+    use vmm::pmu::interval::{Interval, IntervalRow};
+    let mut report = test_report();
+    let row =
+        IntervalRow { event: "INST_RETIRED.ANY", user: 6_500_002, kernel: 1, provenance: Provenance::Exact };
+    report.intervals = vec![Interval { label: "a\x1bb".into(), rows: vec![row], topdown_user: None }];
+    let text = anstream::adapter::strip_str(&summary(&report, Path::new("x"))).to_string();
+    let line = text.lines().find(|line| line.starts_with("interval")).unwrap_or_default();
+    assert!(line.ends_with("b: INST_RETIRED.ANY 6,500,002:u 1:k") && !line.contains('\x1b'), "{line}");
+}
