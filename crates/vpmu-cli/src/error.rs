@@ -284,8 +284,9 @@ fn run_next_step(error: &RunError) -> Option<String> {
         RunError::SaveSnapshot { .. } => "give --snapshot a path that can be written".to_owned(),
         RunError::SnapshotNotReached { .. } => "choose another --snapshot-at".to_owned(),
         RunError::Engine(EngineError::NoSnapshots(_)) => "use --engine soft".to_owned(),
-        RunError::Engine(EngineError::NoTimingSnapshots) | RunError::Timing(_) => {
-            "leave --detail timing out".to_owned()
+        RunError::Engine(EngineError::NoTimingSnapshots) => "leave --detail timing out".to_owned(),
+        RunError::Timing(_) => {
+            "choose another --profile, such as sapphire-rapids, or leave --detail timing out".to_owned()
         }
         RunError::TimingNeedsSoftEngine => "leave --counts out, or use --engine soft".to_owned(),
         RunError::Trace { .. } => "give --trace a path that can be written".to_owned(),

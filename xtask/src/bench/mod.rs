@@ -7,6 +7,7 @@ mod access;
 mod exits;
 mod guest;
 mod startup;
+mod timing;
 
 use crate::cargo::{cargo, run};
 use crate::error::TaskError;
@@ -41,6 +42,8 @@ enum Subject {
     Startup,
     /// Speed of guest code on the soft engine, QEMU and Bochs
     Speed,
+    /// Speed of guest code with a model of the core
+    Timing,
 }
 
 /// One measured figure.
@@ -88,6 +91,9 @@ pub(crate) fn bench(args: &BenchArgs) -> Result<(), TaskError> {
         let (speed, missing) = guest::measure(args.rounds)?;
         figures.extend(speed);
         skipped.extend(missing);
+    }
+    if wanted(Subject::Timing) {
+        figures.extend(timing::measure(args.rounds)?);
     }
     if args.json {
         let rows: Vec<Value> = figures

@@ -8,10 +8,10 @@ use core::arch::global_asm;
 use guest_images::{
     msr::{DEBUGCTL, STATUS_RESET, event, global, select},
     pmi,
-    pmu::{has_arch_lbr, is_absent, keeps, preset, program, read, refuses, status, write},
+    pmu::{count, gp, has_arch_lbr, is_absent, keeps, preset, program, read, refuses, status, window, write},
     work::busy,
 };
-use guest_runtime::{PerfMon, check, check_eq, cpuid, guest_test, rdmsr, skip};
+use guest_runtime::{PerfMon, check, check_eq, cpuid, guest_test, rdmsr, ring3_loop, skip};
 
 guest_runtime::image!();
 
@@ -289,10 +289,20 @@ fn records_are_the_branches_taken() {
     check_sequence(CALLS_AND_RETURNS);
 }
 
-/// Each record counts the cycles since the one before; on exact machines an instruction is one.
+/// Whether each instruction takes one cycle, as without a model of the core.
+fn an_instruction_is_a_cycle() -> bool {
+    count(0, event::INSTRUCTIONS);
+    count(1, event::CYCLES);
+    window(0b11, || ring3_loop(1_000));
+    gp(0) == gp(1)
+}
+
+/// Each record counts the cycles since the one before: those of the instructions in between, where an instruction
+/// is a cycle, and elsewhere no more than a few cache misses take.
 #[guest_test(needs(vpmu, exact))]
 fn cycles_lie_between_records() {
     needs_lbr();
+    let plain = an_instruction_is_a_cycle();
     record(EVERY_TYPE, false, false);
     // SAFETY: keeps every register that the ABI wants kept.
     unsafe { lbr_sequence() };
@@ -300,8 +310,13 @@ fn cycles_lie_between_records() {
     let (_, own) = own_records();
     // Youngest first: POP, JMP; RET; RET; CALL; LEA, CALL; RET; CALL; LEA, JMP; JMP.
     let cycles = [2_u64, 1, 1, 1, 2, 1, 1, 2, 1];
-    for (record, wanted) in own.iter().zip(cycles) {
-        check_eq!(record[2] & 0xFFFF, wanted, "cycles of the branch at {:#x}", record[0]);
+    for (record, instructions) in own.iter().zip(cycles) {
+        let between = record[2] & 0xFFFF;
+        if plain {
+            check_eq!(between, instructions, "cycles of the branch at {:#x}", record[0]);
+        } else {
+            check!(between < 5_000, "{between} cycles of the branch at {:#x}", record[0]);
+        }
     }
 }
 

@@ -26,6 +26,7 @@ pub(super) fn total(event: Event) -> Option<Total> {
         .or_else(|| memory(event))
         .or_else(|| caches(event))
         .or_else(|| translation(event))
+        .or_else(|| super::amd::total(event))
         .or(match event {
             // What this machine does not have never happens: transactions, TPAUSE, other cores and
             // sockets.
@@ -84,24 +85,24 @@ fn retirement(event: Event) -> Option<Total> {
     })
 }
 
-fn taken(branches: &Branches) -> u64 {
+pub(super) fn taken(branches: &Branches) -> u64 {
     branches.taken
 }
 
-fn retired(branches: &Branches) -> u64 {
+pub(super) fn retired(branches: &Branches) -> u64 {
     branches.taken + branches.not_taken
 }
 
-fn mispredicted(branches: &Branches) -> u64 {
+pub(super) fn mispredicted(branches: &Branches) -> u64 {
     branches.mispredicted_taken + branches.mispredicted_not_taken
 }
 
-fn sum(totals: &CoreTotals, kinds: &[Kind], of: fn(&Branches) -> u64) -> u64 {
+pub(super) fn sum(totals: &CoreTotals, kinds: &[Kind], of: fn(&Branches) -> u64) -> u64 {
     kinds.iter().map(|kind| of(totals.branches_of(*kind))).sum()
 }
 
 const CALLS: &[Kind] = &[Kind::DirectCall, Kind::IndirectCall];
-const INDIRECT: &[Kind] = &[Kind::IndirectJump, Kind::IndirectCall];
+pub(super) const INDIRECT: &[Kind] = &[Kind::IndirectJump, Kind::IndirectCall];
 const NEAR: &[Kind] = &[
     Kind::Conditional,
     Kind::DirectJump,
@@ -308,7 +309,7 @@ fn l2(totals: &CoreTotals, of: fn(&core_model::Lookups) -> u64) -> u64 {
     all.into_iter().map(of).sum()
 }
 
-fn walks(translation: &core_model::Translation) -> u64 {
+pub(super) fn walks(translation: &core_model::Translation) -> u64 {
     translation.walks_4k + translation.walks_2m + translation.walks_1g
 }
 

@@ -3,6 +3,7 @@
 //! Instructions and branches are exact, everything else is what the model computes. A counter overflows after the
 //! very instruction in which it passes its top: [`TimingCore::retire`] looks at every one, if it has to.
 
+mod amd;
 mod event;
 
 use super::{Slice, Source};
