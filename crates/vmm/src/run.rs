@@ -423,10 +423,11 @@ fn apic_config(profile: &Profile) -> ApicConfig {
     }
 }
 
-/// The soft engine keeps guest time by the TSC, so that the timer can too, as on Intel CPUs.
+/// The soft engine keeps guest time by the TSC, so that the timer can too, as on Intel CPUs. AMD guests get it as
+/// under KVM: Linux finds no CPUID leaf with the APIC timer's clock there, and would want the 8254's interrupt to
+/// measure it.
 fn soft_apic_config(profile: &Profile) -> ApicConfig {
-    let tsc_deadline_hz = profile.intel().map(|_| profile.tsc_hz);
-    ApicConfig { tsc_deadline_hz, ..apic_config(profile) }
+    ApicConfig { tsc_deadline_hz: Some(profile.tsc_hz.max(1)), ..apic_config(profile) }
 }
 
 fn local_apic(config: ApicConfig, profile: &Profile) -> Result<LocalApic, RunError> {
