@@ -83,6 +83,9 @@ pub fn compare(case: &Case, native: &Outcome, soft: &Outcome) -> Verdict {
             other => other,
         };
     }
+    if masks::outside_domain(case, &list) {
+        return Verdict::Undefined;
+    }
     if may_fault(native) || may_fault(soft) {
         return Verdict::Undefined;
     }
@@ -94,6 +97,7 @@ pub fn compare(case: &Case, native: &Outcome, soft: &Outcome) -> Verdict {
     let (mut native, mut soft) = (native.clone(), soft.clone());
     masks::clear(case, &list, &mut native);
     masks::clear(case, &list, &mut soft);
+    masks::clear_last_place(&list, &mut native, &mut soft);
     if native == soft { Verdict::Undefined } else { Verdict::Different(differences(&native, &soft)) }
 }
 

@@ -227,6 +227,9 @@ impl Oracle {
     /// Runs a case on both sides: what they agree on, with what is masked cleared. `None` if they do not
     /// agree on all else.
     pub fn agreed(&mut self, case: &Case) -> Option<Outcome> {
+        if masks::outside_domain(case, &instructions(case)) {
+            return None;
+        }
         let (native, soft) = self.outcomes(case);
         let clear = |outcome: Result<Outcome, Failure>| {
             let mut outcome = outcome.ok()?;

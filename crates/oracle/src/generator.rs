@@ -78,8 +78,7 @@ impl Generator {
         sequence.push(first);
         for _ in 1..count {
             let code = sequence.random.pick(&self.codes);
-            // What these store is only known to hold pointers while the registers are as at the start.
-            if !masks::stores_pointers(code) {
+            if !masks::only_first(code) {
                 sequence.push(code);
             }
         }

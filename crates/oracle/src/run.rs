@@ -6,6 +6,7 @@ use crate::generator::Generator;
 use crate::native::{Native, NativeError};
 use crate::random::Random;
 use crate::soft::Soft;
+use crate::start::Start;
 use iced_x86::{Code, CpuidFeature, Mnemonic, OpCodeOperandKind as Kind};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -36,6 +37,11 @@ impl std::fmt::Display for Difference {
         let Case { seed, offset, .. } = self.case;
         writeln!(f, "{} (state {seed:#x}, code at {offset:#x})", self.mnemonic)?;
         write!(f, "{}", listing(&self.case))?;
+        if instructions(&self.case).first().is_some_and(|first| group(first.code()) == X87) {
+            let Start { fcw, fsw, ftw, st, .. } = Start::from_seed(seed);
+            let [st0, st1, ..] = st;
+            writeln!(f, "    start: fcw {fcw:#x}, fsw {fsw:#x}, ftw {ftw:#x}, st0 {st0:#x}, st1 {st1:#x}")?;
+        }
         for line in &self.lines {
             writeln!(f, "    {line}")?;
         }
@@ -52,6 +58,9 @@ pub struct Group {
     pub cases: u64,
 }
 
+/// The name of a group.
+const X87: &str = "x87, FXSAVE";
+
 /// The extension that an instruction belongs to.
 fn group(code: Code) -> &'static str {
     use CpuidFeature as F;
@@ -61,7 +70,7 @@ fn group(code: Code) -> &'static str {
         return "MMX, and conversions from and to it";
     }
     let by_feature = |feature: &CpuidFeature| match feature {
-        F::FPU | F::FPU287 | F::FPU287XL_ONLY | F::FPU387 | F::FXSR => Some("x87, FXSAVE"),
+        F::FPU | F::FPU287 | F::FPU287XL_ONLY | F::FPU387 | F::FXSR => Some(X87),
         F::SSE => Some("SSE"),
         F::SSE2 | F::CLFSH => Some("SSE2"),
         F::SSE3 | F::SSSE3 => Some("SSE3, SSSE3"),
@@ -72,7 +81,7 @@ fn group(code: Code) -> &'static str {
         _ => None,
     };
     if code.mnemonic() == Mnemonic::Wait {
-        return "x87, FXSAVE";
+        return X87;
     }
     code.cpuid_features().iter().find_map(by_feature).unwrap_or("integer")
 }

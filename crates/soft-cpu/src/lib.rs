@@ -25,7 +25,7 @@
 //!
 //! # What is not implemented
 //!
-//! Real mode, virtual-8086 mode, task switches, call gates, x87 transcendental functions, AVX. An
+//! Real mode, virtual-8086 mode, task switches, call gates, AVX. An
 //! instruction that is not implemented raises #UD in the guest, and [`Cpu::unimplemented`] names it.
 //! [`cpuid::leaf`] advertises only what works.
 #![forbid(unsafe_code)]

@@ -63,6 +63,10 @@ pub enum Effect {
     Status(u16),
     /// The bytes with the x87 pointers and the opcode, and those with MXCSR_MASK, in what it stores.
     Pointers,
+    /// One unit in the last place of x87 registers, and C1.
+    LastPlace,
+    /// Anything, if ST(0) is beyond this magnitude.
+    Domain(u128),
     /// TOP and the tags.
     MmxState,
     /// CR2.
@@ -147,9 +151,19 @@ pub(crate) fn has(instruction: Option<&Instruction>, effect: Effect) -> bool {
     })
 }
 
-/// Whether it stores the x87 pointers; their bytes are only masked in the first instruction of a case.
-pub(crate) fn stores_pointers(code: Code) -> bool {
-    table::POINTERS.iter().any(|(codes, _)| codes.contains(&code))
+/// Whether an instruction is only generated as the first of a case: what is masked in it depends on the registers.
+pub(crate) fn only_first(code: Code) -> bool {
+    let domain = |mask: &Mask| matches!(mask.effect, Effect::Domain(_)) && mask.which.contains(code);
+    table::POINTERS.iter().any(|(codes, _)| codes.contains(&code)) || MASKS.iter().any(domain)
+}
+
+/// Whether the operand of the first instruction is one for which nothing is defined.
+pub(crate) fn outside_domain(case: &Case, instructions: &[Instruction]) -> bool {
+    let Some(first) = instructions.first() else { return false };
+    MASKS.iter().filter(|mask| mask.which.contains(first.code())).any(|mask| match mask.effect {
+        Effect::Domain(limit) => Start::from_seed(case.seed).st[0] & !(1 << 79) > limit,
+        _ => false,
+    })
 }
 
 /// Clears what is masked in one side's outcome of a case with these instructions.
@@ -180,6 +194,23 @@ pub(crate) fn clear(case: &Case, instructions: &[Instruction], outcome: &mut Out
     outcome.rflags &= !flags;
     if let Some(first) = instructions.first() {
         clear_pointers(case, first, outcome);
+    }
+}
+
+/// Clears what [`Effect::LastPlace`] masks, which takes both sides.
+pub(crate) fn clear_last_place(instructions: &[Instruction], native: &mut Outcome, soft: &mut Outcome) {
+    const C1: u16 = 1 << 9;
+    if !instructions.iter().any(|instruction| has(Some(instruction), Effect::LastPlace)) {
+        return;
+    }
+    native.fsw &= !C1;
+    soft.fsw &= !C1;
+    // Without the integer bit the encodings of one sign are consecutive numbers.
+    let place = |bits: u128| bits >> 64 << 63 | bits & ((1 << 63) - 1);
+    for (native, soft) in native.st.iter_mut().zip(&soft.st) {
+        if place(*native).abs_diff(place(*soft)) == 1 {
+            *native = *soft;
+        }
     }
 }
 
@@ -248,6 +279,8 @@ pub fn markdown() -> String {
             Effect::Flags(bits) => names(&bit_names(bits, &FLAG_NAMES)),
             Effect::Status(bits) => names(&bit_names(bits.into(), &STATUS_NAMES)),
             Effect::Pointers => "x87 pointers, opcode and MXCSR_MASK in memory".to_owned(),
+            Effect::Domain(_) => "the result and its exceptions".to_owned(),
+            Effect::LastPlace => "the last place, C1".to_owned(),
             Effect::MmxState => "TOP, tags".to_owned(),
             Effect::FaultAddress => "CR2".to_owned(),
             Effect::MayFault => "whether it raises #PF".to_owned(),

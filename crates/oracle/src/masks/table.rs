@@ -113,6 +113,24 @@ pub const MASKS: &[Mask] = &[
         "whether an instruction that ends in #XM has changed from x87 to MMX before is not said (SDM volume 1, section 11.6.6); AMD has",
     ),
     row(
+        &[M::Fsin, M::Fcos, M::Fsincos, M::Fptan, M::Fpatan, M::F2xm1, M::Fyl2x, M::Fyl2xp1],
+        W::Always,
+        E::LastPlace,
+        "transcendental functions may be off by one unit in the last place (SDM volume 1, section 8.3.10; APM volume 1, section 6.4.5.1)",
+    ),
+    row(
+        &[M::F2xm1],
+        W::Always,
+        E::Domain(0x3FFF_8000_0000_0000_0000),
+        "undefined for operands beyond -1 to 1: SDM volume 2, F2XM1",
+    ),
+    row(
+        &[M::Fyl2xp1],
+        W::Always,
+        E::Domain(0x3FFD_95F6_1998_0C43_36F7),
+        "undefined for operands beyond -(1 - sqrt(1/2)) to 1 - sqrt(1/2): SDM volume 2, FYL2XP1",
+    ),
+    row(
         &[M::Movq],
         W::Protection,
         E::MmxState,

@@ -3,6 +3,7 @@
 use super::arith::{self, Quotient};
 use super::float::{self, Env, F80, from_integer};
 use super::stack::{C0, C1, C2, C3};
+use super::transcendental::{self, Reduced};
 use crate::bus::Bus;
 use crate::context::Core;
 use crate::exception::{Done, Fault};
@@ -195,6 +196,7 @@ unary! {
     Fchs = |_env, a| a.negate();
     Fsqrt = |env, a| arith::sqrt(env, a);
     Frndint = |env, a| arith::round_to_integer(env, a);
+    F2xm1 = |env, a| transcendental::exponential(env, a);
 }
 
 pub(crate) fn unary<B: Bus, O: Unary>(c: &mut Core, _b: &mut B, i: &Insn<B>) -> Done {
@@ -204,6 +206,104 @@ pub(crate) fn unary<B: Bus, O: Unary>(c: &mut Core, _b: &mut B, i: &Insn<B>) -> 
     let value = if empty { F80::INDEFINITE } else { O::apply(&mut env, c.st(0)) };
     if c.commit(i, &env) {
         c.set_st(0, value);
+    }
+    Ok(())
+}
+
+/// FYL2X, FYL2XP1, FPATAN: of ST(0) and ST(1) into ST(1), which becomes the top.
+pub(crate) trait Binary {
+    fn apply(env: &mut Env, a: F80, b: F80) -> F80;
+}
+
+macro_rules! binary {
+    ($($name:ident = $function:path;)*) => { $(
+        pub(crate) struct $name;
+        impl Binary for $name {
+            fn apply(env: &mut Env, a: F80, b: F80) -> F80 {
+                $function(env, a, b)
+            }
+        }
+    )* };
+}
+binary! {
+    Fyl2x = transcendental::logarithm;
+    Fyl2xp1 = transcendental::logarithm_plus_1;
+    Fpatan = transcendental::arctangent;
+}
+
+pub(crate) fn binary<B: Bus, O: Binary>(c: &mut Core, _b: &mut B, i: &Insn<B>) -> Done {
+    c.require_x87_settled()?;
+    let mut env = Env::new(c.fcw);
+    let empty = c.underflow(&mut env, &[0, 1]);
+    let value = if empty { F80::INDEFINITE } else { O::apply(&mut env, c.st(0), c.st(1)) };
+    if c.commit(i, &env) {
+        c.set_st(1, value);
+        c.pop_st();
+    }
+    Ok(())
+}
+
+/// A trigonometric function, and what it pushes.
+pub(crate) trait Trigonometric {
+    const PUSHES: bool;
+    fn apply(env: &mut Env, a: F80) -> Reduced<(F80, F80)>;
+}
+
+macro_rules! trigonometric {
+    ($($name:ident, $pushes:literal, |$env:ident, $a:ident| $value:expr;)*) => { $(
+        pub(crate) struct $name;
+        impl Trigonometric for $name {
+            const PUSHES: bool = $pushes;
+            fn apply($env: &mut Env, $a: F80) -> Reduced<(F80, F80)> {
+                $value
+            }
+        }
+    )* };
+}
+trigonometric! {
+    Fsin, false, |env, a| transcendental::sine(env, a).map(|value| (value, value));
+    Fcos, false, |env, a| transcendental::cosine(env, a).map(|value| (value, value));
+    // C1 is that of the cosine.
+    Fsincos, true, |env, a| match transcendental::sine(env, a) {
+        Reduced::Value(sine) => transcendental::cosine(env, a).map(|cosine| (sine, cosine)),
+        Reduced::OutOfRange => Reduced::OutOfRange,
+    };
+    // What is no number comes out twice.
+    Fptan, true, |env, a| {
+        transcendental::tangent(env, a).map(|value| {
+            let number = value.class() != float::Class::Nan;
+            (value, if number { F80::ONE } else { value })
+        })
+    };
+}
+
+pub(crate) fn trigonometric<B: Bus, O: Trigonometric>(c: &mut Core, _b: &mut B, i: &Insn<B>) -> Done {
+    c.require_x87_settled()?;
+    let mut env = Env::new(c.fcw);
+    const INVALID: (F80, F80) = (F80::INDEFINITE, F80::INDEFINITE);
+    let (value, pushed) = if c.underflow(&mut env, &[0]) {
+        INVALID
+    } else if O::PUSHES && !c.is_empty(7) {
+        env.raise(float::IE | float::SF);
+        env.c1 = true;
+        INVALID
+    } else {
+        match O::apply(&mut env, c.st(0)) {
+            Reduced::Value(values) => values,
+            Reduced::OutOfRange => {
+                c.commit(i, &env);
+                c.fsw |= C2;
+                return Ok(());
+            }
+        }
+    };
+    let write = c.commit(i, &env);
+    c.fsw &= !C2;
+    if write {
+        c.set_st(0, value);
+        if O::PUSHES {
+            c.push_st(pushed);
+        }
     }
     Ok(())
 }

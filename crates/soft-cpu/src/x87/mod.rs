@@ -1,4 +1,4 @@
-//! The x87 FPU. `float`, `arith` and `bcd` are pure functions over 80-bit values; `stack` is the register file
+//! The x87 FPU. `float`, `arith`, `transcendental` and `bcd` are pure functions over 80-bit values; `stack` is the register file
 //! with its tags and exceptions; the other files are the instructions. FNINIT, FXSAVE and the control word are in
 //! `exec::x87`.
 //!
@@ -12,4 +12,5 @@ pub(crate) mod compute;
 pub(crate) mod environment;
 mod float;
 mod stack;
+mod transcendental;
 pub(crate) mod transfer;
