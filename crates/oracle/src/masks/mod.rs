@@ -69,7 +69,7 @@ pub enum Effect {
     Domain(u128),
     /// TOP and the tags.
     MmxState,
-    /// CR2.
+    /// CR2, and bit 0 of the error code.
     FaultAddress,
     /// Anything, if one side raises #PF.
     MayFault,
@@ -79,6 +79,8 @@ pub enum Effect {
     FaultOrder,
     /// #UD on the native side, #GP(0) or #SS(0) on the other.
     Emulated,
+    /// P and RSVD in the error code of a #PF in the upper half of the address space.
+    UpperHalf,
     /// The case is left out once that happens.
     Unsupported,
     /// The instruction is not generated.
@@ -118,6 +120,11 @@ fn shifts_by_one(code: Code) -> bool {
     let info = code.op_code();
     info.op_count() == 2 && info.op_kind(1) == Kind::imm8_const_1
 }
+
+/// P in the error code of #PF.
+const PRESENT: u64 = 1;
+/// RSVD in it.
+const RESERVED: u64 = 1 << 3;
 
 /// Why an instruction is not generated; `None` when it is compared.
 #[must_use]
@@ -168,6 +175,10 @@ pub(crate) fn outside_domain(case: &Case, instructions: &[Instruction]) -> bool 
 
 /// Clears what is masked in one side's outcome of a case with these instructions.
 pub(crate) fn clear(case: &Case, instructions: &[Instruction], outcome: &mut Outcome) {
+    // Effect::UpperHalf.
+    if outcome.vector == 14 && outcome.cr2 >> 63 != 0 {
+        outcome.error &= !(PRESENT | RESERVED);
+    }
     let last = instructions.iter().position(|ins| ins.ip() == outcome.rip).unwrap_or(instructions.len());
     let mut flags = 0;
     for instruction in instructions.iter().take(last + 1) {
@@ -179,7 +190,10 @@ pub(crate) fn clear(case: &Case, instructions: &[Instruction], outcome: &mut Out
             match mask.effect {
                 Effect::Flags(bits) => here |= bits,
                 Effect::Status(bits) => outcome.fsw &= !bits,
-                Effect::FaultAddress => outcome.cr2 = 0,
+                Effect::FaultAddress => {
+                    outcome.cr2 = 0;
+                    outcome.error &= !PRESENT;
+                }
                 Effect::MmxState => {
                     let top = usize::from(outcome.fsw >> 11 & 7);
                     outcome.st.rotate_right(top);
@@ -282,11 +296,12 @@ pub fn markdown() -> String {
             Effect::Domain(_) => "the result and its exceptions".to_owned(),
             Effect::LastPlace => "the last place, C1".to_owned(),
             Effect::MmxState => "TOP, tags".to_owned(),
-            Effect::FaultAddress => "CR2".to_owned(),
+            Effect::FaultAddress => "CR2, and P in the error code".to_owned(),
             Effect::MayFault => "whether it raises #PF".to_owned(),
             Effect::Misaligned => "whether it raises #GP".to_owned(),
             Effect::FaultOrder => "#PF or #GP".to_owned(),
             Effect::Emulated => "#UD or #GP, #SS".to_owned(),
+            Effect::UpperHalf => "P and RSVD in the error code".to_owned(),
             Effect::Unsupported => "the case is left out".to_owned(),
             Effect::Omit => "all".to_owned(),
         };

@@ -140,7 +140,7 @@ pub const MASKS: &[Mask] = &[
         &[M::Fldenv, M::Frstor, M::Fnstenv, M::Fnsave, M::Fxsave, M::Fxsave64, M::Fxrstor, M::Fxrstor64],
         W::Vector(14),
         E::FaultAddress,
-        "the order of the accesses of one instruction is not architectural (SDM volume 3, section 9.2.1), so CR2 may name any byte of a long operand",
+        "the order of the accesses of one instruction is not architectural (SDM volume 3, section 9.2.1), so the #PF of a long operand may be about any of its bytes",
     ),
     row(
         &[M::Fnstenv, M::Fnsave, M::Fxsave, M::Fxsave64],
@@ -155,6 +155,12 @@ pub const MASKS: &[Mask] = &[
         E::MayFault,
         "whether bytes that are not stored can fault is implementation dependent: SDM volume 2, MASKMOVDQU, MASKMOVQ",
     ),
+    Mask {
+        which: Which::Codes(&[C::Movsxd_r16_rm16]),
+        when: W::Always,
+        effect: E::MayFault,
+        why: "the source is a word on Intel (SDM volume 2, MOVSXD); AMD reads four bytes, which may cross into a page that is not mapped",
+    },
     row(
         &[M::Call],
         W::Always,
@@ -164,6 +170,10 @@ pub const MASKS: &[Mask] = &[
     any(
         E::Emulated,
         "para-virtual KVM hands what raises #GP(0) or #SS(0) in ring 3 to its instruction emulator, and raises #UD for what that does not know",
+    ),
+    any(
+        E::UpperHalf,
+        "para-virtual KVM keeps the upper half of the address space to itself: a #PF there may have P and RSVD in its error code, although no page is mapped and no reserved bit set in the page tables of the cases",
     ),
     any(
         E::Unsupported,

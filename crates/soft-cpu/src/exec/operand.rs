@@ -187,10 +187,31 @@ pub(crate) fn probe<B: Bus>(
     linear: u64,
     size: u64,
 ) -> Result<(), Fault> {
-    for at in [linear, linear.wrapping_add(size - 1)] {
+    for at in pages(linear, size) {
         let _: (u8, _) = c.load_for_update(b, at, is_stack(i))?;
     }
     Ok(())
+}
+
+/// The same for reading.
+pub(crate) fn probe_read<B: Bus>(
+    c: &mut Core,
+    b: &mut B,
+    i: &Insn<B>,
+    linear: u64,
+    size: u64,
+) -> Result<(), Fault> {
+    for at in pages(linear, size) {
+        c.load::<u8, B>(b, at, is_stack(i))?;
+    }
+    Ok(())
+}
+
+/// The first byte of an operand of up to a page, and that of its second page, if it has one.
+fn pages(linear: u64, size: u64) -> impl Iterator<Item = u64> {
+    let second = linear.wrapping_add(size - 1) & !0xFFF;
+    let split = second != linear & !0xFFF;
+    core::iter::once(linear).chain(split.then_some(second))
 }
 
 impl Core {

@@ -100,6 +100,7 @@ pub(crate) fn fxsave<B: Bus, const WIDE: bool>(c: &mut Core, b: &mut B, i: &Insn
 pub(crate) fn fxrstor<B: Bus, const WIDE: bool>(c: &mut Core, b: &mut B, i: &Insn<B>) -> Done {
     let linear = fxsave_area(c, i, false)?;
     let stack = is_stack(i);
+    operand::probe_read(c, b, i, linear, 512)?;
     let x87 = c.load_x87(b, linear, WIDE, stack)?;
     let mxcsr = c.load_mxcsr(b, linear, stack)?;
     let xmm = c.load_xmm(b, linear, stack)?;
