@@ -293,7 +293,7 @@ pub(crate) mod quick {
         let register = &mut c.xmm[usize::from(i.dst & 15)];
         let mut env = Env::new(c.mxcsr);
         let result = O::apply::<R>(&mut env, get(*register, 0), right, i.imm as u8);
-        let quiet = env.raised & !c.mxcsr == 0;
+        let quiet = env.raised & !(c.mxcsr & c.mxcsr >> 7) == 0;
         if quiet {
             *register = set(*register, 0, result);
         }
@@ -312,7 +312,7 @@ pub(crate) mod quick {
         let mut env = Env::new(c.mxcsr);
         let imm = i.imm as u8;
         let result = build::<R>(|n| O::apply(&mut env, get(old, n), get(right, n), imm));
-        let quiet = env.raised & !c.mxcsr == 0;
+        let quiet = env.raised & !(c.mxcsr & c.mxcsr >> 7) == 0;
         if quiet {
             *register = result;
         }
@@ -334,7 +334,7 @@ pub(crate) mod quick {
         } else {
             set(*register, 0, float::f32_from_integer(&mut env, value))
         };
-        let quiet = env.raised & !c.mxcsr == 0;
+        let quiet = env.raised & !(c.mxcsr & c.mxcsr >> 7) == 0;
         if quiet {
             *register = result;
         }
