@@ -27,7 +27,9 @@ fn entry(r: &Register, rows: [u32; 3], arch: bool) {
     let has = if arch { r.cpu.arch_lbr } else { r.cpu.legacy_lbr() };
     let msrs = rows.map(|row| row + r.n);
     if !has || r.n >= depth(arch) {
-        msrs.into_iter().for_each(is_absent);
+        for msr in msrs {
+            is_absent(msr);
+        }
         return;
     }
     check_eq!(msrs.map(read), [0; 3], "before anything was recorded");
@@ -62,9 +64,10 @@ fn arch_depth(r: &Register) {
     write(DEPTH, u64::from(self::depth(true)));
 }
 
-// SDM volume 3B, "LBR Stack" (LBR_FMT 5) and "Last Branch Records".
+// SDM volume 3B, "LBR Stack" (LBR_FMT 5) and "Last Branch Records". Behind the model-specific stack lie other
+// registers, such as IA32_TSC_DEADLINE.
 checks! {
-    "MSR_LASTBRANCH_" [0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31 32] @ 0x680 {
+    "MSR_LASTBRANCH_" [0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31] @ 0x680 {
         "FROM_TO_INFO" => |r| entry(r, LEGACY, false);
     }
     "IA32_LBR_" [0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31 32] @ 0x1500 {
