@@ -296,6 +296,9 @@ pub(crate) mod quick {
         let quiet = env.raised & !(c.mxcsr & c.mxcsr >> 7) == 0;
         if quiet {
             *register = set(*register, 0, result);
+            if let Some(kind) = O::FLOP {
+                c.retire_flops(kind, 1);
+            }
         }
         quiet
     }
@@ -315,6 +318,9 @@ pub(crate) mod quick {
         let quiet = env.raised & !(c.mxcsr & c.mxcsr >> 7) == 0;
         if quiet {
             *register = result;
+            if let Some(kind) = O::FLOP {
+                c.retire_flops(kind, 128 / R::BITS);
+            }
         }
         quiet
     }
