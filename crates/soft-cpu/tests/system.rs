@@ -11,7 +11,7 @@ mod protection;
 mod xsave;
 
 use common::TestBus;
-use soft_cpu::{BranchKind, Budget, Cpu, DescriptorTable, Exit, Segment, State};
+use soft_cpu::{BranchKind, Budget, Cpu, DescriptorTable, Exit, Flop, Segment, State};
 
 const PML4: u64 = 0x1000;
 const GDT: u64 = 0x5000;
@@ -292,6 +292,29 @@ fn single_steps_pass_over_a_system_call() {
     guest.state.rflags |= 0x100;
     let cpu = expect_vector(&mut guest, 1);
     assert_eq!(frame(&guest, &cpu, 0), CODE + 2);
+}
+
+/// By the quick handlers and, where an exception has to be noted, by the others.
+#[test]
+fn floating_point_operations_are_counted_by_kind() {
+    #[rustfmt::skip]
+    let code = [
+        0x0F, 0x58, 0xC1, //             addps xmm0, xmm1
+        0xF2, 0x0F, 0x5C, 0xC1, //       subsd xmm0, xmm1
+        0x66, 0x0F, 0x59, 0xC1, //       mulpd xmm0, xmm1
+        0x0F, 0x5E, 0xC1, //             divps xmm0, xmm1: 0 / 0
+        0xF3, 0x0F, 0x51, 0xC1, //       sqrtss xmm0, xmm1
+        0xF2, 0x0F, 0x7C, 0xC1, //       haddps xmm0, xmm1
+        0x0F, 0x5F, 0xC1, //             maxps xmm0, xmm1
+        0xF4,
+    ];
+    let mut guest = Guest::new(&code);
+    guest.state.cr4 |= 1 << 9;
+    let mut cpu = guest.cpu();
+    assert_eq!(cpu.run(&mut guest.bus, budget(100)), Exit::Halted);
+    let totals = *cpu.totals().os();
+    let counted = [totals[Flop::AddSub], totals[Flop::Mul], totals[Flop::DivSqrt], totals.all_flops()];
+    assert_eq!(counted, [4 + 1 + 4, 2, 4 + 1, 16]);
 }
 
 #[test]
