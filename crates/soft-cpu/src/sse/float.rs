@@ -234,8 +234,11 @@ pub(crate) fn arithmetic<R: Real>(env: &mut Env, operation: Operation, a: R, b: 
 /// True only if a finite result is exact, which code with small numbers has for long before PE is set once.
 #[inline(always)]
 fn plainly_exact<R: Real>(operation: Operation, a: R, b: R, result: R) -> bool {
+    // What is tiny may be flushed to zero, or raise UE though it is exact.
+    let tiny = result.magnitude() < R::MIN_NORMAL && result != R::ZERO;
     match operation {
-        // Sums do not underflow. The error term is NaN if it overflows.
+        _ if tiny => false,
+        // The error term is NaN if it overflows.
         Operation::Add => two_sum(a, b, result) == R::ZERO,
         Operation::Sub => two_sum(a, R::low(b.bits() ^ 1 << (R::BITS - 1)), result) == R::ZERO,
         // The product of two 24-bit significands fits.
