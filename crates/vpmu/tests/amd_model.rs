@@ -51,7 +51,7 @@ fn counter(index: u32) -> Option<(usize, bool)> {
     match index {
         0xC001_0000..=0xC001_0003 => Some(((index - 0xC001_0000) as usize, true)),
         0xC001_0004..=0xC001_0007 => Some(((index - 0xC001_0004) as usize, false)),
-        0xC001_0200..=0xC001_020B => Some(((index - 0xC001_0200) as usize / 2, index % 2 == 0)),
+        0xC001_0200..=0xC001_020B => Some(((index - 0xC001_0200) as usize / 2, index.is_multiple_of(2))),
         _ => None,
     }
 }
@@ -85,7 +85,7 @@ impl Model {
     }
 
     fn value(&self, n: usize) -> u64 {
-        let high = if n % 2 == 0 && self.merged(n) { self.ctr[n + 1] << 48 } else { 0 };
+        let high = if n.is_multiple_of(2) && self.merged(n) { self.ctr[n + 1] << 48 } else { 0 };
         self.ctr[n] | high
     }
 
@@ -114,7 +114,7 @@ impl Model {
         let frozen = self.status >> 59 & 1 != 0;
         let ring = if usr { 1 << 16 } else { 1 << 17 };
         let enabled = self.ctl[n] & EN != 0 && self.ctl[n] & ring != 0 && global >> n & 1 != 0 && !frozen;
-        let pair = !self.merged(n & !1) || n % 2 == 0 && global >> (n + 1) & 1 != 0;
+        let pair = !self.merged(n & !1) || n.is_multiple_of(2) && global >> (n + 1) & 1 != 0;
         enabled && pair
     }
 
@@ -126,7 +126,7 @@ impl Model {
             if event != wanted || !self.runs(n, usr) {
                 continue;
             }
-            if n % 2 == 0 && self.merged(n) {
+            if n.is_multiple_of(2) && self.merged(n) {
                 let sum = u128::from(self.value(n)) + u128::from(each.min(255) * cycles);
                 self.ctr[n] = sum as u64 & MASK48;
                 self.ctr[n + 1] = self.ctr[n + 1] & !0xFFFF | sum as u64 >> 48;
