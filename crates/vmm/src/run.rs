@@ -120,7 +120,7 @@ pub struct CountRow {
 pub struct RunReport {
     /// How it ended.
     pub outcome: Outcome,
-    /// The vCPU's registers, unless the guest ended the run itself.
+    /// The vCPU's registers, unless the guest or its user ended the run.
     pub registers: Option<RegisterDump>,
     /// Engine.
     pub engine: &'static str,
@@ -358,7 +358,8 @@ fn finish(
     if let (Err(source), Some(path)) = (traced, options.trace) {
         return Err(RunError::Trace { path, source });
     }
-    let registers = (!matches!(outcome, Outcome::Exit { .. })).then(|| engine.registers(&machine));
+    let registers =
+        (!matches!(outcome, Outcome::Exit { .. } | Outcome::Quit)).then(|| engine.registers(&machine));
     let (counted, topdown, mut warnings) = counted(&mut machine.pmu);
     if machine.pmu.dropped_windows() > 0 {
         warnings.push(format!("{} more measuring windows are not listed", machine.pmu.dropped_windows()));
