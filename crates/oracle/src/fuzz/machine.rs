@@ -54,7 +54,7 @@ impl Machine {
         // An identity map of 2 MiB, with some pages that are read-only, for the supervisor, or absent.
         for page in 0..512 {
             let strange = random.one_in(12) && page > 16;
-            let flags = if strange { random.bits() & ALL | (random.bits() & 1) << 63 } else { ALL };
+            let flags = if strange { (random.bits() & ALL) | (random.bits() & 1) << 63 } else { ALL };
             self.put(TABLES + 0x3000 + page * 8, page << 12 | flags);
         }
         for n in 0..256 {
@@ -92,7 +92,7 @@ impl Machine {
             self.ram[at..at + 4].copy_from_slice(&0_u32.to_le_bytes());
         }
         if mode == Mode::Protected {
-            self.put(TSS + 4, STACK + 0x1_0000 | 0x10 << 32);
+            self.put(TSS + 4, (STACK + 0x1_0000) | (0x10 << 32));
         } else {
             self.put(TSS + 4, STACK + 0x1_0000);
             self.put(TSS + 0x24, STACK + 0x2_0000);
@@ -104,7 +104,7 @@ impl Machine {
 pub(super) fn state(random: &mut Random, mode: Mode) -> State {
     let mut state = State {
         rip: u64::from(CODE_START) + random.below(u64::from(CODE_END - CODE_START)),
-        rflags: random.bits() & if random.one_in(8) { 0x24_7ED5 } else { 0x2_0ED5 & !0x2_0100 } | 2,
+        rflags: random.bits() & if random.one_in(8) { 0x24_7ED5 } else { 0x0ED5 & !0x0100 } | 2,
         cr4: 0x620 | random.bits() & 0x10_0104,
         mxcsr: if random.one_in(4) { random.bits() as u32 & 0xFFFF } else { 0x1F80 },
         fcw: if random.one_in(4) { random.bits() as u16 & 0x1F3F | 0x40 } else { 0x37F },

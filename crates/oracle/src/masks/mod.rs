@@ -238,8 +238,8 @@ fn clear_pointers(case: &Case, first: &Instruction, outcome: &mut Outcome) {
         let offset = |byte: u64| {
             (address.wrapping_add(byte) & !crate::layout::HIGH).wrapping_sub(crate::layout::SCRATCH)
         };
-        for range in *bytes {
-            let masked = offset(range.start)..offset(range.end);
+        for (first, end) in *bytes {
+            let masked = offset(*first)..offset(*end);
             outcome.memory.retain(|(at, _)| !masked.contains(&u64::from(*at)));
         }
     }

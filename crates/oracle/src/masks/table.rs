@@ -234,9 +234,11 @@ pub const MASKS: &[Mask] = &[
 const SELECTORS: &str =
     "loads or shows selectors (SDM volume 3, chapter 3); para-virtual KVM has its own of them in ring 3";
 
-/// Bytes that [`Effect::Pointers`](E::Pointers) means.
-pub(super) const POINTERS: &[(&[C], &[std::ops::Range<u64>])] = &[
-    (&[C::Fxsave_m512byte, C::Fxsave64_m512byte], &[6..24, 28..32]),
-    (&[C::Fnstenv_m14byte, C::Fnsave_m94byte], &[6..14]),
-    (&[C::Fnstenv_m28byte, C::Fnsave_m108byte], &[12..28]),
+type Ranges = &'static [(u64, u64)];
+
+/// Bytes that [`Effect::Pointers`](E::Pointers) means: the first, and the one behind the last.
+pub(super) const POINTERS: &[(&[C], Ranges)] = &[
+    (&[C::Fxsave_m512byte, C::Fxsave64_m512byte], &[(6, 24), (28, 32)]),
+    (&[C::Fnstenv_m14byte, C::Fnsave_m94byte], &[(6, 14)]),
+    (&[C::Fnstenv_m28byte, C::Fnsave_m108byte], &[(12, 28)]),
 ];
