@@ -10,6 +10,7 @@
 //! | `images` | builds the guest test images |
 //! | `uops` | writes the core model's uop tables, from llvm-mca |
 //! | `mca` | compares the core model with llvm-mca |
+//! | `tma` | checks that the workloads are bound by what they were written for |
 //! | `fuzz` | feeds the interpreter random code |
 //! | `docs` | writes the generated pages under `docs/` |
 
@@ -25,6 +26,7 @@ mod oracle;
 mod suite;
 mod tap;
 mod test;
+mod tma;
 mod vpmu_cli;
 
 use clap::{Parser, Subcommand};
@@ -53,6 +55,8 @@ enum Task {
     Uops,
     /// Compare the core model with llvm-mca on generated basic blocks
     Mca(mca::CompareArgs),
+    /// Check that the workloads are bound by what they were written for
+    Tma(tma::TmaArgs),
     /// Compare soft-cpu with the host's CPU in random cases (--help: its options)
     #[command(disable_help_flag = true)]
     Oracle {
@@ -88,6 +92,7 @@ fn main() -> ExitCode {
         }),
         Task::Uops => mca::write_tables(),
         Task::Mca(args) => mca::compare(&args),
+        Task::Tma(args) => tma::tma(&args),
         Task::Fuzz { args } => oracle::oracle("fuzz", &args),
         Task::Oracle { args } => oracle::oracle("oracle", &args),
         Task::Docs { check } => docs::docs(check),

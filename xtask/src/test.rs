@@ -7,6 +7,7 @@ use crate::images::{self, GuestImage};
 use crate::linux;
 use crate::suite::run_images;
 use crate::tap::Tap;
+use crate::tma;
 use crate::vpmu_cli::{EngineFlags, Vpmu};
 use anstyle::Style;
 use indicatif::ProgressBar;
@@ -48,6 +49,12 @@ pub(crate) fn test() -> Result<(), TaskError> {
     timing_tests(&vpmu, &images, &mut totals)?;
     stage("the soft engine repeats itself");
     repeats(&vpmu, &images, &mut totals)?;
+    stage("workloads are bound by what they were written for");
+    if let Some(image) = images.iter().find(|image| image.is_workload()) {
+        let verdict = tma::check(&vpmu, &image.path, &tma::PROFILES_OF_CORES)?;
+        totals.passed += verdict.passed;
+        totals.failed += verdict.failed;
+    }
     stage("a Linux guest");
     let linux = linux::boot_all(&linux::LinuxArgs::short())?;
     totals.passed += linux.passed;

@@ -95,7 +95,23 @@ pub(crate) struct MetricReading {
 /// All windows of a run.
 pub(crate) fn windows(report: &RunReport) -> Vec<Measured> {
     let level = report.metrics_level;
-    report.windows.iter().map(|window| Measured::new(window, level, report.counts)).collect()
+    report
+        .windows
+        .iter()
+        .map(|window| {
+            let rows = window.rows.iter().map(|row| (row.event.as_str(), row.provenance));
+            Measured::new(window, level, slots_provenance(rows, report.counts))
+        })
+        .collect()
+}
+
+/// What slots are worth: what their counter says, and without one what the source as a whole is worth.
+pub(crate) fn slots_provenance<'a>(
+    rows: impl IntoIterator<Item = (&'a str, Provenance)>,
+    otherwise: Provenance,
+) -> Provenance {
+    let slots = |event: &str| quantity(event) == Some(Event::TopdownSlots);
+    rows.into_iter().find(|(event, _)| slots(event)).map_or(otherwise, |(_, provenance)| provenance)
 }
 
 /// One measuring window.

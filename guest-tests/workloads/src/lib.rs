@@ -108,8 +108,8 @@ pub struct Prepared<'a> {
 }
 
 impl Prepared<'_> {
-    /// Runs `iterations` and returns a checksum of what was computed. Equal iterations give equal
-    /// checksums, also when run again.
+    /// Runs `iterations` and returns a checksum of what was computed. Equal calls after
+    /// [`Workload::prepare`] give equal checksums.
     pub fn run(&mut self, iterations: u64) -> u64 {
         (self.run)(self.memory, iterations)
     }

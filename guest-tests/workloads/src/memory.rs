@@ -24,20 +24,25 @@ pub(crate) fn prepare_chase(memory: &mut [u64]) {
     }
 }
 
+/// The word, in the first line, that keeps the place between two calls: a large ring is walked on, not from its
+/// start again and again.
+const PLACE: usize = 1;
+
 /// Follows the links: each load needs the one before it.
 #[inline(never)]
 pub(crate) fn chase(memory: &mut [u64], iterations: u64) -> u64 {
-    let mut position = 0;
+    let mut position = memory[PLACE];
     for _ in 0..iterations {
         position = memory[position as usize];
     }
+    memory[PLACE] = position;
     position
 }
 
 /// Follows the links, and between two of them computes and branches.
 #[inline(never)]
 pub(crate) fn mixed(memory: &mut [u64], iterations: u64) -> u64 {
-    let mut position = 0;
+    let mut position = memory[PLACE];
     let mut random = GOLDEN;
     let mut sum = 0;
     for _ in 0..iterations {
@@ -45,6 +50,7 @@ pub(crate) fn mixed(memory: &mut [u64], iterations: u64) -> u64 {
         random = xorshift(random);
         sum = decide(sum, random).wrapping_add(position);
     }
+    memory[PLACE] = position;
     sum
 }
 
@@ -59,17 +65,26 @@ pub(crate) fn prepare_stream(memory: &mut [u64]) {
 #[inline(never)]
 pub(crate) fn stream(memory: &mut [u64], iterations: u64) -> u64 {
     let (from, to) = memory.split_at_mut(memory.len() / 2);
-    let (from, _) = from.as_chunks::<LINE_WORDS>();
+    let (from, _) = from.as_chunks_mut::<LINE_WORDS>();
     let (to, _) = to.as_chunks_mut::<LINE_WORDS>();
-    let mut done = 0;
+    // The first line says how far earlier calls came.
+    let mut next = from[0][PLACE] as usize;
     let mut last = 0;
-    while done < iterations {
-        for (from, to) in from.iter().zip(to.iter_mut()).take((iterations - done) as usize) {
+    let mut left = iterations;
+    while left > 0 {
+        next = if next < from.len() { next.max(1) } else { 1 };
+        let before = left;
+        for (from, to) in from[next..].iter().zip(&mut to[next..]) {
+            if left == 0 {
+                break;
+            }
             *to = from.map(|word| word.wrapping_add(GOLDEN));
             last = to[0];
+            left -= 1;
         }
-        done += from.len() as u64;
+        next += (before - left) as usize;
     }
+    from[0][PLACE] = next as u64;
     last
 }
 

@@ -91,7 +91,7 @@ struct Stat {
     stat: Vec<StatRow>,
     tma: Option<Tma>,
     /// The breakdown of each measuring window.
-    windows: Vec<WindowTma>,
+    windows_tma: Vec<WindowTma>,
 }
 
 /// The breakdown of a measuring window.
@@ -104,18 +104,26 @@ struct WindowTma {
 
 impl Stat {
     fn new(report: &RunReport, windows: &[Measured]) -> Self {
+        let rows = report.counted.iter().map(|row| (row.event.as_str(), row.provenance));
+        let worth = measured::slots_provenance(rows, report.counts);
+        let level = shown_level(report);
         Self {
             stat: report.counted.iter().map(|row| stat_row(row, windows)).collect(),
-            tma: Tma::new(&report.topdown, report.metrics_level, report.counts),
-            windows: (1..)
+            tma: Tma::new(&report.topdown, level, worth),
+            windows_tma: (1..)
                 .zip(windows)
                 .filter_map(|(number, window)| {
-                    let tma = Tma::new(&window.topdown?, report.metrics_level, report.counts)?;
+                    let tma = Tma::new(&window.topdown?, level, worth)?;
                     Some(WindowTma { name: window.name(number), tma })
                 })
                 .collect(),
         }
     }
+}
+
+/// The TMA level that can be shown: a model of the core knows level 2 where PERF_METRICS has only level 1.
+pub(super) fn shown_level(report: &RunReport) -> u8 {
+    if report.metrics_level > 0 && report.detail == Some("timing") { 2 } else { report.metrics_level }
 }
 
 fn stat_row(row: &CountRow, windows: &[Measured]) -> StatRow {
@@ -166,8 +174,9 @@ fn render(image: &str, report: &RunReport, stat: &Stat) -> String {
     match &stat.tma {
         Some(tma) => {
             text += &tma.render();
-            if stat.windows.len() > 1 {
-                let windows: Vec<_> = stat.windows.iter().map(|w| (w.name.clone(), w.tma.clone())).collect();
+            if stat.windows_tma.len() > 1 {
+                let windows: Vec<_> =
+                    stat.windows_tma.iter().map(|w| (w.name.clone(), w.tma.clone())).collect();
                 text += "\n";
                 text += &tma::render_windows(&windows);
             }

@@ -28,7 +28,7 @@ const FIXED: [&str; 4] = ["instructions", "cycles", "ref-cycles", "slots"];
 /// Ticks that a workload runs: 50 to 100 milliseconds, or less where each instruction is counted.
 fn duration() -> u64 {
     match kind() {
-        Kind::Exact | Kind::Modelled => 20_000_000,
+        Kind::Exact | Kind::Modelled => 8_000_000,
         Kind::Synthetic | Kind::Hardware => 200_000_000,
     }
 }

@@ -1,6 +1,7 @@
 //! `--html`: the comparison as one self-contained page, without scripts and without anything to load.
 
 use super::{Agreement, Compared};
+use crate::commands::stat::shown_level;
 use crate::commands::tma::{Category, Tma};
 use crate::measured::{Measured, MetricReading, Reading};
 use crate::output::number::{grouped, signed, signed_decimal};
@@ -88,7 +89,7 @@ fn bars(window: &Measured, report: &RunReport) -> Markup {
         ("VMM", share(&|reading| Some(reading.vmm_percent))),
         ("Guest", share(&|reading| reading.guest_percent)),
     ];
-    let tma = window.topdown.as_ref().and_then(|slots| Tma::new(slots, report.metrics_level, report.counts));
+    let tma = window.topdown.as_ref().and_then(|slots| Tma::new(slots, shown_level(report), report.counts));
     html! {
         div.bars {
             @for (name, shares) in views {

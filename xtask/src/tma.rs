@@ -1,0 +1,106 @@
+//! `cargo xtask tma`: are the workloads bound by what they were written for?
+//!
+//! The `workloads` image runs on the soft engine with a model of the core; the largest category of each measuring
+//! window must be the one that the workload is labelled with, at both levels.
+
+use crate::error::TaskError;
+use crate::images;
+use crate::vpmu_cli::{EngineFlags, Vpmu};
+use clap::Args;
+use comfy_table::{CellAlignment, Table, presets};
+use serde_json::Value;
+use std::path::Path;
+use vpmu::profile::{PROFILES, Profile};
+use workloads::Category;
+
+/// One profile for each core that has PERF_METRICS.
+pub(crate) const PROFILES_OF_CORES: [&str; 2] = ["icelake-sp", "sapphire-rapids"];
+
+#[derive(Debug, Args)]
+pub(crate) struct TmaArgs {
+    /// Every profile with PERF_METRICS, not only one for each core
+    #[arg(long)]
+    all: bool,
+}
+
+/// What was found.
+#[derive(Debug, Default)]
+pub(crate) struct Verdict {
+    pub(crate) passed: usize,
+    pub(crate) failed: usize,
+}
+
+/// The largest category of each level, with its share of the slots in percent.
+type Largest = [Option<(String, f64)>; 2];
+
+/// The task.
+pub(crate) fn tma(args: &TmaArgs) -> Result<(), TaskError> {
+    let images = images::build()?;
+    let image = images.iter().find(|image| image.is_workload());
+    let image = image.ok_or_else(|| TaskError::Data("there is no image of workloads".to_owned()))?;
+    let vpmu = Vpmu::build()?;
+    let chosen = |profile: &&&Profile| {
+        profile.metrics_level() > 0 && (args.all || PROFILES_OF_CORES.contains(&profile.name))
+    };
+    let profiles: Vec<&str> = PROFILES.iter().filter(chosen).map(|profile| profile.name).collect();
+    match check(&vpmu, &image.path, &profiles)? {
+        Verdict { failed: 0, .. } => Ok(()),
+        Verdict { failed, .. } => {
+            Err(TaskError::Failed(format!("{failed} workloads are bound by something else")))
+        }
+    }
+}
+
+/// Runs the image on the profiles and prints a table.
+pub(crate) fn check(vpmu: &Vpmu, image: &Path, profiles: &[&str]) -> Result<Verdict, TaskError> {
+    let mut table = Table::new();
+    table.load_style(presets::NOTHING);
+    table.set_header(["profile", "workload", "expected", "level 1", "%", "level 2", "%", ""]);
+    for column in [4, 6] {
+        if let Some(column) = table.column_mut(column) {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+    }
+    let mut verdict = Verdict::default();
+    for profile in profiles {
+        let mut command = vpmu.on_image("stat", image, profile, EngineFlags::Soft);
+        let report = vpmu.json(command.args(["--detail", "timing", "--timeout", "600"]))?;
+        for workload in workloads::ALL {
+            let Some(expected) = workload.dominant else { continue };
+            let found = largest(&report, workload.name);
+            let good = is_bound_by(&found, expected);
+            if good {
+                verdict.passed += 1
+            } else {
+                verdict.failed += 1
+            }
+            let [one, two] = found.map(|part| {
+                part.map_or_else(|| ("-".to_owned(), "-".to_owned()), |(n, p)| (n, format!("{p:.1}")))
+            });
+            let verdict = if good { "ok" } else { "NOT OK" };
+            let row = [*profile, workload.name, expected.level2(), &one.0, &one.1, &two.0, &two.1, verdict];
+            table.add_row(row);
+        }
+    }
+    anstream::println!("{}", table.trim_fmt());
+    let Verdict { passed, failed } = verdict;
+    anstream::println!("{passed} of {} workloads are bound by what they were written for", passed + failed);
+    Ok(verdict)
+}
+
+fn is_bound_by(found: &Largest, expected: Category) -> bool {
+    let names = [expected.level1(), expected.level2()];
+    found.iter().zip(names).all(|(part, name)| part.as_ref().is_some_and(|(found, _)| found == name))
+}
+
+/// The largest categories of the window with this name.
+fn largest(report: &Value, name: &str) -> Largest {
+    let windows = report["windows_tma"].as_array().map_or(&[][..], Vec::as_slice);
+    let window = windows.iter().find(|window| window["name"] == name);
+    [1, 2].map(|level| {
+        let categories = window?["categories"].as_array()?;
+        let parts = categories.iter().filter(|category| category["level"] == level);
+        let part = parts.max_by_key(|category| category["slots"].as_u64().unwrap_or(0))?;
+        Some((part["name"].as_str()?.to_owned(), part["percent"].as_f64()?))
+    })
+}
