@@ -1,7 +1,7 @@
 //! `cargo xtask tma`: are the workloads bound by what they were written for?
 //!
 //! The `workloads` image runs on the soft engine with a model of the core; the largest category of each measuring
-//! window must be the one that the workload is labelled with, at both levels.
+//! window must be the one that the workload is labelled with, and so must be the largest of its parts.
 
 use crate::error::TaskError;
 use crate::images;
@@ -93,14 +93,17 @@ fn is_bound_by(found: &Largest, expected: Category) -> bool {
     found.iter().zip(names).all(|(part, name)| part.as_ref().is_some_and(|(found, _)| found == name))
 }
 
-/// The largest categories of the window with this name.
+/// The largest category of level 1 in the window with this name, and the largest of its parts: top down.
 fn largest(report: &Value, name: &str) -> Largest {
     let windows = report["windows_tma"].as_array().map_or(&[][..], Vec::as_slice);
     let window = windows.iter().find(|window| window["name"] == name);
-    [1, 2].map(|level| {
-        let categories = window?["categories"].as_array()?;
-        let parts = categories.iter().filter(|category| category["level"] == level);
-        let part = parts.max_by_key(|category| category["slots"].as_u64().unwrap_or(0))?;
-        Some((part["name"].as_str()?.to_owned(), part["percent"].as_f64()?))
-    })
+    let categories = window.and_then(|window| window["categories"].as_array()).map_or(&[][..], Vec::as_slice);
+    // Each category of level 1 comes before its parts.
+    let slots = |category: &&Value| category["slots"].as_u64().unwrap_or(0);
+    let named =
+        |category: &Value| Some((category["name"].as_str()?.to_owned(), category["percent"].as_f64()?));
+    let level1 = categories.iter().filter(|category| category["level"] == 1).max_by_key(slots);
+    let after = categories.iter().skip_while(|category| Some(*category) != level1).skip(1);
+    let level2 = after.take_while(|category| category["level"] == 2).max_by_key(slots);
+    [level1.and_then(named), level2.and_then(named)]
 }

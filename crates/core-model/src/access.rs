@@ -1,6 +1,6 @@
 //! Execution of one instruction, with its accesses to memory.
 
-use crate::machine::{Executed, Machine};
+use crate::machine::{Executed, Machine, NEVER};
 use crate::memory::{Asker, Found, Level, Purpose, Store};
 use crate::prepared::{Prepared, Traits};
 use crate::step::{MemoryAccess, Step};
@@ -43,7 +43,7 @@ impl Machine {
             address = self.order(traits, address);
         }
         let (load_groups, groups) = prepared.split_groups();
-        let (mut memory, mut clear) = (false, false);
+        let (mut memory_from, mut clear) = (NEVER, false);
         // The load goes ahead of the rest.
         let mut from = address;
         if traits.any(Traits::LOAD | Traits::PREFETCH) {
@@ -52,7 +52,11 @@ impl Machine {
             if !step.memory.is_empty() && !traits.any(Traits::STRING) {
                 let loaded = self.loads(totals, prepared, step, issued, load);
                 from += loaded.delay;
-                memory = loaded.level > Level::L1 || loaded.held;
+                // Intel counts any unfinished demand load while nothing executes (TMA: L1 bound). A hit that
+                // waited for its address is in such a chain; others only keep the load ports busy.
+                if loaded.level > Level::L1 || loaded.held || address > earliest {
+                    memory_from = issued;
+                }
                 clear = loaded.early;
             }
         }
@@ -65,13 +69,15 @@ impl Machine {
         if traits.any(Traits::STRING) && !step.memory.is_empty() {
             let loaded = self.string(totals, prepared, step, issued);
             completed = issued + loaded.delay;
-            memory = loaded.level > Level::L1;
+            if loaded.level > Level::L1 {
+                memory_from = issued;
+            }
         }
         if traits.any(Traits::LOCK) {
             completed = completed.max(from.saturating_sub(load) + u64::from(self.core.flows.lock));
-            memory = true;
+            memory_from = from.saturating_sub(load);
         }
-        Executed { issued, addressed: address + 1, completed, memory, clear }
+        Executed { issued, addressed: address + 1, completed, memory_from, clear }
     }
 
     /// What locked and serialising instructions wait for.

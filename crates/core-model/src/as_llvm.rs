@@ -5,7 +5,7 @@
 //! - flags are not such a source: whoever reads them waits for them
 //! - stores leave in order, and after all older loads have left
 
-use crate::machine::{Executed, Machine};
+use crate::machine::{Executed, Machine, NEVER};
 use crate::prepared::{FLAGS, Prepared, RESOURCES, Traits};
 
 /// What these rules need to know of the past.
@@ -54,6 +54,6 @@ impl Machine {
             llvm.last_load = llvm.last_load.max(issued);
         }
         let completed = issued + load + u64::from(prepared.compute);
-        Executed { issued, addressed: issued, completed, memory: false, clear: false }
+        Executed { issued, addressed: issued, completed, memory_from: NEVER, clear: false }
     }
 }

@@ -18,8 +18,8 @@ use crate::totals::{CoreTotals, MOST_PER_CYCLE, PORTS, PerCycle};
 struct InFlight {
     retired: u64,
     slots: u16,
-    /// A load that the first level could not answer at once.
-    memory: bool,
+    /// Cycles before it retires in which it waits for memory.
+    memory_for: u32,
 }
 
 /// Why allocation begins again.
@@ -171,12 +171,18 @@ impl BackEnd {
         self.allocation.cycle()
     }
 
-    /// Waits until a cycle, for a reason in the back end: memory if the oldest instruction is a load that missed.
+    /// Waits until a cycle, for a reason in the back end: memory while the oldest instruction waits for it.
     fn hold(&mut self, totals: &mut CoreTotals, until: u64) {
         while self.allocation.cycle() < until {
             let (end, leaf) = match self.oldest_at(self.allocation.cycle()) {
-                Some(oldest) if oldest.memory => (oldest.retired.min(until), Leaf::Memory),
-                Some(oldest) => (oldest.retired.min(until), Leaf::Core),
+                Some(oldest) => {
+                    let memory_from = oldest.retired - u64::from(oldest.memory_for);
+                    if self.allocation.cycle() >= memory_from {
+                        (oldest.retired.min(until), Leaf::Memory)
+                    } else {
+                        (memory_from.min(until), Leaf::Core)
+                    }
+                }
                 None => (until, Leaf::Core),
             };
             self.allocation.wait(totals, end, leaf, false);
@@ -335,7 +341,7 @@ impl BackEnd {
         slots: u32,
         issued: u64,
         completed: u64,
-        memory: bool,
+        memory_from: u64,
     ) -> u64 {
         let mut results = prepared.results;
         while results != 0 {
@@ -347,7 +353,8 @@ impl BackEnd {
         let retired = self.retirement.pass(totals, completed, slots);
         if slots > 0 {
             let mask = self.in_flight.len() - 1;
-            self.in_flight[self.newest & mask] = InFlight { retired, slots: slots as u16, memory };
+            let memory_for = retired.saturating_sub(memory_from).min(u64::from(u32::MAX)) as u32;
+            self.in_flight[self.newest & mask] = InFlight { retired, slots: slots as u16, memory_for };
             self.newest = self.newest.wrapping_add(1);
             self.in_flight_slots += slots;
             self.scheduler.enter(slots as u16, issued);

@@ -30,6 +30,9 @@ pub(crate) struct Machine {
     refilling: bool,
 }
 
+/// A cycle that does not come.
+pub(crate) const NEVER: u64 = u64::MAX;
+
 /// Times of an instruction's execution.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Executed {
@@ -38,8 +41,8 @@ pub(crate) struct Executed {
     /// When a store's address is known.
     pub(crate) addressed: u64,
     pub(crate) completed: u64,
-    /// It waited for memory beyond the first level.
-    pub(crate) memory: bool,
+    /// From when on it waits for memory; [`NEVER`] if it does not.
+    pub(crate) memory_from: u64,
     /// A load that was executed too early: everything younger is done again.
     pub(crate) clear: bool,
 }
@@ -104,12 +107,12 @@ impl Machine {
 
         let executed = if fused {
             let ready = self.back_end.ready(prepared.sources);
-            Executed { issued: ready, addressed: ready, completed: ready, memory: false, clear: false }
+            Executed { issued: ready, addressed: ready, completed: ready, memory_from: NEVER, clear: false }
         } else {
             self.execute(totals, prepared, step, allocated + 1)
         };
-        let Executed { issued, addressed, completed, memory, clear } = executed;
-        let retired = self.back_end.complete(totals, prepared, slots, issued, completed, memory);
+        let Executed { issued, addressed, completed, memory_from, clear } = executed;
+        let retired = self.back_end.complete(totals, prepared, slots, issued, completed, memory_from);
         if load {
             self.back_end.leave_load_buffer(retired);
             totals.loads += 1;

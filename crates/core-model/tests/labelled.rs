@@ -122,12 +122,13 @@ fn a_chase_beyond_the_last_level_is_memory_bound() {
     }
 }
 
+/// TMA's "L1 bound" is a part of memory bound: a load is under way and nothing else can execute.
 #[test]
-fn a_chase_within_the_first_level_is_core_bound() {
+fn a_chase_within_the_first_level_is_memory_bound() {
     for core in CORES {
         let (_, totals) = chase(core, 16, 10_000);
         let found = shares(&totals);
-        assert!(found.core > 70.0 && found.memory < 10.0, "{}: {found:?}", core.name);
+        assert!(found.memory > 70.0 && found.core < 10.0, "{}: {found:?}", core.name);
         let each = totals.cycles as f64 / 10_000.0;
         assert!((3.9..5.6).contains(&each), "{}: {each}", core.name);
     }

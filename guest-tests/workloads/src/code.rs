@@ -63,6 +63,17 @@ pub(crate) fn run(_: &mut [u64], iterations: u64) -> u64 {
     x.iter().fold(0, |sum, value| sum.rotate_left(1) ^ value)
 }
 
+/// Each iteration passes through seven parts: they fit the first-level instruction cache, and have more
+/// micro-operations than the micro-op cache of any core of the profiles.
+#[inline(never)]
+pub(crate) fn decode(_: &mut [u64], iterations: u64) -> u64 {
+    let mut x: [u64; 4] = core::array::from_fn(|i| GOLDEN.wrapping_mul(i as u64 + 1));
+    for _ in 0..iterations {
+        parts!(x: 0 1 2 3 4 5 6);
+    }
+    x.iter().fold(0, |sum, value| sum.rotate_left(1) ^ value)
+}
+
 /// Small functions of [`jumps`].
 const HOPS: usize = 2_048;
 

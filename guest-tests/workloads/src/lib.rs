@@ -151,9 +151,19 @@ pub const ALL: &[Workload] = &[
         run: compute::branches,
     },
     Workload {
+        name: "decode",
+        summary: "one pass through 29 KiB of straight code with long instructions, more than the uop cache holds",
+        // Fetch bandwidth on Sunny Cove; the larger uop cache of Golden Cove holds most of it.
+        dominant: None,
+        memory_words: 0,
+        batch: 100,
+        prepare: prepare_nothing,
+        run: code::decode,
+    },
+    Workload {
         name: "code",
-        summary: "one pass through 128 KiB of straight code with long instructions",
-        dominant: Some(Category::FetchBandwidth),
+        summary: "one pass through 128 KiB of straight code, four times what the first-level cache holds",
+        dominant: Some(Category::FetchLatency),
         memory_words: 0,
         batch: 20,
         prepare: prepare_nothing,
@@ -252,7 +262,7 @@ pub const ALL: &[Workload] = &[
     Workload {
         name: "locks",
         summary: "two locked additions to memory that nobody else uses",
-        dominant: Some(Category::CoreBound),
+        dominant: Some(Category::MemoryBound),
         memory_words: 0,
         batch: BATCH,
         prepare: prepare_nothing,
