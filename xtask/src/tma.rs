@@ -69,11 +69,7 @@ pub(crate) fn check(vpmu: &Vpmu, image: &Path, profiles: &[&str]) -> Result<Verd
             let Some(expected) = workload.dominant else { continue };
             let found = largest(&report, workload.name);
             let good = is_bound_by(&found, expected);
-            if good {
-                verdict.passed += 1
-            } else {
-                verdict.failed += 1
-            }
+            *(if good { &mut verdict.passed } else { &mut verdict.failed }) += 1;
             let [one, two] = found.map(|part| {
                 part.map_or_else(|| ("-".to_owned(), "-".to_owned()), |(n, p)| (n, format!("{p:.1}")))
             });
