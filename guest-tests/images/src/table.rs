@@ -68,17 +68,17 @@ pub struct Cpu {
     pub fixed: u32,
     /// IA32_PERF_CAPABILITIES.
     pub capabilities: u64,
-    /// CPUID.0AH:EDX[15].
+    /// CPUID.0AH:EDX bit 15.
     pub any_thread_deprecated: bool,
-    /// CPUID.07H:EBX[4] or [11]: transactional memory.
+    /// CPUID.07H:EBX bits 4 and 11: transactional memory.
     pub transactions: bool,
-    /// CPUID.07H:EBX[25]: Processor Trace.
+    /// CPUID.07H:EBX bit 25: Processor Trace.
     pub processor_trace: bool,
-    /// CPUID.01H:EDX[21].
+    /// CPUID.01H:EDX bit 21.
     pub debug_store: bool,
-    /// CPUID.07H:EDX[19].
+    /// CPUID.07H:EDX bit 19.
     pub arch_lbr: bool,
-    /// CPUID.(07H,1):EAX[8]: leaf 23H.
+    /// CPUID.(07H,1):EAX bit 8: leaf 23H.
     pub perfmon_ext: bool,
 }
 

@@ -16,7 +16,7 @@ fn has_event_registers() -> bool {
     true
 }
 
-/// Deepest architectural stack, from CPUID.1CH:EAX[7:0].
+/// Deepest architectural stack, from CPUID.1CH:EAX bits 7:0.
 fn max_depth() -> u64 {
     u64::from(8 * (32 - (cpuid(0x1C, 0).eax & 0xFF).leading_zeros()))
 }
