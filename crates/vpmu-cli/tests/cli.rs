@@ -27,8 +27,11 @@ fn profiles_are_listed() {
     assert_eq!(list.code, Some(0));
     assert!(list.stdout.contains("icelake-sp") && list.stdout.contains("sapphire-rapids"));
     let profiles = json(&vpmu(&["list", "profiles", "--json"]));
-    assert_eq!(profiles[0]["name"], "icelake-sp");
-    assert_eq!(profiles[0]["metrics_level"], 1);
+    let level = |name: &str| {
+        let listed = profiles.as_array().and_then(|all| all.iter().find(|profile| profile["name"] == name));
+        listed.map(|profile| profile["metrics_level"].clone())
+    };
+    assert_eq!(["skylake-sp", "icelake-sp", "sapphire-rapids"].map(level), [0, 1, 2].map(|n| Some(n.into())));
 }
 
 #[test]
@@ -89,8 +92,8 @@ fn wrong_names_are_answered_with_the_right_ones() {
     assert!(register.stderr.contains("did you mean `PERFEVTSEL0`?"), "{}", register.stderr);
     let profile = vpmu(&["list", "events", "--profile", "icelake"]);
     assert_eq!(profile.code, Some(2));
-    assert!(profile.stderr.contains("'icelake-sp'"), "{}", profile.stderr);
-    assert!(profile.stderr.contains("sapphire-rapids"), "{}", profile.stderr);
+    assert!(profile.stderr.contains("did you mean `icelake-sp`?"), "{}", profile.stderr);
+    assert!(profile.stderr.contains("vpmu list profiles"), "{}", profile.stderr);
 }
 
 #[test]
@@ -132,9 +135,27 @@ fn detail_is_a_property_of_the_soft_engine() {
     let kvm = vpmu(&["run", image.as_str(), "--engine", "kvm", "--detail", "counts"]);
     assert_eq!(kvm.code, Some(2), "{}", kvm.stderr);
     assert!(kvm.stderr.contains("--engine soft"), "{}", kvm.stderr);
-    let timing = vpmu(&["run", image.as_str(), "--detail", "timing"]);
-    assert_eq!(timing.code, Some(2));
-    assert!(timing.stderr.contains("counts"), "what there is: {}", timing.stderr);
+    let timing = vpmu(&["run", image.as_str(), "--detail", "timing", "--json"]);
+    assert_eq!((timing.code, &json(&timing)["detail"]), (Some(0), &serde_json::json!("timing")));
+    let wrong = vpmu(&["run", image.as_str(), "--detail", "cycles"]);
+    assert_eq!(wrong.code, Some(2));
+    assert!(wrong.stderr.contains("counts") && wrong.stderr.contains("timing"), "{}", wrong.stderr);
+}
+
+#[test]
+fn a_profile_can_come_from_a_file() {
+    let file = TempFile::new("mine.toml", b"base = 'icelake-sp'\nname = 'mine'\ngp-counters = 4\n");
+    let counters = vpmu(&["list", "counters", "--profile", file.as_str()]);
+    assert_eq!(counters.code, Some(0), "{}", counters.stderr);
+    assert!(counters.stdout.contains("PMC3") && !counters.stdout.contains("PMC4"), "{}", counters.stdout);
+    let image = TempFile::new("with-profile", &flat_image(&[0xB0, 0, 0xE6, 0xF4]));
+    let run = vpmu(&["run", image.as_str(), "--engine", "soft", "--profile", file.as_str(), "--json"]);
+    assert_eq!((run.code, &json(&run)["profile"]), (Some(0), &serde_json::json!("mine")));
+    let wrong = TempFile::new("wrong.toml", b"base = 'icelake-sp'\nname = 'mine'\ngp-counters = 40\n");
+    let refused = vpmu(&["run", image.as_str(), "--profile", wrong.as_str()]);
+    assert_eq!(refused.code, Some(2), "{}", refused.stderr);
+    assert!(refused.stderr.contains("gp-counters = 40 is not between 1 and 8"), "{}", refused.stderr);
+    assert_eq!(vpmu(&["run", image.as_str(), "--profile", "none.toml"]).code, Some(2));
 }
 
 #[test]
