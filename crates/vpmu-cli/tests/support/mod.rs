@@ -6,6 +6,7 @@
 use std::fs;
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
 
 /// What a command left behind.
 pub(crate) struct Ran {
@@ -51,7 +52,11 @@ pub(crate) struct TempFile(PathBuf);
 
 impl TempFile {
     pub(crate) fn new(name: &str, content: &[u8]) -> Self {
-        let path = std::env::temp_dir().join(format!("vpmu-cli-{}-{name}", std::process::id()));
+        // Tests of one process run side by side, and some choose the same name.
+        static NUMBER: AtomicU32 = AtomicU32::new(0);
+        let unique =
+            format!("vpmu-cli-{}-{}-{name}", std::process::id(), NUMBER.fetch_add(1, Ordering::Relaxed));
+        let path = std::env::temp_dir().join(unique);
         fs::write(&path, content).expect("the temporary directory can be written");
         Self(path)
     }
