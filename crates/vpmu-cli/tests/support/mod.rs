@@ -52,11 +52,12 @@ pub(crate) struct TempFile(PathBuf);
 
 impl TempFile {
     pub(crate) fn new(name: &str, content: &[u8]) -> Self {
-        // Tests of one process run side by side, and some choose the same name.
+        // A directory of its own: tests of one process run side by side, and some choose the same name.
         static NUMBER: AtomicU32 = AtomicU32::new(0);
-        let unique =
-            format!("vpmu-cli-{}-{}-{name}", std::process::id(), NUMBER.fetch_add(1, Ordering::Relaxed));
-        let path = std::env::temp_dir().join(unique);
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let directory = std::env::temp_dir().join(format!("vpmu-cli-{}-{number}", std::process::id()));
+        fs::create_dir_all(&directory).expect("the temporary directory can be written");
+        let path = directory.join(name);
         fs::write(&path, content).expect("the temporary directory can be written");
         Self(path)
     }
@@ -68,7 +69,9 @@ impl TempFile {
 
 impl Drop for TempFile {
     fn drop(&mut self) {
-        let _ = fs::remove_file(&self.0);
+        if let Some(directory) = self.0.parent() {
+            let _ = fs::remove_dir_all(directory);
+        }
     }
 }
 
