@@ -274,13 +274,20 @@ const STEPS: &[Step] = &[
     Step {
         name: "the NMI watchdog is not hungry, and nothing complains",
         command: "dmesg | grep -i -e 'unchecked MSR' -e 'not available' -e 'Broken' -e 'irq loop stuck' -e 'Uhhuh' \
-                  -e 'lockup' -e 'perf: interrupt took' -e 'WARNING' -e 'BUG:'; cat /proc/interrupts | grep -e NMI -e PMI",
+                  -e 'lockup' -e 'perf: interrupt took' -e 'WARNING: CPU' -e 'BUG:'; cat /proc/interrupts | grep -e NMI -e PMI",
         metrics_level: 0,
         short: true,
         check: |output| {
-            for complaint in
-                ["unchecked MSR", "not available", "Broken", "stuck", "Uhhuh", "lockup", "WARNING", "BUG:"]
-            {
+            for complaint in [
+                "unchecked MSR",
+                "not available",
+                "Broken",
+                "stuck",
+                "Uhhuh",
+                "lockup",
+                "WARNING: CPU",
+                "BUG:",
+            ] {
                 let lines = output.text.lines().skip(1);
                 if let Some(line) =
                     lines.clone().find(|line| line.contains(complaint) && !line.contains("grep"))
