@@ -42,7 +42,8 @@ pub(crate) struct LinuxArgs {
     /// Boot this kernel instead of the distribution's
     #[arg(long, value_name = "FILE")]
     kernel: Option<PathBuf>,
-    /// Only this profile (repeatable) [default: all with topdown metrics]
+    /// Only this profile (repeatable) [default:
+    /// icelake-sp and sapphire-rapids]
     #[arg(short, long, value_name = "NAME")]
     profile: Vec<String>,
     /// How closely the engine models the core, as `vpmu run` takes it
