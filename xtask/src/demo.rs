@@ -3,7 +3,8 @@
 use crate::cargo::{line, run};
 use crate::error::TaskError;
 use crate::images;
-use crate::suite::{Results, run_images};
+use crate::suite::run_images;
+use crate::tally::Tally;
 use crate::vpmu_cli::{EngineFlags, Vpmu, kvm_missing};
 use anstyle::Style;
 
@@ -27,7 +28,7 @@ pub(crate) fn demo() -> Result<(), TaskError> {
     let names = PROFILES.join(",");
     let flags =
         ["--engine", "kvm", "--counts", "synthetic", "--profile", names.as_str(), "-E", "not group(hostile)"];
-    let Results { passed, failed, skipped } = run_images(&vpmu, &all, &flags)?;
+    let Tally { passed, failed, skipped } = run_images(&vpmu, &all, &flags)?;
     for profile in PROFILES {
         for image in all.iter().filter(|image| image.is_workload()) {
             let mut compare = vpmu.on_image("compare", &image.path, profile, EngineFlags::Kvm);

@@ -24,6 +24,7 @@ mod linux;
 mod mca;
 mod oracle;
 mod suite;
+mod tally;
 mod tap;
 mod test;
 mod tma;

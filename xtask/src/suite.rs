@@ -2,6 +2,7 @@
 
 use crate::error::TaskError;
 use crate::images::GuestImage;
+use crate::tally::Tally;
 use crate::vpmu_cli::Vpmu;
 use serde_json::Value;
 use std::path::Path;
@@ -10,16 +11,8 @@ use std::process::Stdio;
 /// What there is to know about our images, beside their sources.
 const MANIFEST: &str = "guest-tests/images/vpmu-test.toml";
 
-/// Checks of the images, added up; a run without checks counts as one.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Results {
-    pub(crate) passed: usize,
-    pub(crate) failed: usize,
-    pub(crate) skipped: usize,
-}
-
 /// Runs `vpmu test` over the directory of the images; its report goes to stderr.
-pub(crate) fn run_images(vpmu: &Vpmu, images: &[GuestImage], flags: &[&str]) -> Result<Results, TaskError> {
+pub(crate) fn run_images(vpmu: &Vpmu, images: &[GuestImage], flags: &[&str]) -> Result<Tally, TaskError> {
     let directory = images.first().and_then(|image| image.path.parent()).unwrap_or(Path::new("."));
     let mut command = vpmu.command("test", directory);
     command.args(["--manifest", MANIFEST, "--no-fail-fast"]).args(flags).stderr(Stdio::inherit());
@@ -27,8 +20,9 @@ pub(crate) fn run_images(vpmu: &Vpmu, images: &[GuestImage], flags: &[&str]) -> 
     Ok(add_up(&document))
 }
 
-fn add_up(document: &Value) -> Results {
-    let mut results = Results::default();
+/// Checks of the images; a run without checks counts as one.
+fn add_up(document: &Value) -> Tally {
+    let mut results = Tally::default();
     for test in document["tests"].as_array().into_iter().flatten() {
         let checks = test["checks"].as_array().map(Vec::as_slice).unwrap_or_default();
         let count = |status: &str| checks.iter().filter(|check| check["status"] == status).count();
@@ -54,6 +48,6 @@ mod tests {
             { "status": "skipped", "checks": [] },
             { "status": "passed", "checks": [] },
         ] });
-        assert_eq!(add_up(&document), Results { passed: 3, failed: 3, skipped: 2 });
+        assert_eq!(add_up(&document), Tally { passed: 3, failed: 3, skipped: 2 });
     }
 }

@@ -6,6 +6,7 @@ use crate::error::TaskError;
 use crate::images::{self, GuestImage};
 use crate::linux;
 use crate::suite::run_images;
+use crate::tally::Tally;
 use crate::tap::Tap;
 use crate::tma;
 use crate::vpmu_cli::{EngineFlags, Vpmu};
@@ -20,14 +21,6 @@ const BOLD: Style = Style::new().bold();
 /// Seconds that an image may take under QEMU.
 const QEMU_TIMEOUT: &str = "120";
 
-/// Guest checks, added up over the stages.
-#[derive(Debug, Default)]
-struct Totals {
-    passed: usize,
-    failed: usize,
-    skipped: usize,
-}
-
 /// Runs all stages; the first host-side failure ends it, guest checks are all run.
 pub(crate) fn test() -> Result<(), TaskError> {
     stage("format");
@@ -40,30 +33,25 @@ pub(crate) fn test() -> Result<(), TaskError> {
     stage("guest images");
     let images = images::build()?;
     let vpmu = Vpmu::build()?;
-    let mut totals = Totals::default();
+    let mut totals = Tally::default();
     stage("host tests");
     host_tests(&mut totals)?;
     stage("guest tests");
-    guest_tests(&vpmu, &images, &mut totals)?;
+    totals += guest_tests(&vpmu, &images)?;
     stage("guest tests with a model of the core");
-    timing_tests(&vpmu, &images, &mut totals)?;
+    totals += timing_tests(&vpmu, &images)?;
     stage("the soft engine repeats itself");
     repeats(&vpmu, &images, &mut totals)?;
     stage("workloads are bound by what they were written for");
     if let Some(image) = images.iter().find(|image| image.is_workload()) {
-        let verdict = tma::check(&vpmu, &image.path, &tma::PROFILES_OF_CORES)?;
-        totals.passed += verdict.passed;
-        totals.failed += verdict.failed;
+        totals += tma::check(&vpmu, &image.path, &tma::PROFILES_OF_CORES)?;
     }
     stage("a Linux guest");
-    let linux = linux::boot_all(&linux::LinuxArgs::short())?;
-    totals.passed += linux.passed;
-    totals.failed += linux.failed;
-    totals.skipped += linux.skipped;
+    totals += linux::boot_all(&linux::LinuxArgs::short())?;
     stage("guest images under QEMU");
     under_qemu(&images, &mut totals)?;
 
-    let Totals { passed, failed, skipped } = totals;
+    let Tally { passed, failed, skipped } = totals;
     anstream::println!(
         "\nguest checks, and host tests that were skipped:\n{passed} passed, {failed} failed, {skipped} skipped"
     );
@@ -76,7 +64,7 @@ fn stage(name: &str) {
 
 /// Runs the workspace's tests. A test that lacks KVM or a PMU passes with a line that says so; those
 /// lines are counted here, so that a skip never looks like a success.
-fn host_tests(totals: &mut Totals) -> Result<(), TaskError> {
+fn host_tests(totals: &mut Tally) -> Result<(), TaskError> {
     // Hidden where stderr is no terminal.
     let spinner = ProgressBar::new_spinner().with_message("cargo test, about a minute once it is built");
     spinner.enable_steady_tick(Duration::from_millis(100));
@@ -105,27 +93,19 @@ fn host_tests(totals: &mut Totals) -> Result<(), TaskError> {
 
 /// Every image on every profile, misbehaving ones included; under KVM, where they take seconds, on one profile for
 /// each kind of PMU.
-fn guest_tests(vpmu: &Vpmu, images: &[GuestImage], totals: &mut Totals) -> Result<(), TaskError> {
+fn guest_tests(vpmu: &Vpmu, images: &[GuestImage]) -> Result<Tally, TaskError> {
     const CASES: &str = "engine(soft) or profile({skylake-sp,icelake-sp,sapphire-rapids,zen3,zen4})";
-    let results = run_images(vpmu, images, &["--engine", "all", "--counts", "synthetic", "-E", CASES])?;
-    totals.passed += results.passed;
-    totals.failed += results.failed;
-    totals.skipped += results.skipped;
-    Ok(())
+    run_images(vpmu, images, &["--engine", "all", "--counts", "synthetic", "-E", CASES])
 }
 
 /// The images on the profiles whose core is modelled, without the misbehaving ones: those do not depend on time.
-fn timing_tests(vpmu: &Vpmu, images: &[GuestImage], totals: &mut Totals) -> Result<(), TaskError> {
+fn timing_tests(vpmu: &Vpmu, images: &[GuestImage]) -> Result<Tally, TaskError> {
     const CASES: &str = "profile({icelake-sp,sapphire-rapids}) and not group(hostile)";
-    let results = run_images(vpmu, images, &["--engine", "soft", "--detail", "timing", "-E", CASES])?;
-    totals.passed += results.passed;
-    totals.failed += results.failed;
-    totals.skipped += results.skipped;
-    Ok(())
+    run_images(vpmu, images, &["--engine", "soft", "--detail", "timing", "-E", CASES])
 }
 
 /// Two runs on the soft engine write the same trace, byte for byte.
-fn repeats(vpmu: &Vpmu, images: &[GuestImage], totals: &mut Totals) -> Result<(), TaskError> {
+fn repeats(vpmu: &Vpmu, images: &[GuestImage], totals: &mut Tally) -> Result<(), TaskError> {
     let chosen = images.iter().filter(|image| image.name == "overflow" || image.name == "metrics");
     for (image, detail) in chosen.flat_map(|image| [(image, "counts"), (image, "timing")]) {
         let mut traces = Vec::new();
@@ -138,19 +118,19 @@ fn repeats(vpmu: &Vpmu, images: &[GuestImage], totals: &mut Totals) -> Result<()
             traces.push(trace);
         }
         let name = format!("{}, --detail {detail}", image.name);
-        if traces[0] == traces[1] && !traces[0].is_empty() {
+        let equal = traces[0] == traces[1] && !traces[0].is_empty();
+        totals.add(equal);
+        if equal {
             anstream::println!("ok {name}: two traces of {} bytes are equal", traces[0].len());
-            totals.passed += 1;
         } else {
             anstream::println!("FAILED {name}: two runs wrote different traces");
-            totals.failed += 1;
         }
     }
     Ok(())
 }
 
 /// Boots the test images under QEMU's interpreter, which has no PMU: they have to run to their end.
-fn under_qemu(images: &[GuestImage], totals: &mut Totals) -> Result<(), TaskError> {
+fn under_qemu(images: &[GuestImage], totals: &mut Tally) -> Result<(), TaskError> {
     let tests = images.iter().filter(|image| !image.is_hostile() && !image.is_workload());
     if Command::new("qemu-system-x86_64").arg("--version").output().is_err() {
         let count = tests.count();
@@ -166,7 +146,9 @@ fn under_qemu(images: &[GuestImage], totals: &mut Totals) -> Result<(), TaskErro
             .arg(&image.path);
         let output = capture(&mut command)?;
         let tap = Tap::parse(&String::from_utf8_lossy(&output.stdout));
-        if tap.planned == Some(tap.seen()) && tap.seen() > 0 {
+        let ended = tap.planned == Some(tap.seen()) && tap.seen() > 0;
+        totals.add(ended);
+        if ended {
             anstream::println!(
                 "ok {} ran to its end ({} passed, {} failed, {} skipped for want of a PMU)",
                 image.name,
@@ -174,7 +156,6 @@ fn under_qemu(images: &[GuestImage], totals: &mut Totals) -> Result<(), TaskErro
                 tap.failed,
                 tap.skipped
             );
-            totals.passed += 1;
         } else {
             anstream::println!(
                 "FAILED {}: {} results of {:?} planned; {}",
@@ -183,7 +164,6 @@ fn under_qemu(images: &[GuestImage], totals: &mut Totals) -> Result<(), TaskErro
                 tap.planned,
                 line(&command)
             );
-            totals.failed += 1;
         }
     }
     Ok(())

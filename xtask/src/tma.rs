@@ -5,6 +5,7 @@
 
 use crate::error::TaskError;
 use crate::images;
+use crate::tally::Tally;
 use crate::vpmu_cli::{EngineFlags, Vpmu};
 use clap::Args;
 use comfy_table::{CellAlignment, Table, presets};
@@ -23,13 +24,6 @@ pub(crate) struct TmaArgs {
     all: bool,
 }
 
-/// What was found.
-#[derive(Debug, Default)]
-pub(crate) struct Verdict {
-    pub(crate) passed: usize,
-    pub(crate) failed: usize,
-}
-
 /// The largest category of each level, with its share of the slots in percent.
 type Largest = [Option<(String, f64)>; 2];
 
@@ -43,16 +37,14 @@ pub(crate) fn tma(args: &TmaArgs) -> Result<(), TaskError> {
         profile.metrics_level() > 0 && (args.all || PROFILES_OF_CORES.contains(&profile.name))
     };
     let profiles: Vec<&str> = PROFILES.iter().filter(chosen).map(|profile| profile.name).collect();
-    match check(&vpmu, &image.path, &profiles)? {
-        Verdict { failed: 0, .. } => Ok(()),
-        Verdict { failed, .. } => {
-            Err(TaskError::Failed(format!("{failed} workloads are bound by something else")))
-        }
+    match check(&vpmu, &image.path, &profiles)?.failed {
+        0 => Ok(()),
+        failed => Err(TaskError::Failed(format!("{failed} workloads are bound by something else"))),
     }
 }
 
 /// Runs the image on the profiles and prints a table.
-pub(crate) fn check(vpmu: &Vpmu, image: &Path, profiles: &[&str]) -> Result<Verdict, TaskError> {
+pub(crate) fn check(vpmu: &Vpmu, image: &Path, profiles: &[&str]) -> Result<Tally, TaskError> {
     let mut table = Table::new();
     table.load_style(presets::NOTHING);
     table.set_header(["profile", "workload", "expected", "level 1", "%", "level 2", "%", ""]);
@@ -61,7 +53,7 @@ pub(crate) fn check(vpmu: &Vpmu, image: &Path, profiles: &[&str]) -> Result<Verd
             column.set_cell_alignment(CellAlignment::Right);
         }
     }
-    let mut verdict = Verdict::default();
+    let mut tally = Tally::default();
     for profile in profiles {
         let mut command = vpmu.on_image("stat", image, profile, EngineFlags::Soft);
         let report = vpmu.json(command.args(["--detail", "timing", "--timeout", "600"]))?;
@@ -69,7 +61,7 @@ pub(crate) fn check(vpmu: &Vpmu, image: &Path, profiles: &[&str]) -> Result<Verd
             let Some(expected) = workload.dominant else { continue };
             let found = largest(&report, workload.name);
             let good = is_bound_by(&found, expected);
-            *(if good { &mut verdict.passed } else { &mut verdict.failed }) += 1;
+            tally.add(good);
             let [one, two] = found.map(|part| {
                 part.map_or_else(|| ("-".to_owned(), "-".to_owned()), |(n, p)| (n, format!("{p:.1}")))
             });
@@ -79,9 +71,9 @@ pub(crate) fn check(vpmu: &Vpmu, image: &Path, profiles: &[&str]) -> Result<Verd
         }
     }
     anstream::println!("{}", table.trim_fmt());
-    let Verdict { passed, failed } = verdict;
+    let Tally { passed, failed, .. } = tally;
     anstream::println!("{passed} of {} workloads are bound by what they were written for", passed + failed);
-    Ok(verdict)
+    Ok(tally)
 }
 
 fn is_bound_by(found: &Largest, expected: Category) -> bool {

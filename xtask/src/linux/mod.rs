@@ -21,6 +21,7 @@ mod steps;
 
 use crate::cargo::root;
 use crate::error::TaskError;
+use crate::tally::Tally;
 use crate::vpmu_cli::{EngineFlags, Vpmu};
 use clap::Args;
 use serde_json::Value;
@@ -82,14 +83,6 @@ impl LinuxArgs {
     }
 }
 
-/// Passed, failed and skipped checks.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Tally {
-    pub(crate) passed: usize,
-    pub(crate) failed: usize,
-    pub(crate) skipped: usize,
-}
-
 /// Fetches and builds what is missing, runs the session on every profile, and fails if a step did.
 pub(crate) fn linux(args: &LinuxArgs) -> Result<(), TaskError> {
     let tally = boot_all(args)?;
@@ -145,15 +138,10 @@ fn session_on(guest: &Guest, profile: &str, console: &Path, tally: &mut Tally) -
         if guest.args.show || verdict.is_err() {
             anstream::println!("{output}");
         }
+        tally.add(verdict.is_ok());
         match verdict {
-            Ok(()) => {
-                anstream::println!("ok {profile}: {name}");
-                tally.passed += 1;
-            }
-            Err(reason) => {
-                anstream::println!("FAILED {profile}: {name}: {reason}");
-                tally.failed += 1;
-            }
+            Ok(()) => anstream::println!("ok {profile}: {name}"),
+            Err(reason) => anstream::println!("FAILED {profile}: {name}: {reason}"),
         }
     }
     Ok(())
