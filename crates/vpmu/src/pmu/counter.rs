@@ -110,6 +110,24 @@ impl Counter {
     }
 }
 
+/// Tells the source what runs now and when it would overflow; at most `N` counters.
+pub(super) fn rearm<const N: usize, S: CountsSource + ?Sized>(
+    mut running: impl Iterator<Item = Active>,
+    source: &mut S,
+) {
+    let Some(first) = running.next() else {
+        source.rearm(&[]);
+        return;
+    };
+    let mut list = [first; N];
+    let mut count = 1;
+    for (slot, active) in list[1..].iter_mut().zip(running) {
+        *slot = active;
+        count += 1;
+    }
+    source.rearm(&list[..count]);
+}
+
 /// The code of an event that a fixed counter counts, as perf writes it (Linux
 /// `arch/x86/include/asm/perf_event.h`, "fixed-function pseudo encodings").
 pub(super) fn fixed_code(index: u8) -> EventCode {

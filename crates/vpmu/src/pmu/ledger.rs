@@ -4,7 +4,7 @@
 //! counted. It is the VMM's view for reports and not part of the guest-visible state.
 
 use super::counter::{Counter, CounterId};
-use crate::source::{EventRequest, PrivilegeFilter, TopdownSlots};
+use crate::source::{CountsSource, EventRequest, PrivilegeFilter, TopdownSlots};
 use alloc::collections::BTreeMap;
 
 /// One programming of one counter.
@@ -71,6 +71,29 @@ impl Ledger {
         }
         counter.tally = 0;
         counter.touched = counter.enabled;
+    }
+
+    /// Starts or stops a counter; what it counted under another filter is booked before. Its value must be up to
+    /// date.
+    pub(super) fn switch<S: CountsSource + ?Sized>(
+        &mut self,
+        id: CounterId,
+        counter: &mut Counter,
+        (enabled, filter): (bool, PrivilegeFilter),
+        source: &mut S,
+    ) {
+        if counter.filter != filter {
+            self.take(id, counter);
+        }
+        counter.run(enabled, filter, source);
+    }
+
+    /// Lets a counter count something else; what it counted before is booked.
+    pub(super) fn reprogram(&mut self, id: CounterId, counter: &mut Counter, request: EventRequest) {
+        if counter.request != request {
+            self.take(id, counter);
+            counter.reprogram(request);
+        }
     }
 
     pub(super) fn add_topdown(&mut self, delta: &TopdownSlots) {

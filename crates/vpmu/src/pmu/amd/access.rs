@@ -2,8 +2,8 @@
 
 use super::Amd;
 use crate::pmu::{Fault, ReadOutcome, WriteOutcome};
+use crate::register::Located;
 use crate::register::amd::RegisterId;
-use crate::register::{Access, Located};
 use crate::source::CountsSource;
 
 impl Amd {
@@ -15,8 +15,8 @@ impl Amd {
         source: &mut S,
     ) -> ReadOutcome {
         let n = located.instance as usize;
-        if located.instance >= self.masks[id as usize].instances {
-            return ReadOutcome::Fault(Fault::Absent);
+        if let Err(fault) = self.masks[id as usize].check_present(&located) {
+            return ReadOutcome::Fault(fault);
         }
         ReadOutcome::Value(match id {
             RegisterId::PerfCtl | RegisterId::LegacyPerfCtl => self.regs.ctl[n],
@@ -51,16 +51,8 @@ impl Amd {
     ) -> WriteOutcome {
         let n = located.instance as usize;
         let masks = self.masks[id as usize];
-        if located.instance >= masks.instances {
-            return WriteOutcome::Fault(Fault::Absent);
-        }
-        match located.register.access {
-            Access::ReadOnly => return WriteOutcome::Fault(Fault::ReadOnly),
-            Access::WritesDropped => return WriteOutcome::Done,
-            Access::ReadWrite | Access::WriteOneToClear | Access::WriteOneToSet => {}
-        }
-        if value & !masks.accepted != 0 {
-            return WriteOutcome::Fault(Fault::ReservedBits(value & !masks.accepted));
+        if let Err(outcome) = masks.check_write(&located, value) {
+            return outcome;
         }
         // Overflows that happened before this access come first.
         self.sync(source);

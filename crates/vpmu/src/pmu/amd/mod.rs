@@ -15,7 +15,7 @@ mod state;
 
 pub use state::AmdState;
 
-use super::counter::{Active, Counter, CounterId};
+use super::counter::{self, Active, Counter, CounterId};
 use super::ledger::Ledger;
 use super::masks::{Masks, masks};
 use crate::event::EventCode;
@@ -179,10 +179,7 @@ impl Amd {
             let carries = self.is_merged(index) && index % 2 == 1;
             let enabled = control.enable() && global.enable(n) && !half && !carries && !filter.is_empty();
             let counter = &mut self.gp[index];
-            if counter.filter != filter {
-                self.ledger.take(CounterId::Gp(index as u8), counter);
-            }
-            counter.run(enabled, filter, source);
+            self.ledger.switch(CounterId::Gp(index as u8), counter, (enabled, filter), source);
         }
         self.rearm(source);
     }
@@ -194,18 +191,7 @@ impl Amd {
 
     /// Tells the source what runs now and when it would overflow.
     fn rearm<S: CountsSource + ?Sized>(&self, source: &mut S) {
-        let mut running = self.active();
-        let Some(first) = running.next() else {
-            source.rearm(&[]);
-            return;
-        };
-        let mut list = [first; MAX_GP];
-        let mut count = 1;
-        for (slot, active) in list[1..].iter_mut().zip(running) {
-            *slot = active;
-            count += 1;
-        }
-        source.rearm(&list[..count]);
+        counter::rearm::<MAX_GP, S>(self.active(), source);
     }
 
     /// The running counters, as of the last update.
@@ -248,12 +234,7 @@ impl Amd {
             base: resolved.base.filter(|_| countable),
             limit: Some(limit),
         };
-        let counter = &mut self.gp[index];
-        if counter.request == request {
-            return;
-        }
-        self.ledger.take(CounterId::Gp(index as u8), counter);
-        counter.reprogram(request);
+        self.ledger.reprogram(CounterId::Gp(index as u8), &mut self.gp[index], request);
     }
 
     fn reprogram_all(&mut self) {

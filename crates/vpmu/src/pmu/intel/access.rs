@@ -3,8 +3,8 @@
 use super::branches::is_lbr;
 use super::{FIXED_BASE, Intel, SLOTS_COUNTER};
 use crate::pmu::{Fault, ReadOutcome, WriteOutcome};
+use crate::register::Located;
 use crate::register::intel::{FixedCtrCtrl, PerfEvtSel, RegisterId};
-use crate::register::{Access, Located};
 use crate::source::CountsSource;
 
 impl Intel {
@@ -16,8 +16,8 @@ impl Intel {
         source: &mut S,
     ) -> ReadOutcome {
         let n = located.instance as usize;
-        if located.instance >= self.masks[id as usize].instances {
-            return ReadOutcome::Fault(Fault::Absent);
+        if let Err(fault) = self.masks[id as usize].check_present(&located) {
+            return ReadOutcome::Fault(fault);
         }
         ReadOutcome::Value(match id {
             RegisterId::Pmc | RegisterId::APmc => self.read_gp(n, source),
@@ -74,14 +74,8 @@ impl Intel {
     ) -> WriteOutcome {
         let n = located.instance as usize;
         let masks = self.masks[id as usize];
-        if located.instance >= masks.instances {
-            return WriteOutcome::Fault(Fault::Absent);
-        }
-        if located.register.access == Access::ReadOnly {
-            return WriteOutcome::Fault(Fault::ReadOnly);
-        }
-        if value & !masks.accepted != 0 {
-            return WriteOutcome::Fault(Fault::ReservedBits(value & !masks.accepted));
+        if let Err(outcome) = masks.check_write(&located, value) {
+            return outcome;
         }
         if is_lbr(id)
             && let Err(fault) = self.check_lbr_write(id, n, value)

@@ -17,7 +17,7 @@ mod state;
 pub use lbr_component::LBR_COMPONENT_WORDS;
 pub use state::IntelState;
 
-use super::counter::{Active, Counter, CounterId, fixed_code};
+use super::counter::{self, Active, Counter, CounterId, fixed_code};
 use super::ledger::Ledger;
 use super::masks::{Masks, masks};
 use crate::event::FixedEvent;
@@ -211,14 +211,16 @@ impl Intel {
             let select = PerfEvtSel(self.regs.evtsel[index]);
             let filter = PrivilegeFilter { os: select.os(), usr: select.usr() };
             let enabled = select.enable() && global.enable_pmc(index as u32) && !filter.is_empty();
-            self.switch(CounterId::Gp(index as u8), enabled, filter, source);
+            let counter = &mut self.gp[index];
+            self.ledger.switch(CounterId::Gp(index as u8), counter, (enabled, filter), source);
         }
         let ctrl = FixedCtrCtrl(self.regs.fixed_ctr_ctrl);
         for index in 0..usize::from(self.intel.fixed_counters) {
             let n = index as u32;
             let filter = PrivilegeFilter { os: ctrl.os(n), usr: ctrl.usr(n) };
             let enabled = global.enable_fixed(n) && !filter.is_empty();
-            self.switch(CounterId::Fixed(index as u8), enabled, filter, source);
+            let counter = &mut self.fixed[index];
+            self.ledger.switch(CounterId::Fixed(index as u8), counter, (enabled, filter), source);
         }
         let slots = &self.fixed[SLOTS_COUNTER];
         let metrics = slots.is_running() && global.enable_metrics();
@@ -231,37 +233,9 @@ impl Intel {
         self.rearm(source);
     }
 
-    fn switch<S: CountsSource + ?Sized>(
-        &mut self,
-        id: CounterId,
-        enabled: bool,
-        filter: PrivilegeFilter,
-        source: &mut S,
-    ) {
-        let counter = match id {
-            CounterId::Gp(index) => &mut self.gp[usize::from(index)],
-            CounterId::Fixed(index) | CounterId::Metric(index) => &mut self.fixed[usize::from(index)],
-        };
-        if counter.filter != filter {
-            self.ledger.take(id, counter);
-        }
-        counter.run(enabled, filter, source);
-    }
-
     /// Tells the source what runs now and when it would overflow.
     fn rearm<S: CountsSource + ?Sized>(&self, source: &mut S) {
-        let mut running = self.active();
-        let Some(first) = running.next() else {
-            source.rearm(&[]);
-            return;
-        };
-        let mut list = [first; MAX_ACTIVE];
-        let mut count = 1;
-        for (slot, active) in list[1..].iter_mut().zip(running) {
-            *slot = active;
-            count += 1;
-        }
-        source.rearm(&list[..count]);
+        counter::rearm::<MAX_ACTIVE, S>(self.active(), source);
     }
 
     /// The running counters, as of the last update.
@@ -333,12 +307,7 @@ impl Intel {
             base: resolved.base.filter(|_| countable),
             limit: None,
         };
-        let counter = &mut self.gp[index];
-        if counter.request == request {
-            return;
-        }
-        self.ledger.take(CounterId::Gp(index as u8), counter);
-        counter.reprogram(request);
+        self.ledger.reprogram(CounterId::Gp(index as u8), &mut self.gp[index], request);
     }
 
     /// Content of an event register that refines an event.
