@@ -115,6 +115,9 @@ pub struct Profile {
     pub name: &'static str,
     /// One line for humans.
     pub summary: &'static str,
+    /// Name of the core, for example `Sunny Cove`, by which `--detail timing` finds the model of its pipeline.
+    /// Generations with the same pipeline share a name.
+    pub core: &'static str,
     /// CPUID.01H:EAX: family, model, stepping.
     pub signature: u32,
     /// General-purpose counters, at most [`MAX_GP`].

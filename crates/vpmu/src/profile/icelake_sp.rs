@@ -12,6 +12,7 @@ use crate::register::intel::PerfCapabilities;
 pub const ICELAKE_SP: Profile = Profile {
     name: "icelake-sp",
     summary: "Xeon Scalable 3rd gen (Ice Lake-SP): perfmon v5, PERF_METRICS level 1, 5 slots/cycle",
+    core: "Sunny Cove",
     signature: 0x606A6,
     gp_counters: 8,
     gp_width: 48,

@@ -12,6 +12,7 @@ use crate::register::intel::PerfCapabilities;
 pub const SAPPHIRE_RAPIDS: Profile = Profile {
     name: "sapphire-rapids",
     summary: "Xeon Scalable 4th gen (Sapphire Rapids): perfmon v5, PERF_METRICS level 2, 6 slots/cycle",
+    core: "Golden Cove",
     signature: 0x806F8,
     gp_counters: 8,
     gp_width: 48,

@@ -13,6 +13,7 @@ use crate::register::intel::PerfCapabilities;
 pub const SKYLAKE_SP: Profile = Profile {
     name: "skylake-sp",
     summary: "Xeon Scalable 1st gen (Skylake-SP): perfmon v4, 4 counters, no PERF_METRICS, 4 slots/cycle",
+    core: "Skylake-SP",
     signature: 0x50654,
     gp_counters: 4,
     gp_width: 48,

@@ -21,6 +21,7 @@ const PERF_MON_V2: AmdPmu = AmdPmu { v2: true, freeze: true, ..CORE_COUNTERS };
 pub const ZEN2: Profile = Profile {
     name: "zen2",
     summary: "EPYC 7002 (Rome): six core counters, Large Increment per Cycle",
+    core: "Zen 2",
     signature: 0x0083_0F10,
     gp_counters: 6,
     gp_width: 48,
@@ -36,6 +37,7 @@ pub const ZEN2: Profile = Profile {
 pub const ZEN3: Profile = Profile {
     name: "zen3",
     summary: "EPYC 7003 (Milan): six core counters, Large Increment per Cycle",
+    core: "Zen 3",
     signature: 0x00A0_0F11,
     tsc_hz: 2_450_000_000,
     events: EventTable::ZEN3,
@@ -46,6 +48,7 @@ pub const ZEN3: Profile = Profile {
 pub const ZEN4: Profile = Profile {
     name: "zen4",
     summary: "EPYC 9004 (Genoa): PerfMonV2, LbrExtV2, Large Increment per Cycle, 6 slots/cycle",
+    core: "Zen 4",
     signature: 0x00A1_0F11,
     lbr: LbrKind::ExtV2 { depth: 16 },
     tsc_hz: 2_400_000_000,
@@ -58,6 +61,7 @@ pub const ZEN4: Profile = Profile {
 pub const ZEN5: Profile = Profile {
     name: "zen5",
     summary: "EPYC 9005 (Turin): PerfMonV2, LbrExtV2, Large Increment per Cycle, 8 slots/cycle",
+    core: "Zen 5",
     signature: 0x00B0_0F21,
     slots_per_cycle: 8,
     tsc_hz: 2_700_000_000,

@@ -7,9 +7,7 @@ mod amd;
 mod event;
 
 use super::{Slice, Source};
-use core_model::{
-    CoreEvent, CoreTotals, GOLDEN_COVE, Model, Prepared, SKYLAKE_SP, SUNNY_COVE, Step, ZEN2, ZEN4,
-};
+use core_model::{CORES, CoreEvent, CoreTotals, Model, Prepared, Step};
 use event::{ByCycle, Total};
 use std::cell::{Ref, RefCell, RefMut};
 use std::fmt;
@@ -23,8 +21,13 @@ use vpmu::{Active, CounterId, CountsSource, Profile, Provenance, TopdownSlots};
 #[derive(Debug, thiserror::Error)]
 pub enum TimingError {
     /// No core has been described.
-    #[error("--detail timing: there is no model of the core of {0}")]
-    NoModel(&'static str),
+    #[error("--detail timing: there is no model of {core}, the core of {profile}")]
+    NoModel {
+        /// The profile.
+        profile: &'static str,
+        /// Its core.
+        core: &'static str,
+    },
     /// A defect of ours.
     #[error("the model of {core}: {reason}")]
     Table {
@@ -38,14 +41,7 @@ pub enum TimingError {
 /// The core that a profile's CPU is made of, if there is a model of it.
 #[must_use]
 pub fn core_of(profile: &Profile) -> Option<&'static core_model::Core> {
-    match profile.name {
-        "skylake-sp" | "cascade-lake" => Some(&SKYLAKE_SP),
-        "icelake-client" | "icelake-sp" | "rocket-lake" | "tiger-lake" => Some(&SUNNY_COVE),
-        "alder-lake-p" | "sapphire-rapids" | "emerald-rapids" | "granite-rapids" => Some(&GOLDEN_COVE),
-        "zen2" => Some(&ZEN2),
-        "zen4" => Some(&ZEN4),
-        _ => None,
-    }
+    CORES.iter().copied().find(|core| core.name == profile.core)
 }
 
 /// Something that can be totalled from what the model knows.
@@ -243,7 +239,8 @@ impl SharedCore {
     /// # Errors
     /// There is no model of it.
     pub fn new(profile: &Profile) -> Result<Self, TimingError> {
-        let core = core_of(profile).ok_or(TimingError::NoModel(profile.name))?;
+        let core =
+            core_of(profile).ok_or(TimingError::NoModel { profile: profile.name, core: profile.core })?;
         let model = Model::new(core).map_err(|reason| TimingError::Table { core: core.name, reason })?;
         Ok(Self(Rc::new(RefCell::new(TimingCore {
             model,
