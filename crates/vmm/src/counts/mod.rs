@@ -58,18 +58,22 @@ pub trait Source: CountsSource + fmt::Debug {
     /// What this source's counts are.
     fn label(&self) -> Provenance;
 
-    /// The guest has run for `slice`.
-    fn advance(&mut self, slice: Slice);
+    /// The guest has run for `slice`. Only a source that counts by time has to know.
+    fn advance(&mut self, _slice: Slice) {}
 
     /// If a counter that requests a PMI overflows within `slice`: the part of it up to and
     /// including the overflow. Counts from the last `rearm`.
     ///
     /// Sources that learn of overflows in another way (host: by a signal) answer `None`.
-    fn overflow_within(&self, slice: Slice) -> Option<Slice>;
+    fn overflow_within(&self, _slice: Slice) -> Option<Slice> {
+        None
+    }
 
     /// Run time, in nanoseconds, before which no counter that requests a PMI overflows; `None`
     /// when none will, or when the source cannot tell. The engine returns to the VMM then.
-    fn earliest_overflow(&self) -> Option<u64>;
+    fn earliest_overflow(&self) -> Option<u64> {
+        None
+    }
 
     /// For an engine that counts instructions: how many certainly retire before a counter that
     /// requests a PMI overflows, plus one. `None` when none will, or when the source cannot tell.
@@ -79,7 +83,9 @@ pub trait Source: CountsSource + fmt::Debug {
 
     /// How often the engine should look at the privilege level, in nanoseconds, so that
     /// [`advance`](Self::advance) gets a meaningful mix; `None` when it does not matter now.
-    fn sample_interval(&self) -> Option<u64>;
+    fn sample_interval(&self) -> Option<u64> {
+        None
+    }
 
     /// What a reader of the counts has to know, one sentence each.
     fn warnings(&self) -> Vec<String> {

@@ -4,7 +4,7 @@
 //! an instruction, the TSC at the core's rate, one slot a cycle retires and the others wait for the
 //! back end. An event that cannot be told from that is unknown.
 
-use super::{Slice, Source};
+use super::Source;
 use soft_cpu::{BranchKind, Flop, ModeTotals, Totals};
 use std::cell::Cell;
 use std::rc::Rc;
@@ -274,25 +274,11 @@ impl Source for ModelSource {
         Provenance::Exact
     }
 
-    fn advance(&mut self, _slice: Slice) {}
-
-    fn overflow_within(&self, _slice: Slice) -> Option<Slice> {
-        None
-    }
-
-    fn earliest_overflow(&self) -> Option<u64> {
-        None
-    }
-
     fn instructions_to_overflow(&self) -> Option<u64> {
         let until = |watch: &Watch| {
             let left = watch.target.saturating_sub(self.sum(watch.quantity, watch.filter));
             left.div_ceil(self.per_instruction(watch.quantity)).max(1)
         };
         self.watches.iter().map(until).min()
-    }
-
-    fn sample_interval(&self) -> Option<u64> {
-        None
     }
 }

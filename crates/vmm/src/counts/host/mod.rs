@@ -19,7 +19,7 @@ mod mapping;
 mod progress;
 mod slots;
 
-use super::{Slice, Source};
+use super::Source;
 use event::{CountedEvent, spec};
 use host_perf::{HostPerfError, HostPmu, Level};
 use mapping::{Backing, Mapping};
@@ -339,22 +339,6 @@ fn nearer(a: Option<u64>, b: Option<u64>) -> Option<u64> {
 impl Source for HostSource {
     fn label(&self) -> Provenance {
         Provenance::Host
-    }
-
-    /// The hardware counts by itself.
-    fn advance(&mut self, _slice: Slice) {}
-
-    fn overflow_within(&self, _slice: Slice) -> Option<Slice> {
-        None
-    }
-
-    fn earliest_overflow(&self) -> Option<u64> {
-        None
-    }
-
-    /// The hardware knows the privilege level.
-    fn sample_interval(&self) -> Option<u64> {
-        None
     }
 
     fn warnings(&self) -> Vec<String> {

@@ -6,7 +6,7 @@
 mod amd;
 mod event;
 
-use super::{Slice, Source};
+use super::Source;
 use core_model::{CORES, CoreEvent, CoreTotals, Model, Prepared, Step};
 use event::{ByCycle, Total};
 use std::cell::{Ref, RefCell, RefMut};
@@ -437,20 +437,6 @@ impl Source for TimingSource {
     /// The best that the source has; what is only modelled says so in its own provenance.
     fn label(&self) -> Provenance {
         Provenance::Exact
-    }
-
-    fn advance(&mut self, _slice: Slice) {}
-
-    fn overflow_within(&self, _slice: Slice) -> Option<Slice> {
-        None
-    }
-
-    fn earliest_overflow(&self) -> Option<u64> {
-        None
-    }
-
-    fn sample_interval(&self) -> Option<u64> {
-        None
     }
 }
 

@@ -60,20 +60,6 @@ impl Source for Script {
     fn label(&self) -> Provenance {
         Provenance::Exact
     }
-
-    fn advance(&mut self, _slice: Slice) {}
-
-    fn overflow_within(&self, _slice: Slice) -> Option<Slice> {
-        None
-    }
-
-    fn earliest_overflow(&self) -> Option<u64> {
-        None
-    }
-
-    fn sample_interval(&self) -> Option<u64> {
-        None
-    }
 }
 
 /// Trace lines, shared with the device; refuses everything after `room` bytes.
