@@ -24,11 +24,6 @@ use vpmu::register::intel::PerfCapabilities;
 const MAX_FILE: u64 = 64 * 1024;
 /// Longest name, in bytes.
 const MAX_NAME: usize = 40;
-/// LBR_FMT of the architectural records.
-const ARCH_FORMAT: u64 = 0x3F;
-/// LBR_FMT of the model-specific records that exist here.
-const LEGACY_FORMAT: u64 = 5;
-const LBR_FMT: u64 = 0x3F;
 const FREEZE_WHILE_SMM: u64 = 1 << 12;
 const FW_WRITE: u64 = 1 << 13;
 const METRICS: u64 = 1 << 15;
@@ -180,10 +175,10 @@ pub fn parse(text: &str) -> Result<Profile, ProfileProblem> {
     set(&mut profile.tsc_hz, "tsc-hz", file.tsc_hz, (100_000_000, 10_000_000_000))?;
     set(&mut profile.crystal_hz, "crystal-hz", file.crystal_hz, (1_000_000, 1_000_000_000))?;
     if let Some(lbr) = file.lbr {
-        profile.lbr = lbr_kind(&lbr)?;
+        profile = profile.with_lbr(lbr_kind(&lbr)?);
     }
     let lbr = profile.lbr;
-    match &base.pmu {
+    match &profile.pmu {
         PmuKind::Intel(_) if file.amd.is_some() => {
             Err(ProfileProblem::Conflict("[amd] needs an AMD CPU as base"))
         }
@@ -264,12 +259,7 @@ fn intel(mut pmu: IntelPmu, change: &Intel, lbr: LbrKind) -> Result<IntelPmu, Pr
     put(FREEZE_WHILE_SMM, change.freeze_while_smm);
     put(METRICS, Some(pmu.metrics_level > 0));
     put(METRICS_CLEAR, if pmu.metrics_level > 0 { change.rdpmc_metrics_clear } else { Some(false) });
-    let format = match lbr {
-        LbrKind::Legacy => LEGACY_FORMAT,
-        LbrKind::Architectural { .. } => ARCH_FORMAT,
-        _ => 0,
-    };
-    pmu.perf_capabilities = PerfCapabilities(bits & !LBR_FMT | format);
+    pmu.perf_capabilities = PerfCapabilities(bits);
     Ok(pmu)
 }
 

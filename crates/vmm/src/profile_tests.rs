@@ -13,6 +13,7 @@ fn what_is_not_given_comes_from_the_base() {
     let profile = parse("base = 'sapphire-rapids'\nname = 'mine'").expect("a profile");
     let base = Profile::by_name("sapphire-rapids").expect("built in");
     assert_eq!(profile.name, "mine");
+    assert_eq!(profile.core, base.core);
     assert_eq!(leaf_0a(&profile), leaf_0a(base));
     let capabilities = |profile: &Profile| profile.intel().map(|pmu| pmu.perf_capabilities.0);
     assert_eq!(capabilities(&profile), capabilities(base));

@@ -63,6 +63,16 @@ pub enum LbrKind {
 }
 
 impl LbrKind {
+    /// PERF_CAPABILITIES.LBR_FMT that announces these records.
+    #[must_use]
+    pub fn format(self) -> u64 {
+        match self {
+            Self::Legacy => 5,
+            Self::Architectural { .. } => LBR_FMT,
+            Self::None | Self::LastBranch | Self::ExtV2 { .. } => 0,
+        }
+    }
+
     /// Number of records of the deepest stack.
     #[must_use]
     pub fn max_depth(self) -> u64 {
@@ -286,9 +296,17 @@ impl Profile {
 
     /// The same CPU without last branch records: LBR_FMT is 0, and CPUID does not announce any.
     #[must_use]
-    pub fn without_lbr(mut self) -> Self {
-        self.lbr = LbrKind::None;
-        self.with_intel(|pmu| pmu.perf_capabilities.0 &= !LBR_FMT)
+    pub fn without_lbr(self) -> Self {
+        self.with_lbr(LbrKind::None)
+    }
+
+    /// The same CPU with other last branch records; LBR_FMT follows.
+    #[must_use]
+    pub fn with_lbr(mut self, lbr: LbrKind) -> Self {
+        self.lbr = lbr;
+        self.with_intel(|pmu| {
+            pmu.perf_capabilities.0 = pmu.perf_capabilities.0 & !LBR_FMT | lbr.format();
+        })
     }
 
     /// GLOBAL_CTRL after RESET: every general-purpose counter, no fixed one.
