@@ -7,22 +7,10 @@ use crate::measured::Measured;
 use host_perf::{Event, EventSpec, HostPerfError, HostPmu, Level, Metric, SlotCounts, SlotsGroup};
 use std::hint::black_box;
 use std::time::{Duration, Instant};
-use vpmu::metrics::FIELD_NAMES;
 use workloads::Workload;
 
 /// How long each workload is measured: long enough for the kernel's 1/255 steps not to matter.
 const MEASURE: Duration = Duration::from_millis(100);
-/// The host's metrics, in the order of the register's bytes.
-const METRICS: [Metric; 8] = [
-    Metric::Retiring,
-    Metric::BadSpec,
-    Metric::FeBound,
-    Metric::BeBound,
-    Metric::HeavyOps,
-    Metric::BrMispredict,
-    Metric::FetchLat,
-    Metric::MemBound,
-];
 
 /// Measures the workloads that windows are named after.
 ///
@@ -59,8 +47,9 @@ fn measure(host: &HostPmu, level: Level, workload: &Workload) -> Result<SlotCoun
 /// Puts the shares into the window's rows.
 fn apply(window: &mut Measured, counts: &SlotCounts) {
     for reading in &mut window.metrics {
-        let metric = FIELD_NAMES.iter().position(|name| *name == reading.metric).map(|index| METRICS[index]);
-        reading.native_percent = metric
+        reading.native_percent = Metric::ALL
+            .into_iter()
+            .find(|metric| metric.sysfs_name() == reading.metric)
             .and_then(|metric| counts.get(metric))
             .filter(|_| counts.slots != 0)
             .map(|count| count as f64 * 100.0 / counts.slots as f64);
