@@ -1,7 +1,7 @@
 //! `vpmu stat`: what the guest counted, in the style of `perf stat`.
 
 use super::run::Document;
-use super::tma::{self, Tma};
+use super::tma::{self, Tma, WindowTma};
 use crate::args::MachineArgs;
 use crate::error::CliError;
 use crate::machine::Plan;
@@ -94,14 +94,6 @@ struct Stat {
     windows_tma: Vec<WindowTma>,
 }
 
-/// The breakdown of a measuring window.
-#[derive(Debug, Serialize)]
-struct WindowTma {
-    name: String,
-    #[serde(flatten)]
-    tma: Tma,
-}
-
 impl Stat {
     fn new(report: &RunReport, windows: &[Measured]) -> Self {
         let rows = report.counted.iter().map(|row| (row.event.as_str(), row.provenance));
@@ -175,10 +167,8 @@ fn render(image: &str, report: &RunReport, stat: &Stat) -> String {
         Some(tma) => {
             text += &tma.render();
             if stat.windows_tma.len() > 1 {
-                let windows: Vec<_> =
-                    stat.windows_tma.iter().map(|w| (w.name.clone(), w.tma.clone())).collect();
                 text += "\n";
-                text += &tma::render_windows(&windows);
+                text += &tma::render_windows(&stat.windows_tma);
             }
         }
         None if report.metrics_level == 0 => {}

@@ -107,9 +107,17 @@ impl Tma {
     }
 }
 
+/// The breakdown of a measuring window.
+#[derive(Debug, Serialize)]
+pub(super) struct WindowTma {
+    pub(super) name: String,
+    #[serde(flatten)]
+    pub(super) tma: Tma,
+}
+
 /// One line for each window: shares of level 1, a stacked bar, and the largest part.
-pub(super) fn render_windows(windows: &[(String, Tma)]) -> String {
-    let longest = windows.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
+pub(super) fn render_windows(windows: &[WindowTma]) -> String {
+    let longest = windows.iter().map(|window| window.name.chars().count()).max().unwrap_or(0);
     let names = longest.clamp("Window".len(), MAX_NAME);
     let width = columns().saturating_sub(names + 54).clamp(MIN_BAR, BAR);
     let shares = ["Retiring", "Bad spec", "Frontend", "Backend"];
@@ -117,7 +125,7 @@ pub(super) fn render_windows(windows: &[(String, Tma)]) -> String {
     let heads: String = shares.iter().map(|share| format!("{share:>9}")).collect();
     let head = format!("  {:<names$}{heads} %  {:<width$}  Largest part", "Window", "");
     let _ = writeln!(text, "{}", paint(HEADING, head));
-    for (name, tma) in windows {
+    for WindowTma { name, tma } in windows {
         let name: String = name.chars().take(names).collect();
         let level1: Vec<f64> = tma.categories.iter().filter(|c| c.level == 1).map(|c| c.percent).collect();
         let mut fractions = [0.0; 4];
