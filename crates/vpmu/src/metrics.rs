@@ -137,23 +137,6 @@ pub fn fractions(categories: &[u64; ALL_FIELDS], slots: u64, level: u8) -> u64 {
     fields.iter().enumerate().fold(0, |value, (index, &f)| value | f << (8 * index))
 }
 
-/// The PERF_METRICS value that a VMM rebuilds from the host's metric events, instead of passing `raw` through.
-///
-/// Two roundings down: the host kernel makes slots · field / 255 of each field (Linux
-/// `arch/x86/events/intel/core.c`, `icl_get_metrics_event_value`), and the VMM makes count · 255 / slots of each
-/// count (the KVM series of 2022 that opens one event per field). `slots` is what FIXED_CTR3 counted meanwhile.
-#[must_use]
-pub fn rebuilt(raw: u64, slots: u64, level: u8) -> u64 {
-    if slots == 0 {
-        return 0;
-    }
-    let scale = u128::from(FULL_SCALE);
-    (0..fields_of(level)).fold(0, |value, index| {
-        let count = u128::from(slots) * u128::from(field(raw, index)) / scale;
-        value | ((count * scale / u128::from(slots)) as u64) << (8 * index)
-    })
-}
-
 /// One field of a PERF_METRICS value, 0 to 255.
 #[must_use]
 pub fn field(value: u64, index: usize) -> u64 {
@@ -171,26 +154,3 @@ pub const FIELD_NAMES: [&str; ALL_FIELDS] = [
     "topdown-fetch-lat",
     "topdown-mem-bound",
 ];
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    proptest! {
-        /// The figure that the KVM series argue about.
-        #[test]
-        fn rebuilding_loses_one_step_at_most(raw: u64, slots in FULL_SCALE..1 << 48) {
-            let rebuilt = rebuilt(raw, slots, 2);
-            for index in 0..ALL_FIELDS {
-                let lost = field(raw, index) as i64 - field(rebuilt, index) as i64;
-                prop_assert!((0..=1).contains(&lost), "field {index}: {raw:#x} became {rebuilt:#x}");
-            }
-        }
-
-        #[test]
-        fn rebuilding_is_exact_where_the_slots_are_a_multiple_of_the_scale(raw: u64, units in 1..1_u64 << 40) {
-            prop_assert_eq!(rebuilt(raw, units * FULL_SCALE, 2), raw);
-        }
-    }
-}
