@@ -27,3 +27,6 @@ pub mod profile;
 pub mod run;
 pub mod snapshot;
 pub mod time;
+
+#[cfg(test)]
+mod test_code;

@@ -10,6 +10,7 @@ use crate::machine::Outcome;
 use crate::memory::MemoryConfig;
 use crate::pmu::PmuDevice;
 use crate::pmu::trace::Tracer;
+use crate::test_code::wrmsr;
 use proptest::prelude::*;
 use std::sync::OnceLock;
 use std::time::Duration;
@@ -20,17 +21,6 @@ const HANDLER: u32 = 0x2000;
 const IDT: u32 = 0x3000;
 const GDT: u32 = 0x4000;
 const SIZE_MIB: u64 = 4;
-
-fn wrmsr(index: u32, value: u64) -> Vec<u8> {
-    let mut code = vec![0xB9]; //                   mov ecx, index
-    code.extend(index.to_le_bytes());
-    code.push(0xB8); //                             mov eax, low
-    code.extend((value as u32).to_le_bytes());
-    code.push(0xBA); //                             mov edx, high
-    code.extend(((value >> 32) as u32).to_le_bytes());
-    code.extend([0x0F, 0x30]); //                   wrmsr
-    code
-}
 
 /// Fixed counter 0 overflows every 97 instructions; the NMI handler re-arms it, prints and counts in EDI.
 fn program() -> (Vec<u8>, Vec<u8>) {

@@ -11,6 +11,7 @@ use crate::memory::MemoryConfig;
 use crate::pmu::PmuDevice;
 use crate::pmu::trace::Tracer;
 use crate::run::Detail;
+use crate::test_code::wrmsr;
 use std::io;
 use std::time::Duration;
 use vpmu::profile::ICELAKE_SP;
@@ -63,18 +64,6 @@ impl Guest {
     fn rdmsr(&mut self, index: u32) -> u64 {
         self.machine.rdmsr(index, None).expect("a register that exists")
     }
-}
-
-/// WRMSR of a 64-bit value.
-fn wrmsr(index: u32, value: u64) -> Vec<u8> {
-    let mut code = vec![0xB9]; //                   mov ecx, index
-    code.extend(index.to_le_bytes());
-    code.push(0xB8); //                             mov eax, low
-    code.extend((value as u32).to_le_bytes());
-    code.push(0xBA); //                             mov edx, high
-    code.extend(((value >> 32) as u32).to_le_bytes());
-    code.extend([0x0F, 0x30]); //                   wrmsr
-    code
 }
 
 /// 100 times DEC, JNZ: 201 instructions with the MOV.

@@ -11,6 +11,7 @@ use crate::loader::BootState;
 use crate::machine::{Machine, Outcome};
 use crate::memory::{GuestMemory, MemoryConfig};
 use crate::pmu::PmuDevice;
+use crate::test_code::wrmsr;
 use std::io;
 use std::time::Duration;
 use vpmu::Profile;
@@ -231,18 +232,6 @@ impl Writer {
         }
         self.put(&filler);
     }
-}
-
-/// WRMSR, behind three MOVs of five bytes.
-fn wrmsr(index: u32, value: u64) -> Vec<u8> {
-    let mut code = vec![0xB9]; //                           mov ecx, index
-    code.extend(index.to_le_bytes());
-    code.push(0xB8); //                                     mov eax, low
-    code.extend((value as u32).to_le_bytes());
-    code.push(0xBA); //                                     mov edx, high
-    code.extend(((value >> 32) as u32).to_le_bytes());
-    code.extend([0x0F, 0x30]); //                           wrmsr
-    code
 }
 
 /// The first instructions: a stack, LGDT, LIDT, LTR, and a DS that ring 3 may use.
