@@ -119,8 +119,10 @@ pub struct Memory {
     pub store_forward_block: u32,
     /// Additional cycles of a load whose address agrees with an older store in the low 12 bits only.
     pub alias_block: u32,
-    /// Lines that the streamer runs ahead.
+    /// Lines that the streamer runs ahead to the second level.
     pub stream_distance: u32,
+    /// Lines that it runs ahead to the last level; 0 if it has no prefetches to the last level only.
+    pub stream_llc_distance: u32,
     /// Second-level misses also fetch the other line of the aligned pair.
     pub adjacent_line: bool,
 }

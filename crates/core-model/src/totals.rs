@@ -273,8 +273,10 @@ pub struct CoreTotals {
     pub l2_lines_out_modified: u64,
     /// Lines replaced in the first-level data cache.
     pub l1d_replacements: u64,
-    /// Lookups of the last-level cache, prefetchers included.
+    /// Lookups of the last-level cache, also those of prefetches to the first and second level.
     pub llc: Lookups,
+    /// Lines that were prefetched to the last level only; such a prefetch is no lookup.
+    pub llc_prefetches: u64,
     /// Demand loads that left the core.
     pub offcore_data_reads: u64,
     /// Demand stores that left the core.

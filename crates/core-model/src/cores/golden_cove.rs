@@ -90,7 +90,9 @@ pub const GOLDEN_COVE: Core = Core {
         store_forward: 5,
         store_forward_block: 13,
         alias_block: 7,
-        stream_distance: 20,
+        // manual: the streamer runs up to 20 lines ahead, and what is far ahead goes to the last level only; choice: half.
+        stream_distance: 10,
+        stream_llc_distance: 20,
         adjacent_line: true,
     },
     flows: Flows {

@@ -86,6 +86,7 @@ pub const ZEN2: Core = Core {
         store_forward_block: 14,
         alias_block: 0,
         stream_distance: 8,
+        stream_llc_distance: 0,
         adjacent_line: true,
     },
     flows: Flows {

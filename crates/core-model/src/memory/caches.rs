@@ -1,7 +1,7 @@
 //! Caches, prefetchers, and the time that lines take.
 
 use super::limits::{Bandwidth, Overlap};
-use super::prefetch::{Streams, Strides};
+use super::prefetch::{Streams, Strides, Wanted};
 use crate::core::Core;
 use crate::sets::Sets;
 use crate::totals::{CoreTotals, Lookups};
@@ -65,6 +65,7 @@ pub(crate) struct Caches {
     llc: Sets,
     l1_arrivals: Arrivals,
     l2_arrivals: Arrivals,
+    llc_arrivals: Arrivals,
     fill_buffers: Overlap,
     l2_fill_buffers: Overlap,
     llc_lines: Bandwidth,
@@ -75,9 +76,9 @@ pub(crate) struct Caches {
     llc_latency: u64,
     memory_latency: u64,
     adjacent_line: bool,
-    stream_distance: u64,
+    stream_distances: [u64; 2],
     /// Lines that the streamer asks for at a time.
-    wanted: Vec<u64>,
+    wanted: Vec<Wanted>,
 }
 
 impl Caches {
@@ -89,6 +90,7 @@ impl Caches {
             llc: Sets::new(memory.llc),
             l1_arrivals: Arrivals::new(),
             l2_arrivals: Arrivals::new(),
+            llc_arrivals: Arrivals::new(),
             fill_buffers: Overlap::new(memory.fill_buffers),
             l2_fill_buffers: Overlap::new(memory.l2_fill_buffers),
             llc_lines: Bandwidth::new(memory.llc_line_cycles),
@@ -99,7 +101,7 @@ impl Caches {
             llc_latency: memory.llc_latency.into(),
             memory_latency: memory.memory_latency.into(),
             adjacent_line: memory.adjacent_line,
-            stream_distance: memory.stream_distance.into(),
+            stream_distances: [memory.stream_distance.into(), memory.stream_llc_distance.into()],
             wanted: Vec::with_capacity(8),
         }
     }
@@ -202,7 +204,8 @@ impl Caches {
         let start = self.l2_fill_buffers.admit(at);
         let (level, arrival) = if self.llc.touch(line) {
             totals.llc.hits += 1;
-            (Level::L3, self.llc_lines.take(start) + self.llc_latency)
+            let arrival = self.llc_arrivals.of(line, start);
+            (Level::L3, self.llc_lines.take(start).max(arrival) + self.llc_latency)
         } else {
             totals.llc.misses += 1;
             (Level::Memory, self.memory_lines.take(start) + self.memory_latency)
@@ -238,15 +241,27 @@ impl Caches {
         self.l2_arrivals.add(line, arrival.saturating_sub(self.l2_latency));
     }
 
+    /// A prefetch to the last level only.
+    fn prefetch_third(&mut self, totals: &mut CoreTotals, line: u64, at: u64) {
+        if self.l2.contains(line) || self.llc.contains(line) || self.l2_fill_buffers.admit(at) > at {
+            return;
+        }
+        totals.llc_prefetches += 1;
+        let arrival = self.memory_lines.take(at) + self.memory_latency;
+        self.l2_fill_buffers.add(at, arrival);
+        self.llc.insert(line);
+        self.llc_arrivals.add(line, arrival.saturating_sub(self.llc_latency));
+    }
+
     /// The streamer: a page that is walked in one direction.
     fn stream(&mut self, totals: &mut CoreTotals, line: u64, at: u64) {
         let mut wanted = std::mem::take(&mut self.wanted);
-        self.streams.see(line, self.stream_distance, &mut wanted);
-        for line in wanted.drain(..) {
-            if self.l2.contains(line) {
-                totals.l2_prefetches.hits += 1;
-            } else {
-                self.prefetch_second(totals, line, at);
+        self.streams.see(line, self.stream_distances, &mut wanted);
+        for wanted in wanted.drain(..) {
+            match wanted {
+                Wanted::Near(line) if self.l2.contains(line) => totals.l2_prefetches.hits += 1,
+                Wanted::Near(line) => self.prefetch_second(totals, line, at),
+                Wanted::Far(line) => self.prefetch_third(totals, line, at),
             }
         }
         self.wanted = wanted;

@@ -4,7 +4,7 @@
 const STREAMS: usize = 32;
 /// Lines of a page of 4 KiB, over which prefetchers do not reach.
 const PAGE_LINES: u64 = 64;
-/// Lines that the streamer asks for at once.
+/// Lines that the streamer asks for at once, for each level.
 const AT_ONCE: u64 = 2;
 /// Loads that the stride prefetcher tells apart.
 const LOADS: usize = 128;
@@ -13,15 +13,25 @@ const LOADS: usize = 128;
 struct Stream {
     page: u64,
     last: u64,
-    /// How far it has asked ahead.
-    ahead: u64,
+    /// How far it has asked ahead, for the second and for the last level.
+    ahead: [u64; 2],
     /// Steps in the same direction.
     steps: u8,
     down: bool,
     used: u64,
 }
 
-/// The streamer of the second level.
+/// Where a line is wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Wanted {
+    /// In the second level.
+    Near(u64),
+    /// In the last level only.
+    Far(u64),
+}
+
+/// The streamer of the second level. What is far ahead it fetches to the last level only (Intel Optimization
+/// Reference Manual, "Data Prefetch to the L2 and Last Level Cache").
 #[derive(Debug)]
 pub(crate) struct Streams {
     streams: [Stream; STREAMS],
@@ -33,13 +43,14 @@ impl Streams {
         Self { streams: [Stream { page: u64::MAX, ..Stream::default() }; STREAMS], clock: 0 }
     }
 
-    /// Sees a line that the first level missed, and says which lines to fetch.
-    pub(crate) fn see(&mut self, line: u64, distance: u64, wanted: &mut Vec<u64>) {
+    /// Sees a line that the first level missed, and says which lines to fetch, up to which distances.
+    pub(crate) fn see(&mut self, line: u64, distances: [u64; 2], wanted: &mut Vec<Wanted>) {
         let page = line / PAGE_LINES;
         self.clock += 1;
         let Some(stream) = self.streams.iter_mut().find(|stream| stream.page == page) else {
             if let Some(oldest) = self.streams.iter_mut().min_by_key(|stream| stream.used) {
-                *oldest = Stream { page, last: line, ahead: line, steps: 0, down: false, used: self.clock };
+                *oldest =
+                    Stream { page, last: line, ahead: [line; 2], steps: 0, down: false, used: self.clock };
             }
             return;
         };
@@ -53,21 +64,25 @@ impl Streams {
         } else {
             stream.steps = 1;
             stream.down = down;
-            stream.ahead = line;
+            stream.ahead = [line; 2];
         }
         stream.last = line;
         if stream.steps < 2 {
             return;
         }
         let (first, last) = (page * PAGE_LINES, page * PAGE_LINES + PAGE_LINES - 1);
-        for _ in 0..AT_ONCE {
-            let next =
-                if down { stream.ahead.min(line).saturating_sub(1) } else { stream.ahead.max(line) + 1 };
-            if next < first || next > last || next.abs_diff(line) > distance {
-                return;
+        let mut from = line;
+        for (level, distance) in distances.into_iter().enumerate() {
+            for _ in 0..AT_ONCE {
+                let ahead = stream.ahead[level];
+                let next = if down { ahead.min(from).saturating_sub(1) } else { ahead.max(from) + 1 };
+                if next < first || next > last || next.abs_diff(line) > distance {
+                    break;
+                }
+                stream.ahead[level] = next;
+                wanted.push(if level == 0 { Wanted::Near(next) } else { Wanted::Far(next) });
             }
-            stream.ahead = next;
-            wanted.push(next);
+            from = stream.ahead[level];
         }
     }
 }
@@ -126,12 +141,27 @@ mod tests {
         let mut streams = Streams::new();
         let mut wanted = Vec::new();
         for line in 0..3 {
-            streams.see(line, 8, &mut wanted);
+            streams.see(line, [8, 0], &mut wanted);
         }
-        assert_eq!(wanted, [3, 4]);
+        assert_eq!(wanted, [Wanted::Near(3), Wanted::Near(4)]);
         wanted.clear();
-        streams.see(63, 8, &mut wanted);
+        streams.see(63, [8, 0], &mut wanted);
         assert_eq!(wanted, []);
+    }
+
+    #[test]
+    fn a_line_far_ahead_is_wanted_in_the_last_level_before_the_second() {
+        let mut streams = Streams::new();
+        let mut wanted = Vec::new();
+        for line in 0..32 {
+            streams.see(line, [4, 12], &mut wanted);
+        }
+        let place = |what| wanted.iter().position(|&one| one == what);
+        for line in 8..36 {
+            assert!(place(Wanted::Far(line)) < place(Wanted::Near(line)), "line {line}");
+        }
+        assert_eq!(place(Wanted::Near(36)), None);
+        assert_eq!(place(Wanted::Far(44)), None);
     }
 
     #[test]
