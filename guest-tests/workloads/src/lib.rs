@@ -14,13 +14,14 @@
 //! # assert_ne!(checksum, 0);
 //! ```
 #![no_std]
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 
 mod code;
 mod compute;
 mod control;
 mod float;
 mod memory;
+mod random;
 
 use core::fmt;
 
@@ -267,6 +268,24 @@ pub const ALL: &[Workload] = &[
         batch: BATCH,
         prepare: prepare_nothing,
         run: memory::locks,
+    },
+    Workload {
+        name: "random",
+        summary: "the C library's random() in a process with one thread: a lock without LOCK prefix",
+        dominant: None,
+        memory_words: random::MEMORY_WORDS,
+        batch: BATCH,
+        prepare: random::prepare,
+        run: random::single_thread,
+    },
+    Workload {
+        name: "random-locked",
+        summary: "the C library's random() with a lock that is always atomic",
+        dominant: None,
+        memory_words: random::MEMORY_WORDS,
+        batch: BATCH,
+        prepare: random::prepare,
+        run: random::locked,
     },
     Workload {
         name: "mixed",

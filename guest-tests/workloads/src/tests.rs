@@ -34,9 +34,26 @@ fn checksums_do_not_change() {
             ("calls", 7_202_088_535_163_511_454),
             ("jumps", 15_400_975_142_929_988_629),
             ("locks", 626_981_770_695_586_272),
+            ("random", 1_091_191_137_495),
+            ("random-locked", 1_091_191_137_495),
             ("mixed", 7_338_182_443_114_965_619),
         ]
     );
+}
+
+/// The numbers that glibc's `random()` gives without a call of `srandom`.
+#[test]
+fn random_is_the_c_librarys() {
+    for name in ["random", "random-locked"] {
+        let workload = find(name).unwrap();
+        let mut memory = vec![0; workload.memory_words];
+        let mut prepared = workload.prepare(&mut memory).unwrap();
+        let first: Vec<u64> = (0..5).map(|_| prepared.run(1)).collect();
+        assert_eq!(first, [1_804_289_383, 846_930_886, 1_681_692_777, 1_714_636_915, 1_957_747_793]);
+        // And after the state has been used up twice.
+        let sum: u64 = prepared.run(95);
+        assert_eq!(sum, 109_424_435_930, "{name}");
+    }
 }
 
 #[test]
