@@ -184,15 +184,18 @@ fn render(image: &str, report: &RunReport, stat: &Stat) -> String {
     text
 }
 
-/// `Counted by smoke on sapphire-rapids (kvm, synthetic counts)`
+/// `Counted by smoke on sapphire-rapids (kvm, synthetic counts)`; with the soft engine, which knows some events exactly
+/// and models others, `(soft, counts)` or `(soft, timing)` as `--detail` says.
 pub(super) fn title(what: &str, image: &str, report: &RunReport) -> String {
-    let style = report::provenance_style(report.counts);
+    let counts = match report.detail {
+        Some(detail) => detail.to_owned(),
+        None => paint(report::provenance_style(report.counts), format_args!("{} counts", report.counts)),
+    };
     format!(
-        "{} on {} ({}, {})",
+        "{} on {} ({}, {counts})",
         paint(HEADING, format_args!("{what} {image}")),
         report.profile,
         report.engine,
-        paint(style, format_args!("{} counts", report.counts))
     )
 }
 
@@ -224,7 +227,8 @@ fn rows(rows: &[StatRow]) -> String {
             styled(left(row.provenance), report::provenance_style(row.provenance)),
         ]);
     }
-    table::render(&table)
+    // The comment repeats what the counts say.
+    table::render_fitting(&mut table, &[3])
 }
 
 #[cfg(test)]

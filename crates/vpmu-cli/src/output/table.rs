@@ -1,5 +1,6 @@
 //! Tables: aligned columns under a rule, no boxes.
 
+use anstream::adapter::strip_str;
 use anstyle::{AnsiColor, Color as AnsiStyleColor, Effects, Style};
 use comfy_table::{
     Attribute, Cell, CellAlignment, Color, ColumnConstraint, ContentArrangement, LineStyle, Table, TableStyle,
@@ -64,7 +65,43 @@ pub(crate) fn with_prose(heads: Vec<Cell>) -> Table {
     table
 }
 
+/// As [`render`], but on a terminal that is too narrow for it without the columns that say least, the first of
+/// `dispensable` first.
+pub(crate) fn render_fitting(table: &mut Table, dispensable: &[usize]) -> String {
+    fit(table, dispensable, terminal_size::terminal_size().map(|(width, _)| usize::from(width.0)))
+}
+
+fn fit(table: &mut Table, dispensable: &[usize], terminal: Option<usize>) -> String {
+    let mut text = render(table);
+    for &index in dispensable {
+        let width = text.lines().map(|line| strip_str(line).to_string().chars().count()).max().unwrap_or(0);
+        if terminal.is_none_or(|terminal| width <= terminal) {
+            break;
+        }
+        if let Some(column) = table.column_mut(index) {
+            column.set_constraint(ColumnConstraint::Hidden);
+        }
+        text = render(table);
+    }
+    text
+}
+
 /// The table as text, without blanks at line ends.
 pub(crate) fn render(table: &Table) -> String {
     table.trim_fmt() + "\n"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_narrow_terminal_loses_the_least_important_columns_first() {
+        let heads = |width| {
+            let mut table = new(["first", "second", "third"].map(left).to_vec());
+            fit(&mut table, &[1, 2], width).lines().next().map(str::to_owned).unwrap_or_default()
+        };
+        let shown = |width| strip_str(&heads(width)).to_string().split_whitespace().count();
+        assert_eq!([None, Some(80), Some(14), Some(6), Some(1)].map(shown), [3, 3, 2, 1, 1]);
+    }
 }

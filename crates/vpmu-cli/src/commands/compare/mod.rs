@@ -206,7 +206,7 @@ fn counters(readings: &[Reading]) -> String {
             provenance(reading.provenance),
         ]);
     }
-    table::render(&table)
+    table::render_fitting(&mut table, &[5, 4])
 }
 
 /// One step of a PERF_METRICS field is 100/255 points; the columns say how many the guest is off.
