@@ -9,7 +9,7 @@
 mod common;
 
 use common::{CODE, Random, Run, assemble, read, shares, write};
-use core_model::CORES;
+use core_model::pipelines;
 use iced_x86::code_asm::*;
 use std::fs;
 
@@ -91,7 +91,7 @@ fn processor_seconds() -> f64 {
 }
 
 fn main() {
-    for core in CORES {
+    for core in pipelines() {
         for name in ["typical", "hard"] {
             let mut run = Run::new(core);
             let start = processor_seconds();

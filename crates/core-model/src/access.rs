@@ -17,6 +17,8 @@ struct Loaded {
     level: Level,
     /// Waited for a store, a translation or a device.
     held: bool,
+    /// Waited until this cycle for the value of a store that it is forwarded from: that is no wait for memory.
+    data: u64,
     walked: bool,
     early: bool,
 }
@@ -55,7 +57,7 @@ impl Machine {
                 // Intel counts any unfinished demand load while nothing executes (TMA: L1 bound). A hit that
                 // waited for its address is in such a chain; others only keep the load ports busy.
                 if loaded.level > Level::L1 || loaded.held || address > earliest {
-                    memory_from = issued;
+                    memory_from = issued.max(loaded.data);
                 }
                 clear = loaded.early;
             }
@@ -66,18 +68,22 @@ impl Machine {
         }
         let issued = self.back_end.issue(groups, start);
         let mut completed = issued + u64::from(prepared.compute);
+        // A plain load computes nothing.
+        let mut computes = if groups.is_empty() { 0 } else { completed - from.min(completed) };
         if traits.any(Traits::STRING) && !step.memory.is_empty() {
             let loaded = self.string(totals, prepared, step, issued);
             completed = issued + loaded.delay;
             if loaded.level > Level::L1 {
                 memory_from = issued;
+                computes = 0;
             }
         }
         if traits.any(Traits::LOCK) {
+            computes = 0;
             completed = completed.max(from.saturating_sub(load) + u64::from(self.core.flows.lock));
             memory_from = from.saturating_sub(load);
         }
-        Executed { issued, addressed: address + 1, completed, memory_from, clear }
+        Executed { issued, addressed: address + 1, completed, memory_from, computes, clear }
     }
 
     /// What locked and serialising instructions wait for.
@@ -102,7 +108,8 @@ impl Machine {
         issued: u64,
         latency: u64,
     ) -> Loaded {
-        let mut all = Loaded { delay: 0, level: Level::L1, held: false, walked: false, early: false };
+        let mut all =
+            Loaded { delay: 0, level: Level::L1, held: false, data: 0, walked: false, early: false };
         if prepared.traits.any(Traits::PREFETCH) {
             for access in step.memory {
                 self.software_prefetch(totals, prepared, access, issued);
@@ -116,6 +123,7 @@ impl Machine {
             all.delay = all.delay.max(loaded.delay);
             all.level = all.level.max(loaded.level);
             all.held |= loaded.held;
+            all.data = all.data.max(loaded.data);
             all.walked |= loaded.walked;
             all.early |= loaded.early;
             if crosses_line(access) {
@@ -176,8 +184,14 @@ impl Machine {
     ) -> Loaded {
         let (translation, walked) =
             self.tlbs.translate(totals, Purpose::Load, access.linear, access.page, issued);
-        let mut loaded =
-            Loaded { delay: translation, level: Level::L1, held: translation > 0, walked, early: false };
+        let mut loaded = Loaded {
+            delay: translation,
+            level: Level::L1,
+            held: translation > 0,
+            data: 0,
+            walked,
+            early: false,
+        };
         let memory = &self.core.memory;
         if access.uncached {
             loaded.delay += u64::from(memory.uncached_latency);
@@ -199,6 +213,7 @@ impl Machine {
                     }
                 }
                 let ready = from.max(at) + u64::from(memory.store_forward);
+                loaded.data = from;
                 loaded.delay = loaded.delay.max(ready.saturating_sub(issued + latency));
                 // The line is used, but nobody waits for it.
                 if self.caches.holds(access.physical >> 6) {
@@ -255,7 +270,8 @@ impl Machine {
         issued: u64,
     ) -> Loaded {
         let flows = &self.core.flows;
-        let mut all = Loaded { delay: 0, level: Level::L1, held: false, walked: false, early: false };
+        let mut all =
+            Loaded { delay: 0, level: Level::L1, held: false, data: 0, walked: false, early: false };
         let start = issued + u64::from(flows.string_start);
         let mut moved = 0;
         let mut done = start;

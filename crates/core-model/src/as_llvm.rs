@@ -54,6 +54,6 @@ impl Machine {
             llvm.last_load = llvm.last_load.max(issued);
         }
         let completed = issued + load + u64::from(prepared.compute);
-        Executed { issued, addressed: issued, completed, memory_from: NEVER, clear: false }
+        Executed { issued, addressed: issued, completed, memory_from: NEVER, computes: 0, clear: false }
     }
 }

@@ -4,6 +4,7 @@
 //! are ready. That gives what an oldest-first scheduler does, without simulating cycles in which nothing happens.
 
 use crate::core::Core;
+use crate::machine::Executed;
 use crate::model::is_port;
 use crate::ports::Ports;
 use crate::prepared::{Prepared, RESOURCES};
@@ -18,8 +19,9 @@ use crate::totals::{CoreTotals, MOST_PER_CYCLE, PORTS, PerCycle};
 struct InFlight {
     retired: u64,
     slots: u16,
-    /// Cycles before it retires in which it waits for memory.
+    /// Cycles before it retires since which it waits for memory, and after which it only computes.
     memory_for: u32,
+    computes_for: u16,
 }
 
 /// Why allocation begins again.
@@ -176,11 +178,15 @@ impl BackEnd {
         while self.allocation.cycle() < until {
             let (end, leaf) = match self.oldest_at(self.allocation.cycle()) {
                 Some(oldest) => {
+                    let now = self.allocation.cycle();
                     let memory_from = oldest.retired - u64::from(oldest.memory_for);
-                    if self.allocation.cycle() >= memory_from {
-                        (oldest.retired.min(until), Leaf::Memory)
-                    } else {
+                    let memory_until = oldest.retired - u64::from(oldest.computes_for);
+                    if now < memory_from {
                         (memory_from.min(until), Leaf::Core)
+                    } else if now < memory_until {
+                        (memory_until.min(until), Leaf::Memory)
+                    } else {
+                        (oldest.retired.min(until), Leaf::Core)
                     }
                 }
                 None => (until, Leaf::Core),
@@ -339,10 +345,9 @@ impl BackEnd {
         totals: &mut CoreTotals,
         prepared: &Prepared,
         slots: u32,
-        issued: u64,
-        completed: u64,
-        memory_from: u64,
+        executed: &Executed,
     ) -> u64 {
+        let Executed { issued, completed, memory_from, computes, .. } = *executed;
         let mut results = prepared.results;
         while results != 0 {
             let register = results.trailing_zeros() as usize;
@@ -354,7 +359,9 @@ impl BackEnd {
         if slots > 0 {
             let mask = self.in_flight.len() - 1;
             let memory_for = retired.saturating_sub(memory_from).min(u64::from(u32::MAX)) as u32;
-            self.in_flight[self.newest & mask] = InFlight { retired, slots: slots as u16, memory_for };
+            let computes_for = computes.min(memory_for.into()).min(u64::from(u16::MAX)) as u16;
+            self.in_flight[self.newest & mask] =
+                InFlight { retired, slots: slots as u16, memory_for, computes_for };
             self.newest = self.newest.wrapping_add(1);
             self.in_flight_slots += slots;
             self.scheduler.enter(slots as u16, issued);

@@ -168,7 +168,7 @@ pub struct Flows {
 pub struct Core {
     /// Name of the microarchitecture.
     pub name: &'static str,
-    /// Name of the core as LLVM's `-mcpu` takes it.
+    /// Name of the core, or of another one with the same pipeline, as LLVM's `-mcpu` takes it: that of the uop table.
     pub llvm_name: &'static str,
     /// Uops that are dispatched in a cycle: the slots of TMA.
     pub dispatch_width: u32,

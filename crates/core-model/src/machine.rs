@@ -43,6 +43,8 @@ pub(crate) struct Executed {
     pub(crate) completed: u64,
     /// From when on it waits for memory; [`NEVER`] if it does not.
     pub(crate) memory_from: u64,
+    /// Cycles before it completes in which it computes with what it loaded.
+    pub(crate) computes: u64,
     /// A load that was executed too early: everything younger is done again.
     pub(crate) clear: bool,
 }
@@ -107,12 +109,19 @@ impl Machine {
 
         let executed = if fused {
             let ready = self.back_end.ready(prepared.sources);
-            Executed { issued: ready, addressed: ready, completed: ready, memory_from: NEVER, clear: false }
+            Executed {
+                issued: ready,
+                addressed: ready,
+                completed: ready,
+                memory_from: NEVER,
+                computes: 0,
+                clear: false,
+            }
         } else {
             self.execute(totals, prepared, step, allocated + 1)
         };
-        let Executed { issued, addressed, completed, memory_from, clear } = executed;
-        let retired = self.back_end.complete(totals, prepared, slots, issued, completed, memory_from);
+        let Executed { addressed, completed, clear, .. } = executed;
+        let retired = self.back_end.complete(totals, prepared, slots, &executed);
         if load {
             self.back_end.leave_load_buffer(retired);
             totals.loads += 1;

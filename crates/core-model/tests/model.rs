@@ -5,7 +5,7 @@
 mod common;
 
 use common::{CODE, Random, Run, assemble, read, write};
-use core_model::{BranchKind, CORES, Core, CoreEvent, CoreTotals, GOLDEN_COVE, PerCycle, SUNNY_COVE};
+use core_model::{BranchKind, Core, CoreEvent, CoreTotals, GOLDEN_COVE, PerCycle, SUNNY_COVE};
 use iced_x86::code_asm::*;
 use iced_x86::{FlowControl, Instruction};
 use proptest::prelude::*;
@@ -123,7 +123,7 @@ proptest! {
 
     #[test]
     fn every_slot_of_every_cycle_is_booked_once_at_each_privilege_level(seed in any::<u64>(), steps in 1..4000_u64) {
-        for core in CORES {
+        for core in core_model::pipelines() {
             let mut run = run(core, seed, steps);
             run.model.event(CoreEvent::Serialise);
             let width = u64::from(core.dispatch_width);

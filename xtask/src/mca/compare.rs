@@ -5,7 +5,7 @@ use super::llvm::{Mca, att};
 use crate::error::TaskError;
 use clap::Args;
 use comfy_table::{CellAlignment, Table, presets};
-use core_model::{CORES, Core, CoreEvent, Model, Step};
+use core_model::{Core, CoreEvent, Model, Step, pipelines};
 use iced_x86::Instruction;
 
 /// Iterations of a block in both simulations.
@@ -56,7 +56,7 @@ pub(crate) fn compare(args: &CompareArgs) -> Result<(), TaskError> {
         }
     }
     let mut worst = Vec::new();
-    for core in CORES {
+    for core in pipelines() {
         let mut outcomes = run(&mca, core, args)?;
         outcomes.sort_by(|a, b| a.error().total_cmp(&b.error()));
         for kind in KINDS {

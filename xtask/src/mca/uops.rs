@@ -4,7 +4,7 @@ use super::instructions;
 use super::llvm::{Mca, att};
 use crate::cargo::root;
 use crate::error::TaskError;
-use core_model::{CORES, Core};
+use core_model::{Core, pipelines};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -16,7 +16,7 @@ const EPSILON: f64 = 0.01;
 /// Writes `crates/core-model/data/*.tsv`.
 pub(crate) fn write_tables() -> Result<(), TaskError> {
     let mca = Mca::find()?;
-    for core in CORES {
+    for core in pipelines() {
         let (text, count, unknown) = table(&mca, core)?;
         let path = root().join(format!("crates/core-model/data/{}.tsv", core.llvm_name));
         fs::write(&path, text).map_err(|source| TaskError::File { path: path.clone(), source })?;

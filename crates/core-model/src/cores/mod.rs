@@ -6,10 +6,29 @@ mod sunny_cove;
 mod zen;
 
 use crate::core::Core;
-pub use golden_cove::GOLDEN_COVE;
+pub use golden_cove::{GOLDEN_COVE, GOLDEN_COVE_CLIENT, RAPTOR_COVE, REDWOOD_COVE};
 pub use skylake_sp::SKYLAKE_SP;
-pub use sunny_cove::SUNNY_COVE;
-pub use zen::{ZEN2, ZEN4};
+pub use sunny_cove::{CYPRESS_COVE, SUNNY_COVE, SUNNY_COVE_CLIENT, WILLOW_COVE};
+pub use zen::{ZEN2, ZEN3, ZEN4};
 
 /// All cores.
-pub const CORES: [&Core; 5] = [&SKYLAKE_SP, &SUNNY_COVE, &GOLDEN_COVE, &ZEN2, &ZEN4];
+pub const CORES: [&Core; 12] = [
+    &SKYLAKE_SP,
+    &SUNNY_COVE,
+    &SUNNY_COVE_CLIENT,
+    &WILLOW_COVE,
+    &CYPRESS_COVE,
+    &GOLDEN_COVE,
+    &GOLDEN_COVE_CLIENT,
+    &RAPTOR_COVE,
+    &REDWOOD_COVE,
+    &ZEN2,
+    &ZEN3,
+    &ZEN4,
+];
+
+/// One core of each pipeline: those whose uop tables differ.
+pub fn pipelines() -> impl Iterator<Item = &'static Core> {
+    let first = |core: &&Core| CORES.iter().find(|other| other.llvm_name == core.llvm_name) == Some(core);
+    CORES.into_iter().filter(first)
+}

@@ -4,7 +4,7 @@
 //!
 //! - *manual*: Intel 64 and IA-32 Architectures Optimization Reference Manual, chapter on Skylake
 //! - *WikiChip*: page Skylake (server)
-//! - *AnandTech*: "Dissecting Intel's EPYC Benchmarks" and the Skylake-SP review, measured latencies
+//! - *TMA*: constants in Intel's published TMA formulas, `intel/perfmon` `SKX/metrics/skylakex_metrics.json`
 //! - *uops.info*: measurements of Skylake-X
 //! - *choice*: no source; plausible for the class, and what the validation runs with
 
@@ -36,8 +36,10 @@ pub const SKYLAKE_SP: Core = Core {
         decoder_uops: 4,
         // Intel erratum SKX150: the loop stream detector is off.
         loop_stream: false,
+        // choice, not published
         decode_switch: 2,
         microcode_width: 4,
+        // TMA: MS_Switches_Cost.
         microcode_switch: 2,
         length_changing_prefix: 3,
         icache: Geometry { sets: 64, ways: 8 },
@@ -55,7 +57,8 @@ pub const SKYLAKE_SP: Core = Core {
         indirect_bits: 9,
         return_stack: 16,
         slow_target: 1,
-        unknown_branch: 8,
+        // TMA: BAClear_Cost.
+        unknown_branch: 9,
         // Agner Fog, microarchitecture: 15 to 20 cycles.
         recovery: 6,
         refill: 10,
@@ -66,14 +69,16 @@ pub const SKYLAKE_SP: Core = Core {
         l2: Geometry { sets: 1024, ways: 16 },
         // 1.375 MiB of 11 ways a core: 22 MiB for 16 cores.
         llc: Geometry { sets: 32768, ways: 11 },
-        // manual: 14 cycles. AnandTech: about 26 ns from the last level, 90 ns from memory, at 3 GHz.
+        // manual: 14 cycles. TMA: 3.5, 20.5 and 80 ns; cycles are in the same proportion.
         l2_latency: 14,
-        llc_latency: 70,
-        memory_latency: 270,
+        llc_latency: 82,
+        memory_latency: 320,
+        // choice
         uncached_latency: 550,
         // manual: 12 fill buffers; choice: 32 entries of the second level's queue.
         fill_buffers: 12,
         l2_fill_buffers: 32,
+        // choice: 10 bytes a cycle from the last level, 4 from memory, for one core.
         llc_line_cycles: 6,
         memory_line_cycles: 16,
         // WikiChip: 64 entries of 4 ways, 32 for 2 MiB; second level 1536 of 12 ways. Loads and stores share the
@@ -82,12 +87,13 @@ pub const SKYLAKE_SP: Core = Core {
         dtlb_load_large: Geometry { sets: 8, ways: 4 },
         dtlb_store: Geometry { sets: 16, ways: 4 },
         stlb: Geometry { sets: 128, ways: 12 },
-        // Intel's TMA formulas: 9 cycles for a hit of the second-level TLB.
+        // TMA: Mem_STLB_Hit_Cost.
         stlb_latency: 9,
+        // choice
         walk_base: 9,
         walkers: 2,
         store_forward: 5,
-        // Intel's TMA formulas: 13 cycles for a blocked forward.
+        // TMA: 13 cycles for a blocked forward; manual: a few for 4K aliasing.
         store_forward_block: 13,
         alias_block: 7,
         // manual: the streamer runs up to 20 lines ahead, and what is far ahead goes to the last level only; choice: half.
@@ -98,6 +104,7 @@ pub const SKYLAKE_SP: Core = Core {
     flows: Flows {
         // uops.info: 18 to 20 cycles for LOCK ADD.
         lock: 18,
+        // choice: Agner Fog's tables have INT n at about 80 uops and some hundred cycles.
         interrupt_uops: 80,
         interrupt_cycles: 250,
         machine_clear: 30,

@@ -1,10 +1,12 @@
-//! Sunny Cove as in Ice Lake-SP; Cypress Cove and Ice Lake client differ in their caches.
+//! Sunny Cove as in Ice Lake-SP and Ice Lake; Willow Cove and Cypress Cove are the same pipeline with other caches.
 //!
 //! Sources, named below by their short form:
 //!
 //! - *manual*: Intel 64 and IA-32 Architectures Optimization Reference Manual, chapter on Ice Lake client
 //! - *WikiChip*: page Sunny Cove
-//! - *AnandTech*: "Testing Intel Ice Lake 10nm" and "Intel 3rd Gen Xeon Scalable Review"
+//! - *AnandTech*: "Intel's Tiger Lake 11th Gen Core i7-1185G7 Review and Deep Dive", table of caches
+//! - *TMA*: constants in Intel's published TMA formulas, `intel/perfmon` `ICX/metrics/icelakex_metrics.json`, and those
+//!   of ICL, TGL and RKL
 //! - *uops.info*: measurements of Ice Lake
 //! - *choice*: no source; plausible for the class, and what the validation runs with
 
@@ -14,7 +16,7 @@ use crate::core::{Core, Divider, Flows, FrontEnd, Geometry, Memory, Prediction};
 pub const SUNNY_COVE: Core = Core {
     name: "Sunny Cove",
     llvm_name: "icelake-server",
-    // manual: allocation of 5, reorder buffer 352, load buffer 128, store buffer 72.
+    // manual: allocation of 5, reorder buffer 352, load buffer 128, store buffer 72. Retirement: choice, as Golden Cove.
     dispatch_width: 5,
     retire_width: 8,
     reorder_buffer: 352,
@@ -37,11 +39,11 @@ pub const SUNNY_COVE: Core = Core {
         decode_bytes: 16,
         decoder_uops: 4,
         loop_stream: true,
-        // manual: a few cycles for DSB2MITE_SWITCHES.
+        // choice, not published
         decode_switch: 2,
-        // manual: 4 uops a cycle from the sequencer.
+        // manual: 4 uops a cycle from the sequencer. TMA: MS_Switches_Cost.
         microcode_width: 4,
-        microcode_switch: 2,
+        microcode_switch: 3,
         // manual: 3 cycles for a length-changing prefix.
         length_changing_prefix: 3,
         icache: Geometry { sets: 64, ways: 8 },
@@ -60,7 +62,8 @@ pub const SUNNY_COVE: Core = Core {
         indirect_bits: 10,
         return_stack: 16,
         slow_target: 1,
-        unknown_branch: 8,
+        // TMA: BAClear_Cost.
+        unknown_branch: 10,
         // Agner Fog, microarchitecture: misprediction costs 15 to 20 cycles from issue of the branch.
         recovery: 6,
         refill: 10,
@@ -71,15 +74,16 @@ pub const SUNNY_COVE: Core = Core {
         l2: Geometry { sets: 1024, ways: 20 },
         // 1.5 MiB of 12 ways a core: 48 MiB for 32 cores.
         llc: Geometry { sets: 65536, ways: 12 },
-        // manual: 14 cycles. AnandTech: about 21 ns from the last level, 85 ns from memory, at 3.4 GHz.
+        // manual: 14 cycles. TMA: 4, 23 and 66.5 ns; cycles are in the same proportion.
         l2_latency: 14,
-        llc_latency: 70,
-        memory_latency: 290,
+        llc_latency: 81,
+        memory_latency: 233,
+        // choice
         uncached_latency: 600,
         // manual: 12 fill buffers, 48 entries of the second level's queue.
         fill_buffers: 12,
         l2_fill_buffers: 48,
-        // choice: 10 bytes a cycle from the last level, 13 GB/s from memory for one core.
+        // choice: 10 bytes a cycle from the last level, 4 from memory, for one core.
         llc_line_cycles: 6,
         memory_line_cycles: 16,
         // WikiChip: 64 entries of 4 ways, 32 for 2 MiB; 16 for stores; second level 2048 of 16 ways.
@@ -87,13 +91,13 @@ pub const SUNNY_COVE: Core = Core {
         dtlb_load_large: Geometry { sets: 8, ways: 4 },
         dtlb_store: Geometry { sets: 1, ways: 16 },
         stlb: Geometry { sets: 128, ways: 16 },
-        // Intel's TMA formulas: 7 cycles for a hit of the second-level TLB.
+        // TMA: Mem_STLB_Hit_Cost.
         stlb_latency: 7,
         walk_base: 9,
         walkers: 2,
         // uops.info: 5 cycles from store to load.
         store_forward: 5,
-        // manual: about 13 cycles for a blocked forward, Intel's TMA formulas too; 7 for 4K aliasing.
+        // TMA: 13 cycles for a blocked forward; manual: a few for 4K aliasing.
         store_forward_block: 13,
         alias_block: 7,
         // manual: the streamer runs up to 20 lines ahead, and what is far ahead goes to the last level only; choice: half.
@@ -123,4 +127,46 @@ pub const SUNNY_COVE: Core = Core {
     },
     table: include_str!("../../data/icelake-server.tsv"),
     corrections: include_str!("../../data/icelake-server.corrections.tsv"),
+};
+
+/// Ice Lake.
+pub const SUNNY_COVE_CLIENT: Core = Core {
+    name: "Sunny Cove (client)",
+    memory: Memory {
+        // WikiChip, AnandTech: 512 KiB of 8 ways; 2 MiB of 16 ways a core, for four cores.
+        l2: Geometry { sets: 1024, ways: 8 },
+        llc: Geometry { sets: 8192, ways: 16 },
+        // WikiChip: 13 cycles. TMA: 3.5 and 12.5 ns. Memory: choice, 90 ns.
+        l2_latency: 13,
+        llc_latency: 46,
+        memory_latency: 334,
+        ..SUNNY_COVE.memory
+    },
+    ..SUNNY_COVE
+};
+
+/// Tiger Lake.
+pub const WILLOW_COVE: Core = Core {
+    name: "Willow Cove",
+    memory: Memory {
+        // AnandTech: 1.25 MiB of 20 ways; 3 MiB of 12 ways a core, for four cores.
+        llc: Geometry { sets: 16384, ways: 12 },
+        // AnandTech: 14 cycles. TMA: 5 and 22.5 ns. Memory: choice, 90 ns.
+        llc_latency: 63,
+        memory_latency: 252,
+        ..SUNNY_COVE.memory
+    },
+    ..SUNNY_COVE
+};
+
+/// Rocket Lake: Ice Lake's core and caches, for eight cores.
+pub const CYPRESS_COVE: Core = Core {
+    name: "Cypress Cove",
+    memory: Memory {
+        llc: Geometry { sets: 16384, ways: 16 },
+        // TMA: as Ice Lake. Memory: choice, 65 ns.
+        memory_latency: 241,
+        ..SUNNY_COVE_CLIENT.memory
+    },
+    ..SUNNY_COVE
 };

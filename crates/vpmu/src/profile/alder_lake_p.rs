@@ -11,6 +11,7 @@ use super::SAPPHIRE_RAPIDS;
 pub const ALDER_LAKE_P: Profile = Profile {
     name: "alder-lake-p",
     summary: "Core 12th gen P-core (Alder Lake): the PMU of Sapphire Rapids, not hybrid",
+    core: "Golden Cove (client)",
     signature: 0x90672,
     tsc_hz: 3_187_200_000,
     crystal_hz: 38_400_000,

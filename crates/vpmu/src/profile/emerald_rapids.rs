@@ -10,6 +10,7 @@ use super::SAPPHIRE_RAPIDS;
 pub const EMERALD_RAPIDS: Profile = Profile {
     name: "emerald-rapids",
     summary: "Xeon Scalable 5th gen (Emerald Rapids): the PMU of Sapphire Rapids",
+    core: "Raptor Cove",
     signature: 0xC06F2,
     tsc_hz: 2_100_000_000,
     crystal_hz: 25_000_000,

@@ -11,6 +11,7 @@ use crate::event::EventTable;
 pub const GRANITE_RAPIDS: Profile = Profile {
     name: "granite-rapids",
     summary: "Xeon 6 P-core (Granite Rapids): the PMU of Sapphire Rapids, FRONTEND_RETIRED with other codes",
+    core: "Redwood Cove",
     signature: 0xA06D1,
     tsc_hz: 2_000_000_000,
     crystal_hz: 25_000_000,

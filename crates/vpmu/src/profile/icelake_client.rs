@@ -10,6 +10,7 @@ use super::Profile;
 pub const ICELAKE_CLIENT: Profile = Profile {
     name: "icelake-client",
     summary: "Core 10th gen (Ice Lake client): the PMU of Ice Lake-SP",
+    core: "Sunny Cove (client)",
     signature: 0x706E5,
     tsc_hz: 1_536_000_000,
     crystal_hz: 38_400_000,

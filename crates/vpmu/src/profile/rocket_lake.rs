@@ -10,6 +10,7 @@ use super::Profile;
 pub const ROCKET_LAKE: Profile = Profile {
     name: "rocket-lake",
     summary: "Core 11th gen desktop (Rocket Lake): the PMU of Ice Lake-SP",
+    core: "Cypress Cove",
     signature: 0xA0671,
     tsc_hz: 3_504_000_000,
     crystal_hz: 24_000_000,

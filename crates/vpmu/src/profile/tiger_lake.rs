@@ -10,6 +10,7 @@ use super::Profile;
 pub const TIGER_LAKE: Profile = Profile {
     name: "tiger-lake",
     summary: "Core 11th gen mobile (Tiger Lake): the PMU of Ice Lake-SP",
+    core: "Willow Cove",
     signature: 0x806C1,
     tsc_hz: 2_803_200_000,
     crystal_hz: 38_400_000,
