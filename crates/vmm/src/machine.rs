@@ -48,6 +48,10 @@ pub enum Outcome {
     TripleFault,
     /// The guest reset the machine: keyboard controller or port 0xCF9.
     Reset,
+    /// The guest switched the machine off: ACPI state S5.
+    PoweredOff,
+    /// The guest said through `pvpanic` that its kernel panicked.
+    Panicked,
     /// HLT with nothing that could wake the CPU.
     Halted,
     /// The run's time-out has passed.
@@ -272,6 +276,8 @@ impl Machine {
             PortEffect::None => {}
             PortEffect::Exit { status } => self.stop(Outcome::Exit { status }),
             PortEffect::Reset => self.stop(Outcome::Reset),
+            PortEffect::PowerOff => self.stop(Outcome::PoweredOff),
+            PortEffect::Panicked => self.stop(Outcome::Panicked),
             PortEffect::Label(label) => self.pmu.label_window(label),
             PortEffect::IntervalBegin => self.pmu.begin_interval(),
             PortEffect::IntervalEnd => self.pmu.end_interval(),

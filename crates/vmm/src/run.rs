@@ -358,13 +358,17 @@ fn finish(
     if let (Err(source), Some(path)) = (traced, options.trace) {
         return Err(RunError::Trace { path, source });
     }
-    let registers =
-        (!matches!(outcome, Outcome::Exit { .. } | Outcome::Quit)).then(|| engine.registers(&machine));
+    let ended_itself = matches!(outcome, Outcome::Exit { .. } | Outcome::PoweredOff | Outcome::Quit);
+    let registers = (!ended_itself).then(|| engine.registers(&machine));
     let (counted, topdown, mut warnings) = counted(&mut machine.pmu);
     if machine.pmu.dropped_windows() > 0 {
         warnings.push(format!("{} more measuring windows are not listed", machine.pmu.dropped_windows()));
     }
     warnings.extend(machine.pmu.source().warnings());
+    let console = capture.text();
+    if let (false, Some(reason)) = (ended_itself, panic_reason(&console)) {
+        warnings.push(format!("the guest's kernel panicked: {reason}"));
+    }
     Ok(RunReport {
         outcome,
         registers,
@@ -373,7 +377,7 @@ fn finish(
         metrics_level,
         counts: label,
         detail: engine.detail(),
-        console: capture.text(),
+        console,
         console_dropped: capture.dropped(),
         startup_ns,
         run_ns,
@@ -389,6 +393,12 @@ fn finish(
         unknown_msrs: machine.unknown_msrs().clone(),
         warnings,
     })
+}
+
+/// Why Linux panicked, if it says so on its console. A kernel without the driver of `pvpanic` tells it nowhere else.
+fn panic_reason(console: &str) -> Option<&str> {
+    let (_, reason) = console.split_once("Kernel panic - not syncing: ")?;
+    reason.lines().next()
 }
 
 /// Runs to where the snapshot is wanted and writes it. An outcome if the run ended before.

@@ -213,10 +213,12 @@ pub(crate) fn exit_code(outcome: &Outcome, raw: bool) -> u8 {
         // kvm-unit-tests writes 38 so that it becomes 77 here.
         Outcome::Exit { status: exit::SKIP } => exit::SKIP,
         Outcome::Exit { .. } => exit::FAIL,
-        Outcome::TripleFault | Outcome::Reset | Outcome::Halted | Outcome::CannotExecute { .. } => {
-            exit::CRASH
-        }
-        Outcome::Quit => exit::PASS,
+        Outcome::TripleFault
+        | Outcome::Reset
+        | Outcome::Panicked
+        | Outcome::Halted
+        | Outcome::CannotExecute { .. } => exit::CRASH,
+        Outcome::PoweredOff | Outcome::Quit => exit::PASS,
         Outcome::TimedOut => exit::TIMEOUT,
     }
 }
@@ -330,6 +332,7 @@ mod tests {
     fn guests_that_end_without_a_result_do_not_pass() {
         assert_eq!(exit_code(&Outcome::TripleFault, false), 4);
         assert_eq!(exit_code(&Outcome::Reset, false), 4);
+        assert_eq!(exit_code(&Outcome::Panicked, false), 4);
         assert_eq!(exit_code(&Outcome::Halted, false), 4);
         assert_eq!(exit_code(&Outcome::CannotExecute { what: String::new() }, false), 4);
         assert_eq!(exit_code(&Outcome::TimedOut, false), 124);

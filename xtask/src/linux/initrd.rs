@@ -1,4 +1,4 @@
-//! The initial RAM disk: busybox, perf with its libraries, the msr module, and our own programs.
+//! The initial RAM disk: busybox, perf with its libraries, two drivers, and our own programs.
 
 use super::cpio::Cpio;
 use super::libraries;
@@ -18,8 +18,9 @@ mount -t proc none /proc
 mount -t sysfs none /sys
 mount -t devtmpfs none /dev
 mount -t tmpfs none /tmp
-# Unloaded modules, so that /dev/cpu/0/msr is there; kernels with it built in need none.
+# For /dev/cpu/0/msr, and to tell the VMM of a panic; kernels with them built in need none.
 [ -e /msr.ko ] && insmod /msr.ko allow_writes=on
+[ -e /pvpanic.ko ] && insmod /pvpanic.ko && insmod /pvpanic-mmio.ko
 cd /tmp
 . /session
 ";
@@ -69,8 +70,9 @@ pub(super) fn build(directory: &Path, root: &Path) -> Result<Initrd, TaskError> 
         cpio.program(&format!("{directory}/{name}"), &data);
     }
     cpio.program("usr/bin/perf", &perf);
-    if let Some(module) = msr_module(root) {
-        cpio.program("msr.ko", &read(&module)?);
+    for module in modules(root) {
+        let name = module.file_name().unwrap_or_default().to_string_lossy();
+        cpio.program(&name, &read(&module)?);
     }
     for program in programs {
         let name = program.file_name().unwrap_or_default().to_string_lossy();
@@ -80,10 +82,15 @@ pub(super) fn build(directory: &Path, root: &Path) -> Result<Initrd, TaskError> 
     Ok(initrd)
 }
 
-fn msr_module(root: &Path) -> Option<PathBuf> {
-    let versions = fs::read_dir(root.join("lib/modules")).ok()?;
-    let module = |version: PathBuf| version.join("kernel/arch/x86/kernel/msr.ko");
-    versions.flatten().map(|version| module(version.path())).find(|path| path.is_file())
+fn modules(root: &Path) -> Vec<PathBuf> {
+    const MODULES: [&str; 3] = [
+        "kernel/arch/x86/kernel/msr.ko",
+        "kernel/drivers/misc/pvpanic/pvpanic.ko",
+        "kernel/drivers/misc/pvpanic/pvpanic-mmio.ko",
+    ];
+    let Ok(versions) = fs::read_dir(root.join("lib/modules")) else { return Vec::new() };
+    let of_version = |version: PathBuf| MODULES.map(|module| version.join(module));
+    versions.flatten().flat_map(|version| of_version(version.path())).filter(|path| path.is_file()).collect()
 }
 
 /// Builds the programs of `guest-tests/linux` as static executables.

@@ -11,8 +11,10 @@
 //! | 0xE9 | debug console | [`debugcon`] |
 //! | 0xF4-0xF7 | exit port | [`debug_exit`] |
 //! | 0x3F8-0x3FF | COM1 | [`serial`] |
+//! | 0x505 | `pvpanic` | [`power`] |
 //! | 0x510, 0x511 | fw_cfg | [`fw_cfg`] |
 //! | 0x5F0-0x5F4 | control port of our VMM | [`control`] |
+//! | 0x600-0x605 | ACPI PM1 event and control blocks: power-off | [`power`] |
 //! | 0xCF9 | reset control register: only the reset; reads are all ones | here |
 //! | others | all ones; counted in [`Devices::unknown_ports`] | `bus.rs` |
 //!
@@ -29,6 +31,7 @@ pub mod fw_cfg;
 pub mod input;
 pub mod ioapic;
 pub mod pit;
+pub mod power;
 pub mod serial;
 pub mod testdev;
 #[cfg(test)]
@@ -41,11 +44,13 @@ pub use self::fw_cfg::{FwCfg, FwCfgError};
 pub use self::input::{Input, Typed};
 pub use self::ioapic::{InterruptMessage, IoApic};
 pub use self::pit::Pit;
+pub use self::power::Power;
 pub use self::serial::{Output, Serial};
 pub use self::testdev::TestDevice;
 
 use self::control::{Command, Control};
 use self::input::Feeder;
+use self::power::PowerEffect;
 use crate::time::GuestTime;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
@@ -61,11 +66,11 @@ const KEYBOARD_COMMAND: u16 = 0x64;
 /// Keyboard controller command: pulse the CPU's reset line.
 const KEYBOARD_RESET: u8 = 0xFE;
 /// Reset control register of chipsets.
-const RESET_CONTROL: u16 = 0xCF9;
+pub(crate) const RESET_CONTROL: u16 = 0xCF9;
 /// Address register of PCI configuration; 32 bits wide, narrower accesses go to other devices.
 const PCI_ADDRESS: u16 = 0xCF8;
 /// Reset control register: "reset CPU", which starts a reset when it goes from 0 to 1.
-const RESET_CPU: u8 = 1 << 2;
+pub(crate) const RESET_CPU: u8 = 1 << 2;
 /// What an absent port reads.
 const ABSENT: u8 = 0xFF;
 
@@ -82,6 +87,10 @@ pub enum PortEffect {
     },
     /// The guest reset the machine through the keyboard controller or port 0xCF9.
     Reset,
+    /// The guest entered the ACPI state S5.
+    PowerOff,
+    /// The guest said through `pvpanic` that it panicked.
+    Panicked,
     /// Save the vPMU, reset it, restore it; then call [`Devices::control_done`].
     SaveRestore,
     /// The VMM counts for itself from here on.
@@ -100,6 +109,7 @@ pub struct Devices {
     fw_cfg: FwCfg,
     control: Control,
     pit: Pit,
+    power: Power,
     ioapic: IoApic,
     test: TestDevice,
     unknown: UnknownPorts,
@@ -115,6 +125,7 @@ pub struct DevicesState {
     fw_cfg: FwCfg,
     control: Control,
     pit: Pit,
+    power: Power,
     ioapic: IoApic,
     test: TestDevice,
     unknown: UnknownPorts,
@@ -132,6 +143,7 @@ impl Devices {
             fw_cfg,
             control: Control::default(),
             pit: Pit::default(),
+            power: Power::default(),
             ioapic: IoApic::default(),
             test: TestDevice::default(),
             unknown: UnknownPorts::default(),
@@ -198,13 +210,25 @@ impl Devices {
     pub fn save(&self) -> DevicesState {
         // Without `..`: a new device has to be saved too.
         // The consoles and the input come from outside.
-        let Self { serial, debug_console: _, fw_cfg, control, pit, ioapic, test, unknown, now, input: _ } =
-            self;
+        let Self {
+            serial,
+            debug_console: _,
+            fw_cfg,
+            control,
+            pit,
+            power,
+            ioapic,
+            test,
+            unknown,
+            now,
+            input: _,
+        } = self;
         DevicesState {
             serial: serial.save(),
             fw_cfg: fw_cfg.clone(),
             control: control.clone(),
             pit: pit.clone(),
+            power: power.clone(),
             ioapic: ioapic.clone(),
             test: test.clone(),
             unknown: unknown.clone(),
@@ -222,6 +246,7 @@ impl Devices {
             fw_cfg: saved.fw_cfg.clone(),
             control: saved.control.clone(),
             pit: saved.pit.clone(),
+            power: saved.power.clone(),
             ioapic: saved.ioapic.clone(),
             test: TestDevice::resume(&saved.test)?,
             unknown: saved.unknown.clone(),
@@ -323,6 +348,7 @@ impl Devices {
                 self.test.read_data(port - testdev::DATA)
             }
             _ if in_range(port, testdev::LINES, testdev::LINE_PORTS) => 0,
+            _ if Power::owns(port) => self.power.read(port),
             // The status register has no narrow form.
             _ if in_range(port, control::BASE, control::PORTS) || port == control::LABEL => ABSENT,
             _ => match serial_register(port) {
@@ -357,6 +383,13 @@ impl Devices {
             }
             _ if in_range(port, testdev::LINES, testdev::LINE_PORTS) => {
                 self.ioapic.set_line(usize::from(port - testdev::LINES), byte != 0);
+            }
+            _ if Power::owns(port) => {
+                return match self.power.write(port, byte) {
+                    PowerEffect::None => PortEffect::None,
+                    PowerEffect::PowerOff => PortEffect::PowerOff,
+                    PowerEffect::Panicked => PortEffect::Panicked,
+                };
             }
             // The command register has no narrow form.
             _ if in_range(port, control::BASE, control::PORTS) => {}

@@ -324,6 +324,8 @@ proptest! {
                     | PortEffect::Reset
                     | PortEffect::SaveRestore
                     | PortEffect::IntervalBegin
+                    | PortEffect::PowerOff
+                    | PortEffect::Panicked
                     | PortEffect::IntervalEnd => {}
                 }
             } else {
@@ -378,4 +380,33 @@ fn the_test_devices_memory_ends_where_it_should() {
     let json = serde_json::to_string(&saved.test).unwrap().replace("\"memory\":[", "\"memory\":[0,");
     saved.test = serde_json::from_str(&json).unwrap();
     assert!(resumed(&saved).is_none(), "one byte too many");
+}
+
+#[test]
+fn acpi_sleep_state_s5_switches_off_and_others_do_not() {
+    let mut bench = bench();
+    let mut data = [0; 2];
+    bench.devices.read_port(power::CONTROL, &mut data);
+    assert_eq!(u16::from_le_bytes(data), 1, "ACPI mode is on");
+    // SLP_TYP 1 with SLP_EN, then SLP_TYP of S5 alone, then both.
+    bench.outw(power::CONTROL, 1 << 13 | 1 << 10);
+    bench.outw(power::CONTROL, u16::from(power::S5) << 10);
+    let off = (1_u16 << 13 | u16::from(power::S5) << 10).to_le_bytes();
+    assert_eq!(bench.devices.write_port(power::CONTROL, &off), PortEffect::PowerOff);
+}
+
+#[test]
+fn acpi_event_enables_read_back_and_no_event_is_pending() {
+    let mut bench = bench();
+    bench.outw(power::EVENT, 0xFFFF);
+    bench.outw(power::EVENT + 2, 0x0120);
+    assert_eq!(bench.inl(power::EVENT), 0x0120_0000);
+}
+
+#[test]
+fn pvpanic_offers_the_panic_event_and_reports_it() {
+    let mut bench = bench();
+    assert_eq!(bench.inb(power::PANIC), 1);
+    bench.outb(power::PANIC, 2);
+    assert_eq!(bench.devices.write_port(power::PANIC, &[1]), PortEffect::Panicked);
 }

@@ -42,6 +42,8 @@ pub(crate) fn outcome(outcome: &Outcome) -> (Style, String) {
         }
         Outcome::TripleFault => (BAD, "crashed: triple fault".to_owned()),
         Outcome::Reset => (BAD, "ended: the guest reset the machine".to_owned()),
+        Outcome::PoweredOff => (GOOD, "powered off by the guest".to_owned()),
+        Outcome::Panicked => (BAD, "crashed: the guest's kernel panicked".to_owned()),
         Outcome::Halted => (BAD, "halted: HLT with nothing that could wake the CPU".to_owned()),
         Outcome::Quit => (WARN, "ended: Ctrl-A X at the console".to_owned()),
         Outcome::TimedOut => (BAD, "timed out: the guest did not end".to_owned()),
@@ -158,11 +160,12 @@ fn next_step(report: &RunReport, image: &Path) -> Option<String> {
         None => format!("`objdump -d {image}` shows the code"),
     };
     match report.outcome {
-        Outcome::Exit { .. } | Outcome::Quit => None,
+        Outcome::Exit { .. } | Outcome::Quit | Outcome::PoweredOff => None,
         Outcome::TripleFault => {
             Some(format!("{source}; --trace FILE records the PMU accesses up to the fault"))
         }
         Outcome::Reset => Some(format!("{source}; a guest reports a result through the exit port 0xF4")),
+        Outcome::Panicked => Some("the end of the console says why".to_owned()),
         Outcome::Halted => Some(format!("{source}; a guest ends its run through the exit port 0xF4")),
         Outcome::TimedOut => Some(format!("{source}; --timeout SECONDS gives it longer")),
         Outcome::CannotExecute { .. } => Some(format!("{source} of what this engine cannot execute")),

@@ -46,6 +46,7 @@ fn register_rows_fit_80_columns() {
 fn every_end_without_a_result_has_a_next_step() {
     for outcome in [
         Outcome::TripleFault,
+        Outcome::Panicked,
         Outcome::Halted,
         Outcome::TimedOut,
         Outcome::CannotExecute { what: "vaddpd".to_owned() },
