@@ -5,10 +5,12 @@
 //! | program | what it is for |
 //! | --- | --- |
 //! | `call-chain` | a workload with a call chain, to sample and to record branches of |
+//! | `fixed-flops` | floating-point operations of known number |
 //! | `fixed-work` | a process of known instructions from its first to its last |
 //! | `guest-exit` | ends the run with a status, through the exit port |
 //! | `host-perf-check` | lets `host-perf` count on this machine, and checks what it says |
 //! | `pmu-checks` | asks the PMU what the kernel and rr ask it at their start |
+//! | `workload` | a workload with one clear bottleneck, which the VMM measures for itself |
 
 pub mod checks;
 
@@ -29,6 +31,24 @@ pub fn out8(port: u16, value: u8) {
     unsafe {
         std::arch::asm!("out dx, al", in("dx") port, in("al") value, options(nomem, nostack, preserves_flags));
     }
+}
+
+/// OUT of 32 bits; as [`out8`].
+pub fn out32(port: u16, value: u32) {
+    // SAFETY: the ports of our VMM do not touch memory.
+    unsafe {
+        std::arch::asm!("out dx, eax", in("dx") port, in("eax") value, options(nomem, nostack, preserves_flags));
+    }
+}
+
+/// What the program `fixed-flops` does, besides its start-up.
+pub mod fixed_flops {
+    /// Times round the loop.
+    pub const ROUNDS: u64 = 1_000_000;
+    /// MULPS: four in each round.
+    pub const MULTIPLICATIONS: u64 = 4 * ROUNDS;
+    /// ADDPD: two in each round.
+    pub const ADDITIONS: u64 = 2 * ROUNDS;
 }
 
 /// What the program `fixed-work` executes, by counting its source.

@@ -44,7 +44,7 @@ pub(crate) struct LinuxArgs {
     #[arg(long, value_name = "FILE")]
     kernel: Option<PathBuf>,
     /// Only this profile (repeatable) [default:
-    /// icelake-sp and sapphire-rapids]
+    /// icelake-sp, sapphire-rapids, zen2, zen4]
     #[arg(short, long, value_name = "NAME")]
     profile: Vec<String>,
     /// How closely the engine models the core, as `vpmu run` takes it
@@ -79,7 +79,7 @@ impl LinuxArgs {
             return self.profile.clone();
         }
         // One for each kind of PMU whose driver and events the steps know.
-        ["icelake-sp", "sapphire-rapids"].map(str::to_owned).to_vec()
+        ["icelake-sp", "sapphire-rapids", "zen2", "zen4"].map(str::to_owned).to_vec()
     }
 }
 
@@ -120,7 +120,7 @@ pub(crate) fn boot_all(args: &LinuxArgs) -> Result<Tally, TaskError> {
 
 /// Boots and judges the session.
 fn session_on(guest: &Guest, profile: &str, console: &Path, tally: &mut Tally) -> Result<(), TaskError> {
-    let facts = session::Facts::of(profile, &guest.args.detail);
+    let facts = guest.facts(profile)?;
     let steps = steps::select(&facts, guest.args.short);
     let started = Instant::now();
     let report = guest.boot(profile, &session::script(&steps))?;
@@ -166,6 +166,11 @@ struct Guest {
 }
 
 impl Guest {
+    fn facts(&self, profile: &str) -> Result<session::Facts, TaskError> {
+        let facts = session::Facts::of(profile, &self.args.detail);
+        facts.ok_or_else(|| TaskError::Data(format!("there is no built-in profile {profile}")))
+    }
+
     /// Boots, runs a shell script, and returns the report.
     fn boot(&self, profile: &str, script: &str) -> Result<Value, TaskError> {
         let initrd = self.initrd.with_script(script)?;

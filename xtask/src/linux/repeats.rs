@@ -9,7 +9,7 @@ const SAME: [&str; 6] = ["outcome", "instructions", "console", "counted", "inter
 
 /// Boots the short session twice and compares the reports.
 pub(super) fn check(guest: &Guest, profile: &str, tally: &mut Tally) -> Result<(), TaskError> {
-    let facts = session::Facts::of(profile, &guest.args.detail);
+    let facts = guest.facts(profile)?;
     let script = session::script(&steps::select(&facts, true));
     let [first, second] = [guest.boot(profile, &script)?, guest.boot(profile, &script)?];
     let bytes = first["console"].as_str().unwrap_or_default().len();

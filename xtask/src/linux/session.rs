@@ -1,7 +1,7 @@
 //! A session: commands for the guest's shell, and what came of each.
 
 use serde_json::Value;
-use vpmu::profile::PROFILES;
+use vpmu::profile::{PROFILES, PmuKind, Vendor};
 
 /// Starts the lines that separate steps on the console.
 const MARK: &str = "@@";
@@ -9,16 +9,29 @@ const MARK: &str = "@@";
 /// What a step's check may depend on.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Facts {
+    pub(super) vendor: Vendor,
     /// PERF_METRICS level of the profile: 0, 1 or 2.
     pub(super) metrics_level: u8,
+    /// AMD's second version of the PMU.
+    pub(super) perf_mon_v2: bool,
+    /// Counters start and stop together.
+    pub(super) global_control: bool,
     /// Every instruction takes one cycle: `--detail counts`.
     pub(super) one_cycle: bool,
 }
 
 impl Facts {
-    pub(super) fn of(profile: &str, detail: &str) -> Self {
-        let profile = PROFILES.iter().find(|known| known.name == profile);
-        Self { metrics_level: profile.map_or(0, |p| p.metrics_level()), one_cycle: detail == "counts" }
+    /// `None` for a profile that is not built in.
+    pub(super) fn of(profile: &str, detail: &str) -> Option<Self> {
+        let profile = PROFILES.iter().find(|known| known.name == profile)?;
+        let perf_mon_v2 = matches!(&profile.pmu, PmuKind::Amd(pmu) if pmu.v2);
+        Some(Self {
+            vendor: profile.vendor(),
+            metrics_level: profile.metrics_level(),
+            perf_mon_v2,
+            global_control: profile.vendor() == Vendor::Intel || perf_mon_v2,
+            one_cycle: detail == "counts",
+        })
     }
 }
 
@@ -29,8 +42,8 @@ pub(super) struct Step {
     pub(super) name: &'static str,
     /// For the guest's shell.
     pub(super) command: &'static str,
-    /// Lowest PERF_METRICS level on which it makes sense.
-    pub(super) metrics_level: u8,
+    /// Whether it makes sense on this machine.
+    pub(super) fits: fn(&Facts) -> bool,
     /// Part of `cargo xtask test`.
     pub(super) short: bool,
     /// Judges output and exit status.
@@ -112,12 +125,24 @@ impl Output<'_> {
         if self.text.contains(what) { Err(format!("it says `{what}`")) } else { Ok(()) }
     }
 
-    /// The count on perf stat's line of an event, which is the second word.
+    /// The count on perf stat's first line of an event.
     pub(super) fn count(&self, event: &str) -> Result<u64, String> {
-        let line = self.text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
-        let mut counts = line.filter(|words| words.get(1) == Some(&event));
-        let words = counts.next().ok_or_else(|| format!("no line for {event}"))?;
-        words[0].parse().map_err(|_| format!("{event}: {} is no count", words[0]))
+        let word = self.count_words(event).next().ok_or_else(|| format!("no line for {event}"))?;
+        word.parse().map_err(|_| format!("{event}: {word} is no count"))
+    }
+
+    /// The counts on all of perf stat's lines of an event.
+    pub(super) fn counts(&self, event: &str) -> Vec<u64> {
+        self.count_words(event).filter_map(|word| word.parse().ok()).collect()
+    }
+
+    /// The event is the second word of its lines, the count the first.
+    fn count_words(&self, event: &str) -> impl Iterator<Item = &str> {
+        let words = self.text.lines().map(|line| {
+            let mut words = line.split_whitespace();
+            (words.next(), words.next())
+        });
+        words.filter(move |(_, second)| *second == Some(event)).filter_map(|(first, _)| first)
     }
 
     /// What the VMM counted above privilege level 0 in the intervals of this name.
@@ -158,7 +183,7 @@ mod tests {
         assert_eq!(output_of(0, console), Some(("$ a\r\nx\r\n", 0)));
         let (text, status) = output_of(1, console).unwrap();
         assert_eq!(status, 255);
-        let facts = Facts { metrics_level: 0, one_cycle: true };
+        let facts = Facts::of("icelake-sp", "counts").unwrap();
         let output = Output { text, status, facts, report: &Value::Null };
         assert_eq!(output.count("slots"), Ok(5));
         assert!(output.count("cycles").is_err() && output.success().is_err());

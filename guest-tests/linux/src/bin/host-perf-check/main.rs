@@ -28,10 +28,16 @@ fn main() -> ExitCode {
     let mut checks = Checks::default();
     checks.check("counts instructions in user space", user(&host).map_err(text).and_then(|result| result));
     checks.check("separates privilege levels", levels(&host).map_err(text).and_then(|result| result));
-    checks.check(
-        "guest mode, which nobody is in, counts nothing",
-        guest_only(&host).map_err(text).and_then(|r| r),
-    );
+    if is_intel() {
+        checks.check(
+            "guest mode, which nobody is in, counts nothing",
+            guest_only(&host).map_err(text).and_then(|r| r),
+        );
+    } else {
+        println!(
+            "# the filter for guest mode is the counter's own here, and hypervisors drop it without SVM"
+        );
+    }
     checks.check("reads a counter with RDPMC", rdpmc(&host).map_err(text).and_then(|result| result));
     checks.check(
         "keeps its total over reset and re-open",
@@ -42,6 +48,17 @@ fn main() -> ExitCode {
     signals::check(&host, &mut checks);
     refusals::check(&host, &mut checks);
     if checks.finish() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// "GenuineIntel", where the kernel starts and stops counters at a VM entry.
+fn is_intel() -> bool {
+    std::arch::x86_64::__cpuid(0).ebx == u32::from_le_bytes(*b"Genu")
+}
+
+/// Intel's, or that of AMD's PerfMonV2: CPUID leaf 8000_0022H, EAX bit 0.
+fn has_global_control() -> bool {
+    let cpuid = std::arch::x86_64::__cpuid;
+    is_intel() || cpuid(0x8000_0000).eax >= 0x8000_0022 && cpuid(0x8000_0022).eax & 1 != 0
 }
 
 /// What a check of this program returns: the host's refusal, or its result.
@@ -74,7 +91,9 @@ fn levels(host: &HostPmu) -> Checked {
     spin(ROUNDS);
     group.disable()?;
     let &[all, user, kernel] = &*group.read()?.values else { return Ok(Err("not three values".to_owned())) };
-    let right = all == user + kernel && user >= 2 * ROUNDS && kernel > 0;
+    // Without a global control the kernel starts and stops one counter after the other.
+    let tolerance = if has_global_control() { 0 } else { AROUND };
+    let right = all.abs_diff(user + kernel) <= tolerance && user >= 2 * ROUNDS && kernel > 0;
     Ok(ensure(right, format!("{user} in user space and {kernel} in the kernel are {all}")))
 }
 

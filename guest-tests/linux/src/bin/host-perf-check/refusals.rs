@@ -52,7 +52,7 @@ pub(crate) fn check(host: &HostPmu, checks: &mut Checks) {
     checks
         .check("refuses a group of too many counters", refused(result, |e| matches!(e, E::Rejected { .. })));
     checks.check("a pinned event that finds no counter", pinned(host));
-    let result = Counter::open(host, raw(0x1C4, 0));
+    let result = Counter::open(host, raw(0x11C4, 0));
     checks.check("refuses a code that does not fit", refused(result, |e| matches!(e, E::FieldTooBig { .. })));
     let result = Counter::open(host, EventSpec::new(Event::CacheMisses).user_only());
     let result = match result {

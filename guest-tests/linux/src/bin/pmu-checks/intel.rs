@@ -1,9 +1,9 @@
-//! The questions of Linux's `arch/x86/events`: are the registers there, do they keep what is written, are counters as
+//! The questions of Linux's `arch/x86/events/intel`: are the registers there, do they keep what is written, are counters as
 //! wide as they say, do they freeze.
 
+use crate::msr::Msr;
 use linux_guest::checks::{Checks, ensure, spin};
-use std::fs::{self, File, OpenOptions};
-use std::os::unix::fs::FileExt;
+use std::fs;
 
 const PMC0: u32 = 0xC1;
 const PERFEVTSEL0: u32 = 0x186;
@@ -35,63 +35,21 @@ const CTR_FRZ: u64 = 1 << 59;
 const INSTRUCTIONS_USER: u64 = 0xC0 | 1 << 16 | 1 << 22;
 const ENABLED: u64 = 1 << 22;
 
-/// `/dev/cpu/0/msr`.
-struct Msr(File);
-
-impl Msr {
-    fn open() -> Result<Self, String> {
-        let path = "/dev/cpu/0/msr";
-        let file = OpenOptions::new().read(true).write(true).open(path);
-        file.map(Self).map_err(|e| format!("{path}: {e}"))
-    }
-
-    /// RDMSR; #GP comes back as EIO.
-    fn read(&self, index: u32) -> Result<u64, String> {
-        let mut bytes = [0; 8];
-        let read = self.0.read_exact_at(&mut bytes, index.into());
-        read.map_err(|e| format!("RDMSR {index:#x}: {e}")).map(|()| u64::from_le_bytes(bytes))
-    }
-
-    /// WRMSR.
-    fn write(&self, index: u32, value: u64) -> Result<(), String> {
-        let written = self.0.write_all_at(&value.to_le_bytes(), index.into());
-        written.map_err(|e| format!("WRMSR {index:#x}, {value:#x}: {e}"))
-    }
-
-    /// Changes the bits of `mask`, reads them back, and restores: the kernel's probe of a register.
-    fn keeps(&self, index: u32, mask: u64) -> Result<(), String> {
-        let old = self.read(index)?;
-        let changed = old ^ mask;
-        self.write(index, changed)?;
-        let seen = self.read(index)?;
-        self.write(index, old)?;
-        if seen == changed {
-            Ok(())
-        } else {
-            Err(format!("MSR {index:#x}: {seen:#x} after writing {changed:#x}"))
-        }
-    }
-}
-
 /// Number of general counters and their width, from CPUID leaf 0AH.
 fn counters() -> (u32, u32) {
     let eax = std::arch::x86_64::__cpuid(0xA).eax;
     (eax >> 8 & 0xFF, eax >> 16 & 0xFF)
 }
 
-pub(crate) fn check(checks: &mut Checks) {
-    let msr = match Msr::open() {
-        Ok(msr) => msr,
-        Err(reason) => return checks.check("opens the MSR device", Err(reason)),
-    };
-    checks.check("every event select is readable and off", selects(&msr));
-    checks.check("a counter keeps what is written", counter(&msr));
-    checks.check("a legacy write extends the sign of 32 bits", legacy(&msr));
-    checks.check("a full-width write is as wide as CPUID says", full_width(&msr));
-    checks.check("the controls are readable", controls(&msr));
-    checks.check("branch records keep what is written", branch_records(&msr));
-    checks.check("counters freeze and go on", freeze(&msr));
-    checks.check("freeze_on_smi sets its bit", freeze_on_smi(&msr));
+pub(crate) fn check(msr: &Msr, checks: &mut Checks) {
+    checks.check("every event select is readable and off", selects(msr));
+    checks.check("a counter keeps what is written", counter(msr));
+    checks.check("a legacy write extends the sign of 32 bits", legacy(msr));
+    checks.check("a full-width write is as wide as CPUID says", full_width(msr));
+    checks.check("the controls are readable", controls(msr));
+    checks.check("branch records keep what is written", branch_records(msr));
+    checks.check("counters freeze and go on", freeze(msr));
+    checks.check("freeze_on_smi sets its bit", freeze_on_smi(msr));
 }
 
 fn selects(msr: &Msr) -> Result<String, String> {

@@ -1,25 +1,14 @@
-//! The commands of the session, and what each has to print.
-//!
-//! `call-chain 10000` retires a bit more than 5 million instructions in user space, nearly all of them in `leaf`.
+//! Steps on Intel profiles.
 
-use super::session::{Facts, Output, Step, near};
-use crate::tap::Tap;
+use super::super::session::{Step, near};
+use super::dominates;
 use linux_guest::fixed_work;
 
-/// The steps that fit the machine.
-pub(super) fn select(facts: &Facts, short: bool) -> Vec<Step> {
-    STEPS
-        .iter()
-        .filter(|step| step.metrics_level <= facts.metrics_level && (step.short || !short))
-        .copied()
-        .collect()
-}
-
-const STEPS: &[Step] = &[
+pub(super) const STEPS: &[Step] = &[
     Step {
         name: "the kernel's driver takes the PMU",
         command: "dmesg | grep -e 'Performance Events' -e 'NMI watchdog'; grep . /sys/bus/event_source/devices/cpu/caps/*",
-        metrics_level: 0,
+        fits: |_| true,
         short: true,
         check: |output| {
             output.has("Performance Events: ")?;
@@ -29,28 +18,9 @@ const STEPS: &[Step] = &[
         },
     },
     Step {
-        name: "perf stat counts by privilege level",
-        command: "perf stat -e instructions,instructions:u,instructions:k,branches,branches:u,branches:k,cycles call-chain 10000",
-        metrics_level: 0,
-        short: true,
-        check: |output| {
-            output.success()?;
-            for event in ["instructions", "branches"] {
-                let [all, user, kernel] =
-                    ["", ":u", ":k"].map(|filter| output.count(&format!("{event}{filter}")));
-                let (all, sum) = (all?, user? + kernel?);
-                near(event, all, sum, 0)?;
-            }
-            if output.facts.one_cycle {
-                near("cycles", output.count("cycles")?, output.count("instructions")?, 0)?;
-            }
-            Ok(())
-        },
-    },
-    Step {
         name: "perf stat and the VMM count the same process",
         command: "perf stat -e instructions:u,branches:u fixed-work",
-        metrics_level: 0,
+        fits: |_| true,
         short: true,
         check: |output| {
             output.success()?;
@@ -66,7 +36,7 @@ const STEPS: &[Step] = &[
     Step {
         name: "perf stat reads slots and level 1 metrics as a group",
         command: "perf stat -e '{slots,topdown-retiring,topdown-bad-spec,topdown-fe-bound,topdown-be-bound}' call-chain 10000",
-        metrics_level: 1,
+        fits: |facts| facts.metrics_level >= 1,
         short: true,
         check: |output| {
             output.success()?;
@@ -84,7 +54,7 @@ const STEPS: &[Step] = &[
     Step {
         name: "perf stat -M TopdownL1",
         command: "perf stat -M TopdownL1 call-chain 10000",
-        metrics_level: 1,
+        fits: |facts| facts.metrics_level >= 1,
         short: false,
         check: |output| {
             output.success()?;
@@ -98,7 +68,7 @@ const STEPS: &[Step] = &[
     Step {
         name: "perf stat -M TopdownL2, multiplexed beside the NMI watchdog",
         command: "perf stat -M TopdownL2 call-chain 200000",
-        metrics_level: 2,
+        fits: |facts| facts.metrics_level >= 2,
         short: false,
         check: |output| {
             output.success()?;
@@ -113,7 +83,7 @@ const STEPS: &[Step] = &[
     Step {
         name: "perf stat --topdown -a",
         command: "perf stat --topdown -a call-chain 10000",
-        metrics_level: 1,
+        fits: |facts| facts.metrics_level >= 1,
         short: false,
         check: |output| {
             output.success()?;
@@ -126,7 +96,7 @@ const STEPS: &[Step] = &[
         command: "perf stat -e instructions,branches,cycles,ref-cycles,cpu/event=0xc0/,cpu/event=0xc4/,\
                   cpu/event=0x3c/,cpu/event=0xc4,umask=2/,cpu/event=0xc4,umask=8/,cpu/event=0xc4,umask=0x40/,\
                   cpu/event=0xc4,umask=0x80/,cpu/event=0xc4,umask=0x10/ call-chain 1000000",
-        metrics_level: 0,
+        fits: |_| true,
         short: false,
         check: |output| {
             output.success()?;
@@ -142,14 +112,14 @@ const STEPS: &[Step] = &[
         command: "perf stat -e '{cycles,instructions,branches,cpu/event=0xc4,umask=1/,cpu/event=0xc4,umask=2/,\
                   cpu/event=0xc4,umask=8/,cpu/event=0xc4,umask=0x40/,cpu/event=0xc4,umask=0x80/,\
                   cpu/event=0xc4,umask=0x10/,cpu/event=0xc4,umask=0x20/,ref-cycles,cpu/event=0xc4/}' call-chain 100",
-        metrics_level: 0,
+        fits: |_| true,
         short: false,
         check: |output| output.has("not supported"),
     },
     Step {
         name: "perf record -e slots samples fixed counter 3",
         command: "perf record -q -o slots.data -c 1000000 -e slots call-chain 100000 && perf report -i slots.data --stdio",
-        metrics_level: 1,
+        fits: |facts| facts.metrics_level >= 1,
         short: false,
         check: |output| {
             output.success()?;
@@ -158,30 +128,10 @@ const STEPS: &[Step] = &[
         },
     },
     Step {
-        name: "perf record -e instructions finds the loop",
-        command: "perf record -q -o instructions.data -c 10007 -e instructions:u call-chain 10000 && perf report -i instructions.data --stdio",
-        metrics_level: 0,
-        short: true,
-        check: |output| {
-            output.success()?;
-            dominates(output, "leaf")
-        },
-    },
-    Step {
-        name: "perf record samples by frequency",
-        command: "perf record -q -o cycles.data -e cycles call-chain 100000 && perf report -i cycles.data --stdio",
-        metrics_level: 0,
-        short: false,
-        check: |output| {
-            output.success()?;
-            dominates(output, "leaf")
-        },
-    },
-    Step {
         name: "perf record -b records branches with symbols",
         command: "perf record -q -o branches.data -c 2003 -b -e branches:u call-chain 10 && \
                   perf report -i branches.data --stdio -b; perf script -i branches.data -F brstacksym | tail -n 1",
-        metrics_level: 0,
+        fits: |_| true,
         short: false,
         check: |output| {
             output.success()?;
@@ -205,7 +155,7 @@ const STEPS: &[Step] = &[
         name: "perf record --call-graph lbr unwinds the chain",
         command: "perf record -q -o chain.data -c 1000003 --call-graph lbr -e instructions:u call-chain 100000 && \
                   perf report -i chain.data --stdio --no-children",
-        metrics_level: 0,
+        fits: |_| true,
         short: true,
         check: |output| {
             output.success()?;
@@ -218,32 +168,11 @@ const STEPS: &[Step] = &[
         },
     },
     Step {
-        name: "precise sampling is refused, for want of PEBS",
-        command: "perf record -q -o precise.data -e cycles:pp call-chain 100",
-        metrics_level: 0,
-        short: false,
-        check: |output| if output.status == 0 { Err("it was accepted".to_owned()) } else { Ok(()) },
-    },
-    Step {
         name: "a metric cannot be sampled",
         command: "perf record -q -o metric.data -e topdown-retiring call-chain 100",
-        metrics_level: 1,
+        fits: |facts| facts.metrics_level >= 1,
         short: false,
         check: |output| if output.status == 0 { Err("it was accepted".to_owned()) } else { Ok(()) },
-    },
-    Step {
-        name: "host-perf counts, samples and refuses on a real kernel",
-        command: "host-perf-check",
-        metrics_level: 1,
-        short: true,
-        check: tap,
-    },
-    Step {
-        name: "what the kernel and rr ask of a PMU at their start",
-        command: "pmu-checks",
-        metrics_level: 1,
-        short: true,
-        check: tap,
     },
     Step {
         name: "two processes at once each keep their slots and metrics",
@@ -251,16 +180,12 @@ const STEPS: &[Step] = &[
                   topdown-fe-bound:u,topdown-be-bound:u},instructions:u' call-chain 300000 & done; wait; \
                   perf stat -o group.3 -e '{slots:u,topdown-retiring:u,topdown-bad-spec:u,topdown-fe-bound:u,\
                   topdown-be-bound:u},instructions:u,context-switches' call-chain 300000; cat group.1 group.2 group.3",
-        metrics_level: 1,
+        fits: |facts| facts.metrics_level >= 1,
         short: false,
         check: |output| {
             output.success()?;
-            let counts = |event: &str| -> Vec<u64> {
-                let lines = output.text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
-                lines.filter(|words| words.get(1) == Some(&event)).filter_map(|w| w[0].parse().ok()).collect()
-            };
             for event in ["slots:u", "topdown-retiring:u", "instructions:u"] {
-                let &[one, two, alone] = &*counts(event) else {
+                let &[one, two, alone] = &*output.counts(event) else {
                     return Err(format!("not three counts of {event}"));
                 };
                 // Address-space randomisation changes the start-up a little, and each switch rounds to 1/255.
@@ -271,57 +196,4 @@ const STEPS: &[Step] = &[
             Ok(())
         },
     },
-    Step {
-        name: "the NMI watchdog is not hungry, and nothing complains",
-        command: "dmesg | grep -i -e 'unchecked MSR' -e 'not available' -e 'Broken' -e 'irq loop stuck' -e 'Uhhuh' \
-                  -e 'lockup' -e 'perf: interrupt took' -e 'WARNING: CPU' -e 'BUG:'; cat /proc/interrupts | grep -e NMI -e PMI",
-        metrics_level: 0,
-        short: true,
-        check: |output| {
-            for complaint in [
-                "unchecked MSR",
-                "not available",
-                "Broken",
-                "stuck",
-                "Uhhuh",
-                "lockup",
-                "WARNING: CPU",
-                "BUG:",
-            ] {
-                let lines = output.text.lines().skip(1);
-                if let Some(line) =
-                    lines.clone().find(|line| line.contains(complaint) && !line.contains("grep"))
-                {
-                    return Err(line.to_owned());
-                }
-            }
-            near("NMIs that are no PMIs", output.number("NMI:")?, output.number("PMI:")?, 0)
-        },
-    },
 ];
-
-/// Fails unless nearly all samples of a `perf report` are in this function.
-fn dominates(output: &Output<'_>, function: &str) -> Result<(), String> {
-    let line =
-        output.text.lines().find(|line| line.contains('%') && line.split_whitespace().any(|w| w == function));
-    let line = line.ok_or_else(|| format!("no samples in {function}"))?;
-    let percent = line.split('%').next().and_then(|text| text.trim().parse::<f64>().ok());
-    match percent {
-        Some(percent) if percent > 95.0 => Ok(()),
-        _ => Err(format!("{function} has too few samples: {}", line.trim())),
-    }
-}
-
-/// Fails unless the program's checks all ran and passed.
-fn tap(output: &Output<'_>) -> Result<(), String> {
-    let results = Tap::parse(output.text);
-    if let Some(line) = output.text.lines().find(|line| line.starts_with("not ok")) {
-        return Err(line.to_owned());
-    }
-    output.success()?;
-    if results.planned == Some(results.seen()) && results.passed > 0 {
-        Ok(())
-    } else {
-        Err(format!("{} results of {:?} planned", results.seen(), results.planned))
-    }
-}

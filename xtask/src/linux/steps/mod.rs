@@ -1,0 +1,134 @@
+//! The commands of the session, and what each has to print.
+//!
+//! `call-chain 10000` retires a bit more than 5 million instructions in user space, nearly all of them in `leaf`.
+
+mod amd;
+mod intel;
+
+use super::session::{Facts, Output, Step, near};
+use crate::tap::Tap;
+use vpmu::profile::Vendor;
+
+/// The steps that fit the machine.
+pub(super) fn select(facts: &Facts, short: bool) -> Vec<Step> {
+    let own = match facts.vendor {
+        Vendor::Amd => amd::STEPS,
+        _ => intel::STEPS,
+    };
+    let steps = own.iter().chain(COMMON).chain([&COMPLAINTS]);
+    steps.filter(|step| (step.fits)(facts) && (step.short || !short)).copied().collect()
+}
+
+const COMMON: &[Step] = &[
+    Step {
+        name: "perf stat counts by privilege level",
+        // Two runs: AMD's six counters, one of them the watchdog's, do not hold all seven events.
+        command: "perf stat -e '{instructions,instructions:u,instructions:k,cycles}' call-chain 10000 && \
+                  perf stat -e '{branches,branches:u,branches:k}' call-chain 10000",
+        fits: |_| true,
+        short: true,
+        check: |output| {
+            output.success()?;
+            // Else the kernel starts and stops one counter after the other.
+            let tolerance = if output.facts.global_control { 0 } else { 2_000 };
+            for event in ["instructions", "branches"] {
+                let [all, user, kernel] =
+                    ["", ":u", ":k"].map(|filter| output.count(&format!("{event}{filter}")));
+                let (all, sum) = (all?, user? + kernel?);
+                near(event, all, sum, tolerance)?;
+            }
+            if output.facts.one_cycle {
+                near("cycles", output.count("cycles")?, output.count("instructions")?, tolerance)?;
+            }
+            Ok(())
+        },
+    },
+    Step {
+        name: "perf record -e instructions finds the loop",
+        command: "perf record -q -o instructions.data -c 10007 -e instructions:u call-chain 10000 && perf report -i instructions.data --stdio",
+        fits: |_| true,
+        short: true,
+        check: |output| {
+            output.success()?;
+            dominates(output, "leaf")
+        },
+    },
+    Step {
+        name: "perf record samples by frequency",
+        command: "perf record -q -o cycles.data -e cycles call-chain 100000 && perf report -i cycles.data --stdio",
+        fits: |_| true,
+        short: false,
+        check: |output| {
+            output.success()?;
+            dominates(output, "leaf")
+        },
+    },
+    Step {
+        name: "precise sampling is refused, for want of PEBS and IBS",
+        command: "perf record -q -o precise.data -e cycles:pp call-chain 100",
+        fits: |_| true,
+        short: false,
+        check: |output| if output.status == 0 { Err("it was accepted".to_owned()) } else { Ok(()) },
+    },
+    Step {
+        name: "host-perf counts, samples and refuses on a real kernel",
+        command: "host-perf-check",
+        fits: |_| true,
+        short: true,
+        check: tap,
+    },
+    Step {
+        name: "what the kernel and rr ask of a PMU at their start",
+        command: "pmu-checks",
+        fits: |_| true,
+        short: true,
+        check: tap,
+    },
+];
+
+/// At the end, over the whole session.
+const COMPLAINTS: Step = Step {
+    name: "the NMI watchdog is not hungry, and nothing complains",
+    command: "dmesg | grep -i -e 'unchecked MSR' -e 'not available' -e 'Broken' -e 'irq loop stuck' -e 'Uhhuh' \
+              -e 'lockup' -e 'perf: interrupt took' -e 'WARNING: CPU' -e 'BUG:'; cat /proc/interrupts | grep -e NMI -e PMI",
+    fits: |_| true,
+    short: true,
+    check: |output| {
+        for complaint in
+            ["unchecked MSR", "not available", "Broken", "stuck", "Uhhuh", "lockup", "WARNING: CPU", "BUG:"]
+        {
+            let lines = output.text.lines().skip(1);
+            if let Some(line) = lines.clone().find(|line| line.contains(complaint) && !line.contains("grep"))
+            {
+                return Err(line.to_owned());
+            }
+        }
+        near("NMIs that are no PMIs", output.number("NMI:")?, output.number("PMI:")?, 0)
+    },
+};
+
+/// Fails unless nearly all samples of a `perf report` are in this function.
+fn dominates(output: &Output<'_>, function: &str) -> Result<(), String> {
+    let line =
+        output.text.lines().find(|line| line.contains('%') && line.split_whitespace().any(|w| w == function));
+    let line = line.ok_or_else(|| format!("no samples in {function}"))?;
+    let percent = line.split('%').next().and_then(|text| text.trim().parse::<f64>().ok());
+    match percent {
+        Some(percent) if percent > 95.0 => Ok(()),
+        _ => Err(format!("{function} has too few samples: {}", line.trim())),
+    }
+}
+
+/// Fails unless the program's checks all ran and passed.
+fn tap(output: &Output<'_>) -> Result<(), String> {
+    let results = Tap::parse(output.text);
+    if let Some(line) = output.text.lines().find(|line| line.starts_with("not ok")) {
+        return Err(line.to_owned());
+    }
+    output.success()?;
+    if results.planned == Some(results.seen()) && results.passed > 0 {
+        Ok(())
+    } else {
+        Err(format!("{} results of {:?} planned", results.seen(), results.planned))
+    }
+}
