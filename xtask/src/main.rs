@@ -11,6 +11,7 @@
 //! | `uops` | writes the core model's uop tables, from llvm-mca |
 //! | `mca` | compares the core model with llvm-mca |
 //! | `tma` | checks that the workloads are bound by what they were written for |
+//! | `properties` | checks what has to hold of the virtual PMU, in random sequences |
 //! | `fuzz` | feeds the interpreter random code |
 //! | `docs` | writes the generated pages under `docs/` |
 
@@ -22,7 +23,7 @@ mod error;
 mod images;
 mod linux;
 mod mca;
-mod oracle;
+mod random;
 mod suite;
 mod tally;
 mod tap;
@@ -72,6 +73,13 @@ enum Task {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         args: Vec<String>,
     },
+    /// Check what has to hold of the virtual PMU in random sequences (--help: its options)
+    #[command(disable_help_flag = true)]
+    Properties {
+        /// Options of the check
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        args: Vec<String>,
+    },
     /// Write the generated pages under docs/
     Docs {
         /// Only check that they are up to date
@@ -94,8 +102,9 @@ fn main() -> ExitCode {
         Task::Uops => mca::write_tables(),
         Task::Mca(args) => mca::compare(&args),
         Task::Tma(args) => tma::tma(&args),
-        Task::Fuzz { args } => oracle::oracle("fuzz", &args),
-        Task::Oracle { args } => oracle::oracle("oracle", &args),
+        Task::Fuzz { args } => random::checked("oracle", "fuzz", &args),
+        Task::Oracle { args } => random::checked("oracle", "oracle", &args),
+        Task::Properties { args } => random::checked("properties", "properties", &args),
         Task::Docs { check } => docs::docs(check),
     };
     match result {

@@ -1,5 +1,5 @@
-//! What a guest sees, rule by rule. Random sequences against a naive model are in
-//! `tests/against_model.rs`.
+//! What a guest sees, rule by rule. Random sequences, and a naive model to compare with, are in the crate
+//! `properties`.
 
 use crate::event::Event;
 use crate::pmu::{CounterId, Fault, RdpmcContext};

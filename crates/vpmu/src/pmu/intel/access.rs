@@ -37,7 +37,11 @@ impl Intel {
             }
             RegisterId::PerfGlobalOvfCtrl | RegisterId::PerfGlobalStatusSet => 0,
             RegisterId::PerfGlobalInuse => self.in_use(),
-            RegisterId::DebugCtl => self.regs.debugctl,
+            RegisterId::DebugCtl => {
+                // It clears the LBR bit too.
+                self.sync(source);
+                self.regs.debugctl
+            }
             RegisterId::MiscEnable => self.regs.misc_enable,
             RegisterId::OffcoreRsp => self.regs.offcore_rsp[0],
             RegisterId::OffcoreRsp1 => self.regs.offcore_rsp[1],

@@ -3,19 +3,15 @@
 //! Each property starts from a vPMU with a random past. `VPMU_SEED=7 PROPTEST_CASES=20000` runs other
 //! and more cases; proptest keeps failing ones in a file next to this one.
 
-#[allow(unreachable_pub, dead_code, clippy::panic, reason = "test code, shared by several tests")]
-mod harness;
-#[allow(unreachable_pub, dead_code, clippy::panic, reason = "test code, shared by several tests")]
-mod model;
 mod state;
 
-use harness::engine::Engine;
-use harness::generate;
-use harness::pair::{Mode, Pair};
-use harness::rng::Rng;
-use harness::variants::{ALL, Variant};
-use model::counting::{Occurrences, Slots, Tick};
-use model::events::Stream;
+use properties::Rng;
+use properties::harness::engine::Engine;
+use properties::harness::pair::{Mode, Pair};
+use properties::harness::variants::{ALL, Variant};
+use properties::harness::{self, generate};
+use properties::model::counting::{Occurrences, Slots, Tick};
+use properties::model::events::Stream;
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use vpmu::pmu::RdpmcContext;

@@ -1,8 +1,11 @@
 //! Saved states: own ones, and what somebody made of them.
 
 use super::{any_variant, with_past};
-use crate::harness::pair::Pair;
-use crate::harness::{engine::Engine, generate, rng::Rng};
+use properties::harness::pair::Pair;
+use properties::{
+    Rng,
+    harness::{engine::Engine, generate},
+};
 use proptest::prelude::*;
 use serde_json::Value;
 use vpmu::Vpmu;
@@ -138,7 +141,7 @@ fn leaves(value: &Value) -> Vec<String> {
 /// The properties above say "or": both halves must happen.
 #[test]
 fn some_changes_are_refused_and_some_are_not() {
-    let variant = crate::Variant::named("sapphire-rapids");
+    let variant = properties::harness::variants::Variant::named("sapphire-rapids");
     let mut refused = 0;
     let mut state = with_past(variant, 1, 60).pmu.save(&mut Engine::default());
     let count = words(&mut state).len();

@@ -1,16 +1,11 @@
 //! Random sequences of guest accesses, on the vPMU and on a slow model of the same rules.
 //!
 //! One test per CPU, so that they run in parallel. More than a million operations by default;
-//! `VPMU_OPS=50000000 VPMU_SEED=7 cargo test --release -p vpmu --test against_model` does more. On a
+//! `VPMU_OPS=50000000 VPMU_SEED=7 cargo test --release -p properties --test against_model` does more. On a
 //! divergence the shortest sequence that shows it is printed.
 
-#[allow(unreachable_pub, dead_code, clippy::panic, reason = "test code, shared by several tests")]
-mod harness;
-#[allow(unreachable_pub, dead_code, clippy::panic, reason = "test code, shared by several tests")]
-mod model;
-
-use harness::compare;
-use harness::variants::Variant;
+use properties::harness::variants::Variant;
+use properties::harness::{self, compare};
 
 macro_rules! on {
     ($($test:ident = $variant:literal;)*) => {

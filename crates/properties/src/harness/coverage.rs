@@ -12,7 +12,7 @@ pub fn happenings(variant: &Variant, sequences: u64) -> BTreeMap<&'static str, u
     let mut note = |what| *seen.entry(what).or_insert(0) += 1;
     let cpu = variant.cpu();
     for number in 0..sequences {
-        let mut rng = super::rng::Rng::new(seed()).fork("coverage").nth(number);
+        let mut rng = crate::rng::Rng::new(seed()).fork("coverage").nth(number);
         let mut model = Model::power_on(cpu);
         for op in generate::sequence(&cpu, &mut rng, SEQUENCE) {
             let before = model.clone();

@@ -2,12 +2,12 @@
 //! overflow, single reserved bits, half-written pairs.
 
 use super::op::Op;
-use super::rng::Rng;
 use crate::model::counting::{Occurrences, Slots, Tick};
 use crate::model::enumeration::Cpu;
 use crate::model::events::Stream;
 use crate::model::ones;
 use crate::model::rdpmc::Privilege;
+use crate::rng::Rng;
 
 /// Event select and unit mask of the streams, of the fixed counters' pseudo codes (which select
 /// nothing) and of codes that no core has.
@@ -101,7 +101,7 @@ fn any_index(rng: &mut Rng) -> u32 {
 
 fn value(cpu: &Cpu, index: u32, rng: &mut Rng) -> u64 {
     if rng.one_in(25) {
-        return rng.next();
+        return rng.bits();
     }
     let value = match index {
         0x0C1..=0x0C8 | 0x4C1..=0x4C8 => counter(cpu.gp_width, rng),
@@ -111,12 +111,12 @@ fn value(cpu: &Cpu, index: u32, rng: &mut Rng) -> u64 {
         0x38D => fixed_ctr_ctrl(cpu, rng),
         0x38F => match rng.below(8) {
             0 => 0,
-            1 | 2 => legal_enables(cpu) & rng.next(),
+            1 | 2 => legal_enables(cpu) & rng.bits(),
             _ => legal_enables(cpu),
         },
         0x390 | 0x391 => match rng.below(4) {
             0 => legal_enables(cpu),
-            1 => legal_enables(cpu) & rng.next(),
+            1 => legal_enables(cpu) & rng.bits(),
             2 => 1 << 59,
             _ => 1 << rng.below(64),
         },
@@ -125,10 +125,10 @@ fn value(cpu: &Cpu, index: u32, rng: &mut Rng) -> u64 {
             let bits = rng.pick(&[0, 1, 1 << 3, 1 << 16, 1 << 34, 0x4_00C5_0809, 1 << 7, 1 << 11, 1 << 12]);
             0x1880 ^ bits
         }
-        0x1A6 | 0x1A7 => cpu.offcore_mask & rng.next(),
+        0x1A6 | 0x1A7 => cpu.offcore_mask & rng.bits(),
         0x3F6 => rng.pick(&[4, 4, 8, 3, 0xFFFF, 0x1_0000]),
         0x3F7 => rng.pick(&[0x11, 0x11, 0x12, 0x1, 0x50_0206, 0x80_0000]),
-        _ => rng.next() & rng.next(),
+        _ => rng.bits() & rng.bits(),
     };
     // One bit too many.
     if rng.one_in(12) { value | 1 << rng.below(64) } else { value }
@@ -142,7 +142,7 @@ fn counter(width: u32, rng: &mut Rng) -> u64 {
         2..5 => ones(width) - rng.below(200),
         5 | 6 => rng.below(5000).wrapping_neg(),
         7 => rng.pick(&[0x7FFF_FFFF, 0x8000_0000, 0xFFFF_FFFF, 0x1_0000_0000, 0xFF01_2345_6789]),
-        8 => rng.next() & ones(width),
+        8 => rng.bits() & ones(width),
         _ => rng.below(1000),
     }
 }
@@ -186,7 +186,7 @@ fn legal_enables(cpu: &Cpu) -> u64 {
 fn perf_metrics(rng: &mut Rng) -> u64 {
     match rng.below(5) {
         0 | 1 => 0,
-        2 => rng.next(),
+        2 => rng.bits(),
         3 => rng.pick(&[0xDEAD_DEAD, u64::MAX, 0xFF, 0xFF00_0000_0000, 0x4040_403F]),
         // What a CPU could have shown: level 1 adds up, level 2 is within it.
         _ => {
@@ -212,7 +212,7 @@ fn rdpmc(rng: &mut Rng) -> Op {
         7 | 8 => 0x2000_0000,
         9 => rng.pick(&[0x2000_0001, 0x8000_0000, 0xC000_0000, 0x6000_0000, 64, 0x1_0000]),
         10 => 1 << rng.below(32),
-        _ => rng.next() as u32,
+        _ => rng.bits() as u32,
     };
     let privilege = match rng.below(4) {
         0 => Privilege { cpl: rng.below(4) as u8, cr4_pce: rng.one_in(2), cr0_pe: rng.one_in(2) },

@@ -5,18 +5,17 @@ pub mod engine;
 pub mod generate;
 pub mod op;
 pub mod pair;
-pub mod rng;
 pub mod shrink;
 pub mod variants;
 
+use crate::rng::Rng;
 use op::Op;
 use pair::{Mode, Pair};
-use rng::Rng;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use variants::Variant;
 
 /// Operations in one sequence, which starts at power-on.
-const SEQUENCE: usize = 250;
+pub const SEQUENCE: usize = 250;
 /// Operations of all variants and modes together, unless `VPMU_OPS` says otherwise.
 const DEFAULT_OPS: usize = 2_000_000;
 /// Start of all randomness, unless `VPMU_SEED` says otherwise.

@@ -1,0 +1,101 @@
+//! Branch records.
+
+use super::{Checked, Machine, same};
+use crate::report::Reached;
+use vpmu::pmu::LBR_COMPONENT_WORDS;
+use vpmu::profile::LbrKind;
+use vpmu::{BranchKind, BranchRecord};
+
+const LBR_TOS: u32 = 0x1C9;
+const LBR_SELECT: u32 = 0x1C8;
+const ARCH_LBR_CTL: u32 = 0x14CE;
+/// Words of the component that hold IA32_LBR_CTL and IA32_LBR_DEPTH.
+const CTL: usize = 0;
+const DEPTH: usize = 1;
+/// The last-exception record, which no profile offers.
+const LER: std::ops::Range<usize> = 2..5;
+
+impl Machine<'_> {
+    /// FROM and TO of the newest record, and whether it was mispredicted.
+    fn newest(&mut self) -> Option<(u64, u64, bool)> {
+        let (from, to, info) = match self.subject.profile.lbr {
+            LbrKind::Legacy => {
+                let tos = self.read_or_0(LBR_TOS) as u32;
+                (0x680 + tos, 0x6C0 + tos, 0xDC0 + tos)
+            }
+            LbrKind::Architectural { .. } => (0x1500, 0x1600, 0x1200),
+            LbrKind::None | LbrKind::LastBranch | LbrKind::ExtV2 { .. } => return None,
+        };
+        Some((self.read_or_0(from), self.read_or_0(to), self.read_or_0(info) >> 63 != 0))
+    }
+
+    /// A return removes the newest record in call-stack mode.
+    fn is_call_stack(&mut self) -> bool {
+        match self.subject.profile.lbr {
+            LbrKind::Legacy => self.read_or_0(LBR_SELECT) >> 9 & 1 != 0,
+            LbrKind::Architectural { .. } => self.read_or_0(ARCH_LBR_CTL) >> 3 & 1 != 0,
+            LbrKind::None | LbrKind::LastBranch | LbrKind::ExtV2 { .. } => false,
+        }
+    }
+
+    pub(super) fn branch(&mut self, branch: &BranchRecord) -> Checked {
+        self.pmu.sync(&mut self.totals);
+        let admitted = self.pmu.branch_filter().admits(branch.kind, branch.cpl);
+        let before = self.newest();
+        self.pmu.record_branch(branch);
+        if !admitted {
+            self.note(Reached::BranchesLeftOut);
+            return same("newest record after a branch that is left out", self.newest(), before);
+        }
+        self.note(Reached::Branches);
+        if before.is_some() && !(self.is_call_stack() && branch.kind == BranchKind::Return) {
+            same("newest record", self.newest(), Some((branch.from, branch.to, branch.mispredicted)))?;
+        }
+        // DBG_CTL_MSR.LBR
+        if matches!(self.subject.profile.lbr, LbrKind::LastBranch | LbrKind::ExtV2 { .. })
+            && self.read_or_0(0x1D9) & 1 != 0
+        {
+            let last = [self.read_or_0(0x1DB), self.read_or_0(0x1DC)];
+            same("last branch", last, [branch.from, branch.to])?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn xrstors(&mut self, change: Option<(u8, u64)>) -> Checked {
+        let len = self.pmu.lbr_component_words();
+        let mut saved = [0; LBR_COMPONENT_WORDS];
+        self.pmu.save_lbr_component(&mut saved);
+        if len == 0 {
+            same("XSAVES without the component", saved, [0; LBR_COMPONENT_WORDS])?;
+            let outcome = self.pmu.restore_lbr_component(Some(&saved));
+            return same("XRSTORS without the component", outcome.is_err(), true);
+        }
+        let mut words = saved;
+        let Some((word, flip)) = change else {
+            let outcome = self.pmu.restore_lbr_component(None);
+            same("XRSTORS of the initial state", outcome, Ok(()))?;
+            self.note(Reached::Xrstors);
+            let mut initial = [0; LBR_COMPONENT_WORDS];
+            initial[DEPTH] = saved[DEPTH];
+            self.pmu.save_lbr_component(&mut words);
+            return same("initial state", words, initial);
+        };
+        // The head three times as likely as a record.
+        let word = if word < 64 { usize::from(word) % 5 } else { usize::from(word) % len };
+        words[word] ^= flip;
+        let outcome = self.pmu.restore_lbr_component(Some(&words));
+        let mut expected = if outcome.is_ok() { words } else { saved };
+        if outcome.is_ok() && words[DEPTH] != saved[DEPTH] {
+            expected.fill(0);
+            (expected[CTL], expected[DEPTH]) = (words[CTL], saved[DEPTH]);
+        }
+        expected[LER].fill(0);
+        // Records beyond the depth are not taken.
+        for record in expected[LER.end..].chunks_mut(3).skip(saved[DEPTH] as usize) {
+            record.fill(0);
+        }
+        self.note(if outcome.is_ok() { Reached::Xrstors } else { Reached::XrstorsFaults });
+        self.pmu.save_lbr_component(&mut words);
+        same("state after XRSTORS", words, expected)
+    }
+}

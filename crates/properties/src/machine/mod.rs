@@ -1,0 +1,125 @@
+//! A vPMU that goes through a sequence, and what is checked on the way.
+//!
+//! | file | what has to hold |
+//! | --- | --- |
+//! | `access.rs` | every RDMSR, WRMSR and RDPMC does what the declarations say, and nothing else |
+//! | `counting.rs` | counters move by what was counted; overflow, freezing and PMI follow from it |
+//! | `branches.rs` | branch records, and their XSAVE component |
+//! | `state.rs` | saving and restoring |
+//! | `look.rs` | what every register shows at any time |
+
+mod access;
+mod branches;
+mod counting;
+mod look;
+mod state;
+
+use crate::op::Op;
+use crate::report::{Reached, Report};
+use crate::subject::Subject;
+use crate::totals::Totals;
+use std::fmt::Debug;
+use vpmu::state::VpmuState;
+use vpmu::{ReadOutcome, Vpmu};
+
+/// What was broken, in words.
+pub(crate) type Checked = Result<(), String>;
+
+pub(crate) struct Machine<'a> {
+    subject: &'a Subject,
+    pmu: Vpmu,
+    totals: Totals,
+    /// Clock of the branch records.
+    cycle: u64,
+    snapshot: Option<VpmuState>,
+    report: &'a mut Report,
+}
+
+/// Complains unless both are the same.
+#[allow(clippy::needless_pass_by_value, reason = "most are numbers")]
+fn same<T: PartialEq + Debug>(what: &str, found: T, expected: T) -> Checked {
+    if found == expected { Ok(()) } else { Err(format!("{what}: {found:x?}, expected {expected:x?}")) }
+}
+
+impl<'a> Machine<'a> {
+    pub(crate) fn power_on(subject: &'a Subject, report: &'a mut Report) -> Self {
+        Self {
+            subject,
+            pmu: subject.pristine.clone(),
+            totals: Totals::default(),
+            cycle: 0,
+            snapshot: None,
+            report,
+        }
+    }
+
+    pub(crate) fn step(&mut self, op: &Op) -> Checked {
+        self.report.operations += 1;
+        match *op {
+            Op::Wrmsr { index, value } => self.wrmsr(index, value),
+            Op::Rdmsr { index } => self.rdmsr(index),
+            Op::Rdpmc { ecx, context } => self.rdpmc(ecx, context),
+            Op::Count { event, os, each, cycles, at_once } => {
+                self.pass(at_once, |totals| totals.add(event, os, each, cycles))
+            }
+            Op::Slots { os, fields, at_once } => self.pass(at_once, |totals| totals.add_slots(os, fields)),
+            Op::ToOverflow { which, beyond } => self.run_to_overflow(which, beyond),
+            Op::Branch { kind, cpl, from, to, mispredicted, cycles } => {
+                self.cycle += cycles;
+                let cycle = self.cycle;
+                self.branch(&vpmu::BranchRecord { from, to, kind, cpl, mispredicted, cycle })
+            }
+            Op::Xrstors { change } => self.xrstors(change),
+            Op::Migrate { fresh } => self.migrate(fresh),
+            Op::Snapshot => {
+                self.snapshot = Some(self.pmu.save(&mut self.totals));
+                Ok(())
+            }
+            Op::RollBack => self.roll_back(),
+            Op::Tamper { word, value, flip } => self.tamper(word, value, flip),
+            Op::TakePmi => self.take_pmi(),
+            Op::Reset => self.reset(),
+            Op::Look => self.look(),
+        }
+    }
+
+    /// Checks everything that can be checked at any time.
+    pub(crate) fn finish(&mut self) -> Checked {
+        self.look()?;
+        self.migrate(true)?;
+        self.look()
+    }
+
+    fn note(&mut self, what: Reached) {
+        self.report.note(what);
+    }
+
+    /// A register's value, if it can be read now.
+    fn read(&mut self, index: u32) -> Option<u64> {
+        match self.pmu.read_msr(index, &mut self.totals) {
+            ReadOutcome::Value(value) => Some(value),
+            ReadOutcome::Fault(_) | ReadOutcome::NotHandled => None,
+        }
+    }
+
+    /// A register's value; 0 when the profile does not have it.
+    fn read_or_0(&mut self, index: u32) -> u64 {
+        self.read(index).unwrap_or(0)
+    }
+
+    fn take_pmi(&mut self) -> Checked {
+        let pending = self.pmu.pmi_pending();
+        same("PMI taken", self.pmu.take_pmi(), pending)?;
+        if pending {
+            self.note(Reached::PmiTaken);
+        }
+        same("PMI pending after it was taken", self.pmu.pmi_pending(), false)
+    }
+
+    fn reset(&mut self) -> Checked {
+        self.pmu.reset(&mut self.totals);
+        self.note(Reached::Resets);
+        let state = self.pmu.save(&mut self.totals);
+        same("state after RESET", state, self.subject.pristine.clone().save(&mut self.totals))
+    }
+}

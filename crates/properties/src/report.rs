@@ -1,0 +1,84 @@
+//! What sequences have reached: random operations are worth what they reach.
+
+use serde::Serialize;
+
+/// Something that a run counts.
+macro_rules! reached {
+    ($($id:ident = $name:literal,)*) => {
+        /// What can be reached.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub enum Reached {
+            $(#[doc = $name] $id,)*
+        }
+
+        impl Reached {
+            /// All, in the order of reports.
+            pub const ALL: &'static [Self] = &[$(Self::$id),*];
+
+            /// In words.
+            #[must_use]
+            pub const fn name(self) -> &'static str {
+                match self { $(Self::$id => $name,)* }
+            }
+        }
+    };
+}
+
+reached! {
+    WritesDone = "WRMSR done",
+    WriteFaults = "WRMSR raised #GP",
+    ReservedBits = "WRMSR raised #GP for reserved bits",
+    Reads = "RDMSR done",
+    ReadFaults = "RDMSR raised #GP",
+    NotOurs = "MSR of nobody",
+    Rdpmc = "RDPMC done",
+    RdpmcFaults = "RDPMC raised #GP",
+    Counted = "counts checked on other counters",
+    MergedCounted = "counts checked on merged pairs",
+    Overflows = "overflows of counters",
+    MetricsOverflows = "overflows of PERF_METRICS",
+    Frozen = "freezes on a PMI",
+    PmiTaken = "PMIs taken",
+    Whole = "PERF_METRICS that show one whole",
+    Branches = "branches recorded",
+    BranchesLeftOut = "branches left out",
+    Xrstors = "XRSTORS done",
+    XrstorsFaults = "XRSTORS raised #GP",
+    Saved = "states saved and restored",
+    RolledBack = "states rolled back",
+    TamperedTaken = "changed states taken",
+    TamperedRefused = "changed states refused",
+    Resets = "RESETs",
+    Looks = "looks at every register",
+}
+
+/// Numbers of a run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Report {
+    /// Operations.
+    pub operations: u64,
+    /// Operations of these that were compared with the naive model.
+    pub compared: u64,
+    /// Sequences of the others, each from power-on.
+    pub sequences: u64,
+    /// How often each of [`Reached::ALL`] was.
+    #[serde(serialize_with = "named")]
+    pub reached: [u64; Reached::ALL.len()],
+}
+
+impl Default for Report {
+    fn default() -> Self {
+        Self { operations: 0, compared: 0, sequences: 0, reached: [0; Reached::ALL.len()] }
+    }
+}
+
+impl Report {
+    /// Notes that something was reached.
+    pub(crate) const fn note(&mut self, what: Reached) {
+        self.reached[what as usize] += 1;
+    }
+}
+
+fn named<S: serde::Serializer>(counts: &[u64], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_map(Reached::ALL.iter().map(|reached| reached.name()).zip(counts))
+}

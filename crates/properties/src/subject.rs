@@ -1,0 +1,229 @@
+//! The CPUs under test, with what their registers' declarations say.
+
+use std::sync::LazyLock;
+use vpmu::event::{Event, FixedEvent};
+use vpmu::profile::{ICELAKE_SP, PROFILES, SAPPHIRE_RAPIDS, SKYLAKE_SP, Vendor, ZEN2};
+use vpmu::register::intel::PerfCapabilities;
+use vpmu::register::{Access, OnWrite, Register, RegisterId, amd, intel, registers, trapped_ranges};
+use vpmu::{Profile, Vpmu};
+
+/// One register instance that the profile has.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Slot {
+    /// Its MSR index.
+    pub(crate) index: u32,
+    /// Which instance.
+    pub(crate) instance: u32,
+    /// The register.
+    pub(crate) id: RegisterId,
+    /// Who may do what.
+    pub(crate) access: Access,
+    /// Bits that a WRMSR may have set.
+    pub(crate) accepted: u64,
+    /// Bits that it stores.
+    pub(crate) stored: u64,
+    /// Bits that it may not change.
+    pub(crate) unchangeable: u64,
+    /// Bits that can ever be read as 1.
+    pub(crate) readable: u64,
+}
+
+/// A profile under test.
+#[derive(Debug)]
+pub(crate) struct Subject {
+    /// The profile.
+    pub(crate) profile: Profile,
+    /// A vPMU in its RESET state.
+    pub(crate) pristine: Vpmu,
+    /// Every register instance, by MSR index.
+    pub(crate) slots: Vec<Slot>,
+    /// The same by register: first slot and number of them. A register with many instances counts once.
+    pub(crate) registers: Vec<Vec<Slot>>,
+    /// Event codes as bits of the event select, with the event that they count; the first few are the usual ones.
+    pub(crate) codes: Vec<(u64, Option<Event>)>,
+    /// Groups of MSR indices that are one register.
+    pub(crate) aliases: Vec<Vec<u32>>,
+    /// MSR ranges of the PMUs of all vendors.
+    claimed: Vec<(u32, u32)>,
+}
+
+/// The built-in profiles, then made-up CPUs for rules that those share. A kept sequence names its CPU by the place in
+/// this list, so new ones go to the end of their part.
+pub(crate) static SUBJECTS: LazyLock<Vec<Subject>> = LazyLock::new(|| {
+    let built_in = PROFILES.iter().map(|&profile| profile.clone());
+    built_in.chain(made_up()).map(Subject::new).collect()
+});
+
+fn made_up() -> [Profile; 7] {
+    let named = |name, profile: Profile| Profile { name, ..profile };
+    [
+        // No global registers, no fixed counters, no event registers.
+        named("version 1", Profile { gp_counters: 2, gp_width: 40, ..ICELAKE_SP.without_lbr() }).with_intel(
+            |pmu| {
+                pmu.version = 1;
+                pmu.any_thread_deprecated = false;
+                pmu.perf_capabilities = PerfCapabilities(0);
+                pmu.metrics_level = 0;
+                (pmu.offcore_rsp_mask, pmu.ld_lat_mask, pmu.frontend_mask) = (0, 0, 0);
+            },
+        ),
+        // Freezing clears the enables.
+        named("version 2", SKYLAKE_SP).with_intel(|pmu| pmu.version = 2),
+        named("version 3", SKYLAKE_SP).with_intel(|pmu| pmu.version = 3),
+        named("narrow", Profile { gp_counters: 3, gp_width: 32, ..SAPPHIRE_RAPIDS })
+            .with_intel(|pmu| pmu.fixed_width = 44),
+        named("wide", Profile { gp_width: 63, ..ICELAKE_SP }).with_intel(|pmu| pmu.fixed_width = 52),
+        // PERF_CAPABILITIES bit 19: RDPMC of the metrics may clear them.
+        named("metrics clear", SAPPHIRE_RAPIDS.clone())
+            .with_intel(|pmu| pmu.perf_capabilities.0 |= METRICS_CLEAR),
+        named("legacy addresses only", Profile { gp_counters: 4, ..ZEN2 })
+            .with_amd(|pmu| pmu.ext_core = false),
+    ]
+}
+
+/// PERF_CAPABILITIES: RDPMC_METRICS_CLEAR.
+const METRICS_CLEAR: u64 = 1 << 19;
+/// Codes that sequences prefer, so that several counters count the same.
+pub(crate) const USUAL_CODES: usize = 8;
+
+impl Subject {
+    /// Works out what the declarations say for a profile.
+    pub(crate) fn new(profile: Profile) -> Self {
+        let mut slots = Vec::new();
+        let mut by_register = Vec::new();
+        for register in registers(profile.vendor()) {
+            let of_register: Vec<Slot> =
+                (0..register.instances(&profile)).map(|n| Slot::new(register, n, &profile)).collect();
+            slots.extend(&of_register);
+            if !of_register.is_empty() {
+                by_register.push(of_register);
+            }
+        }
+        slots.sort_unstable_by_key(|slot: &Slot| slot.index);
+        let mut subject = Self {
+            pristine: Vpmu::new(profile.clone()),
+            codes: codes(&profile),
+            aliases: Vec::new(),
+            slots,
+            registers: by_register,
+            claimed: trapped_ranges(),
+            profile,
+        };
+        subject.aliases = subject.alias_groups();
+        subject
+    }
+
+    /// The register at an MSR index, if the profile has it.
+    pub(crate) fn slot(&self, index: u32) -> Option<&Slot> {
+        self.slots.binary_search_by_key(&index, |slot| slot.index).ok().map(|at| &self.slots[at])
+    }
+
+    /// True when the index belongs to a PMU register of any vendor.
+    pub(crate) fn is_claimed(&self, index: u32) -> bool {
+        let next = self.claimed.partition_point(|&(first, _)| first <= index);
+        next > 0 && index - self.claimed[next - 1].0 < self.claimed[next - 1].1
+    }
+
+    /// An address of a general-purpose counter's event select.
+    pub(crate) fn select_of(&self, n: u32) -> u32 {
+        match self.profile.amd() {
+            None => 0x186 + n,
+            Some(amd) if amd.ext_core => 0xC001_0200 + 2 * n,
+            Some(_) => 0xC001_0000 + n,
+        }
+    }
+
+    /// An address of a general-purpose counter.
+    pub(crate) fn counter_of(&self, n: u32) -> u32 {
+        match self.profile.amd() {
+            None => 0xC1 + n,
+            Some(amd) if amd.ext_core => 0xC001_0201 + 2 * n,
+            Some(_) => 0xC001_0004 + n,
+        }
+    }
+
+    /// The alias groups with more than one address on this CPU.
+    fn alias_groups(&self) -> Vec<Vec<u32>> {
+        let candidates: Vec<Vec<u32>> = match self.profile.vendor() {
+            Vendor::Intel => (0..8).map(|n| vec![0xC1 + n, 0x4C1 + n]).collect(),
+            Vendor::Amd => (0..4)
+                .flat_map(|n| {
+                    [vec![0xC001_0000 + n, 0xC001_0200 + 2 * n], vec![0xC001_0004 + n, 0xC001_0201 + 2 * n]]
+                })
+                .collect(),
+        };
+        let present = |group: Vec<u32>| -> Vec<u32> {
+            group.into_iter().filter(|&index| self.slot(index).is_some()).collect()
+        };
+        candidates.into_iter().map(present).filter(|group| group.len() > 1).collect()
+    }
+}
+
+impl Slot {
+    fn new(register: &Register, instance: u32, profile: &Profile) -> Self {
+        let stored = register.stored(profile);
+        // Bits that no write changes read as RESET left them.
+        let constant =
+            register.bits(OnWrite::FaultOnChange, profile) | register.bits(OnWrite::Ignore, profile);
+        let readable = match register.id {
+            RegisterId::Intel(intel::RegisterId::MiscEnable) => stored | constant,
+            // Any value can be written, and it reads back until slots are counted.
+            RegisterId::Intel(intel::RegisterId::PerfMetrics) => u64::MAX,
+            _ => stored,
+        };
+        Self {
+            index: register.index_of(instance),
+            instance,
+            id: register.id,
+            access: register.access,
+            accepted: register.accepted(profile),
+            stored,
+            unchangeable: register.bits(OnWrite::FaultOnChange, profile),
+            readable,
+        }
+    }
+
+    /// True for the registers that hold a count.
+    pub(crate) fn is_counter(&self) -> bool {
+        use amd::RegisterId as A;
+        use intel::RegisterId as I;
+        matches!(
+            self.id,
+            RegisterId::Intel(I::Pmc | I::APmc | I::FixedCtr)
+                | RegisterId::Amd(A::PerfCtr | A::LegacyPerfCtr)
+        )
+    }
+
+    /// True for event selects.
+    pub(crate) fn is_select(&self) -> bool {
+        use amd::RegisterId as A;
+        use intel::RegisterId as I;
+        matches!(self.id, RegisterId::Intel(I::PerfEvtSel) | RegisterId::Amd(A::PerfCtl | A::LegacyPerfCtl))
+    }
+}
+
+/// What sequences program: a few usual events that every profile has, the merge event of AMD, then all others.
+fn codes(profile: &Profile) -> Vec<(u64, Option<Event>)> {
+    let table = profile.events;
+    let mut codes: Vec<(u64, Option<Event>)> = Vec::new();
+    let usual =
+        [(0xC0, 0), (0x3C, 0), (0x76, 0), (0xC4, 0), (0xC2, 0), (0x03, 0xFF), (0x03, 0x1F), (0xA4, 1)];
+    for (select, umask) in usual {
+        let event = table.by_select_umask(select, umask).find(|encoding| encoding.code.is_plain());
+        codes.extend(event.map(|encoding| (encoding.code.to_evtsel_bits(), Some(encoding.event))));
+    }
+    if profile.amd().is_some() {
+        codes.push((0xF_0000_00FF, None));
+        codes.push((0xF_0000_00FF, None));
+    }
+    while codes.len() < USUAL_CODES {
+        codes.push(codes[0]);
+    }
+    codes.truncate(USUAL_CODES);
+    codes.extend(
+        table.encodings().iter().map(|encoding| (encoding.code.to_evtsel_bits(), Some(encoding.event))),
+    );
+    codes
+        .extend((0..profile.fixed_counters()).filter_map(FixedEvent::event).map(|event| (0xEE, Some(event))));
+    codes
+}
