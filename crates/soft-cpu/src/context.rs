@@ -398,7 +398,7 @@ impl Core {
     #[inline(always)]
     pub(crate) fn retire_branch<B: Bus>(&mut self, bus: &mut B, kind: BranchKind) {
         self.totals.modes[self.billed & 1].branches[kind as usize] += 1;
-        if kind != BranchKind::ConditionalNotTaken {
+        if kind != BranchKind::ConditionalNotTaken && bus.wants_branch(kind, self.cpl) {
             let (from, cpl) = (self.instruction_rip(), self.cpl);
             bus.taken_branch(Branch {
                 from,
@@ -417,15 +417,17 @@ impl Core {
         // Interruptibility may have changed.
         self.stop = true;
         self.totals.modes[self.billed & 1].branches[BranchKind::Far as usize] += 1;
-        bus.taken_branch(Branch {
-            from: self.instruction_rip(),
-            to: self.rip,
-            kind: BranchKind::Far,
-            event: false,
-            from_cpl,
-            to_cpl: self.cpl,
-            retired: self.retired(),
-        });
+        if bus.wants_branch(BranchKind::Far, self.cpl) {
+            bus.taken_branch(Branch {
+                from: self.instruction_rip(),
+                to: self.rip,
+                kind: BranchKind::Far,
+                event: false,
+                from_cpl,
+                to_cpl: self.cpl,
+                retired: self.retired(),
+            });
+        }
     }
 
     #[cold]

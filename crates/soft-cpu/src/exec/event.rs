@@ -114,15 +114,17 @@ impl Core {
         self.halted = false;
         if source != Source::Software {
             self.totals.modes[usize::from(from_cpl > 0)].events += 1;
-            bus.taken_branch(Branch {
-                from,
-                to: self.rip,
-                kind: BranchKind::Far,
-                event: true,
-                from_cpl,
-                to_cpl: self.cpl,
-                retired: self.retired(),
-            });
+            if bus.wants_branch(BranchKind::Far, self.cpl) {
+                bus.taken_branch(Branch {
+                    from,
+                    to: self.rip,
+                    kind: BranchKind::Far,
+                    event: true,
+                    from_cpl,
+                    to_cpl: self.cpl,
+                    retired: self.retired(),
+                });
+            }
         }
         Ok(())
     }

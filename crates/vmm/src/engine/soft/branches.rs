@@ -12,46 +12,69 @@ use vpmu::BranchRecord;
 const WAITING: usize = 64;
 const _: () = assert!(WAITING > vpmu::lbr::MAX_DEPTH);
 
-const NONE: Branch = Branch {
-    from: 0,
-    to: 0,
-    kind: BranchKind::ConditionalNotTaken,
-    event: false,
-    from_cpl: 0,
-    to_cpl: 0,
-    retired: 0,
-};
+/// A branch that waits.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Noted {
+    pub(super) from: u64,
+    pub(super) to: u64,
+    /// Core cycle, without a model the instructions before it.
+    pub(super) retired: u64,
+    pub(super) kind: BranchKind,
+    /// Privilege level after it.
+    pub(super) cpl: u8,
+}
+
+impl From<Branch> for Noted {
+    #[inline(always)]
+    fn from(branch: Branch) -> Self {
+        let Branch { from, to, kind, to_cpl: cpl, retired, .. } = branch;
+        Self { from, to, retired, kind, cpl }
+    }
+}
+
+const NONE: Noted = Noted { from: 0, to: 0, retired: 0, kind: BranchKind::ConditionalNotTaken, cpl: 0 };
 
 /// The branches since the vPMU was last told.
 #[derive(Debug)]
 pub(super) struct BranchLog {
-    /// What the guest wants recorded: one bit per [`BranchKind`], eight higher for branches to CPL 1 to 3.
-    wanted: u32,
-    /// Branches since the last [`deliver`](Self::deliver); the newest [`WAITING`] are in `branches`.
-    taken: u64,
-    /// Tell the vPMU when so many have been taken.
-    limit: u64,
-    branches: [Branch; WAITING],
-    /// Which of them were mispredicted: a bit for each.
-    mispredicted: u64,
+    /// The kinds that the guest wants recorded of branches to CPL 0, and to CPL 1 to 3.
+    wanted: [u8; 2],
+    /// A model of the core says later how branches have retired.
+    timed: bool,
+    /// Every branch matters, not only the newest: tell the vPMU before one is overwritten.
+    every: bool,
     /// The newest one has not been completed.
     open: bool,
+    /// Branches since the last [`deliver`](Self::deliver); the newest [`WAITING`] are in `branches`.
+    taken: u64,
+    /// Which of them were mispredicted: a bit for each.
+    mispredicted: u64,
+    branches: [Noted; WAITING],
 }
 
 impl BranchLog {
-    pub(super) fn new() -> Self {
-        Self { wanted: 0, taken: 0, limit: u64::MAX, branches: [NONE; WAITING], mispredicted: 0, open: false }
+    /// `timed`: there is a model of the core, which [completes](Self::complete) each branch.
+    pub(super) fn new(timed: bool) -> Self {
+        Self {
+            wanted: [0; 2],
+            timed,
+            every: false,
+            open: false,
+            taken: 0,
+            mispredicted: 0,
+            branches: [NONE; WAITING],
+        }
     }
 
     /// True if the guest wants any branch recorded.
     #[inline(always)]
     pub(super) fn is_recording(&self) -> bool {
-        self.wanted != 0
+        self.wanted != [0; 2]
     }
 
     /// True if [`deliver`](Self::deliver) has to come before the next branch.
     pub(super) fn is_full(&self) -> bool {
-        self.taken == self.limit
+        self.every && self.taken == WAITING as u64
     }
 
     /// Fills in how the newest branch has retired, where a model knows.
@@ -63,18 +86,31 @@ impl BranchLog {
         }
     }
 
-    /// Notes a branch; true if [`deliver`](Self::deliver) has to follow.
+    /// True if the guest wants such a branch recorded.
     #[inline(always)]
-    pub(super) fn note(&mut self, branch: Branch) -> bool {
-        if self.wanted == 0 || self.wanted & bit(branch.kind, branch.to_cpl) == 0 {
-            return false;
-        }
-        let place = self.taken as usize % WAITING;
-        self.branches[place] = branch;
-        self.mispredicted &= !(1 << place);
-        self.open = true;
+    pub(super) fn wants(&self, kind: BranchKind, cpl: u8) -> bool {
+        self.is_recording() && self.wanted[level(cpl)] & bit(kind) != 0
+    }
+
+    /// True if wanted branches are [noted with care](Self::note_carefully): each matters, or will be completed.
+    #[inline(always)]
+    pub(super) fn is_careful(&self) -> bool {
+        self.timed || self.every
+    }
+
+    /// Notes a branch that is [wanted](Self::wants).
+    #[inline(always)]
+    pub(super) fn note(&mut self, branch: Noted) {
+        self.branches[self.taken as usize % WAITING] = branch;
         self.taken += 1;
-        self.taken == self.limit
+    }
+
+    /// [Notes](Self::note) a branch; true if [`deliver`](Self::deliver) has to follow.
+    pub(super) fn note_carefully(&mut self, branch: Noted) -> bool {
+        self.mispredicted &= !(1 << (self.taken % WAITING as u64));
+        self.note(branch);
+        self.open = self.timed;
+        self.is_full()
     }
 
     /// Tells the vPMU what has been taken. Called before anybody looks at it.
@@ -102,35 +138,39 @@ impl BranchLog {
     /// Takes over what the vPMU wants from now on. Called after anything that may have changed it.
     pub(super) fn follow(&mut self, pmu: &PmuDevice) {
         let filter = pmu.branch_filter();
-        self.wanted = 0;
+        self.wanted = [0; 2];
         if filter.is_empty() {
             return;
         }
+        self.every = pmu.needs_every_branch();
         for kind in BranchKind::ALL {
             for cpl in [0, 3] {
                 if record_kind(kind).is_some_and(|kind| filter.admits(kind, cpl)) {
-                    self.wanted |= bit(kind, cpl);
+                    self.wanted[level(cpl)] |= bit(kind);
                 }
             }
         }
-        self.limit = if pmu.needs_every_branch() { WAITING as u64 } else { u64::MAX };
     }
 }
 
 #[inline(always)]
-fn bit(kind: BranchKind, cpl: u8) -> u32 {
-    let level = if cpl == 0 { 1 } else { 1 << BranchKind::COUNT };
-    level << kind as u32
+fn level(cpl: u8) -> usize {
+    usize::from(cpl != 0)
+}
+
+#[inline(always)]
+fn bit(kind: BranchKind) -> u8 {
+    1 << kind as u8
 }
 
 /// How the vPMU knows a branch. Without a model of the core, an instruction is a core cycle, and nothing predicts
 /// branches: no record is marked as mispredicted.
-fn record(branch: &Branch, mispredicted: bool) -> Option<BranchRecord> {
+fn record(branch: &Noted, mispredicted: bool) -> Option<BranchRecord> {
     Some(BranchRecord {
         from: branch.from,
         to: branch.to,
         kind: record_kind(branch.kind)?,
-        cpl: branch.to_cpl,
+        cpl: branch.cpl,
         mispredicted,
         cycle: branch.retired,
     })
@@ -204,11 +244,17 @@ mod tests {
                     }
                     pmu
                 };
-                let (mut at_once, mut later, mut log) = (new(), new(), BranchLog::new());
+                let (mut at_once, mut later, mut log) = (new(), new(), BranchLog::new(false));
                 log.follow(&later);
                 for n in 1..=count {
-                    record(&branch(n), false).iter().for_each(|record| at_once.record_branch(record));
-                    if log.note(branch(n)) {
+                    record(&branch(n).into(), false).iter().for_each(|record| at_once.record_branch(record));
+                    let (branch, careful) = (branch(n), log.is_careful());
+                    if !log.wants(branch.kind, branch.to_cpl) {
+                        continue;
+                    }
+                    if !careful {
+                        log.note(branch.into());
+                    } else if log.note_carefully(branch.into()) {
                         log.deliver(&mut later);
                     }
                 }

@@ -1,6 +1,6 @@
 //! What the interpreter sees around it: the machine.
 
-use super::branches::BranchLog;
+use super::branches::{BranchLog, Noted};
 use super::cpuid;
 use super::ram::Ram;
 use super::timing::Timing;
@@ -10,7 +10,9 @@ use crate::counts::model::Retired;
 use crate::machine::{Machine, Outcome};
 use crate::time::GuestTime;
 use serde::{Deserialize, Serialize};
-use soft_cpu::{Access, Branch, Bus, CoreEvent, CpuidLeaf, GeneralProtection, Observer, SystemCalls, Totals};
+use soft_cpu::{
+    Access, Branch, BranchKind, Bus, CoreEvent, CpuidLeaf, GeneralProtection, Observer, SystemCalls, Totals,
+};
 use std::time::{Duration, Instant};
 use vpmu::Profile;
 use vpmu::pmu::{LBR_COMPONENT_WORDS, RdpmcContext};
@@ -65,6 +67,7 @@ impl<'a> SoftBus<'a> {
         retired: Retired,
         timing: Option<Timing>,
     ) -> Self {
+        let branches = BranchLog::new(timing.is_some());
         Self {
             machine,
             ram,
@@ -74,7 +77,7 @@ impl<'a> SoftBus<'a> {
             cycles: 0,
             idle_ticks: 0,
             tsc_offset: 0,
-            branches: BranchLog::new(),
+            branches,
             attention: false,
         }
     }
@@ -117,13 +120,19 @@ impl<'a> SoftBus<'a> {
     }
 
     /// With a model, a branch is noted before it has retired: what waits is delivered before the next one.
+    // Its arguments fit registers, so that nothing is prepared for it where it is not called.
     #[inline(never)]
-    fn note_timed(&mut self, branch: Branch) {
-        self.complete_branch();
-        if self.branches.is_full() {
+    fn note_carefully(&mut self, from: u64, to: u64, kind: BranchKind, cpl: u8, retired: u64) {
+        let branch = Noted { from, to, retired, kind, cpl };
+        if self.timing.is_some() {
+            self.complete_branch();
+            if self.branches.is_full() {
+                self.branches.deliver(&mut self.machine.pmu);
+            }
+            self.branches.note_carefully(branch);
+        } else if self.branches.note_carefully(branch) {
             self.branches.deliver(&mut self.machine.pmu);
         }
-        self.branches.note(branch);
     }
 
     fn cycles_at(&self, totals: &Totals) -> u64 {
@@ -370,14 +379,17 @@ impl Bus for SoftBus<'_> {
     }
 
     #[inline(always)]
+    fn wants_branch(&self, kind: BranchKind, cpl: u8) -> bool {
+        self.branches.wants(kind, cpl)
+    }
+
+    #[inline(always)]
     fn taken_branch(&mut self, branch: Branch) {
-        if !self.branches.is_recording() {
-            return;
-        }
-        if self.timing.is_some() {
-            self.note_timed(branch);
-        } else if self.branches.note(branch) {
-            self.branches.deliver(&mut self.machine.pmu);
+        let Branch { from, to, kind, to_cpl: cpl, retired, .. } = branch;
+        if self.branches.is_careful() {
+            self.note_carefully(from, to, kind, cpl, retired);
+        } else {
+            self.branches.note(Noted { from, to, retired, kind, cpl });
         }
     }
 
