@@ -184,14 +184,13 @@ pub trait Bus {
     /// as in [`Unimplemented`](crate::Unimplemented).
     fn unimplemented(&mut self, _code: &str, _access: &Access<'_>) {}
 
-    /// False if branches of this kind that end at this privilege level need not be told to
-    /// [`taken_branch`](Self::taken_branch). Asked before each of them.
+    /// False while [`taken_branch`](Self::taken_branch) would do nothing. Asked before a branch is described to it.
     #[inline(always)]
-    fn wants_branch(&self, _kind: BranchKind, _cpl: u8) -> bool {
+    fn wants_branches(&self) -> bool {
         true
     }
 
-    /// A branch has been taken, and [is wanted](Self::wants_branch). Costs nothing unless implemented.
+    /// A branch has been taken. Costs nothing unless implemented.
     #[inline(always)]
     fn taken_branch(&mut self, _branch: Branch) {}
 

@@ -108,8 +108,6 @@ pub(crate) struct Core {
     pub(crate) cpl: u8,
     /// Page protection and part of the TLB, a [`view`](crate::mmu::view).
     pub(crate) user: usize,
-    /// Whose totals the current instruction adds to: 0 at CPL 0, 1 else, as when it started.
-    pub(crate) billed: usize,
     /// SSE instructions neither raise #UD nor #NM.
     pub(crate) sse: bool,
     pub(crate) mmu: Mmu,
@@ -183,7 +181,6 @@ impl Core {
             mode: Mode::Bits32,
             cpl: state.segments[SS].dpl(),
             user: 0,
-            billed: 0,
             sse: false,
             mmu: Mmu::new(),
             watch: Watch::default(),
@@ -345,7 +342,7 @@ impl Core {
     /// Brings the totals up to, and excluding, the current instruction.
     pub(crate) fn sync_totals(&mut self) {
         let (now, then) = (self.position, self.synced);
-        let totals = &mut self.totals.modes[self.billed & 1];
+        let totals = &mut self.totals.current;
         totals.instructions += u64::from(now.index - then.index);
         totals.loads += u64::from(now.loads - then.loads);
         totals.stores += u64::from(now.stores - then.stores);
@@ -364,7 +361,7 @@ impl Core {
     pub(crate) fn retire_block(&mut self, end: Position) {
         if self.synced.index == 0 {
             // Nobody has looked in between.
-            let totals = &mut self.totals.modes[self.billed & 1];
+            let totals = &mut self.totals.current;
             totals.instructions += u64::from(end.index);
             totals.loads += u64::from(end.loads);
             totals.stores += u64::from(end.stores);
@@ -397,8 +394,8 @@ impl Core {
     /// Counts a branch of the current instruction, and tells about it if it was taken.
     #[inline(always)]
     pub(crate) fn retire_branch<B: Bus>(&mut self, bus: &mut B, kind: BranchKind) {
-        self.totals.modes[self.billed & 1].branches[kind as usize] += 1;
-        if kind != BranchKind::ConditionalNotTaken && bus.wants_branch(kind, self.cpl) {
+        self.totals.current.branches[kind as usize] += 1;
+        if kind != BranchKind::ConditionalNotTaken && bus.wants_branches() {
             let (from, cpl) = (self.instruction_rip(), self.cpl);
             bus.taken_branch(Branch {
                 from,
@@ -416,8 +413,8 @@ impl Core {
     pub(crate) fn retire_far<B: Bus>(&mut self, bus: &mut B, from_cpl: u8) {
         // Interruptibility may have changed.
         self.stop = true;
-        self.totals.modes[self.billed & 1].branches[BranchKind::Far as usize] += 1;
-        if bus.wants_branch(BranchKind::Far, self.cpl) {
+        self.totals.current.branches[BranchKind::Far as usize] += 1;
+        if bus.wants_branches() {
             bus.taken_branch(Branch {
                 from: self.instruction_rip(),
                 to: self.rip,

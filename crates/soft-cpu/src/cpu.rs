@@ -356,7 +356,7 @@ impl<B: Bus> Cpu<B> {
         self.core.position = Position::default();
         self.core.synced = Position::default();
         // What changes it stops the run.
-        self.core.billed = usize::from(self.core.cpl != 0);
+        self.core.totals.bill(self.core.cpl != 0);
         self.drop_stale_code();
         // The cache knows canonical addresses only.
         let known = !self.core.in_64_bit_mode() || is_canonical(self.core.rip);

@@ -87,24 +87,77 @@ impl Index<Flop> for ModeTotals {
 }
 
 /// Running totals since the CPU was made; they never go down.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Debug, Clone, Copy, Default)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(from = "Saved", into = "Saved")
+)]
 pub struct Totals {
-    /// At CPL 0 and at CPL 1 to 3.
-    pub(crate) modes: [ModeTotals; 2],
+    /// Where what retires now is counted, without asking for the privilege level each time.
+    pub(crate) current: ModeTotals,
+    other: ModeTotals,
+    /// `current` is that of CPL 1 to 3.
+    user: bool,
 }
+
+/// Totals as they are saved.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+struct Saved {
+    /// At CPL 0 and at CPL 1 to 3.
+    modes: [ModeTotals; 2],
+}
+
+impl From<Saved> for Totals {
+    fn from(Saved { modes: [os, usr] }: Saved) -> Self {
+        Self { current: os, other: usr, user: false }
+    }
+}
+
+impl From<Totals> for Saved {
+    fn from(totals: Totals) -> Self {
+        Self { modes: [*totals.os(), *totals.usr()] }
+    }
+}
+
+impl PartialEq for Totals {
+    fn eq(&self, other: &Self) -> bool {
+        Saved::from(*self) == Saved::from(*other)
+    }
+}
+
+impl Eq for Totals {}
 
 impl Totals {
     /// What retired at CPL 0.
     #[must_use]
     pub fn os(&self) -> &ModeTotals {
-        &self.modes[0]
+        if self.user { &self.other } else { &self.current }
     }
 
     /// What retired at CPL 1 to 3.
     #[must_use]
     pub fn usr(&self) -> &ModeTotals {
-        &self.modes[1]
+        if self.user { &self.current } else { &self.other }
+    }
+
+    /// Those of a privilege level.
+    pub(crate) fn at(&mut self, user: bool) -> &mut ModeTotals {
+        if self.user == user { &mut self.current } else { &mut self.other }
+    }
+
+    /// From now on instructions retire at this privilege level.
+    pub(crate) fn bill(&mut self, user: bool) {
+        if self.user != user {
+            std::mem::swap(&mut self.current, &mut self.other);
+            self.user = user;
+        }
+    }
+
+    /// `current` is that of CPL 1 to 3.
+    pub(crate) fn bills_user(&self) -> bool {
+        self.user
     }
 
     /// True if every single count is below `limit`: a check of saved totals.
@@ -114,12 +167,12 @@ impl Totals {
             let counts = [mode.instructions, mode.loads, mode.stores, mode.events];
             counts.iter().chain(&mode.branches).chain(&mode.flops).all(|count| *count < limit)
         };
-        self.modes.iter().all(below)
+        [&self.current, &self.other].into_iter().all(below)
     }
 
     /// Retired instructions at all levels.
     #[must_use]
     pub fn instructions(&self) -> u64 {
-        self.modes[0].instructions + self.modes[1].instructions
+        self.current.instructions + self.other.instructions
     }
 }

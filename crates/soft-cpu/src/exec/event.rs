@@ -113,8 +113,8 @@ impl Core {
         self.entered = true;
         self.halted = false;
         if source != Source::Software {
-            self.totals.modes[usize::from(from_cpl > 0)].events += 1;
-            if bus.wants_branch(BranchKind::Far, self.cpl) {
+            self.totals.at(from_cpl > 0).events += 1;
+            if bus.wants_branches() {
                 bus.taken_branch(Branch {
                     from,
                     to: self.rip,

@@ -274,7 +274,7 @@ fn watch_bulk<B: Bus, O: StringOp<B>>(c: &mut Core, i: &Insn<B>, bytes: u64) {
 /// Operands count when they are accessed, because silicon retires them so too.
 #[inline(always)]
 fn count_operands<B: Bus, O: StringOp<B>>(c: &mut Core, iterations: u64) {
-    let totals = &mut c.totals.modes[c.billed & 1];
+    let totals = &mut c.totals.current;
     totals.loads += O::LOADS * iterations;
     totals.stores += O::STORES * iterations;
 }

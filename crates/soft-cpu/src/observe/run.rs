@@ -55,7 +55,7 @@ impl<B: Bus> Cpu<B> {
             let block = self.cache.jump(core.block_key())?;
             let observed = block.observed.as_deref()?;
             core.regs[BLOCK] = core.rip;
-            core.billed = usize::from(core.cpl != 0);
+            core.totals.bill(core.cpl != 0);
             let start = Start {
                 linear: core.rip.wrapping_add(core.bases[CS]),
                 physical: block.gpa,
@@ -151,7 +151,7 @@ fn execute<B: Bus>(
         fetch_pa: start.physical + offset,
         fetch_page: start.page,
         length: core.position.len,
-        user: core.billed != 0,
+        user: core.totals.bills_user(),
         memory: &core.watch.accesses,
         branch,
         repetitions,
@@ -169,7 +169,7 @@ fn execute<B: Bus>(
 /// How many branches have retired of those that this ending may be or not.
 #[inline(always)]
 fn branches(core: &Core, ending: Ending) -> u64 {
-    let totals = &core.totals.modes[core.billed & 1];
+    let totals = &core.totals.current;
     match ending {
         Ending::Conditional => totals[Kind::ConditionalTaken],
         Ending::Far => totals[Kind::Far],

@@ -80,7 +80,7 @@ impl Core {
     /// Counts the floating-point operations of an instruction that retires.
     #[inline(always)]
     pub(crate) fn retire_flops(&mut self, kind: Flop, count: u32) {
-        self.totals.modes[self.billed & 1].flops[kind as usize] += u64::from(count);
+        self.totals.current.flops[kind as usize] += u64::from(count);
     }
 
     fn set_xmm(&mut self, number: u8, value: u128) {

@@ -34,11 +34,20 @@ impl From<Branch> for Noted {
 
 const NONE: Noted = Noted { from: 0, to: 0, retired: 0, kind: BranchKind::ConditionalNotTaken, cpl: 0 };
 
+/// How a branch is to be recorded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Want {
+    /// With [`BranchLog::note`].
+    AtOnce,
+    /// With [`BranchLog::note_carefully`]: each branch matters, or is completed later.
+    WithCare,
+}
+
 /// The branches since the vPMU was last told.
 #[derive(Debug)]
 pub(super) struct BranchLog {
-    /// The kinds that the guest wants recorded of branches to CPL 0, and to CPL 1 to 3.
-    wanted: [u8; 2],
+    /// What the guest wants recorded of branches to CPL 0, and to CPL 1 to 3: a bit for each kind and [`Want`].
+    wanted: [u16; 2],
     /// A model of the core says later how branches have retired.
     timed: bool,
     /// Every branch matters, not only the newest: tell the vPMU before one is overwritten.
@@ -86,19 +95,20 @@ impl BranchLog {
         }
     }
 
-    /// True if the guest wants such a branch recorded.
+    /// Whether the guest wants such a branch recorded.
     #[inline(always)]
-    pub(super) fn wants(&self, kind: BranchKind, cpl: u8) -> bool {
-        self.is_recording() && self.wanted[level(cpl)] & bit(kind) != 0
+    pub(super) fn wanted(&self, kind: BranchKind, cpl: u8) -> Option<Want> {
+        let wanted = self.wanted[level(cpl)];
+        if wanted & bit(kind, Want::AtOnce) != 0 {
+            Some(Want::AtOnce)
+        } else if wanted & bit(kind, Want::WithCare) != 0 {
+            Some(Want::WithCare)
+        } else {
+            None
+        }
     }
 
-    /// True if wanted branches are [noted with care](Self::note_carefully): each matters, or will be completed.
-    #[inline(always)]
-    pub(super) fn is_careful(&self) -> bool {
-        self.timed || self.every
-    }
-
-    /// Notes a branch that is [wanted](Self::wants).
+    /// Notes a branch that is [wanted](Self::wanted).
     #[inline(always)]
     pub(super) fn note(&mut self, branch: Noted) {
         self.branches[self.taken as usize % WAITING] = branch;
@@ -143,10 +153,11 @@ impl BranchLog {
             return;
         }
         self.every = pmu.needs_every_branch();
+        let want = if self.every || self.timed { Want::WithCare } else { Want::AtOnce };
         for kind in BranchKind::ALL {
             for cpl in [0, 3] {
                 if record_kind(kind).is_some_and(|kind| filter.admits(kind, cpl)) {
-                    self.wanted[level(cpl)] |= bit(kind);
+                    self.wanted[level(cpl)] |= bit(kind, want);
                 }
             }
         }
@@ -159,8 +170,8 @@ fn level(cpl: u8) -> usize {
 }
 
 #[inline(always)]
-fn bit(kind: BranchKind) -> u8 {
-    1 << kind as u8
+fn bit(kind: BranchKind, want: Want) -> u16 {
+    1 << (kind as usize + BranchKind::COUNT * want as usize)
 }
 
 /// How the vPMU knows a branch. Without a model of the core, an instruction is a core cycle, and nothing predicts
@@ -248,14 +259,11 @@ mod tests {
                 log.follow(&later);
                 for n in 1..=count {
                     record(&branch(n).into(), false).iter().for_each(|record| at_once.record_branch(record));
-                    let (branch, careful) = (branch(n), log.is_careful());
-                    if !log.wants(branch.kind, branch.to_cpl) {
-                        continue;
-                    }
-                    if !careful {
-                        log.note(branch.into());
-                    } else if log.note_carefully(branch.into()) {
-                        log.deliver(&mut later);
+                    let branch = branch(n);
+                    match log.wanted(branch.kind, branch.to_cpl) {
+                        Some(Want::AtOnce) => log.note(branch.into()),
+                        Some(Want::WithCare) if log.note_carefully(branch.into()) => log.deliver(&mut later),
+                        _ => {}
                     }
                 }
                 log.deliver(&mut later);

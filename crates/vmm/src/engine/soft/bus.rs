@@ -1,6 +1,6 @@
 //! What the interpreter sees around it: the machine.
 
-use super::branches::{BranchLog, Noted};
+use super::branches::{BranchLog, Noted, Want};
 use super::cpuid;
 use super::ram::Ram;
 use super::timing::Timing;
@@ -379,17 +379,17 @@ impl Bus for SoftBus<'_> {
     }
 
     #[inline(always)]
-    fn wants_branch(&self, kind: BranchKind, cpl: u8) -> bool {
-        self.branches.wants(kind, cpl)
+    fn wants_branches(&self) -> bool {
+        self.branches.is_recording()
     }
 
     #[inline(always)]
     fn taken_branch(&mut self, branch: Branch) {
         let Branch { from, to, kind, to_cpl: cpl, retired, .. } = branch;
-        if self.branches.is_careful() {
-            self.note_carefully(from, to, kind, cpl, retired);
-        } else {
-            self.branches.note(Noted { from, to, retired, kind, cpl });
+        match self.branches.wanted(kind, cpl) {
+            Some(Want::AtOnce) => self.branches.note(Noted { from, to, retired, kind, cpl }),
+            Some(Want::WithCare) => self.note_carefully(from, to, kind, cpl, retired),
+            None => {}
         }
     }
 
