@@ -79,6 +79,8 @@ impl Lane {
 /// Loads and dividers by cycle, for events that ask what was outstanding when nothing was executed.
 #[derive(Debug)]
 pub(crate) struct Activity {
+    /// No uop waits in the schedulers.
+    empty: CycleBits,
     loads: CycleBits,
     missed_l1: CycleBits,
     missed_l2: CycleBits,
@@ -110,6 +112,8 @@ pub(crate) struct BackEnd {
     pub(crate) activity: Activity,
     /// When the newest of all uops leaves the scheduler.
     last_issue: u64,
+    /// Up to where that is only known to be empty.
+    empty_until: u64,
     /// When everything so far is complete.
     pub(crate) last_completed: u64,
     /// Nothing is allocated before this: a serialising instruction.
@@ -150,6 +154,7 @@ impl BackEnd {
             loads: vec![0; loads].into_boxed_slice(),
             load_count: 0,
             activity: Activity {
+                empty: CycleBits::new(),
                 loads: CycleBits::new(),
                 missed_l1: CycleBits::new(),
                 missed_l2: CycleBits::new(),
@@ -158,6 +163,7 @@ impl BackEnd {
                 fp_divider: CycleBits::new(),
             },
             last_issue: 0,
+            empty_until: 0,
             last_completed: 0,
             serialised: 0,
             loads_after: 0,
@@ -270,6 +276,12 @@ impl BackEnd {
     /// Waits for the front end.
     #[inline]
     pub(crate) fn wait_for_supply(&mut self, totals: &mut CoreTotals, supplied: u64) {
+        let whole = self.allocation.cycle() + u64::from(self.allocation.used() > 0);
+        if let Some(log2) = supplied.saturating_sub(whole).checked_ilog2() {
+            for gaps in totals.supply_gaps.iter_mut().take(log2 as usize + 1) {
+                *gaps += 1;
+            }
+        }
         self.allocation.wait(totals, supplied, Leaf::FrontEnd, false);
     }
 
@@ -406,10 +418,13 @@ impl BackEnd {
 
     /// Books what was executed in cycles that nothing can be added to any more.
     fn finish_cycles(&mut self, totals: &mut CoreTotals, cycle: u64) {
-        let Self { ports, port_places, activity, executed_before, last_issue, .. } = self;
+        let Self { ports, port_places, activity, executed_before, last_issue, empty_until, .. } = self;
         if cycle > *last_issue + 1 {
             totals.scheduler_empty += cycle - *last_issue - 1;
+            totals.scheduler_emptied += u64::from(*last_issue != *empty_until);
+            activity.empty.set(ports.base(), *last_issue + 1, cycle);
             *last_issue = cycle - 1;
+            *empty_until = *last_issue;
         }
         ports.forget_before(cycle, |word, units| {
             // Adds up the ports of each cycle: bit n of the sum of cycle c is bit c of plane n.
@@ -436,6 +451,7 @@ impl BackEnd {
             let loads = activity.loads.take(word);
             totals.cycles_memory += count(loads);
             totals.stalls_memory += count(loads & idle);
+            totals.stalls_execution += count(idle & !loads & !activity.empty.take(word));
             let missed = activity.missed_l1.take(word);
             totals.cycles_l1_miss += count(missed);
             totals.l1d_pending_cycles += count(missed);

@@ -153,9 +153,11 @@ impl FrontEnd {
             return;
         }
         self.uop_cache.insert(piece);
+        totals.uop_cache_misses += 1;
         if self.path == Path::UopCache {
             let cycles = u64::from(self.core.front_end.decode_switch);
             totals.dsb_to_mite_cycles += cycles;
+            totals.dsb_to_mite_switches += 1;
             self.stall(totals, cycles);
         }
         self.path = Path::Decoders;
@@ -215,6 +217,9 @@ impl FrontEnd {
         {
             self.end_cycle(totals);
             self.cycle += 1;
+        }
+        if self.used == 0 {
+            totals.first_decoder_uops += u64::from(slots);
         }
         self.used += slots;
         self.bytes += length;

@@ -54,4 +54,6 @@ pub use model::Model;
 pub use prepared::Prepared;
 pub use step::{BranchKind, BranchStep, CoreEvent, MemoryAccess, Step};
 pub use table::{Cost, Form, TableError, UopTable, Uops};
-pub use totals::{Branches, CoreTotals, Lookups, MOST_PER_CYCLE, PORTS, PerCycle, Slots, Translation};
+pub use totals::{
+    Branches, CoreTotals, Lookups, MOST_PER_CYCLE, PORTS, PerCycle, SUPPLY_GAPS, Slots, Translation,
+};

@@ -169,6 +169,10 @@ impl Machine {
         if traits.any(Traits::NOP) {
             totals.nops += 1;
         }
+        if traits.any(Traits::PAUSE) {
+            totals.pauses += 1;
+            totals.pause_cycles += u64::from(prepared.compute);
+        }
         if traits.any(Traits::X87) {
             totals.x87_uops += u64::from(slots);
         }

@@ -55,12 +55,14 @@ impl Traits {
     pub(crate) const FP_DIVIDER: Self = Self(1 << 22);
     /// A string instruction that compares or loads, an iteration at a time.
     pub(crate) const COMPARES: Self = Self(1 << 23);
+    pub(crate) const PAUSE: Self = Self(1 << 24);
     /// Anything that needs more than execution and a memory access.
     pub(crate) const RARE: Self = Self(
         Self::LOCK.0
             | Self::SERIALISING.0
             | Self::FENCE.0
             | Self::NOP.0
+            | Self::PAUSE.0
             | Self::X87.0
             | Self::MICROCODED.0
             | Self::FLUSH.0
@@ -266,6 +268,7 @@ impl Prepared {
         traits.set(Traits::COMPARES, string && !moves);
         traits.set(Traits::LENGTH_CHANGING, changes_length(instruction));
         traits.set(Traits::NOP, matches!(instruction.mnemonic(), Mnemonic::Nop | Mnemonic::Fnop));
+        traits.set(Traits::PAUSE, instruction.mnemonic() == Mnemonic::Pause);
         let (fp, prefetch) = classify(instruction, &mut traits);
         traits.0 |= fp.0;
         let mut groups = [Uops { units: 0, cycles: 0 }; GROUPS];

@@ -6,6 +6,8 @@ use crate::step::BranchKind;
 pub const MOST_PER_CYCLE: usize = 15;
 /// Execution ports that are told apart.
 pub const PORTS: usize = 16;
+/// Lengths of gaps in the supply of uops that are told apart.
+pub const SUPPLY_GAPS: usize = 10;
 
 /// How often something happened within a cycle: enough to answer every `cmask`, `inv` and `edge`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -151,6 +153,10 @@ pub struct CoreTotals {
     pub instructions: u64,
     /// Of these, NOPs.
     pub nops: u64,
+    /// Of these, PAUSE.
+    pub pauses: u64,
+    /// Cycles that they took.
+    pub pause_cycles: u64,
     /// Instructions that retired as one uop with the compare before them.
     pub macro_fused: u64,
     /// Iterations of string instructions with REP.
@@ -176,6 +182,14 @@ pub struct CoreTotals {
     pub lsd_uops: PerCycle,
     /// Uops by the microcode sequencer.
     pub ms_uops: PerCycle,
+    /// Uops by the first decoder: the first instruction of each cycle, and all that have several uops.
+    pub first_decoder_uops: u64,
+    /// Lines of the uop cache that were not there.
+    pub uop_cache_misses: u64,
+    /// How often that changed from the uop cache to the decoders.
+    pub dsb_to_mite_switches: u64,
+    /// Element n: gaps of at least 2^n cycles in which the front end supplied nothing while the back end had room.
+    pub supply_gaps: [u64; SUPPLY_GAPS],
     /// Retired uops of instructions with several, without the last one of each.
     pub heavy_uops: u64,
     /// Retired uops that came from the microcode sequencer.
@@ -322,6 +336,10 @@ pub struct CoreTotals {
     pub serialisation_stalls: u64,
     /// Cycles with the schedulers empty.
     pub scheduler_empty: u64,
+    /// How often the schedulers became empty.
+    pub scheduler_emptied: u64,
+    /// Cycles without a uop executed although the schedulers had some, while no load was outstanding.
+    pub stalls_execution: u64,
     /// Cycles with an integer division in progress.
     pub integer_divider_active: u64,
     /// Cycles with a floating-point division or square root in progress.

@@ -42,6 +42,8 @@ pub(super) fn total(event: Event) -> Option<Total> {
             | E::MemLoadL3MissRetiredRemoteDram
             | E::MemLoadL3MissRetiredRemoteHitm
             | E::MemLoadL3MissRetiredRemoteFwd
+            // Each split load has a register.
+            | E::LdBlocksNoSr
             // The model's front end loses nothing between queue and allocation.
             | E::IntMiscUopDropping => Some(|_| 0),
             _ => None,
@@ -69,6 +71,9 @@ fn retirement(event: Event) -> Option<Total> {
     Some(match event {
         E::InstRetiredAny => |t| t.instructions,
         E::InstRetiredNop => |t| t.nops,
+        E::MiscRetiredPauseInst | E::CpuClkUnhaltedPauseInst => |t| t.pauses,
+        // Nothing else waits in C0: there is no TPAUSE and no UMWAIT.
+        E::CpuClkUnhaltedPause | E::CpuClkUnhaltedC0Wait => |t| t.pause_cycles,
         E::InstRetiredRepIteration => |t| t.repetitions,
         E::InstRetiredMacroFused => |t| t.macro_fused,
         E::TopdownBackendBoundSlots => |t| t.slots.backend_bound(),
@@ -166,6 +171,19 @@ fn front_end(event: Event) -> Option<Total> {
             let translation = &t.fetch_translation;
             translation.second_level_hits + walks(translation)
         },
+        E::FrontendRetiredAnyDsbMiss => |t| t.uop_cache_misses,
+        E::FrontendRetiredDsbMiss => |t| t.dsb_to_mite_switches,
+        E::FrontendRetiredLatencyGe1 => |t| t.supply_gaps[0],
+        E::FrontendRetiredLatencyGe2 => |t| t.supply_gaps[1],
+        E::FrontendRetiredLatencyGe4 => |t| t.supply_gaps[2],
+        E::FrontendRetiredLatencyGe8 => |t| t.supply_gaps[3],
+        E::FrontendRetiredLatencyGe16 => |t| t.supply_gaps[4],
+        E::FrontendRetiredLatencyGe32 => |t| t.supply_gaps[5],
+        E::FrontendRetiredLatencyGe64 => |t| t.supply_gaps[6],
+        E::FrontendRetiredLatencyGe128 => |t| t.supply_gaps[7],
+        E::FrontendRetiredLatencyGe256 => |t| t.supply_gaps[8],
+        E::FrontendRetiredLatencyGe512 => |t| t.supply_gaps[9],
+        E::UopsDecodedDec0Uops => |t| t.first_decoder_uops,
         E::FrontendRetiredStlbMiss => |t| walks(&t.fetch_translation),
         _ => return None,
     })
@@ -199,6 +217,8 @@ fn execution(event: Event) -> Option<Total> {
         E::ExeActivityBoundOnStores | E::ResourceStallsSb => |t| t.store_buffer_stalls,
         E::ResourceStallsScoreboard => |t| t.serialisation_stalls,
         E::RsEmpty => |t| t.scheduler_empty,
+        E::RsEmptyCount => |t| t.scheduler_emptied,
+        E::ExeActivityExeBound0Ports => |t| t.stalls_execution,
         // The two dividers are separate; that both are busy in one cycle is rare.
         E::ArithDivActive => |t| t.integer_divider_active + t.fp_divider_active,
         E::ArithFpdivActive => |t| t.fp_divider_active,
@@ -235,7 +255,7 @@ fn memory(event: Event) -> Option<Total> {
     use Event as E;
     Some(match event {
         E::MemInstRetiredAllLoads => |t| t.loads,
-        E::MemInstRetiredAllStores => |t| t.stores,
+        E::MemInstRetiredAllStores | E::MemTransRetiredStoreSample => |t| t.stores,
         E::MemInstRetiredAny => |t| t.loads + t.stores,
         E::MemInstRetiredStlbMissLoads => |t| t.second_level_tlb_miss_loads,
         E::MemInstRetiredStlbMissStores => |t| t.second_level_tlb_miss_stores,

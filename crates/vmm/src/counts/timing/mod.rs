@@ -56,6 +56,7 @@ enum Quantity {
     Field(usize),
     /// Uops of some ports: their positions in [`CoreTotals::ports`].
     Ports(Vec<usize>),
+    BranchRecords,
     /// Unit mask bits that add up.
     Sum(Vec<Quantity>),
     Never,
@@ -74,7 +75,9 @@ impl Quantity {
         match self {
             Self::Cycles | Self::Crystal | Self::Never => Rate::Cycle(1),
             Self::Slots | Self::Field(_) => Rate::Cycle(width),
-            Self::Total(_) | Self::ByCycle(..) | Self::Ports(_) | Self::Sum(_) => Rate::Unbounded,
+            Self::Total(_) | Self::ByCycle(..) | Self::Ports(_) | Self::BranchRecords | Self::Sum(_) => {
+                Rate::Unbounded
+            }
         }
     }
 }
@@ -89,6 +92,7 @@ impl fmt::Debug for Quantity {
             Self::Slots => "Slots",
             Self::Field(_) => "Field",
             Self::Ports(_) => "Ports",
+            Self::BranchRecords => "BranchRecords",
             Self::Sum(_) => "Sum",
             Self::Never => "Never",
         })
@@ -108,6 +112,8 @@ struct Watch {
 #[derive(Debug)]
 pub struct TimingCore {
     model: Model,
+    /// Branches that went into the guest's records, at CPL 0 and above it.
+    branch_records: [u64; 2],
     /// Crystal and TSC rate, in Hz. The core runs at the TSC's.
     crystal_hz: u64,
     tsc_hz: u64,
@@ -144,6 +150,11 @@ impl TimingCore {
         self.model.retire(prepared, step);
         self.quiet_for -= 1;
         (self.quiet_for == 0 || self.model.cycles() >= self.quiet_until) && self.is_due()
+    }
+
+    /// A branch, not yet retired, goes into the guest's records.
+    pub fn count_branch_record(&mut self, user: bool) {
+        self.branch_records[usize::from(user)] += 1;
     }
 
     /// To be called before the core runs on: it must not run past this cycle.
@@ -184,12 +195,13 @@ impl TimingCore {
     }
 
     fn sum(&self, quantity: &Quantity, filter: PrivilegeFilter) -> u64 {
-        let os = if filter.os { self.at(quantity, self.model.totals(false)) } else { 0 };
-        let usr = if filter.usr { self.at(quantity, self.model.totals(true)) } else { 0 };
+        let os = if filter.os { self.at(quantity, false) } else { 0 };
+        let usr = if filter.usr { self.at(quantity, true) } else { 0 };
         os + usr
     }
 
-    fn at(&self, quantity: &Quantity, totals: &CoreTotals) -> u64 {
+    fn at(&self, quantity: &Quantity, user: bool) -> u64 {
+        let totals = self.model.totals(user);
         match quantity {
             Quantity::Total(total) => total(totals),
             Quantity::ByCycle(by_cycle, code) => {
@@ -208,7 +220,8 @@ impl TimingCore {
             Quantity::Slots => totals.slots.total(),
             Quantity::Field(field) => fields(totals)[*field],
             Quantity::Ports(ports) => ports.iter().map(|port| totals.ports[*port]).sum(),
-            Quantity::Sum(parts) => parts.iter().map(|part| self.at(part, totals)).sum(),
+            Quantity::Sum(parts) => parts.iter().map(|part| self.at(part, user)).sum(),
+            Quantity::BranchRecords => self.branch_records[usize::from(user)],
             Quantity::Never => 0,
         }
     }
@@ -244,6 +257,7 @@ impl SharedCore {
         let model = Model::new(core).map_err(|reason| TimingError::Table { core: core.name, reason })?;
         Ok(Self(Rc::new(RefCell::new(TimingCore {
             model,
+            branch_records: [0; 2],
             crystal_hz: u64::from(profile.crystal_hz),
             tsc_hz: profile.tsc_hz.max(1),
             watches: Vec::new(),
@@ -293,6 +307,10 @@ impl TimingSource {
         let code = request.code.normalized();
         match (request.event, request.base) {
             (_, Some(base)) if !code.is_plain() => self.modified(base, code),
+            // Skylake's unit mask has a bit more than that of the uops.
+            (Some(Event::IdqDsbCyclesAny | Event::IdqDsbCyclesOk), None) => {
+                Some(Quantity::ByCycle(|totals| &totals.dsb_uops, code))
+            }
             (None, None) if code.is_plain() => self.combined(code),
             _ => None,
         }
@@ -311,6 +329,7 @@ impl TimingSource {
                 Quantity::Crystal
             }
             E::TopdownSlots => Quantity::Slots,
+            E::MiscRetiredLbrInserts => Quantity::BranchRecords,
             _ => match event::ports(event) {
                 Some(numbers) => Quantity::Ports(self.port_positions(numbers)),
                 None => Quantity::Total(event::total(event)?),

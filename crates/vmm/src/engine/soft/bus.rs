@@ -124,7 +124,8 @@ impl<'a> SoftBus<'a> {
     #[inline(never)]
     fn note_carefully(&mut self, from: u64, to: u64, kind: BranchKind, cpl: u8, retired: u64) {
         let branch = Noted { from, to, retired, kind, cpl };
-        if self.timing.is_some() {
+        if let Some(timing) = &self.timing {
+            timing.core.drive().count_branch_record(cpl > 0);
             self.complete_branch();
             if self.branches.is_full() {
                 self.branches.deliver(&mut self.machine.pmu);
