@@ -128,6 +128,8 @@ pub struct RunReport {
     pub profile: &'static str,
     /// PERF_METRICS level of the profile: 0, 1 or 2.
     pub metrics_level: u8,
+    /// Issue slots of a core cycle.
+    pub slots_per_cycle: u8,
     /// What the counts are.
     pub counts: Provenance,
     /// How closely the engine models the core: `counts`, `timing`, or `None` where a real CPU does the work.
@@ -338,6 +340,7 @@ fn finish(
     let label = machine.pmu.source().label();
     let profile = machine.pmu.profile();
     let (profile_name, metrics_level) = (profile.name, profile.metrics_level());
+    let slots_per_cycle = profile.slots_per_cycle;
     let startup_ns = nanoseconds(started.elapsed());
 
     let entered = Instant::now();
@@ -375,6 +378,7 @@ fn finish(
         engine: engine.name(),
         profile: profile_name,
         metrics_level,
+        slots_per_cycle,
         counts: label,
         detail: engine.detail(),
         console,

@@ -13,6 +13,7 @@
 mod args;
 mod commands;
 mod error;
+mod formula;
 mod logging;
 mod machine;
 mod measured;

@@ -139,9 +139,10 @@ impl Measured {
         Self {
             label: window.label.clone(),
             counters: window.rows.iter().map(Reading::from).collect(),
-            metrics: window.topdown.map_or_else(Vec::new, |slots| {
-                metric_readings(&slots, window.guest_metrics, level, provenance)
-            }),
+            metrics: match window.topdown {
+                Some(slots) if level > 0 => metric_readings(&slots, window.guest_metrics, level, provenance),
+                _ => Vec::new(),
+            },
             topdown: window.topdown,
         }
     }

@@ -65,7 +65,8 @@ pub struct Window {
     pub label: String,
     /// Counters that ran.
     pub rows: Vec<WindowRow>,
-    /// Slots by category, by the source's totals, when PERF_METRICS ran.
+    /// Slots by category, by the source's totals, while PERF_METRICS ran. On a CPU without it: while any counter ran, at
+    /// all privilege levels.
     pub topdown: Option<TopdownSlots>,
     /// PERF_METRICS as the guest read it after the window.
     pub guest_metrics: Option<u64>,
@@ -365,7 +366,10 @@ impl Window {
             }
         }
         let metrics = vpmu.active().find(|active| matches!(active.counter, CounterId::Metric(_)));
-        let filter = metrics.map(|active| active.filter);
+        let filter = match metrics {
+            None if vpmu.profile().metrics_level() == 0 => vpmu.active().next().map(|_| PrivilegeFilter::ALL),
+            metrics => metrics.map(|active| active.filter),
+        };
         if let Some((running, mark)) = self.topdown_mark.filter(|(running, _)| filter != Some(*running)) {
             self.topdown_mark = None;
             if let Some(now) = source.topdown(running) {

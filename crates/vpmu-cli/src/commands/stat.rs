@@ -4,6 +4,7 @@ use super::run::Document;
 use super::tma::{self, Tma, WindowTma};
 use crate::args::MachineArgs;
 use crate::error::CliError;
+use crate::formula;
 use crate::machine::Plan;
 use crate::measured::{self, Measured, quantity, together};
 use crate::output::console::Target;
@@ -92,16 +93,35 @@ struct Stat {
     tma: Option<Tma>,
     /// The breakdown of each measuring window.
     windows_tma: Vec<WindowTma>,
+    /// The same by a published formula, from what the guest read from general-purpose counters.
+    windows_formula: Vec<WindowTma>,
 }
 
 impl Stat {
     fn new(report: &RunReport, windows: &[Measured]) -> Self {
         let rows = report.counted.iter().map(|row| (row.event.as_str(), row.provenance));
-        let worth = measured::slots_provenance(rows, report.counts);
+        // Without PERF_METRICS only a model of the core knows slots.
+        let otherwise = if report.metrics_level == 0 { Provenance::Modelled } else { report.counts };
+        let worth = measured::slots_provenance(rows, otherwise);
         let level = shown_level(report);
+        let mut topdown = report.topdown;
+        if report.metrics_level == 0 {
+            for window in windows.iter().filter_map(|window| window.topdown.as_ref()) {
+                topdown.slots += window.slots;
+                topdown.fields.iter_mut().zip(window.fields).for_each(|(sum, more)| *sum += more);
+            }
+        }
         Self {
             stat: report.counted.iter().map(|row| stat_row(row, windows)).collect(),
-            tma: Tma::new(&report.topdown, level, worth),
+            tma: Tma::new(&topdown, level, worth),
+            windows_formula: (1..)
+                .zip(windows)
+                .filter_map(|(number, window)| {
+                    let slots = formula::level1(&window.counters, report.slots_per_cycle)?;
+                    let tma = Tma::new(&slots, 1, worth)?;
+                    Some(WindowTma { name: window.name(number), tma })
+                })
+                .collect(),
             windows_tma: (1..)
                 .zip(windows)
                 .filter_map(|(number, window)| {
@@ -115,7 +135,7 @@ impl Stat {
 
 /// The TMA level that can be shown: a model of the core knows level 2 where PERF_METRICS has only level 1.
 pub(super) fn shown_level(report: &RunReport) -> u8 {
-    if report.metrics_level > 0 && report.detail == Some("timing") { 2 } else { report.metrics_level }
+    if report.detail == Some("timing") { 2 } else { report.metrics_level }
 }
 
 fn stat_row(row: &CountRow, windows: &[Measured]) -> StatRow {
@@ -171,8 +191,17 @@ fn render(image: &str, report: &RunReport, stat: &Stat) -> String {
                 text += &tma::render_windows(&stat.windows_tma);
             }
         }
-        None if report.metrics_level == 0 => {}
+        None if report.metrics_level == 0 => {
+            if report.detail == Some("counts") {
+                text += "No top-down breakdown: this CPU has no PERF_METRICS. --detail timing has one from its model.\n";
+            }
+        }
         None => text += "No top-down breakdown: the guest counted no slots with PERF_METRICS enabled.\n",
+    }
+    if !stat.windows_formula.is_empty() {
+        let heading = "Level 1 by the published formula, from what the guest read";
+        let _ = writeln!(text, "\n{}", paint(HEADING, heading));
+        text += &tma::render_windows(&stat.windows_formula);
     }
     let _ =
         writeln!(text, "\n{} run time, {} start-up", duration(report.run_ns), duration(report.startup_ns));

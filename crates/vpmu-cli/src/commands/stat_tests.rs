@@ -124,3 +124,29 @@ fn several_windows_have_a_line_each() {
     ];
     insta::assert_snapshot!(shown(&report, &windows));
 }
+
+/// A CPU without PERF_METRICS, of whose core there is a model: what the model knows, and what the guest can work out.
+#[test]
+fn without_metrics_the_model_and_the_published_formula_have_breakdowns() {
+    let mut report = test_report();
+    (report.metrics_level, report.slots_per_cycle, report.detail) = (0, 4, Some("timing"));
+    let guest =
+        |event: &str, count| Reading::new("PMC0", (event, ""), Provenance::Modelled, Some(count), count);
+    let slots = TopdownSlots { slots: 4_000, fields: [1_500, 500, 600, 1_400, 100, 500, 400, 1_000] };
+    let windows = [Measured {
+        label: "loop".to_owned(),
+        topdown: Some(slots),
+        counters: vec![
+            guest("CPU_CLK_UNHALTED.THREAD", 1_000),
+            guest("UOPS_RETIRED.SLOTS", 1_500),
+            guest("UOPS_ISSUED.ANY", 1_800),
+            guest("IDQ_UOPS_NOT_DELIVERED.CORE", 600),
+            guest("INT_MISC.RECOVERY_CYCLES", 50),
+        ],
+        ..window(&[])
+    }];
+    let stat = Stat::new(&report, &windows);
+    assert_eq!(stat.tma.as_ref().map(|tma| (tma.slots, tma.categories.len())), Some((4_000, 12)));
+    assert_eq!(stat.windows_tma[0].tma.provenance, Provenance::Modelled);
+    insta::assert_snapshot!(shown(&report, &windows));
+}

@@ -108,6 +108,7 @@ pub(crate) fn test_report() -> vmm::run::RunReport {
         engine: "kvm",
         profile: "sapphire-rapids",
         metrics_level: 2,
+        slots_per_cycle: 6,
         detail: None,
         counts: vpmu::Provenance::Synthetic,
         console: String::new(),

@@ -9,12 +9,13 @@
 use core::hint::black_box;
 
 use guest_images::{
+    amd,
     counts::{Kind, kind},
-    msr::{GLOBAL_CTRL, PERF_METRICS, event, global},
+    msr::{GLOBAL_CTRL, PERF_METRICS, event, global, select},
     pmu::{clear_metrics, count, count_fixed, fixed, gp, read, write},
 };
 use guest_runtime::{
-    PerfMon, boot, check, check_eq, control, fw_cfg, print, println, protocol, rdpmc_ring0, rdtsc,
+    PerfMon, boot, check, check_eq, control, cpu, fw_cfg, print, println, protocol, rdpmc_ring0, rdtsc,
 };
 use workloads::{ALL, Prepared, Workload};
 
@@ -22,6 +23,23 @@ guest_runtime::image!(program);
 
 /// General-purpose counters and what they count.
 const GENERAL: [(&str, u64); 2] = [("branches", event::BRANCHES), ("branch-misses", event::BRANCH_MISSES)];
+/// The same on a CPU without PERF_METRICS: what Intel's formula for level 1 is made of there, besides cycles. There are
+/// no more than four counters.
+const WITHOUT_METRICS: [(&str, u64); 4] = [
+    ("uops-issued", 0x010E),
+    ("retire-slots", event::RETIRING_SLOTS),
+    ("uops-not-delivered", 0x019C),
+    ("recovery-cycles", 0x010D),
+];
+/// The same on AMD from Zen 4 on: what the published pipeline utilisation is made of.
+const DISPATCH: [(&str, u64); 6] = [
+    ("instructions", amd::INSTRUCTIONS),
+    ("cycles", 0x76),
+    ("ops-retired", 0xC1),
+    ("ops-dispatched", 0x07AA),
+    ("no-ops-from-frontend", 1 << 32 | 0x01A0),
+    ("backend-stalls", 1 << 32 | 0x1EA0),
+];
 /// What the fixed counters count.
 const FIXED: [&str; 4] = ["instructions", "cycles", "ref-cycles", "slots"];
 
@@ -67,18 +85,21 @@ fn measure(workload: &Workload, prepared: &mut Prepared<'_>) {
     let pmu = PerfMon::discover();
     let metrics = pmu.capabilities & 1 << 15 != 0;
     let fixed_counters = pmu.fixed & 0xF;
+    let general = if metrics { &GENERAL[..] } else { &WITHOUT_METRICS[..] };
     // Caches and branch predictors see the workload before the counters do.
     black_box(prepared.run(workload.batch));
     // After RESET GLOBAL_CTRL enables the general-purpose counters.
     write(GLOBAL_CTRL, 0);
-    for (n, (_, code)) in (0..).zip(GENERAL) {
-        count(n, code);
+    for (n, (_, code)) in (0..).zip(general) {
+        count(n, *code);
     }
     count_fixed(fixed_counters);
     if metrics {
         clear_metrics();
     }
-    let enables = 0b11 | u64::from(fixed_counters) << 32 | if metrics { global::METRICS } else { 0 };
+    let enables = (1 << general.len()) - 1
+        | u64::from(fixed_counters) << 32
+        | if metrics { global::METRICS } else { 0 };
     write(GLOBAL_CTRL, enables);
     let iterations = run(prepared, workload.batch);
     write(GLOBAL_CTRL, 0);
@@ -87,7 +108,7 @@ fn measure(workload: &Workload, prepared: &mut Prepared<'_>) {
     for (n, name) in (0..).zip(FIXED).filter(|(n, _)| fixed_counters & 1 << n != 0) {
         print!(" {name}={}", both_ways(0x4000_0000 + n, fixed(n)));
     }
-    for (n, (name, _)) in (0..).zip(GENERAL) {
+    for (n, (name, _)) in (0..).zip(general) {
         print!(" {name}={}", both_ways(n, gp(n)));
     }
     if metrics {
@@ -96,11 +117,34 @@ fn measure(workload: &Workload, prepared: &mut Prepared<'_>) {
     println!();
 }
 
-fn program() {
-    if PerfMon::discover().version < 2 {
-        println!("# no PMU");
-        return;
+/// With the core counters of AMD and their global registers.
+fn measure_amd(workload: &Workload, prepared: &mut Prepared<'_>) {
+    black_box(prepared.run(workload.batch));
+    write(amd::GLOBAL_CTL, 0);
+    for (n, (_, code)) in (0..).zip(DISPATCH) {
+        write(amd::ctl(n), code | select::ALWAYS);
+        write(amd::ctr(n), 0);
     }
+    amd::enable_globally();
+    let iterations = run(prepared, workload.batch);
+    write(amd::GLOBAL_CTL, 0);
+
+    print!("workload {} iterations={iterations}", workload.name);
+    for (n, (name, _)) in (0..).zip(DISPATCH) {
+        print!(" {name}={}", both_ways(n, amd::count(n)));
+    }
+    println!();
+}
+
+fn program() {
+    let measure = match (PerfMon::discover().version, amd::has_global_registers()) {
+        (2.., _) => measure,
+        (_, true) if cpu::is_amd() => measure_amd,
+        _ => {
+            println!("# no PMU with global registers");
+            return;
+        }
+    };
     let labels = fw_cfg::has_file(protocol::files::PROFILE);
     for name in boot::option("workload").into_iter().flat_map(|names| names.split(',')) {
         check!(workloads::find(name).is_some(), "there is no workload `{name}`");

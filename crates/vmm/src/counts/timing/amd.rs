@@ -32,7 +32,12 @@ pub(super) fn total(event: Event) -> Option<Total> {
         E::DeSrcOpDispDecoder => |t| t.mite_uops.total,
         E::DeSrcOpDispOpCache => |t| t.dsb_uops.total,
         E::DeSrcOpDispLoopBuffer => |t| t.lsd_uops.total,
-        E::DeNoDispatchPerSlotNoOpsFromFrontend => |t| t.slots.frontend_bound(),
+        // All that were dispatched, wrong paths included.
+        E::DeSrcOpDispAll => |t| t.uops_issued.total,
+        // A slot is dispatched to, lacks an op, or is stalled: recovery from a wrong path counts as a lack.
+        E::DeNoDispatchPerSlotNoOpsFromFrontend => {
+            |t| t.slots.total().saturating_sub(t.slots.backend_bound() + t.uops_issued.total)
+        }
         E::DeNoDispatchPerSlotBackendStalls => |t| t.slots.backend_bound(),
         // The sibling is never there.
         E::DeNoDispatchPerSlotSmtContention => |_| 0,

@@ -286,7 +286,6 @@ impl SharedCore {
 pub struct TimingSource {
     core: SharedCore,
     table: EventTable,
-    metrics: bool,
     /// Numbers of the execution ports, in the order of [`CoreTotals::ports`].
     ports: Vec<u32>,
 }
@@ -296,8 +295,7 @@ impl TimingSource {
     #[must_use]
     pub fn new(profile: &Profile, core: SharedCore) -> Self {
         let ports = port_numbers(&core.get().model.ports());
-        let metrics = profile.intel().is_some_and(|pmu| pmu.metrics_level > 0);
-        Self { core, table: profile.events, metrics, ports }
+        Self { core, table: profile.events, ports }
     }
 
     fn quantity(&self, request: &EventRequest) -> Option<Quantity> {
@@ -423,9 +421,6 @@ impl CountsSource for TimingSource {
     }
 
     fn topdown(&mut self, filter: PrivilegeFilter) -> Option<TopdownSlots> {
-        if !self.metrics {
-            return None;
-        }
         let core = self.core.get();
         let mut slots = TopdownSlots { slots: core.sum(&Quantity::Slots, filter), ..TopdownSlots::default() };
         for (field, total) in slots.fields.iter_mut().enumerate() {

@@ -10,7 +10,7 @@ use std::cell::RefCell;
 use std::io::{self, Write};
 use std::rc::Rc;
 use vpmu::event::Event;
-use vpmu::profile::{ICELAKE_SP, SAPPHIRE_RAPIDS};
+use vpmu::profile::{ICELAKE_SP, SAPPHIRE_RAPIDS, SKYLAKE_SP};
 use vpmu::source::{EventRequest, PrivilegeFilter, ScriptedSource};
 use vpmu::{CountsSource, TopdownSlots};
 

@@ -166,6 +166,20 @@ fn freezing_on_a_pmi_ends_the_counting_of_the_row() {
     assert_eq!((rows[1].3, rows[1].4), (300, Some(300)), "frozen time is not the guest's");
 }
 
+/// Otherwise there would be no breakdown of what such a CPU runs.
+#[test]
+fn without_metrics_a_window_has_the_slots_of_all_its_time() {
+    let mut bench = Bench::new(SKYLAKE_SP);
+    bench.write(&[(GLOBAL_CTRL, 0), (PERFEVTSEL0, BRANCHES)]);
+    let slots = TopdownSlots { slots: 40, fields: [10, 0, 10, 20, 0, 0, 0, 20] };
+    bench.script.0.borrow_mut().add_user_slots(slots);
+    bench.write(&[(GLOBAL_CTRL, 1)]);
+    bench.script.0.borrow_mut().add_user_slots(slots);
+    bench.write(&[(GLOBAL_CTRL, 0)]);
+    bench.script.0.borrow_mut().add_user_slots(slots);
+    assert_eq!(bench.window().topdown, Some(slots));
+}
+
 #[test]
 fn metrics_stand_next_to_the_sources_slots() {
     let mut bench = Bench::new(SAPPHIRE_RAPIDS);
