@@ -7,9 +7,11 @@
 //! | [`initrd`] | builds the initial RAM disk, once |
 //! | [`session`] | turns steps into a script and a console into results |
 //! | [`steps`] | the commands, and what each has to print |
+//! | [`compare`] | perf's numbers beside the VMM's |
 //! | [`ends`] | other ways for a run to end: power-off, reboot, panic |
 //! | [`repeats`] | two runs are the same run |
 
+mod compare;
 mod cpio;
 mod ends;
 mod initrd;
@@ -23,7 +25,7 @@ use crate::cargo::root;
 use crate::error::TaskError;
 use crate::tally::Tally;
 use crate::vpmu_cli::{EngineFlags, Vpmu};
-use clap::Args;
+use clap::{Args, ValueEnum};
 use serde_json::Value;
 use session::StepResult;
 use std::fs;
@@ -34,7 +36,7 @@ use std::time::Instant;
 /// Boot options: no self-tests of the cipher modules (most of a boot otherwise), addresses that do not change,
 /// and a reboot that ends the run.
 pub(crate) const OPTIONS: &str =
-    "console=ttyS0 cryptomgr.notests nopti nokaslr 8250.nr_uarts=1 reboot=t panic=-1 quiet";
+    "console=ttyS0 cryptomgr.notests nopti nokaslr pci=off 8250.nr_uarts=1 reboot=t panic=-1 quiet";
 pub(crate) const MEMORY: &str = "768M";
 
 /// What to boot.
@@ -53,6 +55,13 @@ pub(crate) struct LinuxArgs {
     /// Only the steps that `cargo xtask test` runs
     #[arg(long)]
     short: bool,
+    /// Only this part (repeatable) [default: all, with --short the
+    /// session]
+    #[arg(long, value_name = "PART")]
+    part: Vec<Part>,
+    /// In the session, only steps whose name contains this (repeatable)
+    #[arg(long, value_name = "TEXT")]
+    step: Vec<String>,
     /// Print what each command printed
     #[arg(long)]
     show: bool,
@@ -61,7 +70,24 @@ pub(crate) struct LinuxArgs {
     timeout: u64,
 }
 
+/// What there is to do on a profile.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Part {
+    /// perf commands with a check of each
+    Session,
+    /// A table of perf's numbers beside the VMM's
+    Compare,
+    /// Power-off, reboot and panic
+    Ends,
+    /// The short session twice
+    Repeats,
+}
+
 impl LinuxArgs {
+    fn includes(&self, part: Part) -> bool {
+        if self.part.is_empty() { part == Part::Session || !self.short } else { self.part.contains(&part) }
+    }
+
     /// What `cargo xtask test` boots.
     pub(crate) fn short() -> Self {
         Self {
@@ -69,6 +95,8 @@ impl LinuxArgs {
             profile: Vec::new(),
             detail: "counts".to_owned(),
             short: true,
+            part: Vec::new(),
+            step: Vec::new(),
             show: false,
             timeout: 900,
         }
@@ -109,9 +137,16 @@ pub(crate) fn boot_all(args: &LinuxArgs) -> Result<Tally, TaskError> {
     let guest = Guest { vpmu: Vpmu::build()?, kernel, initrd, args: args.clone() };
     for profile in args.profiles() {
         let console = directory.join(format!("session-{profile}.txt"));
-        session_on(&guest, &profile, &console, &mut tally)?;
-        if !args.short {
+        if args.includes(Part::Session) {
+            session_on(&guest, &profile, &console, &mut tally)?;
+        }
+        if args.includes(Part::Compare) {
+            compare::check(&guest, &profile, &mut tally)?;
+        }
+        if args.includes(Part::Ends) {
             ends::check(&guest, &profile, &mut tally)?;
+        }
+        if args.includes(Part::Repeats) {
             repeats::check(&guest, &profile, &mut tally)?;
         }
     }
@@ -121,12 +156,14 @@ pub(crate) fn boot_all(args: &LinuxArgs) -> Result<Tally, TaskError> {
 /// Boots and judges the session.
 fn session_on(guest: &Guest, profile: &str, console: &Path, tally: &mut Tally) -> Result<(), TaskError> {
     let facts = guest.facts(profile)?;
-    let steps = steps::select(&facts, guest.args.short);
+    let mut steps = steps::select(&facts, guest.args.short);
+    let wanted = &guest.args.step;
+    steps.retain(|step| wanted.is_empty() || wanted.iter().any(|text| step.name.contains(text)));
     let started = Instant::now();
     let report = guest.boot(profile, &session::script(&steps))?;
     // perf colours large shares.
     let text = anstream::adapter::strip_str(report["console"].as_str().unwrap_or_default()).to_string();
-    fs::write(console, &text).map_err(|source| packages::file_error(console, source))?;
+    fs::write(console, session::readable(&text)).map_err(|source| packages::file_error(console, source))?;
     let kind = &report["outcome"]["kind"];
     anstream::println!(
         "{profile}: {kind} after {} instructions, {:.1} s; console in {}",

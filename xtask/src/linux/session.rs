@@ -72,13 +72,19 @@ pub(super) struct StepResult<'a> {
 pub(super) fn script(steps: &[Step]) -> String {
     let mut script = String::new();
     for (number, step) in steps.iter().enumerate() {
-        let command = step.command;
-        let shown = command.replace('\'', r"'\''");
-        // A step that breaks off leaves the others alone.
-        script +=
-            &format!("echo '{MARK} {number}'\necho '$ {shown}'\n( {command} ) 2>&1\necho \"{MARK} = $?\"\n");
+        script += &marked(number, step.command);
     }
-    script + "guest-exit 0\n"
+    script + END
+}
+
+/// The last line of a script: the guest passes.
+pub(super) const END: &str = "guest-exit 0\n";
+
+/// A command whose output and exit status [`output_of`] will find.
+pub(super) fn marked(number: usize, command: &str) -> String {
+    let shown = command.replace('\'', r"'\''");
+    // A step that breaks off leaves the others alone.
+    format!("echo '{MARK} {number}'\necho '$ {shown}'\n( {command} ) 2>&1\necho \"{MARK} = $?\"\n")
 }
 
 /// Finds each step's output on the console and lets its check judge it.
@@ -102,11 +108,27 @@ pub(super) fn judge<'a>(
     steps.iter().enumerate().map(judge).collect()
 }
 
-fn output_of(number: usize, console: &str) -> Option<(&str, i32)> {
+/// What a [`marked`] command printed, and its exit status; `None` if it did not come to its end.
+pub(super) fn output_of(number: usize, console: &str) -> Option<(&str, i32)> {
     let start = format!("{MARK} {number}\r\n");
     let (_, rest) = console.split_once(&start)?;
     let (text, rest) = rest.split_once(&format!("{MARK} = "))?;
     Some((text, rest.lines().next()?.trim().parse().ok()?))
+}
+
+/// A console without the marks, and without the blanks with which perf fills its columns.
+pub(super) fn readable(console: &str) -> String {
+    let mut text = String::new();
+    for line in console.lines().map(str::trim_end) {
+        match line.strip_prefix(MARK).map(|mark| mark.strip_prefix(" = ")) {
+            None => text += line,
+            Some(None) => continue,
+            Some(Some("0")) => {}
+            Some(Some(status)) => text += &format!("[exit status {status}]"),
+        }
+        text.push('\n');
+    }
+    text
 }
 
 impl Output<'_> {
@@ -147,12 +169,17 @@ impl Output<'_> {
 
     /// What the VMM counted above privilege level 0 in the intervals of this name.
     pub(super) fn interval(&self, label: &str, event: &str) -> Result<u64, String> {
-        let intervals = self.report["intervals"].as_array().into_iter().flatten();
-        let mut named = intervals.filter(|interval| interval["label"] == label);
-        let interval = named.next().ok_or_else(|| format!("the VMM has no interval {label}"))?;
+        let interval = self.interval_of(label)?;
         let mut rows = interval["rows"].as_array().into_iter().flatten();
         let row = rows.find(|row| row["event"] == event);
         row.and_then(|row| row["user"].as_u64()).ok_or_else(|| format!("the VMM did not count {event}"))
+    }
+
+    /// The VMM's first interval of this name.
+    pub(super) fn interval_of(&self, label: &str) -> Result<&Value, String> {
+        let mut intervals = self.report["intervals"].as_array().into_iter().flatten();
+        let interval = intervals.find(|interval| interval["label"] == label);
+        interval.ok_or_else(|| format!("the VMM has no interval {label}"))
     }
 
     /// The number behind `name=` or `name:`.
@@ -188,5 +215,6 @@ mod tests {
         assert_eq!(output.count("slots"), Ok(5));
         assert!(output.count("cycles").is_err() && output.success().is_err());
         assert_eq!(output_of(2, console), None);
+        assert_eq!(readable(console), "boot\n$ a\nx\n\n$ b\n  5  slots  # 1\n[exit status 255]\n");
     }
 }

@@ -1,8 +1,12 @@
-//! `workload NAME BATCHES`: one of the labelled workloads, in an interval that the VMM counts for itself.
+//! `workload NAME BATCHES [CONTROL ACK]`: one of the labelled workloads, in an interval that the VMM counts for itself.
+//!
+//! With the two pipes of `perf stat -D -1 --control fifo:CONTROL,ACK` perf counts the same interval.
 
 use guest_protocol::{control, ports};
 use linux_guest::{allow_ports, out8, out32};
+use std::fs::{File, OpenOptions};
 use std::hint::black_box;
+use std::io::{self, Read as _, Write as _};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
@@ -23,9 +27,49 @@ fn main() -> ExitCode {
     for byte in workload.name.bytes().chain([0]) {
         out8(ports::CONTROL_LABEL, byte);
     }
+    let perf = match (args.next(), args.next()) {
+        (Some(control), Some(ack)) => Perf::open(&control, &ack).map(Some),
+        _ => Ok(None),
+    };
+    let mut perf = match perf {
+        Ok(perf) => perf,
+        Err(error) => {
+            eprintln!("workload: the pipes to perf: {error}");
+            return ExitCode::FAILURE;
+        }
+    };
+    let started = perf.as_mut().map_or(Ok(()), |perf| perf.say(b"enable\n"));
     out32(ports::CONTROL, control::INTERVAL_BEGIN);
     let checksum = prepared.run(batches * workload.batch);
     out32(ports::CONTROL, control::INTERVAL_END);
+    let ended = perf.as_mut().map_or(Ok(()), |perf| perf.say(b"disable\n"));
     black_box(checksum);
-    ExitCode::SUCCESS
+    match started.and(ended) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("workload: perf does not answer: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// The pipes of `perf stat --control`.
+struct Perf {
+    control: File,
+    ack: File,
+}
+
+impl Perf {
+    fn open(control: &str, ack: &str) -> io::Result<Self> {
+        Ok(Self { control: OpenOptions::new().write(true).open(control)?, ack: File::open(ack)? })
+    }
+
+    /// Tells perf a command and waits until it has carried it out.
+    fn say(&mut self, command: &[u8]) -> io::Result<()> {
+        const ACK: &[u8] = b"ack\n\0";
+        let mut answer = [0; ACK.len()];
+        self.control.write_all(command)?;
+        self.ack.read_exact(&mut answer)?;
+        if answer == ACK { Ok(()) } else { Err(io::ErrorKind::InvalidData.into()) }
+    }
 }
