@@ -97,9 +97,9 @@ fn measure(workload: &Workload, prepared: &mut Prepared<'_>) {
     if metrics {
         clear_metrics();
     }
-    let enables = (1 << general.len()) - 1
-        | u64::from(fixed_counters) << 32
-        | if metrics { global::METRICS } else { 0 };
+    let general_enables = (1 << general.len()) - 1;
+    let enables =
+        general_enables | u64::from(fixed_counters) << 32 | if metrics { global::METRICS } else { 0 };
     write(GLOBAL_CTRL, enables);
     let iterations = run(prepared, workload.batch);
     write(GLOBAL_CTRL, 0);
