@@ -80,8 +80,10 @@ impl Machine {
         }
         if traits.any(Traits::LOCK) {
             computes = 0;
-            completed = completed.max(from.saturating_sub(load) + u64::from(self.core.flows.lock));
             memory_from = from.saturating_sub(load);
+            completed = completed.max(memory_from + u64::from(self.core.flows.lock));
+            // Its load is outstanding until the store is done.
+            self.back_end.outstanding(memory_from, completed, 0);
         }
         Executed { issued, addressed: address + 1, completed, memory_from, computes, clear }
     }
@@ -144,7 +146,7 @@ impl Machine {
                 Level::L3 => 2,
                 Level::Memory => 3,
             };
-            self.back_end.outstanding(issued, issued + latency + all.delay, missed);
+            self.back_end.outstanding(issued.max(all.data), issued + latency + all.delay, missed);
         }
         all
     }

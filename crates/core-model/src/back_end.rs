@@ -8,7 +8,7 @@ use crate::machine::Executed;
 use crate::model::is_port;
 use crate::ports::Ports;
 use crate::prepared::{Prepared, RESOURCES};
-use crate::ring::CycleBits;
+use crate::ring::{CycleBits, WINDOW};
 use crate::scheduler::Scheduler;
 use crate::slots::{Allocation, Leaf};
 use crate::table::Uops;
@@ -97,6 +97,8 @@ pub(crate) struct BackEnd {
     ports: Ports,
     /// Units that are execution ports, as places in the totals.
     port_places: Vec<Option<usize>>,
+    /// The same as bits.
+    port_units: u32,
     executed_before: u32,
     scheduler: Scheduler,
     /// When each register is ready.
@@ -128,7 +130,7 @@ pub(crate) struct BackEnd {
 impl BackEnd {
     pub(crate) fn new(core: &'static Core, units: &[String]) -> Self {
         let mut place = 0;
-        let port_places = units
+        let port_places: Vec<Option<usize>> = units
             .iter()
             .map(|name| {
                 let port = is_port(name) && place < PORTS;
@@ -136,6 +138,8 @@ impl BackEnd {
                 port.then(|| place - 1)
             })
             .collect();
+        let is_some = |(unit, place): (usize, &Option<usize>)| u32::from(place.is_some()) << unit;
+        let port_units = port_places.iter().enumerate().map(is_some).sum();
         let loads = core.load_buffer.max(1) as usize;
         Self {
             core,
@@ -143,6 +147,7 @@ impl BackEnd {
             retirement: Lane { width: core.retire_width.max(1), ..Lane::default() },
             ports: Ports::new(units.len()),
             port_places,
+            port_units,
             executed_before: 0,
             scheduler: Scheduler::new(core.scheduler),
             ready: [0; RESOURCES],
@@ -182,23 +187,35 @@ impl BackEnd {
     /// Waits until a cycle, for a reason in the back end: memory while the oldest instruction waits for it.
     fn hold(&mut self, totals: &mut CoreTotals, until: u64) {
         while self.allocation.cycle() < until {
-            let (end, leaf) = match self.oldest_at(self.allocation.cycle()) {
-                Some(oldest) => {
-                    let now = self.allocation.cycle();
-                    let memory_from = oldest.retired - u64::from(oldest.memory_for);
-                    let memory_until = oldest.retired - u64::from(oldest.computes_for);
-                    if now < memory_from {
-                        (memory_from.min(until), Leaf::Core)
-                    } else if now < memory_until {
-                        (memory_until.min(until), Leaf::Memory)
-                    } else {
-                        (oldest.retired.min(until), Leaf::Core)
-                    }
-                }
-                None => (until, Leaf::Core),
-            };
-            self.allocation.wait(totals, end, leaf, false);
+            let (end, leaf) = self.stall(self.allocation.cycle());
+            self.allocation.wait(totals, end.min(until), leaf, false);
         }
+    }
+
+    /// What a cycle without allocation is booked to, and until when it stays so: memory if the oldest instruction waits
+    /// for a load and nothing executes meanwhile. TMA's memory bound is loads in flight that coincide with starvation
+    /// of the execution units.
+    fn stall(&mut self, cycle: u64) -> (u64, Leaf) {
+        let Some(oldest) = self.oldest_at(cycle) else { return (u64::MAX, Leaf::Core) };
+        let memory_from = oldest.retired - u64::from(oldest.memory_for);
+        let memory_until = oldest.retired - u64::from(oldest.computes_for);
+        if cycle < memory_from {
+            return (memory_from, Leaf::Core);
+        }
+        if cycle >= memory_until {
+            return (oldest.retired, Leaf::Core);
+        }
+        // Nothing is known to execute so far ahead.
+        if cycle >= self.ports.base() + WINDOW {
+            return (memory_until, Leaf::Memory);
+        }
+        let busy = self.ports.busy(cycle, self.port_units) >> (cycle % 64);
+        let (run, leaf) = match busy & 1 {
+            1 => (busy.trailing_ones(), Leaf::Core),
+            _ => (busy.trailing_zeros(), Leaf::Memory),
+        };
+        let end = cycle + u64::from(run).min(64 - cycle % 64);
+        (end.min(memory_until), leaf)
     }
 
     /// The oldest instruction that has not retired at a cycle; what has retired leaves the reorder buffer.

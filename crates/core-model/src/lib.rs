@@ -16,7 +16,7 @@
 //! | reason | leaf |
 //! | --- | --- |
 //! | a mispredicted branch or machine clear is not resolved or not recovered from | bad speculation, as long as wrong-path uops find room |
-//! | reorder buffer, load buffer, schedulers full, or a serialising instruction | memory bound if the oldest instruction is a load that the first level could not answer at once, else core bound |
+//! | reorder buffer, load buffer, schedulers full, or a serialising instruction | memory bound in cycles in which the oldest instruction waits for a load and no uop executes, else core bound |
 //! | store buffer full | memory bound |
 //! | otherwise no uop is there | fetch latency in cycles without any uop, else fetch bandwidth |
 //!

@@ -30,6 +30,17 @@ impl Ports {
         self.base
     }
 
+    /// In which of the 64 cycles around a cycle any of these units is taken; the cycle lies in the window.
+    pub(crate) fn busy(&self, cycle: u64, units: u32) -> u64 {
+        let row = word_of(cycle) << self.shift;
+        let words = &self.taken[row..row + (1 << self.shift)];
+        words
+            .iter()
+            .enumerate()
+            .filter(|(unit, _)| units >> unit & 1 == 1)
+            .fold(0, |any, (_, word)| any | word)
+    }
+
     /// Reserves units for some uops from `start` on; the first and the last cycle, without those of a window that
     /// is too far ahead to be known.
     #[inline]
