@@ -167,6 +167,10 @@ fn next_step(report: &RunReport, image: &Path) -> Option<String> {
         Outcome::Reset => Some(format!("{source}; a guest reports a result through the exit port 0xF4")),
         Outcome::Panicked => Some("the end of the console says why".to_owned()),
         Outcome::Halted => Some(format!("{source}; a guest ends its run through the exit port 0xF4")),
+        Outcome::TimedOut if report.engine == "kvm" => Some(format!(
+            "{source}; --timeout SECONDS gives it longer; `vpmu doctor` tells whether this host's KVM interprets \
+             ring 0, and --engine soft does not depend on that"
+        )),
         Outcome::TimedOut => Some(format!("{source}; --timeout SECONDS gives it longer")),
         Outcome::CannotExecute { .. } => Some(format!("{source} of what this engine cannot execute")),
     }

@@ -75,3 +75,13 @@ fn an_interval_that_the_guest_marked_is_a_line() {
     let line = text.lines().find(|line| line.starts_with("interval")).unwrap_or_default();
     assert!(line.ends_with("b: INST_RETIRED.ANY 6,500,002:u 1:k") && !line.contains('\x1b'), "{line}");
 }
+
+#[test]
+fn a_time_out_on_kvm_names_the_other_engine() {
+    let mut report = test_report();
+    report.outcome = Outcome::TimedOut;
+    report.engine = "kvm";
+    assert!(postmortem(&report, Path::new("x")).contains("--engine soft"));
+    report.engine = "soft";
+    assert!(!postmortem(&report, Path::new("x")).contains("--engine soft"));
+}
