@@ -1,9 +1,9 @@
 //! Execution of one instruction, with its accesses to memory.
 
-use crate::machine::{Executed, Machine, NEVER};
+use crate::machine::{Executed, Execution, Machine, NEVER};
 use crate::memory::{Asker, Found, Level, Purpose, Store};
 use crate::prepared::{Prepared, Traits};
-use crate::step::{MemoryAccess, Step};
+use crate::step::MemoryAccess;
 use crate::totals::CoreTotals;
 
 /// Cycles that the second half of an access across lines takes.
@@ -25,23 +25,27 @@ struct Loaded {
 
 impl Machine {
     /// Executes; nothing begins before `earliest`.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn execute(
         &mut self,
         totals: &mut CoreTotals,
         prepared: &Prepared,
-        step: &Step<'_>,
+        execution: &Execution<'_>,
         earliest: u64,
     ) -> Executed {
         if self.ports_only {
             return self.execute_as_llvm(prepared, earliest);
         }
         let traits = prepared.traits;
-        let mut address = self.back_end.ready(prepared.address).max(earliest);
-        let value = self.back_end.ready(prepared.sources).max(earliest);
+        let mut address = self.back_end.address_ready(prepared).max(earliest);
+        let mut value = self.back_end.sources_ready(prepared).max(earliest);
         let load = u64::from(prepared.load);
         let rare = traits.any(Traits::RARE);
         if rare {
+            if traits.any(Traits::MANY_REGISTERS) {
+                address = self.back_end.ready(prepared.rest.address).max(earliest);
+                value = self.back_end.ready(prepared.rest.sources).max(earliest);
+            }
             address = self.order(traits, address);
         }
         let (load_groups, groups) = prepared.split_groups();
@@ -51,8 +55,8 @@ impl Machine {
         if traits.any(Traits::LOAD | Traits::PREFETCH) {
             let issued = self.back_end.issue(load_groups, address.max(self.back_end.loads_after));
             from = issued + load;
-            if !step.memory.is_empty() && !traits.any(Traits::STRING) {
-                let loaded = self.loads(totals, prepared, step, issued, load);
+            if !execution.memory.is_empty() && !traits.any(Traits::STRING) {
+                let loaded = self.loads(totals, prepared, execution, issued, load);
                 from += loaded.delay;
                 // Intel counts any unfinished demand load while nothing executes (TMA: L1 bound). A hit that
                 // waited for its address is in such a chain; others only keep the load ports busy.
@@ -70,8 +74,8 @@ impl Machine {
         let mut completed = issued + u64::from(prepared.compute);
         // A plain load computes nothing.
         let mut computes = if groups.is_empty() { 0 } else { completed - from.min(completed) };
-        if traits.any(Traits::STRING) && !step.memory.is_empty() {
-            let loaded = self.string(totals, prepared, step, issued);
+        if traits.any(Traits::STRING) && !execution.memory.is_empty() {
+            let loaded = self.string(totals, prepared, execution, issued);
             completed = issued + loaded.delay;
             if loaded.level > Level::L1 {
                 memory_from = issued;
@@ -106,22 +110,22 @@ impl Machine {
         &mut self,
         totals: &mut CoreTotals,
         prepared: &Prepared,
-        step: &Step<'_>,
+        execution: &Execution<'_>,
         issued: u64,
         latency: u64,
     ) -> Loaded {
         let mut all =
             Loaded { delay: 0, level: Level::L1, held: false, data: 0, walked: false, early: false };
         if prepared.traits.any(Traits::PREFETCH) {
-            for access in step.memory {
+            for access in execution.memory {
                 self.software_prefetch(totals, prepared, access, issued);
             }
             return all;
         }
         let mut any = false;
-        for access in step.memory.iter().filter(|access| !access.write) {
+        for access in execution.memory.iter().filter(|access| !access.write) {
             any = true;
-            let loaded = self.load(totals, step, access, issued, latency);
+            let loaded = self.load(totals, execution.rip, access, issued, latency);
             all.delay = all.delay.max(loaded.delay);
             all.level = all.level.max(loaded.level);
             all.held |= loaded.held;
@@ -179,7 +183,7 @@ impl Machine {
     fn load(
         &mut self,
         totals: &mut CoreTotals,
-        step: &Step<'_>,
+        rip: u64,
         access: &MemoryAccess,
         issued: u64,
         latency: u64,
@@ -207,10 +211,10 @@ impl Machine {
                 // Forwarding takes as long as a hit of the cache, once the data are there.
                 let mut from = data;
                 if addressed > at {
-                    if self.stores.is_careful(step.rip) {
+                    if self.stores.is_careful(rip) {
                         from = from.max(addressed);
                     } else {
-                        self.stores.be_careful(step.rip);
+                        self.stores.be_careful(rip);
                         loaded.early = true;
                     }
                 }
@@ -238,7 +242,7 @@ impl Machine {
             }
         }
         let line = access.physical >> 6;
-        self.caches.stride(totals, step.rip, access.physical, at);
+        self.caches.stride(totals, rip, access.physical, at);
         let (level, arrival) = self.caches.access(totals, line, at, Asker::Load);
         loaded.level = level;
         if level > Level::L1 {
@@ -268,7 +272,7 @@ impl Machine {
         &mut self,
         totals: &mut CoreTotals,
         prepared: &Prepared,
-        step: &Step<'_>,
+        execution: &Execution<'_>,
         issued: u64,
     ) -> Loaded {
         let flows = &self.core.flows;
@@ -278,7 +282,7 @@ impl Machine {
         let mut moved = 0;
         let mut done = start;
         let mut last = [u64::MAX; 2];
-        for access in step.memory {
+        for access in execution.memory {
             moved += u64::from(access.size);
             let line = access.physical >> 6;
             let write = usize::from(access.write);
@@ -299,7 +303,8 @@ impl Machine {
             done = done.max(arrival);
         }
         let compares = prepared.traits.any(Traits::COMPARES);
-        let work = if compares { 2 * step.repetitions } else { moved / u64::from(flows.string_bytes.max(1)) };
+        let work =
+            if compares { 2 * execution.repetitions } else { moved / u64::from(flows.string_bytes.max(1)) };
         all.delay = done.max(start + work) - issued;
         all
     }
@@ -310,7 +315,7 @@ impl Machine {
         &mut self,
         totals: &mut CoreTotals,
         prepared: &Prepared,
-        step: &Step<'_>,
+        memory: &[MemoryAccess],
         addressed: u64,
         data: u64,
         retired: u64,
@@ -318,7 +323,7 @@ impl Machine {
         if prepared.traits.any(Traits::STRING) {
             return;
         }
-        for access in step.memory.iter().filter(|access| access.write) {
+        for access in memory.iter().filter(|access| access.write) {
             let (translation, walked) =
                 self.tlbs.translate(totals, Purpose::Store, access.linear, access.page, addressed);
             totals.second_level_tlb_miss_stores += u64::from(walked);

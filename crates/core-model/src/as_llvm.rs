@@ -27,9 +27,9 @@ impl Machine {
     /// Executes; nothing begins before `earliest`.
     pub(crate) fn execute_as_llvm(&mut self, prepared: &Prepared, earliest: u64) -> Executed {
         let load = u64::from(prepared.load);
-        let address = self.back_end.ready(prepared.address).max(earliest);
-        let mut start = address.max(self.back_end.ready(prepared.sources & FLAGS));
-        let others = prepared.sources & !FLAGS;
+        let address = self.back_end.ready(prepared.rest.address).max(earliest);
+        let mut start = address.max(self.back_end.ready(prepared.rest.sources & FLAGS));
+        let others = prepared.rest.sources & !FLAGS;
         start = start.max(self.back_end.ready(others).saturating_sub(load));
         let llvm = &mut self.as_llvm;
         for (register, &left) in llvm.left.iter().enumerate() {
@@ -43,7 +43,7 @@ impl Machine {
         let issued = self.back_end.issue(prepared.groups(), start);
         let llvm = &mut self.as_llvm;
         for (register, left) in llvm.left.iter_mut().enumerate() {
-            if prepared.results >> register & 1 == 1 {
+            if prepared.rest.results >> register & 1 == 1 {
                 *left = issued;
             }
         }

@@ -7,12 +7,16 @@ use crate::core::Core;
 use crate::machine::Executed;
 use crate::model::is_port;
 use crate::ports::Ports;
-use crate::prepared::{Prepared, RESOURCES};
+use crate::prepared::{Prepared, RESOURCES, Traits};
 use crate::ring::{CycleBits, WINDOW};
 use crate::scheduler::Scheduler;
 use crate::slots::{Allocation, Leaf};
 use crate::table::Uops;
 use crate::totals::{CoreTotals, MOST_PER_CYCLE, PORTS, PerCycle};
+
+/// Places for what is in the reorder buffer, and for loads: more than any core has.
+const IN_FLIGHT: usize = 1024;
+const LOADS: usize = 256;
 
 /// Something in the reorder buffer.
 #[derive(Debug, Clone, Copy, Default)]
@@ -45,17 +49,20 @@ struct Lane {
 
 impl Lane {
     /// Passes some uops, none before `earliest`; the cycle of the last one.
-    #[inline]
-    fn pass(&mut self, totals: &mut CoreTotals, earliest: u64, mut count: u32) -> u64 {
+    #[inline(always)]
+    fn pass(&mut self, totals: &mut CoreTotals, earliest: u64, count: u32) -> u64 {
         if earliest > self.cycle {
-            self.end(totals);
-            let idle = earliest - self.cycle;
-            if idle > 0 {
-                totals.uops_retired.book(0, idle, self.before);
-                self.before = 0;
-                self.cycle = earliest;
-            }
+            self.idle(totals, earliest);
         }
+        if self.used + count <= self.width {
+            self.used += count;
+            return self.cycle;
+        }
+        self.pass_rest(totals, count)
+    }
+
+    #[inline(never)]
+    fn pass_rest(&mut self, totals: &mut CoreTotals, mut count: u32) -> u64 {
         loop {
             let now = count.min(self.width - self.used);
             self.used += now;
@@ -64,6 +71,18 @@ impl Lane {
                 return self.cycle;
             }
             self.end(totals);
+        }
+    }
+
+    /// Ends cycles until `earliest`, of which only the first one may have uops.
+    #[inline(never)]
+    fn idle(&mut self, totals: &mut CoreTotals, earliest: u64) {
+        self.end(totals);
+        let idle = earliest - self.cycle;
+        if idle > 0 {
+            totals.uops_retired.book(0, idle, self.before);
+            self.before = 0;
+            self.cycle = earliest;
         }
     }
 
@@ -91,7 +110,6 @@ pub(crate) struct Activity {
 
 #[derive(Debug)]
 pub(crate) struct BackEnd {
-    core: &'static Core,
     allocation: Allocation,
     retirement: Lane,
     ports: Ports,
@@ -104,13 +122,16 @@ pub(crate) struct BackEnd {
     /// When each register is ready.
     ready: [u64; RESOURCES],
     /// The reorder buffer: a ring.
-    in_flight: Box<[InFlight]>,
+    in_flight: Box<[InFlight; IN_FLIGHT]>,
     oldest: usize,
     newest: usize,
     in_flight_slots: u32,
     /// When the newest loads leave the load buffer.
-    loads: Box<[u64]>,
+    loads: Box<[u64; LOADS]>,
     load_count: usize,
+    load_buffer: usize,
+    reorder_buffer: u32,
+    schedulers: u32,
     pub(crate) activity: Activity,
     /// When the newest of all uops leaves the scheduler.
     last_issue: u64,
@@ -140,9 +161,7 @@ impl BackEnd {
             .collect();
         let is_some = |(unit, place): (usize, &Option<usize>)| u32::from(place.is_some()) << unit;
         let port_units = port_places.iter().enumerate().map(is_some).sum();
-        let loads = core.load_buffer.max(1) as usize;
         Self {
-            core,
             allocation: Allocation::new(core.dispatch_width),
             retirement: Lane { width: core.retire_width.max(1), ..Lane::default() },
             ports: Ports::new(units.len()),
@@ -151,13 +170,15 @@ impl BackEnd {
             executed_before: 0,
             scheduler: Scheduler::new(core.scheduler),
             ready: [0; RESOURCES],
-            in_flight: vec![InFlight::default(); (core.reorder_buffer as usize + 1).next_power_of_two()]
-                .into_boxed_slice(),
+            in_flight: Box::new([InFlight::default(); IN_FLIGHT]),
             oldest: 0,
             newest: 0,
             in_flight_slots: 0,
-            loads: vec![0; loads].into_boxed_slice(),
+            loads: Box::new([0; LOADS]),
             load_count: 0,
+            load_buffer: (core.load_buffer.max(1) as usize).min(LOADS),
+            reorder_buffer: core.reorder_buffer.min(IN_FLIGHT as u32 - 1),
+            schedulers: core.scheduler,
             activity: Activity {
                 empty: CycleBits::new(),
                 loads: CycleBits::new(),
@@ -179,7 +200,7 @@ impl BackEnd {
     }
 
     /// Cycle of allocation.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn cycle(&self) -> u64 {
         self.allocation.cycle()
     }
@@ -221,9 +242,8 @@ impl BackEnd {
     /// The oldest instruction that has not retired at a cycle; what has retired leaves the reorder buffer.
     #[inline]
     fn oldest_at(&mut self, cycle: u64) -> Option<InFlight> {
-        let mask = self.in_flight.len() - 1;
         while self.oldest != self.newest {
-            let oldest = self.in_flight[self.oldest & mask];
+            let oldest = self.in_flight[self.oldest % IN_FLIGHT];
             if oldest.retired > cycle {
                 return Some(oldest);
             }
@@ -233,9 +253,34 @@ impl BackEnd {
         None
     }
 
-    /// Waits for room in reorder buffer, load buffer, store buffer and schedulers.
-    #[inline]
-    pub(crate) fn make_room(&mut self, totals: &mut CoreTotals, slots: u32, load: bool, stores_room: u64) {
+    /// When the load buffer has room for one more.
+    #[inline(always)]
+    pub(crate) fn load_room(&self) -> u64 {
+        self.loads[self.load_count.wrapping_sub(self.load_buffer) % LOADS]
+    }
+
+    /// Waits for room in reorder buffer and schedulers, and until there is some in load and store buffer.
+    #[inline(always)]
+    pub(crate) fn make_room(
+        &mut self,
+        totals: &mut CoreTotals,
+        slots: u32,
+        load_room: u64,
+        stores_room: u64,
+    ) {
+        let cycle = self.allocation.cycle();
+        // It is not looked at what has left the schedulers until there is no room, or the cycles are finished.
+        if self.in_flight_slots + slots > self.reorder_buffer
+            || self.scheduler.waiting() + slots > self.schedulers
+            || load_room.max(stores_room).max(self.serialised) > cycle
+            || self.restart.is_some()
+        {
+            self.wait_for_room(totals, slots, load_room, stores_room);
+        }
+    }
+
+    #[inline(never)]
+    fn wait_for_room(&mut self, totals: &mut CoreTotals, slots: u32, load_room: u64, stores_room: u64) {
         if let Some(restart) = self.restart.take() {
             self.recover(totals, restart);
         }
@@ -243,27 +288,30 @@ impl BackEnd {
             totals.serialisation_stalls += self.serialised - self.allocation.cycle();
             self.hold(totals, self.serialised);
         }
-        while self.in_flight_slots + slots > self.core.reorder_buffer {
+        while self.in_flight_slots + slots > self.reorder_buffer {
             let Some(oldest) = self.oldest_at(self.allocation.cycle()) else { break };
-            if self.in_flight_slots + slots <= self.core.reorder_buffer {
+            if self.in_flight_slots + slots <= self.reorder_buffer {
                 break;
             }
             totals.reorder_buffer_stalls += oldest.retired - self.allocation.cycle();
             self.hold(totals, oldest.retired);
         }
-        if load {
-            let room = self.loads[self.load_count];
-            if room > self.allocation.cycle() {
-                totals.load_buffer_stalls += room - self.allocation.cycle();
-                self.hold(totals, room);
-            }
+        if load_room > self.allocation.cycle() {
+            totals.load_buffer_stalls += load_room - self.allocation.cycle();
+            self.hold(totals, load_room);
         }
         if stores_room > self.allocation.cycle() {
             totals.store_buffer_stalls += stores_room - self.allocation.cycle();
             self.allocation.wait(totals, stores_room, Leaf::Memory, false);
         }
+        if self.scheduler.waiting() + slots > self.schedulers {
+            self.make_room_in_scheduler(totals, slots);
+        }
+    }
+
+    fn make_room_in_scheduler(&mut self, totals: &mut CoreTotals, slots: u32) {
         self.scheduler.advance(self.allocation.cycle());
-        while self.scheduler.waiting() + slots > self.core.scheduler {
+        while self.scheduler.waiting() + slots > self.schedulers {
             let Some(next) = self.scheduler.next_departure() else { break };
             totals.scheduler_stalls += next.saturating_sub(self.allocation.cycle());
             self.hold(totals, next);
@@ -278,7 +326,7 @@ impl BackEnd {
         if resolved > cycle {
             // What is older than the branch mostly waits for the same thing, and makes no room meanwhile.
             self.oldest_at(cycle);
-            let room = self.core.reorder_buffer.saturating_sub(self.in_flight_slots);
+            let room = self.reorder_buffer.saturating_sub(self.in_flight_slots);
             let cycles = u64::from((room + self.allocation.used()).div_ceil(self.allocation.width()));
             self.allocation.wait(totals, resolved.min(cycle + cycles), leaf, true);
             self.hold(totals, resolved);
@@ -291,7 +339,7 @@ impl BackEnd {
     }
 
     /// Waits for the front end.
-    #[inline]
+    #[inline(never)]
     pub(crate) fn wait_for_supply(&mut self, totals: &mut CoreTotals, supplied: u64) {
         let whole = self.allocation.cycle() + u64::from(self.allocation.used() > 0);
         if let Some(log2) = supplied.saturating_sub(whole).checked_ilog2() {
@@ -302,20 +350,32 @@ impl BackEnd {
         self.allocation.wait(totals, supplied, Leaf::FrontEnd, false);
     }
 
-    /// Allocates uops; the cycle of the last one.
-    #[inline]
+    /// Allocates uops that retire, whose slots the caller books; the cycle of the last one.
+    #[inline(always)]
     pub(crate) fn allocate(&mut self, totals: &mut CoreTotals, slots: u32) -> u64 {
         let cycle = self.allocation.take(totals, slots);
-        totals.slots.light_operations += u64::from(slots.min(1));
-        totals.slots.heavy_operations += u64::from(slots.saturating_sub(1));
         if self.ports.base() + 64 <= cycle {
             self.finish_cycles(totals, cycle);
         }
         cycle
     }
 
+    /// When the address of an instruction without [`Traits::MANY_REGISTERS`] is ready.
+    #[inline(always)]
+    pub(crate) fn address_ready(&self, prepared: &Prepared) -> u64 {
+        let [a, b] = prepared.address_registers.map(|register| self.ready[usize::from(register) % RESOURCES]);
+        a.max(b)
+    }
+
+    /// When its sources are ready.
+    #[inline(always)]
+    pub(crate) fn sources_ready(&self, prepared: &Prepared) -> u64 {
+        let [a, b, c, d] =
+            prepared.source_registers.map(|register| self.ready[usize::from(register) % RESOURCES]);
+        a.max(b).max(c.max(d))
+    }
+
     /// When all registers of a set are ready.
-    #[inline]
     pub(crate) fn ready(&self, mut registers: u64) -> u64 {
         let mut latest = 0;
         while registers != 0 {
@@ -327,14 +387,9 @@ impl BackEnd {
     }
 
     /// Reserves ports from `start` on; the cycle in which the last group of uops begins.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn issue(&mut self, groups: &[Uops], start: u64) -> u64 {
-        let mut issued = start;
-        for &uops in groups {
-            let (first, last) = self.ports.issue(uops, start);
-            issued = issued.max(first).max(last.saturating_sub(u64::from(uops.cycles)));
-        }
-        issued
+        groups.iter().fold(start, |issued, &uops| issued.max(self.ports.issue(uops, start)))
     }
 
     /// Waits for a divider, and keeps it busy; when the division begins.
@@ -368,7 +423,7 @@ impl BackEnd {
     }
 
     /// Writes the results, and retires; the cycle of retirement.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn complete(
         &mut self,
         totals: &mut CoreTotals,
@@ -377,19 +432,18 @@ impl BackEnd {
         executed: &Executed,
     ) -> u64 {
         let Executed { issued, completed, memory_from, computes, .. } = *executed;
-        let mut results = prepared.results;
-        while results != 0 {
-            let register = results.trailing_zeros() as usize;
-            results &= results - 1;
-            self.ready[register % RESOURCES] = completed;
+        for register in prepared.result_registers {
+            self.ready[usize::from(register) % RESOURCES] = completed;
+        }
+        if prepared.traits.any(Traits::MANY_REGISTERS) {
+            self.complete_many(prepared.rest.results, completed);
         }
         self.last_completed = self.last_completed.max(completed);
         let retired = self.retirement.pass(totals, completed, slots);
         if slots > 0 {
-            let mask = self.in_flight.len() - 1;
             let memory_for = retired.saturating_sub(memory_from).min(u64::from(u32::MAX)) as u32;
             let computes_for = computes.min(memory_for.into()).min(u64::from(u16::MAX)) as u16;
-            self.in_flight[self.newest & mask] =
+            self.in_flight[self.newest % IN_FLIGHT] =
                 InFlight { retired, slots: slots as u16, memory_for, computes_for };
             self.newest = self.newest.wrapping_add(1);
             self.in_flight_slots += slots;
@@ -399,14 +453,20 @@ impl BackEnd {
         retired
     }
 
-    /// The load buffer's newest entry is free again from this cycle on.
-    #[inline]
-    pub(crate) fn leave_load_buffer(&mut self, cycle: u64) {
-        self.loads[self.load_count] = cycle;
-        self.load_count += 1;
-        if self.load_count == self.loads.len() {
-            self.load_count = 0;
+    #[inline(never)]
+    fn complete_many(&mut self, mut results: u64, completed: u64) {
+        while results != 0 {
+            let register = results.trailing_zeros() as usize;
+            results &= results - 1;
+            self.ready[register % RESOURCES] = completed;
         }
+    }
+
+    /// The load buffer's newest entry is free again from this cycle on.
+    #[inline(always)]
+    pub(crate) fn leave_load_buffer(&mut self, cycle: u64) {
+        self.loads[self.load_count % LOADS] = cycle;
+        self.load_count = self.load_count.wrapping_add(1);
     }
 
     /// Retires uops of microcode that belong to no instruction.
@@ -434,7 +494,9 @@ impl BackEnd {
     }
 
     /// Books what was executed in cycles that nothing can be added to any more.
+    #[inline(never)]
     fn finish_cycles(&mut self, totals: &mut CoreTotals, cycle: u64) {
+        self.scheduler.advance(cycle);
         let Self { ports, port_places, activity, executed_before, last_issue, empty_until, .. } = self;
         if cycle > *last_issue + 1 {
             totals.scheduler_empty += cycle - *last_issue - 1;
@@ -505,7 +567,7 @@ fn book_word(what: &mut PerCycle, planes: &[u64; 5], before: &mut u32) {
         what.cycles[n] += u64::from(here.count_ones());
         if n > 0 {
             let carried = u64::from(*before as usize >= n);
-            what.rises[n] += u64::from((at_least & !(at_least << 1 | carried)).count_ones());
+            what.book_rises(n, u64::from((at_least & !(at_least << 1 | carried)).count_ones()));
         }
         at_least = more;
         if at_least == 0 {

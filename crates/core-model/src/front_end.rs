@@ -5,13 +5,24 @@ use crate::memory::{Asker, Caches, Purpose, Tlbs};
 use crate::prepared::Traits;
 use crate::sets::Sets;
 use crate::slots::book;
-use crate::step::Step;
 use crate::totals::CoreTotals;
 
 /// Iterations after which a loop is known to be one.
 const LOOP_ITERATIONS: u32 = 16;
 /// Lines of code on their way.
 const FETCHES: usize = 8;
+/// Places for uops between front end and allocation: more than any core has.
+const QUEUE: usize = 256;
+
+/// Where an instruction is, and how long.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Place {
+    pub(crate) linear: u64,
+    pub(crate) physical: u64,
+    /// Log2 of the size of its page.
+    pub(crate) page: u8,
+    pub(crate) length: u8,
+}
 
 /// Where uops come from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,9 +51,12 @@ pub(crate) struct FrontEnd {
     bytes: u32,
     /// The last cycle with uops of each path, and how many, to know when a run begins.
     before: [(u64, u32); 4],
-    /// When the newest uops left the queue, one for each of its places.
-    left: Box<[u64]>,
+    /// When the newest instructions left the queue, which has a place for so many.
+    left: Box<[u64; QUEUE]>,
     entered: usize,
+    queue: usize,
+    piece_shift: u32,
+    width: u32,
     /// The taken branch that may close a loop: its address, target, iterations, and uops since the last one.
     loop_branch: u64,
     loop_target: u64,
@@ -67,8 +81,11 @@ impl FrontEnd {
             used: 0,
             bytes: 0,
             before: [(0, 0); 4],
-            left: vec![0; parameters.queue.max(1) as usize].into_boxed_slice(),
+            left: Box::new([0; QUEUE]),
             entered: 0,
+            queue: (parameters.queue.max(1) as usize).min(QUEUE),
+            piece_shift: parameters.uop_cache_shift,
+            width: parameters.uop_cache_width,
             loop_branch: u64::MAX,
             loop_target: 0,
             loop_count: 0,
@@ -77,68 +94,80 @@ impl FrontEnd {
     }
 
     /// Supplies an instruction; the cycle of its last uop.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn supply(
         &mut self,
         totals: &mut CoreTotals,
         traits: Traits,
-        step: &Step<'_>,
+        place: Place,
         slots: u32,
         tlbs: &mut Tlbs,
         caches: &mut Caches,
     ) -> u64 {
-        // The queue is full until the uop that had this place has left.
-        let room = self.left[self.entered];
+        // The queue is full until the instruction that had this place has left.
+        let room = self.left[self.entered.wrapping_sub(self.queue) % QUEUE];
         if room > self.cycle {
-            self.end_cycle(totals);
-            self.cycle = room;
+            self.wait_for_queue(totals, room);
         }
-        if self.path != Path::Loop {
-            let piece = step.fetch_pa >> self.core.front_end.uop_cache_shift;
-            if piece != self.piece {
-                self.enter(totals, step, piece, tlbs, caches);
-            }
+        let piece = place.physical >> self.piece_shift;
+        if piece != self.piece && self.path != Path::Loop {
+            self.enter(totals, place, piece, tlbs, caches);
         }
         self.loop_uops += slots;
-        if traits.any(Traits::MICROCODED) {
-            self.sequence(totals, slots);
-        } else if self.path == Path::Decoders {
-            self.decode(totals, traits, step, slots);
+        if self.path == Path::Decoders || traits.any(Traits::MICROCODED) {
+            self.make(totals, traits, place.length, slots);
         } else {
-            let width = self.core.front_end.uop_cache_width;
-            if self.used + slots > width {
-                self.end_cycle(totals);
-                self.cycle += 1;
+            if self.used + slots > self.width {
+                self.next_cycle(totals);
             }
             self.used += slots;
         }
         self.cycle
     }
 
-    /// The instruction that was supplied has left the queue.
-    #[inline]
-    pub(crate) fn leave_queue(&mut self, cycle: u64) {
-        self.left[self.entered] = cycle;
-        self.entered += 1;
-        if self.entered == self.left.len() {
-            self.entered = 0;
+    #[inline(never)]
+    fn wait_for_queue(&mut self, totals: &mut CoreTotals, room: u64) {
+        self.end_cycle(totals);
+        self.cycle = room;
+    }
+
+    #[inline(never)]
+    fn next_cycle(&mut self, totals: &mut CoreTotals) {
+        self.end_cycle(totals);
+        self.cycle += 1;
+    }
+
+    #[inline(never)]
+    fn make(&mut self, totals: &mut CoreTotals, traits: Traits, length: u8, slots: u32) {
+        if traits.any(Traits::MICROCODED) {
+            self.sequence(totals, slots);
+        } else {
+            self.decode(totals, traits, length, slots);
         }
     }
 
+    /// The instruction that was supplied has left the queue.
+    #[inline(always)]
+    pub(crate) fn leave_queue(&mut self, cycle: u64) {
+        self.left[self.entered % QUEUE] = cycle;
+        self.entered = self.entered.wrapping_add(1);
+    }
+
     /// Another piece of code: from the uop cache or from the decoders.
+    #[inline(never)]
     fn enter(
         &mut self,
         totals: &mut CoreTotals,
-        step: &Step<'_>,
+        place: Place,
         piece: u64,
         tlbs: &mut Tlbs,
         caches: &mut Caches,
     ) {
         self.piece = piece;
-        let page = step.rip >> step.fetch_page.clamp(12, 30);
+        let page = place.linear >> place.page.clamp(12, 30);
         if page != self.page {
             self.page = page;
-            let (cycles, _) = tlbs.translate(totals, Purpose::Fetch, step.rip, step.fetch_page, self.cycle);
+            let (cycles, _) = tlbs.translate(totals, Purpose::Fetch, place.linear, place.page, self.cycle);
             if cycles > 0 {
                 totals.itlb_stall_cycles += cycles;
                 self.stall(totals, cycles);
@@ -161,7 +190,7 @@ impl FrontEnd {
             self.stall(totals, cycles);
         }
         self.path = Path::Decoders;
-        let line = step.fetch_pa >> 6;
+        let line = place.physical >> 6;
         if line != self.line {
             self.line = line;
             self.fetch(totals, line, caches);
@@ -202,13 +231,13 @@ impl FrontEnd {
     }
 
     #[inline]
-    fn decode(&mut self, totals: &mut CoreTotals, traits: Traits, step: &Step<'_>, slots: u32) {
+    fn decode(&mut self, totals: &mut CoreTotals, traits: Traits, length: u8, slots: u32) {
         let parameters = &self.core.front_end;
         if traits.any(Traits::LENGTH_CHANGING) {
             totals.length_changing_prefixes += 1;
             self.stall(totals, parameters.length_changing_prefix.into());
         }
-        let length = u32::from(step.length);
+        let length = u32::from(length);
         // Only the first decoder makes several uops.
         let complex = slots > 1 && self.used > 0;
         if complex

@@ -52,7 +52,7 @@ pub use cores::{
 };
 pub use model::Model;
 pub use prepared::Prepared;
-pub use step::{BranchKind, BranchStep, CoreEvent, MemoryAccess, Step};
+pub use step::{BlockStep, BranchKind, BranchStep, CoreEvent, MemoryAccess, Step};
 pub use table::{Cost, Form, TableError, UopTable, Uops};
 pub use totals::{
     Branches, CoreTotals, Lookups, MOST_PER_CYCLE, PORTS, PerCycle, SUPPLY_GAPS, Slots, Translation,

@@ -3,12 +3,12 @@
 use crate::as_llvm::AsLlvm;
 use crate::back_end::{BackEnd, Restart};
 use crate::core::Core;
-use crate::front_end::FrontEnd;
+use crate::front_end::{FrontEnd, Place};
 use crate::memory::{Caches, Stores, Tlbs};
 use crate::predictor::Predictor;
 use crate::prepared::{Prepared, Traits};
 use crate::slots::Leaf;
-use crate::step::{BranchKind, BranchStep, CoreEvent, Step};
+use crate::step::{BlockStep, BranchKind, BranchStep, CoreEvent, MemoryAccess, Step};
 use crate::totals::CoreTotals;
 
 #[derive(Debug)]
@@ -49,6 +49,30 @@ pub(crate) struct Executed {
     pub(crate) clear: bool,
 }
 
+/// What is different each time that an instruction is executed.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Execution<'a> {
+    pub(crate) rip: u64,
+    pub(crate) memory: &'a [MemoryAccess],
+    pub(crate) repetitions: u64,
+}
+
+/// Slots of an instruction: more for string instructions that move much.
+#[inline(always)]
+fn slots(prepared: &Prepared, execution: &Execution<'_>) -> u32 {
+    let slots = u32::from(prepared.slots);
+    if prepared.traits.any(Traits::STRING) { slots + string_slots(prepared, execution) } else { slots }
+}
+
+#[inline(never)]
+fn string_slots(prepared: &Prepared, execution: &Execution<'_>) -> u32 {
+    // A uop moves up to 16 bytes, and never less than one iteration that compares.
+    let bytes: u64 = execution.memory.iter().map(|access| u64::from(access.size)).sum();
+    let compares = prepared.traits.any(Traits::COMPARES);
+    let uops = if compares { 2 * execution.repetitions } else { bytes / 16 };
+    uops.min(60_000) as u32
+}
+
 impl Machine {
     pub(crate) fn new(core: &'static Core, units: &[String], ports_only: bool) -> Self {
         Self {
@@ -75,40 +99,123 @@ impl Machine {
         self.back_end.end_cycle(totals);
     }
 
-    #[inline]
     pub(crate) fn retire(&mut self, totals: &mut CoreTotals, prepared: &Prepared, step: &Step<'_>) {
-        let traits = prepared.traits;
-        let next = step.rip.wrapping_add(u64::from(step.length));
+        let fused = step.rip == self.fusible_end && self.fusible.fuses_with(prepared.traits);
+        self.fusible_end = step.rip.wrapping_add(u64::from(step.length));
+        self.fusible = prepared.traits;
+        let place =
+            Place { linear: step.rip, physical: step.fetch_pa, page: step.fetch_page, length: step.length };
+        let (completed, slots) = if self.is_plain(prepared) {
+            self.complete_plain(totals, prepared, place, fused)
+        } else {
+            self.complete(totals, prepared, place, step.memory, step.repetitions, fused)
+        };
         totals.instructions += 1;
-        let fused = step.rip == self.fusible_end && self.fusible.fuses_with(traits);
-        (self.fusible_end, self.fusible) = (next, traits);
+        let light = u64::from(!fused);
+        totals.slots.light_operations += light;
+        totals.slots.heavy_operations += u64::from(slots) - light;
+        if let Some(branch) = &step.branch {
+            self.branch(totals, step.rip, self.fusible_end, branch, completed);
+        }
+    }
+
+    pub(crate) fn retire_block(&mut self, totals: &mut CoreTotals, block: &BlockStep<'_>) {
+        let Some(first) = block.instructions.first() else { return };
+        let follows = block.rip.wrapping_add(u64::from(first.offset)) == self.fusible_end;
+        let mut before = if follows { self.fusible } else { Traits::default() };
+        let (mut rest, mut rip, mut length, mut completed, mut slots, mut light) = (0, 0, 0, 0, 0, 0);
+        for (number, prepared) in block.instructions.iter().enumerate() {
+            rip = block.rip.wrapping_add(u64::from(prepared.offset));
+            length = prepared.length;
+            let place = Place {
+                linear: rip,
+                physical: block.fetch_pa + u64::from(prepared.offset),
+                page: block.fetch_page,
+                length,
+            };
+            let fused = prepared.traits.any(Traits::CONDITIONAL) && before.fuses_with(prepared.traits);
+            before = prepared.traits;
+            let taken;
+            (completed, taken) = if self.is_plain(prepared) {
+                self.complete_plain(totals, prepared, place, fused)
+            } else {
+                self.complete(totals, prepared, place, block.memory_of(number, &mut rest), 1, fused)
+            };
+            slots += u64::from(taken);
+            light += u64::from(!fused);
+        }
+        self.fusible = before;
+        self.fusible_end = rip.wrapping_add(u64::from(length));
+        totals.instructions += block.instructions.len() as u64;
+        totals.slots.light_operations += light;
+        totals.slots.heavy_operations += slots - light;
+        if let Some(branch) = &block.branch {
+            self.branch(totals, rip, self.fusible_end, branch, completed);
+        }
+    }
+
+    /// True if it is enough to know which registers an instruction reads and writes.
+    #[inline(always)]
+    fn is_plain(&self, prepared: &Prepared) -> bool {
+        !prepared.traits.any(Traits::LOAD | Traits::STORE | Traits::RARE) && !self.ports_only
+    }
+
+    /// Takes a plain instruction from the front end to retirement; when its result is there, and the slots that it
+    /// took.
+    #[inline(always)]
+    fn complete_plain(
+        &mut self,
+        totals: &mut CoreTotals,
+        prepared: &Prepared,
+        place: Place,
+        fused: bool,
+    ) -> (u64, u32) {
+        let slots = if fused { 0 } else { u32::from(prepared.slots) };
+        let allocated = self.allocate(totals, prepared.traits, place, slots, 0, 0);
+        let sources = self.back_end.sources_ready(prepared);
+        let (issued, completed) = if fused {
+            totals.macro_fused += 1;
+            (sources, sources)
+        } else {
+            let issued = self.back_end.issue(prepared.groups(), sources.max(allocated + 1));
+            (issued, issued + u64::from(prepared.compute))
+        };
+        let executed =
+            Executed { issued, addressed: 0, completed, memory_from: NEVER, computes: 0, clear: false };
+        self.back_end.complete(totals, prepared, slots, &executed);
+        (completed, slots)
+    }
+
+    /// The same with an instruction that may be about memory or anything else.
+    #[inline(never)]
+    fn complete(
+        &mut self,
+        totals: &mut CoreTotals,
+        prepared: &Prepared,
+        place: Place,
+        memory: &[MemoryAccess],
+        repetitions: u64,
+        fused: bool,
+    ) -> (u64, u32) {
+        let traits = prepared.traits;
+        let execution = Execution { rip: place.linear, memory, repetitions };
         let slots = if fused {
             totals.macro_fused += 1;
             0
         } else {
-            self.slots(prepared, step)
+            slots(prepared, &execution)
         };
-
-        let mut supplied = 0;
-        if !self.ports_only {
-            supplied = self.front_end.supply(totals, traits, step, slots, &mut self.tlbs, &mut self.caches);
-        }
-        let load = traits.any(Traits::LOAD);
-        let store = traits.any(Traits::STORE);
-        let room = if store { self.stores.room() } else { 0 };
-        self.back_end.make_room(totals, slots, load, room);
-        if supplied > self.back_end.cycle() {
-            if self.refilling {
-                totals.clear_resteer_cycles += supplied - self.back_end.cycle();
-            }
-            self.back_end.wait_for_supply(totals, supplied);
-        }
-        self.refilling = false;
-        let allocated = self.back_end.allocate(totals, slots);
-        self.front_end.leave_queue(allocated);
-
+        let (load, store) = (traits.any(Traits::LOAD), traits.any(Traits::STORE));
+        let load_room = if load { self.back_end.load_room() } else { 0 };
+        let store_room = if store { self.stores.room() } else { 0 };
+        let allocated = if self.ports_only {
+            self.back_end.make_room(totals, slots, load_room, store_room);
+            self.back_end.allocate(totals, slots)
+        } else {
+            self.allocate(totals, traits, place, slots, load_room, store_room)
+        };
         let executed = if fused {
-            let ready = self.back_end.ready(prepared.sources);
+            let ready = self.back_end.sources_ready(prepared);
             Executed {
                 issued: ready,
                 addressed: ready,
@@ -118,7 +225,7 @@ impl Machine {
                 clear: false,
             }
         } else {
-            self.execute(totals, prepared, step, allocated + 1)
+            self.execute(totals, prepared, &execution, allocated + 1)
         };
         let Executed { addressed, completed, clear, .. } = executed;
         let retired = self.back_end.complete(totals, prepared, slots, &executed);
@@ -128,31 +235,41 @@ impl Machine {
         }
         if store {
             totals.stores += 1;
-            self.store(totals, prepared, step, addressed, completed, retired);
+            self.store(totals, prepared, memory, addressed, completed, retired);
         }
         if clear {
             totals.machine_clears += 1;
             self.clear(totals, completed);
         }
         if traits.any(Traits::RARE) {
-            self.rare(totals, prepared, step, slots, completed, retired);
+            self.rare(totals, prepared, &execution, slots, completed, retired);
         }
-        if let Some(branch) = &step.branch {
-            self.branch(totals, step, branch, next, completed);
-        }
+        (completed, slots)
     }
 
-    /// Slots of an instruction: more for string instructions that move much.
-    #[inline]
-    fn slots(&self, prepared: &Prepared, step: &Step<'_>) -> u32 {
-        let slots = u32::from(prepared.slots);
-        if !prepared.traits.any(Traits::STRING) {
-            return slots;
+    /// Supplies an instruction and allocates it; the cycle of its last uop.
+    #[inline(always)]
+    fn allocate(
+        &mut self,
+        totals: &mut CoreTotals,
+        traits: Traits,
+        place: Place,
+        slots: u32,
+        load_room: u64,
+        store_room: u64,
+    ) -> u64 {
+        let supplied = self.front_end.supply(totals, traits, place, slots, &mut self.tlbs, &mut self.caches);
+        self.back_end.make_room(totals, slots, load_room, store_room);
+        if supplied > self.back_end.cycle() {
+            if self.refilling {
+                totals.clear_resteer_cycles += supplied - self.back_end.cycle();
+            }
+            self.back_end.wait_for_supply(totals, supplied);
         }
-        // A uop moves up to 16 bytes, and never less than one iteration that compares.
-        let bytes: u64 = step.memory.iter().map(|access| u64::from(access.size)).sum();
-        let uops = if prepared.traits.any(Traits::COMPARES) { 2 * step.repetitions } else { bytes / 16 };
-        slots + uops.min(60_000) as u32
+        self.refilling = false;
+        let allocated = self.back_end.allocate(totals, slots);
+        self.front_end.leave_queue(allocated);
+        allocated
     }
 
     /// What few instructions need.
@@ -160,7 +277,7 @@ impl Machine {
         &mut self,
         totals: &mut CoreTotals,
         prepared: &Prepared,
-        step: &Step<'_>,
+        execution: &Execution<'_>,
         slots: u32,
         completed: u64,
         retired: u64,
@@ -180,7 +297,7 @@ impl Machine {
             totals.ms_retired += u64::from(slots);
         }
         if traits.any(Traits::STRING) {
-            totals.repetitions += step.repetitions;
+            totals.repetitions += execution.repetitions;
         }
         match (traits.any(Traits::FP_DOUBLE), traits.any(Traits::FP_SINGLE), traits.any(Traits::FP_PACKED)) {
             (true, _, false) => totals.fp_scalar_double += 1,
@@ -197,7 +314,7 @@ impl Machine {
             self.back_end.serialised = retired;
         }
         if traits.any(Traits::FLUSH) {
-            for access in step.memory {
+            for access in execution.memory {
                 self.caches.flush_line(access.physical >> 6);
             }
         }
@@ -206,15 +323,8 @@ impl Machine {
         }
     }
 
-    #[inline]
-    fn branch(
-        &mut self,
-        totals: &mut CoreTotals,
-        step: &Step<'_>,
-        branch: &BranchStep,
-        next: u64,
-        completed: u64,
-    ) {
+    /// A branch at `rip`, before the instruction at `next`.
+    fn branch(&mut self, totals: &mut CoreTotals, rip: u64, next: u64, branch: &BranchStep, completed: u64) {
         let counts = &mut totals.branches[branch.kind as usize];
         if branch.taken {
             counts.taken += 1;
@@ -224,7 +334,7 @@ impl Machine {
         if self.ports_only {
             return;
         }
-        let outcome = self.predictor.see(step.rip, next, branch);
+        let outcome = self.predictor.see(rip, next, branch);
         if outcome.mispredicted {
             if branch.taken {
                 counts.mispredicted_taken += 1;
@@ -239,7 +349,7 @@ impl Machine {
         if branch.kind == BranchKind::Far {
             self.front_end.restart(totals, completed);
         } else if branch.taken {
-            self.front_end.jump(totals, step.rip, branch.target, outcome.slow);
+            self.front_end.jump(totals, rip, branch.target, outcome.slow);
             if outcome.unknown {
                 let cycles = self.core.prediction.unknown_branch;
                 totals.baclears += 1;
@@ -247,7 +357,7 @@ impl Machine {
                 self.front_end.bubble(totals, cycles);
             }
         } else {
-            self.front_end.fall_through(totals, step.rip);
+            self.front_end.fall_through(totals, rip);
         }
     }
 
@@ -301,8 +411,10 @@ impl Machine {
         totals.interrupts += 1;
         let flows = &self.core.flows;
         self.back_end.drain(totals);
-        self.back_end.make_room(totals, flows.interrupt_uops, false, 0);
+        self.back_end.make_room(totals, flows.interrupt_uops, 0, 0);
         self.back_end.allocate(totals, flows.interrupt_uops);
+        totals.slots.light_operations += 1;
+        totals.slots.heavy_operations += u64::from(flows.interrupt_uops.saturating_sub(1));
         totals.ms_retired += u64::from(flows.interrupt_uops);
         let done = self.back_end.cycle() + u64::from(flows.interrupt_cycles);
         self.back_end.microcode(totals, flows.interrupt_uops, done);

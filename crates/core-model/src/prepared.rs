@@ -21,8 +21,14 @@ const X87: u8 = 34;
 /// MXCSR, segment and control registers, and whatever else is written rarely.
 const SYSTEM: u8 = 35;
 const STACK_POINTER: u64 = 1 << 4;
+/// In the place of a source: always ready.
+const READY: u8 = 62;
+/// In the place of a result: nobody reads it.
+const UNREAD: u8 = 63;
 /// Most groups of uops that are told apart; what is more goes to the last group.
 const GROUPS: usize = 7;
+/// As many have almost all instructions.
+const NEAR_GROUPS: usize = 3;
 
 /// What an instruction is besides its uops: one bit each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -56,6 +62,8 @@ impl Traits {
     /// A string instruction that compares or loads, an iteration at a time.
     pub(crate) const COMPARES: Self = Self(1 << 23);
     pub(crate) const PAUSE: Self = Self(1 << 24);
+    /// More registers than [`Prepared`] has places for.
+    pub(crate) const MANY_REGISTERS: Self = Self(1 << 25);
     /// Anything that needs more than execution and a memory access.
     pub(crate) const RARE: Self = Self(
         Self::LOCK.0
@@ -71,17 +79,18 @@ impl Traits {
             | Self::FP_DOUBLE.0
             | Self::FP_SINGLE.0
             | Self::INTEGER_DIVIDER.0
-            | Self::FP_DIVIDER.0,
+            | Self::FP_DIVIDER.0
+            | Self::MANY_REGISTERS.0,
     );
 
     /// True if any of these is set.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn any(self, of: Self) -> bool {
         self.0 & of.0 != 0
     }
 
     /// True if the conditional jump `next`, directly behind this instruction, retires as one uop with it.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn fuses_with(self, next: Self) -> bool {
         next.any(Self::CONDITIONAL)
             && (self.any(Self::FUSES_TEST)
@@ -99,24 +108,17 @@ impl Traits {
 impl std::ops::BitOr for Traits {
     type Output = Self;
 
+    #[inline(always)]
     fn bitor(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
 }
 
-/// An instruction with its costs and what it depends on.
+/// An instruction with its costs and what it depends on, in one cache line.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[repr(C, align(64))]
 pub struct Prepared {
-    /// Registers that the address is made of, other sources, and results: a bit for each.
-    pub(crate) address: u64,
-    pub(crate) sources: u64,
-    pub(crate) results: u64,
-    groups: [Uops; GROUPS],
-    group_count: u8,
-    /// How many of the groups are loads; they come first.
-    load_groups: u8,
-    /// 0: PREFETCHNTA, 1: PREFETCHT0, 2: PREFETCHT1 and T2, 3: PREFETCHW.
-    pub(crate) prefetch: u8,
+    pub(crate) traits: Traits,
     /// Slots at allocation.
     pub(crate) slots: u16,
     /// Cycles from the address to the loaded value; 0 without a load.
@@ -125,18 +127,54 @@ pub struct Prepared {
     pub(crate) compute: u16,
     /// Cycles that a divider is busy.
     pub(crate) divider: u16,
-    pub(crate) traits: Traits,
+    /// The registers below one by one, unless there are too many.
+    pub(crate) address_registers: [u8; 2],
+    pub(crate) source_registers: [u8; 4],
+    pub(crate) result_registers: [u8; 4],
+    /// Low bits of the address at which it was decoded, and its length in bytes.
+    pub(crate) offset: u16,
+    pub(crate) length: u8,
+    /// 0: PREFETCHNTA, 1: PREFETCHT0, 2: PREFETCHT1 and T2, 3: PREFETCHW.
+    pub(crate) prefetch: u8,
+    group_count: u8,
+    /// How many of the groups are loads; they come first.
+    load_groups: u8,
+    near_groups: [Uops; NEAR_GROUPS],
+    pub(crate) rest: Box<Rest>,
 }
+
+/// What few executions need.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Rest {
+    groups: [Uops; GROUPS],
+    /// Registers that the address is made of, other sources, and results: a bit for each.
+    pub(crate) address: u64,
+    pub(crate) sources: u64,
+    pub(crate) results: u64,
+}
+
+const _: () = assert!(size_of::<Prepared>() == 64);
 
 impl Prepared {
     /// Uops in groups that can go to the same ports.
+    #[inline(always)]
     pub(crate) fn groups(&self) -> &[Uops] {
-        &self.groups[..usize::from(self.group_count)]
+        let count = usize::from(self.group_count);
+        self.near_groups.get(..count).unwrap_or_else(|| &self.rest.groups[..count.min(GROUPS)])
     }
 
     /// The groups that load, and the others.
+    #[inline(always)]
     pub(crate) fn split_groups(&self) -> (&[Uops], &[Uops]) {
         self.groups().split_at(usize::from(self.load_groups))
+    }
+
+    /// Gives each register its place.
+    fn place_registers(&mut self) {
+        let address = one_by_one(self.rest.address, &mut self.address_registers, READY);
+        let sources = one_by_one(self.rest.sources, &mut self.source_registers, READY);
+        let results = one_by_one(self.rest.results, &mut self.result_registers, UNREAD);
+        self.traits.set(Traits::MANY_REGISTERS, !(address && sources && results));
     }
 
     /// As the table says; `None` if the table does not know the instruction.
@@ -175,6 +213,11 @@ impl Prepared {
         let string = prepared.traits.any(Traits::STRING);
         let decoded = u32::from(prepared.slots) <= core.front_end.decoder_uops && !string;
         prepared.traits.set(Traits::MICROCODED, !decoded);
+        if !prepared.traits.any(Traits::LOAD | Traits::STORE | Traits::RARE) {
+            // LEA: the address is a source as any other.
+            prepared.rest.sources |= std::mem::take(&mut prepared.rest.address);
+        }
+        prepared.place_registers();
         prepared
     }
 
@@ -284,11 +327,10 @@ impl Prepared {
                 groups[GROUPS - 1].cycles += uops.cycles;
             }
         }
-        Self {
-            address,
-            sources,
-            results,
-            groups,
+        let [first, second, third, ..] = groups;
+        let mut prepared = Self {
+            near_groups: [first, second, third],
+            rest: Box::new(Rest { groups, address, sources, results }),
             group_count: group_count as u8,
             load_groups: load_groups as u8,
             prefetch,
@@ -297,7 +339,14 @@ impl Prepared {
             compute,
             divider: 0,
             traits,
-        }
+            address_registers: [READY; 2],
+            source_registers: [READY; 4],
+            result_registers: [UNREAD; 4],
+            offset: instruction.ip() as u16,
+            length: instruction.len() as u8,
+        };
+        prepared.place_registers();
+        prepared
     }
 
     /// Replaces LLVM's costs, which leave out what microcode does.
@@ -375,7 +424,7 @@ impl Prepared {
             _ => false,
         };
         if zeroes && to == from {
-            self.sources = 0;
+            self.rest.sources = 0;
             self.compute = 0;
             (self.group_count, self.load_groups) = (0, 0);
             return;
@@ -514,6 +563,15 @@ fn is_operand(instruction: &Instruction, register: u64) -> bool {
         instruction.op_kind(operand) == OpKind::Register && bit(instruction.op_register(operand)) == register
     }) || instruction.is_stack_instruction()
         || instruction.is_string_instruction()
+}
+
+/// Puts the registers of a set into places, of which the others are filled up; false if there are too few places.
+fn one_by_one(mut set: u64, places: &mut [u8], filler: u8) -> bool {
+    for place in places {
+        *place = if set == 0 { filler } else { set.trailing_zeros() as u8 };
+        set &= set.wrapping_sub(1);
+    }
+    set == 0
 }
 
 /// The register's bit; 0 for those that nothing waits for.

@@ -5,7 +5,7 @@ pub(crate) const WINDOW: u64 = 1 << 12;
 pub(crate) const WORDS: usize = (WINDOW / 64) as usize;
 
 /// The word of a window that holds a cycle.
-#[inline]
+#[inline(always)]
 pub(crate) fn word_of(cycle: u64) -> usize {
     (cycle / 64) as usize % WORDS
 }

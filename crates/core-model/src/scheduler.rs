@@ -4,13 +4,17 @@ use crate::ring::{WINDOW, WORDS, word_of};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+/// Cycles from now on of which the uops that leave are known one by one: those of a window but for the word that now is
+/// in, so that each word stands for one time.
+const KNOWN: u64 = WINDOW - 64;
+
 /// How many uops leave the schedulers in which cycle.
 #[derive(Debug, Clone)]
 pub(crate) struct Scheduler {
-    /// Uops that leave in each cycle of a window that starts at `now`.
-    leaving: Box<[u16; WINDOW as usize]>,
-    /// Cycles of it with any.
-    occupied: Box<[u64; WORDS]>,
+    /// Uops that leave in each cycle of a window that starts at `now`, by words of 64 cycles.
+    leaving: Box<[[u16; 64]; WORDS]>,
+    /// Words of it with any.
+    occupied: u64,
     /// What leaves after the window.
     far: BinaryHeap<Reverse<(u64, u16)>>,
     /// Everything before this cycle has left.
@@ -21,8 +25,8 @@ pub(crate) struct Scheduler {
 impl Scheduler {
     pub(crate) fn new(entries: u32) -> Self {
         Self {
-            leaving: Box::new([0; WINDOW as usize]),
-            occupied: Box::new([0; WORDS]),
+            leaving: Box::new([[0; 64]; WORDS]),
+            occupied: 0,
             far: BinaryHeap::with_capacity(entries as usize + 1),
             now: 0,
             waiting: 0,
@@ -30,29 +34,35 @@ impl Scheduler {
     }
 
     /// Uops that have not left.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn waiting(&self) -> u32 {
         self.waiting
     }
 
     /// Adds uops that leave at a cycle; at once if that has passed.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn enter(&mut self, uops: u16, leave: u64) {
-        if leave < self.now || uops == 0 {
-            return;
+        // Earlier than now is too far away as well.
+        if leave.wrapping_sub(self.now) >= KNOWN {
+            return self.enter_far(uops, leave);
         }
         self.waiting += u32::from(uops);
-        if leave >= self.now + WINDOW {
+        self.place(uops, leave);
+    }
+
+    #[inline(never)]
+    fn enter_far(&mut self, uops: u16, leave: u64) {
+        if leave >= self.now && uops > 0 {
+            self.waiting += u32::from(uops);
             self.far.push(Reverse((leave, uops)));
-        } else {
-            self.place(uops, leave);
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn place(&mut self, uops: u16, leave: u64) {
-        self.leaving[(leave % WINDOW) as usize] += uops;
-        self.occupied[word_of(leave)] |= 1 << (leave % 64);
+        let word = word_of(leave);
+        self.leaving[word][(leave % 64) as usize] += uops;
+        self.occupied |= 1 << word;
     }
 
     /// Uops that leave before `cycle` have left.
@@ -68,22 +78,24 @@ impl Scheduler {
             self.now = cycle;
             return;
         }
-        while self.now < cycle {
-            let word = word_of(self.now);
-            let rest = self.occupied[word] >> (self.now % 64);
-            let left_in_word = 64 - self.now % 64;
-            let next = if rest == 0 { left_in_word } else { u64::from(rest.trailing_zeros()) };
-            if self.now + next >= cycle || rest == 0 {
-                self.now = (self.now + next).min(cycle);
-                continue;
+        let end = cycle.min(self.now + KNOWN);
+        while self.now < end {
+            let (word, first) = (word_of(self.now), (self.now % 64) as usize);
+            let next = ((self.now | 63) + 1).min(end);
+            if self.occupied >> word & 1 == 1 {
+                let leaving = &mut self.leaving[word][first..];
+                let count = leaving.len().min((next - self.now) as usize);
+                self.waiting -= leaving[..count].iter().map(|&uops| u32::from(uops)).sum::<u32>();
+                leaving[..count].fill(0);
+                if count == leaving.len() {
+                    self.occupied &= !(1 << word);
+                }
             }
-            let leave = self.now + next;
-            self.waiting -= u32::from(std::mem::take(&mut self.leaving[(leave % WINDOW) as usize]));
-            self.occupied[word] &= !(1 << (leave % 64));
-            self.now = leave + 1;
+            self.now = next;
         }
+        self.now = cycle;
         while let Some(&Reverse((leave, uops))) = self.far.peek() {
-            if leave >= self.now + WINDOW {
+            if leave >= self.now + KNOWN {
                 break;
             }
             self.far.pop();
@@ -98,10 +110,13 @@ impl Scheduler {
     /// The first cycle after which uops will have left; `None` if nothing waits.
     pub(crate) fn next_departure(&self) -> Option<u64> {
         let mut cycle = self.now;
-        while cycle < self.now + WINDOW {
-            let rest = self.occupied[word_of(cycle)] >> (cycle % 64);
-            if rest != 0 {
-                return Some(cycle + u64::from(rest.trailing_zeros()) + 1);
+        while cycle < self.now + KNOWN {
+            let word = word_of(cycle);
+            if self.occupied >> word & 1 == 1 {
+                let leaving = &self.leaving[word][(cycle % 64) as usize..];
+                if let Some(later) = leaving.iter().position(|&uops| uops > 0) {
+                    return Some(cycle + later as u64 + 1);
+                }
             }
             cycle = (cycle | 63) + 1;
         }

@@ -20,6 +20,7 @@ impl Sets {
         Self { ways, mask: sets as u64 - 1, keys: vec![0; sets * ways].into_boxed_slice() }
     }
 
+    #[inline]
     fn set(&mut self, key: u64) -> &mut [u64] {
         let start = (key & self.mask) as usize * self.ways;
         &mut self.keys[start..start + self.ways]
@@ -30,19 +31,11 @@ impl Sets {
     pub(crate) fn touch(&mut self, key: u64) -> bool {
         let wanted = (key + 1) & !MARK;
         let set = self.set(key);
-        if set[0] & !MARK == wanted {
-            return true;
-        }
-        match set.iter().position(|&stored| stored & !MARK == wanted) {
-            Some(way) => {
-                set[..=way].rotate_right(1);
-                true
-            }
-            None => false,
-        }
+        set[0] & !MARK == wanted || renew(set, wanted)
     }
 
     /// True if the key is there.
+    #[inline]
     pub(crate) fn contains(&self, key: u64) -> bool {
         let start = (key & self.mask) as usize * self.ways;
         let wanted = (key + 1) & !MARK;
@@ -50,10 +43,9 @@ impl Sets {
     }
 
     /// Adds a key that is not there as the newest; the key that had to go, and whether it was marked.
+    #[inline]
     pub(crate) fn insert(&mut self, key: u64) -> Option<(u64, bool)> {
-        let set = self.set(key);
-        set.rotate_right(1);
-        let old = std::mem::replace(&mut set[0], (key + 1) & !MARK);
+        let old = push(self.set(key), (key + 1) & !MARK);
         (old != 0).then(|| ((old & !MARK) - 1, old & MARK != 0))
     }
 
@@ -77,6 +69,20 @@ impl Sets {
     pub(crate) fn clear(&mut self) {
         self.keys.fill(0);
     }
+}
+
+/// Puts a value before the others; the last one, which has no place any more.
+#[inline]
+fn push(values: &mut [u64], value: u64) -> u64 {
+    values.iter_mut().fold(value, |value, place| std::mem::replace(place, value))
+}
+
+/// Looks for a value behind the first one, and puts it before the others.
+fn renew(set: &mut [u64], wanted: u64) -> bool {
+    let Some(way) = set.iter().position(|&stored| stored & !MARK == wanted) else { return false };
+    let found = set[way];
+    push(&mut set[..=way], found);
+    true
 }
 
 #[cfg(test)]

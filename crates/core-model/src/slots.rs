@@ -57,13 +57,14 @@ impl Allocation {
     }
 
     /// Books all empty slots before `until` to a leaf. Wrong-path uops fill the slots with `issue`.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn wait(&mut self, totals: &mut CoreTotals, until: u64, leaf: Leaf, issue: bool) {
         if until > self.cycle {
             self.wait_longer(totals, until, leaf, issue);
         }
     }
 
+    #[inline(never)]
     fn wait_longer(&mut self, totals: &mut CoreTotals, until: u64, leaf: Leaf, issue: bool) {
         let rest = self.width - self.used;
         let first_is_latency = self.used == 0;
@@ -106,8 +107,18 @@ impl Allocation {
     }
 
     /// Takes slots for uops that retire; the cycle of the last one.
-    #[inline]
-    pub(crate) fn take(&mut self, totals: &mut CoreTotals, mut slots: u32) -> u64 {
+    #[inline(always)]
+    pub(crate) fn take(&mut self, totals: &mut CoreTotals, slots: u32) -> u64 {
+        if self.used + slots < self.width {
+            self.used += slots;
+            self.issued += slots;
+            return self.cycle;
+        }
+        self.take_rest(totals, slots)
+    }
+
+    #[inline(never)]
+    fn take_rest(&mut self, totals: &mut CoreTotals, mut slots: u32) -> u64 {
         let mut last = self.cycle;
         while slots > 0 {
             last = self.cycle;

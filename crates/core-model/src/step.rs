@@ -1,5 +1,7 @@
 //! What the engine tells the model of each retired instruction.
 
+use crate::prepared::Prepared;
+
 /// One retired instruction, as it happened.
 #[derive(Debug, Clone, Copy)]
 pub struct Step<'a> {
@@ -19,6 +21,62 @@ pub struct Step<'a> {
     pub branch: Option<BranchStep>,
     /// Iterations of a string instruction with a REP prefix, else 1.
     pub repetitions: u64,
+}
+
+/// Consecutive instructions that have retired, of which only the last one may be a branch.
+#[derive(Debug, Clone, Copy)]
+pub struct BlockStep<'a> {
+    /// Linear address at which the instructions were decoded as if it were 0.
+    pub rip: u64,
+    /// The physical address that belongs to it.
+    pub fetch_pa: u64,
+    /// Log2 of the size of the page that they were fetched from, in bytes: 12, 21 or 30.
+    pub fetch_page: u8,
+    /// Retired at privilege level 3.
+    pub user: bool,
+    /// What the instructions are, in the order of their execution.
+    pub instructions: &'a [Prepared],
+    /// All their reads and writes of memory, in the order of execution.
+    pub memory: &'a [MemoryAccess],
+    /// For each of these the position of its instruction in `instructions`.
+    pub owners: &'a [u8],
+    /// How the last instruction went, if it is a branch.
+    pub branch: Option<BranchStep>,
+}
+
+impl<'a> BlockStep<'a> {
+    /// The instructions one by one. None of them is a string instruction with a REP prefix.
+    pub fn steps(self) -> impl Iterator<Item = (&'a Prepared, Step<'a>)> {
+        let mut rest = 0;
+        let last = self.instructions.len().wrapping_sub(1);
+        self.instructions.iter().enumerate().map(move |(number, prepared)| {
+            let step = Step {
+                rip: self.rip.wrapping_add(u64::from(prepared.offset)),
+                fetch_pa: self.fetch_pa + u64::from(prepared.offset),
+                fetch_page: self.fetch_page,
+                length: prepared.length,
+                user: self.user,
+                memory: self.memory_of(number, &mut rest),
+                branch: self.branch.filter(|_| number == last),
+                repetitions: 1,
+            };
+            (prepared, step)
+        })
+    }
+
+    /// The accesses of an instruction, of which those from `rest` on belong to this or younger ones, or to ones that
+    /// nobody has asked for.
+    #[inline(always)]
+    pub(crate) fn memory_of(&self, number: usize, rest: &mut usize) -> &'a [MemoryAccess] {
+        while self.owners.get(*rest).is_some_and(|&owner| usize::from(owner) < number) {
+            *rest += 1;
+        }
+        let first = *rest;
+        while self.owners.get(*rest).is_some_and(|&owner| usize::from(owner) == number) {
+            *rest += 1;
+        }
+        self.memory.get(first..*rest).unwrap_or_default()
+    }
 }
 
 /// One read or write of memory.

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::fmt;
 
 /// Ports and other units that a table can name.
-const MAX_UNITS: usize = 32;
+pub(crate) const MAX_UNITS: usize = 32;
 
 /// Whether the instruction's register-or-memory operand is memory; an instruction without one is
 /// [`Register`](Self::Register).

@@ -16,8 +16,9 @@ pub struct PerCycle {
     pub total: u64,
     /// Element n: cycles with exactly n occurrences; the last one also counts those with more.
     pub cycles: [u64; MOST_PER_CYCLE + 1],
-    /// Element n: how often a cycle with at least n followed one with fewer; element 0 is 0.
-    pub rises: [u64; MOST_PER_CYCLE + 1],
+    /// How often a cycle with more than n occurrences followed one with n, less how often a cycle with n followed one
+    /// with fewer: the differences of what [`rising`](Self::rising) says.
+    rises: [i64; MOST_PER_CYCLE + 1],
 }
 
 impl PerCycle {
@@ -36,19 +37,26 @@ impl PerCycle {
     /// How often a run of cycles with at least `n` began: `cmask` n with `edge`.
     #[must_use]
     pub fn rising(&self, n: usize) -> u64 {
-        self.rises.get(n).copied().unwrap_or(0)
+        let rises = if n > MOST_PER_CYCLE { 0 } else { self.rises.iter().take(n).sum::<i64>() };
+        rises.max(0) as u64
     }
 
     /// Books `cycles` equal cycles with `count` occurrences each, after one with `before`.
+    #[inline]
     pub(crate) fn book(&mut self, count: u32, cycles: u64, before: u32) {
         let index = (count as usize).min(MOST_PER_CYCLE);
         self.total += u64::from(count) * cycles;
         self.cycles[index] += cycles;
-        if count > before {
-            let from = (before as usize).min(MOST_PER_CYCLE) + 1;
-            for rises in &mut self.rises[from.min(index + 1)..=index] {
-                *rises += 1;
-            }
+        let rises = i64::from(count > before);
+        self.rises[(before as usize).min(MOST_PER_CYCLE)] += rises;
+        self.rises[index] -= rises;
+    }
+
+    /// Books runs of cycles with at least `n` occurrences that have begun.
+    pub(crate) fn book_rises(&mut self, n: usize, rises: u64) {
+        if let Some(before) = n.checked_sub(1) {
+            self.rises[before] += rises as i64;
+            self.rises[n] -= rises as i64;
         }
     }
 }

@@ -3,49 +3,102 @@
 
 /// Intervals that are remembered; more than any limit that is used.
 const REMEMBERED: usize = 64;
+/// They are looked through by groups, of which most are over.
+const GROUP: usize = 8;
+const GROUPS: usize = REMEMBERED / GROUP;
+/// Intervals that have been over for so long are forgotten, so that 32 bits of a cycle tell those in a group apart.
+const LONG_AGO: u64 = 1 << 28;
+
+/// Intervals: the low bits of their first cycles, and their lengths.
+#[derive(Debug, Clone, Copy, Default)]
+struct Group {
+    from: [u32; GROUP],
+    length: [u32; GROUP],
+}
+
+impl Group {
+    /// How many of them a cycle is in.
+    #[inline]
+    fn count(&self, at: u32) -> u32 {
+        let each = self.from.iter().zip(&self.length);
+        each.map(|(from, &length)| u32::from(at.wrapping_sub(*from) < length)).sum()
+    }
+
+    /// How long it takes from a cycle until the first of those that it is in is over.
+    fn left(&self, at: u32) -> u32 {
+        let each = self.from.iter().zip(&self.length).map(|(from, length)| (at.wrapping_sub(*from), length));
+        each.map(|(past, &length)| if past < length { length - past } else { u32::MAX })
+            .min()
+            .unwrap_or(u32::MAX)
+    }
+}
 
 /// At most so many intervals at a time, such as fill buffers.
 #[derive(Debug, Clone)]
 pub(crate) struct Overlap {
-    limit: usize,
-    from: [u64; REMEMBERED],
-    to: [u64; REMEMBERED],
+    limit: u32,
+    groups: [Group; GROUPS],
+    /// When the last interval of each group is over, or earlier ones in their places were.
+    over: [u64; GROUPS],
     next: usize,
+    /// A range of cycles in each of which the limit is reached.
+    full: (u64, u64),
 }
 
 impl Overlap {
     pub(crate) fn new(limit: u32) -> Self {
         Self {
-            limit: (limit.max(1) as usize).min(REMEMBERED - 1),
-            from: [0; REMEMBERED],
-            to: [0; REMEMBERED],
+            limit: limit.clamp(1, REMEMBERED as u32 - 1),
+            groups: [Group::default(); GROUPS],
+            over: [0; GROUPS],
             next: 0,
+            full: (0, 0),
         }
     }
 
     /// The first cycle from `at` in which one more fits.
-    pub(crate) fn admit(&self, at: u64) -> u64 {
-        let mut at = at;
+    #[inline]
+    pub(crate) fn admit(&mut self, at: u64) -> u64 {
+        let live = self.over.iter().filter(|&&over| over > at).count();
+        if live * GROUP < self.limit as usize { at } else { self.wait(at) }
+    }
+
+    fn wait(&mut self, from: u64) -> u64 {
+        let mut at = from;
         loop {
-            let mut busy = 0;
-            let mut earliest = u64::MAX;
-            for (&from, &to) in self.from.iter().zip(&self.to) {
-                let overlaps = from <= at && at < to;
-                busy += usize::from(overlaps);
-                earliest = if overlaps { earliest.min(to) } else { earliest };
+            if self.full.0 <= at && at < self.full.1 {
+                at = self.full.1;
             }
-            if busy < self.limit {
-                return at;
+            let live = self.groups.iter().zip(&self.over).filter(|(_, over)| **over > at);
+            if live.map(|(group, _)| group.count(at as u32)).sum::<u32>() < self.limit {
+                break;
             }
-            at = earliest;
+            let live = self.groups.iter().zip(&self.over).filter(|(_, over)| **over > at);
+            at += live.map(|(group, _)| u64::from(group.left(at as u32))).min().unwrap_or(1);
         }
+        if at > from {
+            let joined = from <= self.full.1 && self.full.0 < at;
+            self.full = (if joined { self.full.0.min(from) } else { from }, at);
+        }
+        at
     }
 
     /// Remembers an interval.
+    #[inline]
     pub(crate) fn add(&mut self, from: u64, to: u64) {
-        self.from[self.next] = from;
-        self.to[self.next] = to;
+        let (number, place) = (self.next / GROUP, self.next % GROUP);
         self.next = (self.next + 1) % REMEMBERED;
+        let (group, over) = (&mut self.groups[number], &mut self.over[number]);
+        // What is known may have been so because of the interval that had this place.
+        let forgotten = group.from[place].wrapping_add(group.length[place]).wrapping_sub(self.full.0 as u32);
+        if forgotten as i32 > 0 {
+            self.full.0 += u64::from(forgotten);
+        }
+        if *over + LONG_AGO < from {
+            (*group, *over) = (Group::default(), 0);
+        }
+        (group.from[place], group.length[place]) = (from as u32, (to - from) as u32);
+        *over = to.max(*over);
     }
 }
 

@@ -11,14 +11,12 @@ const LOADS: usize = 128;
 
 #[derive(Debug, Clone, Copy, Default)]
 struct Stream {
-    page: u64,
     last: u64,
     /// How far it has asked ahead, for the second and for the last level.
     ahead: [u64; 2],
     /// Steps in the same direction.
     steps: u8,
     down: bool,
-    used: u64,
 }
 
 /// Where a line is wanted.
@@ -34,27 +32,42 @@ pub(crate) enum Wanted {
 /// Reference Manual, "Data Prefetch to the L2 and Last Level Cache").
 #[derive(Debug)]
 pub(crate) struct Streams {
+    pages: [u64; STREAMS],
+    used: [u64; STREAMS],
     streams: [Stream; STREAMS],
+    /// Which was used last.
+    newest: usize,
     clock: u64,
 }
 
 impl Streams {
     pub(crate) fn new() -> Self {
-        Self { streams: [Stream { page: u64::MAX, ..Stream::default() }; STREAMS], clock: 0 }
+        Self {
+            pages: [u64::MAX; STREAMS],
+            used: [0; STREAMS],
+            streams: [Stream::default(); STREAMS],
+            newest: 0,
+            clock: 0,
+        }
     }
 
     /// Sees a line that the first level missed, and says which lines to fetch, up to which distances.
     pub(crate) fn see(&mut self, line: u64, distances: [u64; 2], wanted: &mut Vec<Wanted>) {
         let page = line / PAGE_LINES;
         self.clock += 1;
-        let Some(stream) = self.streams.iter_mut().find(|stream| stream.page == page) else {
-            if let Some(oldest) = self.streams.iter_mut().min_by_key(|stream| stream.used) {
-                *oldest =
-                    Stream { page, last: line, ahead: [line; 2], steps: 0, down: false, used: self.clock };
+        if self.pages[self.newest] != page {
+            let known = self.pages.iter().position(|&known| known == page);
+            let oldest = || self.used.iter().enumerate().min_by_key(|(_, used)| **used);
+            self.newest = known.or_else(|| Some(oldest()?.0)).unwrap_or(0);
+            if known.is_none() {
+                self.pages[self.newest] = page;
+                self.used[self.newest] = self.clock;
+                self.streams[self.newest] = Stream { last: line, ahead: [line; 2], steps: 0, down: false };
+                return;
             }
-            return;
-        };
-        stream.used = self.clock;
+        }
+        self.used[self.newest] = self.clock;
+        let stream = &mut self.streams[self.newest];
         if line == stream.last {
             return;
         }
