@@ -63,7 +63,7 @@ impl Mmu {
         self.code.clear();
     }
 
-    fn is_code(&self, page: u64) -> bool {
+    pub(crate) fn is_code(&self, page: u64) -> bool {
         self.code.contains_key(&page)
     }
 
@@ -203,6 +203,9 @@ impl Core {
             return Ok(value);
         }
         let (first, second, split) = self.parts::<T, B>(bus, linear, Intent::Read, user, stack)?;
+        if self.watch.together {
+            self.watch_alone(bus, (first, second, split), T::BYTES, false)?;
+        }
         self.watch_parts(linear, T::BYTES, (first, second, split), false);
         Ok(self.read_parts(bus, first, second, split))
     }
@@ -221,6 +224,9 @@ impl Core {
             return Ok(());
         }
         let (first, second, split) = self.parts::<T, B>(bus, linear, Intent::Write, user, stack)?;
+        if self.watch.together {
+            self.watch_alone(bus, (first, second, split), T::BYTES, true)?;
+        }
         self.watch_parts(linear, T::BYTES, (first, second, split), true);
         self.write_parts(bus, value, first, second, split);
         Ok(())
@@ -238,6 +244,9 @@ impl Core {
             return Ok(update);
         }
         let (first, second, split) = self.parts::<T, B>(bus, linear, Intent::Write, self.user, stack)?;
+        if self.watch.together {
+            self.watch_alone(bus, (first, second, split), T::BYTES, true)?;
+        }
         self.watch_parts(linear, T::BYTES, (first, second, split), false);
         self.watch_parts(linear, T::BYTES, (first, second, split), true);
         let value = self.read_parts(bus, first, second, split);

@@ -32,8 +32,11 @@ pub(crate) enum Special {
 /// The instructions of a block as an observer wants them.
 #[derive(Debug)]
 pub(crate) struct Observed {
-    pub(crate) ops: Box<[(Prepared, Special)]>,
+    pub(crate) ops: Box<[Prepared]>,
+    pub(crate) specials: Box<[Special]>,
     pub(crate) ending: Ending,
+    /// The instructions are about registers and memory only, and may be told of together.
+    pub(crate) together: bool,
     /// Log2 of the size of the page that it was fetched from when it was decoded.
     pub(crate) page: u8,
 }
@@ -48,15 +51,71 @@ impl Observed {
         page: u8,
     ) -> Self {
         let mut ending = Ending::Next;
+        let mut together = true;
         let mut decoder = decode::decoder(bytes, mode);
         let mut instruction = Instruction::default();
         let ops = (0..count).map(|_| {
             decoder.decode_out(&mut instruction);
             ending = Ending::new(&instruction);
-            (observer.prepare(&instruction), Special::new(&instruction))
+            let special = Special::new(&instruction);
+            together &= special == Special::No && ending != Ending::Far && !is_alone(&instruction);
+            (observer.prepare(&instruction), special)
         });
-        Self { ops: ops.collect(), ending, page }
+        let (ops, specials): (Vec<_>, Vec<_>) = ops.unzip();
+        Self { ops: ops.into(), specials: specials.into(), ending, together, page }
     }
+}
+
+/// True if the instruction may call the bus for something else than RAM, changes what is translated, or accesses
+/// memory many times.
+fn is_alone(instruction: &Instruction) -> bool {
+    use iced_x86::Mnemonic as M;
+    let control = |operand| {
+        let register = instruction.op_register(operand);
+        register.is_cr() || register.is_dr() || register.is_segment_register()
+    };
+    instruction.is_privileged()
+        || instruction.is_save_restore_instruction()
+        || instruction.is_string_instruction()
+        || !matches!(
+            instruction.flow_control(),
+            FlowControl::Next
+                | FlowControl::ConditionalBranch
+                | FlowControl::UnconditionalBranch
+                | FlowControl::IndirectBranch
+                | FlowControl::Call
+                | FlowControl::IndirectCall
+                | FlowControl::Return
+        )
+        || instruction.stack_pointer_increment().abs() > 8
+        || instruction.op_count() > 0 && control(0)
+        || instruction.op_count() > 1 && control(1)
+        || matches!(
+            instruction.mnemonic(),
+            M::Rdtsc
+                | M::Rdtscp
+                | M::Rdpmc
+                | M::Rdpid
+                | M::Cpuid
+                | M::Xgetbv
+                | M::Popf
+                | M::Popfd
+                | M::Popfq
+                | M::Enter
+                | M::Lds
+                | M::Les
+                | M::Lfs
+                | M::Lgs
+                | M::Lss
+                | M::Clflush
+                | M::Clflushopt
+                | M::Clwb
+                | M::Pause
+                | M::Rdfsbase
+                | M::Rdgsbase
+                | M::Wrfsbase
+                | M::Wrgsbase
+        )
 }
 
 impl Ending {

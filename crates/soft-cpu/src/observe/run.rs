@@ -1,4 +1,4 @@
-//! The run loop with an observer: as that of the fast path, but one instruction after the other.
+//! The run loop with an observer: as that of the fast path, but it may have to stop after each instruction.
 
 use super::Observer;
 use super::block::{Ending, Observed, Special};
@@ -7,10 +7,10 @@ use crate::cache::Block;
 use crate::context::{BLOCK, CS, Core, RCX};
 use crate::cpu::{Cpu, Left, Pace, fetch};
 use crate::exception::Done;
-use crate::exec::Insn;
 use crate::exec::operand::{self, address_mask};
+use crate::exec::{Insn, chain};
 use crate::mmu::{Flushed, PAGE};
-use core_model::{BranchKind, BranchStep, CoreEvent, Prepared, Step};
+use core_model::{BlockStep, BranchKind, BranchStep, CoreEvent, Prepared, Step};
 
 /// Longest instruction.
 const LONGEST: u64 = 15;
@@ -67,23 +67,39 @@ impl<B: Bus> Cpu<B> {
             };
             core.rip = core.rip.wrapping_add(u64::from(end.start));
             let last = block.insns.len() - 1;
-            for (index, (insn, op)) in insns.iter().zip(&observed.ops).enumerate() {
-                core.position = insn.position;
-                let ending = if index == last { observed.ending } else { Ending::Next };
-                if execute(core, bus, insn, op, ending, start).is_err() {
+            let together = observed.together
+                && pace == Pace::Free
+                && insns.len() > last
+                && bus.observer().is_some_and(|observer| observer.takes_block(u64::from(end.index)));
+            let mut first = 0;
+            if together {
+                let (done, fault) = execute_together(core, bus, insns, observed, start);
+                first = done;
+                if fault && !std::mem::take(&mut core.watch.alone) {
                     core.sync_totals();
                     *left -= u64::from(core.position.index);
                     return Some(Left::Faulted);
                 }
                 if core.stop {
-                    if index + 1 < insns.len() {
-                        core.rip = core.next_rip();
-                    }
-                    core.position = block.insns.get(index + 1).map_or(block.end, |next| next.position);
+                    return Some(stop_after(core, bus, block, done, left));
+                }
+            }
+            for index in first..insns.len() {
+                let insn = &insns[index];
+                core.position = insn.position;
+                let ending = if index == last { observed.ending } else { Ending::Next };
+                let (Some(prepared), Some(&special)) =
+                    (observed.ops.get(index), observed.specials.get(index))
+                else {
+                    break;
+                };
+                if execute(core, bus, insn, prepared, special, ending, start).is_err() {
                     core.sync_totals();
-                    *left -= index as u64 + 1;
-                    tell_changes(core, bus);
-                    return Some(Left::Stopped);
+                    *left -= u64::from(core.position.index);
+                    return Some(Left::Faulted);
+                }
+                if core.stop {
+                    return Some(stop_after(core, bus, block, index + 1, left));
                 }
             }
             core.position = end;
@@ -99,6 +115,18 @@ impl<B: Bus> Cpu<B> {
     }
 }
 
+/// Leaves a block after some of its instructions.
+fn stop_after<B: Bus>(core: &mut Core, bus: &mut B, block: &Block<B>, count: usize, left: &mut u64) -> Left {
+    core.position = block.insns.get(count).map_or(block.end, |next| next.position);
+    if count < block.insns.len() {
+        core.rip = core.instruction_rip();
+    }
+    core.sync_totals();
+    *left -= count as u64;
+    tell_changes(core, bus);
+    Left::Stopped
+}
+
 /// Where a block starts.
 #[derive(Debug, Clone, Copy)]
 struct Start {
@@ -107,23 +135,81 @@ struct Start {
     page: u8,
 }
 
+/// Executes instructions as the fast path does, and tells the observer of those that have retired: how many, and
+/// whether the next one did not complete.
+#[inline(always)]
+fn execute_together<B: Bus>(
+    core: &mut Core,
+    bus: &mut B,
+    insns: &[Insn<B>],
+    observed: &Observed,
+    start: Start,
+) -> (usize, bool) {
+    let before = branches(core, observed.ending);
+    core.watch.together = true;
+    let outcome = chain::next(core, bus, insns);
+    core.watch.together = false;
+    let fault = outcome.is_err();
+    let done = if fault || core.stop {
+        if fault {
+            core.watch.forget(core.position.index);
+        }
+        usize::from(core.position.index) + usize::from(!fault)
+    } else {
+        insns.len()
+    };
+    let block = BlockStep {
+        rip: start.linear,
+        fetch_pa: start.physical,
+        fetch_page: start.page,
+        user: core.billed != 0,
+        instructions: observed.ops.get(..done).unwrap_or_default(),
+        memory: &core.watch.accesses,
+        owners: &core.watch.owners,
+        branch: if done == insns.len() { branch(core, observed.ending, before) } else { None },
+    };
+    if done > 0
+        && let Some(observer) = bus.observer()
+        && observer.retire_block(&block)
+    {
+        core.attention = true;
+        core.stop = true;
+    }
+    core.watch.clear_all();
+    (done, fault)
+}
+
+/// How a block's last instruction has ended; `before` is what [`branches`] was.
+#[inline(always)]
+fn branch(core: &Core, ending: Ending, before: u64) -> Option<BranchStep> {
+    let taken = |kind, taken| Some(BranchStep { kind, taken, target: core.rip });
+    match ending {
+        Ending::Next => None,
+        Ending::Near(kind) => taken(kind, true),
+        Ending::Conditional => taken(BranchKind::Conditional, branches(core, ending) != before),
+        Ending::Far if branches(core, ending) == before => None,
+        Ending::Far => taken(BranchKind::Far, true),
+    }
+}
+
 /// Executes an instruction and tells the observer that it has retired.
 #[inline(always)]
 fn execute<B: Bus>(
     core: &mut Core,
     bus: &mut B,
     insn: &Insn<B>,
-    (prepared, special): &(Prepared, Special),
+    prepared: &Prepared,
+    special: Special,
     ending: Ending,
     start: Start,
 ) -> Done {
     let count = core.regs[RCX];
     let before = branches(core, ending);
-    if *special == Special::Prefetch {
+    if special == Special::Prefetch {
         prefetch(core, insn);
     }
     if let Err(fault) = (insn.run)(core, bus, insn) {
-        if *special == Special::Repeats && core.raised.is_none() {
+        if special == Special::Repeats && core.raised.is_none() {
             // It goes on where it was.
             core.watch.repetitions += iterations(core, insn, count);
         } else {
@@ -131,16 +217,7 @@ fn execute<B: Bus>(
         }
         return Err(fault);
     }
-    let branch = match ending {
-        Ending::Next => None,
-        Ending::Near(kind) => Some(BranchStep { kind, taken: true, target: core.rip }),
-        Ending::Conditional => {
-            let taken = branches(core, ending) != before;
-            Some(BranchStep { kind: BranchKind::Conditional, taken, target: core.rip })
-        }
-        Ending::Far if branches(core, ending) == before => None,
-        Ending::Far => Some(BranchStep { kind: BranchKind::Far, taken: true, target: core.rip }),
-    };
+    let branch = branch(core, ending, before);
     let repetitions = match special {
         Special::Repeats => core.watch.repetitions + iterations(core, insn, count),
         Special::No | Special::Prefetch => 1,

@@ -2,6 +2,7 @@
 
 use crate::bus::Bus;
 use crate::context::Core;
+use crate::exception::{Done, Fault};
 use crate::mmu::{PAGE, Target};
 use crate::width::Memory;
 use core_model::MemoryAccess;
@@ -19,6 +20,12 @@ pub(crate) struct Watch {
     /// Log2 of the size of the page that was translated last.
     pub(crate) page: u8,
     pub(crate) accesses: Vec<MemoryAccess>,
+    /// Instructions are told of together. Then the accesses are those of them all, and these the positions in the block
+    /// of the instructions that they belong to.
+    pub(crate) together: bool,
+    pub(crate) owners: Vec<u8>,
+    /// The current instruction has done nothing: it is to be told of alone.
+    pub(crate) alone: bool,
     /// Iterations of a REP instruction that has not finished.
     pub(crate) repetitions: u64,
 }
@@ -26,10 +33,13 @@ pub(crate) struct Watch {
 impl Watch {
     /// Notes an access that stays within a page.
     #[inline(always)]
-    fn note(&mut self, place: Place, size: usize, write: bool) {
+    fn note(&mut self, owner: u8, place: Place, size: usize, write: bool) {
         let Place { linear, physical, page } = place;
         let access = MemoryAccess { linear, physical, size: size as u8, page, write, uncached: false };
-        if self.accesses.len() < MERGE_FROM {
+        if self.together {
+            self.accesses.push(access);
+            self.owners.push(owner);
+        } else if self.accesses.len() < MERGE_FROM {
             self.accesses.push(access);
         } else {
             self.merge(access);
@@ -66,6 +76,20 @@ impl Watch {
     pub(crate) fn clear(&mut self) {
         self.accesses.clear();
         self.repetitions = 0;
+    }
+
+    /// For the next block.
+    pub(crate) fn clear_all(&mut self) {
+        self.accesses.clear();
+        self.owners.clear();
+    }
+
+    /// Drops the accesses of an instruction that has not retired.
+    #[cold]
+    pub(crate) fn forget(&mut self, owner: u8) {
+        let keep = self.owners.iter().take_while(|other| **other < owner).count();
+        self.owners.truncate(keep);
+        self.accesses.truncate(keep);
     }
 
     /// Notes an access to a device: the newest one is.
@@ -110,7 +134,7 @@ impl Core {
         user: usize,
     ) -> Option<T> {
         let (position, place) = self.watched(user, linear, T::BYTES, false)?;
-        self.watch.note(place, T::BYTES, false);
+        self.watch.note(self.position.index, place, T::BYTES, false);
         Some(T::ram_read(bus, position))
     }
 
@@ -124,7 +148,7 @@ impl Core {
         user: usize,
     ) -> bool {
         let Some((position, place)) = self.watched(user, linear, T::BYTES, true) else { return false };
-        self.watch.note(place, T::BYTES, true);
+        self.watch.note(self.position.index, place, T::BYTES, true);
         value.ram_write(bus, position);
         true
     }
@@ -137,8 +161,8 @@ impl Core {
         linear: u64,
     ) -> Option<(T, Target)> {
         let (position, place) = self.watched(self.user, linear, T::BYTES, true)?;
-        self.watch.note(place, T::BYTES, false);
-        self.watch.note(place, T::BYTES, true);
+        self.watch.note(self.position.index, place, T::BYTES, false);
+        self.watch.note(self.position.index, place, T::BYTES, true);
         Some((T::ram_read(bus, position), Target::Ram(position)))
     }
 
@@ -147,12 +171,34 @@ impl Core {
         let (first, second, split) = parts;
         if self.watch.on {
             let page = self.watch.page;
-            self.watch.note(Place { linear, physical: first, page }, split, write);
+            self.watch.note(self.position.index, Place { linear, physical: first, page }, split, write);
             if split < size {
                 let linear = linear.wrapping_add(split as u64);
-                self.watch.note(Place { linear, physical: second, page }, size - split, write);
+                self.watch.note(
+                    self.position.index,
+                    Place { linear, physical: second, page },
+                    size - split,
+                    write,
+                );
             }
         }
+    }
+
+    /// To be asked before an access that had to be translated. A fault without an exception if the instruction is to be
+    /// told of alone, because it accesses a device or code.
+    #[cold]
+    pub(crate) fn watch_alone<B: Bus>(
+        &mut self,
+        bus: &mut B,
+        parts: (u64, u64, usize),
+        size: usize,
+        write: bool,
+    ) -> Done {
+        let (first, second, split) = parts;
+        let second = (split < size).then_some(second);
+        let mut pages = [Some(first), second].into_iter().flatten().map(|at| at & !(PAGE - 1));
+        self.watch.alone = pages.any(|page| bus.ram_page(page).is_none() || write && self.mmu.is_code(page));
+        if self.watch.alone { Err(Fault) } else { Ok(()) }
     }
 
     /// Notes what a REP instruction does at once, line by line.
@@ -162,7 +208,7 @@ impl Core {
         let mut done = 0;
         while done < bytes {
             let size = (LINE - (place.physical + done) % LINE).min(bytes - done);
-            self.watch.note(place.behind(done), size as usize, write);
+            self.watch.note(self.position.index, place.behind(done), size as usize, write);
             done += size;
         }
     }
@@ -170,7 +216,7 @@ impl Core {
     /// Notes a prefetch. One whose translation is not at hand is dropped, as a CPU may do.
     pub(crate) fn watch_prefetch(&mut self, linear: u64) {
         if let Some((_, place)) = self.watched(self.user, linear, 1, false) {
-            self.watch.note(place, 1, false);
+            self.watch.note(self.position.index, place, 1, false);
         }
     }
 }

@@ -71,6 +71,9 @@ impl Observer for Recorder {
         self.steps.push(Recorded { rip, fetch, length, user, memory, branch, repetitions });
         self.steps.len() >= self.stop_after
     }
+    fn takes_block(&mut self, instructions: u64) -> bool {
+        self.steps.len() as u64 + instructions <= self.stop_after as u64
+    }
     fn event(&mut self, event: CoreEvent) {
         self.events.push(event);
     }

@@ -7,7 +7,7 @@ mod amd;
 mod event;
 
 use super::Source;
-use core_model::{CORES, CoreEvent, CoreTotals, Model, Prepared, Step};
+use core_model::{BlockStep, CORES, CoreEvent, CoreTotals, Model, Prepared, Step};
 use event::{ByCycle, Total};
 use std::cell::{Ref, RefCell, RefMut};
 use std::fmt;
@@ -99,6 +99,10 @@ impl fmt::Debug for Quantity {
     }
 }
 
+/// More cycles than any instruction takes on average over a block: two page walks, and a line from memory behind all
+/// others that can be on their way.
+const MOST_CYCLES: u64 = 2048;
+
 /// A counter whose overflow requests a PMI.
 #[derive(Debug)]
 struct Watch {
@@ -155,6 +159,23 @@ impl TimingCore {
     /// A branch, not yet retired, goes into the guest's records.
     pub fn count_branch_record(&mut self, user: bool) {
         self.branch_records[usize::from(user)] += 1;
+    }
+
+    /// True if nothing can be due while so many instructions without REP, devices and system calls retire.
+    #[inline]
+    #[must_use]
+    pub fn takes_block(&self, instructions: u64) -> bool {
+        let cycles = instructions.saturating_mul(MOST_CYCLES);
+        self.quiet_for > instructions && self.quiet_until.saturating_sub(self.model.cycles()) > cycles
+    }
+
+    /// Books instructions after [`takes_block`](Self::takes_block) was true for as many of them. True if something is
+    /// due all the same.
+    #[inline]
+    pub fn retire_block(&mut self, block: &BlockStep<'_>) -> bool {
+        self.model.retire_block(block);
+        self.quiet_for = self.quiet_for.saturating_sub(block.instructions.len() as u64);
+        (self.quiet_for == 0 || self.model.cycles() >= self.quiet_until) && self.is_due()
     }
 
     /// To be called before the core runs on: it must not run past this cycle.

@@ -1,7 +1,7 @@
 //! `--detail timing`: a model of the core watches every instruction retire.
 
 use crate::counts::timing::SharedCore;
-use soft_cpu::{CoreEvent, Observer, Prepared, Step};
+use soft_cpu::{BlockStep, CoreEvent, Observer, Prepared, Step};
 
 /// How a taken branch retired.
 #[derive(Debug, Clone, Copy, Default)]
@@ -51,6 +51,16 @@ impl Observer for Timing {
             return self.retire_recorded(prepared, step);
         }
         self.core.drive().retire(prepared, step)
+    }
+
+    #[inline]
+    fn takes_block(&mut self, instructions: u64) -> bool {
+        !self.recording && self.core.get().takes_block(instructions)
+    }
+
+    #[inline]
+    fn retire_block(&mut self, block: &BlockStep<'_>) -> bool {
+        self.core.drive().retire_block(block)
     }
 
     fn event(&mut self, event: CoreEvent) {
