@@ -5,7 +5,9 @@
 mod common;
 
 use common::{CODE, Random, Run, assemble, read, write};
-use core_model::{BranchKind, Core, CoreEvent, CoreTotals, GOLDEN_COVE, PerCycle, SUNNY_COVE};
+use core_model::{
+    BlockStep, BranchKind, BranchStep, Core, CoreEvent, CoreTotals, GOLDEN_COVE, Model, PerCycle, SUNNY_COVE,
+};
 use iced_x86::code_asm::*;
 use iced_x86::{FlowControl, Instruction};
 use proptest::prelude::*;
@@ -137,6 +139,49 @@ proptest! {
             let retired = kernel.uops_retired.total + user.uops_retired.total;
             prop_assert!(retired <= slots && retired + u64::from(core.retire_width) >= slots);
         }
+    }
+}
+
+/// Blocks at once give what their instructions give one by one.
+#[test]
+fn blocks_are_no_shortcut() {
+    for core in core_model::pipelines() {
+        let (mut at_once, mut one_by_one) = (Model::new(core).unwrap(), Model::new(core).unwrap());
+        let menu: Vec<_> = menu().iter().map(|one| at_once.prepare(one)).collect();
+        let mut random = Random(9);
+        for _ in 0..3000 {
+            // Neighbours, without the string instruction and what jumps besides the last one.
+            let (first, end) = [(0, 11), (18, 24)][random.below(2) as usize];
+            let start = first + random.below(end - first);
+            let count = 1 + random.below(end - start);
+            let instructions = &menu[start as usize..(start + count) as usize];
+            let (mut memory, mut owners) = (Vec::new(), Vec::new());
+            for owner in 0..count as u8 {
+                for _ in 0..random.below(3) {
+                    let address = 0x10_0000 + random.below(1 << 16);
+                    memory.push(if random.below(3) == 0 { write(address, 8) } else { read(address, 8) });
+                    owners.push(owner);
+                }
+            }
+            let taken = random.below(2) == 0;
+            let branch = BranchStep { kind: BranchKind::Conditional, taken, target: CODE + random.below(64) };
+            let block = BlockStep {
+                rip: CODE,
+                fetch_pa: CODE,
+                fetch_page: 12,
+                user: random.below(9) > 0,
+                instructions,
+                memory: &memory,
+                owners: &owners,
+                branch: (random.below(4) > 0).then_some(branch),
+            };
+            at_once.retire_block(&block);
+            block.steps().for_each(|(prepared, step)| one_by_one.retire(prepared, &step));
+            for user in [false, true] {
+                assert_eq!(at_once.totals(user), one_by_one.totals(user), "{}", core.name);
+            }
+        }
+        assert_eq!(at_once.cycles(), one_by_one.cycles());
     }
 }
 

@@ -29,7 +29,7 @@ pub(crate) struct Block<B> {
     /// The page into which its only instruction continues.
     pub(crate) second: Option<u64>,
     /// While somebody watches.
-    pub(crate) observed: Option<Box<Observed>>,
+    pub(crate) observed: Option<Observed>,
 }
 
 struct Jump<B> {

@@ -201,3 +201,33 @@ fn an_observer_ends_the_run() {
         assert_eq!(cpu.state().rip, next);
     }
 }
+
+/// What a block does with a device, with code or with a page that is not there, is told of in its place.
+#[test]
+fn blocks_are_told_of_as_their_instructions() {
+    // inc eax; mov [rsi], eax; inc ecx; then the instruction in question; inc edx; push rdx; jmp +0
+    let before = [0xFF, 0xC0, 0x89, 6, 0xFF, 0xC1];
+    let behind = [0xFF, 0xC2, 0x52, 0xEB, 0];
+    let middles: [&[u8]; 5] = [
+        &[0x8B, 0x1F],                               // mov ebx, [rdi]: a device
+        &[0x89, 0x1F],                               // mov [rdi], ebx
+        &[0xC6, 5, 2, 0, 0, 0, 0x53],                // mov byte [rip + 2], 0x53: makes the push one of RBX
+        &[0x8B, 0x9E, 0, 0, 0x20, 0],                // mov ebx, [rsi + 0x200000]: a page fault
+        &[0x48, 0x87, 0x9F, 0xFC, 0xFF, 0xFF, 0xFF], // xchg [rdi - 4], rbx: from RAM into the device
+    ];
+    for middle in middles {
+        let both = [false, true].map(|one_by_one| {
+            let (mut bus, mut cpu) = machine(&[&before, middle, &behind, &[0xF4]].concat());
+            bus.recorder.as_mut().unwrap().one_by_one = one_by_one;
+            bus.write_u64(0x4000, 0xFEE0_0007);
+            assert_eq!(
+                cpu.run(&mut bus, Budget { instructions: 100, interrupt_window: false }),
+                Exit::Halted
+            );
+            let Recorder { steps, events, .. } = bus.recorder.take().unwrap();
+            (steps, events, cpu.state(), *cpu.totals(), bus.mmio_log.clone())
+        });
+        assert_eq!(both[0], both[1], "{middle:x?}");
+        assert!(both[0].0.len() >= 4, "{middle:x?}");
+    }
+}

@@ -27,7 +27,7 @@ impl<B: Bus> Cpu<B> {
     }
 
     /// What the observer makes of a block that has just been decoded; nothing without one.
-    pub(crate) fn observe_block(&self, bus: &mut B, block: &Block<B>) -> Option<Box<Observed>> {
+    pub(crate) fn observe_block(&self, bus: &mut B, block: &Block<B>) -> Option<Observed> {
         if !self.core.watch.on {
             return None;
         }
@@ -41,7 +41,7 @@ impl<B: Bus> Cpu<B> {
         // What is no instruction needs more bytes than it has.
         bytes.resize(bytes.len() + LONGEST as usize, 0);
         let count = block.insns.len();
-        Some(Box::new(Observed::new(bus.observer()?, &bytes, block.mode, count, self.core.watch.page)))
+        Some(Observed::new(bus.observer()?, &bytes, block.mode, count, self.core.watch.page))
     }
 
     /// As [`run_known_blocks`](Self::run_known_blocks), telling the observer.
@@ -53,7 +53,7 @@ impl<B: Bus> Cpu<B> {
                 return Some(Left::Through);
             }
             let block = self.cache.jump(core.block_key())?;
-            let observed = block.observed.as_deref()?;
+            let observed = block.observed.as_ref()?;
             core.regs[BLOCK] = core.rip;
             core.totals.bill(core.cpl != 0);
             let start = Start {
@@ -162,7 +162,7 @@ fn execute_together<B: Bus>(
         rip: start.linear,
         fetch_pa: start.physical,
         fetch_page: start.page,
-        user: core.billed != 0,
+        user: core.totals.bills_user(),
         instructions: observed.ops.get(..done).unwrap_or_default(),
         memory: &core.watch.accesses,
         owners: &core.watch.owners,

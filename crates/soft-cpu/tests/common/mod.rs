@@ -39,6 +39,8 @@ pub struct Recorder {
     pub events: Vec<CoreEvent>,
     /// Ends the run after so many steps.
     pub stop_after: usize,
+    /// Takes no blocks.
+    pub one_by_one: bool,
 }
 
 /// A step, for keeps.
@@ -56,7 +58,7 @@ pub struct Recorded {
 impl Default for Recorder {
     fn default() -> Self {
         let model = Model::new(&SUNNY_COVE).unwrap();
-        Self { model, steps: Vec::new(), events: Vec::new(), stop_after: usize::MAX }
+        Self { model, steps: Vec::new(), events: Vec::new(), stop_after: usize::MAX, one_by_one: false }
     }
 }
 
@@ -72,7 +74,7 @@ impl Observer for Recorder {
         self.steps.len() >= self.stop_after
     }
     fn takes_block(&mut self, instructions: u64) -> bool {
-        self.steps.len() as u64 + instructions <= self.stop_after as u64
+        !self.one_by_one && self.steps.len() as u64 + instructions <= self.stop_after as u64
     }
     fn event(&mut self, event: CoreEvent) {
         self.events.push(event);
