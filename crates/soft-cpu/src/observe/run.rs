@@ -84,15 +84,10 @@ impl<B: Bus> Cpu<B> {
                     return Some(stop_after(core, bus, block, done, left));
                 }
             }
-            for index in first..insns.len() {
-                let insn = &insns[index];
+            let told = observed.ops.iter().zip(&observed.specials);
+            for (index, (insn, (prepared, &special))) in insns.iter().zip(told).enumerate().skip(first) {
                 core.position = insn.position;
                 let ending = if index == last { observed.ending } else { Ending::Next };
-                let (Some(prepared), Some(&special)) =
-                    (observed.ops.get(index), observed.specials.get(index))
-                else {
-                    break;
-                };
                 if execute(core, bus, insn, prepared, special, ending, start).is_err() {
                     core.sync_totals();
                     *left -= u64::from(core.position.index);
