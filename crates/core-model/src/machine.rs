@@ -105,7 +105,7 @@ impl Machine {
         self.fusible = prepared.traits;
         let place =
             Place { linear: step.rip, physical: step.fetch_pa, page: step.fetch_page, length: step.length };
-        let (completed, slots) = if self.is_plain(prepared) {
+        let (completed, slots) = if prepared.is_plain() && !self.ports_only {
             self.complete_plain(totals, prepared, place, fused)
         } else {
             self.complete(totals, prepared, place, step.memory, step.repetitions, fused)
@@ -120,6 +120,10 @@ impl Machine {
     }
 
     pub(crate) fn retire_block(&mut self, totals: &mut CoreTotals, block: &BlockStep<'_>) {
+        if self.ports_only {
+            block.steps().for_each(|(prepared, step)| self.retire(totals, prepared, &step));
+            return;
+        }
         let Some(first) = block.instructions.first() else { return };
         let follows = block.rip.wrapping_add(u64::from(first.offset)) == self.fusible_end;
         let mut before = if follows { self.fusible } else { Traits::default() };
@@ -136,7 +140,7 @@ impl Machine {
             let fused = prepared.traits.any(Traits::CONDITIONAL) && before.fuses_with(prepared.traits);
             before = prepared.traits;
             let taken;
-            (completed, taken) = if self.is_plain(prepared) {
+            (completed, taken) = if prepared.is_plain() {
                 self.complete_plain(totals, prepared, place, fused)
             } else {
                 self.complete(totals, prepared, place, block.memory_of(number, &mut rest), 1, fused)
@@ -152,12 +156,6 @@ impl Machine {
         if let Some(branch) = &block.branch {
             self.branch(totals, rip, self.fusible_end, branch, completed);
         }
-    }
-
-    /// True if it is enough to know which registers an instruction reads and writes.
-    #[inline(always)]
-    fn is_plain(&self, prepared: &Prepared) -> bool {
-        !prepared.traits.any(Traits::LOAD | Traits::STORE | Traits::RARE) && !self.ports_only
     }
 
     /// Takes a plain instruction from the front end to retirement; when its result is there, and the slots that it

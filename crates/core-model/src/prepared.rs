@@ -156,6 +156,12 @@ pub(crate) struct Rest {
 const _: () = assert!(size_of::<Prepared>() == 64);
 
 impl Prepared {
+    /// True if it is enough to know which registers it reads and writes.
+    #[inline(always)]
+    pub(crate) fn is_plain(&self) -> bool {
+        !self.traits.any(Traits::LOAD | Traits::STORE | Traits::RARE)
+    }
+
     /// Uops in groups that can go to the same ports.
     #[inline(always)]
     pub(crate) fn groups(&self) -> &[Uops] {
@@ -213,7 +219,7 @@ impl Prepared {
         let string = prepared.traits.any(Traits::STRING);
         let decoded = u32::from(prepared.slots) <= core.front_end.decoder_uops && !string;
         prepared.traits.set(Traits::MICROCODED, !decoded);
-        if !prepared.traits.any(Traits::LOAD | Traits::STORE | Traits::RARE) {
+        if prepared.is_plain() {
             // LEA: the address is a source as any other.
             prepared.rest.sources |= std::mem::take(&mut prepared.rest.address);
         }

@@ -47,9 +47,10 @@ impl PerCycle {
         let index = (count as usize).min(MOST_PER_CYCLE);
         self.total += u64::from(count) * cycles;
         self.cycles[index] += cycles;
-        let rises = i64::from(count > before);
-        self.rises[(before as usize).min(MOST_PER_CYCLE)] += rises;
-        self.rises[index] -= rises;
+        if count > before {
+            self.rises[(before as usize).min(MOST_PER_CYCLE)] += 1;
+            self.rises[index] -= 1;
+        }
     }
 
     /// Books runs of cycles with at least `n` occurrences that have begun.
