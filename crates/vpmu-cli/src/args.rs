@@ -13,11 +13,11 @@ Examples:
   vpmu decode 0x38d 0xb0b                   a register value in words
 
 Exit status:
-    0   the guest passed, or the command did what it was asked
+    0   the guest passed or powered off, or the command did what it was asked
     1   the guest reported failed tests (any other exit status)
     2   wrong arguments, image or file
     3   the VMM could not run: no KVM, no counts source, a host error
-    4   the guest crashed, or halted without a result
+    4   the guest crashed, panicked, or halted without a result
    77   the guest skipped every test
   124   the guest did not end before --timeout";
 
