@@ -188,3 +188,44 @@ fn the_timer_stops_the_core() {
     let late = core.get().cycles() - 5_000;
     assert!(late < 500, "{late} cycles late");
 }
+
+#[test]
+fn pauses_gaps_and_branch_records_are_counted() {
+    let (core, mut source) = new(&SAPPHIRE_RAPIDS);
+    run(&core, 20_000);
+    let (pause, length) = prepared(&core, &[0xF3, 0x90]);
+    for n in 0..5 {
+        let rip = 0x9000 + 0x4000 * n;
+        core.drive().retire(
+            &pause,
+            &Step {
+                rip,
+                fetch_pa: rip,
+                fetch_page: 12,
+                length,
+                user: true,
+                repetitions: 1,
+                memory: &[],
+                branch: None,
+            },
+        );
+    }
+    core.drive().event(CoreEvent::Serialise);
+    let mut user = |event: Event| source.total(&named(event), PrivilegeFilter { os: false, usr: true });
+    assert_eq!((user(Event::MiscRetiredPauseInst), user(Event::CpuClkUnhaltedPauseInst)), (5, 5));
+    assert_eq!(user(Event::CpuClkUnhaltedPause), user(Event::CpuClkUnhaltedC0Wait));
+    assert!(user(Event::CpuClkUnhaltedPause) >= 5 * 100);
+    // Each was in code that nobody had fetched.
+    let gaps = [1, 4, 16, 64].map(|n| match n {
+        1 => user(Event::FrontendRetiredLatencyGe1),
+        4 => user(Event::FrontendRetiredLatencyGe4),
+        16 => user(Event::FrontendRetiredLatencyGe16),
+        _ => user(Event::FrontendRetiredLatencyGe64),
+    });
+    assert!(gaps.is_sorted_by(|more, less| more >= less) && gaps[3] >= 5, "{gaps:?}");
+    assert!((1..=user(Event::RsEmpty)).contains(&user(Event::RsEmptyCount)));
+    assert_eq!(user(Event::MiscRetiredLbrInserts), 0);
+    core.drive().count_branch_record(true);
+    core.drive().count_branch_record(false);
+    assert_eq!(source.total(&named(Event::MiscRetiredLbrInserts), ALL), 2);
+}
