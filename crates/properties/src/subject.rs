@@ -145,7 +145,15 @@ impl Subject {
     /// The alias groups with more than one address on this CPU.
     fn alias_groups(&self) -> Vec<Vec<u32>> {
         let candidates: Vec<Vec<u32>> = match self.profile.vendor() {
-            Vendor::Intel => (0..8).map(|n| vec![0xC1 + n, 0x4C1 + n]).collect(),
+            Vendor::Intel => (0..10)
+                .flat_map(|n| {
+                    [
+                        vec![0xC1 + n, 0x4C1 + n, 0x1900 + 4 * n],
+                        vec![0x186 + n, 0x1901 + 4 * n],
+                        vec![0x309 + n, 0x1980 + 4 * n],
+                    ]
+                })
+                .collect(),
             Vendor::Amd => (0..4)
                 .flat_map(|n| {
                     [vec![0xC001_0000 + n, 0xC001_0200 + 2 * n], vec![0xC001_0004 + n, 0xC001_0201 + 2 * n]]
@@ -189,7 +197,7 @@ impl Slot {
         use intel::RegisterId as I;
         matches!(
             self.id,
-            RegisterId::Intel(I::Pmc | I::APmc | I::FixedCtr)
+            RegisterId::Intel(I::Pmc | I::APmc | I::GpCtr | I::FixedCtr | I::FxCtr)
                 | RegisterId::Amd(A::PerfCtr | A::LegacyPerfCtr)
         )
     }
@@ -198,7 +206,10 @@ impl Slot {
     pub(crate) fn is_select(&self) -> bool {
         use amd::RegisterId as A;
         use intel::RegisterId as I;
-        matches!(self.id, RegisterId::Intel(I::PerfEvtSel) | RegisterId::Amd(A::PerfCtl | A::LegacyPerfCtl))
+        matches!(
+            self.id,
+            RegisterId::Intel(I::PerfEvtSel | I::GpCfgA) | RegisterId::Amd(A::PerfCtl | A::LegacyPerfCtl)
+        )
     }
 }
 

@@ -118,6 +118,7 @@ struct Intel {
     arch_events: Option<u64>,
     arch_events_unavailable: Option<u32>,
     any_thread_deprecated: Option<bool>,
+    umask2: Option<bool>,
     metrics_level: Option<u64>,
     full_width_writes: Option<bool>,
     freeze_while_smm: Option<bool>,
@@ -230,7 +231,7 @@ fn intel(mut pmu: IntelPmu, change: &Intel, lbr: LbrKind) -> Result<IntelPmu, Pr
     if matches!(lbr, LbrKind::LastBranch | LbrKind::ExtV2 { .. }) {
         return Err(ProfileProblem::Conflict("an Intel CPU has no branch records of AMD's kinds"));
     }
-    set(&mut pmu.version, "version", change.version, (1, 5))?;
+    set(&mut pmu.version, "version", change.version, (1, 6))?;
     set(&mut pmu.fixed_counters, "fixed-counters", change.fixed_counters, (0, MAX_FIXED as u64))?;
     set(&mut pmu.fixed_width, "fixed-width", change.fixed_width, (32, 63))?;
     // Linux takes no PMU with fewer than seven architectural events; leaf 0AH has 32 bits for them.
@@ -238,6 +239,10 @@ fn intel(mut pmu: IntelPmu, change: &Intel, lbr: LbrKind) -> Result<IntelPmu, Pr
     set(&mut pmu.metrics_level, "metrics-level", change.metrics_level, (0, 2))?;
     pmu.arch_events_unavailable = change.arch_events_unavailable.unwrap_or(pmu.arch_events_unavailable);
     pmu.any_thread_deprecated = change.any_thread_deprecated.unwrap_or(pmu.any_thread_deprecated);
+    pmu.umask2 = change.umask2.unwrap_or(pmu.umask2 && pmu.version >= 6);
+    if pmu.umask2 && pmu.version < 6 {
+        return Err(ProfileProblem::Conflict("umask2 needs version 6"));
+    }
     pmu.offcore_rsp_mask = change.offcore_rsp_mask.unwrap_or(pmu.offcore_rsp_mask);
     pmu.ld_lat_mask = change.ld_lat_mask.unwrap_or(pmu.ld_lat_mask);
     pmu.frontend_mask = change.frontend_mask.unwrap_or(pmu.frontend_mask);

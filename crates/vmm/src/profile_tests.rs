@@ -47,8 +47,9 @@ fn what_cannot_be_is_refused_with_the_reason() {
     assert_eq!(problem("base = 'i486'\nname = 'x'"), "base \"i486\" is no built-in profile");
     assert!(problem("base = 'icelake-sp'\nname = 'Not a name'").contains("lower-case"));
     assert!(problem("base = 'icelake-sp'\nname = 'skylake-sp'").contains("built-in"));
-    assert_eq!(on("gp-counters = 9"), "gp-counters = 9 is not between 1 and 8");
-    assert_eq!(on("[intel]\nversion = 300"), "version = 300 is not between 1 and 5");
+    assert_eq!(on("gp-counters = 11"), "gp-counters = 11 is not between 1 and 10");
+    assert_eq!(on("[intel]\nversion = 300"), "version = 300 is not between 1 and 6");
+    assert_eq!(on("[intel]\numask2 = true"), "umask2 needs version 6");
     assert!(on("[intel]\nfixed-counters = 3").contains("fixed counter 3 counts the slots"));
     assert!(on("lbr = [9]").contains("multiples of 8"));
     assert!(on("lbr = []").contains("names no depth"));

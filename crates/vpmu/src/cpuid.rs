@@ -1,10 +1,11 @@
 //! The CPUID bits that announce the PMU.
 //!
 //! [`patch`] changes only these bits of a leaf, so that an embedder keeps its own CPUID policy for
-//! the rest. Sources: SDM vol. 2A, CPUID, leaves 01H, 07H, 0AH, 0DH, 1CH; APM vol. 3, appendix E, leaves
+//! the rest. Sources: SDM vol. 2A, CPUID, leaves 01H, 07H, 0AH, 0DH, 1CH, 23H; APM vol. 3, appendix E, leaves
 //! 8000_0001H and 8000_0022H; Linux `asm/perf_event.h`.
 
 use crate::profile::{AmdPmu, LbrKind, Profile, Vendor};
+use crate::register::low_bits;
 
 /// The four registers that CPUID returns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -40,6 +41,11 @@ const XSTATE_LBR: u32 = 15;
 /// Leaf 07H.1 EAX: leaf 23H exists.
 const ARCH_PERFMON_EXT: u32 = 1 << 8;
 
+/// Architectural performance monitoring extended.
+const PERFMON_EXT_LEAF: u32 = 0x23;
+/// Its subleaves here: 0 itself, 1 counters, 3 architectural events. Not offered: 2 auto counter reload, 4 and 5 PEBS.
+const PERFMON_EXT_SUBLEAVES: u32 = 1 << 0 | 1 << 1 | 1 << 3;
+
 /// Leaf 8000_0001H ECX, AMD: instruction based sampling, and the counters of data fabric and L3; not offered.
 const IBS_NB_L3: u32 = 1 << 10 | 1 << 24 | 1 << 28;
 /// Leaf 8000_0001H ECX, AMD: PerfCtrExtCore.
@@ -58,7 +64,12 @@ pub const LEAVES: [u32; 12] =
 pub fn patch(profile: &Profile, leaf: u32, subleaf: u32, mut result: CpuidResult) -> CpuidResult {
     let vendor = profile.vendor();
     match (leaf, subleaf) {
-        (0x0, _) => set_vendor(vendor, &mut result),
+        (0x0, _) => {
+            set_vendor(vendor, &mut result);
+            if has_perfmon_ext(profile) {
+                result.eax = result.eax.max(PERFMON_EXT_LEAF);
+            }
+        }
         (0x1, _) => {
             result.eax = profile.signature;
             result.ecx &= !(DTES64 | DS_CPL | PDCM);
@@ -68,19 +79,28 @@ pub fn patch(profile: &Profile, leaf: u32, subleaf: u32, mut result: CpuidResult
             result.edx &= !DS;
         }
         (0x7, 0) => {
+            if has_perfmon_ext(profile) {
+                result.eax = result.eax.max(1);
+            }
             result.ebx &= !HLE_RTM;
             result.edx &= !(HYBRID | ARCH_LBR);
             if matches!(profile.lbr, LbrKind::Architectural { .. }) {
                 result.edx |= ARCH_LBR;
             }
         }
-        (0x7, 1) => result.eax &= !ARCH_PERFMON_EXT,
+        (0x7, 1) => {
+            result.eax &= !ARCH_PERFMON_EXT;
+            if has_perfmon_ext(profile) {
+                result.eax |= ARCH_PERFMON_EXT;
+            }
+        }
         // Reserved on AMD CPUs: caches and clocks are described elsewhere.
         (0x2 | 0x4 | 0x15 | 0x16, _) if vendor == Vendor::Amd => result = CpuidResult::default(),
         (0xA, _) => result = leaf_0a(profile),
         // XSAVES of the branch records is the engine's; where it has it, it says so after this.
         (0xD, 1) => result.ecx &= !XSS_LBR,
-        (0xD, XSTATE_LBR) | (0x23, _) => result = CpuidResult::default(),
+        (0xD, XSTATE_LBR) => result = CpuidResult::default(),
+        (PERFMON_EXT_LEAF, _) => result = leaf_23(profile, subleaf),
         (0x1C, _) => result = leaf_1c(profile),
         (0x8000_0000.., _) => {
             if let Some(amd) = profile.amd() {
@@ -160,6 +180,33 @@ pub fn leaf_0a(profile: &Profile) -> CpuidResult {
     }
 }
 
+fn has_perfmon_ext(profile: &Profile) -> bool {
+    profile.intel().is_some_and(|pmu| pmu.version >= 6)
+}
+
+/// Leaf 23H, architectural performance monitoring extended: 0 in a profile before version 6.
+///
+/// Not offered: auto counter reload, PEBS, the EQ bit of event selects, the user's disable of RDPMC. The number of
+/// slots in a cycle is 0, which sends software to fixed counter 3.
+#[must_use]
+pub fn leaf_23(profile: &Profile, subleaf: u32) -> CpuidResult {
+    let Some(pmu) = profile.intel().filter(|pmu| pmu.version >= 6) else { return CpuidResult::default() };
+    let bitmap = |count: u8| low_bits(count.into()) as u32;
+    match subleaf {
+        0 => CpuidResult { eax: PERFMON_EXT_SUBLEAVES, ebx: pmu.umask2.into(), ecx: 0, edx: 0 },
+        1 => CpuidResult {
+            eax: bitmap(profile.gp_counters),
+            ebx: bitmap(pmu.fixed_counters),
+            ..CpuidResult::default()
+        },
+        3 => CpuidResult {
+            eax: bitmap(pmu.arch_events) & !pmu.arch_events_unavailable,
+            ..CpuidResult::default()
+        },
+        _ => CpuidResult::default(),
+    }
+}
+
 /// Leaf 1CH, architectural last branch records: 0 in a profile without them.
 ///
 /// Filters by privilege level and branch type, call-stack mode; records hold whether the branch was
@@ -178,7 +225,7 @@ pub fn leaf_1c(profile: &Profile) -> CpuidResult {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::profile::{ICELAKE_SP, PROFILES, SAPPHIRE_RAPIDS, SKYLAKE_SP, ZEN2, ZEN4};
+    use crate::profile::{ICELAKE_SP, LUNAR_LAKE_P, PROFILES, SAPPHIRE_RAPIDS, SKYLAKE_SP, ZEN2, ZEN4};
 
     /// Zen 4 as KVM shows it to a guest, plus LbrExtV2 (16 deep) and freezing.
     #[test]
@@ -208,6 +255,22 @@ mod tests {
     }
 
     #[test]
+    fn version_6_announces_its_bitmaps_in_leaf_23h() {
+        let v6 = |leaf, subleaf| patch(&LUNAR_LAKE_P, leaf, subleaf, CpuidResult::default());
+        assert_eq!(v6(0, 0).eax, 0x23);
+        assert_eq!((v6(7, 0).eax, v6(7, 1).eax), (1, 1 << 8));
+        assert_eq!(v6(0x23, 0), CpuidResult { eax: 0b1011, ebx: 1, ecx: 0, edx: 0 });
+        assert_eq!(v6(0x23, 1), CpuidResult { eax: 0x3FF, ebx: 0xF, ecx: 0, edx: 0 });
+        assert_eq!(v6(0x23, 3), CpuidResult { eax: 0xFF, ebx: 0, ecx: 0, edx: 0 });
+        for subleaf in [2, 4, 5, 6] {
+            assert_eq!(v6(0x23, subleaf), CpuidResult::default());
+        }
+        let all = CpuidResult { eax: !0, ebx: !0, ecx: !0, edx: !0 };
+        assert_eq!(patch(&SAPPHIRE_RAPIDS, 0x23, 0, all), CpuidResult::default());
+        assert_eq!(patch(&SAPPHIRE_RAPIDS, 7, 1, all).eax, !(1 << 8));
+    }
+
+    #[test]
     fn leaf_0a_of_skylake_has_four_counters_and_any_thread() {
         let leaf = patch(&SKYLAKE_SP, 0xA, 0, CpuidResult::default());
         assert_eq!(leaf, CpuidResult { eax: 0x0730_0404, ebx: 0, ecx: 0, edx: 0x603 });
@@ -227,6 +290,7 @@ mod tests {
             ("sapphire-rapids", 0x8F),
             ("emerald-rapids", 0xCF),
             ("granite-rapids", 0xAD),
+            ("lunar-lake-p", 0xBD),
         ];
         let found: alloc::vec::Vec<_> = PROFILES
             .iter()

@@ -14,6 +14,7 @@ mod emerald_rapids;
 mod granite_rapids;
 mod icelake_client;
 mod icelake_sp;
+mod lunar_lake_p;
 mod rocket_lake;
 mod sapphire_rapids;
 mod skylake_sp;
@@ -26,6 +27,7 @@ pub use emerald_rapids::EMERALD_RAPIDS;
 pub use granite_rapids::GRANITE_RAPIDS;
 pub use icelake_client::ICELAKE_CLIENT;
 pub use icelake_sp::ICELAKE_SP;
+pub use lunar_lake_p::LUNAR_LAKE_P;
 pub use rocket_lake::ROCKET_LAKE;
 pub use sapphire_rapids::SAPPHIRE_RAPIDS;
 pub use skylake_sp::SKYLAKE_SP;
@@ -36,7 +38,7 @@ pub use zen::{ZEN2, ZEN3, ZEN4, ZEN5};
 const LBR_FMT: u64 = 0x3F;
 
 /// Most general-purpose counters that a profile may have.
-pub const MAX_GP: usize = 8;
+pub const MAX_GP: usize = 10;
 /// Most fixed-function counters that a profile may have.
 pub const MAX_FIXED: usize = 4;
 
@@ -112,6 +114,7 @@ pub static PROFILES: &[&Profile] = &[
     &SAPPHIRE_RAPIDS,
     &EMERALD_RAPIDS,
     &GRANITE_RAPIDS,
+    &LUNAR_LAKE_P,
     &ZEN2,
     &ZEN3,
     &ZEN4,
@@ -195,6 +198,8 @@ pub struct IntelPmu {
     pub arch_events_unavailable: u32,
     /// CPUID.0AH:EDX bit 15.
     pub any_thread_deprecated: bool,
+    /// CPUID.23H.0:EBX bit 0: unit masks of 16 bits. Needs version 6.
+    pub umask2: bool,
     /// IA32_PERF_CAPABILITIES.
     pub perf_capabilities: PerfCapabilities,
     /// PERF_METRICS: 0 none, 1 four fields, 2 eight fields.

@@ -165,6 +165,18 @@ pub fn has_arch_lbr() -> bool {
     cpuid(7, 0).edx & 1 << 19 != 0
 }
 
+/// True if CPUID leaf 23H has this subleaf (CPUID.23H.0:EAX).
+#[must_use]
+pub fn perfmon_ext(subleaf: u32) -> bool {
+    has_perfmon_ext() && cpuid(0x23, 0).eax >> subleaf & 1 != 0
+}
+
+/// What CPUID.23H.0:EBX offers in event selects, one bit each: 16-bit unit masks, EQ, the user's disable of RDPMC.
+#[must_use]
+pub fn select_extensions() -> u32 {
+    if has_perfmon_ext() { cpuid(0x23, 0).ebx & 0b111 } else { 0 }
+}
+
 /// True if CPUID offers leaf 23H (CPUID.07H.1:EAX bit 8).
 #[must_use]
 pub fn has_perfmon_ext() -> bool {

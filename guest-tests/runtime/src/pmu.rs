@@ -30,15 +30,15 @@ const AMD_PERFCTR_CORE: u32 = 1 << 23;
 
 /// Registers whose power-on values are kept: first one and number.
 const NOTED: [(u32, u32); 7] = [
-    (MSR_PMC0, 8),
-    (MSR_PERFEVTSEL0, 8),
+    (MSR_PMC0, 10),
+    (MSR_PERFEVTSEL0, 10),
     (0x1A0, 1),
     (MSR_DEBUGCTL, 1),
     (MSR_FIXED_CTR0, 4),
     (MSR_PERF_METRICS, 1),
     (MSR_FIXED_CTR_CTRL, 6),
 ];
-const NOTED_COUNT: usize = 29;
+const NOTED_COUNT: usize = 33;
 
 static POWER_ON: Global<[Option<u64>; NOTED_COUNT]> = Global::new([None; NOTED_COUNT]);
 
@@ -57,7 +57,7 @@ pub(crate) fn note_power_on_values() {
 }
 
 /// What the Intel PMU register `msr` held when the image started; `None` if it cannot be read, or is
-/// none of the first eight counters and selects, the first four fixed counters, PERF_METRICS, DEBUGCTL,
+/// none of the first ten counters and selects, the first four fixed counters, PERF_METRICS, DEBUGCTL,
 /// MISC_ENABLE and 38DH to 392H.
 #[must_use]
 pub fn power_on_value(msr: u32) -> Option<u64> {

@@ -19,7 +19,7 @@ pub struct ArchEvent {
     pub code: EventCode,
 }
 
-const fn arch(bit: u8, name: &'static str, event: Event, select: u16, umask: u8) -> ArchEvent {
+const fn arch(bit: u8, name: &'static str, event: Event, select: u16, umask: u16) -> ArchEvent {
     ArchEvent { bit, name, event, code: EventCode::new(select, umask) }
 }
 
@@ -70,7 +70,7 @@ pub struct FixedEvent {
 }
 
 const fn fixed(counter: u8, event: Event) -> FixedEvent {
-    FixedEvent { counter, event, code: EventCode::new(0x00, counter + 1) }
+    FixedEvent { counter, event, code: EventCode::new(0x00, counter as u16 + 1) }
 }
 
 impl FixedEvent {

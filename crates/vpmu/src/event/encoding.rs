@@ -29,8 +29,8 @@ const SELECT_HIGH: u32 = 32;
 pub struct EventCode {
     /// Event select, bits 7:0; of an AMD CPU bits 35:32 too.
     pub select: u16,
-    /// Unit mask, bits 15:8.
-    pub umask: u8,
+    /// Unit mask, bits 15:8; on an Intel CPU with perfmon version 6 also bits 47:40, as bits 15:8 of this field.
+    pub umask: u16,
     /// Counter mask, bits 31:24: when not 0, count cycles with at least this many occurrences.
     pub cmask: u8,
     /// Invert, bit 23: count cycles with fewer occurrences than the counter mask.
@@ -42,16 +42,17 @@ pub struct EventCode {
 impl EventCode {
     /// A code without modifiers.
     #[must_use]
-    pub const fn new(select: u16, umask: u8) -> Self {
+    pub const fn new(select: u16, umask: u16) -> Self {
         Self { select, umask, cmask: 0, inv: false, edge: false }
     }
 
     /// Takes the code out of an IA32_PERFEVTSELx value.
     ///
-    /// All other bits (USR, OS, PC, INT, EN, 63:32) say how, not what, and are ignored.
+    /// All other bits (USR, OS, PC, INT, EN) say how, not what, and are ignored.
     #[must_use]
     pub const fn from_evtsel(value: u64) -> Self {
-        let [select, umask, _, cmask, ..] = value.to_le_bytes();
+        let [select, umask, _, cmask, _, umask2, ..] = value.to_le_bytes();
+        let umask = u16::from_le_bytes([umask, umask2]);
         Self { select: select as u16, umask, cmask, inv: value & INV != 0, edge: value & EDGE != 0 }
     }
 
@@ -60,14 +61,17 @@ impl EventCode {
     #[must_use]
     pub const fn from_perf_ctl(value: u64) -> Self {
         let code = Self::from_evtsel(value);
-        Self { select: code.select | ((value >> SELECT_HIGH & 0xF) as u16) << 8, ..code }
+        // Bits 47:40 say something else there.
+        let umask = code.umask & 0xFF;
+        Self { select: code.select | ((value >> SELECT_HIGH & 0xF) as u16) << 8, umask, ..code }
     }
 
     /// The same code as bits of IA32_PERFEVTSELx or PERF_CTLx; also perf's `config` of a raw event.
     #[must_use]
     pub const fn to_evtsel_bits(self) -> u64 {
         let [select, select_high] = self.select.to_le_bytes();
-        let mut value = u64::from_le_bytes([select, self.umask, 0, self.cmask, select_high & 0xF, 0, 0, 0]);
+        let [umask, umask2] = self.umask.to_le_bytes();
+        let mut value = u64::from_le_bytes([select, umask, 0, self.cmask, select_high & 0xF, umask2, 0, 0]);
         if self.inv {
             value |= INV;
         }
@@ -216,7 +220,7 @@ impl fmt::Display for Encoding {
 }
 
 /// A row of an event table: an event that every general-purpose counter can count.
-pub(super) const fn gp(event: Event, select: u16, umask: u8) -> Encoding {
+pub(super) const fn gp(event: Event, select: u16, umask: u16) -> Encoding {
     Encoding {
         event,
         name: event.name(),

@@ -25,6 +25,7 @@ mod encoding;
 mod granite_rapids;
 mod icelake_sp;
 mod identity;
+mod lion_cove;
 mod sapphire_rapids;
 mod skylake_sp;
 mod table;

@@ -2,7 +2,9 @@
 
 use core::fmt;
 
-use super::{Encoding, Event, EventCode, granite_rapids, icelake_sp, sapphire_rapids, skylake_sp, zen};
+use super::{
+    Encoding, Event, EventCode, granite_rapids, icelake_sp, lion_cove, sapphire_rapids, skylake_sp, zen,
+};
 
 /// The table of one generation of Zen.
 macro_rules! zen_table {
@@ -60,6 +62,12 @@ impl EventTable {
     pub const GRANITE_RAPIDS: Self = {
         const BY_CODE: [u16; granite_rapids::ENCODINGS.len()] = sorted_by_code(granite_rapids::ENCODINGS);
         Self { encodings: granite_rapids::ENCODINGS, by_code: &BY_CODE }
+    };
+
+    /// The P-cores of Lunar Lake and Arrow Lake.
+    pub const LION_COVE: Self = {
+        const BY_CODE: [u16; lion_cove::ENCODINGS.len()] = sorted_by_code(lion_cove::ENCODINGS);
+        Self { encodings: lion_cove::ENCODINGS, by_code: &BY_CODE }
     };
 
     /// AMD Zen 2.
@@ -126,7 +134,7 @@ impl EventTable {
     }
 
     /// Every encoding with this event select and unit mask, whatever its modifiers.
-    pub fn by_select_umask(self, select: u16, umask: u8) -> impl Iterator<Item = &'static Encoding> {
+    pub fn by_select_umask(self, select: u16, umask: u16) -> impl Iterator<Item = &'static Encoding> {
         let wanted = key(EventCode::new(select, umask));
         let sorted = move |position: &u16| &self.encodings[usize::from(*position)];
         let first = self.by_code.partition_point(|position| key(sorted(position).code) < wanted);
@@ -135,7 +143,7 @@ impl EventTable {
 }
 
 const fn key(code: EventCode) -> u32 {
-    (code.select as u32) << 8 | code.umask as u32
+    (code.select as u32) << 16 | code.umask as u32
 }
 
 /// Insertion sort, because it is the shortest that a `const fn` can do.

@@ -131,5 +131,5 @@ pub(super) fn rearm<const N: usize, S: CountsSource + ?Sized>(
 /// The code of an event that a fixed counter counts, as perf writes it (Linux
 /// `arch/x86/include/asm/perf_event.h`, "fixed-function pseudo encodings").
 pub(super) fn fixed_code(index: u8) -> EventCode {
-    EventCode { select: 0, umask: index + 1, cmask: 0, inv: false, edge: false }
+    EventCode { select: 0, umask: u16::from(index) + 1, cmask: 0, inv: false, edge: false }
 }

@@ -33,6 +33,7 @@ pub(super) const PMU: IntelPmu = IntelPmu {
     arch_events: 8,
     arch_events_unavailable: 0,
     any_thread_deprecated: true,
+    umask2: false,
     // LBR_FMT 3FH (architectural), FREEZE_WHILE_SMM, FW_WRITE, PERF_METRICS_AVAILABLE. Silicon has 0xF4FF: the
     // rest is PEBS.
     perf_capabilities: PerfCapabilities(0xB03F),

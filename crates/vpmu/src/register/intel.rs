@@ -9,17 +9,17 @@ use super::{Access, Field, OnWrite, Register, Repeat, Reserved, When, Width};
 
 registers! { Intel:
     /// General-purpose counter, legacy address: a write takes 32 bits and sign-extends them.
-    Pmc = "IA32_PMC{n}" @ 0xC1, gp x 8, if Always, ReadWrite, reserved Ignore,
+    Pmc = "IA32_PMC{n}" @ 0xC1, gp x 10, if Always, ReadWrite, reserved Ignore,
         source "SDM vol. 3B, Performance Monitoring, architectural version 1" {
         value count(GpCounter) = "Count", "Event count; a WRMSR sets bits 31:0 and copies bit 31 upwards";
     }
     /// General-purpose counter, full-width address: the same register, written as it is.
-    APmc = "IA32_A_PMC{n}" @ 0x4C1, gp x 8, if FullWidth, ReadWrite, reserved Fault,
+    APmc = "IA32_A_PMC{n}" @ 0x4C1, gp x 10, if FullWidth, ReadWrite, reserved Fault,
         source "SDM vol. 3B, Full-Width Writes to Performance Counter Registers" {
         value count(GpCounter) = "Count", "Event count; bits at or above the counter width raise #GP";
     }
     /// Event select: what a general-purpose counter counts, and when.
-    PerfEvtSel = "IA32_PERFEVTSEL{n}" @ 0x186, gp x 8, if Always, ReadWrite, reserved Fault,
+    PerfEvtSel = "IA32_PERFEVTSEL{n}" @ 0x186, gp x 10, if Always, ReadWrite, reserved Fault,
         source "SDM vol. 3B, IA32_PERFEVTSELx MSRs" {
         bits event_select(0, 8) = "EventSelect", "Event select code";
         bits umask(8, 8) = "UnitMask", "Unit mask: the condition that the event logic detects";
@@ -33,12 +33,22 @@ registers! { Intel:
         flag enable(22) = "EN", "Count";
         flag invert(23) = "INV", "Invert the comparison with CMASK";
         bits cmask(24, 8) = "CMASK", "Counter mask: count cycles with at least this many occurrences (0: count occurrences)";
+        bits umask2(40, 8) if UnitMask2 = "UnitMask2", "Unit mask, bits 15:8";
     }
     /// Fixed-function counter. 0 INST_RETIRED.ANY, 1 CPU_CLK_UNHALTED.THREAD, 2 CPU_CLK_UNHALTED.REF_TSC, 3 TOPDOWN.SLOTS.
     FixedCtr = "IA32_FIXED_CTR{n}" @ 0x309, fixed x 7, if Version2, ReadWrite, reserved Ignore,
         source "SDM vol. 3B, Fixed-function Performance Counters; excess bits are dropped as in Linux arch/x86/kvm/vmx/pmu_intel.c" {
         value count(FixedCounter) = "Count", "Event count";
     }
+    /// General-purpose counter, version 6 address: the same register as IA32_PMC of that number, written as it is.
+    GpCtr = "IA32_PMC_GP{n}_CTR" @ 0x1900, gp x 10 step 4, if Version6, ReadWrite, reserved Fault,
+        source "SDM vol. 4; addresses as in Linux asm/msr-index.h (MSR_IA32_PMC_V6_GP0_CTR)" as APmc;
+    /// Event select, version 6 address: the same register as IA32_PERFEVTSEL of that number.
+    GpCfgA = "IA32_PMC_GP{n}_CFG_A" @ 0x1901, gp x 10 step 4, if Version6, ReadWrite, reserved Fault,
+        source "SDM vol. 4; addresses as in Linux asm/msr-index.h (MSR_IA32_PMC_V6_GP0_CFG_A)" as PerfEvtSel;
+    /// Fixed-function counter, version 6 address: the same register as IA32_FIXED_CTR of that number.
+    FxCtr = "IA32_PMC_FX{n}_CTR" @ 0x1980, fixed x 7 step 4, if Version6, ReadWrite, reserved Ignore,
+        source "SDM vol. 4; addresses as in Linux asm/msr-index.h (MSR_IA32_PMC_V6_FX0_CTR)" as FixedCtr;
     /// Eight 8-bit fractions of the slots counted in IA32_FIXED_CTR3; v stands for v/255.
     PerfMetrics = "IA32_PERF_METRICS" @ 0x329, once x 1, if Metrics, ReadWrite, reserved Ignore,
         source "SDM vol. 3B, Performance Metrics; fields as in Linux arch/x86/events/intel/core.c" {

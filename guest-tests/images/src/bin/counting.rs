@@ -20,6 +20,8 @@ guest_runtime::image!();
 fn pipeline_width() -> u64 {
     match cpu::family_model() {
         (6, 0x6A | 0x6C | 0x7D | 0x7E | 0x8C | 0x8D | 0xA7) => 5,
+        // Lunar Lake, Arrow Lake: Lion Cove.
+        (6, 0xBD | 0xB5 | 0xC5 | 0xC6) => 8,
         _ => 6,
     }
 }
@@ -215,7 +217,7 @@ fn fixed_3_is_slots() {
     check_same("A4/01 and FIXED_CTR3", gp(0), fixed(3));
 }
 
-/// Slots per core cycle are the width of the pipeline: 5 on Ice Lake, 6 on Golden Cove.
+/// Slots per core cycle are the width of the pipeline: 5 on Ice Lake, 6 on Golden Cove, 8 on Lion Cove.
 #[guest_test(needs(metrics))]
 fn slots_per_cycle_is_the_pipeline_width() {
     count_fixed(0b1010);

@@ -32,6 +32,12 @@ fn is_empty_unless(announced: bool, leaf: u32) {
     }
 }
 
+fn perfmon_ext(r: &Register) {
+    if !r.cpu.perfmon_ext {
+        skip!("CPUID.07H.1:EAX[8] is 0");
+    }
+}
+
 fn arch_lbr(r: &Register) {
     if !r.cpu.arch_lbr {
         skip!("CPUID.07H:EDX[19] is 0");
@@ -132,6 +138,35 @@ checks! {
         "subleaf_1_offers_no_XSAVES_of_records_without_component_15" => |r| {
             let offered = field(r.in_leaf(1).ecx, 15, 1) == 1;
             check_eq!(offered, r.in_leaf(15).eax != 0);
+        };
+    }
+    "CPUID.23H" - @ 0x23 {
+        "announced_from_version_6" => |r| check_eq!(r.cpu.perfmon_ext, r.cpu.version >= 6);
+        "EAX_has_subleaf_0_and_no_unknown_one" => |r| {
+            perfmon_ext(r);
+            check_eq!(r.in_leaf(0).eax & !0b11_1110, 1);
+        };
+        "EBX_and_EDX_reserved_bits_are_0" => |r| {
+            perfmon_ext(r);
+            check_eq!([r.in_leaf(0).ebx & !0b111, r.in_leaf(0).edx], [0; 2]);
+        };
+        "subleaf_1_has_the_counters_of_leaf_0AH" => |r| {
+            perfmon_ext(r);
+            check_eq!(r.in_leaf(1).eax, (1 << r.cpu.general) - 1);
+            check_eq!(r.in_leaf(1).ebx, cpuid(0xA, 0).ecx);
+        };
+        "subleaf_3_has_the_events_of_leaf_0AH" => |r| {
+            perfmon_ext(r);
+            let (leaf, length) = (cpuid(0xA, 0), field(cpuid(0xA, 0).eax, 24, 8));
+            check_eq!(r.in_leaf(3).eax, !leaf.ebx & ((1_u64 << length) - 1) as u32);
+        };
+        "subleaves_that_are_not_listed_say_nothing" => |r| {
+            perfmon_ext(r);
+            let valid = r.in_leaf(0).eax;
+            for subleaf in (1..8).filter(|subleaf| valid >> subleaf & 1 == 0) {
+                let found = r.in_leaf(subleaf);
+                check_eq!([found.eax, found.ebx, found.ecx, found.edx], [0; 4], "subleaf {subleaf}");
+            }
         };
     }
     "CPUID.1CH" - @ 0x1C {

@@ -69,7 +69,7 @@ fn is_lost_when_masked(start: impl Fn() -> u64) {
 
 // SDM volume 3B, "Performance Monitoring", and volume 3A, "Local Vector Table".
 checks! {
-    "PMI.counter_" [0 1 2 3 4 5 6 7] @ 0xC1 {
+    "PMI.counter_" [0 1 2 3 4 5 6 7 8 9] @ 0xC1 {
         "arrives_as_NMI" => |r| {
             pmi::as_nmi();
             arrives(start_general(r, select::INT), 0x400);

@@ -3,7 +3,7 @@
 #![no_std]
 #![no_main]
 
-use guest_images::{checks, table::event_register_bits};
+use guest_images::{checks, pmu::perfmon_ext, table::event_register_bits};
 use guest_runtime::{cpuid, skip};
 
 guest_runtime::image!();
@@ -23,26 +23,17 @@ fn max_depth() -> u64 {
 
 // SDM volume 4 and volume 3B, "Performance Monitoring" and "Last Branch Records".
 checks! {
-    "IA32_PMC" [0 1 2 3 4 5 6 7] @ 0xC1 {
+    "IA32_PMC" [0 1 2 3 4 5 6 7 8 9] @ 0xC1 {
         "exists" => |r| r.exists(r.n < r.cpu.general);
         "reset" => |r| r.present(r.n < r.cpu.general).resets_to(0);
     }
-    "IA32_PMC" [8 9] @ 0xC1 {
-        "exists" => |r| r.exists(r.n < r.cpu.general);
-    }
-    "IA32_PERFEVTSEL" [0 1 2 3 4 5 6 7] @ 0x186 {
+    "IA32_PERFEVTSEL" [0 1 2 3 4 5 6 7 8 9] @ 0x186 {
         "exists" => |r| r.exists(r.n < r.cpu.general);
         "reset" => |r| r.present(r.n < r.cpu.general).resets_to(0);
     }
-    "IA32_PERFEVTSEL" [8 9] @ 0x186 {
-        "exists" => |r| r.exists(r.n < r.cpu.general);
-    }
-    "IA32_A_PMC" [0 1 2 3 4 5 6 7] @ 0x4C1 {
+    "IA32_A_PMC" [0 1 2 3 4 5 6 7 8 9] @ 0x4C1 {
         "exists" => |r| r.exists(r.cpu.full_width() && r.n < r.cpu.general);
         "reset" => |r| r.present(r.cpu.full_width() && r.n < r.cpu.general).resets_to(0);
-    }
-    "IA32_A_PMC" [8 9] @ 0x4C1 {
-        "exists" => |r| r.exists(r.cpu.full_width() && r.n < r.cpu.general);
     }
     "IA32_FIXED_CTR" [0 1 2 3] @ 0x309 {
         "exists" => |r| r.exists(r.cpu.has_fixed(r.n));
@@ -133,10 +124,10 @@ checks! {
         "absent_without_PEBS_BASELINE" => |r| r.is_absent_without(r.cpu.pebs_baseline(), "adaptive PEBS");
     }
     "IA32_PEBS_BASE" - @ 0x3F4 {
-        "absent_without_leaf_23H" => |r| r.is_absent_without(r.cpu.perfmon_ext, "leaf 23H");
+        "absent_without_architectural_PEBS" => |r| r.is_absent_without(perfmon_ext(4), "CPUID.23H.4");
     }
     "IA32_PEBS_INDEX" - @ 0x3F5 {
-        "absent_without_leaf_23H" => |r| r.is_absent_without(r.cpu.perfmon_ext, "leaf 23H");
+        "absent_without_architectural_PEBS" => |r| r.is_absent_without(perfmon_ext(4), "CPUID.23H.4");
     }
     "IA32_DS_AREA" - @ 0x600 {
         "absent_without_DS" => |r| r.is_absent_without(r.cpu.debug_store, "a debug store");
@@ -147,13 +138,32 @@ checks! {
     "MSR_RELOAD_FIXED_CTR" [0 1 2 3] @ 0x1309 {
         "absent_without_PEBS_OUTPUT_PT" => |r| r.is_absent_without(r.cpu.capability(16), "PEBS through Processor Trace");
     }
-    "IA32_PMC_GP_CTR" [0 1 2 3 4 5 6 7] @ 0x1900 {
-        "absent_without_leaf_23H" => |r| r.apart(4).is_absent_without(r.cpu.perfmon_ext, "leaf 23H");
+    "IA32_PMC_GP_CTR" [0 1 2 3 4 5 6 7 8 9 10] @ 0x1900 {
+        "exists" => |r| r.apart(4).exists(r.cpu.version >= 6 && r.n < r.cpu.general);
+        "reset" => |r| r.apart(4).present(r.cpu.version >= 6 && r.n < r.cpu.general).resets_to(0);
     }
-    "IA32_PMC_GP_CFG_A" [0 1 2 3 4 5 6 7] @ 0x1901 {
-        "absent_without_leaf_23H" => |r| r.apart(4).is_absent_without(r.cpu.perfmon_ext, "leaf 23H");
+    "IA32_PMC_GP_CFG_A" [0 1 2 3 4 5 6 7 8 9 10] @ 0x1901 {
+        "exists" => |r| r.apart(4).exists(r.cpu.version >= 6 && r.n < r.cpu.general);
+        "reset" => |r| r.apart(4).present(r.cpu.version >= 6 && r.n < r.cpu.general).resets_to(0);
     }
-    "IA32_PMC_FX_CTR" [0 1 2 3] @ 0x1980 {
-        "absent_without_leaf_23H" => |r| r.apart(4).is_absent_without(r.cpu.perfmon_ext, "leaf 23H");
+    "IA32_PMC_GP_CFG_B" [0 1 2 3 4 5 6 7 8 9] @ 0x1902 {
+        "absent_without_auto_counter_reload" => |r| r.apart(4).is_absent_without(perfmon_ext(2), "CPUID.23H.2");
+    }
+    "IA32_PMC_GP_CFG_C" [0 1 2 3 4 5 6 7 8 9] @ 0x1903 {
+        "absent_without_reload_and_PEBS" => |r| {
+            r.apart(4).is_absent_without(perfmon_ext(2) || perfmon_ext(4), "CPUID.23H.2 or .4");
+        };
+    }
+    "IA32_PMC_FX_CTR" [0 1 2 3 4 5 6] @ 0x1980 {
+        "exists" => |r| r.apart(4).exists(r.cpu.version >= 6 && r.cpu.has_fixed(r.n));
+        "reset" => |r| r.apart(4).present(r.cpu.version >= 6 && r.cpu.has_fixed(r.n)).resets_to(0);
+    }
+    "IA32_PMC_FX_CFG_B" [0 1 2 3] @ 0x1982 {
+        "absent_without_auto_counter_reload" => |r| r.apart(4).is_absent_without(perfmon_ext(2), "CPUID.23H.2");
+    }
+    "IA32_PMC_FX_CFG_C" [0 1 2 3] @ 0x1983 {
+        "absent_without_reload_and_PEBS" => |r| {
+            r.apart(4).is_absent_without(perfmon_ext(2) || perfmon_ext(4), "CPUID.23H.2 or .4");
+        };
     }
 }

@@ -4,7 +4,7 @@
 
 use guest_images::{
     checks,
-    pmu::{global_ctrl_bits, read, refuses},
+    pmu::{global_ctrl_bits, read, refuses, select_extensions},
     table::{Register, event_register_bits, status_bit_exists},
 };
 use guest_runtime::{cpuid, skip};
@@ -53,7 +53,7 @@ fn misc_enable(r: &Register, bits: core::ops::RangeInclusive<u32>) {
 
 // SDM volume 3B, IA32_PERFEVTSELx and what makes the upper bits legal.
 checks! {
-    "IA32_PERFEVTSEL" [0 1 2 3 4 5 6 7] @ 0x186 {
+    "IA32_PERFEVTSEL" [0 1 2 3 4 5 6 7 8 9] @ 0x186 {
         "bit_21_ANY_before_version_3" => |r| select(r).refuses_without(r.cpu.version >= 3, "AnyThread", SELECT, 21..=21);
         "bit_32_IN_TX" => |r| select(r).refuses_without(r.cpu.transactions, "transactions", SELECT, 32..=32);
         "bit_33_IN_TXCP" => |r| {
@@ -64,14 +64,30 @@ checks! {
             let logs = r.cpu.arch_lbr && cpuid(0x1C, 0).ecx >> 16 & 0xF != 0;
             select(r).refuses_without(logs, "event logging in branch records", SELECT, 35..=35);
         };
-        "bit_36_EQ" => |r| select(r).refuses_without(r.cpu.perfmon_ext, "leaf 23H", SELECT, 36..=36);
-        "bit_37_RDPMC_user_disable" => |r| select(r).refuses_without(r.cpu.perfmon_ext, "leaf 23H", SELECT, 37..=37);
+        "bit_36_EQ" => |r| {
+            select(r).refuses_without(select_extensions() & 0b010 != 0, "the EQ bit", SELECT, 36..=36);
+        };
+        "bit_37_RDPMC_user_disable" => |r| {
+            select(r).refuses_without(select_extensions() & 0b100 != 0, "RDPMC user disable", SELECT, 37..=37);
+        };
         "bits_39_38" => |r| select(r).refuses(SELECT, 38..=39);
-        "bits_47_40_UMASK2" => |r| select(r).refuses_without(r.cpu.perfmon_ext, "leaf 23H", SELECT, 40..=47);
+        "bits_47_40_UMASK2" => |r| {
+            select(r).refuses_without(select_extensions() & 0b001 != 0, "16-bit unit masks", SELECT, 40..=47);
+        };
         "bits_63_48" => |r| select(r).refuses(SELECT, 48..=63);
     }
-    "IA32_A_PMC" [0 1 2 3 4 5 6 7] @ 0x4C1 {
+    "IA32_A_PMC" [0 1 2 3 4 5 6 7 8 9] @ 0x4C1 {
         "bits_63_48" => |r| r.present(r.cpu.full_width() && r.n < r.cpu.general).refuses(0x1234, 48..=63);
+    }
+    "IA32_PMC_GP_CTR" [0 1 2 3 4 5 6 7 8 9] @ 0x1900 {
+        "bits_63_48" => |r| r.apart(4).present(r.cpu.version >= 6 && r.n < r.cpu.general).refuses(0x1234, 48..=63);
+    }
+    "IA32_PMC_GP_CFG_A" [0 1 2 3 4 5 6 7 8 9] @ 0x1901 {
+        "bits_39_38_and_63_48" => |r| {
+            let r = r.apart(4);
+            r.present(r.cpu.version >= 6 && r.n < r.cpu.general).refuses(SELECT, 38..=39);
+            r.refuses(SELECT, 48..=63);
+        };
     }
 }
 
@@ -96,7 +112,7 @@ checks! {
             r.refuses_without(legal, "METRICS_CLEAR or AnyThread", 0xB, 14..=14);
         };
         "bits_63_32" => |r| {
-            r.refuses_without(r.cpu.pebs_baseline() || r.cpu.perfmon_ext, "adaptive PEBS or leaf 23H", 0xB, 32..=63);
+            r.refuses_without(r.cpu.pebs_baseline() || select_extensions() & 0b100 != 0, "adaptive PEBS or RDPMC user disable", 0xB, 32..=63);
         };
     }
     "IA32_PERF_GLOBAL_CTRL" - @ 0x38F {

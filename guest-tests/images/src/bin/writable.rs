@@ -5,7 +5,7 @@
 
 use guest_images::{
     checks,
-    pmu::{keeps, read, status, write},
+    pmu::{keeps, read, select_extensions, status, write},
     table::{Register, event_register_bits, status_bit_exists},
 };
 use guest_runtime::{check_eq, skip};
@@ -60,7 +60,7 @@ fn event_register(r: &Register, valid: impl Fn((u64, u64)) -> u64) {
 
 // SDM volume 3B, IA32_PERFEVTSELx. The counters are not enabled but for EN itself.
 checks! {
-    "IA32_PERFEVTSEL" [0 1 2 3 4 5 6 7] @ 0x186 {
+    "IA32_PERFEVTSEL" [0 1 2 3 4 5 6 7 8 9] @ 0x186 {
         "EventSelect" => |r| select(r).keeps(0x3_0000, 0..=7);
         "UnitMask" => |r| select(r).keeps(0x3_003C, 8..=15);
         "USR" => |r| select(r).keeps(0x3C, 16..=16);
@@ -71,6 +71,12 @@ checks! {
         "EN" => |r| select(r).keeps(0x3C, 22..=22);
         "INV" => |r| select(r).keeps(0x3_003C, 23..=23);
         "CMASK" => |r| select(r).keeps(0x3_003C, 24..=31);
+        "UMASK2" => |r| {
+            if select_extensions() & 1 == 0 {
+                skip!("unit masks have 8 bits");
+            }
+            select(r).keeps(0x3_003C, 40..=47);
+        };
         "ANY_is_dropped" => |r| {
             if !r.cpu.any_thread_deprecated {
                 skip!("AnyThread is not deprecated");
@@ -83,7 +89,7 @@ checks! {
         "USR" => |r| fixed_ctrl(r, 1);
         "PMI" => |r| fixed_ctrl(r, 3);
     }
-    "IA32_PERF_GLOBAL_CTRL.counter_" [0 1 2 3 4 5 6 7] @ 0x38F {
+    "IA32_PERF_GLOBAL_CTRL.counter_" [0 1 2 3 4 5 6 7 8 9] @ 0x38F {
         "enable" => |r| {
             Register { msr: 0x38F, ..*r }.present(r.n < r.cpu.general).keeps(0, r.n..=r.n);
         };
@@ -96,7 +102,7 @@ checks! {
     "IA32_PERF_GLOBAL_CTRL" - @ 0x38F {
         "PERF_METRICS" => |r| r.present(r.cpu.metrics()).keeps(0, 48..=48);
     }
-    "IA32_PERF_GLOBAL_STATUS.counter_" [0 1 2 3 4 5 6 7] @ 0x391 {
+    "IA32_PERF_GLOBAL_STATUS.counter_" [0 1 2 3 4 5 6 7 8 9] @ 0x391 {
         "is_set_and_cleared" => |r| sets_and_clears(r, r.n);
     }
     "IA32_PERF_GLOBAL_STATUS.fixed_" [0 1 2 3] @ 0x391 {

@@ -405,7 +405,7 @@ impl TimingSource {
             "ITLB_MISSES",
             "IDQ",
         ];
-        let bits = (0..8).map(|bit| 1_u8 << bit).filter(|bit| code.umask & bit != 0);
+        let bits = (0..u16::BITS).map(|bit| 1_u16 << bit).filter(|bit| code.umask & bit != 0);
         let part = |umask| {
             let event = self.table.resolve(EventCode::new(code.select, umask)).exact?;
             let family = event.name().split('.').next()?;

@@ -346,6 +346,8 @@ impl Bus for SoftBus<'_> {
             // SDM volume 3, "Local APIC Status and Location": the bit follows IA32_APIC_BASE.EN.
             1 if apic.mode() == ApicMode::Disabled => answer.edx &= !cpuid::APIC,
             0xA => answer.ebx |= self.machine.pmu.unavailable_events(),
+            // The same with the opposite sense.
+            0x23 if subleaf == 3 => answer.eax &= !self.machine.pmu.unavailable_events(),
             _ => {}
         }
         answer

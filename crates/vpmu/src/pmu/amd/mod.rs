@@ -43,7 +43,7 @@ pub(super) struct Amd {
     lbr: AmdLbr,
     pmi: bool,
     /// Which pairs are merged: bit n for the one of counter n. Derived from the controls.
-    merged: u8,
+    merged: u16,
     /// Which branches the registers ask for; derived from them.
     branch_filter: BranchFilter,
     // Reports.

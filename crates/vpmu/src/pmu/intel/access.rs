@@ -20,10 +20,10 @@ impl Intel {
             return ReadOutcome::Fault(fault);
         }
         ReadOutcome::Value(match id {
-            RegisterId::Pmc | RegisterId::APmc => self.read_gp(n, source),
-            RegisterId::FixedCtr => self.read_fixed(n, source),
+            RegisterId::Pmc | RegisterId::APmc | RegisterId::GpCtr => self.read_gp(n, source),
+            RegisterId::FixedCtr | RegisterId::FxCtr => self.read_fixed(n, source),
             RegisterId::PerfMetrics => self.read_metrics(source),
-            RegisterId::PerfEvtSel => self.regs.evtsel[n],
+            RegisterId::PerfEvtSel | RegisterId::GpCfgA => self.regs.evtsel[n],
             RegisterId::PerfCapabilities => self.intel.perf_capabilities.0,
             RegisterId::FixedCtrCtrl => self.regs.fixed_ctr_ctrl,
             RegisterId::PerfGlobalStatus => {
@@ -97,8 +97,8 @@ impl Intel {
         let stored = value & masks.stored;
         match id {
             RegisterId::Pmc => self.gp[n].value = value as i32 as i64 as u64 & self.gp_mask(),
-            RegisterId::APmc => self.gp[n].value = stored,
-            RegisterId::FixedCtr => {
+            RegisterId::APmc | RegisterId::GpCtr => self.gp[n].value = stored,
+            RegisterId::FixedCtr | RegisterId::FxCtr => {
                 if n == SLOTS_COUNTER {
                     self.metrics.hold(self.slots(), self.intel.metrics_level);
                 }
@@ -114,7 +114,7 @@ impl Intel {
                     *register = stored | *register & !masks.stored;
                 }
                 match id {
-                    RegisterId::PerfEvtSel => self.reprogram(n),
+                    RegisterId::PerfEvtSel | RegisterId::GpCfgA => self.reprogram(n),
                     RegisterId::OffcoreRsp
                     | RegisterId::OffcoreRsp1
                     | RegisterId::PebsLdLat
@@ -127,7 +127,12 @@ impl Intel {
         match id {
             _ if is_lbr(id) => self.update_branch_filter(),
             // A new value starts and stops nothing; it only moves a deadline.
-            RegisterId::Pmc | RegisterId::APmc | RegisterId::FixedCtr | RegisterId::PerfMetrics => {
+            RegisterId::Pmc
+            | RegisterId::APmc
+            | RegisterId::GpCtr
+            | RegisterId::FixedCtr
+            | RegisterId::FxCtr
+            | RegisterId::PerfMetrics => {
                 self.rearm(source);
             }
             _ => self.restart(source),
@@ -139,7 +144,7 @@ impl Intel {
     fn stored_mut(&mut self, id: RegisterId, n: usize) -> Option<&mut u64> {
         let regs = &mut self.regs;
         Some(match id {
-            RegisterId::PerfEvtSel => &mut regs.evtsel[n],
+            RegisterId::PerfEvtSel | RegisterId::GpCfgA => &mut regs.evtsel[n],
             RegisterId::FixedCtrCtrl => &mut regs.fixed_ctr_ctrl,
             RegisterId::PerfGlobalCtrl => &mut regs.global_ctrl,
             RegisterId::DebugCtl => &mut regs.debugctl,

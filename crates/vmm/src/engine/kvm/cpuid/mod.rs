@@ -63,7 +63,8 @@ pub(super) fn cpuid_table(supported: &[kvm_cpuid_entry2], policy: Policy<'_>) ->
     }
     table.put(0x6, features::leaf_6(host.leaf(0x6, 0)));
     table.put_indexed(0x7, 0, features::leaf_7(host.leaf(0x7, 0)));
-    for subleaf in 1..=host.leaf(0x7, 0).eax {
+    let perfmon_ext = vpmu::cpuid::leaf_23(profile, 0).eax;
+    for subleaf in 1..=host.leaf(0x7, 0).eax.max((perfmon_ext != 0).into()) {
         table.put_indexed(0x7, subleaf, host.leaf(0x7, subleaf));
     }
     table.put(0xA, CpuidResult::default());
@@ -87,6 +88,9 @@ pub(super) fn cpuid_table(supported: &[kvm_cpuid_entry2], policy: Policy<'_>) ->
     table.put(0x8000_0006, features::leaf_8000_0006(host.leaf(0x8000_0006, 0)));
     table.put(0x8000_0007, features::leaf_8000_0007(host.leaf(0x8000_0007, 0)));
     table.put(0x8000_0008, features::leaf_8000_0008(host.leaf(0x8000_0008, 0), apic));
+    for subleaf in (0..u32::BITS).filter(|subleaf| perfmon_ext >> subleaf & 1 != 0) {
+        table.put_indexed(0x23, subleaf, CpuidResult::default());
+    }
     if profile.vendor() == Vendor::Amd {
         table.put(0x8000_0022, CpuidResult::default());
     }

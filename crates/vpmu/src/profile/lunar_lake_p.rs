@@ -1,0 +1,33 @@
+//! Lunar Lake: Lion Cove, perfmon version 6.
+
+use super::{IntelPmu, PmuKind, Profile, SAPPHIRE_RAPIDS, sapphire_rapids};
+use crate::event::EventTable;
+use crate::register::intel::PerfCapabilities;
+
+/// Core Ultra 200V, a performance core; shown as a CPU that has no other kind of core.
+///
+/// Sources: model 6-BD, perfmon version 6 with its addresses from 1900H, 16-bit unit masks and the clearing RDPMC of the metrics from
+/// Linux `arch/x86/events/intel/core.c` and the commits that added this core to it; event register masks from its
+/// `intel_lnc_extra_regs`; ten counters and the events from `LNL/events/lunarlake_lioncove_core.json` in `intel/perfmon`,
+/// version 1.26; pipeline width 8 from the published TMA formulas. What no public document says is as in its predecessor. The TSC runs at the
+/// base frequency of a Core Ultra 7 258V.
+pub const LUNAR_LAKE_P: Profile = Profile {
+    name: "lunar-lake-p",
+    summary: "Core Ultra 200V P-core (Lunar Lake): perfmon v6, 10 counters, PERF_METRICS level 2, 8 slots/cycle, not hybrid",
+    core: "Lion Cove",
+    signature: 0xB06D1,
+    gp_counters: 10,
+    slots_per_cycle: 8,
+    tsc_hz: 2_200_000_000,
+    crystal_hz: 38_400_000,
+    events: EventTable::LION_COVE,
+    pmu: PmuKind::Intel(IntelPmu {
+        version: 6,
+        umask2: true,
+        // As Golden Cove, with RDPMC_METRICS_CLEAR. The rest is PEBS.
+        perf_capabilities: PerfCapabilities(0x8_B03F),
+        offcore_rsp_mask: 0xFFF_FFFF_FFFF,
+        ..sapphire_rapids::PMU
+    }),
+    ..SAPPHIRE_RAPIDS
+};
