@@ -266,4 +266,6 @@ impl Vpmu {
 }
 
 #[cfg(test)]
+mod exhaustive;
+#[cfg(test)]
 mod tests;
