@@ -85,6 +85,9 @@ proptest! {
             prop_assert_eq!(u64::from(pmu.profile().gp_counters), counters);
             prop_assert_eq!(u64::from(pmu.profile().gp_width), width);
             prop_assert_eq!(leaf_0a(&profile).eax & 0xFF, version as u32);
+            // PERF_CAPABILITIES has no bit of PEBS.
+            let capabilities = profile.intel().map_or(0, |pmu| pmu.perf_capabilities.0);
+            prop_assert_eq!(capabilities & (0b11 << 6 | 0xF << 8 | 1 << 14 | 0b11 << 16), 0);
         }
     }
 }

@@ -307,6 +307,33 @@ mod tests {
         assert_eq!(leaf_0a(&old).edx, 0x604);
     }
 
+    /// No PEBS and no debug store: neither in CPUID nor in PERF_CAPABILITIES, and every access to their MSRs faults.
+    #[test]
+    fn no_profile_shows_anything_of_pebs() {
+        use crate::source::ScriptedSource;
+        use crate::{ReadOutcome, Vpmu, WriteOutcome};
+        // PEBS_TRAP, PEBS_ARCH_REG, PEBS_REC_FMT, PEBS_BASELINE, PEBS_OUTPUT_PT, PEBS_TIMING_INFO.
+        const PEBS_CAPABILITIES: u64 = 1 << 6 | 1 << 7 | 0xF << 8 | 1 << 14 | 1 << 16 | 1 << 17;
+        let all = CpuidResult { eax: !0, ebx: !0, ecx: !0, edx: !0 };
+        for profile in PROFILES {
+            let leaf = patch(profile, 1, 0, all);
+            assert_eq!((leaf.ecx & (DTES64 | DS_CPL), leaf.edx & DS), (0, 0), "{}", profile.name);
+            assert_eq!(leaf_23(profile, 0).eax & (1 << 4 | 1 << 5), 0, "{}", profile.name);
+            let mut pmu = Vpmu::new((*profile).clone());
+            let mut source = ScriptedSource::new();
+            for msr in [0x3F1, 0x3F2, 0x600] {
+                assert!(matches!(pmu.read_msr(msr, &mut source), ReadOutcome::Fault(_)), "{msr:#x}");
+                assert!(matches!(pmu.write_msr(msr, 0, &mut source), WriteOutcome::Fault(_)), "{msr:#x}");
+            }
+            if let Some(intel) = profile.intel() {
+                assert_eq!(intel.perf_capabilities.0 & PEBS_CAPABILITIES, 0, "{}", profile.name);
+                // PEBSUnavailable and BTSUnavailable.
+                let ReadOutcome::Value(misc) = pmu.read_msr(0x1A0, &mut source) else { unreachable!() };
+                assert_eq!(misc >> 11 & 3, 3, "{}", profile.name);
+            }
+        }
+    }
+
     #[test]
     fn leaf_01_announces_capabilities_and_hides_the_debug_store() {
         let all = CpuidResult { eax: 0, ebx: 7, ecx: u32::MAX, edx: u32::MAX };
