@@ -154,7 +154,7 @@ fn a_profile_can_come_from_a_file() {
     let wrong = TempFile::new("wrong.toml", b"base = 'icelake-sp'\nname = 'mine'\ngp-counters = 40\n");
     let refused = vpmu(&["run", image.as_str(), "--profile", wrong.as_str()]);
     assert_eq!(refused.code, Some(2), "{}", refused.stderr);
-    assert!(refused.stderr.contains("gp-counters = 40 is not between 1 and 8"), "{}", refused.stderr);
+    assert!(refused.stderr.contains("gp-counters = 40 is not between 1 and 10"), "{}", refused.stderr);
     assert_eq!(vpmu(&["run", image.as_str(), "--profile", "none.toml"]).code, Some(2));
 }
 
