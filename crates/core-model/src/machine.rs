@@ -111,9 +111,10 @@ impl Machine {
             self.complete(totals, prepared, place, step.memory, step.repetitions, fused)
         };
         totals.instructions += 1;
-        let light = u64::from(!fused);
-        totals.slots.light_operations += light;
-        totals.slots.heavy_operations += u64::from(slots) - light;
+        // LLVM has instructions without uops, as fused ones are.
+        let light = slots.min(1);
+        totals.slots.light_operations += u64::from(light);
+        totals.slots.heavy_operations += u64::from(slots - light);
         if let Some(branch) = &step.branch {
             self.branch(totals, step.rip, self.fusible_end, branch, completed);
         }

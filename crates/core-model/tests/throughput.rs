@@ -105,3 +105,13 @@ fn unrelated_work_does_not_delay_a_chain() {
     });
     about(found, 3.0);
 }
+
+/// LLVM's Sapphire Rapids has no uop for it: it takes no slot, and none may be booked.
+#[test]
+fn an_instruction_without_uops_takes_no_slot() {
+    let moves = |a: &mut CodeAssembler| {
+        a.movaps(xmm0, xmm1).unwrap();
+        a.add(rax, rbx).unwrap();
+    };
+    about(cycles(&GOLDEN_COVE, moves), 1.0);
+}
