@@ -48,7 +48,7 @@ pub(crate) struct Subject {
 }
 
 /// The built-in profiles, then made-up CPUs for rules that those share. A kept sequence names its CPU by the place in
-/// this list, so new ones go to the end of their part.
+/// this list; a new profile gives it to another CPU, where it is a sequence as good as any.
 pub(crate) static SUBJECTS: LazyLock<Vec<Subject>> = LazyLock::new(|| {
     let built_in = PROFILES.iter().map(|&profile| profile.clone());
     built_in.chain(made_up()).map(Subject::new).collect()

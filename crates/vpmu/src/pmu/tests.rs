@@ -225,6 +225,17 @@ fn legacy_freeze_clears_the_enables() {
     assert_eq!(guest.rdmsr(0xC1), 2);
 }
 
+/// RDMSR of DEBUGCTL looks at the counters, because a freeze that is due clears its LBR bit.
+#[test]
+fn legacy_freeze_shows_in_debugctl_at_once() {
+    let old = ICELAKE_SP.with_intel(|pmu| pmu.version = 2);
+    let mut guest = Guest::on(&old);
+    guest.wrmsr(DEBUGCTL, 1 << 11 | 1);
+    guest.count_from(WIDTH_MASK, INSTRUCTIONS | INT);
+    guest.run(1);
+    assert_eq!(guest.rdmsr(DEBUGCTL), 1 << 11);
+}
+
 #[test]
 fn version_2_has_no_version_4_registers() {
     let old = ICELAKE_SP.with_intel(|pmu| pmu.version = 2);
