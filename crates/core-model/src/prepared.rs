@@ -156,6 +156,13 @@ pub(crate) struct Rest {
 const _: () = assert!(size_of::<Prepared>() == 64);
 
 impl Prepared {
+    /// Length of the instruction in bytes.
+    #[inline(always)]
+    #[must_use]
+    pub fn length(&self) -> u8 {
+        self.length
+    }
+
     /// True if it is enough to know which registers it reads and writes.
     #[inline(always)]
     pub(crate) fn is_plain(&self) -> bool {

@@ -136,11 +136,7 @@ impl Allocation {
     #[inline]
     fn end_cycle(&mut self, totals: &mut CoreTotals) {
         book(&mut totals.uops_issued, self.issued, 1, &mut self.issued_before);
-        if self.bubbles | self.bubbles_before == 0 {
-            totals.uops_not_delivered.cycles[0] += 1;
-        } else {
-            book(&mut totals.uops_not_delivered, self.bubbles, 1, &mut self.bubbles_before);
-        }
+        book(&mut totals.uops_not_delivered, self.bubbles, 1, &mut self.bubbles_before);
         totals.cycles += 1;
         self.cycle += 1;
         (self.used, self.issued, self.bubbles) = (0, 0, 0);
@@ -149,6 +145,10 @@ impl Allocation {
 
 #[inline]
 pub(crate) fn book(what: &mut PerCycle, count: u32, cycles: u64, before: &mut u32) {
+    if count | *before == 0 {
+        what.cycles[0] += cycles;
+        return;
+    }
     what.book(count, cycles, *before);
     *before = count;
 }

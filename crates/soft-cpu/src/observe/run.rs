@@ -142,6 +142,8 @@ fn execute_together<B: Bus>(
 ) -> (usize, bool) {
     let before = branches(core, observed.ending);
     core.watch.together = true;
+    // Brings what the observer needs next into the host's caches while the instructions execute.
+    core.watch.first_length = observed.ops.first().map_or(0, Prepared::length);
     let outcome = chain::next(core, bus, insns);
     core.watch.together = false;
     let fault = outcome.is_err();
