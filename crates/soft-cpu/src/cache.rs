@@ -3,6 +3,7 @@
 use crate::bus::Bus;
 use crate::context::{Mode, Position};
 use crate::exec::Insn;
+use crate::exec::chain::Chain;
 use crate::mmu::{Mmu, PAGE};
 use crate::observe::Observed;
 use std::collections::HashMap;
@@ -21,6 +22,8 @@ const GENERATIONS: u64 = 1 << 13;
 /// A run of instructions without a branch but at its end.
 pub(crate) struct Block<B> {
     pub(crate) insns: Box<[Insn<B>]>,
+    /// Executes them.
+    pub(crate) chain: Chain<B>,
     /// Length in bytes and what retires in the block.
     pub(crate) end: Position,
     pub(crate) mode: Mode,
@@ -72,7 +75,7 @@ pub(crate) struct Cache<B> {
     by_gpa: ByAddress<(u64, Mode), Arc<Block<B>>>,
     /// First bytes of the blocks that have bytes in a page.
     by_page: ByAddress<u64, Vec<(u64, Mode)>>,
-    jumps: Box<[Jump<B>]>,
+    jumps: Box<[Jump<B>; JUMPS]>,
     pages: Box<[CodePage; PAGES]>,
     generation: u64,
 }
@@ -82,7 +85,7 @@ impl<B: Bus> Cache<B> {
         Self {
             by_gpa: HashMap::default(),
             by_page: HashMap::default(),
-            jumps: (0..JUMPS).map(|_| Jump { tag: 0, block: None }).collect(),
+            jumps: Box::new([const { Jump { tag: 0, block: None } }; JUMPS]),
             pages: Box::new([CodePage { tag: 0, gpa: 0 }; PAGES]),
             generation: 1,
         }
@@ -109,15 +112,13 @@ impl<B: Bus> Cache<B> {
     /// The block at a linear address, if it was looked up before. `key` tells user from supervisor.
     #[inline(always)]
     pub(crate) fn jump(&self, key: u64) -> Option<&Block<B>> {
-        let jump = self.jumps.get(slot(key))?;
+        let jump = &self.jumps[slot(key)];
         if jump.tag == self.tag(key) { jump.block.as_deref() } else { None }
     }
 
     pub(crate) fn set_jump(&mut self, key: u64, block: Arc<Block<B>>) {
         let tag = self.tag(key);
-        if let Some(jump) = self.jumps.get_mut(slot(key)) {
-            *jump = Jump { tag, block: Some(block) };
-        }
+        self.jumps[slot(key)] = Jump { tag, block: Some(block) };
     }
 
     /// Guest physical address of the code at a linear address, if it was translated before; `key` as for jumps.

@@ -22,6 +22,8 @@ pub(crate) const RDI: usize = 7;
 pub(crate) const ZERO: usize = 16;
 /// Register number of the address of the block's first instruction: RIP-relative operands.
 pub(crate) const BLOCK: usize = 17;
+/// As many as a register number can tell apart, so that none needs a check.
+const REGS: usize = 1 << u8::BITS;
 
 pub(crate) const ES: usize = 0;
 pub(crate) const CS: usize = 1;
@@ -83,7 +85,7 @@ pub(crate) struct Position {
 pub(crate) struct Core {
     // Guest-visible, hot.
     /// General-purpose registers, then [`ZERO`] and [`BLOCK`].
-    pub(crate) regs: [u64; 32],
+    pub(crate) regs: [u64; REGS],
     pub(crate) flags: Flags,
     /// Linear bases by segment number as the current mode adds them; entries above GS are 0.
     pub(crate) bases: [u64; 8],
@@ -163,7 +165,7 @@ pub(crate) struct Core {
 
 impl Core {
     pub(crate) fn new(state: &State) -> Self {
-        let mut regs = [0; 32];
+        let mut regs = [0; REGS];
         regs[..16].copy_from_slice(&state.gpr);
         let mut core = Self {
             regs,
@@ -278,6 +280,15 @@ impl Core {
 
     pub(crate) fn rflags(&self) -> u64 {
         self.rflags | self.flags.bits()
+    }
+
+    /// Does `f`, but for the flags. The compiler leaves out what only they would need.
+    #[inline(always)]
+    pub(crate) fn without_flags<R>(&mut self, f: impl FnOnce(&mut Self) -> R) -> R {
+        let flags = self.flags;
+        let result = f(self);
+        self.flags = flags;
+        result
     }
 
     /// Replaces the bits of RFLAGS in `mask`.

@@ -5,7 +5,7 @@ use crate::cache::{Block, Cache};
 use crate::context::{BLOCK, CS, Core, Mode, Position};
 use crate::debug::DR6_BS;
 use crate::decode;
-use crate::exception::{self, Exception, Fault};
+use crate::exception::{self, Done, Exception, Fault};
 use crate::exec::event::{Source, TripleFault};
 use crate::exec::{Insn, chain};
 use crate::flags::{IF, RF, TF};
@@ -408,30 +408,17 @@ impl<B: Bus> Cpu<B> {
             }
             let block = self.cache.jump(core.block_key())?;
             core.regs[BLOCK] = core.rip;
-            let (insns, end) = if *left < u64::from(block.end.index) {
-                cut(block, *left)
-            } else {
-                (&*block.insns, block.end)
-            };
-            core.rip = core.rip.wrapping_add(u64::from(end.start));
-            if chain::next(core, bus, insns).is_err() {
-                core.sync_totals();
-                *left -= u64::from(core.position.index);
-                return Some(Left::Faulted);
+            if *left < u64::from(block.end.index) {
+                return Some(run_some(core, bus, block, left));
             }
-            if core.stop {
-                let index = usize::from(core.position.index);
-                if index + 1 < insns.len() {
-                    core.rip = core.next_rip();
-                }
-                core.position = block.insns.get(index + 1).map_or(block.end, |next| next.position);
-                core.sync_totals();
-                *left -= index as u64 + 1;
-                return Some(Left::Stopped);
+            core.rip = core.rip.wrapping_add(u64::from(block.end.start));
+            let done = (block.chain)(core, bus, block.insns.iter());
+            if done.is_err() || core.stop {
+                return Some(leave(core, block, &block.insns, done, left));
             }
-            core.position = end;
-            core.retire_block(end);
-            *left -= u64::from(end.index);
+            core.position = block.end;
+            core.retire_block(block.end);
+            *left -= u64::from(block.end.index);
             if ONE {
                 return Some(Left::Through);
             }
@@ -492,6 +479,7 @@ impl<B: Bus> Cpu<B> {
         if let Some(decoded) = decode::block(&bytes[..in_page], mode) {
             return Ok(Block {
                 insns: decoded.insns,
+                chain: decoded.chain,
                 end: decoded.end,
                 mode,
                 gpa,
@@ -507,7 +495,15 @@ impl<B: Bus> Cpu<B> {
             return Err(core.ud());
         }
         let decoded = decode::single(&bytes[..in_page + 15], mode);
-        Ok(Block { insns: decoded.insns, end: decoded.end, mode, gpa, second: Some(second), observed: None })
+        Ok(Block {
+            insns: decoded.insns,
+            chain: decoded.chain,
+            end: decoded.end,
+            mode,
+            gpa,
+            second: Some(second),
+            observed: None,
+        })
     }
 
     #[cold]
@@ -540,14 +536,42 @@ impl<B: Bus> Cpu<B> {
     }
 }
 
-/// As much of a block as may still run.
+/// Runs as much of a block as there are instructions left, which is not all.
 #[cold]
 #[inline(never)]
-fn cut<B>(block: &Block<B>, left: u64) -> (&[Insn<B>], Position) {
-    match block.insns.split_at_checked(left as usize) {
+fn run_some<B: Bus>(core: &mut Core, bus: &mut B, block: &Block<B>, left: &mut u64) -> Left {
+    let (insns, end) = match block.insns.split_at_checked(*left as usize) {
         Some((insns, [next, ..])) => (insns, next.position),
-        _ => (&block.insns, block.end),
+        _ => (&*block.insns, block.end),
+    };
+    core.rip = core.rip.wrapping_add(u64::from(end.start));
+    let done = chain::some(core, bus, insns);
+    if done.is_err() || core.stop {
+        return leave(core, block, insns, done, left);
     }
+    core.position = end;
+    core.retire_block(end);
+    *left -= u64::from(end.index);
+    Left::Through
+}
+
+/// After an instruction that did not complete, or that stops the run.
+#[cold]
+#[inline(never)]
+fn leave<B: Bus>(core: &mut Core, block: &Block<B>, insns: &[Insn<B>], done: Done, left: &mut u64) -> Left {
+    if done.is_err() {
+        core.sync_totals();
+        *left -= u64::from(core.position.index);
+        return Left::Faulted;
+    }
+    let index = usize::from(core.position.index);
+    if index + 1 < insns.len() {
+        core.rip = core.next_rip();
+    }
+    core.position = block.insns.get(index + 1).map_or(block.end, |next| next.position);
+    core.sync_totals();
+    *left -= index as u64 + 1;
+    Left::Stopped
 }
 
 /// Reads code within a page; false if it is not RAM.

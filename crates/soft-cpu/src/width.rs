@@ -85,11 +85,12 @@ macro_rules! width {
             }
             #[inline(always)]
             fn reg(core: &Core, number: u8) -> Self {
-                core.regs[usize::from(number & 31)] as $t
+                core.regs[usize::from(number)] as $t
             }
             #[inline(always)]
             fn set_reg(self, core: &mut Core, number: u8) {
-                let register = &mut core.regs[usize::from(number & 15)];
+                debug_assert!(number < 16);
+                let register = &mut core.regs[usize::from(number)];
                 *register = $write(*register, self);
             }
         }

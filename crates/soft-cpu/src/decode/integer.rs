@@ -290,6 +290,11 @@ fn branches<B: Bus>(ins: &Instruction, insn: &mut Insn<B>, mode: Mode) -> Option
                 insn.disp = insn.disp as u16 as i16 as u64;
             }
         }
+        insn.imm = match mode {
+            Mode::Bits64 => u64::MAX,
+            _ if insn.aux == 2 => 0xFFFF,
+            _ => 0xFFFF_FFFF,
+        };
     }
     let handler: Handler<B> = match ins.mnemonic() {
         M::Jmp if near => hot!(last insn, control::jmp[B]),

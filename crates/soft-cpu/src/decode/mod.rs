@@ -3,6 +3,7 @@
 
 mod absent;
 mod bmi;
+mod context;
 mod integer;
 mod legacy;
 mod mmx;
@@ -15,6 +16,7 @@ mod x87;
 
 use crate::bus::Bus;
 use crate::context::{Mode, Position};
+use crate::exec::chain::{self, Chain};
 use crate::exec::{self, Handler, Insn};
 use iced_x86::{
     Decoder, DecoderError, DecoderOptions, FlowControl, Instruction, InstructionInfoFactory,
@@ -27,6 +29,8 @@ const MAX_INSNS: usize = 32;
 /// What was decoded.
 pub(crate) struct Decoded<B> {
     pub(crate) insns: Box<[Insn<B>]>,
+    /// Executes them.
+    pub(crate) chain: Chain<B>,
     /// Length in bytes and what retires.
     pub(crate) end: Position,
 }
@@ -56,6 +60,7 @@ fn decode<B: Bus>(bytes: &[u8], mode: Mode, limit: usize) -> Decoded<B> {
     let mut decoder = decoder(bytes, mode);
     let mut info = InstructionInfoFactory::new();
     let mut insns: Vec<Insn<B>> = Vec::new();
+    let mut instructions = Vec::new();
     let mut position = Position::default();
     let mut instruction = Instruction::default();
     while insns.len() < limit && decoder.can_decode() {
@@ -84,12 +89,24 @@ fn decode<B: Bus>(bytes: &[u8], mode: Mode, limit: usize) -> Decoded<B> {
         position.start += u16::from(position.len);
         position.index += 1;
         insns.push(insn);
+        instructions.push(instruction);
         if ends {
             break;
         }
     }
     position.len = 0;
-    Decoded { insns: insns.into_boxed_slice(), end: position }
+    context::choose(&instructions, &mut insns);
+    let chain = link(&mut insns);
+    Decoded { insns: insns.into_boxed_slice(), chain, end: position }
+}
+
+/// Has each instruction call the next one. Returns what executes all.
+fn link<B: Bus>(insns: &mut [Insn<B>]) -> Chain<B> {
+    let mut next: Chain<B> = chain::end;
+    for insn in insns.iter_mut().rev() {
+        std::mem::swap(&mut insn.next, &mut next);
+    }
+    next
 }
 
 /// `bytes` are those of the instruction.

@@ -94,7 +94,7 @@ fn register(register: Register) -> u8 {
 /// All that does not depend on the mnemonic.
 pub(crate) fn operands<B: Bus>(instruction: &Instruction, mode: Mode) -> Insn<B> {
     let mut insn = Insn {
-        chain: exec::chain::any,
+        next: exec::chain::any,
         run: exec::undefined,
         imm: 0,
         disp: 0,

@@ -112,8 +112,8 @@ macro_rules! hot {
         hot!(@ quick, $insn, $module, $name, $($parameter)*)
     };
     (@ $link:ident, $insn:expr, $module:ident, $name:ident, $($parameter:tt)*) => {{
-        $insn.chain =
-            |c, b, i, rest| $crate::exec::chain::$link(c, b, i, rest, $module::quick::$name::<$($parameter)*>);
+        $insn.next =
+            |c, b, rest| $crate::exec::chain::$link(c, b, rest, $module::quick::$name::<$($parameter)*>);
         $module::$name::<$($parameter)*>
     }};
 }

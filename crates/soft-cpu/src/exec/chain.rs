@@ -13,51 +13,65 @@ use super::Insn;
 use crate::bus::Bus;
 use crate::context::Core;
 use crate::exception::Done;
+use core::slice::Iter;
 
-/// Executes an instruction and those behind it in its block, until one faults or stops.
-pub(crate) type Chain<B> = fn(&mut Core, &mut B, &Insn<B>, &[Insn<B>]) -> Done;
+/// Executes the first of these instructions and those behind it, until one faults or stops.
+pub(crate) type Chain<B> = fn(&mut Core, &mut B, Iter<'_, Insn<B>>) -> Done;
 
-#[inline(always)]
-pub(crate) fn next<B: Bus>(c: &mut Core, b: &mut B, rest: &[Insn<B>]) -> Done {
-    match rest.split_first() {
-        Some((i, rest)) => (i.chain)(c, b, i, rest),
-        None => Ok(()),
-    }
+/// The chain behind the last instruction of a block.
+pub(crate) fn end<B: Bus>(_c: &mut Core, _b: &mut B, _rest: Iter<'_, Insn<B>>) -> Done {
+    Ok(())
 }
 
-/// The link of an instruction without a quick handler.
-pub(crate) fn any<B: Bus>(c: &mut Core, b: &mut B, i: &Insn<B>, rest: &[Insn<B>]) -> Done {
+/// The chain of an instruction without a quick handler.
+pub(crate) fn any<B: Bus>(c: &mut Core, b: &mut B, mut rest: Iter<'_, Insn<B>>) -> Done {
+    let Some(i) = rest.next() else { return Ok(()) };
     c.position = i.position;
     (i.run)(c, b, i)?;
-    if c.stop { Ok(()) } else { next(c, b, rest) }
+    if c.stop { Ok(()) } else { (i.next)(c, b, rest) }
 }
 
-/// The link of one with `quick`.
+/// The chain of one with `quick`.
 #[inline(always)]
 pub(crate) fn quick<B: Bus>(
     c: &mut Core,
     b: &mut B,
-    i: &Insn<B>,
-    rest: &[Insn<B>],
+    mut rest: Iter<'_, Insn<B>>,
     quick: impl FnOnce(&mut Core, &mut B, &Insn<B>) -> bool,
 ) -> Done {
-    if quick(c, b, i) { next(c, b, rest) } else { not_quick(c, b, i, rest) }
+    let all = rest.clone();
+    let Some(i) = rest.next() else { return Ok(()) };
+    if quick(c, b, i) { (i.next)(c, b, rest) } else { not_quick(c, b, all) }
 }
 
-/// The link of one with `quick` that ends every block: with nothing behind it, it has nothing to keep.
+/// The chain of one with `quick` that ends every block: with nothing behind it, it has nothing to keep.
 #[inline(always)]
 pub(crate) fn last<B: Bus>(
     c: &mut Core,
     b: &mut B,
-    i: &Insn<B>,
-    rest: &[Insn<B>],
+    rest: Iter<'_, Insn<B>>,
     quick: impl FnOnce(&mut Core, &mut B, &Insn<B>) -> bool,
 ) -> Done {
-    if quick(c, b, i) { Ok(()) } else { not_quick(c, b, i, rest) }
+    let Some(i) = rest.clone().next() else { return Ok(()) };
+    if quick(c, b, i) { Ok(()) } else { not_quick(c, b, rest) }
 }
 
 #[cold]
 #[inline(never)]
-fn not_quick<B: Bus>(c: &mut Core, b: &mut B, i: &Insn<B>, rest: &[Insn<B>]) -> Done {
-    any(c, b, i, rest)
+fn not_quick<B: Bus>(c: &mut Core, b: &mut B, rest: Iter<'_, Insn<B>>) -> Done {
+    any(c, b, rest)
+}
+
+/// Executes instructions of which not all of their block follow: each leaves the flags as it should.
+#[cold]
+#[inline(never)]
+pub(crate) fn some<B: Bus>(c: &mut Core, b: &mut B, insns: &[Insn<B>]) -> Done {
+    for i in insns {
+        c.position = i.position;
+        (i.run)(c, b, i)?;
+        if c.stop {
+            break;
+        }
+    }
+    Ok(())
 }

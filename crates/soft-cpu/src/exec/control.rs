@@ -1,27 +1,18 @@
 //! Near branches. The decoder puts every one of them at the end of its block.
 
-use super::Insn;
 use super::operand::{Get, address_mask};
+use super::{Insn, chain};
 use crate::bus::{BranchKind, Bus};
 use crate::context::{BLOCK, Core, Mode, RCX, RSP};
 use crate::exception::{Done, Fault};
 use crate::mmu::is_canonical;
 use crate::width::Width;
+use core::slice::Iter;
 
-/// Target of a relative branch.
+/// Target of a relative branch. Those of 16 and 32 bits keep that much of RIP, which is what `imm` says.
 #[inline(always)]
 fn relative<B>(c: &Core, i: &Insn<B>) -> u64 {
-    mask_rip(c, c.regs[BLOCK].wrapping_add(i.disp), i)
-}
-
-/// 16- and 32-bit branches keep that much of RIP.
-#[inline(always)]
-fn mask_rip<B>(c: &Core, rip: u64, i: &Insn<B>) -> u64 {
-    match c.mode {
-        Mode::Bits64 => rip,
-        _ if i.aux == 2 => rip & 0xFFFF,
-        _ => rip & 0xFFFF_FFFF,
-    }
+    c.regs[BLOCK].wrapping_add(i.disp) & i.imm
 }
 
 /// The target of an indirect branch, which has to be canonical or within the code segment.
@@ -113,6 +104,24 @@ fn conditional<B: Bus>(c: &mut Core, b: &mut B, i: &Insn<B>, taken: bool) -> Don
         c.retire_branch(b, BranchKind::ConditionalNotTaken);
     }
     Ok(())
+}
+
+/// The chain of an instruction with a [quick](super::chain) handler and a conditional jump behind it.
+#[inline(always)]
+pub(crate) fn with_jump<B: Bus, const C: u8>(
+    c: &mut Core,
+    b: &mut B,
+    rest: Iter<'_, Insn<B>>,
+    quick: impl FnOnce(&mut Core, &mut B, &Insn<B>) -> bool,
+) -> Done {
+    let mut pair = rest.clone();
+    if let (Some(i), Some(jump)) = (pair.next(), pair.next())
+        && quick(c, b, i)
+    {
+        c.position = jump.position;
+        return jcc::<B, C>(c, b, jump);
+    }
+    chain::any(c, b, rest)
 }
 
 /// Writes RCX, ECX (zero-extended) or CX.

@@ -389,11 +389,11 @@ pub(crate) fn bound<B: Bus>(c: &mut Core, b: &mut B, i: &Insn<B>) -> Done {
     let (value, low, high) = if size == 2 {
         let low: u16 = c.load(b, linear, false)?;
         let high: u16 = c.load(b, linear.wrapping_add(2), false)?;
-        (c.regs[usize::from(i.dst & 15)] as i16 as i64, low as i16 as i64, high as i16 as i64)
+        (c.regs[usize::from(i.dst)] as i16 as i64, low as i16 as i64, high as i16 as i64)
     } else {
         let low: u32 = c.load(b, linear, false)?;
         let high: u32 = c.load(b, linear.wrapping_add(4), false)?;
-        (c.regs[usize::from(i.dst & 15)] as i32 as i64, low as i32 as i64, high as i32 as i64)
+        (c.regs[usize::from(i.dst)] as i32 as i64, low as i32 as i64, high as i32 as i64)
     };
     if value < low || value > high {
         return Err(c.raise(Exception::plain(5)));

@@ -38,8 +38,8 @@ pub(crate) const SEG_ADDRESS_16: u8 = 0x20;
 
 /// A decoded instruction. Register numbers as `Core::regs` has them.
 pub(crate) struct Insn<B> {
-    /// Executes it and what follows.
-    pub(crate) chain: chain::Chain<B>,
+    /// Executes what follows. While a block is being decoded: this instruction and what follows.
+    pub(crate) next: chain::Chain<B>,
     /// Executes it.
     pub(crate) run: Handler<B>,
     /// Immediate operand, sign-extended to 64 bits.

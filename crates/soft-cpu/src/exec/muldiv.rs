@@ -124,8 +124,8 @@ pub(crate) mod quick {
         let (Some(left), Some(right)) = (L::quick(c, b, i), R::quick(c, b, i)) else { return false };
         let (product, overflow) = signed_product(left, right);
         let low = T::low(product as u64);
-        low.set_reg(c, i.dst);
         set_flags(c, low, overflow);
+        low.set_reg(c, i.dst);
         true
     }
 }

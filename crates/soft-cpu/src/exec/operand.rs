@@ -149,8 +149,8 @@ pub(crate) fn is_stack<B>(i: &Insn<B>) -> bool {
 /// The offset in the segment, not masked to the address size.
 #[inline(always)]
 pub(crate) fn offset<B>(c: &Core, i: &Insn<B>) -> u64 {
-    let index = c.regs[usize::from(i.index & 31)] << (i.scale & 3);
-    c.regs[usize::from(i.base & 31)].wrapping_add(index).wrapping_add(i.disp)
+    let index = c.regs[usize::from(i.index)].wrapping_shl(u32::from(i.scale));
+    c.regs[usize::from(i.base)].wrapping_add(index).wrapping_add(i.disp)
 }
 
 /// The offset in the segment, masked to the address size.

@@ -26,7 +26,7 @@ pub(crate) fn invpcid<B: Bus>(c: &mut Core, b: &mut B, i: &Insn<B>) -> Done {
     const LAST: u64 = 3;
     c.require_cpl0()?;
     let wide = c.in_64_bit_mode();
-    let kind = c.regs[usize::from(i.dst & 15)] & if wide { u64::MAX } else { 0xFFFF_FFFF };
+    let kind = c.regs[usize::from(i.dst)] & if wide { u64::MAX } else { 0xFFFF_FFFF };
     let at = operand::linear(c, i, 16, false)?;
     let descriptor: u128 = c.load(b, at, is_stack(i))?;
     let (pcid, linear) = (descriptor as u64, (descriptor >> 64) as u64);

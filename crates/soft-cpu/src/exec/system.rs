@@ -51,14 +51,14 @@ pub(crate) fn mov_from_cr<B: Bus>(c: &mut Core, b: &mut B, i: &Insn<B>) -> Done 
         _ => return Err(c.ud()),
     };
     let value = if c.in_64_bit_mode() { value } else { value & 0xFFFF_FFFF };
-    c.regs[usize::from(i.dst & 15)] = value;
+    c.regs[usize::from(i.dst)] = value;
     Ok(())
 }
 
 /// MOV to CRn.
 pub(crate) fn mov_to_cr<B: Bus>(c: &mut Core, b: &mut B, i: &Insn<B>) -> Done {
     c.require_cpl0()?;
-    let value = c.regs[usize::from(i.src & 15)];
+    let value = c.regs[usize::from(i.src)];
     let value = if c.in_64_bit_mode() { value } else { value & 0xFFFF_FFFF };
     match i.aux {
         0 => c.set_cr0(value),
@@ -165,7 +165,7 @@ impl Core {
 
 pub(crate) fn mov_from_dr<B: Bus>(c: &mut Core, _b: &mut B, i: &Insn<B>) -> Done {
     let number = c.debug_register(i.aux)?;
-    c.regs[usize::from(i.dst & 15)] = match number {
+    c.regs[usize::from(i.dst)] = match number {
         6 => c.dr6,
         7 => c.dr7,
         n => c.dr[usize::from(n & 3)],
@@ -175,7 +175,7 @@ pub(crate) fn mov_from_dr<B: Bus>(c: &mut Core, _b: &mut B, i: &Insn<B>) -> Done
 
 pub(crate) fn mov_to_dr<B: Bus>(c: &mut Core, _b: &mut B, i: &Insn<B>) -> Done {
     let number = c.debug_register(i.aux)?;
-    let value = c.regs[usize::from(i.src & 15)];
+    let value = c.regs[usize::from(i.src)];
     match number {
         6 | 7 if value >> 32 != 0 => return Err(c.gp(0)),
         6 => c.dr6 = value & 0xE00F | 0xFFFF_0FF0,

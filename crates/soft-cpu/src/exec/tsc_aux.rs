@@ -12,6 +12,6 @@ pub(crate) fn rdtscp<B: Bus>(c: &mut Core, b: &mut B, i: &Insn<B>) -> Done {
 }
 
 pub(crate) fn rdpid<B: Bus>(c: &mut Core, _b: &mut B, i: &Insn<B>) -> Done {
-    c.regs[usize::from(i.dst & 15)] = u64::from(c.tsc_aux);
+    c.regs[usize::from(i.dst)] = u64::from(c.tsc_aux);
     Ok(())
 }

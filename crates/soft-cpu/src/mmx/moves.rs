@@ -60,7 +60,7 @@ pub(crate) fn pmovmskb<B: Bus>(c: &mut Core, _b: &mut B, i: &Insn<B>) -> Done {
     c.require_mmx()?;
     let bytes = c.mm(i.src).to_le_bytes();
     let mask = (0..).zip(bytes).map(|(n, byte)| u64::from(byte >> 7) << n).sum();
-    c.regs[usize::from(i.dst & 15)] = mask;
+    c.regs[usize::from(i.dst)] = mask;
     c.enter_mmx();
     Ok(())
 }
@@ -68,7 +68,7 @@ pub(crate) fn pmovmskb<B: Bus>(c: &mut Core, _b: &mut B, i: &Insn<B>) -> Done {
 pub(crate) fn pextrw<B: Bus>(c: &mut Core, _b: &mut B, i: &Insn<B>) -> Done {
     c.require_mmx()?;
     let word: u16 = lane::get(u128::from(c.mm(i.src)), i.imm as u32 & 3);
-    c.regs[usize::from(i.dst & 15)] = u64::from(word);
+    c.regs[usize::from(i.dst)] = u64::from(word);
     c.enter_mmx();
     Ok(())
 }

@@ -7,8 +7,8 @@ use crate::cache::Block;
 use crate::context::{BLOCK, CS, Core, RCX};
 use crate::cpu::{Cpu, Left, Pace, fetch};
 use crate::exception::Done;
+use crate::exec::Insn;
 use crate::exec::operand::{self, address_mask};
-use crate::exec::{Insn, chain};
 use crate::mmu::{Flushed, PAGE};
 use core_model::{BlockStep, BranchKind, BranchStep, CoreEvent, Prepared, Step};
 
@@ -73,7 +73,7 @@ impl<B: Bus> Cpu<B> {
                 && bus.observer().is_some_and(|observer| observer.takes_block(u64::from(end.index)));
             let mut first = 0;
             if together {
-                let (done, fault) = execute_together(core, bus, insns, observed, start);
+                let (done, fault) = execute_together(core, bus, block, observed, start);
                 first = done;
                 if fault && !std::mem::take(&mut core.watch.alone) {
                     core.sync_totals();
@@ -136,7 +136,7 @@ struct Start {
 fn execute_together<B: Bus>(
     core: &mut Core,
     bus: &mut B,
-    insns: &[Insn<B>],
+    code: &Block<B>,
     observed: &Observed,
     start: Start,
 ) -> (usize, bool) {
@@ -144,7 +144,7 @@ fn execute_together<B: Bus>(
     core.watch.together = true;
     // Brings what the observer needs next into the host's caches while the instructions execute.
     core.watch.first_length = observed.ops.first().map_or(0, Prepared::length);
-    let outcome = chain::next(core, bus, insns);
+    let outcome = (code.chain)(core, bus, code.insns.iter());
     core.watch.together = false;
     let fault = outcome.is_err();
     let done = if fault || core.stop {
@@ -153,7 +153,7 @@ fn execute_together<B: Bus>(
         }
         usize::from(core.position.index) + usize::from(!fault)
     } else {
-        insns.len()
+        code.insns.len()
     };
     let block = BlockStep {
         rip: start.linear,
@@ -163,7 +163,7 @@ fn execute_together<B: Bus>(
         instructions: observed.ops.get(..done).unwrap_or_default(),
         memory: &core.watch.accesses,
         owners: &core.watch.owners,
-        branch: if done == insns.len() { branch(core, observed.ending, before) } else { None },
+        branch: if done == code.insns.len() { branch(core, observed.ending, before) } else { None },
     };
     if done > 0
         && let Some(observer) = bus.observer()

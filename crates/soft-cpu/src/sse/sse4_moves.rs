@@ -62,7 +62,7 @@ pub(crate) fn crc32<B: Bus, T: Width, S: Get<T>>(c: &mut Core, b: &mut B, i: &In
     /// The polynomial 11EDC6F41H with the bits in reverse.
     const POLYNOMIAL: u32 = 0x82F6_3B78;
     let source = S::get(c, b, i)?.zext().to_le_bytes();
-    let register = &mut c.regs[usize::from(i.dst & 15)];
+    let register = &mut c.regs[usize::from(i.dst)];
     let mut crc = *register as u32;
     for byte in source.iter().take(T::BYTES) {
         crc ^= u32::from(*byte);
