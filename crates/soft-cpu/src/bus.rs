@@ -47,6 +47,13 @@ pub enum BranchKind {
 }
 
 impl BranchKind {
+    /// The kind as a set of kinds.
+    #[inline(always)]
+    #[must_use]
+    pub const fn bit(self) -> u8 {
+        1 << self as u8
+    }
+
     /// Number of kinds.
     pub const COUNT: usize = Self::ALL.len();
 
@@ -184,13 +191,15 @@ pub trait Bus {
     /// as in [`Unimplemented`](crate::Unimplemented).
     fn unimplemented(&mut self, _code: &str, _access: &Access<'_>) {}
 
-    /// False while [`taken_branch`](Self::taken_branch) would do nothing. Asked before a branch is described to it.
+    /// The taken branches to this privilege level that [`taken_branch`](Self::taken_branch) is told of: a bit for each
+    /// [`BranchKind`]. The answer must stay the same until [`attention`](Self::attention).
     #[inline(always)]
-    fn wants_branches(&self) -> bool {
-        true
+    fn wanted_branches(&self, _cpl: u8) -> u8 {
+        u8::MAX
     }
 
-    /// A branch has been taken. Costs nothing unless implemented.
+    /// A branch has been taken, one of those that are [wanted](Self::wanted_branches). Costs nothing unless
+    /// implemented.
     #[inline(always)]
     fn taken_branch(&mut self, _branch: Branch) {}
 

@@ -108,6 +108,8 @@ pub(crate) struct Core {
     pub(crate) unimplemented: bool,
     pub(crate) mode: Mode,
     pub(crate) cpl: u8,
+    /// The near branches that the bus wants to be told of; see [`Bus::wanted_branches`].
+    pub(crate) wanted_branches: u8,
     /// Page protection and part of the TLB, a [`view`](crate::mmu::view).
     pub(crate) user: usize,
     /// SSE instructions neither raise #UD nor #NM.
@@ -182,6 +184,7 @@ impl Core {
             unimplemented: false,
             mode: Mode::Bits32,
             cpl: state.segments[SS].dpl(),
+            wanted_branches: 0,
             user: 0,
             sse: false,
             mmu: Mmu::new(),
@@ -406,7 +409,7 @@ impl Core {
     #[inline(always)]
     pub(crate) fn retire_branch<B: Bus>(&mut self, bus: &mut B, kind: BranchKind) {
         self.totals.current.branches[kind as usize] += 1;
-        if kind != BranchKind::ConditionalNotTaken && bus.wants_branches() {
+        if kind != BranchKind::ConditionalNotTaken && self.wanted_branches & kind.bit() != 0 {
             let (from, cpl) = (self.instruction_rip(), self.cpl);
             bus.taken_branch(Branch {
                 from,
@@ -425,7 +428,7 @@ impl Core {
         // Interruptibility may have changed.
         self.stop = true;
         self.totals.current.branches[BranchKind::Far as usize] += 1;
-        if bus.wants_branches() {
+        if bus.wanted_branches(self.cpl) & BranchKind::Far.bit() != 0 {
             bus.taken_branch(Branch {
                 from: self.instruction_rip(),
                 to: self.rip,

@@ -357,6 +357,7 @@ impl<B: Bus> Cpu<B> {
         self.core.synced = Position::default();
         // What changes it stops the run.
         self.core.totals.bill(self.core.cpl != 0);
+        self.core.wanted_branches = bus.wanted_branches(self.core.cpl);
         self.drop_stale_code();
         // The cache knows canonical addresses only.
         let known = !self.core.in_64_bit_mode() || is_canonical(self.core.rip);

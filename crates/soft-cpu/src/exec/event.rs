@@ -114,7 +114,7 @@ impl Core {
         self.halted = false;
         if source != Source::Software {
             self.totals.at(from_cpl > 0).events += 1;
-            if bus.wants_branches() {
+            if bus.wanted_branches(self.cpl) & BranchKind::Far.bit() != 0 {
                 bus.taken_branch(Branch {
                     from,
                     to: self.rip,

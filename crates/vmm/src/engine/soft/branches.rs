@@ -34,24 +34,17 @@ impl From<Branch> for Noted {
 
 const NONE: Noted = Noted { from: 0, to: 0, retired: 0, kind: BranchKind::ConditionalNotTaken, cpl: 0 };
 
-/// How a branch is to be recorded.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Want {
-    /// With [`BranchLog::note`].
-    AtOnce,
-    /// With [`BranchLog::note_carefully`]: each branch matters, or is completed later.
-    WithCare,
-}
-
 /// The branches since the vPMU was last told.
 #[derive(Debug)]
 pub(super) struct BranchLog {
-    /// What the guest wants recorded of branches to CPL 0, and to CPL 1 to 3: a bit for each kind and [`Want`].
-    wanted: [u16; 2],
+    /// What the guest wants recorded of branches to CPL 0, and to CPL 1 to 3: a bit for each kind.
+    wanted: [u8; 2],
     /// A model of the core says later how branches have retired.
     timed: bool,
     /// Every branch matters, not only the newest: tell the vPMU before one is overwritten.
     every: bool,
+    /// Either of these.
+    careful: bool,
     /// The newest one has not been completed.
     open: bool,
     /// Branches since the last [`deliver`](Self::deliver); the newest [`WAITING`] are in `branches`.
@@ -68,6 +61,7 @@ impl BranchLog {
             wanted: [0; 2],
             timed,
             every: false,
+            careful: timed,
             open: false,
             taken: 0,
             mispredicted: 0,
@@ -95,17 +89,16 @@ impl BranchLog {
         }
     }
 
-    /// Whether the guest wants such a branch recorded.
+    /// The branches to this privilege level that the guest wants recorded: a bit for each kind.
     #[inline(always)]
-    pub(super) fn wanted(&self, kind: BranchKind, cpl: u8) -> Option<Want> {
-        let wanted = self.wanted[level(cpl)];
-        if wanted & bit(kind, Want::AtOnce) != 0 {
-            Some(Want::AtOnce)
-        } else if wanted & bit(kind, Want::WithCare) != 0 {
-            Some(Want::WithCare)
-        } else {
-            None
-        }
+    pub(super) fn wanted(&self, cpl: u8) -> u8 {
+        self.wanted[level(cpl)]
+    }
+
+    /// True if branches are [noted with care](Self::note_carefully): each matters, or is completed later.
+    #[inline(always)]
+    pub(super) fn is_careful(&self) -> bool {
+        self.careful
     }
 
     /// Notes a branch that is [wanted](Self::wanted).
@@ -145,33 +138,29 @@ impl BranchLog {
         self.taken = 0;
     }
 
-    /// Takes over what the vPMU wants from now on. Called after anything that may have changed it.
-    pub(super) fn follow(&mut self, pmu: &PmuDevice) {
+    /// Takes over what the vPMU wants from now on, and says whether that has changed. Called after anything that may
+    /// have changed it.
+    pub(super) fn follow(&mut self, pmu: &PmuDevice) -> bool {
         let filter = pmu.branch_filter();
-        self.wanted = [0; 2];
-        if filter.is_empty() {
-            return;
-        }
-        self.every = pmu.needs_every_branch();
-        let want = if self.every || self.timed { Want::WithCare } else { Want::AtOnce };
-        for kind in BranchKind::ALL {
-            for cpl in [0, 3] {
-                if record_kind(kind).is_some_and(|kind| filter.admits(kind, cpl)) {
-                    self.wanted[level(cpl)] |= bit(kind, want);
+        let mut wanted = [0; 2];
+        if !filter.is_empty() {
+            self.every = pmu.needs_every_branch();
+            self.careful = self.every || self.timed;
+            for kind in BranchKind::ALL {
+                for cpl in [0, 3] {
+                    if record_kind(kind).is_some_and(|kind| filter.admits(kind, cpl)) {
+                        wanted[level(cpl)] |= kind.bit();
+                    }
                 }
             }
         }
+        std::mem::replace(&mut self.wanted, wanted) != wanted
     }
 }
 
 #[inline(always)]
 fn level(cpl: u8) -> usize {
     usize::from(cpl != 0)
-}
-
-#[inline(always)]
-fn bit(kind: BranchKind, want: Want) -> u16 {
-    1 << (kind as usize + BranchKind::COUNT * want as usize)
 }
 
 /// How the vPMU knows a branch. Without a model of the core, an instruction is a core cycle, and nothing predicts
@@ -260,10 +249,13 @@ mod tests {
                 for n in 1..=count {
                     record(&branch(n).into(), false).iter().for_each(|record| at_once.record_branch(record));
                     let branch = branch(n);
-                    match log.wanted(branch.kind, branch.to_cpl) {
-                        Some(Want::AtOnce) => log.note(branch.into()),
-                        Some(Want::WithCare) if log.note_carefully(branch.into()) => log.deliver(&mut later),
-                        _ => {}
+                    if log.wanted(branch.to_cpl) & branch.kind.bit() == 0 {
+                        continue;
+                    }
+                    if !log.is_careful() {
+                        log.note(branch.into());
+                    } else if log.note_carefully(branch.into()) {
+                        log.deliver(&mut later);
                     }
                 }
                 log.deliver(&mut later);

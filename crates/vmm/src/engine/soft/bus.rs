@@ -1,6 +1,6 @@
 //! What the interpreter sees around it: the machine.
 
-use super::branches::{BranchLog, Noted, Want};
+use super::branches::{BranchLog, Noted};
 use super::cpuid;
 use super::ram::Ram;
 use super::timing::Timing;
@@ -106,7 +106,8 @@ impl<'a> SoftBus<'a> {
 
     /// Takes over which branches the guest wants recorded.
     fn follow_branches(&mut self) {
-        self.branches.follow(&self.machine.pmu);
+        // The CPU asks for what is wanted when it has been stopped.
+        self.attention |= self.branches.follow(&self.machine.pmu);
         if let Some(timing) = &mut self.timing {
             timing.recording = self.branches.is_recording();
         }
@@ -332,7 +333,7 @@ impl Bus for SoftBus<'_> {
     ) -> Result<(), GeneralProtection> {
         self.publish(access.totals);
         let restored = self.machine.pmu.restore_lbr_component(words).map_err(|_| GeneralProtection);
-        self.branches.follow(&self.machine.pmu);
+        self.follow_branches();
         restored
     }
 
@@ -382,17 +383,17 @@ impl Bus for SoftBus<'_> {
     }
 
     #[inline(always)]
-    fn wants_branches(&self) -> bool {
-        self.branches.is_recording()
+    fn wanted_branches(&self, cpl: u8) -> u8 {
+        self.branches.wanted(cpl)
     }
 
     #[inline(always)]
     fn taken_branch(&mut self, branch: Branch) {
         let Branch { from, to, kind, to_cpl: cpl, retired, .. } = branch;
-        match self.branches.wanted(kind, cpl) {
-            Some(Want::AtOnce) => self.branches.note(Noted { from, to, retired, kind, cpl }),
-            Some(Want::WithCare) => self.note_carefully(from, to, kind, cpl, retired),
-            None => {}
+        if self.branches.is_careful() {
+            self.note_carefully(from, to, kind, cpl, retired);
+        } else {
+            self.branches.note(Noted { from, to, retired, kind, cpl });
         }
     }
 
