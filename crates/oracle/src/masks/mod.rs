@@ -317,3 +317,6 @@ const STATUS_NAMES: [(u64, &str); 4] = [(1 << 8, "C0"), (1 << 9, "C1"), (1 << 10
 fn bit_names(bits: u64, names: &[(u64, &str)]) -> Vec<String> {
     names.iter().filter(|(bit, _)| bits & bit != 0).map(|(_, name)| (*name).to_owned()).collect()
 }
+
+#[cfg(test)]
+mod tests;

@@ -39,84 +39,99 @@ pub const MASKS: &[Mask] = &[
         &[M::And, M::Or, M::Xor, M::Test],
         W::Always,
         E::Flags(AF),
-        "undefined: SDM volume 2, AND, OR, XOR, TEST",
+        "undefined: SDM volume 2, Flags Affected of AND, OR, XOR, TEST",
     ),
     row(
         &[M::Shl, M::Sal, M::Shr, M::Sar, M::Shld, M::Shrd],
         W::Always,
         E::Flags(AF),
-        "undefined for a count other than 0: SDM volume 2, SAL/SAR/SHL/SHR, SHLD, SHRD",
+        "undefined for a count other than 0: SDM volume 2, Flags Affected of SAL/SAR/SHL/SHR, SHLD, SHRD",
     ),
     row(
         &[M::Shl, M::Sal, M::Shr, M::Sar, M::Shld, M::Shrd, M::Rol, M::Ror, M::Rcl, M::Rcr],
         W::NotByOne,
         E::Flags(OF),
-        "undefined for a count above 1: SDM volume 2, SAL/SAR/SHL/SHR, RCL/RCR/ROL/ROR, SHLD, SHRD",
+        "undefined for a count above 1: SDM volume 2, Flags Affected of SAL/SAR/SHL/SHR, RCL/RCR/ROL/ROR, SHLD, SHRD",
     ),
     row(
-        &[M::Shl, M::Sal, M::Shr, M::Sar, M::Shld, M::Shrd],
+        &[M::Shl, M::Sal, M::Shr],
         W::NotByOne,
         E::Flags(CF),
-        "undefined for a count of the operand size or more: SDM volume 2, SAL/SAR/SHL/SHR, SHLD, SHRD",
+        "undefined for a count of the operand size or more, but for SAR: SDM volume 2, Flags Affected of SAL/SAR/SHL/SHR",
     ),
     row(
         &[M::Shld, M::Shrd],
         W::NotByOne,
-        E::Flags(SF | ZF | PF),
-        "undefined for a count above the operand size: SDM volume 2, SHLD, SHRD",
+        E::Flags(CF | SF | ZF | PF),
+        "undefined for a count above the operand size: SDM volume 2, Flags Affected of SHLD, SHRD",
     ),
-    row(&[M::Mul, M::Imul], W::Always, E::Flags(SF | ZF | AF | PF), "undefined: SDM volume 2, MUL, IMUL"),
-    row(&[M::Div, M::Idiv], W::Always, E::Flags(STATUS), "undefined: SDM volume 2, DIV, IDIV"),
-    row(&[M::Bsf, M::Bsr], W::Always, E::Flags(CF | OF | SF | AF | PF), "undefined: SDM volume 2, BSF, BSR"),
+    row(
+        &[M::Mul, M::Imul],
+        W::Always,
+        E::Flags(SF | ZF | AF | PF),
+        "undefined: SDM volume 2, Flags Affected of MUL, IMUL",
+    ),
+    row(
+        &[M::Div, M::Idiv],
+        W::Always,
+        E::Flags(STATUS),
+        "undefined: SDM volume 2, Flags Affected of DIV, IDIV",
+    ),
+    row(
+        &[M::Bsf, M::Bsr],
+        W::Always,
+        E::Flags(CF | OF | SF | AF | PF),
+        "undefined: SDM volume 2, Flags Affected of BSF, BSR",
+    ),
     row(
         &[M::Bt, M::Bts, M::Btr, M::Btc],
         W::Always,
         E::Flags(OF | SF | AF | PF),
-        "undefined: SDM volume 2, BT, BTC, BTR, BTS",
+        "undefined: SDM volume 2, Flags Affected of BT, BTC, BTR, BTS",
     ),
     row(
         &[M::Andn, M::Blsi, M::Blsmsk, M::Blsr, M::Bzhi],
         W::Always,
         E::Flags(AF | PF),
-        "undefined: SDM volume 2, ANDN, BLSI, BLSMSK, BLSR, BZHI",
+        "undefined: SDM volume 2, Flags Affected of ANDN, BLSI, BLSMSK, BLSR, BZHI",
     ),
-    row(&[M::Bextr], W::Always, E::Flags(AF | SF | PF), "undefined: SDM volume 2, BEXTR"),
+    row(&[M::Bextr], W::Always, E::Flags(AF | SF | PF), "undefined: SDM volume 2, Flags Affected of BEXTR"),
     row(
         &[M::Lzcnt, M::Tzcnt],
         W::Always,
         E::Flags(OF | SF | AF | PF),
-        "undefined: SDM volume 2, LZCNT, TZCNT",
+        "undefined: SDM volume 2, Flags Affected of LZCNT, TZCNT",
     ),
     // x87 and MMX: Intel and AMD differ.
     row(
         &[M::Fcomi, M::Fcomip, M::Fucomi, M::Fucomip],
         W::Always,
         E::Status(C1),
-        "Intel clears C1 (SDM volume 2, FCOMI); AMD clears it only for a stack underflow (APM volume 5, FCOMI)",
+        "Intel clears C1 (SDM volume 2, FPU Flags Affected of FCOMI); AMD does so only for a stack underflow",
     ),
     row(
         &[M::Fcom, M::Fcomp, M::Fcompp, M::Fucom, M::Fucomp, M::Fucompp, M::Ficom, M::Ficomp, M::Ftst],
         W::Unmasked,
         E::Status(C0 | C2 | C3),
-        "Intel does not set the condition codes when an invalid operand is not masked (SDM volume 2, FCOM; volume 1, sections 8.5.1.2 and 8.5.2); AMD does",
+        "Intel does not set the condition codes when the exception is not masked: SDM volume 2 says so of an invalid operand of FCOM and FUCOM, volume 1 of both exceptions that results stay away (Invalid Arithmetic Operand Exception, Denormal Operand Exception); AMD sets them",
     ),
     row(
         &[M::Fcomi, M::Fcomip, M::Fucomi, M::Fucomip],
         W::Unmasked,
         E::Flags(STATUS),
-        "Intel does not set the flags when an invalid operand is not masked (SDM volume 2, FCOMI; volume 1, sections 8.5.1.2 and 8.5.2); AMD does",
+        "Intel does not set the flags when an invalid operand is not masked (SDM volume 2, FCOMI); AMD does",
     ),
     row(
         &[M::Cvtps2pi, M::Cvttps2pi, M::Cvtpd2pi, M::Cvttpd2pi, M::Cvtpi2ps, M::Cvtpi2pd],
         W::Vector(19),
         E::MmxState,
-        "whether an instruction that ends in #XM has changed from x87 to MMX before is not said (SDM volume 1, section 11.6.6); AMD has",
+        "they change from x87 to MMX (SDM volume 2, CVTPI2PS and the others), but whether before #XM is not said; AMD has",
     ),
     row(
         &[M::Fsin, M::Fcos, M::Fsincos, M::Fptan, M::Fpatan, M::F2xm1, M::Fyl2x, M::Fyl2xp1],
         W::Always,
         E::LastPlace,
-        "transcendental functions may be off by one unit in the last place (SDM volume 1, section 8.3.10; APM volume 1, section 6.4.5.1)",
+        "may be off by one unit in the last place: SDM volume 1, Transcendental Instruction Accuracy",
     ),
     row(
         &[M::F2xm1],
@@ -140,20 +155,20 @@ pub const MASKS: &[Mask] = &[
         &[M::Fldenv, M::Frstor, M::Fnstenv, M::Fnsave, M::Fxsave, M::Fxsave64, M::Fxrstor, M::Fxrstor64],
         W::Vector(14),
         E::FaultAddress,
-        "the order of the accesses of one instruction is not architectural (SDM volume 3, section 9.2.1), so the #PF of a long operand may be about any of its bytes",
+        "an operand longer than a quadword may be accessed in several steps, of which some may complete before another faults (SDM volume 3, Guaranteed Atomic Operations); their order is not said, so the #PF may be about any of its bytes",
     ),
     row(
         &[M::Fnstenv, M::Fnsave, M::Fxsave, M::Fxsave64],
         W::Always,
         E::Pointers,
-        "AMD keeps the pointers and the opcode only for exceptions that are not masked (APM volume 2, section 11.4.4); Intel says for FDP alone that it does (SDM volume 1, section 8.1.8). MXCSR_MASK has AMD's MM",
+        "AMD stores the pointers and the opcode for exceptions that are not masked only (Linux about FXSAVE: X86_BUG_FXSAVE_LEAK); newer Intel CPUs treat FDP so (SDM volume 1, x87 FPU Instruction and Data (Operand) Pointers). MXCSR_MASK has AMD's MM",
     ),
     // Faults.
     row(
         &[M::Maskmovdqu, M::Maskmovq],
         W::Always,
         E::MayFault,
-        "whether bytes that are not stored can fault is implementation dependent: SDM volume 2, MASKMOVDQU, MASKMOVQ",
+        "whether a mask of zeros can fault is implementation dependent: SDM volume 2, MASKMOVDQU, MASKMOVQ",
     ),
     Mask {
         which: Which::Codes(&[C::Movsxd_r16_rm16]),
@@ -165,7 +180,7 @@ pub const MASKS: &[Mask] = &[
         &[M::Call],
         W::Always,
         E::FaultOrder,
-        "with a target that is not canonical and a stack that cannot be written, AMD reports the #PF and Intel the #GP; the priority of faults of one instruction is implementation dependent (SDM volume 3, section 6.9)",
+        "with a target that is not canonical and a stack that cannot be written, AMD reports the #PF and Intel the #GP; the priority of faults of one instruction is implementation dependent (SDM volume 3, Priority Among Simultaneous Exceptions and Interrupts)",
     ),
     any(
         E::Emulated,
@@ -181,13 +196,13 @@ pub const MASKS: &[Mask] = &[
     ),
     any(
         E::Unsupported,
-        "MXCSR bit 17 (MM) that LDMXCSR sets: AMD has it (APM volume 1, section 4.2.2), on Intel it is reserved and raises #GP (SDM volume 1, section 10.2.3)",
+        "MXCSR bit 17 (MM) that LDMXCSR sets: AMD has it (APM volume 1, MXCSR Register), on Intel it is reserved and raises #GP (SDM volume 1, MXCSR Control and Status Register)",
     ),
     row(
         &[M::Fxsave, M::Fxsave64, M::Fxrstor, M::Fxrstor64],
         W::Always,
         E::Misaligned,
-        "an area that is not aligned to 16 bytes raises #GP or #AC as the CPU likes (SDM volume 2, FXSAVE); AMD accepts it",
+        "an area that is not aligned to 16 bytes raises #GP or, with alignment checks, #AC as the CPU likes (SDM volume 2, FXSAVE); AMD accepts it",
     ),
     // Not generated.
     omit(
@@ -196,11 +211,11 @@ pub const MASKS: &[Mask] = &[
     ),
     omit(
         &[M::Syscall, M::Sysenter, M::Sysexit, M::Sysret, M::Int, M::Int1, M::Iret, M::Iretd, M::Iretq],
-        "leaves ring 3 (SDM volume 3, chapter 6), which para-virtual KVM does by other means",
+        "leaves ring 3 (SDM volume 2, under each), which para-virtual KVM does by other means",
     ),
     omit(
         &[M::Sgdt, M::Sidt, M::Sldt, M::Str, M::Smsw, M::Lar, M::Lsl, M::Verr, M::Verw],
-        "shows selectors or descriptors (SDM volume 3, chapter 3); para-virtual KVM has its own of them in ring 3",
+        "shows selectors or descriptors (SDM volume 2, under each); para-virtual KVM has its own of them in ring 3",
     ),
     omit(&[M::Lds, M::Les, M::Lfs, M::Lgs, M::Lss, M::Retf], SELECTORS),
     forms(
@@ -214,25 +229,28 @@ pub const MASKS: &[Mask] = &[
     Mask { which: Which::SegmentRegister, when: W::Always, effect: E::Omit, why: SELECTORS },
     omit(
         &[M::In, M::Out, M::Insb, M::Insw, M::Insd, M::Outsb, M::Outsw, M::Outsd, M::Cli, M::Sti],
-        "depends on IOPL and the I/O permission bitmap (SDM volume 1, section 19.5), which para-virtual KVM does not show to ring 3",
+        "depends on IOPL and the I/O permission bitmap (SDM volume 1, Protected-Mode I/O), which para-virtual KVM does not show to ring 3",
     ),
     omit(
         &[M::Rcpss, M::Rcpps, M::Rsqrtss, M::Rsqrtps],
         "an approximation with a relative error of up to 1.5 * 2^-12, which each CPU makes in its own way (SDM volume 2, RCPPS, RSQRTPS)",
     ),
-    omit(&[M::Ud0, M::Ud1], "#UD before or after the operand is fetched, as the CPU likes: SDM volume 2, UD"),
+    omit(
+        &[M::Ud0, M::Ud1],
+        "#UD, with or without a ModR/M byte and its operand as the CPU likes: SDM volume 2, UD",
+    ),
     omit(
         &[M::Reservednop, M::Wbnoinvd],
-        "no user-mode instruction of all profiles: SDM volume 2, appendix A",
+        "no user-mode instruction of all profiles: SDM volume 2, opcode map and WBNOINVD",
     ),
     omit(
         &[M::Xbegin, M::Xabort, M::Xend, M::Xtest, M::Umwait, M::Tpause, M::Umonitor, M::Monitorx, M::Mwaitx],
-        "the host's CPU does not have it, or Intel's does not: SDM volume 1, chapter 16; APM volume 3, MONITORX",
+        "the host's CPU does not have it, or Intel's does not: SDM volume 2, XBEGIN, TPAUSE, UMONITOR, UMWAIT; APM volume 3, MONITORX",
     ),
 ];
 
 const SELECTORS: &str =
-    "loads or shows selectors (SDM volume 3, chapter 3); para-virtual KVM has its own of them in ring 3";
+    "loads or shows selectors (SDM volume 2, under each); para-virtual KVM has its own of them in ring 3";
 
 type Ranges = &'static [(u64, u64)];
 
