@@ -72,7 +72,7 @@ impl Mapping {
         let code = request.code.normalized();
         Some(HostEvent::Raw(RawEvent {
             event: code.select,
-            umask: code.umask.into(),
+            umask: code.umask,
             cmask: code.cmask,
             inv: code.inv,
             edge: code.edge,
