@@ -38,11 +38,7 @@ impl Totals {
     /// Slots by category; TOPDOWN.SLOTS grows with them.
     pub(crate) fn add_slots(&mut self, os: bool, fields: [u64; 8]) {
         let slots = fields[..4].iter().sum();
-        let total = &mut self.topdown[usize::from(os)];
-        total.slots += slots;
-        for (field, more) in total.fields.iter_mut().zip(fields) {
-            *field += more;
-        }
+        self.topdown[usize::from(os)] += TopdownSlots { slots, fields };
         self.add(Event::TopdownSlots, os, slots, 1);
     }
 
@@ -63,8 +59,7 @@ impl Totals {
         let mut sum = TopdownSlots::default();
         for (wanted, more) in [filter.usr, filter.os].into_iter().zip(self.topdown) {
             if wanted {
-                sum.slots += more.slots;
-                sum.fields.iter_mut().zip(more.fields).for_each(|(field, more)| *field += more);
+                sum += more;
             }
         }
         sum

@@ -123,6 +123,16 @@ impl TopdownSlots {
     }
 }
 
+/// Adds slots by category; sums stay at the most that they can say.
+impl core::ops::AddAssign for TopdownSlots {
+    fn add_assign(&mut self, more: Self) {
+        self.slots = self.slots.saturating_add(more.slots);
+        for (field, more) in self.fields.iter_mut().zip(more.fields) {
+            *field = field.saturating_add(more);
+        }
+    }
+}
+
 /// The running totals behind the counters of one vCPU.
 pub trait CountsSource {
     /// What counts of this event are worth; [`Provenance::Unknown`] when the source cannot count it.
@@ -209,21 +219,14 @@ impl ScriptedSource {
 
     /// Adds slots at CPL 3, by category; TOPDOWN.SLOTS grows with them.
     pub fn add_user_slots(&mut self, added: TopdownSlots) {
-        add_slots(&mut self.topdown_usr, added);
+        self.topdown_usr += added;
         self.add_user(Event::TopdownSlots, added.slots);
     }
 
     /// Adds slots at CPL 0, by category; TOPDOWN.SLOTS grows with them.
     pub fn add_os_slots(&mut self, added: TopdownSlots) {
-        add_slots(&mut self.topdown_os, added);
+        self.topdown_os += added;
         self.add_os(Event::TopdownSlots, added.slots);
-    }
-}
-
-fn add_slots(total: &mut TopdownSlots, added: TopdownSlots) {
-    total.slots += added.slots;
-    for (field, more) in total.fields.iter_mut().zip(added.fields) {
-        *field += more;
     }
 }
 
@@ -247,10 +250,10 @@ impl CountsSource for ScriptedSource {
     fn topdown(&mut self, filter: PrivilegeFilter) -> Option<TopdownSlots> {
         let mut sum = TopdownSlots::default();
         if filter.os {
-            add_slots(&mut sum, self.topdown_os);
+            sum += self.topdown_os;
         }
         if filter.usr {
-            add_slots(&mut sum, self.topdown_usr);
+            sum += self.topdown_usr;
         }
         Some(sum)
     }

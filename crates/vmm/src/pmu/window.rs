@@ -373,7 +373,7 @@ impl Window {
         if let Some((running, mark)) = self.topdown_mark.filter(|(running, _)| filter != Some(*running)) {
             self.topdown_mark = None;
             if let Some(now) = source.topdown(running) {
-                add(self.topdown.get_or_insert_default(), now.since(&mark));
+                *self.topdown.get_or_insert_default() += now.since(&mark);
             }
         }
         if let (None, Some(filter)) = (self.topdown_mark, filter) {
@@ -433,13 +433,6 @@ impl WindowRow {
             let now = source.total(&self.track.request, self.track.filter);
             self.vmm = self.vmm.saturating_add(now.saturating_sub(mark));
         }
-    }
-}
-
-fn add(sum: &mut TopdownSlots, more: TopdownSlots) {
-    sum.slots = sum.slots.saturating_add(more.slots);
-    for (field, more) in sum.fields.iter_mut().zip(more.fields) {
-        *field = field.saturating_add(more);
     }
 }
 

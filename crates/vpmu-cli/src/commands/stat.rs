@@ -107,8 +107,7 @@ impl Stat {
         let mut topdown = report.topdown;
         if report.metrics_level == 0 {
             for window in windows.iter().filter_map(|window| window.topdown.as_ref()) {
-                topdown.slots += window.slots;
-                topdown.fields.iter_mut().zip(window.fields).for_each(|(sum, more)| *sum += more);
+                topdown += *window;
             }
         }
         Self {

@@ -97,9 +97,6 @@ impl Ledger {
     }
 
     pub(super) fn add_topdown(&mut self, delta: &TopdownSlots) {
-        self.topdown.slots = self.topdown.slots.saturating_add(delta.slots);
-        for (sum, more) in self.topdown.fields.iter_mut().zip(delta.fields) {
-            *sum = sum.saturating_add(more);
-        }
+        self.topdown += *delta;
     }
 }
