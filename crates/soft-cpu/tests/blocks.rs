@@ -4,7 +4,7 @@
 
 mod common;
 
-use common::{Recorder, TestBus};
+use common::{Random, Recorder, TestBus};
 use soft_cpu::{Budget, Cpu, Exit, Segment, State, Totals};
 
 const RAM: usize = 1 << 16;
@@ -14,16 +14,7 @@ const ALL: u64 = 7;
 /// Most instructions of a case.
 const LONGEST: u64 = 60;
 
-struct Random(u64);
-
 impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0
-    }
-
     fn pick<T: Copy>(&mut self, list: &[T]) -> T {
         list[self.next() as usize % list.len()]
     }

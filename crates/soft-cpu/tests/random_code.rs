@@ -4,20 +4,9 @@
 
 mod common;
 
-use common::{Recorder, TestBus};
+use common::{Random, Recorder, TestBus};
 use soft_cpu::{Budget, Cpu, DescriptorTable, Exit, Segment, State};
 use std::hash::{DefaultHasher, Hash, Hasher};
-
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0
-    }
-}
 
 const RAM: usize = 1 << 20;
 /// Present, writable, user.

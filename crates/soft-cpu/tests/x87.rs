@@ -9,7 +9,7 @@
 
 mod common;
 
-use common::TestBus;
+use common::{Random, TestBus};
 use soft_cpu::{Budget, Cpu, Exit, Segment, State};
 use std::arch::asm;
 use std::fmt::Write as _;
@@ -174,17 +174,7 @@ macro_rules! cases {
     ($($text:literal)*) => { [$( Case { text: $text, bytes: assemble!($text) } ),*] };
 }
 
-/// Deterministic: xorshift.
-struct Random(u64);
-
 impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0
-    }
-
     fn below(&mut self, limit: u64) -> u64 {
         (self.next() >> 11) % limit
     }

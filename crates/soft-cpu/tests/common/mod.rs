@@ -12,6 +12,18 @@ use std::collections::BTreeMap;
 pub const COM1: u16 = 0x3F8;
 pub const EXIT: u16 = 0xF4;
 
+/// Deterministic: xorshift. Not 0 at the start.
+pub struct Random(pub u64);
+
+impl Random {
+    pub fn next(&mut self) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0
+    }
+}
+
 #[derive(Debug, Default)]
 pub struct TestBus {
     pub ram: Vec<u8>,

@@ -1,7 +1,7 @@
 //! Runs user-mode instructions natively and in the interpreter, on the same registers, flags and memory.
 #![allow(dead_code, unused_macros, reason = "each test crate uses its part")]
 
-use crate::common::TestBus;
+use crate::common::{Random, TestBus};
 use soft_cpu::{Budget, Cpu, Exit, Segment, State};
 use std::arch::asm;
 
@@ -136,17 +136,8 @@ macro_rules! cases {
 
 pub(crate) use {assemble, cases};
 
-/// Deterministic values: edges, and xorshift.
-struct Random(u64);
-
+/// Edges, and random values.
 impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0
-    }
-
     fn value(&mut self) -> u64 {
         const EDGES: [u64; 14] = [
             0,
