@@ -6,8 +6,8 @@ use crate::context::{BLOCK, CS, Core, Mode, Position};
 use crate::debug::DR6_BS;
 use crate::decode;
 use crate::exception::{self, Done, Exception, Fault};
+use crate::exec::chain;
 use crate::exec::event::{Source, TripleFault};
-use crate::exec::{Insn, chain};
 use crate::flags::{IF, RF, TF};
 use crate::mmu::{Intent, PAGE, is_canonical};
 use crate::state::State;
@@ -415,7 +415,7 @@ impl<B: Bus> Cpu<B> {
             core.rip = core.rip.wrapping_add(u64::from(block.end.start));
             let done = (block.chain)(core, bus, block.insns.iter());
             if done.is_err() || core.stop {
-                return Some(leave(core, block, &block.insns, done, left));
+                return Some(leave(core, block, done, left));
             }
             core.position = block.end;
             core.retire_block(block.end);
@@ -548,7 +548,7 @@ fn run_some<B: Bus>(core: &mut Core, bus: &mut B, block: &Block<B>, left: &mut u
     core.rip = core.rip.wrapping_add(u64::from(end.start));
     let done = chain::some(core, bus, insns);
     if done.is_err() || core.stop {
-        return leave(core, block, insns, done, left);
+        return leave(core, block, done, left);
     }
     core.position = end;
     core.retire_block(end);
@@ -559,19 +559,23 @@ fn run_some<B: Bus>(core: &mut Core, bus: &mut B, block: &Block<B>, left: &mut u
 /// After an instruction that did not complete, or that stops the run.
 #[cold]
 #[inline(never)]
-fn leave<B: Bus>(core: &mut Core, block: &Block<B>, insns: &[Insn<B>], done: Done, left: &mut u64) -> Left {
+fn leave<B: Bus>(core: &mut Core, block: &Block<B>, done: Done, left: &mut u64) -> Left {
     if done.is_err() {
         core.sync_totals();
         *left -= u64::from(core.position.index);
         return Left::Faulted;
     }
-    let index = usize::from(core.position.index);
-    if index + 1 < insns.len() {
-        core.rip = core.next_rip();
+    stop_after(core, block, usize::from(core.position.index) + 1, left)
+}
+
+/// Leaves a block after some of its instructions.
+pub(crate) fn stop_after<B: Bus>(core: &mut Core, block: &Block<B>, count: usize, left: &mut u64) -> Left {
+    core.position = block.insns.get(count).map_or(block.end, |next| next.position);
+    if count < block.insns.len() {
+        core.rip = core.instruction_rip();
     }
-    core.position = block.insns.get(index + 1).map_or(block.end, |next| next.position);
     core.sync_totals();
-    *left -= index as u64 + 1;
+    *left -= count as u64;
     Left::Stopped
 }
 

@@ -5,7 +5,7 @@ use super::block::{Ending, Observed, Special};
 use crate::bus::{BranchKind as Kind, Bus};
 use crate::cache::Block;
 use crate::context::{BLOCK, CS, Core, RCX};
-use crate::cpu::{Cpu, Left, Pace, fetch};
+use crate::cpu::{Cpu, Left, Pace, fetch, stop_after};
 use crate::exception::Done;
 use crate::exec::Insn;
 use crate::exec::operand::{self, address_mask};
@@ -81,7 +81,7 @@ impl<B: Bus> Cpu<B> {
                     return Some(Left::Faulted);
                 }
                 if core.stop {
-                    return Some(stop_after(core, bus, block, done, left));
+                    return Some(stop_told(core, bus, block, done, left));
                 }
             }
             let told = observed.ops.iter().zip(&observed.specials);
@@ -94,7 +94,7 @@ impl<B: Bus> Cpu<B> {
                     return Some(Left::Faulted);
                 }
                 if core.stop {
-                    return Some(stop_after(core, bus, block, index + 1, left));
+                    return Some(stop_told(core, bus, block, index + 1, left));
                 }
             }
             core.position = end;
@@ -110,16 +110,11 @@ impl<B: Bus> Cpu<B> {
     }
 }
 
-/// Leaves a block after some of its instructions.
-fn stop_after<B: Bus>(core: &mut Core, bus: &mut B, block: &Block<B>, count: usize, left: &mut u64) -> Left {
-    core.position = block.insns.get(count).map_or(block.end, |next| next.position);
-    if count < block.insns.len() {
-        core.rip = core.instruction_rip();
-    }
-    core.sync_totals();
-    *left -= count as u64;
+/// As [`stop_after`], telling the observer.
+fn stop_told<B: Bus>(core: &mut Core, bus: &mut B, block: &Block<B>, count: usize, left: &mut u64) -> Left {
+    let stopped = stop_after(core, block, count, left);
     tell_changes(core, bus);
-    Left::Stopped
+    stopped
 }
 
 /// Where a block starts.
