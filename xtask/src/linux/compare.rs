@@ -10,24 +10,14 @@ use crate::tally::Tally;
 use comfy_table::{CellAlignment, Table, presets};
 use serde_json::Value;
 use session::Output;
+use vpmu::metrics::{FIELD_NAMES, FULL_SCALE, fields_of};
 use vpmu::profile::Vendor;
 
 /// Workloads with their batches, of some 100,000 instructions each.
 const WORKLOADS: [(&str, u64); 6] =
     [("alu", 500), ("divide", 100), ("branches", 60), ("decode", 10), ("code", 10), ("chase-l2", 100)];
-/// The kernel's names of the fields of PERF_METRICS, in the order of the register's bytes.
-const FIELDS: [&str; 8] = [
-    "topdown-retiring",
-    "topdown-bad-spec",
-    "topdown-fe-bound",
-    "topdown-be-bound",
-    "topdown-heavy-ops",
-    "topdown-br-mispredict",
-    "topdown-fetch-lat",
-    "topdown-mem-bound",
-];
 /// One of the 255 steps of a field of PERF_METRICS.
-const TOLERANCE_POINTS: f64 = 100.0 / 255.0;
+const TOLERANCE_POINTS: f64 = 100.0 / FULL_SCALE as f64;
 /// Most user-space instructions between perf's start and the VMM's, and between their ends.
 const AROUND: u64 = 1_000;
 
@@ -36,10 +26,9 @@ pub(super) fn check(guest: &Guest, profile: &str, tally: &mut Tally) -> Result<(
     let facts = guest.facts(profile)?;
     let fields = match facts.metrics_level {
         0 => 0,
-        1 => 4,
-        _ => 8,
+        level => fields_of(level),
     };
-    let metrics: String = FIELDS[..fields].iter().map(|field| format!(",{field}:u")).collect();
+    let metrics: String = FIELD_NAMES[..fields].iter().map(|field| format!(",{field}:u")).collect();
     let slots = if fields > 0 { format!("'{{slots:u{metrics}}}',") } else { String::new() };
     let commands = WORKLOADS.map(|(name, batches)| {
         format!(
@@ -124,7 +113,7 @@ fn rows(name: &str, output: &Output<'_>, fields: usize) -> Result<Vec<Row>, Stri
     let slots = output.count("slots:u")?;
     let interval = output.interval_of(name)?;
     let total = number(&interval["topdown_user"]["slots"])?;
-    for (index, field) in FIELDS.into_iter().enumerate().take(fields) {
+    for (index, field) in FIELD_NAMES.into_iter().enumerate().take(fields) {
         let guest = 100.0 * output.count(&format!("{field}:u"))? as f64 / slots.max(1) as f64;
         let vmm = 100.0 * number(&interval["topdown_user"]["fields"][index])? as f64 / total.max(1) as f64;
         rows.push(Row {

@@ -1,7 +1,7 @@
 //! A session: commands for the guest's shell, and what came of each.
 
 use serde_json::Value;
-use vpmu::profile::{PROFILES, PmuKind, Vendor};
+use vpmu::profile::{PmuKind, Profile, Vendor};
 
 /// Starts the lines that separate steps on the console.
 const MARK: &str = "@@";
@@ -23,7 +23,7 @@ pub(super) struct Facts {
 impl Facts {
     /// `None` for a profile that is not built in.
     pub(super) fn of(profile: &str, detail: &str) -> Option<Self> {
-        let profile = PROFILES.iter().find(|known| known.name == profile)?;
+        let profile = Profile::by_name(profile)?;
         let perf_mon_v2 = matches!(&profile.pmu, PmuKind::Amd(pmu) if pmu.v2);
         Some(Self {
             vendor: profile.vendor(),

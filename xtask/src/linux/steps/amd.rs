@@ -3,7 +3,7 @@
 //! The kernel runs its watchdog on one of the six counters, so five are free.
 
 use super::super::session::{Step, near};
-use super::dominates;
+use super::{dominates, shared};
 use linux_guest::{fixed_flops, fixed_work};
 
 pub(super) const STEPS: &[Step] = &[
@@ -62,14 +62,7 @@ pub(super) const STEPS: &[Step] = &[
                   cpu/event=0x29,umask=1/ call-chain 1000000",
         fits: |_| true,
         short: false,
-        check: |output| {
-            output.success()?;
-            output.has_not("not counted")?;
-            let instructions = output.count("instructions")?;
-            // Scaled by time, so an estimate.
-            near("the same event twice", output.count("cpu/event=0xc0/")?, instructions, instructions / 50)?;
-            output.has("%)")
-        },
+        check: shared,
     },
     Step {
         name: "a group that is too large is refused",

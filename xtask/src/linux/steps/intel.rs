@@ -1,7 +1,7 @@
 //! Steps on Intel profiles.
 
 use super::super::session::{Step, near};
-use super::dominates;
+use super::{dominates, shared};
 use linux_guest::fixed_work;
 
 pub(super) const STEPS: &[Step] = &[
@@ -98,14 +98,7 @@ pub(super) const STEPS: &[Step] = &[
                   cpu/event=0xc4,umask=0x80/,cpu/event=0xc4,umask=0x10/ call-chain 1000000",
         fits: |_| true,
         short: false,
-        check: |output| {
-            output.success()?;
-            output.has_not("not counted")?;
-            let instructions = output.count("instructions")?;
-            // Scaled by time, so an estimate.
-            near("the same event twice", output.count("cpu/event=0xc0/")?, instructions, instructions / 50)?;
-            if output.text.contains('%') { Ok(()) } else { Err("nothing was shared".to_owned()) }
-        },
+        check: shared,
     },
     Step {
         name: "a group that is too large is refused",

@@ -124,6 +124,16 @@ const COMPLAINTS: Step = Step {
     },
 };
 
+/// Fails unless `perf stat` let events share counters, and scaled their counts well.
+fn shared(output: &Output<'_>) -> Result<(), String> {
+    output.success()?;
+    output.has_not("not counted")?;
+    let instructions = output.count("instructions")?;
+    // Scaled by time, so an estimate.
+    near("the same event twice", output.count("cpu/event=0xc0/")?, instructions, instructions / 50)?;
+    output.has("%)")
+}
+
 /// Fails unless nearly all samples of a `perf report` are in this function.
 fn dominates(output: &Output<'_>, function: &str) -> Result<(), String> {
     let line =
