@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use thiserror::Error;
 use vmm::counts::CountsError;
 use vmm::engine::EngineError;
+use vmm::engine::kvm::KvmError;
 use vmm::loader::{ImageError, LoadError};
 use vmm::memory::MemoryError;
 use vmm::profile::ProfileError;
@@ -306,6 +307,10 @@ fn run_next_step(error: &RunError) -> Option<String> {
         }
         RunError::Counts(CountsError::SoftCountsItself(counts)) => {
             format!("leave --counts out, or use --engine kvm with --counts {counts}")
+        }
+        RunError::Engine(EngineError::Kvm(KvmError::Profile { .. })) => {
+            "use --engine soft, or another --profile (`vpmu doctor` names those that this KVM cannot show)"
+                .to_owned()
         }
         RunError::Engine(EngineError::Kvm(error)) if error.is_unavailable() => {
             "`vpmu doctor` checks what this machine can do".to_owned()

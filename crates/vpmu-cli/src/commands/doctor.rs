@@ -18,7 +18,8 @@ use vmm::engine::EngineError;
 use vmm::engine::kvm::{KvmConfig, KvmEngine, kick_signal};
 use vmm::memory::{GuestMemory, MIN_SIZE_MIB, MemoryConfig};
 use vmm::run::RunError;
-use vpmu::profile::SAPPHIRE_RAPIDS;
+use vpmu::Profile;
+use vpmu::profile::{PROFILES, SAPPHIRE_RAPIDS};
 
 /// One fact about this machine.
 #[derive(Debug, Clone, Serialize)]
@@ -88,7 +89,7 @@ pub(super) fn doctor(json: bool) -> Result<u8, CliError> {
 }
 
 fn examine() -> Diagnosis {
-    let engine = try_engine();
+    let engine = try_engine(&SAPPHIRE_RAPIDS);
     let tsc_hz = engine.as_ref().ok().copied();
     let kvm = kvm_checks(&engine);
     let engine = match engine {
@@ -130,19 +131,20 @@ fn examine() -> Diagnosis {
     }
 }
 
-/// Why KVM cannot run guests here with counts from `choice`; `None` when it can.
-pub(super) fn kvm_missing(choice: &CountsChoice) -> Option<String> {
-    let tried = try_engine().and_then(|tsc_hz| {
-        counts::choose(choice, &SAPPHIRE_RAPIDS, tsc_hz, kick_signal()).map_err(RunError::from)
-    });
+/// Why KVM cannot run guests here on `profile` with counts from `choice`; `None` when it can.
+pub(super) fn kvm_missing(profile: &Profile, choice: &CountsChoice) -> Option<String> {
+    let tried = try_engine(profile)
+        .and_then(|tsc_hz| counts::choose(choice, profile, tsc_hz, kick_signal()).map_err(RunError::from));
     tried.err().map(|error| CliError::Run(error).line())
 }
 
 /// Builds a small machine, which needs every capability that a run needs, and returns its TSC rate.
-fn try_engine() -> Result<u64, RunError> {
+fn try_engine(profile: &Profile) -> Result<u64, RunError> {
     let memory = GuestMemory::new(MemoryConfig { size_mib: MIN_SIZE_MIB })?;
     let apic = ApicConfig::default();
-    let config = KvmConfig { memory: &memory, profile: &SAPPHIRE_RAPIDS, apic: &apic };
+    // As in a run: KVM sees no branches.
+    let profile = &profile.clone().without_lbr();
+    let config = KvmConfig { memory: &memory, profile, apic: &apic };
     Ok(KvmEngine::new(&config).map_err(EngineError::from)?.tsc_hz())
 }
 
@@ -167,9 +169,19 @@ fn kvm_checks(engine: &Result<u64, RunError>) -> Vec<Check> {
         // Said where the engines are listed.
         Err(_) => {}
     }
+    if engine.is_ok() {
+        checks.extend(profile_checks(PROFILES.iter().filter_map(|profile| try_engine(profile).err())));
+    }
     checks.extend(interpreted_ring_0(Path::new("/proc/cpuinfo")));
     checks.push(own_pmu(&kvm));
     checks
+}
+
+/// A profile each that KVM cannot show, or one line for all.
+fn profile_checks(errors: impl Iterator<Item = RunError>) -> Vec<Check> {
+    let missing = errors.map(|error| Check::warn(CliError::Run(error).line(), "use --engine soft for it"));
+    let missing: Vec<Check> = missing.collect();
+    if missing.is_empty() { vec![Check::ok("CPUID shows every profile as it is")] } else { missing }
 }
 
 /// KVM without VT-x or SVM is a para-virtual one, which has no hardware to run ring 0 in.

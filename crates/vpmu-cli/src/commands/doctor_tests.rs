@@ -63,3 +63,16 @@ fn the_doctor_sends_nobody_to_the_doctor() {
     assert!(check.what.contains("usermod"), "{}", check.what);
     assert_eq!(check.next_step, None);
 }
+
+#[test]
+fn a_profile_that_kvm_cannot_show_has_a_line_with_the_bit() {
+    use vmm::engine::kvm::{CpuidBits, KvmError};
+    let bits = CpuidBits { leaf: 7, subleaf: Some(1), register: "EAX", shown: 0x30, wanted: 0x130 };
+    let error = EngineError::Kvm(KvmError::Profile { profile: "lunar-lake-p", bits });
+    let checks = profile_checks([RunError::Engine(error)].into_iter());
+    assert_eq!((checks.len(), checks[0].status), (1, "warn"));
+    assert!(checks[0].what.contains("lunar-lake-p"), "{}", checks[0].what);
+    assert!(checks[0].what.contains("CPUID.07H.1:EAX bit 8 is 0"), "{}", checks[0].what);
+    let none: Vec<_> = profile_checks(std::iter::empty()).iter().map(|check| check.status).collect();
+    assert_eq!(none, ["ok"]);
+}

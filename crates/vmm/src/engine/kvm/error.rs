@@ -1,5 +1,6 @@
 //! Why the KVM engine could not be set up, or failed.
 
+use std::fmt;
 use std::io;
 
 /// Where KVM is.
@@ -65,6 +66,14 @@ pub enum KvmError {
         /// Entries.
         entries: usize,
     },
+    /// The guest would not find the profile's PMU.
+    #[error("this KVM cannot show profile {profile}: it fills in CPUID by itself, and {bits}")]
+    Profile {
+        /// The profile.
+        profile: &'static str,
+        /// What the guest would read.
+        bits: CpuidBits,
+    },
     /// The timer that ends KVM_RUN.
     #[error("the timer that interrupts the guest could not be {what}: {source}")]
     Timer {
@@ -91,16 +100,52 @@ pub enum KvmError {
     },
 }
 
+/// A register of a CPUID leaf that announces another PMU than the profile's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CpuidBits {
+    /// EAX on entry.
+    pub leaf: u32,
+    /// ECX on entry, if the leaf has subleaves.
+    pub subleaf: Option<u32>,
+    /// EAX, EBX, ECX or EDX.
+    pub register: &'static str,
+    /// What the guest would read.
+    pub shown: u32,
+    /// What it has to read.
+    pub wanted: u32,
+}
+
+impl fmt::Display for CpuidBits {
+    /// As "CPUID.07H.1:EAX bit 8 is 0".
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { leaf, subleaf, register, shown, wanted } = *self;
+        write!(f, "CPUID.{leaf:02X}H")?;
+        if let Some(subleaf) = subleaf {
+            write!(f, ".{subleaf}")?;
+        }
+        let different = shown ^ wanted;
+        if different.is_power_of_two() {
+            let bit = different.trailing_zeros();
+            write!(f, ":{register} bit {bit} is {}", shown >> bit & 1)
+        } else {
+            write!(f, ":{register} is {shown:#x} instead of {wanted:#x}")
+        }
+    }
+}
+
 impl KvmError {
     /// Makes the error of a failed set-up step.
     pub(super) fn setup(what: &'static str) -> impl FnOnce(kvm_ioctls::Error) -> Self {
         move |errno| Self::Setup { what, source: errno.into() }
     }
 
-    /// True when KVM is simply not there for us, as on a machine without it: a reason to use another
-    /// engine or to skip a test, rather than a defect.
+    /// True when KVM is simply not there for us, as on a machine without it, or not for this profile: a reason to
+    /// use another engine or to skip a test, rather than a defect.
     #[must_use]
     pub fn is_unavailable(&self) -> bool {
-        matches!(self, Self::Missing | Self::Permission | Self::Open { .. } | Self::NotKvm { .. })
+        matches!(
+            self,
+            Self::Missing | Self::Permission | Self::Open { .. } | Self::NotKvm { .. } | Self::Profile { .. }
+        )
     }
 }

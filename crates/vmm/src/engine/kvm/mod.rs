@@ -41,7 +41,7 @@ mod tests;
 mod vcpu;
 
 pub use board::{Board, Deadlines, EmptyBoard};
-pub use error::KvmError;
+pub use error::{CpuidBits, KvmError};
 pub use kick::kick_signal;
 
 use super::{Engine, EngineError, InstructionCount, RegisterDump, RunLimits, dump};

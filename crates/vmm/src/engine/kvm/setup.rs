@@ -4,7 +4,7 @@
 //! before the vCPU, and CPUID before the first KVM_RUN.
 
 use super::KvmConfig;
-use super::cpuid::{Policy, cpuid_table};
+use super::cpuid::{Policy, altered, cpuid_table};
 use super::error::{DEVICE, KvmError};
 use super::filter;
 use super::vcpu::Vcpu;
@@ -67,6 +67,10 @@ pub(super) fn build(config: &KvmConfig<'_>) -> Result<Parts, KvmError> {
     let entries =
         CpuId::from_entries(&table).map_err(|_| KvmError::CpuidTooLarge { entries: table.len() })?;
     fd.set_cpuid2(&entries).map_err(KvmError::setup("set the CPUID table"))?;
+    let shown = fd.get_cpuid2(KVM_MAX_CPUID_ENTRIES).map_err(KvmError::setup("read back the CPUID table"))?;
+    if let Some(bits) = altered(&table, shown.as_slice(), config.profile) {
+        return Err(KvmError::Profile { profile: config.profile.name, bits });
+    }
     let vcpu = Vcpu::new(fd, vm.run_size(), abilities.sync_regs)?;
     Ok(Parts { vm, vcpu, abilities, tsc_khz })
 }

@@ -31,7 +31,7 @@ use super::doctor;
 use crate::error::{CliError, exit};
 use crate::output::{print, print_json};
 use args::Engines;
-use plan::Case;
+use plan::{Case, KvmMissing};
 use report::{Document, Test};
 use schedule::Schedule;
 use show::Show;
@@ -40,14 +40,14 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Instant;
 use verdict::{Status, Verdict};
+use vpmu::Profile;
 
 pub(super) fn test(args: &TestArgs, json: bool) -> Result<u8, CliError> {
     let on_stdout = |path: &Option<PathBuf>| path.as_deref().is_some_and(report::is_stdout);
     if usize::from(json) + usize::from(on_stdout(&args.tap)) + usize::from(on_stdout(&args.junit)) > 1 {
         return Err(TestError::StdoutTwice.into());
     }
-    let kvm_missing =
-        if args.engine == Engines::Soft { None } else { doctor::kvm_missing(&args.counts.choice()) };
+    let kvm_missing = if args.engine == Engines::Soft { KvmMissing::new() } else { kvm_missing(args) };
     let (cases, found) = plan::plan(discover::discover(args)?, args, &kvm_missing)?;
     if args.list {
         return list(&cases, json);
@@ -78,6 +78,13 @@ pub(super) fn test(args: &TestArgs, json: bool) -> Result<u8, CliError> {
         print_json(&Document::new(&cases, &results, seconds, exit_code))?;
     }
     Ok(exit_code)
+}
+
+/// Asks KVM about every profile, since a para-virtual one cannot show each.
+fn kvm_missing(args: &TestArgs) -> KvmMissing {
+    let choice = args.counts.choice();
+    let profiles = args.chosen_profiles().into_iter().filter_map(Profile::by_name);
+    profiles.filter_map(|profile| Some((profile.name, doctor::kvm_missing(profile, &choice)?))).collect()
 }
 
 fn cpus() -> usize {

@@ -9,6 +9,7 @@ use crate::args::DetailKind;
 use crate::machine::most_similar;
 use clap::ValueEnum as _;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fmt;
 use std::fs;
@@ -118,8 +119,8 @@ impl Subject for Named<'_> {
     }
 }
 
-/// Why nothing runs under KVM here.
-pub(super) type KvmMissing = Option<String>;
+/// Profiles that do not run under KVM here, each with the reason.
+pub(super) type KvmMissing = BTreeMap<&'static str, String>;
 
 /// The tests of a run in their order, and how many there were before filter and shard.
 pub(super) fn plan(
@@ -193,7 +194,7 @@ fn skip_reason(case: &Case, kvm_missing: &KvmMissing) -> Option<String> {
         .find(|(path, wanted)| fs::read_to_string(path).map_or(true, |found| found.trim() != wanted));
     match unmet {
         Some((path, wanted)) => Some(format!("{} is not {wanted}", path.display())),
-        None => kvm_missing.clone(),
+        None => kvm_missing.get(case.profile).cloned(),
     }
 }
 

@@ -25,6 +25,7 @@ use vpmu::Profile;
 use vpmu::cpuid::CpuidResult;
 use vpmu::profile::Vendor;
 
+use super::error::CpuidBits;
 use crate::apic::ApicConfig;
 use crate::engine::{SIGNATURE, frequency};
 
@@ -95,6 +96,36 @@ pub(super) fn cpuid_table(supported: &[kvm_cpuid_entry2], policy: Policy<'_>) ->
         table.put(0x8000_0022, CpuidResult::default());
     }
     table.entries
+}
+
+/// What announces the PMU and reads otherwise in `shown`, KVM's own copy of `table`: a para-virtual KVM fills in some
+/// leaves by itself. The first such register; `None` if the guest finds the profile's PMU.
+#[must_use]
+pub(super) fn altered(
+    table: &[kvm_cpuid_entry2],
+    shown: &[kvm_cpuid_entry2],
+    profile: &Profile,
+) -> Option<CpuidBits> {
+    let shown = Host(shown);
+    table.iter().filter(|entry| !PASSED.contains(&entry.function)).find_map(|entry| {
+        let shown = shown.leaf(entry.function, entry.index);
+        let wanted = vpmu::cpuid::patch(profile, entry.function, entry.index, shown);
+        let registers = [
+            ("EAX", shown.eax, wanted.eax),
+            ("EBX", shown.ebx, wanted.ebx),
+            ("ECX", shown.ecx, wanted.ecx),
+            ("EDX", shown.edx, wanted.edx),
+        ];
+        let (register, shown, wanted) = registers.into_iter().find(|(_, shown, wanted)| shown != wanted)?;
+        let indexed = entry.flags & KVM_CPUID_FLAG_SIGNIFCANT_INDEX != 0;
+        Some(CpuidBits {
+            leaf: entry.function,
+            subleaf: indexed.then_some(entry.index),
+            register,
+            shown,
+            wanted,
+        })
+    })
 }
 
 /// The host's table.

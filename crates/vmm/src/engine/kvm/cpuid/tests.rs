@@ -163,3 +163,36 @@ fn no_leaf_is_listed_twice() {
         assert!(!same, "{:#x}.{}", a.function, a.index);
     }
 }
+
+#[test]
+fn a_kvm_that_keeps_the_table_shows_every_profile() {
+    for profile in vpmu::profile::PROFILES {
+        let policy = Policy { profile, apic: &ApicConfig::default(), tsc_khz: 0 };
+        let table = cpuid_table(&amd_host(), policy);
+        assert_eq!(altered(&table, &table, profile), None, "{}", profile.name);
+    }
+}
+
+#[test]
+fn a_bit_that_kvm_takes_from_the_pmu_is_named() {
+    let profile = &vpmu::profile::LUNAR_LAKE_P;
+    let policy = Policy { profile, apic: &ApicConfig::default(), tsc_khz: 0 };
+    let table = cpuid_table(&amd_host(), policy);
+    let mut shown = table.clone();
+    let subleaf = shown.iter_mut().find(|entry| (entry.function, entry.index) == (7, 1)).unwrap();
+    subleaf.eax = 0x30;
+    let said = |shown: &[_]| altered(&table, shown, profile).unwrap().to_string();
+    assert_eq!(said(&shown), "CPUID.07H.1:EAX bit 8 is 0");
+    shown.retain(|entry| entry.function != 0xA);
+    shown.iter_mut().find(|entry| (entry.function, entry.index) == (7, 1)).unwrap().eax = 0x130;
+    assert_eq!(said(&shown), "CPUID.0AH:EAX is 0x0 instead of 0x8300a06");
+}
+
+#[test]
+fn other_features_are_kvms_own_affair() {
+    let profile = &vpmu::profile::ICELAKE_SP;
+    let table = table();
+    let mut shown = table.clone();
+    shown.iter_mut().find(|entry| entry.function == 1).unwrap().edx ^= 1 << 26;
+    assert_eq!(altered(&table, &shown, profile), None);
+}
