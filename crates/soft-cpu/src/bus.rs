@@ -110,6 +110,10 @@ pub trait Bus {
     fn ram_read<const N: usize>(&mut self, position: u64) -> [u8; N];
     /// Writes RAM.
     fn ram_write<const N: usize>(&mut self, position: u64, bytes: [u8; N]);
+    /// This will be read soon: so many cache lines from its start on may be brought into the host's caches, even if it
+    /// has fewer.
+    #[inline(always)]
+    fn prefetch<T: ?Sized, const LINES: usize>(&self, _soon: &T) {}
     /// [`ram_read`](Self::ram_read) for the fast path: `None` where it takes more than a load.
     #[inline(always)]
     fn ram_read_quick<const N: usize>(&mut self, position: u64) -> Option<[u8; N]> {

@@ -8,37 +8,54 @@ use crate::mmu::{Mmu, PAGE};
 use crate::observe::Observed;
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
-use std::sync::Arc;
 
 /// Blocks after which the cache starts anew.
 const MAX_BLOCKS: usize = 1 << 16;
 /// Entries of the table by linear address.
-const JUMPS: usize = 1 << 13;
+const JUMPS: usize = 1 << 15;
 /// Entries of the table of code pages.
 const PAGES: usize = 1 << 7;
 /// Bits of a generation in [`Jump::tag`]: those of a linear address that repeat its sign, but for bit 62.
 const GENERATIONS: u64 = 1 << 13;
 
-/// A run of instructions without a branch but at its end.
+/// A run of instructions without a branch but at its end. What each execution needs comes first, in one cache line of
+/// the host.
+#[repr(C, align(64))]
 pub(crate) struct Block<B> {
-    pub(crate) insns: Box<[Insn<B>]>,
     /// Executes them.
     pub(crate) chain: Chain<B>,
+    pub(crate) insns: Box<[Insn<B>]>,
     /// Length in bytes and what retires in the block.
     pub(crate) end: Position,
-    pub(crate) mode: Mode,
     /// Guest physical address of the first byte.
     pub(crate) gpa: u64,
-    /// The page into which its only instruction continues.
-    pub(crate) second: Option<u64>,
     /// While somebody watches.
     pub(crate) observed: Option<Observed>,
+    pub(crate) mode: Mode,
+    /// The page into which its only instruction continues.
+    pub(crate) second: Option<u64>,
 }
 
-struct Jump<B> {
+/// A block's place in the cache.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct BlockId(u32);
+
+#[derive(Debug, Clone, Copy)]
+struct Jump {
     /// Linear address with user or supervisor and the generation in its upper bits; see [`Cache::tag`].
     tag: u64,
-    block: Option<Arc<Block<B>>>,
+    block: BlockId,
+    /// The entry that was looked at after this one.
+    next: u32,
+}
+
+const NO_JUMP: Jump = Jump { tag: 0, block: BlockId(0), next: 0 };
+
+/// Where a run is, and what it is expected to come by next: entries of the table by linear address.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Path {
+    last: u32,
+    ahead: [u32; 3],
 }
 
 /// Where code has been fetched from.
@@ -72,10 +89,13 @@ impl Hasher for AddressHasher {
 pub(crate) type ByAddress<K, V> = HashMap<K, V, BuildHasherDefault<AddressHasher>>;
 
 pub(crate) struct Cache<B> {
-    by_gpa: ByAddress<(u64, Mode), Arc<Block<B>>>,
+    blocks: Vec<Block<B>>,
+    /// Blocks that are no more.
+    free: Vec<BlockId>,
+    by_gpa: ByAddress<(u64, Mode), BlockId>,
     /// First bytes of the blocks that have bytes in a page.
     by_page: ByAddress<u64, Vec<(u64, Mode)>>,
-    jumps: Box<[Jump<B>; JUMPS]>,
+    jumps: Box<[Jump; JUMPS]>,
     pages: Box<[CodePage; PAGES]>,
     generation: u64,
 }
@@ -83,9 +103,11 @@ pub(crate) struct Cache<B> {
 impl<B: Bus> Cache<B> {
     pub(crate) fn new() -> Self {
         Self {
+            blocks: Vec::new(),
+            free: Vec::new(),
             by_gpa: HashMap::default(),
             by_page: HashMap::default(),
-            jumps: Box::new([const { Jump { tag: 0, block: None } }; JUMPS]),
+            jumps: Box::new([NO_JUMP; JUMPS]),
             pages: Box::new([CodePage { tag: 0, gpa: 0 }; PAGES]),
             generation: 1,
         }
@@ -95,7 +117,7 @@ impl<B: Bus> Cache<B> {
     pub(crate) fn forget_jumps(&mut self) {
         self.generation += 1;
         if self.generation == GENERATIONS {
-            self.jumps.iter_mut().for_each(|jump| *jump = Jump { tag: 0, block: None });
+            self.jumps.fill(NO_JUMP);
             self.pages.fill(CodePage { tag: 0, gpa: 0 });
             self.generation = 1;
         }
@@ -113,12 +135,51 @@ impl<B: Bus> Cache<B> {
     #[inline(always)]
     pub(crate) fn jump(&self, key: u64) -> Option<&Block<B>> {
         let jump = &self.jumps[slot(key)];
-        if jump.tag == self.tag(key) { jump.block.as_deref() } else { None }
+        if jump.tag == self.tag(key) { self.block(jump.block) } else { None }
     }
 
-    pub(crate) fn set_jump(&mut self, key: u64, block: Arc<Block<B>>) {
+    pub(crate) fn set_jump(&mut self, key: u64, block: BlockId) {
         let tag = self.tag(key);
-        self.jumps[slot(key)] = Jump { tag, block: Some(block) };
+        let jump = &mut self.jumps[slot(key)];
+        (jump.tag, jump.block) = (tag, block);
+    }
+
+    #[inline(always)]
+    pub(crate) fn block(&self, id: BlockId) -> Option<&Block<B>> {
+        self.blocks.get(id.0 as usize)
+    }
+
+    /// Notes that the block at a linear address is next, and brings what is expected behind it into the host's caches,
+    /// one step after the other: the entry of the third block, the third's header when it is the second, and
+    /// instructions when it is the first.
+    #[inline(always)]
+    pub(crate) fn go_on(&mut self, path: &mut Path, key: u64, bus: &B) {
+        let slot = slot(key) as u32;
+        let last = &mut self.jumps[path.last as usize % JUMPS];
+        if last.next != slot {
+            last.next = slot;
+        }
+        let next = |slot: u32| self.jumps[slot as usize % JUMPS].next;
+        let [first, second, third] = path.ahead;
+        path.ahead = if first == slot {
+            [second, third, next(third)]
+        } else {
+            let first = next(slot);
+            let second = next(first);
+            [first, second, next(second)]
+        };
+        path.last = slot;
+        let [first, second, third] = path.ahead.map(|slot| &self.jumps[slot as usize % JUMPS]);
+        bus.prefetch::<_, 1>(third);
+        if let Some(block) = self.block(second.block) {
+            bus.prefetch::<_, 2>(block);
+        }
+        if let Some(block) = self.block(first.block) {
+            bus.prefetch::<_, 5>(&*block.insns);
+            if let Some(observed) = &block.observed {
+                bus.prefetch::<_, 6>(&*observed.ops);
+            }
+        }
     }
 
     /// Guest physical address of the code at a linear address, if it was translated before; `key` as for jumps.
@@ -132,11 +193,11 @@ impl<B: Bus> Cache<B> {
         self.pages[(key / PAGE) as usize % PAGES] = page;
     }
 
-    pub(crate) fn find(&self, gpa: u64, mode: Mode) -> Option<&Arc<Block<B>>> {
-        self.by_gpa.get(&(gpa, mode))
+    pub(crate) fn find(&self, gpa: u64, mode: Mode) -> Option<BlockId> {
+        self.by_gpa.get(&(gpa, mode)).copied()
     }
 
-    pub(crate) fn insert(&mut self, block: Block<B>, mmu: &mut Mmu) -> Arc<Block<B>> {
+    pub(crate) fn insert(&mut self, block: Block<B>, mmu: &mut Mmu) -> BlockId {
         if self.by_gpa.len() >= MAX_BLOCKS {
             self.clear(mmu);
         }
@@ -150,13 +211,19 @@ impl<B: Bus> Cache<B> {
             self.by_page.entry(second).or_default().push(key);
         }
         self.by_page.entry(block.gpa & !(PAGE - 1)).or_default().push(key);
-        let block = Arc::new(block);
-        self.by_gpa.insert(key, Arc::clone(&block));
-        block
+        let id = self.free.pop().unwrap_or(BlockId(self.blocks.len() as u32));
+        match self.blocks.get_mut(id.0 as usize) {
+            Some(place) => *place = block,
+            None => self.blocks.push(block),
+        }
+        self.by_gpa.insert(key, id);
+        id
     }
 
     fn remove(&mut self, key: (u64, Mode)) {
-        if let Some(block) = self.by_gpa.remove(&key) {
+        let Some(id) = self.by_gpa.remove(&key) else { return };
+        self.free.push(id);
+        if let Some(block) = self.blocks.get(id.0 as usize) {
             for page in [Some(block.gpa & !(PAGE - 1)), block.second].into_iter().flatten() {
                 if let Some(list) = self.by_page.get_mut(&page) {
                     list.retain(|other| *other != key);
@@ -176,6 +243,8 @@ impl<B: Bus> Cache<B> {
     }
 
     pub(crate) fn clear(&mut self, mmu: &mut Mmu) {
+        self.blocks.clear();
+        self.free.clear();
         self.by_gpa.clear();
         self.by_page.clear();
         mmu.forget_all_code();
@@ -185,5 +254,5 @@ impl<B: Bus> Cache<B> {
 
 #[inline(always)]
 fn slot(key: u64) -> usize {
-    (key ^ key >> 13) as usize % JUMPS
+    (key ^ key >> JUMPS.ilog2()) as usize % JUMPS
 }

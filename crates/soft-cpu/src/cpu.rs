@@ -13,7 +13,6 @@ use crate::mmu::{Intent, PAGE, is_canonical};
 use crate::state::State;
 use crate::totals::Totals;
 use core::fmt;
-use std::sync::Arc;
 
 /// How far a run goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -449,8 +448,8 @@ impl<B: Bus> Cpu<B> {
             None => core.translate(bus, linear, Intent::Fetch, core.user)?,
         };
         self.cache.set_code_address(key, gpa);
-        let mut found = self.cache.find(gpa, core.mode).map(Arc::clone);
-        if let Some(second) = found.as_ref().and_then(|block| block.second) {
+        let mut found = self.cache.find(gpa, core.mode);
+        if let Some(second) = found.and_then(|id| self.cache.block(id)?.second) {
             let next = linear.wrapping_add(PAGE) & !(PAGE - 1);
             if self.core.translate(bus, next, Intent::Fetch, self.core.user)? != second {
                 found = None;

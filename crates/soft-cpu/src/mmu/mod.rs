@@ -321,8 +321,9 @@ impl Core {
             return;
         };
         let position = page + (gpa & OFFSET);
-        for (byte, at) in data.iter_mut().zip(position..) {
-            [*byte] = bus.ram_read(at);
+        match <&mut [u8; 8]>::try_from(&mut *data) {
+            Ok(word) => *word = bus.ram_read(position),
+            Err(_) => data.iter_mut().zip(position..).for_each(|(byte, at)| [*byte] = bus.ram_read(at)),
         }
     }
 

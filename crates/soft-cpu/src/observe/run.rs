@@ -3,7 +3,7 @@
 use super::Observer;
 use super::block::{Ending, Observed, Special};
 use crate::bus::{BranchKind as Kind, Bus};
-use crate::cache::Block;
+use crate::cache::{Block, Path};
 use crate::context::{BLOCK, CS, Core, RCX};
 use crate::cpu::{Cpu, Left, Pace, fetch, stop_after};
 use crate::exception::Done;
@@ -47,12 +47,15 @@ impl<B: Bus> Cpu<B> {
     /// As [`run_known_blocks`](Self::run_known_blocks), telling the observer.
     pub(crate) fn run_observed_blocks(&mut self, bus: &mut B, left: &mut u64, pace: Pace) -> Option<Left> {
         let core = &mut self.core;
+        let mut path = Path::default();
         loop {
             let limit = if pace == Pace::Instruction { 1 } else { *left };
             if limit == 0 {
                 return Some(Left::Through);
             }
-            let block = self.cache.jump(core.block_key())?;
+            let key = core.block_key();
+            self.cache.go_on(&mut path, key, bus);
+            let block = self.cache.jump(key)?;
             let observed = block.observed.as_ref()?;
             core.regs[BLOCK] = core.rip;
             core.totals.bill(core.cpl != 0);
@@ -137,8 +140,6 @@ fn execute_together<B: Bus>(
 ) -> (usize, bool) {
     let before = branches(core, observed.ending);
     core.watch.together = true;
-    // Brings what the observer needs next into the host's caches while the instructions execute.
-    core.watch.first_length = observed.ops.first().map_or(0, Prepared::length);
     let outcome = (code.chain)(core, bus, code.insns.iter());
     core.watch.together = false;
     let fault = outcome.is_err();

@@ -24,8 +24,6 @@ pub(crate) struct Watch {
     /// of the instructions that they belong to.
     pub(crate) together: bool,
     pub(crate) owners: Vec<u8>,
-    /// Length of the block's first instruction; nobody needs it.
-    pub(crate) first_length: u8,
     /// The current instruction has done nothing: it is to be told of alone.
     pub(crate) alone: bool,
     /// Iterations of a REP instruction that has not finished.

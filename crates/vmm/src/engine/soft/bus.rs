@@ -2,7 +2,7 @@
 
 use super::branches::{BranchLog, Noted};
 use super::cpuid;
-use super::ram::Ram;
+use super::ram::{self, Ram};
 use super::timing::Timing;
 use crate::apic::spec::ApicMode;
 use crate::counts::Slice;
@@ -252,6 +252,11 @@ impl Bus for SoftBus<'_> {
     #[inline(always)]
     fn ram_write<const N: usize>(&mut self, position: u64, bytes: [u8; N]) {
         self.ram.write(position, bytes);
+    }
+
+    #[inline(always)]
+    fn prefetch<T: ?Sized, const LINES: usize>(&self, soon: &T) {
+        ram::prefetch::<T, LINES>(soon);
     }
 
     #[inline(always)]
