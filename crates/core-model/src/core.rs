@@ -149,6 +149,8 @@ pub struct Divider {
 pub struct Flows {
     /// Cycles of a locked read-modify-write on a line that is in the first-level cache.
     pub lock: u32,
+    /// Cycles of PAUSE.
+    pub pause: u16,
     /// Uops of the delivery of an interrupt or exception.
     pub interrupt_uops: u32,
     /// Cycles of it.
@@ -159,7 +161,7 @@ pub struct Flows {
     pub divider: Divider,
     /// Cycles before the first iteration of a string instruction with REP has an effect.
     pub string_start: u32,
-    /// Bytes that such an instruction moves in a cycle.
+    /// Bytes that such an instruction reads and writes in a cycle.
     pub string_bytes: u32,
 }
 

@@ -47,8 +47,8 @@ mod totals;
 
 pub use crate::core::{Core, Divider, Flows, FrontEnd, Geometry, Memory, Prediction};
 pub use cores::{
-    CORES, CYPRESS_COVE, GOLDEN_COVE, GOLDEN_COVE_CLIENT, RAPTOR_COVE, REDWOOD_COVE, SKYLAKE_SP, SUNNY_COVE,
-    SUNNY_COVE_CLIENT, WILLOW_COVE, ZEN2, ZEN3, ZEN4, pipelines,
+    CASCADE_LAKE, CORES, CYPRESS_COVE, GOLDEN_COVE, GOLDEN_COVE_CLIENT, RAPTOR_COVE, REDWOOD_COVE,
+    SKYLAKE_SP, SUNNY_COVE, SUNNY_COVE_CLIENT, WILLOW_COVE, ZEN2, ZEN3, ZEN4, pipelines,
 };
 pub use model::Model;
 pub use prepared::Prepared;

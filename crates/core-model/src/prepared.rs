@@ -217,7 +217,7 @@ impl Prepared {
             let cost = Cost { slots: 1, latency: 1, uops: Vec::new() };
             Self::with_cost(instruction, &cost, None, 0, info.info(instruction))
         });
-        prepared.apply_system(instruction);
+        prepared.apply_system(instruction, core);
         if core.fusion {
             prepared.fuse(instruction);
         }
@@ -363,7 +363,7 @@ impl Prepared {
     }
 
     /// Replaces LLVM's costs, which leave out what microcode does.
-    fn apply_system(&mut self, instruction: &Instruction) {
+    fn apply_system(&mut self, instruction: &Instruction, core: &Core) {
         // A jump or NOP without uops still needs a slot.
         self.slots = self.slots.max(1);
         let mov_special = instruction.mnemonic() == Mnemonic::Mov
@@ -380,6 +380,7 @@ impl Prepared {
         let cost = system_cost(instruction.mnemonic()).map(|cost| (cost.uops, cost.cycles, cost.order));
         let cost = match cost {
             Some(cost) => cost,
+            None if instruction.mnemonic() == Mnemonic::Pause => (4, core.flows.pause, Order::Free),
             None if mov_special => {
                 let writes = instruction.op0_register().is_cr() || instruction.op0_register().is_dr();
                 if writes { (20, 100, Order::Serialising) } else { (4, 25, Order::Free) }

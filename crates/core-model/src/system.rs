@@ -69,7 +69,6 @@ pub(crate) fn system_cost(mnemonic: Mnemonic) -> Option<SystemCost> {
         M::Fxsave | M::Fxsave64 => (110, 70, Free),
         M::Clflush => (4, 4, Free),
         M::Clflushopt | M::Clwb => (4, 2, Free),
-        M::Pause => (4, 140, Free),
         M::Ud0 | M::Ud1 | M::Ud2 => (4, 20, Serialising),
         _ => return None,
     };

@@ -3,13 +3,15 @@
 //! Sources, named below by their short form:
 //!
 //! - *manual*: Intel 64 and IA-32 Architectures Optimization Reference Manual, chapter on Golden Cove
-//! - *AnandTech*: "A Deep Dive into Intel's Alder Lake Microarchitectures"
-//! - *Chips and Cheese*: "Popping the Hood on Golden Cove", "Intel's Redwood Cove: Baby Steps are Still Steps"
+//! - *Jiegec*: "Intel Golden Cove 微架构评测" (jia.je, 2025), which quotes the manual and measures a desktop CPU
+//! - *Chips and Cheese*: "Popping the Hood on Golden Cove", "Sapphire Rapids: Golden Cove Hits Servers"
 //! - *LLVM*: `X86SchedSapphireRapids.td`
-//! - *TMA*: constants in Intel's published TMA formulas, `intel/perfmon` `SPR/metrics/sapphirerapids_metrics.json`, and
-//!   those of ADL, EMR and GNR
-//! - *uops.info*: measurements of Alder Lake's P-cores
-//! - *choice*: no source; plausible for the class, and what the validation runs with
+//! - *TMA*: constants of Intel's published TMA formulas, `intel/perfmon` `TMA_Metrics-full.csv`, columns SPR and ADL/RPL,
+//!   which EMR continues
+//! - *CPUID*: leaves 4 and 18H of a Xeon w7-2475X, `InstLatx64/InstLatx64` `GenuineIntel00806F8_SapphireRapids_05_CPUID`,
+//!   and of other CPUs in that repository, which are named
+//! - *InstLatx64*: measured latencies and throughputs, same repository, `GenuineIntel0090672_AlderLake_01_BC_AVX512`
+//! - *estimate*: in no source that was found; the reason is beside it
 
 use crate::core::{Core, Divider, Flows, FrontEnd, Geometry, Memory, Prediction};
 
@@ -17,102 +19,115 @@ use crate::core::{Core, Divider, Flows, FrontEnd, Geometry, Memory, Prediction};
 pub const GOLDEN_COVE: Core = Core {
     name: "Golden Cove",
     llvm_name: "sapphirerapids",
-    // manual: allocation of 6, reorder buffer 512, load buffer 192, store buffer 114, retirement of 8. LLVM has the first
-    // two as well.
+    // manual: allocation of 6, reorder buffer 512, retirement of 8. TMA and LLVM: the same. Chips and Cheese: load buffer
+    // 192, store buffer 114.
     dispatch_width: 6,
     retire_width: 8,
     reorder_buffer: 512,
     load_buffer: 192,
     store_buffer: 114,
-    // Chips and Cheese: 97 entries for arithmetic, 70 for loads, 38 for stores. LLVM has 112, 72 and 48.
+    // Chips and Cheese: 205, of which 97 for arithmetic, 70 for loads, 38 for stores. LLVM has 112, 72 and 48.
     scheduler: 205,
     fusion: true,
-    // uops.info: eliminates moves of general-purpose registers again.
+    // Chips and Cheese: 5.6 moves a cycle, also dependent ones.
     move_elimination: true,
     front_end: FrontEnd {
-        // AnandTech: queue of 144 uops (72 a thread with two), uop cache of 4 K that delivers 8, 6 decoders, 32 bytes.
+        // manual: queue of 144 uops for one thread, uop cache of 4 K that delivers 8 (TMA: `DSB_Width`).
         queue: 144,
         uop_cache_width: 8,
-        // 512 lines of 8 uops; in this model a line holds 32 bytes of code.
+        // Jiegec: 64 sets of 8 ways, each up to 8 uops within 64 bytes. In this model a line holds 32 bytes, as those
+        // have about 8 uops.
         uop_cache: Geometry { sets: 64, ways: 8 },
         uop_cache_shift: 5,
+        // manual: 6 decoders, 32 bytes. TMA: `Decode_Width`.
         decode_width: 6,
         decode_bytes: 32,
+        // manual, of Skylake: up to 4 uops from the first decoder.
         decoder_uops: 4,
+        // Jiegec: loops of up to 144 uops.
         loop_stream: true,
-        // choice, not published
+        // estimate: as Skylake, where Intel's event list has 0 to 2 cycles most often.
         decode_switch: 2,
-        // manual: 4 uops a cycle from the sequencer. TMA: MS_Switches_Cost.
+        // TMA: `MS_Width` and `MS_Switches_Cost`.
         microcode_width: 4,
         microcode_switch: 3,
+        // Intel's event list: "a three-cycle penalty for each" (DECODE.LCP).
         length_changing_prefix: 3,
+        // CPUID: 32 KiB of 8 ways; 256 entries of 8 ways, 32 of 8 for large pages. Jiegec: measured as well.
         icache: Geometry { sets: 64, ways: 8 },
-        // AnandTech: 256 entries, 32 for large pages.
         itlb: Geometry { sets: 32, ways: 8 },
         itlb_large: Geometry { sets: 4, ways: 8 },
     },
     prediction: Prediction {
-        // choice: twice Sunny Cove's state.
+        // estimate: twice Sunny Cove's state.
         bimodal_bits: 14,
         tagged_bits: 11,
         histories: &[5, 12, 27, 58, 120],
-        // AnandTech: 12 K targets.
+        // Chips and Cheese: 128 targets without a lost cycle, 4.5 K with one, 12 K with two. Ways: estimate.
         targets: Geometry { sets: 2048, ways: 6 },
         fast_targets: Geometry { sets: 32, ways: 4 },
-        indirect_bits: 11,
-        return_stack: 24,
         slow_target: 1,
-        // choice, as Sunny Cove: the formulas measure it here.
+        // estimate: twice Sunny Cove's.
+        indirect_bits: 11,
+        // Jiegec: 20 entries.
+        return_stack: 20,
+        // estimate, as Sunny Cove: TMA measures it here.
         unknown_branch: 10,
-        // AnandTech: one cycle more than the 16 of the predecessor.
+        // Intel's Architecture Day 2021: 17 cycles, one more than the predecessor. How they divide is an estimate.
         recovery: 6,
         refill: 11,
     },
     memory: Memory {
-        // manual: 48 KiB of 12 ways, 2 MiB of 16 ways in servers.
+        // CPUID: 48 KiB of 12 ways, 2 MiB of 16, 1.875 MiB of 15 ways a core: 60 MiB for 32 cores.
         l1d: Geometry { sets: 64, ways: 12 },
         l2: Geometry { sets: 2048, ways: 16 },
-        // 1.875 MiB of 15 ways a core: 60 MiB for 32 cores.
         llc: Geometry { sets: 65536, ways: 15 },
-        // manual: 15 cycles. TMA: 4.4, 37 and 109 ns; cycles are in the same proportion.
-        l2_latency: 15,
-        llc_latency: 126,
-        memory_latency: 372,
-        // choice
+        // Chips and Cheese: 16 cycles on Sapphire Rapids. TMA: 4.4, 37 and 109 ns; cycles are in the same proportion.
+        // Chips and Cheese: 125 cycles and 107 ns at 3.8 GHz.
+        l2_latency: 16,
+        llc_latency: 135,
+        memory_latency: 396,
+        // estimate: more than memory, as devices are farther away.
         uncached_latency: 800,
-        // AnandTech: 16 fill buffers, 48 entries of the second level's queue.
+        // Chips and Cheese: 16 fill buffers, 48 entries of the second level's queue.
         fill_buffers: 16,
         l2_fill_buffers: 48,
-        // choice: 10 bytes a cycle from the last level, 4 from memory, for one core.
+        // estimate: 10 bytes a cycle from the last level, 4 from memory, for one core.
         llc_line_cycles: 6,
         memory_line_cycles: 16,
-        // AnandTech: 96 entries for loads of 6 ways, 16 for stores, second level 2048 of 16 ways, 4 walkers.
+        // manual: 96 entries for loads of 6 ways (Jiegec: measured; CPUID: 64), 32 for large pages, 16 for stores, second
+        // level 2048, 4 walkers. CPUID: the second level has two halves of 8 ways, here one.
         dtlb_load: Geometry { sets: 16, ways: 6 },
         dtlb_load_large: Geometry { sets: 8, ways: 4 },
         dtlb_store: Geometry { sets: 1, ways: 16 },
         stlb: Geometry { sets: 128, ways: 16 },
-        // TMA: Mem_STLB_Hit_Cost. Walks: choice.
+        // TMA: `Mem_STLB_Hit_Cost`. Chips and Cheese, Jiegec: the same.
         stlb_latency: 7,
+        // estimate: four steps through structures that cache the upper levels.
         walk_base: 9,
         walkers: 4,
-        // uops.info: 5 cycles from store to load; zero-latency forwarding of the same address is left out.
+        // Chips and Cheese, Jiegec: 5 cycles from store to load; forwarding of the same address without a lost cycle is
+        // left out.
         store_forward: 5,
-        // TMA: 13 cycles for a blocked forward.
+        // TMA: 13 cycles in `Store_Fwd_Blk`; Jiegec: 19 in all. For aliases, Skylake's estimate.
         store_forward_block: 13,
         alias_block: 7,
-        // manual: the streamer runs up to 20 lines ahead, and what is far ahead goes to the last level only; choice: half.
+        // manual: the streamer runs up to 20 lines ahead, and what is far ahead goes to the last level only. How far
+        // that is, half of it, is an estimate. Jiegec: there is a prefetcher of pairs of lines.
         stream_distance: 10,
         stream_llc_distance: 20,
         adjacent_line: true,
     },
     flows: Flows {
-        // uops.info: 18 cycles for LOCK ADD.
+        // InstLatx64: 17.9 cycles for LOCK ADD.
         lock: 18,
-        // choice, as for Sunny Cove.
+        // InstLatx64: 160 cycles. TMA measures it here.
+        pause: 160,
+        // estimates, as for Sunny Cove.
         interrupt_uops: 80,
         interrupt_cycles: 250,
         machine_clear: 30,
-        // uops.info: reciprocal throughputs.
+        // InstLatx64: reciprocal throughputs; of integers those of Ice Lake, whose divider LLVM has here too.
         divider: Divider {
             integer: 6,
             wide_integer: 10,
@@ -121,8 +136,10 @@ pub const GOLDEN_COVE: Core = Core {
             root_single: 3,
             root_double: 6,
         },
+        // estimate, as Sunny Cove. InstLatx64: REP STOSB writes 61 bytes a cycle within the first level; REP MOVSB reads
+        // and writes 117, here no more than the other.
         string_start: 30,
-        string_bytes: 32,
+        string_bytes: 64,
     },
     table: include_str!("../../data/sapphirerapids.tsv"),
     corrections: "",
@@ -132,12 +149,13 @@ pub const GOLDEN_COVE: Core = Core {
 pub const GOLDEN_COVE_CLIENT: Core = Core {
     name: "Golden Cove (client)",
     memory: Memory {
-        // AnandTech: 1.25 MiB of 10 ways; 30 MiB for eight P-cores and eight E-cores, there of 12 ways.
+        // CPUID of a Core i9-12900K: 1.25 MiB of 10 ways; 30 MiB of 12 ways, here 15 for a power of two of sets.
         l2: Geometry { sets: 2048, ways: 10 },
         llc: Geometry { sets: 32768, ways: 15 },
-        // TMA: 3 and 12 ns. Memory: choice, 80 ns.
-        llc_latency: 60,
-        memory_latency: 400,
+        // InstLatx64, `_NewMemLat`, at 3.2 GHz: 15, 63 and 300 cycles. TMA: 3 and 12 ns.
+        l2_latency: 15,
+        llc_latency: 63,
+        memory_latency: 300,
         ..GOLDEN_COVE.memory
     },
     ..GOLDEN_COVE
@@ -147,7 +165,7 @@ pub const GOLDEN_COVE_CLIENT: Core = Core {
 pub const RAPTOR_COVE: Core = Core {
     name: "Raptor Cove",
     memory: Memory {
-        // Xeon Platinum 8592+: 320 MiB for 64 cores. The ways are a choice. TMA: latencies as Sapphire Rapids.
+        // Xeon Platinum 8592+: 320 MiB for 64 cores. CPUID of an 8570: 20 ways. TMA: latencies as Sapphire Rapids.
         llc: Geometry { sets: 262_144, ways: 20 },
         ..GOLDEN_COVE.memory
     },
@@ -158,12 +176,13 @@ pub const RAPTOR_COVE: Core = Core {
 pub const REDWOOD_COVE: Core = Core {
     name: "Redwood Cove",
     front_end: FrontEnd {
-        // Chips and Cheese: 64 KiB of instruction cache, all other structures as before. Ways: choice.
+        // CPUID of a Xeon 658X: 64 KiB of 16 ways; TLBs and second level as before.
         icache: Geometry { sets: 64, ways: 16 },
         ..GOLDEN_COVE.front_end
     },
     memory: Memory {
-        // Xeon 6972P: 480 MiB for 96 cores. The ways are a choice. TMA: last level as Sapphire Rapids; memory: choice.
+        // Xeon 6972P: 480 MiB for 96 cores. CPUID of a Xeon 658X: 16 ways, here 15 for a power of two of sets. Latencies:
+        // estimate, as Sapphire Rapids; TMA takes them from measurements by then.
         llc: Geometry { sets: 524_288, ways: 15 },
         ..GOLDEN_COVE.memory
     },

@@ -7,13 +7,14 @@ mod zen;
 
 use crate::core::Core;
 pub use golden_cove::{GOLDEN_COVE, GOLDEN_COVE_CLIENT, RAPTOR_COVE, REDWOOD_COVE};
-pub use skylake_sp::SKYLAKE_SP;
+pub use skylake_sp::{CASCADE_LAKE, SKYLAKE_SP};
 pub use sunny_cove::{CYPRESS_COVE, SUNNY_COVE, SUNNY_COVE_CLIENT, WILLOW_COVE};
 pub use zen::{ZEN2, ZEN3, ZEN4};
 
 /// All cores.
-pub const CORES: [&Core; 12] = [
+pub const CORES: [&Core; 13] = [
     &SKYLAKE_SP,
+    &CASCADE_LAKE,
     &SUNNY_COVE,
     &SUNNY_COVE_CLIENT,
     &WILLOW_COVE,

@@ -3,10 +3,14 @@
 //! Sources, named below by their short form:
 //!
 //! - *manual*: Intel 64 and IA-32 Architectures Optimization Reference Manual, chapter on Skylake
-//! - *WikiChip*: page Skylake (server)
-//! - *TMA*: constants in Intel's published TMA formulas, `intel/perfmon` `SKX/metrics/skylakex_metrics.json`
-//! - *uops.info*: measurements of Skylake-X
-//! - *choice*: no source; plausible for the class, and what the validation runs with
+//! - *events*: Intel's event lists, `intel/perfmon` `SKX/events/skylakex_core.json`
+//! - *TMA*: constants of Intel's published TMA formulas, `intel/perfmon` `TMA_Metrics-full.csv`, columns SKX and CLX
+//! - *CPUID*: leaves 2 and 4 of a Xeon Gold 6130, `InstLatx64/InstLatx64` `GenuineIntel0050654_SkylakeXeon_CPUID2`
+//! - *InstLatx64*: measured latencies and throughputs, same repository, `GenuineIntel0050654_SkylakeX_InstLatX64` and
+//!   `_NewMemLat` (Core i9-7900X), `GenuineIntel0050656_CascadeLakeSP_InstLatX64`
+//! - *uiCA*: parameters of the simulator of uops.info, found by measuring, `andreas-abel/uiCA` `microArchConfigs.py`
+//! - *Agner Fog*: "The microarchitecture of Intel, AMD, and VIA CPUs", section on Skylake
+//! - *estimate*: in no source that was found; the reason is beside it
 
 use crate::core::{Core, Divider, Flows, FrontEnd, Geometry, Memory, Prediction};
 
@@ -14,7 +18,7 @@ use crate::core::{Core, Divider, Flows, FrontEnd, Geometry, Memory, Prediction};
 pub const SKYLAKE_SP: Core = Core {
     name: "Skylake-SP",
     llvm_name: "skylake-avx512",
-    // manual: allocation of 4, reorder buffer 224, load buffer 72, store buffer 56, scheduler 97.
+    // TMA: `Pipeline_Width` and `Retire_Width`. manual and uiCA: the same, reorder buffer, scheduler. manual: buffers.
     dispatch_width: 4,
     retire_width: 4,
     reorder_buffer: 224,
@@ -22,104 +26,137 @@ pub const SKYLAKE_SP: Core = Core {
     store_buffer: 56,
     scheduler: 97,
     fusion: true,
+    // uiCA: up to four at a time; here without a limit.
     move_elimination: true,
     front_end: FrontEnd {
-        // manual: queue of 64 uops a thread, uop cache of 1536 that delivers 6.
+        // manual, uiCA: queue of 64 uops a thread. TMA: `DSB_Width`. manual: uop cache of 1536.
         queue: 64,
         uop_cache_width: 6,
-        // 256 lines of 6 uops; in this model a line holds 16 bytes of code.
+        // manual: 256 lines of 6 uops, three for 32 bytes of code; in this model, a line holds 16 bytes.
         uop_cache: Geometry { sets: 32, ways: 8 },
         uop_cache_shift: 4,
-        // manual: 16 bytes a cycle, 5 uops from the decoders.
-        decode_width: 5,
+        // TMA: `Decode_Width`; uiCA: 4 decoders, 16 bytes. Up to 5 uops (`MITE_Width`) if the first decoder makes
+        // several are left out.
+        decode_width: 4,
         decode_bytes: 16,
+        // manual: up to 4 uops from the first decoder.
         decoder_uops: 4,
-        // Intel erratum SKX150: the loop stream detector is off.
+        // Intel erratum SKX150: the loop stream detector is off. uiCA: the same.
         loop_stream: false,
-        // choice, not published
+        // events, DSB2MITE_SWITCHES.PENALTY_CYCLES: 0 to 2 cycles most often.
         decode_switch: 2,
+        // TMA: `MS_Width` and `MS_Switches_Cost`.
         microcode_width: 4,
-        // TMA: MS_Switches_Cost.
         microcode_switch: 2,
+        // events: "a three-cycle penalty for each" (DECODE.LCP).
         length_changing_prefix: 3,
+        // CPUID. The TLB for 4 KiB is the manual's, 128 entries of 8 ways; CPUID has 64.
         icache: Geometry { sets: 64, ways: 8 },
-        // WikiChip: 128 entries of 8 ways; 8 for large pages.
         itlb: Geometry { sets: 16, ways: 8 },
         itlb_large: Geometry { sets: 1, ways: 8 },
     },
     prediction: Prediction {
-        // choice: somewhat less than Sunny Cove, whose predictor Intel calls improved.
+        // estimate: somewhat less than Sunny Cove, whose predictor Intel calls improved.
         bimodal_bits: 13,
         tagged_bits: 10,
         histories: &[5, 12, 28, 64],
+        // Hardware Times, "Intel's P-Core Architectures Compared": 128 and 4096 targets. Ways: estimate.
         targets: Geometry { sets: 1024, ways: 4 },
         fast_targets: Geometry { sets: 32, ways: 4 },
+        // estimate: half of Sunny Cove's.
         indirect_bits: 9,
+        // Agner Fog: 16 entries.
         return_stack: 16,
+        // estimate: as the one cycle a level that was measured on Golden Cove.
         slow_target: 1,
-        // TMA: BAClear_Cost.
+        // TMA: `BAClear_Cost`.
         unknown_branch: 9,
-        // Agner Fog, microarchitecture: 15 to 20 cycles.
+        // Agner Fog: 15 to 20 cycles in all. How they divide is an estimate.
         recovery: 6,
         refill: 10,
     },
     memory: Memory {
-        // WikiChip: 32 KiB of 8 ways, 1 MiB of 16 ways.
+        // CPUID: 32 KiB of 8 ways, 1 MiB of 16, and 22 MiB of 11 for 16 cores.
         l1d: Geometry { sets: 64, ways: 8 },
         l2: Geometry { sets: 1024, ways: 16 },
-        // 1.375 MiB of 11 ways a core: 22 MiB for 16 cores.
         llc: Geometry { sets: 32768, ways: 11 },
-        // manual: 14 cycles. TMA: 3.5, 20.5 and 80 ns; cycles are in the same proportion.
+        // InstLatx64: 14 cycles from the second level. TMA: 3.5, 20.5 and 80 ns; cycles are in the same proportion.
+        // (InstLatx64: 75 and about 280, at 3.3 GHz.)
         l2_latency: 14,
         llc_latency: 82,
         memory_latency: 320,
-        // choice
+        // estimate: more than memory, as devices are farther away.
         uncached_latency: 550,
-        // manual: 12 fill buffers; choice: 32 entries of the second level's queue.
+        // manual: 12 fill buffers. The second level's queue: estimate, as Chips and Cheese have it for Sunny Cove.
         fill_buffers: 12,
         l2_fill_buffers: 32,
-        // choice: 10 bytes a cycle from the last level, 4 from memory, for one core.
+        // estimate: 10 bytes a cycle from the last level, 4 from memory, for one core.
         llc_line_cycles: 6,
         memory_line_cycles: 16,
-        // WikiChip: 64 entries of 4 ways, 32 for 2 MiB; second level 1536 of 12 ways. Loads and stores share the
-        // first level in silicon.
+        // CPUID: 64 entries of 4 ways, 32 for 2 MiB, 1536 in the second level; manual: of 12 ways. Loads and stores
+        // share the first level in silicon.
         dtlb_load: Geometry { sets: 16, ways: 4 },
         dtlb_load_large: Geometry { sets: 8, ways: 4 },
         dtlb_store: Geometry { sets: 16, ways: 4 },
         stlb: Geometry { sets: 128, ways: 12 },
-        // TMA: Mem_STLB_Hit_Cost.
+        // TMA: `Mem_STLB_Hit_Cost`. InstLatx64: the same, 23 cycles instead of 14 from the second level.
         stlb_latency: 9,
-        // choice
+        // estimate: four steps through structures that cache the upper levels.
         walk_base: 9,
+        // manual: two walks at a time.
         walkers: 2,
+        // InstLatx64: 4.4 cycles (PUSH and POP of a register).
         store_forward: 5,
-        // TMA: 13 cycles for a blocked forward; manual: a few for 4K aliasing.
+        // TMA: 13 cycles in `Store_Fwd_Blk`; `4K_Aliasing` has 1. manual: re-issued after a few cycles; 7 is an estimate.
         store_forward_block: 13,
         alias_block: 7,
-        // manual: the streamer runs up to 20 lines ahead, and what is far ahead goes to the last level only; choice: half.
+        // manual: the streamer runs up to 20 lines ahead, and what is far ahead goes to the last level only. How far
+        // that is, half of it, is an estimate. manual: the spatial prefetcher completes pairs of lines.
         stream_distance: 10,
         stream_llc_distance: 20,
         adjacent_line: true,
     },
     flows: Flows {
-        // uops.info: 18 to 20 cycles for LOCK ADD.
+        // InstLatx64: 18.1 cycles for LOCK ADD.
         lock: 18,
-        // choice: Agner Fog's tables have INT n at about 80 uops and some hundred cycles.
+        // InstLatx64: 141 cycles.
+        pause: 141,
+        // estimate: Agner Fog's tables have INT n at about 80 uops and some hundred cycles.
         interrupt_uops: 80,
         interrupt_cycles: 250,
+        // estimate: a misprediction and as much again to restart at an instruction that had retired.
         machine_clear: 30,
-        // uops.info: reciprocal throughputs.
+        // InstLatx64: reciprocal throughputs. DIV of 64 bits takes 21 cycles if RDX is 0, IDIV 24 for small dividends,
+        // and both 87 to 96 for 128 bits.
         divider: Divider {
             integer: 6,
-            wide_integer: 38,
+            wide_integer: 24,
             single: 3,
             double: 4,
             root_single: 3,
             root_double: 6,
         },
+        // manual: about 35 cycles for REP MOVSB. InstLatx64: REP MOVSB reads and writes 57 bytes a cycle within the first
+        // level, REP STOSB writes 42.
         string_start: 35,
-        string_bytes: 32,
+        string_bytes: 48,
     },
     table: include_str!("../../data/skylake-avx512.tsv"),
     corrections: include_str!("../../data/skylake-avx512.corrections.tsv"),
+};
+
+/// Cascade Lake: the same, with the loop stream detector.
+pub const CASCADE_LAKE: Core = Core {
+    name: "Cascade Lake",
+    front_end: FrontEnd {
+        // uiCA: measured to be on again.
+        loop_stream: true,
+        ..SKYLAKE_SP.front_end
+    },
+    flows: Flows {
+        // TMA, `Slow_Pause`: 40 cycles. InstLatx64: 40.4.
+        pause: 40,
+        ..SKYLAKE_SP.flows
+    },
+    ..SKYLAKE_SP
 };

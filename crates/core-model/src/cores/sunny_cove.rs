@@ -2,13 +2,18 @@
 //!
 //! Sources, named below by their short form:
 //!
-//! - *manual*: Intel 64 and IA-32 Architectures Optimization Reference Manual, chapter on Ice Lake client
+//! - *manual*: Intel 64 and IA-32 Architectures Optimization Reference Manual, chapters on Ice Lake client and Golden Cove
+//! - *TMA*: constants of Intel's published TMA formulas, `intel/perfmon` `TMA_Metrics-full.csv`, columns ICX, ICL, TGL
+//!   and RKL
+//! - *events*: Intel's event lists, `intel/perfmon` `SKX/events` and `ICX/events`
+//! - *CPUID*: leaves 4 and 18H of a Xeon Gold 6330, `InstLatx64/InstLatx64` `GenuineIntel00606A6_ICX_CPUID2`, and of other
+//!   CPUs in that repository, which are named
+//! - *InstLatx64*: measured latencies and throughputs, same repository, `GenuineIntel00606A6_ICX_InstLatX64`, and
+//!   `_NewMemLat` of the other CPUs
+//! - *uiCA*: parameters of the simulator of uops.info, found by measuring, `andreas-abel/uiCA` `microArchConfigs.py`
 //! - *WikiChip*: page Sunny Cove
-//! - *AnandTech*: "Intel's Tiger Lake 11th Gen Core i7-1185G7 Review and Deep Dive", table of caches
-//! - *TMA*: constants in Intel's published TMA formulas, `intel/perfmon` `ICX/metrics/icelakex_metrics.json`, and those
-//!   of ICL, TGL and RKL
-//! - *uops.info*: measurements of Ice Lake
-//! - *choice*: no source; plausible for the class, and what the validation runs with
+//! - *Chips and Cheese*: "Popping the Hood on Golden Cove", table of resources, measured on a Xeon 8370C
+//! - *estimate*: in no source that was found; the reason is beside it
 
 use crate::core::{Core, Divider, Flows, FrontEnd, Geometry, Memory, Prediction};
 
@@ -16,104 +21,120 @@ use crate::core::{Core, Divider, Flows, FrontEnd, Geometry, Memory, Prediction};
 pub const SUNNY_COVE: Core = Core {
     name: "Sunny Cove",
     llvm_name: "icelake-server",
-    // manual: allocation of 5, reorder buffer 352, load buffer 128, store buffer 72. Retirement: choice, as Golden Cove.
+    // TMA: `Pipeline_Width`, `Retire_Width`. uiCA, Chips and Cheese: the same, and reorder buffer 352. Chips and Cheese,
+    // manual: load buffer 128, store buffer 72.
     dispatch_width: 5,
     retire_width: 8,
     reorder_buffer: 352,
     load_buffer: 128,
     store_buffer: 72,
-    // WikiChip: schedulers of 160 entries together.
+    // uiCA, Chips and Cheese: 160 entries together.
     scheduler: 160,
     fusion: true,
-    // Intel erratum ICL065: moves of general-purpose registers are not eliminated.
+    // Intel erratum ICL065: moves of general-purpose registers are not eliminated. uiCA: the same.
     move_elimination: false,
     front_end: FrontEnd {
-        // manual, WikiChip: queue of 70 uops per thread, uop cache of 2304 uops that delivers 6.
+        // WikiChip, uiCA: queue of 70 uops a thread. TMA: `DSB_Width`. Chips and Cheese, WikiChip: 2.25 K uops.
         queue: 70,
         uop_cache_width: 6,
-        // 384 lines of 6 uops; in this model a line holds 16 bytes of code.
+        // 384 lines of 6 uops; their sets are an estimate (8 ways of 48 sets are no power of two). In this model, a line
+        // holds 16 bytes of code.
         uop_cache: Geometry { sets: 64, ways: 6 },
         uop_cache_shift: 4,
-        // manual: 16 bytes a cycle; WikiChip: 5 decoders.
-        decode_width: 5,
+        // TMA: `Decode_Width`; manual: Golden Cove has 6 decoders and 32 bytes a cycle where this has 4 and 16. WikiChip's
+        // 5 are the uops that they make together (`MITE_Width`).
+        decode_width: 4,
         decode_bytes: 16,
+        // manual, of Skylake: up to 4 uops from the first decoder.
         decoder_uops: 4,
+        // uiCA, WikiChip: loops of up to 70 uops.
         loop_stream: true,
-        // choice, not published
+        // events, of Skylake: 0 to 2 cycles most often.
         decode_switch: 2,
-        // manual: 4 uops a cycle from the sequencer. TMA: MS_Switches_Cost.
+        // TMA: `MS_Width` and `MS_Switches_Cost`.
         microcode_width: 4,
         microcode_switch: 3,
-        // manual: 3 cycles for a length-changing prefix.
+        // events: "a three-cycle penalty for each" (DECODE.LCP).
         length_changing_prefix: 3,
+        // CPUID, of Tiger Lake for the TLBs: 16 sets of 8 ways, and 2 of 8 for large pages.
         icache: Geometry { sets: 64, ways: 8 },
-        // WikiChip: 128 entries of 8 ways; 16 for large pages.
         itlb: Geometry { sets: 16, ways: 8 },
-        itlb_large: Geometry { sets: 1, ways: 16 },
+        itlb_large: Geometry { sets: 2, ways: 8 },
     },
     prediction: Prediction {
-        // choice: about 32 KiB of state, as published winners of the branch prediction championships used.
+        // estimate: about 32 KiB of state, as published winners of the branch prediction championships used.
         bimodal_bits: 13,
         tagged_bits: 10,
         histories: &[5, 11, 22, 44, 88],
-        // AnandTech (Alder Lake): the predecessor of Golden Cove knows 5 K targets.
+        // Intel's Architecture Day 2021, of Golden Cove: 12 K targets, up from 5 K. Ways: estimate.
         targets: Geometry { sets: 1024, ways: 5 },
+        // Chips and Cheese: more than Golden Cove's 128, which is all that is known of it. The rest: estimate, twice the
+        // indirect targets of Skylake, and its return stack.
         fast_targets: Geometry { sets: 32, ways: 4 },
         indirect_bits: 10,
         return_stack: 16,
+        // estimate: as the one cycle a level that was measured on Golden Cove.
         slow_target: 1,
-        // TMA: BAClear_Cost.
+        // TMA: `BAClear_Cost`.
         unknown_branch: 10,
-        // Agner Fog, microarchitecture: misprediction costs 15 to 20 cycles from issue of the branch.
+        // Agner Fog, microarchitecture: 15 to 20 cycles in all on Skylake; WikiChip: 14 to 19 stages. How they divide is
+        // an estimate.
         recovery: 6,
         refill: 10,
     },
     memory: Memory {
-        // manual: 48 KiB of 12 ways, 1.25 MiB of 20 ways in servers.
+        // CPUID: 48 KiB of 12 ways, 1.25 MiB of 20 ways.
         l1d: Geometry { sets: 64, ways: 12 },
         l2: Geometry { sets: 1024, ways: 20 },
-        // 1.5 MiB of 12 ways a core: 48 MiB for 32 cores.
+        // CPUID: 1.5 MiB of 12 ways a core; 48 MiB for 32 cores.
         llc: Geometry { sets: 65536, ways: 12 },
-        // manual: 14 cycles. TMA: 4, 23 and 66.5 ns; cycles are in the same proportion.
+        // manual: 14 cycles. InstLatx64: the same on Tiger Lake, whose second level is as large. TMA: 4, 23 and 66.5 ns;
+        // cycles are in the same proportion.
         l2_latency: 14,
         llc_latency: 81,
         memory_latency: 233,
-        // choice
+        // estimate: more than memory, as devices are farther away.
         uncached_latency: 600,
-        // manual: 12 fill buffers, 48 entries of the second level's queue.
+        // Chips and Cheese: 12 fill buffers, 32 entries of the second level's queue.
         fill_buffers: 12,
-        l2_fill_buffers: 48,
-        // choice: 10 bytes a cycle from the last level, 4 from memory, for one core.
+        l2_fill_buffers: 32,
+        // estimate: 10 bytes a cycle from the last level, 4 from memory, for one core.
         llc_line_cycles: 6,
         memory_line_cycles: 16,
-        // WikiChip: 64 entries of 4 ways, 32 for 2 MiB; 16 for stores; second level 2048 of 16 ways.
+        // CPUID: 64 entries of 4 ways, 32 for 2 MiB, 16 for stores; second level of two halves with 8 ways each, one
+        // for 4 KiB and 2 MiB, one for 4 KiB and 1 GiB, here one for all.
         dtlb_load: Geometry { sets: 16, ways: 4 },
         dtlb_load_large: Geometry { sets: 8, ways: 4 },
         dtlb_store: Geometry { sets: 1, ways: 16 },
         stlb: Geometry { sets: 128, ways: 16 },
-        // TMA: Mem_STLB_Hit_Cost.
+        // TMA: `Mem_STLB_Hit_Cost`. InstLatx64, Tiger Lake: the same, 21 cycles instead of 14 from the second level.
         stlb_latency: 7,
+        // estimate: four steps through structures that cache the upper levels.
         walk_base: 9,
+        // manual, of Skylake: two walks at a time; Golden Cove's four are called new.
         walkers: 2,
-        // uops.info: 5 cycles from store to load.
+        // InstLatx64: 5 cycles (PUSH and POP of a register).
         store_forward: 5,
-        // TMA: 13 cycles for a blocked forward; manual: a few for 4K aliasing.
+        // TMA: 13 cycles in `Store_Fwd_Blk`; `4K_Aliasing` has 1. manual: re-issued after a few cycles; 7 is an estimate.
         store_forward_block: 13,
         alias_block: 7,
-        // manual: the streamer runs up to 20 lines ahead, and what is far ahead goes to the last level only; choice: half.
+        // manual: the streamer runs up to 20 lines ahead, and what is far ahead goes to the last level only. How far
+        // that is, half of it, is an estimate. manual: the spatial prefetcher completes pairs of lines.
         stream_distance: 10,
         stream_llc_distance: 20,
         adjacent_line: true,
     },
     flows: Flows {
-        // uops.info: 18 to 20 cycles for LOCK ADD.
-        lock: 18,
-        // choice: Agner Fog's tables have INT n at about 80 uops and some hundred cycles.
+        // InstLatx64: 20 cycles for LOCK ADD, 21 on Tiger Lake and Rocket Lake.
+        lock: 20,
+        // TMA, `Slow_Pause`: 37 cycles on ICX. InstLatx64: 34.
+        pause: 37,
+        // estimate: Agner Fog's tables have INT n at about 80 uops and some hundred cycles.
         interrupt_uops: 80,
         interrupt_cycles: 250,
+        // estimate: a misprediction and as much again to restart at an instruction that had retired.
         machine_clear: 30,
-        // manual: REP MOVSB starts in about 35 cycles, then moves 32 bytes a cycle from the first level.
-        // uops.info: reciprocal throughputs.
+        // InstLatx64: reciprocal throughputs.
         divider: Divider {
             integer: 6,
             wide_integer: 10,
@@ -122,8 +143,10 @@ pub const SUNNY_COVE: Core = Core {
             root_single: 3,
             root_double: 6,
         },
+        // manual: about 35 cycles for REP MOVSB, fewer since short ones are fast (CPUID FSRM): estimate. InstLatx64: REP
+        // STOSB writes 62 bytes a cycle within the first level; REP MOVSB reads and writes 118, here no more than the other.
         string_start: 30,
-        string_bytes: 32,
+        string_bytes: 64,
     },
     table: include_str!("../../data/icelake-server.tsv"),
     corrections: include_str!("../../data/icelake-server.corrections.tsv"),
@@ -133,14 +156,19 @@ pub const SUNNY_COVE: Core = Core {
 pub const SUNNY_COVE_CLIENT: Core = Core {
     name: "Sunny Cove (client)",
     memory: Memory {
-        // WikiChip, AnandTech: 512 KiB of 8 ways; 2 MiB of 16 ways a core, for four cores.
+        // CPUID of a Core i5-1035G4: 512 KiB of 8 ways. WikiChip: 2 MiB of 16 ways a core, for four cores.
         l2: Geometry { sets: 1024, ways: 8 },
         llc: Geometry { sets: 8192, ways: 16 },
-        // WikiChip: 13 cycles. TMA: 3.5 and 12.5 ns. Memory: choice, 90 ns.
+        // InstLatx64, Rocket Lake: 13 cycles. TMA: 3.5 and 12.5 ns. Memory: estimate, 90 ns as laptops of that time.
         l2_latency: 13,
         llc_latency: 46,
         memory_latency: 334,
         ..SUNNY_COVE.memory
+    },
+    flows: Flows {
+        // TMA, `Slow_Pause`: 140 cycles on ICL. InstLatx64: 140 on Tiger Lake, 139 on Rocket Lake.
+        pause: 140,
+        ..SUNNY_COVE.flows
     },
     ..SUNNY_COVE
 };
@@ -149,24 +177,32 @@ pub const SUNNY_COVE_CLIENT: Core = Core {
 pub const WILLOW_COVE: Core = Core {
     name: "Willow Cove",
     memory: Memory {
-        // AnandTech: 1.25 MiB of 20 ways; 3 MiB of 12 ways a core, for four cores.
+        // CPUID of a Core i5-1135G7: 1.25 MiB of 20 ways, as Ice Lake-SP. AnandTech, "Intel's Tiger Lake 11th Gen Core
+        // i7-1185G7 Review and Deep Dive": 3 MiB of 12 ways a core, for four cores.
         llc: Geometry { sets: 16384, ways: 12 },
-        // AnandTech: 14 cycles. TMA: 5 and 22.5 ns. Memory: choice, 90 ns.
+        // TMA: 5 and 22.5 ns; the second level has 14 cycles. InstLatx64, Core i5-1135G7 at 2.4 GHz: 14, 61 to 76, and
+        // 310 from memory.
         llc_latency: 63,
-        memory_latency: 252,
+        memory_latency: 310,
         ..SUNNY_COVE.memory
     },
+    flows: SUNNY_COVE_CLIENT.flows,
     ..SUNNY_COVE
 };
 
 /// Rocket Lake: Ice Lake's core and caches, for eight cores.
 pub const CYPRESS_COVE: Core = Core {
     name: "Cypress Cove",
+    // uiCA: moves of general-purpose registers are eliminated, without a limit.
+    move_elimination: true,
     memory: Memory {
+        // CPUID of a Core i9-11900K: 16 MiB of 16 ways.
         llc: Geometry { sets: 16384, ways: 16 },
-        // TMA: as Ice Lake. Memory: choice, 65 ns.
-        memory_latency: 241,
+        // InstLatx64, Core i9-11900K at 3.5 GHz: 13, 58 and 270 cycles. TMA has Ice Lake's 12.5 ns.
+        llc_latency: 58,
+        memory_latency: 270,
         ..SUNNY_COVE_CLIENT.memory
     },
+    flows: SUNNY_COVE_CLIENT.flows,
     ..SUNNY_COVE
 };

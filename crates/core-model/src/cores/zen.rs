@@ -5,11 +5,15 @@
 //! Sources, named below by their short form:
 //!
 //! - *guide*: Software Optimization Guides for AMD Family 17h Models 30h and greater, Family 19h, and Zen 4 (56305, 56665,
-//!   57647), of which LLVM's `X86ScheduleZnver3.td` and `X86ScheduleZnver4.td` quote the sizes
-//! - *WikiChip*: pages Zen 2 and Zen 4
-//! - *AnandTech*: reviews of Rome, "AMD Zen 3 Ryzen Deep Dive Review", and of Zen 4
-//! - *Chips and Cheese*: "AMD's Zen 4", parts 1 and 2
-//! - *choice*: no source; plausible for the class
+//!   57647), as LLVM's `X86ScheduleZnver3.td` and `X86ScheduleZnver4.td` and Jiegec ("AMD Zen 2 的 BTB 结构分析" and the
+//!   same of Zen 3, jia.je, 2025) quote them
+//! - *CPUID*: leaves 8000_0005H, 8000_0006H and 8000_001DH of EPYC 7742, 7713 and 9654, `InstLatx64/InstLatx64`
+//! - *InstLatx64*: measured latencies and throughputs, same repository: EPYC 7742, Ryzen 9 5950X, EPYC 9654,
+//!   Threadripper PRO 7995WX
+//! - *WikiChip*: page Zen 2, and Fuse "A Look At The AMD Zen 2 Core"
+//! - *AnandTech*: "AMD Zen 2 Microarchitecture Analysis", "AMD Zen 3 Ryzen Deep Dive Review"
+//! - *Chips and Cheese*: "AMD's Zen 4", parts 1 and 2; "Popping the Hood on Golden Cove" for Zen 3's resources
+//! - *estimate*: in no source that was found; the reason is beside it
 
 use crate::core::{Core, Divider, Flows, FrontEnd, Geometry, Memory, Prediction};
 
@@ -17,37 +21,41 @@ use crate::core::{Core, Divider, Flows, FrontEnd, Geometry, Memory, Prediction};
 pub const ZEN2: Core = Core {
     name: "Zen 2",
     llvm_name: "znver2",
-    // guide: dispatch of 6 macro-ops, retirement of 8, retire queue 224; load queue 44, store queue 48.
+    // WikiChip: dispatch of 6 macro-ops, retirement of 8, retire queue 224, load queue 44. AnandTech: store queue 48.
     dispatch_width: 6,
     retire_width: 8,
     reorder_buffer: 224,
     load_buffer: 44,
     store_buffer: 48,
-    // WikiChip: 64 for integer, 28 for addresses, 36 for floating point.
+    // WikiChip, AnandTech: 64 for integer, 28 for addresses; WikiChip: 36 for floating point.
     scheduler: 128,
     fusion: true,
     move_elimination: true,
     front_end: FrontEnd {
-        // guide: queue of 72, op cache of 4096 that delivers 8, 4 decoders, 32 bytes a cycle.
+        // WikiChip: queue of 72, op cache of 4096 that delivers 8, 4 decoders, 32 bytes a cycle. guide, of Zen 3: 64 sets
+        // of 8 ways, each of 8 ops. In this model a line holds 32 bytes of code.
         queue: 72,
         uop_cache_width: 8,
         uop_cache: Geometry { sets: 64, ways: 8 },
         uop_cache_shift: 5,
         decode_width: 4,
         decode_bytes: 32,
+        // WikiChip: more than two macro-ops are microcode.
         decoder_uops: 2,
         loop_stream: false,
+        // estimates: as Intel's cores; there is no stall in the decoders for prefixes.
         decode_switch: 2,
         microcode_width: 4,
         microcode_switch: 2,
         length_changing_prefix: 0,
+        // CPUID: 32 KiB of 8 ways, 64 entries for all pages. The second level for code, 512 entries, is that of data here.
         icache: Geometry { sets: 64, ways: 8 },
-        // guide: 64 entries for all pages.
         itlb: Geometry { sets: 1, ways: 64 },
         itlb_large: Geometry { sets: 1, ways: 64 },
     },
     prediction: Prediction {
-        // guide: TAGE; 7168 targets, 512 of them fast; 1024 indirect; return stack of 31.
+        // guide: 7168 targets with four bubbles, 512 with one, which is left out here. WikiChip: 1024 indirect targets,
+        // return stack of 31. Ways, and sizes of the direction predictor (TAGE): estimate.
         bimodal_bits: 13,
         tagged_bits: 10,
         histories: &[5, 11, 22, 44, 88],
@@ -55,37 +63,44 @@ pub const ZEN2: Core = Core {
         fast_targets: Geometry { sets: 128, ways: 4 },
         indirect_bits: 10,
         return_stack: 31,
-        slow_target: 1,
+        slow_target: 4,
+        // estimate: as Intel's cores.
         unknown_branch: 10,
-        // guide: 12 to 18 cycles, 16 on average.
+        // guide: 12 to 18 cycles, 16 in the common case. How they divide is an estimate.
         recovery: 5,
         refill: 11,
     },
     memory: Memory {
-        // guide: 32 KiB of 8 ways, 512 KiB of 8 ways, 16 MiB of 16 ways for four cores.
+        // CPUID: 32 KiB of 8 ways, 512 KiB of 8 ways, 16 MiB of 16 ways for four cores.
         l1d: Geometry { sets: 64, ways: 8 },
         l2: Geometry { sets: 1024, ways: 8 },
         llc: Geometry { sets: 16384, ways: 16 },
-        // guide: 12 cycles and 39. AnandTech: about 105 ns from memory, at 3.3 GHz.
+        // InstLatx64: 12 cycles, and 45 from the last level (guide: 39 on average). Memory: estimate, 105 ns at 3.3 GHz, as
+        // the other two have 110 to 115 ns.
         l2_latency: 12,
-        llc_latency: 39,
+        llc_latency: 45,
         memory_latency: 350,
+        // estimate: more than memory, as devices are farther away.
         uncached_latency: 650,
-        // guide: 22 miss address buffers; choice: 48 lines to the second level.
+        // estimates: a few less than Zen 3, whose figures are measured.
         fill_buffers: 22,
         l2_fill_buffers: 48,
+        // estimates: 21 bytes a cycle from the last level, which runs at the core's clock, 5 from memory, for one core.
         llc_line_cycles: 3,
         memory_line_cycles: 12,
-        // guide: 64 entries for all pages, second level 2048.
+        // CPUID: 64 entries for all pages, second level 2048.
         dtlb_load: Geometry { sets: 1, ways: 64 },
         dtlb_load_large: Geometry { sets: 1, ways: 64 },
         dtlb_store: Geometry { sets: 1, ways: 64 },
         stlb: Geometry { sets: 128, ways: 16 },
+        // InstLatx64: 19 cycles instead of 12 from the second level.
         stlb_latency: 7,
+        // estimates: four steps through structures that cache the upper levels; walkers as WikiChip has for Zen.
         walk_base: 9,
         walkers: 2,
-        // Agner Fog, microarchitecture: 7 cycles through memory.
+        // Agner Fog, microarchitecture: 7 cycles through memory. InstLatx64, Zen 3: 7.8.
         store_forward: 7,
+        // estimates: as Intel's cores, without their aliases of 4 KiB; a shorter streamer, to the second level.
         store_forward_block: 14,
         alias_block: 0,
         stream_distance: 8,
@@ -93,20 +108,23 @@ pub const ZEN2: Core = Core {
         adjacent_line: true,
     },
     flows: Flows {
-        // Agner Fog, instruction tables: 17 cycles for LOCK ADD.
-        lock: 17,
+        // InstLatx64: 17.7 cycles for LOCK ADD, 65 for PAUSE on all three.
+        lock: 18,
+        pause: 65,
+        // estimates, as Intel's cores.
         interrupt_uops: 80,
         interrupt_cycles: 250,
         machine_clear: 30,
-        // guide: the divider makes 1 or 2 bits a cycle; floating point is not pipelined for some cycles.
+        // InstLatx64: reciprocal throughputs. DIV takes 14 cycles for short quotients, 30 and 46 for the longest: estimate.
         divider: Divider {
-            integer: 12,
+            integer: 14,
             wide_integer: 20,
-            single: 3,
+            single: 4,
             double: 5,
-            root_single: 5,
+            root_single: 6,
             root_double: 9,
         },
+        // estimate. InstLatx64: REP STOSB writes 30 bytes a cycle within the first level, REP MOVSB reads and writes 56.
         string_start: 25,
         string_bytes: 32,
     },
@@ -118,48 +136,51 @@ pub const ZEN2: Core = Core {
 pub const ZEN3: Core = Core {
     name: "Zen 3",
     llvm_name: "znver3",
-    // guide: dispatch of 6 macro-ops, retirement of 8, retire queue 256, 72 loads, store queue 64.
+    // guide: dispatch of 6 macro-ops, retirement of 8, retire queue 256, 72 loads out of order, store queue 64.
     reorder_buffer: 256,
     load_buffer: 72,
     store_buffer: 64,
-    // guide, AnandTech: 4 times 24 for integer and addresses, 2 times 32 for floating point.
+    // AnandTech: 4 times 24 for integer and addresses. guide: 2 times 32 for floating point.
     scheduler: 160,
     prediction: Prediction {
-        // guide: 1024 fast targets, 6656 in the larger buffer, here a power of two of sets; return stack of 32. The
-        // rest is a choice between Zen 2 and Zen 4.
+        // guide: 1024 targets without a bubble, 6656 with three. Chips and Cheese: return stack of 32. Ways and the rest:
+        // estimate, between Zen 2 and Zen 4.
         bimodal_bits: 14,
         tagged_bits: 10,
         histories: &[5, 11, 22, 44, 88],
-        targets: Geometry { sets: 1024, ways: 7 },
+        targets: Geometry { sets: 512, ways: 13 },
         fast_targets: Geometry { sets: 256, ways: 4 },
         indirect_bits: 10,
         return_stack: 32,
-        slow_target: 1,
+        slow_target: 3,
         unknown_branch: 10,
-        // guide: 11 to 18 cycles, 13 in the common case.
+        // guide: 11 to 18 cycles, 13 in the common case. How they divide is an estimate.
         recovery: 4,
         refill: 9,
     },
     memory: Memory {
-        // guide: 46 cycles to 32 MiB of 16 ways for eight cores. Memory: choice, as Zen 2 at 3.6 GHz.
+        // CPUID: 32 MiB of 16 ways for eight cores. Chips and Cheese, "Sapphire Rapids: Golden Cove Hits Servers": 47
+        // cycles, and 112 ns from an EPYC 7763's memory, at 3.5 GHz. InstLatx64: 46 to 51.
         llc: Geometry { sets: 32768, ways: 16 },
-        llc_latency: 46,
-        memory_latency: 380,
-        // guide: 24 miss address buffers. AnandTech: 6 walkers.
+        llc_latency: 47,
+        memory_latency: 393,
+        // Chips and Cheese: 24 fill buffers, about 64 lines to the second level. AnandTech: 6 walkers.
         fill_buffers: 24,
         l2_fill_buffers: 64,
         walkers: 6,
         ..ZEN2.memory
     },
     flows: Flows {
-        // LLVM: 10 to 17 cycles for DIV of 32 and 64 bits.
+        // InstLatx64: 6.5 to 7.6 cycles for LOCK ADD.
+        lock: 7,
+        // InstLatx64: reciprocal throughputs. DIV of 64 bits takes 7 for short quotients, 20 for the longest: estimate.
         divider: Divider {
             integer: 6,
             wide_integer: 10,
-            single: 3,
-            double: 5,
-            root_single: 5,
-            root_double: 9,
+            single: 2,
+            double: 4,
+            root_single: 4,
+            root_double: 8,
         },
         ..ZEN2.flows
     },
@@ -171,17 +192,18 @@ pub const ZEN3: Core = Core {
 pub const ZEN4: Core = Core {
     name: "Zen 4",
     llvm_name: "znver4",
-    // guide: dispatch of 6 macro-ops, retire queue 320, store queue 64. Chips and Cheese: load queue 88, retirement of 8;
-    // LLVM has 72 and 9.
+    // guide: dispatch of 6 macro-ops, retire queue 320, store queue 64. LLVM has 72 loads and retirement of 9. AMD's slides:
+    // load queue 88. Retirement: estimate, as Zen 3; dispatch is narrower than either.
     dispatch_width: 6,
     retire_width: 8,
     reorder_buffer: 320,
     load_buffer: 88,
     store_buffer: 64,
-    // Chips and Cheese: 4 times 24 for integer and addresses, 2 times 32 for floating point.
+    // Chips and Cheese: the schedulers of Zen 3.
     scheduler: 160,
     front_end: FrontEnd {
-        // guide: queue of 144, op cache of 6912 that delivers 9.
+        // guide: op cache of 6.75 K ops in 64 sets. Chips and Cheese: it delivers 9. Queue: estimate, for two threads'
+        // share of 72 each.
         queue: 144,
         uop_cache_width: 9,
         uop_cache: Geometry { sets: 64, ways: 12 },
@@ -190,7 +212,8 @@ pub const ZEN4: Core = Core {
         ..ZEN2.front_end
     },
     prediction: Prediction {
-        // guide: 1.5 K fast targets of up to two branches, 7 K in the larger buffer; 3072 indirect; return stack of 32.
+        // Chips and Cheese: 1.5 K targets without a lost cycle, each of up to two branches, 8 K with one; 3072 indirect,
+        // here 2048 for a power of two; return stack of 32. Ways and the direction predictor: estimate.
         bimodal_bits: 14,
         tagged_bits: 11,
         histories: &[5, 12, 27, 58, 120],
@@ -200,25 +223,26 @@ pub const ZEN4: Core = Core {
         return_stack: 32,
         slow_target: 1,
         unknown_branch: 10,
-        // guide: 11 to 18 cycles, 13 on average.
+        // guide: 11 to 18 cycles, 13 in the common case. How they divide is an estimate.
         recovery: 4,
         refill: 9,
     },
     memory: Memory {
-        // guide: 32 KiB of 8 ways, 1 MiB of 8 ways, 32 MiB of 16 ways for eight cores.
+        // CPUID: 32 KiB of 8 ways, 1 MiB of 8 ways, 32 MiB of 16 ways for eight cores.
         l1d: Geometry { sets: 64, ways: 8 },
         l2: Geometry { sets: 2048, ways: 8 },
         llc: Geometry { sets: 32768, ways: 16 },
-        // guide: 14 cycles and 50. Chips and Cheese: about 115 ns from memory, at 3.7 GHz.
+        // InstLatx64: 14 cycles and 50. Memory: 115 ns (288 cycles at 2.5 GHz, Threadripper PRO), at 3.7 GHz.
         l2_latency: 14,
         llc_latency: 50,
-        memory_latency: 420,
+        memory_latency: 425,
+        // estimates: a device farther away than memory; the rest as Zen 3 and Zen 2.
         uncached_latency: 750,
         fill_buffers: 24,
         l2_fill_buffers: 64,
         llc_line_cycles: 3,
         memory_line_cycles: 12,
-        // guide: 72 entries for all pages, second level 3072 of 24 ways.
+        // CPUID: 72 entries for all pages, second level 3072; 24 ways for a power of two of sets.
         dtlb_load: Geometry { sets: 1, ways: 72 },
         dtlb_load_large: Geometry { sets: 1, ways: 72 },
         dtlb_store: Geometry { sets: 1, ways: 72 },
@@ -227,16 +251,17 @@ pub const ZEN4: Core = Core {
         ..ZEN2.memory
     },
     flows: Flows {
-        // uops.info: 10 to 18 cycles for DIV of 64 bits.
+        // InstLatx64: reciprocal throughputs. DIV of 64 bits takes 7 for short quotients, 19 for the longest: estimate.
         divider: Divider {
             integer: 6,
             wide_integer: 10,
             single: 3,
             double: 5,
             root_single: 5,
-            root_double: 9,
+            root_double: 8,
         },
-        ..ZEN2.flows
+        // InstLatx64: 7.4 cycles for LOCK ADD, as Zen 3.
+        ..ZEN3.flows
     },
     table: include_str!("../../data/znver4.tsv"),
     ..ZEN2

@@ -13,5 +13,6 @@ pub const CASCADE_LAKE: Profile = Profile {
     signature: 0x50657,
     tsc_hz: 2_300_000_000,
     crystal_hz: 25_000_000,
+    core: "Cascade Lake",
     ..SKYLAKE_SP
 };
