@@ -45,6 +45,10 @@ struct Lane {
     cycle: u64,
     used: u32,
     before: u32,
+    /// Instructions whose last uop is in this cycle, and in the one before; booked only if somebody wants them.
+    instructions: u32,
+    instructions_before: u32,
+    counts_instructions: bool,
 }
 
 impl Lane {
@@ -82,6 +86,10 @@ impl Lane {
         if idle > 0 {
             totals.uops_retired.book(0, idle, self.before);
             self.before = 0;
+            if self.counts_instructions {
+                totals.instructions_by_cycle.book(0, idle, self.instructions_before);
+                self.instructions_before = 0;
+            }
             self.cycle = earliest;
         }
     }
@@ -92,6 +100,10 @@ impl Lane {
         self.before = self.used;
         self.used = 0;
         self.cycle += 1;
+        if self.counts_instructions {
+            totals.instructions_by_cycle.book(self.instructions, 1, self.instructions_before);
+            (self.instructions_before, self.instructions) = (self.instructions, 0);
+        }
     }
 }
 
@@ -341,6 +353,10 @@ impl BackEnd {
     /// Waits for the front end.
     #[inline(never)]
     pub(crate) fn wait_for_supply(&mut self, totals: &mut CoreTotals, supplied: u64) {
+        let next = self.allocation.cycle() + 1;
+        if supplied > next || self.allocation.was_short() {
+            totals.short_supplies += 1;
+        }
         let whole = self.allocation.cycle() + u64::from(self.allocation.used() > 0);
         if let Some(log2) = supplied.saturating_sub(whole).checked_ilog2() {
             for gaps in totals.supply_gaps.iter_mut().take(log2 as usize + 1) {
@@ -440,6 +456,7 @@ impl BackEnd {
         }
         self.last_completed = self.last_completed.max(completed);
         let retired = self.retirement.pass(totals, completed, slots);
+        self.retirement.instructions += 1;
         if slots > 0 {
             let memory_for = retired.saturating_sub(memory_from).min(u64::from(u32::MAX)) as u32;
             let computes_for = computes.min(memory_for.into()).min(u64::from(u16::MAX)) as u16;
@@ -473,6 +490,14 @@ impl BackEnd {
     pub(crate) fn microcode(&mut self, totals: &mut CoreTotals, uops: u32, completed: u64) {
         self.last_completed = self.last_completed.max(completed);
         self.retirement.pass(totals, completed, uops);
+    }
+
+    /// From now on books how many instructions retire in each cycle.
+    pub(crate) fn count_instructions(&mut self) {
+        if !self.retirement.counts_instructions {
+            self.retirement.counts_instructions = true;
+            self.retirement.instructions = 0;
+        }
     }
 
     /// Ends the current cycle if any of its slots is taken.

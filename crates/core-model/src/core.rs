@@ -155,6 +155,12 @@ pub struct Flows {
     pub interrupt_uops: u32,
     /// Cycles of it.
     pub interrupt_cycles: u32,
+    /// Uops of a microcode assist for a denormal operand or result; 0 if the units take them.
+    pub fp_assist_uops: u32,
+    /// Uops of a microcode assist that sets accessed or dirty bits of page tables.
+    pub page_assist_uops: u32,
+    /// Cycles of either.
+    pub assist_cycles: u32,
     /// Cycles from a machine clear until the first uop is allocated again.
     pub machine_clear: u32,
     /// Dividers.

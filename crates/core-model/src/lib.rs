@@ -29,6 +29,7 @@ mod as_llvm;
 mod back_end;
 mod core;
 mod cores;
+mod flops;
 mod front_end;
 mod machine;
 mod memory;
@@ -52,7 +53,7 @@ pub use cores::{
 };
 pub use model::Model;
 pub use prepared::Prepared;
-pub use step::{BlockStep, BranchKind, BranchStep, CoreEvent, MemoryAccess, Step};
+pub use step::{Assist, BlockStep, BranchKind, BranchStep, CoreEvent, MemoryAccess, Step};
 pub use table::{Cost, Form, TableError, UopTable, Uops};
 pub use totals::{
     Branches, CoreTotals, Lookups, MOST_PER_CYCLE, PORTS, PerCycle, SUPPLY_GAPS, Slots, Translation,

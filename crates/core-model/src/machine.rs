@@ -8,7 +8,7 @@ use crate::memory::{Caches, Stores, Tlbs};
 use crate::predictor::Predictor;
 use crate::prepared::{Prepared, Traits};
 use crate::slots::Leaf;
-use crate::step::{BlockStep, BranchKind, BranchStep, CoreEvent, MemoryAccess, Step};
+use crate::step::{Assist, BlockStep, BranchKind, BranchStep, CoreEvent, MemoryAccess, Step};
 use crate::totals::CoreTotals;
 
 #[derive(Debug)]
@@ -305,6 +305,11 @@ impl Machine {
             (_, true, true) => totals.fp_packed_single += 1,
             _ => {}
         }
+        if traits.any(Traits::FP_DOUBLE | Traits::FP_SINGLE) {
+            for (total, count) in totals.flops.iter_mut().zip(prepared.rest.flops) {
+                *total += u64::from(count);
+            }
+        }
         if traits.any(Traits::LOCK) {
             totals.lock_loads += 1;
             self.back_end.loads_after = completed;
@@ -377,6 +382,7 @@ impl Machine {
     pub(crate) fn event(&mut self, totals: &mut CoreTotals, event: CoreEvent) {
         match event {
             CoreEvent::Interrupt { .. } => self.interrupt(totals),
+            CoreEvent::Assist { kind, .. } => self.assist(totals, kind),
             CoreEvent::Serialise | CoreEvent::Halt => self.back_end.drain(totals),
             CoreEvent::TlbFlush => {
                 self.tlbs.flush();
@@ -409,14 +415,44 @@ impl Machine {
     fn interrupt(&mut self, totals: &mut CoreTotals) {
         totals.interrupts += 1;
         let flows = &self.core.flows;
-        self.back_end.drain(totals);
-        self.back_end.make_room(totals, flows.interrupt_uops, 0, 0);
-        self.back_end.allocate(totals, flows.interrupt_uops);
+        self.flow(totals, flows.interrupt_uops, flows.interrupt_cycles);
+        // The last uop counts as that of an instruction.
         totals.slots.light_operations += 1;
-        totals.slots.heavy_operations += u64::from(flows.interrupt_uops.saturating_sub(1));
-        totals.ms_retired += u64::from(flows.interrupt_uops);
-        let done = self.back_end.cycle() + u64::from(flows.interrupt_cycles);
-        self.back_end.microcode(totals, flows.interrupt_uops, done);
+        totals.slots.heavy_operations -= 1;
+    }
+
+    /// A microcode assist: the same as an interrupt, but for no instruction's sake.
+    fn assist(&mut self, totals: &mut CoreTotals, kind: Assist) {
+        let flows = &self.core.flows;
+        let uops = match kind {
+            Assist::FloatingPoint => {
+                totals.fp_assists += 1;
+                flows.fp_assist_uops
+            }
+            Assist::PageTable => {
+                totals.page_assists += 1;
+                flows.page_assist_uops
+            }
+            Assist::PageFault => {
+                totals.page_faults += 1;
+                0
+            }
+        };
+        if uops > 0 {
+            self.flow(totals, uops, flows.assist_cycles);
+        }
+    }
+
+    /// Microcode of at least one uop, alone.
+    fn flow(&mut self, totals: &mut CoreTotals, uops: u32, cycles: u32) {
+        let uops = uops.max(1);
+        self.back_end.drain(totals);
+        self.back_end.make_room(totals, uops, 0, 0);
+        self.back_end.allocate(totals, uops);
+        totals.slots.heavy_operations += u64::from(uops);
+        totals.ms_retired += u64::from(uops);
+        let done = self.back_end.cycle() + u64::from(cycles);
+        self.back_end.microcode(totals, uops, done);
         self.back_end.serialised = done;
         self.front_end.restart(totals, done);
         self.fusible_end = u64::MAX;

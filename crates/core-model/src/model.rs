@@ -89,6 +89,11 @@ impl Model {
 
     /// Tells of something besides retired instructions.
     pub fn event(&mut self, event: CoreEvent) {
+        if let CoreEvent::Assist { user, .. } = event
+            && user != self.user
+        {
+            self.switch_to(user);
+        }
         self.machine.event(&mut self.totals[usize::from(self.user)], event);
         if let CoreEvent::Interrupt { user } = event
             && user != self.user
@@ -108,6 +113,11 @@ impl Model {
     #[must_use]
     pub fn totals(&self, user: bool) -> &CoreTotals {
         &self.totals[usize::from(user)]
+    }
+
+    /// From now on fills [`CoreTotals::instructions_by_cycle`], which takes a little time for each instruction.
+    pub fn count_instructions_by_cycle(&mut self) {
+        self.machine.back_end.count_instructions();
     }
 
     /// Ends the current cycle, so that every cycle belongs to one privilege level.

@@ -1,6 +1,7 @@
 //! An instruction as the model needs it, made once for all its executions.
 
 use crate::core::Core;
+use crate::flops::flops;
 use crate::system::{Order, system_cost};
 use crate::table::{Cost, Form, UopTable, Uops};
 use iced_x86::{
@@ -151,6 +152,7 @@ pub(crate) struct Rest {
     pub(crate) address: u64,
     pub(crate) sources: u64,
     pub(crate) results: u64,
+    pub(crate) flops: [u8; 3],
 }
 
 const _: () = assert!(size_of::<Prepared>() == 64);
@@ -343,7 +345,7 @@ impl Prepared {
         let [first, second, third, ..] = groups;
         let mut prepared = Self {
             near_groups: [first, second, third],
-            rest: Box::new(Rest { groups, address, sources, results }),
+            rest: Box::new(Rest { groups, address, sources, results, flops: flops(instruction) }),
             group_count: group_count as u8,
             load_groups: load_groups as u8,
             prefetch,

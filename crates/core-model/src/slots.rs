@@ -52,6 +52,11 @@ impl Allocation {
         self.used
     }
 
+    /// True if the front end left slots of the cycle before empty.
+    pub(crate) fn was_short(&self) -> bool {
+        self.bubbles_before > 0
+    }
+
     pub(crate) fn width(&self) -> u32 {
         self.width
     }

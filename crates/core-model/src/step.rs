@@ -141,12 +141,30 @@ impl BranchKind {
     ];
 }
 
+/// What microcode helps with, unasked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Assist {
+    /// A denormal operand or result that the floating-point units do not take.
+    FloatingPoint,
+    /// Setting accessed or dirty bits during a page walk.
+    PageTable,
+    /// Raising a page fault. Its cost is that of the delivery of the exception.
+    PageFault,
+}
+
 /// What happens to a core besides retired instructions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CoreEvent {
     /// An interrupt or exception was delivered, and its handler runs at this privilege level.
     Interrupt {
         /// The handler runs at privilege level 3.
+        user: bool,
+    },
+    /// Microcode had to help.
+    Assist {
+        /// With what.
+        kind: Assist,
+        /// At privilege level 3.
         user: bool,
     },
     /// Everything older has to be complete before anything younger starts: VM exits, and whoever wants totals

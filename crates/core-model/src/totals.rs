@@ -160,6 +160,9 @@ pub struct Lookups {
 pub struct CoreTotals {
     /// Instructions retired.
     pub instructions: u64,
+    /// The same by cycle, from when on [`Model::count_instructions_by_cycle`](crate::Model::count_instructions_by_cycle)
+    /// was called.
+    pub instructions_by_cycle: PerCycle,
     /// Of these, NOPs.
     pub nops: u64,
     /// Of these, PAUSE.
@@ -199,6 +202,8 @@ pub struct CoreTotals {
     pub dsb_to_mite_switches: u64,
     /// Element n: gaps of at least 2^n cycles in which the front end supplied nothing while the back end had room.
     pub supply_gaps: [u64; SUPPLY_GAPS],
+    /// How often an instruction came after at least two cycles in a row in each of which the front end left slots empty.
+    pub short_supplies: u64,
     /// Retired uops of instructions with several, without the last one of each.
     pub heavy_uops: u64,
     /// Retired uops that came from the microcode sequencer.
@@ -226,10 +231,12 @@ pub struct CoreTotals {
     pub memory_ordering_clears: u64,
     /// Machine clears because of self-modifying code.
     pub code_clears: u64,
-    /// Microcode assists.
-    pub assists: u64,
-    /// Of these, for floating point.
+    /// Microcode assists for floating point.
     pub fp_assists: u64,
+    /// Microcode assists that set accessed or dirty bits of page tables.
+    pub page_assists: u64,
+    /// Page faults.
+    pub page_faults: u64,
     /// Interrupts and exceptions delivered.
     pub interrupts: u64,
 
@@ -362,6 +369,8 @@ pub struct CoreTotals {
     pub fp_packed_double: u64,
     /// Floating-point instructions on four singles.
     pub fp_packed_single: u64,
+    /// Additions and subtractions, multiplications, divisions and square roots of SSE instructions, of each lane.
+    pub flops: [u64; 3],
     /// Uops of x87 instructions.
     pub x87_uops: u64,
 }

@@ -6,7 +6,8 @@ mod common;
 
 use common::{CODE, Random, Run, assemble, read, write};
 use core_model::{
-    BlockStep, BranchKind, BranchStep, Core, CoreEvent, CoreTotals, GOLDEN_COVE, Model, PerCycle, SUNNY_COVE,
+    Assist, BlockStep, BranchKind, BranchStep, CORES, Core, CoreEvent, CoreTotals, GOLDEN_COVE, Model,
+    PerCycle, SUNNY_COVE,
 };
 use iced_x86::code_asm::*;
 use iced_x86::{FlowControl, Instruction};
@@ -69,6 +70,8 @@ fn run(core: &'static Core, seed: u64, steps: u64) -> Run {
             3 => run.model.event(CoreEvent::LineFlushed(address)),
             4 => run.model.event(CoreEvent::PredictorBarrier),
             5 => run.model.event(CoreEvent::InvalidatePage(address)),
+            20 => run.model.event(CoreEvent::Assist { kind: Assist::FloatingPoint, user: run.user }),
+            21 => run.model.event(CoreEvent::Assist { kind: Assist::PageTable, user: !run.user }),
             6..20 => run.user = !run.user,
             _ => {}
         }
@@ -224,4 +227,54 @@ fn an_interrupt_costs_its_flow() {
     run.step(&menu[0], &[], None);
     assert!(run.model.cycles() >= u64::from(SUNNY_COVE.flows.interrupt_cycles));
     assert_eq!(run.totals().interrupts, 1);
+}
+
+/// An assist is microcode at the privilege level of its instruction; a page fault costs what its delivery does.
+#[test]
+fn an_assist_costs_its_flow() {
+    let mut run = Run::new(&SUNNY_COVE);
+    let menu = run.prepare(&menu());
+    run.step(&menu[0], &[], None);
+    let before = run.totals();
+    for kind in [Assist::FloatingPoint, Assist::PageTable, Assist::PageFault] {
+        run.model.event(CoreEvent::Assist { kind, user: true });
+    }
+    let after = run.totals();
+    let flows = &SUNNY_COVE.flows;
+    let cycles = after.cycles - before.cycles;
+    assert!((0..60).contains(&(cycles as i64 - 2 * i64::from(flows.assist_cycles))), "{cycles} cycles");
+    assert_eq!((after.fp_assists, after.page_assists, after.page_faults), (1, 1, 1));
+    let uops = u64::from(flows.fp_assist_uops + flows.page_assist_uops);
+    assert_eq!(after.slots.heavy_operations - before.slots.heavy_operations, uops);
+    assert_eq!(after.slots.light_operations, before.slots.light_operations);
+}
+
+/// Every instruction is in the cycle in which it retires, and no more of them than the core can retire.
+#[test]
+fn instructions_are_counted_by_cycle_if_wanted() {
+    for core in CORES {
+        let mut run = Run::new(core);
+        let code = run.prepare(&assemble(|a| {
+            for _ in 0..7 {
+                a.inc(eax).unwrap();
+                a.nop().unwrap();
+            }
+            a.jmp(CODE).unwrap();
+        }));
+        run.step(&code[0], &[], None);
+        run.totals();
+        assert_eq!(run.totals().instructions_by_cycle, PerCycle::default(), "nobody has asked");
+        run.model.count_instructions_by_cycle();
+        for n in 0..30_000 {
+            let one = &code[n % code.len()];
+            run.step(one, &[], (n % code.len() == 14).then_some((true, CODE)));
+        }
+        let totals = run.totals();
+        let by_cycle = totals.instructions_by_cycle;
+        check_per_cycle(&by_cycle);
+        let width = core.retire_width as usize;
+        assert!(by_cycle.total.abs_diff(30_000) <= 2 * u64::from(core.retire_width), "{}", core.name);
+        assert!(by_cycle.at_least(2) > 10_000 / u64::from(core.dispatch_width), "{}", core.name);
+        assert_eq!(by_cycle.at_least(2 * width + 1), 0, "{}", core.name);
+    }
 }

@@ -56,6 +56,8 @@ pub use bus::{Access, Branch, BranchKind, Bus, GeneralProtection, LBR_COMPONENT_
 pub use cpu::{Budget, Cpu, Exit, Unimplemented};
 pub use cpuid::CpuidLeaf;
 pub use exception::Exception;
-pub use observe::{BlockStep, BranchStep, CoreEvent, MemoryAccess, Observer, Prepared, Step, Unobserved};
+pub use observe::{
+    Assist, BlockStep, BranchStep, CoreEvent, MemoryAccess, Observer, Prepared, Step, Unobserved,
+};
 pub use state::{DescriptorTable, RFLAGS_IF, Segment, State};
 pub use totals::{Flop, ModeTotals, Totals};

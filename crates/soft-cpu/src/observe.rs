@@ -12,7 +12,7 @@ mod run;
 mod watch;
 
 pub(crate) use block::Observed;
-pub use core_model::{BlockStep, BranchStep, CoreEvent, MemoryAccess, Prepared, Step};
+pub use core_model::{Assist, BlockStep, BranchStep, CoreEvent, MemoryAccess, Prepared, Step};
 use iced_x86::Instruction;
 pub(crate) use watch::Watch;
 

@@ -6,18 +6,20 @@ mod common;
 
 use common::{Recorded, Recorder, TestBus};
 use core_model::BranchKind;
-use soft_cpu::{BranchStep, Budget, CoreEvent, Cpu, DescriptorTable, Exit, MemoryAccess, Segment, State};
+use soft_cpu::{
+    Assist, BranchStep, Budget, CoreEvent, Cpu, DescriptorTable, Exit, MemoryAccess, Segment, State,
+};
 
-/// 64-bit mode at CPL 0; the first 2 MiB map to themselves in one page, the 4 KiB pages from 2 MiB on to 0x18_0000.
+/// 64-bit mode at CPL 0 with pages that are accessed and dirty; the first 2 MiB map to themselves in one page, the 4 KiB pages from 2 MiB on to 0x18_0000.
 fn machine(code: &[u8]) -> (TestBus, Cpu<TestBus>) {
     let mut bus = TestBus::new(2 << 20);
     bus.recorder = Some(Recorder::default());
-    bus.write_u64(0x1000, 0x2007);
-    bus.write_u64(0x2000, 0x3007);
-    bus.write_u64(0x3000, 0x87);
-    bus.write_u64(0x3008, 0x4007);
+    bus.write_u64(0x1000, 0x2027);
+    bus.write_u64(0x2000, 0x3027);
+    bus.write_u64(0x3000, 0xE7);
+    bus.write_u64(0x3008, 0x4027);
     for page in 0..4 {
-        bus.write_u64(0x4000 + page * 8, 0x18_0007 + page * 0x1000);
+        bus.write_u64(0x4000 + page * 8, 0x18_0067 + page * 0x1000);
     }
     // #UD, #GP and #PF lead to HLT at 0x8000.
     for vector in [6, 13, 14] {
@@ -154,7 +156,8 @@ fn repeated_strings() {
         state.gpr[1] = 10;
         state.gpr[7] = 0x20_3FFC;
     });
-    assert_eq!(fault.events, [CoreEvent::Interrupt { user: false }]);
+    let fault_assist = CoreEvent::Assist { kind: Assist::PageFault, user: false };
+    assert_eq!(fault.events[fault.events.len() - 2..], [fault_assist, CoreEvent::Interrupt { user: false }]);
     assert_eq!(fault.steps.len(), 1, "only the handler's HLT retires");
 }
 
@@ -184,6 +187,102 @@ fn events() {
     // mov byte [rip + 0], 0x90: the next instruction.
     let recorder = run(&[0xC6, 5, 0, 0, 0, 0, 0x90, 0xF8], |_| {});
     assert_eq!(recorder.events, [CoreEvent::CodeWritten(0x1_0007)]);
+}
+
+/// The assists that code needs, all in CPL 0.
+fn assists(code: &[u8], prepare: impl FnOnce(&mut State)) -> Vec<Assist> {
+    let of_event = |event| match event {
+        CoreEvent::Assist { kind, user: false } => Some(kind),
+        _ => None,
+    };
+    run(code, prepare).events.into_iter().filter_map(of_event).collect()
+}
+
+/// Agner Fog's rules for Intel's cores.
+#[test]
+fn subnormal_numbers_need_assists() {
+    const MULSD: &[u8] = &[0xF2, 0x0F, 0x59, 0xC1];
+    const ADDSD: &[u8] = &[0xF2, 0x0F, 0x58, 0xC1];
+    const SUBSD: &[u8] = &[0xF2, 0x0F, 0x5C, 0xC1];
+    const DIVSD: &[u8] = &[0xF2, 0x0F, 0x5E, 0xC1];
+    const SQRTSD: &[u8] = &[0xF2, 0x0F, 0x51, 0xC1];
+    const MULPS: &[u8] = &[0x0F, 0x59, 0xC1];
+    const DEFAULT: u32 = 0x1F80;
+    const FLUSHING: u32 = 0x9FC0;
+    let least = f64::MIN_POSITIVE;
+    let tiny = least / 8.0;
+    let needed = |code: &[u8], mxcsr, a: u128, b: u128| {
+        assists(code, |state| {
+            state.mxcsr = mxcsr;
+            state.xmm[0] = a;
+            state.xmm[1] = b;
+        })
+    };
+    let doubles = |code, mxcsr, a: f64, b: f64| needed(code, mxcsr, a.to_bits().into(), b.to_bits().into());
+    let one = [Assist::FloatingPoint];
+    for (code, a, b) in [
+        (MULSD, least, 0.5),
+        (MULSD, tiny, 1.5),
+        (MULSD, 4.0, tiny),
+        (DIVSD, least, 2.0),
+        (DIVSD, 1.0, tiny),
+        (SQRTSD, 1.0, tiny),
+        // A normal sum's subnormal result.
+        (SUBSD, least * 1.5, least),
+    ] {
+        assert_eq!(doubles(code, DEFAULT, a, b), one, "{code:?} {a:e} {b:e}");
+        assert_eq!(doubles(code, FLUSHING, a, b), [], "{code:?} {a:e} {b:e} with FTZ and DAZ");
+    }
+    for (code, a, b) in [
+        (MULSD, 1.5, 2.5),
+        (MULSD, tiny, f64::NAN),
+        // To zero.
+        (MULSD, least, least),
+        (ADDSD, tiny, 1.0),
+        (ADDSD, tiny, tiny),
+        (SUBSD, least, tiny),
+    ] {
+        assert_eq!(doubles(code, DEFAULT, a, b), [], "{code:?} {a:e} {b:e}");
+    }
+    // One instruction, one assist.
+    let lanes = u128::from(1_u32) * ((1 << 96) + (1 << 64) + (1 << 32) + 1);
+    let ones = u128::from(1_f32.to_bits()) * ((1 << 96) + (1 << 64) + (1 << 32) + 1);
+    assert_eq!(needed(MULPS, DEFAULT, lanes, ones), one);
+    // #XM instead: DE is not masked.
+    let fault = run(&[MULSD, &[0xF4]].concat(), |state| {
+        state.mxcsr = DEFAULT & !(1 << 8);
+        state.xmm[0] = 1;
+        state.xmm[1] = 1_f64.to_bits().into();
+    });
+    assert_eq!(fault.events, [CoreEvent::Interrupt { user: false }]);
+    // fld qword [rsi]; fstp qword [rsi + 8]: of a denormal, and back.
+    let x87 = assists(&[0xDD, 0x06, 0xDD, 0x5E, 8], |_| {});
+    assert_eq!(x87, []);
+    // mov byte [rsi], 1 before it.
+    let x87 = assists(&[0xC6, 6, 1, 0xDB, 0xE3, 0xDD, 0x06, 0xDD, 0x5E, 8], |_| {});
+    assert_eq!(x87, [Assist::FloatingPoint; 2]);
+}
+
+/// Each walk that finds accessed or dirty bits to set needs one; a page fault is one too.
+#[test]
+fn page_tables_need_assists() {
+    // mov al, [rdi]; mov al, [rdi]; mov [rdi], al; mov [rdi], al; mov al, [rdi + 0x2000]
+    let code = [0x8A, 7, 0x8A, 7, 0x88, 7, 0x88, 7, 0x8A, 0x87, 0, 0x20, 0, 0];
+    let tables = |accessed: u64| {
+        let (mut bus, mut cpu) = machine(&[&code[..], &[0xF4]].concat());
+        for page in 0..4 {
+            bus.write_u64(0x4000 + page * 8, 0x18_0003 + page * 0x1000 + accessed);
+        }
+        for (entry, value) in [(0x1000, 0x2023), (0x2000, 0x3023), (0x3000, 0xE3), (0x3008, 0x4023)] {
+            bus.write_u64(entry, value);
+        }
+        assert_eq!(cpu.run(&mut bus, Budget { instructions: 10_000, interrupt_window: false }), Exit::Halted);
+        bus.recorder.unwrap().events
+    };
+    let assist = CoreEvent::Assist { kind: Assist::PageTable, user: false };
+    assert_eq!(tables(0), [assist; 3], "a read, a write, and another page");
+    assert_eq!(tables(1 << 5), [assist; 1], "the write only");
+    assert_eq!(tables(3 << 5), []);
 }
 
 /// The run ends after the very step for which the observer asks for it.

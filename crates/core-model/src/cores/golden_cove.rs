@@ -127,6 +127,11 @@ pub const GOLDEN_COVE: Core = Core {
         interrupt_uops: 80,
         interrupt_cycles: 250,
         machine_clear: 30,
+        // TMA: `FP_Assists` has 30 slots; page tables: estimate, the 99 of `Page_Faults`. Agner Fog, of Skylake: about 150
+        // cycles for a subnormal result.
+        fp_assist_uops: 30,
+        page_assist_uops: 99,
+        assist_cycles: 150,
         // InstLatx64: reciprocal throughputs; of integers those of Ice Lake, whose divider LLVM has here too.
         divider: Divider {
             integer: 6,

@@ -124,6 +124,10 @@ pub const SKYLAKE_SP: Core = Core {
         // estimate: Agner Fog's tables have INT n at about 80 uops and some hundred cycles.
         interrupt_uops: 80,
         interrupt_cycles: 250,
+        // TMA: `FP_Assists` and `Avg_Assist_Cost` have 34 slots. Agner Fog: about 150 cycles for a subnormal result.
+        fp_assist_uops: 34,
+        page_assist_uops: 34,
+        assist_cycles: 150,
         // estimate: a misprediction and as much again to restart at an instruction that had retired.
         machine_clear: 30,
         // InstLatx64: reciprocal throughputs. DIV of 64 bits takes 21 cycles if RDX is 0, IDIV 24 for small dividends,

@@ -132,6 +132,11 @@ pub const SUNNY_COVE: Core = Core {
         // estimate: Agner Fog's tables have INT n at about 80 uops and some hundred cycles.
         interrupt_uops: 80,
         interrupt_cycles: 250,
+        // TMA: `FP_Assists` and `Avg_Assist_Cost` have 34 slots. Agner Fog, of Skylake: about 150 cycles for a subnormal
+        // result.
+        fp_assist_uops: 34,
+        page_assist_uops: 34,
+        assist_cycles: 150,
         // estimate: a misprediction and as much again to restart at an instruction that had retired.
         machine_clear: 30,
         // InstLatx64: reciprocal throughputs.

@@ -115,6 +115,10 @@ pub const ZEN2: Core = Core {
         interrupt_uops: 80,
         interrupt_cycles: 250,
         machine_clear: 30,
+        // Agner Fog: subnormal numbers cost a few cycles, without microcode. Page tables: estimate, as Intel's cores.
+        fp_assist_uops: 0,
+        page_assist_uops: 34,
+        assist_cycles: 150,
         // InstLatx64: reciprocal throughputs. DIV takes 14 cycles for short quotients, 30 and 46 for the longest: estimate.
         divider: Divider {
             integer: 14,

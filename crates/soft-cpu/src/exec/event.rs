@@ -7,7 +7,7 @@ use crate::flags::{IF, NT, RF, TF, VM};
 use crate::observe::Observer;
 use crate::segment::selector_error;
 use crate::state::Segment;
-use core_model::CoreEvent;
+use core_model::{Assist, CoreEvent};
 
 /// Error code bit EXT: the event came from outside the program.
 const EXTERNAL: u32 = 1;
@@ -46,11 +46,15 @@ impl Core {
     ) -> Result<(), TripleFault> {
         // Breakpoints on what delivery itself accesses are not reported.
         let pending = self.debug_pending;
+        let user = self.cpl == 3;
         let delivered = self.try_deliver(bus, first, source);
         self.debug_pending = pending;
         if self.watch.on && delivered.is_ok() {
             self.watch.clear();
             if let Some(observer) = bus.observer() {
+                if first.vector == exception::PF {
+                    observer.event(CoreEvent::Assist { kind: Assist::PageFault, user });
+                }
                 observer.event(CoreEvent::Interrupt { user: self.cpl != 0 });
             }
         }

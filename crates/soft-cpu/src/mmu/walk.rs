@@ -4,6 +4,7 @@ use super::{OFFSET, PAGE, view};
 use crate::bus::Bus;
 use crate::context::{CR0_PG, CR0_WP, CR4_PAE, CR4_PSE, CR4_SMAP, CR4_SMEP, Core, EFER_LMA, EFER_NXE};
 use crate::exception::{self, Exception, Fault};
+use core_model::Assist;
 
 const PRESENT: u64 = 1;
 const WRITABLE: u64 = 1 << 1;
@@ -123,12 +124,17 @@ impl Core {
             return Err(base | CODE_PRESENT);
         }
         let write = intent == Intent::Write;
+        let mut assisted = false;
         for (level, used) in walk.used[..walk.levels].iter().enumerate() {
             let leaf = level + 1 == walk.levels;
             let bits = if leaf && write { ACCESSED | DIRTY } else { ACCESSED };
             if used.value & bits != bits {
                 self.set_entry(bus, used.gpa, used.value | bits, walk.wide);
+                assisted = true;
             }
+        }
+        if assisted {
+            self.note_assist(Assist::PageTable);
         }
         self.watch.page = walk.page;
         Ok((walk.gpa, write))

@@ -151,6 +151,9 @@ fn execute_together<B: Bus>(
     } else {
         code.insns.len()
     };
+    if !core.watch.assists.is_empty() {
+        tell_assists(core, bus);
+    }
     let block = BlockStep {
         rip: start.linear,
         fetch_pa: start.physical,
@@ -215,6 +218,9 @@ fn execute<B: Bus>(
         Special::Repeats => core.watch.repetitions + iterations(core, insn, count),
         Special::No | Special::Prefetch => 1,
     };
+    if !core.watch.assists.is_empty() {
+        tell_assists(core, bus);
+    }
     let offset = u64::from(core.position.start);
     let step = Step {
         rip: start.linear.wrapping_add(offset),
@@ -255,6 +261,15 @@ fn iterations<B>(core: &Core, insn: &Insn<B>, count: u64) -> u64 {
 fn prefetch<B: Bus>(core: &mut Core, insn: &Insn<B>) {
     let linear = operand::offset(core, insn) & address_mask(insn.seg);
     core.watch_prefetch(linear.wrapping_add(core.bases[usize::from(insn.seg & 7)]));
+}
+
+/// Tells the observer what needed help.
+#[cold]
+fn tell_assists<B: Bus>(core: &mut Core, bus: &mut B) {
+    let Some(observer) = bus.observer() else { return };
+    for (kind, user) in core.watch.assists.drain(..) {
+        observer.event(CoreEvent::Assist { kind, user });
+    }
 }
 
 /// Tells the observer what the last instruction has done to translations.

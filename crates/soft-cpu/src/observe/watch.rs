@@ -5,7 +5,7 @@ use crate::context::Core;
 use crate::exception::{Done, Fault};
 use crate::mmu::{PAGE, Target};
 use crate::width::Memory;
-use core_model::MemoryAccess;
+use core_model::{Assist, MemoryAccess};
 
 const LINE: u64 = 64;
 /// Accesses of one instruction from which on neighbours are merged; only REP instructions and XSAVE's kin make more.
@@ -28,6 +28,19 @@ pub(crate) struct Watch {
     pub(crate) alone: bool,
     /// Iterations of a REP instruction that has not finished.
     pub(crate) repetitions: u64,
+    /// Microcode assists that nobody has been told of, and whether they were at CPL 3.
+    pub(crate) assists: Vec<(Assist, bool)>,
+}
+
+impl Core {
+    /// An Intel CPU needs a microcode assist here.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn note_assist(&mut self, assist: Assist) {
+        if self.watch.on && self.watch.assists.len() < MAX {
+            self.watch.assists.push((assist, self.cpl == 3));
+        }
+    }
 }
 
 impl Watch {

@@ -16,6 +16,10 @@ pub(crate) const UE: u32 = 1 << 4;
 pub(crate) const PE: u32 = 1 << 5;
 pub(crate) const DAZ: u32 = 1 << 6;
 const FTZ: u32 = 1 << 15;
+/// Beside the exceptions of an instruction, not in MXCSR: Intel's cores need a microcode assist. They do for subnormal
+/// operands of multiplications, divisions and square roots, and for subnormal results except of sums with a subnormal
+/// operand (Agner Fog, "The microarchitecture of Intel, AMD, and VIA CPUs", Skylake, "Underflow and subnormals").
+pub(crate) const ASSIST: u32 = 1 << 16;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Rounding {
@@ -189,16 +193,16 @@ pub(crate) enum Operation {
     Div,
 }
 
-/// Applies DAZ; without it a subnormal operand raises DE.
+/// Applies DAZ; without it a subnormal operand has consequences: DE, for some operations with [`ASSIST`].
 #[inline(always)]
-fn operand<R: Real>(env: &mut Env, a: R) -> R {
+fn operand<R: Real>(env: &mut Env, a: R, consequences: u32) -> R {
     if !a.subnormal() {
         return a;
     }
     if env.mxcsr & DAZ != 0 {
         return a.signed_zero();
     }
-    env.denormal = DE;
+    env.denormal = consequences;
     a
 }
 
@@ -211,7 +215,11 @@ fn propagate<R: Real>(env: &mut Env, a: R, b: R) -> R {
 
 #[inline(always)]
 pub(crate) fn arithmetic<R: Real>(env: &mut Env, operation: Operation, a: R, b: R) -> R {
-    let (a, b) = (operand(env, a), operand(env, b));
+    let consequences = match operation {
+        Operation::Add | Operation::Sub => DE,
+        Operation::Mul | Operation::Div => DE | ASSIST,
+    };
+    let (a, b) = (operand(env, a, consequences), operand(env, b, consequences));
     if a.nan() || b.nan() {
         return propagate(env, a, b);
     }
@@ -276,6 +284,12 @@ fn finish<R: Real>(env: &mut Env, operation: Operation, a: R, b: R, result: R) -
         env.reject(ZE);
         return result;
     }
+    // A sum with a subnormal operand is done without help.
+    let helped = if env.denormal == DE && matches!(operation, Operation::Add | Operation::Sub) {
+        ASSIST & !env.raised
+    } else {
+        0
+    };
     env.accept();
     if !a.finite() || !b.finite() {
         return result;
@@ -294,7 +308,10 @@ fn finish<R: Real>(env: &mut Env, operation: Operation, a: R, b: R, result: R) -
         Operation::Mul => product_error(a.to_f64(), b.to_f64(), result.to_f64()),
         Operation::Div => quotient_error(a.to_f64(), b.to_f64(), result.to_f64()),
     };
-    round(env, result, error.unwrap_or(Ordering::Equal), |mode| Unbounded::of(mode, operation, a, b))
+    let rounded =
+        round(env, result, error.unwrap_or(Ordering::Equal), |mode| Unbounded::of(mode, operation, a, b));
+    env.raised &= !helped;
+    rounded
 }
 
 /// A result as it would be if there were no limits to its exponent.
@@ -440,6 +457,9 @@ fn round<R: Real>(
             env.raised |= UE | PE;
             return result.signed_zero();
         }
+        if masked && result != R::ZERO {
+            raised |= ASSIST;
+        }
     }
     // Beside an unmasked OE or UE only the significand decides on PE (SDM volume 1, sections 4.9.1.4 and 4.9.1.5).
     if raised & (OE | UE) & !(env.mxcsr >> 7) != 0 && raised & PE != 0 && unbounded(mode).exact {
@@ -461,7 +481,7 @@ impl<R: Real> Negate for R {
 }
 
 pub(crate) fn square_root<R: Real>(env: &mut Env, a: R) -> R {
-    let a = operand(env, a);
+    let a = operand(env, a, DE | ASSIST);
     if a.nan() {
         return propagate(env, a, a);
     }
@@ -483,7 +503,7 @@ pub(crate) fn square_root<R: Real>(env: &mut Env, a: R) -> R {
 
 /// MIN (`LESS`) and MAX: the second operand if one is NaN or both are zero.
 pub(crate) fn extreme<R: Real>(env: &mut Env, less: bool, a: R, b: R) -> R {
-    let (a, b) = (operand(env, a), operand(env, b));
+    let (a, b) = (operand(env, a, DE), operand(env, b, DE));
     if a.nan() || b.nan() {
         env.reject(IE);
         return b;
@@ -494,7 +514,7 @@ pub(crate) fn extreme<R: Real>(env: &mut Env, less: bool, a: R, b: R) -> R {
 
 /// Comparisons: IE for signalling NaNs, and with `signals` for quiet ones.
 fn check_order<R: Real>(env: &mut Env, signals: bool, a: R, b: R) -> (R, R) {
-    let (a, b) = (operand(env, a), operand(env, b));
+    let (a, b) = (operand(env, a, DE), operand(env, b, DE));
     if !a.nan() && !b.nan() {
         env.accept();
     } else if signals || a.signalling() || b.signalling() {
@@ -560,7 +580,7 @@ pub(crate) fn f32_from_integer(env: &mut Env, value: i64) -> f32 {
 }
 
 pub(crate) fn widen(env: &mut Env, a: f32) -> f64 {
-    let a = operand(env, a);
+    let a = operand(env, a, DE);
     if a.is_nan() {
         env.reject(if a.signalling() { IE } else { 0 });
         let bits = u64::from(a.to_bits());
@@ -571,7 +591,7 @@ pub(crate) fn widen(env: &mut Env, a: f32) -> f64 {
 }
 
 pub(crate) fn narrow(env: &mut Env, a: f64) -> f32 {
-    let a = operand(env, a);
+    let a = operand(env, a, DE);
     if a.is_nan() {
         env.reject(if a.signalling() { IE } else { 0 });
         let bits = a.to_bits();

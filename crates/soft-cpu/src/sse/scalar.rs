@@ -12,6 +12,7 @@ use crate::flags::{CF, Flags, PF, ZF};
 use crate::totals::Flop;
 use crate::width::Width;
 use core::cmp::Ordering;
+use core_model::Assist;
 
 const CR4_OSXMMEXCPT: u64 = 1 << 10;
 
@@ -64,13 +65,17 @@ impl Core {
     #[inline(never)]
     fn float_exceptions(&mut self, env: &Env) -> Done {
         let unmasked = env.raised & !(self.mxcsr >> 7) & 0x3F;
+        let raised = env.raised & !float::ASSIST;
         if unmasked == 0 {
-            self.mxcsr |= env.raised;
+            self.mxcsr |= raised;
+            if raised != env.raised {
+                self.note_assist(Assist::FloatingPoint);
+            }
             return Ok(());
         }
         // Before the operation (IE, DE, ZE) come before after it (OE, UE, PE).
-        let first = env.raised & (float::IE | float::DE | float::ZE);
-        self.mxcsr |= if unmasked & first != 0 { first } else { env.raised };
+        let first = raised & (float::IE | float::DE | float::ZE);
+        self.mxcsr |= if unmasked & first != 0 { first } else { raised };
         if self.cr4 & CR4_OSXMMEXCPT == 0 {
             return Err(self.ud());
         }

@@ -38,11 +38,13 @@ pub(crate) struct Env {
     pub(crate) c1: bool,
     /// A source in memory is denormal; in extended precision that is not to be seen any more.
     pub(crate) denormal_source: bool,
+    /// An Intel CPU needs a microcode assist: a denormal operand, or a result that is denormal in its format.
+    pub(crate) assist: bool,
 }
 
 impl Env {
     pub(crate) fn new(control: u16) -> Self {
-        Self { control, raised: 0, c1: false, denormal_source: false }
+        Self { control, raised: 0, c1: false, denormal_source: false, assist: false }
     }
 
     pub(crate) fn rounding(&self) -> Rounding {
@@ -81,6 +83,7 @@ impl Env {
     pub(crate) fn denormal(&mut self, numbers: &[&Number]) {
         if self.denormal_source || numbers.iter().any(|number| number.denormal) {
             self.raise(DE);
+            self.assist = true;
         }
     }
 }
@@ -312,6 +315,7 @@ fn round(env: &mut Env, negative: bool, exponent: i32, significand: u128, format
             env.raise(UE | PE);
         }
         env.c1 = cut.up;
+        env.assist |= kept != 0;
         return (format.min, kept);
     }
     if unbounded > format.max {

@@ -5,6 +5,7 @@ use crate::context::{CR0_EM, CR0_NE, CR0_TS, Core};
 use crate::exception::{self, Done, Exception};
 use crate::exec::Insn;
 use crate::exec::operand;
+use core_model::Assist;
 
 pub(crate) const C0: u16 = 1 << 8;
 pub(crate) const C1: u16 = 1 << 9;
@@ -100,6 +101,9 @@ impl Core {
             return self.commit_unmasked(i, env, unmasked);
         }
         self.fsw = self.fsw & !C1 | env.raised | u16::from(env.c1) << 9;
+        if env.assist {
+            self.note_assist(Assist::FloatingPoint);
+        }
         true
     }
 

@@ -10,6 +10,7 @@ use std::cell::Cell;
 use std::rc::Rc;
 use vpmu::event::Event;
 use vpmu::metrics::ALL_FIELDS;
+use vpmu::profile::Vendor;
 use vpmu::source::{EventRequest, PrivilegeFilter};
 use vpmu::{Active, CounterId, CountsSource, Profile, Provenance, TopdownSlots};
 
@@ -19,6 +20,11 @@ const ACCESSES_PER_INSTRUCTION: u64 = 32;
 
 /// Most floating-point operations of one instruction: those of DPPS, rounded up.
 const FLOPS_PER_INSTRUCTION: u64 = 8;
+
+/// Event select code of AMD's FP_RET_SSE_AVX_OPS, and the bits of its unit mask; the others are reserved, or of
+/// instructions that the interpreter does not have.
+const FLOPS: u16 = 0x003;
+const FLOP_BITS: [(u16, Flop); 3] = [(1, Flop::AddSub), (2, Flop::Mul), (4, Flop::DivSqrt)];
 
 /// Most branches, exceptions and interrupts of one instruction that a deadline reckons with.
 const BRANCHES_AND_EVENTS: u64 = 4;
@@ -47,9 +53,9 @@ enum Quantity {
     Loads,
     Stores,
     Accesses,
-    /// Floating-point operations of one kind, or of all. No instruction does more than 15, so a counter that adds
-    /// no more in a cycle loses nothing.
-    Flops(Option<Flop>),
+    /// Floating-point operations of the kinds that these bits of AMD's unit mask stand for. No instruction does more
+    /// than 15, so a counter that adds no more in a cycle loses nothing.
+    Flops(u16),
     Cycles,
     Crystal,
     Slots,
@@ -90,6 +96,7 @@ pub struct ModelSource {
     retired: Retired,
     slots_per_cycle: u64,
     metrics: bool,
+    vendor: Vendor,
     tsc_hz: u64,
     crystal_hz: u64,
     watches: Vec<Watch>,
@@ -103,6 +110,7 @@ impl ModelSource {
             retired,
             slots_per_cycle: u64::from(profile.slots_per_cycle).max(1),
             metrics: profile.metrics_level() > 0,
+            vendor: profile.vendor(),
             tsc_hz: profile.tsc_hz.max(1),
             crystal_hz: u64::from(profile.crystal_hz),
             watches: Vec::new(),
@@ -112,6 +120,10 @@ impl ModelSource {
     fn quantity(&self, request: &EventRequest) -> Option<Quantity> {
         if let Some(event) = request.event {
             return quantity(event);
+        }
+        let code = request.code.normalized();
+        if self.vendor == Vendor::Amd && code.select == FLOPS && code.is_plain() {
+            return Some(Quantity::Flops(code.umask));
         }
         // Modifiers ask how often something happens within a cycle, which is known for what happens
         // equally often in each.
@@ -135,8 +147,10 @@ impl ModelSource {
             Quantity::Loads => mode.loads,
             Quantity::Stores => mode.stores,
             Quantity::Accesses => mode.loads + mode.stores,
-            Quantity::Flops(None) => mode.all_flops(),
-            Quantity::Flops(Some(kind)) => mode[kind],
+            Quantity::Flops(kinds) => {
+                let wanted = FLOP_BITS.iter().filter(|(bit, _)| kinds & bit != 0);
+                wanted.map(|(_, kind)| mode[*kind]).sum()
+            }
             Quantity::Crystal => {
                 let ticks = u128::from(mode.instructions) * u128::from(self.crystal_hz);
                 (ticks / u128::from(self.tsc_hz)) as u64
@@ -192,10 +206,12 @@ fn quantity(event: Event) -> Option<Quantity> {
         Event::ExRetBrn => Quantity::Branches(Branches::AllAndEvents),
         Event::ExRetBrnTkn => Quantity::Branches(Branches::TakenAndEvents),
         Event::ExRetBrnFar => Quantity::Branches(Branches::FarAndEvents),
-        Event::FpRetSseAvxOpsAddSubFlops => Quantity::Flops(Some(Flop::AddSub)),
-        Event::FpRetSseAvxOpsMultFlops => Quantity::Flops(Some(Flop::Mul)),
-        Event::FpRetSseAvxOpsDivFlops => Quantity::Flops(Some(Flop::DivSqrt)),
-        Event::FpRetSseAvxOpsAll => Quantity::Flops(None),
+        Event::FpRetSseAvxOpsAddSubFlops => Quantity::Flops(1),
+        Event::FpRetSseAvxOpsMultFlops => Quantity::Flops(2),
+        Event::FpRetSseAvxOpsDivFlops => Quantity::Flops(4),
+        Event::FpRetSseAvxOpsAll => Quantity::Flops(7),
+        // The interpreter has neither FMA nor BF16.
+        Event::FpRetSseAvxOpsMacFlops | Event::FpRetSseAvxOpsBfloatMacFlops => Quantity::Flops(0),
         Event::LsDispatchLdDispatch => Quantity::Loads,
         Event::LsDispatchStoreDispatch => Quantity::Stores,
         Event::MemInstRetiredAllLoads => Quantity::Loads,

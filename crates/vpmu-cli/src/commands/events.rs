@@ -56,7 +56,9 @@ impl<'a> Knowledge<'a> {
     }
 
     fn sources(&self, event: Event, code: EventCode) -> Sources {
-        let request = EventRequest::named(event, code);
+        // As a counter would ask: some events are others with CMASK.
+        let base = self.profile.events.resolve(code).base;
+        let request = EventRequest { base, ..EventRequest::named(event, code) };
         let word = |provenance| match provenance {
             Provenance::Exact => "exact",
             Provenance::Unknown => "no",

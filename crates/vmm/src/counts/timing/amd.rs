@@ -14,6 +14,7 @@ pub(super) fn total(event: Event) -> Option<Total> {
     Some(match event {
         E::ExRetOps => |t| t.uops_retired.total,
         E::ExRetFusedInstr => |t| t.macro_fused,
+        E::ExNoRetireAll => |t| t.uops_retired.fewer_than(1),
         E::ExDivBusy => |t| t.integer_divider_active,
         // AMD counts exceptions and interrupts with the branches.
         E::ExRetBrn => |t| sum(t, &Kind::ALL, retired) + t.interrupts,
@@ -49,6 +50,14 @@ pub(super) fn total(event: Event) -> Option<Total> {
         E::BpL1TlbMissL2TlbMissIf2m => |t| t.fetch_translation.walks_2m,
         E::BpL1TlbMissL2TlbMissIf1g => |t| t.fetch_translation.walks_1g,
         E::BpL1TlbMissL2TlbMissAll => |t| walks(&t.fetch_translation),
+        E::FpRetSseAvxOpsAddSubFlops => |t| t.flops[0],
+        E::FpRetSseAvxOpsMultFlops => |t| t.flops[1],
+        E::FpRetSseAvxOpsDivFlops => |t| t.flops[2],
+        // The interpreter has neither FMA nor BF16.
+        E::FpRetSseAvxOpsMacFlops | E::FpRetSseAvxOpsBfloatMacFlops => |_| 0,
+        E::FpRetSseAvxOpsAll => |t| t.flops.iter().sum(),
+        E::LsLocksBusLock => |t| t.split_locks,
+        E::LsMisalLoadsMa64 => |t| t.split_loads,
         E::LsDispatchLdDispatch => |t| t.loads,
         E::LsDispatchStoreDispatch => |t| t.stores,
         E::LsL1DTlbMissTlbReload4kL2Miss => |t| data(t, |d| d.walks_4k),

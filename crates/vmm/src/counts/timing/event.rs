@@ -42,6 +42,17 @@ pub(super) fn total(event: Event) -> Option<Total> {
             | E::MemLoadL3MissRetiredRemoteDram
             | E::MemLoadL3MissRetiredRemoteHitm
             | E::MemLoadL3MissRetiredRemoteFwd
+            // Loads are picked and timed for PEBS only (SDM volume 3, "Load Latency Performance Monitoring Facility"),
+            // which no profile offers.
+            | E::MemTransRetiredLoadLatencyGt4
+            | E::MemTransRetiredLoadLatencyGt8
+            | E::MemTransRetiredLoadLatencyGt16
+            | E::MemTransRetiredLoadLatencyGt32
+            | E::MemTransRetiredLoadLatencyGt64
+            | E::MemTransRetiredLoadLatencyGt128
+            | E::MemTransRetiredLoadLatencyGt256
+            | E::MemTransRetiredLoadLatencyGt512
+            | E::MemTransRetiredLoadLatencyGt1024
             // Each split load has a register.
             | E::LdBlocksNoSr
             // The model's front end loses nothing between queue and allocation.
@@ -183,6 +194,7 @@ fn front_end(event: Event) -> Option<Total> {
         E::FrontendRetiredLatencyGe128 => |t| t.supply_gaps[7],
         E::FrontendRetiredLatencyGe256 => |t| t.supply_gaps[8],
         E::FrontendRetiredLatencyGe512 => |t| t.supply_gaps[9],
+        E::FrontendRetiredLatencyGe2BubblesGe1 => |t| t.short_supplies,
         E::UopsDecodedDec0Uops => |t| t.first_decoder_uops,
         E::FrontendRetiredStlbMiss => |t| walks(&t.fetch_translation),
         _ => return None,
@@ -235,6 +247,7 @@ fn floating_point(event: Event) -> Option<Total> {
         E::FpArithInstRetired128bPackedDouble => |t| t.fp_packed_double,
         E::FpArithInstRetired128bPackedSingle | E::FpArithInstRetired4Flops => |t| t.fp_packed_single,
         E::FpArithInstRetiredScalar => |t| t.fp_scalar_double + t.fp_scalar_single,
+        E::AssistsFp => |t| t.fp_assists,
         E::FpArithInstRetiredVector => |t| t.fp_packed_double + t.fp_packed_single,
         // The interpreter has neither AVX nor half precision: no such instruction retires.
         E::FpArithInstRetired256bPackedDouble

@@ -7,12 +7,12 @@ mod amd;
 mod event;
 
 use super::Source;
-use core_model::{BlockStep, CORES, CoreEvent, CoreTotals, Model, Prepared, Step};
+use core_model::{BlockStep, CORES, CoreEvent, CoreTotals, Model, PerCycle, Prepared, Step};
 use event::{ByCycle, Total};
 use std::cell::{Ref, RefCell, RefMut};
 use std::fmt;
 use std::rc::Rc;
-use vpmu::event::{Event, EventCode, EventTable};
+use vpmu::event::{Encoding, Event, EventCode, EventTable};
 use vpmu::metrics::ALL_FIELDS;
 use vpmu::source::{EventRequest, PrivilegeFilter};
 use vpmu::{Active, CounterId, CountsSource, Profile, Provenance, TopdownSlots};
@@ -50,6 +50,8 @@ enum Quantity {
     Total(Total),
     /// Cycles in which an event happens as often as CMASK and INV say, or with E the starts of such cycles.
     ByCycle(ByCycle, EventCode),
+    /// The same of instructions, which the model counts by cycle only when it is asked to.
+    InstructionsByCycle(EventCode),
     Cycles,
     Crystal,
     Slots,
@@ -75,9 +77,8 @@ impl Quantity {
         match self {
             Self::Cycles | Self::Crystal | Self::Never => Rate::Cycle(1),
             Self::Slots | Self::Field(_) => Rate::Cycle(width),
-            Self::Total(_) | Self::ByCycle(..) | Self::Ports(_) | Self::BranchRecords | Self::Sum(_) => {
-                Rate::Unbounded
-            }
+            Self::ByCycle(..) | Self::InstructionsByCycle(_) => Rate::Unbounded,
+            Self::Total(_) | Self::Ports(_) | Self::BranchRecords | Self::Sum(_) => Rate::Unbounded,
         }
     }
 }
@@ -87,6 +88,7 @@ impl fmt::Debug for Quantity {
         f.write_str(match self {
             Self::Total(_) => "Total",
             Self::ByCycle(..) => "ByCycle",
+            Self::InstructionsByCycle(_) => "InstructionsByCycle",
             Self::Cycles => "Cycles",
             Self::Crystal => "Crystal",
             Self::Slots => "Slots",
@@ -225,15 +227,8 @@ impl TimingCore {
         let totals = self.model.totals(user);
         match quantity {
             Quantity::Total(total) => total(totals),
-            Quantity::ByCycle(by_cycle, code) => {
-                let (each, n) = (by_cycle(totals), usize::from(code.cmask.max(1)));
-                match (code.edge, code.inv) {
-                    // What ends has begun.
-                    (true, _) => each.rising(n),
-                    (false, false) => each.at_least(n),
-                    (false, true) => each.fewer_than(n),
-                }
-            }
+            Quantity::ByCycle(by_cycle, code) => modified(by_cycle(totals), *code),
+            Quantity::InstructionsByCycle(code) => modified(&totals.instructions_by_cycle, *code),
             Quantity::Cycles => totals.cycles,
             Quantity::Crystal => {
                 (u128::from(totals.cycles) * u128::from(self.crystal_hz) / u128::from(self.tsc_hz)) as u64
@@ -245,6 +240,17 @@ impl TimingCore {
             Quantity::BranchRecords => self.branch_records[usize::from(user)],
             Quantity::Never => 0,
         }
+    }
+}
+
+/// What CMASK, INV and E make of how often something happens in each cycle.
+fn modified(each: &PerCycle, code: EventCode) -> u64 {
+    let n = usize::from(code.cmask.max(1));
+    match (code.edge, code.inv) {
+        // What ends has begun.
+        (true, _) => each.rising(n),
+        (false, false) => each.at_least(n),
+        (false, true) => each.fewer_than(n),
     }
 }
 
@@ -349,11 +355,26 @@ impl TimingSource {
             }
             E::TopdownSlots => Quantity::Slots,
             E::MiscRetiredLbrInserts => Quantity::BranchRecords,
+            E::AssistsAny => Quantity::Total(self.assists()),
             _ => match event::ports(event) {
                 Some(numbers) => Quantity::Ports(self.port_positions(numbers)),
                 None => Quantity::Total(event::total(event)?),
             },
         })
+    }
+
+    /// Microcode assists of any kind that the CPU's event has: a bit of the unit mask each.
+    fn assists(&self) -> Total {
+        const PAGE_FAULT: u16 = 1 << 3;
+        let of_table = |encoding: &&Encoding| encoding.event == Event::AssistsAny;
+        match self.table.encodings().iter().find(of_table) {
+            // Skylake has an event of its own for floating point.
+            Some(encoding) if encoding.name.starts_with("OTHER_") => |t| t.page_assists,
+            Some(encoding) if encoding.code.umask & PAGE_FAULT != 0 => {
+                |t| t.fp_assists + t.page_assists + t.page_faults
+            }
+            _ => |t| t.fp_assists + t.page_assists,
+        }
     }
 
     fn port_positions(&self, numbers: &[u32]) -> Vec<usize> {
@@ -374,18 +395,17 @@ impl TimingSource {
                 let width = self.core.get().width();
                 (width, width)
             }
+            // Each uop may be two fused instructions.
             _ if base == Event::InstRetiredAny => {
-                // A cycle in which something retires almost always retires the end of an instruction.
-                if code.cmask <= 1 {
-                    return Some(Quantity::ByCycle(|totals| &totals.uops_retired, code));
-                }
-                // Each uop may be two fused instructions.
                 (0, 2 * u64::from(self.core.get().model.core().retire_width))
             }
             _ => return None,
         };
         let threshold = u64::from(code.cmask.max(1));
         let always = match () {
+            () if base == Event::InstRetiredAny && threshold <= most => {
+                return Some(Quantity::InstructionsByCycle(code));
+            }
             () if code.edge => return None,
             () if threshold <= least => !code.inv,
             () if threshold > most => code.inv,
@@ -396,7 +416,7 @@ impl TimingSource {
 
     /// A unit mask without a name, in a family in which each bit counts something of its own.
     fn combined(&self, code: EventCode) -> Option<Quantity> {
-        const FAMILIES: [&str; 7] = [
+        const FAMILIES: [&str; 8] = [
             "FP_ARITH_INST_RETIRED",
             "UOPS_DISPATCHED",
             "SW_PREFETCH_ACCESS",
@@ -404,10 +424,14 @@ impl TimingSource {
             "DTLB_STORE_MISSES",
             "ITLB_MISSES",
             "IDQ",
+            "fp_ret_sse_avx_ops",
         ];
         let bits = (0..u16::BITS).map(|bit| 1_u16 << bit).filter(|bit| code.umask & bit != 0);
+        let named = |umask| self.table.resolve(EventCode::new(code.select, umask)).exact;
+        // Of floating-point operations, bits without a name are reserved.
+        let flops = named(1) == Some(Event::FpRetSseAvxOpsAddSubFlops);
         let part = |umask| {
-            let event = self.table.resolve(EventCode::new(code.select, umask)).exact?;
+            let Some(event) = named(umask) else { return flops.then_some(Quantity::Never) };
             let family = event.name().split('.').next()?;
             FAMILIES.contains(&family).then(|| self.plain(event))?
         };
@@ -417,7 +441,10 @@ impl TimingSource {
 
     fn is_exact(request: &EventRequest) -> bool {
         request.event.is_some_and(|event| {
-            event.counts_as() == Event::InstRetiredAny || event.name().starts_with("BR_INST_RETIRED.")
+            event.counts_as() == Event::InstRetiredAny
+                || ["BR_INST_RETIRED.", "fp_ret_sse_avx_ops."]
+                    .iter()
+                    .any(|start| event.name().starts_with(start))
         })
     }
 }
@@ -438,7 +465,11 @@ impl CountsSource for TimingSource {
     }
 
     fn total(&mut self, request: &EventRequest, filter: PrivilegeFilter) -> u64 {
-        self.quantity(request).map_or(0, |quantity| self.core.get().sum(&quantity, filter))
+        let Some(quantity) = self.quantity(request) else { return 0 };
+        if matches!(quantity, Quantity::InstructionsByCycle(_)) {
+            self.core.drive().model.count_instructions_by_cycle();
+        }
+        self.core.get().sum(&quantity, filter)
     }
 
     fn topdown(&mut self, filter: PrivilegeFilter) -> Option<TopdownSlots> {
