@@ -476,7 +476,7 @@ impl<B: Bus> Cpu<B> {
             return Err(core.ud());
         }
         let mode = core.mode;
-        if let Some(decoded) = decode::block(&bytes[..in_page], mode) {
+        if let Some(decoded) = decode::block(&bytes[..in_page], mode, core.watch.on) {
             return Ok(Block {
                 insns: decoded.insns,
                 chain: decoded.chain,

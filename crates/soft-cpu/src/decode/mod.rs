@@ -45,18 +45,19 @@ pub(crate) fn decoder(bytes: &[u8], mode: Mode) -> Decoder<'_> {
     Decoder::with_ip(bitness, bytes, 0, DecoderOptions::NONE)
 }
 
-/// Decodes a block from the bytes up to the end of a page. `None` if the first instruction needs more.
-pub(crate) fn block<B: Bus>(bytes: &[u8], mode: Mode) -> Option<Decoded<B>> {
-    let decoded = decode(bytes, mode, MAX_INSNS);
+/// Decodes a block from the bytes up to the end of a page. `None` if the first instruction needs more. While somebody
+/// watches memory accesses, which take no quick path then, there are no quick handlers for them.
+pub(crate) fn block<B: Bus>(bytes: &[u8], mode: Mode, watched: bool) -> Option<Decoded<B>> {
+    let decoded = decode(bytes, mode, MAX_INSNS, watched);
     (!decoded.insns.is_empty()).then_some(decoded)
 }
 
 /// Decodes one instruction from at least 15 bytes.
 pub(crate) fn single<B: Bus>(bytes: &[u8], mode: Mode) -> Decoded<B> {
-    decode(bytes, mode, 1)
+    decode(bytes, mode, 1, false)
 }
 
-fn decode<B: Bus>(bytes: &[u8], mode: Mode, limit: usize) -> Decoded<B> {
+fn decode<B: Bus>(bytes: &[u8], mode: Mode, limit: usize, watched: bool) -> Decoded<B> {
     let mut decoder = decoder(bytes, mode);
     let mut info = InstructionInfoFactory::new();
     let mut insns: Vec<Insn<B>> = Vec::new();
@@ -85,6 +86,9 @@ fn decode<B: Bus>(bytes: &[u8], mode: Mode, limit: usize) -> Decoded<B> {
             let (loads, stores) = memory_operands(&mut info, &instruction);
             position.loads += loads;
             position.stores += stores;
+            if watched && loads + stores > 0 {
+                insn.next = chain::any;
+            }
         }
         position.start += u16::from(position.len);
         position.index += 1;
