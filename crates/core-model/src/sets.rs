@@ -2,84 +2,151 @@
 
 use crate::core::Geometry;
 
-/// Set on a key that was marked, such as a modified line.
-const MARK: u64 = 1 << 63;
-
-/// Keys by set, the newest first. A key is stored plus one, so that zero means empty.
-#[derive(Debug, Clone)]
-pub(crate) struct Sets {
-    ways: usize,
-    mask: u64,
-    keys: Box<[u64]>,
+/// What is kept of a key. None is 0, which marks an empty place.
+pub(crate) trait Tag: Copy + Default + Eq {
+    /// Of a key, of which `bits` say in which set it is.
+    fn new(key: u64, bits: u32) -> Self;
+    /// The key in this set.
+    fn key(self, set: u64, bits: u32) -> u64;
+    /// Is the same but for the mark.
+    fn is(self, other: Self) -> bool;
+    fn mark(&mut self);
+    fn is_marked(self) -> bool;
 }
 
-impl Sets {
+/// The whole key.
+impl Tag for u64 {
+    #[inline(always)]
+    fn new(key: u64, _bits: u32) -> Self {
+        (key + 1) & !(1 << 63)
+    }
+    fn key(self, _set: u64, _bits: u32) -> u64 {
+        (self & !(1 << 63)) - 1
+    }
+    #[inline(always)]
+    fn is(self, other: Self) -> bool {
+        self & !(1 << 63) == other
+    }
+    fn mark(&mut self) {
+        *self |= 1 << 63;
+    }
+    fn is_marked(self) -> bool {
+        self >> 63 != 0
+    }
+}
+
+/// Its 30 bits above those of the set: enough for lines of memory up to 4 TiB and 64 sets.
+impl Tag for u32 {
+    #[inline(always)]
+    fn new(key: u64, bits: u32) -> Self {
+        ((key >> bits) as u32 & 0x3FFF_FFFF) + 1
+    }
+    fn key(self, set: u64, bits: u32) -> u64 {
+        u64::from((self & !(1 << 31)) - 1) << bits | set
+    }
+    #[inline(always)]
+    fn is(self, other: Self) -> bool {
+        self & !(1 << 31) == other
+    }
+    fn mark(&mut self) {
+        *self |= 1 << 31;
+    }
+    fn is_marked(self) -> bool {
+        self >> 31 != 0
+    }
+}
+
+/// Tags by set, the newest first.
+#[derive(Debug, Clone)]
+pub(crate) struct Sets<T = u64> {
+    ways: usize,
+    /// Bits of a key that say in which set it is, and how many they are.
+    mask: u64,
+    bits: u32,
+    tags: Box<[T]>,
+}
+
+/// Physical lines by set.
+pub(crate) type Lines = Sets<u32>;
+
+impl<T: Tag> Sets<T> {
     pub(crate) fn new(geometry: Geometry) -> Self {
         let sets = geometry.sets.next_power_of_two() as usize;
         let ways = usize::from(geometry.ways.max(1));
-        Self { ways, mask: sets as u64 - 1, keys: vec![0; sets * ways].into_boxed_slice() }
+        let mask = sets as u64 - 1;
+        Self { ways, mask, bits: mask.count_ones(), tags: vec![T::default(); sets * ways].into_boxed_slice() }
     }
 
-    #[inline]
-    fn set(&mut self, key: u64) -> &mut [u64] {
+    #[inline(always)]
+    fn set(&mut self, key: u64) -> &mut [T] {
         let start = (key & self.mask) as usize * self.ways;
-        &mut self.keys[start..start + self.ways]
+        &mut self.tags[start..start + self.ways]
     }
 
     /// True if the key is there; it becomes the newest of its set.
     #[inline]
     pub(crate) fn touch(&mut self, key: u64) -> bool {
-        let wanted = (key + 1) & !MARK;
+        let wanted = T::new(key, self.bits);
         let set = self.set(key);
-        set[0] & !MARK == wanted || renew(set, wanted)
+        set[0].is(wanted) || renew(set, wanted)
     }
 
     /// True if the key is there.
     #[inline]
     pub(crate) fn contains(&self, key: u64) -> bool {
         let start = (key & self.mask) as usize * self.ways;
-        let wanted = (key + 1) & !MARK;
-        self.keys[start..start + self.ways].iter().any(|&stored| stored & !MARK == wanted)
+        find(&self.tags[start..start + self.ways], T::new(key, self.bits)).is_some()
     }
 
     /// Adds a key that is not there as the newest; the key that had to go, and whether it was marked.
     #[inline]
     pub(crate) fn insert(&mut self, key: u64) -> Option<(u64, bool)> {
-        let old = push(self.set(key), (key + 1) & !MARK);
-        (old != 0).then(|| ((old & !MARK) - 1, old & MARK != 0))
+        let bits = self.bits;
+        let old = push(self.set(key), T::new(key, bits));
+        (old != T::default()).then(|| (old.key(key & self.mask, bits), old.is_marked()))
     }
 
     /// Marks the newest key of the set that this key belongs to.
     pub(crate) fn mark_newest(&mut self, key: u64) {
-        self.set(key)[0] |= MARK;
+        self.set(key)[0].mark();
     }
 
     /// Removes a key.
     pub(crate) fn remove(&mut self, key: u64) {
-        let wanted = (key + 1) & !MARK;
+        let wanted = T::new(key, self.bits);
         let set = self.set(key);
-        if let Some(way) = set.iter().position(|&stored| stored & !MARK == wanted) {
+        if let Some(way) = find(set, wanted) {
             set[way..].rotate_left(1);
             if let Some(last) = set.last_mut() {
-                *last = 0;
+                *last = T::default();
             }
         }
     }
 
     pub(crate) fn clear(&mut self) {
-        self.keys.fill(0);
+        self.tags.fill(T::default());
     }
+}
+
+/// The place of a tag.
+#[inline(always)]
+fn find<T: Tag>(set: &[T], wanted: T) -> Option<usize> {
+    set.iter().position(|tag| tag.is(wanted))
 }
 
 /// Puts a value before the others; the last one, which has no place any more.
 #[inline]
-fn push(values: &mut [u64], value: u64) -> u64 {
-    values.iter_mut().fold(value, |value, place| std::mem::replace(place, value))
+fn push<T: Tag>(values: &mut [T], value: T) -> T {
+    let Some(others) = values.len().checked_sub(1) else { return value };
+    let last = values[others];
+    values.copy_within(..others, 1);
+    values[0] = value;
+    last
 }
 
-/// Looks for a value behind the first one, and puts it before the others.
-fn renew(set: &mut [u64], wanted: u64) -> bool {
-    let Some(way) = set.iter().position(|&stored| stored & !MARK == wanted) else { return false };
+/// Looks for a tag, and puts it before the others.
+fn renew<T: Tag>(set: &mut [T], wanted: T) -> bool {
+    let Some(way) = find(set, wanted) else { return false };
     let found = set[way];
     push(&mut set[..=way], found);
     true
@@ -91,7 +158,7 @@ mod tests {
 
     #[test]
     fn the_least_recently_used_key_goes() {
-        let mut sets = Sets::new(Geometry { sets: 2, ways: 2 });
+        let mut sets = Sets::<u64>::new(Geometry { sets: 2, ways: 2 });
         assert_eq!(sets.insert(0), None);
         assert_eq!(sets.insert(2), None);
         sets.mark_newest(2);
@@ -106,9 +173,20 @@ mod tests {
 
     #[test]
     fn sets_do_not_disturb_each_other() {
-        let mut sets = Sets::new(Geometry { sets: 2, ways: 1 });
+        let mut sets = Sets::<u64>::new(Geometry { sets: 2, ways: 1 });
         sets.insert(0);
         sets.insert(1);
         assert!(sets.touch(0) && sets.touch(1));
+    }
+
+    #[test]
+    fn a_short_tag_gives_the_whole_key_back() {
+        let key = (1 << 35) | 0x15;
+        let mut lines = Lines::new(Geometry { sets: 64, ways: 1 });
+        assert_eq!(lines.insert(key), None);
+        assert!(lines.touch(key) && !lines.touch(key ^ 1 << 35));
+        lines.mark_newest(key);
+        assert!(lines.contains(key));
+        assert_eq!(lines.insert(0x15), Some((key, true)));
     }
 }

@@ -3,7 +3,7 @@
 use super::limits::{Bandwidth, Overlap};
 use super::prefetch::{Streams, Strides, Wanted};
 use crate::core::Core;
-use crate::sets::Sets;
+use crate::sets::Lines;
 use crate::totals::{CoreTotals, Lookups};
 
 /// Lines on their way that are remembered, by the low bits of their number.
@@ -60,9 +60,9 @@ impl Arrivals {
 
 #[derive(Debug)]
 pub(crate) struct Caches {
-    l1: Sets,
-    l2: Sets,
-    llc: Sets,
+    l1: Lines,
+    l2: Lines,
+    llc: Lines,
     l1_arrivals: Arrivals,
     l2_arrivals: Arrivals,
     llc_arrivals: Arrivals,
@@ -85,9 +85,9 @@ impl Caches {
     pub(crate) fn new(core: &Core) -> Self {
         let memory = &core.memory;
         Self {
-            l1: Sets::new(memory.l1d),
-            l2: Sets::new(memory.l2),
-            llc: Sets::new(memory.llc),
+            l1: Lines::new(memory.l1d),
+            l2: Lines::new(memory.l2),
+            llc: Lines::new(memory.llc),
             l1_arrivals: Arrivals::new(),
             l2_arrivals: Arrivals::new(),
             llc_arrivals: Arrivals::new(),
@@ -202,6 +202,11 @@ impl Caches {
     /// A miss of the second level.
     fn third(&mut self, totals: &mut CoreTotals, line: u64, at: u64) -> (Level, u64) {
         let start = self.l2_fill_buffers.admit(at);
+        self.fetch(totals, line, start)
+    }
+
+    /// Brings a line to the second level, which has a buffer for it.
+    fn fetch(&mut self, totals: &mut CoreTotals, line: u64, start: u64) -> (Level, u64) {
         let (level, arrival) = if self.llc.touch(line) {
             totals.llc.hits += 1;
             let arrival = self.llc_arrivals.of(line, start);
@@ -232,18 +237,18 @@ impl Caches {
 
     /// A prefetch to the second level.
     fn prefetch_second(&mut self, totals: &mut CoreTotals, line: u64, at: u64) {
-        if self.l2_fill_buffers.admit(at) > at {
+        if !self.l2_fill_buffers.fits(at) {
             // Prefetches do not wait for buffers.
             return;
         }
         totals.l2_prefetches.misses += 1;
-        let (_, arrival) = self.third(totals, line, at);
+        let (_, arrival) = self.fetch(totals, line, at);
         self.l2_arrivals.add(line, arrival.saturating_sub(self.l2_latency));
     }
 
     /// A prefetch to the last level only.
     fn prefetch_third(&mut self, totals: &mut CoreTotals, line: u64, at: u64) {
-        if self.l2.contains(line) || self.llc.contains(line) || self.l2_fill_buffers.admit(at) > at {
+        if self.l2.contains(line) || self.llc.contains(line) || !self.l2_fill_buffers.fits(at) {
             return;
         }
         totals.llc_prefetches += 1;
@@ -279,7 +284,7 @@ impl Caches {
 
     /// A prefetch to the first level.
     pub(crate) fn prefetch_first(&mut self, totals: &mut CoreTotals, line: u64, at: u64, asker: Asker) {
-        if self.l1.touch(line) || self.fill_buffers.admit(at) > at {
+        if self.l1.touch(line) || !self.fill_buffers.fits(at) {
             return;
         }
         let (_, arrival) = self.second(totals, line, at, asker);

@@ -59,8 +59,25 @@ impl Overlap {
     /// The first cycle from `at` in which one more fits.
     #[inline]
     pub(crate) fn admit(&mut self, at: u64) -> u64 {
+        if self.are_few(at) { at } else { self.wait(at) }
+    }
+
+    /// True if one more fits.
+    #[inline]
+    pub(crate) fn fits(&self, at: u64) -> bool {
+        self.are_few(at) || !(self.full.0 <= at && at < self.full.1) && self.count(at) < self.limit
+    }
+
+    /// True if it takes no more than a look at the groups to know that there are fewer than the limit.
+    #[inline(always)]
+    fn are_few(&self, at: u64) -> bool {
         let live = self.over.iter().filter(|&&over| over > at).count();
-        if live * GROUP < self.limit as usize { at } else { self.wait(at) }
+        live * GROUP < self.limit as usize
+    }
+
+    fn count(&self, at: u64) -> u32 {
+        let live = self.groups.iter().zip(&self.over).filter(|(_, over)| **over > at);
+        live.map(|(group, _)| group.count(at as u32)).sum()
     }
 
     fn wait(&mut self, from: u64) -> u64 {
@@ -69,8 +86,7 @@ impl Overlap {
             if self.full.0 <= at && at < self.full.1 {
                 at = self.full.1;
             }
-            let live = self.groups.iter().zip(&self.over).filter(|(_, over)| **over > at);
-            if live.map(|(group, _)| group.count(at as u32)).sum::<u32>() < self.limit {
+            if self.count(at) < self.limit {
                 break;
             }
             let live = self.groups.iter().zip(&self.over).filter(|(_, over)| **over > at);
@@ -150,7 +166,9 @@ mod tests {
         overlap.add(10, 30);
         overlap.add(10, 20);
         assert_eq!(overlap.admit(5), 5);
+        assert!(overlap.fits(5) && !overlap.fits(12));
         assert_eq!(overlap.admit(12), 20);
+        assert!(overlap.fits(20) && !overlap.fits(19));
         overlap.add(1000, 2000);
         assert_eq!(overlap.admit(25), 25);
     }

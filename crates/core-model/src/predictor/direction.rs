@@ -1,7 +1,7 @@
 //! Taken or not: a bimodal table and tagged tables with longer and longer histories, after TAGE (Seznec and Michaud,
 //! "A case for (partially) TAgged GEometric history length branch prediction", 2006), without its statistical corrector.
 
-use super::History;
+use super::{History, Kept};
 use crate::core::Prediction;
 
 /// Most tagged tables.
@@ -23,7 +23,9 @@ pub(crate) struct Direction {
     bimodal: Box<[i8]>,
     tables: Box<[Entry]>,
     bits: u32,
-    histories: &'static [u32],
+    /// The history of each table.
+    histories: [Kept; TABLES],
+    count: usize,
     updates: u32,
 }
 
@@ -36,12 +38,17 @@ struct Place {
 
 impl Direction {
     pub(crate) fn new(parameters: &Prediction) -> Self {
-        let histories = &parameters.histories[..parameters.histories.len().min(TABLES)];
+        let count = parameters.histories.len().min(TABLES);
+        let mut histories = [Kept::default(); TABLES];
+        for (history, &length) in histories.iter_mut().zip(parameters.histories) {
+            *history = Kept::new(length);
+        }
         Self {
             bimodal: vec![-1; 1 << parameters.bimodal_bits].into_boxed_slice(),
-            tables: vec![Entry::default(); histories.len() << parameters.tagged_bits].into_boxed_slice(),
+            tables: vec![Entry::default(); count << parameters.tagged_bits].into_boxed_slice(),
             bits: parameters.tagged_bits,
             histories,
+            count,
             updates: 0,
         }
     }
@@ -51,8 +58,8 @@ impl Direction {
     pub(crate) fn predict(&mut self, rip: u64, history: &History, taken: bool) -> bool {
         let mut places = [Place::default(); TABLES];
         let (mut provider, mut alternate) = (None, None);
-        for (table, &length) in self.histories.iter().enumerate() {
-            let hash = history.hash(rip, length);
+        for (table, kept) in self.histories[..self.count].iter().enumerate() {
+            let hash = history.hash(rip, kept);
             let index = table << self.bits | (hash as usize & ((1 << self.bits) - 1));
             // No tag is 0, which marks empty entries.
             let tag = (hash >> 40) as u16 & 0xFFF | 0x1000;
@@ -95,7 +102,7 @@ impl Direction {
 
     /// Gives a mispredicted branch an entry with a longer history.
     fn allocate(&mut self, places: &[Place; TABLES], from: usize, taken: bool) {
-        let longer = &places[from.min(self.histories.len())..self.histories.len()];
+        let longer = &places[from.min(self.count)..self.count];
         let free = longer.iter().find(|place| self.tables[place.index].useful == 0);
         match free {
             Some(place) => {

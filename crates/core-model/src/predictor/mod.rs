@@ -22,19 +22,30 @@ impl History {
         self.near = self.near << count | bits;
     }
 
-    /// Mixes an address with the newest `length` bits.
-    #[inline]
-    fn hash(&self, rip: u64, length: u32) -> u64 {
-        let near = if length >= 64 { self.near } else { self.near & ((1 << length) - 1) };
-        let far = match length {
-            0..=64 => 0,
-            65..=127 => self.far & ((1 << (length - 64)) - 1),
-            _ => self.far,
-        };
-        let mixed = (near ^ rip.rotate_left(23) ^ u64::from(length)).wrapping_mul(0x9E37_79B9_7F4A_7C15)
+    /// Mixes an address with the newest bits, as many as are kept.
+    #[inline(always)]
+    fn hash(&self, rip: u64, kept: &Kept) -> u64 {
+        let (near, far) = (self.near & kept.near, self.far & kept.far);
+        let mixed = (near ^ rip.rotate_left(23) ^ kept.length).wrapping_mul(0x9E37_79B9_7F4A_7C15)
             ^ far.wrapping_mul(0xC2B2_AE3D_27D4_EB4F);
         let mixed = (mixed ^ mixed >> 29 ^ rip).wrapping_mul(0xBF58_476D_1CE4_E5B9);
         mixed ^ mixed >> 32
+    }
+}
+
+/// Bits of the history that a table looks at.
+#[derive(Debug, Clone, Copy, Default)]
+struct Kept {
+    near: u64,
+    far: u64,
+    length: u64,
+}
+
+impl Kept {
+    /// The newest so many.
+    const fn new(length: u32) -> Self {
+        let bits = if length >= 128 { u128::MAX } else { (1 << length) - 1 };
+        Self { near: bits as u64, far: (bits >> 64) as u64, length: length as u64 }
     }
 }
 

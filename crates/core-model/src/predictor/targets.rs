@@ -1,10 +1,10 @@
 //! Where branches go: indirect targets by history, and return addresses.
 
-use super::History;
+use super::{History, Kept};
 use crate::core::Prediction;
 
-/// Branches of history for the second indirect table.
-const HISTORY: u32 = 24;
+/// History for the second indirect table.
+const HISTORY: Kept = Kept::new(24);
 
 #[derive(Debug, Clone, Copy, Default)]
 struct Entry {
@@ -28,7 +28,7 @@ impl Indirect {
 
     /// Predicts and learns; true if the target was right.
     pub(crate) fn predict(&mut self, rip: u64, history: &History, target: u64) -> bool {
-        let hash = history.hash(rip, HISTORY);
+        let hash = history.hash(rip, &HISTORY);
         let (mask, tag) = (self.plain.len() - 1, (hash >> 32) as u32 | 1);
         let long = &mut self.by_history[hash as usize & mask];
         let plain_tag = (rip >> 4) as u32 | 1;
