@@ -196,16 +196,29 @@ pub trait Bus {
     fn unimplemented(&mut self, _code: &str, _access: &Access<'_>) {}
 
     /// The taken branches to this privilege level that [`taken_branch`](Self::taken_branch) is told of: a bit for each
-    /// [`BranchKind`]. The answer must stay the same until [`attention`](Self::attention).
+    /// [`BranchKind`]; none, unless implemented. The answer must stay the same until [`attention`](Self::attention).
     #[inline(always)]
     fn wanted_branches(&self, _cpl: u8) -> u8 {
-        u8::MAX
+        0
     }
 
-    /// A branch has been taken, one of those that are [wanted](Self::wanted_branches). Costs nothing unless
-    /// implemented.
+    /// How many of the newest branches matter, of those of which [`taken_branch`](Self::taken_branch) is told between
+    /// two other calls: all, unless implemented. Of older ones only their number is told. The answer must stay the same
+    /// until [`attention`](Self::attention).
+    #[inline(always)]
+    fn branches_kept(&self) -> u64 {
+        u64::MAX
+    }
+
+    /// A branch has been taken, one of those that are [wanted](Self::wanted_branches). Told in program order, and before
+    /// any other call that says which instruction it belongs to.
     #[inline(always)]
     fn taken_branch(&mut self, _branch: Branch) {}
+
+    /// So many branches that are [wanted](Self::wanted_branches) have been taken before those that
+    /// [`taken_branch`](Self::taken_branch) is told of next, which are all that [matter](Self::branches_kept).
+    #[inline(always)]
+    fn skip_branches(&mut self, _count: u64) {}
 
     /// Who watches every instruction retire; nobody, unless implemented. Always the same answer.
     #[inline(always)]

@@ -1,7 +1,7 @@
 //! The CPU while it runs: the architectural state in the form that handlers want, and what is
 //! derived from it.
 
-use crate::bus::{Access, Branch, BranchKind, Bus};
+use crate::bus::{Access, BranchKind, Bus};
 use crate::debug::Breakpoints;
 use crate::exception::{self, Exception, Fault};
 use crate::flags::{self, Flags};
@@ -9,6 +9,7 @@ use crate::mmu::{Mmu, view};
 use crate::observe::Watch;
 use crate::state::{DescriptorTable, Segment, State};
 use crate::totals::Totals;
+use crate::trail::Trail;
 
 pub(crate) const RAX: usize = 0;
 pub(crate) const RCX: usize = 1;
@@ -77,7 +78,7 @@ pub(crate) struct Position {
     pub(crate) stores: u16,
     /// Instructions before it.
     pub(crate) index: u8,
-    /// Length in bytes.
+    /// Length in bytes. Behind a block: how it [ends](crate::trail::Ending).
     pub(crate) len: u8,
 }
 
@@ -108,8 +109,6 @@ pub(crate) struct Core {
     pub(crate) unimplemented: bool,
     pub(crate) mode: Mode,
     pub(crate) cpl: u8,
-    /// The near branches that the bus wants to be told of; see [`Bus::wanted_branches`].
-    pub(crate) wanted_branches: u8,
     /// Page protection and part of the TLB, a [`view`](crate::mmu::view).
     pub(crate) user: usize,
     /// SSE instructions neither raise #UD nor #NM.
@@ -117,6 +116,7 @@ pub(crate) struct Core {
     pub(crate) mmu: Mmu,
     pub(crate) watch: Watch,
     pub(crate) totals: Totals,
+    pub(crate) trail: Trail,
     // Guest-visible, cold.
     pub(crate) segs: [Segment; 6],
     pub(crate) ldtr: Segment,
@@ -184,12 +184,12 @@ impl Core {
             unimplemented: false,
             mode: Mode::Bits32,
             cpl: state.segments[SS].dpl(),
-            wanted_branches: 0,
             user: 0,
             sse: false,
             mmu: Mmu::new(),
             watch: Watch::default(),
             totals: Totals::default(),
+            trail: Trail::new(),
             segs: state.segments,
             ldtr: state.ldtr,
             tr: state.tr,
@@ -357,10 +357,26 @@ impl Core {
     pub(crate) fn sync_totals(&mut self) {
         let (now, then) = (self.position, self.synced);
         let totals = &mut self.totals.current;
+        self.trail.count(totals);
         totals.instructions += u64::from(now.index - then.index);
         totals.loads += u64::from(now.loads - then.loads);
         totals.stores += u64::from(now.stores - then.stores);
         self.synced = now;
+    }
+
+    /// Before a call of the bus with [`access`](Self::access): brings everything that it may look at up to, and
+    /// excluding, the current instruction.
+    pub(crate) fn sync<B: Bus>(&mut self, bus: &mut B) {
+        self.sync_totals();
+        self.tell_branches(bus);
+    }
+
+    /// The current instruction is the first one of a block, at RIP; everything is in sync.
+    #[inline(always)]
+    pub(crate) fn between_blocks(&mut self) {
+        self.regs[BLOCK] = self.rip;
+        self.position = Position::default();
+        self.synced = Position::default();
     }
 
     /// Instructions retired before the current one.
@@ -370,19 +386,24 @@ impl Core {
             .wrapping_sub(u64::from(self.synced.index))
     }
 
-    /// Counts a whole block, and starts the next one.
+    /// A whole block has retired. True if [`trail_half_full`](Self::trail_half_full) has to follow.
     #[inline(always)]
-    pub(crate) fn retire_block(&mut self, end: Position) {
+    pub(crate) fn retire_block(&mut self, end: Position) -> bool {
         if self.synced.index == 0 {
             // Nobody has looked in between.
-            let totals = &mut self.totals.current;
-            totals.instructions += u64::from(end.index);
-            totals.loads += u64::from(end.loads);
-            totals.stores += u64::from(end.stores);
+            self.trail.note(self.regs[BLOCK], end)
         } else {
-            self.sync_totals();
-            self.synced = Position::default();
+            self.retire_rest(end);
+            self.trail.note_counted(self.regs[BLOCK], end)
         }
+    }
+
+    /// Counts what has retired of a block up to its end, or up to there.
+    #[inline(never)]
+    pub(crate) fn retire_rest(&mut self, end: Position) {
+        self.position = end;
+        self.sync_totals();
+        self.synced = Position::default();
     }
 
     /// Where the code at RIP is known by: its linear address, and user or supervisor.
@@ -391,7 +412,7 @@ impl Core {
         self.rip.wrapping_add(self.bases[CS]) ^ (self.user as u64 & view::USER as u64) << 62
     }
 
-    /// What the bus is told about the current instruction. Totals must be in sync.
+    /// What the bus is told about the current instruction, after [`sync`](Self::sync).
     pub(crate) fn access(&self) -> Access<'_> {
         Access { rip: self.instruction_rip(), cpl: self.cpl, totals: &self.totals }
     }
@@ -405,22 +426,10 @@ impl Core {
         }
     }
 
-    /// Counts a branch of the current instruction, and tells about it if it was taken.
+    /// Counts a near branch. The run loop [tells of it](crate::trail).
     #[inline(always)]
-    pub(crate) fn retire_branch<B: Bus>(&mut self, bus: &mut B, kind: BranchKind) {
+    pub(crate) fn retire_branch(&mut self, kind: BranchKind) {
         self.totals.current.branches[kind as usize] += 1;
-        if kind != BranchKind::ConditionalNotTaken && self.wanted_branches & kind.bit() != 0 {
-            let (from, cpl) = (self.instruction_rip(), self.cpl);
-            bus.taken_branch(Branch {
-                from,
-                to: self.rip,
-                kind,
-                event: false,
-                from_cpl: cpl,
-                to_cpl: cpl,
-                retired: self.retired(),
-            });
-        }
     }
 
     /// A far branch that may have changed the privilege level: counts where it started.
@@ -429,15 +438,7 @@ impl Core {
         self.stop = true;
         self.totals.current.branches[BranchKind::Far as usize] += 1;
         if bus.wanted_branches(self.cpl) & BranchKind::Far.bit() != 0 {
-            bus.taken_branch(Branch {
-                from: self.instruction_rip(),
-                to: self.rip,
-                kind: BranchKind::Far,
-                event: false,
-                from_cpl,
-                to_cpl: self.cpl,
-                retired: self.retired(),
-            });
+            self.tell_now(bus, BranchKind::Far, false, self.instruction_rip(), from_cpl);
         }
     }
 

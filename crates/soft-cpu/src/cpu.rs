@@ -2,7 +2,7 @@
 
 use crate::bus::Bus;
 use crate::cache::{Block, Cache};
-use crate::context::{BLOCK, CS, Core, Mode, Position};
+use crate::context::{BLOCK, CS, Core, Mode};
 use crate::debug::DR6_BS;
 use crate::decode;
 use crate::exception::{self, Done, Exception, Fault};
@@ -352,15 +352,14 @@ impl<B: Bus> Cpu<B> {
     /// Runs blocks until the deadline, a stop or a fault, or for one block or instruction.
     fn run_blocks(&mut self, bus: &mut B, left: &mut u64, pace: Pace) -> Left {
         self.core.stop = false;
-        self.core.position = Position::default();
-        self.core.synced = Position::default();
+        self.core.between_blocks();
         // What changes it stops the run.
         self.core.totals.bill(self.core.cpl != 0);
-        self.core.wanted_branches = bus.wanted_branches(self.core.cpl);
+        self.core.begin_trail(bus);
         self.drop_stale_code();
         // The cache knows canonical addresses only.
         let known = !self.core.in_64_bit_mode() || is_canonical(self.core.rip);
-        loop {
+        let outcome = loop {
             let outcome = if !known {
                 None
             } else if self.core.watch.on {
@@ -373,21 +372,22 @@ impl<B: Bus> Cpu<B> {
                 }
             };
             if let Some(outcome) = outcome {
-                // Whoever looks now finds the totals in sync.
-                self.core.synced = self.core.position;
-                return outcome;
+                break outcome;
             }
-            // Translating may read page tables from devices.
-            self.core.synced = self.core.position;
+            // Translating may read page tables from devices. If it fails nothing of a block has run.
+            self.core.between_blocks();
             if let Err(Fault) = self.find_block(bus, self.core.block_key()) {
-                // Nothing of a block has run.
-                self.core.regs[BLOCK] = self.core.rip;
-                self.core.position = Position::default();
-                self.core.synced = Position::default();
-                return Left::Faulted;
+                self.core.between_blocks();
+                break Left::Faulted;
             }
-            self.core.synced = Position::default();
+        };
+        // Whoever looks now finds everything in sync.
+        match outcome {
+            Left::Through => self.core.between_blocks(),
+            Left::Stopped | Left::Faulted => self.core.synced = self.core.position,
         }
+        self.core.tell_branches(bus);
+        outcome
     }
 
     /// Runs an instruction of a block that has been looked up before, if there are instructions left.
@@ -414,11 +414,12 @@ impl<B: Bus> Cpu<B> {
             core.rip = core.rip.wrapping_add(u64::from(block.end.start));
             let done = (block.chain)(core, bus, block.insns.iter());
             if done.is_err() || core.stop {
-                return Some(leave(core, block, done, left));
+                return Some(leave(core, bus, block, done, left));
             }
-            core.position = block.end;
-            core.retire_block(block.end);
             *left -= u64::from(block.end.index);
+            if core.retire_block(block.end) {
+                core.trail_half_full(bus);
+            }
             if ONE {
                 return Some(Left::Through);
             }
@@ -540,6 +541,8 @@ impl<B: Bus> Cpu<B> {
 #[cold]
 #[inline(never)]
 fn run_some<B: Bus>(core: &mut Core, bus: &mut B, block: &Block<B>, left: &mut u64) -> Left {
+    // What follows is no block by which the last branch can be told.
+    core.tell_branches(bus);
     let (insns, end) = match block.insns.split_at_checked(*left as usize) {
         Some((insns, [next, ..])) => (insns, next.position),
         _ => (&*block.insns, block.end),
@@ -547,10 +550,9 @@ fn run_some<B: Bus>(core: &mut Core, bus: &mut B, block: &Block<B>, left: &mut u
     core.rip = core.rip.wrapping_add(u64::from(end.start));
     let done = chain::some(core, bus, insns);
     if done.is_err() || core.stop {
-        return leave(core, block, done, left);
+        return leave(core, bus, block, done, left);
     }
-    core.position = end;
-    core.retire_block(end);
+    core.retire_rest(end);
     *left -= u64::from(end.index);
     Left::Through
 }
@@ -558,22 +560,29 @@ fn run_some<B: Bus>(core: &mut Core, bus: &mut B, block: &Block<B>, left: &mut u
 /// After an instruction that did not complete, or that stops the run.
 #[cold]
 #[inline(never)]
-fn leave<B: Bus>(core: &mut Core, block: &Block<B>, done: Done, left: &mut u64) -> Left {
+fn leave<B: Bus>(core: &mut Core, bus: &mut B, block: &Block<B>, done: Done, left: &mut u64) -> Left {
     if done.is_err() {
         core.sync_totals();
         *left -= u64::from(core.position.index);
         return Left::Faulted;
     }
-    stop_after(core, block, usize::from(core.position.index) + 1, left)
+    let (start, count) = (core.regs[BLOCK], usize::from(core.position.index) + 1);
+    let stopped = stop_after(core, block, count, left);
+    if count == block.insns.len() && core.trail.note_counted(start, block.end) {
+        core.trail_half_full(bus);
+    }
+    stopped
 }
 
 /// Leaves a block after some of its instructions.
 pub(crate) fn stop_after<B: Bus>(core: &mut Core, block: &Block<B>, count: usize, left: &mut u64) -> Left {
     core.position = block.insns.get(count).map_or(block.end, |next| next.position);
+    core.sync_totals();
     if count < block.insns.len() {
         core.rip = core.instruction_rip();
+    } else {
+        core.between_blocks();
     }
-    core.sync_totals();
     *left -= count as u64;
     Left::Stopped
 }

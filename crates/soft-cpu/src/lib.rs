@@ -49,6 +49,7 @@ mod segment;
 mod sse;
 mod state;
 mod totals;
+mod trail;
 mod width;
 mod x87;
 

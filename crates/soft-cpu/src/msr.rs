@@ -36,11 +36,11 @@ impl Core {
             TSC_AUX => u64::from(self.tsc_aux),
             XSS if bus.state_components() != 0 => self.xss,
             TSC => {
-                self.sync_totals();
+                self.sync(bus);
                 bus.tsc(&self.access())
             }
             _ => {
-                self.sync_totals();
+                self.sync(bus);
                 let answer = bus.rdmsr(index, &self.access());
                 self.after_bus(bus);
                 return answer.map_err(|_| self.gp(0));
@@ -81,7 +81,7 @@ impl Core {
             TSC_AUX => self.tsc_aux = u32::try_from(value).map_err(|_| self.gp(0))?,
             XSS if bus.state_components() != 0 => return self.set_xss(bus, value),
             _ => {
-                self.sync_totals();
+                self.sync(bus);
                 let answer = bus.wrmsr(index, value, &self.access());
                 self.after_bus(bus);
                 return answer.map_err(|_| self.gp(0));

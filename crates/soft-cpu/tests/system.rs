@@ -526,7 +526,7 @@ fn endless_rep_yields() {
 fn branches_are_reported_with_their_kind() {
     // call +1; hlt; jmp [rax] ... : call f; hlt; f: ret
     let mut guest = Guest::new(&[0xE8, 1, 0, 0, 0, 0xF4, 0xC3]);
-    guest.bus.record_branches = true;
+    guest.bus.wanted_branches = u8::MAX;
     let mut cpu = guest.cpu();
     assert_eq!(cpu.run(&mut guest.bus, budget(10)), Exit::Halted);
     let seen: Vec<_> = guest.bus.branches.iter().map(|b| (b.from, b.to, b.kind)).collect();

@@ -21,7 +21,8 @@ pub(super) fn choose<B: Bus>(instructions: &[Instruction], insns: &mut [Insn<B>]
     let mut seen = ALL;
     let mut behind: Option<&Instruction> = None;
     for (ins, insn) in instructions.iter().zip(insns).rev() {
-        let jump = behind.replace(ins).filter(|behind| behind.is_jcc_short_or_near());
+        let is_quick = |jump: &&Instruction| jump.is_jcc_short_or_near() && !super::jumps_to_next(jump);
+        let jump = behind.replace(ins).filter(is_quick);
         if let Some(chain) = jump.and_then(|jump| with_jump(ins, jump)) {
             insn.next = chain;
         } else if seen & ins.rflags_modified() == 0

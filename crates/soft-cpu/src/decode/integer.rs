@@ -320,6 +320,9 @@ fn branches<B: Bus>(ins: &Instruction, insn: &mut Insn<B>, mode: Mode) -> Option
             C::Retnd | C::Retnd_imm16 => control::ret::<B, u32>,
             _ => hot!(last insn, control::ret[B, u64]),
         },
+        _ if ins.is_jcc_short_or_near() && super::jumps_to_next(ins) => {
+            condition!(condition_number(ins)?, N => control::jcc::<B, N>)
+        }
         _ if ins.is_jcc_short_or_near() => {
             condition!(condition_number(ins)?, N => hot!(last insn, control::jcc[B, N]))
         }

@@ -14,10 +14,11 @@ mod system;
 mod vector;
 mod x87;
 
-use crate::bus::Bus;
+use crate::bus::{BranchKind, Bus};
 use crate::context::{Mode, Position};
 use crate::exec::chain::{self, Chain};
 use crate::exec::{self, Handler, Insn};
+use crate::trail::Ending;
 use iced_x86::{
     Decoder, DecoderError, DecoderOptions, FlowControl, Instruction, InstructionInfoFactory,
     InstructionInfoOptions, Mnemonic, OpAccess,
@@ -98,10 +99,29 @@ fn decode<B: Bus>(bytes: &[u8], mode: Mode, limit: usize, watched: bool) -> Deco
             break;
         }
     }
-    position.len = 0;
+    position.len = Ending::new(position.len, instructions.last().and_then(near_branch)).raw();
     context::choose(&instructions, &mut insns);
     let chain = link(&mut insns);
     Decoded { insns: insns.into_boxed_slice(), chain, end: position }
+}
+
+/// What it is if it is a near branch. Not a conditional jump to the next instruction.
+fn near_branch(instruction: &Instruction) -> Option<BranchKind> {
+    Some(match instruction.flow_control() {
+        FlowControl::ConditionalBranch if jumps_to_next(instruction) => return None,
+        FlowControl::ConditionalBranch => BranchKind::ConditionalTaken,
+        FlowControl::UnconditionalBranch if instruction.is_jmp_short_or_near() => BranchKind::DirectJump,
+        FlowControl::IndirectBranch if instruction.is_jmp_near_indirect() => BranchKind::IndirectJump,
+        FlowControl::Call if instruction.is_call_near() => BranchKind::DirectCall,
+        FlowControl::IndirectCall if instruction.is_call_near_indirect() => BranchKind::IndirectCall,
+        FlowControl::Return if instruction.mnemonic() == Mnemonic::Ret => BranchKind::Return,
+        _ => return None,
+    })
+}
+
+/// True if a relative branch leads where it would go on without it.
+fn jumps_to_next(instruction: &Instruction) -> bool {
+    instruction.near_branch_target() == instruction.next_ip()
 }
 
 /// Has each instruction call the next one. Returns what executes all.

@@ -30,16 +30,16 @@ pub(crate) fn jcc<B: Bus, const C: u8>(c: &mut Core, b: &mut B, i: &Insn<B>) -> 
     conditional(c, b, i, taken)
 }
 
-pub(crate) fn jmp<B: Bus>(c: &mut Core, b: &mut B, i: &Insn<B>) -> Done {
+pub(crate) fn jmp<B: Bus>(c: &mut Core, _b: &mut B, i: &Insn<B>) -> Done {
     c.rip = relative(c, i);
-    c.retire_branch(b, BranchKind::DirectJump);
+    c.retire_branch(BranchKind::DirectJump);
     Ok(())
 }
 
 pub(crate) fn jmp_indirect<B: Bus, T: Width, S: Get<T>>(c: &mut Core, b: &mut B, i: &Insn<B>) -> Done {
     let target = S::get(c, b, i)?.zext();
     c.rip = check_target(c, target)?;
-    c.retire_branch(b, BranchKind::IndirectJump);
+    c.retire_branch(BranchKind::IndirectJump);
     Ok(())
 }
 
@@ -47,7 +47,7 @@ pub(crate) fn call<B: Bus, T: Width>(c: &mut Core, b: &mut B, i: &Insn<B>) -> Do
     let back = T::low(c.next_rip());
     c.push(b, back)?;
     c.rip = relative(c, i);
-    c.retire_branch(b, BranchKind::DirectCall);
+    c.retire_branch(BranchKind::DirectCall);
     Ok(())
 }
 
@@ -57,7 +57,7 @@ pub(crate) fn call_indirect<B: Bus, T: Width, S: Get<T>>(c: &mut Core, b: &mut B
     let back = T::low(c.next_rip());
     c.push(b, back)?;
     c.rip = target;
-    c.retire_branch(b, BranchKind::IndirectCall);
+    c.retire_branch(BranchKind::IndirectCall);
     Ok(())
 }
 
@@ -67,7 +67,7 @@ pub(crate) fn ret<B: Bus, T: Width>(c: &mut Core, b: &mut B, i: &Insn<B>) -> Don
     let target = check_target(c, target)?;
     c.regs[RSP] = c.stack_pointer(T::BYTES as i64 + (i.imm as i64 & 0xFFFF));
     c.rip = target;
-    c.retire_branch(b, BranchKind::Return);
+    c.retire_branch(BranchKind::Return);
     Ok(())
 }
 
@@ -98,15 +98,18 @@ pub(crate) fn jrcxz<B: Bus>(c: &mut Core, b: &mut B, i: &Insn<B>) -> Done {
 #[inline(always)]
 fn conditional<B: Bus>(c: &mut Core, b: &mut B, i: &Insn<B>, taken: bool) -> Done {
     if taken {
+        if i.disp == u64::from(i.position.start) + u64::from(i.position.len) {
+            c.tell_jump_to_next(b);
+        }
         c.rip = relative(c, i);
-        c.retire_branch(b, BranchKind::ConditionalTaken);
+        c.retire_branch(BranchKind::ConditionalTaken);
     } else {
-        c.retire_branch(b, BranchKind::ConditionalNotTaken);
+        c.retire_branch(BranchKind::ConditionalNotTaken);
     }
     Ok(())
 }
 
-/// The chain of an instruction with a [quick](super::chain) handler and a conditional jump behind it.
+/// The chain of an instruction with a [quick](super::chain) handler and a conditional jump behind it that has one too.
 #[inline(always)]
 pub(crate) fn with_jump<B: Bus, const C: u8>(
     c: &mut Core,
@@ -118,8 +121,8 @@ pub(crate) fn with_jump<B: Bus, const C: u8>(
     if let (Some(i), Some(jump)) = (pair.next(), pair.next())
         && quick(c, b, i)
     {
-        c.position = jump.position;
-        return jcc::<B, C>(c, b, jump);
+        quick::jcc::<B, C>(c, b, jump);
+        return Ok(());
     }
     chain::any(c, b, rest)
 }
@@ -129,19 +132,29 @@ pub(crate) fn set_count(c: &mut Core, count: u64, mask: u64) {
     c.regs[RCX] = if mask == 0xFFFF { c.regs[RCX] & !mask | count } else { count };
 }
 
-/// See [`chain`](super::chain). These know their own position, which records of branches ask for.
+/// See [`chain`](super::chain).
 pub(crate) mod quick {
     use super::*;
 
+    /// Where a call returns to.
     #[inline(always)]
-    pub(crate) fn jcc<B: Bus, const C: u8>(c: &mut Core, b: &mut B, i: &Insn<B>) -> bool {
-        c.position = i.position;
-        super::jcc::<B, C>(c, b, i).is_ok()
+    fn behind<B>(c: &Core, i: &Insn<B>) -> u64 {
+        c.regs[BLOCK].wrapping_add(u64::from(i.position.start)).wrapping_add(u64::from(i.position.len))
+    }
+
+    #[inline(always)]
+    pub(crate) fn jcc<B: Bus, const C: u8>(c: &mut Core, _b: &mut B, i: &Insn<B>) -> bool {
+        if c.flags.condition::<C>() {
+            c.rip = relative(c, i);
+            c.retire_branch(BranchKind::ConditionalTaken);
+        } else {
+            c.retire_branch(BranchKind::ConditionalNotTaken);
+        }
+        true
     }
 
     #[inline(always)]
     pub(crate) fn jmp<B: Bus>(c: &mut Core, b: &mut B, i: &Insn<B>) -> bool {
-        c.position = i.position;
         super::jmp(c, b, i).is_ok()
     }
 
@@ -152,21 +165,19 @@ pub(crate) mod quick {
         if !c.in_64_bit_mode() || !is_canonical(target) {
             return false;
         }
-        c.position = i.position;
         c.rip = target;
-        c.retire_branch(b, BranchKind::IndirectJump);
+        c.retire_branch(BranchKind::IndirectJump);
         true
     }
 
     #[inline(always)]
     pub(crate) fn call<B: Bus, T: Width>(c: &mut Core, b: &mut B, i: &Insn<B>) -> bool {
-        c.position = i.position;
-        let back = T::low(c.next_rip());
+        let back = T::low(behind(c, i));
         if !c.quick_push(b, back) {
             return false;
         }
         c.rip = relative(c, i);
-        c.retire_branch(b, BranchKind::DirectCall);
+        c.retire_branch(BranchKind::DirectCall);
         true
     }
 
@@ -177,13 +188,12 @@ pub(crate) mod quick {
         if !is_canonical(target) {
             return false;
         }
-        c.position = i.position;
-        let back = T::low(c.next_rip());
+        let back = T::low(behind(c, i));
         if !c.quick_push(b, back) {
             return false;
         }
         c.rip = target;
-        c.retire_branch(b, BranchKind::IndirectCall);
+        c.retire_branch(BranchKind::IndirectCall);
         true
     }
 
@@ -195,9 +205,8 @@ pub(crate) mod quick {
             return false;
         }
         c.regs[RSP] = c.regs[RSP].wrapping_add(T::BYTES as u64 + (i.imm & 0xFFFF));
-        c.position = i.position;
         c.rip = target;
-        c.retire_branch(b, BranchKind::Return);
+        c.retire_branch(BranchKind::Return);
         true
     }
 }

@@ -1,6 +1,6 @@
 //! Delivery of exceptions and interrupts through the IDT (SDM volume 3, chapter 6).
 
-use crate::bus::{Branch, BranchKind, Bus};
+use crate::bus::{BranchKind, Bus};
 use crate::context::{CS, Core, RSP, SS};
 use crate::exception::{self, Done, Exception, Fault};
 use crate::flags::{IF, NT, RF, TF, VM};
@@ -119,15 +119,7 @@ impl Core {
         if source != Source::Software {
             self.totals.at(from_cpl > 0).events += 1;
             if bus.wanted_branches(self.cpl) & BranchKind::Far.bit() != 0 {
-                bus.taken_branch(Branch {
-                    from,
-                    to: self.rip,
-                    kind: BranchKind::Far,
-                    event: true,
-                    from_cpl,
-                    to_cpl: self.cpl,
-                    retired: self.retired(),
-                });
+                self.tell_now(bus, BranchKind::Far, true, from, from_cpl);
             }
         }
         Ok(())

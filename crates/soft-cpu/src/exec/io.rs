@@ -30,7 +30,7 @@ impl Core {
         if self.breakpoints.port {
             self.watch_port(port, size);
         }
-        self.sync_totals();
+        self.sync(bus);
         let mut data = [0; 4];
         bus.port_in(port, &mut data[..size.min(4)], &self.access());
         self.after_bus(bus);
@@ -41,7 +41,7 @@ impl Core {
         if self.breakpoints.port {
             self.watch_port(port, size);
         }
-        self.sync_totals();
+        self.sync(bus);
         bus.port_out(port, &value.to_le_bytes()[..size.min(4)], &self.access());
         self.after_bus(bus);
     }

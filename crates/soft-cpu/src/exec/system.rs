@@ -437,7 +437,7 @@ pub(crate) fn wrmsr<B: Bus>(c: &mut Core, b: &mut B, _i: &Insn<B>) -> Done {
 }
 
 pub(crate) fn rdpmc<B: Bus>(c: &mut Core, b: &mut B, _i: &Insn<B>) -> Done {
-    c.sync_totals();
+    c.sync(b);
     let answer = b.rdpmc(c.regs[RCX] as u32, c.cr4 & CR4_PCE != 0, &c.access());
     c.after_bus(b);
     match answer {
@@ -453,14 +453,14 @@ pub(crate) fn rdtsc<B: Bus>(c: &mut Core, b: &mut B, _i: &Insn<B>) -> Done {
     if c.cr4 & CR4_TSD != 0 && c.cpl != 0 {
         return Err(c.gp(0));
     }
-    c.sync_totals();
+    c.sync(b);
     let tsc = b.tsc(&c.access());
     set_edx_eax(c, tsc);
     Ok(())
 }
 
 pub(crate) fn cpuid<B: Bus>(c: &mut Core, b: &mut B, _i: &Insn<B>) -> Done {
-    c.sync_totals();
+    c.sync(b);
     let (number, subleaf) = (c.regs[RAX] as u32, c.regs[RCX] as u32);
     let mut leaf = b.cpuid(number, subleaf, &c.access());
     c.adjust_cpuid(b, number, subleaf, &mut leaf);

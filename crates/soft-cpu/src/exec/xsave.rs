@@ -179,7 +179,7 @@ fn save<B: Bus>(c: &mut Core, b: &mut B, i: &Insn<B>, enabled: u64, how: Saving,
     }
     if requested & LBR != 0 {
         let mut words = [0; LBR_COMPONENT_WORDS];
-        c.sync_totals();
+        c.sync(b);
         b.save_lbr_component(&mut words, &c.access());
         c.after_bus(b);
         // IA32_LBR_DEPTH, the second word, is never 0.
@@ -278,7 +278,7 @@ fn restore_lbr<B: Bus>(c: &mut Core, b: &mut B, linear: u64, present: bool, stac
             *word = c.load(b, at, stack)?;
         }
     }
-    c.sync_totals();
+    c.sync(b);
     let restored = b.restore_lbr_component(present.then_some(&words), &c.access());
     c.after_bus(b);
     restored.map_err(|_| c.gp(0))

@@ -314,7 +314,7 @@ impl Core {
     /// Reads within a page, from RAM or a device.
     pub(crate) fn read_physical<B: Bus>(&mut self, bus: &mut B, gpa: u64, data: &mut [u8]) {
         let Some(page) = bus.ram_page(gpa & !OFFSET) else {
-            self.sync_totals();
+            self.sync(bus);
             self.watch.mark_uncached();
             bus.mmio_read(gpa, data, &self.access());
             self.after_bus(bus);
@@ -330,7 +330,7 @@ impl Core {
     /// Writes within a page, to RAM or a device.
     pub(crate) fn write_physical<B: Bus>(&mut self, bus: &mut B, gpa: u64, data: &[u8]) {
         let Some(page) = bus.ram_page(gpa & !OFFSET) else {
-            self.sync_totals();
+            self.sync(bus);
             self.watch.mark_uncached();
             bus.mmio_write(gpa, data, &self.access());
             self.after_bus(bus);

@@ -10,6 +10,7 @@ use crate::exception::Done;
 use crate::exec::Insn;
 use crate::exec::operand::{self, address_mask};
 use crate::mmu::{Flushed, PAGE};
+use crate::trail;
 use core_model::{BlockStep, BranchKind, BranchStep, CoreEvent, Prepared, Step};
 
 /// Longest instruction.
@@ -91,7 +92,8 @@ impl<B: Bus> Cpu<B> {
             for (index, (insn, (prepared, &special))) in insns.iter().zip(told).enumerate().skip(first) {
                 core.position = insn.position;
                 let ending = if index == last { observed.ending } else { Ending::Next };
-                if execute(core, bus, insn, prepared, special, ending, start).is_err() {
+                let near = if index == last { trail::Ending::of(block.end).branch() } else { None };
+                if execute(core, bus, insn, prepared, special, (ending, near), start).is_err() {
                     core.sync_totals();
                     *left -= u64::from(core.position.index);
                     return Some(Left::Faulted);
@@ -100,8 +102,7 @@ impl<B: Bus> Cpu<B> {
                     return Some(stop_told(core, bus, block, index + 1, left));
                 }
             }
-            core.position = end;
-            core.retire_block(end);
+            core.retire_rest(end);
             *left -= u64::from(end.index);
             if core.mmu.tlb.flushed.is_some() {
                 tell_changes(core, bus);
@@ -154,6 +155,13 @@ fn execute_together<B: Bus>(
     if !core.watch.assists.is_empty() {
         tell_assists(core, bus);
     }
+    let branch = if done == code.insns.len() { branch(core, observed.ending, before) } else { None };
+    if branch.is_some()
+        && let Some(last) = code.insns.last()
+    {
+        core.position = last.position;
+        tell_branch(core, bus, trail::Ending::of(code.end).branch(), branch);
+    }
     let block = BlockStep {
         rip: start.linear,
         fetch_pa: start.physical,
@@ -162,7 +170,7 @@ fn execute_together<B: Bus>(
         instructions: observed.ops.get(..done).unwrap_or_default(),
         memory: &core.watch.accesses,
         owners: &core.watch.owners,
-        branch: if done == code.insns.len() { branch(core, observed.ending, before) } else { None },
+        branch,
     };
     if done > 0
         && let Some(observer) = bus.observer()
@@ -196,7 +204,7 @@ fn execute<B: Bus>(
     insn: &Insn<B>,
     prepared: &Prepared,
     special: Special,
-    ending: Ending,
+    (ending, near): (Ending, Option<Kind>),
     start: Start,
 ) -> Done {
     let count = core.regs[RCX];
@@ -214,6 +222,7 @@ fn execute<B: Bus>(
         return Err(fault);
     }
     let branch = branch(core, ending, before);
+    tell_branch(core, bus, near, branch);
     let repetitions = match special {
         Special::Repeats => core.watch.repetitions + iterations(core, insn, count),
         Special::No | Special::Prefetch => 1,
@@ -240,6 +249,17 @@ fn execute<B: Bus>(
     }
     core.watch.clear();
     Ok(())
+}
+
+/// Tells the bus of the near branch of the current instruction, if it is taken.
+#[inline(always)]
+fn tell_branch<B: Bus>(core: &mut Core, bus: &mut B, near: Option<Kind>, branch: Option<BranchStep>) {
+    if let Some(kind) = near
+        && core.trail.wants(kind)
+        && branch.is_some_and(|branch| branch.taken)
+    {
+        core.tell_now(bus, kind, false, core.instruction_rip(), core.cpl);
+    }
 }
 
 /// How many branches have retired of those that this ending may be or not.

@@ -35,7 +35,16 @@ pub struct TestBus {
     pub mmio: BTreeMap<u64, u32>,
     pub mmio_log: Vec<(u64, u64, usize)>,
     pub branches: Vec<Branch>,
-    pub record_branches: bool,
+    /// Kinds of branches that are wanted.
+    pub wanted_branches: u8,
+    /// How many of them matter, if not all.
+    pub kept_branches: Option<u64>,
+    /// Branches that were left out, each time before so many that were told of.
+    pub skipped_branches: Vec<(usize, u64)>,
+    /// At each access to a device: the totals and how many branches had been told of or left out.
+    pub looks: Vec<(Totals, u64)>,
+    /// An access to a device ends the run.
+    pub looks_end_runs: bool,
     pub ports: Vec<(u16, u32)>,
     pub attention: bool,
     pub recorder: Option<Recorder>,
@@ -110,6 +119,12 @@ impl TestBus {
         u64::from_le_bytes(self.ram[at as usize..at as usize + 8].try_into().unwrap())
     }
 
+    fn look(&mut self, access: &Access<'_>) {
+        let skipped: u64 = self.skipped_branches.iter().map(|(_, count)| count).sum();
+        self.attention |= self.looks_end_runs;
+        self.looks.push((*access.totals, self.branches.len() as u64 + skipped));
+    }
+
     pub fn text(&self) -> String {
         String::from_utf8_lossy(&self.console).into_owned()
     }
@@ -127,11 +142,13 @@ impl Bus for TestBus {
         let at = position as usize;
         self.ram[at..at + N].copy_from_slice(&bytes);
     }
-    fn mmio_read(&mut self, gpa: u64, data: &mut [u8], _access: &Access<'_>) {
+    fn mmio_read(&mut self, gpa: u64, data: &mut [u8], access: &Access<'_>) {
+        self.look(access);
         let value = self.mmio.get(&gpa).copied().unwrap_or(0);
         data.iter_mut().zip(value.to_le_bytes()).for_each(|(to, from)| *to = from);
     }
-    fn mmio_write(&mut self, gpa: u64, data: &[u8], _access: &Access<'_>) {
+    fn mmio_write(&mut self, gpa: u64, data: &[u8], access: &Access<'_>) {
+        self.look(access);
         let mut value = [0; 8];
         value.iter_mut().zip(data).for_each(|(to, from)| *to = *from);
         self.mmio.insert(gpa, u64::from_le_bytes(value) as u32);
@@ -191,10 +208,17 @@ impl Bus for TestBus {
     fn tsc(&mut self, access: &Access<'_>) -> u64 {
         access.totals.instructions()
     }
+    fn wanted_branches(&self, _cpl: u8) -> u8 {
+        self.wanted_branches
+    }
+    fn branches_kept(&self) -> u64 {
+        self.kept_branches.unwrap_or(u64::MAX)
+    }
+    fn skip_branches(&mut self, count: u64) {
+        self.skipped_branches.push((self.branches.len(), count));
+    }
     fn taken_branch(&mut self, branch: Branch) {
-        if self.record_branches {
-            self.branches.push(branch);
-        }
+        self.branches.push(branch);
     }
     fn observer(&mut self) -> Option<&mut impl Observer> {
         self.recorder.as_mut()

@@ -8,9 +8,12 @@ use crate::pmu::PmuDevice;
 use soft_cpu::{Branch, BranchKind};
 use vpmu::BranchRecord;
 
-/// Branches that wait. More than the deepest stack has entries: the one before its oldest tells that one's cycles.
+/// The newest branches that matter: as many as the deepest stack has entries, and the one before its oldest, which
+/// tells that one's cycles.
+const KEPT: u64 = vpmu::lbr::MAX_DEPTH as u64 + 1;
+/// Branches that wait.
 const WAITING: usize = 64;
-const _: () = assert!(WAITING > vpmu::lbr::MAX_DEPTH);
+const _: () = assert!(WAITING as u64 >= KEPT);
 
 /// A branch that waits.
 #[derive(Debug, Clone, Copy)]
@@ -47,7 +50,9 @@ pub(super) struct BranchLog {
     careful: bool,
     /// The newest one has not been completed.
     open: bool,
-    /// Branches since the last [`deliver`](Self::deliver); the newest [`WAITING`] are in `branches`.
+    /// Branches before those that wait, which nobody will see.
+    skipped: u64,
+    /// Branches since these; the newest [`WAITING`] are in `branches`.
     taken: u64,
     /// Which of them were mispredicted: a bit for each.
     mispredicted: u64,
@@ -63,6 +68,7 @@ impl BranchLog {
             every: false,
             careful: timed,
             open: false,
+            skipped: 0,
             taken: 0,
             mispredicted: 0,
             branches: [NONE; WAITING],
@@ -108,6 +114,16 @@ impl BranchLog {
         self.taken += 1;
     }
 
+    /// How many of the newest branches matter.
+    pub(super) fn kept(&self) -> u64 {
+        if self.every || self.timed { u64::MAX } else { KEPT }
+    }
+
+    /// So many branches have been taken before [as many as matter](Self::kept), which follow.
+    pub(super) fn skip(&mut self, count: u64) {
+        self.skipped += std::mem::take(&mut self.taken) + count;
+    }
+
     /// [Notes](Self::note) a branch; true if [`deliver`](Self::deliver) has to follow.
     pub(super) fn note_carefully(&mut self, branch: Noted) -> bool {
         self.mispredicted &= !(1 << (self.taken % WAITING as u64));
@@ -127,7 +143,7 @@ impl BranchLog {
     #[inline(never)]
     fn deliver_some(&mut self, pmu: &mut PmuDevice) {
         let lost = self.taken.saturating_sub(WAITING as u64);
-        pmu.skip_branches(lost);
+        pmu.skip_branches(self.skipped + lost);
         for number in lost..self.taken {
             let place = number as usize % WAITING;
             let mispredicted = self.mispredicted >> place & 1 != 0;
@@ -135,7 +151,7 @@ impl BranchLog {
                 pmu.record_branch(&record);
             }
         }
-        self.taken = 0;
+        (self.skipped, self.taken) = (0, 0);
     }
 
     /// Takes over what the vPMU wants from now on, and says whether that has changed. Called after anything that may
@@ -143,6 +159,7 @@ impl BranchLog {
     pub(super) fn follow(&mut self, pmu: &PmuDevice) -> bool {
         let filter = pmu.branch_filter();
         let mut wanted = [0; 2];
+        let before = (self.wanted, self.every);
         if !filter.is_empty() {
             self.every = pmu.needs_every_branch();
             self.careful = self.every || self.timed;
@@ -154,7 +171,8 @@ impl BranchLog {
                 }
             }
         }
-        std::mem::replace(&mut self.wanted, wanted) != wanted
+        self.wanted = wanted;
+        (self.wanted, self.every) != before
     }
 }
 

@@ -392,7 +392,14 @@ impl Bus for SoftBus<'_> {
         self.branches.wanted(cpl)
     }
 
-    #[inline(always)]
+    fn branches_kept(&self) -> u64 {
+        self.branches.kept()
+    }
+
+    fn skip_branches(&mut self, count: u64) {
+        self.branches.skip(count);
+    }
+
     fn taken_branch(&mut self, branch: Branch) {
         let Branch { from, to, kind, to_cpl: cpl, retired, .. } = branch;
         if self.branches.is_careful() {
