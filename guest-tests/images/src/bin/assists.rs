@@ -6,7 +6,10 @@ use core::arch::asm;
 
 use guest_images::{
     counts::check_within,
-    msr::{event, select::cmask},
+    msr::{
+        event,
+        select::{ALWAYS, cmask},
+    },
     pmu::{all_fixed, count, count_fixed, fixed, gp, gp_counters, program, window},
 };
 use guest_runtime::{check, check_eq, cpu, guest_test, skip};
@@ -25,7 +28,7 @@ fn needs_a_core() {
     if cpu::family_model() == (6, 0x55) {
         skip!("ASSISTS.FP and UOPS_RETIRED.SLOTS have other codes on Skylake");
     }
-    program(0, UOPS_RETIRED_SLOTS, guest_images::msr::select::ALWAYS | cmask(1));
+    program(0, UOPS_RETIRED_SLOTS, ALWAYS | cmask(1));
     window(1, || multiply(1.0, 1.0, MXCSR_DEFAULT));
     if gp(0) == 0 {
         skip!("there is no model of the core");
@@ -34,6 +37,7 @@ fn needs_a_core() {
 
 /// `ROUNDS` products of the same two factors.
 fn multiply(a: f64, b: f64, mxcsr: u32) {
+    let default = MXCSR_DEFAULT;
     // SAFETY: touches the named registers only, and leaves MXCSR as the runtime has it.
     unsafe {
         asm!(
@@ -46,15 +50,13 @@ fn multiply(a: f64, b: f64, mxcsr: u32) {
             "ldmxcsr [{default}]",
             n = inout(reg) ROUNDS => _,
             mxcsr = in(reg) &raw const mxcsr,
-            default = in(reg) &raw const MXCSR_DEFAULT_VALUE,
+            default = in(reg) &raw const default,
             a = in(xmm_reg) a,
             b = in(xmm_reg) b,
             product = out(xmm_reg) _,
         );
     }
 }
-
-static MXCSR_DEFAULT_VALUE: u32 = MXCSR_DEFAULT;
 
 /// Assists and cycles of products.
 fn assists(a: f64, b: f64, mxcsr: u32) -> (u64, u64) {
@@ -86,10 +88,10 @@ fn instructions_are_known_by_cycle() {
     needs_a_core();
     let counters = gp_counters();
     for n in 0..counters {
-        program(n, event::INSTRUCTIONS, guest_images::msr::select::ALWAYS | cmask(n as u8 + 1));
+        program(n, event::INSTRUCTIONS, ALWAYS | cmask(n as u8 + 1));
     }
     count_fixed(0b001);
-    window((1 << counters) - 1 | all_fixed(), || multiply(1.5, 2.5, MXCSR_DEFAULT));
+    window(((1 << counters) - 1) | all_fixed(), || multiply(1.5, 2.5, MXCSR_DEFAULT));
     let by_cycle: u64 = (0..counters).map(gp).sum();
     check!((1..counters).all(|n| gp(n) <= gp(n - 1)), "more cycles with more instructions");
     check!(gp(1) > ROUNDS / 2, "{} cycles with two instructions", gp(1));
