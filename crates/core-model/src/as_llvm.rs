@@ -5,7 +5,7 @@
 //! - flags are not such a source: whoever reads them waits for them
 //! - stores leave in order, and after all older loads have left
 
-use crate::machine::{Executed, Machine, NEVER};
+use crate::pipeline::{Executed, NEVER, Pipeline};
 use crate::prepared::{FLAGS, Prepared, RESOURCES, Traits};
 
 /// What these rules need to know of the past.
@@ -23,7 +23,7 @@ impl AsLlvm {
     }
 }
 
-impl Machine {
+impl Pipeline {
     /// Executes; nothing begins before `earliest`.
     pub(crate) fn execute_as_llvm(&mut self, prepared: &Prepared, earliest: u64) -> Executed {
         let load = u64::from(prepared.load);

@@ -1,16 +1,14 @@
 //! Supply of uops: uop cache, decoders, loop stream detector, microcode sequencer, instruction cache and TLB.
 
 use crate::core::Core;
-use crate::memory::{Asker, Caches, Purpose, Tlbs};
+use crate::memo::{Shaped, Words, restore_short, save_short};
 use crate::prepared::Traits;
-use crate::sets::Sets;
 use crate::slots::book;
 use crate::totals::CoreTotals;
+use crate::world::{Entry, Outside};
 
 /// Iterations after which a loop is known to be one.
 const LOOP_ITERATIONS: u32 = 16;
-/// Lines of code on their way.
-const FETCHES: usize = 8;
 /// Places for uops between front end and allocation: more than any core has.
 const QUEUE: usize = 256;
 
@@ -35,11 +33,6 @@ enum Path {
 #[derive(Debug)]
 pub(crate) struct FrontEnd {
     core: &'static Core,
-    uop_cache: Sets,
-    icache: Sets,
-    /// Lines that are on their way to the instruction cache, and when they come.
-    fetches: [(u64, u64); FETCHES],
-    next_fetch: usize,
     path: Path,
     /// Piece of code that a line of the uop cache holds, and line of the instruction cache, that were used last.
     piece: u64,
@@ -69,10 +62,6 @@ impl FrontEnd {
         let parameters = &core.front_end;
         Self {
             core,
-            uop_cache: Sets::new(parameters.uop_cache),
-            icache: Sets::new(parameters.icache),
-            fetches: [(u64::MAX, 0); FETCHES],
-            next_fetch: 0,
             path: Path::Decoders,
             piece: u64::MAX,
             line: u64::MAX,
@@ -97,12 +86,11 @@ impl FrontEnd {
     #[inline(always)]
     pub(crate) fn supply(
         &mut self,
+        outside: &mut impl Outside,
         totals: &mut CoreTotals,
         traits: Traits,
         place: Place,
         slots: u32,
-        tlbs: &mut Tlbs,
-        caches: &mut Caches,
     ) -> u64 {
         // The queue is full until the instruction that had this place has left.
         let room = self.left[self.entered.wrapping_sub(self.queue) % QUEUE];
@@ -111,7 +99,7 @@ impl FrontEnd {
         }
         let piece = place.physical >> self.piece_shift;
         if piece != self.piece && self.path != Path::Loop {
-            self.enter(totals, place, piece, tlbs, caches);
+            self.enter(outside, totals, place, piece);
         }
         self.loop_uops += slots;
         if self.path == Path::Decoders || traits.any(Traits::MICROCODED) {
@@ -155,25 +143,23 @@ impl FrontEnd {
 
     /// Another piece of code: from the uop cache or from the decoders.
     #[inline(never)]
-    fn enter(
-        &mut self,
-        totals: &mut CoreTotals,
-        place: Place,
-        piece: u64,
-        tlbs: &mut Tlbs,
-        caches: &mut Caches,
-    ) {
-        self.piece = piece;
+    fn enter(&mut self, outside: &mut impl Outside, totals: &mut CoreTotals, place: Place, piece: u64) {
         let page = place.linear >> place.page.clamp(12, 30);
-        if page != self.page {
-            self.page = page;
-            let (cycles, _) = tlbs.translate(totals, Purpose::Fetch, place.linear, place.page, self.cycle);
-            if cycles > 0 {
-                totals.itlb_stall_cycles += cycles;
-                self.stall(totals, cycles);
-            }
+        let line = place.physical >> 6;
+        let switch = match self.path {
+            Path::UopCache => self.core.front_end.decode_switch.into(),
+            Path::Decoders | Path::Loop => 0,
+        };
+        let entry =
+            Entry { place, at: self.cycle, new_page: page != self.page, new_line: line != self.line, switch };
+        let entered = outside.enter(totals, &entry);
+        self.piece = piece;
+        self.page = page;
+        if entered.translation > 0 {
+            totals.itlb_stall_cycles += entered.translation;
+            self.stall(totals, entered.translation);
         }
-        if self.uop_cache.touch(piece) {
+        if entered.hit {
             if self.path == Path::Decoders {
                 self.path = Path::UopCache;
                 self.end_cycle(totals);
@@ -181,52 +167,17 @@ impl FrontEnd {
             }
             return;
         }
-        self.uop_cache.insert(piece);
         totals.uop_cache_misses += 1;
         if self.path == Path::UopCache {
-            let cycles = u64::from(self.core.front_end.decode_switch);
-            totals.dsb_to_mite_cycles += cycles;
+            totals.dsb_to_mite_cycles += switch;
             totals.dsb_to_mite_switches += 1;
-            self.stall(totals, cycles);
+            self.stall(totals, switch);
         }
         self.path = Path::Decoders;
-        let line = place.physical >> 6;
-        if line != self.line {
-            self.line = line;
-            self.fetch(totals, line, caches);
-        }
-    }
-
-    /// Reads a line of code.
-    fn fetch(&mut self, totals: &mut CoreTotals, line: u64, caches: &mut Caches) {
-        if self.icache.touch(line) {
-            totals.icache.hits += 1;
-            let arrival = self.fetches.iter().find(|fetch| fetch.0 == line).map_or(0, |fetch| fetch.1);
-            self.wait_for_line(totals, arrival);
-            return;
-        }
-        totals.icache.misses += 1;
-        let arrival = self.request(totals, line, caches);
-        // The next line comes along.
-        if !self.icache.contains(line + 1) {
-            self.request(totals, line + 1, caches);
-        }
-        self.wait_for_line(totals, arrival);
-    }
-
-    fn request(&mut self, totals: &mut CoreTotals, line: u64, caches: &mut Caches) -> u64 {
-        self.icache.insert(line);
-        let (_, arrival) = caches.second(totals, line, self.cycle, Asker::Fetch);
-        self.fetches[self.next_fetch] = (line, arrival);
-        self.next_fetch = (self.next_fetch + 1) % FETCHES;
-        arrival
-    }
-
-    fn wait_for_line(&mut self, totals: &mut CoreTotals, arrival: u64) {
-        if arrival > self.cycle {
-            let cycles = arrival - self.cycle;
-            totals.icache_stall_cycles += cycles;
-            self.stall(totals, cycles);
+        self.line = line;
+        if entered.wait > 0 {
+            totals.icache_stall_cycles += entered.wait;
+            self.stall(totals, entered.wait);
         }
     }
 
@@ -305,7 +256,7 @@ impl FrontEnd {
     #[inline]
     pub(crate) fn jump(&mut self, totals: &mut CoreTotals, rip: u64, target: u64, slow: bool) {
         if rip == self.loop_branch && target == self.loop_target {
-            self.loop_count += 1;
+            self.loop_count = (self.loop_count + 1).min(LOOP_ITERATIONS);
             if self.path == Path::Loop {
                 // Iterations follow each other without a gap.
                 self.loop_uops = 0;
@@ -375,26 +326,64 @@ impl FrontEnd {
         self.piece = u64::MAX;
     }
 
-    /// A line was written; true if it is code that may be in the pipeline.
-    pub(crate) fn forget_line(&mut self, physical: u64) -> bool {
-        if !self.icache.contains(physical >> 6) {
-            return false;
-        }
-        self.icache.remove(physical >> 6);
-        let pieces = 64 >> self.core.front_end.uop_cache_shift;
-        let first = physical >> 6 << (6 - self.core.front_end.uop_cache_shift);
-        for piece in first..first + pieces {
-            self.uop_cache.remove(piece);
-        }
+    /// A line of code may have changed.
+    pub(crate) fn forget_line(&mut self) {
         self.piece = u64::MAX;
         self.line = u64::MAX;
-        true
+    }
+}
+
+impl Shaped for FrontEnd {
+    fn save(&self, now: u64, shape: &mut Vec<u64>) -> Option<()> {
+        let place = self.cycle.wrapping_sub(now);
+        shape.push(u64::from(u32::try_from(place.wrapping_add(1 << 31)).ok()?));
+        let used = u64::from(u8::try_from(self.used).ok()?);
+        let bytes = u64::from(u8::try_from(self.bytes).ok()?);
+        let mut word = used << 16 | bytes << 8 | self.path as u64;
+        for (cycle, count) in self.before {
+            // What a run of cycles was before counts only if the run goes on.
+            let gap = self.cycle.wrapping_sub(cycle);
+            let live = gap <= 1 && count > 0;
+            let count =
+                if live { u64::from(u8::try_from(count).ok().filter(|&count| count < 128)?) } else { 0 };
+            word = word << 8 | count << 1 | if live { gap } else { 0 };
+        }
+        shape.push(word);
+        shape.extend([self.piece, self.line, self.page]);
+        if self.core.front_end.loop_stream {
+            shape.extend([self.loop_branch, self.loop_target]);
+            shape.push(u64::from(self.loop_count) << 32 | u64::from(self.loop_uops));
+        }
+        let left = (1..=self.queue).map(|n| self.left[self.entered.wrapping_sub(n) % QUEUE]);
+        save_short(left.take_while(|&left| left > self.cycle).map(|left| left - self.cycle), shape)
     }
 
-    pub(crate) fn flush(&mut self) {
-        self.icache.clear();
-        self.uop_cache.clear();
-        self.forget_page();
-        self.line = u64::MAX;
+    fn restore(&mut self, now: u64, shape: &mut Words<'_>) {
+        self.cycle = now.wrapping_add(shape.next()).wrapping_sub(1 << 31);
+        let mut word = shape.next();
+        for before in self.before.iter_mut().rev() {
+            let count = (word >> 1 & 0x7F) as u32;
+            *before = if count > 0 { (self.cycle.wrapping_sub(word & 1), count) } else { (0, 0) };
+            word >>= 8;
+        }
+        self.path = match word & 0xFF {
+            0 => Path::Decoders,
+            1 => Path::UopCache,
+            _ => Path::Loop,
+        };
+        (self.bytes, self.used) = ((word >> 8 & 0xFF) as u32, (word >> 16 & 0xFF) as u32);
+        (self.piece, self.line, self.page) = (shape.next(), shape.next(), shape.next());
+        (self.loop_branch, self.loop_target, self.loop_count, self.loop_uops) = (u64::MAX, 0, 0, 0);
+        if self.core.front_end.loop_stream {
+            (self.loop_branch, self.loop_target) = (shape.next(), shape.next());
+            let word = shape.next();
+            (self.loop_count, self.loop_uops) = ((word >> 32) as u32, word as u32);
+        }
+        for n in 1..=self.queue {
+            self.left[self.entered.wrapping_sub(n) % QUEUE] = 0;
+        }
+        for (n, left) in (1..).zip(restore_short(shape)) {
+            self.left[self.entered.wrapping_sub(n) % QUEUE] = self.cycle + left;
+        }
     }
 }

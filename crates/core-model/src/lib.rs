@@ -32,8 +32,10 @@ mod cores;
 mod flops;
 mod front_end;
 mod machine;
+mod memo;
 mod memory;
 mod model;
+mod pipeline;
 mod ports;
 mod predictor;
 mod prepared;
@@ -42,9 +44,11 @@ mod scheduler;
 mod sets;
 mod slots;
 mod step;
+mod store_buffer;
 mod system;
 mod table;
 mod totals;
+mod world;
 
 pub use crate::core::{Core, Divider, Flows, FrontEnd, Geometry, Memory, Prediction};
 pub use cores::{
@@ -53,7 +57,7 @@ pub use cores::{
 };
 pub use model::Model;
 pub use prepared::Prepared;
-pub use step::{Assist, BlockStep, BranchKind, BranchStep, CoreEvent, MemoryAccess, Step};
+pub use step::{Assist, BlockId, BlockStep, BranchKind, BranchStep, CoreEvent, MemoryAccess, Step};
 pub use table::{Cost, Form, TableError, UopTable, Uops};
 pub use totals::{
     Branches, CoreTotals, Lookups, MOST_PER_CYCLE, PORTS, PerCycle, SUPPLY_GAPS, Slots, Translation,

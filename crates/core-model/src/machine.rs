@@ -1,460 +1,135 @@
-//! The parts of a core together: one instruction's way through them.
+//! The pipeline, the world around it, and what is remembered of their past.
 
-use crate::as_llvm::AsLlvm;
-use crate::back_end::{BackEnd, Restart};
 use crate::core::Core;
-use crate::front_end::{FrontEnd, Place};
-use crate::memory::{Caches, Stores, Tlbs};
-use crate::predictor::Predictor;
-use crate::prepared::{Prepared, Traits};
-use crate::slots::Leaf;
-use crate::step::{Assist, BlockStep, BranchKind, BranchStep, CoreEvent, MemoryAccess, Step};
+use crate::memo::{Memo, Whereabouts};
+use crate::pipeline::Pipeline;
+use crate::prepared::Prepared;
+use crate::step::{BlockStep, CoreEvent, Step};
 use crate::totals::CoreTotals;
+use crate::world::World;
 
 #[derive(Debug)]
 pub(crate) struct Machine {
-    pub(crate) core: &'static Core,
-    /// No front end, branches and caches.
-    pub(crate) ports_only: bool,
-    pub(crate) as_llvm: AsLlvm,
-    front_end: FrontEnd,
-    predictor: Predictor,
-    pub(crate) back_end: BackEnd,
-    pub(crate) tlbs: Tlbs,
-    pub(crate) caches: Caches,
-    pub(crate) stores: Stores,
-    /// Where the next instruction is if the last one can fuse with it.
-    fusible_end: u64,
-    fusible: Traits,
-    /// First cycle of the newest run of recovered cycles that the front end needs to refill.
-    refilling: bool,
-}
-
-/// A cycle that does not come.
-pub(crate) const NEVER: u64 = u64::MAX;
-
-/// Times of an instruction's execution.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Executed {
-    /// When its last uop left the scheduler.
-    pub(crate) issued: u64,
-    /// When a store's address is known.
-    pub(crate) addressed: u64,
-    pub(crate) completed: u64,
-    /// From when on it waits for memory; [`NEVER`] if it does not.
-    pub(crate) memory_from: u64,
-    /// Cycles before it completes in which it computes with what it loaded.
-    pub(crate) computes: u64,
-    /// A load that was executed too early: everything younger is done again.
-    pub(crate) clear: bool,
-}
-
-/// What is different each time that an instruction is executed.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Execution<'a> {
-    pub(crate) rip: u64,
-    pub(crate) memory: &'a [MemoryAccess],
-    pub(crate) repetitions: u64,
-}
-
-/// Slots of an instruction: more for string instructions that move much.
-#[inline(always)]
-fn slots(prepared: &Prepared, execution: &Execution<'_>) -> u32 {
-    let slots = u32::from(prepared.slots);
-    if prepared.traits.any(Traits::STRING) { slots + string_slots(prepared, execution) } else { slots }
-}
-
-#[inline(never)]
-fn string_slots(prepared: &Prepared, execution: &Execution<'_>) -> u32 {
-    // A uop moves up to 16 bytes, and never less than one iteration that compares.
-    let bytes: u64 = execution.memory.iter().map(|access| u64::from(access.size)).sum();
-    let compares = prepared.traits.any(Traits::COMPARES);
-    let uops = if compares { 2 * execution.repetitions } else { bytes / 16 };
-    uops.min(60_000) as u32
+    pipeline: Pipeline,
+    world: World,
+    memo: Memo,
+    place: Whereabouts,
 }
 
 impl Machine {
     pub(crate) fn new(core: &'static Core, units: &[String], ports_only: bool) -> Self {
         Self {
-            core,
-            ports_only,
-            as_llvm: AsLlvm::new(),
-            front_end: FrontEnd::new(core),
-            predictor: Predictor::new(core),
-            back_end: BackEnd::new(core, units),
-            tlbs: Tlbs::new(core),
-            caches: Caches::new(core),
-            stores: Stores::new(core.store_buffer),
-            fusible_end: u64::MAX,
-            fusible: Traits::default(),
-            refilling: false,
+            pipeline: Pipeline::new(core, units, ports_only),
+            world: World::new(core),
+            memo: Memo::new(),
+            place: Whereabouts::Here(None),
         }
     }
 
+    #[inline(always)]
     pub(crate) fn cycles(&self) -> u64 {
-        self.back_end.cycle()
+        match self.place {
+            Whereabouts::Here(_) => self.pipeline.cycles(),
+            Whereabouts::Away { cycle, .. } => cycle,
+        }
+    }
+
+    /// Brings the pipeline to where it would be, because something other than a known block comes.
+    fn come_back(&mut self) {
+        if let Whereabouts::Away { state, cycle } = self.place {
+            self.memo.restore(&mut self.pipeline, state, cycle);
+        }
+        self.place = Whereabouts::Here(None);
     }
 
     pub(crate) fn end_cycle(&mut self, totals: &mut CoreTotals) {
-        self.back_end.end_cycle(totals);
+        self.come_back();
+        self.pipeline.end_cycle(totals);
     }
 
     pub(crate) fn retire(&mut self, totals: &mut CoreTotals, prepared: &Prepared, step: &Step<'_>) {
-        let fused = step.rip == self.fusible_end && self.fusible.fuses_with(prepared.traits);
-        self.fusible_end = step.rip.wrapping_add(u64::from(step.length));
-        self.fusible = prepared.traits;
-        let place =
-            Place { linear: step.rip, physical: step.fetch_pa, page: step.fetch_page, length: step.length };
-        let (completed, slots) = if prepared.is_plain() && !self.ports_only {
-            self.complete_plain(totals, prepared, place, fused)
-        } else {
-            self.complete(totals, prepared, place, step.memory, step.repetitions, fused)
-        };
-        totals.instructions += 1;
-        // LLVM has instructions without uops, as fused ones are.
-        let light = slots.min(1);
-        totals.slots.light_operations += u64::from(light);
-        totals.slots.heavy_operations += u64::from(slots - light);
-        if let Some(branch) = &step.branch {
-            self.branch(totals, step.rip, self.fusible_end, branch, completed);
-        }
+        self.come_back();
+        self.pipeline.retire(&mut self.world, totals, prepared, step);
     }
 
     pub(crate) fn retire_block(&mut self, totals: &mut CoreTotals, block: &BlockStep<'_>) {
-        if self.ports_only {
+        if self.pipeline.ports_only {
             block.steps().for_each(|(prepared, step)| self.retire(totals, prepared, &step));
             return;
         }
-        let Some(first) = block.instructions.first() else { return };
-        let follows = block.rip.wrapping_add(u64::from(first.offset)) == self.fusible_end;
-        let mut before = if follows { self.fusible } else { Traits::default() };
-        let (mut rest, mut rip, mut length, mut completed, mut slots, mut light) = (0, 0, 0, 0, 0, 0);
-        for (number, prepared) in block.instructions.iter().enumerate() {
-            rip = block.rip.wrapping_add(u64::from(prepared.offset));
-            length = prepared.length;
-            let place = Place {
-                linear: rip,
-                physical: block.fetch_pa + u64::from(prepared.offset),
-                page: block.fetch_page,
-                length,
-            };
-            let fused = prepared.traits.any(Traits::CONDITIONAL) && before.fuses_with(prepared.traits);
-            before = prepared.traits;
-            let taken;
-            (completed, taken) = if prepared.is_plain() {
-                self.complete_plain(totals, prepared, place, fused)
-            } else {
-                self.complete(totals, prepared, place, block.memory_of(number, &mut rest), 1, fused)
-            };
-            slots += u64::from(taken);
-            light += u64::from(!fused);
-        }
-        self.fusible = before;
-        self.fusible_end = rip.wrapping_add(u64::from(length));
-        totals.instructions += block.instructions.len() as u64;
-        totals.slots.light_operations += light;
-        totals.slots.heavy_operations += slots - light;
-        if let Some(branch) = &block.branch {
-            self.branch(totals, rip, self.fusible_end, branch, completed);
-        }
-    }
-
-    /// Takes a plain instruction from the front end to retirement; when its result is there, and the slots that it
-    /// took.
-    #[inline(always)]
-    fn complete_plain(
-        &mut self,
-        totals: &mut CoreTotals,
-        prepared: &Prepared,
-        place: Place,
-        fused: bool,
-    ) -> (u64, u32) {
-        let slots = if fused { 0 } else { u32::from(prepared.slots) };
-        let allocated = self.allocate(totals, prepared.traits, place, slots, 0, 0);
-        let sources = self.back_end.sources_ready(prepared);
-        let (issued, completed) = if fused {
-            totals.macro_fused += 1;
-            (sources, sources)
-        } else {
-            let issued = self.back_end.issue(prepared.groups(), sources.max(allocated + 1));
-            (issued, issued + u64::from(prepared.compute))
+        let known = if block.id.is_some() { self.known_place(totals) } else { None };
+        let Some((state, cycle)) = known else {
+            self.come_back();
+            self.pipeline.retire_block(&mut self.world, totals, block);
+            return;
         };
-        let executed =
-            Executed { issued, addressed: 0, completed, memory_from: NEVER, computes: 0, clear: false };
-        self.back_end.complete(totals, prepared, slots, &executed);
-        (completed, slots)
-    }
-
-    /// The same with an instruction that may be about memory or anything else.
-    #[inline(never)]
-    fn complete(
-        &mut self,
-        totals: &mut CoreTotals,
-        prepared: &Prepared,
-        place: Place,
-        memory: &[MemoryAccess],
-        repetitions: u64,
-        fused: bool,
-    ) -> (u64, u32) {
-        let traits = prepared.traits;
-        let execution = Execution { rip: place.linear, memory, repetitions };
-        let slots = if fused {
-            totals.macro_fused += 1;
-            0
-        } else {
-            slots(prepared, &execution)
-        };
-        let (load, store) = (traits.any(Traits::LOAD), traits.any(Traits::STORE));
-        let load_room = if load { self.back_end.load_room() } else { 0 };
-        let store_room = if store { self.stores.room() } else { 0 };
-        let allocated = if self.ports_only {
-            self.back_end.make_room(totals, slots, load_room, store_room);
-            self.back_end.allocate(totals, slots)
-        } else {
-            self.allocate(totals, traits, place, slots, load_room, store_room)
-        };
-        let executed = if fused {
-            let ready = self.back_end.sources_ready(prepared);
-            Executed {
-                issued: ready,
-                addressed: ready,
-                completed: ready,
-                memory_from: NEVER,
-                computes: 0,
-                clear: false,
-            }
-        } else {
-            self.execute(totals, prepared, &execution, allocated + 1)
-        };
-        let Executed { addressed, completed, clear, .. } = executed;
-        let retired = self.back_end.complete(totals, prepared, slots, &executed);
-        if load {
-            self.back_end.leave_load_buffer(retired);
-            totals.loads += 1;
-        }
-        if store {
-            totals.stores += 1;
-            self.store(totals, prepared, memory, addressed, completed, retired);
-        }
-        if clear {
-            totals.machine_clears += 1;
-            self.clear(totals, completed);
-        }
-        if traits.any(Traits::RARE) {
-            self.rare(totals, prepared, &execution, slots, completed, retired);
-        }
-        (completed, slots)
-    }
-
-    /// Supplies an instruction and allocates it; the cycle of its last uop.
-    #[inline(always)]
-    fn allocate(
-        &mut self,
-        totals: &mut CoreTotals,
-        traits: Traits,
-        place: Place,
-        slots: u32,
-        load_room: u64,
-        store_room: u64,
-    ) -> u64 {
-        let supplied = self.front_end.supply(totals, traits, place, slots, &mut self.tlbs, &mut self.caches);
-        self.back_end.make_room(totals, slots, load_room, store_room);
-        if supplied > self.back_end.cycle() {
-            if self.refilling {
-                totals.clear_resteer_cycles += supplied - self.back_end.cycle();
-            }
-            self.back_end.wait_for_supply(totals, supplied);
-        }
-        self.refilling = false;
-        let allocated = self.back_end.allocate(totals, slots);
-        self.front_end.leave_queue(allocated);
-        allocated
-    }
-
-    /// What few instructions need.
-    fn rare(
-        &mut self,
-        totals: &mut CoreTotals,
-        prepared: &Prepared,
-        execution: &Execution<'_>,
-        slots: u32,
-        completed: u64,
-        retired: u64,
-    ) {
-        let traits = prepared.traits;
-        if traits.any(Traits::NOP) {
-            totals.nops += 1;
-        }
-        if traits.any(Traits::PAUSE) {
-            totals.pauses += 1;
-            totals.pause_cycles += u64::from(prepared.compute);
-        }
-        if traits.any(Traits::X87) {
-            totals.x87_uops += u64::from(slots);
-        }
-        if traits.any(Traits::MICROCODED) {
-            totals.ms_retired += u64::from(slots);
-        }
-        if traits.any(Traits::STRING) {
-            totals.repetitions += execution.repetitions;
-        }
-        match (traits.any(Traits::FP_DOUBLE), traits.any(Traits::FP_SINGLE), traits.any(Traits::FP_PACKED)) {
-            (true, _, false) => totals.fp_scalar_double += 1,
-            (true, _, true) => totals.fp_packed_double += 1,
-            (_, true, false) => totals.fp_scalar_single += 1,
-            (_, true, true) => totals.fp_packed_single += 1,
-            _ => {}
-        }
-        if traits.any(Traits::FP_DOUBLE | Traits::FP_SINGLE) {
-            for (total, count) in totals.flops.iter_mut().zip(prepared.rest.flops) {
-                *total += u64::from(count);
-            }
-        }
-        if traits.any(Traits::LOCK) {
-            totals.lock_loads += 1;
-            self.back_end.loads_after = completed;
-        }
-        if traits.any(Traits::SERIALISING) {
-            self.back_end.serialised = retired;
-        }
-        if traits.any(Traits::FLUSH) {
-            for access in execution.memory {
-                self.caches.flush_line(access.physical >> 6);
-            }
-        }
-        if traits.any(Traits::PREFETCH) {
-            totals.software_prefetches[usize::from(prepared.prefetch)] += 1;
-        }
-    }
-
-    /// A branch at `rip`, before the instruction at `next`.
-    fn branch(&mut self, totals: &mut CoreTotals, rip: u64, next: u64, branch: &BranchStep, completed: u64) {
-        let counts = &mut totals.branches[branch.kind as usize];
-        if branch.taken {
-            counts.taken += 1;
-        } else {
-            counts.not_taken += 1;
-        }
-        if self.ports_only {
+        let Self { pipeline, world, memo, place } = self;
+        if let Some((state, cycle)) = memo.replay(world, totals, (state, cycle), block) {
+            *place = Whereabouts::Away { state, cycle };
             return;
         }
-        let outcome = self.predictor.see(rip, next, branch);
-        if outcome.mispredicted {
-            if branch.taken {
-                counts.mispredicted_taken += 1;
-            } else {
-                counts.mispredicted_not_taken += 1;
-            }
-            let prediction = &self.core.prediction;
-            let recovered = completed + u64::from(prediction.recovery);
-            self.restart(totals, completed, recovered, prediction.refill, Leaf::BranchMispredicts);
-            return;
+        if let Whereabouts::Away { state, cycle } = *place {
+            memo.restore(pipeline, state, cycle);
         }
-        if branch.kind == BranchKind::Far {
-            self.front_end.restart(totals, completed);
-        } else if branch.taken {
-            self.front_end.jump(totals, rip, branch.target, outcome.slow);
-            if outcome.unknown {
-                let cycles = self.core.prediction.unknown_branch;
-                totals.baclears += 1;
-                totals.unknown_branch_cycles += u64::from(cycles);
-                self.front_end.bubble(totals, cycles);
+        *place = Whereabouts::Here(memo.record(pipeline, world, totals, state, block));
+    }
+
+    /// State and cycle, if there is any use in them.
+    #[inline(always)]
+    fn known_place(&mut self, totals: &mut CoreTotals) -> Option<(u32, u64)> {
+        match self.place {
+            Whereabouts::Away { state, cycle } => Some((state, cycle)),
+            Whereabouts::Here(Some(state)) => Some((state, self.pipeline.cycles())),
+            Whereabouts::Here(None) if self.memo.rests() => None,
+            Whereabouts::Here(None) => {
+                let state = self.memo.number(&mut self.pipeline, totals)?;
+                Some((state, self.pipeline.cycles()))
             }
-        } else {
-            self.front_end.fall_through(totals, rip);
         }
     }
 
-    /// Everything younger than now is thrown away.
-    fn restart(&mut self, totals: &mut CoreTotals, resolved: u64, recovered: u64, refill: u32, leaf: Leaf) {
-        self.back_end.restart = Some(Restart { resolved, recovered, leaf });
-        self.front_end.restart(totals, recovered + u64::from(refill));
-        self.refilling = true;
-    }
-
-    /// A machine clear that becomes known at a cycle.
-    fn clear(&mut self, totals: &mut CoreTotals, resolved: u64) {
-        let refill = self.core.prediction.refill;
-        let recovered = resolved + u64::from(self.core.flows.machine_clear.saturating_sub(refill));
-        self.restart(totals, resolved, recovered, refill, Leaf::MachineClears);
+    /// From now on books how many instructions retire in each cycle.
+    pub(crate) fn count_instructions(&mut self) {
+        self.come_back();
+        // What is remembered does not have it.
+        self.memo.clear();
+        self.pipeline.back_end.count_instructions();
     }
 
     pub(crate) fn event(&mut self, totals: &mut CoreTotals, event: CoreEvent) {
+        self.come_back();
+        let Self { pipeline, world, .. } = self;
         match event {
-            CoreEvent::Interrupt { .. } => self.interrupt(totals),
-            CoreEvent::Assist { kind, .. } => self.assist(totals, kind),
-            CoreEvent::Serialise | CoreEvent::Halt => self.back_end.drain(totals),
+            CoreEvent::Interrupt { .. } => pipeline.interrupt(totals),
+            CoreEvent::Assist { kind, .. } => pipeline.assist(totals, kind),
+            CoreEvent::Serialise | CoreEvent::Halt => pipeline.back_end.drain(totals),
             CoreEvent::TlbFlush => {
-                self.tlbs.flush();
-                self.front_end.forget_page();
+                world.tlbs.flush();
+                pipeline.front_end.forget_page();
             }
             CoreEvent::InvalidatePage(linear) => {
-                self.tlbs.forget(linear);
-                self.front_end.forget_page();
+                world.tlbs.forget(linear);
+                pipeline.front_end.forget_page();
             }
             CoreEvent::CodeWritten(physical) => {
-                if self.front_end.forget_line(physical) {
-                    totals.machine_clears += 1;
-                    totals.code_clears += 1;
-                    self.clear(totals, self.back_end.last_completed);
+                if world.code.forget_line(physical) {
+                    pipeline.front_end.forget_line();
+                    pipeline.code_written(totals);
                 }
             }
             CoreEvent::LineWritten(physical) | CoreEvent::LineFlushed(physical) => {
-                self.caches.flush_line(physical >> 6);
-                self.front_end.forget_line(physical);
+                world.caches.flush_line(physical >> 6);
+                if world.code.forget_line(physical) {
+                    pipeline.front_end.forget_line();
+                }
             }
             CoreEvent::CachesFlushed => {
-                self.caches.flush();
-                self.front_end.flush();
+                world.caches.flush();
+                world.code.flush();
+                pipeline.front_end.forget_page();
+                pipeline.front_end.forget_line();
             }
-            CoreEvent::PredictorBarrier => self.predictor.forget(),
+            CoreEvent::PredictorBarrier => world.predictor.forget(),
         }
-    }
-
-    /// Delivery of an interrupt: everything younger is thrown away, then microcode runs alone.
-    fn interrupt(&mut self, totals: &mut CoreTotals) {
-        totals.interrupts += 1;
-        let flows = &self.core.flows;
-        self.flow(totals, flows.interrupt_uops, flows.interrupt_cycles);
-        // The last uop counts as that of an instruction.
-        totals.slots.light_operations += 1;
-        totals.slots.heavy_operations -= 1;
-    }
-
-    /// A microcode assist: the same as an interrupt, but for no instruction's sake.
-    fn assist(&mut self, totals: &mut CoreTotals, kind: Assist) {
-        let flows = &self.core.flows;
-        let uops = match kind {
-            Assist::FloatingPoint => {
-                totals.fp_assists += 1;
-                flows.fp_assist_uops
-            }
-            Assist::PageTable => {
-                totals.page_assists += 1;
-                flows.page_assist_uops
-            }
-            Assist::PageFault => {
-                totals.page_faults += 1;
-                0
-            }
-        };
-        if uops > 0 {
-            self.flow(totals, uops, flows.assist_cycles);
-        }
-    }
-
-    /// Microcode of at least one uop, alone.
-    fn flow(&mut self, totals: &mut CoreTotals, uops: u32, cycles: u32) {
-        let uops = uops.max(1);
-        self.back_end.drain(totals);
-        self.back_end.make_room(totals, uops, 0, 0);
-        self.back_end.allocate(totals, uops);
-        totals.slots.heavy_operations += u64::from(uops);
-        totals.ms_retired += u64::from(uops);
-        let done = self.back_end.cycle() + u64::from(cycles);
-        self.back_end.microcode(totals, uops, done);
-        self.back_end.serialised = done;
-        self.front_end.restart(totals, done);
-        self.fusible_end = u64::MAX;
     }
 }

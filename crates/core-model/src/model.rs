@@ -117,7 +117,7 @@ impl Model {
 
     /// From now on fills [`CoreTotals::instructions_by_cycle`], which takes a little time for each instruction.
     pub fn count_instructions_by_cycle(&mut self) {
-        self.machine.back_end.count_instructions();
+        self.machine.count_instructions();
     }
 
     /// Ends the current cycle, so that every cycle belongs to one privilege level.

@@ -25,7 +25,7 @@ const STACK_POINTER: u64 = 1 << 4;
 /// In the place of a source: always ready.
 const READY: u8 = 62;
 /// In the place of a result: nobody reads it.
-const UNREAD: u8 = 63;
+pub(crate) const UNREAD: u8 = 63;
 /// Most groups of uops that are told apart; what is more goes to the last group.
 const GROUPS: usize = 7;
 /// As many have almost all instructions.
@@ -99,6 +99,15 @@ impl Traits {
                 || self.any(Self::FUSES_NO_CARRY) && !next.any(Self::READS_CARRY | Self::READS_SIGN))
     }
 
+    /// All of them as a number.
+    pub(crate) fn bits(self) -> u32 {
+        self.0
+    }
+
+    pub(crate) fn from_bits(bits: u32) -> Self {
+        Self(bits)
+    }
+
     fn set(&mut self, what: Self, when: bool) {
         if when {
             self.0 |= what.0;
@@ -169,6 +178,13 @@ impl Prepared {
     #[inline(always)]
     pub(crate) fn is_plain(&self) -> bool {
         !self.traits.any(Traits::LOAD | Traits::STORE | Traits::RARE)
+    }
+
+    /// True if what an execution does to the pipeline depends on nothing but the state of the pipeline and on the
+    /// answers that it gets.
+    #[inline(always)]
+    pub(crate) fn is_repeatable(&self) -> bool {
+        !self.traits.any(Traits::STRING | Traits::PREFETCH | Traits::FLUSH)
     }
 
     /// Uops in groups that can go to the same ports.

@@ -1,5 +1,6 @@
 //! The schedulers: uops between allocation and execution.
 
+use crate::memo::{Shaped, Words};
 use crate::ring::{WINDOW, WORDS, word_of};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -121,6 +122,46 @@ impl Scheduler {
             cycle = (cycle | 63) + 1;
         }
         self.far.peek().map(|Reverse((leave, _))| leave + 1)
+    }
+}
+
+impl Shaped for Scheduler {
+    /// Everything before `now` has left.
+    fn save(&self, now: u64, shape: &mut Vec<u64>) -> Option<()> {
+        let start = shape.len();
+        shape.push(0);
+        let mut left = self.waiting;
+        let mut cycle = now;
+        while left > 0 && cycle < now + KNOWN {
+            let word = word_of(cycle);
+            if self.occupied >> word & 1 == 1 {
+                let first = (cycle % 64) as usize;
+                for (n, &uops) in self.leaving[word][first..].iter().enumerate() {
+                    if uops > 0 {
+                        shape.push((cycle + n as u64 - now) << 16 | u64::from(uops));
+                        left = left.saturating_sub(uops.into());
+                    }
+                }
+            }
+            cycle = (cycle | 63) + 1;
+        }
+        shape[start] = (shape.len() - start - 1) as u64;
+        // What leaves far away has no shape.
+        (left == 0).then_some(())
+    }
+
+    fn restore(&mut self, now: u64, shape: &mut Words<'_>) {
+        for word in 0..WORDS {
+            if self.occupied >> word & 1 == 1 {
+                self.leaving[word].fill(0);
+            }
+        }
+        self.far.clear();
+        (self.occupied, self.now, self.waiting) = (0, now, 0);
+        let count = shape.next() as usize;
+        for &leaves in shape.take(count) {
+            self.enter(leaves as u16, now + (leaves >> 16));
+        }
     }
 }
 

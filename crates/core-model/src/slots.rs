@@ -1,9 +1,11 @@
 //! Allocation: every slot of every cycle gets its leaf here.
 
+use crate::memo::{Shaped, Words};
 use crate::totals::{CoreTotals, PerCycle, Slots};
 
 /// Where a slot goes to; level 2 of TMA without the retiring ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
 pub(crate) enum Leaf {
     BranchMispredicts,
     MachineClears,
@@ -11,6 +13,14 @@ pub(crate) enum Leaf {
     FrontEnd,
     Memory,
     Core,
+}
+
+impl Leaf {
+    /// The leaf whose number plus one this is; `None` for 0.
+    pub(crate) fn from_number(number: u64) -> Option<Self> {
+        let all = [Self::BranchMispredicts, Self::MachineClears, Self::FrontEnd, Self::Memory, Self::Core];
+        all.into_iter().find(|&leaf| leaf as u64 + 1 == number)
+    }
 }
 
 /// Progress of allocation, in cycles and slots.
@@ -145,6 +155,25 @@ impl Allocation {
         totals.cycles += 1;
         self.cycle += 1;
         (self.used, self.issued, self.bubbles) = (0, 0, 0);
+    }
+}
+
+impl Shaped for Allocation {
+    fn save(&self, _: u64, shape: &mut Vec<u64>) -> Option<()> {
+        let Self { width: _, cycle: _, used, issued, bubbles, issued_before, bubbles_before } = *self;
+        let parts = [used, issued, bubbles, issued_before, bubbles_before];
+        shape.push(
+            parts.iter().try_fold(0, |word, &part| Some(word << 8 | u64::from(u8::try_from(part).ok()?)))?,
+        );
+        Some(())
+    }
+
+    fn restore(&mut self, now: u64, shape: &mut Words<'_>) {
+        let word = shape.next();
+        let part = |n: u32| (word >> (8 * n) & 0xFF) as u32;
+        self.cycle = now;
+        (self.used, self.issued, self.bubbles) = (part(4), part(3), part(2));
+        (self.issued_before, self.bubbles_before) = (part(1), part(0));
     }
 }
 

@@ -1,6 +1,8 @@
 //! What the engine tells the model of each retired instruction.
 
 use crate::prepared::Prepared;
+use std::num::NonZeroU64;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// One retired instruction, as it happened.
 #[derive(Debug, Clone, Copy)]
@@ -23,9 +25,25 @@ pub struct Step<'a> {
     pub repetitions: u64,
 }
 
+/// Names the instructions of a block: blocks with the same name have the same ones at the same physical address.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct BlockId(NonZeroU64);
+
+impl BlockId {
+    /// A name that no block has had before. `None` if one of the instructions has to be worked out each time.
+    #[must_use]
+    pub fn new(instructions: &[Prepared]) -> Option<Self> {
+        static NEXT: AtomicU64 = AtomicU64::new(1);
+        let repeatable = instructions.iter().all(Prepared::is_repeatable);
+        repeatable.then(|| NEXT.fetch_add(1, Ordering::Relaxed)).and_then(NonZeroU64::new).map(Self)
+    }
+}
+
 /// Consecutive instructions that have retired, of which only the last one may be a branch.
 #[derive(Debug, Clone, Copy)]
 pub struct BlockStep<'a> {
+    /// Names the instructions, so that it can be remembered what they do. `None` if they are not remembered.
+    pub id: Option<BlockId>,
     /// Linear address at which the instructions were decoded as if it were 0.
     pub rip: u64,
     /// The physical address that belongs to it.

@@ -1,6 +1,7 @@
 //! Running totals of what the model saw, for one privilege level.
 
 use crate::step::BranchKind;
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, transmute_mut, transmute_ref};
 
 /// Largest number of occurrences in a cycle that [`PerCycle`] tells apart.
 pub const MOST_PER_CYCLE: usize = 15;
@@ -10,7 +11,8 @@ pub const PORTS: usize = 16;
 pub const SUPPLY_GAPS: usize = 10;
 
 /// How often something happened within a cycle: enough to answer every `cmask`, `inv` and `edge`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, FromBytes, IntoBytes, Immutable, KnownLayout)]
+#[repr(C)]
 pub struct PerCycle {
     /// Occurrences.
     pub total: u64,
@@ -63,7 +65,8 @@ impl PerCycle {
 }
 
 /// Slots by the TMA leaf of level 2 that they are booked to. Level 1 are sums of two.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, FromBytes, IntoBytes, Immutable, KnownLayout)]
+#[repr(C)]
 pub struct Slots {
     /// Retiring: the last or only uop of each instruction.
     pub light_operations: u64,
@@ -116,7 +119,8 @@ impl Slots {
 }
 
 /// Branches of one kind.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, FromBytes, IntoBytes, Immutable, KnownLayout)]
+#[repr(C)]
 pub struct Branches {
     /// Retired and taken.
     pub taken: u64,
@@ -129,7 +133,8 @@ pub struct Branches {
 }
 
 /// Address translation for one purpose.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, FromBytes, IntoBytes, Immutable, KnownLayout)]
+#[repr(C)]
 pub struct Translation {
     /// Missed the first-level TLB and hit the second.
     pub second_level_hits: u64,
@@ -144,7 +149,8 @@ pub struct Translation {
 }
 
 /// Hits and misses.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, FromBytes, IntoBytes, Immutable, KnownLayout)]
+#[repr(C)]
 pub struct Lookups {
     /// Found.
     pub hits: u64,
@@ -156,7 +162,8 @@ pub struct Lookups {
 ///
 /// At any time, `slots.total()` is the width of the core times `cycles`, plus the slots of the cycle that is not
 /// over yet.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, FromBytes, IntoBytes, Immutable, KnownLayout)]
+#[repr(C)]
 pub struct CoreTotals {
     /// Instructions retired.
     pub instructions: u64,
@@ -375,7 +382,26 @@ pub struct CoreTotals {
     pub x87_uops: u64,
 }
 
+/// Numbers in [`CoreTotals`].
+const NUMBERS: usize = size_of::<CoreTotals>() / size_of::<u64>();
+
 impl CoreTotals {
+    /// All numbers in a row.
+    pub(crate) fn words(&self) -> &[u64; NUMBERS] {
+        transmute_ref!(self)
+    }
+
+    pub(crate) fn words_mut(&mut self) -> &mut [u64; NUMBERS] {
+        transmute_mut!(self)
+    }
+
+    /// Adds all numbers.
+    pub(crate) fn add(&mut self, more: &Self) {
+        for (word, more) in self.words_mut().iter_mut().zip(more.words()) {
+            *word = word.wrapping_add(*more);
+        }
+    }
+
     /// Branches of a kind.
     #[must_use]
     pub fn branches_of(&self, kind: BranchKind) -> &Branches {

@@ -6,8 +6,8 @@ mod common;
 
 use common::{CODE, Random, Run, assemble, read, write};
 use core_model::{
-    Assist, BlockStep, BranchKind, BranchStep, CORES, Core, CoreEvent, CoreTotals, GOLDEN_COVE, Model,
-    PerCycle, SUNNY_COVE,
+    Assist, BlockId, BlockStep, BranchKind, BranchStep, CORES, Core, CoreEvent, CoreTotals, GOLDEN_COVE,
+    Model, PerCycle, SUNNY_COVE,
 };
 use iced_x86::code_asm::*;
 use iced_x86::{FlowControl, Instruction};
@@ -169,6 +169,7 @@ fn blocks_are_no_shortcut() {
             let taken = random.below(2) == 0;
             let branch = BranchStep { kind: BranchKind::Conditional, taken, target: CODE + random.below(64) };
             let block = BlockStep {
+                id: None,
                 rip: CODE,
                 fetch_pa: CODE,
                 fetch_page: 12,
@@ -276,5 +277,78 @@ fn instructions_are_counted_by_cycle_if_wanted() {
         assert!(by_cycle.total.abs_diff(30_000) <= 2 * u64::from(core.retire_width), "{}", core.name);
         assert!(by_cycle.at_least(2) > 10_000 / u64::from(core.dispatch_width), "{}", core.name);
         assert_eq!(by_cycle.at_least(2 * width + 1), 0, "{}", core.name);
+    }
+}
+
+/// Remembering what a block did gives what doing it again gives.
+#[test]
+fn nothing_changes_by_remembering() {
+    for core in core_model::pipelines() {
+        let (mut remembering, mut forgetful) = (Model::new(core).unwrap(), Model::new(core).unwrap());
+        let menu: Vec<_> = menu().iter().map(|one| forgetful.prepare(one)).collect();
+        let mut random = Random(5);
+        let blocks: Vec<_> = (0..12)
+            .map(|_| {
+                let (first, end) = [(0, 11), (18, 24)][random.below(2) as usize];
+                let start = (first + random.below(end - first)) as usize;
+                let instructions = &menu[start..start + 1 + random.below(end - start as u64) as usize];
+                let spread = [0, 64, 1 << 14, 1 << 22][random.below(4) as usize];
+                let kind = BranchKind::ALL[random.below(6) as usize];
+                (instructions, BlockId::new(instructions), kind, spread)
+            })
+            .collect();
+        let loops: Vec<Vec<usize>> =
+            (0..6).map(|_| (0..1 + random.below(5)).map(|_| random.below(12) as usize).collect()).collect();
+        let mut number = 0_u64;
+        for round in 0..60 {
+            let run = &loops[random.below(6) as usize];
+            let user = random.below(5) > 0;
+            if round == 40 {
+                remembering.count_instructions_by_cycle();
+                forgetful.count_instructions_by_cycle();
+            }
+            for n in 0..400 {
+                let (instructions, id, kind, spread) = &blocks[run[n % run.len()]];
+                number += 1;
+                let (mut memory, mut owners) = (Vec::new(), Vec::new());
+                for (owner, prepared) in (0..).zip(*instructions) {
+                    let place = if random.below(20) == 0 { random.below(spread + 1) } else { 0 };
+                    let address = 0x10_0000 + u64::from(prepared.length()) * 4096 + place;
+                    let [reads, writes] = [random.below(400) > 0, random.below(400) > 0].map(usize::from);
+                    let accesses = [read(address, 8), write(address, 8)];
+                    memory.extend_from_slice(&accesses[1 - reads..1 + writes]);
+                    owners.resize(memory.len(), owner);
+                }
+                let taken = *kind != BranchKind::Conditional || !number.is_multiple_of(7);
+                let target = CODE + if random.below(50) == 0 { 64 } else { 32 };
+                let block = BlockStep {
+                    id: *id,
+                    rip: CODE,
+                    fetch_pa: CODE,
+                    fetch_page: 12,
+                    user,
+                    instructions,
+                    memory: &memory,
+                    owners: &owners,
+                    branch: (n % 3 > 0).then_some(BranchStep { kind: *kind, taken, target }),
+                };
+                remembering.retire_block(&block);
+                forgetful.retire_block(&BlockStep { id: None, ..block });
+                assert_eq!(remembering.cycles(), forgetful.cycles(), "{} {round} {n} {kind:?}", core.name);
+            }
+            let event = match random.below(6) {
+                0 => CoreEvent::Interrupt { user: false },
+                1 => CoreEvent::TlbFlush,
+                2 => CoreEvent::CodeWritten(CODE),
+                _ => CoreEvent::Serialise,
+            };
+            for model in [&mut remembering, &mut forgetful] {
+                model.event(event);
+                model.event(CoreEvent::Serialise);
+            }
+            for user in [false, true] {
+                assert_eq!(remembering.totals(user), forgetful.totals(user), "{} {round}", core.name);
+            }
+        }
     }
 }

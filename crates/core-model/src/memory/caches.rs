@@ -20,6 +20,22 @@ pub(crate) enum Level {
     Memory,
 }
 
+impl Level {
+    pub(crate) fn of_number(number: u64) -> Option<Self> {
+        [Self::L1, Self::FillBuffer, Self::L2, Self::L3, Self::Memory].into_iter().nth(number as usize)
+    }
+
+    /// How many levels of caches missed.
+    pub(crate) fn misses(self) -> u32 {
+        match self {
+            Self::L1 => 0,
+            Self::FillBuffer | Self::L2 => 1,
+            Self::L3 => 2,
+            Self::Memory => 3,
+        }
+    }
+}
+
 /// Who asks the second level.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Asker {

@@ -1,11 +1,13 @@
-//! Memory as the core sees it: TLBs, caches, prefetchers, and the store buffer.
+//! Memory as the core sees it: TLBs, caches, prefetchers, caches of code, and stores to forward from.
 
 mod caches;
+mod code;
 mod limits;
 mod prefetch;
 mod stores;
 mod translation;
 
 pub(crate) use caches::{Asker, Caches, Level};
-pub(crate) use stores::{Found, Store, Stores};
+pub(crate) use code::CodeCaches;
+pub(crate) use stores::{Found, StoreTimes, Stores};
 pub(crate) use translation::{Purpose, Tlbs};

@@ -1,4 +1,4 @@
-//! The store buffer: stores on their way to the cache, and loads that read from them.
+//! What stores wrote that the cache does not have yet, for loads that read it.
 
 /// Entries by bits 11:3 of the address, so that addresses that agree in their low 12 bits meet.
 const PLACES: usize = 512;
@@ -38,66 +38,39 @@ pub(crate) enum Found {
 pub(crate) struct Stores {
     places: Box<[Place; PLACES]>,
     careful: Box<[u16; CAREFUL]>,
-    /// When each of the newest stores reaches the cache.
-    commits: Box<[u64]>,
-    count: u64,
-    entries: u64,
-    last_commit: u64,
     latest: u64,
     last_line: u64,
 }
 
 impl Stores {
-    pub(crate) fn new(entries: u32) -> Self {
-        let entries = entries.max(1);
-        let len = entries.next_power_of_two() as usize;
+    pub(crate) fn new() -> Self {
         Self {
             places: Box::new([Place::default(); PLACES]),
             careful: Box::new([0; CAREFUL]),
-            commits: vec![0; len].into_boxed_slice(),
-            count: 0,
-            entries: entries.into(),
-            last_commit: 0,
             latest: 0,
             last_line: u64::MAX,
         }
     }
 
-    /// When there is room for one more.
+    /// True if a store goes to another line than the one before.
     #[inline]
-    pub(crate) fn room(&self) -> u64 {
-        if self.count < self.entries {
-            return 0;
-        }
-        self.commits[(self.count - self.entries) as usize & (self.commits.len() - 1)]
+    pub(crate) fn changes_line(&mut self, linear: u64) -> bool {
+        let line = linear >> 6;
+        std::mem::replace(&mut self.last_line, line) != line
     }
 
-    /// When all stores have reached the cache.
-    pub(crate) fn drained(&self) -> u64 {
-        self.last_commit
-    }
-
-    /// Adds a store that is retired at `retired` and whose line is there at `line_ready`.
+    /// Keeps what a store wrote until the cache has it: loads can read from it.
     #[inline]
-    pub(crate) fn add(&mut self, store: &Store, retired: u64, line_ready: u64) {
-        // One line a cycle goes to the cache; neighbours on a line go together.
-        let line = store.linear >> 6;
-        let next = self.last_commit + u64::from(line != self.last_line);
-        let committed = next.max(retired + 1).max(line_ready);
-        self.last_line = line;
-        self.last_commit = committed;
+    pub(crate) fn keep(&mut self, linear: u64, size: u8, times: StoreTimes) {
+        let StoreTimes { addressed, data, committed } = times;
         self.latest = committed;
-        let len = self.commits.len();
-        self.commits[self.count as usize & (len - 1)] = committed;
-        self.count += 1;
-        let mut word = store.linear >> 3;
-        let mut first = (store.linear & 7) as u32;
-        let mut left = u32::from(store.size);
+        let mut word = linear >> 3;
+        let mut first = (linear & 7) as u32;
+        let mut left = u32::from(size);
         while left > 0 {
             let here = left.min(8 - first);
             let bytes = (((1u32 << here) - 1) << first) as u8;
-            self.places[word as usize % PLACES] =
-                Place { word: word + 1, bytes, addressed: store.addressed, data: store.data, committed };
+            self.places[word as usize % PLACES] = Place { word: word + 1, bytes, addressed, data, committed };
             left -= here;
             first = 0;
             word += 1;
@@ -164,13 +137,14 @@ fn tag(rip: u64) -> u16 {
     (rip >> 8) as u16 | 1
 }
 
-/// A store, as it is executed.
+/// Cycles of a store.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Store {
-    pub(crate) linear: u64,
-    pub(crate) size: u8,
+pub(crate) struct StoreTimes {
+    /// When its address is known, and when its data.
     pub(crate) addressed: u64,
     pub(crate) data: u64,
+    /// When the cache has it.
+    pub(crate) committed: u64,
 }
 
 #[cfg(test)]
@@ -179,22 +153,12 @@ mod tests {
 
     #[test]
     fn loads_find_younger_bytes_of_stores() {
-        let mut stores = Stores::new(4);
-        stores.add(&Store { linear: 0x1000, size: 4, addressed: 5, data: 9 }, 20, 0);
+        let mut stores = Stores::new();
+        stores.keep(0x1000, 4, StoreTimes { addressed: 5, data: 9, committed: 21 });
         assert_eq!(stores.find(0x1000, 4, 10), Found::Forward { data: 9, addressed: 5 });
         assert_eq!(stores.find(0x1000, 8, 10), Found::Blocked { committed: 21 });
         assert_eq!(stores.find(0x1004, 4, 10), Found::Nothing);
         assert_eq!(stores.find(0x3000, 4, 10), Found::Alias);
         assert_eq!(stores.find(0x1000, 8, 21), Found::Nothing);
-    }
-
-    #[test]
-    fn a_full_buffer_waits_for_its_oldest_store() {
-        let mut stores = Stores::new(2);
-        for n in 0..3 {
-            stores.add(&Store { linear: n * 64, size: 8, addressed: 0, data: 0 }, 10, 100 * (n + 1));
-        }
-        assert_eq!(stores.room(), 200);
-        assert_eq!(stores.drained(), 300);
     }
 }

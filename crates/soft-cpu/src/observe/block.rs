@@ -3,7 +3,7 @@
 use super::Observer;
 use crate::context::Mode;
 use crate::decode;
-use core_model::{BranchKind, Prepared};
+use core_model::{BlockId, BranchKind, Prepared};
 use iced_x86::{FlowControl, Instruction};
 
 /// How a block's last instruction goes on.
@@ -32,6 +32,7 @@ pub(crate) enum Special {
 /// The instructions of a block as an observer wants them.
 #[derive(Debug)]
 pub(crate) struct Observed {
+    pub(crate) id: Option<BlockId>,
     pub(crate) ops: Box<[Prepared]>,
     pub(crate) specials: Box<[Special]>,
     pub(crate) ending: Ending,
@@ -62,7 +63,8 @@ impl Observed {
             (observer.prepare(&instruction), special)
         });
         let (ops, specials): (Vec<_>, Vec<_>) = ops.unzip();
-        Self { ops: ops.into(), specials: specials.into(), ending, together, page }
+        let id = BlockId::new(&ops);
+        Self { id, ops: ops.into(), specials: specials.into(), ending, together, page }
     }
 }
 

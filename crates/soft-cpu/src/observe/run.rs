@@ -163,6 +163,7 @@ fn execute_together<B: Bus>(
         tell_branch(core, bus, trail::Ending::of(code.end).branch(), branch);
     }
     let block = BlockStep {
+        id: observed.id.filter(|_| done == code.insns.len()),
         rip: start.linear,
         fetch_pa: start.physical,
         fetch_page: start.page,

@@ -3,16 +3,21 @@
 //! Instructions come in program order, and each uop takes the first free cycle of one of its ports once its sources
 //! are ready. That gives what an oldest-first scheduler does, without simulating cycles in which nothing happens.
 
+mod booking;
+mod lane;
+mod shape;
+
 use crate::core::Core;
-use crate::machine::Executed;
 use crate::model::is_port;
+use crate::pipeline::Executed;
 use crate::ports::Ports;
 use crate::prepared::{Prepared, RESOURCES, Traits};
-use crate::ring::{CycleBits, WINDOW};
+use crate::ring::CycleBits;
 use crate::scheduler::Scheduler;
 use crate::slots::{Allocation, Leaf};
 use crate::table::Uops;
-use crate::totals::{CoreTotals, MOST_PER_CYCLE, PORTS, PerCycle};
+use crate::totals::{CoreTotals, PORTS};
+use lane::Lane;
 
 /// Places for what is in the reorder buffer, and for loads: more than any core has.
 const IN_FLIGHT: usize = 1024;
@@ -38,75 +43,6 @@ pub(crate) struct Restart {
     pub(crate) leaf: Leaf,
 }
 
-/// Uops per cycle, used in order, such as retirement.
-#[derive(Debug, Clone, Default)]
-struct Lane {
-    width: u32,
-    cycle: u64,
-    used: u32,
-    before: u32,
-    /// Instructions whose last uop is in this cycle, and in the one before; booked only if somebody wants them.
-    instructions: u32,
-    instructions_before: u32,
-    counts_instructions: bool,
-}
-
-impl Lane {
-    /// Passes some uops, none before `earliest`; the cycle of the last one.
-    #[inline(always)]
-    fn pass(&mut self, totals: &mut CoreTotals, earliest: u64, count: u32) -> u64 {
-        if earliest > self.cycle {
-            self.idle(totals, earliest);
-        }
-        if self.used + count <= self.width {
-            self.used += count;
-            return self.cycle;
-        }
-        self.pass_rest(totals, count)
-    }
-
-    #[inline(never)]
-    fn pass_rest(&mut self, totals: &mut CoreTotals, mut count: u32) -> u64 {
-        loop {
-            let now = count.min(self.width - self.used);
-            self.used += now;
-            count -= now;
-            if count == 0 {
-                return self.cycle;
-            }
-            self.end(totals);
-        }
-    }
-
-    /// Ends cycles until `earliest`, of which only the first one may have uops.
-    #[inline(never)]
-    fn idle(&mut self, totals: &mut CoreTotals, earliest: u64) {
-        self.end(totals);
-        let idle = earliest - self.cycle;
-        if idle > 0 {
-            totals.uops_retired.book(0, idle, self.before);
-            self.before = 0;
-            if self.counts_instructions {
-                totals.instructions_by_cycle.book(0, idle, self.instructions_before);
-                self.instructions_before = 0;
-            }
-            self.cycle = earliest;
-        }
-    }
-
-    #[inline]
-    fn end(&mut self, totals: &mut CoreTotals) {
-        totals.uops_retired.book(self.used, 1, self.before);
-        self.before = self.used;
-        self.used = 0;
-        self.cycle += 1;
-        if self.counts_instructions {
-            totals.instructions_by_cycle.book(self.instructions, 1, self.instructions_before);
-            (self.instructions_before, self.instructions) = (self.instructions, 0);
-        }
-    }
-}
-
 /// Loads and dividers by cycle, for events that ask what was outstanding when nothing was executed.
 #[derive(Debug)]
 pub(crate) struct Activity {
@@ -118,6 +54,18 @@ pub(crate) struct Activity {
     missed_l3: CycleBits,
     integer_divider: CycleBits,
     fp_divider: CycleBits,
+}
+
+impl Activity {
+    fn all(&self) -> [&CycleBits; 7] {
+        let Self { empty, loads, missed_l1, missed_l2, missed_l3, integer_divider, fp_divider } = self;
+        [empty, loads, missed_l1, missed_l2, missed_l3, integer_divider, fp_divider]
+    }
+
+    fn all_mut(&mut self) -> [&mut CycleBits; 7] {
+        let Self { empty, loads, missed_l1, missed_l2, missed_l3, integer_divider, fp_divider } = self;
+        [empty, loads, missed_l1, missed_l2, missed_l3, integer_divider, fp_divider]
+    }
 }
 
 #[derive(Debug)]
@@ -175,7 +123,7 @@ impl BackEnd {
         let port_units = port_places.iter().enumerate().map(is_some).sum();
         Self {
             allocation: Allocation::new(core.dispatch_width),
-            retirement: Lane { width: core.retire_width.max(1), ..Lane::default() },
+            retirement: Lane::new(core.retire_width),
             ports: Ports::new(units.len()),
             port_places,
             port_units,
@@ -239,7 +187,7 @@ impl BackEnd {
             return (oldest.retired, Leaf::Core);
         }
         // Nothing is known to execute so far ahead.
-        if cycle >= self.ports.base() + WINDOW {
+        if cycle >= self.ports.horizon() {
             return (memory_until, Leaf::Memory);
         }
         let busy = self.ports.busy(cycle, self.port_units) >> (cycle % 64);
@@ -248,7 +196,7 @@ impl BackEnd {
             _ => (busy.trailing_zeros(), Leaf::Memory),
         };
         let end = cycle + u64::from(run).min(64 - cycle % 64);
-        (end.min(memory_until), leaf)
+        (end.min(memory_until).min(self.ports.horizon()), leaf)
     }
 
     /// The oldest instruction that has not retired at a cycle; what has retired leaves the reorder buffer.
@@ -281,6 +229,7 @@ impl BackEnd {
         stores_room: u64,
     ) {
         let cycle = self.allocation.cycle();
+        self.ports.look_from(cycle);
         // It is not looked at what has left the schedulers until there is no room, or the cycles are finished.
         if self.in_flight_slots + slots > self.reorder_buffer
             || self.scheduler.waiting() + slots > self.schedulers
@@ -370,8 +319,12 @@ impl BackEnd {
     #[inline(always)]
     pub(crate) fn allocate(&mut self, totals: &mut CoreTotals, slots: u32) -> u64 {
         let cycle = self.allocation.take(totals, slots);
-        if self.ports.base() + 64 <= cycle {
-            self.finish_cycles(totals, cycle);
+        self.ports.look_from(cycle);
+        if self.ports.base() | 63 < cycle {
+            self.finish_cycles(totals, cycle & !63);
+        }
+        if cycle > self.last_issue + 1 && slots > 0 {
+            self.note_empty(totals, cycle);
         }
         cycle
     }
@@ -410,7 +363,7 @@ impl BackEnd {
 
     /// Waits for a divider, and keeps it busy; when the division begins.
     pub(crate) fn divide(&mut self, start: u64, cycles: u16, integer: bool) -> u64 {
-        let base = self.ports.base();
+        let (base, end) = (self.ports.base(), self.ports.horizon());
         let (free, activity) = if integer {
             (&mut self.integer_divider, &mut self.activity.integer_divider)
         } else {
@@ -418,22 +371,22 @@ impl BackEnd {
         };
         let begin = start.max(*free);
         *free = begin + u64::from(cycles);
-        activity.set(base, begin, *free);
+        activity.set(base, end, begin, *free);
         begin
     }
 
     /// A load that is outstanding from one cycle to another, and how many levels missed.
     #[inline]
     pub(crate) fn outstanding(&mut self, from: u64, to: u64, missed: u32) {
-        let base = self.ports.base();
-        self.activity.loads.set(base, from, to);
+        let (base, end) = (self.ports.base(), self.ports.horizon());
+        self.activity.loads.set(base, end, from, to);
         if missed > 0 {
-            self.activity.missed_l1.set(base, from, to);
+            self.activity.missed_l1.set(base, end, from, to);
             if missed > 1 {
-                self.activity.missed_l2.set(base, from, to);
+                self.activity.missed_l2.set(base, end, from, to);
             }
             if missed > 2 {
-                self.activity.missed_l3.set(base, from, to);
+                self.activity.missed_l3.set(base, end, from, to);
             }
         }
     }
@@ -455,8 +408,7 @@ impl BackEnd {
             self.complete_many(prepared.rest.results, completed);
         }
         self.last_completed = self.last_completed.max(completed);
-        let retired = self.retirement.pass(totals, completed, slots);
-        self.retirement.instructions += 1;
+        let retired = self.retirement.pass_instruction(totals, completed, slots);
         if slots > 0 {
             let memory_for = retired.saturating_sub(memory_from).min(u64::from(u32::MAX)) as u32;
             let computes_for = computes.min(memory_for.into()).min(u64::from(u16::MAX)) as u16;
@@ -494,10 +446,7 @@ impl BackEnd {
 
     /// From now on books how many instructions retire in each cycle.
     pub(crate) fn count_instructions(&mut self) {
-        if !self.retirement.counts_instructions {
-            self.retirement.counts_instructions = true;
-            self.retirement.instructions = 0;
-        }
+        self.retirement.count_instructions();
     }
 
     /// Ends the current cycle if any of its slots is taken.
@@ -508,122 +457,16 @@ impl BackEnd {
         }
     }
 
-    /// Waits until everything has retired.
+    /// Waits until everything has retired, and books all of it.
     pub(crate) fn drain(&mut self, totals: &mut CoreTotals) {
+        self.ports.look_from(self.cycle());
         if let Some(restart) = self.restart.take() {
             self.recover(totals, restart);
         }
         let retired = self.retirement.cycle.max(self.serialised);
         self.hold(totals, retired);
         self.end_cycle(totals);
-    }
-
-    /// Books what was executed in cycles that nothing can be added to any more.
-    #[inline(never)]
-    fn finish_cycles(&mut self, totals: &mut CoreTotals, cycle: u64) {
-        self.scheduler.advance(cycle);
-        let Self { ports, port_places, activity, executed_before, last_issue, empty_until, .. } = self;
-        if cycle > *last_issue + 1 {
-            totals.scheduler_empty += cycle - *last_issue - 1;
-            totals.scheduler_emptied += u64::from(*last_issue != *empty_until);
-            activity.empty.set(ports.base(), *last_issue + 1, cycle);
-            *last_issue = cycle - 1;
-            *empty_until = *last_issue;
-        }
-        ports.forget_before(cycle, |word, units| {
-            // Adds up the ports of each cycle: bit n of the sum of cycle c is bit c of plane n.
-            let mut planes = [0_u64; 5];
-            let mut any = 0;
-            for (unit, place) in units.iter().zip(port_places.iter()) {
-                let Some(place) = *place else { continue };
-                if *unit == 0 {
-                    continue;
-                }
-                totals.ports[place] += u64::from(unit.count_ones());
-                any |= unit;
-                let mut carry = *unit;
-                for plane in &mut planes {
-                    (*plane, carry) = (*plane ^ carry, *plane & carry);
-                    if carry == 0 {
-                        break;
-                    }
-                }
-            }
-            let idle = !any;
-            book_word(&mut totals.uops_executed, &planes, executed_before);
-            let count = |bits: u64| if bits == 0 { 0 } else { u64::from(bits.count_ones()) };
-            let loads = activity.loads.take(word);
-            totals.cycles_memory += count(loads);
-            totals.stalls_memory += count(loads & idle);
-            totals.stalls_execution += count(idle & !loads & !activity.empty.take(word));
-            let missed = activity.missed_l1.take(word);
-            totals.cycles_l1_miss += count(missed);
-            totals.l1d_pending_cycles += count(missed);
-            totals.stalls_l1_miss += count(missed & idle);
-            let missed = activity.missed_l2.take(word);
-            totals.cycles_l2_miss += count(missed);
-            totals.stalls_l2_miss += count(missed & idle);
-            let missed = activity.missed_l3.take(word);
-            totals.cycles_l3_miss += count(missed);
-            totals.stalls_l3_miss += count(missed & idle);
-            totals.integer_divider_active += count(activity.integer_divider.take(word));
-            totals.fp_divider_active += count(activity.fp_divider.take(word));
-        });
-    }
-}
-
-/// Books 64 cycles: bit c of plane n is bit n of the count of cycle c.
-fn book_word(what: &mut PerCycle, planes: &[u64; 5], before: &mut u32) {
-    if planes.iter().all(|&plane| plane == 0) {
-        what.cycles[0] += 64;
-        *before = 0;
-        return;
-    }
-    // Cycles with at least n, beginning with all of them.
-    let mut at_least = u64::MAX;
-    let last = planes.iter().rev().fold(0, |count, &plane| count << 1 | (plane >> 63) as u32);
-    for n in 0..=MOST_PER_CYCLE {
-        let exactly = planes
-            .iter()
-            .enumerate()
-            .fold(u64::MAX, |cycles, (bit, &plane)| cycles & if n >> bit & 1 == 1 { plane } else { !plane });
-        let more = at_least & !exactly;
-        let here = if n == MOST_PER_CYCLE { at_least } else { exactly };
-        what.cycles[n] += u64::from(here.count_ones());
-        if n > 0 {
-            let carried = u64::from(*before as usize >= n);
-            what.book_rises(n, u64::from((at_least & !(at_least << 1 | carried)).count_ones()));
-        }
-        at_least = more;
-        if at_least == 0 {
-            break;
-        }
-    }
-    what.total +=
-        planes.iter().enumerate().map(|(bit, plane)| u64::from(plane.count_ones()) << bit).sum::<u64>();
-    *before = last;
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_word_of_cycles_is_booked_as_its_cycles_one_by_one() {
-        let counts: Vec<u32> = (0..64).map(|n| [0, 3, 3, 7, 1, 0, 16, 15, 2][n * n % 9]).collect();
-        let mut planes = [0; 5];
-        for (cycle, count) in counts.iter().enumerate() {
-            for (bit, plane) in planes.iter_mut().enumerate() {
-                *plane |= u64::from(count >> bit & 1) << cycle;
-            }
-        }
-        let (mut word, mut single) = (PerCycle::default(), PerCycle::default());
-        let (mut before_word, mut before) = (2, 2);
-        book_word(&mut word, &planes, &mut before_word);
-        for &count in &counts {
-            single.book(count, 1, before);
-            before = count;
-        }
-        assert_eq!((word, before_word), (single, before));
+        self.finish_cycles(totals, self.cycle());
+        self.retirement.idle_until(totals, self.cycle());
     }
 }

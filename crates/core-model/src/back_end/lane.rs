@@ -1,0 +1,121 @@
+//! A stage that is passed in order.
+
+use crate::memo::{Shaped, Words};
+use crate::totals::CoreTotals;
+
+/// Uops per cycle, used in order, such as retirement.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Lane {
+    width: u32,
+    pub(super) cycle: u64,
+    used: u32,
+    before: u32,
+    /// Instructions whose last uop is in this cycle, and in the one before; booked only if somebody wants them.
+    instructions: u32,
+    instructions_before: u32,
+    counts_instructions: bool,
+}
+
+impl Lane {
+    pub(super) fn new(width: u32) -> Self {
+        Self { width: width.max(1), ..Self::default() }
+    }
+
+    /// Passes some uops, none before `earliest`; the cycle of the last one.
+    #[inline(always)]
+    pub(super) fn pass(&mut self, totals: &mut CoreTotals, earliest: u64, count: u32) -> u64 {
+        if earliest > self.cycle {
+            self.idle(totals, earliest);
+        }
+        if self.used + count <= self.width {
+            self.used += count;
+            return self.cycle;
+        }
+        self.pass_rest(totals, count)
+    }
+
+    /// As [`pass`](Self::pass), with the last uop of an instruction.
+    #[inline(always)]
+    pub(super) fn pass_instruction(&mut self, totals: &mut CoreTotals, earliest: u64, count: u32) -> u64 {
+        let last = self.pass(totals, earliest, count);
+        self.instructions = self.instructions.wrapping_add(1);
+        last
+    }
+
+    /// From now on books how many instructions pass in each cycle.
+    pub(super) fn count_instructions(&mut self) {
+        if !self.counts_instructions {
+            self.counts_instructions = true;
+            self.instructions = 0;
+        }
+    }
+
+    #[inline(never)]
+    fn pass_rest(&mut self, totals: &mut CoreTotals, mut count: u32) -> u64 {
+        loop {
+            let now = count.min(self.width - self.used);
+            self.used += now;
+            count -= now;
+            if count == 0 {
+                return self.cycle;
+            }
+            self.end(totals);
+        }
+    }
+
+    /// Everything before a cycle is over.
+    pub(super) fn idle_until(&mut self, totals: &mut CoreTotals, cycle: u64) {
+        if cycle > self.cycle {
+            self.idle(totals, cycle);
+        }
+    }
+
+    /// Ends cycles until `earliest`, of which only the first one may have uops.
+    #[inline(never)]
+    pub(super) fn idle(&mut self, totals: &mut CoreTotals, earliest: u64) {
+        self.end(totals);
+        let idle = earliest - self.cycle;
+        if idle > 0 {
+            totals.uops_retired.book(0, idle, self.before);
+            self.before = 0;
+            if self.counts_instructions {
+                totals.instructions_by_cycle.book(0, idle, self.instructions_before);
+                self.instructions_before = 0;
+            }
+            self.cycle = earliest;
+        }
+    }
+
+    #[inline]
+    pub(super) fn end(&mut self, totals: &mut CoreTotals) {
+        totals.uops_retired.book(self.used, 1, self.before);
+        self.before = self.used;
+        self.used = 0;
+        self.cycle += 1;
+        if self.counts_instructions {
+            totals.instructions_by_cycle.book(self.instructions, 1, self.instructions_before);
+            (self.instructions_before, self.instructions) = (self.instructions, 0);
+        }
+    }
+}
+
+impl Shaped for Lane {
+    fn save(&self, now: u64, shape: &mut Vec<u64>) -> Option<()> {
+        shape.push(self.cycle.wrapping_sub(now));
+        shape.push(u64::from(self.used) << 32 | u64::from(self.before));
+        if self.counts_instructions {
+            shape.push(u64::from(self.instructions) << 32 | u64::from(self.instructions_before));
+        }
+        Some(())
+    }
+
+    fn restore(&mut self, now: u64, shape: &mut Words<'_>) {
+        self.cycle = now.wrapping_add(shape.next());
+        let word = shape.next();
+        (self.used, self.before) = ((word >> 32) as u32, word as u32);
+        if self.counts_instructions {
+            let word = shape.next();
+            (self.instructions, self.instructions_before) = ((word >> 32) as u32, word as u32);
+        }
+    }
+}

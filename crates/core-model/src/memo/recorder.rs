@@ -1,0 +1,148 @@
+//! Stands between the pipeline and the world, and writes down what is asked and answered.
+
+use super::tree::{Link, Question, Tree};
+use crate::memory::StoreTimes;
+use crate::pipeline::Execution;
+use crate::predictor::Outcome;
+use crate::prepared::Prepared;
+use crate::step::{BlockStep, BranchStep};
+use crate::totals::CoreTotals;
+use crate::world::{Answer, Entered, Entry, Loaded, Outside, Stored, World, branch_code, outcome_of_code};
+
+pub(crate) struct Recorder<'a> {
+    tree: &'a mut Tree,
+    world: &'a mut World,
+    totals: &'a mut CoreTotals,
+    /// The cycle in which the block began, and its address.
+    from: u64,
+    rip: u64,
+    /// The next node of a known path, or where to put one. `None` if this cannot be written down.
+    place: Option<Result<u32, Link>>,
+    /// The node of the last question, if it is new.
+    newest: Option<u32>,
+    asked: usize,
+}
+
+impl<'a> Recorder<'a> {
+    pub(crate) fn new(
+        tree: &'a mut Tree,
+        world: &'a mut World,
+        totals: &'a mut CoreTotals,
+        (state, from): (u32, u64),
+        block: &BlockStep<'_>,
+    ) -> Self {
+        let place = tree.begin(state, block);
+        Self { tree, world, totals, from, rip: block.rip, place, newest: None, asked: 0 }
+    }
+
+    /// Where the end of the path belongs; `None` if it cannot be written down.
+    pub(crate) fn end(self) -> Option<Link> {
+        self.place.and_then(Result::err)
+    }
+
+    fn since(&self, cycle: u64) -> Option<i32> {
+        i32::try_from(cycle.wrapping_sub(self.from) as i64).ok()
+    }
+
+    /// Answers: what was answered already, else what the world says.
+    fn answer<A: Answer>(
+        &mut self,
+        question: Option<Question>,
+        ask: impl FnOnce(&mut World, &mut CoreTotals) -> A,
+    ) -> A {
+        let answer = self.given().and_then(A::of_code).unwrap_or_else(|| ask(self.world, self.totals));
+        self.follow(question, answer.code());
+        answer
+    }
+
+    /// The answer that is known to the question at hand.
+    fn given(&self) -> Option<u64> {
+        self.tree.answers.get(self.asked).copied()
+    }
+
+    /// Writes question and answer down.
+    fn follow(&mut self, question: Option<Question>, code: Option<u64>) {
+        self.asked += 1;
+        self.newest = None;
+        self.place = self.place_after(question, code);
+    }
+
+    fn place_after(&mut self, question: Option<Question>, code: Option<u64>) -> Option<Result<u32, Link>> {
+        let (question, code) = (question?, code?);
+        let link = match self.place? {
+            Ok(node) => match self.tree.follow(node, code) {
+                Ok(node) => return Some(self.tree.after(node)),
+                Err(link) => link,
+            },
+            Err(link) => link,
+        };
+        let node = self.tree.add(link, question, code);
+        self.newest = Some(node);
+        Some(Err(Link::Next(node)))
+    }
+}
+
+impl Outside for Recorder<'_> {
+    fn enter(&mut self, _: &mut CoreTotals, entry: &Entry) -> Entered {
+        let offset = u16::try_from(entry.place.linear.wrapping_sub(self.rip)).ok();
+        let switch = u16::try_from(entry.switch).ok();
+        let question = offset.zip(switch).zip(self.since(entry.at)).map(|((offset, switch), at)| {
+            let Entry { new_page, new_line, .. } = *entry;
+            Question::Enter { offset, switch, new_page, new_line, at }
+        });
+        self.answer(question, |world, totals| world.enter(totals, entry))
+    }
+
+    fn loads(
+        &mut self,
+        _: &mut CoreTotals,
+        prepared: &Prepared,
+        execution: &Execution<'_>,
+        issued: u64,
+    ) -> Option<Loaded> {
+        let question = self.since(issued).map(|issued| Question::Loads { number: execution.number, issued });
+        self.answer(question, |world, totals| world.loads(totals, prepared, execution, issued))
+    }
+
+    fn store(
+        &mut self,
+        _: &mut CoreTotals,
+        execution: &Execution<'_>,
+        index: u8,
+        addressed: u64,
+        retired: u64,
+    ) -> Option<Stored> {
+        let times = self.since(addressed).zip(self.since(retired));
+        let question = times.map(|(addressed, retired)| {
+            let number = execution.number;
+            Question::Store { number, index, addressed, retired, data: 0, committed: 0 }
+        });
+        self.answer(question, |world, totals| world.store(totals, execution, index, addressed, retired))
+    }
+
+    fn keep(&mut self, execution: &Execution<'_>, index: u8, times: StoreTimes) {
+        // What was known, the replay has kept.
+        if self.asked > self.tree.known {
+            self.world.keep(execution, index, times);
+        }
+        let Some(node) = self.newest else { return };
+        match (self.since(times.data), self.since(times.committed), self.tree.question_mut(node)) {
+            (Some(until), Some(end), Question::Store { data, committed, .. }) => {
+                (*data, *committed) = (until, end);
+            }
+            _ => self.place = None,
+        }
+    }
+
+    fn branch(&mut self, rip: u64, next: u64, branch: &BranchStep) -> Outcome {
+        let given = self.given().map(outcome_of_code);
+        let outcome = given.unwrap_or_else(|| self.world.branch(rip, next, branch));
+        self.follow(Some(Question::Branch), Some(branch_code(branch, outcome)));
+        outcome
+    }
+
+    fn world(&mut self) -> &mut World {
+        self.place = None;
+        self.world
+    }
+}

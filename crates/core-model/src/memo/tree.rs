@@ -1,0 +1,280 @@
+//! The paths that executions of blocks have left.
+
+use crate::front_end::Place;
+use crate::memory::StoreTimes;
+use crate::pipeline::Execution;
+use crate::step::{BlockId, BlockStep, MemoryAccess};
+use crate::totals::CoreTotals;
+use crate::world::{Answer, Entry, Outside, World, branch_code};
+
+/// No node, no edge.
+pub(crate) const NONE: u32 = u32::MAX;
+
+/// A block that was executed in a state.
+#[derive(Debug, Clone, Copy)]
+struct Edge {
+    block: BlockId,
+    rip: u64,
+    branch: bool,
+    node: u32,
+    /// Another block in the same state.
+    other: u32,
+}
+
+/// A question of the pipeline. Cycles count from that in which the block began.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Question {
+    Enter {
+        offset: u16,
+        switch: u16,
+        new_page: bool,
+        new_line: bool,
+        at: i32,
+    },
+    Loads {
+        number: u8,
+        issued: i32,
+    },
+    Store {
+        number: u8,
+        index: u8,
+        addressed: i32,
+        retired: i32,
+        data: i32,
+        committed: i32,
+    },
+    Branch,
+    /// No question: what comes of it.
+    End {
+        first: u32,
+        count: u16,
+        cycles: u32,
+        state: u32,
+    },
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Node {
+    question: Question,
+    answer: u64,
+    /// What comes after this answer.
+    next: u32,
+    /// The same question with another answer.
+    other: u32,
+}
+
+/// Where a node is to be put.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Link {
+    /// In the place of a block's first node.
+    Edge(u32),
+    Next(u32),
+    Other(u32),
+}
+
+/// What is added to a word of the totals.
+#[derive(Debug, Clone, Copy)]
+struct Addition {
+    word: u16,
+    add: i32,
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct Tree {
+    /// The first edge of each state.
+    first: Vec<u32>,
+    edges: Vec<Edge>,
+    nodes: Vec<Node>,
+    additions: Vec<Addition>,
+    /// The answers that the last replay got, and how many of them were known.
+    pub(crate) answers: Vec<u64>,
+    pub(crate) known: usize,
+}
+
+fn later(from: u64, by: i32) -> u64 {
+    from.wrapping_add(by as i64 as u64)
+}
+
+impl Tree {
+    pub(crate) fn add_state(&mut self) {
+        self.first.push(NONE);
+    }
+
+    /// Nodes and what else takes as much room.
+    pub(crate) fn len(&self) -> usize {
+        self.nodes.len() + self.additions.len() / 4
+    }
+
+    #[inline]
+    fn edge(&self, state: u32, block: &BlockStep<'_>) -> Option<u32> {
+        let mut edge = self.first[state as usize];
+        while let Some(known) = self.edges.get(edge as usize) {
+            if Some(known.block) == block.id
+                && known.rip == block.rip
+                && known.branch == block.branch.is_some()
+            {
+                return Some(edge);
+            }
+            edge = known.other;
+        }
+        None
+    }
+
+    /// See [`Memo::replay`](super::Memo::replay).
+    #[inline]
+    pub(crate) fn replay(
+        &mut self,
+        world: &mut World,
+        totals: &mut CoreTotals,
+        (state, from): (u32, u64),
+        block: &BlockStep<'_>,
+    ) -> Option<(u32, u64)> {
+        self.answers.clear();
+        self.known = 0;
+        let mut place = self.edges[self.edge(state, block)? as usize].node;
+        let mut accesses = Accesses { block, rest: 0, number: usize::MAX, memory: &[] };
+        loop {
+            let node = self.nodes.get(place as usize)?;
+            let answer = match node.question {
+                Question::Enter { offset, switch, new_page, new_line, at } => {
+                    let entry = Entry {
+                        place: Place {
+                            linear: block.rip.wrapping_add(u64::from(offset)),
+                            physical: block.fetch_pa + u64::from(offset),
+                            page: block.fetch_page,
+                            length: 0,
+                        },
+                        at: later(from, at),
+                        new_page,
+                        new_line,
+                        switch: switch.into(),
+                    };
+                    world.enter(totals, &entry).code()
+                }
+                Question::Loads { number, issued } => {
+                    let prepared = block.instructions.get(usize::from(number))?;
+                    let execution = accesses.of(number);
+                    world.loads(totals, prepared, &execution, later(from, issued)).code()
+                }
+                Question::Store { number, index, addressed, retired, .. } => {
+                    let execution = accesses.of(number);
+                    let (addressed, retired) = (later(from, addressed), later(from, retired));
+                    world.store(totals, &execution, index, addressed, retired).code()
+                }
+                Question::Branch => {
+                    let (branch, last) = (block.branch.as_ref()?, block.instructions.last()?);
+                    let rip = block.rip.wrapping_add(u64::from(last.offset));
+                    let outcome = world.branch(rip, rip.wrapping_add(u64::from(last.length)), branch);
+                    Some(branch_code(branch, outcome))
+                }
+                Question::End { first, count, cycles, state } => {
+                    let words = totals.words_mut();
+                    for addition in &self.additions[first as usize..][..usize::from(count)] {
+                        let word = &mut words[usize::from(addition.word)];
+                        *word = word.wrapping_add(addition.add as i64 as u64);
+                    }
+                    return Some((state, from + u64::from(cycles)));
+                }
+            };
+            // An answer without a code is none that is known.
+            let answer = answer.unwrap_or(u64::MAX);
+            self.answers.push(answer);
+            let mut node = node;
+            while node.answer != answer {
+                node = self.nodes.get(node.other as usize)?;
+            }
+            self.known += 1;
+            if let Question::Store { number, index, addressed, data, committed, .. } = node.question {
+                let [addressed, data, committed] = [addressed, data, committed].map(|by| later(from, by));
+                world.keep(&accesses.of(number), index, StoreTimes { addressed, data, committed });
+            }
+            place = node.next;
+        }
+    }
+
+    /// Where the path of a block in a state begins: a node, or where to put it.
+    pub(crate) fn begin(&mut self, state: u32, block: &BlockStep<'_>) -> Option<Result<u32, Link>> {
+        let edge = match self.edge(state, block) {
+            Some(edge) => edge,
+            None => {
+                let (branch, other) = (block.branch.is_some(), self.first[state as usize]);
+                let edge = u32::try_from(self.edges.len()).ok()?;
+                self.edges.push(Edge { block: block.id?, rip: block.rip, branch, node: NONE, other });
+                self.first[state as usize] = edge;
+                edge
+            }
+        };
+        let node = self.edges[edge as usize].node;
+        Some(if node == NONE { Err(Link::Edge(edge)) } else { Ok(node) })
+    }
+
+    /// Follows an answer from a node: the node that has it, or where to put one.
+    pub(crate) fn follow(&self, mut node: u32, answer: u64) -> Result<u32, Link> {
+        loop {
+            let known = &self.nodes[node as usize];
+            if known.answer == answer {
+                return Ok(node);
+            }
+            if known.other == NONE {
+                return Err(Link::Other(node));
+            }
+            node = known.other;
+        }
+    }
+
+    /// What comes after a node: another node, or where to put it.
+    pub(crate) fn after(&self, node: u32) -> Result<u32, Link> {
+        let next = self.nodes[node as usize].next;
+        if next == NONE { Err(Link::Next(node)) } else { Ok(next) }
+    }
+
+    pub(crate) fn add(&mut self, link: Link, question: Question, answer: u64) -> u32 {
+        let number = self.nodes.len() as u32;
+        self.nodes.push(Node { question, answer, next: NONE, other: NONE });
+        match link {
+            Link::Edge(edge) => self.edges[edge as usize].node = number,
+            Link::Next(node) => self.nodes[node as usize].next = number,
+            Link::Other(node) => self.nodes[node as usize].other = number,
+        }
+        number
+    }
+
+    pub(crate) fn question_mut(&mut self, node: u32) -> &mut Question {
+        &mut self.nodes[node as usize].question
+    }
+
+    /// Ends a path: the totals to add, the next state, and how many cycles later that is.
+    pub(crate) fn finish(&mut self, link: Link, moved: &CoreTotals, state: u32, cycles: u64) {
+        let first = self.additions.len();
+        for (word, &add) in moved.words().iter().enumerate().filter(|(_, add)| **add != 0) {
+            let Ok(add) = i32::try_from(add as i64) else { return self.additions.truncate(first) };
+            self.additions.push(Addition { word: word as u16, add });
+        }
+        let (Ok(cycles), count) = (u32::try_from(cycles), (self.additions.len() - first) as u16) else {
+            return;
+        };
+        self.add(link, Question::End { first: first as u32, count, cycles, state }, 0);
+    }
+}
+
+/// The accesses of a block by instruction.
+struct Accesses<'a, 'b> {
+    block: &'b BlockStep<'a>,
+    rest: usize,
+    number: usize,
+    memory: &'a [MemoryAccess],
+}
+
+impl<'a> Accesses<'a, '_> {
+    /// Those of an instruction. They are asked for in order.
+    #[inline]
+    fn of(&mut self, number: u8) -> Execution<'a> {
+        if self.number != usize::from(number) {
+            self.number = usize::from(number);
+            self.memory = self.block.memory_of(self.number, &mut self.rest);
+        }
+        let offset = self.block.instructions.get(self.number).map_or(0, |prepared| prepared.offset);
+        let rip = self.block.rip.wrapping_add(u64::from(offset));
+        Execution { number, rip, memory: self.memory, repetitions: 1 }
+    }
+}

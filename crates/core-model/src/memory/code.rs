@@ -1,0 +1,87 @@
+//! Caches of code: the uop cache by pieces, and the instruction cache by lines.
+
+use super::{Asker, Caches};
+use crate::core::Core;
+use crate::sets::Sets;
+use crate::totals::CoreTotals;
+
+/// Lines of code on their way.
+const FETCHES: usize = 8;
+
+#[derive(Debug)]
+pub(crate) struct CodeCaches {
+    uop_cache: Sets,
+    icache: Sets,
+    /// Lines that are on their way to the instruction cache, and when they come.
+    fetches: [(u64, u64); FETCHES],
+    next_fetch: usize,
+    piece_shift: u32,
+}
+
+impl CodeCaches {
+    pub(crate) fn new(core: &Core) -> Self {
+        let parameters = &core.front_end;
+        Self {
+            uop_cache: Sets::new(parameters.uop_cache),
+            icache: Sets::new(parameters.icache),
+            fetches: [(u64::MAX, 0); FETCHES],
+            next_fetch: 0,
+            piece_shift: parameters.uop_cache_shift,
+        }
+    }
+
+    /// True if the uop cache has the piece of code at an address; from now on it does.
+    #[inline]
+    pub(crate) fn has_uops(&mut self, physical: u64) -> bool {
+        let piece = physical >> self.piece_shift;
+        let hit = self.uop_cache.touch(piece);
+        if !hit {
+            self.uop_cache.insert(piece);
+        }
+        hit
+    }
+
+    /// Reads a line of code; how long that takes.
+    pub(crate) fn fetch(&mut self, totals: &mut CoreTotals, line: u64, at: u64, caches: &mut Caches) -> u64 {
+        let arrival = if self.icache.touch(line) {
+            totals.icache.hits += 1;
+            self.fetches.iter().find(|fetch| fetch.0 == line).map_or(0, |fetch| fetch.1)
+        } else {
+            totals.icache.misses += 1;
+            let arrival = self.request(totals, line, at, caches);
+            // The next line comes along.
+            if !self.icache.contains(line + 1) {
+                self.request(totals, line + 1, at, caches);
+            }
+            arrival
+        };
+        arrival.saturating_sub(at)
+    }
+
+    fn request(&mut self, totals: &mut CoreTotals, line: u64, at: u64, caches: &mut Caches) -> u64 {
+        self.icache.insert(line);
+        let (_, arrival) = caches.second(totals, line, at, Asker::Fetch);
+        self.fetches[self.next_fetch] = (line, arrival);
+        self.next_fetch = (self.next_fetch + 1) % FETCHES;
+        arrival
+    }
+
+    /// A line was written; true if it is code that may be in the pipeline.
+    pub(crate) fn forget_line(&mut self, physical: u64) -> bool {
+        if !self.icache.contains(physical >> 6) {
+            return false;
+        }
+        self.icache.remove(physical >> 6);
+        let pieces = 64 >> self.piece_shift;
+        let first = physical >> 6 << (6 - self.piece_shift);
+        for piece in first..first + pieces {
+            self.uop_cache.remove(piece);
+        }
+        true
+    }
+
+    pub(crate) fn flush(&mut self) {
+        self.icache.clear();
+        self.uop_cache.clear();
+    }
+}

@@ -1,0 +1,88 @@
+//! Answers as numbers, to find out whether they are the same as before.
+
+use super::{Entered, Loaded, Stored};
+use crate::memory::Level;
+use crate::predictor::Outcome;
+use crate::step::BranchStep;
+
+/// An answer that may be known by a number.
+pub(crate) trait Answer: Sized {
+    /// The number of the answer; `None` if it is too unusual to have one. Never [`u64::MAX`].
+    fn code(&self) -> Option<u64>;
+
+    /// The answer with this number.
+    fn of_code(code: u64) -> Option<Self>;
+}
+
+/// Puts a number of so many bits behind others.
+fn pack(word: u64, part: u64, bits: u32) -> Option<u64> {
+    (part >> bits == 0).then_some(word << bits | part)
+}
+
+impl Answer for Entered {
+    #[inline]
+    fn code(&self) -> Option<u64> {
+        pack(pack(self.hit.into(), self.translation, 24)?, self.wait, 24)
+    }
+
+    fn of_code(code: u64) -> Option<Self> {
+        let (translation, wait) = (code >> 24 & 0xFF_FFFF, code & 0xFF_FFFF);
+        (code != u64::MAX).then_some(Self { translation, hit: code >> 48 & 1 == 1, wait })
+    }
+}
+
+impl Answer for Option<Loaded> {
+    #[inline]
+    fn code(&self) -> Option<u64> {
+        let Some(Loaded { delay, level, any, held, data, walked, early }) = *self else {
+            return Some(1 << 62);
+        };
+        let flags =
+            [any, held, walked, early].iter().fold(level as u64, |word, &flag| word << 1 | u64::from(flag));
+        pack(pack(flags, delay, 24)?, data, 24)
+    }
+
+    fn of_code(code: u64) -> Option<Self> {
+        let flag = |bit: u32| code >> (48 + bit) & 1 == 1;
+        match code {
+            u64::MAX => None,
+            0x4000_0000_0000_0000 => Some(None),
+            _ => Some(Some(Loaded {
+                delay: code >> 24 & 0xFF_FFFF,
+                level: Level::of_number(code >> 52)?,
+                any: flag(3),
+                held: flag(2),
+                data: code & 0xFF_FFFF,
+                walked: flag(1),
+                early: flag(0),
+            })),
+        }
+    }
+}
+
+impl Answer for Option<Stored> {
+    #[inline]
+    fn code(&self) -> Option<u64> {
+        let Some(Stored { wait, new_line, more }) = *self else { return Some(1 << 62) };
+        pack(u64::from(new_line) << 1 | u64::from(more), wait, 32)
+    }
+
+    fn of_code(code: u64) -> Option<Self> {
+        let stored =
+            || Stored { wait: code & 0xFFFF_FFFF, new_line: code >> 33 & 1 == 1, more: code >> 32 & 1 == 1 };
+        (code != u64::MAX).then(|| (code >> 62 == 0).then(stored))
+    }
+}
+
+/// The number of how a branch went and was predicted. A target has at most 57 bits and their sign, which leaves room.
+#[inline]
+pub(crate) fn branch_code(branch: &BranchStep, outcome: Outcome) -> u64 {
+    let Outcome { mispredicted, unknown, slow } = outcome;
+    let flags = [branch.taken, mispredicted, unknown, slow];
+    flags.iter().fold(branch.target, |word, &flag| word << 1 | u64::from(flag)) & (u64::MAX >> 1)
+}
+
+/// What was predicted, by that number.
+pub(crate) fn outcome_of_code(code: u64) -> Outcome {
+    Outcome { mispredicted: code >> 2 & 1 == 1, unknown: code >> 1 & 1 == 1, slow: code & 1 == 1 }
+}

@@ -1,0 +1,391 @@
+//! What the pipeline asks that depends on addresses and on all of the past: caches, translations, stores to forward from,
+//! and predictions.
+
+mod answer;
+
+use crate::core::Core;
+use crate::front_end::Place;
+use crate::memory::{Asker, Caches, CodeCaches, Found, Level, Purpose, StoreTimes, Stores, Tlbs};
+use crate::pipeline::Execution;
+use crate::predictor::{Outcome, Predictor};
+use crate::prepared::{Prepared, Traits};
+use crate::step::{BranchStep, MemoryAccess};
+use crate::totals::CoreTotals;
+pub(crate) use answer::{Answer, branch_code, outcome_of_code};
+
+/// Cycles that the second half of an access across lines takes.
+const SPLIT: u64 = 4;
+
+/// Fetch goes on in another piece of code.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Entry {
+    pub(crate) place: Place,
+    pub(crate) at: u64,
+    /// Page and line are others than before.
+    pub(crate) new_page: bool,
+    pub(crate) new_line: bool,
+    /// Cycles until decoders can begin.
+    pub(crate) switch: u64,
+}
+
+/// What fetch met.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Entered {
+    /// Cycles of a translation.
+    pub(crate) translation: u64,
+    /// The uop cache has the piece.
+    pub(crate) hit: bool,
+    /// Cycles until the line is there.
+    pub(crate) wait: u64,
+}
+
+/// What the loads of an instruction met.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Loaded {
+    /// Cycles in addition to a hit of the first level.
+    pub(crate) delay: u64,
+    pub(crate) level: Level,
+    /// There was one.
+    pub(crate) any: bool,
+    /// Waited for a store, a translation or a device.
+    pub(crate) held: bool,
+    /// Waited so long for the value of a store that it is forwarded from: that is no wait for memory.
+    pub(crate) data: u64,
+    walked: bool,
+    /// A load was executed before the store that it reads from had its address.
+    pub(crate) early: bool,
+}
+
+impl Loaded {
+    pub(crate) const NOTHING: Self =
+        Self { delay: 0, level: Level::L1, any: false, held: false, data: 0, walked: false, early: false };
+}
+
+/// What a store met.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Stored {
+    /// Cycles after retirement until its line is there.
+    pub(crate) wait: u64,
+    /// The line is another one than that of the store before.
+    pub(crate) new_line: bool,
+    /// Another store of the same instruction follows.
+    pub(crate) more: bool,
+}
+
+/// Who answers the pipeline. Cycles of an answer count from those of the question.
+pub(crate) trait Outside {
+    fn enter(&mut self, totals: &mut CoreTotals, entry: &Entry) -> Entered;
+
+    /// The loads of an instruction whose address is known at `issued`; `None` if it does not access memory.
+    fn loads(
+        &mut self,
+        totals: &mut CoreTotals,
+        prepared: &Prepared,
+        execution: &Execution<'_>,
+        issued: u64,
+    ) -> Option<Loaded>;
+
+    /// A store of an instruction, by its number among them; `None` if there is none.
+    fn store(
+        &mut self,
+        totals: &mut CoreTotals,
+        execution: &Execution<'_>,
+        index: u8,
+        addressed: u64,
+        retired: u64,
+    ) -> Option<Stored>;
+
+    /// When that store has what.
+    fn keep(&mut self, execution: &Execution<'_>, index: u8, times: StoreTimes);
+
+    /// A branch at `rip`, before the instruction at `next`.
+    fn branch(&mut self, rip: u64, next: u64, branch: &BranchStep) -> Outcome;
+
+    /// For what only instructions do that [`Prepared::is_repeatable`] excludes.
+    fn world(&mut self) -> &mut World;
+}
+
+#[derive(Debug)]
+pub(crate) struct World {
+    core: &'static Core,
+    pub(crate) predictor: Predictor,
+    pub(crate) tlbs: Tlbs,
+    pub(crate) caches: Caches,
+    pub(crate) code: CodeCaches,
+    stores: Stores,
+}
+
+/// A store of an instruction, by its number among them, and whether another one follows.
+#[inline]
+fn store_of<'a>(execution: &Execution<'a>, index: u8) -> Option<(&'a MemoryAccess, bool)> {
+    let mut stores = execution.memory.iter().filter(|access| access.write).skip(usize::from(index));
+    stores.next().map(|store| (store, stores.next().is_some()))
+}
+
+impl Outside for World {
+    #[inline]
+    fn enter(&mut self, totals: &mut CoreTotals, entry: &Entry) -> Entered {
+        let Entry { place, at, new_page, new_line, switch } = *entry;
+        let translation = if new_page {
+            self.tlbs.translate(totals, Purpose::Fetch, place.linear, place.page, at).0
+        } else {
+            0
+        };
+        let hit = self.code.has_uops(place.physical);
+        let wait = if hit || !new_line {
+            0
+        } else {
+            self.code.fetch(totals, place.physical >> 6, at + translation + switch, &mut self.caches)
+        };
+        Entered { translation, hit, wait }
+    }
+
+    #[inline]
+    fn store(
+        &mut self,
+        totals: &mut CoreTotals,
+        execution: &Execution<'_>,
+        index: u8,
+        addressed: u64,
+        retired: u64,
+    ) -> Option<Stored> {
+        let (access, more) = store_of(execution, index)?;
+        let (translation, walked) =
+            self.tlbs.translate(totals, Purpose::Store, access.linear, access.page, addressed);
+        totals.second_level_tlb_miss_stores += u64::from(walked);
+        let at = retired.max(addressed + translation);
+        let mut arrival = at;
+        if access.uncached {
+            arrival += u64::from(self.core.memory.uncached_latency);
+        } else {
+            let line = access.physical >> 6;
+            arrival = arrival.max(self.caches.access(totals, line, at, Asker::Store).1);
+            if crosses_line(access) {
+                totals.split_stores += 1;
+                arrival = arrival.max(self.caches.access(totals, line + 1, at, Asker::Store).1);
+            }
+        }
+        Some(Stored { wait: arrival - retired, new_line: self.stores.changes_line(access.linear), more })
+    }
+
+    #[inline]
+    fn keep(&mut self, execution: &Execution<'_>, index: u8, times: StoreTimes) {
+        if let Some((access, _)) = store_of(execution, index) {
+            self.stores.keep(access.linear, access.size, times);
+        }
+    }
+
+    #[inline]
+    fn branch(&mut self, rip: u64, next: u64, branch: &BranchStep) -> Outcome {
+        self.predictor.see(rip, next, branch)
+    }
+
+    fn world(&mut self) -> &mut World {
+        self
+    }
+
+    #[inline]
+    fn loads(
+        &mut self,
+        totals: &mut CoreTotals,
+        prepared: &Prepared,
+        execution: &Execution<'_>,
+        issued: u64,
+    ) -> Option<Loaded> {
+        if execution.memory.is_empty() {
+            return None;
+        }
+        let latency = u64::from(prepared.load);
+        let mut all = Loaded::NOTHING;
+        for access in execution.memory.iter().filter(|access| !access.write) {
+            all.any = true;
+            let loaded = self.load(totals, execution.rip, access, issued, latency);
+            all.delay = all.delay.max(loaded.delay);
+            all.level = all.level.max(loaded.level);
+            all.held |= loaded.held;
+            all.data = all.data.max(loaded.data);
+            all.walked |= loaded.walked;
+            all.early |= loaded.early;
+            if crosses_line(access) {
+                totals.split_loads += 1;
+                totals.split_locks += u64::from(prepared.traits.any(Traits::LOCK));
+                let second = (access.physical >> 6) + 1;
+                let (level, arrival) = self.caches.access(totals, second, issued, Asker::Load);
+                let delay = arrival.saturating_sub(issued + if level > Level::L1 { latency } else { 0 });
+                all.delay = all.delay.max(delay) + SPLIT;
+                all.level = all.level.max(level);
+            }
+        }
+        if all.any {
+            classify(totals, &all);
+        }
+        Some(all)
+    }
+}
+
+impl World {
+    pub(crate) fn new(core: &'static Core) -> Self {
+        Self {
+            core,
+            predictor: Predictor::new(core),
+            tlbs: Tlbs::new(core),
+            caches: Caches::new(core),
+            code: CodeCaches::new(core),
+            stores: Stores::new(),
+        }
+    }
+
+    /// One load.
+    #[inline]
+    fn load(
+        &mut self,
+        totals: &mut CoreTotals,
+        rip: u64,
+        access: &MemoryAccess,
+        issued: u64,
+        latency: u64,
+    ) -> Loaded {
+        let (translation, walked) =
+            self.tlbs.translate(totals, Purpose::Load, access.linear, access.page, issued);
+        let mut loaded = Loaded { delay: translation, held: translation > 0, walked, ..Loaded::NOTHING };
+        let memory = &self.core.memory;
+        if access.uncached {
+            loaded.delay += u64::from(memory.uncached_latency);
+            loaded.held = true;
+            return loaded;
+        }
+        let at = issued + translation;
+        match self.stores.find(access.linear, access.size, at) {
+            Found::Nothing => {}
+            Found::Forward { data, addressed } => {
+                // Forwarding takes as long as a hit of the cache, once the data are there.
+                let mut from = data;
+                if addressed > at {
+                    if self.stores.is_careful(rip) {
+                        from = from.max(addressed);
+                    } else {
+                        self.stores.be_careful(rip);
+                        loaded.early = true;
+                    }
+                }
+                let ready = from.max(at) + u64::from(memory.store_forward);
+                loaded.data = from.saturating_sub(issued);
+                loaded.delay = loaded.delay.max(ready.saturating_sub(issued + latency));
+                // The line is used, but nobody waits for it.
+                if self.caches.holds(access.physical >> 6) {
+                    return loaded;
+                }
+                self.caches.access(totals, access.physical >> 6, at, Asker::Store);
+                return loaded;
+            }
+            Found::Blocked { committed } => {
+                totals.store_forward_blocks += 1;
+                let block = committed.max(at) + u64::from(memory.store_forward_block) - at;
+                loaded.delay += block;
+                loaded.held = true;
+                return loaded;
+            }
+            Found::Alias => {
+                totals.alias_blocks += 1;
+                loaded.delay += u64::from(memory.alias_block);
+                loaded.held = true;
+            }
+        }
+        let line = access.physical >> 6;
+        self.caches.stride(totals, rip, access.physical, at);
+        let (level, arrival) = self.caches.access(totals, line, at, Asker::Load);
+        loaded.level = level;
+        if level > Level::L1 {
+            loaded.delay = loaded.delay.max(arrival.saturating_sub(issued + latency));
+        }
+        loaded
+    }
+
+    pub(crate) fn software_prefetch(
+        &mut self,
+        totals: &mut CoreTotals,
+        prepared: &Prepared,
+        execution: &Execution<'_>,
+        at: u64,
+    ) {
+        for access in execution.memory {
+            let (delay, _) = self.tlbs.translate(totals, Purpose::Load, access.linear, access.page, at);
+            let line = access.physical >> 6;
+            if prepared.prefetch == 2 {
+                self.caches.prefetch_outer(totals, line, at + delay);
+            } else {
+                self.caches.prefetch_first(totals, line, at + delay, Asker::Software);
+            }
+        }
+    }
+
+    /// A string instruction with REP: its lines one after the other, overlapping as far as buffers allow. Its cycles,
+    /// and the deepest level that it reached.
+    pub(crate) fn string(
+        &mut self,
+        totals: &mut CoreTotals,
+        prepared: &Prepared,
+        execution: &Execution<'_>,
+        issued: u64,
+    ) -> (u64, Level) {
+        let flows = &self.core.flows;
+        let mut deepest = Level::L1;
+        let start = issued + u64::from(flows.string_start);
+        let mut moved = 0;
+        let mut done = start;
+        let mut last = [u64::MAX; 2];
+        for access in execution.memory {
+            moved += u64::from(access.size);
+            let line = access.physical >> 6;
+            let write = usize::from(access.write);
+            if last[write] == line {
+                continue;
+            }
+            last[write] = line;
+            let at = start + moved / u64::from(flows.string_bytes.max(1));
+            let purpose = if access.write { Purpose::Store } else { Purpose::Load };
+            let (translation, _) = self.tlbs.translate(totals, purpose, access.linear, access.page, at);
+            if access.uncached {
+                done = done.max(at) + u64::from(self.core.memory.uncached_latency);
+                continue;
+            }
+            let asker = if access.write { Asker::Store } else { Asker::Load };
+            let (level, arrival) = self.caches.access(totals, line, at + translation, asker);
+            deepest = deepest.max(level);
+            done = done.max(arrival);
+        }
+        let compares = prepared.traits.any(Traits::COMPARES);
+        let work =
+            if compares { 2 * execution.repetitions } else { moved / u64::from(flows.string_bytes.max(1)) };
+        (done.max(start + work) - issued, deepest)
+    }
+}
+
+#[inline]
+fn classify(totals: &mut CoreTotals, loaded: &Loaded) {
+    totals.second_level_tlb_miss_loads += u64::from(loaded.walked);
+    match loaded.level {
+        Level::L1 => totals.l1_hits += 1,
+        Level::FillBuffer => totals.fill_buffer_hits += 1,
+        Level::L2 => {
+            totals.l1_misses += 1;
+            totals.l2_hits += 1;
+        }
+        Level::L3 => {
+            totals.l1_misses += 1;
+            totals.l2_misses += 1;
+            totals.l3_hits += 1;
+        }
+        Level::Memory => {
+            totals.l1_misses += 1;
+            totals.l2_misses += 1;
+            totals.l3_misses += 1;
+        }
+    }
+}
+
+/// True if an access touches two lines.
+#[inline]
+fn crosses_line(access: &MemoryAccess) -> bool {
+    (access.linear & 63) + u64::from(access.size) > 64
+}
