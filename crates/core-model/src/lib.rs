@@ -10,7 +10,7 @@
 //! ```
 //!
 //! Nothing is simulated cycle by cycle. Each stage keeps the cycle up to which it is known, and an instruction moves
-//! them on. Allocation is the stage whose slots are booked: what an instruction waits for before its slots are taken
+//! them on. What a block did to them is remembered, and not worked out again in the same state (`memo`). Allocation is the stage whose slots are booked: what an instruction waits for before its slots are taken
 //! gets the slots in between.
 //!
 //! | reason | leaf |
