@@ -134,10 +134,16 @@ fn find<T: Tag>(set: &[T], wanted: T) -> Option<usize> {
     set.iter().position(|tag| tag.is(wanted))
 }
 
+/// Most tags that are moved one by one, which is quicker than a call of memmove.
+const FEW: usize = 8;
+
 /// Puts a value before the others; the last one, which has no place any more.
 #[inline]
 fn push<T: Tag>(values: &mut [T], value: T) -> T {
-    let Some(others) = values.len().checked_sub(1) else { return value };
+    if values.len() <= FEW {
+        return values.iter_mut().fold(value, |value, place| std::mem::replace(place, value));
+    }
+    let others = values.len() - 1;
     let last = values[others];
     values.copy_within(..others, 1);
     values[0] = value;
