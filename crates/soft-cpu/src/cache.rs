@@ -169,6 +169,10 @@ impl<B: Bus> Cache<B> {
             [first, second, next(second)]
         };
         path.last = slot;
+        if path.ahead.contains(&slot) {
+            // A small loop has everything there.
+            return;
+        }
         let [first, second, third] = path.ahead.map(|slot| &self.jumps[slot as usize % JUMPS]);
         bus.prefetch::<_, 1>(third);
         if let Some(block) = self.block(second.block) {

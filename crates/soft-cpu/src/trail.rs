@@ -98,6 +98,11 @@ impl Trail {
         }
     }
 
+    /// True if any branches are told of.
+    pub(crate) fn wants_any(&self) -> bool {
+        self.wanted != 0
+    }
+
     /// True if these branches are told of.
     pub(crate) fn wants(&self, kind: BranchKind) -> bool {
         self.wanted & kind.bit() != 0

@@ -156,7 +156,8 @@ fn execute_together<B: Bus>(
         tell_assists(core, bus);
     }
     let branch = if done == code.insns.len() { branch(core, observed.ending, before) } else { None };
-    if branch.is_some()
+    if core.trail.wants_any()
+        && branch.is_some()
         && let Some(last) = code.insns.last()
     {
         core.position = last.position;
