@@ -400,6 +400,8 @@ impl<B: Bus> Cpu<B> {
     }
 
     /// Runs blocks that have been looked up before. `None`: the next one has not.
+    // By itself it keeps in registers what it needs for each block.
+    #[inline(never)]
     fn run_known_blocks<const ONE: bool>(&mut self, bus: &mut B, left: &mut u64) -> Option<Left> {
         let core = &mut self.core;
         loop {
