@@ -407,9 +407,11 @@ fn sum_error<R: Real>(a: R, b: R, sum: R) -> Option<Ordering> {
     }
     let part = sum.sub(a);
     if !part.finite() {
-        // Large operands of opposite signs: their halves have half the error.
-        let (a, b) = (a.to_f64() * 0.5, b.to_f64() * 0.5);
-        return sum_error(a, b, a + b);
+        // Large operands of opposite signs: their halves have half the error. The sum of two f32 is one f64 here.
+        let (a, b, sum) = (a.to_f64() * 0.5, b.to_f64() * 0.5, sum.to_f64() * 0.5);
+        let nearest = a + b;
+        let rounded = nearest.partial_cmp(&sum).filter(|order| order.is_ne());
+        return rounded.or_else(|| two_sum(a, b, nearest).partial_cmp(&0.0));
     }
     two_sum(a, b, sum).partial_cmp(&R::ZERO)
 }
@@ -607,4 +609,22 @@ pub(crate) fn narrow(env: &mut Env, a: f64) -> f32 {
         let (magnitude, exponent) = split(a.abs());
         Unbounded::new::<f32>(mode, a.is_sign_negative(), magnitude, Ordering::Equal, exponent)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The largest number makes the error term overflow on its way.
+    #[test]
+    fn sums_with_the_largest_number_round_as_others_do() {
+        const ROUND_UP: u32 = 0x5F80;
+        for (a, b, sum) in [(0x7EFB_BD6F, 0xFF7F_FFFF, 0xFF02_2147), (0x7F7F_FFFF, 0xFF7F_FFFE, 0x7380_0000)]
+        {
+            let mut env = Env::new(ROUND_UP);
+            let found = arithmetic(&mut env, Operation::Add, f32::from_bits(a), f32::from_bits(b));
+            let inexact = if sum == 0x7380_0000 { 0 } else { PE };
+            assert_eq!((found.to_bits(), env.raised), (sum, inexact), "{a:#x} + {b:#x}");
+        }
+    }
 }
