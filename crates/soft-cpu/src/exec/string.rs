@@ -6,8 +6,9 @@ use super::control::set_count;
 use super::operand::address_mask;
 use crate::bus::Bus;
 use crate::context::{Core, ES, RAX, RCX, RDI, RDX, RSI};
+use crate::debug::DR6_BS;
 use crate::exception::{Done, Fault};
-use crate::flags::DF;
+use crate::flags::{DF, TF};
 use crate::width::Width;
 
 /// [`Insn::aux`]: no prefix.
@@ -224,7 +225,7 @@ pub(crate) fn string<B: Bus, O: StringOp<B>, T: Width>(c: &mut Core, b: &mut B, 
     }
     let mask = address_mask(i.seg);
     let mut left = SLICE;
-    let bulk = i.seg & super::SEG_SLOW == 0 && c.rflags & DF == 0;
+    let bulk = i.seg & super::SEG_SLOW == 0 && c.rflags & (DF | TF) == 0;
     while c.regs[RCX] & mask != 0 {
         if bulk {
             let done = O::bulk::<T>(c, b, i, c.regs[RCX].min(u64::from(left)));
@@ -254,6 +255,11 @@ pub(crate) fn string<B: Bus, O: StringOp<B>, T: Width>(c: &mut Core, b: &mut B, 
         set_count(c, (c.regs[RCX] & mask).wrapping_sub(1) & mask, mask);
         if O::COMPARES && c.flags.zero() != (i.aux == REP_EQUAL) {
             break;
+        }
+        if c.rflags & TF != 0 && c.regs[RCX] & mask != 0 {
+            // Single steps are those of the iterations; the last one ends the instruction, which traps by itself.
+            c.debug_pending |= DR6_BS;
+            return Err(Fault);
         }
         // A bus call or a write to code wants the run loop's attention between two iterations.
         if c.stop && c.regs[RCX] & mask != 0 {

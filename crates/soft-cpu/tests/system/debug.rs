@@ -115,6 +115,29 @@ fn a_data_breakpoint_stops_a_string_instruction_between_iterations() {
 }
 
 #[test]
+fn a_single_step_of_a_string_instruction_is_an_iteration() {
+    // pushf; pushf; or qword [rsp], 0x100; popf; rep lodsb; popf; hlt
+    let code = [0x9C, 0x9C, 0x48, 0x81, 0x0C, 0x24, 0, 1, 0, 0, 0x9D, 0xF3, 0xAC, 0x9D, 0xF4];
+    for (count, df) in [(0, 0), (1, 0), (4, 0), (4, 0x400)] {
+        let mut guest = Guest::new(&[]);
+        guest.state.gpr[1] = count;
+        guest.state.gpr[6] = DATA;
+        guest.state.rflags |= df;
+        let seen = run(&mut guest, &code);
+        // The second POPF is a step too.
+        assert_eq!((seen.count, seen.state.gpr[1]), (count.max(1) + 1, 0), "{count} iterations, DF {df:#x}");
+        assert_eq!((seen.rip, seen.dr6), (CODE + 14, ALWAYS | 1 << 14));
+    }
+    // Between two of them it returns to the instruction: inc rbx; mov r13, [rsp]; hlt.
+    let mut guest = Guest::new(&code);
+    guest.handler(1, &[0x48, 0xFF, 0xC3, 0x4C, 0x8B, 0x2C, 0x24, 0xF4]);
+    guest.state.gpr[1] = 4;
+    guest.state.gpr[6] = DATA;
+    let state = expect_vector(&mut guest, 1).state();
+    assert_eq!((state.gpr[1], state.gpr[6], state.gpr[13]), (3, DATA + 1, CODE + 11));
+}
+
+#[test]
 fn port_breakpoints_need_debug_extensions() {
     let code = [0xE6, 0x80, 0xF4]; // out 0x80, al
     for (cr4, address, count) in [(8, 0x80, 1), (0, 0x80, 0), (8, 0x81, 0)] {
