@@ -153,6 +153,29 @@ fn page_faults_say_what_was_wrong() {
 }
 
 #[test]
+fn a_call_looks_at_its_stack_before_its_target() {
+    const NOWHERE: u64 = 1 << 63;
+    // (call rax; jmp rax), (RAX, RSP, vector)
+    let (call, jump) = ([0xFF, 0xD0], [0xFF, 0xE0]);
+    let table = [
+        (call, CODE, NOWHERE, 12),
+        (call, NOWHERE, NOWHERE, 12),
+        (call, NOWHERE, DATA + 8, 14),
+        (call, NOWHERE, DATA + 0x1008, 13),
+        (jump, NOWHERE, NOWHERE, 13),
+    ];
+    for (code, target, stack, vector) in table {
+        // From ring 3, so that the handler has a stack of its own.
+        let mut guest = Guest::new(&code).user();
+        guest.page(DATA, DATA | 5);
+        (guest.state.gpr[0], guest.state.gpr[4]) = (target, stack);
+        let cpu = expect_vector(&mut guest, vector);
+        assert_eq!((frame(&guest, &cpu, 1), frame(&guest, &cpu, 4)), (CODE, stack), "nothing has moved");
+        assert_eq!(guest.bus.read_u64(DATA + 0x1000), 0, "{target:#x} {stack:#x}: something is pushed");
+    }
+}
+
+#[test]
 fn no_execute_faults_on_fetch_only() {
     let mut guest = Guest::new(&[0xFF, 0xE0]);
     guest.state.gpr[0] = DATA + 8;

@@ -53,6 +53,10 @@ pub(crate) fn call<B: Bus, T: Width>(c: &mut Core, b: &mut B, i: &Insn<B>) -> Do
 
 pub(crate) fn call_indirect<B: Bus, T: Width, S: Get<T>>(c: &mut Core, b: &mut B, i: &Insn<B>) -> Done {
     let target = S::get(c, b, i)?.zext();
+    if c.in_64_bit_mode() && !is_canonical(target) {
+        // What is wrong with the stack comes first there, before the target (SDM volume 2, Operation of CALL).
+        c.require_push::<T, B>(b)?;
+    }
     let target = check_target(c, target)?;
     let back = T::low(c.next_rip());
     c.push(b, back)?;

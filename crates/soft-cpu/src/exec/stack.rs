@@ -73,6 +73,15 @@ impl Core {
         Ok(())
     }
 
+    /// Raises what [`push`](Self::push) would raise, and writes nothing.
+    #[cold]
+    pub(crate) fn require_push<T: Memory, B: Bus>(&mut self, bus: &mut B) -> Done {
+        let sp = self.stack_pointer(-(T::BYTES as i64));
+        let linear = self.stack_linear(sp, T::BYTES, true)?;
+        self.load_for_update::<T, B>(bus, linear, true)?;
+        Ok(())
+    }
+
     #[inline(never)]
     pub(crate) fn pop<T: Memory, B: Bus>(&mut self, bus: &mut B) -> Result<T, Fault> {
         let value = self.peek(bus, 0)?;
