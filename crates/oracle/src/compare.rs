@@ -20,6 +20,9 @@ const GENERAL_PROTECTION: u8 = 13;
 /// Vector of #PF.
 const PAGE_FAULT: u8 = 14;
 
+/// Where an operand of up to 16 bytes begins that ends beyond the lower half of the address space.
+const LOWER_END: std::ops::RangeInclusive<u64> = 0x7FFF_FFFF_FFF1..=0x7FFF_FFFF_FFFF;
+
 /// The instructions of a case, up to the first that is none or is cut off.
 #[must_use]
 pub fn instructions(case: &Case) -> Vec<Instruction> {
@@ -43,7 +46,8 @@ pub enum Verdict {
     /// Only what is masked differs.
     Undefined,
     /// The interpreter raises #GP(0) or #SS(0), the native side #UD, all else is equal: para-virtual KVM hands what raises those
-    /// in ring 3 to its instruction emulator, and raises #UD for what that does not know.
+    /// in ring 3 to its instruction emulator, and raises #UD for what that does not know. Or that has raised the #PF of
+    /// [`Effect::LowerEnd`].
     Emulated,
     /// They differ; a line for each register or byte: native, then soft.
     Different(Vec<String>),
@@ -60,6 +64,19 @@ pub fn compare(case: &Case, native: &Outcome, soft: &Outcome) -> Verdict {
         && soft.error == 0
     {
         let as_reported = Outcome { vector: UNDEFINED_OPCODE, ..soft.clone() };
+        return match compare(case, native, &as_reported) {
+            Verdict::Same | Verdict::Undefined => Verdict::Emulated,
+            other => other,
+        };
+    }
+    // Effect::LowerEnd.
+    if native.vector == PAGE_FAULT
+        && LOWER_END.contains(&native.cr2)
+        && matches!(soft.vector, STACK_FAULT | GENERAL_PROTECTION)
+        && soft.error == 0
+    {
+        let as_reported =
+            Outcome { vector: PAGE_FAULT, error: native.error, cr2: native.cr2, ..soft.clone() };
         return match compare(case, native, &as_reported) {
             Verdict::Same | Verdict::Undefined => Verdict::Emulated,
             other => other,
@@ -87,11 +104,6 @@ pub fn compare(case: &Case, native: &Outcome, soft: &Outcome) -> Verdict {
         return Verdict::Undefined;
     }
     if may_fault(native) || may_fault(soft) {
-        return Verdict::Undefined;
-    }
-    if masks::has(at(native), Effect::FaultOrder)
-        && (native.vector, soft.vector) == (PAGE_FAULT, GENERAL_PROTECTION)
-    {
         return Verdict::Undefined;
     }
     let (mut native, mut soft) = (native.clone(), soft.clone());

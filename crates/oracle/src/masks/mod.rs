@@ -75,10 +75,11 @@ pub enum Effect {
     MayFault,
     /// Anything, if the interpreter raises #GP.
     Misaligned,
-    /// #PF on one side and #GP on the other.
-    FaultOrder,
     /// #UD on the native side, #GP(0) or #SS(0) on the other.
     Emulated,
+    /// #PF on the native side, #GP(0) or #SS(0) on the other, of an operand across the end of the lower half of the
+    /// address space.
+    LowerEnd,
     /// P and RSVD in the error code of a #PF in the upper half of the address space.
     UpperHalf,
     /// The case is left out once that happens.
@@ -299,8 +300,8 @@ pub fn markdown() -> String {
             Effect::FaultAddress => "CR2, and P in the error code".to_owned(),
             Effect::MayFault => "whether it raises #PF".to_owned(),
             Effect::Misaligned => "whether it raises #GP".to_owned(),
-            Effect::FaultOrder => "#PF or #GP".to_owned(),
             Effect::Emulated => "#UD or #GP, #SS".to_owned(),
+            Effect::LowerEnd => "#PF or #GP, #SS".to_owned(),
             Effect::UpperHalf => "P and RSVD in the error code".to_owned(),
             Effect::Unsupported => "the case is left out".to_owned(),
             Effect::Omit => "all".to_owned(),

@@ -176,15 +176,13 @@ pub const MASKS: &[Mask] = &[
         effect: E::MayFault,
         why: "the source is a word on Intel (SDM volume 2, MOVSXD); AMD reads four bytes, which may cross into a page that is not mapped",
     },
-    row(
-        &[M::Call],
-        W::Always,
-        E::FaultOrder,
-        "with a target that is not canonical and a stack that cannot be written, AMD reports the #PF and Intel the #GP; the priority of faults of one instruction is implementation dependent (SDM volume 3, Priority Among Simultaneous Exceptions and Interrupts)",
-    ),
     any(
         E::Emulated,
         "para-virtual KVM hands what raises #GP(0) or #SS(0) in ring 3 to its instruction emulator, and raises #UD for what that does not know",
+    ),
+    any(
+        E::LowerEnd,
+        "an operand of up to 16 bytes that begins in the last bytes of the lower half of the address space and ends beyond it raises #GP(0) or #SS(0), on AMD Zen 5 without KVM too, and before a #PF of its first byte; the instruction emulator of para-virtual KVM, which gets those, only asks whether the address of the first byte is canonical, and raises its #PF",
     ),
     any(
         E::UpperHalf,

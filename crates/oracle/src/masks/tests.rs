@@ -48,3 +48,26 @@ fn flags_that_are_masked_are_undefined() {
     }
     assert!(checked > 100, "{checked} rows and forms");
 }
+
+/// A page fault in place of #GP passes only where an operand can run across the end of the lower half.
+#[test]
+fn a_page_fault_is_masked_at_the_end_of_the_lower_half_only() {
+    use crate::compare::{Verdict, compare};
+    // cmp qword ptr [rcx-1],0
+    let case = Case { code: vec![0x48, 0x83, 0xB9, 0xFF, 0xFF, 0xFF, 0xFF, 0x00], offset: 0, seed: 0 };
+    let soft = Outcome { vector: 13, rip: case.rip(), rflags: 2, ..Outcome::default() };
+    for (cr2, masked) in [
+        (0x7FFF_FFFF_FFFF, true),
+        (0x7FFF_FFFF_FFF1, true),
+        (0x7FFF_FFFF_FFF0, false),
+        (0x8000_0000_0000, false),
+        (0, false),
+    ] {
+        let native = Outcome { vector: 14, error: 4, cr2, ..soft.clone() };
+        let verdict = compare(&case, &native, &soft);
+        assert_eq!(verdict == Verdict::Emulated, masked, "{cr2:#x}: {verdict:?}");
+        // All else has to be equal.
+        let moved = Outcome { gpr: [1; 16], ..native };
+        assert!(matches!(compare(&case, &moved, &soft), Verdict::Different(_)), "{cr2:#x}");
+    }
+}
