@@ -150,8 +150,15 @@ impl FrontEnd {
             Path::UopCache => self.core.front_end.decode_switch.into(),
             Path::Decoders | Path::Loop => 0,
         };
-        let entry =
-            Entry { place, at: self.cycle, new_page: page != self.page, new_line: line != self.line, switch };
+        let entry = Entry {
+            linear: place.linear,
+            physical: place.physical,
+            page: place.page,
+            at: self.cycle,
+            new_page: page != self.page,
+            new_line: line != self.line,
+            switch,
+        };
         let entered = outside.enter(totals, &entry);
         self.piece = piece;
         self.page = page;

@@ -7,7 +7,9 @@ use crate::predictor::Outcome;
 use crate::prepared::Prepared;
 use crate::step::{BlockStep, BranchStep};
 use crate::totals::CoreTotals;
-use crate::world::{Answer, Entered, Entry, Loaded, Outside, Stored, World, branch_code, outcome_of_code};
+use crate::world::{
+    Answer, Entered, Entry, Loaded, NO_CODE, Outside, Stored, World, branch_code, outcome_of_code,
+};
 
 pub(crate) struct Recorder<'a> {
     tree: &'a mut Tree,
@@ -57,7 +59,7 @@ impl<'a> Recorder<'a> {
 
     /// The answer that is known to the question at hand.
     fn given(&self) -> Option<u64> {
-        self.tree.answers.get(self.asked).copied()
+        self.tree.answers.get(self.asked).copied().filter(|&code| code != NO_CODE)
     }
 
     /// Writes question and answer down.
@@ -84,7 +86,7 @@ impl<'a> Recorder<'a> {
 
 impl Outside for Recorder<'_> {
     fn enter(&mut self, _: &mut CoreTotals, entry: &Entry) -> Entered {
-        let offset = u16::try_from(entry.place.linear.wrapping_sub(self.rip)).ok();
+        let offset = u16::try_from(entry.linear.wrapping_sub(self.rip)).ok();
         let switch = u16::try_from(entry.switch).ok();
         let question = offset.zip(switch).zip(self.since(entry.at)).map(|((offset, switch), at)| {
             let Entry { new_page, new_line, .. } = *entry;

@@ -1,11 +1,10 @@
 //! The paths that executions of blocks have left.
 
-use crate::front_end::Place;
 use crate::memory::StoreTimes;
 use crate::pipeline::Execution;
 use crate::step::{BlockId, BlockStep, MemoryAccess};
 use crate::totals::CoreTotals;
-use crate::world::{Answer, Entry, Outside, World, branch_code};
+use crate::world::{Answer, Entry, NO_CODE, Outside, World, branch_code};
 
 /// No node, no edge.
 pub(crate) const NONE: u32 = u32::MAX;
@@ -138,12 +137,9 @@ impl Tree {
             let answer = match node.question {
                 Question::Enter { offset, switch, new_page, new_line, at } => {
                     let entry = Entry {
-                        place: Place {
-                            linear: block.rip.wrapping_add(u64::from(offset)),
-                            physical: block.fetch_pa + u64::from(offset),
-                            page: block.fetch_page,
-                            length: 0,
-                        },
+                        linear: block.rip.wrapping_add(u64::from(offset)),
+                        physical: block.fetch_pa + u64::from(offset),
+                        page: block.fetch_page,
                         at: later(from, at),
                         new_page,
                         new_line,
@@ -177,7 +173,7 @@ impl Tree {
                 }
             };
             // An answer without a code is none that is known.
-            let answer = answer.unwrap_or(u64::MAX);
+            let answer = answer.unwrap_or(NO_CODE);
             self.answers.push(answer);
             let mut node = node;
             while node.answer != answer {

@@ -5,12 +5,17 @@ use crate::memory::Level;
 use crate::predictor::Outcome;
 use crate::step::BranchStep;
 
+/// In the place of a number: the answer has none.
+pub(crate) const NO_CODE: u64 = u64::MAX;
+/// The number of the answer that there is nothing.
+const NOTHING: u64 = 1 << 62;
+
 /// An answer that may be known by a number.
 pub(crate) trait Answer: Sized {
-    /// The number of the answer; `None` if it is too unusual to have one. Never [`u64::MAX`].
+    /// The number of the answer; `None` if it is too unusual to have one. Never [`NO_CODE`].
     fn code(&self) -> Option<u64>;
 
-    /// The answer with this number.
+    /// The answer with this number; `None` if there is none.
     fn of_code(code: u64) -> Option<Self>;
 }
 
@@ -27,7 +32,7 @@ impl Answer for Entered {
 
     fn of_code(code: u64) -> Option<Self> {
         let (translation, wait) = (code >> 24 & 0xFF_FFFF, code & 0xFF_FFFF);
-        (code != u64::MAX).then_some(Self { translation, hit: code >> 48 & 1 == 1, wait })
+        Some(Self { translation, hit: code >> 48 & 1 == 1, wait })
     }
 }
 
@@ -35,7 +40,7 @@ impl Answer for Option<Loaded> {
     #[inline]
     fn code(&self) -> Option<u64> {
         let Some(Loaded { delay, level, any, held, data, walked, early }) = *self else {
-            return Some(1 << 62);
+            return Some(NOTHING);
         };
         let flags =
             [any, held, walked, early].iter().fold(level as u64, |word, &flag| word << 1 | u64::from(flag));
@@ -44,33 +49,32 @@ impl Answer for Option<Loaded> {
 
     fn of_code(code: u64) -> Option<Self> {
         let flag = |bit: u32| code >> (48 + bit) & 1 == 1;
-        match code {
-            u64::MAX => None,
-            0x4000_0000_0000_0000 => Some(None),
-            _ => Some(Some(Loaded {
-                delay: code >> 24 & 0xFF_FFFF,
-                level: Level::of_number(code >> 52)?,
-                any: flag(3),
-                held: flag(2),
-                data: code & 0xFF_FFFF,
-                walked: flag(1),
-                early: flag(0),
-            })),
+        if code == NOTHING {
+            return Some(None);
         }
+        Some(Some(Loaded {
+            delay: code >> 24 & 0xFF_FFFF,
+            level: Level::of_number(code >> 52)?,
+            any: flag(3),
+            held: flag(2),
+            data: code & 0xFF_FFFF,
+            walked: flag(1),
+            early: flag(0),
+        }))
     }
 }
 
 impl Answer for Option<Stored> {
     #[inline]
     fn code(&self) -> Option<u64> {
-        let Some(Stored { wait, new_line, more }) = *self else { return Some(1 << 62) };
+        let Some(Stored { wait, new_line, more }) = *self else { return Some(NOTHING) };
         pack(u64::from(new_line) << 1 | u64::from(more), wait, 32)
     }
 
     fn of_code(code: u64) -> Option<Self> {
         let stored =
             || Stored { wait: code & 0xFFFF_FFFF, new_line: code >> 33 & 1 == 1, more: code >> 32 & 1 == 1 };
-        (code != u64::MAX).then(|| (code >> 62 == 0).then(stored))
+        Some((code != NOTHING).then(stored))
     }
 }
 

@@ -4,14 +4,13 @@
 mod answer;
 
 use crate::core::Core;
-use crate::front_end::Place;
 use crate::memory::{Asker, Caches, CodeCaches, Found, Level, Purpose, StoreTimes, Stores, Tlbs};
 use crate::pipeline::Execution;
 use crate::predictor::{Outcome, Predictor};
 use crate::prepared::{Prepared, Traits};
 use crate::step::{BranchStep, MemoryAccess};
 use crate::totals::CoreTotals;
-pub(crate) use answer::{Answer, branch_code, outcome_of_code};
+pub(crate) use answer::{Answer, NO_CODE, branch_code, outcome_of_code};
 
 /// Cycles that the second half of an access across lines takes.
 const SPLIT: u64 = 4;
@@ -19,7 +18,10 @@ const SPLIT: u64 = 4;
 /// Fetch goes on in another piece of code.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Entry {
-    pub(crate) place: Place,
+    pub(crate) linear: u64,
+    pub(crate) physical: u64,
+    /// Log2 of the size of its page.
+    pub(crate) page: u8,
     pub(crate) at: u64,
     /// Page and line are others than before.
     pub(crate) new_page: bool,
@@ -125,17 +127,14 @@ fn store_of<'a>(execution: &Execution<'a>, index: u8) -> Option<(&'a MemoryAcces
 impl Outside for World {
     #[inline]
     fn enter(&mut self, totals: &mut CoreTotals, entry: &Entry) -> Entered {
-        let Entry { place, at, new_page, new_line, switch } = *entry;
-        let translation = if new_page {
-            self.tlbs.translate(totals, Purpose::Fetch, place.linear, place.page, at).0
-        } else {
-            0
-        };
-        let hit = self.code.has_uops(place.physical);
+        let Entry { linear, physical, page, at, new_page, new_line, switch } = *entry;
+        let translation =
+            if new_page { self.tlbs.translate(totals, Purpose::Fetch, linear, page, at).0 } else { 0 };
+        let hit = self.code.has_uops(physical);
         let wait = if hit || !new_line {
             0
         } else {
-            self.code.fetch(totals, place.physical >> 6, at + translation + switch, &mut self.caches)
+            self.code.fetch(totals, physical >> 6, at + translation + switch, &mut self.caches)
         };
         Entered { translation, hit, wait }
     }
