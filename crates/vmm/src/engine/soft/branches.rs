@@ -46,8 +46,6 @@ pub(super) struct BranchLog {
     timed: bool,
     /// Every branch matters, not only the newest: tell the vPMU before one is overwritten.
     every: bool,
-    /// Either of these.
-    careful: bool,
     /// The newest one has not been completed.
     open: bool,
     /// Branches before those that wait, which nobody will see.
@@ -66,7 +64,6 @@ impl BranchLog {
             wanted: [0; 2],
             timed,
             every: false,
-            careful: timed,
             open: false,
             skipped: 0,
             taken: 0,
@@ -104,7 +101,7 @@ impl BranchLog {
     /// True if branches are [noted with care](Self::note_carefully): each matters, or is completed later.
     #[inline(always)]
     pub(super) fn is_careful(&self) -> bool {
-        self.careful
+        self.every || self.timed
     }
 
     /// Notes a branch that is [wanted](Self::wanted).
@@ -116,7 +113,7 @@ impl BranchLog {
 
     /// How many of the newest branches matter.
     pub(super) fn kept(&self) -> u64 {
-        if self.every || self.timed { u64::MAX } else { KEPT }
+        if self.is_careful() { u64::MAX } else { KEPT }
     }
 
     /// So many branches have been taken before [as many as matter](Self::kept), which follow.
@@ -162,7 +159,6 @@ impl BranchLog {
         let before = (self.wanted, self.every);
         if !filter.is_empty() {
             self.every = pmu.needs_every_branch();
-            self.careful = self.every || self.timed;
             for kind in BranchKind::ALL {
                 for cpl in [0, 3] {
                     if record_kind(kind).is_some_and(|kind| filter.admits(kind, cpl)) {
