@@ -269,6 +269,15 @@ fn fields(totals: &CoreTotals) -> [u64; ALL_FIELDS] {
     ]
 }
 
+impl Drop for TimingCore {
+    /// Everything that the model knows, to compare two of its versions.
+    fn drop(&mut self) {
+        for (level, user) in [("0", false), ("3", true)] {
+            log::trace!("totals of the model at CPL {level}: {:?}", self.model.totals(user));
+        }
+    }
+}
+
 /// The core, shared by the engine, which feeds it, and the counts source, which reads it.
 #[derive(Debug, Clone)]
 pub struct SharedCore(Rc<RefCell<TimingCore>>);
