@@ -220,6 +220,8 @@ pub trait Bus {
     #[inline(always)]
     fn skip_branches(&mut self, _count: u64) {}
 
+    /// Somebody may watch: [`observer`](Self::observer) is implemented. The CPU of a bus without has no code for it.
+    const OBSERVED: bool = false;
     /// Who watches every instruction retire; nobody, unless implemented. Always the same answer.
     #[inline(always)]
     fn observer(&mut self) -> Option<&mut impl Observer> {

@@ -187,7 +187,7 @@ impl Core {
             user: 0,
             sse: false,
             mmu: Mmu::new(),
-            watch: Watch::default(),
+            watch: Watch::new(),
             totals: Totals::default(),
             trail: Trail::new(),
             segs: state.segments,

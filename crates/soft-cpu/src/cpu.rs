@@ -362,7 +362,7 @@ impl<B: Bus> Cpu<B> {
         let outcome = loop {
             let outcome = if !known {
                 None
-            } else if self.core.watch.on {
+            } else if B::OBSERVED && self.core.watch.on {
                 self.run_observed_blocks(bus, left, pace)
             } else {
                 match pace {
@@ -479,7 +479,7 @@ impl<B: Bus> Cpu<B> {
             return Err(core.ud());
         }
         let mode = core.mode;
-        if let Some(decoded) = decode::block(&bytes[..in_page], mode, core.watch.on) {
+        if let Some(decoded) = decode::block(&bytes[..in_page], mode) {
             return Ok(Block {
                 insns: decoded.insns,
                 chain: decoded.chain,

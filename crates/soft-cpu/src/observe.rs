@@ -1,8 +1,8 @@
 //! Watching instructions retire, one by one: what a model of the core needs beside [`Totals`](crate::Totals).
 //!
 //! A [`Bus`] that has an [`Observer`] gets every retired instruction with its memory accesses and its branch, in
-//! program order. The CPU then runs blocks in a loop of its own ([`run`]), and memory accesses take the slow path,
-//! where they are noted ([`watch`]); without an observer nothing of this is on the way.
+//! program order. The CPU then runs blocks in a loop of its own ([`run`]), and memory accesses are noted ([`watch`]). A bus
+//! that has none ([`Bus::OBSERVED`]) has a CPU without any of this.
 //!
 //! A block of instructions that are about registers and RAM only, which are most of them, is told of as a whole when
 //! it has been executed, if the observer allows it.
@@ -14,7 +14,7 @@ mod watch;
 pub(crate) use block::Observed;
 pub use core_model::{Assist, BlockStep, BranchStep, CoreEvent, MemoryAccess, Prepared, Step};
 use iced_x86::Instruction;
-pub(crate) use watch::Watch;
+pub(crate) use watch::{Place, Watch};
 
 /// Sees what retires.
 pub trait Observer {
@@ -26,12 +26,12 @@ pub trait Observer {
     /// Its taken branch has been reported to [`Bus::taken_branch`](crate::Bus::taken_branch) just before. Of a REP
     /// instruction `memory` has an access for each run of elements in a cache line, not for each element.
     fn retire(&mut self, prepared: &Prepared, step: &Step<'_>) -> bool;
-    /// True if the next instructions, at most so many, may be told of with [`retire_block`](Self::retire_block) after
-    /// the last one: nobody has to look in between.
-    fn takes_block(&mut self, _instructions: u64) -> bool {
-        false
+    /// So many of the next instructions may be told of with [`retire_block`](Self::retire_block) after the last one of
+    /// their block: nobody has to look in between.
+    fn patience(&mut self) -> u64 {
+        0
     }
-    /// Instructions have retired, after [`takes_block`](Self::takes_block) has allowed it: the same as
+    /// Instructions have retired, after [`patience`](Self::patience) has allowed it: the same as
     /// [`retire`](Self::retire) for each of them.
     fn retire_block(&mut self, block: &BlockStep<'_>) -> bool {
         block.steps().fold(false, |end, (prepared, step)| self.retire(prepared, &step) | end)

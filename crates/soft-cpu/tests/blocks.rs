@@ -5,7 +5,7 @@
 mod common;
 
 use common::{Random, Recorder, TestBus};
-use soft_cpu::{Budget, Cpu, Exit, Segment, State, Totals};
+use soft_cpu::{Budget, Bus, Cpu, Exit, Segment, State, Totals};
 
 const RAM: usize = 1 << 16;
 const CODE: u64 = 0x8000;
@@ -75,7 +75,7 @@ fn start(random: &mut Random, long: bool) -> (TestBus, State) {
 }
 
 /// How the run ends, and in which state.
-fn run(bus: &mut TestBus, state: &State, instructions: u64) -> (Exit, State, Totals) {
+fn run(bus: &mut impl Bus, state: &State, instructions: u64) -> (Exit, State, Totals) {
     let mut cpu = Cpu::new(state);
     let exit = cpu.run(bus, Budget { instructions, interrupt_window: false });
     (exit, cpu.state(), *cpu.totals())
@@ -89,9 +89,9 @@ fn compare(long: bool) {
         let mut compare = |instructions| {
             let mut recorder = Recorder::default();
             recorder.one_by_one = true;
-            bus.recorder = Some(recorder);
-            let one_by_one = run(&mut bus, &state, instructions);
-            bus.recorder = None;
+            let mut observed = std::mem::take(&mut bus).observed(recorder);
+            let one_by_one = run(&mut observed, &state, instructions);
+            bus = observed.unobserved();
             let at_once = run(&mut bus, &state, instructions);
             assert_eq!(at_once, one_by_one, "seed {seed}, {instructions} instructions");
             (at_once.0, at_once.2.instructions())

@@ -4,7 +4,7 @@
 
 mod common;
 
-use common::{Random, Recorder, TestBus};
+use common::{AnyBus, Random, Recorder, TestBus};
 use soft_cpu::{Branch, BranchKind, Budget, Cpu, DescriptorTable, Exit, Segment, State, Totals};
 
 const RAM: usize = 1 << 20;
@@ -141,11 +141,18 @@ struct Told {
 }
 
 fn run(seed: u64, how: How) -> Told {
-    let (mut bus, state) = start(seed);
+    let (bus, state) = start(seed);
+    if how.observed {
+        run_on(bus.observed(Recorder::default()), &state, seed, how)
+    } else {
+        run_on(bus, &state, seed, how)
+    }
+}
+
+fn run_on<const OBSERVED: bool>(mut bus: AnyBus<OBSERVED>, state: &State, seed: u64, how: How) -> Told {
     (bus.wanted_branches, bus.kept_branches) = (how.wanted, how.kept);
     bus.looks_end_runs = how.ends;
-    bus.recorder = how.observed.then(Recorder::default);
-    let mut cpu = Cpu::new(&state);
+    let mut cpu = Cpu::new(state);
     let mut random = Random(seed + 1);
     let mut left = INSTRUCTIONS;
     while left > 0 {
@@ -156,7 +163,7 @@ fn run(seed: u64, how: How) -> Told {
         assert_eq!(exit, regular, "seed {seed}, {:x?}", cpu.state());
         left = INSTRUCTIONS - cpu.totals().instructions();
     }
-    let TestBus { branches, skipped_branches: skipped, looks, .. } = bus;
+    let AnyBus { branches, skipped_branches: skipped, looks, .. } = bus;
     Told { branches, skipped, looks, end: (cpu.state(), *cpu.totals()) }
 }
 

@@ -4,15 +4,15 @@
 
 mod common;
 
-use common::{Recorded, Recorder, TestBus};
+use common::{ObservedBus, Recorded, Recorder};
 use core_model::BranchKind;
 use soft_cpu::{
     Assist, BranchStep, Budget, CoreEvent, Cpu, DescriptorTable, Exit, MemoryAccess, Segment, State,
 };
 
 /// 64-bit mode at CPL 0 with pages that are accessed and dirty; the first 2 MiB map to themselves in one page, the 4 KiB pages from 2 MiB on to 0x18_0000.
-fn machine(code: &[u8]) -> (TestBus, Cpu<TestBus>) {
-    let mut bus = TestBus::new(2 << 20);
+fn machine(code: &[u8]) -> (ObservedBus, Cpu<ObservedBus>) {
+    let mut bus = ObservedBus::new(2 << 20);
     bus.recorder = Some(Recorder::default());
     bus.write_u64(0x1000, 0x2027);
     bus.write_u64(0x2000, 0x3027);
@@ -301,17 +301,18 @@ fn an_observer_ends_the_run() {
     }
 }
 
-/// What a block does with a device, with code or with a page that is not there, is told of in its place.
+/// What a block does with a device, with code or with a page that is new or not there, is told of in its place.
 #[test]
 fn blocks_are_told_of_as_their_instructions() {
     // inc eax; mov [rsi], eax; inc ecx; then the instruction in question; inc edx; push rdx; jmp +0
     let before = [0xFF, 0xC0, 0x89, 6, 0xFF, 0xC1];
     let behind = [0xFF, 0xC2, 0x52, 0xEB, 0];
-    let middles: [&[u8]; 5] = [
-        &[0x8B, 0x1F],                               // mov ebx, [rdi]: a device
-        &[0x89, 0x1F],                               // mov [rdi], ebx
-        &[0xC6, 5, 2, 0, 0, 0, 0x53],                // mov byte [rip + 2], 0x53: makes the push one of RBX
-        &[0x8B, 0x9E, 0, 0, 0x20, 0],                // mov ebx, [rsi + 0x200000]: a page fault
+    let middles: [&[u8]; 6] = [
+        &[0xFF, 0x36],                // push [rsi]: the stack's page has not been used before
+        &[0x8B, 0x1F],                // mov ebx, [rdi]: a device
+        &[0x89, 0x1F],                // mov [rdi], ebx
+        &[0xC6, 5, 2, 0, 0, 0, 0x53], // mov byte [rip + 2], 0x53: makes the push one of RBX
+        &[0x8B, 0x9E, 0, 0, 0x20, 0], // mov ebx, [rsi + 0x200000]: a page fault
         &[0x48, 0x87, 0x9F, 0xFC, 0xFF, 0xFF, 0xFF], // xchg [rdi - 4], rbx: from RAM into the device
     ];
     for middle in middles {

@@ -46,19 +46,18 @@ pub(crate) fn decoder(bytes: &[u8], mode: Mode) -> Decoder<'_> {
     Decoder::with_ip(bitness, bytes, 0, DecoderOptions::NONE)
 }
 
-/// Decodes a block from the bytes up to the end of a page. `None` if the first instruction needs more. While somebody
-/// watches memory accesses, which take no quick path then, there are no quick handlers for them.
-pub(crate) fn block<B: Bus>(bytes: &[u8], mode: Mode, watched: bool) -> Option<Decoded<B>> {
-    let decoded = decode(bytes, mode, MAX_INSNS, watched);
+/// Decodes a block from the bytes up to the end of a page. `None` if the first instruction needs more.
+pub(crate) fn block<B: Bus>(bytes: &[u8], mode: Mode) -> Option<Decoded<B>> {
+    let decoded = decode(bytes, mode, MAX_INSNS);
     (!decoded.insns.is_empty()).then_some(decoded)
 }
 
 /// Decodes one instruction from at least 15 bytes.
 pub(crate) fn single<B: Bus>(bytes: &[u8], mode: Mode) -> Decoded<B> {
-    decode(bytes, mode, 1, false)
+    decode(bytes, mode, 1)
 }
 
-fn decode<B: Bus>(bytes: &[u8], mode: Mode, limit: usize, watched: bool) -> Decoded<B> {
+fn decode<B: Bus>(bytes: &[u8], mode: Mode, limit: usize) -> Decoded<B> {
     let mut decoder = decoder(bytes, mode);
     let mut info = InstructionInfoFactory::new();
     let mut insns: Vec<Insn<B>> = Vec::new();
@@ -87,9 +86,6 @@ fn decode<B: Bus>(bytes: &[u8], mode: Mode, limit: usize, watched: bool) -> Deco
             let (loads, stores) = memory_operands(&mut info, &instruction);
             position.loads += loads;
             position.stores += stores;
-            if watched && loads + stores > 0 {
-                insn.next = chain::any;
-            }
         }
         position.start += u16::from(position.len);
         position.index += 1;

@@ -56,9 +56,15 @@ pub(crate) fn last<B: Bus>(
     if quick(c, b, i) { Ok(()) } else { not_quick(c, b, rest) }
 }
 
+/// The first of these instructions was not quick.
 #[cold]
 #[inline(never)]
-fn not_quick<B: Bus>(c: &mut Core, b: &mut B, rest: Iter<'_, Insn<B>>) -> Done {
+pub(crate) fn not_quick<B: Bus>(c: &mut Core, b: &mut B, rest: Iter<'_, Insn<B>>) -> Done {
+    if B::OBSERVED
+        && let Some(i) = rest.clone().next()
+    {
+        c.watch.forget(i.position.index);
+    }
     any(c, b, rest)
 }
 

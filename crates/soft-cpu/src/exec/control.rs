@@ -177,7 +177,7 @@ pub(crate) mod quick {
     #[inline(always)]
     pub(crate) fn call<B: Bus, T: Width>(c: &mut Core, b: &mut B, i: &Insn<B>) -> bool {
         let back = T::low(behind(c, i));
-        if !c.quick_push(b, back) {
+        if !c.quick_push(b, i, back) {
             return false;
         }
         c.rip = relative(c, i);
@@ -193,7 +193,7 @@ pub(crate) mod quick {
             return false;
         }
         let back = T::low(behind(c, i));
-        if !c.quick_push(b, back) {
+        if !c.quick_push(b, i, back) {
             return false;
         }
         c.rip = target;
@@ -203,7 +203,7 @@ pub(crate) mod quick {
 
     #[inline(always)]
     pub(crate) fn ret<B: Bus, T: Width>(c: &mut Core, b: &mut B, i: &Insn<B>) -> bool {
-        let Some(target) = c.quick_top::<T, B>(b) else { return false };
+        let Some(target) = c.quick_top::<T, B>(b, i) else { return false };
         let target = target.zext();
         if !is_canonical(target) {
             return false;

@@ -20,7 +20,7 @@ pub(crate) trait Get<T> {
     fn get<B: Bus>(c: &mut Core, b: &mut B, i: &Insn<B>) -> Result<T, Fault>;
     /// The operand, if it is at hand; see [`chain`](super::chain).
     #[inline(always)]
-    fn quick<B: Bus>(_c: &Core, _b: &mut B, _i: &Insn<B>) -> Option<T> {
+    fn quick<B: Bus>(_c: &mut Core, _b: &mut B, _i: &Insn<B>) -> Option<T> {
         None
     }
 }
@@ -36,7 +36,7 @@ pub(crate) trait Place<T>: Get<T> {
 
 impl<T: Width> Get<T> for Dst {
     #[inline(always)]
-    fn quick<B: Bus>(c: &Core, _b: &mut B, i: &Insn<B>) -> Option<T> {
+    fn quick<B: Bus>(c: &mut Core, _b: &mut B, i: &Insn<B>) -> Option<T> {
         Some(T::reg(c, i.dst))
     }
     #[inline(always)]
@@ -71,7 +71,7 @@ impl<T: Width> Place<T> for Dst {
 
 impl<T: Width> Get<T> for Src {
     #[inline(always)]
-    fn quick<B: Bus>(c: &Core, _b: &mut B, i: &Insn<B>) -> Option<T> {
+    fn quick<B: Bus>(c: &mut Core, _b: &mut B, i: &Insn<B>) -> Option<T> {
         Some(T::reg(c, i.src))
     }
     #[inline(always)]
@@ -82,7 +82,7 @@ impl<T: Width> Get<T> for Src {
 
 impl<T: Width> Get<T> for Imm {
     #[inline(always)]
-    fn quick<B: Bus>(_c: &Core, _b: &mut B, i: &Insn<B>) -> Option<T> {
+    fn quick<B: Bus>(_c: &mut Core, _b: &mut B, i: &Insn<B>) -> Option<T> {
         Some(T::low(i.imm))
     }
     #[inline(always)]
@@ -99,8 +99,9 @@ impl<T: Memory> Get<T> for Mem {
     }
 
     #[inline(always)]
-    fn quick<B: Bus>(c: &Core, b: &mut B, i: &Insn<B>) -> Option<T> {
-        c.quick_load(b, quick_linear(c, i)?)
+    fn quick<B: Bus>(c: &mut Core, b: &mut B, i: &Insn<B>) -> Option<T> {
+        let linear = quick_linear(c, i)?;
+        c.quick_load(b, i, linear)
     }
 }
 
@@ -121,16 +122,12 @@ impl<T: Memory> Place<T> for Mem {
     #[inline(always)]
     fn quick_set<B: Bus>(c: &mut Core, b: &mut B, i: &Insn<B>, value: T) -> bool {
         let Some(linear) = quick_linear(c, i) else { return false };
-        c.quick_store(b, linear, value)
+        c.quick_store(b, i, linear, value)
     }
     #[inline(always)]
     fn quick_update<B: Bus>(c: &mut Core, b: &mut B, i: &Insn<B>, f: impl FnOnce(&mut Core, T) -> T) -> bool {
         let Some(linear) = quick_linear(c, i) else { return false };
-        let Some(position) = c.mmu.tlb.entry(c.user, linear).writable(linear, T::BYTES) else { return false };
-        // What can be read quickly can be written so.
-        let Some(old) = T::ram_read_quick(b, position) else { return false };
-        let new = f(c, old);
-        new.ram_write_quick(b, position)
+        c.quick_update(b, i, linear, f)
     }
 }
 

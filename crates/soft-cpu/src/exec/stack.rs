@@ -45,12 +45,12 @@ impl Core {
 
     /// [`push`](Self::push) where it needs neither a page walk nor a check; false, and nothing happens, elsewhere.
     #[inline(always)]
-    pub(crate) fn quick_push<T: Memory, B: Bus>(&mut self, bus: &mut B, value: T) -> bool {
+    pub(crate) fn quick_push<T: Memory, B: Bus>(&mut self, bus: &mut B, i: &Insn<B>, value: T) -> bool {
         let sp = self.regs[RSP].wrapping_sub(T::BYTES as u64);
         if !self.in_64_bit_mode() {
             return false;
         }
-        let done = self.quick_store(bus, sp, value);
+        let done = self.quick_store(bus, i, sp, value);
         if done {
             self.regs[RSP] = sp;
         }
@@ -59,9 +59,9 @@ impl Core {
 
     /// The top of the stack, if reading it needs neither a page walk nor a check.
     #[inline(always)]
-    pub(crate) fn quick_top<T: Memory, B: Bus>(&mut self, bus: &mut B) -> Option<T> {
+    pub(crate) fn quick_top<T: Memory, B: Bus>(&mut self, bus: &mut B, i: &Insn<B>) -> Option<T> {
         let sp = self.regs[RSP];
-        if self.in_64_bit_mode() { self.quick_load(bus, sp) } else { None }
+        if self.in_64_bit_mode() { self.quick_load(bus, i, sp) } else { None }
     }
 
     #[inline(never)]
@@ -256,21 +256,21 @@ pub(crate) mod quick {
 
     #[inline(always)]
     pub(crate) fn push<B: Bus, T: Width, S: Get<T>>(c: &mut Core, b: &mut B, i: &Insn<B>) -> bool {
-        S::quick(c, b, i).is_some_and(|value| c.quick_push(b, value))
+        S::quick(c, b, i).is_some_and(|value| c.quick_push(b, i, value))
     }
 
     #[inline(always)]
     pub(crate) fn pop<B: Bus, T: Width>(c: &mut Core, b: &mut B, i: &Insn<B>) -> bool {
-        let Some(value) = c.quick_top::<T, B>(b) else { return false };
+        let Some(value) = c.quick_top::<T, B>(b, i) else { return false };
         c.regs[RSP] = c.regs[RSP].wrapping_add(T::BYTES as u64);
         value.set_reg(c, i.dst);
         true
     }
 
     #[inline(always)]
-    pub(crate) fn leave<B: Bus, T: Width>(c: &mut Core, b: &mut B, _i: &Insn<B>) -> bool {
+    pub(crate) fn leave<B: Bus, T: Width>(c: &mut Core, b: &mut B, i: &Insn<B>) -> bool {
         let sp = c.regs[RBP];
-        let Some(value) = c.in_64_bit_mode().then(|| c.quick_load::<T, B>(b, sp)).flatten() else {
+        let Some(value) = c.in_64_bit_mode().then(|| c.quick_load::<T, B>(b, i, sp)).flatten() else {
             return false;
         };
         c.regs[RSP] = sp.wrapping_add(T::BYTES as u64);

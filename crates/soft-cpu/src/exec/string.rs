@@ -231,7 +231,7 @@ pub(crate) fn string<B: Bus, O: StringOp<B>, T: Width>(c: &mut Core, b: &mut B, 
             let done = O::bulk::<T>(c, b, i, c.regs[RCX].min(u64::from(left)));
             let bytes = done * T::BYTES as u64;
             if done != 0 {
-                if c.watch.on {
+                if B::OBSERVED && c.watch.on {
                     watch_bulk::<B, O>(c, i, bytes);
                 }
                 c.regs[RDI] = c.regs[RDI].wrapping_add(bytes);

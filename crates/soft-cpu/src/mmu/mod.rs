@@ -8,6 +8,7 @@ use crate::bus::Bus;
 use crate::cache::ByAddress;
 use crate::context::Core;
 use crate::exception::{self, Exception, Fault};
+use crate::exec::Insn;
 use crate::observe::Observer;
 use crate::width::Memory;
 use core_model::CoreEvent;
@@ -96,7 +97,9 @@ impl Core {
         linear: u64,
         stack: bool,
     ) -> Result<T, Fault> {
-        if let Some(position) = self.mmu.tlb.entry(self.user, linear).readable(linear, T::BYTES) {
+        if !B::OBSERVED
+            && let Some(position) = self.mmu.tlb.entry(self.user, linear).readable(linear, T::BYTES)
+        {
             return Ok(T::ram_read(bus, position));
         }
         self.load_slow(bus, linear, self.user, stack)
@@ -111,7 +114,9 @@ impl Core {
         value: T,
         stack: bool,
     ) -> Result<(), Fault> {
-        if let Some(position) = self.mmu.tlb.entry(self.user, linear).writable(linear, T::BYTES) {
+        if !B::OBSERVED
+            && let Some(position) = self.mmu.tlb.entry(self.user, linear).writable(linear, T::BYTES)
+        {
             value.ram_write(bus, position);
             return Ok(());
         }
@@ -126,7 +131,9 @@ impl Core {
         linear: u64,
         stack: bool,
     ) -> Result<(T, Target), Fault> {
-        if let Some(position) = self.mmu.tlb.entry(self.user, linear).writable(linear, T::BYTES) {
+        if !B::OBSERVED
+            && let Some(position) = self.mmu.tlb.entry(self.user, linear).writable(linear, T::BYTES)
+        {
             return Ok((T::ram_read(bus, position), Target::Ram(position)));
         }
         self.load_for_update_slow(bus, linear, stack)
@@ -144,34 +151,64 @@ impl Core {
 
     /// Loads, if the TLB knows the page.
     #[inline(always)]
-    pub(crate) fn quick_load<T: Memory, B: Bus>(&self, bus: &mut B, linear: u64) -> Option<T> {
-        let position = self.mmu.tlb.entry(self.user, linear).readable(linear, T::BYTES)?;
-        T::ram_read_quick(bus, position)
+    pub(crate) fn quick_load<T: Memory, B: Bus>(
+        &mut self,
+        bus: &mut B,
+        i: &Insn<B>,
+        linear: u64,
+    ) -> Option<T> {
+        let entry = self.mmu.tlb.entry(self.user, linear);
+        let value = T::ram_read_quick(bus, entry.readable(linear, T::BYTES)?)?;
+        let told =
+            !B::OBSERVED || self.watch.note_quick(i.position.index, entry.place(linear), T::BYTES, false);
+        told.then_some(value)
     }
 
     /// Stores, if the TLB knows the page; false, and nothing happens, if not.
     #[inline(always)]
-    pub(crate) fn quick_store<T: Memory, B: Bus>(&self, bus: &mut B, linear: u64, value: T) -> bool {
-        match self.mmu.tlb.entry(self.user, linear).writable(linear, T::BYTES) {
-            Some(position) => value.ram_write_quick(bus, position),
-            None => false,
+    pub(crate) fn quick_store<T: Memory, B: Bus>(
+        &mut self,
+        bus: &mut B,
+        i: &Insn<B>,
+        linear: u64,
+        value: T,
+    ) -> bool {
+        let entry = self.mmu.tlb.entry(self.user, linear);
+        let Some(position) = entry.writable(linear, T::BYTES) else { return false };
+        (!B::OBSERVED || self.watch.note_quick(i.position.index, entry.place(linear), T::BYTES, true))
+            && value.ram_write_quick(bus, position)
+    }
+
+    /// Reads, applies `f` and writes, if the TLB knows the page; false, and nothing happens, if not.
+    #[inline(always)]
+    pub(crate) fn quick_update<T: Memory, B: Bus>(
+        &mut self,
+        bus: &mut B,
+        i: &Insn<B>,
+        linear: u64,
+        f: impl FnOnce(&mut Self, T) -> T,
+    ) -> bool {
+        let entry = self.mmu.tlb.entry(self.user, linear);
+        let Some(position) = entry.writable(linear, T::BYTES) else { return false };
+        // What can be read quickly can be written so.
+        let Some(old) = T::ram_read_quick(bus, position) else { return false };
+        if B::OBSERVED && !self.watch.note_update(i.position.index, entry.place(linear), T::BYTES) {
+            return false;
         }
+        let new = f(self, old);
+        new.ram_write_quick(bus, position)
     }
 
     /// Where a linear address is in RAM, and how many bytes of its page follow, if the TLB knows that it can be
     /// read.
     pub(crate) fn readable(&self, linear: u64) -> Option<(u64, u64)> {
-        let tlb = &self.mmu.tlb;
-        let entry = tlb.watched(self.user, linear).unwrap_or(tlb.entry(self.user, linear));
-        let position = entry.readable(linear, 1)?;
+        let position = self.mmu.tlb.entry(self.user, linear).readable(linear, 1)?;
         Some((position, PAGE - (linear & OFFSET)))
     }
 
     /// The same for writes.
     pub(crate) fn writable(&self, linear: u64) -> Option<(u64, u64)> {
-        let tlb = &self.mmu.tlb;
-        let entry = tlb.watched(self.user, linear).unwrap_or(tlb.entry(self.user, linear));
-        let position = entry.writable(linear, 1)?;
+        let position = self.mmu.tlb.entry(self.user, linear).writable(linear, 1)?;
         Some((position, PAGE - (linear & OFFSET)))
     }
 
@@ -199,14 +236,16 @@ impl Core {
         user: usize,
         stack: bool,
     ) -> Result<T, Fault> {
-        if let Some(value) = self.watched_load(bus, linear, user) {
+        if B::OBSERVED
+            && let Some(value) = self.watched_load(bus, linear, user)
+        {
             return Ok(value);
         }
         let (first, second, split) = self.parts::<T, B>(bus, linear, Intent::Read, user, stack)?;
-        if self.watch.together {
+        if B::OBSERVED && self.watch.together {
             self.watch_alone(bus, (first, second, split), T::BYTES, false)?;
         }
-        self.watch_parts(linear, T::BYTES, (first, second, split), false);
+        self.watch_parts::<B>(linear, T::BYTES, (first, second, split), false);
         Ok(self.read_parts(bus, first, second, split))
     }
 
@@ -220,14 +259,14 @@ impl Core {
         user: usize,
         stack: bool,
     ) -> Result<(), Fault> {
-        if self.watched_store(bus, linear, value, user) {
+        if B::OBSERVED && self.watched_store(bus, linear, value, user) {
             return Ok(());
         }
         let (first, second, split) = self.parts::<T, B>(bus, linear, Intent::Write, user, stack)?;
-        if self.watch.together {
+        if B::OBSERVED && self.watch.together {
             self.watch_alone(bus, (first, second, split), T::BYTES, true)?;
         }
-        self.watch_parts(linear, T::BYTES, (first, second, split), true);
+        self.watch_parts::<B>(linear, T::BYTES, (first, second, split), true);
         self.write_parts(bus, value, first, second, split);
         Ok(())
     }
@@ -240,15 +279,17 @@ impl Core {
         linear: u64,
         stack: bool,
     ) -> Result<(T, Target), Fault> {
-        if let Some(update) = self.watched_update(bus, linear) {
+        if B::OBSERVED
+            && let Some(update) = self.watched_update(bus, linear)
+        {
             return Ok(update);
         }
         let (first, second, split) = self.parts::<T, B>(bus, linear, Intent::Write, self.user, stack)?;
-        if self.watch.together {
+        if B::OBSERVED && self.watch.together {
             self.watch_alone(bus, (first, second, split), T::BYTES, true)?;
         }
-        self.watch_parts(linear, T::BYTES, (first, second, split), false);
-        self.watch_parts(linear, T::BYTES, (first, second, split), true);
+        self.watch_parts::<B>(linear, T::BYTES, (first, second, split), false);
+        self.watch_parts::<B>(linear, T::BYTES, (first, second, split), true);
         let value = self.read_parts(bus, first, second, split);
         Ok((value, Target::Slow { first, second, split }))
     }

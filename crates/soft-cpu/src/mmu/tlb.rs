@@ -1,6 +1,7 @@
 //! The software TLB: direct-mapped, one part per [view](super::view), RAM only.
 
 use super::view;
+use crate::observe::Place;
 
 const ENTRIES: usize = 1024;
 /// No page-aligned address has this value.
@@ -33,8 +34,6 @@ pub(crate) enum Flushed {
 #[derive(Debug)]
 pub(crate) struct Tlb {
     views: Views,
-    /// While somebody watches, translations are here and not in `views`, so that every access takes the slow path.
-    watched: Option<Views>,
     /// Views that are not empty.
     used: [bool; view::COUNT],
     /// Some pages were parts of large pages.
@@ -61,6 +60,12 @@ impl Entry {
         (self.read == page_of_last(linear, size)).then(|| self.addend.wrapping_add(linear))
     }
 
+    /// What an address in the page is, for whoever watches.
+    #[inline(always)]
+    pub(crate) fn place(&self, linear: u64) -> Place {
+        Place { linear, physical: self.gpa() | linear & 0xFFF, page: self.size() }
+    }
+
     /// The same for writes.
     #[inline(always)]
     pub(crate) fn writable(&self, linear: u64, size: usize) -> Option<u64> {
@@ -77,25 +82,17 @@ fn page_of_last(linear: u64, size: usize) -> u64 {
 
 impl Tlb {
     pub(crate) fn new() -> Self {
-        Self { views: views(), watched: None, used: [false; view::COUNT], large: false, flushed: None }
-    }
-
-    /// Whether every access takes the slow path.
-    pub(crate) fn watch(&mut self, on: bool) {
-        self.flush();
-        self.watched = on.then(views);
-        self.flushed = None;
+        Self {
+            views: std::array::from_fn(|_| Box::new([EMPTY; ENTRIES])),
+            used: [false; view::COUNT],
+            large: false,
+            flushed: None,
+        }
     }
 
     #[inline(always)]
     pub(crate) fn entry(&self, view: usize, linear: u64) -> &Entry {
         &self.views[view & 3][(linear >> 12) as usize % ENTRIES]
-    }
-
-    /// The entry for the slow path.
-    #[inline(always)]
-    pub(crate) fn watched(&self, view: usize, linear: u64) -> Option<&Entry> {
-        Some(&self.watched.as_ref()?[view & 3][(linear >> 12) as usize % ENTRIES])
     }
 
     /// `size` is log2 of the size of the page in the page tables.
@@ -104,8 +101,7 @@ impl Tlb {
             return;
         }
         let page = linear & !0xFFF;
-        let views = self.watched.as_mut().unwrap_or(&mut self.views);
-        let entry = &mut views[view & 3][(linear >> 12) as usize % ENTRIES];
+        let entry = &mut self.views[view & 3][(linear >> 12) as usize % ENTRIES];
         let keep_write = entry.write == page && entry.gpa() == gpa;
         let write = if write || keep_write { page } else { NONE };
         *entry = Entry { read: page, write, addend: position.wrapping_sub(page), gpa: gpa | u64::from(size) };
@@ -113,13 +109,9 @@ impl Tlb {
         self.large |= size > 12;
     }
 
-    fn all(&mut self) -> impl Iterator<Item = &mut Box<[Entry; ENTRIES]>> {
-        self.views.iter_mut().chain(self.watched.iter_mut().flatten())
-    }
-
     /// Writes to this guest physical page take the slow path from now on.
     pub(crate) fn protect(&mut self, gpa: u64) {
-        for entry in self.all().flat_map(|view| view.iter_mut()) {
+        for entry in self.views.iter_mut().flat_map(|view| view.iter_mut()) {
             if entry.gpa() == gpa {
                 entry.write = NONE;
             }
@@ -128,13 +120,11 @@ impl Tlb {
 
     pub(crate) fn flush(&mut self) {
         self.flushed = Some(Flushed::All);
-        let watched = self.watched.iter_mut().flatten();
-        for (n, view) in self.views.iter_mut().enumerate().chain(watched.enumerate()) {
-            if self.used[n] {
+        for (view, used) in self.views.iter_mut().zip(&mut self.used) {
+            if std::mem::take(used) {
                 view.fill(EMPTY);
             }
         }
-        self.used = [false; view::COUNT];
         self.large = false;
     }
 
@@ -142,12 +132,12 @@ impl Tlb {
     pub(crate) fn flush_page(&mut self, linear: u64) {
         self.flushed.get_or_insert(Flushed::Page(linear));
         if !self.large {
-            for view in self.all() {
+            for view in self.views.iter_mut() {
                 view[(linear >> 12) as usize % ENTRIES] = EMPTY;
             }
             return;
         }
-        for entry in self.all().flat_map(|view| view.iter_mut()) {
+        for entry in self.views.iter_mut().flat_map(|view| view.iter_mut()) {
             // Large pages have 4 MiB without PAE, which is recorded as the 2 MiB that they have with it.
             let size = if entry.size() == 21 { 22 } else { entry.size().max(12) };
             if (entry.read ^ linear) >> size == 0 {
@@ -155,8 +145,4 @@ impl Tlb {
             }
         }
     }
-}
-
-fn views() -> Views {
-    std::array::from_fn(|_| Box::new([EMPTY; ENTRIES]))
 }

@@ -36,6 +36,8 @@ pub(crate) struct Observed {
     pub(crate) ops: Box<[Prepared]>,
     pub(crate) specials: Box<[Special]>,
     pub(crate) ending: Ending,
+    /// The near branch at its end.
+    pub(crate) branch: Option<BranchKind>,
     /// The instructions are about registers and memory only, and may be told of together.
     pub(crate) together: bool,
     /// Log2 of the size of the page that it was fetched from when it was decoded.
@@ -64,7 +66,12 @@ impl Observed {
         });
         let (ops, specials): (Vec<_>, Vec<_>) = ops.unzip();
         let id = BlockId::new(&ops);
-        Self { id, ops: ops.into(), specials: specials.into(), ending, together, page }
+        let branch = match ending {
+            Ending::Conditional => Some(BranchKind::Conditional),
+            Ending::Near(kind) => Some(kind),
+            Ending::Next | Ending::Far => None,
+        };
+        Self { id, ops: ops.into(), specials: specials.into(), ending, branch, together, page }
     }
 }
 
@@ -113,6 +120,11 @@ fn is_alone(instruction: &Instruction) -> bool {
                 | M::Clflushopt
                 | M::Clwb
                 | M::Pause
+                | M::Fldenv
+                | M::Fnstenv
+                | M::Fstenv
+                | M::Maskmovq
+                | M::Maskmovdqu
                 | M::Rdfsbase
                 | M::Rdgsbase
                 | M::Wrfsbase

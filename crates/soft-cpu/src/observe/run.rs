@@ -11,6 +11,7 @@ use crate::exec::Insn;
 use crate::exec::operand::{self, address_mask};
 use crate::mmu::{Flushed, PAGE};
 use crate::trail;
+use core::ops::Range;
 use core_model::{BlockStep, BranchKind, BranchStep, CoreEvent, Prepared, Step};
 
 /// Longest instruction.
@@ -22,7 +23,7 @@ impl<B: Bus> Cpu<B> {
         let on = bus.observer().is_some();
         if on != self.core.watch.on {
             self.flush();
-            self.core.mmu.tlb.watch(on);
+            self.core.mmu.tlb.flushed = None;
             self.core.watch.on = on;
         }
     }
@@ -46,12 +47,15 @@ impl<B: Bus> Cpu<B> {
     }
 
     /// As [`run_known_blocks`](Self::run_known_blocks), telling the observer.
+    #[inline(never)]
     pub(crate) fn run_observed_blocks(&mut self, bus: &mut B, left: &mut u64, pace: Pace) -> Option<Left> {
         let core = &mut self.core;
         let mut path = Path::default();
+        // Branches are told of before their instructions.
+        let together = pace == Pace::Free && !core.trail.wants_any();
+        let mut patience = 0;
         loop {
-            let limit = if pace == Pace::Instruction { 1 } else { *left };
-            if limit == 0 {
+            if *left == 0 {
                 return Some(Left::Through);
             }
             let key = core.block_key();
@@ -59,59 +63,164 @@ impl<B: Bus> Cpu<B> {
             let block = self.cache.jump(key)?;
             let observed = block.observed.as_ref()?;
             core.regs[BLOCK] = core.rip;
-            core.totals.bill(core.cpl != 0);
-            let start = Start {
-                linear: core.rip.wrapping_add(core.bases[CS]),
-                physical: block.gpa,
-                page: observed.page,
-            };
-            let (insns, end) = match block.insns.get(limit as usize) {
-                Some(next) => (&block.insns[..limit as usize], next.position),
-                None => (&*block.insns, block.end),
-            };
-            core.rip = core.rip.wrapping_add(u64::from(end.start));
-            let last = block.insns.len() - 1;
-            let together = observed.together
-                && pace == Pace::Free
-                && insns.len() > last
-                && bus.observer().is_some_and(|observer| observer.takes_block(u64::from(end.index)));
-            let mut first = 0;
-            if together {
-                let (done, fault) = execute_together(core, bus, block, observed, start);
-                first = done;
-                if fault && !std::mem::take(&mut core.watch.alone) {
-                    core.sync_totals();
-                    *left -= u64::from(core.position.index);
-                    return Some(Left::Faulted);
-                }
-                if core.stop {
-                    return Some(stop_told(core, bus, block, done, left));
-                }
+            let count = u64::from(block.end.index);
+            if count > patience && together {
+                patience = bus.observer().map_or(0, Observer::patience);
             }
-            let told = observed.ops.iter().zip(&observed.specials);
-            for (index, (insn, (prepared, &special))) in insns.iter().zip(told).enumerate().skip(first) {
-                core.position = insn.position;
-                let ending = if index == last { observed.ending } else { Ending::Next };
-                let near = if index == last { trail::Ending::of(block.end).branch() } else { None };
-                if execute(core, bus, insn, prepared, special, (ending, near), start).is_err() {
-                    core.sync_totals();
-                    *left -= u64::from(core.position.index);
-                    return Some(Left::Faulted);
+            if !observed.together || count > patience || count > *left {
+                patience = 0;
+                if let Some(left) = run_one_by_one(core, bus, block, observed, left, pace) {
+                    return Some(left);
                 }
-                if core.stop {
-                    return Some(stop_told(core, bus, block, index + 1, left));
+                continue;
+            }
+            patience -= count;
+            core.rip = core.rip.wrapping_add(u64::from(block.end.start));
+            let taken = core.totals.current[Kind::ConditionalTaken];
+            core.watch.together = true;
+            let done = (block.chain)(core, bus, block.insns.iter());
+            core.watch.together = false;
+            let branch = observed.branch.map(|kind| BranchStep {
+                kind,
+                taken: kind != BranchKind::Conditional
+                    || core.totals.current[Kind::ConditionalTaken] != taken,
+                target: core.rip,
+            });
+            if done.is_err() || core.stop {
+                patience = 0;
+                if let Some(left) = leave(core, bus, block, observed, (done, branch), left) {
+                    return Some(left);
                 }
+                continue;
             }
-            core.retire_rest(end);
-            *left -= u64::from(end.index);
-            if core.mmu.tlb.flushed.is_some() {
-                tell_changes(core, bus);
+            tell(core, bus, block, observed, block.insns.len(), branch);
+            if core.stop {
+                return Some(stop_told(core, bus, block, block.insns.len(), left));
             }
-            if pace != Pace::Free {
-                return Some(Left::Through);
+            *left -= count;
+            if core.retire_block(block.end) {
+                core.trail_half_full(bus);
             }
         }
     }
+}
+
+/// Tells the observer of the first instructions of a block, all at once.
+#[inline(always)]
+fn tell<B: Bus>(
+    core: &mut Core,
+    bus: &mut B,
+    block: &Block<B>,
+    observed: &Observed,
+    count: usize,
+    branch: Option<BranchStep>,
+) {
+    tell_assists(core, bus);
+    let (memory, owners) = core.watch.of_block();
+    let step = BlockStep {
+        id: observed.id.filter(|_| count == block.insns.len()),
+        rip: core.regs[BLOCK].wrapping_add(core.bases[CS]),
+        fetch_pa: block.gpa,
+        fetch_page: observed.page,
+        user: core.totals.bills_user(),
+        instructions: observed.ops.get(..count).unwrap_or_default(),
+        memory,
+        owners,
+        branch,
+    };
+    if bus.observer().is_some_and(|observer| observer.retire_block(&step)) {
+        core.attention = true;
+        core.stop = true;
+    }
+    core.watch.clear_block();
+}
+
+/// After an instruction that did not complete, or that stops the run, among those that are told of together.
+#[cold]
+#[inline(never)]
+fn leave<B: Bus>(
+    core: &mut Core,
+    bus: &mut B,
+    block: &Block<B>,
+    observed: &Observed,
+    (outcome, branch): (Done, Option<BranchStep>),
+    left: &mut u64,
+) -> Option<Left> {
+    let fault = outcome.is_err();
+    if fault {
+        core.watch.forget(core.position.index);
+    }
+    let done = usize::from(core.position.index) + usize::from(!fault);
+    if done > 0 {
+        tell(core, bus, block, observed, done, branch.filter(|_| done == block.insns.len()));
+    } else {
+        core.watch.clear_block();
+        tell_assists(core, bus);
+    }
+    if fault && !std::mem::take(&mut core.watch.alone) {
+        core.sync_totals();
+        *left -= u64::from(core.position.index);
+        return Some(Left::Faulted);
+    }
+    if core.stop {
+        return Some(stop_told(core, bus, block, done, left));
+    }
+    run_each(core, bus, block, observed, done..block.insns.len(), left)
+}
+
+/// Executes a block, or as much of it as there are instructions left, and tells the observer of each instruction.
+#[inline(never)]
+fn run_one_by_one<B: Bus>(
+    core: &mut Core,
+    bus: &mut B,
+    block: &Block<B>,
+    observed: &Observed,
+    left: &mut u64,
+    pace: Pace,
+) -> Option<Left> {
+    let limit = if pace == Pace::Instruction { 1 } else { *left };
+    let count = limit.min(block.insns.len() as u64) as usize;
+    let end = block.insns.get(count).map_or(block.end, |next| next.position);
+    core.rip = core.rip.wrapping_add(u64::from(end.start));
+    run_each(core, bus, block, observed, 0..count, left)
+        .or_else(|| (pace != Pace::Free).then_some(Left::Through))
+}
+
+/// Executes some instructions of a block up to the last one that retires in it, and tells the observer of each.
+#[inline(never)]
+fn run_each<B: Bus>(
+    core: &mut Core,
+    bus: &mut B,
+    block: &Block<B>,
+    observed: &Observed,
+    numbers: Range<usize>,
+    left: &mut u64,
+) -> Option<Left> {
+    let linear = core.regs[BLOCK].wrapping_add(core.bases[CS]);
+    let start = Start { linear, physical: block.gpa, page: observed.page };
+    let last = block.insns.len() - 1;
+    let end = block.insns.get(numbers.end).map_or(block.end, |next| next.position);
+    let told = observed.ops.iter().zip(&observed.specials);
+    let insns = block.insns.iter().zip(told).enumerate().take(numbers.end).skip(numbers.start);
+    for (index, (insn, (prepared, &special))) in insns {
+        core.position = insn.position;
+        let ending = if index == last { observed.ending } else { Ending::Next };
+        let near = if index == last { trail::Ending::of(block.end).branch() } else { None };
+        if execute(core, bus, insn, prepared, special, (ending, near), start).is_err() {
+            core.sync_totals();
+            *left -= u64::from(core.position.index);
+            return Some(Left::Faulted);
+        }
+        if core.stop {
+            return Some(stop_told(core, bus, block, index + 1, left));
+        }
+    }
+    core.retire_rest(end);
+    *left -= u64::from(end.index);
+    if core.mmu.tlb.flushed.is_some() {
+        tell_changes(core, bus);
+    }
+    None
 }
 
 /// As [`stop_after`], telling the observer.
@@ -127,62 +236,6 @@ struct Start {
     linear: u64,
     physical: u64,
     page: u8,
-}
-
-/// Executes instructions as the fast path does, and tells the observer of those that have retired: how many, and
-/// whether the next one did not complete.
-#[inline(always)]
-fn execute_together<B: Bus>(
-    core: &mut Core,
-    bus: &mut B,
-    code: &Block<B>,
-    observed: &Observed,
-    start: Start,
-) -> (usize, bool) {
-    let before = branches(core, observed.ending);
-    core.watch.together = true;
-    let outcome = (code.chain)(core, bus, code.insns.iter());
-    core.watch.together = false;
-    let fault = outcome.is_err();
-    let done = if fault || core.stop {
-        if fault {
-            core.watch.forget(core.position.index);
-        }
-        usize::from(core.position.index) + usize::from(!fault)
-    } else {
-        code.insns.len()
-    };
-    if !core.watch.assists.is_empty() {
-        tell_assists(core, bus);
-    }
-    let branch = if done == code.insns.len() { branch(core, observed.ending, before) } else { None };
-    if core.trail.wants_any()
-        && branch.is_some()
-        && let Some(last) = code.insns.last()
-    {
-        core.position = last.position;
-        tell_branch(core, bus, trail::Ending::of(code.end).branch(), branch);
-    }
-    let block = BlockStep {
-        id: observed.id.filter(|_| done == code.insns.len()),
-        rip: start.linear,
-        fetch_pa: start.physical,
-        fetch_page: start.page,
-        user: core.totals.bills_user(),
-        instructions: observed.ops.get(..done).unwrap_or_default(),
-        memory: &core.watch.accesses,
-        owners: &core.watch.owners,
-        branch,
-    };
-    if done > 0
-        && let Some(observer) = bus.observer()
-        && observer.retire_block(&block)
-    {
-        core.attention = true;
-        core.stop = true;
-    }
-    core.watch.clear_all();
-    (done, fault)
 }
 
 /// How a block's last instruction has ended; `before` is what [`branches`] was.
@@ -229,9 +282,7 @@ fn execute<B: Bus>(
         Special::Repeats => core.watch.repetitions + iterations(core, insn, count),
         Special::No | Special::Prefetch => 1,
     };
-    if !core.watch.assists.is_empty() {
-        tell_assists(core, bus);
-    }
+    tell_assists(core, bus);
     let offset = u64::from(core.position.start);
     let step = Step {
         rip: start.linear.wrapping_add(offset),
@@ -286,8 +337,16 @@ fn prefetch<B: Bus>(core: &mut Core, insn: &Insn<B>) {
 }
 
 /// Tells the observer what needed help.
-#[cold]
+#[inline(always)]
 fn tell_assists<B: Bus>(core: &mut Core, bus: &mut B) {
+    if !core.watch.assists.is_empty() {
+        tell_some_assists(core, bus);
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn tell_some_assists<B: Bus>(core: &mut Core, bus: &mut B) {
     let Some(observer) = bus.observer() else { return };
     for (kind, user) in core.watch.assists.drain(..) {
         observer.event(CoreEvent::Assist { kind, user });

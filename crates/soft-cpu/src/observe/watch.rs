@@ -1,4 +1,4 @@
-//! The memory accesses of the current instruction.
+//! The memory accesses of the current instruction or block.
 
 use crate::bus::Bus;
 use crate::context::Core;
@@ -12,18 +12,24 @@ const LINE: u64 = 64;
 const MERGE_FROM: usize = 16;
 /// Most accesses that are kept; further ones of the same instruction are lost.
 const MAX: usize = 1 << 16;
+/// The same of a block whose instructions are told of together: four for each, a read and a write across pages.
+const MAX_TOGETHER: usize = 128;
 
 /// Whether somebody watches, and what he has to be told about the current instruction.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Watch {
     pub(crate) on: bool,
     /// Log2 of the size of the page that was translated last.
     pub(crate) page: u8,
-    pub(crate) accesses: Vec<MemoryAccess>,
-    /// Instructions are told of together. Then the accesses are those of them all, and these the positions in the block
-    /// of the instructions that they belong to.
+    /// Instructions are told of together.
     pub(crate) together: bool,
-    pub(crate) owners: Vec<u8>,
+    /// Of an instruction that is told of alone.
+    pub(crate) accesses: Vec<MemoryAccess>,
+    /// How many there are of a block whose instructions are told of together, these, and the positions in the block of
+    /// the instructions that they belong to.
+    count: usize,
+    of_block: [MemoryAccess; MAX_TOGETHER],
+    owners: [u8; MAX_TOGETHER],
     /// The current instruction has done nothing: it is to be told of alone.
     pub(crate) alone: bool,
     /// Iterations of a REP instruction that has not finished.
@@ -44,15 +50,61 @@ impl Core {
 }
 
 impl Watch {
+    pub(crate) fn new() -> Self {
+        const NONE: MemoryAccess =
+            MemoryAccess { linear: 0, physical: 0, size: 0, page: 0, write: false, uncached: false };
+        Self {
+            on: false,
+            page: 0,
+            together: false,
+            accesses: Vec::new(),
+            count: 0,
+            of_block: [NONE; MAX_TOGETHER],
+            owners: [0; MAX_TOGETHER],
+            alone: false,
+            repetitions: 0,
+            assists: Vec::new(),
+        }
+    }
+
+    /// Notes an access of an instruction that is told of with others; false if there is no room.
+    #[inline(always)]
+    pub(crate) fn note_quick(&mut self, owner: u8, place: Place, size: usize, write: bool) -> bool {
+        let Place { linear, physical, page } = place;
+        let count = self.count;
+        let room = count < MAX_TOGETHER;
+        if room {
+            self.of_block[count] =
+                MemoryAccess { linear, physical, size: size as u8, page, write, uncached: false };
+            self.owners[count] = owner;
+            self.count = count + 1;
+        }
+        room
+    }
+
+    /// The same of a read and a write.
+    #[inline(always)]
+    pub(crate) fn note_update(&mut self, owner: u8, place: Place, size: usize) -> bool {
+        self.note_quick(owner, place, size, false) && self.note_quick(owner, place, size, true)
+    }
+
+    /// The accesses of instructions that are told of together, and to which they belong.
+    #[inline(always)]
+    pub(crate) fn of_block(&self) -> (&[MemoryAccess], &[u8]) {
+        let count = self.count.min(MAX_TOGETHER);
+        (&self.of_block[..count], &self.owners[..count])
+    }
+
     /// Notes an access that stays within a page.
     #[inline(always)]
     fn note(&mut self, owner: u8, place: Place, size: usize, write: bool) {
+        if self.together {
+            self.note_quick(owner, place, size, write);
+            return;
+        }
         let Place { linear, physical, page } = place;
         let access = MemoryAccess { linear, physical, size: size as u8, page, write, uncached: false };
-        if self.together {
-            self.accesses.push(access);
-            self.owners.push(owner);
-        } else if self.accesses.len() < MERGE_FROM {
+        if self.accesses.len() < MERGE_FROM {
             self.accesses.push(access);
         } else {
             self.merge(access);
@@ -92,17 +144,15 @@ impl Watch {
     }
 
     /// For the next block.
-    pub(crate) fn clear_all(&mut self) {
-        self.accesses.clear();
-        self.owners.clear();
+    #[inline(always)]
+    pub(crate) fn clear_block(&mut self) {
+        self.count = 0;
     }
 
-    /// Drops the accesses of an instruction that has not retired.
-    #[cold]
+    /// Drops the accesses of the last instruction of a block, which has not retired.
     pub(crate) fn forget(&mut self, owner: u8) {
-        let keep = self.owners.iter().take_while(|other| **other < owner).count();
-        self.owners.truncate(keep);
-        self.accesses.truncate(keep);
+        let (_, owners) = self.of_block();
+        self.count = owners.iter().take_while(|other| **other < owner).count();
     }
 
     /// Notes an access to a device: the newest one is.
@@ -116,10 +166,10 @@ impl Watch {
 
 /// Where an operand is.
 #[derive(Debug, Clone, Copy)]
-struct Place {
-    linear: u64,
-    physical: u64,
-    page: u8,
+pub(crate) struct Place {
+    pub(crate) linear: u64,
+    pub(crate) physical: u64,
+    pub(crate) page: u8,
 }
 
 impl Place {
@@ -133,9 +183,9 @@ impl Core {
     /// Position and place of an operand in RAM, if its translation is at hand.
     #[inline(always)]
     fn watched(&self, user: usize, linear: u64, size: usize, write: bool) -> Option<(u64, Place)> {
-        let entry = self.mmu.tlb.watched(user, linear)?;
+        let entry = self.mmu.tlb.entry(user, linear);
         let position = if write { entry.writable(linear, size) } else { entry.readable(linear, size) }?;
-        Some((position, Place { linear, physical: entry.gpa() | linear & (PAGE - 1), page: entry.size() }))
+        Some((position, entry.place(linear)))
     }
 
     /// A load, if its translation is at hand.
@@ -180,9 +230,15 @@ impl Core {
     }
 
     /// Notes an access that had to be translated, in its one or two pages.
-    pub(crate) fn watch_parts(&mut self, linear: u64, size: usize, parts: (u64, u64, usize), write: bool) {
+    pub(crate) fn watch_parts<B: Bus>(
+        &mut self,
+        linear: u64,
+        size: usize,
+        parts: (u64, u64, usize),
+        write: bool,
+    ) {
         let (first, second, split) = parts;
-        if self.watch.on {
+        if B::OBSERVED && self.watch.on {
             let page = self.watch.page;
             self.watch.note(self.position.index, Place { linear, physical: first, page }, split, write);
             if split < size {

@@ -29,7 +29,7 @@ impl Get<u128> for XmmSrc {
         Ok(c.xmm[usize::from(i.src & 15)])
     }
     #[inline(always)]
-    fn quick<B: Bus>(c: &Core, _b: &mut B, i: &Insn<B>) -> Option<u128> {
+    fn quick<B: Bus>(c: &mut Core, _b: &mut B, i: &Insn<B>) -> Option<u128> {
         Some(c.xmm[usize::from(i.src & 15)])
     }
 }
@@ -41,9 +41,9 @@ impl Get<u128> for Aligned {
         c.load(b, linear, is_stack(i))
     }
     #[inline(always)]
-    fn quick<B: Bus>(c: &Core, b: &mut B, i: &Insn<B>) -> Option<u128> {
+    fn quick<B: Bus>(c: &mut Core, b: &mut B, i: &Insn<B>) -> Option<u128> {
         let linear = operand::quick_linear(c, i)?;
-        if linear & 15 == 0 { c.quick_load(b, linear) } else { None }
+        if linear & 15 == 0 { c.quick_load(b, i, linear) } else { None }
     }
 }
 
@@ -53,7 +53,7 @@ impl Get<u128> for Imm {
         Ok(u128::from(i.imm as u8))
     }
     #[inline(always)]
-    fn quick<B: Bus>(_c: &Core, _b: &mut B, i: &Insn<B>) -> Option<u128> {
+    fn quick<B: Bus>(_c: &mut Core, _b: &mut B, i: &Insn<B>) -> Option<u128> {
         Some(u128::from(i.imm as u8))
     }
 }

@@ -201,7 +201,7 @@ pub(crate) mod quick {
     pub(crate) fn store<B: Bus, const ALIGNED: bool>(c: &mut Core, b: &mut B, i: &Insn<B>) -> bool {
         let Some(linear) = operand::quick_linear(c, i).filter(|_| c.sse) else { return false };
         let placed = !ALIGNED || linear & 15 == 0;
-        placed && c.quick_store(b, linear, c.xmm[dst(i.src)])
+        placed && c.quick_store(b, i, linear, c.xmm[dst(i.src)])
     }
 
     #[inline(always)]

@@ -20,7 +20,7 @@ const CR4_OSXMMEXCPT: u64 = 1 << 10;
 pub(crate) trait GetReal<R>: Sized {
     fn real<B: Bus>(c: &mut Core, b: &mut B, i: &Insn<B>) -> Result<R, Fault>;
     /// If it is at hand; see [`chain`](crate::exec::chain).
-    fn quick_real<B: Bus>(c: &Core, b: &mut B, i: &Insn<B>) -> Option<R>;
+    fn quick_real<B: Bus>(c: &mut Core, b: &mut B, i: &Insn<B>) -> Option<R>;
 }
 
 impl<R: Real> GetReal<R> for XmmSrc {
@@ -29,7 +29,7 @@ impl<R: Real> GetReal<R> for XmmSrc {
         Ok(get(c.xmm[usize::from(i.src & 15)], 0))
     }
     #[inline(always)]
-    fn quick_real<B: Bus>(c: &Core, _b: &mut B, i: &Insn<B>) -> Option<R> {
+    fn quick_real<B: Bus>(c: &mut Core, _b: &mut B, i: &Insn<B>) -> Option<R> {
         Some(get(c.xmm[usize::from(i.src & 15)], 0))
     }
 }
@@ -45,7 +45,7 @@ impl<R: Real> GetReal<R> for Mem {
         Ok(R::low(bits))
     }
     #[inline(always)]
-    fn quick_real<B: Bus>(c: &Core, b: &mut B, i: &Insn<B>) -> Option<R> {
+    fn quick_real<B: Bus>(c: &mut Core, b: &mut B, i: &Insn<B>) -> Option<R> {
         Some(R::low(if R::BITS == 32 {
             u128::from(<Mem as Get<u32>>::quick(c, b, i)?)
         } else {

@@ -24,8 +24,13 @@ impl Random {
     }
 }
 
+/// Nobody watches.
+pub type TestBus = AnyBus<false>;
+/// Its recorder watches, if it has one.
+pub type ObservedBus = AnyBus<true>;
+
 #[derive(Debug, Default)]
-pub struct TestBus {
+pub struct AnyBus<const OBSERVED: bool> {
     pub ram: Vec<u8>,
     pub console: Vec<u8>,
     pub exit: Option<u32>,
@@ -94,8 +99,9 @@ impl Observer for Recorder {
         self.steps.push(Recorded { rip, fetch, length, user, memory, branch, repetitions });
         self.steps.len() >= self.stop_after
     }
-    fn takes_block(&mut self, instructions: u64) -> bool {
-        !self.one_by_one && self.steps.len() as u64 + instructions <= self.stop_after as u64
+    fn patience(&mut self) -> u64 {
+        let left = self.stop_after.saturating_sub(self.steps.len());
+        if self.one_by_one { 0 } else { left as u64 }
     }
     fn event(&mut self, event: CoreEvent) {
         self.events.push(event);
@@ -103,8 +109,43 @@ impl Observer for Recorder {
 }
 
 impl TestBus {
+    pub fn observed(self, recorder: Recorder) -> ObservedBus {
+        AnyBus { recorder: Some(recorder), ..self.turned() }
+    }
+}
+
+impl ObservedBus {
+    pub fn unobserved(self) -> TestBus {
+        self.turned()
+    }
+}
+
+impl<const OBSERVED: bool> AnyBus<OBSERVED> {
     pub fn new(size: usize) -> Self {
         Self { ram: vec![0; size], ..Self::default() }
+    }
+
+    /// The same without a recorder.
+    fn turned<const OTHER: bool>(self) -> AnyBus<OTHER> {
+        AnyBus {
+            ram: self.ram,
+            console: self.console,
+            exit: self.exit,
+            msrs: self.msrs,
+            writes: self.writes,
+            mmio: self.mmio,
+            mmio_log: self.mmio_log,
+            branches: self.branches,
+            wanted_branches: self.wanted_branches,
+            kept_branches: self.kept_branches,
+            skipped_branches: self.skipped_branches,
+            looks: self.looks,
+            looks_end_runs: self.looks_end_runs,
+            ports: self.ports,
+            attention: self.attention,
+            recorder: None,
+            lbr: self.lbr,
+        }
     }
 
     pub fn write(&mut self, at: u64, bytes: &[u8]) {
@@ -130,7 +171,9 @@ impl TestBus {
     }
 }
 
-impl Bus for TestBus {
+impl<const OBSERVED: bool> Bus for AnyBus<OBSERVED> {
+    const OBSERVED: bool = OBSERVED;
+
     fn ram_page(&mut self, gpa: u64) -> Option<u64> {
         (gpa + 4096 <= self.ram.len() as u64).then_some(gpa)
     }

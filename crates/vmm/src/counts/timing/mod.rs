@@ -163,16 +163,16 @@ impl TimingCore {
         self.branch_records[usize::from(user)] += 1;
     }
 
-    /// True if nothing can be due while so many instructions without REP, devices and system calls retire.
-    #[inline]
+    /// Nothing can be due while so many instructions without REP, devices and system calls retire.
     #[must_use]
-    pub fn takes_block(&self, instructions: u64) -> bool {
-        let cycles = instructions.saturating_mul(MOST_CYCLES);
-        self.quiet_for > instructions && self.quiet_until.saturating_sub(self.model.cycles()) > cycles
+    pub fn patience(&self) -> u64 {
+        let cycles = self.quiet_until.saturating_sub(self.model.cycles());
+        let by_cycles = cycles.saturating_sub(1) / MOST_CYCLES;
+        by_cycles.min(self.quiet_for.saturating_sub(1))
     }
 
-    /// Books instructions after [`takes_block`](Self::takes_block) was true for as many of them. True if something is
-    /// due all the same.
+    /// Books instructions after [`patience`](Self::patience) was at least as many. True if something is due all the
+    /// same.
     #[inline]
     pub fn retire_block(&mut self, block: &BlockStep<'_>) -> bool {
         self.model.retire_block(block);

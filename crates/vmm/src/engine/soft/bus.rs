@@ -39,9 +39,9 @@ impl Clock {
     }
 }
 
-/// The machine as the CPU's bus.
+/// The machine as the CPU's bus; `TIMED` with a model of the core.
 #[derive(Debug)]
-pub(super) struct SoftBus<'a> {
+pub(super) struct SoftBus<'a, const TIMED: bool> {
     pub(super) machine: &'a mut Machine,
     ram: Ram,
     profile: &'a Profile,
@@ -59,7 +59,7 @@ pub(super) struct SoftBus<'a> {
     pub(super) attention: bool,
 }
 
-impl<'a> SoftBus<'a> {
+impl<'a, const TIMED: bool> SoftBus<'a, TIMED> {
     pub(super) fn new(
         machine: &'a mut Machine,
         ram: Ram,
@@ -211,7 +211,7 @@ impl<'a> SoftBus<'a> {
     }
 }
 
-impl SoftBus<'_> {
+impl<const TIMED: bool> SoftBus<'_, TIMED> {
     /// Waits for somebody to type, until a point in guest time. False if that has come.
     fn wait(&mut self, then: Option<GuestTime>, end: Instant) -> bool {
         let started = Instant::now();
@@ -237,7 +237,9 @@ impl SoftBus<'_> {
     }
 }
 
-impl Bus for SoftBus<'_> {
+impl<const TIMED: bool> Bus for SoftBus<'_, TIMED> {
+    const OBSERVED: bool = TIMED;
+
     fn ram_page(&mut self, gpa: u64) -> Option<u64> {
         // The APIC page lies over whatever is there.
         let is_ram = self.ram.has_page(gpa) && self.machine.apic.page_offset(gpa).is_none();

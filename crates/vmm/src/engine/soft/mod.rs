@@ -126,10 +126,24 @@ impl SoftEngine {
 
     /// Runs until the machine has an outcome, or `until` instructions have retired: `None`.
     fn run_machine(&mut self, machine: &mut Machine, limits: RunLimits, until: u64) -> Option<Outcome> {
+        if self.timing.is_some() {
+            self.run_on::<true>(machine, limits, until)
+        } else {
+            self.run_on::<false>(machine, limits, until)
+        }
+    }
+
+    /// The same, `TIMED` with a model of the core.
+    fn run_on<const TIMED: bool>(
+        &mut self,
+        machine: &mut Machine,
+        limits: RunLimits,
+        until: u64,
+    ) -> Option<Outcome> {
         let end = Instant::now() + limits.timeout;
         let ram = Ram::new(&self.memory);
         let mut cpu = Cpu::resume(&self.state, &self.totals, std::mem::take(&mut self.unimplemented));
-        let mut bus = SoftBus::new(
+        let mut bus = SoftBus::<TIMED>::new(
             machine,
             ram,
             &self.profile,
@@ -188,7 +202,7 @@ impl SoftEngine {
 }
 
 /// Hands the CPU what the APIC wants delivered. True if a vector waits for the interrupt flag.
-fn inject(cpu: &mut Cpu<SoftBus<'_>>, machine: &mut Machine) -> bool {
+fn inject<const TIMED: bool>(cpu: &mut Cpu<SoftBus<'_, TIMED>>, machine: &mut Machine) -> bool {
     let pending = machine.apic.pending();
     if pending.nmi && machine.apic.take_nmi() {
         cpu.inject_nmi();

@@ -54,8 +54,8 @@ impl Observer for Timing {
     }
 
     #[inline]
-    fn takes_block(&mut self, instructions: u64) -> bool {
-        !self.recording && self.core.get().takes_block(instructions)
+    fn patience(&mut self) -> u64 {
+        if self.recording { 0 } else { self.core.get().patience() }
     }
 
     #[inline]
