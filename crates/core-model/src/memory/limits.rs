@@ -9,27 +9,22 @@ const GROUPS: usize = REMEMBERED / GROUP;
 /// Intervals that have been over for so long are forgotten, so that 32 bits of a cycle tell those in a group apart.
 const LONG_AGO: u64 = 1 << 28;
 
-/// Intervals: the low bits of their first cycles, and their lengths.
-#[derive(Debug, Clone, Copy, Default)]
+/// Intervals: the low bits of their first cycles, and their lengths. SSE2 compares signed numbers only, so lengths count
+/// from -2^31 on.
+#[derive(Debug, Clone, Copy)]
 struct Group {
     from: [u32; GROUP],
-    length: [u32; GROUP],
+    length: [i32; GROUP],
 }
 
 impl Group {
-    /// How many of them a cycle is in.
-    #[inline]
-    fn count(&self, at: u32) -> u32 {
-        let each = self.from.iter().zip(&self.length);
-        each.map(|(from, &length)| u32::from(at.wrapping_sub(*from) < length)).sum()
-    }
+    const EMPTY: Self = Self { from: [0; GROUP], length: [i32::MIN; GROUP] };
 
-    /// How long it takes from a cycle until the first of those that it is in is over.
-    fn left(&self, at: u32) -> u32 {
-        let each = self.from.iter().zip(&self.length).map(|(from, length)| (at.wrapping_sub(*from), length));
-        each.map(|(past, &length)| if past < length { length - past } else { u32::MAX })
-            .min()
-            .unwrap_or(u32::MAX)
+    /// How long it is since the beginning of each, counted as lengths are.
+    #[inline(always)]
+    fn past(&self, at: u64) -> [i32; GROUP] {
+        let at = (at as u32).wrapping_sub(1 << 31);
+        self.from.map(|from| at.wrapping_sub(from) as i32)
     }
 }
 
@@ -38,21 +33,25 @@ impl Group {
 pub(crate) struct Overlap {
     limit: u32,
     groups: [Group; GROUPS],
-    /// When the last interval of each group is over, or earlier ones in their places were.
+    /// When the intervals of each group are over, and all that are older.
     over: [u64; GROUPS],
-    next: usize,
+    /// Where the newest interval is.
+    newest: usize,
     /// A range of cycles in each of which the limit is reached.
     full: (u64, u64),
+    /// The cycle that [`admit`](Self::admit) came to last, how many intervals that is in, and the end of the first of them.
+    reached: (u64, u32, u64),
 }
 
 impl Overlap {
     pub(crate) fn new(limit: u32) -> Self {
         Self {
             limit: limit.clamp(1, REMEMBERED as u32 - 1),
-            groups: [Group::default(); GROUPS],
+            groups: [Group::EMPTY; GROUPS],
             over: [0; GROUPS],
-            next: 0,
+            newest: REMEMBERED - 1,
             full: (0, 0),
+            reached: (0, 0, 0),
         }
     }
 
@@ -68,30 +67,62 @@ impl Overlap {
         self.are_few(at) || !(self.full.0 <= at && at < self.full.1) && self.count(at) < self.limit
     }
 
-    /// True if it takes no more than a look at the groups to know that there are fewer than the limit.
+    /// True if it takes no more than a look at one group to know that there are fewer than the limit.
     #[inline(always)]
     fn are_few(&self, at: u64) -> bool {
-        let live = self.over.iter().filter(|&&over| over > at).count();
-        live * GROUP < self.limit as usize
+        let groups = (self.limit as usize - 1) / GROUP;
+        self.over[(self.newest / GROUP + GROUPS - groups) % GROUPS] <= at
     }
 
+    /// Groups with intervals that are not over, the newest first.
+    #[inline(always)]
+    fn live(&self, at: u64) -> impl Iterator<Item = &Group> {
+        let newest = self.newest / GROUP + GROUPS;
+        let groups = (0..GROUPS).map(move |back| (newest - back) % GROUPS);
+        groups.take_while(move |&group| self.over[group] > at).map(|group| &self.groups[group])
+    }
+
+    /// How many a cycle is in.
     fn count(&self, at: u64) -> u32 {
-        let live = self.groups.iter().zip(&self.over).filter(|(_, over)| **over > at);
-        live.map(|(group, _)| group.count(at as u32)).sum()
+        let mut counts = [0; GROUP];
+        for group in self.live(at) {
+            let past = group.past(at);
+            for ((count, past), &length) in counts.iter_mut().zip(past).zip(&group.length) {
+                *count += u32::from(past < length);
+            }
+        }
+        counts.iter().sum()
+    }
+
+    /// How many a cycle is in, and a cycle up to which none of them is over.
+    fn look(&self, at: u64) -> (u32, u64) {
+        let (mut counts, mut least) = ([0; GROUP], [i16::MAX; GROUP]);
+        for group in self.live(at) {
+            let past = group.past(at);
+            for lane in 0..GROUP {
+                let (past, length) = (past[lane], group.length[lane]);
+                let left = length.wrapping_sub(past).clamp(i16::MIN.into(), i16::MAX.into()) as i16;
+                let left = if past < length { left } else { i16::MAX };
+                counts[lane] += i16::from(past < length);
+                least[lane] = left.min(least[lane]);
+            }
+        }
+        (counts.iter().sum::<i16>() as u32, at + least.into_iter().fold(i16::MAX, i16::min) as u64)
     }
 
     fn wait(&mut self, from: u64) -> u64 {
         let mut at = from;
-        loop {
+        let reached = loop {
             if self.full.0 <= at && at < self.full.1 {
                 at = self.full.1;
             }
-            if self.count(at) < self.limit {
-                break;
+            let (count, end) = self.look(at);
+            if count < self.limit {
+                break (at, count, end);
             }
-            let live = self.groups.iter().zip(&self.over).filter(|(_, over)| **over > at);
-            at += live.map(|(group, _)| u64::from(group.left(at as u32))).min().unwrap_or(1);
-        }
+            at = end;
+        };
+        self.reached = reached;
         if at > from {
             let joined = from <= self.full.1 && self.full.0 < at;
             self.full = (if joined { self.full.0.min(from) } else { from }, at);
@@ -102,19 +133,28 @@ impl Overlap {
     /// Remembers an interval.
     #[inline]
     pub(crate) fn add(&mut self, from: u64, to: u64) {
-        let (number, place) = (self.next / GROUP, self.next % GROUP);
-        self.next = (self.next + 1) % REMEMBERED;
+        let before = self.over[self.newest / GROUP];
+        self.newest = (self.newest + 1) % REMEMBERED;
+        let (number, place) = (self.newest / GROUP, self.newest % GROUP);
         let (group, over) = (&mut self.groups[number], &mut self.over[number]);
+        let length = (group.length[place] as u32).wrapping_sub(1 << 31);
         // What is known may have been so because of the interval that had this place.
-        let forgotten = group.from[place].wrapping_add(group.length[place]).wrapping_sub(self.full.0 as u32);
-        if forgotten as i32 > 0 {
-            self.full.0 += u64::from(forgotten);
+        let forgotten = group.from[place].wrapping_add(length);
+        let part = forgotten.wrapping_sub(self.full.0 as u32);
+        if part as i32 > 0 {
+            self.full.0 += u64::from(part);
         }
         if *over + LONG_AGO < from {
-            (*group, *over) = (Group::default(), 0);
+            *group = Group::EMPTY;
         }
-        (group.from[place], group.length[place]) = (from as u32, (to - from) as u32);
-        *over = to.max(*over);
+        // If this was the last one that fits, none does until one of them is over.
+        let (at, count, end) = std::mem::replace(&mut self.reached, (u64::MAX, 0, 0));
+        if at == from && count + 1 == self.limit && forgotten.wrapping_sub(at as u32) as i32 <= 0 {
+            self.full = (if self.full.1 == at { self.full.0 } else { at }, end.min(to));
+        }
+        group.from[place] = from as u32;
+        group.length[place] = ((to - from) as u32).wrapping_sub(1 << 31) as i32;
+        *over = to.max(before);
     }
 }
 
@@ -129,30 +169,45 @@ pub(crate) struct Bandwidth {
     cost: u32,
     /// Number of a period and cycles that are used of it.
     periods: Box<[(u64, u32); PERIODS as usize]>,
+    /// The latest period that has a record.
+    latest: u64,
+    /// A range of periods that are used up, if none of their records has gone.
+    full: (u64, u64),
 }
 
 impl Bandwidth {
     pub(crate) fn new(cost: u32) -> Self {
-        Self { cost, periods: Box::new([(0, 0); PERIODS as usize]) }
+        Self { cost, periods: Box::new([(0, 0); PERIODS as usize]), latest: 0, full: (0, 0) }
     }
 
     /// Takes a share at `at` or later; the cycle.
+    #[inline]
     pub(crate) fn take(&mut self, at: u64) -> u64 {
-        let mut period = at >> PERIOD_SHIFT;
+        let first = at >> PERIOD_SHIFT;
+        let mut period = first;
         loop {
+            if self.full.0 <= period && period < self.full.1 && self.latest < period + PERIODS {
+                period = self.full.1;
+            }
             let entry = &mut self.periods[(period % PERIODS) as usize];
             if entry.0 < period {
                 *entry = (period, 0);
+                self.latest = self.latest.max(period);
             }
             if entry.0 > period || entry.1 + self.cost <= 1 << PERIOD_SHIFT {
                 // A period that is long over has no record any more.
                 if entry.0 == period {
                     entry.1 += self.cost;
                 }
-                return at.max(period << PERIOD_SHIFT);
+                break;
             }
             period += 1;
         }
+        if period > first {
+            let joined = first <= self.full.1 && self.full.0 < period;
+            self.full = (if joined { self.full.0.min(first) } else { first }, period);
+        }
+        at.max(period << PERIOD_SHIFT)
     }
 }
 
@@ -171,6 +226,62 @@ mod tests {
         assert!(overlap.fits(20) && !overlap.fits(19));
         overlap.add(1000, 2000);
         assert_eq!(overlap.admit(25), 25);
+    }
+
+    /// Marsaglia's xorshift64.
+    fn random() -> impl FnMut(u64) -> u64 {
+        let mut state = 0x1234_5678_9ABC_DEF1_u64;
+        move |below| {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            (state >> 20) % below
+        }
+    }
+
+    #[test]
+    fn requests_that_go_back_in_time_are_counted_one_by_one() {
+        let mut random = random();
+        for limit in [1, 2, 12, 32, 48] {
+            let mut overlap = Overlap::new(limit);
+            let mut known = std::collections::VecDeque::new();
+            let mut now = 1 << 31;
+            for n in 0..5_000 {
+                let fits_at = |at: u64| {
+                    let inside = known.iter().filter(|&&(from, to)| from <= at && at < to).count();
+                    inside < limit as usize
+                };
+                let at = now + random(400);
+                let ends = known.iter().map(|&(_, to)| to).filter(|&to| to > at && fits_at(to));
+                let fits = if fits_at(at) { at } else { ends.min().unwrap() };
+                assert_eq!(overlap.fits(at), fits == at, "limit {limit}, request {n}");
+                assert_eq!(overlap.admit(at), fits, "limit {limit}, request {n}");
+                let to = fits + if random(16) == 0 { 40_000 } else { 14 + random(300) };
+                overlap.add(fits, to);
+                known.push_front((fits, to));
+                known.truncate(REMEMBERED);
+                now += random(60);
+            }
+        }
+    }
+
+    #[test]
+    fn periods_that_are_used_up_are_passed_over_as_if_one_by_one() {
+        let (mut bandwidth, mut random) = (Bandwidth::new(16), random());
+        let mut periods = vec![(0, 0); PERIODS as usize];
+        for n in 0..50_000 {
+            let at = n * 14 + random(3000);
+            let expected = (at >> PERIOD_SHIFT..).find(|&period| {
+                let entry: &mut (u64, u32) = &mut periods[(period % PERIODS) as usize];
+                if entry.0 < period {
+                    *entry = (period, 0);
+                }
+                let takes = entry.0 == period && entry.1 + 16 <= 1 << PERIOD_SHIFT;
+                entry.1 += if takes { 16 } else { 0 };
+                takes || entry.0 > period
+            });
+            assert_eq!(bandwidth.take(at), at.max(expected.unwrap() << PERIOD_SHIFT), "request {n}");
+        }
     }
 
     #[test]
