@@ -45,6 +45,8 @@ impl Machine {
     pub(crate) fn end_cycle(&mut self, totals: &mut CoreTotals) {
         self.come_back();
         self.pipeline.end_cycle(totals);
+        // Else it would depend on what is remembered to which level the last cycles are booked.
+        self.pipeline.back_end.settle(totals);
     }
 
     pub(crate) fn retire(&mut self, totals: &mut CoreTotals, prepared: &Prepared, step: &Step<'_>) {
