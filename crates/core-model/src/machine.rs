@@ -42,8 +42,14 @@ impl Machine {
         self.place = Whereabouts::Here(None);
     }
 
+    /// Adds everything to the totals that belongs to them.
+    pub(crate) fn settle(&mut self, totals: &mut CoreTotals) {
+        self.memo.settle(totals);
+    }
+
     pub(crate) fn end_cycle(&mut self, totals: &mut CoreTotals) {
         self.come_back();
+        self.settle(totals);
         self.pipeline.end_cycle(totals);
         // Else it would depend on what is remembered to which level the last cycles are booked.
         self.pipeline.back_end.settle(totals);
@@ -84,17 +90,18 @@ impl Machine {
             Whereabouts::Here(Some(state)) => Some((state, self.pipeline.cycles())),
             Whereabouts::Here(None) if self.memo.rests() => None,
             Whereabouts::Here(None) => {
-                let state = self.memo.number(&mut self.pipeline, totals)?;
+                self.pipeline.back_end.settle(totals);
+                let state = self.memo.number(&self.pipeline)?;
                 Some((state, self.pipeline.cycles()))
             }
         }
     }
 
     /// From now on books how many instructions retire in each cycle.
-    pub(crate) fn count_instructions(&mut self) {
+    pub(crate) fn count_instructions(&mut self, totals: &mut CoreTotals) {
         self.come_back();
         // What is remembered does not have it.
-        self.memo.clear();
+        self.memo.clear(totals);
         self.pipeline.back_end.count_instructions();
     }
 

@@ -111,13 +111,14 @@ impl Model {
 
     /// Running totals of one privilege level: level 3 if `user`, else the others.
     #[must_use]
-    pub fn totals(&self, user: bool) -> &CoreTotals {
+    pub fn totals(&mut self, user: bool) -> &CoreTotals {
+        self.machine.settle(&mut self.totals[usize::from(self.user)]);
         &self.totals[usize::from(user)]
     }
 
     /// From now on fills [`CoreTotals::instructions_by_cycle`], which takes a little time for each instruction.
     pub fn count_instructions_by_cycle(&mut self) {
-        self.machine.count_instructions();
+        self.machine.count_instructions(&mut self.totals[usize::from(self.user)]);
     }
 
     /// Ends the current cycle, so that every cycle belongs to one privilege level.

@@ -1,7 +1,7 @@
 //! Running totals of what the model saw, for one privilege level.
 
 use crate::step::BranchKind;
-use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, transmute_mut, transmute_ref};
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, transmute_mut};
 
 /// Largest number of occurrences in a cycle that [`PerCycle`] tells apart.
 pub const MOST_PER_CYCLE: usize = 15;
@@ -387,19 +387,8 @@ const NUMBERS: usize = size_of::<CoreTotals>() / size_of::<u64>();
 
 impl CoreTotals {
     /// All numbers in a row.
-    pub(crate) fn words(&self) -> &[u64; NUMBERS] {
-        transmute_ref!(self)
-    }
-
     pub(crate) fn words_mut(&mut self) -> &mut [u64; NUMBERS] {
         transmute_mut!(self)
-    }
-
-    /// Adds all numbers.
-    pub(crate) fn add(&mut self, more: &Self) {
-        for (word, more) in self.words_mut().iter_mut().zip(more.words()) {
-            *word = word.wrapping_add(*more);
-        }
     }
 
     /// Branches of a kind.

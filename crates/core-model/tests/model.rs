@@ -132,9 +132,9 @@ proptest! {
             let mut run = run(core, seed, steps);
             run.model.event(CoreEvent::Serialise);
             let width = u64::from(core.dispatch_width);
-            let (kernel, user) = (run.model.totals(false), run.model.totals(true));
-            check(kernel, width);
-            check(user, width);
+            let (kernel, user) = (*run.model.totals(false), *run.model.totals(true));
+            check(&kernel, width);
+            check(&user, width);
             prop_assert_eq!(kernel.cycles + user.cycles, run.model.cycles());
             prop_assert_eq!(kernel.instructions + user.instructions, steps);
             // Whatever was allocated has retired.
@@ -182,7 +182,8 @@ fn blocks_are_no_shortcut() {
             at_once.retire_block(&block);
             block.steps().for_each(|(prepared, step)| one_by_one.retire(prepared, &step));
             for user in [false, true] {
-                assert_eq!(at_once.totals(user), one_by_one.totals(user), "{}", core.name);
+                let (at_once, one_by_one) = (at_once.totals(user), one_by_one.totals(user));
+                assert_eq!(at_once, one_by_one, "{}", core.name);
             }
         }
         assert_eq!(at_once.cycles(), one_by_one.cycles());
@@ -192,7 +193,7 @@ fn blocks_are_no_shortcut() {
 #[test]
 fn the_same_stream_gives_the_same_totals() {
     let totals = |_| {
-        let run = run(&GOLDEN_COVE, 77, 20_000);
+        let mut run = run(&GOLDEN_COVE, 77, 20_000);
         (*run.model.totals(false), *run.model.totals(true))
     };
     assert_eq!(totals(1), totals(2));
@@ -207,7 +208,7 @@ fn totals_never_decrease() {
     for _ in 0..5000 {
         let one = &menu[random.below(8) as usize];
         run.step(one, &[read(random.below(1 << 24), 8)], None);
-        let totals = run.model.totals(true);
+        let totals = *run.model.totals(true);
         let now = (
             run.model.cycles(),
             totals.slots.total(),
@@ -347,7 +348,8 @@ fn nothing_changes_by_remembering() {
                 model.event(CoreEvent::Serialise);
             }
             for user in [false, true] {
-                assert_eq!(remembering.totals(user), forgetful.totals(user), "{} {round}", core.name);
+                let (remembering, forgetful) = (remembering.totals(user), forgetful.totals(user));
+                assert_eq!(remembering, forgetful, "{} {round}", core.name);
             }
         }
     }

@@ -11,6 +11,7 @@
 
 mod recorder;
 mod shape;
+mod sums;
 mod tree;
 
 use crate::pipeline::Pipeline;
@@ -67,14 +68,18 @@ impl Hasher for Identity {
     }
 }
 
+/// Numbers by the hash of what they stand for.
+type Hashed = HashMap<u64, u32, BuildHasherDefault<Identity>>;
+
 #[derive(Debug)]
 pub(crate) struct Memo {
     shapes: Vec<u64>,
     states: Vec<State>,
-    known: HashMap<u64, u32, BuildHasherDefault<Identity>>,
+    known: Hashed,
     tree: Tree,
-    /// The shape at hand.
+    /// The shape at hand, and what the block at hand adds.
     shape: Vec<u64>,
+    moved: Box<CoreTotals>,
     credit: i32,
     resting: u32,
     rest: u32,
@@ -88,6 +93,7 @@ impl Memo {
             known: HashMap::default(),
             tree: Tree::default(),
             shape: Vec::new(),
+            moved: Box::default(),
             credit: 0,
             resting: 0,
             rest: SHORTEST_REST,
@@ -100,9 +106,8 @@ impl Memo {
         self.resting > 0
     }
 
-    /// The number of the state that the pipeline is in; `None` if it has none. What is over is booked.
-    pub(crate) fn number(&mut self, pipeline: &mut Pipeline, totals: &mut CoreTotals) -> Option<u32> {
-        pipeline.back_end.settle(totals);
+    /// The number of the state that the pipeline is in, of which what is over has been booked; `None` if it has none.
+    pub(crate) fn number(&mut self, pipeline: &Pipeline) -> Option<u32> {
         self.shape.clear();
         if pipeline.save(pipeline.cycles(), &mut self.shape).is_none() {
             self.fail(UNKNOWN);
@@ -155,19 +160,19 @@ impl Memo {
         block: &BlockStep<'_>,
     ) -> Option<u32> {
         let from = pipeline.cycles();
-        let mut moved = CoreTotals::default();
         let mut recorder = Recorder::new(&mut self.tree, world, totals, (state, from), block);
-        pipeline.retire_block(&mut recorder, &mut moved, block);
+        pipeline.retire_block(&mut recorder, &mut self.moved, block);
         let end = recorder.end();
+        pipeline.back_end.settle(&mut self.moved);
+        let sum = self.tree.sums.take(&mut self.moved, totals);
         let states = self.states.len();
-        let next = self.number(pipeline, &mut moved);
-        totals.add(&moved);
-        if let (Some(end), Some(next)) = (end, next) {
-            self.tree.finish(end, &moved, next, pipeline.cycles() - from);
+        let next = self.number(pipeline);
+        if let (Some(end), Some(sum), Some(next)) = (end, sum, next) {
+            self.tree.finish(end, sum, next, pipeline.cycles() - from);
         }
         self.fail(if self.states.len() > states { UNKNOWN } else { NEW_PATH });
         if self.shapes.len() > MOST_WORDS || self.tree.len() > MOST_NODES {
-            self.clear();
+            self.clear(totals);
             return None;
         }
         next.filter(|_| self.resting == 0)
@@ -184,8 +189,14 @@ impl Memo {
         }
     }
 
+    /// Adds to the totals what known blocks have added.
+    pub(crate) fn settle(&mut self, totals: &mut CoreTotals) {
+        self.tree.sums.settle(totals);
+    }
+
     /// Forgets everything.
-    pub(crate) fn clear(&mut self) {
+    pub(crate) fn clear(&mut self, totals: &mut CoreTotals) {
+        self.settle(totals);
         self.shapes.clear();
         self.states.clear();
         self.known.clear();

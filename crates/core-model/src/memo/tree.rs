@@ -1,5 +1,6 @@
 //! The paths that executions of blocks have left.
 
+use super::sums::Sums;
 use crate::memory::StoreTimes;
 use crate::pipeline::Execution;
 use crate::step::{BlockId, BlockStep, MemoryAccess};
@@ -45,8 +46,7 @@ pub(crate) enum Question {
     Branch,
     /// No question: what comes of it.
     End {
-        first: u32,
-        count: u16,
+        sum: u32,
         cycles: u32,
         state: u32,
     },
@@ -71,20 +71,13 @@ pub(crate) enum Link {
     Other(u32),
 }
 
-/// What is added to a word of the totals.
-#[derive(Debug, Clone, Copy)]
-struct Addition {
-    word: u16,
-    add: i32,
-}
-
 #[derive(Debug, Default)]
 pub(crate) struct Tree {
     /// The first edge of each state.
     first: Vec<u32>,
     edges: Vec<Edge>,
     nodes: Vec<Node>,
-    additions: Vec<Addition>,
+    pub(super) sums: Sums,
     /// The answers that the last replay got, and how many of them were known.
     pub(crate) answers: Vec<u64>,
     pub(crate) known: usize,
@@ -101,7 +94,7 @@ impl Tree {
 
     /// Nodes and what else takes as much room.
     pub(crate) fn len(&self) -> usize {
-        self.nodes.len() + self.additions.len() / 4
+        self.nodes.len() + self.sums.len() / 4
     }
 
     #[inline]
@@ -163,12 +156,8 @@ impl Tree {
                     let outcome = world.branch(rip, rip.wrapping_add(u64::from(last.length)), branch);
                     Some(branch_code(branch, outcome))
                 }
-                Question::End { first, count, cycles, state } => {
-                    let words = totals.words_mut();
-                    for addition in &self.additions[first as usize..][..usize::from(count)] {
-                        let word = &mut words[usize::from(addition.word)];
-                        *word = word.wrapping_add(addition.add as i64 as u64);
-                    }
+                Question::End { sum, cycles, state } => {
+                    self.sums.add(sum);
                     return Some((state, from + u64::from(cycles)));
                 }
             };
@@ -239,17 +228,11 @@ impl Tree {
         &mut self.nodes[node as usize].question
     }
 
-    /// Ends a path: the totals to add, the next state, and how many cycles later that is.
-    pub(crate) fn finish(&mut self, link: Link, moved: &CoreTotals, state: u32, cycles: u64) {
-        let first = self.additions.len();
-        for (word, &add) in moved.words().iter().enumerate().filter(|(_, add)| **add != 0) {
-            let Ok(add) = i32::try_from(add as i64) else { return self.additions.truncate(first) };
-            self.additions.push(Addition { word: word as u16, add });
+    /// Ends a path: the number of what to add to the totals, the next state, and how many cycles later that is.
+    pub(crate) fn finish(&mut self, link: Link, sum: u32, state: u32, cycles: u64) {
+        if let Ok(cycles) = u32::try_from(cycles) {
+            self.add(link, Question::End { sum, cycles, state }, 0);
         }
-        let (Ok(cycles), count) = (u32::try_from(cycles), (self.additions.len() - first) as u16) else {
-            return;
-        };
-        self.add(link, Question::End { first: first as u32, count, cycles, state }, 0);
     }
 }
 

@@ -144,6 +144,12 @@ impl TimingCore {
         &self.model
     }
 
+    /// The model's running totals of one privilege level.
+    #[must_use]
+    pub fn totals(&mut self, user: bool) -> &CoreTotals {
+        self.model.totals(user)
+    }
+
     /// Tells the model of something besides instructions.
     pub fn event(&mut self, event: CoreEvent) {
         self.model.event(event);
@@ -189,15 +195,18 @@ impl TimingCore {
     #[inline(never)]
     fn is_due(&mut self) -> bool {
         self.rest();
-        self.model.cycles() >= self.timer
-            || self.watches.iter().any(|watch| self.sum(&watch.quantity, watch.filter) >= watch.target)
+        let watches = std::mem::take(&mut self.watches);
+        let overflown = watches.iter().any(|watch| self.sum(&watch.quantity, watch.filter) >= watch.target);
+        self.watches = watches;
+        overflown || self.model.cycles() >= self.timer
     }
 
     /// Finds out for how long nothing can be due.
     fn rest(&mut self) {
         let now = self.model.cycles();
         (self.quiet_until, self.quiet_for) = (self.timer, u64::MAX);
-        for watch in &self.watches {
+        let watches = std::mem::take(&mut self.watches);
+        for watch in &watches {
             let left = watch.target.saturating_sub(self.sum(&watch.quantity, watch.filter));
             match watch.rate {
                 // A cycle that is not over yet may have been booked in part.
@@ -211,19 +220,20 @@ impl TimingCore {
                 Rate::Unbounded => self.quiet_for = 1,
             }
         }
+        self.watches = watches;
     }
 
     fn width(&self) -> u64 {
         u64::from(self.model.core().dispatch_width).max(1)
     }
 
-    fn sum(&self, quantity: &Quantity, filter: PrivilegeFilter) -> u64 {
+    fn sum(&mut self, quantity: &Quantity, filter: PrivilegeFilter) -> u64 {
         let os = if filter.os { self.at(quantity, false) } else { 0 };
         let usr = if filter.usr { self.at(quantity, true) } else { 0 };
         os + usr
     }
 
-    fn at(&self, quantity: &Quantity, user: bool) -> u64 {
+    fn at(&mut self, quantity: &Quantity, user: bool) -> u64 {
         let totals = self.model.totals(user);
         match quantity {
             Quantity::Total(total) => total(totals),
@@ -272,6 +282,9 @@ fn fields(totals: &CoreTotals) -> [u64; ALL_FIELDS] {
 impl Drop for TimingCore {
     /// Everything that the model knows, to compare two of its versions.
     fn drop(&mut self) {
+        if !log::log_enabled!(log::Level::Trace) {
+            return;
+        }
         for (level, user) in [("0", false), ("3", true)] {
             log::trace!("totals of the model at CPL {level}: {:?}", self.model.totals(user));
         }
@@ -478,11 +491,11 @@ impl CountsSource for TimingSource {
         if matches!(quantity, Quantity::InstructionsByCycle(_)) {
             self.core.drive().model.count_instructions_by_cycle();
         }
-        self.core.get().sum(&quantity, filter)
+        self.core.drive().sum(&quantity, filter)
     }
 
     fn topdown(&mut self, filter: PrivilegeFilter) -> Option<TopdownSlots> {
-        let core = self.core.get();
+        let mut core = self.core.drive();
         let mut slots = TopdownSlots { slots: core.sum(&Quantity::Slots, filter), ..TopdownSlots::default() };
         for (field, total) in slots.fields.iter_mut().enumerate() {
             *total = core.sum(&Quantity::Field(field), filter);

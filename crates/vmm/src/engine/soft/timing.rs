@@ -32,9 +32,9 @@ impl Timing {
         let Some(branch) = step.branch.filter(|branch| branch.taken) else {
             return core.retire(prepared, step);
         };
-        let before = core.model().totals(step.user).branches_of(branch.kind).mispredicted_taken;
+        let before = core.totals(step.user).branches_of(branch.kind).mispredicted_taken;
         let due = core.retire(prepared, step);
-        let after = core.model().totals(step.user).branches_of(branch.kind).mispredicted_taken;
+        let after = core.totals(step.user).branches_of(branch.kind).mispredicted_taken;
         self.newest = Retirement { cycle: core.cycles(), mispredicted: after != before };
         due
     }
