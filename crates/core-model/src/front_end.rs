@@ -1,7 +1,8 @@
 //! Supply of uops: uop cache, decoders, loop stream detector, microcode sequencer, instruction cache and TLB.
 
 use crate::core::Core;
-use crate::memo::{Shaped, Words, restore_short, save_short};
+use crate::memo::{Shaped, Words};
+use crate::packed::{Packer, Unpacker};
 use crate::prepared::Traits;
 use crate::slots::book;
 use crate::totals::CoreTotals;
@@ -362,7 +363,10 @@ impl Shaped for FrontEnd {
             shape.push(u64::from(self.loop_count) << 32 | u64::from(self.loop_uops));
         }
         let left = (1..=self.queue).map(|n| self.left[self.entered.wrapping_sub(n) % QUEUE]);
-        save_short(left.take_while(|&left| left > self.cycle).map(|left| left - self.cycle), shape)
+        let mut packer = Packer::new(shape);
+        packer.falling(left.map(|left| left.saturating_sub(self.cycle)).take_while(|&after| after > 0))?;
+        packer.finish();
+        Some(())
     }
 
     fn restore(&mut self, now: u64, shape: &mut Words<'_>) {
@@ -386,11 +390,18 @@ impl Shaped for FrontEnd {
             let word = shape.next();
             (self.loop_count, self.loop_uops) = ((word >> 32) as u32, word as u32);
         }
-        for n in 1..=self.queue {
-            self.left[self.entered.wrapping_sub(n) % QUEUE] = 0;
+        // They left in order: before one that left long ago there are no others.
+        for n in 1..=QUEUE {
+            let left = &mut self.left[self.entered.wrapping_sub(n) % QUEUE];
+            if *left <= self.cycle {
+                break;
+            }
+            *left = 0;
         }
-        for (n, left) in (1..).zip(restore_short(shape)) {
-            self.left[self.entered.wrapping_sub(n) % QUEUE] = self.cycle + left;
-        }
+        let mut n = 0;
+        Unpacker::new(shape).falling(|after| {
+            n += 1;
+            self.left[self.entered.wrapping_sub(n) % QUEUE] = self.cycle + after;
+        });
     }
 }

@@ -35,6 +35,7 @@ mod machine;
 mod memo;
 mod memory;
 mod model;
+mod packed;
 mod pipeline;
 mod ports;
 mod predictor;

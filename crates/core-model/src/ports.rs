@@ -1,37 +1,28 @@
 //! Execution ports: which cycles of each are taken.
 
 use crate::memo::{Shaped, Words};
-use crate::ring::{AHEAD, WORDS, cycles_of, restore_cycles, save_cycles, word_of};
+use crate::ring::{AHEAD, CycleBits, WORDS, cycles_of, for_each_bit, word_of};
 use crate::table::{MAX_UNITS, Uops};
 
-/// More than any load of a unit.
-const TAKEN: u32 = u32::MAX;
 /// Cycles before the one in question, of the 64 in which it counts how much a unit is used.
 const BEFORE: u64 = 24;
 
 /// The units of a core.
 #[derive(Debug, Clone)]
 pub(crate) struct Ports {
-    /// Words of 64 cycles, and in each word a bitmap per unit.
-    taken: Box<[[u64; MAX_UNITS]; WORDS]>,
-    units: usize,
+    /// By unit the cycles in which it is taken.
+    taken: CycleBits<MAX_UNITS>,
+    /// By cycle the units that are taken; before `base` of its word anything.
+    busy: Box<[[u32; 64]; WORDS]>,
     /// Cycle from which the window is valid.
     base: u64,
     /// Cycle up to which anything can be taken.
     horizon: u64,
-    /// The last cycle in which anything was taken.
-    latest: u64,
 }
 
 impl Ports {
-    pub(crate) fn new(units: usize) -> Self {
-        Self {
-            taken: Box::new([[0; MAX_UNITS]; WORDS]),
-            units: units.min(MAX_UNITS),
-            base: 0,
-            horizon: AHEAD,
-            latest: 0,
-        }
+    pub(crate) fn new() -> Self {
+        Self { taken: CycleBits::new(), busy: Box::new([[0; 64]; WORDS]), base: 0, horizon: AHEAD }
     }
 
     #[inline(always)]
@@ -52,24 +43,25 @@ impl Ports {
 
     /// In which of the 64 cycles around a cycle any of these units is taken; the cycle lies in the window.
     pub(crate) fn busy(&self, cycle: u64, units: u32) -> u64 {
-        let words = self.taken[word_of(cycle)].iter().enumerate();
-        words.filter(|(unit, _)| units >> unit & 1 == 1).fold(0, |any, (_, word)| any | word)
+        let words = self.taken.word(word_of(cycle));
+        let mut any = 0;
+        for_each_bit(units.into(), |unit| any |= words[unit % MAX_UNITS]);
+        any
     }
 
     /// Reserves units for some uops from `start` on; the cycle in which the last of them begins. What begins after the
     /// window, which is too far ahead to be known, takes none.
     #[inline(always)]
     pub(crate) fn issue(&mut self, uops: Uops, start: u64) -> u64 {
-        if uops.cycles == 1 && start < self.horizon {
-            self.reserve(uops.units, start)
-        } else {
-            self.issue_many(uops, start)
+        if start >= self.horizon {
+            return start;
         }
+        if uops.cycles == 1 { self.reserve(uops.units, start) } else { self.issue_many(uops, start) }
     }
 
     #[inline(never)]
     fn issue_many(&mut self, uops: Uops, start: u64) -> u64 {
-        if start >= self.horizon || uops.cycles == 0 {
+        if uops.cycles == 0 {
             return start;
         }
         let first = self.reserve(uops.units, start);
@@ -80,33 +72,36 @@ impl Ports {
     /// Takes the first cycle in which a unit of the mask is free.
     #[inline(always)]
     fn reserve(&mut self, units: u32, from: u64) -> u64 {
-        if self.take(units, from) { from } else { self.reserve_later(units, from + 1) }
+        let free = units & !self.busy[word_of(from)][(from % 64) as usize];
+        if free == 0 {
+            return self.reserve_later(units, from + 1);
+        }
+        self.take(free, from);
+        from
     }
 
-    /// Takes the unit that is free in a cycle and the least used around it, as real cores bind ports, so that uops with a
-    /// choice keep out of the way of those without; false if none is free.
+    /// Takes the unit that is the least used around a cycle of those that are free in it, as real cores bind ports, so
+    /// that uops with a choice keep out of the way of those without.
     #[inline(always)]
-    fn take(&mut self, units: u32, cycle: u64) -> bool {
+    fn take(&mut self, free: u32, cycle: u64) {
+        let only = free & (free - 1) == 0;
+        let unit = if only { free.trailing_zeros() as usize } else { self.least_used(free, cycle) };
+        self.taken.set(unit, cycle);
+        self.busy[word_of(cycle)][(cycle % 64) as usize] |= 1 << unit;
+    }
+
+    #[inline(never)]
+    fn least_used(&self, units: u32, cycle: u64) -> usize {
         // Of what lies before now nothing is known.
         let start = (self.horizon - AHEAD).max(cycle.saturating_sub(BEFORE));
-        let (word, shift, place) = (word_of(start), start % 64, cycle - start);
-        let (here, next) = (&self.taken[word], &self.taken[(word + 1) % WORDS]);
-        let mut least = TAKEN;
-        let mut mask = units;
-        while mask != 0 {
-            let unit = mask.trailing_zeros() as usize % MAX_UNITS;
-            mask &= mask - 1;
-            let used = here[unit] >> shift | (next[unit] << 1) << (63 - shift);
-            let load = if used >> place & 1 == 1 { TAKEN } else { used.count_ones() << 8 | unit as u32 };
-            least = least.min(load);
-        }
-        if least == TAKEN {
-            return false;
-        }
-        let unit = least as usize % MAX_UNITS;
-        self.taken[word_of(cycle)][unit] |= 1 << (cycle % 64);
-        self.latest = self.latest.max(cycle);
-        true
+        let (word, shift) = (word_of(start), start % 64);
+        let (here, next) = (self.taken.word(word), self.taken.word(word + 1));
+        let mut least = u32::MAX;
+        for_each_bit(units.into(), |unit| {
+            let used = here[unit % MAX_UNITS] >> shift | (next[unit % MAX_UNITS] << 1) << (63 - shift);
+            least = least.min(used.count_ones() << 8 | unit as u32);
+        });
+        least as usize % MAX_UNITS
     }
 
     #[inline(never)]
@@ -114,20 +109,16 @@ impl Ports {
         let end = self.horizon;
         let mut cycle = from;
         while cycle < end {
-            let words = &self.taken[word_of(cycle)];
-            let mut mask = units;
+            let words = self.taken.word(word_of(cycle));
             let mut free = 0;
-            while mask != 0 {
-                free |= !words[mask.trailing_zeros() as usize % MAX_UNITS];
-                mask &= mask - 1;
-            }
+            for_each_bit(units.into(), |unit| free |= !words[unit % MAX_UNITS]);
             free >>= cycle % 64;
             if free != 0 {
                 cycle += u64::from(free.trailing_zeros());
                 if cycle >= end {
                     break;
                 }
-                self.take(units, cycle);
+                self.take(units & !self.busy[word_of(cycle)][(cycle % 64) as usize], cycle);
                 return cycle;
             }
             cycle = (cycle | 63) + 1;
@@ -137,17 +128,14 @@ impl Ports {
 
     /// Hands out what lies before `cycle`, by words of 64 cycles and unit by unit, and forgets it.
     #[inline]
-    pub(crate) fn forget_before(&mut self, cycle: u64, mut finished: impl FnMut(usize, u64, &[u64])) {
-        let mut past = [0; MAX_UNITS];
+    pub(crate) fn forget_before(&mut self, cycle: u64, mut finished: impl FnMut(usize, u64, &[u64; MAX_UNITS])) {
         while self.base < cycle {
             let next = ((self.base | 63) + 1).min(cycle);
             let (word, cycles) = (word_of(self.base), cycles_of(self.base, next));
-            let past = &mut past[..self.units];
-            for (past, now) in past.iter_mut().zip(&mut self.taken[word]) {
-                *past = *now & cycles;
-                *now &= !cycles;
+            finished(word, cycles, &self.taken.take(word, cycles));
+            if next % 64 == 0 {
+                self.busy[word] = [0; 64];
             }
-            finished(word, cycles, past);
             self.base = next;
         }
     }
@@ -156,20 +144,16 @@ impl Ports {
 impl Shaped for Ports {
     /// Everything before `now` has been handed out.
     fn save(&self, now: u64, shape: &mut Vec<u64>) -> Option<()> {
-        for unit in 0..self.units {
-            save_cycles(now, self.latest + 1, shape, |word| self.taken[word][unit]);
-        }
+        self.taken.save(now, shape);
         Some(())
     }
 
     fn restore(&mut self, now: u64, shape: &mut Words<'_>) {
-        for cycle in (self.base & !63..=self.latest).step_by(64).take(WORDS) {
-            self.taken[word_of(cycle)][..self.units].fill(0);
-        }
-        (self.base, self.horizon, self.latest) = (now, now + AHEAD, now);
-        for unit in 0..self.units {
-            let end = restore_cycles(now, shape, |word, bits| self.taken[word][unit] |= bits);
-            self.latest = self.latest.max(end);
-        }
+        self.taken.clear(self.base, |word| self.busy[word] = [0; 64]);
+        (self.base, self.horizon) = (now, now + AHEAD);
+        let Self { taken, busy, .. } = self;
+        taken.restore(now, shape, |unit, word, cycles| {
+            for_each_bit(cycles, |cycle| busy[word][cycle] |= 1 << unit);
+        });
     }
 }

@@ -1,6 +1,7 @@
-//! One bit per cycle for a window of cycles.
+//! Bits per cycle for a window of cycles.
 
 use crate::memo::Words;
+use std::ops::Range;
 
 /// Cycles of a window: how far ahead of the oldest cycle of interest anything is known.
 pub(crate) const WINDOW: u64 = 1 << 12;
@@ -24,76 +25,127 @@ pub(crate) fn word_of(cycle: u64) -> usize {
     (cycle / 64) as usize % WORDS
 }
 
-/// Cycles in which something is so.
+/// Several things that are so or not in each cycle: words of 64 cycles, and in each word a bitmap of each thing.
 #[derive(Debug, Clone)]
-pub(crate) struct CycleBits {
-    words: Box<[u64; WORDS]>,
-    /// None of these cycles is later.
+pub(crate) struct CycleBits<const N: usize> {
+    words: Box<[[u64; N]; WORDS]>,
+    /// The cycle behind the last one that was set.
     end: u64,
 }
 
-impl CycleBits {
+impl<const N: usize> CycleBits<N> {
     pub(crate) fn new() -> Self {
-        Self { words: Box::new([0; WORDS]), end: 0 }
+        Self { words: Box::new([[0; N]; WORDS]), end: 0 }
     }
 
-    /// Sets the cycles from `from` up to, and without, `to`, as far as they lie between `base` and `end`.
+    /// The bitmaps of a word.
+    #[inline(always)]
+    pub(crate) fn word(&self, word: usize) -> &[u64; N] {
+        &self.words[word % WORDS]
+    }
+
+    /// Sets a thing in one cycle.
+    #[inline(always)]
+    pub(crate) fn set(&mut self, thing: usize, cycle: u64) {
+        self.words[word_of(cycle)][thing % N] |= 1 << (cycle % 64);
+        self.end = self.end.max(cycle + 1);
+    }
+
+    /// Sets the first of some things in the cycles from `from` up to, and without, `to`.
     #[inline]
-    pub(crate) fn set(&mut self, base: u64, end: u64, from: u64, to: u64) {
-        let mut cycle = from.max(base);
-        let end = to.min(end);
-        self.end = self.end.max(end);
-        while cycle < end {
-            let next = ((cycle | 63) + 1).min(end);
-            self.words[word_of(cycle)] |= cycles_of(cycle, next);
+    pub(crate) fn set_all(&mut self, things: Range<usize>, from: u64, to: u64) {
+        if from >= to {
+            return;
+        }
+        self.end = self.end.max(to);
+        let mut cycle = from;
+        while cycle < to {
+            let next = ((cycle | 63) + 1).min(to);
+            let bits = cycles_of(cycle, next);
+            if let Some(words) = self.words[word_of(cycle)].get_mut(things.clone()) {
+                words.iter_mut().for_each(|word| *word |= bits);
+            }
             cycle = next;
         }
     }
 
-    /// Appends the cycles from `now` on to a shape, by words of 64 cycles that begin with `now`.
-    pub(crate) fn save(&self, now: u64, shape: &mut Vec<u64>) {
-        save_cycles(now, self.end, shape, |word| self.words[word]);
-    }
-
-    pub(crate) fn restore(&mut self, now: u64, shape: &mut Words<'_>) {
-        self.words.fill(0);
-        self.end = restore_cycles(now, shape, |word, bits| self.words[word] |= bits);
-    }
-
     /// Takes some cycles of a word out.
-    #[inline]
-    pub(crate) fn take(&mut self, word: usize, cycles: u64) -> u64 {
-        let taken = self.words[word] & cycles;
-        self.words[word] &= !cycles;
+    #[inline(always)]
+    pub(crate) fn take(&mut self, word: usize, cycles: u64) -> [u64; N] {
+        let words = &mut self.words[word % WORDS];
+        let taken = words.map(|word| word & cycles);
+        *words = words.map(|word| word & !cycles);
         taken
     }
+
+    /// Forgets everything; before the word of `from` there is nothing. Calls `each` with the words that may have had
+    /// something.
+    pub(crate) fn clear(&mut self, from: u64, mut each: impl FnMut(usize)) {
+        self.end = self.end.max(from + 1);
+        for word in self.words_from(from) {
+            self.words[word] = [0; N];
+            each(word);
+        }
+        self.end = 0;
+    }
+
+    /// The words from that of `now` on that may have something.
+    pub(crate) fn words_from(&self, now: u64) -> impl Iterator<Item = usize> + use<N> {
+        let words = (self.end.max(now).div_ceil(64) - now / 64) as usize;
+        (0..words.min(WORDS)).map(move |n| (word_of(now) + n) % WORDS)
+    }
+
+    /// Appends the cycles from `now` on to a shape, before which there is nothing: how many, which things there are, and
+    /// the words of each, which begin with `now`.
+    pub(crate) fn save(&self, now: u64, shape: &mut Vec<u64>) {
+        let cycles = self.end.saturating_sub(now);
+        let words = cycles.div_ceil(64) as usize;
+        let (first, shift) = (word_of(now), now % 64);
+        let mut any = [0; N];
+        for n in 0..=words {
+            let row = &self.words[(first + n) % WORDS];
+            any.iter_mut().zip(row).for_each(|(any, word)| *any |= word);
+        }
+        let things = any.iter().enumerate().fold(0, |things, (n, &any)| things | u64::from(any != 0) << n);
+        shape.push(cycles << 32 | things);
+        for_each_bit(things, |thing| {
+            let mut low = self.words[first][thing % N] >> shift;
+            for n in 1..=words {
+                let next = self.words[(first + n) % WORDS][thing % N];
+                shape.push(low | (next << 1) << (63 - shift));
+                low = next >> shift;
+            }
+        });
+    }
+
+    /// Takes on what was saved, after [`clear`](Self::clear). Calls `each` with things, words, and the cycles that are set.
+    pub(crate) fn restore(
+        &mut self,
+        now: u64,
+        shape: &mut Words<'_>,
+        mut each: impl FnMut(usize, usize, u64),
+    ) {
+        let header = shape.next();
+        let cycles = header >> 32;
+        self.end = if cycles == 0 { 0 } else { now + cycles };
+        let (first, shift) = (word_of(now), now % 64);
+        for_each_bit(header & 0xFFFF_FFFF, |thing| {
+            for (n, &bits) in shape.take(cycles.div_ceil(64) as usize).iter().enumerate() {
+                let parts = [bits << shift, bits >> 1 >> (63 - shift)];
+                for (word, part) in (first + n..).zip(parts) {
+                    self.words[word % WORDS][thing % N] |= part;
+                    each(thing % N, word % WORDS, part);
+                }
+            }
+        });
+    }
 }
 
-/// Appends cycles of a window to a shape, as many words as have any, after their number.
-pub(crate) fn save_cycles(now: u64, end: u64, shape: &mut Vec<u64>, bits: impl Fn(usize) -> u64) {
-    let start = shape.len();
-    shape.push(0);
-    let shift = now % 64;
-    let words = end.saturating_sub(now).div_ceil(64) as usize;
-    let mut low = bits(word_of(now)) >> shift;
-    for n in 1..=words {
-        let next = bits((word_of(now) + n) % WORDS);
-        shape.push(low | (next << 1) << (63 - shift));
-        low = next >> shift;
+/// The numbers of the bits that are set.
+#[inline(always)]
+pub(crate) fn for_each_bit(mut bits: u64, mut each: impl FnMut(usize)) {
+    while bits != 0 {
+        each(bits.trailing_zeros() as usize);
+        bits &= bits - 1;
     }
-    let used = shape[start + 1..].iter().rposition(|&word| word != 0).map_or(0, |last| last + 1);
-    shape.truncate(start + 1 + used);
-    shape[start] = used as u64;
-}
-
-/// What [`save_cycles`] has saved; none of the cycles is later than the returned one.
-pub(crate) fn restore_cycles(now: u64, shape: &mut Words<'_>, mut add: impl FnMut(usize, u64)) -> u64 {
-    let count = shape.next() as usize;
-    let shift = now % 64;
-    for (n, &bits) in shape.take(count).iter().enumerate() {
-        let word = (word_of(now) + n) % WORDS;
-        add(word, bits << shift);
-        add((word + 1) % WORDS, bits >> 1 >> (63 - shift));
-    }
-    now + 64 * count as u64
 }

@@ -1,23 +1,26 @@
 //! The schedulers: uops between allocation and execution.
 
 use crate::memo::{Shaped, Words};
-use crate::ring::{WINDOW, WORDS, word_of};
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use crate::packed::{Packer, Unpacker};
+use crate::ring::{CycleBits, WINDOW, WORDS, cycles_of, for_each_bit, word_of};
+use std::collections::VecDeque;
 
 /// Cycles from now on of which the uops that leave are known one by one: those of a window but for the word that now is
 /// in, so that each word stands for one time.
 const KNOWN: u64 = WINDOW - 64;
+/// Bits of the uops that leave in a cycle, in a shape, and the number that says that there are more.
+const FEW: u32 = 4;
+const MORE: u64 = 15;
 
 /// How many uops leave the schedulers in which cycle.
 #[derive(Debug, Clone)]
 pub(crate) struct Scheduler {
     /// Uops that leave in each cycle of a window that starts at `now`, by words of 64 cycles.
     leaving: Box<[[u16; 64]; WORDS]>,
-    /// Words of it with any.
-    occupied: u64,
-    /// What leaves after the window.
-    far: BinaryHeap<Reverse<(u64, u16)>>,
+    /// Cycles in which any leave.
+    any: CycleBits<1>,
+    /// What leaves after the window, in order.
+    far: VecDeque<(u64, u16)>,
     /// Everything before this cycle has left.
     now: u64,
     waiting: u32,
@@ -27,8 +30,8 @@ impl Scheduler {
     pub(crate) fn new(entries: u32) -> Self {
         Self {
             leaving: Box::new([[0; 64]; WORDS]),
-            occupied: 0,
-            far: BinaryHeap::with_capacity(entries as usize + 1),
+            any: CycleBits::new(),
+            far: VecDeque::with_capacity(entries as usize + 1),
             now: 0,
             waiting: 0,
         }
@@ -55,15 +58,15 @@ impl Scheduler {
     fn enter_far(&mut self, uops: u16, leave: u64) {
         if leave >= self.now && uops > 0 {
             self.waiting += u32::from(uops);
-            self.far.push(Reverse((leave, uops)));
+            let place = self.far.partition_point(|&(earlier, _)| earlier <= leave);
+            self.far.insert(place, (leave, uops));
         }
     }
 
     #[inline(always)]
     fn place(&mut self, uops: u16, leave: u64) {
-        let word = word_of(leave);
-        self.leaving[word][(leave % 64) as usize] += uops;
-        self.occupied |= 1 << word;
+        self.leaving[word_of(leave)][(leave % 64) as usize] += uops;
+        self.any.set(0, leave);
     }
 
     /// Uops that leave before `cycle` have left.
@@ -75,31 +78,21 @@ impl Scheduler {
     }
 
     fn advance_to(&mut self, cycle: u64) {
-        if self.waiting == 0 {
-            self.now = cycle;
-            return;
-        }
         let end = cycle.min(self.now + KNOWN);
-        while self.now < end {
-            let (word, first) = (word_of(self.now), (self.now % 64) as usize);
+        while self.waiting > 0 && self.now < end {
             let next = ((self.now | 63) + 1).min(end);
-            if self.occupied >> word & 1 == 1 {
-                let leaving = &mut self.leaving[word][first..];
-                let count = leaving.len().min((next - self.now) as usize);
-                self.waiting -= leaving[..count].iter().map(|&uops| u32::from(uops)).sum::<u32>();
-                leaving[..count].fill(0);
-                if count == leaving.len() {
-                    self.occupied &= !(1 << word);
-                }
-            }
+            let word = word_of(self.now);
+            let [cycles] = self.any.take(word, cycles_of(self.now, next));
+            let leaving = &mut self.leaving[word];
+            for_each_bit(cycles, |cycle| self.waiting -= u32::from(std::mem::take(&mut leaving[cycle])));
             self.now = next;
         }
         self.now = cycle;
-        while let Some(&Reverse((leave, uops))) = self.far.peek() {
+        while let Some(&(leave, uops)) = self.far.front() {
             if leave >= self.now + KNOWN {
                 break;
             }
-            self.far.pop();
+            self.far.pop_front();
             if leave < self.now {
                 self.waiting -= u32::from(uops);
             } else {
@@ -112,55 +105,56 @@ impl Scheduler {
     pub(crate) fn next_departure(&self) -> Option<u64> {
         let mut cycle = self.now;
         while cycle < self.now + KNOWN {
-            let word = word_of(cycle);
-            if self.occupied >> word & 1 == 1 {
-                let leaving = &self.leaving[word][(cycle % 64) as usize..];
-                if let Some(later) = leaving.iter().position(|&uops| uops > 0) {
-                    return Some(cycle + later as u64 + 1);
-                }
+            let later = self.any.word(word_of(cycle))[0] >> (cycle % 64);
+            if later != 0 {
+                return Some(cycle + u64::from(later.trailing_zeros()) + 1);
             }
             cycle = (cycle | 63) + 1;
         }
-        self.far.peek().map(|Reverse((leave, _))| leave + 1)
+        self.far.front().map(|&(leave, _)| leave + 1)
     }
 }
 
 impl Shaped for Scheduler {
     /// Everything before `now` has left.
     fn save(&self, now: u64, shape: &mut Vec<u64>) -> Option<()> {
-        let start = shape.len();
-        shape.push(0);
-        let mut left = self.waiting;
-        let mut cycle = now;
-        while left > 0 && cycle < now + KNOWN {
-            let word = word_of(cycle);
-            if self.occupied >> word & 1 == 1 {
-                let first = (cycle % 64) as usize;
-                for (n, &uops) in self.leaving[word][first..].iter().enumerate() {
-                    if uops > 0 {
-                        shape.push((cycle + n as u64 - now) << 16 | u64::from(uops));
-                        left = left.saturating_sub(uops.into());
-                    }
-                }
-            }
-            cycle = (cycle | 63) + 1;
-        }
-        shape[start] = (shape.len() - start - 1) as u64;
         // What leaves far away has no shape.
-        (left == 0).then_some(())
+        if !self.far.is_empty() {
+            return None;
+        }
+        self.any.save(now, shape);
+        let mut packer = Packer::new(shape);
+        for word in self.any.words_from(now) {
+            for_each_bit(self.any.word(word)[0], |cycle| {
+                let uops = u64::from(self.leaving[word][cycle]);
+                if uops < MORE {
+                    packer.put(uops, FEW);
+                } else {
+                    packer.put(MORE, FEW);
+                    packer.put(uops, u16::BITS);
+                }
+            });
+        }
+        packer.finish();
+        Some(())
     }
 
     fn restore(&mut self, now: u64, shape: &mut Words<'_>) {
-        for word in 0..WORDS {
-            if self.occupied >> word & 1 == 1 {
-                self.leaving[word].fill(0);
-            }
-        }
+        let Self { leaving, any, .. } = self;
+        any.clear(self.now, |word| leaving[word] = [0; 64]);
         self.far.clear();
-        (self.occupied, self.now, self.waiting) = (0, now, 0);
-        let count = shape.next() as usize;
-        for &leaves in shape.take(count) {
-            self.enter(leaves as u16, now + (leaves >> 16));
+        (self.now, self.waiting) = (now, 0);
+        any.restore(now, shape, |_, _, _| {});
+        let mut unpacker = Unpacker::new(shape);
+        for word in any.words_from(now) {
+            for_each_bit(any.word(word)[0], |cycle| {
+                let uops = match unpacker.get(FEW) {
+                    MORE => unpacker.get(u16::BITS),
+                    uops => uops,
+                };
+                leaving[word][cycle] = uops as u16;
+                self.waiting += uops as u32;
+            });
         }
     }
 }

@@ -1,6 +1,7 @@
 //! The store buffer: when stores reach the cache, in order.
 
-use crate::memo::{Shaped, Words, restore_short, save_short};
+use crate::memo::{Shaped, Words};
+use crate::packed::{CYCLES, Packer, Unpacker};
 
 #[derive(Debug)]
 pub(crate) struct StoreBuffer {
@@ -46,23 +47,42 @@ impl StoreBuffer {
     }
 }
 
+impl StoreBuffer {
+    /// The place of one of the newest stores, from 1 on.
+    #[inline(always)]
+    fn place(&self, n: u64) -> usize {
+        self.count.wrapping_sub(n) as usize & (self.commits.len() - 1)
+    }
+}
+
 impl Shaped for StoreBuffer {
     fn save(&self, now: u64, shape: &mut Vec<u64>) -> Option<()> {
-        let Self { commits, count, entries, last_commit } = self;
-        let newest = (1..=*count.min(entries)).map(|n| commits[(count - n) as usize & (commits.len() - 1)]);
-        shape.push(last_commit.saturating_sub(now));
-        save_short(newest.take_while(|&commit| commit > now).map(|commit| commit - now), shape)
+        let newest = (1..=self.count.min(self.entries)).map(|n| self.commits[self.place(n)]);
+        let mut packer = Packer::new(shape);
+        packer.try_put(self.last_commit.saturating_sub(now), CYCLES)?;
+        packer.falling(newest.map(|commit| commit.saturating_sub(now)).take_while(|&after| after > 0))?;
+        packer.finish();
+        Some(())
     }
 
     fn restore(&mut self, now: u64, shape: &mut Words<'_>) {
-        let Self { commits, count, entries, last_commit } = self;
-        *last_commit = now + shape.next();
-        commits.fill(0);
-        *count = *entries;
-        let len = commits.len();
-        for (n, commit) in (1..).zip(restore_short(shape)) {
-            commits[count.wrapping_sub(n) as usize & (len - 1)] = now + commit;
+        let mut unpacker = Unpacker::new(shape);
+        // Commits are in order: before one that is over there are no others.
+        for n in 1..=self.commits.len() as u64 {
+            let place = self.place(n);
+            if self.commits[place] <= now {
+                break;
+            }
+            self.commits[place] = 0;
         }
+        self.last_commit = now + unpacker.get(CYCLES);
+        self.count = self.count.max(self.entries);
+        let mut n = 0;
+        unpacker.falling(|after| {
+            n += 1;
+            let place = self.place(n);
+            self.commits[place] = now + after;
+        });
     }
 }
 

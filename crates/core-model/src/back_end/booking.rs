@@ -1,6 +1,6 @@
 //! Booking of cycles that are over.
 
-use super::BackEnd;
+use super::{BackEnd, EMPTY, FP_DIVIDER, INTEGER_DIVIDER, LOADS};
 use crate::totals::{CoreTotals, MOST_PER_CYCLE, PerCycle};
 
 impl BackEnd {
@@ -11,7 +11,7 @@ impl BackEnd {
         if cycle > *last_issue + 1 {
             totals.scheduler_empty += cycle - *last_issue - 1;
             totals.scheduler_emptied += u64::from(*last_issue != *empty_until);
-            activity.empty.set(ports.base(), cycle, *last_issue + 1, cycle);
+            activity.set_all(EMPTY..EMPTY + 1, ports.base().max(*last_issue + 1), cycle);
             *last_issue = cycle - 1;
             *empty_until = *last_issue;
         }
@@ -45,22 +45,22 @@ impl BackEnd {
             let idle = cycles & !any;
             book_word(&mut totals.uops_executed, &planes, cycles, executed_before);
             let count = |bits: u64| if bits == 0 { 0 } else { u64::from(bits.count_ones()) };
-            let loads = activity.loads.take(word, cycles);
+            let noted = activity.take(word, cycles);
+            let [loads, missed_l1, missed_l2, missed_l3] = [0, 1, 2, 3].map(|missed| noted[LOADS + missed]);
             totals.cycles_memory += count(loads);
             totals.stalls_memory += count(loads & idle);
-            totals.stalls_execution += count(idle & !loads & !activity.empty.take(word, cycles));
-            let missed = activity.missed_l1.take(word, cycles);
-            totals.cycles_l1_miss += count(missed);
-            totals.l1d_pending_cycles += count(missed);
-            totals.stalls_l1_miss += count(missed & idle);
-            let missed = activity.missed_l2.take(word, cycles);
-            totals.cycles_l2_miss += count(missed);
-            totals.stalls_l2_miss += count(missed & idle);
-            let missed = activity.missed_l3.take(word, cycles);
-            totals.cycles_l3_miss += count(missed);
-            totals.stalls_l3_miss += count(missed & idle);
-            totals.integer_divider_active += count(activity.integer_divider.take(word, cycles));
-            totals.fp_divider_active += count(activity.fp_divider.take(word, cycles));
+            totals.stalls_execution += count(idle & !loads & !noted[EMPTY]);
+            if missed_l1 != 0 {
+                totals.cycles_l1_miss += count(missed_l1);
+                totals.l1d_pending_cycles += count(missed_l1);
+                totals.stalls_l1_miss += count(missed_l1 & idle);
+                totals.cycles_l2_miss += count(missed_l2);
+                totals.stalls_l2_miss += count(missed_l2 & idle);
+                totals.cycles_l3_miss += count(missed_l3);
+                totals.stalls_l3_miss += count(missed_l3 & idle);
+            }
+            totals.integer_divider_active += count(noted[INTEGER_DIVIDER]);
+            totals.fp_divider_active += count(noted[FP_DIVIDER]);
         });
     }
 }

@@ -101,8 +101,9 @@ impl Lane {
 
 impl Shaped for Lane {
     fn save(&self, now: u64, shape: &mut Vec<u64>) -> Option<()> {
-        shape.push(self.cycle.wrapping_sub(now));
-        shape.push(u64::from(self.used) << 32 | u64::from(self.before));
+        let place = u32::try_from(self.cycle.wrapping_sub(now).wrapping_add(1 << 31)).ok()?;
+        let (used, before) = (u16::try_from(self.used).ok()?, u16::try_from(self.before).ok()?);
+        shape.push(u64::from(place) << 32 | u64::from(used) << 16 | u64::from(before));
         if self.counts_instructions {
             shape.push(u64::from(self.instructions) << 32 | u64::from(self.instructions_before));
         }
@@ -110,9 +111,9 @@ impl Shaped for Lane {
     }
 
     fn restore(&mut self, now: u64, shape: &mut Words<'_>) {
-        self.cycle = now.wrapping_add(shape.next());
         let word = shape.next();
-        (self.used, self.before) = ((word >> 32) as u32, word as u32);
+        self.cycle = now.wrapping_add(word >> 32).wrapping_sub(1 << 31);
+        (self.used, self.before) = ((word >> 16 & 0xFFFF) as u32, (word & 0xFFFF) as u32);
         if self.counts_instructions {
             let word = shape.next();
             (self.instructions, self.instructions_before) = ((word >> 32) as u32, word as u32);

@@ -18,13 +18,14 @@ use crate::slots::{Allocation, Leaf};
 use crate::table::Uops;
 use crate::totals::{CoreTotals, PORTS};
 use lane::Lane;
+use std::ops::Range;
 
 /// Places for what is in the reorder buffer, and for loads: more than any core has.
 const IN_FLIGHT: usize = 1024;
-const LOADS: usize = 256;
+const LOAD_BUFFER: usize = 256;
 
 /// Something in the reorder buffer.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct InFlight {
     retired: u64,
     slots: u16,
@@ -43,30 +44,14 @@ pub(crate) struct Restart {
     pub(crate) leaf: Leaf,
 }
 
-/// Loads and dividers by cycle, for events that ask what was outstanding when nothing was executed.
-#[derive(Debug)]
-pub(crate) struct Activity {
-    /// No uop waits in the schedulers.
-    empty: CycleBits,
-    loads: CycleBits,
-    missed_l1: CycleBits,
-    missed_l2: CycleBits,
-    missed_l3: CycleBits,
-    integer_divider: CycleBits,
-    fp_divider: CycleBits,
-}
-
-impl Activity {
-    fn all(&self) -> [&CycleBits; 7] {
-        let Self { empty, loads, missed_l1, missed_l2, missed_l3, integer_divider, fp_divider } = self;
-        [empty, loads, missed_l1, missed_l2, missed_l3, integer_divider, fp_divider]
-    }
-
-    fn all_mut(&mut self) -> [&mut CycleBits; 7] {
-        let Self { empty, loads, missed_l1, missed_l2, missed_l3, integer_divider, fp_divider } = self;
-        [empty, loads, missed_l1, missed_l2, missed_l3, integer_divider, fp_divider]
-    }
-}
+/// What is noted by cycle, for events that ask what was outstanding when nothing was executed: that no uop waits in the
+/// schedulers, loads by how many levels they missed at least, and dividers that are busy.
+type Activity = CycleBits<8>;
+const EMPTY: usize = 0;
+const LOADS: usize = 1;
+const MISSED_L3: usize = LOADS + 3;
+const INTEGER_DIVIDER: usize = 5;
+const FP_DIVIDER: usize = 6;
 
 #[derive(Debug)]
 pub(crate) struct BackEnd {
@@ -87,12 +72,12 @@ pub(crate) struct BackEnd {
     newest: usize,
     in_flight_slots: u32,
     /// When the newest loads leave the load buffer.
-    loads: Box<[u64; LOADS]>,
+    loads: Box<[u64; LOAD_BUFFER]>,
     load_count: usize,
     load_buffer: usize,
     reorder_buffer: u32,
     schedulers: u32,
-    pub(crate) activity: Activity,
+    activity: Activity,
     /// When the newest of all uops leaves the scheduler.
     last_issue: u64,
     /// Up to where that is only known to be empty.
@@ -124,7 +109,7 @@ impl BackEnd {
         Self {
             allocation: Allocation::new(core.dispatch_width),
             retirement: Lane::new(core.retire_width),
-            ports: Ports::new(units.len()),
+            ports: Ports::new(),
             port_places,
             port_units,
             executed_before: 0,
@@ -134,20 +119,12 @@ impl BackEnd {
             oldest: 0,
             newest: 0,
             in_flight_slots: 0,
-            loads: Box::new([0; LOADS]),
+            loads: Box::new([0; LOAD_BUFFER]),
             load_count: 0,
-            load_buffer: (core.load_buffer.max(1) as usize).min(LOADS),
+            load_buffer: (core.load_buffer.max(1) as usize).min(LOAD_BUFFER),
             reorder_buffer: core.reorder_buffer.min(IN_FLIGHT as u32 - 1),
             schedulers: core.scheduler,
-            activity: Activity {
-                empty: CycleBits::new(),
-                loads: CycleBits::new(),
-                missed_l1: CycleBits::new(),
-                missed_l2: CycleBits::new(),
-                missed_l3: CycleBits::new(),
-                integer_divider: CycleBits::new(),
-                fp_divider: CycleBits::new(),
-            },
+            activity: Activity::new(),
             last_issue: 0,
             empty_until: 0,
             last_completed: 0,
@@ -216,7 +193,7 @@ impl BackEnd {
     /// When the load buffer has room for one more.
     #[inline(always)]
     pub(crate) fn load_room(&self) -> u64 {
-        self.loads[self.load_count.wrapping_sub(self.load_buffer) % LOADS]
+        self.loads[self.load_count.wrapping_sub(self.load_buffer) % LOAD_BUFFER]
     }
 
     /// Waits for room in reorder buffer and schedulers, and until there is some in load and store buffer.
@@ -363,32 +340,28 @@ impl BackEnd {
 
     /// Waits for a divider, and keeps it busy; when the division begins.
     pub(crate) fn divide(&mut self, start: u64, cycles: u16, integer: bool) -> u64 {
-        let (base, end) = (self.ports.base(), self.ports.horizon());
-        let (free, activity) = if integer {
-            (&mut self.integer_divider, &mut self.activity.integer_divider)
+        let (free, divider) = if integer {
+            (&mut self.integer_divider, INTEGER_DIVIDER)
         } else {
-            (&mut self.fp_divider, &mut self.activity.fp_divider)
+            (&mut self.fp_divider, FP_DIVIDER)
         };
         let begin = start.max(*free);
         *free = begin + u64::from(cycles);
-        activity.set(base, end, begin, *free);
+        let end = *free;
+        self.note(divider..divider + 1, begin, end);
         begin
     }
 
     /// A load that is outstanding from one cycle to another, and how many levels missed.
     #[inline]
     pub(crate) fn outstanding(&mut self, from: u64, to: u64, missed: u32) {
-        let (base, end) = (self.ports.base(), self.ports.horizon());
-        self.activity.loads.set(base, end, from, to);
-        if missed > 0 {
-            self.activity.missed_l1.set(base, end, from, to);
-            if missed > 1 {
-                self.activity.missed_l2.set(base, end, from, to);
-            }
-            if missed > 2 {
-                self.activity.missed_l3.set(base, end, from, to);
-            }
-        }
+        self.note(LOADS..(LOADS + 1 + missed as usize).min(MISSED_L3 + 1), from, to);
+    }
+
+    /// Notes some things for the cycles of the window from one up to, and without, another.
+    #[inline]
+    fn note(&mut self, things: Range<usize>, from: u64, to: u64) {
+        self.activity.set_all(things, from.max(self.ports.base()), to.min(self.ports.horizon()));
     }
 
     /// Writes the results, and retires; the cycle of retirement.
@@ -434,7 +407,7 @@ impl BackEnd {
     /// The load buffer's newest entry is free again from this cycle on.
     #[inline(always)]
     pub(crate) fn leave_load_buffer(&mut self, cycle: u64) {
-        self.loads[self.load_count % LOADS] = cycle;
+        self.loads[self.load_count % LOAD_BUFFER] = cycle;
         self.load_count = self.load_count.wrapping_add(1);
     }
 

@@ -1,10 +1,19 @@
 //! The back end as words.
 
-use super::{BackEnd, IN_FLIGHT, InFlight, LOADS, Restart};
-use crate::memo::{Shaped, Words, restore_short, save_short};
+use super::{BackEnd, IN_FLIGHT, InFlight, LOAD_BUFFER, Restart};
+use crate::memo::{Shaped, Words};
+use crate::packed::{CYCLES, Packer, Unpacker};
 use crate::prepared::UNREAD;
+use crate::ring::for_each_bit;
 use crate::slots::Leaf;
 use crate::totals::CoreTotals;
+
+/// How an entry of the reorder buffer is written: nearly nothing, an entry that retires soon after the one before and waits
+/// for no memory, any other that is not too large, and everything.
+const END: u64 = 0;
+const SIMPLE: u64 = 1;
+const MEDIUM: u64 = 2;
+const LARGE: u64 = 3;
 
 impl BackEnd {
     /// Books what is over, so that it is not part of the shape.
@@ -14,6 +23,76 @@ impl BackEnd {
         self.finish_cycles(totals, now);
         self.oldest_at(now);
     }
+
+    /// What is in the reorder buffer.
+    fn save_in_flight(&self, now: u64, packer: &mut Packer<'_>) -> Option<()> {
+        let mut before = now;
+        let mut place = self.oldest;
+        while place != self.newest {
+            let mut entry = self.in_flight[place % IN_FLIGHT];
+            let mut slots = u64::from(entry.slots);
+            place = place.wrapping_add(1);
+            // Neighbours with the same times leave together.
+            while place != self.newest {
+                let next = self.in_flight[place % IN_FLIGHT];
+                entry.slots = next.slots;
+                if entry != next || slots + u64::from(next.slots) > 0xFFFF {
+                    break;
+                }
+                slots += u64::from(next.slots);
+                place = place.wrapping_add(1);
+            }
+            let after = entry.retired - before;
+            before = entry.retired;
+            let (memory_for, computes_for) = (u64::from(entry.memory_for), u64::from(entry.computes_for));
+            if after < 4 && slots < 16 && memory_for | computes_for == 0 {
+                packer.put(SIMPLE | after << 2 | slots << 4, 8);
+            } else if after < 16 && slots < 16 && memory_for < 1 << 12 && computes_for < 1 << 6 {
+                packer.put(MEDIUM | after << 2 | slots << 6 | memory_for << 10 | computes_for << 22, 28);
+            } else {
+                packer.put(LARGE | slots << 2, 18);
+                packer.try_put(after, CYCLES)?;
+                packer.try_put(memory_for, CYCLES)?;
+                packer.put(computes_for, 16);
+            }
+        }
+        packer.put(END, 2);
+        Some(())
+    }
+
+    fn restore_in_flight(&mut self, now: u64, unpacker: &mut Unpacker<'_, '_>) {
+        let mut retired = now;
+        (self.oldest, self.newest, self.in_flight_slots) = (0, 0, 0);
+        loop {
+            let (slots, memory_for, computes_for);
+            match unpacker.get(2) {
+                SIMPLE => {
+                    let word = unpacker.get(6);
+                    retired += word & 3;
+                    (slots, memory_for, computes_for) = (word >> 2, 0, 0);
+                }
+                MEDIUM => {
+                    let word = unpacker.get(26);
+                    retired += word & 15;
+                    (slots, memory_for, computes_for) = (word >> 4 & 15, word >> 8 & 0xFFF, word >> 20);
+                }
+                LARGE => {
+                    slots = unpacker.get(16);
+                    retired += unpacker.get(CYCLES);
+                    (memory_for, computes_for) = (unpacker.get(CYCLES), unpacker.get(16));
+                }
+                _ => return,
+            }
+            self.in_flight[self.newest % IN_FLIGHT] = InFlight {
+                retired,
+                slots: slots as u16,
+                memory_for: memory_for as u32,
+                computes_for: computes_for as u16,
+            };
+            self.newest += 1;
+            self.in_flight_slots += slots as u32;
+        }
+    }
 }
 
 impl Shaped for BackEnd {
@@ -22,76 +101,84 @@ impl Shaped for BackEnd {
         self.allocation.save(now, shape)?;
         self.retirement.save(now, shape)?;
         let after = |cycle: u64| cycle.saturating_sub(now);
-        save_short(self.ready[..UNREAD.into()].iter().map(|&cycle| after(cycle)), shape)?;
-        let Self { last_completed, serialised, loads_after, integer_divider, fp_divider, .. } = *self;
-        shape.extend([last_completed, serialised, loads_after, integer_divider, fp_divider].map(after));
-        // Before this all is known to be empty.
-        shape.push(after(self.last_issue + 1) << 1 | u64::from(self.last_issue == self.empty_until));
-        let restart = self.restart.map(|restart| {
-            let Restart { resolved, recovered, leaf } = restart;
-            [after(resolved) << 8 | (leaf as u64 + 1), after(recovered)]
+        let ready = &self.ready[..UNREAD.into()];
+        let pending = ready.iter().enumerate().fold(0, |set, (n, &cycle)| set | u64::from(cycle > now) << n);
+        shape.push(pending);
+        let mut packer = Packer::new(shape);
+        let mut too_far = false;
+        for_each_bit(pending, |register| {
+            let after = after(ready[register % ready.len()]);
+            too_far |= after >> CYCLES != 0;
+            packer.put(after & ((1 << CYCLES) - 1), CYCLES);
         });
-        shape.extend(restart.unwrap_or_default());
-        shape.push(self.executed_before.into());
-        let start = shape.len();
-        shape.push(0);
-        let mut place = self.oldest;
-        while place != self.newest {
-            let InFlight { retired, slots, memory_for, computes_for } = self.in_flight[place % IN_FLIGHT];
-            let (retired, memory_for) = (u16::try_from(retired - now).ok()?, u16::try_from(memory_for).ok()?);
-            let times =
-                u64::from(retired) << 48 | u64::from(memory_for) << 32 | u64::from(computes_for) << 16;
-            // Neighbours with the same times leave together.
-            match shape[start + 1..].last_mut() {
-                Some(last) if *last ^ times <= 0xFFFF && (*last & 0xFFFF) + u64::from(slots) <= 0xFFFF => {
-                    *last += u64::from(slots);
-                }
-                _ => shape.push(times | u64::from(slots)),
-            }
-            place = place.wrapping_add(1);
+        if too_far {
+            return None;
         }
-        shape[start] = (shape.len() - start - 1) as u64;
-        let loads = (1..=self.load_buffer).map(|n| self.loads[self.load_count.wrapping_sub(n) % LOADS]);
-        save_short(loads.take_while(|&left| left > now).map(after), shape)?;
+        let Self { last_completed, serialised, loads_after, integer_divider, fp_divider, .. } = *self;
+        for cycle in [last_completed, serialised, loads_after, integer_divider, fp_divider] {
+            packer.put(u64::from(cycle > now), 1);
+            if cycle > now {
+                packer.try_put(cycle - now, CYCLES)?;
+            }
+        }
+        // Before this all is known to be empty.
+        packer.try_put(after(self.last_issue + 1) << 1 | u64::from(self.last_issue == self.empty_until), 17)?;
+        packer.put(self.restart.map_or(0, |restart| restart.leaf as u64 + 1), 3);
+        if let Some(Restart { resolved, recovered, .. }) = self.restart {
+            packer.try_put(after(resolved), CYCLES)?;
+            packer.try_put(after(recovered), CYCLES)?;
+        }
+        packer.try_put(self.executed_before.into(), 5)?;
+        self.save_in_flight(now, &mut packer)?;
+        let loads = (1..=self.load_buffer).map(|n| self.loads[self.load_count.wrapping_sub(n) % LOAD_BUFFER]);
+        packer.falling(loads.map(after).take_while(|&after| after > 0))?;
+        packer.finish();
         self.scheduler.save(now, shape)?;
         self.ports.save(now, shape)?;
-        self.activity.all().iter().for_each(|activity| activity.save(now, shape));
+        self.activity.save(now, shape);
         Some(())
     }
 
     fn restore(&mut self, now: u64, shape: &mut Words<'_>) {
         self.allocation.restore(now, shape);
         self.retirement.restore(now, shape);
-        for (ready, after) in self.ready.iter_mut().zip(restore_short(shape)) {
-            *ready = now + after;
-        }
+        let pending = shape.next();
+        let mut unpacker = Unpacker::new(shape);
+        self.ready[..UNREAD.into()].fill(now);
+        for_each_bit(pending, |register| {
+            let places = self.ready.len();
+            self.ready[register % places] = now + unpacker.get(CYCLES);
+        });
         let Self { last_completed, serialised, loads_after, integer_divider, fp_divider, .. } = self;
         for cycle in [last_completed, serialised, loads_after, integer_divider, fp_divider] {
-            *cycle = now + shape.next();
+            *cycle = now + if unpacker.get(1) == 1 { unpacker.get(CYCLES) } else { 0 };
         }
-        let word = shape.next();
+        let word = unpacker.get(17);
         self.last_issue = now + (word >> 1) - 1;
         self.empty_until = if word & 1 == 1 { self.last_issue } else { 0 };
-        let (resolved, recovered) = (shape.next(), shape.next());
-        self.restart = Leaf::from_number(resolved & 0xFF).map(|leaf| Restart {
-            resolved: now + (resolved >> 8),
-            recovered: now + recovered,
+        self.restart = Leaf::from_number(unpacker.get(3)).map(|leaf| Restart {
+            resolved: now + unpacker.get(CYCLES),
+            recovered: now + unpacker.get(CYCLES),
             leaf,
         });
-        self.executed_before = shape.next() as u32;
-        (self.oldest, self.newest, self.in_flight_slots) = (0, shape.next() as usize, 0);
-        for (place, &word) in self.in_flight.iter_mut().zip(shape.take(self.newest)) {
-            let (slots, computes_for, memory_for) = (word as u16, (word >> 16) as u16, (word >> 32) as u16);
-            *place =
-                InFlight { retired: now + (word >> 48), slots, memory_for: memory_for.into(), computes_for };
-            self.in_flight_slots += u32::from(slots);
+        self.executed_before = unpacker.get(5) as u32;
+        self.restore_in_flight(now, &mut unpacker);
+        // They leave in order: before one that has left there are no others.
+        for n in 1..=LOAD_BUFFER {
+            let left = &mut self.loads[self.load_count.wrapping_sub(n) % LOAD_BUFFER];
+            if *left <= now {
+                break;
+            }
+            *left = 0;
         }
-        self.loads.fill(0);
-        for (n, left) in (1..).zip(restore_short(shape)) {
-            self.loads[self.load_count.wrapping_sub(n) % LOADS] = now + left;
-        }
+        let mut n = 0;
+        unpacker.falling(|after| {
+            n += 1;
+            self.loads[self.load_count.wrapping_sub(n) % LOAD_BUFFER] = now + after;
+        });
+        self.activity.clear(self.ports.base(), |_| {});
         self.scheduler.restore(now, shape);
         self.ports.restore(now, shape);
-        self.activity.all_mut().into_iter().for_each(|activity| activity.restore(now, shape));
+        self.activity.restore(now, shape, |_, _, _| {});
     }
 }

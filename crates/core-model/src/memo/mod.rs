@@ -19,7 +19,7 @@ use crate::step::BlockStep;
 use crate::totals::CoreTotals;
 use crate::world::World;
 use recorder::Recorder;
-pub(crate) use shape::{Shaped, Words, restore_short, save_short};
+pub(crate) use shape::{Shaped, Words};
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 use tree::Tree;

@@ -34,30 +34,3 @@ impl<'a> Words<'a> {
         taken
     }
 }
-
-/// Appends values of 16 bits, four to a word, after their number.
-pub(crate) fn save_short(values: impl IntoIterator<Item = u64>, shape: &mut Vec<u64>) -> Option<()> {
-    let start = shape.len();
-    shape.push(0);
-    let (mut count, mut word) = (0_u64, 0);
-    for value in values {
-        word |= u64::from(u16::try_from(value).ok()?) << (count % 4 * 16);
-        count += 1;
-        if count % 4 == 0 {
-            shape.push(word);
-            word = 0;
-        }
-    }
-    if count % 4 != 0 {
-        shape.push(word);
-    }
-    shape[start] = count;
-    Some(())
-}
-
-/// The values that [`save_short`] has saved.
-pub(crate) fn restore_short<'a>(shape: &mut Words<'a>) -> impl Iterator<Item = u64> + use<'a> {
-    let count = shape.next() as usize;
-    let words = shape.take(count.div_ceil(4));
-    (0..count).map(|n| words.get(n / 4).map_or(0, |word| word >> (n % 4 * 16) & 0xFFFF))
-}
