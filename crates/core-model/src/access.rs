@@ -7,9 +7,9 @@ use crate::totals::CoreTotals;
 use crate::world::{Loaded, Outside};
 
 impl Pipeline {
-    /// Executes; nothing begins before `earliest`.
+    /// Executes; nothing begins before `earliest`. `RARE`: see [`complete`](Self::complete).
     #[inline(always)]
-    pub(crate) fn execute(
+    pub(crate) fn execute<const RARE: bool>(
         &mut self,
         outside: &mut impl Outside,
         totals: &mut CoreTotals,
@@ -17,14 +17,16 @@ impl Pipeline {
         execution: &Execution<'_>,
         earliest: u64,
     ) -> Executed {
-        if self.ports_only {
+        if RARE && self.ports_only {
             return self.execute_as_llvm(prepared, earliest);
         }
         let traits = prepared.traits;
-        let mut address = self.back_end.address_ready(prepared).max(earliest);
+        let accesses = traits.any(Traits::LOAD | Traits::STORE);
+        let mut address =
+            if RARE || accesses { self.back_end.address_ready(prepared).max(earliest) } else { earliest };
         let mut value = self.back_end.sources_ready(prepared).max(earliest);
         let load = u64::from(prepared.load);
-        let rare = traits.any(Traits::RARE);
+        let rare = RARE && traits.any(Traits::RARE);
         if rare {
             if traits.any(Traits::MANY_REGISTERS) {
                 address = self.back_end.ready(prepared.rest.address).max(earliest);
@@ -36,12 +38,12 @@ impl Pipeline {
         let (mut memory_from, mut clear) = (NEVER, false);
         // The load goes ahead of the rest.
         let mut from = address;
-        if traits.any(Traits::LOAD | Traits::PREFETCH) {
+        if traits.any(Traits::LOAD) || RARE && traits.any(Traits::PREFETCH) {
             let issued = self.back_end.issue(load_groups, address.max(self.back_end.loads_after));
             from = issued + load;
-            let loaded = if traits.any(Traits::STRING) {
+            let loaded = if RARE && traits.any(Traits::STRING) {
                 None
-            } else if traits.any(Traits::PREFETCH) {
+            } else if RARE && traits.any(Traits::PREFETCH) {
                 outside.world().software_prefetch(totals, prepared, execution, issued);
                 (!execution.memory.is_empty()).then_some(Loaded::NOTHING)
             } else {
@@ -69,7 +71,7 @@ impl Pipeline {
         let mut completed = issued + u64::from(prepared.compute);
         // A plain load computes nothing.
         let mut computes = if groups.is_empty() { 0 } else { completed - from.min(completed) };
-        if traits.any(Traits::STRING) && !execution.memory.is_empty() {
+        if RARE && traits.any(Traits::STRING) && !execution.memory.is_empty() {
             let (delay, level) = outside.world().string(totals, prepared, execution, issued);
             completed = issued + delay;
             if level > Level::L1 {
@@ -77,7 +79,7 @@ impl Pipeline {
                 computes = 0;
             }
         }
-        if traits.any(Traits::LOCK) {
+        if RARE && traits.any(Traits::LOCK) {
             computes = 0;
             memory_from = from.saturating_sub(load);
             completed = completed.max(memory_from + u64::from(self.core.flows.lock));

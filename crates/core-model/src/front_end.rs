@@ -46,7 +46,7 @@ pub(crate) struct FrontEnd {
     /// The last cycle with uops of each path, and how many, to know when a run begins.
     before: [(u64, u32); 4],
     /// When the newest instructions left the queue, which has a place for so many.
-    left: Box<[u64; QUEUE]>,
+    left: [u64; QUEUE],
     entered: usize,
     queue: usize,
     piece_shift: u32,
@@ -71,7 +71,7 @@ impl FrontEnd {
             used: 0,
             bytes: 0,
             before: [(0, 0); 4],
-            left: Box::new([0; QUEUE]),
+            left: [0; QUEUE],
             entered: 0,
             queue: (parameters.queue.max(1) as usize).min(QUEUE),
             piece_shift: parameters.uop_cache_shift,
@@ -83,9 +83,9 @@ impl FrontEnd {
         }
     }
 
-    /// Supplies an instruction; the cycle of its last uop.
+    /// Supplies an instruction, which has no [`Traits::RARE`] unless `RARE`; the cycle of its last uop.
     #[inline(always)]
-    pub(crate) fn supply(
+    pub(crate) fn supply<const RARE: bool>(
         &mut self,
         outside: &mut impl Outside,
         totals: &mut CoreTotals,
@@ -103,7 +103,7 @@ impl FrontEnd {
             self.enter(outside, totals, place, piece);
         }
         self.loop_uops += slots;
-        if self.path == Path::Decoders || traits.any(Traits::MICROCODED) {
+        if self.path == Path::Decoders || RARE && traits.any(Traits::MICROCODED) {
             self.make(totals, traits, place.length, slots);
         } else {
             if self.used + slots > self.width {

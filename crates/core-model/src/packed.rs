@@ -128,8 +128,10 @@ mod tests {
 
     #[test]
     fn what_was_packed_comes_back() {
-        let numbers: Vec<(u64, u32)> =
-            (1..=63).chain([1, 1, 62, 2, 63, 1]).map(|bits| ((1 << bits) - 1 - u64::from(bits == 7), bits)).collect();
+        let numbers: Vec<(u64, u32)> = (1..=63)
+            .chain([1, 1, 62, 2, 63, 1])
+            .map(|bits| ((1 << bits) - 1 - u64::from(bits == 7), bits))
+            .collect();
         let runs: [&[u64]; 4] = [&[], &[1], &[60_000, 60_000, 59_987, 59_973, 59_958, 1], &[3; 100]];
         let mut shape = Vec::new();
         let mut packer = Packer::new(&mut shape);

@@ -58,13 +58,7 @@ pub(crate) struct Execution<'a> {
     pub(crate) repetitions: u64,
 }
 
-/// Slots of an instruction: more for string instructions that move much.
-#[inline(always)]
-fn slots(prepared: &Prepared, execution: &Execution<'_>) -> u32 {
-    let slots = u32::from(prepared.slots);
-    if prepared.traits.any(Traits::STRING) { slots + string_slots(prepared, execution) } else { slots }
-}
-
+/// Slots of a string instruction in addition to those that it always has.
 #[inline(never)]
 fn string_slots(prepared: &Prepared, execution: &Execution<'_>) -> u32 {
     // A uop moves up to 16 bytes, and never less than one iteration that compares.
@@ -109,13 +103,9 @@ impl Pipeline {
         self.fusible = prepared.traits;
         let place =
             Place { linear: step.rip, physical: step.fetch_pa, page: step.fetch_page, length: step.length };
-        let (completed, slots) = if prepared.is_plain() && !self.ports_only {
-            self.complete_plain(outside, totals, prepared, place, fused)
-        } else {
-            let execution =
-                Execution { number: 0, rip: step.rip, memory: step.memory, repetitions: step.repetitions };
-            self.complete(outside, totals, prepared, place, &execution, fused)
-        };
+        let execution =
+            Execution { number: 0, rip: step.rip, memory: step.memory, repetitions: step.repetitions };
+        let (completed, slots) = self.complete_any(outside, totals, prepared, place, &execution, fused);
         totals.instructions += 1;
         // LLVM has instructions without uops, as fused ones are.
         let light = slots.min(1);
@@ -148,13 +138,13 @@ impl Pipeline {
             };
             let fused = prepared.traits.any(Traits::CONDITIONAL) && before.fuses_with(prepared.traits);
             before = prepared.traits;
+            let memory = if prepared.is_plain() { &[] } else { block.memory_of(number, &mut rest) };
+            let execution = Execution { number: number as u8, rip, memory, repetitions: 1 };
             let taken;
-            (completed, taken) = if prepared.is_plain() {
-                self.complete_plain(outside, totals, prepared, place, fused)
+            (completed, taken) = if prepared.traits.any(Traits::RARE) {
+                self.complete_any(outside, totals, prepared, place, &execution, fused)
             } else {
-                let memory = block.memory_of(number, &mut rest);
-                let execution = Execution { number: number as u8, rip, memory, repetitions: 1 };
-                self.complete(outside, totals, prepared, place, &execution, fused)
+                self.complete::<false>(outside, totals, prepared, place, &execution, fused)
             };
             slots += u64::from(taken);
             light += u64::from(!fused);
@@ -169,37 +159,23 @@ impl Pipeline {
         }
     }
 
-    /// Takes a plain instruction from the front end to retirement; when its result is there, and the slots that it
-    /// took.
-    #[inline(always)]
-    fn complete_plain(
+    #[inline(never)]
+    fn complete_any(
         &mut self,
         outside: &mut impl Outside,
         totals: &mut CoreTotals,
         prepared: &Prepared,
         place: Place,
+        execution: &Execution<'_>,
         fused: bool,
     ) -> (u64, u32) {
-        let slots = if fused { 0 } else { u32::from(prepared.slots) };
-        let allocated = self.allocate(outside, totals, prepared.traits, place, slots, [0; 2]);
-        let sources = self.back_end.sources_ready(prepared);
-        let (issued, completed) = if fused {
-            totals.macro_fused += 1;
-            let sources = sources.max(allocated);
-            (sources, sources)
-        } else {
-            let issued = self.back_end.issue(prepared.groups(), sources.max(allocated + 1));
-            (issued, issued + u64::from(prepared.compute))
-        };
-        let executed =
-            Executed { issued, addressed: 0, completed, memory_from: NEVER, computes: 0, clear: false };
-        self.back_end.complete(totals, prepared, slots, &executed);
-        (completed, slots)
+        self.complete::<true>(outside, totals, prepared, place, execution, fused)
     }
 
-    /// The same with an instruction that may be about memory or anything else.
-    #[inline(never)]
-    fn complete(
+    /// Takes an instruction from the front end to retirement; when its result is there, and the slots that it took.
+    /// `RARE`: it may have [`Traits::RARE`], and there may be [`ports_only`](Self::ports_only).
+    #[inline(always)]
+    fn complete<const RARE: bool>(
         &mut self,
         outside: &mut impl Outside,
         totals: &mut CoreTotals,
@@ -213,16 +189,17 @@ impl Pipeline {
             totals.macro_fused += 1;
             0
         } else {
-            slots(prepared, execution)
+            u32::from(prepared.slots)
+                + if RARE && traits.any(Traits::STRING) { string_slots(prepared, execution) } else { 0 }
         };
         let (load, store) = (traits.any(Traits::LOAD), traits.any(Traits::STORE));
         let load_room = if load { self.back_end.load_room() } else { 0 };
         let store_room = if store { self.stores.room() } else { 0 };
-        let allocated = if self.ports_only {
+        let allocated = if RARE && self.ports_only {
             self.back_end.make_room(totals, slots, load_room, store_room);
             self.back_end.allocate(totals, slots)
         } else {
-            self.allocate(outside, totals, traits, place, slots, [load_room, store_room])
+            self.allocate::<RARE>(outside, totals, traits, place, slots, [load_room, store_room])
         };
         let executed = if fused {
             let ready = self.back_end.sources_ready(prepared).max(allocated);
@@ -235,10 +212,10 @@ impl Pipeline {
                 clear: false,
             }
         } else {
-            self.execute(outside, totals, prepared, execution, allocated + 1)
+            self.execute::<RARE>(outside, totals, prepared, execution, allocated + 1)
         };
         let Executed { addressed, completed, clear, .. } = executed;
-        let retired = self.back_end.complete(totals, prepared, slots, &executed);
+        let retired = self.back_end.complete::<RARE>(totals, prepared, slots, &executed);
         if load {
             self.back_end.leave_load_buffer(retired);
             totals.loads += 1;
@@ -251,7 +228,7 @@ impl Pipeline {
             totals.machine_clears += 1;
             self.clear(totals, completed);
         }
-        if traits.any(Traits::RARE) {
+        if RARE && traits.any(Traits::RARE) {
             self.rare(outside, totals, prepared, execution, slots, [completed, retired]);
         }
         (completed, slots)
@@ -259,7 +236,7 @@ impl Pipeline {
 
     /// Supplies an instruction and allocates it; the cycle of its last uop.
     #[inline(always)]
-    fn allocate(
+    fn allocate<const RARE: bool>(
         &mut self,
         outside: &mut impl Outside,
         totals: &mut CoreTotals,
@@ -268,7 +245,7 @@ impl Pipeline {
         slots: u32,
         [load_room, store_room]: [u64; 2],
     ) -> u64 {
-        let supplied = self.front_end.supply(outside, totals, traits, place, slots);
+        let supplied = self.front_end.supply::<RARE>(outside, totals, traits, place, slots);
         self.back_end.make_room(totals, slots, load_room, store_room);
         if supplied > self.back_end.cycle() {
             if self.refilling {

@@ -128,7 +128,11 @@ impl Ports {
 
     /// Hands out what lies before `cycle`, by words of 64 cycles and unit by unit, and forgets it.
     #[inline]
-    pub(crate) fn forget_before(&mut self, cycle: u64, mut finished: impl FnMut(usize, u64, &[u64; MAX_UNITS])) {
+    pub(crate) fn forget_before(
+        &mut self,
+        cycle: u64,
+        mut finished: impl FnMut(usize, u64, &[u64; MAX_UNITS]),
+    ) {
         while self.base < cycle {
             let next = ((self.base | 63) + 1).min(cycle);
             let (word, cycles) = (word_of(self.base), cycles_of(self.base, next));

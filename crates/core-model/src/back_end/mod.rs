@@ -72,7 +72,7 @@ pub(crate) struct BackEnd {
     newest: usize,
     in_flight_slots: u32,
     /// When the newest loads leave the load buffer.
-    loads: Box<[u64; LOAD_BUFFER]>,
+    loads: [u64; LOAD_BUFFER],
     load_count: usize,
     load_buffer: usize,
     reorder_buffer: u32,
@@ -91,6 +91,8 @@ pub(crate) struct BackEnd {
     integer_divider: u64,
     fp_divider: u64,
     pub(crate) restart: Option<Restart>,
+    /// The cycle in which uops were allocated last.
+    newest_allocation: u64,
 }
 
 impl BackEnd {
@@ -119,7 +121,7 @@ impl BackEnd {
             oldest: 0,
             newest: 0,
             in_flight_slots: 0,
-            loads: Box::new([0; LOAD_BUFFER]),
+            loads: [0; LOAD_BUFFER],
             load_count: 0,
             load_buffer: (core.load_buffer.max(1) as usize).min(LOAD_BUFFER),
             reorder_buffer: core.reorder_buffer.min(IN_FLIGHT as u32 - 1),
@@ -133,6 +135,7 @@ impl BackEnd {
             integer_divider: 0,
             fp_divider: 0,
             restart: None,
+            newest_allocation: u64::MAX,
         }
     }
 
@@ -206,7 +209,6 @@ impl BackEnd {
         stores_room: u64,
     ) {
         let cycle = self.allocation.cycle();
-        self.ports.look_from(cycle);
         // It is not looked at what has left the schedulers until there is no room, or the cycles are finished.
         if self.in_flight_slots + slots > self.reorder_buffer
             || self.scheduler.waiting() + slots > self.schedulers
@@ -219,6 +221,7 @@ impl BackEnd {
 
     #[inline(never)]
     fn wait_for_room(&mut self, totals: &mut CoreTotals, slots: u32, load_room: u64, stores_room: u64) {
+        self.ports.look_from(self.allocation.cycle());
         if let Some(restart) = self.restart.take() {
             self.recover(totals, restart);
         }
@@ -296,14 +299,24 @@ impl BackEnd {
     #[inline(always)]
     pub(crate) fn allocate(&mut self, totals: &mut CoreTotals, slots: u32) -> u64 {
         let cycle = self.allocation.take(totals, slots);
+        if cycle != self.newest_allocation {
+            self.enter_cycle(totals, cycle, slots);
+        }
+        cycle
+    }
+
+    /// The first uops, or none, of an instruction are allocated in another cycle than those before.
+    fn enter_cycle(&mut self, totals: &mut CoreTotals, cycle: u64, slots: u32) {
         self.ports.look_from(cycle);
         if self.ports.base() | 63 < cycle {
             self.finish_cycles(totals, cycle & !63);
         }
-        if cycle > self.last_issue + 1 && slots > 0 {
-            self.note_empty(totals, cycle);
+        if slots > 0 {
+            self.newest_allocation = cycle;
+            if cycle > self.last_issue + 1 {
+                self.note_empty(totals, cycle);
+            }
         }
-        cycle
     }
 
     /// When the address of an instruction without [`Traits::MANY_REGISTERS`] is ready.
@@ -335,7 +348,11 @@ impl BackEnd {
     /// Reserves ports from `start` on; the cycle in which the last group of uops begins.
     #[inline(always)]
     pub(crate) fn issue(&mut self, groups: &[Uops], start: u64) -> u64 {
-        groups.iter().fold(start, |issued, &uops| issued.max(self.ports.issue(uops, start)))
+        let mut issued = start;
+        for &uops in groups {
+            issued = issued.max(self.ports.issue(uops, start));
+        }
+        issued
     }
 
     /// Waits for a divider, and keeps it busy; when the division begins.
@@ -364,9 +381,10 @@ impl BackEnd {
         self.activity.set_all(things, from.max(self.ports.base()), to.min(self.ports.horizon()));
     }
 
-    /// Writes the results, and retires; the cycle of retirement.
+    /// Writes the results, and retires an instruction, which has no [`Traits::RARE`] unless `RARE`; the cycle of
+    /// retirement.
     #[inline(always)]
-    pub(crate) fn complete(
+    pub(crate) fn complete<const RARE: bool>(
         &mut self,
         totals: &mut CoreTotals,
         prepared: &Prepared,
@@ -377,7 +395,7 @@ impl BackEnd {
         for register in prepared.result_registers {
             self.ready[usize::from(register) % RESOURCES] = completed;
         }
-        if prepared.traits.any(Traits::MANY_REGISTERS) {
+        if RARE && prepared.traits.any(Traits::MANY_REGISTERS) {
             self.complete_many(prepared.rest.results, completed);
         }
         self.last_completed = self.last_completed.max(completed);
@@ -385,14 +403,24 @@ impl BackEnd {
         if slots > 0 {
             let memory_for = retired.saturating_sub(memory_from).min(u64::from(u32::MAX)) as u32;
             let computes_for = computes.min(memory_for.into()).min(u64::from(u16::MAX)) as u16;
-            self.in_flight[self.newest % IN_FLIGHT] =
-                InFlight { retired, slots: slots as u16, memory_for, computes_for };
-            self.newest = self.newest.wrapping_add(1);
-            self.in_flight_slots += slots;
+            self.enter_reorder_buffer(InFlight { retired, slots: slots as u16, memory_for, computes_for });
             self.scheduler.enter(slots as u16, issued);
             self.last_issue = self.last_issue.max(issued);
         }
         retired
+    }
+
+    #[inline(always)]
+    fn enter_reorder_buffer(&mut self, entry: InFlight) {
+        self.in_flight_slots += u32::from(entry.slots);
+        let newest = &mut self.in_flight[self.newest.wrapping_sub(1) % IN_FLIGHT];
+        // Neighbours with the same times leave together. What has left did so at an earlier time.
+        if *newest == (InFlight { slots: newest.slots, ..entry }) {
+            newest.slots += entry.slots;
+            return;
+        }
+        self.in_flight[self.newest % IN_FLIGHT] = entry;
+        self.newest = self.newest.wrapping_add(1);
     }
 
     #[inline(never)]

@@ -29,19 +29,9 @@ impl BackEnd {
         let mut before = now;
         let mut place = self.oldest;
         while place != self.newest {
-            let mut entry = self.in_flight[place % IN_FLIGHT];
-            let mut slots = u64::from(entry.slots);
+            let entry = self.in_flight[place % IN_FLIGHT];
+            let slots = u64::from(entry.slots);
             place = place.wrapping_add(1);
-            // Neighbours with the same times leave together.
-            while place != self.newest {
-                let next = self.in_flight[place % IN_FLIGHT];
-                entry.slots = next.slots;
-                if entry != next || slots + u64::from(next.slots) > 0xFFFF {
-                    break;
-                }
-                slots += u64::from(next.slots);
-                place = place.wrapping_add(1);
-            }
             let after = entry.retired - before;
             before = entry.retired;
             let (memory_for, computes_for) = (u64::from(entry.memory_for), u64::from(entry.computes_for));
@@ -63,6 +53,8 @@ impl BackEnd {
     fn restore_in_flight(&mut self, now: u64, unpacker: &mut Unpacker<'_, '_>) {
         let mut retired = now;
         (self.oldest, self.newest, self.in_flight_slots) = (0, 0, 0);
+        // Before the oldest one there is none to which another one could be added.
+        self.in_flight[IN_FLIGHT - 1] = InFlight::default();
         loop {
             let (slots, memory_for, computes_for);
             match unpacker.get(2) {
@@ -122,7 +114,8 @@ impl Shaped for BackEnd {
             }
         }
         // Before this all is known to be empty.
-        packer.try_put(after(self.last_issue + 1) << 1 | u64::from(self.last_issue == self.empty_until), 17)?;
+        packer
+            .try_put(after(self.last_issue + 1) << 1 | u64::from(self.last_issue == self.empty_until), 17)?;
         packer.put(self.restart.map_or(0, |restart| restart.leaf as u64 + 1), 3);
         if let Some(Restart { resolved, recovered, .. }) = self.restart {
             packer.try_put(after(resolved), CYCLES)?;
