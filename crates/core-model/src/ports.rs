@@ -137,7 +137,7 @@ impl Ports {
             let next = ((self.base | 63) + 1).min(cycle);
             let (word, cycles) = (word_of(self.base), cycles_of(self.base, next));
             finished(word, cycles, &self.taken.take(word, cycles));
-            if next % 64 == 0 {
+            if next.is_multiple_of(64) {
                 self.busy[word] = [0; 64];
             }
             self.base = next;
