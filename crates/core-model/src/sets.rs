@@ -91,11 +91,19 @@ impl<T: Tag> Sets<T> {
         set[0].is(wanted) || renew(set, wanted)
     }
 
+    /// True if the key is there; it becomes the newest of its set, which it is added to if need be.
+    #[inline]
+    pub(crate) fn bring(&mut self, key: u64) -> bool {
+        let wanted = T::new(key, self.bits);
+        let set = self.set(key);
+        set[0].is(wanted) || renew_or_push(set, wanted)
+    }
+
     /// True if the key is there.
     #[inline]
     pub(crate) fn contains(&self, key: u64) -> bool {
         let start = (key & self.mask) as usize * self.ways;
-        find(&self.tags[start..start + self.ways], T::new(key, self.bits)).is_some()
+        has(&self.tags[start..start + self.ways], T::new(key, self.bits))
     }
 
     /// Adds a key that is not there as the newest; the key that had to go, and whether it was marked.
@@ -134,28 +142,82 @@ fn find<T: Tag>(set: &[T], wanted: T) -> Option<usize> {
     set.iter().position(|tag| tag.is(wanted))
 }
 
-/// Most tags that are moved one by one, which is quicker than a call of memmove.
+/// Most tags that are looked at and moved one by one.
 const FEW: usize = 8;
+
+/// True if a tag is there, which it is most often not.
+#[inline]
+fn has<T: Tag>(set: &[T], wanted: T) -> bool {
+    match set.len() {
+        8 => has_of::<T, 8>(set, wanted),
+        12 => has_of::<T, 12>(set, wanted),
+        16 => has_of::<T, 16>(set, wanted),
+        20 => has_of::<T, 20>(set, wanted),
+        _ => find(set, wanted).is_some(),
+    }
+}
+
+/// Without a branch for each, which takes vectors.
+#[inline(always)]
+fn has_of<T: Tag, const WAYS: usize>(set: &[T], wanted: T) -> bool {
+    set.first_chunk::<WAYS>().is_some_and(|set| set.iter().fold(false, |found, tag| found | tag.is(wanted)))
+}
 
 /// Puts a value before the others; the last one, which has no place any more.
 #[inline]
-fn push<T: Tag>(values: &mut [T], value: T) -> T {
-    if values.len() <= FEW {
-        return values.iter_mut().fold(value, |value, place| std::mem::replace(place, value));
+fn push<T: Tag>(set: &mut [T], value: T) -> T {
+    match set.len() {
+        12 => push_of::<T, 12>(set, value),
+        16 => push_of::<T, 16>(set, value),
+        20 => push_of::<T, 20>(set, value),
+        ..=FEW => set.iter_mut().fold(value, |value, place| std::mem::replace(place, value)),
+        _ => push_any(set, value),
     }
-    let others = values.len() - 1;
-    let last = values[others];
-    values.copy_within(..others, 1);
-    values[0] = value;
+}
+
+#[inline(always)]
+fn push_of<T: Tag, const WAYS: usize>(set: &mut [T], value: T) -> T {
+    set.first_chunk_mut::<WAYS>().map_or(value, |set| push_any(set, value))
+}
+
+#[inline(always)]
+fn push_any<T: Tag>(set: &mut [T], value: T) -> T {
+    let others = set.len() - 1;
+    let last = set[others];
+    set.copy_within(..others, 1);
+    set[0] = value;
     last
 }
 
 /// Looks for a tag, and puts it before the others.
 fn renew<T: Tag>(set: &mut [T], wanted: T) -> bool {
+    if !has(set, wanted) {
+        return false;
+    }
     let Some(way) = find(set, wanted) else { return false };
     let found = set[way];
-    push(&mut set[..=way], found);
+    push_any(&mut set[..=way], found);
     true
+}
+
+/// Looks for a tag, and puts it before the others even if it was not there; true if it was.
+fn renew_or_push<T: Tag>(set: &mut [T], wanted: T) -> bool {
+    if set.len() > FEW {
+        return renew(set, wanted) || {
+            push(set, wanted);
+            false
+        };
+    }
+    let mut moved = wanted;
+    for way in 0..set.len() {
+        let here = std::mem::replace(&mut set[way], moved);
+        if here.is(wanted) {
+            set[0] = here;
+            return true;
+        }
+        moved = here;
+    }
+    false
 }
 
 #[cfg(test)]

@@ -245,9 +245,7 @@ impl Caches {
                 totals.l2_lines_out_silent += 1;
             }
             // The last level takes what the second drops.
-            if !self.llc.touch(old) {
-                self.llc.insert(old);
-            }
+            self.llc.bring(old);
         }
     }
 

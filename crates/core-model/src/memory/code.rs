@@ -2,7 +2,7 @@
 
 use super::{Asker, Caches};
 use crate::core::Core;
-use crate::sets::Sets;
+use crate::sets::Lines;
 use crate::totals::CoreTotals;
 
 /// Lines of code on their way.
@@ -10,8 +10,8 @@ const FETCHES: usize = 8;
 
 #[derive(Debug)]
 pub(crate) struct CodeCaches {
-    uop_cache: Sets,
-    icache: Sets,
+    uop_cache: Lines,
+    icache: Lines,
     /// Lines that are on their way to the instruction cache, and when they come.
     fetches: [(u64, u64); FETCHES],
     next_fetch: usize,
@@ -22,8 +22,8 @@ impl CodeCaches {
     pub(crate) fn new(core: &Core) -> Self {
         let parameters = &core.front_end;
         Self {
-            uop_cache: Sets::new(parameters.uop_cache),
-            icache: Sets::new(parameters.icache),
+            uop_cache: Lines::new(parameters.uop_cache),
+            icache: Lines::new(parameters.icache),
             fetches: [(u64::MAX, 0); FETCHES],
             next_fetch: 0,
             piece_shift: parameters.uop_cache_shift,
@@ -33,12 +33,7 @@ impl CodeCaches {
     /// True if the uop cache has the piece of code at an address; from now on it does.
     #[inline]
     pub(crate) fn has_uops(&mut self, physical: u64) -> bool {
-        let piece = physical >> self.piece_shift;
-        let hit = self.uop_cache.touch(piece);
-        if !hit {
-            self.uop_cache.insert(piece);
-        }
-        hit
+        self.uop_cache.bring(physical >> self.piece_shift)
     }
 
     /// Reads a line of code; how long that takes.

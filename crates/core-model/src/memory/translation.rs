@@ -92,10 +92,9 @@ impl Tlbs {
             Purpose::Fetch if large => &mut self.fetch_large,
             Purpose::Fetch => &mut self.fetch,
         };
-        if first.touch(page.key) {
+        if first.bring(page.key) {
             return (0, false);
         }
-        first.insert(page.key);
         self.miss(totals, purpose, page, at)
     }
 
@@ -105,11 +104,10 @@ impl Tlbs {
             Purpose::Load => &mut totals.load_translation,
             Purpose::Store => &mut totals.store_translation,
         };
-        if self.second.touch(page.key) {
+        if self.second.bring(page.key) {
             counts.second_level_hits += 1;
             return (self.second_latency, false);
         }
-        self.second.insert(page.key);
         let walk = self.walk(page);
         let start = self.walkers.admit(at);
         self.walkers.add(start, start + walk);
@@ -127,8 +125,7 @@ impl Tlbs {
     fn walk(&mut self, page: Page) -> u64 {
         let mut cycles = self.walk_base + self.table_access(page.linear >> page.bits);
         let above = page.linear >> (page.bits + 9) | u64::from(page.bits) << 56;
-        if !self.directories.touch(above) {
-            self.directories.insert(above);
+        if !self.directories.bring(above) {
             cycles += self.table_access(page.linear >> (page.bits + 9) | 1 << 56);
         }
         cycles
@@ -136,12 +133,7 @@ impl Tlbs {
 
     fn table_access(&mut self, entry: u64) -> u64 {
         let line = entry >> ENTRIES_SHIFT;
-        if self.tables.touch(line) {
-            self.near
-        } else {
-            self.tables.insert(line);
-            self.far
-        }
+        if self.tables.bring(line) { self.near } else { self.far }
     }
 
     pub(crate) fn flush(&mut self) {

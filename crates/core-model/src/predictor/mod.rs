@@ -107,11 +107,9 @@ impl Predictor {
         if matches!(kind, BranchKind::DirectCall | BranchKind::IndirectCall) {
             self.returns.push(next);
         }
-        if branch.taken && !self.fast_targets.touch(rip) {
-            self.fast_targets.insert(rip);
+        if branch.taken && !self.fast_targets.bring(rip) {
             outcome.slow = true;
-            if !self.targets.touch(rip) {
-                self.targets.insert(rip);
+            if !self.targets.bring(rip) {
                 let direct =
                     matches!(kind, BranchKind::Conditional | BranchKind::DirectJump | BranchKind::DirectCall);
                 outcome.unknown = direct && !outcome.mispredicted;
