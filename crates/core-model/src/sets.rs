@@ -149,6 +149,8 @@ const FEW: usize = 8;
 #[inline]
 fn has<T: Tag>(set: &[T], wanted: T) -> bool {
     match set.len() {
+        4 => has_of::<T, 4>(set, wanted),
+        6 => has_of::<T, 6>(set, wanted),
         8 => has_of::<T, 8>(set, wanted),
         12 => has_of::<T, 12>(set, wanted),
         16 => has_of::<T, 16>(set, wanted),
@@ -167,6 +169,9 @@ fn has_of<T: Tag, const WAYS: usize>(set: &[T], wanted: T) -> bool {
 #[inline]
 fn push<T: Tag>(set: &mut [T], value: T) -> T {
     match set.len() {
+        4 => push_of::<T, 4>(set, value),
+        6 => push_of::<T, 6>(set, value),
+        8 => push_of::<T, 8>(set, value),
         12 => push_of::<T, 12>(set, value),
         16 => push_of::<T, 16>(set, value),
         20 => push_of::<T, 20>(set, value),
@@ -190,6 +195,7 @@ fn push_any<T: Tag>(set: &mut [T], value: T) -> T {
 }
 
 /// Looks for a tag, and puts it before the others.
+#[inline]
 fn renew<T: Tag>(set: &mut [T], wanted: T) -> bool {
     if !has(set, wanted) {
         return false;
@@ -202,22 +208,11 @@ fn renew<T: Tag>(set: &mut [T], wanted: T) -> bool {
 
 /// Looks for a tag, and puts it before the others even if it was not there; true if it was.
 fn renew_or_push<T: Tag>(set: &mut [T], wanted: T) -> bool {
-    if set.len() > FEW {
-        return renew(set, wanted) || {
-            push(set, wanted);
-            false
-        };
+    let known = renew(set, wanted);
+    if !known {
+        push(set, wanted);
     }
-    let mut moved = wanted;
-    for way in 0..set.len() {
-        let here = std::mem::replace(&mut set[way], moved);
-        if here.is(wanted) {
-            set[0] = here;
-            return true;
-        }
-        moved = here;
-    }
-    false
+    known
 }
 
 #[cfg(test)]
