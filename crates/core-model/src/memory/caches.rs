@@ -1,7 +1,7 @@
 //! Caches, prefetchers, and the time that lines take.
 
 use super::limits::{Bandwidth, Overlap};
-use super::prefetch::{Streams, Strides, Wanted};
+use super::prefetch::{Streams, Strides};
 use crate::core::Core;
 use crate::sets::Lines;
 use crate::totals::{CoreTotals, Lookups};
@@ -93,8 +93,6 @@ pub(crate) struct Caches {
     memory_latency: u64,
     adjacent_line: bool,
     stream_distances: [u64; 2],
-    /// Lines that the streamer asks for at a time.
-    wanted: Vec<Wanted>,
 }
 
 impl Caches {
@@ -118,7 +116,6 @@ impl Caches {
             memory_latency: memory.memory_latency.into(),
             adjacent_line: memory.adjacent_line,
             stream_distances: [memory.stream_distance.into(), memory.stream_llc_distance.into()],
-            wanted: Vec::with_capacity(8),
         }
     }
 
@@ -274,16 +271,17 @@ impl Caches {
 
     /// The streamer: a page that is walked in one direction.
     fn stream(&mut self, totals: &mut CoreTotals, line: u64, at: u64) {
-        let mut wanted = std::mem::take(&mut self.wanted);
-        self.streams.see(line, self.stream_distances, &mut wanted);
-        for wanted in wanted.drain(..) {
-            match wanted {
-                Wanted::Near(line) if self.l2.contains(line) => totals.l2_prefetches.hits += 1,
-                Wanted::Near(line) => self.prefetch_second(totals, line, at),
-                Wanted::Far(line) => self.prefetch_third(totals, line, at),
+        let [near, far] = self.streams.see(line, self.stream_distances);
+        for line in near.lines() {
+            if self.l2.contains(line) {
+                totals.l2_prefetches.hits += 1;
+            } else {
+                self.prefetch_second(totals, line, at);
             }
         }
-        self.wanted = wanted;
+        for line in far.lines() {
+            self.prefetch_third(totals, line, at);
+        }
     }
 
     /// The first level's prefetcher: an instruction that loads at equal distances.

@@ -15,6 +15,8 @@ pub(crate) struct CodeCaches {
     /// Lines that are on their way to the instruction cache, and when they come.
     fetches: [(u64, u64); FETCHES],
     next_fetch: usize,
+    /// When the last of them comes.
+    latest: u64,
     piece_shift: u32,
 }
 
@@ -26,6 +28,7 @@ impl CodeCaches {
             icache: Lines::new(parameters.icache),
             fetches: [(u64::MAX, 0); FETCHES],
             next_fetch: 0,
+            latest: 0,
             piece_shift: parameters.uop_cache_shift,
         }
     }
@@ -40,6 +43,9 @@ impl CodeCaches {
     pub(crate) fn fetch(&mut self, totals: &mut CoreTotals, line: u64, at: u64, caches: &mut Caches) -> u64 {
         let arrival = if self.icache.touch(line) {
             totals.icache.hits += 1;
+            if at >= self.latest {
+                return 0;
+            }
             self.fetches.iter().find(|fetch| fetch.0 == line).map_or(0, |fetch| fetch.1)
         } else {
             totals.icache.misses += 1;
@@ -58,6 +64,7 @@ impl CodeCaches {
         let (_, arrival) = caches.second(totals, line, at, Asker::Fetch);
         self.fetches[self.next_fetch] = (line, arrival);
         self.next_fetch = (self.next_fetch + 1) % FETCHES;
+        self.latest = self.latest.max(arrival);
         arrival
     }
 

@@ -19,13 +19,18 @@ struct Stream {
     down: bool,
 }
 
-/// Where a line is wanted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Wanted {
-    /// In the second level.
-    Near(u64),
-    /// In the last level only.
-    Far(u64),
+/// Lines that are wanted, one after the other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Wanted {
+    first: u64,
+    count: u8,
+    down: bool,
+}
+
+impl Wanted {
+    pub(crate) fn lines(self) -> impl Iterator<Item = u64> {
+        (0..u64::from(self.count)).map(move |n| if self.down { self.first - n } else { self.first + n })
+    }
 }
 
 /// The streamer of the second level. What is far ahead it fetches to the last level only (Intel Optimization
@@ -33,43 +38,43 @@ pub(crate) enum Wanted {
 #[derive(Debug)]
 pub(crate) struct Streams {
     pages: [u64; STREAMS],
-    used: [u64; STREAMS],
     streams: [Stream; STREAMS],
-    /// Which was used last.
-    newest: usize,
-    clock: u64,
+    /// Which of them were used last, the newest first.
+    order: [u8; STREAMS],
 }
 
 impl Streams {
     pub(crate) fn new() -> Self {
         Self {
             pages: [u64::MAX; STREAMS],
-            used: [0; STREAMS],
             streams: [Stream::default(); STREAMS],
-            newest: 0,
-            clock: 0,
+            order: std::array::from_fn(|n| (STREAMS - 1 - n) as u8),
         }
     }
 
-    /// Sees a line that the first level missed, and says which lines to fetch, up to which distances.
-    pub(crate) fn see(&mut self, line: u64, distances: [u64; 2], wanted: &mut Vec<Wanted>) {
+    /// Sees a line that the first level missed, and says which lines to fetch, up to which distances: to the second
+    /// level, and to the last level only.
+    pub(crate) fn see(&mut self, line: u64, distances: [u64; 2]) -> [Wanted; 2] {
         let page = line / PAGE_LINES;
-        self.clock += 1;
-        if self.pages[self.newest] != page {
+        let mut wanted = [Wanted::default(); 2];
+        let mut newest = usize::from(self.order[0]) % STREAMS;
+        if self.pages[newest] != page {
             let known = self.pages.iter().position(|&known| known == page);
-            let oldest = || self.used.iter().enumerate().min_by_key(|(_, used)| **used);
-            self.newest = known.or_else(|| Some(oldest()?.0)).unwrap_or(0);
+            let place =
+                known.and_then(|known| self.order.iter().position(|&other| usize::from(other) == known));
+            let place = place.unwrap_or(STREAMS - 1);
+            newest = usize::from(self.order[place]) % STREAMS;
+            self.order.copy_within(..place, 1);
+            self.order[0] = newest as u8;
             if known.is_none() {
-                self.pages[self.newest] = page;
-                self.used[self.newest] = self.clock;
-                self.streams[self.newest] = Stream { last: line, ahead: [line; 2], steps: 0, down: false };
-                return;
+                self.pages[newest] = page;
+                self.streams[newest] = Stream { last: line, ahead: [line; 2], steps: 0, down: false };
+                return wanted;
             }
         }
-        self.used[self.newest] = self.clock;
-        let stream = &mut self.streams[self.newest];
+        let stream = &mut self.streams[newest];
         if line == stream.last {
-            return;
+            return wanted;
         }
         let down = line < stream.last;
         if down == stream.down && stream.steps > 0 {
@@ -81,7 +86,7 @@ impl Streams {
         }
         stream.last = line;
         if stream.steps < 2 {
-            return;
+            return wanted;
         }
         let (first, last) = (page * PAGE_LINES, page * PAGE_LINES + PAGE_LINES - 1);
         let mut from = line;
@@ -92,11 +97,14 @@ impl Streams {
                 if next < first || next > last || next.abs_diff(line) > distance {
                     break;
                 }
+                let Wanted { first, count, .. } = wanted[level];
+                let first = if count == 0 { next } else { first };
+                wanted[level] = Wanted { first, count: count + 1, down };
                 stream.ahead[level] = next;
-                wanted.push(if level == 0 { Wanted::Near(next) } else { Wanted::Far(next) });
             }
             from = stream.ahead[level];
         }
+        wanted
     }
 }
 
@@ -152,29 +160,42 @@ mod tests {
     #[test]
     fn a_stream_is_followed_within_its_page() {
         let mut streams = Streams::new();
-        let mut wanted = Vec::new();
-        for line in 0..3 {
-            streams.see(line, [8, 0], &mut wanted);
-        }
-        assert_eq!(wanted, [Wanted::Near(3), Wanted::Near(4)]);
-        wanted.clear();
-        streams.see(63, [8, 0], &mut wanted);
-        assert_eq!(wanted, []);
+        let seen: Vec<_> =
+            (0..3).map(|line| streams.see(line, [8, 0])[0].lines().collect::<Vec<_>>()).collect();
+        assert_eq!(seen, [vec![], vec![], vec![3, 4]]);
+        assert_eq!(streams.see(63, [8, 0]).map(|wanted| wanted.lines().count()), [0, 0]);
     }
 
     #[test]
     fn a_line_far_ahead_is_wanted_in_the_last_level_before_the_second() {
         let mut streams = Streams::new();
-        let mut wanted = Vec::new();
+        let mut wanted = [Vec::new(), Vec::new()];
         for line in 0..32 {
-            streams.see(line, [4, 12], &mut wanted);
+            for (all, new) in wanted.iter_mut().zip(streams.see(line, [4, 12])) {
+                all.extend(new.lines().map(|wanted| (wanted, line)));
+            }
         }
-        let place = |what| wanted.iter().position(|&one| one == what);
+        let seen = |level: usize, line| wanted[level].iter().find(|one| one.0 == line).map(|one| one.1);
         for line in 8..36 {
-            assert!(place(Wanted::Far(line)) < place(Wanted::Near(line)), "line {line}");
+            assert!(seen(1, line) < seen(0, line), "line {line}");
         }
-        assert_eq!(place(Wanted::Near(36)), None);
-        assert_eq!(place(Wanted::Far(44)), None);
+        assert_eq!(seen(0, 36), None);
+        assert_eq!(seen(1, 44), None);
+    }
+
+    #[test]
+    fn the_page_that_was_not_walked_for_longest_is_forgotten() {
+        let mut streams = Streams::new();
+        let mut walk = |page: u64, lines: std::ops::Range<u64>| {
+            lines.map(|line| streams.see(page * PAGE_LINES + line, [8, 0])[0].lines().count()).sum::<usize>()
+        };
+        for page in 0..STREAMS as u64 {
+            walk(page, 0..2);
+        }
+        walk(0, 2..3);
+        walk(100, 0..1);
+        assert_eq!(walk(0, 3..4), 2);
+        assert_eq!(walk(1, 2..3), 0);
     }
 
     #[test]

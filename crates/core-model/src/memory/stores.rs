@@ -83,7 +83,23 @@ impl Stores {
         if at >= self.latest {
             return Found::Nothing;
         }
-        self.search(linear, size, at)
+        let first = (linear & 7) as u32;
+        if first + u32::from(size) > 8 {
+            return self.search(linear, size, at);
+        }
+        // All in one place, as is usual.
+        let (word, bytes) = (linear >> 3, (((1u32 << size) - 1) << first) as u8);
+        let place = &self.places[word as usize % PLACES];
+        let covered = place.bytes & bytes;
+        if place.committed <= at || covered == 0 {
+            Found::Nothing
+        } else if place.word != word + 1 {
+            Found::Alias
+        } else if covered == bytes {
+            Found::Forward { data: place.data, addressed: place.addressed }
+        } else {
+            Found::Blocked { committed: place.committed }
+        }
     }
 
     fn search(&self, linear: u64, size: u8, at: u64) -> Found {

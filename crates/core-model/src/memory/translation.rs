@@ -8,6 +8,9 @@ use crate::totals::{CoreTotals, Translation};
 /// Entries of page directories and page tables that a line holds, as log2.
 const ENTRIES_SHIFT: u32 = 3;
 
+/// Nothing was translated.
+const NOTHING: (u64, u8) = (u64::MAX, 0);
+
 /// Who asks for a translation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Purpose {
@@ -36,6 +39,8 @@ impl Page {
 
 #[derive(Debug)]
 pub(crate) struct Tlbs {
+    /// What each purpose translated last: 4 KiB of linear addresses, and the page size. It is the newest of its set.
+    last: [(u64, u8); 3],
     load: Sets,
     load_large: Sets,
     store: Sets,
@@ -57,6 +62,7 @@ impl Tlbs {
     pub(crate) fn new(core: &Core) -> Self {
         let memory = &core.memory;
         Self {
+            last: [NOTHING; 3],
             load: Sets::new(memory.dtlb_load),
             load_large: Sets::new(memory.dtlb_load_large),
             store: Sets::new(memory.dtlb_store),
@@ -83,7 +89,14 @@ impl Tlbs {
         page_bits: u8,
         at: u64,
     ) -> (u64, bool) {
-        let page = Page::new(linear, page_bits);
+        let part = (linear >> 12, page_bits);
+        if std::mem::replace(&mut self.last[purpose as usize], part) == part {
+            return (0, false);
+        }
+        self.look_up(totals, purpose, Page::new(linear, page_bits), at)
+    }
+
+    fn look_up(&mut self, totals: &mut CoreTotals, purpose: Purpose, page: Page, at: u64) -> (u64, bool) {
         let large = page.bits > 12;
         let first = match purpose {
             Purpose::Load if large => &mut self.load_large,
@@ -137,6 +150,7 @@ impl Tlbs {
     }
 
     pub(crate) fn flush(&mut self) {
+        self.last = [NOTHING; 3];
         for sets in [
             &mut self.load,
             &mut self.load_large,
@@ -151,6 +165,7 @@ impl Tlbs {
     }
 
     pub(crate) fn forget(&mut self, linear: u64) {
+        self.last = [NOTHING; 3];
         for bits in [12, 21, 30] {
             let page = Page::new(linear, bits);
             for sets in [
