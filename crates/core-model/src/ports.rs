@@ -1,11 +1,14 @@
 //! Execution ports: which cycles of each are taken.
 
 use crate::memo::{Shaped, Words};
+use crate::pipeline::NEVER;
 use crate::ring::{AHEAD, CycleBits, WORDS, cycles_of, for_each_bit, word_of};
 use crate::table::{MAX_UNITS, Uops};
 
 /// Cycles before the one in question, of the 64 in which it counts how much a unit is used.
 const BEFORE: u64 = 24;
+/// Cycles by which the counted window is moved instead of being counted anew.
+const NEAR: u64 = 4;
 
 /// The units of a core.
 #[derive(Debug, Clone)]
@@ -18,11 +21,21 @@ pub(crate) struct Ports {
     base: u64,
     /// Cycle up to which anything can be taken.
     horizon: u64,
+    /// In how many of the 64 cycles from one on each unit is taken. What was before that is in `busy`.
+    counts: [u8; MAX_UNITS],
+    counted_from: u64,
 }
 
 impl Ports {
     pub(crate) fn new() -> Self {
-        Self { taken: CycleBits::new(), busy: Box::new([[0; 64]; WORDS]), base: 0, horizon: AHEAD }
+        Self {
+            taken: CycleBits::new(),
+            busy: Box::new([[0; 64]; WORDS]),
+            base: 0,
+            horizon: AHEAD,
+            counts: [0; MAX_UNITS],
+            counted_from: NEVER,
+        }
     }
 
     #[inline(always)]
@@ -88,12 +101,48 @@ impl Ports {
         let unit = if only { free.trailing_zeros() as usize } else { self.least_used(free, cycle) };
         self.taken.set(unit, cycle);
         self.busy[word_of(cycle)][(cycle % 64) as usize] |= 1 << unit;
+        let counts = cycle.wrapping_sub(self.counted_from) < 64;
+        self.counts[unit] = self.counts[unit].wrapping_add(counts.into());
     }
 
     #[inline(never)]
-    fn least_used(&self, units: u32, cycle: u64) -> usize {
+    fn least_used(&mut self, units: u32, cycle: u64) -> usize {
+        let now = self.horizon - AHEAD;
+        if cycle > now + BEFORE {
+            return self.least_used_from(units, cycle - BEFORE);
+        }
         // Of what lies before now nothing is known.
-        let start = (self.horizon - AHEAD).max(cycle.saturating_sub(BEFORE));
+        if now != self.counted_from {
+            self.count_from(now);
+        }
+        let mut least = u32::MAX;
+        for_each_bit(units.into(), |unit| {
+            least = least.min(u32::from(self.counts[unit % MAX_UNITS]) << 8 | unit as u32);
+        });
+        least as usize % MAX_UNITS
+    }
+
+    #[inline(never)]
+    fn count_from(&mut self, now: u64) {
+        if self.counted_from <= now && now - self.counted_from <= NEAR {
+            let Self { busy, counts, counted_from, .. } = self;
+            for cycle in *counted_from..now {
+                let busy = |cycle| u64::from(busy[word_of(cycle)][(cycle % 64) as usize]);
+                for_each_bit(busy(cycle), |unit| counts[unit % MAX_UNITS] -= 1);
+                for_each_bit(busy(cycle + 64), |unit| counts[unit % MAX_UNITS] += 1);
+            }
+        } else {
+            let (word, shift) = (word_of(now), now % 64);
+            let words = self.taken.word(word).iter().zip(self.taken.word(word + 1));
+            for (count, (&here, &next)) in self.counts.iter_mut().zip(words) {
+                *count = (here >> shift | (next << 1) << (63 - shift)).count_ones() as u8;
+            }
+        }
+        self.counted_from = now;
+    }
+
+    #[inline(never)]
+    fn least_used_from(&self, units: u32, start: u64) -> usize {
         let (word, shift) = (word_of(start), start % 64);
         let (here, next) = (self.taken.word(word), self.taken.word(word + 1));
         let mut least = u32::MAX;
@@ -139,6 +188,7 @@ impl Ports {
             finished(word, cycles, &self.taken.take(word, cycles));
             if next.is_multiple_of(64) {
                 self.busy[word] = [0; 64];
+                self.counted_from = NEVER;
             }
             self.base = next;
         }
@@ -154,7 +204,7 @@ impl Shaped for Ports {
 
     fn restore(&mut self, now: u64, shape: &mut Words<'_>) {
         self.taken.clear(self.base, |word| self.busy[word] = [0; 64]);
-        (self.base, self.horizon) = (now, now + AHEAD);
+        (self.base, self.horizon, self.counted_from) = (now, now + AHEAD, NEVER);
         let Self { taken, busy, .. } = self;
         taken.restore(now, shape, |unit, word, cycles| {
             for_each_bit(cycles, |cycle| busy[word][cycle] |= 1 << unit);
