@@ -150,6 +150,7 @@ const FEW: usize = 8;
 fn has<T: Tag>(set: &[T], wanted: T) -> bool {
     match set.len() {
         4 => has_of::<T, 4>(set, wanted),
+        5 => has_of::<T, 5>(set, wanted),
         6 => has_of::<T, 6>(set, wanted),
         8 => has_of::<T, 8>(set, wanted),
         12 => has_of::<T, 12>(set, wanted),
@@ -170,6 +171,7 @@ fn has_of<T: Tag, const WAYS: usize>(set: &[T], wanted: T) -> bool {
 fn push<T: Tag>(set: &mut [T], value: T) -> T {
     match set.len() {
         4 => push_of::<T, 4>(set, value),
+        5 => push_of::<T, 5>(set, value),
         6 => push_of::<T, 6>(set, value),
         8 => push_of::<T, 8>(set, value),
         12 => push_of::<T, 12>(set, value),

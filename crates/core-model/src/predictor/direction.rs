@@ -27,12 +27,26 @@ pub(crate) struct Direction {
     histories: [Kept; TABLES],
     count: usize,
     updates: u32,
+    recent: Box<[Recent; RECENT]>,
 }
+
+/// The history with which a branch was looked up last, and where, if it was so twice: branches of steady loops come back
+/// to the same history.
+#[derive(Debug, Clone, Copy, Default)]
+struct Recent {
+    rip: u64,
+    history: History,
+    twice: bool,
+    places: [Place; TABLES],
+}
+
+/// How many branches that is kept of.
+const RECENT: usize = 16;
 
 /// Where a branch is looked up.
 #[derive(Debug, Clone, Copy, Default)]
 struct Place {
-    index: usize,
+    index: u32,
     tag: u16,
 }
 
@@ -50,21 +64,47 @@ impl Direction {
             histories,
             count,
             updates: 0,
+            recent: Box::new([Recent::default(); RECENT]),
         }
+    }
+
+    /// Where a branch is looked up.
+    #[inline(always)]
+    fn places_of(&mut self, rip: u64, history: &History) -> [Place; TABLES] {
+        let number = (rip ^ rip >> 4) as usize % RECENT;
+        let recent = &mut self.recent[number];
+        if recent.rip != rip || recent.history != *history {
+            (recent.rip, recent.history, recent.twice) = (rip, *history, false);
+            return self.place(rip, history);
+        }
+        if !recent.twice {
+            let places = self.place(rip, history);
+            self.recent[number].twice = true;
+            self.recent[number].places = places;
+        }
+        self.recent[number].places
+    }
+
+    /// Works out where a branch is looked up.
+    #[inline]
+    fn place(&self, rip: u64, history: &History) -> [Place; TABLES] {
+        let mut places = [Place::default(); TABLES];
+        for (table, (kept, place)) in self.histories[..self.count].iter().zip(&mut places).enumerate() {
+            let hash = history.hash(rip, kept);
+            let index = table << self.bits | (hash as usize & ((1 << self.bits) - 1));
+            // No tag is 0, which marks empty entries.
+            *place = Place { index: index as u32, tag: (hash >> 40) as u16 & 0xFFF | 0x1000 };
+        }
+        places
     }
 
     /// Predicts, and learns what was right; true if the prediction was.
     #[inline]
     pub(crate) fn predict(&mut self, rip: u64, history: &History, taken: bool) -> bool {
-        let mut places = [Place::default(); TABLES];
+        let places = self.places_of(rip, history);
         let (mut provider, mut alternate) = (None, None);
-        for (table, kept) in self.histories[..self.count].iter().enumerate() {
-            let hash = history.hash(rip, kept);
-            let index = table << self.bits | (hash as usize & ((1 << self.bits) - 1));
-            // No tag is 0, which marks empty entries.
-            let tag = (hash >> 40) as u16 & 0xFFF | 0x1000;
-            places[table] = Place { index, tag };
-            if self.tables[index].tag == tag {
+        for (table, place) in places[..self.count].iter().enumerate() {
+            if self.tables[place.index as usize].tag == place.tag {
                 alternate = provider;
                 provider = Some(table);
             }
@@ -72,8 +112,8 @@ impl Direction {
         let mask = self.bimodal.len() - 1;
         let base = &mut self.bimodal[(rip ^ rip >> 13) as usize & mask];
         let base_taken = *base >= 0;
-        let alternate_taken =
-            alternate.map_or(base_taken, |table: usize| self.tables[places[table].index].counter >= 0);
+        let alternate_taken = alternate
+            .map_or(base_taken, |table: usize| self.tables[places[table].index as usize].counter >= 0);
         let Some(table) = provider else {
             *base = (*base + if taken { 1 } else { -1 }).clamp(-2, 1);
             if base_taken != taken {
@@ -81,7 +121,7 @@ impl Direction {
             }
             return base_taken == taken;
         };
-        let entry = &mut self.tables[places[table].index];
+        let entry = &mut self.tables[places[table].index as usize];
         let entry_taken = entry.counter >= 0;
         // A new entry knows less than the one before it.
         let new = entry.useful == 0 && matches!(entry.counter, -1 | 0);
@@ -103,15 +143,16 @@ impl Direction {
     /// Gives a mispredicted branch an entry with a longer history.
     fn allocate(&mut self, places: &[Place; TABLES], from: usize, taken: bool) {
         let longer = &places[from.min(self.count)..self.count];
-        let free = longer.iter().find(|place| self.tables[place.index].useful == 0);
+        let free = longer.iter().find(|place| self.tables[place.index as usize].useful == 0);
         match free {
             Some(place) => {
-                self.tables[place.index] =
+                self.tables[place.index as usize] =
                     Entry { tag: place.tag, counter: if taken { 0 } else { -1 }, useful: 0 };
             }
             None => {
                 for place in longer {
-                    self.tables[place.index].useful = self.tables[place.index].useful.saturating_sub(1);
+                    self.tables[place.index as usize].useful =
+                        self.tables[place.index as usize].useful.saturating_sub(1);
                 }
             }
         }

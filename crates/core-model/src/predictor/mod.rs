@@ -10,7 +10,7 @@ use direction::Direction;
 use targets::{Indirect, ReturnStack};
 
 /// Outcomes and targets of the newest branches, a bit or two each; the newest in bit 0.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct History {
     near: u64,
     far: u64,
