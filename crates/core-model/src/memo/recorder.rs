@@ -42,8 +42,8 @@ impl<'a> Recorder<'a> {
         self.place.and_then(Result::err)
     }
 
-    fn since(&self, cycle: u64) -> Option<i32> {
-        i32::try_from(cycle.wrapping_sub(self.from) as i64).ok()
+    fn since(&self, cycle: u64) -> Option<i16> {
+        i16::try_from(cycle.wrapping_sub(self.from) as i64).ok()
     }
 
     /// Answers: what was answered already, else what the world says.

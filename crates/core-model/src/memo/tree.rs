@@ -13,7 +13,8 @@ pub(crate) const NONE: u32 = u32::MAX;
 /// A block that was executed in a state.
 #[derive(Debug, Clone, Copy)]
 struct Edge {
-    block: BlockId,
+    /// `None` in the place of a state in which no block was executed.
+    block: Option<BlockId>,
     rip: u64,
     branch: bool,
     node: u32,
@@ -21,7 +22,19 @@ struct Edge {
     other: u32,
 }
 
-/// A question of the pipeline. Cycles count from that in which the block began.
+impl Edge {
+    fn new(block: Option<BlockId>, rip: u64, branch: bool, other: u32) -> Self {
+        Self { block, rip, branch, node: NONE, other }
+    }
+
+    #[inline(always)]
+    fn is_of(&self, block: &BlockStep<'_>) -> bool {
+        self.block == block.id && self.rip == block.rip && self.branch == block.branch.is_some()
+    }
+}
+
+/// A question of the pipeline. Cycles count from that in which the block began; they are short, so that a node has half
+/// a cache line.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Question {
     Enter {
@@ -29,25 +42,25 @@ pub(crate) enum Question {
         switch: u16,
         new_page: bool,
         new_line: bool,
-        at: i32,
+        at: i16,
     },
     Loads {
         number: u8,
-        issued: i32,
+        issued: i16,
     },
     Store {
         number: u8,
         index: u8,
-        addressed: i32,
-        retired: i32,
-        data: i32,
-        committed: i32,
+        addressed: i16,
+        retired: i16,
+        data: i16,
+        committed: i16,
     },
     Branch,
     /// No question: what comes of it.
     End {
         sum: u32,
-        cycles: u32,
+        cycles: u16,
         state: u32,
     },
 }
@@ -65,7 +78,8 @@ struct Node {
 /// Where a node is to be put.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Link {
-    /// In the place of a block's first node.
+    /// As the first node of a state's first block, or of another one.
+    First(u32),
     Edge(u32),
     Next(u32),
     Other(u32),
@@ -73,8 +87,8 @@ pub(crate) enum Link {
 
 #[derive(Debug, Default)]
 pub(crate) struct Tree {
-    /// The first edge of each state.
-    first: Vec<u32>,
+    /// The first edge of each state, and the others.
+    first: Vec<Edge>,
     edges: Vec<Edge>,
     nodes: Vec<Node>,
     pub(super) sums: Sums,
@@ -83,13 +97,13 @@ pub(crate) struct Tree {
     pub(crate) known: usize,
 }
 
-fn later(from: u64, by: i32) -> u64 {
+fn later(from: u64, by: i16) -> u64 {
     from.wrapping_add(by as i64 as u64)
 }
 
 impl Tree {
     pub(crate) fn add_state(&mut self) {
-        self.first.push(NONE);
+        self.first.push(Edge::new(None, 0, false, NONE));
     }
 
     /// Nodes and what else takes as much room.
@@ -97,19 +111,14 @@ impl Tree {
         self.nodes.len() + self.sums.len() / 4
     }
 
-    #[inline]
-    fn edge(&self, state: u32, block: &BlockStep<'_>) -> Option<u32> {
-        let mut edge = self.first[state as usize];
-        while let Some(known) = self.edges.get(edge as usize) {
-            if Some(known.block) == block.id
-                && known.rip == block.rip
-                && known.branch == block.branch.is_some()
-            {
-                return Some(edge);
-            }
-            edge = known.other;
+    /// The first node of a block in a state.
+    #[inline(always)]
+    fn first_node(&self, state: u32, block: &BlockStep<'_>) -> Option<u32> {
+        let mut edge = self.first.get(state as usize)?;
+        while !edge.is_of(block) {
+            edge = self.edges.get(edge.other as usize)?;
         }
-        None
+        Some(edge.node)
     }
 
     /// See [`Memo::replay`](super::Memo::replay).
@@ -123,7 +132,7 @@ impl Tree {
     ) -> Option<(u32, u64)> {
         self.answers.clear();
         self.known = 0;
-        let mut place = self.edges[self.edge(state, block)? as usize].node;
+        let mut place = self.first_node(state, block)?;
         let mut accesses = Accesses { block, rest: 0, number: usize::MAX, memory: &[] };
         loop {
             let node = self.nodes.get(place as usize)?;
@@ -179,18 +188,25 @@ impl Tree {
 
     /// Where the path of a block in a state begins: a node, or where to put it.
     pub(crate) fn begin(&mut self, state: u32, block: &BlockStep<'_>) -> Option<Result<u32, Link>> {
-        let edge = match self.edge(state, block) {
-            Some(edge) => edge,
-            None => {
-                let (branch, other) = (block.branch.is_some(), self.first[state as usize]);
-                let edge = u32::try_from(self.edges.len()).ok()?;
-                self.edges.push(Edge { block: block.id?, rip: block.rip, branch, node: NONE, other });
-                self.first[state as usize] = edge;
-                edge
+        let first = &mut self.first[state as usize];
+        let (id, rip, branch) = (Some(block.id?), block.rip, block.branch.is_some());
+        if first.block.is_none() {
+            *first = Edge::new(id, rip, branch, NONE);
+        }
+        if first.is_of(block) {
+            return Some(if first.node == NONE { Err(Link::First(state)) } else { Ok(first.node) });
+        }
+        let mut number = first.other;
+        while let Some(edge) = self.edges.get(number as usize) {
+            if edge.is_of(block) {
+                return Some(if edge.node == NONE { Err(Link::Edge(number)) } else { Ok(edge.node) });
             }
-        };
-        let node = self.edges[edge as usize].node;
-        Some(if node == NONE { Err(Link::Edge(edge)) } else { Ok(node) })
+            number = edge.other;
+        }
+        number = u32::try_from(self.edges.len()).ok()?;
+        self.edges.push(Edge::new(id, rip, branch, first.other));
+        first.other = number;
+        Some(Err(Link::Edge(number)))
     }
 
     /// Follows an answer from a node: the node that has it, or where to put one.
@@ -217,6 +233,7 @@ impl Tree {
         let number = self.nodes.len() as u32;
         self.nodes.push(Node { question, answer, next: NONE, other: NONE });
         match link {
+            Link::First(state) => self.first[state as usize].node = number,
             Link::Edge(edge) => self.edges[edge as usize].node = number,
             Link::Next(node) => self.nodes[node as usize].next = number,
             Link::Other(node) => self.nodes[node as usize].other = number,
@@ -230,7 +247,7 @@ impl Tree {
 
     /// Ends a path: the number of what to add to the totals, the next state, and how many cycles later that is.
     pub(crate) fn finish(&mut self, link: Link, sum: u32, state: u32, cycles: u64) {
-        if let Ok(cycles) = u32::try_from(cycles) {
+        if let Ok(cycles) = u16::try_from(cycles) {
             self.add(link, Question::End { sum, cycles, state }, 0);
         }
     }
@@ -257,3 +274,4 @@ impl<'a> Accesses<'a, '_> {
         Execution { number, rip, memory: self.memory, repetitions: 1 }
     }
 }
+const _: () = assert!(size_of::<Node>() == 32);
