@@ -4,7 +4,7 @@ use crate::core::Core;
 use crate::memo::{Memo, Whereabouts};
 use crate::pipeline::Pipeline;
 use crate::prepared::Prepared;
-use crate::step::{BlockStep, CoreEvent, Step};
+use crate::step::{BlockId, BlockStep, CoreEvent, Step};
 use crate::totals::CoreTotals;
 use crate::world::World;
 
@@ -65,7 +65,7 @@ impl Machine {
             block.steps().for_each(|(prepared, step)| self.retire(totals, prepared, &step));
             return;
         }
-        let known = if block.id.is_some() { self.known_place(totals) } else { None };
+        let known = block.id.and_then(|id| self.known_place(totals, id));
         let Some((state, cycle)) = known else {
             self.come_back();
             self.pipeline.retire_block(&mut self.world, totals, block);
@@ -84,11 +84,11 @@ impl Machine {
 
     /// State and cycle, if there is any use in them.
     #[inline(always)]
-    fn known_place(&mut self, totals: &mut CoreTotals) -> Option<(u32, u64)> {
+    fn known_place(&mut self, totals: &mut CoreTotals, block: BlockId) -> Option<(u32, u64)> {
         match self.place {
             Whereabouts::Away { state, cycle } => Some((state, cycle)),
             Whereabouts::Here(Some(state)) => Some((state, self.pipeline.cycles())),
-            Whereabouts::Here(None) if self.memo.rests() => None,
+            Whereabouts::Here(None) if !self.memo.looks(block) => None,
             Whereabouts::Here(None) => {
                 self.pipeline.back_end.settle(totals);
                 let state = self.memo.number(&self.pipeline)?;

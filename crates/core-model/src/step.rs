@@ -37,6 +37,10 @@ impl BlockId {
         let repeatable = instructions.iter().all(Prepared::is_repeatable);
         repeatable.then(|| NEXT.fetch_add(1, Ordering::Relaxed)).and_then(NonZeroU64::new).map(Self)
     }
+
+    pub(crate) fn number(self) -> u64 {
+        self.0.get()
+    }
 }
 
 /// Consecutive instructions that have retired, of which only the last one may be a branch.

@@ -9,15 +9,17 @@
 //!
 //! The totals are the same as without it.
 
+mod prospects;
 mod recorder;
 mod shape;
 mod sums;
 mod tree;
 
 use crate::pipeline::Pipeline;
-use crate::step::BlockStep;
+use crate::step::{BlockId, BlockStep};
 use crate::totals::CoreTotals;
 use crate::world::World;
+use prospects::Prospects;
 use recorder::Recorder;
 pub(crate) use shape::{Shaped, Words};
 use std::collections::HashMap;
@@ -27,14 +29,13 @@ use tree::Tree;
 /// Words of shapes, and nodes, after which everything is forgotten.
 const MOST_WORDS: usize = 6 << 20;
 const MOST_NODES: usize = 3 << 19;
-/// A block that is known earns a credit, of which this many are kept; what others cost, and when the state that they lead
-/// to is known at least.
-const CREDIT: i32 = 1 << 10;
-const UNKNOWN: i32 = 8;
-const NEW_PATH: i32 = 2;
-/// Blocks that are not looked at after too many failures: so many at first, and at most.
-const SHORTEST_REST: u32 = 1 << 10;
-const LONGEST_REST: u32 = 1 << 14;
+/// What it costs to find a state that has not been seen before, one that has no shape, and that a block has to be worked
+/// out in a known state: known blocks that make up for it.
+const UNSEEN: i16 = 2;
+const SHAPELESS: i16 = 32;
+const NEW_PATH: i16 = 2;
+/// Hashes of states that were seen once.
+const SEEN: usize = 1 << 16;
 
 /// A state of the pipeline at the start of a block.
 #[derive(Debug, Clone, Copy)]
@@ -76,13 +77,13 @@ pub(crate) struct Memo {
     shapes: Vec<u64>,
     states: Vec<State>,
     known: Hashed,
+    /// Parts of the hashes of states that have no number yet.
+    seen: Box<[u32; SEEN]>,
     tree: Tree,
     /// The shape at hand, and what the block at hand adds.
     shape: Vec<u64>,
     moved: Box<CoreTotals>,
-    credit: i32,
-    resting: u32,
-    rest: u32,
+    prospects: Prospects,
 }
 
 impl Memo {
@@ -91,31 +92,35 @@ impl Memo {
             shapes: Vec::new(),
             states: Vec::new(),
             known: HashMap::default(),
+            seen: Box::new([0; SEEN]),
             tree: Tree::default(),
             shape: Vec::new(),
             moved: Box::default(),
-            credit: 0,
-            resting: 0,
-            rest: SHORTEST_REST,
+            prospects: Prospects::new(),
         }
     }
 
-    /// True if a block is better run without being looked at.
-    pub(crate) fn rests(&mut self) -> bool {
-        self.resting = self.resting.saturating_sub(1);
-        self.resting > 0
+    /// True if the state of the pipeline should be looked for at this block.
+    pub(crate) fn looks(&mut self, block: BlockId) -> bool {
+        self.prospects.look(block)
     }
 
     /// The number of the state that the pipeline is in, of which what is over has been booked; `None` if it has none.
     pub(crate) fn number(&mut self, pipeline: &Pipeline) -> Option<u32> {
         self.shape.clear();
         if pipeline.save(pipeline.cycles(), &mut self.shape).is_none() {
-            self.fail(UNKNOWN);
+            self.prospects.pay(SHAPELESS);
             return None;
         }
         let hash = hash(&self.shape);
         if let Some(&number) = self.known.get(&hash) {
             return (self.shape_of(number) == self.shape).then_some(number);
+        }
+        // Most states never come back, and only the others are worth a number.
+        if std::mem::replace(&mut self.seen[hash as usize % SEEN], (hash >> 32) as u32) != (hash >> 32) as u32
+        {
+            self.prospects.pay(UNSEEN);
+            return None;
         }
         let number = u32::try_from(self.states.len()).ok()?;
         let (start, len) = (self.shapes.len() as u32, self.shape.len() as u32);
@@ -146,7 +151,7 @@ impl Memo {
         block: &BlockStep<'_>,
     ) -> Option<(u32, u64)> {
         let next = self.tree.replay(world, totals, (state, cycle), block)?;
-        self.credit = (self.credit + 1).min(CREDIT);
+        self.prospects.earn();
         Some(next)
     }
 
@@ -165,28 +170,16 @@ impl Memo {
         let end = recorder.end();
         pipeline.back_end.settle(&mut self.moved);
         let sum = self.tree.sums.take(&mut self.moved, totals);
-        let states = self.states.len();
         let next = self.number(pipeline);
         if let (Some(end), Some(sum), Some(next)) = (end, sum, next) {
             self.tree.finish(end, sum, next, pipeline.cycles() - from);
         }
-        self.fail(if self.states.len() > states { UNKNOWN } else { NEW_PATH });
+        let goes_on = self.prospects.pay(NEW_PATH);
         if self.shapes.len() > MOST_WORDS || self.tree.len() > MOST_NODES {
             self.clear(totals);
             return None;
         }
-        next.filter(|_| self.resting == 0)
-    }
-
-    /// Looking at a block was in vain. After too many of them it is better to look at none for a while.
-    fn fail(&mut self, cost: i32) {
-        self.credit -= cost;
-        if self.credit > 0 {
-            self.rest = SHORTEST_REST;
-        } else if self.credit < -CREDIT {
-            (self.credit, self.resting) = (0, self.rest);
-            self.rest = (self.rest * 2).min(LONGEST_REST);
-        }
+        next.filter(|_| goes_on)
     }
 
     /// Adds to the totals what known blocks have added.

@@ -1,0 +1,64 @@
+//! Where it is worth to look for known states: a loop whose states come back goes on beside one whose states never do.
+
+use crate::step::BlockId;
+
+/// Blocks that are told apart, by the low bits of their names.
+const BLOCKS: usize = 1 << 12;
+/// Known blocks after which the next so many failures cost nothing, and the other way round.
+const CREDIT: i16 = 256;
+/// Times that a block is run without a look after too many failures, at first and at most.
+const SHORTEST: u16 = 64;
+const LONGEST: u16 = 4096;
+
+/// What came of looking at a block.
+#[derive(Debug, Clone, Copy, Default)]
+struct Prospect {
+    /// Known blocks from there on less what failures cost.
+    credit: i16,
+    /// Times that it is not looked at it any more, and how many that were the last time.
+    left: u16,
+    rest: u16,
+}
+
+#[derive(Debug)]
+pub(super) struct Prospects {
+    blocks: Box<[Prospect; BLOCKS]>,
+    /// The block that was looked at last.
+    newest: usize,
+}
+
+impl Prospects {
+    pub(super) fn new() -> Self {
+        Self { blocks: Box::new([Prospect::default(); BLOCKS]), newest: 0 }
+    }
+
+    /// True if the pipeline should be looked at before this block.
+    #[inline]
+    pub(super) fn look(&mut self, block: BlockId) -> bool {
+        self.newest = block.number() as usize % BLOCKS;
+        let prospect = &mut self.blocks[self.newest];
+        let looks = prospect.left == 0;
+        prospect.left = prospect.left.saturating_sub(1);
+        looks
+    }
+
+    /// A block was known.
+    #[inline(always)]
+    pub(super) fn earn(&mut self) {
+        let credit = &mut self.blocks[self.newest].credit;
+        *credit = (*credit + 1).min(CREDIT);
+    }
+
+    /// Looking was in vain; false if it should be given up.
+    pub(super) fn pay(&mut self, cost: i16) -> bool {
+        let Prospect { credit, left, rest } = &mut self.blocks[self.newest];
+        *credit -= cost;
+        if *credit > 0 {
+            *rest = 0;
+        } else if *credit < -CREDIT {
+            *rest = (*rest * 2).clamp(SHORTEST, LONGEST);
+            (*credit, *left) = (0, *rest);
+        }
+        *left == 0
+    }
+}
