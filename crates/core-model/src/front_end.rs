@@ -98,13 +98,13 @@ impl FrontEnd {
         if room > self.cycle {
             self.wait_for_queue(totals, room);
         }
-        let piece = place.physical >> self.piece_shift;
-        if piece != self.piece && self.path != Path::Loop {
-            self.enter(outside, totals, place, piece);
+        let Place { linear, physical, page, length } = place;
+        if physical >> self.piece_shift != self.piece && self.path != Path::Loop {
+            self.enter(outside, totals, linear, physical, page);
         }
         self.loop_uops += slots;
         if self.path == Path::Decoders || RARE && traits.any(Traits::MICROCODED) {
-            self.make(totals, traits, place.length, slots);
+            self.make(totals, traits, length, slots);
         } else {
             if self.used + slots > self.width {
                 self.next_cycle(totals);
@@ -144,24 +144,31 @@ impl FrontEnd {
 
     /// Another piece of code: from the uop cache or from the decoders.
     #[inline(never)]
-    fn enter(&mut self, outside: &mut impl Outside, totals: &mut CoreTotals, place: Place, piece: u64) {
-        let page = place.linear >> place.page.clamp(12, 30);
-        let line = place.physical >> 6;
+    fn enter(
+        &mut self,
+        outside: &mut impl Outside,
+        totals: &mut CoreTotals,
+        linear: u64,
+        physical: u64,
+        page_size: u8,
+    ) {
+        let page = linear >> page_size.clamp(12, 30);
+        let line = physical >> 6;
         let switch = match self.path {
             Path::UopCache => self.core.front_end.decode_switch.into(),
             Path::Decoders | Path::Loop => 0,
         };
         let entry = Entry {
-            linear: place.linear,
-            physical: place.physical,
-            page: place.page,
+            linear,
+            physical,
+            page: page_size,
             at: self.cycle,
             new_page: page != self.page,
             new_line: line != self.line,
             switch,
         };
         let entered = outside.enter(totals, &entry);
-        self.piece = piece;
+        self.piece = physical >> self.piece_shift;
         self.page = page;
         if entered.translation > 0 {
             totals.itlb_stall_cycles += entered.translation;

@@ -7,6 +7,8 @@ use crate::table::{MAX_UNITS, Uops};
 
 /// Cycles before the one in question, of the 64 in which it counts how much a unit is used.
 const BEFORE: u64 = 24;
+/// Cycles that are looked at one by one before whole words of them.
+const SOON: u64 = 3;
 /// Cycles by which the counted window is moved instead of being counted anew.
 const NEAR: u64 = 4;
 
@@ -157,6 +159,15 @@ impl Ports {
     fn reserve_later(&mut self, units: u32, from: u64) -> u64 {
         let end = self.horizon;
         let mut cycle = from;
+        // Mostly it is not much later.
+        while cycle < end.min(from + SOON) {
+            let free = units & !self.busy[word_of(cycle)][(cycle % 64) as usize];
+            if free != 0 {
+                self.take(free, cycle);
+                return cycle;
+            }
+            cycle += 1;
+        }
         while cycle < end {
             let words = self.taken.word(word_of(cycle));
             let mut free = 0;
@@ -209,5 +220,29 @@ impl Shaped for Ports {
         taken.restore(now, shape, |unit, word, cycles| {
             for_each_bit(cycles, |cycle| busy[word][cycle] |= 1 << unit);
         });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_kept_counts_choose_as_counting_anew_does() {
+        let mut ports = Ports::new();
+        let (mut now, mut seed) = (0, 1_u64);
+        for _ in 0..20_000 {
+            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            let random = seed >> 33;
+            now += [0, 0, 1, 3, 9, 70, 0, 0][(random % 8) as usize];
+            ports.look_from(now);
+            if random & 1 << 9 == 0 {
+                ports.forget_before(now, |_, _, _| {});
+            }
+            let units = (random >> 10 & 0xFF | 1) as u32;
+            let from = now + (random >> 18) % BEFORE;
+            assert_eq!(ports.least_used(units, from), ports.least_used_from(units, now));
+            ports.issue(Uops { units, cycles: 1 }, now + (random >> 18) % 90);
+        }
     }
 }

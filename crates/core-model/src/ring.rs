@@ -109,12 +109,14 @@ impl<const N: usize> CycleBits<N> {
         let things = any.iter().enumerate().fold(0, |things, (n, &any)| things | u64::from(any != 0) << n);
         shape.push(cycles << 32 | things);
         for_each_bit(things, |thing| {
-            let mut low = self.words[first][thing % N] >> shift;
-            for n in 1..=words {
-                let next = self.words[(first + n) % WORDS][thing % N];
-                shape.push(low | (next << 1) << (63 - shift));
+            let word = |n: usize| self.words[(first + n) % WORDS][thing % N];
+            let mut low = word(0) >> shift;
+            shape.extend((1..=words).map(|n| {
+                let next = word(n);
+                let whole = low | (next << 1) << (63 - shift);
                 low = next >> shift;
-            }
+                whole
+            }));
         });
     }
 

@@ -148,7 +148,7 @@ impl Allocation {
         last
     }
 
-    #[inline]
+    #[inline(always)]
     fn end_cycle(&mut self, totals: &mut CoreTotals) {
         book(&mut totals.uops_issued, self.issued, 1, &mut self.issued_before);
         book(&mut totals.uops_not_delivered, self.bubbles, 1, &mut self.bubbles_before);

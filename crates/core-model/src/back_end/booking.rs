@@ -1,7 +1,7 @@
 //! Booking of cycles that are over.
 
 use super::{BackEnd, EMPTY, FP_DIVIDER, INTEGER_DIVIDER, LOADS};
-use crate::totals::{CoreTotals, MOST_PER_CYCLE, PerCycle};
+use crate::totals::{CoreTotals, MOST_PER_CYCLE, PORTS, PerCycle};
 
 impl BackEnd {
     /// Between the last uop that left the schedulers and a cycle nothing was in them.
@@ -24,26 +24,24 @@ impl BackEnd {
         self.note_empty(totals, cycle);
         let Self { ports, port_places, activity, executed_before, .. } = self;
         ports.forget_before(cycle, |word, cycles, units| {
-            // Adds up the ports of each cycle: bit n of the sum of cycle c is bit c of plane n.
-            let mut planes = [0_u64; 5];
-            let mut any = 0;
+            // Sorts the ports of each cycle: bit c of element n says that more than n are taken in cycle c.
+            let mut more_than = [0_u64; PORTS];
             for (unit, place) in units.iter().zip(port_places.iter()) {
                 let Some(place) = *place else { continue };
                 if *unit == 0 {
                     continue;
                 }
                 totals.ports[place] += u64::from(unit.count_ones());
-                any |= unit;
-                let mut carry = *unit;
-                for plane in &mut planes {
-                    (*plane, carry) = (*plane ^ carry, *plane & carry);
-                    if carry == 0 {
+                let mut more = *unit;
+                for cycles in &mut more_than {
+                    (*cycles, more) = (*cycles | more, *cycles & more);
+                    if more == 0 {
                         break;
                     }
                 }
             }
-            let idle = cycles & !any;
-            book_word(&mut totals.uops_executed, &planes, cycles, executed_before);
+            let idle = cycles & !more_than[0];
+            book_word(&mut totals.uops_executed, &more_than, cycles, executed_before);
             let count = |bits: u64| if bits == 0 { 0 } else { u64::from(bits.count_ones()) };
             let noted = activity.take(word, cycles);
             let [loads, missed_l1, missed_l2, missed_l3] = [0, 1, 2, 3].map(|missed| noted[LOADS + missed]);
@@ -65,37 +63,28 @@ impl BackEnd {
     }
 }
 
-/// Books a run of cycles of a word: bit c of plane n is bit n of the count of cycle c.
-fn book_word(what: &mut PerCycle, planes: &[u64; 5], cycles: u64, before: &mut u32) {
-    if planes.iter().all(|&plane| plane == 0) {
-        what.cycles[0] += u64::from(cycles.count_ones());
-        *before = 0;
-        return;
-    }
+/// Books a run of cycles of a word, of which those in element n have more than n.
+fn book_word(what: &mut PerCycle, more_than: &[u64; PORTS], cycles: u64, before: &mut u32) {
     let first = cycles & cycles.wrapping_neg();
-    // Cycles with at least n, beginning with all of them.
-    let mut at_least = cycles;
     let end = 63 - cycles.leading_zeros();
-    let last = planes.iter().rev().fold(0, |count, &plane| count << 1 | (plane >> end) as u32 & 1);
-    for n in 0..=MOST_PER_CYCLE {
-        let exactly = planes
-            .iter()
-            .enumerate()
-            .fold(cycles, |cycles, (bit, &plane)| cycles & if n >> bit & 1 == 1 { plane } else { !plane });
-        let more = at_least & !exactly;
-        let here = if n == MOST_PER_CYCLE { at_least } else { exactly };
-        what.cycles[n] += u64::from(here.count_ones());
-        if n > 0 {
-            let carried = if *before as usize >= n { first } else { 0 };
-            what.book_rises(n, u64::from((at_least & !(at_least << 1 | carried)).count_ones()));
+    let (mut count, mut last) = (u64::from(cycles.count_ones()), 0);
+    for (n, &more_than) in more_than.iter().enumerate() {
+        if more_than == 0 {
+            what.cycles[n.min(MOST_PER_CYCLE)] += count;
+            *before = last;
+            return;
         }
-        at_least = more;
-        if at_least == 0 {
-            break;
+        let more = u64::from(more_than.count_ones());
+        what.cycles[n.min(MOST_PER_CYCLE)] += count - more;
+        what.total += more;
+        if n < MOST_PER_CYCLE {
+            let carried = if *before as usize > n { first } else { 0 };
+            what.book_rises(n + 1, u64::from((more_than & !(more_than << 1 | carried)).count_ones()));
         }
+        last += (more_than >> end) as u32 & 1;
+        count = more;
     }
-    what.total +=
-        planes.iter().enumerate().map(|(bit, plane)| u64::from(plane.count_ones()) << bit).sum::<u64>();
+    what.cycles[MOST_PER_CYCLE] += count;
     *before = last;
 }
 
@@ -106,16 +95,14 @@ mod tests {
     #[test]
     fn a_word_of_cycles_is_booked_as_its_cycles_one_by_one() {
         let counts: Vec<u32> = (0..64).map(|n| [0, 3, 3, 7, 1, 0, 16, 15, 2][n * n % 9]).collect();
-        let mut planes = [0; 5];
-        for (cycle, count) in counts.iter().enumerate() {
-            for (bit, plane) in planes.iter_mut().enumerate() {
-                *plane |= u64::from(count >> bit & 1) << cycle;
-            }
+        let mut more_than = [0; PORTS];
+        for (cycle, &count) in counts.iter().enumerate() {
+            more_than.iter_mut().take(count as usize).for_each(|cycles| *cycles |= 1 << cycle);
         }
         let (mut word, mut single) = (PerCycle::default(), PerCycle::default());
         let (mut before_word, mut before) = (2, 2);
         for part in [0x7F, 1 << 7, !0xFF] {
-            book_word(&mut word, &planes.map(|plane| plane & part), part, &mut before_word);
+            book_word(&mut word, &more_than.map(|cycles| cycles & part), part, &mut before_word);
         }
         for &count in &counts {
             single.book(count, 1, before);

@@ -8,12 +8,16 @@ use crate::ring::for_each_bit;
 use crate::slots::Leaf;
 use crate::totals::CoreTotals;
 
-/// How an entry of the reorder buffer is written: nearly nothing, an entry that retires soon after the one before and waits
-/// for no memory, any other that is not too large, and everything.
+/// What follows in the list of what is in the reorder buffer: nothing, an entry, or a large one.
 const END: u64 = 0;
-const SIMPLE: u64 = 1;
-const MEDIUM: u64 = 2;
-const LARGE: u64 = 3;
+const ENTRY: u64 = 1;
+const LARGE: u64 = 2;
+/// Bits of these, of how much later an entry retires than the one before, of its slots, of the cycles that it waits for
+/// memory, and of those that it computes, unless it is large.
+const KIND: u32 = 2;
+const SMALL: u32 = 4;
+const MEMORY: u32 = 14;
+const COMPUTES: u32 = 8;
 
 impl BackEnd {
     /// Books what is over, so that it is not part of the shape.
@@ -25,6 +29,7 @@ impl BackEnd {
     }
 
     /// What is in the reorder buffer.
+    #[inline(always)]
     fn save_in_flight(&self, now: u64, packer: &mut Packer<'_>) -> Option<()> {
         let mut before = now;
         let mut place = self.oldest;
@@ -35,18 +40,17 @@ impl BackEnd {
             let after = entry.retired - before;
             before = entry.retired;
             let (memory_for, computes_for) = (u64::from(entry.memory_for), u64::from(entry.computes_for));
-            if after < 4 && slots < 16 && memory_for | computes_for == 0 {
-                packer.put(SIMPLE | after << 2 | slots << 4, 8);
-            } else if after < 16 && slots < 16 && memory_for < 1 << 12 && computes_for < 1 << 6 {
-                packer.put(MEDIUM | after << 2 | slots << 6 | memory_for << 10 | computes_for << 22, 28);
+            if (after | slots) >> SMALL | memory_for >> MEMORY | computes_for >> COMPUTES == 0 {
+                let times = computes_for << MEMORY | memory_for;
+                packer.put(((times << SMALL | slots) << SMALL | after) << KIND | ENTRY, 32);
             } else {
-                packer.put(LARGE | slots << 2, 18);
+                packer.put(slots << KIND | LARGE, KIND + CYCLES);
                 packer.try_put(after, CYCLES)?;
                 packer.try_put(memory_for, CYCLES)?;
-                packer.put(computes_for, 16);
+                packer.put(computes_for, CYCLES);
             }
         }
-        packer.put(END, 2);
+        packer.put(END, KIND);
         Some(())
     }
 
@@ -57,21 +61,19 @@ impl BackEnd {
         self.in_flight[IN_FLIGHT - 1] = InFlight::default();
         loop {
             let (slots, memory_for, computes_for);
-            match unpacker.get(2) {
-                SIMPLE => {
-                    let word = unpacker.get(6);
-                    retired += word & 3;
-                    (slots, memory_for, computes_for) = (word >> 2, 0, 0);
-                }
-                MEDIUM => {
-                    let word = unpacker.get(26);
-                    retired += word & 15;
-                    (slots, memory_for, computes_for) = (word >> 4 & 15, word >> 8 & 0xFFF, word >> 20);
+            match unpacker.get(KIND) {
+                ENTRY => {
+                    let word = unpacker.get(32 - KIND);
+                    let part = |from: u32, bits: u32| word >> from & ((1 << bits) - 1);
+                    retired += part(0, SMALL);
+                    slots = part(SMALL, SMALL);
+                    (memory_for, computes_for) =
+                        (part(2 * SMALL, MEMORY), part(2 * SMALL + MEMORY, COMPUTES));
                 }
                 LARGE => {
-                    slots = unpacker.get(16);
+                    slots = unpacker.get(CYCLES);
                     retired += unpacker.get(CYCLES);
-                    (memory_for, computes_for) = (unpacker.get(CYCLES), unpacker.get(16));
+                    (memory_for, computes_for) = (unpacker.get(CYCLES), unpacker.get(CYCLES));
                 }
                 _ => return,
             }
