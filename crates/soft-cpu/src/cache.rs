@@ -27,6 +27,10 @@ pub(crate) struct Block<B> {
     pub(crate) insns: Box<[Insn<B>]>,
     /// Length in bytes and what retires in the block.
     pub(crate) end: Position,
+    /// How it was met last by following others: [`Jump::tag`].
+    pub(crate) tag: u64,
+    /// The block that followed it last.
+    pub(crate) next: BlockId,
     /// Guest physical address of the first byte.
     pub(crate) gpa: u64,
     /// While somebody watches.
@@ -40,22 +44,28 @@ pub(crate) struct Block<B> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct BlockId(u32);
 
+impl BlockId {
+    pub(crate) const NONE: Self = Self(u32::MAX);
+}
+
 #[derive(Debug, Clone, Copy)]
 struct Jump {
     /// Linear address with user or supervisor and the generation in its upper bits; see [`Cache::tag`].
     tag: u64,
     block: BlockId,
-    /// The entry that was looked at after this one.
-    next: u32,
 }
 
-const NO_JUMP: Jump = Jump { tag: 0, block: BlockId(0), next: 0 };
+const NO_JUMP: Jump = Jump { tag: 0, block: BlockId(0) };
 
-/// Where a run is, and what it is expected to come by next: entries of the table by linear address.
-#[derive(Debug, Clone, Copy, Default)]
+/// Where a run is, and what it is expected to come by next.
+#[derive(Debug, Clone, Copy)]
 pub(crate) struct Path {
-    last: u32,
-    ahead: [u32; 3],
+    last: BlockId,
+    next: BlockId,
+}
+
+impl Path {
+    pub(crate) const START: Self = Self { last: BlockId::NONE, next: BlockId::NONE };
 }
 
 /// Where code has been fetched from.
@@ -119,6 +129,7 @@ impl<B: Bus> Cache<B> {
         if self.generation == GENERATIONS {
             self.jumps.fill(NO_JUMP);
             self.pages.fill(CodePage { tag: 0, gpa: 0 });
+            self.blocks.iter_mut().for_each(|block| block.tag = 0);
             self.generation = 1;
         }
     }
@@ -149,41 +160,41 @@ impl<B: Bus> Cache<B> {
         self.blocks.get(id.0 as usize)
     }
 
-    /// Notes that the block at a linear address is next, and brings what is expected behind it into the host's caches,
-    /// one step after the other: the entry of the third block, the third's header when it is the second, and
+    /// As [`jump`](Self::jump) for whoever goes from block to block, which has the next one expected. Brings what is
+    /// expected behind it into the host's caches, one step after the other: the header of the second block, and
     /// instructions when it is the first.
     #[inline(always)]
-    pub(crate) fn go_on(&mut self, path: &mut Path, key: u64, bus: &B) {
-        let slot = slot(key) as u32;
-        let last = &mut self.jumps[path.last as usize % JUMPS];
-        if last.next != slot {
-            last.next = slot;
+    pub(crate) fn follow(&mut self, path: &mut Path, key: u64, bus: &B) -> Option<&Block<B>> {
+        let tag = self.tag(key);
+        let mut id = path.next;
+        if self.block(id).is_none_or(|block| block.tag != tag) {
+            id = self.meet(path.last, key)?;
         }
-        let next = |slot: u32| self.jumps[slot as usize % JUMPS].next;
-        let [first, second, third] = path.ahead;
-        path.ahead = if first == slot {
-            [second, third, next(third)]
-        } else {
-            let first = next(slot);
-            let second = next(first);
-            [first, second, next(second)]
-        };
-        path.last = slot;
-        if path.ahead.contains(&slot) {
-            // A small loop has everything there.
-            return;
-        }
-        let [first, second, third] = path.ahead.map(|slot| &self.jumps[slot as usize % JUMPS]);
-        bus.prefetch::<_, 1>(third);
-        if let Some(block) = self.block(second.block) {
-            bus.prefetch::<_, 2>(block);
-        }
-        if let Some(block) = self.block(first.block) {
-            bus.prefetch::<_, 5>(&*block.insns);
-            if let Some(observed) = &block.observed {
-                bus.prefetch::<_, 6>(&*observed.ops);
+        let block = self.block(id)?;
+        (path.last, path.next) = (id, block.next);
+        if let Some(next) = self.block(path.next) {
+            bus.prefetch::<_, 5>(&*next.insns);
+            if let Some(second) = self.block(next.next) {
+                bus.prefetch::<_, 2>(second);
             }
         }
+        Some(block)
+    }
+
+    /// The block at a linear address, if it was looked up before. From now on it is expected there and behind `last`.
+    #[inline(never)]
+    fn meet(&mut self, last: BlockId, key: u64) -> Option<BlockId> {
+        let tag = self.tag(key);
+        let jump = &self.jumps[slot(key)];
+        let id = jump.block;
+        if jump.tag != tag {
+            return None;
+        }
+        if let Some(last) = self.blocks.get_mut(last.0 as usize) {
+            last.next = id;
+        }
+        self.blocks.get_mut(id.0 as usize)?.tag = tag;
+        Some(id)
     }
 
     /// Guest physical address of the code at a linear address, if it was translated before; `key` as for jumps.

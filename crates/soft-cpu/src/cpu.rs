@@ -1,7 +1,7 @@
 //! The CPU as the embedder sees it, and the run loop.
 
 use crate::bus::Bus;
-use crate::cache::{Block, Cache};
+use crate::cache::{Block, BlockId, Cache};
 use crate::context::{BLOCK, CS, Core, Mode};
 use crate::debug::DR6_BS;
 use crate::decode;
@@ -485,6 +485,8 @@ impl<B: Bus> Cpu<B> {
                 chain: decoded.chain,
                 end: decoded.end,
                 mode,
+                tag: 0,
+                next: BlockId::NONE,
                 gpa,
                 second: None,
                 observed: None,
@@ -503,6 +505,8 @@ impl<B: Bus> Cpu<B> {
             chain: decoded.chain,
             end: decoded.end,
             mode,
+            tag: 0,
+            next: BlockId::NONE,
             gpa,
             second: Some(second),
             observed: None,

@@ -50,7 +50,7 @@ impl<B: Bus> Cpu<B> {
     #[inline(never)]
     pub(crate) fn run_observed_blocks(&mut self, bus: &mut B, left: &mut u64, pace: Pace) -> Option<Left> {
         let core = &mut self.core;
-        let mut path = Path::default();
+        let mut path = Path::START;
         // Branches are told of before their instructions.
         let together = pace == Pace::Free && !core.trail.wants_any();
         let mut patience = 0;
@@ -58,9 +58,7 @@ impl<B: Bus> Cpu<B> {
             if *left == 0 {
                 return Some(Left::Through);
             }
-            let key = core.block_key();
-            self.cache.go_on(&mut path, key, bus);
-            let block = self.cache.jump(key)?;
+            let block = self.cache.follow(&mut path, core.block_key(), bus)?;
             let observed = block.observed.as_ref()?;
             core.regs[BLOCK] = core.rip;
             let count = u64::from(block.end.index);
@@ -93,7 +91,7 @@ impl<B: Bus> Cpu<B> {
                 }
                 continue;
             }
-            tell(core, bus, block, observed, block.insns.len(), branch);
+            tell(core, bus, block, observed, &observed.ops, branch);
             if core.stop {
                 return Some(stop_told(core, bus, block, block.insns.len(), left));
             }
@@ -112,18 +110,18 @@ fn tell<B: Bus>(
     bus: &mut B,
     block: &Block<B>,
     observed: &Observed,
-    count: usize,
+    ops: &[Prepared],
     branch: Option<BranchStep>,
 ) {
     tell_assists(core, bus);
     let (memory, owners) = core.watch.of_block();
     let step = BlockStep {
-        id: observed.id.filter(|_| count == block.insns.len()),
+        id: observed.id.filter(|_| ops.len() == observed.ops.len()),
         rip: core.regs[BLOCK].wrapping_add(core.bases[CS]),
         fetch_pa: block.gpa,
         fetch_page: observed.page,
         user: core.totals.bills_user(),
-        instructions: observed.ops.get(..count).unwrap_or_default(),
+        instructions: ops,
         memory,
         owners,
         branch,
@@ -152,7 +150,8 @@ fn leave<B: Bus>(
     }
     let done = usize::from(core.position.index) + usize::from(!fault);
     if done > 0 {
-        tell(core, bus, block, observed, done, branch.filter(|_| done == block.insns.len()));
+        let ops = observed.ops.get(..done).unwrap_or_default();
+        tell(core, bus, block, observed, ops, branch.filter(|_| done == block.insns.len()));
     } else {
         core.watch.clear_block();
         tell_assists(core, bus);
