@@ -1,6 +1,7 @@
 //! Booking of cycles that are over.
 
 use super::{BackEnd, EMPTY, FP_DIVIDER, INTEGER_DIVIDER, LOADS};
+use crate::ring::AHEAD;
 use crate::totals::{CoreTotals, MOST_PER_CYCLE, PORTS, PerCycle};
 
 impl BackEnd {
@@ -20,6 +21,14 @@ impl BackEnd {
     /// Books what was executed in cycles that nothing can be added to any more.
     #[inline(never)]
     pub(crate) fn finish_cycles(&mut self, totals: &mut CoreTotals, cycle: u64) {
+        // No more at a time than the window tells apart.
+        while self.ports.base() + AHEAD < cycle {
+            self.finish_known(totals, self.ports.base() + AHEAD);
+        }
+        self.finish_known(totals, cycle);
+    }
+
+    fn finish_known(&mut self, totals: &mut CoreTotals, cycle: u64) {
         self.scheduler.advance(cycle);
         self.note_empty(totals, cycle);
         let Self { ports, port_places, activity, executed_before, .. } = self;
@@ -91,6 +100,16 @@ fn book_word(what: &mut PerCycle, more_than: &[u64; PORTS], cycles: u64, before:
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::SUNNY_COVE;
+
+    #[test]
+    fn a_long_wait_does_not_hide_what_waited_before_it() {
+        let mut totals = CoreTotals::default();
+        let mut back_end = BackEnd::new(&SUNNY_COVE, &["ICXPort0".to_owned()]);
+        back_end.last_issue = 1000;
+        back_end.finish_cycles(&mut totals, 20_000);
+        assert_eq!((totals.stalls_execution, totals.scheduler_empty), (1001, 20_000 - 1001));
+    }
 
     #[test]
     fn a_word_of_cycles_is_booked_as_its_cycles_one_by_one() {
