@@ -90,6 +90,9 @@ impl Machine {
             Whereabouts::Here(Some(state)) => Some((state, self.pipeline.cycles())),
             Whereabouts::Here(None) if !self.memo.looks(block) => None,
             Whereabouts::Here(None) => {
+                if !self.memo.recognises(&mut self.pipeline) {
+                    return None;
+                }
                 self.pipeline.back_end.settle(totals);
                 let state = self.memo.number(&self.pipeline)?;
                 Some((state, self.pipeline.cycles()))

@@ -430,6 +430,18 @@ impl Pipeline {
     }
 }
 
+/// Words of an outline.
+const OUTLINE: usize = 7;
+
+impl Pipeline {
+    /// A few words that are the same for the same state, and mostly different for others.
+    pub(crate) fn outline(&mut self) -> [u64; OUTLINE] {
+        let now = self.cycles();
+        let [a, b, c, d, e] = self.back_end.outline(now);
+        [self.fusible_end, self.stores.drained().saturating_sub(now), a, b, c, d, e]
+    }
+}
+
 impl Shaped for Pipeline {
     /// After [`BackEnd::settle`]. Not with [`ports_only`](Self::ports_only).
     fn save(&self, now: u64, shape: &mut Vec<u64>) -> Option<()> {

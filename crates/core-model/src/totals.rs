@@ -391,6 +391,13 @@ impl CoreTotals {
         transmute_mut!(self)
     }
 
+    /// Adds all numbers of others, which are 0 afterwards.
+    pub(crate) fn take(&mut self, others: &mut Self) {
+        for (word, other) in self.words_mut().iter_mut().zip(others.words_mut()) {
+            *word = word.wrapping_add(std::mem::take(other));
+        }
+    }
+
     /// Branches of a kind.
     #[must_use]
     pub fn branches_of(&self, kind: BranchKind) -> &Branches {

@@ -89,6 +89,32 @@ impl BackEnd {
     }
 }
 
+impl BackEnd {
+    /// Words that are the same for the same state.
+    pub(crate) fn outline(&mut self, now: u64) -> [u64; 5] {
+        self.scheduler.advance(now);
+        self.oldest_at(now);
+        // In four mixtures, which is quicker than one after the other.
+        let mut mixed = [0_u64; 4];
+        let mut add = |cycles: [u64; 4]| {
+            for (mixed, cycle) in mixed.iter_mut().zip(cycles) {
+                *mixed = mixed.rotate_left(11) ^ cycle.saturating_sub(now);
+            }
+        };
+        let (registers, _) = self.ready[..UNREAD.into()].as_chunks();
+        registers.iter().for_each(|&registers| add(registers));
+        let count = self.newest.wrapping_sub(self.oldest);
+        for n in 0..4 {
+            let place = |quarter: usize| self.oldest.wrapping_add(count * quarter / 4 + n);
+            add([0, 1, 2, 3].map(|quarter| self.in_flight[place(quarter) % IN_FLIGHT].retired));
+        }
+        let ends = self.retirement.cycle.wrapping_sub(now) ^ self.last_issue.saturating_sub(now) << 24;
+        let waiting = self.in_flight_slots ^ self.scheduler.waiting() << 12 ^ self.allocation.used() << 24;
+        let [a, b, c, d] = mixed;
+        [a, b, c, d, ends ^ u64::from(waiting) << 32]
+    }
+}
+
 impl Shaped for BackEnd {
     /// After [`settle`](Self::settle).
     fn save(&self, now: u64, shape: &mut Vec<u64>) -> Option<()> {

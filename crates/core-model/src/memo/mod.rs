@@ -29,13 +29,13 @@ use tree::Tree;
 /// Words of shapes, and nodes, after which everything is forgotten.
 const MOST_WORDS: usize = 6 << 20;
 const MOST_NODES: usize = 3 << 19;
-/// What it costs to find a state that has not been seen before, one that has no shape, and that a block has to be worked
-/// out in a known state: known blocks that make up for it.
+/// What it costs to find a state of a new outline or with a new number, one that has no shape, and that a block has to be
+/// worked out in a known state: known blocks that make up for it.
 const UNSEEN: i16 = 2;
 const SHAPELESS: i16 = 32;
 const NEW_PATH: i16 = 2;
-/// Hashes of states that were seen once.
-const SEEN: usize = 1 << 16;
+/// Outlines of states that are told apart.
+const OUTLINES: usize = 1 << 20;
 
 /// A state of the pipeline at the start of a block.
 #[derive(Debug, Clone, Copy)]
@@ -77,8 +77,9 @@ pub(crate) struct Memo {
     shapes: Vec<u64>,
     states: Vec<State>,
     known: Hashed,
-    /// Parts of the hashes of states that have no number yet.
-    seen: Box<[u32; SEEN]>,
+    /// A bit for each outline that a state had, and how many those are.
+    seen: Vec<u64>,
+    seen_count: usize,
     tree: Tree,
     /// The shape at hand, and what the block at hand adds.
     shape: Vec<u64>,
@@ -92,7 +93,8 @@ impl Memo {
             shapes: Vec::new(),
             states: Vec::new(),
             known: HashMap::default(),
-            seen: Box::new([0; SEEN]),
+            seen: vec![0; OUTLINES / 64],
+            seen_count: 0,
             tree: Tree::default(),
             shape: Vec::new(),
             moved: Box::default(),
@@ -103,6 +105,24 @@ impl Memo {
     /// True if the state of the pipeline should be looked for at this block.
     pub(crate) fn looks(&mut self, block: BlockId) -> bool {
         self.prospects.look(block)
+    }
+
+    /// True if the pipeline may have been in this state before. Most states never come back, and only the others are worth
+    /// a number.
+    pub(crate) fn recognises(&mut self, pipeline: &mut Pipeline) -> bool {
+        let bit = hash(&pipeline.outline()) as usize % OUTLINES;
+        let word = &mut self.seen[bit / 64];
+        let recognised = *word >> (bit % 64) & 1 == 1;
+        if !recognised {
+            *word |= 1 << (bit % 64);
+            self.seen_count += 1;
+            if self.seen_count > OUTLINES / 8 {
+                self.seen_count = 0;
+                self.seen.fill(0);
+            }
+            self.prospects.pay(UNSEEN);
+        }
+        recognised
     }
 
     /// The number of the state that the pipeline is in, of which what is over has been booked; `None` if it has none.
@@ -116,19 +136,13 @@ impl Memo {
         if let Some(&number) = self.known.get(&hash) {
             return (self.shape_of(number) == self.shape).then_some(number);
         }
-        // Most states never come back, and only the others are worth a number.
-        if std::mem::replace(&mut self.seen[hash as usize % SEEN], (hash >> 32) as u32) != (hash >> 32) as u32
-        {
-            self.prospects.pay(UNSEEN);
-            return None;
-        }
         let number = u32::try_from(self.states.len()).ok()?;
         let (start, len) = (self.shapes.len() as u32, self.shape.len() as u32);
         self.shapes.extend_from_slice(&self.shape);
         self.states.push(State { start, len });
         self.tree.add_state();
         self.known.insert(hash, number);
-        Some(number)
+        self.prospects.pay(UNSEEN).then_some(number)
     }
 
     fn shape_of(&self, number: u32) -> &[u64] {
@@ -169,10 +183,13 @@ impl Memo {
         pipeline.retire_block(&mut recorder, &mut self.moved, block);
         let end = recorder.end();
         pipeline.back_end.settle(&mut self.moved);
-        let sum = self.tree.sums.take(&mut self.moved, totals);
-        let next = self.number(pipeline);
-        if let (Some(end), Some(sum), Some(next)) = (end, sum, next) {
-            self.tree.finish(end, sum, next, pipeline.cycles() - from);
+        let next = if self.recognises(pipeline) { self.number(pipeline) } else { None };
+        if let (Some(end), Some(next)) = (end, next) {
+            if let Some(sum) = self.tree.sums.take(&mut self.moved, totals) {
+                self.tree.finish(end, sum, next, pipeline.cycles() - from);
+            }
+        } else {
+            totals.take(&mut self.moved);
         }
         let goes_on = self.prospects.pay(NEW_PATH);
         if self.shapes.len() > MOST_WORDS || self.tree.len() > MOST_NODES {
