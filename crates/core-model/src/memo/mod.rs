@@ -1,7 +1,7 @@
 //! Remembers what a block did to the pipeline, so that it need not be worked out again.
 //!
 //! The pipeline is a function of its state, the block, and the answers of the world around it. Loops come back to the same
-//! states again and again. So each state that was seen at the start of a block gets a number, and each execution of a block
+//! states again and again. So a state that comes again at the start of a block gets a number, and each execution of a block
 //! leaves a path: the questions that the pipeline asked, with the cycle of each, the answers, and at the end the totals to add
 //! and the next state. When block and state come together again, the questions are put to the world, and as long as the
 //! answers are the same the pipeline itself does not move. At another answer it is restored, is given the answers that are
