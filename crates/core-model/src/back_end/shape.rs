@@ -87,9 +87,7 @@ impl BackEnd {
             self.in_flight_slots += slots as u32;
         }
     }
-}
 
-impl BackEnd {
     /// Words that are the same for the same state.
     pub(crate) fn outline(&mut self, now: u64) -> [u64; 5] {
         self.scheduler.advance(now);

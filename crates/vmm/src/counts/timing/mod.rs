@@ -194,20 +194,19 @@ impl TimingCore {
 
     #[inline(never)]
     fn is_due(&mut self) -> bool {
-        self.rest();
-        let watches = std::mem::take(&mut self.watches);
-        let overflown = watches.iter().any(|watch| self.sum(&watch.quantity, watch.filter) >= watch.target);
-        self.watches = watches;
+        let overflown = self.rest();
         overflown || self.model.cycles() >= self.timer
     }
 
-    /// Finds out for how long nothing can be due.
-    fn rest(&mut self) {
+    /// Finds out for how long nothing can be due. True if a counter has overflowed.
+    fn rest(&mut self) -> bool {
         let now = self.model.cycles();
         (self.quiet_until, self.quiet_for) = (self.timer, u64::MAX);
+        let mut overflown = false;
         let watches = std::mem::take(&mut self.watches);
         for watch in &watches {
             let left = watch.target.saturating_sub(self.sum(&watch.quantity, watch.filter));
+            overflown |= left == 0;
             match watch.rate {
                 // A cycle that is not over yet may have been booked in part.
                 Rate::Cycle(most) => {
@@ -221,6 +220,7 @@ impl TimingCore {
             }
         }
         self.watches = watches;
+        overflown
     }
 
     fn width(&self) -> u64 {
