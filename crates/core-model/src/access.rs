@@ -32,7 +32,7 @@ impl Pipeline {
                 address = self.back_end.ready(prepared.rest.address).max(earliest);
                 value = self.back_end.ready(prepared.rest.sources).max(earliest);
             }
-            address = self.order(traits, address);
+            address = self.order(outside, traits, address);
         }
         let (load_groups, groups) = prepared.split_groups();
         let (mut memory_from, mut clear) = (NEVER, false);
@@ -90,18 +90,30 @@ impl Pipeline {
     }
 
     /// What locked and serialising instructions wait for.
-    fn order(&self, traits: Traits, start: u64) -> u64 {
+    fn order(&self, outside: &mut impl Outside, traits: Traits, start: u64) -> u64 {
         let mut start = start;
         if traits.any(Traits::SERIALISING | Traits::FENCE) {
             start = start.max(self.back_end.last_completed);
         }
         if traits.any(Traits::LOCK | Traits::FENCE) {
-            start = start.max(self.stores.drained());
+            start += outside.drain(start);
         }
         start
     }
 
-    /// The stores of an instruction, after it has retired: when its address was known, its data, and when it retired.
+    /// When there is room for a store.
+    #[inline]
+    pub(crate) fn store_room(&mut self, outside: &mut impl Outside) -> u64 {
+        if self.stores_fit {
+            return 0;
+        }
+        let now = self.cycles();
+        let room = outside.store_room(self.accesses, now);
+        self.stores_fit = room.all;
+        now + room.wait
+    }
+
+    /// The stores of an instruction, after it has retired.
     #[inline]
     pub(crate) fn store(
         &mut self,
@@ -109,18 +121,13 @@ impl Pipeline {
         totals: &mut CoreTotals,
         prepared: &Prepared,
         execution: &Execution<'_>,
-        [addressed, data, retired]: [u64; 3],
+        times: StoreTimes,
     ) {
         if prepared.traits.any(Traits::STRING) {
             return;
         }
         let mut index = 0;
-        while let Some(stored) = outside.store(totals, execution, index, addressed, retired) {
-            let committed = self.stores.add(stored.new_line, retired, retired + stored.wait);
-            outside.keep(execution, index, StoreTimes { addressed, data, committed });
-            if !stored.more {
-                break;
-            }
+        while outside.store(totals, execution, index, times) == Some(true) {
             index += 1;
         }
     }

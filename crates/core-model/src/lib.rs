@@ -45,7 +45,6 @@ mod scheduler;
 mod sets;
 mod slots;
 mod step;
-mod store_buffer;
 mod system;
 mod table;
 mod totals;

@@ -6,10 +6,10 @@ use crate::back_end::{BackEnd, Restart};
 use crate::core::Core;
 use crate::front_end::{FrontEnd, Place};
 use crate::memo::{Shaped, Words};
+use crate::memory::StoreTimes;
 use crate::prepared::{Prepared, Traits};
 use crate::slots::Leaf;
 use crate::step::{Assist, BlockStep, BranchKind, BranchStep, MemoryAccess, Step};
-use crate::store_buffer::StoreBuffer;
 use crate::totals::CoreTotals;
 use crate::world::Outside;
 
@@ -21,7 +21,9 @@ pub(crate) struct Pipeline {
     pub(crate) as_llvm: AsLlvm,
     pub(crate) front_end: FrontEnd,
     pub(crate) back_end: BackEnd,
-    pub(crate) stores: StoreBuffer,
+    /// Accesses of the block or instruction at hand, and whether there is room for all stores among them.
+    pub(crate) accesses: u64,
+    pub(crate) stores_fit: bool,
     /// Where the next instruction is if the last one can fuse with it.
     pub(crate) fusible_end: u64,
     pub(crate) fusible: Traits,
@@ -76,7 +78,8 @@ impl Pipeline {
             as_llvm: AsLlvm::new(),
             front_end: FrontEnd::new(core),
             back_end: BackEnd::new(core, units),
-            stores: StoreBuffer::new(core.store_buffer),
+            accesses: 0,
+            stores_fit: false,
             fusible_end: u64::MAX,
             fusible: Traits::default(),
             refilling: false,
@@ -105,6 +108,7 @@ impl Pipeline {
             Place { linear: step.rip, physical: step.fetch_pa, page: step.fetch_page, length: step.length };
         let execution =
             Execution { number: 0, rip: step.rip, memory: step.memory, repetitions: step.repetitions };
+        (self.accesses, self.stores_fit) = (step.memory.len() as u64, false);
         let (completed, slots) = self.complete_any(outside, totals, prepared, place, &execution, fused);
         totals.instructions += 1;
         // LLVM has instructions without uops, as fused ones are.
@@ -126,6 +130,7 @@ impl Pipeline {
         let Some(first) = block.instructions.first() else { return };
         let follows = block.rip.wrapping_add(u64::from(first.offset)) == self.fusible_end;
         let mut before = if follows { self.fusible } else { Traits::default() };
+        (self.accesses, self.stores_fit) = (block.memory.len() as u64, false);
         let (mut rest, mut rip, mut length, mut completed, mut slots, mut light) = (0, 0, 0, 0, 0, 0);
         for (number, prepared) in block.instructions.iter().enumerate() {
             rip = block.rip.wrapping_add(u64::from(prepared.offset));
@@ -194,7 +199,7 @@ impl Pipeline {
         };
         let (load, store) = (traits.any(Traits::LOAD), traits.any(Traits::STORE));
         let load_room = if load { self.back_end.load_room() } else { 0 };
-        let store_room = if store { self.stores.room() } else { 0 };
+        let store_room = if store { self.store_room(outside) } else { 0 };
         let allocated = if RARE && self.ports_only {
             self.back_end.make_room(totals, slots, load_room, store_room);
             self.back_end.allocate(totals, slots)
@@ -222,7 +227,8 @@ impl Pipeline {
         }
         if store {
             totals.stores += 1;
-            self.store(outside, totals, prepared, execution, [addressed, completed, retired]);
+            let times = StoreTimes { addressed, data: completed, retired };
+            self.store(outside, totals, prepared, execution, times);
         }
         if clear {
             totals.machine_clears += 1;
@@ -431,14 +437,14 @@ impl Pipeline {
 }
 
 /// Words of an outline.
-const OUTLINE: usize = 7;
+const OUTLINE: usize = 6;
 
 impl Pipeline {
     /// A few words that are the same for the same state, and mostly different for others.
     pub(crate) fn outline(&mut self) -> [u64; OUTLINE] {
         let now = self.cycles();
         let [a, b, c, d, e] = self.back_end.outline(now);
-        [self.fusible_end, self.stores.drained().saturating_sub(now), a, b, c, d, e]
+        [self.fusible_end, a, b, c, d, e]
     }
 }
 
@@ -447,7 +453,6 @@ impl Shaped for Pipeline {
     fn save(&self, now: u64, shape: &mut Vec<u64>) -> Option<()> {
         shape.extend([self.fusible_end, u64::from(self.fusible.bits()) << 1 | u64::from(self.refilling)]);
         self.front_end.save(now, shape)?;
-        self.stores.save(now, shape)?;
         self.back_end.save(now, shape)
     }
 
@@ -456,7 +461,6 @@ impl Shaped for Pipeline {
         let word = shape.next();
         (self.fusible, self.refilling) = (Traits::from_bits((word >> 1) as u32), word & 1 == 1);
         self.front_end.restore(now, shape);
-        self.stores.restore(now, shape);
         self.back_end.restore(now, shape);
     }
 }

@@ -8,7 +8,7 @@ use crate::prepared::Prepared;
 use crate::step::{BlockStep, BranchStep};
 use crate::totals::CoreTotals;
 use crate::world::{
-    Answer, Entered, Entry, Loaded, NO_CODE, Outside, Stored, World, branch_code, outcome_of_code,
+    Answer, Entered, Entry, Loaded, NO_CODE, Outside, StoreRoom, World, branch_code, outcome_of_code,
 };
 
 pub(crate) struct Recorder<'a> {
@@ -20,8 +20,6 @@ pub(crate) struct Recorder<'a> {
     rip: u64,
     /// The next node of a known path, or where to put one. `None` if this cannot be written down.
     place: Option<Result<u32, Link>>,
-    /// The node of the last question, if it is new.
-    newest: Option<u32>,
     asked: usize,
 }
 
@@ -34,7 +32,7 @@ impl<'a> Recorder<'a> {
         block: &BlockStep<'_>,
     ) -> Self {
         let place = tree.begin(state, block);
-        Self { tree, world, totals, from, rip: block.rip, place, newest: None, asked: 0 }
+        Self { tree, world, totals, from, rip: block.rip, place, asked: 0 }
     }
 
     /// Where the end of the path belongs; `None` if it cannot be written down.
@@ -65,7 +63,6 @@ impl<'a> Recorder<'a> {
     /// Writes question and answer down.
     fn follow(&mut self, question: Option<Question>, code: Option<u64>) {
         self.asked += 1;
-        self.newest = None;
         self.place = self.place_after(question, code);
     }
 
@@ -79,7 +76,6 @@ impl<'a> Recorder<'a> {
             Err(link) => link,
         };
         let node = self.tree.add(link, question, code);
-        self.newest = Some(node);
         Some(Err(Link::Next(node)))
     }
 }
@@ -106,34 +102,33 @@ impl Outside for Recorder<'_> {
         self.answer(question, |world, totals| world.loads(totals, prepared, execution, issued))
     }
 
+    fn store_room(&mut self, stores: u64, at: u64) -> StoreRoom {
+        let question = self.since(at).map(|at| Question::StoreRoom { at });
+        self.answer(question, |world, _| world.store_room(stores, at))
+    }
+
+    fn drain(&mut self, at: u64) -> u64 {
+        let question = self.since(at).map(|at| Question::Drain { at });
+        self.answer(question, |world, _| world.drain(at))
+    }
+
     fn store(
         &mut self,
         _: &mut CoreTotals,
         execution: &Execution<'_>,
         index: u8,
-        addressed: u64,
-        retired: u64,
-    ) -> Option<Stored> {
-        let times = self.since(addressed).zip(self.since(retired));
-        let question = times.map(|(addressed, retired)| {
-            let number = execution.number;
-            Question::Store { number, index, addressed, retired, data: 0, committed: 0 }
+        times: StoreTimes,
+    ) -> Option<bool> {
+        let StoreTimes { addressed, data, retired } = times;
+        let since = self.since(addressed).zip(self.since(data)).zip(self.since(retired));
+        let question = since.map(|((addressed, data), retired)| Question::Store {
+            number: execution.number,
+            index,
+            addressed,
+            data,
+            retired,
         });
-        self.answer(question, |world, totals| world.store(totals, execution, index, addressed, retired))
-    }
-
-    fn keep(&mut self, execution: &Execution<'_>, index: u8, times: StoreTimes) {
-        // What was known, the replay has kept.
-        if self.asked > self.tree.known {
-            self.world.keep(execution, index, times);
-        }
-        let Some(node) = self.newest else { return };
-        match (self.since(times.data), self.since(times.committed), self.tree.question_mut(node)) {
-            (Some(until), Some(end), Question::Store { data, committed, .. }) => {
-                (*data, *committed) = (until, end);
-            }
-            _ => self.place = None,
-        }
+        self.answer(question, |world, totals| world.store(totals, execution, index, times))
     }
 
     fn branch(&mut self, rip: u64, next: u64, branch: &BranchStep) -> Outcome {

@@ -52,9 +52,14 @@ pub(crate) enum Question {
         number: u8,
         index: u8,
         addressed: i16,
-        retired: i16,
         data: i16,
-        committed: i16,
+        retired: i16,
+    },
+    StoreRoom {
+        at: i16,
+    },
+    Drain {
+        at: i16,
     },
     Branch,
     /// No question: what comes of it.
@@ -92,9 +97,8 @@ pub(crate) struct Tree {
     edges: Vec<Edge>,
     nodes: Vec<Node>,
     pub(super) sums: Sums,
-    /// The answers that the last replay got, and how many of them were known.
+    /// The answers that the last replay got.
     pub(crate) answers: Vec<u64>,
-    pub(crate) known: usize,
 }
 
 fn later(from: u64, by: i16) -> u64 {
@@ -131,7 +135,6 @@ impl Tree {
         block: &BlockStep<'_>,
     ) -> Option<(u32, u64)> {
         self.answers.clear();
-        self.known = 0;
         let mut place = self.first_node(state, block)?;
         let mut accesses = Accesses { block, rest: 0, number: usize::MAX, memory: &[] };
         loop {
@@ -154,11 +157,15 @@ impl Tree {
                     let execution = accesses.of(number);
                     world.loads(totals, prepared, &execution, later(from, issued)).code()
                 }
-                Question::Store { number, index, addressed, retired, .. } => {
+                Question::Store { number, index, addressed, data, retired } => {
                     let execution = accesses.of(number);
-                    let (addressed, retired) = (later(from, addressed), later(from, retired));
-                    world.store(totals, &execution, index, addressed, retired).code()
+                    let [addressed, data, retired] = [addressed, data, retired].map(|by| later(from, by));
+                    world.store(totals, &execution, index, StoreTimes { addressed, data, retired }).code()
                 }
+                Question::StoreRoom { at } => {
+                    world.store_room(block.memory.len() as u64, later(from, at)).code()
+                }
+                Question::Drain { at } => world.drain(later(from, at)).code(),
                 Question::Branch => {
                     let (branch, last) = (block.branch.as_ref()?, block.instructions.last()?);
                     let rip = block.rip.wrapping_add(u64::from(last.offset));
@@ -176,11 +183,6 @@ impl Tree {
             let mut node = node;
             while node.answer != answer {
                 node = self.nodes.get(node.other as usize)?;
-            }
-            self.known += 1;
-            if let Question::Store { number, index, addressed, data, committed, .. } = node.question {
-                let [addressed, data, committed] = [addressed, data, committed].map(|by| later(from, by));
-                world.keep(&accesses.of(number), index, StoreTimes { addressed, data, committed });
             }
             place = node.next;
         }
@@ -239,10 +241,6 @@ impl Tree {
             Link::Other(node) => self.nodes[node as usize].other = number,
         }
         number
-    }
-
-    pub(crate) fn question_mut(&mut self, node: u32) -> &mut Question {
-        &mut self.nodes[node as usize].question
     }
 
     /// Ends a path: the number of what to add to the totals, the next state, and how many cycles later that is.

@@ -59,10 +59,10 @@ impl Stores {
         std::mem::replace(&mut self.last_line, line) != line
     }
 
-    /// Keeps what a store wrote until the cache has it: loads can read from it.
+    /// Keeps what a store wrote until the cache has it, at `committed`: loads can read from it.
     #[inline]
-    pub(crate) fn keep(&mut self, linear: u64, size: u8, times: StoreTimes) {
-        let StoreTimes { addressed, data, committed } = times;
+    pub(crate) fn keep(&mut self, linear: u64, size: u8, times: StoreTimes, committed: u64) {
+        let StoreTimes { addressed, data, .. } = times;
         self.latest = committed;
         let mut word = linear >> 3;
         let mut first = (linear & 7) as u32;
@@ -159,8 +159,7 @@ pub(crate) struct StoreTimes {
     /// When its address is known, and when its data.
     pub(crate) addressed: u64,
     pub(crate) data: u64,
-    /// When the cache has it.
-    pub(crate) committed: u64,
+    pub(crate) retired: u64,
 }
 
 #[cfg(test)]
@@ -170,7 +169,7 @@ mod tests {
     #[test]
     fn loads_find_younger_bytes_of_stores() {
         let mut stores = Stores::new();
-        stores.keep(0x1000, 4, StoreTimes { addressed: 5, data: 9, committed: 21 });
+        stores.keep(0x1000, 4, StoreTimes { addressed: 5, data: 9, retired: 10 }, 21);
         assert_eq!(stores.find(0x1000, 4, 10), Found::Forward { data: 9, addressed: 5 });
         assert_eq!(stores.find(0x1000, 8, 10), Found::Blocked { committed: 21 });
         assert_eq!(stores.find(0x1004, 4, 10), Found::Nothing);

@@ -1,6 +1,6 @@
 //! Answers as numbers, to find out whether they are the same as before.
 
-use super::{Entered, Loaded, Stored};
+use super::{Entered, Loaded, StoreRoom};
 use crate::memory::Level;
 use crate::predictor::Outcome;
 use crate::step::BranchStep;
@@ -64,17 +64,38 @@ impl Answer for Option<Loaded> {
     }
 }
 
-impl Answer for Option<Stored> {
+impl Answer for StoreRoom {
     #[inline]
     fn code(&self) -> Option<u64> {
-        let Some(Stored { wait, new_line, more }) = *self else { return Some(NOTHING) };
-        pack(u64::from(new_line) << 1 | u64::from(more), wait, 32)
+        pack(self.all.into(), self.wait, 32)
     }
 
     fn of_code(code: u64) -> Option<Self> {
-        let stored =
-            || Stored { wait: code & 0xFFFF_FFFF, new_line: code >> 33 & 1 == 1, more: code >> 32 & 1 == 1 };
-        Some((code != NOTHING).then(stored))
+        Some(Self { all: code >> 32 & 1 == 1, wait: code & 0xFFFF_FFFF })
+    }
+}
+
+/// Cycles.
+impl Answer for u64 {
+    #[inline]
+    fn code(&self) -> Option<u64> {
+        pack(0, *self, 32)
+    }
+
+    fn of_code(code: u64) -> Option<Self> {
+        Some(code)
+    }
+}
+
+/// Whether another store follows.
+impl Answer for Option<bool> {
+    #[inline]
+    fn code(&self) -> Option<u64> {
+        Some(self.map_or(NOTHING, u64::from))
+    }
+
+    fn of_code(code: u64) -> Option<Self> {
+        Some((code != NOTHING).then_some(code == 1))
     }
 }
 

@@ -4,7 +4,9 @@
 mod answer;
 
 use crate::core::Core;
-use crate::memory::{Asker, Caches, CodeCaches, Found, Level, Purpose, StoreTimes, Stores, Tlbs};
+use crate::memory::{
+    Asker, Caches, CodeCaches, Found, Level, Purpose, StoreBuffer, StoreTimes, Stores, Tlbs,
+};
 use crate::pipeline::Execution;
 use crate::predictor::{Outcome, Predictor};
 use crate::prepared::{Prepared, Traits};
@@ -63,15 +65,13 @@ impl Loaded {
         Self { delay: 0, level: Level::L1, any: false, held: false, data: 0, walked: false, early: false };
 }
 
-/// What a store met.
+/// Room in the store buffer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Stored {
-    /// Cycles after retirement until its line is there.
+pub(crate) struct StoreRoom {
+    /// Cycles until another store has a place.
     pub(crate) wait: u64,
-    /// The line is another one than that of the store before.
-    pub(crate) new_line: bool,
-    /// Another store of the same instruction follows.
-    pub(crate) more: bool,
+    /// There is a place for every store that was asked for.
+    pub(crate) all: bool,
 }
 
 /// Who answers the pipeline. Cycles of an answer count from those of the question.
@@ -87,18 +87,20 @@ pub(crate) trait Outside {
         issued: u64,
     ) -> Option<Loaded>;
 
-    /// A store of an instruction, by its number among them; `None` if there is none.
+    /// Whether the store buffer has room for some stores at `at`.
+    fn store_room(&mut self, stores: u64, at: u64) -> StoreRoom;
+
+    /// Cycles from `at` on until all stores have reached the cache.
+    fn drain(&mut self, at: u64) -> u64;
+
+    /// A store of an instruction, by its number among them; `None` if there is none, else whether another one follows.
     fn store(
         &mut self,
         totals: &mut CoreTotals,
         execution: &Execution<'_>,
         index: u8,
-        addressed: u64,
-        retired: u64,
-    ) -> Option<Stored>;
-
-    /// When that store has what.
-    fn keep(&mut self, execution: &Execution<'_>, index: u8, times: StoreTimes);
+        times: StoreTimes,
+    ) -> Option<bool>;
 
     /// A branch at `rip`, before the instruction at `next`.
     fn branch(&mut self, rip: u64, next: u64, branch: &BranchStep) -> Outcome;
@@ -115,6 +117,7 @@ pub(crate) struct World {
     pub(crate) caches: Caches,
     pub(crate) code: CodeCaches,
     stores: Stores,
+    store_buffer: StoreBuffer,
 }
 
 /// A store of an instruction, by its number among them, and whether another one follows.
@@ -140,14 +143,26 @@ impl Outside for World {
     }
 
     #[inline]
+    fn store_room(&mut self, stores: u64, at: u64) -> StoreRoom {
+        if self.store_buffer.room(stores.max(1)) <= at {
+            return StoreRoom { wait: 0, all: true };
+        }
+        StoreRoom { wait: self.store_buffer.room(1).saturating_sub(at), all: false }
+    }
+
+    fn drain(&mut self, at: u64) -> u64 {
+        self.store_buffer.drained().saturating_sub(at)
+    }
+
+    #[inline]
     fn store(
         &mut self,
         totals: &mut CoreTotals,
         execution: &Execution<'_>,
         index: u8,
-        addressed: u64,
-        retired: u64,
-    ) -> Option<Stored> {
+        times: StoreTimes,
+    ) -> Option<bool> {
+        let StoreTimes { addressed, retired, .. } = times;
         let (access, more) = store_of(execution, index)?;
         let (translation, walked) =
             self.tlbs.translate(totals, Purpose::Store, access.linear, access.page, addressed);
@@ -164,14 +179,10 @@ impl Outside for World {
                 arrival = arrival.max(self.caches.access(totals, line + 1, at, Asker::Store).1);
             }
         }
-        Some(Stored { wait: arrival - retired, new_line: self.stores.changes_line(access.linear), more })
-    }
-
-    #[inline]
-    fn keep(&mut self, execution: &Execution<'_>, index: u8, times: StoreTimes) {
-        if let Some((access, _)) = store_of(execution, index) {
-            self.stores.keep(access.linear, access.size, times);
-        }
+        let new_line = self.stores.changes_line(access.linear);
+        let committed = self.store_buffer.add(new_line, retired, arrival);
+        self.stores.keep(access.linear, access.size, times, committed);
+        Some(more)
     }
 
     #[inline]
@@ -231,6 +242,7 @@ impl World {
             caches: Caches::new(core),
             code: CodeCaches::new(core),
             stores: Stores::new(),
+            store_buffer: StoreBuffer::new(core.store_buffer),
         }
     }
 

@@ -1,0 +1,73 @@
+//! The store buffer: when stores reach the cache, in order.
+
+#[derive(Debug)]
+pub(crate) struct StoreBuffer {
+    /// When each of the newest stores reaches the cache.
+    commits: Box<[u64]>,
+    count: u64,
+    entries: u64,
+    last_commit: u64,
+}
+
+impl StoreBuffer {
+    pub(crate) fn new(entries: u32) -> Self {
+        let entries = entries.max(1);
+        let len = entries.next_power_of_two() as usize;
+        Self { commits: vec![0; len].into_boxed_slice(), count: 0, entries: entries.into(), last_commit: 0 }
+    }
+
+    /// When there is room for so many more, of which there is at least one; never for more than there are entries.
+    #[inline]
+    pub(crate) fn room(&self, stores: u64) -> u64 {
+        let Some(free) = self.entries.checked_sub(stores) else { return u64::MAX };
+        // Those that are older than this one have left before it.
+        let last = self.count.wrapping_sub(free + 1);
+        if last < self.count { self.commits[last as usize & (self.commits.len() - 1)] } else { 0 }
+    }
+
+    /// When all stores have reached the cache.
+    #[inline]
+    pub(crate) fn drained(&self) -> u64 {
+        self.last_commit
+    }
+
+    /// Adds a store to the same line as the one before it, or to another one, that is retired at `retired` and whose line
+    /// is there at `line_ready`; when it reaches the cache.
+    #[inline]
+    pub(crate) fn add(&mut self, new_line: bool, retired: u64, line_ready: u64) -> u64 {
+        // One line a cycle goes to the cache; neighbours on a line go together.
+        let next = self.last_commit + u64::from(new_line);
+        let committed = next.max(retired + 1).max(line_ready);
+        self.last_commit = committed;
+        let len = self.commits.len();
+        self.commits[self.count as usize & (len - 1)] = committed;
+        self.count += 1;
+        committed
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_buffer_waits_for_its_oldest_stores() {
+        let mut stores = StoreBuffer::new(3);
+        stores.add(true, 10, 100);
+        assert_eq!([1, 2, 3].map(|count| stores.room(count)), [0, 0, 100]);
+        for n in 1..5 {
+            stores.add(true, 10, 100 * (n + 1));
+        }
+        assert_eq!([1, 2, 3, 4].map(|count| stores.room(count)), [300, 400, 500, u64::MAX]);
+        assert_eq!(stores.drained(), 500);
+    }
+
+    #[test]
+    fn a_line_is_written_in_a_cycle_and_stores_stay_in_order() {
+        let mut stores = StoreBuffer::new(8);
+        assert_eq!(stores.add(true, 10, 50), 50);
+        assert_eq!(stores.add(false, 12, 13), 50);
+        assert_eq!(stores.add(true, 12, 13), 51);
+        assert_eq!(stores.add(true, 60, 0), 61);
+    }
+}
