@@ -20,6 +20,7 @@ impl Tag for u64 {
     fn new(key: u64, _bits: u32) -> Self {
         (key + 1) & !(1 << 63)
     }
+    #[inline(always)]
     fn key(self, _set: u64, _bits: u32) -> u64 {
         (self & !(1 << 63)) - 1
     }
@@ -27,6 +28,7 @@ impl Tag for u64 {
     fn is(self, other: Self) -> bool {
         self & !(1 << 63) == other
     }
+    #[inline(always)]
     fn mark(&mut self) {
         *self |= 1 << 63;
     }
@@ -41,6 +43,7 @@ impl Tag for u32 {
     fn new(key: u64, bits: u32) -> Self {
         ((key >> bits) as u32 & 0x3FFF_FFFF) + 1
     }
+    #[inline(always)]
     fn key(self, set: u64, bits: u32) -> u64 {
         u64::from((self & !(1 << 31)) - 1) << bits | set
     }
@@ -48,6 +51,7 @@ impl Tag for u32 {
     fn is(self, other: Self) -> bool {
         self & !(1 << 31) == other
     }
+    #[inline(always)]
     fn mark(&mut self) {
         *self |= 1 << 31;
     }
@@ -56,14 +60,54 @@ impl Tag for u32 {
     }
 }
 
+/// What is done with a set, for its number of ways: loops of a fixed length take vectors.
+#[derive(Debug, Clone, Copy)]
+struct Ways<T> {
+    has: fn(&[T], T) -> bool,
+    push: fn(&mut [T], T) -> T,
+    renew_or_push: fn(&mut [T], T) -> Option<T>,
+}
+
+impl<T: Tag> Ways<T> {
+    const ANY: Self = Self { has, push, renew_or_push };
+
+    const fn fixed<const WAYS: usize>() -> Self {
+        Self {
+            has: |set, wanted| set.first_chunk::<WAYS>().is_some_and(|set| has(set, wanted)),
+            push: |set, wanted| set.first_chunk_mut::<WAYS>().map_or(wanted, |set| push(set, wanted)),
+            renew_or_push: |set, wanted| {
+                set.first_chunk_mut::<WAYS>().and_then(|set| renew_or_push(set, wanted))
+            },
+        }
+    }
+
+    fn of(ways: usize) -> Self {
+        match ways {
+            4 => Self::fixed::<4>(),
+            5 => Self::fixed::<5>(),
+            6 => Self::fixed::<6>(),
+            7 => Self::fixed::<7>(),
+            8 => Self::fixed::<8>(),
+            10 => Self::fixed::<10>(),
+            11 => Self::fixed::<11>(),
+            12 => Self::fixed::<12>(),
+            15 => Self::fixed::<15>(),
+            16 => Self::fixed::<16>(),
+            20 => Self::fixed::<20>(),
+            _ => Self::ANY,
+        }
+    }
+}
+
 /// Tags by set, the newest first.
 #[derive(Debug, Clone)]
 pub(crate) struct Sets<T = u64> {
+    tags: Box<[T]>,
     ways: usize,
     /// Bits of a key that say in which set it is, and how many they are.
     mask: u64,
     bits: u32,
-    tags: Box<[T]>,
+    of_ways: Ways<T>,
 }
 
 /// Physical lines by set.
@@ -74,7 +118,8 @@ impl<T: Tag> Sets<T> {
         let sets = geometry.sets.next_power_of_two() as usize;
         let ways = usize::from(geometry.ways.max(1));
         let mask = sets as u64 - 1;
-        Self { ways, mask, bits: mask.count_ones(), tags: vec![T::default(); sets * ways].into_boxed_slice() }
+        let tags = vec![T::default(); sets * ways].into_boxed_slice();
+        Self { tags, ways, mask, bits: mask.count_ones(), of_ways: Ways::of(ways) }
     }
 
     #[inline(always)]
@@ -83,38 +128,61 @@ impl<T: Tag> Sets<T> {
         &mut self.tags[start..start + self.ways]
     }
 
+    /// The key of a tag that had to go, and whether it was marked; `None` if its place was empty.
+    #[inline(always)]
+    fn gone(&self, old: T, set: u64) -> Option<(u64, bool)> {
+        (old != T::default()).then(|| (old.key(set & self.mask, self.bits), old.is_marked()))
+    }
+
     /// True if the key is there; it becomes the newest of its set.
     #[inline]
     pub(crate) fn touch(&mut self, key: u64) -> bool {
+        let Ways { has, .. } = self.of_ways;
         let wanted = T::new(key, self.bits);
         let set = self.set(key);
-        set[0].is(wanted) || renew(set, wanted)
+        set[0].is(wanted) || has(set, wanted) && move_to_front(set, wanted)
     }
 
     /// True if the key is there; it becomes the newest of its set, which it is added to if need be.
     #[inline]
     pub(crate) fn bring(&mut self, key: u64) -> bool {
+        let Ways { renew_or_push, .. } = self.of_ways;
         let wanted = T::new(key, self.bits);
         let set = self.set(key);
-        set[0].is(wanted) || renew_or_push(set, wanted)
+        set[0].is(wanted) || renew_or_push(set, wanted).is_none()
+    }
+
+    /// The same; for a key that is new, the key that had to go and whether it was marked.
+    #[inline]
+    pub(crate) fn exchange(&mut self, key: u64) -> Option<Option<(u64, bool)>> {
+        let Ways { renew_or_push, .. } = self.of_ways;
+        let wanted = T::new(key, self.bits);
+        let set = self.set(key);
+        if set[0].is(wanted) {
+            return None;
+        }
+        let old = renew_or_push(set, wanted)?;
+        Some(self.gone(old, key))
     }
 
     /// True if the key is there.
     #[inline]
     pub(crate) fn contains(&self, key: u64) -> bool {
         let start = (key & self.mask) as usize * self.ways;
-        has(&self.tags[start..start + self.ways], T::new(key, self.bits))
+        (self.of_ways.has)(&self.tags[start..start + self.ways], T::new(key, self.bits))
     }
 
     /// Adds a key that is not there as the newest; the key that had to go, and whether it was marked.
     #[inline]
     pub(crate) fn insert(&mut self, key: u64) -> Option<(u64, bool)> {
-        let bits = self.bits;
-        let old = push(self.set(key), T::new(key, bits));
-        (old != T::default()).then(|| (old.key(key & self.mask, bits), old.is_marked()))
+        let Ways { push, .. } = self.of_ways;
+        let wanted = T::new(key, self.bits);
+        let old = push(self.set(key), wanted);
+        self.gone(old, key)
     }
 
     /// Marks the newest key of the set that this key belongs to.
+    #[inline]
     pub(crate) fn mark_newest(&mut self, key: u64) {
         self.set(key)[0].mark();
     }
@@ -123,7 +191,7 @@ impl<T: Tag> Sets<T> {
     pub(crate) fn remove(&mut self, key: u64) {
         let wanted = T::new(key, self.bits);
         let set = self.set(key);
-        if let Some(way) = find(set, wanted) {
+        if let Some(way) = set.iter().position(|tag| tag.is(wanted)) {
             set[way..].rotate_left(1);
             if let Some(last) = set.last_mut() {
                 *last = T::default();
@@ -136,87 +204,44 @@ impl<T: Tag> Sets<T> {
     }
 }
 
-/// The place of a tag.
+/// True if a tag is there, which it is most often not: without a branch for each.
 #[inline(always)]
-fn find<T: Tag>(set: &[T], wanted: T) -> Option<usize> {
-    set.iter().position(|tag| tag.is(wanted))
-}
-
-/// Most tags that are looked at and moved one by one.
-const FEW: usize = 8;
-
-/// True if a tag is there, which it is most often not.
-#[inline]
 fn has<T: Tag>(set: &[T], wanted: T) -> bool {
-    match set.len() {
-        4 => has_of::<T, 4>(set, wanted),
-        5 => has_of::<T, 5>(set, wanted),
-        6 => has_of::<T, 6>(set, wanted),
-        8 => has_of::<T, 8>(set, wanted),
-        12 => has_of::<T, 12>(set, wanted),
-        15 => has_of::<T, 15>(set, wanted),
-        16 => has_of::<T, 16>(set, wanted),
-        20 => has_of::<T, 20>(set, wanted),
-        _ => find(set, wanted).is_some(),
-    }
+    set.iter().fold(false, |found, tag| found | tag.is(wanted))
 }
 
-/// Without a branch for each, which takes vectors.
+/// Puts a tag before the others; the last one, which has no place any more.
 #[inline(always)]
-fn has_of<T: Tag, const WAYS: usize>(set: &[T], wanted: T) -> bool {
-    set.first_chunk::<WAYS>().is_some_and(|set| set.iter().fold(false, |found, tag| found | tag.is(wanted)))
-}
-
-/// Puts a value before the others; the last one, which has no place any more.
-#[inline]
-fn push<T: Tag>(set: &mut [T], value: T) -> T {
-    match set.len() {
-        4 => push_of::<T, 4>(set, value),
-        5 => push_of::<T, 5>(set, value),
-        6 => push_of::<T, 6>(set, value),
-        8 => push_of::<T, 8>(set, value),
-        12 => push_of::<T, 12>(set, value),
-        15 => push_of::<T, 15>(set, value),
-        16 => push_of::<T, 16>(set, value),
-        20 => push_of::<T, 20>(set, value),
-        ..=FEW => set.iter_mut().fold(value, |value, place| std::mem::replace(place, value)),
-        _ => push_any(set, value),
-    }
-}
-
-#[inline(always)]
-fn push_of<T: Tag, const WAYS: usize>(set: &mut [T], value: T) -> T {
-    set.first_chunk_mut::<WAYS>().map_or(value, |set| push_any(set, value))
-}
-
-#[inline(always)]
-fn push_any<T: Tag>(set: &mut [T], value: T) -> T {
+fn push<T: Tag>(set: &mut [T], wanted: T) -> T {
     let others = set.len() - 1;
     let last = set[others];
     set.copy_within(..others, 1);
-    set[0] = value;
+    set[0] = wanted;
     last
 }
 
-/// Looks for a tag, and puts it before the others.
-#[inline]
-fn renew<T: Tag>(set: &mut [T], wanted: T) -> bool {
+/// Puts a tag before the others; if it was not there, the last one, which has no place any more.
+#[inline(always)]
+fn renew_or_push<T: Tag>(set: &mut [T], wanted: T) -> Option<T> {
     if !has(set, wanted) {
-        return false;
+        return Some(push(set, wanted));
     }
-    let Some(way) = find(set, wanted) else { return false };
-    let found = set[way];
-    push_any(&mut set[..=way], found);
-    true
+    move_to_front(set, wanted);
+    None
 }
 
-/// Looks for a tag, and puts it before the others even if it was not there; true if it was.
-fn renew_or_push<T: Tag>(set: &mut [T], wanted: T) -> bool {
-    let known = renew(set, wanted);
-    if !known {
-        push(set, wanted);
+/// Puts a tag that is there before the others; true.
+#[inline]
+fn move_to_front<T: Tag>(set: &mut [T], wanted: T) -> bool {
+    let mut moved = wanted;
+    for place in &mut *set {
+        std::mem::swap(place, &mut moved);
+        if moved.is(wanted) {
+            break;
+        }
     }
-    known
+    set[0] = moved;
+    true
 }
 
 #[cfg(test)]

@@ -129,45 +129,50 @@ impl Caches {
         at: u64,
         asker: Asker,
     ) -> (Level, u64) {
-        if self.l1.touch(line) {
-            let arrival = self.l1_arrivals.of(line, at);
-            let store = asker == Asker::Store;
-            if store {
-                self.l1.mark_newest(line);
-            }
-            return if arrival > at { (Level::FillBuffer, arrival) } else { (Level::L1, at) };
+        let old = self.l1.exchange(line);
+        if asker == Asker::Store {
+            self.l1.mark_newest(line);
         }
-        self.miss(totals, line, at, asker)
+        if let Some(old) = old {
+            return self.miss(totals, line, at, asker, old);
+        }
+        let arrival = self.l1_arrivals.of(line, at);
+        if arrival > at { (Level::FillBuffer, arrival) } else { (Level::L1, at) }
     }
 
-    /// Brings a line to the first level.
-    fn miss(&mut self, totals: &mut CoreTotals, line: u64, at: u64, asker: Asker) -> (Level, u64) {
+    /// Brings a line to the first level, in the place of an old one.
+    fn miss(
+        &mut self,
+        totals: &mut CoreTotals,
+        line: u64,
+        at: u64,
+        asker: Asker,
+        old: Option<(u64, bool)>,
+    ) -> (Level, u64) {
         let start = self.fill_buffers.admit(at);
         totals.fill_buffers_full_cycles += start - at;
         let (level, arrival) = self.second(totals, line, start, asker);
         self.fill_buffers.add(start, arrival);
         totals.l1d_pending += arrival - start;
-        self.fill_first(totals, line, asker == Asker::Store);
+        self.replace_first(totals, old);
         self.l1_arrivals.add(line, arrival);
         (level, arrival)
     }
 
-    fn fill_first(&mut self, totals: &mut CoreTotals, line: u64, modified: bool) {
+    fn replace_first(&mut self, totals: &mut CoreTotals, old: Option<(u64, bool)>) {
         totals.l1d_replacements += 1;
-        if let Some((old, true)) = self.l1.insert(line) {
+        if let Some((old, true)) = old {
             self.write_back(totals, old);
-        }
-        if modified {
-            self.l1.mark_newest(line);
         }
     }
 
     /// A modified line leaves the first level.
     fn write_back(&mut self, totals: &mut CoreTotals, line: u64) {
-        if !self.l2.touch(line) {
-            self.fill_second(totals, line);
-        }
+        let old = self.l2.exchange(line);
         self.l2.mark_newest(line);
+        if let Some(old) = old {
+            self.replace_second(totals, old);
+        }
     }
 
     /// Looks a line up in the second level, and further out if need be; when it arrives.
@@ -178,7 +183,7 @@ impl Caches {
         at: u64,
         asker: Asker,
     ) -> (Level, u64) {
-        let hit = self.l2.touch(line);
+        let old = self.l2.exchange(line);
         let lookups: &mut Lookups = match asker {
             Asker::Load => &mut totals.l2_data_reads,
             Asker::Store => &mut totals.l2_ownership,
@@ -186,40 +191,38 @@ impl Caches {
             Asker::Prefetcher => &mut totals.l2_prefetches,
             Asker::Software => &mut totals.l2_software_prefetches,
         };
-        if hit {
-            lookups.hits += 1;
-        } else {
+        let found = if let Some(old) = old {
             lookups.misses += 1;
-        }
-        let found = if hit {
-            let arrival = self.l2_arrivals.of(line, at);
-            (Level::L2, arrival.max(at) + self.l2_latency)
-        } else {
             match asker {
                 Asker::Load => totals.offcore_data_reads += 1,
                 Asker::Store => totals.offcore_ownership += 1,
                 _ => {}
             }
-            self.third(totals, line, at)
+            let start = self.l2_fill_buffers.admit(at);
+            self.fetch(totals, line, start, old)
+        } else {
+            lookups.hits += 1;
+            let arrival = self.l2_arrivals.of(line, at);
+            (Level::L2, arrival.max(at) + self.l2_latency)
         };
         // The streamer sees all requests for data from the first level, its prefetches included.
         if matches!(asker, Asker::Load | Asker::Store | Asker::Prefetcher) {
             self.stream(totals, line, at);
-            if self.adjacent_line && !hit && !self.l2.contains(line ^ 1) {
+            if self.adjacent_line && old.is_some() && !self.l2.contains(line ^ 1) {
                 self.prefetch_second(totals, line ^ 1, at);
             }
         }
         found
     }
 
-    /// A miss of the second level.
-    fn third(&mut self, totals: &mut CoreTotals, line: u64, at: u64) -> (Level, u64) {
-        let start = self.l2_fill_buffers.admit(at);
-        self.fetch(totals, line, start)
-    }
-
-    /// Brings a line to the second level, which has a buffer for it.
-    fn fetch(&mut self, totals: &mut CoreTotals, line: u64, start: u64) -> (Level, u64) {
+    /// Brings a line to the second level, which has a buffer for it, in the place of an old one.
+    fn fetch(
+        &mut self,
+        totals: &mut CoreTotals,
+        line: u64,
+        start: u64,
+        old: Option<(u64, bool)>,
+    ) -> (Level, u64) {
         let (level, arrival) = if self.llc.touch(line) {
             totals.llc.hits += 1;
             let arrival = self.llc_arrivals.of(line, start);
@@ -229,13 +232,13 @@ impl Caches {
             (Level::Memory, self.memory_lines.take(start) + self.memory_latency)
         };
         self.l2_fill_buffers.add(start, arrival);
-        self.fill_second(totals, line);
+        self.replace_second(totals, old);
         (level, arrival)
     }
 
-    fn fill_second(&mut self, totals: &mut CoreTotals, line: u64) {
+    fn replace_second(&mut self, totals: &mut CoreTotals, old: Option<(u64, bool)>) {
         totals.l2_lines_in += 1;
-        if let Some((old, modified)) = self.l2.insert(line) {
+        if let Some((old, modified)) = old {
             if modified {
                 totals.l2_lines_out_modified += 1;
             } else {
@@ -246,14 +249,15 @@ impl Caches {
         }
     }
 
-    /// A prefetch to the second level.
+    /// A prefetch to the second level, which does not have the line.
     fn prefetch_second(&mut self, totals: &mut CoreTotals, line: u64, at: u64) {
         if !self.l2_fill_buffers.fits(at) {
             // Prefetches do not wait for buffers.
             return;
         }
         totals.l2_prefetches.misses += 1;
-        let (_, arrival) = self.fetch(totals, line, at);
+        let old = self.l2.insert(line);
+        let (_, arrival) = self.fetch(totals, line, at, old);
         self.l2_arrivals.add(line, arrival.saturating_sub(self.l2_latency));
     }
 
@@ -290,18 +294,26 @@ impl Caches {
         if let Some(line) = self.strides.see(rip, physical)
             && !self.l1.contains(line)
         {
-            self.prefetch_first(totals, line, at, Asker::Prefetcher);
+            self.prefetch_missing(totals, line, at, Asker::Prefetcher);
         }
     }
 
-    /// A prefetch to the first level.
-    pub(crate) fn prefetch_first(&mut self, totals: &mut CoreTotals, line: u64, at: u64, asker: Asker) {
-        if self.l1.touch(line) || !self.fill_buffers.fits(at) {
+    /// A prefetch instruction to the first level.
+    pub(crate) fn prefetch_first(&mut self, totals: &mut CoreTotals, line: u64, at: u64) {
+        if !self.l1.touch(line) {
+            self.prefetch_missing(totals, line, at, Asker::Software);
+        }
+    }
+
+    /// A prefetch to the first level, which does not have the line.
+    fn prefetch_missing(&mut self, totals: &mut CoreTotals, line: u64, at: u64, asker: Asker) {
+        if !self.fill_buffers.fits(at) {
             return;
         }
+        let old = self.l1.insert(line);
         let (_, arrival) = self.second(totals, line, at, asker);
         self.fill_buffers.add(at, arrival);
-        self.fill_first(totals, line, false);
+        self.replace_first(totals, old);
         self.l1_arrivals.add(line, arrival);
     }
 

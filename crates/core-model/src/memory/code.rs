@@ -41,7 +41,7 @@ impl CodeCaches {
 
     /// Reads a line of code; how long that takes.
     pub(crate) fn fetch(&mut self, totals: &mut CoreTotals, line: u64, at: u64, caches: &mut Caches) -> u64 {
-        let arrival = if self.icache.touch(line) {
+        let arrival = if self.icache.bring(line) {
             totals.icache.hits += 1;
             if at >= self.latest {
                 return 0;
@@ -52,6 +52,7 @@ impl CodeCaches {
             let arrival = self.request(totals, line, at, caches);
             // The next line comes along.
             if !self.icache.contains(line + 1) {
+                self.icache.insert(line + 1);
                 self.request(totals, line + 1, at, caches);
             }
             arrival
@@ -59,8 +60,8 @@ impl CodeCaches {
         arrival.saturating_sub(at)
     }
 
+    /// Asks for a line that has a place already; when it comes.
     fn request(&mut self, totals: &mut CoreTotals, line: u64, at: u64, caches: &mut Caches) -> u64 {
-        self.icache.insert(line);
         let (_, arrival) = caches.second(totals, line, at, Asker::Fetch);
         self.fetches[self.next_fetch] = (line, arrival);
         self.next_fetch = (self.next_fetch + 1) % FETCHES;

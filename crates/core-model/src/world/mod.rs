@@ -325,7 +325,7 @@ impl World {
             if prepared.prefetch == 2 {
                 self.caches.prefetch_outer(totals, line, at + delay);
             } else {
-                self.caches.prefetch_first(totals, line, at + delay, Asker::Software);
+                self.caches.prefetch_first(totals, line, at + delay);
             }
         }
     }
