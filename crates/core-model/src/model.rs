@@ -80,6 +80,7 @@ impl Model {
 
     /// Books instructions that have retired one after the other: the same as [`retire`](Self::retire) for each of
     /// [`BlockStep::steps`], but faster.
+    #[inline]
     pub fn retire_block(&mut self, block: &BlockStep<'_>) {
         if block.user != self.user {
             self.switch_to(block.user);

@@ -220,7 +220,8 @@ pub trait Bus {
     #[inline(always)]
     fn skip_branches(&mut self, _count: u64) {}
 
-    /// Somebody may watch: [`observer`](Self::observer) is implemented. The CPU of a bus without has no code for it.
+    /// Somebody may watch: [`observer`](Self::observer) is implemented, and positions in RAM are guest physical
+    /// addresses. The CPU of a bus without has no code for it.
     const OBSERVED: bool = false;
     /// Who watches every instruction retire; nobody, unless implemented. Always the same answer.
     #[inline(always)]

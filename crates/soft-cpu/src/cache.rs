@@ -66,6 +66,12 @@ pub(crate) struct Path {
 
 impl Path {
     pub(crate) const START: Self = Self { last: BlockId::NONE, next: BlockId::NONE };
+
+    /// Where it is.
+    #[inline(always)]
+    pub(crate) fn here(&self) -> BlockId {
+        self.last
+    }
 }
 
 /// Where code has been fetched from.

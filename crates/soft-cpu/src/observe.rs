@@ -4,8 +4,9 @@
 //! program order. The CPU then runs blocks in a loop of its own ([`run`]), and memory accesses are noted ([`watch`]). A bus
 //! that has none ([`Bus::OBSERVED`]) has a CPU without any of this.
 //!
-//! A block of instructions that are about registers and RAM only, which are most of them, is told of as a whole when
-//! it has been executed, if the observer allows it.
+//! Blocks of instructions that are about registers and RAM only, which are most of them, are told of together, if the
+//! observer allows it, when some have been executed: so interpreter and observer each keep the host's caches and branch
+//! predictors for a while.
 
 mod block;
 mod run;
@@ -26,15 +27,16 @@ pub trait Observer {
     /// Its taken branch has been reported to [`Bus::taken_branch`](crate::Bus::taken_branch) just before. Of a REP
     /// instruction `memory` has an access for each run of elements in a cache line, not for each element.
     fn retire(&mut self, prepared: &Prepared, step: &Step<'_>) -> bool;
-    /// So many of the next instructions may be told of with [`retire_block`](Self::retire_block) after the last one of
-    /// their block: nobody has to look in between.
+    /// So many of the next instructions may be told of with [`retire_blocks`](Self::retire_blocks), when they have
+    /// all been executed: nobody has to look in between.
     fn patience(&mut self) -> u64 {
         0
     }
     /// Instructions have retired, after [`patience`](Self::patience) has allowed it: the same as
     /// [`retire`](Self::retire) for each of them.
-    fn retire_block(&mut self, block: &BlockStep<'_>) -> bool {
-        block.steps().fold(false, |end, (prepared, step)| self.retire(prepared, &step) | end)
+    fn retire_blocks<'a>(&mut self, blocks: impl Iterator<Item = BlockStep<'a>>) -> bool {
+        let steps = blocks.flat_map(BlockStep::steps);
+        steps.fold(false, |end, (prepared, step)| self.retire(prepared, &step) | end)
     }
     /// Something has happened behind the instruction that retired last.
     fn event(&mut self, event: CoreEvent);

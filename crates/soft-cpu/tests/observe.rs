@@ -304,8 +304,10 @@ fn an_observer_ends_the_run() {
 /// What a block does with a device, with code or with a page that is new or not there, is told of in its place.
 #[test]
 fn blocks_are_told_of_as_their_instructions() {
-    // inc eax; mov [rsi], eax; inc ecx; then the instruction in question; inc edx; push rdx; jmp +0
-    let before = [0xFF, 0xC0, 0x89, 6, 0xFF, 0xC1];
+    // mov ecx, 200; then 200 times push rax; pop rbx; dec ecx; jnz: more than is told of together.
+    let many = [0xB9, 200, 0, 0, 0, 0x50, 0x5B, 0xFF, 0xC9, 0x75, 0xFA];
+    // jz +0; inc eax; mov [rsi], eax; inc ecx; then the instruction in question; inc edx; push rdx; jmp +0
+    let before = [0x74, 0, 0xFF, 0xC0, 0x89, 6, 0xFF, 0xC1];
     let behind = [0xFF, 0xC2, 0x52, 0xEB, 0];
     let middles: [&[u8]; 6] = [
         &[0xFF, 0x36],                // push [rsi]: the stack's page has not been used before
@@ -317,17 +319,30 @@ fn blocks_are_told_of_as_their_instructions() {
     ];
     for middle in middles {
         let both = [false, true].map(|one_by_one| {
-            let (mut bus, mut cpu) = machine(&[&before, middle, &behind, &[0xF4]].concat());
+            let (mut bus, mut cpu) = machine(&[&many[..], &before, middle, &behind, &[0xF4]].concat());
             bus.recorder.as_mut().unwrap().one_by_one = one_by_one;
             bus.write_u64(0x4000, 0xFEE0_0007);
             assert_eq!(
-                cpu.run(&mut bus, Budget { instructions: 100, interrupt_window: false }),
+                cpu.run(&mut bus, Budget { instructions: 10_000, interrupt_window: false }),
                 Exit::Halted
             );
             let Recorder { steps, events, .. } = bus.recorder.take().unwrap();
             (steps, events, cpu.state(), *cpu.totals(), bus.mmio_log.clone())
         });
         assert_eq!(both[0], both[1], "{middle:x?}");
-        assert!(both[0].0.len() >= 4, "{middle:x?}");
+        assert!(both[0].0.len() >= 800, "{middle:x?}");
     }
+}
+
+/// An assist comes behind the blocks before the one that needs it, and before that one.
+#[test]
+fn assists_come_before_their_block() {
+    // nop; jmp +0; twice mulsd xmm0, xmm1; jmp +0
+    let code = [0x90, 0xEB, 0, 0xF2, 0x0F, 0x59, 0xC1, 0xEB, 0, 0xF2, 0x0F, 0x59, 0xC1, 0xEB, 0];
+    let recorder = run(&code, |state| {
+        state.xmm[0] = f64::MIN_POSITIVE.to_bits().into();
+        state.xmm[1] = 0.5_f64.to_bits().into();
+    });
+    assert_eq!(recorder.events.len(), 2, "{:?}", recorder.events);
+    assert_eq!(recorder.steps_before, [2, 4]);
 }

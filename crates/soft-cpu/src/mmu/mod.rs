@@ -158,10 +158,12 @@ impl Core {
         linear: u64,
     ) -> Option<T> {
         let entry = self.mmu.tlb.entry(self.user, linear);
-        let value = T::ram_read_quick(bus, entry.readable(linear, T::BYTES)?)?;
-        let told =
-            !B::OBSERVED || self.watch.note_quick(i.position.index, entry.place(linear), T::BYTES, false);
-        told.then_some(value)
+        let position = entry.readable(linear, T::BYTES)?;
+        let value = T::ram_read_quick(bus, position)?;
+        if B::OBSERVED {
+            self.watch.note_quick(i.position.index, entry.place(linear, position), T::BYTES, false);
+        }
+        Some(value)
     }
 
     /// Stores, if the TLB knows the page; false, and nothing happens, if not.
@@ -175,8 +177,13 @@ impl Core {
     ) -> bool {
         let entry = self.mmu.tlb.entry(self.user, linear);
         let Some(position) = entry.writable(linear, T::BYTES) else { return false };
-        (!B::OBSERVED || self.watch.note_quick(i.position.index, entry.place(linear), T::BYTES, true))
-            && value.ram_write_quick(bus, position)
+        if !value.ram_write_quick(bus, position) {
+            return false;
+        }
+        if B::OBSERVED {
+            self.watch.note_quick(i.position.index, entry.place(linear, position), T::BYTES, true);
+        }
+        true
     }
 
     /// Reads, applies `f` and writes, if the TLB knows the page; false, and nothing happens, if not.
@@ -192,8 +199,8 @@ impl Core {
         let Some(position) = entry.writable(linear, T::BYTES) else { return false };
         // What can be read quickly can be written so.
         let Some(old) = T::ram_read_quick(bus, position) else { return false };
-        if B::OBSERVED && !self.watch.note_update(i.position.index, entry.place(linear), T::BYTES) {
-            return false;
+        if B::OBSERVED {
+            self.watch.note_update(i.position.index, entry.place(linear, position), T::BYTES);
         }
         let new = f(self, old);
         new.ram_write_quick(bus, position)

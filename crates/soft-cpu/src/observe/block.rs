@@ -38,7 +38,8 @@ pub(crate) struct Observed {
     pub(crate) ending: Ending,
     /// The near branch at its end.
     pub(crate) branch: Option<BranchKind>,
-    /// The instructions are about registers and memory only, and may be told of together.
+    /// The instructions are about registers and memory only, and may be told of together: if the last one is a
+    /// conditional jump, it has jumped if the next block does not follow.
     pub(crate) together: bool,
     /// Log2 of the size of the page that it was fetched from when it was decoded.
     pub(crate) page: u8,
@@ -65,6 +66,9 @@ impl Observed {
             (observer.prepare(&instruction), special)
         });
         let (ops, specials): (Vec<_>, Vec<_>) = ops.unzip();
+        // Where execution goes on does not tell whether that has jumped.
+        together &=
+            ending != Ending::Conditional || instruction.near_branch_target() != instruction.next_ip();
         let id = BlockId::new(&ops);
         let branch = match ending {
             Ending::Conditional => Some(BranchKind::Conditional),

@@ -3,7 +3,7 @@
 use super::Observer;
 use super::block::{Ending, Observed, Special};
 use crate::bus::{BranchKind as Kind, Bus};
-use crate::cache::{Block, Path};
+use crate::cache::{Block, BlockId, Cache, Path};
 use crate::context::{BLOCK, CS, Core, RCX};
 use crate::cpu::{Cpu, Left, Pace, fetch, stop_after};
 use crate::exception::Done;
@@ -47,124 +47,189 @@ impl<B: Bus> Cpu<B> {
     }
 
     /// As [`run_known_blocks`](Self::run_known_blocks), telling the observer.
-    #[inline(never)]
     pub(crate) fn run_observed_blocks(&mut self, bus: &mut B, left: &mut u64, pace: Pace) -> Option<Left> {
+        self.core.watch.together = true;
+        let outcome = self.run_together(bus, left, pace);
+        self.core.watch.together = false;
+        outcome
+    }
+
+    #[inline(never)]
+    fn run_together(&mut self, bus: &mut B, left: &mut u64, pace: Pace) -> Option<Left> {
         let core = &mut self.core;
         let mut path = Path::START;
         // Branches are told of before their instructions.
         let together = pace == Pace::Free && !core.trail.wants_any();
-        let mut patience = 0;
+        // Instructions that may be executed before the observer is asked again, and those of which he has not been told.
+        let mut allowed = 0;
+        let mut untold = 0;
         loop {
+            let found = self.cache.follow(&mut path, core.block_key(), bus);
+            let known = found.is_some();
+            if let Some(block) = found
+                && u64::from(block.end.index) <= allowed
+                && block.observed.as_ref().is_some_and(|observed| observed.together)
+            {
+                core.regs[BLOCK] = core.rip;
+                core.watch.begin_block(core.rip, path.here());
+                core.rip = core.rip.wrapping_add(u64::from(block.end.start));
+                let done = (block.chain)(core, bus, block.insns.iter());
+                if done.is_ok() && !core.stop {
+                    allowed -= u64::from(block.end.index);
+                    untold += u64::from(block.end.index);
+                    let full = core.watch.end_block();
+                    if core.retire_block(block.end) {
+                        core.trail_half_full(bus);
+                    }
+                    if full || !core.watch.assists.is_empty() {
+                        *left -= std::mem::take(&mut untold);
+                        if tell_all(&self.cache, core, bus) {
+                            return Some(stop_told(core, bus));
+                        }
+                    }
+                    continue;
+                }
+                *left -= std::mem::take(&mut untold);
+                if let Some(left) = leave(&self.cache, core, bus, done, left) {
+                    return Some(left);
+                }
+                allowed = 0;
+                continue;
+            }
+            *left -= std::mem::take(&mut untold);
+            if tell_all(&self.cache, core, bus) {
+                return Some(stop_told(core, bus));
+            }
             if *left == 0 {
                 return Some(Left::Through);
             }
-            let block = self.cache.follow(&mut path, core.block_key(), bus)?;
+            let block = if known { self.cache.block(path.here()) } else { None }?;
             let observed = block.observed.as_ref()?;
-            core.regs[BLOCK] = core.rip;
-            let count = u64::from(block.end.index);
-            if count > patience && together {
-                patience = bus.observer().map_or(0, Observer::patience);
+            if together && observed.together {
+                allowed = bus.observer().map_or(0, Observer::patience).min(*left);
             }
-            if !observed.together || count > patience || count > *left {
-                patience = 0;
+            if !observed.together || u64::from(block.end.index) > allowed {
+                core.regs[BLOCK] = core.rip;
+                core.watch.together = false;
                 if let Some(left) = run_one_by_one(core, bus, block, observed, left, pace) {
                     return Some(left);
                 }
-                continue;
-            }
-            patience -= count;
-            core.rip = core.rip.wrapping_add(u64::from(block.end.start));
-            let taken = core.totals.current[Kind::ConditionalTaken];
-            core.watch.together = true;
-            let done = (block.chain)(core, bus, block.insns.iter());
-            core.watch.together = false;
-            let branch = observed.branch.map(|kind| BranchStep {
-                kind,
-                taken: kind != BranchKind::Conditional
-                    || core.totals.current[Kind::ConditionalTaken] != taken,
-                target: core.rip,
-            });
-            if done.is_err() || core.stop {
-                patience = 0;
-                if let Some(left) = leave(core, bus, block, observed, (done, branch), left) {
-                    return Some(left);
-                }
-                continue;
-            }
-            tell(core, bus, block, observed, &observed.ops, branch);
-            if core.stop {
-                return Some(stop_told(core, bus, block, block.insns.len(), left));
-            }
-            *left -= count;
-            if core.retire_block(block.end) {
-                core.trail_half_full(bus);
+                core.watch.together = true;
+                allowed = 0;
             }
         }
     }
 }
 
-/// Tells the observer of the first instructions of a block, all at once.
-#[inline(always)]
-fn tell<B: Bus>(
-    core: &mut Core,
-    bus: &mut B,
-    block: &Block<B>,
-    observed: &Observed,
-    ops: &[Prepared],
-    branch: Option<BranchStep>,
-) {
-    tell_assists(core, bus);
-    let (memory, owners) = core.watch.of_block();
-    let step = BlockStep {
-        id: observed.id.filter(|_| ops.len() == observed.ops.len()),
-        rip: core.regs[BLOCK].wrapping_add(core.bases[CS]),
-        fetch_pa: block.gpa,
-        fetch_page: observed.page,
-        user: core.totals.bills_user(),
-        instructions: ops,
-        memory,
-        owners,
-        branch,
-    };
-    if bus.observer().is_some_and(|observer| observer.retire_block(&step)) {
-        core.attention = true;
-        core.stop = true;
+/// Tells the observer of all blocks in the log. True if it ends the run.
+fn tell_all<B: Bus>(cache: &Cache<B>, core: &mut Core, bus: &mut B) -> bool {
+    let count = core.watch.block_count();
+    if count == 0 {
+        return false;
     }
-    core.watch.clear_block();
+    // Behind the last one.
+    core.watch.begin_block(core.rip, BlockId::NONE);
+    if core.watch.assists.is_empty() {
+        tell(cache, core, bus, 0..count);
+    } else {
+        // The last one needed them.
+        tell(cache, core, bus, 0..count - 1);
+        tell_some_assists(core, bus);
+        tell(cache, core, bus, count - 1..count);
+    }
+    core.watch.clear_log();
+    core.stop
+}
+
+/// Tells the observer of some blocks in the log.
+#[inline(never)]
+fn tell<B: Bus>(cache: &Cache<B>, core: &mut Core, bus: &mut B, range: Range<u8>) {
+    let watch = &core.watch;
+    let (base, user) = (core.bases[CS], core.totals.bills_user());
+    let steps = watch.blocks(range).windows(2).filter_map(move |pair| {
+        let &[logged, next] = pair else { return None };
+        let block = cache.block(logged.block)?;
+        let observed = block.observed.as_ref()?;
+        let (memory, owners) = watch.accesses(logged, next.first)?;
+        Some(BlockStep {
+            id: observed.id,
+            rip: logged.start.wrapping_add(base),
+            fetch_pa: block.gpa,
+            fetch_page: observed.page,
+            user,
+            instructions: &observed.ops,
+            memory,
+            owners,
+            branch: branch_to(block, observed, logged.start, next.start),
+        })
+    });
+    if bus.observer().is_some_and(|observer| observer.retire_blocks(steps)) {
+        (core.attention, core.stop) = (true, true);
+    }
+}
+
+/// The branch at the end of a block that started and went on there, if it is one that may be told of with others.
+#[inline(always)]
+fn branch_to<B>(block: &Block<B>, observed: &Observed, start: u64, target: u64) -> Option<BranchStep> {
+    let behind = start.wrapping_add(u64::from(block.end.start));
+    observed.branch.map(|kind| BranchStep {
+        kind,
+        taken: kind != BranchKind::Conditional || target != behind,
+        target,
+    })
 }
 
 /// After an instruction that did not complete, or that stops the run, among those that are told of together.
 #[cold]
 #[inline(never)]
 fn leave<B: Bus>(
+    cache: &Cache<B>,
     core: &mut Core,
     bus: &mut B,
-    block: &Block<B>,
-    observed: &Observed,
-    (outcome, branch): (Done, Option<BranchStep>),
+    outcome: Done,
     left: &mut u64,
 ) -> Option<Left> {
+    core.watch.together = false;
     let fault = outcome.is_err();
     if fault {
         core.watch.forget(core.position.index);
     }
+    tell(cache, core, bus, 0..core.watch.block_count());
+    tell_assists(core, bus);
+    let logged = core.watch.current();
+    let block = cache.block(logged.block)?;
+    let observed = block.observed.as_ref()?;
     let done = usize::from(core.position.index) + usize::from(!fault);
     if done > 0 {
-        let ops = observed.ops.get(..done).unwrap_or_default();
-        tell(core, bus, block, observed, ops, branch.filter(|_| done == block.insns.len()));
-    } else {
-        core.watch.clear_block();
-        tell_assists(core, bus);
+        let (memory, owners) = core.watch.accesses(logged, core.watch.count())?;
+        let all = done == block.insns.len();
+        let step = BlockStep {
+            id: observed.id.filter(|_| all),
+            rip: logged.start.wrapping_add(core.bases[CS]),
+            fetch_pa: block.gpa,
+            fetch_page: observed.page,
+            user: core.totals.bills_user(),
+            instructions: observed.ops.get(..done).unwrap_or_default(),
+            memory,
+            owners,
+            branch: branch_to(block, observed, logged.start, core.rip).filter(|_| all),
+        };
+        if bus.observer().is_some_and(|observer| observer.retire_blocks(core::iter::once(step))) {
+            (core.attention, core.stop) = (true, true);
+        }
     }
+    core.watch.clear_log();
     if fault && !std::mem::take(&mut core.watch.alone) {
         core.sync_totals();
         *left -= u64::from(core.position.index);
         return Some(Left::Faulted);
     }
     if core.stop {
-        return Some(stop_told(core, bus, block, done, left));
+        return Some(stop_behind(core, bus, block, done, left));
     }
-    run_each(core, bus, block, observed, done..block.insns.len(), left)
+    let outcome = run_each(core, bus, block, observed, done..block.insns.len(), left);
+    core.watch.together = true;
+    outcome
 }
 
 /// Executes a block, or as much of it as there are instructions left, and tells the observer of each instruction.
@@ -211,7 +276,7 @@ fn run_each<B: Bus>(
             return Some(Left::Faulted);
         }
         if core.stop {
-            return Some(stop_told(core, bus, block, index + 1, left));
+            return Some(stop_behind(core, bus, block, index + 1, left));
         }
     }
     core.retire_rest(end);
@@ -223,10 +288,18 @@ fn run_each<B: Bus>(
 }
 
 /// As [`stop_after`], telling the observer.
-fn stop_told<B: Bus>(core: &mut Core, bus: &mut B, block: &Block<B>, count: usize, left: &mut u64) -> Left {
+fn stop_behind<B: Bus>(core: &mut Core, bus: &mut B, block: &Block<B>, count: usize, left: &mut u64) -> Left {
     let stopped = stop_after(core, block, count, left);
     tell_changes(core, bus);
     stopped
+}
+
+/// The observer ends the run between two blocks.
+#[cold]
+fn stop_told<B: Bus>(core: &mut Core, bus: &mut B) -> Left {
+    core.between_blocks();
+    tell_changes(core, bus);
+    Left::Stopped
 }
 
 /// Where a block starts.

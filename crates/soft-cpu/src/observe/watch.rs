@@ -1,10 +1,12 @@
 //! The memory accesses of the current instruction or block.
 
 use crate::bus::Bus;
+use crate::cache::BlockId;
 use crate::context::Core;
 use crate::exception::{Done, Fault};
 use crate::mmu::{PAGE, Target};
 use crate::width::Memory;
+use core::ops::Range;
 use core_model::{Assist, MemoryAccess};
 
 const LINE: u64 = 64;
@@ -12,8 +14,12 @@ const LINE: u64 = 64;
 const MERGE_FROM: usize = 16;
 /// Most accesses that are kept; further ones of the same instruction are lost.
 const MAX: usize = 1 << 16;
-/// The same of a block whose instructions are told of together: four for each, a read and a write across pages.
-const MAX_TOGETHER: usize = 128;
+/// Most accesses of a block whose instructions are told of together: four for each, a read and a write across pages.
+const MAX_OF_BLOCK: u8 = 128;
+/// Room in a log: as much as an index can tell apart.
+const MAX_TOGETHER: usize = 1 << u8::BITS;
+/// Blocks in a log.
+const MAX_BLOCKS: u8 = 64;
 
 /// Whether somebody watches, and what he has to be told about the current instruction.
 #[derive(Debug)]
@@ -25,17 +31,30 @@ pub(crate) struct Watch {
     pub(crate) together: bool,
     /// Of an instruction that is told of alone.
     pub(crate) accesses: Vec<MemoryAccess>,
-    /// How many there are of a block whose instructions are told of together, these, and the positions in the block of
-    /// the instructions that they belong to.
-    count: usize,
-    of_block: [MemoryAccess; MAX_TOGETHER],
+    /// Blocks whose instructions are told of together, of which nobody has been told yet. The one behind them is being
+    /// executed.
+    blocks: [Logged; MAX_TOGETHER],
+    block_count: u8,
+    /// Their accesses, and the positions in its block of the instruction that each belongs to.
+    of_blocks: [MemoryAccess; MAX_TOGETHER],
     owners: [u8; MAX_TOGETHER],
+    count: u8,
     /// The current instruction has done nothing: it is to be told of alone.
     pub(crate) alone: bool,
     /// Iterations of a REP instruction that has not finished.
     pub(crate) repetitions: u64,
     /// Microcode assists that nobody has been told of, and whether they were at CPL 3.
     pub(crate) assists: Vec<(Assist, bool)>,
+}
+
+/// A block that has been executed.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Logged {
+    /// RIP of its first instruction.
+    pub(super) start: u64,
+    pub(super) block: BlockId,
+    /// Its first access in the log.
+    pub(super) first: u8,
 }
 
 impl Core {
@@ -58,41 +77,65 @@ impl Watch {
             page: 0,
             together: false,
             accesses: Vec::new(),
-            count: 0,
-            of_block: [NONE; MAX_TOGETHER],
+            blocks: [Logged { start: 0, block: BlockId::NONE, first: 0 }; MAX_TOGETHER],
+            block_count: 0,
+            of_blocks: [NONE; MAX_TOGETHER],
             owners: [0; MAX_TOGETHER],
+            count: 0,
             alone: false,
             repetitions: 0,
             assists: Vec::new(),
         }
     }
 
-    /// Notes an access of an instruction that is told of with others; false if there is no room.
+    /// A block is about to be executed.
     #[inline(always)]
-    pub(crate) fn note_quick(&mut self, owner: u8, place: Place, size: usize, write: bool) -> bool {
+    pub(super) fn begin_block(&mut self, start: u64, block: BlockId) {
+        self.blocks[usize::from(self.block_count)] = Logged { start, block, first: self.count };
+    }
+
+    /// It has been. True if there may be no room for another one.
+    #[inline(always)]
+    pub(super) fn end_block(&mut self) -> bool {
+        self.block_count += 1;
+        self.block_count == MAX_BLOCKS || self.count >= MAX_OF_BLOCK
+    }
+
+    /// Blocks that nobody has been told of.
+    #[inline(always)]
+    pub(super) fn block_count(&self) -> u8 {
+        self.block_count
+    }
+
+    /// Some of these blocks, and the one behind them.
+    #[inline(always)]
+    pub(super) fn blocks(&self, range: Range<u8>) -> &[Logged] {
+        self.blocks.get(usize::from(range.start)..=usize::from(range.end)).unwrap_or_default()
+    }
+
+    /// The accesses of the blocks from one on up to another one, and to which instructions they belong.
+    #[inline(always)]
+    pub(super) fn accesses(&self, first: Logged, behind: u8) -> Option<(&[MemoryAccess], &[u8])> {
+        let range = usize::from(first.first)..usize::from(behind);
+        Some((self.of_blocks.get(range.clone())?, self.owners.get(range)?))
+    }
+
+    /// Notes an access of an instruction that is told of with others.
+    #[inline(always)]
+    pub(crate) fn note_quick(&mut self, owner: u8, place: Place, size: usize, write: bool) {
         let Place { linear, physical, page } = place;
-        let count = self.count;
-        let room = count < MAX_TOGETHER;
-        if room {
-            self.of_block[count] =
-                MemoryAccess { linear, physical, size: size as u8, page, write, uncached: false };
-            self.owners[count] = owner;
-            self.count = count + 1;
-        }
-        room
+        let number = usize::from(self.count);
+        self.of_blocks[number] =
+            MemoryAccess { linear, physical, size: size as u8, page, write, uncached: false };
+        self.owners[number] = owner;
+        self.count += 1;
     }
 
     /// The same of a read and a write.
     #[inline(always)]
-    pub(crate) fn note_update(&mut self, owner: u8, place: Place, size: usize) -> bool {
-        self.note_quick(owner, place, size, false) && self.note_quick(owner, place, size, true)
-    }
-
-    /// The accesses of instructions that are told of together, and to which they belong.
-    #[inline(always)]
-    pub(crate) fn of_block(&self) -> (&[MemoryAccess], &[u8]) {
-        let count = self.count.min(MAX_TOGETHER);
-        (&self.of_block[..count], &self.owners[..count])
+    pub(crate) fn note_update(&mut self, owner: u8, place: Place, size: usize) {
+        self.note_quick(owner, place, size, false);
+        self.note_quick(owner, place, size, true);
     }
 
     /// Notes an access that stays within a page.
@@ -143,16 +186,30 @@ impl Watch {
         self.repetitions = 0;
     }
 
-    /// For the next block.
+    /// Everything has been told.
     #[inline(always)]
-    pub(crate) fn clear_block(&mut self) {
-        self.count = 0;
+    pub(super) fn clear_log(&mut self) {
+        (self.block_count, self.count) = (0, 0);
     }
 
-    /// Drops the accesses of the last instruction of a block, which has not retired.
+    /// Accesses in the log.
+    #[inline(always)]
+    pub(super) fn count(&self) -> u8 {
+        self.count
+    }
+
+    /// The block that is being executed.
+    #[inline(always)]
+    pub(super) fn current(&self) -> Logged {
+        self.blocks[usize::from(self.block_count)]
+    }
+
+    /// Drops the accesses of the last instruction of this block, which has not retired.
     pub(crate) fn forget(&mut self, owner: u8) {
-        let (_, owners) = self.of_block();
-        self.count = owners.iter().take_while(|other| **other < owner).count();
+        let current = self.current();
+        let Some((_, owners)) = self.accesses(current, self.count) else { return };
+        let kept = owners.iter().take_while(|other| **other < owner).count();
+        self.count = current.first + kept as u8;
     }
 
     /// Notes an access to a device: the newest one is.
@@ -185,7 +242,7 @@ impl Core {
     fn watched(&self, user: usize, linear: u64, size: usize, write: bool) -> Option<(u64, Place)> {
         let entry = self.mmu.tlb.entry(user, linear);
         let position = if write { entry.writable(linear, size) } else { entry.readable(linear, size) }?;
-        Some((position, entry.place(linear)))
+        Some((position, entry.place(linear, position)))
     }
 
     /// A load, if its translation is at hand.

@@ -63,6 +63,8 @@ pub struct Recorder {
     model: Model,
     pub steps: Vec<Recorded>,
     pub events: Vec<CoreEvent>,
+    /// Steps before each event.
+    pub steps_before: Vec<usize>,
     /// Ends the run after so many steps.
     pub stop_after: usize,
     /// Takes no blocks.
@@ -84,7 +86,8 @@ pub struct Recorded {
 impl Default for Recorder {
     fn default() -> Self {
         let model = Model::new(&SUNNY_COVE).unwrap();
-        Self { model, steps: Vec::new(), events: Vec::new(), stop_after: usize::MAX, one_by_one: false }
+        let (steps, events, steps_before) = (Vec::new(), Vec::new(), Vec::new());
+        Self { model, steps, events, steps_before, stop_after: usize::MAX, one_by_one: false }
     }
 }
 
@@ -105,6 +108,7 @@ impl Observer for Recorder {
     }
     fn event(&mut self, event: CoreEvent) {
         self.events.push(event);
+        self.steps_before.push(self.steps.len());
     }
 }
 

@@ -180,9 +180,13 @@ impl TimingCore {
     /// Books instructions after [`patience`](Self::patience) was at least as many. True if something is due all the
     /// same.
     #[inline]
-    pub fn retire_block(&mut self, block: &BlockStep<'_>) -> bool {
-        self.model.retire_block(block);
-        self.quiet_for = self.quiet_for.saturating_sub(block.instructions.len() as u64);
+    pub fn retire_blocks<'a>(&mut self, blocks: impl Iterator<Item = BlockStep<'a>>) -> bool {
+        let mut count = 0;
+        for block in blocks {
+            self.model.retire_block(&block);
+            count += block.instructions.len() as u64;
+        }
+        self.quiet_for = self.quiet_for.saturating_sub(count);
         (self.quiet_for == 0 || self.model.cycles() >= self.quiet_until) && self.is_due()
     }
 

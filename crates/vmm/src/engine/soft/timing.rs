@@ -59,8 +59,8 @@ impl Observer for Timing {
     }
 
     #[inline]
-    fn retire_block(&mut self, block: &BlockStep<'_>) -> bool {
-        self.core.drive().retire_block(block)
+    fn retire_blocks<'a>(&mut self, blocks: impl Iterator<Item = BlockStep<'a>>) -> bool {
+        self.core.drive().retire_blocks(blocks)
     }
 
     fn event(&mut self, event: CoreEvent) {
