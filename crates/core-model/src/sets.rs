@@ -134,6 +134,13 @@ impl<T: Tag> Sets<T> {
         (old != T::default()).then(|| (old.key(set & self.mask, self.bits), old.is_marked()))
     }
 
+    /// True if the key is there and the newest of its set.
+    #[inline(always)]
+    pub(crate) fn is_newest(&mut self, key: u64) -> bool {
+        let wanted = T::new(key, self.bits);
+        self.set(key)[0].is(wanted)
+    }
+
     /// True if the key is there; it becomes the newest of its set.
     #[inline]
     pub(crate) fn touch(&mut self, key: u64) -> bool {

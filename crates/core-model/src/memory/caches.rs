@@ -129,15 +129,31 @@ impl Caches {
         at: u64,
         asker: Asker,
     ) -> (Level, u64) {
+        if !self.l1.is_newest(line) {
+            return self.access_older(totals, line, at, asker);
+        }
+        if asker == Asker::Store {
+            self.l1.mark_newest(line);
+        }
+        self.hit(line, at)
+    }
+
+    #[inline(always)]
+    fn hit(&self, line: u64, at: u64) -> (Level, u64) {
+        let arrival = self.l1_arrivals.of(line, at);
+        if arrival > at { (Level::FillBuffer, arrival) } else { (Level::L1, at) }
+    }
+
+    /// The same for a line that is not the newest of its set.
+    fn access_older(&mut self, totals: &mut CoreTotals, line: u64, at: u64, asker: Asker) -> (Level, u64) {
         let old = self.l1.exchange(line);
         if asker == Asker::Store {
             self.l1.mark_newest(line);
         }
-        if let Some(old) = old {
-            return self.miss(totals, line, at, asker, old);
+        match old {
+            Some(old) => self.miss(totals, line, at, asker, old),
+            None => self.hit(line, at),
         }
-        let arrival = self.l1_arrivals.of(line, at);
-        if arrival > at { (Level::FillBuffer, arrival) } else { (Level::L1, at) }
     }
 
     /// Brings a line to the first level, in the place of an old one.
