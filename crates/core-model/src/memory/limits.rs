@@ -41,7 +41,12 @@ pub(crate) struct Overlap {
     full: (u64, u64),
     /// The cycle that [`admit`](Self::admit) came to last, how many intervals that is in, and the end of the first of them.
     reached: (u64, u32, u64),
+    /// A cycle, and how many intervals it is in.
+    counted: (u64, u32),
 }
+
+/// Nothing is counted.
+const UNCOUNTED: (u64, u32) = (u64::MAX, 0);
 
 impl Overlap {
     pub(crate) fn new(limit: u32) -> Self {
@@ -52,6 +57,7 @@ impl Overlap {
             newest: REMEMBERED - 1,
             full: (0, 0),
             reached: (0, 0, 0),
+            counted: UNCOUNTED,
         }
     }
 
@@ -63,7 +69,7 @@ impl Overlap {
 
     /// True if one more fits.
     #[inline]
-    pub(crate) fn fits(&self, at: u64) -> bool {
+    pub(crate) fn fits(&mut self, at: u64) -> bool {
         self.are_few(at) || !(self.full.0 <= at && at < self.full.1) && self.count(at) < self.limit
     }
 
@@ -82,8 +88,16 @@ impl Overlap {
         groups.take_while(move |&group| self.over[group] > at).map(|group| &self.groups[group])
     }
 
-    /// How many a cycle is in.
-    fn count(&self, at: u64) -> u32 {
+    /// How many a cycle is in. Prefetches often ask more than once in the same cycle.
+    #[inline]
+    fn count(&mut self, at: u64) -> u32 {
+        if self.counted.0 != at {
+            self.counted = (at, self.count_all(at));
+        }
+        self.counted.1
+    }
+
+    fn count_all(&self, at: u64) -> u32 {
         let mut counts = [0; GROUP];
         for group in self.live(at) {
             let past = group.past(at);
@@ -123,6 +137,7 @@ impl Overlap {
             at = end;
         };
         self.reached = reached;
+        self.counted = (reached.0, reached.1);
         if at > from {
             let joined = from <= self.full.1 && self.full.0 < at;
             self.full = (if joined { self.full.0.min(from) } else { from }, at);
@@ -146,6 +161,12 @@ impl Overlap {
         }
         if *over + LONG_AGO < from {
             *group = Group::EMPTY;
+            self.counted = UNCOUNTED;
+        }
+        if ((self.counted.0 as u32).wrapping_sub(forgotten) as i32) < 0 {
+            self.counted = UNCOUNTED;
+        } else {
+            self.counted.1 += u32::from(from <= self.counted.0 && self.counted.0 < to);
         }
         // If this was the last one that fits, none does until one of them is over.
         let (at, count, end) = std::mem::replace(&mut self.reached, (u64::MAX, 0, 0));
@@ -260,6 +281,8 @@ mod tests {
                 overlap.add(fits, to);
                 known.push_front((fits, to));
                 known.truncate(REMEMBERED);
+                let inside = known.iter().filter(|&&(from, to)| from <= at && at < to).count();
+                assert_eq!(overlap.fits(at), inside < limit as usize, "limit {limit}, request {n}");
                 now += random(60);
             }
         }
