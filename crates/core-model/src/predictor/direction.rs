@@ -27,18 +27,34 @@ pub(crate) struct Direction {
     histories: [Kept; TABLES],
     count: usize,
     updates: u32,
+    /// How often a tag changed.
+    changes: u64,
     recent: Box<[Recent; RECENT]>,
 }
 
-/// The history with which a branch was looked up last, and where, if it was so twice: branches of steady loops come back
-/// to the same history.
-#[derive(Debug, Clone, Copy, Default)]
+/// The history with which a branch was looked up last, where, and which tables had it when so many tags had changed:
+/// branches of steady loops come back to the same history.
+#[derive(Debug, Clone, Copy)]
 struct Recent {
     rip: u64,
     history: History,
-    twice: bool,
     places: [Place; TABLES],
+    changes: u64,
+    /// The tables with the longest and second longest history that have the branch, by number from 1 on; 0 is the bimodal
+    /// one.
+    provider: usize,
+    alternate: usize,
 }
+
+/// No conditional branch is at the last address.
+const NOTHING: Recent = Recent {
+    rip: u64::MAX,
+    history: History { near: 0, far: 0 },
+    places: [Place { index: 0, tag: 0 }; TABLES],
+    changes: 0,
+    provider: 0,
+    alternate: 0,
+};
 
 /// How many branches that is kept of.
 const RECENT: usize = 16;
@@ -64,25 +80,30 @@ impl Direction {
             histories,
             count,
             updates: 0,
-            recent: Box::new([Recent::default(); RECENT]),
+            changes: 0,
+            recent: Box::new([NOTHING; RECENT]),
         }
     }
 
-    /// Where a branch is looked up.
+    /// Looks a branch up; the number of its record.
     #[inline(always)]
-    fn places_of(&mut self, rip: u64, history: &History) -> [Place; TABLES] {
+    fn look_up(&mut self, rip: u64, history: &History) -> usize {
         let number = (rip ^ rip >> 4) as usize % RECENT;
-        let recent = &mut self.recent[number];
-        if recent.rip != rip || recent.history != *history {
-            (recent.rip, recent.history, recent.twice) = (rip, *history, false);
-            return self.place(rip, history);
+        let recent = &self.recent[number];
+        let known = recent.rip == rip && recent.history == *history;
+        if !known || recent.changes != self.changes {
+            let places = if known { recent.places } else { self.place(rip, history) };
+            let (mut provider, mut alternate) = (0, 0);
+            for (table, place) in places[..self.count].iter().enumerate() {
+                if self.tables[place.index as usize].tag == place.tag {
+                    alternate = provider;
+                    provider = table + 1;
+                }
+            }
+            let history = *history;
+            self.recent[number] = Recent { rip, history, places, changes: self.changes, provider, alternate };
         }
-        if !recent.twice {
-            let places = self.place(rip, history);
-            self.recent[number].twice = true;
-            self.recent[number].places = places;
-        }
-        self.recent[number].places
+        number
     }
 
     /// Works out where a branch is looked up.
@@ -101,27 +122,24 @@ impl Direction {
     /// Predicts, and learns what was right; true if the prediction was.
     #[inline]
     pub(crate) fn predict(&mut self, rip: u64, history: &History, taken: bool) -> bool {
-        let places = self.places_of(rip, history);
-        let (mut provider, mut alternate) = (None, None);
-        for (table, place) in places[..self.count].iter().enumerate() {
-            if self.tables[place.index as usize].tag == place.tag {
-                alternate = provider;
-                provider = Some(table);
-            }
-        }
+        let number = self.look_up(rip, history);
+        let Recent { places, provider, alternate, .. } = &self.recent[number];
+        let (provider, alternate) = (*provider, *alternate);
         let mask = self.bimodal.len() - 1;
         let base = &mut self.bimodal[(rip ^ rip >> 13) as usize & mask];
         let base_taken = *base >= 0;
-        let alternate_taken = alternate
-            .map_or(base_taken, |table: usize| self.tables[places[table].index as usize].counter >= 0);
-        let Some(table) = provider else {
+        let Some(place) = provider.checked_sub(1).map(|table| places[table]) else {
             *base = (*base + if taken { 1 } else { -1 }).clamp(-2, 1);
             if base_taken != taken {
-                self.allocate(&places, 0, taken);
+                self.allocate(number, 0, taken);
             }
             return base_taken == taken;
         };
-        let entry = &mut self.tables[places[table].index as usize];
+        let alternate_taken = match alternate.checked_sub(1) {
+            Some(table) => self.tables[places[table].index as usize].counter >= 0,
+            None => base_taken,
+        };
+        let entry = &mut self.tables[place.index as usize];
         let entry_taken = entry.counter >= 0;
         // A new entry knows less than the one before it.
         let new = entry.useful == 0 && matches!(entry.counter, -1 | 0);
@@ -131,21 +149,22 @@ impl Direction {
                 if entry_taken == taken { (entry.useful + 1).min(3) } else { entry.useful.saturating_sub(1) };
         }
         entry.counter = (entry.counter + if taken { 1 } else { -1 }).clamp(-4, 3);
-        if new && alternate.is_none() {
+        if new && alternate == 0 {
             *base = (*base + if taken { 1 } else { -1 }).clamp(-2, 1);
         }
         if entry_taken != taken {
-            self.allocate(&places, table + 1, taken);
+            self.allocate(number, provider, taken);
         }
         predicted == taken
     }
 
     /// Gives a mispredicted branch an entry with a longer history.
-    fn allocate(&mut self, places: &[Place; TABLES], from: usize, taken: bool) {
-        let longer = &places[from.min(self.count)..self.count];
+    fn allocate(&mut self, number: usize, from: usize, taken: bool) {
+        let longer = &self.recent[number].places[from.min(self.count)..self.count];
         let free = longer.iter().find(|place| self.tables[place.index as usize].useful == 0);
         match free {
             Some(place) => {
+                self.changes += 1;
                 self.tables[place.index as usize] =
                     Entry { tag: place.tag, counter: if taken { 0 } else { -1 }, useful: 0 };
             }
@@ -166,5 +185,6 @@ impl Direction {
     pub(crate) fn forget(&mut self) {
         self.bimodal.fill(-1);
         self.tables.fill(Entry::default());
+        self.changes += 1;
     }
 }
