@@ -279,7 +279,7 @@ impl Caches {
 
     /// A prefetch to the last level only.
     fn prefetch_third(&mut self, totals: &mut CoreTotals, line: u64, at: u64) {
-        if self.l2.contains(line) || self.llc.contains(line) || !self.l2_fill_buffers.fits(at) {
+        if !self.l2_fill_buffers.fits(at) || self.l2.contains(line) || self.llc.contains(line) {
             return;
         }
         totals.llc_prefetches += 1;
