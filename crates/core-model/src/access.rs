@@ -4,7 +4,7 @@ use crate::memory::{Level, StoreTimes};
 use crate::pipeline::{Executed, Execution, NEVER, Pipeline};
 use crate::prepared::{Prepared, Traits};
 use crate::totals::CoreTotals;
-use crate::world::{Loaded, Outside};
+use crate::world::{Loaded, Loads, Outside};
 
 impl Pipeline {
     /// Executes; nothing begins before `earliest`. `RARE`: see [`complete`](Self::complete).
@@ -47,7 +47,8 @@ impl Pipeline {
                 outside.world().software_prefetch(totals, prepared, execution, issued);
                 (!execution.memory.is_empty()).then_some(Loaded::NOTHING)
             } else {
-                outside.loads(totals, prepared, execution, issued)
+                let lock = RARE && traits.any(Traits::LOCK);
+                outside.loads(totals, execution, Loads { latency: prepared.load, lock, issued })
             };
             if let Some(loaded) = loaded {
                 if loaded.any {

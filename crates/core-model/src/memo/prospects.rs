@@ -25,16 +25,19 @@ pub(super) struct Prospects {
     blocks: Box<[Prospect; BLOCKS]>,
     /// The block that was looked at last.
     newest: usize,
+    /// Known blocks since then that its credit does not have yet.
+    earned: u32,
 }
 
 impl Prospects {
     pub(super) fn new() -> Self {
-        Self { blocks: Box::new([Prospect::default(); BLOCKS]), newest: 0 }
+        Self { blocks: Box::new([Prospect::default(); BLOCKS]), newest: 0, earned: 0 }
     }
 
     /// True if the pipeline should be looked at before this block.
     #[inline]
     pub(super) fn look(&mut self, block: BlockId) -> bool {
+        self.take_in();
         self.newest = block.number() as usize % BLOCKS;
         let prospect = &mut self.blocks[self.newest];
         let looks = prospect.left == 0;
@@ -45,12 +48,18 @@ impl Prospects {
     /// A block was known.
     #[inline(always)]
     pub(super) fn earn(&mut self) {
+        self.earned = self.earned.saturating_add(1);
+    }
+
+    fn take_in(&mut self) {
         let credit = &mut self.blocks[self.newest].credit;
-        *credit = (*credit + 1).min(CREDIT);
+        *credit = credit.saturating_add(self.earned.min(CREDIT as u32) as i16).min(CREDIT);
+        self.earned = 0;
     }
 
     /// Looking was in vain; false if it should be given up.
     pub(super) fn pay(&mut self, cost: i16) -> bool {
+        self.take_in();
         let Prospect { credit, left, rest } = &mut self.blocks[self.newest];
         *credit -= cost;
         if *credit > 0 {

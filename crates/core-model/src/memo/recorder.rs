@@ -4,11 +4,10 @@ use super::tree::{Link, Question, Tree};
 use crate::memory::StoreTimes;
 use crate::pipeline::Execution;
 use crate::predictor::Outcome;
-use crate::prepared::Prepared;
 use crate::step::{BlockStep, BranchStep};
 use crate::totals::CoreTotals;
 use crate::world::{
-    Answer, Entered, Entry, Loaded, NO_CODE, Outside, StoreRoom, World, branch_code, outcome_of_code,
+    Answer, Entered, Entry, Loaded, Loads, NO_CODE, Outside, StoreRoom, World, branch_code, outcome_of_code,
 };
 
 pub(crate) struct Recorder<'a> {
@@ -38,6 +37,10 @@ impl<'a> Recorder<'a> {
     /// Where the end of the path belongs; `None` if it cannot be written down.
     pub(crate) fn end(self) -> Option<Link> {
         self.place.and_then(Result::err)
+    }
+
+    fn offset(&self, linear: u64) -> Option<u16> {
+        u16::try_from(linear.wrapping_sub(self.rip)).ok()
     }
 
     fn since(&self, cycle: u64) -> Option<i16> {
@@ -82,7 +85,7 @@ impl<'a> Recorder<'a> {
 
 impl Outside for Recorder<'_> {
     fn enter(&mut self, _: &mut CoreTotals, entry: &Entry) -> Entered {
-        let offset = u16::try_from(entry.linear.wrapping_sub(self.rip)).ok();
+        let offset = self.offset(entry.linear);
         let switch = u16::try_from(entry.switch).ok();
         let question = offset.zip(switch).zip(self.since(entry.at)).map(|((offset, switch), at)| {
             let Entry { new_page, new_line, .. } = *entry;
@@ -91,15 +94,17 @@ impl Outside for Recorder<'_> {
         self.answer(question, |world, totals| world.enter(totals, entry))
     }
 
-    fn loads(
-        &mut self,
-        _: &mut CoreTotals,
-        prepared: &Prepared,
-        execution: &Execution<'_>,
-        issued: u64,
-    ) -> Option<Loaded> {
-        let question = self.since(issued).map(|issued| Question::Loads { number: execution.number, issued });
-        self.answer(question, |world, totals| world.loads(totals, prepared, execution, issued))
+    fn loads(&mut self, _: &mut CoreTotals, execution: &Execution<'_>, loads: Loads) -> Option<Loaded> {
+        let Loads { latency, lock, issued } = loads;
+        let offset = self.offset(execution.rip).zip(self.since(issued));
+        let question = offset.map(|(offset, issued)| Question::Loads {
+            number: execution.number,
+            lock,
+            offset,
+            latency,
+            issued,
+        });
+        self.answer(question, |world, totals| world.loads(totals, execution, loads))
     }
 
     fn store_room(&mut self, stores: u64, at: u64) -> StoreRoom {
@@ -134,7 +139,10 @@ impl Outside for Recorder<'_> {
     fn branch(&mut self, rip: u64, next: u64, branch: &BranchStep) -> Outcome {
         let given = self.given().map(outcome_of_code);
         let outcome = given.unwrap_or_else(|| self.world.branch(rip, next, branch));
-        self.follow(Some(Question::Branch), Some(branch_code(branch, outcome)));
+        let length = u8::try_from(next.wrapping_sub(rip)).ok();
+        let question =
+            self.offset(rip).zip(length).map(|(offset, length)| Question::Branch { offset, length });
+        self.follow(question, Some(branch_code(branch, outcome)));
         outcome
     }
 

@@ -5,7 +5,7 @@ use crate::memory::StoreTimes;
 use crate::pipeline::Execution;
 use crate::step::{BlockId, BlockStep, MemoryAccess};
 use crate::totals::CoreTotals;
-use crate::world::{Answer, Entry, NO_CODE, Outside, World, branch_code};
+use crate::world::{Answer, Entry, Loads, NO_CODE, Outside, World, branch_code};
 
 /// No node, no edge.
 pub(crate) const NONE: u32 = u32::MAX;
@@ -46,6 +46,9 @@ pub(crate) enum Question {
     },
     Loads {
         number: u8,
+        lock: bool,
+        offset: u16,
+        latency: u16,
         issued: i16,
     },
     Store {
@@ -61,7 +64,10 @@ pub(crate) enum Question {
     Drain {
         at: i16,
     },
-    Branch,
+    Branch {
+        offset: u16,
+        length: u8,
+    },
     /// No question: what comes of it.
     End {
         sum: u32,
@@ -78,6 +84,8 @@ struct Node {
     next: u32,
     /// The same question with another answer.
     other: u32,
+    /// The question and answer before it.
+    before: u32,
 }
 
 /// Where a node is to be put.
@@ -97,8 +105,10 @@ pub(crate) struct Tree {
     edges: Vec<Edge>,
     nodes: Vec<Node>,
     pub(super) sums: Sums,
-    /// The answers that the last replay got.
+    /// The answers that the last replay got, if it did not come to an end.
     pub(crate) answers: Vec<u64>,
+    /// See [`fetch`](Self::fetch).
+    fetched: u32,
 }
 
 fn later(from: u64, by: i16) -> u64 {
@@ -131,14 +141,43 @@ impl Tree {
         &mut self,
         world: &mut World,
         totals: &mut CoreTotals,
-        (state, from): (u32, u64),
+        start: (u32, u64),
         block: &BlockStep<'_>,
     ) -> Option<(u32, u64)> {
+        let end = self.walk(world, totals, start, block);
+        if let Err((last, answer)) = end {
+            self.keep_answers(last, answer);
+        }
+        end.ok()
+    }
+
+    /// Keeps the answers up to this node, and another one after them.
+    #[cold]
+    fn keep_answers(&mut self, last: u32, answer: Option<u64>) {
         self.answers.clear();
-        let mut place = self.first_node(state, block)?;
-        let mut accesses = Accesses { block, rest: 0, number: usize::MAX, memory: &[] };
+        let mut number = last;
+        while let Some(node) = self.nodes.get(number as usize) {
+            self.answers.push(node.answer);
+            number = node.before;
+        }
+        self.answers.reverse();
+        self.answers.extend(answer);
+    }
+
+    /// Walks a path as far as it is known. If it has no end, the last node, and the answer that came after it.
+    #[inline(always)]
+    fn walk(
+        &mut self,
+        world: &mut World,
+        totals: &mut CoreTotals,
+        (state, from): (u32, u64),
+        block: &BlockStep<'_>,
+    ) -> Result<(u32, u64), (u32, Option<u64>)> {
+        let mut last = NONE;
+        let mut place = self.first_node(state, block).unwrap_or(NONE);
+        let mut accesses = Accesses { block, rest: 0, number: u8::MAX, memory: &[] };
         loop {
-            let node = self.nodes.get(place as usize)?;
+            let Some(mut node) = self.nodes.get(place as usize) else { return Err((last, None)) };
             let answer = match node.question {
                 Question::Enter { offset, switch, new_page, new_line, at } => {
                     let entry = Entry {
@@ -152,13 +191,13 @@ impl Tree {
                     };
                     world.enter(totals, &entry).code()
                 }
-                Question::Loads { number, issued } => {
-                    let prepared = block.instructions.get(usize::from(number))?;
-                    let execution = accesses.of(number);
-                    world.loads(totals, prepared, &execution, later(from, issued)).code()
+                Question::Loads { number, lock, offset, latency, issued } => {
+                    let rip = block.rip.wrapping_add(offset.into());
+                    let loads = Loads { latency, lock, issued: later(from, issued) };
+                    world.loads(totals, &accesses.of(number, rip), loads).code()
                 }
                 Question::Store { number, index, addressed, data, retired } => {
-                    let execution = accesses.of(number);
+                    let execution = accesses.of(number, 0);
                     let [addressed, data, retired] = [addressed, data, retired].map(|by| later(from, by));
                     world.store(totals, &execution, index, StoreTimes { addressed, data, retired }).code()
                 }
@@ -166,26 +205,35 @@ impl Tree {
                     world.store_room(block.memory.len() as u64, later(from, at)).code()
                 }
                 Question::Drain { at } => world.drain(later(from, at)).code(),
-                Question::Branch => {
-                    let (branch, last) = (block.branch.as_ref()?, block.instructions.last()?);
-                    let rip = block.rip.wrapping_add(u64::from(last.offset));
-                    let outcome = world.branch(rip, rip.wrapping_add(u64::from(last.length)), branch);
+                Question::Branch { offset, length } => {
+                    let Some(branch) = &block.branch else { return Err((last, None)) };
+                    let rip = block.rip.wrapping_add(offset.into());
+                    let outcome = world.branch(rip, rip.wrapping_add(length.into()), branch);
                     Some(branch_code(branch, outcome))
                 }
                 Question::End { sum, cycles, state } => {
                     self.sums.add(sum);
-                    return Some((state, from + u64::from(cycles)));
+                    self.fetch(state);
+                    return Ok((state, from + u64::from(cycles)));
                 }
             };
             // An answer without a code is none that is known.
             let answer = answer.unwrap_or(NO_CODE);
-            self.answers.push(answer);
-            let mut node = node;
             while node.answer != answer {
-                node = self.nodes.get(node.other as usize)?;
+                place = node.other;
+                let Some(other) = self.nodes.get(place as usize) else { return Err((last, Some(answer))) };
+                node = other;
             }
-            place = node.next;
+            (last, place) = (place, node.next);
         }
+    }
+
+    /// Reads what mostly comes next, so that the processor has it at hand by then.
+    #[inline(always)]
+    fn fetch(&mut self, state: u32) {
+        let edge = self.first.get(state as usize);
+        let node = edge.and_then(|edge| self.nodes.get(edge.node as usize));
+        self.fetched = node.map_or(0, |node| node.next);
     }
 
     /// Where the path of a block in a state begins: a node, or where to put it.
@@ -233,7 +281,12 @@ impl Tree {
 
     pub(crate) fn add(&mut self, link: Link, question: Question, answer: u64) -> u32 {
         let number = self.nodes.len() as u32;
-        self.nodes.push(Node { question, answer, next: NONE, other: NONE });
+        let before = match link {
+            Link::First(_) | Link::Edge(_) => NONE,
+            Link::Next(node) => node,
+            Link::Other(node) => self.nodes[node as usize].before,
+        };
+        self.nodes.push(Node { question, answer, next: NONE, other: NONE, before });
         match link {
             Link::First(state) => self.first[state as usize].node = number,
             Link::Edge(edge) => self.edges[edge as usize].node = number,
@@ -255,20 +308,18 @@ impl Tree {
 struct Accesses<'a, 'b> {
     block: &'b BlockStep<'a>,
     rest: usize,
-    number: usize,
+    number: u8,
     memory: &'a [MemoryAccess],
 }
 
 impl<'a> Accesses<'a, '_> {
     /// Those of an instruction. They are asked for in order.
     #[inline]
-    fn of(&mut self, number: u8) -> Execution<'a> {
-        if self.number != usize::from(number) {
-            self.number = usize::from(number);
-            self.memory = self.block.memory_of(self.number, &mut self.rest);
+    fn of(&mut self, number: u8, rip: u64) -> Execution<'a> {
+        if self.number != number {
+            self.number = number;
+            self.memory = self.block.memory_of(number.into(), &mut self.rest);
         }
-        let offset = self.block.instructions.get(self.number).map_or(0, |prepared| prepared.offset);
-        let rip = self.block.rip.wrapping_add(u64::from(offset));
         Execution { number, rip, memory: self.memory, repetitions: 1 }
     }
 }

@@ -43,6 +43,16 @@ pub(crate) struct Entered {
     pub(crate) wait: u64,
 }
 
+/// What an instruction loads with.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Loads {
+    /// Cycles of a hit of the first level.
+    pub(crate) latency: u16,
+    pub(crate) lock: bool,
+    /// When the address is known and a port is free.
+    pub(crate) issued: u64,
+}
+
 /// What the loads of an instruction met.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Loaded {
@@ -78,14 +88,8 @@ pub(crate) struct StoreRoom {
 pub(crate) trait Outside {
     fn enter(&mut self, totals: &mut CoreTotals, entry: &Entry) -> Entered;
 
-    /// The loads of an instruction whose address is known at `issued`; `None` if it does not access memory.
-    fn loads(
-        &mut self,
-        totals: &mut CoreTotals,
-        prepared: &Prepared,
-        execution: &Execution<'_>,
-        issued: u64,
-    ) -> Option<Loaded>;
+    /// The loads of an instruction; `None` if it does not access memory.
+    fn loads(&mut self, totals: &mut CoreTotals, execution: &Execution<'_>, loads: Loads) -> Option<Loaded>;
 
     /// Whether the store buffer has room for some stores at `at`.
     fn store_room(&mut self, stores: u64, at: u64) -> StoreRoom;
@@ -198,14 +202,13 @@ impl Outside for World {
     fn loads(
         &mut self,
         totals: &mut CoreTotals,
-        prepared: &Prepared,
         execution: &Execution<'_>,
-        issued: u64,
+        Loads { latency, lock, issued }: Loads,
     ) -> Option<Loaded> {
         if execution.memory.is_empty() {
             return None;
         }
-        let latency = u64::from(prepared.load);
+        let latency = u64::from(latency);
         let mut all = Loaded::NOTHING;
         for access in execution.memory.iter().filter(|access| !access.write) {
             all.any = true;
@@ -218,7 +221,7 @@ impl Outside for World {
             all.early |= loaded.early;
             if crosses_line(access) {
                 totals.split_loads += 1;
-                totals.split_locks += u64::from(prepared.traits.any(Traits::LOCK));
+                totals.split_locks += u64::from(lock);
                 let second = (access.physical >> 6) + 1;
                 let (level, arrival) = self.caches.access(totals, second, issued, Asker::Load);
                 let delay = arrival.saturating_sub(issued + if level > Level::L1 { latency } else { 0 });
