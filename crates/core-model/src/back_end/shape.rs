@@ -8,16 +8,17 @@ use crate::ring::for_each_bit;
 use crate::slots::Leaf;
 use crate::totals::CoreTotals;
 
-/// What follows in the list of what is in the reorder buffer: nothing, an entry, or a large one.
+/// What follows in the list of what is in the reorder buffer: nothing, an entry, a large one, or a small one.
 const END: u64 = 0;
 const ENTRY: u64 = 1;
 const LARGE: u64 = 2;
-/// Bits of these, of how much later an entry retires than the one before, of its slots, of the cycles that it waits for
-/// memory, and of those that it computes, unless it is large.
+const SMALL: u64 = 3;
+/// Bits of these, of how much later an entry retires than the one before, of its slots, of the cycles that it computes,
+/// and of those that it waits for memory, unless it is large. A small one does not wait, and has short numbers only.
 const KIND: u32 = 2;
-const SMALL: u32 = 4;
-const MEMORY: u32 = 14;
+const SHORT: u32 = 4;
 const COMPUTES: u32 = 8;
+const MEMORY: u32 = 14;
 
 impl BackEnd {
     /// Books what is over, so that it is not part of the shape.
@@ -40,9 +41,11 @@ impl BackEnd {
             let after = entry.retired - before;
             before = entry.retired;
             let (memory_for, computes_for) = (u64::from(entry.memory_for), u64::from(entry.computes_for));
-            if (after | slots) >> SMALL | memory_for >> MEMORY | computes_for >> COMPUTES == 0 {
-                let times = computes_for << MEMORY | memory_for;
-                packer.put(((times << SMALL | slots) << SMALL | after) << KIND | ENTRY, 32);
+            let numbers = ((computes_for << SHORT | slots) << SHORT | after) << KIND;
+            if (after | slots | computes_for) >> SHORT | memory_for == 0 {
+                packer.put(numbers | SMALL, KIND + 3 * SHORT);
+            } else if (after | slots) >> SHORT | memory_for >> MEMORY | computes_for >> COMPUTES == 0 {
+                packer.put(memory_for << (32 - MEMORY) | numbers | ENTRY, 32);
             } else {
                 packer.put(slots << KIND | LARGE, KIND + CYCLES);
                 packer.try_put(after, CYCLES)?;
@@ -62,13 +65,16 @@ impl BackEnd {
         loop {
             let (slots, memory_for, computes_for);
             match unpacker.get(KIND) {
+                SMALL => {
+                    retired += unpacker.get(SHORT);
+                    slots = unpacker.get(SHORT);
+                    (memory_for, computes_for) = (0, unpacker.get(SHORT));
+                }
                 ENTRY => {
-                    let word = unpacker.get(32 - KIND);
-                    let part = |from: u32, bits: u32| word >> from & ((1 << bits) - 1);
-                    retired += part(0, SMALL);
-                    slots = part(SMALL, SMALL);
-                    (memory_for, computes_for) =
-                        (part(2 * SMALL, MEMORY), part(2 * SMALL + MEMORY, COMPUTES));
+                    retired += unpacker.get(SHORT);
+                    slots = unpacker.get(SHORT);
+                    computes_for = unpacker.get(COMPUTES);
+                    memory_for = unpacker.get(MEMORY);
                 }
                 LARGE => {
                     slots = unpacker.get(CYCLES);
