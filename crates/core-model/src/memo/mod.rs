@@ -27,8 +27,8 @@ use std::hash::{BuildHasherDefault, Hasher};
 use tree::Tree;
 
 /// Words of shapes, and nodes, after which everything is forgotten.
-const MOST_WORDS: usize = 6 << 20;
-const MOST_NODES: usize = 3 << 19;
+const MOST_WORDS: usize = 1 << 21;
+const MOST_NODES: usize = 1 << 19;
 /// What it costs to find a state of a new outline or with a new number, one that has no shape, and that a block has to be
 /// worked out in a known state: known blocks that make up for it.
 const UNSEEN: i16 = 2;
@@ -210,7 +210,7 @@ impl Memo {
         self.shapes.clear();
         self.states.clear();
         self.known.clear();
-        self.tree = Tree::default();
+        self.tree.clear();
     }
 }
 

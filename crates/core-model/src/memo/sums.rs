@@ -32,6 +32,14 @@ pub(super) struct Sums {
 }
 
 impl Sums {
+    /// Forgets everything of which nothing is due.
+    pub(super) fn clear(&mut self) {
+        self.additions.clear();
+        self.sums.clear();
+        self.known.clear();
+        self.due.clear();
+    }
+
     /// Additions that are kept.
     pub(super) fn len(&self) -> usize {
         self.additions.len()

@@ -120,6 +120,15 @@ impl Tree {
         self.first.push(Edge::new(None, 0, false, NONE));
     }
 
+    /// Forgets everything, but keeps the room.
+    pub(crate) fn clear(&mut self) {
+        self.first.clear();
+        self.edges.clear();
+        self.nodes.clear();
+        self.answers.clear();
+        self.sums.clear();
+    }
+
     /// Nodes and what else takes as much room.
     pub(crate) fn len(&self) -> usize {
         self.nodes.len() + self.sums.len() / 4
