@@ -105,13 +105,11 @@ impl Pipeline {
     /// When there is room for a store.
     #[inline]
     pub(crate) fn store_room(&mut self, outside: &mut impl Outside) -> u64 {
-        if self.stores_fit {
+        if self.store_fits {
             return 0;
         }
         let now = self.cycles();
-        let room = outside.store_room(self.accesses, now);
-        self.stores_fit = room.all;
-        now + room.wait
+        now + outside.store_room(now)
     }
 
     /// The stores of an instruction, after it has retired.
@@ -128,7 +126,11 @@ impl Pipeline {
             return;
         }
         let mut index = 0;
-        while outside.store(totals, execution, index, times) == Some(true) {
+        while let Some(stored) = outside.store(totals, execution, index, times) {
+            self.store_fits = stored.room;
+            if !stored.more {
+                break;
+            }
             index += 1;
         }
     }

@@ -21,9 +21,8 @@ pub(crate) struct Pipeline {
     pub(crate) as_llvm: AsLlvm,
     pub(crate) front_end: FrontEnd,
     pub(crate) back_end: BackEnd,
-    /// Accesses of the block or instruction at hand, and whether there is room for all stores among them.
-    pub(crate) accesses: u64,
-    pub(crate) stores_fit: bool,
+    /// The store buffer is known to have room for the next store.
+    pub(crate) store_fits: bool,
     /// Where the next instruction is if the last one can fuse with it.
     pub(crate) fusible_end: u64,
     pub(crate) fusible: Traits,
@@ -78,8 +77,7 @@ impl Pipeline {
             as_llvm: AsLlvm::new(),
             front_end: FrontEnd::new(core),
             back_end: BackEnd::new(core, units),
-            accesses: 0,
-            stores_fit: false,
+            store_fits: true,
             fusible_end: u64::MAX,
             fusible: Traits::default(),
             refilling: false,
@@ -108,7 +106,6 @@ impl Pipeline {
             Place { linear: step.rip, physical: step.fetch_pa, page: step.fetch_page, length: step.length };
         let execution =
             Execution { number: 0, rip: step.rip, memory: step.memory, repetitions: step.repetitions };
-        (self.accesses, self.stores_fit) = (step.memory.len() as u64, false);
         let (completed, slots) = self.complete_any(outside, totals, prepared, place, &execution, fused);
         totals.instructions += 1;
         // LLVM has instructions without uops, as fused ones are.
@@ -130,7 +127,6 @@ impl Pipeline {
         let Some(first) = block.instructions.first() else { return };
         let follows = block.rip.wrapping_add(u64::from(first.offset)) == self.fusible_end;
         let mut before = if follows { self.fusible } else { Traits::default() };
-        (self.accesses, self.stores_fit) = (block.memory.len() as u64, false);
         let (mut rest, mut rip, mut length, mut completed, mut slots, mut light) = (0, 0, 0, 0, 0, 0);
         for (number, prepared) in block.instructions.iter().enumerate() {
             rip = block.rip.wrapping_add(u64::from(prepared.offset));
@@ -227,7 +223,7 @@ impl Pipeline {
         }
         if store {
             totals.stores += 1;
-            let times = StoreTimes { addressed, data: completed, retired };
+            let times = StoreTimes { allocated, addressed, data: completed, retired };
             self.store(outside, totals, prepared, execution, times);
         }
         if clear {
@@ -451,7 +447,8 @@ impl Pipeline {
 impl Shaped for Pipeline {
     /// After [`BackEnd::settle`]. Not with [`ports_only`](Self::ports_only).
     fn save(&self, now: u64, shape: &mut Vec<u64>) -> Option<()> {
-        shape.extend([self.fusible_end, u64::from(self.fusible.bits()) << 1 | u64::from(self.refilling)]);
+        let flags = u64::from(self.store_fits) << 1 | u64::from(self.refilling);
+        shape.extend([self.fusible_end, u64::from(self.fusible.bits()) << 2 | flags]);
         self.front_end.save(now, shape)?;
         self.back_end.save(now, shape)
     }
@@ -459,7 +456,8 @@ impl Shaped for Pipeline {
     fn restore(&mut self, now: u64, shape: &mut Words<'_>) {
         self.fusible_end = shape.next();
         let word = shape.next();
-        (self.fusible, self.refilling) = (Traits::from_bits((word >> 1) as u32), word & 1 == 1);
+        self.fusible = Traits::from_bits((word >> 2) as u32);
+        (self.store_fits, self.refilling) = (word >> 1 & 1 == 1, word & 1 == 1);
         self.front_end.restore(now, shape);
         self.back_end.restore(now, shape);
     }

@@ -7,7 +7,7 @@ use crate::predictor::Outcome;
 use crate::step::{BlockStep, BranchStep};
 use crate::totals::CoreTotals;
 use crate::world::{
-    Answer, Entered, Entry, Loaded, Loads, NO_CODE, Outside, StoreRoom, World, branch_code, outcome_of_code,
+    Answer, Entered, Entry, Loaded, Loads, NO_CODE, Outside, Stored, World, branch_code, outcome_of_code,
 };
 
 pub(crate) struct Recorder<'a> {
@@ -107,9 +107,9 @@ impl Outside for Recorder<'_> {
         self.answer(question, |world, totals| world.loads(totals, execution, loads))
     }
 
-    fn store_room(&mut self, stores: u64, at: u64) -> StoreRoom {
+    fn store_room(&mut self, at: u64) -> u64 {
         let question = self.since(at).map(|at| Question::StoreRoom { at });
-        self.answer(question, |world, _| world.store_room(stores, at))
+        self.answer(question, |world, _| world.store_room(at))
     }
 
     fn drain(&mut self, at: u64) -> u64 {
@@ -123,16 +123,15 @@ impl Outside for Recorder<'_> {
         execution: &Execution<'_>,
         index: u8,
         times: StoreTimes,
-    ) -> Option<bool> {
-        let StoreTimes { addressed, data, retired } = times;
-        let since = self.since(addressed).zip(self.since(data)).zip(self.since(retired));
-        let question = since.map(|((addressed, data), retired)| Question::Store {
-            number: execution.number,
-            index,
-            addressed,
-            data,
-            retired,
-        });
+    ) -> Option<Stored> {
+        let StoreTimes { allocated, addressed, data, retired } = times;
+        let since = [allocated, addressed, data, retired].map(|cycle| self.since(cycle));
+        let question = if let [Some(allocated), Some(addressed), Some(data), Some(retired)] = since {
+            let number = execution.number;
+            Some(Question::Store { number, index, allocated, addressed, data, retired })
+        } else {
+            None
+        };
         self.answer(question, |world, totals| world.store(totals, execution, index, times))
     }
 

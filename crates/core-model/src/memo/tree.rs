@@ -54,6 +54,7 @@ pub(crate) enum Question {
     Store {
         number: u8,
         index: u8,
+        allocated: i16,
         addressed: i16,
         data: i16,
         retired: i16,
@@ -205,14 +206,16 @@ impl Tree {
                     let loads = Loads { latency, lock, issued: later(from, issued) };
                     world.loads(totals, &accesses.of(number, rip), loads).code()
                 }
-                Question::Store { number, index, addressed, data, retired } => {
-                    let execution = accesses.of(number, 0);
-                    let [addressed, data, retired] = [addressed, data, retired].map(|by| later(from, by));
-                    world.store(totals, &execution, index, StoreTimes { addressed, data, retired }).code()
+                Question::Store { number, index, allocated, addressed, data, retired } => {
+                    let times = StoreTimes {
+                        allocated: later(from, allocated),
+                        addressed: later(from, addressed),
+                        data: later(from, data),
+                        retired: later(from, retired),
+                    };
+                    world.store(totals, &accesses.of(number, 0), index, times).code()
                 }
-                Question::StoreRoom { at } => {
-                    world.store_room(block.memory.len() as u64, later(from, at)).code()
-                }
+                Question::StoreRoom { at } => world.store_room(later(from, at)).code(),
                 Question::Drain { at } => world.drain(later(from, at)).code(),
                 Question::Branch { offset, length } => {
                     let Some(branch) = &block.branch else { return Err((last, None)) };

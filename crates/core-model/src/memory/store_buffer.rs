@@ -16,13 +16,13 @@ impl StoreBuffer {
         Self { commits: vec![0; len].into_boxed_slice(), count: 0, entries: entries.into(), last_commit: 0 }
     }
 
-    /// When there is room for so many more, of which there is at least one; never for more than there are entries.
+    /// When there is room for one more.
     #[inline]
-    pub(crate) fn room(&self, stores: u64) -> u64 {
-        let Some(free) = self.entries.checked_sub(stores) else { return u64::MAX };
-        // Those that are older than this one have left before it.
-        let last = self.count.wrapping_sub(free + 1);
-        if last < self.count { self.commits[last as usize & (self.commits.len() - 1)] } else { 0 }
+    pub(crate) fn room(&self) -> u64 {
+        if self.count < self.entries {
+            return 0;
+        }
+        self.commits[(self.count - self.entries) as usize & (self.commits.len() - 1)]
     }
 
     /// When all stores have reached the cache.
@@ -51,14 +51,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_full_buffer_waits_for_its_oldest_stores() {
+    fn a_full_buffer_waits_for_its_oldest_store() {
         let mut stores = StoreBuffer::new(3);
-        stores.add(true, 10, 100);
-        assert_eq!([1, 2, 3].map(|count| stores.room(count)), [0, 0, 100]);
-        for n in 1..5 {
-            stores.add(true, 10, 100 * (n + 1));
-        }
-        assert_eq!([1, 2, 3, 4].map(|count| stores.room(count)), [300, 400, 500, u64::MAX]);
+        let rooms = [100, 200, 300, 400, 500].map(|line_ready| {
+            stores.add(true, 10, line_ready);
+            stores.room()
+        });
+        assert_eq!(rooms, [0, 0, 100, 200, 300]);
         assert_eq!(stores.drained(), 500);
     }
 

@@ -156,6 +156,7 @@ fn tag(rip: u64) -> u16 {
 /// Cycles of a store.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct StoreTimes {
+    pub(crate) allocated: u64,
     /// When its address is known, and when its data.
     pub(crate) addressed: u64,
     pub(crate) data: u64,
@@ -169,7 +170,7 @@ mod tests {
     #[test]
     fn loads_find_younger_bytes_of_stores() {
         let mut stores = Stores::new();
-        stores.keep(0x1000, 4, StoreTimes { addressed: 5, data: 9, retired: 10 }, 21);
+        stores.keep(0x1000, 4, StoreTimes { allocated: 3, addressed: 5, data: 9, retired: 10 }, 21);
         assert_eq!(stores.find(0x1000, 4, 10), Found::Forward { data: 9, addressed: 5 });
         assert_eq!(stores.find(0x1000, 8, 10), Found::Blocked { committed: 21 });
         assert_eq!(stores.find(0x1004, 4, 10), Found::Nothing);

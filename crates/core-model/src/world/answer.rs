@@ -1,6 +1,6 @@
 //! Answers as numbers, to find out whether they are the same as before.
 
-use super::{Entered, Loaded, StoreRoom};
+use super::{Entered, Loaded, Stored};
 use crate::memory::Level;
 use crate::predictor::Outcome;
 use crate::step::BranchStep;
@@ -64,17 +64,6 @@ impl Answer for Option<Loaded> {
     }
 }
 
-impl Answer for StoreRoom {
-    #[inline]
-    fn code(&self) -> Option<u64> {
-        pack(self.all.into(), self.wait, 32)
-    }
-
-    fn of_code(code: u64) -> Option<Self> {
-        Some(Self { all: code >> 32 & 1 == 1, wait: code & 0xFFFF_FFFF })
-    }
-}
-
 /// Cycles.
 impl Answer for u64 {
     #[inline]
@@ -87,15 +76,14 @@ impl Answer for u64 {
     }
 }
 
-/// Whether another store follows.
-impl Answer for Option<bool> {
+impl Answer for Option<Stored> {
     #[inline]
     fn code(&self) -> Option<u64> {
-        Some(self.map_or(NOTHING, u64::from))
+        Some(self.map_or(NOTHING, |Stored { more, room }| u64::from(more) << 1 | u64::from(room)))
     }
 
     fn of_code(code: u64) -> Option<Self> {
-        Some((code != NOTHING).then_some(code == 1))
+        Some((code != NOTHING).then_some(Stored { more: code >> 1 & 1 == 1, room: code & 1 == 1 }))
     }
 }
 

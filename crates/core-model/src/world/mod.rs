@@ -75,13 +75,13 @@ impl Loaded {
         Self { delay: 0, level: Level::L1, any: false, held: false, data: 0, walked: false, early: false };
 }
 
-/// Room in the store buffer.
+/// What a store met.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct StoreRoom {
-    /// Cycles until another store has a place.
-    pub(crate) wait: u64,
-    /// There is a place for every store that was asked for.
-    pub(crate) all: bool,
+pub(crate) struct Stored {
+    /// Another store of the same instruction follows.
+    pub(crate) more: bool,
+    /// The store buffer had room for one more in the cycle in which this one was allocated, so it has for the next.
+    pub(crate) room: bool,
 }
 
 /// Who answers the pipeline. Cycles of an answer count from those of the question.
@@ -91,20 +91,20 @@ pub(crate) trait Outside {
     /// The loads of an instruction; `None` if it does not access memory.
     fn loads(&mut self, totals: &mut CoreTotals, execution: &Execution<'_>, loads: Loads) -> Option<Loaded>;
 
-    /// Whether the store buffer has room for some stores at `at`.
-    fn store_room(&mut self, stores: u64, at: u64) -> StoreRoom;
+    /// Cycles from `at` on until the store buffer has room for another store.
+    fn store_room(&mut self, at: u64) -> u64;
 
     /// Cycles from `at` on until all stores have reached the cache.
     fn drain(&mut self, at: u64) -> u64;
 
-    /// A store of an instruction, by its number among them; `None` if there is none, else whether another one follows.
+    /// A store of an instruction, by its number among them; `None` if there is none.
     fn store(
         &mut self,
         totals: &mut CoreTotals,
         execution: &Execution<'_>,
         index: u8,
         times: StoreTimes,
-    ) -> Option<bool>;
+    ) -> Option<Stored>;
 
     /// A branch at `rip`, before the instruction at `next`.
     fn branch(&mut self, rip: u64, next: u64, branch: &BranchStep) -> Outcome;
@@ -147,11 +147,8 @@ impl Outside for World {
     }
 
     #[inline]
-    fn store_room(&mut self, stores: u64, at: u64) -> StoreRoom {
-        if self.store_buffer.room(stores.max(1)) <= at {
-            return StoreRoom { wait: 0, all: true };
-        }
-        StoreRoom { wait: self.store_buffer.room(1).saturating_sub(at), all: false }
+    fn store_room(&mut self, at: u64) -> u64 {
+        self.store_buffer.room().saturating_sub(at)
     }
 
     fn drain(&mut self, at: u64) -> u64 {
@@ -165,7 +162,7 @@ impl Outside for World {
         execution: &Execution<'_>,
         index: u8,
         times: StoreTimes,
-    ) -> Option<bool> {
+    ) -> Option<Stored> {
         let StoreTimes { addressed, retired, .. } = times;
         let (access, more) = store_of(execution, index)?;
         let (translation, walked) =
@@ -186,7 +183,7 @@ impl Outside for World {
         let new_line = self.stores.changes_line(access.linear);
         let committed = self.store_buffer.add(new_line, retired, arrival);
         self.stores.keep(access.linear, access.size, times, committed);
-        Some(more)
+        Some(Stored { more, room: self.store_buffer.room() <= times.allocated })
     }
 
     #[inline]
