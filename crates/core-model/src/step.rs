@@ -44,7 +44,10 @@ impl BlockId {
 }
 
 /// Consecutive instructions that have retired, of which only the last one may be a branch.
+// In this order the page's byte is not aligned as a word is. If it were, it would be read as part of one, for which a
+// processor waits until the two stores of bytes have reached the cache.
 #[derive(Debug, Clone, Copy)]
+#[repr(C)]
 pub struct BlockStep<'a> {
     /// Names the instructions, so that it can be remembered what they do. `None` if they are not remembered.
     pub id: Option<BlockId>,
@@ -52,10 +55,6 @@ pub struct BlockStep<'a> {
     pub rip: u64,
     /// The physical address that belongs to it.
     pub fetch_pa: u64,
-    /// Log2 of the size of the page that they were fetched from, in bytes: 12, 21 or 30.
-    pub fetch_page: u8,
-    /// Retired at privilege level 3.
-    pub user: bool,
     /// What the instructions are, in the order of their execution.
     pub instructions: &'a [Prepared],
     /// All their reads and writes of memory, in the order of execution.
@@ -64,6 +63,10 @@ pub struct BlockStep<'a> {
     pub owners: &'a [u8],
     /// How the last instruction went, if it is a branch.
     pub branch: Option<BranchStep>,
+    /// Retired at privilege level 3.
+    pub user: bool,
+    /// Log2 of the size of the page that they were fetched from, in bytes: 12, 21 or 30.
+    pub fetch_page: u8,
 }
 
 impl<'a> BlockStep<'a> {

@@ -247,6 +247,9 @@ impl Core {
     /// Tells of a jump to the next instruction that is taken. It has not been counted yet.
     #[cold]
     pub(crate) fn tell_jump_to_next<B: Bus>(&mut self, bus: &mut B) {
+        if B::OBSERVED {
+            self.watch.jump_to_next();
+        }
         let kind = BranchKind::ConditionalTaken;
         if self.trail.wants(kind) {
             self.tell_now(bus, kind, false, self.instruction_rip(), self.cpl);

@@ -38,8 +38,7 @@ pub(crate) struct Observed {
     pub(crate) ending: Ending,
     /// The near branch at its end.
     pub(crate) branch: Option<BranchKind>,
-    /// The instructions are about registers and memory only, and may be told of together: if the last one is a
-    /// conditional jump, it has jumped if the next block does not follow.
+    /// The instructions are about registers and memory only, and may be told of together.
     pub(crate) together: bool,
     /// Log2 of the size of the page that it was fetched from when it was decoded.
     pub(crate) page: u8,

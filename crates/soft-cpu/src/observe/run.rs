@@ -2,6 +2,7 @@
 
 use super::Observer;
 use super::block::{Ending, Observed, Special};
+use super::watch::Logged;
 use crate::bus::{BranchKind as Kind, Bus};
 use crate::cache::{Block, BlockId, Cache, Path};
 use crate::context::{BLOCK, CS, Core, RCX};
@@ -64,31 +65,43 @@ impl<B: Bus> Cpu<B> {
         let mut allowed = 0;
         let mut untold = 0;
         loop {
-            let found = self.cache.follow(&mut path, core.block_key(), bus);
-            let known = found.is_some();
-            if let Some(block) = found
-                && u64::from(block.end.index) <= allowed
-                && block.observed.as_ref().is_some_and(|observed| observed.together)
-            {
-                core.regs[BLOCK] = core.rip;
-                core.watch.begin_block(core.rip, path.here());
-                core.rip = core.rip.wrapping_add(u64::from(block.end.start));
-                let done = (block.chain)(core, bus, block.insns.iter());
-                if done.is_ok() && !core.stop {
-                    allowed -= u64::from(block.end.index);
-                    untold += u64::from(block.end.index);
-                    let full = core.watch.end_block();
-                    if core.retire_block(block.end) {
-                        core.trail_half_full(bus);
+            let fits = |block: &Block<B>, allowed| {
+                u64::from(block.end.index) <= allowed
+                    && block.observed.as_ref().is_some_and(|seen| seen.together)
+            };
+            let block = match self.cache.follow(&mut path, core.block_key(), bus) {
+                Some(block) if fits(block, allowed) => block,
+                found => {
+                    let known = found.is_some();
+                    *left -= std::mem::take(&mut untold);
+                    if tell_all(&self.cache, core, bus) {
+                        return Some(stop_told(core, bus));
                     }
-                    if full || !core.watch.assists.is_empty() {
-                        *left -= std::mem::take(&mut untold);
-                        if tell_all(&self.cache, core, bus) {
-                            return Some(stop_told(core, bus));
+                    if *left == 0 {
+                        return Some(Left::Through);
+                    }
+                    let block = if known { self.cache.block(path.here()) } else { None }?;
+                    let observed = block.observed.as_ref()?;
+                    allowed =
+                        if together { bus.observer().map_or(0, Observer::patience).min(*left) } else { 0 };
+                    if !fits(block, allowed) {
+                        core.regs[BLOCK] = core.rip;
+                        core.watch.together = false;
+                        if let Some(left) = run_one_by_one(core, bus, block, observed, left, pace) {
+                            return Some(left);
                         }
+                        core.watch.together = true;
+                        allowed = 0;
+                        continue;
                     }
-                    continue;
+                    block
                 }
+            };
+            core.regs[BLOCK] = core.rip;
+            core.watch.begin_block(core.rip, path.here());
+            core.rip = core.rip.wrapping_add(u64::from(block.end.start));
+            let done = (block.chain)(core, bus, block.insns.iter());
+            if done.is_err() || core.stop {
                 *left -= std::mem::take(&mut untold);
                 if let Some(left) = leave(&self.cache, core, bus, done, left) {
                     return Some(left);
@@ -96,26 +109,17 @@ impl<B: Bus> Cpu<B> {
                 allowed = 0;
                 continue;
             }
-            *left -= std::mem::take(&mut untold);
-            if tell_all(&self.cache, core, bus) {
-                return Some(stop_told(core, bus));
+            allowed -= u64::from(block.end.index);
+            untold += u64::from(block.end.index);
+            let full = core.watch.end_block();
+            if core.retire_block(block.end) {
+                core.trail_half_full(bus);
             }
-            if *left == 0 {
-                return Some(Left::Through);
-            }
-            let block = if known { self.cache.block(path.here()) } else { None }?;
-            let observed = block.observed.as_ref()?;
-            if together && observed.together {
-                allowed = bus.observer().map_or(0, Observer::patience).min(*left);
-            }
-            if !observed.together || u64::from(block.end.index) > allowed {
-                core.regs[BLOCK] = core.rip;
-                core.watch.together = false;
-                if let Some(left) = run_one_by_one(core, bus, block, observed, left, pace) {
-                    return Some(left);
+            if full || !core.watch.assists.is_empty() {
+                *left -= std::mem::take(&mut untold);
+                if tell_all(&self.cache, core, bus) {
+                    return Some(stop_told(core, bus));
                 }
-                core.watch.together = true;
-                allowed = 0;
             }
         }
     }
@@ -160,7 +164,7 @@ fn tell<B: Bus>(cache: &Cache<B>, core: &mut Core, bus: &mut B, range: Range<u8>
             instructions: &observed.ops,
             memory,
             owners,
-            branch: branch_to(block, observed, logged.start, next.start),
+            branch: branch_to(block, observed, logged, next.start),
         })
     });
     if bus.observer().is_some_and(|observer| observer.retire_blocks(steps)) {
@@ -168,13 +172,13 @@ fn tell<B: Bus>(cache: &Cache<B>, core: &mut Core, bus: &mut B, range: Range<u8>
     }
 }
 
-/// The branch at the end of a block that started and went on there, if it is one that may be told of with others.
+/// The branch at the end of a block behind which execution went on there, if it is one that may be told of with others.
 #[inline(always)]
-fn branch_to<B>(block: &Block<B>, observed: &Observed, start: u64, target: u64) -> Option<BranchStep> {
-    let behind = start.wrapping_add(u64::from(block.end.start));
+fn branch_to<B>(block: &Block<B>, observed: &Observed, logged: Logged, target: u64) -> Option<BranchStep> {
+    let behind = logged.start.wrapping_add(u64::from(block.end.start));
     observed.branch.map(|kind| BranchStep {
         kind,
-        taken: kind != BranchKind::Conditional || target != behind,
+        taken: kind != BranchKind::Conditional || target != behind || logged.jumped_to_next,
         target,
     })
 }
@@ -212,7 +216,7 @@ fn leave<B: Bus>(
             instructions: observed.ops.get(..done).unwrap_or_default(),
             memory,
             owners,
-            branch: branch_to(block, observed, logged.start, core.rip).filter(|_| all),
+            branch: branch_to(block, observed, logged, core.rip).filter(|_| all),
         };
         if bus.observer().is_some_and(|observer| observer.retire_blocks(core::iter::once(step))) {
             (core.attention, core.stop) = (true, true);

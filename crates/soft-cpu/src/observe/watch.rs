@@ -55,6 +55,8 @@ pub(crate) struct Logged {
     pub(super) block: BlockId,
     /// Its first access in the log.
     pub(super) first: u8,
+    /// It has jumped to where it would have gone without.
+    pub(super) jumped_to_next: bool,
 }
 
 impl Core {
@@ -77,7 +79,8 @@ impl Watch {
             page: 0,
             together: false,
             accesses: Vec::new(),
-            blocks: [Logged { start: 0, block: BlockId::NONE, first: 0 }; MAX_TOGETHER],
+            blocks: [Logged { start: 0, block: BlockId::NONE, first: 0, jumped_to_next: false };
+                MAX_TOGETHER],
             block_count: 0,
             of_blocks: [NONE; MAX_TOGETHER],
             owners: [0; MAX_TOGETHER],
@@ -91,7 +94,14 @@ impl Watch {
     /// A block is about to be executed.
     #[inline(always)]
     pub(super) fn begin_block(&mut self, start: u64, block: BlockId) {
-        self.blocks[usize::from(self.block_count)] = Logged { start, block, first: self.count };
+        self.blocks[usize::from(self.block_count)] =
+            Logged { start, block, first: self.count, jumped_to_next: false };
+    }
+
+    /// It ends in a conditional jump to the next instruction, which is taken.
+    #[cold]
+    pub(crate) fn jump_to_next(&mut self) {
+        self.blocks[usize::from(self.block_count)].jumped_to_next = true;
     }
 
     /// It has been. True if there may be no room for another one.
