@@ -93,7 +93,8 @@ impl Streams {
         for (level, distance) in distances.into_iter().enumerate() {
             for _ in 0..AT_ONCE {
                 let ahead = stream.ahead[level];
-                let next = if down { ahead.min(from).saturating_sub(1) } else { ahead.max(from) + 1 };
+                let next = if down { ahead.min(from).checked_sub(1) } else { Some(ahead.max(from) + 1) };
+                let Some(next) = next else { break };
                 if next < first || next > last || next.abs_diff(line) > distance {
                     break;
                 }
@@ -196,6 +197,16 @@ mod tests {
         walk(100, 0..1);
         assert_eq!(walk(0, 3..4), 2);
         assert_eq!(walk(1, 2..3), 0);
+    }
+
+    #[test]
+    fn nothing_is_below_the_first_line_of_memory() {
+        let mut streams = Streams::new();
+        for line in (0..8).rev() {
+            for wanted in streams.see(line, [4, 12]) {
+                assert!(wanted.lines().all(|wanted| wanted < line.max(1)), "line {line}");
+            }
+        }
     }
 
     #[test]

@@ -1,28 +1,27 @@
 //! The store buffer: when stores reach the cache, in order.
 
+/// Stores that are remembered: as many as any core has entries for.
+const PLACES: usize = 128;
+
 #[derive(Debug)]
 pub(crate) struct StoreBuffer {
     /// When each of the newest stores reaches the cache.
-    commits: Box<[u64]>,
-    count: u64,
-    entries: u64,
+    commits: [u64; PLACES],
+    count: usize,
+    entries: usize,
     last_commit: u64,
 }
 
 impl StoreBuffer {
     pub(crate) fn new(entries: u32) -> Self {
-        let entries = entries.max(1);
-        let len = entries.next_power_of_two() as usize;
-        Self { commits: vec![0; len].into_boxed_slice(), count: 0, entries: entries.into(), last_commit: 0 }
+        let entries = (entries as usize).clamp(1, PLACES);
+        Self { commits: [0; PLACES], count: 0, entries, last_commit: 0 }
     }
 
     /// When there is room for one more.
     #[inline]
     pub(crate) fn room(&self) -> u64 {
-        if self.count < self.entries {
-            return 0;
-        }
-        self.commits[(self.count - self.entries) as usize & (self.commits.len() - 1)]
+        self.commits[self.count.wrapping_sub(self.entries) % PLACES]
     }
 
     /// When all stores have reached the cache.
@@ -39,9 +38,8 @@ impl StoreBuffer {
         let next = self.last_commit + u64::from(new_line);
         let committed = next.max(retired + 1).max(line_ready);
         self.last_commit = committed;
-        let len = self.commits.len();
-        self.commits[self.count as usize & (len - 1)] = committed;
-        self.count += 1;
+        self.commits[self.count % PLACES] = committed;
+        self.count = self.count.wrapping_add(1);
         committed
     }
 }

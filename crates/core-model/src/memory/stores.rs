@@ -64,17 +64,17 @@ impl Stores {
     pub(crate) fn keep(&mut self, linear: u64, size: u8, times: StoreTimes, committed: u64) {
         let StoreTimes { addressed, data, .. } = times;
         self.latest = committed;
-        let mut word = linear >> 3;
-        let mut first = (linear & 7) as u32;
-        let mut left = u32::from(size);
-        while left > 0 {
-            let here = left.min(8 - first);
-            let bytes = (((1u32 << here) - 1) << first) as u8;
+        let Some(end) = linear.wrapping_add(size.into()).checked_sub(1).filter(|_| size > 0) else { return };
+        let (first, last) = (linear >> 3, end >> 3);
+        let mut bytes = 0xFF << (linear & 7);
+        let mut word = first;
+        while word < last {
             self.places[word as usize % PLACES] = Place { word: word + 1, bytes, addressed, data, committed };
-            left -= here;
-            first = 0;
+            bytes = 0xFF;
             word += 1;
         }
+        bytes &= 0xFF >> (7 - (end & 7));
+        self.places[word as usize % PLACES] = Place { word: word + 1, bytes, addressed, data, committed };
     }
 
     /// What a load at `at` finds.

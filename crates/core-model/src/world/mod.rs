@@ -125,8 +125,16 @@ pub(crate) struct World {
 }
 
 /// A store of an instruction, by its number among them, and whether another one follows.
-#[inline]
+#[inline(always)]
 fn store_of<'a>(execution: &Execution<'a>, index: u8) -> Option<(&'a MemoryAccess, bool)> {
+    match execution.memory {
+        [access] if index == 0 => access.write.then_some((access, false)),
+        _ => store_among(execution, index),
+    }
+}
+
+/// The same of an instruction with several accesses.
+fn store_among<'a>(execution: &Execution<'a>, index: u8) -> Option<(&'a MemoryAccess, bool)> {
     let mut stores = execution.memory.iter().filter(|access| access.write).skip(usize::from(index));
     stores.next().map(|store| (store, stores.next().is_some()))
 }
