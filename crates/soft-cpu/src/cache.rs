@@ -79,6 +79,8 @@ impl Path {
 struct CodePage {
     tag: u64,
     gpa: u64,
+    /// Log2 of its size.
+    size: u8,
 }
 
 /// Hashes keys that are page addresses and block addresses. A guest that makes them collide slows itself down only.
@@ -124,7 +126,7 @@ impl<B: Bus> Cache<B> {
             by_gpa: HashMap::default(),
             by_page: HashMap::default(),
             jumps: Box::new([NO_JUMP; JUMPS]),
-            pages: Box::new([CodePage { tag: 0, gpa: 0 }; PAGES]),
+            pages: Box::new([CodePage { tag: 0, gpa: 0, size: 0 }; PAGES]),
             generation: 1,
         }
     }
@@ -134,7 +136,7 @@ impl<B: Bus> Cache<B> {
         self.generation += 1;
         if self.generation == GENERATIONS {
             self.jumps.fill(NO_JUMP);
-            self.pages.fill(CodePage { tag: 0, gpa: 0 });
+            self.pages.fill(CodePage { tag: 0, gpa: 0, size: 0 });
             self.blocks.iter_mut().for_each(|block| block.tag = 0);
             self.generation = 1;
         }
@@ -203,14 +205,15 @@ impl<B: Bus> Cache<B> {
         Some(id)
     }
 
-    /// Guest physical address of the code at a linear address, if it was translated before; `key` as for jumps.
-    pub(crate) fn code_address(&self, key: u64) -> Option<u64> {
+    /// Guest physical address of the code at a linear address, and log2 of the size of its page, if it was translated
+    /// before; `key` as for jumps.
+    pub(crate) fn code_address(&self, key: u64) -> Option<(u64, u8)> {
         let page = self.pages[(key / PAGE) as usize % PAGES];
-        (page.tag == self.tag(key & !(PAGE - 1))).then_some(page.gpa | key & (PAGE - 1))
+        (page.tag == self.tag(key & !(PAGE - 1))).then_some((page.gpa | key & (PAGE - 1), page.size))
     }
 
-    pub(crate) fn set_code_address(&mut self, key: u64, gpa: u64) {
-        let page = CodePage { tag: self.tag(key & !(PAGE - 1)), gpa: gpa & !(PAGE - 1) };
+    pub(crate) fn set_code_address(&mut self, key: u64, (gpa, size): (u64, u8)) {
+        let page = CodePage { tag: self.tag(key & !(PAGE - 1)), gpa: gpa & !(PAGE - 1), size };
         self.pages[(key / PAGE) as usize % PAGES] = page;
     }
 

@@ -446,11 +446,11 @@ impl<B: Bus> Cpu<B> {
         if core.in_64_bit_mode() && !is_canonical(linear) {
             return Err(core.gp(0));
         }
-        let gpa = match self.cache.code_address(key) {
-            Some(gpa) => gpa,
-            None => core.translate(bus, linear, Intent::Fetch, core.user)?,
+        let (gpa, page) = match self.cache.code_address(key) {
+            Some(known) => known,
+            None => (core.translate(bus, linear, Intent::Fetch, core.user)?, core.watch.page),
         };
-        self.cache.set_code_address(key, gpa);
+        self.cache.set_code_address(key, (gpa, page));
         let mut found = self.cache.find(gpa, core.mode);
         if let Some(second) = found.and_then(|id| self.cache.block(id)?.second) {
             let next = linear.wrapping_add(PAGE) & !(PAGE - 1);
@@ -462,7 +462,7 @@ impl<B: Bus> Cpu<B> {
             Some(block) => block,
             None => {
                 let mut block = self.decode_block(bus, linear, gpa)?;
-                block.observed = self.observe_block(bus, &block);
+                block.observed = self.observe_block(bus, &block, page);
                 self.cache.insert(block, &mut self.core.mmu)
             }
         };

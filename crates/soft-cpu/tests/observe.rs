@@ -101,6 +101,15 @@ fn small_pages_split_accesses_and_devices() {
     assert_eq!(bus.recorder.unwrap().steps[0].memory, [device]);
 }
 
+/// Code keeps the size of its page, whatever was translated since that page was.
+#[test]
+fn code_behind_a_load_from_a_small_page() {
+    // mov rax, [rdi]; jmp to the next instruction, which begins a block; nop.
+    let recorder = run(&[0x48, 0x8B, 7, 0xEB, 0, 0x90], |_| {});
+    let fetches: Vec<_> = recorder.steps.iter().map(|step| step.fetch).collect();
+    assert_eq!(fetches[..3], [(0x1_0000, 21), (0x1_0003, 21), (0x1_0005, 21)]);
+}
+
 #[test]
 fn branches() {
     // xor eax, eax; jz +0; jnz +0; jmp +0; call +0; pop rbx; lea rbx, [rip + 3]; jmp rbx; nop (skipped); int 6.

@@ -29,8 +29,9 @@ impl<B: Bus> Cpu<B> {
         }
     }
 
-    /// What the observer makes of a block that has just been decoded; nothing without one.
-    pub(crate) fn observe_block(&self, bus: &mut B, block: &Block<B>) -> Option<Observed> {
+    /// What the observer makes of a block that has just been decoded, from a page of so many bytes as log2; nothing
+    /// without one.
+    pub(crate) fn observe_block(&self, bus: &mut B, block: &Block<B>, page: u8) -> Option<Observed> {
         if !self.core.watch.on {
             return None;
         }
@@ -44,7 +45,7 @@ impl<B: Bus> Cpu<B> {
         // What is no instruction needs more bytes than it has.
         bytes.resize(bytes.len() + LONGEST as usize, 0);
         let count = block.insns.len();
-        Some(Observed::new(bus.observer()?, &bytes, block.mode, count, self.core.watch.page))
+        Some(Observed::new(bus.observer()?, &bytes, block.mode, count, page))
     }
 
     /// As [`run_known_blocks`](Self::run_known_blocks), telling the observer.
