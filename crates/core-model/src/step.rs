@@ -30,11 +30,13 @@ pub struct Step<'a> {
 pub struct BlockId(NonZeroU64);
 
 impl BlockId {
-    /// A name that no block has had before. `None` if one of the instructions has to be worked out each time.
+    /// A name that no block has had before. `None` if one of the instructions has to be worked out each time, or if there
+    /// are more than 255.
     #[must_use]
     pub fn new(instructions: &[Prepared]) -> Option<Self> {
         static NEXT: AtomicU64 = AtomicU64::new(1);
-        let repeatable = instructions.iter().all(Prepared::is_repeatable);
+        let few = instructions.len() <= usize::from(u8::MAX);
+        let repeatable = few && instructions.iter().all(Prepared::is_repeatable);
         repeatable.then(|| NEXT.fetch_add(1, Ordering::Relaxed)).and_then(NonZeroU64::new).map(Self)
     }
 
@@ -44,10 +46,7 @@ impl BlockId {
 }
 
 /// Consecutive instructions that have retired, of which only the last one may be a branch.
-// In this order the page's byte is not aligned as a word is. If it were, it would be read as part of one, for which a
-// processor waits until the two stores of bytes have reached the cache.
 #[derive(Debug, Clone, Copy)]
-#[repr(C)]
 pub struct BlockStep<'a> {
     /// Names the instructions, so that it can be remembered what they do. `None` if they are not remembered.
     pub id: Option<BlockId>,
