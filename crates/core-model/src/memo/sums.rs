@@ -50,22 +50,21 @@ impl Sums {
     pub(super) fn take(&mut self, moved: &mut CoreTotals, totals: &mut CoreTotals) -> Option<u32> {
         let first = self.additions.len();
         let (mut hash, mut fits) = (0_u64, true);
-        let mut take = |word: usize, moved: &mut u64, total: &mut u64| {
-            let add = std::mem::take(moved);
-            if add != 0 {
+        // Most are 0, and looked at by groups.
+        let groups = moved.words_mut().chunks_mut(GROUP).zip(totals.words_mut().chunks_mut(GROUP));
+        for (group, (moved, totals)) in groups.enumerate() {
+            if moved.iter().fold(0, |any, word| any | word) == 0 {
+                continue;
+            }
+            for (word, (moved, total)) in (group * GROUP..).zip(moved.iter_mut().zip(totals)) {
+                let add = std::mem::take(moved);
+                if add == 0 {
+                    continue;
+                }
                 *total = total.wrapping_add(add);
                 fits &= i32::try_from(add as i64).is_ok();
                 hash = (hash.rotate_left(23) ^ add << 16 ^ word as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15);
                 self.additions.push(Addition { word: word as u16, add: add as i32 });
-            }
-        };
-        // Most are 0, and looked at by groups.
-        let groups = moved.words_mut().chunks_mut(GROUP).zip(totals.words_mut().chunks_mut(GROUP));
-        for (number, (moved, totals)) in groups.enumerate() {
-            if moved.iter().fold(0, |any, word| any | word) != 0 {
-                for (place, (moved, total)) in moved.iter_mut().zip(totals).enumerate() {
-                    take(number * GROUP + place, moved, total);
-                }
             }
         }
         let count = self.additions.len() - first;
