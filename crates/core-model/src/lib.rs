@@ -25,8 +25,10 @@
 #![forbid(unsafe_code)]
 
 mod access;
+mod account;
 mod as_llvm;
 mod back_end;
+mod beside;
 mod core;
 mod cores;
 mod flops;

@@ -4,7 +4,7 @@ use crate::core::Core;
 use crate::memo::{Memo, Whereabouts};
 use crate::pipeline::Pipeline;
 use crate::prepared::Prepared;
-use crate::step::{BlockId, BlockStep, CoreEvent, Step};
+use crate::step::{BlockId, BlockStep, CoreEvent, Predicted, Step};
 use crate::totals::CoreTotals;
 use crate::world::World;
 
@@ -55,14 +55,21 @@ impl Machine {
         self.pipeline.back_end.settle(totals);
     }
 
-    pub(crate) fn retire(&mut self, totals: &mut CoreTotals, prepared: &Prepared, step: &Step<'_>) {
+    pub(crate) fn retire(
+        &mut self,
+        totals: &mut CoreTotals,
+        prepared: &Prepared,
+        step: &Predicted<Step<'_>>,
+    ) {
         self.come_back();
         self.pipeline.retire(&mut self.world, totals, prepared, step);
     }
 
-    pub(crate) fn retire_block(&mut self, totals: &mut CoreTotals, block: &BlockStep<'_>) {
+    pub(crate) fn retire_block(&mut self, totals: &mut CoreTotals, block: &Predicted<BlockStep<'_>>) {
         if self.pipeline.ports_only {
-            block.steps().for_each(|(prepared, step)| self.retire(totals, prepared, &step));
+            let outcome = block.outcome;
+            let steps = block.steps().map(|(prepared, step)| (prepared, Predicted { step, outcome }));
+            steps.for_each(|(prepared, step)| self.retire(totals, prepared, &step));
             return;
         }
         let known = block.id.and_then(|id| self.known_place(totals, id));
@@ -141,7 +148,8 @@ impl Machine {
                 pipeline.front_end.forget_page();
                 pipeline.front_end.forget_line();
             }
-            CoreEvent::PredictorBarrier => world.predictor.forget(),
+            // It has no predictor.
+            CoreEvent::PredictorBarrier => {}
         }
     }
 }

@@ -1,9 +1,11 @@
 //! What an engine uses: one core, from retired instructions to totals.
 
+use crate::account::Account;
+use crate::beside::Lender;
 use crate::core::Core;
-use crate::machine::Machine;
+use crate::predictor::Predictor;
 use crate::prepared::Prepared;
-use crate::step::{BlockStep, CoreEvent, Step};
+use crate::step::{BlockStep, CoreEvent, Predicted, Step};
 use crate::table::{TableError, UopTable};
 use crate::totals::CoreTotals;
 use iced_x86::{Instruction, InstructionInfoFactory};
@@ -17,9 +19,9 @@ pub struct Model {
     table: UopTable,
     /// Uops are counted as LLVM does.
     ports_only: bool,
-    machine: Machine,
-    user: bool,
-    totals: [CoreTotals; 2],
+    /// Branches are predicted here, in the order in which they retire: that takes no time of the machine.
+    predictor: Predictor,
+    account: Lender,
 }
 
 impl Model {
@@ -43,8 +45,14 @@ impl Model {
     }
 
     fn with_table(core: &'static Core, table: UopTable, ports_only: bool) -> Self {
-        let machine = Machine::new(core, table.units(), ports_only);
-        Self { core, table, ports_only, machine, user: false, totals: Default::default() }
+        let account = Lender::new(Account::new(core, table.units(), ports_only));
+        Self { core, table, ports_only, predictor: Predictor::new(core), account }
+    }
+
+    /// From now on the model may work on a thread of its own as long as nobody asks it for anything. It comes to the
+    /// same. Without effect if the host has no thread left.
+    pub fn work_beside(&mut self) {
+        self.account.start_thread();
     }
 
     /// The core's parameters.
@@ -72,60 +80,55 @@ impl Model {
     /// Books an instruction that has retired.
     #[inline]
     pub fn retire(&mut self, prepared: &Prepared, step: &Step<'_>) {
-        if step.user != self.user {
-            self.switch_to(step.user);
-        }
-        self.machine.retire(&mut self.totals[usize::from(step.user)], prepared, step);
+        let behind = step.rip.wrapping_add(u64::from(step.length));
+        let outcome = self.predictor.outcome(step.branch.as_ref(), step.rip, behind);
+        self.account.retire(prepared, &Predicted { step: *step, outcome });
     }
 
     /// Books instructions that have retired one after the other: the same as [`retire`](Self::retire) for each of
-    /// [`BlockStep::steps`], but faster.
+    /// [`BlockStep::steps`], but faster. The number of instructions.
     #[inline]
-    pub fn retire_block(&mut self, block: &BlockStep<'_>) {
-        if block.user != self.user {
-            self.switch_to(block.user);
-        }
-        self.machine.retire_block(&mut self.totals[usize::from(block.user)], block);
+    pub fn retire_blocks<'a>(&mut self, blocks: impl Iterator<Item = BlockStep<'a>>) -> u64 {
+        let Self { predictor, account, .. } = self;
+        account.retire_blocks(blocks.map(|step| {
+            let at = |offset: u16| step.rip.wrapping_add(u64::from(offset));
+            let outcome = predictor.outcome(step.branch.as_ref(), at(step.last), at(step.length));
+            Predicted { step, outcome }
+        }))
+    }
+
+    /// Nobody is going to ask for cycles, totals or events before so many instructions have been told of, so that the
+    /// model may work beside. It waits if somebody does.
+    #[inline]
+    pub fn expect_quiet(&mut self, instructions: u64) {
+        self.account.expect_quiet(instructions);
     }
 
     /// Tells of something besides retired instructions.
     pub fn event(&mut self, event: CoreEvent) {
-        if let CoreEvent::Assist { user, .. } = event
-            && user != self.user
-        {
-            self.switch_to(user);
+        if event == CoreEvent::PredictorBarrier {
+            self.predictor.forget();
         }
-        self.machine.event(&mut self.totals[usize::from(self.user)], event);
-        if let CoreEvent::Interrupt { user } = event
-            && user != self.user
-        {
-            self.switch_to(user);
-        }
+        self.account.get().event(event);
     }
 
     /// Core cycles until now: up to the newest instruction's allocation, and after [`CoreEvent::Serialise`] up to its
     /// retirement. Halted time is not part of it.
     #[must_use]
-    pub fn cycles(&self) -> u64 {
-        self.machine.cycles()
+    #[inline]
+    pub fn cycles(&mut self) -> u64 {
+        self.account.get().cycles()
     }
 
     /// Running totals of one privilege level: level 3 if `user`, else the others.
     #[must_use]
     pub fn totals(&mut self, user: bool) -> &CoreTotals {
-        self.machine.settle(&mut self.totals[usize::from(self.user)]);
-        &self.totals[usize::from(user)]
+        self.account.get().totals(user)
     }
 
     /// From now on fills [`CoreTotals::instructions_by_cycle`], which takes a little time for each instruction.
     pub fn count_instructions_by_cycle(&mut self) {
-        self.machine.count_instructions(&mut self.totals[usize::from(self.user)]);
-    }
-
-    /// Ends the current cycle, so that every cycle belongs to one privilege level.
-    fn switch_to(&mut self, user: bool) {
-        self.machine.end_cycle(&mut self.totals[usize::from(self.user)]);
-        self.user = user;
+        self.account.get().count_instructions();
     }
 }
 

@@ -7,9 +7,10 @@ use crate::core::Core;
 use crate::front_end::{FrontEnd, Place};
 use crate::memo::{Shaped, Words};
 use crate::memory::StoreTimes;
+use crate::predictor::Outcome;
 use crate::prepared::{Prepared, Traits};
 use crate::slots::Leaf;
-use crate::step::{Assist, BlockStep, BranchKind, BranchStep, MemoryAccess, Step};
+use crate::step::{Assist, BlockStep, BranchKind, BranchStep, MemoryAccess, Predicted, Step};
 use crate::totals::CoreTotals;
 use crate::world::Outside;
 
@@ -97,7 +98,7 @@ impl Pipeline {
         outside: &mut impl Outside,
         totals: &mut CoreTotals,
         prepared: &Prepared,
-        step: &Step<'_>,
+        step: &Predicted<Step<'_>>,
     ) {
         let fused = step.rip == self.fusible_end && self.fusible.fuses_with(prepared.traits);
         self.fusible_end = step.rip.wrapping_add(u64::from(step.length));
@@ -113,7 +114,7 @@ impl Pipeline {
         totals.slots.light_operations += u64::from(light);
         totals.slots.heavy_operations += u64::from(slots - light);
         if let Some(branch) = &step.branch {
-            self.branch(outside, totals, step.rip, branch, completed);
+            self.branch(outside, totals, step.rip, (branch, step.outcome), completed);
         }
     }
 
@@ -122,7 +123,7 @@ impl Pipeline {
         &mut self,
         outside: &mut impl Outside,
         totals: &mut CoreTotals,
-        block: &BlockStep<'_>,
+        block: &Predicted<BlockStep<'_>>,
     ) {
         let Some(first) = block.instructions.first() else { return };
         let follows = block.rip.wrapping_add(u64::from(first.offset)) == self.fusible_end;
@@ -156,7 +157,7 @@ impl Pipeline {
         totals.slots.light_operations += light;
         totals.slots.heavy_operations += slots - light;
         if let Some(branch) = &block.branch {
-            self.branch(outside, totals, rip, branch, completed);
+            self.branch(outside, totals, rip, (branch, block.outcome), completed);
         }
     }
 
@@ -317,13 +318,13 @@ impl Pipeline {
         }
     }
 
-    /// A branch at `rip`; what [`fusible_end`](Self::fusible_end) says is behind it.
+    /// A branch at `rip`, and what was predicted of it.
     fn branch(
         &mut self,
         outside: &mut impl Outside,
         totals: &mut CoreTotals,
         rip: u64,
-        branch: &BranchStep,
+        (branch, outcome): (&BranchStep, Outcome),
         completed: u64,
     ) {
         let counts = &mut totals.branches[branch.kind as usize];
@@ -335,7 +336,7 @@ impl Pipeline {
         if self.ports_only {
             return;
         }
-        let outcome = outside.branch(rip, self.fusible_end, branch);
+        outside.branch(branch, outcome);
         if outcome.mispredicted {
             if branch.taken {
                 counts.mispredicted_taken += 1;

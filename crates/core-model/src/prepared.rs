@@ -167,6 +167,13 @@ pub(crate) struct Rest {
 const _: () = assert!(size_of::<Prepared>() == 64);
 
 impl Prepared {
+    /// Where the instruction was decoded: the low 16 bits of its address, which are its place in a block at address 0.
+    #[inline(always)]
+    #[must_use]
+    pub fn offset(&self) -> u16 {
+        self.offset
+    }
+
     /// Length of the instruction in bytes.
     #[inline(always)]
     #[must_use]

@@ -1,7 +1,9 @@
 //! What the engine tells the model of each retired instruction.
 
+use crate::predictor::Outcome;
 use crate::prepared::Prepared;
 use std::num::NonZeroU64;
+use std::ops::Deref;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// One retired instruction, as it happened.
@@ -62,6 +64,10 @@ pub struct BlockStep<'a> {
     pub owners: &'a [u8],
     /// How the last instruction went, if it is a branch.
     pub branch: Option<BranchStep>,
+    /// Where the last instruction begins, in bytes from `rip`, and where it ends.
+    pub last: u16,
+    /// See [`last`](Self::last).
+    pub length: u16,
     /// Retired at privilege level 3.
     pub user: bool,
     /// Log2 of the size of the page that they were fetched from, in bytes: 12, 21 or 30.
@@ -100,6 +106,22 @@ impl<'a> BlockStep<'a> {
             *rest += 1;
         }
         self.memory.get(first..*rest).unwrap_or_default()
+    }
+}
+
+/// What has retired, and what was predicted of the branch at its end.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Predicted<S> {
+    pub(crate) step: S,
+    pub(crate) outcome: Outcome,
+}
+
+impl<S> Deref for Predicted<S> {
+    type Target = S;
+
+    #[inline(always)]
+    fn deref(&self) -> &S {
+        &self.step
     }
 }
 

@@ -7,11 +7,12 @@ mod common;
 use common::{CODE, Random, Run, assemble, read, write};
 use core_model::{
     Assist, BlockId, BlockStep, BranchKind, BranchStep, CORES, Core, CoreEvent, CoreTotals, GOLDEN_COVE,
-    Model, PerCycle, SUNNY_COVE,
+    Model, PerCycle, Prepared, SUNNY_COVE, Step,
 };
 use iced_x86::code_asm::*;
 use iced_x86::{FlowControl, Instruction};
 use proptest::prelude::*;
+use std::iter;
 
 /// Some of everything, each in its own place, so that a stream can jump from any to any.
 fn menu() -> Vec<Instruction> {
@@ -43,6 +44,12 @@ fn menu() -> Vec<Instruction> {
         a.syscall().unwrap();
         a.pause().unwrap();
     })
+}
+
+/// Where the last instruction of a block begins and ends.
+fn place(instructions: &[Prepared]) -> (u16, u16) {
+    let last = instructions.last().unwrap();
+    (last.offset(), last.offset() + u16::from(last.length()))
 }
 
 fn run(core: &'static Core, seed: u64, steps: u64) -> Run {
@@ -178,8 +185,10 @@ fn blocks_are_no_shortcut() {
                 memory: &memory,
                 owners: &owners,
                 branch: (random.below(4) > 0).then_some(branch),
+                last: place(instructions).0,
+                length: place(instructions).1,
             };
-            at_once.retire_block(&block);
+            at_once.retire_blocks(iter::once(block));
             block.steps().for_each(|(prepared, step)| one_by_one.retire(prepared, &step));
             for user in [false, true] {
                 let (at_once, one_by_one) = (at_once.totals(user), one_by_one.totals(user));
@@ -332,9 +341,11 @@ fn nothing_changes_by_remembering() {
                     memory: &memory,
                     owners: &owners,
                     branch: (n % 3 > 0).then_some(BranchStep { kind: *kind, taken, target }),
+                    last: place(instructions).0,
+                    length: place(instructions).1,
                 };
-                remembering.retire_block(&block);
-                forgetful.retire_block(&BlockStep { id: None, ..block });
+                remembering.retire_blocks(iter::once(block));
+                forgetful.retire_blocks(iter::once(BlockStep { id: None, ..block }));
                 assert_eq!(remembering.cycles(), forgetful.cycles(), "{} {round} {n} {kind:?}", core.name);
             }
             let event = match random.below(6) {
@@ -350,6 +361,85 @@ fn nothing_changes_by_remembering() {
             for user in [false, true] {
                 let (remembering, forgetful) = (remembering.totals(user), forgetful.totals(user));
                 assert_eq!(remembering, forgetful, "{} {round}", core.name);
+            }
+        }
+    }
+}
+
+/// Loops over a few blocks, of which some have no name, with single instructions and questions now and then.
+#[test]
+fn nothing_changes_by_working_beside() {
+    for core in core_model::pipelines() {
+        let mut models = [Model::new(core).unwrap(), Model::new(core).unwrap()];
+        let [beside, _] = &mut models;
+        beside.work_beside();
+        let menu: Vec<_> = menu().iter().map(|one| beside.prepare(one)).collect();
+        let copy = &menu[17];
+        let blocks: Vec<_> = [0..3, 2..8, 4..11, 8..9, 18..21, 0..11]
+            .map(|range| {
+                (&menu[range.clone()], BlockId::new(&menu[range.clone()]).filter(|_| range.start != 4))
+            })
+            .into();
+        let mut random = Random(11);
+        for round in 0..40 {
+            models.iter_mut().for_each(|model| model.expect_quiet(1 << 24));
+            let user = random.below(3) > 0;
+            for _ in 0..random.below(120) {
+                let memory: Vec<_> = (0..64)
+                    .map(|_| {
+                        let address = 0x10_0000 + random.below(1 << (6 + 2 * (round % 8)));
+                        if random.below(3) == 0 { write(address, 8) } else { read(address, 8) }
+                    })
+                    .collect();
+                let steps: Vec<_> = (0..64)
+                    .map(|n| {
+                        let (instructions, id) = blocks[random.below(1 + round % 6) as usize];
+                        let taken = random.below(9) > 0;
+                        let branch = BranchStep { kind: BranchKind::Conditional, taken, target: CODE };
+                        let (last, length) = place(instructions);
+                        let accesses = random.below(3) as usize;
+                        BlockStep {
+                            id,
+                            rip: CODE,
+                            fetch_pa: CODE,
+                            fetch_page: 12,
+                            user,
+                            instructions,
+                            memory: &memory[n..][..accesses.min(64 - n)],
+                            owners: &[0; 2][..accesses.min(64 - n)],
+                            branch: (n % 5 > 0).then_some(branch),
+                            last,
+                            length,
+                        }
+                    })
+                    .collect();
+                let alone = Step {
+                    rip: CODE + u64::from(copy.offset()),
+                    fetch_pa: CODE + u64::from(copy.offset()),
+                    fetch_page: 12,
+                    length: copy.length(),
+                    user,
+                    memory: &memory,
+                    branch: None,
+                    repetitions: 512,
+                };
+                let alone = (random.below(4) == 0).then_some(alone);
+                for model in &mut models {
+                    let count: usize = steps.iter().map(|step| step.instructions.len()).sum();
+                    assert_eq!(model.retire_blocks(steps.iter().copied()), count as u64);
+                    alone.iter().for_each(|step| model.retire(copy, step));
+                }
+            }
+            let event = [CoreEvent::PredictorBarrier, CoreEvent::Serialise, CoreEvent::TlbFlush]
+                .get(random.below(5) as usize)
+                .copied();
+            let [beside, here] = &mut models;
+            for model in [&mut *beside, &mut *here] {
+                event.iter().for_each(|&event| model.event(event));
+            }
+            assert_eq!(beside.cycles(), here.cycles(), "{} {round}", core.name);
+            for user in [false, true] {
+                assert_eq!(beside.totals(user), here.totals(user), "{} {round}", core.name);
             }
         }
     }

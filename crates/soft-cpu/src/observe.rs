@@ -33,10 +33,11 @@ pub trait Observer {
         0
     }
     /// Instructions have retired, after [`patience`](Self::patience) has allowed it: the same as
-    /// [`retire`](Self::retire) for each of them.
-    fn retire_blocks<'a>(&mut self, blocks: impl Iterator<Item = BlockStep<'a>>) -> bool {
-        let steps = blocks.flat_map(BlockStep::steps);
-        steps.fold(false, |end, (prepared, step)| self.retire(prepared, &step) | end)
+    /// [`retire`](Self::retire) for each of them, but none of them ends the run.
+    fn retire_blocks<'a>(&mut self, blocks: impl Iterator<Item = BlockStep<'a>>) {
+        for (prepared, step) in blocks.flat_map(BlockStep::steps) {
+            self.retire(prepared, &step);
+        }
     }
     /// Something has happened behind the instruction that retired last.
     fn event(&mut self, event: CoreEvent);

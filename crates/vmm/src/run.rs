@@ -21,6 +21,7 @@ use serde::Serialize;
 use std::fmt;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use vpmu::pmu::CounterId;
@@ -44,6 +45,9 @@ pub struct RunConfig {
     pub counts: CountsChoice,
     /// How closely the soft engine models the core.
     pub detail: Detail,
+    /// Threads that may run the guest: with [`Detail::Timing`] a second one takes the model of the core. No result
+    /// depends on it.
+    pub threads: NonZeroUsize,
     /// Whether the guest gets last branch records.
     pub lbr: LbrChoice,
     /// Guest RAM.
@@ -69,6 +73,7 @@ impl fmt::Debug for RunConfig {
             .field("engine", &self.engine)
             .field("counts", &self.counts)
             .field("detail", &self.detail)
+            .field("threads", &self.threads)
             .field("lbr", &self.lbr)
             .field("memory", &self.memory)
             .field("timeout", &self.timeout)
@@ -518,6 +523,9 @@ fn soft(config: &RunConfig, memory: &GuestMemory) -> Result<Chosen, RunError> {
             return Err(EngineError::NoTimingSnapshots.into());
         }
         let core = SharedCore::new(&profile)?;
+        if config.threads.get() > 1 {
+            core.drive().work_beside();
+        }
         source = Box::new(TimingSource::new(&profile, core.clone()));
         engine = engine.with_model(core);
     }

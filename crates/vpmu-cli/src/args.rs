@@ -2,6 +2,7 @@
 
 use crate::commands::test::{self, TestArgs};
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
 const AFTER_HELP: &str = "\
@@ -178,7 +179,7 @@ pub(crate) struct MachineArgs {
     pub(crate) initrd: Option<PathBuf>,
     /// Go on from this snapshot instead of booting an image
     #[arg(long, value_name = "FILE", help_heading = "Snapshots",
-          conflicts_with_all = ["image", "kernel", "initrd", "profile", "engine", "counts", "lbr", "rates", "memory", "append", "module", "detail",
+          conflicts_with_all = ["image", "kernel", "initrd", "profile", "engine", "counts", "lbr", "rates", "memory", "append", "module", "detail", "threads",
                                 "protocol", "test"])]
     pub(crate) restore: Option<PathBuf>,
     /// Write a snapshot of the machine to this file (soft engine)
@@ -198,6 +199,11 @@ pub(crate) struct MachineArgs {
     /// How closely the soft engine models the core [default: counts]
     #[arg(long, value_enum, help_heading = "Machine")]
     pub(crate) detail: Option<DetailKind>,
+    /// Threads that may run the guest: with `--detail timing` a second one
+    /// takes the model of the core. No result depends on it [default: as many
+    /// as the host has processors]
+    #[arg(long, value_name = "N", help_heading = "Machine")]
+    pub(crate) threads: Option<NonZeroUsize>,
     /// Whether the guest gets last branch records [default: on with the soft
     /// engine; KVM has none]
     #[arg(long, value_enum, help_heading = "Machine")]

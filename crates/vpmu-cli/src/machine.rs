@@ -8,8 +8,10 @@ use crate::terminal::{self, Raw};
 use clap::ValueEnum as _;
 use std::fs::File;
 use std::io::Read as _;
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::thread;
 use std::time::Duration;
 use vmm::counts::CountsChoice;
 use vmm::devices::{Input, Output};
@@ -162,6 +164,7 @@ impl<'a> Plan<'a> {
                 None | Some(DetailKind::Counts) => Detail::Counts,
                 Some(DetailKind::Timing) => Detail::Timing,
             },
+            threads: self.args.threads.unwrap_or_else(processors),
             lbr: match self.args.lbr {
                 None => LbrChoice::Auto,
                 Some(Switch::On) => LbrChoice::On,
@@ -202,6 +205,11 @@ impl<'a> Plan<'a> {
     pub(crate) fn exit_code(&self, report: &RunReport) -> u8 {
         exit_code(&report.outcome, self.args.raw_exit)
     }
+}
+
+/// Processors of the host that are there for us.
+pub(crate) fn processors() -> NonZeroUsize {
+    thread::available_parallelism().unwrap_or(NonZeroUsize::MIN)
 }
 
 /// The process's exit code for how a guest ended.

@@ -16,7 +16,7 @@ mod sums;
 mod tree;
 
 use crate::pipeline::Pipeline;
-use crate::step::{BlockId, BlockStep};
+use crate::step::{BlockId, BlockStep, Predicted};
 use crate::totals::CoreTotals;
 use crate::world::World;
 use prospects::Prospects;
@@ -162,7 +162,7 @@ impl Memo {
         world: &mut World,
         totals: &mut CoreTotals,
         (state, cycle): (u32, u64),
-        block: &BlockStep<'_>,
+        block: &Predicted<BlockStep<'_>>,
     ) -> Option<(u32, u64)> {
         let next = self.tree.replay(world, totals, (state, cycle), block)?;
         self.prospects.earn();
@@ -176,7 +176,7 @@ impl Memo {
         world: &mut World,
         totals: &mut CoreTotals,
         state: u32,
-        block: &BlockStep<'_>,
+        block: &Predicted<BlockStep<'_>>,
     ) -> Option<u32> {
         let from = pipeline.cycles();
         let mut recorder = Recorder::new(&mut self.tree, world, totals, (state, from), block);

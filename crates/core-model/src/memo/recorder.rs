@@ -6,9 +6,7 @@ use crate::pipeline::Execution;
 use crate::predictor::Outcome;
 use crate::step::{BlockStep, BranchStep};
 use crate::totals::CoreTotals;
-use crate::world::{
-    Answer, Entered, Entry, Loaded, Loads, NO_CODE, Outside, Stored, World, branch_code, outcome_of_code,
-};
+use crate::world::{Answer, Entered, Entry, Loaded, Loads, NO_CODE, Outside, Stored, World, branch_code};
 
 pub(crate) struct Recorder<'a> {
     tree: &'a mut Tree,
@@ -135,14 +133,8 @@ impl Outside for Recorder<'_> {
         self.answer(question, |world, totals| world.store(totals, execution, index, times))
     }
 
-    fn branch(&mut self, rip: u64, next: u64, branch: &BranchStep) -> Outcome {
-        let given = self.given().map(outcome_of_code);
-        let outcome = given.unwrap_or_else(|| self.world.branch(rip, next, branch));
-        let length = u8::try_from(next.wrapping_sub(rip)).ok();
-        let question =
-            self.offset(rip).zip(length).map(|(offset, length)| Question::Branch { offset, length });
-        self.follow(question, Some(branch_code(branch, outcome)));
-        outcome
+    fn branch(&mut self, branch: &BranchStep, outcome: Outcome) {
+        self.follow(Some(Question::Branch), Some(branch_code(branch, outcome)));
     }
 
     fn world(&mut self) -> &mut World {

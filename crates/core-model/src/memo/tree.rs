@@ -3,7 +3,7 @@
 use super::sums::Sums;
 use crate::memory::StoreTimes;
 use crate::pipeline::Execution;
-use crate::step::{BlockId, BlockStep, MemoryAccess};
+use crate::step::{BlockId, BlockStep, MemoryAccess, Predicted};
 use crate::totals::CoreTotals;
 use crate::world::{Answer, Entry, Loads, NO_CODE, Outside, World, branch_code};
 
@@ -65,10 +65,8 @@ pub(crate) enum Question {
     Drain {
         at: i16,
     },
-    Branch {
-        offset: u16,
-        length: u8,
-    },
+    /// No question: how the branch went and was predicted.
+    Branch,
     /// No question: what comes of it.
     End {
         sum: u32,
@@ -152,7 +150,7 @@ impl Tree {
         world: &mut World,
         totals: &mut CoreTotals,
         start: (u32, u64),
-        block: &BlockStep<'_>,
+        block: &Predicted<BlockStep<'_>>,
     ) -> Option<(u32, u64)> {
         let end = self.walk(world, totals, start, block);
         if let Err((last, answer)) = end {
@@ -181,7 +179,7 @@ impl Tree {
         world: &mut World,
         totals: &mut CoreTotals,
         (state, from): (u32, u64),
-        block: &BlockStep<'_>,
+        block: &Predicted<BlockStep<'_>>,
     ) -> Result<(u32, u64), (u32, Option<u64>)> {
         let mut last = NONE;
         let mut place = self.first_node(state, block).unwrap_or(NONE);
@@ -217,11 +215,9 @@ impl Tree {
                 }
                 Question::StoreRoom { at } => world.store_room(later(from, at)).code(),
                 Question::Drain { at } => world.drain(later(from, at)).code(),
-                Question::Branch { offset, length } => {
+                Question::Branch => {
                     let Some(branch) = &block.branch else { return Err((last, None)) };
-                    let rip = block.rip.wrapping_add(offset.into());
-                    let outcome = world.branch(rip, rip.wrapping_add(length.into()), branch);
-                    Some(branch_code(branch, outcome))
+                    Some(branch_code(branch, block.outcome))
                 }
                 Question::End { sum, cycles, state } => {
                     self.sums.add(sum);

@@ -83,6 +83,12 @@ impl Predictor {
         }
     }
 
+    /// As [`see`](Self::see), if there is a branch.
+    #[inline]
+    pub(crate) fn outcome(&mut self, branch: Option<&BranchStep>, rip: u64, next: u64) -> Outcome {
+        branch.map_or_else(Outcome::default, |branch| self.see(rip, next, branch))
+    }
+
     /// Predicts a branch, and learns how it went.
     #[inline]
     pub(crate) fn see(&mut self, rip: u64, next: u64, branch: &BranchStep) -> Outcome {

@@ -94,8 +94,3 @@ pub(crate) fn branch_code(branch: &BranchStep, outcome: Outcome) -> u64 {
     let flags = [branch.taken, mispredicted, unknown, slow];
     flags.iter().fold(branch.target, |word, &flag| word << 1 | u64::from(flag)) & (u64::MAX >> 1)
 }
-
-/// What was predicted, by that number.
-pub(crate) fn outcome_of_code(code: u64) -> Outcome {
-    Outcome { mispredicted: code >> 2 & 1 == 1, unknown: code >> 1 & 1 == 1, slow: code & 1 == 1 }
-}

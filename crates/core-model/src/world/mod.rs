@@ -1,5 +1,5 @@
-//! What the pipeline asks that depends on addresses and on all of the past: caches, translations, stores to forward from,
-//! and predictions.
+//! What the pipeline asks that depends on addresses and on all of the past: caches, translations, and stores to forward
+//! from.
 
 mod answer;
 
@@ -8,11 +8,11 @@ use crate::memory::{
     Asker, Caches, CodeCaches, Found, Level, Purpose, StoreBuffer, StoreTimes, Stores, Tlbs,
 };
 use crate::pipeline::Execution;
-use crate::predictor::{Outcome, Predictor};
+use crate::predictor::Outcome;
 use crate::prepared::{Prepared, Traits};
 use crate::step::{BranchStep, MemoryAccess};
 use crate::totals::CoreTotals;
-pub(crate) use answer::{Answer, NO_CODE, branch_code, outcome_of_code};
+pub(crate) use answer::{Answer, NO_CODE, branch_code};
 
 /// Cycles that the second half of an access across lines takes.
 const SPLIT: u64 = 4;
@@ -106,8 +106,8 @@ pub(crate) trait Outside {
         times: StoreTimes,
     ) -> Option<Stored>;
 
-    /// A branch at `rip`, before the instruction at `next`.
-    fn branch(&mut self, rip: u64, next: u64, branch: &BranchStep) -> Outcome;
+    /// No question: a branch, and what was predicted of it.
+    fn branch(&mut self, branch: &BranchStep, outcome: Outcome);
 
     /// For what only instructions do that [`Prepared::is_repeatable`] excludes.
     fn world(&mut self) -> &mut World;
@@ -116,7 +116,6 @@ pub(crate) trait Outside {
 #[derive(Debug)]
 pub(crate) struct World {
     core: &'static Core,
-    pub(crate) predictor: Predictor,
     pub(crate) tlbs: Tlbs,
     pub(crate) caches: Caches,
     pub(crate) code: CodeCaches,
@@ -194,10 +193,8 @@ impl Outside for World {
         Some(Stored { more, room: self.store_buffer.room() <= times.allocated })
     }
 
-    #[inline]
-    fn branch(&mut self, rip: u64, next: u64, branch: &BranchStep) -> Outcome {
-        self.predictor.see(rip, next, branch)
-    }
+    #[inline(always)]
+    fn branch(&mut self, _: &BranchStep, _: Outcome) {}
 
     fn world(&mut self) -> &mut World {
         self
@@ -245,7 +242,6 @@ impl World {
     pub(crate) fn new(core: &'static Core) -> Self {
         Self {
             core,
-            predictor: Predictor::new(core),
             tlbs: Tlbs::new(core),
             caches: Caches::new(core),
             code: CodeCaches::new(core),

@@ -40,6 +40,8 @@ pub(crate) struct Observed {
     pub(crate) branch: Option<BranchKind>,
     /// The instructions are about registers and memory only, and may be told of together.
     pub(crate) together: bool,
+    /// Where its last instruction begins, in bytes from the start.
+    pub(crate) last: u16,
     /// Log2 of the size of the page that it was fetched from when it was decoded.
     pub(crate) page: u8,
 }
@@ -68,13 +70,14 @@ impl Observed {
         // Where execution goes on does not tell whether that has jumped.
         together &=
             ending != Ending::Conditional || instruction.near_branch_target() != instruction.next_ip();
+        let last = ops.last().map_or(0, Prepared::offset);
         let id = BlockId::new(&ops);
         let branch = match ending {
             Ending::Conditional => Some(BranchKind::Conditional),
             Ending::Near(kind) => Some(kind),
             Ending::Next | Ending::Far => None,
         };
-        Self { id, ops: ops.into(), specials: specials.into(), ending, branch, together, page }
+        Self { id, ops: ops.into(), specials: specials.into(), ending, branch, together, last, page }
     }
 }
 

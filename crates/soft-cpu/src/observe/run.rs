@@ -75,9 +75,7 @@ impl<B: Bus> Cpu<B> {
                 found => {
                     let known = found.is_some();
                     *left -= std::mem::take(&mut untold);
-                    if tell_all(&self.cache, core, bus) {
-                        return Some(stop_told(core, bus));
-                    }
+                    tell_all(&self.cache, core, bus);
                     if *left == 0 {
                         return Some(Left::Through);
                     }
@@ -118,19 +116,17 @@ impl<B: Bus> Cpu<B> {
             }
             if full || !core.watch.assists.is_empty() {
                 *left -= std::mem::take(&mut untold);
-                if tell_all(&self.cache, core, bus) {
-                    return Some(stop_told(core, bus));
-                }
+                tell_all(&self.cache, core, bus);
             }
         }
     }
 }
 
-/// Tells the observer of all blocks in the log. True if it ends the run.
-fn tell_all<B: Bus>(cache: &Cache<B>, core: &mut Core, bus: &mut B) -> bool {
+/// Tells the observer of all blocks in the log.
+fn tell_all<B: Bus>(cache: &Cache<B>, core: &mut Core, bus: &mut B) {
     let count = core.watch.block_count();
     if count == 0 {
-        return false;
+        return;
     }
     // Behind the last one.
     core.watch.begin_block(core.rip, BlockId::NONE);
@@ -143,7 +139,6 @@ fn tell_all<B: Bus>(cache: &Cache<B>, core: &mut Core, bus: &mut B) -> bool {
         tell(cache, core, bus, count - 1..count);
     }
     core.watch.clear_log();
-    core.stop
 }
 
 /// Tells the observer of some blocks in the log.
@@ -166,10 +161,12 @@ fn tell<B: Bus>(cache: &Cache<B>, core: &mut Core, bus: &mut B, range: Range<u8>
             memory,
             owners,
             branch: branch_to(block, observed, logged, next.start),
+            last: observed.last,
+            length: block.end.start,
         })
     });
-    if bus.observer().is_some_and(|observer| observer.retire_blocks(steps)) {
-        (core.attention, core.stop) = (true, true);
+    if let Some(observer) = bus.observer() {
+        observer.retire_blocks(steps);
     }
 }
 
@@ -218,9 +215,11 @@ fn leave<B: Bus>(
             memory,
             owners,
             branch: branch_to(block, observed, logged, core.rip).filter(|_| all),
+            last: observed.last,
+            length: block.end.start,
         };
-        if bus.observer().is_some_and(|observer| observer.retire_blocks(core::iter::once(step))) {
-            (core.attention, core.stop) = (true, true);
+        if let Some(observer) = bus.observer() {
+            observer.retire_blocks(core::iter::once(step));
         }
     }
     core.watch.clear_log();
@@ -297,14 +296,6 @@ fn stop_behind<B: Bus>(core: &mut Core, bus: &mut B, block: &Block<B>, count: us
     let stopped = stop_after(core, block, count, left);
     tell_changes(core, bus);
     stopped
-}
-
-/// The observer ends the run between two blocks.
-#[cold]
-fn stop_told<B: Bus>(core: &mut Core, bus: &mut B) -> Left {
-    core.between_blocks();
-    tell_changes(core, bus);
-    Left::Stopped
 }
 
 /// Where a block starts.

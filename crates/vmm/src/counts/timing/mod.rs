@@ -9,7 +9,7 @@ mod event;
 use super::Source;
 use core_model::{BlockStep, CORES, CoreEvent, CoreTotals, Model, PerCycle, Prepared, Step};
 use event::{ByCycle, Total};
-use std::cell::{Ref, RefCell, RefMut};
+use std::cell::{RefCell, RefMut};
 use std::fmt;
 use std::rc::Rc;
 use vpmu::event::{Encoding, Event, EventCode, EventTable};
@@ -105,6 +105,9 @@ impl fmt::Debug for Quantity {
 /// others that can be on their way.
 const MOST_CYCLES: u64 = 2048;
 
+/// Instructions, of those for which nothing can be due, from which on it is not asked whether there are more.
+const ENOUGH: u64 = 1024;
+
 /// A counter whose overflow requests a PMI.
 #[derive(Debug)]
 struct Watch {
@@ -129,12 +132,14 @@ pub struct TimingCore {
     /// Nothing can be due before this cycle and this many instructions.
     quiet_until: u64,
     quiet_for: u64,
+    /// What is left of the last [`patience`](Self::patience), as long as nothing else has happened.
+    patience: u64,
 }
 
 impl TimingCore {
     /// Core cycles since boot, without halted time.
     #[must_use]
-    pub fn cycles(&self) -> u64 {
+    pub fn cycles(&mut self) -> u64 {
         self.model.cycles()
     }
 
@@ -142,6 +147,11 @@ impl TimingCore {
     #[must_use]
     pub fn model(&self) -> &Model {
         &self.model
+    }
+
+    /// From now on the model may work on a thread of its own. No count depends on it.
+    pub fn work_beside(&mut self) {
+        self.model.work_beside();
     }
 
     /// The model's running totals of one privilege level.
@@ -153,6 +163,7 @@ impl TimingCore {
     /// Tells the model of something besides instructions.
     pub fn event(&mut self, event: CoreEvent) {
         self.model.event(event);
+        self.patience = 0;
     }
 
     /// Books an instruction. True if a counter has overflowed with it, or the time has come that
@@ -161,7 +172,14 @@ impl TimingCore {
     pub fn retire(&mut self, prepared: &Prepared, step: &Step<'_>) -> bool {
         self.model.retire(prepared, step);
         self.quiet_for -= 1;
-        (self.quiet_for == 0 || self.model.cycles() >= self.quiet_until) && self.is_due()
+        // Each access may be a line from memory.
+        let weight = 1 + step.memory.len() as u64;
+        if self.patience > weight {
+            self.patience -= weight;
+            return false;
+        }
+        self.patience = 0;
+        (self.quiet_for == 0 || self.cycles() >= self.quiet_until) && self.is_due()
     }
 
     /// A branch, not yet retired, goes into the guest's records.
@@ -169,42 +187,43 @@ impl TimingCore {
         self.branch_records[usize::from(user)] += 1;
     }
 
-    /// Nothing can be due while so many instructions without REP, devices and system calls retire.
+    /// Nothing can be due while so many instructions retire, of those with REP each access counted as one, and nothing else
+    /// happens.
     #[must_use]
-    pub fn patience(&self) -> u64 {
-        let cycles = self.quiet_until.saturating_sub(self.model.cycles());
-        let by_cycles = cycles.saturating_sub(1) / MOST_CYCLES;
-        by_cycles.min(self.quiet_for.saturating_sub(1))
+    pub fn patience(&mut self) -> u64 {
+        if self.patience < ENOUGH {
+            let cycles = self.quiet_until.saturating_sub(self.cycles());
+            let by_cycles = cycles.saturating_sub(1) / MOST_CYCLES;
+            self.patience = by_cycles.min(self.quiet_for.saturating_sub(1));
+        }
+        self.model.expect_quiet(self.patience);
+        self.patience
     }
 
-    /// Books instructions after [`patience`](Self::patience) was at least as many. True if something is due all the
-    /// same.
+    /// Books instructions after [`patience`](Self::patience) was at least as many: nothing is due.
     #[inline]
-    pub fn retire_blocks<'a>(&mut self, blocks: impl Iterator<Item = BlockStep<'a>>) -> bool {
-        let mut count = 0;
-        for block in blocks {
-            self.model.retire_block(&block);
-            count += block.instructions.len() as u64;
-        }
+    pub fn retire_blocks<'a>(&mut self, blocks: impl Iterator<Item = BlockStep<'a>>) {
+        let count = self.model.retire_blocks(blocks);
         self.quiet_for = self.quiet_for.saturating_sub(count);
-        (self.quiet_for == 0 || self.model.cycles() >= self.quiet_until) && self.is_due()
+        self.patience = self.patience.saturating_sub(count);
     }
 
     /// To be called before the core runs on: it must not run past this cycle.
     pub fn arm(&mut self, timer: u64) {
         self.timer = timer;
+        self.patience = 0;
         self.rest();
     }
 
     #[inline(never)]
     fn is_due(&mut self) -> bool {
         let overflown = self.rest();
-        overflown || self.model.cycles() >= self.timer
+        overflown || self.cycles() >= self.timer
     }
 
     /// Finds out for how long nothing can be due. True if a counter has overflowed.
     fn rest(&mut self) -> bool {
-        let now = self.model.cycles();
+        let now = self.cycles();
         (self.quiet_until, self.quiet_for) = (self.timer, u64::MAX);
         let mut overflown = false;
         let watches = std::mem::take(&mut self.watches);
@@ -317,13 +336,8 @@ impl SharedCore {
             timer: u64::MAX,
             quiet_until: u64::MAX,
             quiet_for: u64::MAX,
+            patience: 0,
         }))))
-    }
-
-    /// The core, to be read.
-    #[must_use]
-    pub fn get(&self) -> Ref<'_, TimingCore> {
-        self.0.borrow()
     }
 
     /// The core, to be driven.
@@ -347,7 +361,7 @@ impl TimingSource {
     /// A source for this core.
     #[must_use]
     pub fn new(profile: &Profile, core: SharedCore) -> Self {
-        let ports = port_numbers(&core.get().model.ports());
+        let ports = port_numbers(&core.drive().model.ports());
         Self { core, table: profile.events, ports }
     }
 
@@ -418,12 +432,12 @@ impl TimingSource {
         let (least, most) = match self.plain(base)? {
             Quantity::Cycles => (1, 1),
             Quantity::Slots => {
-                let width = self.core.get().width();
+                let width = self.core.drive().width();
                 (width, width)
             }
             // Each uop may be two fused instructions.
             _ if base == Event::InstRetiredAny => {
-                (0, 2 * u64::from(self.core.get().model.core().retire_width))
+                (0, 2 * u64::from(self.core.drive().model.core().retire_width))
             }
             _ => return None,
         };

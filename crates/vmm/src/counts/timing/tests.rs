@@ -11,7 +11,7 @@ const ALL: PrivilegeFilter = PrivilegeFilter::ALL;
 
 fn prepared(core: &SharedCore, bytes: &[u8]) -> (Prepared, u8) {
     let instruction = Decoder::with_ip(64, bytes, 0, DecoderOptions::NONE).decode();
-    (core.get().model().prepare(&instruction), instruction.len() as u8)
+    (core.drive().model().prepare(&instruction), instruction.len() as u8)
 }
 
 /// DEC, JNZ; a load and a DIV now and then; some of it at CPL 3. Stops when something is due.
@@ -270,7 +270,7 @@ fn the_timer_stops_the_core() {
     let (core, _) = new(&ICELAKE_SP);
     core.drive().arm(5_000);
     run(&core, 1_000_000);
-    let late = core.get().cycles() - 5_000;
+    let late = core.drive().cycles() - 5_000;
     assert!(late < 500, "{late} cycles late");
 }
 

@@ -138,7 +138,7 @@ impl<'a, const TIMED: bool> SoftBus<'a, TIMED> {
     }
 
     fn cycles_at(&self, totals: &Totals) -> u64 {
-        self.timing.as_ref().map_or_else(|| totals.instructions(), |timing| timing.core.get().cycles())
+        self.timing.as_ref().map_or_else(|| totals.instructions(), |timing| timing.core.drive().cycles())
     }
 
     /// The core runs at the rate of the TSC.

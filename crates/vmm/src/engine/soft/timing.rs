@@ -42,7 +42,7 @@ impl Timing {
 
 impl Observer for Timing {
     fn prepare(&mut self, instruction: &iced_x86::Instruction) -> Prepared {
-        self.core.get().model().prepare(instruction)
+        self.core.drive().model().prepare(instruction)
     }
 
     #[inline]
@@ -55,12 +55,12 @@ impl Observer for Timing {
 
     #[inline]
     fn patience(&mut self) -> u64 {
-        if self.recording { 0 } else { self.core.get().patience() }
+        if self.recording { 0 } else { self.core.drive().patience() }
     }
 
     #[inline]
-    fn retire_blocks<'a>(&mut self, blocks: impl Iterator<Item = BlockStep<'a>>) -> bool {
-        self.core.drive().retire_blocks(blocks)
+    fn retire_blocks<'a>(&mut self, blocks: impl Iterator<Item = BlockStep<'a>>) {
+        self.core.drive().retire_blocks(blocks);
     }
 
     fn event(&mut self, event: CoreEvent) {

@@ -1,10 +1,10 @@
 //! One test in a process of its own: whatever happens to it happens to this test only.
 
 use super::plan::Case;
+use super::schedule::Schedule;
 use serde_json::Value;
 use std::io::{self, Read};
 use std::os::unix::process::ExitStatusExt as _;
-use std::path::Path;
 use std::process::{Command, ExitStatus, Stdio};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
@@ -29,10 +29,11 @@ pub(super) enum Ended {
 }
 
 /// Runs a test's process to its end; an error means that it could not be started.
-pub(super) fn run(program: &Path, case: &Case) -> io::Result<Ended> {
-    let mut command = Command::new(program);
+pub(super) fn run(schedule: &Schedule, case: &Case) -> io::Result<Ended> {
+    let mut command = Command::new(&schedule.program);
     command
         .args(case.arguments())
+        .args(["--threads", &schedule.threads.to_string()])
         .args(["--json", "--quiet", "--color", "never"])
         .stdin(Stdio::null())
         .stdout(Stdio::piped())

@@ -29,6 +29,7 @@ pub(crate) use error::TestError;
 
 use super::doctor;
 use crate::error::{CliError, exit};
+use crate::machine::processors;
 use crate::output::{print, print_json};
 use args::Engines;
 use plan::{Case, KvmMissing};
@@ -37,7 +38,6 @@ use schedule::Schedule;
 use show::Show;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::thread;
 use std::time::Instant;
 use verdict::{Status, Verdict};
 use vpmu::Profile;
@@ -52,10 +52,12 @@ pub(super) fn test(args: &TestArgs, json: bool) -> Result<u8, CliError> {
     if args.list {
         return list(&cases, json);
     }
+    let jobs = args.jobs.map_or_else(|| processors().get(), usize::from);
     let schedule = Schedule {
         // Also when the file has been replaced since.
         program: PathBuf::from("/proc/self/exe"),
-        jobs: args.jobs.map_or_else(cpus, usize::from),
+        jobs,
+        threads: (processors().get() / jobs.max(1)).max(1),
         fail_fast: !args.no_fail_fast,
     };
     let started = Instant::now();
@@ -85,10 +87,6 @@ fn kvm_missing(args: &TestArgs) -> KvmMissing {
     let choice = args.counts.choice();
     let profiles = args.chosen_profiles().into_iter().filter_map(Profile::by_name);
     profiles.filter_map(|profile| Some((profile.name, doctor::kvm_missing(profile, &choice)?))).collect()
-}
-
-fn cpus() -> usize {
-    thread::available_parallelism().map_or(1, usize::from)
 }
 
 fn list(cases: &[Case], json: bool) -> Result<u8, CliError> {

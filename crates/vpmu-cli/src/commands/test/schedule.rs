@@ -17,6 +17,8 @@ pub(super) struct Schedule {
     /// The executable whose `run` runs a test.
     pub(super) program: PathBuf,
     pub(super) jobs: usize,
+    /// Threads of each test.
+    pub(super) threads: usize,
     pub(super) fail_fast: bool,
 }
 
@@ -54,7 +56,7 @@ pub(super) fn run(
                     let index = next.fetch_add(1, Ordering::SeqCst);
                     let Some(case) = cases.get(index) else { return };
                     let _ = sender.send(Event::Started(index));
-                    let verdict = run_one(&schedule.program, case);
+                    let verdict = run_one(schedule, case);
                     let failed = verdict.as_ref().map_or(true, |verdict| verdict.status() == Status::Failed);
                     // A process that cannot be started will not start for the next test either.
                     if failed && (schedule.fail_fast || verdict.is_err()) {
@@ -70,12 +72,12 @@ pub(super) fn run(
 }
 
 /// A test that is skipped needs no process.
-fn run_one(program: &Path, case: &Case) -> io::Result<Verdict> {
+fn run_one(schedule: &Schedule, case: &Case) -> io::Result<Verdict> {
     if let Some(reason) = &case.skip {
         return Ok(Verdict::skipped(reason));
     }
     let started = Instant::now();
-    let mut verdict = judge(case, child::run(program, case)?);
+    let mut verdict = judge(case, child::run(schedule, case)?);
     verdict.seconds = started.elapsed().as_secs_f64();
     Ok(verdict)
 }
