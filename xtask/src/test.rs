@@ -105,15 +105,24 @@ fn timing_tests(vpmu: &Vpmu, images: &[GuestImage]) -> Result<Tally, TaskError> 
     run_images(vpmu, images, &["--engine", "soft", "--detail", "timing", "-E", CASES])
 }
 
-/// Two runs on the soft engine write the same trace, byte for byte.
+/// Two runs on the soft engine write the same trace, byte for byte, on one thread and on two.
 fn repeats(vpmu: &Vpmu, images: &[GuestImage], totals: &mut Tally) -> Result<(), TaskError> {
-    let chosen = images.iter().filter(|image| image.name == "overflow" || image.name == "metrics");
-    for (image, detail) in chosen.flat_map(|image| [(image, "counts"), (image, "timing")]) {
+    const RUNS: [(&str, &str); 5] = [
+        ("overflow", "counts"),
+        ("overflow", "timing"),
+        ("metrics", "counts"),
+        ("metrics", "timing"),
+        ("workloads", "timing"),
+    ];
+    for (name, detail) in RUNS {
+        let Some(image) = images.iter().find(|image| image.name == name) else { continue };
         let mut traces = Vec::new();
-        for run in 0..2 {
-            let path = std::env::temp_dir().join(format!("vpmu-{}-{run}-{}", image.name, std::process::id()));
+        for threads in ["1", "2"] {
+            let path =
+                std::env::temp_dir().join(format!("vpmu-{}-{threads}-{}", image.name, std::process::id()));
             let mut command = vpmu.on_image("run", &image.path, "icelake-sp", EngineFlags::Soft);
-            vpmu.json(command.args(["--detail", detail, "--trace"]).arg(&path))?;
+            command.args(["--detail", detail, "--threads", threads, "--trace"]);
+            vpmu.json(command.arg(&path))?;
             let trace = fs::read(&path).map_err(|source| TaskError::File { path: path.clone(), source })?;
             fs::remove_file(&path).map_err(|source| TaskError::File { path, source })?;
             traces.push(trace);
