@@ -60,8 +60,6 @@ pub struct BlockStep<'a> {
     pub instructions: &'a [Prepared],
     /// All their reads and writes of memory, in the order of execution.
     pub memory: &'a [MemoryAccess],
-    /// For each of these the position of its instruction in `instructions`.
-    pub owners: &'a [u8],
     /// How the last instruction went, if it is a branch.
     pub branch: Option<BranchStep>,
     /// Where the last instruction begins, in bytes from `rip`, and where it ends.
@@ -98,11 +96,11 @@ impl<'a> BlockStep<'a> {
     /// nobody has asked for.
     #[inline(always)]
     pub(crate) fn memory_of(&self, number: usize, rest: &mut usize) -> &'a [MemoryAccess] {
-        while self.owners.get(*rest).is_some_and(|&owner| usize::from(owner) < number) {
+        while self.memory.get(*rest).is_some_and(|access| usize::from(access.owner) < number) {
             *rest += 1;
         }
         let first = *rest;
-        while self.owners.get(*rest).is_some_and(|&owner| usize::from(owner) == number) {
+        while self.memory.get(*rest).is_some_and(|access| usize::from(access.owner) == number) {
             *rest += 1;
         }
         self.memory.get(first..*rest).unwrap_or_default()
@@ -136,6 +134,8 @@ pub struct MemoryAccess {
     pub size: u8,
     /// Log2 of the size of its page in bytes: 12, 21 or 30; anything below 12 counts as 12.
     pub page: u8,
+    /// Position of its instruction in its block.
+    pub owner: u8,
     /// Stores; a read-modify-write instruction makes two accesses.
     pub write: bool,
     /// Goes to a device and not to memory: no cache holds it.

@@ -7,7 +7,7 @@ mod common;
 use common::{CODE, Random, Run, assemble, read, write};
 use core_model::{
     Assist, BlockId, BlockStep, BranchKind, BranchStep, CORES, Core, CoreEvent, CoreTotals, GOLDEN_COVE,
-    Model, PerCycle, Prepared, SUNNY_COVE, Step,
+    MemoryAccess, Model, PerCycle, Prepared, SUNNY_COVE, Step,
 };
 use iced_x86::code_asm::*;
 use iced_x86::{FlowControl, Instruction};
@@ -165,12 +165,12 @@ fn blocks_are_no_shortcut() {
             let start = first + random.below(end - first);
             let count = 1 + random.below(end - start);
             let instructions = &menu[start as usize..(start + count) as usize];
-            let (mut memory, mut owners) = (Vec::new(), Vec::new());
+            let mut memory = Vec::new();
             for owner in 0..count as u8 {
                 for _ in 0..random.below(3) {
                     let address = 0x10_0000 + random.below(1 << 16);
-                    memory.push(if random.below(3) == 0 { write(address, 8) } else { read(address, 8) });
-                    owners.push(owner);
+                    let access = if random.below(3) == 0 { write(address, 8) } else { read(address, 8) };
+                    memory.push(MemoryAccess { owner, ..access });
                 }
             }
             let taken = random.below(2) == 0;
@@ -183,7 +183,6 @@ fn blocks_are_no_shortcut() {
                 user: random.below(9) > 0,
                 instructions,
                 memory: &memory,
-                owners: &owners,
                 branch: (random.below(4) > 0).then_some(branch),
                 last: place(instructions).0,
                 length: place(instructions).1,
@@ -320,14 +319,14 @@ fn nothing_changes_by_remembering() {
             for n in 0..400 {
                 let (instructions, id, kind, spread) = &blocks[run[n % run.len()]];
                 number += 1;
-                let (mut memory, mut owners) = (Vec::new(), Vec::new());
+                let mut memory = Vec::new();
                 for (owner, prepared) in (0..).zip(*instructions) {
                     let place = if random.below(20) == 0 { random.below(spread + 1) } else { 0 };
                     let address = 0x10_0000 + u64::from(prepared.length()) * 4096 + place;
                     let [reads, writes] = [random.below(400) > 0, random.below(400) > 0].map(usize::from);
                     let accesses = [read(address, 8), write(address, 8)];
+                    let accesses = accesses.map(|access| MemoryAccess { owner, ..access });
                     memory.extend_from_slice(&accesses[1 - reads..1 + writes]);
-                    owners.resize(memory.len(), owner);
                 }
                 let taken = *kind != BranchKind::Conditional || !number.is_multiple_of(7);
                 let target = CODE + if random.below(50) == 0 { 64 } else { 32 };
@@ -339,7 +338,6 @@ fn nothing_changes_by_remembering() {
                     user,
                     instructions,
                     memory: &memory,
-                    owners: &owners,
                     branch: (n % 3 > 0).then_some(BranchStep { kind: *kind, taken, target }),
                     last: place(instructions).0,
                     length: place(instructions).1,
@@ -406,7 +404,6 @@ fn nothing_changes_by_working_beside() {
                             user,
                             instructions,
                             memory: &memory[n..][..accesses.min(64 - n)],
-                            owners: &[0; 2][..accesses.min(64 - n)],
                             branch: (n % 5 > 0).then_some(branch),
                             last,
                             length,

@@ -53,7 +53,7 @@ fn run(code: &[u8], prepare: impl FnOnce(&mut State)) -> Recorder {
 }
 
 fn read(linear: u64, size: u8) -> MemoryAccess {
-    MemoryAccess { linear, physical: linear, size, page: 21, write: false, uncached: false }
+    MemoryAccess { linear, physical: linear, size, page: 21, owner: 0, write: false, uncached: false }
 }
 
 fn write(linear: u64, size: u8) -> MemoryAccess {

@@ -52,9 +52,8 @@ pub(super) enum Place {
 #[derive(Debug, Default)]
 pub(super) struct Batch {
     blocks: Vec<Told>,
-    /// All their accesses, and to which instructions of the blocks they belong.
+    /// All their accesses.
     memory: Vec<MemoryAccess>,
-    owners: Vec<u8>,
     /// What is fixed of the blocks that the receiver does not know.
     fixed: Vec<Fixed>,
     instructions: Vec<Prepared>,
@@ -97,9 +96,8 @@ impl Batch {
         if !matches!(place, Place::Known(_)) {
             self.introduce(block);
         }
-        let &Predicted { step: BlockStep { rip, user, branch, memory, owners, .. }, outcome } = block;
+        let &Predicted { step: BlockStep { rip, user, branch, memory, .. }, outcome } = block;
         self.memory.extend_from_slice(memory);
-        self.owners.extend_from_slice(owners);
         let kind = branch.map(|branch| branch.kind);
         let (taken, target) = branch.map_or((false, 0), |branch| (branch.taken, branch.target));
         let accesses = memory.len() as u32;
@@ -124,7 +122,6 @@ impl Batch {
             fetch_pa: step.fetch_pa,
             instructions: std::slice::from_ref(prepared),
             memory: step.memory,
-            owners: &[],
             branch: step.branch,
             last: 0,
             length: u16::from(step.length),
@@ -136,7 +133,7 @@ impl Batch {
 
     /// Tells an account of everything, and is empty then.
     pub(super) fn tell(&mut self, account: &mut Account, known: &mut Known) {
-        let (mut memory, mut owners) = (self.memory.as_slice(), self.owners.as_slice());
+        let mut memory = self.memory.as_slice();
         let (mut fixed, mut new) = (self.fixed.as_slice(), self.instructions.as_slice());
         let mut repetitions = self.repetitions.iter();
         for &Told { rip, target, place, accesses, kind, taken, user, outcome } in &self.blocks {
@@ -160,20 +157,8 @@ impl Batch {
                 account.retire(prepared, &Predicted { step, outcome });
                 continue;
             }
-            let owners = split(&mut owners, accesses);
-            let step = BlockStep {
-                id,
-                rip,
-                fetch_pa,
-                instructions,
-                memory,
-                owners,
-                branch,
-                last,
-                length,
-                user,
-                fetch_page,
-            };
+            let step =
+                BlockStep { id, rip, fetch_pa, instructions, memory, branch, last, length, user, fetch_page };
             account.retire_block(&Predicted { step, outcome });
             if let Place::New(place) = place {
                 known.0[usize::from(place)] = Some(Kept { fixed: *fixed, instructions: instructions.into() });
@@ -183,7 +168,6 @@ impl Batch {
         self.memory.clear();
         // A string instruction may have many.
         self.memory.shrink_to(2 * ACCESSES);
-        self.owners.clear();
         self.fixed.clear();
         self.instructions.clear();
         self.repetitions.clear();

@@ -90,7 +90,15 @@ pub(crate) fn kind(instruction: &Instruction) -> BranchKind {
 }
 
 pub(crate) fn read(address: u64, size: u8) -> MemoryAccess {
-    MemoryAccess { linear: address, physical: address, size, page: 12, write: false, uncached: false }
+    MemoryAccess {
+        linear: address,
+        physical: address,
+        size,
+        page: 12,
+        owner: 0,
+        write: false,
+        uncached: false,
+    }
 }
 
 pub(crate) fn write(address: u64, size: u8) -> MemoryAccess {

@@ -150,7 +150,7 @@ fn tell<B: Bus>(cache: &Cache<B>, core: &mut Core, bus: &mut B, range: Range<u8>
         let &[logged, next] = pair else { return None };
         let block = cache.block(logged.block)?;
         let observed = block.observed.as_ref()?;
-        let (memory, owners) = watch.accesses(logged, next.first)?;
+        let memory = watch.accesses(logged, next.first)?;
         Some(BlockStep {
             id: observed.id,
             rip: logged.start.wrapping_add(base),
@@ -159,7 +159,6 @@ fn tell<B: Bus>(cache: &Cache<B>, core: &mut Core, bus: &mut B, range: Range<u8>
             user,
             instructions: &observed.ops,
             memory,
-            owners,
             branch: branch_to(block, observed, logged, next.start),
             last: observed.last,
             length: block.end.start,
@@ -203,7 +202,7 @@ fn leave<B: Bus>(
     let observed = block.observed.as_ref()?;
     let done = usize::from(core.position.index) + usize::from(!fault);
     if done > 0 {
-        let (memory, owners) = core.watch.accesses(logged, core.watch.count())?;
+        let memory = core.watch.accesses(logged, core.watch.count())?;
         let all = done == block.insns.len();
         let step = BlockStep {
             id: observed.id.filter(|_| all),
@@ -213,7 +212,6 @@ fn leave<B: Bus>(
             user: core.totals.bills_user(),
             instructions: observed.ops.get(..done).unwrap_or_default(),
             memory,
-            owners,
             branch: branch_to(block, observed, logged, core.rip).filter(|_| all),
             last: observed.last,
             length: block.end.start,

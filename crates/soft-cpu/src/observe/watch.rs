@@ -35,9 +35,8 @@ pub(crate) struct Watch {
     /// executed.
     blocks: [Logged; MAX_TOGETHER],
     block_count: u8,
-    /// Their accesses, and the positions in its block of the instruction that each belongs to.
+    /// Their accesses.
     of_blocks: [MemoryAccess; MAX_TOGETHER],
-    owners: [u8; MAX_TOGETHER],
     count: u8,
     /// The current instruction has done nothing: it is to be told of alone.
     pub(crate) alone: bool,
@@ -72,8 +71,15 @@ impl Core {
 
 impl Watch {
     pub(crate) fn new() -> Self {
-        const NONE: MemoryAccess =
-            MemoryAccess { linear: 0, physical: 0, size: 0, page: 0, write: false, uncached: false };
+        const NONE: MemoryAccess = MemoryAccess {
+            linear: 0,
+            physical: 0,
+            size: 0,
+            page: 0,
+            owner: 0,
+            write: false,
+            uncached: false,
+        };
         Self {
             on: false,
             page: 0,
@@ -83,7 +89,6 @@ impl Watch {
                 MAX_TOGETHER],
             block_count: 0,
             of_blocks: [NONE; MAX_TOGETHER],
-            owners: [0; MAX_TOGETHER],
             count: 0,
             alone: false,
             repetitions: 0,
@@ -123,11 +128,11 @@ impl Watch {
         self.blocks.get(usize::from(range.start)..=usize::from(range.end)).unwrap_or_default()
     }
 
-    /// The accesses of the blocks from one on up to another one, and to which instructions they belong.
+    /// The accesses of the blocks from one on up to another one.
     #[inline(always)]
-    pub(super) fn accesses(&self, first: Logged, behind: u8) -> Option<(&[MemoryAccess], &[u8])> {
+    pub(super) fn accesses(&self, first: Logged, behind: u8) -> Option<&[MemoryAccess]> {
         let range = usize::from(first.first)..usize::from(behind);
-        Some((self.of_blocks.get(range.clone())?, self.owners.get(range)?))
+        self.of_blocks.get(range)
     }
 
     /// Notes an access of an instruction that is told of with others.
@@ -136,8 +141,7 @@ impl Watch {
         let Place { linear, physical, page } = place;
         let number = usize::from(self.count);
         self.of_blocks[number] =
-            MemoryAccess { linear, physical, size: size as u8, page, write, uncached: false };
-        self.owners[number] = owner;
+            MemoryAccess { linear, physical, size: size as u8, page, owner, write, uncached: false };
         self.count += 1;
     }
 
@@ -156,7 +160,7 @@ impl Watch {
             return;
         }
         let Place { linear, physical, page } = place;
-        let access = MemoryAccess { linear, physical, size: size as u8, page, write, uncached: false };
+        let access = MemoryAccess { linear, physical, size: size as u8, page, owner, write, uncached: false };
         if self.accesses.len() < MERGE_FROM {
             self.accesses.push(access);
         } else {
@@ -217,8 +221,8 @@ impl Watch {
     /// Drops the accesses of the last instruction of this block, which has not retired.
     pub(crate) fn forget(&mut self, owner: u8) {
         let current = self.current();
-        let Some((_, owners)) = self.accesses(current, self.count) else { return };
-        let kept = owners.iter().take_while(|other| **other < owner).count();
+        let Some(accesses) = self.accesses(current, self.count) else { return };
+        let kept = accesses.iter().take_while(|access| access.owner < owner).count();
         self.count = current.first + kept as u8;
     }
 

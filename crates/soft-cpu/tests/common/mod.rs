@@ -98,12 +98,14 @@ impl Observer for Recorder {
     fn retire(&mut self, _prepared: &Prepared, step: &Step<'_>) -> bool {
         let Step { rip, fetch_pa, fetch_page, length, user, memory, branch, repetitions } = *step;
         let fetch = (fetch_pa, fetch_page);
-        let memory = memory.to_vec();
+        // The same wherever the instruction is in its block.
+        let memory = memory.iter().map(|access| MemoryAccess { owner: 0, ..*access }).collect();
         self.steps.push(Recorded { rip, fetch, length, user, memory, branch, repetitions });
         self.steps.len() >= self.stop_after
     }
     fn patience(&mut self) -> u64 {
-        let left = self.stop_after.saturating_sub(self.steps.len());
+        // The one that ends the run is told of alone.
+        let left = self.stop_after.saturating_sub(self.steps.len() + 1);
         if self.one_by_one { 0 } else { left as u64 }
     }
     fn event(&mut self, event: CoreEvent) {
