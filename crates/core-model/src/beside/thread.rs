@@ -5,12 +5,15 @@ use crate::account::Account;
 use crate::prepared::Prepared;
 use crate::step::{BlockId, BlockStep, Predicted, Step};
 use std::io;
-use std::sync::mpsc::{self, Receiver, Sender};
+use std::sync::mpsc::{self, Receiver, Sender, TryRecvError};
 use std::thread::{self, JoinHandle};
 
 /// Batches there are, and how many come back together, so that whoever waits for one is not woken for each.
 const BATCHES: usize = 32;
 const TOGETHER: usize = BATCHES / 2;
+
+/// Looks for an order before the thread goes to sleep: some 50 us.
+const LOOKS: usize = 2048;
 
 /// For the thread.
 enum Order {
@@ -43,7 +46,7 @@ impl Borrower {
         let (orders, inbox) = mpsc::channel();
         let (outbox, replies) = mpsc::channel();
         let handle =
-            thread::Builder::new().name("core-model".to_owned()).spawn(move || work(inbox, &outbox))?;
+            thread::Builder::new().name("core-model".to_owned()).spawn(move || work(&inbox, &outbox))?;
         Ok(Self {
             orders: Some(orders),
             replies,
@@ -144,12 +147,24 @@ impl Drop for Borrower {
     }
 }
 
+/// Waits for an order, for a while without sleeping: to be woken takes the sender's time.
+fn next(inbox: &Receiver<Order>) -> Option<Order> {
+    for _ in 0..LOOKS {
+        match inbox.try_recv() {
+            Ok(order) => return Some(order),
+            Err(TryRecvError::Disconnected) => return None,
+            Err(TryRecvError::Empty) => std::hint::spin_loop(),
+        }
+    }
+    inbox.recv().ok()
+}
+
 /// What the thread does.
-fn work(inbox: Receiver<Order>, outbox: &Sender<Reply>) {
+fn work(inbox: &Receiver<Order>, outbox: &Sender<Reply>) {
     let mut account = None;
     let mut known = Known::new();
     let mut empty = Vec::new();
-    for order in inbox {
+    while let Some(order) = next(&inbox) {
         match order {
             Order::Take(lent) => account = Some(lent),
             Order::Book(mut batch) => {
