@@ -98,8 +98,11 @@ impl Borrower {
     fn place(&mut self, block: &BlockStep<'_>) -> Place {
         let Some(id) = block.id else { return Place::Once };
         let place = id.number() as usize % PLACES;
-        let known = self.known[place].replace(id) == Some(id);
-        if known { Place::Known(place as u16) } else { Place::New(place as u16) }
+        if self.known[place] == Some(id) {
+            return Place::Known(place as u16);
+        }
+        self.known[place] = Some(id);
+        Place::New(place as u16)
     }
 
     /// Sends off the batch.
@@ -164,7 +167,7 @@ fn work(inbox: &Receiver<Order>, outbox: &Sender<Reply>) {
     let mut account = None;
     let mut known = Known::new();
     let mut empty = Vec::new();
-    while let Some(order) = next(&inbox) {
+    while let Some(order) = next(inbox) {
         match order {
             Order::Take(lent) => account = Some(lent),
             Order::Book(mut batch) => {
