@@ -98,10 +98,9 @@ fn guest_tests(vpmu: &Vpmu, images: &[GuestImage]) -> Result<Tally, TaskError> {
     run_images(vpmu, images, &["--engine", "all", "--counts", "synthetic", "-E", CASES])
 }
 
-/// The images on profiles whose core is modelled, without the misbehaving ones: those do not depend on time. Of AMD's, that
-/// which counts floating-point operations.
+/// The images on profiles whose core is modelled, without the misbehaving ones: those do not depend on time.
 fn timing_tests(vpmu: &Vpmu, images: &[GuestImage]) -> Result<Tally, TaskError> {
-    const CASES: &str = "profile({icelake-sp,sapphire-rapids}) and not group(hostile) or profile({zen2,zen4}) and image(merge)";
+    const CASES: &str = "profile({icelake-sp,sapphire-rapids}) and not group(hostile) or profile({zen2,zen4}) and image({amd,merge})";
     run_images(vpmu, images, &["--engine", "soft", "--detail", "timing", "-E", CASES])
 }
 
