@@ -13,7 +13,7 @@ use crate::exec::operand::{self, address_mask};
 use crate::mmu::{Flushed, PAGE};
 use crate::trail;
 use core::ops::Range;
-use core_model::{BlockStep, BranchKind, BranchStep, CoreEvent, Prepared, Step};
+use core_model::{BlockStep, BranchKind, BranchStep, CoreEvent, MemoryAccess, Prepared, Step};
 
 /// Longest instruction.
 const LONGEST: u64 = 15;
@@ -145,27 +145,40 @@ fn tell_all<B: Bus>(cache: &Cache<B>, core: &mut Core, bus: &mut B) {
 #[inline(never)]
 fn tell<B: Bus>(cache: &Cache<B>, core: &mut Core, bus: &mut B, range: Range<u8>) {
     let watch = &core.watch;
-    let (base, user) = (core.bases[CS], core.totals.bills_user());
+    let context = (core.bases[CS], core.totals.bills_user());
     let steps = watch.blocks(range).windows(2).filter_map(move |pair| {
         let &[logged, next] = pair else { return None };
         let block = cache.block(logged.block)?;
         let observed = block.observed.as_ref()?;
         let memory = watch.accesses(logged, next.first)?;
-        Some(BlockStep {
-            id: observed.id,
-            rip: logged.start.wrapping_add(base),
-            fetch_pa: block.gpa,
-            fetch_page: observed.page,
-            user,
-            instructions: &observed.ops,
-            memory,
-            branch: branch_to(block, observed, logged, next.start),
-            last: observed.last,
-            length: block.end.start,
-        })
+        Some(step_of(block, observed, logged, context, memory, next.start))
     });
     if let Some(observer) = bus.observer() {
         observer.retire_blocks(steps);
+    }
+}
+
+/// A block behind which execution went on at an address; `base` is that of CS, and it ran at CPL 3 if `user`.
+#[inline(always)]
+fn step_of<'a, B>(
+    block: &Block<B>,
+    observed: &'a Observed,
+    logged: Logged,
+    (base, user): (u64, bool),
+    memory: &'a [MemoryAccess],
+    target: u64,
+) -> BlockStep<'a> {
+    BlockStep {
+        id: observed.id,
+        rip: logged.start.wrapping_add(base),
+        fetch_pa: block.gpa,
+        fetch_page: observed.page,
+        user,
+        instructions: &observed.ops,
+        memory,
+        branch: branch_to(block, observed, logged, target),
+        last: observed.last,
+        length: block.end.start,
     }
 }
 
@@ -203,19 +216,12 @@ fn leave<B: Bus>(
     let done = usize::from(core.position.index) + usize::from(!fault);
     if done > 0 {
         let memory = core.watch.accesses(logged, core.watch.count())?;
-        let all = done == block.insns.len();
-        let step = BlockStep {
-            id: observed.id.filter(|_| all),
-            rip: logged.start.wrapping_add(core.bases[CS]),
-            fetch_pa: block.gpa,
-            fetch_page: observed.page,
-            user: core.totals.bills_user(),
-            instructions: observed.ops.get(..done).unwrap_or_default(),
-            memory,
-            branch: branch_to(block, observed, logged, core.rip).filter(|_| all),
-            last: observed.last,
-            length: block.end.start,
-        };
+        let context = (core.bases[CS], core.totals.bills_user());
+        let mut step = step_of(block, observed, logged, context, memory, core.rip);
+        if done < block.insns.len() {
+            let instructions = observed.ops.get(..done).unwrap_or_default();
+            step = BlockStep { id: None, instructions, branch: None, ..step };
+        }
         if let Some(observer) = bus.observer() {
             observer.retire_blocks(core::iter::once(step));
         }
