@@ -14,9 +14,9 @@ use thread::Borrower;
 const WORTHWHILE: u64 = 1 << 15;
 /// Blocks in a row without a question after which it is lent: at first, and at least and at most, as it turns out
 /// how many come before the next question.
-const PATIENCE: u64 = 256;
-const LEAST_PATIENCE: u64 = 64;
-const MOST_PATIENCE: u64 = 1 << 14;
+const HESITATION: u64 = 256;
+const LEAST_HESITATION: u64 = 64;
+const MOST_HESITATION: u64 = 1 << 14;
 /// Blocks that make up for what it takes to lend it and to get it back.
 const GAINFUL: u64 = 2048;
 
@@ -31,12 +31,12 @@ pub(crate) struct Lender {
     quiet: u64,
     /// Blocks since the last question, or since the account was lent.
     blocks: u64,
-    patience: u64,
+    hesitation: u64,
 }
 
 impl Lender {
     pub(crate) fn new(account: Account) -> Self {
-        Self { account: Some(Box::new(account)), thread: None, quiet: 0, blocks: 0, patience: PATIENCE }
+        Self { account: Some(Box::new(account)), thread: None, quiet: 0, blocks: 0, hesitation: HESITATION }
     }
 
     /// It may be lent to a thread, if there can be one.
@@ -48,8 +48,8 @@ impl Lender {
     #[inline]
     pub(crate) fn get(&mut self) -> &mut Account {
         if self.account.is_none() {
-            let patience = if self.blocks < GAINFUL { self.patience * 2 } else { self.patience / 2 };
-            self.patience = patience.clamp(LEAST_PATIENCE, MOST_PATIENCE);
+            let hesitation = if self.blocks < GAINFUL { self.hesitation * 2 } else { self.hesitation / 2 };
+            self.hesitation = hesitation.clamp(LEAST_HESITATION, MOST_HESITATION);
         }
         self.blocks = 0;
         let thread = &mut self.thread;
@@ -111,7 +111,7 @@ impl Lender {
     fn count(&mut self, blocks: u64, instructions: u64) {
         self.blocks += blocks;
         self.quiet = self.quiet.saturating_sub(instructions);
-        if self.blocks >= self.patience
+        if self.blocks >= self.hesitation
             && self.quiet >= WORTHWHILE
             && let Some(thread) = &mut self.thread
             && let Some(account) = self.account.take()
