@@ -58,7 +58,7 @@ pub fn leaf(leaf: u32, subleaf: u32) -> CpuidLeaf {
         }
         // CLFLUSH of 64 bytes (8 x 8), one logical CPU.
         1 => CpuidLeaf { eax: 0, ebx: 1 << 16 | 8 << 8, ecx: LEAF_1_ECX, edx: LEAF_1_EDX },
-        // "Use leaf 4", which has no caches to report.
+        // "Use leaf 4", which the embedder has.
         2 => CpuidLeaf { eax: 0xFF01, ..CpuidLeaf::default() },
         7 if subleaf == 0 => CpuidLeaf { ebx: LEAF_7_EBX, ecx: LEAF_7_ECX, ..CpuidLeaf::default() },
         // x87 and SSE state; EBX as far as it does not depend on control registers.

@@ -1,5 +1,6 @@
 //! Engines: what executes guest instructions.
 
+mod caches;
 mod dump;
 mod frequency;
 pub mod kvm;

@@ -1,6 +1,6 @@
 //! CPUID of the soft engine: what the interpreter implements, in the CPU of the profile.
 
-use crate::engine::{SIGNATURE, frequency};
+use crate::engine::{SIGNATURE, caches, frequency};
 use soft_cpu::CpuidLeaf;
 use vpmu::Profile;
 use vpmu::cpuid::CpuidResult;
@@ -24,6 +24,8 @@ const MAX_BASIC: u32 = 0x16;
 const LBR_LEAF: u32 = 0x1C;
 /// Leaf 8000_0007H EDX: the TSC runs at one rate.
 const INVARIANT_TSC: u32 = 1 << 8;
+/// Of the one CPU, as in leaf 1.
+const APIC_ID: u32 = 0;
 /// The brand string's first leaf.
 const BRAND: u32 = 0x8000_0002;
 
@@ -33,6 +35,9 @@ pub(super) fn leaf(profile: &Profile, x2apic: bool, leaf: u32, subleaf: u32) -> 
     let mut own = CpuidResult { eax, ebx, ecx, edx };
     if profile.vendor() == Vendor::Amd {
         own = amd(leaf, own);
+    }
+    if let Some(described) = caches::leaf(profile, APIC_ID, leaf, subleaf) {
+        own = described;
     }
     match leaf {
         0 if profile.vendor() == Vendor::Amd => {}
@@ -59,15 +64,11 @@ pub(super) fn leaf(profile: &Profile, x2apic: bool, leaf: u32, subleaf: u32) -> 
     CpuidLeaf { eax, ebx, ecx, edx }
 }
 
-/// Leaves that AMD CPUs have and Intel's do not. Caches of Zen: 32 KiB, eight ways, 64 bytes a line, and an L2 of
-/// 512 KiB; this engine has none, but guests print them.
+/// What AMD CPUs have and Intel's do not, without caches.
 fn amd(leaf: u32, own: CpuidResult) -> CpuidResult {
-    const L1: u32 = 32 << 24 | 8 << 16 | 1 << 8 | 64;
-    const EIGHT_WAYS: u32 = 6;
-    const L2: u32 = 512 << 16 | EIGHT_WAYS << 12 | 1 << 8 | 64;
     match leaf {
-        0x8000_0005 => CpuidResult { ecx: L1, edx: L1, ..own },
-        0x8000_0006 => CpuidResult { ecx: L2, ..own },
+        0x8000_0000 => CpuidResult { eax: own.eax.max(caches::MAX_AMD), ..own },
+        0x8000_0001 => CpuidResult { ecx: own.ecx | caches::TOPOEXT, ..own },
         0x8000_0007 => CpuidResult { edx: own.edx | INVARIANT_TSC, ..own },
         _ => own,
     }

@@ -1,7 +1,7 @@
-//! Feature, cache and topology leaves, reduced to what an Intel CPU in this machine has.
+//! Feature and topology leaves, reduced to what an Intel CPU in this machine has.
 
-use super::Host;
 use crate::apic::ApicConfig;
+use crate::engine::caches::TOPOEXT;
 use vpmu::cpuid::CpuidResult;
 
 /// A mask of single bits.
@@ -58,29 +58,6 @@ pub(super) fn leaf_7(host: CpuidResult) -> CpuidResult {
     }
 }
 
-/// Most cache levels to copy; CPUs have four. Bounds what a strange host can do.
-const MAX_CACHES: u32 = 8;
-/// Leaf 4 EAX: threads that share the cache, and cores; both minus one.
-const CACHE_SHARING: u32 = 0xFFFF_C000;
-
-/// Leaf 4 with its end mark. AMD's leaf 8000_001DH has the same layout without the number of cores,
-/// so that the guest sees the caches it really runs on with either host.
-pub(super) fn caches(host: &Host<'_>) -> Vec<CpuidResult> {
-    let from = |leaf: u32| {
-        (0..MAX_CACHES)
-            .map(|subleaf| host.leaf(leaf, subleaf))
-            .take_while(|cache| cache.eax & 0x1F != 0)
-            .map(|cache| CpuidResult { eax: cache.eax & !CACHE_SHARING, ..cache })
-            .collect::<Vec<_>>()
-    };
-    let mut caches = from(0x4);
-    if caches.is_empty() {
-        caches = from(0x8000_001D);
-    }
-    caches.push(CpuidResult::default());
-    caches
-}
-
 /// Leaves 0BH and 1FH: one thread in one core, and the end mark. No APIC ID bits select a thread or
 /// core (EAX = 0).
 pub(super) fn topology(apic_id: u32) -> [CpuidResult; 3] {
@@ -101,13 +78,9 @@ const EXTENDED_ECX: u32 = bits([0, 5, 8]);
 /// AMD repeats much of leaf 1 there.
 const EXTENDED_EDX: u32 = bits([11, 20, 26, 27, 29]);
 
-pub(super) fn leaf_8000_0001(host: CpuidResult) -> CpuidResult {
-    CpuidResult { eax: 0, ebx: 0, ecx: host.ecx & EXTENDED_ECX, edx: host.edx & EXTENDED_EDX }
-}
-
-/// Leaf 8000_0006H: the L2 cache in ECX, the same with both vendors.
-pub(super) fn leaf_8000_0006(host: CpuidResult) -> CpuidResult {
-    CpuidResult { ecx: host.ecx, ..CpuidResult::default() }
+pub(super) fn leaf_8000_0001(host: CpuidResult, amd: bool) -> CpuidResult {
+    let topology = if amd { TOPOEXT } else { 0 };
+    CpuidResult { eax: 0, ebx: 0, ecx: host.ecx & EXTENDED_ECX | topology, edx: host.edx & EXTENDED_EDX }
 }
 
 /// Leaf 8000_0007H: invariant TSC (EDX bit 8).

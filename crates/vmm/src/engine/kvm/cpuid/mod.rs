@@ -8,10 +8,11 @@
 //! | --- | --- |
 //! | 0, 8000_0002H-4H | the profile's vendor and name |
 //! | 1, 7, 0AH, 1CH, 23H, 8000_0022H | the host's features, patched by [`vpmu::cpuid`] |
-//! | 2, 4, 0BH, 1FH | the host's caches, one core with one thread |
+//! | 2, 4, 8000_0005H-6H, 8000_001DH | the caches of the profile's core |
+//! | 0BH, 1FH, 8000_001EH | one core with one thread |
 //! | 15H, 16H | the TSC rate that the guest really has, the APIC timer's clock |
 //! | 4000_0000H | our signature; none of KVM's paravirtual features, which need its local APIC |
-//! | 8000_0001H-8H | only the bits that Intel defines, and the PMU's |
+//! | 8000_0001H, 7H, 8H | only the bits that Intel defines, AMD's TopologyExtensions and the PMU's |
 //!
 //! Everything else of the host's table is dropped, except 0DH (XSAVE) and 1DH, 1EH (AMX).
 //! Layouts: SDM volume 2A, CPUID; AMD APM volume 3, appendix E for what comes from an AMD host.
@@ -27,7 +28,7 @@ use vpmu::profile::Vendor;
 
 use super::error::CpuidBits;
 use crate::apic::ApicConfig;
-use crate::engine::{SIGNATURE, frequency};
+use crate::engine::{SIGNATURE, caches, frequency};
 
 /// Highest basic leaf: the V2 topology leaf, above everything that we fill in.
 const MAX_BASIC: u32 = 0x1F;
@@ -57,11 +58,9 @@ pub(super) fn cpuid_table(supported: &[kvm_cpuid_entry2], policy: Policy<'_>) ->
 
     table.put(0x0, CpuidResult { eax: MAX_BASIC, ..CpuidResult::default() });
     table.put(0x1, features::leaf_1(host.leaf(0x1, 0), apic));
-    // One descriptor, FFH: "use leaf 4" (and AL = 1: one query is enough).
-    table.put(0x2, CpuidResult { eax: 0xFF01, ..CpuidResult::default() });
-    for (subleaf, cache) in (0..).zip(features::caches(&host)) {
-        table.put_indexed(0x4, subleaf, cache);
-    }
+    let cache_leaf = |leaf, subleaf| caches::leaf(profile, apic.id, leaf, subleaf).unwrap_or_default();
+    table.put(0x2, cache_leaf(0x2, 0));
+    table.put_cache_list(0x4, cache_leaf);
     table.put(0x6, features::leaf_6(host.leaf(0x6, 0)));
     table.put_indexed(0x7, 0, features::leaf_7(host.leaf(0x7, 0)));
     let perfmon_ext = vpmu::cpuid::leaf_23(profile, 0).eax;
@@ -81,18 +80,23 @@ pub(super) fn cpuid_table(supported: &[kvm_cpuid_entry2], policy: Policy<'_>) ->
     let [ebx, ecx, edx] = words(SIGNATURE);
     table.put(HYPERVISOR, CpuidResult { eax: HYPERVISOR, ebx, ecx, edx });
 
-    table.put(0x8000_0000, CpuidResult { eax: MAX_EXTENDED, ..CpuidResult::default() });
-    table.put(0x8000_0001, features::leaf_8000_0001(host.leaf(0x8000_0001, 0)));
+    let amd = profile.vendor() == Vendor::Amd;
+    let max_extended = if amd { caches::MAX_AMD } else { MAX_EXTENDED };
+    table.put(0x8000_0000, CpuidResult { eax: max_extended, ..CpuidResult::default() });
+    table.put(0x8000_0001, features::leaf_8000_0001(host.leaf(0x8000_0001, 0), amd));
     for (leaf, part) in (0x8000_0002..).zip(brand_string(profile, tsc_khz)) {
         table.put(leaf, part);
     }
-    table.put(0x8000_0006, features::leaf_8000_0006(host.leaf(0x8000_0006, 0)));
+    table.put(0x8000_0005, cache_leaf(0x8000_0005, 0));
+    table.put(0x8000_0006, cache_leaf(0x8000_0006, 0));
     table.put(0x8000_0007, features::leaf_8000_0007(host.leaf(0x8000_0007, 0)));
     table.put(0x8000_0008, features::leaf_8000_0008(host.leaf(0x8000_0008, 0), apic));
     for subleaf in (0..u32::BITS).filter(|subleaf| perfmon_ext >> subleaf & 1 != 0) {
         table.put_indexed(0x23, subleaf, CpuidResult::default());
     }
-    if profile.vendor() == Vendor::Amd {
+    if amd {
+        table.put_cache_list(0x8000_001D, cache_leaf);
+        table.put(0x8000_001E, cache_leaf(0x8000_001E, 0));
         table.put(0x8000_0022, CpuidResult::default());
     }
     table.entries
@@ -159,6 +163,17 @@ impl Table<'_> {
 
     fn put_indexed(&mut self, leaf: u32, subleaf: u32, result: CpuidResult) {
         self.push(leaf, subleaf, KVM_CPUID_FLAG_SIGNIFCANT_INDEX, result);
+    }
+
+    /// The caches one by one, with the end mark.
+    fn put_cache_list(&mut self, leaf: u32, cache: impl Fn(u32, u32) -> CpuidResult) {
+        for subleaf in 0.. {
+            let described = cache(leaf, subleaf);
+            self.put_indexed(leaf, subleaf, described);
+            if described == CpuidResult::default() {
+                break;
+            }
+        }
     }
 
     fn push(&mut self, function: u32, index: u32, flags: u32, result: CpuidResult) {

@@ -113,20 +113,19 @@ fn topology_is_one_thread_in_one_core() {
 }
 
 #[test]
-fn an_amd_hosts_caches_appear_in_intels_leaf() {
-    let table = table();
-    assert_eq!(leaf(&table, 4, 0), [0x121, 0x02C0_003F, 0x3F, 0]);
-    assert_eq!(leaf(&table, 4, 1), [0x143, 0x03C0_003F, 0x3FF, 2]);
-    assert_eq!(leaf(&table, 4, 2), [0; 4]);
-    assert_eq!(leaf(&table, 0x8000_001D, 0), [0; 4]);
-}
-
-#[test]
-fn an_intel_hosts_caches_lose_their_sharing() {
-    let intel = [entry(4, 0, true, [0xFC01_C121, 0x02C0_003F, 0x3F, 0]), entry(4, 1, true, [0; 4])];
-    let table = table_with(&intel, &ApicConfig::default());
-    assert_eq!(leaf(&table, 4, 0), [0x121, 0x02C0_003F, 0x3F, 0]);
-    assert_eq!(leaf(&table, 4, 1), [0; 4]);
+fn the_caches_are_those_of_the_profile_on_every_host() {
+    let intel = table();
+    assert_eq!(leaf(&intel, 2, 0), [0xFF01, 0, 0, 0]);
+    assert_eq!(leaf(&intel, 4, 0), [0x121, 0x02C0_003F, 0x3F, 0]);
+    assert_eq!(leaf(&intel, 4, 2), [0x143, 0x04C0_003F, 0x3FF, 0], "1.25 MiB of 20 ways");
+    assert_eq!((leaf(&intel, 4, 4), leaf(&intel, 0x8000_001D, 0)), ([0; 4], [0; 4]));
+    let apic = ApicConfig { id: 3, ..ApicConfig::default() };
+    let amd = cpuid_table(&amd_host(), Policy { profile: &vpmu::profile::ZEN2, apic: &apic, tsc_khz: 0 });
+    assert_eq!((leaf(&amd, 2, 0), leaf(&amd, 4, 0)), ([0; 4], [0; 4]));
+    assert_eq!(leaf(&amd, 0x8000_0000, 0)[0], 0x8000_001E);
+    assert_ne!(leaf(&amd, 0x8000_0001, 0)[2] & 1 << 22, 0, "TopologyExtensions");
+    assert_eq!(leaf(&amd, 0x8000_001D, 2), [0x143, 0x01C0_003F, 0x3FF, 2], "512 KiB of 8 ways");
+    assert_eq!(leaf(&amd, 0x8000_001E, 0), [3, 0, 0, 0]);
 }
 
 #[test]
