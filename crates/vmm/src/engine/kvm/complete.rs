@@ -5,6 +5,7 @@
 //! board, exceptions included, and comes back.
 
 use super::KvmEngine;
+use super::announced;
 use super::board::Board;
 use super::error::KvmError;
 use super::state;
@@ -12,10 +13,11 @@ use super::vcpu::Vcpu;
 use crate::apic::spec::{ApicBase, PAGE_SIZE};
 use crate::engine::{InstructionCount, dump};
 use crate::memory::GuestMemory;
-use iced_x86::{Decoder, DecoderOptions};
+use iced_x86::{Decoder, DecoderOptions, Instruction};
 use kvm_bindings::{KVM_MAX_CPUID_ENTRIES, Msrs, kvm_msr_entry};
 use kvm_ioctls::VcpuFd;
 use soft_cpu::{Access, Budget, Bus, Cpu, CpuidLeaf, Exit, GeneralProtection, State};
+use vpmu::cpuid::CpuidResult;
 use vpmu::pmu::RdpmcContext;
 
 const UD: u8 = 6;
@@ -30,7 +32,7 @@ pub(super) enum Completed {
     Done,
     /// Its exception could not be delivered.
     TripleFault,
-    /// The interpreter does not know it either; its name.
+    /// The guest's CPU has it, but the interpreter does not know it either; its name.
     Unknown(String),
 }
 
@@ -39,13 +41,20 @@ impl KvmEngine {
     pub(super) fn complete_instruction<B: Board>(&mut self, board: &mut B) -> Result<Completed, KvmError> {
         let vcpu = &mut self.vcpu;
         let (before, mut xsave, mut events) = read(vcpu)?;
-        let mnemonic = mnemonic(&before, board.memory());
+        let instruction = instruction(&before, board.memory());
         let memory = board.memory().clone();
         let mut cpu = Cpu::new(&before);
         let mut bus = KvmBus { board, memory, fd: vcpu.fd() };
         let exit = cpu.run(&mut bus, Budget { instructions: 1, interrupt_window: false });
         if let Some(unknown) = cpu.unimplemented().first() {
-            return Ok(Completed::Unknown(unknown.code.clone()));
+            let shown = |leaf, subleaf| {
+                let CpuidLeaf { eax, ebx, ecx, edx } = cpuid(vcpu.fd(), leaf, subleaf);
+                CpuidResult { eax, ebx, ecx, edx }
+            };
+            if !announced::is_absent(&instruction, shown) {
+                return Ok(Completed::Unknown(unknown.code.clone()));
+            }
+            // The guest's CPU does not have it either: #UD, which the interpreter has raised.
         }
         if exit == Exit::Shutdown {
             return Ok(Completed::TripleFault);
@@ -84,7 +93,7 @@ impl KvmEngine {
             vcpu.set_sregs(&sregs)?;
         }
         vcpu.set_regs(&state::to_regs(&after))?;
-        self.note_completed(mnemonic);
+        self.note_completed(mnemonic(&instruction));
         Ok(Completed::Done)
     }
 
@@ -144,8 +153,8 @@ fn write_msrs(vcpu: &Vcpu, before: &State, after: &State) -> Result<(), KvmError
     Ok(())
 }
 
-/// In lower case, as disassemblers write it.
-fn mnemonic(state: &State, memory: &GuestMemory) -> String {
+/// At RIP.
+fn instruction(state: &State, memory: &GuestMemory) -> Instruction {
     let rights = state.segments[1].rights;
     let bits = match (rights >> 13 & 1, rights >> 14 & 1) {
         (1, _) => 64,
@@ -153,8 +162,22 @@ fn mnemonic(state: &State, memory: &GuestMemory) -> String {
         _ => 16,
     };
     let code = dump::code(state, memory);
-    let instruction = Decoder::with_ip(bits, &code, state.rip, DecoderOptions::NONE).decode();
+    Decoder::with_ip(bits, &code, state.rip, DecoderOptions::NONE).decode()
+}
+
+/// In lower case, as disassemblers write it.
+fn mnemonic(instruction: &Instruction) -> String {
     format!("{:?}", instruction.mnemonic()).to_ascii_lowercase()
+}
+
+/// What the guest's CPUID says.
+fn cpuid(fd: &VcpuFd, leaf: u32, subleaf: u32) -> CpuidLeaf {
+    let table = fd.get_cpuid2(KVM_MAX_CPUID_ENTRIES);
+    let found = table.ok().and_then(|table| {
+        let entries = table.as_slice();
+        entries.iter().find(|e| e.function == leaf && (e.index == subleaf || e.flags & 1 == 0)).copied()
+    });
+    found.map_or_else(CpuidLeaf::default, |e| CpuidLeaf { eax: e.eax, ebx: e.ebx, ecx: e.ecx, edx: e.edx })
 }
 
 /// The board and guest memory as the interpreter's bus.
@@ -219,17 +242,7 @@ impl Bus for KvmBus<'_> {
     }
 
     fn cpuid(&mut self, leaf: u32, subleaf: u32, _access: &Access<'_>) -> CpuidLeaf {
-        let table = self.fd.get_cpuid2(KVM_MAX_CPUID_ENTRIES);
-        let found = table.ok().and_then(|table| {
-            let entries = table.as_slice();
-            entries.iter().find(|e| e.function == leaf && (e.index == subleaf || e.flags & 1 == 0)).copied()
-        });
-        found.map_or_else(CpuidLeaf::default, |e| CpuidLeaf {
-            eax: e.eax,
-            ebx: e.ebx,
-            ecx: e.ecx,
-            edx: e.edx,
-        })
+        cpuid(self.fd, leaf, subleaf)
     }
 
     fn tsc(&mut self, _access: &Access<'_>) -> u64 {

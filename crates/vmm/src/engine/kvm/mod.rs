@@ -23,6 +23,7 @@
 //! time inside KVM_RUN, booked to the privilege level before and after it; half to each when they
 //! differ.
 
+mod announced;
 mod board;
 mod complete;
 mod cpuid;

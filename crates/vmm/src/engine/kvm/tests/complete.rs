@@ -1,7 +1,7 @@
 //! Ring-0 instructions that KVM cannot emulate on hosts that interpret ring 0. On others the CPU
 //! executes them, and the guests see the same.
 
-use super::long_mode::{GP_HITS, GP_RIP, change, handler_skipping, long_mode};
+use super::long_mode::{GP_HITS, GP_RIP, HANDLER_2, change, handler_skipping, long_mode, set_gate};
 use super::*;
 
 /// CR4.OSFXSR and OSXMMEXCPT.
@@ -97,4 +97,23 @@ fn what_the_interpreter_does_not_know_either_is_named() {
         }
         other => panic!("{other:?}"),
     }
+}
+
+/// CPUID 8000_0008H:EBX[4] is 0 for every guest.
+#[test]
+fn what_the_guests_cpu_does_not_have_is_an_undefined_opcode() {
+    const UD: u64 = 6;
+    let code = [
+        0x31, 0xC9, // xor ecx, ecx
+        0x0F, 0x01, 0xFD, // rdpru
+        0xB0, 0x00, 0xE6, 0xF4, // mov al, 0; out 0xF4, al
+    ];
+    let Some(mut guest) = long_mode(&code) else { return };
+    set_gate(&guest, UD, HANDLER_2, 0);
+    let handler = [
+        0x48, 0x8B, 0x04, 0x24, // mov rax, [rsp]: RIP, there is no error code
+        0xE6, 0xF4, // out 0xF4, al
+    ];
+    guest.machine.memory.write(HANDLER_2, &handler).unwrap();
+    guest.exits_with((CODE + 2) as u8);
 }
