@@ -4,6 +4,7 @@ use super::branches::{BranchLog, Noted};
 use super::cpuid;
 use super::ram::{self, Ram};
 use super::timing::Timing;
+use crate::apic::LocalApic;
 use crate::apic::spec::ApicMode;
 use crate::counts::Slice;
 use crate::counts::model::Retired;
@@ -26,7 +27,7 @@ const TSC_DEADLINE: u32 = 1 << 24;
 /// What guest time consists of beside core cycles.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub(super) struct Clock {
-    /// TSC ticks for which the CPU was halted.
+    /// TSC ticks for which the CPU was halted or waited for a device.
     idle_ticks: u64,
     /// What the guest's writes to its TSC have added to it.
     tsc_offset: u64,
@@ -50,7 +51,7 @@ pub(super) struct SoftBus<'a, const TIMED: bool> {
     timing: Option<Timing>,
     /// Core cycles as of the last [`publish`](Self::publish); without a model an instruction is one.
     cycles: u64,
-    /// TSC ticks for which the CPU was halted.
+    /// TSC ticks for which the CPU was halted or waited for a device.
     idle_ticks: u64,
     /// What the guest's writes to its TSC have added to it.
     tsc_offset: u64,
@@ -174,6 +175,28 @@ impl<'a, const TIMED: bool> SoftBus<'a, TIMED> {
         most.min(overflow).min(timer).max(1)
     }
 
+    /// An access to a device or to the local APIC, which takes effect at its end. A model of the core knows how long it
+    /// takes. Without one it takes a period of the crystal clock, by which the local APIC runs: with no time at all, a guest
+    /// that polls its timer would read the same count for as long as it takes a hundred instructions.
+    fn access_device(&mut self, totals: &Totals) {
+        if !TIMED {
+            let period = self.profile.tsc_hz.div_ceil(u64::from(self.profile.crystal_hz).max(1));
+            self.idle_ticks = self.idle_ticks.saturating_add(period);
+            // The next timer has come closer.
+            self.attention = true;
+        }
+        self.publish(totals);
+    }
+
+    /// An access to an MSR: the local APIC's are a device.
+    fn access_msr(&mut self, index: u32, totals: &Totals) {
+        if LocalApic::owns_msr(index) {
+            self.access_device(totals);
+        } else {
+            self.publish(totals);
+        }
+    }
+
     /// Tells a model of the core.
     fn event(&self, event: CoreEvent) {
         if let Some(timing) = &self.timing {
@@ -272,32 +295,32 @@ impl<const TIMED: bool> Bus for SoftBus<'_, TIMED> {
     }
 
     fn mmio_read(&mut self, gpa: u64, data: &mut [u8], access: &Access<'_>) {
-        self.publish(access.totals);
+        self.access_device(access.totals);
         self.machine.mmio_read(gpa, data);
     }
 
     fn mmio_write(&mut self, gpa: u64, data: &[u8], access: &Access<'_>) {
-        self.publish(access.totals);
+        self.access_device(access.totals);
         self.machine.mmio_write(gpa, data);
         self.attention = true;
     }
 
     fn port_in(&mut self, port: u16, data: &mut [u8], access: &Access<'_>) {
         self.event(CoreEvent::Serialise);
-        self.publish(access.totals);
+        self.access_device(access.totals);
         self.machine.port_in(port, data);
         self.attention = true;
     }
 
     fn port_out(&mut self, port: u16, data: &[u8], access: &Access<'_>) {
         self.event(CoreEvent::Serialise);
-        self.publish(access.totals);
+        self.access_device(access.totals);
         self.machine.port_out(port, data);
         self.attention = true;
     }
 
     fn rdmsr(&mut self, index: u32, access: &Access<'_>) -> Result<u64, GeneralProtection> {
-        self.publish(access.totals);
+        self.access_msr(index, access.totals);
         self.attention = true;
         self.machine.rdmsr(index, Some(access.rip)).map_err(|_| GeneralProtection)
     }
@@ -305,7 +328,7 @@ impl<const TIMED: bool> Bus for SoftBus<'_, TIMED> {
     fn wrmsr(&mut self, index: u32, value: u64, access: &Access<'_>) -> Result<(), GeneralProtection> {
         // Writing to a PMU register takes effect between what is older and what is younger.
         self.event(CoreEvent::Serialise);
-        self.publish(access.totals);
+        self.access_msr(index, access.totals);
         self.attention = true;
         if index == MSR_TSC {
             self.tsc_offset = value.wrapping_sub(self.ticks(self.cycles));
