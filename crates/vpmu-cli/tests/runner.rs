@@ -3,54 +3,10 @@
 mod support;
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
-use support::{Ran, command, flat_image, json, vpmu};
-
-/// A directory of images that is removed at the end of the test.
-struct Images(PathBuf);
-
-impl Images {
-    fn new(test: &str, images: &[(&str, Vec<u8>)]) -> Self {
-        let path = std::env::temp_dir().join(format!("vpmu-test-{}-{test}", std::process::id()));
-        fs::create_dir_all(&path).expect("the temporary directory can be written");
-        let directory = Self(path);
-        images.iter().for_each(|(name, code)| directory.put(name, &flat_image(code)));
-        directory
-    }
-
-    fn put(&self, name: &str, content: &[u8]) {
-        fs::write(self.0.join(name), content).expect("the temporary directory can be written");
-    }
-
-    fn read(&self, name: &str) -> String {
-        fs::read_to_string(self.0.join(name)).expect("vpmu wrote it")
-    }
-
-    fn path(&self) -> &str {
-        self.0.to_str().expect("the path is UTF-8")
-    }
-
-    /// `vpmu test` of the directory on one profile.
-    fn test(&self, args: &[&str]) -> Ran {
-        vpmu(&[&["test", self.path(), "--profile", "icelake-sp"], args].concat())
-    }
-}
-
-impl Drop for Images {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
-}
-
-/// Prints on COM1, then writes `value` to the exit port.
-fn say(text: &str, value: u8) -> Vec<u8> {
-    let mut code = vec![0x66, 0xBA, 0xF8, 0x03];
-    code.extend(text.bytes().flat_map(|byte| [0xB0, byte, 0xEE]));
-    code.extend([0xB0, value, 0xE6, 0xF4, 0xF4]);
-    code
-}
+use support::{Images, Ran, command, json, say, vpmu};
 
 /// `jmp` to itself.
 const HANG: [u8; 2] = [0xEB, 0xFE];
@@ -317,7 +273,11 @@ fn wrong_input_is_one_clear_line() {
             "error: filter expression `image(good`, column 7: a `)` is missing",
         ),
         (vec!["test", images.path(), "-E", "profile(zen99)"], 2, "error: no profile matches `zen99`"),
-        (vec!["test", images.path(), "--shard", "3/2"], 2, "error: invalid value '3/2' for '--shard <I/N>'"),
+        (
+            vec!["test", images.path(), "--shard", "3/2"],
+            2,
+            "error: invalid value '3/2' for '--shard <I/N|auto>'",
+        ),
         (vec!["test", images.path(), "--profile", "i386"], 2, "error: invalid value 'i386'"),
         (vec!["test", images.path(), "--jobs", "0"], 2, "error: invalid value '0'"),
         (vec!["test", images.path(), images.path()], 2, "error: "),

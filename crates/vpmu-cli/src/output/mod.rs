@@ -74,9 +74,14 @@ pub(crate) fn print(text: &str) -> Result<(), CliError> {
 
 /// Prints a result as one JSON document.
 pub(crate) fn print_json(document: &impl Serialize) -> Result<(), CliError> {
+    print(&to_json(document)?)
+}
+
+/// A JSON document as it is printed.
+pub(crate) fn to_json(document: &impl Serialize) -> Result<String, CliError> {
     let mut text = serde_json::to_string_pretty(document).map_err(io::Error::from)?;
     text.push('\n');
-    print(&text)
+    Ok(text)
 }
 
 /// Prints a remark to stderr. Nobody can be told if that fails.

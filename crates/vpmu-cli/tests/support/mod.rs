@@ -145,3 +145,47 @@ pub(crate) fn elf_with_tests(code: &[u8], tests: &[(&str, u32)]) -> Vec<u8> {
     words(&mut image, &[14, 3, 0, 0, names_at, names.len() as u32, 0, 0, 1, 0]); // SHT_STRTAB
     image
 }
+
+/// A directory of images that is removed at the end of the test.
+pub(crate) struct Images(pub(crate) PathBuf);
+
+impl Images {
+    pub(crate) fn new(test: &str, images: &[(&str, Vec<u8>)]) -> Self {
+        let path = std::env::temp_dir().join(format!("vpmu-test-{}-{test}", std::process::id()));
+        fs::create_dir_all(&path).expect("the temporary directory can be written");
+        let directory = Self(path);
+        images.iter().for_each(|(name, code)| directory.put(name, &flat_image(code)));
+        directory
+    }
+
+    pub(crate) fn put(&self, name: &str, content: &[u8]) {
+        fs::write(self.0.join(name), content).expect("the temporary directory can be written");
+    }
+
+    pub(crate) fn read(&self, name: &str) -> String {
+        fs::read_to_string(self.0.join(name)).expect("vpmu wrote it")
+    }
+
+    pub(crate) fn path(&self) -> &str {
+        self.0.to_str().expect("the path is UTF-8")
+    }
+
+    /// `vpmu test` of the directory on one profile.
+    pub(crate) fn test(&self, args: &[&str]) -> Ran {
+        vpmu(&[&["test", self.path(), "--profile", "icelake-sp"], args].concat())
+    }
+}
+
+impl Drop for Images {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// Prints on COM1, then writes `value` to the exit port.
+pub(crate) fn say(text: &str, value: u8) -> Vec<u8> {
+    let mut code = vec![0x66, 0xBA, 0xF8, 0x03];
+    code.extend(text.bytes().flat_map(|byte| [0xB0, byte, 0xEE]));
+    code.extend([0xB0, value, 0xE6, 0xF4, 0xF4]);
+    code
+}

@@ -1,10 +1,10 @@
 //! The arguments of `vpmu test`.
 
 use super::plan::Engine;
-use super::shard::Shard;
+use super::shard::ShardArg;
 use crate::args::{DetailKind, mebibytes};
 use clap::builder::PossibleValuesParser;
-use clap::{Args, ValueEnum};
+use clap::{Args, Subcommand, ValueEnum};
 use std::path::PathBuf;
 use vmm::counts::CountsChoice;
 use vpmu::profile::PROFILES;
@@ -32,10 +32,27 @@ Examples:
   vpmu test target/guest
   vpmu test lbr.elf metrics.elf --profile sapphire-rapids --engine all
   vpmu test DIR -E 'image(lbr) and not engine(kvm)' --list
-  vpmu test DIR --shard 2/4 --no-fail-fast --junit out.xml";
+  vpmu test DIR --shard 2/4 --no-fail-fast --junit out-2.xml
+  vpmu test merge out-*.xml --output out.xml";
+
+const MERGE_HELP: &str = "\
+The report is in the format of the files, in the order of one run.
+
+Exit status:
+    0   every shard is there, at least one test passed, none failed
+    1   a test failed, or a shard or a test of it is missing
+    2   the files are no shards of one run, or one is there twice
+    3   the report could not be written
+   77   every test was skipped
+
+Example:
+  vpmu test merge results/junit-*.xml --output junit.xml";
 
 #[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 pub(crate) struct TestArgs {
+    #[command(subcommand)]
+    pub(super) command: Option<TestCommand>,
     /// Images, and directories with images
     #[arg(value_name = "DIR|IMAGE", required = true)]
     pub(super) paths: Vec<PathBuf>,
@@ -54,9 +71,11 @@ pub(crate) struct TestArgs {
     #[arg(long, value_enum, value_name = "NAMES", value_delimiter = ',', help_heading = "Selection")]
     pub(super) detail: Vec<DetailKind>,
     /// Run the i-th of n parts: by counting through the tests (i/n, count:i/n),
-    /// or by a hash of the names, which other tests do not change (hash:i/n)
-    #[arg(long, value_name = "I/N", help_heading = "Selection")]
-    pub(super) shard: Option<Shard>,
+    /// or by a hash of the names, which other tests do not change (hash:i/n).
+    /// `auto` (auto/n, hash:auto) asks the variables of Kubernetes, Slurm,
+    /// Bazel or AWS Batch
+    #[arg(long, value_name = "I/N|auto", help_heading = "Selection")]
+    pub(super) shard: Option<ShardArg>,
     /// Say what each image needs: a vpmu-test.toml or unittests.cfg for one
     /// directory [default: the one in the directory]
     #[arg(long, value_name = "FILE", help_heading = "Selection")]
@@ -102,6 +121,26 @@ pub(crate) struct TestArgs {
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub(super) junit: Option<PathBuf>,
     /// Print failures and the summary only
+    #[arg(short, long, help_heading = "Output")]
+    pub(super) quiet: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub(super) enum TestCommand {
+    /// Join the JUnit or JSON reports of all shards, and say what is missing
+    #[command(after_help = MERGE_HELP)]
+    Merge(MergeArgs),
+}
+
+#[derive(Debug, Args)]
+pub(super) struct MergeArgs {
+    /// Reports that `vpmu test --shard` wrote, all JUnit or all JSON
+    #[arg(value_name = "FILE", required = true)]
+    pub(super) files: Vec<PathBuf>,
+    /// Write the report of the whole run to this file (-: stdout)
+    #[arg(short, long, value_name = "FILE", default_value = "-", help_heading = "Output")]
+    pub(super) output: PathBuf,
+    /// Print no summary
     #[arg(short, long, help_heading = "Output")]
     pub(super) quiet: bool,
 }

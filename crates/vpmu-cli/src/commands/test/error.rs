@@ -1,6 +1,8 @@
 //! What can be wrong before a test runs, or with writing its results.
 
 use super::filter::FilterError;
+use super::merge::MergeError;
+use super::shard::AutoError;
 use crate::error::exit;
 use std::io;
 use std::path::PathBuf;
@@ -11,6 +13,10 @@ use vmm::loader::ImageError;
 pub(crate) enum TestError {
     #[error(transparent)]
     Filter(#[from] FilterError),
+    #[error(transparent)]
+    Shard(#[from] AutoError),
+    #[error(transparent)]
+    Merge(#[from] MergeError),
     /// A predicate that can match nothing.
     #[error("no {property} matches `{matcher}`")]
     NothingMatches { property: &'static str, matcher: String, similar: Option<String> },
@@ -26,7 +32,7 @@ pub(crate) enum TestError {
     SameName { name: String, first: PathBuf, second: PathBuf },
     #[error("no bootable image in {}", .0.display())]
     Empty(PathBuf),
-    /// The filter or the shard left nothing.
+    /// The filter left nothing.
     #[error("no tests to run: {0} found, none selected")]
     NothingSelected(usize),
     #[error("cannot start {}", program.display())]
@@ -49,6 +55,8 @@ impl TestError {
     pub(crate) fn next_step(&self) -> String {
         match self {
             Self::Filter(_) => "`vpmu test --help` shows the language".to_owned(),
+            Self::Shard(error) => error.next_step(),
+            Self::Merge(error) => error.next_step().to_owned(),
             Self::NothingMatches { similar: Some(name), .. } => format!("did you mean `{name}`?"),
             Self::NothingMatches { .. } => "`vpmu test DIR --list` shows what there is".to_owned(),
             Self::Read { .. } => "check the path".to_owned(),
@@ -57,7 +65,7 @@ impl TestError {
             Self::ManifestWithout(_) => "give one directory, or put a manifest into each".to_owned(),
             Self::SameName { .. } => "run them one after the other, or name them in a manifest".to_owned(),
             Self::Empty(_) => "`cargo xtask images` builds images and prints their paths".to_owned(),
-            Self::NothingSelected(_) => "leave out -E or --shard with --list to see all".to_owned(),
+            Self::NothingSelected(_) => "leave out -E, with --list, to see all".to_owned(),
             Self::Start { .. } => "check the limits on processes (ulimit -u)".to_owned(),
             Self::Write { .. } => "give a path that can be written".to_owned(),
             Self::StdoutTwice => "give the others a file".to_owned(),

@@ -8,6 +8,7 @@
 //! | [`schedule`], [`child`] | processes, several at a time |
 //! | [`console`], [`verdict`] | what came of each |
 //! | [`show`], [`report`] | for people, for programs |
+//! | [`merge`] | the reports of all shards as one |
 
 mod args;
 mod child;
@@ -16,6 +17,7 @@ mod discover;
 mod error;
 mod filter;
 mod manifest;
+mod merge;
 mod plan;
 mod report;
 mod schedule;
@@ -32,26 +34,34 @@ use crate::error::{CliError, exit};
 use crate::machine::processors;
 use crate::output::{print, print_json};
 use args::Engines;
-use plan::{Case, KvmMissing};
-use report::{Document, Test};
+use args::TestCommand;
+use plan::{Case, KvmMissing, Plan};
+use report::{Document, PartOf, Test};
 use schedule::Schedule;
+use shard::{Shard, ShardArg};
 use show::Show;
 use std::collections::BTreeSet;
+use std::env;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 use verdict::{Status, Verdict};
 use vpmu::Profile;
 
 pub(super) fn test(args: &TestArgs, json: bool) -> Result<u8, CliError> {
+    if let Some(TestCommand::Merge(args)) = &args.command {
+        return merge::merge(args, json);
+    }
+    let Assigned { shard, junit } = assigned(args)?;
     let on_stdout = |path: &Option<PathBuf>| path.as_deref().is_some_and(report::is_stdout);
-    if usize::from(json) + usize::from(on_stdout(&args.tap)) + usize::from(on_stdout(&args.junit)) > 1 {
+    if usize::from(json) + usize::from(on_stdout(&args.tap)) + usize::from(on_stdout(&junit)) > 1 {
         return Err(TestError::StdoutTwice.into());
     }
     let kvm_missing = if args.engine == Engines::Soft { KvmMissing::new() } else { kvm_missing(args) };
-    let (cases, found) = plan::plan(discover::discover(args)?, args, &kvm_missing)?;
+    let Plan { cases, selected, found } = plan::plan(discover::discover(args)?, args, shard, &kvm_missing)?;
     if args.list {
         return list(&cases, json);
     }
+    let part = shard.map(|shard| PartOf { shard, selected });
     let jobs = args.jobs.map_or_else(|| processors().get(), usize::from);
     let schedule = Schedule {
         // Also when the file has been replaced since.
@@ -67,19 +77,42 @@ pub(super) fn test(args: &TestArgs, json: bool) -> Result<u8, CliError> {
     let results = schedule::run(&cases, &schedule, &mut show)?;
     let seconds = started.elapsed().as_secs_f64();
     show.end(&cases, &results, seconds);
-    let exit_code = exit_code(&results);
+    let exit_code = if cases.is_empty() { exit::PASS } else { exit_code(&results) };
     if let Some(path) = &args.tap {
         report::write(path, &report::tap(&cases, &results))?;
     }
-    if let Some(path) = &args.junit {
-        let written = report::junit(&cases, &results, seconds);
+    if let Some(path) = &junit {
+        let written = report::junit(&cases, &results, seconds, part);
         let text = written.map_err(|source| TestError::Write { path: path.clone(), source })?;
         report::write(path, &text)?;
     }
     if json {
-        print_json(&Document::new(&cases, &results, seconds, exit_code))?;
+        print_json(&Document::new(&cases, &results, seconds, exit_code, part))?;
     }
     Ok(exit_code)
+}
+
+/// What arguments and environment say about this part of the run.
+struct Assigned {
+    shard: Option<Shard>,
+    junit: Option<PathBuf>,
+}
+
+/// Asks the environment if it is to be asked. Bazel wants a file touched by whoever obeys its variables, and says where
+/// it looks for JUnit.
+fn assigned(args: &TestArgs) -> Result<Assigned, TestError> {
+    let variable = |name: &str| env::var(name).ok();
+    let mut assigned = Assigned { shard: None, junit: args.junit.clone() };
+    let Some(shard) = args.shard else { return Ok(assigned) };
+    assigned.shard = shard.resolve(&variable)?;
+    if matches!(shard, ShardArg::Auto { .. }) {
+        let file = |name| variable(name).filter(|path| !path.is_empty()).map(PathBuf::from);
+        if let Some(path) = file("TEST_SHARD_STATUS_FILE") {
+            std::fs::write(&path, "").map_err(|source| TestError::Write { path, source })?;
+        }
+        assigned.junit = assigned.junit.or_else(|| file("XML_OUTPUT_FILE"));
+    }
+    Ok(assigned)
 }
 
 /// Asks KVM about every profile, since a para-virtual one cannot show each.

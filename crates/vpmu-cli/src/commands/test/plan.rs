@@ -5,6 +5,7 @@ use super::discover::{Entry, image_name};
 use super::error::TestError;
 use super::filter::{Filter, Property, Subject};
 use super::manifest::Need;
+use super::shard::Shard;
 use crate::args::DetailKind;
 use crate::machine::most_similar;
 use clap::ValueEnum as _;
@@ -122,26 +123,42 @@ impl Subject for Named<'_> {
 /// Profiles that do not run under KVM here, each with the reason.
 pub(super) type KvmMissing = BTreeMap<&'static str, String>;
 
-/// The tests of a run in their order, and how many there were before filter and shard.
+/// The tests of a run.
+#[derive(Debug)]
+pub(super) struct Plan {
+    /// In their order.
+    pub(super) cases: Vec<Case>,
+    /// How many the filter selected, for all shards.
+    pub(super) selected: usize,
+    /// How many there are.
+    pub(super) found: usize,
+}
+
+/// Makes the matrix, and takes from it what filter and shard leave. A shard may be left without a test.
 pub(super) fn plan(
     entries: Vec<Entry>,
     args: &TestArgs,
+    shard: Option<Shard>,
     kvm_missing: &KvmMissing,
-) -> Result<(Vec<Case>, usize), TestError> {
+) -> Result<Plan, TestError> {
     let filters = args.filters.iter().map(|text| Filter::parse(text)).collect::<Result<Vec<_>, _>>()?;
     let all = matrix(entries, args, kvm_missing);
     check_predicates(&filters, &all)?;
     let found = all.len();
-    let selected = all.into_iter().filter(|case| {
+    let mut cases = all;
+    cases.retain(|case| {
         let named = Named::new(case);
         filters.is_empty() || filters.iter().any(|filter| filter.matches(&named))
     });
-    let cases: Vec<Case> = selected
-        .enumerate()
-        .filter(|(position, case)| args.shard.is_none_or(|shard| shard.takes(*position, &case.to_string())))
-        .map(|(_, case)| case)
-        .collect();
-    if cases.is_empty() { Err(TestError::NothingSelected(found)) } else { Ok((cases, found)) }
+    let selected = cases.len();
+    if selected == 0 {
+        return Err(TestError::NothingSelected(found));
+    }
+    if let Some(shard) = shard {
+        let mut positions = 0..;
+        cases.retain(|case| positions.next().is_some_and(|n| shard.takes(n, &case.to_string())));
+    }
+    Ok(Plan { cases, selected, found })
 }
 
 fn matrix(entries: Vec<Entry>, args: &TestArgs, kvm_missing: &KvmMissing) -> Vec<Case> {

@@ -2,10 +2,11 @@
 
 use super::error::TestError;
 use super::plan::Case;
+use super::shard::Shard;
 use super::show::{Area, Counts, areas, details};
 use super::verdict::{Check, Status, Verdict, Word};
 use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::fmt::Write as _;
 use std::fs;
 use std::io::{self, Write as _};
@@ -26,6 +27,47 @@ pub(super) fn write(path: &Path, text: &str) -> Result<(), TestError> {
 pub(super) fn is_stdout(path: &Path) -> bool {
     path.as_os_str() == "-"
 }
+
+/// Which part of a run a report is of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct PartOf {
+    #[serde(flatten)]
+    pub(super) shard: Shard,
+    /// Number of tests of all parts.
+    pub(super) selected: usize,
+}
+
+impl PartOf {
+    /// As a property of a JUnit suite.
+    pub(super) const PROPERTY: &'static str = "shard";
+    const SELECTED: &'static str = "shard.selected";
+
+    fn add_to(self, suite: &mut TestSuite) {
+        suite.add_property((Self::PROPERTY, self.shard.to_string().as_str()));
+        suite.add_property((Self::SELECTED, self.selected.to_string().as_str()));
+    }
+
+    /// What [`add_to`](Self::add_to) has left in a suite.
+    pub(super) fn of(suite: &TestSuite) -> Option<Self> {
+        let value = |name| {
+            Some(suite.properties.iter().find(|property| property.name.as_str() == name)?.value.as_str())
+        };
+        Some(Self {
+            shard: value(Self::PROPERTY)?.parse().ok()?,
+            selected: value(Self::SELECTED)?.parse().ok()?,
+        })
+    }
+
+    /// Takes from a suite what [`add_to`](Self::add_to) has left in it.
+    pub(super) fn remove_from(suite: &mut TestSuite) {
+        suite
+            .properties
+            .retain(|property| ![Self::PROPERTY, Self::SELECTED].contains(&property.name.as_str()));
+    }
+}
+
+/// Name of the only suite in the report of a part without a test.
+pub(super) const EMPTY_SUITE: &str = "vpmu";
 
 /// One result per test, its checks as an indented subtest, which TAP 13 readers pass over.
 pub(super) fn tap(cases: &[Case], results: &[Verdict]) -> String {
@@ -78,9 +120,19 @@ fn failed_checks(verdict: &Verdict) -> String {
 }
 
 /// A suite per test, a case per check; a test without checks, or that broke off, is a case of its own.
-pub(super) fn junit(cases: &[Case], results: &[Verdict], seconds: f64) -> Result<String, io::Error> {
+pub(super) fn junit(
+    cases: &[Case],
+    results: &[Verdict],
+    seconds: f64,
+    part: Option<PartOf>,
+) -> Result<String, io::Error> {
     let mut report = Report::new("vpmu");
     report.set_time(Duration::from_secs_f64(seconds));
+    if let (Some(part), []) = (part, results) {
+        let mut suite = TestSuite::new(EMPTY_SUITE);
+        part.add_to(&mut suite);
+        report.add_test_suite(suite);
+    }
     for (case, verdict) in cases.iter().zip(results) {
         let id = case.to_string();
         let mut suite = TestSuite::new(&id);
@@ -91,6 +143,9 @@ pub(super) fn junit(cases: &[Case], results: &[Verdict], seconds: f64) -> Result
             suite.add_property((name, value));
         }
         suite.add_property(("engine", case.engine.name()));
+        if let Some(part) = part {
+            part.add_to(&mut suite);
+        }
         for check in &verdict.checks {
             let mut test = TestCase::new(&check.name, junit_status(check));
             test.set_classname(&id);
@@ -160,6 +215,8 @@ pub(super) struct Document<'a> {
     /// After a failure, without `--no-fail-fast`.
     not_run: usize,
     seconds: f64,
+    /// With `--shard`.
+    shard: Option<PartOf>,
     areas: Vec<Area>,
     tests: Vec<Test<'a>>,
 }
@@ -192,7 +249,13 @@ struct Outcome<'a> {
 }
 
 impl<'a> Document<'a> {
-    pub(super) fn new(cases: &'a [Case], results: &'a [Verdict], seconds: f64, exit_code: u8) -> Self {
+    pub(super) fn new(
+        cases: &'a [Case],
+        results: &'a [Verdict],
+        seconds: f64,
+        exit_code: u8,
+        shard: Option<PartOf>,
+    ) -> Self {
         let mut tests_run = Counts::default();
         results.iter().for_each(|verdict| tests_run.add(verdict.status()));
         Self {
@@ -201,6 +264,7 @@ impl<'a> Document<'a> {
             tests_run,
             not_run: cases.len() - results.len(),
             seconds,
+            shard,
             areas: areas(cases.iter().zip(results)),
             tests: cases.iter().zip(results).map(|(case, verdict)| Test::new(case, Some(verdict))).collect(),
         }

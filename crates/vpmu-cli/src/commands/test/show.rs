@@ -38,7 +38,7 @@ impl Counts {
     }
 
     /// `22 passed, 1 failed, 1 skipped`; what is 0 is left out, but for the first.
-    fn words(self) -> String {
+    pub(super) fn words(self) -> String {
         let mut text = paint(GOOD, format_args!("{} passed", grouped(self.passed as u64)));
         for (count, style, what) in [(self.failed, BAD, "failed"), (self.skipped, WARN, "skipped")] {
             if count > 0 {
@@ -60,24 +60,47 @@ pub(super) struct Area {
     pub(super) runs: Counts,
 }
 
-/// The checks by area, in alphabetical order.
-pub(super) fn areas<'a>(results: impl Iterator<Item = (&'a Case, &'a Verdict)>) -> Vec<Area> {
-    /// Test and check.
-    type Names<'a> = BTreeSet<(&'a str, &'a str)>;
-    let mut found: BTreeMap<&str, (Names<'_>, Counts)> = BTreeMap::new();
-    for (case, verdict) in results {
-        let (distinct, runs) = found.entry(&case.entry.area).or_default();
-        for check in &verdict.checks {
-            distinct.insert((&case.entry.name, &check.name));
-            runs.add(check.status);
+/// Adds up checks by area.
+#[derive(Debug, Default)]
+pub(super) struct Areas<'a>(BTreeMap<&'a str, (Names<'a>, Counts)>);
+
+/// Test and check.
+type Names<'a> = BTreeSet<(&'a str, &'a str)>;
+
+impl<'a> Areas<'a> {
+    /// Adds the checks of a test, which is called `test` on every CPU.
+    pub(super) fn add(
+        &mut self,
+        area: &'a str,
+        test: &'a str,
+        checks: impl IntoIterator<Item = (&'a str, Status)>,
+    ) {
+        let (distinct, runs) = self.0.entry(area).or_default();
+        for (check, status) in checks {
+            distinct.insert((test, check));
+            runs.add(status);
         }
     }
-    let area = |(area, (distinct, runs)): (&str, (BTreeSet<_>, _))| Area {
-        area: area.to_owned(),
-        distinct: distinct.len(),
-        runs,
-    };
-    found.into_iter().map(area).collect()
+
+    /// In alphabetical order.
+    pub(super) fn finish(self) -> Vec<Area> {
+        let area = |(area, (distinct, runs)): (&str, (Names<'_>, _))| Area {
+            area: area.to_owned(),
+            distinct: distinct.len(),
+            runs,
+        };
+        self.0.into_iter().map(area).collect()
+    }
+}
+
+/// The checks of a run by area.
+pub(super) fn areas<'a>(results: impl Iterator<Item = (&'a Case, &'a Verdict)>) -> Vec<Area> {
+    let mut areas = Areas::default();
+    for (case, verdict) in results {
+        let checks = verdict.checks.iter().map(|check| (check.name.as_str(), check.status));
+        areas.add(&case.entry.area, &case.entry.name, checks);
+    }
+    areas.finish()
 }
 
 pub(super) struct Show {

@@ -6,13 +6,13 @@ use super::manifest::Expect;
 use super::plan::Case;
 use crate::error::exit;
 use crate::output::printable;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 /// Lines of the console that are shown for a run that broke off.
 const TAIL: usize = 12;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Status {
     Passed,
