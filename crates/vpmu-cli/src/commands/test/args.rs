@@ -26,7 +26,7 @@ Exit status:
     2   wrong arguments, filter, manifest or image
     3   a report could not be written, no process could be started
     4   nothing to run: no image found, or the filter left none
-   77   every test was skipped
+   77   every test was skipped (a shard: 0)
 
 Examples:
   vpmu test target/guest

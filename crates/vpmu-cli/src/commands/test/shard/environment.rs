@@ -168,7 +168,7 @@ mod tests {
 
     #[test]
     fn every_scheduler_counts_in_its_own_way() {
-        let cases: [(&[(&str, &str)], (u64, u64)); 6] = [
+        let cases: [(&[_], _); 6] = [
             (&[("JOB_COMPLETION_INDEX", "0"), ("JOB_COMPLETIONS", "8")], (0, 8)),
             (&[("TEST_SHARD_INDEX", "3"), ("TEST_TOTAL_SHARDS", "4")], (3, 4)),
             (&[("AWS_BATCH_JOB_ARRAY_INDEX", "2"), ("AWS_BATCH_JOB_ARRAY_SIZE", "5")], (2, 5)),
