@@ -261,6 +261,8 @@ fn condition(when: When) -> &'static str {
         When::PerfMonV2 => "PerfMonV2",
         When::PmcFreeze => "LbrAndPmcFreeze",
         When::NoPmcFreeze => "no LbrAndPmcFreeze",
+        When::PinControl => "before the bus-lock trap",
+        When::BusLockTrap => "Zen 5",
         When::LbrExtV2 => "LbrExtV2",
         When::Never => "never: every access raises #GP",
     }

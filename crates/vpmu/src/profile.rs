@@ -223,6 +223,8 @@ pub struct AmdPmu {
     pub freeze: bool,
     /// An odd counter can be merged with the even one below it (event FFFH, Family 17h on). Needs `ext_core`.
     pub merge: bool,
+    /// DebugCtl bit 2 is the bus-lock trap, which is not offered. Before it, bits 5:2 are pin controls.
+    pub bus_lock_trap: bool,
     /// Most occurrences that one counter adds in a core cycle; merged pairs add up to 255.
     pub increment_limit: u8,
 }

@@ -103,7 +103,8 @@ impl Model {
             0xC000_0301 if self.v2 => self.global_ctl = value & 0x3F,
             0xC000_0302 if self.v2 => self.status &= !value,
             0xC000_0303 if self.v2 => self.status |= value & self.status_bits(),
-            0x1D9 if value & 0x78 == 0 => self.debugctl = value & if self.v2 { 0x1801 } else { 1 },
+            // Pin controls in bits 5:2, which both CPUs here have.
+            0x1D9 if value & 0x40 == 0 => self.debugctl = value & if self.v2 { 0x183D } else { 0x3D },
             _ => return false,
         }
         true

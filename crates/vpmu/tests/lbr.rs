@@ -243,15 +243,20 @@ impl Guest {
                     self.model.last_change = None;
                 }
             }
-            Op::Entry { row, n, value } => {
+            Op::Entry { row, n, value: written } => {
+                let value = written;
                 let cycles_and_flags = 0xE000_0000_0000_FFFF;
-                let (exists, info) = match kind {
-                    Kind::Legacy => (true, cycles_and_flags),
-                    Kind::Arch => ((n as usize) < self.model.ages.len(), cycles_and_flags | 0x1F << 56),
+                // The architectural INFO has undefined bits, which are dropped, and no reserved ones.
+                let (exists, info, faults) = match kind {
+                    Kind::Legacy => (true, cycles_and_flags, true),
+                    Kind::Arch => {
+                        ((n as usize) < self.model.ages.len(), cycles_and_flags | 0x1F << 56, false)
+                    }
                 };
-                let legal = exists && (row < 2 || value & !info == 0);
+                let legal = exists && (row < 2 || !faults || value & !info == 0);
+                let value = if row == 2 && !faults { value & info } else { value };
                 let index = self.rows()[row as usize] + n;
-                assert_eq!(self.write(index, value), legal, "{index:#x} = {value:#x}");
+                assert_eq!(self.write(index, written), legal, "{index:#x} = {written:#x}");
                 if legal {
                     let model = &mut self.model;
                     let list = if kind == Kind::Legacy { &mut model.slots } else { &mut model.ages };

@@ -255,14 +255,13 @@ impl Register {
     }
 }
 
-/// GLOBAL_STATUS bits that software can set and clear, besides those of counters.
+/// GLOBAL_STATUS bits that software can set and clear. Bit 62 does not depend on the debug store (SDM volume 4).
 #[must_use]
 pub fn status_bit_exists(cpu: &Cpu, bit: u32) -> bool {
     match 1_u64 << bit {
         global::METRICS => cpu.metrics(),
         global::LBR_FROZEN | global::CTR_FROZEN | global::ASCI | global::UNCORE => cpu.version >= 4,
-        global::BUFFER => cpu.debug_store,
-        global::COND_CHANGED => true,
+        global::BUFFER => true,
         _ if bit == 55 => cpu.processor_trace,
         _ if bit < 32 => bit < cpu.general,
         _ => bit < 48 && cpu.has_fixed(bit - 32),

@@ -97,7 +97,7 @@ impl Machine<'_> {
             }
             // Bits 31:0, and bit 31 upwards.
             RegisterId::Intel(I::Pmc) => value as u32 as i32 as i64 as u64 & low_bits(width),
-            RegisterId::Intel(I::PerfMetrics) => value,
+            RegisterId::Intel(I::PerfMetrics) => value & slot.stored,
             // The low 48 of the 64 bits of a merged pair.
             RegisterId::Amd(A::PerfCtr | A::LegacyPerfCtr) if self.is_merged(slot.instance) => {
                 let low = low_bits(width);

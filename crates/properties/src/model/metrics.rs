@@ -10,7 +10,7 @@
 //! * Counts that add up to FIXED_CTR3 are rounded to fields that add up to 255, largest remainder
 //!   first; others are rounded to nearest, one by one, and limited to 255.
 //! * A level-2 field is limited by its level-1 parent. A CPU without level 2 has no such counts,
-//!   and its bits 63:32 read 0 unless software wrote them.
+//!   and its bits 63:32 are dropped.
 
 use super::counting::{Slots, carry};
 
@@ -24,6 +24,7 @@ pub struct Metrics {
 
 impl Metrics {
     pub fn write(&mut self, value: u64, slots: u64, fields: usize) {
+        let value = if fields < 8 { value & 0xFFFF_FFFF } else { value };
         self.shown = value;
         self.counting = false;
         self.counts = [0; 8];

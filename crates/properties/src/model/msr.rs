@@ -96,7 +96,8 @@ impl Model {
                 self.global_ctrl = value;
             }
             0x390 if v2 => {
-                if let Some(gp) = reserved(value, !self.status_bits()) {
+                // Bit 63 can be cleared, and nothing sets it.
+                if let Some(gp) = reserved(value, !(self.status_bits() | 1 << 63)) {
                     return gp;
                 }
                 self.global_status &= !value;
@@ -110,7 +111,7 @@ impl Model {
             0x392 if v4 => return Answer::Gp(Cause::ReadOnly),
             0x1A0 => {
                 let kept = 1 << 7 | 1 << 11 | 1 << 12;
-                let storable = 1 << 0 | 1 << 3 | 1 << 16 | 1 << 18 | 1 << 22 | 1 << 23 | 1 << 34;
+                let storable = 1 << 0 | 1 << 3 | 1 << 16 | 1 << 18 | 1 << 22 | 1 << 23 | 1 << 34 | 1 << 38;
                 if let Some(gp) = reserved(value, !(kept | storable)) {
                     return gp;
                 }
@@ -186,10 +187,10 @@ impl Model {
         bits
     }
 
-    /// Legal bits of OVF_CTRL / STATUS_RESET and STATUS_SET. Without the debug store there is no
-    /// bit 62, without Processor Trace no bit 55.
+    /// Legal bits of STATUS_SET, and of OVF_CTRL / STATUS_RESET but for bit 63. Bit 62 does not depend on the
+    /// debug store; without Processor Trace there is no bit 55.
     fn status_bits(&self) -> u64 {
-        let mut bits = self.enables() | 1 << 63;
+        let mut bits = self.enables() | 1 << 62;
         if self.cpu.version >= 4 {
             bits |= 1 << 58 | 1 << 59 | 1 << 60 | 1 << 61;
         }

@@ -3,7 +3,7 @@
 
 use crate::event::Event;
 use crate::pmu::{CounterId, Fault, RdpmcContext};
-use crate::profile::{ICELAKE_SP, Profile, SAPPHIRE_RAPIDS};
+use crate::profile::{ICELAKE_SP, Profile, SAPPHIRE_RAPIDS, SKYLAKE_SP};
 use crate::register::intel::PerfCapabilities;
 use crate::source::{ScriptedSource, TopdownSlots};
 use crate::{ReadOutcome, Vpmu, WriteOutcome};
@@ -254,6 +254,19 @@ fn status_set_sets_bits_and_raises_no_pmi() {
     assert_eq!(guest.wrmsr_fault(GLOBAL_STATUS, 0), Fault::ReadOnly);
 }
 
+/// As LIKWID writes at every start: bits 63 and 62 whatever the debug store is. Only one of the two can be set.
+#[test]
+fn status_bits_62_and_63_need_no_debug_store() {
+    for profile in [&SKYLAKE_SP, &ICELAKE_SP] {
+        let mut guest = Guest::on(profile);
+        guest.wrmsr(0x391, 1 << 62);
+        assert_eq!(guest.rdmsr(GLOBAL_STATUS), 1 << 62);
+        guest.wrmsr(STATUS_RESET, 0xC000_0007_0000_000F);
+        assert_eq!(guest.rdmsr(GLOBAL_STATUS), 0);
+        assert_eq!(guest.wrmsr_fault(0x391, 1 << 63), Fault::ReservedBits(1 << 63));
+    }
+}
+
 #[test]
 fn inuse_is_computed() {
     let mut guest = Guest::on(&ICELAKE_SP);
@@ -276,6 +289,8 @@ fn misc_enable_keeps_its_announcements() {
     assert_eq!(guest.wrmsr_fault(0x1A0, original & !(1 << 12)), Fault::FixedBits(1 << 12));
     guest.wrmsr(0x1A0, value & !(1 << 7));
     assert_eq!(guest.rdmsr(0x1A0), value, "bit 7 cannot be written");
+    guest.wrmsr(0x1A0, value | 1 << 38);
+    assert_eq!(guest.rdmsr(0x1A0), value | 1 << 38, "turbo mode disable");
 }
 
 #[test]
@@ -398,7 +413,18 @@ mod metrics {
     fn written_value_reads_back_until_slots_are_counted() {
         let mut guest = counting(&ICELAKE_SP);
         guest.wrmsr(PERF_METRICS, 0xDEAD_DEAD_BEEF);
+        assert_eq!(guest.rdmsr(PERF_METRICS), 0xDEAD_BEEF, "level 1 drops bits 63:32");
+        let mut guest = counting(&SAPPHIRE_RAPIDS);
+        guest.wrmsr(PERF_METRICS, 0xDEAD_DEAD_BEEF);
         assert_eq!(guest.rdmsr(PERF_METRICS), 0xDEAD_DEAD_BEEF);
+    }
+
+    #[test]
+    fn a_saved_upper_half_is_refused_on_level_1() {
+        let mut guest = counting(&ICELAKE_SP);
+        let mut state = guest.pmu.save(&mut guest.source);
+        state.registers.intel_mut().unwrap().metrics.written = 1 << 32;
+        assert!(guest.pmu.restore(&state, &mut guest.source).is_err());
     }
 
     #[test]

@@ -12,8 +12,14 @@ use crate::event::EventTable;
 const REFERENCE_CLOCK_HZ: u32 = 100_000_000;
 
 /// What all generations have.
-const CORE_COUNTERS: AmdPmu =
-    AmdPmu { ext_core: true, v2: false, freeze: false, merge: true, increment_limit: 15 };
+const CORE_COUNTERS: AmdPmu = AmdPmu {
+    ext_core: true,
+    v2: false,
+    freeze: false,
+    merge: true,
+    bus_lock_trap: false,
+    increment_limit: 15,
+};
 /// Zen 4 and later: PerfMonV2 with freezing.
 const PERF_MON_V2: AmdPmu = AmdPmu { v2: true, freeze: true, ..CORE_COUNTERS };
 
@@ -66,5 +72,7 @@ pub const ZEN5: Profile = Profile {
     slots_per_cycle: 8,
     tsc_hz: 2_700_000_000,
     events: EventTable::ZEN5,
+    // CPUID.07H:ECX bit 24 in public dumps of Turin.
+    pmu: PmuKind::Amd(AmdPmu { bus_lock_trap: true, ..PERF_MON_V2 }),
     ..ZEN4
 };

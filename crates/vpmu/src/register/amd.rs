@@ -67,13 +67,14 @@ registers! { Amd:
         flag set_lbr_frozen(58) if PmcFreeze = "LBRSF_SET", "Freeze the branch record stack";
         flag set_ctr_frozen(59) if PmcFreeze = "PMCF_SET", "Freeze the counters";
     }
-    /// Debug control. Bits 6:3 raise #GP.
+    /// Debug control. Bit 6 raises #GP, and so do bits 5:3 on CPUs with the bus-lock trap (Zen 5).
     DebugCtl = "DBG_CTL_MSR" @ 0x1D9, once x 1, if Always, ReadWrite, reserved Fault,
         source "APM vol. 2, Debug-Control MSR; dropped bits as in Linux arch/x86/kvm/svm/svm.c" {
         flag lbr(0) if AnyLbr = "LBR", "Record the last branch in LastBranchFromIP and LastBranchToIP";
         flag lbr_dropped(0) if NoLbr, ignore = "LBR", "No branch records: accepted and dropped";
         flag btf(1), ignore = "BTF", "Single-step on branches; dropped";
-        flag bus_lock_trap(2), ignore = "BLCKDB", "Bus-lock trap; dropped";
+        bits pin_control(2, 4) if PinControl = "PB", "Performance monitoring pin control; stored, no effect";
+        flag bus_lock_trap(2) if BusLockTrap, ignore = "BLCKDB", "Bus-lock trap; CPUID does not announce it: dropped";
         bits raz_low(7, 4), ignore = "RAZ", "Dropped";
         flag freeze_lbrs_on_pmi(11) if PmcFreeze = "FLBRI", "Freeze the branch record stack on a PMI";
         flag freeze_lbrs_dropped(11) if NoPmcFreeze, ignore = "FLBRI", "Not supported: dropped";

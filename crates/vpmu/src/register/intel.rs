@@ -49,7 +49,8 @@ registers! { Intel:
     /// Fixed-function counter, version 6 address: the same register as IA32_FIXED_CTR of that number.
     FxCtr = "IA32_PMC_FX{n}_CTR" @ 0x1980, fixed x 7 step 4, if Version6, ReadWrite, reserved Ignore,
         source "SDM vol. 4; addresses as in Linux asm/msr-index.h (MSR_IA32_PMC_V6_FX0_CTR)" as FixedCtr;
-    /// Eight 8-bit fractions of the slots counted in IA32_FIXED_CTR3; v stands for v/255.
+    /// Four or eight 8-bit fractions of the slots counted in IA32_FIXED_CTR3; v stands for v/255. Bits of fields that the
+    /// CPU does not have are dropped.
     PerfMetrics = "IA32_PERF_METRICS" @ 0x329, once x 1, if Metrics, ReadWrite, reserved Ignore,
         source "SDM vol. 3B, Performance Metrics; fields as in Linux arch/x86/events/intel/core.c" {
         bits retiring(0, 8) = "Retiring", "Slots whose uops retired";
@@ -95,7 +96,8 @@ registers! { Intel:
         flag ctr_frozen(59) if Version4 = "CTR_Frz", "Counters are frozen";
         flag asci(60) if Version4 = "ASCI", "Counts may include SGX enclave activity";
         flag ovf_uncore(61) if Version4 = "OVF_Uncore", "An uncore counter overflowed";
-        flag cond_changed(63) = "CondChgd", "Status bits have changed";
+        flag ovf_buffer(62) = "OvfBuf", "A debug store buffer is full; there is none, so only IA32_PERF_GLOBAL_STATUS_SET sets it";
+        flag cond_changed(63) = "CondChgd", "Status bits have changed; never set";
     }
     /// Which counters are enabled.
     PerfGlobalCtrl = "IA32_PERF_GLOBAL_CTRL" @ 0x38F, once x 1, if Version2, ReadWrite, reserved Fault,
@@ -104,7 +106,8 @@ registers! { Intel:
         fixed enable_fixed(32, 1) = "EN_FIXED_CTR{n}", "Enable IA32_FIXED_CTR{n}";
         flag enable_metrics(48) if Metrics = "EN_PERF_METRICS", "Enable IA32_PERF_METRICS";
     }
-    /// Clears status bits: OVF_CTRL before version 4, STATUS_RESET from version 4.
+    /// Clears status bits: OVF_CTRL before version 4, STATUS_RESET from version 4. Bit 62 is legal whether or not there
+    /// is a debug store: SDM vol. 4 gives it by version alone, KVM never reserves it, and LIKWID writes it at every start.
     PerfGlobalOvfCtrl = "IA32_PERF_GLOBAL_OVF_CTRL" @ 0x390, once x 1, if Version2, WriteOneToClear, reserved Fault,
         source "SDM vol. 3B, IA32_PERF_GLOBAL_STATUS_RESET MSR; reads as 0 as in Linux arch/x86/kvm/pmu.c" {
         gp clear_pmc(0, 1) = "CLR_OVF_PMC{n}", "Clear OVF_PMC{n}";
@@ -114,9 +117,10 @@ registers! { Intel:
         flag clear_ctr_frozen(59) if Version4 = "CLR_CTR_Frz", "Unfreeze the counters";
         flag clear_asci(60) if Version4 = "CLR_ASCI", "Clear ASCI";
         flag clear_uncore(61) if Version4 = "CLR_OVF_Uncore", "Clear OVF_Uncore";
+        flag clear_buffer(62) = "CLR_OvfBuf", "Clear OvfBuf";
         flag clear_cond_changed(63) = "CLR_CondChgd", "Clear CondChgd";
     }
-    /// Sets status bits, for restoring a saved state.
+    /// Sets status bits, for restoring a saved state. Unlike in the register that clears, bit 63 is reserved (SDM vol. 4).
     PerfGlobalStatusSet = "IA32_PERF_GLOBAL_STATUS_SET" @ 0x391, once x 1, if Version4, WriteOneToSet, reserved Fault,
         source "SDM vol. 3B, IA32_PERF_GLOBAL_STATUS_SET MSR" {
         gp set_pmc(0, 1) = "SET_OVF_PMC{n}", "Set OVF_PMC{n}";
@@ -126,7 +130,7 @@ registers! { Intel:
         flag set_ctr_frozen(59) = "SET_CTR_Frz", "Freeze the counters";
         flag set_asci(60) = "SET_ASCI", "Set ASCI";
         flag set_uncore(61) = "SET_OVF_Uncore", "Set OVF_Uncore";
-        flag set_cond_changed(63) = "SET_CondChgd", "Set CondChgd";
+        flag set_buffer(62) = "SET_OvfBuf", "Set OvfBuf";
     }
     /// Which parts of the PMU are in use; computed on read.
     PerfGlobalInuse = "IA32_PERF_GLOBAL_INUSE" @ 0x392, once x 1, if Version4, ReadOnly, reserved Fault,
@@ -159,6 +163,7 @@ registers! { Intel:
         flag limit_cpuid(22) = "LimitCpuidMaxval", "Limit CPUID leaf 0 to 2";
         flag xtpr_disable(23) = "xTPRMessageDisable", "Disable xTPR messages";
         flag xd_disable(34) = "XDBitDisable", "Disable the execute-disable bit";
+        flag turbo_disable(38) = "TurboModeDisable", "Disable turbo mode; stored, there is none (CPUID.06H:EAX bit 1 = 0)";
     }
     /// Off-core response event register: which requests and responses the off-core events count.
     OffcoreRsp = "MSR_OFFCORE_RSP_0" @ 0x1A6, once x 1, if OffcoreResponse, ReadWrite, reserved Fault,
@@ -256,10 +261,12 @@ registers! { Intel:
         source "SDM vol. 3B, Last Branch Records, IA32_LBR_x_TO_IP" {
         bits address(0, 64) = "TO_IP", "Address of the target";
     }
-    /// What is known about a recorded branch; 0 is the youngest. Entries beyond the depth raise #GP.
+    /// What is known about a recorded branch; 0 is the youngest. Entries beyond the depth raise #GP. A write of bits 55:16,
+    /// which the SDM calls undefined, does not fault; they read as 0, because no events are logged there (CPUID.1CH:ECX).
     ArchLbrInfo = "IA32_LBR_{n}_INFO" @ 0x1200, lbr x 32, if ArchLbr, ReadWrite, reserved Fault,
         source "SDM vol. 3B, Last Branch Records, IA32_LBR_x_INFO" {
         bits cycles(0, 16) = "CYC_CNT", "Core cycles since the record before, saturating";
+        bits undefined(16, 40), ignore = "Undefined", "Accepted and dropped";
         bits branch_type(56, 4) = "BR_TYPE", "0 conditional, 1 indirect jump, 2 relative jump, 3 indirect call, 4 relative call, 5 return, 8 other";
         flag cycles_valid(60) = "CYC_CNT_VALID", "CYC_CNT counts since the record before; 0 in the first after recording began";
         flag tsx_abort(61) = "TSX_ABORT", "A transaction was aborted; never recorded";

@@ -78,7 +78,7 @@ macro_rules! field_accessor {
 
 macro_rules! registers {
     ($vendor:ident: $(
-        #[doc = $doc:literal]
+        $(#[doc = $doc:literal])+
         $id:ident = $name:literal @ $base:literal, $repeat:ident x $span:literal $(step $step:literal)?, if $when:ident,
             $access:ident, reserved $reserved:ident, source $source:literal $({
             $($kind:ident $field:ident $args:tt $(if $fwhen:ident)? $(, $write:ident)? = $fname:literal, $fdoc:literal;)*
@@ -87,11 +87,11 @@ macro_rules! registers {
         /// Identifies a register of [`REGISTERS`].
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum RegisterId {
-            $(#[doc = $doc] $id,)*
+            $($(#[doc = $doc])+ $id,)*
         }
 
         $(
-            #[doc = $doc]
+            $(#[doc = $doc])+
             #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
             pub struct $id(pub u64);
 
@@ -130,7 +130,7 @@ macro_rules! registers {
             $(Register {
                 id: super::RegisterId::$vendor(RegisterId::$id),
                 name: $name,
-                doc: $doc,
+                doc: concat!($($doc),+),
                 source: $source,
                 base: $base,
                 step: registers!(@step $($step)?),

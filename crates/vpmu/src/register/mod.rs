@@ -72,6 +72,10 @@ pub enum When {
     PmcFreeze,
     /// AMD: no freezing.
     NoPmcFreeze,
+    /// AMD: DebugCtl bits 5:2 are pin controls, as before the bus-lock trap.
+    PinControl,
+    /// AMD: DebugCtl bit 2 is the bus-lock trap.
+    BusLockTrap,
     /// AMD: the branch record stack, CPUID.8000_0022H:EAX bit 1.
     LbrExtV2,
     /// Not offered by any profile yet: the MSR is known, and faults.
@@ -95,6 +99,8 @@ impl When {
             Self::PerfMonV2 => pmu.v2,
             Self::PmcFreeze => pmu.v2 && pmu.freeze,
             Self::NoPmcFreeze => !Self::PmcFreeze.holds_on_amd(lbr, pmu),
+            Self::PinControl => !pmu.bus_lock_trap,
+            Self::BusLockTrap => pmu.bus_lock_trap,
             Self::LbrExtV2 => matches!(lbr, LbrKind::ExtV2 { .. }),
             Self::AnyLbr => lbr != LbrKind::None,
             Self::NoLbr => lbr == LbrKind::None,
@@ -129,6 +135,8 @@ impl When {
             | Self::PerfMonV2
             | Self::PmcFreeze
             | Self::NoPmcFreeze
+            | Self::PinControl
+            | Self::BusLockTrap
             | Self::LbrExtV2
             | Self::Never => false,
         }

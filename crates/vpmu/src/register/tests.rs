@@ -1,6 +1,6 @@
 use super::intel::{PerfEvtSel, REGISTERS, RegisterId};
 use super::*;
-use crate::profile::{ICELAKE_SP, SAPPHIRE_RAPIDS, ZEN2, ZEN4};
+use crate::profile::{ICELAKE_SP, SAPPHIRE_RAPIDS, ZEN2, ZEN4, ZEN5};
 use alloc::collections::{BTreeMap, BTreeSet};
 
 fn register(id: RegisterId) -> &'static Register {
@@ -43,7 +43,7 @@ fn amd_stores_what_the_manual_lists() {
         (Id::PerfCtr, 0xFFFF_FFFF_FFFF, 0xFFFF_FFFF_FFFF),
         (Id::PerfCntrGlobalCtl, 0x3F, 0x3F),
         (Id::PerfCntrGlobalStatusSet, 0x3F, 0x0C00_0000_0000_003F),
-        (Id::DebugCtl, 1, 0x1801),
+        (Id::DebugCtl, 0x3D, 0x183D),
         (Id::LbrSelect, 0x1FF, 0x1FF),
     ];
     for (id, zen2, zen4) in cases {
@@ -52,7 +52,9 @@ fn amd_stores_what_the_manual_lists() {
         assert_eq!(stored, (zen2, zen4), "{}", register.name);
     }
     let debugctl = &amd::REGISTERS[Id::DebugCtl as usize];
-    assert_eq!(debugctl.reserved(&ZEN4), 0b111_1000);
+    // Pin controls in bits 5:2 until Zen 5 gave bit 2 to the bus-lock trap.
+    assert_eq!((debugctl.reserved(&ZEN4), debugctl.reserved(&ZEN5)), (0b100_0000, 0b111_1000));
+    assert_eq!(debugctl.stored(&ZEN5), 0x1801);
     let config = &amd::REGISTERS[Id::DbgExtnCfg as usize];
     assert_eq!((config.instances(&ZEN2), config.reserved(&ZEN4)), (0, !(1 << 6)));
 }
@@ -64,8 +66,8 @@ fn reserved_masks_match_the_manual() {
         (RegisterId::PerfEvtSel, 0xFFFF_FFFF_0000_0000),
         (RegisterId::FixedCtrCtrl, !0xBBBB),
         (RegisterId::PerfGlobalCtrl, !0x0001_000F_0000_00FF),
-        (RegisterId::PerfGlobalOvfCtrl, !0xBC01_000F_0000_00FF),
-        (RegisterId::PerfGlobalStatusSet, !0xBC01_000F_0000_00FF),
+        (RegisterId::PerfGlobalOvfCtrl, !0xFC01_000F_0000_00FF),
+        (RegisterId::PerfGlobalStatusSet, !0x7C01_000F_0000_00FF),
         (RegisterId::APmc, 0xFFFF_0000_0000_0000),
         (RegisterId::Pmc, 0),
         (RegisterId::FixedCtr, 0),

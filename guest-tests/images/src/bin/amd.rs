@@ -20,7 +20,7 @@ use guest_images::{
     work::busy,
 };
 use guest_runtime::{
-    Exception, Frame, apic, check, check_eq, cpuid, fw_cfg, guest_test, protocol::files, rdpmc_ring0,
+    Exception, Frame, apic, check, check_eq, cpu, cpuid, fw_cfg, guest_test, protocol::files, rdpmc_ring0,
     ring0_window, skip, wrmsr,
 };
 
@@ -98,10 +98,19 @@ fn reserved_bits_are_dropped() {
     }
 }
 
-/// Bits 6:3 of DBG_CTL_MSR raise #GP; unsupported ones are dropped.
+/// Bit 6 of DBG_CTL_MSR raises #GP; unsupported ones are dropped. Bits 5:2 are pin controls, which can be written, until
+/// Zen 5 made bit 2 the bus-lock trap and reserved the others.
 #[guest_test(needs(amd))]
 fn debugctl_refuses_its_reserved_bits() {
-    (3..=6).for_each(|bit| refuses(DEBUGCTL, 1 << bit));
+    refuses(DEBUGCTL, 1 << 6);
+    let (family, _) = cpu::family_model();
+    if family >= 0x1A {
+        (3..=5).for_each(|bit| refuses(DEBUGCTL, 1 << bit));
+        write(DEBUGCTL, 1 << 2);
+    } else {
+        (2..=5).for_each(|bit| keeps(DEBUGCTL, 1 << bit));
+    }
+    write(DEBUGCTL, 0);
     for bit in (7..=10).chain(13..64) {
         write(DEBUGCTL, 1 << bit);
         check_eq!(read(DEBUGCTL), 0, "bit {bit}");

@@ -55,6 +55,18 @@ fn keeps_values(r: &Register) {
     }
 }
 
+/// A CPU with level 1 alone has nothing in bits 63:32: they are dropped.
+fn upper_half(r: &Register) {
+    if !r.cpu.metrics() || !r.cpu.has_fixed(3) {
+        skip!("no PERF_METRICS");
+    }
+    clear_metrics();
+    let value = 0x1234_5678_9ABC_DEF0;
+    write(PERF_METRICS, value);
+    check_eq!(read(PERF_METRICS), if fields() == 4 { value & 0xFFFF_FFFF } else { value });
+    clear_metrics();
+}
+
 fn is_cleared(r: &Register) {
     metrics(r);
     counted();
@@ -124,6 +136,7 @@ checks! {
             }
             check_eq!(counted() >> 32, 0);
         };
+        "keeps_what_exists" => |r| upper_half(r);
         "retiring_is_seen" => |r| { metrics(r); check!(field(counted(), 0) > 0); };
     }
 }

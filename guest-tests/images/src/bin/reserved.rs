@@ -129,7 +129,6 @@ checks! {
         "bit_55_ToPA" => |r| status(r, 55..=55);
         "bits_57_56" => |r| status(r, 56..=57);
         "bits_61_58_before_version_4" => |r| status(r, 58..=61);
-        "bit_62_OvfBuf" => |r| status(r, 62..=62);
     }
     "IA32_PERF_GLOBAL_STATUS_SET" - @ 0x391 {
         "absent_general_counters" => |r| status(r.present(r.cpu.version >= 4), 0..=31);
@@ -138,7 +137,7 @@ checks! {
         "bits_54_49" => |r| status(r.present(r.cpu.version >= 4), 49..=54);
         "bit_55_ToPA" => |r| status(r.present(r.cpu.version >= 4), 55..=55);
         "bits_57_56" => |r| status(r.present(r.cpu.version >= 4), 56..=57);
-        "bit_62_OvfBuf" => |r| status(r.present(r.cpu.version >= 4), 62..=62);
+        "bit_63" => |r| status(r.present(r.cpu.version >= 4), 63..=63);
     }
     "IA32_PERF_GLOBAL_STATUS" - @ 0x38E {
         "is_read_only" => |r| r.is_read_only();
@@ -171,6 +170,9 @@ checks! {
         "bits_15_13" => |r| misc_enable(r, 13..=15);
         "bit_17" => |r| misc_enable(r, 17..=17);
         "bits_21_19" => |r| misc_enable(r, 19..=21);
+        "bits_33_24" => |r| misc_enable(r, 24..=33);
+        "bits_37_35" => |r| misc_enable(r, 35..=37);
+        "bits_63_39" => |r| misc_enable(r, 39..=63);
     }
     "MSR_OFFCORE_RSP_" [0 1] @ 0x1A6 {
         "reserved" => |r| event_register(r, |(offcore, _)| offcore);

@@ -108,8 +108,12 @@ checks! {
     "IA32_PERF_GLOBAL_STATUS.fixed_" [0 1 2 3] @ 0x391 {
         "is_set_and_cleared" => |r| sets_and_clears(r, 32 + r.n);
     }
-    "IA32_PERF_GLOBAL_STATUS.bit_" [48 55 58 59 60 61 62 63] @ 0x391 {
+    "IA32_PERF_GLOBAL_STATUS.bit_" [48 55 58 59 60 61 62] @ 0x391 {
         "is_set_and_cleared" => |r| sets_and_clears(r, r.n);
+    }
+    "IA32_PERF_GLOBAL_OVF_CTRL" - @ 0x390 {
+        // As LIKWID does at every start, with and without a debug store.
+        "takes_bits_63_and_62" => |r| write(r.msr, 3 << 62 | 0x7_0000_000F);
     }
 }
 
@@ -127,7 +131,7 @@ checks! {
         "FREEZE_PERFMON_ON_PMI" => |r| r.keeps(0, 12..=12);
         "FREEZE_WHILE_SMM" => |r| r.present(r.cpu.capability(12)).keeps(0, 14..=14);
     }
-    "IA32_MISC_ENABLE.bit_" [0 3 16 18 22 23 34] @ 0x1A0 {
+    "IA32_MISC_ENABLE.bit_" [0 3 16 18 22 23 34 38] @ 0x1A0 {
         "is_kept" => |r| misc_enable(&Register { msr: 0x1A0, ..*r }, r.n);
     }
     "IA32_MISC_ENABLE" - @ 0x1A0 {

@@ -3,7 +3,7 @@
 
 use crate::event::Event;
 use crate::pmu::{Fault, RdpmcContext};
-use crate::profile::{Profile, ZEN2, ZEN4};
+use crate::profile::{Profile, ZEN2, ZEN4, ZEN5};
 use crate::source::ScriptedSource;
 use crate::state::VpmuState;
 use crate::{BranchKind, BranchRecord, ReadOutcome, Vpmu, WriteOutcome};
@@ -115,7 +115,8 @@ fn what_the_cpu_lacks_faults() {
         assert_eq!(zen2.fault(index, 0), Fault::Absent, "{index:#x}");
     }
     assert_eq!(zen2.fault(0x1DB, 0), Fault::ReadOnly);
-    assert_eq!(zen2.fault(DEBUGCTL, 0b1000), Fault::ReservedBits(0b1000));
+    assert_eq!(zen2.fault(DEBUGCTL, 1 << 6), Fault::ReservedBits(1 << 6));
+    assert_eq!(Guest::on(&ZEN5).fault(DEBUGCTL, 0b1000), Fault::ReservedBits(0b1000));
     assert_eq!(Guest::on(&ZEN4).fault(0xC000_010F, 1 << 2), Fault::ReservedBits(1 << 2));
     for ecx in [6, 9, 10, 15, 16, 64, 1 << 30, 1 << 31, 1 << 31 | 1] {
         assert_eq!(zen2.rdpmc(ecx), ReadOutcome::Fault(Fault::RdpmcIndex(ecx)));

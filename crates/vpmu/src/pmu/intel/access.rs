@@ -105,10 +105,10 @@ impl Intel {
                 self.fixed[n].value = value & self.fixed_mask();
             }
             RegisterId::PerfMetrics => {
-                self.metrics.write(value, self.slots(), self.intel.metrics_level);
+                self.metrics.write(stored, self.slots(), self.intel.metrics_level);
             }
-            RegisterId::PerfGlobalOvfCtrl => self.regs.global_status &= !value,
-            RegisterId::PerfGlobalStatusSet => self.regs.global_status |= value,
+            RegisterId::PerfGlobalOvfCtrl => self.regs.global_status &= !stored,
+            RegisterId::PerfGlobalStatusSet => self.regs.global_status |= stored,
             _ => {
                 if let Some(register) = self.stored_mut(id, n) {
                     *register = stored | *register & !masks.stored;

@@ -4,6 +4,7 @@ use super::Intel;
 use crate::lbr::{LbrEntry, LbrState, MAX_DEPTH};
 use crate::pmu::Fault;
 use crate::profile::LbrKind;
+use crate::register::intel::RegisterId;
 
 /// Words before the records: IA32_LBR_CTL, IA32_LBR_DEPTH, IA32_LER_FROM_IP, _TO_IP and _INFO.
 const HEAD: usize = 5;
@@ -33,15 +34,16 @@ impl Intel {
     }
 
     /// Takes over a component, or with `None` its initial configuration: nothing is recorded, no records. Records
-    /// saved with another depth than the current one are dropped.
+    /// saved with another depth than the current one are dropped, as are the undefined bits of INFO.
     ///
     /// # Errors
-    /// Bits that the registers do not have; nothing changes.
+    /// Reserved bits of IA32_LBR_CTL; nothing changes.
     pub(in crate::pmu) fn restore_lbr_component(
         &mut self,
         words: Option<&[u64; LBR_COMPONENT_WORDS]>,
     ) -> Result<(), Fault> {
         let LbrState::Architectural { depth, .. } = self.lbr.save() else { return Err(Fault::Absent) };
+        let info_bits = self.masks[RegisterId::ArchLbrInfo as usize].stored;
         let mut entries = [LbrEntry::default(); MAX_DEPTH];
         let mut ctl = 0;
         if let Some(words) = words {
@@ -51,7 +53,7 @@ impl Intel {
                 entries.iter_mut().zip(words[HEAD..].chunks_exact(ENTRY)).take(depth as usize)
             {
                 if let (true, &[from, to, info]) = (same, from) {
-                    *entry = LbrEntry { from, to, info };
+                    *entry = LbrEntry { from, to, info: info & info_bits };
                 }
             }
         }

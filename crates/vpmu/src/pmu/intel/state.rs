@@ -105,6 +105,7 @@ impl Intel {
         self.check_register(RegisterId::PebsFrontend, 0, state.frontend)?;
         self.check_misc_enable(state.misc_enable)?;
         self.check_lbr(&state.lbr)?;
+        self.check_register(RegisterId::PerfMetrics, 0, state.metrics.written)?;
         let level = self.intel.metrics_level;
         let present = if level > 0 { fields_of(level) } else { 0 };
         for (index, &value) in state.metrics.accumulators.iter().enumerate() {
