@@ -8,6 +8,8 @@
 //! | [`apic`] | the local APIC model that both engines share |
 //! | [`counts`] | counts sources: synthetic and host |
 //! | [`engine`] | what executes guest instructions |
+//! | [`file`] | results in files, whole or not at all |
+//! | [`stop`] | asking a run to end |
 //! | [`machine`] | everything around the vCPU, the same for every engine |
 //! | [`pmu`] | the virtual PMU in the machine: trace, measuring windows |
 //! | [`run`] | one run, from an image to a report |
@@ -19,6 +21,7 @@ pub mod apic;
 pub mod counts;
 pub mod devices;
 pub mod engine;
+pub mod file;
 pub mod loader;
 pub mod machine;
 pub mod memory;
@@ -26,6 +29,7 @@ pub mod pmu;
 pub mod profile;
 pub mod run;
 pub mod snapshot;
+pub mod stop;
 pub mod time;
 
 #[cfg(test)]

@@ -10,6 +10,7 @@ use crate::counts::Slice;
 use crate::devices::{Devices, DevicesState, IoApic, PortEffect, TestDevice};
 use crate::memory::GuestMemory;
 use crate::pmu::{Origin, PmuDevice, PmuState};
+use crate::stop::StopRequest;
 use crate::time::GuestTime;
 use serde::{Deserialize, Serialize};
 use vpmu::pmu::RdpmcContext;
@@ -58,6 +59,11 @@ pub enum Outcome {
     TimedOut,
     /// Whoever sits at the console ended it.
     Quit,
+    /// Somebody outside ended it.
+    Interrupted {
+        /// The signal that said so (signal(7)).
+        signal: i32,
+    },
     /// The guest executed something that the engine cannot.
     CannotExecute {
         /// What and where.
@@ -85,6 +91,7 @@ pub struct Machine {
     /// What the guest's writes to its TSC have added to it.
     tsc_offset: u64,
     outcome: Option<Outcome>,
+    stop_request: StopRequest,
     unknown_msrs: UnknownMsrs,
 }
 
@@ -132,6 +139,7 @@ impl Machine {
             now: GuestTime::default(),
             tsc_offset: 0,
             outcome: None,
+            stop_request: StopRequest::default(),
             unknown_msrs: UnknownMsrs::default(),
         }
     }
@@ -231,13 +239,25 @@ impl Machine {
         }
     }
 
-    /// Passes on what has been typed; ends the run when the user wants that.
+    /// From here on the run ends when this asks for it.
+    pub fn set_stop_request(&mut self, request: StopRequest) {
+        self.stop_request = request;
+    }
+
+    /// Passes on what has been typed; ends the run when the user or a signal wants that.
     pub fn poll_input(&mut self) {
         if self.devices.poll_input() {
             self.route_interrupts();
         }
+        self.end_on_request();
+    }
+
+    fn end_on_request(&mut self) {
         if self.devices.quit_requested() {
             self.stop(Outcome::Quit);
+        }
+        if let Some(signal) = self.stop_request.signal() {
+            self.stop(Outcome::Interrupted { signal });
         }
     }
 
@@ -245,9 +265,7 @@ impl Machine {
     pub fn idle_input(&mut self) -> bool {
         let any = self.devices.idle_input();
         self.route_interrupts();
-        if self.devices.quit_requested() {
-            self.stop(Outcome::Quit);
-        }
+        self.end_on_request();
         any
     }
 

@@ -8,6 +8,7 @@ use crate::devices::{Capture, Devices, FwCfg, Input};
 use crate::engine::kvm::{KvmConfig, KvmEngine};
 use crate::engine::soft::SoftEngine;
 use crate::engine::{Engine, EngineChoice, EngineError, InstructionCount, RegisterDump, RunLimits};
+use crate::file;
 use crate::loader::{self, BootParams, Image, LoadError};
 use crate::machine::{Machine, Outcome, UnknownMsrs};
 use crate::memory::{GuestMemory, MemoryConfig, MemoryError};
@@ -16,6 +17,7 @@ use crate::pmu::trace::Tracer;
 use crate::pmu::window::Window;
 use crate::pmu::{AccessStats, PmuDevice};
 use crate::snapshot::{Snapshot, SnapshotError};
+use crate::stop::StopRequest;
 use guest_protocol::files;
 use serde::Serialize;
 use std::fmt;
@@ -62,6 +64,8 @@ pub struct RunConfig {
     pub console: Option<Output>,
     /// What the guest reads from its serial port.
     pub input: Option<Input>,
+    /// Asks the run to end.
+    pub stop: StopRequest,
 }
 
 impl fmt::Debug for RunConfig {
@@ -255,6 +259,8 @@ pub struct ResumeConfig {
     pub console: Option<Output>,
     /// What the guest reads from its serial port from here on.
     pub input: Option<Input>,
+    /// Asks the run to end.
+    pub stop: StopRequest,
 }
 
 impl fmt::Debug for ResumeConfig {
@@ -276,11 +282,13 @@ pub fn run(mut config: RunConfig) -> Result<RunReport, RunError> {
     let started = Instant::now();
     let memory = GuestMemory::new(config.memory)?;
     let boot = loader::load(&config.image, &memory, &config.boot)?;
-    let tracer = tracer(config.trace.as_deref())?;
+    check_snapshot_path(config.save.as_ref())?;
     let apic_config = apic_config(&config.profile);
     let Chosen { mut engine, source, tsc_hz, profile, apic: apic_config } =
         choose(&config, &memory, &apic_config)?;
     config.profile = profile;
+    // A run that is refused leaves the trace of an earlier one alone.
+    let tracer = tracer(config.trace.as_deref())?;
 
     let (capture, console) = console(config.console);
     let fw_cfg = fw_cfg(&memory, &config.boot.cmdline, &config.profile, engine.name(), &*source)
@@ -291,7 +299,8 @@ pub fn run(mut config: RunConfig) -> Result<RunReport, RunError> {
     }
     let apic = local_apic(apic_config, &config.profile)?;
     let pmu = PmuDevice::new(config.profile, source, tracer);
-    let machine = Machine::new(memory, devices, apic, pmu, tsc_hz);
+    let mut machine = Machine::new(memory, devices, apic, pmu, tsc_hz);
+    machine.set_stop_request(config.stop);
     engine.boot(&boot)?;
     let options = Options { timeout: config.timeout, trace: config.trace, save: config.save };
     finish(engine, machine, &capture, config.image.name(), options, started)
@@ -308,6 +317,7 @@ pub fn resume(config: ResumeConfig) -> Result<RunReport, RunError> {
     let profile = &snapshot.profile()?;
     let memory = GuestMemory::new(MemoryConfig { size_mib: snapshot.memory_mib() })?;
     snapshot.fill(&memory)?;
+    check_snapshot_path(config.save.as_ref())?;
     let tracer = tracer(config.trace.as_deref())?;
     let mut engine = SoftEngine::new(&memory, profile);
     let source = counts::choose_soft(&CountsChoice::Model, profile, engine.retired())?;
@@ -321,6 +331,7 @@ pub fn resume(config: ResumeConfig) -> Result<RunReport, RunError> {
     let apic = local_apic(soft_apic_config(profile), profile)?;
     let pmu = PmuDevice::new(profile.clone(), source, tracer);
     let mut machine = Machine::new(memory, devices, apic, pmu, tsc_hz);
+    machine.set_stop_request(config.stop);
     snapshot.resume(&mut engine, &mut machine)?;
     let options = Options { timeout: config.timeout, trace: config.trace, save: config.save };
     finish(Box::new(engine), machine, &capture, snapshot.image(), options, started)
@@ -366,7 +377,10 @@ fn finish(
     if let (Err(source), Some(path)) = (traced, options.trace) {
         return Err(RunError::Trace { path, source });
     }
-    let ended_itself = matches!(outcome, Outcome::Exit { .. } | Outcome::PoweredOff | Outcome::Quit);
+    let ended_itself = matches!(
+        outcome,
+        Outcome::Exit { .. } | Outcome::PoweredOff | Outcome::Quit | Outcome::Interrupted { .. }
+    );
     let registers = (!ended_itself).then(|| engine.registers(&machine));
     let (counted, topdown, mut warnings) = counted(&mut machine.pmu);
     if machine.pmu.dropped_windows() > 0 {
@@ -422,8 +436,8 @@ fn save(
     let state = engine.save()?;
     let instructions = state.instructions();
     match ended {
-        // Time does not run backwards, and a run that timed out says so itself.
-        Some(Outcome::TimedOut) => return Ok(ended),
+        // Time does not run backwards, and a run that timed out or was interrupted says so itself.
+        Some(Outcome::TimedOut | Outcome::Interrupted { .. }) => return Ok(ended),
         Some(_) => return Err(RunError::SnapshotNotReached { at: plan.at, instructions }),
         None if instructions != plan.at => {
             return Err(RunError::SnapshotNotReached { at: plan.at, instructions });
@@ -433,6 +447,13 @@ fn save(
     let written = Snapshot::take(state, machine, image).and_then(|snapshot| snapshot.write(&plan.path));
     written.map_err(|source| RunError::SaveSnapshot { path: plan.path.clone(), source })?;
     Ok(None)
+}
+
+/// Before the guest runs: nobody wants to learn of a wrong path after a minute.
+fn check_snapshot_path(plan: Option<&SnapshotPlan>) -> Result<(), RunError> {
+    let Some(SnapshotPlan { path, .. }) = plan else { return Ok(()) };
+    let checked = file::check_replaceable(path);
+    checked.map_err(|error| RunError::SaveSnapshot { path: path.clone(), source: error.into() })
 }
 
 fn apic_config(profile: &Profile) -> ApicConfig {

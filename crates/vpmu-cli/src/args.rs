@@ -20,7 +20,8 @@ Exit status:
     3   the VMM could not run: no KVM, no counts source, a host error
     4   the guest crashed, panicked, or halted without a result
    77   the guest skipped every test
-  124   the guest did not end before --timeout";
+  124   the guest did not end before --timeout
+  130   Ctrl-C (SIGINT) ended it, with the results so far; 143 SIGTERM";
 
 const RUN_HELP: &str = "\
 The guest ends the run through the exit port 0xF4 (isa-debug-exit). QEMU makes
@@ -106,7 +107,7 @@ pub(crate) enum Command {
     Run(RunArgs),
     /// Boot an image and print what the guest counted, with a TMA breakdown
     #[command(after_help = STAT_HELP)]
-    Stat(MachineArgs),
+    Stat(StatArgs),
     /// Boot an image and put the guest's readings next to the VMM's totals
     #[command(after_help = COMPARE_HELP)]
     Compare(CompareArgs),
@@ -136,6 +137,15 @@ pub(crate) struct RunArgs {
 }
 
 #[derive(Debug, Args)]
+pub(crate) struct StatArgs {
+    #[command(flatten)]
+    pub(crate) machine: MachineArgs,
+    /// Write the table to this file as comma-separated values (-: stdout)
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub(crate) csv: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
 pub(crate) struct CompareArgs {
     #[command(flatten)]
     pub(crate) machine: MachineArgs,
@@ -143,10 +153,10 @@ pub(crate) struct CompareArgs {
     /// converted adds what rebuilding it from metric counts would give
     #[arg(long, value_enum, default_value_t, help_heading = "Output")]
     pub(crate) strategy: StrategyKind,
-    /// Write the comparison to this file as a web page
+    /// Write the comparison to this file as a web page (-: stdout)
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub(crate) html: Option<PathBuf>,
-    /// Write the comparison to this file as comma-separated values
+    /// Write the comparison to this file as comma-separated values (-: stdout)
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub(crate) csv: Option<PathBuf>,
 }
@@ -243,6 +253,9 @@ pub(crate) struct MachineArgs {
     /// Exit with the guest's status unchanged, as QEMU does: 1 is a pass
     #[arg(long, help_heading = "Output")]
     pub(crate) raw_exit: bool,
+    /// `vpmu test` has started us: its SIGTERM alone ends the run, whatever the terminal says
+    #[arg(long, hide = true)]
+    pub(crate) supervised: bool,
     /// Run only these tests of the image
     #[arg(long, value_name = "NAME", value_delimiter = ',', help_heading = "Tests")]
     pub(crate) test: Vec<String>,

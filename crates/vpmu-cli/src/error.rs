@@ -133,6 +133,14 @@ pub(crate) enum CliError {
     /// The VMM.
     #[error(transparent)]
     Run(#[from] RunError),
+    /// Results cannot go where they shall go; nothing has run.
+    #[error("cannot write {}", path.display())]
+    NotWritable {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
     /// Results could not be written to a file.
     #[error("cannot write {}", path.display())]
     Write {
@@ -141,6 +149,15 @@ pub(crate) enum CliError {
         /// Why.
         source: io::Error,
     },
+    /// Two results that both go to stdout.
+    #[error("only one of {flags} can go to stdout")]
+    StdoutTwice {
+        /// The flags.
+        flags: String,
+    },
+    /// No handler for signals.
+    #[error("cannot listen to signals")]
+    Signals(#[source] io::Error),
     /// Results could not be written to stdout.
     #[error("cannot write to stdout")]
     Output(#[from] io::Error),
@@ -157,7 +174,7 @@ impl CliError {
         match self {
             Self::Run(error) => run_exit_code(error),
             Self::Test(error) => error.exit_code(),
-            Self::Output(_) => exit::HOST,
+            Self::Output(_) | Self::Write { .. } | Self::Signals(_) => exit::HOST,
             _ => exit::USAGE,
         }
     }
@@ -198,7 +215,12 @@ impl CliError {
             }
             Self::Number { .. } => "write it as 0x1f or as 31".to_owned(),
             Self::Run(error) => return run_next_step(error),
+            Self::NotWritable { .. } => "give a path that can be written".to_owned(),
             Self::Write { .. } => "check the path and the free space".to_owned(),
+            Self::StdoutTwice { .. } => "give the others a file".to_owned(),
+            Self::Signals(_) => {
+                "check the limits on file descriptors (ulimit -n) and threads (ulimit -u)".to_owned()
+            }
             Self::Test(error) => error.next_step(),
             Self::Output(_) => "check that the disk is not full".to_owned(),
         })

@@ -2,6 +2,7 @@
 
 use crate::args::{CountsKind, DetailKind, EngineKind, MachineArgs, ProtocolKind, Switch};
 use crate::error::{CliError, exit};
+use crate::interrupt::{self, Interrupt, Role};
 use crate::output::console::{Console, Target};
 use crate::output::progress::Progress;
 use crate::terminal::{self, Raw};
@@ -37,6 +38,7 @@ pub(crate) struct Plan<'a> {
     input: Option<Vec<u8>>,
     /// The guest's console is the user's terminal.
     interactive: bool,
+    interrupt: Interrupt,
 }
 
 /// Where a run begins.
@@ -80,6 +82,8 @@ impl<'a> Plan<'a> {
                 .collect::<Result<_, _>>()?,
             input: args.input.as_deref().map(input).transpose()?,
             interactive: false,
+            interrupt: Interrupt::watch(if args.supervised { Role::Child } else { Role::Alone })
+                .map_err(CliError::Signals)?,
         };
         if !args.test.is_empty() {
             plan.tests()?;
@@ -134,11 +138,20 @@ impl<'a> Plan<'a> {
             (None, true) => Some(terminal::keyboard().map_err(CliError::Terminal)?),
             (None, false) => None,
         };
+        let stop = self.interrupt.request();
         let image = match &self.start {
             Start::Boot { image, .. } => image.clone(),
             Start::Resume(snapshot) => {
                 let snapshot = Snapshot::clone(snapshot);
-                return Ok(run::resume(ResumeConfig { snapshot, timeout, trace, save, console, input })?);
+                return Ok(run::resume(ResumeConfig {
+                    snapshot,
+                    timeout,
+                    trace,
+                    save,
+                    console,
+                    input,
+                    stop,
+                })?);
             }
         };
         let config = RunConfig {
@@ -176,6 +189,7 @@ impl<'a> Plan<'a> {
             save,
             console,
             input,
+            stop,
         };
         Ok(run::run(config)?)
     }
@@ -228,6 +242,7 @@ pub(crate) fn exit_code(outcome: &Outcome, raw: bool) -> u8 {
         | Outcome::CannotExecute { .. } => exit::CRASH,
         Outcome::PoweredOff | Outcome::Quit => exit::PASS,
         Outcome::TimedOut => exit::TIMEOUT,
+        Outcome::Interrupted { signal } => interrupt::exit_code(*signal),
     }
 }
 
@@ -344,6 +359,7 @@ mod tests {
         assert_eq!(exit_code(&Outcome::Halted, false), 4);
         assert_eq!(exit_code(&Outcome::CannotExecute { what: String::new() }, false), 4);
         assert_eq!(exit_code(&Outcome::TimedOut, false), 124);
+        assert_eq!(exit_code(&Outcome::Interrupted { signal: 2 }, false), 130);
     }
 
     #[test]

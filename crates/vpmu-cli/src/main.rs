@@ -6,6 +6,7 @@
 //! | [`machine`] | turns arguments into what the VMM runs |
 //! | [`commands`] | one file per command |
 //! | [`measured`] | what a guest measured, next to what the VMM counted |
+//! | [`interrupt`] | Ctrl-C |
 //! | [`output`] | tables, bars, numbers, progress |
 //! | [`terminal`] | the user's terminal as the guest's console |
 //! | [`error`] | every way to fail, its next step and its exit code |
@@ -14,6 +15,7 @@ mod args;
 mod commands;
 mod error;
 mod formula;
+mod interrupt;
 mod logging;
 mod machine;
 mod measured;

@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io::{self, IsTerminal as _, Read as _};
 use std::os::fd::AsFd as _;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Sender};
 use std::thread;
 use vmm::devices::{Input, Typed};
@@ -10,6 +11,9 @@ use vmm_sys_util::terminal::Terminal as _;
 
 /// Ctrl-A: the next key is for us, as QEMU has it.
 const ESCAPE: u8 = 1;
+
+/// The terminal is in raw mode.
+static RAW: AtomicBool = AtomicBool::new(false);
 
 /// Whether somebody sits at both ends.
 pub(crate) fn is_interactive() -> bool {
@@ -27,15 +31,23 @@ impl Raw {
     /// The terminal refuses.
     pub(crate) fn enter() -> io::Result<Self> {
         io::stdin().lock().set_raw_mode().map_err(io::Error::from)?;
+        RAW.store(true, Ordering::SeqCst);
         Ok(Self(()))
     }
 }
 
 impl Drop for Raw {
     fn drop(&mut self) {
-        if let Err(error) = io::stdin().lock().set_canon_mode() {
-            log::warn!("the terminal stays in raw mode ({error}); `reset` brings it back");
-        }
+        leave_raw();
+    }
+}
+
+/// Makes the terminal again what it was before [`Raw`].
+pub(crate) fn leave_raw() {
+    if RAW.swap(false, Ordering::SeqCst)
+        && let Err(error) = io::stdin().lock().set_canon_mode()
+    {
+        log::warn!("the terminal stays in raw mode ({error}); `reset` brings it back");
     }
 }
 

@@ -10,7 +10,7 @@ use support::{TempFile, command, flat_image, json, vpmu};
 fn help_documents_every_exit_status() {
     let help = vpmu(&["--help"]);
     assert_eq!(help.code, Some(0));
-    for status in ["    0 ", "    1 ", "    2 ", "    3 ", "    4 ", "  124 "] {
+    for status in ["    0 ", "    1 ", "    2 ", "    3 ", "    4 ", "  124 ", "  130 "] {
         assert!(help.stdout.contains(status), "{status:?} in {}", help.stdout);
     }
 }
@@ -28,7 +28,9 @@ fn profiles_are_listed() {
     assert!(list.stdout.contains("icelake-sp") && list.stdout.contains("sapphire-rapids"));
     let profiles = json(&vpmu(&["list", "profiles", "--json"]));
     let level = |name: &str| {
-        let listed = profiles.as_array().and_then(|all| all.iter().find(|profile| profile["name"] == name));
+        let listed = profiles["profiles"]
+            .as_array()
+            .and_then(|all| all.iter().find(|profile| profile["name"] == name));
         listed.map(|profile| profile["metrics_level"].clone())
     };
     assert_eq!(["skylake-sp", "icelake-sp", "sapphire-rapids"].map(level), [0, 1, 2].map(|n| Some(n.into())));
@@ -40,8 +42,8 @@ fn events_can_be_filtered_and_know_their_aliases() {
     assert!(list.stdout.contains("BR_MISP_RETIRED.ALL_BRANCHES"), "{}", list.stdout);
     assert!(!list.stdout.contains("INST_RETIRED.NOP"));
     let events = json(&vpmu(&["list", "events", "--profile", "icelake-sp", "branch-misses", "--json"]));
-    assert_eq!(events[0]["config"], 0xC5);
-    assert_eq!(events[0]["counters"], "PMC0-7");
+    assert_eq!(events["events"][0]["config"], 0xC5);
+    assert_eq!(events["events"][0]["counters"], "PMC0-7");
 }
 
 #[test]
@@ -49,13 +51,14 @@ fn a_filter_without_matches_is_an_empty_list() {
     let list = vpmu(&["list", "events", "no-such-thing"]);
     assert_eq!((list.code, list.stdout.as_str()), (Some(0), ""));
     assert!(list.stderr.contains("no-such-thing"));
-    assert_eq!(json(&vpmu(&["list", "events", "no-such-thing", "--json"])), serde_json::json!([]));
+    assert_eq!(json(&vpmu(&["list", "events", "no-such-thing", "--json"]))["events"], serde_json::json!([]));
 }
 
 #[test]
 fn counters_have_an_rdpmc_index() {
     let counters = json(&vpmu(&["list", "counters", "--json"]));
-    let slots = counters.as_array().and_then(|all| all.iter().find(|c| c["counter"] == "FIXED_CTR3"));
+    let slots =
+        counters["counters"].as_array().and_then(|all| all.iter().find(|c| c["counter"] == "FIXED_CTR3"));
     assert_eq!(slots.map(|c| c["rdpmc"].clone()), Some(0x4000_0003_u32.into()));
 }
 
@@ -193,7 +196,7 @@ fn tests_of_an_image_without_tests_cannot_be_selected() {
         assert!(ran.stderr.contains("lists no tests"), "{args:?}: {}", ran.stderr);
     }
     let listed = vpmu(&["list", "tests", image.as_str(), "--json"]);
-    assert_eq!((listed.code, json(&listed)), (Some(0), serde_json::json!([])));
+    assert_eq!((listed.code, &json(&listed)["tests"]), (Some(0), &serde_json::json!([])));
 }
 
 #[test]
@@ -218,6 +221,70 @@ fn the_doctor_has_an_opinion_on_everything() {
     let text = vpmu(&["doctor"]);
     assert_eq!(text.code, Some(0));
     assert!(text.stdout.contains("--counts"), "{}", text.stdout);
+}
+
+#[test]
+fn every_document_says_its_version() {
+    let image = TempFile::new("versioned", &flat_image(&[0xB0, 0, 0xE6, 0xF4])); // mov al, 0; out 0xF4, al
+    let image = image.as_str();
+    for args in [
+        &["run", image, "--engine", "soft"][..],
+        &["stat", image, "--engine", "soft"],
+        &["compare", image, "--engine", "soft"],
+        &["test", image, "-p", "icelake-sp"],
+        &["test", image, "-p", "icelake-sp", "--list"],
+        &["list", "profiles"],
+        &["list", "events"],
+        &["list", "counters"],
+        &["list", "tests", image],
+        &["decode", "0x38d", "0xb0b"],
+        &["decode", "rdpmc", "0"],
+        &["doctor"],
+    ] {
+        let document = json(&vpmu(&[args, &["--json"]].concat()));
+        assert_eq!(document["schema_version"], 1, "{args:?}");
+    }
+}
+
+#[test]
+fn a_report_that_cannot_be_written_is_noticed_before_anything_runs() {
+    let image =
+        TempFile::new("unwritten", &flat_image(&[0xB0, b'x', 0x66, 0xBA, 0xF8, 0x03, 0xEE, 0xE6, 0xF4]));
+    let old = TempFile::new("old", b"old");
+    for (command, flag) in [
+        ("compare", "--html"),
+        ("compare", "--csv"),
+        ("stat", "--csv"),
+        ("test", "--junit"),
+        ("test", "--tap"),
+    ] {
+        let ran = vpmu(&[command, image.as_str(), flag, "/nonexistent/report"]);
+        assert_eq!((ran.code, ran.stdout.as_str()), (Some(2), ""), "{command} {flag}: {}", ran.stderr);
+        assert!(ran.stderr.starts_with("error: cannot write /nonexistent/report"), "{}", ran.stderr);
+        let both = vpmu(&[command, image.as_str(), flag, "-", "--json"]);
+        assert_eq!(both.code, Some(2), "{}", both.stderr);
+        assert!(
+            both.stderr.contains(&format!("only one of --json and {flag} can go to stdout")),
+            "{}",
+            both.stderr
+        );
+        // Refused for another reason: an earlier report stays.
+        assert_eq!(vpmu(&[command, "/nonexistent/image", flag, old.as_str()]).code, Some(2));
+        assert_eq!(std::fs::read_to_string(old.as_str()).expect("it is there"), "old");
+    }
+}
+
+#[test]
+fn a_report_on_stdout_is_alone_there() {
+    let image = TempFile::new("alone", &flat_image(&[0xB0, 0, 0xE6, 0xF4])); // mov al, 0; out 0xF4, al
+    let page = vpmu(&["compare", image.as_str(), "--engine", "soft", "--html", "-"]);
+    assert!(
+        page.stdout.starts_with("<!DOCTYPE html>") && page.stdout.ends_with("</html>"),
+        "{}",
+        page.stdout
+    );
+    let lines = vpmu(&["stat", image.as_str(), "--engine", "soft", "--csv", "-"]);
+    assert_eq!((lines.code, lines.stdout.lines().count()), (Some(0), 1), "no counter ran: {}", lines.stdout);
 }
 
 #[test]

@@ -161,7 +161,7 @@ fn isolated_tests_do_not_stop_each_other() {
     let tests = [("hangs_b", 10), ("crashes_c", 20), ("silent_d", 30), ("good_a", 40)];
     let image = TempFile::new("isolate", &elf_with_tests(&test_guest(), &tests));
     let listed = json(&vpmu(&["list", "tests", image.as_str(), "--json"]));
-    assert_eq!(listed.as_array().map(Vec::len), Some(4));
+    assert_eq!(listed["tests"].as_array().map(Vec::len), Some(4));
 
     let args = ["run", image.as_str(), "--counts", "synthetic", "--isolate", "--timeout", "1"];
     let ran = vpmu(&args);

@@ -3,7 +3,7 @@
 use super::{PAGE, Snapshot, SnapshotError, VERSION};
 use crate::memory::MAX_SIZE_MIB;
 use std::fs::File;
-use std::io::{BufWriter, Read as _, Write as _};
+use std::io::Read as _;
 use std::path::Path;
 
 const MAGIC: &[u8; 8] = b"VPMUSNAP";
@@ -74,15 +74,12 @@ impl Snapshot {
         Ok(Self { header, pages: pages.collect() })
     }
 
-    /// Writes the file.
+    /// Writes the file, whole or not at all.
     ///
     /// # Errors
     /// It cannot be written.
     pub fn write(&self, path: &Path) -> Result<(), SnapshotError> {
-        let bytes = self.to_bytes()?;
-        let mut file = BufWriter::new(File::create(path)?);
-        file.write_all(&bytes)?;
-        Ok(file.flush()?)
+        Ok(crate::file::replace(path, &self.to_bytes()?)?)
     }
 
     /// Reads a file.

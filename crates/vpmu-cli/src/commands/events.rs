@@ -1,7 +1,7 @@
 //! `vpmu list events`: what can be counted, in the style of `perf list`.
 
 use crate::error::CliError;
-use crate::output::{DIM, HEADING, paint, print, print_json, remark};
+use crate::output::{DIM, HEADING, paint, print, print_json_list, remark};
 use serde::Serialize;
 use std::fmt::Write as _;
 use vmm::counts::host::{Hosts, hosts_that_count};
@@ -241,7 +241,7 @@ pub(super) fn list(profile: &Profile, filter: Option<&str>, json: bool) -> Resul
         entries.retain(|entry| is_wanted(entry, filter));
     }
     if json {
-        return print_json(&entries);
+        return print_json_list("events", &entries);
     }
     if entries.is_empty() {
         let filter = filter.unwrap_or_default();

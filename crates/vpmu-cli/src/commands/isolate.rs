@@ -2,6 +2,7 @@
 
 use crate::args::MachineArgs;
 use crate::error::{CliError, exit};
+use crate::interrupt;
 use crate::machine::{Plan, exit_code};
 use crate::output::console::Target;
 use crate::output::number::{counted, duration};
@@ -63,6 +64,7 @@ pub(super) fn isolate(args: &MachineArgs, json: bool) -> Result<u8, CliError> {
         print(&format!("TAP version 13\n1..{}\n", tests.len()))?;
     }
     let mut results = Vec::with_capacity(tests.len());
+    let mut interrupted = None;
     for (number, test) in (1..).zip(&tests) {
         progress.set_message(format!("test {number} of {}: {}", tests.len(), test.name));
         let result = match run_test(&plan, test, &progress) {
@@ -74,6 +76,13 @@ pub(super) fn isolate(args: &MachineArgs, json: bool) -> Result<u8, CliError> {
                 return Err(error);
             }
         };
+        if let Some(Outcome::Interrupted { signal }) = result.outcome {
+            interrupted = Some(signal);
+            if !json {
+                print(&format!("Bail out! interrupted by {}\n", interrupt::name(signal)))?;
+            }
+            break;
+        }
         if !json {
             let text = tap_result(number, &result);
             progress.output(text.as_bytes());
@@ -84,7 +93,11 @@ pub(super) fn isolate(args: &MachineArgs, json: bool) -> Result<u8, CliError> {
     progress.end();
     let count = |status| results.iter().filter(|result| result.status == status).count();
     let (passed, failed, skipped) = (count(Status::Passed), count(Status::Failed), count(Status::Skipped));
-    let exit_code = if failed == 0 { exit::PASS } else { exit::FAIL };
+    let exit_code = match interrupted {
+        Some(signal) => interrupt::exit_code(signal),
+        None if failed == 0 => exit::PASS,
+        None => exit::FAIL,
+    };
     if json {
         let image = plan.image_path();
         let tests = &results;

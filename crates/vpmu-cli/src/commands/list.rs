@@ -5,7 +5,7 @@ use crate::args::ListCommand;
 use crate::error::{CliError, exit};
 use crate::machine::{list_tests, open_image, profile};
 use crate::output::table::{self, left, right};
-use crate::output::{DIM, HEADING, paint, print, print_json};
+use crate::output::{DIM, HEADING, paint, print, print_json_list};
 use serde::Serialize;
 use std::fmt::Write as _;
 use std::path::Path;
@@ -76,7 +76,7 @@ impl ProfileEntry {
 fn profiles(json: bool) -> Result<(), CliError> {
     let entries: Vec<_> = PROFILES.iter().map(|profile| ProfileEntry::new(profile)).collect();
     if json {
-        return print_json(&entries);
+        return print_json_list("profiles", &entries);
     }
     let heads =
         ["Profile", "Model", "Perfmon", "General", "Fixed", "Metrics", "Slots", "Events", "What it is"];
@@ -154,7 +154,7 @@ fn counter_entries(profile: &Profile) -> Vec<CounterEntry> {
 fn counters(profile: &Profile, json: bool) -> Result<(), CliError> {
     let entries = counter_entries(profile);
     if json {
-        return print_json(&entries);
+        return print_json_list("counters", &entries);
     }
     let mut table =
         table::new(vec![left("Counter"), right("Bits"), right("RDPMC ECX"), right("MSR"), left("Counts")]);
@@ -190,7 +190,7 @@ fn tests(path: &Path, json: bool) -> Result<(), CliError> {
     let tests = list_tests(path, &open_image(path)?)?;
     let entries: Vec<_> = tests.iter().map(TestEntry::new).collect();
     if json {
-        return print_json(&entries);
+        return print_json_list("tests", &entries);
     }
     if entries.is_empty() {
         return Err(CliError::NoTests(path.to_owned()));

@@ -9,6 +9,7 @@ mod list;
 mod rdpmc;
 mod run;
 mod stat;
+mod stat_csv;
 pub(crate) mod test;
 mod tma;
 

@@ -1,19 +1,22 @@
 //! `vpmu stat`: what the guest counted, in the style of `perf stat`.
 
 use super::run::Document;
+use super::stat_csv;
 use super::tma::{self, Tma, WindowTma};
-use crate::args::MachineArgs;
+use crate::args::StatArgs;
 use crate::error::CliError;
 use crate::formula;
 use crate::machine::Plan;
 use crate::measured::{self, Measured, quantity, together};
 use crate::output::console::Target;
+use crate::output::file;
 use crate::output::number::{duration, grouped};
 use crate::output::progress::Progress;
 use crate::output::table::{self, left, right, styled};
 use crate::output::{BAD, DIM, HEADING, WARN, paint, print, print_json, remark, report};
 use serde::Serialize;
 use std::fmt::Write as _;
+use std::io;
 use vmm::machine::Outcome;
 use vmm::run::{CountRow, RunReport};
 use vpmu::Provenance;
@@ -69,32 +72,32 @@ const RELATIONS: [Relation; 9] = [
 
 /// One line of the table.
 #[derive(Debug, Clone, Serialize)]
-struct StatRow {
-    counter: String,
-    event: String,
-    filter: &'static str,
+pub(super) struct StatRow {
+    pub(super) counter: String,
+    pub(super) event: String,
+    pub(super) filter: &'static str,
     /// `None`: the source cannot count this event.
-    count: Option<u64>,
-    provenance: Provenance,
-    comment: Option<Comment>,
+    pub(super) count: Option<u64>,
+    pub(super) provenance: Provenance,
+    pub(super) comment: Option<Comment>,
 }
 
 /// A count in relation to another.
 #[derive(Debug, Clone, Serialize)]
-struct Comment {
-    value: f64,
-    unit: &'static str,
+pub(super) struct Comment {
+    pub(super) value: f64,
+    pub(super) unit: &'static str,
 }
 
 /// What `vpmu stat --json` adds to the report.
 #[derive(Debug, Serialize)]
-struct Stat {
-    stat: Vec<StatRow>,
-    tma: Option<Tma>,
+pub(super) struct Stat {
+    pub(super) stat: Vec<StatRow>,
+    pub(super) tma: Option<Tma>,
     /// The breakdown of each measuring window.
-    windows_tma: Vec<WindowTma>,
+    pub(super) windows_tma: Vec<WindowTma>,
     /// The same by a published formula, from what the guest read from general-purpose counters.
-    windows_formula: Vec<WindowTma>,
+    pub(super) windows_formula: Vec<WindowTma>,
 }
 
 impl Stat {
@@ -157,17 +160,26 @@ fn comment(row: &CountRow, windows: &[Measured]) -> Option<Comment> {
     Some(Comment { value, unit: relation.unit })
 }
 
-pub(super) fn stat(args: &MachineArgs, json: bool) -> Result<u8, CliError> {
-    let plan = Plan::new(args)?;
-    let progress = Progress::start(plan.activity(), args.quiet);
-    let target = if json || args.quiet { Target::Nowhere } else { Target::Stderr };
+pub(super) fn stat(args: &StatArgs, json: bool) -> Result<u8, CliError> {
+    let plan = Plan::new(&args.machine)?;
+    let csv = args.csv.as_deref();
+    file::check(json, &[("--csv", csv)])?;
+    let quiet = args.machine.quiet;
+    let progress = Progress::start(plan.activity(), quiet);
+    let target = if json || quiet { Target::Nowhere } else { Target::Stderr };
     let report = plan.run(target, &progress)?;
     let windows = measured::windows(&report);
     let stat = Stat::new(&report, &windows);
+    if let Some(path) = csv {
+        file::write(path, &stat_csv::lines(&stat).map_err(io::Error::from)?)?;
+    }
     if json {
         print_json(&Document::new("stat", &plan, &report, stat))?;
     } else {
-        print(&render(plan.image_name(), &report, &stat))?;
+        // A report that goes to stdout is alone there.
+        if !csv.is_some_and(file::is_stdout) {
+            print(&render(plan.image_name(), &report, &stat))?;
+        }
         remark(&report::warnings(&report));
         remark(&report::postmortem(&report, plan.image_path()));
     }

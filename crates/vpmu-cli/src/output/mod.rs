@@ -7,10 +7,12 @@
 //! | [`table`] | tables |
 //! | [`report`] | how a run ended, for people |
 //! | [`console`] | the guest's console, live |
+//! | [`file`] | results in files |
 //! | [`progress`] | a spinner while nothing else happens |
 
 pub(crate) mod bar;
 pub(crate) mod console;
+pub(crate) mod file;
 pub(crate) mod number;
 pub(crate) mod progress;
 pub(crate) mod report;
@@ -20,6 +22,7 @@ use crate::args::ColorWhen;
 use crate::error::CliError;
 use anstyle::{AnsiColor, Style};
 use serde::Serialize;
+use std::collections::BTreeMap;
 use std::io::{self, Write as _};
 
 /// Headings.
@@ -72,16 +75,33 @@ pub(crate) fn print(text: &str) -> Result<(), CliError> {
     Ok(())
 }
 
-/// Prints a result as one JSON document.
+/// Version of all JSON documents. It grows when a key goes away or changes its meaning, not when one is added.
+pub(crate) const SCHEMA_VERSION: u32 = 1;
+
+/// A document that says which version it is.
+#[derive(Serialize)]
+struct Versioned<'a, T: Serialize> {
+    schema_version: u32,
+    #[serde(flatten)]
+    document: &'a T,
+}
+
+/// Prints a result, which has named members, as one JSON document.
 pub(crate) fn print_json(document: &impl Serialize) -> Result<(), CliError> {
     print(&to_json(document)?)
 }
 
 /// A JSON document as it is printed.
 pub(crate) fn to_json(document: &impl Serialize) -> Result<String, CliError> {
-    let mut text = serde_json::to_string_pretty(document).map_err(io::Error::from)?;
+    let document = Versioned { schema_version: SCHEMA_VERSION, document };
+    let mut text = serde_json::to_string_pretty(&document).map_err(io::Error::from)?;
     text.push('\n');
     Ok(text)
+}
+
+/// The same for a list, which becomes the member `name` of a document.
+pub(crate) fn print_json_list<T: Serialize>(name: &str, entries: &[T]) -> Result<(), CliError> {
+    print_json(&BTreeMap::from([(name, entries)]))
 }
 
 /// Prints a remark to stderr. Nobody can be told if that fails.

@@ -3,6 +3,7 @@
 use super::number::{counted, duration, grouped};
 use super::{BAD, DIM, GOOD, HEADING, WARN, paint, printable};
 use crate::error::exit;
+use crate::interrupt;
 use anstyle::Style;
 use std::fmt::Write as _;
 use std::path::Path;
@@ -47,6 +48,9 @@ pub(crate) fn outcome(outcome: &Outcome) -> (Style, String) {
         Outcome::Halted => (BAD, "halted: HLT with nothing that could wake the CPU".to_owned()),
         Outcome::Quit => (WARN, "ended: Ctrl-A X at the console".to_owned()),
         Outcome::TimedOut => (BAD, "timed out: the guest did not end".to_owned()),
+        Outcome::Interrupted { signal } => {
+            (WARN, format!("interrupted by {}: the results are those up to there", interrupt::name(*signal)))
+        }
         Outcome::CannotExecute { what } => (BAD, format!("stopped: cannot execute {}", printable(what))),
     }
 }
@@ -160,7 +164,7 @@ fn next_step(report: &RunReport, image: &Path) -> Option<String> {
         None => format!("`objdump -d {image}` shows the code"),
     };
     match report.outcome {
-        Outcome::Exit { .. } | Outcome::Quit | Outcome::PoweredOff => None,
+        Outcome::Exit { .. } | Outcome::Quit | Outcome::PoweredOff | Outcome::Interrupted { .. } => None,
         Outcome::TripleFault => {
             Some(format!("{source}; --trace FILE records the PMU accesses up to the fault"))
         }

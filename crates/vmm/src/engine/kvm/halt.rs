@@ -6,6 +6,7 @@ use super::error::KvmError;
 use super::kick::{Bound, monotonic_ns};
 use crate::counts::Slice;
 use crate::machine::Outcome;
+use crate::stop::LOOK;
 use crate::time::GuestTime;
 
 /// How often a halted guest's console is looked at, in nanoseconds: sooner than anybody types the next key.
@@ -23,6 +24,7 @@ impl KvmEngine {
         loop {
             let now = monotonic_ns();
             board.advance(GuestTime(now.saturating_sub(self.origin)), Slice::default());
+            board.poll_input();
             let pending = board.pending();
             if pending.nmi || (interrupts_on && pending.vector.is_some()) || board.outcome().is_some() {
                 return Ok(());
@@ -41,8 +43,8 @@ impl KvmEngine {
                 board.stop(Outcome::TimedOut);
                 return Ok(());
             }
-            let look = if live { now.saturating_add(TYPING_NS) } else { u64::MAX };
-            bound.sleep(end.min(wake.unwrap_or(u64::MAX)).min(look));
+            let look = if live { TYPING_NS } else { LOOK.as_nanos() as u64 };
+            bound.sleep(end.min(wake.unwrap_or(u64::MAX)).min(now.saturating_add(look)));
             if bound.take_kick() {
                 board.poll_pmu();
             }

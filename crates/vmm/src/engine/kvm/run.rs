@@ -10,6 +10,7 @@ use super::{rdpmc, report};
 use crate::counts::Slice;
 use crate::engine::RunLimits;
 use crate::machine::{MSR_APIC_BASE, Outcome};
+use crate::stop::LOOK;
 use crate::time::GuestTime;
 use kvm_bindings::{KVM_INTERNAL_ERROR_EMULATION, kvm_sregs};
 
@@ -44,7 +45,9 @@ impl KvmEngine {
             let deadlines = board.deadlines();
             let timer = deadlines.timer.map_or(u64::MAX, |timer| self.origin.saturating_add(timer.0));
             let run = deadlines.run.map_or(u64::MAX, |run| now.saturating_add(run));
-            bound.arm(now, end.min(timer).min(run))?;
+            // A signal may go to another thread, and does not take this one out of the guest then.
+            let look = now.saturating_add(LOOK.as_nanos() as u64);
+            bound.arm(now, end.min(timer).min(run).min(look))?;
 
             let cpl = self.vcpu.cpl();
             let entered = monotonic_ns();

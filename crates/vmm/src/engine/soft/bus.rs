@@ -9,6 +9,7 @@ use crate::apic::spec::ApicMode;
 use crate::counts::Slice;
 use crate::counts::model::Retired;
 use crate::machine::{Machine, Outcome};
+use crate::stop::LOOK;
 use crate::time::GuestTime;
 use serde::{Deserialize, Serialize};
 use soft_cpu::{
@@ -245,7 +246,7 @@ impl<const TIMED: bool> SoftBus<'_, TIMED> {
         }
         let ticks = then.map(|then| self.ticks_until(then));
         let guest = ticks.map(|ticks| u128::from(ticks) * 1_000_000_000 / self.tsc_hz());
-        let guest = guest.map_or(left, |ns| Duration::from_nanos(u64::try_from(ns).unwrap_or(u64::MAX)));
+        let guest = guest.map_or(LOOK, |ns| Duration::from_nanos(u64::try_from(ns).unwrap_or(u64::MAX)));
         let typed = self.machine.devices.wait_for_input(guest.min(left));
         if !typed {
             // With nobody left to type and no timer, nothing will wake the CPU.

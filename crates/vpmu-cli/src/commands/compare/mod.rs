@@ -18,6 +18,7 @@ use crate::error::CliError;
 use crate::machine::Plan;
 use crate::measured::{self, Measured, MetricReading, Reading};
 use crate::output::console::Target;
+use crate::output::file;
 use crate::output::number::{counted, grouped, signed, signed_decimal};
 use crate::output::progress::Progress;
 use crate::output::table::{self, left, right, styled};
@@ -25,9 +26,7 @@ use crate::output::{BAD, DIM, GOOD, HEADING, WARN, paint, print, print_json, rem
 use comfy_table::Cell;
 use serde::Serialize;
 use std::fmt::Write as _;
-use std::fs::File;
-use std::io::{self, Write as _};
-use std::path::Path;
+use std::io;
 use vmm::machine::Outcome;
 use vmm::run::RunReport;
 use vpmu::Provenance;
@@ -96,25 +95,26 @@ impl Agreement {
 
 pub(super) fn compare(args: &CompareArgs, json: bool) -> Result<u8, CliError> {
     let plan = Plan::new(&args.machine)?;
-    // Before the guest runs: nobody wants to learn of a wrong path after a minute.
-    let mut page = args.html.as_deref().map(create).transpose()?;
-    let mut lines = args.csv.as_deref().map(create).transpose()?;
+    let (html, csv) = (args.html.as_deref(), args.csv.as_deref());
+    file::check(json, &[("--html", html), ("--csv", csv)])?;
     let quiet = args.machine.quiet;
     let progress = Progress::start(plan.activity(), quiet);
     let target = if json || quiet { Target::Nowhere } else { Target::Stderr };
     let report = plan.run(target, &progress)?;
     let mut windows = measured::windows(&report);
-    let known = windows.iter().any(|window| workloads::find(&window.label).is_some());
+    let interrupted = matches!(report.outcome, Outcome::Interrupted { .. });
+    let known = !interrupted && windows.iter().any(|window| workloads::find(&window.label).is_some());
     let refused = known.then(|| native::fill(&mut windows)).and_then(Result::err);
     let no_native = refused.map(|error| error.to_string());
     let converted = args.strategy == StrategyKind::Converted;
     let compared = Compared { windows: &windows, no_native, converted };
-    if let Some((path, file)) = &mut page {
-        let page = html::page(plan.image_name(), &report, &compared);
-        file.write_all(page.as_bytes()).map_err(|source| write_error(path, source))?;
+    if let Some(path) = html {
+        file::write(path, html::page(plan.image_name(), &report, &compared).as_bytes())?;
     }
-    if let Some((path, file)) = &mut lines {
-        csv::write(&windows, file).map_err(|source| write_error(path, source.into()))?;
+    if let Some(path) = csv {
+        let mut lines = Vec::new();
+        csv::write(&windows, &mut lines).map_err(io::Error::from)?;
+        file::write(path, &lines)?;
     }
     if json {
         let Compared { no_native, .. } = compared;
@@ -122,19 +122,14 @@ pub(super) fn compare(args: &CompareArgs, json: bool) -> Result<u8, CliError> {
         let more = Comparison { comparison: windows, agreement, no_native };
         print_json(&Document::new("compare", &plan, &report, more))?;
     } else {
-        print(&render(plan.image_name(), &report, &compared))?;
+        // A report that goes to stdout is alone there.
+        if ![html, csv].into_iter().flatten().any(file::is_stdout) {
+            print(&render(plan.image_name(), &report, &compared))?;
+        }
         remark(&report::warnings(&report));
         remark(&report::postmortem(&report, plan.image_path()));
     }
     Ok(plan.exit_code(&report))
-}
-
-fn create(path: &Path) -> Result<(&Path, File), CliError> {
-    File::create(path).map(|file| (path, file)).map_err(|source| write_error(path, source))
-}
-
-fn write_error(path: &Path, source: io::Error) -> CliError {
-    CliError::Write { path: path.to_owned(), source }
 }
 
 fn render(image: &str, report: &RunReport, compared: &Compared<'_>) -> String {

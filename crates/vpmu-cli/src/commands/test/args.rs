@@ -27,6 +27,7 @@ Exit status:
     3   a report could not be written, no process could be started
     4   nothing to run: no image found, or the filter left none
    77   every test was skipped (a shard: 0)
+  130   Ctrl-C (SIGINT) ended it, with the results so far; 143 SIGTERM
 
 Examples:
   vpmu test target/guest

@@ -2,16 +2,22 @@
 
 use super::plan::Case;
 use super::schedule::Schedule;
+use crate::interrupt::Interrupt;
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
+use signal_hook::consts::SIGTERM;
+use signal_hook::low_level::signal_name;
 use std::io::{self, Read};
 use std::os::unix::process::ExitStatusExt as _;
-use std::process::{Command, ExitStatus, Stdio};
-use std::sync::mpsc::{self, RecvTimeoutError};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// The child ends a guest at the time-out by itself; one that does not is killed so much later.
 const GRACE: Duration = Duration::from_secs(15);
+/// How often it is looked whether we have been interrupted.
+const LOOK: Duration = Duration::from_millis(50);
 /// Most that is kept of a child's output in bytes; a report holds 1 MiB of console.
 const MAX_OUTPUT: u64 = 64 << 20;
 
@@ -26,6 +32,8 @@ pub(super) enum Ended {
     Died(String),
     /// It did not end, and was killed.
     Hung,
+    /// We were interrupted and ended it.
+    Interrupted,
 }
 
 /// Runs a test's process to its end; an error means that it could not be started.
@@ -34,7 +42,7 @@ pub(super) fn run(schedule: &Schedule, case: &Case) -> io::Result<Ended> {
     command
         .args(case.arguments())
         .args(["--threads", &schedule.threads.to_string()])
-        .args(["--json", "--quiet", "--color", "never"])
+        .args(["--json", "--quiet", "--color", "never", "--supervised"])
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());
@@ -46,8 +54,8 @@ pub(super) fn run(schedule: &Schedule, case: &Case) -> io::Result<Ended> {
         thread::spawn(move || sender.send(read(stdout)));
     }
     let limit = Duration::from_secs(case.entry.timeout) + GRACE;
-    let output = receiver.recv_timeout(limit);
-    if matches!(output, Err(RecvTimeoutError::Timeout)) {
+    let (output, told) = wait(&receiver, &child, limit, &schedule.interrupt);
+    if output.is_none() {
         // It may have ended by itself just now.
         let _ = child.kill();
     }
@@ -56,12 +64,52 @@ pub(super) fn run(schedule: &Schedule, case: &Case) -> io::Result<Ended> {
         Err(error) => return Ok(Ended::Died(format!("nobody knows how it ended: {error}"))),
     };
     Ok(match output {
-        Err(RecvTimeoutError::Timeout) => Ended::Hung,
-        output => {
+        None if told => Ended::Interrupted,
+        None => Ended::Hung,
+        // Before it could listen to signals.
+        Some(_) if told && status.signal() == Some(SIGTERM) => Ended::Interrupted,
+        Some(output) => {
             let errors = errors.and_then(|thread| thread.join().ok()).unwrap_or_default();
-            judge(status, &output.unwrap_or_default(), &String::from_utf8_lossy(&errors))
+            judge(status, &output, &String::from_utf8_lossy(&errors))
         }
     })
+}
+
+/// Waits for what a child has printed when it ends; `None` if it does not end in time. When we are interrupted it is
+/// told, and has [`GRACE`] to end with what it has. The second value says whether it was.
+fn wait(
+    output: &Receiver<Vec<u8>>,
+    child: &Child,
+    limit: Duration,
+    interrupt: &Interrupt,
+) -> (Option<Vec<u8>>, bool) {
+    let mut end = Instant::now() + limit;
+    let mut told = false;
+    loop {
+        let left = end.saturating_duration_since(Instant::now());
+        match output.recv_timeout(left.min(LOOK)) {
+            Ok(output) => return (Some(output), told),
+            Err(RecvTimeoutError::Disconnected) => return (Some(Vec::new()), told),
+            Err(RecvTimeoutError::Timeout) => {}
+        }
+        if left.is_zero() || interrupt.at_once() {
+            return (None, told || interrupt.at_once());
+        }
+        if !told && interrupt.signal().is_some() {
+            told = true;
+            end = Instant::now() + GRACE;
+            terminate(child);
+        }
+    }
+}
+
+/// Asks a child, which has not been waited for, to end.
+fn terminate(child: &Child) {
+    let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
+    let sent = pid.map(|pid| kill_process(pid, Signal::TERM));
+    if !matches!(sent, Some(Ok(()))) {
+        log::debug!("process {} cannot be told to end: {sent:?}", child.id());
+    }
 }
 
 fn read(stream: impl Read) -> Vec<u8> {
@@ -76,7 +124,7 @@ fn judge(status: ExitStatus, output: &[u8], errors: &str) -> Ended {
     /// Rust's exit code after a panic.
     const PANIC: i32 = 101;
     if let Some(signal) = status.signal() {
-        return Ended::Died(format!("vpmu was killed by {}", signal_name(signal)));
+        return Ended::Died(format!("vpmu was killed by {}", named(signal)));
     }
     if status.code() == Some(PANIC) {
         let panic =
@@ -94,19 +142,11 @@ fn judge(status: ExitStatus, output: &[u8], errors: &str) -> Ended {
     }
 }
 
-fn signal_name(signal: i32) -> String {
-    let name = match signal {
-        4 => "SIGILL",
-        6 => "SIGABRT",
-        7 => "SIGBUS",
-        8 => "SIGFPE",
-        9 => "SIGKILL",
-        11 => "SIGSEGV",
-        15 => "SIGTERM",
-        31 => "SIGSYS",
-        other => return format!("signal {other}"),
-    };
-    format!("signal {signal} ({name})")
+fn named(signal: i32) -> String {
+    match signal_name(signal) {
+        Some(name) => format!("signal {signal} ({name})"),
+        None => format!("signal {signal}"),
+    }
 }
 
 #[cfg(test)]

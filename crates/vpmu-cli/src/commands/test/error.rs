@@ -37,17 +37,13 @@ pub(crate) enum TestError {
     NothingSelected(usize),
     #[error("cannot start {}", program.display())]
     Start { program: PathBuf, source: io::Error },
-    #[error("cannot write {}", path.display())]
-    Write { path: PathBuf, source: io::Error },
-    #[error("only one of --json, --tap and --junit can go to stdout")]
-    StdoutTwice,
 }
 
 impl TestError {
     pub(crate) fn exit_code(&self) -> u8 {
         match self {
             Self::Empty(_) | Self::NothingSelected(_) => exit::NOTHING_TO_RUN,
-            Self::Start { .. } | Self::Write { .. } => exit::HOST,
+            Self::Start { .. } => exit::HOST,
             _ => exit::USAGE,
         }
     }
@@ -67,8 +63,6 @@ impl TestError {
             Self::Empty(_) => "`cargo xtask images` builds images and prints their paths".to_owned(),
             Self::NothingSelected(_) => "leave out -E, with --list, to see all".to_owned(),
             Self::Start { .. } => "check the limits on processes (ulimit -u)".to_owned(),
-            Self::Write { .. } => "give a path that can be written".to_owned(),
-            Self::StdoutTwice => "give the others a file".to_owned(),
         }
     }
 }

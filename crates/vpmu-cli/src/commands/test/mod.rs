@@ -31,8 +31,9 @@ pub(crate) use error::TestError;
 
 use super::doctor;
 use crate::error::{CliError, exit};
+use crate::interrupt::{self, Interrupt, Role};
 use crate::machine::processors;
-use crate::output::{print, print_json};
+use crate::output::{file, print, print_json, print_json_list};
 use args::Engines;
 use args::TestCommand;
 use plan::{Case, KvmMissing, Plan};
@@ -52,10 +53,8 @@ pub(super) fn test(args: &TestArgs, json: bool) -> Result<u8, CliError> {
         return merge::merge(args, json);
     }
     let Assigned { shard, junit } = assigned(args)?;
-    let on_stdout = |path: &Option<PathBuf>| path.as_deref().is_some_and(report::is_stdout);
-    if usize::from(json) + usize::from(on_stdout(&args.tap)) + usize::from(on_stdout(&junit)) > 1 {
-        return Err(TestError::StdoutTwice.into());
-    }
+    let (tap, junit) = (args.tap.as_deref(), junit.as_deref());
+    file::check(json, &[("--tap", tap), ("--junit", junit)])?;
     let kvm_missing = if args.engine == Engines::Soft { KvmMissing::new() } else { kvm_missing(args) };
     let Plan { cases, selected, found } = plan::plan(discover::discover(args)?, args, shard, &kvm_missing)?;
     if args.list {
@@ -69,6 +68,7 @@ pub(super) fn test(args: &TestArgs, json: bool) -> Result<u8, CliError> {
         jobs,
         threads: (processors().get() / jobs.max(1)).max(1),
         fail_fast: !args.no_fail_fast,
+        interrupt: Interrupt::watch(Role::Parent).map_err(CliError::Signals)?,
     };
     let started = Instant::now();
     let mut show = Show::new(cases.len(), args.quiet);
@@ -76,19 +76,19 @@ pub(super) fn test(args: &TestArgs, json: bool) -> Result<u8, CliError> {
     show.begin(cases.len(), images.len(), found, schedule.jobs);
     let results = schedule::run(&cases, &schedule, &mut show)?;
     let seconds = started.elapsed().as_secs_f64();
-    show.end(&cases, &results, seconds);
-    let exit_code = match (exit_code(&results), shard) {
+    let interrupted = schedule.interrupt.signal();
+    show.end(&cases, &results, seconds, interrupted);
+    let exit_code = match (interrupted, exit_code(&results), shard) {
+        (Some(signal), ..) => interrupt::exit_code(signal),
         // What there was nothing to do for in one part says nothing about the run; merge does.
-        (exit::SKIP, Some(_)) => exit::PASS,
-        (code, _) => code,
+        (None, exit::SKIP, Some(_)) => exit::PASS,
+        (None, code, _) => code,
     };
-    if let Some(path) = &args.tap {
-        report::write(path, &report::tap(&cases, &results))?;
+    if let Some(path) = tap {
+        file::write(path, report::tap(&cases, &results, interrupted).as_bytes())?;
     }
-    if let Some(path) = &junit {
-        let written = report::junit(&cases, &results, seconds, part);
-        let text = written.map_err(|source| TestError::Write { path: path.clone(), source })?;
-        report::write(path, &text)?;
+    if let Some(path) = junit {
+        file::write(path, report::junit(&cases, &results, seconds, part)?.as_bytes())?;
     }
     if json {
         print_json(&Document::new(&cases, &results, seconds, exit_code, part))?;
@@ -104,15 +104,15 @@ struct Assigned {
 
 /// Asks the environment if it is to be asked. Bazel wants a file touched by whoever obeys its variables, and says where
 /// it looks for JUnit.
-fn assigned(args: &TestArgs) -> Result<Assigned, TestError> {
+fn assigned(args: &TestArgs) -> Result<Assigned, CliError> {
     let variable = |name: &str| env::var(name).ok();
     let mut assigned = Assigned { shard: None, junit: args.junit.clone() };
     let Some(shard) = args.shard else { return Ok(assigned) };
-    assigned.shard = shard.resolve(&variable)?;
+    assigned.shard = shard.resolve(&variable).map_err(TestError::from)?;
     if matches!(shard, ShardArg::Auto { .. }) {
         let file = |name| variable(name).filter(|path| !path.is_empty()).map(PathBuf::from);
         if let Some(path) = file("TEST_SHARD_STATUS_FILE") {
-            std::fs::write(&path, "").map_err(|source| TestError::Write { path, source })?;
+            std::fs::write(&path, "").map_err(|source| CliError::NotWritable { path, source })?;
         }
         assigned.junit = assigned.junit.or_else(|| file("XML_OUTPUT_FILE"));
     }
@@ -129,7 +129,7 @@ fn kvm_missing(args: &TestArgs) -> KvmMissing {
 fn list(cases: &[Case], json: bool) -> Result<u8, CliError> {
     if json {
         let tests: Vec<Test<'_>> = cases.iter().map(|case| Test::new(case, None)).collect();
-        print_json(&tests)?;
+        print_json_list("tests", &tests)?;
     } else {
         print(&cases.iter().map(|case| format!("{case}\n")).collect::<String>())?;
     }

@@ -1,32 +1,16 @@
 //! Results for other programs: TAP 13, JUnit XML, JSON.
 
-use super::error::TestError;
 use super::plan::Case;
 use super::shard::Shard;
 use super::show::{Area, Counts, areas, details};
 use super::verdict::{Check, Status, Verdict, Word};
+use crate::interrupt;
 use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
 use serde::{Deserialize, Serialize};
 use std::fmt::Write as _;
-use std::fs;
-use std::io::{self, Write as _};
+use std::io;
 use std::path::Path;
 use std::time::Duration;
-
-/// Writes a report to a file, or to stdout for `-`.
-pub(super) fn write(path: &Path, text: &str) -> Result<(), TestError> {
-    let written = if is_stdout(path) {
-        let mut stdout = io::stdout().lock();
-        stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush())
-    } else {
-        fs::write(path, text)
-    };
-    written.map_err(|source| TestError::Write { path: path.to_owned(), source })
-}
-
-pub(super) fn is_stdout(path: &Path) -> bool {
-    path.as_os_str() == "-"
-}
 
 /// Which part of a run a report is of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -70,7 +54,7 @@ impl PartOf {
 pub(super) const EMPTY_SUITE: &str = "vpmu";
 
 /// One result per test, its checks as an indented subtest, which TAP 13 readers pass over.
-pub(super) fn tap(cases: &[Case], results: &[Verdict]) -> String {
+pub(super) fn tap(cases: &[Case], results: &[Verdict], interrupted: Option<i32>) -> String {
     let mut text = format!("TAP version 13\n1..{}\n", cases.len());
     for (number, (case, verdict)) in (1..).zip(cases.iter().zip(results)) {
         if !verdict.checks.is_empty() {
@@ -95,7 +79,9 @@ pub(super) fn tap(cases: &[Case], results: &[Verdict]) -> String {
             }
         }
     }
-    if results.len() < cases.len() {
+    if let Some(signal) = interrupted {
+        let _ = writeln!(text, "Bail out! interrupted by {}", interrupt::name(signal));
+    } else if results.len() < cases.len() {
         let _ = writeln!(text, "Bail out! stopped after a failure");
     }
     text
@@ -193,7 +179,7 @@ fn run_status(case: &Case, verdict: &Verdict) -> TestCaseStatus {
         }
         Status::Failed => {
             let kind = match verdict.word {
-                Word::Abort | Word::Error => NonSuccessKind::Error,
+                Word::Abort | Word::Error | Word::Interrupt => NonSuccessKind::Error,
                 _ => NonSuccessKind::Failure,
             };
             let mut status = TestCaseStatus::non_success(kind);
@@ -212,7 +198,7 @@ pub(super) struct Document<'a> {
     exit_code: u8,
     #[serde(flatten)]
     tests_run: Counts,
-    /// After a failure, without `--no-fail-fast`.
+    /// After a failure without `--no-fail-fast`, or after a signal.
     not_run: usize,
     seconds: f64,
     /// With `--shard`.

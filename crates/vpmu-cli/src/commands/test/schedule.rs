@@ -4,6 +4,7 @@ use super::child;
 use super::error::TestError;
 use super::plan::Case;
 use super::verdict::{Status, Verdict, judge};
+use crate::interrupt::Interrupt;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -20,6 +21,7 @@ pub(super) struct Schedule {
     /// Threads of each test.
     pub(super) threads: usize,
     pub(super) fail_fast: bool,
+    pub(super) interrupt: Interrupt,
 }
 
 /// Who is told what happens.
@@ -52,7 +54,7 @@ pub(super) fn run(
             let sender = sender.clone();
             let (next, stop) = (&next, &stop);
             scope.spawn(move || {
-                while !stop.load(Ordering::SeqCst) {
+                while !stop.load(Ordering::SeqCst) && schedule.interrupt.signal().is_none() {
                     let index = next.fetch_add(1, Ordering::SeqCst);
                     let Some(case) = cases.get(index) else { return };
                     let _ = sender.send(Event::Started(index));

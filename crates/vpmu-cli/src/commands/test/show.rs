@@ -3,6 +3,7 @@
 use super::plan::Case;
 use super::schedule::Listener;
 use super::verdict::{Check, Status, Verdict, Word};
+use crate::interrupt;
 use crate::output::number::{counted, grouped};
 use crate::output::table::{self, left, render, right};
 use crate::output::{BAD, DIM, GOOD, HEADING, WARN, paint, remark};
@@ -165,9 +166,9 @@ impl Show {
     }
 
     /// The end: counts, checks by area, and what failed once more.
-    pub(super) fn end(&self, cases: &[Case], results: &[Verdict], seconds: f64) {
+    pub(super) fn end(&self, cases: &[Case], results: &[Verdict], seconds: f64, interrupted: Option<i32>) {
         self.bar.finish_and_clear();
-        remark(&summary(cases, results, seconds));
+        remark(&summary(cases, results, seconds, interrupted));
     }
 }
 
@@ -253,7 +254,7 @@ pub(super) fn details(check: &Check) -> impl Iterator<Item = &str> {
     check.details.iter().map(|line| line.trim()).filter(|line| !matches!(*line, "---" | "..."))
 }
 
-fn summary(cases: &[Case], results: &[Verdict], seconds: f64) -> String {
+fn summary(cases: &[Case], results: &[Verdict], seconds: f64, interrupted: Option<i32>) -> String {
     let mut tests = Counts::default();
     results.iter().for_each(|verdict| tests.add(verdict.status()));
     let areas = areas(cases.iter().zip(results));
@@ -292,18 +293,18 @@ fn summary(cases: &[Case], results: &[Verdict], seconds: f64) -> String {
     for (case, verdict) in cases.iter().zip(results).filter(|(_, v)| v.status() == Status::Failed) {
         text += &line(case, verdict);
     }
-    if not_run > 0 {
-        let _ = writeln!(
-            text,
-            "{} {} not run after a failure; --no-fail-fast runs them",
-            paint(WARN.bold(), "     warning:"),
-            if not_run == 1 {
-                "1 test was".to_owned()
-            } else {
-                format!("{} tests were", grouped(not_run as u64))
-            }
-        );
-    }
+    let were = if not_run == 1 {
+        "1 test was".to_owned()
+    } else {
+        format!("{} tests were", grouped(not_run as u64))
+    };
+    let warning = match interrupted {
+        Some(signal) if not_run > 0 => format!("interrupted by {}; {were} not run", interrupt::name(signal)),
+        Some(signal) => format!("interrupted by {}", interrupt::name(signal)),
+        None if not_run > 0 => format!("{were} not run after a failure; --no-fail-fast runs them"),
+        None => return text,
+    };
+    let _ = writeln!(text, "{} {warning}", paint(WARN.bold(), "     warning:"));
     text
 }
 

@@ -11,6 +11,7 @@ use serde_json::Value;
 
 /// Lines of the console that are shown for a run that broke off.
 const TAIL: usize = 12;
+const INTERRUPTED: &str = "interrupted before its end";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -35,6 +36,8 @@ pub(super) enum Word {
     Abort,
     /// The VMM refused.
     Error,
+    /// Ctrl-C or another signal ended it.
+    Interrupt,
 }
 
 impl Word {
@@ -47,6 +50,7 @@ impl Word {
             Self::Crash => "CRASH",
             Self::Abort => "ABORT",
             Self::Error => "ERROR",
+            Self::Interrupt => "INTERRUPT",
         }
     }
 
@@ -107,6 +111,7 @@ pub(super) fn judge(case: &Case, ended: Ended) -> Verdict {
         Ended::Report(report) => judge_report(case.entry.expect, case.entry.timeout, &report),
         Ended::Refused(why) => Verdict::new(Word::Error, why),
         Ended::Died(how) => Verdict::new(Word::Abort, how),
+        Ended::Interrupted => Verdict::new(Word::Interrupt, INTERRUPTED.to_owned()),
         Ended::Hung => Verdict::new(Word::Timeout, "vpmu did not end its guest, and was killed".to_owned()),
     }
 }
@@ -117,6 +122,9 @@ fn judge_report(expect: Expect, timeout: u64, report: &Value) -> Verdict {
     let kind = report["outcome"]["kind"].as_str().unwrap_or("no outcome");
     let exit_code = report["exit_code"].as_u64().and_then(|code| u8::try_from(code).ok());
     let cut = report["console_dropped"].as_u64().is_some_and(|dropped| dropped > 0);
+    if kind == "interrupted" {
+        return broke_off(Word::Interrupt, INTERRUPTED.to_owned(), console.checks, text);
+    }
     if let Some(wanted) = expect.outcome() {
         return if kind == wanted {
             as_expected(format!("ends as it has to: {wanted}"))

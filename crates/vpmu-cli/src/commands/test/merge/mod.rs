@@ -7,11 +7,12 @@ mod junit;
 pub(crate) use error::MergeError;
 
 use super::args::MergeArgs;
-use super::report::{self, PartOf};
+use super::report::PartOf;
 use super::shard::By;
 use super::show::Counts;
 use super::verdict::Status;
 use crate::error::{CliError, exit};
+use crate::output::file;
 use crate::output::number::{counted, grouped};
 use crate::output::{BAD, GOOD, WARN, paint, remark};
 use std::collections::BTreeMap;
@@ -49,6 +50,7 @@ struct Whole<T> {
 }
 
 pub(super) fn merge(args: &MergeArgs, as_json: bool) -> Result<u8, CliError> {
+    file::check(false, &[("--output", Some(&args.output))])?;
     let texts = read(&args.files)?;
     let is_xml = |text: &str| text.trim_start().starts_with('<');
     let (xml, other): (Vec<_>, Vec<_>) = texts.into_iter().partition(|(_, text)| is_xml(text));
@@ -68,7 +70,7 @@ pub(super) fn merge(args: &MergeArgs, as_json: bool) -> Result<u8, CliError> {
             (json::write(whole)?, code, summary)
         }
     };
-    report::write(&args.output, &text)?;
+    file::write(&args.output, text.as_bytes())?;
     if !args.quiet {
         remark(&summary);
     }
