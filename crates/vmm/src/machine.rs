@@ -55,6 +55,9 @@ pub enum Outcome {
     Panicked,
     /// HLT with nothing that could wake the CPU.
     Halted,
+    /// For an hour of its time the guest has done next to nothing but wait for timers, without a byte of output, and
+    /// there is nobody to type.
+    Idle,
     /// The run's time-out has passed.
     TimedOut,
     /// Whoever sits at the console ended it.

@@ -239,6 +239,7 @@ pub(crate) fn exit_code(outcome: &Outcome, raw: bool) -> u8 {
         | Outcome::Reset
         | Outcome::Panicked
         | Outcome::Halted
+        | Outcome::Idle
         | Outcome::CannotExecute { .. } => exit::CRASH,
         Outcome::PoweredOff | Outcome::Quit => exit::PASS,
         Outcome::TimedOut => exit::TIMEOUT,
@@ -357,6 +358,7 @@ mod tests {
         assert_eq!(exit_code(&Outcome::Reset, false), 4);
         assert_eq!(exit_code(&Outcome::Panicked, false), 4);
         assert_eq!(exit_code(&Outcome::Halted, false), 4);
+        assert_eq!(exit_code(&Outcome::Idle, false), 4);
         assert_eq!(exit_code(&Outcome::CannotExecute { what: String::new() }, false), 4);
         assert_eq!(exit_code(&Outcome::TimedOut, false), 124);
         assert_eq!(exit_code(&Outcome::Interrupted { signal: 2 }, false), 130);

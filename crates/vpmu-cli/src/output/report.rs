@@ -46,6 +46,9 @@ pub(crate) fn outcome(outcome: &Outcome) -> (Style, String) {
         Outcome::PoweredOff => (GOOD, "powered off by the guest".to_owned()),
         Outcome::Panicked => (BAD, "crashed: the guest's kernel panicked".to_owned()),
         Outcome::Halted => (BAD, "halted: HLT with nothing that could wake the CPU".to_owned()),
+        Outcome::Idle => {
+            (BAD, "idle: the guest waited for an hour of its time, and there is nobody to type".to_owned())
+        }
         Outcome::Quit => (WARN, "ended: Ctrl-A X at the console".to_owned()),
         Outcome::TimedOut => (BAD, "timed out: the guest did not end".to_owned()),
         Outcome::Interrupted { signal } => {
@@ -171,6 +174,10 @@ fn next_step(report: &RunReport, image: &Path) -> Option<String> {
         Outcome::Reset => Some(format!("{source}; a guest reports a result through the exit port 0xF4")),
         Outcome::Panicked => Some("the end of the console says why".to_owned()),
         Outcome::Halted => Some(format!("{source}; a guest ends its run through the exit port 0xF4")),
+        Outcome::Idle => Some(
+            "--input FILE types for the guest; a program ends the run by power-off or the exit port 0xF4"
+                .to_owned(),
+        ),
         Outcome::TimedOut if report.engine == "kvm" => Some(format!(
             "{source}; --timeout SECONDS gives it longer; `vpmu doctor` tells whether this host's KVM interprets \
              ring 0, and --engine soft does not depend on that"

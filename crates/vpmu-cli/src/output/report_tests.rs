@@ -48,6 +48,7 @@ fn every_end_without_a_result_has_a_next_step() {
         Outcome::TripleFault,
         Outcome::Panicked,
         Outcome::Halted,
+        Outcome::Idle,
         Outcome::TimedOut,
         Outcome::CannotExecute { what: "vaddpd".to_owned() },
     ] {

@@ -2,6 +2,7 @@
 
 use super::branches::{BranchLog, Noted};
 use super::cpuid;
+use super::idle::Idle;
 use super::ram::{self, Ram};
 use super::timing::Timing;
 use crate::apic::LocalApic;
@@ -32,6 +33,9 @@ pub(super) struct Clock {
     idle_ticks: u64,
     /// What the guest's writes to its TSC have added to it.
     tsc_offset: u64,
+    /// Not saved: a run that goes on from a snapshot begins anew.
+    #[serde(skip)]
+    idle: Idle,
 }
 
 impl Clock {
@@ -56,6 +60,7 @@ pub(super) struct SoftBus<'a, const TIMED: bool> {
     idle_ticks: u64,
     /// What the guest's writes to its TSC have added to it.
     tsc_offset: u64,
+    idle: Idle,
     branches: BranchLog,
     /// Something has happened that the run loop has to look at.
     pub(super) attention: bool,
@@ -79,6 +84,7 @@ impl<'a, const TIMED: bool> SoftBus<'a, TIMED> {
             cycles: 0,
             idle_ticks: 0,
             tsc_offset: 0,
+            idle: Idle::default(),
             branches,
             attention: false,
         }
@@ -86,13 +92,13 @@ impl<'a, const TIMED: bool> SoftBus<'a, TIMED> {
 
     /// Time goes on from here.
     pub(super) fn set_clock(&mut self, clock: Clock) {
-        (self.idle_ticks, self.tsc_offset) = (clock.idle_ticks, clock.tsc_offset);
+        (self.idle_ticks, self.tsc_offset, self.idle) = (clock.idle_ticks, clock.tsc_offset, clock.idle);
         self.machine.set_tsc_offset(self.tsc_offset);
     }
 
     /// What time consists of beside core cycles.
     pub(super) fn clock(&self) -> Clock {
-        Clock { idle_ticks: self.idle_ticks, tsc_offset: self.tsc_offset }
+        Clock { idle_ticks: self.idle_ticks, tsc_offset: self.tsc_offset, idle: self.idle }
     }
 
     /// Brings everybody who counts or measures time up to date.
@@ -211,7 +217,7 @@ impl<'a, const TIMED: bool> SoftBus<'a, TIMED> {
     }
 
     /// HLT: skips to what wakes the CPU. False when nothing will. With somebody at the console it waits instead of
-    /// skipping, at most until `end`.
+    /// skipping, at most until `end`; with nobody, the run ends when the guest has done nothing else for long.
     pub(super) fn sleep(&mut self, interrupts_on: bool, end: Instant) -> bool {
         loop {
             let pending = self.machine.apic.pending();
@@ -229,6 +235,13 @@ impl<'a, const TIMED: bool> SoftBus<'a, TIMED> {
                 continue;
             }
             let Some(then) = then else { return false };
+            let ticks = self.ticks(self.cycles);
+            if !self.machine.devices.has_live_input()
+                && self.idle.halts(ticks, self.cycles, self.profile.tsc_hz.max(1))
+            {
+                self.machine.stop(Outcome::Idle);
+                return true;
+            }
             self.idle_ticks = self.idle_ticks.saturating_add(self.ticks_until(then).max(1));
             self.machine.advance(self.now(), Slice::default());
         }
@@ -316,6 +329,7 @@ impl<const TIMED: bool> Bus for SoftBus<'_, TIMED> {
     fn port_out(&mut self, port: u16, data: &[u8], access: &Access<'_>) {
         self.event(CoreEvent::Serialise);
         self.access_device(access.totals);
+        self.idle.alive(self.ticks(self.cycles), self.cycles);
         self.machine.port_out(port, data);
         self.attention = true;
     }

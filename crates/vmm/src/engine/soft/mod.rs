@@ -7,6 +7,7 @@
 mod branches;
 mod bus;
 mod cpuid;
+mod idle;
 mod ram;
 mod timing;
 

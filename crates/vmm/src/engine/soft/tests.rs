@@ -346,3 +346,57 @@ fn the_apic_timer_moves_between_two_reads_of_it() {
     let apic = ApicConfig { timer_hz: ICELAKE_SP.crystal_hz.into(), ..ApicConfig::default() };
     assert_eq!(Guest::with(&code, Detail::Counts, apic).run(), Outcome::Exit { status: 3 });
 }
+
+/// Halts for a second again and again, and with `output` writes a byte to the console each time.
+fn ticking(output: bool) -> Guest {
+    const HANDLER: u32 = CODE + 0x200;
+    const IDT: u64 = 0x2000;
+    const GDT: u64 = 0x3000;
+    const POINTERS: u64 = 0x3100;
+    const VECTOR: u32 = 0x40;
+    let code = [
+        &[0x0F, 0x01, 0x15, 0x00, 0x31, 0, 0][..], //               lgdt [POINTERS]
+        &[0x0F, 0x01, 0x1D, 0x10, 0x31, 0, 0],     //               lidt [POINTERS + 16]
+        &[0xBC, 0x00, 0x80, 0, 0],                 //               mov esp, 0x8000
+        &[0xC7, 0x05, 0xF0, 0x00, 0xE0, 0xFE, 0xFF, 0x01, 0, 0], // mov dword [SVR], 0x1ff
+        &[0xC7, 0x05, 0xE0, 0x03, 0xE0, 0xFE, 0x0B, 0, 0, 0], //    mov dword [DIVIDE], by 1
+        &[0xC7, 0x05, 0x20, 0x03, 0xE0, 0xFE, VECTOR as u8, 0, 2, 0], // mov dword [LVT_TIMER], periodic
+        &[0xC7, 0x05, 0x80, 0x03, 0xE0, 0xFE],     //               mov dword [INITIAL], 1 s
+        &1_000_000_000_u32.to_le_bytes(),
+        &[0xFB, 0xF4, 0xEB, 0xFD], //                               sti; 1: hlt; jmp 1b
+    ]
+    .concat();
+    let guest = Guest::new(&code);
+    let print: &[u8] = if output { &[0xE6, 0xE9] } else { &[] }; // out 0xe9, al
+    let end_of_interrupt = &[0xC7, 0x05, 0xB0, 0x00, 0xE0, 0xFE, 0, 0, 0, 0];
+    let handler = [print, end_of_interrupt, &[0xCF]].concat(); //   mov dword [EOI], 0; iretd
+    let write = |address: u64, bytes: &[u8]| guest.machine.memory.write(address, bytes).expect("RAM");
+    write(HANDLER.into(), &handler);
+    write(IDT + 8 * u64::from(VECTOR), &(u64::from(HANDLER) | 0x08 << 16 | 0x8E00 << 32).to_le_bytes());
+    for (n, descriptor) in [0, 0x00CF_9B00_0000_FFFF, 0x00CF_9300_0000_FFFF_u64].into_iter().enumerate() {
+        write(GDT + 8 * n as u64, &descriptor.to_le_bytes());
+    }
+    for (pointer, table) in [(POINTERS, GDT), (POINTERS + 16, IDT)] {
+        write(pointer, &(0xFFF | table << 16).to_le_bytes());
+    }
+    guest
+}
+
+#[test]
+fn a_guest_that_only_waits_ends_after_an_hour_of_its_time() {
+    const HOUR: u64 = 3600 * 1_000_000_000;
+    let mut guest = ticking(false);
+    assert_eq!(guest.run(), Outcome::Idle);
+    assert!((HOUR..HOUR + 2_000_000_000).contains(&guest.machine.now().0), "{:?}", guest.machine.now());
+}
+
+#[test]
+fn a_guest_that_says_something_now_and_then_is_not_idle() {
+    let mut guest = ticking(true);
+    let limits = RunLimits { timeout: Duration::from_secs(20) };
+    // Some 4000 seconds.
+    let outcome =
+        guest.engine.run_until(&mut guest.machine, limits, 20_000).expect("the engine does not fail");
+    assert_eq!(outcome, None);
+    assert!(guest.machine.now().0 > 3700 * 1_000_000_000, "{:?}", guest.machine.now());
+}

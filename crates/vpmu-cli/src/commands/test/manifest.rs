@@ -115,6 +115,7 @@ pub(super) enum Expect {
     PoweredOff,
     Panicked,
     Halted,
+    Idle,
     TimedOut,
     CannotExecute,
 }
@@ -129,6 +130,7 @@ impl Expect {
             Self::PoweredOff => Some("powered-off"),
             Self::Panicked => Some("panicked"),
             Self::Halted => Some("halted"),
+            Self::Idle => Some("idle"),
             Self::TimedOut => Some("timed-out"),
             Self::CannotExecute => Some("cannot-execute"),
         }
