@@ -27,6 +27,7 @@ pub mod machine;
 pub mod memory;
 pub mod pmu;
 pub mod profile;
+pub mod progress;
 pub mod run;
 pub mod snapshot;
 pub mod stop;

@@ -10,6 +10,7 @@ use crate::counts::Slice;
 use crate::devices::{Devices, DevicesState, IoApic, PortEffect, TestDevice};
 use crate::memory::GuestMemory;
 use crate::pmu::{Origin, PmuDevice, PmuState};
+use crate::progress::RunProgress;
 use crate::stop::StopRequest;
 use crate::time::GuestTime;
 use serde::{Deserialize, Serialize};
@@ -95,6 +96,7 @@ pub struct Machine {
     tsc_offset: u64,
     outcome: Option<Outcome>,
     stop_request: StopRequest,
+    progress: RunProgress,
     unknown_msrs: UnknownMsrs,
 }
 
@@ -143,6 +145,7 @@ impl Machine {
             tsc_offset: 0,
             outcome: None,
             stop_request: StopRequest::default(),
+            progress: RunProgress::default(),
             unknown_msrs: UnknownMsrs::default(),
         }
     }
@@ -204,6 +207,16 @@ impl Machine {
             let rearmed = self.apic.write_tsc_deadline(deadline, self.tsc(), self.now);
             log::debug!("TSC deadline {deadline:#x} after the TSC was written: {rearmed:?}");
         }
+    }
+
+    /// From here on tells this how far the run is.
+    pub fn set_progress(&mut self, progress: RunProgress) {
+        self.progress = progress;
+    }
+
+    /// So many instructions have retired since boot.
+    pub(crate) fn note_progress(&self, instructions: u64) {
+        self.progress.note(instructions, self.now);
     }
 
     /// The end of the run, once it has come.

@@ -16,6 +16,7 @@ use crate::pmu::interval::Interval;
 use crate::pmu::trace::Tracer;
 use crate::pmu::window::Window;
 use crate::pmu::{AccessStats, PmuDevice};
+use crate::progress::RunProgress;
 use crate::snapshot::{Snapshot, SnapshotError};
 use crate::stop::StopRequest;
 use guest_protocol::files;
@@ -66,6 +67,8 @@ pub struct RunConfig {
     pub input: Option<Input>,
     /// Asks the run to end.
     pub stop: StopRequest,
+    /// Is told how far the run is.
+    pub progress: RunProgress,
 }
 
 impl fmt::Debug for RunConfig {
@@ -261,6 +264,8 @@ pub struct ResumeConfig {
     pub input: Option<Input>,
     /// Asks the run to end.
     pub stop: StopRequest,
+    /// Is told how far the run is.
+    pub progress: RunProgress,
 }
 
 impl fmt::Debug for ResumeConfig {
@@ -301,6 +306,7 @@ pub fn run(mut config: RunConfig) -> Result<RunReport, RunError> {
     let pmu = PmuDevice::new(config.profile, source, tracer);
     let mut machine = Machine::new(memory, devices, apic, pmu, tsc_hz);
     machine.set_stop_request(config.stop);
+    machine.set_progress(config.progress);
     engine.boot(&boot)?;
     let options = Options { timeout: config.timeout, trace: config.trace, save: config.save };
     finish(engine, machine, &capture, config.image.name(), options, started)
@@ -332,6 +338,7 @@ pub fn resume(config: ResumeConfig) -> Result<RunReport, RunError> {
     let pmu = PmuDevice::new(profile.clone(), source, tracer);
     let mut machine = Machine::new(memory, devices, apic, pmu, tsc_hz);
     machine.set_stop_request(config.stop);
+    machine.set_progress(config.progress);
     snapshot.resume(&mut engine, &mut machine)?;
     let options = Options { timeout: config.timeout, trace: config.trace, save: config.save };
     finish(Box::new(engine), machine, &capture, snapshot.image(), options, started)

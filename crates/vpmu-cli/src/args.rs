@@ -224,7 +224,8 @@ pub(crate) struct MachineArgs {
     /// Guest memory in MiB, or with a unit: 512M, 2G
     #[arg(short, long, value_name = "SIZE", default_value = "128", value_parser = mebibytes, help_heading = "Machine")]
     pub(crate) memory: u64,
-    /// Seconds after which the run ends [default: 60; a day at a terminal]
+    /// Seconds after which the run ends [default: 60; a day for a Linux
+    /// kernel]
     #[arg(short, long, value_name = "SECONDS",
           value_parser = clap::value_parser!(u64).range(1..=86_400), help_heading = "Machine")]
     timeout: Option<u64>,
@@ -267,9 +268,9 @@ impl MachineArgs {
         self.kernel.is_some() && self.input.is_none() && !json && crate::terminal::is_interactive()
     }
 
-    /// Seconds after which the run ends.
-    pub(crate) fn timeout(&self, interactive: bool) -> u64 {
-        self.timeout.unwrap_or(if interactive { 86_400 } else { 60 })
+    /// Seconds after which the run ends, and whether the user has said so.
+    pub(crate) fn timeout(&self, linux: bool) -> (u64, bool) {
+        self.timeout.map_or((if linux { 86_400 } else { 60 }, false), |seconds| (seconds, true))
     }
 
     /// The image; without one, clap has made sure that there is a snapshot.
@@ -410,6 +411,17 @@ mod tests {
         for wrong in ["", "M", "1.5G", "12K", "-1", "99999999999999999G"] {
             assert!(mebibytes(wrong).is_err(), "{wrong}");
         }
+    }
+
+    #[test]
+    fn a_linux_kernel_has_a_day_unless_the_user_says_otherwise() {
+        let timeout =
+            |args: &[&str], linux| match Cli::parse_from([&["vpmu", "run", "x"], args].concat()).command {
+                Command::Run(args) => args.machine.timeout(linux),
+                _ => panic!("not run"),
+            };
+        assert_eq!([timeout(&[], false), timeout(&[], true)], [(60, false), (86_400, false)]);
+        assert_eq!(timeout(&["--timeout", "7"], true), (7, true));
     }
 
     #[test]

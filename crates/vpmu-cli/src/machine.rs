@@ -21,6 +21,7 @@ use vmm::loader::image::MAX_IMAGE_SIZE;
 use vmm::loader::{self, BootParams, Image, Module, Protocol, TestInfo};
 use vmm::machine::Outcome;
 use vmm::memory::MemoryConfig;
+use vmm::progress::RunProgress;
 use vmm::run::{self, Detail, LbrChoice, ResumeConfig, RunConfig, RunReport, SnapshotPlan};
 use vmm::snapshot::Snapshot;
 use vpmu::Profile;
@@ -127,7 +128,9 @@ impl<'a> Plan<'a> {
         target: Target,
         progress: &Arc<Progress>,
     ) -> Result<RunReport, CliError> {
-        let timeout = Duration::from_secs(self.args.timeout(self.interactive));
+        let timeout = Duration::from_secs(self.args.timeout(self.is_linux()).0);
+        let watched = RunProgress::default();
+        progress.follow(watched.clone());
         let trace = self.args.trace.clone();
         let save = self.args.snapshot.clone().zip(self.args.snapshot_at);
         let save = save.map(|(path, at)| SnapshotPlan { at, path });
@@ -151,6 +154,7 @@ impl<'a> Plan<'a> {
                     console,
                     input,
                     stop,
+                    progress: watched,
                 })?);
             }
         };
@@ -190,13 +194,31 @@ impl<'a> Plan<'a> {
             console,
             input,
             stop,
+            progress: watched,
         };
         Ok(run::run(config)?)
     }
 
     /// What a spinner says.
     pub(crate) fn activity(&self) -> String {
-        format!("running {} (time-out {} s)", self.image_name(), self.args.timeout(self.interactive))
+        match self.args.timeout(self.is_linux()) {
+            // A day is only there to end what everybody has forgotten.
+            (_, false) if self.is_linux() => format!("running {}", self.image_name()),
+            (seconds, _) => format!("running {} (time-out {seconds} s)", self.image_name()),
+        }
+    }
+
+    /// The guest is a Linux kernel: it takes as long as what it runs.
+    fn is_linux(&self) -> bool {
+        self.interactive || matches!(&self.start, Start::Boot { image, .. } if image.is_linux())
+    }
+
+    /// The file in which `addr2line` finds the guest's addresses: none for a compressed kernel.
+    pub(crate) fn symbols(&self) -> Option<&Path> {
+        match &self.start {
+            Start::Boot { path, image } => image.is_elf().then_some(path.as_path()),
+            Start::Resume(snapshot) => Some(Path::new(snapshot.image())),
+        }
     }
 
     /// File name of the image.

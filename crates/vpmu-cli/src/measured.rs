@@ -129,9 +129,20 @@ pub(crate) struct Measured {
 }
 
 impl Measured {
-    /// The guest's name for it, fit for a terminal, or `window N`.
+    /// The guest's name for it, fit for a terminal, or `window N`, with the privilege level if its counters are of one.
     pub(crate) fn name(&self, number: usize) -> String {
-        if self.label.is_empty() { format!("window {number}") } else { printable(&self.label) }
+        if !self.label.is_empty() {
+            return printable(&self.label);
+        }
+        let all = |filter| !self.counters.is_empty() && self.counters.iter().all(|row| row.filter == filter);
+        let level = if all(":u") {
+            " (user)"
+        } else if all(":k") {
+            " (kernel)"
+        } else {
+            ""
+        };
+        format!("window {number}{level}")
     }
 
     /// From the VMM's record, on a profile with this PERF_METRICS level; slots are worth `provenance`.
@@ -237,6 +248,17 @@ pub(crate) fn quantity(name: &str) -> Option<Event> {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn a_window_without_a_name_has_its_number_and_privilege_level() {
+        let name = |filters: &[&str]| {
+            let row = |filter: &&str| Reading::new("PMC0", ("X", filter), Provenance::Exact, None, 1);
+            let counters = filters.iter().map(row).collect();
+            Measured { label: String::new(), counters, metrics: Vec::new(), topdown: None }.name(3)
+        };
+        assert_eq!([name(&[":u", ":u"]), name(&[":k"])], ["window 3 (user)", "window 3 (kernel)"]);
+        assert_eq!([name(&[":u", ":k"]), name(&[""]), name(&[])], ["window 3", "window 3", "window 3"]);
+    }
 
     proptest! {
         /// The figure that the KVM series argue about.

@@ -152,8 +152,15 @@ impl Image {
         self.plans.iter().map(|plan| plan.protocol)
     }
 
-    /// True if the file is an ELF file, which can list tests.
-    pub(super) fn is_elf(&self) -> bool {
+    /// True if it is a Linux kernel: a bzImage or a vmlinux.
+    #[must_use]
+    pub fn is_linux(&self) -> bool {
+        self.protocols().any(|protocol| protocol == Protocol::Linux)
+    }
+
+    /// True if the file is an ELF file, which can list tests and may have symbols.
+    #[must_use]
+    pub fn is_elf(&self) -> bool {
         self.is_elf
     }
 

@@ -86,6 +86,11 @@ impl IntervalRecorder {
         }
     }
 
+    /// The name of the one that lasts.
+    pub(super) fn open(&self) -> Option<&str> {
+        self.open.as_ref().map(|(label, _)| label.as_str())
+    }
+
     pub(super) fn intervals(&self, source: &dyn Source) -> Vec<Interval> {
         self.finished.iter().map(|finished| finished.interval(source)).collect()
     }

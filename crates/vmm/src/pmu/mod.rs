@@ -267,11 +267,13 @@ impl PmuDevice {
         let label = std::mem::take(&mut self.label);
         // The name is used up.
         self.windows.set_label(String::new());
+        self.windows.set_interval(Some(&label));
         self.intervals.begin(label, &mut *self.source);
     }
 
     /// The guest marks the end of an interval.
     pub fn end_interval(&mut self) {
+        self.windows.set_interval(None);
         self.intervals.end(&mut *self.source);
     }
 
@@ -349,6 +351,7 @@ impl PmuDevice {
         self.vpmu.set_ledger(Ledger::resume(&saved.counted, saved.topdown, saved.dropped));
         self.stats = saved.stats;
         self.intervals = saved.intervals.clone();
+        self.windows.set_interval(self.intervals.open());
         Ok(())
     }
 

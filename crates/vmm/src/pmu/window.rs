@@ -22,6 +22,9 @@ pub const MAX_ROWS: usize = 64;
 /// Longest label, in bytes.
 pub const MAX_LABEL: usize = 64;
 
+/// What follows an interval's name in the label of a window within it.
+const OF_INTERVAL: &str = " (interval)";
+
 /// One counter over one window.
 #[derive(Debug, Clone, Serialize)]
 pub struct WindowRow {
@@ -165,6 +168,8 @@ pub(super) struct WindowRecorder {
     dropped: u64,
     open: Option<Window>,
     label: String,
+    /// What windows without a label of their own are called while an interval lasts, or empty.
+    interval: String,
     /// The last of `windows` is the one that closed last, so reads are about it.
     last_is_kept: bool,
 }
@@ -198,8 +203,21 @@ impl WindowRecorder {
                 None => None,
             },
             label: saved.label,
+            interval: String::new(),
             last_is_kept: saved.last_is_kept,
         })
+    }
+
+    /// The guest marks an interval of this name, or ends it. An operating system opens and closes windows as it
+    /// switches between tasks: those within the interval, and the one in which it begins, are named after it.
+    pub(super) fn set_interval(&mut self, name: Option<&str>) {
+        let name = name.filter(|name| !name.is_empty());
+        self.interval = name.map_or_else(String::new, |name| format!("{name}{OF_INTERVAL}"));
+        if let Some(window) = &mut self.open
+            && window.label.is_empty()
+        {
+            window.label.clone_from(&self.interval);
+        }
     }
 
     /// Of the next window.
@@ -249,7 +267,9 @@ impl WindowRecorder {
             None => None,
         };
         if running == Some(true) && before.idle && self.open.is_none() {
-            self.open = Some(Window::new(std::mem::take(&mut self.label)));
+            let label = std::mem::take(&mut self.label);
+            let label = if label.is_empty() { self.interval.clone() } else { label };
+            self.open = Some(Window::new(label));
         }
         self.refresh(vpmu, source);
         if running == Some(false) {
@@ -268,7 +288,8 @@ impl WindowRecorder {
     fn close(&mut self) {
         let Some(window) = self.open.take() else { return };
         // Guests switch the PMU on and off with nothing in it.
-        if window.label.is_empty() && window.rows.is_empty() && window.topdown.is_none() {
+        let named = !window.label.is_empty() && !window.label.ends_with(OF_INTERVAL);
+        if !named && window.rows.is_empty() && window.topdown.is_none() {
             return;
         }
         self.last_is_kept = self.windows.len() < MAX_WINDOWS;

@@ -45,7 +45,7 @@ pub(super) fn run(args: &MachineArgs, json: bool) -> Result<u8, CliError> {
     if json {
         print_json(&Document::new("run", &plan, &report, Nothing {}))?;
     } else if !args.quiet {
-        remark(&report::summary(&report, plan.image_path()));
+        remark(&report::summary(&report, plan.symbols()));
     }
     Ok(plan.exit_code(&report))
 }

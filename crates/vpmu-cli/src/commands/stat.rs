@@ -181,7 +181,7 @@ pub(super) fn stat(args: &StatArgs, json: bool) -> Result<u8, CliError> {
             print(&render(plan.image_name(), &report, &stat))?;
         }
         remark(&report::warnings(&report));
-        remark(&report::postmortem(&report, plan.image_path()));
+        remark(&report::postmortem(&report, plan.symbols()));
     }
     Ok(plan.exit_code(&report))
 }

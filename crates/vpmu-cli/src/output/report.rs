@@ -59,7 +59,8 @@ pub(crate) fn outcome(outcome: &Outcome) -> (Style, String) {
 }
 
 /// The summary that follows the console.
-pub(crate) fn summary(report: &RunReport, image: &Path) -> String {
+/// `image`: the file with the guest's symbols, if it can have some.
+pub(crate) fn summary(report: &RunReport, image: Option<&Path>) -> String {
     let mut text = String::new();
     let (style, ended) = outcome(&report.outcome);
     line(&mut text, "outcome", &paint(style, ended));
@@ -136,7 +137,7 @@ pub(crate) fn warnings(report: &RunReport) -> String {
 }
 
 /// Registers and the next step, when the guest did not end the run itself.
-pub(crate) fn postmortem(report: &RunReport, image: &Path) -> String {
+pub(crate) fn postmortem(report: &RunReport, image: Option<&Path>) -> String {
     let mut text = String::new();
     if let Some(dump) = &report.registers {
         let _ = writeln!(text, "{}", paint(HEADING, "registers"));
@@ -156,15 +157,15 @@ pub(crate) fn postmortem(report: &RunReport, image: &Path) -> String {
     text
 }
 
-fn next_step(report: &RunReport, image: &Path) -> Option<String> {
+fn next_step(report: &RunReport, image: Option<&Path>) -> Option<String> {
     let rip = report
         .registers
         .as_ref()
         .and_then(|dump| dump.registers.iter().find(|(name, _)| name.eq_ignore_ascii_case("rip")));
-    let image = image.display();
-    let source = match rip {
-        Some((_, rip)) => format!("`addr2line -f -e {image} {rip:#x}` shows the source line"),
-        None => format!("`objdump -d {image}` shows the code"),
+    let source = match (image.map(Path::display), rip) {
+        (Some(image), Some((_, rip))) => format!("`addr2line -f -e {image} {rip:#x}` shows the source line"),
+        (Some(image), None) => format!("`objdump -d {image}` shows the code"),
+        (None, _) => "the kernel's System.map has the function around RIP".to_owned(),
     };
     match report.outcome {
         Outcome::Exit { .. } | Outcome::Quit | Outcome::PoweredOff | Outcome::Interrupted { .. } => None,

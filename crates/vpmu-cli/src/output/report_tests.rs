@@ -7,7 +7,7 @@ use vmm::machine::UnknownMsrs;
 use vmm::pmu::AccessStats;
 
 fn shown(report: &RunReport) -> String {
-    anstream::adapter::strip_str(&summary(report, Path::new("smoke.elf"))).to_string()
+    anstream::adapter::strip_str(&summary(report, Some(Path::new("smoke.elf")))).to_string()
 }
 
 #[test]
@@ -36,7 +36,7 @@ fn register_rows_fit_80_columns() {
     report.outcome = Outcome::Halted;
     report.registers =
         Some(RegisterDump { registers: vec![("apic_base", u64::MAX); 6], code: vec![0xFF; 15] });
-    let text = anstream::adapter::strip_str(&postmortem(&report, Path::new("x"))).to_string();
+    let text = anstream::adapter::strip_str(&postmortem(&report, Some(Path::new("x")))).to_string();
     let rows = text.lines().filter(|line| !line.contains("next:"));
     assert!(rows.clone().count() >= 4);
     assert!(rows.clone().all(|row| row.len() <= 80), "{text}");
@@ -54,7 +54,7 @@ fn every_end_without_a_result_has_a_next_step() {
     ] {
         let mut report = test_report();
         report.outcome = outcome;
-        assert!(postmortem(&report, Path::new("x")).contains("next:"), "{:?}", report.outcome);
+        assert!(postmortem(&report, Some(Path::new("x"))).contains("next:"), "{:?}", report.outcome);
     }
 }
 
@@ -72,7 +72,7 @@ fn an_interval_that_the_guest_marked_is_a_line() {
     let row =
         IntervalRow { event: "INST_RETIRED.ANY", user: 6_500_002, kernel: 1, provenance: Provenance::Exact };
     report.intervals = vec![Interval { label: "a\x1bb".into(), rows: vec![row], topdown_user: None }];
-    let text = anstream::adapter::strip_str(&summary(&report, Path::new("x"))).to_string();
+    let text = anstream::adapter::strip_str(&summary(&report, Some(Path::new("x")))).to_string();
     let line = text.lines().find(|line| line.starts_with("interval")).unwrap_or_default();
     assert!(line.ends_with("b: INST_RETIRED.ANY 6,500,002:u 1:k") && !line.contains('\x1b'), "{line}");
 }
@@ -82,7 +82,19 @@ fn a_time_out_on_kvm_names_the_other_engine() {
     let mut report = test_report();
     report.outcome = Outcome::TimedOut;
     report.engine = "kvm";
-    assert!(postmortem(&report, Path::new("x")).contains("--engine soft"));
+    assert!(postmortem(&report, Some(Path::new("x"))).contains("--engine soft"));
     report.engine = "soft";
-    assert!(!postmortem(&report, Path::new("x")).contains("--engine soft"));
+    assert!(!postmortem(&report, Some(Path::new("x"))).contains("--engine soft"));
+}
+
+#[test]
+fn nobody_is_sent_to_addr2line_with_a_compressed_kernel() {
+    let mut report = test_report();
+    report.outcome = Outcome::TimedOut;
+    assert!(postmortem(&report, Some(Path::new("x"))).contains("addr2line"));
+    let text = postmortem(&report, None);
+    assert!(
+        text.contains("System.map") && !text.contains("addr2line") && !text.contains("objdump"),
+        "{text}"
+    );
 }

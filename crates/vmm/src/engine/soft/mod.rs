@@ -154,6 +154,7 @@ impl SoftEngine {
         bus.set_clock(self.clock);
         let outcome = loop {
             bus.publish(cpu.totals());
+            bus.machine.note_progress(cpu.totals().instructions());
             bus.machine.poll_input();
             if let Some(outcome) = bus.machine.outcome() {
                 break Some(outcome.clone());

@@ -301,3 +301,19 @@ fn saving_and_restoring_within_a_window_loses_nothing() {
     bench.read(FIXED_CTR0);
     assert_eq!(bench.rows(), [("FIXED_CTR0", "INST_RETIRED.ANY", ":u", 17, Some(17))]);
 }
+
+/// As a kernel does that switches between tasks while a program has marked an interval.
+#[test]
+fn windows_within_an_interval_are_named_after_it() {
+    let mut bench = instructions();
+    bench.device.label_window("alu".into());
+    bench.device.begin_interval();
+    let (off, on) = ((GLOBAL_CTRL, 0), (GLOBAL_CTRL, EN_FIXED0));
+    bench.write(&[off, on, off]);
+    bench.device.label_window("own".into());
+    bench.write(&[on, off, on]);
+    bench.device.end_interval();
+    bench.write(&[off, on, off]);
+    let names: Vec<&str> = bench.device.windows().iter().map(|window| window.label.as_str()).collect();
+    assert_eq!(names, ["alu (interval)", "alu (interval)", "own", "alu (interval)", ""]);
+}

@@ -127,7 +127,7 @@ pub(super) fn compare(args: &CompareArgs, json: bool) -> Result<u8, CliError> {
             print(&render(plan.image_name(), &report, &compared))?;
         }
         remark(&report::warnings(&report));
-        remark(&report::postmortem(&report, plan.image_path()));
+        remark(&report::postmortem(&report, plan.symbols()));
     }
     Ok(plan.exit_code(&report))
 }
