@@ -6,8 +6,8 @@
 //!
 //! The vPMU does not run guests, trap instructions or deliver interrupts; whoever embeds it does:
 //!
-//! 1. trap RDMSR and WRMSR of [`trapped_ranges`](vpmu::register::trapped_ranges), RDPMC and CPUID,
-//!    and pass them on;
+//! 1. trap RDMSR and WRMSR of [`trapped_ranges`](vpmu::Profile::trapped_ranges), RDPMC and CPUID,
+//!    and pass them on (the example `kvm` does);
 //! 2. supply counts, here from a [`ScriptedSource`]; a real VMM implements
 //!    [`CountsSource`](vpmu::CountsSource) for its own counters;
 //! 3. stop the guest where the next overflow that interrupts would be, and call `sync`;
@@ -19,9 +19,11 @@
 
 use vpmu::cpuid::{self, CpuidResult};
 use vpmu::event::Event;
-use vpmu::pmu::RdpmcContext;
-use vpmu::source::{CountsSource, ScriptedSource, TopdownSlots};
-use vpmu::{Fault, ReadOutcome, Vpmu, WriteOutcome, decode, profile};
+use vpmu::source::ScriptedSource;
+use vpmu::{
+    CountsSource, EventRequest, Fault, PrivilegeFilter, RdpmcContext, ReadOutcome, TopdownSlots, Vpmu,
+    WriteOutcome, decode, profile,
+};
 
 /// What makes the guest exit to this VMM.
 #[derive(Debug, Clone, Copy)]
@@ -165,7 +167,6 @@ impl Vcpu {
 
     fn source_instructions(&mut self) -> u64 {
         use vpmu::event::EventCode;
-        use vpmu::source::{EventRequest, PrivilegeFilter};
         let request = EventRequest::named(Event::InstRetiredAny, EventCode::default());
         self.source.total(&request, PrivilegeFilter::ALL)
     }

@@ -19,6 +19,11 @@
 //!
 //! # Embedding
 //!
+//! [`Profile::trapped_ranges`] says which MSRs to trap, [`register::filter_ranges`] puts them into the form of KVM's MSR
+//! filter, and [`cpuid::patch`] announces the PMU. A [`CountsSource`] answers an [`EventRequest`]; one that counts by
+//! privilege level adds up with [`PrivilegeFilter::sum_of`]. The example `kvm` is a small VMM that does all of it with
+//! kvm-ioctls alone, RDPMC included; `embed` shows overflows, PMIs and migration without a guest.
+//!
 //! ```
 //! use vpmu::{ReadOutcome, Vpmu, WriteOutcome, profile, source::ScriptedSource};
 //! use vpmu::event::Event;
@@ -51,6 +56,7 @@ pub mod source;
 pub mod state;
 
 pub use lbr::{BranchFilter, BranchKind, BranchRecord};
-pub use pmu::{Active, CounterId, Fault, ReadOutcome, Vpmu, WriteOutcome};
+pub use pmu::{Active, CounterId, Fault, RdpmcContext, ReadOutcome, Vpmu, WriteOutcome};
 pub use profile::Profile;
-pub use source::{CountsSource, PrivilegeFilter, Provenance, TopdownSlots};
+pub use register::MsrRange;
+pub use source::{CountsSource, EventRequest, PrivilegeFilter, Provenance, TopdownSlots};

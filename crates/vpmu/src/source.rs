@@ -8,6 +8,7 @@ use crate::event::{Event, EventCode};
 use crate::pmu::Active;
 use alloc::vec::Vec;
 use core::fmt;
+use core::ops::AddAssign;
 
 /// What a count is worth. Every count that leaves the project carries one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -55,6 +56,31 @@ impl PrivilegeFilter {
     #[must_use]
     pub fn is_empty(self) -> bool {
         !self.os && !self.usr
+    }
+
+    /// What counts of a total for each privilege level: `os` at CPL 0, `usr` at CPL 1 to 3.
+    ///
+    /// Whoever counts by privilege level answers [`CountsSource::total`] and [`CountsSource::topdown`] with it.
+    ///
+    /// ```
+    /// use vpmu::{PrivilegeFilter, TopdownSlots};
+    ///
+    /// let user_only = PrivilegeFilter { os: false, usr: true };
+    /// assert_eq!(user_only.sum_of(1_000_u64, 20), 20);
+    /// assert_eq!(PrivilegeFilter::ALL.sum_of(1_000_u64, 20), 1_020);
+    /// let (kernel, user) = (TopdownSlots::default(), TopdownSlots { slots: 6, ..TopdownSlots::default() });
+    /// assert_eq!(user_only.sum_of(kernel, user).slots, 6);
+    /// ```
+    #[must_use]
+    pub fn sum_of<T: Default + AddAssign>(self, os: T, usr: T) -> T {
+        let mut sum = T::default();
+        if self.os {
+            sum += os;
+        }
+        if self.usr {
+            sum += usr;
+        }
+        sum
     }
 
     /// perf's modifier: `k`, `u` or nothing for both.
@@ -124,7 +150,7 @@ impl TopdownSlots {
 }
 
 /// Adds slots by category; sums stay at the most that they can say.
-impl core::ops::AddAssign for TopdownSlots {
+impl AddAssign for TopdownSlots {
     fn add_assign(&mut self, more: Self) {
         self.slots = self.slots.saturating_add(more.slots);
         for (field, more) in self.fields.iter_mut().zip(more.fields) {
@@ -248,13 +274,6 @@ impl CountsSource for ScriptedSource {
     }
 
     fn topdown(&mut self, filter: PrivilegeFilter) -> Option<TopdownSlots> {
-        let mut sum = TopdownSlots::default();
-        if filter.os {
-            sum += self.topdown_os;
-        }
-        if filter.usr {
-            sum += self.topdown_usr;
-        }
-        Some(sum)
+        Some(filter.sum_of(self.topdown_os, self.topdown_usr))
     }
 }

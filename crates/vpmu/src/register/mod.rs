@@ -2,15 +2,17 @@
 //!
 //! A [`Register`] is data: address, instances, access kind and fields. Access checks
 //! ([`Register::reserved`], [`Register::stored`]), decoding ([`crate::decode`]), the list of MSRs
-//! that a VMM has to trap ([`trapped_ranges`]) and the register documentation are computed from it.
+//! that a VMM has to trap ([`Profile::trapped_ranges`]) and the register documentation are computed from it.
 //! The declarations are in [`intel`] and [`amd`]; an MSR index may stand for a register of each vendor.
 
 pub mod amd;
 pub mod intel;
 mod macros;
+mod trapped;
+
+pub use trapped::{FilterRange, MsrRange, filter_ranges, trapped_ranges};
 
 use crate::profile::{AmdPmu, IntelPmu, LbrKind, PmuKind, Profile, Vendor};
-use alloc::vec::Vec;
 
 /// Identifies a register.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -447,24 +449,6 @@ pub fn index_by_name(name: &str) -> Option<u32> {
             .find(|&n| bare(&register.instance_name(n)) == wanted)
             .map(|instance| register.index_of(instance))
     })
-}
-
-/// MSR ranges `(first, count)` that a VMM traps so that every access to a PMU register, of whichever
-/// vendor, reaches the vPMU. Sorted; neighbours are joined.
-#[must_use]
-pub fn trapped_ranges() -> Vec<(u32, u32)> {
-    let all = Vendor::ALL.into_iter().flat_map(registers);
-    let mut indices: Vec<u32> = all.flat_map(|r| (0..r.span).map(|n| r.index_of(n))).collect();
-    indices.sort_unstable();
-    indices.dedup();
-    let mut joined: Vec<(u32, u32)> = Vec::new();
-    for index in indices {
-        match joined.last_mut() {
-            Some((start, len)) if *start + *len == index => *len += 1,
-            _ => joined.push((index, 1)),
-        }
-    }
-    joined
 }
 
 /// A mask of the `bits` lowest bits (64 or more: all ones).

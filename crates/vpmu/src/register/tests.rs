@@ -2,6 +2,7 @@ use super::intel::{PerfEvtSel, REGISTERS, RegisterId};
 use super::*;
 use crate::profile::{ICELAKE_SP, SAPPHIRE_RAPIDS, ZEN2, ZEN4, ZEN5};
 use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::vec::Vec;
 
 fn register(id: RegisterId) -> &'static Register {
     &REGISTERS[id as usize]
