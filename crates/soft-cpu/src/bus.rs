@@ -1,6 +1,7 @@
 //! What the CPU needs from outside.
 
 use crate::cpuid::CpuidLeaf;
+use crate::exception::Delivery;
 use crate::observe::{Observer, Unobserved};
 use crate::totals::Totals;
 
@@ -194,6 +195,9 @@ pub trait Bus {
     /// The guest executes this instruction for the first time, and it is not implemented: it raises #UD. `code` is
     /// as in [`Unimplemented`](crate::Unimplemented).
     fn unimplemented(&mut self, _code: &str, _access: &Access<'_>) {}
+
+    /// An exception or interrupt has entered its handler, or could not. `totals` is what has retired before it.
+    fn delivery(&mut self, _delivery: &Delivery, _totals: &Totals) {}
 
     /// The taken branches to this privilege level that [`taken_branch`](Self::taken_branch) is told of: a bit for each
     /// [`BranchKind`]; none, unless implemented. The answer must stay the same until [`attention`](Self::attention).

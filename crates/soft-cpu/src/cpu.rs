@@ -5,9 +5,9 @@ use crate::cache::{Block, BlockId, Cache};
 use crate::context::{BLOCK, CS, Core, Mode};
 use crate::debug::DR6_BS;
 use crate::decode;
-use crate::exception::{self, Done, Exception, Fault};
+use crate::exception::{self, Done, EventKind, Exception, Fault};
 use crate::exec::chain;
-use crate::exec::event::{Source, TripleFault};
+use crate::exec::event::TripleFault;
 use crate::flags::{IF, RF, TF};
 use crate::mmu::{Intent, PAGE, is_canonical};
 use crate::state::State;
@@ -259,7 +259,7 @@ impl<B: Bus> Cpu<B> {
                     exceptions += 1;
                     match self.core.raised.take() {
                         Some(raised) => {
-                            if self.core.deliver(bus, raised, Source::Exception).is_err() {
+                            if self.core.deliver(bus, raised, EventKind::Exception).is_err() {
                                 self.core.rip = self.core.instruction_rip();
                                 return Exit::Shutdown;
                             }
@@ -319,7 +319,7 @@ impl<B: Bus> Cpu<B> {
     fn debug_exception(&mut self, bus: &mut B) -> Result<(), TripleFault> {
         let conditions = std::mem::take(&mut self.core.debug_pending);
         self.core.report_debug(conditions);
-        self.core.deliver(bus, Exception::plain(exception::DB), Source::Exception)
+        self.core.deliver(bus, Exception::plain(exception::DB), EventKind::Exception)
     }
 
     /// NMIs and interrupts that wait.
@@ -329,12 +329,12 @@ impl<B: Bus> Cpu<B> {
             core.nmi_pending = false;
             core.nmi_blocked = true;
             core.halted = false;
-            core.deliver(bus, Exception::plain(exception::NMI), Source::External)?;
+            core.deliver(bus, Exception::plain(exception::NMI), EventKind::Interrupt)?;
             return Ok(true);
         }
         if let Some(vector) = self.interrupt.take() {
             core.halted = false;
-            core.deliver(bus, Exception::plain(vector), Source::External)?;
+            core.deliver(bus, Exception::plain(vector), EventKind::Interrupt)?;
             return Ok(true);
         }
         Ok(false)

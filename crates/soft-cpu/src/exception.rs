@@ -22,7 +22,7 @@ pub(crate) const XM: u8 = 19;
 /// An exception on its way to the guest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Exception {
-    /// Vector, 0 to 31.
+    /// Vector: 0 to 31, but for interrupts.
     pub vector: u8,
     /// Error code, for the vectors that have one.
     pub error: Option<u32>,
@@ -63,6 +63,42 @@ impl fmt::Display for Exception {
         }
         Ok(())
     }
+}
+
+/// What made the CPU enter the IDT.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EventKind {
+    /// A fault, trap or abort of the CPU; INT1 counts as one.
+    Exception,
+    /// INT n, INT3, INTO.
+    Software,
+    /// An NMI or a maskable interrupt.
+    Interrupt,
+}
+
+/// An exception or interrupt at the IDT.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Delivery {
+    /// What it is; interrupts have a vector only.
+    pub event: Exception,
+    /// Why it happens.
+    pub kind: EventKind,
+    /// The instruction that raised it; of an interrupt or trap the one that did not begin.
+    pub from: Place,
+    /// Where its handler starts; or the exception that its delivery raised. That one, or a double fault instead, is
+    /// told of next; if a double fault cannot be delivered the CPU shuts down.
+    pub handler: Result<Place, Exception>,
+}
+
+/// Where the CPU is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Place {
+    /// CS.
+    pub cs: u16,
+    /// RIP.
+    pub rip: u64,
+    /// Privilege level.
+    pub cpl: u8,
 }
 
 /// The instruction did not complete; `Core::raised` says why. Without content so that results of

@@ -56,7 +56,7 @@ mod x87;
 pub use bus::{Access, Branch, BranchKind, Bus, GeneralProtection, LBR_COMPONENT_WORDS, SystemCalls};
 pub use cpu::{Budget, Cpu, Exit, Unimplemented};
 pub use cpuid::CpuidLeaf;
-pub use exception::Exception;
+pub use exception::{Delivery, EventKind, Exception, Place};
 pub use observe::{
     Assist, BlockStep, BranchStep, CoreEvent, MemoryAccess, Observer, Prepared, Step, Unobserved,
 };

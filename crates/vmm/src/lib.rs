@@ -10,6 +10,7 @@
 //! | [`engine`] | what executes guest instructions |
 //! | [`file`] | results in files, whole or not at all |
 //! | [`stop`] | asking a run to end |
+//! | [`exceptions`] | what the CPU delivers through the IDT: trace, cause of a crash |
 //! | [`machine`] | everything around the vCPU, the same for every engine |
 //! | [`pmu`] | the virtual PMU in the machine: trace, measuring windows |
 //! | [`run`] | one run, from an image to a report |
@@ -21,7 +22,9 @@ pub mod apic;
 pub mod counts;
 pub mod devices;
 pub mod engine;
+pub mod exceptions;
 pub mod file;
+mod json_lines;
 pub mod loader;
 pub mod machine;
 pub mod memory;

@@ -8,6 +8,7 @@ pub use crate::apic::GeneralProtection;
 use crate::apic::{ApicState, LocalApic, TimerState};
 use crate::counts::Slice;
 use crate::devices::{Devices, DevicesState, IoApic, PortEffect, TestDevice};
+use crate::exceptions::{ExceptionLog, MsrAccess, Refusal, RefusalReason};
 use crate::memory::GuestMemory;
 use crate::pmu::{Origin, PmuDevice, PmuState};
 use crate::progress::RunProgress;
@@ -89,6 +90,8 @@ pub struct Machine {
     pub apic: LocalApic,
     /// The virtual PMU.
     pub pmu: PmuDevice,
+    /// What the CPU delivers through the IDT.
+    pub exceptions: ExceptionLog,
     /// TSC rate that the guest sees, in Hz.
     pub tsc_hz: u64,
     now: GuestTime,
@@ -103,8 +106,23 @@ pub struct Machine {
 /// MSRs that nobody implements, for the report; bounded.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UnknownMsrs {
-    /// Index and number of accesses, in order of first access.
-    pub seen: Vec<(u32, u64)>,
+    /// In order of first access; at most 64.
+    pub seen: Vec<UnknownMsr>,
+    /// Accesses to other ones, for which there was no room.
+    pub further_accesses: u64,
+}
+
+/// An MSR that nobody implements.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct UnknownMsr {
+    /// MSR index.
+    pub index: u32,
+    /// Number of accesses.
+    pub count: u64,
+    /// The first access.
+    pub first: MsrAccess,
+    /// Address of its instruction, where the engine knows it.
+    pub rip: Option<u64>,
 }
 
 /// The saved state of a [`Machine`] without its RAM.
@@ -121,12 +139,15 @@ pub struct MachineState {
 impl UnknownMsrs {
     const MAX: usize = 64;
 
-    fn note(&mut self, index: u32) {
-        if let Some((_, count)) = self.seen.iter_mut().find(|(seen, _)| *seen == index) {
-            *count += 1;
+    fn note(&mut self, access: MsrAccess, rip: Option<u64>) {
+        let index = access.index();
+        if let Some(known) = self.seen.iter_mut().find(|known| known.index == index) {
+            known.count += 1;
         } else if self.seen.len() < Self::MAX {
             log::debug!("guest accessed unknown MSR {index:#x}: #GP");
-            self.seen.push((index, 1));
+            self.seen.push(UnknownMsr { index, count: 1, first: access, rip });
+        } else {
+            self.further_accesses += 1;
         }
     }
 }
@@ -140,6 +161,7 @@ impl Machine {
             devices,
             apic,
             pmu,
+            exceptions: ExceptionLog::default(),
             tsc_hz,
             now: GuestTime::default(),
             tsc_offset: 0,
@@ -364,19 +386,12 @@ impl Machine {
     /// # Errors
     /// #GP(0) for the guest.
     pub fn rdmsr(&mut self, index: u32, rip: Option<u64>) -> MsrResult<u64> {
-        let origin = Origin { now: self.now, rip };
-        match self.pmu.rdmsr(index, origin) {
-            ReadOutcome::NotHandled => {}
-            outcome => {
-                self.deliver_pmis();
-                return if let ReadOutcome::Value(value) = outcome {
-                    Ok(value)
-                } else {
-                    Err(GeneralProtection)
-                };
-            }
+        let access = MsrAccess::Rdmsr { index };
+        let outcome = self.pmu.rdmsr(index, Origin { now: self.now, rip });
+        if outcome != ReadOutcome::NotHandled {
+            return self.answer(access, rip, outcome);
         }
-        match index {
+        let value = match index {
             MSR_APIC_BASE => Ok(self.apic.base()),
             MSR_MCG_CAP => Ok(0),
             MSR_TSC_DEADLINE => self.apic.read_tsc_deadline(),
@@ -387,11 +402,9 @@ impl Machine {
             _ if self.is_amd() && amd_msr::read(index).is_some() => {
                 amd_msr::read(index).ok_or(GeneralProtection)
             }
-            _ => {
-                self.unknown_msrs.note(index);
-                Err(GeneralProtection)
-            }
-        }
+            _ => return Err(self.unknown(access, rip)),
+        };
+        value.map_err(|_| self.refuse(access, rip, RefusalReason::Apic))
     }
 
     /// WRMSR.
@@ -399,15 +412,18 @@ impl Machine {
     /// # Errors
     /// #GP(0) for the guest; nothing has changed.
     pub fn wrmsr(&mut self, index: u32, value: u64, rip: Option<u64>) -> MsrResult<()> {
-        let origin = Origin { now: self.now, rip };
-        match self.pmu.wrmsr(index, value, origin) {
+        let access = MsrAccess::Wrmsr { index, value };
+        match self.pmu.wrmsr(index, value, Origin { now: self.now, rip }) {
             WriteOutcome::NotHandled => {}
             outcome => {
                 self.deliver_pmis();
-                return if outcome == WriteOutcome::Done { Ok(()) } else { Err(GeneralProtection) };
+                return match outcome {
+                    WriteOutcome::Fault(fault) => Err(self.refuse(access, rip, RefusalReason::Pmu(fault))),
+                    _ => Ok(()),
+                };
             }
         }
-        match index {
+        let written = match index {
             MSR_APIC_BASE => self.apic.set_base(value),
             MSR_TSC_DEADLINE => self.apic.write_tsc_deadline(value, self.tsc(), self.now),
             _ if LocalApic::owns_msr(index) => {
@@ -419,11 +435,9 @@ impl Machine {
             MSR_BIOS_SIGN_ID => Ok(()),
             // Configuration without effect here.
             _ if self.is_amd() && amd_msr::read(index).is_some() => Ok(()),
-            _ => {
-                self.unknown_msrs.note(index);
-                Err(GeneralProtection)
-            }
-        }
+            _ => return Err(self.unknown(access, rip)),
+        };
+        written.map_err(|_| self.refuse(access, rip, RefusalReason::Apic))
     }
 
     fn is_amd(&self) -> bool {
@@ -436,10 +450,28 @@ impl Machine {
     /// #GP(0) for the guest.
     pub fn rdpmc(&mut self, ecx: u32, context: RdpmcContext, rip: Option<u64>) -> MsrResult<u64> {
         let outcome = self.pmu.rdpmc(ecx, context, Origin { now: self.now, rip });
+        self.answer(MsrAccess::Rdpmc { index: ecx }, rip, outcome)
+    }
+
+    /// What the PMU has read.
+    fn answer(&mut self, access: MsrAccess, rip: Option<u64>, outcome: ReadOutcome) -> MsrResult<u64> {
         self.deliver_pmis();
         match outcome {
             ReadOutcome::Value(value) => Ok(value),
-            ReadOutcome::Fault(_) | ReadOutcome::NotHandled => Err(GeneralProtection),
+            ReadOutcome::Fault(fault) => Err(self.refuse(access, rip, RefusalReason::Pmu(fault))),
+            ReadOutcome::NotHandled => Err(self.unknown(access, rip)),
         }
+    }
+
+    fn refuse(&mut self, access: MsrAccess, rip: Option<u64>, reason: RefusalReason) -> GeneralProtection {
+        self.exceptions.refuse(Refusal { access, rip, reason });
+        GeneralProtection
+    }
+
+    #[cold]
+    fn unknown(&mut self, access: MsrAccess, rip: Option<u64>) -> GeneralProtection {
+        self.unknown_msrs.note(access, rip);
+        self.pmu.trace_unknown_msr(access, Origin { now: self.now, rip });
+        self.refuse(access, rip, RefusalReason::Unknown)
     }
 }

@@ -8,6 +8,7 @@ use crate::devices::{Capture, Devices, FwCfg, Input};
 use crate::engine::kvm::{KvmConfig, KvmEngine};
 use crate::engine::soft::SoftEngine;
 use crate::engine::{Engine, EngineChoice, EngineError, InstructionCount, RegisterDump, RunLimits};
+use crate::exceptions::{Cause, ExceptionTracer};
 use crate::file;
 use crate::loader::{self, BootParams, Image, LoadError};
 use crate::machine::{Machine, Outcome, UnknownMsrs};
@@ -59,6 +60,8 @@ pub struct RunConfig {
     pub timeout: Duration,
     /// Where to write the trace of PMU accesses.
     pub trace: Option<PathBuf>,
+    /// Where to write the trace of exceptions and interrupts.
+    pub trace_exceptions: Option<PathBuf>,
     /// A snapshot to take on the way.
     pub save: Option<SnapshotPlan>,
     /// Where console output also goes while the guest runs.
@@ -85,6 +88,7 @@ impl fmt::Debug for RunConfig {
             .field("memory", &self.memory)
             .field("timeout", &self.timeout)
             .field("trace", &self.trace)
+            .field("trace_exceptions", &self.trace_exceptions)
             .field("save", &self.save)
             .finish_non_exhaustive()
     }
@@ -132,6 +136,8 @@ pub struct CountRow {
 pub struct RunReport {
     /// How it ended.
     pub outcome: Outcome,
+    /// Why it crashed, as far as the engine knows.
+    pub cause: Option<Cause>,
     /// The vCPU's registers, unless the guest or its user ended the run.
     pub registers: Option<RegisterDump>,
     /// Engine.
@@ -202,6 +208,9 @@ pub enum RunError {
     /// Branch records under KVM.
     #[error("KVM does not tell which branches the guest takes, so --lbr on needs --engine soft")]
     LbrNeedsSoftEngine,
+    /// Exceptions under KVM.
+    #[error("KVM delivers exceptions without telling of them: only the soft engine can trace them")]
+    ExceptionsNeedSoftEngine,
     /// The trace file.
     #[error("trace file {path}: {source}")]
     Trace {
@@ -256,6 +265,8 @@ pub struct ResumeConfig {
     pub timeout: Duration,
     /// Where to write the trace of PMU accesses from here on.
     pub trace: Option<PathBuf>,
+    /// Where to write the trace of exceptions and interrupts from here on.
+    pub trace_exceptions: Option<PathBuf>,
     /// Another snapshot to take.
     pub save: Option<SnapshotPlan>,
     /// Where console output also goes while the guest runs.
@@ -274,6 +285,7 @@ impl fmt::Debug for ResumeConfig {
             .field("image", &self.snapshot.image())
             .field("timeout", &self.timeout)
             .field("trace", &self.trace)
+            .field("trace_exceptions", &self.trace_exceptions)
             .field("save", &self.save)
             .finish_non_exhaustive()
     }
@@ -292,8 +304,9 @@ pub fn run(mut config: RunConfig) -> Result<RunReport, RunError> {
     let Chosen { mut engine, source, tsc_hz, profile, apic: apic_config } =
         choose(&config, &memory, &apic_config)?;
     config.profile = profile;
-    // A run that is refused leaves the trace of an earlier one alone.
-    let tracer = tracer(config.trace.as_deref())?;
+    // A run that is refused leaves the traces of an earlier one alone.
+    let tracer = trace_file(config.trace.as_deref())?.map(Tracer::new);
+    let exceptions = trace_file(config.trace_exceptions.as_deref())?.map(ExceptionTracer::new);
 
     let (capture, console) = console(config.console);
     let fw_cfg = fw_cfg(&memory, &config.boot.cmdline, &config.profile, engine.name(), &*source)
@@ -307,8 +320,10 @@ pub fn run(mut config: RunConfig) -> Result<RunReport, RunError> {
     let mut machine = Machine::new(memory, devices, apic, pmu, tsc_hz);
     machine.set_stop_request(config.stop);
     machine.set_progress(config.progress);
+    machine.exceptions.set_tracer(exceptions);
     engine.boot(&boot)?;
-    let options = Options { timeout: config.timeout, trace: config.trace, save: config.save };
+    let traces = Traces { pmu: config.trace, exceptions: config.trace_exceptions };
+    let options = Options { timeout: config.timeout, traces, save: config.save };
     finish(engine, machine, &capture, config.image.name(), options, started)
 }
 
@@ -324,7 +339,8 @@ pub fn resume(config: ResumeConfig) -> Result<RunReport, RunError> {
     let memory = GuestMemory::new(MemoryConfig { size_mib: snapshot.memory_mib() })?;
     snapshot.fill(&memory)?;
     check_snapshot_path(config.save.as_ref())?;
-    let tracer = tracer(config.trace.as_deref())?;
+    let tracer = trace_file(config.trace.as_deref())?.map(Tracer::new);
+    let exceptions = trace_file(config.trace_exceptions.as_deref())?.map(ExceptionTracer::new);
     let mut engine = SoftEngine::new(&memory, profile);
     let source = counts::choose_soft(&CountsChoice::Model, profile, engine.retired())?;
     let tsc_hz = engine.tsc_hz();
@@ -340,15 +356,23 @@ pub fn resume(config: ResumeConfig) -> Result<RunReport, RunError> {
     machine.set_stop_request(config.stop);
     machine.set_progress(config.progress);
     snapshot.resume(&mut engine, &mut machine)?;
-    let options = Options { timeout: config.timeout, trace: config.trace, save: config.save };
+    machine.exceptions.set_tracer(exceptions);
+    let traces = Traces { pmu: config.trace, exceptions: config.trace_exceptions };
+    let options = Options { timeout: config.timeout, traces, save: config.save };
     finish(Box::new(engine), machine, &capture, snapshot.image(), options, started)
 }
 
 /// What a run does beside running.
 struct Options {
     timeout: Duration,
-    trace: Option<PathBuf>,
+    traces: Traces,
     save: Option<SnapshotPlan>,
+}
+
+/// Files that are written while the guest runs.
+struct Traces {
+    pmu: Option<PathBuf>,
+    exceptions: Option<PathBuf>,
 }
 
 /// Runs a machine that is ready to its end.
@@ -380,15 +404,20 @@ fn finish(
     };
     let run_ns = nanoseconds(entered.elapsed());
 
-    let traced = machine.pmu.finish_trace();
-    if let (Err(source), Some(path)) = (traced, options.trace) {
-        return Err(RunError::Trace { path, source });
+    let Traces { pmu, exceptions } = options.traces;
+    for (traced, path) in [(machine.pmu.finish_trace(), pmu), (machine.exceptions.finish_trace(), exceptions)]
+    {
+        if let (Err(source), Some(path)) = (traced, path) {
+            return Err(RunError::Trace { path, source });
+        }
     }
     let ended_itself = matches!(
         outcome,
         Outcome::Exit { .. } | Outcome::PoweredOff | Outcome::Quit | Outcome::Interrupted { .. }
     );
     let registers = (!ended_itself).then(|| engine.registers(&machine));
+    let code = |rip| engine.instruction_at(&machine, rip);
+    let cause = machine.exceptions.cause(&outcome, machine.pmu.profile(), code);
     let (counted, topdown, mut warnings) = counted(&mut machine.pmu);
     if machine.pmu.dropped_windows() > 0 {
         warnings.push(format!("{} more measuring windows are not listed", machine.pmu.dropped_windows()));
@@ -400,6 +429,7 @@ fn finish(
     }
     Ok(RunReport {
         outcome,
+        cause,
         registers,
         engine: engine.name(),
         profile: profile_name,
@@ -482,10 +512,10 @@ fn local_apic(config: ApicConfig, profile: &Profile) -> Result<LocalApic, RunErr
     LocalApic::new(config).map_err(|e| RunError::Profile { profile: profile.name, reason: e.to_string() })
 }
 
-fn tracer(path: Option<&Path>) -> Result<Option<Tracer>, RunError> {
+fn trace_file(path: Option<&Path>) -> Result<Option<Box<dyn Write>>, RunError> {
     let Some(path) = path else { return Ok(None) };
     let file = File::create(path).map_err(|source| RunError::Trace { path: path.to_owned(), source })?;
-    Ok(Some(Tracer::new(Box::new(BufWriter::new(file)))))
+    Ok(Some(Box::new(BufWriter::new(file))))
 }
 
 /// A bounded copy of the console, and where the guest writes.
@@ -512,7 +542,9 @@ struct Chosen {
 fn choose(config: &RunConfig, memory: &GuestMemory, apic: &ApicConfig) -> Result<Chosen, RunError> {
     match (config.engine, &config.counts) {
         (EngineChoice::Auto, CountsChoice::Auto)
-            if config.lbr == LbrChoice::On || config.detail == Detail::Timing =>
+            if config.lbr == LbrChoice::On
+                || config.detail == Detail::Timing
+                || config.trace_exceptions.is_some() =>
         {
             soft(config, memory)
         }
@@ -531,6 +563,9 @@ fn kvm(config: &RunConfig, memory: &GuestMemory, apic: &ApicConfig) -> Result<Ch
     }
     if config.detail == Detail::Timing {
         return Err(RunError::TimingNeedsSoftEngine);
+    }
+    if config.trace_exceptions.is_some() {
+        return Err(RunError::ExceptionsNeedSoftEngine);
     }
     let profile = &config.profile.clone().without_lbr();
     let engine = KvmEngine::new(&KvmConfig { memory, profile, apic }).map_err(EngineError::from)?;

@@ -132,7 +132,7 @@ pub(crate) struct RunArgs {
     #[command(flatten)]
     pub(crate) machine: MachineArgs,
     /// Run each test of the image on a fresh machine, as one TAP stream
-    #[arg(long, conflicts_with_all = ["trace", "raw_exit", "restore", "snapshot"], help_heading = "Tests")]
+    #[arg(long, conflicts_with_all = ["trace", "trace_exceptions", "raw_exit", "restore", "snapshot"], help_heading = "Tests")]
     pub(crate) isolate: bool,
 }
 
@@ -248,6 +248,10 @@ pub(crate) struct MachineArgs {
     /// Write every PMU access to this file, decoded, as JSON lines
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub(crate) trace: Option<PathBuf>,
+    /// Write every exception and interrupt to this file, as JSON lines (soft
+    /// engine)
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub(crate) trace_exceptions: Option<PathBuf>,
     /// Print no summary and no progress
     #[arg(short, long, help_heading = "Output")]
     pub(crate) quiet: bool,

@@ -279,6 +279,7 @@ fn run_exit_code(error: &RunError) -> u8 {
         | RunError::LbrNeedsSoftEngine
         | RunError::Timing(_)
         | RunError::TimingNeedsSoftEngine
+        | RunError::ExceptionsNeedSoftEngine
         | RunError::Trace { .. }
         | RunError::Snapshot(_)
         | RunError::SaveSnapshot { .. }
@@ -312,7 +313,10 @@ fn run_next_step(error: &RunError) -> Option<String> {
             "choose another --profile, such as sapphire-rapids, or leave --detail timing out".to_owned()
         }
         RunError::TimingNeedsSoftEngine => "leave --counts out, or use --engine soft".to_owned(),
-        RunError::Trace { .. } => "give --trace a path that can be written".to_owned(),
+        RunError::Trace { .. } => "give --trace and --trace-exceptions a path that can be written".to_owned(),
+        RunError::ExceptionsNeedSoftEngine => {
+            "leave --trace-exceptions and --counts out, or use --engine soft".to_owned()
+        }
         RunError::Counts(CountsError::Rates(_)) => {
             "correct the file, or leave out --rates for the built-in rates".to_owned()
         }

@@ -132,6 +132,7 @@ impl<'a> Plan<'a> {
         let watched = RunProgress::default();
         progress.follow(watched.clone());
         let trace = self.args.trace.clone();
+        let trace_exceptions = self.args.trace_exceptions.clone();
         let save = self.args.snapshot.clone().zip(self.args.snapshot_at);
         let save = save.map(|(path, at)| SnapshotPlan { at, path });
         let console: Option<Output> = Some(Box::new(Console::new(target, Arc::clone(progress))));
@@ -150,6 +151,7 @@ impl<'a> Plan<'a> {
                     snapshot,
                     timeout,
                     trace,
+                    trace_exceptions,
                     save,
                     console,
                     input,
@@ -190,6 +192,7 @@ impl<'a> Plan<'a> {
             memory: MemoryConfig { size_mib: self.args.memory },
             timeout,
             trace,
+            trace_exceptions,
             save,
             console,
             input,

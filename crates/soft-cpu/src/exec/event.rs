@@ -2,7 +2,7 @@
 
 use crate::bus::{BranchKind, Bus};
 use crate::context::{CS, Core, RSP, SS};
-use crate::exception::{self, Done, Exception, Fault};
+use crate::exception::{self, Delivery, Done, EventKind, Exception, Fault, Place};
 use crate::flags::{IF, NT, RF, TF, VM};
 use crate::observe::Observer;
 use crate::segment::selector_error;
@@ -13,16 +13,6 @@ use core_model::{Assist, CoreEvent};
 const EXTERNAL: u32 = 1;
 /// Error code bit IDT: the index is that of a gate.
 const IDT: u32 = 2;
-
-/// Why the IDT is entered.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Source {
-    /// INT n, INT3, INTO: gate DPL counts.
-    Software,
-    Exception,
-    /// Interrupts and NMIs.
-    External,
-}
 
 /// The guest cannot go on: triple fault.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,7 +32,7 @@ impl Core {
         &mut self,
         bus: &mut B,
         first: Exception,
-        source: Source,
+        source: EventKind,
     ) -> Result<(), TripleFault> {
         // Breakpoints on what delivery itself accesses are not reported.
         let pending = self.debug_pending;
@@ -65,7 +55,7 @@ impl Core {
         &mut self,
         bus: &mut B,
         first: Exception,
-        mut source: Source,
+        mut source: EventKind,
     ) -> Result<(), TripleFault> {
         let mut current = first;
         loop {
@@ -73,37 +63,66 @@ impl Core {
                 self.cr2 = current.address;
             }
             self.raised = None;
+            let from = self.place(self.rip);
             match self.enter_gate(bus, current.vector, source, current.error) {
-                Ok(()) => return Ok(()),
+                Ok(()) => {
+                    self.tell_handler(bus, current, source, from);
+                    return Ok(());
+                }
                 Err(Fault) => {
                     // Delivery only fails by raising something.
                     let second = self.raised.take().unwrap_or(Exception::plain(exception::DF));
-                    if current.vector == exception::DF && source == Source::Exception {
+                    self.tell(bus, current, source, from, Err(second));
+                    if current.vector == exception::DF && source == EventKind::Exception {
                         return Err(TripleFault);
                     }
-                    let doubles = source == Source::Exception && second.doubles(&current);
-                    source = Source::Exception;
+                    let doubles = source == EventKind::Exception && second.doubles(&current);
+                    source = EventKind::Exception;
                     current = if doubles { Exception::with_error(exception::DF, 0) } else { second };
                 }
             }
         }
     }
 
+    /// INT n and its like: enters the handler of `vector`, to return to RIP.
+    pub(crate) fn interrupt_itself<B: Bus>(&mut self, bus: &mut B, vector: u8, source: EventKind) -> Done {
+        let from = self.place(self.instruction_rip());
+        self.enter_gate(bus, vector, source, None)?;
+        self.sync(bus);
+        self.tell_handler(bus, Exception::plain(vector), source, from);
+        Ok(())
+    }
+
+    fn place(&self, rip: u64) -> Place {
+        Place { cs: self.segs[CS].selector, rip, cpl: self.cpl }
+    }
+
+    /// Tells of what has entered its handler.
+    fn tell_handler<B: Bus>(&self, bus: &mut B, event: Exception, kind: EventKind, from: Place) {
+        self.tell(bus, event, kind, from, Ok(self.place(self.rip)));
+    }
+
+    fn tell<B: Bus>(
+        &self,
+        bus: &mut B,
+        event: Exception,
+        kind: EventKind,
+        from: Place,
+        handler: Result<Place, Exception>,
+    ) {
+        bus.delivery(&Delivery { event, kind, from, handler }, &self.totals);
+    }
+
     /// Enters the handler of `vector`. If that fails nothing has changed but memory below the stack
     /// pointer.
-    pub(crate) fn enter_gate<B: Bus>(
-        &mut self,
-        bus: &mut B,
-        vector: u8,
-        source: Source,
-        error: Option<u32>,
-    ) -> Done {
+    fn enter_gate<B: Bus>(&mut self, bus: &mut B, vector: u8, source: EventKind, error: Option<u32>) -> Done {
         let from = self.rip;
         let from_cpl = self.cpl;
-        let ext = if source == Source::Software { 0 } else { EXTERNAL };
+        let ext = if source == EventKind::Software { 0 } else { EXTERNAL };
         let gate = self.gate(bus, vector, source, ext)?;
         let rflags = self.rflags();
-        let pushed_flags = if source == Source::Exception && is_fault(vector) { rflags | RF } else { rflags };
+        let pushed_flags =
+            if source == EventKind::Exception && is_fault(vector) { rflags | RF } else { rflags };
         if self.long_mode() {
             self.enter_64(bus, &gate, pushed_flags, error, ext)?;
         } else {
@@ -116,7 +135,7 @@ impl Core {
         self.rflags &= !cleared;
         self.entered = true;
         self.halted = false;
-        if source != Source::Software {
+        if source != EventKind::Software {
             self.totals.at(from_cpl > 0).events += 1;
             if bus.wanted_branches(self.cpl) & BranchKind::Far.bit() != 0 {
                 self.tell_now(bus, BranchKind::Far, true, from, from_cpl);
@@ -125,7 +144,7 @@ impl Core {
         Ok(())
     }
 
-    fn gate<B: Bus>(&mut self, bus: &mut B, vector: u8, source: Source, ext: u32) -> Result<Gate, Fault> {
+    fn gate<B: Bus>(&mut self, bus: &mut B, vector: u8, source: EventKind, ext: u32) -> Result<Gate, Fault> {
         let error = u32::from(vector) << 3 | IDT | ext;
         let gp = Exception::with_error(exception::GP, error);
         let size: u32 = if self.long_mode() { 16 } else { 8 };
@@ -146,7 +165,7 @@ impl Core {
             }
             return Err(self.raise(gp));
         }
-        if source == Source::Software && rights >> 5 & 3 < self.cpl {
+        if source == EventKind::Software && rights >> 5 & 3 < self.cpl {
             return Err(self.raise(gp));
         }
         if rights & 0x80 == 0 {

@@ -1,11 +1,10 @@
 //! Far branches: between segments and privilege levels.
 
 use super::Insn;
-use super::event::Source;
 use super::operand;
 use crate::bus::{Bus, SystemCalls};
 use crate::context::{CR0_PE, CS, Core, EFER_SCE, RCX, RDX, RSP, SS};
-use crate::exception::{self, Done, Exception, Fault};
+use crate::exception::{self, Done, EventKind, Exception, Fault};
 use crate::flags::{AC, ARITHMETIC, DF, ID, IF, IOPL, NT, OF, RF, TF, VIF, VIP, VM};
 use crate::mmu::is_canonical;
 use crate::segment::Descriptor;
@@ -244,7 +243,7 @@ pub(crate) fn branch<B: Bus, const DIRECT: bool, const CALL: bool>(
 pub(crate) fn int<B: Bus>(c: &mut Core, b: &mut B, i: &Insn<B>) -> Done {
     let from_cpl = c.cpl;
     c.rip = c.next_rip();
-    c.enter_gate(b, i.imm as u8, Source::Software, None)?;
+    c.interrupt_itself(b, i.imm as u8, EventKind::Software)?;
     c.retire_far(b, from_cpl);
     Ok(())
 }
@@ -256,7 +255,7 @@ pub(crate) fn into<B: Bus>(c: &mut Core, b: &mut B, _i: &Insn<B>) -> Done {
     }
     let from_cpl = c.cpl;
     c.rip = c.next_rip();
-    c.enter_gate(b, exception::OF, Source::Software, None)?;
+    c.interrupt_itself(b, exception::OF, EventKind::Software)?;
     c.retire_far(b, from_cpl);
     Ok(())
 }
@@ -375,7 +374,7 @@ pub(crate) fn sysexit<B: Bus>(c: &mut Core, b: &mut B, i: &Insn<B>) -> Done {
 pub(crate) fn int1<B: Bus>(c: &mut Core, b: &mut B, _i: &Insn<B>) -> Done {
     c.rip = c.next_rip();
     let from_cpl = c.cpl;
-    c.enter_gate(b, exception::DB, Source::Exception, None)?;
+    c.interrupt_itself(b, exception::DB, EventKind::Exception)?;
     let conditions = std::mem::take(&mut c.debug_pending);
     c.report_debug(conditions);
     c.retire_far(b, from_cpl);

@@ -4,12 +4,15 @@ use super::RegisterDump;
 use super::paging::Paging;
 use crate::machine::Machine;
 use crate::memory::GuestMemory;
+use iced_x86::{Decoder, DecoderOptions, Formatter as _, GasFormatter};
 use soft_cpu::{Segment, State};
 
 /// Longest instruction.
 const CODE_BYTES: usize = 15;
 /// L in [`Segment::rights`]: 64-bit code.
 const LONG: u16 = 1 << 13;
+/// D: 32-bit code.
+const BIG: u16 = 1 << 14;
 
 /// What a vCPU in `state` shows of its registers, and the bytes at RIP.
 pub(super) fn registers(state: &State, machine: &Machine) -> RegisterDump {
@@ -56,14 +59,35 @@ pub(super) fn registers(state: &State, machine: &Machine) -> RegisterDump {
             ("apic_base", machine.apic.base()),
         ],
         code: code(state, &machine.memory),
+        instruction: instruction_at(state, &machine.memory, s.rip),
     }
 }
 
 /// The bytes at RIP, as far as they are mapped to RAM.
 pub(super) fn code(state: &State, memory: &GuestMemory) -> Vec<u8> {
+    code_at(state, memory, state.rip)
+}
+
+/// The instruction at an address in the code segment; `None` if it cannot be read or is none.
+pub(super) fn instruction_at(state: &State, memory: &GuestMemory, rip: u64) -> Option<String> {
+    let bytes = code_at(state, memory, rip);
+    let bits = match state.segments[1].rights {
+        rights if rights & LONG != 0 => 64,
+        rights if rights & BIG != 0 => 32,
+        _ => 16,
+    };
+    let instruction = Decoder::with_ip(bits, &bytes, rip, DecoderOptions::NONE).decode();
+    if instruction.is_invalid() {
+        return None;
+    }
+    let mut text = String::new();
+    GasFormatter::new().format(&instruction, &mut text);
+    Some(text)
+}
+
+fn code_at(state: &State, memory: &GuestMemory, rip: u64) -> Vec<u8> {
     let cs = state.segments[1];
-    let linear =
-        if cs.rights & LONG != 0 { state.rip } else { cs.base.wrapping_add(state.rip) & 0xFFFF_FFFF };
+    let linear = if cs.rights & LONG != 0 { rip } else { cs.base.wrapping_add(rip) & 0xFFFF_FFFF };
     let mut bytes = vec![0; CODE_BYTES];
     let paging = Paging::new(state.cr0, state.cr3, state.cr4, state.efer);
     let read = paging.read_some(memory, linear, &mut bytes);

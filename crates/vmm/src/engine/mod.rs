@@ -42,6 +42,8 @@ pub struct RegisterDump {
     pub registers: Vec<(&'static str, u64)>,
     /// Bytes at RIP, as far as they could be read.
     pub code: Vec<u8>,
+    /// The instruction at RIP, as `objdump` writes it; `None` where the bytes are none.
+    pub instruction: Option<String>,
 }
 
 /// How often an instruction was executed.
@@ -100,6 +102,9 @@ pub trait Engine {
 
     /// The vCPU's registers now.
     fn registers(&self, machine: &Machine) -> RegisterDump;
+
+    /// The instruction at an address of the current code segment, as `objdump` writes it; `None` where there is none.
+    fn instruction_at(&self, machine: &Machine, rip: u64) -> Option<String>;
 
     /// Instructions retired so far; `None` where they are not counted.
     fn instructions(&self) -> Option<u64> {

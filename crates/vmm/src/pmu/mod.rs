@@ -9,6 +9,7 @@ pub mod window;
 pub use stats::AccessStats;
 
 use crate::counts::{Slice, Source};
+use crate::exceptions::MsrAccess;
 use crate::time::GuestTime;
 use interval::{Interval, IntervalRecorder};
 use serde::{Deserialize, Serialize};
@@ -246,6 +247,13 @@ impl PmuDevice {
     pub fn trace_pmi(&mut self, delivery: &'static str, now: GuestTime) {
         if let Some(tracer) = &mut self.tracer {
             tracer.pmi(delivery, now);
+        }
+    }
+
+    /// Notes in the trace an access to an MSR that nobody implements.
+    pub fn trace_unknown_msr(&mut self, access: MsrAccess, origin: Origin) {
+        if let Some(tracer) = &mut self.tracer {
+            tracer.unknown(access, origin);
         }
     }
 

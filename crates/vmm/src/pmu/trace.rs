@@ -1,5 +1,5 @@
-//! The trace: every PMU access, decoded, one JSON object a line; and the first use of each instruction that the
-//! soft engine does not implement.
+//! The trace: every PMU access, decoded, one JSON object a line; accesses to MSRs that nobody implements; and the
+//! first use of each instruction that the soft engine does not implement.
 //!
 //! | key | meaning |
 //! | --- | --- |
@@ -15,9 +15,10 @@
 //! | `rip` | address of the instruction, where the engine knows it |
 
 use super::Origin;
+use crate::exceptions::{MsrAccess, RefusalReason};
+use crate::json_lines::JsonLines;
 use crate::time::GuestTime;
 use serde::Serialize;
-use std::fmt;
 use std::io::{self, Write};
 use vpmu::decode::{msr_name, one_line};
 use vpmu::register::rdpmc_msr;
@@ -55,22 +56,16 @@ struct Line<'a> {
 }
 
 /// Writes the trace.
+#[derive(Debug)]
 pub struct Tracer {
-    sink: Box<dyn Write>,
-    error: Option<io::Error>,
-}
-
-impl fmt::Debug for Tracer {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Tracer").field("error", &self.error).finish_non_exhaustive()
-    }
+    lines: JsonLines,
 }
 
 impl Tracer {
     /// A tracer that writes to `sink`. The sink should buffer.
     #[must_use]
     pub fn new(sink: Box<dyn Write>) -> Self {
-        Self { sink, error: None }
+        Self { lines: JsonLines::new(sink) }
     }
 
     pub(super) fn read(
@@ -86,7 +81,7 @@ impl Tracer {
             Access::Rdpmc => rdpmc_msr(profile.vendor(), index),
         };
         let value = if let ReadOutcome::Value(value) = outcome { Some(value) } else { None };
-        self.line(&Line {
+        self.lines.line(&Line {
             t_ns: origin.now.0,
             op: if access == Access::Rdmsr { "rdmsr" } else { "rdpmc" },
             index: Some(format!("{index:#x}")),
@@ -112,7 +107,7 @@ impl Tracer {
         outcome: WriteOutcome,
         origin: Origin,
     ) {
-        self.line(&Line {
+        self.lines.line(&Line {
             t_ns: origin.now.0,
             op: "wrmsr",
             index: Some(format!("{index:#x}")),
@@ -130,8 +125,24 @@ impl Tracer {
         });
     }
 
+    /// An access to an MSR that nobody implements.
+    pub(super) fn unknown(&mut self, access: MsrAccess, origin: Origin) {
+        self.lines.line(&Line {
+            t_ns: origin.now.0,
+            op: access.mnemonic(),
+            index: Some(format!("{:#x}", access.index())),
+            name: None,
+            value: access.value().map(|v| format!("{v:#x}")),
+            decoded: None,
+            fault: Some(RefusalReason::Unknown.to_string()),
+            delivery: None,
+            rip: origin.rip.map(|rip| format!("{rip:#x}")),
+            count: None,
+        });
+    }
+
     pub(super) fn pmi(&mut self, delivery: &'static str, now: GuestTime) {
-        self.line(&Line {
+        self.lines.line(&Line {
             t_ns: now.0,
             op: "pmi",
             index: None,
@@ -147,7 +158,7 @@ impl Tracer {
 
     /// The first use of an instruction; later ones are in the log at the end of the run.
     pub(super) fn unimplemented(&mut self, code: &str, origin: Origin) {
-        self.line(&Line {
+        self.lines.line(&Line {
             t_ns: origin.now.0,
             op: "unimplemented",
             index: None,
@@ -161,21 +172,7 @@ impl Tracer {
         });
     }
 
-    /// After the first error nothing more is written; [`finish`](Self::finish) reports it.
-    fn line(&mut self, line: &Line<'_>) {
-        if self.error.is_some() {
-            return;
-        }
-        let written = serde_json::to_writer(&mut self.sink, line)
-            .map_err(io::Error::from)
-            .and_then(|()| self.sink.write_all(b"\n"));
-        self.error = written.err();
-    }
-
     pub(super) fn finish(&mut self) -> io::Result<()> {
-        match self.error.take() {
-            Some(error) => Err(error),
-            None => self.sink.flush(),
-        }
+        self.lines.finish()
     }
 }

@@ -129,6 +129,7 @@ pub(crate) fn test_report() -> vmm::run::RunReport {
     use vmm::machine::{Outcome, UnknownMsrs};
     vmm::run::RunReport {
         outcome: Outcome::Exit { status: 1 },
+        cause: None,
         registers: None,
         engine: "kvm",
         profile: "sapphire-rapids",

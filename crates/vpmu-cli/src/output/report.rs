@@ -7,7 +7,8 @@ use crate::interrupt;
 use anstyle::Style;
 use std::fmt::Write as _;
 use std::path::Path;
-use vmm::machine::Outcome;
+use vmm::exceptions::Cause;
+use vmm::machine::{Outcome, UnknownMsr, UnknownMsrs};
 use vmm::run::RunReport;
 use vpmu::Provenance;
 
@@ -64,6 +65,7 @@ pub(crate) fn summary(report: &RunReport, image: Option<&Path>) -> String {
     let mut text = String::new();
     let (style, ended) = outcome(&report.outcome);
     line(&mut text, "outcome", &paint(style, ended));
+    text += &report.cause.as_ref().map_or_else(String::new, cause);
     let time = format!(
         "{} (start-up {}) on {}, profile {}",
         duration(report.run_ns),
@@ -104,18 +106,56 @@ pub(crate) fn summary(report: &RunReport, image: Option<&Path>) -> String {
         let rows: Vec<String> = rows.collect();
         line(&mut text, "interval", &format!("{}: {}", printable(&interval.label), rows.join(", ")));
     }
-    let unknown = &report.unknown_msrs.seen;
-    if !unknown.is_empty() {
-        let indices: Vec<String> =
-            unknown.iter().map(|(index, count)| format!("{index:#x} ({count})")).collect();
-        line(
-            &mut text,
-            "#GP",
-            &format!("{} that nobody implements: {}", counted(unknown.len(), "MSR"), indices.join(", ")),
-        );
-    }
+    text += &unknown_msrs(&report.unknown_msrs);
     text += &warnings(report);
     text += &postmortem(report, image);
+    text
+}
+
+/// Why the guest crashed, an exception a line.
+fn cause(cause: &Cause) -> String {
+    let mut text = String::new();
+    let mut name = "cause";
+    let mut put = |value: &str| line(&mut text, std::mem::take(&mut name), &printable(value));
+    for (n, raised) in cause.exceptions.iter().enumerate() {
+        let newest = if raised.delivery_raised.is_none() { "newest exception: " } else { "" };
+        let hence = if n > 0 { "hence " } else { "" };
+        let instruction = raised.instruction.as_ref().filter(|_| n == 0);
+        let instruction = instruction.map_or_else(String::new, |code| format!(": {code}"));
+        let at = format!(" at {:#x}, CPL {}{instruction}", raised.rip, raised.cpl);
+        put(&format!("{newest}{hence}{}{}", raised.title, if n == 0 { &at } else { "" }));
+        if let Some(refused) = &raised.refused {
+            put(&format!("  {refused}"));
+        }
+        if let Some(in_delivery) = &raised.delivery_raised {
+            put(&format!("  its delivery raised {in_delivery}"));
+        }
+    }
+    if let Some(refused) = &cause.refused {
+        put("not known: KVM tells of no exceptions");
+        let at = cause.refused_rip.map_or_else(String::new, |rip| format!(" at {rip:#x}"));
+        put(&format!("the newest #GP of an MSR access{at} was {refused}"));
+    }
+    text
+}
+
+/// MSRs that nobody implements, one a line.
+fn unknown_msrs(unknown: &UnknownMsrs) -> String {
+    let mut text = String::new();
+    let mut name = "#GP";
+    let mut put = |value: &str| line(&mut text, std::mem::take(&mut name), value);
+    if !unknown.seen.is_empty() {
+        put(&format!("{} that nobody implements:", counted(unknown.seen.len(), "MSR")));
+    }
+    for UnknownMsr { index, count, first, rip } in &unknown.seen {
+        let value = first.value().map_or_else(String::new, |value| format!(" = {value:#x}"));
+        let at = rip.map_or_else(String::new, |rip| format!(" at {rip:#x}"));
+        let times = if *count > 1 { format!(", {} times in all", grouped(*count)) } else { String::new() };
+        put(&format!("{index:#x}: {}{value}{at}{times}", first.mnemonic().to_uppercase()));
+    }
+    if unknown.further_accesses > 0 {
+        put(&format!("and {} accesses to further ones", grouped(unknown.further_accesses)));
+    }
     text
 }
 
@@ -150,6 +190,9 @@ pub(crate) fn postmortem(report: &RunReport, image: Option<&Path>) -> String {
             let bytes: Vec<String> = dump.code.iter().map(|byte| format!("{byte:02x}")).collect();
             let _ = writeln!(text, "code      {}", bytes.join(" "));
         }
+        if let Some(instruction) = &dump.instruction {
+            let _ = writeln!(text, "          {instruction}");
+        }
     }
     if let Some(step) = next_step(report, image) {
         let _ = writeln!(text, "  {} {step}", paint(HEADING, "next:"));
@@ -170,7 +213,11 @@ fn next_step(report: &RunReport, image: Option<&Path>) -> Option<String> {
     match report.outcome {
         Outcome::Exit { .. } | Outcome::Quit | Outcome::PoweredOff | Outcome::Interrupted { .. } => None,
         Outcome::TripleFault => {
-            Some(format!("{source}; --trace FILE records the PMU accesses up to the fault"))
+            let more = match report.engine {
+                "soft" => "--trace-exceptions FILE records every exception up to the fault",
+                _ => "--engine soft names the exceptions",
+            };
+            Some(format!("{source}; {more}"))
         }
         Outcome::Reset => Some(format!("{source}; a guest reports a result through the exit port 0xF4")),
         Outcome::Panicked => Some("the end of the console says why".to_owned()),

@@ -3,7 +3,7 @@
 use super::*;
 use crate::output::test_report;
 use vmm::engine::RegisterDump;
-use vmm::machine::UnknownMsrs;
+use vmm::exceptions::{MsrAccess, RaisedException};
 use vmm::pmu::AccessStats;
 
 fn shown(report: &RunReport) -> String {
@@ -14,7 +14,18 @@ fn shown(report: &RunReport) -> String {
 fn a_pass_looks_like_this() {
     let mut report = test_report();
     report.accesses = AccessStats { rdmsr: 12, wrmsr: 1_200, rdpmc: 0, faults: 1, pmis: 3 };
-    report.unknown_msrs = UnknownMsrs { seen: vec![(0x1B8, 2)] };
+    report.unknown_msrs = UnknownMsrs {
+        seen: vec![
+            UnknownMsr {
+                index: 0x1B8,
+                count: 2,
+                first: MsrAccess::Wrmsr { index: 0x1B8, value: 0x10 },
+                rip: Some(0x10_0042),
+            },
+            UnknownMsr { index: 0x1FC, count: 1, first: MsrAccess::Rdmsr { index: 0x1FC }, rip: None },
+        ],
+        further_accesses: 1_200,
+    };
     report.warnings = vec!["something to know".to_owned()];
     insta::assert_snapshot!(shown(&report));
 }
@@ -25,8 +36,25 @@ fn a_crash_looks_like_this() {
     report.outcome = Outcome::TripleFault;
     report.registers = Some(RegisterDump {
         registers: vec![("rip", 0x10_01B2), ("rflags", 0x46), ("rax", u64::MAX), ("apic_base", 0xFEE0_0900)],
-        code: vec![0x0F, 0x0B],
+        code: vec![0x0F, 0x30],
+        instruction: Some("wrmsr".to_owned()),
     });
+    let raised = |title: &str, in_delivery: &str| RaisedException {
+        title: title.to_owned(),
+        vector: 13,
+        error_code: None,
+        cr2: None,
+        cpl: 0,
+        rip: 0x10_01B2,
+        instruction: Some("wrmsr".to_owned()),
+        refused: None,
+        delivery_raised: Some(in_delivery.to_owned()),
+    };
+    let refused = "WRMSR IA32_PERF_GLOBAL_CTRL (0x38f) = 0x100: reserved bits 0x100 are set".to_owned();
+    let first = raised("#GP(0x0)", "#GP(0x6b: IDT gate 13 (#GP))");
+    let second = raised("#DF(0x0)", "#GP(0x43: IDT gate 8 (#DF))");
+    let exceptions = vec![RaisedException { refused: Some(refused), ..first }, second];
+    report.cause = Some(Cause { exceptions, ..Cause::default() });
     insta::assert_snapshot!(shown(&report));
 }
 
@@ -34,8 +62,11 @@ fn a_crash_looks_like_this() {
 fn register_rows_fit_80_columns() {
     let mut report = test_report();
     report.outcome = Outcome::Halted;
-    report.registers =
-        Some(RegisterDump { registers: vec![("apic_base", u64::MAX); 6], code: vec![0xFF; 15] });
+    report.registers = Some(RegisterDump {
+        registers: vec![("apic_base", u64::MAX); 6],
+        code: vec![0xFF; 15],
+        instruction: None,
+    });
     let text = anstream::adapter::strip_str(&postmortem(&report, Some(Path::new("x")))).to_string();
     let rows = text.lines().filter(|line| !line.contains("next:"));
     assert!(rows.clone().count() >= 4);

@@ -143,6 +143,11 @@ impl Engine for KvmEngine {
         dump::registers(&state::visible(self.vcpu.regs(), self.vcpu.sregs()), machine)
     }
 
+    fn instruction_at(&self, machine: &Machine, rip: u64) -> Option<String> {
+        let state = state::visible(self.vcpu.regs(), self.vcpu.sregs());
+        dump::instruction_at(&state, &machine.memory, rip)
+    }
+
     fn exit_counts(&self) -> Vec<(&'static str, u64)> {
         self.counts.list()
     }

@@ -9,12 +9,14 @@ use crate::apic::LocalApic;
 use crate::apic::spec::ApicMode;
 use crate::counts::Slice;
 use crate::counts::model::Retired;
+use crate::exceptions::Moment;
 use crate::machine::{Machine, Outcome};
 use crate::stop::LOOK;
 use crate::time::GuestTime;
 use serde::{Deserialize, Serialize};
 use soft_cpu::{
-    Access, Branch, BranchKind, Bus, CoreEvent, CpuidLeaf, GeneralProtection, Observer, SystemCalls, Totals,
+    Access, Branch, BranchKind, Bus, CoreEvent, CpuidLeaf, Delivery, GeneralProtection, Observer,
+    SystemCalls, Totals,
 };
 use std::time::{Duration, Instant};
 use vpmu::Profile;
@@ -159,7 +161,11 @@ impl<'a, const TIMED: bool> SoftBus<'a, TIMED> {
     }
 
     fn now(&self) -> GuestTime {
-        GuestTime((u128::from(self.ticks(self.cycles)) * 1_000_000_000 / self.tsc_hz()) as u64)
+        self.time(self.cycles)
+    }
+
+    fn time(&self, cycles: u64) -> GuestTime {
+        GuestTime((u128::from(self.ticks(cycles)) * 1_000_000_000 / self.tsc_hz()) as u64)
     }
 
     /// TSC ticks, rounded up, until a point in guest time.
@@ -425,6 +431,16 @@ impl<const TIMED: bool> Bus for SoftBus<'_, TIMED> {
     fn unimplemented(&mut self, code: &str, access: &Access<'_>) {
         self.publish(access.totals);
         self.machine.note_unimplemented(code, access.rip);
+    }
+
+    fn delivery(&mut self, delivery: &Delivery, totals: &Totals) {
+        let moment = if self.machine.exceptions.is_traced() {
+            let cycles = self.cycles_at(totals);
+            Moment { now: self.time(cycles), instructions: totals.instructions() }
+        } else {
+            Moment::default()
+        };
+        self.machine.exceptions.note(delivery, self.profile, moment);
     }
 
     #[inline(always)]

@@ -285,6 +285,10 @@ impl Engine for SoftEngine {
         dump::registers(&self.state, machine)
     }
 
+    fn instruction_at(&self, machine: &Machine, rip: u64) -> Option<String> {
+        dump::instruction_at(&self.state, &machine.memory, rip)
+    }
+
     fn instructions(&self) -> Option<u64> {
         Some(self.totals.instructions())
     }

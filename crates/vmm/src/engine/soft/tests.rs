@@ -17,6 +17,8 @@ use std::time::Duration;
 use vpmu::profile::ICELAKE_SP;
 use vpmu::register::intel::PerfGlobalStatus;
 
+mod exceptions;
+
 const CODE: u32 = 0x1000;
 /// OUT 0xF4, AL: ends the run with status (AL << 1) | 1.
 const EXIT: [u8; 2] = [0xE6, 0xF4];
