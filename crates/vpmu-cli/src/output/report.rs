@@ -141,17 +141,22 @@ fn cause(cause: &Cause) -> String {
 
 /// MSRs that nobody implements, one a line.
 fn unknown_msrs(unknown: &UnknownMsrs) -> String {
+    /// A guest that scans all MSRs has thousands.
+    const SHOWN: usize = 8;
     let mut text = String::new();
     let mut name = "#GP";
     let mut put = |value: &str| line(&mut text, std::mem::take(&mut name), value);
     if !unknown.seen.is_empty() {
         put(&format!("{} that nobody implements:", counted(unknown.seen.len(), "MSR")));
     }
-    for UnknownMsr { index, count, first, rip } in &unknown.seen {
+    for UnknownMsr { index, count, first, rip } in unknown.seen.iter().take(SHOWN) {
         let value = first.value().map_or_else(String::new, |value| format!(" = {value:#x}"));
         let at = rip.map_or_else(String::new, |rip| format!(" at {rip:#x}"));
         let times = if *count > 1 { format!(", {} times in all", grouped(*count)) } else { String::new() };
         put(&format!("{index:#x}: {}{value}{at}{times}", first.mnemonic().to_uppercase()));
+    }
+    if unknown.seen.len() > SHOWN {
+        put(&format!("and {} more, which --json lists", unknown.seen.len() - SHOWN));
     }
     if unknown.further_accesses > 0 {
         put(&format!("and {} accesses to further ones", grouped(unknown.further_accesses)));
