@@ -138,7 +138,7 @@ fn fields(fields: &[DecodedField], is_metrics: bool) -> String {
         heads.push(left("Share"));
     }
     heads.push(left("Meaning"));
-    let mut table = table::with_prose(heads);
+    let mut table = table::new(heads);
     for DecodedField { bits: (high, low), name, value, meaning } in fields {
         let bits = if high == low { low.to_string() } else { format!("{high}:{low}") };
         let value_text = if high == low { value.to_string() } else { format!("{value:#x}") };
@@ -149,7 +149,7 @@ fn fields(fields: &[DecodedField], is_metrics: bool) -> String {
         row.push(left(meaning));
         table.add_row(row);
     }
-    table::render(&table)
+    table::Fitting { prose: true, dispensable: &[] }.render(&mut table)
 }
 
 /// `bits 3, 7` for a mask.
@@ -161,6 +161,7 @@ fn bits(mask: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::output;
     use vpmu::profile::{ICELAKE_SP, SAPPHIRE_RAPIDS, ZEN2, ZEN4};
 
     fn shown(profile: &Profile, register: &str, value: u64) -> String {
@@ -176,6 +177,14 @@ mod tests {
     #[test]
     fn metrics_have_percentages() {
         insta::assert_snapshot!(shown(&SAPPHIRE_RAPIDS, "PERF_METRICS", 0x1000_2008_4020_1F80));
+    }
+
+    #[test]
+    fn fields_fit_every_terminal() {
+        let explained = explain(&SAPPHIRE_RAPIDS, "FIXED_CTR_CTRL", 0xFFFF).expect("a known register");
+        output::assert_fits(&["EN3_PMI", "Fixed", "counter", "overflows"], || {
+            fields(&explained.decoded.fields, false)
+        });
     }
 
     #[test]

@@ -4,8 +4,9 @@ use super::events;
 use crate::args::ListCommand;
 use crate::error::{CliError, exit};
 use crate::machine::{list_tests, open_image, profile};
-use crate::output::table::{self, left, right};
+use crate::output::table::{self, Fitting, left, right};
 use crate::output::{DIM, HEADING, paint, print, print_json_list};
+use comfy_table::Table;
 use serde::Serialize;
 use std::fmt::Write as _;
 use std::path::Path;
@@ -73,14 +74,24 @@ impl ProfileEntry {
     }
 }
 
+/// Counters as `8 x 48`: so many, of so many bits.
+fn counters_text(count: u8, bits: u8) -> String {
+    if count == 0 { "none".to_owned() } else { format!("{count} x {bits}") }
+}
+
 fn profiles(json: bool) -> Result<(), CliError> {
     let entries: Vec<_> = PROFILES.iter().map(|profile| ProfileEntry::new(profile)).collect();
     if json {
         return print_json_list("profiles", &entries);
     }
-    let heads =
+    let (mut table, fitting) = profile_table(&entries);
+    print(&fitting.render(&mut table))
+}
+
+fn profile_table(entries: &[ProfileEntry]) -> (Table, Fitting<'static>) {
+    const HEADS: [&str; 9] =
         ["Profile", "Model", "Perfmon", "General", "Fixed", "Metrics", "Slots", "Events", "What it is"];
-    let mut table = table::with_prose(heads.into_iter().map(left).collect());
+    let mut table = table::new(HEADS.into_iter().map(left).collect());
     for entry in entries {
         table.add_row(vec![
             left(entry.name),
@@ -89,22 +100,20 @@ fn profiles(json: bool) -> Result<(), CliError> {
                 0 => "none".to_owned(),
                 version => format!("v{version}"),
             }),
-            left(format!("{} x {} bits", entry.gp_counters, entry.gp_width)),
-            left(match entry.fixed_counters {
-                0 => "none".to_owned(),
-                count => format!("{count} x {} bits", entry.fixed_width),
-            }),
+            left(counters_text(entry.gp_counters, entry.gp_width)),
+            left(counters_text(entry.fixed_counters, entry.fixed_width)),
             left(if entry.metrics_level == 0 {
                 "none".to_owned()
             } else {
                 format!("level {}", entry.metrics_level)
             }),
-            left(format!("{} a cycle", entry.slots_per_cycle)),
+            right(entry.slots_per_cycle),
             right(entry.events),
             left(entry.summary.split(':').next().unwrap_or(entry.summary)),
         ]);
     }
-    print(&table::render(&table))
+    // Slots and model.
+    (table, Fitting { prose: true, dispensable: &[6, 1] })
 }
 
 #[derive(Serialize)]
@@ -167,7 +176,7 @@ fn counters(profile: &Profile, json: bool) -> Result<(), CliError> {
             left(entry.counts),
         ]);
     }
-    print(&table::render(&table))
+    print(&table::render(&mut table))
 }
 
 #[derive(Serialize)]
@@ -214,7 +223,17 @@ fn render_tests(entries: &[TestEntry<'_>]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::output;
     use vpmu::profile::{ICELAKE_SP, SAPPHIRE_RAPIDS};
+
+    #[test]
+    fn profiles_fit_every_terminal() {
+        let entries: Vec<_> = PROFILES.iter().map(|profile| ProfileEntry::new(profile)).collect();
+        output::assert_fits(&["sapphire-rapids", "10 x 48", "(Skylake-SP)", "EPYC", "(Turin)"], || {
+            let (mut table, fitting) = profile_table(&entries);
+            fitting.render(&mut table)
+        });
+    }
 
     #[test]
     fn tests_look_like_this() {

@@ -268,7 +268,7 @@ fn rows(rows: &[StatRow]) -> String {
         ]);
     }
     // The comment repeats what the counts say.
-    table::render_fitting(&mut table, &[3])
+    table::Fitting { prose: false, dispensable: &[3, 4] }.render(&mut table)
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::measured::Reading;
-use crate::output::test_report;
+use crate::output::{self, test_report};
 use vpmu::TopdownSlots;
 
 fn row(counter: &str, event: &str, filter: &'static str, count: u64, provenance: Provenance) -> CountRow {
@@ -49,6 +49,13 @@ fn looks_like_this() {
         ("FIXED_CTR1", "CPU_CLK_UNHALTED.THREAD", "", 500),
     ])];
     insta::assert_snapshot!(shown(&busy_report(), &windows));
+}
+
+#[test]
+fn the_counts_fit_every_terminal() {
+    let report = busy_report();
+    let stat = Stat::new(&report, &[]);
+    output::assert_fits(&["FIXED_CTR1", "2,500,000", "INST_RETIRED.ANY"], || rows(&stat.stat));
 }
 
 #[test]

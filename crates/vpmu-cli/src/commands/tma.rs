@@ -2,7 +2,7 @@
 
 use crate::output::bar::{bar, legend, stacked};
 use crate::output::number::{grouped, percent_of};
-use crate::output::{DIM, HEADING, TMA, columns, paint, report};
+use crate::output::{DIM, HEADING, TMA, columns, paint, report, terminal};
 use serde::Serialize;
 use std::fmt::Write as _;
 use vpmu::{Provenance, TopdownSlots};
@@ -13,7 +13,16 @@ const BAR: usize = 40;
 const MIN_BAR: usize = 10;
 /// Characters of a line before its bar.
 const BEFORE_BAR: usize = 34;
-/// Longest name of a window in the table of all windows.
+/// Characters of a line of the table of all windows beside the name: indent, four shares, the gap before the bar.
+const SHARES: usize = 42;
+/// Characters of the largest part, with the gap before it.
+const LARGEST: usize = 20;
+/// Narrowest bar of all four categories that still tells something.
+const MIN_STACKED: usize = 6;
+/// Columns where there is no terminal.
+const WIDE: usize = 100;
+/// What is left of the name of a window on a narrow terminal, and most that is shown of it elsewhere.
+const MIN_NAME: usize = 12;
 const MAX_NAME: usize = 24;
 
 /// One category.
@@ -118,13 +127,19 @@ pub(super) struct WindowTma {
 /// One line for each window: shares of level 1, a stacked bar, and the largest part.
 pub(super) fn render_windows(windows: &[WindowTma]) -> String {
     let longest = windows.iter().map(|window| window.name.chars().count()).max().unwrap_or(0);
-    let names = longest.clamp("Window".len(), MAX_NAME);
-    let width = columns().saturating_sub(names + 54).clamp(MIN_BAR, BAR);
+    let columns = terminal().unwrap_or(WIDE);
+    let most = columns.saturating_sub(SHARES + LARGEST + MIN_STACKED).clamp(MIN_NAME, MAX_NAME);
+    let names = longest.clamp("Window".len(), most);
+    let left = columns.saturating_sub(names + SHARES);
+    // A narrow terminal has no room for the bar, then none for the largest part.
+    let part = |name: &str| if left < LARGEST { String::new() } else { format!("  {name}") };
+    let width = left.saturating_sub(LARGEST).min(BAR);
+    let width = if width < MIN_STACKED { 0 } else { width };
     let shares = ["Retiring", "Bad spec", "Frontend", "Backend"];
     let mut text = format!("  {}\n", legend(NAMES.map(|(name, _, _)| name), TMA));
     let heads: String = shares.iter().map(|share| format!("{share:>9}")).collect();
-    let head = format!("  {:<names$}{heads} %  {:<width$}  Largest part", "Window", "");
-    let _ = writeln!(text, "{}", paint(HEADING, head));
+    let head = format!("  {:<names$}{heads} %  {:<width$}{}", "Window", "", part("Largest part"));
+    let _ = writeln!(text, "{}", paint(HEADING, head.trim_end()));
     for WindowTma { name, tma } in windows {
         let name: String = name.chars().take(names).collect();
         let level1: Vec<f64> = tma.categories.iter().filter(|c| c.level == 1).map(|c| c.percent).collect();
@@ -134,7 +149,9 @@ pub(super) fn render_windows(windows: &[WindowTma]) -> String {
         }
         let numbers: String = level1.iter().map(|percent| format!("{percent:>9.1}")).collect();
         let dominant = tma.dominant(2).or_else(|| tma.dominant(1)).map_or("", |category| category.name);
-        let _ = writeln!(text, "  {name:<names$}{numbers}    {}  {dominant}", stacked(fractions, TMA, width));
+        let row =
+            format!("  {name:<names$}{numbers}    {}{}", stacked(fractions, TMA, width), part(dominant));
+        let _ = writeln!(text, "{}", row.trim_end());
     }
     text
 }
@@ -142,6 +159,7 @@ pub(super) fn render_windows(windows: &[WindowTma]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::output;
 
     fn slots() -> TopdownSlots {
         TopdownSlots { slots: 1_000, fields: [400, 100, 200, 300, 50, 100, 150, 0] }
@@ -177,6 +195,15 @@ mod tests {
     #[test]
     fn no_slots_no_breakdown() {
         assert_eq!(Tma::new(&TopdownSlots::default(), 2, Provenance::Exact), None);
+    }
+
+    #[test]
+    fn breakdowns_fit_every_terminal() {
+        let tma = Tma::new(&slots(), 2, Provenance::Synthetic).expect("slots were counted");
+        output::assert_fits(&["Branch mispredicts", "10.00 %"], || tma.render());
+        let windows = ["alu", "a window with quite a long name"]
+            .map(|name| WindowTma { name: name.to_owned(), tma: tma.clone() });
+        output::assert_fits(&["a window wit", "Retiring", "40.0"], || render_windows(&windows));
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Bars of a fraction, in eighths of a character.
 
-use super::paint;
+use super::{columns, paint};
 use anstyle::Style;
 
 const EIGHTHS: [&str; 7] = ["▏", "▎", "▍", "▌", "▋", "▊", "▉"];
@@ -40,7 +40,13 @@ pub(crate) fn stacked(fractions: [f64; 4], styles: [Style; 4], width: usize) -> 
 pub(crate) fn legend(names: [&str; 4], styles: [Style; 4]) -> String {
     let parts: Vec<String> =
         (0..4).map(|index| format!("{} {}", paint(styles[index], FILLS[index]), names[index])).collect();
-    parts.join("  ")
+    // In two lines where one is too long.
+    let length = names.iter().map(|name| name.chars().count() + 2).sum::<usize>() + 2 * 3 + 2;
+    if length <= columns() {
+        parts.join("  ")
+    } else {
+        format!("{}\n  {}", parts[..2].join("  "), parts[2..].join("  "))
+    }
 }
 
 #[cfg(test)]

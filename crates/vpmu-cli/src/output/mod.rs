@@ -46,10 +46,38 @@ pub(crate) const TMA: [Style; 4] = [
 
 /// Characters that fit a line of the terminal, 80 where there is none.
 pub(crate) fn columns() -> usize {
-    if cfg!(test) {
-        return 80;
+    terminal().unwrap_or(80)
+}
+
+/// Characters that fit a line of the terminal, if there is one.
+#[cfg(not(test))]
+pub(crate) fn terminal() -> Option<usize> {
+    terminal_size::terminal_size().map(|(width, _)| usize::from(width.0))
+}
+
+#[cfg(test)]
+thread_local! {
+    /// The terminal of a test: none, unless [`assert_fits`] wants one.
+    static TERMINAL: std::cell::Cell<Option<usize>> = const { std::cell::Cell::new(None) };
+}
+
+#[cfg(test)]
+pub(crate) fn terminal() -> Option<usize> {
+    TERMINAL.get()
+}
+
+/// What is printed fits terminals of usual widths, and has these words as they are on each of them.
+#[cfg(test)]
+pub(crate) fn assert_fits(words: &[&str], printed: impl Fn() -> String) {
+    for width in [60, 80, 120, 200] {
+        TERMINAL.set(Some(width));
+        let text = anstream::adapter::strip_str(&printed()).to_string();
+        TERMINAL.set(None);
+        assert!(text.lines().all(|line| line.chars().count() <= width), "{width}:\n{text}");
+        for word in words {
+            assert!(text.contains(word), "{word:?} at {width}:\n{text}");
+        }
     }
-    terminal_size::terminal_size().map_or(80, |(width, _)| usize::from(width.0))
 }
 
 /// Styles a piece of text; the streams drop it where colours are not wanted.

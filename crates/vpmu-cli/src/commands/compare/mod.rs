@@ -201,7 +201,7 @@ fn counters(readings: &[Reading]) -> String {
             provenance(reading.provenance),
         ]);
     }
-    table::render_fitting(&mut table, &[5, 4])
+    table::Fitting { prose: false, dispensable: &[5, 4, 6] }.render(&mut table)
 }
 
 /// One step of a PERF_METRICS field is 100/255 points; the columns say how many the guest is off.
@@ -240,7 +240,12 @@ fn metrics(readings: &[MetricReading], converted: bool) -> String {
         row.push(provenance(reading.provenance));
         table.add_row(row);
     }
-    table::render(&table)
+    // What the heading says too, then what only explains; at the end there are guest, VMM and what was lost.
+    let (last, rounding) = (table.column_count().saturating_sub(1), 5 + usize::from(native));
+    let mut dispensable = vec![last, rounding];
+    dispensable.extend(converted.then_some([rounding + 3, rounding + 2]).into_iter().flatten());
+    dispensable.extend([rounding - 1, 1, rounding + 1]);
+    table::Fitting { prose: false, dispensable: &dispensable }.render(&mut table)
 }
 
 fn provenance(provenance: Provenance) -> Cell {

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::measured::metric_readings;
-use crate::output::test_report;
+use crate::output::{self, test_report};
 use vpmu::TopdownSlots;
 
 const SLOTS: TopdownSlots = TopdownSlots { slots: 1_000, fields: [300, 100, 200, 400, 50, 90, 120, 250] };
@@ -49,6 +49,18 @@ fn looks_like_this() {
         ),
     ];
     insta::assert_snapshot!(shown(&windows));
+}
+
+#[test]
+fn both_tables_fit_every_terminal() {
+    let big = reading(Some(1_010_000_000_000), 1_000_000_000_000, Provenance::Synthetic);
+    let window = with_native("alu");
+    output::assert_fits(&["PMC0", "BR_INST_RETI", "1,010,000,000,000"], || counters(&[big.clone()]));
+    for converted in [false, true] {
+        output::assert_fits(&["topdown-br-mispredict", "Guest %", "25.10"], || {
+            metrics(&window.metrics, converted)
+        });
+    }
 }
 
 #[test]

@@ -288,7 +288,7 @@ fn summary(cases: &[Case], results: &[Verdict], seconds: f64, interrupted: Optio
             grouped(distinct as u64),
             checks.words()
         );
-        text += &render(&area_table(&areas));
+        text += &render(&mut area_table(&areas));
     }
     for (case, verdict) in cases.iter().zip(results).filter(|(_, v)| v.status() == Status::Failed) {
         text += &line(case, verdict);
