@@ -1,6 +1,7 @@
 //! Every way in which a command can fail: what is said, what to do next, and the exit code.
 
 use crate::commands::test::TestError;
+use crate::machine::most_similar;
 use crate::output;
 use std::error::Error;
 use std::io;
@@ -11,9 +12,10 @@ use vmm::engine::EngineError;
 use vmm::engine::kvm::KvmError;
 use vmm::loader::{ImageError, LoadError};
 use vmm::memory::MemoryError;
-use vmm::profile::ProfileError;
+use vmm::profile::{ProfileError, ProfileProblem};
 use vmm::run::RunError;
 use vmm::snapshot::SnapshotError;
+use vpmu::profile::PROFILES;
 
 /// Exit codes; `vpmu --help` documents them.
 pub(crate) mod exit {
@@ -201,6 +203,10 @@ impl CliError {
             Self::UnknownProfile { similar: name, .. } => {
                 similar(name, "`vpmu list profiles` shows all; a file that describes one ends in .toml")
             }
+            Self::Profile(ProfileError { problem: ProfileProblem::Base(name), .. }) => similar(
+                &most_similar(name, PROFILES.iter().map(|profile| profile.name)),
+                "`vpmu list profiles` names what it can be based on",
+            ),
             Self::Profile(_) => {
                 "`vpmu list profiles` names what it can be based on; docs/cli.md lists the keys".to_owned()
             }
@@ -246,7 +252,8 @@ impl CliError {
             other => (other.to_string(), other.source()),
         };
         while let Some(error) = cause {
-            let text = error.to_string();
+            // TOML's errors end a line.
+            let text = error.to_string().trim_end().to_owned();
             if !line.contains(&text) {
                 line = format!("{line}: {text}");
             }
@@ -339,7 +346,8 @@ fn run_next_step(error: &RunError) -> Option<String> {
                 .to_owned()
         }
         RunError::Engine(EngineError::Kvm(error)) if error.is_unavailable() => {
-            "`vpmu doctor` checks what this machine can do".to_owned()
+            "use --engine soft, which needs no KVM and counts by itself; `vpmu doctor` shows what works here"
+                .to_owned()
         }
         RunError::Engine(_) => "repeat with -vv for details; `vpmu doctor` checks this machine".to_owned(),
         RunError::LbrNeedsSoftEngine => "leave --lbr out, or use --engine soft".to_owned(),

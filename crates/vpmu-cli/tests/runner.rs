@@ -279,7 +279,7 @@ fn wrong_input_is_one_clear_line() {
             2,
             "error: invalid value '3/2' for '--shard <I/N|auto>'",
         ),
-        (vec!["test", images.path(), "--profile", "i386"], 2, "error: invalid value 'i386'"),
+        (vec!["test", images.path(), "--profile", "i386"], 2, "error: there is no profile \"i386\""),
         (vec!["test", images.path(), "--jobs", "0"], 2, "error: invalid value '0'"),
         (vec!["test", images.path(), images.path()], 2, "error: "),
         (
@@ -303,4 +303,41 @@ fn wrong_input_is_one_clear_line() {
     assert_eq!(ran.code, Some(2));
     assert!(first_line(&ran).contains("nothing"), "{}", ran.stderr);
     assert!(Path::new(images.path()).exists());
+}
+
+#[test]
+fn a_profile_can_come_from_a_file_beside_built_in_ones() {
+    let images = Images::new("profile-file", &[good()]);
+    images.put("mine.toml", b"base = 'icelake-sp'\nname = 'mine'\ngp-counters = 4\n");
+    let file = images.0.join("mine.toml");
+    let profiles = format!("zen4,{}", file.display());
+    let ran = vpmu(&["test", images.path(), "-p", &profiles, "-E", "profile(mine) + profile(zen4)"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    let lines = lines(&ran);
+    for wanted in ["PASS good@zen4/soft (2 checks, 1 skipped)", "PASS good@mine/soft (2 checks, 1 skipped)"] {
+        assert!(lines.iter().any(|line| line == wanted), "{wanted} in {}", ran.stderr);
+    }
+    let wrong = images.test(&["-p", "saphire-rapids"]);
+    assert_eq!(wrong.code, Some(2));
+    assert!(wrong.stderr.contains("did you mean `sapphire-rapids`?"), "{}", wrong.stderr);
+}
+
+#[test]
+fn a_misspelt_image_names_its_manifest_and_the_image_that_is_meant() {
+    let images = Images::new("misspelt", &[good()]);
+    images.put("vpmu-test.toml", b"[[test]]\nimage = 'goood'\n");
+    let ran = images.test(&[]);
+    assert_eq!(ran.code, Some(2), "{}", ran.stderr);
+    assert!(ran.stderr.contains("vpmu-test.toml: there is no image `goood` in "), "{}", ran.stderr);
+    assert!(ran.stderr.contains("next: did you mean `good`?"), "{}", ran.stderr);
+}
+
+#[test]
+fn an_error_of_toml_is_printed_once() {
+    let images = Images::new("toml", &[good()]);
+    images.put("p.toml", b"base = 'icelake-sp'\nname = 'p'\ngp-counter = 4\n");
+    let ran = images.test(&["-p", images.0.join("p.toml").to_str().expect("the path is UTF-8")]);
+    assert_eq!(ran.code, Some(2));
+    assert_eq!(ran.stderr.matches("unknown field `gp-counter`").count(), 1, "{}", ran.stderr);
+    assert!(!ran.stderr.contains("\n\n"), "{}", ran.stderr);
 }

@@ -1,13 +1,19 @@
 //! The arguments of `vpmu test`.
 
-use super::plan::Engine;
+use super::plan::{Engine, Shown};
 use super::shard::ShardArg;
 use crate::args::{DetailKind, mebibytes};
-use clap::builder::PossibleValuesParser;
+use crate::error::CliError;
+use crate::machine::profile;
 use clap::{Args, Subcommand, ValueEnum};
+use std::collections::BTreeSet;
 use std::path::PathBuf;
+use std::sync::Arc;
 use vmm::counts::CountsChoice;
 use vpmu::profile::PROFILES;
+
+/// What stands for all built-in profiles.
+const ALL: &str = "all";
 
 pub(crate) const HELP: &str = "\
 A test is one image on one profile and one engine: IMAGE@PROFILE/ENGINE. Each
@@ -60,9 +66,9 @@ pub(crate) struct TestArgs {
     /// Run the tests that an expression selects (repeatable: any of them)
     #[arg(short = 'E', long = "filter", value_name = "EXPR", help_heading = "Selection")]
     pub(super) filters: Vec<String>,
-    /// The CPUs whose PMU is shown, separated by commas
-    #[arg(short, long = "profile", value_name = "NAMES", value_delimiter = ',', default_value = "all",
-          value_parser = PossibleValuesParser::new(PROFILES.iter().map(|profile| profile.name).chain(["all"])),
+    /// The CPUs whose PMU is shown, separated by commas: names (see `vpmu list
+    /// profiles`), `all` of them, or files that end in .toml
+    #[arg(short, long = "profile", value_name = "NAMES|FILES", value_delimiter = ',', default_value = ALL,
           help_heading = "Selection")]
     pub(super) profiles: Vec<String>,
     /// What executes the guest's instructions
@@ -147,11 +153,24 @@ pub(super) struct MergeArgs {
 }
 
 impl TestArgs {
-    /// The profiles in the order in which they are declared.
-    pub(super) fn chosen_profiles(&self) -> Vec<&'static str> {
-        let all = self.profiles.iter().any(|name| name == "all");
-        let chosen = |name: &&str| all || self.profiles.iter().any(|chosen| chosen == name);
-        PROFILES.iter().map(|profile| profile.name).filter(chosen).collect()
+    /// The built-in profiles in the order in which they are declared, then those from files; each once.
+    ///
+    /// # Errors
+    /// There is no such profile, or its file is of no use.
+    pub(super) fn chosen_profiles(&self) -> Result<Vec<Arc<Shown>>, CliError> {
+        let mut chosen = Vec::new();
+        for argument in self.profiles.iter().filter(|argument| *argument != ALL) {
+            chosen.push(Shown { profile: profile(argument)?, argument: argument.clone() });
+        }
+        if self.profiles.iter().any(|argument| argument == ALL) {
+            let all = PROFILES.iter().map(|&profile| (profile.clone(), profile.name.to_owned()));
+            chosen.extend(all.map(|(profile, argument)| Shown { profile, argument }));
+        }
+        let place = |shown: &Shown| PROFILES.iter().position(|profile| profile.name == shown.profile.name);
+        chosen.sort_by_key(|shown| place(shown).unwrap_or(PROFILES.len()));
+        let mut names = BTreeSet::new();
+        chosen.retain(|shown| names.insert(shown.profile.name));
+        Ok(chosen.into_iter().map(Arc::new).collect())
     }
 }
 

@@ -5,6 +5,7 @@ use super::error::TestError;
 use super::manifest::{self, Declared, Expect, Need};
 use super::plan::Engine;
 use super::unittests::{self, Unit};
+use crate::machine::most_similar;
 use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -112,7 +113,7 @@ fn directory(directory: &Path, args: &TestArgs) -> Result<Vec<Entry>, TestError>
     let manifest = manifest::parse(&path, &text)?;
     let mut entries = Vec::new();
     for declared in manifest.tests {
-        entries.push(from_declared(directory, declared, args)?);
+        entries.push(from_declared(directory, &path, declared, args)?);
     }
     if manifest.discover {
         let named = |path: &PathBuf| {
@@ -151,8 +152,22 @@ fn resolve(directory: &Path, file: &Path) -> Option<PathBuf> {
     [path.clone(), with(".elf"), with(".flat")].into_iter().find(|path| path.is_file())
 }
 
-fn from_declared(directory: &Path, declared: Declared, args: &TestArgs) -> Result<Entry, TestError> {
-    let path = resolve(directory, &declared.image).unwrap_or_else(|| directory.join(&declared.image));
+fn from_declared(
+    directory: &Path,
+    manifest: &Path,
+    declared: Declared,
+    args: &TestArgs,
+) -> Result<Entry, TestError> {
+    let Some(path) = resolve(directory, &declared.image) else {
+        let names: Vec<String> = bootable(directory)?.iter().map(|path| image_name(path)).collect();
+        let similar = most_similar(&declared.image.to_string_lossy(), names.iter().map(String::as_str));
+        return Err(TestError::DeclaredImage {
+            manifest: manifest.to_owned(),
+            image: declared.image,
+            directory: directory.to_owned(),
+            similar,
+        });
+    };
     check(&path)?;
     let mut entry = Entry::new(path, args);
     entry.append(&declared.append);

@@ -26,6 +26,9 @@ pub(crate) enum TestError {
     Image { path: PathBuf, source: ImageError },
     #[error("manifest {}, line {line}: {what}", path.display())]
     Manifest { path: PathBuf, line: usize, what: String },
+    /// A `[[test]]` of a file that is not there.
+    #[error("manifest {}: there is no image `{}` in {}", manifest.display(), image.display(), directory.display())]
+    DeclaredImage { manifest: PathBuf, image: PathBuf, directory: PathBuf, similar: Option<String> },
     #[error("--manifest is for one directory, and {0} were given")]
     ManifestWithout(usize),
     #[error("{} and {} are the same test, {name}", first.display(), second.display())]
@@ -58,6 +61,8 @@ impl TestError {
             Self::Read { .. } => "check the path".to_owned(),
             Self::Image { .. } => "`cargo xtask images` builds images that boot".to_owned(),
             Self::Manifest { .. } => "docs/test.md describes manifests".to_owned(),
+            Self::DeclaredImage { similar: Some(name), .. } => format!("did you mean `{name}`?"),
+            Self::DeclaredImage { .. } => "correct the manifest, or build the image".to_owned(),
             Self::ManifestWithout(_) => "give one directory, or put a manifest into each".to_owned(),
             Self::SameName { .. } => "run them one after the other, or name them in a manifest".to_owned(),
             Self::Empty(_) => "`cargo xtask images` builds images and prints their paths".to_owned(),

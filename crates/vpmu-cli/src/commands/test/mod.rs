@@ -36,7 +36,7 @@ use crate::machine::processors;
 use crate::output::{file, print, print_json, print_json_list};
 use args::Engines;
 use args::TestCommand;
-use plan::{Case, KvmMissing, Plan};
+use plan::{Case, KvmMissing, Plan, Shown};
 use report::{Document, PartOf, Test};
 use schedule::Schedule;
 use shard::{Shard, ShardArg};
@@ -44,9 +44,9 @@ use show::Show;
 use std::collections::BTreeSet;
 use std::env;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Instant;
 use verdict::{Status, Verdict};
-use vpmu::Profile;
 
 pub(super) fn test(args: &TestArgs, json: bool) -> Result<u8, CliError> {
     if let Some(TestCommand::Merge(args)) = &args.command {
@@ -55,8 +55,11 @@ pub(super) fn test(args: &TestArgs, json: bool) -> Result<u8, CliError> {
     let Assigned { shard, junit } = assigned(args)?;
     let (tap, junit) = (args.tap.as_deref(), junit.as_deref());
     file::check(json, &[("--tap", tap), ("--junit", junit)])?;
-    let kvm_missing = if args.engine == Engines::Soft { KvmMissing::new() } else { kvm_missing(args) };
-    let Plan { cases, selected, found } = plan::plan(discover::discover(args)?, args, shard, &kvm_missing)?;
+    let shown = args.chosen_profiles()?;
+    let kvm_missing =
+        if args.engine == Engines::Soft { KvmMissing::new() } else { kvm_missing(args, &shown) };
+    let entries = discover::discover(args)?;
+    let Plan { cases, selected, found } = plan::plan(entries, args, &shown, shard, &kvm_missing)?;
     if args.list {
         return list(&cases, json);
     }
@@ -120,10 +123,11 @@ fn assigned(args: &TestArgs) -> Result<Assigned, CliError> {
 }
 
 /// Asks KVM about every profile, since a para-virtual one cannot show each.
-fn kvm_missing(args: &TestArgs) -> KvmMissing {
+fn kvm_missing(args: &TestArgs, shown: &[Arc<Shown>]) -> KvmMissing {
     let choice = args.counts.choice();
-    let profiles = args.chosen_profiles().into_iter().filter_map(Profile::by_name);
-    profiles.filter_map(|profile| Some((profile.name, doctor::kvm_missing(profile, &choice)?))).collect()
+    let missing =
+        |shown: &Arc<Shown>| Some((shown.profile.name, doctor::kvm_missing(&shown.profile, &choice)?));
+    shown.iter().filter_map(missing).collect()
 }
 
 fn list(cases: &[Case], json: bool) -> Result<u8, CliError> {

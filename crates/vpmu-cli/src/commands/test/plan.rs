@@ -37,11 +37,19 @@ impl Engine {
     }
 }
 
+/// A profile, and what was typed for it.
+#[derive(Debug)]
+pub(super) struct Shown {
+    pub(super) profile: Profile,
+    /// A name, or a file.
+    pub(super) argument: String,
+}
+
 /// One test: an image on a profile and an engine.
 #[derive(Debug, Clone)]
 pub(super) struct Case {
     pub(super) entry: Arc<Entry>,
-    pub(super) profile: &'static str,
+    pub(super) shown: Arc<Shown>,
     pub(super) engine: Engine,
     pub(super) detail: Option<DetailKind>,
     pub(super) counts: KvmCounts,
@@ -50,6 +58,11 @@ pub(super) struct Case {
 }
 
 impl Case {
+    /// Name of the profile.
+    pub(super) fn profile(&self) -> &'static str {
+        self.shown.profile.name
+    }
+
     pub(super) fn detail_name(&self) -> Option<String> {
         Some(self.detail?.to_possible_value()?.get_name().to_owned())
     }
@@ -58,7 +71,7 @@ impl Case {
     pub(super) fn arguments(&self) -> Vec<OsString> {
         let mut words: Vec<OsString> = vec!["run".into(), self.entry.path.clone().into_os_string()];
         let mut option = |name: &str, value: &str| words.extend([name.into(), value.into()]);
-        option("--profile", self.profile);
+        option("--profile", &self.shown.argument);
         option("--engine", self.engine.name());
         if self.engine == Engine::Kvm {
             option("--counts", self.counts.name());
@@ -87,7 +100,7 @@ impl Case {
 /// `IMAGE@PROFILE/ENGINE`, with `:DETAIL` if one was asked for.
 impl fmt::Display for Case {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}@{}/{}", self.entry.name, self.profile, self.engine.name())?;
+        write!(f, "{}@{}/{}", self.entry.name, self.profile(), self.engine.name())?;
         self.detail_name().map_or(Ok(()), |detail| write!(f, ":{detail}"))
     }
 }
@@ -113,7 +126,7 @@ impl Subject for Named<'_> {
             Property::Image => vec![&self.image],
             Property::Area => vec![&self.case.entry.area],
             Property::Group => self.case.entry.groups.iter().map(String::as_str).collect(),
-            Property::Profile => vec![self.case.profile],
+            Property::Profile => vec![self.case.profile()],
             Property::Engine => vec![self.case.engine.name()],
             Property::Detail => self.detail.as_deref().into_iter().collect(),
         }
@@ -138,12 +151,13 @@ pub(super) struct Plan {
 pub(super) fn plan(
     entries: Vec<Entry>,
     args: &TestArgs,
+    shown: &[Arc<Shown>],
     shard: Option<Shard>,
     kvm_missing: &KvmMissing,
 ) -> Result<Plan, TestError> {
     let filters = args.filters.iter().map(|text| Filter::parse(text)).collect::<Result<Vec<_>, _>>()?;
-    let all = matrix(entries, args, kvm_missing);
-    check_predicates(&filters, &all)?;
+    let all = matrix(entries, args, shown, kvm_missing);
+    check_predicates(&filters, &all, shown)?;
     let found = all.len();
     let mut cases = all;
     cases.retain(|case| {
@@ -161,13 +175,13 @@ pub(super) fn plan(
     Ok(Plan { cases, selected, found })
 }
 
-fn matrix(entries: Vec<Entry>, args: &TestArgs, kvm_missing: &KvmMissing) -> Vec<Case> {
+fn matrix(entries: Vec<Entry>, args: &TestArgs, shown: &[Arc<Shown>], kvm_missing: &KvmMissing) -> Vec<Case> {
     let mut cases = Vec::new();
     for entry in entries.into_iter().map(Arc::new) {
-        let on = |profile: &&str| {
-            entry.profiles.as_ref().is_none_or(|names| names.iter().any(|name| name == profile))
+        let on = |shown: &&Arc<Shown>| {
+            entry.profiles.as_ref().is_none_or(|names| names.iter().any(|name| name == shown.profile.name))
         };
-        for profile in args.chosen_profiles().into_iter().filter(on) {
+        for shown in shown.iter().filter(on) {
             let by = |engine: &&Engine| entry.engines.as_ref().is_none_or(|engines| engines.contains(engine));
             for engine in args.engine.each().iter().filter(by) {
                 // A real CPU has no model.
@@ -178,7 +192,7 @@ fn matrix(entries: Vec<Entry>, args: &TestArgs, kvm_missing: &KvmMissing) -> Vec
                 for detail in details {
                     let mut case = Case {
                         entry: Arc::clone(&entry),
-                        profile,
+                        shown: Arc::clone(shown),
                         engine: *engine,
                         detail,
                         counts: args.counts,
@@ -198,8 +212,7 @@ fn skip_reason(case: &Case, kvm_missing: &KvmMissing) -> Option<String> {
     if entry.skip.is_some() {
         return entry.skip.clone();
     }
-    let Some(profile) = Profile::by_name(case.profile) else { return Some("no such profile".to_owned()) };
-    if let Some(need) = entry.needs.iter().find(|need| !has(profile, case.engine, **need)) {
+    if let Some(need) = entry.needs.iter().find(|need| !has(&case.shown.profile, case.engine, **need)) {
         return Some(format!("needs {}", need.name()));
     }
     if case.engine == Engine::Soft {
@@ -211,7 +224,7 @@ fn skip_reason(case: &Case, kvm_missing: &KvmMissing) -> Option<String> {
         .find(|(path, wanted)| fs::read_to_string(path).map_or(true, |found| found.trim() != wanted));
     match unmet {
         Some((path, wanted)) => Some(format!("{} is not {wanted}", path.display())),
-        None => kvm_missing.get(case.profile).cloned(),
+        None => kvm_missing.get(case.profile()).cloned(),
     }
 }
 
@@ -229,14 +242,16 @@ fn has(profile: &Profile, engine: Engine, need: Need) -> bool {
 }
 
 /// A predicate about a closed set of names that matches none of them is a typing error.
-fn check_predicates(filters: &[Filter], cases: &[Case]) -> Result<(), TestError> {
+fn check_predicates(filters: &[Filter], cases: &[Case], shown: &[Arc<Shown>]) -> Result<(), TestError> {
+    let profiles = PROFILES.iter().map(|profile| profile.name);
+    let profiles = profiles.chain(shown.iter().map(|shown| shown.profile.name)).collect();
     let images: Vec<String> = cases.iter().map(|case| image_name(&case.entry.path)).collect();
     let details: Vec<String> = DetailKind::value_variants()
         .iter()
         .filter_map(|d| Some(d.to_possible_value()?.get_name().to_owned()))
         .collect();
     let closed: [(Property, Vec<&str>); 4] = [
-        (Property::Profile, PROFILES.iter().map(|profile| profile.name).collect()),
+        (Property::Profile, profiles),
         (Property::Engine, Engine::NAMES.into()),
         (Property::Detail, details.iter().map(String::as_str).collect()),
         (Property::Image, images.iter().map(String::as_str).collect()),

@@ -124,7 +124,7 @@ pub(super) fn junit(
         let mut suite = TestSuite::new(&id);
         suite.set_time(Duration::from_secs_f64(verdict.seconds));
         for (name, value) in
-            [("image", case.entry.path.to_string_lossy().as_ref()), ("profile", case.profile)]
+            [("image", case.entry.path.to_string_lossy().as_ref()), ("profile", case.profile())]
         {
             suite.add_property((name, value));
         }
@@ -265,7 +265,7 @@ impl<'a> Test<'a> {
             image: &entry.path,
             area: &entry.area,
             groups: &entry.groups,
-            profile: case.profile,
+            profile: case.profile(),
             engine: case.engine.name(),
             detail: case.detail_name(),
             timeout: entry.timeout,
