@@ -19,7 +19,7 @@ pub enum HostPerfError {
     /// No core PMU in sysfs.
     #[error(
         "this host has no hardware PMU (no /sys/bus/event_source/devices/cpu); \
-         use --counts synthetic or another host"
+         use a host that shows its PMU: bare metal, or a virtual machine with a virtual PMU"
     )]
     NoPmu,
 
@@ -199,7 +199,7 @@ pub enum HostPerfError {
     /// The host has no (or not so many) PERF_METRICS fields.
     #[error("this host's PMU has no topdown {wanted} metrics ({}); use {}",
         match .has { Some(level) => format!("only {level}"), None => "no `slots` event in sysfs".to_owned() },
-        match .has { Some(level) => level.to_string(), None => "Ice Lake or later big cores, or --counts model".to_owned() })]
+        match .has { Some(level) => level.to_string(), None => "Ice Lake or later big cores".to_owned() })]
     NoTopdown {
         /// What was asked for.
         wanted: Level,
@@ -314,7 +314,8 @@ impl HostPerfError {
         let event = spec.event;
         let tid = spec.target.tid();
         match errno.0 {
-            libc::ENOENT if event.is_hardware() && host.core_pmu().is_none() => Self::NoPmu,
+            // The kernel looks at permissions first; lifting them would not make a PMU appear.
+            libc::ENOENT | libc::EACCES if event.is_hardware() && host.core_pmu().is_none() => Self::NoPmu,
             libc::ENOENT => Self::UnknownEvent { event },
             libc::ENOSYS => Self::NoPerf,
             libc::EACCES => Self::paranoid(spec, host).unwrap_or(Self::Denied { event, tid }),

@@ -170,7 +170,7 @@ fn topdown(pmu: &CorePmu) -> Finding {
         None => with_step(
             Status::Warn,
             "no slots event: PERF_METRICS cannot be backed by this host",
-            "use a host with Ice Lake or later big cores, or --counts model",
+            "use a host with Ice Lake or later big cores",
         ),
     }
 }

@@ -3,7 +3,7 @@
 mod support;
 
 use std::io::Read as _;
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 use support::{TempFile, command, flat_image, json, vpmu};
 
 #[test]
@@ -285,6 +285,48 @@ fn a_report_on_stdout_is_alone_there() {
     );
     let lines = vpmu(&["stat", image.as_str(), "--engine", "soft", "--csv", "-"]);
     assert_eq!((lines.code, lines.stdout.lines().count()), (Some(0), 1), "no counter ran: {}", lines.stdout);
+}
+
+/// What the doctor says of `--engine` and `--counts` is what a run does, for us and for somebody without privileges.
+#[test]
+fn the_doctor_agrees_with_a_run() {
+    let image = TempFile::new("healthy", &flat_image(&[0xB0, 0, 0xE6, 0xF4])); // mov al, 0; out 0xF4, al
+    let as_user = |nobody: bool, args: &[&str]| {
+        let mut command = command(args);
+        if nobody {
+            let program = command.get_program().to_owned();
+            let mut other = Command::new("setpriv");
+            other.args(["--reuid=65534", "--regid=65534", "--clear-groups"]).arg(program).args(args);
+            command = other;
+        }
+        command.output().expect("it starts")
+    };
+    for nobody in [false, true] {
+        let doctor = as_user(nobody, &["doctor", "--json"]);
+        if nobody && !doctor.status.success() {
+            println!("SKIP as nobody: {}", String::from_utf8_lossy(&doctor.stderr));
+            continue;
+        }
+        let diagnosis: serde_json::Value = serde_json::from_slice(&doctor.stdout).expect("JSON");
+        for (part, flag) in [("engines", "--engine"), ("counts", "--counts")] {
+            for choice in diagnosis[part].as_array().expect("a list") {
+                let name = choice["name"].as_str().expect("a name");
+                // With made-up numbers the engine does not need a PMU as well.
+                let more: &[&str] = if name == "kvm" { &["--counts", "synthetic"] } else { &[] };
+                let ran = as_user(nobody, &[&["run", image.as_str(), flag, name], more].concat());
+                let stderr = String::from_utf8_lossy(&ran.stderr);
+                assert_eq!(
+                    choice["status"] == "ok",
+                    ran.status.success(),
+                    "{flag} {name}: {choice} {stderr}"
+                );
+                if choice["status"] != "ok" {
+                    let what = choice["what"].as_str().expect("a sentence");
+                    assert!(stderr.contains(what), "{flag} {name}: {what:?} is not in {stderr}");
+                }
+            }
+        }
+    }
 }
 
 #[test]

@@ -78,7 +78,7 @@ fn a_host_without_a_pmu_says_so_and_what_to_do() {
             "ok      perf_event_open works (software event task-clock)",
             "ok      kernel.perf_event_paranoid is 2, lifted by CAP_PERFMON",
             "missing this host has no hardware PMU (no /sys/bus/event_source/devices/cpu); \
-             use --counts synthetic or another host",
+             use a host that shows its PMU: bare metal, or a virtual machine with a virtual PMU",
         ]
     );
 }

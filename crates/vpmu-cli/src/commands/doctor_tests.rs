@@ -58,9 +58,9 @@ fn a_cpu_with_vt_x_does_not_interpret() {
 
 #[test]
 fn the_doctor_sends_nobody_to_the_doctor() {
-    let error = EngineError::Kvm(vmm::engine::kvm::KvmError::Permission);
+    let error = EngineError::Kvm(vmm::engine::kvm::KvmError::Permission { fix: "join".to_owned() });
     let check = Check::missing(RunError::Engine(error));
-    assert!(check.what.contains("usermod"), "{}", check.what);
+    assert!(check.what.contains("join"), "{}", check.what);
     assert_eq!(check.next_step, None);
 }
 

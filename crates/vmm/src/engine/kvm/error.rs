@@ -16,10 +16,11 @@ pub enum KvmError {
     )]
     Missing,
     /// The file is there, but not for us.
-    #[error(
-        "no permission for {DEVICE}: add yourself to its group (sudo usermod -aG kvm $USER) and log in again"
-    )]
-    Permission,
+    #[error("no permission for {DEVICE}: {fix}")]
+    Permission {
+        /// What gives it to us.
+        fix: String,
+    },
     /// Open failed in another way.
     #[error("{DEVICE} cannot be opened: {source}; see `dmesg | grep kvm`")]
     Open {
@@ -145,7 +146,11 @@ impl KvmError {
     pub fn is_unavailable(&self) -> bool {
         matches!(
             self,
-            Self::Missing | Self::Permission | Self::Open { .. } | Self::NotKvm { .. } | Self::Profile { .. }
+            Self::Missing
+                | Self::Permission { .. }
+                | Self::Open { .. }
+                | Self::NotKvm { .. }
+                | Self::Profile { .. }
         )
     }
 }

@@ -15,7 +15,7 @@ use kvm_ioctls::{Cap, Kvm, VmFd};
 use std::ffi::CString;
 use std::io;
 use std::os::fd::{FromRawFd as _, OwnedFd};
-use std::os::unix::fs::FileTypeExt as _;
+use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
 use vpmu::register::trapped_ranges;
 
 /// Version of the KVM API; it has not changed since 2007.
@@ -88,7 +88,7 @@ fn open_at(path: &str) -> Result<Kvm, KvmError> {
         let source = io::Error::last_os_error();
         return Err(match source.raw_os_error() {
             Some(libc::ENOENT | libc::ENODEV | libc::ENXIO) => KvmError::Missing,
-            Some(libc::EACCES | libc::EPERM) => KvmError::Permission,
+            Some(libc::EACCES | libc::EPERM) => KvmError::Permission { fix: permission_fix(path) },
             _ => KvmError::Open { source },
         });
     }
@@ -105,6 +105,27 @@ fn open_at(path: &str) -> Result<Kvm, KvmError> {
         API_VERSION => Ok(kvm),
         version => Err(KvmError::NotKvm { version }),
     }
+}
+
+/// What gives this user the device: its group where that may use it.
+fn permission_fix(path: &str) -> String {
+    let groups = std::fs::read_to_string("/etc/group").unwrap_or_default();
+    let owner = std::fs::metadata(path).ok().map(|found| (found.mode(), found.gid()));
+    match owner.and_then(|(mode, gid)| group_that_may(mode, gid, &groups)) {
+        Some(group) => format!("add yourself to its group (sudo usermod -aG {group} $USER) and log in again"),
+        None => format!("`sudo setfacl -m u:$USER:rw {path}` gives it to you until the next boot"),
+    }
+}
+
+/// Name of the group of a file, if it may read and write; root's is for nobody else.
+fn group_that_may(mode: u32, gid: u32, groups: &str) -> Option<&str> {
+    const READ_WRITE: u32 = 0o060;
+    let mut names = groups.lines().filter_map(|line| {
+        let mut fields = line.split(':');
+        let (name, _, id) = (fields.next()?, fields.next()?, fields.next()?);
+        (id.parse() == Ok(gid)).then_some(name)
+    });
+    if gid != 0 && mode & READ_WRITE == READ_WRITE { names.next() } else { None }
 }
 
 /// Capabilities without which this engine cannot work.
@@ -172,6 +193,15 @@ fn map_memory(vm: &VmFd, memory: &GuestMemory) -> Result<(), KvmError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_group_of_a_device_helps_only_if_it_may_use_it() {
+        let groups = "root:x:0:\nkvm:x:104:alice\n";
+        assert_eq!(group_that_may(0o20_660, 104, groups), Some("kvm"));
+        assert_eq!(group_that_may(0o20_600, 104, groups), None);
+        assert_eq!(group_that_may(0o20_660, 0, groups), None);
+        assert_eq!(group_that_may(0o20_660, 36, groups), None);
+    }
 
     #[test]
     fn a_missing_device_is_named_with_a_way_out() {

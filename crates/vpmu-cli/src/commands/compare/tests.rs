@@ -55,7 +55,9 @@ fn looks_like_this() {
 fn both_tables_fit_every_terminal() {
     let big = reading(Some(1_010_000_000_000), 1_000_000_000_000, Provenance::Synthetic);
     let window = with_native("alu");
-    output::assert_fits(&["PMC0", "BR_INST_RETI", "1,010,000,000,000"], || counters(&[big.clone()]));
+    output::assert_fits(&["PMC0", "BR_INST_RETI", "1,010,000,000,000"], || {
+        counters(std::slice::from_ref(&big))
+    });
     for converted in [false, true] {
         output::assert_fits(&["topdown-br-mispredict", "Guest %", "25.10"], || {
             metrics(&window.metrics, converted)
