@@ -8,6 +8,9 @@ use crate::totals::Totals;
 /// 64-bit words of state component 15 with 32 records: five registers, then FROM, TO and INFO of each record.
 pub const LBR_COMPONENT_WORDS: usize = 5 + 3 * 32;
 
+/// State components (bits of XCR0 and IA32_XSS) that the CPU knows by itself: x87 and SSE.
+pub const STATE_COMPONENTS: u64 = 3;
+
 /// The guest gets #GP(0).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("#GP(0)")]
@@ -152,10 +155,10 @@ pub trait Bus {
     /// # Errors
     /// #GP(0).
     fn rdpmc(&mut self, counter: u32, pce: bool, access: &Access<'_>) -> Result<u64, GeneralProtection>;
-    /// The state components (bits of XCR0 and IA32_XSS) that the XSAVE feature set manages: x87 and SSE. 0: its
+    /// The state components (bits of XCR0 and IA32_XSS) that the XSAVE feature set manages. 0: its
     /// instructions are not for this CPU to execute, because there are components that it does not know.
     fn state_components(&self) -> u64 {
-        3
+        STATE_COMPONENTS
     }
     /// 64-bit words of state component 15, the architectural last branch records; 0 without them. At most
     /// [`LBR_COMPONENT_WORDS`].

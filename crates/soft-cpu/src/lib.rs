@@ -53,7 +53,9 @@ mod trail;
 mod width;
 mod x87;
 
-pub use bus::{Access, Branch, BranchKind, Bus, GeneralProtection, LBR_COMPONENT_WORDS, SystemCalls};
+pub use bus::{
+    Access, Branch, BranchKind, Bus, GeneralProtection, LBR_COMPONENT_WORDS, STATE_COMPONENTS, SystemCalls,
+};
 pub use cpu::{Budget, Cpu, Exit, Unimplemented};
 pub use cpuid::CpuidLeaf;
 pub use exception::{Delivery, EventKind, Exception, Place};

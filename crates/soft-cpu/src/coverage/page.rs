@@ -1,6 +1,7 @@
 //! The page of instructions in the documentation.
 
 use super::{Form, Support, excuse, forms};
+use crate::bus::Bus;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
@@ -9,7 +10,7 @@ type Rows = BTreeMap<([&'static str; 3], String), BTreeSet<String>>;
 
 /// docs/instructions.md.
 #[must_use]
-pub fn markdown() -> String {
+pub fn markdown<B: Bus>() -> String {
     let mut page = String::from(
         "# Instructions of the soft engine\n\n\
          Generated from the decoder's choice of handlers by `cargo xtask docs`; do not edit.\n\n\
@@ -19,7 +20,7 @@ pub fn markdown() -> String {
          as well, and the run names it in a warning.\n",
     );
     let mut groups = BTreeMap::<Vec<String>, Vec<Form>>::new();
-    for form in forms() {
+    for form in forms::<B>() {
         groups.entry(form.features.clone()).or_default().push(form);
     }
     let (there, absent): (Vec<_>, Vec<_>) = groups

@@ -25,6 +25,10 @@ pub struct Deadlines {
 pub trait Board {
     /// Guest RAM.
     fn memory(&self) -> &GuestMemory;
+    /// The machine on which the interpreter can complete what KVM cannot emulate.
+    fn machine(&mut self) -> Option<&mut Machine> {
+        None
+    }
     /// The end of the run, once it has come.
     fn outcome(&self) -> Option<&Outcome>;
     /// Ends the run; the first reason stays.
@@ -88,6 +92,10 @@ pub trait Board {
 impl Board for Machine {
     fn memory(&self) -> &GuestMemory {
         &self.memory
+    }
+
+    fn machine(&mut self) -> Option<&mut Machine> {
+        Some(self)
     }
 
     fn outcome(&self) -> Option<&Outcome> {

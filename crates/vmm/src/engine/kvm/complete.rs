@@ -10,15 +10,14 @@ use super::board::Board;
 use super::error::KvmError;
 use super::state;
 use super::vcpu::Vcpu;
-use crate::apic::spec::{ApicBase, PAGE_SIZE};
+use crate::engine::soft::{Principal, SoftBus};
 use crate::engine::{InstructionCount, dump};
 use crate::memory::GuestMemory;
 use iced_x86::{Decoder, DecoderOptions, Instruction};
 use kvm_bindings::{KVM_MAX_CPUID_ENTRIES, Msrs, kvm_msr_entry};
 use kvm_ioctls::VcpuFd;
-use soft_cpu::{Access, Budget, Bus, Cpu, CpuidLeaf, Exit, GeneralProtection, State};
+use soft_cpu::{Budget, Cpu, CpuidLeaf, Exit, State};
 use vpmu::cpuid::CpuidResult;
-use vpmu::pmu::RdpmcContext;
 
 const UD: u8 = 6;
 const MSR_TSC: u32 = 0x10;
@@ -42,13 +41,14 @@ impl KvmEngine {
         let vcpu = &mut self.vcpu;
         let (before, mut xsave, mut events) = read(vcpu)?;
         let instruction = instruction(&before, board.memory());
-        let memory = board.memory().clone();
+        let Some(machine) = board.machine() else { return Ok(Completed::Unknown(mnemonic(&instruction))) };
+        let profile = machine.pmu.profile().clone();
         let mut cpu = Cpu::new(&before);
-        let mut bus = KvmBus { board, memory, fd: vcpu.fd() };
+        let mut bus = SoftBus::on_behalf_of(vcpu.fd(), machine, &profile);
         let exit = cpu.run(&mut bus, Budget { instructions: 1, interrupt_window: false });
         if let Some(unknown) = cpu.unimplemented().first() {
             let shown = |leaf, subleaf| {
-                let CpuidLeaf { eax, ebx, ecx, edx } = cpuid(vcpu.fd(), leaf, subleaf);
+                let CpuidLeaf { eax, ebx, ecx, edx } = vcpu.fd().cpuid(leaf, subleaf);
                 CpuidResult { eax, ebx, ecx, edx }
             };
             if !announced::is_absent(&instruction, shown) {
@@ -170,90 +170,24 @@ fn mnemonic(instruction: &Instruction) -> String {
     format!("{:?}", instruction.mnemonic()).to_ascii_lowercase()
 }
 
-/// What the guest's CPUID says.
-fn cpuid(fd: &VcpuFd, leaf: u32, subleaf: u32) -> CpuidLeaf {
-    let table = fd.get_cpuid2(KVM_MAX_CPUID_ENTRIES);
-    let found = table.ok().and_then(|table| {
-        let entries = table.as_slice();
-        entries.iter().find(|e| e.function == leaf && (e.index == subleaf || e.flags & 1 == 0)).copied()
-    });
-    found.map_or_else(CpuidLeaf::default, |e| CpuidLeaf { eax: e.eax, ebx: e.ebx, ecx: e.ecx, edx: e.edx })
-}
-
-/// The board and guest memory as the interpreter's bus.
-struct KvmBus<'a> {
-    board: &'a mut dyn Board,
-    memory: GuestMemory,
-    fd: &'a VcpuFd,
-}
-
-impl Bus for KvmBus<'_> {
-    fn ram_page(&mut self, gpa: u64) -> Option<u64> {
-        // The APIC page lies over whatever is there.
-        let apic = ApicBase(self.board.apic_base()).address();
-        let is_ram = self.memory.contains(gpa, gpa.saturating_add(PAGE_SIZE)) && gpa != apic;
-        is_ram.then_some(gpa)
+/// What only the vCPU knows.
+impl Principal for VcpuFd {
+    /// What the guest's CPUID says.
+    fn cpuid(&self, leaf: u32, subleaf: u32) -> CpuidLeaf {
+        let table = self.get_cpuid2(KVM_MAX_CPUID_ENTRIES);
+        let found = table.ok().and_then(|table| {
+            let entries = table.as_slice();
+            entries.iter().find(|e| e.function == leaf && (e.index == subleaf || e.flags & 1 == 0)).copied()
+        });
+        found.map_or_else(CpuidLeaf::default, |e| CpuidLeaf {
+            eax: e.eax,
+            ebx: e.ebx,
+            ecx: e.ecx,
+            edx: e.edx,
+        })
     }
 
-    fn ram_read<const N: usize>(&mut self, position: u64) -> [u8; N] {
-        let mut bytes = [0xFF; N];
-        // `ram_page` has found RAM there.
-        let _ = self.memory.read(position, &mut bytes);
-        bytes
-    }
-
-    fn ram_write<const N: usize>(&mut self, position: u64, bytes: [u8; N]) {
-        // `ram_page` has found RAM there.
-        let _ = self.memory.write(position, &bytes);
-    }
-
-    fn mmio_read(&mut self, gpa: u64, data: &mut [u8], _access: &Access<'_>) {
-        self.board.mmio_read(gpa, data);
-    }
-
-    fn mmio_write(&mut self, gpa: u64, data: &[u8], _access: &Access<'_>) {
-        self.board.mmio_write(gpa, data);
-    }
-
-    fn port_in(&mut self, port: u16, data: &mut [u8], _access: &Access<'_>) {
-        self.board.port_in(port, data);
-    }
-
-    fn port_out(&mut self, port: u16, data: &[u8], _access: &Access<'_>) {
-        self.board.port_out(port, data);
-    }
-
-    fn rdmsr(&mut self, index: u32, access: &Access<'_>) -> Result<u64, GeneralProtection> {
-        self.board.rdmsr(index, Some(access.rip)).map_err(|_| GeneralProtection)
-    }
-
-    fn wrmsr(&mut self, index: u32, value: u64, access: &Access<'_>) -> Result<(), GeneralProtection> {
-        self.board.wrmsr(index, value, Some(access.rip)).map_err(|_| GeneralProtection)
-    }
-
-    fn rdpmc(&mut self, counter: u32, pce: bool, access: &Access<'_>) -> Result<u64, GeneralProtection> {
-        let context = RdpmcContext { cpl: access.cpl, pce, protected_mode: true };
-        self.board.rdpmc(counter, context, Some(access.rip)).map_err(|_| GeneralProtection)
-    }
-
-    /// The host's CPUID announces components that the interpreter does not have.
-    fn state_components(&self) -> u64 {
-        0
-    }
-
-    fn cpuid(&mut self, leaf: u32, subleaf: u32, _access: &Access<'_>) -> CpuidLeaf {
-        cpuid(self.fd, leaf, subleaf)
-    }
-
-    fn tsc(&mut self, _access: &Access<'_>) -> u64 {
-        read_msr(self.fd, MSR_TSC).ok().flatten().unwrap_or(0)
-    }
-
-    fn cr8(&mut self) -> u8 {
-        self.board.cr8()
-    }
-
-    fn set_cr8(&mut self, value: u8) {
-        self.board.set_cr8(value);
+    fn tsc(&self) -> u64 {
+        read_msr(self, MSR_TSC).ok().flatten().unwrap_or(0)
     }
 }

@@ -47,10 +47,19 @@ impl Clock {
     }
 }
 
+/// A CPU for which the interpreter stands in, and which keeps time and counts itself.
+pub(in crate::engine) trait Principal {
+    /// What CPUID answers there.
+    fn cpuid(&self, leaf: u32, subleaf: u32) -> CpuidLeaf;
+    /// Its time stamp counter.
+    fn tsc(&self) -> u64;
+}
+
 /// The machine as the CPU's bus; `TIMED` with a model of the core.
-#[derive(Debug)]
-pub(super) struct SoftBus<'a, const TIMED: bool> {
+pub(in crate::engine) struct SoftBus<'a, const TIMED: bool> {
     pub(super) machine: &'a mut Machine,
+    /// Another engine's CPU, which has this one complete an instruction.
+    principal: Option<&'a dyn Principal>,
     ram: Ram,
     profile: &'a Profile,
     retired: Retired,
@@ -79,6 +88,7 @@ impl<'a, const TIMED: bool> SoftBus<'a, TIMED> {
         let branches = BranchLog::new(timing.is_some());
         Self {
             machine,
+            principal: None,
             ram,
             profile,
             retired,
@@ -105,6 +115,9 @@ impl<'a, const TIMED: bool> SoftBus<'a, TIMED> {
 
     /// Brings everybody who counts or measures time up to date.
     pub(super) fn publish(&mut self, totals: &Totals) {
+        if self.principal.is_some() {
+            return;
+        }
         self.complete_branch();
         self.branches.deliver(&mut self.machine.pmu);
         self.retired.set(totals);
@@ -254,6 +267,20 @@ impl<'a, const TIMED: bool> SoftBus<'a, TIMED> {
     }
 }
 
+impl<'a> SoftBus<'a, false> {
+    /// The bus for one instruction of another engine's CPU.
+    pub(in crate::engine) fn on_behalf_of(
+        principal: &'a dyn Principal,
+        machine: &'a mut Machine,
+        profile: &'a Profile,
+    ) -> Self {
+        let ram = Ram::new(&machine.memory);
+        let mut bus = Self::new(machine, ram, profile, Retired::default(), None);
+        bus.principal = Some(principal);
+        bus
+    }
+}
+
 impl<const TIMED: bool> SoftBus<'_, TIMED> {
     /// Waits for somebody to type, until a point in guest time. False if that has come.
     fn wait(&mut self, then: Option<GuestTime>, end: Instant) -> bool {
@@ -351,7 +378,7 @@ impl<const TIMED: bool> Bus for SoftBus<'_, TIMED> {
         self.event(CoreEvent::Serialise);
         self.access_msr(index, access.totals);
         self.attention = true;
-        if index == MSR_TSC {
+        if index == MSR_TSC && self.principal.is_none() {
             self.tsc_offset = value.wrapping_sub(self.ticks(self.cycles));
             self.machine.move_tsc(self.tsc_offset);
             return Ok(());
@@ -366,6 +393,11 @@ impl<const TIMED: bool> Bus for SoftBus<'_, TIMED> {
         self.attention = true;
         let context = RdpmcContext { cpl: access.cpl, pce, protected_mode: true };
         self.machine.rdpmc(counter, context, Some(access.rip)).map_err(|_| GeneralProtection)
+    }
+
+    /// The host's CPUID announces components that the interpreter does not have.
+    fn state_components(&self) -> u64 {
+        if self.principal.is_some() { 0 } else { soft_cpu::STATE_COMPONENTS }
     }
 
     fn lbr_component_words(&self) -> usize {
@@ -389,6 +421,9 @@ impl<const TIMED: bool> Bus for SoftBus<'_, TIMED> {
     }
 
     fn cpuid(&mut self, leaf: u32, subleaf: u32, _access: &Access<'_>) -> CpuidLeaf {
+        if let Some(principal) = self.principal {
+            return principal.cpuid(leaf, subleaf);
+        }
         let apic = &self.machine.apic;
         let mut answer = cpuid::leaf(self.profile, apic.config().x2apic, leaf, subleaf);
         if leaf == 1 && apic.config().tsc_deadline_hz.is_some() {
@@ -406,6 +441,9 @@ impl<const TIMED: bool> Bus for SoftBus<'_, TIMED> {
     }
 
     fn tsc(&mut self, access: &Access<'_>) -> u64 {
+        if let Some(principal) = self.principal {
+            return principal.tsc();
+        }
         self.ticks(self.cycles_at(access.totals)).wrapping_add(self.tsc_offset)
     }
 
@@ -429,6 +467,9 @@ impl<const TIMED: bool> Bus for SoftBus<'_, TIMED> {
     }
 
     fn unimplemented(&mut self, code: &str, access: &Access<'_>) {
+        if self.principal.is_some() {
+            return;
+        }
         self.publish(access.totals);
         self.machine.note_unimplemented(code, access.rip);
     }

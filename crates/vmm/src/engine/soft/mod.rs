@@ -11,7 +11,8 @@ mod idle;
 mod ram;
 mod timing;
 
-use self::bus::{Clock, SoftBus};
+use self::bus::Clock;
+pub(super) use self::bus::{Principal, SoftBus};
 use self::ram::Ram;
 use self::timing::Timing;
 use super::{Engine, EngineError, RegisterDump, RunLimits, dump};
@@ -24,6 +25,12 @@ use serde::{Deserialize, Serialize};
 use soft_cpu::{Budget, Cpu, DescriptorTable, Exit, RFLAGS_IF, Segment, State, Totals, Unimplemented};
 use std::time::Instant;
 use vpmu::Profile;
+
+/// The page of documentation about the instructions that the engine executes.
+#[must_use]
+pub fn instructions_page() -> String {
+    soft_cpu::coverage::markdown::<SoftBus<'_, false>>()
+}
 
 /// Instructions between two looks at the wall clock.
 const CHUNK: u64 = 1 << 20;
