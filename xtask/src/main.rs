@@ -15,13 +15,21 @@
 //! | `fuzz` | feeds the interpreter random code |
 //! | `docs` | writes the generated pages under `docs/` |
 
+// Also what only tasks of the other build use.
+#![cfg_attr(not(feature = "engines"), allow(dead_code))]
+
+#[cfg(feature = "engines")]
 mod bench;
 mod cargo;
 mod demo;
+#[cfg(feature = "docs")]
 mod docs;
+#[cfg(not(feature = "engines"))]
+mod elsewhere;
 mod error;
 mod images;
 mod linux;
+#[cfg(feature = "engines")]
 mod mca;
 mod random;
 mod suite;
@@ -32,6 +40,10 @@ mod tma;
 mod vpmu_cli;
 
 use clap::{Parser, Subcommand};
+#[cfg(not(feature = "docs"))]
+use elsewhere::docs;
+#[cfg(not(feature = "engines"))]
+use elsewhere::{bench, mca};
 use std::process::ExitCode;
 
 #[derive(Debug, Parser)]
@@ -48,6 +60,7 @@ enum Task {
     /// Run everything that CI checks
     Test,
     /// Measure what the virtual PMU costs
+    #[cfg_attr(not(feature = "engines"), command(disable_help_flag = true))]
     Bench(bench::BenchArgs),
     /// Boot the distribution's kernel on the soft engine, with perf in it
     Linux(linux::LinuxArgs),
@@ -56,6 +69,7 @@ enum Task {
     /// Write the uop tables of the core model, from llvm-mca
     Uops,
     /// Compare the core model with llvm-mca on generated basic blocks
+    #[cfg_attr(not(feature = "engines"), command(disable_help_flag = true))]
     Mca(mca::CompareArgs),
     /// Check that the workloads are bound by what they were written for
     Tma(tma::TmaArgs),

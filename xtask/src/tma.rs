@@ -12,8 +12,6 @@ use clap::Args;
 use comfy_table::{CellAlignment, Table, presets};
 use serde_json::Value;
 use std::path::Path;
-use vmm::counts::timing::core_of;
-use vpmu::profile::{PROFILES, Profile};
 use workloads::Category;
 
 /// One profile for each of Intel's pipelines.
@@ -41,12 +39,12 @@ pub(crate) fn tma(args: &TmaArgs) -> Result<(), TaskError> {
     let image = images.iter().find(|image| image.is_workload());
     let image = image.ok_or_else(|| TaskError::Data("there is no image of workloads".to_owned()))?;
     let vpmu = Vpmu::build()?;
-    let chosen = |profile: &&&Profile| match &args.profile {
-        Some(name) => profile.name == name,
-        None if args.all => profile.intel().is_some() && core_of(profile).is_some(),
-        None => PROFILES_OF_CORES.contains(&profile.name),
+    let profiles = match &args.profile {
+        Some(name) => vec![name.clone()],
+        None if args.all => vpmu.modelled_intel_profiles()?,
+        None => PROFILES_OF_CORES.map(str::to_owned).to_vec(),
     };
-    let profiles: Vec<&str> = PROFILES.iter().filter(chosen).map(|profile| profile.name).collect();
+    let profiles: Vec<&str> = profiles.iter().map(String::as_str).collect();
     match check(&vpmu, &image.path, &profiles)?.failed {
         0 => Ok(()),
         failed => Err(TaskError::Failed(format!("{failed} workloads are bound by something else"))),

@@ -33,7 +33,7 @@ pub(crate) struct Vpmu {
 impl Vpmu {
     /// Builds it in release mode.
     pub(crate) fn build() -> Result<Self, TaskError> {
-        run(&mut cargo(["build", "--release", "--quiet", "--package", "vpmu-cli"]))?;
+        run(&mut cargo(["build", "--release", "--package", "vpmu-cli"]))?;
         let target =
             std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from);
         Ok(Self { path: target.join("release/vpmu") })
@@ -60,6 +60,23 @@ impl Vpmu {
         command
     }
 
+    /// Why the KVM engine cannot be used here, in one line; `None` when it can.
+    pub(crate) fn kvm_missing(&self) -> Result<Option<String>, TaskError> {
+        let mut command = Command::new(&self.path);
+        let diagnosis = self.json(command.arg("doctor"))?;
+        let engines = diagnosis["engines"].as_array().map_or(&[][..], Vec::as_slice);
+        let kvm = engines.iter().find(|engine| engine["name"] == "kvm").filter(|kvm| kvm["status"] != "ok");
+        Ok(kvm.map(|kvm| kvm["what"].as_str().unwrap_or_default().to_owned()))
+    }
+
+    /// Names of the Intel profiles whose core has a model.
+    pub(crate) fn modelled_intel_profiles(&self) -> Result<Vec<String>, TaskError> {
+        let profiles = self.json(Command::new(&self.path).args(["list", "profiles"]))?;
+        let profiles = profiles.as_array().map_or(&[][..], Vec::as_slice);
+        let modelled = profiles.iter().filter(|p| p["vendor"] == "Intel" && p["core_model"] == true);
+        Ok(modelled.filter_map(|p| p["name"].as_str().map(str::to_owned)).collect())
+    }
+
     /// Runs a command with `--json` and returns its document.
     pub(crate) fn json(&self, command: &mut Command) -> Result<Value, TaskError> {
         let output = capture(command.arg("--json"))?;
@@ -69,9 +86,4 @@ impl Vpmu {
             TaskError::Output { command: line(command), what: format!("{error}; it said: {said}") }
         })
     }
-}
-
-/// Why the KVM engine cannot be used here, in one line; `None` when it can.
-pub(crate) fn kvm_missing() -> Option<String> {
-    vmm::engine::kvm::check_host().err().map(|error| error.to_string())
 }

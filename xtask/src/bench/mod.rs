@@ -9,8 +9,8 @@ mod guest;
 mod startup;
 mod timing;
 
-use crate::cargo::{cargo, run};
 use crate::error::TaskError;
+use crate::vpmu_cli::Vpmu;
 use comfy_table::{CellAlignment, Table, presets};
 use serde_json::{Value, json};
 
@@ -26,9 +26,6 @@ pub(crate) struct BenchArgs {
     /// Print one JSON document
     #[arg(long)]
     json: bool,
-    /// This is the optimised build (set by the task itself)
-    #[arg(long, hide = true)]
-    optimised: bool,
 }
 
 /// What can be measured.
@@ -58,20 +55,12 @@ struct Figure {
 
 /// Measures everything that this machine can measure.
 pub(crate) fn bench(args: &BenchArgs) -> Result<(), TaskError> {
-    if !args.optimised {
-        // Only an optimised build is worth measuring.
-        let rounds = args.rounds.max(1).to_string();
-        let mut command =
-            cargo(["run", "--release", "--quiet", "--package", "xtask", "--", "bench", "--optimised"]);
-        command.args(["--rounds", &rounds]);
-        if let Some(only) = args.only.as_ref().and_then(clap::ValueEnum::to_possible_value) {
-            command.args(["--only", only.get_name()]);
-        }
-        if args.json {
-            command.arg("--json");
-        }
-        return run(&mut command);
+    if cfg!(debug_assertions) {
+        return Err(TaskError::Data(
+            "only an optimised build is worth measuring: cargo xtask bench".to_owned(),
+        ));
     }
+    let vpmu = Vpmu::build()?;
     let wanted = |subject| args.only.is_none_or(|only| only == subject);
     let mut figures = Vec::new();
     let mut skipped = Vec::new();
@@ -81,7 +70,7 @@ pub(crate) fn bench(args: &BenchArgs) -> Result<(), TaskError> {
     for (subject, measure) in
         [(Subject::Exits, exits::measure as fn(usize) -> _), (Subject::Startup, startup::measure)]
     {
-        match crate::vpmu_cli::kvm_missing() {
+        match vpmu.kvm_missing()? {
             _ if !wanted(subject) => {}
             Some(reason) => skipped.push(format!("{subject:?}: {reason}")),
             None => figures.extend(measure(args.rounds)?),

@@ -10,6 +10,7 @@ use comfy_table::Table;
 use serde::Serialize;
 use std::fmt::Write as _;
 use std::path::Path;
+use vmm::counts::timing::core_of;
 use vmm::loader::TestInfo;
 use vpmu::Profile;
 use vpmu::event::FixedEvent;
@@ -45,6 +46,8 @@ struct ProfileEntry {
     metrics_level: u8,
     slots_per_cycle: u8,
     events: usize,
+    /// There is a model of its core, for `--detail timing`.
+    core_model: bool,
 }
 
 impl ProfileEntry {
@@ -70,6 +73,7 @@ impl ProfileEntry {
             metrics_level: profile.metrics_level(),
             slots_per_cycle: profile.slots_per_cycle,
             events: profile.events.encodings().len(),
+            core_model: core_of(profile).is_some(),
         }
     }
 }
