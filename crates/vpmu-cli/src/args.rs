@@ -8,9 +8,10 @@ use std::path::{Path, PathBuf};
 const AFTER_HELP: &str = "\
 Examples:
   vpmu doctor                               what this machine can do
-  vpmu run tests.elf --counts synthetic     boot an image, show its console
+  vpmu run tests.elf                        boot an image, show its console
   vpmu test images/ --no-fail-fast          many images on every CPU
-  vpmu stat tests.elf --counts synthetic    what the guest counted, with TMA
+  vpmu stat tests.elf                       what the guest counted
+  vpmu stat tests.elf --detail timing       why it was slow: cycles, TMA
   vpmu decode 0x38d 0xb0b                   a register value in words
 
 Exit status:
@@ -30,17 +31,19 @@ with 1 for all others, unless --raw-exit is given. `vpmu --help` lists the
 other exit statuses.
 
 Examples:
-  vpmu run smoke.elf --counts synthetic
-  vpmu run smoke.elf --counts synthetic --isolate --timeout 10
-  vpmu run smoke.elf --counts synthetic --test time_passes --trace t.jsonl
+  vpmu run smoke.elf
+  vpmu run smoke.elf --isolate --timeout 10
+  vpmu run smoke.elf --test time_passes --trace t.jsonl
   vpmu run --kernel vmlinuz --initrd initrd.cpio --append console=ttyS0 -m 512M";
 
 const STAT_HELP: &str = "\
 The table goes to stdout, the guest's console to stderr (-q: nowhere).
-Ratios are taken over measuring windows in which both counters ran.
+Ratios are taken over measuring windows in which both counters ran. Top-down
+shares (TMA) need a model of the core, --detail timing, or the host's PMU.
 
-Example:
-  vpmu stat workloads.elf --counts synthetic --profile sapphire-rapids";
+Examples:
+  vpmu stat workloads.elf
+  vpmu stat workloads.elf --detail timing --profile icelake-sp";
 
 const COMPARE_HELP: &str = "\
 A measuring window opens when the guest writes a GLOBAL_CTRL that enables
@@ -49,10 +52,11 @@ what the guest then read, and the VMM's own totals. One step of a PERF_METRICS
 field is 100/255 points: `8-bit rounding` is the part of a difference that this
 explains, `Other steps` what it does not. Windows that are named after a workload
 of ours get a native column, where the host has a PMU with PERF_METRICS.
+PERF_METRICS is shown with --detail timing or the host's PMU.
 
 Examples:
   vpmu compare workloads.elf --detail timing --html compare.html
-  vpmu compare workloads.elf --strategy converted   what rebuilding would lose";
+  vpmu compare workloads.elf --detail timing --strategy converted";
 
 const DECODE_HELP: &str = "\
 Examples:

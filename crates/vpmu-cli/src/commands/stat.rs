@@ -94,6 +94,8 @@ pub(super) struct Comment {
 pub(super) struct Stat {
     pub(super) stat: Vec<StatRow>,
     pub(super) tma: Option<Tma>,
+    /// Why there is none, and how to get one.
+    no_tma: Option<String>,
     /// The breakdown of each measuring window.
     pub(super) windows_tma: Vec<WindowTma>,
     /// The same by a published formula, from what the guest read from general-purpose counters.
@@ -107,6 +109,8 @@ impl Stat {
         let otherwise = if report.metrics_level == 0 { Provenance::Modelled } else { report.counts };
         let worth = measured::slots_provenance(rows, otherwise);
         let level = shown_level(report);
+        let no_tma = tma::missing(report);
+        let real = if no_tma.is_none() { windows } else { &[] };
         let mut topdown = report.topdown;
         if report.metrics_level == 0 {
             for window in windows.iter().filter_map(|window| window.topdown.as_ref()) {
@@ -115,9 +119,10 @@ impl Stat {
         }
         Self {
             stat: report.counted.iter().map(|row| stat_row(row, windows)).collect(),
-            tma: Tma::new(&topdown, level, worth),
+            tma: no_tma.is_none().then(|| Tma::new(&topdown, level, worth)).flatten(),
+            no_tma,
             windows_formula: (1..)
-                .zip(windows)
+                .zip(real)
                 .filter_map(|(number, window)| {
                     let slots = formula::level1(&window.counters, report.slots_per_cycle)?;
                     let tma = Tma::new(&slots, 1, worth)?;
@@ -125,7 +130,7 @@ impl Stat {
                 })
                 .collect(),
             windows_tma: (1..)
-                .zip(windows)
+                .zip(real)
                 .filter_map(|(number, window)| {
                     let tma = Tma::new(&window.topdown?, level, worth)?;
                     Some(WindowTma { name: window.name(number), tma })
@@ -167,8 +172,9 @@ pub(super) fn stat(args: &StatArgs, json: bool) -> Result<u8, CliError> {
     let quiet = args.machine.quiet;
     let progress = Progress::start(plan.activity(), quiet);
     let target = if json || quiet { Target::Nowhere } else { Target::Stderr };
-    let report = plan.run(target, &progress)?;
-    let windows = measured::windows(&report);
+    let mut report = plan.run(target, &progress)?;
+    let mut windows = measured::windows(&report);
+    tma::withhold(&mut report, &mut windows);
     let stat = Stat::new(&report, &windows);
     if let Some(path) = csv {
         file::write(path, &stat_csv::lines(&stat).map_err(io::Error::from)?)?;
@@ -202,11 +208,10 @@ fn render(image: &str, report: &RunReport, stat: &Stat) -> String {
                 text += &tma::render_windows(&stat.windows_tma);
             }
         }
-        None if report.metrics_level == 0 => {
-            if report.detail == Some("counts") {
-                text += "No top-down breakdown: this CPU has no PERF_METRICS. --detail timing has one from its model.\n";
-            }
+        None if stat.no_tma.is_some() => {
+            let _ = writeln!(text, "{}", stat.no_tma.as_deref().unwrap_or_default());
         }
+        None if report.metrics_level == 0 => {}
         None => text += "No top-down breakdown: the guest counted no slots with PERF_METRICS enabled.\n",
     }
     if !stat.windows_formula.is_empty() {

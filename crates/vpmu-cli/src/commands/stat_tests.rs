@@ -42,13 +42,19 @@ fn busy_report() -> RunReport {
     report
 }
 
+/// A PMU stands behind the slots.
+fn on_a_pmu(mut report: RunReport) -> RunReport {
+    report.counts = Provenance::Host;
+    report
+}
+
 #[test]
 fn looks_like_this() {
     let windows = [window(&[
         ("FIXED_CTR0", "INST_RETIRED.ANY", "", 1_000),
         ("FIXED_CTR1", "CPU_CLK_UNHALTED.THREAD", "", 500),
     ])];
-    insta::assert_snapshot!(shown(&busy_report(), &windows));
+    insta::assert_snapshot!(shown(&on_a_pmu(busy_report()), &windows));
 }
 
 #[test]
@@ -60,7 +66,7 @@ fn the_counts_fit_every_terminal() {
 
 #[test]
 fn an_idle_guest_is_told_apart_from_zero_counts() {
-    insta::assert_snapshot!(shown(&test_report(), &[]));
+    insta::assert_snapshot!(shown(&on_a_pmu(test_report()), &[]));
 }
 
 #[test]
@@ -117,7 +123,7 @@ fn a_ratio_to_zero_is_none() {
 
 #[test]
 fn several_windows_have_a_line_each() {
-    let mut report = busy_report();
+    let mut report = on_a_pmu(busy_report());
     report.metrics_level = 2;
     let named = |label: &str, fields| Measured {
         label: label.to_owned(),
@@ -156,4 +162,20 @@ fn without_metrics_the_model_and_the_published_formula_have_breakdowns() {
     assert_eq!(stat.tma.as_ref().map(|tma| (tma.slots, tma.categories.len())), Some((4_000, 12)));
     assert_eq!(stat.windows_tma[0].tma.provenance, Provenance::Modelled);
     insta::assert_snapshot!(shown(&report, &windows));
+}
+
+#[test]
+fn without_a_model_or_a_pmu_one_line_says_how_to_get_a_breakdown() {
+    let windows = [Measured { topdown: Some(busy_report().topdown), ..window(&[]) }];
+    for (detail, counts) in [(Some("counts"), Provenance::Modelled), (None, Provenance::Synthetic)] {
+        let mut report = busy_report();
+        (report.detail, report.counts) = (detail, counts);
+        let stat = Stat::new(&report, &windows);
+        assert_eq!(stat.tma, None);
+        assert!(stat.windows_tma.is_empty() && stat.windows_formula.is_empty());
+        let text = shown(&report, &windows);
+        assert!(!text.contains("Retiring"), "{text}");
+        let lines: Vec<_> = text.lines().filter(|line| line.contains("--detail timing")).collect();
+        assert_eq!(lines.len(), 1, "{text}");
+    }
 }

@@ -1,11 +1,50 @@
 //! The top-down breakdown (TMA) of the slots that were counted.
 
+use crate::measured::Measured;
 use crate::output::bar::{bar, legend, stacked};
 use crate::output::number::{grouped, percent_of};
 use crate::output::{DIM, HEADING, TMA, columns, paint, report, terminal};
 use serde::Serialize;
 use std::fmt::Write as _;
-use vpmu::{Provenance, TopdownSlots};
+use vmm::counts::timing::core_of;
+use vmm::run::RunReport;
+use vpmu::{Profile, Provenance, TopdownSlots};
+
+/// Why a run has no breakdown that means anything, and which flags give one; `None` where a model of the core or a
+/// PMU stands behind the slots.
+pub(super) fn missing(report: &RunReport) -> Option<String> {
+    match (report.detail, report.counts) {
+        (Some("timing"), _) | (None, Provenance::Host | Provenance::Exact) => return None,
+        (None, counts) => {
+            return Some(format!(
+                "No top-down breakdown: {counts} counts know nothing of the code; --engine soft --detail timing has one, \
+                 from a model of the core."
+            ));
+        }
+        (Some(_), _) => {}
+    }
+    match Profile::by_name(report.profile).filter(|profile| core_of(profile).is_none()) {
+        Some(profile) => Some(format!(
+            "No top-down breakdown: {} has no model of its core, {}, for --detail timing.",
+            profile.name, profile.core
+        )),
+        None => Some("No top-down breakdown: --detail timing has one, from a model of the core.".to_owned()),
+    }
+}
+
+/// Takes the slots by category out of a report if they mean nothing; then the reason is returned.
+pub(super) fn withhold(report: &mut RunReport, windows: &mut [Measured]) -> Option<String> {
+    let why = missing(report)?;
+    report.topdown = TopdownSlots::default();
+    for window in &mut report.windows {
+        window.topdown = None;
+    }
+    for window in windows {
+        window.topdown = None;
+        window.metrics.clear();
+    }
+    Some(why)
+}
 
 /// Width of a bar of 100 %, in characters, where the terminal has room for it.
 const BAR: usize = 40;
@@ -190,6 +229,24 @@ mod tests {
         let tma = Tma::new(&slots(), 1, Provenance::Exact).expect("slots were counted");
         assert!(tma.categories.iter().all(|c| c.level == 1));
         assert_eq!(tma.categories.len(), 4);
+    }
+
+    #[test]
+    fn what_is_printed_instead_names_the_flags_that_help() {
+        let mut report = crate::output::test_report();
+        let mut said = |engine, detail, counts, profile| {
+            (report.engine, report.detail, report.counts, report.profile) = (engine, detail, counts, profile);
+            missing(&report).unwrap_or_default()
+        };
+        let (modelled, synthetic) = (Provenance::Modelled, Provenance::Synthetic);
+        assert_eq!(said("soft", Some("timing"), modelled, "sapphire-rapids"), "");
+        assert_eq!(said("kvm", None, Provenance::Host, "sapphire-rapids"), "");
+        let counts = said("soft", Some("counts"), modelled, "sapphire-rapids");
+        assert!(counts.contains("--detail timing has one"), "{counts}");
+        let made_up = said("kvm", None, synthetic, "sapphire-rapids");
+        assert!(made_up.contains("--engine soft --detail timing"), "{made_up}");
+        let unknown = said("soft", Some("counts"), modelled, "zen5");
+        assert!(unknown.contains("zen5 has no model of its core"), "{unknown}");
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! `--html`: the comparison as one self-contained page, without scripts and without anything to load.
 
-use super::{Agreement, Compared};
+use super::Compared;
 use crate::commands::stat::shown_level;
 use crate::commands::tma::{Category, Tma};
 use crate::measured::{Measured, MetricReading, Reading};
@@ -35,7 +35,7 @@ const LABEL_FROM: f64 = 6.0;
 /// The page.
 pub(super) fn page(image: &str, report: &RunReport, compared: &Compared<'_>) -> String {
     let title = format!("vpmu compare: {image} on {}", report.profile);
-    let agreement = Agreement::of(compared.windows);
+    let agreement = compared.agreement;
     let detail = report.detail.map_or_else(String::new, |detail| format!(", --detail {detail}"));
     html! {
         (DOCTYPE)
@@ -58,7 +58,7 @@ pub(super) fn page(image: &str, report: &RunReport, compared: &Compared<'_>) -> 
                     " PERF_METRICS fields are what the VMM's slots round to. One step of a field is 0.39 points."
                 }
                 @if let Some(why) = &compared.no_native { p.none { "No native column: " (why) } }
-                p.legend { @for (index, name) in NAMES.iter().enumerate() { span { i.{"c" (index)} {} (name) } } }
+                @if let Some(why) = &compared.no_tma { p { (why) } } @else { p.legend { @for (index, name) in NAMES.iter().enumerate() { span { i.{"c" (index)} {} (name) } } } }
                 @for (number, window) in (1..).zip(compared.windows) { (section(number, window, report, compared)) }
             }
         }

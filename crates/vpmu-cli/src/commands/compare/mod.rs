@@ -13,6 +13,7 @@ mod native;
 
 use super::run::Document;
 use super::stat::{title, worth};
+use super::tma;
 use crate::args::{CompareArgs, StrategyKind};
 use crate::error::CliError;
 use crate::machine::Plan;
@@ -40,11 +41,16 @@ struct Comparison {
     comparison: Vec<Measured>,
     agreement: Agreement,
     no_native: Option<String>,
+    /// Why no PERF_METRICS fields and slots are shown, and how to get them.
+    no_tma: Option<String>,
 }
 
 /// What is shown.
 struct Compared<'a> {
     windows: &'a [Measured],
+    agreement: Agreement,
+    /// Why PERF_METRICS is left out.
+    no_tma: Option<String>,
     /// Why there is no native column, if somebody would expect one.
     no_native: Option<String>,
     /// Show what rebuilding PERF_METRICS from metric counts would lose.
@@ -100,14 +106,17 @@ pub(super) fn compare(args: &CompareArgs, json: bool) -> Result<u8, CliError> {
     let quiet = args.machine.quiet;
     let progress = Progress::start(plan.activity(), quiet);
     let target = if json || quiet { Target::Nowhere } else { Target::Stderr };
-    let report = plan.run(target, &progress)?;
+    let mut report = plan.run(target, &progress)?;
     let mut windows = measured::windows(&report);
     let interrupted = matches!(report.outcome, Outcome::Interrupted { .. });
     let known = !interrupted && windows.iter().any(|window| workloads::find(&window.label).is_some());
     let refused = known.then(|| native::fill(&mut windows)).and_then(Result::err);
     let no_native = refused.map(|error| error.to_string());
     let converted = args.strategy == StrategyKind::Converted;
-    let compared = Compared { windows: &windows, no_native, converted };
+    // That the register holds what the slots round to is true of any slots; what they say of the code is not.
+    let agreement = Agreement::of(&windows);
+    let no_tma = tma::withhold(&mut report, &mut windows);
+    let compared = Compared { windows: &windows, agreement, no_tma, no_native, converted };
     if let Some(path) = html {
         file::write(path, html::page(plan.image_name(), &report, &compared).as_bytes())?;
     }
@@ -117,9 +126,8 @@ pub(super) fn compare(args: &CompareArgs, json: bool) -> Result<u8, CliError> {
         file::write(path, &lines)?;
     }
     if json {
-        let Compared { no_native, .. } = compared;
-        let agreement = Agreement::of(&windows);
-        let more = Comparison { comparison: windows, agreement, no_native };
+        let Compared { no_native, no_tma, .. } = compared;
+        let more = Comparison { comparison: windows, agreement, no_native, no_tma };
         print_json(&Document::new("compare", &plan, &report, more))?;
     } else {
         // A report that goes to stdout is alone there.
@@ -142,9 +150,11 @@ fn render(image: &str, report: &RunReport, compared: &Compared<'_>) -> String {
     for (number, window) in (1..).zip(windows) {
         text += &render_window(number, window, compared.converted);
     }
-    let agreement = Agreement::of(windows);
-    if agreement != Agreement::default() {
-        let _ = write!(text, "\n{}", agreement.render());
+    if compared.agreement != Agreement::default() {
+        let _ = write!(text, "\n{}", compared.agreement.render());
+    }
+    if let Some(why) = compared.no_tma.as_ref().filter(|_| !windows.is_empty()) {
+        let _ = writeln!(text, "{why}");
     }
     if let Some(why) = &compared.no_native {
         let _ = writeln!(text, "{}", paint(DIM, format_args!("no native column: {why}")));

@@ -19,7 +19,7 @@ fn window(label: &str, counters: Vec<Reading>, guest_metrics: Option<u64>) -> Me
 }
 
 fn compared(windows: &[Measured]) -> Compared<'_> {
-    Compared { windows, no_native: None, converted: false }
+    Compared { windows, agreement: Agreement::of(windows), no_tma: None, no_native: None, converted: false }
 }
 
 fn shown(windows: &[Measured]) -> String {
@@ -122,7 +122,8 @@ fn only_what_both_sides_know_counts_as_agreement() {
 #[test]
 fn native_shares_and_what_rebuilding_loses_have_columns() {
     let windows = [with_native("alu")];
-    let compared = Compared { windows: &windows, no_native: Some("no PMU here".to_owned()), converted: true };
+    let no_native = Some("no PMU here".to_owned());
+    let compared = Compared { no_native, converted: true, ..compared(&windows) };
     let text = render("workloads", &test_report(), &compared);
     insta::assert_snapshot!(anstream::adapter::strip_str(&text));
 }
@@ -138,12 +139,52 @@ fn a_line_of_csv_for_each_counter_and_field() {
 #[test]
 fn the_page_shows_every_number_and_runs_nothing() {
     let windows = [with_native("<script>alert(1)</script>"), window("", Vec::new(), None)];
-    let compared = Compared { windows: &windows, no_native: None, converted: true };
+    let compared = Compared { converted: true, ..compared(&windows) };
     let page = html::page("smoke", &test_report(), &compared);
     assert!(page.starts_with("<!DOCTYPE html>"));
     assert!(!page.contains("<script"), "labels come from the guest");
     assert!(!page.contains("http"), "nothing is loaded from elsewhere");
     for shown in ["1,010", "+10", "30.20", "30.00", "topdown-mem-bound", "Rebuilt", "Native", "window 2"] {
         assert!(page.contains(shown), "{shown}");
+    }
+}
+
+/// What a command shows of a run with this detail: table, page and lines.
+fn views(detail: Option<&'static str>, counts: Provenance) -> [String; 3] {
+    let mut report = test_report();
+    (report.detail, report.counts) = (detail, counts);
+    let mut windows = [window("alu", vec![reading(Some(7), 7, counts)], Some(IDEAL))];
+    let agreement = Agreement::of(&windows);
+    let no_tma = tma::withhold(&mut report, &mut windows);
+    let compared = Compared { agreement, no_tma, ..compared(&windows) };
+    let mut lines = Vec::new();
+    csv::write(&windows, &mut lines).expect("memory takes it all");
+    [
+        render("workloads", &report, &compared),
+        html::page("workloads", &report, &compared),
+        String::from_utf8(lines).expect("text"),
+    ]
+}
+
+#[test]
+fn shares_of_slots_are_shown_only_where_a_model_or_a_pmu_knows_them() {
+    for (detail, counts) in [(Some("timing"), Provenance::Modelled), (None, Provenance::Host)] {
+        for view in views(detail, counts) {
+            assert!(view.contains("topdown-retiring"), "{detail:?}, {counts}: {view}");
+            assert!(!view.contains("No top-down breakdown"), "{detail:?}, {counts}: {view}");
+        }
+    }
+    for (detail, counts) in [(Some("counts"), Provenance::Modelled), (None, Provenance::Synthetic)] {
+        let [table, page, lines] = views(detail, counts);
+        for view in [&table, &page, &lines] {
+            assert!(!view.contains("topdown-"), "{detail:?}, {counts}: {view}");
+            assert!(!view.contains("Retiring"), "{detail:?}, {counts}: {view}");
+        }
+        assert!(lines.contains("BR_INST_RETIRED.ALL_BRANCHES"), "counters stay: {lines}");
+        for view in [table, page] {
+            assert!(view.contains("--detail timing has one"), "{detail:?}, {counts}: {view}");
+            // That the register holds what the slots round to was checked all the same.
+            assert!(view.contains("8 of 8 PERF_METRICS fields"), "{detail:?}, {counts}: {view}");
+        }
     }
 }
