@@ -61,6 +61,10 @@ impl Account {
         self.machine.count_instructions(&mut self.totals[usize::from(self.user)]);
     }
 
+    pub(crate) fn limit_flops(&mut self, limit: u32) {
+        self.machine.limit_flops(&mut self.totals[usize::from(self.user)], limit);
+    }
+
     /// Ends the current cycle, so that every cycle belongs to one privilege level.
     fn switch_to(&mut self, user: bool) {
         self.machine.end_cycle(&mut self.totals[usize::from(self.user)]);

@@ -57,10 +57,12 @@ pub use cores::{
     CASCADE_LAKE, CORES, CYPRESS_COVE, GOLDEN_COVE, GOLDEN_COVE_CLIENT, RAPTOR_COVE, REDWOOD_COVE,
     SKYLAKE_SP, SUNNY_COVE, SUNNY_COVE_CLIENT, WILLOW_COVE, ZEN2, ZEN3, ZEN4, pipelines,
 };
+pub use flops::RegisterFile;
 pub use model::Model;
 pub use prepared::Prepared;
 pub use step::{Assist, BlockId, BlockStep, BranchKind, BranchStep, CoreEvent, MemoryAccess, Step};
 pub use table::{Cost, Form, TableError, UopTable, Uops};
 pub use totals::{
-    Branches, CoreTotals, Lookups, MOST_PER_CYCLE, PORTS, PerCycle, SUPPLY_GAPS, Slots, Translation,
+    Branches, CoreTotals, FLOP_SETS, Lookups, MOST_PER_CYCLE, PORTS, PerCycle, SUPPLY_GAPS, Slots,
+    Translation,
 };

@@ -109,10 +109,24 @@ impl Machine {
 
     /// From now on books how many instructions retire in each cycle.
     pub(crate) fn count_instructions(&mut self, totals: &mut CoreTotals) {
+        if self.pipeline.back_end.counts_instructions() {
+            return;
+        }
         self.come_back();
         // What is remembered does not have it.
         self.memo.clear(totals);
         self.pipeline.back_end.count_instructions();
+    }
+
+    /// From now on books the floating-point operations beyond so many in a cycle; the first limit stays.
+    pub(crate) fn limit_flops(&mut self, totals: &mut CoreTotals, limit: u32) {
+        if self.pipeline.back_end.limits_flops() {
+            return;
+        }
+        self.come_back();
+        // What is remembered does not have it.
+        self.memo.clear(totals);
+        self.pipeline.back_end.limit_flops(limit);
     }
 
     pub(crate) fn event(&mut self, totals: &mut CoreTotals, event: CoreEvent) {

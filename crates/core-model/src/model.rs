@@ -130,6 +130,12 @@ impl Model {
     pub fn count_instructions_by_cycle(&mut self) {
         self.account.get().count_instructions();
     }
+
+    /// From now on fills [`CoreTotals::flops_lost`] with what is beyond `limit` in each cycle, which takes a little time for
+    /// each instruction of floating point. Another limit later changes nothing.
+    pub fn count_lost_flops(&mut self, limit: u8) {
+        self.account.get().limit_flops(u32::from(limit));
+    }
 }
 
 /// True if a unit of a uop table is an execution port, not a divider, multiplier or queue behind one, and not LLVM's

@@ -194,6 +194,7 @@ impl Pipeline {
             u32::from(prepared.slots)
                 + if RARE && traits.any(Traits::STRING) { string_slots(prepared, execution) } else { 0 }
         };
+        totals.register_files[prepared.register_file as usize] += 1;
         let (load, store) = (traits.any(Traits::LOAD), traits.any(Traits::STORE));
         let load_room = if load { self.back_end.load_room() } else { 0 };
         let store_room = if store { self.store_room(outside) } else { 0 };
@@ -291,15 +292,16 @@ impl Pipeline {
         }
         match (traits.any(Traits::FP_DOUBLE), traits.any(Traits::FP_SINGLE), traits.any(Traits::FP_PACKED)) {
             (true, _, false) => totals.fp_scalar_double += 1,
-            (true, _, true) => totals.fp_packed_double += 1,
+            (true, _, true) => totals.fp_packed_double += prepared.rest.fp_count,
             (_, true, false) => totals.fp_scalar_single += 1,
-            (_, true, true) => totals.fp_packed_single += 1,
+            (_, true, true) => totals.fp_packed_single += prepared.rest.fp_count,
             _ => {}
         }
         if traits.any(Traits::FP_DOUBLE | Traits::FP_SINGLE) {
             for (total, count) in totals.flops.iter_mut().zip(prepared.rest.flops) {
                 *total += u64::from(count);
             }
+            self.back_end.pass_flops(totals, prepared.rest.flops);
         }
         if traits.any(Traits::LOCK) {
             totals.lock_loads += 1;

@@ -1,7 +1,7 @@
 //! An instruction as the model needs it, made once for all its executions.
 
 use crate::core::Core;
-use crate::flops::flops;
+use crate::flops::{RegisterFile, flops, packed_count};
 use crate::system::{Order, system_cost};
 use crate::table::{Cost, Form, UopTable, Uops};
 use iced_x86::{
@@ -149,6 +149,7 @@ pub struct Prepared {
     group_count: u8,
     /// How many of the groups are loads; they come first.
     load_groups: u8,
+    pub(crate) register_file: RegisterFile,
     near_groups: [Uops; NEAR_GROUPS],
     pub(crate) rest: Box<Rest>,
 }
@@ -162,6 +163,8 @@ pub(crate) struct Rest {
     pub(crate) sources: u64,
     pub(crate) results: u64,
     pub(crate) flops: [u8; 3],
+    /// What it adds to the count of packed instructions.
+    pub(crate) fp_count: u64,
 }
 
 const _: () = assert!(size_of::<Prepared>() == 64);
@@ -368,7 +371,15 @@ impl Prepared {
         let [first, second, third, ..] = groups;
         let mut prepared = Self {
             near_groups: [first, second, third],
-            rest: Box::new(Rest { groups, address, sources, results, flops: flops(instruction) }),
+            rest: Box::new(Rest {
+                groups,
+                address,
+                sources,
+                results,
+                flops: flops(instruction),
+                fp_count: packed_count(instruction),
+            }),
+            register_file: RegisterFile::of(instruction),
             group_count: group_count as u8,
             load_groups: load_groups as u8,
             prefetch,

@@ -1,10 +1,13 @@
 //! Running totals of what the model saw, for one privilege level.
 
+use crate::flops::RegisterFile;
 use crate::step::BranchKind;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, transmute_mut};
 
 /// Largest number of occurrences in a cycle that [`PerCycle`] tells apart.
 pub const MOST_PER_CYCLE: usize = 15;
+/// Sets of kinds of floating-point operations.
+pub const FLOP_SETS: usize = 8;
 /// Execution ports that are told apart.
 pub const PORTS: usize = 16;
 /// Lengths of gaps in the supply of uops that are told apart.
@@ -300,8 +303,12 @@ pub struct CoreTotals {
     pub l2_code_reads: Lookups,
     /// Lookups of the second-level cache by hardware prefetchers.
     pub l2_prefetches: Lookups,
+    /// Of these, by the prefetcher of the first-level cache.
+    pub l1_prefetches: Lookups,
     /// Lookups of the second-level cache by prefetch instructions.
     pub l2_software_prefetches: Lookups,
+    /// Of these, by those that bring a line to the second level only.
+    pub l2_only_prefetches: u64,
     /// Lines brought into the second-level cache.
     pub l2_lines_in: u64,
     /// Unmodified lines dropped from it.
@@ -318,6 +325,12 @@ pub struct CoreTotals {
     pub offcore_data_reads: u64,
     /// Demand stores that left the core.
     pub offcore_ownership: u64,
+    /// Demand loads that left the core and missed the last-level cache.
+    pub offcore_data_read_misses: u64,
+    /// Demand stores that left the core and missed the last-level cache.
+    pub offcore_ownership_misses: u64,
+    /// Fetches that left the core and missed the last-level cache.
+    pub offcore_code_read_misses: u64,
     /// Sum over cycles of the lines on their way to the first-level cache.
     pub l1d_pending: u64,
     /// Cycles with at least one.
@@ -378,6 +391,11 @@ pub struct CoreTotals {
     pub fp_packed_single: u64,
     /// Additions and subtractions, multiplications, divisions and square roots of SSE instructions, of each lane.
     pub flops: [u64; 3],
+    /// Element n: of the kinds whose bits n has, how many there were in cycles beyond those that a counter adds, from
+    /// when on [`Model::count_lost_flops`](crate::Model::count_lost_flops) was called.
+    pub flops_lost: [u64; FLOP_SETS],
+    /// Instructions by [`RegisterFile`](crate::RegisterFile).
+    pub register_files: [u64; RegisterFile::COUNT],
     /// Uops of x87 instructions.
     pub x87_uops: u64,
 }

@@ -14,6 +14,10 @@ pub(super) struct Lane {
     instructions: u32,
     instructions_before: u32,
     counts_instructions: bool,
+    /// Floating-point operations of the current cycle by kind, and how many of them a counter adds; kept only if somebody
+    /// wants to know what is lost.
+    flops: [u32; 3],
+    flops_limit: Option<u32>,
 }
 
 impl Lane {
@@ -44,9 +48,35 @@ impl Lane {
 
     /// From now on books how many instructions pass in each cycle.
     pub(super) fn count_instructions(&mut self) {
-        if !self.counts_instructions {
-            self.counts_instructions = true;
-            self.instructions = 0;
+        self.counts_instructions = true;
+        self.instructions = 0;
+    }
+
+    pub(super) fn counts_instructions(&self) -> bool {
+        self.counts_instructions
+    }
+
+    /// From now on books what is lost of more floating-point operations in a cycle.
+    pub(super) fn limit_flops(&mut self, limit: u32) {
+        self.flops_limit = Some(limit);
+        self.flops = [0; 3];
+    }
+
+    pub(super) fn limits_flops(&self) -> bool {
+        self.flops_limit.is_some()
+    }
+
+    /// The instruction that has passed last does these floating-point operations.
+    pub(super) fn pass_flops(&mut self, totals: &mut CoreTotals, flops: [u8; 3]) {
+        let Some(limit) = self.flops_limit else { return };
+        for (set, lost) in totals.flops_lost.iter_mut().enumerate() {
+            let chosen = |of: u32, kind: usize| if set >> kind & 1 == 0 { 0 } else { of };
+            let before: u32 = self.flops.iter().enumerate().map(|(kind, of)| chosen(*of, kind)).sum();
+            let more: u32 = flops.iter().enumerate().map(|(kind, of)| chosen(u32::from(*of), kind)).sum();
+            *lost += u64::from((before + more).saturating_sub(limit.max(before)));
+        }
+        for (now, more) in self.flops.iter_mut().zip(flops) {
+            *now += u32::from(more);
         }
     }
 
@@ -92,6 +122,7 @@ impl Lane {
         self.before = self.used;
         self.used = 0;
         self.cycle += 1;
+        self.flops = [0; 3];
         if self.counts_instructions {
             totals.instructions_by_cycle.book(self.instructions, 1, self.instructions_before);
             (self.instructions_before, self.instructions) = (self.instructions, 0);
@@ -107,6 +138,9 @@ impl Shaped for Lane {
         if self.counts_instructions {
             shape.push(u64::from(self.instructions) << 32 | u64::from(self.instructions_before));
         }
+        if self.limits_flops() {
+            shape.push(self.flops.iter().fold(0, |word, kind| word << 16 | u64::from(*kind)));
+        }
         Some(())
     }
 
@@ -117,6 +151,10 @@ impl Shaped for Lane {
         if self.counts_instructions {
             let word = shape.next();
             (self.instructions, self.instructions_before) = ((word >> 32) as u32, word as u32);
+        }
+        if self.limits_flops() {
+            let word = shape.next();
+            self.flops = [32, 16, 0].map(|bit| (word >> bit & 0xFFFF) as u32);
         }
     }
 }

@@ -450,6 +450,26 @@ impl BackEnd {
         self.retirement.count_instructions();
     }
 
+    /// True after [`count_instructions`](Self::count_instructions).
+    pub(crate) fn counts_instructions(&self) -> bool {
+        self.retirement.counts_instructions()
+    }
+
+    /// From now on books the floating-point operations beyond so many in a cycle.
+    pub(crate) fn limit_flops(&mut self, limit: u32) {
+        self.retirement.limit_flops(limit);
+    }
+
+    /// True after [`limit_flops`](Self::limit_flops).
+    pub(crate) fn limits_flops(&self) -> bool {
+        self.retirement.limits_flops()
+    }
+
+    /// Floating-point operations of the instruction that has retired last.
+    pub(crate) fn pass_flops(&mut self, totals: &mut CoreTotals, flops: [u8; 3]) {
+        self.retirement.pass_flops(totals, flops);
+    }
+
     /// Ends the current cycle if any of its slots is taken.
     pub(crate) fn end_cycle(&mut self, totals: &mut CoreTotals) {
         if self.allocation.used() > 0 {

@@ -209,15 +209,26 @@ impl Caches {
         };
         let found = if let Some(old) = old {
             lookups.misses += 1;
+            totals.l1_prefetches.misses += u64::from(asker == Asker::Prefetcher);
             match asker {
                 Asker::Load => totals.offcore_data_reads += 1,
                 Asker::Store => totals.offcore_ownership += 1,
                 _ => {}
             }
             let start = self.l2_fill_buffers.admit(at);
-            self.fetch(totals, line, start, old)
+            let found = self.fetch(totals, line, start, old);
+            if found.0 == Level::Memory {
+                match asker {
+                    Asker::Load => totals.offcore_data_read_misses += 1,
+                    Asker::Store => totals.offcore_ownership_misses += 1,
+                    Asker::Fetch => totals.offcore_code_read_misses += 1,
+                    Asker::Prefetcher | Asker::Software => {}
+                }
+            }
+            found
         } else {
             lookups.hits += 1;
+            totals.l1_prefetches.hits += u64::from(asker == Asker::Prefetcher);
             let arrival = self.l2_arrivals.of(line, at);
             (Level::L2, arrival.max(at) + self.l2_latency)
         };
@@ -335,6 +346,7 @@ impl Caches {
 
     /// A prefetch instruction to the second level only.
     pub(crate) fn prefetch_outer(&mut self, totals: &mut CoreTotals, line: u64, at: u64) {
+        totals.l2_only_prefetches += 1;
         let (_, arrival) = self.second(totals, line, at, Asker::Software);
         self.l2_arrivals.add(line, arrival.saturating_sub(self.l2_latency));
     }
