@@ -4,7 +4,7 @@
 //! counter starts and again when the guest looks at it; the counter gets the difference. So a
 //! source does no work per counter while the guest runs.
 
-use crate::event::{Event, EventCode};
+use crate::event::{Event, EventCode, EventUnion, Resolved};
 use crate::pmu::Active;
 use alloc::vec::Vec;
 use core::fmt;
@@ -105,6 +105,10 @@ pub struct EventRequest {
     /// The named event of event select and unit mask alone. With modifiers (CMASK, INV, E) the
     /// counter counts cycles or edges of this event.
     pub base: Option<Event>,
+    /// The named events that event select and unit mask ask for together, when they have no name of their own. Their
+    /// counts add up; who cannot count one of them cannot count the union.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub union: EventUnion,
     /// Most occurrences that the counter adds in one core cycle; more are lost. `None`: as many as there are.
     #[cfg_attr(feature = "serde", serde(default))]
     pub limit: Option<u8>,
@@ -114,7 +118,23 @@ impl EventRequest {
     /// A request for a named event without modifiers.
     #[must_use]
     pub fn named(event: Event, code: EventCode) -> Self {
-        Self { code, event: Some(event), base: Some(event), limit: None }
+        Self { code, event: Some(event), base: Some(event), ..Self::default() }
+    }
+
+    /// What counter `index` asks for with a code that has been looked up in the core's
+    /// [`EventTable`](crate::event::EventTable). Silicon counts nothing useful on a counter that cannot count the event.
+    #[must_use]
+    pub fn resolved(code: EventCode, resolved: &Resolved, index: u32) -> Self {
+        if resolved.counters.checked_shr(index).unwrap_or_default() & 1 == 0 {
+            return Self { code, ..Self::default() };
+        }
+        let Resolved { exact, base, union, .. } = *resolved;
+        Self { code, event: exact, base, union, limit: None }
+    }
+
+    /// The named events that are counted, modifiers aside: one, several that add up, or none.
+    pub fn events(&self) -> impl Iterator<Item = Event> + '_ {
+        self.event.or(self.base).into_iter().chain(self.union.events())
     }
 }
 
@@ -197,7 +217,7 @@ impl<S: CountsSource + ?Sized> CountsSource for &mut S {
 
 /// A source whose totals are set by hand: for examples, tests and other deterministic drivers.
 ///
-/// It knows every named event without modifiers, and nothing else.
+/// It knows every named event without modifiers and the unions of such events, and nothing else.
 #[derive(Debug, Clone)]
 pub struct ScriptedSource {
     os: [u64; Event::COUNT],
@@ -243,6 +263,17 @@ impl ScriptedSource {
         self.bursts.push((event.counts_as(), each, cycles));
     }
 
+    fn of(&self, event: Event, limit: Option<u8>, filter: PrivilegeFilter) -> u64 {
+        let index = event.index();
+        let os = if filter.os { self.os[index] } else { 0 };
+        if !filter.usr {
+            return os;
+        }
+        let limit = limit.map_or(u64::MAX, u64::from);
+        let bursts = self.bursts.iter().filter(|(burst, ..)| *burst == event);
+        os + self.usr[index] + bursts.map(|(_, each, cycles)| each.min(&limit) * cycles).sum::<u64>()
+    }
+
     /// Adds slots at CPL 3, by category; TOPDOWN.SLOTS grows with them.
     pub fn add_user_slots(&mut self, added: TopdownSlots) {
         self.topdown_usr += added;
@@ -258,19 +289,13 @@ impl ScriptedSource {
 
 impl CountsSource for ScriptedSource {
     fn provenance(&self, request: &EventRequest) -> Provenance {
-        if request.event.is_some() { Provenance::Exact } else { Provenance::Unknown }
+        let united = !request.union.is_empty() && request.code.is_plain();
+        if request.event.is_some() || united { Provenance::Exact } else { Provenance::Unknown }
     }
 
     fn total(&mut self, request: &EventRequest, filter: PrivilegeFilter) -> u64 {
-        let Some(event) = request.event else { return 0 };
-        let index = event.counts_as().index();
-        let os = if filter.os { self.os[index] } else { 0 };
-        if !filter.usr {
-            return os;
-        }
-        let limit = request.limit.map_or(u64::MAX, u64::from);
-        let bursts = self.bursts.iter().filter(|(burst, ..)| *burst == event.counts_as());
-        os + self.usr[index] + bursts.map(|(_, each, cycles)| each.min(&limit) * cycles).sum::<u64>()
+        let events = request.event.into_iter().chain(request.union.events());
+        events.map(|event| self.of(event.counts_as(), request.limit, filter)).sum()
     }
 
     fn topdown(&mut self, filter: PrivilegeFilter) -> Option<TopdownSlots> {

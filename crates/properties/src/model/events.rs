@@ -67,9 +67,13 @@ pub fn selected(cpu: &Cpu, evtsel: u64, n: usize, frontend: u64, ld_lat: u64) ->
         0x412E => Some(Stream::LlcMisses),
         0x00C4 => Some(Stream::Branches),
         0x00C5 => Some(Stream::Mispredicts),
+        // Unit mask bit 2 selects all of them as well, whatever else is selected.
+        _ if code & 0x04FF == 0x04C4 => Some(Stream::Branches),
+        _ if code & 0x04FF == 0x04C5 => Some(Stream::Mispredicts),
         0x01A4 => Some(Stream::Slots),
         // Counters 0 to 3 only.
-        0x81D0 if n < 4 => Some(Stream::Loads),
+        // Bits 4 to 6 select some of the loads that bit 7 selects all of.
+        _ if code & 0x8FFF == 0x81D0 && n < 4 => Some(Stream::Loads),
         0x01C6 if frontend == 0x11 => Some(Stream::DsbMisses),
         // Golden Cove: not on counter 0.
         0x01CD if ld_lat == 4 && !(golden && n == 0) => Some(Stream::LoadsOver4),

@@ -102,7 +102,7 @@ impl PmuDevice {
         let announced = profile.intel().map_or(0, |pmu| pmu.arch_events);
         ArchEvent::ALL.into_iter().filter(|arch| arch.bit < announced).fold(0, |bits, arch| {
             let known = profile.events.resolve(arch.code);
-            let request = EventRequest { code: arch.code, event: known.exact, base: known.base, limit: None };
+            let request = EventRequest::resolved(arch.code, &known, known.counters.trailing_zeros());
             let absent = self.provenance(&request) == Provenance::Unknown;
             bits | u32::from(absent) << arch.bit
         })

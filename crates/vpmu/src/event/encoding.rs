@@ -9,6 +9,11 @@ pub const MSR_PEBS_LD_LAT: u32 = crate::register::intel::PebsLdLat::MSR;
 /// MSR_PEBS_FRONTEND: which front-end event C6/01 (and a few others) counts.
 pub const MSR_PEBS_FRONTEND: u32 = crate::register::intel::PebsFrontend::MSR;
 
+/// OFFCORE_RSP_0: which requests that leave the core event B7/01, of newer cores 2A/01, counts.
+pub const MSR_OFFCORE_RSP_0: u32 = crate::register::intel::OffcoreRsp::MSR;
+/// OFFCORE_RSP_1: the same for event BB/01, of newer cores 2B/01.
+pub const MSR_OFFCORE_RSP_1: u32 = crate::register::intel::OffcoreRsp1::MSR;
+
 /// The counters that an event is restricted to, as a mask of general-purpose counters.
 pub(super) const COUNTER_0: u32 = 0x01;
 pub(super) const COUNTERS_0_TO_3: u32 = 0x0F;
@@ -140,9 +145,9 @@ impl fmt::Display for PerfRaw {
 /// A further MSR whose value selects the event, besides the event select.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ExtraRegister {
-    /// [`MSR_PEBS_LD_LAT`] or [`MSR_PEBS_FRONTEND`].
+    /// [`MSR_PEBS_LD_LAT`], [`MSR_PEBS_FRONTEND`] or [`MSR_OFFCORE_RSP_0`].
     pub msr: u32,
-    /// The value that the MSR must hold.
+    /// The value that the MSR must hold; of OFFCORE_RSP the value of the event list, where others select the same.
     pub value: u64,
 }
 
@@ -195,6 +200,11 @@ impl Encoding {
         self
     }
 
+    pub(super) const fn offcore(mut self, value: u64) -> Self {
+        self.extra = Some(ExtraRegister { msr: MSR_OFFCORE_RSP_0, value });
+        self
+    }
+
     pub(super) const fn load_latency(mut self, cycles: u64) -> Self {
         self.extra = Some(ExtraRegister { msr: MSR_PEBS_LD_LAT, value: cycles });
         self
@@ -212,7 +222,11 @@ impl fmt::Display for Encoding {
         f.write_str("cpu/")?;
         self.code.write_terms(f)?;
         if let Some(ExtraRegister { msr, value }) = self.extra {
-            let term = if msr == MSR_PEBS_LD_LAT { "ldlat" } else { "frontend" };
+            let term = match msr {
+                MSR_PEBS_LD_LAT => "ldlat",
+                MSR_OFFCORE_RSP_0 => "offcore_rsp",
+                _ => "frontend",
+            };
             write!(f, ",{term}={value:#x}")?;
         }
         f.write_str("/")

@@ -45,6 +45,9 @@ pub const IDENTITIES: &[Identity] = &[
     sum(L2RqstsAllRfo, &[L2RqstsRfoHit, L2RqstsRfoMiss]),
     sum(L2RqstsAllCodeRd, &[L2RqstsCodeRdHit, L2RqstsCodeRdMiss]),
     sum(L2RqstsReferences, &[L2RqstsHit, L2RqstsMiss]),
+    sum(OcrDemandDataRdAnyResponse, &[OcrDemandDataRdL3Hit, OcrDemandDataRdL3Miss]),
+    sum(OcrDemandRfoAnyResponse, &[OcrDemandRfoL3Hit, OcrDemandRfoL3Miss]),
+    sum(OcrDemandCodeRdAnyResponse, &[OcrDemandCodeRdL3Hit, OcrDemandCodeRdL3Miss]),
     sum(
         DtlbLoadMissesWalkCompleted,
         &[DtlbLoadMissesWalkCompleted4k, DtlbLoadMissesWalkCompleted2m4m, DtlbLoadMissesWalkCompleted1g],

@@ -26,9 +26,11 @@ mod granite_rapids;
 mod icelake_sp;
 mod identity;
 mod lion_cove;
+mod offcore;
 mod sapphire_rapids;
 mod skylake_sp;
 mod table;
+mod union;
 mod vocabulary;
 mod zen;
 
@@ -36,7 +38,11 @@ mod zen;
 mod tests;
 
 pub use architectural::{ArchEvent, FixedEvent};
-pub use encoding::{Encoding, EventCode, ExtraRegister, MSR_PEBS_FRONTEND, MSR_PEBS_LD_LAT};
+pub use encoding::{
+    Encoding, EventCode, ExtraRegister, MSR_OFFCORE_RSP_0, MSR_OFFCORE_RSP_1, MSR_PEBS_FRONTEND,
+    MSR_PEBS_LD_LAT,
+};
 pub use identity::{IDENTITIES, Identity};
 pub use table::{EventTable, Resolved};
+pub use union::EventUnion;
 pub use vocabulary::Event;

@@ -246,6 +246,16 @@ pub(super) const ENCODINGS: &[Encoding] = &[
     gp(OffcoreRequestsDemandDataRd, 0x21, 0x01).on(COUNTERS_0_TO_3),
     gp(OffcoreRequestsDemandRfo, 0x21, 0x04).on(COUNTERS_0_TO_3),
     gp(OffcoreRequestsOutstandingCyclesWithDataRd, 0x20, 0x08).cmask(1).on(COUNTERS_0_TO_3),
+    // Requests that leave the core, by OFFCORE_RSP_0; those by OFFCORE_RSP_1 have the next code.
+    gp(OcrDemandDataRdAnyResponse, 0x2A, 0x01).offcore(0x10001).on(COUNTERS_0_TO_3),
+    gp(OcrDemandDataRdL3Hit, 0x2A, 0x01).offcore(0x3F803C0001).on(COUNTERS_0_TO_3),
+    gp(OcrDemandDataRdL3Miss, 0x2A, 0x01).offcore(0x3FBFC00001).on(COUNTERS_0_TO_3),
+    gp(OcrDemandRfoAnyResponse, 0x2A, 0x01).offcore(0x10002).on(COUNTERS_0_TO_3),
+    gp(OcrDemandRfoL3Hit, 0x2A, 0x01).offcore(0x3F803C0002).on(COUNTERS_0_TO_3),
+    gp(OcrDemandRfoL3Miss, 0x2A, 0x01).offcore(0x3FBFC00002).on(COUNTERS_0_TO_3),
+    gp(OcrDemandCodeRdAnyResponse, 0x2A, 0x01).offcore(0x10004).on(COUNTERS_0_TO_3),
+    gp(OcrDemandCodeRdL3Hit, 0x2A, 0x01).offcore(0x3F803C0004).on(COUNTERS_0_TO_3),
+    gp(OcrDemandCodeRdL3Miss, 0x2A, 0x01).offcore(0x3FBFC00004).on(COUNTERS_0_TO_3),
     // TLBs.
     gp(DtlbLoadMissesWalkCompleted4k, 0x12, 0x02).on(COUNTERS_0_TO_3),
     gp(DtlbLoadMissesWalkCompleted2m4m, 0x12, 0x04).on(COUNTERS_0_TO_3),

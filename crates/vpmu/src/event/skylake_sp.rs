@@ -193,6 +193,16 @@ pub(super) const ENCODINGS: &[Encoding] = &[
     gp(OffcoreRequestsDemandDataRd, 0xB0, 0x01),
     gp(OffcoreRequestsDemandRfo, 0xB0, 0x04),
     gp(OffcoreRequestsOutstandingCyclesWithDataRd, 0x60, 0x08).cmask(1),
+    // Requests that leave the core, by OFFCORE_RSP_0; those by OFFCORE_RSP_1 have the next code.
+    gp(OcrDemandDataRdAnyResponse, 0xB7, 0x01).offcore(0x10001),
+    gp(OcrDemandDataRdL3Hit, 0xB7, 0x01).offcore(0x3F803C0001).named("OCR.DEMAND_DATA_RD.L3_HIT.ANY_SNOOP"),
+    gp(OcrDemandDataRdL3Miss, 0xB7, 0x01).offcore(0x3FBC000001).named("OCR.DEMAND_DATA_RD.L3_MISS.ANY_SNOOP"),
+    gp(OcrDemandRfoAnyResponse, 0xB7, 0x01).offcore(0x10002),
+    gp(OcrDemandRfoL3Hit, 0xB7, 0x01).offcore(0x3F803C0002).named("OCR.DEMAND_RFO.L3_HIT.ANY_SNOOP"),
+    gp(OcrDemandRfoL3Miss, 0xB7, 0x01).offcore(0x3FBC000002).named("OCR.DEMAND_RFO.L3_MISS.ANY_SNOOP"),
+    gp(OcrDemandCodeRdAnyResponse, 0xB7, 0x01).offcore(0x10004),
+    gp(OcrDemandCodeRdL3Hit, 0xB7, 0x01).offcore(0x3F803C0004).named("OCR.DEMAND_CODE_RD.L3_HIT.ANY_SNOOP"),
+    gp(OcrDemandCodeRdL3Miss, 0xB7, 0x01).offcore(0x3FBC000004).named("OCR.DEMAND_CODE_RD.L3_MISS.ANY_SNOOP"),
     // TLBs.
     gp(DtlbLoadMissesWalkCompleted4k, 0x08, 0x02),
     gp(DtlbLoadMissesWalkCompleted2m4m, 0x08, 0x04),

@@ -2,8 +2,10 @@
 
 use core::fmt;
 
+use super::union::{Unnamed, unnamed};
 use super::{
-    Encoding, Event, EventCode, granite_rapids, icelake_sp, lion_cove, sapphire_rapids, skylake_sp, zen,
+    Encoding, Event, EventCode, EventUnion, MSR_OFFCORE_RSP_0, MSR_OFFCORE_RSP_1, granite_rapids, icelake_sp,
+    lion_cove, offcore, sapphire_rapids, skylake_sp, zen,
 };
 
 /// The table of one generation of Zen.
@@ -32,11 +34,29 @@ pub struct Resolved {
     /// The named event of event select and unit mask alone. With CMASK, INV or E, a counter counts
     /// cycles or edges of this event.
     pub base: Option<Event>,
+    /// The named events that event select and unit mask ask for together, when they have no name of their own. With
+    /// CMASK, INV or E, a counter counts cycles or edges of their sum.
+    pub union: EventUnion,
     /// The general-purpose counters on which it counts, one bit each; 0 for an unknown code.
     pub counters: u32,
     /// The MSR whose value also selects the event, when events of this code need one. Resolve
     /// with [`EventTable::resolve_extra`] then.
     pub extra_msr: Option<u32>,
+}
+
+impl Resolved {
+    /// What a code asks for by several events together, or by one of them that contains the others.
+    fn union(union: EventUnion, code: EventCode, counters: u32) -> Self {
+        match union.single() {
+            Some(event) => Self {
+                exact: code.is_plain().then_some(event),
+                base: Some(event),
+                counters,
+                ..Self::default()
+            },
+            None => Self { union, counters, ..Self::default() },
+        }
+    }
 }
 
 impl EventTable {
@@ -79,7 +99,8 @@ impl EventTable {
     /// AMD Zen 5.
     pub const ZEN5: Self = zen_table!(zen::ZEN5);
 
-    /// Finds the event of a code.
+    /// Finds the event of a code. Unit mask bits that mean nothing are ignored; of several that have no common name,
+    /// [`Resolved::union`] has what they stand for.
     ///
     /// Events that also need an extra register are not found, because the code alone does not name
     /// them; [`Resolved::extra_msr`] says so.
@@ -99,6 +120,22 @@ impl EventTable {
 
     fn lookup(self, code: EventCode, extra_value: Option<u64>) -> Resolved {
         let code = code.normalized();
+        if let Some(resolved) = self.offcore(code, extra_value) {
+            return resolved;
+        }
+        let found = self.named(code, extra_value);
+        if found.counters != 0 {
+            return found;
+        }
+        match unnamed(code, &self.by_select(code.select)) {
+            Some(Unnamed::Same(code)) => self.named(code, extra_value),
+            Some(Unnamed::Union(union, counters)) => Resolved::union(union, code, counters),
+            None => found,
+        }
+    }
+
+    /// What the table has under this event select and unit mask.
+    fn named(self, code: EventCode, extra_value: Option<u64>) -> Resolved {
         let mut found = Resolved::default();
         for encoding in self.by_select_umask(code.select, code.umask) {
             if found.counters == 0 || encoding.code == code {
@@ -120,6 +157,18 @@ impl EventTable {
         found
     }
 
+    /// A code whose event OFFCORE_RSP_0 or OFFCORE_RSP_1 selects.
+    fn offcore(self, code: EventCode, extra_value: Option<u64>) -> Option<Resolved> {
+        let (select, extra_msr) = match offcore::first_select(code.select) {
+            Some(select) => (select, MSR_OFFCORE_RSP_1),
+            None => (code.select, MSR_OFFCORE_RSP_0),
+        };
+        let row = self.by_select_umask(select, code.umask).next()?;
+        row.extra.filter(|extra| extra.msr == MSR_OFFCORE_RSP_0)?;
+        let union = extra_value.and_then(offcore::selected).unwrap_or_default();
+        Some(Resolved { extra_msr: Some(extra_msr), ..Resolved::union(union, code, row.counters) })
+    }
+
     /// Every encoding, in the order of the topics: retirement, branches, front end, uops, stalls,
     /// floating point, memory.
     #[must_use]
@@ -135,10 +184,21 @@ impl EventTable {
 
     /// Every encoding with this event select and unit mask, whatever its modifiers.
     pub fn by_select_umask(self, select: u16, umask: u16) -> impl Iterator<Item = &'static Encoding> {
+        self.from(select, umask)
+            .take_while(move |encoding| (encoding.code.select, encoding.code.umask) == (select, umask))
+    }
+
+    /// Every encoding with this event select.
+    fn by_select(self, select: u16) -> impl Iterator<Item = &'static Encoding> + Clone {
+        self.from(select, 0).take_while(move |encoding| encoding.code.select == select)
+    }
+
+    /// The encodings from this event select and unit mask on.
+    fn from(self, select: u16, umask: u16) -> impl Iterator<Item = &'static Encoding> + Clone {
         let wanted = key(EventCode::new(select, umask));
         let sorted = move |position: &u16| &self.encodings[usize::from(*position)];
         let first = self.by_code.partition_point(|position| key(sorted(position).code) < wanted);
-        self.by_code[first..].iter().map(sorted).take_while(move |encoding| key(encoding.code) == wanted)
+        self.by_code[first..].iter().map(sorted)
     }
 }
 

@@ -269,7 +269,14 @@ fn fixed_counters_are_found_by_index_and_by_event() {
 #[test]
 fn sums_are_unions_of_unit_masks() {
     // Levels of the memory hierarchy, not unit masks of one counter.
-    let levels = [Event::MemLoadRetiredL1Miss, Event::MemLoadRetiredL2Miss];
+    let levels = [
+        Event::MemLoadRetiredL1Miss,
+        Event::MemLoadRetiredL2Miss,
+        // An event register selects these.
+        Event::OcrDemandDataRdAnyResponse,
+        Event::OcrDemandRfoAnyResponse,
+        Event::OcrDemandCodeRdAnyResponse,
+    ];
     for identity in IDENTITIES {
         assert!(identity.parts.len() > 1, "{}", identity.total);
         assert_eq!(identity.total.parts(), identity.parts);
@@ -295,6 +302,159 @@ fn sums_are_unions_of_unit_masks() {
         assert!(compared, "{} is in no table", identity.total);
     }
     assert!(Event::InstRetiredAny.parts().is_empty());
+}
+
+fn union(table: EventTable, select: u16, umask: u16) -> Vec<Event> {
+    let resolved = table.resolve(EventCode::new(select, umask));
+    assert_eq!(resolved.exact, resolved.base, "{select:x}/{umask:x}");
+    resolved.exact.into_iter().chain(resolved.union.events()).collect()
+}
+
+/// The codes that Linux programs for its generic events, where no event list names them.
+#[test]
+fn unit_masks_of_linux_s_generic_events_mean_something() {
+    use Event as E;
+    let exact = |table: EventTable, select, umask| table.resolve(EventCode::new(select, umask)).exact;
+    for table in [EventTable::ZEN2, EventTable::ZEN3, EventTable::ZEN4, EventTable::ZEN5] {
+        // iTLB-load-misses.
+        assert_eq!(exact(table, 0x85, 0xFF), Some(E::BpL1TlbMissL2TlbMissAll));
+    }
+    // cache-references.
+    let requests = [
+        E::L2RequestG1Group2,
+        E::L2RequestG1L2HwPf,
+        E::L2RequestG1PrefetchL2Cmd,
+        E::L2RequestG1ChangeToX,
+        E::L2RequestG1CacheableIcRead,
+        E::L2RequestG1LsRdBlkCS,
+        E::L2RequestG1RdBlkX,
+        E::L2RequestG1RdBlkL,
+    ];
+    assert_eq!(union(EventTable::ZEN2, 0x60, 0xFF), requests);
+    assert_eq!(union(EventTable::ZEN3, 0x60, 0xFF), requests);
+    assert_eq!(exact(EventTable::ZEN4, 0x60, 0xFF), Some(E::L2RequestG1All));
+    // Zen 5 has nothing at bit 3.
+    assert_eq!(exact(EventTable::ZEN5, 0x60, 0xFF), Some(E::L2RequestG1All));
+    // L1-dcache-load-misses.
+    assert_eq!(exact(EventTable::ZEN2, 0x60, 0xC8), Some(E::L2RequestG1AllDc));
+    let data = [E::L2RequestG1ChangeToX, E::L2RequestG1RdBlkX, E::L2RequestG1RdBlkL];
+    assert_eq!(union(EventTable::ZEN4, 0x60, 0xC8), data);
+    assert_eq!(union(EventTable::ZEN5, 0x60, 0xC8), data[1..]);
+    // branch-loads on Golden Cove.
+    assert_eq!(exact(EventTable::SAPPHIRE_RAPIDS, 0xC4, 0x04), Some(E::BrInstRetiredAllBranches));
+    assert_eq!(exact(EventTable::SAPPHIRE_RAPIDS, 0xC5, 0x04), Some(E::BrMispRetiredAllBranches));
+}
+
+#[test]
+fn unit_masks_add_up_without_counting_twice() {
+    use Event as E;
+    let (icl, skl, spr) = (EventTable::ICELAKE_SP, EventTable::SKYLAKE_SP, EventTable::SAPPHIRE_RAPIDS);
+    assert_eq!(union(icl, 0xC4, 0x03), [E::BrInstRetiredCondTaken, E::BrInstRetiredNearCall]);
+    // Skylake's C4/01 are all conditional branches.
+    assert_eq!(
+        union(skl, 0xC4, 0x03),
+        [E::BrInstRetiredCondTaken, E::BrInstRetiredCondNtaken, E::BrInstRetiredNearCall]
+    );
+    // Near taken branches contain the calls and the conditional ones that are taken.
+    assert_eq!(union(icl, 0xC4, 0x23), [E::BrInstRetiredNearTaken]);
+    assert_eq!(union(skl, 0xC4, 0x21), [E::BrInstRetiredCondNtaken, E::BrInstRetiredNearTaken]);
+    // An indirect call would be counted twice.
+    assert_eq!(union(icl, 0xC4, 0x82), []);
+    // A named mask with what it contains.
+    assert_eq!(union(spr, 0xD0, 0x91), [E::MemInstRetiredAllLoads]);
+    assert_eq!(
+        union(spr, 0xD1, 0x0A),
+        [E::MemLoadRetiredL2Hit, E::MemLoadRetiredL3Hit, E::MemLoadRetiredL3Miss]
+    );
+    // Kinds of requests with what became of them: no bit means anything alone.
+    assert_eq!(union(spr, 0x24, 0x25), [E::L2RqstsDemandDataRdMiss, E::L2RqstsCodeRdMiss]);
+    assert_eq!(union(spr, 0x24, 0x01), []);
+    // What a list names is not taken apart.
+    assert_eq!(spr.resolve(EventCode::new(0xC7, 0x18)).exact, Some(E::FpArithInstRetired4Flops));
+    assert_eq!(
+        union(spr, 0xC7, 0x07),
+        [
+            E::FpArithInstRetiredScalarDouble,
+            E::FpArithInstRetiredScalarSingle,
+            E::FpArithInstRetired128bPackedDouble
+        ]
+    );
+    // Bits of no event add nothing, where all are known.
+    let zen4 = EventTable::ZEN4;
+    assert_eq!(union(zen4, 0x03, 0x83), [E::FpRetSseAvxOpsAddSubFlops, E::FpRetSseAvxOpsMultFlops]);
+    assert_eq!(zen4.resolve(EventCode::new(0x03, 0x82)).exact, Some(E::FpRetSseAvxOpsMultFlops));
+    assert_eq!(zen4.resolve(EventCode::new(0xC0, 0x55)).exact, Some(E::ExRetInstr));
+    assert_eq!(zen4.resolve(EventCode::new(0x03, 0x80)), Resolved::default());
+    // Miss buffers: the parts of a named mask have no names.
+    assert_eq!(EventTable::ZEN3.resolve(EventCode::new(0x41, 0x01)), Resolved::default());
+    // Two reasons to stall may hold in one cycle.
+    assert_eq!(union(icl, 0xA2, 0x0A), []);
+    // Loads fit counters 0 to 3 only, and so do unions with them.
+    assert_eq!(icl.resolve(EventCode::new(0xD1, 0x03)).counters, 0x0F);
+}
+
+/// A union of every pair of unit masks that a list names contains no event twice, nor a part beside its sum.
+#[test]
+fn no_union_has_a_part_beside_its_sum() {
+    for (core, table) in TABLES {
+        for a in table.encodings() {
+            for b in table.encodings().iter().filter(|row| row.code.select == a.code.select) {
+                let code = EventCode::new(a.code.select, a.code.umask | b.code.umask);
+                let events: Vec<Event> = table.resolve(code).union.events().collect();
+                for (n, event) in events.iter().enumerate() {
+                    assert!(!events[..n].contains(event), "{core}: {code}: {event} twice");
+                    assert!(event.parts().is_empty(), "{core}: {code}: {event} beside its parts");
+                }
+            }
+        }
+    }
+}
+
+/// The values that Linux writes to OFFCORE_RSP for LLC-loads, LLC-load-misses, LLC-stores and LLC-store-misses, by
+/// core, and those of the event lists.
+#[test]
+fn offcore_responses_select_by_kind_and_supplier() {
+    use Event as E;
+    let any_snoop = 0x3F_C000_0000_u64;
+    let skl_miss = 0x3C00_0000 | 1 << 17 | any_snoop;
+    for (table, select, values) in [
+        (
+            EventTable::SKYLAKE_SP,
+            0xB7,
+            [0x1_0001 | any_snoop, skl_miss | 1, 0x1_0002 | any_snoop, skl_miss | 2],
+        ),
+        (
+            EventTable::ICELAKE_SP,
+            0xBB,
+            [0x1_0001 | any_snoop, skl_miss | 1, 0x1_0002 | any_snoop, skl_miss | 2],
+        ),
+        (EventTable::SAPPHIRE_RAPIDS, 0x2A, [0x1_0001, 0x3F_BFC0_0001, 0x3F_3FFC_0002, 0x3F_3FC0_0002]),
+        (EventTable::GRANITE_RAPIDS, 0x2B, [0x1_0001, 0x3F_BFC0_0001, 0x3F_3FFC_0002, 0x3F_3FC0_0002]),
+    ] {
+        let code = EventCode::new(select, 1);
+        let first = matches!(select, 0xB7 | 0x2A);
+        let msr = if first { MSR_OFFCORE_RSP_0 } else { MSR_OFFCORE_RSP_1 };
+        assert_eq!((table.resolve(code).exact, table.resolve(code).extra_msr), (None, Some(msr)));
+        let wanted = [
+            E::OcrDemandDataRdAnyResponse,
+            E::OcrDemandDataRdL3Miss,
+            E::OcrDemandRfoAnyResponse,
+            E::OcrDemandRfoL3Miss,
+        ];
+        for (value, event) in values.into_iter().zip(wanted) {
+            assert_eq!(table.resolve_extra(code, value).exact, Some(event), "{value:#x}");
+        }
+        let selected = |value| table.resolve_extra(code, value).union.events().collect::<Vec<_>>();
+        assert_eq!(selected(0x1_0003), [E::OcrDemandDataRdAnyResponse, E::OcrDemandRfoAnyResponse]);
+        // Prefetches are not told apart; remote memory, a line that another core had, and nothing at all.
+        for value in [0x1_0011, 0x3F_B300_0001, 0x10_003C_0001, 0, 0x1_0000] {
+            assert_eq!(
+                (table.resolve_extra(code, value).exact, selected(value)),
+                (None, Vec::new()),
+                "{value:#x}"
+            );
+        }
+    }
 }
 
 fn counters(mask: u32) -> String {

@@ -1,8 +1,8 @@
 //! Events of AMD's Zen cores, second to fifth generation.
 //!
 //! Source: the event lists of `perf` (Linux `tools/perf/pmu-events/arch/x86/amdzen2` to `amdzen5`), whose names
-//! are used here. Unit masks that are not listed are the OR of single bits on silicon; here such a code has no
-//! name and counts nothing. Every counter can count every event.
+//! are used here. Unit masks that are not listed are the OR of single bits, as [`union`](super::union) makes of them.
+//! Every counter can count every event.
 
 use super::Event::*;
 use super::encoding::{Encoding, gp};
@@ -139,7 +139,9 @@ const ENCODINGS: &[(Generations, Encoding)] = &[
     (ZEN2 | ZEN3, gp(LsRdtsc, 0x2D, 0x00)),
     (ALL, gp(LsStlf, 0x35, 0x00)),
     (ALL, gp(LsStCommitCancel2StCommitCancelWcbFull, 0x37, 0x01)),
-    (ZEN2 | ZEN3, gp(LsDcAccesses, 0x40, 0x00)),
+    // The lists of Zen 4 and 5 leave it out, but Linux's L1-dcache-loads is this event on all of them
+    // (`arch/x86/events/amd/core.c`).
+    (ALL, gp(LsDcAccesses, 0x40, 0x00)),
     (ZEN3 | ZEN4, gp(LsMabAllocLoadStoreAllocations, 0x41, 0x3F)),
     (ZEN5, gp(LsMabAllocLoadStoreAllocations, 0x41, 0x07)),
     (ZEN3 | ZEN4, gp(LsMabAllocHardwarePrefetcherAllocations, 0x41, 0x40)),

@@ -25,6 +25,8 @@ pub(super) struct Mapping {
     pub(super) level: Option<Level>,
     /// The host has every metric of the profile.
     pub(super) metrics: bool,
+    /// Of the profile.
+    table: EventTable,
 }
 
 impl Mapping {
@@ -41,7 +43,12 @@ impl Mapping {
                 .is_some_and(|format| format.width() == 8),
             level: has.map(|has| has.min(wanted)),
             metrics: profile.metrics_level() > 0 && has >= Some(wanted),
+            table: profile.events,
         }
+    }
+
+    fn needs_register(&self, event: Event) -> bool {
+        self.table.by_event(event).is_some_and(|encoding| encoding.extra.is_some())
     }
 
     /// `None` when nothing on this host counts the same.
@@ -64,7 +71,8 @@ impl Mapping {
 
     /// The guest's own encoding, modifiers included, where it means the same on the host.
     fn raw(&self, request: &EventRequest) -> Option<HostEvent> {
-        let named = request.event.is_some() || request.base.is_some();
+        // Nor does it know what an event register selects.
+        let named = request.events().next().is_some_and(|event| !self.needs_register(event));
         // Event select 0 is perf's pseudo code for fixed counters.
         if !self.same_core || !named || request.code.select == 0 {
             return None;

@@ -32,7 +32,7 @@ fn fixed(index: u8) -> EventRequest {
 
 fn programmed(profile: &Profile, code: EventCode) -> EventRequest {
     let resolved = profile.events.resolve(code);
-    EventRequest { code, event: resolved.exact, base: resolved.base, limit: None }
+    EventRequest::resolved(code, &resolved, resolved.counters.trailing_zeros())
 }
 
 fn gp(profile: &Profile, event: Event) -> EventRequest {

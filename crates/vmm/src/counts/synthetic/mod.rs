@@ -23,6 +23,7 @@ pub use rates::{BUILT_IN, Rates, RatesError};
 
 use super::{Slice, Source};
 use model::{Model, Quantity};
+use std::borrow::Cow;
 use vpmu::source::{EventRequest, PrivilegeFilter};
 use vpmu::{Active, CounterId, CountsSource, Profile, Provenance, TopdownSlots};
 
@@ -103,7 +104,7 @@ impl CountsSource for SyntheticSource {
     }
 
     fn total(&mut self, request: &EventRequest, filter: PrivilegeFilter) -> u64 {
-        self.model.quantity(request).map_or(0, |quantity| self.model.total(quantity, filter, self.run))
+        self.model.quantity(request).map_or(0, |quantity| self.model.total(&quantity, filter, self.run))
     }
 
     fn topdown(&mut self, filter: PrivilegeFilter) -> Option<TopdownSlots> {
@@ -114,20 +115,18 @@ impl CountsSource for SyntheticSource {
         self.watches.clear();
         self.mix_matters = false;
         for counter in active {
-            let field;
             let quantity = match counter.counter {
-                CounterId::Metric(index) => {
-                    field = self.model.field(index);
-                    field.as_ref()
+                CounterId::Metric(index) => self.model.field(index),
+                CounterId::Gp(_) | CounterId::Fixed(_) => {
+                    self.model.quantity(&counter.request).map(Cow::into_owned)
                 }
-                CounterId::Gp(_) | CounterId::Fixed(_) => self.model.quantity(&counter.request),
             };
             let Some(quantity) = quantity else { continue };
             let filter = counter.filter;
-            self.mix_matters |= self.model.depends_on_mix(quantity, filter);
+            self.mix_matters |= self.model.depends_on_mix(&quantity, filter);
             if counter.interrupts {
                 let until = counter.until_overflow;
-                self.watches.push(Watch { quantity: quantity.clone(), filter, until });
+                self.watches.push(Watch { quantity, filter, until });
             }
         }
         self.armed = self.run;

@@ -7,8 +7,9 @@ use super::derived::{Derived, derived};
 use super::rate::{Decimal, Rate, part};
 use super::rates::{Fractions, Rates};
 use crate::counts::Slice;
+use std::borrow::Cow;
 use std::sync::Arc;
-use vpmu::event::Event;
+use vpmu::event::{Event, EventUnion};
 use vpmu::metrics::{ALL_FIELDS, LEVEL1_FIELDS};
 use vpmu::source::{EventRequest, PrivilegeFilter};
 use vpmu::{Profile, TopdownSlots};
@@ -27,6 +28,7 @@ pub(super) enum Quantity {
 #[derive(Debug)]
 pub(super) struct Model {
     cycles: Rate,
+    cycles_hz: u64,
     slots_per_cycle: u64,
     metrics_level: u8,
     fractions: [Fractions; 2],
@@ -59,6 +61,7 @@ impl Model {
         let mut model = Self {
             fastest_per_ns: 1,
             cycles,
+            cycles_hz: rates.frequency_hz,
             slots_per_cycle: profile.slots_per_cycle.into(),
             metrics_level: profile.metrics_level(),
             fractions: rates.topdown,
@@ -70,14 +73,35 @@ impl Model {
             let (os, usr) = (model.growth(quantity, 0), model.growth(quantity, 1));
             os.0.count(1).max(usr.0.count(1)).saturating_add(1)
         });
-        model.fastest_per_ns = fastest.max().unwrap_or(1);
+        // A union of unit masks adds several.
+        model.fastest_per_ns = fastest.max().unwrap_or(1).saturating_mul(EventUnion::MOST as u64);
         model
     }
 
     /// What a request counts; `None` when the rates do not say.
-    pub(super) fn quantity(&self, request: &EventRequest) -> Option<&Quantity> {
+    pub(super) fn quantity(&self, request: &EventRequest) -> Option<Cow<'_, Quantity>> {
+        let quantity = self.unlimited(request)?;
+        // What happens at a rate happens equally often in each cycle.
+        match (&*quantity, request.limit.and_then(|limit| Decimal::whole(limit.into()))) {
+            (Quantity::Rates(rates), Some(limit)) => {
+                let most = Rate::per_cycle(self.cycles_hz, limit);
+                let sum = |side: usize| rates.iter().fold(Rate::default(), |sum, rate| sum.plus(rate[side]));
+                let sides = [0, 1].map(sum);
+                if sides.iter().all(|rate| *rate <= most) {
+                    return Some(quantity);
+                }
+                Some(Cow::Owned(Quantity::Rates(Arc::new([sides.map(|rate| rate.min(most))]))))
+            }
+            _ => Some(quantity),
+        }
+    }
+
+    fn unlimited(&self, request: &EventRequest) -> Option<Cow<'_, Quantity>> {
         if let Some(event) = request.event {
-            return self.events.get(event.index())?.as_ref();
+            return self.events.get(event.index())?.as_ref().map(Cow::Borrowed);
+        }
+        if !request.union.is_empty() {
+            return self.united(request).map(Cow::Owned);
         }
         // Modifiers ask how often something happens within a cycle. Rates do not tell, except for
         // what happens equally often in every cycle.
@@ -91,7 +115,19 @@ impl Model {
             return None;
         }
         let reached = per_cycle >= u64::from(code.cmask);
-        Some(if reached != code.inv { &self.every_cycle } else { &self.never })
+        Some(Cow::Borrowed(if reached != code.inv { &self.every_cycle } else { &self.never }))
+    }
+
+    /// Events that add up, if all have rates.
+    fn united(&self, request: &EventRequest) -> Option<Quantity> {
+        let mut sum = Vec::new();
+        for event in request.union.events().filter(|_| request.code.is_plain()) {
+            match self.events.get(event.index())?.as_ref()? {
+                Quantity::Rates(rates) => sum.extend(rates.iter()),
+                Quantity::Slots | Quantity::Field(_) => return None,
+            }
+        }
+        (!sum.is_empty()).then(|| Quantity::Rates(sum.into()))
     }
 
     /// What the accumulator behind a PERF_METRICS field counts.

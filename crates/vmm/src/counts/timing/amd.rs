@@ -1,8 +1,8 @@
 //! The same for the events of AMD's cores, as far as the model's totals are what AMD's event lists (PPR, Linux
 //! `pmu-events/arch/x86/amdzen*`) describe.
 
-use super::event::{INDIRECT, Total, mispredicted, retired, sum, taken, walks};
-use core_model::{BranchKind as Kind, CoreTotals, Translation};
+use super::event::{INDIRECT, Total, l2, mispredicted, retired, sum, taken, walks};
+use core_model::{BranchKind as Kind, CoreTotals, Lookups, RegisterFile, Translation};
 use vpmu::event::Event;
 
 const UNCONDITIONAL: &[Kind] =
@@ -50,12 +50,9 @@ pub(super) fn total(event: Event) -> Option<Total> {
         E::BpL1TlbMissL2TlbMissIf2m => |t| t.fetch_translation.walks_2m,
         E::BpL1TlbMissL2TlbMissIf1g => |t| t.fetch_translation.walks_1g,
         E::BpL1TlbMissL2TlbMissAll => |t| walks(&t.fetch_translation),
-        E::FpRetSseAvxOpsAddSubFlops => |t| t.flops[0],
-        E::FpRetSseAvxOpsMultFlops => |t| t.flops[1],
-        E::FpRetSseAvxOpsDivFlops => |t| t.flops[2],
-        // The interpreter has neither FMA nor BF16.
-        E::FpRetSseAvxOpsMacFlops | E::FpRetSseAvxOpsBfloatMacFlops => |_| 0,
-        E::FpRetSseAvxOpsAll => |t| t.flops.iter().sum(),
+        E::ExRetMmxFpInstrX87 => |t| t.register_files[RegisterFile::X87 as usize],
+        E::ExRetMmxFpInstrMmx => |t| t.register_files[RegisterFile::Mmx as usize],
+        E::ExRetMmxFpInstrSse => |t| t.register_files[RegisterFile::Sse as usize],
         E::LsLocksBusLock => |t| t.split_locks,
         E::LsMisalLoadsMa64 => |t| t.split_loads,
         E::LsDispatchLdDispatch => |t| t.loads,
@@ -69,6 +66,61 @@ pub(super) fn total(event: Event) -> Option<Total> {
         E::LsPrefInstrDispPrefetchW => |t| t.software_prefetches[3],
         E::LsPrefInstrDispPrefetchNta => |t| t.software_prefetches[0],
         E::LsPrefInstrDispAll => |t| t.software_prefetches.iter().sum(),
+        E::LsDcAccesses => |t| t.loads + t.stores,
+        // A line that a core has alone is writable; nobody shares any, and what is not cacheable is not requested here.
+        E::L2RequestG1ChangeToX | E::L2RequestG1LsRdBlkCS | E::L2RequestG1Group2 => |_| 0,
+        E::L2RequestG1CacheableIcRead | E::L2CacheReqStatIcAccessInL2 => |t| both(&t.l2_code_reads),
+        E::L2RequestG1RdBlkX => |t| both(&t.l2_ownership),
+        E::L2RequestG1RdBlkL => reads,
+        E::L2RequestG1PrefetchL2Cmd => |t| t.l2_only_prefetches,
+        E::L2RequestG1L2HwPf => own_prefetches,
+        E::L2RequestG1AllDc => |t| both(&t.l2_ownership) + reads(t),
+        E::L2RequestG1AllNoPrefetch => |t| l2(t, both) - own_prefetches(t) - t.l2_only_prefetches,
+        E::L2RequestG1All => |t| l2(t, both),
+        E::L2CacheReqStatIcFillMiss => |t| t.l2_code_reads.misses,
+        E::L2CacheReqStatIcHitInL2 => |t| t.l2_code_reads.hits,
+        E::L2CacheReqStatLsRdBlkC => |t| requests(t, |lookups| lookups.misses),
+        E::L2CacheReqStatIcDcMissInL2 => |t| t.l2_code_reads.misses + requests(t, |lookups| lookups.misses),
+        E::L2CacheReqStatLsRdBlkX => |t| t.l2_ownership.hits,
+        E::L2CacheReqStatLsRdBlkCs => |_| 0,
+        E::L2CacheReqStatDcHitInL2 => |t| requests(t, |lookups| lookups.hits),
+        E::L2CacheReqStatIcDcHitInL2 => |t| t.l2_code_reads.hits + requests(t, |lookups| lookups.hits),
+        E::L2CacheReqStatDcAccessInL2 => |t| requests(t, both),
+        E::L2CacheReqStatAll => |t| both(&t.l2_code_reads) + requests(t, both),
+        _ => return None,
+    })
+}
+
+fn both(lookups: &Lookups) -> u64 {
+    lookups.hits + lookups.misses
+}
+
+/// Something of the lookups of the second-level cache for data, all but those of its own prefetcher.
+fn requests(totals: &CoreTotals, of: fn(&Lookups) -> u64) -> u64 {
+    let all =
+        [&totals.l2_data_reads, &totals.l2_ownership, &totals.l1_prefetches, &totals.l2_software_prefetches];
+    all.into_iter().map(of).sum()
+}
+
+/// Reads of the first-level data cache, its prefetches and those of instructions included.
+fn reads(totals: &CoreTotals) -> u64 {
+    requests(totals, both) - both(&totals.l2_ownership) - totals.l2_only_prefetches
+}
+
+/// Lookups by the second level's own prefetcher.
+fn own_prefetches(totals: &CoreTotals) -> u64 {
+    both(&totals.l2_prefetches) - both(&totals.l1_prefetches)
+}
+
+/// The kinds of floating-point operations that an event counts, as bits of AMD's unit mask.
+pub(super) fn flop_kinds(event: Event) -> Option<u8> {
+    Some(match event {
+        Event::FpRetSseAvxOpsAddSubFlops => 1,
+        Event::FpRetSseAvxOpsMultFlops => 2,
+        Event::FpRetSseAvxOpsDivFlops => 4,
+        // The interpreter has neither FMA nor BF16.
+        Event::FpRetSseAvxOpsMacFlops | Event::FpRetSseAvxOpsBfloatMacFlops => 0,
+        Event::FpRetSseAvxOpsAll => 7,
         _ => return None,
     })
 }

@@ -326,12 +326,22 @@ fn caches(event: Event) -> Option<Total> {
         E::LongestLatCacheMiss => |t| t.llc.misses,
         E::OffcoreRequestsDemandDataRd => |t| t.offcore_data_reads,
         E::OffcoreRequestsDemandRfo => |t| t.offcore_ownership,
+        // Every request gets its line from the last-level cache or from memory of the own socket.
+        E::OcrDemandDataRdAnyResponse => |t| t.offcore_data_reads,
+        E::OcrDemandDataRdL3Hit => |t| t.offcore_data_reads - t.offcore_data_read_misses,
+        E::OcrDemandDataRdL3Miss => |t| t.offcore_data_read_misses,
+        E::OcrDemandRfoAnyResponse => |t| t.offcore_ownership,
+        E::OcrDemandRfoL3Hit => |t| t.offcore_ownership - t.offcore_ownership_misses,
+        E::OcrDemandRfoL3Miss => |t| t.offcore_ownership_misses,
+        E::OcrDemandCodeRdAnyResponse => |t| t.l2_code_reads.misses,
+        E::OcrDemandCodeRdL3Hit => |t| t.l2_code_reads.misses - t.offcore_code_read_misses,
+        E::OcrDemandCodeRdL3Miss => |t| t.offcore_code_read_misses,
         _ => return None,
     })
 }
 
 /// Something of all lookups of the second-level cache.
-fn l2(totals: &CoreTotals, of: fn(&core_model::Lookups) -> u64) -> u64 {
+pub(super) fn l2(totals: &CoreTotals, of: fn(&core_model::Lookups) -> u64) -> u64 {
     let all = [
         &totals.l2_data_reads,
         &totals.l2_ownership,

@@ -59,7 +59,11 @@ enum Quantity {
     /// Uops of some ports: their positions in [`CoreTotals::ports`].
     Ports(Vec<usize>),
     BranchRecords,
-    /// Unit mask bits that add up.
+    /// Occurrences, at most so many in a cycle.
+    Limited(ByCycle, u8),
+    /// Floating-point operations of these kinds; at most so many in a cycle, if there is a limit.
+    Flops(u8, Option<u8>),
+    /// Events that add up.
     Sum(Vec<Quantity>),
     Never,
 }
@@ -77,7 +81,8 @@ impl Quantity {
         match self {
             Self::Cycles | Self::Crystal | Self::Never => Rate::Cycle(1),
             Self::Slots | Self::Field(_) => Rate::Cycle(width),
-            Self::ByCycle(..) | Self::InstructionsByCycle(_) => Rate::Unbounded,
+            Self::Flops(..) => Rate::Instruction(FLOPS_PER_INSTRUCTION),
+            Self::ByCycle(..) | Self::InstructionsByCycle(_) | Self::Limited(..) => Rate::Unbounded,
             Self::Total(_) | Self::Ports(_) | Self::BranchRecords | Self::Sum(_) => Rate::Unbounded,
         }
     }
@@ -95,11 +100,16 @@ impl fmt::Debug for Quantity {
             Self::Field(_) => "Field",
             Self::Ports(_) => "Ports",
             Self::BranchRecords => "BranchRecords",
+            Self::Limited(..) => "Limited",
+            Self::Flops(..) => "Flops",
             Self::Sum(_) => "Sum",
             Self::Never => "Never",
         })
     }
 }
+
+/// Most floating-point operations of one instruction: those of DPPS, rounded up.
+const FLOPS_PER_INSTRUCTION: u64 = 8;
 
 /// More cycles than any instruction takes on average over a block: two page walks, and a line from memory behind all
 /// others that can be on their way.
@@ -270,6 +280,16 @@ impl TimingCore {
             Quantity::Field(field) => fields(totals)[*field],
             Quantity::Ports(ports) => ports.iter().map(|port| totals.ports[*port]).sum(),
             Quantity::Sum(parts) => parts.iter().map(|part| self.at(part, user)).sum(),
+            Quantity::Limited(by_cycle, limit) => {
+                let each = by_cycle(totals);
+                (1..=usize::from(*limit)).map(|n| each.at_least(n)).sum()
+            }
+            Quantity::Flops(kinds, limit) => {
+                let chosen = totals.flops.iter().enumerate().filter(|(kind, _)| kinds >> kind & 1 != 0);
+                let all: u64 = chosen.map(|(_, count)| count).sum();
+                let lost = if limit.is_some() { totals.flops_lost[usize::from(*kinds)] } else { 0 };
+                all - lost
+            }
             Quantity::BranchRecords => self.branch_records[usize::from(user)],
             Quantity::Never => 0,
         }
@@ -366,17 +386,32 @@ impl TimingSource {
     }
 
     fn quantity(&self, request: &EventRequest) -> Option<Quantity> {
+        let code = request.code.normalized();
+        if (request.event.is_some() || code.is_plain())
+            && let Some(flops) = flops(request)
+        {
+            return Some(flops);
+        }
+        // What is known by cycle happens less often than 15 times in each, and a usual limit takes nothing from it.
+        if let (Some(limit @ ..15), Some(by_cycle)) =
+            (request.limit, request.event.and_then(|event| event::by_cycle(event.counts_as())))
+        {
+            return Some(Quantity::Limited(by_cycle, limit));
+        }
         if let Some(known) = request.event.and_then(|event| self.plain(event)) {
             return Some(known);
         }
-        let code = request.code.normalized();
         match (request.event, request.base) {
             (_, Some(base)) if !code.is_plain() => self.modified(base, code),
             // Skylake's unit mask has a bit more than that of the uops.
             (Some(Event::IdqDsbCyclesAny | Event::IdqDsbCyclesOk), None) => {
                 Some(Quantity::ByCycle(|totals| &totals.dsb_uops, code))
             }
-            (None, None) if code.is_plain() => self.combined(code),
+            (None, None) if code.is_plain() && !request.union.is_empty() => {
+                let parts: Option<Vec<Quantity>> =
+                    request.union.events().map(|event| self.plain(event)).collect();
+                parts.map(Quantity::Sum)
+            }
             _ => None,
         }
     }
@@ -454,39 +489,21 @@ impl TimingSource {
         Some(if always { Quantity::Cycles } else { Quantity::Never })
     }
 
-    /// A unit mask without a name, in a family in which each bit counts something of its own.
-    fn combined(&self, code: EventCode) -> Option<Quantity> {
-        const FAMILIES: [&str; 8] = [
-            "FP_ARITH_INST_RETIRED",
-            "UOPS_DISPATCHED",
-            "SW_PREFETCH_ACCESS",
-            "DTLB_LOAD_MISSES",
-            "DTLB_STORE_MISSES",
-            "ITLB_MISSES",
-            "IDQ",
-            "fp_ret_sse_avx_ops",
-        ];
-        let bits = (0..u16::BITS).map(|bit| 1_u16 << bit).filter(|bit| code.umask & bit != 0);
-        let named = |umask| self.table.resolve(EventCode::new(code.select, umask)).exact;
-        // Of floating-point operations, bits without a name are reserved.
-        let flops = named(1) == Some(Event::FpRetSseAvxOpsAddSubFlops);
-        let part = |umask| {
-            let Some(event) = named(umask) else { return flops.then_some(Quantity::Never) };
-            let family = event.name().split('.').next()?;
-            FAMILIES.contains(&family).then(|| self.plain(event))?
-        };
-        let parts: Option<Vec<Quantity>> = bits.map(part).collect();
-        parts.filter(|parts| !parts.is_empty()).map(Quantity::Sum)
-    }
-
     fn is_exact(request: &EventRequest) -> bool {
-        request.event.is_some_and(|event| {
-            event.counts_as() == Event::InstRetiredAny
-                || ["BR_INST_RETIRED.", "fp_ret_sse_avx_ops."]
-                    .iter()
-                    .any(|start| event.name().starts_with(start))
-        })
+        let united = request.union.events().all(|event| event.unit() == "BR_INST_RETIRED");
+        match request.event {
+            Some(event) => event.counts_as() == Event::InstRetiredAny || event.unit() == "BR_INST_RETIRED",
+            None => united && !request.union.is_empty() && request.code.is_plain(),
+        }
     }
+}
+
+/// What a request for floating-point operations counts. In no cycle are there more than 255, so that only a counter
+/// that adds less has a limit.
+fn flops(request: &EventRequest) -> Option<Quantity> {
+    let kinds = request.events().map(amd::flop_kinds).collect::<Option<Vec<u8>>>()?;
+    let limit = request.limit.filter(|limit| *limit < u8::MAX);
+    (!kinds.is_empty()).then(|| Quantity::Flops(kinds.iter().fold(0, |all, kind| all | kind), limit))
 }
 
 /// The numbers in the names of ports.
@@ -498,6 +515,7 @@ fn port_numbers(names: &[&str]) -> Vec<u32> {
 impl CountsSource for TimingSource {
     fn provenance(&self, request: &EventRequest) -> Provenance {
         match self.quantity(request) {
+            Some(Quantity::Flops(_, None)) => Provenance::Exact,
             Some(_) if Self::is_exact(request) => Provenance::Exact,
             Some(_) => Provenance::Modelled,
             None => Provenance::Unknown,
@@ -506,8 +524,10 @@ impl CountsSource for TimingSource {
 
     fn total(&mut self, request: &EventRequest, filter: PrivilegeFilter) -> u64 {
         let Some(quantity) = self.quantity(request) else { return 0 };
-        if matches!(quantity, Quantity::InstructionsByCycle(_)) {
-            self.core.drive().model.count_instructions_by_cycle();
+        match quantity {
+            Quantity::InstructionsByCycle(_) => self.core.drive().model.count_instructions_by_cycle(),
+            Quantity::Flops(_, Some(limit)) => self.core.drive().model.count_lost_flops(limit),
+            _ => {}
         }
         self.core.drive().sum(&quantity, filter)
     }

@@ -5,7 +5,7 @@ use core_model::Assist;
 use iced_x86::{Decoder, DecoderOptions};
 use soft_cpu::BranchStep;
 use vpmu::event::{FixedEvent, IDENTITIES};
-use vpmu::profile::{ICELAKE_SP, PROFILES, SAPPHIRE_RAPIDS, SKYLAKE_SP, Vendor, ZEN2, ZEN4};
+use vpmu::profile::{ICELAKE_SP, PROFILES, SAPPHIRE_RAPIDS, SKYLAKE_SP, Vendor, ZEN2, ZEN3, ZEN4};
 
 const ALL: PrivilegeFilter = PrivilegeFilter::ALL;
 
@@ -63,7 +63,7 @@ fn named(event: Event) -> EventRequest {
 
 fn coded(table: EventTable, code: EventCode) -> EventRequest {
     let resolved = table.resolve(code);
-    EventRequest { code, event: resolved.exact, base: resolved.base, limit: None }
+    EventRequest::resolved(code, &resolved, resolved.counters.trailing_zeros())
 }
 
 fn active(request: EventRequest, until_overflow: u64) -> Active {
@@ -160,6 +160,143 @@ fn floating_point_operations_of_amd() {
         assert_eq!([1, 2, 4, 8].map(&mut count), [4, 1, 2, 0]);
         // Two kinds, all of them, and all with the reserved bits.
         assert_eq!([5, 0x0F, 0x1F, 0xFF].map(&mut count), [6, 7, 7, 7]);
+    }
+}
+
+/// A load from memory, and behind it many ADDPS and MULPS that wait for nothing but to retire: eight instructions a cycle,
+/// of four operations each.
+#[test]
+fn a_counter_that_is_not_merged_adds_15_in_a_cycle() {
+    let counted = |limited: bool| {
+        let (core, mut source) = new(&ZEN4);
+        let mut count = |umask: u16, limit: u8| {
+            let request =
+                EventRequest { limit: Some(limit), ..coded(ZEN4.events, EventCode::new(0x03, umask)) };
+            let exact = source.provenance(&request) == Provenance::Exact;
+            assert_eq!(exact, limit == 255, "{umask:#x}");
+            source.total(&request, ALL)
+        };
+        if limited {
+            assert_eq!(count(7, 15), 0);
+        }
+        let load = prepared(&core, &[0x48, 0x8B, 0x06]);
+        let [add, mul] = [0x58, 0x59].map(|opcode| {
+            [0, 1, 2, 3, 4, 5].map(|register| prepared(&core, &[0x0F, opcode, 0xC7 | register << 3]))
+        });
+        for n in 0..410 {
+            let (prepared, length) = match n % 41 {
+                0 => &load,
+                n if n % 2 == 0 => &add[n as usize / 2 % 6],
+                n => &mul[n as usize / 2 % 6],
+            };
+            let linear = 0x100_0000 + n * 8 * 4096;
+            let access = core_model::MemoryAccess {
+                linear,
+                physical: linear,
+                size: 8,
+                page: 21,
+                ..Default::default()
+            };
+            let step = Step {
+                rip: 0x1000 + n % 41 * 4,
+                fetch_pa: 0x1000 + n % 41 * 4,
+                fetch_page: 12,
+                length: *length,
+                user: true,
+                repetitions: 1,
+                memory: if n % 41 == 0 { std::slice::from_ref(&access) } else { &[] },
+                branch: None,
+            };
+            core.drive().retire(prepared, &step);
+        }
+        [
+            count(1, 255),
+            count(3, 255),
+            if limited { count(1, 15) } else { 0 },
+            if limited { count(3, 15) } else { 0 },
+        ]
+    };
+    let [adds, all, limited_adds, limited] = counted(true);
+    // Who is not limited is not affected by who is.
+    assert_eq!(counted(false), [adds, all, 0, 0]);
+    assert_eq!((adds, all), (800, 1600));
+    // At most 15 of 32: of both kinds less than half is counted, of one kind up to 15 of 16.
+    assert!((100..=1600 * 3 / 4).contains(&limited), "{limited}");
+    assert!(limited_adds < adds && limited_adds * 16 >= adds * 15, "{limited_adds}");
+}
+
+/// Unions of unit masks, as Linux's generic events ask for them.
+#[test]
+fn unit_masks_of_several_events_add_up() {
+    let (core, mut source) = new(&ZEN3);
+    run(&core, 20_000);
+    let mut zen = |select, umask| {
+        let request = coded(ZEN3.events, EventCode::new(select, umask));
+        assert_ne!(source.provenance(&request), Provenance::Unknown, "{select:x}/{umask:x}");
+        source.total(&request, ALL)
+    };
+    // cache-references, cache-misses, L1-dcache-loads and -load-misses, dTLB-load-misses, iTLB-load-misses.
+    assert_eq!(zen(0x60, 0xFF), zen(0x60, 0xF9) + zen(0x60, 0x02) + zen(0x60, 0x04));
+    assert_eq!(zen(0x60, 0xC8), zen(0x60, 0x80) + zen(0x60, 0x40));
+    // Every load of the loop is to another page.
+    assert!(zen(0x60, 0xC8) >= 2_500 && zen(0x64, 0x09) >= 2_500 && zen(0x40, 0) == 2_500);
+    assert!(zen(0x45, 0xF0) >= 2_000 && zen(0x85, 0xFF) >= 1);
+
+    let (core, mut source) = new(&ICELAKE_SP);
+    run(&core, 20_000);
+    let request = coded(ICELAKE_SP.events, EventCode::new(0xC4, 0x03));
+    assert_eq!(source.provenance(&request), Provenance::Exact);
+    let taken = source.total(&named(Event::BrInstRetiredCondTaken), ALL);
+    assert_eq!((source.total(&request, ALL), taken > 0), (taken, true));
+}
+
+/// LLC-loads and LLC-load-misses of perf: Linux's values for OFFCORE_RSP_0.
+#[test]
+fn offcore_responses_are_those_of_the_model_s_caches() {
+    let loads = |core: &SharedCore, lines: u64| {
+        let (load, length) = prepared(core, &[0x48, 0x8B, 0x06]);
+        for n in 0..lines {
+            // Pages apart: no prefetcher helps.
+            let linear = 0x100_0000 + n * 7 * 4096;
+            let access = core_model::MemoryAccess {
+                linear,
+                physical: linear,
+                size: 8,
+                page: 21,
+                ..Default::default()
+            };
+            let step = Step {
+                rip: 0x1000,
+                fetch_pa: 0x1000,
+                fetch_page: 12,
+                length,
+                user: true,
+                repetitions: 1,
+                memory: std::slice::from_ref(&access),
+                branch: None,
+            };
+            core.drive().retire(&load, &step);
+        }
+    };
+    for (profile, select, values) in [
+        (&SKYLAKE_SP, 0xB7, [0x3F_C001_0001, 0x3F_FC02_0001]),
+        (&SAPPHIRE_RAPIDS, 0x2A, [0x1_0001, 0x3F_BFC0_0001]),
+    ] {
+        let (core, mut source) = new(profile);
+        let code = EventCode::new(select, 1);
+        let mut count = || {
+            values.map(|value| {
+                let request = EventRequest::resolved(code, &profile.events.resolve_extra(code, value), 0);
+                assert_eq!(source.provenance(&request), Provenance::Modelled);
+                source.total(&request, ALL)
+            })
+        };
+        // Twice the same lines, more of them than the first two levels have in the sets that these addresses meet.
+        loads(&core, 900);
+        assert_eq!(count(), [900, 900], "{}: all from memory", profile.name);
+        loads(&core, 900);
+        let [all, misses] = count();
+        assert!(all > 1200 && misses + 200 < all, "{}: {all} of which {misses} missed", profile.name);
     }
 }
 

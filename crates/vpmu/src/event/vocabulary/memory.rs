@@ -183,6 +183,24 @@ macro_rules! memory {
             OffcoreRequestsDemandRfo = "OFFCORE_REQUESTS.DEMAND_RFO",
             /// Cycles with a data read outstanding outside the core.
             OffcoreRequestsOutstandingCyclesWithDataRd = "OFFCORE_REQUESTS_OUTSTANDING.CYCLES_WITH_DATA_RD",
+            /// Demand data reads that left the core.
+            OcrDemandDataRdAnyResponse = "OCR.DEMAND_DATA_RD.ANY_RESPONSE",
+            /// Demand data reads that the last-level cache answered.
+            OcrDemandDataRdL3Hit = "OCR.DEMAND_DATA_RD.L3_HIT",
+            /// Demand data reads that the last-level cache could not answer.
+            OcrDemandDataRdL3Miss = "OCR.DEMAND_DATA_RD.L3_MISS",
+            /// Demand reads for ownership that left the core.
+            OcrDemandRfoAnyResponse = "OCR.DEMAND_RFO.ANY_RESPONSE",
+            /// Demand reads for ownership that the last-level cache answered.
+            OcrDemandRfoL3Hit = "OCR.DEMAND_RFO.L3_HIT",
+            /// Demand reads for ownership that the last-level cache could not answer.
+            OcrDemandRfoL3Miss = "OCR.DEMAND_RFO.L3_MISS",
+            /// Code reads that left the core.
+            OcrDemandCodeRdAnyResponse = "OCR.DEMAND_CODE_RD.ANY_RESPONSE",
+            /// Code reads that the last-level cache answered.
+            OcrDemandCodeRdL3Hit = "OCR.DEMAND_CODE_RD.L3_HIT",
+            /// Code reads that the last-level cache could not answer.
+            OcrDemandCodeRdL3Miss = "OCR.DEMAND_CODE_RD.L3_MISS",
 
             // TLBs.
             /// Page walks for loads that found a 4 KiB page.

@@ -226,14 +226,9 @@ impl Amd {
     fn reprogram(&mut self, index: usize) {
         let code = EventCode::from_perf_ctl(self.regs.ctl[index]);
         let resolved = self.profile.events.resolve(code);
-        let countable = resolved.counters >> index & 1 != 0;
         let limit = if self.is_merged(index) { merge::INCREMENT_LIMIT } else { self.amd.increment_limit };
-        let request = EventRequest {
-            code,
-            event: resolved.exact.filter(|_| countable),
-            base: resolved.base.filter(|_| countable),
-            limit: Some(limit),
-        };
+        let request =
+            EventRequest { limit: Some(limit), ..EventRequest::resolved(code, &resolved, index as u32) };
         self.ledger.reprogram(CounterId::Gp(index as u8), &mut self.gp[index], request);
     }
 

@@ -299,14 +299,7 @@ impl Intel {
         if let Some(msr) = resolved.extra_msr {
             resolved = self.profile.events.resolve_extra(code, self.event_register(msr));
         }
-        // Silicon counts nothing useful on a counter that cannot count the event.
-        let countable = resolved.counters >> index & 1 != 0;
-        let request = EventRequest {
-            code,
-            event: resolved.exact.filter(|_| countable),
-            base: resolved.base.filter(|_| countable),
-            limit: None,
-        };
+        let request = EventRequest::resolved(code, &resolved, index as u32);
         self.ledger.reprogram(CounterId::Gp(index as u8), &mut self.gp[index], request);
     }
 

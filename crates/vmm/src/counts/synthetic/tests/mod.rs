@@ -8,7 +8,7 @@ use super::{Rates, SyntheticSource};
 use crate::counts::Slice;
 use proptest::prelude::*;
 use vpmu::event::{Event, EventCode, FixedEvent};
-use vpmu::profile::{ICELAKE_SP, SAPPHIRE_RAPIDS};
+use vpmu::profile::{ICELAKE_SP, SAPPHIRE_RAPIDS, ZEN4};
 use vpmu::source::{EventRequest, PrivilegeFilter};
 use vpmu::{Active, CounterId, CountsSource, Profile};
 
@@ -60,7 +60,7 @@ fn built_in(profile: &Profile) -> SyntheticSource {
 /// The request that a general-purpose counter makes for a code.
 fn programmed(profile: &Profile, code: EventCode) -> EventRequest {
     let resolved = profile.events.resolve(code);
-    EventRequest { code, event: resolved.exact, base: resolved.base, limit: None }
+    EventRequest::resolved(code, &resolved, resolved.counters.trailing_zeros())
 }
 
 fn gp(profile: &Profile, event: Event) -> EventRequest {

@@ -8,6 +8,32 @@ use vpmu::{Provenance, ReadOutcome, WriteOutcome};
 
 const SECOND: Slice = Slice { os: 0, usr: 1_000_000_000 };
 
+const FLOPS: &str = r#"
+[core]
+frequency_mhz = 1000
+[rates]
+"fp_ret_sse_avx_ops.add_sub_flops" = 12
+"fp_ret_sse_avx_ops.mult_flops" = 8
+[topdown.user]
+retiring = 1
+bad-spec = 0
+fe-bound = 0
+be-bound = 0
+heavy-ops = 0
+br-mispredict = 0
+fetch-lat = 0
+mem-bound = 0
+[topdown.kernel]
+retiring = 1
+bad-spec = 0
+fe-bound = 0
+be-bound = 0
+heavy-ops = 0
+br-mispredict = 0
+fetch-lat = 0
+mem-bound = 0
+"#;
+
 fn user_total(source: &mut SyntheticSource, request: EventRequest) -> u64 {
     source.total(&request, USR)
 }
@@ -51,6 +77,29 @@ fn a_sum_of_configured_events_is_known() {
     let sum: u64 = parts.into_iter().map(|part| user_total(&mut source, gp(&ICELAKE_SP, part))).sum();
     assert_eq!(user_total(&mut source, gp(&ICELAKE_SP, Event::BrInstRetiredCond)), sum);
     assert_eq!(sum, 289_320_000 + 202_524_000);
+}
+
+#[test]
+fn unit_masks_of_several_events_add_their_rates() {
+    let mut source = built_in(&ICELAKE_SP);
+    source.advance(SECOND);
+    // C4/0A: near calls and near returns, 0.02 of a cycle each.
+    let both = programmed(&ICELAKE_SP, EventCode::new(0xC4, 0x0A));
+    assert_eq!(user_total(&mut source, both), 2 * 60_000_000);
+    // C4/42: nobody has said how often far branches come.
+    let far = programmed(&ICELAKE_SP, EventCode::new(0xC4, 0x42));
+    assert_eq!(source.provenance(&far), Provenance::Unknown);
+}
+
+#[test]
+fn a_counter_adds_no_more_in_a_cycle_than_its_limit() {
+    let mut source = SyntheticSource::new(&ZEN4, &Rates::parse("test", FLOPS).unwrap(), TSC_HZ);
+    source.advance(SECOND);
+    let flops = |umask| programmed(&ZEN4, EventCode::new(0x03, umask));
+    let mut count = |request, limit| user_total(&mut source, EventRequest { limit: Some(limit), ..request });
+    // Additions 12 and products 8 a cycle, of a billion cycles.
+    assert_eq!([15, 255].map(|limit| count(flops(1), limit)), [12_000_000_000, 12_000_000_000]);
+    assert_eq!([15, 255].map(|limit| count(flops(3), limit)), [15_000_000_000, 20_000_000_000]);
 }
 
 #[test]
