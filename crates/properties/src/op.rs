@@ -25,7 +25,11 @@ pub(crate) enum Op {
     /// A running counter goes on until so many occurrences before or after its overflow.
     ToOverflow { which: u8, beyond: i8 },
     /// A taken branch.
-    Branch { kind: BranchKind, cpl: u8, from: u64, to: u64, mispredicted: bool, cycles: u64 },
+    Branch { kind: BranchKind, levels: (u8, u8), from: u64, to: u64, mispredicted: bool, cycles: u64 },
+    /// An exception or interrupt other than #DB.
+    Interrupt,
+    /// #DB.
+    DebugException,
     /// XSAVES and XRSTORS of the branch records, one word changed in between; without one: their initial state.
     Xrstors { change: Option<(u8, u64)> },
     /// Save and restore, into the same vPMU or a new one.
@@ -67,10 +71,12 @@ impl Op {
             182..=203 => {
                 Self::ToOverflow { which: input.byte(), beyond: *input.pick(&[-1, 0, 0, 0, 1, 7, -100, 100]) }
             }
-            204..=211 => Self::TakePmi,
+            204..=208 => Self::TakePmi,
+            209 | 210 => Self::Interrupt,
+            211 => Self::DebugException,
             212..=231 => Self::Branch {
                 kind: *input.pick(&BranchKind::ALL),
-                cpl: if input.one_in(2) { 3 } else { 0 },
+                levels: *input.pick(&[(0, 0), (3, 0), (0, 3), (3, 3)]),
                 from: u64::from(input.word()) << 4 | 0x40_0000,
                 to: u64::from(input.word()) << 4 | 0xFFFF_8000_0000_0000,
                 mispredicted: input.one_in(4),
@@ -269,9 +275,11 @@ impl fmt::Display for Op {
             Self::ToOverflow { which, beyond } => {
                 write!(f, "running counter {which} (modulo their number) goes to its overflow {beyond:+}")
             }
-            Self::Branch { kind, cpl, from, to, mispredicted, cycles } => write!(
+            Self::Interrupt => write!(f, "an exception or interrupt"),
+            Self::DebugException => write!(f, "#DB"),
+            Self::Branch { kind, levels: (from_cpl, cpl), from, to, mispredicted, cycles } => write!(
                 f,
-                "{kind:?} from {from:#x} to {to:#x} at CPL {cpl}, mispredicted: {mispredicted}, {cycles} cycles later"
+                "{kind:?} from {from:#x} at CPL {from_cpl} to {to:#x} at CPL {cpl}, mispredicted: {mispredicted}, {cycles} cycles later"
             ),
             Self::Xrstors { change: None } => write!(f, "xrstors of the initial state"),
             Self::Xrstors { change: Some((word, value)) } => {

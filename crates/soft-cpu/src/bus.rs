@@ -227,6 +227,19 @@ pub trait Bus {
     #[inline(always)]
     fn skip_branches(&mut self, _count: u64) {}
 
+    /// An exception or interrupt other than #DB has been delivered, or INT n, INT3 or INTO executed. Told after the branches
+    /// before it, and before [`taken_branch`](Self::taken_branch) of itself.
+    fn interrupted(&mut self) {}
+
+    /// #DB has been delivered, told as [`interrupted`](Self::interrupted) is. It is not told as a branch.
+    fn debug_exception(&mut self) {}
+
+    /// Whether, with RFLAGS.TF set, #DB comes after taken branches only (DEBUGCTL.BTF). Asked before each instruction that
+    /// executes with it.
+    fn steps_on_branches(&self) -> bool {
+        false
+    }
+
     /// Somebody may watch: [`observer`](Self::observer) is implemented, and positions in RAM are guest physical
     /// addresses. The CPU of a bus without has no code for it.
     const OBSERVED: bool = false;

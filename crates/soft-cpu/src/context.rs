@@ -155,6 +155,8 @@ pub(crate) struct Core {
     pub(crate) halted: bool,
     // Debugging.
     pub(crate) breakpoints: Breakpoints,
+    /// RFLAGS.TF stands for single-stepping on branches.
+    pub(crate) steps_on_branches: bool,
     /// DR6 bits that #DB reports after the instruction.
     pub(crate) debug_pending: u64,
     /// The last instruction loaded SS: debug traps wait for the next one.
@@ -225,6 +227,7 @@ impl Core {
             shadow: state.interrupt_shadow,
             halted: state.halted,
             breakpoints: Breakpoints::default(),
+            steps_on_branches: false,
             debug_pending: 0,
             debug_shadow: false,
             system_call: false,

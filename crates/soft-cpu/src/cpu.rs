@@ -225,6 +225,8 @@ impl<B: Bus> Cpu<B> {
             };
             let core = &mut self.core;
             let single_step = core.rflags & TF != 0;
+            core.steps_on_branches = single_step && bus.steps_on_branches();
+            let branches = if core.steps_on_branches { core.totals.taken_branches() } else { 0 };
             // RF is for one instruction.
             core.rflags &= !RF;
             (core.shadow, core.debug_shadow, core.entered) = (false, false, false);
@@ -239,7 +241,8 @@ impl<B: Bus> Cpu<B> {
                     }
                     // SYSCALL and SYSRET trap if TF is set behind them, so that FMASK can keep it away.
                     let traps = if core.system_call { core.rflags & TF != 0 } else { single_step };
-                    if traps && !core.entered {
+                    let passed = core.steps_on_branches && core.totals.taken_branches() == branches;
+                    if traps && !passed && !core.entered {
                         core.debug_pending |= DR6_BS;
                     }
                     if core.debug_pending != 0 && self.debug_exception(bus).is_err() {

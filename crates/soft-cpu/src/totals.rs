@@ -170,6 +170,12 @@ impl Totals {
         [&self.current, &self.other].into_iter().all(below)
     }
 
+    /// Taken branches at all levels.
+    pub(crate) fn taken_branches(&self) -> u64 {
+        let taken = BranchKind::ALL.into_iter().filter(|kind| *kind != BranchKind::ConditionalNotTaken);
+        taken.map(|kind| self.current[kind] + self.other[kind]).sum()
+    }
+
     /// Retired instructions at all levels.
     #[must_use]
     pub fn instructions(&self) -> u64 {

@@ -13,7 +13,7 @@ use alloc::string::String;
 pub use crate::pmu::{AmdState, IntelState};
 
 /// Version of the layout and meaning of [`VpmuState`].
-pub const STATE_VERSION: u32 = 4;
+pub const STATE_VERSION: u32 = 5;
 
 /// The saved state of one vPMU.
 #[derive(Debug, Clone, PartialEq, Eq)]

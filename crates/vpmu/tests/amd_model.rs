@@ -104,7 +104,7 @@ impl Model {
             0xC000_0302 if self.v2 => self.status &= !value,
             0xC000_0303 if self.v2 => self.status |= value & self.status_bits(),
             // Pin controls in bits 5:2, which both CPUs here have.
-            0x1D9 if value & 0x40 == 0 => self.debugctl = value & if self.v2 { 0x183D } else { 0x3D },
+            0x1D9 if value & 0x40 == 0 => self.debugctl = value & if self.v2 { 0x183F } else { 0x3F },
             _ => return false,
         }
         true

@@ -26,6 +26,7 @@ enum Op {
     Branch {
         kind: BranchKind,
         to: u64,
+        from_cpl: u8,
         cpl: u8,
         mispredicted: bool,
         cycles: u64,
@@ -42,6 +43,14 @@ enum Op {
         n: u32,
         value: u64,
     },
+    /// FROM, TO or INFO of the last-exception record.
+    LastException {
+        row: u32,
+        value: u64,
+    },
+    /// An exception or interrupt, but #DB.
+    Interrupt,
+    DebugException,
     Freeze(bool),
     /// A counter overflows and requests a PMI.
     Pmi,
@@ -64,6 +73,11 @@ struct Model {
     /// Architectural: youngest first.
     ages: Vec<Entry>,
     last_change: Option<u64>,
+    last_exception: Entry,
+}
+
+fn is_canonical(address: u64) -> bool {
+    address >> 47 == 0 || address >> 47 == 0x1_FFFF
 }
 
 impl Model {
@@ -77,6 +91,7 @@ impl Model {
             tos: 0,
             ages: vec![[0; 3]; 32],
             last_change: None,
+            last_exception: [0; 3],
         }
     }
 
@@ -142,7 +157,9 @@ impl Model {
             };
             info |= number << 56 | u64::from(distance.is_some()) << 60;
         }
-        let entry = [branch.from, branch.to, info];
+        let from_level =
+            self.kind == Kind::Legacy || self.control >> (1 + u32::from(branch.from_cpl > 0)) & 1 == 1;
+        let entry = [if from_level { branch.from } else { u64::MAX }, branch.to, info];
         self.tos = (self.tos + 1) % 32;
         self.slots[self.tos] = entry;
         self.ages.insert(0, entry);
@@ -202,20 +219,21 @@ impl Guest {
     fn step(&mut self, op: &Op) {
         let kind = self.model.kind;
         match *op {
-            Op::Branch { kind, to, cpl, mispredicted, cycles } => {
+            Op::Branch { kind, to, from_cpl, cpl, mispredicted, cycles } => {
                 self.cycle += cycles;
-                let branch = BranchRecord { from: self.from, to, kind, cpl, mispredicted, cycle: self.cycle };
+                let (from, cycle) = (self.from, self.cycle);
+                let branch = BranchRecord { from, to, kind, from_cpl, cpl, mispredicted, cycle };
                 assert_eq!(self.pmu.branch_filter().admits(kind, cpl), self.model.records(kind, cpl));
                 self.pmu.record_branch(&branch);
                 self.model.branch(&branch);
                 self.from = to;
             }
             Op::DebugCtl(value) => {
-                // Bits 0, 1, 11, 12, 14 are legal; 1 is dropped, and 0 where it has no function.
+                // Bits 0, 1, 11, 12, 14 are legal; 0 is dropped where it has no function.
                 let legal = value & !0x5803 == 0;
                 assert_eq!(self.write(DEBUGCTL, value), legal);
                 if legal {
-                    let kept = if kind == Kind::Legacy { 0x5801 } else { 0x5800 };
+                    let kept = if kind == Kind::Legacy { 0x5803 } else { 0x5802 };
                     self.model.change(|model| model.debugctl = value & kept);
                 }
             }
@@ -253,7 +271,8 @@ impl Guest {
                         ((n as usize) < self.model.ages.len(), cycles_and_flags | 0x1F << 56, false)
                     }
                 };
-                let legal = exists && (row < 2 || !faults || value & !info == 0);
+                let legal =
+                    exists && if row < 2 { is_canonical(value) } else { !faults || value & !info == 0 };
                 let value = if row == 2 && !faults { value & info } else { value };
                 let index = self.rows()[row as usize] + n;
                 assert_eq!(self.write(index, written), legal, "{index:#x} = {written:#x}");
@@ -261,6 +280,36 @@ impl Guest {
                     let model = &mut self.model;
                     let list = if kind == Kind::Legacy { &mut model.slots } else { &mut model.ages };
                     list[n as usize][row as usize] = value;
+                }
+            }
+            Op::LastException { row, value } => {
+                let legal = if row < 2 { is_canonical(value) } else { kind == Kind::Arch };
+                assert_eq!(
+                    self.write([0x1DD, 0x1DE, 0x1E0][row as usize], value),
+                    legal,
+                    "{row} = {value:#x}"
+                );
+                if legal {
+                    self.model.last_exception[row as usize] =
+                        if row == 2 { value & 0xEF << 56 } else { value };
+                }
+            }
+            Op::Interrupt => {
+                self.pmu.interrupted();
+                let model = &mut self.model;
+                if model.records_anything() {
+                    let [from, to, info] =
+                        if kind == Kind::Legacy { model.slots[model.tos] } else { model.ages[0] };
+                    let info = if kind == Kind::Arch { info & 0xEF << 56 } else { 0 };
+                    model.last_exception = [from, to, info];
+                }
+            }
+            Op::DebugException => {
+                self.pmu.debug_exception();
+                let model = &mut self.model;
+                model.debugctl &= !3;
+                if kind == Kind::Arch {
+                    model.control &= !1;
                 }
             }
             Op::Freeze(freeze) => {
@@ -310,6 +359,10 @@ impl Guest {
             assert_eq!(self.read(0x14CF), Some(self.model.ages.len() as u64));
             assert_eq!((self.read(0x1C8), self.read(0x1C9)), (None, None));
         }
+        let [from, to, info] = self.model.last_exception;
+        assert_eq!((self.read(0x1DD), self.read(0x1DE)), (Some(from), Some(to)));
+        assert_eq!(self.read(0x1E0), (!legacy).then_some(info));
+        assert_eq!(self.pmu.steps_on_branches(), self.model.debugctl & 2 != 0);
         assert_eq!(self.read(DEBUGCTL), Some(self.model.debugctl));
         assert_eq!(self.read(STATUS).map(|status| status & LBR_FROZEN != 0), Some(self.model.frozen));
     }
@@ -322,8 +375,16 @@ fn profile(kind: Kind) -> Profile {
 fn op() -> impl Strategy<Value = Op> {
     let cycles = prop_oneof![8 => 0..20_u64, 1 => 65_530..65_540_u64, 1 => 0..1_u64 << 40];
     let kind = prop::sample::select(BranchKind::ALL.to_vec());
-    let branch = (kind, 1..1_u64 << 47, 0..4_u8, any::<bool>(), cycles)
-        .prop_map(|(kind, to, cpl, mispredicted, cycles)| Op::Branch { kind, to, cpl, mispredicted, cycles });
+    let branch = (kind, 1..1_u64 << 47, 0..4_u8, 0..4_u8, any::<bool>(), cycles).prop_map(
+        |(kind, to, from_cpl, cpl, mispredicted, cycles)| Op::Branch {
+            kind,
+            to,
+            from_cpl,
+            cpl,
+            mispredicted,
+            cycles,
+        },
+    );
     let debugctl =
         prop::sample::select(vec![0_u64, 1, 1, 1, 3, 1 | 1 << 11, 1 << 11, 1 << 12, 1 << 14, 1 << 6, 4]);
     let control = prop_oneof![
@@ -341,7 +402,9 @@ fn op() -> impl Strategy<Value = Op> {
         1 => Just(0),
         2 => any::<u64>(),
         2 => (0..64_u32).prop_map(|bit| 1 << bit),
+        1 => (0..64_u32).prop_map(|bit| u64::MAX << bit),
     ];
+    let last = (0..3_u32, value.clone()).prop_map(|(row, value)| Op::LastException { row, value });
     prop_oneof![
         60 => branch,
         4 => debugctl.prop_map(Op::DebugCtl),
@@ -349,6 +412,9 @@ fn op() -> impl Strategy<Value = Op> {
         2 => position.prop_map(Op::Position),
         4 => (0..3_u32, 0..32_u32, value).prop_map(|(row, n, value)| Op::Entry { row, n, value }),
         2 => any::<bool>().prop_map(Op::Freeze),
+        1 => last,
+        3 => Just(Op::Interrupt),
+        1 => Just(Op::DebugException),
         1 => Just(Op::Pmi),
         1 => Just(Op::SaveAndRestore),
         1 => prop::bool::weighted(0.1).prop_map(|rare| if rare { Op::Reset } else { Op::Freeze(false) }),

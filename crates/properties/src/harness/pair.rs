@@ -261,7 +261,9 @@ fn cause(fault: Fault) -> Cause {
         Fault::FixedBits(bits) => Cause::Unchangeable(bits),
         Fault::RdpmcIndex(ecx) => Cause::RdpmcIndex(ecx),
         Fault::RdpmcPrivilege => Cause::RdpmcPrivilege,
-        Fault::BeyondDepth { .. } | Fault::Depth(_) => panic!("{fault} without branch records"),
+        Fault::BeyondDepth { .. } | Fault::Depth(_) | Fault::NonCanonical(_) => {
+            panic!("{fault} without branch records")
+        }
     }
 }
 

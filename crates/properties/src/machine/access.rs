@@ -73,6 +73,14 @@ impl Machine<'_> {
                 RegisterId::Intel(I::ArchLbrFrom | I::ArchLbrTo | I::ArchLbrInfo) if old.is_none() => {
                     Fault::BeyondDepth { depth: self.read_or_0(LBR_DEPTH) }
                 }
+                RegisterId::Intel(
+                    I::LastBranchFrom
+                    | I::LastBranchTo
+                    | I::ArchLbrFrom
+                    | I::ArchLbrTo
+                    | I::LerFrom
+                    | I::LerTo,
+                ) if !matches!(value >> 47, 0 | 0x1_FFFF) => Fault::NonCanonical(value),
                 _ => match (old.unwrap_or(0) ^ value) & slot.unchangeable {
                     0 => return WriteOutcome::Done,
                     changed => Fault::FixedBits(changed),

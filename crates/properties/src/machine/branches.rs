@@ -9,11 +9,16 @@ use vpmu::{BranchKind, BranchRecord};
 const LBR_TOS: u32 = 0x1C9;
 const LBR_SELECT: u32 = 0x1C8;
 const ARCH_LBR_CTL: u32 = 0x14CE;
-/// Words of the component that hold IA32_LBR_CTL and IA32_LBR_DEPTH.
-const CTL: usize = 0;
+/// Word of the component that holds IA32_LBR_DEPTH.
 const DEPTH: usize = 1;
-/// The last-exception record, which no profile offers.
-const LER: std::ops::Range<usize> = 2..5;
+/// The first record, behind the last-exception record.
+const RECORDS: usize = 5;
+/// IA32_LER_INFO.
+const LER_INFO: usize = 4;
+/// FROM, TO and INFO of the last-exception record.
+const LAST_EXCEPTION: [u32; 3] = [0x1DD, 0x1DE, 0x1E0];
+const DEBUGCTL: u32 = 0x1D9;
+const LBR_EN: u64 = 1;
 
 impl Machine<'_> {
     /// FROM and TO of the newest record, and whether it was mispredicted.
@@ -38,6 +43,45 @@ impl Machine<'_> {
         }
     }
 
+    /// The architectural records do not tell where a branch from this level was.
+    fn hides(&mut self, cpl: u8) -> bool {
+        let bit = if cpl == 0 { 1 } else { 2 };
+        matches!(self.subject.profile.lbr, LbrKind::Architectural { .. })
+            && self.read_or_0(ARCH_LBR_CTL) >> bit & 1 == 0
+    }
+
+    /// The last-exception record becomes the newest one while anything is recorded.
+    pub(super) fn interrupt(&mut self) -> Checked {
+        let newest = self.newest();
+        let before = LAST_EXCEPTION.map(|index| self.read(index));
+        self.pmu.sync(&mut self.totals);
+        let records = !self.pmu.branch_filter().is_empty();
+        self.pmu.interrupted();
+        let after = LAST_EXCEPTION.map(|index| self.read(index));
+        match newest {
+            Some((from, to, mispredicted)) if records => {
+                same("last-exception record", [after[0], after[1]], [Some(from), Some(to)])?;
+                same("its INFO", after[2].is_none_or(|info| info >> 63 == u64::from(mispredicted)), true)
+            }
+            Some(_) => same("last-exception record while nothing is recorded", after, before),
+            // AMD's is of the last branch, or there is none.
+            None => Ok(()),
+        }
+    }
+
+    /// #DB ends recording and stepping, and touches no record.
+    pub(super) fn debug_exception(&mut self) -> Checked {
+        self.pmu.sync(&mut self.totals);
+        let before = (self.newest(), LAST_EXCEPTION.map(|index| self.read(index)));
+        self.pmu.debug_exception();
+        same("branch filter after #DB", self.pmu.branch_filter().is_empty(), true)?;
+        same("single-stepping on branches after #DB", self.pmu.steps_on_branches(), false)?;
+        same("IA32_DEBUGCTL.LBR and BTF", self.read_or_0(DEBUGCTL) & 3, 0)?;
+        same("IA32_LBR_CTL.LBREn", self.read_or_0(ARCH_LBR_CTL) & LBR_EN, 0)?;
+        let after = (self.newest(), LAST_EXCEPTION.map(|index| self.read(index)));
+        same("records after #DB", after, before)
+    }
+
     pub(super) fn branch(&mut self, branch: &BranchRecord) -> Checked {
         self.pmu.sync(&mut self.totals);
         let admitted = self.pmu.branch_filter().admits(branch.kind, branch.cpl);
@@ -49,7 +93,8 @@ impl Machine<'_> {
         }
         self.note(Reached::Branches);
         if before.is_some() && !(self.is_call_stack() && branch.kind == BranchKind::Return) {
-            same("newest record", self.newest(), Some((branch.from, branch.to, branch.mispredicted)))?;
+            let from = if self.hides(branch.from_cpl) { u64::MAX } else { branch.from };
+            same("newest record", self.newest(), Some((from, branch.to, branch.mispredicted)))?;
         }
         // DBG_CTL_MSR.LBR
         if matches!(self.subject.profile.lbr, LbrKind::LastBranch | LbrKind::ExtV2 { .. })
@@ -87,13 +132,15 @@ impl Machine<'_> {
         let mut expected = if outcome.is_ok() { words } else { saved };
         if outcome.is_ok() && words[DEPTH] != saved[DEPTH] {
             expected.fill(0);
-            (expected[CTL], expected[DEPTH]) = (words[CTL], saved[DEPTH]);
+            expected[..RECORDS].copy_from_slice(&words[..RECORDS]);
+            expected[DEPTH] = saved[DEPTH];
+            expected[LER_INFO] &= 0xEF << 56;
         }
-        expected[LER].fill(0);
         // Undefined bits of INFO.
-        expected[LER.end..].iter_mut().skip(2).step_by(3).for_each(|info| *info &= !0xFF_FFFF_FFFF_0000);
+        expected[LER_INFO] &= 0xEF << 56;
+        expected[RECORDS..].iter_mut().skip(2).step_by(3).for_each(|info| *info &= !0xFF_FFFF_FFFF_0000);
         // Records beyond the depth are not taken.
-        for record in expected[LER.end..].chunks_mut(3).skip(saved[DEPTH] as usize) {
+        for record in expected[RECORDS..].chunks_mut(3).skip(saved[DEPTH] as usize) {
             record.fill(0);
         }
         self.note(if outcome.is_ok() { Reached::Xrstors } else { Reached::XrstorsFaults });

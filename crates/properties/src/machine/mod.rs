@@ -64,11 +64,13 @@ impl<'a> Machine<'a> {
             }
             Op::Slots { os, fields, at_once } => self.pass(at_once, |totals| totals.add_slots(os, fields)),
             Op::ToOverflow { which, beyond } => self.run_to_overflow(which, beyond),
-            Op::Branch { kind, cpl, from, to, mispredicted, cycles } => {
+            Op::Branch { kind, levels: (from_cpl, cpl), from, to, mispredicted, cycles } => {
                 self.cycle += cycles;
                 let cycle = self.cycle;
-                self.branch(&vpmu::BranchRecord { from, to, kind, cpl, mispredicted, cycle })
+                self.branch(&vpmu::BranchRecord { from, to, kind, from_cpl, cpl, mispredicted, cycle })
             }
+            Op::Interrupt => self.interrupt(),
+            Op::DebugException => self.debug_exception(),
             Op::Xrstors { change } => self.xrstors(change),
             Op::Migrate { fresh } => self.migrate(fresh),
             Op::Snapshot => {

@@ -63,12 +63,12 @@ fn words(state: &mut VpmuState) -> Vec<&mut u64> {
             words.extend(&mut state.metrics.accumulators);
             match &mut state.lbr {
                 LbrState::None => {}
-                LbrState::Legacy { select, tos, entries, .. } => {
-                    words.extend([select, tos, &mut entries[31].info]);
+                LbrState::Legacy { select, tos, entries, ler, .. } => {
+                    words.extend([select, tos, &mut entries[31].info, &mut ler.from, &mut ler.info]);
                 }
-                LbrState::Architectural { ctl, depth, entries, .. } => {
+                LbrState::Architectural { ctl, depth, entries, ler, .. } => {
                     let [first, .., last] = entries;
-                    words.extend([ctl, depth, &mut first.info, &mut last.from]);
+                    words.extend([ctl, depth, &mut first.info, &mut last.from, &mut ler.to, &mut ler.info]);
                 }
             }
         }
@@ -77,6 +77,7 @@ fn words(state: &mut VpmuState) -> Vec<&mut u64> {
             words.extend([&mut state.global_ctl, &mut state.global_status, &mut state.debugctl]);
             let lbr = &mut state.lbr;
             words.extend([&mut lbr.last_from, &mut lbr.last_to, &mut lbr.select, &mut lbr.config]);
+            words.extend([&mut lbr.last_int_from, &mut lbr.last_int_to]);
             words.extend(lbr.entries.iter_mut().flat_map(|(from, to)| [from, to]));
         }
     }

@@ -135,6 +135,15 @@ impl Core {
         self.rflags &= !cleared;
         self.entered = true;
         self.halted = false;
+        self.tell_branches(bus);
+        if source == EventKind::Exception && vector == exception::DB {
+            // Not recorded as a branch.
+            self.totals.at(from_cpl > 0).events += 1;
+            bus.debug_exception();
+            self.after_bus(bus);
+            return Ok(());
+        }
+        bus.interrupted();
         if source != EventKind::Software {
             self.totals.at(from_cpl > 0).events += 1;
             if bus.wanted_branches(self.cpl) & BranchKind::Far.bit() != 0 {

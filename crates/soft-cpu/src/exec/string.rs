@@ -256,7 +256,7 @@ pub(crate) fn string<B: Bus, O: StringOp<B>, T: Width>(c: &mut Core, b: &mut B, 
         if O::COMPARES && c.flags.zero() != (i.aux == REP_EQUAL) {
             break;
         }
-        if c.rflags & TF != 0 && c.regs[RCX] & mask != 0 {
+        if c.rflags & TF != 0 && !c.steps_on_branches && c.regs[RCX] & mask != 0 {
             // Single steps are those of the iterations; the last one ends the instruction, which traps by itself.
             c.debug_pending |= DR6_BS;
             return Err(Fault);

@@ -46,6 +46,10 @@ pub struct AnyBus<const OBSERVED: bool> {
     pub kept_branches: Option<u64>,
     /// Branches that were left out, each time before so many that were told of.
     pub skipped_branches: Vec<(usize, u64)>,
+    /// DEBUGCTL.BTF.
+    pub steps_on_branches: bool,
+    /// Interrupts and debug exceptions, each with the branches told before it.
+    pub told: Vec<(&'static str, usize)>,
     /// At each access to a device: the totals and how many branches had been told of or left out.
     pub looks: Vec<(Totals, u64)>,
     /// An access to a device ends the run.
@@ -145,6 +149,8 @@ impl<const OBSERVED: bool> AnyBus<OBSERVED> {
             wanted_branches: self.wanted_branches,
             kept_branches: self.kept_branches,
             skipped_branches: self.skipped_branches,
+            steps_on_branches: self.steps_on_branches,
+            told: self.told,
             looks: self.looks,
             looks_end_runs: self.looks_end_runs,
             ports: self.ports,
@@ -268,6 +274,15 @@ impl<const OBSERVED: bool> Bus for AnyBus<OBSERVED> {
     }
     fn taken_branch(&mut self, branch: Branch) {
         self.branches.push(branch);
+    }
+    fn interrupted(&mut self) {
+        self.told.push(("interrupt", self.branches.len()));
+    }
+    fn debug_exception(&mut self) {
+        self.told.push(("#DB", self.branches.len()));
+    }
+    fn steps_on_branches(&self) -> bool {
+        self.steps_on_branches
     }
     fn observer(&mut self) -> Option<&mut impl Observer> {
         self.recorder.as_mut()

@@ -162,6 +162,42 @@ fn traps_of_mov_ss_wait_for_the_next_instruction() {
     }
 }
 
+/// With DEBUGCTL.BTF a step ends with a taken branch: not with an instruction, an iteration or a branch not taken.
+#[test]
+fn single_steps_end_with_taken_branches_if_the_bus_says_so() {
+    // pushf; or qword [rsp], 0x100; popf; nop; jmp 1f; 1: jnz +0 (not taken); rep lodsb; call 2f; 2: hlt
+    let code = [
+        0x9C, 0x48, 0x81, 0x0C, 0x24, 0, 1, 0, 0, 0x9D, 0x90, 0xEB, 0, 0x75, 0, 0xF3, 0xAC, 0xE8, 0, 0, 0, 0,
+        0xF4,
+    ];
+    let mut guest = Guest::new(&[]);
+    guest.bus.steps_on_branches = true;
+    guest.bus.wanted_branches = u8::MAX;
+    guest.state.gpr[1] = 4;
+    guest.state.gpr[6] = DATA;
+    guest.state.rflags |= 0x40;
+    let seen = run(&mut guest, &code);
+    assert_eq!((seen.count, seen.rip, seen.dr6), (2, CODE + 22, ALWAYS | 1 << 14));
+    assert_eq!(seen.state.gpr[1], 0, "REP is one step");
+    // JMP, IRETQ, CALL, IRETQ: #DB itself is no branch.
+    assert_eq!(guest.bus.told, [("#DB", 1), ("#DB", 3)]);
+    assert_eq!(guest.bus.branches.len(), 4);
+}
+
+/// The bus hears of each exception and of INT n, after the branches before it and before the one that it is.
+#[test]
+fn interrupts_are_told_between_branches() {
+    // jmp +0; ud2 (the handler steps over it); int3; hlt
+    let mut guest = Guest::new(&[]);
+    guest.bus.wanted_branches = u8::MAX;
+    guest.handler(6, &[0x48, 0x83, 0x04, 0x24, 2, 0x48, 0xCF]);
+    guest.handler(3, &[0x48, 0xCF]);
+    run(&mut guest, &[0xEB, 0, 0x0F, 0x0B, 0xCC, 0xF4]);
+    // JMP, #UD, IRETQ, INT3, IRETQ.
+    assert_eq!(guest.bus.told, [("interrupt", 1), ("interrupt", 3)]);
+    assert_eq!(guest.bus.branches.len(), 5);
+}
+
 #[test]
 fn a_single_step_is_lost_in_int_and_ends_hlt() {
     let stepping = |code: &[u8], instructions: u64| {

@@ -169,6 +169,22 @@ impl PmuDevice {
         self.vpmu.record_branch(branch);
     }
 
+    /// See [`Vpmu::interrupted`].
+    pub fn interrupted(&mut self) {
+        self.vpmu.interrupted();
+    }
+
+    /// See [`Vpmu::debug_exception`].
+    pub fn debug_exception(&mut self) {
+        self.vpmu.debug_exception();
+    }
+
+    /// See [`Vpmu::steps_on_branches`].
+    #[must_use]
+    pub fn steps_on_branches(&self) -> bool {
+        self.vpmu.steps_on_branches()
+    }
+
     /// See [`Vpmu::lbr_component_words`].
     #[must_use]
     pub fn lbr_component_words(&self) -> usize {

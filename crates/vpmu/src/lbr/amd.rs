@@ -8,6 +8,8 @@ use super::{BranchFilter, BranchKind, BranchRecord, LbrEntry, MAX_DEPTH};
 use crate::profile::LbrKind;
 use crate::register::amd::{DbgExtnCfg, LbrSelect, RegisterId};
 
+/// DBG_EXTN_CFG.LBRV2EN.
+const STACK_ENABLE: u64 = 1 << 6;
 /// SAMP_BR_FROM: mispredicted.
 const MISPREDICTED: u64 = 1 << 63;
 /// SAMP_BR_TO: the record holds a branch. With SPEC clear: it retired.
@@ -22,6 +24,8 @@ const TO_ADDRESS: u64 = (1 << 61) - 1;
 pub(crate) struct AmdLbr {
     kind: LbrKind,
     last: LbrEntry,
+    /// `last` as of the last interrupt or exception.
+    last_interrupt: LbrEntry,
     select: u64,
     config: u64,
     /// Not used without a stack.
@@ -39,6 +43,10 @@ pub struct AmdLbrState {
     pub last_from: u64,
     /// LastBranchToIP.
     pub last_to: u64,
+    /// LastIntFromIP.
+    pub last_int_from: u64,
+    /// LastIntToIP.
+    pub last_int_to: u64,
     /// LBR_SELECT.
     pub select: u64,
     /// DBG_EXTN_CFG.
@@ -53,6 +61,7 @@ impl AmdLbr {
         Self {
             kind,
             last: LbrEntry::default(),
+            last_interrupt: LbrEntry::default(),
             select: 0,
             config: 0,
             ring: Ring::new(kind.max_depth().max(1)),
@@ -113,6 +122,23 @@ impl AmdLbr {
         (self.last.from, self.last.to)
     }
 
+    /// An interrupt or exception other than #DB.
+    pub(crate) fn interrupted(&mut self) {
+        if self.records_last {
+            self.last_interrupt = self.last;
+        }
+    }
+
+    /// LastIntFromIP and LastIntToIP.
+    pub(crate) fn last_interrupt(&self) -> (u64, u64) {
+        (self.last_interrupt.from, self.last_interrupt.to)
+    }
+
+    /// Clears DBG_EXTN_CFG.LBRV2EN.
+    pub(crate) fn disable_stack(&mut self) {
+        self.config &= !STACK_ENABLE;
+    }
+
     /// The word behind a register that software writes; `None` for others.
     pub(crate) fn word_mut(&mut self, id: RegisterId, n: usize) -> Option<&mut u64> {
         let index = self.ring.back(n as u64 % self.ring.depth);
@@ -135,6 +161,8 @@ impl AmdLbr {
         AmdLbrState {
             last_from: self.last.from,
             last_to: self.last.to,
+            last_int_from: self.last_interrupt.from,
+            last_int_to: self.last_interrupt.to,
             select: self.select,
             config: self.config,
             entries,
@@ -145,6 +173,7 @@ impl AmdLbr {
     pub(crate) fn restored(kind: LbrKind, state: &AmdLbrState) -> Self {
         let mut lbr = Self::new(kind);
         lbr.last = LbrEntry { from: state.last_from, to: state.last_to, info: 0 };
+        lbr.last_interrupt = LbrEntry { from: state.last_int_from, to: state.last_int_to, info: 0 };
         (lbr.select, lbr.config) = (state.select, state.config);
         for (age, &(from, to)) in (0..kind.max_depth()).zip(&state.entries) {
             let index = lbr.ring.back(age);

@@ -10,18 +10,24 @@ const MISPREDICTED: u64 = 1 << 63;
 const CYCLES_VALID: u64 = 1 << 60;
 /// Lowest bit of the branch type.
 const TYPE_SHIFT: u32 = 56;
+/// What IA32_LER_INFO has of IA32_LBR_x_INFO: all but the cycle count, and that it is valid.
+const LER_INFO: u64 = 0xEF << TYPE_SHIFT;
+/// FROM of a branch out of a privilege level that is not recorded: no address of it leaks. SDM vol. 3B, "Last Branch
+/// Records", filtering by CPL; the model-specific stack has no such rule.
+const FILTERED_FROM: u64 = u64::MAX;
 
 /// The stack that CPUID leaf 1CH enumerates.
 #[derive(Debug, Clone)]
 pub struct ArchLbr {
     ctl: u64,
     ring: Ring,
+    ler: LbrEntry,
 }
 
 impl ArchLbr {
     /// A stack in its RESET state: as deep as it can be.
     pub(super) const fn new(depth: u64) -> Self {
-        Self { ctl: 0, ring: Ring::new(depth) }
+        Self { ctl: 0, ring: Ring::new(depth), ler: LbrEntry::EMPTY }
     }
 
     /// IA32_LBR_DEPTH.
@@ -40,13 +46,15 @@ impl ArchLbr {
         for (age, entry) in (0..self.ring.depth).zip(&mut entries) {
             *entry = self.ring.entries[self.ring.back(age)];
         }
-        LbrState::Architectural { ctl: self.ctl, depth: self.ring.depth, entries, updated: self.ring.updated }
+        let Ring { depth, updated, .. } = self.ring;
+        LbrState::Architectural { ctl: self.ctl, depth, entries, ler: self.ler, updated }
     }
 
     pub(super) fn restored(
         ctl: u64,
         depth: u64,
         entries: &[LbrEntry; MAX_DEPTH],
+        ler: LbrEntry,
         updated: Option<u64>,
     ) -> Self {
         let mut ring = Ring { updated, ..Ring::new(depth) };
@@ -54,7 +62,7 @@ impl ArchLbr {
             let index = ring.back(age);
             ring.entries[index] = *entry;
         }
-        Self { ctl, ring }
+        Self { ctl, ring, ler }
     }
 }
 
@@ -89,7 +97,10 @@ impl BranchStack for ArchLbr {
         if branch.mispredicted {
             info |= MISPREDICTED;
         }
-        self.ring.push(LbrEntry { from: branch.from, to: branch.to, info }, branch.cycle);
+        let ctl = ArchLbrCtl(self.ctl);
+        let from =
+            if if branch.from_cpl == 0 { ctl.os() } else { ctl.usr() } { branch.from } else { FILTERED_FROM };
+        self.ring.push(LbrEntry { from, to: branch.to, info }, branch.cycle);
     }
 
     #[inline]
@@ -105,6 +116,11 @@ impl BranchStack for ArchLbr {
         self.ring.updated = None;
     }
 
+    fn interrupted(&mut self) {
+        let newest = self.ring.entries[self.ring.back(0)];
+        self.ler = LbrEntry { info: newest.info & LER_INFO, ..newest };
+    }
+
     fn word_mut(&mut self, id: RegisterId, n: usize) -> Option<&mut u64> {
         let index = self.ring.back(n as u64 % self.ring.depth.max(1));
         let entry = &mut self.ring.entries[index];
@@ -114,6 +130,9 @@ impl BranchStack for ArchLbr {
             RegisterId::ArchLbrFrom => &mut entry.from,
             RegisterId::ArchLbrTo => &mut entry.to,
             RegisterId::ArchLbrInfo => &mut entry.info,
+            RegisterId::LerFrom => &mut self.ler.from,
+            RegisterId::LerTo => &mut self.ler.to,
+            RegisterId::LerInfo => &mut self.ler.info,
             _ => return None,
         })
     }

@@ -13,27 +13,31 @@ const MISPREDICTED: u64 = 1 << 63;
 pub struct LegacyLbr {
     select: u64,
     ring: Ring,
+    /// Its INFO is 0: there is no register for it.
+    ler: LbrEntry,
 }
 
 impl Default for LegacyLbr {
     fn default() -> Self {
-        Self { select: 0, ring: Ring::new(MAX_DEPTH as u64) }
+        Self { select: 0, ring: Ring::new(MAX_DEPTH as u64), ler: LbrEntry::EMPTY }
     }
 }
 
 impl LegacyLbr {
     pub(super) fn save(&self) -> LbrState {
         let Ring { entries, newest, updated, .. } = self.ring;
-        LbrState::Legacy { select: self.select, tos: newest, entries, updated }
+        LbrState::Legacy { select: self.select, tos: newest, entries, ler: self.ler, updated }
     }
 
     pub(super) fn restored(
         select: u64,
         tos: u64,
         entries: &[LbrEntry; MAX_DEPTH],
+        ler: LbrEntry,
         updated: Option<u64>,
     ) -> Self {
-        Self { select, ring: Ring { entries: *entries, newest: tos, depth: MAX_DEPTH as u64, updated } }
+        let ring = Ring { entries: *entries, newest: tos, depth: MAX_DEPTH as u64, updated };
+        Self { select, ring, ler }
     }
 }
 
@@ -76,9 +80,15 @@ impl BranchStack for LegacyLbr {
         self.ring.updated = None;
     }
 
+    fn interrupted(&mut self) {
+        self.ler = LbrEntry { info: 0, ..self.ring.entries[self.ring.back(0)] };
+    }
+
     fn word_mut(&mut self, id: RegisterId, n: usize) -> Option<&mut u64> {
         let entry = self.ring.entries.get_mut(n)?;
         Some(match id {
+            RegisterId::LerFrom => &mut self.ler.from,
+            RegisterId::LerTo => &mut self.ler.to,
             RegisterId::LbrSelect => &mut self.select,
             RegisterId::LbrTos => &mut self.ring.newest,
             RegisterId::LastBranchFrom => &mut entry.from,

@@ -78,6 +78,8 @@ pub struct BranchRecord {
     pub to: u64,
     /// What it is.
     pub kind: BranchKind,
+    /// Privilege level at the branch, 0 to 3.
+    pub from_cpl: u8,
     /// Privilege level at the target, 0 to 3.
     pub cpl: u8,
     /// Its direction or target was predicted wrongly.
@@ -139,6 +141,8 @@ pub(crate) trait BranchStack {
     fn skip(&mut self, count: u64);
     /// Recording begins: the distance to the last record is unknown.
     fn begin(&mut self);
+    /// An exception or interrupt other than #DB: the newest record becomes the last-exception record.
+    fn interrupted(&mut self);
     /// The word behind a register instance; `None` for other registers and those that are computed.
     fn word_mut(&mut self, id: RegisterId, n: usize) -> Option<&mut u64>;
 }
@@ -222,11 +226,11 @@ impl Lbr {
     pub(crate) fn restored(&self, state: &LbrState) -> Option<Self> {
         Some(match (self, state) {
             (Self::None, LbrState::None) => Self::None,
-            (Self::Legacy(_), &LbrState::Legacy { select, tos, ref entries, updated }) => {
-                Self::Legacy(LegacyLbr::restored(select, tos, entries, updated))
+            (Self::Legacy(_), &LbrState::Legacy { select, tos, ref entries, ler, updated }) => {
+                Self::Legacy(LegacyLbr::restored(select, tos, entries, ler, updated))
             }
-            (Self::Arch(_), &LbrState::Architectural { ctl, depth, ref entries, updated }) => {
-                Self::Arch(ArchLbr::restored(ctl, depth, entries, updated))
+            (Self::Arch(_), &LbrState::Architectural { ctl, depth, ref entries, ler, updated }) => {
+                Self::Arch(ArchLbr::restored(ctl, depth, entries, ler, updated))
             }
             _ => return None,
         })
@@ -247,6 +251,8 @@ pub enum LbrState {
         tos: u64,
         /// The entries by index.
         entries: [LbrEntry; MAX_DEPTH],
+        /// MSR_LER_FROM_LIP and MSR_LER_TO_LIP; `info` is 0.
+        ler: LbrEntry,
         /// [`BranchRecord::cycle`] of the last change of the stack since recording began.
         updated: Option<u64>,
     },
@@ -258,6 +264,8 @@ pub enum LbrState {
         depth: u64,
         /// The entries, youngest first; those beyond the depth are 0.
         entries: [LbrEntry; MAX_DEPTH],
+        /// IA32_LER_FROM_IP, IA32_LER_TO_IP and IA32_LER_INFO.
+        ler: LbrEntry,
         /// [`BranchRecord::cycle`] of the last change of the stack since recording began.
         updated: Option<u64>,
     },

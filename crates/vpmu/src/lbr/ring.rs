@@ -16,7 +16,7 @@ pub struct LbrEntry {
 }
 
 impl LbrEntry {
-    const EMPTY: Self = Self { from: 0, to: 0, info: 0 };
+    pub(super) const EMPTY: Self = Self { from: 0, to: 0, info: 0 };
 }
 
 /// A ring of entries. The newest entry's index is at most `depth - 1`, which is at most [`MAX_DEPTH`] - 1.

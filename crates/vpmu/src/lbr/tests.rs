@@ -18,7 +18,15 @@ fn pmu(profile: &Profile) -> (Vpmu, ScriptedSource) {
 }
 
 fn branch(from: u64, to: u64) -> BranchRecord {
-    BranchRecord { from, to, kind: BranchKind::Conditional, cpl: 0, mispredicted: false, cycle: from }
+    BranchRecord {
+        from,
+        to,
+        kind: BranchKind::Conditional,
+        from_cpl: 0,
+        cpl: 0,
+        mispredicted: false,
+        cycle: from,
+    }
 }
 
 #[test]
@@ -40,11 +48,15 @@ fn without_lbr_nothing_is_announced_and_nothing_exists() {
         assert_eq!(patch(&profile, 7, 0, CpuidResult::default()).edx >> 19 & 1, 0);
         assert_eq!(leaf_1c(&profile), CpuidResult::default());
         let (mut pmu, mut source) = pmu(&profile);
-        for index in [0x1C8, 0x1C9, 0x680, 0x6DF, 0xDC0, CTL, DEPTH, 0x1200, 0x1500, 0x161F] {
+        for index in
+            [0x1C8, 0x1C9, 0x1DD, 0x1DE, 0x1E0, 0x680, 0x6DF, 0xDC0, CTL, DEPTH, 0x1200, 0x1500, 0x161F]
+        {
             assert_eq!(pmu.read_msr(index, &mut source), ReadOutcome::Fault(Fault::Absent), "{index:#x}");
         }
         assert_eq!(pmu.write_msr(DEBUGCTL, 0x801, &mut source), WriteOutcome::Done);
         assert_eq!(pmu.read_msr(DEBUGCTL, &mut source), ReadOutcome::Value(0));
+        assert_eq!(pmu.write_msr(DEBUGCTL, 2, &mut source), WriteOutcome::Done);
+        assert!(!pmu.steps_on_branches(), "BTF is dropped");
         pmu.record_branch(&branch(1, 2));
         assert!(pmu.branch_filter().is_empty());
     }
@@ -155,22 +167,141 @@ fn a_saved_stack_that_cannot_be_is_refused() {
     assert_eq!(arch.save(&mut source), good, "nothing has changed");
 }
 
+/// No address of a level that is not recorded leaks from the architectural records; the model-specific ones have no such
+/// rule.
+#[test]
+fn branches_out_of_a_filtered_level_hide_where_they_were() {
+    let read = |profile: &Profile, setting: (u32, u64), from_register: u32, (from_cpl, cpl)| {
+        let (mut pmu, mut source) = pmu(profile);
+        for (index, value) in [(DEBUGCTL, u64::from(setting.0 != CTL)), setting] {
+            assert_eq!(pmu.write_msr(index, value, &mut source), WriteOutcome::Done);
+        }
+        let kind = BranchKind::Other;
+        pmu.record_branch(&BranchRecord { kind, from_cpl, cpl, ..branch(0xFFFF_8000_0000_1234, 0x40_0000) });
+        pmu.read_msr(from_register, &mut source)
+    };
+    let from = ReadOutcome::Value(0xFFFF_8000_0000_1234);
+    let (user, kernel, both) = (0x7F_0005, 0x7F_0003, ALL);
+    for (control, levels, hidden) in [
+        (user, (0, 3), true),
+        (user, (3, 3), false),
+        (kernel, (3, 0), true),
+        (kernel, (0, 0), false),
+        (both, (0, 3), false),
+        (both, (3, 0), false),
+    ] {
+        let expected = if hidden { ReadOutcome::Value(u64::MAX) } else { from };
+        assert_eq!(
+            read(&SAPPHIRE_RAPIDS, (CTL, control), 0x1500, levels),
+            expected,
+            "{control:#x} {levels:?}"
+        );
+    }
+    assert_eq!(read(&ICELAKE_SP, (0x1C8, 1), 0x681, (0, 3)), from);
+}
+
+/// The last-exception record is the newest record before an exception or interrupt, whatever level that enters.
+#[test]
+fn an_interrupt_keeps_the_branch_before_it() {
+    for (profile, enable) in [(ICELAKE_SP, (DEBUGCTL, 1)), (SAPPHIRE_RAPIDS, (CTL, 0x7F_0005))] {
+        let (mut pmu, mut source) = pmu(&profile);
+        let ler = |pmu: &mut Vpmu| [0x1DD, 0x1DE, 0x1E0].map(|n| pmu.read_msr(n, &mut ScriptedSource::new()));
+        let info = if enable.0 == CTL { ReadOutcome::Value(0) } else { ReadOutcome::Fault(Fault::Absent) };
+        pmu.interrupted();
+        assert_eq!(
+            ler(&mut pmu),
+            [ReadOutcome::Value(0), ReadOutcome::Value(0), info],
+            "nothing is recorded"
+        );
+        assert_eq!(pmu.write_msr(enable.0, enable.1, &mut source), WriteOutcome::Done);
+        let user =
+            |from, to| BranchRecord { from_cpl: 3, cpl: 3, kind: BranchKind::Return, ..branch(from, to) };
+        pmu.record_branch(&user(0x10, 0x20));
+        pmu.record_branch(&BranchRecord { mispredicted: true, ..user(0x30, 0x40) });
+        pmu.interrupted();
+        pmu.record_branch(&user(0x50, 0x60));
+        let info = match info {
+            // BR_TYPE and MISPRED, no cycle count.
+            ReadOutcome::Value(_) => ReadOutcome::Value(1 << 63 | 5 << 56),
+            absent => absent,
+        };
+        let expected = [ReadOutcome::Value(0x30), ReadOutcome::Value(0x40), info];
+        assert_eq!(ler(&mut pmu), expected, "{}", profile.name);
+        // Frozen records stay.
+        assert_eq!(pmu.write_msr(0x391, 1 << 58, &mut source), WriteOutcome::Done);
+        pmu.interrupted();
+        assert_eq!(ler(&mut pmu), expected);
+        let state = pmu.save(&mut source);
+        let mut restored = Vpmu::new(profile.clone());
+        assert_eq!(restored.restore(&state, &mut source), Ok(()));
+        assert_eq!(ler(&mut restored), expected, "{} after restore", profile.name);
+        for index in [0x1DD, 0x1DE] {
+            assert_eq!(pmu.write_msr(index, 0x1234, &mut source), WriteOutcome::Done);
+            assert_eq!(pmu.read_msr(index, &mut source), ReadOutcome::Value(0x1234));
+        }
+    }
+}
+
+/// #DB stops recording and stepping, and leaves what is recorded.
+#[test]
+fn a_debug_exception_stops_recording() {
+    for (profile, enable) in [(ICELAKE_SP, (DEBUGCTL, 1)), (SAPPHIRE_RAPIDS, (CTL, ALL))] {
+        let (mut pmu, mut source) = pmu(&profile);
+        for (index, value) in [(DEBUGCTL, 2 | u64::from(enable.0 == DEBUGCTL)), enable] {
+            let value = if index == DEBUGCTL { value | 2 } else { value };
+            assert_eq!(pmu.write_msr(index, value, &mut source), WriteOutcome::Done);
+        }
+        assert!(pmu.steps_on_branches());
+        pmu.record_branch(&branch(0x10, 0x20));
+        pmu.debug_exception();
+        assert!(pmu.branch_filter().is_empty() && !pmu.steps_on_branches(), "{}", profile.name);
+        assert_eq!(pmu.read_msr(DEBUGCTL, &mut source), ReadOutcome::Value(0));
+        assert_eq!(pmu.read_msr(enable.0, &mut source), ReadOutcome::Value(enable.1 & !1));
+        let first = if enable.0 == CTL { 0x1500 } else { 0x681 };
+        assert_eq!(pmu.read_msr(first, &mut source), ReadOutcome::Value(0x10));
+        assert_eq!(pmu.read_msr(0x1DD, &mut source), ReadOutcome::Value(0));
+    }
+}
+
+#[test]
+fn an_address_that_is_not_canonical_is_refused() {
+    for (profile, registers) in
+        [(ICELAKE_SP, [0x680, 0x6DF, 0x1DD, 0x1DE]), (SAPPHIRE_RAPIDS, [0x1500, 0x161F, 0x1DD, 0x1DE])]
+    {
+        let (mut pmu, mut source) = pmu(&profile);
+        for index in registers {
+            for value in [u64::MAX, 0x7FFF_FFFF_FFFF, 0xFFFF_8000_0000_0000, 0] {
+                assert_eq!(pmu.write_msr(index, value, &mut source), WriteOutcome::Done, "{index:#x}");
+                assert_eq!(pmu.read_msr(index, &mut source), ReadOutcome::Value(value));
+            }
+            for value in [0x8000_0000_0000, 1 << 63, 0x7FFF_8000_0000_0000] {
+                let outcome = pmu.write_msr(index, value, &mut source);
+                assert_eq!(outcome, WriteOutcome::Fault(Fault::NonCanonical(value)), "{index:#x}");
+            }
+        }
+    }
+}
+
 #[test]
 fn the_xsave_component_carries_the_records() {
     let (mut first, mut source) = pmu(&SAPPHIRE_RAPIDS);
     assert_eq!(first.lbr_component_words(), 5 + 3 * 32);
     assert_eq!(first.write_msr(CTL, 0x7F_0007, &mut source), WriteOutcome::Done);
     (1..=40).for_each(|n| first.record_branch(&branch(n, n + 100)));
+    for (index, value) in [(0x1DD, 77), (0x1DE, 88), (0x1E0, 1 << 63)] {
+        assert_eq!(first.write_msr(index, value, &mut source), WriteOutcome::Done);
+    }
     let mut words = [1; LBR_COMPONENT_WORDS];
     first.save_lbr_component(&mut words);
-    assert_eq!(words[..5], [0x7F_0007, 32, 0, 0, 0]);
+    assert_eq!(words[..5], [0x7F_0007, 32, 77, 88, 1 << 63]);
     assert_eq!(words[5..7], [40, 140]);
     assert_eq!(words[5 + 3 * 31..][..2], [9, 109]);
 
     let (mut second, mut source) = pmu(&SAPPHIRE_RAPIDS);
     assert_eq!(second.restore_lbr_component(Some(&words)), Ok(()));
-    for index in
-        [CTL, DEPTH].into_iter().chain([0x1500, 0x1600, 0x1200].into_iter().flat_map(|row| row..row + 32))
+    for index in [CTL, DEPTH, 0x1DD, 0x1DE, 0x1E0]
+        .into_iter()
+        .chain([0x1500, 0x1600, 0x1200].into_iter().flat_map(|row| row..row + 32))
     {
         assert_eq!(second.read_msr(index, &mut source), first.read_msr(index, &mut source), "{index:#x}");
     }

@@ -136,6 +136,13 @@ fn every_bit_of_every_register_is_refused_or_taken() {
     }
 }
 
+fn holds_an_address(id: RegisterId) -> bool {
+    use intel::RegisterId as Id;
+    [Id::LastBranchFrom, Id::LastBranchTo, Id::ArchLbrFrom, Id::ArchLbrTo, Id::LerFrom, Id::LerTo]
+        .into_iter()
+        .any(|address| id == RegisterId::Intel(address))
+}
+
 fn every_bit(profile: &Profile, register: &crate::register::Register, instance: u32) {
     let index = register.index_of(instance);
     let mut pmu = Vpmu::new(profile.clone());
@@ -149,6 +156,9 @@ fn every_bit(profile: &Profile, register: &crate::register::Register, instance: 
             _ if !covered => WriteOutcome::Fault(Fault::ReservedBits(1 << bit)),
             // Not of the value's bits alone.
             _ if register.id == RegisterId::Intel(intel::RegisterId::ArchLbrDepth) => outcome,
+            _ if holds_an_address(register.id) && !matches!((old | 1 << bit) >> 47, 0 | 0x1_FFFF) => {
+                WriteOutcome::Fault(Fault::NonCanonical(old | 1 << bit))
+            }
             _ => WriteOutcome::Done,
         };
         assert_eq!(outcome, expected, "{} bit {bit} on {}", register.instance_name(instance), profile.name);

@@ -171,8 +171,8 @@ impl Vpmu {
         intel.into_iter().flatten().chain(amd.into_iter().flatten())
     }
 
-    /// Which branches are being recorded now. Only register writes, overflows, [`reset`](Self::reset) and
-    /// [`restore`](Self::restore) change it, so an engine can keep the answer in between.
+    /// Which branches are being recorded now. Only register writes, overflows,
+    /// [`debug_exception`](Self::debug_exception), [`reset`](Self::reset) and [`restore`](Self::restore) change it, so an engine can keep the answer in between.
     #[inline]
     #[must_use]
     pub fn branch_filter(&self) -> BranchFilter {
@@ -185,6 +185,24 @@ impl Vpmu {
         each!(&mut self.machine, own => own.record_branch(branch));
     }
 
+    /// An exception or interrupt other than #DB is delivered, or INT n, INT3 or INTO executed: the newest record becomes the
+    /// last-exception record. Call it before [`record_branch`](Self::record_branch) for the same event.
+    pub fn interrupted(&mut self) {
+        each!(&mut self.machine, own => own.interrupted());
+    }
+
+    /// #DB is delivered. It stops recording and single-stepping on branches, and is no branch to record. Changes
+    /// [`branch_filter`](Self::branch_filter).
+    pub fn debug_exception(&mut self) {
+        each!(&mut self.machine, own => own.debug_exception());
+    }
+
+    /// DEBUGCTL.BTF: while RFLAGS.TF is set, #DB comes after each taken branch instead of after each instruction.
+    #[must_use]
+    pub fn steps_on_branches(&self) -> bool {
+        each!(&self.machine, own => own.steps_on_branches())
+    }
+
     /// 64-bit words of XSAVE state component 15, which holds the architectural records; 0 without them.
     #[must_use]
     pub fn lbr_component_words(&self) -> usize {
@@ -194,8 +212,8 @@ impl Vpmu {
         }
     }
 
-    /// What XSAVES stores as component 15: LBR_CTL, LBR_DEPTH, three words for the last-exception record, which no
-    /// profile offers, then FROM, TO and INFO of each record, the youngest first. What is not there is 0.
+    /// What XSAVES stores as component 15: LBR_CTL, LBR_DEPTH, the three words of the last-exception record, then
+    /// FROM, TO and INFO of each record, the youngest first. What is not there is 0.
     pub fn save_lbr_component(&self, words: &mut [u64; LBR_COMPONENT_WORDS]) {
         words.fill(0);
         if let Machine::Intel(own) = &self.machine {

@@ -46,6 +46,9 @@ pub enum Fault {
     /// IA32_LBR_DEPTH cannot have this value.
     #[error("CPUID.1CH does not list a depth of {0:#x}")]
     Depth(u64),
+    /// WRMSR of an address whose upper bits are not copies of its highest.
+    #[error("address {0:#x} is not canonical")]
+    NonCanonical(u64),
     /// RDPMC with an index or type that does not exist.
     #[error("RDPMC index {0:#x} does not exist")]
     RdpmcIndex(u32),

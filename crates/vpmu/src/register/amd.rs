@@ -70,9 +70,10 @@ registers! { Amd:
     /// Debug control. Bit 6 raises #GP, and so do bits 5:3 on CPUs with the bus-lock trap (Zen 5).
     DebugCtl = "DBG_CTL_MSR" @ 0x1D9, once x 1, if Always, ReadWrite, reserved Fault,
         source "APM vol. 2, Debug-Control MSR; dropped bits as in Linux arch/x86/kvm/svm/svm.c" {
-        flag lbr(0) if AnyLbr = "LBR", "Record the last branch in LastBranchFromIP and LastBranchToIP";
+        flag lbr(0) if AnyLbr = "LBR", "Record the last branch in LastBranchFromIP and LastBranchToIP; #DB clears it";
         flag lbr_dropped(0) if NoLbr, ignore = "LBR", "No branch records: accepted and dropped";
-        flag btf(1), ignore = "BTF", "Single-step on branches; dropped";
+        flag btf(1) if AnyLbr = "BTF", "With RFLAGS.TF, single-step on branches; #DB clears it";
+        flag btf_dropped(1) if NoLbr, ignore = "BTF", "The engine does not report branches: accepted and dropped";
         bits pin_control(2, 4) if PinControl = "PB", "Performance monitoring pin control; stored, no effect";
         flag bus_lock_trap(2) if BusLockTrap, ignore = "BLCKDB", "Bus-lock trap; CPUID does not announce it: dropped";
         bits raz_low(7, 4), ignore = "RAZ", "Dropped";
@@ -92,12 +93,12 @@ registers! { Amd:
         source "APM vol. 2, Control-Transfer Recording MSRs" {
         bits address(0, 64) = "LastBranchToIP", "Address of the target";
     }
-    /// LastBranchFromIP as of the last interrupt or exception. Engines do not report those apart: always 0.
+    /// LastBranchFromIP as of the last interrupt or exception other than #DB, while DBG_CTL_MSR.LBR is set.
     LastIntFromIp = "LastIntFromIP" @ 0x1DD, once x 1, if Always, ReadOnly, reserved Fault,
         source "APM vol. 2, Control-Transfer Recording MSRs" {
         bits address(0, 64) = "LastIntFromIP", "Address of the branch";
     }
-    /// LastBranchToIP as of the last interrupt or exception. Engines do not report those apart: always 0.
+    /// LastBranchToIP as of the last interrupt or exception other than #DB, while DBG_CTL_MSR.LBR is set.
     LastIntToIp = "LastIntToIP" @ 0x1DE, once x 1, if Always, ReadOnly, reserved Fault,
         source "APM vol. 2, Control-Transfer Recording MSRs" {
         bits address(0, 64) = "LastIntToIP", "Address of the target";
@@ -118,7 +119,7 @@ registers! { Amd:
     /// Switches the branch record stack on; other bits raise #GP.
     DbgExtnCfg = "DBG_EXTN_CFG" @ 0xC000_010F, once x 1, if LbrExtV2, ReadWrite, reserved Fault,
         source "APM vol. 2, Last Branch Stack; address as in Linux asm/msr-index.h" {
-        flag lbr_v2_enable(6) = "LBRV2EN", "Record branches in the stack";
+        flag lbr_v2_enable(6) = "LBRV2EN", "Record branches in the stack; #DB clears it";
     }
     /// Where a recorded branch was; 0 is the newest.
     SampBrFrom = "SAMP_BR_FROM{n}" @ 0xC001_0300, lbr x 16 step 2, if LbrExtV2, ReadWrite, reserved Ignore,

@@ -142,9 +142,10 @@ registers! { Intel:
     /// Debug control: the perfmon bits. Those of features that the CPU does not have are dropped.
     DebugCtl = "IA32_DEBUGCTL" @ 0x1D9, once x 1, if Always, ReadWrite, reserved Fault,
         source "SDM vol. 3B, IA32_DEBUGCTL MSR; dropped bits as in Linux arch/x86/kvm/vmx/vmx.c" {
-        flag lbr(0) if LegacyLbr = "LBR", "Record branches";
+        flag lbr(0) if LegacyLbr = "LBR", "Record branches; #DB clears it";
         flag lbr_dropped(0) if NoLegacyLbr, ignore = "LBR", "No such records: accepted and dropped";
-        flag btf(1), ignore = "BTF", "Single-step on branches; dropped";
+        flag btf(1) if AnyLbr = "BTF", "With RFLAGS.TF, single-step on branches; #DB clears it";
+        flag btf_dropped(1) if NoLbr, ignore = "BTF", "The engine does not report branches: accepted and dropped";
         flag freeze_lbrs_on_pmi(11) if AnyLbr = "FREEZE_LBRS_ON_PMI", "Freeze the branch records on a PMI";
         flag freeze_lbrs_dropped(11) if NoLbr, ignore = "FREEZE_LBRS_ON_PMI", "No branch records: accepted and dropped";
         flag freeze_perfmon_on_pmi(12) if Version2 = "FREEZE_PERFMON_ON_PMI", "Freeze the counters on a PMI";
@@ -216,12 +217,12 @@ registers! { Intel:
     /// Where a recorded branch was.
     LastBranchFrom = "MSR_LASTBRANCH_{n}_FROM_IP" @ 0x680, lbr x 32, if LegacyLbr, ReadWrite, reserved Fault,
         source "SDM vol. 3B, LBR Stack; LBR_FMT 5" {
-        bits address(0, 64) = "FROM_IP", "Address of the branch";
+        bits address(0, 64) = "FROM_IP", "Address of the branch; a non-canonical one raises #GP";
     }
     /// Where a recorded branch went.
     LastBranchTo = "MSR_LASTBRANCH_{n}_TO_IP" @ 0x6C0, lbr x 32, if LegacyLbr, ReadWrite, reserved Fault,
         source "SDM vol. 3B, LBR Stack; LBR_FMT 5" {
-        bits address(0, 64) = "TO_IP", "Address of the target";
+        bits address(0, 64) = "TO_IP", "Address of the target; a non-canonical one raises #GP";
     }
     /// What is known about a recorded branch.
     LbrInfo = "MSR_LBR_INFO_{n}" @ 0xDC0, lbr x 32, if LegacyLbr, ReadWrite, reserved Fault,
@@ -234,7 +235,7 @@ registers! { Intel:
     /// Switches the architectural branch records on and says which branches they hold.
     ArchLbrCtl = "IA32_LBR_CTL" @ 0x14CE, once x 1, if ArchLbr, ReadWrite, reserved Fault,
         source "SDM vol. 3B, Last Branch Records, IA32_LBR_CTL; bits as in Linux asm/perf_event.h" {
-        flag lbr_en(0) = "LBREn", "Record branches";
+        flag lbr_en(0) = "LBREn", "Record branches; #DB clears it";
         flag os(1) = "OS", "Record branches that end at CPL 0";
         flag usr(2) = "USR", "Record branches that end at CPL > 0";
         flag call_stack(3) = "CALL_STACK", "A return removes the youngest record instead of adding one";
@@ -251,15 +252,16 @@ registers! { Intel:
         source "SDM vol. 3B, Last Branch Records, IA32_LBR_DEPTH" {
         bits depth(0, 7) = "DEPTH", "Number of records";
     }
-    /// Where a recorded branch was; 0 is the youngest. Entries beyond the depth raise #GP.
+    /// Where a recorded branch was; 0 is the youngest. Entries beyond the depth raise #GP. All ones: the branch came from a
+    /// privilege level that is not recorded.
     ArchLbrFrom = "IA32_LBR_{n}_FROM_IP" @ 0x1500, lbr x 32, if ArchLbr, ReadWrite, reserved Fault,
         source "SDM vol. 3B, Last Branch Records, IA32_LBR_x_FROM_IP" {
-        bits address(0, 64) = "FROM_IP", "Address of the branch";
+        bits address(0, 64) = "FROM_IP", "Address of the branch; a non-canonical one raises #GP";
     }
     /// Where a recorded branch went; 0 is the youngest. Entries beyond the depth raise #GP.
     ArchLbrTo = "IA32_LBR_{n}_TO_IP" @ 0x1600, lbr x 32, if ArchLbr, ReadWrite, reserved Fault,
         source "SDM vol. 3B, Last Branch Records, IA32_LBR_x_TO_IP" {
-        bits address(0, 64) = "TO_IP", "Address of the target";
+        bits address(0, 64) = "TO_IP", "Address of the target; a non-canonical one raises #GP";
     }
     /// What is known about a recorded branch; 0 is the youngest. Entries beyond the depth raise #GP. A write of bits 55:16,
     /// which the SDM calls undefined, does not fault; they read as 0, because no events are logged there (CPUID.1CH:ECX).
@@ -269,6 +271,28 @@ registers! { Intel:
         bits undefined(16, 40), ignore = "Undefined", "Accepted and dropped";
         bits branch_type(56, 4) = "BR_TYPE", "0 conditional, 1 indirect jump, 2 relative jump, 3 indirect call, 4 relative call, 5 return, 8 other";
         flag cycles_valid(60) = "CYC_CNT_VALID", "CYC_CNT counts since the record before; 0 in the first after recording began";
+        flag tsx_abort(61) = "TSX_ABORT", "A transaction was aborted; never recorded";
+        flag in_tsx(62) = "IN_TSX", "In a transaction; never recorded";
+        flag mispredicted(63) = "MISPRED", "Direction or target was mispredicted";
+    }
+    /// Where the last branch before the last exception or interrupt was (MSR_LER_FROM_LIP on CPUs with the model-specific
+    /// stack). #DB leaves it alone.
+    LerFrom = "IA32_LER_FROM_IP" @ 0x1DD, once x 1, if AnyLbr, ReadWrite, reserved Fault,
+        source "SDM vol. 3B, Last Branch Records and Last Exception Records; written as in Xen arch/x86/hvm/vmx/vmx.c" {
+        bits address(0, 64) = "FROM_IP", "Address of the branch; a non-canonical one raises #GP";
+    }
+    /// Where the last branch before the last exception or interrupt went (MSR_LER_TO_LIP on CPUs with the model-specific
+    /// stack).
+    LerTo = "IA32_LER_TO_IP" @ 0x1DE, once x 1, if AnyLbr, ReadWrite, reserved Fault,
+        source "SDM vol. 3B, Last Branch Records and Last Exception Records; written as in Xen arch/x86/hvm/vmx/vmx.c" {
+        bits address(0, 64) = "TO_IP", "Address of the target; a non-canonical one raises #GP";
+    }
+    /// What is known about the last branch before the last exception or interrupt.
+    LerInfo = "IA32_LER_INFO" @ 0x1E0, once x 1, if ArchLbr, ReadWrite, reserved Fault,
+        source "SDM vol. 3B, Last Branch Records, IA32_LER_INFO" {
+        bits undefined(0, 56), ignore = "Undefined", "Accepted and dropped";
+        bits branch_type(56, 4) = "BR_TYPE", "As in IA32_LBR_x_INFO";
+        flag undefined_60(60), ignore = "Undefined", "Accepted and dropped";
         flag tsx_abort(61) = "TSX_ABORT", "A transaction was aborted; never recorded";
         flag in_tsx(62) = "IN_TSX", "In a transaction; never recorded";
         flag mispredicted(63) = "MISPRED", "Direction or target was mispredicted";

@@ -44,7 +44,7 @@ fn amd_stores_what_the_manual_lists() {
         (Id::PerfCtr, 0xFFFF_FFFF_FFFF, 0xFFFF_FFFF_FFFF),
         (Id::PerfCntrGlobalCtl, 0x3F, 0x3F),
         (Id::PerfCntrGlobalStatusSet, 0x3F, 0x0C00_0000_0000_003F),
-        (Id::DebugCtl, 0x3D, 0x183D),
+        (Id::DebugCtl, 0x3F, 0x183F),
         (Id::LbrSelect, 0x1FF, 0x1FF),
     ];
     for (id, zen2, zen4) in cases {
@@ -55,7 +55,7 @@ fn amd_stores_what_the_manual_lists() {
     let debugctl = &amd::REGISTERS[Id::DebugCtl as usize];
     // Pin controls in bits 5:2 until Zen 5 gave bit 2 to the bus-lock trap.
     assert_eq!((debugctl.reserved(&ZEN4), debugctl.reserved(&ZEN5)), (0b100_0000, 0b111_1000));
-    assert_eq!(debugctl.stored(&ZEN5), 0x1801);
+    assert_eq!(debugctl.stored(&ZEN5), 0x1803);
     let config = &amd::REGISTERS[Id::DbgExtnCfg as usize];
     assert_eq!((config.instances(&ZEN2), config.reserved(&ZEN4)), (0, !(1 << 6)));
 }

@@ -3,7 +3,10 @@
 #![no_std]
 #![no_main]
 
-use core::arch::global_asm;
+use core::{
+    arch::global_asm,
+    sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed},
+};
 
 use guest_images::{
     msr::{DEBUGCTL, STATUS_RESET, event, global, select},
@@ -11,7 +14,9 @@ use guest_images::{
     pmu::{count, gp, has_arch_lbr, is_absent, keeps, preset, program, read, refuses, status, window, write},
     work::busy,
 };
-use guest_runtime::{PerfMon, check, check_eq, cpuid, guest_test, rdmsr, ring3_loop, skip};
+use guest_runtime::{
+    Frame, PerfMon, check, check_eq, cpuid, guest_test, rdmsr, ring3_loop, set_handler, skip,
+};
 
 guest_runtime::image!();
 
@@ -24,6 +29,10 @@ const DEPTH: u32 = 0x14CF;
 /// FROM, TO and INFO of entry 0.
 const LEGACY_ROWS: [u32; 3] = [0x680, 0x6C0, 0xDC0];
 const ARCH_ROWS: [u32; 3] = [0x1500, 0x1600, 0x1200];
+/// IA32_LER_FROM_IP, IA32_LER_TO_IP, IA32_LER_INFO
+const LER_FROM: u32 = 0x1DD;
+const LER_TO: u32 = 0x1DE;
+const LER_INFO: u32 = 0x1E0;
 const FREEZE_LBRS_ON_PMI: u64 = 1 << 11;
 /// Both kinds of stacks are this deep.
 const RECORDS: u32 = 32;
@@ -37,7 +46,7 @@ const EVERY_TYPE: u32 = 0x7F;
 // Each of the table's rows: where a branch is, where it goes, its type.
 global_asm!(
     ".pushsection .text.lbr_code, \"ax\"",
-    ".global lbr_code, lbr_code_end, lbr_sequence, lbr_nested",
+    ".global lbr_code, lbr_code_end, lbr_sequence, lbr_nested, lbr_stepped",
     "lbr_code:",
     "20: ret",
     "30: call 20b",
@@ -73,11 +82,24 @@ global_asm!(
     "61: call {stop}",
     "    pop rax",
     "    ret",
+    // With RFLAGS.TF from the POPFQ on.
+    "lbr_stepped:",
+    "    pushfq",
+    "    or qword ptr [rsp], 0x100",
+    "    popfq",
+    "    nop",
+    "90: jmp 91f",
+    "    ud2",
+    "91: nop",
+    "92: jmp 93f",
+    "    ud2",
+    "93: nop",
+    "    ret",
     "lbr_code_end:",
     "8:  ret",
     ".popsection",
     ".pushsection .rodata.lbr_table, \"a\"",
-    ".global lbr_table, lbr_chain",
+    ".global lbr_table, lbr_chain, lbr_steps",
     ".balign 4",
     "lbr_table:",
     ".long 21b - lbr_code, 2b - lbr_code, 0",
@@ -92,6 +114,8 @@ global_asm!(
     ".long 70b - lbr_code, 8b - lbr_code, 2",
     "lbr_chain:",
     ".long 40b - lbr_code, 51b - lbr_code, 61b - lbr_code",
+    "lbr_steps:",
+    ".long 90b - lbr_code, 91b - lbr_code, 93b - lbr_code",
     ".popsection",
     stop = sym stop,
 );
@@ -101,8 +125,11 @@ unsafe extern "C" {
     static lbr_code_end: u8;
     static lbr_table: [[u32; 3]; 10];
     static lbr_chain: [u32; 3];
+    /// Where each of the first steps ends: the first instruction, and two jumps.
+    static lbr_steps: [u32; 3];
     fn lbr_sequence();
     fn lbr_nested();
+    fn lbr_stepped();
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -369,6 +396,112 @@ fn ring_filter_goes_by_the_target() {
     };
     // One IRET for each call, besides those of starting and stopping.
     check_eq!(returns(3), returns(0) + 3);
+}
+
+/// With ring 3 alone recorded, the architectural records hide where a branch out of ring 0 was.
+#[guest_test(needs(vpmu, pmu))]
+fn ring_0_does_not_leak_through_its_branches_to_ring_3() {
+    needs_lbr();
+    record(OTHER, false, false);
+    (0..3).for_each(|_| {
+        read(DEBUGCTL);
+    });
+    stop();
+    for [from, to, _] in records().into_iter().filter(|record| record[1] != 0) {
+        // IRETs of the firmware.
+        check_eq!(from == u64::MAX, lbr() == Lbr::Arch, "FROM {from:#x}, TO {to:#x}");
+    }
+}
+
+/// The last-exception record is the newest record at the last exception or interrupt: here the INT3 that calls the
+/// firmware to stop recording.
+#[guest_test(needs(vpmu, pmu))]
+fn last_exception_is_the_branch_before_it() {
+    needs_lbr();
+    write(LER_FROM, 0);
+    record(EVERY_TYPE, false, false);
+    // SAFETY: keeps every register that the ABI wants kept.
+    unsafe { lbr_sequence() };
+    stop();
+    let [from, to, info] = records()[0];
+    check!(from != 0, "something was recorded");
+    check_eq!(read(LER_FROM), from, "FROM");
+    check_eq!(read(LER_TO), to, "TO");
+    if lbr() == Lbr::Arch {
+        check_eq!(read(LER_INFO), info & 0xEF << 56, "INFO without the cycle count");
+    }
+    // What nobody records stays.
+    read(DEBUGCTL);
+    check_eq!(read(LER_FROM), from, "FROM after interrupts while nothing is recorded");
+}
+
+/// Instruction pointers at the first debug exceptions, and how many there were.
+static STEPS: [AtomicU64; 3] = [const { AtomicU64::new(0) }; 3];
+static STEPPED: AtomicUsize = AtomicUsize::new(0);
+/// What the handler writes to IA32_DEBUGCTL when it has run less often than that; else it ends stepping.
+static AGAIN: AtomicUsize = AtomicUsize::new(0);
+const BTF: u64 = 1 << 1;
+const TF: u64 = 1 << 8;
+
+fn on_debug(frame: &mut Frame) {
+    let n = STEPPED.fetch_add(1, Relaxed);
+    if let Some(step) = STEPS.get(n) {
+        step.store(frame.rip, Relaxed);
+    }
+    if n + 1 < AGAIN.load(Relaxed) {
+        write(DEBUGCTL, BTF);
+    } else {
+        frame.rflags &= !TF;
+    }
+}
+
+/// Where the first `count` steps ended, in `lbr_code`.
+fn steps(count: usize) -> [u64; 3] {
+    STEPPED.store(0, Relaxed);
+    AGAIN.store(count, Relaxed);
+    set_handler(1, Some(on_debug));
+    // SAFETY: keeps every register that the ABI wants kept; the handler ends the single steps.
+    unsafe { lbr_stepped() };
+    check_eq!(STEPPED.load(Relaxed), count, "debug exceptions");
+    [0, 1, 2].map(|n| STEPS[n].load(Relaxed).wrapping_sub(&raw const lbr_code as u64))
+}
+
+/// IA32_DEBUGCTL.BTF makes a single step end with the next taken branch, and #DB clears it: what PTRACE_SINGLEBLOCK
+/// is made of. AMD's CPUs have it too.
+#[guest_test(needs(vpmu))]
+fn single_steps_end_with_branches() {
+    write(DEBUGCTL, BTF);
+    if read(DEBUGCTL) & BTF == 0 {
+        skip!("BTF is dropped");
+    }
+    // SAFETY: constant data.
+    let ends = unsafe { &lbr_steps }.map(u64::from);
+    let [first, second, _] = steps(2);
+    check_eq!([first, second], [ends[1], ends[2]], "steps with BTF");
+    check_eq!(read(DEBUGCTL), 0, "BTF after #DB");
+    check_eq!(steps(1)[0], ends[0], "a step without BTF");
+}
+
+/// #DB stops recording before its handler runs, and is not recorded.
+#[guest_test(needs(vpmu, pmu))]
+fn debug_exceptions_stop_recording() {
+    needs_lbr();
+    record(EVERY_TYPE, true, false);
+    if lbr() == Lbr::Arch {
+        write(DEBUGCTL, BTF);
+    } else {
+        write(DEBUGCTL, BTF | 1);
+    }
+    steps(1);
+    let enable = if lbr() == Lbr::Arch { CTL } else { DEBUGCTL };
+    check_eq!(read(enable) & 1, 0, "the enable in {enable:#x}");
+    let (count, own) = own_records();
+    // SAFETY: constant data.
+    let [jump, target, _] = unsafe { &lbr_steps }.map(u64::from);
+    check!(count > 0, "the jump is recorded");
+    check_eq!([own[0][0], own[0][1]], [jump, target], "the newest record of this code");
+    check_eq!(records()[0][0], &raw const lbr_code as u64 + jump, "the newest record");
+    stop();
 }
 
 /// With FREEZE_LBRS_ON_PMI a PMI stops recording until LBR_Frz is cleared.

@@ -39,6 +39,10 @@ fn entry(r: &Register, rows: [u32; 3], arch: bool) {
         keeps(msr, value);
     }
     check_eq!(msrs.map(rdmsr), values.map(Ok), "the three registers are three");
+    for msr in &msrs[..2] {
+        refuses(*msr, 1 << 47);
+        refuses(*msr, 0x7FFF_FFFF_FFFF_FFFF);
+    }
     for bit in 16..56 {
         if arch {
             // Undefined, and no fault.
@@ -90,6 +94,23 @@ checks! {
     }
     "IA32_LBR_CTL.bit_" [1 2 3 16 17 18 19 20 21 22] @ 0x14CE {
         "is_kept" => |r| Register { msr: 0x14CE, ..*r }.present(r.cpu.arch_lbr).keeps(0, r.n..=r.n);
+    }
+    "IA32_LER_FROM_and_TO." [0 1] @ 0x1DD {
+        "exist_with_any_records" => |r| r.exists(r.cpu.lbr());
+        "keep_a_canonical_address" => |r| {
+            r.present(r.cpu.lbr());
+            [0xFFFF_8000_1234_5000, 0x7FFF_FFFF_F000, u64::MAX, 0].into_iter().for_each(|at| keeps(r.msr, at));
+            r.in_vpmu();
+            [1 << 47, 1 << 63, 0x7FFF_8000_0000_0000].into_iter().for_each(|at| refuses(r.msr, at));
+        };
+    }
+    "IA32_LER_INFO" - @ 0x1E0 {
+        "exists_with_architectural_records" => |r| r.exists(r.cpu.arch_lbr);
+        "keeps_what_is_defined" => |r| {
+            r.present(r.cpu.arch_lbr).keeps(0, 56..=59);
+            r.keeps(0, 61..=63);
+            (0..56).for_each(|bit| write(r.msr, 1 << bit));
+        };
     }
     "IA32_LBR_CTL" - @ 0x14CE {
         "LBREn" => |r| r.present(r.cpu.arch_lbr).keeps(0, 0..=0);

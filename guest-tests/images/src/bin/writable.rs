@@ -126,6 +126,7 @@ checks! {
             }
             r.in_vpmu().becomes(1, 0);
         };
+        "BTF" => |r| r.present(r.cpu.lbr()).keeps(0, 1..=1);
         "BTF_is_accepted" => |r| write(r.msr, 2);
         "FREEZE_LBRS_ON_PMI" => |r| r.present(r.cpu.lbr()).keeps(0, 11..=11);
         "FREEZE_PERFMON_ON_PMI" => |r| r.keeps(0, 12..=12);

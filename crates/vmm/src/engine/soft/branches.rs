@@ -23,19 +23,40 @@ pub(super) struct Noted {
     /// Core cycle, without a model the instructions before it.
     pub(super) retired: u64,
     pub(super) kind: BranchKind,
-    /// Privilege level after it.
-    pub(super) cpl: u8,
+    /// Privilege levels before and after it.
+    pub(super) levels: Levels,
+}
+
+/// Privilege levels before and after a branch, in one byte.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Levels(u8);
+
+impl Levels {
+    #[inline(always)]
+    pub(super) fn new(from: u8, to: u8) -> Self {
+        Self(from << 2 | to)
+    }
+
+    fn from(self) -> u8 {
+        self.0 >> 2
+    }
+
+    #[inline(always)]
+    pub(super) fn to(self) -> u8 {
+        self.0 & 3
+    }
 }
 
 impl From<Branch> for Noted {
     #[inline(always)]
     fn from(branch: Branch) -> Self {
-        let Branch { from, to, kind, to_cpl: cpl, retired, .. } = branch;
-        Self { from, to, retired, kind, cpl }
+        let Branch { from, to, kind, from_cpl, to_cpl, retired, .. } = branch;
+        Self { from, to, retired, kind, levels: Levels::new(from_cpl, to_cpl) }
     }
 }
 
-const NONE: Noted = Noted { from: 0, to: 0, retired: 0, kind: BranchKind::ConditionalNotTaken, cpl: 0 };
+const NONE: Noted =
+    Noted { from: 0, to: 0, retired: 0, kind: BranchKind::ConditionalNotTaken, levels: Levels(0) };
 
 /// The branches since the vPMU was last told.
 #[derive(Debug)]
@@ -184,7 +205,8 @@ fn record(branch: &Noted, mispredicted: bool) -> Option<BranchRecord> {
         from: branch.from,
         to: branch.to,
         kind: record_kind(branch.kind)?,
-        cpl: branch.cpl,
+        from_cpl: branch.levels.from(),
+        cpl: branch.levels.to(),
         mispredicted,
         cycle: branch.retired,
     })

@@ -1,6 +1,6 @@
 //! What the interpreter sees around it: the machine.
 
-use super::branches::{BranchLog, Noted};
+use super::branches::{BranchLog, Levels, Noted};
 use super::cpuid;
 use super::idle::Idle;
 use super::ram::{self, Ram};
@@ -146,10 +146,10 @@ impl<'a, const TIMED: bool> SoftBus<'a, TIMED> {
     /// With a model, a branch is noted before it has retired: what waits is delivered before the next one.
     // Its arguments fit registers, so that nothing is prepared for it where it is not called.
     #[inline(never)]
-    fn note_carefully(&mut self, from: u64, to: u64, kind: BranchKind, cpl: u8, retired: u64) {
-        let branch = Noted { from, to, retired, kind, cpl };
+    fn note_carefully(&mut self, from: u64, to: u64, kind: BranchKind, levels: Levels, retired: u64) {
+        let branch = Noted { from, to, retired, kind, levels };
         if let Some(timing) = &self.timing {
-            timing.core.drive().count_branch_record(cpl > 0);
+            timing.core.drive().count_branch_record(levels.to() > 0);
             self.complete_branch();
             if self.branches.is_full() {
                 self.branches.deliver(&mut self.machine.pmu);
@@ -498,12 +498,32 @@ impl<const TIMED: bool> Bus for SoftBus<'_, TIMED> {
     }
 
     fn taken_branch(&mut self, branch: Branch) {
-        let Branch { from, to, kind, to_cpl: cpl, retired, .. } = branch;
+        let Branch { from, to, kind, from_cpl, to_cpl, retired, .. } = branch;
+        let levels = Levels::new(from_cpl, to_cpl);
         if self.branches.is_careful() {
-            self.note_carefully(from, to, kind, cpl, retired);
+            self.note_carefully(from, to, kind, levels, retired);
         } else {
-            self.branches.note(Noted { from, to, retired, kind, cpl });
+            self.branches.note(Noted { from, to, retired, kind, levels });
         }
+    }
+
+    fn interrupted(&mut self) {
+        if self.branches.is_recording() {
+            self.complete_branch();
+            self.branches.deliver(&mut self.machine.pmu);
+            self.machine.pmu.interrupted();
+        }
+    }
+
+    fn debug_exception(&mut self) {
+        self.complete_branch();
+        self.branches.deliver(&mut self.machine.pmu);
+        self.machine.pmu.debug_exception();
+        self.follow_branches();
+    }
+
+    fn steps_on_branches(&self) -> bool {
+        self.machine.pmu.steps_on_branches()
     }
 
     #[inline(always)]

@@ -30,7 +30,8 @@ impl Amd {
             RegisterId::DebugCtl => self.regs.debugctl,
             RegisterId::LastBranchFromIp => self.lbr.last().0,
             RegisterId::LastBranchToIp => self.lbr.last().1,
-            RegisterId::LastIntFromIp | RegisterId::LastIntToIp => 0,
+            RegisterId::LastIntFromIp => self.lbr.last_interrupt().0,
+            RegisterId::LastIntToIp => self.lbr.last_interrupt().1,
             RegisterId::LbrSelect
             | RegisterId::DbgExtnCfg
             | RegisterId::SampBrFrom

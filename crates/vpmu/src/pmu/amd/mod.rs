@@ -28,6 +28,8 @@ use crate::source::{CountsSource, EventRequest, PrivilegeFilter};
 const STATUS_LBR_FROZEN: u64 = 1 << 58;
 /// PerfCntrGlobalStatus.PMCF.
 const STATUS_CTR_FROZEN: u64 = 1 << 59;
+/// DBG_CTL_MSR.LBR and BTF.
+const DEBUGCTL_LBR_BTF: u64 = 1 | 1 << 1;
 
 /// The state machine.
 #[derive(Debug, Clone)]
@@ -124,6 +126,21 @@ impl Amd {
         if self.branch_filter.admits(branch.kind, branch.cpl) {
             self.lbr.record(branch);
         }
+    }
+
+    pub(super) fn interrupted(&mut self) {
+        self.lbr.interrupted();
+    }
+
+    /// APM vol. 2: #DB clears DBG_CTL_MSR.LBR and BTF, and DBG_EXTN_CFG.LBRV2EN, and leaves the records alone.
+    pub(super) fn debug_exception(&mut self) {
+        self.regs.debugctl &= !DEBUGCTL_LBR_BTF;
+        self.lbr.disable_stack();
+        self.update_branch_filter();
+    }
+
+    pub(super) fn steps_on_branches(&self) -> bool {
+        DebugCtl(self.regs.debugctl).btf()
     }
 
     pub(super) fn needs_every_branch(&self) -> bool {

@@ -83,9 +83,12 @@ impl Amd {
         check(RegisterId::LbrSelect, 0, state.lbr.select)?;
         check(RegisterId::DbgExtnCfg, 0, state.lbr.config)?;
         let last = if self.profile.lbr == crate::profile::LbrKind::None { 0 } else { u64::MAX };
-        for (name, value) in
-            [("LastBranchFromIP", state.lbr.last_from), ("LastBranchToIP", state.lbr.last_to)]
-        {
+        for (name, value) in [
+            ("LastBranchFromIP", state.lbr.last_from),
+            ("LastBranchToIP", state.lbr.last_to),
+            ("LastIntFromIP", state.lbr.last_int_from),
+            ("LastIntToIP", state.lbr.last_int_to),
+        ] {
             if value & !last != 0 {
                 return Err(RestoreError::Register { register: name.into(), bits: value });
             }

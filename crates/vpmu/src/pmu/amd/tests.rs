@@ -307,7 +307,7 @@ mod branches {
     use super::*;
 
     fn branch(from: u64, to: u64, kind: BranchKind, cpl: u8) -> BranchRecord {
-        BranchRecord { from, to, kind, cpl, mispredicted: false, cycle: from }
+        BranchRecord { from, to, kind, from_cpl: cpl, cpl, mispredicted: false, cycle: from }
     }
 
     #[test]
@@ -324,6 +324,23 @@ mod branches {
         hidden.wrmsr(DEBUGCTL, 1);
         assert_eq!(hidden.rdmsr(DEBUGCTL), 0);
         assert!(hidden.pmu.branch_filter().is_empty());
+    }
+
+    #[test]
+    fn an_interrupt_keeps_the_last_branch_and_a_debug_exception_stops_recording() {
+        let mut guest = Guest::on(&ZEN4);
+        guest.wrmsr(DEBUGCTL, 0b11);
+        guest.wrmsr(0xC000_010F, 1 << 6);
+        assert!(guest.pmu.steps_on_branches());
+        guest.pmu.record_branch(&branch(0x10, 0x20, BranchKind::RelativeJump, 0));
+        guest.pmu.interrupted();
+        guest.pmu.record_branch(&branch(0x30, 0x40, BranchKind::Other, 0));
+        assert_eq!((guest.rdmsr(0x1DD), guest.rdmsr(0x1DE)), (0x10, 0x20));
+        guest.restored(&ZEN4);
+        guest.pmu.debug_exception();
+        assert_eq!((guest.rdmsr(0x1DD), guest.rdmsr(0x1DB)), (0x10, 0x30));
+        assert_eq!((guest.rdmsr(DEBUGCTL), guest.rdmsr(0xC000_010F)), (0, 0));
+        assert!(guest.pmu.branch_filter().is_empty() && !guest.pmu.steps_on_branches());
     }
 
     #[test]

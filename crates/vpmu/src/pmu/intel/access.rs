@@ -59,7 +59,10 @@ impl Intel {
             | RegisterId::ArchLbrDepth
             | RegisterId::ArchLbrFrom
             | RegisterId::ArchLbrTo
-            | RegisterId::ArchLbrInfo => {
+            | RegisterId::ArchLbrInfo
+            | RegisterId::LerFrom
+            | RegisterId::LerTo
+            | RegisterId::LerInfo => {
                 return match self.lbr_register(id, n) {
                     Ok(register) => ReadOutcome::Value(*register),
                     Err(fault) => ReadOutcome::Fault(fault),

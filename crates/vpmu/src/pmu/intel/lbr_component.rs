@@ -22,19 +22,19 @@ impl Intel {
         }
     }
 
-    /// Fills the component. The last-exception records, which no profile offers, and records beyond the depth
-    /// are 0.
+    /// Fills the component. Records beyond the depth are 0.
     pub(in crate::pmu) fn save_lbr_component(&self, words: &mut [u64; LBR_COMPONENT_WORDS]) {
         words.fill(0);
-        let LbrState::Architectural { ctl, depth, entries, .. } = self.lbr.save() else { return };
-        (words[0], words[1]) = (ctl, depth);
+        let LbrState::Architectural { ctl, depth, entries, ler, .. } = self.lbr.save() else { return };
+        words[..HEAD].copy_from_slice(&[ctl, depth, ler.from, ler.to, ler.info]);
         for (to, entry) in words[HEAD..].chunks_exact_mut(ENTRY).zip(entries) {
             to.copy_from_slice(&[entry.from, entry.to, entry.info]);
         }
     }
 
     /// Takes over a component, or with `None` its initial configuration: nothing is recorded, no records. Records
-    /// saved with another depth than the current one are dropped, as are the undefined bits of INFO.
+    /// saved with another depth than the current one are dropped, as are the undefined bits of INFO. Addresses are taken
+    /// as they are: XSAVES has stored them.
     ///
     /// # Errors
     /// Reserved bits of IA32_LBR_CTL; nothing changes.
@@ -46,8 +46,11 @@ impl Intel {
         let info_bits = self.masks[RegisterId::ArchLbrInfo as usize].stored;
         let mut entries = [LbrEntry::default(); MAX_DEPTH];
         let mut ctl = 0;
+        let mut ler = LbrEntry::default();
         if let Some(words) = words {
             ctl = words[0];
+            let ler_info = words[4] & self.masks[RegisterId::LerInfo as usize].stored;
+            ler = LbrEntry { from: words[2], to: words[3], info: ler_info };
             let same = words[1] == depth;
             for (entry, from) in
                 entries.iter_mut().zip(words[HEAD..].chunks_exact(ENTRY)).take(depth as usize)
@@ -57,7 +60,7 @@ impl Intel {
                 }
             }
         }
-        let state = LbrState::Architectural { ctl, depth, entries, updated: None };
+        let state = LbrState::Architectural { ctl, depth, entries, ler, updated: None };
         self.check_lbr(&state).map_err(|_| Fault::ReservedBits(ctl))?;
         self.lbr = self.lbr.restored(&state).ok_or(Fault::Absent)?;
         self.update_branch_filter();

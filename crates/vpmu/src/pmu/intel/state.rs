@@ -120,12 +120,14 @@ impl Intel {
     pub(super) fn check_lbr(&self, state: &LbrState) -> Result<(), RestoreError> {
         let (info, entries) = match state {
             LbrState::None => return Ok(()),
-            &LbrState::Legacy { select, tos, ref entries, .. } => {
+            &LbrState::Legacy { select, tos, ref entries, ler, .. } => {
+                self.check_register(RegisterId::LerInfo, 0, ler.info)?;
                 self.check_register(RegisterId::LbrSelect, 0, select)?;
                 self.check_register(RegisterId::LbrTos, 0, tos)?;
                 (RegisterId::LbrInfo, entries)
             }
-            &LbrState::Architectural { ctl, depth, ref entries, .. } => {
+            &LbrState::Architectural { ctl, depth, ref entries, ler, .. } => {
+                self.check_register(RegisterId::LerInfo, 0, ler.info)?;
                 self.check_register(RegisterId::ArchLbrCtl, 0, ctl)?;
                 if !self.profile.lbr.supports_depth(depth) {
                     return Err(RestoreError::LbrDepth { depth });

@@ -72,7 +72,9 @@ fn expected(profile: &Profile, setting: &Setting, taken: &[Taken]) -> Vec<[u64; 
             cycles => cycles.unwrap_or(0),
         };
         let kind = if is_arch { branch.kind.arch_type() << 56 } else { 0 };
-        stack.push([branch.from, branch.to, info | kind]);
+        // The architectural records hide where a branch comes from if that level is not recorded.
+        let hidden = is_arch && !if branch.from_ring == 0 { setting.rings.0 } else { setting.rings.1 };
+        stack.push([if hidden { u64::MAX } else { branch.from }, branch.to, info | kind]);
         if stack.len() > depth {
             stack.remove(0);
         }

@@ -62,6 +62,7 @@ pub(super) struct Taken {
     pub(super) from: u64,
     pub(super) to: u64,
     pub(super) kind: Kind,
+    pub(super) from_ring: u8,
     pub(super) to_ring: u8,
     /// Instructions retired before it.
     pub(super) retired: u64,
@@ -76,6 +77,7 @@ pub(super) fn trace(profile: &Profile, program: &Program) -> Vec<Taken> {
     for retired in 0.. {
         assert!(retired < 100_000, "program {} does not end", program.seed);
         let from = guest.rip();
+        let from_ring = guest.ring();
         let instruction = decode(&guest, from);
         if !guest.step() {
             break;
@@ -87,7 +89,7 @@ pub(super) fn trace(profile: &Profile, program: &Program) -> Vec<Taken> {
                 _ => recording,
             };
         } else if recording {
-            let branch = |to, kind, to_ring| Taken { from, to, kind, to_ring, retired };
+            let branch = |to, kind, to_ring| Taken { from, to, kind, from_ring, to_ring, retired };
             if instruction.mnemonic() == Mnemonic::Ud2 {
                 // It does not retire: the step was the first instruction of its handler.
                 assert_eq!(decode(&guest, UD_HANDLER).flow_control(), FlowControl::Next);
