@@ -1,7 +1,7 @@
 //! The CPUID bits that announce the PMU.
 //!
 //! [`patch`] changes only these bits of a leaf, so that an embedder keeps its own CPUID policy for
-//! the rest. Sources: SDM vol. 2A, CPUID, leaves 01H, 07H, 0AH, 0DH, 1CH, 23H; APM vol. 3, appendix E, leaves
+//! the rest. Sources: SDM vol. 2A, CPUID, leaves 01H, 07H, 0AH, 0DH, 1AH, 1CH, 23H; APM vol. 3, appendix E, leaves
 //! 8000_0001H and 8000_0022H; Linux `asm/perf_event.h`.
 
 use crate::profile::{AmdPmu, LbrKind, Profile, Vendor};
@@ -30,7 +30,7 @@ const PDCM: u32 = 1 << 15;
 const DS: u32 = 1 << 21;
 /// Leaf 07H.0 EBX: HLE and RTM; the select bits IN_TX and IN_TXCP are not offered.
 const HLE_RTM: u32 = 1 << 4 | 1 << 11;
-/// Leaf 07H.0 EDX: hybrid part.
+/// Leaf 07H.0 EDX: hybrid part; leaf 1AH has the type of the core.
 const HYBRID: u32 = 1 << 15;
 /// Leaf 07H.0 EDX: architectural LBR.
 const ARCH_LBR: u32 = 1 << 19;
@@ -56,8 +56,21 @@ const IRPERF_BRS: u32 = 1 << 1 | 1 << 31;
 const PERF_MON_LEAF: u32 = 0x8000_0022;
 
 /// Leaves that [`patch`] may change. Those that the embedder's table lacks are 0 there and have to be added.
-pub const LEAVES: [u32; 12] =
-    [0x0, 0x1, 0x7, 0xA, 0xD, 0x1C, 0x23, 0x8000_0000, 0x8000_0001, 0x8000_0008, 0x8000_001B, PERF_MON_LEAF];
+pub const LEAVES: [u32; 13] = [
+    0x0,
+    0x1,
+    0x7,
+    0xA,
+    0xD,
+    0x1A,
+    0x1C,
+    0x23,
+    0x8000_0000,
+    0x8000_0001,
+    0x8000_0008,
+    0x8000_001B,
+    PERF_MON_LEAF,
+];
 
 /// Puts the PMU's bits of `profile`, and who made the CPU, into a leaf.
 #[must_use]
@@ -87,6 +100,9 @@ pub fn patch(profile: &Profile, leaf: u32, subleaf: u32, mut result: CpuidResult
             if matches!(profile.lbr, LbrKind::Architectural { .. }) {
                 result.edx |= ARCH_LBR;
             }
+            if leaf_1a(profile).eax != 0 {
+                result.edx |= HYBRID;
+            }
         }
         (0x7, 1) => {
             result.eax &= !ARCH_PERFMON_EXT;
@@ -101,6 +117,7 @@ pub fn patch(profile: &Profile, leaf: u32, subleaf: u32, mut result: CpuidResult
         (0xD, 1) => result.ecx &= !XSS_LBR,
         (0xD, XSTATE_LBR) => result = CpuidResult::default(),
         (PERFMON_EXT_LEAF, _) => result = leaf_23(profile, subleaf),
+        (0x1A, _) => result = leaf_1a(profile),
         (0x1C, _) => result = leaf_1c(profile),
         (0x8000_0000.., _) => {
             if let Some(amd) = profile.amd() {
@@ -180,6 +197,12 @@ pub fn leaf_0a(profile: &Profile) -> CpuidResult {
     }
 }
 
+/// Leaf 1AH, native model ID: 0 in a profile that is not of a hybrid part.
+#[must_use]
+pub fn leaf_1a(profile: &Profile) -> CpuidResult {
+    CpuidResult { eax: profile.intel().map_or(0, |pmu| pmu.hybrid_core), ..CpuidResult::default() }
+}
+
 fn has_perfmon_ext(profile: &Profile) -> bool {
     profile.intel().is_some_and(|pmu| pmu.version >= 6)
 }
@@ -187,7 +210,7 @@ fn has_perfmon_ext(profile: &Profile) -> bool {
 /// Leaf 23H, architectural performance monitoring extended: 0 in a profile before version 6.
 ///
 /// Not offered: auto counter reload, PEBS, the EQ bit of event selects, the user's disable of RDPMC. The number of
-/// slots in a cycle is 0, which sends software to fixed counter 3.
+/// slots in a cycle (ECX) is 0 as on a Lion Cove core, which sends software to fixed counter 3; Skymont cores have 8 there.
 #[must_use]
 pub fn leaf_23(profile: &Profile, subleaf: u32) -> CpuidResult {
     let Some(pmu) = profile.intel().filter(|pmu| pmu.version >= 6) else { return CpuidResult::default() };
@@ -268,6 +291,20 @@ mod tests {
         let all = CpuidResult { eax: !0, ebx: !0, ecx: !0, edx: !0 };
         assert_eq!(patch(&SAPPHIRE_RAPIDS, 0x23, 0, all), CpuidResult::default());
         assert_eq!(patch(&SAPPHIRE_RAPIDS, 7, 1, all).eax, !(1 << 8));
+    }
+
+    /// Linux 6.11 and later takes a PMU for this model only from the core type.
+    #[test]
+    fn lunar_lake_is_a_core_of_a_hybrid_part() {
+        let all = CpuidResult { eax: !0, ebx: !0, ecx: !0, edx: !0 };
+        for profile in PROFILES {
+            let hybrid = patch(profile, 7, 0, all).edx >> 15 & 1 != 0;
+            assert_eq!(hybrid, profile.name == "lunar-lake-p", "{}", profile.name);
+            let leaf = patch(profile, 0x1A, 0, all);
+            let expected = if hybrid { 0x4000_0003 } else { 0 };
+            assert_eq!(leaf, CpuidResult { eax: expected, ..CpuidResult::default() }, "{}", profile.name);
+        }
+        assert!(LEAVES.contains(&0x1A));
     }
 
     #[test]

@@ -243,6 +243,7 @@ fn condition(when: When) -> &'static str {
         When::Version2 => "v2+",
         When::Version4 => "v4+",
         When::Version6 => "v6+",
+        When::BeforeVersion6 => "before v6",
         When::UnitMask2 => "CPUID.23H.0:EBX[0]",
         When::AnyThread => "v3+, AnyThread not deprecated",
         When::AnyThreadDeprecated => "v5+, AnyThread deprecated",

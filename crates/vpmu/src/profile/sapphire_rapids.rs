@@ -34,6 +34,7 @@ pub(super) const PMU: IntelPmu = IntelPmu {
     arch_events_unavailable: 0,
     any_thread_deprecated: true,
     umask2: false,
+    hybrid_core: 0,
     // LBR_FMT 3FH (architectural), FREEZE_WHILE_SMM, FW_WRITE, PERF_METRICS_AVAILABLE. Silicon has 0xF4FF: the
     // rest is PEBS.
     perf_capabilities: PerfCapabilities(0xB03F),

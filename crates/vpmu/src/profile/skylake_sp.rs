@@ -30,6 +30,7 @@ pub const SKYLAKE_SP: Profile = Profile {
         arch_events_unavailable: 0,
         any_thread_deprecated: false,
         umask2: false,
+        hybrid_core: 0,
         // LBR_FMT 5, FREEZE_WHILE_SMM, FW_WRITE. Silicon has 0x33C5: the rest is PEBS.
         perf_capabilities: PerfCapabilities(0x3005),
         metrics_level: 0,

@@ -26,7 +26,7 @@ registers! { Intel:
         flag usr(16) = "USR", "Count while CPL > 0";
         flag os(17) = "OS", "Count while CPL = 0";
         flag edge(18) = "E", "Count rising edges of the condition instead of occurrences";
-        flag pin_control(19) = "PC", "Pin control; stored, no effect";
+        flag pin_control(19) if BeforeVersion6 = "PC", "Pin control; stored, no effect";
         flag interrupt(20) = "INT", "Request a PMI when the counter overflows";
         flag any_thread(21) if AnyThread = "ANY", "Count for every logical processor of the core";
         flag any_thread_dropped(21) if AnyThreadDeprecated, ignore = "ANY", "Deprecated: accepted and dropped";

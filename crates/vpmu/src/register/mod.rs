@@ -34,6 +34,8 @@ pub enum When {
     Version4,
     /// Version 6 or later: the addresses from 1900H.
     Version6,
+    /// Before version 6.
+    BeforeVersion6,
     /// CPUID.23H.0:EBX bit 0: the second half of the unit mask.
     UnitMask2,
     /// Version 3 or later, and AnyThread is not deprecated (CPUID.0AH:EDX bit 15 = 0, as always before version 5).
@@ -117,6 +119,7 @@ impl When {
             Self::Version2 => pmu.version >= 2,
             Self::Version4 => pmu.version >= 4,
             Self::Version6 => pmu.version >= 6,
+            Self::BeforeVersion6 => pmu.version < 6,
             Self::UnitMask2 => pmu.version >= 6 && pmu.umask2,
             Self::AnyThread => pmu.version >= 3 && !Self::AnyThreadDeprecated.holds_on_intel(lbr, pmu),
             Self::AnyThreadDeprecated => pmu.version >= 5 && pmu.any_thread_deprecated,

@@ -1,6 +1,6 @@
 use super::intel::{PerfEvtSel, REGISTERS, RegisterId};
 use super::*;
-use crate::profile::{ICELAKE_SP, SAPPHIRE_RAPIDS, ZEN2, ZEN4, ZEN5};
+use crate::profile::{ICELAKE_SP, LUNAR_LAKE_P, SAPPHIRE_RAPIDS, ZEN2, ZEN4, ZEN5};
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 
@@ -105,6 +105,14 @@ fn any_thread_is_legal_dropped_or_reserved_by_version() {
         pmu.any_thread_deprecated = false;
     });
     assert_eq!(select.reserved(&v2) & any, any);
+}
+
+/// As in KVM's series for version 6.
+#[test]
+fn pin_control_ends_with_version_6() {
+    let select = register(RegisterId::PerfEvtSel);
+    assert_eq!(select.stored(&SAPPHIRE_RAPIDS) >> 19 & 1, 1);
+    assert_eq!(select.reserved(&LUNAR_LAKE_P) >> 19 & 1, 1);
 }
 
 #[test]

@@ -3,7 +3,7 @@
 #![no_main]
 
 use guest_images::{checks, table::Register};
-use guest_runtime::{check, check_eq, cpuid, rdmsr, rdpmc_ring0, skip};
+use guest_runtime::{check, check_eq, cpu, cpuid, rdmsr, rdpmc_ring0, skip};
 
 guest_runtime::image!();
 
@@ -54,6 +54,17 @@ checks! {
             check!(!r.cpu.perfmon_ext || max_leaf() >= 0x23);
         };
     }
+    "CPUID.1AH" - @ 0x1A {
+        "EAX_has_a_core_type_on_a_hybrid_part" => |r| {
+            if field(cpuid(7, 0).edx, 15, 1) == 0 {
+                skip!("CPUID.07H:EDX[15] is 0");
+            }
+            check!(max_leaf() >= r.msr);
+            // 40H: Core, as Linux takes from it.
+            check_eq!(field(cpuid(r.msr, 0).eax, 24, 8), 0x40);
+        };
+        "empty_on_others" => |r| is_empty_unless(field(cpuid(7, 0).edx, 15, 1) == 1, r.msr);
+    }
     "CPUID.01H" - @ 0x1 {
         "ECX_PDCM_means_PERF_CAPABILITIES" => |r| {
             check_eq!(rdmsr(0x345).is_ok(), field(cpuid(r.msr, 0).ecx, 15, 1) == 1);
@@ -71,7 +82,11 @@ checks! {
         "EAX_is_of_family_6" => |r| check_eq!(field(cpuid(r.msr, 0).eax, 8, 4), 6);
     }
     "CPUID.07H" - @ 0x7 {
-        "EDX_hybrid_is_0" => |r| check_eq!(field(r.in_leaf(0).edx, 15, 1), 0);
+        // Lunar Lake alone is shown as a hybrid part.
+        "EDX_hybrid_is_of_one_model" => |r| {
+            let lunar_lake = cpu::family_model() == (6, 0xBD);
+            check_eq!(field(r.in_leaf(0).edx, 15, 1), u32::from(lunar_lake));
+        };
         "EDX_arch_LBR_means_LBR_CTL" => |r| check_eq!(rdmsr(0x14CE).is_ok(), r.cpu.arch_lbr);
         "EDX_arch_LBR_means_LBR_FMT_3F" => |r| check_eq!(r.cpu.capabilities & 0x3F == 0x3F, r.cpu.arch_lbr);
         "EBX_PT_means_leaf_14H" => |r| is_empty_unless(field(r.in_leaf(0).ebx, 25, 1) == 1, 0x14);

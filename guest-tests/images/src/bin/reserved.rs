@@ -54,6 +54,9 @@ fn misc_enable(r: &Register, bits: core::ops::RangeInclusive<u32>) {
 // SDM volume 3B, IA32_PERFEVTSELx and what makes the upper bits legal.
 checks! {
     "IA32_PERFEVTSEL" [0 1 2 3 4 5 6 7 8 9] @ 0x186 {
+        "bit_19_PC_from_version_6" => |r| {
+            select(r).in_vpmu().refuses_without(r.cpu.version < 6, "pin control", SELECT, 19..=19);
+        };
         "bit_21_ANY_before_version_3" => |r| select(r).refuses_without(r.cpu.version >= 3, "AnyThread", SELECT, 21..=21);
         "bit_32_IN_TX" => |r| select(r).refuses_without(r.cpu.transactions, "transactions", SELECT, 32..=32);
         "bit_33_IN_TXCP" => |r| {

@@ -78,7 +78,7 @@ fn programmed_registers() {
     let mut random = Random::new(0x5A7E);
     for _ in 0..5 {
         for n in 0..gp_counters() {
-            write(PERFEVTSEL0 + n, random.bits() & 0xFF9F_FFFF);
+            write(PERFEVTSEL0 + n, random.bits() & 0xFF97_FFFF);
             write(A_PMC0 + n, random.bits() >> 16);
         }
         (0..4).for_each(|n| write(FIXED_CTR0 + n, random.bits() >> 16));

@@ -66,7 +66,12 @@ checks! {
         "USR" => |r| select(r).keeps(0x3C, 16..=16);
         "OS" => |r| select(r).keeps(0x3C, 17..=17);
         "E" => |r| select(r).keeps(0x3_003C, 18..=18);
-        "PC" => |r| select(r).keeps(0x3_003C, 19..=19);
+        "PC" => |r| {
+            if r.cpu.version >= 6 {
+                skip!("no pin control from version 6 on");
+            }
+            select(r).keeps(0x3_003C, 19..=19);
+        };
         "INT" => |r| select(r).keeps(0x3_003C, 20..=20);
         "EN" => |r| select(r).keeps(0x3C, 22..=22);
         "INV" => |r| select(r).keeps(0x3_003C, 23..=23);

@@ -7,14 +7,14 @@
 //! | leaves | come from |
 //! | --- | --- |
 //! | 0, 8000_0002H-4H | the profile's vendor and name |
-//! | 1, 7, 0AH, 1CH, 23H, 8000_0022H | the host's features, patched by [`vpmu::cpuid`] |
+//! | 1, 7, 0AH, 1AH, 1CH, 23H, 8000_0022H | the host's features, patched by [`vpmu::cpuid`] |
 //! | 2, 4, 8000_0005H-6H, 8000_001DH | the caches of the profile's core |
 //! | 0BH, 1FH, 8000_001EH | one core with one thread |
 //! | 15H, 16H | the TSC rate that the guest really has, the APIC timer's clock |
 //! | 4000_0000H | our signature; none of KVM's paravirtual features, which need its local APIC |
 //! | 8000_0001H, 7H, 8H | only the bits that Intel defines, AMD's TopologyExtensions and the PMU's |
 //!
-//! Everything else of the host's table is dropped, except 0DH (XSAVE) and 1DH, 1EH (AMX).
+//! Everything else of the host's table is dropped, except 0DH (XSAVE, patched too) and 1DH, 1EH (AMX).
 //! Layouts: SDM volume 2A, CPUID; AMD APM volume 3, appendix E for what comes from an AMD host.
 
 mod features;
@@ -37,7 +37,7 @@ const MAX_EXTENDED: u32 = 0x8000_0008;
 /// First leaf of the hypervisor range, and the highest that we have there.
 const HYPERVISOR: u32 = 0x4000_0000;
 
-/// Leaves of the host that go to the guest as they are: XSAVE areas and AMX.
+/// Leaves of the host that go to the guest as they are, without XSAVE's component of branch records: XSAVE areas and AMX.
 const PASSED: [u32; 3] = [0xD, 0x1D, 0x1E];
 
 /// What the table depends on besides the host.
@@ -73,7 +73,11 @@ pub(super) fn cpuid_table(supported: &[kvm_cpuid_entry2], policy: Policy<'_>) ->
             table.put_indexed(leaf, subleaf, level);
         }
     }
-    table.entries.extend(supported.iter().filter(|e| PASSED.contains(&e.function)));
+    for entry in supported.iter().filter(|entry| PASSED.contains(&entry.function)) {
+        let kvm_cpuid_entry2 { function, index, flags, eax, ebx, ecx, edx, .. } = *entry;
+        table.push(function, index, flags, CpuidResult { eax, ebx, ecx, edx });
+    }
+    table.put(0x1A, CpuidResult::default());
     table.put(0x15, frequency::leaf_15(apic.timer_hz, tsc_khz));
     table.put(0x16, frequency::leaf_16(tsc_khz));
 

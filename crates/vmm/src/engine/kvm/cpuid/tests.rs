@@ -195,3 +195,17 @@ fn other_features_are_kvms_own_affair() {
     shown.iter_mut().find(|entry| entry.function == 1).unwrap().edx ^= 1 << 26;
     assert_eq!(altered(&table, &shown, profile), None);
 }
+
+/// This engine has no branch records, so XSAVES cannot keep them, whatever the host's KVM can do.
+#[test]
+fn the_hosts_component_of_branch_records_does_not_pass() {
+    let mut host = amd_host();
+    host.retain(|entry| entry.function != 0xD);
+    host.push(entry(0xD, 0, true, [7, 0x340, 0x340, 0]));
+    host.push(entry(0xD, 1, true, [0xF, 0x340, 1 << 15 | 1 << 8, 0]));
+    host.push(entry(0xD, 15, true, [0x328, 0, 1, 0]));
+    let table = table_with(&host, &ApicConfig::default());
+    assert_eq!(leaf(&table, 0xD, 0), [7, 0x340, 0x340, 0]);
+    assert_eq!(leaf(&table, 0xD, 1), [0xF, 0x340, 1 << 8, 0]);
+    assert_eq!(leaf(&table, 0xD, 15), [0; 4]);
+}
