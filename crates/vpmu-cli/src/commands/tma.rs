@@ -17,8 +17,7 @@ pub(super) fn missing(report: &RunReport) -> Option<String> {
         (Some("timing"), _) | (None, Provenance::Host | Provenance::Exact) => return None,
         (None, counts) => {
             return Some(format!(
-                "No top-down breakdown: {counts} counts know nothing of the code; --engine soft --detail timing has one, \
-                 from a model of the core."
+                "No top-down breakdown: {counts} counts know nothing of the code; --engine soft --detail timing has one."
             ));
         }
         (Some(_), _) => {}
