@@ -415,7 +415,9 @@ fn finish(
         outcome,
         Outcome::Exit { .. } | Outcome::PoweredOff | Outcome::Quit | Outcome::Interrupted { .. }
     );
-    let registers = (!ended_itself).then(|| engine.registers(&machine));
+    // Those of an idle guest are its idle loop's.
+    let shown = !ended_itself && outcome != Outcome::Idle;
+    let registers = shown.then(|| engine.registers(&machine));
     let code = |rip| engine.instruction_at(&machine, rip);
     let cause = machine.exceptions.cause(&outcome, machine.pmu.profile(), code);
     let (counted, topdown, mut warnings) = counted(&mut machine.pmu);
