@@ -2,6 +2,7 @@
 
 use crate::commands::test::{self, TestArgs};
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap_complete::Shell;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
@@ -71,6 +72,16 @@ Examples:
   vpmu list events 'MEM_*MISS' --profile icelake-sp
   vpmu list tests smoke.elf";
 
+const COMPLETIONS_HELP: &str = "\
+Examples:
+  vpmu completions bash > ~/.local/share/bash-completion/completions/vpmu
+  vpmu completions zsh > ~/.zfunc/_vpmu           with fpath+=~/.zfunc
+  vpmu completions fish > ~/.config/fish/completions/vpmu.fish";
+
+const MAN_HELP: &str = "\
+Example:
+  vpmu man ~/.local/share/man/man1 && man vpmu-run";
+
 /// Boot guests on a virtual PMU and see what it counted
 #[derive(Debug, Parser)]
 #[command(name = "vpmu", version, max_term_width = 79, after_help = AFTER_HELP)]
@@ -129,6 +140,18 @@ pub(crate) enum Command {
     Decode(DecodeArgs),
     /// Say what this machine can do, and what to do about the rest
     Doctor,
+    /// Print what makes a shell complete commands and options
+    #[command(after_help = COMPLETIONS_HELP)]
+    Completions {
+        /// The shell
+        shell: Shell,
+    },
+    /// Write manual pages, one for each command
+    #[command(after_help = MAN_HELP)]
+    Man {
+        /// Where to; made if it is missing
+        directory: PathBuf,
+    },
 }
 
 #[derive(Debug, Args)]

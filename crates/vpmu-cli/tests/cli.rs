@@ -356,3 +356,32 @@ fn a_closed_pipe_is_a_quiet_success() {
     child.stderr.take().expect("piped").read_to_string(&mut stderr).expect("stderr is UTF-8");
     assert_eq!((child.wait().expect("vpmu ends").code(), stderr.as_str()), (Some(0), ""));
 }
+
+#[test]
+fn shells_complete_commands_and_options() {
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let ran = vpmu(&["completions", shell]);
+        assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), ""));
+        assert!(ran.stdout.contains("compare") && ran.stdout.contains("no-fail-fast"), "{}", ran.stdout);
+    }
+    let wrong = vpmu(&["completions", "tcsh"]);
+    assert_eq!(wrong.code, Some(2));
+    assert!(
+        wrong.stderr.contains("[possible values: bash, elvish, fish, powershell, zsh]"),
+        "{}",
+        wrong.stderr
+    );
+}
+
+#[test]
+fn manual_pages_are_written_to_a_directory() {
+    let directory = std::env::temp_dir().join(format!("vpmu-man-{}", std::process::id()));
+    let ran = vpmu(&["man", directory.to_str().unwrap()]);
+    let page = std::fs::read_to_string(directory.join("vpmu-decode.1")).unwrap_or_default();
+    let _ = std::fs::remove_dir_all(&directory);
+    assert_eq!((ran.code, ran.stdout.as_str(), ran.stderr.as_str()), (Some(0), "", ""));
+    assert!(page.contains(".TH vpmu-decode 1") && page.contains("PERFEVTSEL0 0x4300c4"), "{page}");
+    let nowhere = vpmu(&["man", "/dev/null/man"]);
+    assert_eq!(nowhere.code, Some(3));
+    assert!(nowhere.stderr.starts_with("error: cannot write /dev/null/man"), "{}", nowhere.stderr);
+}

@@ -1,11 +1,13 @@
 //! One file per command. Each returns the process's exit code.
 
 mod compare;
+mod completions;
 mod decode;
 mod doctor;
 mod events;
 mod isolate;
 mod list;
+mod man;
 mod rdpmc;
 mod run;
 mod stat;
@@ -28,5 +30,7 @@ pub(crate) fn dispatch(cli: &Cli) -> Result<u8, CliError> {
         Command::List { what } => list::list(what, json),
         Command::Decode(args) => decode::decode(args, json),
         Command::Doctor => doctor::doctor(json),
+        Command::Completions { shell } => completions::completions(*shell),
+        Command::Man { directory } => man::man(directory),
     }
 }
