@@ -31,6 +31,7 @@ mod images;
 mod linux;
 #[cfg(feature = "engines")]
 mod mca;
+mod packaging;
 mod random;
 mod suite;
 mod tally;

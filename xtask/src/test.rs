@@ -5,6 +5,7 @@ use crate::docs::docs;
 use crate::error::TaskError;
 use crate::images::{self, GuestImage};
 use crate::linux;
+use crate::packaging;
 use crate::suite::run_images;
 use crate::tally::Tally;
 use crate::tap::Tap;
@@ -30,6 +31,8 @@ pub(crate) fn test() -> Result<(), TaskError> {
     stage("documentation");
     docs(true)?;
     run(cargo(["doc", "--workspace", "--no-deps", "--quiet"]).env("RUSTDOCFLAGS", "-D warnings"))?;
+    stage("packages");
+    packaging::check()?;
     stage("guest images");
     let images = images::build()?;
     let vpmu = Vpmu::build()?;
