@@ -1,9 +1,10 @@
 //! Two outcomes of a case, side by side.
 
 use crate::case::{Case, Outcome};
-use crate::layout::SCRATCH;
+use crate::layout::{HIGH, SCRATCH};
 use crate::masks::{self, Effect};
-use iced_x86::{Decoder, DecoderOptions, Formatter as _, Instruction, IntelFormatter};
+use crate::start::Start;
+use iced_x86::{Decoder, DecoderOptions, Formatter as _, Instruction, IntelFormatter, OpKind};
 use std::fmt::Write as _;
 
 const GPR: [&str; 16] = [
@@ -45,9 +46,9 @@ pub enum Verdict {
     Same,
     /// Only what is masked differs.
     Undefined,
-    /// The interpreter raises #GP(0) or #SS(0), the native side #UD, all else is equal: para-virtual KVM hands what raises those
-    /// in ring 3 to its instruction emulator, and raises #UD for what that does not know. Or that has raised the #PF of
-    /// [`Effect::LowerEnd`].
+    /// The interpreter raises #GP(0) or #SS(0), the native side #UD, all else is equal: para-virtual KVM hands what
+    /// raises those in ring 3 to its instruction emulator, and raises #UD for what that does not know. Or that has
+    /// done something of its own: [`Effect::LowerEnd`], [`Effect::EmulatedOrder`], [`Effect::EmulatedTarget`].
     Emulated,
     /// They differ; a line for each register or byte: native, then soft.
     Different(Vec<String>),
@@ -58,6 +59,11 @@ pub enum Verdict {
 pub fn compare(case: &Case, native: &Outcome, soft: &Outcome) -> Verdict {
     if native == soft {
         return Verdict::Same;
+    }
+    let list = instructions(case);
+    let at = |outcome: &Outcome| list.iter().find(|ins| ins.ip() == outcome.rip);
+    if soft.vector == GENERAL_PROTECTION && masks::has(at(soft), Effect::Misaligned) {
+        return Verdict::Undefined;
     }
     if native.vector == UNDEFINED_OPCODE
         && matches!(soft.vector, STACK_FAULT | GENERAL_PROTECTION)
@@ -82,14 +88,29 @@ pub fn compare(case: &Case, native: &Outcome, soft: &Outcome) -> Verdict {
             other => other,
         };
     }
-    let list = instructions(case);
-    let at = |outcome: &Outcome| list.iter().find(|ins| ins.ip() == outcome.rip);
+    if soft.vector == GENERAL_PROTECTION
+        && let Some(instruction) = at(soft)
+    {
+        // Effect::EmulatedOrder.
+        if masks::has(Some(instruction), Effect::EmulatedOrder)
+            && (native.vector, native.rip) == (PAGE_FAULT, soft.rip)
+            && in_first_operand(instruction, soft, native.cr2)
+        {
+            let as_reported =
+                Outcome { vector: PAGE_FAULT, error: native.error, cr2: native.cr2, ..soft.clone() };
+            return match compare(case, native, &as_reported) {
+                Verdict::Same | Verdict::Undefined => Verdict::Emulated,
+                other => other,
+            };
+        }
+        // Effect::EmulatedTarget.
+        if masks::has(Some(instruction), Effect::EmulatedTarget) && overwrites_target(instruction, soft) {
+            return Verdict::Emulated;
+        }
+    }
     let may_fault = |outcome: &Outcome| {
         matches!(outcome.vector, UNDEFINED_OPCODE | PAGE_FAULT) && masks::has(at(outcome), Effect::MayFault)
     };
-    if soft.vector == GENERAL_PROTECTION && masks::has(at(soft), Effect::Misaligned) {
-        return Verdict::Undefined;
-    }
     // The emulator of para-virtual KVM heeds prefixes that have no meaning in 64-bit mode.
     if (native.vector, soft.vector, native.error) == (GENERAL_PROTECTION, STACK_FAULT, 0)
         && prefixed(case, soft)
@@ -111,6 +132,21 @@ pub fn compare(case: &Case, native: &Outcome, soft: &Outcome) -> Verdict {
     masks::clear(case, &list, &mut soft);
     masks::clear_last_place(&list, &mut native, &mut soft);
     if native == soft { Verdict::Undefined } else { Verdict::Different(differences(&native, &soft)) }
+}
+
+/// Whether an address is in the memory operand at RSI.
+fn in_first_operand(instruction: &Instruction, outcome: &Outcome, address: u64) -> bool {
+    let narrow = instruction.op0_kind() == OpKind::MemorySegESI;
+    let at = outcome.gpr[6] & if narrow { 0xFFFF_FFFF } else { u64::MAX };
+    address.wrapping_sub(at) < instruction.memory_size().size() as u64
+}
+
+/// Whether a CALL's return address goes where its target comes from.
+fn overwrites_target(instruction: &Instruction, outcome: &Outcome) -> bool {
+    let registers = Start { gpr: outcome.gpr, ..Start::from_seed(0) };
+    let operand = (instruction.op0_kind() == OpKind::Memory)
+        .then(|| instruction.virtual_address(0, 0, |register, _, _| Some(registers.register(register))));
+    operand.flatten().is_some_and(|at| (at & !HIGH).abs_diff(outcome.gpr[4].wrapping_sub(8) & !HIGH) < 8)
 }
 
 /// Whether the instruction that raised the exception has a prefix for CS, DS, ES or SS first.

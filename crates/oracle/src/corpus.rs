@@ -4,18 +4,28 @@
 //! masked is cleared.
 
 use crate::case::{Case, Failure, Outcome};
-use crate::compare::{differences, instructions};
+use crate::compare::{Verdict, instructions};
+use crate::cpu::CpuId;
 use crate::generator::Generator;
 use crate::masks;
 use crate::random::Random;
-use crate::run::Oracle;
+use crate::run::{Difference, Oracle, verdict};
 use crate::soft::Soft;
 use crate::start::{Start, images};
+use crate::undefined::explains;
 use serde::{Deserialize, Serialize};
+use soft_cpu::silicon::Silicon;
 
-/// Recorded cases.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+/// Recorded cases. In a file the CPU follows the cases; older files end without it.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Corpus {
+    /// The CPU that was recorded, if the file says so.
+    pub cpu: Option<CpuId>,
+    cases: Cases,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct Cases {
     /// Checksum of the start states; other starts make the records meaningless.
     starts: u32,
     records: Vec<Record>,
@@ -62,22 +72,37 @@ pub enum CorpusError {
     Stale,
 }
 
+/// Cases that are looked at for each that is recorded. Some never are: differences that are masked, and what KVM does
+/// not let ring 3 see.
+const TURNS: u64 = 150;
+
 impl Corpus {
-    /// Records `count` cases on which both sides agree. Each instruction has its turn as the first.
+    /// Records `count` cases on which both sides agree: up to a third in which other CPUs would end otherwise, and
+    /// any others. Each instruction has its turn as the first.
     pub fn record(oracle: &mut Oracle, generator: &Generator, seed: u64, count: usize) -> Self {
+        let own = oracle.cpu().silicon();
+        let mut own_soft = Soft::new(own);
+        let mut others: Vec<Soft> =
+            Silicon::ALL.into_iter().filter(|other| *other != own).map(Soft::new).collect();
         let mut random = Random::new(seed);
         let mut records = Vec::new();
-        // Some cases are never recorded: differences that are masked, and what KVM does not let ring 3 see.
-        for turn in 0..2 * count as u64 {
+        let (mut telling, mut any) = (count / 3, count - count / 3);
+        for turn in 0..TURNS * count as u64 {
             let case = generator.case(random.bits() >> 32, turn);
-            if let Some(outcome) = oracle.agreed(&case) {
+            let end = own_soft.run(&case);
+            let tells = others.iter_mut().any(|other| other.run(&case) != end);
+            let left = if tells { &mut telling } else { &mut any };
+            if *left > 0
+                && let Some(outcome) = oracle.agreed(&case)
+            {
                 records.push(Record::new(&case, &outcome));
+                *left -= 1;
             }
             if records.len() == count {
                 break;
             }
         }
-        Self { starts: starts(), records }
+        Self { cpu: Some(oracle.cpu()), cases: Cases { starts: starts(), records } }
     }
 
     /// Reads what [`to_bytes`](Self::to_bytes) has written.
@@ -85,8 +110,12 @@ impl Corpus {
     /// # Errors
     /// The bytes are no corpus, or one of other start states.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, CorpusError> {
-        let corpus: Self = postcard::from_bytes(bytes)?;
-        if corpus.starts == starts() { Ok(corpus) } else { Err(CorpusError::Stale) }
+        let (cases, rest): (Cases, _) = postcard::take_from_bytes(bytes)?;
+        if cases.starts != starts() {
+            return Err(CorpusError::Stale);
+        }
+        let cpu = if rest.is_empty() { None } else { Some(postcard::from_bytes(rest)?) };
+        Ok(Self { cpu, cases })
     }
 
     /// The corpus as a file.
@@ -94,38 +123,60 @@ impl Corpus {
     /// # Errors
     /// None that are known.
     pub fn to_bytes(&self) -> Result<Vec<u8>, CorpusError> {
-        Ok(postcard::to_allocvec(self)?)
+        let mut bytes = postcard::to_allocvec(&self.cases)?;
+        if let Some(cpu) = &self.cpu {
+            bytes.extend(postcard::to_allocvec(cpu)?);
+        }
+        Ok(bytes)
     }
 
     /// Number of cases.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.records.len()
+        self.cases.records.len()
     }
 
     /// Whether there are none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.records.is_empty()
+        self.cases.records.is_empty()
     }
 
-    /// Runs every case in the interpreter: those that end otherwise than the CPU's did, with what differs.
+    /// Runs every case in the interpreter, which has to follow the rules of the recorded CPU. Ends after `limit`
+    /// differences.
     #[must_use]
-    pub fn replay(&self, soft: &mut Soft) -> Vec<(Case, Vec<String>)> {
-        let compare = |record: &Record| {
+    pub fn replay(&self, soft: &mut Soft, limit: usize) -> Replay {
+        let mut replay = Replay::default();
+        for record in &self.cases.records {
+            if replay.different.len() == limit {
+                break;
+            }
             let case = record.case();
-            let expected = record.outcome();
-            let lines = match soft.run(&case) {
-                Ok(mut outcome) => {
-                    masks::clear(&case, &instructions(&case), &mut outcome);
-                    differences(&expected, &outcome)
+            match verdict(&case, &Ok(record.outcome()), &soft.run(&case)) {
+                Verdict::Same => replay.equal += 1,
+                Verdict::Undefined | Verdict::Emulated => replay.masked += 1,
+                Verdict::Different(_) if explains(&case, &record.outcome(), soft) => replay.masked += 1,
+                Verdict::Different(lines) => {
+                    let last = instructions(&case).into_iter().rfind(|ins| ins.ip() <= record.rip());
+                    let mnemonic =
+                        last.map_or_else(String::new, |i| format!("{:?}", i.mnemonic()).to_lowercase());
+                    replay.different.push(Difference { case, mnemonic, lines });
                 }
-                Err(failure) => vec![format!("end: CPU vector {}, soft-cpu {failure}", expected.vector)],
-            };
-            (!lines.is_empty()).then_some((case, lines))
-        };
-        self.records.iter().filter_map(compare).collect()
+            }
+        }
+        replay
     }
+}
+
+/// What came out of a [replay](Corpus::replay).
+#[derive(Debug, Clone, Default)]
+pub struct Replay {
+    /// Cases that end as the CPU's did.
+    pub equal: u64,
+    /// Cases that differ in what is masked only.
+    pub masked: u64,
+    /// The others.
+    pub different: Vec<Difference>,
 }
 
 /// Checksum of some start states and of all contents of memory.
@@ -190,6 +241,11 @@ impl Record {
         Self { seed: case.seed, offset: case.offset, code: case.code.clone(), end }
     }
 
+    /// RIP at the end.
+    fn rip(&self) -> u64 {
+        self.case().rip().wrapping_add(self.end.rip as u64)
+    }
+
     fn case(&self) -> Case {
         Case { code: self.code.clone(), offset: self.offset, seed: self.seed }
     }
@@ -201,7 +257,7 @@ impl Record {
             vector: end.vector,
             error: end.error.into(),
             cr2: end.cr2,
-            rip: self.case().rip().wrapping_add(end.rip as u64),
+            rip: self.rip(),
             rflags: end.rflags.into(),
             gpr: start.gpr,
             xmm: start.xmm,

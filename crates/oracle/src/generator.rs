@@ -10,6 +10,7 @@ use iced_x86::{
     Code, Decoder, DecoderOptions, Encoder, EncodingKind, Instruction, Mnemonic, OpCodeOperandKind as K,
     OpKind, Register,
 };
+use soft_cpu::silicon::Silicon;
 
 /// Makes cases from the instructions that soft-cpu implements.
 #[derive(Debug)]
@@ -44,7 +45,7 @@ impl Generator {
     /// Asks soft-cpu which instructions it implements.
     #[must_use]
     pub fn new() -> Self {
-        let mut soft = Soft::new();
+        let mut soft = Soft::new(Silicon::Intel);
         let comparable = Code::values().filter(|code| masks::omitted(*code).is_none());
         Self { codes: comparable.filter(|code| implemented(*code, &mut soft)).collect() }
     }

@@ -10,13 +10,16 @@
 pub mod case;
 pub mod compare;
 pub mod corpus;
+pub mod cpu;
 pub mod fuzz;
 pub mod generator;
 pub mod layout;
+mod left_open;
 pub mod masks;
 pub mod native;
 pub mod random;
 pub mod run;
 pub mod soft;
 pub mod start;
+mod undefined;
 mod watchdog;

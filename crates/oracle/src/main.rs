@@ -4,10 +4,12 @@ use clap::Parser;
 use comfy_table::{Table, presets};
 use indicatif::{ProgressBar, ProgressStyle};
 use oracle::corpus::Corpus;
+use oracle::cpu::CpuId;
 use oracle::generator::Generator;
-use oracle::run::{Oracle, Report};
+use oracle::run::{Difference, Oracle, Report};
+use oracle::soft::Soft;
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Instant;
 
@@ -29,9 +31,15 @@ struct Args {
     /// Only print the table of what is not compared, for docs/oracle.md
     #[arg(long)]
     masks: bool,
+    /// Only print the table of what CPUs do differently, for docs/oracle.md
+    #[arg(long)]
+    rules: bool,
     /// Write the cases, and what the CPU makes of them, to a file
     #[arg(long, value_name = "FILE")]
     record: Option<PathBuf>,
+    /// Compare with what a CPU has made of recorded cases
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["cases", "seed", "mnemonic", "record"])]
+    replay: Option<PathBuf>,
 }
 
 fn main() -> ExitCode {
@@ -65,6 +73,13 @@ fn run(args: &Args) -> Result<bool, Box<dyn std::error::Error>> {
         anstream::print!("{}", oracle::masks::markdown());
         return Ok(true);
     }
+    if args.rules {
+        anstream::print!("{}", soft_cpu::silicon::markdown());
+        return Ok(true);
+    }
+    if let Some(path) = &args.replay {
+        return replay(path).map_err(|error| format!("{}: {error}", path.display()).into());
+    }
     let mut oracle = Oracle::new()?;
     if let Some(path) = &args.record {
         let corpus = Corpus::record(&mut oracle, &generator, args.seed, usize::try_from(args.cases)?);
@@ -79,15 +94,30 @@ fn run(args: &Args) -> Result<bool, Box<dyn std::error::Error>> {
     let started = Instant::now();
     let report = oracle.run(&generator, args.seed, args.cases, |_, _| bar.inc(1));
     bar.finish_and_clear();
-    print(&report);
+    print(&report, oracle.cpu());
     anstream::println!("{:.1} s", started.elapsed().as_secs_f64());
     Ok(report.different == 0)
 }
 
-fn print(report: &Report) {
+fn replay(path: &Path) -> Result<bool, Box<dyn std::error::Error>> {
+    let corpus = Corpus::from_bytes(&std::fs::read(path)?)?;
+    let cpu = corpus.cpu.map_or_else(|| CpuId::from_file_name(path), Ok)?;
+    let replay = corpus.replay(&mut Soft::new(cpu.silicon()), usize::MAX);
+    print_differences(&replay.different);
+    anstream::println!(
+        "{} cases of {cpu}: {} equal, {} differ in what is masked only, {} unexplained",
+        corpus.len(),
+        replay.equal,
+        replay.masked,
+        replay.different.len()
+    );
+    Ok(replay.different.is_empty())
+}
+
+fn print_differences(differences: &[Difference]) {
     // One example of each; the others are often the same.
     let mut shown = BTreeMap::new();
-    for difference in &report.differences {
+    for difference in differences {
         let count = shown.entry(&difference.mnemonic).or_insert(0_u64);
         *count += 1;
         if *count == 1 {
@@ -97,6 +127,11 @@ fn print(report: &Report) {
     for (mnemonic, count) in shown {
         anstream::println!("{count:>9} differences in {mnemonic}");
     }
+}
+
+fn print(report: &Report, cpu: CpuId) {
+    print_differences(&report.differences);
+    print_differences(&report.open_differences);
     let mut table = Table::new();
     table.load_style(presets::NOTHING).set_header(["cases start with", "encodings", "cases"]);
     for (name, group) in &report.groups {
@@ -110,7 +145,8 @@ fn print(report: &Report) {
     }
     anstream::println!("{table}");
     anstream::println!(
-        "{} cases over {} mnemonics: {} different, {} differ in what is masked only, {} in #GP that KVM emulates; left out: {} without an end, {} with what one side does not have",
+        "{} cases on {cpu} over {} mnemonics: {} unexplained, {} differ in what is masked only, \
+         {} in #GP that KVM emulates; left out: {} without an end, {} with what one side does not have",
         report.cases,
         report.mnemonics.len(),
         report.different,
@@ -119,4 +155,11 @@ fn print(report: &Report) {
         report.endless,
         report.unsupported
     );
+    if cpu.core().is_none() {
+        anstream::println!(
+            "{} more differ in what the manuals leave open (the order of faults, what a faulting instruction has \
+             done); nobody has recorded this core: cargo xtask oracle --record FILE",
+            report.open
+        );
+    }
 }

@@ -23,6 +23,9 @@ pub enum NativeError {
     /// The host has no KVM.
     #[error("{0}")]
     Missing(#[from] vmm::engine::kvm::KvmError),
+    /// There are no rules for the CPU.
+    #[error("the CPU is neither Intel's nor AMD's")]
+    Vendor,
     /// KVM refuses what is needed.
     #[error("KVM cannot {what}: {reason}")]
     Setup {

@@ -6,13 +6,15 @@ use crate::layout::{
     PML4, SCRATCH, SCRATCH_LEN, TASK, TSS, USER_CODE, USER_DATA, initial_ram,
 };
 use crate::start::{Start, images};
+use crate::undefined::Change;
+use soft_cpu::silicon::Silicon;
 use soft_cpu::{
     Access, Budget, Bus, Cpu, CpuidLeaf, DescriptorTable, Exit, GeneralProtection, Segment, State,
 };
 
-/// RAM and nothing else.
+/// RAM and nothing else, and which CPU it is.
 #[derive(Debug)]
-struct Ram(Vec<u8>);
+struct Ram(Vec<u8>, Silicon);
 
 impl Bus for Ram {
     fn ram_page(&mut self, gpa: u64) -> Option<u64> {
@@ -49,6 +51,9 @@ impl Bus for Ram {
     fn tsc(&mut self, access: &Access<'_>) -> u64 {
         access.totals.instructions()
     }
+    fn silicon(&self) -> Silicon {
+        self.1
+    }
 }
 
 /// Vector of #UD.
@@ -67,17 +72,11 @@ pub struct Soft {
     dirty: std::ops::Range<usize>,
 }
 
-impl Default for Soft {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
 impl Soft {
-    /// A machine between two cases.
+    /// A machine between two cases, with such a CPU.
     #[must_use]
-    pub fn new() -> Self {
-        Self { ram: Ram(initial_ram()), cpu: Cpu::default(), images: images(), dirty: 0..0 }
+    pub fn new(silicon: Silicon) -> Self {
+        Self { ram: Ram(initial_ram(), silicon), cpu: Cpu::default(), images: images(), dirty: 0..0 }
     }
 
     /// Runs a case to its exception.
@@ -103,6 +102,34 @@ impl Soft {
                 return Err(Failure::Endless);
             }
         }
+    }
+
+    /// Runs a case like [`run`](Self::run), and changes the state behind some instructions.
+    pub(crate) fn run_changed(&mut self, case: &Case, changes: &[Change]) -> Result<Outcome, Failure> {
+        let start = Start::from_seed(case.seed);
+        self.load(case, &start);
+        self.cpu.set_state(&state(case, &start));
+        for _ in 0..BUDGET {
+            let at = self.cpu.state().rip;
+            match self.cpu.run(&mut self.ram, Budget { instructions: 1, interrupt_window: false }) {
+                Exit::Halted => return Ok(self.outcome(&start)),
+                Exit::Shutdown => return Err(Failure::Shutdown),
+                _ => {}
+            }
+            for change in changes.iter().filter(|change| change.rip == at) {
+                let mut state = self.cpu.state();
+                if state.rip == at {
+                    continue;
+                }
+                state.rflags ^= change.flags;
+                state.fsw ^= change.status;
+                for (register, by) in state.st.iter_mut().zip(change.places) {
+                    *register = register.wrapping_add_signed(i128::from(by));
+                }
+                self.cpu.set_state(&state);
+            }
+        }
+        Err(Failure::Endless)
     }
 
     /// Whether the first instruction is refused with #UD: not implemented, or of a CPU that this is not.

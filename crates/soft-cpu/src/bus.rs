@@ -3,6 +3,7 @@
 use crate::cpuid::CpuidLeaf;
 use crate::exception::Delivery;
 use crate::observe::{Observer, Unobserved};
+use crate::silicon::Silicon;
 use crate::totals::Totals;
 
 /// 64-bit words of state component 15 with 32 records: five registers, then FROM, TO and INFO of each record.
@@ -94,16 +95,6 @@ pub struct Branch {
     pub retired: u64,
 }
 
-/// The two ways in which vendors provide system calls (SDM volume 2B, SYSCALL and SYSENTER; APM volume 3, the
-/// same).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum SystemCalls {
-    /// SYSCALL in 64-bit mode only, SYSENTER and SYSEXIT in every protected mode.
-    Intel,
-    /// SYSCALL also in compatibility and legacy mode, SYSENTER and SYSEXIT in legacy mode only.
-    Amd,
-}
-
 /// The CPU's surroundings. All RAM accesses stay within one 4 KiB page.
 pub trait Bus {
     /// The RAM page that starts at guest physical address `gpa`, as a position for
@@ -189,10 +180,9 @@ pub trait Bus {
     /// MOV to CR8, 0 to 15.
     fn set_cr8(&mut self, _value: u8) {}
 
-    /// Whose rules SYSCALL and SYSENTER follow outside 64-bit mode. Always the same answer.
-    #[inline(always)]
-    fn system_calls(&self) -> SystemCalls {
-        SystemCalls::Intel
+    /// Whose side the CPU takes in what [`RULES`](crate::silicon::RULES) lists. Always the same answer.
+    fn silicon(&self) -> Silicon {
+        Silicon::Intel
     }
 
     /// The guest executes this instruction for the first time, and it is not implemented: it raises #UD. `code` is

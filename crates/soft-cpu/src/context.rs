@@ -7,6 +7,7 @@ use crate::exception::{self, Exception, Fault};
 use crate::flags::{self, Flags};
 use crate::mmu::{Mmu, view};
 use crate::observe::Watch;
+use crate::silicon::{Rule, Silicon};
 use crate::state::{DescriptorTable, Segment, State};
 use crate::totals::Totals;
 use crate::trail::Trail;
@@ -117,6 +118,8 @@ pub(crate) struct Core {
     pub(crate) watch: Watch,
     pub(crate) totals: Totals,
     pub(crate) trail: Trail,
+    /// A bit for each [`Rule`] that holds.
+    pub(crate) rules: u32,
     // Guest-visible, cold.
     pub(crate) segs: [Segment; 6],
     pub(crate) ldtr: Segment,
@@ -192,6 +195,7 @@ impl Core {
             watch: Watch::new(),
             totals: Totals::default(),
             trail: Trail::new(),
+            rules: Silicon::Intel.rules(),
             segs: state.segments,
             ldtr: state.ldtr,
             tr: state.tr,
@@ -305,6 +309,12 @@ impl Core {
         if mask & flags::AC != 0 {
             self.user = self.view_at(self.cpl);
         }
+    }
+
+    /// Whether a rule of the table holds for this CPU.
+    #[inline(always)]
+    pub(crate) fn holds(&self, rule: Rule) -> bool {
+        self.rules >> rule as u32 & 1 != 0
     }
 
     /// In long mode, compatibility mode included.

@@ -10,6 +10,7 @@ use crate::exec::chain;
 use crate::exec::event::TripleFault;
 use crate::flags::{IF, RF, TF};
 use crate::mmu::{Intent, PAGE, is_canonical};
+use crate::silicon::Rule;
 use crate::state::State;
 use crate::totals::Totals;
 use core::fmt;
@@ -191,6 +192,7 @@ impl<B: Bus> Cpu<B> {
         let mut left = budget.instructions;
         let mut exceptions = 0;
         self.core.attention = false;
+        self.core.rules = bus.silicon().rules();
         self.watch(bus);
         loop {
             if self.core.attention {
@@ -286,11 +288,7 @@ impl<B: Bus> Cpu<B> {
     fn pace(&mut self) -> Option<Pace> {
         let core = &mut self.core;
         if core.rflags & (TF | RF) != 0 || core.shadow {
-            return if core.shadow || !self.instruction_breakpoint() {
-                Some(Pace::Instruction)
-            } else {
-                None
-            };
+            return if self.instruction_breakpoint() { None } else { Some(Pace::Instruction) };
         }
         if !core.breakpoints.execute {
             return Some(Pace::Free);
@@ -306,7 +304,10 @@ impl<B: Bus> Cpu<B> {
     /// Whether an instruction breakpoint stops the next instruction; it is then pending.
     fn instruction_breakpoint(&mut self) -> bool {
         let core = &mut self.core;
-        if !core.breakpoints.execute || core.rflags & RF != 0 || core.debug_shadow {
+        if !core.breakpoints.execute || core.rflags & RF != 0 {
+            return false;
+        }
+        if core.debug_shadow && core.holds(Rule::MovSsHoldsCodeBreakpoint) {
             return false;
         }
         let hits = core.instruction_breakpoints(core.rip.wrapping_add(core.bases[CS]));

@@ -46,6 +46,7 @@ mod mmx;
 mod msr;
 mod observe;
 mod segment;
+pub mod silicon;
 mod sse;
 mod state;
 mod totals;
@@ -53,9 +54,7 @@ mod trail;
 mod width;
 mod x87;
 
-pub use bus::{
-    Access, Branch, BranchKind, Bus, GeneralProtection, LBR_COMPONENT_WORDS, STATE_COMPONENTS, SystemCalls,
-};
+pub use bus::{Access, Branch, BranchKind, Bus, GeneralProtection, LBR_COMPONENT_WORDS, STATE_COMPONENTS};
 pub use cpu::{Budget, Cpu, Exit, Unimplemented};
 pub use cpuid::CpuidLeaf;
 pub use exception::{Delivery, EventKind, Exception, Place};

@@ -7,10 +7,13 @@ mod common;
 mod debug;
 #[path = "system/protection.rs"]
 mod protection;
+#[path = "system/silicon.rs"]
+mod silicon;
 #[path = "system/xsave.rs"]
 mod xsave;
 
 use common::TestBus;
+use soft_cpu::silicon::Silicon;
 use soft_cpu::{BranchKind, Budget, Cpu, DescriptorTable, Exit, Flop, Segment, State};
 
 const PML4: u64 = 0x1000;
@@ -167,6 +170,7 @@ fn a_call_looks_at_its_stack_before_its_target() {
     for (code, target, stack, vector) in table {
         // From ring 3, so that the handler has a stack of its own.
         let mut guest = Guest::new(&code).user();
+        guest.bus.silicon = Some(Silicon::Zen5);
         guest.page(DATA, DATA | 5);
         (guest.state.gpr[0], guest.state.gpr[4]) = (target, stack);
         let cpu = expect_vector(&mut guest, vector);

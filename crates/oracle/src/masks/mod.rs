@@ -1,6 +1,6 @@
 //! What is not compared, and why: one table, which `docs/oracle.md` shows. Its rows are about what the SDM (order
-//! numbers 253665 to 253668) leaves undefined, about what Intel and AMD do differently (the profiles are Intel's, the
-//! host's CPU may be AMD's), and about what para-virtual KVM does not let ring 3 see.
+//! numbers 253665 to 253668) leaves undefined, about what Intel and AMD do differently and `soft-cpu` does in one way
+//! (`soft_cpu::silicon` has the rest), and about what para-virtual KVM does not let ring 3 see.
 
 mod table;
 
@@ -80,6 +80,10 @@ pub enum Effect {
     /// #PF on the native side, #GP(0) or #SS(0) on the other, of an operand across the end of the lower half of the
     /// address space.
     LowerEnd,
+    /// #PF of the operand at RSI on the native side, #GP(0) of the one at RDI on the other.
+    EmulatedOrder,
+    /// Anything at the #GP of a CALL whose return address is stored over its target.
+    EmulatedTarget,
     /// P and RSVD in the error code of a #PF in the upper half of the address space.
     UpperHalf,
     /// The case is left out once that happens.
@@ -122,6 +126,8 @@ fn shifts_by_one(code: Code) -> bool {
     info.op_count() == 2 && info.op_kind(1) == Kind::imm8_const_1
 }
 
+/// C1 in the x87 status word.
+pub(crate) const C1: u16 = 1 << 9;
 /// P in the error code of #PF.
 const PRESENT: u64 = 1;
 /// RSVD in it.
@@ -157,6 +163,31 @@ pub(crate) fn has(instruction: Option<&Instruction>, effect: Effect) -> bool {
     instruction.is_some_and(|instruction| {
         MASKS.iter().any(|mask| mask.effect == effect && mask.which.contains(instruction.code()))
     })
+}
+
+/// What an instruction leaves undefined and later ones may use.
+pub(crate) struct Undefined {
+    /// Bits of RFLAGS.
+    pub(crate) flags: u64,
+    /// Bits of the x87 status word.
+    pub(crate) status: u16,
+    /// The last place of x87 results, and C1.
+    pub(crate) last_place: bool,
+}
+
+/// What an instruction may leave undefined.
+pub(crate) fn undefined(instruction: &Instruction) -> Undefined {
+    let mut undefined = Undefined { flags: 0, status: 0, last_place: false };
+    for mask in MASKS.iter().filter(|mask| mask.which.contains(instruction.code())) {
+        match mask.effect {
+            Effect::Flags(_) if mask.when == When::NotByOne && shifts_by_one(instruction.code()) => {}
+            Effect::Flags(bits) => undefined.flags |= bits,
+            Effect::Status(bits) => undefined.status |= bits,
+            Effect::LastPlace => undefined.last_place = true,
+            _ => {}
+        }
+    }
+    undefined
 }
 
 /// Whether an instruction is only generated as the first of a case: what is masked in it depends on the registers.
@@ -214,7 +245,6 @@ pub(crate) fn clear(case: &Case, instructions: &[Instruction], outcome: &mut Out
 
 /// Clears what [`Effect::LastPlace`] masks, which takes both sides.
 pub(crate) fn clear_last_place(instructions: &[Instruction], native: &mut Outcome, soft: &mut Outcome) {
-    const C1: u16 = 1 << 9;
     if !instructions.iter().any(|instruction| has(Some(instruction), Effect::LastPlace)) {
         return;
     }
@@ -286,6 +316,7 @@ pub fn markdown() -> String {
             When::NotByOne => "not the form that shifts by 1".to_owned(),
             When::Unmasked => "IE or DE, not masked".to_owned(),
             When::Protection => "at #GP and #SS".to_owned(),
+            When::Vector(13) => "at #GP".to_owned(),
             When::Vector(14) => "at #PF".to_owned(),
             When::Vector(19) => "at #XM".to_owned(),
             When::Vector(vector) => format!("at exception {vector}"),
@@ -302,6 +333,8 @@ pub fn markdown() -> String {
             Effect::Misaligned => "whether it raises #GP".to_owned(),
             Effect::Emulated => "#UD or #GP, #SS".to_owned(),
             Effect::LowerEnd => "#PF or #GP, #SS".to_owned(),
+            Effect::EmulatedOrder => "#PF or #GP".to_owned(),
+            Effect::EmulatedTarget => "all".to_owned(),
             Effect::UpperHalf => "P and RSVD in the error code".to_owned(),
             Effect::Unsupported => "the case is left out".to_owned(),
             Effect::Omit => "all".to_owned(),

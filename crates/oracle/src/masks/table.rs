@@ -184,6 +184,18 @@ pub const MASKS: &[Mask] = &[
         E::LowerEnd,
         "an operand of up to 16 bytes that begins in the last bytes of the lower half of the address space and ends beyond it raises #GP(0) or #SS(0), on AMD Zen 5 without KVM too, and before a #PF of its first byte; the instruction emulator of para-virtual KVM, which gets those, only asks whether the address of the first byte is canonical, and raises its #PF",
     ),
+    row(
+        &[M::Cmpsb, M::Cmpsw, M::Cmpsd, M::Cmpsq],
+        W::Vector(13),
+        E::EmulatedOrder,
+        "the instruction emulator of para-virtual KVM, which gets the #GP of the operand at RDI, reads the one at RSI first, and raises its #PF",
+    ),
+    row(
+        &[M::Call],
+        W::Vector(13),
+        E::EmulatedTarget,
+        "a CPU that stores the return address before it looks at the target may have stored it over the target; the instruction emulator of para-virtual KVM, which gets the #GP, then reads that",
+    ),
     any(
         E::UpperHalf,
         "para-virtual KVM keeps the upper half of the address space to itself: a #PF there may have P and RSVD in its error code, although no page is mapped and no reserved bit set in the page tables of the cases",

@@ -6,6 +6,7 @@ use crate::bus::{BranchKind, Bus};
 use crate::context::{BLOCK, Core, Mode, RCX, RSP};
 use crate::exception::{Done, Fault};
 use crate::mmu::is_canonical;
+use crate::silicon::Rule;
 use crate::width::Width;
 use core::slice::Iter;
 
@@ -55,7 +56,13 @@ pub(crate) fn call_indirect<B: Bus, T: Width, S: Get<T>>(c: &mut Core, b: &mut B
     let target = S::get(c, b, i)?.zext();
     if c.in_64_bit_mode() && !is_canonical(target) {
         // What is wrong with the stack comes first there, before the target (SDM volume 2, Operation of CALL).
-        c.require_push::<T, B>(b)?;
+        if c.holds(Rule::CallStoresFirst) {
+            let (sp, back) = (c.regs[RSP], T::low(c.next_rip()));
+            c.push(b, back)?;
+            c.regs[RSP] = sp;
+        } else {
+            c.require_push::<T, B>(b)?;
+        }
     }
     let target = check_target(c, target)?;
     let back = T::low(c.next_rip());

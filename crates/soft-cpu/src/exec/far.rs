@@ -2,12 +2,13 @@
 
 use super::Insn;
 use super::operand;
-use crate::bus::{Bus, SystemCalls};
+use crate::bus::Bus;
 use crate::context::{CR0_PE, CS, Core, EFER_SCE, RCX, RDX, RSP, SS};
 use crate::exception::{self, Done, EventKind, Exception, Fault};
 use crate::flags::{AC, ARITHMETIC, DF, ID, IF, IOPL, NT, OF, RF, TF, VIF, VIP, VM};
 use crate::mmu::is_canonical;
 use crate::segment::Descriptor;
+use crate::silicon::Rule;
 use crate::state::Segment;
 
 fn flat_code(selector: u16, dpl: u8, long: bool) -> Segment {
@@ -261,7 +262,7 @@ pub(crate) fn into<B: Bus>(c: &mut Core, b: &mut B, _i: &Insn<B>) -> Done {
 }
 
 pub(crate) fn syscall<B: Bus>(c: &mut Core, b: &mut B, _i: &Insn<B>) -> Done {
-    let outside_64_bit_mode = b.system_calls() == SystemCalls::Amd && c.cr0 & CR0_PE != 0;
+    let outside_64_bit_mode = c.holds(Rule::LegacySyscall) && c.cr0 & CR0_PE != 0;
     if c.efer & EFER_SCE == 0 || !(c.in_64_bit_mode() || outside_64_bit_mode) {
         return Err(c.ud());
     }
@@ -290,7 +291,7 @@ pub(crate) fn syscall<B: Bus>(c: &mut Core, b: &mut B, _i: &Insn<B>) -> Done {
 
 /// SYSRET; `aux` is the operand size.
 pub(crate) fn sysret<B: Bus>(c: &mut Core, b: &mut B, i: &Insn<B>) -> Done {
-    let legacy = b.system_calls() == SystemCalls::Amd && c.cr0 & CR0_PE != 0 && !c.long_mode();
+    let legacy = c.holds(Rule::LegacySyscall) && c.cr0 & CR0_PE != 0 && !c.long_mode();
     if c.efer & EFER_SCE == 0 || !(c.in_64_bit_mode() || legacy) {
         return Err(c.ud());
     }
@@ -320,7 +321,7 @@ pub(crate) fn sysret<B: Bus>(c: &mut Core, b: &mut B, i: &Insn<B>) -> Done {
 }
 
 pub(crate) fn sysenter<B: Bus>(c: &mut Core, b: &mut B, _i: &Insn<B>) -> Done {
-    if b.system_calls() == SystemCalls::Amd && c.long_mode() {
+    if c.holds(Rule::LegacySyscall) && c.long_mode() {
         return Err(c.ud());
     }
     let [selector, sp, rip] = c.sysenter;
@@ -344,7 +345,7 @@ pub(crate) fn sysenter<B: Bus>(c: &mut Core, b: &mut B, _i: &Insn<B>) -> Done {
 
 /// SYSEXIT; `aux` is the operand size.
 pub(crate) fn sysexit<B: Bus>(c: &mut Core, b: &mut B, i: &Insn<B>) -> Done {
-    if b.system_calls() == SystemCalls::Amd && c.long_mode() {
+    if c.holds(Rule::LegacySyscall) && c.long_mode() {
         return Err(c.ud());
     }
     let selector = c.sysenter[0];

@@ -9,6 +9,7 @@ use crate::context::{Core, ES, RAX, RCX, RDI, RDX, RSI};
 use crate::debug::DR6_BS;
 use crate::exception::{Done, Fault};
 use crate::flags::{DF, TF};
+use crate::silicon::Rule;
 use crate::width::Width;
 
 /// [`Insn::aux`]: no prefix.
@@ -37,6 +38,8 @@ pub(crate) trait StringOp<B: Bus> {
     }
     /// The registers that [`bulk`](Self::bulk) elements move.
     const MOVES_RSI: bool = false;
+    /// The registers that [`Rule::RepZeroExtendsFirst`] is about.
+    const ZERO_EXTENDED: &'static [usize] = &[];
 }
 
 pub(crate) struct Movs;
@@ -74,6 +77,7 @@ fn advance<B>(c: &mut Core, i: &Insn<B>, register: usize, size: usize) {
 }
 
 impl<B: Bus> StringOp<B> for Movs {
+    const ZERO_EXTENDED: &'static [usize] = &[RCX, RSI, RDI];
     const LOADS: u64 = 1;
     const STORES: u64 = 1;
     #[inline(always)]
@@ -112,6 +116,7 @@ impl<B: Bus> StringOp<B> for Movs {
 }
 
 impl<B: Bus> StringOp<B> for Stos {
+    const ZERO_EXTENDED: &'static [usize] = &[RCX, RDI];
     const LOADS: u64 = 0;
     const STORES: u64 = 1;
     #[inline(always)]
@@ -145,6 +150,7 @@ impl<B: Bus> StringOp<B> for Stos {
 }
 
 impl<B: Bus> StringOp<B> for Lods {
+    const ZERO_EXTENDED: &'static [usize] = &[RCX];
     const LOADS: u64 = 1;
     const STORES: u64 = 0;
     #[inline(always)]
@@ -157,6 +163,7 @@ impl<B: Bus> StringOp<B> for Lods {
 }
 
 impl<B: Bus> StringOp<B> for Scas {
+    const ZERO_EXTENDED: &'static [usize] = &[RCX];
     const COMPARES: bool = true;
     const LOADS: u64 = 1;
     const STORES: u64 = 0;
@@ -171,16 +178,28 @@ impl<B: Bus> StringOp<B> for Scas {
 }
 
 impl<B: Bus> StringOp<B> for Cmps {
+    const ZERO_EXTENDED: &'static [usize] = &[RCX];
     const COMPARES: bool = true;
     const LOADS: u64 = 2;
     const STORES: u64 = 0;
     #[inline(always)]
     fn step<T: Width>(c: &mut Core, b: &mut B, i: &Insn<B>) -> Done {
-        let left = address(c, i, i.seg, RSI, T::BYTES, false)?;
-        let left: T = c.load(b, left, super::operand::is_stack(i))?;
-        let right = address(c, i, ES as u8, RDI, T::BYTES, false)?;
-        let right: T = c.load(b, right, false)?;
-        Sub::apply(c, left, right);
+        let repe_cmpsb = T::BYTES == 1 && i.aux == REP_EQUAL;
+        let rule = if repe_cmpsb { Rule::RepeCmpsbReadsRdiFirst } else { Rule::CmpsReadsRdiFirst };
+        if c.holds(rule) {
+            // Its fault comes first.
+            let right = address(c, i, ES as u8, RDI, T::BYTES, false)?;
+            let right: T = c.load(b, right, false)?;
+            let left = address(c, i, i.seg, RSI, T::BYTES, false)?;
+            let left: T = c.load(b, left, super::operand::is_stack(i))?;
+            Sub::apply(c, left, right);
+        } else {
+            let left = address(c, i, i.seg, RSI, T::BYTES, false)?;
+            let left: T = c.load(b, left, super::operand::is_stack(i))?;
+            let right = address(c, i, ES as u8, RDI, T::BYTES, false)?;
+            let right: T = c.load(b, right, false)?;
+            Sub::apply(c, left, right);
+        }
         advance(c, i, RSI, T::BYTES);
         advance(c, i, RDI, T::BYTES);
         Ok(())
@@ -224,6 +243,12 @@ pub(crate) fn string<B: Bus, O: StringOp<B>, T: Width>(c: &mut Core, b: &mut B, 
         return Ok(());
     }
     let mask = address_mask(i.seg);
+    if mask == 0xFFFF_FFFF && c.in_64_bit_mode() && c.holds(Rule::RepZeroExtendsFirst) {
+        for register in O::ZERO_EXTENDED {
+            c.regs[*register] &= mask;
+        }
+    }
+    let flags = c.flags;
     let mut left = SLICE;
     let bulk = i.seg & super::SEG_SLOW == 0 && c.rflags & (DF | TF) == 0;
     while c.regs[RCX] & mask != 0 {
@@ -250,7 +275,12 @@ pub(crate) fn string<B: Bus, O: StringOp<B>, T: Width>(c: &mut Core, b: &mut B, 
         }
         left -= 1;
         // The registers are right at every fault: what is done is done.
-        O::step::<T>(c, b, i)?;
+        if let Err(fault) = O::step::<T>(c, b, i) {
+            if O::COMPARES && c.holds(Rule::RepCompareFaultKeepsFlags) {
+                c.flags = flags;
+            }
+            return Err(fault);
+        }
         count_operands::<B, O>(c, 1);
         set_count(c, (c.regs[RCX] & mask).wrapping_sub(1) & mask, mask);
         if O::COMPARES && c.flags.zero() != (i.aux == REP_EQUAL) {

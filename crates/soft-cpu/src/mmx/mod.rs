@@ -9,6 +9,7 @@ use crate::exception::{Done, Fault};
 use crate::exec::Insn;
 use crate::exec::operand::{Get, Mem};
 use crate::sse::{Shuffle, Vector, integer, lane, sse4};
+use crate::x87::TOP;
 
 /// The MMX register [`Insn::src`].
 pub(crate) struct MmSrc;
@@ -40,7 +41,7 @@ impl Core {
 
     /// What MMX instructions do to the x87 state: TOP becomes 0, all registers are in use.
     fn enter_mmx(&mut self) {
-        self.fsw &= !0x3800;
+        self.fsw &= !TOP;
         self.ftw = 0xFF;
     }
 

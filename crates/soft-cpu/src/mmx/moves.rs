@@ -5,8 +5,10 @@ use crate::context::{Core, DS, RDI};
 use crate::exception::Done;
 use crate::exec::Insn;
 use crate::exec::operand::{self, Get, Place};
+use crate::silicon::Rule;
 use crate::sse::lane;
 use crate::width::Width;
+use crate::x87::TOP;
 
 /// MOVD, MOVQ to a register.
 pub(crate) fn load<B: Bus, T: Width, S: Get<T>>(c: &mut Core, b: &mut B, i: &Insn<B>) -> Done {
@@ -20,6 +22,9 @@ pub(crate) fn load<B: Bus, T: Width, S: Get<T>>(c: &mut Core, b: &mut B, i: &Ins
 pub(crate) fn store<B: Bus, T: Width, D: Place<T>>(c: &mut Core, b: &mut B, i: &Insn<B>) -> Done {
     c.require_mmx()?;
     let value = T::low(c.mm(i.src));
+    if c.holds(Rule::MmxStoreSetsTopFirst) {
+        c.fsw &= !TOP;
+    }
     D::set(c, b, i, value)?;
     c.enter_mmx();
     Ok(())

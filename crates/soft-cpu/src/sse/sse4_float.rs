@@ -8,6 +8,7 @@ use crate::context::Core;
 use crate::exception::Done;
 use crate::exec::Insn;
 use crate::exec::operand::Get;
+use crate::silicon::Rule;
 use crate::totals::Flop;
 
 /// ROUNDxx: to an integer, as bits 2:0 of `control` say; bit 3 keeps PE away.
@@ -111,16 +112,25 @@ pub(crate) fn dot_product<B: Bus, R: Real, S: Get<u128>>(c: &mut Core, b: &mut B
     c.float_done(&env)?;
     let mut env = Env::new(c.mxcsr);
     let mut sum = |a: R, b: R| float::arithmetic(&mut env, Operation::Add, a, b);
-    let low = sum(get(products, 0), get(products, 1));
-    let total = if R::BITS == 64 {
-        low
+    let lanes = 128 / R::BITS;
+    // From this product on; the order decides only which NaN the result is.
+    let mut from = |n: u32| {
+        let pair = sum(get(products, n), get(products, n ^ 1));
+        if lanes == 2 {
+            return pair;
+        }
+        let other = sum(get(products, n ^ 2), get(products, n ^ 3));
+        sum(pair, other)
+    };
+    let total = from(0);
+    let totals = if total.nan() && c.holds(Rule::DotProductNanByLane) {
+        build::<R>(|n| from(if lanes == 2 { n } else { n ^ 1 }))
     } else {
-        let high = sum(get(products, 2), get(products, 3));
-        sum(low, high)
+        build::<R>(|_| total)
     };
     c.float_done(&env)?;
-    c.xmm[usize::from(i.dst & 15)] = build::<R>(|n| if control >> n & 1 != 0 { total } else { R::ZERO });
-    let lanes = 128 / R::BITS;
+    c.xmm[usize::from(i.dst & 15)] =
+        build::<R>(|n| if control >> n & 1 != 0 { get(totals, n) } else { R::ZERO });
     c.retire_flops(Flop::Mul, (control >> 4 & ((1 << lanes) - 1) as u8).count_ones());
     c.retire_flops(Flop::AddSub, lanes - 1);
     Ok(())

@@ -10,6 +10,7 @@ use crate::exception::{Done, Fault};
 use crate::exec::Insn;
 use crate::exec::operand::{Get, Mem};
 use crate::flags::{CF, Flags, PF, ZF};
+use crate::silicon::Rule;
 use core::cmp::Ordering;
 
 /// [`Insn::aux`] of arithmetic instructions: what to compute.
@@ -279,7 +280,7 @@ trigonometric! {
 
 pub(crate) fn trigonometric<B: Bus, O: Trigonometric>(c: &mut Core, _b: &mut B, i: &Insn<B>) -> Done {
     c.require_x87_settled()?;
-    let mut env = Env::new(c.fcw);
+    let mut env = Env { unrounded_tiny: c.holds(Rule::TinySineAndCosineUnrounded), ..Env::new(c.fcw) };
     const INVALID: (F80, F80) = (F80::INDEFINITE, F80::INDEFINITE);
     let (value, pushed) = if c.underflow(&mut env, &[0]) {
         INVALID

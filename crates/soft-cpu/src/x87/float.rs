@@ -40,11 +40,13 @@ pub(crate) struct Env {
     pub(crate) denormal_source: bool,
     /// An Intel CPU needs a microcode assist: a denormal operand, or a result that is denormal in its format.
     pub(crate) assist: bool,
+    /// [`Rule::TinySineAndCosineUnrounded`](crate::silicon::Rule) holds.
+    pub(crate) unrounded_tiny: bool,
 }
 
 impl Env {
     pub(crate) fn new(control: u16) -> Self {
-        Self { control, raised: 0, c1: false, denormal_source: false, assist: false }
+        Self { control, raised: 0, c1: false, denormal_source: false, assist: false, unrounded_tiny: false }
     }
 
     pub(crate) fn rounding(&self) -> Rounding {

@@ -14,3 +14,5 @@ mod float;
 mod stack;
 mod transcendental;
 pub(crate) mod transfer;
+
+pub(crate) use stack::TOP;

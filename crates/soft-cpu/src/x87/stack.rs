@@ -11,7 +11,8 @@ pub(crate) const C0: u16 = 1 << 8;
 pub(crate) const C1: u16 = 1 << 9;
 pub(crate) const C2: u16 = 1 << 10;
 pub(crate) const C3: u16 = 1 << 14;
-const TOP: u16 = 7 << 11;
+/// The top of the stack, in the status word.
+pub(crate) const TOP: u16 = 7 << 11;
 const EXCEPTIONS: u16 = 0x3F;
 /// ES, and B, which copies it.
 const SUMMARY: u16 = 1 << 7 | 1 << 15;

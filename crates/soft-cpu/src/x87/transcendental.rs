@@ -131,9 +131,17 @@ fn with_sign(value: BigFloat, negative: bool) -> BigFloat {
     if negative { value.neg() } else { value }
 }
 
+const SMALLEST_NORMAL: F80 = F80 { high: 1, significand: 1 << 63 };
+
 /// FSIN.
 pub(crate) fn sine(env: &mut Env, a: F80) -> Reduced<F80> {
-    let tiny = |env: &mut Env, x: &Number| beside(env, x, true);
+    let tiny = |env: &mut Env, x: &Number| {
+        if env.unrounded_tiny && a.magnitude() == SMALLEST_NORMAL {
+            env.raise(PE);
+            return a;
+        }
+        beside(env, x, true)
+    };
     let negative = a.negative();
     trigonometric(env, a, a, tiny, |quadrant, rest, constants| {
         with_sign(sine_of(quadrant, rest, constants), negative)
@@ -142,7 +150,13 @@ pub(crate) fn sine(env: &mut Env, a: F80) -> Reduced<F80> {
 
 /// FCOS.
 pub(crate) fn cosine(env: &mut Env, a: F80) -> Reduced<F80> {
-    let tiny = |env: &mut Env, _: &Number| beside(env, &F80::ONE.number(), true);
+    let tiny = |env: &mut Env, x: &Number| {
+        if env.unrounded_tiny && (x.denormal || a.magnitude() == SMALLEST_NORMAL) {
+            env.raise(PE);
+            return F80::ONE;
+        }
+        beside(env, &F80::ONE.number(), true)
+    };
     trigonometric(env, a, F80::ONE, tiny, |quadrant, rest, constants| sine_of(quadrant + 1, rest, constants))
 }
 

@@ -9,6 +9,7 @@ use crate::context::Core;
 use crate::exception::{Done, Fault};
 use crate::exec::Insn;
 use crate::exec::operand::{self, Mem, Place, is_stack};
+use crate::silicon::Rule;
 
 /// Ten bytes from memory.
 fn load_80<B: Bus>(c: &mut Core, b: &mut B, i: &Insn<B>) -> Result<u128, Fault> {
@@ -18,9 +19,13 @@ fn load_80<B: Bus>(c: &mut Core, b: &mut B, i: &Insn<B>) -> Result<u128, Fault> 
     Ok(u128::from(high) << 64 | u128::from(low))
 }
 
-/// Ten bytes to memory, all or none.
+/// Ten bytes to memory, in two parts or all or none.
 fn store_80<B: Bus>(c: &mut Core, b: &mut B, i: &Insn<B>, bits: u128) -> Done {
     let linear = operand::linear(c, i, 10, true)?;
+    if c.holds(Rule::Store80InTwoParts) {
+        c.store(b, linear, bits as u64, is_stack(i))?;
+        return c.store(b, linear.wrapping_add(8), (bits >> 64) as u16, is_stack(i));
+    }
     let (_, low): (u64, _) = c.load_for_update(b, linear, is_stack(i))?;
     let (_, high): (u16, _) = c.load_for_update(b, linear.wrapping_add(8), is_stack(i))?;
     c.store_update(b, low, bits as u64);
@@ -182,9 +187,10 @@ pub(crate) fn store<B: Bus, T: Target>(c: &mut Core, b: &mut B, i: &Insn<B>) -> 
     // In memory there is no room for a wrapped exponent.
     let suppressed = env.raised & !c.fcw & (IE | OE | UE) != 0;
     if suppressed {
-        // The CPU looks at the memory before it drops the result.
-        let linear = operand::linear(c, i, T::SIZE as usize, true)?;
-        operand::probe(c, b, i, linear, T::SIZE)?;
+        if !c.holds(Rule::SuppressedStoreIgnoresMemory) {
+            let linear = operand::linear(c, i, T::SIZE as usize, true)?;
+            operand::probe(c, b, i, linear, T::SIZE)?;
+        }
         env.raised &= !PE;
         env.c1 = false;
     } else {

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "test code, of an example too")]
 
 use core_model::{Model, SUNNY_COVE};
+use soft_cpu::silicon::Silicon;
 use soft_cpu::{
     Access, Branch, BranchStep, Bus, CoreEvent, CpuidLeaf, GeneralProtection, LBR_COMPONENT_WORDS,
     MemoryAccess, Observer, Prepared, State, Step, Totals,
@@ -21,6 +22,18 @@ impl Random {
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;
         self.0
+    }
+}
+
+/// What the host's CPU is.
+#[cfg(target_arch = "x86_64")]
+pub fn host_silicon() -> Silicon {
+    use std::arch::x86_64::__cpuid;
+    let signature = __cpuid(1).eax;
+    match __cpuid(0).ebx.to_le_bytes() {
+        [b'A', ..] if signature >> 20 & 0xFF > 10 => Silicon::Zen5,
+        [b'A', ..] => Silicon::Zen4,
+        _ => Silicon::Intel,
     }
 }
 
@@ -57,6 +70,8 @@ pub struct AnyBus<const OBSERVED: bool> {
     pub ports: Vec<(u16, u32)>,
     pub attention: bool,
     pub recorder: Option<Recorder>,
+    /// Which CPU it is, if not Intel's.
+    pub silicon: Option<Silicon>,
     /// Component 15, if there is one; what was restored last.
     pub lbr: Option<[u64; LBR_COMPONENT_WORDS]>,
 }
@@ -156,6 +171,7 @@ impl<const OBSERVED: bool> AnyBus<OBSERVED> {
             ports: self.ports,
             attention: self.attention,
             recorder: None,
+            silicon: self.silicon,
             lbr: self.lbr,
         }
     }
@@ -262,6 +278,9 @@ impl<const OBSERVED: bool> Bus for AnyBus<OBSERVED> {
     }
     fn tsc(&mut self, access: &Access<'_>) -> u64 {
         access.totals.instructions()
+    }
+    fn silicon(&self) -> Silicon {
+        self.silicon.unwrap_or(Silicon::Intel)
     }
     fn wanted_branches(&self, _cpl: u8) -> u8 {
         self.wanted_branches

@@ -9,8 +9,8 @@ const HANDLER: [u8; 15] =
 const ALWAYS: u64 = 0xFFFF_0FF0;
 const GLOBAL_0: u64 = 0x402;
 
-struct Seen {
-    count: u64,
+pub(super) struct Seen {
+    pub(super) count: u64,
     dr6: u64,
     rip: u64,
     state: State,
@@ -18,7 +18,7 @@ struct Seen {
 
 /// Runs `code` to its HLT at the end.
 #[track_caller]
-fn run(guest: &mut Guest, code: &[u8]) -> Seen {
+pub(super) fn run(guest: &mut Guest, code: &[u8]) -> Seen {
     guest.handler(1, &HANDLER);
     guest.bus.write(CODE, code);
     let mut cpu = guest.cpu();

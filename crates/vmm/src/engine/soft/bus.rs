@@ -14,9 +14,9 @@ use crate::machine::{Machine, Outcome};
 use crate::stop::LOOK;
 use crate::time::GuestTime;
 use serde::{Deserialize, Serialize};
+use soft_cpu::silicon::Silicon;
 use soft_cpu::{
-    Access, Branch, BranchKind, Bus, CoreEvent, CpuidLeaf, Delivery, GeneralProtection, Observer,
-    SystemCalls, Totals,
+    Access, Branch, BranchKind, Bus, CoreEvent, CpuidLeaf, Delivery, GeneralProtection, Observer, Totals,
 };
 use std::time::{Duration, Instant};
 use vpmu::Profile;
@@ -459,10 +459,11 @@ impl<const TIMED: bool> Bus for SoftBus<'_, TIMED> {
         self.attention = true;
     }
 
-    fn system_calls(&self) -> SystemCalls {
+    fn silicon(&self) -> Silicon {
         match self.profile.vendor() {
-            Vendor::Intel => SystemCalls::Intel,
-            Vendor::Amd => SystemCalls::Amd,
+            Vendor::Intel => Silicon::Intel,
+            Vendor::Amd if self.profile.core == "Zen 5" => Silicon::Zen5,
+            Vendor::Amd => Silicon::Zen4,
         }
     }
 

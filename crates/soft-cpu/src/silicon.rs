@@ -1,0 +1,220 @@
+//! What CPUs do differently where the manuals leave it open, or where each vendor's says something else: one table,
+//! which `docs/oracle.md` shows. The CPU takes the side of [`Bus::silicon`](crate::Bus::silicon).
+//!
+//! SDM is Intel's Software Developer's Manual, APM is AMD's Architecture Programmer's Manual.
+
+/// CPUs that differ in some row of [`RULES`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Silicon {
+    /// Intel's. Seen: Cascade Lake.
+    Intel,
+    /// AMD's up to Zen 4. Seen: Zen 4.
+    Zen4,
+    /// AMD's from Zen 5 on.
+    Zen5,
+}
+
+impl Silicon {
+    /// All.
+    pub const ALL: [Self; 3] = [Self::Intel, Self::Zen4, Self::Zen5];
+
+    /// A bit for each [`Rule`] that holds.
+    pub(crate) const fn rules(self) -> u32 {
+        let mut bits = 0;
+        let mut n = 0;
+        while n < RULES.len() {
+            let mut m = 0;
+            while m < RULES[n].holds_on.len() {
+                if RULES[n].holds_on[m] as u8 == self as u8 {
+                    bits |= 1 << RULES[n].rule as u32;
+                }
+                m += 1;
+            }
+            n += 1;
+        }
+        bits
+    }
+}
+
+/// What some CPUs do and others do not: names the row of [`RULES`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[repr(u8)]
+pub enum Rule {
+    /// SYSCALL works outside of 64-bit mode, SYSENTER does not work in long mode.
+    LegacySyscall,
+    /// MOV SS holds back an instruction breakpoint.
+    MovSsHoldsCodeBreakpoint,
+    /// CALL stores the return address before it looks at an indirect target.
+    CallStoresFirst,
+    /// CMPS reads the operand at RDI first, but for REPE CMPSB.
+    CmpsReadsRdiFirst,
+    /// REPE CMPSB reads the operand at RDI first.
+    RepeCmpsbReadsRdiFirst,
+    /// An MMX store that faults has set TOP to 0.
+    MmxStoreSetsTopFirst,
+    /// A fault within REP CMPS and REP SCAS leaves the flags as they were before the instruction.
+    RepCompareFaultKeepsFlags,
+    /// A REP string instruction with 32-bit addresses zero-extends registers before it does anything.
+    RepZeroExtendsFirst,
+    /// An x87 store without a result does not look at its memory.
+    SuppressedStoreIgnoresMemory,
+    /// FSTP m80 and FBSTP store eight bytes, and then the other two.
+    Store80InTwoParts,
+    /// The operand of an addition of DPPS and DPPD whose NaN counts depends on the lane.
+    DotProductNanByLane,
+    /// FSIN and FCOS do not round some results that are next to the operand or to 1.
+    TinySineAndCosineUnrounded,
+}
+
+/// A row.
+#[derive(Debug, Clone, Copy)]
+pub struct RuleRow {
+    /// Its name.
+    pub rule: Rule,
+    /// The instructions.
+    pub instructions: &'static str,
+    /// The CPUs on which it holds.
+    pub holds_on: &'static [Silicon],
+    /// What they do.
+    pub does: &'static str,
+    /// What the others do.
+    pub otherwise: &'static str,
+    /// What it was seen on, or where it is written down.
+    pub evidence: &'static str,
+}
+
+const RECORDED: &str = "seen: recordings of Cascade Lake, Zen 4 and Zen 5; Zen 4 live";
+
+/// The table.
+pub const RULES: &[RuleRow] = &[
+    RuleRow {
+        rule: Rule::LegacySyscall,
+        instructions: "SYSCALL, SYSRET, SYSENTER, SYSEXIT",
+        holds_on: &[Silicon::Zen4, Silicon::Zen5],
+        does: "SYSCALL in every protected mode, SYSENTER and SYSEXIT in legacy mode only",
+        otherwise: "SYSCALL in 64-bit mode only, SYSENTER and SYSEXIT in every protected mode",
+        evidence: "SDM volume 2, SYSCALL and SYSENTER; APM volume 3, the same",
+    },
+    RuleRow {
+        rule: Rule::MovSsHoldsCodeBreakpoint,
+        instructions: "MOV SS, POP SS",
+        holds_on: &[Silicon::Intel],
+        does: "an instruction breakpoint on the next instruction is not reported",
+        otherwise: "it is reported",
+        evidence: "SDM volume 3, Instruction-Breakpoint Exception Condition; kvm-unit-tests x86/emulator.c, \
+                   test_mov_pop_ss_code_db, expects it of Intel's CPUs only",
+    },
+    RuleRow {
+        rule: Rule::CallStoresFirst,
+        instructions: "CALL r/m64",
+        holds_on: &[Silicon::Intel],
+        does: "at the #GP of a target that is not canonical the return address is in memory",
+        otherwise: "memory is unchanged",
+        evidence: RECORDED,
+    },
+    RuleRow {
+        rule: Rule::CmpsReadsRdiFirst,
+        instructions: "CMPS, but for REPE CMPSB",
+        holds_on: &[Silicon::Intel, Silicon::Zen4],
+        does: "the operand at RDI faults first",
+        otherwise: "the operand at RSI faults first",
+        evidence: RECORDED,
+    },
+    RuleRow {
+        rule: Rule::RepeCmpsbReadsRdiFirst,
+        instructions: "REPE CMPSB",
+        holds_on: &[Silicon::Intel],
+        does: "the operand at RDI faults first",
+        otherwise: "the operand at RSI faults first",
+        evidence: RECORDED,
+    },
+    RuleRow {
+        rule: Rule::MmxStoreSetsTopFirst,
+        instructions: "MOVD, MOVQ, MOVNTQ from an MMX register to memory",
+        holds_on: &[Silicon::Intel],
+        does: "TOP is 0 at a fault; the tags are as before",
+        otherwise: "the x87 state is as before",
+        evidence: RECORDED,
+    },
+    RuleRow {
+        rule: Rule::RepCompareFaultKeepsFlags,
+        instructions: "REP CMPS, REP SCAS",
+        holds_on: &[Silicon::Intel],
+        does: "at a fault the flags are those before the instruction",
+        otherwise: "at a fault the flags are those of the last comparison",
+        evidence: RECORDED,
+    },
+    RuleRow {
+        rule: Rule::RepZeroExtendsFirst,
+        instructions: "REP MOVS, STOS, LODS, SCAS, CMPS with 32-bit addresses in 64-bit mode",
+        holds_on: &[Silicon::Intel],
+        does: "RCX, with MOVS and STOS also RSI and RDI, are zero-extended at once, even if ECX is 0 or the first \
+               access faults",
+        otherwise: "each is zero-extended when it changes",
+        evidence: RECORDED,
+    },
+    RuleRow {
+        rule: Rule::SuppressedStoreIgnoresMemory,
+        instructions: "FST, FSTP, FIST, FISTP, FISTTP, FBSTP to memory",
+        holds_on: &[Silicon::Intel],
+        does: "with an unmasked exception that keeps the result away, memory is not looked at: no #PF, #GP or #SS",
+        otherwise: "the fault of the operand comes first",
+        evidence: RECORDED,
+    },
+    RuleRow {
+        rule: Rule::Store80InTwoParts,
+        instructions: "FSTP m80, FBSTP",
+        holds_on: &[Silicon::Intel],
+        does: "if the upper two bytes fault the lower eight are in memory",
+        otherwise: "memory is unchanged",
+        evidence: RECORDED,
+    },
+    RuleRow {
+        rule: Rule::DotProductNanByLane,
+        instructions: "DPPS, DPPD",
+        holds_on: &[Silicon::Intel],
+        does: "of several NaNs lane n of DPPS takes that of product n^1, else n, n^3, n^2; lane n of DPPD that of n, \
+               else n^1",
+        otherwise: "every lane takes that of the lowest product that is one",
+        evidence: RECORDED,
+    },
+    RuleRow {
+        rule: Rule::TinySineAndCosineUnrounded,
+        instructions: "FSIN, FCOS, FSINCOS",
+        holds_on: &[Silicon::Intel],
+        does: "the sine of the smallest normal number is the number, without UE; the cosine of that and of \
+               denormals is 1; both whatever the rounding mode",
+        otherwise: "they are rounded as everything else, and may underflow",
+        evidence: RECORDED,
+    },
+];
+
+/// The table for `docs/oracle.md`.
+#[must_use]
+pub fn markdown() -> String {
+    let mut text = String::from("| instructions | Intel | AMD | source |\n| --- | --- | --- | --- |\n");
+    for row in RULES {
+        let side = |silicon| if row.holds_on.contains(&silicon) { row.does } else { row.otherwise };
+        let (zen4, zen5) = (side(Silicon::Zen4), side(Silicon::Zen5));
+        let amd = if zen4 == zen5 { zen4.to_owned() } else { format!("Zen 4: {zen4}; Zen 5: {zen5}") };
+        text += &format!("| {} | {} | {amd} | {} |\n", row.instructions, side(Silicon::Intel), row.evidence);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_rule_has_one_row_and_two_sides() {
+        for (n, row) in RULES.iter().enumerate() {
+            assert_eq!(row.rule as usize, n, "{:?}", row.rule);
+            assert!((1..Silicon::ALL.len()).contains(&row.holds_on.len()), "{:?}", row.rule);
+        }
+        let holds = |silicon: Silicon, rule: Rule| silicon.rules() >> rule as u32 & 1 != 0;
+        assert!(holds(Silicon::Intel, Rule::CmpsReadsRdiFirst));
+        assert!(holds(Silicon::Zen4, Rule::CmpsReadsRdiFirst));
+        assert!(!holds(Silicon::Zen5, Rule::CmpsReadsRdiFirst));
+    }
+}
