@@ -95,7 +95,7 @@ impl Soft {
                 Exit::Halted => return Ok(self.outcome(&start)),
                 Exit::Shutdown => return Err(Failure::Shutdown),
                 Exit::Budget => return Err(Failure::Endless),
-                Exit::Yield | Exit::Attention | Exit::InterruptWindow => yields += 1,
+                Exit::Yield | Exit::Attention | Exit::InterruptWindow | Exit::Debug(_) => yields += 1,
             }
             budget -= self.cpu.totals().instructions() - before;
             if yields > YIELDS {

@@ -3,6 +3,7 @@
 
 use crate::bus::{Access, BranchKind, Bus};
 use crate::debug::Breakpoints;
+use crate::debugger::Debugger;
 use crate::exception::{self, Exception, Fault};
 use crate::flags::{self, Flags};
 use crate::mmu::{Mmu, view};
@@ -160,6 +161,8 @@ pub(crate) struct Core {
     pub(crate) breakpoints: Breakpoints,
     /// RFLAGS.TF stands for single-stepping on branches.
     pub(crate) steps_on_branches: bool,
+    /// Of somebody outside the guest.
+    pub(crate) debugger: Debugger,
     /// DR6 bits that #DB reports after the instruction.
     pub(crate) debug_pending: u64,
     /// The last instruction loaded SS: debug traps wait for the next one.
@@ -232,6 +235,7 @@ impl Core {
             halted: state.halted,
             breakpoints: Breakpoints::default(),
             steps_on_branches: false,
+            debugger: Debugger::default(),
             debug_pending: 0,
             debug_shadow: false,
             system_call: false,

@@ -4,6 +4,7 @@ use crate::bus::Bus;
 use crate::cache::{Block, BlockId, Cache};
 use crate::context::{BLOCK, CS, Core, Mode};
 use crate::debug::DR6_BS;
+use crate::debugger::{DebugStop, DebugStops};
 use crate::decode;
 use crate::exception::{self, Done, EventKind, Exception, Fault};
 use crate::exec::chain;
@@ -40,6 +41,8 @@ pub enum Exit {
     /// Much has happened without an instruction that retired (a long REP, a storm of exceptions): a chance to
     /// look at timeouts. Run again to continue.
     Yield,
+    /// What [`Cpu::set_debug_stops`] asked for.
+    Debug(DebugStop),
 }
 
 /// An instruction that the guest executed and this crate does not implement; it raised #UD.
@@ -152,6 +155,12 @@ impl<B: Bus> Cpu<B> {
         &self.unimplemented
     }
 
+    /// From now on the CPU stops there for a debugger, and nowhere else; the instruction at RIP is executed whether or
+    /// not it has a breakpoint. The guest sees nothing of it. [`set_state`](Self::set_state) forgets it.
+    pub fn set_debug_stops(&mut self, stops: DebugStops) {
+        self.core.arm_debugger(stops);
+    }
+
     /// Forgets translations and decoded code: [`Bus::ram_page`] may answer differently from now on.
     pub fn flush(&mut self) {
         self.core.flush_tlb();
@@ -195,6 +204,11 @@ impl<B: Bus> Cpu<B> {
         self.core.rules = bus.silicon().rules();
         self.watch(bus);
         loop {
+            if self.core.debugger.armed
+                && let Some(stop) = self.core.debug_stop_after()
+            {
+                return Exit::Debug(stop);
+            }
             if self.core.attention {
                 return Exit::Attention;
             }
@@ -214,6 +228,11 @@ impl<B: Bus> Cpu<B> {
             }
             if left == 0 {
                 return Exit::Budget;
+            }
+            if self.core.debugger.armed
+                && let Some(stop) = self.core.debug_stop_before()
+            {
+                return Exit::Debug(stop);
             }
             if exceptions > MAX_EXCEPTIONS {
                 return Exit::Yield;
@@ -253,6 +272,10 @@ impl<B: Bus> Cpu<B> {
                 }
                 Left::Faulted => {
                     self.core.rip = self.core.instruction_rip();
+                    if self.core.raised.is_some() {
+                        // It will access its data again.
+                        self.core.debugger.hit = None;
+                    }
                     let pending = std::mem::take(&mut self.core.debug_pending);
                     if self.core.raised.is_none() && self.core.breakpoints.execute {
                         // Its instruction breakpoint has been reported, or never was there.
@@ -290,14 +313,22 @@ impl<B: Bus> Cpu<B> {
         if core.rflags & (TF | RF) != 0 || core.shadow {
             return if self.instruction_breakpoint() { None } else { Some(Pace::Instruction) };
         }
-        if !core.breakpoints.execute {
+        if !core.breakpoints.execute && !core.debugger.armed {
             return Some(Pace::Free);
         }
         if self.instruction_breakpoint() {
             return None;
         }
-        let linear = self.core.rip.wrapping_add(self.core.bases[CS]);
-        let near = self.core.breakpoint_within(linear, FETCH as u64);
+        let core = &self.core;
+        if core.debugger.steps() {
+            return Some(Pace::Instruction);
+        }
+        if !core.breakpoints.execute && !core.debugger.breaks() {
+            return Some(Pace::Free);
+        }
+        let linear = core.rip.wrapping_add(core.bases[CS]);
+        let len = FETCH as u64;
+        let near = core.breakpoint_within(linear, len) || core.debugger.breaks_within(linear, len);
         Some(if near { Pace::Instruction } else { Pace::Block })
     }
 

@@ -45,7 +45,7 @@ pub(crate) struct Breakpoints {
     each: [Breakpoint; 4],
     /// There are instruction breakpoints.
     pub(crate) execute: bool,
-    /// There are data breakpoints.
+    /// There are data breakpoints, or a debugger watches data.
     pub(crate) data: bool,
     /// There are I/O breakpoints.
     pub(crate) port: bool,
@@ -86,16 +86,22 @@ impl Breakpoints {
     }
 
     /// Whether accesses to the page of a linear address have to be looked at one by one.
-    pub(crate) fn watch_page(&self, linear: u64) -> bool {
+    fn watch_page(&self, linear: u64) -> bool {
         let first = linear & !(PAGE - 1);
-        self.data && self.hits(first, first + (PAGE - 1), &[Condition::Write, Condition::Access]) != 0
+        self.hits(first, first + (PAGE - 1), &[Condition::Write, Condition::Access]) != 0
     }
 }
 
 impl Core {
+    /// Whether accesses to the page of a linear address have to be looked at one by one.
+    pub(crate) fn watch_page(&self, linear: u64) -> bool {
+        self.breakpoints.data && (self.breakpoints.watch_page(linear) || self.debugger.watches_page(linear))
+    }
+
     /// After a change of DR0 to DR3, DR7 or CR4.DE.
     pub(crate) fn update_breakpoints(&mut self) {
-        let new = Breakpoints::new(self.dr, self.dr7, self.cr4 & CR4_DE != 0);
+        let mut new = Breakpoints::new(self.dr, self.dr7, self.cr4 & CR4_DE != 0);
+        new.data |= self.debugger.watches();
         if new.data || self.breakpoints.data {
             self.mmu.tlb.flush();
         }
@@ -124,6 +130,7 @@ impl Core {
         };
         let last = linear.saturating_add(len.max(1) as u64 - 1);
         self.debug_trap(self.breakpoints.hits(linear, last, conditions));
+        self.debugger_watches(linear, last, intent);
     }
 
     /// Notes an access to ports, for a trap after the instruction.

@@ -37,6 +37,7 @@ pub mod coverage;
 mod cpu;
 pub mod cpuid;
 mod debug;
+mod debugger;
 mod decode;
 mod exception;
 mod exec;
@@ -57,6 +58,7 @@ mod x87;
 pub use bus::{Access, Branch, BranchKind, Bus, GeneralProtection, LBR_COMPONENT_WORDS, STATE_COMPONENTS};
 pub use cpu::{Budget, Cpu, Exit, Unimplemented};
 pub use cpuid::CpuidLeaf;
+pub use debugger::{DebugStop, DebugStops, Watchpoint};
 pub use exception::{Delivery, EventKind, Exception, Place};
 pub use observe::{
     Assist, BlockStep, BranchStep, CoreEvent, MemoryAccess, Observer, Prepared, Step, Unobserved,

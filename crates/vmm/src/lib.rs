@@ -11,6 +11,7 @@
 //! | [`file`] | results in files, whole or not at all |
 //! | [`stop`] | asking a run to end |
 //! | [`exceptions`] | what the CPU delivers through the IDT: trace, cause of a crash |
+//! | [`gdb`] | a stub for GDB |
 //! | [`machine`] | everything around the vCPU, the same for every engine |
 //! | [`pmu`] | the virtual PMU in the machine: trace, measuring windows |
 //! | [`run`] | one run, from an image to a report |
@@ -24,6 +25,7 @@ pub mod devices;
 pub mod engine;
 pub mod exceptions;
 pub mod file;
+pub mod gdb;
 mod json_lines;
 pub mod loader;
 pub mod machine;

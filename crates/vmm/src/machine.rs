@@ -76,6 +76,17 @@ pub enum Outcome {
     },
 }
 
+impl Outcome {
+    /// The guest cannot have meant to end like this.
+    #[must_use]
+    pub fn is_crash(&self) -> bool {
+        matches!(
+            self,
+            Self::TripleFault | Self::Reset | Self::Panicked | Self::Halted | Self::CannotExecute { .. }
+        )
+    }
+}
+
 /// The answer to an MSR access: `Err(GeneralProtection)` means #GP(0) for the guest.
 pub type MsrResult<T> = Result<T, GeneralProtection>;
 

@@ -10,6 +10,7 @@ use crate::engine::soft::SoftEngine;
 use crate::engine::{Engine, EngineChoice, EngineError, InstructionCount, RegisterDump, RunLimits};
 use crate::exceptions::{Cause, ExceptionTracer};
 use crate::file;
+use crate::gdb::GdbServer;
 use crate::loader::{self, BootParams, Image, LoadError};
 use crate::machine::{Machine, Outcome, UnknownMsrs};
 use crate::memory::{GuestMemory, MemoryConfig, MemoryError};
@@ -68,6 +69,8 @@ pub struct RunConfig {
     pub console: Option<Output>,
     /// What the guest reads from its serial port.
     pub input: Option<Input>,
+    /// Where GDB can connect.
+    pub gdb: Option<GdbServer>,
     /// Asks the run to end.
     pub stop: StopRequest,
     /// Is told how far the run is.
@@ -273,6 +276,8 @@ pub struct ResumeConfig {
     pub console: Option<Output>,
     /// What the guest reads from its serial port from here on.
     pub input: Option<Input>,
+    /// Where GDB can connect.
+    pub gdb: Option<GdbServer>,
     /// Asks the run to end.
     pub stop: StopRequest,
     /// Is told how far the run is.
@@ -318,6 +323,9 @@ pub fn run(mut config: RunConfig) -> Result<RunReport, RunError> {
     let apic = local_apic(apic_config, &config.profile)?;
     let pmu = PmuDevice::new(config.profile, source, tracer);
     let mut machine = Machine::new(memory, devices, apic, pmu, tsc_hz);
+    if let Some(gdb) = config.gdb {
+        engine.attach(gdb.into_debugger(config.stop.clone()))?;
+    }
     machine.set_stop_request(config.stop);
     machine.set_progress(config.progress);
     machine.exceptions.set_tracer(exceptions);
@@ -353,6 +361,9 @@ pub fn resume(config: ResumeConfig) -> Result<RunReport, RunError> {
     let apic = local_apic(soft_apic_config(profile), profile)?;
     let pmu = PmuDevice::new(profile.clone(), source, tracer);
     let mut machine = Machine::new(memory, devices, apic, pmu, tsc_hz);
+    if let Some(gdb) = config.gdb {
+        engine.attach(gdb.into_debugger(config.stop.clone()))?;
+    }
     machine.set_stop_request(config.stop);
     machine.set_progress(config.progress);
     snapshot.resume(&mut engine, &mut machine)?;
@@ -546,7 +557,8 @@ fn choose(config: &RunConfig, memory: &GuestMemory, apic: &ApicConfig) -> Result
         (EngineChoice::Auto, CountsChoice::Auto)
             if config.lbr == LbrChoice::On
                 || config.detail == Detail::Timing
-                || config.trace_exceptions.is_some() =>
+                || config.trace_exceptions.is_some()
+                || config.gdb.is_some() =>
         {
             soft(config, memory)
         }
@@ -568,6 +580,9 @@ fn kvm(config: &RunConfig, memory: &GuestMemory, apic: &ApicConfig) -> Result<Ch
     }
     if config.trace_exceptions.is_some() {
         return Err(RunError::ExceptionsNeedSoftEngine);
+    }
+    if config.gdb.is_some() {
+        return Err(EngineError::NoDebugger("kvm").into());
     }
     let profile = &config.profile.clone().without_lbr();
     let engine = KvmEngine::new(&KvmConfig { memory, profile, apic }).map_err(EngineError::from)?;

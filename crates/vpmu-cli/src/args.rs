@@ -161,6 +161,14 @@ pub(crate) struct RunArgs {
     /// Run each test of the image on a fresh machine, as one TAP stream
     #[arg(long, conflicts_with_all = ["trace", "trace_exceptions", "raw_exit", "restore", "snapshot"], help_heading = "Tests")]
     pub(crate) isolate: bool,
+    /// Let GDB connect to this address (soft engine) [default: 127.0.0.1:1234]
+    #[arg(short = 's', long, value_name = "ADDRESS", num_args = 0..=1, require_equals = true,
+          default_missing_value = vmm::gdb::DEFAULT_ADDRESS, conflicts_with_all = ["isolate", "snapshot"],
+          help_heading = "Debugging")]
+    pub(crate) gdb: Option<String>,
+    /// Do not start the guest before GDB has connected and says so
+    #[arg(short = 'S', long, requires = "gdb", help_heading = "Debugging")]
+    pub(crate) freeze: bool,
 }
 
 #[derive(Debug, Args)]

@@ -10,6 +10,7 @@ use thiserror::Error;
 use vmm::counts::CountsError;
 use vmm::engine::EngineError;
 use vmm::engine::kvm::KvmError;
+use vmm::gdb::GdbError;
 use vmm::loader::{ImageError, LoadError};
 use vmm::memory::MemoryError;
 use vmm::profile::{ProfileError, ProfileProblem};
@@ -129,6 +130,9 @@ pub(crate) enum CliError {
         /// Width in bits.
         bits: u32,
     },
+    /// No stub for GDB.
+    #[error(transparent)]
+    Gdb(#[from] GdbError),
     /// `vpmu test`.
     #[error(transparent)]
     Test(#[from] TestError),
@@ -220,6 +224,12 @@ impl CliError {
                 similar(name, "give an MSR index such as 0x38d, or a name such as PERFEVTSEL0")
             }
             Self::Number { .. } => "write it as 0x1f or as 31".to_owned(),
+            Self::Gdb(GdbError::Address(_)) => {
+                "write it as --gdb=127.0.0.1:1234, or leave the address out".to_owned()
+            }
+            Self::Gdb(GdbError::Listen { .. }) => {
+                "choose another port: --gdb=PORT, where 0 is any that is free".to_owned()
+            }
             Self::Run(error) => return run_next_step(error),
             Self::NotWritable { .. } => "give a path that can be written".to_owned(),
             Self::Write { .. } => "check the path and the free space".to_owned(),
@@ -291,7 +301,9 @@ fn run_exit_code(error: &RunError) -> u8 {
         | RunError::Snapshot(_)
         | RunError::SaveSnapshot { .. }
         | RunError::SnapshotNotReached { .. }
-        | RunError::Engine(EngineError::NoSnapshots(_) | EngineError::NoTimingSnapshots) => exit::USAGE,
+        | RunError::Engine(
+            EngineError::NoSnapshots(_) | EngineError::NoTimingSnapshots | EngineError::NoDebugger(_),
+        ) => exit::USAGE,
         RunError::Counts(CountsError::Rates(_) | CountsError::SoftCountsItself(_)) => exit::USAGE,
         _ => exit::HOST,
     }
@@ -315,6 +327,7 @@ fn run_next_step(error: &RunError) -> Option<String> {
         RunError::SaveSnapshot { .. } => "give --snapshot a path that can be written".to_owned(),
         RunError::SnapshotNotReached { .. } => "choose another --snapshot-at".to_owned(),
         RunError::Engine(EngineError::NoSnapshots(_)) => "use --engine soft".to_owned(),
+        RunError::Engine(EngineError::NoDebugger(_)) => "leave --gdb out, or use --engine soft".to_owned(),
         RunError::Engine(EngineError::NoTimingSnapshots) => "leave --detail timing out".to_owned(),
         RunError::Timing(_) => {
             "choose another --profile, such as sapphire-rapids, or leave --detail timing out".to_owned()

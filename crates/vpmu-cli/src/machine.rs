@@ -5,6 +5,7 @@ use crate::error::{CliError, exit};
 use crate::interrupt::{self, Interrupt, Role};
 use crate::output::console::{Console, Target};
 use crate::output::progress::Progress;
+use crate::output::remark;
 use crate::terminal::{self, Raw};
 use clap::ValueEnum as _;
 use std::fs::File;
@@ -17,6 +18,7 @@ use std::time::Duration;
 use vmm::counts::CountsChoice;
 use vmm::devices::{Input, Output};
 use vmm::engine::EngineChoice;
+use vmm::gdb::GdbServer;
 use vmm::loader::image::MAX_IMAGE_SIZE;
 use vmm::loader::{self, BootParams, Image, Module, Protocol, TestInfo};
 use vmm::machine::Outcome;
@@ -39,6 +41,8 @@ pub(crate) struct Plan<'a> {
     input: Option<Vec<u8>>,
     /// The guest's console is the user's terminal.
     interactive: bool,
+    /// Where GDB can connect, and whether the guest waits for it.
+    gdb: Option<(&'a str, bool)>,
     interrupt: Interrupt,
 }
 
@@ -83,6 +87,7 @@ impl<'a> Plan<'a> {
                 .collect::<Result<_, _>>()?,
             input: args.input.as_deref().map(input).transpose()?,
             interactive: false,
+            gdb: None,
             interrupt: Interrupt::watch(if args.supervised { Role::Child } else { Role::Alone })
                 .map_err(CliError::Signals)?,
         };
@@ -95,6 +100,23 @@ impl<'a> Plan<'a> {
     /// The user's terminal becomes the guest's console.
     pub(crate) fn interactive(self) -> Self {
         Self { interactive: true, ..self }
+    }
+
+    /// GDB can connect to this address; with `freeze` the guest does not start before.
+    pub(crate) fn debugged(self, address: &'a str, freeze: bool) -> Self {
+        Self { gdb: Some((address, freeze)), ..self }
+    }
+
+    /// The stub for GDB, if there is to be one; says where.
+    fn gdb(&self) -> Result<Option<GdbServer>, CliError> {
+        let Some((address, freeze)) = self.gdb else { return Ok(None) };
+        let server = GdbServer::listen(address, freeze)?;
+        if !self.args.quiet {
+            let image = self.symbols().map_or_else(String::new, |image| format!(" {}", image.display()));
+            let address = server.address();
+            remark(&format!("gdb: listening on {address}: gdb{image} -ex 'target remote {address}'\n"));
+        }
+        Ok(Some(server))
     }
 
     /// The tests that the image lists and the arguments select; never none.
@@ -128,7 +150,7 @@ impl<'a> Plan<'a> {
         target: Target,
         progress: &Arc<Progress>,
     ) -> Result<RunReport, CliError> {
-        let timeout = Duration::from_secs(self.args.timeout(self.is_linux()).0);
+        let timeout = Duration::from_secs(self.args.timeout(self.is_linux() || self.gdb.is_some()).0);
         let watched = RunProgress::default();
         progress.follow(watched.clone());
         let trace = self.args.trace.clone();
@@ -143,6 +165,7 @@ impl<'a> Plan<'a> {
             (None, false) => None,
         };
         let stop = self.interrupt.request();
+        let gdb = self.gdb()?;
         let image = match &self.start {
             Start::Boot { image, .. } => image.clone(),
             Start::Resume(snapshot) => {
@@ -155,6 +178,7 @@ impl<'a> Plan<'a> {
                     save,
                     console,
                     input,
+                    gdb,
                     stop,
                     progress: watched,
                 })?);
@@ -173,7 +197,9 @@ impl<'a> Plan<'a> {
             },
             profile: self.profile.clone(),
             engine: match self.args.engine {
-                EngineKind::Auto if self.args.detail.is_some() || save.is_some() => EngineChoice::Soft,
+                EngineKind::Auto if self.args.detail.is_some() || save.is_some() || gdb.is_some() => {
+                    EngineChoice::Soft
+                }
                 EngineKind::Auto => EngineChoice::Auto,
                 EngineKind::Kvm => EngineChoice::Kvm,
                 EngineKind::Soft => EngineChoice::Soft,
@@ -196,6 +222,7 @@ impl<'a> Plan<'a> {
             save,
             console,
             input,
+            gdb,
             stop,
             progress: watched,
         };
@@ -204,9 +231,9 @@ impl<'a> Plan<'a> {
 
     /// What a spinner says.
     pub(crate) fn activity(&self) -> String {
-        match self.args.timeout(self.is_linux()) {
+        match self.args.timeout(self.is_linux() || self.gdb.is_some()) {
             // A day is only there to end what everybody has forgotten.
-            (_, false) if self.is_linux() => format!("running {}", self.image_name()),
+            (_, false) if self.is_linux() || self.gdb.is_some() => format!("running {}", self.image_name()),
             (seconds, _) => format!("running {} (time-out {seconds} s)", self.image_name()),
         }
     }

@@ -39,6 +39,7 @@ impl Core {
         let user = self.cpl == 3;
         let delivered = self.try_deliver(bus, first, source);
         self.debug_pending = pending;
+        self.debugger.delivered |= delivered.is_ok();
         if B::OBSERVED && self.watch.on && delivered.is_ok() {
             self.watch.clear();
             if let Some(observer) = bus.observer() {

@@ -74,7 +74,7 @@ impl Core {
             }
         };
         if intent != Intent::Fetch
-            && !self.breakpoints.watch_page(linear)
+            && !self.watch_page(linear)
             && let Some(position) = bus.ram_page(gpa & !OFFSET)
         {
             let page = gpa & !OFFSET;

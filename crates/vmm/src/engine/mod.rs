@@ -1,11 +1,14 @@
 //! Engines: what executes guest instructions.
 
 mod caches;
+mod debugger;
 mod dump;
 mod frequency;
 pub mod kvm;
 mod paging;
 pub mod soft;
+
+pub use debugger::{Changes, DebugStops, Debugger, Resume, Stop, StoppedVcpu, Watchpoint};
 
 use crate::loader::BootState;
 use crate::machine::{Machine, Outcome};
@@ -100,6 +103,14 @@ pub trait Engine {
         Err(EngineError::NoSnapshots(self.name()))
     }
 
+    /// From now on this may stop the guest.
+    ///
+    /// # Errors
+    /// [`EngineError::NoDebugger`].
+    fn attach(&mut self, _debugger: Box<dyn Debugger>) -> Result<(), EngineError> {
+        Err(EngineError::NoDebugger(self.name()))
+    }
+
     /// The vCPU's registers now.
     fn registers(&self, machine: &Machine) -> RegisterDump;
 
@@ -131,6 +142,9 @@ pub enum EngineError {
         "--engine {0} cannot take snapshots: only the soft engine stops after an exact number of instructions"
     )]
     NoSnapshots(&'static str),
+    /// A debugger at an engine that does not stop where it wants.
+    #[error("the {0} engine has no debugger: only the soft engine stops at every instruction")]
+    NoDebugger(&'static str),
     /// A snapshot of a model's caches, predictors and pipeline.
     #[error("--detail timing cannot take snapshots: the state of the modelled core is not part of them")]
     NoTimingSnapshots,

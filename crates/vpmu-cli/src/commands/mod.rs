@@ -23,7 +23,7 @@ pub(crate) fn dispatch(cli: &Cli) -> Result<u8, CliError> {
     let json = cli.global.json;
     match &cli.command {
         Command::Run(args) if args.isolate => isolate::isolate(&args.machine, json),
-        Command::Run(args) => run::run(&args.machine, json),
+        Command::Run(args) => run::run(args, json),
         Command::Stat(args) => stat::stat(args, json),
         Command::Compare(args) => compare::compare(args, json),
         Command::Test(args) => test::test(args, json),

@@ -1,6 +1,6 @@
 //! `vpmu run`: boots an image and shows its console.
 
-use crate::args::MachineArgs;
+use crate::args::RunArgs;
 use crate::error::CliError;
 use crate::machine::Plan;
 use crate::output::console::Target;
@@ -32,8 +32,13 @@ impl<'a, T: Serialize> Document<'a, T> {
     }
 }
 
-pub(super) fn run(args: &MachineArgs, json: bool) -> Result<u8, CliError> {
+pub(super) fn run(args: &RunArgs, json: bool) -> Result<u8, CliError> {
+    let RunArgs { machine: args, gdb, freeze, .. } = args;
     let plan = Plan::new(args)?;
+    let plan = match gdb {
+        Some(address) => plan.debugged(address, *freeze),
+        None => plan,
+    };
     let interactive = args.is_interactive(json);
     let plan = if interactive { plan.interactive() } else { plan };
     if interactive && !args.quiet {

@@ -15,15 +15,17 @@ use self::bus::Clock;
 pub(super) use self::bus::{Principal, SoftBus};
 use self::ram::Ram;
 use self::timing::Timing;
-use super::{Engine, EngineError, RegisterDump, RunLimits, dump};
+use super::{Debugger, Engine, EngineError, RegisterDump, Resume, RunLimits, Stop, StoppedVcpu, dump};
 use crate::counts::model::Retired;
 use crate::counts::timing::SharedCore;
 use crate::loader::{BootState, SegmentState};
 use crate::machine::{Machine, Outcome};
 use crate::memory::GuestMemory;
 use serde::{Deserialize, Serialize};
-use soft_cpu::{Budget, Cpu, DescriptorTable, Exit, RFLAGS_IF, Segment, State, Totals, Unimplemented};
-use std::time::Instant;
+use soft_cpu::{
+    Budget, Cpu, DebugStop, DescriptorTable, Exit, RFLAGS_IF, Segment, State, Totals, Unimplemented,
+};
+use std::time::{Duration, Instant};
 use vpmu::Profile;
 
 /// The page of documentation about the instructions that the engine executes.
@@ -34,6 +36,9 @@ pub fn instructions_page() -> String {
 
 /// Instructions between two looks at the wall clock.
 const CHUNK: u64 = 1 << 20;
+
+/// signal(7).
+const SIGKILL: i32 = 9;
 
 /// Larger totals are not of a guest: at a billion a second it would have run for two years.
 const MAX_TOTAL: u64 = 1 << 56;
@@ -49,6 +54,7 @@ pub struct SoftEngine {
     memory: GuestMemory,
     retired: Retired,
     timing: Option<SharedCore>,
+    debugger: Option<Box<dyn Debugger>>,
     exits: Exits,
 }
 
@@ -93,6 +99,7 @@ impl SoftEngine {
             memory: memory.clone(),
             retired: Retired::default(),
             timing: None,
+            debugger: None,
             exits: Exits::default(),
         }
     }
@@ -148,7 +155,8 @@ impl SoftEngine {
         limits: RunLimits,
         until: u64,
     ) -> Option<Outcome> {
-        let end = Instant::now() + limits.timeout;
+        let mut end = Instant::now() + limits.timeout;
+        let mut debugger = self.debugger.take();
         let ram = Ram::new(&self.memory);
         let mut cpu = Cpu::resume(&self.state, &self.totals, std::mem::take(&mut self.unimplemented));
         let mut bus = SoftBus::<TIMED>::new(
@@ -163,8 +171,14 @@ impl SoftEngine {
             bus.publish(cpu.totals());
             bus.machine.note_progress(cpu.totals().instructions());
             bus.machine.poll_input();
-            if let Some(outcome) = bus.machine.outcome() {
-                break Some(outcome.clone());
+            if let Some(outcome) = bus.machine.outcome().cloned() {
+                if let Some(debugger) = &mut debugger {
+                    if outcome.is_crash() {
+                        stand_still(&mut **debugger, &Stop::Crashed, &mut cpu, &mut bus);
+                    }
+                    debugger.ended(&outcome);
+                }
+                break Some(outcome);
             }
             let left = until.saturating_sub(cpu.totals().instructions());
             if left == 0 {
@@ -172,6 +186,12 @@ impl SoftEngine {
             }
             if Instant::now() >= end {
                 bus.machine.stop(Outcome::TimedOut);
+                continue;
+            }
+            if let Some(debugger) = &mut debugger
+                && debugger.wants_stop()
+            {
+                end += stand_still(&mut **debugger, &Stop::Asked, &mut cpu, &mut bus);
                 continue;
             }
             let interrupt_window = inject(&mut cpu, bus.machine);
@@ -192,8 +212,15 @@ impl SoftEngine {
                     }
                 }
                 Exit::Shutdown => bus.machine.stop(Outcome::TripleFault),
+                Exit::Debug(stop) => {
+                    bus.publish(cpu.totals());
+                    if let Some(debugger) = &mut debugger {
+                        end += stand_still(&mut **debugger, &stop.into(), &mut cpu, &mut bus);
+                    }
+                }
             }
         };
+        self.debugger = debugger;
         for missing in cpu.unimplemented().iter().filter(|_| outcome.is_some()) {
             log::warn!(
                 "the guest executed {} at {:#x} ({} times), which the soft engine does not implement: #UD",
@@ -207,6 +234,39 @@ impl SoftEngine {
         self.unimplemented = cpu.unimplemented().to_vec();
         self.clock = bus.clock();
         outcome
+    }
+}
+
+/// Lets a debugger look at the guest, and change it. Returns how long it took.
+fn stand_still<const TIMED: bool>(
+    debugger: &mut dyn Debugger,
+    stop: &Stop,
+    cpu: &mut Cpu<SoftBus<'_, TIMED>>,
+    bus: &mut SoftBus<'_, TIMED>,
+) -> Duration {
+    let started = Instant::now();
+    let vcpu = StoppedVcpu::new(cpu.state(), bus.machine.memory.clone());
+    let (resume, changes) = debugger.stopped(stop, vcpu);
+    for (address, len) in changes.written {
+        cpu.memory_changed(address, len);
+    }
+    if let Some(state) = changes.state {
+        cpu.set_state(&state);
+    }
+    match resume {
+        Resume::Run(stops) => cpu.set_debug_stops(stops),
+        Resume::Kill => bus.machine.stop(Outcome::Interrupted { signal: SIGKILL }),
+    }
+    started.elapsed()
+}
+
+impl From<DebugStop> for Stop {
+    fn from(stop: DebugStop) -> Self {
+        match stop {
+            DebugStop::Step => Self::Step,
+            DebugStop::Breakpoint => Self::Breakpoint,
+            DebugStop::Watchpoint(data) => Self::Watchpoint(data),
+        }
     }
 }
 
@@ -286,6 +346,11 @@ impl Engine for SoftEngine {
             unimplemented: self.unimplemented.clone(),
             clock: self.clock,
         })
+    }
+
+    fn attach(&mut self, debugger: Box<dyn Debugger>) -> Result<(), EngineError> {
+        self.debugger = Some(debugger);
+        Ok(())
     }
 
     fn registers(&self, machine: &Machine) -> RegisterDump {
