@@ -16,8 +16,8 @@ fn auto_without_a_pmu_says_what_is_missing_and_makes_up_nothing() {
         assert_eq!(
             error.to_string(),
             "no counts for the guest: this host has no hardware PMU (no /sys/bus/event_source/devices/cpu); \
-             use --engine soft, which counts by itself, or --counts synthetic for numbers made up from run time, \
-             labelled as such"
+             use a host that shows its PMU: bare metal, or a virtual machine with a virtual PMU, or use --engine soft, \
+             which counts by itself, or --counts synthetic for numbers made up from run time, labelled as such"
         );
     }
 }
