@@ -44,7 +44,7 @@ pub(super) fn run(args: &RunArgs, json: bool) -> Result<u8, CliError> {
     if interactive && !args.quiet {
         remark("console: every key goes to the guest; Ctrl-A X ends the run\n");
     }
-    let progress = Progress::start(plan.activity(), args.quiet || interactive);
+    let progress = Progress::start(plan.activity(), args.quiet);
     let target = if json { Target::Nowhere } else { Target::Stdout };
     let report = plan.run(target, &progress)?;
     if json {
