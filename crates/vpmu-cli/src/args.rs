@@ -64,6 +64,10 @@ Examples:
   vpmu decode 0x38d 0xb0b                 by MSR index
   vpmu decode PERFEVTSEL0 0x4300c4        by name, with the event's name
   vpmu decode PERF_METRICS 0x40201f80     the fractions in percent
+  vpmu decode GLOBAL_CTRL                 the fields of a register
+  vpmu decode LVTPC 0x400                 how a PMI is delivered
+  vpmu decode branch-misses:u             an event's codes and counters
+  vpmu decode r20d1 -p icelake-sp         the event of a raw code
   vpmu decode rdpmc 0x40000003            what RDPMC reads with this ECX";
 
 const LIST_HELP: &str = "\
@@ -135,7 +139,7 @@ pub(crate) enum Command {
         #[command(subcommand)]
         what: ListCommand,
     },
-    /// Explain a register value, or an RDPMC index
+    /// Explain a register value, an event code, or an RDPMC index
     #[command(after_help = DECODE_HELP)]
     Decode(DecodeArgs),
     /// Say what this machine can do, and what to do about the rest
@@ -415,10 +419,13 @@ pub(crate) enum ListCommand {
 
 #[derive(Debug, Args)]
 pub(crate) struct DecodeArgs {
-    /// MSR index (0x38d, 909) or name, with or without IA32_; or `rdpmc`
+    /// MSR index (0x38d, 909) or name, with or without IA32_; an event's name or
+    /// raw code (rNNNN, as perf takes it); or `rdpmc`
+    #[arg(value_name = "REGISTER|EVENT")]
     pub(crate) register: String,
-    /// The value (hexadecimal with 0x, or decimal); for `rdpmc`: ECX
-    pub(crate) value: String,
+    /// The value (hexadecimal with 0x, or decimal); for `rdpmc`: ECX. Without
+    /// one a register shows its fields
+    pub(crate) value: Option<String>,
     #[command(flatten)]
     pub(crate) profile: ProfileArgs,
 }

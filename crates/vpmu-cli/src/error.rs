@@ -114,8 +114,11 @@ pub(crate) enum CliError {
     /// `--isolate` or `--test` with an image that lists no tests.
     #[error("image {} lists no tests", .0.display())]
     NoTests(PathBuf),
-    /// No PMU register has this name or index.
-    #[error("{text:?} is no PMU register")]
+    /// `decode rdpmc` without ECX.
+    #[error("rdpmc needs a value: ECX")]
+    NoIndex,
+    /// No PMU register has this name or index, and no event.
+    #[error("{text:?} is no PMU register and no event of this profile")]
     UnknownRegister {
         /// What was asked for.
         text: String,
@@ -221,8 +224,9 @@ impl CliError {
             }
             Self::NoTests(_) => "leave out --isolate and --test: the image then runs as a whole".to_owned(),
             Self::UnknownRegister { similar: name, .. } => {
-                similar(name, "give an MSR index such as 0x38d, or a name such as PERFEVTSEL0")
+                similar(name, "give an MSR index such as 0x38d, a name such as PERFEVTSEL0, or an event")
             }
+            Self::NoIndex => "such as 0x40000000 for fixed counter 0".to_owned(),
             Self::Number { .. } => "write it as 0x1f or as 31".to_owned(),
             Self::Gdb(GdbError::Address(_)) => {
                 "write it as --gdb=127.0.0.1:1234, or leave the address out".to_owned()

@@ -1,4 +1,7 @@
-//! `vpmu decode`: a register value in words.
+//! `vpmu decode`: a register value in words, what a register holds, and the codes of an event.
+
+mod event;
+mod lvtpc;
 
 use super::rdpmc;
 use crate::args::DecodeArgs;
@@ -12,7 +15,7 @@ use serde::Serialize;
 use std::fmt::Write as _;
 use vpmu::decode::{Decoded, DecodedField};
 use vpmu::profile::Vendor;
-use vpmu::register::{Access, OnWrite, RegisterId, index_by_name, intel, registers};
+use vpmu::register::{Access, OnWrite, RegisterId, index_by_name, intel, numbered, registers};
 use vpmu::source::ScriptedSource;
 use vpmu::{Profile, Vpmu, WriteOutcome};
 
@@ -34,33 +37,144 @@ struct Explained {
     not_stored: u64,
 }
 
+/// The fields that a register has.
+#[derive(Debug, Serialize)]
+struct Layout {
+    profile: &'static str,
+    index: u32,
+    register: String,
+    summary: &'static str,
+    exists: bool,
+    access: &'static str,
+    /// Bits of no field.
+    reserved: u64,
+    fields: Vec<LayoutField>,
+}
+
+/// A field of a register.
+#[derive(Debug, Serialize)]
+struct LayoutField {
+    /// Highest and lowest bit.
+    bits: (u32, u32),
+    name: String,
+    meaning: String,
+}
+
 pub(super) fn decode(args: &DecodeArgs, json: bool) -> Result<u8, CliError> {
     let profile = profile(&args.profile.profile)?;
+    let number = |text: &String, bits| CliError::Number { text: text.clone(), bits };
     if args.register.eq_ignore_ascii_case("rdpmc") {
-        let ecx = number::parse(&args.value).and_then(|value| u32::try_from(value).ok());
-        let ecx = ecx.ok_or_else(|| CliError::Number { text: args.value.clone(), bits: 32 })?;
-        rdpmc::explain(&profile, ecx, json)?;
+        let text = args.value.as_ref().ok_or(CliError::NoIndex)?;
+        let ecx = number::parse(text).and_then(|value| u32::try_from(value).ok());
+        rdpmc::explain(&profile, ecx.ok_or_else(|| number(text, 32))?, json)?;
         return Ok(exit::PASS);
     }
     let value =
-        number::parse(&args.value).ok_or_else(|| CliError::Number { text: args.value.clone(), bits: 64 })?;
-    let explained = explain(&profile, &args.register, value)?;
-    if json {
-        print_json(&explained)?;
-    } else {
-        print(&render(&explained))?;
+        args.value.as_ref().map(|text| number::parse(text).ok_or_else(|| number(text, 64))).transpose()?;
+    let register = msr(&profile, &args.register);
+    match (value, register) {
+        (Some(value), _) => {
+            let explained = explain(&profile, &args.register, value)?;
+            if json { print_json(&explained)? } else { print(&render(&explained))? }
+        }
+        (None, Some(index)) => {
+            let layout = layout(&profile, index).ok_or_else(|| unknown(&profile, &args.register))?;
+            if json { print_json(&layout)? } else { print(&render_layout(&layout))? }
+        }
+        (None, None) => {
+            let found =
+                event::find(&profile, &args.register).ok_or_else(|| unknown(&profile, &args.register))?;
+            if json { print_json(&found)? } else { print(&event::render(&found))? }
+        }
     }
     Ok(exit::PASS)
 }
 
-fn explain(profile: &Profile, register: &str, value: u64) -> Result<Explained, CliError> {
-    let unknown = || CliError::UnknownRegister {
-        text: register.to_owned(),
-        similar: most_similar(register, names().iter().map(String::as_str)),
+/// The MSR that a name or number means; `None` for anything else.
+fn msr(profile: &Profile, text: &str) -> Option<u32> {
+    let index = number::parse(text).and_then(|index| u32::try_from(index).ok());
+    if lvtpc::is_meant(text, index) {
+        return Some(lvtpc::MSR);
+    }
+    index.or_else(|| index_by_name(text)).or_else(|| by_short_name(profile, text))
+}
+
+/// The register that people call `GLOBAL_CTRL`, whichever the vendor's name for it is.
+fn by_short_name(profile: &Profile, text: &str) -> Option<u32> {
+    const PREFIXES: [&str; 3] = ["PERF", "PERFCNTR", "PERFMON"];
+    let plain = |text: &str| {
+        let text = text.to_ascii_uppercase();
+        let text = text.strip_prefix("IA32_").or_else(|| text.strip_prefix("MSR_")).unwrap_or(&text);
+        text.replace('_', "").replace("CTRL", "CTL")
     };
-    let index = index_by_name(register)
-        .or_else(|| number::parse(register).and_then(|index| u32::try_from(index).ok()))
-        .ok_or_else(unknown)?;
+    let wanted = PREFIXES.map(|prefix| prefix.to_owned() + &plain(text));
+    let own = profile.vendor();
+    let vendors = std::iter::once(own).chain(Vendor::ALL.into_iter().filter(|vendor| *vendor != own));
+    vendors.flat_map(registers).find_map(|register| {
+        (0..register.span)
+            .find(|&n| wanted.contains(&plain(&register.instance_name(n))))
+            .map(|instance| register.index_of(instance))
+    })
+}
+
+fn unknown(profile: &Profile, text: &str) -> CliError {
+    let mut names = names();
+    names.extend(lvtpc::NAMES.into_iter().chain(event::names(profile)).map(str::to_owned));
+    CliError::UnknownRegister {
+        text: text.to_owned(),
+        similar: most_similar(text, names.iter().map(String::as_str)),
+    }
+}
+
+fn access(access: Access) -> &'static str {
+    match access {
+        Access::ReadWrite => "read and write",
+        Access::ReadOnly => "read only",
+        Access::WritesDropped => "read only; writes do nothing",
+        Access::WriteOneToClear => "write 1 to clear; reads as 0",
+        Access::WriteOneToSet => "write 1 to set; reads as 0",
+    }
+}
+
+/// What the register holds in this profile; `None` when it is no PMU register.
+fn layout(profile: &Profile, index: u32) -> Option<Layout> {
+    if index == lvtpc::MSR {
+        return Some(lvtpc::layout(profile));
+    }
+    let located = vpmu::decode::find(profile, index)?;
+    let register = located.register;
+    let mut fields: Vec<LayoutField> = Vec::new();
+    for field in register.fields.iter().filter(|field| field.when.holds(profile)) {
+        for n in 0..field.repeat.count(profile) {
+            let mask = field.mask_of(n, profile);
+            if mask != 0 {
+                fields.push(LayoutField {
+                    bits: (63 - mask.leading_zeros(), field.shift_of(n)),
+                    name: numbered(field.name, n),
+                    meaning: numbered(field.doc, n),
+                });
+            }
+        }
+    }
+    fields.sort_by_key(|field| field.bits.1);
+    Some(Layout {
+        profile: profile.name,
+        index,
+        register: register.instance_name(located.instance),
+        summary: register.doc.trim(),
+        exists: located.exists_in(profile),
+        access: access(register.access),
+        reserved: register.reserved(profile),
+        fields,
+    })
+}
+
+fn explain(profile: &Profile, register: &str, value: u64) -> Result<Explained, CliError> {
+    let unknown = || unknown(profile, register);
+    let index = msr(profile, register).ok_or_else(unknown)?;
+    if index == lvtpc::MSR {
+        return Ok(lvtpc::explain(profile, value));
+    }
     let decoded = vpmu::decode::decode(profile, index, value).ok_or_else(unknown)?;
     let register = vpmu::decode::find(profile, index).ok_or_else(unknown)?.register;
     // The model itself says what a write does, so this cannot differ from what a guest sees.
@@ -76,13 +190,7 @@ fn explain(profile: &Profile, register: &str, value: u64) -> Result<Explained, C
     } else {
         0
     };
-    let access = match register.access {
-        Access::ReadWrite => "read and write",
-        Access::ReadOnly => "read only",
-        Access::WritesDropped => "read only; writes do nothing",
-        Access::WriteOneToClear => "write 1 to clear; reads as 0",
-        Access::WriteOneToSet => "write 1 to set; reads as 0",
-    };
+    let access = access(register.access);
     Ok(Explained { profile: profile.name, index, value, decoded, access, write_fault, not_stored })
 }
 
@@ -99,6 +207,34 @@ fn names() -> Vec<String> {
         .collect()
 }
 
+fn render_layout(layout: &Layout) -> String {
+    let Layout { profile, index, register, summary, exists, access, reserved, fields } = layout;
+    let mut text = format!("{} ({index:#x}) on {profile}\n{summary}\n\n", paint(HEADING, register));
+    if !exists {
+        let _ = writeln!(text, "{}", absent(profile));
+        return text;
+    }
+    if !fields.is_empty() {
+        let mut table = table::new(vec![right("Bits"), left("Field"), left("Meaning")]);
+        for LayoutField { bits, name, meaning } in fields {
+            table.add_row(vec![right(range(*bits)), left(name), left(meaning)]);
+        }
+        text += &table::Fitting { prose: true, dispensable: &[] }.render(&mut table);
+        text.push('\n');
+    }
+    let _ = writeln!(text, "access    {access}\nreserved  {reserved:#x}");
+    text
+}
+
+fn absent(profile: &str) -> String {
+    format!("{profile} {}", paint(BAD, "does not have this register: every access raises #GP(0)"))
+}
+
+/// `7:0`, or `22` for a single bit.
+fn range((high, low): (u32, u32)) -> String {
+    if high == low { low.to_string() } else { format!("{high}:{low}") }
+}
+
 fn render(explained: &Explained) -> String {
     let Explained { profile, index, value, decoded, access, write_fault, not_stored } = explained;
     let name = paint(HEADING, &decoded.register);
@@ -111,11 +247,7 @@ fn render(explained: &Explained) -> String {
     }
     text.push('\n');
     if !decoded.exists {
-        let _ = writeln!(
-            text,
-            "{profile} {}",
-            paint(BAD, "does not have this register: every access raises #GP(0)")
-        );
+        let _ = writeln!(text, "{}", absent(profile));
         return text;
     }
     let _ = writeln!(text, "access    {access}");
@@ -140,7 +272,7 @@ fn fields(fields: &[DecodedField], is_metrics: bool) -> String {
     heads.push(left("Meaning"));
     let mut table = table::new(heads);
     for DecodedField { bits: (high, low), name, value, meaning } in fields {
-        let bits = if high == low { low.to_string() } else { format!("{high}:{low}") };
+        let bits = range((*high, *low));
         let value_text = if high == low { value.to_string() } else { format!("{value:#x}") };
         let mut row = vec![right(bits), left(name), right(value_text)];
         if is_metrics {
@@ -222,6 +354,40 @@ mod tests {
     fn an_absent_instance_is_said_to_fault() {
         let text = shown(&SAPPHIRE_RAPIDS, "FIXED_CTR6", 1);
         assert!(text.contains("does not have this register"), "{text}");
+    }
+
+    #[test]
+    fn a_register_without_a_value_shows_its_fields() {
+        let shown = |profile: &Profile, name: &str| {
+            let index = msr(profile, name).expect("a register");
+            anstream::adapter::strip_str(&render_layout(&layout(profile, index).expect("a register")))
+                .to_string()
+        };
+        insta::assert_snapshot!(shown(&ICELAKE_SP, "FIXED_CTR_CTRL"));
+        let absent = shown(&ZEN4, "PERF_METRICS");
+        assert!(absent.contains("does not have this register"), "{absent}");
+        insta::assert_snapshot!(shown(&SAPPHIRE_RAPIDS, "LVTPC"));
+    }
+
+    #[test]
+    fn short_names_mean_the_profiles_own_register() {
+        let named = |profile: &Profile, name: &str| msr(profile, name);
+        for name in ["GLOBAL_CTRL", "global_ctrl", "PERF_GLOBAL_CTRL", "IA32_PERF_GLOBAL_CTRL"] {
+            assert_eq!(named(&SAPPHIRE_RAPIDS, name), Some(0x38F), "{name}");
+        }
+        assert_eq!(named(&ZEN4, "GLOBAL_CTRL"), Some(0xC000_0301));
+        assert_eq!(named(&SAPPHIRE_RAPIDS, "EVTSEL2"), Some(0x188));
+        assert_eq!(named(&SAPPHIRE_RAPIDS, "GLOBAL"), None);
+    }
+
+    #[test]
+    fn lvtpc_says_how_a_pmi_is_delivered() {
+        let nmi = shown(&SAPPHIRE_RAPIDS, "LVTPC", 0x1_0400);
+        for wanted in ["NMI; the vector is ignored", "Mask", "set by the CPU", "WRMSR     accepted"] {
+            assert!(nmi.contains(wanted), "{wanted} in {nmi}");
+        }
+        let vector = shown(&ZEN4, "0x834", 0x20EC);
+        assert!(vector.contains("fixed: the vector") && vector.contains("reserved bits 0x2000"), "{vector}");
     }
 
     #[test]

@@ -199,7 +199,7 @@ fn aliases(event: Event, listed: &str) -> Vec<&'static str> {
 }
 
 /// `PMC0-7` for a mask of counters.
-fn counters(mask: u32, profile: &Profile) -> String {
+pub(super) fn counters(mask: u32, profile: &Profile) -> String {
     let name = match profile.vendor() {
         Vendor::Intel => "PMC",
         Vendor::Amd => "PERF_CTR",
