@@ -118,7 +118,10 @@ pub(super) fn compare(args: &CompareArgs, json: bool) -> Result<u8, CliError> {
     let no_tma = tma::withhold(&mut report, &mut windows);
     let compared = Compared { windows: &windows, agreement, no_tma, no_native, converted };
     if let Some(path) = html {
-        file::write(path, html::page(plan.image_name(), &report, &compared).as_bytes())?;
+        file::write(
+            path,
+            html::page(plan.image_name(), &report, &compared, &html::About::this()).as_bytes(),
+        )?;
     }
     if let Some(path) = csv {
         let mut lines = Vec::new();

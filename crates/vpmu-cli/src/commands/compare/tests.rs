@@ -22,6 +22,10 @@ fn compared(windows: &[Measured]) -> Compared<'_> {
     Compared { windows, agreement: Agreement::of(windows), no_tma: None, no_native: None, converted: false }
 }
 
+fn about() -> html::About {
+    html::About { command_line: "vpmu compare 'a b'".to_owned(), date: "2026-01-31 12:00:00 UTC".to_owned() }
+}
+
 fn shown(windows: &[Measured]) -> String {
     anstream::adapter::strip_str(&render("smoke", &test_report(), &compared(windows))).to_string()
 }
@@ -140,7 +144,7 @@ fn a_line_of_csv_for_each_counter_and_field() {
 fn the_page_shows_every_number_and_runs_nothing() {
     let windows = [with_native("<script>alert(1)</script>"), window("", Vec::new(), None)];
     let compared = Compared { converted: true, ..compared(&windows) };
-    let page = html::page("smoke", &test_report(), &compared);
+    let page = html::page("smoke", &test_report(), &compared, &about());
     assert!(page.starts_with("<!DOCTYPE html>"));
     assert!(!page.contains("<script"), "labels come from the guest");
     assert!(!page.contains("http"), "nothing is loaded from elsewhere");
@@ -161,7 +165,7 @@ fn views(detail: Option<&'static str>, counts: Provenance) -> [String; 3] {
     csv::write(&windows, &mut lines).expect("memory takes it all");
     [
         render("workloads", &report, &compared),
-        html::page("workloads", &report, &compared),
+        html::page("workloads", &report, &compared, &about()),
         String::from_utf8(lines).expect("text"),
     ]
 }
@@ -187,4 +191,32 @@ fn shares_of_slots_are_shown_only_where_a_model_or_a_pmu_knows_them() {
             assert!(view.contains("8 of 8 PERF_METRICS fields"), "{detail:?}, {counts}: {view}");
         }
     }
+}
+
+#[test]
+fn the_page_says_where_it_comes_from_and_leads_to_every_window() {
+    let mut report = test_report();
+    (report.detail, report.counts) = (Some("timing"), Provenance::Modelled);
+    let counted = |event: &str, count, worth| Reading::new("FIXED_CTR0", (event, ":u"), worth, None, count);
+    let counters = vec![
+        counted("INST_RETIRED.ANY", 300, Provenance::Exact),
+        counted("CPU_CLK_UNHALTED.THREAD", 200, Provenance::Modelled),
+    ];
+    let windows = [window("alu", counters, Some(IDEAL)), window("", Vec::new(), None)];
+    let page = html::page("workloads", &report, &compared(&windows), &about());
+    for shown in
+        ["vpmu compare 'a b'", "2026-01-31 12:00:00 UTC", "sapphire-rapids", env!("CARGO_PKG_VERSION")]
+    {
+        assert!(page.contains(&shown.replace('\'', "&#39;")) || page.contains(shown), "{shown} in {page}");
+    }
+    for number in 1..=windows.len() {
+        assert!(page.contains(&format!("href=\"#w{number}\"")), "{page}");
+        assert!(page.contains(&format!("id=\"w{number}\"")), "{page}");
+    }
+    assert!(page.contains("1.50 IPC"), "{page}");
+    // Level 2 is a bar, not only a list.
+    assert!(page.contains("title=\"Memory bound 25.00 %\""), "{page}");
+    // Each event is under what its own count is worth.
+    assert!(page.contains("<dt>Exact</dt><dd>INST_RETIRED.ANY</dd>"), "{page}");
+    assert!(page.contains("<dt>Modelled</dt><dd>CPU_CLK_UNHALTED.THREAD</dd>"), "{page}");
 }
