@@ -61,7 +61,8 @@ fn heading(text: &str) {
 /// `vpmu COMMAND` on the workloads, with a model of the core.
 fn timing(vpmu: &Vpmu, command: &str, workloads: &GuestImage) -> Command {
     let mut command = vpmu.on_image(command, &workloads.path, PROFILE, EngineFlags::Soft);
-    command.args(["--detail", "timing", "--quiet"]);
+    // With the guest's console on stderr, which says how far it is.
+    command.args(["--detail", "timing"]);
     command
 }
 

@@ -6,7 +6,6 @@ use crate::error::TaskError;
 
 /// Builds a program of a crate, fast and with overflow checks, and runs it.
 pub(crate) fn checked(package: &str, program: &str, args: &[String]) -> Result<(), TaskError> {
-    let mut command =
-        cargo(["run", "--quiet", "--profile", "checked", "--package", package, "--bin", program]);
+    let mut command = cargo(["run", "--profile", "checked", "--package", package, "--bin", program]);
     run(command.arg("--").args(args))
 }

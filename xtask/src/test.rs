@@ -26,16 +26,16 @@ const QEMU_TIMEOUT: &str = "120";
 pub(crate) fn test() -> Result<(), TaskError> {
     stage("format");
     run(&mut cargo(["fmt", "--all", "--check"]))?;
+    stage("the vpmu command and the guest images, as for the demo");
+    let vpmu = Vpmu::build()?;
+    let images = images::build()?;
     stage("lints");
-    run(&mut cargo(["clippy", "--workspace", "--all-targets", "--quiet", "--", "-D", "warnings"]))?;
+    run(&mut cargo(["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]))?;
     stage("documentation");
     docs(true)?;
-    run(cargo(["doc", "--workspace", "--no-deps", "--quiet"]).env("RUSTDOCFLAGS", "-D warnings"))?;
+    run(cargo(["doc", "--workspace", "--no-deps"]).env("RUSTDOCFLAGS", "-D warnings"))?;
     stage("packages");
     packaging::check()?;
-    stage("guest images");
-    let images = images::build()?;
-    let vpmu = Vpmu::build()?;
     let mut totals = Tally::default();
     stage("host tests");
     host_tests(&mut totals)?;
@@ -68,8 +68,10 @@ fn stage(name: &str) {
 /// Runs the workspace's tests. A test that lacks KVM or a PMU passes with a line that says so; those
 /// lines are counted here, so that a skip never looks like a success.
 fn host_tests(totals: &mut Tally) -> Result<(), TaskError> {
+    // First the part of which cargo shows how far it is.
+    run(&mut cargo(["test", "--workspace", "--no-run"]))?;
     // Hidden where stderr is no terminal.
-    let spinner = ProgressBar::new_spinner().with_message("cargo test, about a minute once it is built");
+    let spinner = ProgressBar::new_spinner().with_message("cargo test, about a minute");
     spinner.enable_steady_tick(Duration::from_millis(100));
     let mut command = cargo(["test", "--workspace", "--quiet", "--", "--show-output"]);
     let output = capture(command.stderr(Stdio::inherit()))?;
