@@ -20,6 +20,7 @@
 //!
 //! # Where models differ
 //!
+//! [`silicon`] lists what the CPUs of each vendor do in their own way; [`Bus::silicon`] says which this one is.
 //! RCPSS, RCPPS, RSQRTSS and RSQRTPS give the exact value rounded to nearest, where the SDM allows a relative error of
 //! 1.5 * 2^-12 and every model approximates in its own way.
 //!
