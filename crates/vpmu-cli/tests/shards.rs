@@ -105,6 +105,11 @@ fn a_missing_or_doubled_part_is_named() {
     let mixed = merge(&[junit[0].clone(), documents[0].clone()], &[]);
     assert_eq!(mixed.code, Some(2));
     assert!(mixed.stderr.contains(" is JUnit, and "), "{}", mixed.stderr);
+    let newer = images.read("out-0.json").replacen("\"schema_version\": ", "\"schema_version\": 9", 1);
+    images.put("out-0.json", newer.as_bytes());
+    let newer = merge(&documents, &[]);
+    assert_eq!(newer.code, Some(2));
+    assert!(newer.stderr.contains("out-0.json has schema_version 9"), "{}", newer.stderr);
     let text = images.0.join("text");
     fs::write(&text, "hello").expect("the temporary directory can be written");
     let text = merge(&[text.to_str().unwrap().to_owned()], &[]);

@@ -14,6 +14,8 @@ pub(crate) enum MergeError {
     Junit { path: PathBuf, source: quick_junit::DeserializeError },
     #[error("{} is no JSON document of vpmu test", path.display())]
     Json { path: PathBuf, source: serde_json::Error },
+    #[error("{} has schema_version {found}, and this vpmu writes {known}", path.display())]
+    SchemaVersion { path: PathBuf, found: u32, known: u32 },
     #[error("{} is no report of a shard", .0.display())]
     NoShard(PathBuf),
     #[error("{} is JUnit, and {} is not", xml.display(), other.display())]
@@ -47,6 +49,7 @@ impl MergeError {
             Self::Junit { .. } | Self::Json { .. } => {
                 "give what `vpmu test --shard` wrote with --junit or --json; a shard that broke off is to be run again"
             }
+            Self::SchemaVersion { .. } => "join the reports with the vpmu that wrote them",
             Self::NoShard(_) => "it is whole already; reports of `vpmu test --shard` can be joined",
             Self::Mixed { .. } => "join those of a kind",
             Self::NotJson(_) => "leave --json out, or give what `vpmu test --json` printed",

@@ -5,7 +5,7 @@ use crate::commands::test::report::PartOf;
 use crate::commands::test::show::{Area, Areas, Counts};
 use crate::commands::test::verdict::Status;
 use crate::error::CliError;
-use crate::output::to_json;
+use crate::output::{SCHEMA_VERSION, to_json};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::path::PathBuf;
@@ -13,6 +13,7 @@ use std::path::PathBuf;
 /// What is read of a document.
 #[derive(Debug, Deserialize)]
 struct Document {
+    schema_version: u32,
     shard: Option<PartOf>,
     seconds: f64,
     tests: Vec<TestValue>,
@@ -60,7 +61,10 @@ impl Test for TestValue {
 
 pub(super) fn parts(texts: Vec<(PathBuf, String)>) -> Result<Vec<Part<TestValue>>, MergeError> {
     let part = |(path, text): (PathBuf, String)| match serde_json::from_str::<Document>(&text) {
-        Ok(Document { shard: Some(of), seconds, tests }) => Ok(Part { path, of, seconds, tests }),
+        Ok(Document { schema_version, .. }) if schema_version != SCHEMA_VERSION => {
+            Err(MergeError::SchemaVersion { path, found: schema_version, known: SCHEMA_VERSION })
+        }
+        Ok(Document { shard: Some(of), seconds, tests, .. }) => Ok(Part { path, of, seconds, tests }),
         Ok(_) => Err(MergeError::NoShard(path)),
         Err(source) => Err(MergeError::Json { path, source }),
     };
