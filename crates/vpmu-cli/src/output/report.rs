@@ -65,7 +65,7 @@ pub(crate) fn summary(report: &RunReport, image: Option<&Path>) -> String {
     let mut text = String::new();
     let (style, ended) = outcome(&report.outcome);
     line(&mut text, "outcome", &paint(style, ended));
-    text += &report.cause.as_ref().map_or_else(String::new, cause);
+    text += &report.cause.as_ref().map_or_else(String::new, |known| cause(known, rip(report)));
     let time = format!(
         "{} (start-up {}) on {}, profile {}",
         duration(report.run_ns),
@@ -113,7 +113,7 @@ pub(crate) fn summary(report: &RunReport, image: Option<&Path>) -> String {
 }
 
 /// Why the guest crashed, an exception a line.
-fn cause(cause: &Cause) -> String {
+fn cause(cause: &Cause, rip: Option<u64>) -> String {
     let mut text = String::new();
     let mut name = "cause";
     let mut put = |value: &str| line(&mut text, std::mem::take(&mut name), &printable(value));
@@ -132,9 +132,13 @@ fn cause(cause: &Cause) -> String {
         }
     }
     if let Some(refused) = &cause.refused {
-        put("not known: KVM tells of no exceptions");
         let at = cause.refused_rip.map_or_else(String::new, |rip| format!(" at {rip:#x}"));
-        put(&format!("the newest #GP of an MSR access{at} was {refused}"));
+        if cause.refused_rip.is_some() && cause.refused_rip == rip {
+            put(&format!("most likely the #GP{at}, where the guest still is: KVM tells of no exceptions"));
+        } else {
+            put(&format!("not known: KVM tells of no exceptions. The newest #GP of an MSR access was{at}"));
+        }
+        put(&format!("  {refused}"));
     }
     text
 }
@@ -205,13 +209,14 @@ pub(crate) fn postmortem(report: &RunReport, image: Option<&Path>) -> String {
     text
 }
 
+fn rip(report: &RunReport) -> Option<u64> {
+    let registers = &report.registers.as_ref()?.registers;
+    registers.iter().find(|(name, _)| name.eq_ignore_ascii_case("rip")).map(|(_, rip)| *rip)
+}
+
 fn next_step(report: &RunReport, image: Option<&Path>) -> Option<String> {
-    let rip = report
-        .registers
-        .as_ref()
-        .and_then(|dump| dump.registers.iter().find(|(name, _)| name.eq_ignore_ascii_case("rip")));
-    let source = match (image.map(Path::display), rip) {
-        (Some(image), Some((_, rip))) => format!("`addr2line -f -e {image} {rip:#x}` shows the source line"),
+    let source = match (image.map(Path::display), rip(report)) {
+        (Some(image), Some(rip)) => format!("`addr2line -f -e {image} {rip:#x}` shows the source line"),
         (Some(image), None) => format!("`objdump -d {image}` shows the code"),
         (None, _) => "the kernel's System.map has the function around RIP".to_owned(),
     };

@@ -59,6 +59,23 @@ fn a_crash_looks_like_this() {
 }
 
 #[test]
+fn under_kvm_a_refused_access_is_the_cause_only_where_the_guest_still_is() {
+    let refused = "WRMSR 0x1b8 = 0x1: nobody implements this MSR";
+    for (rip, sure) in [(0x1000, true), (0x2000, false)] {
+        let mut report = test_report();
+        report.outcome = Outcome::TripleFault;
+        report.registers =
+            Some(RegisterDump { registers: vec![("rip", rip)], code: Vec::new(), instruction: None });
+        let (refused, refused_rip) = (Some(refused.to_owned()), Some(0x1000));
+        report.cause = Some(Cause { refused, refused_rip, ..Cause::default() });
+        let text = shown(&report);
+        assert_eq!(text.contains("most likely the #GP at 0x1000"), sure, "{text}");
+        assert_eq!(text.contains("not known"), !sure, "{text}");
+        assert!(text.contains("WRMSR 0x1b8 = 0x1"), "{text}");
+    }
+}
+
+#[test]
 fn register_rows_fit_80_columns() {
     let mut report = test_report();
     report.outcome = Outcome::Halted;

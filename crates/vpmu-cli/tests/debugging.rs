@@ -1,4 +1,4 @@
-//! Real GDB at a guest: skipped where it is not installed.
+//! Looking into guests: real GDB (skipped where it is not installed), and the trace of exceptions.
 
 mod support;
 
@@ -198,4 +198,28 @@ fn gdb_needs_the_soft_engine_and_a_free_port() {
     let wrong = vpmu(&["run", image.as_str(), "--gdb=nowhere"]);
     assert_eq!(wrong.code, Some(2), "{}", wrong.stderr);
     assert!(wrong.stderr.contains("is no address for GDB"), "{}", wrong.stderr);
+}
+
+#[test]
+fn exceptions_are_traced_by_the_soft_engine_only() {
+    let image = TempFile::new("crash", &flat_image(&[0x0F, 0x0B])); // ud2, without an IDT
+    let trace = TempFile::new("trace.jsonl", b"an earlier run's");
+    let args = ["run", image.as_str(), "--trace-exceptions", trace.as_str()];
+    let kvm = vpmu(&[&args[..], &["--engine", "kvm", "--counts", "synthetic"]].concat());
+    assert_eq!(kvm.code, Some(2), "{}", kvm.stderr);
+    assert!(kvm.stderr.contains("only the soft engine can trace them"), "{}", kvm.stderr);
+    let left = std::fs::read_to_string(trace.as_str()).expect("the file is still there");
+    assert_eq!(left, "an earlier run's");
+
+    let soft = vpmu(&[&args[..], &["--json"]].concat());
+    assert_eq!(soft.code, Some(4), "{}", soft.stderr);
+    let report = json(&soft);
+    assert_eq!(report["engine"], "soft");
+    assert_eq!(report["cause"]["exceptions"][0]["title"], "#UD");
+    assert_eq!(report["cause"]["exceptions"][0]["instruction"], "ud2");
+    let written = std::fs::read_to_string(trace.as_str()).expect("the trace is there");
+    assert!(
+        written.starts_with("{\"t_ns\":0,\"instructions\":0,\"event\":\"exception\",\"vector\":6,"),
+        "{written}"
+    );
 }
