@@ -76,8 +76,11 @@ pub(crate) struct Position {
     /// Offset of its first byte.
     pub(crate) start: u16,
     /// Memory operands read and written by the instructions before it.
-    pub(crate) loads: u16,
-    pub(crate) stores: u16,
+    pub(crate) loads: u8,
+    pub(crate) stores: u8,
+    /// Instructions before it that work on XMM registers, and on those of x87 (low half) and MMX.
+    pub(crate) sse: u8,
+    pub(crate) fpu: u8,
     /// Instructions before it.
     pub(crate) index: u8,
     /// Length in bytes. Behind a block: how it [ends](crate::trail::Ending).
@@ -102,6 +105,8 @@ pub(crate) struct Core {
     pub(crate) synced: Position,
     /// Leave the block after this instruction.
     pub(crate) stop: bool,
+    /// Iterations of REP until the run ends; at least 1 when it begins.
+    pub(crate) repetitions_left: u64,
     /// A bus call wants the embedder to look.
     pub(crate) attention: bool,
     /// Why the instruction did not complete; none: it wants to be resumed (REP).
@@ -186,6 +191,7 @@ impl Core {
             position: Position::default(),
             synced: Position::default(),
             stop: false,
+            repetitions_left: u64::MAX,
             attention: false,
             raised: None,
             remap: false,
@@ -378,6 +384,9 @@ impl Core {
         totals.instructions += u64::from(now.index - then.index);
         totals.loads += u64::from(now.loads - then.loads);
         totals.stores += u64::from(now.stores - then.stores);
+        totals.sse += u64::from(now.sse - then.sse);
+        totals.x87 += u64::from((now.fpu & 0xF) - (then.fpu & 0xF));
+        totals.mmx += u64::from((now.fpu >> 4) - (then.fpu >> 4));
         self.synced = now;
     }
 

@@ -196,6 +196,12 @@ impl<B: Bus> Cpu<B> {
         accepted
     }
 
+    /// Runs end, besides their budget, when so many iterations of REP have been executed since this call, if need be between
+    /// two iterations ([`Exit::Yield`]). Without a call there is no limit; 0 is taken as 1.
+    pub fn limit_repetitions(&mut self, iterations: u64) {
+        self.core.repetitions_left = iterations.max(1);
+    }
+
     /// Executes until the budget is used up or something has to be looked at.
     pub fn run(&mut self, bus: &mut B, budget: Budget) -> Exit {
         let mut left = budget.instructions;
@@ -213,7 +219,7 @@ impl<B: Bus> Cpu<B> {
                 return Exit::Attention;
             }
             // Nothing happens after the last instruction of the budget: an event waits for the next run.
-            if left == 0 && !self.core.halted {
+            if (left == 0 || self.core.repetitions_left == 0) && !self.core.halted {
                 return Exit::Budget;
             }
             match self.deliver_events(bus) {

@@ -65,4 +65,4 @@ pub use observe::{
     Assist, BlockStep, BranchStep, CoreEvent, MemoryAccess, Observer, Prepared, Step, Unobserved,
 };
 pub use state::{DescriptorTable, RFLAGS_IF, Segment, State};
-pub use totals::{Flop, ModeTotals, Totals};
+pub use totals::{Arithmetic, Flop, ModeTotals, Totals};

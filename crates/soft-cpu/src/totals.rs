@@ -17,9 +17,51 @@ pub struct ModeTotals {
     /// Interrupts and exceptions taken, other than by INT n, INT3 and INTO.
     #[cfg_attr(feature = "serde", serde(default))]
     pub events: u64,
+    /// Iterations of string instructions with REP, also of those that have not ended.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub repetitions: u64,
+    /// Instructions that work on x87 registers, as [`core_model::RegisterFile`] has it.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub x87: u64,
+    /// Those that work on MMX registers.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub mmx: u64,
+    /// Those that work on XMM registers.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub sse: u64,
     pub(crate) branches: [u64; BranchKind::COUNT],
     #[cfg_attr(feature = "serde", serde(default))]
     pub(crate) flops: [u64; Flop::COUNT],
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub(crate) arithmetic: [u64; Arithmetic::COUNT],
+}
+
+/// Instructions of floating-point arithmetic, as Intel's event FP_ARITH_INST_RETIRED tells them apart: additions,
+/// subtractions, multiplications, divisions, square roots, minima, maxima and reciprocals. A dot product counts twice.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Arithmetic {
+    /// On one double.
+    ScalarDouble,
+    /// On one single.
+    ScalarSingle,
+    /// On two doubles.
+    PackedDouble,
+    /// On four singles.
+    PackedSingle,
+}
+
+impl Arithmetic {
+    pub(crate) const COUNT: usize = 4;
+
+    /// On elements of so many bits.
+    pub(crate) const fn of(packed: bool, bits: u32) -> Self {
+        match (packed, bits) {
+            (false, 64) => Self::ScalarDouble,
+            (false, _) => Self::ScalarSingle,
+            (true, 64) => Self::PackedDouble,
+            (true, _) => Self::PackedSingle,
+        }
+    }
 }
 
 /// What a floating-point operation of an SSE instruction is. Each lane counts for itself; comparisons, minima,
@@ -83,6 +125,14 @@ impl Index<Flop> for ModeTotals {
 
     fn index(&self, kind: Flop) -> &u64 {
         &self.flops[kind as usize]
+    }
+}
+
+impl Index<Arithmetic> for ModeTotals {
+    type Output = u64;
+
+    fn index(&self, kind: Arithmetic) -> &u64 {
+        &self.arithmetic[kind as usize]
     }
 }
 
@@ -164,8 +214,10 @@ impl Totals {
     #[must_use]
     pub fn all_below(&self, limit: u64) -> bool {
         let below = |mode: &ModeTotals| {
-            let counts = [mode.instructions, mode.loads, mode.stores, mode.events];
-            counts.iter().chain(&mode.branches).chain(&mode.flops).all(|count| *count < limit)
+            let ModeTotals { instructions, loads, stores, events, repetitions, x87, mmx, sse, .. } = *mode;
+            let counts = [instructions, loads, stores, events, repetitions, x87, mmx, sse];
+            let arrays = mode.branches.iter().chain(&mode.flops).chain(&mode.arithmetic);
+            counts.iter().chain(arrays).all(|count| *count < limit)
         };
         [&self.current, &self.other].into_iter().all(below)
     }
@@ -174,6 +226,12 @@ impl Totals {
     pub(crate) fn taken_branches(&self) -> u64 {
         let taken = BranchKind::ALL.into_iter().filter(|kind| *kind != BranchKind::ConditionalNotTaken);
         taken.map(|kind| self.current[kind] + self.other[kind]).sum()
+    }
+
+    /// Iterations of string instructions with REP at all levels.
+    #[must_use]
+    pub fn repetitions(&self) -> u64 {
+        self.current.repetitions + self.other.repetitions
     }
 
     /// Retired instructions at all levels.

@@ -130,15 +130,20 @@ impl Trail {
         if self.uncounted != self.next {
             // In the half before the next note, unless that one begins another.
             let ends = &self.ends[usize::from(self.uncounted)..=usize::from(self.next.wrapping_sub(1))];
-            let (mut low, mut high) = (0, 0);
+            let (mut one, mut two, mut three) = (0, 0, 0);
             for end in ends {
-                // Two counts in a word: they have 16 bits, and there are not many.
-                low += u64::from(end.loads) | u64::from(end.index) << 32;
-                high += u64::from(end.stores);
+                // Two counts in a word: they have 8 bits, and there are not many.
+                one += u64::from(end.loads) | u64::from(end.index) << 32;
+                two += u64::from(end.stores) | u64::from(end.sse) << 32;
+                three += u64::from(end.fpu & 0xF) | u64::from(end.fpu >> 4) << 32;
             }
-            totals.instructions += low >> 32;
-            totals.loads += low & 0xFFFF_FFFF;
-            totals.stores += high;
+            const LOW: u64 = 0xFFFF_FFFF;
+            totals.instructions += one >> 32;
+            totals.loads += one & LOW;
+            totals.stores += two & LOW;
+            totals.sse += two >> 32;
+            totals.x87 += three & LOW;
+            totals.mmx += three >> 32;
             self.uncounted = self.next;
         }
     }

@@ -14,7 +14,7 @@ mod xsave;
 
 use common::TestBus;
 use soft_cpu::silicon::Silicon;
-use soft_cpu::{BranchKind, Budget, Cpu, DescriptorTable, Exit, Flop, Segment, State};
+use soft_cpu::{Arithmetic, BranchKind, Budget, Cpu, DescriptorTable, Exit, Flop, Segment, State};
 
 const PML4: u64 = 0x1000;
 const GDT: u64 = 0x5000;
@@ -333,6 +333,14 @@ fn floating_point_operations_are_counted_by_kind() {
         0xF3, 0x0F, 0x51, 0xC1, //       sqrtss xmm0, xmm1
         0xF2, 0x0F, 0x7C, 0xC1, //       haddps xmm0, xmm1
         0x0F, 0x5F, 0xC1, //             maxps xmm0, xmm1
+        0xF2, 0x0F, 0xC2, 0xC1, 0, //    cmpeqsd xmm0, xmm1
+        0xF3, 0x0F, 0x53, 0xC1, //       rcpss xmm0, xmm1
+        0x66, 0x0F, 0x3A, 0x41, 0xC1, 0xFF, // dppd xmm0, xmm1
+        0x0F, 0x28, 0xC1, //             movaps xmm0, xmm1
+        0x0F, 0x6F, 0xC1, //             movq mm0, mm1
+        0x0F, 0x77, //                   emms
+        0xD9, 0xEE, //                   fldz
+        0x90,
         0xF4,
     ];
     let mut guest = Guest::new(&code);
@@ -341,7 +349,12 @@ fn floating_point_operations_are_counted_by_kind() {
     assert_eq!(cpu.run(&mut guest.bus, budget(100)), Exit::Halted);
     let totals = *cpu.totals().os();
     let counted = [totals[Flop::AddSub], totals[Flop::Mul], totals[Flop::DivSqrt], totals.all_flops()];
-    assert_eq!(counted, [4 + 1 + 4, 2, 4 + 1, 16]);
+    assert_eq!(counted, [4 + 1 + 4 + 1, 2 + 2, 4 + 1, 19]);
+    // A dot product counts twice, a comparison not at all.
+    use Arithmetic::{PackedDouble, PackedSingle, ScalarDouble, ScalarSingle};
+    let arithmetic = [ScalarDouble, ScalarSingle, PackedDouble, PackedSingle].map(|kind| totals[kind]);
+    assert_eq!(arithmetic, [1, 2, 1 + 2, 4]);
+    assert_eq!((totals.sse, totals.mmx, totals.x87, totals.instructions), (11, 2, 1, 16));
 }
 
 #[test]

@@ -19,6 +19,7 @@ use crate::context::{Mode, Position};
 use crate::exec::chain::{self, Chain};
 use crate::exec::{self, Handler, Insn};
 use crate::trail::Ending;
+use core_model::RegisterFile;
 use iced_x86::{
     Decoder, DecoderError, DecoderOptions, FlowControl, Instruction, InstructionInfoFactory,
     InstructionInfoOptions, Mnemonic, OpAccess,
@@ -84,8 +85,15 @@ fn decode<B: Bus>(bytes: &[u8], mode: Mode, limit: usize) -> Decoded<B> {
             );
             ends = ends_block(&instruction);
             let (loads, stores) = memory_operands(&mut info, &instruction);
-            position.loads += loads;
-            position.stores += stores;
+            position.loads = position.loads.saturating_add(loads);
+            position.stores = position.stores.saturating_add(stores);
+            match RegisterFile::of(&instruction) {
+                RegisterFile::General => {}
+                RegisterFile::X87 => position.fpu += 1,
+                RegisterFile::Mmx => position.fpu += 1 << 4,
+                RegisterFile::Sse => position.sse += 1,
+            }
+            ends |= is_full(position);
         }
         position.start += u16::from(position.len);
         position.index += 1;
@@ -99,6 +107,12 @@ fn decode<B: Bus>(bytes: &[u8], mode: Mode, limit: usize) -> Decoded<B> {
     context::choose(&instructions, &mut insns);
     let chain = link(&mut insns);
     Decoded { insns: insns.into_boxed_slice(), chain, end: position }
+}
+
+/// Another instruction might have more of something than a [`Position`] can say. None has half as many operands.
+fn is_full(position: Position) -> bool {
+    let Position { loads, stores, fpu, .. } = position;
+    loads.max(stores) > u8::MAX / 2 || fpu & 0xF == 0xF || fpu >> 4 == 0xF
 }
 
 /// What it is if it is a near branch. Not a conditional jump to the next instruction.
@@ -202,7 +216,7 @@ fn ends_block(instruction: &Instruction) -> bool {
 }
 
 /// Memory operands read and written. String instructions count while they run.
-fn memory_operands(info: &mut InstructionInfoFactory, instruction: &Instruction) -> (u16, u16) {
+fn memory_operands(info: &mut InstructionInfoFactory, instruction: &Instruction) -> (u8, u8) {
     if instruction.is_string_instruction() {
         return (0, 0);
     }

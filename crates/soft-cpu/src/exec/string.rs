@@ -249,7 +249,7 @@ pub(crate) fn string<B: Bus, O: StringOp<B>, T: Width>(c: &mut Core, b: &mut B, 
         }
     }
     let flags = c.flags;
-    let mut left = SLICE;
+    let mut left = u64::from(SLICE).min(c.repetitions_left) as u32;
     let bulk = i.seg & super::SEG_SLOW == 0 && c.rflags & (DF | TF) == 0;
     while c.regs[RCX] & mask != 0 {
         if bulk {
@@ -265,7 +265,7 @@ pub(crate) fn string<B: Bus, O: StringOp<B>, T: Width>(c: &mut Core, b: &mut B, 
                 }
                 c.regs[RCX] -= done;
                 left -= done as u32;
-                count_operands::<B, O>(c, done);
+                count_iterations::<B, O>(c, done);
                 continue;
             }
         }
@@ -281,7 +281,7 @@ pub(crate) fn string<B: Bus, O: StringOp<B>, T: Width>(c: &mut Core, b: &mut B, 
             }
             return Err(fault);
         }
-        count_operands::<B, O>(c, 1);
+        count_iterations::<B, O>(c, 1);
         set_count(c, (c.regs[RCX] & mask).wrapping_sub(1) & mask, mask);
         if O::COMPARES && c.flags.zero() != (i.aux == REP_EQUAL) {
             break;
@@ -296,7 +296,18 @@ pub(crate) fn string<B: Bus, O: StringOp<B>, T: Width>(c: &mut Core, b: &mut B, 
             return Err(Fault);
         }
     }
+    if c.repetitions_left == 0 {
+        c.stop = true;
+    }
     Ok(())
+}
+
+/// Counts iterations of REP, which take time.
+#[inline(always)]
+fn count_iterations<B: Bus, O: StringOp<B>>(c: &mut Core, iterations: u64) {
+    count_operands::<B, O>(c, iterations);
+    c.totals.current.repetitions += iterations;
+    c.repetitions_left = c.repetitions_left.saturating_sub(iterations);
 }
 
 /// Tells an observer what [`StringOp::bulk`] has accessed.

@@ -12,6 +12,7 @@ use crate::context::Core;
 use crate::exception::Done;
 use crate::exec::Insn;
 use crate::exec::operand::Get;
+use crate::totals::Arithmetic;
 
 pub(crate) trait Approximation {
     fn apply(a: f32) -> f32;
@@ -49,6 +50,7 @@ pub(crate) fn packed<B: Bus, O: Approximation, S: Get<u128>>(c: &mut Core, b: &m
     c.require_sse()?;
     let source = S::get(c, b, i)?;
     c.xmm[usize::from(i.dst & 15)] = build::<f32>(|n| O::apply(get(source, n)));
+    c.retire_arithmetic(Arithmetic::PackedSingle);
     Ok(())
 }
 
@@ -61,5 +63,6 @@ pub(crate) fn scalar<B: Bus, O: Approximation, S: GetReal<f32>>(
     let source = S::real(c, b, i)?;
     let register = &mut c.xmm[usize::from(i.dst & 15)];
     *register = set(*register, 0, O::apply(source));
+    c.retire_arithmetic(Arithmetic::ScalarSingle);
     Ok(())
 }

@@ -9,7 +9,7 @@ use crate::exception::{self, Done, Exception, Fault};
 use crate::exec::Insn;
 use crate::exec::operand::{Get, Mem};
 use crate::flags::{CF, Flags, PF, ZF};
-use crate::totals::Flop;
+use crate::totals::{Arithmetic, Flop};
 use crate::width::Width;
 use core::cmp::Ordering;
 use core_model::Assist;
@@ -88,6 +88,12 @@ impl Core {
         self.totals.current.flops[kind as usize] += u64::from(count);
     }
 
+    /// Counts an instruction of floating-point arithmetic that retires.
+    #[inline(always)]
+    pub(crate) fn retire_arithmetic(&mut self, kind: Arithmetic) {
+        self.totals.current.arithmetic[kind as usize] += 1;
+    }
+
     fn set_xmm(&mut self, number: u8, value: u128) {
         self.xmm[usize::from(number & 15)] = value;
     }
@@ -101,14 +107,17 @@ impl Core {
 pub(crate) trait FloatOp {
     /// What each element counts as.
     const FLOP: Option<Flop> = None;
+    /// See [`Arithmetic`].
+    const ARITHMETIC: bool = true;
     fn apply<R: Real>(env: &mut Env, a: R, b: R, i: u8) -> R;
 }
 
 macro_rules! float_op {
-    ($($name:ident $(counts $flop:ident)? = |$env:ident, $a:ident, $b:ident, $imm:ident| $body:expr;)*) => { $(
+    ($($name:ident $(counts $flop:ident)? $(arithmetic $arithmetic:literal)? = |$env:ident, $a:ident, $b:ident, $imm:ident| $body:expr;)*) => { $(
         pub(crate) struct $name;
         impl FloatOp for $name {
             $(const FLOP: Option<Flop> = Some(Flop::$flop);)?
+            $(const ARITHMETIC: bool = $arithmetic;)?
             #[inline(always)]
             fn apply<R: Real>($env: &mut Env, $a: R, $b: R, $imm: u8) -> R {
                 $body
@@ -124,7 +133,7 @@ float_op! {
     Min = |env, a, b, _i| float::extreme(env, true, a, b);
     Max = |env, a, b, _i| float::extreme(env, false, a, b);
     Sqrt counts DivSqrt = |env, _a, b, _i| float::square_root(env, b);
-    Cmp = |env, a, b, imm| if float::compare(env, imm, a, b) { R::low(u128::MAX) } else { R::ZERO };
+    Cmp arithmetic false = |env, a, b, imm| if float::compare(env, imm, a, b) { R::low(u128::MAX) } else { R::ZERO };
 }
 
 pub(crate) fn scalar<B: Bus, O: FloatOp, R: Real, S: GetReal<R>>(
@@ -141,6 +150,9 @@ pub(crate) fn scalar<B: Bus, O: FloatOp, R: Real, S: GetReal<R>>(
     c.set_xmm(i.dst, set(old, 0, result));
     if let Some(kind) = O::FLOP {
         c.retire_flops(kind, 1);
+    }
+    if O::ARITHMETIC {
+        c.retire_arithmetic(Arithmetic::of(false, R::BITS));
     }
     Ok(())
 }
@@ -160,6 +172,9 @@ pub(crate) fn packed<B: Bus, O: FloatOp, R: Real, S: Get<u128>>(
     c.set_xmm(i.dst, result);
     if let Some(kind) = O::FLOP {
         c.retire_flops(kind, 128 / R::BITS);
+    }
+    if O::ARITHMETIC {
+        c.retire_arithmetic(Arithmetic::of(true, R::BITS));
     }
     Ok(())
 }
@@ -304,6 +319,9 @@ pub(crate) mod quick {
             if let Some(kind) = O::FLOP {
                 c.retire_flops(kind, 1);
             }
+            if O::ARITHMETIC {
+                c.retire_arithmetic(Arithmetic::of(false, R::BITS));
+            }
         }
         quiet
     }
@@ -325,6 +343,9 @@ pub(crate) mod quick {
             *register = result;
             if let Some(kind) = O::FLOP {
                 c.retire_flops(kind, 128 / R::BITS);
+            }
+            if O::ARITHMETIC {
+                c.retire_arithmetic(Arithmetic::of(true, R::BITS));
             }
         }
         quiet

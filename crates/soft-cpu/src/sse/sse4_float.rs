@@ -9,7 +9,7 @@ use crate::exception::Done;
 use crate::exec::Insn;
 use crate::exec::operand::Get;
 use crate::silicon::Rule;
-use crate::totals::Flop;
+use crate::totals::{Arithmetic, Flop};
 
 /// ROUNDxx: to an integer, as bits 2:0 of `control` say; bit 3 keeps PE away.
 pub(crate) struct Round;
@@ -92,6 +92,7 @@ pub(crate) fn float_vector<B: Bus, O: FloatVector, S: Get<u128>>(
     c.float_done(&env)?;
     c.xmm[usize::from(i.dst & 15)] = result;
     c.retire_flops(Flop::AddSub, O::LANES);
+    c.retire_arithmetic(Arithmetic::of(true, 128 / O::LANES));
     Ok(())
 }
 
@@ -133,5 +134,8 @@ pub(crate) fn dot_product<B: Bus, R: Real, S: Get<u128>>(c: &mut Core, b: &mut B
         build::<R>(|n| if control >> n & 1 != 0 { get(totals, n) } else { R::ZERO });
     c.retire_flops(Flop::Mul, (control >> 4 & ((1 << lanes) - 1) as u8).count_ones());
     c.retire_flops(Flop::AddSub, lanes - 1);
+    // Two operations on each element.
+    c.retire_arithmetic(Arithmetic::of(true, R::BITS));
+    c.retire_arithmetic(Arithmetic::of(true, R::BITS));
     Ok(())
 }
