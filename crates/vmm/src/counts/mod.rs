@@ -81,6 +81,11 @@ pub trait Source: CountsSource + fmt::Debug {
         None
     }
 
+    /// The same in core cycles: what an instruction may cause any number of in a time of its own, as REP does.
+    fn cycles_to_overflow(&self) -> Option<u64> {
+        None
+    }
+
     /// How often the engine should look at the privilege level, in nanoseconds, so that
     /// [`advance`](Self::advance) gets a meaningful mix; `None` when it does not matter now.
     fn sample_interval(&self) -> Option<u64> {

@@ -1,30 +1,34 @@
 //! Counts of the soft engine: what its CPU retired, and cycles at a fixed ratio.
 //!
-//! Instructions and branches are exact. Everything else here is modelled, and coarsely: a core cycle
-//! an instruction, the TSC at the core's rate, one slot a cycle retires and the others wait for the
-//! back end. An event that cannot be told from that is unknown.
+//! Instructions, branches and floating-point arithmetic are exact. Everything else here is modelled, and coarsely: a core
+//! cycle an instruction and one more for each iteration of REP, the TSC at the core's rate, one slot an instruction
+//! retires and the others wait for the back end. An event that cannot be told from that is unknown. Of a formula of
+//! top-down analysis all events of level 1 are known, so that what tools make of them adds up.
 
 use super::Source;
-use soft_cpu::{BranchKind, Flop, ModeTotals, Totals};
+use soft_cpu::{Arithmetic, BranchKind, Flop, ModeTotals, Totals};
 use std::cell::Cell;
 use std::rc::Rc;
-use vpmu::event::Event;
+use vpmu::event::{Event, EventUnion};
 use vpmu::metrics::ALL_FIELDS;
-use vpmu::profile::Vendor;
 use vpmu::source::{EventRequest, PrivilegeFilter};
 use vpmu::{Active, CounterId, CountsSource, Profile, Provenance, TopdownSlots};
 
-/// Most memory accesses of one instruction that a deadline reckons with; a string instruction may
-/// make more and then overflows late, as on silicon.
-const ACCESSES_PER_INSTRUCTION: u64 = 32;
+/// Most memory accesses of one instruction, or of one iteration of REP, that a deadline reckons with.
+const ACCESSES_PER_CYCLE: u64 = 32;
 
 /// Most floating-point operations of one instruction: those of DPPS, rounded up.
 const FLOPS_PER_INSTRUCTION: u64 = 8;
 
-/// Event select code of AMD's FP_RET_SSE_AVX_OPS, and the bits of its unit mask; the others are reserved, or of
-/// instructions that the interpreter does not have.
-const FLOPS: u16 = 0x003;
+/// Bits of the unit mask of AMD's FP_RET_SSE_AVX_OPS; the others are reserved, or of instructions that the interpreter
+/// does not have.
 const FLOP_BITS: [(u16, Flop); 3] = [(1, Flop::AddSub), (2, Flop::Mul), (4, Flop::DivSqrt)];
+
+/// Most that one instruction adds to the instructions of floating-point arithmetic: dot products count twice.
+const ARITHMETIC_PER_INSTRUCTION: u64 = 2;
+
+/// Most occurrences of events that add up, in one cycle.
+const SUM_PER_CYCLE: u64 = ACCESSES_PER_CYCLE * EventUnion::MOST as u64;
 
 /// Most branches, exceptions and interrupts of one instruction that a deadline reckons with.
 const BRANCHES_AND_EVENTS: u64 = 4;
@@ -56,11 +60,20 @@ enum Quantity {
     /// Floating-point operations of the kinds that these bits of AMD's unit mask stand for. No instruction does more
     /// than 15, so a counter that adds no more in a cycle loses nothing.
     Flops(u16),
+    /// Instructions of floating-point arithmetic of these kinds.
+    Arithmetic(&'static [Arithmetic]),
+    X87,
+    Mmx,
+    Sse,
+    /// Iterations of REP.
+    Repetitions,
     Cycles,
     Crystal,
     Slots,
     Field(usize),
     Never,
+    /// Events that add up.
+    Sum(EventUnion),
 }
 
 /// Sets of branches.
@@ -82,6 +95,13 @@ enum Branches {
     FarAndEvents,
 }
 
+/// How fast a quantity can grow at most.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Rate {
+    Instruction(u64),
+    Cycle(u64),
+}
+
 /// A counter whose overflow requests a PMI.
 #[derive(Debug, Clone, Copy)]
 struct Watch {
@@ -96,7 +116,6 @@ pub struct ModelSource {
     retired: Retired,
     slots_per_cycle: u64,
     metrics: bool,
-    vendor: Vendor,
     tsc_hz: u64,
     crystal_hz: u64,
     watches: Vec<Watch>,
@@ -110,7 +129,6 @@ impl ModelSource {
             retired,
             slots_per_cycle: u64::from(profile.slots_per_cycle).max(1),
             metrics: profile.metrics_level() > 0,
-            vendor: profile.vendor(),
             tsc_hz: profile.tsc_hz.max(1),
             crystal_hz: u64::from(profile.crystal_hz),
             watches: Vec::new(),
@@ -121,28 +139,42 @@ impl ModelSource {
         if let Some(event) = request.event {
             return quantity(event);
         }
-        let code = request.code.normalized();
-        if self.vendor == Vendor::Amd && code.select == FLOPS && code.is_plain() {
-            return Some(Quantity::Flops(code.umask));
+        if !request.union.is_empty() {
+            let known =
+                request.code.is_plain() && request.union.events().all(|event| quantity(event).is_some());
+            return known.then_some(Quantity::Sum(request.union));
         }
         // Modifiers ask how often something happens within a cycle, which is known for what happens
-        // equally often in each.
-        let per_cycle = match quantity(request.base?)? {
-            Quantity::Cycles | Quantity::Instructions => 1,
-            Quantity::Slots => self.slots_per_cycle,
-            _ => return None,
-        };
+        // equally often in each, or at most once.
         let code = request.code;
         if code.edge || code.cmask == 0 {
             return None;
         }
+        let once = code.cmask == 1;
+        let per_cycle = match quantity(request.base?)? {
+            Quantity::Instructions | Quantity::Field(0) if once => {
+                return Some(if code.inv { Quantity::Repetitions } else { Quantity::Instructions });
+            }
+            Quantity::Cycles | Quantity::Instructions => 1,
+            Quantity::Slots => self.slots_per_cycle,
+            _ => return None,
+        };
         let reached = per_cycle >= u64::from(code.cmask);
         Some(if reached != code.inv { Quantity::Cycles } else { Quantity::Never })
     }
 
     fn at(&self, quantity: Quantity, mode: &ModeTotals) -> u64 {
         match quantity {
-            Quantity::Instructions | Quantity::Cycles => mode.instructions,
+            Quantity::Instructions => mode.instructions,
+            Quantity::Cycles => cycles(mode),
+            Quantity::Repetitions => mode.repetitions,
+            Quantity::Arithmetic(kinds) => kinds.iter().map(|kind| mode[*kind]).sum(),
+            Quantity::X87 => mode.x87,
+            Quantity::Mmx => mode.mmx,
+            Quantity::Sse => mode.sse,
+            Quantity::Sum(union) => {
+                union.events().filter_map(self::quantity).map(|part| self.at(part, mode)).sum()
+            }
             Quantity::Branches(set) => branches(set, mode),
             Quantity::Loads => mode.loads,
             Quantity::Stores => mode.stores,
@@ -152,10 +184,10 @@ impl ModelSource {
                 wanted.map(|(_, kind)| mode[*kind]).sum()
             }
             Quantity::Crystal => {
-                let ticks = u128::from(mode.instructions) * u128::from(self.crystal_hz);
+                let ticks = u128::from(cycles(mode)) * u128::from(self.crystal_hz);
                 (ticks / u128::from(self.tsc_hz)) as u64
             }
-            Quantity::Slots => mode.instructions.saturating_mul(self.slots_per_cycle),
+            Quantity::Slots => cycles(mode).saturating_mul(self.slots_per_cycle),
             Quantity::Field(field) => self.fields(mode)[field],
             Quantity::Never => 0,
         }
@@ -165,7 +197,7 @@ impl ModelSource {
     fn fields(&self, mode: &ModeTotals) -> [u64; ALL_FIELDS] {
         let mut fields = [0; ALL_FIELDS];
         fields[0] = mode.instructions;
-        fields[3] = mode.instructions.saturating_mul(self.slots_per_cycle - 1);
+        fields[3] = cycles(mode).saturating_mul(self.slots_per_cycle).saturating_sub(mode.instructions);
         fields
     }
 
@@ -176,18 +208,52 @@ impl ModelSource {
         os + usr
     }
 
-    /// Most occurrences in one instruction, string instructions aside.
-    fn per_instruction(&self, quantity: Quantity) -> u64 {
+    /// Steps that certainly pass before a counter overflows, and one more, if `most` can be added in each.
+    fn until(&self, watch: &Watch, most: u64) -> u64 {
+        let left = watch.target.saturating_sub(self.sum(watch.quantity, watch.filter));
+        left.div_ceil(most).max(1)
+    }
+
+    /// How fast a quantity can grow.
+    fn rate(&self, quantity: Quantity) -> Rate {
         match quantity {
-            Quantity::Loads | Quantity::Stores | Quantity::Accesses => ACCESSES_PER_INSTRUCTION,
-            Quantity::Flops(_) => FLOPS_PER_INSTRUCTION,
+            Quantity::Loads | Quantity::Stores | Quantity::Accesses => Rate::Cycle(ACCESSES_PER_CYCLE),
+            Quantity::Cycles | Quantity::Crystal | Quantity::Repetitions => Rate::Cycle(1),
+            Quantity::Slots | Quantity::Field(1..) => Rate::Cycle(self.slots_per_cycle),
+            Quantity::Sum(_) => Rate::Cycle(SUM_PER_CYCLE),
+            Quantity::Flops(_) => Rate::Instruction(FLOPS_PER_INSTRUCTION),
+            Quantity::Arithmetic(_) => Rate::Instruction(ARITHMETIC_PER_INSTRUCTION),
             Quantity::Branches(
                 Branches::AllAndEvents | Branches::TakenAndEvents | Branches::FarAndEvents,
-            ) => BRANCHES_AND_EVENTS,
-            Quantity::Slots | Quantity::Field(_) => self.slots_per_cycle,
-            _ => 1,
+            ) => Rate::Instruction(BRANCHES_AND_EVENTS),
+            _ => Rate::Instruction(1),
         }
     }
+}
+
+fn is_exact(of: Quantity) -> bool {
+    match of {
+        Quantity::Instructions
+        | Quantity::Branches(_)
+        | Quantity::Flops(_)
+        | Quantity::Arithmetic(_)
+        | Quantity::X87
+        | Quantity::Mmx
+        | Quantity::Sse
+        | Quantity::Repetitions => true,
+        Quantity::Sum(union) => union.events().filter_map(quantity).all(is_exact),
+        _ => false,
+    }
+}
+
+/// True for an event whose count says where slots went, of which nothing is known without a model of the core.
+pub(crate) fn is_about_slots(event: Event) -> bool {
+    matches!(quantity(event), Some(Quantity::Slots | Quantity::Field(_) | Quantity::Never))
+}
+
+/// A core cycle for each instruction, and one more for each iteration of REP.
+fn cycles(mode: &ModeTotals) -> u64 {
+    mode.instructions.saturating_add(mode.repetitions)
 }
 
 fn quantity(event: Event) -> Option<Quantity> {
@@ -212,18 +278,52 @@ fn quantity(event: Event) -> Option<Quantity> {
         Event::FpRetSseAvxOpsAll => Quantity::Flops(7),
         // The interpreter has neither FMA nor BF16.
         Event::FpRetSseAvxOpsMacFlops | Event::FpRetSseAvxOpsBfloatMacFlops => Quantity::Flops(0),
+        Event::ExRetMmxFpInstrX87 => Quantity::X87,
+        Event::ExRetMmxFpInstrMmx => Quantity::Mmx,
+        Event::ExRetMmxFpInstrSse => Quantity::Sse,
+        Event::FpArithInstRetiredScalarDouble => Quantity::Arithmetic(&[Arithmetic::ScalarDouble]),
+        Event::FpArithInstRetiredScalarSingle => Quantity::Arithmetic(&[Arithmetic::ScalarSingle]),
+        Event::FpArithInstRetired128bPackedDouble => Quantity::Arithmetic(&[Arithmetic::PackedDouble]),
+        Event::FpArithInstRetired128bPackedSingle | Event::FpArithInstRetired4Flops => {
+            Quantity::Arithmetic(&[Arithmetic::PackedSingle])
+        }
+        Event::FpArithInstRetiredScalar => {
+            Quantity::Arithmetic(&[Arithmetic::ScalarDouble, Arithmetic::ScalarSingle])
+        }
+        Event::FpArithInstRetiredVector => {
+            Quantity::Arithmetic(&[Arithmetic::PackedDouble, Arithmetic::PackedSingle])
+        }
+        // Nor has it AVX.
+        Event::FpArithInstRetired256bPackedDouble
+        | Event::FpArithInstRetired256bPackedSingle
+        | Event::FpArithInstRetired512bPackedDouble
+        | Event::FpArithInstRetired512bPackedSingle
+        | Event::FpArithInstRetired8Flops => Quantity::Arithmetic(&[]),
+        Event::InstRetiredRepIteration => Quantity::Repetitions,
         Event::LsDispatchLdDispatch => Quantity::Loads,
         Event::LsDispatchStoreDispatch => Quantity::Stores,
         Event::MemInstRetiredAllLoads => Quantity::Loads,
         Event::MemInstRetiredAllStores => Quantity::Stores,
-        Event::MemInstRetiredAny => Quantity::Accesses,
+        Event::MemInstRetiredAny | Event::LsDcAccesses => Quantity::Accesses,
         Event::CpuClkUnhaltedThread | Event::CpuClkUnhaltedDistributed | Event::CpuClkUnhaltedRefTsc => {
             Quantity::Cycles
         }
         Event::CpuClkUnhaltedRefXclk | Event::CpuClkUnhaltedRefDistributed => Quantity::Crystal,
         Event::TopdownSlots => Quantity::Slots,
-        Event::UopsRetiredSlots => Quantity::Field(0),
-        Event::TopdownBackendBoundSlots => Quantity::Field(3),
+        // The level-1 formulas of Intel's and AMD's metrics (Linux `tools/perf/pmu-events/arch/x86`): what is issued
+        // retires, and the front end always delivers.
+        Event::UopsRetiredSlots | Event::UopsIssuedAny | Event::ExRetOps | Event::DeSrcOpDispAll => {
+            Quantity::Field(0)
+        }
+        Event::TopdownBackendBoundSlots | Event::DeNoDispatchPerSlotBackendStalls => Quantity::Field(3),
+        Event::IdqUopsNotDeliveredCore
+        | Event::IntMiscRecoveryCycles
+        | Event::IntMiscClearsCount
+        | Event::IntMiscUopDropping
+        | Event::TopdownBadSpecSlots
+        | Event::TopdownBadSpeculationAll
+        | Event::DeNoDispatchPerSlotNoOpsFromFrontend
+        | Event::DeNoDispatchPerSlotSmtContention => Quantity::Never,
         _ => return None,
     })
 }
@@ -249,7 +349,7 @@ fn branches(set: Branches, mode: &ModeTotals) -> u64 {
 impl CountsSource for ModelSource {
     fn provenance(&self, request: &EventRequest) -> Provenance {
         match self.quantity(request) {
-            Some(Quantity::Instructions | Quantity::Branches(_) | Quantity::Flops(_)) => Provenance::Exact,
+            Some(quantity) if is_exact(quantity) => Provenance::Exact,
             Some(_) => Provenance::Modelled,
             None => Provenance::Unknown,
         }
@@ -291,10 +391,25 @@ impl Source for ModelSource {
     }
 
     fn instructions_to_overflow(&self) -> Option<u64> {
-        let until = |watch: &Watch| {
-            let left = watch.target.saturating_sub(self.sum(watch.quantity, watch.filter));
-            left.div_ceil(self.per_instruction(watch.quantity)).max(1)
-        };
-        self.watches.iter().map(until).min()
+        self.watches
+            .iter()
+            .filter_map(|watch| match self.rate(watch.quantity) {
+                Rate::Instruction(most) => Some(self.until(watch, most)),
+                Rate::Cycle(_) => None,
+            })
+            .min()
+    }
+
+    fn cycles_to_overflow(&self) -> Option<u64> {
+        self.watches
+            .iter()
+            .filter_map(|watch| match self.rate(watch.quantity) {
+                Rate::Instruction(_) => None,
+                Rate::Cycle(most) => Some(self.until(watch, most)),
+            })
+            .min()
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -55,6 +55,19 @@ pub(in crate::engine) trait Principal {
     fn tsc(&self) -> u64;
 }
 
+/// Divides cycles until something is due into instructions, at most `most`, and iterations of REP, which together take no
+/// more. If there are few, the rest is left to the next runs; in the last cycle an iteration may come, and the end of its
+/// instruction with it.
+fn share_cycles(cycles: u64, most: u64) -> (u64, u64) {
+    /// Part of the cycles for iterations when instructions could use all of them.
+    const SHARE: u64 = 16;
+    if cycles > most {
+        return (most.max(1), cycles - most);
+    }
+    let repetitions = (cycles / SHARE).max(1);
+    (cycles.saturating_sub(repetitions).max(1), repetitions)
+}
+
 /// The machine as the CPU's bus; `TIMED` with a model of the core.
 pub(in crate::engine) struct SoftBus<'a, const TIMED: bool> {
     pub(super) machine: &'a mut Machine,
@@ -65,7 +78,8 @@ pub(in crate::engine) struct SoftBus<'a, const TIMED: bool> {
     retired: Retired,
     /// The model of the core, with `--detail timing`.
     timing: Option<Timing>,
-    /// Core cycles as of the last [`publish`](Self::publish); without a model an instruction is one.
+    /// Core cycles as of the last [`publish`](Self::publish); without a model an instruction is one, and each iteration
+    /// of REP another.
     cycles: u64,
     /// TSC ticks for which the CPU was halted or waited for a device.
     idle_ticks: u64,
@@ -161,7 +175,10 @@ impl<'a, const TIMED: bool> SoftBus<'a, TIMED> {
     }
 
     fn cycles_at(&self, totals: &Totals) -> u64 {
-        self.timing.as_ref().map_or_else(|| totals.instructions(), |timing| timing.core.drive().cycles())
+        self.timing.as_ref().map_or_else(
+            || totals.instructions() + totals.repetitions(),
+            |timing| timing.core.drive().cycles(),
+        )
     }
 
     /// The core runs at the rate of the TSC.
@@ -187,18 +204,19 @@ impl<'a, const TIMED: bool> SoftBus<'a, TIMED> {
         u64::try_from(ticks).unwrap_or(u64::MAX).saturating_sub(self.ticks(self.cycles))
     }
 
-    /// Instructions until the first of: `most`, a counter overflow, the APIC timer. A model of the core looks for
-    /// the last two by itself.
-    pub(super) fn budget(&self, most: u64) -> u64 {
+    /// Instructions, and iterations of REP, until the first of: `most` instructions, a counter overflow, the APIC timer. A
+    /// model of the core looks for the last two by itself.
+    pub(super) fn budget(&self, most: u64) -> (u64, u64) {
         if let Some(timing) = &self.timing {
             let timer = self.machine.apic.next_deadline();
             let timer = timer.map_or(u64::MAX, |then| self.cycles.saturating_add(self.ticks_until(then)));
             timing.core.drive().arm(timer);
-            return most;
+            return (most, u64::MAX);
         }
-        let overflow = self.machine.pmu.source().instructions_to_overflow().unwrap_or(u64::MAX);
+        let source = self.machine.pmu.source();
+        let instructions = source.instructions_to_overflow().unwrap_or(u64::MAX).min(most);
         let timer = self.machine.apic.next_deadline().map_or(u64::MAX, |then| self.ticks_until(then));
-        most.min(overflow).min(timer).max(1)
+        share_cycles(source.cycles_to_overflow().unwrap_or(u64::MAX).min(timer), instructions)
     }
 
     /// An access to a device or to the local APIC, which takes effect at its end. A model of the core knows how long it

@@ -1,7 +1,7 @@
 //! The soft engine: our interpreter, so that images run without KVM and are counted exactly.
 //!
-//! Time comes from the guest itself: an instruction is a core cycle, or a model of the core says how many it
-//! takes; a core cycle is a tick of the TSC, and a halted CPU skips to the next timer. So a run does not depend on
+//! Time comes from the guest itself: an instruction is a core cycle and each iteration of REP another one, or a model of
+//! the core says how many they take; a core cycle is a tick of the TSC, and a halted CPU skips to the next timer. So a run does not depend on
 //! the host's speed, and the same command gives the same bytes.
 
 mod branches;
@@ -195,7 +195,9 @@ impl SoftEngine {
                 continue;
             }
             let interrupt_window = inject(&mut cpu, bus.machine);
-            let budget = Budget { instructions: bus.budget(CHUNK.min(left)), interrupt_window };
+            let (instructions, repetitions) = bus.budget(CHUNK.min(left));
+            let budget = Budget { instructions, interrupt_window };
+            cpu.limit_repetitions(repetitions);
             bus.attention = false;
             match cpu.run(&mut bus, budget) {
                 Exit::Budget => self.exits.budget += 1,

@@ -18,6 +18,7 @@ use vpmu::profile::ICELAKE_SP;
 use vpmu::register::intel::PerfGlobalStatus;
 
 mod exceptions;
+mod repetitions;
 
 const CODE: u32 = 0x1000;
 /// OUT 0xF4, AL: ends the run with status (AL << 1) | 1.
