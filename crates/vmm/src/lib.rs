@@ -37,6 +37,7 @@ pub mod run;
 pub mod snapshot;
 pub mod stop;
 pub mod time;
+pub mod warning;
 
 #[cfg(test)]
 mod test_code;

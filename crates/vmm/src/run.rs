@@ -21,6 +21,7 @@ use crate::pmu::{AccessStats, PmuDevice};
 use crate::progress::RunProgress;
 use crate::snapshot::{Snapshot, SnapshotError};
 use crate::stop::StopRequest;
+use crate::warning::{Warning, looked_at_slots};
 use guest_protocol::files;
 use serde::Serialize;
 use std::fmt;
@@ -184,7 +185,7 @@ pub struct RunReport {
     /// MSRs that the guest accessed and nobody implements.
     pub unknown_msrs: UnknownMsrs,
     /// Things worth telling, one sentence each.
-    pub warnings: Vec<String>,
+    pub warnings: Vec<Warning>,
 }
 
 /// A run could not be started, or the VMM failed in it.
@@ -432,13 +433,17 @@ fn finish(
     let code = |rip| engine.instruction_at(&machine, rip);
     let cause = machine.exceptions.cause(&outcome, machine.pmu.profile(), code);
     let (counted, topdown, mut warnings) = counted(&mut machine.pmu);
-    if machine.pmu.dropped_windows() > 0 {
-        warnings.push(format!("{} more measuring windows are not listed", machine.pmu.dropped_windows()));
+    if engine.detail() == Some("counts") && looked_at_slots(machine.pmu.ledger()) {
+        warnings.push(Warning::NoCoreModel);
     }
-    warnings.extend(machine.pmu.source().warnings());
+    if machine.pmu.dropped_windows() > 0 {
+        let listed = machine.pmu.windows().len() as u64;
+        warnings.push(Warning::Windows(machine.pmu.dropped_windows() + listed));
+    }
+    warnings.extend(machine.pmu.source().warnings().into_iter().map(Warning::Other));
     let console = capture.text();
     if let (false, Some(reason)) = (ended_itself, panic_reason(&console)) {
-        warnings.push(format!("the guest's kernel panicked: {reason}"));
+        warnings.push(Warning::Other(format!("the guest's kernel panicked: {reason}")));
     }
     Ok(RunReport {
         outcome,
@@ -635,18 +640,18 @@ fn fw_cfg(
 }
 
 /// The ledger as rows, with a warning for each event that the source could not count.
-fn counted(pmu: &mut PmuDevice) -> (Vec<CountRow>, TopdownSlots, Vec<String>) {
+fn counted(pmu: &mut PmuDevice) -> (Vec<CountRow>, TopdownSlots, Vec<Warning>) {
     let ledger = pmu.ledger().clone();
-    let mut warnings: Vec<String> = Vec::new();
+    let mut warnings: Vec<Warning> = Vec::new();
     let mut rows = Vec::new();
     for (key, count) in ledger.entries() {
         let provenance = pmu.provenance(&key.request);
         if provenance == Provenance::Unknown {
-            let warning = format!(
+            let warning = Warning::Other(format!(
                 "the counts source ({}) cannot count {}: the counter stood still",
                 pmu.source().label(),
                 key.request
-            );
+            ));
             if !warnings.contains(&warning) {
                 warnings.push(warning);
             }
@@ -664,7 +669,8 @@ fn counted(pmu: &mut PmuDevice) -> (Vec<CountRow>, TopdownSlots, Vec<String>) {
         });
     }
     if ledger.dropped() > 0 {
-        warnings.push(format!("{} more programmings of counters are not listed", ledger.dropped()));
+        let text = format!("{} more programmings of counters are not listed", ledger.dropped());
+        warnings.push(Warning::Other(text));
     }
     (rows, *ledger.topdown(), warnings)
 }

@@ -10,6 +10,7 @@ use std::path::Path;
 use vmm::exceptions::Cause;
 use vmm::machine::{Outcome, UnknownMsr, UnknownMsrs};
 use vmm::run::RunReport;
+use vmm::warning::Warning;
 use vpmu::Provenance;
 
 /// What is said about counts of a provenance, next to its name.
@@ -172,7 +173,12 @@ fn unknown_msrs(unknown: &UnknownMsrs) -> String {
 pub(crate) fn warnings(report: &RunReport) -> String {
     let mut text = String::new();
     for warning in &report.warnings {
-        let _ = writeln!(text, "{} {}", paint(WARN.bold(), "warning:"), printable(warning));
+        let next = match warning {
+            Warning::NoCoreModel => "; --detail timing models the core",
+            Warning::Windows(_) | Warning::Other(_) => "",
+        };
+        let _ =
+            writeln!(text, "{} {}{next}", paint(WARN.bold(), "warning:"), printable(&warning.to_string()));
     }
     if report.console_dropped > 0 {
         let _ = writeln!(

@@ -26,7 +26,7 @@ fn a_pass_looks_like_this() {
         ],
         further_accesses: 1_200,
     };
-    report.warnings = vec!["something to know".to_owned()];
+    report.warnings = vec!["something to know".to_owned().into()];
     insta::assert_snapshot!(shown(&report));
 }
 
@@ -145,4 +145,12 @@ fn nobody_is_sent_to_addr2line_with_a_compressed_kernel() {
         text.contains("System.map") && !text.contains("addr2line") && !text.contains("objdump"),
         "{text}"
     );
+}
+
+#[test]
+fn what_has_no_model_behind_it_is_said_once_with_what_to_do() {
+    let mut report = test_report();
+    report.warnings = vec![Warning::NoCoreModel];
+    let text = warnings(&report);
+    assert_eq!((text.lines().count(), text.matches("--detail timing").count()), (1, 1), "{text}");
 }

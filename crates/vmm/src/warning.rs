@@ -1,0 +1,90 @@
+//! What a reader of a run's report has to know.
+
+use crate::counts::model;
+use crate::pmu::window::MAX_WINDOWS;
+use serde::Serialize;
+use std::fmt;
+use vpmu::pmu::Ledger;
+
+/// A warning. It reads as a sentence, in JSON too; what to do about it is for a front end to say.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(into = "String")]
+pub enum Warning {
+    /// The guest looked at top-down slots, which were counted without a model of the core.
+    NoCoreModel,
+    /// More measuring windows than are listed: how many there were.
+    Windows(u64),
+    /// Anything else.
+    Other(String),
+}
+
+impl fmt::Display for Warning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoCoreModel => f.write_str(
+                "the guest looked at top-down slots, and no model of the core stood behind them: each instruction \
+                 retires in a slot, and all others wait for the back end",
+            ),
+            Self::Windows(all) => {
+                write!(f, "the guest had {all} measuring windows, of which the first {MAX_WINDOWS} are listed")
+            }
+            Self::Other(text) => f.write_str(text),
+        }
+    }
+}
+
+impl From<String> for Warning {
+    fn from(text: String) -> Self {
+        Self::Other(text)
+    }
+}
+
+impl From<Warning> for String {
+    fn from(warning: Warning) -> Self {
+        warning.to_string()
+    }
+}
+
+/// True if the guest has counted slots, or what becomes of them.
+pub(crate) fn looked_at_slots(ledger: &Ledger) -> bool {
+    ledger.topdown().slots > 0
+        || ledger.entries().any(|(key, _)| key.request.events().any(model::is_about_slots))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::counts::model::{ModelSource, Retired};
+    use crate::pmu::{Origin, PmuDevice};
+    use vpmu::profile::{ICELAKE_SP, SKYLAKE_SP, ZEN4};
+    use vpmu::{Profile, WriteOutcome};
+
+    fn looks(profile: &Profile, writes: &[(u32, u64)]) -> bool {
+        let source = ModelSource::new(profile, Retired::default());
+        let mut pmu = PmuDevice::new(profile.clone(), Box::new(source), None);
+        for (index, value) in writes {
+            assert_eq!(pmu.wrmsr(*index, *value, Origin::default()), WriteOutcome::Done, "{index:#x}");
+        }
+        looked_at_slots(pmu.ledger())
+    }
+
+    #[test]
+    fn slots_and_what_becomes_of_them_are_noticed() {
+        // Instructions and cycles, then slots as well.
+        assert!(!looks(&ICELAKE_SP, &[(0x38D, 0x33), (0x38F, 3 << 32)]));
+        assert!(looks(&ICELAKE_SP, &[(0x38D, 0x3033), (0x38F, 0xB << 32)]));
+        // UOPS_ISSUED.ANY, and branches.
+        assert!(looks(&SKYLAKE_SP, &[(0x186, 0x43_010E), (0x38F, 1)]));
+        assert!(!looks(&SKYLAKE_SP, &[(0x186, 0x43_00C4), (0x38F, 1)]));
+        // de_no_dispatch_per_slot.no_ops_from_frontend, and retired branches.
+        assert!(looks(&ZEN4, &[(0xC001_0200, 0x1_0043_01A0)]));
+        assert!(!looks(&ZEN4, &[(0xC001_0200, 0x43_00C2)]));
+    }
+
+    #[test]
+    fn warnings_are_sentences_in_json_and_name_no_flag() {
+        let text = serde_json::to_string(&[Warning::NoCoreModel, Warning::Windows(98_968)]).expect("JSON");
+        assert!(text.contains("98968 measuring windows, of which the first 1024 are listed"), "{text}");
+        assert!(!text.contains("--"), "{text}");
+    }
+}
