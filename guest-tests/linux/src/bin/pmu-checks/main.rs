@@ -1,8 +1,10 @@
-//! Asks the PMU what the kernel's driver asks at boot, and what the recorder rr asks at its start.
+//! Asks the PMU what the kernel's driver asks at boot, what the recorder rr asks at its start,
+//! and whether the kernel can step from branch to branch.
 //!
 //! Run as root, with `/dev/cpu/0/msr`. The NMI watchdog is off meanwhile, so that no counter is in use.
 
 mod amd;
+mod block;
 mod intel;
 mod msr;
 mod rr;
@@ -26,6 +28,7 @@ fn main() -> ExitCode {
         Ok(msr) => intel::check(&msr, &mut checks),
         Err(reason) => checks.check("opens the MSR device", Err(reason)),
     }
+    block::check(&mut checks);
     rr::check(if amd { &rr::ZEN } else { &rr::ICE_LAKE }, &mut checks);
     if let Err(error) = fs::write(WATCHDOG, watchdog.trim()) {
         println!("# {WATCHDOG}: {error}");
