@@ -120,11 +120,15 @@ impl Model {
     }
 
     fn run(&mut self, usr: bool, flops: bool, each: u64, cycles: u64) {
-        let wanted = if flops { self.flops_umask << 8 | 0x03 } else { 0xC0 };
+        // Further bits of the unit mask, which stand for nothing, do not matter.
+        let wanted = |event: u64| match flops {
+            true => event & !0xFF00 == 0x03 && event >> 8 & self.flops_umask == self.flops_umask,
+            false => event == 0xC0,
+        };
         let mut overflowed = 0;
         for n in 0..COUNTERS {
             let event = self.ctl[n] & (0xF_0000_FFFF | MODIFIERS);
-            if event != wanted || !self.runs(n, usr) {
+            if !wanted(event) || !self.runs(n, usr) {
                 continue;
             }
             if n.is_multiple_of(2) && self.merged(n) {
