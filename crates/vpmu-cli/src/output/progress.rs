@@ -93,7 +93,7 @@ impl Progress {
             return;
         }
         let State { message, run, speed, bar, .. } = &mut *state;
-        let text = format!("{message}{}", how_far(instructions, run.guest_time().0, speed.mips));
+        let text = format!("{}{message}", how_far(instructions, run.guest_time().0, speed.mips));
         let bar = bar.get_or_insert_with(|| spinner(String::new(), self.started.elapsed()));
         bar.set_message(text);
         bar.tick();
@@ -127,14 +127,14 @@ impl Speed {
     }
 }
 
-/// `: 312.5 million instructions, 130.2 ms of guest time, 48.2 MIPS`; empty with an engine that does not count them.
+/// `312.5 million instructions, 130.2 ms of guest time, 48.2 MIPS: `; empty with an engine that does not count them.
 fn how_far(instructions: u64, guest_ns: u64, mips: Option<f64>) -> String {
     if instructions == 0 {
         return String::new();
     }
     let millions = instructions as f64 / 1e6;
     let speed = mips.map_or_else(String::new, |mips| format!(", {mips:.1} MIPS"));
-    format!(": {millions:.1} million instructions, {} of guest time{speed}", duration(guest_ns))
+    format!("{millions:.1} million instructions, {} of guest time{speed}: ", duration(guest_ns))
 }
 
 impl Drop for Progress {
@@ -155,7 +155,7 @@ fn watch(progress: &Weak<Progress>) {
 
 fn spinner(message: String, elapsed: Duration) -> ProgressBar {
     let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr()).with_elapsed(elapsed);
-    if let Ok(style) = ProgressStyle::with_template("{spinner} {msg} [{elapsed}]") {
+    if let Ok(style) = ProgressStyle::with_template("{spinner} [{elapsed}] {wide_msg}") {
         bar.set_style(style);
     }
     bar.set_message(message);
@@ -171,8 +171,8 @@ mod tests {
         assert_eq!(how_far(0, 5, Some(0.0)), "", "an engine that does not count");
         assert_eq!(
             how_far(312_500_000, 130_200_000, None),
-            ": 312.5 million instructions, 130.2 ms of guest time"
+            "312.5 million instructions, 130.2 ms of guest time: "
         );
-        assert!(how_far(1_000_000, 0, Some(48.25)).ends_with(", 48.2 MIPS"));
+        assert!(how_far(1_000_000, 0, Some(48.25)).ends_with(", 48.2 MIPS: "));
     }
 }
