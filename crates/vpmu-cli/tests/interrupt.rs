@@ -118,6 +118,17 @@ fn the_second_signal_ends_a_run_that_cannot_end_by_itself() {
     assert_eq!(child.wait().expect("vpmu ends").code(), Some(130));
 }
 
+/// Whether a process has a child with this argument (proc(5)).
+fn has_child_with(parent: u32, argument: &str) -> bool {
+    let threads = fs::read_dir(format!("/proc/{parent}/task")).expect("it runs").flatten();
+    let children = threads.filter_map(|thread| fs::read_to_string(thread.path().join("children")).ok());
+    let children: Vec<String> =
+        children.flat_map(|ids| ids.split(' ').map(str::to_owned).collect::<Vec<_>>()).collect();
+    children
+        .iter()
+        .any(|id| fs::read_to_string(format!("/proc/{id}/cmdline")).is_ok_and(|line| line.contains(argument)))
+}
+
 #[test]
 fn interrupted_tests_are_stopped_and_reported() {
     let good = TempFile::new("good", &flat_image(&[0xB0, 0, 0xE6, 0xF4])); // mov al, 0; out 0xF4, al
@@ -135,6 +146,13 @@ fn interrupted_tests_are_stopped_and_reported() {
     let mut text = String::new();
     while !text.contains("PASS") {
         assert_ne!(report.read_line(&mut text).expect("UTF-8"), 0, "{text}");
+    }
+    // Bounded: a kernel may be without CONFIG_PROC_CHILDREN.
+    for _ in 0..1_000 {
+        if has_child_with(child.id(), hang.as_str()) {
+            break;
+        }
+        thread::sleep(Duration::from_millis(5));
     }
     send(&child, Signal::INT);
     report.read_to_string(&mut text).expect("UTF-8");
