@@ -3,7 +3,7 @@
 use crate::args::{CountsKind, DetailKind, EngineKind, MachineArgs, ProtocolKind, Switch};
 use crate::error::{CliError, exit};
 use crate::interrupt::{self, Interrupt, Role};
-use crate::output::console::{Console, Target};
+use crate::output::console::{Console, LineClock, Target};
 use crate::output::progress::Progress;
 use crate::output::remark;
 use crate::terminal::{self, Raw};
@@ -44,6 +44,8 @@ pub(crate) struct Plan<'a> {
     /// Where GDB can connect, and whether the guest waits for it.
     gdb: Option<(&'a str, bool)>,
     interrupt: Interrupt,
+    /// For `vpmu test`, which tells how long each check took.
+    clock: Option<LineClock>,
 }
 
 /// Where a run begins.
@@ -90,6 +92,7 @@ impl<'a> Plan<'a> {
             gdb: None,
             interrupt: Interrupt::watch(if args.supervised { Role::Child } else { Role::Alone })
                 .map_err(CliError::Signals)?,
+            clock: args.supervised.then(LineClock::start),
         };
         if !args.test.is_empty() {
             plan.tests()?;
@@ -157,7 +160,8 @@ impl<'a> Plan<'a> {
         let trace_exceptions = self.args.trace_exceptions.clone();
         let save = self.args.snapshot.clone().zip(self.args.snapshot_at);
         let save = save.map(|(path, at)| SnapshotPlan { at, path });
-        let console: Option<Output> = Some(Box::new(Console::new(target, Arc::clone(progress))));
+        let console: Option<Output> =
+            Some(Box::new(Console::new(target, Arc::clone(progress), self.clock.clone())));
         let _raw = self.interactive.then(Raw::enter).transpose().map_err(CliError::Terminal)?;
         let input = match (&self.input, self.interactive) {
             (Some(bytes), _) => Some(Input::Script(bytes.clone())),
@@ -265,6 +269,11 @@ impl<'a> Plan<'a> {
             Start::Boot { path, .. } => path,
             Start::Resume(snapshot) => Path::new(snapshot.image()),
         }
+    }
+
+    /// When the lines of the console came, in nanoseconds; of a run that `vpmu test` has started.
+    pub(crate) fn console_line_ns(&self) -> Option<Vec<u64>> {
+        self.clock.as_ref().map(LineClock::ends)
     }
 
     /// The process's exit code for a run of this plan.

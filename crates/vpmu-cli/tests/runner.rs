@@ -179,9 +179,12 @@ fn reports_for_programs_say_the_same() {
         junit.contains("<testsuites name=\"vpmu\" tests=\"5\" skipped=\"1\" failures=\"2\" errors=\"0\""),
         "{junit}"
     );
-    assert!(junit.contains("<testcase name=\"b\" classname=\"bad@icelake-sp/soft\">"), "{junit}");
+    assert!(junit.contains("<testcase name=\"b\" classname=\"bad@icelake-sp/soft\" time=\""), "{junit}");
     assert!(junit.contains("<failure message=\"&quot;left is 1&quot;\">"), "{junit}");
     assert!(junit.contains("<skipped message=\"needs more\"/>"), "{junit}");
+    let cases: Vec<&str> = junit.lines().filter(|line| line.contains("<testcase ")).collect();
+    assert!(cases.iter().all(|case| case.contains(" time=\"")), "{cases:#?}");
+    assert!(junit.contains("<system-out>1..2\nok 1 - a\n"), "{junit}");
 }
 
 #[test]

@@ -22,9 +22,12 @@ pub(super) struct Document<'a, T: Serialize> {
     more: T,
 }
 
-/// Nothing more than the report.
+/// What `vpmu test` wants to know besides.
 #[derive(Serialize)]
-struct Nothing {}
+struct ForParent {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    console_line_ns: Option<Vec<u64>>,
+}
 
 impl<'a, T: Serialize> Document<'a, T> {
     pub(super) fn new(command: &'static str, plan: &'a Plan<'_>, report: &'a RunReport, more: T) -> Self {
@@ -48,7 +51,12 @@ pub(super) fn run(args: &RunArgs, json: bool) -> Result<u8, CliError> {
     let target = if json { Target::Nowhere } else { Target::Stdout };
     let report = plan.run(target, &progress)?;
     if json {
-        print_json(&Document::new("run", &plan, &report, Nothing {}))?;
+        print_json(&Document::new(
+            "run",
+            &plan,
+            &report,
+            ForParent { console_line_ns: plan.console_line_ns() },
+        ))?;
     } else if !args.quiet {
         remark(&report::summary(&report, plan.symbols()));
     }

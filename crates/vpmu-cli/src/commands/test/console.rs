@@ -11,9 +11,22 @@ pub(super) struct Console {
     /// Number of checks that the guest announced, or says that it made.
     planned: Option<usize>,
     bailed_out: Option<String>,
+    /// The line, from 0, of each check's result.
+    lines: Vec<usize>,
 }
 
 impl Console {
+    /// Tells each check how long after the one before it its result came. `ends`: when each line of the console was
+    /// complete, in nanoseconds.
+    pub(super) fn set_times(&mut self, ends: &[u64]) {
+        let mut before = 0;
+        for (check, line) in self.checks.iter_mut().zip(&self.lines) {
+            let Some(&end) = ends.get(*line) else { return };
+            check.seconds = Some(end.saturating_sub(before) as f64 / 1e9);
+            before = end;
+        }
+    }
+
     /// Why the results are not all there, if so.
     pub(super) fn incomplete(&self) -> Option<String> {
         if let Some(reason) = &self.bailed_out {
@@ -45,13 +58,14 @@ pub(super) fn read(text: &str) -> Console {
 }
 
 fn check(name: &str, status: Status, reason: Option<&str>) -> Check {
-    Check { name: printable(name), status, reason: reason.map(printable), details: Vec::new() }
+    let reason = reason.map(printable);
+    Check { name: printable(name), status, reason, details: Vec::new(), seconds: None }
 }
 
 fn read_tap(text: &str) -> Console {
     let mut console = Console::default();
     let mut in_details = false;
-    for line in text.lines().map(str::trim_end) {
+    for (number, line) in text.lines().map(str::trim_end).enumerate() {
         match tap::parse(line) {
             Some(Line::Plan(planned)) => console.planned = Some(planned),
             Some(Line::BailOut(reason)) => console.bailed_out = Some(printable(reason)),
@@ -63,6 +77,7 @@ fn read_tap(text: &str) -> Console {
                 };
                 in_details = status == Status::Failed;
                 console.checks.push(check(result.name, status, reason));
+                console.lines.push(number);
             }
             None if in_details && line.starts_with("  ") => {
                 if let Some(last) = console.checks.last_mut() {
@@ -78,7 +93,7 @@ fn read_tap(text: &str) -> Console {
 /// `PASS: name`, `FAIL: name`, `SKIP: name`, `XFAIL:`, `XPASS:`, `SUMMARY: N tests, ...`.
 fn read_unit_tests(text: &str) -> Console {
     let mut console = Console::default();
-    for line in text.lines().map(str::trim_end) {
+    for (number, line) in text.lines().map(str::trim_end).enumerate() {
         let Some((word, rest)) = line.split_once(": ") else { continue };
         let status = match word {
             // An expected failure is what was expected; an unexpected pass is not.
@@ -97,6 +112,7 @@ fn read_unit_tests(text: &str) -> Console {
         };
         let reason = (status == Status::Skipped).then_some(rest);
         console.checks.push(check(rest, status, reason));
+        console.lines.push(number);
     }
     console
 }
@@ -159,6 +175,14 @@ mod tests {
     #[test]
     fn control_characters_do_not_reach_the_terminal() {
         assert_eq!(read("PASS: a\x1b[31m\n").checks[0].name, "a\u{FFFD}[31m");
+    }
+
+    #[test]
+    fn a_check_takes_as_long_as_its_result_comes_after_the_one_before() {
+        let mut console = read("1..3\n# hello\nok 1 - a\nok 2 - b\nok 3 - c\n");
+        console.set_times(&[1, 2, 3_000_000_000, 3_500_000_000]);
+        let seconds: Vec<_> = console.checks.iter().map(|check| check.seconds).collect();
+        assert_eq!(seconds, [Some(3.0), Some(0.5), None]);
     }
 
     #[test]

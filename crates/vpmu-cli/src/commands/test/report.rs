@@ -135,7 +135,14 @@ pub(super) fn junit(
         for check in &verdict.checks {
             let mut test = TestCase::new(&check.name, junit_status(check));
             test.set_classname(&id);
+            let alone = (verdict.checks.len() == 1).then_some(verdict.seconds);
+            if let Some(seconds) = check.seconds.or(alone) {
+                test.set_time(Duration::from_secs_f64(seconds));
+            }
             suite.add_test_case(test);
+        }
+        if !verdict.console.is_empty() {
+            suite.set_system_out(&verdict.console);
         }
         let is_said = verdict.word == Word::Fail && verdict.reason.is_none();
         if verdict.checks.is_empty() || (verdict.status() == Status::Failed && !is_said) {

@@ -64,7 +64,7 @@ impl Word {
 }
 
 /// What an image says about one thing that it tested.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub(super) struct Check {
     pub(super) name: String,
     pub(super) status: Status,
@@ -72,6 +72,8 @@ pub(super) struct Check {
     pub(super) reason: Option<String>,
     /// The image's description of a failure.
     pub(super) details: Vec<String>,
+    /// From the result before it to its own, on the wall clock; `None` where that is not known.
+    pub(super) seconds: Option<f64>,
 }
 
 /// A test's result.
@@ -85,11 +87,21 @@ pub(super) struct Verdict {
     pub(super) tail: Vec<String>,
     /// Wall-clock time of the process.
     pub(super) seconds: f64,
+    /// The end of what the guest printed.
+    #[serde(skip)]
+    pub(super) console: String,
 }
 
 impl Verdict {
     fn new(word: Word, reason: impl Into<Option<String>>) -> Self {
-        Self { word, reason: reason.into(), checks: Vec::new(), tail: Vec::new(), seconds: 0.0 }
+        Self {
+            word,
+            reason: reason.into(),
+            checks: Vec::new(),
+            tail: Vec::new(),
+            seconds: 0.0,
+            console: String::new(),
+        }
     }
 
     pub(super) fn skipped(reason: &str) -> Self {
@@ -108,7 +120,11 @@ impl Verdict {
 /// Judges how a test's process ended.
 pub(super) fn judge(case: &Case, ended: Ended) -> Verdict {
     match ended {
-        Ended::Report(report) => judge_report(case.entry.expect, case.entry.timeout, &report),
+        Ended::Report(report) => {
+            let verdict = judge_report(case.entry.expect, case.entry.timeout, &report);
+            let console = report["console"].as_str().unwrap_or_default();
+            Verdict { console: end_of(console).to_owned(), ..verdict }
+        }
         Ended::Refused(why) => Verdict::new(Word::Error, why),
         Ended::Died(how) => Verdict::new(Word::Abort, how),
         Ended::Interrupted => Verdict::new(Word::Interrupt, INTERRUPTED.to_owned()),
@@ -118,10 +134,14 @@ pub(super) fn judge(case: &Case, ended: Ended) -> Verdict {
 
 fn judge_report(expect: Expect, timeout: u64, report: &Value) -> Verdict {
     let text = report["console"].as_str().unwrap_or_default();
-    let console = read(text);
+    let mut console = read(text);
     let kind = report["outcome"]["kind"].as_str().unwrap_or("no outcome");
     let exit_code = report["exit_code"].as_u64().and_then(|code| u8::try_from(code).ok());
     let cut = report["console_dropped"].as_u64().is_some_and(|dropped| dropped > 0);
+    // Lines whose beginning is gone cannot be counted.
+    if let (Some(ends), false) = (report["console_line_ns"].as_array(), cut) {
+        console.set_times(&ends.iter().filter_map(Value::as_u64).collect::<Vec<_>>());
+    }
     if kind == "interrupted" {
         return broke_off(Word::Interrupt, INTERRUPTED.to_owned(), console.checks, text);
     }
@@ -142,6 +162,14 @@ fn judge_report(expect: Expect, timeout: u64, report: &Value) -> Verdict {
         other => (Word::Crash, format!("the guest ended by {other}{}", place(report))),
     };
     broke_off(word, how, console.checks, text)
+}
+
+/// As much of a console as a report takes.
+fn end_of(console: &str) -> &str {
+    const MOST: usize = 1 << 16;
+    let start = console.len().saturating_sub(MOST);
+    let start = (start..=console.len()).find(|&at| console.is_char_boundary(at));
+    start.map_or(console, |start| &console[start..])
 }
 
 /// Where the guest stood.
@@ -184,7 +212,7 @@ fn judge_exit(expect: Expect, exit_code: Option<u8>, console: Console, cut: bool
 
 /// A run whose end is what it is for is one check.
 fn as_expected(name: String) -> Verdict {
-    let check = Check { name, status: Status::Passed, reason: None, details: Vec::new() };
+    let check = Check { name, status: Status::Passed, reason: None, details: Vec::new(), seconds: None };
     Verdict { checks: vec![check], ..Verdict::new(Word::Pass, None) }
 }
 
