@@ -7,7 +7,7 @@
 //! | [`table`] | tables |
 //! | [`report`] | how a run ended, for people |
 //! | [`console`] | the guest's console, live |
-//! | [`file`] | results in files |
+//! | [`mod@file`] | results in files |
 //! | [`progress`] | a spinner while nothing else happens |
 
 pub(crate) mod bar;
