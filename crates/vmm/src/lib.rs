@@ -8,7 +8,7 @@
 //! | [`apic`] | the local APIC model that both engines share |
 //! | [`counts`] | counts sources: synthetic and host |
 //! | [`engine`] | what executes guest instructions |
-//! | [`file`] | results in files, whole or not at all |
+//! | [`mod@file`] | results in files, whole or not at all |
 //! | [`stop`] | asking a run to end |
 //! | [`exceptions`] | what the CPU delivers through the IDT: trace, cause of a crash |
 //! | [`gdb`] | a stub for GDB |

@@ -100,7 +100,7 @@ impl EventTable {
     pub const ZEN5: Self = zen_table!(zen::ZEN5);
 
     /// Finds the event of a code. Unit mask bits that mean nothing are ignored; of several that have no common name,
-    /// [`Resolved::union`] has what they stand for.
+    /// `Resolved::union` has what they stand for.
     ///
     /// Events that also need an extra register are not found, because the code alone does not name
     /// them; [`Resolved::extra_msr`] says so.
