@@ -141,8 +141,10 @@ pub(super) fn junit(
             }
             suite.add_test_case(test);
         }
-        if !verdict.console.is_empty() {
-            suite.set_system_out(&verdict.console);
+        // Without space at its ends, which readers of JUnit leave out: what is merged is what was written.
+        let console = verdict.console.trim();
+        if !console.is_empty() {
+            suite.set_system_out(console);
         }
         let is_said = verdict.word == Word::Fail && verdict.reason.is_none();
         if verdict.checks.is_empty() || (verdict.status() == Status::Failed && !is_said) {
