@@ -8,7 +8,7 @@ use core::{
     sync::atomic::{AtomicBool, Ordering::Relaxed},
 };
 
-use crate::{calls, cpu, port, traps};
+use crate::{calls, cpu, port};
 
 const MSR_APIC_BASE: u32 = 0x1B;
 const APIC_BASE_EXTD: u64 = 1 << 10;
@@ -134,6 +134,11 @@ pub fn eoi() {
     write(EOI, 0);
 }
 
+/// Interrupts in service: a bit for each vector.
+pub(crate) fn in_service_count() -> u32 {
+    (0..8).map(|word| read(IN_SERVICE + word * 0x10).count_ones()).sum()
+}
+
 /// Sets the LVT entry of the PMU.
 pub fn set_lvtpc(pmi: Pmi) {
     write(
@@ -192,19 +197,4 @@ pub fn send_to_self(vector: u8) {
 pub(crate) fn mask_legacy_interrupts() {
     port::write_u8(0x21, 0xFF);
     port::write_u8(0xA1, 0xFF);
-}
-
-/// Stops everything that interrupts, acknowledges what is in service or pending, and returns to
-/// xAPIC mode. Leaves interrupts off.
-pub(crate) fn reset() {
-    calls::set_interrupts(false);
-    stop_timer();
-    set_lvtpc(Pmi::Masked);
-    // What an abandoned handler left in service, highest first; one bit per vector.
-    let in_service: u32 = (0..8).map(|i| read(IN_SERVICE + i * 0x10).count_ones()).sum();
-    (0..in_service).for_each(|_| eoi());
-    traps::draining(|| calls::with_interrupts(|| (0..8).for_each(|_| core::hint::spin_loop())));
-    if mode() == Mode::X2Apic {
-        let _ = enable(Mode::XApic);
-    }
 }

@@ -69,6 +69,27 @@ impl fmt::Display for Exception {
     }
 }
 
+/// An exception of ring 3 and where it happened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Fault {
+    /// Vector and error code.
+    pub exception: Exception,
+    /// Instruction that faulted, or for traps the one after.
+    pub rip: u64,
+    /// CR2: the faulting address if this is a page fault.
+    pub cr2: u64,
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} at rip {:#x}", self.exception, self.rip)?;
+        if self.exception.vector == Exception::PAGE_FAULT {
+            write!(f, ", address {:#x}", self.cr2)?;
+        }
+        Ok(())
+    }
+}
+
 impl fmt::Debug for Exception {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)

@@ -50,8 +50,8 @@ use core::arch::global_asm;
 use firmware::BootInfo;
 
 pub use calls::{
-    Exception, halt, rdmsr, rdpmc, rdpmc_ring0, read_cr0, read_cr4, ring0_loop, ring0_loop_interruptible,
-    ring0_window, ring3_loop, set_interrupts, set_pce, with_interrupts, wrmsr,
+    Exception, Fault, halt, rdmsr, rdpmc, rdpmc_ring0, read_cr0, read_cr4, ring0_loop,
+    ring0_loop_interruptible, ring0_window, ring3_loop, set_interrupts, set_pce, with_interrupts, wrmsr,
 };
 pub use cpu::{cpuid, rdtsc, spin_for, spin_until};
 pub use firmware::{
@@ -66,7 +66,7 @@ pub use pmu::power_on_value;
 pub use recovery::{Failure, fail, skip};
 pub use runner::{Test, run_tests};
 pub use text::Text;
-pub use traps::{Fault, Frame, catch, set_handler};
+pub use traps::{Frame, catch, set_handler};
 
 global_asm!(include_str!("asm/runtime.S"));
 
@@ -105,7 +105,7 @@ pub fn exit(status: u8) -> ! {
     console::flush();
     port::write_u32(guest_protocol::ports::EXIT, u32::from(status));
     println!("# no exit device at port {:#x}: halting", guest_protocol::ports::EXIT);
-    apic::reset();
+    traps::quiesce();
     loop {
         halt();
     }

@@ -2,7 +2,7 @@
 
 use core::{fmt, mem::ManuallyDrop, panic::Location};
 
-use crate::{global::Global, println, text::Text, traps::Fault};
+use crate::{calls::Fault, global::Global, println, text::Text};
 
 /// Why code was given up.
 #[derive(Debug, Clone)]

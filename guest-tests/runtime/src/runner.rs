@@ -155,7 +155,7 @@ fn print_failure(test: &Test, failure: &recovery::Failure) {
 
 /// Puts the machine back to where a test may expect it.
 fn reset() {
-    apic::reset();
+    traps::quiesce();
     pmu::reset();
     traps::reset_handlers();
     boot::reset_scratch();

@@ -7,14 +7,11 @@
 //! A handler runs with the interrupt flag of the code it interrupted. The local APIC keeps lower and
 //! equal priorities out until EOI; another NMI can come at any time.
 
-use core::{
-    fmt,
-    sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
-};
+use core::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
 use crate::{
     apic,
-    calls::Exception,
+    calls::{self, Exception, Fault},
     global::Global,
     recovery::{self, Failure},
 };
@@ -54,27 +51,6 @@ pub struct Frame {
     ss: u64,
 }
 
-/// An exception of ring 3 with its whereabouts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Fault {
-    /// Vector and error code.
-    pub exception: Exception,
-    /// Instruction that faulted, or for traps the one after.
-    pub rip: u64,
-    /// CR2: the faulting address if this is a page fault.
-    pub cr2: u64,
-}
-
-impl fmt::Display for Fault {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} at rip {:#x}", self.exception, self.rip)?;
-        if self.exception.vector == Exception::PAGE_FAULT {
-            write!(f, ", address {:#x}", self.cr2)?;
-        }
-        Ok(())
-    }
-}
-
 /// What runs when a vector arrives. It does its own EOI.
 pub type Handler = fn(&mut Frame);
 
@@ -103,11 +79,20 @@ pub(crate) fn reset_handlers() {
     (0..=u8::MAX).for_each(|vector| set_handler(vector, None));
 }
 
-/// Runs `body` while arriving interrupts and NMIs are acknowledged and ignored.
-pub(crate) fn draining(body: impl FnOnce()) {
+/// Stops everything that interrupts, acknowledges what is in service or pending, and returns the APIC to
+/// xAPIC mode. Leaves interrupts off.
+pub(crate) fn quiesce() {
+    calls::set_interrupts(false);
+    apic::stop_timer();
+    apic::set_lvtpc(apic::Pmi::Masked);
+    // What an abandoned handler left in service.
+    (0..apic::in_service_count()).for_each(|_| apic::eoi());
     DRAINING.store(true, Relaxed);
-    body();
+    calls::with_interrupts(|| (0..8).for_each(|_| core::hint::spin_loop()));
     DRAINING.store(false, Relaxed);
+    if apic::mode() == apic::Mode::X2Apic {
+        let _ = apic::enable(apic::Mode::XApic);
+    }
 }
 
 /// NMIs that arrived since the image started.
