@@ -3,8 +3,9 @@
 use crate::core::Core;
 use crate::machine::Machine;
 use crate::prepared::Prepared;
-use crate::step::{BlockStep, CoreEvent, Predicted, Step};
+use crate::step::{BlockStep, Predicted, Step};
 use crate::totals::CoreTotals;
+use retire::CoreEvent;
 
 #[derive(Debug)]
 pub(crate) struct Account {

@@ -60,7 +60,7 @@ pub use cores::{
 pub use flops::RegisterFile;
 pub use model::Model;
 pub use prepared::Prepared;
-pub use step::{Assist, BlockId, BlockStep, BranchKind, BranchStep, CoreEvent, MemoryAccess, Step};
+pub use step::{BlockId, BlockStep, Step};
 pub use table::{Cost, Form, TableError, UopTable, Uops};
 pub use totals::{
     Branches, CoreTotals, FLOP_SETS, Lookups, MOST_PER_CYCLE, PORTS, PerCycle, SUPPLY_GAPS, Slots,

@@ -4,9 +4,10 @@ use crate::core::Core;
 use crate::memo::{Memo, Whereabouts};
 use crate::pipeline::Pipeline;
 use crate::prepared::Prepared;
-use crate::step::{BlockId, BlockStep, CoreEvent, Predicted, Step};
+use crate::step::{BlockId, BlockStep, Predicted, Step};
 use crate::totals::CoreTotals;
 use crate::world::World;
+use retire::CoreEvent;
 
 #[derive(Debug)]
 pub(crate) struct Machine {

@@ -5,10 +5,11 @@ use crate::beside::Lender;
 use crate::core::Core;
 use crate::predictor::Predictor;
 use crate::prepared::Prepared;
-use crate::step::{BlockStep, CoreEvent, Predicted, Step};
+use crate::step::{BlockStep, Predicted, Step};
 use crate::table::{TableError, UopTable};
 use crate::totals::CoreTotals;
 use iced_x86::{Instruction, InstructionInfoFactory};
+use retire::CoreEvent;
 
 /// A model of one core.
 ///

@@ -10,9 +10,10 @@ use crate::memory::StoreTimes;
 use crate::predictor::Outcome;
 use crate::prepared::{Prepared, Traits};
 use crate::slots::Leaf;
-use crate::step::{Assist, BlockStep, BranchKind, BranchStep, MemoryAccess, Predicted, Step};
+use crate::step::{BlockStep, Predicted, Step};
 use crate::totals::CoreTotals;
 use crate::world::Outside;
+use retire::{Assist, Branch, BranchKind, MemoryAccess};
 
 #[derive(Debug)]
 pub(crate) struct Pipeline {
@@ -326,7 +327,7 @@ impl Pipeline {
         outside: &mut impl Outside,
         totals: &mut CoreTotals,
         rip: u64,
-        (branch, outcome): (&BranchStep, Outcome),
+        (branch, outcome): (&Branch, Outcome),
         completed: u64,
     ) {
         let counts = &mut totals.branches[branch.kind as usize];

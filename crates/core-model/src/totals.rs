@@ -1,7 +1,7 @@
 //! Running totals of what the model saw, for one privilege level.
 
 use crate::flops::RegisterFile;
-use crate::step::BranchKind;
+use retire::BranchKind;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, transmute_mut};
 
 /// Largest number of occurrences in a cycle that [`PerCycle`] tells apart.

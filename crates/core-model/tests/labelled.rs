@@ -5,8 +5,9 @@
 mod common;
 
 use common::{CODE, Random, Run, assemble, read, shares, write};
-use core_model::{BranchKind, CORES, Core, CoreEvent, SUNNY_COVE};
+use core_model::{CORES, Core, SUNNY_COVE};
 use iced_x86::code_asm::*;
+use retire::{BranchKind, CoreEvent};
 
 #[test]
 fn wide_arithmetic_retires() {

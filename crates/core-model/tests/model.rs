@@ -6,12 +6,12 @@ mod common;
 
 use common::{CODE, Random, Run, assemble, read, write};
 use core_model::{
-    Assist, BlockId, BlockStep, BranchKind, BranchStep, CORES, Core, CoreEvent, CoreTotals, GOLDEN_COVE,
-    MemoryAccess, Model, PerCycle, Prepared, SUNNY_COVE, Step,
+    BlockId, BlockStep, CORES, Core, CoreTotals, GOLDEN_COVE, Model, PerCycle, Prepared, SUNNY_COVE, Step,
 };
 use iced_x86::code_asm::*;
 use iced_x86::{FlowControl, Instruction};
 use proptest::prelude::*;
+use retire::{Assist, Branch, BranchKind, CoreEvent, MemoryAccess};
 use std::iter;
 
 /// Some of everything, each in its own place, so that a stream can jump from any to any.
@@ -174,7 +174,7 @@ fn blocks_are_no_shortcut() {
                 }
             }
             let taken = random.below(2) == 0;
-            let branch = BranchStep { kind: BranchKind::Conditional, taken, target: CODE + random.below(64) };
+            let branch = Branch { kind: BranchKind::Conditional, taken, target: CODE + random.below(64) };
             let block = BlockStep {
                 id: None,
                 rip: CODE,
@@ -338,7 +338,7 @@ fn nothing_changes_by_remembering() {
                     user,
                     instructions,
                     memory: &memory,
-                    branch: (n % 3 > 0).then_some(BranchStep { kind: *kind, taken, target }),
+                    branch: (n % 3 > 0).then_some(Branch { kind: *kind, taken, target }),
                     last: place(instructions).0,
                     length: place(instructions).1,
                 };
@@ -393,7 +393,7 @@ fn nothing_changes_by_working_beside() {
                     .map(|n| {
                         let (instructions, id) = blocks[random.below(1 + round % 6) as usize];
                         let taken = random.below(9) > 0;
-                        let branch = BranchStep { kind: BranchKind::Conditional, taken, target: CODE };
+                        let branch = Branch { kind: BranchKind::Conditional, taken, target: CODE };
                         let (last, length) = place(instructions);
                         let accesses = random.below(3) as usize;
                         BlockStep {

@@ -31,7 +31,7 @@ fn cycles(core: &'static Core, body: impl FnOnce(&mut CodeAssembler)) -> f64 {
             model.retire(prepared, &step);
         }
     }
-    model.event(core_model::CoreEvent::Serialise);
+    model.event(retire::CoreEvent::Serialise);
     model.cycles() as f64 / 2000.0
 }
 

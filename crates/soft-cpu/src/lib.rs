@@ -61,8 +61,6 @@ pub use cpu::{Budget, Cpu, Exit, Unimplemented};
 pub use cpuid::CpuidLeaf;
 pub use debugger::{DebugStop, DebugStops, Watchpoint};
 pub use exception::{Delivery, EventKind, Exception, Place};
-pub use observe::{
-    Assist, BlockStep, BranchStep, CoreEvent, MemoryAccess, Observer, Prepared, Step, Unobserved,
-};
+pub use observe::{BlockStep, Observer, Prepared, Step, Unobserved};
 pub use state::{DescriptorTable, RFLAGS_IF, Segment, State};
 pub use totals::{Arithmetic, Flop, ModeTotals, Totals};

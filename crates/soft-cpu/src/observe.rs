@@ -13,8 +13,9 @@ mod run;
 mod watch;
 
 pub(crate) use block::Observed;
-pub use core_model::{Assist, BlockStep, BranchStep, CoreEvent, MemoryAccess, Prepared, Step};
+pub use core_model::{BlockStep, Prepared, Step};
 use iced_x86::Instruction;
+use retire::CoreEvent;
 pub(crate) use watch::{Place, Watch};
 
 /// Sees what retires.

@@ -5,10 +5,8 @@
 mod common;
 
 use common::{ObservedBus, Recorded, Recorder};
-use core_model::BranchKind;
-use soft_cpu::{
-    Assist, BranchStep, Budget, CoreEvent, Cpu, DescriptorTable, Exit, MemoryAccess, Segment, State,
-};
+use retire::{Assist, Branch, BranchKind, CoreEvent, MemoryAccess};
+use soft_cpu::{Budget, Cpu, DescriptorTable, Exit, Segment, State};
 
 /// 64-bit mode at CPL 0 with pages that are accessed and dirty; the first 2 MiB map to themselves in one page, the 4 KiB pages from 2 MiB on to 0x18_0000.
 fn machine(code: &[u8]) -> (ObservedBus, Cpu<ObservedBus>) {
@@ -119,7 +117,7 @@ fn branches() {
     ];
     let recorder = run(&code, |_| {});
     let branches: Vec<_> = recorder.steps.iter().filter_map(|step| step.branch).collect();
-    let step = |kind, taken, target| BranchStep { kind, taken, target };
+    let step = |kind, taken, target| Branch { kind, taken, target };
     assert_eq!(
         branches,
         [

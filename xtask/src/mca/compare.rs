@@ -5,8 +5,9 @@ use super::llvm::{Mca, att};
 use crate::error::TaskError;
 use clap::Args;
 use comfy_table::{CellAlignment, Table, presets};
-use core_model::{Core, CoreEvent, Model, Step, pipelines};
+use core_model::{Core, Model, Step, pipelines};
 use iced_x86::Instruction;
+use retire::CoreEvent;
 
 /// Iterations of a block in both simulations.
 const ITERATIONS: u32 = 200;

@@ -3,7 +3,8 @@
 use crate::account::Account;
 use crate::predictor::Outcome;
 use crate::prepared::Prepared;
-use crate::step::{BlockId, BlockStep, BranchKind, BranchStep, MemoryAccess, Predicted, Step};
+use crate::step::{BlockId, BlockStep, Predicted, Step};
+use retire::{Branch, BranchKind, MemoryAccess};
 
 /// Blocks, and accesses to memory, after which a batch is full.
 const BLOCKS: usize = 512;
@@ -149,7 +150,7 @@ impl Batch {
             };
             let &Fixed { id, fetch_pa, fetch_page, last, length, .. } = fixed;
             let memory = split(&mut memory, accesses);
-            let branch = kind.map(|kind| BranchStep { kind, taken, target });
+            let branch = kind.map(|kind| Branch { kind, taken, target });
             if let (Place::Alone, [prepared]) = (place, instructions) {
                 let repetitions = repetitions.next().copied().unwrap_or(1);
                 let length = prepared.length;

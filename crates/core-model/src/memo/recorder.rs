@@ -4,9 +4,10 @@ use super::tree::{Link, Question, Tree};
 use crate::memory::StoreTimes;
 use crate::pipeline::Execution;
 use crate::predictor::Outcome;
-use crate::step::{BlockStep, BranchStep};
+use crate::step::BlockStep;
 use crate::totals::CoreTotals;
 use crate::world::{Answer, Entered, Entry, Loaded, Loads, NO_CODE, Outside, Stored, World, branch_code};
+use retire::Branch;
 
 pub(crate) struct Recorder<'a> {
     tree: &'a mut Tree,
@@ -133,7 +134,7 @@ impl Outside for Recorder<'_> {
         self.answer(question, |world, totals| world.store(totals, execution, index, times))
     }
 
-    fn branch(&mut self, branch: &BranchStep, outcome: Outcome) {
+    fn branch(&mut self, branch: &Branch, outcome: Outcome) {
         self.follow(Some(Question::Branch), Some(branch_code(branch, outcome)));
     }
 

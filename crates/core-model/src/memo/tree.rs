@@ -3,9 +3,10 @@
 use super::sums::Sums;
 use crate::memory::StoreTimes;
 use crate::pipeline::Execution;
-use crate::step::{BlockId, BlockStep, MemoryAccess, Predicted};
+use crate::step::{BlockId, BlockStep, Predicted};
 use crate::totals::CoreTotals;
 use crate::world::{Answer, Entry, Loads, NO_CODE, Outside, World, branch_code};
+use retire::MemoryAccess;
 
 /// No node, no edge.
 pub(crate) const NONE: u32 = u32::MAX;

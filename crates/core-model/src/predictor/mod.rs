@@ -5,8 +5,8 @@ mod targets;
 
 use crate::core::Core;
 use crate::sets::Sets;
-use crate::step::{BranchKind, BranchStep};
 use direction::Direction;
+use retire::{Branch, BranchKind};
 use targets::{Indirect, ReturnStack};
 
 /// Outcomes and targets of the newest branches, a bit or two each; the newest in bit 0.
@@ -85,13 +85,13 @@ impl Predictor {
 
     /// As [`see`](Self::see), if there is a branch.
     #[inline]
-    pub(crate) fn outcome(&mut self, branch: Option<&BranchStep>, rip: u64, next: u64) -> Outcome {
+    pub(crate) fn outcome(&mut self, branch: Option<&Branch>, rip: u64, next: u64) -> Outcome {
         branch.map_or_else(Outcome::default, |branch| self.see(rip, next, branch))
     }
 
     /// Predicts a branch, and learns how it went.
     #[inline]
-    pub(crate) fn see(&mut self, rip: u64, next: u64, branch: &BranchStep) -> Outcome {
+    pub(crate) fn see(&mut self, rip: u64, next: u64, branch: &Branch) -> Outcome {
         let mut outcome = Outcome::default();
         let kind = branch.kind;
         match kind {
@@ -144,7 +144,7 @@ mod tests {
         let mut predictor = Predictor::new(&SUNNY_COVE);
         let (mut wrong, mut all) = (0, 0);
         for (n, (taken, target)) in outcomes.enumerate() {
-            let outcome = predictor.see(0x1000, 0x1002, &BranchStep { kind, taken, target });
+            let outcome = predictor.see(0x1000, 0x1002, &Branch { kind, taken, target });
             // The first ones are learning.
             if n >= 2000 {
                 all += 1;
@@ -190,11 +190,11 @@ mod tests {
             let mut predictor = Predictor::new(&SUNNY_COVE);
             let mut wrong = 0;
             for n in 0..depth {
-                let call = BranchStep { kind: BranchKind::DirectCall, taken: true, target: 0 };
+                let call = Branch { kind: BranchKind::DirectCall, taken: true, target: 0 };
                 predictor.see(n * 16, n * 16 + 5, &call);
             }
             for n in (0..depth).rev() {
-                let back = BranchStep { kind: BranchKind::Return, taken: true, target: n * 16 + 5 };
+                let back = Branch { kind: BranchKind::Return, taken: true, target: n * 16 + 5 };
                 wrong += u64::from(predictor.see(0x8000, 0, &back).mispredicted);
             }
             wrong
@@ -206,7 +206,7 @@ mod tests {
     #[test]
     fn a_barrier_makes_the_predictor_wrong_again() {
         let mut predictor = Predictor::new(&SUNNY_COVE);
-        let jump = BranchStep { kind: BranchKind::IndirectJump, taken: true, target: 0x4000 };
+        let jump = Branch { kind: BranchKind::IndirectJump, taken: true, target: 0x4000 };
         for _ in 0..10 {
             predictor.see(0x1000, 0x1002, &jump);
         }

@@ -3,7 +3,7 @@
 use super::{Entered, Loaded, Stored};
 use crate::memory::Level;
 use crate::predictor::Outcome;
-use crate::step::BranchStep;
+use retire::Branch;
 
 /// In the place of a number: the answer has none.
 pub(crate) const NO_CODE: u64 = u64::MAX;
@@ -89,7 +89,7 @@ impl Answer for Option<Stored> {
 
 /// The number of how a branch went and was predicted. A target has at most 57 bits and their sign, which leaves room.
 #[inline]
-pub(crate) fn branch_code(branch: &BranchStep, outcome: Outcome) -> u64 {
+pub(crate) fn branch_code(branch: &Branch, outcome: Outcome) -> u64 {
     let Outcome { mispredicted, unknown, slow } = outcome;
     let flags = [branch.taken, mispredicted, unknown, slow];
     flags.iter().fold(branch.target, |word, &flag| word << 1 | u64::from(flag)) & (u64::MAX >> 1)

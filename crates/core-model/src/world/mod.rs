@@ -10,9 +10,9 @@ use crate::memory::{
 use crate::pipeline::Execution;
 use crate::predictor::Outcome;
 use crate::prepared::{Prepared, Traits};
-use crate::step::{BranchStep, MemoryAccess};
 use crate::totals::CoreTotals;
 pub(crate) use answer::{Answer, NO_CODE, branch_code};
+use retire::{Branch, MemoryAccess};
 
 /// Cycles that the second half of an access across lines takes.
 const SPLIT: u64 = 4;
@@ -107,7 +107,7 @@ pub(crate) trait Outside {
     ) -> Option<Stored>;
 
     /// No question: a branch, and what was predicted of it.
-    fn branch(&mut self, branch: &BranchStep, outcome: Outcome);
+    fn branch(&mut self, branch: &Branch, outcome: Outcome);
 
     /// For what only instructions do that [`Prepared::is_repeatable`] excludes.
     fn world(&mut self) -> &mut World;
@@ -194,7 +194,7 @@ impl Outside for World {
     }
 
     #[inline(always)]
-    fn branch(&mut self, _: &BranchStep, _: Outcome) {}
+    fn branch(&mut self, _: &Branch, _: Outcome) {}
 
     fn world(&mut self) -> &mut World {
         self

@@ -1,8 +1,9 @@
 //! Synthetic streams for the model.
 #![allow(dead_code, reason = "each test file uses a part")]
 
-use core_model::{BranchKind, BranchStep, Core, CoreEvent, CoreTotals, MemoryAccess, Model, Prepared, Step};
+use core_model::{Core, CoreTotals, Model, Prepared, Step};
 use iced_x86::{Decoder, DecoderOptions, FlowControl, Instruction, code_asm::CodeAssembler};
+use retire::{Branch, BranchKind, CoreEvent, MemoryAccess};
 
 /// Where code is assembled.
 pub(crate) const CODE: u64 = 0x40_0000;
@@ -55,7 +56,7 @@ impl Run {
         branch: Option<(bool, u64)>,
     ) {
         let (prepared, instruction) = code;
-        let branch = branch.map(|(taken, target)| BranchStep { kind: kind(instruction), taken, target });
+        let branch = branch.map(|(taken, target)| Branch { kind: kind(instruction), taken, target });
         self.model.retire(
             prepared,
             &Step {

@@ -7,7 +7,7 @@ use crate::flags::{IF, NT, RF, TF, VM};
 use crate::observe::Observer;
 use crate::segment::selector_error;
 use crate::state::Segment;
-use core_model::{Assist, CoreEvent};
+use retire::{Assist, CoreEvent};
 
 /// Error code bit EXT: the event came from outside the program.
 const EXTERNAL: u32 = 1;

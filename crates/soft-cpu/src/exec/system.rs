@@ -14,7 +14,7 @@ use crate::flags::{RF, ZF};
 use crate::observe::Observer;
 use crate::state::DescriptorTable;
 use crate::width::Width;
-use core_model::CoreEvent;
+use retire::CoreEvent;
 
 const CR0_ET: u64 = 1 << 4;
 const CR0_KNOWN: u64 =

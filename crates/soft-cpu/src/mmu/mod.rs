@@ -11,7 +11,7 @@ use crate::exception::{self, Exception, Fault};
 use crate::exec::Insn;
 use crate::observe::Observer;
 use crate::width::Memory;
-use core_model::CoreEvent;
+use retire::CoreEvent;
 pub(crate) use tlb::{Flushed, Tlb};
 pub(crate) use walk::{Intent, PHYSICAL_BITS};
 

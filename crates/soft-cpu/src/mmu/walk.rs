@@ -4,7 +4,7 @@ use super::{OFFSET, PAGE, view};
 use crate::bus::Bus;
 use crate::context::{CR0_PG, CR0_WP, CR4_PAE, CR4_PSE, CR4_SMAP, CR4_SMEP, Core, EFER_LMA, EFER_NXE};
 use crate::exception::{self, Exception, Fault};
-use core_model::Assist;
+use retire::Assist;
 
 const PRESENT: u64 = 1;
 const WRITABLE: u64 = 1 << 1;

@@ -3,8 +3,9 @@
 use super::Observer;
 use crate::context::Mode;
 use crate::decode;
-use core_model::{BlockId, BranchKind, Prepared};
+use core_model::{BlockId, Prepared};
 use iced_x86::{FlowControl, Instruction};
+use retire::BranchKind;
 
 /// How a block's last instruction goes on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

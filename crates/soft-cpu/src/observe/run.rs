@@ -13,7 +13,8 @@ use crate::exec::operand::{self, address_mask};
 use crate::mmu::{Flushed, PAGE};
 use crate::trail;
 use core::ops::Range;
-use core_model::{BlockStep, BranchKind, BranchStep, CoreEvent, MemoryAccess, Prepared, Step};
+use core_model::{BlockStep, Prepared, Step};
+use retire::{Branch, BranchKind, CoreEvent, MemoryAccess};
 
 /// Longest instruction.
 const LONGEST: u64 = 15;
@@ -184,9 +185,9 @@ fn step_of<'a, B>(
 
 /// The branch at the end of a block behind which execution went on there, if it is one that may be told of with others.
 #[inline(always)]
-fn branch_to<B>(block: &Block<B>, observed: &Observed, logged: Logged, target: u64) -> Option<BranchStep> {
+fn branch_to<B>(block: &Block<B>, observed: &Observed, logged: Logged, target: u64) -> Option<Branch> {
     let behind = logged.start.wrapping_add(u64::from(block.end.start));
-    observed.branch.map(|kind| BranchStep {
+    observed.branch.map(|kind| Branch {
         kind,
         taken: kind != BranchKind::Conditional || target != behind || logged.jumped_to_next,
         target,
@@ -312,8 +313,8 @@ struct Start {
 
 /// How a block's last instruction has ended; `before` is what [`branches`] was.
 #[inline(always)]
-fn branch(core: &Core, ending: Ending, before: u64) -> Option<BranchStep> {
-    let taken = |kind, taken| Some(BranchStep { kind, taken, target: core.rip });
+fn branch(core: &Core, ending: Ending, before: u64) -> Option<Branch> {
+    let taken = |kind, taken| Some(Branch { kind, taken, target: core.rip });
     match ending {
         Ending::Next => None,
         Ending::Near(kind) => taken(kind, true),
@@ -378,7 +379,7 @@ fn execute<B: Bus>(
 
 /// Tells the bus of the near branch of the current instruction, if it is taken.
 #[inline(always)]
-fn tell_branch<B: Bus>(core: &mut Core, bus: &mut B, near: Option<Kind>, branch: Option<BranchStep>) {
+fn tell_branch<B: Bus>(core: &mut Core, bus: &mut B, near: Option<Kind>, branch: Option<Branch>) {
     if let Some(kind) = near
         && core.trail.wants(kind)
         && branch.is_some_and(|branch| branch.taken)

@@ -7,7 +7,7 @@ use crate::exception::{Done, Fault};
 use crate::mmu::{PAGE, Target};
 use crate::width::Memory;
 use core::ops::Range;
-use core_model::{Assist, MemoryAccess};
+use retire::{Assist, MemoryAccess};
 
 const LINE: u64 = 64;
 /// Accesses of one instruction from which on neighbours are merged; only REP instructions and XSAVE's kin make more.

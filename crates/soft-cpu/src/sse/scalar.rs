@@ -12,7 +12,7 @@ use crate::flags::{CF, Flags, PF, ZF};
 use crate::totals::{Arithmetic, Flop};
 use crate::width::Width;
 use core::cmp::Ordering;
-use core_model::Assist;
+use retire::Assist;
 
 const CR4_OSXMMEXCPT: u64 = 1 << 10;
 

@@ -5,7 +5,7 @@ use crate::context::{CR0_EM, CR0_NE, CR0_TS, Core};
 use crate::exception::{self, Done, Exception};
 use crate::exec::Insn;
 use crate::exec::operand;
-use core_model::Assist;
+use retire::Assist;
 
 pub(crate) const C0: u16 = 1 << 8;
 pub(crate) const C1: u16 = 1 << 9;

@@ -3,10 +3,11 @@
 #![allow(clippy::unwrap_used, reason = "test code, of an example too")]
 
 use core_model::{Model, SUNNY_COVE};
+use retire::{CoreEvent, MemoryAccess};
 use soft_cpu::silicon::Silicon;
 use soft_cpu::{
-    Access, Branch, BranchStep, Bus, CoreEvent, CpuidLeaf, GeneralProtection, LBR_COMPONENT_WORDS,
-    MemoryAccess, Observer, Prepared, State, Step, Totals,
+    Access, Branch, Bus, CpuidLeaf, GeneralProtection, LBR_COMPONENT_WORDS, Observer, Prepared, State, Step,
+    Totals,
 };
 use std::collections::BTreeMap;
 
@@ -98,7 +99,7 @@ pub struct Recorded {
     pub length: u8,
     pub user: bool,
     pub memory: Vec<MemoryAccess>,
-    pub branch: Option<BranchStep>,
+    pub branch: Option<retire::Branch>,
     pub repetitions: u64,
 }
 

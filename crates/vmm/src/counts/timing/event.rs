@@ -3,7 +3,8 @@
 //! Meanings are those of Intel's public event lists (`intel/perfmon`); where the model sees less than silicon, the
 //! row says what stands in. An event that is not here cannot be told from what the model knows.
 
-use core_model::{BranchKind as Kind, Branches, CoreTotals, PerCycle};
+use core_model::{Branches, CoreTotals, PerCycle};
+use retire::BranchKind as Kind;
 use vpmu::event::Event;
 
 /// A count out of the totals of one privilege level.

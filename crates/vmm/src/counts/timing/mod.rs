@@ -7,8 +7,9 @@ mod amd;
 mod event;
 
 use super::Source;
-use core_model::{BlockStep, CORES, CoreEvent, CoreTotals, Model, PerCycle, Prepared, Step};
+use core_model::{BlockStep, CORES, CoreTotals, Model, PerCycle, Prepared, Step};
 use event::{ByCycle, Total};
+use retire::CoreEvent;
 use std::cell::{RefCell, RefMut};
 use std::fmt;
 use std::rc::Rc;

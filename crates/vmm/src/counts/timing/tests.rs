@@ -1,9 +1,8 @@
 //! The source over a core that executes a few instructions.
 
 use super::*;
-use core_model::Assist;
 use iced_x86::{Decoder, DecoderOptions};
-use soft_cpu::BranchStep;
+use retire::{Assist, Branch};
 use vpmu::event::{FixedEvent, IDENTITIES};
 use vpmu::profile::{ICELAKE_SP, PROFILES, SAPPHIRE_RAPIDS, SKYLAKE_SP, Vendor, ZEN2, ZEN3, ZEN4};
 
@@ -29,9 +28,9 @@ fn run(core: &SharedCore, instructions: u64) -> u64 {
         };
         let linear = 0x10_0000 + n * 4096;
         let access =
-            core_model::MemoryAccess { linear, physical: linear, size: 8, page: 12, ..Default::default() };
-        let branch = BranchStep {
-            kind: core_model::BranchKind::Conditional,
+            retire::MemoryAccess { linear, physical: linear, size: 8, page: 12, ..Default::default() };
+        let branch = Branch {
+            kind: retire::BranchKind::Conditional,
             taken: n % 24 < 16,
             target: 0x1000 + (n % 24 / 16) * 16,
         };
@@ -190,13 +189,8 @@ fn a_counter_that_is_not_merged_adds_15_in_a_cycle() {
                 n => &mul[n as usize / 2 % 6],
             };
             let linear = 0x100_0000 + n * 8 * 4096;
-            let access = core_model::MemoryAccess {
-                linear,
-                physical: linear,
-                size: 8,
-                page: 21,
-                ..Default::default()
-            };
+            let access =
+                retire::MemoryAccess { linear, physical: linear, size: 8, page: 21, ..Default::default() };
             let step = Step {
                 rip: 0x1000 + n % 41 * 4,
                 fetch_pa: 0x1000 + n % 41 * 4,
@@ -258,13 +252,8 @@ fn offcore_responses_are_those_of_the_model_s_caches() {
         for n in 0..lines {
             // Pages apart: no prefetcher helps.
             let linear = 0x100_0000 + n * 7 * 4096;
-            let access = core_model::MemoryAccess {
-                linear,
-                physical: linear,
-                size: 8,
-                page: 21,
-                ..Default::default()
-            };
+            let access =
+                retire::MemoryAccess { linear, physical: linear, size: 8, page: 21, ..Default::default() };
             let step = Step {
                 rip: 0x1000,
                 fetch_pa: 0x1000,

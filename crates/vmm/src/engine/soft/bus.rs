@@ -13,11 +13,10 @@ use crate::exceptions::Moment;
 use crate::machine::{Machine, Outcome};
 use crate::stop::LOOK;
 use crate::time::GuestTime;
+use retire::CoreEvent;
 use serde::{Deserialize, Serialize};
 use soft_cpu::silicon::Silicon;
-use soft_cpu::{
-    Access, Branch, BranchKind, Bus, CoreEvent, CpuidLeaf, Delivery, GeneralProtection, Observer, Totals,
-};
+use soft_cpu::{Access, Branch, BranchKind, Bus, CpuidLeaf, Delivery, GeneralProtection, Observer, Totals};
 use std::time::{Duration, Instant};
 use vpmu::Profile;
 use vpmu::pmu::{LBR_COMPONENT_WORDS, RdpmcContext};

@@ -1,7 +1,8 @@
 //! `--detail timing`: a model of the core watches every instruction retire.
 
 use crate::counts::timing::SharedCore;
-use soft_cpu::{BlockStep, CoreEvent, Observer, Prepared, Step};
+use retire::CoreEvent;
+use soft_cpu::{BlockStep, Observer, Prepared, Step};
 
 /// How a taken branch retired.
 #[derive(Debug, Clone, Copy, Default)]
