@@ -58,8 +58,8 @@ struct Args {
 enum Task {
     /// Boot the guest test images and show what they say
     Demo,
-    /// Run everything that CI checks
-    Test,
+    /// Run everything that CI checks, or some stages of it
+    Test(test::TestArgs),
     /// Measure what the virtual PMU costs
     #[cfg_attr(not(feature = "engines"), command(disable_help_flag = true))]
     Bench(bench::BenchArgs),
@@ -106,7 +106,7 @@ enum Task {
 fn main() -> ExitCode {
     let result = match Args::parse().task {
         Task::Demo => demo::demo(),
-        Task::Test => test::test(),
+        Task::Test(args) => test::test(&args),
         Task::Bench(args) => bench::bench(&args),
         Task::Linux(args) => linux::linux(&args),
         Task::Images => images::build().map(|images| {

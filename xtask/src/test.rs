@@ -12,47 +12,135 @@ use crate::tap::Tap;
 use crate::tma;
 use crate::vpmu_cli::{EngineFlags, Vpmu};
 use anstyle::Style;
+use clap::ValueEnum;
 use indicatif::ProgressBar;
+use std::cell::OnceCell;
 use std::fs;
 use std::process::{Command, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 const BOLD: Style = Style::new().bold();
+const DIM: Style = Style::new().dimmed();
 
 /// Seconds that an image may take under QEMU.
 const QEMU_TIMEOUT: &str = "120";
 
-/// Runs all stages; the first host-side failure ends it, guest checks are all run.
-pub(crate) fn test() -> Result<(), TaskError> {
-    stage("format");
-    run(&mut cargo(["fmt", "--all", "--check"]))?;
-    stage("the vpmu command and the guest images, as for the demo");
-    let vpmu = Vpmu::build()?;
-    let images = images::build()?;
-    stage("lints");
-    run(&mut cargo(["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]))?;
-    stage("documentation");
-    docs(true)?;
-    run(cargo(["doc", "--workspace", "--no-deps"]).env("RUSTDOCFLAGS", "-D warnings"))?;
-    stage("packages");
-    packaging::check()?;
-    let mut totals = Tally::default();
-    stage("host tests");
-    host_tests(&mut totals)?;
-    stage("guest tests");
-    totals += guest_tests(&vpmu, &images)?;
-    stage("guest tests with a model of the core");
-    totals += timing_tests(&vpmu, &images)?;
-    stage("the soft engine repeats itself");
-    repeats(&vpmu, &images, &mut totals)?;
-    stage("workloads are bound by what they were written for");
-    if let Some(image) = images.iter().find(|image| image.is_workload()) {
-        totals += tma::check(&vpmu, &image.path, &tma::PROFILES_OF_CORES)?;
+/// A part of what CI checks, in the order in which they run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Stage {
+    /// rustfmt
+    Format,
+    /// clippy, warnings are errors
+    Lints,
+    /// Generated pages and rustdoc
+    Docs,
+    /// The published crates as packages
+    Packages,
+    /// cargo test
+    Host,
+    /// The guest images on every profile, on both engines
+    Guest,
+    /// The guest images with a model of the core
+    Timing,
+    /// The soft engine writes the same trace twice
+    Repeats,
+    /// Workloads are bound by what they were written for
+    Tma,
+    /// A Linux guest
+    Linux,
+    /// The guest images under QEMU
+    Qemu,
+}
+
+impl Stage {
+    fn title(self) -> &'static str {
+        match self {
+            Self::Format => "format",
+            Self::Lints => "lints",
+            Self::Docs => "documentation",
+            Self::Packages => "packages",
+            Self::Host => "host tests",
+            Self::Guest => "guest tests",
+            Self::Timing => "guest tests with a model of the core",
+            Self::Repeats => "the soft engine repeats itself",
+            Self::Tma => "workloads are bound by what they were written for",
+            Self::Linux => "a Linux guest",
+            Self::Qemu => "guest images under QEMU",
+        }
     }
-    stage("a Linux guest");
-    totals += linux::boot_all(&linux::LinuxArgs::short())?;
-    stage("guest images under QEMU");
-    under_qemu(&images, &mut totals)?;
+
+    fn run(self, built: &Built) -> Result<Tally, TaskError> {
+        let checked = |()| Tally::default();
+        match self {
+            Self::Format => run(&mut cargo(["fmt", "--all", "--check"])).map(checked),
+            Self::Lints => {
+                run(&mut cargo(["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]))
+                    .map(checked)
+            }
+            Self::Docs => {
+                docs(true)?;
+                run(cargo(["doc", "--workspace", "--no-deps"]).env("RUSTDOCFLAGS", "-D warnings"))
+                    .map(checked)
+            }
+            Self::Packages => packaging::check().map(checked),
+            Self::Host => host_tests(),
+            Self::Guest => built.then(guest_tests),
+            Self::Timing => built.then(timing_tests),
+            Self::Repeats => built.then(repeats),
+            Self::Tma => built.then(|vpmu, images| {
+                let image = images.iter().find(|image| image.is_workload());
+                image.map_or(Ok(Tally::default()), |image| {
+                    tma::check(vpmu, &image.path, &tma::PROFILES_OF_CORES)
+                })
+            }),
+            Self::Linux => linux::boot_all(&linux::LinuxArgs::short()),
+            Self::Qemu => built.then(|_, images| under_qemu(images)),
+        }
+    }
+}
+
+/// The vpmu command and the guest images, built when they are first needed.
+#[derive(Default)]
+struct Built(OnceCell<(Vpmu, Vec<GuestImage>)>);
+
+impl Built {
+    fn then(
+        &self,
+        stage: impl FnOnce(&Vpmu, &[GuestImage]) -> Result<Tally, TaskError>,
+    ) -> Result<Tally, TaskError> {
+        if let Some((vpmu, images)) = self.0.get() {
+            return stage(vpmu, images);
+        }
+        announce("the vpmu command and the guest images, as for the demo");
+        let built = (Vpmu::build()?, images::build()?);
+        let (vpmu, images) = self.0.get_or_init(|| built);
+        stage(vpmu, images)
+    }
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct TestArgs {
+    /// Only these stages, in their own order
+    #[arg(value_name = "STAGE")]
+    stages: Vec<Stage>,
+}
+
+/// Runs the stages; the first failure on the host's side ends it, guest checks are all run.
+pub(crate) fn test(args: &TestArgs) -> Result<(), TaskError> {
+    let built = Built::default();
+    let mut totals = Tally::default();
+    for &stage in Stage::value_variants() {
+        if args.stages.is_empty() || args.stages.contains(&stage) {
+            if args.stages.is_empty() && stage != Stage::Format {
+                // First of all, so that the first minutes show something of the product.
+                built.then(|_, _| Ok(Tally::default()))?;
+            }
+            announce(stage.title());
+            let start = Instant::now();
+            totals += stage.run(&built)?;
+            anstream::println!("{DIM}   {}: {:.0} s{DIM:#}", stage.title(), start.elapsed().as_secs_f64());
+        }
+    }
 
     let Tally { passed, failed, skipped } = totals;
     anstream::println!(
@@ -61,13 +149,13 @@ pub(crate) fn test() -> Result<(), TaskError> {
     if failed == 0 { Ok(()) } else { Err(TaskError::Failed(format!("{failed} guest checks"))) }
 }
 
-fn stage(name: &str) {
-    anstream::println!("{BOLD}== {name}{BOLD:#}");
+fn announce(stage: &str) {
+    anstream::println!("{BOLD}== {stage}{BOLD:#}");
 }
 
 /// Runs the workspace's tests. A test that lacks KVM or a PMU passes with a line that says so; those
 /// lines are counted here, so that a skip never looks like a success.
-fn host_tests(totals: &mut Tally) -> Result<(), TaskError> {
+fn host_tests() -> Result<Tally, TaskError> {
     // First the part of which cargo shows how far it is.
     run(&mut cargo(["test", "--workspace", "--no-run"]))?;
     // Hidden where stderr is no terminal.
@@ -92,8 +180,7 @@ fn host_tests(totals: &mut Tally) -> Result<(), TaskError> {
     for reason in reasons {
         anstream::println!("{reason}");
     }
-    totals.skipped += skipped.len();
-    Ok(())
+    Ok(Tally { skipped: skipped.len(), ..Tally::default() })
 }
 
 /// Every image on every profile, misbehaving ones included; under KVM, where they take seconds, on one profile for
@@ -110,7 +197,8 @@ fn timing_tests(vpmu: &Vpmu, images: &[GuestImage]) -> Result<Tally, TaskError> 
 }
 
 /// Two runs on the soft engine write the same trace, byte for byte, on one thread and on two.
-fn repeats(vpmu: &Vpmu, images: &[GuestImage], totals: &mut Tally) -> Result<(), TaskError> {
+fn repeats(vpmu: &Vpmu, images: &[GuestImage]) -> Result<Tally, TaskError> {
+    let mut totals = Tally::default();
     const RUNS: [(&str, &str); 5] = [
         ("overflow", "counts"),
         ("overflow", "timing"),
@@ -140,17 +228,18 @@ fn repeats(vpmu: &Vpmu, images: &[GuestImage], totals: &mut Tally) -> Result<(),
             anstream::println!("FAILED {name}: two runs wrote different traces");
         }
     }
-    Ok(())
+    Ok(totals)
 }
 
 /// Boots the test images under QEMU's interpreter, which has no PMU: they have to run to their end.
-fn under_qemu(images: &[GuestImage], totals: &mut Tally) -> Result<(), TaskError> {
+fn under_qemu(images: &[GuestImage]) -> Result<Tally, TaskError> {
+    let mut totals = Tally::default();
     let tests = images.iter().filter(|image| !image.is_hostile() && !image.is_workload());
     if Command::new("qemu-system-x86_64").arg("--version").output().is_err() {
         let count = tests.count();
         anstream::println!("skipped {count} images: qemu-system-x86_64 is not installed");
         totals.skipped += count;
-        return Ok(());
+        return Ok(totals);
     }
     for image in tests {
         let mut command = Command::new("timeout");
@@ -180,5 +269,5 @@ fn under_qemu(images: &[GuestImage], totals: &mut Tally) -> Result<(), TaskError
             );
         }
     }
-    Ok(())
+    Ok(totals)
 }
