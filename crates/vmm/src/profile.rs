@@ -309,5 +309,4 @@ fn leak(text: String) -> &'static str {
 }
 
 #[cfg(test)]
-#[path = "profile_tests.rs"]
 mod tests;

@@ -3,6 +3,8 @@
 use crate::commands::test::TestError;
 use crate::machine::most_similar;
 use crate::output;
+use platform::loader::{ImageError, LoadError};
+use platform::memory::MemoryError;
 use std::error::Error;
 use std::io;
 use std::path::PathBuf;
@@ -11,8 +13,6 @@ use vmm::counts::CountsError;
 use vmm::engine::EngineError;
 use vmm::engine::kvm::KvmError;
 use vmm::gdb::GdbError;
-use vmm::loader::{ImageError, LoadError};
-use vmm::memory::MemoryError;
 use vmm::profile::{ProfileError, ProfileProblem};
 use vmm::run::RunError;
 use vmm::snapshot::SnapshotError;

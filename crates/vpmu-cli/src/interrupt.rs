@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
-use vmm::stop::StopRequest;
+use vmm::machine::stop::StopRequest;
 
 /// A second signal sooner than this is the first one once more: `timeout(1)` sends it to the process and to its
 /// group.

@@ -3,7 +3,7 @@
 use crate::output::printable;
 use host_perf::{Level, Metric, SlotCounts};
 use serde::Serialize;
-use vmm::pmu::window::{Window, WindowRow};
+use vmm::machine::pmu::window::{Window, WindowRow};
 use vmm::run::RunReport;
 use vpmu::event::Event;
 use vpmu::metrics::{self, ALL_FIELDS, FIELD_NAMES, FULL_SCALE, LEVEL1_FIELDS};

@@ -1,12 +1,12 @@
 //! The user's terminal as the guest's console: keys go to the guest one by one, Ctrl-A X ends the run.
 
+use platform::x86::devices::{Input, Typed};
 use std::fs::File;
 use std::io::{self, IsTerminal as _, Read as _};
 use std::os::fd::AsFd as _;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Sender};
 use std::thread;
-use vmm::devices::{Input, Typed};
 use vmm_sys_util::terminal::Terminal as _;
 
 /// Ctrl-A: the next key is for us, as QEMU has it.

@@ -9,16 +9,16 @@ use kvm_bindings::{
     KVM_MSR_EXIT_REASON_UNKNOWN, kvm_enable_cap, kvm_userspace_memory_region,
 };
 use kvm_ioctls::{Kvm, MsrFilterDefaultAction, MsrFilterRange, MsrFilterRangeFlags, VcpuExit};
+use platform::loader::BootState;
+use platform::memory::{GuestMemory, MemoryConfig};
+use platform::x86::apic::{ApicConfig, LocalApic};
+use platform::x86::devices::{Capture, Devices, FwCfg};
 use std::time::{Duration, Instant};
-use vmm::apic::{ApicConfig, LocalApic};
 use vmm::counts::synthetic::{Rates, SyntheticSource};
-use vmm::devices::{Capture, Devices, FwCfg};
 use vmm::engine::kvm::{KvmConfig, KvmEngine};
 use vmm::engine::{Engine, RunLimits};
-use vmm::loader::BootState;
+use vmm::machine::pmu::PmuDevice;
 use vmm::machine::{Machine, Outcome};
-use vmm::memory::{GuestMemory, MemoryConfig};
-use vmm::pmu::PmuDevice;
 use vpmu::profile::SAPPHIRE_RAPIDS;
 use vpmu::register::intel::{FixedCtr, FixedCtrCtrl, PerfEvtSel, PerfGlobalCtrl, Pmc};
 

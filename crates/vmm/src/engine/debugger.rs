@@ -2,7 +2,7 @@
 
 use super::paging::Paging;
 use crate::machine::Outcome;
-use crate::memory::GuestMemory;
+use platform::memory::GuestMemory;
 use soft_cpu::State;
 pub use soft_cpu::{DebugStops, Watchpoint};
 use std::fmt;

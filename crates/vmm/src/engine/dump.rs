@@ -3,8 +3,8 @@
 use super::RegisterDump;
 use super::paging::Paging;
 use crate::machine::Machine;
-use crate::memory::GuestMemory;
 use iced_x86::{Decoder, DecoderOptions, Formatter as _, GasFormatter};
+use platform::memory::GuestMemory;
 use soft_cpu::{Segment, State};
 
 /// Longest instruction.

@@ -10,8 +10,8 @@ pub mod soft;
 
 pub use debugger::{Changes, DebugStops, Debugger, Resume, Stop, StoppedVcpu, Watchpoint};
 
-use crate::loader::BootState;
 use crate::machine::{Machine, Outcome};
+use platform::loader::BootState;
 use serde::Serialize;
 use std::time::Duration;
 

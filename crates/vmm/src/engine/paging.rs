@@ -4,8 +4,8 @@
 //! SDM volume 3A, chapter "Paging". Access rights are not checked: whoever asks stands in for the
 //! CPU, which has just used the address.
 
-use crate::memory::GuestMemory;
 use kvm_bindings::kvm_sregs;
+use platform::memory::GuestMemory;
 
 const CR0_PG: u64 = 1 << 31;
 const CR4_PSE: u64 = 1 << 4;
@@ -142,7 +142,7 @@ fn walk(memory: &GuestMemory, mut table: u64, linear: u64, levels: u32) -> Optio
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::memory::MemoryConfig;
+    use platform::memory::MemoryConfig;
 
     fn memory() -> GuestMemory {
         GuestMemory::new(MemoryConfig { size_mib: 16 }).unwrap()

@@ -17,7 +17,7 @@ mod target;
 mod tests;
 
 use crate::engine::Debugger;
-use crate::stop::StopRequest;
+use crate::machine::stop::StopRequest;
 use session::Session;
 use std::io;
 use std::net::{SocketAddr, TcpListener};

@@ -3,7 +3,7 @@
 use super::target::{Action, Guest};
 use crate::engine::{Changes, DebugStops, Debugger, Resume, Stop, StoppedVcpu};
 use crate::machine::Outcome;
-use crate::stop::{LOOK, StopRequest};
+use crate::machine::stop::{LOOK, StopRequest};
 use gdbstub::common::Signal;
 use gdbstub::conn::Connection;
 use gdbstub::stub::state_machine::GdbStubStateMachine;

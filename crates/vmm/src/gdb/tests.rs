@@ -1,20 +1,20 @@
 //! The protocol as GDB speaks it, over a connection to a guest of a few instructions.
 
 use super::*;
-use crate::apic::{ApicConfig, LocalApic};
 use crate::counts::Source;
 use crate::counts::model::ModelSource;
 use crate::counts::timing::{SharedCore, TimingSource};
-use crate::devices::{Capture, Devices, FwCfg};
 use crate::engine::soft::SoftEngine;
 use crate::engine::{Engine, RunLimits};
-use crate::loader::BootState;
+use crate::machine::pmu::PmuDevice;
+use crate::machine::pmu::trace::Tracer;
 use crate::machine::{Machine, Outcome};
-use crate::memory::{GuestMemory, MemoryConfig};
-use crate::pmu::PmuDevice;
-use crate::pmu::trace::Tracer;
 use crate::run::Detail;
 use crate::test_code::wrmsr;
+use platform::loader::BootState;
+use platform::memory::{GuestMemory, MemoryConfig};
+use platform::x86::apic::{ApicConfig, LocalApic};
+use platform::x86::devices::{Capture, Devices, FwCfg};
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::thread::JoinHandle;

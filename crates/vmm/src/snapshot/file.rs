@@ -1,7 +1,7 @@
 //! Reading and writing the file. See the parent module for the layout.
 
 use super::{PAGE, Snapshot, SnapshotError, VERSION};
-use crate::memory::MAX_SIZE_MIB;
+use platform::memory::MAX_SIZE_MIB;
 use std::fs::File;
 use std::io::Read as _;
 use std::path::Path;

@@ -23,7 +23,7 @@ mod tests;
 
 use crate::engine::soft::{SoftEngine, SoftState};
 use crate::machine::{Machine, MachineState};
-use crate::memory::{GuestMemory, MemoryError};
+use platform::memory::{GuestMemory, MemoryError};
 use serde::{Deserialize, Serialize};
 use std::io;
 use vpmu::Profile;
@@ -145,7 +145,7 @@ impl Snapshot {
     }
 
     /// The state of the port devices, to make them from.
-    pub(crate) fn devices(&self) -> &crate::devices::DevicesState {
+    pub(crate) fn devices(&self) -> &platform::x86::devices::DevicesState {
         &self.header.machine.devices
     }
 

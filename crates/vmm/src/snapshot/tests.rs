@@ -1,16 +1,16 @@
 //! A guest that counts with PMIs through an NMI handler and prints; cut at many points.
 
 use super::*;
-use crate::apic::{ApicConfig, LocalApic};
 use crate::counts::model::ModelSource;
-use crate::devices::{Capture, Devices, FwCfg};
 use crate::engine::{Engine, RunLimits};
-use crate::loader::BootState;
 use crate::machine::Outcome;
-use crate::memory::MemoryConfig;
-use crate::pmu::PmuDevice;
-use crate::pmu::trace::Tracer;
+use crate::machine::pmu::PmuDevice;
+use crate::machine::pmu::trace::Tracer;
 use crate::test_code::wrmsr;
+use platform::loader::BootState;
+use platform::memory::MemoryConfig;
+use platform::x86::apic::{ApicConfig, LocalApic};
+use platform::x86::devices::{Capture, Devices, FwCfg};
 use proptest::prelude::*;
 use std::sync::OnceLock;
 use std::time::Duration;

@@ -7,16 +7,16 @@ use crate::output::{BAD, DIM, GOOD, HEADING, WARN, paint, print, print_json, rep
 use host_perf::{Finding, HostPmu, Status};
 use kvm_bindings::{KVM_CAP_PMU_CAPABILITY, KVM_MAX_CPUID_ENTRIES};
 use kvm_ioctls::Kvm;
+use platform::memory::{GuestMemory, MIN_SIZE_MIB, MemoryConfig};
+use platform::x86::apic::ApicConfig;
 use serde::Serialize;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
-use vmm::apic::ApicConfig;
 use vmm::counts::model::Retired;
 use vmm::counts::{self, CountsChoice};
 use vmm::engine::EngineError;
 use vmm::engine::kvm::{KvmConfig, KvmEngine, kick_signal};
-use vmm::memory::{GuestMemory, MIN_SIZE_MIB, MemoryConfig};
 use vmm::run::RunError;
 use vpmu::Profile;
 use vpmu::profile::{PROFILES, SAPPHIRE_RAPIDS};

@@ -9,12 +9,12 @@ use crate::output::number::{counted, duration};
 use crate::output::progress::Progress;
 use crate::output::{BAD, GOOD, WARN, paint, print, print_json, printable, remark, report};
 use guest_protocol::tap::{self, Directive, Line};
+use platform::loader::TestInfo;
 use serde::Serialize;
 use std::fmt::Write as _;
 use std::path::Path;
 use std::sync::Arc;
 use vmm::engine::EngineError;
-use vmm::loader::TestInfo;
 use vmm::machine::Outcome;
 use vmm::run::{RunError, RunReport};
 

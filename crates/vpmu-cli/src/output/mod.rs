@@ -170,7 +170,7 @@ pub(crate) fn test_report() -> vmm::run::RunReport {
         startup_ns: 3_400_000,
         run_ns: 1_250_000_000,
         peak_rss_kib: Some(2_048),
-        accesses: vmm::pmu::AccessStats::default(),
+        accesses: vmm::machine::pmu::AccessStats::default(),
         instructions: None,
         exits: vec![("io", 1_200), ("msr", 34), ("halt", 0)],
         completed: Vec::new(),

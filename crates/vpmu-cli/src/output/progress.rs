@@ -6,7 +6,7 @@ use std::io::{IsTerminal as _, stderr};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::thread;
 use std::time::{Duration, Instant};
-use vmm::progress::RunProgress;
+use vmm::machine::progress::RunProgress;
 
 /// Shorter runs, and consoles that are quiet for less, need no sign of life.
 const QUIET: Duration = Duration::from_secs(2);

@@ -7,10 +7,10 @@ use crate::interrupt;
 use anstyle::Style;
 use std::fmt::Write as _;
 use std::path::Path;
-use vmm::exceptions::Cause;
+use vmm::machine::exceptions::Cause;
 use vmm::machine::{Outcome, UnknownMsr, UnknownMsrs};
 use vmm::run::RunReport;
-use vmm::warning::Warning;
+use vmm::run::warning::Warning;
 use vpmu::Provenance;
 
 /// What is said about counts of a provenance, next to its name.

@@ -3,8 +3,8 @@
 use super::*;
 use crate::output::test_report;
 use vmm::engine::RegisterDump;
-use vmm::exceptions::{MsrAccess, RaisedException};
-use vmm::pmu::AccessStats;
+use vmm::machine::exceptions::{MsrAccess, RaisedException};
+use vmm::machine::pmu::AccessStats;
 
 fn shown(report: &RunReport) -> String {
     anstream::adapter::strip_str(&summary(report, Some(Path::new("smoke.elf")))).to_string()
@@ -115,7 +115,7 @@ fn a_lost_part_of_the_console_is_said() {
 
 #[test]
 fn an_interval_that_the_guest_marked_is_a_line() {
-    use vmm::pmu::interval::{Interval, IntervalRow};
+    use vmm::machine::pmu::interval::{Interval, IntervalRow};
     let mut report = test_report();
     let row =
         IntervalRow { event: "INST_RETIRED.ANY", user: 6_500_002, kernel: 1, provenance: Provenance::Exact };

@@ -3,7 +3,7 @@
 use super::fake_host::{FakeHost, ZEN};
 use super::progress::Progress;
 use super::*;
-use crate::pmu::{Origin, PmuDevice};
+use crate::machine::pmu::{Origin, PmuDevice};
 use host_perf::fake::Work;
 use host_perf::{Event as HostEvent, Level2Counts, RawEvent, SlotCounts};
 use vpmu::event::{Event, EventCode, FixedEvent};

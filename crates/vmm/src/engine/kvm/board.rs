@@ -3,13 +3,13 @@
 //! The loop is generic over [`Board`], so that the same loop runs a [`Machine`] and, for measuring
 //! what an exit costs by itself, an [`EmptyBoard`].
 
-use crate::apic::Pending;
-use crate::apic::spec::ApicBase;
 use crate::counts::Slice;
 use crate::machine::{GeneralProtection, Machine, MsrResult, Outcome};
-use crate::memory::GuestMemory;
-use crate::time::GuestTime;
 use guest_protocol::ports;
+use platform::memory::GuestMemory;
+use platform::time::GuestTime;
+use platform::x86::apic::Pending;
+use platform::x86::apic::spec::ApicBase;
 use vpmu::pmu::RdpmcContext;
 
 /// When the guest has to be left next, at the latest.

@@ -12,10 +12,10 @@ use super::state;
 use super::vcpu::Vcpu;
 use crate::engine::soft::{Principal, SoftBus};
 use crate::engine::{InstructionCount, dump};
-use crate::memory::GuestMemory;
 use iced_x86::{Decoder, DecoderOptions, Instruction};
 use kvm_bindings::{KVM_MAX_CPUID_ENTRIES, Msrs, kvm_msr_entry};
 use kvm_ioctls::VcpuFd;
+use platform::memory::GuestMemory;
 use soft_cpu::{Budget, Cpu, CpuidLeaf, Exit, State};
 use vpmu::cpuid::CpuidResult;
 

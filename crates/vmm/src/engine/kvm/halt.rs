@@ -6,8 +6,8 @@ use super::error::KvmError;
 use super::kick::{Bound, monotonic_ns};
 use crate::counts::Slice;
 use crate::machine::Outcome;
-use crate::stop::LOOK;
-use crate::time::GuestTime;
+use crate::machine::stop::LOOK;
+use platform::time::GuestTime;
 
 /// How often a halted guest's console is looked at, in nanoseconds: sooner than anybody types the next key.
 const TYPING_NS: u64 = 10_000_000;

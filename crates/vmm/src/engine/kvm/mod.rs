@@ -46,13 +46,13 @@ pub use error::{CpuidBits, KvmError};
 pub use kick::kick_signal;
 
 use super::{Engine, EngineError, InstructionCount, RegisterDump, RunLimits, dump};
-use crate::apic::ApicConfig;
-use crate::apic::spec::ApicBase;
-use crate::loader::BootState;
 use crate::machine::{Machine, Outcome};
-use crate::memory::GuestMemory;
 use exit::Counts;
 use kvm_ioctls::VmFd;
+use platform::loader::BootState;
+use platform::memory::GuestMemory;
+use platform::x86::apic::ApicConfig;
+use platform::x86::apic::spec::ApicBase;
 use rdpmc::Intercept;
 use vcpu::Vcpu;
 use vpmu::Profile;

@@ -4,8 +4,8 @@ use super::exit::InternalError;
 use super::state;
 use super::vcpu::Vcpu;
 use crate::engine::dump;
-use crate::memory::GuestMemory;
 use kvm_bindings::*;
+use platform::memory::GuestMemory;
 use std::fmt::Write as _;
 
 /// The bytes at RIP, as far as they are mapped to RAM.

@@ -9,10 +9,10 @@ use super::kick::{Bound, monotonic_ns};
 use super::{rdpmc, report};
 use crate::counts::Slice;
 use crate::engine::RunLimits;
+use crate::machine::stop::LOOK;
 use crate::machine::{MSR_APIC_BASE, Outcome};
-use crate::stop::LOOK;
-use crate::time::GuestTime;
 use kvm_bindings::{KVM_INTERNAL_ERROR_EMULATION, kvm_sregs};
+use platform::time::GuestTime;
 
 impl KvmEngine {
     /// Runs the vCPU on `board` until that has an outcome. [`Engine::run`](crate::engine::Engine::run)

@@ -2,9 +2,9 @@
 
 use super::error::KvmError;
 use super::exit::{Exit, PortIo};
-use crate::loader::{BootState, SegmentState};
 use kvm_bindings::*;
 use kvm_ioctls::VcpuFd;
+use platform::loader::{BootState, SegmentState};
 use std::io;
 use std::ptr::NonNull;
 use std::sync::atomic::AtomicU8;

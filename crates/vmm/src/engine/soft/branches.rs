@@ -4,7 +4,7 @@
 //! somebody may look; what more recent ones have pushed out by then is never worked out.
 
 use super::timing::Retirement;
-use crate::pmu::PmuDevice;
+use crate::machine::pmu::PmuDevice;
 use soft_cpu::{Branch, BranchKind};
 use vpmu::BranchRecord;
 
@@ -230,8 +230,8 @@ fn record_kind(kind: BranchKind) -> Option<vpmu::BranchKind> {
 mod tests {
     use super::*;
     use crate::counts::model::{ModelSource, Retired};
-    use crate::pmu::Origin;
-    use crate::time::GuestTime;
+    use crate::machine::pmu::Origin;
+    use platform::time::GuestTime;
     use vpmu::profile::{ICELAKE_SP, SAPPHIRE_RAPIDS};
     use vpmu::{Profile, WriteOutcome};
 

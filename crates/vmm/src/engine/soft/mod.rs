@@ -18,9 +18,9 @@ use self::timing::Timing;
 use super::{Debugger, Engine, EngineError, RegisterDump, Resume, RunLimits, Stop, StoppedVcpu, dump};
 use crate::counts::model::Retired;
 use crate::counts::timing::SharedCore;
-use crate::loader::{BootState, SegmentState};
 use crate::machine::{Machine, Outcome};
-use crate::memory::GuestMemory;
+use platform::loader::{BootState, SegmentState};
+use platform::memory::GuestMemory;
 use serde::{Deserialize, Serialize};
 use soft_cpu::{
     Budget, Cpu, DebugStop, DescriptorTable, Exit, RFLAGS_IF, Segment, State, Totals, Unimplemented,

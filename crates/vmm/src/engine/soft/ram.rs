@@ -1,6 +1,6 @@
 //! Guest RAM by host address: the interpreter reads and writes it for every memory operand.
 
-use crate::memory::GuestMemory;
+use platform::memory::GuestMemory;
 
 /// The guest's RAM; a position is a guest physical address.
 #[derive(Debug)]

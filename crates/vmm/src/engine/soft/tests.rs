@@ -2,16 +2,16 @@
 //! run on this engine in `cargo xtask test`.
 
 use super::*;
-use crate::apic::{ApicConfig, LocalApic};
 use crate::counts::Source;
 use crate::counts::model::ModelSource;
 use crate::counts::timing::TimingSource;
-use crate::devices::{Capture, Devices, FwCfg};
-use crate::memory::MemoryConfig;
-use crate::pmu::PmuDevice;
-use crate::pmu::trace::Tracer;
+use crate::machine::pmu::PmuDevice;
+use crate::machine::pmu::trace::Tracer;
 use crate::run::Detail;
 use crate::test_code::wrmsr;
+use platform::memory::MemoryConfig;
+use platform::x86::apic::{ApicConfig, LocalApic};
+use platform::x86::devices::{Capture, Devices, FwCfg};
 use std::io;
 use std::time::Duration;
 use vpmu::profile::ICELAKE_SP;
@@ -170,7 +170,7 @@ fn halting_takes_no_cycles() {
     guest.engine.state.gdtr = soft_cpu::DescriptorTable { base: 0x4000, limit: 0xF };
     guest.engine.state.gpr[4] = 0x8000;
     assert_eq!(guest.run(), Outcome::Halted);
-    assert!(guest.machine.now() >= crate::time::GuestTime(50_000), "{:?}", guest.machine.now());
+    assert!(guest.machine.now() >= platform::time::GuestTime(50_000), "{:?}", guest.machine.now());
     assert!((1..5_000).contains(&guest.rdmsr(0x30A)), "{} cycles", guest.rdmsr(0x30A));
 }
 

@@ -3,7 +3,7 @@
 //! Source: SDM vol. 3A, "Local Vector Table" and "x2APIC Register Address Space".
 
 use super::{Explained, Layout, LayoutField};
-use vmm::apic::spec::{Lvt, LvtKind};
+use platform::x86::apic::spec::{Lvt, LvtKind};
 use vpmu::Profile;
 use vpmu::decode::{Decoded, DecodedField};
 use vpmu::profile::Vendor;

@@ -6,10 +6,10 @@ use super::manifest::{self, Declared, Expect, Need};
 use super::plan::Engine;
 use super::unittests::{self, Unit};
 use crate::machine::most_similar;
+use platform::loader::{Image, ImageError};
 use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
-use vmm::loader::{Image, ImageError};
 
 /// An image with what is to be known about running it.
 #[derive(Debug, Clone)]

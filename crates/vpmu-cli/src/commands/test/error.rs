@@ -4,10 +4,10 @@ use super::filter::FilterError;
 use super::merge::MergeError;
 use super::shard::AutoError;
 use crate::error::exit;
+use platform::loader::ImageError;
 use std::io;
 use std::path::PathBuf;
 use thiserror::Error;
-use vmm::loader::ImageError;
 
 #[derive(Debug, Error)]
 pub(crate) enum TestError {

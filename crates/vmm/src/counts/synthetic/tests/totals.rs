@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::counts::Source;
-use crate::pmu::{Origin, PmuDevice};
+use crate::machine::pmu::{Origin, PmuDevice};
 use vpmu::metrics::field;
 use vpmu::{Provenance, ReadOutcome, WriteOutcome};
 

@@ -1,7 +1,7 @@
 //! Feature and topology leaves, reduced to what an Intel CPU in this machine has.
 
-use crate::apic::ApicConfig;
 use crate::engine::caches::TOPOEXT;
+use platform::x86::apic::ApicConfig;
 use vpmu::cpuid::CpuidResult;
 
 /// A mask of single bits.

@@ -27,8 +27,8 @@ use vpmu::cpuid::CpuidResult;
 use vpmu::profile::Vendor;
 
 use super::error::CpuidBits;
-use crate::apic::ApicConfig;
 use crate::engine::{SIGNATURE, caches, frequency};
+use platform::x86::apic::ApicConfig;
 
 /// Highest basic leaf: the V2 topology leaf, above everything that we fill in.
 const MAX_BASIC: u32 = 0x1F;

@@ -5,8 +5,8 @@
 
 use super::gate::{self, FrameSize};
 use crate::engine::paging::Paging;
-use crate::memory::GuestMemory;
 use kvm_bindings::{kvm_regs, kvm_segment, kvm_sregs};
+use platform::memory::GuestMemory;
 
 /// RFLAGS.VM.
 const VM86: u64 = 1 << 17;
@@ -117,7 +117,7 @@ impl Frame {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::memory::MemoryConfig;
+    use platform::memory::MemoryConfig;
 
     const STACK: u64 = 0x8000;
 

@@ -3,8 +3,8 @@
 //! Layouts: SDM volume 3A, "Segment Descriptors", "IDT Descriptors", "64-Bit Mode IDT".
 
 use crate::engine::paging::Paging;
-use crate::memory::GuestMemory;
 use kvm_bindings::{kvm_segment, kvm_sregs};
+use platform::memory::GuestMemory;
 
 /// Vector of #GP.
 const GP_VECTOR: u64 = 13;

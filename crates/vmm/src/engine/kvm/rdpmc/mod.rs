@@ -27,13 +27,13 @@ use super::board::Board;
 use super::error::KvmError;
 use super::vcpu::Vcpu;
 use crate::engine::paging::Paging;
-use crate::memory::GuestMemory;
 use frame::Frame;
 use gate::{FrameSize, Gate, GateBytes};
 use kvm_bindings::{
     KVM_GUESTDBG_BLOCKIRQ, KVM_GUESTDBG_ENABLE, KVM_GUESTDBG_INJECT_DB, KVM_GUESTDBG_SINGLESTEP,
     KVM_GUESTDBG_USE_HW_BP, kvm_sregs,
 };
+use platform::memory::GuestMemory;
 use vpmu::pmu::RdpmcContext;
 
 const CR4_PCE: u64 = 1 << 8;

@@ -11,13 +11,13 @@ mod rdpmc_32;
 mod source;
 
 use super::{Board, EmptyBoard, KvmConfig, KvmEngine};
-use crate::apic::{ApicConfig, LocalApic};
-use crate::devices::{Capture, Devices, FwCfg};
 use crate::engine::{Engine, RunLimits};
-use crate::loader::BootState;
+use crate::machine::pmu::PmuDevice;
 use crate::machine::{Machine, Outcome};
-use crate::memory::{GuestMemory, MemoryConfig};
-use crate::pmu::PmuDevice;
+use platform::loader::BootState;
+use platform::memory::{GuestMemory, MemoryConfig};
+use platform::x86::apic::{ApicConfig, LocalApic};
+use platform::x86::devices::{Capture, Devices, FwCfg};
 use source::PerNanosecond;
 use std::time::Duration;
 use vpmu::profile::ICELAKE_SP;

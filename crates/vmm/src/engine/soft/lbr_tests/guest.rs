@@ -2,16 +2,16 @@
 
 use super::Setting;
 use super::oracle::Kind;
-use crate::apic::{ApicConfig, LocalApic};
 use crate::counts::model::ModelSource;
-use crate::devices::{Devices, FwCfg};
 use crate::engine::soft::SoftEngine;
 use crate::engine::{Engine as _, RunLimits};
-use crate::loader::BootState;
+use crate::machine::pmu::PmuDevice;
 use crate::machine::{Machine, Outcome};
-use crate::memory::{GuestMemory, MemoryConfig};
-use crate::pmu::PmuDevice;
 use crate::test_code::wrmsr;
+use platform::loader::BootState;
+use platform::memory::{GuestMemory, MemoryConfig};
+use platform::x86::apic::{ApicConfig, LocalApic};
+use platform::x86::devices::{Devices, FwCfg};
 use std::io;
 use std::time::Duration;
 use vpmu::Profile;

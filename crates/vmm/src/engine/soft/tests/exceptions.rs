@@ -1,7 +1,7 @@
 //! Exceptions and interrupts: the trace, and why a guest crashed.
 
 use super::*;
-use crate::exceptions::{Cause, ExceptionTracer, MsrAccess};
+use crate::machine::exceptions::{Cause, ExceptionTracer, MsrAccess};
 use serde_json::{Value, json};
 
 const IDT: u64 = 0x3000;

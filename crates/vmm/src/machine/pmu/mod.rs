@@ -9,9 +9,9 @@ pub mod window;
 pub use stats::AccessStats;
 
 use crate::counts::{Slice, Source};
-use crate::exceptions::MsrAccess;
-use crate::time::GuestTime;
+use crate::machine::exceptions::MsrAccess;
 use interval::{Interval, IntervalRecorder};
+use platform::time::GuestTime;
 use serde::{Deserialize, Serialize};
 use trace::{Access, Tracer};
 use vpmu::event::ArchEvent;

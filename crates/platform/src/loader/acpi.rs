@@ -1,8 +1,8 @@
 //! The ACPI tables: RSDP, XSDT, MADT with the interrupt controllers, FADT with power-off and reset, and a DSDT with
 //! `\_S5` and the `pvpanic` device.
 
-use crate::apic::spec::DEFAULT_BASE;
-use crate::devices::{RESET_CONTROL, RESET_CPU, ioapic, power};
+use crate::x86::apic::spec::DEFAULT_BASE;
+use crate::x86::devices::{RESET_CONTROL, RESET_CPU, ioapic, power};
 use acpi_tables::aml::{Device, IO, Name, Package, Path, ResourceTemplate, Scope};
 use acpi_tables::fadt::{FADTBuilder, Flags};
 use acpi_tables::gas::{AccessSize, AddressSpace, GAS};

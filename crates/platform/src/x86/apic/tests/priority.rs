@@ -1,7 +1,7 @@
 //! IRR, ISR, TPR, PPR and EOI.
 
 use super::*;
-use crate::apic::{Delivery, Pending};
+use crate::x86::apic::{Delivery, Pending};
 
 #[test]
 fn a_vector_moves_from_irr_to_isr_to_nowhere() {

@@ -1,7 +1,7 @@
 //! What a reader of a run's report has to know.
 
 use crate::counts::model;
-use crate::pmu::window::MAX_WINDOWS;
+use crate::machine::pmu::window::MAX_WINDOWS;
 use serde::Serialize;
 use std::fmt;
 use vpmu::pmu::Ledger;
@@ -55,7 +55,7 @@ pub(crate) fn looked_at_slots(ledger: &Ledger) -> bool {
 mod tests {
     use super::*;
     use crate::counts::model::{ModelSource, Retired};
-    use crate::pmu::{Origin, PmuDevice};
+    use crate::machine::pmu::{Origin, PmuDevice};
     use vpmu::profile::{ICELAKE_SP, SKYLAKE_SP, ZEN4};
     use vpmu::{Profile, WriteOutcome};
 

@@ -17,7 +17,7 @@
 
 use super::cause::{error_meaning, title};
 use super::{Moment, NMI, PF, Refusal, name};
-use crate::json_lines::JsonLines;
+use crate::machine::json_lines::JsonLines;
 use serde::Serialize;
 use soft_cpu::{Delivery, EventKind, Place};
 use std::io::{self, Write};

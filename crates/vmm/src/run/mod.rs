@@ -1,28 +1,30 @@
 //! One run, from an image to a report.
 
-use crate::apic::{ApicConfig, LocalApic};
+pub mod warning;
+
+use self::warning::{Warning, looked_at_slots};
 use crate::counts::timing::{SharedCore, TimingError, TimingSource};
 use crate::counts::{self, CountsChoice, Source};
-use crate::devices::serial::Output;
-use crate::devices::{Capture, Devices, FwCfg, Input};
 use crate::engine::kvm::{KvmConfig, KvmEngine};
 use crate::engine::soft::SoftEngine;
 use crate::engine::{Engine, EngineChoice, EngineError, InstructionCount, RegisterDump, RunLimits};
-use crate::exceptions::{Cause, ExceptionTracer};
 use crate::file;
 use crate::gdb::GdbServer;
-use crate::loader::{self, BootParams, Image, LoadError};
+use crate::machine::exceptions::{Cause, ExceptionTracer};
+use crate::machine::pmu::interval::Interval;
+use crate::machine::pmu::trace::Tracer;
+use crate::machine::pmu::window::Window;
+use crate::machine::pmu::{AccessStats, PmuDevice};
+use crate::machine::progress::RunProgress;
+use crate::machine::stop::StopRequest;
 use crate::machine::{Machine, Outcome, UnknownMsrs};
-use crate::memory::{GuestMemory, MemoryConfig, MemoryError};
-use crate::pmu::interval::Interval;
-use crate::pmu::trace::Tracer;
-use crate::pmu::window::Window;
-use crate::pmu::{AccessStats, PmuDevice};
-use crate::progress::RunProgress;
 use crate::snapshot::{Snapshot, SnapshotError};
-use crate::stop::StopRequest;
-use crate::warning::{Warning, looked_at_slots};
 use guest_protocol::files;
+use platform::loader::{self, BootParams, Image, LoadError};
+use platform::memory::{GuestMemory, MemoryConfig, MemoryError};
+use platform::x86::apic::{ApicConfig, LocalApic};
+use platform::x86::devices::serial::Output;
+use platform::x86::devices::{Capture, Devices, FwCfg, Input};
 use serde::Serialize;
 use std::fmt;
 use std::fs::File;

@@ -1,7 +1,7 @@
 //! Measuring windows: when they open and close, and what stands next to what.
 
 use super::*;
-use crate::pmu::window::{MAX_LABEL, MAX_ROWS, MAX_WINDOWS};
+use crate::machine::pmu::window::{MAX_LABEL, MAX_ROWS, MAX_WINDOWS};
 
 /// Counts instructions at user level from 0, and what the guest did before that.
 fn instructions() -> Bench {

@@ -3,17 +3,23 @@
 //! An engine executes instructions and calls the machine for port I/O, MMIO, MSRs and RDPMC; tells
 //! it how guest time goes by; and asks it which interrupt is due.
 
-use crate::amd_msr;
-pub use crate::apic::GeneralProtection;
-use crate::apic::{ApicState, LocalApic, TimerState};
+mod amd_msr;
+pub mod exceptions;
+mod json_lines;
+pub mod pmu;
+pub mod progress;
+pub mod stop;
+
+use self::exceptions::{ExceptionLog, MsrAccess, Refusal, RefusalReason};
+use self::pmu::{Origin, PmuDevice, PmuState};
+use self::progress::RunProgress;
+use self::stop::StopRequest;
 use crate::counts::Slice;
-use crate::devices::{Devices, DevicesState, IoApic, PortEffect, TestDevice};
-use crate::exceptions::{ExceptionLog, MsrAccess, Refusal, RefusalReason};
-use crate::memory::GuestMemory;
-use crate::pmu::{Origin, PmuDevice, PmuState};
-use crate::progress::RunProgress;
-use crate::stop::StopRequest;
-use crate::time::GuestTime;
+use platform::memory::GuestMemory;
+use platform::time::GuestTime;
+pub use platform::x86::apic::GeneralProtection;
+use platform::x86::apic::{ApicState, LocalApic, TimerState};
+use platform::x86::devices::{Devices, DevicesState, IoApic, PortEffect, TestDevice};
 use serde::{Deserialize, Serialize};
 use vpmu::pmu::RdpmcContext;
 use vpmu::profile::Vendor;
@@ -196,7 +202,7 @@ impl Machine {
     }
 
     /// Goes on from a saved state, on a fresh machine whose devices [have been
-    /// resumed](crate::devices::Devices::resume) and whose counts source has its totals again.
+    /// resumed](platform::x86::devices::Devices::resume) and whose counts source has its totals again.
     ///
     /// # Errors
     /// A sentence that says what this machine cannot have saved.

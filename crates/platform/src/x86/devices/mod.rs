@@ -66,11 +66,11 @@ const KEYBOARD_COMMAND: u16 = 0x64;
 /// Keyboard controller command: pulse the CPU's reset line.
 const KEYBOARD_RESET: u8 = 0xFE;
 /// Reset control register of chipsets.
-pub(crate) const RESET_CONTROL: u16 = 0xCF9;
+pub const RESET_CONTROL: u16 = 0xCF9;
 /// Address register of PCI configuration; 32 bits wide, narrower accesses go to other devices.
 const PCI_ADDRESS: u16 = 0xCF8;
 /// Reset control register: "reset CPU", which starts a reset when it goes from 0 to 1.
-pub(crate) const RESET_CPU: u8 = 1 << 2;
+pub const RESET_CPU: u8 = 1 << 2;
 /// What an absent port reads.
 const ABSENT: u8 = 0xFF;
 

@@ -15,7 +15,7 @@ pub use cause::{Cause, RaisedException};
 pub use refusal::{MsrAccess, Refusal, RefusalReason};
 pub use trace::ExceptionTracer;
 
-use crate::time::GuestTime;
+use platform::time::GuestTime;
 use soft_cpu::{Delivery, EventKind};
 use std::io;
 

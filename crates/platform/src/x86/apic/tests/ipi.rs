@@ -86,7 +86,7 @@ fn init_and_startup_broadcasts_change_nothing() {
         assert!(!apic.pending().any());
     }
     apic.set(ICR_LOW, 0xC_0000);
-    assert_eq!(crate::apic::ApicState { icr: before.icr, new_errors: 0, ..apic.save() }, before);
+    assert_eq!(crate::x86::apic::ApicState { icr: before.icr, new_errors: 0, ..apic.save() }, before);
 }
 
 #[test]

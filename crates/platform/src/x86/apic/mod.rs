@@ -40,8 +40,8 @@ mod vectors;
 use self::spec::{ApicBase, ApicMode, DeliveryMode, Icr, Lvt, LvtKind, Svr};
 use self::timer::Timer;
 use self::vectors::VectorSet;
-use crate::devices::InterruptMessage;
 use crate::time::GuestTime;
+use crate::x86::devices::InterruptMessage;
 
 pub use self::local::Delivery;
 pub use self::state::{ApicState, StateError, TimerState};

@@ -1,7 +1,7 @@
 //! Saved state.
 
 use super::*;
-use crate::apic::{ApicState, StateError, TimerState};
+use crate::x86::apic::{ApicState, StateError, TimerState};
 
 /// Makes one field of a good state impossible.
 type Spoil = fn(&mut ApicState);

@@ -191,7 +191,7 @@ proptest! {
                     let _ = apic.write_tsc_deadline(value, tsc, now);
                 }
                 Garbage::Lint(pin, level) => {
-                    let pin = if pin { crate::apic::LintPin::Lint0 } else { crate::apic::LintPin::Lint1 };
+                    let pin = if pin { crate::x86::apic::LintPin::Lint0 } else { crate::x86::apic::LintPin::Lint1 };
                     apic.set_lint(pin, level);
                 }
                 Garbage::Pmi => {

@@ -1,7 +1,7 @@
 //! APIC timer.
 
 use super::*;
-use crate::apic::spec::MSR_TSC_DEADLINE;
+use crate::x86::apic::spec::MSR_TSC_DEADLINE;
 
 const PERIODIC: u32 = 1 << 17;
 const DEADLINE: u32 = 2 << 17;

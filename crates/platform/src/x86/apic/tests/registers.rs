@@ -1,8 +1,8 @@
 //! Every register: value after reset, reserved bits, access rights in both modes.
 
 use super::*;
-use crate::apic::ConfigError;
-use crate::apic::spec::ApicMode;
+use crate::x86::apic::ConfigError;
+use crate::x86::apic::spec::ApicMode;
 
 /// xAPIC offset, value after reset, value read back after writing all ones to a software-enabled
 /// APIC without TSC-deadline mode. From the SDM's register map and figures, not from `spec.rs`.

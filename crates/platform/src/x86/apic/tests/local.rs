@@ -1,8 +1,8 @@
 //! Local vector table: PMI, LINT pins, errors.
 
 use super::*;
-use crate::apic::spec::DeliveryMode;
-use crate::apic::{Delivery, LintPin};
+use crate::x86::apic::spec::DeliveryMode;
+use crate::x86::apic::{Delivery, LintPin};
 
 #[test]
 fn nmi_mode_pmi_masks_lvtpc_on_intel() {

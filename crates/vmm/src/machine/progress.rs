@@ -1,6 +1,6 @@
 //! How far a run is, for whoever watches it from another thread.
 
-use crate::time::GuestTime;
+use platform::time::GuestTime;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 

@@ -15,9 +15,9 @@
 //! | `rip` | address of the instruction, where the engine knows it |
 
 use super::Origin;
-use crate::exceptions::{MsrAccess, RefusalReason};
-use crate::json_lines::JsonLines;
-use crate::time::GuestTime;
+use crate::machine::exceptions::{MsrAccess, RefusalReason};
+use crate::machine::json_lines::JsonLines;
+use platform::time::GuestTime;
 use serde::Serialize;
 use std::io::{self, Write};
 use vpmu::decode::{msr_name, one_line};
