@@ -13,10 +13,10 @@ fn main() {
     }
     println!();
     if let Err(refusal) = count_instructions(&host) {
-        println!("instructions: {refusal}");
+        println!("instructions: {}", refusal.with_advice());
     }
     if let Err(refusal) = count_slots(&host) {
-        println!("slots: {refusal}");
+        println!("slots: {}", refusal.with_advice());
     }
 }
 
@@ -49,7 +49,7 @@ fn count_slots(host: &HostPmu) -> Result<(), HostPerfError> {
     // Only while the group is on the PMU; a reading by system call zeroes the registers.
     match group.user_metrics(host).and_then(|pages| pages.read()) {
         Ok(raw) => println!("raw PERF_METRICS: {:#018x} of {} slots", raw.metrics, raw.slots),
-        Err(refusal) => println!("raw PERF_METRICS: {refusal}"),
+        Err(refusal) => println!("raw PERF_METRICS: {}", refusal.with_advice()),
     }
     group.disable()?;
     let counts = group.read()?.counts;

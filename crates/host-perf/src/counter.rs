@@ -2,13 +2,10 @@
 
 use crate::error::HostPerfError;
 use crate::event::Event;
-use crate::probe::HostPmu;
-use crate::spec::{EventSpec, Place, READ_SINGLE};
-use crate::sys::{Ioctl, PerfFd};
+use crate::host::{HostPmu, READ_SINGLE};
+use crate::kernel::{Ioctl, PerfFd};
+use crate::spec::{EventSpec, MAX_PERIOD};
 use crate::user_page::UserPage;
-
-/// The largest period: the kernel refuses bit 63.
-pub const MAX_PERIOD: u64 = i64::MAX as u64;
 
 /// A count with the times that tell how much of it was really counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -99,8 +96,8 @@ impl Counter {
         }
         Ok(Counter {
             spec,
-            fd: open_fd(host, &spec)?,
-            owner: host.sys().current_tid(),
+            fd: host.open(&spec, None, READ_SINGLE)?,
+            owner: host.current_tid(),
             total: Total::default(),
             origin: (0, 0),
             armed: None,
@@ -298,12 +295,4 @@ impl Armed {
     fn used_up(self, value: u64) -> bool {
         value.wrapping_sub(self.at) >= self.period
     }
-}
-
-/// Opens a single event, explaining a failure.
-pub(crate) fn open_fd(host: &HostPmu, spec: &EventSpec) -> Result<Box<dyn PerfFd>, HostPerfError> {
-    let mut attr = spec.attr(host.core_pmu(), Place::Leader, READ_SINGLE)?;
-    host.sys()
-        .open(&mut attr, spec.target.tid(), None)
-        .map_err(|errno| HostPerfError::open(errno, spec, host))
 }

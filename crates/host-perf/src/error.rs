@@ -1,46 +1,38 @@
-//! Why the host cannot count, in words that say what to do next.
+//! Why the host cannot count.
 
 use thiserror::Error;
 
+use crate::advice::{Advice, Capability};
 use crate::errno::Errno;
 use crate::event::{Event, Level};
-use crate::probe::HostPmu;
-use crate::spec::{EventSpec, Scope};
-
-/// Separates cause and next step in a message.
-const STEP: &str = "; ";
+use crate::spec::MAX_PERIOD;
 
 /// A refusal of the host, or a request that no host would accept.
 ///
-/// The message is "what is wrong; what to do".
+/// The message says what is wrong; [`advice`](Self::advice) is what to do about it.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum HostPerfError {
     /// No core PMU in sysfs.
-    #[error(
-        "this host has no hardware PMU (no /sys/bus/event_source/devices/cpu); \
-         use a host that shows its PMU: bare metal, or a virtual machine with a virtual PMU"
-    )]
+    #[error("this host has no hardware PMU (no /sys/bus/event_source/devices/cpu)")]
     NoPmu,
 
     /// There is a PMU, but it does not know the event.
-    #[error("the host's PMU does not offer `{event}`; count another event or use another host")]
+    #[error("the host's PMU does not offer `{event}`")]
     UnknownEvent {
         /// The event.
         event: Event,
     },
 
     /// The kernel was built without perf, or a sandbox hides the system call.
-    #[error(
-        "this kernel has no perf_event_open (ENOSYS); use a kernel with CONFIG_PERF_EVENTS, outside a sandbox"
-    )]
+    #[error("this kernel has no perf_event_open (ENOSYS)")]
     NoPerf,
 
     /// `kernel.perf_event_paranoid` forbids the event to this process.
-    #[error(
-        "kernel.perf_event_paranoid is {level} and forbids `{event}` ({what}); \
-         run `sysctl kernel.perf_event_paranoid={allowed}` or give the process {capability}"
-    )]
+    #[error("kernel.perf_event_paranoid is {level} and forbids `{event}` ({})", match .needed {
+        Capability::Perfmon => "privilege level 0, also that of a guest",
+        Capability::SysAdmin => "any event without privileges",
+    })]
     Paranoid {
         /// The event.
         event: Event,
@@ -48,17 +40,12 @@ pub enum HostPerfError {
         level: i32,
         /// The highest level that would allow it.
         allowed: i32,
-        /// What the level forbids.
-        what: &'static str,
         /// The capability that lifts the restriction.
-        capability: &'static str,
+        needed: Capability,
     },
 
     /// Permission denied although the paranoid level would allow the event.
-    #[error(
-        "no permission to count `{event}` of thread {tid} (EACCES); \
-         run as the owner of that thread, or give the process CAP_PERFMON"
-    )]
+    #[error("no permission to count `{event}` of thread {tid} (EACCES)")]
     Denied {
         /// The event.
         event: Event,
@@ -69,23 +56,27 @@ pub enum HostPerfError {
     /// EPERM: not perf's own check but a filter around the process.
     #[error(
         "perf_event_open is blocked for this process (EPERM), usually by a container's seccomp profile or a \
-         security module; allow the system call or give the process CAP_PERFMON"
+         security module"
     )]
     Blocked,
 
-    /// The kernel calls the event invalid.
-    #[error("the kernel rejected `{event}` (EINVAL): {hint}")]
+    /// The kernel calls the event invalid. The message names the usual cause for such an event.
+    #[error("the kernel rejected `{event}` (EINVAL): {}", match .event {
+        Event::Slots | Event::Topdown(_) => {
+            "slots must lead the group, metrics cannot sample, and nothing else may use fixed counter 3"
+        }
+        Event::Raw(_) => {
+            "a bit of the encoding is reserved on this CPU, or the group needs more counters than exist"
+        }
+        _ => "the group needs more counters than the PMU has, or the combination of attributes is not supported",
+    })]
     Rejected {
         /// The event.
         event: Event,
-        /// The usual cause for such an event.
-        hint: &'static str,
     },
 
     /// The counters cannot interrupt.
-    #[error(
-        "the host's PMU cannot signal overflows of `{event}` (EOPNOTSUPP): it has no interrupt; count without a period"
-    )]
+    #[error("the host's PMU cannot signal overflows of `{event}` (EOPNOTSUPP): it has no interrupt")]
     NoOverflow {
         /// The event.
         event: Event,
@@ -93,8 +84,7 @@ pub enum HostPerfError {
 
     /// A VM with a mediated vPMU owns the counters in guest mode.
     #[error(
-        "`{event}` would count in guest mode while a VM with a mediated vPMU owns the counters (EOPNOTSUPP); \
-         stop that VM, or reload kvm_intel/kvm_amd with enable_mediated_pmu=0"
+        "`{event}` would count in guest mode while a VM with a mediated vPMU owns the counters (EOPNOTSUPP)"
     )]
     MediatedVm {
         /// The event.
@@ -102,25 +92,21 @@ pub enum HostPerfError {
     },
 
     /// Not supported for another reason.
-    #[error("the host does not support `{event}` in this form (EOPNOTSUPP); count another event")]
+    #[error("the host does not support `{event}` in this form (EOPNOTSUPP)")]
     Unsupported {
         /// The event.
         event: Event,
     },
 
-    /// Somebody else holds the resource.
-    #[error(
-        "the counters that `{event}` needs are taken by another user (EBUSY); stop other profilers and try again"
-    )]
+    /// Another user holds the resource.
+    #[error("the counters that `{event}` needs are taken by another user (EBUSY)")]
     Busy {
         /// The event.
         event: Event,
     },
 
     /// Out of file descriptors.
-    #[error(
-        "no file descriptor left for `{event}` ({errno}); raise `ulimit -n` (each event of each vCPU needs one)"
-    )]
+    #[error("no file descriptor left for `{event}` ({errno})")]
     TooManyFiles {
         /// The event.
         event: Event,
@@ -129,9 +115,7 @@ pub enum HostPerfError {
     },
 
     /// The attribute structure, or the group's read size, is too big for the kernel.
-    #[error(
-        "the kernel is too old for this request, or the group is too large (E2BIG at `{event}`); use fewer events"
-    )]
+    #[error("the kernel is too old for this request, or the group is too large (E2BIG at `{event}`)")]
     TooBig {
         /// The event.
         event: Event,
@@ -145,7 +129,7 @@ pub enum HostPerfError {
     },
 
     /// The thread does not exist (any more).
-    #[error("thread {tid} does not exist (ESRCH); open its events while it runs")]
+    #[error("thread {tid} does not exist or has ended (ESRCH)")]
     NoThread {
         /// The thread id.
         tid: i32,
@@ -190,16 +174,17 @@ pub enum HostPerfError {
     },
 
     /// A topdown metric without the slots leader, or a slots group on a host without them.
-    #[error("`{event}` counts only in a group led by `slots`; open a SlotsGroup")]
+    #[error("`{event}` counts only in a group led by `slots`, as a SlotsGroup opens it")]
     NeedsSlotsLeader {
         /// The metric.
         event: Event,
     },
 
     /// The host has no (or not so many) PERF_METRICS fields.
-    #[error("this host's PMU has no topdown {wanted} metrics ({}); use {}",
-        match .has { Some(level) => format!("only {level}"), None => "no `slots` event in sysfs".to_owned() },
-        match .has { Some(level) => level.to_string(), None => "Ice Lake or later big cores".to_owned() })]
+    #[error("this host's PMU has no topdown {wanted} metrics ({})", match .has {
+        Some(level) => format!("only {level}"),
+        None => "no `slots` event in sysfs".to_owned(),
+    })]
     NoTopdown {
         /// What was asked for.
         wanted: Level,
@@ -217,23 +202,21 @@ pub enum HostPerfError {
     },
 
     /// The period is zero or has bit 63 set.
-    #[error("a period of {period} events is out of range: use 1 to {}", crate::MAX_PERIOD)]
+    #[error("a period of {period} events is out of range: use 1 to {MAX_PERIOD}")]
     BadPeriod {
         /// The value.
         period: u64,
     },
 
     /// A period was set on an event that was opened without one.
-    #[error(
-        "`{event}` was opened without a period, so it cannot signal overflows; open it with EventSpec::period"
-    )]
+    #[error("`{event}` was opened without a period (EventSpec::period), so it cannot signal overflows")]
     NotSampling {
         /// The event.
         event: Event,
     },
 
     /// Not a signal number.
-    #[error("signal {signal} does not exist; use SIGIO or one of the real-time signals")]
+    #[error("signal {signal} does not exist: use SIGIO or one of the real-time signals")]
     BadSignal {
         /// The number.
         signal: i32,
@@ -241,8 +224,8 @@ pub enum HostPerfError {
 
     /// A pinned event could not get its counter.
     #[error(
-        "pinned `{event}` lost its hardware counter (other users of the PMU, such as the NMI watchdog, hold it); \
-         run `sysctl kernel.nmi_watchdog=0`, stop other profilers, then enable the event again"
+        "pinned `{event}` lost its hardware counter to another user of the PMU, such as the NMI watchdog, and counts \
+         again once it is enabled again"
     )]
     PinnedEvicted {
         /// The event.
@@ -259,18 +242,17 @@ pub enum HostPerfError {
     },
 
     /// User-space RDPMC is switched off, or the architecture has none.
-    #[error(
-        "`{event}` cannot be read with RDPMC from user space (cap_user_rdpmc is 0); \
-         write 1 to /sys/bus/event_source/devices/cpu/rdpmc or read it by system call"
-    )]
+    #[error("`{event}` cannot be read with RDPMC from user space (cap_user_rdpmc is 0)")]
     NoUserRdpmc {
         /// The event.
         event: Event,
+        /// Device name of the core PMU.
+        pmu: String,
     },
 
     /// RDPMC reads the counters of the CPU it runs on, so only the counted thread itself may use it.
     #[error(
-        "`{event}` counts thread {target}, but thread {caller} wants to read it with RDPMC; read it on its own thread"
+        "`{event}` counts thread {target}, so RDPMC can read it on that thread only, not on thread {caller}"
     )]
     WrongThread {
         /// The event.
@@ -282,14 +264,14 @@ pub enum HostPerfError {
     },
 
     /// The event is not on the PMU at this moment (disabled, or multiplexed out).
-    #[error("`{event}` is not on the PMU at this moment (index 0); enable it, or read it by system call")]
+    #[error("`{event}` is disabled or not on the PMU at this moment (index 0)")]
     NotOnPmu {
         /// The event.
         event: Event,
     },
 
     /// The page changed during every attempt.
-    #[error("the kernel kept changing the page of `{event}` while it was read; read it by system call")]
+    #[error("the kernel kept changing the page of `{event}` while it was read")]
     Contended {
         /// The event.
         event: Event,
@@ -297,59 +279,48 @@ pub enum HostPerfError {
 }
 
 impl HostPerfError {
-    /// The first part of the message: what is wrong.
-    pub fn cause(&self) -> String {
-        let mut text = self.to_string();
-        text.truncate(text.find(STEP).unwrap_or(text.len()));
-        text
-    }
-
-    /// The second part of the message: what the user can do, if anything.
-    pub fn next_step(&self) -> Option<String> {
-        self.to_string().split_once(STEP).map(|(_, step)| step.to_owned())
-    }
-
-    /// Explains a failed `perf_event_open` of `spec`.
-    pub(crate) fn open(errno: Errno, spec: &EventSpec, host: &HostPmu) -> Self {
-        let event = spec.event;
-        let tid = spec.target.tid();
-        match errno.0 {
-            // The kernel looks at permissions first; lifting them would not make a PMU appear.
-            libc::ENOENT | libc::EACCES if event.is_hardware() && host.core_pmu().is_none() => Self::NoPmu,
-            libc::ENOENT => Self::UnknownEvent { event },
-            libc::ENOSYS => Self::NoPerf,
-            libc::EACCES => Self::paranoid(spec, host).unwrap_or(Self::Denied { event, tid }),
-            libc::EPERM => Self::Blocked,
-            libc::EINVAL => Self::Rejected { event, hint: invalid_hint(event) },
-            libc::EOPNOTSUPP if !event.is_hardware() => Self::Unsupported { event },
-            // The kernel refuses guest-mode events while a mediated VM exists; ask for the likelier cause first.
-            libc::EOPNOTSUPP if spec.scope != Scope::HostOnly && host.mediated_pmu() => {
-                Self::MediatedVm { event }
+    /// What the user can do about it; `None` where the request or the kernel's answer is at fault, not the host.
+    pub fn advice(&self) -> Option<Advice> {
+        Some(match self {
+            Self::NoPmu => Advice::UseHostWithPmu,
+            Self::UnknownEvent { .. } | Self::Unsupported { .. } => Advice::CountAnotherEvent,
+            Self::NoPerf => Advice::UseKernelWithPerf,
+            Self::Paranoid { allowed, needed, .. } => {
+                Advice::LowerParanoid { level: *allowed, capability: *needed }
             }
-            libc::EOPNOTSUPP if spec.period != 0 => Self::NoOverflow { event },
-            libc::EOPNOTSUPP => Self::Unsupported { event },
-            libc::EBUSY => Self::Busy { event },
-            libc::EMFILE | libc::ENFILE => Self::TooManyFiles { event, errno },
-            libc::E2BIG => Self::TooBig { event },
-            libc::ENODEV => Self::Gone { event },
-            libc::ESRCH => Self::NoThread { tid },
-            _ => Self::Os { call: "perf_event_open", event, errno },
-        }
+            Self::Denied { .. } => Advice::RunAsThreadOwner,
+            Self::Blocked => Advice::AllowSystemCall,
+            Self::MediatedVm { .. } => Advice::DisableMediatedPmu,
+            Self::Busy { .. } | Self::PinnedEvicted { .. } => Advice::FreeCounters,
+            Self::TooManyFiles { .. } => Advice::RaiseFileLimit,
+            Self::TooBig { .. } => Advice::CountFewerEvents,
+            Self::NoTopdown { wanted, .. } => Advice::UseHostWithMetrics(*wanted),
+            Self::NoUserRdpmc { pmu, .. } => Advice::EnableRdpmc { pmu: pmu.clone() },
+            Self::NotOnPmu { .. } | Self::Contended { .. } => Advice::ReadBySystemCall,
+            Self::Rejected { .. }
+            | Self::NoOverflow { .. }
+            | Self::Gone { .. }
+            | Self::NoThread { .. }
+            | Self::Os { .. }
+            | Self::EmptyFilter { .. }
+            | Self::FieldMissing { .. }
+            | Self::FieldTooBig { .. }
+            | Self::NeedsSlotsLeader { .. }
+            | Self::BadGroup { .. }
+            | Self::BadPeriod { .. }
+            | Self::NotSampling { .. }
+            | Self::BadSignal { .. }
+            | Self::BadRead { .. }
+            | Self::WrongThread { .. } => return None,
+        })
     }
 
-    /// The paranoid level as the reason for an EACCES, if it can be.
-    fn paranoid(spec: &EventSpec, host: &HostPmu) -> Option<Self> {
-        let level = host.paranoid()?;
-        let held = host.privileges();
-        let (allowed, what, capability) = if level >= 3 && !held.sys_admin {
-            // Distribution kernels only; some of them also accept CAP_PERFMON here.
-            (if spec.filter.os { 1 } else { 2 }, "any event without privileges", "CAP_SYS_ADMIN")
-        } else if level >= 2 && spec.filter.os && !held.perfmon && !held.sys_admin {
-            (1, "privilege level 0, also that of a guest", "CAP_PERFMON")
-        } else {
-            return None;
-        };
-        Some(Self::Paranoid { event: spec.event, level, allowed, what, capability })
+    /// Cause and advice in one sentence, for a log.
+    pub fn with_advice(&self) -> String {
+        match self.advice() {
+            Some(advice) => format!("{self}; {advice}"),
+            None => self.to_string(),
+        }
     }
 
     /// Explains a failed operation on an open event.
@@ -359,20 +330,6 @@ impl HostPerfError {
                 Self::BadRead { event, what: "the group is larger than the read buffer (ENOSPC)" }
             }
             _ => Self::Os { call, event, errno },
-        }
-    }
-}
-
-fn invalid_hint(event: Event) -> &'static str {
-    match event {
-        Event::Slots | Event::Topdown(_) => {
-            "slots must lead the group, metrics cannot sample, and nothing else may use fixed counter 3"
-        }
-        Event::Raw(_) => {
-            "a bit of the encoding is reserved on this CPU, or the group needs more counters than exist"
-        }
-        _ => {
-            "the group needs more counters than the PMU has, or the combination of attributes is not supported"
         }
     }
 }

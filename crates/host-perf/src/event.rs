@@ -2,11 +2,6 @@
 
 use std::fmt;
 
-use perf_event_open_sys::bindings as sys;
-
-use crate::error::HostPerfError;
-use crate::sysfs::CorePmu;
-
 /// `config` of the slots event: event 0x00, umask 0x04, fixed counter 3 (Ice Lake and later big cores).
 pub(crate) const SLOTS_CONFIG: u64 = 0x0400;
 
@@ -48,7 +43,7 @@ pub enum SoftwareEvent {
     ContextSwitches,
 }
 
-/// An x86 event encoding. [`CorePmu::encode`] places the fields where the host's sysfs `format/` says.
+/// An x86 event encoding. [`CorePmu::encode`](crate::CorePmu::encode) places the fields where the host's sysfs `format/` says.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct RawEvent {
     /// Event number; 8 bits on Intel, 12 on AMD.
@@ -178,42 +173,6 @@ impl Event {
     /// Whether the event needs a hardware PMU.
     pub fn is_hardware(self) -> bool {
         !matches!(self, Event::Software(_))
-    }
-
-    /// `(type, config)` for `perf_event_attr` on a host with this core PMU.
-    ///
-    /// Generic events of a hybrid host carry the PMU's type in the upper half of `config`, so that they count
-    /// on the big cores, where the slots are.
-    ///
-    /// # Errors
-    /// [`HostPerfError::NoPmu`] for an event that only a core PMU defines, and the errors of
-    /// [`CorePmu::encode`].
-    pub fn encode(self, pmu: Option<&CorePmu>) -> Result<(u32, u64), HostPerfError> {
-        let generic = |id: u32| {
-            let extended = pmu.filter(|p| p.is_hybrid()).map_or(0, |p| u64::from(p.pmu_type) << 32);
-            Ok((sys::PERF_TYPE_HARDWARE, extended | u64::from(id)))
-        };
-        let core = || pmu.ok_or(HostPerfError::NoPmu);
-        match self {
-            Event::Instructions => generic(sys::PERF_COUNT_HW_INSTRUCTIONS),
-            Event::CpuCycles => generic(sys::PERF_COUNT_HW_CPU_CYCLES),
-            Event::RefCycles => generic(sys::PERF_COUNT_HW_REF_CPU_CYCLES),
-            Event::Branches => generic(sys::PERF_COUNT_HW_BRANCH_INSTRUCTIONS),
-            Event::BranchMisses => generic(sys::PERF_COUNT_HW_BRANCH_MISSES),
-            Event::CacheReferences => generic(sys::PERF_COUNT_HW_CACHE_REFERENCES),
-            Event::CacheMisses => generic(sys::PERF_COUNT_HW_CACHE_MISSES),
-            Event::Raw(raw) => core().and_then(|p| Ok((p.pmu_type, p.encode(raw)?))),
-            Event::Slots => core().map(|p| (p.pmu_type, SLOTS_CONFIG)),
-            Event::Topdown(metric) => core().map(|p| (p.pmu_type, metric.config())),
-            Event::Software(event) => Ok((
-                sys::PERF_TYPE_SOFTWARE,
-                u64::from(match event {
-                    SoftwareEvent::TaskClock => sys::PERF_COUNT_SW_TASK_CLOCK,
-                    SoftwareEvent::PageFaults => sys::PERF_COUNT_SW_PAGE_FAULTS,
-                    SoftwareEvent::ContextSwitches => sys::PERF_COUNT_SW_CONTEXT_SWITCHES,
-                }),
-            )),
-        }
     }
 }
 

@@ -3,9 +3,9 @@
 use crate::counter::scale;
 use crate::error::HostPerfError;
 use crate::event::Event;
-use crate::probe::HostPmu;
-use crate::spec::{EventSpec, Place, READ_GROUP};
-use crate::sys::{Ioctl, PerfFd};
+use crate::host::{HostPmu, READ_GROUP};
+use crate::kernel::{Ioctl, PerfFd};
+use crate::spec::EventSpec;
 use crate::user_page::UserPage;
 
 /// Words before the first value: number of events, time enabled, time running.
@@ -61,18 +61,12 @@ impl Group {
         check(&leader, siblings)?;
         let mut members: Vec<Member> = Vec::with_capacity(1 + siblings.len());
         for spec in std::iter::once(&leader).chain(siblings) {
-            let leader_fd = members.first().map(|leader| leader.fd.raw_fd());
-            let place = if leader_fd.is_none() { Place::Leader } else { Place::Sibling };
-            let mut attr = spec.attr(host.core_pmu(), place, READ_GROUP)?;
-            let fd = host
-                .sys()
-                .open(&mut attr, spec.target.tid(), leader_fd)
-                .map_err(|errno| HostPerfError::open(errno, spec, host))?;
+            let fd = host.open(spec, members.first().map(|leader| leader.fd.raw_fd()), READ_GROUP)?;
             let id = fd.ioctl(Ioctl::Id).map_err(|e| HostPerfError::on_event("ioctl ID", spec.event, e))?;
             members.push(Member { event: spec.event, id, fd });
         }
         let words = vec![0; HEADER + 2 * members.len()];
-        Ok(Group { leader, owner: host.sys().current_tid(), members, words })
+        Ok(Group { leader, owner: host.current_tid(), members, words })
     }
 
     /// The events, leader first.

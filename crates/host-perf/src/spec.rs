@@ -1,11 +1,9 @@
 //! What to count, where, and at which privilege: the request that becomes a `perf_event_attr`.
 
-use perf_event_open_sys::bindings as sys;
-
-use crate::error::HostPerfError;
 use crate::event::Event;
-use crate::sys::perf_event_attr;
-use crate::sysfs::CorePmu;
+
+/// The largest period: the kernel refuses bit 63.
+pub const MAX_PERIOD: u64 = i64::MAX as u64;
 
 /// Privilege levels that are counted. For [`Scope::GuestOnly`] these are the guest's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -70,8 +68,8 @@ pub struct EventSpec {
     pub scope: Scope,
     /// For which thread.
     pub target: Target,
-    /// Always on the PMU while the thread runs, or in error state (see [`HostPerfError::PinnedEvicted`]).
-    /// For group leaders and single events.
+    /// Always on the PMU while the thread runs, or in error state (see
+    /// [`HostPerfError::PinnedEvicted`](crate::HostPerfError::PinnedEvicted)). For group leaders and single events.
     pub pinned: bool,
     /// Overflow every that many events; 0 counts without overflows.
     pub period: u64,
@@ -129,50 +127,4 @@ impl EventSpec {
         self.period = period;
         self
     }
-
-    /// The kernel's form of the request. `read_format` is a set of `PERF_FORMAT_*` bits.
-    pub(crate) fn attr(
-        &self,
-        pmu: Option<&CorePmu>,
-        place: Place,
-        read_format: u64,
-    ) -> Result<perf_event_attr, HostPerfError> {
-        let event = self.event;
-        if !self.filter.os && !self.filter.usr {
-            return Err(HostPerfError::EmptyFilter { event });
-        }
-        if self.period > crate::MAX_PERIOD {
-            return Err(HostPerfError::BadPeriod { period: self.period });
-        }
-        let (type_, config) = event.encode(pmu)?;
-        let mut attr = perf_event_attr {
-            type_,
-            size: size_of::<perf_event_attr>() as u32,
-            config,
-            read_format,
-            ..Default::default()
-        };
-        attr.sample_period = self.period;
-        // Siblings start and stop with their leader.
-        attr.set_disabled(u64::from(place == Place::Leader));
-        attr.set_pinned(u64::from(self.pinned));
-        attr.set_exclude_user(u64::from(!self.filter.usr));
-        attr.set_exclude_kernel(u64::from(!self.filter.os));
-        attr.set_exclude_host(u64::from(self.scope == Scope::GuestOnly));
-        attr.set_exclude_guest(u64::from(self.scope == Scope::HostOnly));
-        Ok(attr)
-    }
 }
-
-/// Place of an event in its group. A single event is its own leader.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Place {
-    Leader,
-    Sibling,
-}
-
-/// Both times, so that multiplexing can be seen.
-pub(crate) const READ_SINGLE: u64 =
-    (sys::PERF_FORMAT_TOTAL_TIME_ENABLED | sys::PERF_FORMAT_TOTAL_TIME_RUNNING) as u64;
-/// The same for a group, with an id next to each value.
-pub(crate) const READ_GROUP: u64 = READ_SINGLE | (sys::PERF_FORMAT_GROUP | sys::PERF_FORMAT_ID) as u64;

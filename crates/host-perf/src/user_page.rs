@@ -7,17 +7,10 @@
 use std::marker::PhantomData;
 
 use crate::error::HostPerfError;
-use crate::event::{Event, Level};
-use crate::page::PageFields;
-use crate::probe::HostPmu;
-use crate::slots::SlotCounts;
+use crate::event::Event;
+use crate::host::HostPmu;
+use crate::kernel::{PageFields, PageView, PerfFd};
 use crate::spec::Target;
-use crate::sys::{PageView, PerfFd};
-
-/// RDPMC selector of fixed counter 3 (slots).
-const RDPMC_SLOTS: u32 = 0x4000_0003;
-/// RDPMC selector of PERF_METRICS.
-const RDPMC_METRICS: u32 = 0x2000_0000;
 
 /// The kernel rewrites the page only when the event is scheduled or read, so a second attempt nearly always
 /// works. The bound keeps a misbehaving page from hanging the caller.
@@ -27,7 +20,9 @@ const ATTEMPTS: usize = 64;
 #[derive(Debug)]
 pub struct UserPage {
     event: Event,
-    page: Box<dyn PageView>,
+    /// Device name of the core PMU.
+    pmu: String,
+    pub(crate) page: Box<dyn PageView>,
     /// Bound to its thread.
     not_send: PhantomData<*const ()>,
 }
@@ -51,7 +46,7 @@ impl UserPage {
         target: Target,
         owner: i32,
     ) -> Result<Self, HostPerfError> {
-        let caller = host.sys().current_tid();
+        let caller = host.current_tid();
         let target = match target {
             Target::CurrentThread | Target::Thread(0) => owner,
             Target::Thread(tid) => tid,
@@ -60,12 +55,9 @@ impl UserPage {
             return Err(HostPerfError::WrongThread { event, target, caller });
         }
         let page = fd.map_page().map_err(|e| HostPerfError::on_event("mmap", event, e))?;
-        let page = UserPage { event, page, not_send: PhantomData };
-        if page.stable(|fields| Ok(fields.cap_user_rdpmc))? {
-            Ok(page)
-        } else {
-            Err(HostPerfError::NoUserRdpmc { event })
-        }
+        let pmu = host.core_pmu().map_or("cpu", |pmu| &pmu.name).to_owned();
+        let page = UserPage { event, pmu, page, not_send: PhantomData };
+        if page.stable(|fields| Ok(fields.cap_user_rdpmc))? { Ok(page) } else { Err(page.no_user_rdpmc()) }
     }
 
     /// Reads the event's count.
@@ -88,7 +80,10 @@ impl UserPage {
     }
 
     /// Runs `body` on the page's fields until the kernel did not change them meanwhile.
-    fn stable<T>(&self, body: impl Fn(PageFields) -> Result<T, HostPerfError>) -> Result<T, HostPerfError> {
+    pub(crate) fn stable<T>(
+        &self,
+        body: impl Fn(PageFields) -> Result<T, HostPerfError>,
+    ) -> Result<T, HostPerfError> {
         for _ in 0..ATTEMPTS {
             let lock = self.page.lock();
             let result = body(self.page.fields());
@@ -100,68 +95,22 @@ impl UserPage {
         Err(HostPerfError::Contended { event: self.event })
     }
 
-    fn check(&self, fields: &PageFields) -> Result<(), HostPerfError> {
-        let event = self.event;
+    pub(crate) fn check(&self, fields: &PageFields) -> Result<(), HostPerfError> {
         if !fields.cap_user_rdpmc {
-            return Err(HostPerfError::NoUserRdpmc { event });
+            return Err(self.no_user_rdpmc());
         }
         if fields.index == 0 {
-            return Err(HostPerfError::NotOnPmu { event });
+            return Err(self.not_on_pmu());
         }
         Ok(())
     }
-}
 
-/// The pages of a slots leader and of one of its metrics: access to the raw registers.
-///
-/// Do not mix with [`SlotsGroup::read`](crate::SlotsGroup::read): that system call zeroes both registers.
-#[derive(Debug)]
-pub struct UserMetrics {
-    pub(crate) slots: UserPage,
-    pub(crate) metric: UserPage,
-}
-
-/// Fixed counter 3 and PERF_METRICS, read as one pair.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct RawMetrics {
-    /// Slots since the kernel last zeroed the pair (at the start and at every read by system call).
-    pub slots: u64,
-    /// PERF_METRICS: the fractions of these slots, one byte each, in 1/255.
-    pub metrics: u64,
-}
-
-impl UserMetrics {
-    /// Reads the two registers with RDPMC, without conversion.
-    ///
-    /// For an interval take the difference of [`RawMetrics::counts`]; the 8-bit fractions describe the whole
-    /// time since the last reset, so short intervals lose precision as that time grows.
-    ///
-    /// # Errors
-    /// [`HostPerfError::NotOnPmu`] when the group is not on fixed counter 3 at this moment,
-    /// [`HostPerfError::NoUserRdpmc`] when the permission was withdrawn.
-    pub fn read(&self) -> Result<RawMetrics, HostPerfError> {
-        self.slots.stable(|slots| {
-            let metric = self.metric.page.fields();
-            self.slots.check(&slots)?;
-            self.metric.check(&metric)?;
-            if slots.index != RDPMC_SLOTS + 1 {
-                return Err(HostPerfError::NotOnPmu { event: self.slots.event });
-            }
-            if metric.index != RDPMC_METRICS + 1 {
-                return Err(HostPerfError::NotOnPmu { event: self.metric.event });
-            }
-            // SAFETY: both pages allow RDPMC, and name just these two registers.
-            let (counter, metrics) =
-                unsafe { (self.slots.page.rdpmc(RDPMC_SLOTS), self.slots.page.rdpmc(RDPMC_METRICS)) };
-            Ok(RawMetrics { slots: zero_extend(counter, slots.pmc_width), metrics })
-        })
+    fn no_user_rdpmc(&self) -> HostPerfError {
+        HostPerfError::NoUserRdpmc { event: self.event, pmu: self.pmu.clone() }
     }
-}
 
-impl RawMetrics {
-    /// The pair as slot counts, with the kernel's conversion.
-    pub fn counts(self, level: Level) -> SlotCounts {
-        SlotCounts::from_metrics(self.slots, self.metrics, level)
+    pub(crate) fn not_on_pmu(&self) -> HostPerfError {
+        HostPerfError::NotOnPmu { event: self.event }
     }
 }
 
@@ -171,7 +120,7 @@ fn sign_extend(raw: u64, width: u16) -> i64 {
     (raw << shift).cast_signed() >> shift
 }
 
-fn zero_extend(raw: u64, width: u16) -> u64 {
+pub(crate) fn zero_extend(raw: u64, width: u16) -> u64 {
     raw & (u64::MAX >> (64 - effective(width)))
 }
 

@@ -110,7 +110,7 @@ fn the_doctor_list_names_what_is_missing() {
     let findings = HostPmu::detect().findings();
     for finding in &findings {
         println!("{finding}");
-        assert!(finding.status == Status::Ok || finding.next_step.is_some(), "no next step: {finding}");
+        assert!(finding.status == Status::Ok || finding.advice.is_some(), "no advice: {finding}");
     }
     assert!(findings.len() >= 3);
 }
@@ -219,13 +219,13 @@ fn an_armed_counter_signals_once_and_can_be_armed_again() {
 #[test]
 fn a_missing_thread_and_a_software_page_are_refused() {
     let Some(host) = perf() else { return };
-    let nobody = i32::MAX;
-    let refusal = Counter::open(&host, PAGE_FAULTS.thread(nobody)).unwrap_err();
-    assert_eq!(refusal, HostPerfError::NoThread { tid: nobody });
+    let missing = i32::MAX;
+    let refusal = Counter::open(&host, PAGE_FAULTS.thread(missing)).unwrap_err();
+    assert_eq!(refusal, HostPerfError::NoThread { tid: missing });
     // Software events are mapped for real, but have no hardware counter to read.
     let counter = Counter::open(&host, PAGE_FAULTS).unwrap();
     let refusal = counter.user_page(&host).unwrap_err();
-    assert_eq!(refusal, HostPerfError::NoUserRdpmc { event: PAGE_FAULTS.event });
+    assert!(matches!(refusal, HostPerfError::NoUserRdpmc { event, .. } if event == PAGE_FAULTS.event));
 }
 
 #[test]

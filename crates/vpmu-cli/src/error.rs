@@ -9,7 +9,8 @@ use std::error::Error;
 use std::io;
 use std::path::PathBuf;
 use thiserror::Error;
-use vmm::counts::CountsError;
+use vmm::counts::synthetic::RatesError;
+use vmm::counts::{CountsChoice, CountsError};
 use vmm::engine::EngineError;
 use vmm::engine::kvm::KvmError;
 use vmm::gdb::GdbError;
@@ -253,16 +254,6 @@ impl CliError {
             Self::Image {
                 source: image @ (ImageError::Read { .. } | ImageError::NotAFile { .. }), ..
             } => (image.to_string(), image.source()),
-            // These end with a next step, which is printed on its own line.
-            Self::Run(RunError::Counts(CountsError::NoHostCounts { reason })) => {
-                (format!("nobody can count for the guest: {}", reason.cause()), None)
-            }
-            Self::Run(RunError::Counts(CountsError::ModelNeedsSoftEngine)) => {
-                ("--counts model belongs to the soft engine".to_owned(), None)
-            }
-            Self::Run(RunError::Counts(CountsError::SoftCountsItself(_))) => {
-                ("the soft engine counts by itself".to_owned(), None)
-            }
             other => (other.to_string(), other.source()),
         };
         while let Some(error) = cause {
@@ -293,6 +284,30 @@ fn snapshot_next_step(error: &SnapshotError) -> String {
     .to_owned()
 }
 
+/// How to correct a rates file.
+fn rates_correction(error: &RatesError) -> &'static str {
+    match error {
+        RatesError::Read { .. } => "check the path",
+        RatesError::UnknownEvent { .. } => {
+            "use a name of Intel's event lists, such as BR_MISP_RETIRED.ALL_BRANCHES, or perf's, such as branch-misses"
+        }
+        RatesError::Derived { .. } => "remove the key",
+        RatesError::Duplicate { .. } => "remove one of the two",
+        RatesError::OneSided { .. } => "add the missing rate",
+        _ => "correct the file",
+    }
+}
+
+/// The value of `--counts` for a choice.
+fn counts_value(choice: &CountsChoice) -> &'static str {
+    match choice {
+        CountsChoice::Auto => "auto",
+        CountsChoice::Host => "host",
+        CountsChoice::Synthetic { .. } => "synthetic",
+        CountsChoice::Model => "model",
+    }
+}
+
 fn run_exit_code(error: &RunError) -> u8 {
     match error {
         RunError::Memory(MemoryError::TooSmall { .. } | MemoryError::TooLarge { .. })
@@ -308,7 +323,7 @@ fn run_exit_code(error: &RunError) -> u8 {
         | RunError::Engine(
             EngineError::NoSnapshots(_) | EngineError::NoTimingSnapshots | EngineError::NoDebugger(_),
         ) => exit::USAGE,
-        RunError::Counts(CountsError::Rates(_) | CountsError::SoftCountsItself(_)) => exit::USAGE,
+        RunError::Counts(CountsError::Rates(_) | CountsError::SoftCountsItself { .. }) => exit::USAGE,
         _ => exit::HOST,
     }
 }
@@ -341,22 +356,19 @@ fn run_next_step(error: &RunError) -> Option<String> {
         RunError::ExceptionsNeedSoftEngine => {
             "leave --trace-exceptions and --counts out, or use --engine soft".to_owned()
         }
-        RunError::Counts(CountsError::Rates(_)) => {
-            "correct the file, or leave out --rates for the built-in rates".to_owned()
+        RunError::Counts(CountsError::Rates(error)) => {
+            format!("{}, or leave out --rates for the built-in rates", rates_correction(error))
         }
-        RunError::Counts(CountsError::NoHostCounts { reason }) => {
-            let synthetic = "use --engine soft, which counts by itself, or add --counts synthetic for made-up \
-                             counts, labelled as such";
-            match reason.next_step() {
-                Some(step) if !step.contains("--counts") => format!("{step}, or {synthetic}"),
-                _ => synthetic.to_owned(),
-            }
+        RunError::Counts(CountsError::NoHostCounts(reason)) => {
+            let others = "use --engine soft, which counts by itself, or add --counts synthetic for made-up counts, \
+                          labelled as such";
+            reason.advice().map_or_else(|| others.to_owned(), |advice| format!("{advice}, or {others}"))
         }
         RunError::Counts(CountsError::ModelNeedsSoftEngine) => {
             "use --engine soft, or with KVM --counts host or --counts synthetic".to_owned()
         }
-        RunError::Counts(CountsError::SoftCountsItself(counts)) => {
-            format!("leave --counts out, or use --engine kvm with --counts {counts}")
+        RunError::Counts(CountsError::SoftCountsItself { choice }) => {
+            format!("leave --counts out, or use --engine kvm with --counts {}", counts_value(choice))
         }
         RunError::Engine(EngineError::Kvm(KvmError::Profile { .. })) => {
             "use --engine soft, or another --profile (`vpmu doctor` names those that this KVM cannot show)"

@@ -24,7 +24,7 @@ fn a_cause_is_said_once() {
 #[test]
 fn a_missing_host_pmu_offers_synthetic_counts_once() {
     let reason = host_perf::HostPerfError::NoPmu;
-    let error = CliError::from(RunError::Counts(CountsError::NoHostCounts { reason }));
+    let error = CliError::from(RunError::Counts(CountsError::NoHostCounts(reason)));
     let step = error.next_step().expect("a next step");
     assert_eq!(step.matches("synthetic").count(), 1, "{step}");
     assert!(!error.line().contains("synthetic"), "{}", error.line());

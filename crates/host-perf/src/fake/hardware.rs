@@ -7,7 +7,7 @@ use perf_event_open_sys::bindings as sys;
 use super::{FakeSignal, State, Work};
 use crate::errno::Errno;
 use crate::event::{Event, Metric};
-use crate::sys::{Ioctl, perf_event_attr};
+use crate::kernel::{Ioctl, perf_event_attr};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {

@@ -16,9 +16,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::errno::Errno;
 use crate::event::{Event, Level, Metric};
-use crate::probe::Privileges;
+use crate::host::Privileges;
+use crate::kernel::{Ioctl, PageView, PerfFd, PerfSys, perf_event_attr};
 use crate::slots::SlotCounts;
-use crate::sys::{Ioctl, PageView, PerfFd, PerfSys, perf_event_attr};
 use hardware::FakeEvent;
 
 /// The simulated machine and the rights of the calling process.

@@ -4,8 +4,7 @@ use std::os::fd::RawFd;
 
 use super::hardware::Kind;
 use super::{FakeKernel, State};
-use crate::page::PageFields;
-use crate::sys::PageView;
+use crate::kernel::{PageFields, PageView};
 
 /// Width of the counters.
 const WIDTH: u16 = 48;

@@ -9,7 +9,7 @@ use super::State;
 use super::hardware::{FakeEvent, Kind};
 use crate::errno::Errno;
 use crate::event::{Metric, SLOTS_CONFIG};
-use crate::sys::perf_event_attr;
+use crate::kernel::perf_event_attr;
 
 const SIGN: u64 = 1 << 63;
 

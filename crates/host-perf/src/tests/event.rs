@@ -2,7 +2,7 @@ use proptest::prelude::*;
 
 use super::{ALDERLAKE, ZEN4, icelake, probe, sapphire_rapids};
 use crate::fake::FakeConfig;
-use crate::spec::{Place, READ_GROUP, READ_SINGLE};
+use crate::host::{Place, READ_GROUP, READ_SINGLE};
 use crate::{Event, EventSpec, Filter, Format, HostPerfError, Level, Metric, RawEvent, Scope};
 
 #[test]

@@ -1,6 +1,6 @@
 use super::{ALDERLAKE, ICELAKE, NO_PMU, SAPPHIRE_RAPIDS, SKYLAKE, ZEN4, icelake, probe, sapphire_rapids};
 use crate::fake::FakeConfig;
-use crate::{Finding, HostPerfError, HostPmu, Level, Privileges, Status};
+use crate::{Advice, Capability, Finding, HostPerfError, HostPmu, Level, Privileges, Status};
 
 fn no_pmu() -> FakeConfig {
     FakeConfig { counters: None, topdown: None, ..FakeConfig::default() }
@@ -27,7 +27,7 @@ fn sapphire_rapids_has_everything() {
     assert_eq!(host.topdown_level(), Some(Level::Two));
     assert_eq!((host.can_count_user(), host.can_count_guest()), (Ok(()), Ok(())));
     for finding in host.findings() {
-        assert_eq!((finding.status, &finding.next_step), (Status::Ok, &None), "{finding}");
+        assert_eq!((finding.status, &finding.advice), (Status::Ok, &None), "{finding}");
     }
     assert_eq!(kernel.open_events(), 0, "trial events are closed");
 }
@@ -88,14 +88,15 @@ fn paranoid_3_forbids_everything_and_names_the_sysctl() {
     let (host, _) = probe(ICELAKE, "", unprivileged(3));
     let refusal = host.can_count_guest().unwrap_err();
     assert_eq!(
-        refusal.to_string(),
+        refusal.with_advice(),
         "kernel.perf_event_paranoid is 3 and forbids `instructions` (any event without privileges); \
          run `sysctl kernel.perf_event_paranoid=1` or give the process CAP_SYS_ADMIN"
     );
-    assert!(host.can_count_user().unwrap_err().next_step().unwrap().contains("perf_event_paranoid=2"));
+    let lower = |level| Some(Advice::LowerParanoid { level, capability: Capability::SysAdmin });
+    assert_eq!(host.can_count_user().unwrap_err().advice(), lower(2));
     let finding = find(&host, "kernel.perf_event_paranoid is 3: ");
     assert_eq!(finding.status, Status::Missing);
-    assert!(finding.next_step.unwrap().contains("sysctl kernel.perf_event_paranoid=1"));
+    assert_eq!(finding.advice, lower(1));
 }
 
 #[test]
@@ -103,7 +104,7 @@ fn paranoid_2_leaves_the_user_level() {
     let (host, _) = probe(ICELAKE, "", unprivileged(2));
     assert_eq!(host.can_count_user(), Ok(()));
     let refusal = host.can_count_guest().unwrap_err();
-    assert!(refusal.to_string().contains("give the process CAP_PERFMON"), "{refusal}");
+    assert_eq!(refusal.advice(), Some(Advice::LowerParanoid { level: 1, capability: Capability::Perfmon }));
     assert_eq!(find(&host, "paranoid is 2").status, Status::Warn);
     assert_eq!(find(&host, "guest instructions").status, Status::Missing);
     let (host, _) = probe(ICELAKE, "", unprivileged(1));
@@ -138,10 +139,7 @@ fn sys_admin_lifts_level_3_and_perfmon_does_not() {
 fn rivals_for_the_counters_are_reported() {
     let extra = "proc/sys/kernel/nmi_watchdog = 1\nmodule/kvm_intel/parameters/enable_mediated_pmu = Y";
     let (host, _) = probe(SAPPHIRE_RAPIDS, extra, FakeConfig { mediated_vm: true, ..FakeConfig::default() });
-    assert_eq!(
-        find(&host, "NMI watchdog").next_step.unwrap(),
-        "run `sysctl kernel.nmi_watchdog=0` while measuring"
-    );
+    assert_eq!(find(&host, "NMI watchdog").advice, Some(Advice::FreeCounters));
     assert_eq!(find(&host, "mediated vPMU enabled").status, Status::Warn);
     assert!(matches!(host.can_count_guest(), Err(HostPerfError::MediatedVm { .. })));
 }
@@ -149,8 +147,8 @@ fn rivals_for_the_counters_are_reported() {
 #[test]
 fn rdpmc_that_is_switched_off_is_reported() {
     let (host, _) = probe(SKYLAKE, "", FakeConfig { user_rdpmc: false, ..FakeConfig::default() });
-    let step = find(&host, "RDPMC").next_step.unwrap();
-    assert_eq!(step, "write 1 to /sys/bus/event_source/devices/cpu/rdpmc");
+    let advice = find(&host, "RDPMC").advice.unwrap();
+    assert_eq!(advice.to_string(), "write 1 to /sys/bus/event_source/devices/cpu/rdpmc");
 }
 
 #[test]

@@ -1,7 +1,7 @@
 use super::{TID, icelake, probe, sapphire_rapids};
 use crate::fake::{FakeConfig, Work};
 use crate::{
-    Counter, Event, EventSpec, HostPerfError, Level, Metric, RawMetrics, SlotCounts, SlotsGroup,
+    Advice, Counter, Event, EventSpec, HostPerfError, Level, Metric, RawMetrics, SlotCounts, SlotsGroup,
     SoftwareEvent,
 };
 
@@ -87,10 +87,10 @@ fn without_permission_rdpmc_is_never_executed() {
     kernel.run(&instructions(1));
     let page = counter.user_page(&host).unwrap();
     kernel.configure(|config| config.user_rdpmc = false);
-    let refusal = HostPerfError::NoUserRdpmc { event: Event::Instructions };
+    let refusal = HostPerfError::NoUserRdpmc { event: Event::Instructions, pmu: "cpu".to_owned() };
     assert_eq!(page.read(), Err(refusal.clone()));
     assert_eq!(counter.user_page(&host).unwrap_err(), refusal);
-    assert!(refusal.next_step().unwrap().contains("/rdpmc"));
+    assert_eq!(refusal.advice(), Some(Advice::EnableRdpmc { pmu: "cpu".to_owned() }));
     let software = Counter::open(&host, EventSpec::new(Event::Software(SoftwareEvent::TaskClock))).unwrap();
     assert!(matches!(software.user_page(&host), Err(HostPerfError::NoUserRdpmc { .. })));
     assert_eq!(kernel.rdpmc_faults(), 0);

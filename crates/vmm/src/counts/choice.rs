@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use thiserror::Error;
 use vpmu::Profile;
 
-/// Who shall supply the counts.
+/// Which source supplies the counts.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum CountsChoice {
     /// The host, if it can; never made-up numbers.
@@ -30,36 +30,20 @@ pub enum CountsChoice {
 #[derive(Debug, Error)]
 pub enum CountsError {
     /// `auto` or `host` on a host that cannot count guests.
-    #[error(
-        "no counts for the guest: {}; {}use --engine soft, which counts by itself, or --counts synthetic for \
-         numbers made up from run time, labelled as such",
-        reason.cause(),
-        fix(reason)
-    )]
-    NoHostCounts {
-        /// What the host said.
-        reason: HostPerfError,
-    },
+    #[error("no counts for the guest")]
+    NoHostCounts(#[source] HostPerfError),
     /// `model` under KVM.
-    #[error(
-        "--counts model belongs to the soft engine; use --engine soft, or with KVM --counts host or --counts \
-         synthetic"
-    )]
+    #[error("the counts source `model` belongs to the soft engine")]
     ModelNeedsSoftEngine,
     /// `host` or `synthetic` under the soft engine.
-    #[error("the soft engine counts by itself; leave --counts out, or use --engine kvm with --counts {0}")]
-    SoftCountsItself(&'static str),
+    #[error("the soft engine counts by itself")]
+    SoftCountsItself {
+        /// What was asked for.
+        choice: CountsChoice,
+    },
     /// The rates file.
     #[error(transparent)]
     Rates(#[from] RatesError),
-}
-
-/// The host's own advice, unless it is about another counts source.
-fn fix(reason: &HostPerfError) -> String {
-    match reason.next_step() {
-        Some(step) if !step.contains("--counts") => format!("{step}, or "),
-        _ => String::new(),
-    }
 }
 
 /// Sets up the source for a vCPU of the KVM engine.
@@ -68,7 +52,7 @@ fn fix(reason: &HostPerfError) -> String {
 /// `kick_signal` the signal that makes the thread leave the guest.
 ///
 /// # Errors
-/// See [`CountsError`]; each says what to do.
+/// See [`CountsError`].
 pub fn choose(
     choice: &CountsChoice,
     profile: &Profile,
@@ -89,8 +73,9 @@ pub fn choose_soft(
 ) -> Result<Box<dyn Source>, CountsError> {
     match choice {
         CountsChoice::Auto | CountsChoice::Model => Ok(Box::new(ModelSource::new(profile, retired))),
-        CountsChoice::Host => Err(CountsError::SoftCountsItself("host")),
-        CountsChoice::Synthetic { .. } => Err(CountsError::SoftCountsItself("synthetic")),
+        CountsChoice::Host | CountsChoice::Synthetic { .. } => {
+            Err(CountsError::SoftCountsItself { choice: choice.clone() })
+        }
     }
 }
 
@@ -104,7 +89,7 @@ fn choose_on(
     match choice {
         CountsChoice::Auto | CountsChoice::Host => HostSource::new(detect(), profile, thread)
             .map(|source| Box::new(source) as Box<dyn Source>)
-            .map_err(|reason| CountsError::NoHostCounts { reason }),
+            .map_err(CountsError::NoHostCounts),
         CountsChoice::Synthetic { rates } => {
             let rates = match rates {
                 Some(path) => Rates::load(path)?,

@@ -55,7 +55,7 @@ impl From<Finding> for Check {
             Status::Warn => "warn",
             Status::Missing => "missing",
         };
-        Self { status, what: finding.what, next_step: finding.next_step }
+        Self { status, what: finding.what, next_step: finding.advice.map(|advice| advice.to_string()) }
     }
 }
 

@@ -145,7 +145,7 @@ impl HostSource {
             (Backing::Slots, None) => Err(HostPerfError::NoTopdown { wanted: Level::One, has: None }),
         };
         if let Err(error) = &trial {
-            self.note(error.to_string());
+            self.note(error.with_advice());
         }
         let mut trials = self.trials.borrow_mut();
         if trials.len() >= MAX_TRIALS {
@@ -201,7 +201,7 @@ impl HostSource {
 
     fn check(&self, result: Result<(), HostPerfError>) {
         if let Err(error) = result {
-            self.note(error.to_string());
+            self.note(error.with_advice());
         }
     }
 
@@ -213,7 +213,7 @@ impl HostSource {
                  use another host for sampling"
                     .to_owned(),
             ),
-            Err(error) => self.note(error.to_string()),
+            Err(error) => self.note(error.with_advice()),
         }
     }
 

@@ -30,10 +30,10 @@ pub enum NumberProblem {
     #[error("has more than nine digits after the point")]
     TooFine,
     /// A frequency that is no whole number of Hz.
-    #[error("is no whole number of Hz; use up to six digits after the point")]
+    #[error("is no whole number of Hz: up to six digits after the point")]
     FractionOfHz,
     /// Outside the range that makes sense for the key.
-    #[error("is out of range; use {low} to {high}")]
+    #[error("is not between {low} and {high}")]
     OutOfRange {
         /// Smallest value allowed.
         low: u64,

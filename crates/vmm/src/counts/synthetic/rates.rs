@@ -41,11 +41,11 @@ pub struct Rates {
 /// Fractions of the slots, by PERF_METRICS field.
 pub(super) type Fractions = [Decimal; ALL_FIELDS];
 
-/// Why a rates file was refused. The message names file and key and says what to do.
+/// Why a rates file was refused. The message names file and key.
 #[derive(Debug, Error)]
 pub enum RatesError {
     /// The file could not be read.
-    #[error("cannot read the rates file {}; check the path", path.display())]
+    #[error("cannot read the rates file {}", path.display())]
     Read {
         /// The file.
         path: PathBuf,
@@ -53,12 +53,12 @@ pub enum RatesError {
         source: std::io::Error,
     },
     /// Not TOML, an unknown key, or a missing one.
-    #[error("{origin}: {}", source.to_string().trim_end())]
+    #[error("{origin}: {}", problem.to_string().trim_end())]
     Syntax {
         /// File name, or [`BUILT_IN`].
         origin: String,
         /// Position and cause. Part of the message, because it points into the file.
-        source: Box<toml::de::Error>,
+        problem: Box<toml::de::Error>,
     },
     /// A value that is no usable number.
     #[error("{origin}: {key} = {value} {problem}")]
@@ -73,10 +73,7 @@ pub enum RatesError {
         problem: NumberProblem,
     },
     /// A name that no event has.
-    #[error(
-        "{origin}: {key}: no such event; use a name of Intel's event lists, such as \
-         \"BR_MISP_RETIRED.ALL_BRANCHES\", or perf's, such as \"branch-misses\""
-    )]
+    #[error("{origin}: {key}: no such event")]
     UnknownEvent {
         /// File name, or [`BUILT_IN`].
         origin: String,
@@ -84,7 +81,7 @@ pub enum RatesError {
         key: String,
     },
     /// An event whose count follows from something else.
-    #[error("{origin}: {key} cannot be set, because it follows from {from}; remove it")]
+    #[error("{origin}: {key} cannot be set, because it follows from {from}")]
     Derived {
         /// File name, or [`BUILT_IN`].
         origin: String,
@@ -94,7 +91,7 @@ pub enum RatesError {
         from: String,
     },
     /// Two names of one quantity in one table.
-    #[error("{origin}: {key} counts the same as {event}, which the table also has; remove one of them")]
+    #[error("{origin}: {key} counts the same as {event}, which the table also has")]
     Duplicate {
         /// File name, or [`BUILT_IN`].
         origin: String,
@@ -104,7 +101,7 @@ pub enum RatesError {
         event: Event,
     },
     /// A rate at one privilege level only.
-    #[error("{origin}: {event} has no rate in [{missing}]; add it there or set a common one in [rates]")]
+    #[error("{origin}: {event} has no rate in [{missing}] and none in [rates]")]
     OneSided {
         /// File name, or [`BUILT_IN`].
         origin: String,
@@ -114,10 +111,7 @@ pub enum RatesError {
         missing: &'static str,
     },
     /// The level-1 fractions do not add up to 1.
-    #[error(
-        "{origin}: retiring, bad-spec, fe-bound and be-bound of [{table}] add up to {sum}; change them so \
-         that the sum is 1"
-    )]
+    #[error("{origin}: retiring, bad-spec, fe-bound and be-bound of [{table}] add up to {sum} instead of 1")]
     Sum {
         /// File name, or [`BUILT_IN`].
         origin: String,
@@ -127,7 +121,7 @@ pub enum RatesError {
         sum: Decimal,
     },
     /// A level-2 fraction above its parent.
-    #[error("{origin}: {table}.{child} is a part of {parent} and cannot be larger; lower it")]
+    #[error("{origin}: {table}.{child} is a part of {parent} and cannot be larger")]
     AboveParent {
         /// File name, or [`BUILT_IN`].
         origin: String,
@@ -222,7 +216,7 @@ impl Rates {
     /// See [`RatesError`].
     pub fn parse(origin: &str, text: &str) -> Result<Self, RatesError> {
         let file: RatesFile = toml::from_str(text)
-            .map_err(|source| RatesError::Syntax { origin: origin.to_owned(), source: Box::new(source) })?;
+            .map_err(|error| RatesError::Syntax { origin: origin.to_owned(), problem: Box::new(error) })?;
         let reader = Reader { origin };
         let frequency = reader.number("core.frequency_mhz", &file.core.frequency_mhz, FREQUENCY_MHZ)?;
         if frequency.nanos() % NANO_MHZ_PER_HZ != 0 {

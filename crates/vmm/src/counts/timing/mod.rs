@@ -22,7 +22,7 @@ use vpmu::{Active, CounterId, CountsSource, Profile, Provenance, TopdownSlots};
 #[derive(Debug, thiserror::Error)]
 pub enum TimingError {
     /// No core has been described.
-    #[error("--detail timing: there is no model of {core}, the core of {profile}")]
+    #[error("there is no model of {core}, the core of {profile}")]
     NoModel {
         /// The profile.
         profile: &'static str,

@@ -51,7 +51,7 @@ struct Compared<'a> {
     agreement: Agreement,
     /// Why PERF_METRICS is left out.
     no_tma: Option<String>,
-    /// Why there is no native column, if somebody would expect one.
+    /// Why there is no native column, if a window is named after a workload.
     no_native: Option<String>,
     /// Show what rebuilding PERF_METRICS from metric counts would lose.
     converted: bool,
@@ -111,7 +111,7 @@ pub(super) fn compare(args: &CompareArgs, json: bool) -> Result<u8, CliError> {
     let interrupted = matches!(report.outcome, Outcome::Interrupted { .. });
     let known = !interrupted && windows.iter().any(|window| workloads::find(&window.label).is_some());
     let refused = known.then(|| native::fill(&mut windows)).and_then(Result::err);
-    let no_native = refused.map(|error| error.to_string());
+    let no_native = refused.map(|error| error.with_advice());
     let converted = args.strategy == StrategyKind::Converted;
     // That the register holds what the slots round to is true of any slots; what they say of the code is not.
     let agreement = Agreement::of(&windows);

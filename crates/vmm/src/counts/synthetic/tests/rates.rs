@@ -47,17 +47,17 @@ fn numbers_that_make_no_sense_are_refused_with_file_key_and_value() {
     assert_eq!(refusal(rate, "= -1"), "my.toml: rates.\"instructions\" = -1 is negative");
     assert_eq!(refusal(rate, "= nan"), "my.toml: rates.\"instructions\" = nan is not finite");
     assert_eq!(refusal(rate, "= inf"), "my.toml: rates.\"instructions\" = inf is not finite");
-    assert_eq!(refusal(rate, "= 65"), "my.toml: rates.\"instructions\" = 65 is out of range; use 0 to 64");
+    assert_eq!(refusal(rate, "= 65"), "my.toml: rates.\"instructions\" = 65 is not between 0 and 64");
     assert_eq!(
         refusal(rate, "= 0.1234567891"),
         "my.toml: rates.\"instructions\" = 0.1234567891 has more than nine digits after the point"
     );
     assert_eq!(refusal(rate, "= \"1\""), "my.toml: rates.\"instructions\" = \"1\" is not a number");
     let frequency = "= 2893.200003";
-    assert_eq!(refusal(frequency, "= 0"), "my.toml: core.frequency_mhz = 0 is out of range; use 1 to 10000");
+    assert_eq!(refusal(frequency, "= 0"), "my.toml: core.frequency_mhz = 0 is not between 1 and 10000");
     assert_eq!(
         refusal(frequency, "= 2893.2000031"),
-        "my.toml: core.frequency_mhz = 2893.2000031 is no whole number of Hz; use up to six digits after the point"
+        "my.toml: core.frequency_mhz = 2893.2000031 is no whole number of Hz: up to six digits after the point"
     );
 }
 
@@ -73,11 +73,11 @@ fn unknown_and_missing_keys_are_refused_with_their_place() {
 #[test]
 fn event_names_are_checked() {
     let typo = refusal("\"instructions\"", "\"INST_RETIRED.ANNY\"");
-    assert!(typo.starts_with("my.toml: rates.\"INST_RETIRED.ANNY\": no such event; use "), "{typo}");
+    assert_eq!(typo, "my.toml: rates.\"INST_RETIRED.ANNY\": no such event");
     let derived = refusal("\"instructions\"", "\"cycles\"");
     assert_eq!(
         derived,
-        "my.toml: rates.\"cycles\" cannot be set, because it follows from core.frequency_mhz; remove it"
+        "my.toml: rates.\"cycles\" cannot be set, because it follows from core.frequency_mhz"
     );
     let slots = refusal("\"instructions\"", "\"UOPS_RETIRED.SLOTS\"");
     assert!(slots.contains("follows from the slots and the [topdown] tables"), "{slots}");
@@ -90,27 +90,21 @@ fn event_names_are_checked() {
 #[test]
 fn a_rate_at_one_level_only_is_refused() {
     let message = refusal("[kernel]\n\"branch-misses\" = 0.011\n", "");
-    assert_eq!(
-        message,
-        "my.toml: BR_MISP_RETIRED.ALL_BRANCHES has no rate in [kernel]; add it there or set a common one in [rates]"
-    );
+    assert_eq!(message, "my.toml: BR_MISP_RETIRED.ALL_BRANCHES has no rate in [kernel] and none in [rates]");
 }
 
 #[test]
 fn fractions_must_add_up_and_stay_within_their_parents() {
     assert!(changed("retiring = 0.337\n", "retiring = 0.337000001\n").is_ok(), "within 1e-9");
     let sum = refusal("retiring = 0.337\n", "retiring = 0.337000002\n");
-    assert!(sum.contains("of [topdown.user] add up to 1.000000002; change them"), "{sum}");
+    assert!(sum.contains("of [topdown.user] add up to 1.000000002 instead of 1"), "{sum}");
     let part = refusal("br-mispredict = 0.041", "br-mispredict = 0.041000001");
-    assert_eq!(
-        part,
-        "my.toml: topdown.user.br-mispredict is a part of bad-spec and cannot be larger; lower it"
-    );
+    assert_eq!(part, "my.toml: topdown.user.br-mispredict is a part of bad-spec and cannot be larger");
 }
 
 #[test]
 fn a_file_that_cannot_be_read_is_named() {
     let error = Rates::load(Path::new("/nonexistent/rates.toml")).unwrap_err();
-    assert_eq!(error.to_string(), "cannot read the rates file /nonexistent/rates.toml; check the path");
+    assert_eq!(error.to_string(), "cannot read the rates file /nonexistent/rates.toml");
     assert!(error.source().is_some(), "the cause is chained");
 }

@@ -1,30 +1,14 @@
 //! The control page that the kernel keeps for a mapped event, and the RDPMC instruction.
 
+use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::ptr::{self, NonNull};
 use std::sync::atomic::{Ordering, compiler_fence};
 
 use perf_event_open_sys::bindings::perf_event_mmap_page;
 
+use super::{PageFields, PageView};
 use crate::errno::Errno;
-use crate::sys::{PageView, page_size};
-
-/// The fields of `perf_event_mmap_page` that a user-space reader needs.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct PageFields {
-    /// RDPMC selector plus 1; 0 when the event is not on the PMU.
-    pub index: u32,
-    /// To be added to the sign-extended counter.
-    pub offset: i64,
-    /// Nanoseconds enabled, at the kernel's last update.
-    pub time_enabled: u64,
-    /// Nanoseconds on the PMU, at the kernel's last update.
-    pub time_running: u64,
-    /// Whether the kernel lets this process execute RDPMC.
-    pub cap_user_rdpmc: bool,
-    /// Width of the counter in bits.
-    pub pmc_width: u16,
-}
 
 /// A read-only mapping of the first page of a perf event.
 #[derive(Debug)]
@@ -53,6 +37,13 @@ impl Drop for MappedPage {
         // SAFETY: exactly the mapping that `map` created; `self` was its only user.
         unsafe { libc::munmap(self.page.as_ptr().cast(), self.length) };
     }
+}
+
+/// Size of a page of this machine, in bytes.
+fn page_size() -> io::Result<usize> {
+    // SAFETY: sysconf reads a constant.
+    let size = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
+    usize::try_from(size).map_err(|_| io::Error::last_os_error())
 }
 
 /// Reads one field of the page. The kernel changes it under us, hence volatile.

@@ -1,11 +1,12 @@
-//! The probe's results for a `doctor` command: what works, what does not, and what to do about it.
+//! What works on a host, what does not, and what to do about it.
 
 use std::fmt;
 
+use super::core_pmu::CorePmu;
+use super::{HostPmu, Trials};
+use crate::advice::{Advice, Capability};
 use crate::error::HostPerfError;
 use crate::event::Level;
-use crate::probe::{HostPmu, Trials};
-use crate::sysfs::CorePmu;
 
 /// How good a finding is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -36,32 +37,32 @@ pub struct Finding {
     /// The fact.
     pub what: String,
     /// What the user can do, when there is something to do.
-    pub next_step: Option<String>,
+    pub advice: Option<Advice>,
 }
 
 impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:7} {}", self.status, self.what)?;
-        match &self.next_step {
-            Some(step) => write!(f, "; {step}"),
+        match &self.advice {
+            Some(advice) => write!(f, "; {advice}"),
             None => Ok(()),
         }
     }
 }
 
 fn ok(what: impl Into<String>) -> Finding {
-    Finding { status: Status::Ok, what: what.into(), next_step: None }
+    Finding { status: Status::Ok, what: what.into(), advice: None }
 }
 
-fn with_step(status: Status, what: impl Into<String>, step: impl Into<String>) -> Finding {
-    Finding { status, what: what.into(), next_step: Some(step.into()) }
+fn limited(status: Status, what: impl Into<String>, advice: Advice) -> Finding {
+    Finding { status, what: what.into(), advice: Some(advice) }
 }
 
 fn refused(status: Status, what: &str, error: &HostPerfError) -> Finding {
-    Finding { status, what: format!("{what}: {}", error.cause()), next_step: error.next_step() }
+    Finding { status, what: format!("{what}: {error}"), advice: error.advice() }
 }
 
-pub(crate) fn of(host: &HostPmu, trials: &Trials) -> Vec<Finding> {
+pub(super) fn of(host: &HostPmu, trials: &Trials) -> Vec<Finding> {
     let mut list = Vec::new();
     list.push(match &trials.software {
         Ok(()) => ok("perf_event_open works (software event task-clock)"),
@@ -70,7 +71,7 @@ pub(crate) fn of(host: &HostPmu, trials: &Trials) -> Vec<Finding> {
     list.push(paranoid(host, trials));
     let Some(pmu) = host.core_pmu() else {
         let error = HostPerfError::NoPmu;
-        list.push(Finding { status: Status::Missing, what: error.cause(), next_step: error.next_step() });
+        list.push(Finding { status: Status::Missing, what: error.to_string(), advice: error.advice() });
         return list;
     };
     list.push(ok(describe(pmu)));
@@ -86,17 +87,17 @@ pub(crate) fn of(host: &HostPmu, trials: &Trials) -> Vec<Finding> {
     list.push(topdown(pmu));
     list.push(rdpmc(pmu));
     if host.nmi_watchdog() {
-        list.push(with_step(
+        list.push(limited(
             Status::Warn,
             "the NMI watchdog occupies a counter, so event groups may be multiplexed",
-            "run `sysctl kernel.nmi_watchdog=0` while measuring",
+            Advice::FreeCounters,
         ));
     }
     if host.mediated_pmu() {
-        list.push(with_step(
+        list.push(limited(
             Status::Warn,
             "KVM has its mediated vPMU enabled: while such a VM runs, guest mode cannot be counted",
-            "reload kvm_intel or kvm_amd with enable_mediated_pmu=0 to use host counts",
+            Advice::DisableMediatedPmu,
         ));
     }
     list
@@ -118,10 +119,10 @@ fn describe(pmu: &CorePmu) -> String {
 
 fn paranoid(host: &HostPmu, trials: &Trials) -> Finding {
     let Some(level) = host.paranoid() else {
-        return with_step(
+        return limited(
             Status::Missing,
             "no /proc/sys/kernel/perf_event_paranoid: this kernel has no perf",
-            "use a kernel with CONFIG_PERF_EVENTS",
+            Advice::UseKernelWithPerf,
         );
     };
     let held = host.privileges();
@@ -130,19 +131,19 @@ fn paranoid(host: &HostPmu, trials: &Trials) -> Finding {
     match level {
         ..=1 => ok(format!("{name} is {level}")),
         _ if held.sys_admin || (level == 2 && privileged) => {
-            let capability = if held.perfmon { "CAP_PERFMON" } else { "CAP_SYS_ADMIN" };
+            let capability = if held.perfmon { Capability::Perfmon } else { Capability::SysAdmin };
             ok(format!("{name} is {level}, lifted by {capability}"))
         }
         // Level 3 is a patch of distributions; the upstream kernel accepts the number and does as for 2.
-        _ if level == 2 || trials.software.is_ok() => with_step(
+        _ if level == 2 || trials.software.is_ok() => limited(
             Status::Warn,
             format!("{name} is {level}: user level only, so not ring 0 of a guest"),
-            format!("run `sysctl {name}=1` or give the process CAP_PERFMON"),
+            Advice::LowerParanoid { level: 1, capability: Capability::Perfmon },
         ),
-        _ => with_step(
+        _ => limited(
             Status::Missing,
             format!("{name} is {level}: no events without privileges"),
-            format!("run `sysctl {name}=1` or give the process CAP_SYS_ADMIN"),
+            Advice::LowerParanoid { level: 1, capability: Capability::SysAdmin },
         ),
     }
 }
@@ -152,14 +153,14 @@ fn hybrid(host: &HostPmu, pmu: &CorePmu) -> Option<Finding> {
         return None;
     }
     let cpus = pmu.cpus.as_deref().unwrap_or("of the big cores");
-    Some(with_step(
+    Some(limited(
         Status::Warn,
         format!(
             "hybrid host: `{}` counts on CPUs {cpus} only (others: {})",
             pmu.name,
             host.small_cores().join(", ")
         ),
-        format!("pin the vCPU threads: `taskset -c {cpus} ...`"),
+        Advice::PinThreads { cpus: cpus.to_owned() },
     ))
 }
 
@@ -167,10 +168,10 @@ fn topdown(pmu: &CorePmu) -> Finding {
     match pmu.topdown_level() {
         Some(Level::Two) => ok("slots and 8 topdown metrics (level 2)"),
         Some(Level::One) => ok("slots and 4 topdown metrics (level 1)"),
-        None => with_step(
+        None => limited(
             Status::Warn,
             "no slots event: PERF_METRICS cannot be backed by this host",
-            "use a host with Ice Lake or later big cores",
+            Advice::UseHostWithMetrics(Level::One),
         ),
     }
 }
@@ -178,10 +179,10 @@ fn topdown(pmu: &CorePmu) -> Finding {
 fn rdpmc(pmu: &CorePmu) -> Finding {
     match pmu.rdpmc {
         Some(1 | 2) => ok("RDPMC from user space (raw PERF_METRICS)"),
-        _ => with_step(
+        _ => limited(
             Status::Warn,
             "RDPMC from user space is switched off: metrics are converted by the kernel",
-            format!("write 1 to /sys/bus/event_source/devices/{}/rdpmc", pmu.name),
+            Advice::EnableRdpmc { pmu: pmu.name.clone() },
         ),
     }
 }

@@ -28,7 +28,7 @@ pub struct CorePmu {
     pub max_precise: Option<u8>,
     /// `cpus` of a hybrid PMU, for example `0-15`.
     pub cpus: Option<String>,
-    /// `rdpmc`: 0 nobody, 1 tasks that mapped an event, 2 every task may use RDPMC.
+    /// `rdpmc`: which tasks may use RDPMC: 0 none, 1 those that mapped an event, 2 all.
     pub rdpmc: Option<u8>,
     /// `format/*`: where each field lies in `config`.
     pub formats: Formats,

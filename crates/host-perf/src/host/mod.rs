@@ -1,16 +1,26 @@
 //! What this host can count, from sysfs, procfs and a few trial events.
 
+mod attr;
+mod core_pmu;
+mod findings;
+mod refusal;
+
 use std::fs;
+use std::os::fd::RawFd;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::counter::open_fd;
+#[cfg(test)]
+pub(crate) use attr::Place;
+pub(crate) use attr::{READ_GROUP, READ_SINGLE};
+use core_pmu::{CORE_PMUS, DEVICES, number, text};
+pub use core_pmu::{CorePmu, Format, Formats};
+pub use findings::{Finding, Status};
+
 use crate::error::HostPerfError;
 use crate::event::{Event, Level, SoftwareEvent};
-use crate::findings::{self, Finding};
+use crate::kernel::{LinuxSys, PerfFd, PerfSys};
 use crate::spec::EventSpec;
-use crate::sys::{LinuxSys, PerfSys};
-use crate::sysfs::{CORE_PMUS, CorePmu, DEVICES, number, text};
 
 /// Where sysfs and procfs are mounted.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -69,13 +79,13 @@ pub struct HostPmu {
 
 /// Results of opening (and closing) an event for the calling thread.
 #[derive(Debug)]
-pub(crate) struct Trials {
+struct Trials {
     /// `task-clock`: does perf work at all?
-    pub(crate) software: Result<(), HostPerfError>,
+    software: Result<(), HostPerfError>,
     /// `instructions` above privilege level 0.
-    pub(crate) user: Result<(), HostPerfError>,
+    user: Result<(), HostPerfError>,
     /// `instructions` at all levels in guest mode: what a virtual PMU needs.
-    pub(crate) guest: Result<(), HostPerfError>,
+    guest: Result<(), HostPerfError>,
 }
 
 impl HostPmu {
@@ -101,7 +111,7 @@ impl HostPmu {
             trials: Trials { software: Ok(()), user: Ok(()), guest: Ok(()) },
         };
         // After the rest: the reasons for a refusal come from it.
-        let attempt = |spec: EventSpec| open_fd(&host, &spec).map(drop);
+        let attempt = |spec: EventSpec| host.open(&spec, None, READ_SINGLE).map(drop);
         let instructions = EventSpec::new(Event::Instructions);
         host.trials = Trials {
             software: attempt(EventSpec::new(Event::Software(SoftwareEvent::TaskClock)).user_only()),
@@ -168,8 +178,23 @@ impl HostPmu {
         findings::of(self, &self.trials)
     }
 
-    pub(crate) fn sys(&self) -> &dyn PerfSys {
-        &*self.sys
+    /// Opens an event, as a sibling of `leader` if there is one, and explains a refusal.
+    pub(crate) fn open(
+        &self,
+        spec: &EventSpec,
+        leader: Option<RawFd>,
+        read_format: u64,
+    ) -> Result<Box<dyn PerfFd>, HostPerfError> {
+        let place = if leader.is_none() { attr::Place::Leader } else { attr::Place::Sibling };
+        let mut attr = spec.attr(self.core_pmu(), place, read_format)?;
+        self.sys
+            .open(&mut attr, spec.target.tid(), leader)
+            .map_err(|errno| refusal::explain(errno, spec, self))
+    }
+
+    /// Kernel id of the calling thread.
+    pub(crate) fn current_tid(&self) -> i32 {
+        self.sys.current_tid()
     }
 }
 
