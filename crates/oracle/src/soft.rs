@@ -14,7 +14,7 @@ use soft_cpu::{
 
 /// RAM and nothing else, and which CPU it is.
 #[derive(Debug)]
-struct Ram(Vec<u8>, Silicon);
+struct Ram(Vec<u8>);
 
 impl Bus for Ram {
     fn ram_page(&mut self, gpa: u64) -> Option<u64> {
@@ -51,9 +51,6 @@ impl Bus for Ram {
     fn tsc(&mut self, access: &Access<'_>) -> u64 {
         access.totals.instructions()
     }
-    fn silicon(&self) -> Silicon {
-        self.1
-    }
 }
 
 /// Vector of #UD.
@@ -76,7 +73,12 @@ impl Soft {
     /// A machine between two cases, with such a CPU.
     #[must_use]
     pub fn new(silicon: Silicon) -> Self {
-        Self { ram: Ram(initial_ram(), silicon), cpu: Cpu::default(), images: images(), dirty: 0..0 }
+        Self {
+            ram: Ram(initial_ram()),
+            cpu: Cpu::default().with_silicon(silicon),
+            images: images(),
+            dirty: 0..0,
+        }
     }
 
     /// Runs a case to its exception.

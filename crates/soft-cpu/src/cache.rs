@@ -6,6 +6,7 @@ use crate::exec::Insn;
 use crate::exec::chain::Chain;
 use crate::mmu::{Mmu, PAGE};
 use crate::observe::Observed;
+use crate::prefetch::prefetch;
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
@@ -172,7 +173,7 @@ impl<B: Bus> Cache<B> {
     /// expected behind it into the host's caches, one step after the other: the header of the second block, and
     /// instructions when it is the first.
     #[inline(always)]
-    pub(crate) fn follow(&mut self, path: &mut Path, key: u64, bus: &B) -> Option<&Block<B>> {
+    pub(crate) fn follow(&mut self, path: &mut Path, key: u64) -> Option<&Block<B>> {
         let tag = self.tag(key);
         let mut id = path.next;
         if self.block(id).is_none_or(|block| block.tag != tag) {
@@ -181,9 +182,9 @@ impl<B: Bus> Cache<B> {
         let block = self.block(id)?;
         (path.last, path.next) = (id, block.next);
         if let Some(next) = self.block(path.next) {
-            bus.prefetch::<_, 5>(&*next.insns);
+            prefetch::<_, 5>(&*next.insns);
             if let Some(second) = self.block(next.next) {
-                bus.prefetch::<_, 2>(second);
+                prefetch::<_, 2>(second);
             }
         }
         Some(block)

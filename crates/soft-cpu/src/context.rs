@@ -126,6 +126,8 @@ pub(crate) struct Core {
     pub(crate) trail: Trail,
     /// A bit for each [`Rule`] that holds.
     pub(crate) rules: u32,
+    /// The XSAVE feature set is this CPU's, not the embedder's.
+    pub(crate) xsave: bool,
     // Guest-visible, cold.
     pub(crate) segs: [Segment; 6],
     pub(crate) ldtr: Segment,
@@ -205,6 +207,7 @@ impl Core {
             totals: Totals::default(),
             trail: Trail::new(),
             rules: Silicon::Intel.rules(),
+            xsave: true,
             segs: state.segments,
             ldtr: state.ldtr,
             tr: state.tr,
@@ -463,9 +466,7 @@ impl Core {
         // Interruptibility may have changed.
         self.stop = true;
         self.totals.current.branches[BranchKind::Far as usize] += 1;
-        if bus.wanted_branches(self.cpl) & BranchKind::Far.bit() != 0 {
-            self.tell_now(bus, BranchKind::Far, false, self.instruction_rip(), from_cpl);
-        }
+        self.tell_far(bus, false, self.instruction_rip(), from_cpl);
     }
 
     #[cold]

@@ -1,6 +1,6 @@
 //! The CPU as the embedder sees it, and the run loop.
 
-use crate::bus::Bus;
+use crate::bus::{BranchRecorder, Bus, Tracer};
 use crate::cache::{Block, BlockId, Cache};
 use crate::context::{BLOCK, CS, Core, Mode};
 use crate::debug::DR6_BS;
@@ -11,7 +11,7 @@ use crate::exec::chain;
 use crate::exec::event::TripleFault;
 use crate::flags::{IF, RF, TF};
 use crate::mmu::{Intent, PAGE, is_canonical};
-use crate::silicon::Rule;
+use crate::silicon::{Rule, Silicon};
 use crate::state::State;
 use crate::totals::Totals;
 use core::fmt;
@@ -122,6 +122,21 @@ impl<B: Bus> Cpu<B> {
         cpu
     }
 
+    /// The same CPU, on the side of that silicon in what [`RULES`](crate::silicon::RULES) lists; without it on Intel's.
+    #[must_use]
+    pub fn with_silicon(mut self, silicon: Silicon) -> Self {
+        self.core.rules = silicon.rules();
+        self
+    }
+
+    /// The same CPU, which leaves the instructions and registers of the XSAVE feature set to the embedder as
+    /// unimplemented: that one's CPUID has state components that this CPU does not know.
+    #[must_use]
+    pub fn without_xsave(mut self) -> Self {
+        self.core.xsave = false;
+        self
+    }
+
     /// The architectural state between two instructions.
     #[must_use]
     pub fn state(&self) -> State {
@@ -130,9 +145,8 @@ impl<B: Bus> Cpu<B> {
 
     /// Replaces the architectural state. Totals stay.
     pub fn set_state(&mut self, state: &State) {
-        let totals = self.core.totals;
-        self.core = Core::new(state);
-        self.core.totals = totals;
+        let Core { totals, rules, xsave, .. } = self.core;
+        self.core = Core { totals, rules, xsave, ..Core::new(state) };
         self.interrupt = state.interrupt;
         self.flush();
     }
@@ -207,7 +221,6 @@ impl<B: Bus> Cpu<B> {
         let mut left = budget.instructions;
         let mut exceptions = 0;
         self.core.attention = false;
-        self.core.rules = bus.silicon().rules();
         self.watch(bus);
         loop {
             if self.core.debugger.armed
@@ -252,7 +265,8 @@ impl<B: Bus> Cpu<B> {
             };
             let core = &mut self.core;
             let single_step = core.rflags & TF != 0;
-            core.steps_on_branches = single_step && bus.steps_on_branches();
+            core.steps_on_branches =
+                single_step && bus.branches().is_some_and(|recorder| recorder.steps_on_branches());
             let branches = if core.steps_on_branches { core.totals.taken_branches() } else { 0 };
             // RF is for one instruction.
             core.rflags &= !RF;
@@ -578,7 +592,9 @@ impl<B: Bus> Cpu<B> {
             known.count += 1;
         } else if self.unimplemented.len() < MAX_UNIMPLEMENTED {
             log::info!("guest executed {code} at {rip:#x}, which is not implemented: #UD");
-            bus.unimplemented(&code, &self.core.access());
+            if let Some(tracer) = bus.tracer() {
+                tracer.unimplemented(&code, &self.core.access());
+            }
             self.unimplemented.push(Unimplemented { code, rip, count: 1 });
         }
     }

@@ -20,7 +20,7 @@
 //!
 //! # Where models differ
 //!
-//! [`silicon`] lists what the CPUs of each vendor do in their own way; [`Bus::silicon`] says which this one is.
+//! [`silicon`] lists what the CPUs of each vendor do in their own way; [`Cpu::with_silicon`] says which this one is.
 //! RCPSS, RCPPS, RSQRTSS and RSQRTPS give the exact value rounded to nearest, where the SDM allows a relative error of
 //! 1.5 * 2^-12 and every model approximates in its own way.
 //!
@@ -29,7 +29,7 @@
 //! Real mode, virtual-8086 mode, task switches, call gates, AVX. An
 //! instruction that is not implemented raises #UD in the guest, and [`Cpu::unimplemented`] names it.
 //! [`cpuid::leaf`] advertises only what works.
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 
 mod bus;
 mod cache;
@@ -47,6 +47,7 @@ mod mmu;
 mod mmx;
 mod msr;
 mod observe;
+mod prefetch;
 mod segment;
 pub mod silicon;
 mod sse;
@@ -56,7 +57,9 @@ mod trail;
 mod width;
 mod x87;
 
-pub use bus::{Access, Branch, BranchKind, Bus, GeneralProtection, LBR_COMPONENT_WORDS, STATE_COMPONENTS};
+pub use bus::{
+    Access, Branch, BranchKind, BranchRecorder, Bus, GeneralProtection, LBR_COMPONENT_WORDS, LbrState, Tracer,
+};
 pub use cpu::{Budget, Cpu, Exit, Unimplemented};
 pub use cpuid::CpuidLeaf;
 pub use debugger::{DebugStop, DebugStops, Watchpoint};

@@ -34,7 +34,7 @@ impl Core {
             GS_BASE => self.segs[GS].base,
             KERNEL_GS_BASE => self.kernel_gs_base,
             TSC_AUX => u64::from(self.tsc_aux),
-            XSS if bus.state_components() != 0 => self.xss,
+            XSS if self.xsave => self.xss,
             TSC => {
                 self.sync(bus);
                 bus.tsc(&self.access())
@@ -79,7 +79,7 @@ impl Core {
             }
             KERNEL_GS_BASE => self.kernel_gs_base = value,
             TSC_AUX => self.tsc_aux = u32::try_from(value).map_err(|_| self.gp(0))?,
-            XSS if bus.state_components() != 0 => return self.set_xss(bus, value),
+            XSS if self.xsave => return self.set_xss(bus, value),
             _ => {
                 self.sync(bus);
                 let answer = bus.wrmsr(index, value, &self.access());

@@ -25,7 +25,7 @@ pub trait Observer {
     fn prepare(&mut self, instruction: &Instruction) -> Prepared;
     /// An instruction has retired. True ends the run after it, with [`Exit::Attention`](crate::Exit::Attention).
     ///
-    /// Its taken branch has been reported to [`Bus::taken_branch`](crate::Bus::taken_branch) just before. Of a REP
+    /// Its taken branch has been reported to [`BranchRecorder::record`](crate::BranchRecorder::record) just before. Of a REP
     /// instruction `memory` has an access for each run of elements in a cache line, not for each element.
     fn retire(&mut self, prepared: &Prepared, step: &Step<'_>) -> bool;
     /// So many of the next instructions may be told of with [`retire_blocks`](Self::retire_blocks), when they have

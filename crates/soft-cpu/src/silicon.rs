@@ -1,5 +1,5 @@
 //! What CPUs do differently where the manuals leave it open, or where each vendor's says something else: one table,
-//! which `docs/oracle.md` shows. The CPU takes the side of [`Bus::silicon`](crate::Bus::silicon).
+//! which `docs/oracle.md` shows. The CPU takes a side with [`Cpu::with_silicon`](crate::Cpu::with_silicon).
 //!
 //! SDM is Intel's Software Developer's Manual, APM is AMD's Architecture Programmer's Manual.
 

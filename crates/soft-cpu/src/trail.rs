@@ -6,10 +6,10 @@
 //! jump to the next instruction cannot be told from the one not taken: the bus is told of it at once, as of far
 //! branches, exceptions and interrupts.
 //!
-//! Of the branches only the newest matter to most ([`Bus::branches_kept`]). So the notes are a ring, and when half of
+//! Of the branches only the newest matter to most ([`BranchRecorder::depth`]). So the notes are a ring, and when half of
 //! it is full, the other half is free again if there were enough branches in this one, which the totals tell.
 
-use crate::bus::{Branch, BranchKind, Bus};
+use crate::bus::{Branch, BranchKind, BranchRecorder, Bus};
 use crate::context::{BLOCK, Core, Position};
 use crate::totals::ModeTotals;
 
@@ -74,7 +74,7 @@ pub(crate) struct Trail {
     cpl: u8,
     /// The branches that are told of: a bit for each kind.
     wanted: u8,
-    /// [`Bus::branches_kept`].
+    /// [`BranchRecorder::depth`].
     kept: u64,
     /// Branches of those kinds in the totals when the bus was told last.
     told: u64,
@@ -151,9 +151,11 @@ impl Trail {
 
 impl Core {
     /// From now on this is what the bus wants, until the privilege level changes.
-    pub(crate) fn begin_trail<B: Bus>(&mut self, bus: &B) {
-        self.trail.wanted = bus.wanted_branches(self.cpl) & NEAR;
-        self.trail.kept = if self.trail.wanted == 0 { 0 } else { bus.branches_kept() };
+    pub(crate) fn begin_trail<B: Bus>(&mut self, bus: &mut B) {
+        (self.trail.wanted, self.trail.kept) = bus.branches().map_or((0, 0), |recorder| {
+            let wanted = recorder.wanted(self.cpl) & NEAR;
+            (wanted, if wanted == 0 { 0 } else { recorder.depth() })
+        });
         self.trail.cpl = self.cpl;
         self.restart_trail();
     }
@@ -208,6 +210,7 @@ impl Core {
     }
 
     fn tell_wanted<B: Bus>(&mut self, bus: &mut B, count: usize) {
+        let Some(recorder) = bus.branches() else { return };
         let Trail { ref starts, ref ends, next: behind, wanted, kept, cpl, told, .. } = self.trail;
         let note = |age: usize| {
             let place = usize::from(behind.wrapping_sub(age as u8));
@@ -229,14 +232,14 @@ impl Core {
         }
         let skipped = self.wanted_so_far() - told - found;
         if skipped != 0 {
-            bus.skip_branches(skipped);
+            recorder.skip(skipped);
         }
         for age in (1..=age).rev() {
             let (start, end) = note(age);
             retired += u64::from(end.index);
             if let Some((kind, to)) = taken(age) {
                 let last = end.start - u16::from(Ending::of(end).last());
-                bus.taken_branch(Branch {
+                recorder.record(Branch {
                     from: start.wrapping_add(u64::from(last)),
                     to,
                     kind,
@@ -273,14 +276,17 @@ impl Core {
         from_cpl: u8,
     ) {
         self.tell_branches(bus);
-        bus.taken_branch(Branch {
-            from,
-            to: self.rip,
-            kind,
-            event,
-            from_cpl,
-            to_cpl: self.cpl,
-            retired: self.retired(),
-        });
+        if let Some(recorder) = bus.branches() {
+            let (to, to_cpl, retired) = (self.rip, self.cpl, self.retired());
+            recorder.record(Branch { from, to, kind, event, from_cpl, to_cpl, retired });
+        }
+    }
+
+    /// Tells of a far branch, or of an exception or interrupt (`event`), that has been taken, if it is wanted.
+    pub(crate) fn tell_far<B: Bus>(&mut self, bus: &mut B, event: bool, from: u64, from_cpl: u8) {
+        let kind = BranchKind::Far;
+        if bus.branches().is_some_and(|recorder| recorder.wanted(self.cpl) & kind.bit() != 0) {
+            self.tell_now(bus, kind, event, from, from_cpl);
+        }
     }
 }

@@ -32,6 +32,7 @@ const DATA: u64 = 0x8_0000;
 struct Guest {
     bus: TestBus,
     state: State,
+    silicon: Silicon,
 }
 
 impl Guest {
@@ -58,7 +59,7 @@ impl Guest {
         }
         bus.write_u64(TSS + 4, RSP0);
         bus.write_u64(TSS + 0x24, IST1);
-        let mut guest = Self { bus, state: State::default() };
+        let mut guest = Self { bus, state: State::default(), silicon: Silicon::Intel };
         for vector in 0..=255 {
             guest.gate(vector, 0x8E, 0);
             guest.bus.write(HANDLERS + u64::from(vector) * 16, &[0xF4]);
@@ -102,7 +103,7 @@ impl Guest {
     }
 
     fn cpu(&self) -> Cpu<TestBus> {
-        Cpu::new(&self.state)
+        Cpu::new(&self.state).with_silicon(self.silicon)
     }
 }
 
@@ -170,7 +171,7 @@ fn a_call_looks_at_its_stack_before_its_target() {
     for (code, target, stack, vector) in table {
         // From ring 3, so that the handler has a stack of its own.
         let mut guest = Guest::new(&code).user();
-        guest.bus.silicon = Some(Silicon::Zen5);
+        guest.silicon = Silicon::Zen5;
         guest.page(DATA, DATA | 5);
         (guest.state.gpr[0], guest.state.gpr[4]) = (target, stack);
         let cpu = expect_vector(&mut guest, vector);

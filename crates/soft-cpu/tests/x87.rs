@@ -104,11 +104,11 @@ fn native(machine: &mut Machine) {
 }
 
 fn guest() -> (TestBus, Cpu<TestBus>) {
-    let mut bus = TestBus { silicon: Some(common::host_silicon()), ..TestBus::new(1 << 20) };
+    let mut bus = TestBus::new(1 << 20);
     bus.write_u64(TABLES, (TABLES + 0x1000) | 7);
     bus.write_u64(TABLES + 0x1000, (TABLES + 0x2000) | 7);
     bus.write_u64(TABLES + 0x2000, 0x87);
-    (bus, Cpu::default())
+    (bus, Cpu::default().with_silicon(common::host_silicon()))
 }
 
 fn user_state(machine: &Machine) -> State {

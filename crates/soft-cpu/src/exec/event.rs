@@ -1,6 +1,6 @@
 //! Delivery of exceptions and interrupts through the IDT (SDM volume 3, chapter 6).
 
-use crate::bus::{BranchKind, Bus};
+use crate::bus::{BranchRecorder, Bus, Tracer};
 use crate::context::{CS, Core, RSP, SS};
 use crate::exception::{self, Delivery, Done, EventKind, Exception, Fault, Place};
 use crate::flags::{IF, NT, RF, TF, VM};
@@ -111,7 +111,9 @@ impl Core {
         from: Place,
         handler: Result<Place, Exception>,
     ) {
-        bus.delivery(&Delivery { event, kind, from, handler }, &self.totals);
+        if let Some(tracer) = bus.tracer() {
+            tracer.delivery(&Delivery { event, kind, from, handler }, &self.totals);
+        }
     }
 
     /// Enters the handler of `vector`. If that fails nothing has changed but memory below the stack
@@ -140,16 +142,18 @@ impl Core {
         if source == EventKind::Exception && vector == exception::DB {
             // Not recorded as a branch.
             self.totals.at(from_cpl > 0).events += 1;
-            bus.debug_exception();
+            if let Some(recorder) = bus.branches() {
+                recorder.debug_exception();
+            }
             self.after_bus(bus);
             return Ok(());
         }
-        bus.interrupted();
+        if let Some(recorder) = bus.branches() {
+            recorder.interrupted();
+        }
         if source != EventKind::Software {
             self.totals.at(from_cpl > 0).events += 1;
-            if bus.wanted_branches(self.cpl) & BranchKind::Far.bit() != 0 {
-                self.tell_now(bus, BranchKind::Far, true, from, from_cpl);
-            }
+            self.tell_far(bus, true, from, from_cpl);
         }
         Ok(())
     }

@@ -4,7 +4,7 @@
 use super::Insn;
 use super::operand::{self, is_stack};
 use super::x87::X87State;
-use crate::bus::{Bus, LBR_COMPONENT_WORDS};
+use crate::bus::{Bus, LBR_COMPONENT_WORDS, LbrState};
 use crate::context::{CR0_TS, CR4_OSXSAVE, Core, RAX, RCX, RDX};
 use crate::cpuid::CpuidLeaf;
 use crate::exception::{self, Done, Exception, Fault};
@@ -26,23 +26,22 @@ const HEADER: u64 = 512;
 const MXCSR_INIT: u32 = 0x1F80;
 
 impl Core {
-    /// The components that exist, or #UD: without CR4.OSXSAVE as on any CPU, without components because they
-    /// are the embedder's.
-    fn components<B: Bus>(&mut self, bus: &B) -> Result<u64, Fault> {
+    /// #UD without CR4.OSXSAVE as on any CPU, and where the feature set is the embedder's.
+    fn require_xsave(&mut self) -> Done {
         if self.cr4 & CR4_OSXSAVE == 0 {
             return Err(self.ud());
         }
-        let components = components(bus);
-        if components == 0 {
+        if !self.xsave {
             self.unimplemented = true;
             return Err(self.ud());
         }
-        Ok(components)
+        Ok(())
     }
 
     /// WRMSR to IA32_XSS.
-    pub(crate) fn set_xss<B: Bus>(&mut self, bus: &B, value: u64) -> Done {
-        if value & !(components(bus) & !USER) != 0 {
+    pub(crate) fn set_xss<B: Bus>(&mut self, bus: &mut B, value: u64) -> Done {
+        let supervisor = if bus.lbr_state().is_some() { LBR } else { 0 };
+        if value & !supervisor != 0 {
             return Err(self.gp(0));
         }
         self.xss = value;
@@ -59,43 +58,41 @@ impl Core {
     }
 
     /// What CPUID says that depends on control registers. `leaf` is the answer without it.
-    pub(crate) fn adjust_cpuid<B: Bus>(&self, bus: &B, number: u32, subleaf: u32, leaf: &mut CpuidLeaf) {
+    pub(crate) fn adjust_cpuid<B: Bus>(&self, bus: &mut B, number: u32, subleaf: u32, leaf: &mut CpuidLeaf) {
         const OSXSAVE: u32 = 1 << 27;
-        match (number, subleaf) {
-            (1, _) if self.cr4 & CR4_OSXSAVE != 0 => leaf.ecx |= OSXSAVE,
-            (0xD, 1) if components(bus) & LBR != 0 => {
-                leaf.ebx = BASE_SIZE + if self.xss & LBR != 0 { lbr_size(bus) } else { 0 };
+        if number == 1 && self.cr4 & CR4_OSXSAVE != 0 {
+            leaf.ecx |= OSXSAVE;
+        }
+        if number != 0xD || !self.xsave {
+            return;
+        }
+        // Bytes of the records' component.
+        let Some(size) = bus.lbr_state().map(|state| (words(state) * 8) as u32) else { return };
+        match subleaf {
+            1 => {
+                leaf.ebx = BASE_SIZE + if self.xss & LBR != 0 { size } else { 0 };
                 leaf.ecx |= LBR as u32;
             }
-            (0xD, 15) if components(bus) & LBR != 0 => {
+            15 => {
                 const SUPERVISOR: u32 = 1;
-                *leaf = CpuidLeaf { eax: lbr_size(bus), ecx: SUPERVISOR, ..CpuidLeaf::default() };
+                *leaf = CpuidLeaf { eax: size, ecx: SUPERVISOR, ..CpuidLeaf::default() };
             }
             _ => {}
         }
     }
 }
 
-/// The components that exist; none if they are the embedder's.
-fn components<B: Bus>(bus: &B) -> u64 {
-    match bus.state_components() {
-        0 => 0,
-        own if bus.lbr_component_words() != 0 => own | LBR,
-        own => own,
-    }
-}
-
-/// Bytes of the records' component.
-fn lbr_size<B: Bus>(bus: &B) -> u32 {
-    (bus.lbr_component_words().min(LBR_COMPONENT_WORDS) * 8) as u32
+/// Words of the records' component.
+fn words(state: &impl LbrState) -> usize {
+    state.words().min(LBR_COMPONENT_WORDS)
 }
 
 fn edx_eax(c: &Core) -> u64 {
     c.regs[RDX] << 32 | c.regs[RAX] & 0xFFFF_FFFF
 }
 
-pub(crate) fn xgetbv<B: Bus>(c: &mut Core, b: &mut B, _i: &Insn<B>) -> Done {
-    c.components(b)?;
+pub(crate) fn xgetbv<B: Bus>(c: &mut Core, _b: &mut B, _i: &Insn<B>) -> Done {
+    c.require_xsave()?;
     let value = match c.regs[RCX] as u32 {
         0 => c.xcr0,
         // As XSAVEC and XSAVES see it.
@@ -107,8 +104,8 @@ pub(crate) fn xgetbv<B: Bus>(c: &mut Core, b: &mut B, _i: &Insn<B>) -> Done {
     Ok(())
 }
 
-pub(crate) fn xsetbv<B: Bus>(c: &mut Core, b: &mut B, _i: &Insn<B>) -> Done {
-    c.components(b)?;
+pub(crate) fn xsetbv<B: Bus>(c: &mut Core, _b: &mut B, _i: &Insn<B>) -> Done {
+    c.require_xsave()?;
     c.require_cpl0()?;
     let value = edx_eax(c);
     if c.regs[RCX] as u32 != 0 || value & X87 == 0 || value & !USER != 0 {
@@ -131,7 +128,7 @@ enum Saving {
 
 /// XSAVE and XSAVEOPT (`OPT`); `WIDE` with 64-bit pointers.
 pub(crate) fn xsave<B: Bus, const OPT: bool, const WIDE: bool>(c: &mut Core, b: &mut B, i: &Insn<B>) -> Done {
-    c.components(b)?;
+    c.require_xsave()?;
     save(c, b, i, c.xcr0, if OPT { Saving::InUse } else { Saving::All }, WIDE)
 }
 
@@ -141,7 +138,7 @@ pub(crate) fn xsave_compacted<B: Bus, const SUPERVISOR: bool, const WIDE: bool>(
     b: &mut B,
     i: &Insn<B>,
 ) -> Done {
-    c.components(b)?;
+    c.require_xsave()?;
     if SUPERVISOR {
         c.require_cpl0()?;
     }
@@ -180,16 +177,17 @@ fn save<B: Bus>(c: &mut Core, b: &mut B, i: &Insn<B>, enabled: u64, how: Saving,
     if requested & LBR != 0 {
         let mut words = [0; LBR_COMPONENT_WORDS];
         c.sync(b);
-        b.save_lbr_component(&mut words, &c.access());
+        let mut count = 0;
+        if let Some(state) = b.lbr_state() {
+            state.save(&mut words, &c.access());
+            count = self::words(state);
+        }
         c.after_bus(b);
         // IA32_LBR_DEPTH, the second word, is never 0.
         let used = words.iter().enumerate().any(|(at, word)| at != 1 && *word != 0);
         if used {
             in_use |= LBR;
-            for (at, word) in (linear + u64::from(BASE_SIZE)..)
-                .step_by(8)
-                .zip(&words[..b.lbr_component_words().min(LBR_COMPONENT_WORDS)])
-            {
+            for (at, word) in (linear + u64::from(BASE_SIZE)..).step_by(8).zip(&words[..count]) {
                 c.store(b, at, *word, stack)?;
             }
         }
@@ -216,7 +214,7 @@ pub(crate) fn xrstor<B: Bus, const SUPERVISOR: bool, const WIDE: bool>(
     b: &mut B,
     i: &Insn<B>,
 ) -> Done {
-    c.components(b)?;
+    c.require_xsave()?;
     if SUPERVISOR {
         c.require_cpl0()?;
     }
@@ -273,13 +271,14 @@ pub(crate) fn xrstor<B: Bus, const SUPERVISOR: bool, const WIDE: bool>(
 fn restore_lbr<B: Bus>(c: &mut Core, b: &mut B, linear: u64, present: bool, stack: bool) -> Done {
     let mut words = [0; LBR_COMPONENT_WORDS];
     if present {
-        let used = b.lbr_component_words();
-        for (at, word) in (linear + u64::from(BASE_SIZE)..).step_by(8).zip(words.iter_mut().take(used)) {
+        let count = b.lbr_state().map_or(0, |state| self::words(state));
+        for (at, word) in (linear + u64::from(BASE_SIZE)..).step_by(8).zip(&mut words[..count]) {
             *word = c.load(b, at, stack)?;
         }
     }
     c.sync(b);
-    let restored = b.restore_lbr_component(present.then_some(&words), &c.access());
+    let words = present.then_some(&words);
+    let restored = b.lbr_state().map_or(Ok(()), |state| state.restore(words, &c.access()));
     c.after_bus(b);
     restored.map_err(|_| c.gp(0))
 }

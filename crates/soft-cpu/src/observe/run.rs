@@ -71,7 +71,7 @@ impl<B: Bus> Cpu<B> {
                 u64::from(block.end.index) <= allowed
                     && block.observed.as_ref().is_some_and(|seen| seen.together)
             };
-            let block = match self.cache.follow(&mut path, core.block_key(), bus) {
+            let block = match self.cache.follow(&mut path, core.block_key()) {
                 Some(block) if fits(block, allowed) => block,
                 found => {
                     let known = found.is_some();

@@ -6,8 +6,8 @@ use core_model::{Model, SUNNY_COVE};
 use retire::{CoreEvent, MemoryAccess};
 use soft_cpu::silicon::Silicon;
 use soft_cpu::{
-    Access, Branch, Bus, CpuidLeaf, GeneralProtection, LBR_COMPONENT_WORDS, Observer, Prepared, State, Step,
-    Totals,
+    Access, Branch, BranchRecorder, Bus, CpuidLeaf, GeneralProtection, LBR_COMPONENT_WORDS, LbrState,
+    Observer, Prepared, State, Step, Totals,
 };
 use std::collections::BTreeMap;
 
@@ -71,10 +71,8 @@ pub struct AnyBus<const OBSERVED: bool> {
     pub ports: Vec<(u16, u32)>,
     pub attention: bool,
     pub recorder: Option<Recorder>,
-    /// Which CPU it is, if not Intel's.
-    pub silicon: Option<Silicon>,
     /// Component 15, if there is one; what was restored last.
-    pub lbr: Option<[u64; LBR_COMPONENT_WORDS]>,
+    pub lbr: Option<Lbr>,
 }
 
 /// An observer that remembers.
@@ -172,7 +170,6 @@ impl<const OBSERVED: bool> AnyBus<OBSERVED> {
             ports: self.ports,
             attention: self.attention,
             recorder: None,
-            silicon: self.silicon,
             lbr: self.lbr,
         }
     }
@@ -259,41 +256,35 @@ impl<const OBSERVED: bool> Bus for AnyBus<OBSERVED> {
     fn cpuid(&mut self, leaf: u32, subleaf: u32, _access: &Access<'_>) -> CpuidLeaf {
         soft_cpu::cpuid::leaf(leaf, subleaf)
     }
-    fn lbr_component_words(&self) -> usize {
-        self.lbr.map_or(0, |words| words.len())
-    }
-    fn save_lbr_component(&mut self, words: &mut [u64; LBR_COMPONENT_WORDS], _access: &Access<'_>) {
-        *words = self.lbr.unwrap();
-    }
-    fn restore_lbr_component(
-        &mut self,
-        words: Option<&[u64; LBR_COMPONENT_WORDS]>,
-        _access: &Access<'_>,
-    ) -> Result<(), GeneralProtection> {
-        let words = words.copied().unwrap_or([0; LBR_COMPONENT_WORDS]);
-        if words[0] == u64::MAX {
-            return Err(GeneralProtection);
-        }
-        self.lbr = Some(words);
-        Ok(())
-    }
     fn tsc(&mut self, access: &Access<'_>) -> u64 {
         access.totals.instructions()
     }
-    fn silicon(&self) -> Silicon {
-        self.silicon.unwrap_or(Silicon::Intel)
+    fn branches(&mut self) -> Option<&mut impl BranchRecorder> {
+        Some(self)
     }
-    fn wanted_branches(&self, _cpl: u8) -> u8 {
+    fn lbr_state(&mut self) -> Option<&mut impl LbrState> {
+        self.lbr.as_mut()
+    }
+    fn observer(&mut self) -> Option<&mut impl Observer> {
+        self.recorder.as_mut()
+    }
+    fn attention(&self) -> bool {
+        self.attention
+    }
+}
+
+impl<const OBSERVED: bool> BranchRecorder for AnyBus<OBSERVED> {
+    fn wanted(&self, _cpl: u8) -> u8 {
         self.wanted_branches
     }
-    fn branches_kept(&self) -> u64 {
+    fn depth(&self) -> u64 {
         self.kept_branches.unwrap_or(u64::MAX)
     }
-    fn skip_branches(&mut self, count: u64) {
-        self.skipped_branches.push((self.branches.len(), count));
-    }
-    fn taken_branch(&mut self, branch: Branch) {
+    fn record(&mut self, branch: Branch) {
         self.branches.push(branch);
+    }
+    fn skip(&mut self, count: u64) {
+        self.skipped_branches.push((self.branches.len(), count));
     }
     fn interrupted(&mut self) {
         self.told.push(("interrupt", self.branches.len()));
@@ -304,11 +295,30 @@ impl<const OBSERVED: bool> Bus for AnyBus<OBSERVED> {
     fn steps_on_branches(&self) -> bool {
         self.steps_on_branches
     }
-    fn observer(&mut self) -> Option<&mut impl Observer> {
-        self.recorder.as_mut()
+}
+
+/// Component 15, of which the first word cannot be all ones.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Lbr(pub [u64; LBR_COMPONENT_WORDS]);
+
+impl LbrState for Lbr {
+    fn words(&self) -> usize {
+        self.0.len()
     }
-    fn attention(&self) -> bool {
-        self.attention
+    fn save(&mut self, words: &mut [u64; LBR_COMPONENT_WORDS], _access: &Access<'_>) {
+        *words = self.0;
+    }
+    fn restore(
+        &mut self,
+        words: Option<&[u64; LBR_COMPONENT_WORDS]>,
+        _access: &Access<'_>,
+    ) -> Result<(), GeneralProtection> {
+        let words = words.copied().unwrap_or([0; LBR_COMPONENT_WORDS]);
+        if words[0] == u64::MAX {
+            return Err(GeneralProtection);
+        }
+        self.0 = words;
+        Ok(())
     }
 }
 

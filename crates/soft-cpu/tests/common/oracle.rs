@@ -223,7 +223,7 @@ impl Random {
 }
 
 fn guest() -> (TestBus, Cpu<TestBus>) {
-    let mut bus = TestBus { silicon: Some(super::common::host_silicon()), ..TestBus::new(8 << 20) };
+    let mut bus = TestBus::new(8 << 20);
     // Linear 0 to 2 MiB of the gigabyte at CODE, and SCRATCH.
     bus.write_u64(TABLES, (TABLES + 0x1000) | 7);
     bus.write_u64(TABLES + 0x1000, (TABLES + 0x2000) | 7);
@@ -232,7 +232,7 @@ fn guest() -> (TestBus, Cpu<TestBus>) {
     for page in 0..SCRATCH_LEN as u64 / 4096 {
         bus.write_u64(TABLES + 0x3000 + page * 8, (DATA + page * 4096) | 7);
     }
-    (bus, Cpu::default())
+    (bus, Cpu::default().with_silicon(super::common::host_silicon()))
 }
 
 fn user_state(context: &Context) -> State {

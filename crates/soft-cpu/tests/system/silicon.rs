@@ -12,7 +12,7 @@ const ABSENT: u64 = DATA + 0x1000;
 fn guest(silicon: Silicon, code: &[u8]) -> Guest {
     let mut guest = Guest::new(code).user();
     guest.page(ABSENT, 0);
-    guest.bus.silicon = Some(silicon);
+    guest.silicon = silicon;
     guest.state.fcw = 0x37F;
     guest.state.mxcsr = 0x1F80;
     guest
@@ -29,7 +29,7 @@ fn mov_ss_holds_back_a_code_breakpoint_on_intel_only() {
     // mov ss, ax; nop; hlt. The breakpoint is on the NOP.
     for (silicon, hits) in [(Intel, 0), (Zen4, 1), (Zen5, 1)] {
         let mut guest = Guest::new(&[]);
-        guest.bus.silicon = Some(silicon);
+        guest.silicon = silicon;
         guest.state.gpr[0] = 0x10;
         guest.state.dr[0] = CODE + 2;
         guest.state.dr7 = 0x402;
@@ -43,7 +43,7 @@ fn sti_holds_back_no_code_breakpoint() {
     // sti; nop; hlt.
     for silicon in Silicon::ALL {
         let mut guest = Guest::new(&[]);
-        guest.bus.silicon = Some(silicon);
+        guest.silicon = silicon;
         guest.state.dr[0] = CODE + 1;
         guest.state.dr7 = 0x402;
         let seen = debug::run(&mut guest, &[0xFB, 0x90, 0xF4]);

@@ -1,6 +1,7 @@
 //! The XSAVE feature set.
 
 use super::*;
+use common::Lbr;
 
 const GP: u8 = 13;
 const UD: u8 = 6;
@@ -243,7 +244,7 @@ fn cpuid_shows_osxsave_with_cr4() {
 /// A guest with component 15, enabled in IA32_XSS.
 fn with_lbr(code: &[u8]) -> Guest {
     let mut guest = guest(code, 1 << 15);
-    guest.bus.lbr = Some(std::array::from_fn(|n| n as u64 + 100));
+    guest.bus.lbr = Some(Lbr(std::array::from_fn(|n| n as u64 + 100)));
     guest.state.xss = 1 << 15;
     guest
 }
@@ -258,13 +259,13 @@ fn xsaves_keeps_branch_records_behind_the_header() {
 
     let mut restored = with_lbr(&xrstors());
     restored.bus.write(DATA, &saved.bus.ram[DATA as usize..][..2048]);
-    restored.bus.lbr = Some([7; soft_cpu::LBR_COMPONENT_WORDS]);
+    restored.bus.lbr = Some(Lbr([7; soft_cpu::LBR_COMPONENT_WORDS]));
     run(&mut restored);
     assert_eq!(restored.bus.lbr, saved.bus.lbr);
     // Not in XSTATE_BV: as after RESET.
     restored.bus.write_u64(HEADER, 0);
     run(&mut restored);
-    assert_eq!(restored.bus.lbr, Some([0; soft_cpu::LBR_COMPONENT_WORDS]));
+    assert_eq!(restored.bus.lbr, Some(Lbr([0; soft_cpu::LBR_COMPONENT_WORDS])));
     // What the records cannot be.
     restored.bus.write_u64(HEADER, 1 << 15);
     restored.bus.write_u64(DATA + 576, u64::MAX);
@@ -276,7 +277,7 @@ fn empty_branch_records_are_not_in_use() {
     let mut empty = with_lbr(&xsaves());
     let mut words = [0; soft_cpu::LBR_COMPONENT_WORDS];
     words[1] = 32; // the depth
-    empty.bus.lbr = Some(words);
+    empty.bus.lbr = Some(Lbr(words));
     empty.bus.write_u64(DATA + 576, 5);
     run(&mut empty);
     assert_eq!((empty.bus.read_u64(HEADER), empty.bus.read_u64(DATA + 576)), (0, 5));

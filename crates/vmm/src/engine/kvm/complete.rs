@@ -10,7 +10,7 @@ use super::board::Board;
 use super::error::KvmError;
 use super::state;
 use super::vcpu::Vcpu;
-use crate::engine::soft::{Principal, SoftBus};
+use crate::engine::soft::{Principal, SoftBus, silicon};
 use crate::engine::{InstructionCount, dump};
 use iced_x86::{Decoder, DecoderOptions, Instruction};
 use kvm_bindings::{KVM_MAX_CPUID_ENTRIES, Msrs, kvm_msr_entry};
@@ -43,7 +43,8 @@ impl KvmEngine {
         let instruction = instruction(&before, board.memory());
         let Some(machine) = board.machine() else { return Ok(Completed::Unknown(mnemonic(&instruction))) };
         let profile = machine.pmu.profile().clone();
-        let mut cpu = Cpu::new(&before);
+        // The host's CPUID may announce state components that the interpreter does not have.
+        let mut cpu = Cpu::new(&before).with_silicon(silicon(&profile)).without_xsave();
         let mut bus = SoftBus::on_behalf_of(vcpu.fd(), machine, &profile);
         let exit = cpu.run(&mut bus, Budget { instructions: 1, interrupt_window: false });
         if let Some(unknown) = cpu.unimplemented().first() {

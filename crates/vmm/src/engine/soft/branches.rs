@@ -133,11 +133,11 @@ impl BranchLog {
     }
 
     /// How many of the newest branches matter.
-    pub(super) fn kept(&self) -> u64 {
+    pub(super) fn depth(&self) -> u64 {
         if self.is_careful() { u64::MAX } else { KEPT }
     }
 
-    /// So many branches have been taken before [as many as matter](Self::kept), which follow.
+    /// So many branches have been taken before [as many as matter](Self::depth), which follow.
     pub(super) fn skip(&mut self, count: u64) {
         self.skipped += std::mem::take(&mut self.taken) + count;
     }

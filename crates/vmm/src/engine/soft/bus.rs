@@ -3,7 +3,7 @@
 use super::branches::{BranchLog, Levels, Noted};
 use super::cpuid;
 use super::idle::Idle;
-use super::ram::{self, Ram};
+use super::ram::Ram;
 use super::timing::Timing;
 use crate::counts::Slice;
 use crate::counts::model::Retired;
@@ -15,12 +15,13 @@ use platform::x86::apic::LocalApic;
 use platform::x86::apic::spec::ApicMode;
 use retire::CoreEvent;
 use serde::{Deserialize, Serialize};
-use soft_cpu::silicon::Silicon;
-use soft_cpu::{Access, Branch, BranchKind, Bus, CpuidLeaf, Delivery, GeneralProtection, Observer, Totals};
+use soft_cpu::{
+    Access, Branch, BranchKind, BranchRecorder, Bus, CpuidLeaf, Delivery, GeneralProtection, LbrState,
+    Observer, Totals, Tracer,
+};
 use std::time::{Duration, Instant};
 use vpmu::Profile;
 use vpmu::pmu::{LBR_COMPONENT_WORDS, RdpmcContext};
-use vpmu::profile::Vendor;
 
 /// IA32_TIME_STAMP_COUNTER. Reading it is the CPU's business.
 const MSR_TSC: u32 = 0x10;
@@ -344,11 +345,6 @@ impl<const TIMED: bool> Bus for SoftBus<'_, TIMED> {
     }
 
     #[inline(always)]
-    fn prefetch<T: ?Sized, const LINES: usize>(&self, soon: &T) {
-        ram::prefetch::<T, LINES>(soon);
-    }
-
-    #[inline(always)]
     fn ram_read_quick<const N: usize>(&mut self, position: u64) -> Option<[u8; N]> {
         self.ram.read_quick(position)
     }
@@ -412,31 +408,6 @@ impl<const TIMED: bool> Bus for SoftBus<'_, TIMED> {
         self.machine.rdpmc(counter, context, Some(access.rip)).map_err(|_| GeneralProtection)
     }
 
-    /// The host's CPUID announces components that the interpreter does not have.
-    fn state_components(&self) -> u64 {
-        if self.principal.is_some() { 0 } else { soft_cpu::STATE_COMPONENTS }
-    }
-
-    fn lbr_component_words(&self) -> usize {
-        self.machine.pmu.lbr_component_words()
-    }
-
-    fn save_lbr_component(&mut self, words: &mut [u64; LBR_COMPONENT_WORDS], access: &Access<'_>) {
-        self.publish(access.totals);
-        self.machine.pmu.save_lbr_component(words);
-    }
-
-    fn restore_lbr_component(
-        &mut self,
-        words: Option<&[u64; LBR_COMPONENT_WORDS]>,
-        access: &Access<'_>,
-    ) -> Result<(), GeneralProtection> {
-        self.publish(access.totals);
-        let restored = self.machine.pmu.restore_lbr_component(words).map_err(|_| GeneralProtection);
-        self.follow_branches();
-        restored
-    }
-
     fn cpuid(&mut self, leaf: u32, subleaf: u32, _access: &Access<'_>) -> CpuidLeaf {
         if let Some(principal) = self.principal {
             return principal.cpuid(leaf, subleaf);
@@ -476,46 +447,40 @@ impl<const TIMED: bool> Bus for SoftBus<'_, TIMED> {
         self.attention = true;
     }
 
-    fn silicon(&self) -> Silicon {
-        match self.profile.vendor() {
-            Vendor::Intel => Silicon::Intel,
-            Vendor::Amd if self.profile.core == "Zen 5" => Silicon::Zen5,
-            Vendor::Amd => Silicon::Zen4,
-        }
+    #[inline(always)]
+    fn branches(&mut self) -> Option<&mut impl BranchRecorder> {
+        Some(self)
     }
 
-    fn unimplemented(&mut self, code: &str, access: &Access<'_>) {
-        if self.principal.is_some() {
-            return;
-        }
-        self.publish(access.totals);
-        self.machine.note_unimplemented(code, access.rip);
+    fn lbr_state(&mut self) -> Option<&mut impl LbrState> {
+        (self.machine.pmu.lbr_component_words() != 0).then_some(self)
     }
 
-    fn delivery(&mut self, delivery: &Delivery, totals: &Totals) {
-        let moment = if self.machine.exceptions.is_traced() {
-            let cycles = self.cycles_at(totals);
-            Moment { now: self.time(cycles), instructions: totals.instructions() }
-        } else {
-            Moment::default()
-        };
-        self.machine.exceptions.note(delivery, self.profile, moment);
+    fn tracer(&mut self) -> Option<&mut impl Tracer> {
+        Some(self)
     }
 
     #[inline(always)]
-    fn wanted_branches(&self, cpl: u8) -> u8 {
+    fn observer(&mut self) -> Option<&mut impl Observer> {
+        self.timing.as_mut()
+    }
+
+    fn attention(&self) -> bool {
+        self.attention
+    }
+}
+
+impl<const TIMED: bool> BranchRecorder for SoftBus<'_, TIMED> {
+    #[inline(always)]
+    fn wanted(&self, cpl: u8) -> u8 {
         self.branches.wanted(cpl)
     }
 
-    fn branches_kept(&self) -> u64 {
-        self.branches.kept()
+    fn depth(&self) -> u64 {
+        self.branches.depth()
     }
 
-    fn skip_branches(&mut self, count: u64) {
-        self.branches.skip(count);
-    }
-
-    fn taken_branch(&mut self, branch: Branch) {
+    fn record(&mut self, branch: Branch) {
         let Branch { from, to, kind, from_cpl, to_cpl, retired, .. } = branch;
         let levels = Levels::new(from_cpl, to_cpl);
         if self.branches.is_careful() {
@@ -523,6 +488,10 @@ impl<const TIMED: bool> Bus for SoftBus<'_, TIMED> {
         } else {
             self.branches.note(Noted { from, to, retired, kind, levels });
         }
+    }
+
+    fn skip(&mut self, count: u64) {
+        self.branches.skip(count);
     }
 
     fn interrupted(&mut self) {
@@ -543,13 +512,46 @@ impl<const TIMED: bool> Bus for SoftBus<'_, TIMED> {
     fn steps_on_branches(&self) -> bool {
         self.machine.pmu.steps_on_branches()
     }
+}
 
-    #[inline(always)]
-    fn observer(&mut self) -> Option<&mut impl Observer> {
-        self.timing.as_mut()
+impl<const TIMED: bool> LbrState for SoftBus<'_, TIMED> {
+    fn words(&self) -> usize {
+        self.machine.pmu.lbr_component_words()
     }
 
-    fn attention(&self) -> bool {
-        self.attention
+    fn save(&mut self, words: &mut [u64; LBR_COMPONENT_WORDS], access: &Access<'_>) {
+        self.publish(access.totals);
+        self.machine.pmu.save_lbr_component(words);
+    }
+
+    fn restore(
+        &mut self,
+        words: Option<&[u64; LBR_COMPONENT_WORDS]>,
+        access: &Access<'_>,
+    ) -> Result<(), GeneralProtection> {
+        self.publish(access.totals);
+        let restored = self.machine.pmu.restore_lbr_component(words).map_err(|_| GeneralProtection);
+        self.follow_branches();
+        restored
+    }
+}
+
+impl<const TIMED: bool> Tracer for SoftBus<'_, TIMED> {
+    fn delivery(&mut self, delivery: &Delivery, totals: &Totals) {
+        let moment = if self.machine.exceptions.is_traced() {
+            let cycles = self.cycles_at(totals);
+            Moment { now: self.time(cycles), instructions: totals.instructions() }
+        } else {
+            Moment::default()
+        };
+        self.machine.exceptions.note(delivery, self.profile, moment);
+    }
+
+    fn unimplemented(&mut self, code: &str, access: &Access<'_>) {
+        if self.principal.is_some() {
+            return;
+        }
+        self.publish(access.totals);
+        self.machine.note_unimplemented(code, access.rip);
     }
 }

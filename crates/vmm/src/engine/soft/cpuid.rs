@@ -2,6 +2,7 @@
 
 use crate::engine::{SIGNATURE, caches, frequency};
 use soft_cpu::CpuidLeaf;
+use soft_cpu::silicon::Silicon;
 use vpmu::Profile;
 use vpmu::cpuid::CpuidResult;
 use vpmu::profile::{LbrKind, Vendor};
@@ -28,6 +29,15 @@ const INVARIANT_TSC: u32 = 1 << 8;
 const APIC_ID: u32 = 0;
 /// The brand string's first leaf.
 const BRAND: u32 = 0x8000_0002;
+
+/// Whose silicon the profile's CPU is.
+pub(in crate::engine) fn silicon(profile: &Profile) -> Silicon {
+    match profile.vendor() {
+        Vendor::Intel => Silicon::Intel,
+        Vendor::Amd if profile.core == "Zen 5" => Silicon::Zen5,
+        Vendor::Amd => Silicon::Zen4,
+    }
+}
 
 /// One leaf as the guest sees it.
 pub(super) fn leaf(profile: &Profile, x2apic: bool, leaf: u32, subleaf: u32) -> CpuidLeaf {

@@ -13,6 +13,7 @@ mod timing;
 
 use self::bus::Clock;
 pub(super) use self::bus::{Principal, SoftBus};
+pub(super) use self::cpuid::silicon;
 use self::ram::Ram;
 use self::timing::Timing;
 use super::{Debugger, Engine, EngineError, RegisterDump, Resume, RunLimits, Stop, StoppedVcpu, dump};
@@ -158,7 +159,8 @@ impl SoftEngine {
         let mut end = Instant::now() + limits.timeout;
         let mut debugger = self.debugger.take();
         let ram = Ram::new(&self.memory);
-        let mut cpu = Cpu::resume(&self.state, &self.totals, std::mem::take(&mut self.unimplemented));
+        let mut cpu = Cpu::resume(&self.state, &self.totals, std::mem::take(&mut self.unimplemented))
+            .with_silicon(silicon(&self.profile));
         let mut bus = SoftBus::<TIMED>::new(
             machine,
             ram,
