@@ -227,6 +227,7 @@ fn bits(lsb: u8, width: Width, repeat: Repeat) -> String {
     let one = match width {
         Width::Bits(1) => format!("{lsb}"),
         Width::Bits(bits) => format!("{}:{lsb}", lsb + bits - 1),
+        Width::LinearAddress => format!("63:{lsb}"),
         Width::GpCounter | Width::FixedCounter => String::from("counter width"),
         Width::OffcoreMask | Width::LoadLatencyMask | Width::FrontendMask => String::from("profile mask"),
     };

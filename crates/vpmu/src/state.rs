@@ -1,19 +1,16 @@
 //! Saving and restoring a vPMU.
 //!
-//! [`VpmuState`] is plain data: what the guest can see plus the accumulators behind PERF_METRICS.
+//! [`VpmuState`] is plain data: what the guest can see, by MSR index, plus the accumulators behind PERF_METRICS.
 //! The feature `serde` makes it serialisable; the format is the embedder's choice.
 
-use crate::pmu::Vpmu;
+use crate::metrics::{ACCUMULATOR_BITS, Metrics, fields_of};
 use crate::profile::Profile;
-use crate::register::Register;
-use crate::source::CountsSource;
-use alloc::boxed::Box;
+use crate::register::intel::{REGISTERS, RegisterId};
+use alloc::collections::BTreeMap;
 use alloc::string::String;
 
-pub use crate::pmu::{AmdState, IntelState};
-
 /// Version of the layout and meaning of [`VpmuState`].
-pub const STATE_VERSION: u32 = 5;
+pub const STATE_VERSION: u32 = 6;
 
 /// The saved state of one vPMU.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,38 +20,16 @@ pub struct VpmuState {
     pub version: u32,
     /// Name of the profile.
     pub profile: String,
-    /// The vendor's registers.
-    pub registers: VendorState,
+    /// MSR index and value of every register instance with a value of its own; one with several addresses is there once.
+    /// Records beyond IA32_LBR_DEPTH are 0, and counters of a merged pair hold what their own bits are.
+    pub msrs: BTreeMap<u32, u64>,
+    /// The accumulators behind IA32_PERF_METRICS; all 0 without that register.
+    pub metrics: Metrics,
+    /// [`BranchRecord::cycle`](crate::BranchRecord::cycle) of the last change of the stack of branch records since
+    /// recording began.
+    pub branch_cycle: Option<u64>,
     /// A PMI request that has not been delivered yet.
     pub pmi_pending: bool,
-}
-
-/// The saved registers of one vPMU.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
-pub enum VendorState {
-    /// Of an Intel CPU.
-    Intel(Box<IntelState>),
-    /// Of an AMD CPU.
-    Amd(Box<AmdState>),
-}
-
-impl VendorState {
-    /// The registers of an Intel CPU.
-    pub fn intel_mut(&mut self) -> Option<&mut IntelState> {
-        match self {
-            Self::Intel(state) => Some(state),
-            Self::Amd(_) => None,
-        }
-    }
-
-    /// The registers of an AMD CPU.
-    pub fn amd_mut(&mut self) -> Option<&mut AmdState> {
-        match self {
-            Self::Amd(state) => Some(state),
-            Self::Intel(_) => None,
-        }
-    }
 }
 
 /// Why a saved state was refused. The vPMU is unchanged then.
@@ -74,9 +49,18 @@ pub enum RestoreError {
         /// The profile of this vPMU.
         expected: &'static str,
     },
-    /// Registers of another vendor.
-    #[error("saved vPMU state holds another vendor's registers")]
-    Vendor,
+    /// A register of this profile is not among the saved ones.
+    #[error("saved vPMU state lacks MSR {msr:#x}")]
+    Missing {
+        /// Its MSR index.
+        msr: u32,
+    },
+    /// A saved register is none of this profile's, or only another address of one.
+    #[error("saved vPMU state has MSR {msr:#x}, which this profile does not save")]
+    Stray {
+        /// Its MSR index.
+        msr: u32,
+    },
     /// A register value that this profile could never hold.
     #[error("saved {register} has impossible bits {bits:#x}")]
     Register {
@@ -93,61 +77,50 @@ pub enum RestoreError {
         /// Its value.
         value: u64,
     },
-    /// Branch records of another kind than the profile's.
-    #[error("saved branch records are of a kind that this profile does not have")]
-    Lbr,
-    /// An IA32_LBR_DEPTH that the profile does not support.
-    #[error("saved IA32_LBR_DEPTH is {depth}, which this profile does not support")]
+    /// An IA32_LBR_DEPTH that the profile does not support, or records beyond it.
+    #[error("saved IA32_LBR_DEPTH is {depth}, which does not go with this profile or with the saved records")]
     LbrDepth {
         /// The saved depth.
         depth: u64,
     },
 }
 
-impl Vpmu {
-    /// Brings the counters up to date and returns the state.
-    pub fn save<S: CountsSource + ?Sized>(&mut self, source: &mut S) -> VpmuState {
-        self.sync(source);
-        VpmuState {
+impl VpmuState {
+    /// A state without registers.
+    pub(crate) fn of(profile: &Profile) -> Self {
+        Self {
             version: STATE_VERSION,
-            profile: String::from(self.profile().name),
-            registers: self.save_registers(),
-            pmi_pending: self.pmi_pending(),
+            profile: profile.name.into(),
+            msrs: BTreeMap::new(),
+            metrics: Metrics::default(),
+            branch_cycle: None,
+            pmi_pending: false,
         }
     }
 
-    /// Replaces the state. Counting continues from the saved values.
-    ///
-    /// # Errors
-    /// Any value that this vPMU could not have saved is refused, and nothing changes.
-    pub fn restore<S: CountsSource + ?Sized>(
-        &mut self,
-        state: &VpmuState,
-        source: &mut S,
-    ) -> Result<(), RestoreError> {
-        if state.version != STATE_VERSION {
-            return Err(RestoreError::Version { found: state.version });
+    /// What does not depend on the vendor.
+    pub(crate) fn check(&self, profile: &Profile) -> Result<(), RestoreError> {
+        if self.version != STATE_VERSION {
+            return Err(RestoreError::Version { found: self.version });
         }
-        if state.profile != self.profile().name {
-            return Err(RestoreError::Profile {
-                found: state.profile.clone(),
-                expected: self.profile().name,
-            });
+        if self.profile != profile.name {
+            return Err(RestoreError::Profile { found: self.profile.clone(), expected: profile.name });
         }
-        self.restore_registers(&state.registers, state.pmi_pending, source)
-    }
-}
-
-/// A register may hold what its fields can store; one that does not exist holds 0.
-pub(crate) fn check_register(
-    register: &Register,
-    profile: &Profile,
-    n: usize,
-    value: u64,
-) -> Result<(), RestoreError> {
-    let possible = if n < register.instances(profile) as usize { register.stored(profile) } else { 0 };
-    match value & !possible {
-        0 => Ok(()),
-        bits => Err(RestoreError::Register { register: register.instance_name(n as u32), bits }),
+        let register = &REGISTERS[RegisterId::PerfMetrics as usize];
+        let (present, possible) = match profile.metrics_level() {
+            0 => (0, 0),
+            level => (fields_of(level), register.stored(profile)),
+        };
+        let bits = self.metrics.written & !possible;
+        if bits != 0 {
+            return Err(RestoreError::Register { register: register.name.into(), bits });
+        }
+        for (index, &value) in self.metrics.accumulators.iter().enumerate() {
+            let limit = if index < present { 1_u64 << ACCUMULATOR_BITS } else { 1 };
+            if value >= limit {
+                return Err(RestoreError::Accumulator { index, value });
+            }
+        }
+        Ok(())
     }
 }

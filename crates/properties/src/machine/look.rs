@@ -5,7 +5,6 @@ use crate::report::Reached;
 use vpmu::metrics::{ALL_FIELDS, FULL_SCALE, LEVEL1_FIELDS, field};
 use vpmu::profile::{PmuKind, Vendor};
 use vpmu::register::low_bits;
-use vpmu::state::VendorState;
 use vpmu::{Active, CounterId};
 
 const CTR_FROZEN: u64 = 1 << 59;
@@ -109,9 +108,9 @@ impl Machine<'_> {
         if pmu.metrics_level == 0 {
             return Ok(());
         }
-        let VendorState::Intel(state) = self.pmu.save(&mut self.totals).registers else { return Ok(()) };
+        let state = self.pmu.save(&mut self.totals);
         let value = self.read_or_0(0x329);
-        let (metrics, slots) = (&state.metrics, state.fixed[3]);
+        let (metrics, slots) = (&state.metrics, self.read_or_0(0x30C));
         if !metrics.counted || slots == 0 {
             return same("PERF_METRICS without counts", value, metrics.written);
         }

@@ -3,7 +3,6 @@
 use super::{Checked, Machine, same};
 use crate::report::Reached;
 use vpmu::Active;
-use vpmu::lbr::LbrState;
 use vpmu::state::VpmuState;
 
 impl Machine<'_> {
@@ -45,41 +44,8 @@ impl Machine<'_> {
     }
 }
 
-/// Every word of a saved state, and a few of its branch records.
+/// Every word of a saved state.
 fn words(state: &mut VpmuState) -> Vec<&mut u64> {
-    let mut words: Vec<&mut u64> = Vec::with_capacity(64);
-    match &mut state.registers {
-        vpmu::state::VendorState::Intel(state) => {
-            words.extend(state.evtsel.iter_mut().chain(&mut state.gp).chain(&mut state.fixed));
-            words.extend([&mut state.fixed_ctr_ctrl, &mut state.global_ctrl, &mut state.global_status]);
-            words.extend([
-                &mut state.debugctl,
-                &mut state.misc_enable,
-                &mut state.ld_lat,
-                &mut state.frontend,
-            ]);
-            words.extend(&mut state.offcore_rsp);
-            words.push(&mut state.metrics.written);
-            words.extend(&mut state.metrics.accumulators);
-            match &mut state.lbr {
-                LbrState::None => {}
-                LbrState::Legacy { select, tos, entries, ler, .. } => {
-                    words.extend([select, tos, &mut entries[31].info, &mut ler.from, &mut ler.info]);
-                }
-                LbrState::Architectural { ctl, depth, entries, ler, .. } => {
-                    let [first, .., last] = entries;
-                    words.extend([ctl, depth, &mut first.info, &mut last.from, &mut ler.to, &mut ler.info]);
-                }
-            }
-        }
-        vpmu::state::VendorState::Amd(state) => {
-            words.extend(state.ctl.iter_mut().chain(&mut state.ctr));
-            words.extend([&mut state.global_ctl, &mut state.global_status, &mut state.debugctl]);
-            let lbr = &mut state.lbr;
-            words.extend([&mut lbr.last_from, &mut lbr.last_to, &mut lbr.select, &mut lbr.config]);
-            words.extend([&mut lbr.last_int_from, &mut lbr.last_int_to]);
-            words.extend(lbr.entries.iter_mut().flat_map(|(from, to)| [from, to]));
-        }
-    }
-    words
+    let metrics = &mut state.metrics;
+    state.msrs.values_mut().chain([&mut metrics.written]).chain(&mut metrics.accumulators).collect()
 }

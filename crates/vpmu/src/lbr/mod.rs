@@ -1,9 +1,9 @@
 //! Last branch records (LBR).
 //!
-//! Several kinds of stacks, one way to record. [`LegacyLbr`] is the model-specific stack that
-//! IA32_DEBUGCTL switches on: a ring with a top-of-stack pointer, filtered by what LBR_SELECT
-//! suppresses. [`ArchLbr`] is the architectural one: entry 0 is the youngest, IA32_LBR_CTL says what is
-//! recorded. AMD's last-branch record and LbrExtV2 stack are in `amd.rs`.
+//! Several kinds of stacks, one ring of entries. The model-specific stack (`legacy.rs`) has a top-of-stack pointer and is
+//! filtered by what LBR_SELECT suppresses; IA32_DEBUGCTL switches it on. In the architectural one (`arch.rs`) entry 0 is
+//! the youngest, and IA32_LBR_CTL says what is recorded. AMD's LbrExtV2 stack is in `amd.rs`. Their registers are with
+//! the others, in the vendor's state machine.
 //!
 //! The engine asks [`Vpmu::branch_filter`](crate::Vpmu::branch_filter) after everything that may change
 //! it, keeps the answer, and calls [`Vpmu::record_branch`](crate::Vpmu::record_branch) for the taken
@@ -13,21 +13,15 @@
 //! Facts: Intel SDM vol. 3B, "Last Branch Records" and "Debug, Branch Profile, TSC"; cross-checked with
 //! Linux `arch/x86/events/intel/lbr.c`. AMD: APM vol. 2, chapter 13; Linux `arch/x86/events/amd/lbr.c`.
 
-mod amd;
-mod arch;
-mod legacy;
+pub(crate) mod amd;
+pub(crate) mod arch;
+pub(crate) mod legacy;
 mod ring;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use amd::AmdLbr;
-pub use amd::AmdLbrState;
-pub use arch::ArchLbr;
-pub use legacy::LegacyLbr;
-pub use ring::{LbrEntry, MAX_DEPTH};
-
-use crate::profile::LbrKind;
-use crate::register::intel::RegisterId;
+pub use ring::MAX_DEPTH;
+pub(crate) use ring::{Ring, RingWord};
 
 /// What a taken branch is. The values are those of the branch type in IA32_LBR_x_INFO.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -95,6 +89,8 @@ pub struct BranchFilter(u32);
 impl BranchFilter {
     /// Nothing is recorded.
     pub const EMPTY: Self = Self(0);
+    /// Every branch is recorded.
+    pub(crate) const ALL: Self = Self(u32::MAX);
 
     /// True when nothing is recorded.
     #[inline]
@@ -114,11 +110,6 @@ impl BranchFilter {
         kind as u32 + if cpl == 0 { 0 } else { 16 }
     }
 
-    /// What either admits.
-    const fn or(self, other: Self) -> Self {
-        Self(self.0 | other.0)
-    }
-
     /// The filter that admits what `admits` says.
     fn of(admits: impl Fn(BranchKind) -> bool, os: bool, usr: bool) -> Self {
         let mut bits = 0;
@@ -127,146 +118,4 @@ impl BranchFilter {
         }
         Self(bits)
     }
-}
-
-/// What both kinds of Intel's stacks can do.
-pub(crate) trait BranchStack {
-    /// The branches that the stack's own registers let in.
-    fn filter(&self) -> BranchFilter;
-    /// Records a branch that the filter admits.
-    fn record(&mut self, branch: &BranchRecord);
-    /// A return removes the newest record.
-    fn is_call_stack(&self) -> bool;
-    /// Moves on by `count` records; their contents do not matter.
-    fn skip(&mut self, count: u64);
-    /// Recording begins: the distance to the last record is unknown.
-    fn begin(&mut self);
-    /// An exception or interrupt other than #DB: the newest record becomes the last-exception record.
-    fn interrupted(&mut self);
-    /// The word behind a register instance; `None` for other registers and those that are computed.
-    fn word_mut(&mut self, id: RegisterId, n: usize) -> Option<&mut u64>;
-}
-
-/// The stack of one Intel vCPU.
-#[derive(Debug, Clone)]
-pub(crate) enum Lbr {
-    None,
-    Legacy(LegacyLbr),
-    Arch(ArchLbr),
-}
-
-impl Lbr {
-    /// A stack in its RESET state.
-    pub(crate) fn new(kind: LbrKind) -> Self {
-        match kind {
-            LbrKind::None | LbrKind::LastBranch | LbrKind::ExtV2 { .. } => Self::None,
-            LbrKind::Legacy => Self::Legacy(LegacyLbr::default()),
-            LbrKind::Architectural { .. } => Self::Arch(ArchLbr::new(kind.max_depth())),
-        }
-    }
-
-    pub(crate) fn stack(&self) -> Option<&dyn BranchStack> {
-        match self {
-            Self::None => None,
-            Self::Legacy(stack) => Some(stack),
-            Self::Arch(stack) => Some(stack),
-        }
-    }
-
-    pub(crate) fn stack_mut(&mut self) -> Option<&mut dyn BranchStack> {
-        match self {
-            Self::None => None,
-            Self::Legacy(stack) => Some(stack),
-            Self::Arch(stack) => Some(stack),
-        }
-    }
-
-    /// What is recorded, given IA32_DEBUGCTL.LBR. That bit has no function for an architectural stack.
-    pub(crate) fn filter(&self, debugctl_lbr: bool) -> BranchFilter {
-        match self {
-            Self::Legacy(stack) if debugctl_lbr => stack.filter(),
-            Self::Arch(stack) => stack.filter(),
-            Self::None | Self::Legacy(_) => BranchFilter::EMPTY,
-        }
-    }
-
-    #[inline]
-    pub(crate) fn record(&mut self, branch: &BranchRecord) {
-        match self {
-            Self::None => {}
-            Self::Legacy(stack) => stack.record(branch),
-            Self::Arch(stack) => stack.record(branch),
-        }
-    }
-
-    /// Entries that can be accessed now; lower than the number of registers while IA32_LBR_DEPTH is.
-    pub(crate) fn depth(&self) -> u64 {
-        match self {
-            Self::None => 0,
-            Self::Legacy(_) => MAX_DEPTH as u64,
-            Self::Arch(stack) => stack.depth(),
-        }
-    }
-
-    pub(crate) fn set_depth(&mut self, depth: u64) {
-        if let Self::Arch(stack) = self {
-            stack.set_depth(depth);
-        }
-    }
-
-    pub(crate) fn save(&self) -> LbrState {
-        match self {
-            Self::None => LbrState::None,
-            Self::Legacy(stack) => stack.save(),
-            Self::Arch(stack) => stack.save(),
-        }
-    }
-
-    /// The stack that `state` describes, if it is one of this kind. Its registers have been checked.
-    pub(crate) fn restored(&self, state: &LbrState) -> Option<Self> {
-        Some(match (self, state) {
-            (Self::None, LbrState::None) => Self::None,
-            (Self::Legacy(_), &LbrState::Legacy { select, tos, ref entries, ler, updated }) => {
-                Self::Legacy(LegacyLbr::restored(select, tos, entries, ler, updated))
-            }
-            (Self::Arch(_), &LbrState::Architectural { ctl, depth, ref entries, ler, updated }) => {
-                Self::Arch(ArchLbr::restored(ctl, depth, entries, ler, updated))
-            }
-            _ => return None,
-        })
-    }
-}
-
-/// The saved stack of one vCPU.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(deny_unknown_fields))]
-pub enum LbrState {
-    /// The profile has none.
-    None,
-    /// The model-specific stack.
-    Legacy {
-        /// MSR_LBR_SELECT.
-        select: u64,
-        /// MSR_LASTBRANCH_TOS.
-        tos: u64,
-        /// The entries by index.
-        entries: [LbrEntry; MAX_DEPTH],
-        /// MSR_LER_FROM_LIP and MSR_LER_TO_LIP; `info` is 0.
-        ler: LbrEntry,
-        /// [`BranchRecord::cycle`] of the last change of the stack since recording began.
-        updated: Option<u64>,
-    },
-    /// The architectural stack.
-    Architectural {
-        /// IA32_LBR_CTL.
-        ctl: u64,
-        /// IA32_LBR_DEPTH.
-        depth: u64,
-        /// The entries, youngest first; those beyond the depth are 0.
-        entries: [LbrEntry; MAX_DEPTH],
-        /// IA32_LER_FROM_IP, IA32_LER_TO_IP and IA32_LER_INFO.
-        ler: LbrEntry,
-        /// [`BranchRecord::cycle`] of the last change of the stack since recording began.
-        updated: Option<u64>,
-    },
 }

@@ -1,4 +1,4 @@
-use super::{BranchKind, LbrState};
+use super::BranchKind;
 use crate::cpuid::{CpuidResult, leaf_1c, patch};
 use crate::pmu::LBR_COMPONENT_WORDS;
 use crate::profile::{ICELAKE_SP, LbrKind, Profile, SAPPHIRE_RAPIDS};
@@ -133,37 +133,20 @@ fn a_saved_stack_that_cannot_be_is_refused() {
     assert_eq!(arch.write_msr(CTL, ALL, &mut source), WriteOutcome::Done);
     arch.record_branch(&branch(1, 2));
     let good = arch.save(&mut source);
-    let mut refused = |change: fn(&mut LbrState)| {
+    let mut refused = |msr: u32, value: u64| {
         let mut state = good.clone();
-        change(&mut state.registers.intel_mut().unwrap().lbr);
+        state.msrs.insert(msr, value);
         arch.restore(&state, &mut source).expect_err("refused")
     };
-    let wrong_kind = refused(|lbr| *lbr = LbrState::None);
-    assert_eq!(wrong_kind, RestoreError::Lbr);
-    let depth = refused(|lbr| {
-        if let LbrState::Architectural { depth, .. } = lbr {
-            *depth = 24;
-        }
-    });
-    assert_eq!(depth, RestoreError::LbrDepth { depth: 24 });
-    let beyond = refused(|lbr| {
-        if let LbrState::Architectural { entries, .. } = lbr {
-            entries[8].to = 1;
-        }
-    });
-    assert_eq!(beyond, RestoreError::LbrDepth { depth: 8 });
-    let info = refused(|lbr| {
-        if let LbrState::Architectural { entries, .. } = lbr {
-            entries[0].info = 1 << 40;
-        }
-    });
-    assert_eq!(info, RestoreError::Register { register: "IA32_LBR_0_INFO".into(), bits: 1 << 40 });
-    let ctl = refused(|lbr| {
-        if let LbrState::Architectural { ctl, .. } = lbr {
-            *ctl = 1 << 4;
-        }
-    });
-    assert_eq!(ctl, RestoreError::Register { register: "IA32_LBR_CTL".into(), bits: 1 << 4 });
+    assert_eq!(refused(0x1C8, 0), RestoreError::Stray { msr: 0x1C8 }, "of the model-specific stack");
+    assert_eq!(refused(DEPTH, 24), RestoreError::LbrDepth { depth: 24 });
+    assert_eq!(refused(0x1608, 1), RestoreError::LbrDepth { depth: 8 }, "beyond the depth");
+    let register = |register: &str, bits| RestoreError::Register { register: register.into(), bits };
+    assert_eq!(refused(0x1200, 1 << 40), register("IA32_LBR_0_INFO", 1 << 40));
+    assert_eq!(refused(CTL, 1 << 4), register("IA32_LBR_CTL", 1 << 4));
+    let mut lacking = good.clone();
+    lacking.msrs.remove(&CTL);
+    assert_eq!(arch.restore(&lacking, &mut source), Err(RestoreError::Missing { msr: CTL }));
     assert_eq!(arch.save(&mut source), good, "nothing has changed");
 }
 

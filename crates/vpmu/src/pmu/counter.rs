@@ -1,6 +1,7 @@
 //! One counter: a value, and where the source's total stood when the value was last brought up to date.
 
 use crate::event::EventCode;
+use crate::register::low_bits;
 use crate::source::{CountsSource, EventRequest, PrivilegeFilter, Provenance};
 
 /// Names a counter.
@@ -32,6 +33,7 @@ pub struct Active {
 
 #[derive(Debug, Clone)]
 pub(super) struct Counter {
+    pub(super) id: CounterId,
     /// Up to date as of `mark`; always below 2^width.
     pub(super) value: u64,
     /// The source's total at the last update; `None` while the counter stands still.
@@ -47,8 +49,9 @@ pub(super) struct Counter {
 }
 
 impl Counter {
-    pub(super) fn new(request: EventRequest) -> Self {
+    pub(super) fn new(id: CounterId, request: EventRequest) -> Self {
         Self {
+            id,
             value: 0,
             mark: None,
             request,
@@ -65,7 +68,7 @@ impl Counter {
 
     /// Counts something else from now on; the value stays. It does not run until [`run`](Self::run) says so.
     pub(super) fn reprogram(&mut self, request: EventRequest) {
-        *self = Self { value: self.value, ..Self::new(request) };
+        *self = Self { value: self.value, ..Self::new(self.id, request) };
     }
 
     /// Brings the value up to date. Returns true when it wrapped.
@@ -75,16 +78,16 @@ impl Counter {
         let delta = now.saturating_sub(mark);
         self.mark = Some(now.max(mark));
         self.tally = self.tally.wrapping_add(delta);
-        let sum = u128::from(self.value) + u128::from(delta);
-        self.value = (sum as u64) & crate::register::low_bits(width);
-        sum >> width != 0
+        let (sum, wrapped) = self.value.overflowing_add(delta);
+        self.value = sum & low_bits(width);
+        wrapped || sum != self.value
     }
 
     /// The value as of now if it has not wrapped, without storing anything.
     pub(super) fn peek<S: CountsSource + ?Sized>(&self, width: u32, source: &mut S) -> Option<u64> {
         let Some(mark) = self.mark else { return Some(self.value) };
         let sum = self.value.checked_add(source.total(&self.request, self.filter).saturating_sub(mark))?;
-        (sum <= crate::register::low_bits(width)).then_some(sum)
+        (sum <= low_bits(width)).then_some(sum)
     }
 
     /// Starts or stops. The value must be up to date.
@@ -104,10 +107,27 @@ impl Counter {
         self.mark = known.then(|| source.total(&self.request, filter));
     }
 
+    /// The counter as a source needs to know it, while it runs.
+    pub(super) fn active(&self, width: u32, interrupts: bool) -> Option<Active> {
+        self.is_running().then(|| Active {
+            counter: self.id,
+            request: self.request,
+            filter: self.filter,
+            until_overflow: self.until_overflow(width),
+            interrupts,
+        })
+    }
+
     /// Occurrences until the counter wraps, from its last update; saturates one below a full round of 64 bits.
     pub(super) fn until_overflow(&self, width: u32) -> u64 {
-        (crate::register::low_bits(width) - self.value).saturating_add(1)
+        (low_bits(width) - self.value).saturating_add(1)
     }
+}
+
+/// Counters, each made of its number.
+pub(super) fn numbered<const N: usize>(mut make: impl FnMut(u8) -> Counter) -> [Counter; N] {
+    let mut numbers = 0..;
+    core::array::from_fn(|_| make(numbers.next().unwrap_or_default()))
 }
 
 /// Tells the source what runs now and when it would overflow; at most `N` counters.

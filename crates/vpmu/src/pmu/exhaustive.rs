@@ -8,7 +8,7 @@
 //! * **any width**: the width is an argument that only shifts and masks, so narrow counters have every case of a carry
 //!   that wide ones have, and those are tried at their borders.
 
-use super::counter::Counter;
+use super::counter::{Counter, CounterId};
 use super::{Fault, ReadOutcome, Vpmu, WriteOutcome};
 use crate::event::Event;
 use crate::event::EventCode;
@@ -18,7 +18,8 @@ use crate::register::{Access, RegisterId, intel, low_bits, registers};
 use crate::source::{EventRequest, PrivilegeFilter, ScriptedSource};
 
 fn running(value: u64, width: u32, source: &mut ScriptedSource) -> Counter {
-    let mut counter = Counter::new(EventRequest::named(Event::InstRetiredAny, EventCode::default()));
+    let mut counter =
+        Counter::new(CounterId::Gp(0), EventRequest::named(Event::InstRetiredAny, EventCode::default()));
     counter.value = value & low_bits(width);
     counter.run(true, PrivilegeFilter::ALL, source);
     counter

@@ -57,11 +57,11 @@ impl Ledger {
         Self { entries: kept.copied().collect(), topdown, dropped: dropped.saturating_add(more) }
     }
 
-    pub(super) fn take(&mut self, id: CounterId, counter: &mut Counter) {
+    pub(super) fn take(&mut self, counter: &mut Counter) {
         if !counter.touched && counter.tally == 0 {
             return;
         }
-        let key = LedgerKey { counter: id, request: counter.request, filter: counter.filter };
+        let key = LedgerKey { counter: counter.id, request: counter.request, filter: counter.filter };
         if let Some(count) = self.entries.get_mut(&key) {
             *count = count.saturating_add(counter.tally);
         } else if self.entries.len() < MAX_ENTRIES {
@@ -77,21 +77,20 @@ impl Ledger {
     /// date.
     pub(super) fn switch<S: CountsSource + ?Sized>(
         &mut self,
-        id: CounterId,
         counter: &mut Counter,
         (enabled, filter): (bool, PrivilegeFilter),
         source: &mut S,
     ) {
         if counter.filter != filter {
-            self.take(id, counter);
+            self.take(counter);
         }
         counter.run(enabled, filter, source);
     }
 
     /// Lets a counter count something else; what it counted before is booked.
-    pub(super) fn reprogram(&mut self, id: CounterId, counter: &mut Counter, request: EventRequest) {
+    pub(super) fn reprogram(&mut self, counter: &mut Counter, request: EventRequest) {
         if counter.request != request {
-            self.take(id, counter);
+            self.take(counter);
             counter.reprogram(request);
         }
     }

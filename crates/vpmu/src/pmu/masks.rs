@@ -2,10 +2,15 @@
 
 use super::{Fault, WriteOutcome};
 use crate::profile::Profile;
-use crate::register::{Access, Located, OnWrite, Register};
+use crate::register::bank::RegisterSet;
+use crate::register::{Access, Holder, Located, OnWrite, Register, Width};
+use crate::state::RestoreError;
+use alloc::boxed::Box;
+use alloc::collections::BTreeMap;
+use core::marker::PhantomData;
 
 /// Of one register.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy)]
 pub(super) struct Masks {
     pub(super) instances: u32,
     /// Bits that a WRMSR may have set.
@@ -14,9 +19,30 @@ pub(super) struct Masks {
     pub(super) stored: u64,
     /// Bits that it may not change.
     pub(super) fixed: u64,
+    /// Value after RESET.
+    reset: u64,
+    /// It takes canonical addresses only.
+    pub(super) canonical: bool,
+    /// An event register: says which occurrences an event select's event is about.
+    pub(super) refines_events: bool,
 }
 
 impl Masks {
+    fn of(register: &Register, profile: &Profile) -> Self {
+        let has = |width| register.fields.iter().any(|field| field.width == width);
+        Self {
+            instances: register.instances(profile),
+            accepted: register.accepted(profile),
+            stored: register.stored(profile),
+            fixed: register.bits(OnWrite::FaultOnChange, profile),
+            reset: (register.reset)(profile),
+            canonical: has(Width::LinearAddress),
+            refines_events: [Width::OffcoreMask, Width::LoadLatencyMask, Width::FrontendMask]
+                .into_iter()
+                .any(has),
+        }
+    }
+
     /// Fails for a register that the profile has not.
     pub(super) fn check_present(&self, located: &Located) -> Result<(), Fault> {
         if located.instance < self.instances { Ok(()) } else { Err(Fault::Absent) }
@@ -35,18 +61,72 @@ impl Masks {
             reserved => Err(WriteOutcome::Fault(Fault::ReservedBits(reserved))),
         }
     }
+
+    /// Bits of a value that the register can never have: software changes no others than those that it stores.
+    pub(super) fn impossible(&self, value: u64) -> u64 {
+        (value ^ self.reset) & !self.stored
+    }
 }
 
-/// Of every register, in order of declaration.
-pub(super) fn masks<const N: usize>(registers: &[Register], profile: &Profile) -> [Masks; N] {
-    let mut all = [Masks::default(); N];
-    for (mask, register) in all.iter_mut().zip(registers) {
-        *mask = Masks {
-            instances: register.instances(profile),
-            accepted: register.accepted(profile),
-            stored: register.stored(profile),
-            fixed: register.bits(OnWrite::FaultOnChange, profile),
-        };
+/// Of every register, found by its id.
+#[derive(Debug, Clone)]
+pub(super) struct AllMasks<Id> {
+    masks: Box<[Masks]>,
+    of: PhantomData<Id>,
+}
+
+/// A register instance that has a value of its own.
+pub(super) struct Stateful<Id> {
+    /// An address that the profile has.
+    pub(super) msr: u32,
+    pub(super) id: Id,
+    pub(super) n: u32,
+    register: &'static Register,
+}
+
+impl<Id: RegisterSet> AllMasks<Id> {
+    pub(super) fn new(profile: &Profile) -> Self {
+        let masks = Id::REGISTERS.iter().map(|register| Masks::of(register, profile)).collect();
+        Self { masks, of: PhantomData }
     }
-    all
+
+    pub(super) fn of(&self, id: Id) -> &Masks {
+        &self.masks[id.index()]
+    }
+
+    /// Every register instance with a value of its own, in order of declaration. One that has several addresses comes
+    /// once, by the first that the profile has.
+    pub(super) fn stateful(&self) -> impl Iterator<Item = Stateful<Id>> {
+        Id::ALL.iter().filter(|id| id.register().holder != Holder::None).flat_map(move |&id| {
+            let owner = id.owner();
+            let known = if owner == id { 0 } else { self.of(owner).instances };
+            let register = id.register();
+            (known..self.of(id).instances).map(move |n| Stateful {
+                msr: register.index_of(n),
+                id: owner,
+                n,
+                register,
+            })
+        })
+    }
+
+    /// Every saved value is one that its register can have, and there are no others and no fewer.
+    pub(super) fn check_saved(&self, msrs: &BTreeMap<u32, u64>) -> Result<(), RestoreError> {
+        let mut count = 0;
+        for Stateful { msr, id, n, register } in self.stateful() {
+            let value = *msrs.get(&msr).ok_or(RestoreError::Missing { msr })?;
+            match self.of(id).impossible(value) {
+                0 => count += 1,
+                bits => {
+                    let register = register.instance_name(n);
+                    return Err(RestoreError::Register { register, bits });
+                }
+            }
+        }
+        if msrs.len() == count {
+            return Ok(());
+        }
+        let stray = msrs.keys().copied().find(|&msr| self.stateful().all(|known| known.msr != msr));
+        Err(RestoreError::Stray { msr: stray.unwrap_or_default() })
+    }
 }

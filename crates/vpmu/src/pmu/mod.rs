@@ -20,9 +20,8 @@ mod ledger;
 mod masks;
 mod outcome;
 
-pub use amd::AmdState;
 pub use counter::{Active, CounterId};
-pub use intel::{IntelState, LBR_COMPONENT_WORDS};
+pub use intel::LBR_COMPONENT_WORDS;
 pub use ledger::{Ledger, LedgerKey, MAX_ENTRIES};
 pub use outcome::{Fault, RdpmcContext, ReadOutcome, WriteOutcome};
 
@@ -30,7 +29,7 @@ use crate::lbr::{BranchFilter, BranchRecord};
 use crate::profile::{MAX_FIXED, MAX_GP, PmuKind, Profile};
 use crate::register::{RegisterId, is_pmu_register, locate};
 use crate::source::CountsSource;
-use crate::state::{RestoreError, VendorState};
+use crate::state::{RestoreError, VpmuState};
 use alloc::boxed::Box;
 use amd::Amd;
 use intel::Intel;
@@ -262,24 +261,25 @@ impl Vpmu {
         each!(&mut self.machine, own => own.set_ledger(ledger));
     }
 
-    pub(crate) fn save_registers(&self) -> VendorState {
-        match &self.machine {
-            Machine::Intel(own) => VendorState::Intel(Box::new(own.save())),
-            Machine::Amd(own) => VendorState::Amd(Box::new(own.save())),
-        }
+    /// Brings the counters up to date and returns the state.
+    pub fn save<S: CountsSource + ?Sized>(&mut self, source: &mut S) -> VpmuState {
+        self.sync(source);
+        let mut state = VpmuState::of(self.profile());
+        each!(&self.machine, own => own.save(&mut state));
+        state
     }
 
-    pub(crate) fn restore_registers<S: CountsSource + ?Sized>(
+    /// Replaces the state. Counting continues from the saved values.
+    ///
+    /// # Errors
+    /// Any value that this vPMU could not have saved is refused, and nothing changes.
+    pub fn restore<S: CountsSource + ?Sized>(
         &mut self,
-        state: &VendorState,
-        pmi_pending: bool,
+        state: &VpmuState,
         source: &mut S,
     ) -> Result<(), RestoreError> {
-        match (&mut self.machine, state) {
-            (Machine::Intel(own), VendorState::Intel(state)) => own.restore(state, pmi_pending, source),
-            (Machine::Amd(own), VendorState::Amd(state)) => own.restore(state, pmi_pending, source),
-            _ => Err(RestoreError::Vendor),
-        }
+        state.check(self.profile())?;
+        each!(&mut self.machine, own => own.restore(state, source))
     }
 }
 

@@ -423,7 +423,7 @@ mod metrics {
     fn a_saved_upper_half_is_refused_on_level_1() {
         let mut guest = counting(&ICELAKE_SP);
         let mut state = guest.pmu.save(&mut guest.source);
-        state.registers.intel_mut().unwrap().metrics.written = 1 << 32;
+        state.metrics.written = 1 << 32;
         assert!(guest.pmu.restore(&state, &mut guest.source).is_err());
     }
 
@@ -536,8 +536,7 @@ mod state {
         guest.wrmsr(0x186, INSTRUCTIONS | INT);
         guest.run(1);
         let state = guest.pmu.save(&mut guest.source);
-        let saved = state.registers.clone().intel_mut().cloned().unwrap();
-        assert_eq!((saved.gp[0], saved.global_status, state.pmi_pending), (0, 0, true));
+        assert_eq!((state.msrs[&0xC1], state.msrs.get(&GLOBAL_STATUS), state.pmi_pending), (0, None, true));
         assert_eq!(guest.pmu.restore(&state, &mut guest.source), Ok(()));
     }
 
@@ -559,27 +558,27 @@ mod state {
         });
         bad.push({
             let mut amd = Guest::on(&crate::profile::ZEN4);
-            let VpmuState { registers, .. } = amd.pmu.save(&mut amd.source);
-            VpmuState { registers, ..good.clone() }
+            let VpmuState { msrs, .. } = amd.pmu.save(&mut amd.source);
+            VpmuState { msrs, ..good.clone() }
         });
         bad.push({
             let mut state = good.clone();
-            state.registers.intel_mut().unwrap().gp[3] = 1 << 48;
+            state.msrs.insert(0xC4, 1 << 48);
             state
         });
         bad.push({
             let mut state = good.clone();
-            state.registers.intel_mut().unwrap().global_ctrl = 1 << 20;
+            state.msrs.insert(GLOBAL_CTRL, 1 << 20);
             state
         });
         bad.push({
             let mut state = good.clone();
-            state.registers.intel_mut().unwrap().misc_enable = 0;
+            state.msrs.insert(0x1A0, 0);
             state
         });
         bad.push({
             let mut state = good.clone();
-            state.registers.intel_mut().unwrap().metrics.accumulators[0] = 1 << 48;
+            state.metrics.accumulators[0] = 1 << 48;
             state
         });
         for state in bad {
@@ -588,7 +587,7 @@ mod state {
                 error,
                 Err(RestoreError::Version { .. }
                     | RestoreError::Profile { .. }
-                    | RestoreError::Vendor
+                    | RestoreError::Missing { .. }
                     | RestoreError::Register { .. }
                     | RestoreError::Accumulator { .. })
             ));

@@ -7,8 +7,10 @@
 //! Not offered: counters of the L3 cache, the data fabric and the memory controllers, IBS, branch
 //! sampling (BRS), and instructions-retired (IRPERF).
 
+use super::bank::{RegisterSet, Typed, words_before};
 use super::macros::{field_accessor, field_decl, registers};
-use super::{Access, Field, OnWrite, Register, Repeat, Reserved, When, Width};
+use super::{Access, Field, Holder, OnWrite, Register, Repeat, Reserved, When, Width};
+use crate::profile::Profile;
 
 /// Event select of the Merge event, which merges an odd counter with the even one below it.
 pub const MERGE: u16 = 0xFFF;
@@ -31,7 +33,7 @@ registers! { Amd:
         flag host_only(41), ignore = "HostOnly", "Count in host mode only; there is no SVM: accepted and dropped";
     }
     /// Counter. The odd one of a merged pair holds bits 63:48 of the count in its bits 15:0.
-    PerfCtr = "PERF_CTR{n}" @ 0xC001_0201, gp x 6 step 2, if ExtCore, ReadWrite, reserved Ignore,
+    PerfCtr = "PERF_CTR{n}" @ 0xC001_0201, gp x 6 step 2, if ExtCore, ReadWrite, reserved Ignore, held by counter,
         source "APM vol. 2, Performance Counter Registers; merged pairs as in Linux arch/x86/events/amd/core.c" {
         value count(GpCounter) = "Count", "Event count; a merged even counter reads all 64 bits";
     }
@@ -49,19 +51,19 @@ registers! { Amd:
         flag ctr_frozen(59) if PmcFreeze = "PMCF", "The counters are frozen";
     }
     /// Which counters are enabled.
-    PerfCntrGlobalCtl = "PerfCntrGlobalCtl" @ 0xC000_0301, once x 1, if PerfMonV2, ReadWrite, reserved Ignore,
+    PerfCntrGlobalCtl = "PerfCntrGlobalCtl" @ 0xC000_0301, once x 1, if PerfMonV2, ReadWrite, reserved Ignore, reset Profile::global_ctrl_reset,
         source "APM vol. 2, Performance Counter Global Control" {
         gp enable(0, 1) = "PERF_CTR{n}_EN", "Enable PERF_CTR{n}";
     }
     /// Clears status bits.
-    PerfCntrGlobalStatusClr = "PerfCntrGlobalStatusClr" @ 0xC000_0302, once x 1, if PerfMonV2, WriteOneToClear, reserved Ignore,
+    PerfCntrGlobalStatusClr = "PerfCntrGlobalStatusClr" @ 0xC000_0302, once x 1, if PerfMonV2, WriteOneToClear, reserved Ignore, held by none,
         source "APM vol. 2, Performance Counter Global Status Clear" {
         gp clear(0, 1) = "PERF_CTR{n}_OVF_CLR", "Clear PERF_CTR{n}_OVF";
         flag clear_lbr_frozen(58) if PmcFreeze = "LBRSF_CLR", "Unfreeze the branch record stack";
         flag clear_ctr_frozen(59) if PmcFreeze = "PMCF_CLR", "Unfreeze the counters";
     }
     /// Sets status bits. Frozen bits freeze; counter bits request no PMI.
-    PerfCntrGlobalStatusSet = "PerfCntrGlobalStatusSet" @ 0xC000_0303, once x 1, if PerfMonV2, WriteOneToSet, reserved Ignore,
+    PerfCntrGlobalStatusSet = "PerfCntrGlobalStatusSet" @ 0xC000_0303, once x 1, if PerfMonV2, WriteOneToSet, reserved Ignore, held by none,
         source "APM vol. 2, Performance Counter Global Status Set" {
         gp set(0, 1) = "PERF_CTR{n}_OVF_SET", "Set PERF_CTR{n}_OVF";
         flag set_lbr_frozen(58) if PmcFreeze = "LBRSF_SET", "Freeze the branch record stack";
@@ -86,22 +88,22 @@ registers! { Amd:
     /// Where the last branch was, while DBG_CTL_MSR.LBR is set. A RIP, not a linear address.
     LastBranchFromIp = "LastBranchFromIP" @ 0x1DB, once x 1, if Always, ReadOnly, reserved Fault,
         source "APM vol. 2, Control-Transfer Recording MSRs" {
-        bits address(0, 64) = "LastBranchFromIP", "Address of the branch";
+        bits address(0, 64) if AnyLbr = "LastBranchFromIP", "Address of the branch";
     }
     /// Where the last branch went.
     LastBranchToIp = "LastBranchToIP" @ 0x1DC, once x 1, if Always, ReadOnly, reserved Fault,
         source "APM vol. 2, Control-Transfer Recording MSRs" {
-        bits address(0, 64) = "LastBranchToIP", "Address of the target";
+        bits address(0, 64) if AnyLbr = "LastBranchToIP", "Address of the target";
     }
     /// LastBranchFromIP as of the last interrupt or exception other than #DB, while DBG_CTL_MSR.LBR is set.
     LastIntFromIp = "LastIntFromIP" @ 0x1DD, once x 1, if Always, ReadOnly, reserved Fault,
         source "APM vol. 2, Control-Transfer Recording MSRs" {
-        bits address(0, 64) = "LastIntFromIP", "Address of the branch";
+        bits address(0, 64) if AnyLbr = "LastIntFromIP", "Address of the branch";
     }
     /// LastBranchToIP as of the last interrupt or exception other than #DB, while DBG_CTL_MSR.LBR is set.
     LastIntToIp = "LastIntToIP" @ 0x1DE, once x 1, if Always, ReadOnly, reserved Fault,
         source "APM vol. 2, Control-Transfer Recording MSRs" {
-        bits address(0, 64) = "LastIntToIP", "Address of the target";
+        bits address(0, 64) if AnyLbr = "LastIntToIP", "Address of the target";
     }
     /// Which branches the record stack leaves out.
     LbrSelect = "LBR_SELECT" @ 0xC000_010E, once x 1, if LbrExtV2, ReadWrite, reserved Ignore,
@@ -122,14 +124,14 @@ registers! { Amd:
         flag lbr_v2_enable(6) = "LBRV2EN", "Record branches in the stack; #DB clears it";
     }
     /// Where a recorded branch was; 0 is the newest.
-    SampBrFrom = "SAMP_BR_FROM{n}" @ 0xC001_0300, lbr x 16 step 2, if LbrExtV2, ReadWrite, reserved Ignore,
+    SampBrFrom = "SAMP_BR_FROM{n}" @ 0xC001_0300, lbr x 16 step 2, if LbrExtV2, ReadWrite, reserved Ignore, held by stack,
         source "APM vol. 2, Last Branch Stack; as Linux arch/x86/events/amd/lbr.c reads it" {
         bits address(0, 58) = "FROM_IP", "Address of the branch";
         bits sign(58, 5) = "SIGN", "Copies of the address's highest bit";
         flag mispredicted(63) = "MISPREDICT", "Direction or target was mispredicted";
     }
     /// Where a recorded branch went; 0 is the newest.
-    SampBrTo = "SAMP_BR_TO{n}" @ 0xC001_0301, lbr x 16 step 2, if LbrExtV2, ReadWrite, reserved Ignore,
+    SampBrTo = "SAMP_BR_TO{n}" @ 0xC001_0301, lbr x 16 step 2, if LbrExtV2, ReadWrite, reserved Ignore, held by stack,
         source "APM vol. 2, Last Branch Stack; as Linux arch/x86/events/amd/lbr.c reads it" {
         bits address(0, 58) = "TO_IP", "Address of the target";
         bits sign(58, 3) = "SIGN", "Copies of the address's highest bit";

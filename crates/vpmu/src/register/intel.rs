@@ -4,17 +4,26 @@
 //! around them) and volume 4 (MSR numbers), cross-checked with Linux `asm/perf_event.h` and
 //! `asm/msr-index.h`, and for fault behaviour with Linux `arch/x86/kvm/vmx/pmu_intel.c`.
 
+use super::bank::{RegisterSet, Typed, words_before};
 use super::macros::{field_accessor, field_decl, registers};
-use super::{Access, Field, OnWrite, Register, Repeat, Reserved, When, Width};
+use super::{Access, Field, Holder, OnWrite, Register, Repeat, Reserved, When, Width};
+use crate::profile::Profile;
+
+/// Fast strings are on, there is perfmon, and neither a branch trace store nor PEBS.
+const MISC_ENABLE_RESET: MiscEnable = MiscEnable(0)
+    .with_fast_strings(true)
+    .with_perfmon_available(true)
+    .with_bts_unavailable(true)
+    .with_pebs_unavailable(true);
 
 registers! { Intel:
     /// General-purpose counter, legacy address: a write takes 32 bits and sign-extends them.
-    Pmc = "IA32_PMC{n}" @ 0xC1, gp x 10, if Always, ReadWrite, reserved Ignore,
+    Pmc = "IA32_PMC{n}" @ 0xC1, gp x 10, if Always, ReadWrite, reserved Ignore, held by counter,
         source "SDM vol. 3B, Performance Monitoring, architectural version 1" {
         value count(GpCounter) = "Count", "Event count; a WRMSR sets bits 31:0 and copies bit 31 upwards";
     }
     /// General-purpose counter, full-width address: the same register, written as it is.
-    APmc = "IA32_A_PMC{n}" @ 0x4C1, gp x 10, if FullWidth, ReadWrite, reserved Fault,
+    APmc = "IA32_A_PMC{n}" @ 0x4C1, gp x 10, if FullWidth, ReadWrite, reserved Fault, same as Pmc,
         source "SDM vol. 3B, Full-Width Writes to Performance Counter Registers" {
         value count(GpCounter) = "Count", "Event count; bits at or above the counter width raise #GP";
     }
@@ -36,7 +45,7 @@ registers! { Intel:
         bits umask2(40, 8) if UnitMask2 = "UnitMask2", "Unit mask, bits 15:8";
     }
     /// Fixed-function counter. 0 INST_RETIRED.ANY, 1 CPU_CLK_UNHALTED.THREAD, 2 CPU_CLK_UNHALTED.REF_TSC, 3 TOPDOWN.SLOTS.
-    FixedCtr = "IA32_FIXED_CTR{n}" @ 0x309, fixed x 7, if Version2, ReadWrite, reserved Ignore,
+    FixedCtr = "IA32_FIXED_CTR{n}" @ 0x309, fixed x 7, if Version2, ReadWrite, reserved Ignore, held by counter,
         source "SDM vol. 3B, Fixed-function Performance Counters; excess bits are dropped as in Linux arch/x86/kvm/vmx/pmu_intel.c" {
         value count(FixedCounter) = "Count", "Event count";
     }
@@ -51,7 +60,7 @@ registers! { Intel:
         source "SDM vol. 4; addresses as in Linux asm/msr-index.h (MSR_IA32_PMC_V6_FX0_CTR)" as FixedCtr;
     /// Four or eight 8-bit fractions of the slots counted in IA32_FIXED_CTR3; v stands for v/255. Bits of fields that the
     /// CPU does not have are dropped.
-    PerfMetrics = "IA32_PERF_METRICS" @ 0x329, once x 1, if Metrics, ReadWrite, reserved Ignore,
+    PerfMetrics = "IA32_PERF_METRICS" @ 0x329, once x 1, if Metrics, ReadWrite, reserved Ignore, held by none,
         source "SDM vol. 3B, Performance Metrics; fields as in Linux arch/x86/events/intel/core.c" {
         bits retiring(0, 8) = "Retiring", "Slots whose uops retired";
         bits bad_speculation(8, 8) = "BadSpeculation", "Slots lost to uops that never retired and to recovery";
@@ -63,7 +72,7 @@ registers! { Intel:
         bits memory_bound(56, 8) if MetricsLevel2 = "MemoryBound", "Back-end slots lost to the memory subsystem";
     }
     /// What the PMU can do.
-    PerfCapabilities = "IA32_PERF_CAPABILITIES" @ 0x345, once x 1, if Always, ReadOnly, reserved Fault,
+    PerfCapabilities = "IA32_PERF_CAPABILITIES" @ 0x345, once x 1, if Always, ReadOnly, reserved Fault, held by none,
         source "SDM vol. 4, IA32_PERF_CAPABILITIES; bit names as in Linux arch/x86/events/perf_event.h" {
         bits lbr_fmt(0, 6) = "LBR_FMT", "Format of the last branch records";
         flag pebs_trap(6) = "PEBS_TRAP", "PEBS records are trap-like";
@@ -100,7 +109,7 @@ registers! { Intel:
         flag cond_changed(63) = "CondChgd", "Status bits have changed; never set";
     }
     /// Which counters are enabled.
-    PerfGlobalCtrl = "IA32_PERF_GLOBAL_CTRL" @ 0x38F, once x 1, if Version2, ReadWrite, reserved Fault,
+    PerfGlobalCtrl = "IA32_PERF_GLOBAL_CTRL" @ 0x38F, once x 1, if Version2, ReadWrite, reserved Fault, reset Profile::global_ctrl_reset,
         source "SDM vol. 3B, IA32_PERF_GLOBAL_CTRL MSR" {
         gp enable_pmc(0, 1) = "EN_PMC{n}", "Enable IA32_PMC{n}";
         fixed enable_fixed(32, 1) = "EN_FIXED_CTR{n}", "Enable IA32_FIXED_CTR{n}";
@@ -108,7 +117,7 @@ registers! { Intel:
     }
     /// Clears status bits: OVF_CTRL before version 4, STATUS_RESET from version 4. Bit 62 is legal whether or not there
     /// is a debug store: SDM vol. 4 gives it by version alone, KVM never reserves it, and LIKWID writes it at every start.
-    PerfGlobalOvfCtrl = "IA32_PERF_GLOBAL_OVF_CTRL" @ 0x390, once x 1, if Version2, WriteOneToClear, reserved Fault,
+    PerfGlobalOvfCtrl = "IA32_PERF_GLOBAL_OVF_CTRL" @ 0x390, once x 1, if Version2, WriteOneToClear, reserved Fault, held by none,
         source "SDM vol. 3B, IA32_PERF_GLOBAL_STATUS_RESET MSR; reads as 0 as in Linux arch/x86/kvm/pmu.c" {
         gp clear_pmc(0, 1) = "CLR_OVF_PMC{n}", "Clear OVF_PMC{n}";
         fixed clear_fixed(32, 1) = "CLR_OVF_FIXEDCTR{n}", "Clear OVF_FIXEDCTR{n}";
@@ -121,7 +130,7 @@ registers! { Intel:
         flag clear_cond_changed(63) = "CLR_CondChgd", "Clear CondChgd";
     }
     /// Sets status bits, for restoring a saved state. Unlike in the register that clears, bit 63 is reserved (SDM vol. 4).
-    PerfGlobalStatusSet = "IA32_PERF_GLOBAL_STATUS_SET" @ 0x391, once x 1, if Version4, WriteOneToSet, reserved Fault,
+    PerfGlobalStatusSet = "IA32_PERF_GLOBAL_STATUS_SET" @ 0x391, once x 1, if Version4, WriteOneToSet, reserved Fault, held by none,
         source "SDM vol. 3B, IA32_PERF_GLOBAL_STATUS_SET MSR" {
         gp set_pmc(0, 1) = "SET_OVF_PMC{n}", "Set OVF_PMC{n}";
         fixed set_fixed(32, 1) = "SET_OVF_FIXEDCTR{n}", "Set OVF_FIXEDCTR{n}";
@@ -133,7 +142,7 @@ registers! { Intel:
         flag set_buffer(62) = "SET_OvfBuf", "Set OvfBuf";
     }
     /// Which parts of the PMU are in use; computed on read.
-    PerfGlobalInuse = "IA32_PERF_GLOBAL_INUSE" @ 0x392, once x 1, if Version4, ReadOnly, reserved Fault,
+    PerfGlobalInuse = "IA32_PERF_GLOBAL_INUSE" @ 0x392, once x 1, if Version4, ReadOnly, reserved Fault, held by none,
         source "SDM vol. 3B, IA32_PERF_GLOBAL_INUSE MSR" {
         gp pmc_in_use(0, 1) = "PERFEVTSEL{n}_InUse", "IA32_PERFEVTSEL{n} selects an event";
         fixed fixed_in_use(32, 1) = "FIXED_CTR{n}_InUse", "Fixed counter {n} has OS or USR set";
@@ -152,7 +161,7 @@ registers! { Intel:
         flag freeze_while_smm(14) if FreezeWhileSmm = "FREEZE_WHILE_SMM", "Freeze in SMM; stored, there is no SMM";
     }
     /// Enables of miscellaneous processor features, with the perfmon announcements.
-    MiscEnable = "IA32_MISC_ENABLE" @ 0x1A0, once x 1, if Always, ReadWrite, reserved Fault,
+    MiscEnable = "IA32_MISC_ENABLE" @ 0x1A0, once x 1, if Always, ReadWrite, reserved Fault, reset |_| MISC_ENABLE_RESET.0,
         source "SDM vol. 4, IA32_MISC_ENABLE; write rules of bits 7, 11, 12 as in Linux arch/x86/kvm/x86.c" {
         flag fast_strings(0) = "FastStringsEnable", "Fast string operation";
         flag tcc(3) = "AutomaticThermalControlEnable", "Automatic thermal control";
@@ -210,22 +219,22 @@ registers! { Intel:
         flag en_callstack(9) = "EN_CALLSTACK", "A return removes the newest record instead of adding one";
     }
     /// Index of the newest branch record; bits at or above the index width are dropped.
-    LbrTos = "MSR_LASTBRANCH_TOS" @ 0x1C9, once x 1, if LegacyLbr, ReadWrite, reserved Ignore,
+    LbrTos = "MSR_LASTBRANCH_TOS" @ 0x1C9, once x 1, if LegacyLbr, ReadWrite, reserved Ignore, held by stack,
         source "SDM vol. 3B, LBR Stack; writable as Linux arch/x86/events/intel/core.c checks" {
         bits tos(0, 5) = "TOS", "Index of the newest record";
     }
     /// Where a recorded branch was.
-    LastBranchFrom = "MSR_LASTBRANCH_{n}_FROM_IP" @ 0x680, lbr x 32, if LegacyLbr, ReadWrite, reserved Fault,
+    LastBranchFrom = "MSR_LASTBRANCH_{n}_FROM_IP" @ 0x680, lbr x 32, if LegacyLbr, ReadWrite, reserved Fault, held by stack,
         source "SDM vol. 3B, LBR Stack; LBR_FMT 5" {
-        bits address(0, 64) = "FROM_IP", "Address of the branch; a non-canonical one raises #GP";
+        address ip() = "FROM_IP", "Address of the branch; a non-canonical one raises #GP";
     }
     /// Where a recorded branch went.
-    LastBranchTo = "MSR_LASTBRANCH_{n}_TO_IP" @ 0x6C0, lbr x 32, if LegacyLbr, ReadWrite, reserved Fault,
+    LastBranchTo = "MSR_LASTBRANCH_{n}_TO_IP" @ 0x6C0, lbr x 32, if LegacyLbr, ReadWrite, reserved Fault, held by stack,
         source "SDM vol. 3B, LBR Stack; LBR_FMT 5" {
-        bits address(0, 64) = "TO_IP", "Address of the target; a non-canonical one raises #GP";
+        address ip() = "TO_IP", "Address of the target; a non-canonical one raises #GP";
     }
     /// What is known about a recorded branch.
-    LbrInfo = "MSR_LBR_INFO_{n}" @ 0xDC0, lbr x 32, if LegacyLbr, ReadWrite, reserved Fault,
+    LbrInfo = "MSR_LBR_INFO_{n}" @ 0xDC0, lbr x 32, if LegacyLbr, ReadWrite, reserved Fault, held by stack,
         source "SDM vol. 3B, MSR_LBR_INFO_x; LBR_FMT 5" {
         bits cycles(0, 16) = "CYC_CNT", "Core cycles since the record before, saturating; 0 in the first after recording began";
         flag tsx_abort(61) = "TSX_ABORT", "A transaction was aborted; never recorded";
@@ -248,24 +257,24 @@ registers! { Intel:
         flag other_branch(22) = "OTHER_BRANCH", "Record far branches, interrupts and exceptions";
     }
     /// Number of architectural branch records; a write clears them all. A depth that CPUID.1CH does not list raises #GP.
-    ArchLbrDepth = "IA32_LBR_DEPTH" @ 0x14CF, once x 1, if ArchLbr, ReadWrite, reserved Fault,
+    ArchLbrDepth = "IA32_LBR_DEPTH" @ 0x14CF, once x 1, if ArchLbr, ReadWrite, reserved Fault, held by stack,
         source "SDM vol. 3B, Last Branch Records, IA32_LBR_DEPTH" {
         bits depth(0, 7) = "DEPTH", "Number of records";
     }
     /// Where a recorded branch was; 0 is the youngest. Entries beyond the depth raise #GP. All ones: the branch came from a
     /// privilege level that is not recorded.
-    ArchLbrFrom = "IA32_LBR_{n}_FROM_IP" @ 0x1500, lbr x 32, if ArchLbr, ReadWrite, reserved Fault,
+    ArchLbrFrom = "IA32_LBR_{n}_FROM_IP" @ 0x1500, lbr x 32, if ArchLbr, ReadWrite, reserved Fault, held by stack,
         source "SDM vol. 3B, Last Branch Records, IA32_LBR_x_FROM_IP" {
-        bits address(0, 64) = "FROM_IP", "Address of the branch; a non-canonical one raises #GP";
+        address ip() = "FROM_IP", "Address of the branch; a non-canonical one raises #GP";
     }
     /// Where a recorded branch went; 0 is the youngest. Entries beyond the depth raise #GP.
-    ArchLbrTo = "IA32_LBR_{n}_TO_IP" @ 0x1600, lbr x 32, if ArchLbr, ReadWrite, reserved Fault,
+    ArchLbrTo = "IA32_LBR_{n}_TO_IP" @ 0x1600, lbr x 32, if ArchLbr, ReadWrite, reserved Fault, held by stack,
         source "SDM vol. 3B, Last Branch Records, IA32_LBR_x_TO_IP" {
-        bits address(0, 64) = "TO_IP", "Address of the target; a non-canonical one raises #GP";
+        address ip() = "TO_IP", "Address of the target; a non-canonical one raises #GP";
     }
     /// What is known about a recorded branch; 0 is the youngest. Entries beyond the depth raise #GP. A write of bits 55:16,
     /// which the SDM calls undefined, does not fault; they read as 0, because no events are logged there (CPUID.1CH:ECX).
-    ArchLbrInfo = "IA32_LBR_{n}_INFO" @ 0x1200, lbr x 32, if ArchLbr, ReadWrite, reserved Fault,
+    ArchLbrInfo = "IA32_LBR_{n}_INFO" @ 0x1200, lbr x 32, if ArchLbr, ReadWrite, reserved Fault, held by stack,
         source "SDM vol. 3B, Last Branch Records, IA32_LBR_x_INFO" {
         bits cycles(0, 16) = "CYC_CNT", "Core cycles since the record before, saturating";
         bits undefined(16, 40), ignore = "Undefined", "Accepted and dropped";
@@ -279,13 +288,13 @@ registers! { Intel:
     /// stack). #DB leaves it alone.
     LerFrom = "IA32_LER_FROM_IP" @ 0x1DD, once x 1, if AnyLbr, ReadWrite, reserved Fault,
         source "SDM vol. 3B, Last Branch Records and Last Exception Records; written as in Xen arch/x86/hvm/vmx/vmx.c" {
-        bits address(0, 64) = "FROM_IP", "Address of the branch; a non-canonical one raises #GP";
+        address ip() = "FROM_IP", "Address of the branch; a non-canonical one raises #GP";
     }
     /// Where the last branch before the last exception or interrupt went (MSR_LER_TO_LIP on CPUs with the model-specific
     /// stack).
     LerTo = "IA32_LER_TO_IP" @ 0x1DE, once x 1, if AnyLbr, ReadWrite, reserved Fault,
         source "SDM vol. 3B, Last Branch Records and Last Exception Records; written as in Xen arch/x86/hvm/vmx/vmx.c" {
-        bits address(0, 64) = "TO_IP", "Address of the target; a non-canonical one raises #GP";
+        address ip() = "TO_IP", "Address of the target; a non-canonical one raises #GP";
     }
     /// What is known about the last branch before the last exception or interrupt.
     LerInfo = "IA32_LER_INFO" @ 0x1E0, once x 1, if ArchLbr, ReadWrite, reserved Fault,

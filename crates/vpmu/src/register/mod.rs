@@ -6,6 +6,7 @@
 //! The declarations are in [`intel`] and [`amd`]; an MSR index may stand for a register of each vendor.
 
 pub mod amd;
+pub(crate) mod bank;
 pub mod intel;
 mod macros;
 mod trapped;
@@ -196,6 +197,8 @@ pub enum Width {
     GpCounter,
     /// As wide as a fixed counter.
     FixedCounter,
+    /// 64 bits, of which those above a linear address are copies of its highest; others raise #GP.
+    LinearAddress,
     /// The bits of a mask that the profile gives (event registers such as OFFCORE_RSP).
     OffcoreMask,
     /// The bits of the profile's load latency mask.
@@ -242,6 +245,7 @@ impl Field {
             Width::Bits(bits) => low_bits(u32::from(bits)),
             Width::GpCounter => low_bits(u32::from(profile.gp_width)),
             Width::FixedCounter => low_bits(u32::from(profile.fixed_width())),
+            Width::LinearAddress => u64::MAX,
             Width::OffcoreMask => profile.intel().map_or(0, |pmu| pmu.offcore_rsp_mask),
             Width::LoadLatencyMask => profile.intel().map_or(0, |pmu| pmu.ld_lat_mask),
             Width::FrontendMask => profile.intel().map_or(0, |pmu| pmu.frontend_mask),
@@ -289,6 +293,19 @@ pub enum Reserved {
     Ignore,
 }
 
+/// Where a register's value is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Holder {
+    /// With those of all registers that hold what software wrote.
+    Bank,
+    /// In a counter.
+    Counter,
+    /// In the stack of branch records.
+    BranchStack,
+    /// It has none: it is computed, or only changes another register.
+    None,
+}
+
 /// A register or a row of like registers.
 #[derive(Debug, Clone, Copy)]
 pub struct Register {
@@ -314,6 +331,12 @@ pub struct Register {
     pub access: Access,
     /// What happens to uncovered bits.
     pub reserved: Reserved,
+    /// Where its value is.
+    pub holder: Holder,
+    /// Its first word in the bank.
+    pub(crate) slot: usize,
+    /// Its value after RESET, where it is in the bank.
+    pub reset: fn(&Profile) -> u64,
     /// Fields, lowest first.
     pub fields: &'static [Field],
 }
@@ -452,6 +475,11 @@ pub fn index_by_name(name: &str) -> Option<u32> {
             .find(|&n| bare(&register.instance_name(n)) == wanted)
             .map(|instance| register.index_of(instance))
     })
+}
+
+/// A mask of bit `n`; 0 above bit 63.
+const fn bit(n: u32) -> u64 {
+    if n < 64 { 1 << n } else { 0 }
 }
 
 /// A mask of the `bits` lowest bits (64 or more: all ones).

@@ -2,8 +2,9 @@
 
 use super::Amd;
 use crate::pmu::{Fault, ReadOutcome, WriteOutcome};
-use crate::register::Located;
-use crate::register::amd::RegisterId;
+use crate::register::amd::{PerfCntrGlobalStatus, RegisterId};
+use crate::register::bank::RegisterSet;
+use crate::register::{Holder, Located, low_bits};
 use crate::source::CountsSource;
 
 impl Amd {
@@ -14,31 +15,17 @@ impl Amd {
         located: Located,
         source: &mut S,
     ) -> ReadOutcome {
-        let n = located.instance as usize;
-        if let Err(fault) = self.masks[id as usize].check_present(&located) {
+        let n = located.instance;
+        if let Err(fault) = self.masks.of(id).check_present(&located) {
             return ReadOutcome::Fault(fault);
         }
-        ReadOutcome::Value(match id {
-            RegisterId::PerfCtl | RegisterId::LegacyPerfCtl => self.regs.ctl[n],
-            RegisterId::PerfCtr | RegisterId::LegacyPerfCtr => self.read_counter(n, source),
-            RegisterId::PerfCntrGlobalStatus => {
+        ReadOutcome::Value(match id.owner() {
+            RegisterId::PerfCtr => self.read_counter(n, source),
+            id @ RegisterId::PerfCntrGlobalStatus => {
                 self.sync(source);
-                self.regs.global_status
+                self.value(id, n)
             }
-            RegisterId::PerfCntrGlobalCtl => self.regs.global_ctl,
-            RegisterId::PerfCntrGlobalStatusClr | RegisterId::PerfCntrGlobalStatusSet => 0,
-            RegisterId::DebugCtl => self.regs.debugctl,
-            RegisterId::LastBranchFromIp => self.lbr.last().0,
-            RegisterId::LastBranchToIp => self.lbr.last().1,
-            RegisterId::LastIntFromIp => self.lbr.last_interrupt().0,
-            RegisterId::LastIntToIp => self.lbr.last_interrupt().1,
-            RegisterId::LbrSelect
-            | RegisterId::DbgExtnCfg
-            | RegisterId::SampBrFrom
-            | RegisterId::SampBrTo => match self.lbr.word_mut(id, n) {
-                Some(word) => *word,
-                None => return ReadOutcome::Fault(Fault::Absent),
-            },
+            id => self.value(id, n),
         })
     }
 
@@ -50,48 +37,57 @@ impl Amd {
         value: u64,
         source: &mut S,
     ) -> WriteOutcome {
-        let n = located.instance as usize;
-        let masks = self.masks[id as usize];
+        let n = located.instance;
+        let masks = self.masks.of(id);
         if let Err(outcome) = masks.check_write(&located, value) {
             return outcome;
         }
+        let stored = value & masks.stored;
         // Overflows that happened before this access come first.
         self.sync(source);
-        let stored = value & masks.stored;
-        match id {
-            RegisterId::PerfCtl | RegisterId::LegacyPerfCtl => {
-                self.regs.ctl[n] = stored;
+        match id.owner() {
+            RegisterId::PerfCtr => self.write_counter(n, stored),
+            RegisterId::PerfCntrGlobalStatusClr => {
+                self.bank.change(|status: PerfCntrGlobalStatus| PerfCntrGlobalStatus(status.0 & !stored));
+            }
+            RegisterId::PerfCntrGlobalStatusSet => {
+                self.bank.change(|status: PerfCntrGlobalStatus| PerfCntrGlobalStatus(status.0 | stored));
+            }
+            RegisterId::PerfCtl => {
+                self.set_value(RegisterId::PerfCtl, n, stored);
                 self.update_pairs();
                 self.reprogram(n);
             }
-            RegisterId::PerfCtr | RegisterId::LegacyPerfCtr => {
-                self.write_counter(n, stored);
-                // A new value starts and stops nothing; it only moves a deadline.
-                self.rearm(source);
-                return WriteOutcome::Done;
-            }
-            RegisterId::PerfCntrGlobalCtl => self.regs.global_ctl = stored,
-            RegisterId::PerfCntrGlobalStatusClr => self.regs.global_status &= !stored,
-            RegisterId::PerfCntrGlobalStatusSet => self.regs.global_status |= stored,
-            RegisterId::DebugCtl => self.regs.debugctl = stored,
-            RegisterId::LbrSelect
-            | RegisterId::DbgExtnCfg
-            | RegisterId::SampBrFrom
-            | RegisterId::SampBrTo => {
-                if let Some(word) = self.lbr.word_mut(id, n) {
-                    *word = stored;
-                }
-                self.update_branch_filter();
-                return WriteOutcome::Done;
-            }
-            RegisterId::PerfCntrGlobalStatus
-            | RegisterId::LastBranchFromIp
-            | RegisterId::LastBranchToIp
-            | RegisterId::LastIntFromIp
-            | RegisterId::LastIntToIp => {}
+            id => self.set_value(id, n, stored),
         }
-        self.restart(source);
+        match located.register.holder {
+            // A new value starts and stops nothing; it only moves a deadline.
+            Holder::Counter => self.rearm(source),
+            Holder::BranchStack => self.update_branch_filter(),
+            Holder::Bank | Holder::None => self.restart(source),
+        }
         WriteOutcome::Done
+    }
+
+    /// The value of a register that has one, as of the last synchronisation; of a merged counter its own bits.
+    pub(super) fn value(&self, id: RegisterId, n: u32) -> u64 {
+        match id.register().holder {
+            Holder::Counter if self.is_merged_odd(n) => self.odd_value(n),
+            Holder::Counter => self.gp[n as usize].value & low_bits(u32::from(self.profile.gp_width)),
+            Holder::BranchStack => self.ring.word(self.ring_word(id, n)),
+            Holder::Bank => self.bank.word(id, n),
+            Holder::None => 0,
+        }
+    }
+
+    /// Replaces the value of a register that has one; of a counter that is not merged.
+    pub(super) fn set_value(&mut self, id: RegisterId, n: u32, value: u64) {
+        match id.register().holder {
+            Holder::Counter => self.gp[n as usize].value = value,
+            Holder::BranchStack => self.ring.set_word(self.ring_word(id, n), value),
+            Holder::Bank => *self.bank.word_mut(id, n) = value,
+            Holder::None => {}
+        }
     }
 
     /// Executes RDPMC at a privilege level that may. Only core counters exist: those of the data fabric
@@ -102,22 +98,22 @@ impl Amd {
         source: &mut S,
     ) -> ReadOutcome {
         if ecx < u32::from(self.profile.gp_counters) {
-            ReadOutcome::Value(self.read_counter(ecx as usize, source))
+            ReadOutcome::Value(self.read_counter(ecx, source))
         } else {
             ReadOutcome::Fault(Fault::RdpmcIndex(ecx))
         }
     }
 
     /// Reads one counter without touching the others, unless it has just wrapped.
-    fn read_counter<S: CountsSource + ?Sized>(&mut self, n: usize, source: &mut S) -> u64 {
+    fn read_counter<S: CountsSource + ?Sized>(&mut self, n: u32, source: &mut S) -> u64 {
         if self.is_merged_odd(n) {
             self.sync(source);
             return self.odd_value(n);
         }
-        if let Some(value) = self.gp[n].peek(self.width(n), source) {
+        if let Some(value) = self.gp[n as usize].peek(self.width(n), source) {
             return value;
         }
         self.sync(source);
-        self.gp[n].value
+        self.gp[n as usize].value
     }
 }

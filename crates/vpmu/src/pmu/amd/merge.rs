@@ -23,66 +23,68 @@ const EVEN_BITS: u32 = 48;
 const ODD: u64 = low_bits(PAIR_WIDTH - EVEN_BITS);
 
 impl Amd {
-    pub(super) fn is_merged(&self, index: usize) -> bool {
-        self.merged >> index & 1 != 0
+    pub(super) fn is_merged(&self, n: u32) -> bool {
+        self.merged >> n & 1 != 0
     }
 
-    pub(super) fn is_merged_odd(&self, index: usize) -> bool {
-        index % 2 == 1 && self.is_merged(index)
+    pub(super) fn is_merged_odd(&self, n: u32) -> bool {
+        n % 2 == 1 && self.is_merged(n)
     }
 
-    pub(super) fn width(&self, index: usize) -> u32 {
-        if self.is_merged(index) && index.is_multiple_of(2) {
-            PAIR_WIDTH
-        } else {
-            u32::from(self.profile.gp_width)
-        }
+    pub(super) fn width(&self, n: u32) -> u32 {
+        if self.is_merged(n) && n.is_multiple_of(2) { PAIR_WIDTH } else { u32::from(self.profile.gp_width) }
     }
 
     /// Merges and parts pairs as the odd counters' controls say. Counters must be up to date.
     pub(super) fn update_pairs(&mut self) {
-        let pairs =
-            if self.amd.merge && self.amd.ext_core { usize::from(self.profile.gp_counters) / 2 } else { 0 };
+        let merges = self.amd.merge && self.amd.ext_core;
+        let pairs = if merges { u32::from(self.profile.gp_counters) / 2 } else { 0 };
         for even in (0..pairs).map(|pair| 2 * pair) {
             let odd = even + 1;
-            let control = self.regs.ctl[odd];
-            let merge = PerfCtl(control).enable() && EventCode::from_perf_ctl(control).select == MERGE;
+            let control = self.bank.nth::<PerfCtl>(odd);
+            let merge = control.enable() && EventCode::from_perf_ctl(control.0).select == MERGE;
             if merge == self.is_merged(even) {
                 continue;
             }
-            let value = if merge { self.pair(even) } else { self.gp[even].value & low_bits(EVEN_BITS) };
-            self.gp[odd].value = self.odd_value(odd);
-            self.gp[even].value = value;
+            let count = self.count(even);
+            let value = if merge { self.pair(even) } else { count & low_bits(EVEN_BITS) };
+            *self.count_mut(odd) = self.odd_value(odd);
+            *self.count_mut(even) = value;
             self.merged ^= 0b11 << even;
             self.reprogram(even);
         }
     }
 
+    fn count(&self, n: u32) -> u64 {
+        self.gp[n as usize].value
+    }
+
+    fn count_mut(&mut self, n: u32) -> &mut u64 {
+        &mut self.gp[n as usize].value
+    }
+
     /// The count of a pair, merged or not.
-    fn pair(&self, even: usize) -> u64 {
-        if self.is_merged(even) {
-            self.gp[even].value
-        } else {
-            self.gp[even].value | (self.gp[even + 1].value & ODD) << EVEN_BITS
-        }
+    fn pair(&self, even: u32) -> u64 {
+        let count = self.count(even);
+        if self.is_merged(even) { count } else { count | (self.count(even + 1) & ODD) << EVEN_BITS }
     }
 
     /// What the odd counter's register reads as.
-    pub(super) fn odd_value(&self, odd: usize) -> u64 {
-        let own = self.gp[odd].value;
-        if self.is_merged(odd) { own & !ODD | self.gp[odd - 1].value >> EVEN_BITS } else { own }
+    pub(super) fn odd_value(&self, odd: u32) -> u64 {
+        let own = self.count(odd);
+        if self.is_merged(odd) { own & !ODD | self.count(odd - 1) >> EVEN_BITS } else { own }
     }
 
     /// A write of a counter's register, within its width.
-    pub(super) fn write_counter(&mut self, index: usize, value: u64) {
-        if !self.is_merged(index) {
-            self.gp[index].value = value;
-        } else if index.is_multiple_of(2) {
-            let count = &mut self.gp[index].value;
+    pub(super) fn write_counter(&mut self, n: u32, value: u64) {
+        if !self.is_merged(n) {
+            *self.count_mut(n) = value;
+        } else if n.is_multiple_of(2) {
+            let count = self.count_mut(n);
             *count = *count & !low_bits(EVEN_BITS) | value;
         } else {
-            self.gp[index].value = value;
-            let count = &mut self.gp[index - 1].value;
+            *self.count_mut(n) = value;
+            let count = self.count_mut(n - 1);
             *count = *count & low_bits(EVEN_BITS) | (value & ODD) << EVEN_BITS;
         }
     }

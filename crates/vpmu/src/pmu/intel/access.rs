@@ -1,11 +1,26 @@
 //! RDMSR and WRMSR.
 
-use super::branches::is_lbr;
-use super::{FIXED_BASE, Intel, SLOTS_COUNTER};
+use super::{Intel, SLOTS_COUNTER};
 use crate::pmu::{Fault, ReadOutcome, WriteOutcome};
-use crate::register::Located;
-use crate::register::intel::{FixedCtrCtrl, PerfEvtSel, RegisterId};
+use crate::register::bank::RegisterSet;
+use crate::register::intel::{FixedCtrCtrl, PerfEvtSel, PerfGlobalInuse, PerfGlobalStatus, RegisterId};
+use crate::register::{Holder, Located, low_bits};
 use crate::source::CountsSource;
+
+/// Bits of a linear address: CPUID.80000008H:EAX bits 15:8 without 5-level paging.
+const LINEAR_BITS: u32 = 48;
+
+/// All bits from the highest of the address on are the same.
+const fn is_canonical(address: u64) -> bool {
+    let upper = address >> (LINEAR_BITS - 1);
+    upper == 0 || upper == u64::MAX >> (LINEAR_BITS - 1)
+}
+
+/// What a write to a counter's legacy address stores: 32 bits, of which the highest is copied upwards.
+const fn sign_extended(value: u64) -> u64 {
+    let low = value & low_bits(32);
+    if low > low_bits(31) { low | !low_bits(32) } else { low }
+}
 
 impl Intel {
     /// Executes RDMSR.
@@ -15,59 +30,24 @@ impl Intel {
         located: Located,
         source: &mut S,
     ) -> ReadOutcome {
-        let n = located.instance as usize;
-        if let Err(fault) = self.masks[id as usize].check_present(&located) {
+        let n = located.instance;
+        let present = self.masks.of(id).check_present(&located).and_then(|()| self.check_depth(id, n));
+        if let Err(fault) = present {
             return ReadOutcome::Fault(fault);
         }
-        ReadOutcome::Value(match id {
-            RegisterId::Pmc | RegisterId::APmc | RegisterId::GpCtr => self.read_gp(n, source),
-            RegisterId::FixedCtr | RegisterId::FxCtr => self.read_fixed(n, source),
+        ReadOutcome::Value(match id.owner() {
+            RegisterId::Pmc => self.read_gp(n, source),
+            RegisterId::FixedCtr => self.read_fixed(n, source),
             RegisterId::PerfMetrics => self.read_metrics(source),
-            RegisterId::PerfEvtSel | RegisterId::GpCfgA => self.regs.evtsel[n],
             RegisterId::PerfCapabilities => self.intel.perf_capabilities.0,
-            RegisterId::FixedCtrCtrl => self.regs.fixed_ctr_ctrl,
-            RegisterId::PerfGlobalStatus => {
-                self.sync(source);
-                self.regs.global_status
-            }
-            RegisterId::PerfGlobalCtrl => {
-                // Legacy freezing may be due, which clears it.
-                self.sync(source);
-                self.regs.global_ctrl
-            }
             RegisterId::PerfGlobalOvfCtrl | RegisterId::PerfGlobalStatusSet => 0,
-            RegisterId::PerfGlobalInuse => self.in_use(),
-            RegisterId::DebugCtl => {
-                // It clears the LBR bit too.
+            RegisterId::PerfGlobalInuse => self.in_use().0,
+            // An overflow may be due, and legacy freezing with it, which clears GLOBAL_CTRL and DEBUGCTL.LBR.
+            id @ (RegisterId::PerfGlobalStatus | RegisterId::PerfGlobalCtrl | RegisterId::DebugCtl) => {
                 self.sync(source);
-                self.regs.debugctl
+                self.value(id, n)
             }
-            RegisterId::MiscEnable => self.regs.misc_enable,
-            RegisterId::OffcoreRsp => self.regs.offcore_rsp[0],
-            RegisterId::OffcoreRsp1 => self.regs.offcore_rsp[1],
-            RegisterId::PebsLdLat => self.regs.ld_lat,
-            RegisterId::PebsFrontend => self.regs.frontend,
-            RegisterId::PebsEnable | RegisterId::PebsDataCfg | RegisterId::DsArea => {
-                return ReadOutcome::Fault(Fault::Absent);
-            }
-            RegisterId::LbrSelect
-            | RegisterId::LbrTos
-            | RegisterId::LastBranchFrom
-            | RegisterId::LastBranchTo
-            | RegisterId::LbrInfo
-            | RegisterId::ArchLbrCtl
-            | RegisterId::ArchLbrDepth
-            | RegisterId::ArchLbrFrom
-            | RegisterId::ArchLbrTo
-            | RegisterId::ArchLbrInfo
-            | RegisterId::LerFrom
-            | RegisterId::LerTo
-            | RegisterId::LerInfo => {
-                return match self.lbr_register(id, n) {
-                    Ok(register) => ReadOutcome::Value(*register),
-                    Err(fault) => ReadOutcome::Fault(fault),
-                };
-            }
+            id => self.value(id, n),
         })
     }
 
@@ -79,103 +59,107 @@ impl Intel {
         value: u64,
         source: &mut S,
     ) -> WriteOutcome {
-        let n = located.instance as usize;
-        let masks = self.masks[id as usize];
+        let n = located.instance;
+        let masks = *self.masks.of(id);
         if let Err(outcome) = masks.check_write(&located, value) {
             return outcome;
         }
-        if is_lbr(id)
-            && let Err(fault) = self.check_lbr_write(id, n, value)
-        {
+        if let Err(fault) = self.check_value(id, n, value) {
             return WriteOutcome::Fault(fault);
-        }
-        if let Some(old) = self.stored_mut(id, n) {
-            let changed = (*old ^ value) & masks.fixed;
-            if changed != 0 {
-                return WriteOutcome::Fault(Fault::FixedBits(changed));
-            }
         }
         // Overflows that happened before this access come first.
         self.sync(source);
         let stored = value & masks.stored;
+        let owner = id.owner();
         match id {
-            RegisterId::Pmc => self.gp[n].value = value as i32 as i64 as u64 & self.gp_mask(),
-            RegisterId::APmc | RegisterId::GpCtr => self.gp[n].value = stored,
-            RegisterId::FixedCtr | RegisterId::FxCtr => {
-                if n == SLOTS_COUNTER {
+            RegisterId::Pmc => self.gp[n as usize].value = sign_extended(value) & self.gp_mask(),
+            RegisterId::PerfMetrics => self.metrics.write(stored, self.slots(), self.intel.metrics_level),
+            RegisterId::PerfGlobalOvfCtrl => {
+                self.bank.change(|status: PerfGlobalStatus| PerfGlobalStatus(status.0 & !stored));
+            }
+            RegisterId::PerfGlobalStatusSet => {
+                self.bank.change(|status: PerfGlobalStatus| PerfGlobalStatus(status.0 | stored));
+            }
+            _ => {
+                if owner == RegisterId::FixedCtr && n as usize == SLOTS_COUNTER {
                     self.metrics.hold(self.slots(), self.intel.metrics_level);
                 }
-                self.fixed[n].value = value & self.fixed_mask();
-            }
-            RegisterId::PerfMetrics => {
-                self.metrics.write(stored, self.slots(), self.intel.metrics_level);
-            }
-            RegisterId::PerfGlobalOvfCtrl => self.regs.global_status &= !stored,
-            RegisterId::PerfGlobalStatusSet => self.regs.global_status |= stored,
-            _ => {
-                if let Some(register) = self.stored_mut(id, n) {
-                    *register = stored | *register & !masks.stored;
-                }
-                match id {
-                    RegisterId::PerfEvtSel | RegisterId::GpCfgA => self.reprogram(n),
-                    RegisterId::OffcoreRsp
-                    | RegisterId::OffcoreRsp1
-                    | RegisterId::PebsLdLat
-                    | RegisterId::PebsFrontend => self.reprogram_all(),
-                    RegisterId::ArchLbrDepth => self.lbr.set_depth(stored),
-                    _ => {}
-                }
+                self.set_value(owner, n, stored | self.value(owner, n) & !masks.stored);
             }
         }
-        match id {
-            _ if is_lbr(id) => self.update_branch_filter(),
+        if owner == RegisterId::PerfEvtSel {
+            self.reprogram(located.instance);
+        } else if masks.refines_events {
+            self.reprogram_all();
+        }
+        match located.register.holder {
+            _ if owner == RegisterId::PerfMetrics => self.rearm(source),
             // A new value starts and stops nothing; it only moves a deadline.
-            RegisterId::Pmc
-            | RegisterId::APmc
-            | RegisterId::GpCtr
-            | RegisterId::FixedCtr
-            | RegisterId::FxCtr
-            | RegisterId::PerfMetrics => {
-                self.rearm(source);
-            }
-            _ => self.restart(source),
+            Holder::Counter => self.rearm(source),
+            Holder::BranchStack => self.update_branch_filter(),
+            Holder::Bank | Holder::None => self.restart(source),
         }
         WriteOutcome::Done
     }
 
-    /// The word behind a register that holds what software wrote.
-    fn stored_mut(&mut self, id: RegisterId, n: usize) -> Option<&mut u64> {
-        let regs = &mut self.regs;
-        Some(match id {
-            RegisterId::PerfEvtSel | RegisterId::GpCfgA => &mut regs.evtsel[n],
-            RegisterId::FixedCtrCtrl => &mut regs.fixed_ctr_ctrl,
-            RegisterId::PerfGlobalCtrl => &mut regs.global_ctrl,
-            RegisterId::DebugCtl => &mut regs.debugctl,
-            RegisterId::MiscEnable => &mut regs.misc_enable,
-            RegisterId::OffcoreRsp => &mut regs.offcore_rsp[0],
-            RegisterId::OffcoreRsp1 => &mut regs.offcore_rsp[1],
-            RegisterId::PebsLdLat => &mut regs.ld_lat,
-            RegisterId::PebsFrontend => &mut regs.frontend,
-            _ => return self.lbr.stack_mut()?.word_mut(id, n),
-        })
+    /// What the fields alone cannot say about a write.
+    fn check_value(&self, id: RegisterId, n: u32, value: u64) -> Result<(), Fault> {
+        let masks = self.masks.of(id);
+        if id == RegisterId::ArchLbrDepth && !self.profile.lbr.supports_depth(value) {
+            return Err(Fault::Depth(value));
+        }
+        self.check_depth(id, n)?;
+        if masks.canonical && !is_canonical(value) {
+            return Err(Fault::NonCanonical(value));
+        }
+        match masks.impossible(value) & masks.fixed {
+            0 => Ok(()),
+            changed => Err(Fault::FixedBits(changed)),
+        }
+    }
+
+    /// The value of a register that has one, as of the last synchronisation.
+    pub(super) fn value(&self, id: RegisterId, n: u32) -> u64 {
+        match id.register().holder {
+            Holder::Counter if id == RegisterId::Pmc => self.gp[n as usize].value,
+            Holder::Counter => self.fixed[n as usize].value,
+            Holder::BranchStack => self.ring_word(id, n).map_or(0, |word| self.ring.word(word)),
+            Holder::Bank => self.bank.word(id, n),
+            Holder::None => 0,
+        }
+    }
+
+    /// Replaces the value of a register that has one.
+    pub(super) fn set_value(&mut self, id: RegisterId, n: u32, value: u64) {
+        match id.register().holder {
+            Holder::Counter if id == RegisterId::Pmc => self.gp[n as usize].value = value,
+            Holder::Counter => self.fixed[n as usize].value = value,
+            Holder::BranchStack => {
+                if let Some(word) = self.ring_word(id, n) {
+                    self.ring.set_word(word, value);
+                }
+            }
+            Holder::Bank => *self.bank.word_mut(id, n) = value,
+            Holder::None => {}
+        }
     }
 
     /// Reads one counter without touching the others, unless it has just wrapped.
-    pub(super) fn read_gp<S: CountsSource + ?Sized>(&mut self, n: usize, source: &mut S) -> u64 {
-        if let Some(value) = self.gp[n].peek(u32::from(self.profile.gp_width), source) {
+    pub(super) fn read_gp<S: CountsSource + ?Sized>(&mut self, n: u32, source: &mut S) -> u64 {
+        if let Some(value) = self.gp[n as usize].peek(u32::from(self.profile.gp_width), source) {
             return value;
         }
         self.sync(source);
-        self.gp[n].value
+        self.gp[n as usize].value
     }
 
     /// As [`Self::read_gp`] for a fixed counter.
-    pub(super) fn read_fixed<S: CountsSource + ?Sized>(&mut self, n: usize, source: &mut S) -> u64 {
-        if let Some(value) = self.fixed[n].peek(u32::from(self.intel.fixed_width), source) {
+    pub(super) fn read_fixed<S: CountsSource + ?Sized>(&mut self, n: u32, source: &mut S) -> u64 {
+        if let Some(value) = self.fixed[n as usize].peek(u32::from(self.intel.fixed_width), source) {
             return value;
         }
         self.sync(source);
-        self.fixed[n].value
+        self.fixed[n as usize].value
     }
 
     pub(super) fn read_metrics<S: CountsSource + ?Sized>(&mut self, source: &mut S) -> u64 {
@@ -184,19 +168,19 @@ impl Intel {
     }
 
     /// IA32_PERF_GLOBAL_INUSE, from the control registers.
-    fn in_use(&self) -> u64 {
-        let ctrl = FixedCtrCtrl(self.regs.fixed_ctr_ctrl);
-        let mut value = 0;
+    fn in_use(&self) -> PerfGlobalInuse {
+        let mut value = PerfGlobalInuse::default();
         let mut interrupts = false;
-        for (index, &select) in self.regs.evtsel.iter().enumerate() {
-            let select = PerfEvtSel(select);
-            value |= u64::from(select.event_select() != 0) << index;
+        for n in 0..u32::from(self.profile.gp_counters) {
+            let select = self.bank.nth::<PerfEvtSel>(n);
+            value.set_pmc_in_use(n, select.event_select() != 0);
             interrupts |= select.interrupt();
         }
+        let ctrl = self.bank.get::<FixedCtrCtrl>();
         for n in 0..u32::from(self.intel.fixed_counters) {
-            value |= u64::from(ctrl.os(n) || ctrl.usr(n)) << (FIXED_BASE + n);
+            value.set_fixed_in_use(n, ctrl.os(n) || ctrl.usr(n));
             interrupts |= ctrl.pmi(n);
         }
-        value | u64::from(interrupts) << 63
+        value.with_pmi_in_use(interrupts)
     }
 }

@@ -1,66 +1,14 @@
 //! Last branch records: what reaches the stack, and its registers.
 
 use super::Intel;
-use crate::lbr::{BranchFilter, BranchRecord, BranchStack};
+use crate::lbr::{BranchFilter, BranchRecord, RingWord, arch, legacy};
 use crate::pmu::Fault;
-use crate::register::intel::{DebugCtl, RegisterId};
-
-/// GLOBAL_STATUS bit LBR_Frz.
-const STATUS_LBR_FROZEN: u64 = 1 << 58;
-/// IA32_DEBUGCTL bit LBR.
-const DEBUGCTL_LBR: u64 = 1;
-/// IA32_DEBUGCTL bit BTF.
-const DEBUGCTL_BTF: u64 = 1 << 1;
-/// IA32_LBR_CTL bit LBREn.
-const LBR_EN: u64 = 1;
-/// Bits of a linear address: CPUID.80000008H:EAX bits 15:8 without 5-level paging.
-const LINEAR_BITS: u32 = 48;
-
-/// True for the registers of the stacks; IA32_DEBUGCTL is not one of them.
-pub(super) const fn is_lbr(id: RegisterId) -> bool {
-    is_entry(id)
-        || matches!(
-            id,
-            RegisterId::LbrSelect
-                | RegisterId::LbrTos
-                | RegisterId::ArchLbrCtl
-                | RegisterId::ArchLbrDepth
-                | RegisterId::LerFrom
-                | RegisterId::LerTo
-                | RegisterId::LerInfo
-        )
-}
-
-/// True for registers that hold a linear address.
-const fn is_address(id: RegisterId) -> bool {
-    matches!(
-        id,
-        RegisterId::LastBranchFrom
-            | RegisterId::LastBranchTo
-            | RegisterId::ArchLbrFrom
-            | RegisterId::ArchLbrTo
-            | RegisterId::LerFrom
-            | RegisterId::LerTo
-    )
-}
-
-/// All bits from the highest of the address on are the same.
-const fn is_canonical(address: u64) -> bool {
-    let unused = u64::BITS - LINEAR_BITS;
-    ((address << unused) as i64 >> unused) as u64 == address
-}
-
-const fn is_entry(id: RegisterId) -> bool {
-    matches!(
-        id,
-        RegisterId::LastBranchFrom
-            | RegisterId::LastBranchTo
-            | RegisterId::LbrInfo
-            | RegisterId::ArchLbrFrom
-            | RegisterId::ArchLbrTo
-            | RegisterId::ArchLbrInfo
-    )
-}
+use crate::profile::LbrKind;
+use crate::register::bank::RegisterSet;
+use crate::register::intel::{
+    ArchLbrCtl, DebugCtl, LbrSelect, LerFrom, LerInfo, LerTo, PerfGlobalStatus, RegisterId,
+};
+use crate::register::{Holder, Repeat};
 
 impl Intel {
     #[inline]
@@ -70,92 +18,114 @@ impl Intel {
 
     #[inline]
     pub(in crate::pmu) fn record_branch(&mut self, branch: &BranchRecord) {
-        if self.branch_filter.admits(branch.kind, branch.cpl) {
-            self.lbr.record(branch);
+        if !self.branch_filter.admits(branch.kind, branch.cpl) {
+            return;
+        }
+        if branch.kind == crate::BranchKind::Return && self.needs_every_branch() {
+            self.ring.pop(branch.cycle);
+            return;
+        }
+        let cycles = self.ring.elapsed(branch.cycle);
+        let entry = match self.profile.lbr {
+            LbrKind::Legacy => legacy::entry(branch, cycles),
+            _ => arch::entry(branch, self.bank.get(), cycles),
+        };
+        self.ring.push(entry, branch.cycle);
+    }
+
+    /// The newest record becomes the last-exception record.
+    pub(in crate::pmu) fn interrupted(&mut self) {
+        // It depends on the same enables as the others. The event's own kind and level do not matter: what counts is the
+        // branch before it.
+        if self.branch_filter.is_empty() {
+            return;
+        }
+        let newest = self.ring.newest();
+        self.bank.set(LerFrom(newest.from));
+        self.bank.set(LerTo(newest.to));
+        if self.has_arch_lbr() {
+            self.bank.set(LerInfo(newest.info & self.masks.of(RegisterId::LerInfo).stored));
         }
     }
 
-    pub(in crate::pmu) fn interrupted(&mut self) {
-        // The last-exception record depends on the same enables as the others. The event's own kind and level do not
-        // matter: what counts is the branch before it.
-        if !self.branch_filter.is_empty()
-            && let Some(stack) = self.lbr.stack_mut()
-        {
-            stack.interrupted();
-        }
+    pub(super) fn has_arch_lbr(&self) -> bool {
+        matches!(self.profile.lbr, LbrKind::Architectural { .. })
     }
 
     /// SDM vol. 3B: #DB clears IA32_DEBUGCTL.LBR and BTF, and IA32_LBR_CTL.LBREn, and leaves the records alone.
     pub(in crate::pmu) fn debug_exception(&mut self) {
-        self.regs.debugctl &= !(DEBUGCTL_LBR | DEBUGCTL_BTF);
-        if let Some(ctl) = self.lbr.stack_mut().and_then(|stack| stack.word_mut(RegisterId::ArchLbrCtl, 0)) {
-            *ctl &= !LBR_EN;
-        }
+        self.bank.change(|debugctl: DebugCtl| debugctl.with_lbr(false).with_btf(false));
+        self.bank.change(|ctl: ArchLbrCtl| ctl.with_lbr_en(false));
         self.update_branch_filter();
     }
 
     pub(in crate::pmu) fn steps_on_branches(&self) -> bool {
-        DebugCtl(self.regs.debugctl).btf()
+        self.bank.get::<DebugCtl>().btf()
     }
 
+    /// In call-stack mode a return removes a record.
     pub(in crate::pmu) fn needs_every_branch(&self) -> bool {
-        self.lbr.stack().is_some_and(BranchStack::is_call_stack)
+        match self.profile.lbr {
+            LbrKind::Legacy => self.bank.get::<LbrSelect>().en_callstack(),
+            _ => self.bank.get::<ArchLbrCtl>().call_stack(),
+        }
     }
 
     pub(in crate::pmu) fn skip_branches(&mut self, count: u64) {
-        if let Some(stack) = self.lbr.stack_mut() {
-            stack.skip(count);
-        }
+        self.ring.skip(count);
     }
 
     /// The filter that the registers ask for.
     pub(super) fn wanted_branches(&self) -> BranchFilter {
-        if self.regs.global_status & STATUS_LBR_FROZEN != 0 {
-            return BranchFilter::EMPTY;
+        match self.profile.lbr {
+            _ if self.bank.get::<PerfGlobalStatus>().lbr_frozen() => BranchFilter::EMPTY,
+            LbrKind::Legacy if self.bank.get::<DebugCtl>().lbr() => legacy::filter(self.bank.get()),
+            // IA32_DEBUGCTL.LBR has no function for an architectural stack.
+            LbrKind::Architectural { .. } => arch::filter(self.bank.get()),
+            _ => BranchFilter::EMPTY,
         }
-        self.lbr.filter(DebugCtl(self.regs.debugctl).lbr())
     }
 
     pub(super) fn update_branch_filter(&mut self) {
         let wanted = self.wanted_branches();
-        if self.branch_filter.is_empty()
-            && !wanted.is_empty()
-            && let Some(stack) = self.lbr.stack_mut()
-        {
-            stack.begin();
+        if self.branch_filter.is_empty() && !wanted.is_empty() {
+            // Recording begins: the distance to the last record is unknown.
+            self.ring.updated = None;
         }
         self.branch_filter = wanted;
     }
 
     /// A PMI freezes the records: streamlined from version 4, by clearing DEBUGCTL.LBR before.
     pub(super) fn freeze_branches(&mut self) {
-        if !DebugCtl(self.regs.debugctl).freeze_lbrs_on_pmi() {
+        if !self.bank.get::<DebugCtl>().freeze_lbrs_on_pmi() {
             return;
         }
         if self.intel.version >= 4 {
-            self.regs.global_status |= STATUS_LBR_FROZEN;
+            self.bank.change(|status: PerfGlobalStatus| status.with_lbr_frozen(true));
         } else {
-            self.regs.debugctl &= !DEBUGCTL_LBR;
+            self.bank.change(|debugctl: DebugCtl| debugctl.with_lbr(false));
         }
     }
 
-    pub(super) fn lbr_register(&mut self, id: RegisterId, n: usize) -> Result<&mut u64, Fault> {
-        let depth = self.lbr.depth();
-        if is_entry(id) && n as u64 >= depth {
-            return Err(Fault::BeyondDepth { depth });
-        }
-        self.lbr.stack_mut().and_then(|stack| stack.word_mut(id, n)).ok_or(Fault::Absent)
+    /// Where instance `n` of one of the stack's registers is in the ring; `None` beyond the depth. The architectural
+    /// stack's entry 0 is the newest.
+    pub(super) fn ring_word(&self, id: RegisterId, n: u32) -> Option<RingWord> {
+        let word = match id {
+            RegisterId::LbrTos => RingWord::Newest,
+            RegisterId::ArchLbrDepth => RingWord::Depth,
+            RegisterId::LastBranchFrom => RingWord::From(n as usize),
+            RegisterId::LastBranchTo => RingWord::To(n as usize),
+            RegisterId::ArchLbrFrom => RingWord::From(self.ring.back(n)),
+            RegisterId::ArchLbrTo => RingWord::To(self.ring.back(n)),
+            RegisterId::ArchLbrInfo => RingWord::Info(self.ring.back(n)),
+            _ => RingWord::Info(n as usize),
+        };
+        (id.register().repeat != Repeat::PerLbr || u64::from(n) < self.ring.depth()).then_some(word)
     }
 
-    /// What the declarations cannot say about a write.
-    pub(super) fn check_lbr_write(&mut self, id: RegisterId, n: usize, value: u64) -> Result<(), Fault> {
-        if id == RegisterId::ArchLbrDepth && !self.profile.lbr.supports_depth(value) {
-            return Err(Fault::Depth(value));
-        }
-        self.lbr_register(id, n)?;
-        if is_address(id) && !is_canonical(value) {
-            return Err(Fault::NonCanonical(value));
-        }
-        Ok(())
+    /// Fails for a record beyond the depth.
+    pub(super) fn check_depth(&self, id: RegisterId, n: u32) -> Result<(), Fault> {
+        let known = id.register().holder != Holder::BranchStack || self.ring_word(id, n).is_some();
+        if known { Ok(()) } else { Err(Fault::BeyondDepth { depth: self.ring.depth() }) }
     }
 }

@@ -1,34 +1,43 @@
 //! The branch records as XSAVES and XRSTORS keep them: state component 15 (Intel SDM, "Last Branch Records").
 
 use super::Intel;
-use crate::lbr::{LbrEntry, LbrState, MAX_DEPTH};
+use crate::lbr::{MAX_DEPTH, Ring};
 use crate::pmu::Fault;
-use crate::profile::LbrKind;
 use crate::register::intel::RegisterId;
 
 /// Words before the records: IA32_LBR_CTL, IA32_LBR_DEPTH, IA32_LER_FROM_IP, _TO_IP and _INFO.
-const HEAD: usize = 5;
-/// Words of a record: FROM, TO and INFO.
-const ENTRY: usize = 3;
+const HEAD: [RegisterId; 5] = [
+    RegisterId::ArchLbrCtl,
+    RegisterId::ArchLbrDepth,
+    RegisterId::LerFrom,
+    RegisterId::LerTo,
+    RegisterId::LerInfo,
+];
+/// Words of a record.
+const ENTRY: [RegisterId; 3] = [RegisterId::ArchLbrFrom, RegisterId::ArchLbrTo, RegisterId::ArchLbrInfo];
 /// 64-bit words of the component on a CPU with the deepest stack.
-pub const LBR_COMPONENT_WORDS: usize = HEAD + ENTRY * MAX_DEPTH;
+pub const LBR_COMPONENT_WORDS: usize = HEAD.len() + ENTRY.len() * MAX_DEPTH;
 
 impl Intel {
     /// 64-bit words of the component; 0 if the profile does not have the architectural records.
     pub(in crate::pmu) fn lbr_component_words(&self) -> usize {
-        match self.profile.lbr {
-            LbrKind::Architectural { .. } => HEAD + ENTRY * self.profile.lbr.max_depth() as usize,
-            _ => 0,
-        }
+        let depth = self.masks.of(RegisterId::ArchLbrFrom).instances as usize;
+        if self.has_arch_lbr() { HEAD.len() + ENTRY.len() * depth } else { 0 }
+    }
+
+    /// The words of the component, in order.
+    fn lbr_component(depth: u64) -> impl Iterator<Item = (RegisterId, u32)> {
+        let entries = (0..).take_while(move |&n| u64::from(n) < depth);
+        HEAD.map(|id| (id, 0)).into_iter().chain(entries.flat_map(|n| ENTRY.map(|id| (id, n))))
     }
 
     /// Fills the component. Records beyond the depth are 0.
     pub(in crate::pmu) fn save_lbr_component(&self, words: &mut [u64; LBR_COMPONENT_WORDS]) {
         words.fill(0);
-        let LbrState::Architectural { ctl, depth, entries, ler, .. } = self.lbr.save() else { return };
-        words[..HEAD].copy_from_slice(&[ctl, depth, ler.from, ler.to, ler.info]);
-        for (to, entry) in words[HEAD..].chunks_exact_mut(ENTRY).zip(entries) {
-            to.copy_from_slice(&[entry.from, entry.to, entry.info]);
+        if self.has_arch_lbr() {
+            for (word, (id, n)) in words.iter_mut().zip(Self::lbr_component(self.ring.depth())) {
+                *word = self.value(id, n);
+            }
         }
     }
 
@@ -42,27 +51,23 @@ impl Intel {
         &mut self,
         words: Option<&[u64; LBR_COMPONENT_WORDS]>,
     ) -> Result<(), Fault> {
-        let LbrState::Architectural { depth, .. } = self.lbr.save() else { return Err(Fault::Absent) };
-        let info_bits = self.masks[RegisterId::ArchLbrInfo as usize].stored;
-        let mut entries = [LbrEntry::default(); MAX_DEPTH];
-        let mut ctl = 0;
-        let mut ler = LbrEntry::default();
-        if let Some(words) = words {
-            ctl = words[0];
-            let ler_info = words[4] & self.masks[RegisterId::LerInfo as usize].stored;
-            ler = LbrEntry { from: words[2], to: words[3], info: ler_info };
-            let same = words[1] == depth;
-            for (entry, from) in
-                entries.iter_mut().zip(words[HEAD..].chunks_exact(ENTRY)).take(depth as usize)
-            {
-                if let (true, &[from, to, info]) = (same, from) {
-                    *entry = LbrEntry { from, to, info: info & info_bits };
-                }
+        if !self.has_arch_lbr() {
+            return Err(Fault::Absent);
+        }
+        let depth = self.ring.depth();
+        let initial = [0; LBR_COMPONENT_WORDS];
+        let words = words.unwrap_or(&initial);
+        let [ctl, saved_depth, ..] = *words;
+        if ctl & !self.masks.of(RegisterId::ArchLbrCtl).stored != 0 {
+            return Err(Fault::ReservedBits(ctl));
+        }
+        self.ring = Ring::new(depth);
+        for ((id, n), word) in Self::lbr_component(depth).zip(words) {
+            let kept = saved_depth == depth || !ENTRY.contains(&id);
+            if kept && id != RegisterId::ArchLbrDepth {
+                self.set_value(id, n, word & self.masks.of(id).stored);
             }
         }
-        let state = LbrState::Architectural { ctl, depth, entries, ler, updated: None };
-        self.check_lbr(&state).map_err(|_| Fault::ReservedBits(ctl))?;
-        self.lbr = self.lbr.restored(&state).ok_or(Fault::Absent)?;
         self.update_branch_filter();
         Ok(())
     }

@@ -24,10 +24,10 @@ impl Intel {
         let index = ecx & 0xFFFF;
         let value = match ecx >> 16 {
             TYPE_GP if self.intel.version >= 1 && index < u32::from(self.profile.gp_counters) => {
-                self.read_gp(index as usize, source)
+                self.read_gp(index, source)
             }
             TYPE_FIXED if self.intel.version >= 2 && index < u32::from(self.intel.fixed_counters) => {
-                self.read_fixed(index as usize, source)
+                self.read_fixed(index, source)
             }
             TYPE_METRICS if index == 0 && self.intel.perf_capabilities.perf_metrics_available() => {
                 self.rdpmc_metrics(source)
@@ -40,7 +40,7 @@ impl Intel {
     fn rdpmc_metrics<S: CountsSource + ?Sized>(&mut self, source: &mut S) -> u64 {
         let value = self.read_metrics(source);
         let clears = self.intel.perf_capabilities.rdpmc_metrics_clear()
-            && FixedCtrCtrl(self.regs.fixed_ctr_ctrl).metrics_clear();
+            && self.bank.get::<FixedCtrCtrl>().metrics_clear();
         if clears {
             self.metrics = Metrics::default();
             self.fixed[SLOTS_COUNTER].value = 0;
