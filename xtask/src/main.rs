@@ -9,6 +9,7 @@
 //! | `oracle` | compares soft-cpu with the host's CPU, in random cases under KVM |
 //! | `images` | builds the guest test images |
 //! | `uops` | writes the core model's uop tables, from llvm-mca |
+//! | `events` | writes the event tables, from the vendors' lists |
 //! | `mca` | compares the core model with llvm-mca |
 //! | `tma` | checks that the workloads are bound by what they were written for |
 //! | `properties` | checks what has to hold of the virtual PMU, in random sequences |
@@ -27,6 +28,7 @@ mod docs;
 #[cfg(not(feature = "engines"))]
 mod elsewhere;
 mod error;
+mod events;
 mod images;
 mod linux;
 #[cfg(feature = "engines")]
@@ -69,6 +71,8 @@ enum Task {
     Images,
     /// Write the uop tables of the core model, from llvm-mca
     Uops,
+    /// Write the event tables of the virtual PMU, from the vendors' lists
+    Events(events::EventsArgs),
     /// Compare the core model with llvm-mca on generated basic blocks
     #[cfg_attr(not(feature = "engines"), command(disable_help_flag = true))]
     Mca(mca::CompareArgs),
@@ -115,6 +119,7 @@ fn main() -> ExitCode {
             }
         }),
         Task::Uops => mca::write_tables(),
+        Task::Events(args) => events::events(&args),
         Task::Mca(args) => mca::compare(&args),
         Task::Tma(args) => tma::tma(&args),
         Task::Fuzz { args } => random::checked("oracle", "fuzz", &args),

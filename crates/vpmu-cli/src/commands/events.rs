@@ -174,7 +174,7 @@ fn entries(profile: &Profile) -> Vec<Entry> {
             sources: knowledge.sources(fixed.event, fixed.code),
         });
     let general = profile.events.encodings().iter().map(|encoding| Entry {
-        topic: topic(encoding.name),
+        topic: topic(encoding.event.name()),
         name: encoding.name,
         aliases: aliases(encoding.event, encoding.name),
         description: encoding.event.description(),

@@ -14,12 +14,6 @@ pub const MSR_OFFCORE_RSP_0: u32 = crate::register::intel::OffcoreRsp::MSR;
 /// OFFCORE_RSP_1: the same for event BB/01, of newer cores 2B/01.
 pub const MSR_OFFCORE_RSP_1: u32 = crate::register::intel::OffcoreRsp1::MSR;
 
-/// The counters that an event is restricted to, as a mask of general-purpose counters.
-pub(super) const COUNTER_0: u32 = 0x01;
-pub(super) const COUNTERS_0_TO_3: u32 = 0x0F;
-pub(super) const COUNTERS_1_TO_7: u32 = 0xFE;
-pub(super) const COUNTERS_0_TO_7: u32 = 0xFF;
-
 const EDGE: u64 = 1 << 18;
 const INV: u64 = 1 << 23;
 /// Lowest bit of the event select's high part, on AMD CPUs.
@@ -174,46 +168,6 @@ impl Encoding {
     pub const fn counts_on(&self, index: u32) -> bool {
         index < u32::BITS && self.counters & (1 << index) != 0
     }
-
-    pub(super) const fn cmask(mut self, cmask: u8) -> Self {
-        self.code.cmask = cmask;
-        self
-    }
-
-    pub(super) const fn inv(mut self) -> Self {
-        self.code.inv = true;
-        self
-    }
-
-    pub(super) const fn edge(mut self) -> Self {
-        self.code.edge = true;
-        self
-    }
-
-    pub(super) const fn on(mut self, counters: u32) -> Self {
-        self.counters = counters;
-        self
-    }
-
-    pub(super) const fn frontend(mut self, value: u64) -> Self {
-        self.extra = Some(ExtraRegister { msr: MSR_PEBS_FRONTEND, value });
-        self
-    }
-
-    pub(super) const fn offcore(mut self, value: u64) -> Self {
-        self.extra = Some(ExtraRegister { msr: MSR_OFFCORE_RSP_0, value });
-        self
-    }
-
-    pub(super) const fn load_latency(mut self, cycles: u64) -> Self {
-        self.extra = Some(ExtraRegister { msr: MSR_PEBS_LD_LAT, value: cycles });
-        self
-    }
-
-    pub(super) const fn named(mut self, name: &'static str) -> Self {
-        self.name = name;
-        self
-    }
 }
 
 /// perf's notation with the extra register, for example `cpu/event=0xc6,umask=0x1,frontend=0x11/`.
@@ -230,16 +184,5 @@ impl fmt::Display for Encoding {
             write!(f, ",{term}={value:#x}")?;
         }
         f.write_str("/")
-    }
-}
-
-/// A row of an event table: an event that every general-purpose counter can count.
-pub(super) const fn gp(event: Event, select: u16, umask: u16) -> Encoding {
-    Encoding {
-        event,
-        name: event.name(),
-        code: EventCode::new(select, umask),
-        counters: COUNTERS_0_TO_7,
-        extra: None,
     }
 }

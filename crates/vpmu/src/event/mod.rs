@@ -6,6 +6,7 @@
 //!   [`Event::index`], and may fold names of the same quantity together with [`Event::counts_as`].
 //! - [`EventTable`] maps codes to events for one core: `0D/01` counts recovery cycles on Ice
 //!   Lake-SP and nothing on Sapphire Rapids, which has them at `AD/01`.
+//!   Names and tables are made by `cargo xtask events` from `data/events.tsv` and the vendors' lists.
 //! - [`ArchEvent`] and [`FixedEvent`] are what CPUID leaf 0AH enumerates, the same on every core.
 //!
 //! ```
@@ -22,17 +23,12 @@
 mod alias;
 mod architectural;
 mod encoding;
-mod granite_rapids;
-mod icelake_sp;
+mod encodings;
 mod identity;
-mod lion_cove;
 mod offcore;
-mod sapphire_rapids;
-mod skylake_sp;
 mod table;
 mod union;
 mod vocabulary;
-mod zen;
 
 #[cfg(test)]
 mod tests;

@@ -4,14 +4,14 @@ use core::fmt;
 
 use super::union::{Unnamed, unnamed};
 use super::{
-    Encoding, Event, EventCode, EventUnion, MSR_OFFCORE_RSP_0, MSR_OFFCORE_RSP_1, granite_rapids, icelake_sp,
-    lion_cove, offcore, sapphire_rapids, skylake_sp, zen,
+    Encoding, Event, EventCode, EventUnion, MSR_OFFCORE_RSP_0, MSR_OFFCORE_RSP_1, encodings, offcore,
 };
 
-/// The table of one generation of Zen.
-macro_rules! zen_table {
-    ($generation:expr) => {{
-        const ENCODINGS: [Encoding; zen::count($generation)] = zen::of($generation);
+/// The table of one core, with the number of general-purpose counters that its list knows.
+macro_rules! table {
+    ($rows:ident, $core:ident, $counters:literal) => {{
+        const ENCODINGS: [Encoding; encodings::count(encodings::$rows, encodings::$core)] =
+            encodings::of(encodings::$rows, encodings::$core, $counters);
         const BY_CODE: [u16; ENCODINGS.len()] = sorted_by_code(&ENCODINGS);
         Self { encodings: &ENCODINGS, by_code: &BY_CODE }
     }};
@@ -61,43 +61,28 @@ impl Resolved {
 
 impl EventTable {
     /// Ice Lake-SP; also right for the shared names of Ice Lake client, Tiger Lake and Rocket Lake.
-    pub const ICELAKE_SP: Self = {
-        const BY_CODE: [u16; icelake_sp::ENCODINGS.len()] = sorted_by_code(icelake_sp::ENCODINGS);
-        Self { encodings: icelake_sp::ENCODINGS, by_code: &BY_CODE }
-    };
+    pub const ICELAKE_SP: Self = table!(INTEL, ICX, 8);
 
     /// Sapphire Rapids; also right for Emerald Rapids and the P-cores of Alder Lake.
-    pub const SAPPHIRE_RAPIDS: Self = {
-        const BY_CODE: [u16; sapphire_rapids::ENCODINGS.len()] = sorted_by_code(sapphire_rapids::ENCODINGS);
-        Self { encodings: sapphire_rapids::ENCODINGS, by_code: &BY_CODE }
-    };
+    pub const SAPPHIRE_RAPIDS: Self = table!(INTEL, SPR, 8);
 
     /// Skylake-SP; also right for Cascade Lake.
-    pub const SKYLAKE_SP: Self = {
-        const BY_CODE: [u16; skylake_sp::ENCODINGS.len()] = sorted_by_code(skylake_sp::ENCODINGS);
-        Self { encodings: skylake_sp::ENCODINGS, by_code: &BY_CODE }
-    };
+    pub const SKYLAKE_SP: Self = table!(INTEL, SKX, 8);
 
     /// Granite Rapids.
-    pub const GRANITE_RAPIDS: Self = {
-        const BY_CODE: [u16; granite_rapids::ENCODINGS.len()] = sorted_by_code(granite_rapids::ENCODINGS);
-        Self { encodings: granite_rapids::ENCODINGS, by_code: &BY_CODE }
-    };
+    pub const GRANITE_RAPIDS: Self = table!(INTEL, GNR, 8);
 
     /// The P-cores of Lunar Lake and Arrow Lake.
-    pub const LION_COVE: Self = {
-        const BY_CODE: [u16; lion_cove::ENCODINGS.len()] = sorted_by_code(lion_cove::ENCODINGS);
-        Self { encodings: lion_cove::ENCODINGS, by_code: &BY_CODE }
-    };
+    pub const LION_COVE: Self = table!(INTEL, LNL, 10);
 
     /// AMD Zen 2.
-    pub const ZEN2: Self = zen_table!(zen::ZEN2);
+    pub const ZEN2: Self = table!(AMD, ZEN2, 8);
     /// AMD Zen 3.
-    pub const ZEN3: Self = zen_table!(zen::ZEN3);
+    pub const ZEN3: Self = table!(AMD, ZEN3, 8);
     /// AMD Zen 4.
-    pub const ZEN4: Self = zen_table!(zen::ZEN4);
+    pub const ZEN4: Self = table!(AMD, ZEN4, 8);
     /// AMD Zen 5.
-    pub const ZEN5: Self = zen_table!(zen::ZEN5);
+    pub const ZEN5: Self = table!(AMD, ZEN5, 8);
 
     /// Finds the event of a code. Unit mask bits that mean nothing are ignored; of several that have no common name,
     /// `Resolved::union` has what they stand for.

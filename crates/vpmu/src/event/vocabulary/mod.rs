@@ -1,28 +1,13 @@
-//! The event names, declared once.
+//! The event names, declared once, in `data/events.tsv`.
 //!
-//! A row is a variant, its name in Intel's event lists, and what it counts. Names and meanings are
-//! those of the public event files (`intel/perfmon`: Ice Lake-SP, Sapphire Rapids; Linux
-//! `tools/perf/pmu-events`: AMD Zen) and, for the architectural events, of the SDM volume 3 chapter on
-//! performance monitoring. Where two cores of a vendor name the same thing differently, the newer name
-//! stands here and the other is an alias.
-//!
-//! The rows are in a file for each area. Each file is a macro that adds its rows to those it gets and hands them on;
-//! `events!` at the end makes the type of all.
-
-mod memory;
-mod pipeline;
-mod zen;
-mod zen_front_end;
-mod zen_memory;
-
-use memory::memory;
-use pipeline::pipeline;
-use zen::zen;
-use zen_front_end::zen_front_end;
-use zen_memory::zen_memory;
+//! An event has its name in the vendors' event lists and what it counts. Names and meanings are those of the public
+//! lists (`intel/perfmon`; Linux `tools/perf/pmu-events` for AMD) and, for the architectural events, of the SDM volume
+//! 3 chapter on performance monitoring. Where two cores of a vendor name the same thing differently, the newer name
+//! comes first, and the others are accepted too. perf's generic events stand for what Linux
+//! `arch/x86/events/intel/core.c` maps them to.
 
 macro_rules! events {
-    ([$(#[doc = $description:literal] $variant:ident = $name:literal,)+]) => {
+    ($($variant:ident: $name:literal $(| $other:literal)* = $description:literal;)+) => {
         /// A countable event.
         ///
         /// The order is that of the declaration; it is not an ABI, so store [`Event::name`], never
@@ -34,7 +19,7 @@ macro_rules! events {
         pub enum Event {
             $(
                 #[doc = concat!("`", $name, "`:")]
-                #[doc = $description]
+                #[doc = concat!(" ", $description)]
                 #[cfg_attr(feature = "serde", serde(rename = $name))]
                 $variant,
             )+
@@ -47,13 +32,20 @@ macro_rules! events {
             /// How many events there are; one more than the largest [`Event::index`].
             pub const COUNT: usize = [$($name),+].len();
 
-            const NAMES: [&'static str; Self::COUNT] = [$($name),+];
+            pub(super) const NAMES: [&'static str; Self::COUNT] = [$($name),+];
 
-            const DESCRIPTIONS: [&'static str; Self::COUNT] = [$($description.trim_ascii()),+];
+            pub(super) const DESCRIPTIONS: [&'static str; Self::COUNT] = [$($description),+];
+
+            /// Names that [`Event::from_name`] accepts besides the events' own.
+            pub(in crate::event) const OTHER_NAMES: &[(&'static str, Self)] = &[$($(($other, Self::$variant),)*)+];
         }
     };
 }
-pipeline! { [] memory zen zen_memory zen_front_end events }
+
+#[rustfmt::skip]
+mod names;
+
+pub use names::Event;
 
 impl Event {
     /// The field-standard name, for example `BR_MISP_RETIRED.ALL_BRANCHES`.
