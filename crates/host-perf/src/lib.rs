@@ -31,6 +31,12 @@
 //!
 //! `unsafe` is confined to `kernel` (system calls, the mapped page and RDPMC) and its callers of RDPMC.
 
+// Counts and encodings keep their value, or the conversion says so.
+#![cfg_attr(
+    not(test),
+    warn(clippy::cast_possible_truncation, clippy::cast_possible_wrap, clippy::cast_sign_loss)
+)]
+
 #[cfg(not(target_os = "linux"))]
 compile_error!("host-perf counts with perf_event_open, which exists on Linux only");
 

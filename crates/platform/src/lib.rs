@@ -4,11 +4,19 @@
 //!
 //! | module | what it is |
 //! | --- | --- |
+//! | [`convert`] | conversions between widths |
 //! | [`memory`] | guest RAM, its size limits and the map that the guest is shown |
 //! | [`time`] | guest time |
 //! | [`loader`] | images: ELF files, boot protocols, the tests that an image lists |
 //! | [`x86`] | the PC: port devices, local APIC, I/O APIC |
 
+// What a guest says and what a register holds keeps its value, or the conversion says so.
+#![cfg_attr(
+    not(test),
+    warn(clippy::cast_possible_truncation, clippy::cast_possible_wrap, clippy::cast_sign_loss)
+)]
+
+pub mod convert;
 pub mod loader;
 pub mod memory;
 pub mod time;

@@ -10,6 +10,7 @@
 //! when the guest touches it. A size is refused when the host could not give all of it, because a
 //! guest may touch every page.
 
+use crate::convert::host_size;
 use std::fs;
 
 use thiserror::Error;
@@ -174,9 +175,9 @@ impl GuestMemory {
         }
         let size = size_mib * MIB;
         let low = size.min(HOLE_START);
-        let mut ranges = vec![(GuestAddress(0), low as usize)];
+        let mut ranges = vec![(GuestAddress(0), host_size(low))];
         if size > low {
-            ranges.push((GuestAddress(HOLE_END), (size - low) as usize));
+            ranges.push((GuestAddress(HOLE_END), host_size(size - low)));
         }
         let mmap =
             GuestMemoryMmap::from_ranges(&ranges).map_err(|source| MemoryError::Map { size_mib, source })?;

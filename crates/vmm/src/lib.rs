@@ -11,6 +11,12 @@
 //! | [`mod@file`] | results in files, whole or not at all |
 //! | [`profile`] | the CPU that the guest shall see: a built-in profile or a file |
 
+// What a guest says and what a register holds keeps its value, or the conversion says so.
+#![cfg_attr(
+    not(test),
+    warn(clippy::cast_possible_truncation, clippy::cast_possible_wrap, clippy::cast_sign_loss)
+)]
+
 pub mod counts;
 pub mod engine;
 pub mod file;

@@ -71,8 +71,9 @@ impl State {
             sys::PERF_TYPE_SOFTWARE => return Ok(Kind::Software(attr.config)),
             _ if self.config.counters.is_none() => return Err(Errno(libc::ENOENT)),
             sys::PERF_TYPE_HARDWARE => {
-                let pmu = (attr.config >> 32) as u32;
-                if (pmu != 0 && pmu != self.config.pmu_type) || attr.config as u32 >= sys::PERF_COUNT_HW_MAX {
+                let (pmu, id) = (attr.config >> 32, attr.config & 0xFFFF_FFFF);
+                let other = pmu != 0 && pmu != u64::from(self.config.pmu_type);
+                if other || id >= sys::PERF_COUNT_HW_MAX.into() {
                     return Err(Errno(libc::ENOENT));
                 }
             }

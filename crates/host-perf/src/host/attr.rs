@@ -77,7 +77,7 @@ impl EventSpec {
         let (type_, config) = event.encode(pmu)?;
         let mut attr = perf_event_attr {
             type_,
-            size: size_of::<perf_event_attr>() as u32,
+            size: u32::try_from(size_of::<perf_event_attr>()).unwrap_or(0),
             config,
             read_format,
             ..Default::default()

@@ -1,6 +1,7 @@
 //! The ACPI tables: RSDP, XSDT, MADT with the interrupt controllers, FADT with power-off and reset, and a DSDT with
 //! `\_S5` and the `pvpanic` device.
 
+use crate::convert::{low_u8, low_u32};
 use crate::x86::apic::spec::DEFAULT_BASE;
 use crate::x86::devices::{RESET_CONTROL, RESET_CPU, ioapic, power};
 use acpi_tables::aml::{Device, IO, Name, Package, Path, ResourceTemplate, Scope};
@@ -46,9 +47,9 @@ fn bytes(table: &dyn Aml) -> Vec<u8> {
 }
 
 fn madt() -> Vec<u8> {
-    let mut madt = MADT::new(OEM, OEM_TABLE, 1, LocalInterruptController::Address(DEFAULT_BASE as u32));
+    let mut madt = MADT::new(OEM, OEM_TABLE, 1, LocalInterruptController::Address(low_u32(DEFAULT_BASE)));
     madt.add_structure(ProcessorLocalApic::new(0, 0, EnabledStatus::Enabled));
-    madt.add_structure(IoApic::new(ioapic::ID, ioapic::BASE as u32, 0));
+    madt.add_structure(IoApic::new(ioapic::ID, low_u32(ioapic::BASE), 0));
     bytes(&madt)
 }
 
@@ -70,9 +71,9 @@ fn fadt(dsdt: u32) -> Vec<u8> {
     let mut fadt = FADTBuilder::new(OEM, OEM_TABLE, 1).dsdt_32(dsdt);
     fadt.sci_int = power::SCI.into();
     fadt.pm1a_evt_blk = u32::from(power::EVENT).into();
-    fadt.pm1_evt_len = power::EVENT_PORTS as u8;
+    fadt.pm1_evt_len = low_u8(power::EVENT_PORTS.into());
     fadt.pm1a_cnt_blk = u32::from(power::CONTROL).into();
-    fadt.pm1_cnt_len = power::CONTROL_PORTS as u8;
+    fadt.pm1_cnt_len = low_u8(power::CONTROL_PORTS.into());
     fadt.p_lvl2_lat = NO_C_STATE.into();
     fadt.p_lvl3_lat = NO_C_STATE.into();
     fadt.iapc_boot_arch = BOOT_ARCHITECTURE.into();
@@ -101,7 +102,7 @@ pub(super) fn tables(base: u64) -> Vec<u8> {
     };
     let madt_at = place(madt());
     let dsdt_at = place(dsdt());
-    let fadt_at = place(fadt(dsdt_at as u32));
+    let fadt_at = place(fadt(low_u32(dsdt_at)));
     let mut xsdt = XSDT::new(OEM, OEM_TABLE, 1);
     xsdt.add_entry(fadt_at);
     xsdt.add_entry(madt_at);

@@ -1,5 +1,6 @@
 //! Places an image, its modules and its boot information in guest memory, and says how the vCPU starts.
 
+use crate::convert::host_size;
 use std::ops::Range;
 
 use super::elf::Segment;
@@ -269,7 +270,7 @@ fn write_segment(image: &Image, segment: &Segment, memory: &GuestMemory) -> Resu
     let data = image.bytes().get(segment.file.clone()).unwrap_or_default();
     memory.write(segment.paddr, data)?;
     let bss = segment.mem_size - data.len() as u64;
-    memory.zero(segment.paddr + data.len() as u64, bss as usize)?;
+    memory.zero(segment.paddr + data.len() as u64, host_size(bss))?;
     Ok(())
 }
 

@@ -1,5 +1,6 @@
 //! The ELF container: segments, notes and named sections, with every range checked against the file.
 
+use crate::convert::{host_size, low_u16};
 use std::ops::Range;
 
 use object::LittleEndian;
@@ -287,7 +288,7 @@ fn program_headers<'a, H: FileHeader<Endian = LittleEndian>>(
     if count > MAX_PROGRAM_HEADERS {
         return Err(ImageError::TooManyProgramHeaders { count, limit: MAX_PROGRAM_HEADERS });
     }
-    let expected = size_of::<H::ProgramHeader>() as u16;
+    let expected = low_u16(size_of::<H::ProgramHeader>() as u64);
     let size = header.e_phentsize(LE);
     if count > 0 && size != expected {
         return Err(ImageError::EntrySize { table: "program header", size, expected });
@@ -337,7 +338,7 @@ pub(super) fn checked_range(
     match offset.checked_add(size) {
         // An empty part needs no bytes, wherever it is said to be.
         _ if size == 0 => Ok(0..0),
-        Some(end) if end <= file_size => Ok(offset as usize..end as usize),
+        Some(end) if end <= file_size => Ok(host_size(offset)..host_size(end)),
         end => Err(ImageError::Truncated {
             what: what(),
             start: offset,

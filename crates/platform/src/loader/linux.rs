@@ -7,6 +7,7 @@ use super::boot::PlacedModule;
 use super::elf::{Elf, Segment, checked_range};
 use super::error::ImageError;
 use super::image::{Plan, Protocol};
+use crate::convert::{host_size, low_u16, low_u32};
 use crate::memory::MapEntry;
 use linux_loader::bootparam::{boot_e820_entry, boot_params, setup_header};
 use vm_memory::ByteValued as _;
@@ -57,7 +58,7 @@ pub(super) struct Entry {
 
 impl Entry {
     pub(super) fn at(base: u64) -> Self {
-        let gdt_limit = 8 * DESCRIPTORS.len() as u16 - 1;
+        let gdt_limit = low_u16(8 * DESCRIPTORS.len() as u64 - 1);
         Self { cr3: base + PAGE_TABLES, gdt: base + GDT, gdt_limit }
     }
 }
@@ -151,10 +152,10 @@ pub(super) fn info(
         *to = boot_e820_entry { addr: from.start, size: from.size, r#type: from.kind as u32 };
     }
     params.e820_table = table;
-    params.e820_entries = map.len().min(table.len()) as u8;
+    params.e820_entries = u8::try_from(map.len().min(table.len())).unwrap_or(u8::MAX);
 
     let mut bytes = params.as_slice().to_vec();
-    bytes.resize(PAGE_TABLES as usize, 0);
+    bytes.resize(host_size(PAGE_TABLES), 0);
     page_tables(base + PAGE_TABLES, &mut bytes);
     bytes.extend(DESCRIPTORS.iter().flat_map(|descriptor| descriptor.to_le_bytes()));
     bytes.extend(cmdline.bytes());
@@ -174,5 +175,5 @@ fn page_tables(at: u64, bytes: &mut Vec<u8>) {
 
 /// Low and high half.
 fn halves(value: u64) -> (u32, u32) {
-    (value as u32, (value >> 32) as u32)
+    (low_u32(value), low_u32(value >> 32))
 }

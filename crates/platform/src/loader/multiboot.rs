@@ -8,6 +8,7 @@ use super::boot::PlacedModule;
 use super::elf::{Elf, Segment, checked_range};
 use super::error::ImageError;
 use super::image::{Plan, Protocol};
+use crate::convert::{count_u32, low_u32};
 use crate::memory::{GuestMemory, HIGH_RAM_START, LOW_RAM_END};
 
 /// First word of the header in the file.
@@ -188,29 +189,29 @@ pub(super) fn info(base: u64, cmdline: &str, modules: &[PlacedModule<'_>], memor
         block.u64(entry.size);
         block.u32(entry.kind as u32);
     }
-    let map_len = block.len() - (map_at - base) as usize;
+    let map_len = block.len() as u64 - (map_at - base);
     let names: Vec<u64> = modules.iter().map(|m| block.c_string(m.cmdline)).collect();
     let modules_at = block.align(4);
     for (module, name) in modules.iter().zip(names) {
-        block.u32(module.start as u32);
-        block.u32(module.end() as u32);
-        block.u32(name as u32);
+        block.u32(low_u32(module.start));
+        block.u32(low_u32(module.end()));
+        block.u32(low_u32(name));
         block.u32(0);
     }
     let cmdline_at = block.c_string(cmdline);
     let name_at = block.c_string(LOADER_NAME);
 
-    let kib = |bytes: u64| (bytes / 1024) as u32;
+    let kib = |bytes: u64| u32::try_from(bytes / 1024).unwrap_or(u32::MAX);
     let fields = [
         (0, INFO_FLAGS),
         (4, kib(LOW_RAM_END)),
         (8, kib(memory.low_end() - HIGH_RAM_START)),
-        (16, cmdline_at as u32),
-        (20, modules.len() as u32),
-        (24, modules_at as u32),
-        (44, map_len as u32),
-        (48, map_at as u32),
-        (64, name_at as u32),
+        (16, low_u32(cmdline_at)),
+        (20, count_u32(modules.len())),
+        (24, low_u32(modules_at)),
+        (44, low_u32(map_len)),
+        (48, low_u32(map_at)),
+        (64, low_u32(name_at)),
     ];
     for (offset, value) in fields {
         block.set_u32(offset, value);

@@ -8,6 +8,7 @@ use super::boot::PlacedModule;
 use super::elf::Elf;
 use super::error::ImageError;
 use super::image::{Plan, Protocol};
+use crate::convert::count_u32;
 use crate::memory::MapEntry;
 
 /// Owner of Xen's ELF notes.
@@ -73,11 +74,11 @@ pub(super) fn start_info(
     block.set_u32(0, START_MAGIC);
     block.set_u32(4, START_VERSION);
     block.set_u32(8, 0);
-    block.set_u32(12, modules.len() as u32);
+    block.set_u32(12, count_u32(modules.len()));
     block.set_u64(16, if modules.is_empty() { 0 } else { modules_at });
     block.set_u64(24, cmdline_at);
     block.set_u64(32, rsdp);
     block.set_u64(40, map_at);
-    block.set_u32(48, map.len() as u32);
+    block.set_u32(48, count_u32(map.len()));
     block.into_bytes()
 }

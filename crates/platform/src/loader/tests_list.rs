@@ -1,5 +1,6 @@
 //! The guest tests that an image lists in its [`TEST_SECTION`], read without booting it.
 
+use crate::convert::low_u32;
 use guest_protocol::{Needs, TEST_DESCRIPTOR_SIZE, TEST_SECTION};
 
 use super::elf::{self, Segment};
@@ -82,7 +83,7 @@ fn read(
         return Err(format!("its function is at {function:#x}, which the file does not load"));
     }
     let last = next();
-    let (needs, line) = (last as u32, (last >> 32) as u32);
+    let (needs, line) = (low_u32(last), low_u32(last >> 32));
     let known = Needs::NAMES.iter().fold(Needs::default(), |all, (need, _)| all.union(*need));
     let unknown = Needs(needs).missing_from(known);
     if !unknown.is_empty() {

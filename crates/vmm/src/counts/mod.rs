@@ -16,6 +16,7 @@ pub mod timing;
 pub use choice::{CountsChoice, CountsError, choose, choose_soft};
 
 use core::fmt;
+use platform::convert::scale;
 use vpmu::{CountsSource, Provenance};
 
 /// A stretch of guest execution, in nanoseconds by privilege level. Time that the VMM spends on
@@ -42,7 +43,7 @@ impl Slice {
         if ns >= total {
             return self;
         }
-        let usr = (u128::from(self.usr) * u128::from(ns) / u128::from(total)) as u64;
+        let usr = scale(self.usr, ns, total);
         Self { os: ns - usr, usr }
     }
 

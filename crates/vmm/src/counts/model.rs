@@ -6,6 +6,7 @@
 //! top-down analysis all events of level 1 are known, so that what tools make of them adds up.
 
 use super::Source;
+use platform::convert::scale;
 use soft_cpu::{Arithmetic, BranchKind, Flop, ModeTotals, Totals};
 use std::cell::Cell;
 use std::rc::Rc;
@@ -183,10 +184,7 @@ impl ModelSource {
                 let wanted = FLOP_BITS.iter().filter(|(bit, _)| kinds & bit != 0);
                 wanted.map(|(_, kind)| mode[*kind]).sum()
             }
-            Quantity::Crystal => {
-                let ticks = u128::from(cycles(mode)) * u128::from(self.crystal_hz);
-                (ticks / u128::from(self.tsc_hz)) as u64
-            }
+            Quantity::Crystal => scale(cycles(mode), self.crystal_hz, self.tsc_hz),
             Quantity::Slots => cycles(mode).saturating_mul(self.slots_per_cycle),
             Quantity::Field(field) => self.fields(mode)[field],
             Quantity::Never => 0,

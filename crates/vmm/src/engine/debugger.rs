@@ -2,6 +2,7 @@
 
 use super::paging::Paging;
 use crate::machine::Outcome;
+use platform::convert::host_size;
 use platform::memory::GuestMemory;
 use soft_cpu::State;
 pub use soft_cpu::{DebugStops, Watchpoint};
@@ -86,7 +87,7 @@ impl StoppedVcpu {
         let mut done = 0;
         while done < bytes.len() {
             let at = linear.wrapping_add(done as u64);
-            let len = ((PAGE - at % PAGE) as usize).min(bytes.len() - done);
+            let len = (host_size(PAGE - at % PAGE)).min(bytes.len() - done);
             let part = &bytes[done..done + len];
             let Some(physical) = paging.translate(&self.memory, at) else { return false };
             if self.memory.read(physical, &mut vec![0; len]).is_err() {

@@ -1,6 +1,7 @@
 //! Leaves 15H and 16H: the clocks. A guest that believes them measures nothing itself, so they must
 //! be those that it really has.
 
+use platform::convert::low_u32;
 use vpmu::cpuid::CpuidResult;
 
 /// Leaf 15H: TSC rate = crystal x EBX / EAX, crystal clock in ECX. Linux times the APIC timer by it.
@@ -40,7 +41,7 @@ fn ratio(mut n: u64, mut d: u64, largest: u64) -> (u32, u32) {
     }
     // Both are at most `largest`, which fits 32 bits. A rate so far from the crystal's that not even one
     // convergent fits leaves 1/0, which reads as "not enumerated".
-    (last.0 as u32, last.1 as u32)
+    (low_u32(last.0), low_u32(last.1))
 }
 
 #[cfg(test)]

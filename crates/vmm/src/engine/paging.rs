@@ -5,6 +5,7 @@
 //! CPU, which has just used the address.
 
 use kvm_bindings::kvm_sregs;
+use platform::convert::host_size;
 use platform::memory::GuestMemory;
 
 const CR0_PG: u64 = 1 << 31;
@@ -105,7 +106,7 @@ impl Paging {
         let mut done = 0;
         while done < buffer.len() {
             let at = linear.wrapping_add(done as u64);
-            let in_page = (0x1000 - (at & 0xFFF)) as usize;
+            let in_page = host_size(0x1000 - (at & 0xFFF));
             let end = buffer.len().min(done + in_page);
             let Some(physical) = self.translate(memory, at) else { break };
             if memory.read(physical, &mut buffer[done..end]).is_err() {

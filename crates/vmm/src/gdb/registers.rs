@@ -3,6 +3,7 @@
 
 use gdbstub::arch::{Arch, RegId, Registers as _};
 use gdbstub_arch::x86::reg::{X86_64CoreRegs, X86SegmentRegs, X87FpuInternalRegs};
+use platform::convert::{low_u16, low_u32, low_u64};
 use soft_cpu::State;
 use std::num::NonZeroUsize;
 
@@ -116,7 +117,7 @@ pub(super) fn core(state: &State) -> X86_64CoreRegs {
     let (opcode, instruction, operand) = state.x87_pointers;
     X86_64CoreRegs {
         regs: GPR.map(|n| state.gpr[n]),
-        eflags: state.rflags as u32,
+        eflags: low_u32(state.rflags),
         rip: state.rip,
         segments: X86SegmentRegs {
             cs: selector(0),
@@ -136,10 +137,10 @@ pub(super) fn core(state: &State) -> X86_64CoreRegs {
             fstat: u32::from(state.fsw),
             ftag: u32::from(full_tags(state)),
             // As FXSAVE64 splits the pointers.
-            fiseg: (instruction >> 32) as u32,
-            fioff: instruction as u32,
-            foseg: (operand >> 32) as u32,
-            fooff: operand as u32,
+            fiseg: low_u32(instruction >> 32),
+            fioff: low_u32(instruction),
+            foseg: low_u32(operand >> 32),
+            fooff: low_u32(operand),
             fop: u32::from(opcode),
         },
         xmm: state.xmm,
@@ -156,7 +157,7 @@ pub(super) fn set_core(state: &mut State, regs: &X86_64CoreRegs) {
     state.rip = regs.rip;
     let X86SegmentRegs { cs, ss, ds, es, fs, gs } = regs.segments;
     for (n, selector) in SEGMENTS.into_iter().zip([cs, ss, ds, es, fs, gs]) {
-        state.segments[n].selector = selector as u16;
+        state.segments[n].selector = low_u16(selector.into());
     }
     for (value, bytes) in state.st.iter_mut().zip(&regs.st) {
         let mut wide = [0; 16];
@@ -164,11 +165,11 @@ pub(super) fn set_core(state: &mut State, regs: &X86_64CoreRegs) {
         *value = u128::from_le_bytes(wide);
     }
     let fpu = &regs.fpu;
-    state.fcw = fpu.fctrl as u16;
-    state.fsw = fpu.fstat as u16;
+    state.fcw = low_u16(fpu.fctrl.into());
+    state.fsw = low_u16(fpu.fstat.into());
     state.ftw = (0..8).fold(0, |tags, n| tags | u8::from(fpu.ftag >> (2 * n) & 3 != 3) << n);
     let wide = |high: u32, low: u32| u64::from(high) << 32 | u64::from(low);
-    state.x87_pointers = (fpu.fop as u16, wide(fpu.fiseg, fpu.fioff), wide(fpu.foseg, fpu.fooff));
+    state.x87_pointers = (low_u16(fpu.fop.into()), wide(fpu.fiseg, fpu.fioff), wide(fpu.foseg, fpu.fooff));
     state.xmm = regs.xmm;
     // Reserved bits would be #GP for LDMXCSR.
     state.mxcsr = regs.mxcsr & 0xFFFF;
@@ -179,7 +180,7 @@ fn full_tags(state: &State) -> u16 {
     let top = usize::from(state.fsw >> 11 & 7);
     (0..8).fold(0, |tags, physical| {
         let value = state.st[(physical + 8 - top) & 7];
-        let (exponent, fraction) = (value >> 64 & 0x7FFF, value as u64);
+        let (exponent, fraction) = (value >> 64 & 0x7FFF, low_u64(value));
         let tag = match (state.ftw >> physical & 1, exponent, fraction) {
             (0, _, _) => 3,
             (_, 0, 0) => 1,

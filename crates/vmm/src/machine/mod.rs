@@ -15,6 +15,7 @@ use self::pmu::{Origin, PmuDevice, PmuState};
 use self::progress::RunProgress;
 use self::stop::StopRequest;
 use crate::counts::Slice;
+use platform::convert::scale;
 use platform::memory::GuestMemory;
 use platform::time::GuestTime;
 pub use platform::x86::apic::GeneralProtection;
@@ -229,7 +230,7 @@ impl Machine {
 
     /// The TSC as of [`now`](Self::now), never later than what the guest reads.
     fn tsc(&self) -> u64 {
-        let ticks = (u128::from(self.now.0) * u128::from(self.tsc_hz) / 1_000_000_000) as u64;
+        let ticks = scale(self.now.0, self.tsc_hz, 1_000_000_000);
         ticks.wrapping_add(self.tsc_offset)
     }
 

@@ -5,7 +5,9 @@ use std::sync::atomic::{AtomicI32, Ordering};
 use std::time::Duration;
 
 /// How often an engine that waits looks whether it has to end.
-pub(crate) const LOOK: Duration = Duration::from_millis(100);
+pub(crate) const LOOK: Duration = Duration::from_nanos(LOOK_NS);
+/// The same in nanoseconds.
+pub(crate) const LOOK_NS: u64 = 100_000_000;
 
 /// Asks a run to end with [`Outcome::Interrupted`](crate::machine::Outcome::Interrupted), from any thread. Its
 /// report is complete up to there. Clones are the same request.

@@ -1,6 +1,7 @@
 //! Reading and writing the file. See the parent module for the layout.
 
 use super::{PAGE, Snapshot, SnapshotError, VERSION};
+use platform::convert::{host_size, low_u32};
 use platform::memory::MAX_SIZE_MIB;
 use std::fs::File;
 use std::io::Read as _;
@@ -52,14 +53,14 @@ impl Snapshot {
         let short = || damaged("its end is missing");
         let version = take(4).map(number).ok_or_else(short)?;
         if version != u64::from(VERSION) {
-            return Err(SnapshotError::Version(version as u32));
+            return Err(SnapshotError::Version(low_u32(version)));
         }
         let checksum = take(4).map(number).ok_or_else(short)?;
         if u64::from(crc32fast::hash(bytes.get(PREFIX..).unwrap_or_default())) != checksum {
             return Err(damaged("the checksum is wrong, bytes are missing or changed"));
         }
         let len = take(8).map(number).filter(|len| *len <= MAX_HEADER).ok_or_else(short)?;
-        let header = take(len as usize).ok_or_else(short)?;
+        let header = take(host_size(len)).ok_or_else(short)?;
         let header = serde_json::from_slice(header).map_err(|e| SnapshotError::Damaged(e.to_string()))?;
         let entries = rest.chunks_exact(8 + PAGE);
         if !entries.remainder().is_empty() {

@@ -2,6 +2,7 @@
 
 use super::spec::{Access, ApicMode, Icr, LvtKind, MSR_X2APIC_FIRST, MSR_X2APIC_LAST, Register, TimerMode};
 use super::{GeneralProtection, LocalApic};
+use crate::convert::low_u32;
 use crate::time::GuestTime;
 
 impl LocalApic {
@@ -44,7 +45,7 @@ impl LocalApic {
         if register == Register::IcrLow {
             self.write_register(Register::IcrHigh, (value >> 32) as u32, now);
         }
-        self.write_register(register, value as u32, now);
+        self.write_register(register, low_u32(value), now);
         Ok(())
     }
 

@@ -2,6 +2,7 @@
 
 use super::LocalApic;
 use super::spec::{ApicMode, Icr, Lvt, LvtKind, Register, Svr, VERSION};
+use crate::convert::{low_u8, low_u32};
 use crate::time::GuestTime;
 
 impl LocalApic {
@@ -20,7 +21,7 @@ impl LocalApic {
             Register::Tmr(index) => self.tmr.word(index),
             Register::Irr(index) => self.irr.word(index),
             Register::Esr => self.errors.into(),
-            Register::IcrLow => self.icr.0 as u32,
+            Register::IcrLow => low_u32(self.icr.0),
             Register::IcrHigh => (self.icr.0 >> 32) as u32,
             Register::Lvt(kind) => self.lvt(kind).0,
             Register::InitialCount => self.timer.initial,
@@ -33,7 +34,7 @@ impl LocalApic {
     /// Writes a writable register. `value` has no reserved bits set any more.
     pub(super) fn write_register(&mut self, register: Register, value: u32, now: GuestTime) {
         match register {
-            Register::Tpr => self.tpr = value as u8,
+            Register::Tpr => self.tpr = low_u8(value.into()),
             Register::Eoi => self.end_of_interrupt(),
             Register::Ldr => self.ldr = value,
             Register::Dfr => self.dfr = value | !register.defined_bits(false),
@@ -56,7 +57,7 @@ impl LocalApic {
             }
             Register::Divide => self.timer.write_divide(value, now),
             Register::SelfIpi => {
-                self.send_self_ipi(value as u8);
+                self.send_self_ipi(low_u8(value.into()));
             }
             Register::Id
             | Register::Version

@@ -1,5 +1,6 @@
 //! Saved state: a plain struct, checked on the way in.
 
+use crate::convert::low_u32;
 use serde::{Deserialize, Serialize};
 
 use super::LocalApic;
@@ -202,7 +203,7 @@ impl LocalApic {
             // Bits 27:0 always read as ones.
             ("DFR", Register::Dfr, state.dfr ^ (spec::DFR_RESET >> 4)),
             ("SVR", Register::Svr, state.svr),
-            ("ICR", Register::IcrLow, state.icr as u32),
+            ("ICR", Register::IcrLow, low_u32(state.icr)),
             ("LVT timer", Register::Lvt(LvtKind::Timer), state.lvt[0]),
             ("LVT thermal", Register::Lvt(LvtKind::Thermal), state.lvt[1]),
             ("LVTPC", Register::Lvt(LvtKind::PerformanceCounter), state.lvt[2]),

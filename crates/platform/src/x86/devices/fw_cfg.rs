@@ -3,6 +3,7 @@
 //! Traditional port interface: 16-bit selector, byte-wide data. No DMA interface (the ID item says
 //! so) and read-only.
 
+use crate::convert::count_u32;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -142,9 +143,9 @@ impl FwCfg {
 
     /// Rebuilds the directory.
     fn number_files(&mut self) {
-        let mut directory = (self.files.len() as u32).to_be_bytes().to_vec();
+        let mut directory = count_u32(self.files.len()).to_be_bytes().to_vec();
         for (key, (name, data)) in (key::FILE_FIRST..).zip(&self.files) {
-            directory.extend((data.len() as u32).to_be_bytes());
+            directory.extend(count_u32(data.len()).to_be_bytes());
             directory.extend(key.to_be_bytes());
             directory.extend([0, 0]);
             let mut padded = [0; NAME_SIZE];

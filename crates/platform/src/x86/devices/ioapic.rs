@@ -3,6 +3,7 @@
 //! Plain state: pins change levels, [`IoApic::take_message`] gives the interrupt messages that result. Version
 //! 11H, so that the end of a level-triggered interrupt comes from the local APIC's EOI broadcast.
 
+use crate::convert::{low_u8, low_u32};
 use serde::{Deserialize, Serialize};
 
 /// Physical address of the register page.
@@ -28,7 +29,7 @@ mod register {
 }
 
 /// Version 11H, highest redirection entry in bits 23:16.
-const VERSION: u32 = 0x11 | (PINS as u32 - 1) << 16;
+const VERSION: u32 = 0x11 | (low_u32(PINS as u64) - 1) << 16;
 
 /// Fields of a redirection entry.
 mod entry {
@@ -112,10 +113,10 @@ impl IoApic {
                 *entry |= entry::REMOTE_IRR;
             }
             return Some(InterruptMessage {
-                vector: *entry as u8,
-                delivery_mode: (*entry >> 8 & 7) as u8,
+                vector: low_u8(*entry),
+                delivery_mode: low_u8(*entry >> 8 & 7),
                 logical: *entry >> 11 & 1 != 0,
-                destination: (*entry >> 56) as u8,
+                destination: low_u8(*entry >> 56),
                 level,
             });
         }
@@ -125,7 +126,7 @@ impl IoApic {
     /// The local APIC ended a level-triggered interrupt.
     pub fn end_of_interrupt(&mut self, vector: u8) {
         for entry in &mut self.entries {
-            if *entry & entry::LEVEL != 0 && *entry as u8 == vector {
+            if *entry & entry::LEVEL != 0 && low_u8(*entry) == vector {
                 *entry &= !entry::REMOTE_IRR;
             }
         }
@@ -165,7 +166,7 @@ impl IoApic {
                 Some((pin, high)) => {
                     let waits = if self.edges >> pin & 1 != 0 { entry::DELIVERY_STATUS } else { 0 };
                     let entry = self.entries.get(pin).copied().unwrap_or(0) | waits;
-                    (entry >> if high { 32 } else { 0 }) as u32
+                    low_u32(entry >> if high { 32 } else { 0 })
                 }
                 None => 0,
             },

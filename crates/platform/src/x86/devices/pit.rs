@@ -4,6 +4,7 @@
 //! Plain state; the counts follow from guest time. Channel 0 is not wired to an interrupt line: a guest takes
 //! its ticks from the local APIC timer. No BCD counting.
 
+use crate::convert::{low_u16, scale};
 use crate::time::GuestTime;
 use serde::{Deserialize, Serialize};
 
@@ -16,7 +17,7 @@ pub const PORTS: u16 = 4;
 /// System control port B.
 pub const CONTROL_B: u16 = 0x61;
 
-const NANOSECONDS_PER_SECOND: u128 = 1_000_000_000;
+const NANOSECONDS_PER_SECOND: u64 = 1_000_000_000;
 /// Bits of system control port B.
 mod control_b {
     pub(super) const GATE_2: u8 = 1 << 0;
@@ -82,10 +83,8 @@ impl Channel {
     }
 
     fn ticks(&self, now: GuestTime) -> u64 {
-        self.paused.unwrap_or_else(|| {
-            let ns = u128::from(now.since(GuestTime(self.start)));
-            (ns * u128::from(CLOCK_HZ) / NANOSECONDS_PER_SECOND) as u64
-        })
+        self.paused
+            .unwrap_or_else(|| scale(now.since(GuestTime(self.start)), CLOCK_HZ, NANOSECONDS_PER_SECOND))
     }
 
     fn restart(&mut self, now: GuestTime) {
@@ -102,7 +101,7 @@ impl Channel {
             3 => reload - 2 * ticks % reload / 2 * 2,
             _ => reload.wrapping_sub(ticks),
         };
-        count as u16
+        low_u16(count)
     }
 
     fn out(&self, now: GuestTime) -> bool {
@@ -124,8 +123,7 @@ impl Channel {
             self.restart(now);
         } else if rising {
             let ticks = self.paused.take().unwrap_or(0);
-            let ns = u128::from(ticks) * NANOSECONDS_PER_SECOND / u128::from(CLOCK_HZ);
-            self.start = now.0.saturating_sub(ns as u64);
+            self.start = now.0.saturating_sub(scale(ticks, NANOSECONDS_PER_SECOND, CLOCK_HZ));
         } else if falling && !self.triggered() {
             self.paused = Some(self.ticks(now));
         }

@@ -3,6 +3,7 @@
 //!
 //! Plain state. The flush of a page (port 0xE4) is not there.
 
+use crate::convert::low_u16;
 use serde::{Deserialize, Serialize};
 
 /// First port that remembers.
@@ -12,7 +13,7 @@ pub const DATA_PORTS: u16 = 4;
 /// Port of I/O APIC pin 0: writing 1 asserts the pin's line, 0 releases it.
 pub const LINES: u16 = 0x2000;
 /// Number of such ports.
-pub const LINE_PORTS: u16 = super::ioapic::PINS as u16;
+pub const LINE_PORTS: u16 = low_u16(super::ioapic::PINS as u64);
 /// Physical address of the memory.
 pub const MEMORY: u64 = 0xFF00_0000;
 /// Bytes of it.

@@ -48,7 +48,7 @@ impl<const N: usize> Progress<N> {
     pub(super) fn shared_permille(&self) -> Option<u64> {
         let enabled = u128::from(self.last.enabled) + u128::from(self.waiting);
         let running = u128::from(self.last.running);
-        (running < enabled).then(|| (running * 1000 / enabled) as u64)
+        (running < enabled).then(|| u64::try_from(running * 1000 / enabled).unwrap_or(u64::MAX))
     }
 }
 

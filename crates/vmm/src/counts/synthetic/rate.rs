@@ -1,5 +1,6 @@
 //! Exact arithmetic: decimals as people write them, and counts as a function of time.
 
+use platform::convert::scale;
 use std::fmt;
 use thiserror::Error;
 
@@ -142,6 +143,5 @@ impl Rate {
 
 /// `value · numerator / denominator`, rounded down, for `numerator <= denominator`; 0 when both are 0.
 pub(super) fn part(value: u64, numerator: u64, denominator: u64) -> u64 {
-    let product = u128::from(value) * u128::from(numerator);
-    product.checked_div(u128::from(denominator)).map_or(0, |part| part as u64)
+    if denominator == 0 { 0 } else { scale(value, numerator, denominator) }
 }

@@ -9,6 +9,7 @@ mod event;
 use super::Source;
 use core_model::{BlockStep, CORES, CoreTotals, Model, PerCycle, Prepared, Step};
 use event::{ByCycle, Total};
+use platform::convert::scale;
 use retire::CoreEvent;
 use std::cell::{RefCell, RefMut};
 use std::fmt;
@@ -274,9 +275,7 @@ impl TimingCore {
             Quantity::ByCycle(by_cycle, code) => modified(by_cycle(totals), *code),
             Quantity::InstructionsByCycle(code) => modified(&totals.instructions_by_cycle, *code),
             Quantity::Cycles => totals.cycles,
-            Quantity::Crystal => {
-                (u128::from(totals.cycles) * u128::from(self.crystal_hz) / u128::from(self.tsc_hz)) as u64
-            }
+            Quantity::Crystal => scale(totals.cycles, self.crystal_hz, self.tsc_hz),
             Quantity::Slots => totals.slots.total(),
             Quantity::Field(field) => fields(totals)[*field],
             Quantity::Ports(ports) => ports.iter().map(|port| totals.ports[*port]).sum(),

@@ -1,6 +1,7 @@
 //! Why KVM_RUN came back, as a value.
 
 use kvm_bindings::*;
+use platform::convert::host_size;
 
 /// Port I/O, possibly of a string instruction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -83,7 +84,7 @@ impl Exit {
                     port: exit.io.port,
                     size: usize::from(exit.io.size),
                     count: exit.io.count as usize,
-                    offset: exit.io.data_offset as usize,
+                    offset: host_size(exit.io.data_offset),
                 }),
                 KVM_EXIT_MMIO => Self::Mmio {
                     address: exit.mmio.phys_addr,

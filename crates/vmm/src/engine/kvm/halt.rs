@@ -6,7 +6,7 @@ use super::error::KvmError;
 use super::kick::{Bound, monotonic_ns};
 use crate::counts::Slice;
 use crate::machine::Outcome;
-use crate::machine::stop::LOOK;
+use crate::machine::stop::LOOK_NS;
 use platform::time::GuestTime;
 
 /// How often a halted guest's console is looked at, in nanoseconds: sooner than anybody types the next key.
@@ -43,7 +43,7 @@ impl KvmEngine {
                 board.stop(Outcome::TimedOut);
                 return Ok(());
             }
-            let look = if live { TYPING_NS } else { LOOK.as_nanos() as u64 };
+            let look = if live { TYPING_NS } else { LOOK_NS };
             bound.sleep(end.min(wake.unwrap_or(u64::MAX)).min(now.saturating_add(look)));
             if bound.take_kick() {
                 board.poll_pmu();

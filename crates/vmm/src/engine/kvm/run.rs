@@ -9,9 +9,10 @@ use super::kick::{Bound, monotonic_ns};
 use super::{rdpmc, report};
 use crate::counts::Slice;
 use crate::engine::RunLimits;
-use crate::machine::stop::LOOK;
+use crate::machine::stop::LOOK_NS;
 use crate::machine::{MSR_APIC_BASE, Outcome};
 use kvm_bindings::{KVM_INTERNAL_ERROR_EMULATION, kvm_sregs};
+use platform::convert::low_u8;
 use platform::time::GuestTime;
 
 impl KvmEngine {
@@ -46,7 +47,7 @@ impl KvmEngine {
             let timer = deadlines.timer.map_or(u64::MAX, |timer| self.origin.saturating_add(timer.0));
             let run = deadlines.run.map_or(u64::MAX, |run| now.saturating_add(run));
             // A signal may go to another thread, and does not take this one out of the guest then.
-            let look = now.saturating_add(LOOK.as_nanos() as u64);
+            let look = now.saturating_add(LOOK_NS);
             bound.arm(now, end.min(timer).min(run).min(look))?;
 
             let cpl = self.vcpu.cpl();
@@ -99,7 +100,7 @@ impl KvmEngine {
 
     /// Takes over CR8, which the guest changes without an exit.
     fn mirror_cr8<B: Board>(&self, board: &mut B) {
-        let cr8 = self.vcpu.run_page().cr8 as u8;
+        let cr8 = low_u8(self.vcpu.run_page().cr8);
         if cr8 != board.cr8() {
             board.set_cr8(cr8);
         }

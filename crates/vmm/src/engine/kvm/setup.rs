@@ -144,11 +144,11 @@ fn require(vm: &VmFd) -> Result<Abilities, KvmError> {
             return Err(KvmError::Capability { capability, purpose, since });
         }
     }
-    let sync = vm.check_extension_int(Cap::SyncRegs) as u32;
+    let sync = vm.check_extension_int(Cap::SyncRegs).cast_unsigned();
     let wanted = KVM_SYNC_X86_REGS | KVM_SYNC_X86_SREGS;
     Ok(Abilities {
         sync_regs: sync & wanted == wanted,
-        debug_controls: vm.check_extension_raw(KVM_CAP_SET_GUEST_DEBUG2.into()).max(0) as u32,
+        debug_controls: vm.check_extension_raw(KVM_CAP_SET_GUEST_DEBUG2.into()).max(0).cast_unsigned(),
     })
 }
 

@@ -1,6 +1,7 @@
 //! The vCPU's registers as those of the interpreter, and back.
 
 use kvm_bindings::*;
+use platform::convert::{low_u32, low_u64};
 use soft_cpu::{DescriptorTable, Segment, State};
 
 /// The general and system registers that KVM shares without further ioctls; the rest as after RESET.
@@ -87,7 +88,7 @@ pub(super) fn set_msr_values(state: &mut State, values: [u64; MSRS.len()]) {
     state.sysenter = [cs, esp, eip];
     (state.star, state.lstar, state.cstar, state.fmask) = (star, lstar, cstar, fmask);
     // The upper half of IA32_TSC_AUX is reserved.
-    (state.kernel_gs_base, state.tsc_aux, state.pat) = (kernel_gs_base, tsc_aux as u32, pat);
+    (state.kernel_gs_base, state.tsc_aux, state.pat) = (kernel_gs_base, low_u32(tsc_aux), pat);
 }
 
 /// The general registers.
@@ -176,11 +177,13 @@ pub(super) fn take_xsave(state: &mut State, area: &kvm_xsave) {
     let field = |offset: usize, size: usize| {
         bytes[offset..offset + size].iter().rev().fold(0, |value, byte| value << 8 | u128::from(*byte))
     };
-    state.fcw = field(0, 2) as u16;
-    state.fsw = field(2, 2) as u16;
-    state.ftw = field(4, 1) as u8;
-    state.x87_pointers = (field(6, 2) as u16, field(8, 8) as u64, field(16, 8) as u64);
-    state.mxcsr = field(24, 4) as u32;
+    let word = |offset: usize| u16::from_le_bytes([bytes[offset], bytes[offset + 1]]);
+    let quad = |offset: usize| low_u64(field(offset, 8));
+    state.fcw = word(0);
+    state.fsw = word(2);
+    state.ftw = bytes[4];
+    state.x87_pointers = (word(6), quad(8), quad(16));
+    state.mxcsr = low_u32(quad(24));
     for (n, register) in state.st.iter_mut().enumerate() {
         *register = field(ST + 16 * n, 10);
     }

@@ -5,6 +5,7 @@
 
 use super::timing::Retirement;
 use crate::machine::pmu::PmuDevice;
+use platform::convert::host_size;
 use soft_cpu::{Branch, BranchKind};
 use vpmu::BranchRecord;
 
@@ -107,7 +108,7 @@ impl BranchLog {
     /// Fills in how the newest branch has retired, where a model knows.
     pub(super) fn complete(&mut self, retirement: Retirement) {
         if std::mem::take(&mut self.open) {
-            let place = (self.taken.wrapping_sub(1) as usize) % WAITING;
+            let place = host_size(self.taken.wrapping_sub(1)) % WAITING;
             self.branches[place].retired = retirement.cycle;
             self.mispredicted |= u64::from(retirement.mispredicted) << place;
         }
@@ -128,7 +129,7 @@ impl BranchLog {
     /// Notes a branch that is [wanted](Self::wanted).
     #[inline(always)]
     pub(super) fn note(&mut self, branch: Noted) {
-        self.branches[self.taken as usize % WAITING] = branch;
+        self.branches[host_size(self.taken) % WAITING] = branch;
         self.taken += 1;
     }
 
@@ -163,7 +164,7 @@ impl BranchLog {
         let lost = self.taken.saturating_sub(WAITING as u64);
         pmu.skip_branches(self.skipped + lost);
         for number in lost..self.taken {
-            let place = number as usize % WAITING;
+            let place = host_size(number) % WAITING;
             let mispredicted = self.mispredicted >> place & 1 != 0;
             if let Some(record) = record(&self.branches[place], mispredicted) {
                 pmu.record_branch(&record);

@@ -195,7 +195,8 @@ impl<'a, const TIMED: bool> SoftBus<'a, TIMED> {
     }
 
     fn time(&self, cycles: u64) -> GuestTime {
-        GuestTime((u128::from(self.ticks(cycles)) * 1_000_000_000 / self.tsc_hz()) as u64)
+        let ns = u128::from(self.ticks(cycles)) * 1_000_000_000 / self.tsc_hz();
+        GuestTime(u64::try_from(ns).unwrap_or(u64::MAX))
     }
 
     /// TSC ticks, rounded up, until a point in guest time.

@@ -1,5 +1,6 @@
 //! Guest RAM by host address: the interpreter reads and writes it for every memory operand.
 
+use platform::convert::host_size;
 use platform::memory::GuestMemory;
 
 /// The guest's RAM; a position is a guest physical address.
@@ -45,7 +46,7 @@ impl Ram {
     /// Host address of bytes of RAM that the first look finds: up to [`LONGEST`] in the low region.
     #[inline(always)]
     fn low(&self, gpa: u64) -> Option<*mut u8> {
-        (gpa < self.low_end).then(|| self.regions[0].host.wrapping_add(gpa as usize))
+        (gpa < self.low_end).then(|| self.regions[0].host.wrapping_add(host_size(gpa)))
     }
 
     /// Host address of `len` bytes of RAM.
@@ -54,7 +55,7 @@ impl Ram {
             let offset = gpa.wrapping_sub(region.start);
             let inside = offset < region.size && region.size - offset >= len;
             // `wrapping_add` because the compiler need not know that it stays inside the mapping.
-            inside.then(|| region.host.wrapping_add(offset as usize))
+            inside.then(|| region.host.wrapping_add(host_size(offset)))
         })
     }
 

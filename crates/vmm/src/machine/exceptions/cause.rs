@@ -127,7 +127,7 @@ pub(super) fn error_meaning(event: &Exception) -> Option<String> {
         LDT => format!("LDT selector {:#x}", code & !3),
         _ => format!(
             "IDT gate {index}{}",
-            name(index as u8).map_or_else(String::new, |name| format!(" ({name})"))
+            u8::try_from(index).ok().and_then(name).map_or_else(String::new, |name| format!(" ({name})"))
         ),
     })
 }

@@ -494,7 +494,7 @@ fn counter_of_msr(vendor: Vendor, index: u32) -> Option<CounterId> {
     use amd::RegisterId::{LegacyPerfCtr, PerfCtr};
     use intel::RegisterId::{APmc, FixedCtr, PerfMetrics, Pmc};
     let located = locate(vendor, index)?;
-    let n = located.instance as u8;
+    let n = u8::try_from(located.instance).ok()?;
     match located.register.id {
         RegisterId::Intel(Pmc | APmc) | RegisterId::Amd(PerfCtr | LegacyPerfCtr) => Some(CounterId::Gp(n)),
         RegisterId::Intel(FixedCtr) => Some(CounterId::Fixed(n)),

@@ -9,6 +9,8 @@ mod map;
 
 pub use self::map::{Access, Register};
 
+use crate::convert::{low_u8, low_u32};
+
 /// Physical address of the xAPIC page after reset ("Relocating the Local APIC Registers").
 pub const DEFAULT_BASE: u64 = 0xFEE0_0000;
 /// Size of the xAPIC page in bytes.
@@ -204,7 +206,7 @@ impl Lvt {
     /// Bits 7:0.
     #[must_use]
     pub fn vector(self) -> u8 {
-        self.0 as u8
+        low_u8(self.0.into())
     }
 
     /// Bits 10:8.
@@ -278,13 +280,13 @@ impl Icr {
     /// Bits 7:0.
     #[must_use]
     pub fn vector(self) -> u8 {
-        self.0 as u8
+        low_u8(self.0)
     }
 
     /// Bits 10:8.
     #[must_use]
     pub fn delivery_mode(self) -> DeliveryMode {
-        DeliveryMode::from_bits(self.0 as u32)
+        DeliveryMode::from_bits(low_u32(self.0))
     }
 
     /// Bit 11: 1 = logical destination.

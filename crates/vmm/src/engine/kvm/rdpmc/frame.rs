@@ -6,6 +6,7 @@
 use super::gate::{self, FrameSize};
 use crate::engine::paging::Paging;
 use kvm_bindings::{kvm_regs, kvm_segment, kvm_sregs};
+use platform::convert::{low_u8, low_u16};
 use platform::memory::GuestMemory;
 
 /// RFLAGS.VM.
@@ -68,20 +69,20 @@ impl Frame {
         if rflags & VM86 != 0 {
             return None;
         }
-        let switched = long || (cs as u8 & 3) > sregs.ss.dpl & 3;
+        let switched = long || (low_u8(cs) & 3) > sregs.ss.dpl & 3;
         let (rsp, ss) = if switched {
             let [.., rsp, ss] = read(6)?;
-            (rsp, Some(ss as u16))
+            (rsp, Some(low_u16(ss)))
         } else {
             let below = regs.rsp.wrapping_add(4 * word as u64);
             (regs.rsp & !stack_mask | below & stack_mask, None)
         };
-        Some(Self { error_code, rip, cs: cs as u16, rflags, rsp, ss })
+        Some(Self { error_code, rip, cs: low_u16(cs), rflags, rsp, ss })
     }
 
     /// Privilege level of the interrupted code.
     pub(super) fn cpl(&self) -> u8 {
-        self.cs as u8 & 3
+        low_u8(self.cs.into()) & 3
     }
 
     /// CS and SS of the interrupted context with their hidden parts: unchanged registers as they are,

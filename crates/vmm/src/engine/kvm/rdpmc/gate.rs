@@ -4,6 +4,7 @@
 
 use crate::engine::paging::Paging;
 use kvm_bindings::{kvm_segment, kvm_sregs};
+use platform::convert::{host_size, low_u16, low_u32};
 use platform::memory::GuestMemory;
 
 /// Vector of #GP.
@@ -35,7 +36,7 @@ pub(super) fn location(sregs: &kvm_sregs, long: bool) -> Option<(u64, usize)> {
     let size: u64 = if long { 16 } else { 8 };
     let start = GP_VECTOR * size;
     let inside = u64::from(sregs.idt.limit) >= start + size - 1;
-    (inside && sregs.cr0 & CR0_PE != 0).then(|| (sregs.idt.base.wrapping_add(start), size as usize))
+    (inside && sregs.cr0 & CR0_PE != 0).then(|| (sregs.idt.base.wrapping_add(start), host_size(size)))
 }
 
 impl Gate {
@@ -49,7 +50,7 @@ impl Gate {
         let low = u64::from_le_bytes(first_8(bytes));
         let present = low >> 47 & 1 != 0;
         let kind = low >> 40 & 0x1F;
-        let selector = (low >> 16) as u16;
+        let selector = low_u16(low >> 16);
         let offset = low & 0xFFFF | low >> 32 & 0xFFFF_0000;
         if !present {
             return None;
@@ -104,7 +105,7 @@ pub(super) fn segment(
 
 fn descriptor(raw: u64, selector: u16) -> kvm_segment {
     let bit = |n: u32| (raw >> n & 1) as u8;
-    let limit = (raw & 0xFFFF | raw >> 32 & 0xF_0000) as u32;
+    let limit = low_u32(raw & 0xFFFF | raw >> 32 & 0xF_0000);
     kvm_segment {
         base: raw >> 16 & 0xFF_FFFF | raw >> 32 & 0xFF00_0000,
         limit: if bit(55) != 0 { limit << 12 | 0xFFF } else { limit },

@@ -33,6 +33,7 @@ use kvm_bindings::{
     KVM_GUESTDBG_BLOCKIRQ, KVM_GUESTDBG_ENABLE, KVM_GUESTDBG_INJECT_DB, KVM_GUESTDBG_SINGLESTEP,
     KVM_GUESTDBG_USE_HW_BP, kvm_sregs,
 };
+use platform::convert::low_u32;
 use platform::memory::GuestMemory;
 use vpmu::pmu::RdpmcContext;
 
@@ -198,7 +199,7 @@ impl Intercept {
         let fetched = paging.read_some(board.memory(), linear, &mut code);
         let Some(length) = instruction::rdpmc_length(&code[..fetched], long) else { return Ok(false) };
         let context = RdpmcContext { cpl: frame.cpl(), pce: sregs.cr4 & CR4_PCE != 0, protected_mode: true };
-        let Ok(value) = board.rdpmc(regs.rcx as u32, context, Some(frame.rip)) else { return Ok(false) };
+        let Ok(value) = board.rdpmc(low_u32(regs.rcx), context, Some(frame.rip)) else { return Ok(false) };
 
         regs.rax = value & 0xFFFF_FFFF;
         regs.rdx = value >> 32;
