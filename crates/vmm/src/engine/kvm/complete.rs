@@ -2,16 +2,16 @@
 //!
 //! Hosts without VT-x or AMD-V interpret ring 0 and know few SSE instructions. When KVM gives up, the
 //! vCPU's state goes into the interpreter, which executes that one instruction on the same memory and
-//! board, exceptions included, and comes back.
+//! machine, exceptions included, and comes back.
 
 use super::KvmEngine;
 use super::announced;
-use super::board::Board;
 use super::error::KvmError;
 use super::state;
 use super::vcpu::Vcpu;
 use crate::engine::soft::{Principal, SoftBus, silicon};
 use crate::engine::{InstructionCount, dump};
+use crate::machine::Machine;
 use iced_x86::{Decoder, DecoderOptions, Instruction};
 use kvm_bindings::{KVM_MAX_CPUID_ENTRIES, Msrs, kvm_msr_entry};
 use kvm_ioctls::VcpuFd;
@@ -37,11 +37,10 @@ pub(super) enum Completed {
 
 impl KvmEngine {
     /// Executes the instruction at RIP.
-    pub(super) fn complete_instruction<B: Board>(&mut self, board: &mut B) -> Result<Completed, KvmError> {
+    pub(super) fn complete_instruction(&mut self, machine: &mut Machine) -> Result<Completed, KvmError> {
         let vcpu = &mut self.vcpu;
         let (before, mut xsave, mut events) = read(vcpu)?;
-        let instruction = instruction(&before, board.memory());
-        let Some(machine) = board.machine() else { return Ok(Completed::Unknown(mnemonic(&instruction))) };
+        let instruction = instruction(&before, &machine.memory);
         let profile = machine.pmu.profile().clone();
         // The host's CPUID may announce state components that the interpreter does not have.
         let mut cpu = Cpu::new(&before).with_silicon(silicon(&profile)).without_xsave();

@@ -6,7 +6,6 @@
 //! | `setup.rs`, `filter.rs`, `cpuid/` | building the virtual machine |
 //! | `vcpu.rs`, `exit.rs` | KVM's view of the vCPU, as values |
 //! | `run.rs`, `halt.rs` | the exit loop |
-//! | `board.rs` | what the loop needs from the machine |
 //! | `kick.rs` | leaving the guest on time |
 //! | `complete.rs` | instructions that KVM cannot emulate |
 //! | `rdpmc/` | RDPMC, which KVM does not hand out |
@@ -24,7 +23,6 @@
 //! differ.
 
 mod announced;
-mod board;
 mod complete;
 mod cpuid;
 mod error;
@@ -41,7 +39,6 @@ mod state;
 mod tests;
 mod vcpu;
 
-pub use board::{Board, Deadlines, EmptyBoard};
 pub use error::{CpuidBits, KvmError};
 pub use kick::kick_signal;
 
@@ -136,7 +133,7 @@ impl Engine for KvmEngine {
     }
 
     fn run(&mut self, machine: &mut Machine, limits: RunLimits) -> Result<Outcome, EngineError> {
-        Ok(self.run_board(machine, limits)?)
+        Ok(self.run_machine(machine, limits)?)
     }
 
     fn registers(&self, machine: &Machine) -> RegisterDump {

@@ -1,7 +1,6 @@
 //! The exit loop.
 
 use super::KvmEngine;
-use super::board::Board;
 use super::complete::Completed;
 use super::error::KvmError;
 use super::exit::{Exit, InternalError, Kind, PortIo};
@@ -10,42 +9,47 @@ use super::{rdpmc, report};
 use crate::counts::Slice;
 use crate::engine::RunLimits;
 use crate::machine::stop::LOOK_NS;
-use crate::machine::{MSR_APIC_BASE, Outcome};
+use crate::machine::{MSR_APIC_BASE, Machine, Outcome};
 use kvm_bindings::{KVM_INTERNAL_ERROR_EMULATION, kvm_sregs};
-use platform::convert::low_u8;
 use platform::time::GuestTime;
 
 impl KvmEngine {
-    /// Runs the vCPU on `board` until that has an outcome. [`Engine::run`](crate::engine::Engine::run)
-    /// does this with a machine.
+    /// Runs the vCPU until the machine has an outcome.
     ///
     /// # Errors
     /// KVM failed in a way that is not the guest's doing.
-    pub fn run_board<B: Board>(&mut self, board: &mut B, limits: RunLimits) -> Result<Outcome, KvmError> {
+    pub(super) fn run_machine(
+        &mut self,
+        machine: &mut Machine,
+        limits: RunLimits,
+    ) -> Result<Outcome, KvmError> {
         // SAFETY: the flag lies in the vCPU's shared page, which outlives `bound`: `self` is borrowed.
         let mut bound = unsafe { Bound::new(self.vcpu.immediate_exit()) }?;
         let mut now = monotonic_ns();
         let end = now.saturating_add(u64::try_from(limits.timeout.as_nanos()).unwrap_or(u64::MAX));
         // The guest time before the run belongs to nobody.
-        board.advance(self.guest_time(now), Slice::default());
+        machine.advance(self.guest_time(now), Slice::default());
         let mut last = Exit::Interrupted;
         let mut refused = false;
         loop {
-            board.poll_input();
-            if let Some(outcome) = board.outcome().cloned() {
+            machine.poll_input();
+            if let Some(outcome) = machine.outcome().cloned() {
                 if last.completes_on_entry() {
                     self.vcpu.complete()?;
                 }
                 return Ok(outcome);
             }
             if now >= end {
-                board.stop(Outcome::TimedOut);
+                machine.stop(Outcome::TimedOut);
                 continue;
             }
-            self.inject(board, refused)?;
-            let deadlines = board.deadlines();
-            let timer = deadlines.timer.map_or(u64::MAX, |timer| self.origin.saturating_add(timer.0));
-            let run = deadlines.run.map_or(u64::MAX, |run| now.saturating_add(run));
+            self.inject(machine, refused)?;
+            let timer =
+                machine.apic.next_deadline().map_or(u64::MAX, |timer| self.origin.saturating_add(timer.0));
+            // Until a counter may overflow, or the privilege level wants sampling.
+            let source = machine.pmu.source();
+            let run = [source.earliest_overflow(), source.sample_interval()].into_iter().flatten().min();
+            let run = run.map_or(u64::MAX, |run| now.saturating_add(run));
             // A signal may go to another thread, and does not take this one out of the guest then.
             let look = now.saturating_add(LOOK_NS);
             bound.arm(now, end.min(timer).min(run).min(look))?;
@@ -56,13 +60,13 @@ impl KvmEngine {
             now = monotonic_ns();
             let ran = slice(now.saturating_sub(entered), cpl, self.vcpu.cpl());
 
-            self.mirror_cr8(board);
-            board.advance(self.guest_time(now), ran);
+            self.mirror_cr8(machine);
+            machine.advance(self.guest_time(now), ran);
             if bound.take_kick() {
-                board.poll_pmu();
+                machine.poll_pmu();
             }
-            refused = self.handle(last, board, &mut bound, end)?;
-            self.intercept.follow(&self.vcpu, board.memory())?;
+            refused = self.handle(last, machine, &mut bound, end)?;
+            self.intercept.follow(&self.vcpu, &machine.memory)?;
         }
     }
 
@@ -72,26 +76,26 @@ impl KvmEngine {
 
     /// Hands KVM what the APIC wants delivered. `refused`: the next entry begins with a #GP that we
     /// asked for, so that an interrupt has to wait its turn.
-    fn inject<B: Board>(&mut self, board: &mut B, refused: bool) -> Result<(), KvmError> {
-        let pending = board.pending();
+    fn inject(&mut self, machine: &mut Machine, refused: bool) -> Result<(), KvmError> {
+        let pending = machine.apic.pending();
         let mut wants_window = false;
         if pending.any() {
-            if pending.nmi && board.take_nmi() {
+            if pending.nmi && machine.apic.take_nmi() {
                 self.vcpu.nmi()?;
             }
             if pending.vector.is_some() {
                 let page = self.vcpu.run_page();
                 if page.ready_for_interrupt_injection != 0 && page.if_flag != 0 && !refused {
-                    if let Some(vector) = board.accept_vector() {
+                    if let Some(vector) = machine.apic.accept_vector() {
                         self.vcpu.interrupt(vector)?;
                     }
-                    wants_window = board.pending().vector.is_some();
+                    wants_window = machine.apic.pending().vector.is_some();
                 } else {
                     wants_window = true;
                 }
             }
         }
-        let cr8 = u64::from(board.cr8());
+        let cr8 = u64::from(machine.apic.cr8());
         let page = self.vcpu.run_mut();
         page.request_interrupt_window = u8::from(wants_window);
         page.cr8 = cr8;
@@ -99,58 +103,59 @@ impl KvmEngine {
     }
 
     /// Takes over CR8, which the guest changes without an exit.
-    fn mirror_cr8<B: Board>(&self, board: &mut B) {
-        let cr8 = low_u8(self.vcpu.run_page().cr8);
-        if cr8 != board.cr8() {
-            board.set_cr8(cr8);
+    fn mirror_cr8(&self, machine: &mut Machine) {
+        let cr8 = self.vcpu.run_page().cr8;
+        // KVM has checked the value already: a MOV to CR8 above 15 raised #GP there.
+        if cr8 != u64::from(machine.apic.cr8()) && machine.apic.set_cr8(cr8).is_err() {
+            log::warn!("KVM reports CR8 {cr8:#x}, which no CPU can hold");
         }
     }
 
     /// Does what the exit asks for. True if the guest's instruction was answered with #GP.
-    fn handle<B: Board>(
+    fn handle(
         &mut self,
         exit: Exit,
-        board: &mut B,
+        machine: &mut Machine,
         bound: &mut Bound,
         end: u64,
     ) -> Result<bool, KvmError> {
         let kind = match exit {
             Exit::Rdmsr { index } => {
-                let answer = board.rdmsr(index, Some(self.vcpu.regs().rip));
+                let answer = machine.rdmsr(index, Some(self.vcpu.regs().rip));
                 self.vcpu.answer_msr(answer.ok());
                 self.counts.add(Kind::Rdmsr);
                 return Ok(answer.is_err());
             }
             Exit::Wrmsr { index, value } => {
-                let answer = board.wrmsr(index, value, Some(self.vcpu.regs().rip));
+                let answer = machine.wrmsr(index, value, Some(self.vcpu.regs().rip));
                 self.vcpu.answer_msr(answer.ok().map(|()| value));
                 self.counts.add(Kind::Wrmsr);
                 if index == MSR_APIC_BASE && answer.is_ok() {
                     // KVM shows CPUID's APIC bit by it.
-                    let sregs = kvm_sregs { apic_base: board.apic_base(), ..*self.vcpu.sregs() };
+                    let sregs = kvm_sregs { apic_base: machine.apic.base(), ..*self.vcpu.sregs() };
                     self.vcpu.set_sregs(&sregs)?;
                 }
                 return Ok(answer.is_err());
             }
             Exit::Io(io) => {
-                self.port_io(io, board)?;
+                self.port_io(io, machine)?;
                 Kind::Io
             }
             Exit::Mmio { address, len, write } => {
                 let data = self.vcpu.mmio_data(len);
                 if write {
-                    board.mmio_write(address, data);
+                    machine.mmio_write(address, data);
                 } else {
-                    board.mmio_read(address, data);
+                    machine.mmio_read(address, data);
                 }
                 Kind::Mmio
             }
             Exit::Hlt => {
-                self.halt(board, bound, end)?;
+                self.halt(machine, bound, end)?;
                 Kind::Hlt
             }
             Exit::Debug { exception, dr6, .. } => {
-                match self.intercept.on_debug(exception, dr6, &mut self.vcpu, board)? {
+                match self.intercept.on_debug(exception, dr6, &mut self.vcpu, machine)? {
                     rdpmc::Debug::Served => Kind::Rdpmc,
                     rdpmc::Debug::Passed => Kind::Debug,
                 }
@@ -159,19 +164,19 @@ impl KvmEngine {
             Exit::Interrupted | Exit::Again => Kind::Kick,
             Exit::SetTpr => Kind::Other,
             Exit::Shutdown | Exit::SystemEvent { .. } => {
-                board.stop(Outcome::TripleFault);
+                machine.stop(Outcome::TripleFault);
                 Kind::Other
             }
             Exit::Internal(InternalError { suberror: KVM_INTERNAL_ERROR_EMULATION, .. }) => {
-                match self.complete_instruction(board)? {
+                match self.complete_instruction(machine)? {
                     Completed::Done => Kind::Completed,
                     Completed::TripleFault => {
-                        board.stop(Outcome::TripleFault);
+                        machine.stop(Outcome::TripleFault);
                         Kind::Other
                     }
                     Completed::Unknown(code) => {
-                        let what = report::unknown_instruction(&code, &self.vcpu, board.memory());
-                        board.stop(Outcome::CannotExecute { what });
+                        let what = report::unknown_instruction(&code, &self.vcpu, &machine.memory);
+                        machine.stop(Outcome::CannotExecute { what });
                         Kind::Other
                     }
                 }
@@ -181,8 +186,8 @@ impl KvmEngine {
             | Exit::MemoryFault { .. }
             | Exit::BadAddress
             | Exit::Other { .. } => {
-                let what = self.describe(exit, board);
-                board.stop(Outcome::CannotExecute { what });
+                let what = self.describe(exit, machine);
+                machine.stop(Outcome::CannotExecute { what });
                 Kind::Other
             }
         };
@@ -191,8 +196,8 @@ impl KvmEngine {
     }
 
     #[cold]
-    fn describe<B: Board>(&self, exit: Exit, board: &B) -> String {
-        let memory = board.memory();
+    fn describe(&self, exit: Exit, machine: &Machine) -> String {
+        let memory = &machine.memory;
         match exit {
             Exit::FailEntry { reason } => report::entry_failure(reason, &self.vcpu, memory),
             Exit::Internal(error) => report::internal_error(&error, &self.vcpu, memory),
@@ -203,12 +208,12 @@ impl KvmEngine {
     }
 
     /// Port I/O, item by item for string instructions.
-    fn port_io<B: Board>(&mut self, io: PortIo, board: &mut B) -> Result<(), KvmError> {
+    fn port_io(&mut self, io: PortIo, machine: &mut Machine) -> Result<(), KvmError> {
         for item in self.vcpu.io_data(io)?.chunks_exact_mut(io.size) {
             if io.out {
-                board.port_out(io.port, item);
+                machine.port_out(io.port, item);
             } else {
-                board.port_in(io.port, item);
+                machine.port_in(io.port, item);
             }
         }
         Ok(())

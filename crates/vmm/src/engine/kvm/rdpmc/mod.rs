@@ -23,10 +23,10 @@ mod frame;
 mod gate;
 mod instruction;
 
-use super::board::Board;
 use super::error::KvmError;
 use super::vcpu::Vcpu;
 use crate::engine::paging::Paging;
+use crate::machine::Machine;
 use frame::Frame;
 use gate::{FrameSize, Gate, GateBytes};
 use kvm_bindings::{
@@ -157,12 +157,12 @@ impl Intercept {
     }
 
     /// Handles KVM_EXIT_DEBUG.
-    pub(super) fn on_debug<B: Board>(
+    pub(super) fn on_debug(
         &mut self,
         exception: u32,
         dr6: u64,
         vcpu: &mut Vcpu,
-        board: &mut B,
+        machine: &mut Machine,
     ) -> Result<Debug, KvmError> {
         if std::mem::take(&mut self.stepping) {
             self.arm(vcpu, 0)?;
@@ -173,7 +173,7 @@ impl Intercept {
         }
         match self.armed {
             Some(gate) if dr6 & DR6_B0 != 0 && gate.handler == linear_rip(vcpu) => {
-                if self.serve(gate.size, vcpu, board)? {
+                if self.serve(gate.size, vcpu, machine)? {
                     return Ok(Debug::Served);
                 }
                 self.step_over(vcpu)?;
@@ -184,22 +184,24 @@ impl Intercept {
     }
 
     /// Completes the RDPMC that led to the handler; false if it was none, or raises #GP.
-    fn serve<B: Board>(&self, size: FrameSize, vcpu: &mut Vcpu, board: &mut B) -> Result<bool, KvmError> {
+    fn serve(&self, size: FrameSize, vcpu: &mut Vcpu, machine: &mut Machine) -> Result<bool, KvmError> {
         let sregs = *vcpu.sregs();
         let mut regs = *vcpu.regs();
         let paging = Paging::of(&sregs);
-        let Some(frame) = Frame::read(size, &regs, &sregs, &paging, board.memory()) else { return Ok(false) };
+        let Some(frame) = Frame::read(size, &regs, &sregs, &paging, &machine.memory) else {
+            return Ok(false);
+        };
         if frame.error_code != 0 {
             return Ok(false);
         }
-        let Some(to) = frame.segments(&sregs, &paging, board.memory()) else { return Ok(false) };
+        let Some(to) = frame.segments(&sregs, &paging, &machine.memory) else { return Ok(false) };
         let long = to.cs.l != 0 && paging.is_long();
         let mut code = [0; instruction::MAX_LENGTH];
         let linear = if long { frame.rip } else { to.cs.base.wrapping_add(frame.rip) & 0xFFFF_FFFF };
-        let fetched = paging.read_some(board.memory(), linear, &mut code);
+        let fetched = paging.read_some(&machine.memory, linear, &mut code);
         let Some(length) = instruction::rdpmc_length(&code[..fetched], long) else { return Ok(false) };
         let context = RdpmcContext { cpl: frame.cpl(), pce: sregs.cr4 & CR4_PCE != 0, protected_mode: true };
-        let Ok(value) = board.rdpmc(low_u32(regs.rcx), context, Some(frame.rip)) else { return Ok(false) };
+        let Ok(value) = machine.rdpmc(low_u32(regs.rcx), context, Some(frame.rip)) else { return Ok(false) };
 
         regs.rax = value & 0xFFFF_FFFF;
         regs.rdx = value >> 32;

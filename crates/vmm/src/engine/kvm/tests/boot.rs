@@ -1,4 +1,4 @@
-//! The first state, CPUID, and the loop on another board.
+//! The first state and CPUID.
 
 use super::*;
 
@@ -73,26 +73,6 @@ fn the_clocks_in_cpuid_are_the_vcpus() {
     let tsc_hz = engine(&memory, &ApicConfig::default()).unwrap().tsc_hz();
     let told = u64::from(crystal) * u64::from(numerator) / u64::from(denominator);
     assert!(told.abs_diff(tsc_hz) < 10_000, "{told} Hz, really {tsc_hz} Hz");
-}
-
-#[test]
-fn the_same_loop_runs_an_empty_board() {
-    let code = concat(&[
-        &[0xB9, 0x09, 0x03, 0x00, 0x00], // mov ecx, 0x309
-        &[0x0F, 0x32],                   // rdmsr
-        &[0x0F, 0x30],                   // wrmsr
-        &[0xE6, 0xF4],                   // out 0xF4, al
-    ]);
-    let memory = GuestMemory::new(MemoryConfig { size_mib: 4 }).unwrap();
-    memory.write(CODE, &code).unwrap();
-    let Some(mut engine) = engine(&memory, &ApicConfig::default()) else { return };
-    engine.boot(&boot_state()).unwrap();
-    let mut board = EmptyBoard::new(memory);
-    let limits = RunLimits { timeout: Duration::from_secs(20) };
-    assert_eq!(engine.run_board(&mut board, limits).unwrap(), Outcome::Exit { status: 1 });
-    assert_eq!(board.outcome(), Some(&Outcome::Exit { status: 1 }));
-    let counts = engine.exit_counts();
-    assert!(counts.contains(&("rdmsr", 1)) && counts.contains(&("wrmsr", 1)), "{counts:?}");
 }
 
 /// A run that goes on after its first outcome's time-out would need a new machine; the same machine

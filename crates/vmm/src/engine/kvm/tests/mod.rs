@@ -10,7 +10,7 @@ mod rdpmc;
 mod rdpmc_32;
 mod source;
 
-use super::{Board, EmptyBoard, KvmConfig, KvmEngine};
+use super::{KvmConfig, KvmEngine};
 use crate::engine::{Engine, RunLimits};
 use crate::machine::pmu::PmuDevice;
 use crate::machine::{Machine, Outcome};
