@@ -15,7 +15,7 @@ use vmm::engine::EngineError;
 use vmm::engine::kvm::KvmError;
 use vmm::gdb::GdbError;
 use vmm::profile::{ProfileError, ProfileProblem};
-use vmm::run::RunError;
+use vmm::run::{RunError, SoftOnly};
 use vmm::snapshot::SnapshotError;
 use vpmu::profile::PROFILES;
 
@@ -312,17 +312,13 @@ fn run_exit_code(error: &RunError) -> u8 {
     match error {
         RunError::Memory(MemoryError::TooSmall { .. } | MemoryError::TooLarge { .. })
         | RunError::Load(_)
-        | RunError::LbrNeedsSoftEngine
+        | RunError::NeedsSoftEngine(_)
+        | RunError::SnapshotOfModel
         | RunError::Timing(_)
-        | RunError::TimingNeedsSoftEngine
-        | RunError::ExceptionsNeedSoftEngine
         | RunError::Trace { .. }
         | RunError::Snapshot(_)
         | RunError::SaveSnapshot { .. }
-        | RunError::SnapshotNotReached { .. }
-        | RunError::Engine(
-            EngineError::NoSnapshots(_) | EngineError::NoTimingSnapshots | EngineError::NoDebugger(_),
-        ) => exit::USAGE,
+        | RunError::SnapshotNotReached { .. } => exit::USAGE,
         RunError::Counts(CountsError::Rates(_) | CountsError::SoftCountsItself { .. }) => exit::USAGE,
         _ => exit::HOST,
     }
@@ -345,17 +341,19 @@ fn run_next_step(error: &RunError) -> Option<String> {
         RunError::Snapshot(error) => snapshot_next_step(error),
         RunError::SaveSnapshot { .. } => "give --snapshot a path that can be written".to_owned(),
         RunError::SnapshotNotReached { .. } => "choose another --snapshot-at".to_owned(),
-        RunError::Engine(EngineError::NoSnapshots(_)) => "use --engine soft".to_owned(),
-        RunError::Engine(EngineError::NoDebugger(_)) => "leave --gdb out, or use --engine soft".to_owned(),
-        RunError::Engine(EngineError::NoTimingSnapshots) => "leave --detail timing out".to_owned(),
+        RunError::NeedsSoftEngine(what) => match what {
+            SoftOnly::CoreModel => "leave --detail timing and --counts out, or use --engine soft",
+            SoftOnly::BranchRecords => "leave --lbr out, or use --engine soft",
+            SoftOnly::Exceptions => "leave --trace-exceptions and --counts out, or use --engine soft",
+            SoftOnly::Debugger => "leave --gdb out, or use --engine soft",
+            SoftOnly::Snapshots => "leave --snapshot out, or use --engine soft",
+        }
+        .to_owned(),
+        RunError::SnapshotOfModel => "leave --detail timing out".to_owned(),
         RunError::Timing(_) => {
             "choose another --profile, such as sapphire-rapids, or leave --detail timing out".to_owned()
         }
-        RunError::TimingNeedsSoftEngine => "leave --counts out, or use --engine soft".to_owned(),
         RunError::Trace { .. } => "give --trace and --trace-exceptions a path that can be written".to_owned(),
-        RunError::ExceptionsNeedSoftEngine => {
-            "leave --trace-exceptions and --counts out, or use --engine soft".to_owned()
-        }
         RunError::Counts(CountsError::Rates(error)) => {
             format!("{}, or leave out --rates for the built-in rates", rates_correction(error))
         }
@@ -379,8 +377,9 @@ fn run_next_step(error: &RunError) -> Option<String> {
                 .to_owned()
         }
         RunError::Engine(_) => "repeat with -vv for details; `vpmu doctor` checks this machine".to_owned(),
-        RunError::LbrNeedsSoftEngine => "leave --lbr out, or use --engine soft".to_owned(),
-        RunError::Profile { .. } => "choose another --profile (`vpmu list profiles`)".to_owned(),
+        RunError::FwCfg(_) | RunError::Apic { .. } => {
+            "choose another --profile (`vpmu list profiles`)".to_owned()
+        }
     })
 }
 

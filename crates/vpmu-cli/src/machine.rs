@@ -11,7 +11,7 @@ use clap::ValueEnum as _;
 use platform::loader::image::MAX_IMAGE_SIZE;
 use platform::loader::{self, BootParams, Image, Module, Protocol, TestInfo};
 use platform::memory::MemoryConfig;
-use platform::x86::devices::{Input, Output};
+use platform::x86::devices::Input;
 use std::fs::File;
 use std::io::Read as _;
 use std::num::NonZeroUsize;
@@ -20,11 +20,11 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 use vmm::counts::CountsChoice;
-use vmm::engine::EngineChoice;
+use vmm::engine::{Detail, EngineChoice};
 use vmm::gdb::GdbServer;
 use vmm::machine::Outcome;
 use vmm::machine::progress::RunProgress;
-use vmm::run::{self, Detail, LbrChoice, ResumeConfig, RunConfig, RunReport, SnapshotPlan};
+use vmm::run::{self, BootConfig, LbrChoice, RunConfig, RunReport, SnapshotPlan};
 use vmm::snapshot::Snapshot;
 use vpmu::Profile;
 use vpmu::profile::PROFILES;
@@ -156,41 +156,41 @@ impl<'a> Plan<'a> {
         let timeout = Duration::from_secs(self.args.timeout(self.is_linux() || self.gdb.is_some()).0);
         let watched = RunProgress::default();
         progress.follow(watched.clone());
-        let trace = self.args.trace.clone();
-        let trace_exceptions = self.args.trace_exceptions.clone();
         let save = self.args.snapshot.clone().zip(self.args.snapshot_at);
         let save = save.map(|(path, at)| SnapshotPlan { at, path });
-        let console: Option<Output> =
-            Some(Box::new(Console::new(target, Arc::clone(progress), self.clock.clone())));
+        let console = Console::new(target, Arc::clone(progress), self.clock.clone());
         let _raw = self.interactive.then(Raw::enter).transpose().map_err(CliError::Terminal)?;
         let input = match (&self.input, self.interactive) {
             (Some(bytes), _) => Some(Input::Script(bytes.clone())),
             (None, true) => Some(terminal::keyboard().map_err(CliError::Terminal)?),
             (None, false) => None,
         };
-        let stop = self.interrupt.request();
         let gdb = self.gdb()?;
-        let image = match &self.start {
-            Start::Boot { image, .. } => image.clone(),
-            Start::Resume(snapshot) => {
-                let snapshot = Snapshot::clone(snapshot);
-                return Ok(run::resume(ResumeConfig {
-                    snapshot,
-                    timeout,
-                    trace,
-                    trace_exceptions,
-                    save,
-                    console,
-                    input,
-                    gdb,
-                    stop,
-                    progress: watched,
-                })?);
+        let start = match &self.start {
+            Start::Boot { image, .. } => {
+                run::Start::Boot(Box::new(self.boot(image, names, save.is_some() || gdb.is_some())))
             }
+            Start::Resume(snapshot) => run::Start::Resume(snapshot.clone()),
         };
-        let config = RunConfig {
-            image,
-            boot: BootParams {
+        Ok(run::run(RunConfig {
+            start,
+            timeout,
+            trace: self.args.trace.clone(),
+            trace_exceptions: self.args.trace_exceptions.clone(),
+            save,
+            console: Some(Box::new(console)),
+            input,
+            gdb,
+            stop: self.interrupt.request(),
+            progress: watched,
+        })?)
+    }
+
+    /// How to boot the image with these tests, on the soft engine if `needs_soft` and the user has not chosen one.
+    fn boot(&self, image: &Image, names: &str, needs_soft: bool) -> BootConfig {
+        BootConfig {
+            image: image.clone(),
+            params: BootParams {
                 cmdline: cmdline(&self.args.append, names),
                 modules: self.modules.clone(),
                 protocol: self.args.protocol.map(|kind| match kind {
@@ -201,9 +201,7 @@ impl<'a> Plan<'a> {
             },
             profile: self.profile.clone(),
             engine: match self.args.engine {
-                EngineKind::Auto if self.args.detail.is_some() || save.is_some() || gdb.is_some() => {
-                    EngineChoice::Soft
-                }
+                EngineKind::Auto if self.args.detail.is_some() || needs_soft => EngineChoice::Soft,
                 EngineKind::Auto => EngineChoice::Auto,
                 EngineKind::Kvm => EngineChoice::Kvm,
                 EngineKind::Soft => EngineChoice::Soft,
@@ -220,17 +218,7 @@ impl<'a> Plan<'a> {
                 Some(Switch::Off) => LbrChoice::Off,
             },
             memory: MemoryConfig { size_mib: self.args.memory },
-            timeout,
-            trace,
-            trace_exceptions,
-            save,
-            console,
-            input,
-            gdb,
-            stop,
-            progress: watched,
-        };
-        Ok(run::run(config)?)
+        }
     }
 
     /// What a spinner says.

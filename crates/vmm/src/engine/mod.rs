@@ -10,9 +10,10 @@ pub mod soft;
 
 pub use debugger::{Changes, DebugStops, Debugger, Resume, Stop, StoppedVcpu, Watchpoint};
 
-use crate::machine::{Machine, Outcome};
+use crate::machine::{Machine, Outcome, StateError};
 use platform::loader::BootState;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
+use std::fmt;
 use std::time::Duration;
 
 /// EBX, ECX and EDX of CPUID leaf 4000_0000H: by this guests know our VMM, on every engine.
@@ -58,16 +59,44 @@ pub struct InstructionCount {
     pub count: u64,
 }
 
-/// An engine with one vCPU.
+/// How closely an engine models the core.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Detail {
+    /// Architectural events are exact, an instruction is a cycle.
+    #[default]
+    Counts,
+    /// A model of the core: pipeline, caches, predictors.
+    Timing,
+}
+
+impl fmt::Display for Detail {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Counts => "counts",
+            Self::Timing => "timing",
+        })
+    }
+}
+
+/// What an engine tells of its work.
+#[derive(Debug, Default)]
+pub struct EngineReport {
+    /// Instructions retired; `None` where they are not counted.
+    pub instructions: Option<u64>,
+    /// Exits to the VMM, by kind.
+    pub exits: Vec<(&'static str, u64)>,
+    /// Instructions that KVM could not emulate and the interpreter completed, in order of first use.
+    pub completed: Vec<InstructionCount>,
+}
+
+/// An engine with one vCPU. What only some can do is a trait of its own, which an engine that can hands out.
 pub trait Engine {
-    /// Name on the command line.
+    /// Name, for people and scripts.
     fn name(&self) -> &'static str;
 
-    /// How closely it models the core: `counts` for architectural events, `timing` with a model of the pipeline;
-    /// `None` for a real CPU.
-    fn detail(&self) -> Option<&'static str> {
-        None
-    }
+    /// How closely it models the core; `None` for a real CPU.
+    fn detail(&self) -> Option<Detail>;
 
     /// Sets the vCPU to the state in which the loader's image starts.
     ///
@@ -81,53 +110,63 @@ pub trait Engine {
     /// The engine itself failed; whatever the guest does is an [`Outcome`].
     fn run(&mut self, machine: &mut Machine, limits: RunLimits) -> Result<Outcome, EngineError>;
 
-    /// As [`run`](Self::run), but stops with `None` after exactly `instructions` retired since boot; a run that ends
-    /// before that has its outcome.
-    ///
-    /// # Errors
-    /// [`EngineError::NoSnapshots`] where instructions cannot be counted; otherwise as [`run`](Self::run).
-    fn run_until(
-        &mut self,
-        _machine: &mut Machine,
-        _limits: RunLimits,
-        _instructions: u64,
-    ) -> Result<Option<Outcome>, EngineError> {
-        Err(EngineError::NoSnapshots(self.name()))
-    }
-
-    /// The vCPU's state between two runs, for a snapshot.
-    ///
-    /// # Errors
-    /// [`EngineError::NoSnapshots`].
-    fn save(&self) -> Result<soft::SoftState, EngineError> {
-        Err(EngineError::NoSnapshots(self.name()))
-    }
-
-    /// From now on this may stop the guest.
-    ///
-    /// # Errors
-    /// [`EngineError::NoDebugger`].
-    fn attach(&mut self, _debugger: Box<dyn Debugger>) -> Result<(), EngineError> {
-        Err(EngineError::NoDebugger(self.name()))
-    }
-
     /// The vCPU's registers now.
     fn registers(&self, machine: &Machine) -> RegisterDump;
 
     /// The instruction at an address of the current code segment, as `objdump` writes it; `None` where there is none.
     fn instruction_at(&self, machine: &Machine, rip: u64) -> Option<String>;
 
-    /// Instructions retired so far; `None` where they are not counted.
-    fn instructions(&self) -> Option<u64> {
+    /// What it has done so far.
+    fn report(&self) -> EngineReport;
+
+    /// Exact stops and the vCPU's state there, if it has them.
+    fn snapshots(&mut self) -> Option<&mut dyn Snapshots> {
         None
     }
 
-    /// Exits to the VMM so far, by kind, for the report.
-    fn exit_counts(&self) -> Vec<(&'static str, u64)>;
+    /// Stops for a debugger, if it has them.
+    fn debugging(&mut self) -> Option<&mut dyn Debugging> {
+        None
+    }
+}
 
-    /// Instructions that KVM could not emulate and the interpreter completed, in order of first use.
-    fn completed(&self) -> Vec<InstructionCount> {
-        Vec::new()
+/// An engine that stops after an exact number of instructions, and goes on from a saved state.
+pub trait Snapshots {
+    /// As [`Engine::run`], but stops with `None` after exactly `instructions` retired since boot; a run that ends
+    /// before that has its outcome.
+    fn run_until(&mut self, machine: &mut Machine, limits: RunLimits, instructions: u64) -> Option<Outcome>;
+
+    /// The vCPU's state between two runs.
+    fn save(&self) -> VcpuState;
+
+    /// Goes on from a saved state.
+    ///
+    /// # Errors
+    /// No guest can have reached it; nothing changes then.
+    fn restore(&mut self, saved: &VcpuState) -> Result<(), StateError>;
+}
+
+/// An engine whose guest a debugger can stop at every instruction.
+pub trait Debugging {
+    /// From now on this may stop the guest.
+    fn attach(&mut self, debugger: Box<dyn Debugger>);
+}
+
+/// A saved vCPU with its counts, by instruction set.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum VcpuState {
+    /// Of the soft engine for x86-64.
+    X86(soft::SoftState),
+}
+
+impl VcpuState {
+    /// Instructions retired since boot.
+    #[must_use]
+    pub fn instructions(&self) -> u64 {
+        match self {
+            Self::X86(state) => state.instructions(),
+        }
     }
 }
 
@@ -137,15 +176,4 @@ pub enum EngineError {
     /// /dev/kvm.
     #[error(transparent)]
     Kvm(#[from] kvm::KvmError),
-    /// A snapshot of a machine whose time and counts are the host's.
-    #[error(
-        "--engine {0} cannot take snapshots: only the soft engine stops after an exact number of instructions"
-    )]
-    NoSnapshots(&'static str),
-    /// A debugger at an engine that does not stop where it wants.
-    #[error("the {0} engine has no debugger: only the soft engine stops at every instruction")]
-    NoDebugger(&'static str),
-    /// A snapshot of a model's caches, predictors and pipeline.
-    #[error("--detail timing cannot take snapshots: the state of the modelled core is not part of them")]
-    NoTimingSnapshots,
 }

@@ -5,11 +5,10 @@ use crate::counts::Source;
 use crate::counts::model::ModelSource;
 use crate::counts::timing::{SharedCore, TimingSource};
 use crate::engine::soft::SoftEngine;
-use crate::engine::{Engine, RunLimits};
+use crate::engine::{Debugging as _, Detail, Engine, RunLimits};
 use crate::machine::pmu::PmuDevice;
 use crate::machine::pmu::trace::Tracer;
 use crate::machine::{Machine, Outcome};
-use crate::run::Detail;
 use crate::test_code::wrmsr;
 use platform::loader::BootState;
 use platform::memory::{GuestMemory, MemoryConfig};
@@ -70,12 +69,12 @@ fn run(code: &[u8], detail: Detail, gdb: Option<GdbServer>, stop: &StopRequest) 
     machine.set_stop_request(stop.clone());
     engine.boot(&BootState::flat(CODE)).expect("a valid state");
     if let Some(gdb) = gdb {
-        engine.attach(gdb.into_debugger(stop.clone())).expect("the soft engine has a debugger");
+        engine.attach(gdb.into_debugger(stop.clone()));
     }
     let limits = RunLimits { timeout: Duration::from_secs(60) };
     let outcome = engine.run(&mut machine, limits).expect("the engine does not fail");
     machine.pmu.finish_trace().expect("the trace goes to memory");
-    Ran { outcome, instructions: engine.instructions(), trace: trace.text(), now: machine.now().0 }
+    Ran { outcome, instructions: engine.report().instructions, trace: trace.text(), now: machine.now().0 }
 }
 
 /// GDB's side of a connection.

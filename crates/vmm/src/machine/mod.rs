@@ -4,16 +4,22 @@
 //! it how guest time goes by; and asks it which interrupt is due.
 
 mod amd_msr;
+mod error;
 pub mod exceptions;
 mod json_lines;
+mod outcome;
 pub mod pmu;
 pub mod progress;
 pub mod stop;
+mod unknown_msrs;
 
+pub use self::error::{SaveRestoreError, StateError};
 use self::exceptions::{ExceptionLog, MsrAccess, Refusal, RefusalReason};
+pub use self::outcome::Outcome;
 use self::pmu::{Origin, PmuDevice, PmuState};
 use self::progress::RunProgress;
 use self::stop::StopRequest;
+pub use self::unknown_msrs::{UnknownMsr, UnknownMsrs};
 use crate::counts::Slice;
 use platform::convert::scale;
 use platform::memory::GuestMemory;
@@ -45,55 +51,6 @@ const MSR_ARCH_CAPABILITIES: u32 = 0x10A;
 /// PSDP_NO (15): so that guests do not pay for mitigations of what cannot happen here.
 const ARCH_CAPABILITIES: u64 = 1 << 0 | 1 << 4 | 1 << 5 | 1 << 6 | 1 << 8 | 1 << 13 | 1 << 14 | 1 << 15;
 
-/// How a run ended.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[serde(tag = "kind", rename_all = "kebab-case")]
-pub enum Outcome {
-    /// The guest wrote the exit port; `status` is the process exit status, (value << 1) | 1.
-    Exit {
-        /// Process exit status.
-        status: u8,
-    },
-    /// Triple fault, or another guest-initiated shutdown.
-    TripleFault,
-    /// The guest reset the machine: keyboard controller or port 0xCF9.
-    Reset,
-    /// The guest switched the machine off: ACPI state S5.
-    PoweredOff,
-    /// The guest said through `pvpanic` that its kernel panicked.
-    Panicked,
-    /// HLT with nothing that could wake the CPU.
-    Halted,
-    /// For an hour of its time the guest has done next to nothing but wait for timers, without a byte of output, and
-    /// there is nobody to type.
-    Idle,
-    /// The run's time-out has passed.
-    TimedOut,
-    /// Whoever sits at the console ended it.
-    Quit,
-    /// Somebody outside ended it.
-    Interrupted {
-        /// The signal that said so (signal(7)).
-        signal: i32,
-    },
-    /// The guest executed something that the engine cannot.
-    CannotExecute {
-        /// What and where.
-        what: String,
-    },
-}
-
-impl Outcome {
-    /// The guest cannot have meant to end like this.
-    #[must_use]
-    pub fn is_crash(&self) -> bool {
-        matches!(
-            self,
-            Self::TripleFault | Self::Reset | Self::Panicked | Self::Halted | Self::CannotExecute { .. }
-        )
-    }
-}
-
 /// The answer to an MSR access: `Err(GeneralProtection)` means #GP(0) for the guest.
 pub type MsrResult<T> = Result<T, GeneralProtection>;
 
@@ -121,28 +78,6 @@ pub struct Machine {
     unknown_msrs: UnknownMsrs,
 }
 
-/// MSRs that nobody implements, for the report; bounded.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct UnknownMsrs {
-    /// In order of first access; at most 64.
-    pub seen: Vec<UnknownMsr>,
-    /// Accesses to other ones, for which there was no room.
-    pub further_accesses: u64,
-}
-
-/// An MSR that nobody implements.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct UnknownMsr {
-    /// MSR index.
-    pub index: u32,
-    /// Number of accesses.
-    pub count: u64,
-    /// The first access.
-    pub first: MsrAccess,
-    /// Address of its instruction, where the engine knows it.
-    pub rip: Option<u64>,
-}
-
 /// The saved state of a [`Machine`] without its RAM.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -152,22 +87,6 @@ pub struct MachineState {
     pub(crate) devices: DevicesState,
     pmu: PmuState,
     unknown_msrs: UnknownMsrs,
-}
-
-impl UnknownMsrs {
-    const MAX: usize = 64;
-
-    fn note(&mut self, access: MsrAccess, rip: Option<u64>) {
-        let index = access.index();
-        if let Some(known) = self.seen.iter_mut().find(|known| known.index == index) {
-            known.count += 1;
-        } else if self.seen.len() < Self::MAX {
-            log::debug!("guest accessed unknown MSR {index:#x}: #GP");
-            self.seen.push(UnknownMsr { index, count: 1, first: access, rip });
-        } else {
-            self.further_accesses += 1;
-        }
-    }
 }
 
 impl Machine {
@@ -206,17 +125,17 @@ impl Machine {
     /// resumed](platform::x86::devices::Devices::resume) and whose counts source has its totals again.
     ///
     /// # Errors
-    /// A sentence that says what this machine cannot have saved.
-    pub fn resume(&mut self, saved: &MachineState) -> Result<(), String> {
+    /// What this machine cannot have saved.
+    pub fn resume(&mut self, saved: &MachineState) -> Result<(), StateError> {
         let times = match saved.apic.timer {
             TimerState::Idle => [0; 2],
             TimerState::Counting { start, end } => [start, end],
             TimerState::Deadline { due, .. } => [due, 0],
         };
         if saved.now.0 > MAX_TIME || times.iter().any(|time| *time > MAX_TIME) {
-            return Err("a time lies further ahead than any guest can have come".to_owned());
+            return Err(StateError::Time);
         }
-        self.apic.restore(&saved.apic).map_err(|e| e.to_string())?;
+        self.apic.restore(&saved.apic)?;
         self.now = saved.now;
         self.unknown_msrs = saved.unknown_msrs.clone();
         self.pmu.resume(&saved.pmu)

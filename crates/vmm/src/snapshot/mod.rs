@@ -21,8 +21,8 @@ mod file;
 #[cfg(test)]
 mod tests;
 
-use crate::engine::soft::{SoftEngine, SoftState};
-use crate::machine::{Machine, MachineState};
+use crate::engine::{Snapshots, VcpuState};
+use crate::machine::{Machine, MachineState, StateError};
 use platform::memory::{GuestMemory, MemoryError};
 use serde::{Deserialize, Serialize};
 use std::io;
@@ -50,7 +50,7 @@ struct Header {
     /// The profile has its branch records (`--lbr off` takes them away).
     lbr: bool,
     memory_mib: u64,
-    engine: SoftState,
+    vcpu: VcpuState,
     machine: MachineState,
 }
 
@@ -82,24 +82,24 @@ pub enum SnapshotError {
     },
     /// The state cannot be taken over.
     #[error("the snapshot holds a state that no guest can have reached: {0}")]
-    State(String),
+    State(#[from] StateError),
     /// Guest memory.
     #[error(transparent)]
     Memory(#[from] MemoryError),
 }
 
 impl Snapshot {
-    /// Takes a copy of a machine that the soft engine has left in `engine`. `image` is the name of what was booted.
+    /// Takes a copy of a machine whose vCPU is `vcpu`. `image` is the name of what was booted.
     ///
     /// # Errors
     /// RAM cannot be read.
-    pub fn take(engine: SoftState, machine: &mut Machine, image: &str) -> Result<Self, SnapshotError> {
+    pub fn take(vcpu: VcpuState, machine: &mut Machine, image: &str) -> Result<Self, SnapshotError> {
         let header = Header {
             image: image.to_owned(),
             profile: machine.pmu.profile().name.to_owned(),
             lbr: machine.pmu.profile().lbr != LbrKind::None,
             memory_mib: machine.memory.size_mib(),
-            engine,
+            vcpu,
             machine: machine.save(),
         };
         let mut pages = Vec::new();
@@ -130,7 +130,7 @@ impl Snapshot {
     /// Instructions retired since boot.
     #[must_use]
     pub fn instructions(&self) -> u64 {
-        self.header.engine.instructions()
+        self.header.vcpu.instructions()
     }
 
     /// The profile.
@@ -164,12 +164,12 @@ impl Snapshot {
     ///
     /// # Errors
     /// Another profile, or a state that this machine cannot have been in. Then they are of no more use.
-    pub fn resume(&self, engine: &mut SoftEngine, machine: &mut Machine) -> Result<(), SnapshotError> {
+    pub fn resume(&self, engine: &mut dyn Snapshots, machine: &mut Machine) -> Result<(), SnapshotError> {
         let own = machine.pmu.profile().name;
         if own != self.header.profile {
             return Err(SnapshotError::Profile { saved: self.header.profile.clone(), own });
         }
-        engine.resume(&self.header.engine).map_err(SnapshotError::State)?;
-        machine.resume(&self.header.machine).map_err(SnapshotError::State)
+        engine.restore(&self.header.vcpu)?;
+        Ok(machine.resume(&self.header.machine)?)
     }
 }

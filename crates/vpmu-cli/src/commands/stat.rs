@@ -17,6 +17,7 @@ use crate::output::{BAD, DIM, HEADING, WARN, paint, print, print_json, remark, r
 use serde::Serialize;
 use std::fmt::Write as _;
 use std::io;
+use vmm::engine::Detail;
 use vmm::machine::Outcome;
 use vmm::run::{CountRow, RunReport};
 use vpmu::Provenance;
@@ -142,7 +143,7 @@ impl Stat {
 
 /// The TMA level that can be shown: a model of the core knows level 2 where PERF_METRICS has only level 1.
 pub(super) fn shown_level(report: &RunReport) -> u8 {
-    if report.detail == Some("timing") { 2 } else { report.metrics_level }
+    if report.detail == Some(Detail::Timing) { 2 } else { report.metrics_level }
 }
 
 fn stat_row(row: &CountRow, windows: &[Measured]) -> StatRow {
@@ -233,7 +234,7 @@ fn render(image: &str, report: &RunReport, stat: &Stat) -> String {
 /// and models others, `(soft, counts)` or `(soft, timing)` as `--detail` says.
 pub(super) fn title(what: &str, image: &str, report: &RunReport) -> String {
     let counts = match report.detail {
-        Some(detail) => detail.to_owned(),
+        Some(detail) => detail.to_string(),
         None => paint(report::provenance_style(report.counts), format_args!("{} counts", report.counts)),
     };
     format!(

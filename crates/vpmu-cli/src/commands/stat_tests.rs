@@ -142,7 +142,7 @@ fn several_windows_have_a_line_each() {
 #[test]
 fn without_metrics_the_model_and_the_published_formula_have_breakdowns() {
     let mut report = test_report();
-    (report.metrics_level, report.slots_per_cycle, report.detail) = (0, 4, Some("timing"));
+    (report.metrics_level, report.slots_per_cycle, report.detail) = (0, 4, Some(Detail::Timing));
     let guest =
         |event: &str, count| Reading::new("PMC0", (event, ""), Provenance::Modelled, Some(count), count);
     let slots = TopdownSlots { slots: 4_000, fields: [1_500, 500, 600, 1_400, 100, 500, 400, 1_000] };
@@ -167,7 +167,7 @@ fn without_metrics_the_model_and_the_published_formula_have_breakdowns() {
 #[test]
 fn without_a_model_or_a_pmu_one_line_says_how_to_get_a_breakdown() {
     let windows = [Measured { topdown: Some(busy_report().topdown), ..window(&[]) }];
-    for (detail, counts) in [(Some("counts"), Provenance::Modelled), (None, Provenance::Synthetic)] {
+    for (detail, counts) in [(Some(Detail::Counts), Provenance::Modelled), (None, Provenance::Synthetic)] {
         let mut report = busy_report();
         (report.detail, report.counts) = (detail, counts);
         let stat = Stat::new(&report, &windows);

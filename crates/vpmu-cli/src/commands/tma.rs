@@ -7,6 +7,7 @@ use crate::output::{DIM, HEADING, TMA, columns, paint, report, terminal};
 use serde::Serialize;
 use std::fmt::Write as _;
 use vmm::counts::timing::core_of;
+use vmm::engine::Detail;
 use vmm::run::RunReport;
 use vpmu::{Profile, Provenance, TopdownSlots};
 
@@ -14,7 +15,7 @@ use vpmu::{Profile, Provenance, TopdownSlots};
 /// PMU stands behind the slots.
 pub(super) fn missing(report: &RunReport) -> Option<String> {
     match (report.detail, report.counts) {
-        (Some("timing"), _) | (None, Provenance::Host | Provenance::Exact) => return None,
+        (Some(Detail::Timing), _) | (None, Provenance::Host | Provenance::Exact) => return None,
         (None, counts) => {
             return Some(format!(
                 "No top-down breakdown: {counts} counts know nothing of the code; --engine soft --detail timing has one."
@@ -238,13 +239,13 @@ mod tests {
             missing(&report).unwrap_or_default()
         };
         let (modelled, synthetic) = (Provenance::Modelled, Provenance::Synthetic);
-        assert_eq!(said("soft", Some("timing"), modelled, "sapphire-rapids"), "");
+        assert_eq!(said("soft", Some(Detail::Timing), modelled, "sapphire-rapids"), "");
         assert_eq!(said("kvm", None, Provenance::Host, "sapphire-rapids"), "");
-        let counts = said("soft", Some("counts"), modelled, "sapphire-rapids");
+        let counts = said("soft", Some(Detail::Counts), modelled, "sapphire-rapids");
         assert!(counts.contains("--detail timing has one"), "{counts}");
         let made_up = said("kvm", None, synthetic, "sapphire-rapids");
         assert!(made_up.contains("--engine soft --detail timing"), "{made_up}");
-        let unknown = said("soft", Some("counts"), modelled, "zen5");
+        let unknown = said("soft", Some(Detail::Counts), modelled, "zen5");
         assert!(unknown.contains("zen5 has no model of its core"), "{unknown}");
     }
 

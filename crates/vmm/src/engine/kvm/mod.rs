@@ -42,7 +42,7 @@ mod vcpu;
 pub use error::{CpuidBits, KvmError};
 pub use kick::kick_signal;
 
-use super::{Engine, EngineError, InstructionCount, RegisterDump, RunLimits, dump};
+use super::{Detail, Engine, EngineError, EngineReport, InstructionCount, RegisterDump, RunLimits, dump};
 use crate::machine::{Machine, Outcome};
 use exit::Counts;
 use kvm_ioctls::VmFd;
@@ -128,6 +128,10 @@ impl Engine for KvmEngine {
         "kvm"
     }
 
+    fn detail(&self) -> Option<Detail> {
+        None
+    }
+
     fn boot(&mut self, state: &BootState) -> Result<(), EngineError> {
         Ok(self.vcpu.boot(state, ApicBase::RESET.0)?)
     }
@@ -145,11 +149,7 @@ impl Engine for KvmEngine {
         dump::instruction_at(&state, &machine.memory, rip)
     }
 
-    fn exit_counts(&self) -> Vec<(&'static str, u64)> {
-        self.counts.list()
-    }
-
-    fn completed(&self) -> Vec<InstructionCount> {
-        self.completed.clone()
+    fn report(&self) -> EngineReport {
+        EngineReport { instructions: None, exits: self.counts.list(), completed: self.completed.clone() }
     }
 }

@@ -16,10 +16,13 @@ pub(super) use self::bus::{Principal, SoftBus};
 pub(super) use self::cpuid::silicon;
 use self::ram::Ram;
 use self::timing::Timing;
-use super::{Debugger, Engine, EngineError, RegisterDump, Resume, RunLimits, Stop, StoppedVcpu, dump};
+use super::{
+    Debugger, Debugging, Detail, Engine, EngineError, EngineReport, RegisterDump, Resume, RunLimits,
+    Snapshots, Stop, StoppedVcpu, VcpuState, dump,
+};
 use crate::counts::model::Retired;
 use crate::counts::timing::SharedCore;
-use crate::machine::{Machine, Outcome};
+use crate::machine::{Machine, Outcome, StateError};
 use platform::loader::{BootState, SegmentState};
 use platform::memory::GuestMemory;
 use serde::{Deserialize, Serialize};
@@ -122,22 +125,6 @@ impl SoftEngine {
     #[must_use]
     pub fn retired(&self) -> Retired {
         self.retired.clone()
-    }
-
-    /// Goes on from a saved state, and publishes its totals.
-    ///
-    /// # Errors
-    /// A sentence that says what no guest could have retired.
-    pub fn resume(&mut self, saved: &SoftState) -> Result<(), String> {
-        if !saved.totals.all_below(MAX_TOTAL) || !saved.clock.is_before(MAX_TOTAL) {
-            return Err("a total is larger than any guest can have retired".to_owned());
-        }
-        self.state = saved.cpu.clone();
-        self.totals = saved.totals;
-        self.unimplemented.clone_from(&saved.unimplemented);
-        self.clock = saved.clock;
-        self.retired.set(&self.totals);
-        Ok(())
     }
 
     /// Runs until the machine has an outcome, or `until` instructions have retired: `None`.
@@ -298,8 +285,8 @@ impl Engine for SoftEngine {
         "soft"
     }
 
-    fn detail(&self) -> Option<&'static str> {
-        Some(if self.timing.is_some() { "timing" } else { "counts" })
+    fn detail(&self) -> Option<Detail> {
+        Some(if self.timing.is_some() { Detail::Timing } else { Detail::Counts })
     }
 
     fn boot(&mut self, boot: &BootState) -> Result<(), EngineError> {
@@ -328,35 +315,6 @@ impl Engine for SoftEngine {
         Ok(self.run_machine(machine, limits, u64::MAX).unwrap_or(Outcome::TimedOut))
     }
 
-    fn run_until(
-        &mut self,
-        machine: &mut Machine,
-        limits: RunLimits,
-        instructions: u64,
-    ) -> Result<Option<Outcome>, EngineError> {
-        if self.timing.is_some() {
-            return Err(EngineError::NoTimingSnapshots);
-        }
-        Ok(self.run_machine(machine, limits, instructions))
-    }
-
-    fn save(&self) -> Result<SoftState, EngineError> {
-        if self.timing.is_some() {
-            return Err(EngineError::NoTimingSnapshots);
-        }
-        Ok(SoftState {
-            cpu: self.state.clone(),
-            totals: self.totals,
-            unimplemented: self.unimplemented.clone(),
-            clock: self.clock,
-        })
-    }
-
-    fn attach(&mut self, debugger: Box<dyn Debugger>) -> Result<(), EngineError> {
-        self.debugger = Some(debugger);
-        Ok(())
-    }
-
     fn registers(&self, machine: &Machine) -> RegisterDump {
         dump::registers(&self.state, machine)
     }
@@ -365,22 +323,66 @@ impl Engine for SoftEngine {
         dump::instruction_at(&self.state, &machine.memory, rip)
     }
 
-    fn instructions(&self) -> Option<u64> {
-        Some(self.totals.instructions())
-    }
-
-    fn exit_counts(&self) -> Vec<(&'static str, u64)> {
+    fn report(&self) -> EngineReport {
         let Exits { budget, attention, window, halt, yields } = self.exits;
-        [
+        let exits = [
             ("deadline", budget),
             ("device", attention),
             ("irq-window", window),
             ("hlt", halt),
             ("yield", yields),
-        ]
-        .into_iter()
-        .filter(|(_, count)| *count > 0)
-        .collect()
+        ];
+        EngineReport {
+            instructions: Some(self.totals.instructions()),
+            exits: exits.into_iter().filter(|(_, count)| *count > 0).collect(),
+            ..EngineReport::default()
+        }
+    }
+
+    /// The state of a modelled core is not part of a snapshot.
+    fn snapshots(&mut self) -> Option<&mut dyn Snapshots> {
+        match self.timing {
+            Some(_) => None,
+            None => Some(self),
+        }
+    }
+
+    fn debugging(&mut self) -> Option<&mut dyn Debugging> {
+        Some(self)
+    }
+}
+
+impl Snapshots for SoftEngine {
+    fn run_until(&mut self, machine: &mut Machine, limits: RunLimits, instructions: u64) -> Option<Outcome> {
+        self.run_machine(machine, limits, instructions)
+    }
+
+    fn save(&self) -> VcpuState {
+        VcpuState::X86(SoftState {
+            cpu: self.state.clone(),
+            totals: self.totals,
+            unimplemented: self.unimplemented.clone(),
+            clock: self.clock,
+        })
+    }
+
+    fn restore(&mut self, saved: &VcpuState) -> Result<(), StateError> {
+        let VcpuState::X86(SoftState { cpu, totals, unimplemented, clock }) = saved;
+        if !totals.all_below(MAX_TOTAL) || !clock.is_before(MAX_TOTAL) {
+            return Err(StateError::Total);
+        }
+        self.state = cpu.clone();
+        self.totals = *totals;
+        self.unimplemented.clone_from(unimplemented);
+        self.clock = *clock;
+        self.retired.set(&self.totals);
+        Ok(())
+    }
+}
+
+impl Debugging for SoftEngine {
+    fn attach(&mut self, debugger: Box<dyn Debugger>) {
+        self.debugger = Some(debugger);
     }
 }
 

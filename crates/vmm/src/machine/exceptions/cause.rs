@@ -1,7 +1,7 @@
 //! What a report says of a guest that crashed.
 
 use super::{ExceptionLog, Noted, PF, name};
-use crate::machine::Outcome;
+use crate::machine::outcome::Outcome;
 use serde::Serialize;
 use soft_cpu::Exception;
 use std::fmt::Write as _;

@@ -2,7 +2,7 @@
 
 use super::cause::error_meaning;
 use super::*;
-use crate::machine::Outcome;
+use crate::machine::outcome::Outcome;
 use soft_cpu::{Exception, Place};
 use vpmu::pmu::Fault;
 use vpmu::profile::ICELAKE_SP;

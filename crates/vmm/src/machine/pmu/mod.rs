@@ -9,6 +9,7 @@ pub mod window;
 pub use stats::AccessStats;
 
 use crate::counts::{Slice, Source};
+use crate::machine::error::{SaveRestoreError, StateError};
 use crate::machine::exceptions::MsrAccess;
 use interval::{Interval, IntervalRecorder};
 use platform::time::GuestTime;
@@ -366,12 +367,11 @@ impl PmuDevice {
     /// Goes on from a saved state, with the source's totals as they were.
     ///
     /// # Errors
-    /// A sentence that says what no vPMU of this profile could have saved.
-    pub fn resume(&mut self, saved: &PmuState) -> Result<(), String> {
-        let windows = WindowRecorder::resume(saved.windows.clone());
-        self.windows = windows.ok_or("a measuring window has a counter of impossible width")?;
+    /// What no vPMU of this profile could have saved.
+    pub fn resume(&mut self, saved: &PmuState) -> Result<(), StateError> {
+        self.windows = WindowRecorder::resume(saved.windows.clone()).ok_or(StateError::Window)?;
         self.label = self.windows.label().to_owned();
-        self.restore(&saved.vpmu).map_err(|e| e.to_string())?;
+        self.restore(&saved.vpmu)?;
         self.vpmu.set_ledger(Ledger::resume(&saved.counted, saved.topdown, saved.dropped));
         self.stats = saved.stats;
         self.intervals = saved.intervals.clone();
@@ -382,16 +382,14 @@ impl PmuDevice {
     /// Saves the state, resets the vPMU and restores it from the serialised bytes.
     ///
     /// # Errors
-    /// A sentence when the bytes could not be written, read or restored.
-    pub fn save_and_restore(&mut self) -> Result<(), String> {
+    /// The bytes could not be written, read or restored.
+    pub fn save_and_restore(&mut self) -> Result<(), SaveRestoreError> {
         let state = self.save();
-        let bytes = serde_json::to_vec(&state).map_err(|e| format!("saving the vPMU: {e}"))?;
+        let bytes = serde_json::to_vec(&state)?;
         let pmis = self.pmis;
         self.reset();
         self.pmis = pmis;
-        let read: VpmuState =
-            serde_json::from_slice(&bytes).map_err(|e| format!("reading the saved vPMU: {e}"))?;
-        self.restore(&read).map_err(|e| e.to_string())
+        Ok(self.restore(&serde_json::from_slice(&bytes)?)?)
     }
 
     /// Writes out what the trace still buffers.

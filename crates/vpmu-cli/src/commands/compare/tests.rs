@@ -3,6 +3,7 @@
 use super::*;
 use crate::measured::metric_readings;
 use crate::output::{self, test_report};
+use vmm::engine::Detail;
 use vpmu::TopdownSlots;
 
 const SLOTS: TopdownSlots = TopdownSlots { slots: 1_000, fields: [300, 100, 200, 400, 50, 90, 120, 250] };
@@ -154,7 +155,7 @@ fn the_page_shows_every_number_and_runs_nothing() {
 }
 
 /// What a command shows of a run with this detail: table, page and lines.
-fn views(detail: Option<&'static str>, counts: Provenance) -> [String; 3] {
+fn views(detail: Option<Detail>, counts: Provenance) -> [String; 3] {
     let mut report = test_report();
     (report.detail, report.counts) = (detail, counts);
     let mut windows = [window("alu", vec![reading(Some(7), 7, counts)], Some(IDEAL))];
@@ -172,13 +173,13 @@ fn views(detail: Option<&'static str>, counts: Provenance) -> [String; 3] {
 
 #[test]
 fn shares_of_slots_are_shown_only_where_a_model_or_a_pmu_knows_them() {
-    for (detail, counts) in [(Some("timing"), Provenance::Modelled), (None, Provenance::Host)] {
+    for (detail, counts) in [(Some(Detail::Timing), Provenance::Modelled), (None, Provenance::Host)] {
         for view in views(detail, counts) {
             assert!(view.contains("topdown-retiring"), "{detail:?}, {counts}: {view}");
             assert!(!view.contains("No top-down breakdown"), "{detail:?}, {counts}: {view}");
         }
     }
-    for (detail, counts) in [(Some("counts"), Provenance::Modelled), (None, Provenance::Synthetic)] {
+    for (detail, counts) in [(Some(Detail::Counts), Provenance::Modelled), (None, Provenance::Synthetic)] {
         let [table, page, lines] = views(detail, counts);
         for view in [&table, &page, &lines] {
             assert!(!view.contains("topdown-"), "{detail:?}, {counts}: {view}");
@@ -196,7 +197,7 @@ fn shares_of_slots_are_shown_only_where_a_model_or_a_pmu_knows_them() {
 #[test]
 fn the_page_says_where_it_comes_from_and_leads_to_every_window() {
     let mut report = test_report();
-    (report.detail, report.counts) = (Some("timing"), Provenance::Modelled);
+    (report.detail, report.counts) = (Some(Detail::Timing), Provenance::Modelled);
     let counted = |event: &str, count, worth| Reading::new("FIXED_CTR0", (event, ":u"), worth, None, count);
     let counters = vec![
         counted("INST_RETIRED.ANY", 300, Provenance::Exact),

@@ -18,7 +18,7 @@ fn sse_guest(code: &[u8]) -> Option<Guest> {
 
 /// Mnemonics with counts; empty where the CPU runs ring 0 itself.
 fn completed(guest: &Guest) -> Vec<(String, u64)> {
-    let list: Vec<_> = guest.engine.completed().into_iter().map(|i| (i.mnemonic, i.count)).collect();
+    let list: Vec<_> = guest.engine.report().completed.into_iter().map(|i| (i.mnemonic, i.count)).collect();
     assert_eq!(guest.exits("emulation"), list.iter().map(|(_, count)| count).sum::<u64>());
     list
 }

@@ -89,7 +89,7 @@ impl Guest {
     }
 
     fn exits(&self, kind: &str) -> u64 {
-        self.engine.exit_counts().into_iter().find(|(known, _)| *known == kind).map_or(0, |(_, n)| n)
+        self.engine.report().exits.into_iter().find(|(known, _)| *known == kind).map_or(0, |(_, n)| n)
     }
 }
 

@@ -99,10 +99,10 @@ fn saved_runs_keep_the_time_of_rep() {
     let limits = RunLimits { timeout: Duration::from_secs(20) };
     let instructions = whole.engine.totals.instructions();
     for until in instructions - 6..=instructions {
-        guest.engine.run_until(&mut guest.machine, limits, until).expect("no failure");
-        let saved = serde_json::to_string(&guest.engine.save().expect("a state")).expect("JSON");
-        let read: SoftState = serde_json::from_str(&saved).expect("what was written");
-        guest.engine.resume(&read).expect("a possible state");
+        guest.engine.run_until(&mut guest.machine, limits, until);
+        let saved = serde_json::to_string(&guest.engine.save()).expect("JSON");
+        let read: VcpuState = serde_json::from_str(&saved).expect("what was written");
+        guest.engine.restore(&read).expect("a possible state");
     }
     guest.run();
     assert_eq!((guest.machine.now(), guest.engine.totals), expected);

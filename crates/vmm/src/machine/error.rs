@@ -1,0 +1,38 @@
+//! Why a machine cannot go on from a saved state.
+
+use platform::x86::apic;
+use vpmu::state::RestoreError;
+
+/// Why no guest can have reached a saved state.
+#[derive(Debug, thiserror::Error)]
+pub enum StateError {
+    /// A total of the engine.
+    #[error("a total is larger than any guest can have retired")]
+    Total,
+    /// Guest time.
+    #[error("a time lies further ahead than any guest can have come")]
+    Time,
+    /// The local APIC.
+    #[error(transparent)]
+    Apic(#[from] apic::StateError),
+    /// The serial port.
+    #[error("the serial port holds too much input")]
+    SerialInput,
+    /// A measuring window.
+    #[error("a measuring window has a counter of impossible width")]
+    Window,
+    /// The vPMU.
+    #[error(transparent)]
+    Pmu(#[from] RestoreError),
+}
+
+/// Why the vPMU could not be saved and restored in mid-run.
+#[derive(Debug, thiserror::Error)]
+pub enum SaveRestoreError {
+    /// Its state did not go through JSON.
+    #[error("the saved vPMU: {0}")]
+    Json(#[from] serde_json::Error),
+    /// Its state was refused.
+    #[error(transparent)]
+    Restore(#[from] RestoreError),
+}

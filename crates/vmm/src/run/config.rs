@@ -1,0 +1,107 @@
+//! What to run, on what.
+
+use crate::counts::CountsChoice;
+use crate::engine::{Detail, EngineChoice};
+use crate::gdb::GdbServer;
+use crate::machine::progress::RunProgress;
+use crate::machine::stop::StopRequest;
+use crate::snapshot::Snapshot;
+use platform::loader::{BootParams, Image};
+use platform::memory::MemoryConfig;
+use platform::x86::devices::{Input, Output};
+use std::fmt;
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+use std::time::Duration;
+use vpmu::Profile;
+
+/// A run.
+pub struct RunConfig {
+    /// Where the guest begins.
+    pub start: Start,
+    /// Wall-clock limit.
+    pub timeout: Duration,
+    /// Where to write the trace of PMU accesses.
+    pub trace: Option<PathBuf>,
+    /// Where to write the trace of exceptions and interrupts.
+    pub trace_exceptions: Option<PathBuf>,
+    /// A snapshot to take on the way.
+    pub save: Option<SnapshotPlan>,
+    /// Where console output also goes while the guest runs.
+    pub console: Option<Output>,
+    /// What the guest reads from its serial port.
+    pub input: Option<Input>,
+    /// Where GDB can connect.
+    pub gdb: Option<GdbServer>,
+    /// Asks the run to end.
+    pub stop: StopRequest,
+    /// Is told how far the run is.
+    pub progress: RunProgress,
+}
+
+impl fmt::Debug for RunConfig {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RunConfig")
+            .field("start", &self.start)
+            .field("timeout", &self.timeout)
+            .field("trace", &self.trace)
+            .field("trace_exceptions", &self.trace_exceptions)
+            .field("save", &self.save)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Where a guest begins.
+#[derive(Debug)]
+pub enum Start {
+    /// With an image.
+    Boot(Box<BootConfig>),
+    /// With a snapshot, on the soft engine. Console and traces hold what comes after it, the counts and windows of
+    /// the report everything since boot.
+    Resume(Box<Snapshot>),
+}
+
+/// What to boot, on what.
+#[derive(Debug)]
+pub struct BootConfig {
+    /// The image.
+    pub image: Image,
+    /// Command line and modules for it.
+    pub params: BootParams,
+    /// The PMU to show.
+    pub profile: Profile,
+    /// What executes the guest.
+    pub engine: EngineChoice,
+    /// Where the counts come from.
+    pub counts: CountsChoice,
+    /// How closely the soft engine models the core.
+    pub detail: Detail,
+    /// Threads that may run the guest: with [`Detail::Timing`] a second one takes the model of the core. No result
+    /// depends on it.
+    pub threads: NonZeroUsize,
+    /// Whether the guest gets last branch records.
+    pub lbr: LbrChoice,
+    /// Guest RAM.
+    pub memory: MemoryConfig,
+}
+
+/// Whether the guest gets last branch records.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum LbrChoice {
+    /// With an engine that sees every branch; hidden with the others.
+    #[default]
+    Auto,
+    /// Yes, or the run is refused.
+    On,
+    /// No: the profile does not announce them.
+    Off,
+}
+
+/// A snapshot to take on the way.
+#[derive(Debug, Clone)]
+pub struct SnapshotPlan {
+    /// After so many instructions retired since boot.
+    pub at: u64,
+    /// Where to write it.
+    pub path: PathBuf,
+}

@@ -1,0 +1,98 @@
+//! Why a run could not be started, or the VMM failed in it.
+
+use crate::counts::CountsError;
+use crate::counts::timing::TimingError;
+use crate::engine::EngineError;
+use crate::snapshot::SnapshotError;
+use platform::loader::LoadError;
+use platform::memory::MemoryError;
+use platform::x86::apic::ConfigError;
+use platform::x86::devices::FwCfgError;
+use std::io;
+use std::path::PathBuf;
+
+/// A run could not be started, or the VMM failed in it.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// Guest memory.
+    #[error(transparent)]
+    Memory(#[from] MemoryError),
+    /// The image does not fit the machine.
+    #[error(transparent)]
+    Load(#[from] LoadError),
+    /// The engine.
+    #[error(transparent)]
+    Engine(#[from] EngineError),
+    /// The counts source.
+    #[error(transparent)]
+    Counts(#[from] CountsError),
+    /// There is no model of the core.
+    #[error(transparent)]
+    Timing(#[from] TimingError),
+    /// KVM does not have it.
+    #[error(transparent)]
+    NeedsSoftEngine(#[from] SoftOnly),
+    /// A snapshot of a model's caches, predictors and pipeline.
+    #[error("the state of a modelled core is not part of snapshots")]
+    SnapshotOfModel,
+    /// The trace file.
+    #[error("trace file {path}: {source}")]
+    Trace {
+        /// The file.
+        path: PathBuf,
+        /// What went wrong.
+        source: io::Error,
+    },
+    /// A snapshot that cannot be resumed.
+    #[error(transparent)]
+    Snapshot(#[from] SnapshotError),
+    /// The snapshot could not be written.
+    #[error("snapshot file {path}: {source}")]
+    SaveSnapshot {
+        /// The file.
+        path: PathBuf,
+        /// What went wrong.
+        source: SnapshotError,
+    },
+    /// The run ended before, or began after, the point of the snapshot.
+    #[error("no snapshot after {at} instructions: the run was at {instructions}")]
+    SnapshotNotReached {
+        /// Where the snapshot was wanted.
+        at: u64,
+        /// Instructions retired.
+        instructions: u64,
+    },
+    /// The local APIC that this profile asks for.
+    #[error("profile {profile}: {source}")]
+    Apic {
+        /// Name of the profile.
+        profile: &'static str,
+        /// What is wrong.
+        source: ConfigError,
+    },
+    /// What the image is told of the machine.
+    #[error(transparent)]
+    FwCfg(#[from] FwCfgError),
+}
+
+/// What the soft engine can do and KVM cannot.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum SoftOnly {
+    /// Cycles and slots from a model of the core.
+    #[error("the CPU that executes the guest under KVM is the host's, which no model of a core stands for")]
+    CoreModel,
+    /// Last branch records.
+    #[error("KVM does not tell which branches the guest takes")]
+    BranchRecords,
+    /// A trace of exceptions.
+    #[error("KVM delivers exceptions without telling of them: only the soft engine can trace them")]
+    Exceptions,
+    /// GDB.
+    #[error("the kvm engine has no debugger: only the soft engine stops at every instruction")]
+    Debugger,
+    /// Snapshots.
+    #[error(
+        "the kvm engine takes no snapshots: only the soft engine stops after an exact number of instructions"
+    )]
+    Snapshots,
+}
