@@ -18,16 +18,11 @@ use serde::Deserialize;
 use std::path::{Path, PathBuf};
 use vpmu::lbr::MAX_DEPTH;
 use vpmu::profile::{AmdPmu, IntelPmu, LbrKind, MAX_FIXED, MAX_GP, PROFILES, PmuKind, Profile};
-use vpmu::register::intel::PerfCapabilities;
 
 /// Largest file that is read, in bytes.
 const MAX_FILE: u64 = 64 * 1024;
 /// Longest name, in bytes.
 const MAX_NAME: usize = 40;
-const FREEZE_WHILE_SMM: u64 = 1 << 12;
-const FW_WRITE: u64 = 1 << 13;
-const METRICS: u64 = 1 << 15;
-const METRICS_CLEAR: u64 = 1 << 19;
 
 /// A profile file is of no use.
 #[derive(Debug, thiserror::Error)]
@@ -254,17 +249,13 @@ fn intel(mut pmu: IntelPmu, change: &Intel, lbr: LbrKind) -> Result<IntelPmu, Pr
     if pmu.version < 2 && lbr != LbrKind::None {
         return Err(ProfileProblem::Conflict("branch records need version 2, because a PMI freezes them"));
     }
-    let mut bits = pmu.perf_capabilities.0;
-    let mut put = |mask: u64, on: Option<bool>| match on {
-        Some(true) => bits |= mask,
-        Some(false) => bits &= !mask,
-        None => {}
-    };
-    put(FW_WRITE, change.full_width_writes);
-    put(FREEZE_WHILE_SMM, change.freeze_while_smm);
-    put(METRICS, Some(pmu.metrics_level > 0));
-    put(METRICS_CLEAR, if pmu.metrics_level > 0 { change.rdpmc_metrics_clear } else { Some(false) });
-    pmu.perf_capabilities = PerfCapabilities(bits);
+    let has = pmu.perf_capabilities;
+    let metrics = pmu.metrics_level > 0;
+    pmu.perf_capabilities = has
+        .with_fw_write(change.full_width_writes.unwrap_or(has.fw_write()))
+        .with_freeze_while_smm(change.freeze_while_smm.unwrap_or(has.freeze_while_smm()))
+        .with_perf_metrics_available(metrics)
+        .with_rdpmc_metrics_clear(metrics && change.rdpmc_metrics_clear.unwrap_or(has.rdpmc_metrics_clear()));
     Ok(pmu)
 }
 

@@ -8,34 +8,33 @@ use crate::event::EventTable;
 use crate::lbr::MAX_DEPTH;
 use crate::register::intel::PerfCapabilities;
 
-mod alder_lake_p;
-mod cascade_lake;
-mod emerald_rapids;
-mod granite_rapids;
-mod icelake_client;
-mod icelake_sp;
-mod lunar_lake_p;
-mod rocket_lake;
-mod sapphire_rapids;
-mod skylake_sp;
-mod tiger_lake;
-mod zen;
+/// One line for each file: the profiles in it.
+macro_rules! profiles {
+    ($($file:ident: $($profile:ident),+;)*) => {
+        $(
+            mod $file;
+            pub use $file::{$($profile),+};
+        )*
 
-pub use alder_lake_p::ALDER_LAKE_P;
-pub use cascade_lake::CASCADE_LAKE;
-pub use emerald_rapids::EMERALD_RAPIDS;
-pub use granite_rapids::GRANITE_RAPIDS;
-pub use icelake_client::ICELAKE_CLIENT;
-pub use icelake_sp::ICELAKE_SP;
-pub use lunar_lake_p::LUNAR_LAKE_P;
-pub use rocket_lake::ROCKET_LAKE;
-pub use sapphire_rapids::SAPPHIRE_RAPIDS;
-pub use skylake_sp::SKYLAKE_SP;
-pub use tiger_lake::TIGER_LAKE;
-pub use zen::{ZEN2, ZEN3, ZEN4, ZEN5};
+        /// Every built-in profile.
+        pub static PROFILES: &[&Profile] = &[$($(&$profile),+),*];
+    };
+}
 
-/// PERF_CAPABILITIES: LBR_FMT.
-const LBR_FMT: u64 = 0x3F;
+profiles! {
+    skylake_sp: SKYLAKE_SP;
+    cascade_lake: CASCADE_LAKE;
+    icelake_client: ICELAKE_CLIENT;
+    icelake_sp: ICELAKE_SP;
+    tiger_lake: TIGER_LAKE;
+    rocket_lake: ROCKET_LAKE;
+    alder_lake_p: ALDER_LAKE_P;
+    sapphire_rapids: SAPPHIRE_RAPIDS;
+    emerald_rapids: EMERALD_RAPIDS;
+    granite_rapids: GRANITE_RAPIDS;
+    lunar_lake_p: LUNAR_LAKE_P;
+    zen: ZEN2, ZEN3, ZEN4, ZEN5;
+}
 
 /// Most general-purpose counters that a profile may have.
 pub const MAX_GP: usize = 10;
@@ -65,12 +64,17 @@ pub enum LbrKind {
 }
 
 impl LbrKind {
+    /// PERF_CAPABILITIES.LBR_FMT of the model-specific stack.
+    pub const LEGACY_FORMAT: u64 = 5;
+    /// PERF_CAPABILITIES.LBR_FMT of the architectural stack.
+    pub const ARCHITECTURAL_FORMAT: u64 = 0x3F;
+
     /// PERF_CAPABILITIES.LBR_FMT that announces these records.
     #[must_use]
     pub fn format(self) -> u64 {
         match self {
-            Self::Legacy => 5,
-            Self::Architectural { .. } => LBR_FMT,
+            Self::Legacy => Self::LEGACY_FORMAT,
+            Self::Architectural { .. } => Self::ARCHITECTURAL_FORMAT,
             Self::None | Self::LastBranch | Self::ExtV2 { .. } => 0,
         }
     }
@@ -101,25 +105,6 @@ impl LbrKind {
         }
     }
 }
-
-/// Every built-in profile.
-pub static PROFILES: &[&Profile] = &[
-    &SKYLAKE_SP,
-    &CASCADE_LAKE,
-    &ICELAKE_CLIENT,
-    &ICELAKE_SP,
-    &TIGER_LAKE,
-    &ROCKET_LAKE,
-    &ALDER_LAKE_P,
-    &SAPPHIRE_RAPIDS,
-    &EMERALD_RAPIDS,
-    &GRANITE_RAPIDS,
-    &LUNAR_LAKE_P,
-    &ZEN2,
-    &ZEN3,
-    &ZEN4,
-    &ZEN5,
-];
 
 /// A CPU whose PMU is shown to the guest.
 #[derive(Debug, Clone)]
@@ -315,7 +300,7 @@ impl Profile {
     pub fn with_lbr(mut self, lbr: LbrKind) -> Self {
         self.lbr = lbr;
         self.with_intel(|pmu| {
-            pmu.perf_capabilities.0 = pmu.perf_capabilities.0 & !LBR_FMT | lbr.format();
+            pmu.perf_capabilities.set_lbr_fmt(lbr.format());
         })
     }
 

@@ -24,22 +24,19 @@ use crate::counts::Slice;
 use platform::convert::scale;
 use platform::memory::GuestMemory;
 use platform::time::GuestTime;
-pub use platform::x86::apic::GeneralProtection;
+pub use platform::x86::apic::spec::{MSR_APIC_BASE, MSR_TSC_DEADLINE};
 use platform::x86::apic::{ApicState, LocalApic, TimerState};
 use platform::x86::devices::{Devices, DevicesState, IoApic, PortEffect, TestDevice};
 use serde::{Deserialize, Serialize};
+pub use soft_cpu::GeneralProtection;
 use vpmu::pmu::RdpmcContext;
 use vpmu::profile::Vendor;
 use vpmu::{ReadOutcome, WriteOutcome};
 
-/// IA32_APIC_BASE.
-pub const MSR_APIC_BASE: u32 = 0x1B;
 /// IA32_MCG_CAP: 0, no error-reporting banks. Guests read it without asking CPUID.
 pub const MSR_MCG_CAP: u32 = 0x179;
 /// Latest time of a saved machine, in ns or timer ticks: after decades.
 const MAX_TIME: u64 = 1 << 60;
-/// IA32_TSC_DEADLINE.
-pub const MSR_TSC_DEADLINE: u32 = 0x6E0;
 
 /// IA32_BIOS_SIGN_ID: microcode revision, in the high half on Intel CPUs; PATCH_LEVEL in the low half on AMD's.
 const MSR_BIOS_SIGN_ID: u32 = 0x8B;
@@ -336,10 +333,10 @@ impl Machine {
             MSR_BIOS_SIGN_ID if self.is_amd() => Ok(MICROCODE_REVISION),
             MSR_BIOS_SIGN_ID => Ok(MICROCODE_REVISION << 32),
             MSR_ARCH_CAPABILITIES if !self.is_amd() => Ok(ARCH_CAPABILITIES),
-            _ if self.is_amd() && amd_msr::read(index).is_some() => {
-                amd_msr::read(index).ok_or(GeneralProtection)
-            }
-            _ => return Err(self.unknown(access, rip)),
+            _ => match self.configuration(index) {
+                Some(value) => Ok(value),
+                None => return Err(self.unknown(access, rip)),
+            },
         };
         value.map_err(|_| self.refuse(access, rip, RefusalReason::Apic))
     }
@@ -371,10 +368,15 @@ impl Machine {
             // Software writes 0 and executes CPUID before it reads the revision.
             MSR_BIOS_SIGN_ID => Ok(()),
             // Configuration without effect here.
-            _ if self.is_amd() && amd_msr::read(index).is_some() => Ok(()),
+            _ if self.configuration(index).is_some() => Ok(()),
             _ => return Err(self.unknown(access, rip)),
         };
         written.map_err(|_| self.refuse(access, rip, RefusalReason::Apic))
+    }
+
+    /// A model-specific configuration register.
+    fn configuration(&self, index: u32) -> Option<u64> {
+        amd_msr::read(index).filter(|_| self.is_amd())
     }
 
     fn is_amd(&self) -> bool {

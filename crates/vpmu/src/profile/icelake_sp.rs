@@ -34,8 +34,12 @@ pub(super) const PMU: IntelPmu = IntelPmu {
     any_thread_deprecated: true,
     umask2: false,
     hybrid_core: 0,
-    // LBR_FMT 5, FREEZE_WHILE_SMM, FW_WRITE, PERF_METRICS_AVAILABLE. Silicon has 0xF4C5: the rest is PEBS.
-    perf_capabilities: PerfCapabilities(0xB005),
+    // Silicon has 0xF4C5: the rest is PEBS.
+    perf_capabilities: PerfCapabilities(0)
+        .with_lbr_fmt(LbrKind::LEGACY_FORMAT)
+        .with_freeze_while_smm(true)
+        .with_fw_write(true)
+        .with_perf_metrics_available(true),
     metrics_level: 1,
     offcore_rsp_mask: 0x3F_FFFF_BFFF,
     ld_lat_mask: 0xFFFF,

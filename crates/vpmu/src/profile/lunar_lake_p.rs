@@ -2,7 +2,6 @@
 
 use super::{IntelPmu, PmuKind, Profile, SAPPHIRE_RAPIDS, sapphire_rapids};
 use crate::event::EventTable;
-use crate::register::intel::PerfCapabilities;
 
 /// Core Ultra 200V, a performance core; shown as the only core of a hybrid part, because Linux (6.11 and later) knows this model as
 /// hybrid only and has no PMU for a core without a type in CPUID leaf 1AH. Leaf 0AH has this core's own counters, where silicon has
@@ -28,8 +27,8 @@ pub const LUNAR_LAKE_P: Profile = Profile {
         umask2: true,
         // Core type 40H, native model 3.
         hybrid_core: 0x4000_0003,
-        // As Golden Cove, with RDPMC_METRICS_CLEAR. The rest is PEBS.
-        perf_capabilities: PerfCapabilities(0x8_B03F),
+        // The rest of what silicon has is PEBS.
+        perf_capabilities: sapphire_rapids::PMU.perf_capabilities.with_rdpmc_metrics_clear(true),
         offcore_rsp_mask: 0xFFF_FFFF_FFFF,
         ..sapphire_rapids::PMU
     }),

@@ -35,9 +35,12 @@ pub(super) const PMU: IntelPmu = IntelPmu {
     any_thread_deprecated: true,
     umask2: false,
     hybrid_core: 0,
-    // LBR_FMT 3FH (architectural), FREEZE_WHILE_SMM, FW_WRITE, PERF_METRICS_AVAILABLE. Silicon has 0xF4FF: the
-    // rest is PEBS.
-    perf_capabilities: PerfCapabilities(0xB03F),
+    // Silicon has 0xF4FF: the rest is PEBS.
+    perf_capabilities: PerfCapabilities(0)
+        .with_lbr_fmt(LbrKind::ARCHITECTURAL_FORMAT)
+        .with_freeze_while_smm(true)
+        .with_fw_write(true)
+        .with_perf_metrics_available(true),
     metrics_level: 2,
     offcore_rsp_mask: 0x3F_FFFF_FFFF,
     ld_lat_mask: 0xFFFF,

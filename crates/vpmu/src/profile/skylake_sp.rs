@@ -31,8 +31,11 @@ pub const SKYLAKE_SP: Profile = Profile {
         any_thread_deprecated: false,
         umask2: false,
         hybrid_core: 0,
-        // LBR_FMT 5, FREEZE_WHILE_SMM, FW_WRITE. Silicon has 0x33C5: the rest is PEBS.
-        perf_capabilities: PerfCapabilities(0x3005),
+        // Silicon has 0x33C5: the rest is PEBS.
+        perf_capabilities: PerfCapabilities(0)
+            .with_lbr_fmt(LbrKind::LEGACY_FORMAT)
+            .with_freeze_while_smm(true)
+            .with_fw_write(true),
         metrics_level: 0,
         offcore_rsp_mask: 0x3F_FFFF_8FFF,
         ld_lat_mask: 0xFFFF,

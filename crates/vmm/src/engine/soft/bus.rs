@@ -384,7 +384,7 @@ impl<const TIMED: bool> Bus for SoftBus<'_, TIMED> {
     fn rdmsr(&mut self, index: u32, access: &Access<'_>) -> Result<u64, GeneralProtection> {
         self.access_msr(index, access.totals);
         self.attention = true;
-        self.machine.rdmsr(index, Some(access.rip)).map_err(|_| GeneralProtection)
+        self.machine.rdmsr(index, Some(access.rip))
     }
 
     fn wrmsr(&mut self, index: u32, value: u64, access: &Access<'_>) -> Result<(), GeneralProtection> {
@@ -397,7 +397,7 @@ impl<const TIMED: bool> Bus for SoftBus<'_, TIMED> {
             self.machine.move_tsc(self.tsc_offset);
             return Ok(());
         }
-        let written = self.machine.wrmsr(index, value, Some(access.rip)).map_err(|_| GeneralProtection);
+        let written = self.machine.wrmsr(index, value, Some(access.rip));
         self.follow_branches();
         written
     }
@@ -406,7 +406,7 @@ impl<const TIMED: bool> Bus for SoftBus<'_, TIMED> {
         self.publish(access.totals);
         self.attention = true;
         let context = RdpmcContext { cpl: access.cpl, pce, protected_mode: true };
-        self.machine.rdpmc(counter, context, Some(access.rip)).map_err(|_| GeneralProtection)
+        self.machine.rdpmc(counter, context, Some(access.rip))
     }
 
     fn cpuid(&mut self, leaf: u32, subleaf: u32, _access: &Access<'_>) -> CpuidLeaf {
