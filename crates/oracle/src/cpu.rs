@@ -106,7 +106,7 @@ impl CpuId {
         }
     }
 
-    /// The core, if somebody has compared `soft-cpu` with one.
+    /// The core, if `soft-cpu` has been compared with one.
     #[must_use]
     pub fn core(&self) -> Option<&'static KnownCore> {
         CORES.iter().find(|core| {

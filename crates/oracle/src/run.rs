@@ -111,8 +111,8 @@ pub struct Report {
     pub different: u64,
     /// The first of them.
     pub differences: Vec<Difference>,
-    /// Number of further differences, in what the manuals leave open, on a core that nobody has recorded: the order of
-    /// an instruction's faults, and what it has done when it faults.
+    /// Number of further differences, in what the manuals leave open, on a core that has not been recorded: the order
+    /// of an instruction's faults, and what it has done when it faults.
     pub open: u64,
     /// The first of them.
     pub open_differences: Vec<Difference>,

@@ -1,14 +1,14 @@
 //! Decoded basic blocks, by guest physical address and mode.
 
+use crate::block::{BlockId, Position};
 use crate::bus::Bus;
-use crate::context::{Mode, Position};
+use crate::by_address::ByAddress;
+use crate::context::Mode;
 use crate::exec::Insn;
 use crate::exec::chain::Chain;
 use crate::mmu::{Mmu, PAGE};
 use crate::observe::Observed;
 use crate::prefetch::prefetch;
-use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, Hasher};
 
 /// Blocks after which the cache starts anew.
 const MAX_BLOCKS: usize = 1 << 16;
@@ -34,19 +34,11 @@ pub(crate) struct Block<B> {
     pub(crate) next: BlockId,
     /// Guest physical address of the first byte.
     pub(crate) gpa: u64,
-    /// While somebody watches.
+    /// With an observer.
     pub(crate) observed: Option<Observed>,
     pub(crate) mode: Mode,
     /// The page into which its only instruction continues.
     pub(crate) second: Option<u64>,
-}
-
-/// A block's place in the cache.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct BlockId(u32);
-
-impl BlockId {
-    pub(crate) const NONE: Self = Self(u32::MAX);
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -84,29 +76,6 @@ struct CodePage {
     size: u8,
 }
 
-/// Hashes keys that are page addresses and block addresses. A guest that makes them collide slows itself down only.
-#[derive(Debug, Default, Clone, Copy)]
-pub(crate) struct AddressHasher(u64);
-
-impl Hasher for AddressHasher {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-    fn write(&mut self, bytes: &[u8]) {
-        bytes.iter().for_each(|byte| self.write_u64(u64::from(*byte)));
-    }
-    fn write_u64(&mut self, value: u64) {
-        self.0 = (self.0.rotate_left(23) ^ value).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-        self.0 ^= self.0 >> 32;
-    }
-    fn write_isize(&mut self, value: isize) {
-        self.write_u64(value as u64);
-    }
-}
-
-/// A map by guest physical address.
-pub(crate) type ByAddress<K, V> = HashMap<K, V, BuildHasherDefault<AddressHasher>>;
-
 pub(crate) struct Cache<B> {
     blocks: Vec<Block<B>>,
     /// Blocks that are no more.
@@ -124,8 +93,8 @@ impl<B: Bus> Cache<B> {
         Self {
             blocks: Vec::new(),
             free: Vec::new(),
-            by_gpa: HashMap::default(),
-            by_page: HashMap::default(),
+            by_gpa: ByAddress::default(),
+            by_page: ByAddress::default(),
             jumps: Box::new([NO_JUMP; JUMPS]),
             pages: Box::new([CodePage { tag: 0, gpa: 0, size: 0 }; PAGES]),
             generation: 1,
@@ -144,8 +113,8 @@ impl<B: Bus> Cache<B> {
     }
 
     /// What a key is known by in this generation; never 0. A canonical address repeats its bit 47 in those above, so
-    /// that different keys have different tags. So do those that code gets to by running or jumping over the end of the
-    /// canonical space, whose bit 63 differs from bit 47.
+    /// that different keys have different tags. So do those that code gets to by running or jumping over the end of
+    /// the canonical space, whose bit 63 differs from bit 47.
     #[inline(always)]
     fn tag(&self, key: u64) -> u64 {
         key ^ self.generation << 48
@@ -169,9 +138,9 @@ impl<B: Bus> Cache<B> {
         self.blocks.get(id.0 as usize)
     }
 
-    /// As [`jump`](Self::jump) for whoever goes from block to block, which has the next one expected. Brings what is
-    /// expected behind it into the host's caches, one step after the other: the header of the second block, and
-    /// instructions when it is the first.
+    /// As [`jump`](Self::jump) on the way from block to block, on which each block has the next one expected. Brings
+    /// what is expected behind it into the host's caches, one step after the other: the header of the second block,
+    /// and instructions when it is the first.
     #[inline(always)]
     pub(crate) fn follow(&mut self, path: &mut Path, key: u64) -> Option<&Block<B>> {
         let tag = self.tag(key);

@@ -1,17 +1,18 @@
 //! The CPU while it runs: the architectural state in the form that handlers want, and what is
 //! derived from it.
 
-use crate::bus::{Access, BranchKind, Bus};
-use crate::debug::Breakpoints;
-use crate::debugger::Debugger;
+use crate::account::totals::Totals;
+use crate::account::trail::Trail;
+use crate::block::Position;
+use crate::bus::{Access, Bus};
+use crate::debug::breakpoints::Breakpoints;
+use crate::debug::debugger::Debugger;
 use crate::exception::{self, Exception, Fault};
 use crate::flags::{self, Flags};
 use crate::mmu::{Mmu, view};
 use crate::observe::Watch;
 use crate::silicon::{Rule, Silicon};
 use crate::state::{DescriptorTable, Segment, State};
-use crate::totals::Totals;
-use crate::trail::Trail;
 
 pub(crate) const RAX: usize = 0;
 pub(crate) const RCX: usize = 1;
@@ -68,23 +69,6 @@ pub(crate) enum Mode {
     Bits16,
     Bits32,
     Bits64,
-}
-
-/// Where in its block an instruction is, and what retires before it in the block.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct Position {
-    /// Offset of its first byte.
-    pub(crate) start: u16,
-    /// Memory operands read and written by the instructions before it.
-    pub(crate) loads: u8,
-    pub(crate) stores: u8,
-    /// Instructions before it that work on XMM registers, and on those of x87 (low half) and MMX.
-    pub(crate) sse: u8,
-    pub(crate) fpu: u8,
-    /// Instructions before it.
-    pub(crate) index: u8,
-    /// Length in bytes. Behind a block: how it [ends](crate::trail::Ending).
-    pub(crate) len: u8,
 }
 
 #[derive(Debug)]
@@ -168,7 +152,7 @@ pub(crate) struct Core {
     pub(crate) breakpoints: Breakpoints,
     /// RFLAGS.TF stands for single-stepping on branches.
     pub(crate) steps_on_branches: bool,
-    /// Of somebody outside the guest.
+    /// That of a debugger outside the guest.
     pub(crate) debugger: Debugger,
     /// DR6 bits that #DB reports after the instruction.
     pub(crate) debug_pending: u64,
@@ -379,59 +363,11 @@ impl Core {
         self.instruction_rip().wrapping_add(u64::from(self.position.len))
     }
 
-    /// Brings the totals up to, and excluding, the current instruction.
-    pub(crate) fn sync_totals(&mut self) {
-        let (now, then) = (self.position, self.synced);
-        let totals = &mut self.totals.current;
-        self.trail.count(totals);
-        totals.instructions += u64::from(now.index - then.index);
-        totals.loads += u64::from(now.loads - then.loads);
-        totals.stores += u64::from(now.stores - then.stores);
-        totals.sse += u64::from(now.sse - then.sse);
-        totals.x87 += u64::from((now.fpu & 0xF) - (then.fpu & 0xF));
-        totals.mmx += u64::from((now.fpu >> 4) - (then.fpu >> 4));
-        self.synced = now;
-    }
-
-    /// Before a call of the bus with [`access`](Self::access): brings everything that it may look at up to, and
-    /// excluding, the current instruction.
-    pub(crate) fn sync<B: Bus>(&mut self, bus: &mut B) {
-        self.sync_totals();
-        self.tell_branches(bus);
-    }
-
     /// The current instruction is the first one of a block, at RIP; everything is in sync.
     #[inline(always)]
     pub(crate) fn between_blocks(&mut self) {
         self.regs[BLOCK] = self.rip;
         self.position = Position::default();
-        self.synced = Position::default();
-    }
-
-    /// Instructions retired before the current one.
-    #[inline(always)]
-    pub(crate) fn retired(&self) -> u64 {
-        (self.totals.instructions() + u64::from(self.position.index))
-            .wrapping_sub(u64::from(self.synced.index))
-    }
-
-    /// A whole block has retired. True if [`trail_half_full`](Self::trail_half_full) has to follow.
-    #[inline(always)]
-    pub(crate) fn retire_block(&mut self, end: Position) -> bool {
-        if self.synced.index == 0 {
-            // Nobody has looked in between.
-            self.trail.note(self.regs[BLOCK], end)
-        } else {
-            self.retire_rest(end);
-            self.trail.note_counted(self.regs[BLOCK], end)
-        }
-    }
-
-    /// Counts what has retired of a block up to its end, or up to there.
-    #[inline(never)]
-    pub(crate) fn retire_rest(&mut self, end: Position) {
-        self.position = end;
-        self.sync_totals();
         self.synced = Position::default();
     }
 
@@ -453,20 +389,6 @@ impl Core {
             self.attention = true;
             self.stop = true;
         }
-    }
-
-    /// Counts a near branch. The run loop [tells of it](crate::trail).
-    #[inline(always)]
-    pub(crate) fn retire_branch(&mut self, kind: BranchKind) {
-        self.totals.current.branches[kind as usize] += 1;
-    }
-
-    /// A far branch that may have changed the privilege level: counts where it started.
-    pub(crate) fn retire_far<B: Bus>(&mut self, bus: &mut B, from_cpl: u8) {
-        // Interruptibility may have changed.
-        self.stop = true;
-        self.totals.current.branches[BranchKind::Far as usize] += 1;
-        self.tell_far(bus, false, self.instruction_rip(), from_cpl);
     }
 
     #[cold]

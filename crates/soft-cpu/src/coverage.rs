@@ -21,7 +21,7 @@ use iced_x86::{Code, CpuidFeature, DecoderOptions, OpCodeOperandKind as K};
 pub enum Support {
     /// It is executed.
     Implemented,
-    /// It raises #UD, as on a CPU that does not announce it. Nobody is told.
+    /// It raises #UD, as on a CPU that does not announce it, and is not reported.
     Undefined,
     /// It raises #UD, and [`Cpu::unimplemented`](crate::Cpu::unimplemented) names it.
     Missing,
@@ -123,7 +123,8 @@ enum Word {
     Edx,
 }
 
-/// Leaf (subleaf 0, of 0DH subleaf 1), register and bit that announce a feature. Source: SDM volume 2, CPUID; AMD's APM volume 3 for AMD's features.
+/// Leaf (subleaf 0, of 0DH subleaf 1), register and bit that announce a feature. Source: SDM volume 2, CPUID; AMD's
+/// APM volume 3 for AMD's features.
 fn cpuid_bit(feature: CpuidFeature) -> Option<(u32, Word, u32)> {
     use CpuidFeature as F;
     use Word::{Eax, Ebx, Ecx, Edx};

@@ -1,10 +1,12 @@
 //! The CPU as the embedder sees it, and the run loop.
 
+use crate::account::totals::Totals;
+use crate::block::BlockId;
 use crate::bus::{BranchRecorder, Bus, Tracer};
-use crate::cache::{Block, BlockId, Cache};
+use crate::cache::{Block, Cache};
 use crate::context::{BLOCK, CS, Core, Mode};
-use crate::debug::DR6_BS;
-use crate::debugger::{DebugStop, DebugStops};
+use crate::debug::breakpoints::DR6_BS;
+use crate::debug::debugger::{DebugStop, DebugStops};
 use crate::decode;
 use crate::exception::{self, Done, EventKind, Exception, Fault};
 use crate::exec::chain;
@@ -13,7 +15,6 @@ use crate::flags::{IF, RF, TF};
 use crate::mmu::{Intent, PAGE, is_canonical};
 use crate::silicon::{Rule, Silicon};
 use crate::state::State;
-use crate::totals::Totals;
 use core::fmt;
 
 /// How far a run goes.
@@ -122,7 +123,8 @@ impl<B: Bus> Cpu<B> {
         cpu
     }
 
-    /// The same CPU, on the side of that silicon in what [`RULES`](crate::silicon::RULES) lists; without it on Intel's.
+    /// The same CPU, on the side of that silicon in what [`RULES`](crate::silicon::RULES) lists; without it on
+    /// Intel's.
     #[must_use]
     pub fn with_silicon(mut self, silicon: Silicon) -> Self {
         self.core.rules = silicon.rules();
@@ -181,7 +183,7 @@ impl<B: Bus> Cpu<B> {
         self.cache.clear(&mut self.core.mmu);
     }
 
-    /// Somebody other than this CPU has written to RAM. `len` bytes from `gpa`, which may span pages.
+    /// RAM has been written to, but not by this CPU: `len` bytes from `gpa`, which may span pages.
     pub fn memory_changed(&mut self, gpa: u64, len: u64) {
         let last = gpa.saturating_add(len.max(1) - 1);
         for page in (gpa / PAGE)..=(last / PAGE) {
@@ -210,8 +212,8 @@ impl<B: Bus> Cpu<B> {
         accepted
     }
 
-    /// Runs end, besides their budget, when so many iterations of REP have been executed since this call, if need be between
-    /// two iterations ([`Exit::Yield`]). Without a call there is no limit; 0 is taken as 1.
+    /// Runs end, besides their budget, when so many iterations of REP have been executed since this call, if need be
+    /// between two iterations ([`Exit::Yield`]). Without a call there is no limit; 0 is taken as 1.
     pub fn limit_repetitions(&mut self, iterations: u64) {
         self.core.repetitions_left = iterations.max(1);
     }
@@ -436,7 +438,7 @@ impl<B: Bus> Cpu<B> {
                 break Left::Faulted;
             }
         };
-        // Whoever looks now finds everything in sync.
+        // From here on everything is in sync.
         match outcome {
             Left::Through => self.core.between_blocks(),
             Left::Stopped | Left::Faulted => self.core.synced = self.core.position,

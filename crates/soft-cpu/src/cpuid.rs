@@ -13,6 +13,15 @@ pub struct CpuidLeaf {
     pub edx: u32,
 }
 
+/// Physical address bits.
+pub(crate) const PHYSICAL_BITS: u32 = 46;
+/// State component of XCR0: x87.
+pub(crate) const X87_STATE: u64 = 1;
+/// State component of XCR0: XMM registers and MXCSR.
+pub(crate) const SSE_STATE: u64 = 1 << 1;
+/// The components that XCR0 can have.
+pub(crate) const USER_STATE: u64 = X87_STATE | SSE_STATE;
+
 /// Highest basic leaf.
 const MAX_BASIC: u32 = 0xD;
 const MAX_EXTENDED: u32 = 0x8000_0008;
@@ -62,14 +71,12 @@ pub fn leaf(leaf: u32, subleaf: u32) -> CpuidLeaf {
         2 => CpuidLeaf { eax: 0xFF01, ..CpuidLeaf::default() },
         7 if subleaf == 0 => CpuidLeaf { ebx: LEAF_7_EBX, ecx: LEAF_7_ECX, ..CpuidLeaf::default() },
         // x87 and SSE state; EBX as far as it does not depend on control registers.
-        0xD if subleaf == 0 => {
-            CpuidLeaf { eax: crate::exec::xsave::USER as u32, ebx: XSAVE_AREA, ecx: XSAVE_AREA, edx: 0 }
-        }
+        0xD if subleaf == 0 => CpuidLeaf { eax: USER_STATE as u32, ebx: XSAVE_AREA, ecx: XSAVE_AREA, edx: 0 },
         0xD if subleaf == 1 => CpuidLeaf { eax: LEAF_D_1_EAX, ebx: XSAVE_AREA, ecx: 0, edx: 0 },
         0x8000_0000 => CpuidLeaf { eax: MAX_EXTENDED, ..CpuidLeaf::default() },
         0x8000_0001 => CpuidLeaf { ecx: EXTENDED_ECX, edx: EXTENDED_EDX, ..CpuidLeaf::default() },
         // Address sizes: 48 bits linear.
-        0x8000_0008 => CpuidLeaf { eax: 48 << 8 | crate::mmu::PHYSICAL_BITS, ..CpuidLeaf::default() },
+        0x8000_0008 => CpuidLeaf { eax: 48 << 8 | PHYSICAL_BITS, ..CpuidLeaf::default() },
         _ => CpuidLeaf::default(),
     }
 }

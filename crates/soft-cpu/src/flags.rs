@@ -1,4 +1,4 @@
-//! Arithmetic flags, kept as the last result and its carries and computed when somebody looks.
+//! Arithmetic flags, kept as the last result and its carries and computed when they are read.
 
 pub(crate) const CF: u64 = 1;
 pub(crate) const PF: u64 = 1 << 2;

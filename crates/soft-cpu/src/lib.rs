@@ -31,14 +31,16 @@
 //! [`cpuid::leaf`] advertises only what works.
 #![deny(unsafe_code)]
 
+mod account;
+mod block;
 mod bus;
+mod by_address;
 mod cache;
 mod context;
 pub mod coverage;
 mod cpu;
 pub mod cpuid;
 mod debug;
-mod debugger;
 mod decode;
 mod exception;
 mod exec;
@@ -52,18 +54,16 @@ mod segment;
 pub mod silicon;
 mod sse;
 mod state;
-mod totals;
-mod trail;
 mod width;
 mod x87;
 
+pub use account::totals::{Arithmetic, Flop, ModeTotals, Totals};
 pub use bus::{
-    Access, Branch, BranchKind, BranchRecorder, Bus, GeneralProtection, LBR_COMPONENT_WORDS, LbrState, Tracer,
+    Access, BranchRecorder, Bus, GeneralProtection, LBR_COMPONENT_WORDS, LbrState, TakenBranch, Tracer,
 };
 pub use cpu::{Budget, Cpu, Exit, Unimplemented};
 pub use cpuid::CpuidLeaf;
-pub use debugger::{DebugStop, DebugStops, Watchpoint};
+pub use debug::debugger::{DebugStop, DebugStops, Watchpoint};
 pub use exception::{Delivery, EventKind, Exception, Place};
 pub use observe::{BlockStep, Observer, Prepared, Step, Unobserved};
 pub use state::{DescriptorTable, RFLAGS_IF, Segment, State};
-pub use totals::{Arithmetic, Flop, ModeTotals, Totals};

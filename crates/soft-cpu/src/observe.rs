@@ -9,6 +9,7 @@
 //! predictors for a while.
 
 mod block;
+mod note;
 mod run;
 mod watch;
 

@@ -10,7 +10,8 @@ pub(crate) fn prefetch<T: ?Sized, const LINES: usize>(soon: &T) {
         #[cfg(target_arch = "x86_64")]
         {
             use core::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-            // SAFETY: a prefetch has no effect but on caches, wherever it points to, and every x86-64 processor has it.
+            // SAFETY: a prefetch has no effect but on caches, wherever it points to, and every x86-64 processor has
+            // it.
             unsafe { _mm_prefetch::<_MM_HINT_T0>(start.wrapping_add(64 * line)) };
         }
         #[cfg(not(target_arch = "x86_64"))]

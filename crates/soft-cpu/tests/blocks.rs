@@ -1,5 +1,5 @@
 //! Code leaves the same state behind each of its instructions, whether it runs in one go or under an observer, who has
-//! each one executed by itself: what a block leaves out or does at once, nobody can see.
+//! each one executed by itself: what a block leaves out or does at once cannot be seen.
 #![allow(missing_docs)]
 
 mod common;

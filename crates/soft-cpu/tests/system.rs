@@ -13,8 +13,9 @@ mod silicon;
 mod xsave;
 
 use common::TestBus;
+use retire::BranchKind;
 use soft_cpu::silicon::Silicon;
-use soft_cpu::{Arithmetic, BranchKind, Budget, Cpu, DescriptorTable, Exit, Flop, Segment, State};
+use soft_cpu::{Arithmetic, Budget, Cpu, DescriptorTable, Exit, Flop, Segment, State};
 
 const PML4: u64 = 0x1000;
 const GDT: u64 = 0x5000;
@@ -188,7 +189,7 @@ fn no_execute_faults_on_fetch_only() {
     let cpu = expect_vector(&mut guest, 14);
     assert_eq!(frame(&guest, &cpu, 0), 0b1_0001);
     assert_eq!(frame(&guest, &cpu, 1), DATA + 8);
-    assert_eq!(cpu.totals().os()[BranchKind::IndirectJump], 1);
+    assert_eq!(cpu.totals().os().taken(BranchKind::IndirectJump), 1);
 }
 
 #[test]
@@ -281,9 +282,9 @@ fn ring_3_enters_ring_0_on_its_stack_and_comes_back() {
     assert_eq!(frame(&guest, &cpu, 4), STACK);
     // INT at CPL 3; IRETQ and the HLT of the #GP handler at CPL 0.
     assert_eq!(cpu.totals().usr().instructions, 1);
-    assert_eq!(cpu.totals().usr()[BranchKind::Far], 1);
+    assert_eq!(cpu.totals().usr().taken(BranchKind::Far), 1);
     assert_eq!(cpu.totals().os().instructions, 2);
-    assert_eq!(cpu.totals().os()[BranchKind::Far], 1);
+    assert_eq!(cpu.totals().os().taken(BranchKind::Far), 1);
 }
 
 #[test]
@@ -445,8 +446,8 @@ fn a_run_ends_on_the_exact_instruction() {
         assert_eq!(cpu.totals().os().all_branches(), stop / 3);
         assert_eq!(cpu.run(&mut guest.bus, budget(1000)), Exit::Halted);
         assert_eq!(cpu.totals().instructions(), 301);
-        assert_eq!(cpu.totals().os()[BranchKind::ConditionalTaken], 99);
-        assert_eq!(cpu.totals().os()[BranchKind::ConditionalNotTaken], 1);
+        assert_eq!(cpu.totals().os().taken(BranchKind::Conditional), 99);
+        assert_eq!(cpu.totals().os().not_taken(), 1);
     }
 }
 

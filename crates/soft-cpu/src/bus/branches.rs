@@ -1,57 +1,11 @@
 //! Recording taken branches: what last branch records (LBR) and single-stepping on branches (BTF) need of the CPU.
 
 use core::convert::Infallible;
-
-/// Kinds of branches, as performance counters and LBRs tell them apart.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[repr(u8)]
-pub enum BranchKind {
-    /// Jcc, LOOPcc, JrCXZ that jumped.
-    ConditionalTaken,
-    /// The same, fallen through.
-    ConditionalNotTaken,
-    /// JMP rel.
-    DirectJump,
-    /// JMP r/m.
-    IndirectJump,
-    /// CALL rel.
-    DirectCall,
-    /// CALL r/m.
-    IndirectCall,
-    /// RET.
-    Return,
-    /// Far JMP, CALL and RET, IRET, SYSCALL, SYSRET, SYSENTER, SYSEXIT, INT n, INT3, INTO. For
-    /// [`BranchRecorder::record`] also exceptions and interrupts, which do not retire as branches.
-    Far,
-}
-
-impl BranchKind {
-    /// The kind as a set of kinds.
-    #[inline(always)]
-    #[must_use]
-    pub const fn bit(self) -> u8 {
-        1 << self as u8
-    }
-
-    /// Number of kinds.
-    pub const COUNT: usize = Self::ALL.len();
-
-    /// Every kind.
-    pub const ALL: [Self; 8] = [
-        Self::ConditionalTaken,
-        Self::ConditionalNotTaken,
-        Self::DirectJump,
-        Self::IndirectJump,
-        Self::DirectCall,
-        Self::IndirectCall,
-        Self::Return,
-        Self::Far,
-    ];
-}
+use retire::BranchKind;
 
 /// A taken branch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Branch {
+pub struct TakenBranch {
     /// Address of the branch instruction; for an exception or interrupt of the instruction that did
     /// not execute.
     pub from: u64,
@@ -85,7 +39,7 @@ pub trait BranchRecorder {
 
     /// A [wanted](Self::wanted) branch has been taken. Called in program order, and before any other call that says
     /// which instruction it belongs to.
-    fn record(&mut self, branch: Branch);
+    fn record(&mut self, branch: TakenBranch);
 
     /// So many [wanted](Self::wanted) branches have been taken before those that are recorded next, which are all
     /// that [matter](Self::depth).
@@ -107,7 +61,7 @@ impl BranchRecorder for Infallible {
     fn wanted(&self, _cpl: u8) -> u8 {
         match *self {}
     }
-    fn record(&mut self, _branch: Branch) {
+    fn record(&mut self, _branch: TakenBranch) {
         match *self {}
     }
     fn skip(&mut self, _count: u64) {

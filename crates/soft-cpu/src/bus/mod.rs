@@ -4,13 +4,13 @@ mod branches;
 mod lbr_state;
 mod tracer;
 
-pub use branches::{Branch, BranchKind, BranchRecorder};
+pub use branches::{BranchRecorder, TakenBranch};
 pub use lbr_state::{LBR_COMPONENT_WORDS, LbrState};
 pub use tracer::Tracer;
 
+use crate::account::totals::Totals;
 use crate::cpuid::CpuidLeaf;
 use crate::observe::{Observer, Unobserved};
-use crate::totals::Totals;
 use core::convert::Infallible;
 
 /// The guest gets #GP(0).

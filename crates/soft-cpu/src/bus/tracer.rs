@@ -1,8 +1,8 @@
 //! Tracing what rarely happens, for reports.
 
 use super::Access;
+use crate::account::totals::Totals;
 use crate::exception::Delivery;
-use crate::totals::Totals;
 use core::convert::Infallible;
 
 /// Traces exceptions, interrupts and missing instructions: an optional part of a [`Bus`](crate::Bus).

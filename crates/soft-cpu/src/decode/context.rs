@@ -1,7 +1,7 @@
-//! Handlers that depend on what follows in the block: those that leave the flags alone because nobody will see them,
-//! and those that do the conditional jump behind them too.
+//! Handlers that depend on what follows in the block: those that leave the flags alone because no instruction will see
+//! them, and those that do the conditional jump behind them too.
 //!
-//! Flags that an instruction leaves are seen by those that read them, by whoever looks at the end of the block, and
+//! Flags that an instruction leaves are seen by those that read them, by the state at the end of the block, and
 //! where an instruction may fault or stop. A block of which not all is executed does without these handlers
 //! ([`chain::some`]), and so does an observer.
 

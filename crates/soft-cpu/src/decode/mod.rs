@@ -14,16 +14,18 @@ mod system;
 mod vector;
 mod x87;
 
-use crate::bus::{BranchKind, Bus};
-use crate::context::{Mode, Position};
+use crate::block::Ending;
+use crate::block::Position;
+use crate::bus::Bus;
+use crate::context::Mode;
 use crate::exec::chain::{self, Chain};
 use crate::exec::{self, Handler, Insn};
-use crate::trail::Ending;
 use core_model::RegisterFile;
 use iced_x86::{
     Decoder, DecoderError, DecoderOptions, FlowControl, Instruction, InstructionInfoFactory,
     InstructionInfoOptions, Mnemonic, OpAccess,
 };
+use retire::BranchKind;
 
 /// Instructions in a block at most.
 const MAX_INSNS: usize = 32;
@@ -119,7 +121,7 @@ fn is_full(position: Position) -> bool {
 fn near_branch(instruction: &Instruction) -> Option<BranchKind> {
     Some(match instruction.flow_control() {
         FlowControl::ConditionalBranch if jumps_to_next(instruction) => return None,
-        FlowControl::ConditionalBranch => BranchKind::ConditionalTaken,
+        FlowControl::ConditionalBranch => BranchKind::Conditional,
         FlowControl::UnconditionalBranch if instruction.is_jmp_short_or_near() => BranchKind::DirectJump,
         FlowControl::IndirectBranch if instruction.is_jmp_near_indirect() => BranchKind::IndirectJump,
         FlowControl::Call if instruction.is_call_near() => BranchKind::DirectCall,

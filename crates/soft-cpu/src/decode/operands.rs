@@ -1,7 +1,8 @@
 //! Operands of an iced instruction, as [`Insn`] holds them.
 
+use crate::block::Position;
 use crate::bus::Bus;
-use crate::context::{BLOCK, DS, Mode, Position, ZERO};
+use crate::context::{BLOCK, DS, Mode, ZERO};
 use crate::exec::{self, Insn, SEG_ADDRESS_16, SEG_ADDRESS_32, SEG_SLOW};
 use iced_x86::{Instruction, OpKind, Register};
 

@@ -2,13 +2,14 @@
 
 use super::operand::{Get, address_mask};
 use super::{Insn, chain};
-use crate::bus::{BranchKind, Bus};
+use crate::bus::Bus;
 use crate::context::{BLOCK, Core, Mode, RCX, RSP};
 use crate::exception::{Done, Fault};
 use crate::mmu::is_canonical;
 use crate::silicon::Rule;
 use crate::width::Width;
 use core::slice::Iter;
+use retire::BranchKind;
 
 /// Target of a relative branch. Those of 16 and 32 bits keep that much of RIP, which is what `imm` says.
 #[inline(always)]
@@ -113,9 +114,9 @@ fn conditional<B: Bus>(c: &mut Core, b: &mut B, i: &Insn<B>, taken: bool) -> Don
             c.tell_jump_to_next(b);
         }
         c.rip = relative(c, i);
-        c.retire_branch(BranchKind::ConditionalTaken);
+        c.retire_conditional(true);
     } else {
-        c.retire_branch(BranchKind::ConditionalNotTaken);
+        c.retire_conditional(false);
     }
     Ok(())
 }
@@ -157,9 +158,9 @@ pub(crate) mod quick {
     pub(crate) fn jcc<B: Bus, const C: u8>(c: &mut Core, _b: &mut B, i: &Insn<B>) -> bool {
         if c.flags.condition::<C>() {
             c.rip = relative(c, i);
-            c.retire_branch(BranchKind::ConditionalTaken);
+            c.retire_conditional(true);
         } else {
-            c.retire_branch(BranchKind::ConditionalNotTaken);
+            c.retire_conditional(false);
         }
         true
     }

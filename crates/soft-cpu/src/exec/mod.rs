@@ -22,8 +22,9 @@ pub(crate) mod tsc_aux;
 pub(crate) mod x87;
 pub(crate) mod xsave;
 
+use crate::block::Position;
 use crate::bus::Bus;
-use crate::context::{Core, Position};
+use crate::context::Core;
 use crate::exception::Done;
 
 /// Executes one instruction.

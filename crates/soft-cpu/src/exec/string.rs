@@ -6,7 +6,7 @@ use super::control::set_count;
 use super::operand::address_mask;
 use crate::bus::Bus;
 use crate::context::{Core, ES, RAX, RCX, RDI, RDX, RSI};
-use crate::debug::DR6_BS;
+use crate::debug::breakpoints::DR6_BS;
 use crate::exception::{Done, Fault};
 use crate::flags::{DF, TF};
 use crate::silicon::Rule;

@@ -8,7 +8,7 @@ use crate::context::{
     CR4_OSFXSR, CR4_OSXSAVE, CR4_PAE, CR4_PCE, CR4_PCIDE, CR4_PSE, CR4_SMAP, CR4_SMEP, CR4_TSD, CR4_UMIP, CS,
     Core, EFER_LMA, EFER_LME, RAX, RBX, RCX, RDX,
 };
-use crate::debug::{DR6_BD, DR7_GD};
+use crate::debug::breakpoints::{DR6_BD, DR7_GD};
 use crate::exception::{self, Done, Exception};
 use crate::flags::{RF, ZF};
 use crate::observe::Observer;
@@ -68,7 +68,7 @@ pub(crate) fn mov_to_cr<B: Bus>(c: &mut Core, b: &mut B, i: &Insn<B>) -> Done {
         }
         3 => {
             let value = if c.cr4 & CR4_PCIDE != 0 { value & !NO_FLUSH } else { value };
-            if c.long_mode() && value >> crate::mmu::PHYSICAL_BITS != 0 {
+            if c.long_mode() && value >> crate::cpuid::PHYSICAL_BITS != 0 {
                 return Err(c.gp(0));
             }
             c.cr3 = value;

@@ -6,16 +6,11 @@ use super::operand::{self, is_stack};
 use super::x87::X87State;
 use crate::bus::{Bus, LBR_COMPONENT_WORDS, LbrState};
 use crate::context::{CR0_TS, CR4_OSXSAVE, Core, RAX, RCX, RDX};
-use crate::cpuid::CpuidLeaf;
+use crate::cpuid::{CpuidLeaf, SSE_STATE, USER_STATE, X87_STATE};
 use crate::exception::{self, Done, Exception, Fault};
 
-/// State components, bits of XCR0 and IA32_XSS.
-pub(crate) const X87: u64 = 1;
-pub(crate) const SSE: u64 = 1 << 1;
-/// Last branch records: a supervisor component.
+/// Last branch records, of IA32_XSS: a supervisor component.
 const LBR: u64 = 1 << 15;
-/// The components that XCR0 can have.
-pub(crate) const USER: u64 = X87 | SSE;
 /// XCOMP_BV: the area has the compacted format.
 const COMPACTED: u64 = 1 << 63;
 /// Legacy region and header.
@@ -54,7 +49,7 @@ impl Core {
             || self.x87_pointers != (0, 0, 0)
             || self.st != [0; 8];
         let sse = self.xmm != [0; 16];
-        (if x87 { X87 } else { 0 }) | if sse { SSE } else { 0 }
+        (if x87 { X87_STATE } else { 0 }) | if sse { SSE_STATE } else { 0 }
     }
 
     /// What CPUID says that depends on control registers. `leaf` is the answer without it.
@@ -108,7 +103,7 @@ pub(crate) fn xsetbv<B: Bus>(c: &mut Core, _b: &mut B, _i: &Insn<B>) -> Done {
     c.require_xsave()?;
     c.require_cpl0()?;
     let value = edx_eax(c);
-    if c.regs[RCX] as u32 != 0 || value & X87 == 0 || value & !USER != 0 {
+    if c.regs[RCX] as u32 != 0 || value & X87_STATE == 0 || value & !USER_STATE != 0 {
         return Err(c.gp(0));
     }
     c.xcr0 = value;
@@ -164,14 +159,14 @@ fn save<B: Bus>(c: &mut Core, b: &mut B, i: &Insn<B>, enabled: u64, how: Saving,
         Saving::All | Saving::InUse => c.in_use(),
     };
     let saved = if how == Saving::All { requested } else { requested & in_use };
-    if saved & X87 != 0 {
+    if saved & X87_STATE != 0 {
         c.store_x87(b, linear, wide, stack)?;
     }
-    if saved & SSE != 0 {
+    if saved & SSE_STATE != 0 {
         c.store_xmm(b, linear, stack)?;
     }
     // The standard format has MXCSR even if all XMM registers are 0.
-    if saved & SSE != 0 || how != Saving::Compacted && requested & SSE != 0 {
+    if saved & SSE_STATE != 0 || how != Saving::Compacted && requested & SSE_STATE != 0 {
         c.store_mxcsr(b, linear, stack)?;
     }
     if requested & LBR != 0 {
@@ -204,7 +199,7 @@ fn save<B: Bus>(c: &mut Core, b: &mut B, i: &Insn<B>, enabled: u64, how: Saving,
 impl Core {
     /// XINUSE where MXCSR counts as SSE state.
     fn in_use_compacted(&self) -> u64 {
-        self.in_use() | if self.mxcsr == MXCSR_INIT { 0 } else { SSE }
+        self.in_use() | if self.mxcsr == MXCSR_INIT { 0 } else { SSE_STATE }
     }
 }
 
@@ -244,23 +239,23 @@ pub(crate) fn xrstor<B: Bus, const SUPERVISOR: bool, const WIDE: bool>(
     let requested = enabled & edx_eax(c);
     let restored = requested & present;
     let mxcsr = match compacted {
-        true if restored & SSE != 0 => c.load_mxcsr(b, linear, stack)?,
-        true if requested & SSE != 0 => MXCSR_INIT,
-        false if requested & SSE != 0 => c.load_mxcsr(b, linear, stack)?,
+        true if restored & SSE_STATE != 0 => c.load_mxcsr(b, linear, stack)?,
+        true if requested & SSE_STATE != 0 => MXCSR_INIT,
+        false if requested & SSE_STATE != 0 => c.load_mxcsr(b, linear, stack)?,
         _ => c.mxcsr,
     };
-    let x87 = if restored & X87 != 0 { c.load_x87(b, linear, WIDE, stack)? } else { X87State::INIT };
+    let x87 = if restored & X87_STATE != 0 { c.load_x87(b, linear, WIDE, stack)? } else { X87State::INIT };
     let mut xmm = c.xmm;
-    if restored & SSE != 0 {
+    if restored & SSE_STATE != 0 {
         xmm = c.load_xmm(b, linear, stack)?;
-    } else if requested & SSE != 0 {
+    } else if requested & SSE_STATE != 0 {
         let registers = c.xmm_registers();
         xmm.iter_mut().take(registers).for_each(|register| *register = 0);
     }
     if requested & LBR != 0 {
         restore_lbr(c, b, linear, restored & LBR != 0, stack)?;
     }
-    if requested & X87 != 0 {
+    if requested & X87_STATE != 0 {
         c.set_x87(&x87);
     }
     (c.mxcsr, c.xmm) = (mxcsr, xmm);

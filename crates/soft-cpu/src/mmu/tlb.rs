@@ -60,7 +60,7 @@ impl Entry {
         (self.read == page_of_last(linear, size)).then(|| self.addend.wrapping_add(linear))
     }
 
-    /// What an address in the page is, for whoever watches: there, a position is a physical address.
+    /// What an address in the page is, for an observer: with one, a position is a physical address.
     #[inline(always)]
     pub(crate) fn place(&self, linear: u64, position: u64) -> Place {
         Place { linear, physical: position, page: self.size() }

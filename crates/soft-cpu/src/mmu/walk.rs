@@ -3,6 +3,7 @@
 use super::{OFFSET, PAGE, view};
 use crate::bus::Bus;
 use crate::context::{CR0_PG, CR0_WP, CR4_PAE, CR4_PSE, CR4_SMAP, CR4_SMEP, Core, EFER_LMA, EFER_NXE};
+use crate::cpuid::PHYSICAL_BITS;
 use crate::exception::{self, Exception, Fault};
 use retire::Assist;
 
@@ -14,8 +15,6 @@ const DIRTY: u64 = 1 << 6;
 const LARGE: u64 = 1 << 7;
 const NO_EXECUTE: u64 = 1 << 63;
 const ADDRESS: u64 = 0x000F_FFFF_FFFF_F000;
-/// Physical address bits that CPUID announces.
-pub(crate) const PHYSICAL_BITS: u32 = 46;
 const RESERVED_ADDRESS: u64 = ADDRESS & !((1 << PHYSICAL_BITS) - 1);
 
 /// Error code bits.

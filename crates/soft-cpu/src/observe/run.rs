@@ -3,15 +3,15 @@
 use super::Observer;
 use super::block::{Ending, Observed, Special};
 use super::watch::Logged;
-use crate::bus::{BranchKind as Kind, Bus};
-use crate::cache::{Block, BlockId, Cache, Path};
+use crate::block::{self, BlockId};
+use crate::bus::Bus;
+use crate::cache::{Block, Cache, Path};
 use crate::context::{BLOCK, CS, Core, RCX};
 use crate::cpu::{Cpu, Left, Pace, fetch, stop_after};
 use crate::exception::Done;
 use crate::exec::Insn;
 use crate::exec::operand::{self, address_mask};
 use crate::mmu::{Flushed, PAGE};
-use crate::trail;
 use core::ops::Range;
 use core_model::{BlockStep, Prepared, Step};
 use retire::{Branch, BranchKind, CoreEvent, MemoryAccess};
@@ -278,7 +278,7 @@ fn run_each<B: Bus>(
     for (index, (insn, (prepared, &special))) in insns {
         core.position = insn.position;
         let ending = if index == last { observed.ending } else { Ending::Next };
-        let near = if index == last { trail::Ending::of(block.end).branch() } else { None };
+        let near = if index == last { block::Ending::of(block.end).branch() } else { None };
         if execute(core, bus, insn, prepared, special, (ending, near), start).is_err() {
             core.sync_totals();
             *left -= u64::from(core.position.index);
@@ -332,7 +332,7 @@ fn execute<B: Bus>(
     insn: &Insn<B>,
     prepared: &Prepared,
     special: Special,
-    (ending, near): (Ending, Option<Kind>),
+    (ending, near): (Ending, Option<BranchKind>),
     start: Start,
 ) -> Done {
     let count = core.regs[RCX];
@@ -379,7 +379,7 @@ fn execute<B: Bus>(
 
 /// Tells the bus of the near branch of the current instruction, if it is taken.
 #[inline(always)]
-fn tell_branch<B: Bus>(core: &mut Core, bus: &mut B, near: Option<Kind>, branch: Option<Branch>) {
+fn tell_branch<B: Bus>(core: &mut Core, bus: &mut B, near: Option<BranchKind>, branch: Option<Branch>) {
     if let Some(kind) = near
         && core.trail.wants(kind)
         && branch.is_some_and(|branch| branch.taken)
@@ -393,8 +393,8 @@ fn tell_branch<B: Bus>(core: &mut Core, bus: &mut B, near: Option<Kind>, branch:
 fn branches(core: &Core, ending: Ending) -> u64 {
     let totals = &core.totals.current;
     match ending {
-        Ending::Conditional => totals[Kind::ConditionalTaken],
-        Ending::Far => totals[Kind::Far],
+        Ending::Conditional => totals.taken(BranchKind::Conditional),
+        Ending::Far => totals.taken(BranchKind::Far),
         Ending::Next | Ending::Near(_) => 0,
     }
 }

@@ -444,7 +444,8 @@ fn round<R: Real>(
     if overflowed || !result.finite() {
         raised |= OE | PE;
     }
-    // Tininess counts after rounding: a value that only the denormal precision rounds up to the smallest normal is tiny.
+    // Tininess counts after rounding: a value that only the denormal precision rounds up to the smallest normal is
+    // tiny.
     let mode = env.rounding();
     let tiny = result.magnitude() < R::MIN_NORMAL
         || result.magnitude() == R::MIN_NORMAL

@@ -1,18 +1,18 @@
 //! RCPSS, RCPPS, RSQRTSS and RSQRTPS.
 //!
 //! The SDM allows a relative error of 1.5 * 2^-12 and leaves the rest to the model. Here the result is the exact
-//! one rounded to nearest (relative error at most 2^-24), independent of MXCSR. As the SDM says, denormal operands count
-//! as zero, denormal results become zero, and no exception is raised.
+//! one rounded to nearest (relative error at most 2^-24), independent of MXCSR. As the SDM says, denormal operands
+//! count as zero, denormal results become zero, and no exception is raised.
 
 use super::float::Real;
 use super::lane::{build, get, set};
 use super::scalar::GetReal;
+use crate::account::totals::Arithmetic;
 use crate::bus::Bus;
 use crate::context::Core;
 use crate::exception::Done;
 use crate::exec::Insn;
 use crate::exec::operand::Get;
-use crate::totals::Arithmetic;
 
 pub(crate) trait Approximation {
     fn apply(a: f32) -> f32;

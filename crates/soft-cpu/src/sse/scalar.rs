@@ -3,13 +3,13 @@
 use super::XmmSrc;
 use super::float::{self, Env, Operation, Real};
 use super::lane::{build, get, set};
+use crate::account::totals::{Arithmetic, Flop};
 use crate::bus::Bus;
 use crate::context::Core;
 use crate::exception::{self, Done, Exception, Fault};
 use crate::exec::Insn;
 use crate::exec::operand::{Get, Mem};
 use crate::flags::{CF, Flags, PF, ZF};
-use crate::totals::{Arithmetic, Flop};
 use crate::width::Width;
 use core::cmp::Ordering;
 use retire::Assist;

@@ -3,13 +3,13 @@
 use super::float::{self, DAZ, Env, IE, Operation, PE, Real, Rounding};
 use super::lane::{Lane, build, get};
 use super::scalar::FloatOp;
+use crate::account::totals::{Arithmetic, Flop};
 use crate::bus::Bus;
 use crate::context::Core;
 use crate::exception::Done;
 use crate::exec::Insn;
 use crate::exec::operand::Get;
 use crate::silicon::Rule;
-use crate::totals::{Arithmetic, Flop};
 
 /// ROUNDxx: to an integer, as bits 2:0 of `control` say; bit 3 keeps PE away.
 pub(crate) struct Round;

@@ -6,8 +6,8 @@ use core_model::{Model, SUNNY_COVE};
 use retire::{CoreEvent, MemoryAccess};
 use soft_cpu::silicon::Silicon;
 use soft_cpu::{
-    Access, Branch, BranchRecorder, Bus, CpuidLeaf, GeneralProtection, LBR_COMPONENT_WORDS, LbrState,
-    Observer, Prepared, State, Step, Totals,
+    Access, BranchRecorder, Bus, CpuidLeaf, GeneralProtection, LBR_COMPONENT_WORDS, LbrState, Observer,
+    Prepared, State, Step, TakenBranch, Totals,
 };
 use std::collections::BTreeMap;
 
@@ -38,9 +38,9 @@ pub fn host_silicon() -> Silicon {
     }
 }
 
-/// Nobody watches.
+/// Without an observer.
 pub type TestBus = AnyBus<false>;
-/// Its recorder watches, if it has one.
+/// Its recorder is the observer, if it has one.
 pub type ObservedBus = AnyBus<true>;
 
 #[derive(Debug, Default)]
@@ -53,7 +53,7 @@ pub struct AnyBus<const OBSERVED: bool> {
     pub writes: Vec<(u32, u64, Totals)>,
     pub mmio: BTreeMap<u64, u32>,
     pub mmio_log: Vec<(u64, u64, usize)>,
-    pub branches: Vec<Branch>,
+    pub branches: Vec<TakenBranch>,
     /// Kinds of branches that are wanted.
     pub wanted_branches: u8,
     /// How many of them matter, if not all.
@@ -280,7 +280,7 @@ impl<const OBSERVED: bool> BranchRecorder for AnyBus<OBSERVED> {
     fn depth(&self) -> u64 {
         self.kept_branches.unwrap_or(u64::MAX)
     }
-    fn record(&mut self, branch: Branch) {
+    fn record(&mut self, branch: TakenBranch) {
         self.branches.push(branch);
     }
     fn skip(&mut self, count: u64) {

@@ -372,7 +372,7 @@ fn run(cases: &[Case], rounds: usize, inputs: Inputs, mut visit: impl FnMut(&Cas
             let mut soft = interpreted(&before, &state);
             soft.flags &= FLAGS & !case.undefined;
             context.flags &= FLAGS & !case.undefined;
-            // SAFETY: the mapping has this size, and nobody writes to it now.
+            // SAFETY: the mapping has this size, and nothing writes to it now.
             let native_memory = unsafe { std::slice::from_raw_parts(scratch as *const u8, SCRATCH_LEN) };
             let memory_agrees = native_memory == &bus.ram[DATA as usize..DATA as usize + SCRATCH_LEN];
             let outcome = Outcome { before, native: context, soft, exit, rip: state.rip, memory_agrees };

@@ -7,7 +7,8 @@
 
 use super::Source;
 use platform::convert::scale;
-use soft_cpu::{Arithmetic, BranchKind, Flop, ModeTotals, Totals};
+use retire::BranchKind;
+use soft_cpu::{Arithmetic, Flop, ModeTotals, Totals};
 use std::cell::Cell;
 use std::rc::Rc;
 use vpmu::event::{Event, EventUnion};
@@ -330,17 +331,17 @@ fn branches(set: Branches, mode: &ModeTotals) -> u64 {
     match set {
         Branches::All => mode.all_branches(),
         Branches::Call => mode.calls(),
-        Branches::Return => mode[BranchKind::Return],
-        Branches::CondTaken => mode[BranchKind::ConditionalTaken],
-        Branches::CondNotTaken => mode[BranchKind::ConditionalNotTaken],
+        Branches::Return => mode.taken(BranchKind::Return),
+        Branches::CondTaken => mode.taken(BranchKind::Conditional),
+        Branches::CondNotTaken => mode.not_taken(),
         Branches::Cond => mode.conditional_branches(),
-        Branches::NearTaken => mode.taken_branches() - mode[BranchKind::Far],
-        Branches::Far => mode[BranchKind::Far],
-        Branches::Indirect => mode[BranchKind::IndirectJump] + mode[BranchKind::IndirectCall],
+        Branches::NearTaken => mode.taken_branches() - mode.taken(BranchKind::Far),
+        Branches::Far => mode.taken(BranchKind::Far),
+        Branches::Indirect => mode.taken(BranchKind::IndirectJump) + mode.taken(BranchKind::IndirectCall),
         Branches::Unconditional => mode.all_branches() - mode.conditional_branches(),
         Branches::AllAndEvents => mode.all_branches() + mode.events,
         Branches::TakenAndEvents => mode.taken_branches() + mode.events,
-        Branches::FarAndEvents => mode[BranchKind::Far] + mode.events,
+        Branches::FarAndEvents => mode.taken(BranchKind::Far) + mode.events,
     }
 }
 

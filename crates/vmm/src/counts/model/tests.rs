@@ -10,11 +10,11 @@ const ALL: PrivilegeFilter = PrivilegeFilter::ALL;
 /// 700 instructions and 300 iterations of REP at CPL 3, a few of other kinds.
 fn source(profile: &Profile) -> ModelSource {
     let nothing = json!({
-        "instructions": 0, "loads": 0, "stores": 0, "events": 0, "branches": vec![0; BranchKind::COUNT],
+        "instructions": 0, "loads": 0, "stores": 0, "events": 0, "branches": vec![0; BranchKind::COUNT + 1],
     });
     let user = json!({
         "instructions": 700, "loads": 310, "stores": 305, "repetitions": 300, "x87": 11, "mmx": 12, "sse": 13,
-        "branches": vec![1; BranchKind::COUNT], "arithmetic": [1, 2, 4, 8],
+        "branches": vec![1; BranchKind::COUNT + 1], "arithmetic": [1, 2, 4, 8],
     });
     let totals = serde_json::from_value(json!({ "modes": [nothing, user] })).expect("totals");
     let retired = Retired::default();

@@ -1,12 +1,13 @@
 //! From the interpreter's branches to the vPMU's records.
 //!
 //! A guest that records branches sees the newest ones only, and only when it asks. So they wait here until
-//! somebody may look; what more recent ones have pushed out by then is never worked out.
+//! they may be read; what more recent ones have pushed out by then is never worked out.
 
 use super::timing::Retirement;
 use crate::machine::pmu::PmuDevice;
 use platform::convert::host_size;
-use soft_cpu::{Branch, BranchKind};
+use retire::BranchKind;
+use soft_cpu::TakenBranch;
 use vpmu::BranchRecord;
 
 /// The newest branches that matter: as many as the deepest stack has entries, and the one before its oldest, which
@@ -48,16 +49,15 @@ impl Levels {
     }
 }
 
-impl From<Branch> for Noted {
+impl From<TakenBranch> for Noted {
     #[inline(always)]
-    fn from(branch: Branch) -> Self {
-        let Branch { from, to, kind, from_cpl, to_cpl, retired, .. } = branch;
+    fn from(branch: TakenBranch) -> Self {
+        let TakenBranch { from, to, kind, from_cpl, to_cpl, retired, .. } = branch;
         Self { from, to, retired, kind, levels: Levels::new(from_cpl, to_cpl) }
     }
 }
 
-const NONE: Noted =
-    Noted { from: 0, to: 0, retired: 0, kind: BranchKind::ConditionalNotTaken, levels: Levels(0) };
+const NONE: Noted = Noted { from: 0, to: 0, retired: 0, kind: BranchKind::Conditional, levels: Levels(0) };
 
 /// The branches since the vPMU was last told.
 #[derive(Debug)]
@@ -70,7 +70,7 @@ pub(super) struct BranchLog {
     every: bool,
     /// The newest one has not been completed.
     open: bool,
-    /// Branches before those that wait, which nobody will see.
+    /// Branches before those that wait, which no guest will see.
     skipped: u64,
     /// Branches since these; the newest [`WAITING`] are in `branches`.
     taken: u64,
@@ -151,7 +151,7 @@ impl BranchLog {
         self.is_full()
     }
 
-    /// Tells the vPMU what has been taken. Called before anybody looks at it.
+    /// Tells the vPMU what has been taken. Called before its registers are accessed.
     #[inline]
     pub(super) fn deliver(&mut self, pmu: &mut PmuDevice) {
         if self.taken != 0 {
@@ -166,9 +166,7 @@ impl BranchLog {
         for number in lost..self.taken {
             let place = host_size(number) % WAITING;
             let mispredicted = self.mispredicted >> place & 1 != 0;
-            if let Some(record) = record(&self.branches[place], mispredicted) {
-                pmu.record_branch(&record);
-            }
+            pmu.record_branch(&record(&self.branches[place], mispredicted));
         }
         (self.skipped, self.taken) = (0, 0);
     }
@@ -183,7 +181,7 @@ impl BranchLog {
             self.every = pmu.needs_every_branch();
             for kind in BranchKind::ALL {
                 for cpl in [0, 3] {
-                    if record_kind(kind).is_some_and(|kind| filter.admits(kind, cpl)) {
+                    if filter.admits(record_kind(kind), cpl) {
                         wanted[level(cpl)] |= kind.bit();
                     }
                 }
@@ -201,30 +199,28 @@ fn level(cpl: u8) -> usize {
 
 /// How the vPMU knows a branch. Without a model of the core, an instruction is a core cycle, and nothing predicts
 /// branches: no record is marked as mispredicted.
-fn record(branch: &Noted, mispredicted: bool) -> Option<BranchRecord> {
-    Some(BranchRecord {
+fn record(branch: &Noted, mispredicted: bool) -> BranchRecord {
+    BranchRecord {
         from: branch.from,
         to: branch.to,
-        kind: record_kind(branch.kind)?,
+        kind: record_kind(branch.kind),
         from_cpl: branch.levels.from(),
         cpl: branch.levels.to(),
         mispredicted,
         cycle: branch.retired,
-    })
+    }
 }
 
-/// `None` for branches that are not taken.
-fn record_kind(kind: BranchKind) -> Option<vpmu::BranchKind> {
-    Some(match kind {
-        BranchKind::ConditionalNotTaken => return None,
-        BranchKind::ConditionalTaken => vpmu::BranchKind::Conditional,
+fn record_kind(kind: BranchKind) -> vpmu::BranchKind {
+    match kind {
+        BranchKind::Conditional => vpmu::BranchKind::Conditional,
         BranchKind::DirectJump => vpmu::BranchKind::RelativeJump,
         BranchKind::IndirectJump => vpmu::BranchKind::IndirectJump,
         BranchKind::DirectCall => vpmu::BranchKind::RelativeCall,
         BranchKind::IndirectCall => vpmu::BranchKind::IndirectCall,
         BranchKind::Return => vpmu::BranchKind::Return,
         BranchKind::Far => vpmu::BranchKind::Other,
-    })
+    }
 }
 
 #[cfg(test)]
@@ -262,13 +258,13 @@ mod tests {
         },
     ];
 
-    fn branch(n: u64) -> Branch {
-        let kind = BranchKind::ALL[(n * n % 11 % 8) as usize];
+    fn branch(n: u64) -> TakenBranch {
+        let kind = BranchKind::ALL[(n * n % 11 % 7) as usize];
         let cpl = if n.is_multiple_of(3) { 3 } else { 0 };
-        Branch { from: n, to: n + 7, kind, event: false, from_cpl: cpl, to_cpl: cpl, retired: 3 * n }
+        TakenBranch { from: n, to: n + 7, kind, event: false, from_cpl: cpl, to_cpl: cpl, retired: 3 * n }
     }
 
-    /// What the guest reads does not depend on when somebody looks.
+    /// What the guest reads does not depend on when branches are delivered.
     #[test]
     fn waiting_branches_end_where_immediate_ones_do() {
         for case in CASES {
@@ -284,7 +280,7 @@ mod tests {
                 let (mut at_once, mut later, mut log) = (new(), new(), BranchLog::new(false));
                 log.follow(&later);
                 for n in 1..=count {
-                    record(&branch(n).into(), false).iter().for_each(|record| at_once.record_branch(record));
+                    at_once.record_branch(&record(&branch(n).into(), false));
                     let branch = branch(n);
                     if log.wanted(branch.to_cpl) & branch.kind.bit() == 0 {
                         continue;

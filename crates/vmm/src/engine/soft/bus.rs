@@ -13,11 +13,11 @@ use crate::machine::{Machine, Outcome};
 use platform::time::GuestTime;
 use platform::x86::apic::LocalApic;
 use platform::x86::apic::spec::ApicMode;
-use retire::CoreEvent;
+use retire::{BranchKind, CoreEvent};
 use serde::{Deserialize, Serialize};
 use soft_cpu::{
-    Access, Branch, BranchKind, BranchRecorder, Bus, CpuidLeaf, Delivery, GeneralProtection, LbrState,
-    Observer, Totals, Tracer,
+    Access, BranchRecorder, Bus, CpuidLeaf, Delivery, GeneralProtection, LbrState, Observer, TakenBranch,
+    Totals, Tracer,
 };
 use std::time::{Duration, Instant};
 use vpmu::Profile;
@@ -55,9 +55,9 @@ pub(in crate::engine) trait Principal {
     fn tsc(&self) -> u64;
 }
 
-/// Divides cycles until something is due into instructions, at most `most`, and iterations of REP, which together take no
-/// more. If there are few, the rest is left to the next runs; in the last cycle an iteration may come, and the end of its
-/// instruction with it.
+/// Divides cycles until something is due into instructions, at most `most`, and iterations of REP, which together take
+/// no more. If there are few, the rest is left to the next runs; in the last cycle an iteration may come, and the end
+/// of its instruction with it.
 fn share_cycles(cycles: u64, most: u64) -> (u64, u64) {
     /// Part of the cycles for iterations when instructions could use all of them.
     const SHARE: u64 = 16;
@@ -78,8 +78,8 @@ pub(in crate::engine) struct SoftBus<'a, const TIMED: bool> {
     retired: Retired,
     /// The model of the core, with `--detail timing`.
     timing: Option<Timing>,
-    /// Core cycles as of the last [`publish`](Self::publish); without a model an instruction is one, and each iteration
-    /// of REP another.
+    /// Core cycles as of the last [`publish`](Self::publish); without a model an instruction is one, and each
+    /// iteration of REP another.
     cycles: u64,
     /// TSC ticks for which the CPU was halted or waited for a device.
     idle_ticks: u64,
@@ -127,7 +127,7 @@ impl<'a, const TIMED: bool> SoftBus<'a, TIMED> {
         Clock { idle_ticks: self.idle_ticks, tsc_offset: self.tsc_offset, idle: self.idle }
     }
 
-    /// Brings everybody who counts or measures time up to date.
+    /// Brings counts and guest time up to date.
     pub(super) fn publish(&mut self, totals: &Totals) {
         if self.principal.is_some() {
             return;
@@ -205,8 +205,8 @@ impl<'a, const TIMED: bool> SoftBus<'a, TIMED> {
         u64::try_from(ticks).unwrap_or(u64::MAX).saturating_sub(self.ticks(self.cycles))
     }
 
-    /// Instructions, and iterations of REP, until the first of: `most` instructions, a counter overflow, the APIC timer. A
-    /// model of the core looks for the last two by itself.
+    /// Instructions, and iterations of REP, until the first of: `most` instructions, a counter overflow, the APIC
+    /// timer. A model of the core looks for the last two by itself.
     pub(super) fn budget(&self, most: u64) -> (u64, u64) {
         if let Some(timing) = &self.timing {
             let timer = self.machine.apic.next_deadline();
@@ -220,9 +220,9 @@ impl<'a, const TIMED: bool> SoftBus<'a, TIMED> {
         share_cycles(source.cycles_to_overflow().unwrap_or(u64::MAX).min(timer), instructions)
     }
 
-    /// An access to a device or to the local APIC, which takes effect at its end. A model of the core knows how long it
-    /// takes. Without one it takes a period of the crystal clock, by which the local APIC runs: with no time at all, a guest
-    /// that polls its timer would read the same count for as long as it takes a hundred instructions.
+    /// An access to a device or to the local APIC, which takes effect at its end. A model of the core knows how long
+    /// it takes. Without one it takes a period of the crystal clock, by which the local APIC runs: with no time at
+    /// all, a guest that polls its timer would read the same count for as long as it takes a hundred instructions.
     fn access_device(&mut self, totals: &Totals) {
         if !TIMED {
             let period = self.profile.tsc_hz.div_ceil(u64::from(self.profile.crystal_hz).max(1));
@@ -254,8 +254,8 @@ impl<'a, const TIMED: bool> SoftBus<'a, TIMED> {
         self.event(CoreEvent::Halt);
     }
 
-    /// HLT: skips to what wakes the CPU. False when nothing will. With somebody at the console it waits instead of
-    /// skipping, at most until `end`; with nobody, the run ends when the guest has done nothing else for long.
+    /// HLT: skips to what wakes the CPU. False when nothing will. With live input at the console it waits instead of
+    /// skipping, at most until `end`; without, the run ends when the guest has done nothing else for long.
     pub(super) fn sleep(&mut self, interrupts_on: bool, end: Instant) -> bool {
         loop {
             let pending = self.machine.apic.pending();
@@ -301,7 +301,7 @@ impl<'a> SoftBus<'a, false> {
 }
 
 impl<const TIMED: bool> SoftBus<'_, TIMED> {
-    /// Waits for somebody to type, until a point in guest time. False if that has come.
+    /// Waits for input, until a point in guest time. False if that has come.
     fn wait(&mut self, then: Option<GuestTime>, end: Instant) -> bool {
         let started = Instant::now();
         let left = end.saturating_duration_since(started);
@@ -314,7 +314,7 @@ impl<const TIMED: bool> SoftBus<'_, TIMED> {
         let guest = guest.map_or(LOOK, |ns| Duration::from_nanos(u64::try_from(ns).unwrap_or(u64::MAX)));
         let typed = self.machine.devices.wait_for_input(guest.min(left));
         if !typed {
-            // With nobody left to type and no timer, nothing will wake the CPU.
+            // With no more input and no timer, nothing will wake the CPU.
             return then.is_none() && self.machine.devices.has_live_input();
         }
         self.machine.route_interrupts();
@@ -481,8 +481,8 @@ impl<const TIMED: bool> BranchRecorder for SoftBus<'_, TIMED> {
         self.branches.depth()
     }
 
-    fn record(&mut self, branch: Branch) {
-        let Branch { from, to, kind, from_cpl, to_cpl, retired, .. } = branch;
+    fn record(&mut self, branch: TakenBranch) {
+        let TakenBranch { from, to, kind, from_cpl, to_cpl, retired, .. } = branch;
         let levels = Levels::new(from_cpl, to_cpl);
         if self.branches.is_careful() {
             self.note_carefully(from, to, kind, levels, retired);

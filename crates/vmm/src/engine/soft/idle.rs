@@ -1,19 +1,19 @@
 //! Notices a guest that only waits, with nobody who could ever end that.
 //!
-//! A halted guest skips to its next timer, so that an operating system at its prompt goes through its timer ticks as fast
-//! as the host can, for as long as the run lasts. What is measured is the guest's own: its time and the cycles in it in
-//! which it was not halted. So the run ends at the same instruction on every host.
+//! A halted guest skips to its next timer, so that an operating system at its prompt goes through its timer ticks as
+//! fast as the host can, for as long as the run lasts. What is measured is the guest's own: its time and the cycles in
+//! it in which it was not halted. So the run ends at the same instruction on every host.
 
 /// Guest time without a sign of life, in seconds, after which the guest is idle.
 const LIMIT_SECONDS: u64 = 3600;
-/// Most of its time, as one in so many cycles, in which an idle guest may be awake. Linux takes about one in a thousand for its
-/// housekeeping.
+/// Most of its time, as one in so many cycles, in which an idle guest may be awake. Linux takes about one in a
+/// thousand for its housekeeping.
 const AWAKE: u64 = 50;
 /// How long to look, in seconds of guest time, before that share says anything.
 const LOOK_SECONDS: u64 = 10;
 
-/// When the guest last gave a sign of life: it wrote to a port, as every console does, or was awake for longer than an idle
-/// guest.
+/// When the guest last gave a sign of life: it wrote to a port, as every console does, or was awake for longer than an
+/// idle guest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Idle {
     /// TSC ticks then.
@@ -51,7 +51,8 @@ mod tests {
 
     const HZ: u64 = 1_000_000;
 
-    /// Seconds after which a guest is idle that is awake for `awake` cycles of each second; `None` if it is not within a day.
+    /// Seconds after which a guest is idle that is awake for `awake` cycles of each second; `None` if it is not within
+    /// a day.
     fn idle_after(mut idle: Idle, awake: u64) -> Option<u64> {
         (1..=86_400).find(|second| idle.halts(second * HZ, second * awake, HZ))
     }

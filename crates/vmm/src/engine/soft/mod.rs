@@ -1,8 +1,8 @@
 //! The soft engine: our interpreter, so that images run without KVM and are counted exactly.
 //!
-//! Time comes from the guest itself: an instruction is a core cycle and each iteration of REP another one, or a model of
-//! the core says how many they take; a core cycle is a tick of the TSC, and a halted CPU skips to the next timer. So a run does not depend on
-//! the host's speed, and the same command gives the same bytes.
+//! Time comes from the guest itself: an instruction is a core cycle and each iteration of REP another one, or a model
+//! of the core says how many they take; a core cycle is a tick of the TSC, and a halted CPU skips to the next timer.
+//! So a run does not depend on the host's speed, and the same command gives the same bytes.
 
 mod branches;
 mod bus;

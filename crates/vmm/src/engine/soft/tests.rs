@@ -306,7 +306,8 @@ fn the_tsc_deadline_timer_fires_when_the_tsc_is_there() {
             Outcome::Exit { status } => status >> 1,
             other => panic!("{other:?}"),
         };
-        // RDTSC comes a few instructions after the interrupt is seen to be requested, by an access to the APIC; never before.
+        // RDTSC comes a few instructions after the interrupt is seen to be requested, by an access to the APIC; never
+        // before.
         let poll = ICELAKE_SP.tsc_hz.div_ceil(ICELAKE_SP.crystal_hz.into()) as u8;
         assert!((1..poll + 20).contains(&late), "{late} cycles after the deadline, moved to {moved:?}");
     }

@@ -1,9 +1,9 @@
 //! Breakpoints of a debugger outside the guest: the guest sees nothing of them, and nothing is written to its memory.
 //!
-//! What is not armed costs nothing; what is uses the ways of the guest's own breakpoints ([`crate::debug`]).
+//! What is not armed costs nothing; what is takes the slow paths of the guest's own
+//! ([`breakpoints`](super::breakpoints)).
 
-use crate::context::{CS, Core, Mode};
-use crate::mmu::{Intent, PAGE};
+use crate::mmu::PAGE;
 
 /// Where a debugger wants the CPU to stop.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -30,7 +30,7 @@ pub struct Watchpoint {
 }
 
 impl Watchpoint {
-    fn touches(&self, first: u64, last: u64) -> bool {
+    pub(super) fn touches(&self, first: u64, last: u64) -> bool {
         first <= self.address.saturating_add(self.len.max(1) - 1) && last >= self.address
     }
 }
@@ -49,13 +49,13 @@ pub enum DebugStop {
 /// What the run loop has of it.
 #[derive(Debug, Default)]
 pub(crate) struct Debugger {
-    stops: DebugStops,
+    pub(super) stops: DebugStops,
     /// There is something to stop for.
     pub(crate) armed: bool,
     /// Instructions that had retired when it was armed.
-    since: u64,
+    pub(super) since: u64,
     /// RIP at that time.
-    from: u64,
+    pub(super) from: u64,
     /// An exception or interrupt has been delivered since.
     pub(crate) delivered: bool,
     /// Watched data has been accessed.
@@ -88,53 +88,5 @@ impl Debugger {
     pub(crate) fn watches_page(&self, linear: u64) -> bool {
         let first = linear & !(PAGE - 1);
         self.stops.data.iter().any(|data| data.touches(first, first + (PAGE - 1)))
-    }
-}
-
-impl Core {
-    pub(crate) fn arm_debugger(&mut self, stops: DebugStops) {
-        let armed = stops.step || !stops.execute.is_empty() || !stops.data.is_empty();
-        let (since, from) = (self.totals.instructions(), self.rip);
-        self.debugger = Debugger { stops, armed, since, from, delivered: false, hit: None };
-        self.update_breakpoints();
-    }
-
-    /// What is due after an instruction.
-    pub(crate) fn debug_stop_after(&mut self) -> Option<DebugStop> {
-        let debugger = &mut self.debugger;
-        if let Some(data) = debugger.hit.take() {
-            return Some(DebugStop::Watchpoint(data));
-        }
-        let stepped = debugger.delivered || self.totals.instructions() != debugger.since;
-        (debugger.stops.step && stepped).then_some(DebugStop::Step)
-    }
-
-    /// What is due before an instruction, once nothing else comes before it.
-    pub(crate) fn debug_stop_before(&mut self) -> Option<DebugStop> {
-        let debugger = &self.debugger;
-        if debugger.stops.step && debugger.delivered {
-            return Some(DebugStop::Step);
-        }
-        let mut linear = self.rip.wrapping_add(self.bases[CS]);
-        if self.mode != Mode::Bits64 {
-            linear &= 0xFFFF_FFFF;
-        }
-        // The instruction from which the debugger goes on is executed: it has been reported.
-        let reported = debugger.since == self.totals.instructions() && debugger.from == self.rip;
-        (!reported && debugger.stops.execute.contains(&linear)).then_some(DebugStop::Breakpoint)
-    }
-
-    /// Notes an access to data.
-    pub(crate) fn debugger_watches(&mut self, linear: u64, last: u64, intent: Intent) {
-        let wanted = |data: &&Watchpoint| match intent {
-            Intent::Fetch => false,
-            Intent::Read => data.read,
-            Intent::Write => data.write,
-        };
-        let data = self.debugger.stops.data.iter().filter(wanted).find(|data| data.touches(linear, last));
-        if let Some(data) = data {
-            self.debugger.hit = Some(*data);
-            self.stop = true;
-        }
     }
 }

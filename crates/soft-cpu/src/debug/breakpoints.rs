@@ -1,23 +1,23 @@
 //! Debug registers: breakpoints on instructions, data and I/O ports (SDM volume 3, chapter "Debug").
 //!
 //! What is not armed costs nothing: pages with data breakpoints stay out of the TLB, so that only accesses to
-//! them come to [`Core::watch_data`], and only armed instruction breakpoints slow the run loop down.
+//! them come to [`Core::watch_data`](crate::context::Core::watch_data), and only armed instruction breakpoints slow
+//! the run loop down.
 
-use crate::context::{CR4_DE, Core};
-use crate::mmu::{Intent, PAGE};
+use crate::mmu::PAGE;
 
 /// DR6: a MOV to or from a debug register with DR7.GD set.
 pub(crate) const DR6_BD: u64 = 1 << 13;
 /// DR6: single step.
 pub(crate) const DR6_BS: u64 = 1 << 14;
 /// DR6: which of DR0 to DR3 matched.
-const DR6_TRAPS: u64 = 0xF;
+pub(super) const DR6_TRAPS: u64 = 0xF;
 /// DR7: general detect.
 pub(crate) const DR7_GD: u64 = 1 << 13;
 
 /// What one of DR0 to DR3 waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-enum Condition {
+pub(super) enum Condition {
     #[default]
     Off,
     Execute,
@@ -52,7 +52,7 @@ pub(crate) struct Breakpoints {
 }
 
 impl Breakpoints {
-    fn new(dr: [u64; 4], dr7: u64, extensions: bool) -> Self {
+    pub(super) fn new(dr: [u64; 4], dr7: u64, extensions: bool) -> Self {
         let mut all = Self::default();
         for (n, (breakpoint, address)) in all.each.iter_mut().zip(dr).enumerate() {
             let enabled = dr7 >> (2 * n) & 3 != 0;
@@ -78,7 +78,7 @@ impl Breakpoints {
     }
 
     /// DR6 bits of the breakpoints with one of the conditions that the range touches.
-    fn hits(&self, first: u64, last: u64, conditions: &[Condition]) -> u64 {
+    pub(super) fn hits(&self, first: u64, last: u64, conditions: &[Condition]) -> u64 {
         self.each.iter().enumerate().fold(0, |bits, (n, breakpoint)| {
             let hit = conditions.contains(&breakpoint.condition) && breakpoint.touches(first, last);
             bits | u64::from(hit) << n
@@ -86,70 +86,8 @@ impl Breakpoints {
     }
 
     /// Whether accesses to the page of a linear address have to be looked at one by one.
-    fn watch_page(&self, linear: u64) -> bool {
+    pub(super) fn watch_page(&self, linear: u64) -> bool {
         let first = linear & !(PAGE - 1);
         self.hits(first, first + (PAGE - 1), &[Condition::Write, Condition::Access]) != 0
-    }
-}
-
-impl Core {
-    /// Whether accesses to the page of a linear address have to be looked at one by one.
-    pub(crate) fn watch_page(&self, linear: u64) -> bool {
-        self.breakpoints.data && (self.breakpoints.watch_page(linear) || self.debugger.watches_page(linear))
-    }
-
-    /// After a change of DR0 to DR3, DR7 or CR4.DE.
-    pub(crate) fn update_breakpoints(&mut self) {
-        let mut new = Breakpoints::new(self.dr, self.dr7, self.cr4 & CR4_DE != 0);
-        new.data |= self.debugger.watches();
-        if new.data || self.breakpoints.data {
-            self.mmu.tlb.flush();
-        }
-        self.breakpoints = new;
-        // The rest of the block has been entered without a look at the new ones.
-        self.stop = true;
-    }
-
-    /// DR6 bits of the instruction breakpoints at a linear address.
-    pub(crate) fn instruction_breakpoints(&self, linear: u64) -> u64 {
-        self.breakpoints.hits(linear, linear, &[Condition::Execute])
-    }
-
-    /// Whether an instruction breakpoint lies in the `len` bytes at a linear address.
-    pub(crate) fn breakpoint_within(&self, linear: u64, len: u64) -> bool {
-        self.breakpoints.hits(linear, linear.saturating_add(len), &[Condition::Execute]) != 0
-    }
-
-    /// Notes an access to data, for a trap after the instruction.
-    #[cold]
-    pub(crate) fn watch_data(&mut self, linear: u64, len: usize, intent: Intent) {
-        let conditions: &[Condition] = match intent {
-            Intent::Fetch => return,
-            Intent::Read => &[Condition::Access],
-            Intent::Write => &[Condition::Access, Condition::Write],
-        };
-        let last = linear.saturating_add(len.max(1) as u64 - 1);
-        self.debug_trap(self.breakpoints.hits(linear, last, conditions));
-        self.debugger_watches(linear, last, intent);
-    }
-
-    /// Notes an access to ports, for a trap after the instruction.
-    #[cold]
-    pub(crate) fn watch_port(&mut self, port: u16, size: usize) {
-        let first = u64::from(port);
-        let hits = self.breakpoints.hits(first, first + (size.max(1) as u64 - 1), &[Condition::Port]);
-        self.debug_trap(hits);
-    }
-
-    fn debug_trap(&mut self, hits: u64) {
-        if hits != 0 {
-            self.debug_pending |= hits;
-            self.stop = true;
-        }
-    }
-
-    /// Reports conditions in DR6 when #DB is delivered. The CPU never clears the other bits.
-    pub(crate) fn report_debug(&mut self, conditions: u64) {
-        self.dr6 = self.dr6 & !DR6_TRAPS | conditions;
     }
 }

@@ -1,7 +1,7 @@
 //! What has retired.
 
-use crate::bus::BranchKind;
 use core::ops::Index;
+use retire::BranchKind;
 
 /// Running totals at one privilege level.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -29,7 +29,8 @@ pub struct ModeTotals {
     /// Those that work on XMM registers.
     #[cfg_attr(feature = "serde", serde(default))]
     pub sse: u64,
-    pub(crate) branches: [u64; BranchKind::COUNT],
+    /// By [`place`].
+    branches: [u64; BranchKind::COUNT + 1],
     #[cfg_attr(feature = "serde", serde(default))]
     pub(crate) flops: [u64; Flop::COUNT],
     #[cfg_attr(feature = "serde", serde(default))]
@@ -80,7 +81,34 @@ impl Flop {
     const COUNT: usize = 3;
 }
 
+/// Where branches are counted: the conditional ones that were taken, those that were not, and the other kinds.
+#[inline(always)]
+const fn place(kind: BranchKind, taken: bool) -> usize {
+    match kind {
+        BranchKind::Conditional if taken => 0,
+        kind => kind as usize + 1,
+    }
+}
+
 impl ModeTotals {
+    /// Counts a branch; only conditional ones may not be taken.
+    #[inline(always)]
+    pub(crate) fn count_branch(&mut self, kind: BranchKind, taken: bool) {
+        self.branches[place(kind, taken)] += 1;
+    }
+
+    /// Retired branches of a kind that were taken.
+    #[must_use]
+    pub fn taken(&self, kind: BranchKind) -> u64 {
+        self.branches[place(kind, true)]
+    }
+
+    /// Retired branches that were not taken; all are conditional.
+    #[must_use]
+    pub fn not_taken(&self) -> u64 {
+        self.branches[place(BranchKind::Conditional, false)]
+    }
+
     /// All retired branches, taken or not.
     #[must_use]
     pub fn all_branches(&self) -> u64 {
@@ -90,13 +118,13 @@ impl ModeTotals {
     /// Retired branches that were taken.
     #[must_use]
     pub fn taken_branches(&self) -> u64 {
-        self.all_branches() - self[BranchKind::ConditionalNotTaken]
+        self.all_branches() - self.not_taken()
     }
 
     /// Retired conditional branches, taken or not.
     #[must_use]
     pub fn conditional_branches(&self) -> u64 {
-        self[BranchKind::ConditionalTaken] + self[BranchKind::ConditionalNotTaken]
+        self.taken(BranchKind::Conditional) + self.not_taken()
     }
 
     /// Retired floating-point operations of SSE instructions, of all kinds.
@@ -108,15 +136,7 @@ impl ModeTotals {
     /// Retired near calls.
     #[must_use]
     pub fn calls(&self) -> u64 {
-        self[BranchKind::DirectCall] + self[BranchKind::IndirectCall]
-    }
-}
-
-impl Index<BranchKind> for ModeTotals {
-    type Output = u64;
-
-    fn index(&self, kind: BranchKind) -> &u64 {
-        &self.branches[kind as usize]
+        self.taken(BranchKind::DirectCall) + self.taken(BranchKind::IndirectCall)
     }
 }
 
@@ -224,8 +244,7 @@ impl Totals {
 
     /// Taken branches at all levels.
     pub(crate) fn taken_branches(&self) -> u64 {
-        let taken = BranchKind::ALL.into_iter().filter(|kind| *kind != BranchKind::ConditionalNotTaken);
-        taken.map(|kind| self.current[kind] + self.other[kind]).sum()
+        self.current.taken_branches() + self.other.taken_branches()
     }
 
     /// Iterations of string instructions with REP at all levels.

@@ -1,0 +1,125 @@
+//! The blocks that have just been executed. What has retired in them is added up, and the near branches between them
+//! are worked out, when they are needed.
+//!
+//! The run loop notes where each block started and what was at its end, and nothing else, so that recording branches
+//! costs no more than not recording them. A block was left by a taken branch if the next one does not follow it. Only
+//! the jump to the next instruction cannot be told from the one not taken: the bus is told of it at once, as of far
+//! branches, exceptions and interrupts.
+//!
+//! Of the branches only the newest matter to most ([`BranchRecorder::depth`](crate::BranchRecorder::depth)). So the
+//! notes are a ring, and when half of it is full, the other half is free again if there were enough branches in this
+//! one, which the totals tell.
+
+use super::totals::ModeTotals;
+use crate::block::{Ending, Position};
+use retire::BranchKind;
+
+/// Notes in the ring, as an index of eight bits has it.
+pub(super) const NOTES: usize = 1 << u8::BITS;
+/// Notes in half of it.
+pub(super) const HALF: u8 = 1 << (u8::BITS - 1);
+
+/// Near branches that may be taken.
+pub(super) const NEAR: u8 = !BranchKind::Far.bit();
+
+/// The branch that was taken at the end of a block, if the next block started at `next`.
+#[inline(always)]
+pub(super) fn taken(start: u64, end: Position, next: u64) -> Option<BranchKind> {
+    let behind = start.wrapping_add(u64::from(end.start));
+    // RIP may have run over the end of the 32-bit space. No jump is as long as that.
+    let goes_on = || behind as u32 == next as u32;
+    Ending::of(end).branch().filter(|kind| *kind != BranchKind::Conditional || !goes_on())
+}
+
+/// The blocks since the bus was told of branches.
+#[derive(Debug)]
+pub(crate) struct Trail {
+    /// Where they started.
+    pub(super) starts: [u64; NOTES],
+    /// What was at their ends.
+    pub(super) ends: [Position; NOTES],
+    /// Where the next note goes.
+    pub(super) next: u8,
+    /// The oldest note, unless there is none.
+    pub(super) oldest: u8,
+    /// The first note whose instructions the totals do not contain yet; in the half that is being filled.
+    pub(super) uncounted: u8,
+    /// Privilege level of all blocks.
+    pub(super) cpl: u8,
+    /// The branches that are told of: a bit for each kind.
+    pub(super) wanted: u8,
+    /// [`BranchRecorder::depth`](crate::BranchRecorder::depth).
+    pub(super) kept: u64,
+    /// Branches of those kinds in the totals when the bus was told last.
+    pub(super) told: u64,
+    /// Of those kinds when half of the ring had been filled last.
+    pub(super) half: u64,
+}
+
+impl Trail {
+    pub(crate) fn new() -> Self {
+        Self {
+            starts: [0; NOTES],
+            ends: [Position::default(); NOTES],
+            next: 0,
+            oldest: 0,
+            uncounted: 0,
+            cpl: 0,
+            wanted: 0,
+            kept: 0,
+            told: 0,
+            half: 0,
+        }
+    }
+
+    /// True if any branches are told of.
+    pub(crate) fn wants_any(&self) -> bool {
+        self.wanted != 0
+    }
+
+    /// True if these branches are told of.
+    pub(crate) fn wants(&self, kind: BranchKind) -> bool {
+        self.wanted & kind.bit() != 0
+    }
+
+    /// A block that started there has been executed. True if
+    /// [`Core::trail_half_full`](crate::context::Core::trail_half_full) has to follow.
+    #[inline(always)]
+    pub(crate) fn note(&mut self, start: u64, end: Position) -> bool {
+        let place = usize::from(self.next);
+        (self.starts[place], self.ends[place]) = (start, end);
+        self.next = self.next.wrapping_add(1);
+        self.next.is_multiple_of(HALF)
+    }
+
+    /// The same of one that the totals contain.
+    pub(crate) fn note_counted(&mut self, start: u64, end: Position) -> bool {
+        let full = self.note(start, end);
+        self.uncounted = self.next;
+        full
+    }
+
+    /// Adds to the totals what they do not contain yet.
+    #[inline]
+    pub(crate) fn count(&mut self, totals: &mut ModeTotals) {
+        if self.uncounted != self.next {
+            // In the half before the next note, unless that one begins another.
+            let ends = &self.ends[usize::from(self.uncounted)..=usize::from(self.next.wrapping_sub(1))];
+            let (mut one, mut two, mut three) = (0, 0, 0);
+            for end in ends {
+                // Two counts in a word: they have 8 bits, and there are not many.
+                one += u64::from(end.loads) | u64::from(end.index) << 32;
+                two += u64::from(end.stores) | u64::from(end.sse) << 32;
+                three += u64::from(end.fpu & 0xF) | u64::from(end.fpu >> 4) << 32;
+            }
+            const LOW: u64 = 0xFFFF_FFFF;
+            totals.instructions += one >> 32;
+            totals.loads += one & LOW;
+            totals.stores += two & LOW;
+            totals.sse += two >> 32;
+            totals.x87 += three & LOW;
+            totals.mmx += three >> 32;
+            self.uncounted = self.next;
+        }
+    }
+}
