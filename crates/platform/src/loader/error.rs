@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use thiserror::Error;
 
-use super::image::Protocol;
+use super::protocol::Protocol;
 use crate::memory::MemoryError;
 
 /// Why a file cannot be booted, whatever the machine.

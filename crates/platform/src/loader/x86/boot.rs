@@ -3,11 +3,15 @@
 use crate::convert::host_size;
 use std::ops::Range;
 
-use super::elf::Segment;
-use super::error::LoadError;
-use super::image::{Image, Plan, Protocol};
-use super::placement::Placement;
+use super::state::{BootState, SegmentState};
 use super::{acpi, linux, multiboot, pvh};
+use crate::loader::elf::Segment;
+use crate::loader::error::LoadError;
+use crate::loader::image::Image;
+use crate::loader::params::{BootParams, Content, LoadedRange, Module, PlacedModule};
+use crate::loader::placement::Placement;
+use crate::loader::plan::Plan;
+use crate::loader::protocol::Protocol;
 use crate::memory::{GuestMemory, HIGH_RAM_START, LOW_RAM_END};
 
 /// Longest command line in bytes without its 0: what an x86 Linux kernel reads (`COMMAND_LINE_SIZE`
@@ -24,123 +28,6 @@ const INFO_WINDOW: Range<u64> = 0x9000..LOW_RAM_END;
 const LOW_WINDOW: Range<u64> = PAGE..0x9000;
 /// Modules stay below this address, which every 32-bit guest and Linux (`initrd_addr_max`) can reach.
 const MODULE_CEILING: u64 = 1 << 31;
-
-/// A file for the guest besides the image: an initrd, or the environment of a kvm-unit-tests image.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Module {
-    /// The module's own command line.
-    pub cmdline: String,
-    /// Its content.
-    pub data: Vec<u8>,
-}
-
-/// What the guest is given besides the image.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct BootParams {
-    /// Command line without the image's name. Multiboot guests get the name in front of it.
-    pub cmdline: String,
-    /// Modules, in the order in which the guest sees them.
-    pub modules: Vec<Module>,
-    /// How to start the image; `None` takes what it offers, PVH before multiboot.
-    pub protocol: Option<Protocol>,
-}
-
-/// A segment register with its hidden part, as both KVM and a software CPU want it
-/// (Intel SDM volume 3, 3.4.3 and 3.4.5).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct SegmentState {
-    /// Visible part.
-    pub selector: u16,
-    /// Linear address of the first byte.
-    pub base: u32,
-    /// Last valid offset in bytes.
-    pub limit: u32,
-    /// Type field, 4 bits.
-    pub kind: u8,
-    /// S: a code or data segment, not a system one.
-    pub code_or_data: bool,
-    /// D/B: 32-bit code or stack.
-    pub default_32: bool,
-    /// L: 64-bit code.
-    pub long: bool,
-    /// G: the descriptor counts its limit in pages.
-    pub granular: bool,
-}
-
-/// The first state of the boot vCPU: interrupts off; 32-bit protected mode without paging for PVH and multiboot,
-/// long mode with an identity map for Linux. All that is not listed is as after a reset. IDTR is not valid, and
-/// GDTR only for Linux, as the protocols allow: a guest loads its own before it loads a segment register.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct BootState {
-    /// How the image is started.
-    pub protocol: Protocol,
-    /// First instruction.
-    pub eip: u32,
-    /// Multiboot: 0x2BADB002. PVH: 0.
-    pub eax: u32,
-    /// Physical address of the boot information; 0 for Linux.
-    pub ebx: u32,
-    /// Linux: physical address of the boot information, `boot_params`.
-    pub esi: u32,
-    /// Only the always-one bit 1 is set.
-    pub eflags: u32,
-    /// PE and ET; Linux: and PG.
-    pub cr0: u32,
-    /// Page tables, with PG.
-    pub cr3: u64,
-    /// 0: no paging extensions, no SSE; Linux: PAE.
-    pub cr4: u32,
-    /// 0; Linux: LME and LMA.
-    pub efer: u64,
-    /// GDTR: base and limit.
-    pub gdt: (u64, u16),
-    /// CS.
-    pub code: SegmentState,
-    /// DS, ES, FS, GS and SS.
-    pub data: SegmentState,
-    /// TR.
-    pub task: SegmentState,
-    /// What lies where, in the order it was written. The ranges do not overlap.
-    pub loaded: Vec<LoadedRange>,
-}
-
-/// What a piece of guest memory was filled with.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Content {
-    /// A segment of the image, with bss.
-    Image,
-    /// The module with this index.
-    Module(usize),
-    /// Start info, multiboot information or `boot_params`, with tables and strings.
-    BootInfo,
-    /// ACPI tables.
-    Acpi,
-}
-
-/// A piece of guest memory that was filled before the guest starts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct LoadedRange {
-    /// What is there.
-    pub content: Content,
-    /// First guest physical address.
-    pub start: u64,
-    /// First address behind it.
-    pub end: u64,
-}
-
-/// A module and its place; always below 4 GiB.
-#[derive(Debug)]
-pub(super) struct PlacedModule<'a> {
-    pub(super) cmdline: &'a str,
-    pub(super) data: &'a [u8],
-    pub(super) start: u64,
-}
-
-impl PlacedModule<'_> {
-    pub(super) fn end(&self) -> u64 {
-        self.start + self.data.len() as u64
-    }
-}
 
 /// Puts `image` into `memory`, which should be fresh: only the places that are used are written,
 /// bss included. Nothing is written if there is an error.
@@ -296,53 +183,6 @@ fn first_state(plan: &Plan, info: u32, loaded: Vec<LoadedRange>) -> BootState {
                 data: SegmentState { selector: 0x18, ..flat.data },
                 ..flat
             }
-        }
-    }
-}
-
-impl BootState {
-    /// The machine state that multiboot 0.6.96 section 3.2 and Xen `docs/misc/pvh.pandoc` ask for, at
-    /// `eip`, without boot information. Nothing is loaded.
-    #[must_use]
-    pub fn flat(eip: u32) -> Self {
-        let flat = |selector, kind| SegmentState {
-            selector,
-            base: 0,
-            limit: u32::MAX,
-            kind,
-            code_or_data: true,
-            default_32: true,
-            long: false,
-            granular: true,
-        };
-        Self {
-            protocol: Protocol::Pvh,
-            eip,
-            eax: 0,
-            ebx: 0,
-            esi: 0,
-            eflags: 1 << 1,
-            // PE (bit 0) on; ET (bit 4) is fixed to 1.
-            cr0: 1 << 0 | 1 << 4,
-            cr3: 0,
-            cr4: 0,
-            efer: 0,
-            gdt: (0, 0),
-            // Types of SDM volume 3, tables 3-1 and 3-2: code execute/read accessed, data read/write
-            // accessed, 32-bit TSS busy.
-            code: flat(0x08, 0xB),
-            data: flat(0x10, 0x3),
-            task: SegmentState {
-                selector: 0,
-                base: 0,
-                limit: 0x67,
-                kind: 0xB,
-                code_or_data: false,
-                default_32: false,
-                long: false,
-                granular: false,
-            },
-            loaded: Vec::new(),
         }
     }
 }

@@ -4,11 +4,12 @@
 //! kvm-unit-tests images read of it is a subset.
 
 use super::block::BootBlock;
-use super::boot::PlacedModule;
-use super::elf::{Elf, Segment, checked_range};
-use super::error::ImageError;
-use super::image::{Plan, Protocol};
 use crate::convert::{count_u32, low_u32};
+use crate::loader::elf::{Elf, Segment, checked_range};
+use crate::loader::error::ImageError;
+use crate::loader::params::PlacedModule;
+use crate::loader::plan::Plan;
+use crate::loader::protocol::Protocol;
 use crate::memory::{GuestMemory, HIGH_RAM_START, LOW_RAM_END};
 
 /// First word of the header in the file.

@@ -4,11 +4,12 @@
 //! the same way from its vmlinux.
 
 use super::block::BootBlock;
-use super::boot::PlacedModule;
-use super::elf::Elf;
-use super::error::ImageError;
-use super::image::{Plan, Protocol};
 use crate::convert::count_u32;
+use crate::loader::elf::Elf;
+use crate::loader::error::ImageError;
+use crate::loader::params::PlacedModule;
+use crate::loader::plan::Plan;
+use crate::loader::protocol::Protocol;
 use crate::memory::MapEntry;
 
 /// Owner of Xen's ELF notes.

@@ -3,11 +3,12 @@
 //! Source: Linux `Documentation/arch/x86/boot.rst` ("64-bit boot protocol") and `zero-page.rst`. The structures
 //! are those of `linux-loader`.
 
-use super::boot::PlacedModule;
-use super::elf::{Elf, Segment, checked_range};
-use super::error::ImageError;
-use super::image::{Plan, Protocol};
 use crate::convert::{host_size, low_u16, low_u32};
+use crate::loader::elf::{Elf, Segment, checked_range};
+use crate::loader::error::ImageError;
+use crate::loader::params::PlacedModule;
+use crate::loader::plan::Plan;
+use crate::loader::protocol::Protocol;
 use crate::memory::MapEntry;
 use linux_loader::bootparam::{boot_e820_entry, boot_params, setup_header};
 use vm_memory::ByteValued as _;

@@ -1,0 +1,24 @@
+//! Boot protocols.
+
+use std::fmt;
+
+/// How an image wants to be started. PVH and multiboot start in 32-bit protected mode without paging.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Protocol {
+    /// Xen's PVH: ELF with a `XEN_ELFNOTE_PHYS32_ENTRY` note; EBX points to `hvm_start_info`.
+    Pvh,
+    /// Multiboot 1: a header in the first 8 KiB; EBX points to the multiboot information.
+    Multiboot,
+    /// Linux's 64-bit boot protocol: bzImage or vmlinux; long mode, RSI points to `boot_params`.
+    Linux,
+}
+
+impl fmt::Display for Protocol {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Pvh => "PVH",
+            Self::Multiboot => "multiboot",
+            Self::Linux => "the Linux boot protocol",
+        })
+    }
+}
