@@ -26,6 +26,7 @@
 //! stack excepted. Physical page 0 is at [`LOW_PAGE_ALIAS`]. Everything from 0xFE00_0000 up is
 //! uncached.
 #![no_std]
+#![expect(unsafe_code, reason = "the firmware is assembly")]
 
 use core::arch::global_asm;
 

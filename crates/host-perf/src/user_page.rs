@@ -4,6 +4,8 @@
 //! On a hybrid host keep that thread on the big cores: a migration between looking at the page and the
 //! instruction would ask a small core for a counter that it does not have, and that faults.
 
+#![expect(unsafe_code, reason = "RDPMC")]
+
 use std::marker::PhantomData;
 
 use crate::error::HostPerfError;

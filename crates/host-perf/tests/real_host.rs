@@ -1,6 +1,8 @@
 //! The real kernel. Software events exercise the system calls on every host; hardware events either count or
 //! are refused for a documented reason, and the test prints which.
 
+#![expect(unsafe_code, reason = "signals and threads of the host")]
+
 use std::hint::black_box;
 use std::sync::atomic::{AtomicI32, Ordering};
 

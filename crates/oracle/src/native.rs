@@ -4,6 +4,8 @@
 //! handler of its exception. x87 and SSE state goes through KVM_SET_XSAVE: KVM_SET_FPU leaves XSTATE_BV alone,
 //! and a component whose bit is 0 comes out in its initial state.
 
+#![expect(unsafe_code, reason = "memory that KVM maps into a guest")]
+
 use crate::case::{Case, Failure, Outcome};
 use crate::layout::{
     CODE, CODE_LEN, CR0, CR4, EFER, FS_BASE, GDT, GDT_LIMIT, GS_BASE, HANDLER_SIZE, HANDLERS, IDT, IDT_LIMIT,

@@ -1,5 +1,7 @@
 //! A timer that interrupts KVM_RUN, so that a case that loops on the CPU only is found.
 
+#![expect(unsafe_code, reason = "a timer of the host and its signal")]
+
 use std::io;
 use std::sync::Once;
 

@@ -10,6 +10,8 @@
 //! when the guest touches it. A size is refused when the host could not give all of it, because a
 //! guest may touch every page.
 
+#![expect(unsafe_code, reason = "madvise on guest memory")]
+
 use crate::convert::host_size;
 use std::fs;
 

@@ -4,6 +4,8 @@
 //! registers' declarations and the counting rules say. The bytes come from a random generator (the program of this
 //! crate, `cargo xtask properties`), from a fuzzer (`crates/vpmu/fuzz`), or from files that either has kept.
 
+#![forbid(unsafe_code)]
+
 #[allow(
     missing_docs,
     missing_debug_implementations,

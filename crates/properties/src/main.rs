@@ -1,5 +1,7 @@
 //! The command behind `cargo xtask properties`.
 
+#![forbid(unsafe_code)]
+
 use clap::Parser;
 use comfy_table::{CellAlignment, Table, presets};
 use indicatif::{ProgressBar, ProgressStyle};

@@ -2,6 +2,7 @@
 #![cfg(all(target_arch = "x86_64", target_os = "linux"))]
 #![allow(missing_docs)]
 #![allow(clippy::unwrap_used, reason = "test code")]
+#![expect(unsafe_code, reason = "executes code on the host's CPU")]
 
 mod common;
 #[path = "common/oracle.rs"]

@@ -11,6 +11,8 @@
 //! | [`terminal`] | the user's terminal as the guest's console |
 //! | [`error`] | every way to fail, its next step and its exit code |
 
+#![forbid(unsafe_code)]
+
 mod args;
 mod commands;
 mod error;

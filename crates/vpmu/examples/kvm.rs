@@ -16,6 +16,8 @@
 //! assumption that the core runs at that rate. A VMM that wants real counts asks the host's perf (`crates/host-perf`).
 //! Interrupts are left out: a VMM asks `take_pmi` after each access and each deadline, see the example `embed`.
 
+#![expect(unsafe_code, reason = "memory that KVM maps into the guest")]
+
 use kvm_bindings::{
     KVM_CAP_PMU_CAPABILITY, KVM_CAP_X86_USER_SPACE_MSR, KVM_GUESTDBG_ENABLE, KVM_GUESTDBG_USE_HW_BP,
     KVM_MAX_CPUID_ENTRIES, KVM_MSR_EXIT_REASON_FILTER, KVM_PMU_CAP_DISABLE, kvm_cpuid_entry2, kvm_dtable,

@@ -1,5 +1,7 @@
 //! The interrupt table, for images that misbehave.
 
+#![expect(unsafe_code, reason = "code that runs in ring 0")]
+
 use core::arch::asm;
 
 /// One gate of the interrupt descriptor table.

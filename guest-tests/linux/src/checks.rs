@@ -1,5 +1,7 @@
 //! Checks that print their results as TAP.
 
+#![expect(unsafe_code, reason = "instructions that a check is about")]
+
 use std::fmt::Display;
 
 /// Counts and prints results.

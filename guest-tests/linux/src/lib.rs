@@ -12,6 +12,8 @@
 //! | `pmu-checks` | asks the PMU what the kernel and rr ask it at their start |
 //! | `workload` | a workload with one clear bottleneck, which the VMM measures for itself |
 
+#![expect(unsafe_code, reason = "system calls")]
+
 pub mod checks;
 
 use std::io;

@@ -1,5 +1,7 @@
 //! The `guest_test` attribute.
 
+#![forbid(unsafe_code)]
+
 use guest_protocol::{Needs, TEST_SECTION};
 use proc_macro::TokenStream;
 use proc_macro2::TokenStream as Tokens;

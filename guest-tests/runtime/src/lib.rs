@@ -24,6 +24,7 @@
 //!
 //! Command line: `test=NAME[,NAME...]` selects tests, `list` prints them.
 #![no_std]
+#![expect(unsafe_code, reason = "ports, traps, calls of the firmware and the memory of a bare machine")]
 
 pub mod apic;
 #[cfg(panic = "abort")]

@@ -88,7 +88,7 @@ fn next(generator: &mut Generator<'_>, result: &mut u32) -> bool {
 /// CMPXCHG without LOCK from 0 to 1; what the lock was.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
-#[allow(unsafe_code, reason = "no safe operation compiles to CMPXCHG without LOCK")]
+#[expect(unsafe_code, reason = "no safe operation compiles to CMPXCHG without LOCK")]
 fn exchange_alone(lock: &AtomicU32) -> u32 {
     let mut was = 0_u32;
     // SAFETY: `lock` is 4 bytes that are valid, aligned, and may change through a shared reference; no other thread

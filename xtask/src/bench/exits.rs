@@ -1,6 +1,8 @@
 //! The round trip of an MSR exit: our run loop with the virtual PMU against a bare KVM_RUN loop with
 //! an empty handler, on the same guest loop, in interleaved rounds.
 
+#![expect(unsafe_code, reason = "memory that KVM maps into the guest")]
+
 use super::access::INSTRUCTIONS;
 use super::{Figure, figure, ratio};
 use crate::error::TaskError;

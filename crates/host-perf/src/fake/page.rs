@@ -1,5 +1,7 @@
 //! The user page of a simulated event.
 
+#![expect(unsafe_code, reason = "the page that a kernel would map is memory of ours")]
+
 use std::os::fd::RawFd;
 
 use super::hardware::Kind;

@@ -1,5 +1,7 @@
 //! The system calls of the running Linux kernel.
 
+#![expect(unsafe_code, reason = "perf_event_open, ioctl and mmap")]
+
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 
 use perf_event_open_sys::{self as perf, bindings, ioctls};

@@ -1,5 +1,7 @@
 //! The system calls, behind a trait small enough to be modelled in tests.
 
+#![expect(unsafe_code, reason = "declares RDPMC, which faults where the kernel does not allow it")]
+
 mod linux;
 mod page;
 

@@ -1,5 +1,7 @@
 //! The control page that the kernel keeps for a mapped event, and the RDPMC instruction.
 
+#![expect(unsafe_code, reason = "the kernel writes the page while it is read")]
+
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::ptr::{self, NonNull};

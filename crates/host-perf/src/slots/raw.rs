@@ -1,5 +1,7 @@
 //! The registers behind a slots group, read with RDPMC.
 
+#![expect(unsafe_code, reason = "RDPMC")]
+
 use super::counts::SlotCounts;
 use crate::error::HostPerfError;
 use crate::event::Level;

@@ -1,3 +1,4 @@
+#![expect(unsafe_code, reason = "looks at guest memory where it is mapped")]
 use super::*;
 
 /// RAM of `size_mib` MiB whatever this host has free; untouched pages cost nothing.

@@ -2,6 +2,7 @@
 //! registers and branch records.
 #![no_std]
 #![no_main]
+#![expect(unsafe_code, reason = "instructions that the image is about")]
 
 use core::arch::asm;
 

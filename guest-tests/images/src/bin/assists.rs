@@ -1,6 +1,7 @@
 //! What a model of the core knows beyond architectural events: microcode assists, and instructions by cycle.
 #![no_std]
 #![no_main]
+#![expect(unsafe_code, reason = "instructions that the image is about")]
 
 use core::arch::asm;
 

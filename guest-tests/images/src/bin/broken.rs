@@ -2,6 +2,7 @@
 //! next test is not harmed. Expected: `not ok` for all but the tests called `fine_...`.
 #![no_std]
 #![no_main]
+#![expect(unsafe_code, reason = "instructions that the image is about")]
 
 use core::hint::black_box;
 

@@ -1,6 +1,7 @@
 //! A guest that halts with interrupts off. Nothing can wake it: the VMM has to notice and end the run.
 #![no_std]
 #![no_main]
+#![expect(unsafe_code, reason = "instructions that the image is about")]
 
 use core::arch::naked_asm;
 

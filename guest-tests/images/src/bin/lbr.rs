@@ -2,6 +2,7 @@
 //! branches.
 #![no_std]
 #![no_main]
+#![expect(unsafe_code, reason = "instructions that the image is about")]
 
 use core::{
     arch::global_asm,

@@ -1,6 +1,7 @@
 //! Large Increment per Cycle: pairs of AMD counters that count 64 bits.
 #![no_std]
 #![no_main]
+#![expect(unsafe_code, reason = "instructions that the image is about")]
 
 use core::arch::asm;
 

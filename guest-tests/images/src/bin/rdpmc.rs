@@ -1,6 +1,7 @@
 //! RDPMC: indices, privilege, results.
 #![no_std]
 #![no_main]
+#![expect(unsafe_code, reason = "instructions that the image is about")]
 
 use core::{
     arch::asm,

@@ -1,6 +1,7 @@
 //! Tests of the runtime itself: what every other image relies on.
 #![no_std]
 #![no_main]
+#![expect(unsafe_code, reason = "instructions that the image is about")]
 
 use core::{
     hint::black_box,

@@ -6,6 +6,7 @@
 //! The first counter counts instructions, which the `end` lines then tell.
 #![no_std]
 #![no_main]
+#![expect(unsafe_code, reason = "instructions that the image is about")]
 
 use core::{arch::asm, hint::black_box};
 

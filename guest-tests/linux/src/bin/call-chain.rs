@@ -1,5 +1,7 @@
 //! `call-chain [ROUNDS]`: `outer` calls `middle` 100 times, which calls `leaf`, which loops ROUNDS times.
 
+#![expect(unsafe_code, reason = "system calls, and instructions that the program is about")]
+
 use std::hint::black_box;
 
 #[unsafe(no_mangle)]

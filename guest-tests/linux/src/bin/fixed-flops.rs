@@ -1,5 +1,7 @@
 //! `fixed-flops [TIMES]`: SSE additions and multiplications of known number, see [`linux_guest::fixed_flops`].
 
+#![expect(unsafe_code, reason = "system calls, and instructions that the program is about")]
+
 use linux_guest::fixed_flops::ROUNDS;
 
 #[unsafe(no_mangle)]

@@ -3,6 +3,7 @@
 //! It starts in its own assembly: no C library, no start-up that depends on the environment. Around its loop it
 //! tells the VMM, if there is one of ours, to count an interval for itself.
 #![no_main]
+#![expect(unsafe_code, reason = "a process in assembly, whose instructions are counted")]
 
 use guest_protocol::{control, ports};
 use linux_guest::fixed_work::ROUNDS;

@@ -1,6 +1,8 @@
 //! The guest's console, with the processor time that its emulator had used when each line came. Processor time,
 //! because other programs on the machine would be measured too otherwise.
 
+#![expect(unsafe_code, reason = "settings of a terminal")]
+
 use super::{Loop, Run, failed};
 use crate::error::TaskError;
 use std::io::{BufRead, BufReader, Read};

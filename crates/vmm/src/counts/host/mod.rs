@@ -14,6 +14,8 @@
 //! PERF_METRICS is rebuilt from perf's metric events, which the kernel has rounded to 1/255 of the
 //! slots since its last read (`host_perf::SlotCounts`). The raw register is not passed through.
 
+#![expect(unsafe_code, reason = "gettid")]
+
 mod event;
 mod mapping;
 mod progress;

@@ -4,6 +4,8 @@
 //! vCPU's state goes into the interpreter, which executes that one instruction on the same memory and
 //! machine, exceptions included, and comes back.
 
+#![expect(unsafe_code, reason = "KVM_SET_XSAVE takes a structure whose size KVM knows")]
+
 use super::KvmEngine;
 use super::announced;
 use super::error::KvmError;

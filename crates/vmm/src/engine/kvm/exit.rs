@@ -1,5 +1,7 @@
 //! Why KVM_RUN came back, as a value.
 
+#![expect(unsafe_code, reason = "unions in the page that KVM shares")]
+
 use kvm_bindings::*;
 use platform::convert::host_size;
 

@@ -5,6 +5,8 @@
 //! KVM_RUN return at once. It finds the flag through a thread-local pointer: a signal to one vCPU's
 //! thread never disturbs another's.
 
+#![expect(unsafe_code, reason = "timers and signal handlers of the host")]
+
 use super::error::KvmError;
 use std::cell::Cell;
 use std::io;

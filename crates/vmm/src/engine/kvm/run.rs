@@ -1,5 +1,7 @@
 //! The exit loop.
 
+#![expect(unsafe_code, reason = "a flag in the page that KVM shares")]
+
 use super::KvmEngine;
 use super::complete::Completed;
 use super::error::KvmError;

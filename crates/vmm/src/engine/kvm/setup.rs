@@ -3,6 +3,8 @@
 //! The order matters: MSR exits are enabled before the filter (or a denied access becomes #GP), both
 //! before the vCPU, and CPUID before the first KVM_RUN.
 
+#![expect(unsafe_code, reason = "memory that KVM maps into the guest")]
+
 use super::KvmConfig;
 use super::cpuid::{Policy, altered, cpuid_table};
 use super::error::{DEVICE, KvmError};

@@ -1,5 +1,7 @@
 //! The vCPU's file descriptor, its shared page and its registers.
 
+#![expect(unsafe_code, reason = "the page that KVM shares")]
+
 use super::error::KvmError;
 use super::exit::{Exit, PortIo};
 use kvm_bindings::*;

@@ -1,5 +1,7 @@
 //! Guest RAM by host address: the interpreter reads and writes it for every memory operand.
 
+#![expect(unsafe_code, reason = "guest memory at the speed of memory")]
+
 use platform::convert::host_size;
 use platform::memory::GuestMemory;
 

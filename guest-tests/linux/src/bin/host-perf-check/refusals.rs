@@ -1,5 +1,7 @@
 //! Refusals: each with its kind and its message.
 
+#![expect(unsafe_code, reason = "system calls, and instructions that the program is about")]
+
 use host_perf::{
     Counter, Event, EventSpec, Filter, Group, HostPerfError, HostPmu, Level, LinuxSys, Metric, RawEvent,
     Roots, SlotsGroup,

@@ -1,5 +1,7 @@
 //! Overflow signals.
 
+#![expect(unsafe_code, reason = "system calls, and instructions that the program is about")]
+
 use crate::{AROUND, Checked, ROUNDS};
 use host_perf::{Counter, Event, EventSpec, HostPmu};
 use linux_guest::checks::{Checks, ensure, spin, text};

@@ -1,5 +1,7 @@
 //! PTRACE_SINGLEBLOCK: the kernel sets IA32_DEBUGCTL.BTF and RFLAGS.TF, and the tracer hears of each taken branch.
 
+#![expect(unsafe_code, reason = "system calls, and instructions that the program is about")]
+
 use linux_guest::checks::Checks;
 use std::io;
 

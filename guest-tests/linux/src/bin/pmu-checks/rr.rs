@@ -1,6 +1,8 @@
 //! The start-up checks of rr, which needs a count of retired conditional branches that is exact and an interrupt that
 //! comes at once.
 
+#![expect(unsafe_code, reason = "system calls, and instructions that the program is about")]
+
 use linux_guest::checks::{Checks, ensure};
 use perf_event_open_sys::bindings::{PERF_TYPE_RAW, perf_event_attr};
 use perf_event_open_sys::perf_event_open;
