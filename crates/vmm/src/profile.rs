@@ -26,7 +26,7 @@ const MAX_NAME: usize = 40;
 
 /// A profile file is of no use.
 #[derive(Debug, thiserror::Error)]
-#[error("profile {}: {problem}", path.display())]
+#[error("profile {}", path.display())]
 pub struct ProfileError {
     /// The file.
     pub path: PathBuf,
@@ -39,14 +39,14 @@ pub struct ProfileError {
 #[derive(Debug, thiserror::Error)]
 pub enum ProfileProblem {
     /// It cannot be read.
-    #[error("cannot be read")]
+    #[error("it cannot be read")]
     Read(#[from] std::io::Error),
     /// It is far longer than a profile.
-    #[error("is longer than {} KiB", MAX_FILE / 1024)]
+    #[error("it is longer than {} KiB", MAX_FILE / 1024)]
     TooLong,
     /// It is not TOML, or has keys that a profile has not.
     #[error("{}", .0.to_string().trim_end())]
-    Syntax(#[from] Box<toml::de::Error>),
+    Syntax(Box<toml::de::Error>),
     /// Nothing is built in under this name.
     #[error("base {0:?} is no built-in profile")]
     Base(String),
@@ -152,7 +152,7 @@ pub fn load(path: &Path) -> Result<Profile, ProfileError> {
 /// # Errors
 /// [`ProfileProblem`] with the first thing that is wrong.
 pub fn parse(text: &str) -> Result<Profile, ProfileProblem> {
-    let file: File = toml::from_str(text).map_err(Box::new)?;
+    let file: File = toml::from_str(text).map_err(|error| ProfileProblem::Syntax(Box::new(error)))?;
     let base = Profile::by_name(&file.base).ok_or(ProfileProblem::Base(file.base))?;
     if PROFILES.iter().any(|profile| profile.name == file.name) {
         return Err(ProfileProblem::NameTaken(file.name));

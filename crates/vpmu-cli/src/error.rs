@@ -7,6 +7,7 @@ use platform::loader::{ImageError, LoadError};
 use platform::memory::MemoryError;
 use std::error::Error;
 use std::io;
+use std::iter;
 use std::path::PathBuf;
 use thiserror::Error;
 use vmm::counts::synthetic::RatesError;
@@ -197,7 +198,7 @@ impl CliError {
         };
         Some(match self {
             Self::Image { path, source } => match source {
-                ImageError::Read { .. } => format!("check the path {}", path.display()),
+                ImageError::Read(_) => format!("check the path {}", path.display()),
                 ImageError::TestSection { .. } | ImageError::TestDescriptor { .. } => {
                     "build the image and vpmu from the same sources".to_owned()
                 }
@@ -247,30 +248,34 @@ impl CliError {
         })
     }
 
-    /// The whole chain of causes as one line. What an outer message already says is not repeated.
+    /// The whole chain of causes as one line. No message contains that of its cause.
     pub(crate) fn line(&self) -> String {
-        let (mut line, mut cause) = match self {
-            // These messages name the file themselves.
-            Self::Image {
-                source: image @ (ImageError::Read { .. } | ImageError::NotAFile { .. }), ..
-            } => (image.to_string(), image.source()),
-            other => (other.to_string(), other.source()),
-        };
-        while let Some(error) = cause {
-            // TOML's errors end a line.
-            let text = error.to_string().trim_end().to_owned();
-            if !line.contains(&text) {
-                line = format!("{line}: {text}");
+        chain(self)
+    }
+
+    /// What `vpmu doctor` has to say about such errors.
+    fn doctor(&self) -> Option<&'static str> {
+        match self {
+            Self::Run(RunError::Engine(EngineError::Kvm(KvmError::Profile { .. }))) => {
+                Some("`vpmu doctor` names the profiles that this KVM cannot show")
             }
-            cause = error.source();
+            Self::Run(RunError::Engine(EngineError::Kvm(_))) => Some("`vpmu doctor` shows what works here"),
+            _ => None,
         }
-        line
     }
 
     /// Prints the error and the next step to stderr.
     pub(crate) fn report(&self) {
-        output::error(&self.line(), self.next_step().as_deref());
+        let steps: Vec<String> =
+            self.next_step().into_iter().chain(self.doctor().map(str::to_owned)).collect();
+        output::error(&self.line(), (!steps.is_empty()).then(|| steps.join("; ")).as_deref());
     }
+}
+
+/// An error and its causes as one line.
+pub(crate) fn chain(error: &dyn Error) -> String {
+    let causes = iter::successors(error.source(), |&error| error.source());
+    causes.fold(error.to_string(), |line, cause| format!("{line}: {cause}"))
 }
 
 fn snapshot_next_step(error: &SnapshotError) -> String {
@@ -324,6 +329,16 @@ fn run_exit_code(error: &RunError) -> u8 {
     }
 }
 
+/// Ways around KVM, after what would make it usable.
+fn kvm_next_step(error: &KvmError) -> String {
+    let others = match error {
+        KvmError::Profile { .. } => "use --engine soft, or another --profile",
+        _ if error.is_unavailable() => "use --engine soft, which needs no KVM and counts by itself",
+        _ => "repeat with -vv for details, or use --engine soft",
+    };
+    error.advice().map_or_else(|| others.to_owned(), |advice| format!("{advice}, or {others}"))
+}
+
 fn run_next_step(error: &RunError) -> Option<String> {
     Some(match error {
         RunError::Load(LoadError::NotEnoughMemory { needed_mib, .. }) => {
@@ -368,15 +383,7 @@ fn run_next_step(error: &RunError) -> Option<String> {
         RunError::Counts(CountsError::SoftCountsItself { choice }) => {
             format!("leave --counts out, or use --engine kvm with --counts {}", counts_value(choice))
         }
-        RunError::Engine(EngineError::Kvm(KvmError::Profile { .. })) => {
-            "use --engine soft, or another --profile (`vpmu doctor` names those that this KVM cannot show)"
-                .to_owned()
-        }
-        RunError::Engine(EngineError::Kvm(error)) if error.is_unavailable() => {
-            "use --engine soft, which needs no KVM and counts by itself; `vpmu doctor` shows what works here"
-                .to_owned()
-        }
-        RunError::Engine(_) => "repeat with -vv for details; `vpmu doctor` checks this machine".to_owned(),
+        RunError::Engine(EngineError::Kvm(error)) => kvm_next_step(error),
         RunError::FwCfg(_) | RunError::Apic { .. } => {
             "choose another --profile (`vpmu list profiles`)".to_owned()
         }

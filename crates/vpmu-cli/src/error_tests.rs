@@ -5,10 +5,7 @@ use std::path::PathBuf;
 
 fn missing_image() -> CliError {
     let source = io::Error::from(io::ErrorKind::NotFound);
-    CliError::Image {
-        path: PathBuf::from("a.elf"),
-        source: ImageError::Read { path: PathBuf::from("a.elf"), source },
-    }
+    CliError::Image { path: PathBuf::from("a.elf"), source: ImageError::Read(source) }
 }
 
 #[test]

@@ -1,7 +1,6 @@
 //! Everything that can be wrong with an image, or with placing it.
 
 use std::io;
-use std::path::PathBuf;
 
 use thiserror::Error;
 
@@ -13,18 +12,11 @@ use crate::memory::MemoryError;
 #[non_exhaustive]
 pub enum ImageError {
     /// The file could not be read.
-    #[error("Cannot read image {}", path.display())]
-    Read {
-        /// The file.
-        path: PathBuf,
-        /// The host's reason.
-        source: io::Error,
-    },
+    #[error("it cannot be read")]
+    Read(#[source] io::Error),
     /// A directory or a device.
-    #[error("{} is {what}, not an image file", path.display())]
+    #[error("it is {what}, not an image file")]
     NotAFile {
-        /// The path.
-        path: PathBuf,
         /// What it is, with its article.
         what: &'static str,
     },

@@ -38,9 +38,8 @@ impl Image {
     /// The file cannot be read, or is not something that we can boot.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, ImageError> {
         let path = path.as_ref();
-        let read = |source| ImageError::Read { path: path.to_owned(), source };
         // Looked at before opening: opening some devices already does something.
-        let metadata = std::fs::metadata(path).map_err(read)?;
+        let metadata = std::fs::metadata(path).map_err(ImageError::Read)?;
         let kind = metadata.file_type();
         let what = if kind.is_dir() {
             Some("a directory")
@@ -50,7 +49,7 @@ impl Image {
             None
         };
         if let Some(what) = what {
-            return Err(ImageError::NotAFile { path: path.to_owned(), what });
+            return Err(ImageError::NotAFile { what });
         }
         if metadata.len() > MAX_IMAGE_SIZE {
             return Err(ImageError::TooLarge { limit: MAX_IMAGE_SIZE });
@@ -59,7 +58,7 @@ impl Image {
         let mut bytes = Vec::new();
         File::open(path)
             .and_then(|file| file.take(MAX_IMAGE_SIZE + 1).read_to_end(&mut bytes))
-            .map_err(read)?;
+            .map_err(ImageError::Read)?;
         let image = Self::parse(bytes)?;
         Ok(match path.file_name() {
             Some(name) => image.with_name(name.to_string_lossy()),

@@ -32,7 +32,7 @@ pub enum GdbError {
     #[error("{0:?} is no address for GDB: it takes HOST:PORT, :PORT or PORT")]
     Address(String),
     /// The address cannot be used.
-    #[error("cannot listen for GDB on {address}: {source}")]
+    #[error("cannot listen for GDB on {address}")]
     Listen {
         /// The address.
         address: String,

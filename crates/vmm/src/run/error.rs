@@ -36,7 +36,7 @@ pub enum RunError {
     #[error("the state of a modelled core is not part of snapshots")]
     SnapshotOfModel,
     /// The trace file.
-    #[error("trace file {path}: {source}")]
+    #[error("trace file {path}")]
     Trace {
         /// The file.
         path: PathBuf,
@@ -47,7 +47,7 @@ pub enum RunError {
     #[error(transparent)]
     Snapshot(#[from] SnapshotError),
     /// The snapshot could not be written.
-    #[error("snapshot file {path}: {source}")]
+    #[error("snapshot file {path}")]
     SaveSnapshot {
         /// The file.
         path: PathBuf,
@@ -63,7 +63,7 @@ pub enum RunError {
         instructions: u64,
     },
     /// The local APIC that this profile asks for.
-    #[error("profile {profile}: {source}")]
+    #[error("profile {profile}")]
     Apic {
         /// Name of the profile.
         profile: &'static str,

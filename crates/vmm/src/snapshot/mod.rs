@@ -81,7 +81,7 @@ pub enum SnapshotError {
         own: &'static str,
     },
     /// The state cannot be taken over.
-    #[error("the snapshot holds a state that no guest can have reached: {0}")]
+    #[error("the snapshot holds a state that no guest can have reached")]
     State(#[from] StateError),
     /// Guest memory.
     #[error(transparent)]

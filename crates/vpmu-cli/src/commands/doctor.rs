@@ -2,7 +2,7 @@
 //!
 //! Whatever can be tried is tried with the code that a run uses, so the answers cannot differ.
 
-use crate::error::{CliError, exit};
+use crate::error::{CliError, chain, exit};
 use crate::output::{BAD, DIM, GOOD, HEADING, WARN, paint, print, print_json, report};
 use host_perf::{Finding, HostPmu, Status};
 use kvm_bindings::{KVM_CAP_PMU_CAPABILITY, KVM_MAX_CPUID_ENTRIES};
@@ -42,9 +42,7 @@ impl Check {
     /// What an error of a run says.
     fn missing(error: impl Into<RunError>) -> Self {
         let error = CliError::from(error.into());
-        // A doctor who sends the patient to the doctor is of no help.
-        let next_step = error.next_step().filter(|step| !step.contains("vpmu doctor"));
-        Self { status: "missing", what: error.line(), next_step }
+        Self { status: "missing", what: error.line(), next_step: error.next_step() }
     }
 }
 
@@ -153,11 +151,15 @@ fn try_engine(profile: &Profile) -> Result<u64, RunError> {
 
 fn kvm_checks(engine: &Result<u64, RunError>) -> Vec<Check> {
     let Ok(kvm) = Kvm::new() else {
-        let reason = match engine {
-            Err(RunError::Engine(error)) => error.to_string(),
-            _ => "/dev/kvm cannot be opened".to_owned(),
+        let check = match engine {
+            Err(RunError::Engine(EngineError::Kvm(error))) => Check {
+                status: "missing",
+                what: chain(error),
+                next_step: error.advice().map(|advice| advice.to_string()),
+            },
+            _ => Check { status: "missing", what: "/dev/kvm cannot be opened".to_owned(), next_step: None },
         };
-        return vec![Check { status: "missing", what: reason, next_step: None }];
+        return vec![check];
     };
     let mut checks = vec![Check::ok(format!("/dev/kvm opens, API version {}", kvm.get_api_version()))];
     match engine {

@@ -57,11 +57,13 @@ fn a_cpu_with_vt_x_does_not_interpret() {
 }
 
 #[test]
-fn the_doctor_sends_nobody_to_the_doctor() {
-    let error = EngineError::Kvm(vmm::engine::kvm::KvmError::Permission { fix: "join".to_owned() });
+fn a_missing_permission_has_its_remedy_and_the_way_around() {
+    let error = EngineError::Kvm(vmm::engine::kvm::KvmError::Permission { group: Some("kvm".to_owned()) });
     let check = Check::missing(RunError::Engine(error));
-    assert!(check.what.contains("join"), "{}", check.what);
-    assert_eq!(check.next_step, None);
+    assert_eq!(check.what, "no permission for /dev/kvm");
+    let step = check.next_step.expect("a next step");
+    assert!(step.contains("usermod -aG kvm $USER") && step.contains("--engine soft"), "{step}");
+    assert!(!step.contains("vpmu doctor"), "{step}");
 }
 
 #[test]

@@ -10,33 +10,28 @@ pub(super) const DEVICE: &str = "/dev/kvm";
 #[derive(Debug, thiserror::Error)]
 pub enum KvmError {
     /// No such file.
-    #[error(
-        "{DEVICE} does not exist: this machine has no KVM. Load the module (modprobe kvm_intel or kvm_amd), \
-         enable virtualisation in the firmware, or give this virtual machine nested virtualisation"
-    )]
+    #[error("{DEVICE} does not exist: this machine has no KVM")]
     Missing,
     /// The file is there, but not for us.
-    #[error("no permission for {DEVICE}: {fix}")]
+    #[error("no permission for {DEVICE}")]
     Permission {
-        /// What gives it to us.
-        fix: String,
+        /// The group that may use it.
+        group: Option<String>,
     },
     /// Open failed in another way.
-    #[error("{DEVICE} cannot be opened: {source}; see `dmesg | grep kvm`")]
+    #[error("{DEVICE} cannot be opened")]
     Open {
         /// The system's reason.
         source: io::Error,
     },
     /// It opened, but does not speak KVM.
-    #[error(
-        "{DEVICE} is not a KVM with API version 12 (it says {version}); is another device mounted there?"
-    )]
+    #[error("{DEVICE} is not a KVM with API version 12 (it says {version})")]
     NotKvm {
         /// What KVM_GET_API_VERSION answered; negative when it is not implemented.
         version: i32,
     },
     /// The kernel is too old or built without something that we cannot do without.
-    #[error("this KVM lacks {capability}, needed for {purpose}; use Linux {since} or later")]
+    #[error("this KVM lacks {capability}, needed for {purpose}")]
     Capability {
         /// Name of the capability in the KVM API documentation.
         capability: &'static str,
@@ -46,7 +41,7 @@ pub enum KvmError {
         since: &'static str,
     },
     /// An ioctl failed while the machine was built.
-    #[error("KVM could not {what}: {source}")]
+    #[error("KVM could not {what}")]
     Setup {
         /// What was to be done.
         what: &'static str,
@@ -76,7 +71,7 @@ pub enum KvmError {
         bits: CpuidBits,
     },
     /// The timer that ends KVM_RUN.
-    #[error("the timer that interrupts the guest could not be {what}: {source}")]
+    #[error("the timer that interrupts the guest could not be {what}")]
     Timer {
         /// What was to be done.
         what: &'static str,
@@ -84,7 +79,7 @@ pub enum KvmError {
         source: io::Error,
     },
     /// A vCPU ioctl failed during the run.
-    #[error("KVM could not {what} at guest RIP {rip:#x}: {source}")]
+    #[error("KVM could not {what} at guest RIP {rip:#x}")]
     Vcpu {
         /// What was to be done.
         what: &'static str,
@@ -134,7 +129,64 @@ impl fmt::Display for CpuidBits {
     }
 }
 
+/// What makes KVM usable on this machine. Displayed as an imperative without a full stop.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum KvmAdvice {
+    /// There is no KVM.
+    Provide,
+    /// The user is not in the group that may use the device.
+    JoinGroup(String),
+    /// No group may use the device.
+    GrantAccess,
+    /// The kernel has said why.
+    ReadKernelLog,
+    /// Another device has KVM's name.
+    CheckDevice,
+    /// The kernel is older than this version.
+    UpdateKernel(&'static str),
+}
+
+impl fmt::Display for KvmAdvice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Provide => f.write_str(
+                "load the module (modprobe kvm_intel or kvm_amd), enable virtualisation in the firmware, or give \
+                 this virtual machine nested virtualisation",
+            ),
+            Self::JoinGroup(group) => {
+                write!(f, "add yourself to its group (sudo usermod -aG {group} $USER) and log in again")
+            }
+            Self::GrantAccess => {
+                write!(f, "run `sudo setfacl -m u:$USER:rw {DEVICE}`, which holds until the next boot")
+            }
+            Self::ReadKernelLog => f.write_str("see `dmesg | grep kvm`"),
+            Self::CheckDevice => write!(f, "check that no other device is mounted at {DEVICE}"),
+            Self::UpdateKernel(since) => write!(f, "use Linux {since} or later"),
+        }
+    }
+}
+
 impl KvmError {
+    /// What makes KVM usable here; `None` for a failure of the VMM, or of KVM in a run.
+    #[must_use]
+    pub fn advice(&self) -> Option<KvmAdvice> {
+        Some(match self {
+            Self::Missing => KvmAdvice::Provide,
+            Self::Permission { group: Some(group) } => KvmAdvice::JoinGroup(group.clone()),
+            Self::Permission { group: None } => KvmAdvice::GrantAccess,
+            Self::Open { .. } => KvmAdvice::ReadKernelLog,
+            Self::NotKvm { .. } => KvmAdvice::CheckDevice,
+            Self::Capability { since, .. } => KvmAdvice::UpdateKernel(since),
+            Self::Setup { .. }
+            | Self::FilterTooLarge { .. }
+            | Self::CpuidTooLarge { .. }
+            | Self::Profile { .. }
+            | Self::Timer { .. }
+            | Self::Vcpu { .. }
+            | Self::SharedPage { .. } => return None,
+        })
+    }
+
     /// Makes the error of a failed set-up step.
     pub(super) fn setup(what: &'static str) -> impl FnOnce(kvm_ioctls::Error) -> Self {
         move |errno| Self::Setup { what, source: errno.into() }

@@ -39,7 +39,7 @@ mod state;
 mod tests;
 mod vcpu;
 
-pub use error::{CpuidBits, KvmError};
+pub use error::{CpuidBits, KvmAdvice, KvmError};
 pub use kick::kick_signal;
 
 use super::{Detail, Engine, EngineError, EngineReport, InstructionCount, RegisterDump, RunLimits, dump};
@@ -93,7 +93,7 @@ impl KvmEngine {
     /// Opens /dev/kvm and builds the virtual machine.
     ///
     /// # Errors
-    /// [`KvmError`] says what is missing and what to do about it.
+    /// [`KvmError`] says what is missing, and [`KvmError::advice`] what to do about it.
     pub fn new(config: &KvmConfig<'_>) -> Result<Self, KvmError> {
         kick::install_handler()?;
         let setup::Parts { vm, vcpu, abilities, tsc_khz } = setup::build(config)?;

@@ -90,7 +90,7 @@ fn open_at(path: &str) -> Result<Kvm, KvmError> {
         let source = io::Error::last_os_error();
         return Err(match source.raw_os_error() {
             Some(libc::ENOENT | libc::ENODEV | libc::ENXIO) => KvmError::Missing,
-            Some(libc::EACCES | libc::EPERM) => KvmError::Permission { fix: permission_fix(path) },
+            Some(libc::EACCES | libc::EPERM) => KvmError::Permission { group: device_group(path) },
             _ => KvmError::Open { source },
         });
     }
@@ -109,17 +109,14 @@ fn open_at(path: &str) -> Result<Kvm, KvmError> {
     }
 }
 
-/// What gives this user the device: its group where that may use it.
-fn permission_fix(path: &str) -> String {
-    let groups = std::fs::read_to_string("/etc/group").unwrap_or_default();
-    let owner = std::fs::metadata(path).ok().map(|found| (found.mode(), found.gid()));
-    match owner.and_then(|(mode, gid)| group_that_may(mode, gid, &groups)) {
-        Some(group) => format!("add yourself to its group (sudo usermod -aG {group} $USER) and log in again"),
-        None => format!("`sudo setfacl -m u:$USER:rw {path}` gives it to you until the next boot"),
-    }
+/// The device's group, if that may use it.
+fn device_group(path: &str) -> Option<String> {
+    let groups = std::fs::read_to_string("/etc/group").ok()?;
+    let found = std::fs::metadata(path).ok()?;
+    group_that_may(found.mode(), found.gid(), &groups).map(str::to_owned)
 }
 
-/// Name of the group of a file, if it may read and write; root's is for nobody else.
+/// Name of the group of a file, if it may read and write; not root's, which is for root alone.
 fn group_that_may(mode: u32, gid: u32, groups: &str) -> Option<&str> {
     const READ_WRITE: u32 = 0o060;
     let mut names = groups.lines().filter_map(|line| {
@@ -194,6 +191,7 @@ fn map_memory(vm: &VmFd, memory: &GuestMemory) -> Result<(), KvmError> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::error::KvmAdvice;
     use super::*;
 
     #[test]
@@ -210,7 +208,7 @@ mod tests {
         let error = open_at("/dev/no-such-kvm").unwrap_err();
         assert!(error.is_unavailable());
         assert!(matches!(error, KvmError::Missing), "{error}");
-        assert!(error.to_string().contains("modprobe"), "{error}");
+        assert_eq!(error.advice(), Some(KvmAdvice::Provide));
     }
 
     #[test]

@@ -188,7 +188,7 @@ fn from_unit(directory: &Path, unit: Unit, args: &TestArgs) -> Entry {
     let path = directory.join(&unit.file);
     let skip = match Image::open(&path) {
         Ok(_) => None,
-        Err(ImageError::Read { .. }) => Some(format!("{} is not built", unit.file.display())),
+        Err(ImageError::Read(_)) => Some(format!("{} is not built", unit.file.display())),
         Err(error) => Some(format!("{} does not boot: {error}", unit.file.display())),
     };
     let mut entry = Entry::new(path, args);

@@ -59,6 +59,7 @@ impl TestError {
             Self::NothingMatches { similar: Some(name), .. } => format!("did you mean `{name}`?"),
             Self::NothingMatches { .. } => "`vpmu test DIR --list` shows what there is".to_owned(),
             Self::Read { .. } => "check the path".to_owned(),
+            Self::Image { source: ImageError::Read(_), .. } => "check the path".to_owned(),
             Self::Image { .. } => "`cargo xtask images` builds images that boot".to_owned(),
             Self::Manifest { .. } => "docs/test.md describes manifests".to_owned(),
             Self::DeclaredImage { similar: Some(name), .. } => format!("did you mean `{name}`?"),
