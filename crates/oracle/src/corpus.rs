@@ -8,11 +8,11 @@ use crate::compare::{Verdict, instructions};
 use crate::cpu::CpuId;
 use crate::generator::Generator;
 use crate::masks;
-use crate::random::Random;
 use crate::run::{Difference, Oracle, verdict};
 use crate::soft::Soft;
 use crate::start::{Start, images};
 use crate::undefined::explains;
+use random_testing::Random;
 use serde::{Deserialize, Serialize};
 use soft_cpu::silicon::Silicon;
 

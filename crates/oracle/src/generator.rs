@@ -3,13 +3,13 @@
 use crate::case::Case;
 use crate::layout::{CODE, CODE_LEN, DATA, DATA_LEN, FXSAVE_IMAGE, PAGE};
 use crate::masks;
-use crate::random::Random;
 use crate::soft::Soft;
 use crate::start::{Role, Start, integer};
 use iced_x86::{
     Code, Decoder, DecoderOptions, Encoder, EncodingKind, Instruction, Mnemonic, OpCodeOperandKind as K,
     OpKind, Register,
 };
+use random_testing::Random;
 use soft_cpu::silicon::Silicon;
 
 /// Makes cases from the instructions that soft-cpu implements.

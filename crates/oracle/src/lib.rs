@@ -17,7 +17,6 @@ pub mod layout;
 mod left_open;
 pub mod masks;
 pub mod native;
-pub mod random;
 pub mod run;
 pub mod soft;
 pub mod start;

@@ -6,10 +6,10 @@ use crate::cpu::CpuId;
 use crate::generator::Generator;
 use crate::left_open::left_open;
 use crate::native::{Native, NativeError};
-use crate::random::Random;
 use crate::soft::Soft;
 use crate::start::Start;
 use iced_x86::{Code, CpuidFeature, Mnemonic, OpCodeOperandKind as Kind};
+use random_testing::Random;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Differences that are kept.

@@ -6,11 +6,23 @@ use crate::layout::{
     PML4, SCRATCH, SCRATCH_LEN, TASK, TSS, USER_CODE, USER_DATA, initial_ram,
 };
 use crate::start::{Start, images};
-use crate::undefined::Change;
 use soft_cpu::silicon::Silicon;
 use soft_cpu::{
     Access, Budget, Bus, Cpu, CpuidLeaf, DescriptorTable, Exit, GeneralProtection, Segment, State,
 };
+
+/// A change of state behind the instruction at an address.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Change {
+    /// The instruction.
+    pub(crate) rip: u64,
+    /// Bits of RFLAGS to invert.
+    pub(crate) flags: u64,
+    /// Bits of the x87 status word to invert.
+    pub(crate) status: u16,
+    /// What to add to the significand of ST0 and ST1.
+    pub(crate) places: [i8; 2],
+}
 
 /// RAM and nothing else, and which CPU it is.
 #[derive(Debug)]

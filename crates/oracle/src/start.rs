@@ -3,8 +3,8 @@
 use crate::layout::{
     CODE, DATA, DATA_LEN, FS_BASE, FXSAVE_IMAGE, GS_BASE, HIGH, PAGE, SCRATCH, SCRATCH_LEN, STACK,
 };
-use crate::random::Random;
 use iced_x86::Register;
+use random_testing::Random;
 
 /// Different contents of the scratch pages.
 const IMAGES: u64 = 64;

@@ -4,21 +4,8 @@
 use crate::case::{Case, Outcome};
 use crate::compare::{Verdict, compare, instructions};
 use crate::masks::{self, Undefined};
-use crate::soft::Soft;
+use crate::soft::{Change, Soft};
 use iced_x86::Instruction;
-
-/// A change of state behind the instruction at an address.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Change {
-    /// The instruction.
-    pub(crate) rip: u64,
-    /// Bits of RFLAGS to invert.
-    pub(crate) flags: u64,
-    /// Bits of the x87 status word to invert.
-    pub(crate) status: u16,
-    /// What to add to the significand of ST0 and ST1.
-    pub(crate) places: [i8; 2],
-}
 
 /// Instructions of a case whose undefined results are varied together.
 const TOGETHER: usize = 2;

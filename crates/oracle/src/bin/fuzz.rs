@@ -4,7 +4,7 @@ use clap::Parser;
 use comfy_table::{Table, presets};
 use indicatif::{ProgressBar, ProgressStyle};
 use oracle::fuzz::{Fuzzer, Mode, Retired, Source};
-use oracle::random::Random;
+use random_testing::Random;
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;

@@ -3,8 +3,8 @@
 use super::Mode;
 use super::machine::CODE_START;
 use crate::generator::Generator;
-use crate::random::Random;
 use iced_x86::{Decoder, DecoderOptions};
+use random_testing::Random;
 
 /// How code is made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -1,7 +1,7 @@
 //! A machine that answers everything, and states to start in.
 
 use super::Mode;
-use crate::random::Random;
+use random_testing::Random;
 use soft_cpu::{Access, Bus, CpuidLeaf, DescriptorTable, GeneralProtection, Segment, State};
 use std::collections::BTreeMap;
 

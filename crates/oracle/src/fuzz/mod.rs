@@ -6,11 +6,10 @@ mod machine;
 
 pub use code::{Code, Source};
 
-use crate::random::Random;
 use machine::{CODE_END, CODE_START, Machine};
+use random_testing::{Random, caught};
 use soft_cpu::{Budget, Cpu, Exit};
 use std::collections::BTreeMap;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// How the CPU is set up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -96,12 +95,7 @@ impl Fuzzer {
     /// # Errors
     /// What the interpreter should not have done.
     pub fn round(&self, seed: u64, mode: Mode, source: Source) -> Result<u64, Defect> {
-        let work = AssertUnwindSafe(|| self.run(seed, mode, source));
-        catch_unwind(work).unwrap_or_else(|reason| {
-            let text = reason.downcast_ref::<String>().cloned();
-            let text = text.or_else(|| reason.downcast_ref::<&str>().map(|text| (*text).to_owned()));
-            Err(Defect::Panic(text.unwrap_or_default()))
-        })
+        caught(|| self.run(seed, mode, source)).unwrap_or_else(|text| Err(Defect::Panic(text)))
     }
 
     fn run(&self, seed: u64, mode: Mode, source: Source) -> Result<u64, Defect> {
