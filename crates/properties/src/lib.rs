@@ -6,32 +6,19 @@
 
 #![forbid(unsafe_code)]
 
-#[allow(
-    missing_docs,
-    missing_debug_implementations,
-    clippy::panic,
-    reason = "a panic is the verdict; names say what there is to say"
-)]
-pub mod harness;
-mod input;
 mod machine;
-#[allow(missing_docs, missing_debug_implementations, clippy::panic, reason = "as above")]
-pub mod model;
+mod model;
 mod op;
 mod report;
-mod rng;
-mod shrink;
 mod subject;
 mod totals;
 
 pub use report::{Reached, Report};
-pub use rng::Rng;
-pub use shrink::shrink;
 
-use input::Input;
+use arbitrary::Unstructured;
 use machine::Machine;
 use op::Op;
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use random_testing::caught;
 use subject::{SUBJECTS, Subject};
 
 /// A rule that does not hold.
@@ -48,21 +35,24 @@ pub struct Violation {
     pub what: String,
 }
 
-/// The CPU that the first byte chooses.
-fn subject(input: &mut Input<'_>) -> &'static Subject {
-    &SUBJECTS[usize::from(input.byte()) % SUBJECTS.len()]
+/// The CPU that the first byte chooses, and the operations that the others stand for, with the bytes of each.
+fn sequence(bytes: &[u8]) -> (&'static Subject, impl Iterator<Item = (Op, &[u8])>) {
+    let mut input = Unstructured::new(bytes);
+    let subject = &SUBJECTS[usize::from(input.arbitrary::<u8>().unwrap_or(0)) % SUBJECTS.len()];
+    let ops = std::iter::from_fn(move || {
+        let rest = &bytes[bytes.len() - input.len()..];
+        // Behind the end everything is 0; nothing else goes wrong.
+        let op = (!input.is_empty()).then(|| Op::read(&mut input, subject).ok())??;
+        Some((op, &rest[..rest.len() - input.len()]))
+    });
+    (subject, ops)
 }
 
 /// The name of the CPU and the operations that `bytes` stand for, in words.
 #[must_use]
 pub fn describe(bytes: &[u8]) -> (&'static str, Vec<String>) {
-    let mut input = Input::new(bytes);
-    let subject = subject(&mut input);
-    let mut ops = Vec::new();
-    while !input.is_empty() {
-        ops.push(Op::read(&mut input, subject).to_string());
-    }
-    (subject.profile.name, ops)
+    let (subject, ops) = sequence(bytes);
+    (subject.profile.name, ops.map(|(op, _)| op.to_string()).collect())
 }
 
 /// Runs the sequence that `bytes` stand for from power-on.
@@ -70,19 +60,17 @@ pub fn describe(bytes: &[u8]) -> (&'static str, Vec<String>) {
 /// # Errors
 /// The first rule that does not hold.
 pub fn check(bytes: &[u8], report: &mut Report) -> Result<(), Violation> {
-    let mut input = Input::new(bytes);
-    let subject = subject(&mut input);
+    let (subject, ops) = sequence(bytes);
     report.sequences += 1;
     let mut machine = Machine::power_on(subject, report);
     let violation =
         |at, op: &str, what| Violation { profile: subject.profile.name, at, op: op.to_owned(), what };
-    let mut at = 0;
-    while !input.is_empty() {
-        let op = Op::read(&mut input, subject);
+    let mut count = 0;
+    for (at, (op, _)) in ops.enumerate() {
         machine.step(&op).map_err(|what| violation(at, &op.to_string(), what))?;
-        at += 1;
+        count = at + 1;
     }
-    machine.finish().map_err(|what| violation(at, "the end", what))
+    machine.finish().map_err(|what| violation(count, "the end", what))
 }
 
 /// As [`check`]; a panic is a violation too.
@@ -90,15 +78,34 @@ pub fn check(bytes: &[u8], report: &mut Report) -> Result<(), Violation> {
 /// # Errors
 /// The first rule that does not hold.
 pub fn check_without_panic(bytes: &[u8], report: &mut Report) -> Result<(), Violation> {
-    catch_unwind(AssertUnwindSafe(|| check(bytes, report))).unwrap_or_else(|panic| {
-        let text = panic.downcast_ref::<String>().cloned();
-        let text = text.or_else(|| panic.downcast_ref::<&str>().map(|&text| text.to_owned()));
+    caught(|| check(bytes, report)).unwrap_or_else(|panic| {
         let (profile, ops) = describe(bytes);
         Err(Violation {
             profile,
             at: ops.len(),
             op: String::from("unknown"),
-            what: format!("panic: {}", text.unwrap_or_default()),
+            what: format!("panic: {panic}"),
         })
     })
+}
+
+/// The shortest bytes found that fail as `bytes` do, on the same CPU.
+#[must_use]
+pub fn shrink(bytes: &[u8]) -> Vec<u8> {
+    let Some((cpu, _)) = bytes.split_first() else { return Vec::new() };
+    let ops: Vec<Vec<u8>> = sequence(bytes).1.map(|(_, bytes)| bytes.to_vec()).collect();
+    let whole = |ops: &[Vec<u8>]| [&[*cpu], ops.concat().as_slice()].concat();
+    let fails = |ops: &[Vec<u8>]| check_without_panic(&whole(ops), &mut Report::default()).is_err();
+    whole(&random_testing::shrink(&ops, |op| simpler(op), fails))
+}
+
+/// The bytes of an operation with one of them smaller. The first one is the kind of operation.
+fn simpler(op: &[u8]) -> Vec<Vec<u8>> {
+    let smaller = |at: usize, byte: u8| {
+        let mut op = op.to_vec();
+        op[at] = byte;
+        op
+    };
+    let places = (1..op.len()).filter(|&at| op[at] != 0);
+    places.flat_map(|at| [smaller(at, 0), smaller(at, op[at] / 2)]).collect()
 }

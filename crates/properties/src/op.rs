@@ -1,12 +1,24 @@
 //! What can happen to a vPMU, and how bytes say so.
 
-use crate::input::Input;
+use crate::model::{Occurrences, Slots};
 use crate::subject::{Slot, Subject, USUAL_CODES};
+use arbitrary::{Result, Unstructured};
 use std::fmt;
 use vpmu::BranchKind;
 use vpmu::event::Event;
 use vpmu::pmu::RdpmcContext;
 use vpmu::register::{RegisterId, amd, intel};
+
+/// When the vPMU gets to know what has been counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Notice {
+    /// At once.
+    AtOnce,
+    /// When a counter passes a deadline, as with an engine that stops where the vPMU asked to.
+    AtDeadline,
+    /// At the next access, so that many overflows may come at once.
+    Later,
+}
 
 /// One step of a sequence.
 #[derive(Debug, Clone)]
@@ -17,11 +29,12 @@ pub(crate) enum Op {
     Rdmsr { index: u32 },
     /// RDPMC.
     Rdpmc { ecx: u32, context: RdpmcContext },
-    /// `cycles` cycles pass with `each` occurrences of an event in each. The vPMU hears of it at once, or when
-    /// somebody next looks.
-    Count { event: Event, os: bool, each: u64, cycles: u64, at_once: bool },
+    /// Something is counted.
+    Count { occurrences: Occurrences, notice: Notice },
     /// Slots pass, by category.
-    Slots { os: bool, fields: [u64; 8], at_once: bool },
+    Slots { slots: Slots, notice: Notice },
+    /// A guest switches another one in, which uses PERF_METRICS too, and back.
+    SwitchMetrics { slots: Slots },
     /// A running counter goes on until so many occurrences before or after its overflow.
     ToOverflow { which: u8, beyond: i8 },
     /// A taken branch.
@@ -49,70 +62,84 @@ pub(crate) enum Op {
 }
 
 impl Op {
-    /// The next operation of the input.
-    pub(crate) fn read(input: &mut Input<'_>, subject: &Subject) -> Self {
-        match input.byte() {
+    /// The next operation of the input. Behind its end everything is 0.
+    pub(crate) fn read(u: &mut Unstructured<'_>, subject: &Subject) -> Result<Self> {
+        Ok(match byte(u)? {
             0..=79 => {
-                let slot = *a_register(input, subject);
-                Self::Wrmsr { index: slot.index, value: value(input, subject, &slot) }
+                let slot = *a_register(u, subject)?;
+                Self::Wrmsr { index: slot.index, value: value(u, subject, &slot)? }
             }
-            80..=87 => Self::Wrmsr { index: any_index(input), value: input.quad() },
-            88..=107 => Self::Rdmsr { index: a_register(input, subject).index },
-            108..=115 => Self::Rdmsr { index: any_index(input) },
-            116..=135 => rdpmc(input),
+            80..=87 => Self::Wrmsr { index: any_index(u)?, value: u.arbitrary()? },
+            88..=107 => Self::Rdmsr { index: a_register(u, subject)?.index },
+            108..=115 => Self::Rdmsr { index: any_index(u)? },
+            116..=135 => rdpmc(u)?,
             136..=169 => Self::Count {
-                event: event(input, subject),
-                os: input.one_in(2),
-                each: if input.one_in(4) { u64::from(input.byte()) * 2 } else { 1 },
-                cycles: amount(input),
-                at_once: !input.one_in(3),
+                occurrences: Occurrences {
+                    event: event(u, subject)?,
+                    os: u.ratio(1, 2)?,
+                    each: if u.ratio(1, 4)? { u64::from(byte(u)?) * 2 } else { 1 },
+                    cycles: amount(u)?,
+                },
+                notice: notice(u)?,
             },
-            170..=181 => slots(input),
+            170..=179 => Self::Slots { slots: slots(u)?, notice: notice(u)? },
+            180 | 181 => Self::SwitchMetrics { slots: slots(u)? },
             182..=203 => {
-                Self::ToOverflow { which: input.byte(), beyond: *input.pick(&[-1, 0, 0, 0, 1, 7, -100, 100]) }
+                Self::ToOverflow { which: byte(u)?, beyond: *u.choose(&[-1, 0, 0, 0, 1, 7, -100, 100])? }
             }
             204..=208 => Self::TakePmi,
             209 | 210 => Self::Interrupt,
             211 => Self::DebugException,
             212..=231 => Self::Branch {
-                kind: *input.pick(&BranchKind::ALL),
-                levels: *input.pick(&[(0, 0), (3, 0), (0, 3), (3, 3)]),
-                from: u64::from(input.word()) << 4 | 0x40_0000,
-                to: u64::from(input.word()) << 4 | 0xFFFF_8000_0000_0000,
-                mispredicted: input.one_in(4),
-                cycles: u64::from(input.byte()).pow(2),
+                kind: *u.choose(&BranchKind::ALL)?,
+                levels: *u.choose(&[(0, 0), (3, 0), (0, 3), (3, 3)])?,
+                from: u64::from(u.arbitrary::<u16>()?) << 4 | 0x40_0000,
+                to: u64::from(u.arbitrary::<u16>()?) << 4 | 0xFFFF_8000_0000_0000,
+                mispredicted: u.ratio(1, 4)?,
+                cycles: u64::from(byte(u)?).pow(2),
             },
             232..=235 => {
-                Self::Xrstors { change: (!input.one_in(4)).then(|| (input.byte(), u64::from(input.word()))) }
+                let whole = u.ratio(1, 4)?;
+                Self::Xrstors {
+                    change: if whole { None } else { Some((byte(u)?, u64::from(u.arbitrary::<u16>()?))) },
+                }
             }
-            236..=239 => Self::Migrate { fresh: input.one_in(2) },
+            236..=239 => Self::Migrate { fresh: u.ratio(1, 2)? },
             240 | 241 => Self::Snapshot,
             242 | 243 => Self::RollBack,
             244..=247 => Self::Tamper {
-                word: input.byte(),
-                value: if input.one_in(2) { 1 << (input.byte() & 63) } else { input.quad() },
-                flip: input.one_in(2),
+                word: byte(u)?,
+                value: if u.ratio(1, 2)? { 1 << (byte(u)? & 63) } else { u.arbitrary()? },
+                flip: u.ratio(1, 2)?,
             },
-            248 if input.one_in(2) => Self::Reset,
+            248 if u.ratio(1, 2)? => Self::Reset,
             _ => Self::Look,
-        }
+        })
     }
+}
+
+fn byte(u: &mut Unstructured<'_>) -> Result<u8> {
+    u.arbitrary()
+}
+
+fn notice(u: &mut Unstructured<'_>) -> Result<Notice> {
+    u.choose(&[Notice::AtOnce, Notice::AtOnce, Notice::AtDeadline, Notice::Later]).copied()
 }
 
 /// One instance of a register that the CPU has. Every register is as likely as another, those of the
 /// general-purpose counters more.
-fn a_register<'s>(input: &mut Input<'_>, subject: &'s Subject) -> &'s Slot {
+fn a_register<'s>(u: &mut Unstructured<'_>, subject: &'s Subject) -> Result<&'s Slot> {
     let count = subject.registers.len();
-    let at = match usize::from(input.byte()) {
+    let at = match usize::from(byte(u)?) {
         at @ 192.. => at % 3,
         at => at,
     };
-    input.pick(&subject.registers[at % count])
+    u.choose(&subject.registers[at % count])
 }
 
 /// Any MSR: neighbours of the PMUs' registers mostly.
-fn any_index(input: &mut Input<'_>) -> u32 {
-    let base = *input.pick(&[
+fn any_index(u: &mut Unstructured<'_>) -> Result<u32> {
+    let base = *u.choose(&[
         0xC0,
         0x186,
         0x1A0,
@@ -139,138 +166,142 @@ fn any_index(input: &mut Input<'_>) -> u32 {
         0xC001_0000,
         0xC001_0200,
         0xC001_0300,
-    ]);
-    match input.byte() {
-        255 => input.double(),
+    ])?;
+    Ok(match byte(u)? {
+        255 => u.arbitrary()?,
         offset => base + u32::from(offset % 48),
-    }
+    })
 }
 
 /// What is written to a register: mostly something that makes sense there.
-fn value(input: &mut Input<'_>, subject: &Subject, slot: &Slot) -> u64 {
+fn value(u: &mut Unstructured<'_>, subject: &Subject, slot: &Slot) -> Result<u64> {
     use amd::RegisterId as A;
     use intel::RegisterId as I;
-    let kind = input.byte();
+    let kind = byte(u)?;
     if kind < 16 {
-        return input.quad();
+        return u.arbitrary();
     }
     let sensible = if slot.is_select() {
-        let codes = if input.one_in(6) { &subject.codes[..] } else { &subject.codes[..USUAL_CODES] };
-        let code = input.pick(codes).0;
-        let rings = u64::from(*input.pick(&[3_u8, 3, 1, 2])) << 16;
-        let interrupt = u64::from(input.one_in(2)) << 20;
-        let enable = u64::from(!input.one_in(8)) << 22;
+        let codes = if u.ratio(1, 6)? { &subject.codes[..] } else { &subject.codes[..USUAL_CODES] };
+        let code = u.choose(codes)?.0;
+        let rings = u64::from(*u.choose(&[3_u8, 3, 1, 2])?) << 16;
+        let interrupt = u64::from(u.ratio(1, 2)?) << 20;
+        let enable = u64::from(!u.ratio(1, 8)?) << 22;
         // CMASK, INV and E now and then.
-        let modifiers = if input.one_in(16) { u64::from(input.word()) << 18 & 0xFF84_0000 } else { 0 };
+        let modifiers =
+            if u.ratio(1, 16)? { u64::from(u.arbitrary::<u16>()?) << 18 & 0xFF84_0000 } else { 0 };
         code | rings | interrupt | enable | modifiers
     } else if slot.is_counter() {
-        match input.byte() {
-            0..=99 => u64::from(input.byte()).wrapping_neg(),
-            100..=149 => slot.stored - u64::from(input.byte()).min(slot.stored),
+        match byte(u)? {
+            0..=99 => u64::from(byte(u)?).wrapping_neg(),
+            100..=149 => slot.stored - u64::from(byte(u)?).min(slot.stored),
             150..=189 => 0xFFFF,
-            190..=219 => u64::from(input.byte()),
-            220..=239 => *input.pick(&[0, 0x7FFF_FFFF, 0x8000_0000, 0xFFFF_FFFF, 0x1_0000_0000, u64::MAX]),
-            _ => input.quad(),
+            190..=219 => u64::from(byte(u)?),
+            220..=239 => *u.choose(&[0, 0x7FFF_FFFF, 0x8000_0000, 0xFFFF_FFFF, 0x1_0000_0000, u64::MAX])?,
+            _ => u.arbitrary()?,
         }
     } else {
         match slot.id {
             RegisterId::Intel(I::PerfGlobalCtrl) | RegisterId::Amd(A::PerfCntrGlobalCtl)
-                if !input.one_in(4) =>
+                if !u.ratio(1, 4)? =>
             {
                 slot.stored
             }
-            RegisterId::Intel(I::FixedCtrCtrl) if input.one_in(2) => 0xBBBB & slot.accepted,
-            RegisterId::Intel(I::ArchLbrDepth) => 8 * u64::from(input.byte() % 6),
-            RegisterId::Intel(I::ArchLbrCtl) if input.one_in(2) => 0x7F_0007,
-            RegisterId::Intel(I::LbrSelect) | RegisterId::Amd(A::LbrSelect) if input.one_in(2) => 0,
-            RegisterId::Intel(I::PerfMetrics) => match input.byte() {
+            // Bit 14: RDPMC clears PERF_METRICS.
+            RegisterId::Intel(I::FixedCtrCtrl) if u.ratio(1, 2)? => 0xFBBB & slot.accepted,
+            // What the events that need these registers ask for.
+            RegisterId::Intel(I::PebsLdLat) if u.ratio(1, 2)? => 4,
+            RegisterId::Intel(I::PebsFrontend) if u.ratio(1, 2)? => 0x11,
+            RegisterId::Intel(I::ArchLbrDepth) => 8 * u64::from(byte(u)? % 6),
+            RegisterId::Intel(I::ArchLbrCtl) if u.ratio(1, 2)? => 0x7F_0007,
+            RegisterId::Intel(I::LbrSelect) | RegisterId::Amd(A::LbrSelect) if u.ratio(1, 2)? => 0,
+            RegisterId::Intel(I::PerfMetrics) => match byte(u)? {
                 0..=99 => 0,
                 100..=199 => 0x4040_403F,
-                _ => input.quad(),
+                _ => u.arbitrary()?,
             },
-            RegisterId::Intel(I::MiscEnable) => 0x1881 ^ 1 << (input.byte() & 63),
-            _ => match input.byte() {
+            RegisterId::Intel(I::MiscEnable) => 0x1881 ^ 1 << (byte(u)? & 63),
+            _ => match byte(u)? {
                 0..=49 => 0,
                 50..=99 => slot.accepted,
-                100..=149 => 1 << (input.byte() & 63),
-                _ => input.quad() & slot.accepted,
+                100..=149 => 1 << (byte(u)? & 63),
+                _ => u.arbitrary::<u64>()? & slot.accepted,
             },
         }
     };
     // One bit too many.
-    if kind < 32 { sensible | 1 << (input.byte() & 63) } else { sensible }
+    Ok(if kind < 32 { sensible | 1 << (byte(u)? & 63) } else { sensible })
 }
 
-fn event(input: &mut Input<'_>, subject: &Subject) -> Event {
-    let codes = if input.one_in(4) { &subject.codes[..] } else { &subject.codes[..USUAL_CODES] };
-    match input.pick(codes).1 {
+fn event(u: &mut Unstructured<'_>, subject: &Subject) -> Result<Event> {
+    let codes = if u.ratio(1, 4)? { &subject.codes[..] } else { &subject.codes[..USUAL_CODES] };
+    Ok(match u.choose(codes)?.1 {
         // Slots happen by category.
         Some(event) if event.counts_as() != Event::TopdownSlots.counts_as() => event,
         _ => subject.codes[0].1.unwrap_or(Event::InstRetiredAny),
-    }
+    })
 }
 
 /// Mostly few, so that overflows are hit closely; now and then enough to wrap several times.
-fn amount(input: &mut Input<'_>) -> u64 {
-    match input.byte() {
-        0..=3 => u64::from(input.double()) << 17,
-        4..=15 => u64::from(input.double()),
-        16..=63 => u64::from(input.word()),
-        _ => u64::from(input.byte()),
-    }
+fn amount(u: &mut Unstructured<'_>) -> Result<u64> {
+    Ok(match byte(u)? {
+        0..=3 => u64::from(u.arbitrary::<u32>()?) << 17,
+        4..=15 => u64::from(u.arbitrary::<u32>()?),
+        16..=63 => u64::from(u.arbitrary::<u16>()?),
+        _ => u64::from(byte(u)?),
+    })
 }
 
-fn slots(input: &mut Input<'_>) -> Op {
+fn slots(u: &mut Unstructured<'_>) -> Result<Slots> {
     let mut fields = [0; 8];
     for n in 0..4 {
-        fields[n] = amount(input);
-        fields[n + 4] = match input.byte() {
+        fields[n] = amount(u)?;
+        fields[n + 4] = match byte(u)? {
             0..=63 => 0,
             64..=127 => fields[n],
             part => fields[n] / u64::from(part),
         };
     }
-    Op::Slots { os: input.one_in(2), fields, at_once: !input.one_in(3) }
+    Ok(Slots { os: u.ratio(1, 2)?, fields })
 }
 
-fn rdpmc(input: &mut Input<'_>) -> Op {
-    let ecx = match input.byte() {
-        0..=119 => u32::from(input.byte() % 10),
-        120..=179 => 0x4000_0000 + u32::from(input.byte() % 5),
+fn rdpmc(u: &mut Unstructured<'_>) -> Result<Op> {
+    let ecx = match byte(u)? {
+        0..=119 => u32::from(byte(u)? % 10),
+        120..=179 => 0x4000_0000 + u32::from(byte(u)? % 5),
         180..=219 => 0x2000_0000,
-        220..=239 => 1 << (input.byte() & 31),
-        _ => input.double(),
+        220..=239 => 1 << (byte(u)? & 31),
+        _ => u.arbitrary()?,
     };
-    let context = match input.byte() {
-        0..=63 => {
-            RdpmcContext { cpl: input.byte() & 3, pce: input.one_in(2), protected_mode: input.one_in(2) }
-        }
+    let context = match byte(u)? {
+        0..=63 => RdpmcContext { cpl: byte(u)? & 3, pce: u.ratio(1, 2)?, protected_mode: u.ratio(1, 2)? },
         _ => RdpmcContext::RING0,
     };
-    Op::Rdpmc { ecx, context }
+    Ok(Op::Rdpmc { ecx, context })
 }
 
 impl fmt::Display for Op {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let ring = |os: bool| if os { "CPL 0" } else { "CPL 3" };
-        let when = |at_once: bool| if at_once { "" } else { ", unnoticed" };
+        let when = |notice| match notice {
+            Notice::AtOnce => "",
+            Notice::AtDeadline => ", noticed at a deadline",
+            Notice::Later => ", unnoticed",
+        };
         match *self {
             Self::Wrmsr { index, value } => write!(f, "wrmsr {index:#x} = {value:#x}"),
             Self::Rdmsr { index } => write!(f, "rdmsr {index:#x}"),
             Self::Rdpmc { ecx, context: c } => {
                 write!(f, "rdpmc {ecx:#x} cpl={} pce={} pe={}", c.cpl, c.pce, c.protected_mode)
             }
-            Self::Count { event, os, each, cycles, at_once } => {
-                write!(
-                    f,
-                    "{cycles} cycles with {each} {} each at {}{}",
-                    event.name(),
-                    ring(os),
-                    when(at_once)
-                )
+            Self::Count { occurrences: Occurrences { event, os, each, cycles }, notice } => {
+                write!(f, "{cycles} cycles with {each} {event} each at {}{}", ring(os), when(notice))
             }
-            Self::Slots { os, fields, at_once } => {
-                write!(f, "slots {fields:?} at {}{}", ring(os), when(at_once))
+            Self::Slots { slots: Slots { os, fields }, notice } => {
+                write!(f, "slots {fields:?} at {}{}", ring(os), when(notice))
+            }
+            Self::SwitchMetrics { slots: Slots { os, fields } } => {
+                write!(f, "another guest with slots {fields:?} at {}, and back", ring(os))
             }
             Self::ToOverflow { which, beyond } => {
                 write!(f, "running counter {which} (modulo their number) goes to its overflow {beyond:+}")
@@ -279,7 +310,8 @@ impl fmt::Display for Op {
             Self::DebugException => write!(f, "#DB"),
             Self::Branch { kind, levels: (from_cpl, cpl), from, to, mispredicted, cycles } => write!(
                 f,
-                "{kind:?} from {from:#x} at CPL {from_cpl} to {to:#x} at CPL {cpl}, mispredicted: {mispredicted}, {cycles} cycles later"
+                "{kind:?} from {from:#x} at CPL {from_cpl} to {to:#x} at CPL {cpl}, mispredicted: {mispredicted}, \
+                 {cycles} cycles later"
             ),
             Self::Xrstors { change: None } => write!(f, "xrstors of the initial state"),
             Self::Xrstors { change: Some((word, value)) } => {

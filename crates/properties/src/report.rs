@@ -28,17 +28,22 @@ reached! {
     WritesDone = "WRMSR done",
     WriteFaults = "WRMSR raised #GP",
     ReservedBits = "WRMSR raised #GP for reserved bits",
+    FixedBits = "WRMSR raised #GP for bits that do not change",
+    ReadOnly = "WRMSR raised #GP for a read-only register",
     Reads = "RDMSR done",
     ReadFaults = "RDMSR raised #GP",
-    NotOurs = "MSR of nobody",
+    NotOurs = "not one of the PMU's MSRs",
     Rdpmc = "RDPMC done",
     RdpmcFaults = "RDPMC raised #GP",
+    MetricsCleared = "RDPMC cleared PERF_METRICS",
     Counted = "counts checked on other counters",
     MergedCounted = "counts checked on merged pairs",
     Overflows = "overflows of counters",
     MetricsOverflows = "overflows of PERF_METRICS",
     Frozen = "freezes on a PMI",
+    Deadlines = "overflows noticed at a deadline",
     PmiTaken = "PMIs taken",
+    MetricsSwitched = "PERF_METRICS saved, cleared and written back",
     Whole = "PERF_METRICS that show one whole",
     Branches = "branches recorded",
     BranchesLeftOut = "branches left out",
@@ -57,9 +62,9 @@ reached! {
 pub struct Report {
     /// Operations.
     pub operations: u64,
-    /// Operations of these that were compared with the naive model.
+    /// Operations of these that were compared with a naive model.
     pub compared: u64,
-    /// Sequences of the others, each from power-on.
+    /// Sequences, each from power-on.
     pub sequences: u64,
     /// How often each of [`Reached::ALL`] was.
     #[serde(serialize_with = "named")]

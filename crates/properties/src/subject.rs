@@ -1,8 +1,9 @@
 //! The CPUs under test, with what their registers' declarations say.
 
+use crate::model::{Kind, Model};
 use std::sync::LazyLock;
 use vpmu::event::{Event, FixedEvent};
-use vpmu::profile::{ICELAKE_SP, PROFILES, SAPPHIRE_RAPIDS, SKYLAKE_SP, Vendor, ZEN2};
+use vpmu::profile::{ICELAKE_SP, IntelPmu, PROFILES, SAPPHIRE_RAPIDS, SKYLAKE_SP, Vendor, ZEN2, ZEN4};
 use vpmu::register::intel::PerfCapabilities;
 use vpmu::register::{Access, OnWrite, Register, RegisterId, amd, intel, registers, trapped_ranges};
 use vpmu::{Profile, Vpmu};
@@ -39,6 +40,8 @@ pub(crate) struct Subject {
     pub(crate) slots: Vec<Slot>,
     /// The same by register: first slot and number of them. A register with many instances counts once.
     pub(crate) registers: Vec<Vec<Slot>>,
+    /// A naive model at power-on, to compare with.
+    pub(crate) model: Option<Box<dyn Model>>,
     /// Event codes as bits of the event select, with the event that they count; the first few are the usual ones.
     pub(crate) codes: Vec<(u64, Option<Event>)>,
     /// Groups of MSR indices that are one register.
@@ -47,40 +50,93 @@ pub(crate) struct Subject {
     claimed: Vec<(u32, u32)>,
 }
 
-/// The built-in profiles, then made-up CPUs for rules that those share. A kept sequence names its CPU by the place in
-/// this list; a new profile gives it to another CPU, where it is a sequence as good as any.
+/// The built-in profiles, made-up CPUs for rules that those share, then CPUs with a model. A kept sequence names its
+/// CPU by the place in this list; a new profile gives it to another CPU, where it is a sequence as good as any.
 pub(crate) static SUBJECTS: LazyLock<Vec<Subject>> = LazyLock::new(|| {
     let built_in = PROFILES.iter().map(|&profile| profile.clone());
-    built_in.chain(made_up()).map(Subject::new).collect()
+    let alone = built_in.chain(made_up()).map(|profile| Subject::new(profile, None));
+    alone.chain(modelled().into_iter().map(|(kind, profile)| Subject::new(profile, Some(kind)))).collect()
 });
 
-fn made_up() -> [Profile; 7] {
-    let named = |name, profile: Profile| Profile { name, ..profile };
+fn named(name: &'static str, profile: Profile) -> Profile {
+    Profile { name, ..profile }
+}
+
+fn made_up() -> [Profile; 5] {
     [
-        // No global registers, no fixed counters, no event registers.
-        named("version 1", Profile { gp_counters: 2, gp_width: 40, ..ICELAKE_SP.without_lbr() }).with_intel(
-            |pmu| {
-                pmu.version = 1;
-                pmu.any_thread_deprecated = false;
-                pmu.perf_capabilities = PerfCapabilities(0);
-                pmu.metrics_level = 0;
-                (pmu.offcore_rsp_mask, pmu.ld_lat_mask, pmu.frontend_mask) = (0, 0, 0);
-            },
-        ),
         // Freezing clears the enables.
         named("version 2", SKYLAKE_SP).with_intel(|pmu| pmu.version = 2),
         named("version 3", SKYLAKE_SP).with_intel(|pmu| pmu.version = 3),
         named("narrow", Profile { gp_counters: 3, gp_width: 32, ..SAPPHIRE_RAPIDS })
             .with_intel(|pmu| pmu.fixed_width = 44),
         named("wide", Profile { gp_width: 63, ..ICELAKE_SP }).with_intel(|pmu| pmu.fixed_width = 52),
-        // PERF_CAPABILITIES bit 19: RDPMC of the metrics may clear them.
-        named("metrics clear", SAPPHIRE_RAPIDS.clone())
-            .with_intel(|pmu| pmu.perf_capabilities.0 |= METRICS_CLEAR),
         named("legacy addresses only", Profile { gp_counters: 4, ..ZEN2 })
             .with_amd(|pmu| pmu.ext_core = false),
     ]
 }
 
+/// CPUs that a model knows too; Intel's without branch records.
+fn modelled() -> Vec<(Kind, Profile)> {
+    let sunny = |name, change: fn(&mut IntelPmu)| {
+        (Kind::SunnyCove, named(name, ICELAKE_SP.without_lbr()).with_intel(change))
+    };
+    let golden = |name, change: fn(&mut IntelPmu)| {
+        (Kind::GoldenCove, named(name, SAPPHIRE_RAPIDS.without_lbr()).with_intel(change))
+    };
+    let with = |(kind, profile): (Kind, Profile), gp_counters, gp_width| {
+        (kind, Profile { gp_counters, gp_width, ..profile })
+    };
+    let version_1 = sunny("version 1, modelled", |pmu| {
+        pmu.version = 1;
+        pmu.any_thread_deprecated = false;
+        pmu.perf_capabilities = PerfCapabilities(0);
+        pmu.metrics_level = 0;
+        (pmu.offcore_rsp_mask, pmu.ld_lat_mask, pmu.frontend_mask) = (0, 0, 0);
+    });
+    // As KVM offers it on older hosts: legacy freeze, no AnyThread.
+    let version_2 = sunny("version 2, modelled", |pmu| {
+        pmu.version = 2;
+        pmu.fixed_counters = 3;
+        pmu.any_thread_deprecated = false;
+        pmu.perf_capabilities = PerfCapabilities(FREEZE_WHILE_SMM | FULL_WIDTH);
+        pmu.metrics_level = 0;
+    });
+    vec![
+        sunny("icelake-sp, modelled", |_| ()),
+        golden("sapphire-rapids, modelled", |_| ()),
+        // No global registers, no fixed counters, no event registers.
+        with(version_1, 2, 40),
+        with(version_2, 4, 48),
+        sunny("version 3, modelled", |pmu| {
+            pmu.version = 3;
+            pmu.fixed_counters = 3;
+            pmu.any_thread_deprecated = false;
+            pmu.perf_capabilities = PerfCapabilities(FULL_WIDTH);
+            pmu.metrics_level = 0;
+        }),
+        // Streamlined freeze with AnyThread.
+        golden("version 4, modelled", |pmu| (pmu.version, pmu.any_thread_deprecated) = (4, false)),
+        // CPUID can say that AnyThread is deprecated only from version 5 on.
+        golden("version 4 of 5, modelled", |pmu| pmu.version = 4),
+        golden("no metrics, modelled", |pmu| {
+            pmu.perf_capabilities = PerfCapabilities(FREEZE_WHILE_SMM | FULL_WIDTH);
+            pmu.metrics_level = 0;
+        }),
+        sunny("no full-width writes, modelled", |pmu| pmu.perf_capabilities = PerfCapabilities(METRICS)),
+        golden("metrics clear, modelled", |pmu| {
+            pmu.perf_capabilities = PerfCapabilities(FREEZE_WHILE_SMM | FULL_WIDTH | METRICS | METRICS_CLEAR);
+        }),
+        with(golden("narrow, modelled", |pmu| pmu.fixed_width = 44), 3, 32),
+        with(sunny("wide, modelled", |pmu| pmu.fixed_width = 52), ICELAKE_SP.gp_counters, 63),
+        (Kind::Zen, named("zen2, modelled", ZEN2)),
+        (Kind::Zen, named("zen4, modelled", ZEN4)),
+    ]
+}
+
+/// PERF_CAPABILITIES: FREEZE_WHILE_SMM, FW_WRITE, PERF_METRICS_AVAILABLE.
+const FREEZE_WHILE_SMM: u64 = 1 << 12;
+const FULL_WIDTH: u64 = 1 << 13;
+const METRICS: u64 = 1 << 15;
 /// PERF_CAPABILITIES: RDPMC_METRICS_CLEAR.
 const METRICS_CLEAR: u64 = 1 << 19;
 /// Codes that sequences prefer, so that several counters count the same.
@@ -88,7 +144,8 @@ pub(crate) const USUAL_CODES: usize = 8;
 
 impl Subject {
     /// Works out what the declarations say for a profile.
-    pub(crate) fn new(profile: Profile) -> Self {
+    pub(crate) fn new(profile: Profile, model: Option<Kind>) -> Self {
+        let model = model.map(|kind| kind.power_on(&profile));
         let mut slots = Vec::new();
         let mut by_register = Vec::new();
         for register in registers(profile.vendor()) {
@@ -102,7 +159,8 @@ impl Subject {
         slots.sort_unstable_by_key(|slot: &Slot| slot.index);
         let mut subject = Self {
             pristine: Vpmu::new(profile.clone()),
-            codes: codes(&profile),
+            codes: model.as_ref().map_or_else(|| codes(&profile), |model| model.codes()),
+            model,
             aliases: Vec::new(),
             slots,
             registers: by_register,
@@ -116,6 +174,11 @@ impl Subject {
     /// The register at an MSR index, if the profile has it.
     pub(crate) fn slot(&self, index: u32) -> Option<&Slot> {
         self.slots.binary_search_by_key(&index, |slot| slot.index).ok().map(|at| &self.slots[at])
+    }
+
+    /// Whether sequences make an event happen; a model knows no others.
+    pub(crate) fn happens(&self, event: Event) -> bool {
+        self.codes.iter().any(|(_, known)| known.is_some_and(|known| known.counts_as() == event))
     }
 
     /// True when the index belongs to a PMU register of any vendor.

@@ -1,5 +1,6 @@
 //! A counts source whose totals grow as the sequence says, and which checks how it is used.
 
+use crate::model::{Occurrences, Tick};
 use vpmu::event::Event;
 use vpmu::source::EventRequest;
 use vpmu::{Active, CounterId, CountsSource, PrivilegeFilter, Provenance, TopdownSlots};
@@ -13,7 +14,7 @@ pub(crate) struct Totals {
     rings: [[[u64; LIMITS.len()]; Event::COUNT]; 2],
     topdown: [TopdownSlots; 2],
     /// What the vPMU asked to be stopped at: counters that interrupt, and the total at which each overflows.
-    pub(crate) deadlines: Vec<(CounterId, u64)>,
+    pub(crate) deadlines: Vec<(Active, u64)>,
 }
 
 impl Default for Totals {
@@ -27,32 +28,52 @@ impl Default for Totals {
 }
 
 impl Totals {
-    /// `cycles` cycles with `each` occurrences of an event in each of them.
-    pub(crate) fn add(&mut self, event: Event, os: bool, each: u64, cycles: u64) {
+    /// Something happens. TOPDOWN.SLOTS grows with the slots by category.
+    pub(crate) fn pass(&mut self, tick: &Tick) {
+        for &Occurrences { event, os, each, cycles } in &tick.events {
+            self.add(event, os, each, cycles);
+        }
+        for slots in &tick.slots {
+            let (total, fields) = (slots.total(), slots.fields);
+            self.topdown[usize::from(slots.os)] += TopdownSlots { slots: total, fields };
+            self.add(Event::TopdownSlots, slots.os, total, 1);
+        }
+    }
+
+    fn add(&mut self, event: Event, os: bool, each: u64, cycles: u64) {
         let totals = &mut self.rings[usize::from(os)][event.counts_as().index()];
         for (total, limit) in totals.iter_mut().zip(LIMITS) {
             *total += each.min(limit) * cycles;
         }
     }
 
-    /// Slots by category; TOPDOWN.SLOTS grows with them.
-    pub(crate) fn add_slots(&mut self, os: bool, fields: [u64; 8]) {
-        let slots = fields[..4].iter().sum();
-        self.topdown[usize::from(os)] += TopdownSlots { slots, fields };
-        self.add(Event::TopdownSlots, os, slots, 1);
+    /// True when a counter that interrupts has passed the total at which it overflows.
+    pub(crate) fn deadline_reached(&self) -> bool {
+        self.deadlines.iter().any(|(active, deadline)| self.of(active) >= *deadline)
     }
 
-    /// The event that a request counts here, modifiers or not.
+    /// The event that a request counts here: with modifiers only what has a name of its own.
     pub(crate) fn event(request: &EventRequest) -> Option<Event> {
-        request.event.or(request.base).map(Event::counts_as)
+        request.event.map(Event::counts_as)
     }
 
     /// What an active counter has counted so far.
-    pub(crate) fn of(&mut self, active: &Active) -> u64 {
+    pub(crate) fn of(&self, active: &Active) -> u64 {
         match active.counter {
-            CounterId::Gp(_) | CounterId::Fixed(_) => self.total(&active.request, active.filter),
+            CounterId::Gp(_) | CounterId::Fixed(_) => self.counted(&active.request, active.filter),
             CounterId::Metric(n) => self.slots(active.filter).fields[usize::from(n)],
         }
+    }
+
+    fn counted(&self, request: &EventRequest, filter: PrivilegeFilter) -> u64 {
+        let Some(event) = Self::event(request) else { return 0 };
+        let limit = match request.limit {
+            None => 0,
+            Some(255) => 1,
+            Some(_) => 2,
+        };
+        let [usr, os] = [0, 1].map(|ring: usize| self.rings[ring][event.index()][limit]);
+        (if filter.usr { usr } else { 0 }) + if filter.os { os } else { 0 }
     }
 
     fn slots(&self, filter: PrivilegeFilter) -> TopdownSlots {
@@ -72,14 +93,7 @@ impl CountsSource for Totals {
     }
 
     fn total(&mut self, request: &EventRequest, filter: PrivilegeFilter) -> u64 {
-        let Some(event) = Self::event(request) else { return 0 };
-        let limit = match request.limit {
-            None => 0,
-            Some(255) => 1,
-            Some(_) => 2,
-        };
-        let [usr, os] = [0, 1].map(|ring: usize| self.rings[ring][event.index()][limit]);
-        (if filter.usr { usr } else { 0 }) + if filter.os { os } else { 0 }
+        self.counted(request, filter)
     }
 
     fn topdown(&mut self, filter: PrivilegeFilter) -> Option<TopdownSlots> {
@@ -91,7 +105,7 @@ impl CountsSource for Totals {
         deadlines.clear();
         for active in active.iter().filter(|active| active.interrupts) {
             let now = self.of(active);
-            deadlines.push((active.counter, now.saturating_add(active.until_overflow)));
+            deadlines.push((*active, now.saturating_add(active.until_overflow)));
         }
         self.deadlines = deadlines;
     }

@@ -1,6 +1,7 @@
 //! The properties on a stable compiler: the committed corpus of the fuzz target, and a few random sequences.
 
-use properties::{Reached, Report, Rng, check};
+use properties::{Reached, Report, check};
+use random_testing::Random;
 use std::fs;
 use std::path::Path;
 
@@ -21,11 +22,11 @@ fn the_corpus_of_the_fuzz_target_holds() {
 /// `cargo xtask properties` runs more of them.
 #[test]
 fn random_sequences_hold_and_reach_the_rules() {
-    let mut rng = Rng::new(1);
+    let mut random = Random::new(1);
     let mut bytes = [0; 2048];
     let mut report = Report::default();
-    while report.operations < 200_000 {
-        rng.fill(&mut bytes);
+    while report.operations < 500_000 {
+        random.fill(&mut bytes);
         if let Err(violation) = check(&bytes, &mut report) {
             panic!("{violation}");
         }

@@ -1,5 +1,7 @@
 //! What the random tests of `vpmu` (crate `properties`) and of `soft-cpu` (crate `oracle`) share.
 
+#![forbid(unsafe_code)]
+
 mod random;
 mod shrink;
 

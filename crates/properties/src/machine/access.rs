@@ -29,13 +29,14 @@ impl Machine<'_> {
             None => WriteOutcome::NotHandled,
         };
         let status = self.read_status();
-        self.pmu.sync(&mut self.totals);
+        self.sync();
         let pmi = self.pmu.pmi_pending();
         let whole = (expected != WriteOutcome::Done
             && self.report.operations.is_multiple_of(WHOLE_STATE_EVERY))
         .then(|| self.pmu.save(&mut self.totals));
         let outcome = self.pmu.write_msr(index, value, &mut self.totals);
         same("WRMSR", outcome, expected)?;
+        self.check_write(index, value, outcome)?;
         if let Some(state) = whole {
             same("state after a refused WRMSR", self.pmu.save(&mut self.totals), state)?;
         }
@@ -51,8 +52,11 @@ impl Machine<'_> {
             }
             (outcome, _) => {
                 self.note(Reached::WriteFaults);
-                if matches!(outcome, WriteOutcome::Fault(Fault::ReservedBits(_))) {
-                    self.note(Reached::ReservedBits);
+                match outcome {
+                    WriteOutcome::Fault(Fault::ReservedBits(_)) => self.note(Reached::ReservedBits),
+                    WriteOutcome::Fault(Fault::FixedBits(_)) => self.note(Reached::FixedBits),
+                    WriteOutcome::Fault(Fault::ReadOnly) => self.note(Reached::ReadOnly),
+                    _ => {}
                 }
                 same("register after a refused WRMSR", self.read(index), old)
             }
@@ -141,6 +145,7 @@ impl Machine<'_> {
     pub(super) fn rdmsr(&mut self, index: u32) -> Checked {
         let subject = self.subject;
         let outcome = self.pmu.read_msr(index, &mut self.totals);
+        self.check_read(index, outcome)?;
         let Some(slot) = subject.slot(index) else {
             let expected = if subject.is_claimed(index) {
                 self.note(Reached::ReadFaults);
@@ -206,8 +211,11 @@ impl Machine<'_> {
         let done = matches!(outcome, ReadOutcome::Value(_));
         self.note(if done { Reached::Rdpmc } else { Reached::RdpmcFaults });
         same("RDPMC", outcome, expected)?;
-        let clears = ecx == METRICS && done && self.read_or_0(0x38D) & METRICS_CLEAR_EN != 0;
+        self.check_rdpmc(ecx, context, outcome)?;
+        let can_clear = profile.intel().is_some_and(|pmu| pmu.perf_capabilities.rdpmc_metrics_clear());
+        let clears = can_clear && ecx == METRICS && done && self.read_or_0(0x38D) & METRICS_CLEAR_EN != 0;
         if clears {
+            self.note(Reached::MetricsCleared);
             same(
                 "slots and metrics after RDPMC has cleared them",
                 [0x30C, 0x329].map(|n| self.read_or_0(n)),

@@ -54,7 +54,7 @@ impl Machine<'_> {
     pub(super) fn interrupt(&mut self) -> Checked {
         let newest = self.newest();
         let before = LAST_EXCEPTION.map(|index| self.read(index));
-        self.pmu.sync(&mut self.totals);
+        self.sync();
         let records = !self.pmu.branch_filter().is_empty();
         self.pmu.interrupted();
         let after = LAST_EXCEPTION.map(|index| self.read(index));
@@ -71,9 +71,12 @@ impl Machine<'_> {
 
     /// #DB ends recording and stepping, and touches no record.
     pub(super) fn debug_exception(&mut self) -> Checked {
-        self.pmu.sync(&mut self.totals);
+        self.sync();
         let before = (self.newest(), LAST_EXCEPTION.map(|index| self.read(index)));
         self.pmu.debug_exception();
+        if let Some(model) = &mut self.model {
+            model.debug_exception();
+        }
         same("branch filter after #DB", self.pmu.branch_filter().is_empty(), true)?;
         same("single-stepping on branches after #DB", self.pmu.steps_on_branches(), false)?;
         same("IA32_DEBUGCTL.LBR and BTF", self.read_or_0(DEBUGCTL) & 3, 0)?;
@@ -83,7 +86,7 @@ impl Machine<'_> {
     }
 
     pub(super) fn branch(&mut self, branch: &BranchRecord) -> Checked {
-        self.pmu.sync(&mut self.totals);
+        self.sync();
         let admitted = self.pmu.branch_filter().admits(branch.kind, branch.cpl);
         let before = self.newest();
         self.pmu.record_branch(branch);

@@ -1,8 +1,11 @@
 //! Counting, overflow, freezing, PMI.
 
 use super::{Checked, Machine, same};
+use crate::model::{Occurrences, Slots, Tick};
+use crate::op::Notice;
 use crate::report::Reached;
 use crate::totals::Totals;
+use vpmu::event::Event;
 use vpmu::pmu::RdpmcContext;
 use vpmu::profile::{PmuKind, Vendor};
 use vpmu::register::low_bits;
@@ -10,6 +13,8 @@ use vpmu::{Active, CounterId, ReadOutcome};
 
 const DEBUGCTL: u32 = 0x1D9;
 const GLOBAL_CTRL: u32 = 0x38F;
+const FIXED_CTR3: u32 = 0x30C;
+const PERF_METRICS: u32 = 0x329;
 /// Width of the accumulators behind PERF_METRICS, and of a merged pair.
 const WIDE: u32 = 64;
 
@@ -67,51 +72,46 @@ impl Machine<'_> {
         }
     }
 
-    /// Something is counted.
-    pub(super) fn pass(&mut self, at_once: bool, change: impl FnOnce(&mut Totals)) -> Checked {
-        if at_once {
-            return self.count(change);
-        }
-        change(&mut self.totals);
-        Ok(())
-    }
-
     /// A counter goes on until its overflow, or close to it.
     pub(super) fn run_to_overflow(&mut self, which: u8, beyond: i8) -> Checked {
-        self.pmu.sync(&mut self.totals);
+        self.sync();
         let count = self.pmu.active().count();
         let Some(active) = self.pmu.active().nth(usize::from(which) % count.max(1)) else { return Ok(()) };
-        // A count that nobody lives to see would wrap the totals.
+        // A longer count would wrap the totals.
         let distance = active.until_overflow.saturating_add_signed(i64::from(beyond));
         if distance > 1 << 50 {
             return Ok(());
         }
         let os = active.filter.os;
-        match active.counter {
-            CounterId::Metric(n) => {
-                let mut fields = [0; 8];
-                fields[usize::from(n)] = distance;
-                self.count(|totals| totals.add_slots(os, fields))
-            }
-            CounterId::Fixed(3) => self.count(|totals| totals.add_slots(os, [distance, 0, 0, 0, 0, 0, 0, 0])),
-            _ => match Totals::event(&active.request) {
-                Some(event) if event != vpmu::event::Event::TopdownSlots.counts_as() => {
-                    self.count(|totals| totals.add(event, os, 1, distance))
-                }
-                _ => Ok(()),
-            },
-        }
+        let slots = |n: usize| {
+            let mut fields = [0; 8];
+            // Slots of level 2 are slots of level 1 too.
+            (fields[n], fields[n % 4]) = (distance, distance);
+            Some(Tick::from(Slots { os, fields }))
+        };
+        let tick = match active.counter {
+            CounterId::Metric(n) => slots(usize::from(n)),
+            CounterId::Fixed(3) => slots(0),
+            _ => Totals::event(&active.request)
+                .filter(|event| *event != Event::TopdownSlots.counts_as() && self.subject.happens(*event))
+                .map(|event| Tick::from(Occurrences { event, os, each: 1, cycles: distance })),
+        };
+        tick.map_or(Ok(()), |tick| self.pass(Notice::AtOnce, tick))
     }
 
     /// Something is counted and noticed: every running counter moves by what happened where it counts, and whatever
-    /// overflows has its consequences.
-    fn count(&mut self, change: impl FnOnce(&mut Totals)) -> Checked {
+    /// overflows has its consequences. The others stand still.
+    pub(super) fn count(&mut self, tick: &Tick) -> Checked {
         self.pmu.sync(&mut self.totals);
         let running = self.running()?;
+        let standing = self.standing(&running)?;
         let before = [self.read_status().unwrap_or(0), self.read_or_0(GLOBAL_CTRL), self.read_or_0(DEBUGCTL)];
         let pmi = self.pmu.pmi_pending();
-        change(&mut self.totals);
+        self.totals.pass(tick);
         self.pmu.sync(&mut self.totals);
+        for (counter, value) in standing {
+            same(&format!("{counter:?}, which does not run"), self.value(counter)?, value)?;
+        }
         let mut overflowed = 0_u64;
         let mut interrupt = false;
         for Running { active, value, total } in running {
@@ -154,6 +154,43 @@ impl Machine<'_> {
                 Ok(Running { active, value: self.value(active.counter)?, total })
             })
             .collect()
+    }
+
+    /// The counters that do not run, but for the upper half of a pair that does, with their values.
+    fn standing(&mut self, running: &[Running]) -> Result<Vec<(CounterId, u64)>, String> {
+        let runs = |counter| running.iter().any(|running| running.active.counter == counter);
+        let profile = &self.subject.profile;
+        let fixed = if self.read_status().is_some() { profile.fixed_counters() } else { 0 };
+        let mut standing = Vec::new();
+        for counter in (0..profile.gp_counters).map(CounterId::Gp).chain((0..fixed).map(CounterId::Fixed)) {
+            let upper_half = match counter {
+                CounterId::Gp(n) if n % 2 == 1 => runs(CounterId::Gp(n - 1)) && self.is_merged(n.into()),
+                _ => false,
+            };
+            if !runs(counter) && !upper_half {
+                standing.push((counter, self.value(counter)?));
+            }
+        }
+        Ok(standing)
+    }
+
+    /// Another guest uses PERF_METRICS for a while; what is saved, cleared and written back as the manual says is
+    /// what it was (SDM volume 3, "Performance Metrics").
+    pub(super) fn switch_metrics(&mut self, slots: Slots) -> Checked {
+        if self.subject.profile.metrics_level() == 0 {
+            return Ok(());
+        }
+        let pair = [FIXED_CTR3, PERF_METRICS];
+        let saved = pair.map(|index| self.read_or_0(index));
+        for index in pair {
+            self.wrmsr(index, 0)?;
+        }
+        self.pass(Notice::AtOnce, Tick::from(slots))?;
+        for (index, value) in pair.into_iter().zip(saved) {
+            self.wrmsr(index, value)?;
+        }
+        self.note(Reached::MetricsSwitched);
+        same("FIXED_CTR3 and PERF_METRICS, written back", pair.map(|index| self.read_or_0(index)), saved)
     }
 
     /// Status, freezing and enables after overflows; `before` holds status, GLOBAL_CTRL and DEBUGCTL.

@@ -12,7 +12,10 @@ const CTR_FROZEN: u64 = 1 << 59;
 impl Machine<'_> {
     pub(super) fn look(&mut self) -> Checked {
         self.note(Reached::Looks);
+        self.sync();
         let subject = self.subject;
+        let (mut unread, mut totals) = (self.pmu.clone(), self.totals.clone());
+        self.check_model()?;
         for slot in &subject.slots {
             if let Some(value) = self.read(slot.index) {
                 self.check_value(slot, value).map_err(|what| format!("{:#x}: {what}", slot.index))?;
@@ -32,7 +35,7 @@ impl Machine<'_> {
                 }
             }
         }
-        Ok(())
+        same("state after looking", self.pmu.save(&mut self.totals), unread.save(&mut totals))
     }
 
     /// The enables of a general-purpose counter: its select, and the bit in the global register.
@@ -61,7 +64,7 @@ impl Machine<'_> {
 
     /// What runs is enabled, and stops where it overflows; fixed counters run whenever they are enabled.
     fn check_running(&mut self) -> Checked {
-        self.pmu.sync(&mut self.totals);
+        self.sync();
         let active: Vec<Active> = self.pmu.active().collect();
         for active in &active {
             same(&format!("{:?} runs", active.counter), true, self.is_enabled(active.counter)?.0)?;
@@ -99,7 +102,8 @@ impl Machine<'_> {
             let now = self.totals.of(active);
             expected.push((active.counter, now.saturating_add(active.until_overflow)));
         }
-        same("deadlines", &self.totals.deadlines, &expected)
+        let found = self.totals.deadlines.iter().map(|(active, deadline)| (active.counter, *deadline));
+        same("deadlines", found.collect(), expected)
     }
 
     /// The fields of PERF_METRICS add up to one whole when the categories add up to the slots.

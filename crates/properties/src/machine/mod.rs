@@ -7,13 +7,16 @@
 //! | `branches.rs` | branch records, and their XSAVE component |
 //! | `state.rs` | saving and restoring |
 //! | `look.rs` | what every register shows at any time |
+//! | `beside.rs` | where the CPU has a naive model, it says the same |
 
 mod access;
+mod beside;
 mod branches;
 mod counting;
 mod look;
 mod state;
 
+use crate::model::{Books, Model, Tick};
 use crate::op::Op;
 use crate::report::{Reached, Report};
 use crate::subject::Subject;
@@ -31,7 +34,13 @@ pub(crate) struct Machine<'a> {
     totals: Totals,
     /// Clock of the branch records.
     cycle: u64,
-    snapshot: Option<VpmuState>,
+    snapshot: Option<(VpmuState, Option<Box<dyn Model>>)>,
+    model: Option<Box<dyn Model>>,
+    /// What the model has counted.
+    books: Books,
+    /// What was counted and the vPMU may not have looked at.
+    unnoticed: Tick,
+    behind: bool,
     report: &'a mut Report,
 }
 
@@ -49,20 +58,32 @@ impl<'a> Machine<'a> {
             totals: Totals::default(),
             cycle: 0,
             snapshot: None,
+            model: subject.model.as_ref().map(|model| model.boxed()),
+            books: Books::default(),
+            unnoticed: Tick::default(),
+            behind: false,
             report,
         }
     }
 
     pub(crate) fn step(&mut self, op: &Op) -> Checked {
         self.report.operations += 1;
+        self.report.compared += u64::from(self.model.is_some());
+        if !matches!(op, Op::Count { .. } | Op::Slots { .. }) {
+            self.catch_up();
+        }
+        self.act(op)?;
+        self.check_pmi()
+    }
+
+    fn act(&mut self, op: &Op) -> Checked {
         match *op {
             Op::Wrmsr { index, value } => self.wrmsr(index, value),
             Op::Rdmsr { index } => self.rdmsr(index),
             Op::Rdpmc { ecx, context } => self.rdpmc(ecx, context),
-            Op::Count { event, os, each, cycles, at_once } => {
-                self.pass(at_once, |totals| totals.add(event, os, each, cycles))
-            }
-            Op::Slots { os, fields, at_once } => self.pass(at_once, |totals| totals.add_slots(os, fields)),
+            Op::Count { occurrences, notice } => self.pass(notice, Tick::from(occurrences)),
+            Op::Slots { slots, notice } => self.pass(notice, Tick::from(slots)),
+            Op::SwitchMetrics { slots } => self.switch_metrics(slots),
             Op::ToOverflow { which, beyond } => self.run_to_overflow(which, beyond),
             Op::Branch { kind, levels: (from_cpl, cpl), from, to, mispredicted, cycles } => {
                 self.cycle += cycles;
@@ -74,7 +95,8 @@ impl<'a> Machine<'a> {
             Op::Xrstors { change } => self.xrstors(change),
             Op::Migrate { fresh } => self.migrate(fresh),
             Op::Snapshot => {
-                self.snapshot = Some(self.pmu.save(&mut self.totals));
+                let model = self.model.as_ref().map(|model| model.boxed());
+                self.snapshot = Some((self.pmu.save(&mut self.totals), model));
                 Ok(())
             }
             Op::RollBack => self.roll_back(),
@@ -87,9 +109,16 @@ impl<'a> Machine<'a> {
 
     /// Checks everything that can be checked at any time.
     pub(crate) fn finish(&mut self) -> Checked {
+        self.catch_up();
         self.look()?;
         self.migrate(true)?;
         self.look()
+    }
+
+    /// The vPMU looks at what was counted.
+    fn sync(&mut self) {
+        self.pmu.sync(&mut self.totals);
+        self.behind = false;
     }
 
     fn note(&mut self, what: Reached) {
@@ -110,8 +139,12 @@ impl<'a> Machine<'a> {
     }
 
     fn take_pmi(&mut self) -> Checked {
+        self.sync();
         let pending = self.pmu.pmi_pending();
         same("PMI taken", self.pmu.take_pmi(), pending)?;
+        if let Some(model) = &mut self.model {
+            same("PMI taken, by the model", pending, std::mem::take(model.pmi()))?;
+        }
         if pending {
             self.note(Reached::PmiTaken);
         }
@@ -120,6 +153,10 @@ impl<'a> Machine<'a> {
 
     fn reset(&mut self) -> Checked {
         self.pmu.reset(&mut self.totals);
+        self.behind = false;
+        if let Some(model) = &mut self.model {
+            model.reset();
+        }
         self.note(Reached::Resets);
         let state = self.pmu.save(&mut self.totals);
         same("state after RESET", state, self.subject.pristine.clone().save(&mut self.totals))

@@ -1,6 +1,7 @@
 //! Saving and restoring.
 
 use super::{Checked, Machine, same};
+use crate::model::Books;
 use crate::report::Reached;
 use vpmu::Active;
 use vpmu::state::VpmuState;
@@ -11,7 +12,9 @@ impl Machine<'_> {
         let state = self.pmu.save(&mut self.totals);
         let active: Vec<Active> = self.pmu.active().collect();
         let filter = self.pmu.branch_filter();
+        self.behind = false;
         if fresh {
+            self.books = Books::default();
             self.pmu = self.subject.pristine.clone();
         }
         same("restore", self.pmu.restore(&state, &mut self.totals), Ok(()))?;
@@ -22,7 +25,10 @@ impl Machine<'_> {
     }
 
     pub(super) fn roll_back(&mut self) -> Checked {
-        let Some(state) = self.snapshot.clone() else { return Ok(()) };
+        let Some((state, model)) = &self.snapshot else { return Ok(()) };
+        let state = state.clone();
+        self.model = model.as_ref().map(|model| model.boxed());
+        self.behind = false;
         same("restore of an older state", self.pmu.restore(&state, &mut self.totals), Ok(()))?;
         self.note(Reached::RolledBack);
         same("older state after restore", self.pmu.save(&mut self.totals), state)
@@ -39,8 +45,12 @@ impl Machine<'_> {
         }
         let taken = self.pmu.restore(&state, &mut self.totals).is_ok();
         self.note(if taken { Reached::TamperedTaken } else { Reached::TamperedRefused });
-        let expected = if taken { state } else { before };
-        same("state after restore of a changed one", self.pmu.save(&mut self.totals), expected)
+        let expected = if taken { state } else { before.clone() };
+        same("state after restore of a changed one", self.pmu.save(&mut self.totals), expected)?;
+        self.behind = false;
+        // The model cannot follow.
+        let back = (taken && self.model.is_some()).then_some(before);
+        back.map_or(Ok(()), |state| same("restore", self.pmu.restore(&state, &mut self.totals), Ok(())))
     }
 }
 

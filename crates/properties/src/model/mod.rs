@@ -1,137 +1,136 @@
-//! A slow and obvious second implementation of the PMU's rules, to compare `vpmu` with.
+//! Naive second implementations of the PMUs' rules, to compare the vPMU with.
 //!
-//! Written from the manual's tables, register by register, and not from `src/`: every counter is
-//! stepped eagerly, every register has its own #GP rule, there are no totals, marks, masks or
-//! tables of registers. It learns what the CPU has as a guest does, from CPUID leaf 0AH and
-//! IA32_PERF_CAPABILITIES.
-//!
-//! Where public documents leave the result open, the model takes these choices:
-//!
-//! | open point | choice |
-//! | --- | --- |
-//! | RESET | zero, GLOBAL_CTRL all general-purpose counters (KVM) |
-//! | excess bits written to a fixed counter | dropped (KVM) |
-//! | ANY (bit 21) where deprecated | accepted, reads 0 (KVM) |
-//! | event select with modifiers that no named event has, EDGE without CMASK | stands still |
-//! | IA32_DEBUGCTL without branch records | bits 0, 1, 11 dropped, others but 12 and 14 #GP (KVM) |
-//! | IA32_MISC_ENABLE | the bits that kvm-unit-tests stores can be stored; others #GP |
-//! | order within one overflow | status, then freeze, then the PMI request |
-//! | several overflows in one batch of counts | all status bits, one PMI, one freeze after the batch |
-//! | PERF_METRICS after only one register of the pair was written | see [`metrics`] |
+//! They are eager: a model keeps every register for itself and adds to each counter as the guest runs. The vPMU is
+//! lazy.
 
-pub mod counting;
-pub mod enumeration;
-pub mod events;
-pub mod metrics;
-mod msr;
-pub mod rdpmc;
+mod amd;
+mod intel;
 
-use enumeration::Cpu;
-use metrics::Metrics;
+use std::fmt::Debug;
+use vpmu::event::Event;
+use vpmu::pmu::RdpmcContext;
+use vpmu::{Profile, ReadOutcome, WriteOutcome};
 
-/// What the guest gets from an access.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Answer {
-    /// RDMSR, RDPMC: this value.
-    Value(u64),
-    /// WRMSR: done.
-    Done,
-    /// #GP(0).
-    Gp(Cause),
-    /// Not one of the PMU's MSRs; the guest must not get a value.
-    Unclaimed,
+/// Occurrences that fall between two instants at which the vPMU could look.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Tick {
+    /// Occurrences of events other than slots.
+    pub(crate) events: Vec<Occurrences>,
+    /// Slots by category.
+    pub(crate) slots: Vec<Slots>,
 }
 
-/// Why the access faults.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Cause {
-    Absent,
-    ReadOnly,
-    Reserved(u64),
-    Unchangeable(u64),
-    RdpmcIndex(u32),
-    RdpmcPrivilege,
+/// `cycles` cycles with `each` occurrences of an event in each of them, at CPL 0 when `os`.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Occurrences {
+    pub(crate) event: Event,
+    pub(crate) os: bool,
+    pub(crate) each: u64,
+    pub(crate) cycles: u64,
+}
+
+/// Slots in the order of PERF_METRICS' bytes: the first four add up to all slots.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Slots {
+    pub(crate) os: bool,
+    pub(crate) fields: [u64; 8],
+}
+
+impl Slots {
+    /// All slots.
+    pub(crate) fn total(&self) -> u64 {
+        self.fields[..4].iter().sum()
+    }
+}
+
+impl From<Occurrences> for Tick {
+    fn from(occurrences: Occurrences) -> Self {
+        Self { events: vec![occurrences], slots: Vec::new() }
+    }
+}
+
+impl From<Slots> for Tick {
+    fn from(slots: Slots) -> Self {
+        Self { events: Vec::new(), slots: vec![slots] }
+    }
+}
+
+impl Tick {
+    /// Occurrences of an event, `limit` of them in a cycle at most.
+    fn limited(&self, event: Event, os: bool, limit: u64) -> u64 {
+        let events = self.events.iter().filter(|e| e.event.counts_as() == event.counts_as() && e.os == os);
+        events.map(|e| e.each.min(limit) * e.cycles).sum()
+    }
+
+    /// Occurrences of an event.
+    fn occurrences(&self, event: Event, os: bool) -> u64 {
+        let slots = self.slots.iter().filter(|s| event == Event::TopdownSlots && s.os == os);
+        self.limited(event, os, u64::MAX) + slots.map(Slots::total).sum::<u64>()
+    }
+}
+
+/// Occurrences counted on each counter of an Intel CPU since power-on, whatever was written in between: what the
+/// vPMU's ledger has to say.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Books {
+    pub(crate) gp: [u64; 8],
+    pub(crate) fixed: [u64; 4],
+    /// Slots counted while the metrics were enabled, and those of each level-1 category.
+    pub(crate) metrics: [u64; 5],
 }
 
 /// The PMU of one logical processor.
-#[derive(Debug, Clone)]
-pub struct Model {
-    pub cpu: Cpu,
-    pub evtsel: [u64; 8],
-    pub pmc: [u64; 8],
-    pub fixed: [u64; 4],
-    pub fixed_ctr_ctrl: u64,
-    pub global_ctrl: u64,
-    pub global_status: u64,
-    pub debugctl: u64,
-    pub misc_enable: u64,
-    pub offcore_rsp: [u64; 2],
-    pub ld_lat: u64,
-    pub frontend: u64,
-    pub metrics: Metrics,
-    /// A PMI was requested and not yet taken.
-    pub pmi: bool,
-    /// Occurrences counted on each counter since power-on, whatever was written in between.
-    pub counted_gp: [u64; 8],
-    pub counted_fixed: [u64; 4],
-    /// Slots counted while the metrics were enabled, and those of each level-1 category.
-    pub counted_metrics: [u64; 5],
+pub(crate) trait Model: Debug + Send + Sync {
+    /// What the model knows: event codes as bits of the event select, each with an event that happens.
+    fn codes(&self) -> Vec<(u64, Option<Event>)>;
+    /// RDMSR; `None` for a register that the model does not know.
+    fn rdmsr(&self, index: u32) -> Option<ReadOutcome>;
+    /// WRMSR; `None` for a register that the model does not know.
+    fn wrmsr(&mut self, index: u32, value: u64) -> Option<WriteOutcome>;
+    /// RDPMC.
+    fn rdpmc(&mut self, ecx: u32, context: RdpmcContext) -> ReadOutcome;
+    /// Something is counted.
+    fn tick(&mut self, tick: &Tick, books: &mut Books);
+    /// Whether a PMI freezes counters, so that it matters when the vPMU hears of an overflow.
+    fn freezes(&self) -> bool;
+    /// #DB.
+    fn debug_exception(&mut self);
+    /// The PMI request.
+    fn pmi(&mut self) -> &mut bool;
+    /// RESET.
+    fn reset(&mut self);
+    /// A copy.
+    fn boxed(&self) -> Box<dyn Model>;
 }
 
-impl Model {
-    pub fn power_on(cpu: Cpu) -> Self {
-        let mut model = Self {
-            cpu,
-            evtsel: [0; 8],
-            pmc: [0; 8],
-            fixed: [0; 4],
-            fixed_ctr_ctrl: 0,
-            global_ctrl: 0,
-            global_status: 0,
-            debugctl: 0,
-            misc_enable: 0,
-            offcore_rsp: [0; 2],
-            ld_lat: 0,
-            frontend: 0,
-            metrics: Metrics::default(),
-            pmi: false,
-            counted_gp: [0; 8],
-            counted_fixed: [0; 4],
-            counted_metrics: [0; 5],
-        };
-        model.reset();
-        model
-    }
+/// Which model speaks for a profile.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Kind {
+    /// Ice Lake, without branch records.
+    SunnyCove,
+    /// Sapphire Rapids, without branch records.
+    GoldenCove,
+    /// Zen 2 to 4.
+    Zen,
+}
 
-    /// RESET. The books about what was counted stay.
-    pub fn reset(&mut self) {
-        self.evtsel = [0; 8];
-        self.pmc = [0; 8];
-        self.fixed = [0; 4];
-        self.fixed_ctr_ctrl = 0;
-        self.global_ctrl = if self.cpu.version >= 2 { (1 << self.cpu.gp) - 1 } else { 0 };
-        self.global_status = 0;
-        self.debugctl = 0;
-        // Fast strings on; perfmon available; no BTS, no PEBS.
-        self.misc_enable = 0x1881;
-        self.offcore_rsp = [0; 2];
-        self.ld_lat = 0;
-        self.frontend = 0;
-        self.metrics = Metrics::default();
-        self.pmi = false;
-    }
-
-    pub fn take_pmi(&mut self) -> bool {
-        std::mem::replace(&mut self.pmi, false)
+impl Kind {
+    /// The model at power-on.
+    pub(crate) fn power_on(self, profile: &Profile) -> Box<dyn Model> {
+        match self {
+            Self::SunnyCove => Box::new(intel::Intel::power_on(profile, intel::Core::SunnyCove)),
+            Self::GoldenCove => Box::new(intel::Intel::power_on(profile, intel::Core::GoldenCove)),
+            Self::Zen => Box::new(amd::Amd::power_on(profile)),
+        }
     }
 }
 
 /// Mask of the counter bits.
-pub fn ones(width: u32) -> u64 {
+fn ones(width: u32) -> u64 {
     (1 << width) - 1
 }
 
 /// Bit `n` of `value`.
-pub fn bit(value: u64, n: u32) -> bool {
+fn bit(value: u64, n: u32) -> bool {
     (value >> n) & 1 == 1
 }

@@ -1,21 +1,20 @@
 //! RDMSR and WRMSR, one register after the other.
 
-use super::{Answer, Cause, Model, bit, ones};
-
-const ABSENT: Answer = Answer::Gp(Cause::Absent);
+use super::{Intel, bit, ones};
+use vpmu::{Fault, ReadOutcome, WriteOutcome};
 
 /// #GP if any of the `reserved` bits is set.
-fn reserved(value: u64, reserved: u64) -> Option<Answer> {
-    (value & reserved != 0).then_some(Answer::Gp(Cause::Reserved(value & reserved)))
+fn reserved(value: u64, reserved: u64) -> Option<WriteOutcome> {
+    (value & reserved != 0).then_some(WriteOutcome::Fault(Fault::ReservedBits(value & reserved)))
 }
 
-impl Model {
-    pub fn rdmsr(&self, index: u32) -> Answer {
+impl Intel {
+    pub(super) fn read(&self, index: u32) -> Option<ReadOutcome> {
         let cpu = &self.cpu;
         let v2 = cpu.version >= 2;
         let v4 = cpu.version >= 4;
         let n = |base: u32| (index - base) as usize;
-        Answer::Value(match index {
+        Some(ReadOutcome::Value(match index {
             0x0C1..=0x0C8 if index - 0x0C1 < cpu.gp => self.pmc[n(0x0C1)],
             0x4C1..=0x4C8 if index - 0x4C1 < cpu.gp && cpu.full_width_writes() => self.pmc[n(0x4C1)],
             0x186..=0x18D if index - 0x186 < cpu.gp => self.evtsel[n(0x186)],
@@ -34,11 +33,11 @@ impl Model {
             0x1D9 => self.debugctl,
             0x3F6 if cpu.ld_lat_mask != 0 => self.ld_lat,
             0x3F7 if cpu.frontend_mask != 0 => self.frontend,
-            _ => return Self::missing(index),
-        })
+            _ => return is_absent(index).then_some(ReadOutcome::Fault(Fault::Absent)),
+        }))
     }
 
-    pub fn wrmsr(&mut self, index: u32, value: u64) -> Answer {
+    pub(super) fn write(&mut self, index: u32, value: u64) -> Option<WriteOutcome> {
         let cpu = self.cpu;
         let v2 = cpu.version >= 2;
         let v4 = cpu.version >= 4;
@@ -52,7 +51,7 @@ impl Model {
             }
             0x4C1..=0x4C8 if index - 0x4C1 < cpu.gp && cpu.full_width_writes() => {
                 if let Some(gp) = reserved(value, !ones(cpu.gp_width)) {
-                    return gp;
+                    return Some(gp);
                 }
                 self.pmc[n(0x4C1)] = value;
             }
@@ -63,7 +62,7 @@ impl Model {
                     forbidden |= 1 << 21;
                 }
                 if let Some(gp) = reserved(value, forbidden) {
-                    return gp;
+                    return Some(gp);
                 }
                 self.evtsel[n(0x186)] = if cpu.any_thread() { value } else { value & !(1 << 21) };
             }
@@ -74,7 +73,7 @@ impl Model {
                 self.fixed[n(0x309)] = value & ones(cpu.fixed_width);
             }
             0x329 if cpu.metrics() => self.metrics.write(value, self.fixed[3], cpu.metric_fields),
-            0x345 => return Answer::Gp(Cause::ReadOnly),
+            0x345 => return Some(WriteOutcome::Fault(Fault::ReadOnly)),
             0x38D if v2 => {
                 let mut allowed = 0;
                 for n in 0..cpu.fixed {
@@ -84,46 +83,46 @@ impl Model {
                     allowed |= 1 << 14;
                 }
                 if let Some(gp) = reserved(value, !allowed) {
-                    return gp;
+                    return Some(gp);
                 }
                 self.fixed_ctr_ctrl = value;
             }
-            0x38E if v2 => return Answer::Gp(Cause::ReadOnly),
+            0x38E if v2 => return Some(WriteOutcome::Fault(Fault::ReadOnly)),
             0x38F if v2 => {
                 if let Some(gp) = reserved(value, !self.enables()) {
-                    return gp;
+                    return Some(gp);
                 }
                 self.global_ctrl = value;
             }
             0x390 if v2 => {
                 // Bit 63 can be cleared, and nothing sets it.
                 if let Some(gp) = reserved(value, !(self.status_bits() | 1 << 63)) {
-                    return gp;
+                    return Some(gp);
                 }
                 self.global_status &= !value;
             }
             0x391 if v4 => {
                 if let Some(gp) = reserved(value, !self.status_bits()) {
-                    return gp;
+                    return Some(gp);
                 }
                 self.global_status |= value;
             }
-            0x392 if v4 => return Answer::Gp(Cause::ReadOnly),
+            0x392 if v4 => return Some(WriteOutcome::Fault(Fault::ReadOnly)),
             0x1A0 => {
                 let kept = 1 << 7 | 1 << 11 | 1 << 12;
                 let storable = 1 << 0 | 1 << 3 | 1 << 16 | 1 << 18 | 1 << 22 | 1 << 23 | 1 << 34 | 1 << 38;
                 if let Some(gp) = reserved(value, !(kept | storable)) {
-                    return gp;
+                    return Some(gp);
                 }
                 let changed = (value ^ self.misc_enable) & (1 << 11 | 1 << 12);
                 if changed != 0 {
-                    return Answer::Gp(Cause::Unchangeable(changed));
+                    return Some(WriteOutcome::Fault(Fault::FixedBits(changed)));
                 }
                 self.misc_enable = value & storable | self.misc_enable & kept;
             }
             0x1A6 | 0x1A7 if cpu.offcore_mask != 0 => {
                 if let Some(gp) = reserved(value, !cpu.offcore_mask) {
-                    return gp;
+                    return Some(gp);
                 }
                 self.offcore_rsp[n(0x1A6)] = value;
             }
@@ -137,39 +136,25 @@ impl Model {
                     storable |= 1 << 14;
                 }
                 if let Some(gp) = reserved(value, !(dropped | storable)) {
-                    return gp;
+                    return Some(gp);
                 }
                 self.debugctl = value & !dropped;
             }
             0x3F6 if cpu.ld_lat_mask != 0 => {
                 if let Some(gp) = reserved(value, !cpu.ld_lat_mask) {
-                    return gp;
+                    return Some(gp);
                 }
                 self.ld_lat = value;
             }
             0x3F7 if cpu.frontend_mask != 0 => {
                 if let Some(gp) = reserved(value, !cpu.frontend_mask) {
-                    return gp;
+                    return Some(gp);
                 }
                 self.frontend = value;
             }
-            _ => return Self::missing(index),
+            _ => return is_absent(index).then_some(WriteOutcome::Fault(Fault::Absent)),
         }
-        Answer::Done
-    }
-
-    /// An MSR that this CPU does not have. The vPMU answers for those of the PMU, so that an
-    /// embedder which lets unknown MSRs pass cannot let these pass.
-    fn missing(index: u32) -> Answer {
-        match index {
-            0x0C1..=0x0C8 | 0x4C1..=0x4C8 | 0x186..=0x18D | 0x309..=0x30F | 0x329 => ABSENT,
-            0x38D..=0x392 | 0x1A6 | 0x1A7 | 0x3F6 | 0x3F7 => ABSENT,
-            // No PEBS, no debug store, no branch records.
-            0x3F1 | 0x3F2 | 0x600 | 0x1C8 | 0x1C9 | 0x1DD | 0x1DE | 0x1E0 => ABSENT,
-            0x680..=0x69F | 0x6C0..=0x6DF | 0xDC0..=0xDDF | 0x14CE | 0x14CF => ABSENT,
-            0x1200..=0x121F | 0x1500..=0x151F | 0x1600..=0x161F => ABSENT,
-            _ => Answer::Unclaimed,
-        }
+        Some(WriteOutcome::Done)
     }
 
     /// Legal bits of GLOBAL_CTRL.
@@ -217,4 +202,18 @@ impl Model {
         }
         bits
     }
+}
+
+/// An MSR of the PMU. The vPMU answers for those that this CPU does not have, so that an embedder which lets unknown
+/// MSRs pass cannot let these pass.
+fn is_absent(index: u32) -> bool {
+    matches!(
+        index,
+        0x0C1..=0x0C8 | 0x4C1..=0x4C8 | 0x186..=0x18D | 0x309..=0x30F | 0x329
+        | 0x38D..=0x392 | 0x1A6 | 0x1A7 | 0x3F6 | 0x3F7
+        // No PEBS, no debug store, no branch records.
+        | 0x3F1 | 0x3F2 | 0x600 | 0x1C8 | 0x1C9 | 0x1DD | 0x1DE | 0x1E0
+        | 0x680..=0x69F | 0x6C0..=0x6DF | 0xDC0..=0xDDF | 0x14CE | 0x14CF
+        | 0x1200..=0x121F | 0x1500..=0x151F | 0x1600..=0x161F
+    )
 }

@@ -1,52 +1,16 @@
 //! Counting, eagerly: every batch of occurrences goes into every counter that is on.
 
-use super::events::{Stream, fixed, selected};
-use super::{Model, bit, ones};
+use super::events::{fixed, selected};
+use super::{Books, Intel, Tick, bit, ones};
+use vpmu::event::Event;
 
-/// Occurrences that fall between two instants at which anybody could look.
-#[derive(Debug, Clone, Default)]
-pub struct Tick {
-    /// Occurrences, at CPL 0 when `os`.
-    pub events: Vec<Occurrences>,
-    /// Slots by category.
-    pub slots: Vec<Slots>,
-}
-
-#[derive(Debug, Clone, Copy)]
-pub struct Occurrences {
-    pub stream: Stream,
-    pub os: bool,
-    pub count: u64,
-}
-
-/// Slots in the order of PERF_METRICS' bytes: the first four add up to all slots.
-#[derive(Debug, Clone, Copy)]
-pub struct Slots {
-    pub os: bool,
-    pub categories: [u64; 8],
-}
-
-impl Slots {
-    pub fn total(&self) -> u64 {
-        self.categories[..4].iter().sum()
-    }
-}
-
-impl Tick {
-    fn occurrences(&self, stream: Stream, os: bool) -> u64 {
-        let events = self.events.iter().filter(|e| e.stream == stream && e.os == os).map(|e| e.count);
-        let slots = self.slots.iter().filter(|s| stream == Stream::Slots && s.os == os).map(Slots::total);
-        events.chain(slots).sum()
-    }
-}
-
-impl Model {
+impl Intel {
     fn frozen(&self) -> bool {
         self.cpu.version >= 4 && bit(self.global_status, 59)
     }
 
     /// EN, the ring's bit, GLOBAL_CTRL and no freeze.
-    pub fn gp_counts(&self, n: usize, os: bool) -> bool {
+    fn gp_counts(&self, n: usize, os: bool) -> bool {
         let select = self.evtsel[n];
         bit(select, 22)
             && bit(select, if os { 17 } else { 16 })
@@ -55,7 +19,7 @@ impl Model {
     }
 
     /// The ring's bit, GLOBAL_CTRL and no freeze.
-    pub fn fixed_counts(&self, n: usize, os: bool) -> bool {
+    fn fixed_counts(&self, n: usize, os: bool) -> bool {
         bit(self.fixed_ctr_ctrl, 4 * n as u32 + u32::from(!os))
             && bit(self.global_ctrl, 32 + n as u32)
             && !self.frozen()
@@ -66,22 +30,22 @@ impl Model {
         self.fixed_counts(3, os) && bit(self.global_ctrl, 48)
     }
 
-    pub fn selected(&self, n: usize) -> Option<Stream> {
+    fn selected(&self, n: usize) -> Option<Event> {
         selected(&self.cpu, self.evtsel[n], n, self.frontend, self.ld_lat)
     }
 
     /// One batch of occurrences happens.
-    pub fn tick(&mut self, tick: &Tick) {
+    pub(super) fn count(&mut self, tick: &Tick, books: &mut Books) {
         let mut overflowed = 0_u64;
         let mut interrupt = false;
         for n in 0..self.cpu.gp as usize {
-            let Some(stream) = self.selected(n) else { continue };
+            let Some(event) = self.selected(n) else { continue };
             for os in [true, false] {
                 if !self.gp_counts(n, os) {
                     continue;
                 }
-                let count = tick.occurrences(stream, os);
-                self.counted_gp[n] += count;
+                let count = tick.occurrences(event, os);
+                books.gp[n] += count;
                 if carry(&mut self.pmc[n], count, self.cpu.gp_width) {
                     overflowed |= 1 << n;
                     interrupt |= bit(self.evtsel[n], 20);
@@ -94,7 +58,7 @@ impl Model {
                     continue;
                 }
                 let count = tick.occurrences(fixed(n), os);
-                self.counted_fixed[n] += count;
+                books.fixed[n] += count;
                 if carry(&mut self.fixed[n], count, self.cpu.fixed_width) {
                     overflowed |= 1 << (32 + n);
                     interrupt |= bit(self.fixed_ctr_ctrl, 4 * n as u32 + 3);
@@ -103,8 +67,8 @@ impl Model {
         }
         for slots in &tick.slots {
             if self.metrics_count(slots.os) {
-                self.counted_metrics[0] += slots.total();
-                for (sum, more) in self.counted_metrics[1..].iter_mut().zip(slots.categories) {
+                books.metrics[0] += slots.total();
+                for (sum, more) in books.metrics[1..].iter_mut().zip(slots.fields) {
                     *sum += more;
                 }
                 // A PMI follows; there is no enable for it.
@@ -129,7 +93,7 @@ impl Model {
 }
 
 /// Adds to a counter; true when it passed from all ones to 0.
-pub fn carry(counter: &mut u64, count: u64, width: u32) -> bool {
+pub(super) fn carry(counter: &mut u64, count: u64, width: u32) -> bool {
     let sum = u128::from(*counter) + u128::from(count);
     *counter = (sum as u64) & ones(width);
     sum > u128::from(ones(width))

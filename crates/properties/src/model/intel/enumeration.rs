@@ -5,32 +5,32 @@ use vpmu::{Profile, ReadOutcome, Vpmu, source::ScriptedSource};
 
 /// The two cores differ in what some event codes mean.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Core {
+pub(in crate::model) enum Core {
     SunnyCove,
     GoldenCove,
 }
 
 #[derive(Debug, Clone, Copy)]
-pub struct Cpu {
-    pub core: Core,
-    pub version: u32,
-    pub gp: u32,
-    pub gp_width: u32,
-    pub fixed: u32,
-    pub fixed_width: u32,
-    pub any_thread_deprecated: bool,
+pub(super) struct Cpu {
+    pub(super) core: Core,
+    pub(super) version: u32,
+    pub(super) gp: u32,
+    pub(super) gp_width: u32,
+    pub(super) fixed: u32,
+    pub(super) fixed_width: u32,
+    pub(super) any_thread_deprecated: bool,
     /// IA32_PERF_CAPABILITIES.
-    pub capabilities: u64,
+    pub(super) capabilities: u64,
     // By model number; CPUID does not tell.
-    pub metric_fields: usize,
-    pub offcore_mask: u64,
-    pub ld_lat_mask: u64,
-    pub frontend_mask: u64,
+    pub(super) metric_fields: usize,
+    pub(super) offcore_mask: u64,
+    pub(super) ld_lat_mask: u64,
+    pub(super) frontend_mask: u64,
 }
 
 impl Cpu {
     /// Enumerates as a guest does, and takes from the profile only what a guest knows by model number.
-    pub fn enumerate(profile: &Profile, core: Core) -> Self {
+    pub(super) fn enumerate(profile: &Profile, core: Core) -> Self {
         let intel = profile.intel().expect("an Intel CPU");
         let mut pmu = Vpmu::new(profile.clone());
         let leaf = patch(pmu.profile(), 0xA, 0, CpuidResult::default());
@@ -42,7 +42,7 @@ impl Cpu {
         let one = patch(pmu.profile(), 0x1, 0, CpuidResult::default());
         assert_eq!(one.ecx >> 15 & 1, 1, "PDCM");
         let ReadOutcome::Value(capabilities) = pmu.read_msr(0x345, &mut ScriptedSource::new()) else {
-            panic!("PDCM announces IA32_PERF_CAPABILITIES");
+            unreachable!("PDCM announces IA32_PERF_CAPABILITIES");
         };
         Self {
             core,
@@ -64,24 +64,24 @@ impl Cpu {
         }
     }
 
-    pub fn freeze_while_smm(&self) -> bool {
+    pub(super) fn freeze_while_smm(&self) -> bool {
         super::bit(self.capabilities, 12)
     }
 
-    pub fn full_width_writes(&self) -> bool {
+    pub(super) fn full_width_writes(&self) -> bool {
         super::bit(self.capabilities, 13)
     }
 
-    pub fn metrics(&self) -> bool {
+    pub(super) fn metrics(&self) -> bool {
         super::bit(self.capabilities, 15)
     }
 
-    pub fn metrics_clear(&self) -> bool {
+    pub(super) fn metrics_clear(&self) -> bool {
         super::bit(self.capabilities, 19)
     }
 
     /// AnyThread came with version 3; from version 5 CPUID may say that it is gone.
-    pub fn any_thread(&self) -> bool {
+    pub(super) fn any_thread(&self) -> bool {
         self.version >= 3 && !self.any_thread_deprecated
     }
 }

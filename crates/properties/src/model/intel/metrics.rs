@@ -12,18 +12,19 @@
 //! * A level-2 field is limited by its level-1 parent. A CPU without level 2 has no such counts,
 //!   and its bits 63:32 are dropped.
 
-use super::counting::{Slots, carry};
+use super::counting::carry;
+use crate::model::Slots;
 
 #[derive(Debug, Clone, Default)]
-pub struct Metrics {
+pub(super) struct Metrics {
     /// What the register shows while nothing is counted.
-    pub shown: u64,
-    pub counts: [u64; 8],
-    pub counting: bool,
+    shown: u64,
+    counts: [u64; 8],
+    counting: bool,
 }
 
 impl Metrics {
-    pub fn write(&mut self, value: u64, slots: u64, fields: usize) {
+    pub(super) fn write(&mut self, value: u64, slots: u64, fields: usize) {
         let value = if fields < 8 { value & 0xFFFF_FFFF } else { value };
         self.shown = value;
         self.counting = false;
@@ -44,22 +45,22 @@ impl Metrics {
     }
 
     /// FIXED_CTR3, which holds `slots`, is about to be written.
-    pub fn keep(&mut self, slots: u64, fields: usize) {
+    pub(super) fn keep(&mut self, slots: u64, fields: usize) {
         self.shown = self.read(slots, fields);
         self.counting = false;
     }
 
     /// True when a count overflowed.
-    pub fn count(&mut self, slots: &Slots, fields: usize) -> bool {
+    pub(super) fn count(&mut self, slots: &Slots, fields: usize) -> bool {
         self.counting |= slots.total() != 0;
         let mut overflow = false;
         for n in 0..fields {
-            overflow |= carry(&mut self.counts[n], slots.categories[n], 48);
+            overflow |= carry(&mut self.counts[n], slots.fields[n], 48);
         }
         overflow
     }
 
-    pub fn read(&self, slots: u64, fields: usize) -> u64 {
+    pub(super) fn read(&self, slots: u64, fields: usize) -> u64 {
         if !self.counting || slots == 0 {
             return self.shown;
         }
