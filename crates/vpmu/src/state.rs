@@ -111,6 +111,9 @@ impl VpmuState {
             0 => (0, 0),
             level => (fields_of(level), register.stored(profile)),
         };
+        if present == 0 && self.metrics.counted {
+            return Err(RestoreError::Stray { msr: register.index_of(0) });
+        }
         let bits = self.metrics.written & !possible;
         if bits != 0 {
             return Err(RestoreError::Register { register: register.name.into(), bits });
