@@ -20,7 +20,7 @@ fn the_cpu_and_the_interpreter_agree() {
     let report = oracle.run(&generator, 1, CASES, |_, _| {});
     if report.open != 0 {
         let cpu = oracle.cpu();
-        println!("{} differences in what the manuals leave open; nobody has recorded {cpu}", report.open);
+        println!("{} differences in what the manuals leave open; {cpu} is not recorded", report.open);
         for difference in report.open_differences.iter().take(10) {
             println!("{difference}");
         }

@@ -17,7 +17,7 @@ pub(crate) struct Slot {
     pub(crate) instance: u32,
     /// The register.
     pub(crate) id: RegisterId,
-    /// Who may do what.
+    /// What an access does.
     pub(crate) access: Access,
     /// Bits that a WRMSR may have set.
     pub(crate) accepted: u64,

@@ -57,7 +57,8 @@ pub const MASKS: &[Mask] = &[
         &[M::Shl, M::Sal, M::Shr],
         W::NotByOne,
         E::Flags(CF),
-        "undefined for a count of the operand size or more, but for SAR: SDM volume 2, Flags Affected of SAL/SAR/SHL/SHR",
+        "undefined for a count of the operand size or more, but for SAR: SDM volume 2, Flags Affected of \
+         SAL/SAR/SHL/SHR",
     ),
     row(
         &[M::Shld, M::Shrd],
@@ -113,7 +114,9 @@ pub const MASKS: &[Mask] = &[
         &[M::Fcom, M::Fcomp, M::Fcompp, M::Fucom, M::Fucomp, M::Fucompp, M::Ficom, M::Ficomp, M::Ftst],
         W::Unmasked,
         E::Status(C0 | C2 | C3),
-        "Intel does not set the condition codes when the exception is not masked: SDM volume 2 says so of an invalid operand of FCOM and FUCOM, volume 1 of both exceptions that results stay away (Invalid Arithmetic Operand Exception, Denormal Operand Exception); AMD sets them",
+        "Intel does not set the condition codes when the exception is not masked: SDM volume 2 says so of an invalid \
+         operand of FCOM and FUCOM, volume 1 of both exceptions that results stay away (Invalid Arithmetic Operand \
+         Exception, Denormal Operand Exception); AMD sets them",
     ),
     row(
         &[M::Fcomi, M::Fcomip, M::Fucomi, M::Fucomip],
@@ -125,7 +128,8 @@ pub const MASKS: &[Mask] = &[
         &[M::Cvtps2pi, M::Cvttps2pi, M::Cvtpd2pi, M::Cvttpd2pi, M::Cvtpi2ps, M::Cvtpi2pd],
         W::Vector(19),
         E::MmxState,
-        "they change from x87 to MMX (SDM volume 2, CVTPI2PS and the others), but whether before #XM is not said; AMD has",
+        "they change from x87 to MMX (SDM volume 2, CVTPI2PS and the others), but whether before #XM is not said; \
+         AMD has",
     ),
     row(
         &[M::Fsin, M::Fcos, M::Fsincos, M::Fptan, M::Fpatan, M::F2xm1, M::Fyl2x, M::Fyl2xp1],
@@ -149,19 +153,24 @@ pub const MASKS: &[Mask] = &[
         &[M::Movq],
         W::Protection,
         E::MmxState,
-        "para-virtual KVM hands a MOVQ from an MMX register to its instruction emulator, which reads the register and so changes to MMX before the #GP or #SS",
+        "para-virtual KVM hands a MOVQ from an MMX register to its instruction emulator, which reads the register \
+         and so changes to MMX before the #GP or #SS",
     ),
     row(
         &[M::Fldenv, M::Frstor, M::Fnstenv, M::Fnsave, M::Fxsave, M::Fxsave64, M::Fxrstor, M::Fxrstor64],
         W::Vector(14),
         E::FaultAddress,
-        "an operand longer than a quadword may be accessed in several steps, of which some may complete before another faults (SDM volume 3, Guaranteed Atomic Operations); their order is not said, so the #PF may be about any of its bytes",
+        "an operand longer than a quadword may be accessed in several steps, of which some may complete before \
+         another faults (SDM volume 3, Guaranteed Atomic Operations); their order is not said, so the #PF may be \
+         about any of its bytes",
     ),
     row(
         &[M::Fnstenv, M::Fnsave, M::Fxsave, M::Fxsave64],
         W::Always,
         E::Pointers,
-        "AMD stores the pointers and the opcode for exceptions that are not masked only (Linux about FXSAVE: X86_BUG_FXSAVE_LEAK); newer Intel CPUs treat FDP so (SDM volume 1, x87 FPU Instruction and Data (Operand) Pointers). MXCSR_MASK has AMD's MM",
+        "AMD stores the pointers and the opcode for exceptions that are not masked only (Linux about FXSAVE: \
+         X86_BUG_FXSAVE_LEAK); newer Intel CPUs treat FDP so (SDM volume 1, x87 FPU Instruction and Data (Operand) \
+         Pointers). MXCSR_MASK has AMD's MM",
     ),
     // Faults.
     row(
@@ -178,41 +187,51 @@ pub const MASKS: &[Mask] = &[
     },
     any(
         E::Emulated,
-        "para-virtual KVM hands what raises #GP(0) or #SS(0) in ring 3 to its instruction emulator, and raises #UD for what that does not know",
+        "para-virtual KVM hands what raises #GP(0) or #SS(0) in ring 3 to its instruction emulator, and raises #UD \
+         for what that does not know",
     ),
     any(
         E::LowerEnd,
-        "an operand of up to 16 bytes that begins in the last bytes of the lower half of the address space and ends beyond it raises #GP(0) or #SS(0), on AMD Zen 5 without KVM too, and before a #PF of its first byte; the instruction emulator of para-virtual KVM, which gets those, only asks whether the address of the first byte is canonical, and raises its #PF",
+        "an operand of up to 16 bytes that begins in the last bytes of the lower half of the address space and ends \
+         beyond it raises #GP(0) or #SS(0), on AMD Zen 5 without KVM too, and before a #PF of its first byte; the \
+         instruction emulator of para-virtual KVM, which gets those, only asks whether the address of the first byte \
+         is canonical, and raises its #PF",
     ),
     row(
         &[M::Cmpsb, M::Cmpsw, M::Cmpsd, M::Cmpsq],
         W::Vector(13),
         E::EmulatedOrder,
-        "the instruction emulator of para-virtual KVM, which gets the #GP of the operand at RDI, reads the one at RSI first, and raises its #PF",
+        "the instruction emulator of para-virtual KVM, which gets the #GP of the operand at RDI, reads the one at \
+         RSI first, and raises its #PF",
     ),
     row(
         &[M::Call],
         W::Vector(13),
         E::EmulatedTarget,
-        "a CPU that stores the return address before it looks at the target may have stored it over the target; the instruction emulator of para-virtual KVM, which gets the #GP, then reads that",
+        "a CPU that stores the return address before it looks at the target may have stored it over the target; the \
+         instruction emulator of para-virtual KVM, which gets the #GP, then reads that",
     ),
     any(
         E::UpperHalf,
-        "para-virtual KVM keeps the upper half of the address space to itself: a #PF there may have P and RSVD in its error code, although no page is mapped and no reserved bit set in the page tables of the cases",
+        "para-virtual KVM keeps the upper half of the address space to itself: a #PF there may have P and RSVD in \
+         its error code, although no page is mapped and no reserved bit set in the page tables of the cases",
     ),
     any(
         E::Unsupported,
-        "TF and AC that POPF sets: para-virtual KVM does not let ring 3 have them, and soft-cpu does not check alignment",
+        "TF and AC that POPF sets: para-virtual KVM does not let ring 3 have them, and soft-cpu does not check \
+         alignment",
     ),
     any(
         E::Unsupported,
-        "MXCSR bit 17 (MM) that LDMXCSR sets: AMD has it (APM volume 1, MXCSR Register), on Intel it is reserved and raises #GP (SDM volume 1, MXCSR Control and Status Register)",
+        "MXCSR bit 17 (MM) that LDMXCSR sets: AMD has it (APM volume 1, MXCSR Register), on Intel it is reserved and \
+         raises #GP (SDM volume 1, MXCSR Control and Status Register)",
     ),
     row(
         &[M::Fxsave, M::Fxsave64, M::Fxrstor, M::Fxrstor64],
         W::Always,
         E::Misaligned,
-        "an area that is not aligned to 16 bytes raises #GP or, with alignment checks, #AC as the CPU likes (SDM volume 2, FXSAVE); AMD accepts it",
+        "an area that is not aligned to 16 bytes raises #GP or, with alignment checks, #AC as the CPU likes (SDM \
+         volume 2, FXSAVE); AMD accepts it",
     ),
     // Not generated.
     omit(
@@ -230,7 +249,8 @@ pub const MASKS: &[Mask] = &[
     omit(&[M::Lds, M::Les, M::Lfs, M::Lgs, M::Lss, M::Retf], SELECTORS),
     forms(
         &[C::Shld_rm16_r16_CL, C::Shrd_rm16_r16_CL],
-        "the result is undefined for a count above the operand size, and Intel and AMD differ; forms with an immediate get smaller counts (SDM volume 2, SHLD, SHRD)",
+        "the result is undefined for a count above the operand size, and Intel and AMD differ; forms with an \
+         immediate get smaller counts (SDM volume 2, SHLD, SHRD)",
     ),
     forms(
         &[C::Jmp_m1616, C::Jmp_m1632, C::Jmp_m1664, C::Call_m1616, C::Call_m1632, C::Call_m1664],
@@ -239,11 +259,13 @@ pub const MASKS: &[Mask] = &[
     Mask { which: Which::SegmentRegister, when: W::Always, effect: E::Omit, why: SELECTORS },
     omit(
         &[M::In, M::Out, M::Insb, M::Insw, M::Insd, M::Outsb, M::Outsw, M::Outsd, M::Cli, M::Sti],
-        "depends on IOPL and the I/O permission bitmap (SDM volume 1, Protected-Mode I/O), which para-virtual KVM does not show to ring 3",
+        "depends on IOPL and the I/O permission bitmap (SDM volume 1, Protected-Mode I/O), which para-virtual KVM \
+         does not show to ring 3",
     ),
     omit(
         &[M::Rcpss, M::Rcpps, M::Rsqrtss, M::Rsqrtps],
-        "an approximation with a relative error of up to 1.5 * 2^-12, which each CPU makes in its own way (SDM volume 2, RCPPS, RSQRTPS)",
+        "an approximation with a relative error of up to 1.5 * 2^-12, which each CPU makes in its own way (SDM \
+         volume 2, RCPPS, RSQRTPS)",
     ),
     omit(
         &[M::Ud0, M::Ud1],
@@ -255,7 +277,8 @@ pub const MASKS: &[Mask] = &[
     ),
     omit(
         &[M::Xbegin, M::Xabort, M::Xend, M::Xtest, M::Umwait, M::Tpause, M::Umonitor, M::Monitorx, M::Mwaitx],
-        "the host's CPU does not have it, or Intel's does not: SDM volume 2, XBEGIN, TPAUSE, UMONITOR, UMWAIT; APM volume 3, MONITORX",
+        "the host's CPU does not have it, or Intel's does not: SDM volume 2, XBEGIN, TPAUSE, UMONITOR, UMWAIT; APM \
+         volume 3, MONITORX",
     ),
 ];
 

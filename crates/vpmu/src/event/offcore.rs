@@ -1,9 +1,9 @@
 //! What OFFCORE_RSP_0 and OFFCORE_RSP_1 select: requests that leave the core, by kind and by who answers.
 //!
 //! A request counts if its kind is among bits 15:0, and bit 16 (any response) is set or both its supplier, among bits
-//! 30:17, and what snooping found, among bits 37:31, are. Sources: Intel's event lists (`OCR.*` of Ice Lake-SP and Sapphire
-//! Rapids, `intel/perfmon`); Linux `arch/x86/events/intel/core.c`, whose generic cache events use other values than the
-//! lists.
+//! 30:17, and what snooping found, among bits 37:31, are. Sources: Intel's event lists (`OCR.*` of Ice Lake-SP and
+//! Sapphire Rapids, `intel/perfmon`); Linux `arch/x86/events/intel/core.c`, whose generic cache events use other
+//! values than the lists.
 
 use super::Event::{self, *};
 use super::EventUnion;

@@ -18,7 +18,7 @@ impl EventUnion {
     /// Most events of one.
     pub const MOST: usize = 8;
 
-    /// The events; none for a code that has a name, and for one that nobody knows.
+    /// The events; none for a code that has a name, and for one that is unknown.
     pub fn events(&self) -> impl Iterator<Item = Event> + '_ {
         self.0.iter().map_while(|event| *event)
     }
