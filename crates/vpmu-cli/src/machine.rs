@@ -1,11 +1,13 @@
 //! From arguments to a run.
 
 use crate::args::{CountsKind, DetailKind, EngineKind, MachineArgs, ProtocolKind, Switch};
-use crate::error::{CliError, exit};
+use crate::error::CliError;
+use crate::exit;
 use crate::interrupt::{self, Interrupt, Role};
 use crate::output::console::{Console, LineClock, Target};
 use crate::output::progress::Progress;
 use crate::output::remark;
+use crate::similar::most_similar;
 use crate::terminal::{self, Raw};
 use clap::ValueEnum as _;
 use platform::loader::image::MAX_IMAGE_SIZE;
@@ -323,18 +325,6 @@ pub(crate) fn profile(name: &str) -> Result<Profile, CliError> {
     })
 }
 
-/// The candidate that a mistyped name most likely means.
-pub(crate) fn most_similar<'a>(name: &str, candidates: impl Iterator<Item = &'a str>) -> Option<String> {
-    /// As clap does for its own names.
-    const MIN_SIMILARITY: f64 = 0.7;
-    let name = name.to_ascii_lowercase();
-    candidates
-        .map(|candidate| (strsim::jaro(&name, &candidate.to_ascii_lowercase()), candidate))
-        .filter(|(similarity, _)| *similarity > MIN_SIMILARITY)
-        .max_by(|a, b| a.0.total_cmp(&b.0))
-        .map(|(_, candidate)| candidate.to_owned())
-}
-
 /// The guest's command line; our images run the tests that `test=NAME[,NAME]` names.
 fn cmdline(append: &str, names: &str) -> String {
     match (append, names) {
@@ -419,12 +409,5 @@ mod tests {
         assert_eq!(cmdline("x=1 y", ""), "x=1 y");
         assert_eq!(cmdline("", "a,b"), "test=a,b");
         assert_eq!(cmdline("x=1", "a"), "x=1 test=a");
-    }
-
-    #[test]
-    fn a_typing_error_finds_the_name() {
-        let names = ["counts_instructions", "overflow_sets_status"];
-        assert_eq!(most_similar("count_instruction", names.into_iter()).as_deref(), Some(names[0]));
-        assert_eq!(most_similar("zzz", names.into_iter()), None);
     }
 }

@@ -9,19 +9,22 @@
 //! | [`interrupt`] | Ctrl-C |
 //! | [`output`] | tables, bars, numbers, progress |
 //! | [`terminal`] | the user's terminal as the guest's console |
-//! | [`error`] | every way to fail, its next step and its exit code |
+//! | [`error`] | every way to fail, and the next step |
+//! | [`exit`] | exit codes |
 
 #![forbid(unsafe_code)]
 
 mod args;
 mod commands;
 mod error;
+mod exit;
 mod formula;
 mod interrupt;
 mod logging;
 mod machine;
 mod measured;
 mod output;
+mod similar;
 mod terminal;
 
 use clap::Parser as _;
@@ -33,10 +36,10 @@ fn main() -> ExitCode {
     logging::init(cli.global.verbose);
     match commands::dispatch(&cli) {
         Ok(code) => ExitCode::from(code),
-        // Whoever reads our output has seen enough, as in `vpmu list events | head`.
+        // The reader of our output has seen enough, as in `vpmu list events | head`.
         Err(error) if error.is_closed_pipe() => ExitCode::SUCCESS,
         Err(error) => {
-            error.report();
+            output::error(&error.line(), error.next_steps().as_deref());
             ExitCode::from(error.exit_code())
         }
     }

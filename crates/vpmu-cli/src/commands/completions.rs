@@ -1,7 +1,8 @@
 //! `vpmu completions`: what makes a shell complete our commands and options.
 
 use crate::args::Cli;
-use crate::error::{CliError, exit};
+use crate::error::CliError;
+use crate::exit;
 use crate::output::print;
 use clap::CommandFactory as _;
 use clap_complete::{Shell, generate};

@@ -5,12 +5,14 @@ mod lvtpc;
 
 use super::rdpmc;
 use crate::args::DecodeArgs;
-use crate::error::{CliError, exit};
-use crate::machine::{most_similar, profile};
+use crate::error::CliError;
+use crate::exit;
+use crate::machine::profile;
 use crate::output::bar::bar;
 use crate::output::number;
 use crate::output::table::{self, left, right, styled};
 use crate::output::{BAD, DIM, GOOD, HEADING, paint, print, print_json};
+use crate::similar::most_similar;
 use serde::Serialize;
 use std::fmt::Write as _;
 use vpmu::decode::{Decoded, DecodedField};

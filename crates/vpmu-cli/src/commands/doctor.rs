@@ -2,7 +2,8 @@
 //!
 //! Whatever can be tried is tried with the code that a run uses, so the answers cannot differ.
 
-use crate::error::{CliError, chain, exit};
+use crate::error::{CliError, chain};
+use crate::exit;
 use crate::output::{BAD, DIM, GOOD, HEADING, WARN, paint, print, print_json, report};
 use host_perf::{Finding, HostPmu, Status};
 use kvm_bindings::{KVM_CAP_PMU_CAPABILITY, KVM_MAX_CPUID_ENTRIES};

@@ -1,7 +1,8 @@
 //! `vpmu run --isolate`: every test on a machine of its own, results as one TAP stream.
 
 use crate::args::MachineArgs;
-use crate::error::{CliError, exit};
+use crate::error::CliError;
+use crate::exit;
 use crate::interrupt;
 use crate::machine::{Plan, exit_code};
 use crate::output::console::Target;

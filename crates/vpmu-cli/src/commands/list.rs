@@ -2,7 +2,8 @@
 
 use super::events;
 use crate::args::ListCommand;
-use crate::error::{CliError, exit};
+use crate::error::CliError;
+use crate::exit;
 use crate::machine::{list_tests, open_image, profile};
 use crate::output::table::{self, Fitting, left, right};
 use crate::output::{DIM, HEADING, paint, print, print_json_list};

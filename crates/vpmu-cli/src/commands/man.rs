@@ -4,7 +4,8 @@
 //! statuses become sections of their own here, line by line.
 
 use crate::args::Cli;
-use crate::error::{CliError, exit};
+use crate::error::CliError;
+use crate::exit;
 use clap::{Command, CommandFactory as _};
 use clap_mangen::Man;
 use roff::{Roff, roman};

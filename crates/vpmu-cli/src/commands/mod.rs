@@ -11,7 +11,6 @@ mod man;
 mod rdpmc;
 mod run;
 mod stat;
-mod stat_csv;
 pub(crate) mod test;
 mod tma;
 

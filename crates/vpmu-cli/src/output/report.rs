@@ -2,7 +2,7 @@
 
 use super::number::{counted, duration, grouped};
 use super::{BAD, DIM, GOOD, HEADING, WARN, paint, printable};
-use crate::error::exit;
+use crate::exit;
 use crate::interrupt;
 use anstyle::Style;
 use std::fmt::Write as _;

@@ -1,7 +1,6 @@
 //! One test in a process of its own: whatever happens to it happens to this test only.
 
 use super::plan::Case;
-use super::schedule::Schedule;
 use crate::interrupt::Interrupt;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
@@ -9,6 +8,7 @@ use signal_hook::consts::SIGTERM;
 use signal_hook::low_level::signal_name;
 use std::io::{self, Read};
 use std::os::unix::process::ExitStatusExt as _;
+use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::thread;
@@ -37,11 +37,11 @@ pub(super) enum Ended {
 }
 
 /// Runs a test's process to its end; an error means that it could not be started.
-pub(super) fn run(schedule: &Schedule, case: &Case) -> io::Result<Ended> {
-    let mut command = Command::new(&schedule.program);
+pub(super) fn run(program: &Path, threads: usize, interrupt: &Interrupt, case: &Case) -> io::Result<Ended> {
+    let mut command = Command::new(program);
     command
         .args(case.arguments())
-        .args(["--threads", &schedule.threads.to_string()])
+        .args(["--threads", &threads.to_string()])
         .args(["--json", "--quiet", "--color", "never", "--supervised"])
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
@@ -50,18 +50,18 @@ pub(super) fn run(schedule: &Schedule, case: &Case) -> io::Result<Ended> {
     let (sender, receiver) = mpsc::channel();
     let errors = child.stderr.take().map(|stderr| thread::spawn(move || read(stderr)));
     if let Some(stdout) = child.stdout.take() {
-        // Closed when the child ends; nobody else holds it.
+        // Closed when the child ends, which alone holds it.
         thread::spawn(move || sender.send(read(stdout)));
     }
     let limit = Duration::from_secs(case.entry.timeout) + GRACE;
-    let (output, told) = wait(&receiver, &child, limit, &schedule.interrupt);
+    let (output, told) = wait(&receiver, &child, limit, interrupt);
     if output.is_none() {
         // It may have ended by itself just now.
         let _ = child.kill();
     }
     let status = match child.wait() {
         Ok(status) => status,
-        Err(error) => return Ok(Ended::Died(format!("nobody knows how it ended: {error}"))),
+        Err(error) => return Ok(Ended::Died(format!("how it ended is unknown: {error}"))),
     };
     Ok(match output {
         None if told => Ended::Interrupted,

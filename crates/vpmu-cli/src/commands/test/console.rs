@@ -1,6 +1,6 @@
 //! What a guest's console says about its checks: TAP, or the lines of kvm-unit-tests.
 
-use super::verdict::{Check, Status};
+use super::check::{Check, Status};
 use crate::output::printable;
 use guest_protocol::tap::{self, Directive, Line};
 

@@ -1,11 +1,11 @@
 //! Which images there are, and what their manifests say about them.
 
-use super::args::TestArgs;
+use super::engine::Engine;
 use super::error::TestError;
 use super::manifest::{self, Declared, Expect, Need};
-use super::plan::Engine;
 use super::unittests::{self, Unit};
-use crate::machine::most_similar;
+use crate::args::test::TestArgs;
+use crate::similar::most_similar;
 use platform::loader::{Image, ImageError};
 use std::collections::HashMap;
 use std::fs;

@@ -3,7 +3,7 @@
 use super::filter::FilterError;
 use super::merge::MergeError;
 use super::shard::AutoError;
-use crate::error::exit;
+use crate::exit;
 use platform::loader::ImageError;
 use std::io;
 use std::path::PathBuf;

@@ -40,7 +40,7 @@ pub(super) struct Declared {
     #[serde(default, deserialize_with = "size")]
     pub(super) memory: Option<u64>,
     pub(super) profiles: Option<Vec<String>>,
-    pub(super) engines: Option<Vec<super::plan::Engine>>,
+    pub(super) engines: Option<Vec<super::engine::Engine>>,
     #[serde(default)]
     pub(super) needs: Vec<Need>,
     #[serde(default)]

@@ -2,7 +2,6 @@
 //!
 //! | module | what it does |
 //! | --- | --- |
-//! | [`args`] | the arguments |
 //! | [`discover`] | images and what [`manifest`] or [`unittests`] says about them |
 //! | [`plan`] | the matrix of images, profiles and engines, less what [`filter`] and [`shard`] leave out |
 //! | [`schedule`], [`child`] | processes, several at a time |
@@ -10,10 +9,11 @@
 //! | [`show`], [`report`] | for people, for programs |
 //! | [`merge`] | the reports of all shards as one |
 
-mod args;
+mod check;
 mod child;
 mod console;
 mod discover;
+pub(crate) mod engine;
 mod error;
 mod filter;
 mod manifest;
@@ -21,21 +21,22 @@ mod merge;
 mod plan;
 mod report;
 mod schedule;
-mod shard;
+pub(crate) mod shard;
 mod show;
 mod unittests;
 mod verdict;
 
-pub(crate) use args::{HELP, TestArgs};
 pub(crate) use error::TestError;
+pub(crate) use merge::MergeError;
 
 use super::doctor;
-use crate::error::{CliError, exit};
+use crate::args::test::{Engines, TestArgs, TestCommand};
+use crate::error::CliError;
+use crate::exit;
 use crate::interrupt::{self, Interrupt, Role};
 use crate::machine::processors;
 use crate::output::{file, print, print_json, print_json_list};
-use args::Engines;
-use args::TestCommand;
+use check::Status;
 use plan::{Case, KvmMissing, Plan, Shown};
 use report::{Document, PartOf, Test};
 use schedule::Schedule;
@@ -46,7 +47,7 @@ use std::env;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
-use verdict::{Status, Verdict};
+use verdict::Verdict;
 
 pub(super) fn test(args: &TestArgs, json: bool) -> Result<u8, CliError> {
     if let Some(TestCommand::Merge(args)) = &args.command {
@@ -55,7 +56,7 @@ pub(super) fn test(args: &TestArgs, json: bool) -> Result<u8, CliError> {
     let Assigned { shard, junit } = assigned(args)?;
     let (tap, junit) = (args.tap.as_deref(), junit.as_deref());
     file::check(json, &[("--tap", tap), ("--junit", junit)])?;
-    let shown = args.chosen_profiles()?;
+    let shown = plan::chosen_profiles(args)?;
     let kvm_missing =
         if args.engine == Engines::Soft { KvmMissing::new() } else { kvm_missing(args, &shown) };
     let entries = discover::discover(args)?;

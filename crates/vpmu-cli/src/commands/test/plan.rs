@@ -1,16 +1,18 @@
 //! The matrix: every image on every profile and engine that it is for.
 
-use super::args::{KvmCounts, TestArgs};
 use super::discover::{Entry, image_name};
+use super::engine::Engine;
 use super::error::TestError;
 use super::filter::{Filter, Property, Subject};
 use super::manifest::Need;
 use super::shard::Shard;
 use crate::args::DetailKind;
-use crate::machine::most_similar;
+use crate::args::test::{ALL, KvmCounts, TestArgs};
+use crate::error::CliError;
+use crate::machine::profile;
+use crate::similar::most_similar;
 use clap::ValueEnum as _;
-use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::fmt;
 use std::fs;
@@ -18,31 +20,32 @@ use std::sync::Arc;
 use vpmu::Profile;
 use vpmu::profile::{LbrKind, PROFILES};
 
-/// What executes a test.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub(super) enum Engine {
-    Soft,
-    Kvm,
-}
-
-impl Engine {
-    const NAMES: [&'static str; 2] = ["soft", "kvm"];
-
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Self::Soft => "soft",
-            Self::Kvm => "kvm",
-        }
-    }
-}
-
 /// A profile, and what was typed for it.
 #[derive(Debug)]
 pub(super) struct Shown {
     pub(super) profile: Profile,
     /// A name, or a file.
     pub(super) argument: String,
+}
+
+/// The built-in profiles in the order in which they are declared, then those from files; each once.
+///
+/// # Errors
+/// There is no such profile, or its file is of no use.
+pub(super) fn chosen_profiles(args: &TestArgs) -> Result<Vec<Arc<Shown>>, CliError> {
+    let mut chosen = Vec::new();
+    for argument in args.profiles.iter().filter(|argument| *argument != ALL) {
+        chosen.push(Shown { profile: profile(argument)?, argument: argument.clone() });
+    }
+    if args.profiles.iter().any(|argument| argument == ALL) {
+        let all = PROFILES.iter().map(|&profile| (profile.clone(), profile.name.to_owned()));
+        chosen.extend(all.map(|(profile, argument)| Shown { profile, argument }));
+    }
+    let place = |shown: &Shown| PROFILES.iter().position(|profile| profile.name == shown.profile.name);
+    chosen.sort_by_key(|shown| place(shown).unwrap_or(PROFILES.len()));
+    let mut names = BTreeSet::new();
+    chosen.retain(|shown| names.insert(shown.profile.name));
+    Ok(chosen.into_iter().map(Arc::new).collect())
 }
 
 /// One test: an image on a profile and an engine.

@@ -28,7 +28,7 @@ fn cases(entries: Vec<Entry>, args: &[&str]) -> Result<Vec<Case>, TestError> {
     let cli = Cli::try_parse_from([&["vpmu", "test", "x"], args].concat()).unwrap();
     let Command::Test(args) = cli.command else { panic!("not test") };
     let shard = args.shard.and_then(|shard| shard.resolve(&|_| None).unwrap());
-    plan(entries, &args, &args.chosen_profiles().unwrap(), shard, &KvmMissing::new()).map(|plan| plan.cases)
+    plan(entries, &args, &chosen_profiles(&args).unwrap(), shard, &KvmMissing::new()).map(|plan| plan.cases)
 }
 
 fn names(entries: Vec<Entry>, args: &[&str]) -> Vec<String> {
@@ -128,7 +128,7 @@ fn without_kvm_for_a_profile_its_tests_are_skipped_with_the_reason() {
     let Command::Test(args) = cli.command else { panic!("not test") };
     let missing = KvmMissing::from([("icelake-sp", "no /dev/kvm".to_owned())]);
     let cases =
-        plan(vec![entry("a")], &args, &args.chosen_profiles().unwrap(), None, &missing).unwrap().cases;
+        plan(vec![entry("a")], &args, &chosen_profiles(&args).unwrap(), None, &missing).unwrap().cases;
     let skips: Vec<_> = cases.iter().map(|case| case.skip.as_deref()).collect();
     assert_eq!(skips, [None, Some("no /dev/kvm"), None, None]);
 }

@@ -1,9 +1,10 @@
 //! Results for other programs: TAP 13, JUnit XML, JSON.
 
+use super::check::{Check, Status};
 use super::plan::Case;
 use super::shard::Shard;
 use super::show::{Area, Counts, areas, details};
-use super::verdict::{Check, Status, Verdict, Word};
+use super::verdict::{Verdict, Word};
 use crate::interrupt;
 use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
 use serde::{Deserialize, Serialize};

@@ -1,9 +1,10 @@
 //! Running tests at the same time, and telling about them in their order.
 
+use super::check::Status;
 use super::child;
 use super::error::TestError;
 use super::plan::Case;
-use super::verdict::{Status, Verdict, judge};
+use super::verdict::{Verdict, judge};
 use crate::interrupt::Interrupt;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -79,7 +80,8 @@ fn run_one(schedule: &Schedule, case: &Case) -> io::Result<Verdict> {
         return Ok(Verdict::skipped(reason));
     }
     let started = Instant::now();
-    let mut verdict = judge(case, child::run(schedule, case)?);
+    let mut verdict =
+        judge(case, child::run(&schedule.program, schedule.threads, &schedule.interrupt, case)?);
     verdict.seconds = started.elapsed().as_secs_f64();
     Ok(verdict)
 }

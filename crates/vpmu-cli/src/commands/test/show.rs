@@ -1,8 +1,9 @@
 //! What the user sees while tests run: lines like those of cargo-nextest on stderr, and a bar on terminals.
 
+use super::check::{Check, Status};
 use super::plan::Case;
 use super::schedule::Listener;
-use super::verdict::{Check, Status, Verdict, Word};
+use super::verdict::{Verdict, Word};
 use crate::interrupt;
 use crate::output::number::{counted, grouped};
 use crate::output::table::{self, left, render, right};

@@ -1,25 +1,18 @@
 //! What a test's run comes to: passed, failed or skipped, and which checks in it.
 
+use super::check::{Check, Status};
 use super::child::Ended;
 use super::console::{Console, read};
 use super::manifest::Expect;
 use super::plan::Case;
-use crate::error::exit;
+use crate::exit;
 use crate::output::printable;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use serde_json::Value;
 
 /// Lines of the console that are shown for a run that broke off.
 const TAIL: usize = 12;
 const INTERRUPTED: &str = "interrupted before its end";
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub(super) enum Status {
-    Passed,
-    Failed,
-    Skipped,
-}
 
 /// The word that a test's line begins with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -61,19 +54,6 @@ impl Word {
             _ => Status::Failed,
         }
     }
-}
-
-/// What an image says about one thing that it tested.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub(super) struct Check {
-    pub(super) name: String,
-    pub(super) status: Status,
-    /// Why it was skipped.
-    pub(super) reason: Option<String>,
-    /// The image's description of a failure.
-    pub(super) details: Vec<String>,
-    /// From the result before it to its own, on the wall clock; `None` where that is not known.
-    pub(super) seconds: Option<f64>,
 }
 
 /// A test's result.

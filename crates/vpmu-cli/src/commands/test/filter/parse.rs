@@ -1,7 +1,7 @@
 //! From text to a filter: recursive descent.
 
 use super::{Expr, FilterError, Matcher, Property};
-use crate::machine::most_similar;
+use crate::similar::most_similar;
 
 /// Deeper nesting than anybody writes; it bounds the stack.
 const MAX_DEPTH: usize = 64;

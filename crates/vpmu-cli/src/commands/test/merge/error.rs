@@ -1,7 +1,5 @@
 //! Why reports of shards cannot be joined.
 
-use crate::commands::test::TestError;
-use crate::error::CliError;
 use std::io;
 use std::path::PathBuf;
 use thiserror::Error;
@@ -34,12 +32,6 @@ pub(crate) enum MergeError {
     TooManyParts { path: PathBuf, most: u64 },
     #[error("cannot write XML")]
     Serialize(#[source] io::Error),
-}
-
-impl From<MergeError> for CliError {
-    fn from(error: MergeError) -> Self {
-        Self::Test(TestError::Merge(error))
-    }
 }
 
 impl MergeError {

@@ -1,9 +1,9 @@
 //! JSON documents of shards.
 
 use super::{MergeError, Part, Test, Whole};
+use crate::commands::test::check::Status;
 use crate::commands::test::report::PartOf;
 use crate::commands::test::show::{Area, Areas, Counts};
-use crate::commands::test::verdict::Status;
 use crate::error::CliError;
 use crate::output::{SCHEMA_VERSION, to_json};
 use serde::{Deserialize, Serialize};

@@ -1,8 +1,8 @@
 //! JUnit reports of shards.
 
 use super::{MergeError, Part, Test, Whole};
+use crate::commands::test::check::Status;
 use crate::commands::test::report::{EMPTY_SUITE, PartOf};
-use crate::commands::test::verdict::Status;
 use quick_junit::{Report, TestCaseStatus, TestSuite};
 use std::io;
 use std::path::PathBuf;

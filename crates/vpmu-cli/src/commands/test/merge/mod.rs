@@ -6,12 +6,13 @@ mod junit;
 
 pub(crate) use error::MergeError;
 
-use super::args::MergeArgs;
+use super::check::Status;
 use super::report::PartOf;
 use super::shard::By;
 use super::show::Counts;
-use super::verdict::Status;
-use crate::error::{CliError, exit};
+use crate::args::test::MergeArgs;
+use crate::error::CliError;
+use crate::exit;
 use crate::output::file;
 use crate::output::number::{counted, grouped};
 use crate::output::{BAD, GOOD, WARN, paint, remark};

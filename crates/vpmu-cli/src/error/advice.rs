@@ -1,15 +1,8 @@
-//! Every way in which a command can fail: what is said, what to do next, and the exit code.
+//! What the user can do about an error. Options of the command line are named here and nowhere below.
 
-use crate::commands::test::TestError;
-use crate::machine::most_similar;
-use crate::output;
+use super::CliError;
+use crate::similar::most_similar;
 use platform::loader::{ImageError, LoadError};
-use platform::memory::MemoryError;
-use std::error::Error;
-use std::io;
-use std::iter;
-use std::path::PathBuf;
-use thiserror::Error;
 use vmm::counts::synthetic::RatesError;
 use vmm::counts::{CountsChoice, CountsError};
 use vmm::engine::EngineError;
@@ -20,176 +13,7 @@ use vmm::run::{RunError, SoftOnly};
 use vmm::snapshot::SnapshotError;
 use vpmu::profile::PROFILES;
 
-/// Exit codes; `vpmu --help` documents them.
-pub(crate) mod exit {
-    /// The guest passed, or the command did its work.
-    pub(crate) const PASS: u8 = 0;
-    /// The guest reported failed tests.
-    pub(crate) const FAIL: u8 = 1;
-    /// Wrong arguments, image or file. clap uses the same.
-    pub(crate) const USAGE: u8 = 2;
-    /// The VMM could not run.
-    pub(crate) const HOST: u8 = 3;
-    /// The guest crashed, or halted without a result.
-    pub(crate) const CRASH: u8 = 4;
-    /// `vpmu test` has nothing to run; cargo-nextest uses the same.
-    pub(crate) const NOTHING_TO_RUN: u8 = 4;
-    /// The guest skipped every test; Automake and kvm-unit-tests use the same.
-    pub(crate) const SKIP: u8 = 77;
-    /// The time-out has passed; `timeout(1)` uses the same.
-    pub(crate) const TIMEOUT: u8 = 124;
-}
-
-/// A failed command.
-#[derive(Debug, Error)]
-pub(crate) enum CliError {
-    /// The image is of no use.
-    #[error("image {}", path.display())]
-    Image {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        source: ImageError,
-    },
-    /// The guest's input cannot be read.
-    #[error("cannot read the guest's input from {}", path.display())]
-    Input {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
-    /// The terminal cannot become the guest's console.
-    #[error("cannot use the terminal as the guest's console")]
-    Terminal(#[source] io::Error),
-    /// A module cannot be read.
-    #[error("cannot read module {}", path.display())]
-    Module {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
-    /// `--rates` without the source that has rates.
-    #[error("--rates {} has no meaning with --counts {counts}", path.display())]
-    RatesWithoutSynthetic {
-        /// The file.
-        path: PathBuf,
-        /// The source that was asked for.
-        counts: String,
-    },
-    /// `--detail` without the engine that has a model.
-    #[error("--detail has no meaning with --engine kvm: a real CPU executes the guest, no model")]
-    DetailUnderKvm,
-    /// A snapshot that is of no use.
-    #[error("snapshot {}", path.display())]
-    Snapshot {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        source: SnapshotError,
-    },
-    /// Nothing is built in under this name.
-    #[error("there is no profile {name:?}")]
-    UnknownProfile {
-        /// What was asked for.
-        name: String,
-        /// The profile with the most similar name.
-        similar: Option<String>,
-    },
-    /// A profile file is of no use.
-    #[error(transparent)]
-    Profile(ProfileError),
-    /// What needs an image has none.
-    #[error("there is no image")]
-    NoImage,
-    /// `--test` names something that the image does not list.
-    #[error("image {} has no test {name:?}", image.display())]
-    UnknownTest {
-        /// What was asked for.
-        name: String,
-        /// The image.
-        image: PathBuf,
-        /// The test with the most similar name.
-        similar: Option<String>,
-    },
-    /// `--isolate` or `--test` with an image that lists no tests.
-    #[error("image {} lists no tests", .0.display())]
-    NoTests(PathBuf),
-    /// `decode rdpmc` without ECX.
-    #[error("rdpmc needs a value: ECX")]
-    NoIndex,
-    /// No PMU register has this name or index, and no event.
-    #[error("{text:?} is no PMU register and no event of this profile")]
-    UnknownRegister {
-        /// What was asked for.
-        text: String,
-        /// The register with the most similar name.
-        similar: Option<String>,
-    },
-    /// Not a number, or too large.
-    #[error("{text:?} is no {bits}-bit number")]
-    Number {
-        /// What was typed.
-        text: String,
-        /// Width in bits.
-        bits: u32,
-    },
-    /// No stub for GDB.
-    #[error(transparent)]
-    Gdb(#[from] GdbError),
-    /// `vpmu test`.
-    #[error(transparent)]
-    Test(#[from] TestError),
-    /// The VMM.
-    #[error(transparent)]
-    Run(#[from] RunError),
-    /// Results cannot go where they shall go; nothing has run.
-    #[error("cannot write {}", path.display())]
-    NotWritable {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
-    /// Results could not be written to a file.
-    #[error("cannot write {}", path.display())]
-    Write {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
-    /// Two results that both go to stdout.
-    #[error("only one of {flags} can go to stdout")]
-    StdoutTwice {
-        /// The flags.
-        flags: String,
-    },
-    /// No handler for signals.
-    #[error("cannot listen to signals")]
-    Signals(#[source] io::Error),
-    /// Results could not be written to stdout.
-    #[error("cannot write to stdout")]
-    Output(#[from] io::Error),
-}
-
 impl CliError {
-    /// True when nobody reads our output any more.
-    pub(crate) fn is_closed_pipe(&self) -> bool {
-        matches!(self, Self::Output(error) if error.kind() == io::ErrorKind::BrokenPipe)
-    }
-
-    /// The process's exit code.
-    pub(crate) fn exit_code(&self) -> u8 {
-        match self {
-            Self::Run(error) => run_exit_code(error),
-            Self::Test(error) => error.exit_code(),
-            Self::Output(_) | Self::Write { .. } | Self::Signals(_) => exit::HOST,
-            _ => exit::USAGE,
-        }
-    }
-
     /// What the user can do, as one sentence without a full stop.
     pub(crate) fn next_step(&self) -> Option<String> {
         let similar = |similar: &Option<String>, otherwise: &str| match similar {
@@ -248,9 +72,11 @@ impl CliError {
         })
     }
 
-    /// The whole chain of causes as one line. No message contains that of its cause.
-    pub(crate) fn line(&self) -> String {
-        chain(self)
+    /// The same, with what `vpmu doctor` has to say about such errors.
+    pub(crate) fn next_steps(&self) -> Option<String> {
+        let steps: Vec<String> =
+            self.next_step().into_iter().chain(self.doctor().map(str::to_owned)).collect();
+        (!steps.is_empty()).then(|| steps.join("; "))
     }
 
     /// What `vpmu doctor` has to say about such errors.
@@ -263,19 +89,6 @@ impl CliError {
             _ => None,
         }
     }
-
-    /// Prints the error and the next step to stderr.
-    pub(crate) fn report(&self) {
-        let steps: Vec<String> =
-            self.next_step().into_iter().chain(self.doctor().map(str::to_owned)).collect();
-        output::error(&self.line(), (!steps.is_empty()).then(|| steps.join("; ")).as_deref());
-    }
-}
-
-/// An error and its causes as one line.
-pub(crate) fn chain(error: &dyn Error) -> String {
-    let causes = iter::successors(error.source(), |&error| error.source());
-    causes.fold(error.to_string(), |line, cause| format!("{line}: {cause}"))
 }
 
 fn snapshot_next_step(error: &SnapshotError) -> String {
@@ -310,22 +123,6 @@ fn counts_value(choice: &CountsChoice) -> &'static str {
         CountsChoice::Host => "host",
         CountsChoice::Synthetic { .. } => "synthetic",
         CountsChoice::Model => "model",
-    }
-}
-
-fn run_exit_code(error: &RunError) -> u8 {
-    match error {
-        RunError::Memory(MemoryError::TooSmall { .. } | MemoryError::TooLarge { .. })
-        | RunError::Load(_)
-        | RunError::NeedsSoftEngine(_)
-        | RunError::SnapshotOfModel
-        | RunError::Timing(_)
-        | RunError::Trace { .. }
-        | RunError::Snapshot(_)
-        | RunError::SaveSnapshot { .. }
-        | RunError::SnapshotNotReached { .. } => exit::USAGE,
-        RunError::Counts(CountsError::Rates(_) | CountsError::SoftCountsItself { .. }) => exit::USAGE,
-        _ => exit::HOST,
     }
 }
 
@@ -389,7 +186,3 @@ fn run_next_step(error: &RunError) -> Option<String> {
         }
     })
 }
-
-#[cfg(test)]
-#[path = "error_tests.rs"]
-mod tests;

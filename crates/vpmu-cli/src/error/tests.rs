@@ -1,7 +1,9 @@
 //! What errors say, and which exit code they have.
 
 use super::*;
+use platform::loader::LoadError;
 use std::path::PathBuf;
+use vmm::engine::EngineError;
 
 fn missing_image() -> CliError {
     let source = io::Error::from(io::ErrorKind::NotFound);

@@ -1,6 +1,6 @@
 //! `vpmu stat --csv`: one line per counter and per category of a breakdown, for spreadsheets and scripts.
 
-use super::stat::Stat;
+use super::Stat;
 use super::tma::Tma;
 use serde::Serialize;
 

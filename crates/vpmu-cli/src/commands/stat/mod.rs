@@ -1,7 +1,8 @@
 //! `vpmu stat`: what the guest counted, in the style of `perf stat`.
 
+mod csv;
+
 use super::run::Document;
-use super::stat_csv;
 use super::tma::{self, Tma, WindowTma};
 use crate::args::StatArgs;
 use crate::error::CliError;
@@ -178,7 +179,7 @@ pub(super) fn stat(args: &StatArgs, json: bool) -> Result<u8, CliError> {
     tma::withhold(&mut report, &mut windows);
     let stat = Stat::new(&report, &windows);
     if let Some(path) = csv {
-        file::write(path, &stat_csv::lines(&stat).map_err(io::Error::from)?)?;
+        file::write(path, &csv::lines(&stat).map_err(io::Error::from)?)?;
     }
     if json {
         print_json(&Document::new("stat", &plan, &report, stat))?;
@@ -278,5 +279,4 @@ fn rows(rows: &[StatRow]) -> String {
 }
 
 #[cfg(test)]
-#[path = "stat_tests.rs"]
 mod tests;

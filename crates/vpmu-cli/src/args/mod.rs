@@ -1,10 +1,12 @@
 //! The command line, recorded as it was typed.
 
-use crate::commands::test::{self, TestArgs};
+pub(crate) mod test;
+
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
+use test::TestArgs;
 
 const AFTER_HELP: &str = "\
 Examples:

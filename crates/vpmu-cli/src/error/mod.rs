@@ -1,0 +1,205 @@
+//! Every way in which a command can fail: what is said, what to do next, and the exit code.
+
+mod advice;
+
+use crate::commands::test::{MergeError, TestError};
+use crate::exit;
+use platform::loader::ImageError;
+use platform::memory::MemoryError;
+use std::error::Error;
+use std::io;
+use std::iter;
+use std::path::PathBuf;
+use thiserror::Error;
+use vmm::counts::CountsError;
+use vmm::gdb::GdbError;
+use vmm::profile::ProfileError;
+use vmm::run::RunError;
+use vmm::snapshot::SnapshotError;
+
+/// A failed command.
+#[derive(Debug, Error)]
+pub(crate) enum CliError {
+    /// The image is of no use.
+    #[error("image {}", path.display())]
+    Image {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: ImageError,
+    },
+    /// The guest's input cannot be read.
+    #[error("cannot read the guest's input from {}", path.display())]
+    Input {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// The terminal cannot become the guest's console.
+    #[error("cannot use the terminal as the guest's console")]
+    Terminal(#[source] io::Error),
+    /// A module cannot be read.
+    #[error("cannot read module {}", path.display())]
+    Module {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// `--rates` without the source that has rates.
+    #[error("--rates {} has no meaning with --counts {counts}", path.display())]
+    RatesWithoutSynthetic {
+        /// The file.
+        path: PathBuf,
+        /// The source that was asked for.
+        counts: String,
+    },
+    /// `--detail` without the engine that has a model.
+    #[error("--detail has no meaning with --engine kvm: a real CPU executes the guest, no model")]
+    DetailUnderKvm,
+    /// A snapshot that is of no use.
+    #[error("snapshot {}", path.display())]
+    Snapshot {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: SnapshotError,
+    },
+    /// Nothing is built in under this name.
+    #[error("there is no profile {name:?}")]
+    UnknownProfile {
+        /// What was asked for.
+        name: String,
+        /// The profile with the most similar name.
+        similar: Option<String>,
+    },
+    /// A profile file is of no use.
+    #[error(transparent)]
+    Profile(ProfileError),
+    /// What needs an image has none.
+    #[error("there is no image")]
+    NoImage,
+    /// `--test` names something that the image does not list.
+    #[error("image {} has no test {name:?}", image.display())]
+    UnknownTest {
+        /// What was asked for.
+        name: String,
+        /// The image.
+        image: PathBuf,
+        /// The test with the most similar name.
+        similar: Option<String>,
+    },
+    /// `--isolate` or `--test` with an image that lists no tests.
+    #[error("image {} lists no tests", .0.display())]
+    NoTests(PathBuf),
+    /// `decode rdpmc` without ECX.
+    #[error("rdpmc needs a value: ECX")]
+    NoIndex,
+    /// No PMU register has this name or index, and no event.
+    #[error("{text:?} is no PMU register and no event of this profile")]
+    UnknownRegister {
+        /// What was asked for.
+        text: String,
+        /// The register with the most similar name.
+        similar: Option<String>,
+    },
+    /// Not a number, or too large.
+    #[error("{text:?} is no {bits}-bit number")]
+    Number {
+        /// What was typed.
+        text: String,
+        /// Width in bits.
+        bits: u32,
+    },
+    /// No stub for GDB.
+    #[error(transparent)]
+    Gdb(#[from] GdbError),
+    /// `vpmu test`.
+    #[error(transparent)]
+    Test(#[from] TestError),
+    /// The VMM.
+    #[error(transparent)]
+    Run(#[from] RunError),
+    /// Results cannot go where they shall go; nothing has run.
+    #[error("cannot write {}", path.display())]
+    NotWritable {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// Results could not be written to a file.
+    #[error("cannot write {}", path.display())]
+    Write {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// Two results that both go to stdout.
+    #[error("only one of {flags} can go to stdout")]
+    StdoutTwice {
+        /// The flags.
+        flags: String,
+    },
+    /// No handler for signals.
+    #[error("cannot listen to signals")]
+    Signals(#[source] io::Error),
+    /// Results could not be written to stdout.
+    #[error("cannot write to stdout")]
+    Output(#[from] io::Error),
+}
+
+impl From<MergeError> for CliError {
+    fn from(error: MergeError) -> Self {
+        Self::Test(TestError::Merge(error))
+    }
+}
+
+impl CliError {
+    /// True when nobody reads our output any more.
+    pub(crate) fn is_closed_pipe(&self) -> bool {
+        matches!(self, Self::Output(error) if error.kind() == io::ErrorKind::BrokenPipe)
+    }
+
+    /// The process's exit code.
+    pub(crate) fn exit_code(&self) -> u8 {
+        match self {
+            Self::Run(error) => run_exit_code(error),
+            Self::Test(error) => error.exit_code(),
+            Self::Output(_) | Self::Write { .. } | Self::Signals(_) => exit::HOST,
+            _ => exit::USAGE,
+        }
+    }
+
+    /// The whole chain of causes as one line. No message contains that of its cause.
+    pub(crate) fn line(&self) -> String {
+        chain(self)
+    }
+}
+
+/// An error and its causes as one line.
+pub(crate) fn chain(error: &dyn Error) -> String {
+    let causes = iter::successors(error.source(), |&error| error.source());
+    causes.fold(error.to_string(), |line, cause| format!("{line}: {cause}"))
+}
+
+fn run_exit_code(error: &RunError) -> u8 {
+    match error {
+        RunError::Memory(MemoryError::TooSmall { .. } | MemoryError::TooLarge { .. })
+        | RunError::Load(_)
+        | RunError::NeedsSoftEngine(_)
+        | RunError::SnapshotOfModel
+        | RunError::Timing(_)
+        | RunError::Trace { .. }
+        | RunError::Snapshot(_)
+        | RunError::SaveSnapshot { .. }
+        | RunError::SnapshotNotReached { .. } => exit::USAGE,
+        RunError::Counts(CountsError::Rates(_) | CountsError::SoftCountsItself { .. }) => exit::USAGE,
+        _ => exit::HOST,
+    }
+}
+
+#[cfg(test)]
+mod tests;
