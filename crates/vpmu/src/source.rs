@@ -200,21 +200,6 @@ pub trait CountsSource {
     fn rearm(&mut self, _active: &[Active]) {}
 }
 
-impl<S: CountsSource + ?Sized> CountsSource for &mut S {
-    fn provenance(&self, request: &EventRequest) -> Provenance {
-        (**self).provenance(request)
-    }
-    fn total(&mut self, request: &EventRequest, filter: PrivilegeFilter) -> u64 {
-        (**self).total(request, filter)
-    }
-    fn topdown(&mut self, filter: PrivilegeFilter) -> Option<TopdownSlots> {
-        (**self).topdown(filter)
-    }
-    fn rearm(&mut self, active: &[Active]) {
-        (**self).rearm(active);
-    }
-}
-
 /// A source whose totals are set by hand: for examples, tests and other deterministic drivers.
 ///
 /// It knows every named event without modifiers and the unions of such events, and nothing else.

@@ -72,7 +72,7 @@ impl Counter {
     }
 
     /// Brings the value up to date. Returns true when it wrapped.
-    pub(super) fn sync<S: CountsSource + ?Sized>(&mut self, width: u32, source: &mut S) -> bool {
+    pub(super) fn sync(&mut self, width: u32, source: &mut dyn CountsSource) -> bool {
         let Some(mark) = self.mark else { return false };
         let now = source.total(&self.request, self.filter);
         let delta = now.saturating_sub(mark);
@@ -84,19 +84,14 @@ impl Counter {
     }
 
     /// The value as of now if it has not wrapped, without storing anything.
-    pub(super) fn peek<S: CountsSource + ?Sized>(&self, width: u32, source: &mut S) -> Option<u64> {
+    pub(super) fn peek(&self, width: u32, source: &mut dyn CountsSource) -> Option<u64> {
         let Some(mark) = self.mark else { return Some(self.value) };
         let sum = self.value.checked_add(source.total(&self.request, self.filter).saturating_sub(mark))?;
         (sum <= low_bits(width)).then_some(sum)
     }
 
     /// Starts or stops. The value must be up to date.
-    pub(super) fn run<S: CountsSource + ?Sized>(
-        &mut self,
-        enabled: bool,
-        filter: PrivilegeFilter,
-        source: &mut S,
-    ) {
+    pub(super) fn run(&mut self, enabled: bool, filter: PrivilegeFilter, source: &mut dyn CountsSource) {
         if enabled == self.enabled && filter == self.filter && (self.mark.is_some() || !enabled) {
             return;
         }
@@ -131,9 +126,9 @@ pub(super) fn numbered<const N: usize>(mut make: impl FnMut(u8) -> Counter) -> [
 }
 
 /// Tells the source what runs now and when it would overflow; at most `N` counters.
-pub(super) fn rearm<const N: usize, S: CountsSource + ?Sized>(
+pub(super) fn rearm<const N: usize>(
     mut running: impl Iterator<Item = Active>,
-    source: &mut S,
+    source: &mut dyn CountsSource,
 ) {
     let Some(first) = running.next() else {
         source.rearm(&[]);

@@ -75,11 +75,11 @@ impl Ledger {
 
     /// Starts or stops a counter; what it counted under another filter is booked before. Its value must be up to
     /// date.
-    pub(super) fn switch<S: CountsSource + ?Sized>(
+    pub(super) fn switch(
         &mut self,
         counter: &mut Counter,
         (enabled, filter): (bool, PrivilegeFilter),
-        source: &mut S,
+        source: &mut dyn CountsSource,
     ) {
         if counter.filter != filter {
             self.take(counter);

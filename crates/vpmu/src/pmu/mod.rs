@@ -86,12 +86,12 @@ impl Vpmu {
     }
 
     /// RESET: every register returns to its reset value. The ledger stays.
-    pub fn reset<S: CountsSource + ?Sized>(&mut self, source: &mut S) {
+    pub fn reset(&mut self, source: &mut dyn CountsSource) {
         each!(&mut self.machine, own => own.reset(source));
     }
 
     /// Executes RDMSR.
-    pub fn read_msr<S: CountsSource + ?Sized>(&mut self, index: u32, source: &mut S) -> ReadOutcome {
+    pub fn read_msr(&mut self, index: u32, source: &mut dyn CountsSource) -> ReadOutcome {
         let Some(located) = locate(self.profile().vendor(), index) else {
             // Another vendor's register is none here.
             return if is_pmu_register(index) {
@@ -108,12 +108,7 @@ impl Vpmu {
     }
 
     /// Executes WRMSR. On a fault nothing has changed.
-    pub fn write_msr<S: CountsSource + ?Sized>(
-        &mut self,
-        index: u32,
-        value: u64,
-        source: &mut S,
-    ) -> WriteOutcome {
+    pub fn write_msr(&mut self, index: u32, value: u64, source: &mut dyn CountsSource) -> WriteOutcome {
         let Some(located) = locate(self.profile().vendor(), index) else {
             return if is_pmu_register(index) {
                 WriteOutcome::Fault(Fault::Absent)
@@ -131,12 +126,7 @@ impl Vpmu {
     /// Executes RDPMC.
     ///
     /// `ecx` is ECX as the guest set it (RCX bits 63:32 is ignored by the CPU).
-    pub fn rdpmc<S: CountsSource + ?Sized>(
-        &mut self,
-        ecx: u32,
-        context: RdpmcContext,
-        source: &mut S,
-    ) -> ReadOutcome {
+    pub fn rdpmc(&mut self, ecx: u32, context: RdpmcContext, source: &mut dyn CountsSource) -> ReadOutcome {
         if !context.allowed() {
             return ReadOutcome::Fault(Fault::RdpmcPrivilege);
         }
@@ -157,7 +147,7 @@ impl Vpmu {
     /// Brings every counter up to date and handles overflows.
     ///
     /// Call it when a deadline is reached; accesses call it themselves.
-    pub fn sync<S: CountsSource + ?Sized>(&mut self, source: &mut S) {
+    pub fn sync(&mut self, source: &mut dyn CountsSource) {
         each!(&mut self.machine, own => own.sync(source));
     }
 
@@ -252,7 +242,7 @@ impl Vpmu {
     }
 
     /// What has been counted so far. Brings the counters up to date first.
-    pub fn ledger<S: CountsSource + ?Sized>(&mut self, source: &mut S) -> &Ledger {
+    pub fn ledger(&mut self, source: &mut dyn CountsSource) -> &Ledger {
         each!(&mut self.machine, own => own.ledger(source))
     }
 
@@ -262,7 +252,7 @@ impl Vpmu {
     }
 
     /// Brings the counters up to date and returns the state.
-    pub fn save<S: CountsSource + ?Sized>(&mut self, source: &mut S) -> VpmuState {
+    pub fn save(&mut self, source: &mut dyn CountsSource) -> VpmuState {
         self.sync(source);
         let mut state = VpmuState::of(self.profile());
         each!(&self.machine, own => own.save(&mut state));
@@ -273,11 +263,7 @@ impl Vpmu {
     ///
     /// # Errors
     /// Any value that this vPMU could not have saved is refused, and nothing changes.
-    pub fn restore<S: CountsSource + ?Sized>(
-        &mut self,
-        state: &VpmuState,
-        source: &mut S,
-    ) -> Result<(), RestoreError> {
+    pub fn restore(&mut self, state: &VpmuState, source: &mut dyn CountsSource) -> Result<(), RestoreError> {
         state.check(self.profile())?;
         each!(&mut self.machine, own => own.restore(state, source))
     }

@@ -9,11 +9,11 @@ use crate::source::CountsSource;
 
 impl Amd {
     /// Executes RDMSR.
-    pub(in crate::pmu) fn read_msr<S: CountsSource + ?Sized>(
+    pub(in crate::pmu) fn read_msr(
         &mut self,
         id: RegisterId,
         located: Located,
-        source: &mut S,
+        source: &mut dyn CountsSource,
     ) -> ReadOutcome {
         let n = located.instance;
         if let Err(fault) = self.masks.of(id).check_present(&located) {
@@ -30,12 +30,12 @@ impl Amd {
     }
 
     /// Executes WRMSR. On a fault nothing has changed.
-    pub(in crate::pmu) fn write_msr<S: CountsSource + ?Sized>(
+    pub(in crate::pmu) fn write_msr(
         &mut self,
         id: RegisterId,
         located: Located,
         value: u64,
-        source: &mut S,
+        source: &mut dyn CountsSource,
     ) -> WriteOutcome {
         let n = located.instance;
         let masks = self.masks.of(id);
@@ -92,11 +92,7 @@ impl Amd {
 
     /// Executes RDPMC at a privilege level that may. Only core counters exist: those of the data fabric
     /// (6 to 9) and the L3 cache (10 to 15) are not offered.
-    pub(in crate::pmu) fn rdpmc<S: CountsSource + ?Sized>(
-        &mut self,
-        ecx: u32,
-        source: &mut S,
-    ) -> ReadOutcome {
+    pub(in crate::pmu) fn rdpmc(&mut self, ecx: u32, source: &mut dyn CountsSource) -> ReadOutcome {
         if ecx < u32::from(self.profile.gp_counters) {
             ReadOutcome::Value(self.read_counter(ecx, source))
         } else {
@@ -105,7 +101,7 @@ impl Amd {
     }
 
     /// Reads one counter without touching the others, unless it has just wrapped.
-    fn read_counter<S: CountsSource + ?Sized>(&mut self, n: u32, source: &mut S) -> u64 {
+    fn read_counter(&mut self, n: u32, source: &mut dyn CountsSource) -> u64 {
         if self.is_merged_odd(n) {
             self.sync(source);
             return self.odd_value(n);

@@ -71,7 +71,7 @@ impl Amd {
     }
 
     /// RESET: every register returns to its reset value. The ledger stays.
-    pub(super) fn reset<S: CountsSource + ?Sized>(&mut self, source: &mut S) {
+    pub(super) fn reset(&mut self, source: &mut dyn CountsSource) {
         self.sync(source);
         self.flush_ledger();
         self.set_reset_values();
@@ -101,7 +101,7 @@ impl Amd {
     }
 
     /// Brings every counter up to date and handles overflows.
-    pub(super) fn sync<S: CountsSource + ?Sized>(&mut self, source: &mut S) {
+    pub(super) fn sync(&mut self, source: &mut dyn CountsSource) {
         let mut overflowed = PerfCntrGlobalStatus::default();
         let mut interrupt = false;
         for n in 0..u32::from(self.profile.gp_counters) {
@@ -117,12 +117,7 @@ impl Amd {
     }
 
     /// Status first, whether or not a PMI is wanted; then freeze and the PMI request.
-    fn overflow<S: CountsSource + ?Sized>(
-        &mut self,
-        overflowed: PerfCntrGlobalStatus,
-        interrupt: bool,
-        source: &mut S,
-    ) {
+    fn overflow(&mut self, overflowed: PerfCntrGlobalStatus, interrupt: bool, source: &mut dyn CountsSource) {
         let mut status = self.bank.get::<PerfCntrGlobalStatus>();
         if self.amd.v2 {
             status.0 |= overflowed.0;
@@ -138,7 +133,7 @@ impl Amd {
     }
 
     /// Starts and stops counters as the control registers say. Counters must be up to date.
-    fn restart<S: CountsSource + ?Sized>(&mut self, source: &mut S) {
+    fn restart(&mut self, source: &mut dyn CountsSource) {
         self.update_branch_filter();
         let global = match self.bank.get::<PerfCntrGlobalStatus>().ctr_frozen() {
             true => PerfCntrGlobalCtl(0),
@@ -158,8 +153,8 @@ impl Amd {
     }
 
     /// Tells the source what runs now and when it would overflow.
-    fn rearm<S: CountsSource + ?Sized>(&self, source: &mut S) {
-        counter::rearm::<MAX_GP, S>(self.active(), source);
+    fn rearm(&self, source: &mut dyn CountsSource) {
+        counter::rearm::<MAX_GP>(self.active(), source);
     }
 
     /// The running counters, as of the last update.
@@ -169,7 +164,7 @@ impl Amd {
             .filter_map(|(n, counter)| counter.active(self.width(n), self.bank.nth::<PerfCtl>(n).interrupt()))
     }
 
-    pub(super) fn ledger<S: CountsSource + ?Sized>(&mut self, source: &mut S) -> &Ledger {
+    pub(super) fn ledger(&mut self, source: &mut dyn CountsSource) -> &Ledger {
         self.sync(source);
         self.flush_ledger();
         &self.ledger

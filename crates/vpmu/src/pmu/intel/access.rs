@@ -24,11 +24,11 @@ const fn sign_extended(value: u64) -> u64 {
 
 impl Intel {
     /// Executes RDMSR.
-    pub(in crate::pmu) fn read_msr<S: CountsSource + ?Sized>(
+    pub(in crate::pmu) fn read_msr(
         &mut self,
         id: RegisterId,
         located: Located,
-        source: &mut S,
+        source: &mut dyn CountsSource,
     ) -> ReadOutcome {
         let n = located.instance;
         let present = self.masks.of(id).check_present(&located).and_then(|()| self.check_depth(id, n));
@@ -52,12 +52,12 @@ impl Intel {
     }
 
     /// Executes WRMSR. On a fault nothing has changed.
-    pub(in crate::pmu) fn write_msr<S: CountsSource + ?Sized>(
+    pub(in crate::pmu) fn write_msr(
         &mut self,
         id: RegisterId,
         located: Located,
         value: u64,
-        source: &mut S,
+        source: &mut dyn CountsSource,
     ) -> WriteOutcome {
         let n = located.instance;
         let masks = *self.masks.of(id);
@@ -145,7 +145,7 @@ impl Intel {
     }
 
     /// Reads one counter without touching the others, unless it has just wrapped.
-    pub(super) fn read_gp<S: CountsSource + ?Sized>(&mut self, n: u32, source: &mut S) -> u64 {
+    pub(super) fn read_gp(&mut self, n: u32, source: &mut dyn CountsSource) -> u64 {
         if let Some(value) = self.gp[n as usize].peek(u32::from(self.profile.gp_width), source) {
             return value;
         }
@@ -154,7 +154,7 @@ impl Intel {
     }
 
     /// As [`Self::read_gp`] for a fixed counter.
-    pub(super) fn read_fixed<S: CountsSource + ?Sized>(&mut self, n: u32, source: &mut S) -> u64 {
+    pub(super) fn read_fixed(&mut self, n: u32, source: &mut dyn CountsSource) -> u64 {
         if let Some(value) = self.fixed[n as usize].peek(u32::from(self.intel.fixed_width), source) {
             return value;
         }
@@ -162,7 +162,7 @@ impl Intel {
         self.fixed[n as usize].value
     }
 
-    pub(super) fn read_metrics<S: CountsSource + ?Sized>(&mut self, source: &mut S) -> u64 {
+    pub(super) fn read_metrics(&mut self, source: &mut dyn CountsSource) -> u64 {
         self.sync(source);
         self.metrics.read(self.slots(), self.intel.metrics_level)
     }

@@ -87,7 +87,7 @@ impl Intel {
     }
 
     /// RESET: every register returns to its reset value. The ledger stays.
-    pub(super) fn reset<S: CountsSource + ?Sized>(&mut self, source: &mut S) {
+    pub(super) fn reset(&mut self, source: &mut dyn CountsSource) {
         self.sync(source);
         self.flush_ledger();
         self.set_reset_values();
@@ -116,7 +116,7 @@ impl Intel {
     }
 
     /// Brings every counter up to date and handles overflows.
-    pub(super) fn sync<S: CountsSource + ?Sized>(&mut self, source: &mut S) {
+    pub(super) fn sync(&mut self, source: &mut dyn CountsSource) {
         let mut overflowed = PerfGlobalStatus::default();
         let mut interrupt = false;
         let gp_width = u32::from(self.profile.gp_width);
@@ -151,12 +151,7 @@ impl Intel {
     }
 
     /// Status first, then freeze, then the PMI request.
-    fn overflow<S: CountsSource + ?Sized>(
-        &mut self,
-        overflowed: PerfGlobalStatus,
-        interrupt: bool,
-        source: &mut S,
-    ) {
+    fn overflow(&mut self, overflowed: PerfGlobalStatus, interrupt: bool, source: &mut dyn CountsSource) {
         // Version 1 has no status register.
         if self.intel.version >= 2 {
             self.bank.change(|status: PerfGlobalStatus| PerfGlobalStatus(status.0 | overflowed.0));
@@ -176,7 +171,7 @@ impl Intel {
     }
 
     /// Starts and stops counters as the control registers say. Counters must be up to date.
-    fn restart<S: CountsSource + ?Sized>(&mut self, source: &mut S) {
+    fn restart(&mut self, source: &mut dyn CountsSource) {
         self.update_branch_filter();
         let global = match self.bank.get::<PerfGlobalStatus>().ctr_frozen() {
             true => PerfGlobalCtrl(0),
@@ -208,8 +203,8 @@ impl Intel {
     }
 
     /// Tells the source what runs now and when it would overflow.
-    fn rearm<S: CountsSource + ?Sized>(&self, source: &mut S) {
-        counter::rearm::<MAX_ACTIVE, S>(self.active(), source);
+    fn rearm(&self, source: &mut dyn CountsSource) {
+        counter::rearm::<MAX_ACTIVE>(self.active(), source);
     }
 
     /// The running counters, as of the last update.
@@ -237,7 +232,7 @@ impl Intel {
     }
 
     /// What has been counted so far. Brings the counters up to date first.
-    pub(super) fn ledger<S: CountsSource + ?Sized>(&mut self, source: &mut S) -> &Ledger {
+    pub(super) fn ledger(&mut self, source: &mut dyn CountsSource) -> &Ledger {
         self.sync(source);
         self.flush_ledger();
         &self.ledger

@@ -16,11 +16,7 @@ const TYPE_METRICS: u32 = 0x2000;
 impl Intel {
     /// Executes RDPMC at a privilege level that may. Types: SDM vol. 2B, RDPMC. The fast-read bit 31 belongs to CPUs without an architectural PMU; here it is an
     /// unknown type.
-    pub(in crate::pmu) fn rdpmc<S: CountsSource + ?Sized>(
-        &mut self,
-        ecx: u32,
-        source: &mut S,
-    ) -> ReadOutcome {
+    pub(in crate::pmu) fn rdpmc(&mut self, ecx: u32, source: &mut dyn CountsSource) -> ReadOutcome {
         let index = ecx & 0xFFFF;
         let value = match ecx >> 16 {
             TYPE_GP if self.intel.version >= 1 && index < u32::from(self.profile.gp_counters) => {
@@ -37,7 +33,7 @@ impl Intel {
         ReadOutcome::Value(value)
     }
 
-    fn rdpmc_metrics<S: CountsSource + ?Sized>(&mut self, source: &mut S) -> u64 {
+    fn rdpmc_metrics(&mut self, source: &mut dyn CountsSource) -> u64 {
         let value = self.read_metrics(source);
         let clears = self.intel.perf_capabilities.rdpmc_metrics_clear()
             && self.bank.get::<FixedCtrCtrl>().metrics_clear();

@@ -17,10 +17,10 @@ impl Intel {
         state.pmi_pending = self.pmi;
     }
 
-    pub(in crate::pmu) fn restore<S: CountsSource + ?Sized>(
+    pub(in crate::pmu) fn restore(
         &mut self,
         state: &VpmuState,
-        source: &mut S,
+        source: &mut dyn CountsSource,
     ) -> Result<(), RestoreError> {
         self.masks.check_saved(&state.msrs)?;
         self.check_depth_of(state)?;
