@@ -158,7 +158,8 @@ fn print(report: &Report, cpu: CpuId) {
     if cpu.core().is_none() {
         anstream::println!(
             "{} more differ in what the manuals leave open (the order of faults, what a faulting instruction has \
-             done); this core has not been recorded: cargo xtask oracle --record FILE",
+             done, what recorded cores do differently); this core has not been recorded: cargo xtask oracle --record \
+             FILE",
             report.open
         );
     }

@@ -4,7 +4,7 @@ use crate::case::{Case, Failure, Outcome};
 use crate::compare::{Verdict, compare, instructions, listing};
 use crate::cpu::CpuId;
 use crate::generator::Generator;
-use crate::left_open::left_open;
+use crate::left_open::{Sides, left_open};
 use crate::native::{Native, NativeError};
 use crate::soft::Soft;
 use crate::start::Start;
@@ -112,7 +112,7 @@ pub struct Report {
     /// The first of them.
     pub differences: Vec<Difference>,
     /// Number of further differences, in what the manuals leave open, on a core that has not been recorded: the order
-    /// of an instruction's faults, and what it has done when it faults.
+    /// of an instruction's faults, what it has done when it faults, and what recorded cores do differently.
     pub open: u64,
     /// The first of them.
     pub open_differences: Vec<Difference>,
@@ -124,6 +124,8 @@ pub struct Oracle {
     native: Native,
     soft: Soft,
     cpu: CpuId,
+    /// On a core that has not been recorded.
+    sides: Option<Sides>,
 }
 
 impl Oracle {
@@ -132,9 +134,17 @@ impl Oracle {
     /// # Errors
     /// This host has no usable KVM.
     pub fn new() -> Result<Self, NativeError> {
+        Self::with_cpu(CpuId::host().ok_or(NativeError::Vendor)?)
+    }
+
+    /// Builds both machines, and judges as if the host's CPU were this one.
+    ///
+    /// # Errors
+    /// This host has no usable KVM.
+    pub fn with_cpu(cpu: CpuId) -> Result<Self, NativeError> {
         let native = Native::new()?;
-        let cpu = CpuId::host().ok_or(NativeError::Vendor)?;
-        Ok(Self { native, soft: Soft::new(cpu.silicon()), cpu })
+        let sides = cpu.core().is_none().then(|| Sides::beside(cpu.silicon()));
+        Ok(Self { native, soft: Soft::new(cpu.silicon()), cpu, sides })
     }
 
     /// The host's CPU.
@@ -198,7 +208,7 @@ impl Oracle {
             Verdict::Different(lines) => match self.shrink(case, lines) {
                 None => report.undefined += 1,
                 Some(difference) => {
-                    let (count, list) = if self.cpu.core().is_none() && self.left_open(&difference.case) {
+                    let (count, list) = if self.left_open(&difference.case) {
                         (&mut report.open, &mut report.open_differences)
                     } else {
                         (&mut report.different, &mut report.differences)
@@ -245,11 +255,14 @@ impl Oracle {
         Some(Difference { case: case.clone(), mnemonic: name(0), lines })
     }
 
+    /// Whether a difference is one that the CPU of this host may have.
     fn left_open(&mut self, case: &Case) -> bool {
-        match self.outcomes(case) {
-            (Some(Ok(native)), Ok(soft)) => left_open(case, &native, &soft),
-            _ => false,
+        if self.sides.is_none() {
+            return false;
         }
+        let (Some(Ok(native)), Ok(soft)) = self.outcomes(case) else { return false };
+        left_open(case, &native, &soft)
+            || self.sides.as_mut().is_some_and(|sides| sides.explain(case, &native))
     }
 
     fn both(&mut self, case: &Case) -> Verdict {
