@@ -336,6 +336,25 @@ fn a_misspelt_image_names_its_manifest_and_the_image_that_is_meant() {
 }
 
 #[test]
+fn a_misspelt_profile_names_its_manifest_and_the_profile_that_is_meant() {
+    let images = Images::new("misspelt-profile", &[good()]);
+    images.put("vpmu-test.toml", b"[[test]]\nimage = 'good'\nprofiles = ['zen4', 'saphire-rapids']\n");
+    let ran = images.test(&["-p", "zen4"]);
+    assert_eq!(ran.code, Some(2), "{}", ran.stderr);
+    let what = "vpmu-test.toml: test `good` names a profile `saphire-rapids` that there is not";
+    assert!(ran.stderr.contains(what), "{}", ran.stderr);
+    assert!(ran.stderr.contains("next: did you mean `sapphire-rapids`?"), "{}", ran.stderr);
+    // A profile from a file counts where the file is given.
+    images.put("mine.toml", b"base = 'zen4'\nname = 'mine'\n");
+    images.put("vpmu-test.toml", b"[[test]]\nimage = 'good'\nprofiles = ['mine']\n");
+    let ran = images.test(&["-p", "zen4"]);
+    assert_eq!(ran.code, Some(2), "{}", ran.stderr);
+    let mine = images.0.join("mine.toml");
+    let ran = images.test(&["-p", mine.to_str().expect("the path is UTF-8")]);
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+}
+
+#[test]
 fn an_error_of_toml_is_printed_once() {
     let images = Images::new("toml", &[good()]);
     images.put("p.toml", b"base = 'icelake-sp'\nname = 'p'\ngp-counter = 4\n");

@@ -31,7 +31,28 @@ struct Line<'a> {
 /// # Errors
 /// What `to` returns.
 pub(super) fn write(windows: &[Measured], to: impl Write) -> Result<(), csv::Error> {
-    let mut csv = csv::Writer::from_writer(to);
+    // Also where there is no line to take them from.
+    const COLUMNS: [&str; 17] = [
+        "window",
+        "kind",
+        "name",
+        "event",
+        "provenance",
+        "guest",
+        "vmm",
+        "difference",
+        "native_percent",
+        "guest_percent",
+        "vmm_percent",
+        "difference_points",
+        "rounding_points",
+        "other_steps",
+        "rebuilt_field",
+        "rebuilt_points",
+        "rebuilt_steps",
+    ];
+    let mut csv = csv::WriterBuilder::new().has_headers(false).from_writer(to);
+    csv.write_record(COLUMNS)?;
     for (number, window) in (1..).zip(windows) {
         let name = window.name(number);
         for reading in &window.counters {

@@ -142,6 +142,17 @@ fn a_line_of_csv_for_each_counter_and_field() {
 }
 
 #[test]
+fn csv_has_its_columns_without_a_window_too() {
+    let [mut none, mut one] = [Vec::new(), Vec::new()];
+    csv::write(&[], &mut none).expect("memory takes it all");
+    csv::write(&[with_native("a")], &mut one).expect("memory takes it all");
+    let [none, one] = [none, one].map(|text| String::from_utf8(text).expect("text"));
+    assert!(none.starts_with("window,kind,name,event,"), "{none}");
+    assert_eq!(none.lines().next(), one.lines().next());
+    assert_eq!((none.lines().count(), one.lines().count() > 1), (1, true), "{none}");
+}
+
+#[test]
 fn the_page_shows_every_number_and_runs_nothing() {
     let windows = [with_native("<script>alert(1)</script>"), window("", Vec::new(), None)];
     let compared = Compared { converted: true, ..compared(&windows) };

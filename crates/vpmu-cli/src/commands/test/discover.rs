@@ -16,6 +16,8 @@ use std::path::{Path, PathBuf};
 pub(super) struct Entry {
     pub(super) name: String,
     pub(super) path: PathBuf,
+    /// The manifest that names it.
+    pub(super) manifest: Option<PathBuf>,
     /// What the tests in it are about.
     pub(super) area: String,
     pub(super) groups: Vec<String>,
@@ -42,6 +44,7 @@ impl Entry {
             area: name.clone(),
             name,
             path,
+            manifest: None,
             groups: Vec::new(),
             append: args.append.clone(),
             timeout: args.timeout,
@@ -170,6 +173,7 @@ fn from_declared(
     };
     check(&path)?;
     let mut entry = Entry::new(path, args);
+    entry.manifest = Some(manifest.to_owned());
     entry.append(&declared.append);
     entry.name = declared.name.unwrap_or(entry.name);
     entry.area = declared.area.unwrap_or(entry.area);

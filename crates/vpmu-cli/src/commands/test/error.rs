@@ -29,6 +29,9 @@ pub(crate) enum TestError {
     /// A `[[test]]` of a file that is not there.
     #[error("manifest {}: there is no image `{}` in {}", manifest.display(), image.display(), directory.display())]
     DeclaredImage { manifest: PathBuf, image: PathBuf, directory: PathBuf, similar: Option<String> },
+    /// A name in the `profiles` of a `[[test]]` that is neither built in nor of a file of this run.
+    #[error("manifest {}: test `{test}` names a profile `{profile}` that there is not", manifest.display())]
+    DeclaredProfile { manifest: PathBuf, test: String, profile: String, similar: Option<String> },
     #[error("--manifest is for one directory, and {0} were given")]
     ManifestWithout(usize),
     #[error("{} and {} are the same test, {name}", first.display(), second.display())]
@@ -64,6 +67,10 @@ impl TestError {
             Self::Manifest { .. } => "docs/test.md describes manifests".to_owned(),
             Self::DeclaredImage { similar: Some(name), .. } => format!("did you mean `{name}`?"),
             Self::DeclaredImage { .. } => "correct the manifest, or build the image".to_owned(),
+            Self::DeclaredProfile { similar: Some(name), .. } => format!("did you mean `{name}`?"),
+            Self::DeclaredProfile { .. } => {
+                "`vpmu list profiles` shows the built-in ones; one from a file has to be given by --profile too".to_owned()
+            }
             Self::ManifestWithout(_) => "give one directory, or put a manifest into each".to_owned(),
             Self::SameName { .. } => "run them one after the other, or name them in a manifest".to_owned(),
             Self::Empty(_) => "`cargo xtask images` builds images and prints their paths".to_owned(),

@@ -158,6 +158,7 @@ pub(super) fn plan(
     shard: Option<Shard>,
     kvm_missing: &KvmMissing,
 ) -> Result<Plan, TestError> {
+    check_declared(&entries, shown)?;
     let filters = args.filters.iter().map(|text| Filter::parse(text)).collect::<Result<Vec<_>, _>>()?;
     let all = matrix(entries, args, shown, kvm_missing);
     check_predicates(&filters, &all, shown)?;
@@ -242,6 +243,27 @@ fn has(profile: &Profile, engine: Engine, need: Need) -> bool {
         Need::Lbr => profile.lbr != LbrKind::None && engine == Engine::Soft,
         Need::Exact => engine == Engine::Soft,
     }
+}
+
+/// A test that a manifest limits to an unknown profile would silently run nowhere.
+fn check_declared(entries: &[Entry], shown: &[Arc<Shown>]) -> Result<(), TestError> {
+    let known = || {
+        let built_in = PROFILES.iter().map(|profile| profile.name);
+        built_in.chain(shown.iter().map(|shown| shown.profile.name))
+    };
+    for entry in entries {
+        for name in entry.profiles.iter().flatten() {
+            if !known().any(|profile| profile == name) {
+                return Err(TestError::DeclaredProfile {
+                    manifest: entry.manifest.clone().unwrap_or_default(),
+                    test: entry.name.clone(),
+                    profile: name.clone(),
+                    similar: most_similar(name, known()),
+                });
+            }
+        }
+    }
+    Ok(())
 }
 
 /// A predicate about a closed set of names that matches none of them is a typing error.

@@ -10,6 +10,7 @@ fn entry(name: &str) -> Entry {
     Entry {
         name: name.to_owned(),
         path: PathBuf::from(format!("/images/{name}.elf")),
+        manifest: None,
         area: name.to_owned(),
         groups: Vec::new(),
         append: String::new(),
