@@ -95,7 +95,7 @@ impl RunReport {
         let code = |rip| engine.instruction_at(&machine, rip);
         let cause = machine.exceptions.cause(&outcome, machine.pmu.profile(), code);
         let (counted, topdown, mut warnings) = counted(&mut machine.pmu);
-        if engine.detail() == Some(Detail::Counts) && looked_at_slots(machine.pmu.ledger()) {
+        if engine.detail() == Some(Detail::Counts) && looked_at_slots(&mut machine.pmu) {
             warnings.push(Warning::NoCoreModel);
         }
         if machine.pmu.dropped_windows() > 0 {

@@ -1,10 +1,10 @@
 //! What a reader of a run's report has to know.
 
 use crate::counts::model;
+use crate::machine::pmu::PmuDevice;
 use crate::machine::pmu::window::MAX_WINDOWS;
 use serde::Serialize;
 use std::fmt;
-use vpmu::pmu::Ledger;
 
 /// A warning. It reads as a sentence, in JSON too; what to do about it is for a front end to say.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -45,9 +45,11 @@ impl From<Warning> for String {
     }
 }
 
-/// True if the guest has counted slots, or what becomes of them.
-pub(crate) fn looked_at_slots(ledger: &Ledger) -> bool {
-    ledger.topdown().slots > 0
+/// True if the guest has counted slots, or what becomes of them, or has read PERF_METRICS, which may never have run.
+pub(crate) fn looked_at_slots(pmu: &mut PmuDevice) -> bool {
+    let read = pmu.stats().metrics > 0;
+    let ledger = pmu.ledger();
+    read || ledger.topdown().slots > 0
         || ledger.entries().any(|(key, _)| key.request.events().any(model::is_about_slots))
 }
 
@@ -55,17 +57,42 @@ pub(crate) fn looked_at_slots(ledger: &Ledger) -> bool {
 mod tests {
     use super::*;
     use crate::counts::model::{ModelSource, Retired};
-    use crate::machine::pmu::{Origin, PmuDevice};
+    use crate::machine::pmu::Origin;
+    use vpmu::pmu::RdpmcContext;
     use vpmu::profile::{ICELAKE_SP, SKYLAKE_SP, ZEN4};
-    use vpmu::{Profile, WriteOutcome};
+    use vpmu::{Profile, ReadOutcome, WriteOutcome};
+
+    fn device(profile: &Profile) -> PmuDevice {
+        let source = ModelSource::new(profile, Retired::default());
+        PmuDevice::new(profile.clone(), Box::new(source), None)
+    }
 
     fn looks(profile: &Profile, writes: &[(u32, u64)]) -> bool {
-        let source = ModelSource::new(profile, Retired::default());
-        let mut pmu = PmuDevice::new(profile.clone(), Box::new(source), None);
+        let mut pmu = device(profile);
         for (index, value) in writes {
             assert_eq!(pmu.wrmsr(*index, *value, Origin::default()), WriteOutcome::Done, "{index:#x}");
         }
-        looked_at_slots(pmu.ledger())
+        looked_at_slots(&mut pmu)
+    }
+
+    #[test]
+    fn a_read_of_metrics_that_never_ran_is_noticed() {
+        type Read = fn(&mut PmuDevice) -> ReadOutcome;
+        let reads: [(bool, Read); 4] = [
+            (true, |pmu| pmu.rdmsr(0x329, Origin::default())),
+            (true, |pmu| pmu.rdpmc(0x2000_0000, RdpmcContext::RING0, Origin::default())),
+            (false, |pmu| pmu.rdmsr(0x309, Origin::default())),
+            (false, |pmu| pmu.rdpmc(0x4000_0000, RdpmcContext::RING0, Origin::default())),
+        ];
+        for (noticed, read) in reads {
+            let mut pmu = device(&ICELAKE_SP);
+            assert!(matches!(read(&mut pmu), ReadOutcome::Value(_)));
+            assert_eq!(looked_at_slots(&mut pmu), noticed);
+        }
+        // It is not there.
+        let mut pmu = device(&SKYLAKE_SP);
+        assert!(!matches!(pmu.rdmsr(0x329, Origin::default()), ReadOutcome::Value(_)));
+        assert!(!looked_at_slots(&mut pmu));
     }
 
     #[test]

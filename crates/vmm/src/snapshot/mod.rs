@@ -30,7 +30,7 @@ use vpmu::Profile;
 use vpmu::profile::LbrKind;
 
 /// Version of the file's layout and of the meaning of its header.
-pub const VERSION: u32 = 6;
+pub const VERSION: u32 = 7;
 /// Bytes of a page.
 pub const PAGE: usize = 4096;
 

@@ -16,11 +16,12 @@ use platform::time::GuestTime;
 use serde::{Deserialize, Serialize};
 use trace::{Access, Tracer};
 use vpmu::event::ArchEvent;
-use vpmu::pmu::{Fault, LBR_COMPONENT_WORDS, Ledger, LedgerKey, RdpmcContext};
+use vpmu::pmu::{CounterId, Fault, LBR_COMPONENT_WORDS, Ledger, LedgerKey, RdpmcContext};
+use vpmu::register::rdpmc_msr;
 use vpmu::source::EventRequest;
 use vpmu::state::{RestoreError, VpmuState};
 use vpmu::{BranchFilter, BranchRecord, Profile, Provenance, ReadOutcome, TopdownSlots, Vpmu, WriteOutcome};
-use window::{RecorderState, WindowRecorder};
+use window::{RecorderState, WindowRecorder, counter_of_msr};
 
 /// Where an access comes from, for the trace.
 #[derive(Debug, Clone, Copy, Default)]
@@ -124,7 +125,7 @@ impl PmuDevice {
         self.stats.rdmsr += 1;
         self.after_read(Access::Rdmsr, index, outcome, origin);
         if let ReadOutcome::Value(value) = outcome {
-            self.windows.read_msr(self.vpmu.profile().vendor(), index, value);
+            self.counter_read(Some(index), value);
         }
         outcome
     }
@@ -154,7 +155,7 @@ impl PmuDevice {
         self.stats.rdpmc += 1;
         self.after_read(Access::Rdpmc, ecx, outcome, origin);
         if let ReadOutcome::Value(value) = outcome {
-            self.windows.rdpmc(self.vpmu.profile().vendor(), ecx, value);
+            self.counter_read(rdpmc_msr(self.vpmu.profile().vendor(), ecx), value);
         }
         outcome
     }
@@ -214,6 +215,14 @@ impl PmuDevice {
     #[must_use]
     pub fn needs_every_branch(&self) -> bool {
         self.vpmu.needs_every_branch()
+    }
+
+    /// The guest has read this register, which may be a counter.
+    fn counter_read(&mut self, msr: Option<u32>, value: u64) {
+        let vendor = self.vpmu.profile().vendor();
+        let Some(id) = msr.and_then(|msr| counter_of_msr(vendor, msr)) else { return };
+        self.stats.metrics += u64::from(matches!(id, CounterId::Metric(_)));
+        self.windows.guest_read(id, value);
     }
 
     fn after_read(&mut self, access: Access, index: u32, outcome: ReadOutcome, origin: Origin) {

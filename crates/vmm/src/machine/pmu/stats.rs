@@ -11,6 +11,8 @@ pub struct AccessStats {
     pub rdpmc: u64,
     /// Of these: ended in #GP.
     pub faults: u64,
+    /// Values of PERF_METRICS, by RDMSR or RDPMC.
+    pub metrics: u64,
     /// PMI requests.
     pub pmis: u64,
 }

@@ -11,7 +11,7 @@ use crate::counts::Source;
 use serde::{Deserialize, Serialize};
 use vpmu::pmu::{Active, CounterId};
 use vpmu::profile::Vendor;
-use vpmu::register::{RegisterId, amd, intel, locate, low_bits, rdpmc_msr};
+use vpmu::register::{RegisterId, amd, intel, locate, low_bits};
 use vpmu::source::{EventRequest, PrivilegeFilter};
 use vpmu::{Profile, Provenance, ReadOutcome, TopdownSlots, Vpmu, WriteOutcome};
 
@@ -300,26 +300,12 @@ impl WindowRecorder {
         }
     }
 
-    /// The guest read an MSR.
-    pub(super) fn read_msr(&mut self, vendor: Vendor, index: u32, value: u64) {
-        if let Some(id) = counter_of_msr(vendor, index) {
-            self.guest_read(id, value);
-        }
-    }
-
-    /// The guest executed RDPMC.
-    pub(super) fn rdpmc(&mut self, vendor: Vendor, ecx: u32, value: u64) {
-        if let Some(id) = rdpmc_msr(vendor, ecx).and_then(|msr| counter_of_msr(vendor, msr)) {
-            self.guest_read(id, value);
-        }
-    }
-
     fn last(&mut self) -> Option<&mut Window> {
         if self.last_is_kept { self.windows.last_mut() } else { None }
     }
 
     /// The first read after a counter has stopped counts.
-    fn guest_read(&mut self, id: CounterId, value: u64) {
+    pub(super) fn guest_read(&mut self, id: CounterId, value: u64) {
         if let CounterId::Metric(_) = id {
             if self.open.is_none()
                 && let Some(window) = self.last()
@@ -490,7 +476,7 @@ impl Switch {
 }
 
 /// The counter that an MSR holds; PERF_METRICS is field 0.
-fn counter_of_msr(vendor: Vendor, index: u32) -> Option<CounterId> {
+pub(super) fn counter_of_msr(vendor: Vendor, index: u32) -> Option<CounterId> {
     use amd::RegisterId::{LegacyPerfCtr, PerfCtr};
     use intel::RegisterId::{APmc, FixedCtr, PerfMetrics, Pmc};
     let located = locate(vendor, index)?;
