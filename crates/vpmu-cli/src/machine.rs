@@ -155,7 +155,7 @@ impl<'a> Plan<'a> {
         target: Target,
         progress: &Arc<Progress>,
     ) -> Result<RunReport, CliError> {
-        let timeout = Duration::from_secs(self.args.timeout(self.is_linux() || self.gdb.is_some()).0);
+        let timeout = Duration::from_secs(self.timeout().0);
         let watched = RunProgress::default();
         progress.follow(watched.clone());
         let save = self.args.snapshot.clone().zip(self.args.snapshot_at);
@@ -225,23 +225,37 @@ impl<'a> Plan<'a> {
 
     /// What a spinner says.
     pub(crate) fn activity(&self) -> String {
-        match self.args.timeout(self.is_linux() || self.gdb.is_some()) {
+        match self.timeout() {
             // A day is only there to end what everybody has forgotten.
-            (_, false) if self.is_linux() || self.gdb.is_some() => format!("running {}", self.image_name()),
+            (_, false) if self.takes_its_time() => format!("running {}", self.image_name()),
             (seconds, _) => format!("running {} (time-out {seconds} s)", self.image_name()),
         }
     }
 
+    /// Seconds after which the run ends, and whether the user has said so.
+    fn timeout(&self) -> (u64, bool) {
+        self.args.timeout(self.takes_its_time())
+    }
+
+    /// There is no telling how long the run takes.
+    fn takes_its_time(&self) -> bool {
+        self.is_linux() || self.gdb.is_some()
+    }
+
     /// The guest is a Linux kernel: it takes as long as what it runs.
     fn is_linux(&self) -> bool {
-        self.interactive || matches!(&self.start, Start::Boot { image, .. } if image.is_linux())
+        self.interactive
+            || match &self.start {
+                Start::Boot { image, .. } => image.is_linux(),
+                Start::Resume(snapshot) => snapshot.booted().linux,
+            }
     }
 
     /// The file in which `addr2line` finds the guest's addresses: none for a compressed kernel.
     pub(crate) fn symbols(&self) -> Option<&Path> {
         match &self.start {
             Start::Boot { path, image } => image.is_elf().then_some(path.as_path()),
-            Start::Resume(snapshot) => Some(Path::new(snapshot.image())),
+            Start::Resume(snapshot) => Some(Path::new(&snapshot.booted().image)),
         }
     }
 
@@ -249,7 +263,7 @@ impl<'a> Plan<'a> {
     pub(crate) fn image_name(&self) -> &str {
         match &self.start {
             Start::Boot { image, .. } => image.name(),
-            Start::Resume(snapshot) => snapshot.image(),
+            Start::Resume(snapshot) => &snapshot.booted().image,
         }
     }
 
@@ -257,7 +271,7 @@ impl<'a> Plan<'a> {
     pub(crate) fn image_path(&self) -> &Path {
         match &self.start {
             Start::Boot { path, .. } => path,
-            Start::Resume(snapshot) => Path::new(snapshot.image()),
+            Start::Resume(snapshot) => Path::new(&snapshot.booted().image),
         }
     }
 

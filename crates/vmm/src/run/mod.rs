@@ -66,7 +66,7 @@ fn take_snapshot(guest: &mut Guest) -> Result<Option<Outcome>, RunError> {
         None if instructions != at => return Err(RunError::SnapshotNotReached { at, instructions }),
         None => {}
     }
-    let taken = Snapshot::take(state, &mut guest.machine, &guest.image);
+    let taken = Snapshot::take(state, &mut guest.machine, &guest.booted);
     let written = taken.and_then(|snapshot| snapshot.write(path));
     written.map_err(|source| RunError::SaveSnapshot { path: path.clone(), source })?;
     Ok(None)

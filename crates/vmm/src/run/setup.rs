@@ -13,7 +13,7 @@ use crate::machine::exceptions::ExceptionTracer;
 use crate::machine::pmu::PmuDevice;
 use crate::machine::pmu::trace::Tracer;
 use crate::machine::{Machine, StateError};
-use crate::snapshot::{Snapshot, SnapshotError};
+use crate::snapshot::{Booted, Snapshot, SnapshotError};
 use guest_protocol::files;
 use platform::loader::{self, BootState};
 use platform::memory::{GuestMemory, MemoryConfig};
@@ -33,8 +33,7 @@ pub(super) struct Guest {
     pub(super) machine: Machine,
     /// What it prints.
     pub(super) capture: Capture,
-    /// Name of the image that was booted.
-    pub(super) image: String,
+    pub(super) booted: Booted,
     pub(super) timeout: Duration,
     /// Files of the traces of PMU accesses and of exceptions.
     pub(super) traces: [Option<PathBuf>; 2],
@@ -86,21 +85,21 @@ impl Guest {
         }
         machine.set_stop_request(config.stop);
         machine.set_progress(config.progress);
-        let image = match first {
+        let booted = match first {
             First::Boot(state, boot) => {
                 engine.boot(&state)?;
-                boot.image.name()
+                Booted { image: boot.image.name().to_owned(), linux: boot.image.is_linux() }
             }
             First::Resume(snapshot) => {
                 let snapshots = engine.snapshots().ok_or(SoftOnly::Snapshots)?;
                 snapshot.resume(snapshots, &mut machine)?;
-                snapshot.image()
+                snapshot.booted().clone()
             }
         };
         machine.exceptions.set_tracer(exceptions);
         let traces = [config.trace, config.trace_exceptions];
         let (timeout, save) = (config.timeout, config.save);
-        Ok(Self { engine, machine, capture, image: image.to_owned(), timeout, traces, save })
+        Ok(Self { engine, machine, capture, booted, timeout, traces, save })
     }
 }
 

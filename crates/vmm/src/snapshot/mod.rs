@@ -41,11 +41,21 @@ pub struct Snapshot {
     pages: Vec<(u64, Box<[u8; PAGE]>)>,
 }
 
+/// What a machine has booted.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Booted {
+    /// Name of the image.
+    pub image: String,
+    /// It is a Linux kernel.
+    pub linux: bool,
+}
+
 /// Everything but RAM.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Header {
-    image: String,
+    booted: Booted,
     profile: String,
     /// The profile has its branch records (`--lbr off` takes them away).
     lbr: bool,
@@ -89,13 +99,13 @@ pub enum SnapshotError {
 }
 
 impl Snapshot {
-    /// Takes a copy of a machine whose vCPU is `vcpu`. `image` is the name of what was booted.
+    /// Takes a copy of a machine whose vCPU is `vcpu`.
     ///
     /// # Errors
     /// RAM cannot be read.
-    pub fn take(vcpu: VcpuState, machine: &mut Machine, image: &str) -> Result<Self, SnapshotError> {
+    pub fn take(vcpu: VcpuState, machine: &mut Machine, booted: &Booted) -> Result<Self, SnapshotError> {
         let header = Header {
-            image: image.to_owned(),
+            booted: booted.clone(),
             profile: machine.pmu.profile().name.to_owned(),
             lbr: machine.pmu.profile().lbr != LbrKind::None,
             memory_mib: machine.memory.size_mib(),
@@ -115,10 +125,10 @@ impl Snapshot {
         Ok(Self { header, pages })
     }
 
-    /// Name of the image that was booted.
+    /// What was booted.
     #[must_use]
-    pub fn image(&self) -> &str {
-        &self.header.image
+    pub fn booted(&self) -> &Booted {
+        &self.header.booted
     }
 
     /// Guest RAM in MiB.

@@ -57,6 +57,11 @@ fn program() -> (Vec<u8>, Vec<u8>) {
     (main, handler)
 }
 
+/// What the snapshots say that they are of.
+fn kernel() -> Booted {
+    Booted { image: "test".to_owned(), linux: true }
+}
+
 struct Guest {
     engine: SoftEngine,
     machine: Machine,
@@ -134,7 +139,7 @@ impl Guest {
 
     fn snapshot(&mut self) -> Snapshot {
         let state = self.engine.save();
-        Snapshot::take(state, &mut self.machine, "test").expect("RAM is readable")
+        Snapshot::take(state, &mut self.machine, &kernel()).expect("RAM is readable")
     }
 }
 
@@ -155,6 +160,7 @@ fn a_resumed_run_continues_byte_for_byte_from_anywhere() {
         first.machine.pmu.finish_trace().expect("the trace goes to memory");
         let (console, trace) = (first.console.text(), first.trace.text());
         let read = Snapshot::from_bytes(&snapshot.to_bytes().expect("JSON")).expect("what was written");
+        assert_eq!(read.booted(), &kernel());
         let mut rest = resumed(&read).expect("a state of this machine").finish();
         rest.console.insert_str(0, &console);
         rest.trace.insert_str(0, &trace);
