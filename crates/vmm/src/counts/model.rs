@@ -307,7 +307,10 @@ fn quantity(event: Event) -> Option<Quantity> {
         Event::CpuClkUnhaltedThread | Event::CpuClkUnhaltedDistributed | Event::CpuClkUnhaltedRefTsc => {
             Quantity::Cycles
         }
-        Event::CpuClkUnhaltedRefXclk | Event::CpuClkUnhaltedRefDistributed => Quantity::Crystal,
+        // The sibling is never there.
+        Event::CpuClkUnhaltedRefXclk
+        | Event::CpuClkUnhaltedRefDistributed
+        | Event::CpuClkUnhaltedOneThreadActive => Quantity::Crystal,
         Event::TopdownSlots => Quantity::Slots,
         // The level-1 formulas of Intel's and AMD's metrics (Linux `tools/perf/pmu-events/arch/x86`): what is issued
         // retires, and the front end always delivers.

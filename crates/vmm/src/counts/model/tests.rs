@@ -48,6 +48,9 @@ fn the_events_of_skylake_s_formulas_add_up() {
         let front_end = of(E::IdqUopsNotDeliveredCore);
         let back_end = slots - front_end - of(E::UopsIssuedAny) - 4 * of(E::IntMiscRecoveryCycles);
         assert_eq!([slots, retiring, bad_speculation, front_end, back_end], [4000, 700, 0, 0, 3300]);
+        // Of these perf makes the core's cycles, which are the thread's where it is alone.
+        let [alone, reference] = [E::CpuClkUnhaltedOneThreadActive, E::CpuClkUnhaltedRefXclk].map(of);
+        assert!(reference > 0 && alone == reference, "{alone} of {reference}");
     }
 }
 
