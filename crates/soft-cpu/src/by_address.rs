@@ -1,5 +1,6 @@
 //! Maps by guest physical address.
 
+use crate::low::Low;
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
@@ -19,7 +20,7 @@ impl Hasher for AddressHasher {
         self.0 ^= self.0 >> 32;
     }
     fn write_isize(&mut self, value: isize) {
-        self.write_u64(value as u64);
+        self.write_u64(value.cast_unsigned().low_u64());
     }
 }
 

@@ -6,6 +6,7 @@ use crate::by_address::ByAddress;
 use crate::context::Mode;
 use crate::exec::Insn;
 use crate::exec::chain::Chain;
+use crate::low::Low;
 use crate::mmu::{Mmu, PAGE};
 use crate::observe::Observed;
 use crate::prefetch::prefetch;
@@ -205,7 +206,7 @@ impl<B: Bus> Cache<B> {
             self.by_page.entry(second).or_default().push(key);
         }
         self.by_page.entry(block.gpa & !(PAGE - 1)).or_default().push(key);
-        let id = self.free.pop().unwrap_or(BlockId(self.blocks.len() as u32));
+        let id = self.free.pop().unwrap_or(BlockId(self.blocks.len().low_u32()));
         match self.blocks.get_mut(id.0 as usize) {
             Some(place) => *place = block,
             None => self.blocks.push(block),
@@ -248,5 +249,5 @@ impl<B: Bus> Cache<B> {
 
 #[inline(always)]
 fn slot(key: u64) -> usize {
-    (key ^ key >> JUMPS.ilog2()) as usize % JUMPS
+    (key ^ key >> JUMPS.ilog2()).low_usize() % JUMPS
 }

@@ -26,6 +26,12 @@ pub(crate) const RDI: usize = 7;
 pub(crate) const ZERO: usize = 16;
 /// Register number of the address of the block's first instruction: RIP-relative operands.
 pub(crate) const BLOCK: usize = 17;
+/// A register as instructions number it.
+pub(crate) const fn number(register: usize) -> u8 {
+    assert!(register < REGS);
+    register.to_le_bytes()[0]
+}
+
 /// As many as a register number can tell apart, so that none needs a check.
 const REGS: usize = 1 << u8::BITS;
 

@@ -12,6 +12,7 @@ use crate::exception::{self, Done, EventKind, Exception, Fault};
 use crate::exec::chain;
 use crate::exec::event::TripleFault;
 use crate::flags::{IF, RF, TF};
+use crate::low::Low;
 use crate::mmu::{Intent, PAGE, is_canonical};
 use crate::silicon::{Rule, Silicon};
 use crate::state::State;
@@ -530,7 +531,7 @@ impl<B: Bus> Cpu<B> {
     fn decode_block(&mut self, bus: &mut B, linear: u64, gpa: u64) -> Result<Block<B>, Fault> {
         let core = &mut self.core;
         let mut bytes = [0; FETCH];
-        let in_page = ((PAGE - gpa % PAGE) as usize).min(FETCH);
+        let in_page = (PAGE - gpa % PAGE).low_usize().min(FETCH);
         if !fetch(bus, gpa, &mut bytes[..in_page]) {
             log::warn!("guest executes at {linear:#x}, physical {gpa:#x}, where there is no RAM: #UD");
             return Err(core.ud());
@@ -608,7 +609,7 @@ impl<B: Bus> Cpu<B> {
 fn run_some<B: Bus>(core: &mut Core, bus: &mut B, block: &Block<B>, left: &mut u64) -> Left {
     // What follows is no block by which the last branch can be told.
     core.tell_branches(bus);
-    let (insns, end) = match block.insns.split_at_checked(*left as usize) {
+    let (insns, end) = match block.insns.split_at_checked((*left).low_usize()) {
         Some((insns, [next, ..])) => (insns, next.position),
         _ => (&*block.insns, block.end),
     };

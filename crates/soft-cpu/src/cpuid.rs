@@ -1,5 +1,7 @@
 //! What the CPU can do, as CPUID says it.
 
+use crate::low::Low;
+
 /// The four registers that CPUID returns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct CpuidLeaf {
@@ -71,7 +73,9 @@ pub fn leaf(leaf: u32, subleaf: u32) -> CpuidLeaf {
         2 => CpuidLeaf { eax: 0xFF01, ..CpuidLeaf::default() },
         7 if subleaf == 0 => CpuidLeaf { ebx: LEAF_7_EBX, ecx: LEAF_7_ECX, ..CpuidLeaf::default() },
         // x87 and SSE state; EBX as far as it does not depend on control registers.
-        0xD if subleaf == 0 => CpuidLeaf { eax: USER_STATE as u32, ebx: XSAVE_AREA, ecx: XSAVE_AREA, edx: 0 },
+        0xD if subleaf == 0 => {
+            CpuidLeaf { eax: USER_STATE.low_u32(), ebx: XSAVE_AREA, ecx: XSAVE_AREA, edx: 0 }
+        }
         0xD if subleaf == 1 => CpuidLeaf { eax: LEAF_D_1_EAX, ebx: XSAVE_AREA, ecx: 0, edx: 0 },
         0x8000_0000 => CpuidLeaf { eax: MAX_EXTENDED, ..CpuidLeaf::default() },
         0x8000_0001 => CpuidLeaf { ecx: EXTENDED_ECX, edx: EXTENDED_EDX, ..CpuidLeaf::default() },

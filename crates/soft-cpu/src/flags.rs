@@ -1,5 +1,7 @@
 //! Arithmetic flags, kept as the last result and its carries and computed when they are read.
 
+use crate::low::Low;
+
 pub(crate) const CF: u64 = 1;
 pub(crate) const PF: u64 = 1 << 2;
 pub(crate) const AF: u64 = 1 << 4;
@@ -77,7 +79,7 @@ impl Flags {
     }
     #[inline(always)]
     pub(crate) fn parity(self) -> bool {
-        ((self.result ^ self.carries >> 8) as u8).count_ones() & 1 == 0
+        (self.result ^ self.carries >> 8).low_u8().count_ones() & 1 == 0
     }
 
     /// After AND, OR, XOR, TEST: CF, OF and AF are 0. `result` is sign-extended.

@@ -30,6 +30,11 @@
 //! instruction that is not implemented raises #UD in the guest, and [`Cpu::unimplemented`] names it.
 //! [`cpuid::leaf`] advertises only what works.
 #![deny(unsafe_code)]
+// What a guest says keeps its value, or the conversion says so.
+#![cfg_attr(
+    not(test),
+    warn(clippy::cast_possible_truncation, clippy::cast_possible_wrap, clippy::cast_sign_loss)
+)]
 
 mod account;
 mod block;
@@ -45,9 +50,11 @@ mod decode;
 mod exception;
 mod exec;
 mod flags;
+mod low;
 mod mmu;
 mod mmx;
 mod msr;
+#[allow(clippy::cast_possible_truncation, reason = "sizes of accesses and counts in a log fit eight bits")]
 mod observe;
 mod prefetch;
 mod segment;

@@ -3,6 +3,7 @@
 use crate::bus::Bus;
 use crate::context::{CS, Core, FS, SS};
 use crate::exception::{self, Done, Exception, Fault};
+use crate::low::Low;
 use crate::state::Segment;
 
 /// A descriptor as it stands in memory; the upper half only counts for system descriptors in long
@@ -45,9 +46,9 @@ impl Descriptor {
     /// The segment register that this descriptor makes.
     pub(crate) fn segment(&self, selector: u16) -> Segment {
         let granular = self.low >> 55 & 1 != 0;
-        let limit = (self.low & 0xFFFF | self.low >> 32 & 0xF_0000) as u32;
+        let limit = (self.low & 0xFFFF | self.low >> 32 & 0xF_0000).low_u32();
         let base = self.low >> 16 & 0xFF_FFFF | self.low >> 32 & 0xFF00_0000;
-        let rights = (self.low >> 40) as u16 & 0xF0FF;
+        let rights = (self.low >> 40).low_u16() & 0xF0FF;
         Segment {
             selector,
             base: base | if self.ordinary() { 0 } else { self.high << 32 },
@@ -97,7 +98,7 @@ impl Core {
     fn set_descriptor_bit<B: Bus>(&mut self, bus: &mut B, descriptor: &mut Descriptor, bit: u32) -> Done {
         if descriptor.low >> bit & 1 == 0 {
             descriptor.low |= 1 << bit;
-            self.system_store(bus, descriptor.address.wrapping_add(5), (descriptor.low >> 40) as u8)?;
+            self.system_store(bus, descriptor.address.wrapping_add(5), (descriptor.low >> 40).low_u8())?;
         }
         Ok(())
     }
@@ -112,14 +113,15 @@ impl Core {
             return Err(self.ud());
         }
         if selector & !3 == 0 {
-            if number == SS && !(self.in_64_bit_mode() && self.cpl != 3 && selector as u8 & 3 == self.cpl) {
+            if number == SS && !(self.in_64_bit_mode() && self.cpl != 3 && selector.low_u8() & 3 == self.cpl)
+            {
                 return Err(self.gp(0));
             }
             self.set_null(number, selector);
             return Ok(());
         }
         let mut descriptor = self.descriptor(bus, selector, exception::GP, false)?;
-        let (rpl, dpl) = (selector as u8 & 3, descriptor.dpl());
+        let (rpl, dpl) = (selector.low_u8() & 3, descriptor.dpl());
         let writable = descriptor.kind() & 2 != 0;
         let allowed = if number == SS {
             descriptor.ordinary() && !descriptor.is_code() && writable && rpl == self.cpl && dpl == self.cpl

@@ -69,6 +69,12 @@ pub(crate) trait Width: Memory + PartialEq {
 
 macro_rules! width {
     ($t:ty, $signed:ty, $write:expr) => {
+        #[allow(
+            clippy::cast_possible_truncation,
+            clippy::cast_possible_wrap,
+            clippy::cast_sign_loss,
+            reason = "low bits and sign extension"
+        )]
         impl Width for $t {
             const BITS: u32 = <$t>::BITS;
             #[inline(always)]
@@ -100,6 +106,12 @@ width!(u16, i16, |old: u64, new: u16| old & !0xFFFF | u64::from(new));
 width!(u32, i32, |_old: u64, new: u32| u64::from(new));
 width!(u64, i64, |_old: u64, new: u64| new);
 
+#[allow(
+    clippy::cast_possible_truncation,
+    clippy::cast_possible_wrap,
+    clippy::cast_sign_loss,
+    reason = "low bits and sign extension"
+)]
 impl Width for u8 {
     const BITS: u32 = 8;
     #[inline(always)]

@@ -7,6 +7,7 @@ use self::trail::{HALF, NEAR, NOTES, Trail, taken};
 use crate::block::{Ending, Position};
 use crate::bus::{BranchRecorder, Bus, TakenBranch};
 use crate::context::{BLOCK, Core};
+use crate::low::Low;
 use retire::BranchKind;
 
 impl Core {
@@ -143,7 +144,7 @@ impl Core {
         let Some(recorder) = bus.branches() else { return };
         let Trail { ref starts, ref ends, next: behind, wanted, kept, cpl, told, .. } = self.trail;
         let note = |age: usize| {
-            let place = usize::from(behind.wrapping_sub(age as u8));
+            let place = usize::from(behind.wrapping_sub(age.low_u8()));
             (starts[place], ends[place])
         };
         let current = self.regs[BLOCK];

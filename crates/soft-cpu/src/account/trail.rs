@@ -12,6 +12,7 @@
 
 use super::totals::ModeTotals;
 use crate::block::{Ending, Position};
+use crate::low::Low;
 use retire::BranchKind;
 
 /// Notes in the ring, as an index of eight bits has it.
@@ -27,7 +28,7 @@ pub(super) const NEAR: u8 = !BranchKind::Far.bit();
 pub(super) fn taken(start: u64, end: Position, next: u64) -> Option<BranchKind> {
     let behind = start.wrapping_add(u64::from(end.start));
     // RIP may have run over the end of the 32-bit space. No jump is as long as that.
-    let goes_on = || behind as u32 == next as u32;
+    let goes_on = || behind.low_u32() == next.low_u32();
     Ending::of(end).branch().filter(|kind| *kind != BranchKind::Conditional || !goes_on())
 }
 

@@ -6,13 +6,14 @@ use crate::bus::Bus;
 use crate::exec::bmi::{self, Third};
 use crate::exec::operand::{Imm, Src};
 use crate::exec::{Handler, Insn};
+use crate::low::Low;
 use iced_x86::{Instruction, Mnemonic as M};
 
 pub(super) fn handler<B: Bus>(ins: &Instruction, insn: &mut Insn<B>) -> Option<Handler<B>> {
     let size0 = size(ins, 0);
     let third = ins.op_register(2);
     if third.is_gpr() {
-        insn.aux = third.number() as u8;
+        insn.aux = third.number().low_u8();
     }
     /// Second operand in a register, third in a register or memory.
     macro_rules! third {

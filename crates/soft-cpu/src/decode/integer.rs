@@ -6,6 +6,7 @@ use crate::bus::Bus;
 use crate::context::Mode;
 use crate::exec::operand::{Dst, Imm, Mem, Src};
 use crate::exec::{self, Handler, Insn, alu, bits, control, flag, mov, muldiv, shift, stack, string};
+use crate::low::Low;
 use iced_x86::{ConditionCode, Instruction, Mnemonic as M, OpKind};
 
 pub(super) fn handler<B: Bus>(ins: &Instruction, insn: &mut Insn<B>, mode: Mode) -> Option<Handler<B>> {
@@ -235,7 +236,7 @@ fn stack_handler<B: Bus>(ins: &Instruction, insn: &mut Insn<B>) -> Option<Handle
     let segment = ins.op_count() > 0 && ins.op0_register().is_segment_register();
     let handler: Handler<B> = match ins.mnemonic() {
         M::Push if segment => {
-            insn.aux = ins.op0_register().number() as u8;
+            insn.aux = ins.op0_register().number().low_u8();
             word_width!(width, T => stack::push_segment::<B, T>)
         }
         M::Push => match super::operands::Kind::of(ins, 0) {
@@ -244,7 +245,7 @@ fn stack_handler<B: Bus>(ins: &Instruction, insn: &mut Insn<B>) -> Option<Handle
             _ => word_width!(width, T => hot!(insn, stack::push[B, T, Imm])),
         },
         M::Pop if segment => {
-            insn.aux = ins.op0_register().number() as u8;
+            insn.aux = ins.op0_register().number().low_u8();
             word_width!(width, T => stack::pop_segment::<B, T>)
         }
         M::Pop if is_memory(ins, 0) => word_width!(width, T => stack::pop_memory::<B, T>),
@@ -285,9 +286,9 @@ fn branches<B: Bus>(ins: &Instruction, insn: &mut Insn<B>, mode: Mode) -> Option
         insn.aux = if ins.op0_kind() == OpKind::NearBranch16 { 2 } else { 0 };
         if mode != Mode::Bits64 {
             // Offsets below the block's start came out modulo the branch's size.
-            insn.disp = insn.disp as u32 as i32 as u64;
+            insn.disp = i64::from(insn.disp.low_u32().cast_signed()).cast_unsigned();
             if insn.aux == 2 {
-                insn.disp = insn.disp as u16 as i16 as u64;
+                insn.disp = i64::from(insn.disp.low_u16().cast_signed()).cast_unsigned();
             }
         }
         insn.imm = match mode {

@@ -5,6 +5,7 @@ use super::select::place;
 use crate::bus::Bus;
 use crate::exec::operand::{Dst, Imm, Mem, Src};
 use crate::exec::{Handler, Insn};
+use crate::low::Low;
 use crate::mmx::{self, Half, Joined, Lanes, MmSrc, Upper, convert, moves};
 use crate::sse::{Aligned, XmmSrc, integer, scalar, sse4};
 use iced_x86::{Instruction, Mnemonic as M};
@@ -37,8 +38,8 @@ fn moves_handler<B: Bus>(ins: &Instruction, insn: &mut Insn<B>) -> Option<Handle
         M::Movdq2q => moves::movdq2q::<B>,
         M::Maskmovq => {
             // Operands are implicit memory, then the two registers.
-            insn.dst = ins.op1_register().number() as u8;
-            insn.src = ins.op2_register().number() as u8;
+            insn.dst = ins.op1_register().number().low_u8();
+            insn.src = ins.op2_register().number().low_u8();
             moves::maskmovq::<B>
         }
         M::Pmovmskb => moves::pmovmskb::<B>,

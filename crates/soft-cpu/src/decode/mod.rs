@@ -20,6 +20,7 @@ use crate::bus::Bus;
 use crate::context::Mode;
 use crate::exec::chain::{self, Chain};
 use crate::exec::{self, Handler, Insn};
+use crate::low::Low;
 use core_model::RegisterFile;
 use iced_x86::{
     Decoder, DecoderError, DecoderOptions, FlowControl, Instruction, InstructionInfoFactory,
@@ -72,7 +73,7 @@ fn decode<B: Bus>(bytes: &[u8], mode: Mode, limit: usize) -> Decoded<B> {
         if decoder.last_error() == DecoderError::NoMoreBytes {
             break;
         }
-        position.len = instruction.len() as u8;
+        position.len = instruction.len().low_u8();
         let mut insn = operands::operands(&instruction, mode);
         insn.position = position;
         let mut ends = true;

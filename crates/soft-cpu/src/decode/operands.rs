@@ -2,8 +2,9 @@
 
 use crate::block::Position;
 use crate::bus::Bus;
-use crate::context::{BLOCK, DS, Mode, ZERO};
+use crate::context::{BLOCK, DS, Mode, ZERO, number};
 use crate::exec::{self, Insn, SEG_ADDRESS_16, SEG_ADDRESS_32, SEG_SLOW};
+use crate::low::Low;
 use iced_x86::{Instruction, OpKind, Register};
 
 /// Where the first two operands are.
@@ -79,7 +80,7 @@ pub(crate) fn size(instruction: &Instruction, n: u32) -> usize {
 
 /// Register number as `Width::reg` wants it.
 fn register(register: Register) -> u8 {
-    let number = register.number() as u8;
+    let number = register.number().low_u8();
     if register.is_gpr8() {
         return match number {
             0..4 => number,
@@ -102,10 +103,10 @@ pub(crate) fn operands<B: Bus>(instruction: &Instruction, mode: Mode) -> Insn<B>
         position: Position::default(),
         dst: 0,
         src: 0,
-        base: ZERO as u8,
-        index: ZERO as u8,
+        base: number(ZERO),
+        index: number(ZERO),
         scale: 0,
-        seg: DS as u8,
+        seg: number(DS),
         aux: 0,
     };
     for n in 0..instruction.op_count() {
@@ -141,19 +142,19 @@ fn memory<B>(instruction: &Instruction, n: u32, mode: Mode, insn: &mut Insn<B>) 
         },
         _ => instruction.memory_segment(),
     };
-    insn.seg = if segment.is_segment_register() { segment.number() as u8 } else { DS as u8 };
+    insn.seg = if segment.is_segment_register() { segment.number().low_u8() } else { number(DS) };
     let size = match instruction.op_kind(n) {
         OpKind::Memory => {
             insn.disp = instruction.memory_displacement64();
             let (base, index) = (instruction.memory_base(), instruction.memory_index());
             insn.base = match base {
-                Register::RIP | Register::EIP => BLOCK as u8,
-                Register::None => ZERO as u8,
-                base => base.number() as u8,
+                Register::RIP | Register::EIP => number(BLOCK),
+                Register::None => number(ZERO),
+                base => base.number().low_u8(),
             };
             if index != Register::None {
-                insn.index = index.number() as u8;
-                insn.scale = instruction.memory_index_scale().trailing_zeros() as u8;
+                insn.index = index.number().low_u8();
+                insn.scale = instruction.memory_index_scale().trailing_zeros().low_u8();
             }
             match (base, index) {
                 (Register::None, Register::None) => instruction.memory_displ_size() as usize,

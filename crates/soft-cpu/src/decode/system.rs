@@ -6,6 +6,7 @@ use crate::bus::Bus;
 use crate::context::Mode;
 use crate::exec::operand::{Dst, Mem, Src};
 use crate::exec::{Handler, Insn, far, io, mov, protection, system, tsc_aux, x87, xsave};
+use crate::low::Low;
 use iced_x86::{Code as C, Instruction, Mnemonic as M, OpKind};
 
 pub(super) fn handler<B: Bus>(ins: &Instruction, insn: &mut Insn<B>, mode: Mode) -> Option<Handler<B>> {
@@ -21,26 +22,26 @@ fn segments_and_control<B: Bus>(ins: &Instruction, insn: &mut Insn<B>) -> Option
         M::Mov => {
             let (to, from) = (ins.op0_register(), ins.op1_register());
             if to.is_segment_register() {
-                insn.aux = to.number() as u8;
+                insn.aux = to.number().low_u8();
                 place!(is_memory(ins, 1), Src, S => system::mov_to_segment::<B, S>)
             } else if from.is_segment_register() {
-                insn.aux = from.number() as u8;
+                insn.aux = from.number().low_u8();
                 if is_memory(ins, 0) {
                     mov::mov_from_segment::<B, u16, Mem>
                 } else {
                     word_width!(size0, T => mov::mov_from_segment::<B, T, Dst>)
                 }
             } else if to.is_cr() {
-                insn.aux = to.number() as u8;
+                insn.aux = to.number().low_u8();
                 system::mov_to_cr::<B>
             } else if from.is_cr() {
-                insn.aux = from.number() as u8;
+                insn.aux = from.number().low_u8();
                 system::mov_from_cr::<B>
             } else if to.is_dr() {
-                insn.aux = to.number() as u8;
+                insn.aux = to.number().low_u8();
                 system::mov_to_dr::<B>
             } else if from.is_dr() {
-                insn.aux = from.number() as u8;
+                insn.aux = from.number().low_u8();
                 system::mov_from_dr::<B>
             } else {
                 return None;
@@ -134,7 +135,7 @@ fn far_handler<B: Bus>(ins: &Instruction, insn: &mut Insn<B>, mode: Mode) -> Opt
         M::Int1 => far::int1::<B>,
         M::Into => far::into::<B>,
         M::Bound => {
-            insn.aux = size(ins, 0) as u8;
+            insn.aux = size(ins, 0).low_u8();
             far::bound::<B>
         }
         M::Syscall => far::syscall::<B>,
@@ -178,7 +179,7 @@ fn protection_handler<B: Bus>(ins: &Instruction) -> Option<Handler<B>> {
 fn other<B: Bus>(ins: &Instruction, insn: &mut Insn<B>) -> Option<Handler<B>> {
     let handler: Handler<B> = match ins.mnemonic() {
         M::In => {
-            insn.aux = size(ins, 0) as u8;
+            insn.aux = size(ins, 0).low_u8();
             if ins.op1_kind() == OpKind::Immediate8 {
                 io::port_in::<B, true>
             } else {
@@ -186,7 +187,7 @@ fn other<B: Bus>(ins: &Instruction, insn: &mut Insn<B>) -> Option<Handler<B>> {
             }
         }
         M::Out => {
-            insn.aux = size(ins, 1) as u8;
+            insn.aux = size(ins, 1).low_u8();
             if ins.op0_kind() == OpKind::Immediate8 {
                 io::port_out::<B, true>
             } else {

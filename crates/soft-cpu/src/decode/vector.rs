@@ -5,6 +5,7 @@ use super::select::{hot, place, source, word_width};
 use crate::bus::Bus;
 use crate::exec::operand::{Imm, Src};
 use crate::exec::{Handler, Insn};
+use crate::low::Low;
 use crate::sse::{self, Aligned, XmmSrc, integer, moves, scalar};
 use iced_x86::{Instruction, Mnemonic as M, Register};
 
@@ -73,8 +74,8 @@ fn moves_handler<B: Bus>(ins: &Instruction, insn: &mut Insn<B>) -> Option<Handle
         M::Pinsrw => place!(from_memory, Src, S => moves::insert::<B, u16, S>),
         M::Maskmovdqu => {
             // Operands are implicit memory, then the two registers.
-            insn.dst = ins.op1_register().number() as u8;
-            insn.src = ins.op2_register().number() as u8;
+            insn.dst = ins.op1_register().number().low_u8();
+            insn.src = ins.op2_register().number().low_u8();
             moves::maskmovdqu::<B>
         }
         M::Ldmxcsr => moves::ldmxcsr::<B>,

@@ -3,9 +3,10 @@
 use super::Insn;
 use super::operand::{self, Get, Mem, Place, is_stack};
 use crate::bus::Bus;
-use crate::context::{Core, RAX, RBX, RCX, RDX};
+use crate::context::{Core, RAX, RBX, RCX, RDX, number};
 use crate::exception::Done;
 use crate::flags::ZF;
+use crate::low::Low;
 use crate::width::Width;
 
 /// An operation with a result that is written back.
@@ -183,12 +184,12 @@ pub(crate) fn xadd<B: Bus, T: Width, D: Place<T>>(c: &mut Core, b: &mut B, i: &I
 
 /// CMPXCHG with a register: if the comparison fails it stays as it is, upper half included.
 pub(crate) fn cmpxchg_register<B: Bus, T: Width>(c: &mut Core, _b: &mut B, i: &Insn<B>) -> Done {
-    let (old, expected) = (T::reg(c, i.dst), T::reg(c, RAX as u8));
+    let (old, expected) = (T::reg(c, i.dst), T::reg(c, number(RAX)));
     Sub::apply(c, expected, old);
     if old == expected {
         T::reg(c, i.src).set_reg(c, i.dst);
     } else {
-        old.set_reg(c, RAX as u8);
+        old.set_reg(c, number(RAX));
     }
     Ok(())
 }
@@ -196,7 +197,7 @@ pub(crate) fn cmpxchg_register<B: Bus, T: Width>(c: &mut Core, _b: &mut B, i: &I
 /// CMPXCHG with memory, which is written in any case.
 pub(crate) fn cmpxchg<B: Bus, T: Width>(c: &mut Core, b: &mut B, i: &Insn<B>) -> Done {
     let new = T::reg(c, i.src);
-    let expected = T::reg(c, RAX as u8);
+    let expected = T::reg(c, number(RAX));
     let mut found = expected;
     Mem::update(c, b, i, |c, old| {
         found = old;
@@ -204,7 +205,7 @@ pub(crate) fn cmpxchg<B: Bus, T: Width>(c: &mut Core, b: &mut B, i: &Insn<B>) ->
         if old == expected { new } else { old }
     })?;
     if found != expected {
-        found.set_reg(c, RAX as u8);
+        found.set_reg(c, number(RAX));
     }
     Ok(())
 }
@@ -237,7 +238,7 @@ pub(crate) fn cmpxchg16b<B: Bus>(c: &mut Core, b: &mut B, i: &Insn<B>) -> Done {
     let equal = old == expected;
     c.store_update(b, target, if equal { new } else { old });
     if !equal {
-        c.regs[RAX] = old as u64;
+        c.regs[RAX] = old.low_u64();
         c.regs[RDX] = (old >> 64) as u64;
     }
     c.flags.set(ZF, if equal { ZF } else { 0 });

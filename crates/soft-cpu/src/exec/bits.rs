@@ -6,6 +6,7 @@ use crate::bus::Bus;
 use crate::context::Core;
 use crate::exception::Done;
 use crate::flags::ZF;
+use crate::low::Low;
 use crate::width::Width;
 
 /// What happens to the tested bit.
@@ -41,7 +42,7 @@ pub(crate) fn bit<B: Bus, O: BitOp, T: Width, D: Place<T>, S: Get<T>>(
     b: &mut B,
     i: &Insn<B>,
 ) -> Done {
-    let number = S::get(c, b, i)?.zext() as u32 % T::BITS;
+    let number = S::get(c, b, i)?.zext().low_u32() % T::BITS;
     if !O::WRITES {
         let value = D::get(c, b, i)?.zext();
         c.flags.set_carry(value >> number & 1 != 0);
@@ -56,10 +57,10 @@ pub(crate) fn bit<B: Bus, O: BitOp, T: Width, D: Place<T>, S: Get<T>>(
 
 /// Bit string in memory: the register counts bits from the operand's address, signed.
 pub(crate) fn bit_string<B: Bus, O: BitOp, T: Width>(c: &mut Core, b: &mut B, i: &Insn<B>) -> Done {
-    let index = T::reg(c, i.src).sext() as i64;
+    let index = T::reg(c, i.src).sext().cast_signed();
     let words = index >> T::BITS.trailing_zeros();
-    let number = (index as u64 & u64::from(T::BITS - 1)) as u32;
-    let offset = operand::offset(c, i).wrapping_add((words as u64).wrapping_mul(T::BYTES as u64));
+    let number = (index.cast_unsigned() & u64::from(T::BITS - 1)).low_u32();
+    let offset = operand::offset(c, i).wrapping_add(words.cast_unsigned().wrapping_mul(T::BYTES as u64));
     let offset = offset & operand::address_mask(i.seg);
     let linear = c.segmented(i.seg & 7, offset, T::BYTES, O::WRITES)?;
     if !O::WRITES {

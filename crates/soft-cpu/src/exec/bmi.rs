@@ -3,9 +3,10 @@
 use super::Insn;
 use super::operand::Get;
 use crate::bus::Bus;
-use crate::context::{Core, RDX};
+use crate::context::{Core, RDX, number};
 use crate::exception::{Done, Fault};
 use crate::flags::{CF, Flags, SF, ZF};
+use crate::low::Low;
 use crate::width::Width;
 
 /// The third register operand, [`Insn::aux`].
@@ -63,12 +64,12 @@ macro_rules! operations {
 operations! { Pair -> (u64, bool):
     Andn = |a, b, bits| (!a & b, false);
     Bextr = |a, control, bits| {
-        let (start, length) = (control as u8, (control >> 8) as u8);
+        let (start, length) = (control.low_u8(), (control >> 8).low_u8());
         let shifted = if start < 64 { a >> start } else { 0 };
         (if length < 64 { shifted & ((1 << length) - 1) } else { shifted }, false)
     };
     Bzhi = |a, index, bits| {
-        let index = index as u8;
+        let index = index.low_u8();
         if u32::from(index) < bits { (a & ((1 << index) - 1), false) } else { (a, true) }
     };
     Blsr = |a, _b, bits| (a & a.wrapping_sub(1), a == 0);
@@ -96,12 +97,12 @@ operations! { Quiet -> u64:
         result
     };
     Rorx = |a, count, bits| {
-        let count = count as u32 & (bits - 1);
+        let count = count.low_u32() & (bits - 1);
         if count == 0 { a } else { a >> count | a << (bits - count) }
     };
-    Sarx = |a, count, bits| (T::low(a).sext() as i64 >> (count as u32 & (bits - 1))) as u64;
-    Shlx = |a, count, bits| a << (count as u32 & (bits - 1));
-    Shrx = |a, count, bits| a >> (count as u32 & (bits - 1));
+    Sarx = |a, count, bits| (T::low(a).sext().cast_signed() >> (count.low_u32() & (bits - 1))).cast_unsigned();
+    Shlx = |a, count, bits| a << (count.low_u32() & (bits - 1));
+    Shrx = |a, count, bits| a >> (count.low_u32() & (bits - 1));
 }
 
 /// Sets SF, ZF and CF, except that BLSMSK's ZF is 0 by its result; OF is 0, and so are AF and PF, which are undefined.
@@ -134,9 +135,9 @@ pub(crate) fn quiet<B: Bus, O: Quiet, T: Width, L: Get<T>, R: Get<T>>(
 /// first.
 pub(crate) fn mulx<B: Bus, T: Width, S: Get<T>>(c: &mut Core, b: &mut B, i: &Insn<B>) -> Done {
     let right = S::get(c, b, i)?.zext();
-    let product = u128::from(T::reg(c, RDX as u8).zext()) * u128::from(right);
-    T::low(product as u64).set_reg(c, i.src);
-    T::low((product >> T::BITS) as u64).set_reg(c, i.dst);
+    let product = u128::from(T::reg(c, number(RDX)).zext()) * u128::from(right);
+    T::low(product.low_u64()).set_reg(c, i.src);
+    T::low((product >> T::BITS).low_u64()).set_reg(c, i.dst);
     Ok(())
 }
 
@@ -149,7 +150,7 @@ pub(crate) fn add_one_flag<B: Bus, const CARRY: bool, T: Width, S: Get<T>>(
     let right = S::get(c, b, i)?.zext();
     let old = if CARRY { c.flags.carry() } else { c.flags.overflow() };
     let sum = u128::from(T::reg(c, i.dst).zext()) + u128::from(right) + u128::from(old);
-    T::low(sum as u64).set_reg(c, i.dst);
+    T::low(sum.low_u64()).set_reg(c, i.dst);
     let out = sum >> T::BITS != 0;
     let (carry, overflow) = if CARRY { (out, c.flags.overflow()) } else { (c.flags.carry(), out) };
     c.flags.set_carry_overflow(carry, overflow);

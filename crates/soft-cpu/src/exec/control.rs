@@ -5,6 +5,7 @@ use super::{Insn, chain};
 use crate::bus::Bus;
 use crate::context::{BLOCK, Core, Mode, RCX, RSP};
 use crate::exception::{Done, Fault};
+use crate::low::Low;
 use crate::mmu::is_canonical;
 use crate::silicon::Rule;
 use crate::width::Width;
@@ -77,7 +78,7 @@ pub(crate) fn call_indirect<B: Bus, T: Width, S: Get<T>>(c: &mut Core, b: &mut B
 pub(crate) fn ret<B: Bus, T: Width>(c: &mut Core, b: &mut B, i: &Insn<B>) -> Done {
     let target = c.peek::<T, B>(b, 0)?.zext();
     let target = check_target(c, target)?;
-    c.regs[RSP] = c.stack_pointer(T::BYTES as i64 + (i.imm as i64 & 0xFFFF));
+    c.regs[RSP] = c.stack_pointer(T::BYTES.low_u64().cast_signed() + (i.imm.cast_signed() & 0xFFFF));
     c.rip = target;
     c.retire_branch(BranchKind::Return);
     Ok(())

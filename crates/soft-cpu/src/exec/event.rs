@@ -4,6 +4,7 @@ use crate::bus::{BranchRecorder, Bus, Tracer};
 use crate::context::{CS, Core, RSP, SS};
 use crate::exception::{self, Delivery, Done, EventKind, Exception, Fault, Place};
 use crate::flags::{IF, NT, RF, TF, VM};
+use crate::low::Low;
 use crate::observe::Observer;
 use crate::segment::selector_error;
 use crate::state::Segment;
@@ -169,7 +170,7 @@ impl Core {
         let address = self.idtr.base.wrapping_add(u64::from(offset));
         let low: u64 = self.system_load(bus, address)?;
         let high: u64 = if size == 16 { self.system_load(bus, address.wrapping_add(8))? } else { 0 };
-        let rights = (low >> 40) as u8;
+        let rights = (low >> 40).low_u8();
         let kind = rights & 0x1F;
         // 14 and 15: interrupt and trap gate of 32 or 64 bits; 6 and 7 their 16-bit forms.
         let known = matches!(kind, 0xE | 0xF) || !self.long_mode() && matches!(kind, 6 | 7);
@@ -190,9 +191,9 @@ impl Core {
             offset |= low >> 32 & 0xFFFF_0000;
         }
         Ok(Gate {
-            selector: (low >> 16) as u16,
+            selector: (low >> 16).low_u16(),
             offset: offset | high << 32,
-            ist: (low >> 32) as u8 & 7,
+            ist: (low >> 32).low_u8() & 7,
             kind,
         })
     }
@@ -317,7 +318,7 @@ impl Core {
         let frame = [rflags, u64::from(self.segs[CS].selector), self.rip];
         let values = outer.into_iter().filter(|_| inner).chain(frame).chain(error.map(u64::from));
         for value in values {
-            let pushed = if wide { self.push(bus, value as u32) } else { self.push(bus, value as u16) };
+            let pushed = if wide { self.push(bus, value.low_u32()) } else { self.push(bus, value.low_u16()) };
             if let Err(fault) = pushed {
                 (self.segs[SS], self.regs[RSP], self.cpl, self.user) = old;
                 return Err(fault);
@@ -354,7 +355,7 @@ impl Core {
         }
         let mut descriptor = self.descriptor(bus, selector, exception::TS, false)?;
         let usable = descriptor.ordinary() && !descriptor.is_code() && descriptor.kind() & 2 != 0;
-        if !usable || descriptor.dpl() != cpl || selector as u8 & 3 != cpl {
+        if !usable || descriptor.dpl() != cpl || selector.low_u8() & 3 != cpl {
             return Err(self.raise(ts(error)));
         }
         if !descriptor.present() {

@@ -6,6 +6,7 @@ use crate::bus::Bus;
 use crate::context::{CR0_PE, CS, Core, EFER_SCE, RCX, RDX, RSP, SS};
 use crate::exception::{self, Done, EventKind, Exception, Fault};
 use crate::flags::{AC, ARITHMETIC, DF, ID, IF, IOPL, NT, OF, RF, TF, VIF, VIP, VM};
+use crate::low::Low;
 use crate::mmu::is_canonical;
 use crate::segment::Descriptor;
 use crate::silicon::Rule;
@@ -32,8 +33,8 @@ impl Core {
 
     fn push_sized<B: Bus>(&mut self, bus: &mut B, size: u8, value: u64) -> Done {
         match size {
-            2 => self.push(bus, value as u16),
-            4 => self.push(bus, value as u32),
+            2 => self.push(bus, value.low_u16()),
+            4 => self.push(bus, value.low_u32()),
             _ => self.push(bus, value),
         }
     }
@@ -56,7 +57,7 @@ impl Core {
     /// The code segment that IRET or RET returns to.
     fn return_code<B: Bus>(&mut self, bus: &mut B, selector: u16) -> Result<Segment, Fault> {
         let mut descriptor = self.code_descriptor(bus, selector)?;
-        let (rpl, dpl) = (selector as u8 & 3, descriptor.dpl());
+        let (rpl, dpl) = (selector.low_u8() & 3, descriptor.dpl());
         let allowed = if descriptor.conforming() { dpl <= rpl } else { dpl == rpl };
         if rpl < self.cpl || !allowed {
             return Err(self.selector_fault(exception::GP, selector));
@@ -70,16 +71,16 @@ impl Core {
 
     /// The stack segment that goes with it.
     fn return_stack<B: Bus>(&mut self, bus: &mut B, selector: u16, code: &Segment) -> Result<Segment, Fault> {
-        let cpl = code.selector as u8 & 3;
+        let cpl = code.selector.low_u8() & 3;
         if selector & !3 == 0 {
-            if self.long_mode() && code.long() && cpl != 3 && selector as u8 & 3 == cpl {
+            if self.long_mode() && code.long() && cpl != 3 && selector.low_u8() & 3 == cpl {
                 return Ok(flat_data(selector, cpl));
             }
             return Err(self.gp(0));
         }
         let mut descriptor = self.descriptor(bus, selector, exception::GP, false)?;
         let writable = descriptor.ordinary() && !descriptor.is_code() && descriptor.kind() & 2 != 0;
-        if !writable || descriptor.dpl() != cpl || selector as u8 & 3 != cpl {
+        if !writable || descriptor.dpl() != cpl || selector.low_u8() & 3 != cpl {
             return Err(self.selector_fault(exception::GP, selector));
         }
         if !descriptor.present() {
@@ -97,8 +98,8 @@ impl Core {
 
     /// Continues at `rip` in `code`; with a stack when the privilege level changes or IRET says so.
     fn return_to(&mut self, rip: u64, code: Segment, stack: Option<(Segment, u64)>) {
-        let outer = code.selector as u8 & 3 > self.cpl;
-        self.cpl = code.selector as u8 & 3;
+        let outer = code.selector.low_u8() & 3 > self.cpl;
+        self.cpl = code.selector.low_u8() & 3;
         self.segs[CS] = code;
         self.rip = rip;
         if let Some((segment, sp)) = stack {
@@ -127,17 +128,17 @@ pub(crate) fn iret<B: Bus>(c: &mut Core, b: &mut B, i: &Insn<B>) -> Done {
         return Err(c.gp(0));
     }
     let rip = c.peek_sized(b, size, 0)?;
-    let selector = c.peek_sized(b, size, step)? as u16;
+    let selector = c.peek_sized(b, size, step)?.low_u16();
     let rflags = c.peek_sized(b, size, 2 * step)?;
     if !c.long_mode() && size == 4 && c.cpl == 0 && rflags & VM != 0 {
         log::warn!("guest enters virtual-8086 mode, which is not implemented: #GP");
         return Err(c.gp(0));
     }
     let code = c.return_code(b, selector)?;
-    let outer = selector as u8 & 3 > c.cpl;
+    let outer = selector.low_u8() & 3 > c.cpl;
     let stack = if outer || c.in_64_bit_mode() {
         let sp = c.peek_sized(b, size, 3 * step)?;
-        let ss = c.peek_sized(b, size, 4 * step)? as u16;
+        let ss = c.peek_sized(b, size, 4 * step)?.low_u16();
         Some((c.return_stack(b, ss, &code)?, sp))
     } else {
         None
@@ -167,14 +168,14 @@ pub(crate) fn iret<B: Bus>(c: &mut Core, b: &mut B, i: &Insn<B>) -> Done {
 pub(crate) fn ret<B: Bus>(c: &mut Core, b: &mut B, i: &Insn<B>) -> Done {
     let from_cpl = c.cpl;
     let step = i64::from(i.aux);
-    let release = i.imm as i64 & 0xFFFF;
+    let release = i.imm.cast_signed() & 0xFFFF;
     let rip = c.peek_sized(b, i.aux, 0)?;
-    let selector = c.peek_sized(b, i.aux, step)? as u16;
+    let selector = c.peek_sized(b, i.aux, step)?.low_u16();
     let code = c.return_code(b, selector)?;
-    let stack = if selector as u8 & 3 > c.cpl {
+    let stack = if selector.low_u8() & 3 > c.cpl {
         let sp = c.peek_sized(b, i.aux, 2 * step + release)?;
-        let ss = c.peek_sized(b, i.aux, 3 * step + release)? as u16;
-        Some((c.return_stack(b, ss, &code)?, sp.wrapping_add(release as u64)))
+        let ss = c.peek_sized(b, i.aux, 3 * step + release)?.low_u16();
+        Some((c.return_stack(b, ss, &code)?, sp.wrapping_add(release.cast_unsigned())))
     } else {
         None
     };
@@ -190,7 +191,7 @@ pub(crate) fn ret<B: Bus>(c: &mut Core, b: &mut B, i: &Insn<B>) -> Done {
 /// The target of a far JMP or CALL: from the instruction, or from memory.
 fn far_target<B: Bus, const DIRECT: bool>(c: &mut Core, b: &mut B, i: &Insn<B>) -> Result<(u16, u64), Fault> {
     if DIRECT {
-        return Ok((i.disp as u16, i.imm));
+        return Ok((i.disp.low_u16(), i.imm));
     }
     let size = usize::from(i.aux);
     let linear = operand::linear(c, i, size + 2, false)?;
@@ -212,7 +213,7 @@ pub(crate) fn branch<B: Bus, const DIRECT: bool, const CALL: bool>(
 ) -> Done {
     let (selector, rip) = far_target::<B, DIRECT>(c, b, i)?;
     let mut descriptor = c.code_descriptor(b, selector)?;
-    let (rpl, dpl) = (selector as u8 & 3, descriptor.dpl());
+    let (rpl, dpl) = (selector.low_u8() & 3, descriptor.dpl());
     let allowed = if descriptor.conforming() { dpl <= c.cpl } else { rpl <= c.cpl && dpl == c.cpl };
     if !allowed {
         return Err(c.selector_fault(exception::GP, selector));
@@ -244,7 +245,7 @@ pub(crate) fn branch<B: Bus, const DIRECT: bool, const CALL: bool>(
 pub(crate) fn int<B: Bus>(c: &mut Core, b: &mut B, i: &Insn<B>) -> Done {
     let from_cpl = c.cpl;
     c.rip = c.next_rip();
-    c.interrupt_itself(b, i.imm as u8, EventKind::Software)?;
+    c.interrupt_itself(b, i.imm.low_u8(), EventKind::Software)?;
     c.retire_far(b, from_cpl);
     Ok(())
 }
@@ -270,7 +271,7 @@ pub(crate) fn syscall<B: Bus>(c: &mut Core, b: &mut B, _i: &Insn<B>) -> Done {
     let long = c.long_mode();
     let target = if c.in_64_bit_mode() { c.lstar } else { c.cstar };
     c.regs[RCX] = c.next_rip();
-    let selector = (c.star >> 32) as u16 & !3;
+    let selector = (c.star >> 32).low_u16() & !3;
     c.segs[CS] = flat_code(selector, 0, long);
     c.segs[SS] = flat_data(selector.wrapping_add(8), 0);
     c.cpl = 0;
@@ -330,7 +331,7 @@ pub(crate) fn sysenter<B: Bus>(c: &mut Core, b: &mut B, _i: &Insn<B>) -> Done {
     }
     let from_cpl = c.cpl;
     let long = c.long_mode();
-    let selector = selector as u16 & !3;
+    let selector = selector.low_u16() & !3;
     c.rflags &= !(VM | IF | RF);
     c.segs[CS] = flat_code(selector, 0, long);
     c.segs[SS] = flat_data(selector.wrapping_add(8), 0);
@@ -359,7 +360,7 @@ pub(crate) fn sysexit<B: Bus>(c: &mut Core, b: &mut B, i: &Insn<B>) -> Done {
         return Err(c.gp(0));
     }
     let mask = if long { u64::MAX } else { 0xFFFF_FFFF };
-    let selector = selector as u16;
+    let selector = selector.low_u16();
     let code = selector.wrapping_add(if long { 32 } else { 16 }) | 3;
     c.segs[CS] = flat_code(code, 3, long);
     c.segs[SS] = flat_data((code & !3).wrapping_add(8) | 3, 3);
@@ -389,11 +390,19 @@ pub(crate) fn bound<B: Bus>(c: &mut Core, b: &mut B, i: &Insn<B>) -> Done {
     let (value, low, high) = if size == 2 {
         let low: u16 = c.load(b, linear, false)?;
         let high: u16 = c.load(b, linear.wrapping_add(2), false)?;
-        (c.regs[usize::from(i.dst)] as i16 as i64, low as i16 as i64, high as i16 as i64)
+        (
+            c.regs[usize::from(i.dst)].low_u16().cast_signed() as i64,
+            low.cast_signed() as i64,
+            high.cast_signed() as i64,
+        )
     } else {
         let low: u32 = c.load(b, linear, false)?;
         let high: u32 = c.load(b, linear.wrapping_add(4), false)?;
-        (c.regs[usize::from(i.dst)] as i32 as i64, low as i32 as i64, high as i32 as i64)
+        (
+            c.regs[usize::from(i.dst)].low_u32().cast_signed() as i64,
+            low.cast_signed() as i64,
+            high.cast_signed() as i64,
+        )
     };
     if value < low || value > high {
         return Err(c.raise(Exception::plain(5)));

@@ -4,6 +4,7 @@ use super::Insn;
 use crate::bus::Bus;
 use crate::context::{Core, RAX, RDX};
 use crate::exception::{Done, Fault};
+use crate::low::Low;
 
 impl Core {
     /// #GP(0) unless IOPL or the I/O bitmap in the TSS allows the port.
@@ -47,7 +48,7 @@ impl Core {
     }
 
     fn port<B: Bus>(&mut self, bus: &mut B, i: &Insn<B>, immediate: bool) -> Result<(u16, usize), Fault> {
-        let port = if immediate { i.imm as u16 & 0xFF } else { self.regs[RDX] as u16 };
+        let port = if immediate { i.imm.low_u16() & 0xFF } else { self.regs[RDX].low_u16() };
         let size = usize::from(i.aux);
         self.require_port(bus, port, size)?;
         Ok((port, size))
@@ -69,6 +70,6 @@ pub(crate) fn port_in<B: Bus, const IMM: bool>(c: &mut Core, b: &mut B, i: &Insn
 /// OUT.
 pub(crate) fn port_out<B: Bus, const IMM: bool>(c: &mut Core, b: &mut B, i: &Insn<B>) -> Done {
     let (port, size) = c.port(b, i, IMM)?;
-    c.port_out(b, port, c.regs[RAX] as u32, size);
+    c.port_out(b, port, c.regs[RAX].low_u32(), size);
     Ok(())
 }

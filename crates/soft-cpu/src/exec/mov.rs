@@ -4,7 +4,7 @@ use super::Insn;
 use super::operand::{Dst, Get, Place, effective_address, offset};
 use super::{SEG_ADDRESS_16, SEG_ADDRESS_32};
 use crate::bus::Bus;
-use crate::context::{Core, RAX, RBX, RDX};
+use crate::context::{Core, RAX, RBX, RDX, number};
 use crate::exception::Done;
 use crate::width::Width;
 
@@ -61,15 +61,15 @@ pub(crate) fn movbe<B: Bus, T: Width, D: Place<T>, S: Get<T>>(c: &mut Core, b: &
 /// CBW, CWDE, CDQE: the lower half of RAX, sign-extended to `T`.
 pub(crate) fn extend_rax<B: Bus, T: Width>(c: &mut Core, _b: &mut B, _i: &Insn<B>) -> Done {
     let shift = 64 - T::BITS / 2;
-    let value = (c.regs[RAX] << shift) as i64 >> shift;
-    T::low(value as u64).set_reg(c, RAX as u8);
+    let value = (c.regs[RAX] << shift).cast_signed() >> shift;
+    T::low(value.cast_unsigned()).set_reg(c, number(RAX));
     Ok(())
 }
 
 /// CWD, CDQ, CQO: the sign of RAX in all bits of RDX.
 pub(crate) fn sign_to_rdx<B: Bus, T: Width>(c: &mut Core, _b: &mut B, _i: &Insn<B>) -> Done {
-    let sign = if T::reg(c, RAX as u8).sign() { u64::MAX } else { 0 };
-    T::low(sign).set_reg(c, RDX as u8);
+    let sign = if T::reg(c, number(RAX)).sign() { u64::MAX } else { 0 };
+    T::low(sign).set_reg(c, number(RDX));
     Ok(())
 }
 

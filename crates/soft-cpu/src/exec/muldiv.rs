@@ -3,17 +3,18 @@
 use super::Insn;
 use super::operand::Get;
 use crate::bus::Bus;
-use crate::context::{Core, RAX, RDX};
+use crate::context::{Core, RAX, RDX, number};
 use crate::exception::{self, Done, Exception};
+use crate::low::Low;
 use crate::width::Width;
 
 /// Writes a double-width product to RDX:RAX, or AX.
 fn set_product<T: Width>(c: &mut Core, product: u128) {
     if T::BITS == 8 {
-        (product as u16).set_reg(c, RAX as u8);
+        product.low_u16().set_reg(c, number(RAX));
     } else {
-        T::low(product as u64).set_reg(c, RAX as u8);
-        T::low((product >> T::BITS) as u64).set_reg(c, RDX as u8);
+        T::low(product.low_u64()).set_reg(c, number(RAX));
+        T::low((product >> T::BITS).low_u64()).set_reg(c, number(RDX));
     }
 }
 
@@ -24,25 +25,25 @@ fn set_flags<T: Width>(c: &mut Core, low: T, overflow: bool) {
 
 pub(crate) fn mul<B: Bus, T: Width, S: Get<T>>(c: &mut Core, b: &mut B, i: &Insn<B>) -> Done {
     let right = S::get(c, b, i)?.zext();
-    let product = u128::from(T::reg(c, RAX as u8).zext()) * u128::from(right);
+    let product = u128::from(T::reg(c, number(RAX)).zext()) * u128::from(right);
     set_product::<T>(c, product);
-    set_flags(c, T::low(product as u64), product >> T::BITS != 0);
+    set_flags(c, T::low(product.low_u64()), product >> T::BITS != 0);
     Ok(())
 }
 
 /// IMUL with one operand.
 pub(crate) fn imul<B: Bus, T: Width, S: Get<T>>(c: &mut Core, b: &mut B, i: &Insn<B>) -> Done {
     let right = S::get(c, b, i)?;
-    let (product, overflow) = signed_product(T::reg(c, RAX as u8), right);
-    set_product::<T>(c, product as u128);
-    set_flags(c, T::low(product as u64), overflow);
+    let (product, overflow) = signed_product(T::reg(c, number(RAX)), right);
+    set_product::<T>(c, product.cast_unsigned());
+    set_flags(c, T::low(product.low_u64()), overflow);
     Ok(())
 }
 
 #[inline(always)]
 fn signed_product<T: Width>(a: T, b: T) -> (i128, bool) {
-    let product = i128::from(a.sext() as i64) * i128::from(b.sext() as i64);
-    (product, product != i128::from(T::low(product as u64).sext() as i64))
+    let product = i128::from(a.sext().cast_signed()) * i128::from(b.sext().cast_signed());
+    (product, product != i128::from(T::low(product.low_u64()).sext().cast_signed()))
 }
 
 /// IMUL reg, r/m and IMUL reg, r/m, imm.
@@ -50,7 +51,7 @@ pub(crate) fn imul_to<B: Bus, T: Width, L: Get<T>, R: Get<T>>(c: &mut Core, b: &
     let left = L::get(c, b, i)?;
     let right = R::get(c, b, i)?;
     let (product, overflow) = signed_product(left, right);
-    let low = T::low(product as u64);
+    let low = T::low(product.low_u64());
     low.set_reg(c, i.dst);
     set_flags(c, low, overflow);
     Ok(())
@@ -63,17 +64,17 @@ fn divide_error(c: &mut Core) -> Done {
 /// RDX:RAX or AX.
 fn dividend<T: Width>(c: &Core) -> u128 {
     if T::BITS == 8 {
-        return u128::from(c.regs[RAX] as u16);
+        return u128::from(c.regs[RAX].low_u16());
     }
-    u128::from(T::reg(c, RDX as u8).zext()) << T::BITS | u128::from(T::reg(c, RAX as u8).zext())
+    u128::from(T::reg(c, number(RDX)).zext()) << T::BITS | u128::from(T::reg(c, number(RAX)).zext())
 }
 
 fn set_quotient<T: Width>(c: &mut Core, quotient: T, remainder: T) {
     if T::BITS == 8 {
-        ((remainder.zext() << 8 | quotient.zext()) as u16).set_reg(c, RAX as u8);
+        (remainder.zext() << 8 | quotient.zext()).low_u16().set_reg(c, number(RAX));
     } else {
-        quotient.set_reg(c, RAX as u8);
-        remainder.set_reg(c, RDX as u8);
+        quotient.set_reg(c, number(RAX));
+        remainder.set_reg(c, number(RDX));
     }
 }
 
@@ -85,29 +86,29 @@ pub(crate) fn div<B: Bus, T: Width, S: Get<T>>(c: &mut Core, b: &mut B, i: &Insn
     let dividend = dividend::<T>(c);
     let (quotient, remainder) = match u64::try_from(dividend) {
         Ok(small) => (u128::from(small / divisor), small % divisor),
-        Err(_) => (dividend / u128::from(divisor), (dividend % u128::from(divisor)) as u64),
+        Err(_) => (dividend / u128::from(divisor), (dividend % u128::from(divisor)).low_u64()),
     };
     if quotient >> T::BITS != 0 {
         return divide_error(c);
     }
-    set_quotient(c, T::low(quotient as u64), T::low(remainder));
+    set_quotient(c, T::low(quotient.low_u64()), T::low(remainder));
     Ok(())
 }
 
 pub(crate) fn idiv<B: Bus, T: Width, S: Get<T>>(c: &mut Core, b: &mut B, i: &Insn<B>) -> Done {
-    let divisor = i128::from(S::get(c, b, i)?.sext() as i64);
+    let divisor = i128::from(S::get(c, b, i)?.sext().cast_signed());
     if divisor == 0 {
         return divide_error(c);
     }
     let shift = 128 - 2 * T::BITS;
-    let dividend = (dividend::<T>(c) << shift) as i128 >> shift;
+    let dividend = (dividend::<T>(c) << shift).cast_signed() >> shift;
     let (quotient, remainder) = (dividend.wrapping_div(divisor), dividend.wrapping_rem(divisor));
-    let low = T::low(quotient as u64);
+    let low = T::low(quotient.low_u64());
     // i128::MIN / -1 wraps to itself, which does not fit either.
-    if quotient != i128::from(low.sext() as i64) {
+    if quotient != i128::from(low.sext().cast_signed()) {
         return divide_error(c);
     }
-    set_quotient(c, low, T::low(remainder as u64));
+    set_quotient(c, low, T::low(remainder.low_u64()));
     Ok(())
 }
 
@@ -123,7 +124,7 @@ pub(crate) mod quick {
     ) -> bool {
         let (Some(left), Some(right)) = (L::quick(c, b, i), R::quick(c, b, i)) else { return false };
         let (product, overflow) = signed_product(left, right);
-        let low = T::low(product as u64);
+        let low = T::low(product.low_u64());
         set_flags(c, low, overflow);
         low.set_reg(c, i.dst);
         true

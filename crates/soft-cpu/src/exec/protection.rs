@@ -6,6 +6,7 @@ use crate::bus::Bus;
 use crate::context::{CR4_FSGSBASE, CR4_PCIDE, Core, FS, GS};
 use crate::exception::Done;
 use crate::flags::AC;
+use crate::low::Low;
 use crate::mmu::is_canonical;
 use crate::width::Width;
 
@@ -29,7 +30,7 @@ pub(crate) fn invpcid<B: Bus>(c: &mut Core, b: &mut B, i: &Insn<B>) -> Done {
     let kind = c.regs[usize::from(i.dst)] & if wide { u64::MAX } else { 0xFFFF_FFFF };
     let at = operand::linear(c, i, 16, false)?;
     let descriptor: u128 = c.load(b, at, is_stack(i))?;
-    let (pcid, linear) = (descriptor as u64, (descriptor >> 64) as u64);
+    let (pcid, linear) = (descriptor.low_u64(), (descriptor >> 64) as u64);
     let of_pcid = matches!(kind, ADDRESS | CONTEXT);
     let wrong = kind > LAST
         || pcid >> 12 != 0

@@ -5,6 +5,7 @@ use super::operand::Place;
 use crate::bus::Bus;
 use crate::context::{Core, RCX};
 use crate::exception::Done;
+use crate::low::Low;
 use crate::width::Width;
 
 /// A shift of `a` by `count`, which is masked to the width and not 0.
@@ -43,8 +44,8 @@ impl Shift for Shr {
 impl Shift for Sar {
     #[inline(always)]
     fn apply<T: Width>(c: &mut Core, a: T, count: u32) -> T {
-        let value = a.sext() as i64;
-        let result = T::low((value >> count) as u64);
+        let value = a.sext().cast_signed();
+        let result = T::low((value >> count).cast_unsigned());
         let carry = value >> (count - 1) & 1 != 0;
         c.flags.shifted(result.sext(), carry, false);
         result
@@ -78,7 +79,7 @@ impl Shift for Rcl {
         let n = count % size;
         let wide = u128::from(a.zext()) | u128::from(c.flags.carry()) << T::BITS;
         let rotated = if n == 0 { wide } else { wide << n | wide >> (size - n) };
-        let result = T::low(rotated as u64);
+        let result = T::low(rotated.low_u64());
         let carry = rotated >> T::BITS & 1 != 0;
         c.flags.set_carry_overflow(carry, result.sign() != carry);
         result
@@ -90,7 +91,7 @@ impl Shift for Rcr {
         let n = count % size;
         let wide = u128::from(a.zext()) | u128::from(c.flags.carry()) << T::BITS;
         let rotated = if n == 0 { wide } else { wide >> n | wide << (size - n) };
-        let result = T::low(rotated as u64);
+        let result = T::low(rotated.low_u64());
         let carry = rotated >> T::BITS & 1 != 0;
         let second = result.zext() >> (T::BITS - 2) & 1 != 0;
         c.flags.set_carry_overflow(carry, result.sign() != second);
@@ -100,7 +101,7 @@ impl Shift for Rcr {
 
 #[inline(always)]
 fn mask<T: Width>(count: u64) -> u32 {
-    (count & if T::BITS == 64 { 63 } else { 31 }) as u32
+    (count & if T::BITS == 64 { 63 } else { 31 }).low_u32()
 }
 
 /// By an immediate.
@@ -149,7 +150,7 @@ fn shift_left<T: Width>(value: u64, fill: u64, count: u32) -> (u64, bool) {
     }
     let third = if T::BITS == 16 { value } else { 0 };
     let all = u128::from(value) << (2 * T::BITS) | u128::from(fill) << T::BITS | u128::from(third);
-    ((all << count >> (2 * T::BITS)) as u64, all >> (3 * T::BITS - count) & 1 != 0)
+    ((all << count >> (2 * T::BITS)).low_u64(), all >> (3 * T::BITS - count) & 1 != 0)
 }
 
 fn shift_right<T: Width>(value: u64, fill: u64, count: u32) -> (u64, bool) {
@@ -158,7 +159,7 @@ fn shift_right<T: Width>(value: u64, fill: u64, count: u32) -> (u64, bool) {
     }
     let third = if T::BITS == 16 { value } else { 0 };
     let all = u128::from(third) << (2 * T::BITS) | u128::from(fill) << T::BITS | u128::from(value);
-    ((all >> count) as u64, all >> (count - 1) & 1 != 0)
+    ((all >> count).low_u64(), all >> (count - 1) & 1 != 0)
 }
 
 /// See [`chain`](super::chain).

@@ -3,9 +3,10 @@
 use super::Insn;
 use super::operand::{self, Get, is_stack};
 use crate::bus::Bus;
-use crate::context::{Core, RBP, RSP, SS};
+use crate::context::{Core, RBP, RSP, SS, number};
 use crate::exception::{Done, Fault};
 use crate::flags::{AC, ARITHMETIC, DF, ID, IF, IOPL, NT, RF, TF, VIF, VIP, VM};
+use crate::low::Low;
 use crate::width::{Memory, Width};
 
 impl Core {
@@ -23,7 +24,7 @@ impl Core {
     /// RSP changed by `delta` within the stack's address size.
     #[inline(always)]
     pub(crate) fn stack_pointer(&self, delta: i64) -> u64 {
-        let sp = self.regs[RSP].wrapping_add(delta as u64);
+        let sp = self.regs[RSP].wrapping_add(delta.cast_unsigned());
         if self.in_64_bit_mode() { sp } else { self.narrow_stack_pointer(sp) }
     }
 
@@ -40,7 +41,7 @@ impl Core {
             return Ok(sp);
         }
         let offset = sp & self.stack_mask();
-        self.segmented(SS as u8, offset, size, write)
+        self.segmented(number(SS), offset, size, write)
     }
 
     /// [`push`](Self::push) where it needs neither a page walk nor a check; false, and nothing happens, elsewhere.
@@ -66,7 +67,7 @@ impl Core {
 
     #[inline(never)]
     pub(crate) fn push<T: Memory, B: Bus>(&mut self, bus: &mut B, value: T) -> Done {
-        let sp = self.stack_pointer(-(T::BYTES as i64));
+        let sp = self.stack_pointer(-T::BYTES.low_u64().cast_signed());
         let linear = self.stack_linear(sp, T::BYTES, true)?;
         self.store(bus, linear, value, true)?;
         self.regs[RSP] = sp;
@@ -76,7 +77,7 @@ impl Core {
     /// Raises what [`push`](Self::push) would raise, and writes nothing.
     #[cold]
     pub(crate) fn require_push<T: Memory, B: Bus>(&mut self, bus: &mut B) -> Done {
-        let sp = self.stack_pointer(-(T::BYTES as i64));
+        let sp = self.stack_pointer(-T::BYTES.low_u64().cast_signed());
         let linear = self.stack_linear(sp, T::BYTES, true)?;
         self.load_for_update::<T, B>(bus, linear, true)?;
         Ok(())
@@ -85,7 +86,7 @@ impl Core {
     #[inline(never)]
     pub(crate) fn pop<T: Memory, B: Bus>(&mut self, bus: &mut B) -> Result<T, Fault> {
         let value = self.peek(bus, 0)?;
-        self.regs[RSP] = self.stack_pointer(T::BYTES as i64);
+        self.regs[RSP] = self.stack_pointer(T::BYTES.low_u64().cast_signed());
         Ok(value)
     }
 
@@ -132,7 +133,7 @@ pub(crate) fn pop_segment<B: Bus, T: Width>(c: &mut Core, b: &mut B, i: &Insn<B>
     let selector: u16 = c.peek(b, 0)?;
     let number = usize::from(i.aux) % 6;
     c.load_segment(b, number, selector)?;
-    c.regs[RSP] = c.stack_pointer(T::BYTES as i64);
+    c.regs[RSP] = c.stack_pointer(T::BYTES.low_u64().cast_signed());
     if number == SS {
         c.shadow = true;
         c.debug_shadow = true;
@@ -177,7 +178,7 @@ pub(crate) fn leave<B: Bus, T: Width>(c: &mut Core, b: &mut B, _i: &Insn<B>) -> 
     c.regs[RSP] = old & !mask | c.regs[RBP] & mask;
     match c.pop::<T, B>(b) {
         Ok(value) => {
-            value.set_reg(c, RBP as u8);
+            value.set_reg(c, number(RBP));
             Ok(())
         }
         Err(fault) => {
@@ -199,7 +200,7 @@ pub(crate) fn enter<B: Bus, T: Width>(c: &mut Core, b: &mut B, i: &Insn<B>) -> D
 
 fn enter_frame<B: Bus, T: Width>(c: &mut Core, b: &mut B, i: &Insn<B>) -> Done {
     let level = i.aux % 32;
-    c.push(b, T::reg(c, RBP as u8))?;
+    c.push(b, T::reg(c, number(RBP)))?;
     let frame = c.regs[RSP];
     let mask = c.stack_mask();
     let size = T::BYTES as u64;
@@ -212,12 +213,12 @@ fn enter_frame<B: Bus, T: Width>(c: &mut Core, b: &mut B, i: &Insn<B>) -> Done {
     if level > 0 {
         c.push(b, T::low(frame))?;
     }
-    let sp = c.stack_pointer(-(i.imm as i64 & 0xFFFF));
+    let sp = c.stack_pointer(-(i.imm.cast_signed() & 0xFFFF));
     // The new top has to be writable (SDM, ENTER).
     let linear = c.stack_linear(sp, 1, true)?;
     c.load_for_update::<u8, B>(b, linear, true)?;
     c.regs[RSP] = sp;
-    T::low(frame).set_reg(c, RBP as u8);
+    T::low(frame).set_reg(c, number(RBP));
     Ok(())
 }
 
@@ -225,7 +226,7 @@ fn enter_frame<B: Bus, T: Width>(c: &mut Core, b: &mut B, i: &Insn<B>) -> Done {
 pub(crate) fn push_all<B: Bus, T: Width>(c: &mut Core, b: &mut B, _i: &Insn<B>) -> Done {
     let old = c.regs[RSP];
     for number in 0..8 {
-        let value = if number == RSP { T::low(old) } else { T::reg(c, number as u8) };
+        let value = if number == RSP { T::low(old) } else { T::reg(c, number.low_u8()) };
         if let Err(fault) = c.push(b, value) {
             c.regs[RSP] = old;
             return Err(fault);
@@ -238,15 +239,15 @@ pub(crate) fn push_all<B: Bus, T: Width>(c: &mut Core, b: &mut B, _i: &Insn<B>) 
 pub(crate) fn pop_all<B: Bus, T: Width>(c: &mut Core, b: &mut B, _i: &Insn<B>) -> Done {
     let mut values = [T::low(0); 8];
     for (n, value) in values.iter_mut().enumerate() {
-        *value = c.peek(b, (n * T::BYTES) as i64)?;
+        *value = c.peek(b, (n * T::BYTES).low_u64().cast_signed())?;
     }
     for (n, value) in values.into_iter().enumerate() {
         let number = 7 - n;
         if number != RSP {
-            value.set_reg(c, number as u8);
+            value.set_reg(c, number.low_u8());
         }
     }
-    c.regs[RSP] = c.stack_pointer(8 * T::BYTES as i64);
+    c.regs[RSP] = c.stack_pointer(8 * T::BYTES.low_u64().cast_signed());
     Ok(())
 }
 
@@ -274,7 +275,7 @@ pub(crate) mod quick {
             return false;
         };
         c.regs[RSP] = sp.wrapping_add(T::BYTES as u64);
-        value.set_reg(c, RBP as u8);
+        value.set_reg(c, number(RBP));
         true
     }
 }

@@ -5,10 +5,11 @@ use super::alu::{Binary, Sub};
 use super::control::set_count;
 use super::operand::address_mask;
 use crate::bus::Bus;
-use crate::context::{Core, ES, RAX, RCX, RDI, RDX, RSI};
+use crate::context::{Core, ES, RAX, RCX, RDI, RDX, RSI, number};
 use crate::debug::breakpoints::DR6_BS;
 use crate::exception::{Done, Fault};
 use crate::flags::{DF, TF};
+use crate::low::Low;
 use crate::silicon::Rule;
 use crate::width::Width;
 
@@ -84,7 +85,7 @@ impl<B: Bus> StringOp<B> for Movs {
     fn step<T: Width>(c: &mut Core, b: &mut B, i: &Insn<B>) -> Done {
         let from = address(c, i, i.seg, RSI, T::BYTES, false)?;
         let value: T = c.load(b, from, super::operand::is_stack(i))?;
-        let to = address(c, i, ES as u8, RDI, T::BYTES, true)?;
+        let to = address(c, i, number(ES), RDI, T::BYTES, true)?;
         c.store(b, to, value, false)?;
         advance(c, i, RSI, T::BYTES);
         advance(c, i, RDI, T::BYTES);
@@ -121,8 +122,8 @@ impl<B: Bus> StringOp<B> for Stos {
     const STORES: u64 = 1;
     #[inline(always)]
     fn step<T: Width>(c: &mut Core, b: &mut B, i: &Insn<B>) -> Done {
-        let to = address(c, i, ES as u8, RDI, T::BYTES, true)?;
-        c.store(b, to, T::reg(c, RAX as u8), false)?;
+        let to = address(c, i, number(ES), RDI, T::BYTES, true)?;
+        c.store(b, to, T::reg(c, number(RAX)), false)?;
         advance(c, i, RDI, T::BYTES);
         Ok(())
     }
@@ -130,7 +131,7 @@ impl<B: Bus> StringOp<B> for Stos {
     fn bulk<T: Width>(c: &mut Core, b: &mut B, _i: &Insn<B>, limit: u64) -> u64 {
         let Some(to) = c.writable(c.regs[RDI].wrapping_add(c.bases[ES])) else { return 0 };
         let count = (to.1 / T::BYTES as u64).min(limit);
-        let mut pattern = T::reg(c, RAX as u8).zext();
+        let mut pattern = T::reg(c, number(RAX)).zext();
         let mut bits = T::BITS;
         while bits < 64 {
             pattern |= pattern << bits;
@@ -156,7 +157,7 @@ impl<B: Bus> StringOp<B> for Lods {
     #[inline(always)]
     fn step<T: Width>(c: &mut Core, b: &mut B, i: &Insn<B>) -> Done {
         let from = address(c, i, i.seg, RSI, T::BYTES, false)?;
-        c.load::<T, B>(b, from, super::operand::is_stack(i))?.set_reg(c, RAX as u8);
+        c.load::<T, B>(b, from, super::operand::is_stack(i))?.set_reg(c, number(RAX));
         advance(c, i, RSI, T::BYTES);
         Ok(())
     }
@@ -169,9 +170,9 @@ impl<B: Bus> StringOp<B> for Scas {
     const STORES: u64 = 0;
     #[inline(always)]
     fn step<T: Width>(c: &mut Core, b: &mut B, i: &Insn<B>) -> Done {
-        let at = address(c, i, ES as u8, RDI, T::BYTES, false)?;
+        let at = address(c, i, number(ES), RDI, T::BYTES, false)?;
         let value: T = c.load(b, at, false)?;
-        Sub::apply(c, T::reg(c, RAX as u8), value);
+        Sub::apply(c, T::reg(c, number(RAX)), value);
         advance(c, i, RDI, T::BYTES);
         Ok(())
     }
@@ -188,7 +189,7 @@ impl<B: Bus> StringOp<B> for Cmps {
         let rule = if repe_cmpsb { Rule::RepeCmpsbReadsRdiFirst } else { Rule::CmpsReadsRdiFirst };
         if c.holds(rule) {
             // Its fault comes first.
-            let right = address(c, i, ES as u8, RDI, T::BYTES, false)?;
+            let right = address(c, i, number(ES), RDI, T::BYTES, false)?;
             let right: T = c.load(b, right, false)?;
             let left = address(c, i, i.seg, RSI, T::BYTES, false)?;
             let left: T = c.load(b, left, super::operand::is_stack(i))?;
@@ -196,7 +197,7 @@ impl<B: Bus> StringOp<B> for Cmps {
         } else {
             let left = address(c, i, i.seg, RSI, T::BYTES, false)?;
             let left: T = c.load(b, left, super::operand::is_stack(i))?;
-            let right = address(c, i, ES as u8, RDI, T::BYTES, false)?;
+            let right = address(c, i, number(ES), RDI, T::BYTES, false)?;
             let right: T = c.load(b, right, false)?;
             Sub::apply(c, left, right);
         }
@@ -210,9 +211,9 @@ impl<B: Bus> StringOp<B> for Ins {
     const LOADS: u64 = 0;
     const STORES: u64 = 1;
     fn step<T: Width>(c: &mut Core, b: &mut B, i: &Insn<B>) -> Done {
-        let port = c.regs[RDX] as u16;
+        let port = c.regs[RDX].low_u16();
         c.require_port::<B>(b, port, T::BYTES)?;
-        let to = address(c, i, ES as u8, RDI, T::BYTES, true)?;
+        let to = address(c, i, number(ES), RDI, T::BYTES, true)?;
         // The store must not fail after the device has been read.
         let (_, target) = c.load_for_update::<T, B>(b, to, false)?;
         let value = T::low(u64::from(c.port_in(b, port, T::BYTES)));
@@ -226,11 +227,11 @@ impl<B: Bus> StringOp<B> for Outs {
     const LOADS: u64 = 1;
     const STORES: u64 = 0;
     fn step<T: Width>(c: &mut Core, b: &mut B, i: &Insn<B>) -> Done {
-        let port = c.regs[RDX] as u16;
+        let port = c.regs[RDX].low_u16();
         c.require_port::<B>(b, port, T::BYTES)?;
         let from = address(c, i, i.seg, RSI, T::BYTES, false)?;
         let value: T = c.load(b, from, super::operand::is_stack(i))?;
-        c.port_out(b, port, value.zext() as u32, T::BYTES);
+        c.port_out(b, port, value.zext().low_u32(), T::BYTES);
         advance(c, i, RSI, T::BYTES);
         Ok(())
     }
@@ -249,7 +250,7 @@ pub(crate) fn string<B: Bus, O: StringOp<B>, T: Width>(c: &mut Core, b: &mut B, 
         }
     }
     let flags = c.flags;
-    let mut left = u64::from(SLICE).min(c.repetitions_left) as u32;
+    let mut left = u64::from(SLICE).min(c.repetitions_left).low_u32();
     let bulk = i.seg & super::SEG_SLOW == 0 && c.rflags & (DF | TF) == 0;
     while c.regs[RCX] & mask != 0 {
         if bulk {
@@ -264,7 +265,7 @@ pub(crate) fn string<B: Bus, O: StringOp<B>, T: Width>(c: &mut Core, b: &mut B, 
                     c.regs[RSI] = c.regs[RSI].wrapping_add(bytes);
                 }
                 c.regs[RCX] -= done;
-                left -= done as u32;
+                left -= done.low_u32();
                 count_iterations::<B, O>(c, done);
                 continue;
             }

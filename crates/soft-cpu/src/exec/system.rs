@@ -11,6 +11,7 @@ use crate::context::{
 use crate::debug::breakpoints::{DR6_BD, DR7_GD};
 use crate::exception::{self, Done, Exception};
 use crate::flags::{RF, ZF};
+use crate::low::Low;
 use crate::observe::Observer;
 use crate::state::DescriptorTable;
 use crate::width::Width;
@@ -81,7 +82,7 @@ pub(crate) fn mov_to_cr<B: Bus>(c: &mut Core, b: &mut B, i: &Insn<B>) -> Done {
             if value > 15 {
                 return Err(c.gp(0));
             }
-            b.set_cr8(value as u8);
+            b.set_cr8(value.low_u8());
             c.after_bus(b);
             Ok(())
         }
@@ -244,7 +245,7 @@ pub(crate) fn store_table<B: Bus, const GDT: bool>(c: &mut Core, b: &mut B, i: &
     if wide {
         c.store(b, at, table.base, is_stack(i))
     } else {
-        c.store(b, at, table.base as u32, is_stack(i))
+        c.store(b, at, table.base.low_u32(), is_stack(i))
     }
 }
 
@@ -300,7 +301,7 @@ pub(crate) fn verify<B: Bus, const WRITE: bool, S: Get<u16>>(c: &mut Core, b: &m
     let allowed = match c.probe(b, selector)? {
         Some(d) if d.ordinary() => {
             let conforming = d.is_code() && d.conforming();
-            let level = conforming || c.cpl.max(selector as u8 & 3) <= d.dpl();
+            let level = conforming || c.cpl.max(selector.low_u8() & 3) <= d.dpl();
             let kind =
                 if WRITE { !d.is_code() && d.kind() & 2 != 0 } else { !d.is_code() || d.kind() & 2 != 0 };
             level && kind
@@ -321,7 +322,7 @@ pub(crate) fn inspect<B: Bus, const RIGHTS: bool, T: Width, S: Get<u16>>(
     let found = match c.probe(b, selector)? {
         Some(d) => {
             let conforming = d.is_code() && d.conforming();
-            let level = conforming || c.cpl.max(selector as u8 & 3) <= d.dpl();
+            let level = conforming || c.cpl.max(selector.low_u8() & 3) <= d.dpl();
             let long = c.long_mode();
             let kind = d.ordinary()
                 || match d.kind() {
@@ -426,19 +427,19 @@ fn set_edx_eax(c: &mut Core, value: u64) {
 
 pub(crate) fn rdmsr<B: Bus>(c: &mut Core, b: &mut B, _i: &Insn<B>) -> Done {
     c.require_cpl0()?;
-    let value = c.read_msr(b, c.regs[RCX] as u32)?;
+    let value = c.read_msr(b, c.regs[RCX].low_u32())?;
     set_edx_eax(c, value);
     Ok(())
 }
 
 pub(crate) fn wrmsr<B: Bus>(c: &mut Core, b: &mut B, _i: &Insn<B>) -> Done {
     c.require_cpl0()?;
-    c.write_msr(b, c.regs[RCX] as u32, edx_eax(c))
+    c.write_msr(b, c.regs[RCX].low_u32(), edx_eax(c))
 }
 
 pub(crate) fn rdpmc<B: Bus>(c: &mut Core, b: &mut B, _i: &Insn<B>) -> Done {
     c.sync(b);
-    let answer = b.rdpmc(c.regs[RCX] as u32, c.cr4 & CR4_PCE != 0, &c.access());
+    let answer = b.rdpmc(c.regs[RCX].low_u32(), c.cr4 & CR4_PCE != 0, &c.access());
     c.after_bus(b);
     match answer {
         Ok(value) => {
@@ -461,7 +462,7 @@ pub(crate) fn rdtsc<B: Bus>(c: &mut Core, b: &mut B, _i: &Insn<B>) -> Done {
 
 pub(crate) fn cpuid<B: Bus>(c: &mut Core, b: &mut B, _i: &Insn<B>) -> Done {
     c.sync(b);
-    let (number, subleaf) = (c.regs[RAX] as u32, c.regs[RCX] as u32);
+    let (number, subleaf) = (c.regs[RAX].low_u32(), c.regs[RCX].low_u32());
     let mut leaf = b.cpuid(number, subleaf, &c.access());
     c.adjust_cpuid(b, number, subleaf, &mut leaf);
     c.regs[RAX] = u64::from(leaf.eax);

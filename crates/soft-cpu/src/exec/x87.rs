@@ -3,8 +3,9 @@
 use super::Insn;
 use super::operand::{self, Get, Mem, Place, is_stack};
 use crate::bus::Bus;
-use crate::context::{CR0_MP, CR0_TS, Core, RAX};
+use crate::context::{CR0_MP, CR0_TS, Core, RAX, number};
 use crate::exception::{self, Done, Exception};
+use crate::low::Low;
 use crate::width::Width;
 
 /// MXCSR bits that exist.
@@ -77,7 +78,7 @@ pub(crate) fn fnstsw<B: Bus>(c: &mut Core, b: &mut B, i: &Insn<B>) -> Done {
 /// FNSTSW AX.
 pub(crate) fn fnstsw_ax<B: Bus>(c: &mut Core, _b: &mut B, _i: &Insn<B>) -> Done {
     c.require_x87()?;
-    c.fsw.set_reg(c, RAX as u8);
+    c.fsw.set_reg(c, number(RAX));
     Ok(())
 }
 
@@ -171,10 +172,10 @@ impl Core {
         }
         let mask = if wide { u64::MAX } else { 0xFFFF_FFFF };
         Ok(X87State {
-            fcw: head as u16,
-            fsw: (head >> 16) as u16,
-            ftw: (head >> 32) as u8,
-            pointers: ((head >> 48) as u16 & 0x7FF, (head >> 64) as u64 & mask, dp & mask),
+            fcw: head.low_u16(),
+            fsw: (head >> 16).low_u16(),
+            ftw: (head >> 32).low_u8(),
+            pointers: ((head >> 48).low_u16() & 0x7FF, (head >> 64) as u64 & mask, dp & mask),
             st,
         })
     }

@@ -8,6 +8,7 @@ use crate::bus::{Bus, LBR_COMPONENT_WORDS, LbrState};
 use crate::context::{CR0_TS, CR4_OSXSAVE, Core, RAX, RCX, RDX};
 use crate::cpuid::{CpuidLeaf, SSE_STATE, USER_STATE, X87_STATE};
 use crate::exception::{self, Done, Exception, Fault};
+use crate::low::Low;
 
 /// Last branch records, of IA32_XSS: a supervisor component.
 const LBR: u64 = 1 << 15;
@@ -62,11 +63,11 @@ impl Core {
             return;
         }
         // Bytes of the records' component.
-        let Some(size) = bus.lbr_state().map(|state| (words(state) * 8) as u32) else { return };
+        let Some(size) = bus.lbr_state().map(|state| (words(state) * 8).low_u32()) else { return };
         match subleaf {
             1 => {
                 leaf.ebx = BASE_SIZE + if self.xss & LBR != 0 { size } else { 0 };
-                leaf.ecx |= LBR as u32;
+                leaf.ecx |= LBR.low_u32();
             }
             15 => {
                 const SUPERVISOR: u32 = 1;
@@ -88,7 +89,7 @@ fn edx_eax(c: &Core) -> u64 {
 
 pub(crate) fn xgetbv<B: Bus>(c: &mut Core, _b: &mut B, _i: &Insn<B>) -> Done {
     c.require_xsave()?;
-    let value = match c.regs[RCX] as u32 {
+    let value = match c.regs[RCX].low_u32() {
         0 => c.xcr0,
         // As XSAVEC and XSAVES see it.
         1 => c.xcr0 & c.in_use_compacted(),
@@ -103,7 +104,7 @@ pub(crate) fn xsetbv<B: Bus>(c: &mut Core, _b: &mut B, _i: &Insn<B>) -> Done {
     c.require_xsave()?;
     c.require_cpl0()?;
     let value = edx_eax(c);
-    if c.regs[RCX] as u32 != 0 || value & X87_STATE == 0 || value & !USER_STATE != 0 {
+    if c.regs[RCX].low_u32() != 0 || value & X87_STATE == 0 || value & !USER_STATE != 0 {
         return Err(c.gp(0));
     }
     c.xcr0 = value;

@@ -6,6 +6,7 @@ use crate::context::{CR0_AM, CR4_SMAP, Core};
 use crate::exception::{self, Done, Exception, Fault};
 use crate::exec::Insn;
 use crate::flags::AC;
+use crate::low::Low;
 use crate::observe::Observer;
 use crate::width::Memory;
 use retire::CoreEvent;
@@ -255,7 +256,7 @@ impl Core {
             (first, 0, T::BYTES)
         } else {
             let second = self.translate(bus, last & !OFFSET, intent, user)?;
-            (first, second, (PAGE - (linear & OFFSET)) as usize)
+            (first, second, (PAGE - (linear & OFFSET)).low_usize())
         };
         if user == view::ALIGNED {
             self.check_alignment(linear, T::BYTES)?;

@@ -76,5 +76,5 @@ fn chunk_mask(gpa: u64, len: u64) -> u64 {
 
 /// Bits 63 to 47 are equal.
 pub(crate) fn is_canonical(linear: u64) -> bool {
-    ((linear << 16) as i64 >> 16) as u64 == linear
+    ((linear << 16).cast_signed() >> 16).cast_unsigned() == linear
 }

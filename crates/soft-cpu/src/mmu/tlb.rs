@@ -1,6 +1,7 @@
 //! The software TLB: direct-mapped, one part per [view](super::view), RAM only.
 
 use super::view;
+use crate::low::Low;
 use crate::observe::Place;
 
 const ENTRIES: usize = 1024;
@@ -51,7 +52,7 @@ impl Entry {
     /// Log2 of the size of the page that it was found in.
     #[inline(always)]
     pub(crate) fn size(&self) -> u8 {
-        self.gpa as u8
+        self.gpa.low_u8()
     }
 
     /// Position of the `size` bytes at `linear`, if they may be read and are all in the page.

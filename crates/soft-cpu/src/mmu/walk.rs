@@ -5,6 +5,7 @@ use crate::bus::Bus;
 use crate::context::{CR0_PG, CR0_WP, CR4_PAE, CR4_PSE, CR4_SMAP, CR4_SMEP, Core, EFER_LMA, EFER_NXE};
 use crate::cpuid::PHYSICAL_BITS;
 use crate::exception::{self, Exception, Fault};
+use crate::low::Low;
 use retire::Assist;
 
 const PRESENT: u64 = 1;
@@ -186,7 +187,7 @@ impl Core {
                 return Err(CODE_PRESENT | CODE_RESERVED);
             }
             if shift == 12 || large {
-                walk.page = shift as u8;
+                walk.page = shift.low_u8();
                 walk.gpa = entry & ADDRESS & !(size - 1) | linear & (size - 1);
                 return Ok(walk);
             }

@@ -8,6 +8,7 @@ use crate::context::{CR0_EM, Core};
 use crate::exception::{Done, Fault};
 use crate::exec::Insn;
 use crate::exec::operand::{Get, Mem};
+use crate::low::Low;
 use crate::sse::{Shuffle, Vector, integer, lane, sse4};
 use crate::x87::TOP;
 
@@ -46,7 +47,7 @@ impl Core {
     }
 
     fn mm(&self, n: u8) -> u64 {
-        self.st[usize::from(n & 7)] as u64
+        self.st[usize::from(n & 7)].low_u64()
     }
 
     /// Writes a register and enters MMX; as an x87 register it becomes a NaN or infinity.
@@ -66,7 +67,7 @@ pub(crate) struct Lanes<V>(core::marker::PhantomData<V>);
 
 impl<V: Vector> Operation for Lanes<V> {
     fn apply(a: u64, b: u64) -> u64 {
-        V::apply(u128::from(a), u128::from(b)) as u64
+        V::apply(u128::from(a), u128::from(b)).low_u64()
     }
 }
 
@@ -84,7 +85,7 @@ pub(crate) struct Joined<V>(core::marker::PhantomData<V>);
 
 impl<V: Vector> Operation for Joined<V> {
     fn apply(a: u64, b: u64) -> u64 {
-        V::apply(u128::from(b) << 64 | u128::from(a), 0) as u64
+        V::apply(u128::from(b) << 64 | u128::from(a), 0).low_u64()
     }
 }
 
@@ -93,7 +94,7 @@ pub(crate) struct Pshufb;
 impl Operation for Pshufb {
     fn apply(a: u64, b: u64) -> u64 {
         // Doubled, so that bit 3 of an index does not matter.
-        sse4::Pshufb::apply(u128::from(a) << 64 | u128::from(a), u128::from(b)) as u64
+        sse4::Pshufb::apply(u128::from(a) << 64 | u128::from(a), u128::from(b)).low_u64()
     }
 }
 
@@ -109,23 +110,23 @@ pub(crate) fn binary<B: Bus, O: Operation, S: Get<u64>>(c: &mut Core, b: &mut B,
 pub(crate) fn pshufw<B: Bus, S: Get<u64>>(c: &mut Core, b: &mut B, i: &Insn<B>) -> Done {
     c.require_mmx()?;
     let source = u128::from(S::get(c, b, i)?);
-    c.set_mm(i.dst, integer::Pshuflw::apply(0, source, i.imm as u8) as u64);
+    c.set_mm(i.dst, integer::Pshuflw::apply(0, source, i.imm.low_u8()).low_u64());
     Ok(())
 }
 
 pub(crate) fn palignr<B: Bus, S: Get<u64>>(c: &mut Core, b: &mut B, i: &Insn<B>) -> Done {
     c.require_mmx()?;
     let both = u128::from(c.mm(i.dst)) << 64 | u128::from(S::get(c, b, i)?);
-    let count = i.imm as u8;
-    c.set_mm(i.dst, if count < 16 { (both >> (8 * count)) as u64 } else { 0 });
+    let count = i.imm.low_u8();
+    c.set_mm(i.dst, if count < 16 { (both >> (8 * count)).low_u64() } else { 0 });
     Ok(())
 }
 
 pub(crate) fn pinsrw<B: Bus, S: Get<u16>>(c: &mut Core, b: &mut B, i: &Insn<B>) -> Done {
     c.require_mmx()?;
     let value = S::get(c, b, i)?;
-    let result = lane::set(u128::from(c.mm(i.dst)), i.imm as u32 & 3, value);
-    c.set_mm(i.dst, result as u64);
+    let result = lane::set(u128::from(c.mm(i.dst)), i.imm.low_u32() & 3, value);
+    c.set_mm(i.dst, result.low_u64());
     Ok(())
 }
 

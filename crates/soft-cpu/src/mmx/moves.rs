@@ -1,10 +1,11 @@
 //! Moves between MMX registers, other registers and memory.
 
 use crate::bus::Bus;
-use crate::context::{Core, DS, RDI};
+use crate::context::{Core, DS, RDI, number};
 use crate::exception::Done;
 use crate::exec::Insn;
 use crate::exec::operand::{self, Get, Place};
+use crate::low::Low;
 use crate::silicon::Rule;
 use crate::sse::lane;
 use crate::width::Width;
@@ -34,7 +35,7 @@ pub(crate) fn store<B: Bus, T: Width, D: Place<T>>(c: &mut Core, b: &mut B, i: &
 pub(crate) fn maskmovq<B: Bus>(c: &mut Core, b: &mut B, i: &Insn<B>) -> Done {
     c.require_mmx()?;
     let (value, mask) = (c.mm(i.dst).to_le_bytes(), c.mm(i.src).to_le_bytes());
-    let seg = if i.seg & 7 < 6 { i.seg & 7 } else { DS as u8 };
+    let seg = if i.seg & 7 < 6 { i.seg & 7 } else { number(DS) };
     for (n, (byte, mask)) in (0..).zip(value.into_iter().zip(mask)) {
         if mask & 0x80 != 0 {
             let offset = c.regs[RDI].wrapping_add(n) & operand::address_mask(i.seg);
@@ -57,7 +58,7 @@ pub(crate) fn movq2dq<B: Bus>(c: &mut Core, _b: &mut B, i: &Insn<B>) -> Done {
 pub(crate) fn movdq2q<B: Bus>(c: &mut Core, _b: &mut B, i: &Insn<B>) -> Done {
     c.require_sse()?;
     c.require_mmx()?;
-    c.set_mm(i.dst, c.xmm[usize::from(i.src & 15)] as u64);
+    c.set_mm(i.dst, c.xmm[usize::from(i.src & 15)].low_u64());
     Ok(())
 }
 
@@ -72,7 +73,7 @@ pub(crate) fn pmovmskb<B: Bus>(c: &mut Core, _b: &mut B, i: &Insn<B>) -> Done {
 
 pub(crate) fn pextrw<B: Bus>(c: &mut Core, _b: &mut B, i: &Insn<B>) -> Done {
     c.require_mmx()?;
-    let word: u16 = lane::get(u128::from(c.mm(i.src)), i.imm as u32 & 3);
+    let word: u16 = lane::get(u128::from(c.mm(i.src)), i.imm.low_u32() & 3);
     c.regs[usize::from(i.dst)] = u64::from(word);
     c.enter_mmx();
     Ok(())

@@ -6,6 +6,7 @@
 //! rounding modes step to the neighbour from there. f32 is judged in f64, which holds its error terms.
 
 use super::lane::Lane;
+use crate::low::{Low, integer, nearest_f32};
 use core::cmp::Ordering;
 
 pub(crate) const IE: u32 = 1;
@@ -256,7 +257,7 @@ fn plainly_exact<R: Real>(operation: Operation, a: R, b: R, result: R) -> bool {
         Operation::Mul => {
             let normal = |x: R| x.magnitude() >= R::MIN_NORMAL;
             let significand = |x: R| {
-                let bits = x.bits() as u64 & ((1 << 52) - 1) | 1 << 52;
+                let bits = x.bits().low_u64() & ((1 << 52) - 1) | 1 << 52;
                 bits >> bits.trailing_zeros()
             };
             let product = || u128::from(significand(a)) * u128::from(significand(b));
@@ -325,10 +326,10 @@ impl Unbounded {
     /// From a magnitude between 1/4 and 4 times 2^`exponent` and the exact value's place beside it.
     fn new<R: Real>(mode: Rounding, negative: bool, magnitude: f64, error: Ordering, exponent: i32) -> Self {
         let narrow = R::BITS == 32;
-        let nearest = if narrow { f64::from(magnitude as f32) } else { magnitude };
+        let nearest = if narrow { f64::from(nearest_f32(magnitude)) } else { magnitude };
         let error = magnitude.partial_cmp(&nearest).filter(|order| order.is_ne()).unwrap_or(error);
-        let up = if narrow { f64::from((nearest as f32).next_up()) } else { nearest.next_up() };
-        let down = if narrow { f64::from((nearest as f32).next_down()) } else { nearest.next_down() };
+        let up = if narrow { f64::from(nearest_f32(nearest).next_up()) } else { nearest.next_up() };
+        let down = if narrow { f64::from(nearest_f32(nearest).next_down()) } else { nearest.next_down() };
         let away = mode == if negative { Rounding::Down } else { Rounding::Up };
         let rounded = match error {
             Ordering::Greater if away => up,
@@ -553,7 +554,7 @@ pub(crate) fn to_integer<R: Real>(env: &mut Env, a: R, bits: u32, truncate: bool
     let a = if env.mxcsr & DAZ != 0 && a.subnormal() { a.signed_zero() } else { a };
     let mode = if truncate { Rounding::Zero } else { env.rounding() };
     let integral = a.integral(mode).to_f64();
-    let limit = 2_f64.powi(bits as i32 - 1);
+    let limit = 2_f64.powi(bits.cast_signed() - 1);
     if a.nan() || integral >= limit || integral < -limit {
         env.raised |= IE;
         return indefinite;
@@ -561,7 +562,7 @@ pub(crate) fn to_integer<R: Real>(env: &mut Env, a: R, bits: u32, truncate: bool
     if integral != a.to_f64() {
         env.raised |= PE;
     }
-    integral as i64 as u64 & (u64::MAX >> (64 - bits))
+    integer(integral).low_u64() & (u64::MAX >> (64 - bits))
 }
 
 pub(crate) fn f64_from_integer(env: &mut Env, value: i64) -> f64 {
@@ -569,7 +570,7 @@ pub(crate) fn f64_from_integer(env: &mut Env, value: i64) -> f64 {
     if value.unsigned_abs() <= 1 << f64::MANTISSA_DIGITS {
         return nearest;
     }
-    let error = i128::from(value).cmp(&(nearest as i128));
+    let error = i128::from(value).cmp(&integer(nearest));
     round(env, nearest, error, |_| Unbounded::never())
 }
 
@@ -578,7 +579,7 @@ pub(crate) fn f32_from_integer(env: &mut Env, value: i64) -> f32 {
     if value.unsigned_abs() <= 1 << f32::MANTISSA_DIGITS {
         return nearest;
     }
-    let error = i128::from(value).cmp(&(nearest as i128));
+    let error = i128::from(value).cmp(&integer(nearest.into()));
     round(env, nearest, error, |_| Unbounded::never())
 }
 
@@ -598,10 +599,12 @@ pub(crate) fn narrow(env: &mut Env, a: f64) -> f32 {
     if a.is_nan() {
         env.reject(if a.signalling() { IE } else { 0 });
         let bits = a.to_bits();
-        return f32::from_bits((bits >> 32) as u32 & 1 << 31 | 0x7FC0_0000 | (bits >> 29) as u32 & 0x7F_FFFF);
+        return f32::from_bits(
+            (bits >> 32).low_u32() & 1 << 31 | 0x7FC0_0000 | (bits >> 29).low_u32() & 0x7F_FFFF,
+        );
     }
     env.accept();
-    let nearest = a as f32;
+    let nearest = nearest_f32(a);
     if a.is_infinite() {
         return nearest;
     }

@@ -2,6 +2,7 @@
 
 use super::lane::{Lane, build, get, set, zip};
 use super::{Shuffle, Vector};
+use crate::low::Low;
 
 macro_rules! vector {
     ($($name:ident = |$a:ident, $b:ident| $body:expr;)*) => { $(
@@ -51,11 +52,11 @@ vector! {
     Psrlq = |a, b| shift::<u64>(a, b, |lane, n| lane >> n);
     Psraw = |a, b| arithmetic::<i16>(a, b, |lane, n| lane >> n);
     Psrad = |a, b| arithmetic::<i32>(a, b, |lane, n| lane >> n);
-    Pslldq = |a, b| if b as u8 > 15 { 0 } else { a << ((b as u32 & 15) * 8) };
-    Psrldq = |a, b| if b as u8 > 15 { 0 } else { a >> ((b as u32 & 15) * 8) };
-    Packsswb = |a, b| pack::<i16, i8>(a, b, |x| x.clamp(-128, 127) as i8);
-    Packssdw = |a, b| pack::<i32, i16>(a, b, |x| x.clamp(-32768, 32767) as i16);
-    Packuswb = |a, b| pack::<i16, u8>(a, b, |x| x.clamp(0, 255) as u8);
+    Pslldq = |a, b| if b.low_u8() > 15 { 0 } else { a << ((b.low_u32() & 15) * 8) };
+    Psrldq = |a, b| if b.low_u8() > 15 { 0 } else { a >> ((b.low_u32() & 15) * 8) };
+    Packsswb = |a, b| pack::<i16, i8>(a, b, |x| x.clamp(-128, 127).low_u8().cast_signed());
+    Packssdw = |a, b| pack::<i32, i16>(a, b, |x| x.clamp(-32768, 32767).low_u16().cast_signed());
+    Packuswb = |a, b| pack::<i16, u8>(a, b, |x| x.clamp(0, 255).low_u8());
     Punpcklbw = |a, b| interleave::<u8>(a, b, 0);
     Punpcklwd = |a, b| interleave::<u16>(a, b, 0);
     Punpckldq = |a, b| interleave::<u32>(a, b, 0);
@@ -86,8 +87,8 @@ lanes! {
     Pmullw = u16, |a, b| a.wrapping_mul(b);
     Pmulhw = i16, |a, b| ((i32::from(a) * i32::from(b)) >> 16) as i16;
     Pmulhuw = u16, |a, b| ((u32::from(a) * u32::from(b)) >> 16) as u16;
-    Pavgb = u8, |a, b| (u16::from(a) + u16::from(b)).div_ceil(2) as u8;
-    Pavgw = u16, |a, b| (u32::from(a) + u32::from(b)).div_ceil(2) as u16;
+    Pavgb = u8, |a, b| (u16::from(a) + u16::from(b)).div_ceil(2).low_u8();
+    Pavgw = u16, |a, b| (u32::from(a) + u32::from(b)).div_ceil(2).low_u16();
     Pminub = u8, |a, b| a.min(b);
     Pmaxub = u8, |a, b| a.max(b);
     Pminsw = i16, |a, b| a.min(b);
@@ -133,14 +134,14 @@ fn equal<L: Lane>(a: u128, b: u128) -> u128 {
 /// Logical shift of each lane by the low 64 bits of `count`.
 #[inline(always)]
 fn shift<L: Lane>(a: u128, count: u128, f: impl Fn(L, u32) -> L) -> u128 {
-    let count = count as u64;
-    if count >= u64::from(L::BITS) { 0 } else { build(|n| f(get(a, n), count as u32)) }
+    let count = count.low_u64();
+    if count >= u64::from(L::BITS) { 0 } else { build(|n| f(get(a, n), count.low_u32())) }
 }
 
 /// Arithmetic shift: large counts fill with the sign.
 #[inline(always)]
 fn arithmetic<L: Lane>(a: u128, count: u128, f: impl Fn(L, u32) -> L) -> u128 {
-    let count = (count as u64).min(u64::from(L::BITS) - 1) as u32;
+    let count = count.low_u64().min(u64::from(L::BITS) - 1).low_u32();
     build(|n| f(get(a, n), count))
 }
 

@@ -1,5 +1,7 @@
 //! A `u128` as lanes of equal width.
 
+use crate::low::Low;
+
 /// An element of a vector.
 pub(crate) trait Lane: Copy {
     const BITS: u32;
@@ -9,6 +11,11 @@ pub(crate) trait Lane: Copy {
 
 macro_rules! lane {
     ($($t:ty, $unsigned:ty;)*) => { $(
+        #[allow(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "the low bits of a vector"
+        )]
         impl Lane for $t {
             const BITS: u32 = <$t>::BITS;
             #[inline(always)]
@@ -28,7 +35,7 @@ impl Lane for f32 {
     const BITS: u32 = 32;
     #[inline(always)]
     fn low(value: u128) -> Self {
-        Self::from_bits(value as u32)
+        Self::from_bits(value.low_u32())
     }
     #[inline(always)]
     fn bits(self) -> u128 {
@@ -40,7 +47,7 @@ impl Lane for f64 {
     const BITS: u32 = 64;
     #[inline(always)]
     fn low(value: u128) -> Self {
-        Self::from_bits(value as u64)
+        Self::from_bits(value.low_u64())
     }
     #[inline(always)]
     fn bits(self) -> u128 {

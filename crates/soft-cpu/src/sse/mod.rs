@@ -17,6 +17,7 @@ use crate::context::Core;
 use crate::exception::{self, Done, Exception, Fault};
 use crate::exec::Insn;
 use crate::exec::operand::{self, Get, Imm, is_stack};
+use crate::low::Low;
 
 /// The XMM register [`Insn::src`].
 pub(crate) struct XmmSrc;
@@ -50,11 +51,11 @@ impl Get<u128> for Aligned {
 impl Get<u128> for Imm {
     #[inline(always)]
     fn get<B: Bus>(_c: &mut Core, _b: &mut B, i: &Insn<B>) -> Result<u128, Fault> {
-        Ok(u128::from(i.imm as u8))
+        Ok(u128::from(i.imm.low_u8()))
     }
     #[inline(always)]
     fn quick<B: Bus>(_c: &mut Core, _b: &mut B, i: &Insn<B>) -> Option<u128> {
-        Some(u128::from(i.imm as u8))
+        Some(u128::from(i.imm.low_u8()))
     }
 }
 
@@ -114,7 +115,7 @@ pub(crate) fn shuffle<B: Bus, O: Shuffle, S: Get<u128>>(c: &mut Core, b: &mut B,
     c.require_sse()?;
     let right = S::get(c, b, i)?;
     let register = &mut c.xmm[usize::from(i.dst & 15)];
-    *register = O::apply(*register, right, i.imm as u8);
+    *register = O::apply(*register, right, i.imm.low_u8());
     Ok(())
 }
 
@@ -134,7 +135,7 @@ pub(crate) mod quick {
     pub(crate) fn shuffle<B: Bus, O: Shuffle, S: Get<u128>>(c: &mut Core, b: &mut B, i: &Insn<B>) -> bool {
         let Some(right) = S::quick(c, b, i).filter(|_| c.sse) else { return false };
         let register = &mut c.xmm[usize::from(i.dst & 15)];
-        *register = O::apply(*register, right, i.imm as u8);
+        *register = O::apply(*register, right, i.imm.low_u8());
         true
     }
 }

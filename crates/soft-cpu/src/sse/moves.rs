@@ -3,10 +3,11 @@
 use super::aligned;
 use super::lane::{Lane, get, set};
 use crate::bus::Bus;
-use crate::context::{Core, DS, RDI};
+use crate::context::{Core, DS, RDI, number};
 use crate::exception::Done;
 use crate::exec::Insn;
 use crate::exec::operand::{self, Get, Mem, Place, is_stack};
+use crate::low::Low;
 use crate::width::{Memory, Width};
 
 fn dst(i: u8) -> usize {
@@ -37,7 +38,7 @@ pub(crate) fn load_low<B: Bus, T: Memory + Into<u128>>(c: &mut Core, b: &mut B, 
 /// MOVD, MOVQ, MOVSS, MOVSD, MOVLPS to memory.
 pub(crate) fn store_low<B: Bus, T: Width>(c: &mut Core, b: &mut B, i: &Insn<B>) -> Done {
     c.require_sse()?;
-    let value = c.xmm[dst(i.src)] as u64;
+    let value = c.xmm[dst(i.src)].low_u64();
     Mem::set(c, b, i, T::low(value))
 }
 
@@ -84,7 +85,7 @@ pub(crate) fn move_low<B: Bus, L: Lane>(c: &mut Core, _b: &mut B, i: &Insn<B>) -
 #[inline(always)]
 pub(crate) fn movq<B: Bus>(c: &mut Core, _b: &mut B, i: &Insn<B>) -> Done {
     c.require_sse()?;
-    c.xmm[dst(i.dst)] = u128::from(c.xmm[dst(i.src)] as u64);
+    c.xmm[dst(i.dst)] = u128::from(c.xmm[dst(i.src)].low_u64());
     Ok(())
 }
 
@@ -100,7 +101,7 @@ pub(crate) fn from_gpr<B: Bus, T: Width>(c: &mut Core, _b: &mut B, i: &Insn<B>) 
 #[inline(always)]
 pub(crate) fn to_gpr<B: Bus, T: Width>(c: &mut Core, _b: &mut B, i: &Insn<B>) -> Done {
     c.require_sse()?;
-    T::low(c.xmm[dst(i.src)] as u64).set_reg(c, i.dst);
+    T::low(c.xmm[dst(i.src)].low_u64()).set_reg(c, i.dst);
     Ok(())
 }
 
@@ -109,7 +110,7 @@ pub(crate) fn to_gpr<B: Bus, T: Width>(c: &mut Core, _b: &mut B, i: &Insn<B>) ->
 pub(crate) fn mask<B: Bus, const BITS: u32>(c: &mut Core, _b: &mut B, i: &Insn<B>) -> Done {
     c.require_sse()?;
     let vector = c.xmm[dst(i.src)];
-    let (low, high) = (signs::<BITS>(vector as u64), signs::<BITS>((vector >> 64) as u64));
+    let (low, high) = (signs::<BITS>(vector.low_u64()), signs::<BITS>((vector >> 64) as u64));
     c.regs[dst(i.dst)] = low | high << (64 / BITS);
     Ok(())
 }
@@ -139,7 +140,7 @@ pub(crate) fn insert<B: Bus, T: Lane + Width, S: Get<T>>(c: &mut Core, b: &mut B
 
 /// The lane that the immediate chooses.
 fn lane<B: Bus, T: Lane>(i: &Insn<B>) -> u32 {
-    i.imm as u32 & (128 / T::BITS - 1)
+    i.imm.low_u32() & (128 / T::BITS - 1)
 }
 
 /// PEXTRx to a register, zero-extended.
@@ -160,7 +161,7 @@ pub(crate) fn extract_store<B: Bus, T: Lane + Width>(c: &mut Core, b: &mut B, i:
 pub(crate) fn maskmovdqu<B: Bus>(c: &mut Core, b: &mut B, i: &Insn<B>) -> Done {
     c.require_sse()?;
     let (value, mask) = (c.xmm[dst(i.dst)], c.xmm[dst(i.src)]);
-    let seg = if i.seg & 7 < 6 { i.seg & 7 } else { DS as u8 };
+    let seg = if i.seg & 7 < 6 { i.seg & 7 } else { number(DS) };
     for n in 0..16 {
         if get::<i8>(mask, n) < 0 {
             let offset = c.regs[RDI].wrapping_add(u64::from(n)) & operand::address_mask(i.seg);
@@ -213,7 +214,7 @@ pub(crate) mod quick {
 
     #[inline(always)]
     pub(crate) fn store_low<B: Bus, T: Width>(c: &mut Core, b: &mut B, i: &Insn<B>) -> bool {
-        let value = c.xmm[dst(i.src)] as u64;
+        let value = c.xmm[dst(i.src)].low_u64();
         c.sse && Mem::quick_set(c, b, i, T::low(value))
     }
 

@@ -13,6 +13,7 @@ use crate::context::Core;
 use crate::exception::Done;
 use crate::exec::Insn;
 use crate::exec::operand::Get;
+use crate::low::nearest_f32;
 
 pub(crate) trait Approximation {
     fn apply(a: f32) -> f32;
@@ -42,7 +43,7 @@ impl Approximation for ReciprocalRoot {
             return f32::INDEFINITE;
         }
         // sqrt(-0) is -0. The result is never denormal.
-        (1.0 / f64::from(a).sqrt()) as f32
+        nearest_f32(1.0 / f64::from(a).sqrt())
     }
 }
 

@@ -10,6 +10,7 @@ use crate::exception::{self, Done, Exception, Fault};
 use crate::exec::Insn;
 use crate::exec::operand::{Get, Mem};
 use crate::flags::{CF, Flags, PF, ZF};
+use crate::low::Low;
 use crate::width::Width;
 use core::cmp::Ordering;
 use retire::Assist;
@@ -145,7 +146,7 @@ pub(crate) fn scalar<B: Bus, O: FloatOp, R: Real, S: GetReal<R>>(
     let right = S::real(c, b, i)?;
     let old = c.get_xmm(i.dst);
     let mut env = Env::new(c.mxcsr);
-    let result = O::apply::<R>(&mut env, get(old, 0), right, i.imm as u8);
+    let result = O::apply::<R>(&mut env, get(old, 0), right, i.imm.low_u8());
     c.float_done(&env)?;
     c.set_xmm(i.dst, set(old, 0, result));
     if let Some(kind) = O::FLOP {
@@ -166,7 +167,7 @@ pub(crate) fn packed<B: Bus, O: FloatOp, R: Real, S: Get<u128>>(
     let right = S::get(c, b, i)?;
     let old = c.get_xmm(i.dst);
     let mut env = Env::new(c.mxcsr);
-    let imm = i.imm as u8;
+    let imm = i.imm.low_u8();
     let result = build::<R>(|n| O::apply(&mut env, get(old, n), get(right, n), imm));
     c.float_done(&env)?;
     c.set_xmm(i.dst, result);
@@ -221,7 +222,7 @@ pub(crate) fn from_integer<B: Bus, const DOUBLE: bool, T: Width, S: Get<T>>(
     i: &Insn<B>,
 ) -> Done {
     c.require_sse()?;
-    let value = S::get(c, b, i)?.sext() as i64;
+    let value = S::get(c, b, i)?.sext().cast_signed();
     let old = c.get_xmm(i.dst);
     let mut env = Env::new(c.mxcsr);
     let result = if DOUBLE {
@@ -274,10 +275,10 @@ convert! {
     Dq2pd, |env, s| build::<f64>(|n| float::f64_from_integer(env, i64::from(get::<i32>(s, n))));
     Pd2ps, |env, s| build::<f32>(|n| if n < 2 { float::narrow(env, get(s, n)) } else { 0.0 });
     Dq2ps, |env, s| build::<f32>(|n| float::f32_from_integer(env, i64::from(get::<i32>(s, n))));
-    Ps2dq, |env, s| build::<u32>(|n| float::to_integer::<f32>(env, get(s, n), 32, false) as u32);
-    Tps2dq, |env, s| build::<u32>(|n| float::to_integer::<f32>(env, get(s, n), 32, true) as u32);
-    Pd2dq, |env, s| build::<u32>(|n| if n < 2 { float::to_integer::<f64>(env, get(s, n), 32, false) as u32 } else { 0 });
-    Tpd2dq, |env, s| build::<u32>(|n| if n < 2 { float::to_integer::<f64>(env, get(s, n), 32, true) as u32 } else { 0 });
+    Ps2dq, |env, s| build::<u32>(|n| float::to_integer::<f32>(env, get(s, n), 32, false).low_u32());
+    Tps2dq, |env, s| build::<u32>(|n| float::to_integer::<f32>(env, get(s, n), 32, true).low_u32());
+    Pd2dq, |env, s| build::<u32>(|n| if n < 2 { float::to_integer::<f64>(env, get(s, n), 32, false).low_u32() } else { 0 });
+    Tpd2dq, |env, s| build::<u32>(|n| if n < 2 { float::to_integer::<f64>(env, get(s, n), 32, true).low_u32() } else { 0 });
 }
 
 pub(crate) fn convert<B: Bus, O: Convert, S: Get<u128>>(c: &mut Core, b: &mut B, i: &Insn<B>) -> Done {
@@ -312,7 +313,7 @@ pub(crate) mod quick {
         let Some(right) = S::quick_real(c, b, i).filter(|_| c.sse) else { return false };
         let register = &mut c.xmm[usize::from(i.dst & 15)];
         let mut env = Env::new(c.mxcsr);
-        let result = O::apply::<R>(&mut env, get(*register, 0), right, i.imm as u8);
+        let result = O::apply::<R>(&mut env, get(*register, 0), right, i.imm.low_u8());
         let quiet = env.raised & !(c.mxcsr & c.mxcsr >> 7) == 0;
         if quiet {
             *register = set(*register, 0, result);
@@ -336,7 +337,7 @@ pub(crate) mod quick {
         let register = &mut c.xmm[usize::from(i.dst & 15)];
         let old = *register;
         let mut env = Env::new(c.mxcsr);
-        let imm = i.imm as u8;
+        let imm = i.imm.low_u8();
         let result = build::<R>(|n| O::apply(&mut env, get(old, n), get(right, n), imm));
         let quiet = env.raised & !(c.mxcsr & c.mxcsr >> 7) == 0;
         if quiet {
@@ -358,7 +359,7 @@ pub(crate) mod quick {
         i: &Insn<B>,
     ) -> bool {
         let Some(value) = S::quick(c, b, i).filter(|_| c.sse) else { return false };
-        let value = value.sext() as i64;
+        let value = value.sext().cast_signed();
         let register = &mut c.xmm[usize::from(i.dst & 15)];
         let mut env = Env::new(c.mxcsr);
         let result = if DOUBLE {

@@ -3,6 +3,7 @@
 use super::integer::{lanes, pack, shuffles, vector};
 use super::lane::{Lane, build, get, set, zip};
 use super::{Shuffle, Vector};
+use crate::low::Low;
 
 vector! {
     Movshdup = |_a, b| build::<u32>(|n| get(b, n | 1));
@@ -16,14 +17,14 @@ vector! {
     Phsubsw = |a, b| pairs::<i16>(a, b, i16::saturating_sub);
     Pmaddubsw = |a, b| build::<i16>(|n| {
         let product = |n| i32::from(get::<u8>(a, n)) * i32::from(get::<i8>(b, n));
-        (product(2 * n) + product(2 * n + 1)).clamp(-32768, 32767) as i16
+        (product(2 * n) + product(2 * n + 1)).clamp(-32768, 32767).low_u16().cast_signed()
     });
     Pshufb = |a, b| build::<u8>(|n| {
         let index: u8 = get(b, n);
         if index & 0x80 != 0 { 0 } else { get(a, u32::from(index & 15)) }
     });
     Pmuldq = |a, b| build::<i64>(|n| i64::from(get::<i32>(a, 2 * n)) * i64::from(get::<i32>(b, 2 * n)));
-    Packusdw = |a, b| pack::<i32, u16>(a, b, |x| x.clamp(0, 65535) as u16);
+    Packusdw = |a, b| pack::<i32, u16>(a, b, |x| x.clamp(0, 65535).low_u16());
     Phminposuw = |_a, b| {
         let least = (0..8_u32).map(|n| (get::<u16>(b, n), n)).min().unwrap_or_default();
         u128::from(least.0) | u128::from(least.1) << 16
@@ -49,7 +50,7 @@ lanes! {
     Psignb = i8, |a, b| a.wrapping_mul(b.signum());
     Psignw = i16, |a, b| a.wrapping_mul(b.signum());
     Psignd = i32, |a, b| a.wrapping_mul(b.signum());
-    Pmulhrsw = i16, |a, b| ((((i32::from(a) * i32::from(b)) >> 14) + 1) >> 1) as i16;
+    Pmulhrsw = i16, |a, b| ((((i32::from(a) * i32::from(b)) >> 14) + 1) >> 1).low_u16().cast_signed();
     Pmulld = i32, |a, b| a.wrapping_mul(b);
     Pcmpeqq = u64, |a, b| if a == b { u64::MAX } else { 0 };
     Pcmpgtq = i64, |a, b| if a > b { -1 } else { 0 };

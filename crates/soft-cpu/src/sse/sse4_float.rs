@@ -9,6 +9,7 @@ use crate::context::Core;
 use crate::exception::Done;
 use crate::exec::Insn;
 use crate::exec::operand::Get;
+use crate::low::Low;
 use crate::silicon::Rule;
 
 /// ROUNDxx: to an integer, as bits 2:0 of `control` say; bit 3 keeps PE away.
@@ -102,7 +103,7 @@ pub(crate) fn dot_product<B: Bus, R: Real, S: Get<u128>>(c: &mut Core, b: &mut B
     c.require_sse()?;
     let right = S::get(c, b, i)?;
     let left = c.xmm[usize::from(i.dst & 15)];
-    let control = i.imm as u8;
+    let control = i.imm.low_u8();
     let mut env = Env::new(c.mxcsr);
     let products = build::<R>(|n| {
         if control >> (4 + n) & 1 == 0 {
@@ -132,7 +133,7 @@ pub(crate) fn dot_product<B: Bus, R: Real, S: Get<u128>>(c: &mut Core, b: &mut B
     c.float_done(&env)?;
     c.xmm[usize::from(i.dst & 15)] =
         build::<R>(|n| if control >> n & 1 != 0 { get(totals, n) } else { R::ZERO });
-    c.retire_flops(Flop::Mul, (control >> 4 & ((1 << lanes) - 1) as u8).count_ones());
+    c.retire_flops(Flop::Mul, (control >> 4 & ((1 << lanes) - 1).low_u8()).count_ones());
     c.retire_flops(Flop::AddSub, lanes - 1);
     // Two operations on each element.
     c.retire_arithmetic(Arithmetic::of(true, R::BITS));

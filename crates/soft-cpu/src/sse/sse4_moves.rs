@@ -8,6 +8,7 @@ use crate::exception::{Done, Fault};
 use crate::exec::Insn;
 use crate::exec::operand::{Get, Mem};
 use crate::flags::{CF, Flags, ZF};
+use crate::low::Low;
 use crate::width::{Memory, Width};
 use core::marker::PhantomData;
 
@@ -34,7 +35,7 @@ pub(crate) fn insertps<B: Bus>(c: &mut Core, _b: &mut B, i: &Insn<B>) -> Done {
     c.require_sse()?;
     let from = get(c.xmm[usize::from(i.src & 15)], (i.imm >> 6 & 3) as u32);
     let register = &mut c.xmm[usize::from(i.dst & 15)];
-    *register = insert_single(*register, from, i.imm as u8);
+    *register = insert_single(*register, from, i.imm.low_u8());
     Ok(())
 }
 
@@ -43,7 +44,7 @@ pub(crate) fn insertps_memory<B: Bus>(c: &mut Core, b: &mut B, i: &Insn<B>) -> D
     c.require_sse()?;
     let from: u32 = Mem::get(c, b, i)?;
     let register = &mut c.xmm[usize::from(i.dst & 15)];
-    *register = insert_single(*register, from, i.imm as u8);
+    *register = insert_single(*register, from, i.imm.low_u8());
     Ok(())
 }
 
@@ -63,7 +64,7 @@ pub(crate) fn crc32<B: Bus, T: Width, S: Get<T>>(c: &mut Core, b: &mut B, i: &In
     const POLYNOMIAL: u32 = 0x82F6_3B78;
     let source = S::get(c, b, i)?.zext().to_le_bytes();
     let register = &mut c.regs[usize::from(i.dst)];
-    let mut crc = *register as u32;
+    let mut crc = (*register).low_u32();
     for byte in source.iter().take(T::BYTES) {
         crc ^= u32::from(*byte);
         for _ in 0..8 {

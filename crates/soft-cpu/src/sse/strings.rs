@@ -7,6 +7,7 @@ use crate::exception::Done;
 use crate::exec::Insn;
 use crate::exec::operand::Get;
 use crate::flags::{CF, Flags, OF, SF, ZF};
+use crate::low::Low;
 
 /// One operand: its elements, sign- or zero-extended, and how many of them are valid.
 struct Text {
@@ -42,7 +43,7 @@ impl Text {
 
     /// As long as the register says, in absolute value.
     fn explicit(vector: u128, control: u8, length: i64) -> Self {
-        let valid = length.unsigned_abs().min(count(control) as u64) as usize;
+        let valid = length.unsigned_abs().min(count(control) as u64).low_usize();
         Self { elements: elements(vector, control), valid }
     }
 
@@ -84,9 +85,11 @@ pub(crate) fn compare<B: Bus, const EXPLICIT: bool, const WIDE: bool, const MASK
     c.require_sse()?;
     let right = S::get(c, b, i)?;
     let left = c.xmm[usize::from(i.dst & 15)];
-    let control = i.imm as u8;
+    let control = i.imm.low_u8();
     let (left, right) = if EXPLICIT {
-        let length = |register: u64| if WIDE { register as i64 } else { i64::from(register as u32 as i32) };
+        let length = |register: u64| {
+            if WIDE { register.cast_signed() } else { i64::from(register.low_u32().cast_signed()) }
+        };
         (
             Text::explicit(left, control, length(c.regs[RAX])),
             Text::explicit(right, control, length(c.regs[RDX])),

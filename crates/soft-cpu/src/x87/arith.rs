@@ -4,6 +4,7 @@ use super::float::{
     Class, Cut, EXTENDED, Env, F80, Number, PE, Rounding, ZE, finish, from_integer, integral, normalise,
     operand, operands, propagate, shift_sticky,
 };
+use crate::low::Low;
 use core::cmp::Ordering;
 
 pub(crate) fn add(env: &mut Env, a: F80, b: F80) -> F80 {
@@ -179,10 +180,10 @@ pub(crate) fn scale(env: &mut Env, a: F80, b: F80) -> F80 {
     // Beyond this every result overflows or underflows twice over.
     const FAR: i64 = 0x1_8000;
     let distance = match integral(Rounding::Zero, &y) {
-        Some(cut) => cut.value.min(FAR as u128) as i64,
+        Some(cut) => cut.value.min(FAR as u128).low_u64().cast_signed(),
         None => FAR,
     };
-    let distance = if y.negative { -distance } else { distance } as i32;
+    let distance = (if y.negative { -distance } else { distance }).low_u32().cast_signed();
     finish(env, x.negative, x.exponent + distance, u128::from(x.significand) << 64, EXTENDED)
 }
 
@@ -245,9 +246,9 @@ pub(crate) fn remainder(env: &mut Env, a: F80, b: F80, nearest: bool) -> Remaind
     let divisor = u128::from(y.significand);
     if distance >= 64 {
         // Reduces by 32 to 63 powers of two; the caller repeats.
-        let step = (distance & 31 | 32) as u32;
+        let step = (distance & 31 | 32).cast_unsigned();
         let rest = (u128::from(x.significand) << step) % divisor;
-        let exponent = x.exponent - step as i32 + 64;
+        let exponent = x.exponent - step.cast_signed() + 64;
         return Remainder {
             value: normalise(env, x.negative, exponent, rest, EXTENDED),
             quotient: Quotient::Incomplete,
@@ -275,7 +276,7 @@ pub(crate) fn remainder(env: &mut Env, a: F80, b: F80, nearest: bool) -> Remaind
     if rest == 0 {
         negative = x.negative;
     }
-    let quotient = Quotient::Low(quotient as u8 & 7);
+    let quotient = Quotient::Low(quotient.low_u8() & 7);
     Remainder { value: normalise(env, negative, unit + 64, rest, EXTENDED), quotient }
 }
 

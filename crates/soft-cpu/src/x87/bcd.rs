@@ -1,6 +1,7 @@
 //! Packed BCD integers: 18 digits, two per byte, and a sign in the highest bit of ten bytes.
 
 use super::float::{Class, Env, F80, IE, PE, from_integer, integral};
+use crate::low::Low;
 
 /// The packed BCD of masked invalid operations.
 pub(super) const INDEFINITE: u128 = 0xFFFF_C000_0000_0000_0000;
@@ -28,7 +29,7 @@ pub(crate) fn to_bcd(env: &mut Env, a: F80) -> u128 {
         env.raise(PE);
     }
     env.c1 = cut.up;
-    let mut rest = cut.value as u64;
+    let mut rest = cut.value.low_u64();
     let mut bits = u128::from(number.negative) << 79;
     for n in 0..18 {
         bits |= u128::from(rest % 10) << (4 * n);

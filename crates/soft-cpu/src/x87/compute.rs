@@ -86,9 +86,9 @@ macro_rules! memory_source {
 memory_source! {
     f32: u32, |env, bits| float::from_single(env, bits);
     f64: u64, |env, bits| float::from_double(env, bits);
-    i16: u16, |_env, bits| from_integer(i64::from(bits as i16));
-    i32: u32, |_env, bits| from_integer(i64::from(bits as i32));
-    i64: u64, |_env, bits| from_integer(bits as i64);
+    i16: u16, |_env, bits| from_integer(i64::from(bits.cast_signed()));
+    i32: u32, |_env, bits| from_integer(i64::from(bits.cast_signed()));
+    i64: u64, |_env, bits| from_integer(bits.cast_signed());
 }
 
 /// FADD, FMUL, FSUB, FSUBR, FDIV, FDIVR, with P and with I.

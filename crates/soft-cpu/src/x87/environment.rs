@@ -8,6 +8,7 @@ use crate::exception::{Done, Fault};
 use crate::exec::Insn;
 use crate::exec::operand::{self, is_stack};
 use crate::exec::x87;
+use crate::low::Low;
 
 /// Bytes of the environment with 16-bit and 32-bit operands.
 const fn environment_size(wide: bool) -> u64 {
@@ -36,16 +37,16 @@ fn store_environment<B: Bus>(c: &mut Core, b: &mut B, i: &Insn<B>, linear: u64, 
             u32::from(words[0]) | 0xFFFF_0000,
             u32::from(words[1]) | 0xFFFF_0000,
             u32::from(words[2]) | 0xFFFF_0000,
-            ip as u32,
+            ip.low_u32(),
             u32::from(opcode) << 16,
-            dp as u32,
+            dp.low_u32(),
             0xFFFF_0000,
         ];
         for (n, value) in (0..).zip(values) {
             c.store(b, linear.wrapping_add(4 * n), value, stack)?;
         }
     } else {
-        let values = [words[0], words[1], words[2], ip as u16, 0, dp as u16, 0];
+        let values = [words[0], words[1], words[2], ip.low_u16(), 0, dp.low_u16(), 0];
         for (n, value) in (0..).zip(values) {
             c.store(b, linear.wrapping_add(2 * n), value, stack)?;
         }
@@ -74,8 +75,8 @@ fn load_environment<B: Bus>(
 
 /// Puts a loaded environment into effect; the tags only say which registers are empty.
 fn set_environment(c: &mut Core, values: [u32; 7], wide: bool) {
-    c.fcw = x87::control_word(values[0] as u16);
-    c.fsw = values[1] as u16;
+    c.fcw = x87::control_word(values[0].low_u16());
+    c.fsw = values[1].low_u16();
     c.ftw = (0..8).filter(|n| values[2] >> (2 * n) & 3 != 3).map(|n| 1 << n).sum();
     let opcode = if wide { (values[4] >> 16) as u16 & 0x7FF } else { 0 };
     c.x87_pointers = (opcode, u64::from(values[3]), u64::from(values[5]));
@@ -84,7 +85,7 @@ fn set_environment(c: &mut Core, values: [u32; 7], wide: bool) {
 
 pub(crate) fn fnstenv<B: Bus, const WIDE: bool>(c: &mut Core, b: &mut B, i: &Insn<B>) -> Done {
     c.require_x87()?;
-    let linear = operand::linear(c, i, environment_size(WIDE) as usize, true)?;
+    let linear = operand::linear(c, i, environment_size(WIDE).low_usize(), true)?;
     operand::probe(c, b, i, linear, environment_size(WIDE))?;
     store_environment(c, b, i, linear, WIDE)?;
     c.fcw |= 0x3F;
@@ -94,7 +95,7 @@ pub(crate) fn fnstenv<B: Bus, const WIDE: bool>(c: &mut Core, b: &mut B, i: &Ins
 
 pub(crate) fn fldenv<B: Bus, const WIDE: bool>(c: &mut Core, b: &mut B, i: &Insn<B>) -> Done {
     c.require_x87_settled()?;
-    let linear = operand::linear(c, i, environment_size(WIDE) as usize, false)?;
+    let linear = operand::linear(c, i, environment_size(WIDE).low_usize(), false)?;
     let values = load_environment(c, b, i, linear, WIDE)?;
     set_environment(c, values, WIDE);
     Ok(())
@@ -103,7 +104,7 @@ pub(crate) fn fldenv<B: Bus, const WIDE: bool>(c: &mut Core, b: &mut B, i: &Insn
 /// Linear addresses of the environment and of ST(0); ten bytes per register follow.
 fn save_area<B: Bus>(c: &mut Core, i: &Insn<B>, wide: bool, write: bool) -> Result<(u64, u64), Fault> {
     let size = environment_size(wide);
-    let linear = operand::linear(c, i, size as usize + 80, write)?;
+    let linear = operand::linear(c, i, size.low_usize() + 80, write)?;
     Ok((linear, linear.wrapping_add(size)))
 }
 

@@ -5,6 +5,8 @@
 //! control, nor the direction of rounding that C1 reports, nor the wrapped exponents of unmasked overflow and
 //! underflow.
 
+use crate::low::Low;
+
 pub(crate) const IE: u16 = 1;
 pub(crate) const DE: u16 = 1 << 1;
 pub(crate) const ZE: u16 = 1 << 2;
@@ -151,7 +153,7 @@ impl F80 {
     pub(crate) const ONE: Self = Self { high: 0x3FFF, significand: INTEGER_BIT };
 
     pub(crate) fn from_bits(bits: u128) -> Self {
-        Self { high: (bits >> 64) as u16, significand: bits as u64 }
+        Self { high: (bits >> 64).low_u16(), significand: bits.low_u64() }
     }
 
     pub(crate) fn bits(self) -> u128 {
@@ -206,7 +208,7 @@ impl F80 {
         Number {
             class,
             negative: self.negative(),
-            exponent: biased.max(1) - BIAS - shift as i32,
+            exponent: biased.max(1) - BIAS - shift.cast_signed(),
             significand: self.significand << shift,
             denormal: biased == 0 && class == Class::Finite,
         }
@@ -215,7 +217,7 @@ impl F80 {
     /// From a sign and what `round` returned for an extended format.
     fn pack(negative: bool, exponent: i32, significand: u64) -> Self {
         let biased =
-            if significand & INTEGER_BIT == 0 { 0 } else { (exponent + BIAS).clamp(0, 0x7FFF) as u16 };
+            if significand & INTEGER_BIT == 0 { 0 } else { (exponent + BIAS).clamp(0, 0x7FFF).low_u16() };
         Self { high: u16::from(negative) << 15 | biased, significand }
     }
 }
@@ -294,8 +296,8 @@ fn round(env: &mut Env, negative: bool, exponent: i32, significand: u128, format
     let cut_at = |significand: u128| {
         let cut = cut(mode, negative, significand, 128 - format.precision);
         // A carry leaves zeros, so the shift loses nothing.
-        let carried = (cut.value >> format.precision) as u32;
-        ((cut.value >> carried << (64 - format.precision)) as u64, carried as i32, cut)
+        let carried = (cut.value >> format.precision).low_u32();
+        ((cut.value >> carried << (64 - format.precision)).low_u64(), carried.cast_signed(), cut)
     };
     let (kept, carried, cut) = cut_at(significand);
     let unbounded = exponent + carried;
@@ -311,7 +313,7 @@ fn round(env: &mut Env, negative: bool, exponent: i32, significand: u128, format
             env.c1 = cut.up;
             return (unbounded + WRAP, kept);
         }
-        let denormal = shift_sticky(significand, (format.min - exponent) as u32);
+        let denormal = shift_sticky(significand, (format.min - exponent).cast_unsigned());
         let (kept, _, cut) = cut_at(denormal);
         if cut.inexact {
             env.raise(UE | PE);
@@ -367,13 +369,13 @@ pub(crate) fn normalise(
         return F80::zero(negative);
     }
     let shift = magnitude.leading_zeros();
-    finish(env, negative, exponent - shift as i32, magnitude << shift, format)
+    finish(env, negative, exponent - shift.cast_signed(), magnitude << shift, format)
 }
 
 /// Rounds a finite number for a format in memory: sign, exponent and fraction fields.
 fn narrow(env: &mut Env, a: F80, format: Format) -> u64 {
     let fraction_bits = format.precision - 1;
-    let exponent_ones = (format.max + 1 - format.min + 1) as u64;
+    let exponent_ones = i64::from(format.max + 1 - format.min + 1).cast_unsigned();
     let sign = u64::from(a.negative()) * (exponent_ones + 1);
     let encode = |biased: u64, significand: u64| {
         let fraction = significand << 1 >> (64 - fraction_bits);
@@ -393,14 +395,14 @@ fn narrow(env: &mut Env, a: F80, format: Format) -> u64 {
             let wide = u128::from(number.significand) << 64;
             let (exponent, significand) = round(env, number.negative, number.exponent, wide, format);
             let biased = if significand & INTEGER_BIT == 0 { 0 } else { exponent - format.min + 1 };
-            encode(biased as u64 & exponent_ones, significand)
+            encode(i64::from(biased).cast_unsigned() & exponent_ones, significand)
         }
     }
 }
 
 /// FST to single precision.
 pub(crate) fn to_single(env: &mut Env, a: F80) -> u32 {
-    narrow(env, a, SINGLE) as u32
+    narrow(env, a, SINGLE).low_u32()
 }
 
 /// FST to double precision.
@@ -411,7 +413,7 @@ pub(crate) fn to_double(env: &mut Env, a: F80) -> u64 {
 /// Exact; signalling NaNs stay signalling.
 fn widen(env: &mut Env, bits: u64, format: Format) -> F80 {
     let fraction_bits = format.precision - 1;
-    let exponent_ones = (format.max + 1 - format.min + 1) as u64;
+    let exponent_ones = i64::from(format.max + 1 - format.min + 1).cast_unsigned();
     let negative = bits >> fraction_bits > exponent_ones;
     let biased = bits >> fraction_bits & exponent_ones;
     let fraction = bits << (64 - fraction_bits) >> 1;
@@ -419,14 +421,14 @@ fn widen(env: &mut Env, bits: u64, format: Format) -> F80 {
         return F80 { significand: INTEGER_BIT | fraction, ..F80::infinity(negative) };
     }
     if biased != 0 {
-        return F80::pack(negative, biased as i32 + format.min - 1, INTEGER_BIT | fraction);
+        return F80::pack(negative, biased.low_u32().cast_signed() + format.min - 1, INTEGER_BIT | fraction);
     }
     if fraction == 0 {
         return F80::zero(negative);
     }
     env.denormal_source = true;
     let shift = fraction.leading_zeros();
-    F80::pack(negative, format.min - shift as i32, fraction << shift)
+    F80::pack(negative, format.min - shift.cast_signed(), fraction << shift)
 }
 
 /// A single-precision source.
@@ -445,7 +447,7 @@ pub(crate) fn from_integer(value: i64) -> F80 {
     }
     let magnitude = value.unsigned_abs();
     let shift = magnitude.leading_zeros();
-    F80::pack(value < 0, 63 - shift as i32, magnitude << shift)
+    F80::pack(value < 0, 63 - shift.cast_signed(), magnitude << shift)
 }
 
 /// The magnitude of a finite number as an integer, if it is below 2^64.
@@ -457,7 +459,7 @@ pub(crate) fn integral(mode: Rounding, number: &Number) -> Option<Cut> {
         return None;
     }
     // Fixed point with 64 bits behind the point.
-    let fixed = shift_sticky(u128::from(number.significand) << 64, (63 - number.exponent) as u32);
+    let fixed = shift_sticky(u128::from(number.significand) << 64, (63 - number.exponent).cast_unsigned());
     Some(cut(mode, number.negative, fixed, 64))
 }
 
@@ -475,7 +477,7 @@ pub(crate) fn to_integer(env: &mut Env, a: F80, bits: u32, mode: Rounding) -> i6
                 env.raise(PE);
             }
             env.c1 = cut.up;
-            let magnitude = cut.value as i64;
+            let magnitude = cut.value.low_u64().cast_signed();
             if number.negative { magnitude.wrapping_neg() } else { magnitude }
         }
         _ => {

@@ -5,6 +5,7 @@ use crate::context::{CR0_EM, CR0_NE, CR0_TS, Core};
 use crate::exception::{self, Done, Exception};
 use crate::exec::Insn;
 use crate::exec::operand;
+use crate::low::Low;
 use retire::Assist;
 
 pub(crate) const C0: u16 = 1 << 8;
@@ -119,7 +120,7 @@ impl Core {
         }
         self.fsw = self.fsw & !C1 | env.raised | u16::from(env.c1) << 9 | SUMMARY;
         // The decoder puts the opcode there; a ModRM byte below C0H has a memory operand.
-        let opcode = i.imm as u16;
+        let opcode = i.imm.low_u16();
         self.x87_pointers.0 = opcode;
         if opcode & 0xFF < 0xC0 {
             self.x87_pointers.2 = operand::effective_address(self, i);

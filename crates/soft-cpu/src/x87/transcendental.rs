@@ -6,6 +6,7 @@ use super::arith;
 use super::float::{
     Class, EXTENDED, Env, F80, Number, PE, ZE, finish, from_integer, normalise, operand, operands,
 };
+use crate::low::Low;
 use astro_float_num::{BigFloat, Consts, RoundingMode, Sign};
 use std::cell::RefCell;
 
@@ -86,8 +87,11 @@ fn reduce(x: &Number) -> (u128, BigFloat) {
     let (sign, rest) = if next { (Sign::Neg, RIGHT_ANGLE - rest) } else { (Sign::Pos, rest) };
     let zeros = rest.leading_zeros();
     let bits = rest.unbounded_shl(zeros);
-    let exponent = 128 - 67 - zeros as i32;
-    (quadrant + u128::from(next), BigFloat::from_words(&[bits as u64, (bits >> 64) as u64], sign, exponent))
+    let exponent = 128 - 67 - zeros.cast_signed();
+    (
+        quadrant + u128::from(next),
+        BigFloat::from_words(&[bits.low_u64(), (bits >> 64) as u64], sign, exponent),
+    )
 }
 
 /// `function` gets the number of right angles and the rest; the result is that of the magnitude.

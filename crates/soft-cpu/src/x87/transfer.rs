@@ -9,6 +9,7 @@ use crate::context::Core;
 use crate::exception::{Done, Fault};
 use crate::exec::Insn;
 use crate::exec::operand::{self, Mem, Place, is_stack};
+use crate::low::Low;
 use crate::silicon::Rule;
 
 /// Ten bytes from memory.
@@ -23,13 +24,13 @@ fn load_80<B: Bus>(c: &mut Core, b: &mut B, i: &Insn<B>) -> Result<u128, Fault> 
 fn store_80<B: Bus>(c: &mut Core, b: &mut B, i: &Insn<B>, bits: u128) -> Done {
     let linear = operand::linear(c, i, 10, true)?;
     if c.holds(Rule::Store80InTwoParts) {
-        c.store(b, linear, bits as u64, is_stack(i))?;
-        return c.store(b, linear.wrapping_add(8), (bits >> 64) as u16, is_stack(i));
+        c.store(b, linear, bits.low_u64(), is_stack(i))?;
+        return c.store(b, linear.wrapping_add(8), (bits >> 64).low_u16(), is_stack(i));
     }
     let (_, low): (u64, _) = c.load_for_update(b, linear, is_stack(i))?;
     let (_, high): (u16, _) = c.load_for_update(b, linear.wrapping_add(8), is_stack(i))?;
-    c.store_update(b, low, bits as u64);
-    c.store_update(b, high, (bits >> 64) as u16);
+    c.store_update(b, low, bits.low_u64());
+    c.store_update(b, high, (bits >> 64).low_u16());
     Ok(())
 }
 
@@ -140,12 +141,12 @@ pub(crate) struct Truncated<T>(core::marker::PhantomData<T>);
 target! {
     f32: u32 = 0xFFC0_0000, |env, value| float::to_single(env, value);
     f64: u64 = 0xFFF8 << 48, |env, value| float::to_double(env, value);
-    i16: u16 = 1 << 15, |env, value| float::to_integer(env, value, 16, env.rounding()) as u16;
-    i32: u32 = 1 << 31, |env, value| float::to_integer(env, value, 32, env.rounding()) as u32;
-    i64: u64 = 1 << 63, |env, value| float::to_integer(env, value, 64, env.rounding()) as u64;
-    Truncated<i16>: u16 = 1 << 15, |env, value| float::to_integer(env, value, 16, Rounding::Zero) as u16;
-    Truncated<i32>: u32 = 1 << 31, |env, value| float::to_integer(env, value, 32, Rounding::Zero) as u32;
-    Truncated<i64>: u64 = 1 << 63, |env, value| float::to_integer(env, value, 64, Rounding::Zero) as u64;
+    i16: u16 = 1 << 15, |env, value| float::to_integer(env, value, 16, env.rounding()).low_u16();
+    i32: u32 = 1 << 31, |env, value| float::to_integer(env, value, 32, env.rounding()).low_u32();
+    i64: u64 = 1 << 63, |env, value| float::to_integer(env, value, 64, env.rounding()).cast_unsigned();
+    Truncated<i16>: u16 = 1 << 15, |env, value| float::to_integer(env, value, 16, Rounding::Zero).low_u16();
+    Truncated<i32>: u32 = 1 << 31, |env, value| float::to_integer(env, value, 32, Rounding::Zero).low_u32();
+    Truncated<i64>: u64 = 1 << 63, |env, value| float::to_integer(env, value, 64, Rounding::Zero).cast_unsigned();
 }
 
 /// Extended precision in memory.
@@ -188,7 +189,7 @@ pub(crate) fn store<B: Bus, T: Target>(c: &mut Core, b: &mut B, i: &Insn<B>) -> 
     let suppressed = env.raised & !c.fcw & (IE | OE | UE) != 0;
     if suppressed {
         if !c.holds(Rule::SuppressedStoreIgnoresMemory) {
-            let linear = operand::linear(c, i, T::SIZE as usize, true)?;
+            let linear = operand::linear(c, i, T::SIZE.low_usize(), true)?;
             operand::probe(c, b, i, linear, T::SIZE)?;
         }
         env.raised &= !PE;
