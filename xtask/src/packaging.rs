@@ -15,7 +15,7 @@ const FILES: [&str; 4] = ["Cargo.toml", "LICENSE-APACHE", "LICENSE-MIT", "README
 
 /// Licences of dependencies, as they spell them. Each asks for a notice at most. A new one is
 /// looked at before it is added here.
-const LICENCES: [&str; 18] = [
+const LICENCES: [&str; 19] = [
     "(MIT OR Apache-2.0) AND Unicode-3.0",
     "0BSD",
     "Apache-2.0",
@@ -24,6 +24,7 @@ const LICENCES: [&str; 18] = [
     "Apache-2.0 OR BSD-3-Clause",
     "Apache-2.0 OR BSL-1.0",
     "Apache-2.0 OR MIT",
+    "Apache-2.0 WITH LLVM-exception",
     "Apache-2.0 WITH LLVM-exception OR Apache-2.0 OR MIT",
     "Apache-2.0/MIT",
     "BSD-2-Clause OR Apache-2.0 OR MIT",

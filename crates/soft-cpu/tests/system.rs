@@ -1,6 +1,7 @@
 //! What system software relies on: paging, exceptions, interrupts, self-modifying code, and exact
 //! accounting across all of them.
 #![allow(missing_docs)]
+#![allow(clippy::unwrap_used, reason = "test code")]
 
 mod common;
 #[path = "system/debug.rs"]
@@ -28,6 +29,17 @@ const STACK: u64 = 0x4_0000;
 const RSP0: u64 = 0x5_0000;
 const IST1: u64 = 0x6_0000;
 const DATA: u64 = 0x8_0000;
+
+/// 64-bit code that starts at [`CODE`].
+macro_rules! code {
+    ($($mnemonic:ident($($operand:expr),*));*) => {{
+        #[allow(unused_imports, reason = "registers and operands, for most code")]
+        use iced_x86::code_asm::*;
+        let mut assembler = CodeAssembler::new(64).unwrap();
+        $(assembler.$mnemonic($($operand),*).unwrap();)*
+        assembler.assemble(CODE).unwrap()
+    }};
+}
 
 /// 64-bit machine: first 2 MiB mapped in small pages, ring 0, handlers that are HLT.
 struct Guest {
@@ -129,9 +141,8 @@ fn frame(guest: &Guest, cpu: &Cpu<TestBus>, n: u64) -> u64 {
 
 #[test]
 fn page_faults_say_what_was_wrong() {
-    // mov rax, [DATA]; mov [DATA], rax; each preceded by HLT-free setup.
-    let read = [0x48, 0x8B, 0x04, 0x25, 0, 0, 8, 0];
-    let write = [0x48, 0x89, 0x04, 0x25, 0, 0, 8, 0];
+    let read = code!(mov(rcx, qword_ptr(DATA)));
+    let write = code!(mov(qword_ptr(DATA), rcx));
     // (user, write, entry, error code)
     let table = [
         (false, false, 0, 0b0_0000),
@@ -194,8 +205,7 @@ fn no_execute_faults_on_fetch_only() {
 
 #[test]
 fn write_protection_and_dirty_bits() {
-    // mov [DATA], rax; hlt
-    let mut guest = Guest::new(&[0x48, 0x89, 0x04, 0x25, 0, 0, 8, 0, 0xF4]);
+    let mut guest = Guest::new(&code!(mov(qword_ptr(DATA), rax); hlt()));
     guest.page(DATA, DATA | 5);
     guest.state.cr0 &= !(1 << 16);
     guest.state.gpr[0] = 42;
@@ -209,9 +219,11 @@ fn write_protection_and_dirty_bits() {
 
 #[test]
 fn large_pages_translate() {
-    // mov rax, [0x40000000 + DATA]; mov rbx, [0x200000 + DATA]; hlt
-    let mut guest =
-        Guest::new(&[0x48, 0x8B, 0x04, 0x25, 0, 0, 8, 0x40, 0x48, 0x8B, 0x1C, 0x25, 0, 0, 0x28, 0, 0xF4]);
+    let mut guest = Guest::new(&code!(
+        mov(rax, qword_ptr(0x4000_0000 + DATA));
+        mov(rbx, qword_ptr(0x20_0000 + DATA));
+        hlt()
+    ));
     guest.bus.write_u64(0x2008, 0x83);
     guest.bus.write_u64(0x3008, 0x83);
     guest.bus.write_u64(DATA, 0x1234_5678);
@@ -222,11 +234,14 @@ fn large_pages_translate() {
 
 #[test]
 fn stale_translations_go_with_invlpg_and_cr3() {
-    // mov rax, [DATA]; mov [0x4400], rcx (new entry); invlpg [DATA]; mov rbx, [DATA]; hlt
-    let mut guest = Guest::new(&[
-        0x48, 0x8B, 0x04, 0x25, 0, 0, 8, 0, 0x48, 0x89, 0x0C, 0x25, 0, 0x44, 0, 0, 0x0F, 0x01, 0x3C, 0x25, 0,
-        0, 8, 0, 0x48, 0x8B, 0x1C, 0x25, 0, 0, 8, 0, 0xF4,
-    ]);
+    let entry = 0x4000 + (DATA >> 12) * 8;
+    let mut guest = Guest::new(&code!(
+        mov(rax, qword_ptr(DATA));
+        mov(qword_ptr(entry), rcx);
+        invlpg(byte_ptr(DATA));
+        mov(rbx, qword_ptr(DATA));
+        hlt()
+    ));
     guest.bus.write_u64(DATA, 1);
     guest.bus.write_u64(DATA + 0x1000, 2);
     guest.state.gpr[1] = (DATA + 0x1000) | 7;
@@ -238,19 +253,19 @@ fn stale_translations_go_with_invlpg_and_cr3() {
 #[test]
 fn exceptions_push_what_they_should() {
     // (code, vector, error code, RIP that is pushed)
-    let table: [(&[u8], u8, Option<u64>, u64); 9] = [
-        (&[0x0F, 0x0B], 6, None, CODE),
-        (&[0xCC], 3, None, CODE + 1),
-        (&[0xCD, 0x40], 0x40, None, CODE + 2),
-        (&[0xCD, 0x00], 0, None, CODE + 2),
-        (&[0x31, 0xC9, 0xF7, 0xF1], 0, None, CODE + 2),
-        (&[0xB8, 0x50, 0, 0, 0, 0x8E, 0xD8], 13, Some(0x50), CODE + 5),
-        (&[0x0F, 0x30], 13, Some(0), CODE),
-        (&[0x0F, 0x58, 0x04, 0x25, 1, 0, 8, 0], 13, Some(0), CODE),
-        (&[0xC5, 0xF8, 0x77], 6, None, CODE),
+    let table = [
+        (code!(ud2()), 6, None, CODE),
+        (code!(int3()), 3, None, CODE + 1),
+        (code!(int(0x40)), 0x40, None, CODE + 2),
+        (code!(int(0)), 0, None, CODE + 2),
+        (code!(xor(ecx, ecx); div(ecx)), 0, None, CODE + 2),
+        (code!(mov(eax, 0x50); mov(ds, eax)), 13, Some(0x50), CODE + 5),
+        (code!(wrmsr()), 13, Some(0), CODE),
+        (code!(addps(xmm0, xmmword_ptr(DATA + 1))), 13, Some(0), CODE),
+        (code!(vzeroupper()), 6, None, CODE),
     ];
     for (code, vector, error, rip) in table {
-        let mut guest = Guest::new(code);
+        let mut guest = Guest::new(&code);
         let cpu = expect_vector(&mut guest, vector);
         if let Some(error) = error {
             assert_eq!(frame(&guest, &cpu, 0), error, "vector {vector}");
@@ -326,25 +341,24 @@ fn single_steps_pass_over_a_system_call() {
 /// By the quick handlers and, where an exception has to be noted, by the others.
 #[test]
 fn floating_point_operations_are_counted_by_kind() {
-    #[rustfmt::skip]
-    let code = [
-        0x0F, 0x58, 0xC1, //             addps xmm0, xmm1
-        0xF2, 0x0F, 0x5C, 0xC1, //       subsd xmm0, xmm1
-        0x66, 0x0F, 0x59, 0xC1, //       mulpd xmm0, xmm1
-        0x0F, 0x5E, 0xC1, //             divps xmm0, xmm1: 0 / 0
-        0xF3, 0x0F, 0x51, 0xC1, //       sqrtss xmm0, xmm1
-        0xF2, 0x0F, 0x7C, 0xC1, //       haddps xmm0, xmm1
-        0x0F, 0x5F, 0xC1, //             maxps xmm0, xmm1
-        0xF2, 0x0F, 0xC2, 0xC1, 0, //    cmpeqsd xmm0, xmm1
-        0xF3, 0x0F, 0x53, 0xC1, //       rcpss xmm0, xmm1
-        0x66, 0x0F, 0x3A, 0x41, 0xC1, 0xFF, // dppd xmm0, xmm1
-        0x0F, 0x28, 0xC1, //             movaps xmm0, xmm1
-        0x0F, 0x6F, 0xC1, //             movq mm0, mm1
-        0x0F, 0x77, //                   emms
-        0xD9, 0xEE, //                   fldz
-        0x90,
-        0xF4,
-    ];
+    let code = code!(
+        addps(xmm0, xmm1);
+        subsd(xmm0, xmm1);
+        mulpd(xmm0, xmm1);
+        divps(xmm0, xmm1); // 0 / 0
+        sqrtss(xmm0, xmm1);
+        haddps(xmm0, xmm1);
+        maxps(xmm0, xmm1);
+        cmpsd_3(xmm0, xmm1, 0);
+        rcpss(xmm0, xmm1);
+        dppd(xmm0, xmm1, 0xFF);
+        movaps(xmm0, xmm1);
+        movq(mm0, mm1);
+        emms();
+        fldz();
+        nop();
+        hlt()
+    );
     let mut guest = Guest::new(&code);
     guest.state.cr4 |= 1 << 9;
     let mut cpu = guest.cpu();
@@ -453,11 +467,17 @@ fn a_run_ends_on_the_exact_instruction() {
 
 #[test]
 fn wrmsr_sees_totals_without_itself() {
-    // mov ecx, 0x38f; wrmsr; nop; nop; rdpmc(0); wrmsr; hlt
-    let mut guest = Guest::new(&[
-        0xB9, 0x8F, 3, 0, 0, 0x0F, 0x30, 0x90, 0x90, 0x31, 0xC9, 0x0F, 0x33, 0xB9, 0x8F, 3, 0, 0, 0x0F, 0x30,
-        0xF4,
-    ]);
+    let mut guest = Guest::new(&code!(
+        mov(ecx, 0x38F);
+        wrmsr();
+        nop();
+        nop();
+        xor(ecx, ecx);
+        rdpmc();
+        mov(ecx, 0x38F);
+        wrmsr();
+        hlt()
+    ));
     guest.bus.msrs.insert(0x38F, 0);
     let mut cpu = guest.cpu();
     assert_eq!(cpu.run(&mut guest.bus, budget(100)), Exit::Halted);
@@ -479,11 +499,13 @@ fn attention_ends_the_run_after_the_instruction() {
 
 #[test]
 fn mmio_goes_to_the_bus_with_its_width() {
-    // mov rbx, DATA; mov dword [rbx + 0xb0], 7; mov eax, [rbx + 0xb0]; add word [rbx + 0xb0], 1; hlt
-    let mut guest = Guest::new(&[
-        0xBB, 0, 0, 8, 0, 0xC7, 0x83, 0xB0, 0, 0, 0, 7, 0, 0, 0, 0x8B, 0x83, 0xB0, 0, 0, 0, 0x66, 0x83, 0x83,
-        0xB0, 0, 0, 0, 1, 0xF4,
-    ]);
+    let mut guest = Guest::new(&code!(
+        mov(rbx, DATA);
+        mov(dword_ptr(rbx + 0xB0), 7);
+        mov(eax, dword_ptr(rbx + 0xB0));
+        add(word_ptr(rbx + 0xB0), 1);
+        hlt()
+    ));
     const APIC: u64 = 0xFEE0_0000;
     guest.page(DATA, APIC | 0x1F);
     let mut cpu = guest.cpu();
@@ -495,12 +517,8 @@ fn mmio_goes_to_the_bus_with_its_width() {
 
 #[test]
 fn code_that_changes_itself_runs_as_changed() {
-    // mov byte [next + 1], 5; next: mov al, 1; hlt -- in one block.
-    let next = CODE + 8;
-    let mut code = vec![0xC6, 0x04, 0x25];
-    code.extend_from_slice(&(next as u32 + 1).to_le_bytes());
-    code.extend_from_slice(&[5, 0xB0, 1, 0xF4]);
-    let mut guest = Guest::new(&code);
+    // In one block; the first instruction has 8 bytes.
+    let mut guest = Guest::new(&code!(mov(byte_ptr(CODE + 9), 5); mov(al, 1); hlt()));
     let mut cpu = guest.cpu();
     assert_eq!(cpu.run(&mut guest.bus, budget(10)), Exit::Halted);
     assert_eq!(cpu.state().gpr[0], 5);
@@ -531,12 +549,8 @@ fn rep_keeps_its_place_across_a_page_fault() {
     // rep movsb; hlt. The destination's second page is missing; the handler maps it and returns.
     let mut guest = Guest::new(&[0xF3, 0xA4, 0xF4]);
     guest.page(DATA + 0x1000, 0);
-    // mov [entry], rbx; add rsp, 8; iretq
     let entry = 0x4000 + ((DATA + 0x1000) >> 12) * 8;
-    let mut handler = vec![0x48, 0x89, 0x1C, 0x25];
-    handler.extend_from_slice(&(entry as u32).to_le_bytes());
-    handler.extend_from_slice(&[0x48, 0x83, 0xC4, 8, 0x48, 0xCF]);
-    guest.handler(14, &handler);
+    guest.handler(14, &code!(mov(qword_ptr(entry), rbx); add(rsp, 8); iretq()));
     guest.state.gpr[3] = (DATA + 0x1000) | 7;
     guest.state.gpr[6] = CODE;
     guest.state.gpr[7] = DATA + 0xF00;
@@ -633,12 +647,16 @@ fn system_segments_need_a_canonical_base() {
 
 #[test]
 fn rdtscp_and_rdpid_read_tsc_aux() {
-    // mov ecx, 0xc0000103; mov eax, 0x12345678; xor edx, edx; wrmsr; rdtscp; rdpid rbx; hlt
-    let code = [
-        0xB9, 0x03, 0x01, 0x00, 0xC0, 0xB8, 0x78, 0x56, 0x34, 0x12, 0x31, 0xD2, 0x0F, 0x30, 0x0F, 0x01, 0xF9,
-        0xF3, 0x0F, 0xC7, 0xFB, 0xF4,
-    ];
-    let mut guest = Guest::new(&code);
+    const TSC_AUX: u32 = 0xC000_0103;
+    let mut guest = Guest::new(&code!(
+        mov(ecx, TSC_AUX);
+        mov(eax, 0x1234_5678);
+        xor(edx, edx);
+        wrmsr();
+        rdtscp();
+        rdpid(rbx);
+        hlt()
+    ));
     let mut cpu = guest.cpu();
     assert_eq!(cpu.run(&mut guest.bus, budget(100)), Exit::Halted);
     let state = cpu.state();
@@ -646,12 +664,11 @@ fn rdtscp_and_rdpid_read_tsc_aux() {
     assert_eq!(state.gpr[0], 4, "the test's TSC is the instructions retired");
 
     // CR4.TSD keeps ring 3 from the TSC, and thereby from RDTSCP, but not from RDPID.
-    let mut guest = Guest::new(&[0xF3, 0x0F, 0xC7, 0xFB, 0x0F, 0x01, 0xF9]).user();
+    let mut guest = Guest::new(&code!(rdpid(rbx); rdtscp())).user();
     guest.state.cr4 |= 4;
     guest.state.tsc_aux = 7;
     assert_eq!(expect_vector(&mut guest, 13).state().gpr[3], 7);
 
-    // Bits 63:32 are reserved: mov ecx, 0xc0000103; mov edx, 1; wrmsr
-    let code = [0xB9, 0x03, 0x01, 0x00, 0xC0, 0xBA, 0x01, 0x00, 0x00, 0x00, 0x0F, 0x30];
-    expect_vector(&mut Guest::new(&code), 13);
+    // Bits 63:32 are reserved.
+    expect_vector(&mut Guest::new(&code!(mov(ecx, TSC_AUX); mov(edx, 1); wrmsr())), 13);
 }
