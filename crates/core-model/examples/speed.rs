@@ -17,7 +17,7 @@ const ROUNDS: u64 = 500_000;
 
 /// What compiled integer code looks like: a load, a store and a branch in about ten instructions, in the caches.
 fn typical(run: &mut Run) -> u64 {
-    let code = run.prepare(&assemble(|a| {
+    let code = run.define(&assemble(|a| {
         let mut skip = a.create_label();
         a.mov(rax, qword_ptr(rsi + 8)).unwrap();
         a.add(rax, rbx).unwrap();
@@ -56,7 +56,7 @@ fn typical(run: &mut Run) -> u64 {
 
 /// Misses and mispredictions all the time.
 fn hard(run: &mut Run) -> u64 {
-    let code = run.prepare(&assemble(|a| {
+    let code = run.define(&assemble(|a| {
         let mut skip = a.create_label();
         a.mov(rax, qword_ptr(rsi)).unwrap();
         a.test(rax, rax).unwrap();

@@ -1,9 +1,11 @@
 //! Execution of one instruction, with its accesses to memory.
 
+use crate::execution::{Executed, Execution, NEVER};
 use crate::memory::{Level, StoreTimes};
-use crate::pipeline::{Executed, Execution, NEVER, Pipeline};
-use crate::prepared::{Prepared, Traits};
+use crate::pipeline::Pipeline;
+use crate::prepared::Prepared;
 use crate::totals::CoreTotals;
+use crate::traits::Traits;
 use crate::world::{Loaded, Loads, Outside};
 
 impl Pipeline {
@@ -17,9 +19,6 @@ impl Pipeline {
         execution: &Execution<'_>,
         earliest: u64,
     ) -> Executed {
-        if RARE && self.ports_only {
-            return self.execute_as_llvm(prepared, earliest);
-        }
         let traits = prepared.traits;
         let accesses = traits.any(Traits::LOAD | Traits::STORE);
         let mut address =

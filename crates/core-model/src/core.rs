@@ -206,4 +206,7 @@ pub struct Core {
     pub table: &'static str,
     /// Entries that replace those of the table, where measurements differ from LLVM; the same format.
     pub corrections: &'static str,
+    /// Costs of system instructions, which replace those of the table: name of the form, slots, cycles and order
+    /// (`free`, `serialising` or `fence`), separated by tabs.
+    pub system: &'static str,
 }

@@ -3,9 +3,9 @@
 use crate::core::Core;
 use crate::memo::{Shaped, Words};
 use crate::packed::{Packer, Unpacker};
-use crate::prepared::Traits;
 use crate::slots::book;
 use crate::totals::CoreTotals;
+use crate::traits::Traits;
 use crate::world::{Entry, Outside};
 
 /// Iterations after which a loop is known to be one.

@@ -1,17 +1,19 @@
 //! A model of an out-of-order core: it turns a stream of retired instructions into cycles.
 //!
 //! ```text
-//! UopTable   what each instruction costs on one core: uops, latency, ports   (data/*.tsv, generated)
-//! Core       widths, sizes and latencies of that core, with their sources    (cores/*.rs)
-//! Prepared   one instruction made ready for the model: its costs and its registers
-//! Step       one execution of it: addresses, branch outcome
-//! Model      front end -> allocation -> execution -> retirement, instruction by instruction, in program order
+//! UopTable   what each form of instruction costs on one core: uops, latency, ports   (data/*.tsv, generated)
+//! Core       widths, sizes and latencies of that core, with their sources            (cores/*.rs)
+//! Model      consumes the retirement stream (retire::Observer), in program order:
+//!            branch prediction -> front end -> allocation -> execution -> retirement
 //! CoreTotals what came of it: cycles, slots by TMA leaf, and the raw material of events, by privilege level
 //! ```
 //!
+//! The model knows no instruction set: instructions come as [`retire::Instruction`], and tables name forms that the
+//! producer of the stream numbers.
+//!
 //! Nothing is simulated cycle by cycle. Each stage keeps the cycle up to which it is known, and an instruction moves
-//! them on. What a block did to them is remembered, and not worked out again in the same state (`memo`). Allocation is the stage whose slots are booked: what an instruction waits for before its slots are taken
-//! gets the slots in between.
+//! them on. What a block did to them is remembered, and not worked out again in the same state (`memo`). Allocation is
+//! the stage whose slots are booked: what an instruction waits for before its slots are taken gets the slots in between.
 //!
 //! | reason | leaf |
 //! | --- | --- |
@@ -25,18 +27,18 @@
 #![forbid(unsafe_code)]
 
 mod access;
-mod account;
-mod as_llvm;
 mod back_end;
-mod beside;
+mod block;
 mod core;
 mod cores;
-mod flops;
+mod execution;
 mod front_end;
+mod llvm;
 mod machine;
 mod memo;
 mod memory;
 mod model;
+mod offload;
 mod packed;
 mod pipeline;
 mod ports;
@@ -46,10 +48,9 @@ mod ring;
 mod scheduler;
 mod sets;
 mod slots;
-mod step;
-mod system;
 mod table;
 mod totals;
+mod traits;
 mod world;
 
 pub use crate::core::{Core, Divider, Flows, FrontEnd, Geometry, Memory, Prediction};
@@ -57,10 +58,8 @@ pub use cores::{
     CASCADE_LAKE, CORES, CYPRESS_COVE, GOLDEN_COVE, GOLDEN_COVE_CLIENT, RAPTOR_COVE, REDWOOD_COVE,
     SKYLAKE_SP, SUNNY_COVE, SUNNY_COVE_CLIENT, WILLOW_COVE, ZEN2, ZEN3, ZEN4, pipelines,
 };
-pub use flops::RegisterFile;
+pub use llvm::LlvmSimulation;
 pub use model::Model;
-pub use prepared::Prepared;
-pub use step::{BlockId, BlockStep, Step};
 pub use table::{Cost, Form, TableError, UopTable, Uops};
 pub use totals::{
     Branches, CoreTotals, FLOP_SETS, Lookups, MOST_PER_CYCLE, PORTS, PerCycle, SUPPLY_GAPS, Slots,

@@ -1,138 +1,122 @@
-//! The pipeline, the world around it, and what is remembered of their past.
+//! The machine: the pipeline, the world around it, what is remembered of their past, and the totals of what they did at
+//! each privilege level.
 
+use crate::block::{Definition, Definitions, Predicted};
 use crate::core::Core;
-use crate::memo::{Memo, Whereabouts};
+use crate::memo::{Memo, PipelinePosition};
 use crate::pipeline::Pipeline;
-use crate::prepared::Prepared;
-use crate::step::{BlockId, BlockStep, Predicted, Step};
 use crate::totals::CoreTotals;
 use crate::world::World;
-use retire::CoreEvent;
+use retire::{BlockId, CoreEvent};
 
 #[derive(Debug)]
 pub(crate) struct Machine {
+    definitions: Definitions,
     pipeline: Pipeline,
     world: World,
     memo: Memo,
-    place: Whereabouts,
+    position: PipelinePosition,
+    user: bool,
+    /// Of kernel and user mode.
+    totals: [CoreTotals; 2],
 }
 
 impl Machine {
-    pub(crate) fn new(core: &'static Core, units: &[String], ports_only: bool) -> Self {
+    pub(crate) fn new(core: &'static Core, units: &[String]) -> Self {
         Self {
-            pipeline: Pipeline::new(core, units, ports_only),
+            definitions: Definitions::default(),
+            pipeline: Pipeline::new(core, units),
             world: World::new(core),
             memo: Memo::new(),
-            place: Whereabouts::Here(None),
+            position: PipelinePosition::Live(None),
+            user: false,
+            totals: Default::default(),
         }
     }
 
+    pub(crate) fn define(&mut self, id: BlockId, definition: Definition) {
+        self.definitions.define(id, definition);
+    }
+
+    /// Core cycles until now.
     #[inline(always)]
     pub(crate) fn cycles(&self) -> u64 {
-        match self.place {
-            Whereabouts::Here(_) => self.pipeline.cycles(),
-            Whereabouts::Away { cycle, .. } => cycle,
+        match self.position {
+            PipelinePosition::Live(_) => self.pipeline.cycles(),
+            PipelinePosition::Memoised { cycle, .. } => cycle,
         }
     }
 
-    /// Brings the pipeline to where it would be, because something other than a known block comes.
-    fn come_back(&mut self) {
-        if let Whereabouts::Away { state, cycle } = self.place {
-            self.memo.restore(&mut self.pipeline, state, cycle);
+    /// Running totals of a privilege level.
+    pub(crate) fn totals(&mut self, user: bool) -> &CoreTotals {
+        self.memo.settle(&mut self.totals[usize::from(self.user)]);
+        &self.totals[usize::from(user)]
+    }
+
+    pub(crate) fn retire(&mut self, block: &Predicted<'_>) {
+        if block.user != self.user {
+            self.switch_to(block.user);
         }
-        self.place = Whereabouts::Here(None);
-    }
-
-    /// Adds everything to the totals that belongs to them.
-    pub(crate) fn settle(&mut self, totals: &mut CoreTotals) {
-        self.memo.settle(totals);
-    }
-
-    pub(crate) fn end_cycle(&mut self, totals: &mut CoreTotals) {
-        self.come_back();
-        self.settle(totals);
-        self.pipeline.end_cycle(totals);
-        // Else it would depend on what is remembered to which level the last cycles are booked.
-        self.pipeline.back_end.settle(totals);
-    }
-
-    pub(crate) fn retire(
-        &mut self,
-        totals: &mut CoreTotals,
-        prepared: &Prepared,
-        step: &Predicted<Step<'_>>,
-    ) {
-        self.come_back();
-        self.pipeline.retire(&mut self.world, totals, prepared, step);
-    }
-
-    pub(crate) fn retire_block(&mut self, totals: &mut CoreTotals, block: &Predicted<BlockStep<'_>>) {
-        if self.pipeline.ports_only {
-            let outcome = block.outcome;
-            let steps = block.steps().map(|(prepared, step)| (prepared, Predicted { step, outcome }));
-            steps.for_each(|(prepared, step)| self.retire(totals, prepared, &step));
-            return;
-        }
-        let known = block.id.and_then(|id| self.known_place(totals, id));
-        let Some((state, cycle)) = known else {
-            self.come_back();
-            self.pipeline.retire_block(&mut self.world, totals, block);
-            return;
+        let Self { definitions, pipeline, world, memo, position, user, totals } = self;
+        let Some(definition) = definitions.get(block.id) else { return };
+        let totals = &mut totals[usize::from(*user)];
+        // What is remembered is remembered of whole blocks.
+        let known = match *position {
+            _ if !block.whole => None,
+            PipelinePosition::Memoised { state, cycle } => Some((state, cycle)),
+            PipelinePosition::Live(Some(state)) => Some((state, pipeline.cycles())),
+            PipelinePosition::Live(None) if !definition.repeatable => None,
+            PipelinePosition::Live(None) => memo.look(pipeline, totals, block.id),
         };
-        let Self { pipeline, world, memo, place } = self;
-        if let Some((state, cycle)) = memo.replay(world, totals, (state, cycle), block) {
-            *place = Whereabouts::Away { state, cycle };
+        if let Some(known) = known
+            && let Some((state, cycle)) = memo.replay(world, totals, known, block)
+        {
+            *position = PipelinePosition::Memoised { state, cycle };
             return;
         }
-        if let Whereabouts::Away { state, cycle } = *place {
-            memo.restore(pipeline, state, cycle);
-        }
-        *place = Whereabouts::Here(memo.record(pipeline, world, totals, state, block));
-    }
-
-    /// State and cycle, if there is any use in them.
-    #[inline(always)]
-    fn known_place(&mut self, totals: &mut CoreTotals, block: BlockId) -> Option<(u32, u64)> {
-        match self.place {
-            Whereabouts::Away { state, cycle } => Some((state, cycle)),
-            Whereabouts::Here(Some(state)) => Some((state, self.pipeline.cycles())),
-            Whereabouts::Here(None) if !self.memo.looks(block) => None,
-            Whereabouts::Here(None) => {
-                if !self.memo.recognises(&mut self.pipeline) {
-                    return None;
-                }
-                self.pipeline.back_end.settle(totals);
-                let state = self.memo.number(&self.pipeline)?;
-                Some((state, self.pipeline.cycles()))
+        memo.resume(pipeline, *position);
+        *position = PipelinePosition::Live(match known {
+            Some((state, _)) if definition.repeatable => {
+                memo.record(pipeline, world, totals, state, definition, block)
             }
-        }
+            _ => {
+                pipeline.retire(world, totals, definition, block);
+                None
+            }
+        });
     }
 
     /// From now on books how many instructions retire in each cycle.
-    pub(crate) fn count_instructions(&mut self, totals: &mut CoreTotals) {
-        if self.pipeline.back_end.counts_instructions() {
-            return;
+    pub(crate) fn count_instructions(&mut self) {
+        if !self.pipeline.back_end.counts_instructions() {
+            self.forget();
+            self.pipeline.back_end.count_instructions();
         }
-        self.come_back();
-        // What is remembered does not have it.
-        self.memo.clear(totals);
-        self.pipeline.back_end.count_instructions();
     }
 
     /// From now on books the floating-point operations beyond so many in a cycle; the first limit stays.
-    pub(crate) fn limit_flops(&mut self, totals: &mut CoreTotals, limit: u32) {
-        if self.pipeline.back_end.limits_flops() {
-            return;
+    pub(crate) fn limit_flops(&mut self, limit: u32) {
+        if !self.pipeline.back_end.limits_flops() {
+            self.forget();
+            self.pipeline.back_end.limit_flops(limit);
         }
-        self.come_back();
-        // What is remembered does not have it.
-        self.memo.clear(totals);
-        self.pipeline.back_end.limit_flops(limit);
     }
 
-    pub(crate) fn event(&mut self, totals: &mut CoreTotals, event: CoreEvent) {
-        self.come_back();
+    /// Forgets what is remembered, which is right no more.
+    pub(crate) fn forget(&mut self) {
+        self.go_live();
+        self.memo.clear(&mut self.totals[usize::from(self.user)]);
+    }
+
+    pub(crate) fn event(&mut self, event: CoreEvent) {
+        if let CoreEvent::Assist { user, .. } = event
+            && user != self.user
+        {
+            self.switch_to(user);
+        }
+        self.go_live();
         let Self { pipeline, world, .. } = self;
+        let totals = &mut self.totals[usize::from(self.user)];
         match event {
             CoreEvent::Interrupt { .. } => pipeline.interrupt(totals),
             CoreEvent::Assist { kind, .. } => pipeline.assist(totals, kind),
@@ -163,8 +147,30 @@ impl Machine {
                 pipeline.front_end.forget_page();
                 pipeline.front_end.forget_line();
             }
-            // It has no predictor.
+            // The predictor is not part of the machine.
             CoreEvent::PredictorBarrier => {}
         }
+        if let CoreEvent::Interrupt { user } = event
+            && user != self.user
+        {
+            self.switch_to(user);
+        }
+    }
+
+    /// Brings the pipeline to where it would be, because something other than a known block comes.
+    fn go_live(&mut self) {
+        self.memo.resume(&mut self.pipeline, self.position);
+        self.position = PipelinePosition::Live(None);
+    }
+
+    /// Ends the current cycle, so that every cycle belongs to one privilege level.
+    fn switch_to(&mut self, user: bool) {
+        self.go_live();
+        let totals = &mut self.totals[usize::from(self.user)];
+        self.memo.settle(totals);
+        self.pipeline.back_end.end_cycle(totals);
+        // Else it would depend on what is remembered to which level the last cycles are booked.
+        self.pipeline.back_end.settle(totals);
+        self.user = user;
     }
 }

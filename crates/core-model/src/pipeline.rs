@@ -1,26 +1,24 @@
 //! One instruction's way through the pipeline. It knows cycles only; what depends on addresses and on the past, it asks
 //! of an [`Outside`].
 
-use crate::as_llvm::AsLlvm;
 use crate::back_end::{BackEnd, Restart};
+use crate::block::{Definition, Predicted, accesses_of};
 use crate::core::Core;
+use crate::execution::{Executed, Execution, NEVER};
 use crate::front_end::{FrontEnd, Place};
 use crate::memo::{Shaped, Words};
 use crate::memory::StoreTimes;
 use crate::predictor::Outcome;
-use crate::prepared::{Prepared, Traits};
+use crate::prepared::Prepared;
 use crate::slots::Leaf;
-use crate::step::{BlockStep, Predicted, Step};
 use crate::totals::CoreTotals;
+use crate::traits::Traits;
 use crate::world::Outside;
-use retire::{Assist, Branch, BranchKind, MemoryAccess};
+use retire::{Assist, Branch, BranchKind};
 
 #[derive(Debug)]
 pub(crate) struct Pipeline {
     pub(crate) core: &'static Core,
-    /// No front end, branches and caches.
-    pub(crate) ports_only: bool,
-    pub(crate) as_llvm: AsLlvm,
     pub(crate) front_end: FrontEnd,
     pub(crate) back_end: BackEnd,
     /// The store buffer is known to have room for the next store.
@@ -30,35 +28,6 @@ pub(crate) struct Pipeline {
     pub(crate) fusible: Traits,
     /// Recovery is over, and the front end has not delivered anything since.
     pub(crate) refilling: bool,
-}
-
-/// A cycle that does not come.
-pub(crate) const NEVER: u64 = u64::MAX;
-
-/// Times of an instruction's execution.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Executed {
-    /// When its last uop left the scheduler.
-    pub(crate) issued: u64,
-    /// When a store's address is known.
-    pub(crate) addressed: u64,
-    pub(crate) completed: u64,
-    /// From when on it waits for memory; [`NEVER`] if it does not.
-    pub(crate) memory_from: u64,
-    /// Cycles before it completes in which it computes with what it loaded.
-    pub(crate) computes: u64,
-    /// A load that was executed too early: everything younger is done again.
-    pub(crate) clear: bool,
-}
-
-/// What is different each time that an instruction is executed.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Execution<'a> {
-    /// Its place in its block.
-    pub(crate) number: u8,
-    pub(crate) rip: u64,
-    pub(crate) memory: &'a [MemoryAccess],
-    pub(crate) repetitions: u64,
 }
 
 /// Slots of a string instruction in addition to those that it always has.
@@ -72,11 +41,9 @@ fn string_slots(prepared: &Prepared, execution: &Execution<'_>) -> u32 {
 }
 
 impl Pipeline {
-    pub(crate) fn new(core: &'static Core, units: &[String], ports_only: bool) -> Self {
+    pub(crate) fn new(core: &'static Core, units: &[String]) -> Self {
         Self {
             core,
-            ports_only,
-            as_llvm: AsLlvm::new(),
             front_end: FrontEnd::new(core),
             back_end: BackEnd::new(core, units),
             store_fits: true,
@@ -90,47 +57,20 @@ impl Pipeline {
         self.back_end.cycle()
     }
 
-    pub(crate) fn end_cycle(&mut self, totals: &mut CoreTotals) {
-        self.back_end.end_cycle(totals);
-    }
-
+    /// Takes instructions that have retired through the pipeline, one after the other.
     pub(crate) fn retire(
         &mut self,
         outside: &mut impl Outside,
         totals: &mut CoreTotals,
-        prepared: &Prepared,
-        step: &Predicted<Step<'_>>,
+        definition: &Definition,
+        block: &Predicted<'_>,
     ) {
-        let fused = step.rip == self.fusible_end && self.fusible.fuses_with(prepared.traits);
-        self.fusible_end = step.rip.wrapping_add(u64::from(step.length));
-        self.fusible = prepared.traits;
-        let place =
-            Place { linear: step.rip, physical: step.fetch_pa, page: step.fetch_page, length: step.length };
-        let execution =
-            Execution { number: 0, rip: step.rip, memory: step.memory, repetitions: step.repetitions };
-        let (completed, slots) = self.complete_any(outside, totals, prepared, place, &execution, fused);
-        totals.instructions += 1;
-        // LLVM has instructions without uops, as fused ones are.
-        let light = slots.min(1);
-        totals.slots.light_operations += u64::from(light);
-        totals.slots.heavy_operations += u64::from(slots - light);
-        if let Some(branch) = &step.branch {
-            self.branch(outside, totals, step.rip, (branch, step.outcome), completed);
-        }
-    }
-
-    /// Not with [`ports_only`](Self::ports_only).
-    pub(crate) fn retire_block(
-        &mut self,
-        outside: &mut impl Outside,
-        totals: &mut CoreTotals,
-        block: &Predicted<BlockStep<'_>>,
-    ) {
-        let Some(first) = block.instructions.first() else { return };
+        let instructions = definition.retired(block);
+        let Some(first) = instructions.first() else { return };
         let follows = block.rip.wrapping_add(u64::from(first.offset)) == self.fusible_end;
         let mut before = if follows { self.fusible } else { Traits::default() };
         let (mut rest, mut rip, mut length, mut completed, mut slots, mut light) = (0, 0, 0, 0, 0, 0);
-        for (number, prepared) in block.instructions.iter().enumerate() {
+        for (number, prepared) in (usize::from(block.first)..).zip(instructions) {
             rip = block.rip.wrapping_add(u64::from(prepared.offset));
             length = prepared.length;
             let place = Place {
@@ -141,8 +81,8 @@ impl Pipeline {
             };
             let fused = prepared.traits.any(Traits::CONDITIONAL) && before.fuses_with(prepared.traits);
             before = prepared.traits;
-            let memory = if prepared.is_plain() { &[] } else { block.memory_of(number, &mut rest) };
-            let execution = Execution { number: number as u8, rip, memory, repetitions: 1 };
+            let memory = if prepared.is_plain() { &[] } else { accesses_of(block, number, &mut rest) };
+            let execution = Execution { number: number as u8, rip, memory, repetitions: block.repetitions };
             let taken;
             (completed, taken) = if prepared.traits.any(Traits::RARE) {
                 self.complete_any(outside, totals, prepared, place, &execution, fused)
@@ -154,7 +94,7 @@ impl Pipeline {
         }
         self.fusible = before;
         self.fusible_end = rip.wrapping_add(u64::from(length));
-        totals.instructions += block.instructions.len() as u64;
+        totals.instructions += instructions.len() as u64;
         totals.slots.light_operations += light;
         totals.slots.heavy_operations += slots - light;
         if let Some(branch) = &block.branch {
@@ -176,7 +116,7 @@ impl Pipeline {
     }
 
     /// Takes an instruction from the front end to retirement; when its result is there, and the slots that it took.
-    /// `RARE`: it may have [`Traits::RARE`], and there may be [`ports_only`](Self::ports_only).
+    /// `RARE`: it may have [`Traits::RARE`].
     #[inline(always)]
     fn complete<const RARE: bool>(
         &mut self,
@@ -199,12 +139,7 @@ impl Pipeline {
         let (load, store) = (traits.any(Traits::LOAD), traits.any(Traits::STORE));
         let load_room = if load { self.back_end.load_room() } else { 0 };
         let store_room = if store { self.store_room(outside) } else { 0 };
-        let allocated = if RARE && self.ports_only {
-            self.back_end.make_room(totals, slots, load_room, store_room);
-            self.back_end.allocate(totals, slots)
-        } else {
-            self.allocate::<RARE>(outside, totals, traits, place, slots, [load_room, store_room])
-        };
+        let allocated = self.allocate::<RARE>(outside, totals, traits, place, slots, [load_room, store_room]);
         let executed = if fused {
             let ready = self.back_end.sources_ready(prepared).max(allocated);
             Executed {
@@ -317,7 +252,7 @@ impl Pipeline {
             }
         }
         if traits.any(Traits::PREFETCH) {
-            totals.software_prefetches[usize::from(prepared.prefetch)] += 1;
+            totals.software_prefetches[prepared.prefetch as usize] += 1;
         }
     }
 
@@ -335,9 +270,6 @@ impl Pipeline {
             counts.taken += 1;
         } else {
             counts.not_taken += 1;
-        }
-        if self.ports_only {
-            return;
         }
         outside.branch(branch, outcome);
         if outcome.mispredicted {
@@ -449,7 +381,7 @@ impl Pipeline {
 }
 
 impl Shaped for Pipeline {
-    /// After [`BackEnd::settle`]. Not with [`ports_only`](Self::ports_only).
+    /// After [`BackEnd::settle`].
     fn save(&self, now: u64, shape: &mut Vec<u64>) -> Option<()> {
         let flags = u64::from(self.store_fits) << 1 | u64::from(self.refilling);
         shape.extend([self.fusible_end, u64::from(self.fusible.bits()) << 2 | flags]);

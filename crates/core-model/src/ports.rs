@@ -1,7 +1,7 @@
 //! Execution ports: which cycles of each are taken.
 
+use crate::execution::NEVER;
 use crate::memo::{Shaped, Words};
-use crate::pipeline::NEVER;
 use crate::ring::{AHEAD, CycleBits, WORDS, cycles_of, for_each_bit, word_of};
 use crate::table::{MAX_UNITS, Uops};
 

@@ -1,6 +1,6 @@
 //! What instructions cost, as data.
 
-use iced_x86::Code;
+use retire::FormId;
 use std::collections::HashMap;
 use std::fmt;
 
@@ -37,11 +37,34 @@ pub struct Cost {
     pub uops: Vec<Uops>,
 }
 
+/// What an instruction waits for, and what waits for it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Order {
+    /// Nothing.
+    #[default]
+    Free,
+    /// Everything older has to be complete first, and nothing younger starts before it is complete itself.
+    Serialising,
+    /// As [`Serialising`](Self::Serialising), and older stores have reached the cache too.
+    Fence,
+}
+
+/// Cost of a system instruction, which is microcode.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct SystemCost {
+    pub(crate) slots: u16,
+    pub(crate) cycles: u16,
+    pub(crate) order: Order,
+}
+
 /// Costs of all instructions on one core.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct UopTable {
     units: Vec<String>,
-    costs: HashMap<(Code, Form), Cost>,
+    costs: HashMap<(FormId, Form), Cost>,
+    system: HashMap<FormId, SystemCost>,
+    /// A plain load.
+    load: Option<FormId>,
 }
 
 /// A table that cannot be read.
@@ -64,48 +87,69 @@ impl fmt::Display for Form {
 }
 
 impl UopTable {
-    /// Reads a table. Lines that start with `#` are comments, except that `#units` names the units. All others have
-    /// five fields separated by tabs: iced-x86's name of the instruction, `r` or `m`, slots, latency, and uops as
+    /// Reads a table. `form` resolves names of forms, as the producer of the retirement stream numbers them. Lines that
+    /// start with `#` are comments, except that `#units` names the units and `#load` the form of a plain load. All others
+    /// have five fields separated by tabs: name of the form, `r` or `m`, slots, latency, and uops as
     /// `cycles*unit,unit...` joined by `+`, `-` for none.
     ///
     /// # Errors
     /// [`TableError`] names the first line that is wrong.
-    pub fn parse(text: &str) -> Result<Self, TableError> {
-        let names: HashMap<String, Code> = Code::values().map(|code| (format!("{code:?}"), code)).collect();
-        let mut table = Self { units: Vec::new(), costs: HashMap::new() };
+    pub fn parse(text: &str, form: impl Fn(&str) -> Option<FormId>) -> Result<Self, TableError> {
+        let mut table = Self::default();
         for (number, line) in text.lines().enumerate() {
-            let error = |what: String| TableError { line: number + 1, what };
-            if let Some(units) = line.strip_prefix("#units\t") {
-                table.units = units.split('\t').map(str::to_owned).collect();
-                if table.units.len() > MAX_UNITS {
-                    return Err(error(format!("more than {MAX_UNITS} units")));
-                }
-                continue;
-            }
-            if line.starts_with('#') || line.is_empty() {
-                continue;
-            }
-            let fields: Vec<&str> = line.split('\t').collect();
-            let &[name, form, slots, latency, uops] = fields.as_slice() else {
-                return Err(error(format!("{} fields instead of 5", fields.len())));
-            };
-            let code = *names.get(name).ok_or_else(|| error(format!("{name} is no instruction")))?;
-            let form = match form {
-                "r" => Form::Register,
-                "m" => Form::Memory,
-                _ => return Err(error(format!("form {form} is neither r nor m"))),
-            };
-            let number = |text: &str| text.parse().map_err(|_| error(format!("{text} is no number")));
-            let cost = Cost {
-                slots: number(slots)?,
-                latency: number(latency)?,
-                uops: table.uops(uops).map_err(error)?,
-            };
-            if table.costs.insert((code, form), cost).is_some() {
-                return Err(error(format!("{name} {form} is there twice")));
-            }
+            table.parse_line(line, &form).map_err(|what| TableError { line: number + 1, what })?;
         }
         Ok(table)
+    }
+
+    fn parse_line(&mut self, line: &str, form: impl Fn(&str) -> Option<FormId>) -> Result<(), String> {
+        if let Some(units) = line.strip_prefix("#units\t") {
+            self.units = units.split('\t').map(str::to_owned).collect();
+            let few = self.units.len() <= MAX_UNITS;
+            return if few { Ok(()) } else { Err(format!("more than {MAX_UNITS} units")) };
+        }
+        if let Some(load) = line.strip_prefix("#load\t") {
+            self.load = Some(resolve(load, form)?);
+            return Ok(());
+        }
+        if line.starts_with('#') || line.is_empty() {
+            return Ok(());
+        }
+        let [name, operand, slots, latency, uops] = fields(line)?;
+        let id = resolve(name, form)?;
+        let operand = match operand {
+            "r" => Form::Register,
+            "m" => Form::Memory,
+            _ => return Err(format!("form {operand} is neither r nor m")),
+        };
+        let cost = Cost { slots: number(slots)?, latency: number(latency)?, uops: self.uops(uops)? };
+        match self.costs.insert((id, operand), cost) {
+            None => Ok(()),
+            Some(_) => Err(format!("{name} {operand} is there twice")),
+        }
+    }
+
+    /// Reads the costs of system instructions, which replace those of the table. Lines that start with `#` are comments;
+    /// all others have four fields separated by tabs: name of the form, slots, cycles, and `free`, `serialising` or
+    /// `fence`.
+    pub(crate) fn add_system(
+        &mut self,
+        text: &str,
+        form: impl Fn(&str) -> Option<FormId>,
+    ) -> Result<(), TableError> {
+        for (index, line) in text.lines().enumerate().filter(|(_, line)| !line.starts_with('#')) {
+            let error = |what| TableError { line: index + 1, what };
+            let [name, slots, cycles, order] = fields(line).map_err(error)?;
+            let order = match order {
+                "free" => Order::Free,
+                "serialising" => Order::Serialising,
+                "fence" => Order::Fence,
+                _ => return Err(error(format!("{order} is no order"))),
+            };
+            let (slots, cycles) = (number(slots).map_err(error)?, number(cycles).map_err(error)?);
+            self.system.insert(resolve(name, &form).map_err(error)?, SystemCost { slots, cycles, order });
+        }
+        Ok(())
     }
 
     /// Replaces what `other` has too. Both must name the same units.
@@ -138,13 +182,18 @@ impl UopTable {
 
     /// Cost of an instruction; `None` if the table does not have it.
     #[must_use]
-    pub fn cost(&self, code: Code, form: Form) -> Option<&Cost> {
-        self.costs.get(&(code, form))
+    pub fn cost(&self, id: FormId, form: Form) -> Option<&Cost> {
+        self.costs.get(&(id, form))
+    }
+
+    /// Cost of a system instruction; `None` if it is none.
+    pub(crate) fn system_cost(&self, id: FormId) -> Option<SystemCost> {
+        self.system.get(&id).copied()
     }
 
     /// The units that plain loads go to.
     pub(crate) fn load_units(&self) -> u32 {
-        let load = self.cost(Code::Mov_r64_rm64, Form::Memory);
+        let load = self.load.and_then(|load| self.cost(load, Form::Memory));
         load.map_or(0, |cost| cost.uops.iter().fold(0, |units, uops| units | uops.units))
     }
 
@@ -161,23 +210,48 @@ impl UopTable {
     }
 }
 
+fn fields<const N: usize>(line: &str) -> Result<[&str; N], String> {
+    let fields: Vec<&str> = line.split('\t').collect();
+    fields.try_into().map_err(|fields: Vec<&str>| format!("{} fields instead of {N}", fields.len()))
+}
+
+fn number(text: &str) -> Result<u16, String> {
+    text.parse().map_err(|_| format!("{text} is no number"))
+}
+
+fn resolve(name: &str, form: impl Fn(&str) -> Option<FormId>) -> Result<FormId, String> {
+    form(name).ok_or_else(|| format!("{name} is no instruction"))
+}
+
+/// True if a unit is an execution port, not a divider, multiplier or queue behind one, and not LLVM's place for what it
+/// does not know.
+pub(crate) fn is_port(unit: &str) -> bool {
+    !["Div", "Multiplier", "Invalid", "FPSt", "."].iter().any(|part| unit.contains(part))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    const ADD: FormId = FormId(7);
+
+    fn form(name: &str) -> Option<FormId> {
+        (name == "Add_r64_rm64").then_some(ADD)
+    }
+
     #[test]
     fn a_table_is_read() {
-        let table =
-            UopTable::parse("# c\n#units\tp0\tp1\tp23\nAdd_r64_rm64\tm\t2\t6\t1*p0,p1+1*p23\n").unwrap();
-        let cost = table.cost(Code::Add_r64_rm64, Form::Memory).unwrap();
+        let table = UopTable::parse("# c\n#units\tp0\tp1\tp23\nAdd_r64_rm64\tm\t2\t6\t1*p0,p1+1*p23\n", form)
+            .unwrap();
+        let cost = table.cost(ADD, Form::Memory).unwrap();
         assert_eq!((cost.slots, cost.latency), (2, 6));
         assert_eq!(cost.uops, [Uops { units: 3, cycles: 1 }, Uops { units: 4, cycles: 1 }]);
-        assert_eq!(table.cost(Code::Add_r64_rm64, Form::Register), None);
+        assert_eq!(table.cost(ADD, Form::Register), None);
     }
 
     #[test]
     fn a_wrong_line_is_named() {
-        let wrong = |text: &str| UopTable::parse(text).unwrap_err().to_string();
+        let wrong = |text: &str| UopTable::parse(text, form).unwrap_err().to_string();
         assert_eq!(
             wrong("#units\tp0\nAdd_r64\tr\t1\t1\t-"),
             "line 2 of the uop table: Add_r64 is no instruction"
@@ -187,5 +261,16 @@ mod tests {
             "line 2 of the uop table: p9 is no unit"
         );
         assert_eq!(wrong("Nopw\tr"), "line 1 of the uop table: 2 fields instead of 5");
+        assert_eq!(wrong("#load\tMov"), "line 1 of the uop table: Mov is no instruction");
+    }
+
+    #[test]
+    fn system_instructions_are_read() {
+        let mut table = UopTable::default();
+        table.add_system("# c\nAdd_r64_rm64\t4\t33\tfence", form).unwrap();
+        let cost = SystemCost { slots: 4, cycles: 33, order: Order::Fence };
+        assert_eq!(table.system_cost(ADD), Some(cost));
+        let error = table.add_system("#\nAdd_r64_rm64\t4\t33\tsome", form).unwrap_err();
+        assert_eq!(error.to_string(), "line 2 of the uop table: some is no order");
     }
 }

@@ -1,7 +1,6 @@
 //! Running totals of what the model saw, for one privilege level.
 
-use crate::flops::RegisterFile;
-use retire::BranchKind;
+use retire::{BranchKind, RegisterFile};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, transmute_mut};
 
 /// Largest number of occurrences in a cycle that [`PerCycle`] tells apart.
@@ -394,7 +393,7 @@ pub struct CoreTotals {
     /// Element n: of the kinds whose bits n has, how many there were in cycles beyond those that a counter adds, from
     /// when on [`Model::count_lost_flops`](crate::Model::count_lost_flops) was called.
     pub flops_lost: [u64; FLOP_SETS],
-    /// Instructions by [`RegisterFile`](crate::RegisterFile).
+    /// Instructions by [`RegisterFile`].
     pub register_files: [u64; RegisterFile::COUNT],
     /// Uops of x87 instructions.
     pub x87_uops: u64,

@@ -7,13 +7,13 @@ mod common;
 use common::{CODE, Random, Run, assemble, read, shares, write};
 use core_model::{CORES, Core, SUNNY_COVE};
 use iced_x86::code_asm::*;
-use retire::{BranchKind, CoreEvent};
+use retire::{BranchKind, CoreEvent, Observer};
 
 #[test]
 fn wide_arithmetic_retires() {
     for core in CORES {
         let mut run = Run::new(core);
-        let code = run.prepare(&assemble(|a| {
+        let code = run.define(&assemble(|a| {
             let mut top = a.create_label();
             a.set_label(&mut top).unwrap();
             for register in [rax, rbx, rcx, rsi, rdi, r8, r9, r10, r11] {
@@ -40,7 +40,7 @@ fn wide_arithmetic_retires() {
 fn branches_on_random_data_are_bad_speculation() {
     for core in CORES {
         let mut run = Run::new(core);
-        let code = run.prepare(&assemble(|a| {
+        let code = run.define(&assemble(|a| {
             let mut skip = a.create_label();
             a.test(rax, rcx).unwrap();
             a.jnz(skip).unwrap();
@@ -74,7 +74,7 @@ fn branches_on_random_data_are_bad_speculation() {
 fn dependent_divisions_are_core_bound() {
     for core in CORES {
         let mut run = Run::new(core);
-        let code = run.prepare(&assemble(|a| {
+        let code = run.define(&assemble(|a| {
             a.divsd(xmm0, xmm1).unwrap();
             a.add(rax, 1).unwrap();
             a.jmp(CODE).unwrap();
@@ -96,7 +96,7 @@ fn dependent_divisions_are_core_bound() {
 /// A chain of loads through `lines` lines in random order.
 fn chase(core: &'static Core, lines: u64, steps: u64) -> (Run, core_model::CoreTotals) {
     let mut run = Run::new(core);
-    let code = run.prepare(&assemble(|a| {
+    let code = run.define(&assemble(|a| {
         a.mov(rax, qword_ptr(rax)).unwrap();
         a.jmp(CODE).unwrap();
     }));
@@ -140,7 +140,7 @@ fn a_chase_within_the_first_level_is_memory_bound() {
 fn independent_misses_overlap() {
     for core in CORES {
         let mut run = Run::new(core);
-        let code = run.prepare(&assemble(|a| {
+        let code = run.define(&assemble(|a| {
             a.mov(rax, qword_ptr(rcx)).unwrap();
             a.jmp(CODE).unwrap();
         }));
@@ -160,7 +160,7 @@ fn independent_misses_overlap() {
 fn a_sequential_walk_is_prefetched() {
     for core in CORES {
         let mut run = Run::new(core);
-        let code = run.prepare(&assemble(|a| {
+        let code = run.define(&assemble(|a| {
             a.add(rax, qword_ptr(rcx)).unwrap();
             a.imul_2(rbx, rbx).unwrap();
             a.imul_2(rbx, rbx).unwrap();
@@ -186,7 +186,7 @@ fn a_huge_footprint_of_code_is_front_end_bound() {
     for core in CORES {
         let mut run = Run::new(core);
         // Straight code of 128 KiB, over and over: far more than the first-level caches.
-        let code = run.prepare(&assemble(|a| {
+        let code = run.define(&assemble(|a| {
             for n in 0..32 * 1024 {
                 a.lea([rax, rbx, rcx, rdx][n % 4], rsi + 8).unwrap();
             }
@@ -208,7 +208,7 @@ fn a_huge_footprint_of_code_is_front_end_bound() {
 fn stores_beyond_the_caches_fill_the_store_buffer() {
     for core in CORES {
         let mut run = Run::new(core);
-        let code = run.prepare(&assemble(|a| {
+        let code = run.define(&assemble(|a| {
             a.mov(qword_ptr(rcx), rax).unwrap();
             a.jmp(CODE).unwrap();
         }));
@@ -228,7 +228,7 @@ fn a_store_is_forwarded_unless_it_is_too_narrow() {
     for core in CORES {
         let cycles = |narrow: bool| {
             let mut run = Run::new(core);
-            let code = run.prepare(&assemble(|a| {
+            let code = run.define(&assemble(|a| {
                 a.mov(dword_ptr(rcx), eax).unwrap();
                 a.mov(rax, qword_ptr(rcx)).unwrap();
                 a.jmp(CODE).unwrap();
@@ -252,7 +252,7 @@ fn a_store_is_forwarded_unless_it_is_too_narrow() {
 fn locked_instructions_do_not_overlap() {
     for core in CORES {
         let mut run = Run::new(core);
-        let code = run.prepare(&assemble(|a| {
+        let code = run.define(&assemble(|a| {
             a.lock().add(qword_ptr(rcx), 1).unwrap();
             a.jmp(CODE).unwrap();
         }));
@@ -271,7 +271,7 @@ fn locked_instructions_do_not_overlap() {
 #[test]
 fn self_modifying_code_clears_the_machine() {
     let mut run = Run::new(&SUNNY_COVE);
-    let code = run.prepare(&assemble(|a| {
+    let code = run.define(&assemble(|a| {
         a.mov(byte_ptr(rcx), al).unwrap();
         a.jmp(CODE).unwrap();
     }));

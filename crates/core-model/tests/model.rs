@@ -4,15 +4,12 @@
 
 mod common;
 
-use common::{CODE, Random, Run, assemble, read, write};
-use core_model::{
-    BlockId, BlockStep, CORES, Core, CoreTotals, GOLDEN_COVE, Model, PerCycle, Prepared, SUNNY_COVE, Step,
-};
+use common::{CODE, Random, Run, assemble, block, describe, new, read, write};
+use core_model::{CORES, Core, CoreTotals, GOLDEN_COVE, PerCycle, SUNNY_COVE};
 use iced_x86::code_asm::*;
 use iced_x86::{FlowControl, Instruction};
 use proptest::prelude::*;
-use retire::{Assist, Branch, BranchKind, CoreEvent, MemoryAccess};
-use std::iter;
+use retire::{Assist, Block, Branch, BranchKind, CoreEvent, MemoryAccess, Observer};
 
 /// Some of everything, each in its own place, so that a stream can jump from any to any.
 fn menu() -> Vec<Instruction> {
@@ -46,15 +43,9 @@ fn menu() -> Vec<Instruction> {
     })
 }
 
-/// Where the last instruction of a block begins and ends.
-fn place(instructions: &[Prepared]) -> (u16, u16) {
-    let last = instructions.last().unwrap();
-    (last.offset(), last.offset() + u16::from(last.length()))
-}
-
 fn run(core: &'static Core, seed: u64, steps: u64) -> Run {
     let mut run = Run::new(core);
-    let menu = run.prepare(&menu());
+    let menu = run.define(&menu());
     let mut random = Random(seed | 1);
     for _ in 0..steps {
         // Rounds of a few instructions, so that there is something to predict and to cache.
@@ -156,8 +147,8 @@ proptest! {
 #[test]
 fn blocks_are_no_shortcut() {
     for core in core_model::pipelines() {
-        let (mut at_once, mut one_by_one) = (Model::new(core).unwrap(), Model::new(core).unwrap());
-        let menu: Vec<_> = menu().iter().map(|one| at_once.prepare(one)).collect();
+        let (mut at_once, mut one_by_one) = (new(core), new(core));
+        let menu = describe(&menu());
         let mut random = Random(9);
         for _ in 0..3000 {
             // Neighbours, without the string instruction and what jumps besides the last one.
@@ -175,20 +166,22 @@ fn blocks_are_no_shortcut() {
             }
             let taken = random.below(2) == 0;
             let branch = Branch { kind: BranchKind::Conditional, taken, target: CODE + random.below(64) };
-            let block = BlockStep {
-                id: None,
-                rip: CODE,
-                fetch_pa: CODE,
-                fetch_page: 12,
+            let ids = [&mut at_once, &mut one_by_one].map(|model| model.define(instructions));
+            assert_eq!(ids[0], ids[1]);
+            let block = Block {
                 user: random.below(9) > 0,
-                instructions,
                 memory: &memory,
                 branch: (random.below(4) > 0).then_some(branch),
-                last: place(instructions).0,
-                length: place(instructions).1,
+                ..block(ids[0], instructions)
             };
-            at_once.retire_blocks(iter::once(block));
-            block.steps().for_each(|(prepared, step)| one_by_one.retire(prepared, &step));
+            // Not remembered: that would book cycles earlier.
+            at_once.retire(&Block { whole: false, ..block });
+            for first in 0..block.count {
+                let memory: Vec<_> = memory.iter().filter(|access| access.owner == first).copied().collect();
+                let branch = block.branch.filter(|_| first + 1 == block.count);
+                one_by_one.retire(&Block { first, count: 1, whole: false, memory: &memory, branch, ..block });
+            }
+            [&mut at_once, &mut one_by_one].into_iter().for_each(|model| model.release(ids[0]));
             for user in [false, true] {
                 let (at_once, one_by_one) = (at_once.totals(user), one_by_one.totals(user));
                 assert_eq!(at_once, one_by_one, "{}", core.name);
@@ -210,7 +203,7 @@ fn the_same_stream_gives_the_same_totals() {
 #[test]
 fn totals_never_decrease() {
     let mut run = Run::new(&SUNNY_COVE);
-    let menu = run.prepare(&menu());
+    let menu = run.define(&menu());
     let mut random = Random(3);
     let mut before = (0, 0, 0, 0);
     for _ in 0..5000 {
@@ -233,7 +226,7 @@ fn an_interrupt_costs_its_flow() {
     let mut run = Run::new(&SUNNY_COVE);
     run.model.event(CoreEvent::Interrupt { user: false });
     run.user = false;
-    let menu = run.prepare(&menu());
+    let menu = run.define(&menu());
     run.step(&menu[0], &[], None);
     assert!(run.model.cycles() >= u64::from(SUNNY_COVE.flows.interrupt_cycles));
     assert_eq!(run.totals().interrupts, 1);
@@ -243,7 +236,7 @@ fn an_interrupt_costs_its_flow() {
 #[test]
 fn an_assist_costs_its_flow() {
     let mut run = Run::new(&SUNNY_COVE);
-    let menu = run.prepare(&menu());
+    let menu = run.define(&menu());
     run.step(&menu[0], &[], None);
     let before = run.totals();
     for kind in [Assist::FloatingPoint, Assist::PageTable, Assist::PageFault] {
@@ -264,7 +257,7 @@ fn an_assist_costs_its_flow() {
 fn instructions_are_counted_by_cycle_if_wanted() {
     for core in CORES {
         let mut run = Run::new(core);
-        let code = run.prepare(&assemble(|a| {
+        let code = run.define(&assemble(|a| {
             for _ in 0..7 {
                 a.inc(eax).unwrap();
                 a.nop().unwrap();
@@ -273,7 +266,7 @@ fn instructions_are_counted_by_cycle_if_wanted() {
         }));
         run.step(&code[0], &[], None);
         run.totals();
-        assert_eq!(run.totals().instructions_by_cycle, PerCycle::default(), "nobody has asked");
+        assert_eq!(run.totals().instructions_by_cycle, PerCycle::default(), "not wanted");
         run.model.count_instructions_by_cycle();
         for n in 0..30_000 {
             let one = &code[n % code.len()];
@@ -293,8 +286,8 @@ fn instructions_are_counted_by_cycle_if_wanted() {
 #[test]
 fn nothing_changes_by_remembering() {
     for core in core_model::pipelines() {
-        let (mut remembering, mut forgetful) = (Model::new(core).unwrap(), Model::new(core).unwrap());
-        let menu: Vec<_> = menu().iter().map(|one| forgetful.prepare(one)).collect();
+        let (mut remembering, mut forgetful) = (new(core), new(core));
+        let menu = describe(&menu());
         let mut random = Random(5);
         let blocks: Vec<_> = (0..12)
             .map(|_| {
@@ -303,7 +296,9 @@ fn nothing_changes_by_remembering() {
                 let instructions = &menu[start..start + 1 + random.below(end - start as u64) as usize];
                 let spread = [0, 64, 1 << 14, 1 << 22][random.below(4) as usize];
                 let kind = BranchKind::ALL[random.below(6) as usize];
-                (instructions, BlockId::new(instructions), kind, spread)
+                let ids = [&mut remembering, &mut forgetful].map(|model| model.define(instructions));
+                assert_eq!(ids[0], ids[1]);
+                (instructions, ids[0], kind, spread)
             })
             .collect();
         let loops: Vec<Vec<usize>> =
@@ -320,9 +315,9 @@ fn nothing_changes_by_remembering() {
                 let (instructions, id, kind, spread) = &blocks[run[n % run.len()]];
                 number += 1;
                 let mut memory = Vec::new();
-                for (owner, prepared) in (0..).zip(*instructions) {
+                for (owner, instruction) in (0..).zip(*instructions) {
                     let place = if random.below(20) == 0 { random.below(spread + 1) } else { 0 };
-                    let address = 0x10_0000 + u64::from(prepared.length()) * 4096 + place;
+                    let address = 0x10_0000 + u64::from(instruction.length) * 4096 + place;
                     let [reads, writes] = [random.below(400) > 0, random.below(400) > 0].map(usize::from);
                     let accesses = [read(address, 8), write(address, 8)];
                     let accesses = accesses.map(|access| MemoryAccess { owner, ..access });
@@ -330,20 +325,15 @@ fn nothing_changes_by_remembering() {
                 }
                 let taken = *kind != BranchKind::Conditional || !number.is_multiple_of(7);
                 let target = CODE + if random.below(50) == 0 { 64 } else { 32 };
-                let block = BlockStep {
-                    id: *id,
-                    rip: CODE,
-                    fetch_pa: CODE,
-                    fetch_page: 12,
+                let block = Block {
                     user,
-                    instructions,
                     memory: &memory,
                     branch: (n % 3 > 0).then_some(Branch { kind: *kind, taken, target }),
-                    last: place(instructions).0,
-                    length: place(instructions).1,
+                    ..block(*id, instructions)
                 };
-                remembering.retire_blocks(iter::once(block));
-                forgetful.retire_blocks(iter::once(BlockStep { id: None, ..block }));
+                remembering.retire(&block);
+                // Only whole blocks are remembered.
+                forgetful.retire(&Block { whole: false, ..block });
                 assert_eq!(remembering.cycles(), forgetful.cycles(), "{} {round} {n} {kind:?}", core.name);
             }
             let event = match random.below(6) {
@@ -364,20 +354,22 @@ fn nothing_changes_by_remembering() {
     }
 }
 
-/// Loops over a few blocks, of which some have no name, with single instructions and questions now and then.
+/// Loops over a few blocks, of which one is retired in parts and another one is defined anew now and then, with single
+/// instructions and reads of the totals in between.
 #[test]
-fn nothing_changes_by_working_beside() {
+fn nothing_changes_by_a_thread() {
     for core in core_model::pipelines() {
-        let mut models = [Model::new(core).unwrap(), Model::new(core).unwrap()];
-        let [beside, _] = &mut models;
-        beside.work_beside();
-        let menu: Vec<_> = menu().iter().map(|one| beside.prepare(one)).collect();
-        let copy = &menu[17];
-        let blocks: Vec<_> = [0..3, 2..8, 4..11, 8..9, 18..21, 0..11]
-            .map(|range| {
-                (&menu[range.clone()], BlockId::new(&menu[range.clone()]).filter(|_| range.start != 4))
-            })
-            .into();
+        let mut models = [new(core), new(core)];
+        models[0].start_thread();
+        let menu = describe(&menu());
+        let mut define = |range: &std::ops::Range<usize>| {
+            let [a, b] = models.each_mut().map(|model| model.define(&menu[range.clone()]));
+            assert_eq!(a, b);
+            a
+        };
+        let ranges = [0..3, 2..8, 4..11, 8..9, 18..21, 0..11];
+        let mut ids = ranges.each_ref().map(&mut define);
+        let copy = define(&(17..18));
         let mut random = Random(11);
         for round in 0..40 {
             models.iter_mut().for_each(|model| model.expect_quiet(1 << 24));
@@ -389,54 +381,51 @@ fn nothing_changes_by_working_beside() {
                         if random.below(3) == 0 { write(address, 8) } else { read(address, 8) }
                     })
                     .collect();
-                let steps: Vec<_> = (0..64)
-                    .map(|n| {
-                        let (instructions, id) = blocks[random.below(1 + round % 6) as usize];
-                        let taken = random.below(9) > 0;
-                        let branch = Branch { kind: BranchKind::Conditional, taken, target: CODE };
-                        let (last, length) = place(instructions);
-                        let accesses = random.below(3) as usize;
-                        BlockStep {
-                            id,
-                            rip: CODE,
-                            fetch_pa: CODE,
-                            fetch_page: 12,
-                            user,
-                            instructions,
-                            memory: &memory[n..][..accesses.min(64 - n)],
-                            branch: (n % 5 > 0).then_some(branch),
-                            last,
-                            length,
-                        }
-                    })
-                    .collect();
-                let alone = Step {
-                    rip: CODE + u64::from(copy.offset()),
-                    fetch_pa: CODE + u64::from(copy.offset()),
-                    fetch_page: 12,
-                    length: copy.length(),
+                let again = random.below(6) as usize;
+                for n in 0..64 {
+                    let which = random.below(1 + round % 6) as usize;
+                    let taken = random.below(9) > 0;
+                    let branch = Branch { kind: BranchKind::Conditional, taken, target: CODE };
+                    let accesses = random.below(3) as usize;
+                    let block = Block {
+                        whole: which != 2,
+                        user,
+                        memory: &memory[n..][..accesses.min(64 - n)],
+                        branch: (n % 5 > 0).then_some(branch),
+                        ..block(ids[which], &menu[ranges[which].clone()])
+                    };
+                    models.iter_mut().for_each(|model| _ = model.retire(&block));
+                    if n == 40 && again < 2 {
+                        // Another block under the same index.
+                        let [a, b] = models.each_mut().map(|model| {
+                            model.release(ids[again]);
+                            model.define(&menu[ranges[again].clone()])
+                        });
+                        assert!(a == b && a.index == ids[again].index && a != ids[again]);
+                        ids[again] = a;
+                    }
+                }
+                let alone = Block {
+                    whole: false,
                     user,
                     memory: &memory,
-                    branch: None,
                     repetitions: 512,
+                    ..block(copy, &menu[17..18])
                 };
-                let alone = (random.below(4) == 0).then_some(alone);
-                for model in &mut models {
-                    let count: usize = steps.iter().map(|step| step.instructions.len()).sum();
-                    assert_eq!(model.retire_blocks(steps.iter().copied()), count as u64);
-                    alone.iter().for_each(|step| model.retire(copy, step));
+                if random.below(4) == 0 {
+                    models.iter_mut().for_each(|model| _ = model.retire(&alone));
                 }
             }
             let event = [CoreEvent::PredictorBarrier, CoreEvent::Serialise, CoreEvent::TlbFlush]
                 .get(random.below(5) as usize)
                 .copied();
-            let [beside, here] = &mut models;
-            for model in [&mut *beside, &mut *here] {
+            let [threaded, here] = &mut models;
+            for model in [&mut *threaded, &mut *here] {
                 event.iter().for_each(|&event| model.event(event));
             }
-            assert_eq!(beside.cycles(), here.cycles(), "{} {round}", core.name);
+            assert_eq!(threaded.cycles(), here.cycles(), "{} {round}", core.name);
             for user in [false, true] {
-                assert_eq!(beside.totals(user), here.totals(user), "{} {round}", core.name);
+                assert_eq!(threaded.totals(user), here.totals(user), "{} {round}", core.name);
             }
         }
     }

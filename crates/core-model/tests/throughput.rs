@@ -2,37 +2,25 @@
 #![allow(missing_docs)]
 #![allow(clippy::unwrap_used, reason = "test code")]
 
-use core_model::{Core, GOLDEN_COVE, Model, SUNNY_COVE, Step};
+use core_model::{Core, GOLDEN_COVE, LlvmSimulation, SUNNY_COVE};
 use iced_x86::code_asm::*;
-use iced_x86::{Decoder, DecoderOptions};
+use iced_x86::{Decoder, DecoderOptions, InstructionInfoFactory};
+use soft_cpu::describe;
+
+const ITERATIONS: u32 = 2000;
 
 /// Cycles per iteration of a loop body, over many iterations.
 fn cycles(core: &'static Core, body: impl FnOnce(&mut CodeAssembler)) -> f64 {
     let mut assembler = CodeAssembler::new(64).unwrap();
     body(&mut assembler);
     let bytes = assembler.assemble(0).unwrap();
-    let mut model = Model::ports_only(core).unwrap();
-    let prepared: Vec<_> = Decoder::new(64, &bytes, DecoderOptions::NONE)
+    let mut info = InstructionInfoFactory::new();
+    let body: Vec<_> = Decoder::new(64, &bytes, DecoderOptions::NONE)
         .iter()
-        .map(|instruction| model.prepare(&instruction))
+        .map(|instruction| describe::instruction(&instruction, &mut info))
         .collect();
-    let step = Step {
-        rip: 0,
-        fetch_pa: 0,
-        fetch_page: 12,
-        length: 1,
-        user: true,
-        memory: &[],
-        branch: None,
-        repetitions: 1,
-    };
-    for _ in 0..2000 {
-        for prepared in &prepared {
-            model.retire(prepared, &step);
-        }
-    }
-    model.event(retire::CoreEvent::Serialise);
-    model.cycles() as f64 / 2000.0
+    let simulation = LlvmSimulation::new(core, describe::form, describe::FLAGS).unwrap();
+    simulation.cycles(&body, ITERATIONS) as f64 / f64::from(ITERATIONS)
 }
 
 #[track_caller]

@@ -35,7 +35,7 @@ pub(crate) struct Block<B> {
     pub(crate) next: BlockId,
     /// Guest physical address of the first byte.
     pub(crate) gpa: u64,
-    /// With an observer.
+    /// While there is an observer.
     pub(crate) observed: Option<Observed>,
     pub(crate) mode: Mode,
     /// The page into which its only instruction continues.
@@ -81,6 +81,8 @@ pub(crate) struct Cache<B> {
     blocks: Vec<Block<B>>,
     /// Blocks that are no more.
     free: Vec<BlockId>,
+    /// What an observer knew them by.
+    released: Vec<retire::BlockId>,
     by_gpa: ByAddress<(u64, Mode), BlockId>,
     /// First bytes of the blocks that have bytes in a page.
     by_page: ByAddress<u64, Vec<(u64, Mode)>>,
@@ -94,6 +96,7 @@ impl<B: Bus> Cache<B> {
         Self {
             blocks: Vec::new(),
             free: Vec::new(),
+            released: Vec::new(),
             by_gpa: ByAddress::default(),
             by_page: ByAddress::default(),
             jumps: Box::new([NO_JUMP; JUMPS]),
@@ -218,7 +221,8 @@ impl<B: Bus> Cache<B> {
     fn remove(&mut self, key: (u64, Mode)) {
         let Some(id) = self.by_gpa.remove(&key) else { return };
         self.free.push(id);
-        if let Some(block) = self.blocks.get(id.0 as usize) {
+        if let Some(block) = self.blocks.get_mut(id.0 as usize) {
+            self.released.extend(block.observed.take().map(|observed| observed.id));
             for page in [Some(block.gpa & !(PAGE - 1)), block.second].into_iter().flatten() {
                 if let Some(list) = self.by_page.get_mut(&page) {
                     list.retain(|other| *other != key);
@@ -226,6 +230,11 @@ impl<B: Bus> Cache<B> {
             }
             self.forget_jumps();
         }
+    }
+
+    /// What an observer knew those blocks by that are no more, once.
+    pub(crate) fn released(&mut self) -> impl Iterator<Item = retire::BlockId> {
+        self.released.drain(..)
     }
 
     /// Drops everything decoded from a page.
@@ -238,7 +247,8 @@ impl<B: Bus> Cache<B> {
     }
 
     pub(crate) fn clear(&mut self, mmu: &mut Mmu) {
-        self.blocks.clear();
+        let observed = self.blocks.drain(..).filter_map(|block| block.observed);
+        self.released.extend(observed.map(|observed| observed.id));
         self.free.clear();
         self.by_gpa.clear();
         self.by_page.clear();

@@ -47,6 +47,8 @@ mod cpu;
 pub mod cpuid;
 mod debug;
 mod decode;
+#[allow(clippy::cast_possible_truncation, reason = "codes, offsets in a block and numbers of registers fit")]
+pub mod describe;
 mod exception;
 mod exec;
 mod flags;
@@ -72,5 +74,4 @@ pub use cpu::{Budget, Cpu, Exit, Unimplemented};
 pub use cpuid::CpuidLeaf;
 pub use debug::debugger::{DebugStop, DebugStops, Watchpoint};
 pub use exception::{Delivery, EventKind, Exception, Place};
-pub use observe::{BlockStep, Observer, Prepared, Step, Unobserved};
 pub use state::{DescriptorTable, RFLAGS_IF, Segment, State};

@@ -158,6 +158,15 @@ fn repeated_strings() {
     assert_eq!(step.memory.iter().map(|access| u64::from(access.size)).sum::<u64>(), 2000);
     assert!(step.memory.len() < 16 + 2 * 17, "{}", step.memory.len());
 
+    // nop; rep stosb, more than the CPU does at once: it goes on as the first instruction of another block.
+    let long = run(&[0x90, 0xF3, 0xAA], |state| {
+        state.gpr[1] = 70_000;
+        state.gpr[7] = 0x9_0000;
+    });
+    let step = &long.steps[1];
+    let bytes: u64 = step.memory.iter().map(|access| u64::from(access.size)).sum();
+    assert_eq!((step.repetitions, bytes), (70_000, 70_000));
+
     // Into a page that is not there.
     let fault = run(&[0xF3, 0xAA], |state| {
         state.gpr[1] = 10;
@@ -308,10 +317,10 @@ fn an_observer_ends_the_run() {
     }
 }
 
-/// What a block does with a device, with code or with a page that is new or not there, is told of in its place.
+/// What a block does with a device, with code or with a page that is new or not there, is reported in its place.
 #[test]
-fn blocks_are_told_of_as_their_instructions() {
-    // mov ecx, 200; then 200 times push rax; pop rbx; dec ecx; jnz: more than is told of together.
+fn batches_report_what_single_instructions_do() {
+    // mov ecx, 200; then 200 times push rax; pop rbx; dec ecx; jnz: more than a batch.
     let many = [0xB9, 200, 0, 0, 0, 0x50, 0x5B, 0xFF, 0xC9, 0x75, 0xFA];
     // jz +0; inc eax; mov [rsi], eax; inc ecx; then the instruction in question; inc edx; push rdx; jmp +0
     let before = [0x74, 0, 0xFF, 0xC0, 0x89, 6, 0xFF, 0xC1];

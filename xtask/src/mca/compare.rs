@@ -5,9 +5,9 @@ use super::llvm::{Mca, att};
 use crate::error::TaskError;
 use clap::Args;
 use comfy_table::{CellAlignment, Table, presets};
-use core_model::{Core, Model, Step, pipelines};
-use iced_x86::Instruction;
-use retire::CoreEvent;
+use core_model::{Core, LlvmSimulation, pipelines};
+use iced_x86::InstructionInfoFactory;
+use soft_cpu::describe;
 
 /// Iterations of a block in both simulations.
 const ITERATIONS: u32 = 200;
@@ -96,6 +96,9 @@ fn run(mca: &Mca, core: &'static Core, args: &CompareArgs) -> Result<Vec<Outcome
     let mut random = Random::new(args.seed);
     let bar = indicatif::ProgressBar::new(args.blocks as u64).with_message(core.name);
     let mut outcomes = Vec::new();
+    let simulation = LlvmSimulation::new(core, describe::form, describe::FLAGS)
+        .map_err(|error| TaskError::Data(error.to_string()))?;
+    let mut info = InstructionInfoFactory::new();
     for index in 0..args.blocks {
         bar.inc(1);
         let kind = KINDS[index % KINDS.len()];
@@ -105,7 +108,8 @@ fn run(mca: &Mca, core: &'static Core, args: &CompareArgs) -> Result<Vec<Outcome
         let dispatch = format!("-dispatch={}", core.dispatch_width);
         let (json, known) = mca.analyse(core.llvm_name, &[&iterations, &dispatch], &text)?;
         let cycles = json["CodeRegions"][0]["SummaryView"]["TotalCycles"].as_u64();
-        let ours = simulate(core, &code)?;
+        let body: Vec<_> = code.iter().map(|one| describe::instruction(one, &mut info)).collect();
+        let ours = simulation.cycles(&body, ITERATIONS);
         let Some(theirs) = cycles else {
             return Err(TaskError::Data(format!("no cycles for the block {text:?}")));
         };
@@ -117,27 +121,4 @@ fn run(mca: &Mca, core: &'static Core, args: &CompareArgs) -> Result<Vec<Outcome
     }
     bar.finish_and_clear();
     Ok(outcomes)
-}
-
-/// Cycles of all iterations in the core model.
-fn simulate(core: &'static Core, code: &[Instruction]) -> Result<u64, TaskError> {
-    let mut model = Model::ports_only(core).map_err(|error| TaskError::Data(error.to_string()))?;
-    let prepared: Vec<_> = code.iter().map(|instruction| model.prepare(instruction)).collect();
-    let step = Step {
-        rip: 0,
-        fetch_pa: 0,
-        fetch_page: 12,
-        length: 1,
-        user: true,
-        memory: &[],
-        branch: None,
-        repetitions: 1,
-    };
-    for _ in 0..ITERATIONS {
-        for prepared in &prepared {
-            model.retire(prepared, &step);
-        }
-    }
-    model.event(CoreEvent::Serialise);
-    Ok(model.cycles())
 }

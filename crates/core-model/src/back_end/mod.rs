@@ -8,15 +8,15 @@ mod lane;
 mod shape;
 
 use crate::core::Core;
-use crate::model::is_port;
-use crate::pipeline::Executed;
+use crate::execution::Executed;
 use crate::ports::Ports;
-use crate::prepared::{Prepared, RESOURCES, Traits};
+use crate::prepared::{Prepared, RESOURCES};
 use crate::ring::CycleBits;
 use crate::scheduler::Scheduler;
 use crate::slots::{Allocation, Leaf};
-use crate::table::Uops;
+use crate::table::{Uops, is_port};
 use crate::totals::{CoreTotals, PORTS};
+use crate::traits::Traits;
 use lane::Lane;
 use std::ops::Range;
 

@@ -148,6 +148,7 @@ pub const GOLDEN_COVE: Core = Core {
     },
     table: include_str!("../../data/sapphirerapids.tsv"),
     corrections: "",
+    system: include_str!("../../data/x86.system.tsv"),
 };
 
 /// Alder Lake's P-cores.

@@ -147,6 +147,7 @@ pub const SKYLAKE_SP: Core = Core {
     },
     table: include_str!("../../data/skylake-avx512.tsv"),
     corrections: include_str!("../../data/skylake-avx512.corrections.tsv"),
+    system: include_str!("../../data/x86.system.tsv"),
 };
 
 /// Cascade Lake: the same, with the loop stream detector.

@@ -155,6 +155,7 @@ pub const SUNNY_COVE: Core = Core {
     },
     table: include_str!("../../data/icelake-server.tsv"),
     corrections: include_str!("../../data/icelake-server.corrections.tsv"),
+    system: include_str!("../../data/x86.system.tsv"),
 };
 
 /// Ice Lake.

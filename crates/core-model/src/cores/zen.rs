@@ -134,6 +134,7 @@ pub const ZEN2: Core = Core {
     },
     table: include_str!("../../data/znver2.tsv"),
     corrections: "",
+    system: include_str!("../../data/x86.system.tsv"),
 };
 
 /// Milan.

@@ -15,12 +15,13 @@ mod shape;
 mod sums;
 mod tree;
 
+use crate::block::{Definition, Predicted};
 use crate::pipeline::Pipeline;
-use crate::step::{BlockId, BlockStep, Predicted};
 use crate::totals::CoreTotals;
 use crate::world::World;
 use prospects::Prospects;
 use recorder::Recorder;
+use retire::BlockId;
 pub(crate) use shape::{Shaped, Words};
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
@@ -46,11 +47,11 @@ struct State {
 
 /// Where the pipeline is.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Whereabouts {
-    /// Where it says. The number of its state, if that is known.
-    Here(Option<u32>),
-    /// In the state with this number at this cycle; it has not been told.
-    Away { state: u32, cycle: u64 },
+pub(crate) enum PipelinePosition {
+    /// Where its own state says. The number of that state, if it is known.
+    Live(Option<u32>),
+    /// In the state with this number at this cycle, into which it has to be brought before it can go on.
+    Memoised { state: u32, cycle: u64 },
 }
 
 /// Hashes are hashed already.
@@ -102,14 +103,24 @@ impl Memo {
         }
     }
 
-    /// True if the state of the pipeline should be looked for at this block.
-    pub(crate) fn looks(&mut self, block: BlockId) -> bool {
-        self.prospects.look(block)
+    /// The state that the pipeline is in at the start of a block, and its cycle, if there may be any use in them.
+    pub(crate) fn look(
+        &mut self,
+        pipeline: &mut Pipeline,
+        totals: &mut CoreTotals,
+        block: BlockId,
+    ) -> Option<(u32, u64)> {
+        if !self.prospects.look(block) || !self.recognises(pipeline) {
+            return None;
+        }
+        pipeline.back_end.settle(totals);
+        let state = self.number(pipeline)?;
+        Some((state, pipeline.cycles()))
     }
 
     /// True if the pipeline may have been in this state before. Most states never come back, and only the others are worth
     /// a number.
-    pub(crate) fn recognises(&mut self, pipeline: &mut Pipeline) -> bool {
+    fn recognises(&mut self, pipeline: &mut Pipeline) -> bool {
         let bit = hash(&pipeline.outline()) as usize % OUTLINES;
         let word = &mut self.seen[bit / 64];
         let recognised = *word >> (bit % 64) & 1 == 1;
@@ -126,7 +137,7 @@ impl Memo {
     }
 
     /// The number of the state that the pipeline is in, of which what is over has been booked; `None` if it has none.
-    pub(crate) fn number(&mut self, pipeline: &Pipeline) -> Option<u32> {
+    fn number(&mut self, pipeline: &Pipeline) -> Option<u32> {
         self.shape.clear();
         if pipeline.save(pipeline.cycles(), &mut self.shape).is_none() {
             self.prospects.pay(SHAPELESS);
@@ -150,9 +161,11 @@ impl Memo {
         &self.shapes[start as usize..][..len as usize]
     }
 
-    /// Brings the pipeline into a state.
-    pub(crate) fn restore(&self, pipeline: &mut Pipeline, state: u32, cycle: u64) {
-        pipeline.restore(cycle, &mut Words::new(self.shape_of(state)));
+    /// Brings the pipeline to its position.
+    pub(crate) fn resume(&self, pipeline: &mut Pipeline, position: PipelinePosition) {
+        if let PipelinePosition::Memoised { state, cycle } = position {
+            pipeline.restore(cycle, &mut Words::new(self.shape_of(state)));
+        }
     }
 
     /// Does what the block did before in this state, if the world answers as it did then: the next state and its cycle.
@@ -162,7 +175,7 @@ impl Memo {
         world: &mut World,
         totals: &mut CoreTotals,
         (state, cycle): (u32, u64),
-        block: &Predicted<BlockStep<'_>>,
+        block: &Predicted<'_>,
     ) -> Option<(u32, u64)> {
         let next = self.tree.replay(world, totals, (state, cycle), block)?;
         self.prospects.earn();
@@ -176,11 +189,12 @@ impl Memo {
         world: &mut World,
         totals: &mut CoreTotals,
         state: u32,
-        block: &Predicted<BlockStep<'_>>,
+        definition: &Definition,
+        block: &Predicted<'_>,
     ) -> Option<u32> {
         let from = pipeline.cycles();
         let mut recorder = Recorder::new(&mut self.tree, world, totals, (state, from), block);
-        pipeline.retire_block(&mut recorder, &mut self.moved, block);
+        pipeline.retire(&mut recorder, &mut self.moved, definition, block);
         let end = recorder.end();
         pipeline.back_end.settle(&mut self.moved);
         let next = if self.recognises(pipeline) { self.number(pipeline) } else { None };

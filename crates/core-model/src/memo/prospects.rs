@@ -1,8 +1,8 @@
 //! Where it is worth to look for known states: a loop whose states come back goes on beside one whose states never do.
 
-use crate::step::BlockId;
+use retire::BlockId;
 
-/// Blocks that are told apart, by the low bits of their names.
+/// Blocks that are told apart, by the low bits of their indices.
 const BLOCKS: usize = 1 << 12;
 /// Known blocks after which the next so many failures cost nothing, and the other way round.
 const CREDIT: i16 = 256;
@@ -38,7 +38,7 @@ impl Prospects {
     #[inline]
     pub(super) fn look(&mut self, block: BlockId) -> bool {
         self.take_in();
-        self.newest = block.number() as usize % BLOCKS;
+        self.newest = block.index as usize % BLOCKS;
         let prospect = &mut self.blocks[self.newest];
         let looks = prospect.left == 0;
         prospect.left = prospect.left.saturating_sub(1);

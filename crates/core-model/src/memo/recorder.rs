@@ -1,13 +1,12 @@
 //! Stands between the pipeline and the world, and writes down what is asked and answered.
 
 use super::tree::{Link, Question, Tree};
+use crate::execution::Execution;
 use crate::memory::StoreTimes;
-use crate::pipeline::Execution;
 use crate::predictor::Outcome;
-use crate::step::BlockStep;
 use crate::totals::CoreTotals;
 use crate::world::{Answer, Entered, Entry, Loaded, Loads, NO_CODE, Outside, Stored, World, branch_code};
-use retire::Branch;
+use retire::{Block, Branch};
 
 pub(crate) struct Recorder<'a> {
     tree: &'a mut Tree,
@@ -27,7 +26,7 @@ impl<'a> Recorder<'a> {
         world: &'a mut World,
         totals: &'a mut CoreTotals,
         (state, from): (u32, u64),
-        block: &BlockStep<'_>,
+        block: &Block<'_>,
     ) -> Self {
         let place = tree.begin(state, block);
         Self { tree, world, totals, from, rip: block.rip, place, asked: 0 }

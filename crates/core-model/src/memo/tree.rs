@@ -1,12 +1,12 @@
 //! The paths that executions of blocks have left.
 
 use super::sums::Sums;
+use crate::block::{Predicted, accesses_of};
+use crate::execution::Execution;
 use crate::memory::StoreTimes;
-use crate::pipeline::Execution;
-use crate::step::{BlockId, BlockStep, Predicted};
 use crate::totals::CoreTotals;
 use crate::world::{Answer, Entry, Loads, NO_CODE, Outside, World, branch_code};
-use retire::MemoryAccess;
+use retire::{Block, BlockId, MemoryAccess};
 
 /// No node, no edge.
 pub(crate) const NONE: u32 = u32::MAX;
@@ -29,8 +29,8 @@ impl Edge {
     }
 
     #[inline(always)]
-    fn is_of(&self, block: &BlockStep<'_>) -> bool {
-        self.block == block.id && self.rip == block.rip && self.branch == block.branch.is_some()
+    fn is_of(&self, block: &Block<'_>) -> bool {
+        self.block == Some(block.id) && self.rip == block.rip && self.branch == block.branch.is_some()
     }
 }
 
@@ -136,7 +136,7 @@ impl Tree {
 
     /// The first node of a block in a state.
     #[inline(always)]
-    fn first_node(&self, state: u32, block: &BlockStep<'_>) -> Option<u32> {
+    fn first_node(&self, state: u32, block: &Block<'_>) -> Option<u32> {
         let mut edge = self.first.get(state as usize)?;
         while !edge.is_of(block) {
             edge = self.edges.get(edge.other as usize)?;
@@ -151,7 +151,7 @@ impl Tree {
         world: &mut World,
         totals: &mut CoreTotals,
         start: (u32, u64),
-        block: &Predicted<BlockStep<'_>>,
+        block: &Predicted<'_>,
     ) -> Option<(u32, u64)> {
         let end = self.walk(world, totals, start, block);
         if let Err((last, answer)) = end {
@@ -180,7 +180,7 @@ impl Tree {
         world: &mut World,
         totals: &mut CoreTotals,
         (state, from): (u32, u64),
-        block: &Predicted<BlockStep<'_>>,
+        block: &Predicted<'_>,
     ) -> Result<(u32, u64), (u32, Option<u64>)> {
         let mut last = NONE;
         let mut place = self.first_node(state, block).unwrap_or(NONE);
@@ -246,9 +246,9 @@ impl Tree {
     }
 
     /// Where the path of a block in a state begins: a node, or where to put it.
-    pub(crate) fn begin(&mut self, state: u32, block: &BlockStep<'_>) -> Option<Result<u32, Link>> {
+    pub(crate) fn begin(&mut self, state: u32, block: &Block<'_>) -> Option<Result<u32, Link>> {
         let first = &mut self.first[state as usize];
-        let (id, rip, branch) = (Some(block.id?), block.rip, block.branch.is_some());
+        let (id, rip, branch) = (Some(block.id), block.rip, block.branch.is_some());
         if first.block.is_none() {
             *first = Edge::new(id, rip, branch, NONE);
         }
@@ -315,7 +315,7 @@ impl Tree {
 
 /// The accesses of a block by instruction.
 struct Accesses<'a, 'b> {
-    block: &'b BlockStep<'a>,
+    block: &'b Block<'a>,
     rest: usize,
     number: u8,
     memory: &'a [MemoryAccess],
@@ -327,7 +327,7 @@ impl<'a> Accesses<'a, '_> {
     fn of(&mut self, number: u8, rip: u64) -> Execution<'a> {
         if self.number != number {
             self.number = number;
-            self.memory = self.block.memory_of(number.into(), &mut self.rest);
+            self.memory = accesses_of(self.block, number.into(), &mut self.rest);
         }
         Execution { number, rip, memory: self.memory, repetitions: 1 }
     }

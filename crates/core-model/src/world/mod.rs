@@ -4,15 +4,16 @@
 mod answer;
 
 use crate::core::Core;
+use crate::execution::Execution;
 use crate::memory::{
     Asker, Caches, CodeCaches, Found, Level, Purpose, StoreBuffer, StoreTimes, Stores, Tlbs,
 };
-use crate::pipeline::Execution;
 use crate::predictor::Outcome;
-use crate::prepared::{Prepared, Traits};
+use crate::prepared::Prepared;
 use crate::totals::CoreTotals;
+use crate::traits::Traits;
 pub(crate) use answer::{Answer, NO_CODE, branch_code};
-use retire::{Branch, MemoryAccess};
+use retire::{Branch, MemoryAccess, Prefetch};
 
 /// Cycles that the second half of an access across lines takes.
 const SPLIT: u64 = 4;
@@ -326,7 +327,7 @@ impl World {
         for access in execution.memory {
             let (delay, _) = self.tlbs.translate(totals, Purpose::Load, access.linear, access.page, at);
             let line = access.physical >> 6;
-            if prepared.prefetch == 2 {
+            if prepared.prefetch == Prefetch::Outer {
                 self.caches.prefetch_outer(totals, line, at + delay);
             } else {
                 self.caches.prefetch_first(totals, line, at + delay);

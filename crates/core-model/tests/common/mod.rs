@@ -1,9 +1,12 @@
 //! Synthetic streams for the model.
 #![allow(dead_code, reason = "each test file uses a part")]
 
-use core_model::{Core, CoreTotals, Model, Prepared, Step};
-use iced_x86::{Decoder, DecoderOptions, FlowControl, Instruction, code_asm::CodeAssembler};
-use retire::{Branch, BranchKind, CoreEvent, MemoryAccess};
+use core_model::{Core, CoreTotals, Model};
+use iced_x86::{
+    Decoder, DecoderOptions, FlowControl, Instruction, InstructionInfoFactory, code_asm::CodeAssembler,
+};
+use retire::{Block, BlockId, Branch, BranchKind, CoreEvent, MemoryAccess, Observer};
+use soft_cpu::describe;
 
 /// Where code is assembled.
 pub(crate) const CODE: u64 = 0x40_0000;
@@ -33,7 +36,7 @@ pub(crate) fn assemble(body: impl FnOnce(&mut CodeAssembler)) -> Vec<Instruction
     Decoder::with_ip(64, &bytes, CODE, DecoderOptions::NONE).into_iter().collect()
 }
 
-/// A model that runs assembled code; whoever tests says how branches go and where memory is.
+/// A model that runs assembled code; the test says how branches go and where memory is.
 pub(crate) struct Run {
     pub(crate) model: Model,
     pub(crate) user: bool,
@@ -41,40 +44,72 @@ pub(crate) struct Run {
 
 impl Run {
     pub(crate) fn new(core: &'static Core) -> Self {
-        Self { model: Model::new(core).unwrap(), user: true }
+        Self { model: new(core), user: true }
     }
 
-    pub(crate) fn prepare(&self, code: &[Instruction]) -> Vec<(Prepared, Instruction)> {
-        code.iter().map(|instruction| (self.model.prepare(instruction), *instruction)).collect()
+    /// A block of each instruction.
+    pub(crate) fn define(&mut self, code: &[Instruction]) -> Vec<(BlockId, Instruction)> {
+        code.iter().map(|instruction| (self.model.define(&alone(*instruction)), *instruction)).collect()
     }
 
     /// Retires one instruction.
     pub(crate) fn step(
         &mut self,
-        code: &(Prepared, Instruction),
+        &(id, instruction): &(BlockId, Instruction),
         memory: &[MemoryAccess],
         branch: Option<(bool, u64)>,
     ) {
-        let (prepared, instruction) = code;
-        let branch = branch.map(|(taken, target)| Branch { kind: kind(instruction), taken, target });
-        self.model.retire(
-            prepared,
-            &Step {
-                rip: instruction.ip(),
-                fetch_pa: instruction.ip(),
-                fetch_page: 12,
-                length: instruction.len() as u8,
-                user: self.user,
-                memory,
-                branch,
-                repetitions: 1,
-            },
-        );
+        let branch = branch.map(|(taken, target)| Branch { kind: kind(&instruction), taken, target });
+        let (rip, user) = (instruction.ip(), self.user);
+        self.model.retire(&Block {
+            rip,
+            fetch_pa: rip,
+            user,
+            memory,
+            branch,
+            ..block(id, &alone(instruction))
+        });
     }
 
     pub(crate) fn totals(&mut self) -> CoreTotals {
         self.model.event(CoreEvent::Serialise);
         *self.model.totals(self.user)
+    }
+}
+
+pub(crate) fn new(core: &'static Core) -> Model {
+    Model::new(core, describe::form).unwrap()
+}
+
+/// Instructions as a model gets them.
+pub(crate) fn describe(code: &[Instruction]) -> Vec<retire::Instruction> {
+    let mut info = InstructionInfoFactory::new();
+    code.iter().map(|instruction| describe::instruction(instruction, &mut info)).collect()
+}
+
+/// An instruction as a block of its own.
+fn alone(mut instruction: Instruction) -> Vec<retire::Instruction> {
+    instruction.set_ip(0);
+    describe(&[instruction])
+}
+
+/// A block in user mode, without accesses and branch.
+pub(crate) fn block(id: BlockId, instructions: &[retire::Instruction]) -> Block<'static> {
+    let last = instructions.last().unwrap();
+    Block {
+        id,
+        first: 0,
+        count: instructions.len() as u8,
+        whole: true,
+        user: true,
+        fetch_page: 12,
+        rip: CODE,
+        fetch_pa: CODE,
+        memory: &[],
+        branch: None,
+        last: last.offset,
+        end: last.offset + u16::from(last.length),
+        repetitions: 1,
     }
 }
 

@@ -20,7 +20,7 @@ pub struct ModeTotals {
     /// Iterations of string instructions with REP, also of those that have not ended.
     #[cfg_attr(feature = "serde", serde(default))]
     pub repetitions: u64,
-    /// Instructions that work on x87 registers, as [`core_model::RegisterFile`] has it.
+    /// Instructions that work on x87 registers, as [`retire::RegisterFile`] has it.
     #[cfg_attr(feature = "serde", serde(default))]
     pub x87: u64,
     /// Those that work on MMX registers.

@@ -10,8 +10,8 @@ pub use tracer::Tracer;
 
 use crate::account::totals::Totals;
 use crate::cpuid::CpuidLeaf;
-use crate::observe::{Observer, Unobserved};
 use core::convert::Infallible;
+use retire::{Observer, Unobserved};
 
 /// The guest gets #GP(0).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]

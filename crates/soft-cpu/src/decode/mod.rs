@@ -18,15 +18,15 @@ use crate::block::Ending;
 use crate::block::Position;
 use crate::bus::Bus;
 use crate::context::Mode;
+use crate::describe::register_file;
 use crate::exec::chain::{self, Chain};
 use crate::exec::{self, Handler, Insn};
 use crate::low::Low;
-use core_model::RegisterFile;
 use iced_x86::{
     Decoder, DecoderError, DecoderOptions, FlowControl, Instruction, InstructionInfoFactory,
     InstructionInfoOptions, Mnemonic, OpAccess,
 };
-use retire::BranchKind;
+use retire::{BranchKind, RegisterFile};
 
 /// Instructions in a block at most.
 const MAX_INSNS: usize = 32;
@@ -90,7 +90,7 @@ fn decode<B: Bus>(bytes: &[u8], mode: Mode, limit: usize) -> Decoded<B> {
             let (loads, stores) = memory_operands(&mut info, &instruction);
             position.loads = position.loads.saturating_add(loads);
             position.stores = position.stores.saturating_add(stores);
-            match RegisterFile::of(&instruction) {
+            match register_file(&instruction) {
                 RegisterFile::General => {}
                 RegisterFile::X87 => position.fpu += 1,
                 RegisterFile::Mmx => position.fpu += 1 << 4,

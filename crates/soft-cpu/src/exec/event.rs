@@ -5,10 +5,9 @@ use crate::context::{CS, Core, RSP, SS};
 use crate::exception::{self, Delivery, Done, EventKind, Exception, Fault, Place};
 use crate::flags::{IF, NT, RF, TF, VM};
 use crate::low::Low;
-use crate::observe::Observer;
 use crate::segment::selector_error;
 use crate::state::Segment;
-use retire::{Assist, CoreEvent};
+use retire::{Assist, CoreEvent, Observer};
 
 /// Error code bit EXT: the event came from outside the program.
 const EXTERNAL: u32 = 1;

@@ -12,10 +12,9 @@ use crate::debug::breakpoints::{DR6_BD, DR7_GD};
 use crate::exception::{self, Done, Exception};
 use crate::flags::{RF, ZF};
 use crate::low::Low;
-use crate::observe::Observer;
 use crate::state::DescriptorTable;
 use crate::width::Width;
-use retire::CoreEvent;
+use retire::{CoreEvent, Observer};
 
 const CR0_ET: u64 = 1 << 4;
 const CR0_KNOWN: u64 =

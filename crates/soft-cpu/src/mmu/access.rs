@@ -7,9 +7,8 @@ use crate::exception::{self, Done, Exception, Fault};
 use crate::exec::Insn;
 use crate::flags::AC;
 use crate::low::Low;
-use crate::observe::Observer;
 use crate::width::Memory;
-use retire::CoreEvent;
+use retire::{CoreEvent, Observer};
 
 /// Where a read-modify-write goes.
 #[derive(Debug, Clone, Copy)]
@@ -181,8 +180,8 @@ impl Core {
             return Ok(value);
         }
         let (first, second, split) = self.parts::<T, B>(bus, linear, Intent::Read, user, stack)?;
-        if B::OBSERVED && self.watch.together {
-            self.watch_alone(bus, (first, second, split), T::BYTES, false)?;
+        if B::OBSERVED && self.watch.batched {
+            self.watch_single(bus, (first, second, split), T::BYTES, false)?;
         }
         self.watch_parts::<B>(linear, T::BYTES, (first, second, split), false);
         Ok(self.read_parts(bus, first, second, split))
@@ -202,8 +201,8 @@ impl Core {
             return Ok(());
         }
         let (first, second, split) = self.parts::<T, B>(bus, linear, Intent::Write, user, stack)?;
-        if B::OBSERVED && self.watch.together {
-            self.watch_alone(bus, (first, second, split), T::BYTES, true)?;
+        if B::OBSERVED && self.watch.batched {
+            self.watch_single(bus, (first, second, split), T::BYTES, true)?;
         }
         self.watch_parts::<B>(linear, T::BYTES, (first, second, split), true);
         self.write_parts(bus, value, first, second, split);
@@ -224,8 +223,8 @@ impl Core {
             return Ok(update);
         }
         let (first, second, split) = self.parts::<T, B>(bus, linear, Intent::Write, self.user, stack)?;
-        if B::OBSERVED && self.watch.together {
-            self.watch_alone(bus, (first, second, split), T::BYTES, true)?;
+        if B::OBSERVED && self.watch.batched {
+            self.watch_single(bus, (first, second, split), T::BYTES, true)?;
         }
         self.watch_parts::<B>(linear, T::BYTES, (first, second, split), false);
         self.watch_parts::<B>(linear, T::BYTES, (first, second, split), true);

@@ -1,11 +1,9 @@
 //! What an observer has made of a block.
 
-use super::Observer;
 use crate::context::Mode;
-use crate::decode;
-use core_model::{BlockId, Prepared};
-use iced_x86::{FlowControl, Instruction};
-use retire::BranchKind;
+use crate::{decode, describe};
+use iced_x86::{FlowControl, Instruction, InstructionInfoFactory};
+use retire::{BlockId, BranchKind, Observer};
 
 /// How a block's last instruction goes on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,14 +31,14 @@ pub(crate) enum Special {
 /// The instructions of a block as an observer wants them.
 #[derive(Debug)]
 pub(crate) struct Observed {
-    pub(crate) id: Option<BlockId>,
-    pub(crate) ops: Box<[Prepared]>,
+    /// What the observer knows it by.
+    pub(crate) id: BlockId,
     pub(crate) specials: Box<[Special]>,
     pub(crate) ending: Ending,
     /// The near branch at its end.
     pub(crate) branch: Option<BranchKind>,
-    /// The instructions are about registers and memory only, and may be told of together.
-    pub(crate) together: bool,
+    /// The instructions are about registers and memory only, and may be reported in a batch.
+    pub(crate) batched: bool,
     /// Where its last instruction begins, in bytes from the start.
     pub(crate) last: u16,
     /// Log2 of the size of the page that it was fetched from when it was decoded.
@@ -57,34 +55,34 @@ impl Observed {
         page: u8,
     ) -> Self {
         let mut ending = Ending::Next;
-        let mut together = true;
+        let mut batched = true;
         let mut decoder = decode::decoder(bytes, mode);
         let mut instruction = Instruction::default();
-        let ops = (0..count).map(|_| {
+        let mut info = InstructionInfoFactory::new();
+        let described = (0..count).map(|_| {
             decoder.decode_out(&mut instruction);
             ending = Ending::new(&instruction);
             let special = Special::new(&instruction);
-            together &= special == Special::No && ending != Ending::Far && !is_alone(&instruction);
-            (observer.prepare(&instruction), special)
+            batched &= special == Special::No && ending != Ending::Far && !is_single(&instruction);
+            (describe::instruction(&instruction, &mut info), special)
         });
-        let (ops, specials): (Vec<_>, Vec<_>) = ops.unzip();
+        let (described, specials): (Vec<_>, Vec<_>) = described.unzip();
         // Where execution goes on does not tell whether that has jumped.
-        together &=
-            ending != Ending::Conditional || instruction.near_branch_target() != instruction.next_ip();
-        let last = ops.last().map_or(0, Prepared::offset);
-        let id = BlockId::new(&ops);
+        batched &= ending != Ending::Conditional || instruction.near_branch_target() != instruction.next_ip();
+        let last = described.last().map_or(0, |last| last.offset);
+        let id = observer.define(&described);
         let branch = match ending {
             Ending::Conditional => Some(BranchKind::Conditional),
             Ending::Near(kind) => Some(kind),
             Ending::Next | Ending::Far => None,
         };
-        Self { id, ops: ops.into(), specials: specials.into(), ending, branch, together, last, page }
+        Self { id, specials: specials.into(), ending, branch, batched, last, page }
     }
 }
 
 /// True if the instruction may call the bus for something else than RAM, changes what is translated, or accesses
 /// memory many times.
-fn is_alone(instruction: &Instruction) -> bool {
+fn is_single(instruction: &Instruction) -> bool {
     use iced_x86::Mnemonic as M;
     let control = |operand| {
         let register = instruction.op_register(operand);

@@ -91,10 +91,10 @@ impl Core {
         }
     }
 
-    /// To be asked before an access that had to be translated. A fault without an exception if the instruction is to be
-    /// told of alone, because it accesses a device or code.
+    /// To be called before an access that had to be translated. A fault without an exception if the instruction is
+    /// to be executed and reported by itself, because it accesses a device or code.
     #[cold]
-    pub(crate) fn watch_alone<B: Bus>(
+    pub(crate) fn watch_single<B: Bus>(
         &mut self,
         bus: &mut B,
         parts: (u64, u64, usize),
@@ -104,8 +104,8 @@ impl Core {
         let (first, second, split) = parts;
         let second = (split < size).then_some(second);
         let mut pages = [Some(first), second].into_iter().flatten().map(|at| at & !(PAGE - 1));
-        self.watch.alone = pages.any(|page| bus.ram_page(page).is_none() || write && self.mmu.is_code(page));
-        if self.watch.alone { Err(Fault) } else { Ok(()) }
+        self.watch.single = pages.any(|page| bus.ram_page(page).is_none() || write && self.mmu.is_code(page));
+        if self.watch.single { Err(Fault) } else { Ok(()) }
     }
 
     /// Notes what a REP instruction does at once, line by line.

@@ -1,9 +1,8 @@
 //! The run loop with an observer: as that of the fast path, but it may have to stop after each instruction.
 
-use super::Observer;
 use super::block::{Ending, Observed, Special};
 use super::watch::Logged;
-use crate::block::{self, BlockId};
+use crate::block::{self, BlockId, Position};
 use crate::bus::Bus;
 use crate::cache::{Block, Cache, Path};
 use crate::context::{BLOCK, CS, Core, RCX};
@@ -13,14 +12,13 @@ use crate::exec::Insn;
 use crate::exec::operand::{self, address_mask};
 use crate::mmu::{Flushed, PAGE};
 use core::ops::Range;
-use core_model::{BlockStep, Prepared, Step};
-use retire::{Branch, BranchKind, CoreEvent, MemoryAccess};
+use retire::{Branch, BranchKind, CoreEvent, MemoryAccess, Observer};
 
 /// Longest instruction.
 const LONGEST: u64 = 15;
 
 impl<B: Bus> Cpu<B> {
-    /// Starts or stops watching, as the bus wants it.
+    /// Starts or stops observation, as the bus wants it.
     pub(crate) fn watch(&mut self, bus: &mut B) {
         let on = bus.observer().is_some();
         if on != self.core.watch.on {
@@ -30,12 +28,14 @@ impl<B: Bus> Cpu<B> {
         }
     }
 
-    /// What the observer makes of a block that has just been decoded, from a page of so many bytes as log2; nothing
-    /// without one.
-    pub(crate) fn observe_block(&self, bus: &mut B, block: &Block<B>, page: u8) -> Option<Observed> {
+    /// Defines a block that has just been decoded, from a page of so many bytes as log2, for the observer, if there is
+    /// one.
+    pub(crate) fn observe_block(&mut self, bus: &mut B, block: &Block<B>, page: u8) -> Option<Observed> {
         if !self.core.watch.on {
             return None;
         }
+        let observer = bus.observer()?;
+        self.cache.released().for_each(|block| observer.release(block));
         let mut bytes = vec![0; usize::from(block.end.start)];
         let in_page = bytes.len().min((PAGE - block.gpa % PAGE) as usize);
         let (first, rest) = bytes.split_at_mut(in_page);
@@ -49,48 +49,51 @@ impl<B: Bus> Cpu<B> {
         Some(Observed::new(bus.observer()?, &bytes, block.mode, count, page))
     }
 
-    /// As [`run_known_blocks`](Self::run_known_blocks), telling the observer.
+    /// As [`run_known_blocks`](Self::run_known_blocks), and reports to the observer.
     pub(crate) fn run_observed_blocks(&mut self, bus: &mut B, left: &mut u64, pace: Pace) -> Option<Left> {
-        self.core.watch.together = true;
-        let outcome = self.run_together(bus, left, pace);
-        self.core.watch.together = false;
+        self.core.watch.batched = true;
+        let outcome = self.run_batches(bus, left, pace);
+        self.core.watch.batched = false;
         outcome
     }
 
     #[inline(never)]
-    fn run_together(&mut self, bus: &mut B, left: &mut u64, pace: Pace) -> Option<Left> {
+    fn run_batches(&mut self, bus: &mut B, left: &mut u64, pace: Pace) -> Option<Left> {
         let core = &mut self.core;
         let mut path = Path::START;
-        // Branches are told of before their instructions.
-        let together = pace == Pace::Free && !core.trail.wants_any();
-        // Instructions that may be executed before the observer is asked again, and those of which he has not been told.
+        // The bus gets a branch before its instruction is reported.
+        let batches = pace == Pace::Free && !core.trail.wants_any();
+        // Instructions that may be executed before the next report, and those that have been since the last one.
         let mut allowed = 0;
-        let mut untold = 0;
+        let mut unreported = 0;
         loop {
             let fits = |block: &Block<B>, allowed| {
                 u64::from(block.end.index) <= allowed
-                    && block.observed.as_ref().is_some_and(|seen| seen.together)
+                    && block.observed.as_ref().is_some_and(|seen| seen.batched)
             };
             let block = match self.cache.follow(&mut path, core.block_key()) {
                 Some(block) if fits(block, allowed) => block,
                 found => {
                     let known = found.is_some();
-                    *left -= std::mem::take(&mut untold);
-                    tell_all(&self.cache, core, bus);
+                    *left -= std::mem::take(&mut unreported);
+                    report_all(&self.cache, core, bus);
                     if *left == 0 {
                         return Some(Left::Through);
                     }
                     let block = if known { self.cache.block(path.here()) } else { None }?;
                     let observed = block.observed.as_ref()?;
-                    allowed =
-                        if together { bus.observer().map_or(0, Observer::patience).min(*left) } else { 0 };
+                    allowed = if batches {
+                        bus.observer().map_or(0, Observer::quiet_horizon).min(*left)
+                    } else {
+                        0
+                    };
                     if !fits(block, allowed) {
                         core.regs[BLOCK] = core.rip;
-                        core.watch.together = false;
+                        core.watch.batched = false;
                         if let Some(left) = run_one_by_one(core, bus, block, observed, left, pace) {
                             return Some(left);
                         }
-                        core.watch.together = true;
+                        core.watch.batched = true;
                         allowed = 0;
                         continue;
                     }
@@ -102,7 +105,7 @@ impl<B: Bus> Cpu<B> {
             core.rip = core.rip.wrapping_add(u64::from(block.end.start));
             let done = (block.chain)(core, bus, block.insns.iter());
             if done.is_err() || core.stop {
-                *left -= std::mem::take(&mut untold);
+                *left -= std::mem::take(&mut unreported);
                 if let Some(left) = leave(&self.cache, core, bus, done, left) {
                     return Some(left);
                 }
@@ -110,21 +113,21 @@ impl<B: Bus> Cpu<B> {
                 continue;
             }
             allowed -= u64::from(block.end.index);
-            untold += u64::from(block.end.index);
+            unreported += u64::from(block.end.index);
             let full = core.watch.end_block();
             if core.retire_block(block.end) {
                 core.trail_half_full(bus);
             }
             if full || !core.watch.assists.is_empty() {
-                *left -= std::mem::take(&mut untold);
-                tell_all(&self.cache, core, bus);
+                *left -= std::mem::take(&mut unreported);
+                report_all(&self.cache, core, bus);
             }
         }
     }
 }
 
-/// Tells the observer of all blocks in the log.
-fn tell_all<B: Bus>(cache: &Cache<B>, core: &mut Core, bus: &mut B) {
+/// Reports all blocks in the log.
+fn report_all<B: Bus>(cache: &Cache<B>, core: &mut Core, bus: &mut B) {
     let count = core.watch.block_count();
     if count == 0 {
         return;
@@ -132,58 +135,60 @@ fn tell_all<B: Bus>(cache: &Cache<B>, core: &mut Core, bus: &mut B) {
     // Behind the last one.
     core.watch.begin_block(core.rip, BlockId::NONE);
     if core.watch.assists.is_empty() {
-        tell(cache, core, bus, 0..count);
+        report(cache, core, bus, 0..count);
     } else {
         // The last one needed them.
-        tell(cache, core, bus, 0..count - 1);
-        tell_some_assists(core, bus);
-        tell(cache, core, bus, count - 1..count);
+        report(cache, core, bus, 0..count - 1);
+        report_some_assists(core, bus);
+        report(cache, core, bus, count - 1..count);
     }
     core.watch.clear_log();
 }
 
-/// Tells the observer of some blocks in the log.
+/// Reports some blocks in the log.
 #[inline(never)]
-fn tell<B: Bus>(cache: &Cache<B>, core: &mut Core, bus: &mut B, range: Range<u8>) {
+fn report<B: Bus>(cache: &Cache<B>, core: &mut Core, bus: &mut B, range: Range<u8>) {
+    let Some(observer) = bus.observer() else { return };
     let watch = &core.watch;
     let context = (core.bases[CS], core.totals.bills_user());
-    let steps = watch.blocks(range).windows(2).filter_map(move |pair| {
-        let &[logged, next] = pair else { return None };
-        let block = cache.block(logged.block)?;
-        let observed = block.observed.as_ref()?;
-        let memory = watch.accesses(logged, next.first)?;
-        Some(step_of(block, observed, logged, context, memory, next.start))
-    });
-    if let Some(observer) = bus.observer() {
-        observer.retire_blocks(steps);
+    for pair in watch.blocks(range).windows(2) {
+        let &[logged, next] = pair else { continue };
+        let Some(block) = cache.block(logged.block) else { continue };
+        let Some(observed) = &block.observed else { continue };
+        let Some(memory) = watch.accesses(logged, next.first) else { continue };
+        let ends = observer.retire(&retired(block, observed, logged, context, memory, next.start));
+        debug_assert!(!ends, "the observer's horizon was further away");
     }
 }
 
 /// A block behind which execution went on at an address; `base` is that of CS, and it ran at CPL 3 if `user`.
 #[inline(always)]
-fn step_of<'a, B>(
+fn retired<'a, B>(
     block: &Block<B>,
-    observed: &'a Observed,
+    observed: &Observed,
     logged: Logged,
     (base, user): (u64, bool),
     memory: &'a [MemoryAccess],
     target: u64,
-) -> BlockStep<'a> {
-    BlockStep {
+) -> retire::Block<'a> {
+    retire::Block {
         id: observed.id,
+        first: 0,
+        count: block.end.index,
+        whole: true,
+        user,
+        fetch_page: observed.page,
         rip: logged.start.wrapping_add(base),
         fetch_pa: block.gpa,
-        fetch_page: observed.page,
-        user,
-        instructions: &observed.ops,
         memory,
         branch: branch_to(block, observed, logged, target),
         last: observed.last,
-        length: block.end.start,
+        end: block.end.start,
+        repetitions: 1,
     }
 }
 
-/// The branch at the end of a block behind which execution went on there, if it is one that may be told of with others.
+/// The branch at the end of a block behind which execution went on there, if it is one that may be part of a batch.
 #[inline(always)]
 fn branch_to<B>(block: &Block<B>, observed: &Observed, logged: Logged, target: u64) -> Option<Branch> {
     let behind = logged.start.wrapping_add(u64::from(block.end.start));
@@ -194,7 +199,7 @@ fn branch_to<B>(block: &Block<B>, observed: &Observed, logged: Logged, target: u
     })
 }
 
-/// After an instruction that did not complete, or that stops the run, among those that are told of together.
+/// After an instruction of a batch that did not complete, or that stops the run.
 #[cold]
 #[inline(never)]
 fn leave<B: Bus>(
@@ -204,13 +209,13 @@ fn leave<B: Bus>(
     outcome: Done,
     left: &mut u64,
 ) -> Option<Left> {
-    core.watch.together = false;
+    core.watch.batched = false;
     let fault = outcome.is_err();
     if fault {
         core.watch.forget(core.position.index);
     }
-    tell(cache, core, bus, 0..core.watch.block_count());
-    tell_assists(core, bus);
+    report(cache, core, bus, 0..core.watch.block_count());
+    report_assists(core, bus);
     let logged = core.watch.current();
     let block = cache.block(logged.block)?;
     let observed = block.observed.as_ref()?;
@@ -218,17 +223,16 @@ fn leave<B: Bus>(
     if done > 0 {
         let memory = core.watch.accesses(logged, core.watch.count())?;
         let context = (core.bases[CS], core.totals.bills_user());
-        let mut step = step_of(block, observed, logged, context, memory, core.rip);
+        let mut part = retired(block, observed, logged, context, memory, core.rip);
         if done < block.insns.len() {
-            let instructions = observed.ops.get(..done).unwrap_or_default();
-            step = BlockStep { id: None, instructions, branch: None, ..step };
+            part = retire::Block { count: done as u8, whole: false, branch: None, ..part };
         }
         if let Some(observer) = bus.observer() {
-            observer.retire_blocks(core::iter::once(step));
+            observer.retire(&part);
         }
     }
     core.watch.clear_log();
-    if fault && !std::mem::take(&mut core.watch.alone) {
+    if fault && !std::mem::take(&mut core.watch.single) {
         core.sync_totals();
         *left -= u64::from(core.position.index);
         return Some(Left::Faulted);
@@ -237,11 +241,11 @@ fn leave<B: Bus>(
         return Some(stop_behind(core, bus, block, done, left));
     }
     let outcome = run_each(core, bus, block, observed, done..block.insns.len(), left);
-    core.watch.together = true;
+    core.watch.batched = true;
     outcome
 }
 
-/// Executes a block, or as much of it as there are instructions left, and tells the observer of each instruction.
+/// Executes a block, or as much of it as there are instructions left, and reports each instruction.
 #[inline(never)]
 fn run_one_by_one<B: Bus>(
     core: &mut Core,
@@ -259,7 +263,7 @@ fn run_one_by_one<B: Bus>(
         .or_else(|| (pace != Pace::Free).then_some(Left::Through))
 }
 
-/// Executes some instructions of a block up to the last one that retires in it, and tells the observer of each.
+/// Executes some instructions of a block up to the last one that retires in it, and reports each.
 #[inline(never)]
 fn run_each<B: Bus>(
     core: &mut Core,
@@ -270,16 +274,15 @@ fn run_each<B: Bus>(
     left: &mut u64,
 ) -> Option<Left> {
     let linear = core.regs[BLOCK].wrapping_add(core.bases[CS]);
-    let start = Start { linear, physical: block.gpa, page: observed.page };
+    let start = Start { id: observed.id, linear, physical: block.gpa, page: observed.page };
     let last = block.insns.len() - 1;
     let end = block.insns.get(numbers.end).map_or(block.end, |next| next.position);
-    let told = observed.ops.iter().zip(&observed.specials);
-    let insns = block.insns.iter().zip(told).enumerate().take(numbers.end).skip(numbers.start);
-    for (index, (insn, (prepared, &special))) in insns {
+    let insns = block.insns.iter().zip(&observed.specials);
+    for (index, (insn, &special)) in insns.enumerate().take(numbers.end).skip(numbers.start) {
         core.position = insn.position;
         let ending = if index == last { observed.ending } else { Ending::Next };
         let near = if index == last { block::Ending::of(block.end).branch() } else { None };
-        if execute(core, bus, insn, prepared, special, (ending, near), start).is_err() {
+        if execute(core, bus, insn, special, (ending, near), start).is_err() {
             core.sync_totals();
             *left -= u64::from(core.position.index);
             return Some(Left::Faulted);
@@ -291,21 +294,22 @@ fn run_each<B: Bus>(
     core.retire_rest(end);
     *left -= u64::from(end.index);
     if core.mmu.tlb.flushed.is_some() {
-        tell_changes(core, bus);
+        report_changes(core, bus);
     }
     None
 }
 
-/// As [`stop_after`], telling the observer.
+/// As [`stop_after`], and reports to the observer.
 fn stop_behind<B: Bus>(core: &mut Core, bus: &mut B, block: &Block<B>, count: usize, left: &mut u64) -> Left {
     let stopped = stop_after(core, block, count, left);
-    tell_changes(core, bus);
+    report_changes(core, bus);
     stopped
 }
 
-/// Where a block starts.
+/// A block, and where it starts.
 #[derive(Debug, Clone, Copy)]
 struct Start {
+    id: retire::BlockId,
     linear: u64,
     physical: u64,
     page: u8,
@@ -324,13 +328,12 @@ fn branch(core: &Core, ending: Ending, before: u64) -> Option<Branch> {
     }
 }
 
-/// Executes an instruction and tells the observer that it has retired.
+/// Executes an instruction and reports that it has retired.
 #[inline(always)]
 fn execute<B: Bus>(
     core: &mut Core,
     bus: &mut B,
     insn: &Insn<B>,
-    prepared: &Prepared,
     special: Special,
     (ending, near): (Ending, Option<BranchKind>),
     start: Start,
@@ -355,20 +358,27 @@ fn execute<B: Bus>(
         Special::Repeats => core.watch.repetitions + iterations(core, insn, count),
         Special::No | Special::Prefetch => 1,
     };
-    tell_assists(core, bus);
-    let offset = u64::from(core.position.start);
-    let step = Step {
-        rip: start.linear.wrapping_add(offset),
-        fetch_pa: start.physical + offset,
-        fetch_page: start.page,
-        length: core.position.len,
+    report_assists(core, bus);
+    let Position { start: last, len, index, .. } = core.position;
+    // A repeated instruction that was interrupted may have begun at another position, in another block.
+    core.watch.accesses.iter_mut().for_each(|access| access.owner = index);
+    let retired = retire::Block {
+        id: start.id,
+        first: index,
+        count: 1,
+        whole: false,
         user: core.totals.bills_user(),
+        fetch_page: start.page,
+        rip: start.linear,
+        fetch_pa: start.physical,
         memory: &core.watch.accesses,
         branch,
+        last,
+        end: last + u16::from(len),
         repetitions,
     };
     if let Some(observer) = bus.observer()
-        && observer.retire(prepared, &step)
+        && observer.retire(&retired)
     {
         core.attention = true;
         core.stop = true;
@@ -377,7 +387,7 @@ fn execute<B: Bus>(
     Ok(())
 }
 
-/// Tells the bus of the near branch of the current instruction, if it is taken.
+/// Gives the bus the near branch of the current instruction, if it is taken.
 #[inline(always)]
 fn tell_branch<B: Bus>(core: &mut Core, bus: &mut B, near: Option<BranchKind>, branch: Option<Branch>) {
     if let Some(kind) = near
@@ -409,26 +419,26 @@ fn prefetch<B: Bus>(core: &mut Core, insn: &Insn<B>) {
     core.watch_prefetch(linear.wrapping_add(core.bases[usize::from(insn.seg & 7)]));
 }
 
-/// Tells the observer what needed help.
+/// Reports what needed help.
 #[inline(always)]
-fn tell_assists<B: Bus>(core: &mut Core, bus: &mut B) {
+fn report_assists<B: Bus>(core: &mut Core, bus: &mut B) {
     if !core.watch.assists.is_empty() {
-        tell_some_assists(core, bus);
+        report_some_assists(core, bus);
     }
 }
 
 #[cold]
 #[inline(never)]
-fn tell_some_assists<B: Bus>(core: &mut Core, bus: &mut B) {
+fn report_some_assists<B: Bus>(core: &mut Core, bus: &mut B) {
     let Some(observer) = bus.observer() else { return };
     for (kind, user) in core.watch.assists.drain(..) {
         observer.event(CoreEvent::Assist { kind, user });
     }
 }
 
-/// Tells the observer what the last instruction has done to translations.
+/// Reports what the last instruction has done to translations.
 #[cold]
-fn tell_changes<B: Bus>(core: &mut Core, bus: &mut B) {
+fn report_changes<B: Bus>(core: &mut Core, bus: &mut B) {
     let Some(observer) = bus.observer() else { return };
     match core.mmu.tlb.flushed.take() {
         Some(Flushed::All) => observer.event(CoreEvent::TlbFlush),

@@ -9,35 +9,34 @@ pub(super) const LINE: u64 = 64;
 const MERGE_FROM: usize = 16;
 /// Most accesses that are kept; further ones of the same instruction are lost.
 pub(super) const MAX: usize = 1 << 16;
-/// Most accesses of a block whose instructions are told of together: four for each, a read and a write across pages.
+/// Most accesses of a block that is reported in a batch: four for each, a read and a write across pages.
 const MAX_OF_BLOCK: u8 = 128;
 /// Room in a log: as much as an index can tell apart.
 const MAX_TOGETHER: usize = 1 << u8::BITS;
 /// Blocks in a log.
 const MAX_BLOCKS: u8 = 64;
 
-/// Whether somebody watches, and what he has to be told about the current instruction.
+/// Whether there is an observer, and what has to be reported to it.
 #[derive(Debug)]
 pub(crate) struct Watch {
     pub(crate) on: bool,
     /// Log2 of the size of the page that was translated last.
     pub(crate) page: u8,
-    /// Instructions are told of together.
-    pub(crate) together: bool,
-    /// Of an instruction that is told of alone.
+    /// Blocks are executed in a batch.
+    pub(crate) batched: bool,
+    /// Of an instruction that is reported by itself.
     pub(crate) accesses: Vec<MemoryAccess>,
-    /// Blocks whose instructions are told of together, of which nobody has been told yet. The one behind them is being
-    /// executed.
+    /// The blocks of the batch. The one behind them is being executed.
     blocks: [Logged; MAX_TOGETHER],
     block_count: u8,
     /// Their accesses.
     of_blocks: [MemoryAccess; MAX_TOGETHER],
     count: u8,
-    /// The current instruction has done nothing: it is to be told of alone.
-    pub(crate) alone: bool,
+    /// The current instruction has done nothing: it is to be executed and reported by itself.
+    pub(crate) single: bool,
     /// Iterations of a REP instruction that has not finished.
     pub(crate) repetitions: u64,
-    /// Microcode assists that nobody has been told of, and whether they were at CPL 3.
+    /// Microcode assists that have not been reported, and whether they were at CPL 3.
     pub(crate) assists: Vec<(Assist, bool)>,
 }
 
@@ -67,14 +66,14 @@ impl Watch {
         Self {
             on: false,
             page: 0,
-            together: false,
+            batched: false,
             accesses: Vec::new(),
             blocks: [Logged { start: 0, block: BlockId::NONE, first: 0, jumped_to_next: false };
                 MAX_TOGETHER],
             block_count: 0,
             of_blocks: [NONE; MAX_TOGETHER],
             count: 0,
-            alone: false,
+            single: false,
             repetitions: 0,
             assists: Vec::new(),
         }
@@ -100,7 +99,7 @@ impl Watch {
         self.block_count == MAX_BLOCKS || self.count >= MAX_OF_BLOCK
     }
 
-    /// Blocks that nobody has been told of.
+    /// Blocks that have not been reported.
     #[inline(always)]
     pub(super) fn block_count(&self) -> u8 {
         self.block_count
@@ -119,7 +118,7 @@ impl Watch {
         self.of_blocks.get(range)
     }
 
-    /// Notes an access of an instruction that is told of with others.
+    /// Notes an access of an instruction of a batch.
     #[inline(always)]
     pub(crate) fn note_quick(&mut self, owner: u8, place: Place, size: usize, write: bool) {
         let Place { linear, physical, page } = place;
@@ -139,7 +138,7 @@ impl Watch {
     /// Notes an access that stays within a page.
     #[inline(always)]
     pub(super) fn note(&mut self, owner: u8, place: Place, size: usize, write: bool) {
-        if self.together {
+        if self.batched {
             self.note_quick(owner, place, size, write);
             return;
         }
@@ -184,7 +183,7 @@ impl Watch {
         self.repetitions = 0;
     }
 
-    /// Everything has been told.
+    /// Everything has been reported.
     #[inline(always)]
     pub(super) fn clear_log(&mut self) {
         (self.block_count, self.count) = (0, 0);

@@ -2,12 +2,11 @@
 #![allow(dead_code, unreachable_pub, missing_docs)]
 #![allow(clippy::unwrap_used, reason = "test code, of an example too")]
 
-use core_model::{Model, SUNNY_COVE};
-use retire::{CoreEvent, MemoryAccess};
+use retire::{BlockId, CoreEvent, Instruction, MemoryAccess, Observer};
 use soft_cpu::silicon::Silicon;
 use soft_cpu::{
-    Access, BranchRecorder, Bus, CpuidLeaf, GeneralProtection, LBR_COMPONENT_WORDS, LbrState, Observer,
-    Prepared, State, Step, TakenBranch, Totals,
+    Access, BranchRecorder, Bus, CpuidLeaf, GeneralProtection, LBR_COMPONENT_WORDS, LbrState, State,
+    TakenBranch, Totals,
 };
 use std::collections::BTreeMap;
 
@@ -78,7 +77,8 @@ pub struct AnyBus<const OBSERVED: bool> {
 /// An observer that remembers.
 #[derive(Debug)]
 pub struct Recorder {
-    model: Model,
+    /// Instructions of the blocks by name; released ones have none.
+    blocks: Vec<Vec<Instruction>>,
     pub steps: Vec<Recorded>,
     pub events: Vec<CoreEvent>,
     /// Steps before each event.
@@ -103,26 +103,48 @@ pub struct Recorded {
 
 impl Default for Recorder {
     fn default() -> Self {
-        let model = Model::new(&SUNNY_COVE).unwrap();
-        let (steps, events, steps_before) = (Vec::new(), Vec::new(), Vec::new());
-        Self { model, steps, events, steps_before, stop_after: usize::MAX, one_by_one: false }
+        let (blocks, steps, events, steps_before) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        Self { blocks, steps, events, steps_before, stop_after: usize::MAX, one_by_one: false }
     }
 }
 
 impl Observer for Recorder {
-    fn prepare(&mut self, instruction: &iced_x86::Instruction) -> Prepared {
-        self.model.prepare(instruction)
+    fn define(&mut self, instructions: &[Instruction]) -> BlockId {
+        self.blocks.push(instructions.to_vec());
+        BlockId { index: self.blocks.len() as u32 - 1, generation: 0 }
     }
-    fn retire(&mut self, _prepared: &Prepared, step: &Step<'_>) -> bool {
-        let Step { rip, fetch_pa, fetch_page, length, user, memory, branch, repetitions } = *step;
-        let fetch = (fetch_pa, fetch_page);
-        // The same wherever the instruction is in its block.
-        let memory = memory.iter().map(|access| MemoryAccess { owner: 0, ..*access }).collect();
-        self.steps.push(Recorded { rip, fetch, length, user, memory, branch, repetitions });
+    fn release(&mut self, block: BlockId) {
+        assert!(!std::mem::take(&mut self.blocks[block.index as usize]).is_empty(), "released before");
+    }
+    /// Takes the block apart into its instructions.
+    fn retire(&mut self, block: &retire::Block<'_>) -> bool {
+        let instructions = &self.blocks[block.id.index as usize];
+        assert!(!block.whole || usize::from(block.count) == instructions.len());
+        let owners = block.first..block.first + block.count;
+        for (owner, instruction) in owners.zip(&instructions[usize::from(block.first)..]) {
+            let offset = u64::from(instruction.offset);
+            let memory = block.memory.iter().filter(|access| access.owner == owner);
+            self.steps.push(Recorded {
+                rip: block.rip.wrapping_add(offset),
+                fetch: (block.fetch_pa + offset, block.fetch_page),
+                length: instruction.length,
+                user: block.user,
+                // The same wherever the instruction is in its block.
+                memory: memory.map(|access| MemoryAccess { owner: 0, ..*access }).collect(),
+                branch: block.branch.filter(|_| owner + 1 == block.first + block.count),
+                repetitions: block.repetitions,
+            });
+            let end = instruction.offset + u16::from(instruction.length);
+            assert!(
+                block.branch.is_none()
+                    || end < block.end
+                    || (block.last, block.end) == (instruction.offset, end)
+            );
+        }
         self.steps.len() >= self.stop_after
     }
-    fn patience(&mut self) -> u64 {
-        // The one that ends the run is told of alone.
+    fn quiet_horizon(&mut self) -> u64 {
+        // The one that ends the run is reported by itself.
         let left = self.stop_after.saturating_sub(self.steps.len() + 1);
         if self.one_by_one { 0 } else { left as u64 }
     }

@@ -208,7 +208,7 @@ fn soft(
     if let Some(threads) = threads {
         let core = SharedCore::new(&profile)?;
         if threads.get() > 1 {
-            core.drive().work_beside();
+            core.drive().start_thread();
         }
         source = Box::new(TimingSource::new(&profile, core.clone()));
         engine = engine.with_model(core);

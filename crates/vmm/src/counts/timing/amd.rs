@@ -2,8 +2,8 @@
 //! `pmu-events/arch/x86/amdzen*`) describe.
 
 use super::event::{INDIRECT, Total, l2, mispredicted, retired, sum, taken, walks};
-use core_model::{CoreTotals, Lookups, RegisterFile, Translation};
-use retire::BranchKind as Kind;
+use core_model::{CoreTotals, Lookups, Translation};
+use retire::{BranchKind as Kind, RegisterFile};
 use vpmu::event::Event;
 
 const UNCONDITIONAL: &[Kind] =

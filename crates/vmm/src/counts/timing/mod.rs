@@ -1,16 +1,17 @@
 //! Counts of the soft engine with a model of the core: every event that the model knows.
 //!
 //! Instructions and branches are exact, everything else is what the model computes. A counter overflows after the
-//! very instruction in which it passes its top: [`TimingCore::retire`] looks at every one, if it has to.
+//! very instruction in which it passes its top: [`TimingCore`] looks at every one, if it has to.
 
 mod amd;
 mod event;
 
 use super::Source;
-use core_model::{BlockStep, CORES, CoreTotals, Model, PerCycle, Prepared, Step};
+use core_model::{CORES, CoreTotals, Model, PerCycle};
 use event::{ByCycle, Total};
 use platform::convert::scale;
-use retire::CoreEvent;
+use retire::{Block, BlockId, CoreEvent, Instruction, Observer};
+use soft_cpu::describe;
 use std::cell::{RefCell, RefMut};
 use std::fmt;
 use std::rc::Rc;
@@ -144,8 +145,8 @@ pub struct TimingCore {
     /// Nothing can be due before this cycle and this many instructions.
     quiet_until: u64,
     quiet_for: u64,
-    /// What is left of the last [`patience`](Self::patience), as long as nothing else has happened.
-    patience: u64,
+    /// What is left of the last [`quiet_horizon`](Observer::quiet_horizon), as long as nothing else has happened.
+    quiet: u64,
 }
 
 impl TimingCore {
@@ -162,8 +163,8 @@ impl TimingCore {
     }
 
     /// From now on the model may work on a thread of its own. No count depends on it.
-    pub fn work_beside(&mut self) {
-        self.model.work_beside();
+    pub fn start_thread(&mut self) {
+        self.model.start_thread();
     }
 
     /// The model's running totals of one privilege level.
@@ -172,58 +173,15 @@ impl TimingCore {
         self.model.totals(user)
     }
 
-    /// Tells the model of something besides instructions.
-    pub fn event(&mut self, event: CoreEvent) {
-        self.model.event(event);
-        self.patience = 0;
-    }
-
-    /// Books an instruction. True if a counter has overflowed with it, or the time has come that
-    /// [`arm`](Self::arm) was given.
-    #[inline(always)]
-    pub fn retire(&mut self, prepared: &Prepared, step: &Step<'_>) -> bool {
-        self.model.retire(prepared, step);
-        self.quiet_for -= 1;
-        // Each access may be a line from memory.
-        let weight = 1 + step.memory.len() as u64;
-        if self.patience > weight {
-            self.patience -= weight;
-            return false;
-        }
-        self.patience = 0;
-        (self.quiet_for == 0 || self.cycles() >= self.quiet_until) && self.is_due()
-    }
-
     /// A branch, not yet retired, goes into the guest's records.
     pub fn count_branch_record(&mut self, user: bool) {
         self.branch_records[usize::from(user)] += 1;
     }
 
-    /// Nothing can be due while so many instructions retire, of those with REP each access counted as one, and nothing else
-    /// happens.
-    #[must_use]
-    pub fn patience(&mut self) -> u64 {
-        if self.patience < ENOUGH {
-            let cycles = self.quiet_until.saturating_sub(self.cycles());
-            let by_cycles = cycles.saturating_sub(1) / MOST_CYCLES;
-            self.patience = by_cycles.min(self.quiet_for.saturating_sub(1));
-        }
-        self.model.expect_quiet(self.patience);
-        self.patience
-    }
-
-    /// Books instructions after [`patience`](Self::patience) was at least as many: nothing is due.
-    #[inline]
-    pub fn retire_blocks<'a>(&mut self, blocks: impl Iterator<Item = BlockStep<'a>>) {
-        let count = self.model.retire_blocks(blocks);
-        self.quiet_for = self.quiet_for.saturating_sub(count);
-        self.patience = self.patience.saturating_sub(count);
-    }
-
     /// To be called before the core runs on: it must not run past this cycle.
     pub fn arm(&mut self, timer: u64) {
         self.timer = timer;
-        self.patience = 0;
+        self.quiet = 0;
         self.rest();
     }
 
@@ -296,6 +254,49 @@ impl TimingCore {
     }
 }
 
+impl Observer for TimingCore {
+    fn define(&mut self, instructions: &[Instruction]) -> BlockId {
+        self.model.define(instructions)
+    }
+
+    fn release(&mut self, block: BlockId) {
+        self.model.release(block);
+    }
+
+    /// True if a counter has overflowed with the last of the instructions, or the time has come that
+    /// [`arm`](Self::arm) was given.
+    #[inline]
+    fn retire(&mut self, block: &Block<'_>) -> bool {
+        self.model.retire(block);
+        let count = u64::from(block.count);
+        self.quiet_for = self.quiet_for.saturating_sub(count);
+        // Each access of a single instruction, which may have many, may be a line from memory.
+        let weight = if block.whole { count } else { count + block.memory.len() as u64 };
+        if self.quiet >= weight {
+            self.quiet -= weight;
+            return false;
+        }
+        self.quiet = 0;
+        (self.quiet_for == 0 || self.cycles() >= self.quiet_until) && self.is_due()
+    }
+
+    /// Instructions within which no counter can overflow and no timer can be due, if nothing else happens.
+    fn quiet_horizon(&mut self) -> u64 {
+        if self.quiet < ENOUGH {
+            let cycles = self.quiet_until.saturating_sub(self.cycles());
+            let by_cycles = cycles.saturating_sub(1) / MOST_CYCLES;
+            self.quiet = by_cycles.min(self.quiet_for.saturating_sub(1));
+        }
+        self.model.expect_quiet(self.quiet);
+        self.quiet
+    }
+
+    fn event(&mut self, event: CoreEvent) {
+        self.model.event(event);
+        self.quiet = 0;
+    }
+}
+
 /// What CMASK, INV and E make of how often something happens in each cycle.
 fn modified(each: &PerCycle, code: EventCode) -> u64 {
     let n = usize::from(code.cmask.max(1));
@@ -346,7 +347,8 @@ impl SharedCore {
     pub fn new(profile: &Profile) -> Result<Self, TimingError> {
         let core =
             core_of(profile).ok_or(TimingError::NoModel { profile: profile.name, core: profile.core })?;
-        let model = Model::new(core).map_err(|reason| TimingError::Table { core: core.name, reason })?;
+        let model = Model::new(core, describe::form)
+            .map_err(|reason| TimingError::Table { core: core.name, reason })?;
         Ok(Self(Rc::new(RefCell::new(TimingCore {
             model,
             branch_records: [0; 2],
@@ -356,7 +358,7 @@ impl SharedCore {
             timer: u64::MAX,
             quiet_until: u64::MAX,
             quiet_for: u64::MAX,
-            patience: 0,
+            quiet: 0,
         }))))
     }
 

@@ -1,26 +1,42 @@
 //! The source over a core that executes a few instructions.
 
 use super::*;
-use iced_x86::{Decoder, DecoderOptions};
+use iced_x86::{Decoder, DecoderOptions, InstructionInfoFactory};
 use retire::{Assist, Branch};
 use vpmu::event::{FixedEvent, IDENTITIES};
 use vpmu::profile::{ICELAKE_SP, PROFILES, SAPPHIRE_RAPIDS, SKYLAKE_SP, Vendor, ZEN2, ZEN3, ZEN4};
 
 const ALL: PrivilegeFilter = PrivilegeFilter::ALL;
 
-fn prepared(core: &SharedCore, bytes: &[u8]) -> (Prepared, u8) {
+/// A block of one instruction, at address 0.
+fn define(core: &SharedCore, bytes: &[u8]) -> Block<'static> {
     let instruction = Decoder::with_ip(64, bytes, 0, DecoderOptions::NONE).decode();
-    (core.drive().model().prepare(&instruction), instruction.len() as u8)
+    let described = describe::instruction(&instruction, &mut InstructionInfoFactory::new());
+    Block {
+        id: core.drive().define(&[described]),
+        first: 0,
+        count: 1,
+        whole: true,
+        user: true,
+        fetch_page: 12,
+        rip: 0,
+        fetch_pa: 0,
+        memory: &[],
+        branch: None,
+        last: 0,
+        end: described.length.into(),
+        repetitions: 1,
+    }
 }
 
 /// DEC, JNZ; a load and a DIV now and then; some of it at CPL 3. Stops when something is due.
 fn run(core: &SharedCore, instructions: u64) -> u64 {
-    let dec = prepared(core, &[0xFF, 0xC9]);
-    let jnz = prepared(core, &[0x75, 0xF0]);
-    let load = prepared(core, &[0x48, 0x8B, 0x06]);
-    let div = prepared(core, &[0x48, 0xF7, 0xF1]);
+    let dec = define(core, &[0xFF, 0xC9]);
+    let jnz = define(core, &[0x75, 0xF0]);
+    let load = define(core, &[0x48, 0x8B, 0x06]);
+    let div = define(core, &[0x48, 0xF7, 0xF1]);
     for n in 0..instructions {
-        let (prepared, length) = match n % 8 {
+        let instruction = match n % 8 {
             3 => &load,
             5 => &div,
             7 => &jnz,
@@ -34,17 +50,15 @@ fn run(core: &SharedCore, instructions: u64) -> u64 {
             taken: n % 24 < 16,
             target: 0x1000 + (n % 24 / 16) * 16,
         };
-        let step = Step {
+        let block = Block {
             rip: 0x1000 + n % 8 * 2,
             fetch_pa: 0x1000 + n % 8 * 2,
-            fetch_page: 12,
-            length: *length,
             user: n % 1000 >= 500,
             memory: if n % 8 == 3 { std::slice::from_ref(&access) } else { &[] },
             branch: (n % 8 == 7).then_some(branch),
-            repetitions: 1,
+            ..*instruction
         };
-        if core.drive().retire(prepared, &step) {
+        if core.drive().retire(&block) {
             return n + 1;
         }
     }
@@ -138,18 +152,8 @@ fn floating_point_operations_of_amd() {
     for profile in [&ZEN2, &ZEN4] {
         let (core, mut source) = new(profile);
         for bytes in [&[0x0F, 0x58, 0xC1][..], &[0xF2, 0x0F, 0x59, 0xC1], &[0x66, 0x0F, 0x5E, 0xC1]] {
-            let (prepared, length) = prepared(&core, bytes);
-            let step = Step {
-                rip: 0x1000,
-                fetch_pa: 0x1000,
-                fetch_page: 12,
-                length,
-                user: true,
-                repetitions: 1,
-                memory: &[],
-                branch: None,
-            };
-            core.drive().retire(&prepared, &step);
+            let block = Block { rip: 0x1000, fetch_pa: 0x1000, ..define(&core, bytes) };
+            core.drive().retire(&block);
         }
         let mut count = |umask| {
             let request = coded(profile.events, EventCode::new(0x03, umask));
@@ -178,12 +182,12 @@ fn a_counter_that_is_not_merged_adds_15_in_a_cycle() {
         if limited {
             assert_eq!(count(7, 15), 0);
         }
-        let load = prepared(&core, &[0x48, 0x8B, 0x06]);
+        let load = define(&core, &[0x48, 0x8B, 0x06]);
         let [add, mul] = [0x58, 0x59].map(|opcode| {
-            [0, 1, 2, 3, 4, 5].map(|register| prepared(&core, &[0x0F, opcode, 0xC7 | register << 3]))
+            [0, 1, 2, 3, 4, 5].map(|register| define(&core, &[0x0F, opcode, 0xC7 | register << 3]))
         });
         for n in 0..410 {
-            let (prepared, length) = match n % 41 {
+            let instruction = match n % 41 {
                 0 => &load,
                 n if n % 2 == 0 => &add[n as usize / 2 % 6],
                 n => &mul[n as usize / 2 % 6],
@@ -191,17 +195,13 @@ fn a_counter_that_is_not_merged_adds_15_in_a_cycle() {
             let linear = 0x100_0000 + n * 8 * 4096;
             let access =
                 retire::MemoryAccess { linear, physical: linear, size: 8, page: 21, ..Default::default() };
-            let step = Step {
+            let block = Block {
                 rip: 0x1000 + n % 41 * 4,
                 fetch_pa: 0x1000 + n % 41 * 4,
-                fetch_page: 12,
-                length: *length,
-                user: true,
-                repetitions: 1,
                 memory: if n % 41 == 0 { std::slice::from_ref(&access) } else { &[] },
-                branch: None,
+                ..*instruction
             };
-            core.drive().retire(prepared, &step);
+            core.drive().retire(&block);
         }
         [
             count(1, 255),
@@ -248,23 +248,15 @@ fn unit_masks_of_several_events_add_up() {
 #[test]
 fn offcore_responses_are_those_of_the_model_s_caches() {
     let loads = |core: &SharedCore, lines: u64| {
-        let (load, length) = prepared(core, &[0x48, 0x8B, 0x06]);
+        let load = define(core, &[0x48, 0x8B, 0x06]);
         for n in 0..lines {
             // Pages apart: no prefetcher helps.
             let linear = 0x100_0000 + n * 7 * 4096;
             let access =
                 retire::MemoryAccess { linear, physical: linear, size: 8, page: 21, ..Default::default() };
-            let step = Step {
-                rip: 0x1000,
-                fetch_pa: 0x1000,
-                fetch_page: 12,
-                length,
-                user: true,
-                repetitions: 1,
-                memory: std::slice::from_ref(&access),
-                branch: None,
-            };
-            core.drive().retire(&load, &step);
+            let block =
+                Block { rip: 0x1000, fetch_pa: 0x1000, memory: std::slice::from_ref(&access), ..load };
+            core.drive().retire(&block);
         }
     };
     for (profile, select, values) in [
@@ -404,22 +396,10 @@ fn the_timer_stops_the_core() {
 fn pauses_gaps_and_branch_records_are_counted() {
     let (core, mut source) = new(&SAPPHIRE_RAPIDS);
     run(&core, 20_000);
-    let (pause, length) = prepared(&core, &[0xF3, 0x90]);
+    let pause = define(&core, &[0xF3, 0x90]);
     for n in 0..5 {
         let rip = 0x9000 + 0x4000 * n;
-        core.drive().retire(
-            &pause,
-            &Step {
-                rip,
-                fetch_pa: rip,
-                fetch_page: 12,
-                length,
-                user: true,
-                repetitions: 1,
-                memory: &[],
-                branch: None,
-            },
-        );
+        core.drive().retire(&Block { rip, fetch_pa: rip, ..pause });
     }
     core.drive().event(CoreEvent::Serialise);
     let mut user = |event: Event| source.total(&named(event), PrivilegeFilter { os: false, usr: true });

@@ -13,11 +13,11 @@ use crate::machine::{Machine, Outcome};
 use platform::time::GuestTime;
 use platform::x86::apic::LocalApic;
 use platform::x86::apic::spec::ApicMode;
-use retire::{BranchKind, CoreEvent};
+use retire::{BranchKind, CoreEvent, Observer};
 use serde::{Deserialize, Serialize};
 use soft_cpu::{
-    Access, BranchRecorder, Bus, CpuidLeaf, Delivery, GeneralProtection, LbrState, Observer, TakenBranch,
-    Totals, Tracer,
+    Access, BranchRecorder, Bus, CpuidLeaf, Delivery, GeneralProtection, LbrState, TakenBranch, Totals,
+    Tracer,
 };
 use std::time::{Duration, Instant};
 use vpmu::Profile;

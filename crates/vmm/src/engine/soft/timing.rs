@@ -1,8 +1,7 @@
-//! `--detail timing`: a model of the core watches every instruction retire.
+//! `--detail timing`: a model of the core observes what retires.
 
 use crate::counts::timing::SharedCore;
-use retire::CoreEvent;
-use soft_cpu::{BlockStep, Observer, Prepared, Step};
+use retire::{Block, BlockId, CoreEvent, Instruction, Observer};
 
 /// How a taken branch retired.
 #[derive(Debug, Clone, Copy, Default)]
@@ -16,9 +15,9 @@ pub(super) struct Retirement {
 #[derive(Debug)]
 pub(super) struct Timing {
     pub(super) core: SharedCore,
-    /// Somebody wants to know about branches.
+    /// Branch records are on.
     pub(super) recording: bool,
-    /// Of the newest taken branch, while somebody wants to know.
+    /// Of the newest taken branch, while branch records are on.
     pub(super) newest: Retirement,
 }
 
@@ -28,47 +27,43 @@ impl Timing {
     }
 
     #[inline(never)]
-    fn retire_recorded(&mut self, prepared: &Prepared, step: &Step<'_>) -> bool {
+    fn retire_recorded(&mut self, block: &Block<'_>) -> bool {
         let mut core = self.core.drive();
-        let Some(branch) = step.branch.filter(|branch| branch.taken) else {
-            return core.retire(prepared, step);
+        let Some(branch) = block.branch.filter(|branch| branch.taken) else {
+            return core.retire(block);
         };
-        let before = core.totals(step.user).branches_of(branch.kind).mispredicted_taken;
-        let due = core.retire(prepared, step);
-        let after = core.totals(step.user).branches_of(branch.kind).mispredicted_taken;
+        let before = core.totals(block.user).branches_of(branch.kind).mispredicted_taken;
+        let due = core.retire(block);
+        let after = core.totals(block.user).branches_of(branch.kind).mispredicted_taken;
         self.newest = Retirement { cycle: core.cycles(), mispredicted: after != before };
         due
     }
 }
 
 impl Observer for Timing {
-    fn prepare(&mut self, instruction: &iced_x86::Instruction) -> Prepared {
-        self.core.drive().model().prepare(instruction)
+    fn define(&mut self, instructions: &[Instruction]) -> BlockId {
+        self.core.drive().define(instructions)
+    }
+
+    fn release(&mut self, block: BlockId) {
+        self.core.drive().release(block);
     }
 
     #[inline]
-    fn retire(&mut self, prepared: &Prepared, step: &Step<'_>) -> bool {
-        if self.recording {
-            return self.retire_recorded(prepared, step);
-        }
-        self.core.drive().retire(prepared, step)
+    fn retire(&mut self, block: &Block<'_>) -> bool {
+        if self.recording { self.retire_recorded(block) } else { self.core.drive().retire(block) }
     }
 
     #[inline]
-    fn patience(&mut self) -> u64 {
-        if self.recording { 0 } else { self.core.drive().patience() }
-    }
-
-    #[inline]
-    fn retire_blocks<'a>(&mut self, blocks: impl Iterator<Item = BlockStep<'a>>) {
-        self.core.drive().retire_blocks(blocks);
+    fn quiet_horizon(&mut self) -> u64 {
+        if self.recording { 0 } else { self.core.drive().quiet_horizon() }
     }
 
     fn event(&mut self, event: CoreEvent) {
         let mut core = self.core.drive();
         core.event(event);
         if matches!(event, CoreEvent::Interrupt { .. }) {
-            // Nobody predicts an interrupt.
+            // Interrupts are not predicted.
             self.newest = Retirement { cycle: core.cycles(), mispredicted: false };
         }
     }

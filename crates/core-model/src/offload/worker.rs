@@ -1,14 +1,14 @@
-//! The thread that an account is lent to.
+//! The thread that a machine is handed to.
 
-use super::batch::{Batch, Known, PLACES, Place};
-use crate::account::Account;
-use crate::prepared::Prepared;
-use crate::step::{BlockId, BlockStep, Predicted, Step};
+use super::batch::Batch;
+use crate::block::{Definition, Predicted};
+use crate::machine::Machine;
+use retire::BlockId;
 use std::io;
 use std::sync::mpsc::{self, Receiver, Sender, TryRecvError};
 use std::thread::{self, JoinHandle};
 
-/// Batches there are, and how many come back together, so that whoever waits for one is not woken for each.
+/// Batches there are, and how many come back together, so that a sender without one is not woken for each.
 const BATCHES: usize = 32;
 const TOGETHER: usize = BATCHES / 2;
 
@@ -17,17 +17,17 @@ const LOOKS: usize = 2048;
 
 /// For the thread.
 enum Order {
-    Take(Box<Account>),
-    Book(Batch),
+    Take(Box<Machine>),
+    Retire(Batch),
     GiveBack,
 }
 
-/// From the thread: empty batches, and the account if it was to give it back.
-type Reply = (Vec<Batch>, Option<Box<Account>>);
+/// From the thread: empty batches, and the machine if it was to give it back.
+type Reply = (Vec<Batch>, Option<Box<Machine>>);
 
 /// The thread, as its owner has it.
 #[derive(Debug)]
-pub(super) struct Borrower {
+pub(super) struct Worker {
     /// `None` when it is to end.
     orders: Option<Sender<Order>>,
     replies: Receiver<Reply>,
@@ -35,11 +35,9 @@ pub(super) struct Borrower {
     /// What is being filled.
     batch: Batch,
     empty: Vec<Batch>,
-    /// The blocks that the thread knows, by place.
-    known: Box<[Option<BlockId>]>,
 }
 
-impl Borrower {
+impl Worker {
     /// # Errors
     /// The host has no more threads.
     pub(super) fn start() -> io::Result<Self> {
@@ -53,59 +51,40 @@ impl Borrower {
             handle: Some(handle),
             batch: Batch::default(),
             empty: std::iter::repeat_with(Batch::default).take(BATCHES - 1).collect(),
-            known: vec![None; PLACES].into_boxed_slice(),
         })
     }
 
-    pub(super) fn lend(&mut self, account: Box<Account>) {
-        self.order(Order::Take(account));
+    pub(super) fn hand_over(&mut self, machine: Box<Machine>) {
+        self.order(Order::Take(machine));
     }
 
-    /// Tells the account of a block, some time after [`send_if_full`](Self::send_if_full).
+    pub(super) fn define(&mut self, id: BlockId, definition: Definition) {
+        self.batch.define(id, definition);
+    }
+
     #[inline(always)]
-    pub(super) fn tell(&mut self, block: &Predicted<BlockStep<'_>>) {
-        let place = self.place(block);
-        self.batch.push(block, place);
-    }
-
-    /// Tells it of a single instruction.
-    pub(super) fn tell_alone(&mut self, prepared: &Prepared, step: &Predicted<Step<'_>>) {
-        self.batch.push_alone(prepared, step);
-        self.send_if_full();
-    }
-
-    pub(super) fn send_if_full(&mut self) {
+    pub(super) fn retire(&mut self, block: &Predicted<'_>) {
+        self.batch.push(block);
         if self.batch.is_full() {
             self.send();
         }
     }
 
-    /// The account, after everything that it has been told.
-    pub(super) fn give_back(&mut self) -> Box<Account> {
+    /// The machine, with everything that has retired.
+    pub(super) fn take_back(&mut self) -> Box<Machine> {
         if !self.batch.is_empty() {
             self.send();
         }
         self.order(Order::GiveBack);
         loop {
-            if let Some(account) = self.reply() {
-                return account;
+            if let Some(machine) = self.reply() {
+                return machine;
             }
         }
     }
 
-    /// Where the thread has or gets a block.
-    #[inline(always)]
-    fn place(&mut self, block: &BlockStep<'_>) -> Place {
-        let Some(id) = block.id else { return Place::Once };
-        let place = id.number() as usize % PLACES;
-        if self.known[place] == Some(id) {
-            return Place::Known(place as u16);
-        }
-        self.known[place] = Some(id);
-        Place::New(place as u16)
-    }
-
     /// Sends off the batch.
+    #[inline(never)]
     fn send(&mut self) {
         let next = loop {
             match self.empty.pop() {
@@ -114,7 +93,7 @@ impl Borrower {
             }
         };
         let full = std::mem::replace(&mut self.batch, next);
-        self.order(Order::Book(full));
+        self.order(Order::Retire(full));
     }
 
     fn order(&mut self, order: Order) {
@@ -123,11 +102,11 @@ impl Borrower {
         }
     }
 
-    /// Waits for a reply; the account, if it has come.
-    fn reply(&mut self) -> Option<Box<Account>> {
-        let Ok((batches, account)) = self.replies.recv() else { self.fail() };
+    /// Waits for a reply; the machine, if it has come.
+    fn reply(&mut self) -> Option<Box<Machine>> {
+        let Ok((batches, machine)) = self.replies.recv() else { self.fail() };
         self.empty.extend(batches);
-        account
+        machine
     }
 
     /// The thread has ended too early: goes on with its panic.
@@ -140,11 +119,11 @@ impl Borrower {
     }
 }
 
-impl Drop for Borrower {
+impl Drop for Worker {
     fn drop(&mut self) {
         self.orders = None;
         if let Some(handle) = self.handle.take() {
-            // Who waited for it has had its panic.
+            // A panic of the thread has been passed on where its results were wanted.
             let _ = handle.join();
         }
     }
@@ -164,15 +143,14 @@ fn next(inbox: &Receiver<Order>) -> Option<Order> {
 
 /// What the thread does.
 fn work(inbox: &Receiver<Order>, outbox: &Sender<Reply>) {
-    let mut account = None;
-    let mut known = Known::new();
+    let mut machine = None;
     let mut empty = Vec::new();
     while let Some(order) = next(inbox) {
         match order {
-            Order::Take(lent) => account = Some(lent),
-            Order::Book(mut batch) => {
-                if let Some(account) = &mut account {
-                    batch.tell(account, &mut known);
+            Order::Take(taken) => machine = Some(taken),
+            Order::Retire(mut batch) => {
+                if let Some(machine) = &mut machine {
+                    batch.retire(machine);
                 }
                 empty.push(batch);
                 if empty.len() >= TOGETHER && outbox.send((std::mem::take(&mut empty), None)).is_err() {
@@ -180,7 +158,7 @@ fn work(inbox: &Receiver<Order>, outbox: &Sender<Reply>) {
                 }
             }
             Order::GiveBack => {
-                if outbox.send((std::mem::take(&mut empty), account.take())).is_err() {
+                if outbox.send((std::mem::take(&mut empty), machine.take())).is_err() {
                     return;
                 }
             }

@@ -1,0 +1,176 @@
+/// Number of an instruction's form: its encoding and the kinds of its operands. The producer numbers the forms of its
+/// instruction set; tables of costs have the forms by name, and the producer resolves the names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct FormId(pub u16);
+
+/// Numbers of registers in the sets of an [`Instruction`] are less than this. Flags and whatever else instructions
+/// wait for count as registers.
+pub const REGISTERS: u32 = 62;
+
+/// An instruction as a model of a core sees it, whatever the instruction set.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Instruction {
+    /// Its form.
+    pub form: FormId,
+    /// Where it begins, in bytes from the start of its block.
+    pub offset: u16,
+    /// Length in bytes.
+    pub length: u8,
+    /// One of its operands is memory that the encoding names: it has a form without.
+    pub memory_operand: bool,
+    /// Reads memory.
+    pub loads: bool,
+    /// Writes memory.
+    pub stores: bool,
+    /// Its accesses are atomic.
+    pub locked: bool,
+    /// Has a prefix that changes the length of the rest.
+    pub length_changing: bool,
+    /// Registers that its addresses are made of: bit n for register n.
+    pub address: u64,
+    /// Other registers that it reads.
+    pub sources: u64,
+    /// Registers that it writes.
+    pub results: u64,
+    /// What is special about it.
+    pub class: Class,
+    /// Whether it can retire as one with a neighbour.
+    pub fusion: Fusion,
+    /// What renaming may do in place of execution.
+    pub renaming: Renaming,
+    /// The divider that it needs.
+    pub divider: Option<Divider>,
+    /// Its floating-point arithmetic.
+    pub arithmetic: Option<Arithmetic>,
+    /// The registers that it works on.
+    pub register_file: RegisterFile,
+}
+
+/// What is special about an instruction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Class {
+    /// Nothing.
+    #[default]
+    Plain,
+    /// Does nothing.
+    Nop,
+    /// Waits in a spin loop: PAUSE.
+    Pause,
+    /// A string instruction that is repeated as often as a register says.
+    Repeated {
+        /// Compares or loads, an iteration at a time, instead of moving memory.
+        compares: bool,
+    },
+    /// A software prefetch.
+    Prefetch(Prefetch),
+    /// Flushes a line from all caches: CLFLUSH.
+    LineFlush,
+}
+
+/// Where a software prefetch brings its line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Prefetch {
+    /// To the first level, to be used once: PREFETCHNTA.
+    NonTemporal,
+    /// To the first level: PREFETCHT0.
+    First,
+    /// To outer levels: PREFETCHT1 and T2.
+    Outer,
+    /// To the first level, to be written: PREFETCHW.
+    Write,
+}
+
+/// Part of an instruction in a macro-fused pair.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Fusion {
+    /// None.
+    #[default]
+    None,
+    /// First half, before a jump that may depend on these flags.
+    First(JumpFlags),
+    /// Second half: a conditional jump, which depends on flags.
+    Jump {
+        /// On the carry flag.
+        carry: bool,
+        /// On the sign, overflow or parity flag alone.
+        sign: bool,
+    },
+}
+
+/// Flags that the second half of a macro-fused pair may depend on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum JumpFlags {
+    /// Any: TEST, AND.
+    Any,
+    /// Not the sign, overflow or parity flag alone: CMP, ADD, SUB.
+    NoSign,
+    /// Neither these nor the carry flag: INC, DEC.
+    NoSignOrCarry,
+}
+
+/// What renaming may do in place of execution.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Renaming {
+    /// Nothing.
+    #[default]
+    None,
+    /// The result is zero, whatever the sources are.
+    Zero,
+    /// A move between general-purpose registers.
+    Move,
+    /// A move between vector registers.
+    VectorMove,
+}
+
+/// Dividers, by how long they are busy.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Divider {
+    /// Integers up to 32 bits.
+    Integer,
+    /// Integers of 64 bits.
+    WideInteger,
+    /// Floating point, singles.
+    Single,
+    /// Floating point, doubles and larger.
+    Double,
+    /// Square root of singles.
+    RootSingle,
+    /// Square root of doubles and larger.
+    RootDouble,
+}
+
+/// Floating-point arithmetic of an instruction on vector registers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Arithmetic {
+    /// On doubles, else on singles.
+    pub double: bool,
+    /// On all lanes of a register.
+    pub packed: bool,
+    /// What it adds to a count of arithmetic instructions (Intel's FP_ARITH_INST_RETIRED): 2 for a dot product, which
+    /// does two operations on each element.
+    pub count: u8,
+    /// Additions and subtractions, multiplications, divisions and square roots: each lane counts for itself, sums and
+    /// products of a dot product one by one. Comparisons, minima, conversions, roundings and estimates are none.
+    pub operations: [u8; 3],
+}
+
+/// The registers that an instruction works on, as AMD's event EX_RET_MMX_FP_INSTR tells them apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[repr(u8)]
+pub enum RegisterFile {
+    /// General-purpose or system registers.
+    #[default]
+    General,
+    /// Those of the x87 unit.
+    X87,
+    /// MMX registers, and EMMS.
+    Mmx,
+    /// XMM registers, whatever else is an operand.
+    Sse,
+}
+
+impl RegisterFile {
+    /// Number of register files.
+    pub const COUNT: usize = 4;
+}

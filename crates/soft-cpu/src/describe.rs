@@ -1,0 +1,309 @@
+//! Instructions in the neutral form that observers of the retirement stream get.
+
+use iced_x86::{
+    Code, CodeSize, ConditionCode, CpuidFeature, FlowControl, Instruction, InstructionInfo,
+    InstructionInfoFactory, Mnemonic, OpAccess, OpKind, Register, RflagsBits,
+};
+use retire::{Arithmetic, Class, Divider, FormId, Fusion, JumpFlags, Prefetch, RegisterFile, Renaming};
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+/// Numbers of registers in the sets of a [`retire::Instruction`], behind the 16 general-purpose ones.
+const XMM: u8 = 16;
+/// CF apart from the other flags, because INC, DEC and rotates treat it apart.
+const CARRY: u8 = 32;
+const OTHER_FLAGS: u8 = 33;
+/// The x87 stack and the MMX registers, as one.
+const X87: u8 = 34;
+/// MXCSR, control registers, and whatever else is written rarely.
+const SYSTEM: u8 = 35;
+const STACK_POINTER: u64 = 1 << 4;
+
+/// The flags, as registers of a [`retire::Instruction`].
+pub const FLAGS: u64 = 1 << CARRY | 1 << OTHER_FLAGS;
+
+/// The form with a name of iced-x86's `Code`, such as `Add_r64_rm64`.
+#[must_use]
+pub fn form(name: &str) -> Option<FormId> {
+    static FORMS: LazyLock<HashMap<String, FormId>> =
+        LazyLock::new(|| Code::values().map(|code| (format!("{code:?}"), form_of(code))).collect());
+    FORMS.get(name).copied()
+}
+
+fn form_of(code: Code) -> FormId {
+    FormId(code as u16)
+}
+
+/// An instruction as observers get it. Its [`offset`](retire::Instruction::offset) is the low 16 bits of its address,
+/// so it is decoded as if its block were at address 0.
+#[must_use]
+pub fn instruction(instruction: &Instruction, info: &mut InstructionInfoFactory) -> retire::Instruction {
+    let info = info.info(instruction);
+    let Registers { address, sources, results } = registers(instruction, info);
+    let memory_operand = has_memory(instruction);
+    let accesses =
+        |wanted: fn(OpAccess) -> bool| info.used_memory().iter().any(|memory| wanted(memory.access()));
+    let loads =
+        accesses(|access| !matches!(access, OpAccess::Write | OpAccess::CondWrite | OpAccess::NoMemAccess));
+    let stores =
+        accesses(|access| !matches!(access, OpAccess::Read | OpAccess::CondRead | OpAccess::NoMemAccess));
+    let exchanges = memory_operand && instruction.mnemonic() == Mnemonic::Xchg;
+    retire::Instruction {
+        form: form_of(instruction.code()),
+        offset: instruction.ip() as u16,
+        length: instruction.len() as u8,
+        memory_operand,
+        loads,
+        stores,
+        locked: instruction.has_lock_prefix() || exchanges,
+        length_changing: changes_length(instruction),
+        address,
+        sources,
+        results,
+        class: class(instruction),
+        fusion: fusion(instruction, stores),
+        renaming: renaming(instruction),
+        divider: divider(instruction),
+        arithmetic: arithmetic(instruction),
+        register_file: register_file(instruction),
+    }
+}
+
+/// The registers that an instruction works on.
+pub(crate) fn register_file(instruction: &Instruction) -> RegisterFile {
+    let registers = || {
+        let operands = 0..instruction.op_count();
+        operands.filter(|n| instruction.op_kind(*n) == OpKind::Register).map(|n| instruction.op_register(n))
+    };
+    if registers().any(Register::is_xmm) {
+        RegisterFile::Sse
+    } else if registers().any(Register::is_mm) || instruction.mnemonic() == Mnemonic::Emms {
+        RegisterFile::Mmx
+    } else if instruction.code().cpuid_features().contains(&CpuidFeature::FPU) {
+        RegisterFile::X87
+    } else {
+        RegisterFile::General
+    }
+}
+
+/// Sets of registers.
+struct Registers {
+    address: u64,
+    sources: u64,
+    results: u64,
+}
+
+fn registers(instruction: &Instruction, info: &InstructionInfo) -> Registers {
+    let mut address = 0;
+    if has_memory(instruction) {
+        for register in [instruction.memory_base(), instruction.memory_index()] {
+            address |= bit(register);
+        }
+    }
+    let (mut sources, mut results) = (0, 0);
+    for used in info.used_registers() {
+        let register = bit(used.register());
+        let access = used.access();
+        let reads = matches!(
+            access,
+            OpAccess::Read | OpAccess::CondRead | OpAccess::ReadWrite | OpAccess::ReadCondWrite
+        );
+        let writes = !matches!(access, OpAccess::Read | OpAccess::CondRead | OpAccess::NoMemAccess);
+        // A write of part of a register keeps the rest of it.
+        let merges = writes && (used.register().is_gpr8() || used.register().is_gpr16());
+        let only_address = reads && address & register != 0 && !is_operand(instruction, register);
+        if (reads || merges || access == OpAccess::CondWrite) && !only_address {
+            sources |= register;
+        }
+        if writes {
+            results |= register;
+        }
+    }
+    sources |= flags(instruction.rflags_read());
+    results |= flags(instruction.rflags_modified());
+    if instruction.is_stack_instruction() && results & STACK_POINTER != 0 {
+        // The stack engine adds to RSP at decoding: its users do not wait.
+        results &= !STACK_POINTER;
+        address |= sources & STACK_POINTER;
+        sources &= !STACK_POINTER;
+    }
+    Registers { address, sources, results }
+}
+
+fn class(instruction: &Instruction) -> Class {
+    use Mnemonic as M;
+    let repeats = instruction.has_rep_prefix() || instruction.has_repne_prefix();
+    match instruction.mnemonic() {
+        M::Nop | M::Fnop => Class::Nop,
+        M::Pause => Class::Pause,
+        M::Prefetchnta => Class::Prefetch(Prefetch::NonTemporal),
+        M::Prefetcht0 => Class::Prefetch(Prefetch::First),
+        M::Prefetcht1 | M::Prefetcht2 => Class::Prefetch(Prefetch::Outer),
+        M::Prefetchw => Class::Prefetch(Prefetch::Write),
+        M::Clflush | M::Clflushopt => Class::LineFlush,
+        mnemonic if repeats && instruction.is_string_instruction() => {
+            let moves = matches!(
+                mnemonic,
+                M::Movsb | M::Movsw | M::Movsd | M::Movsq | M::Stosb | M::Stosw | M::Stosd | M::Stosq
+            );
+            Class::Repeated { compares: !moves }
+        }
+        _ => Class::Plain,
+    }
+}
+
+fn fusion(instruction: &Instruction, stores: bool) -> Fusion {
+    use ConditionCode as C;
+    if instruction.flow_control() == FlowControl::ConditionalBranch && instruction.is_jcc_short_or_near() {
+        let read = instruction.rflags_read();
+        let sign = matches!(instruction.condition_code(), C::s | C::ns | C::o | C::no | C::p | C::np);
+        return Fusion::Jump { carry: read & RflagsBits::CF != 0, sign };
+    }
+    let immediate = (0..instruction.op_count())
+        .any(|n| instruction.op_kind(n) != OpKind::Register && instruction.op_kind(n) != OpKind::Memory);
+    // A compare of memory with a constant does not fuse with the jump behind it; no RIP-relative one does.
+    let memory = has_memory(instruction) && (immediate || instruction.is_ip_rel_memory_operand());
+    if memory || stores {
+        return Fusion::None;
+    }
+    match instruction.mnemonic() {
+        Mnemonic::Test | Mnemonic::And => Fusion::First(JumpFlags::Any),
+        Mnemonic::Cmp | Mnemonic::Add | Mnemonic::Sub => Fusion::First(JumpFlags::NoSign),
+        Mnemonic::Inc | Mnemonic::Dec => Fusion::First(JumpFlags::NoSignOrCarry),
+        _ => Fusion::None,
+    }
+}
+
+/// Zeroing idioms and moves.
+fn renaming(instruction: &Instruction) -> Renaming {
+    if instruction.op_count() != 2
+        || instruction.op0_kind() != OpKind::Register
+        || instruction.op1_kind() != OpKind::Register
+    {
+        return Renaming::None;
+    }
+    use Mnemonic as M;
+    let (to, from) = (instruction.op0_register(), instruction.op1_register());
+    let general = to.is_gpr32() || to.is_gpr64();
+    match instruction.mnemonic() {
+        M::Xor | M::Sub if general && to == from => Renaming::Zero,
+        M::Pxor | M::Xorps | M::Xorpd | M::Psubb | M::Psubw | M::Psubd | M::Psubq
+            if to.is_xmm() && to == from =>
+        {
+            Renaming::Zero
+        }
+        M::Mov if general && !from.is_segment_register() && to != from => Renaming::Move,
+        M::Movaps | M::Movapd | M::Movups | M::Movdqa | M::Movdqu
+            if to.is_xmm() && from.is_xmm() && to != from =>
+        {
+            Renaming::VectorMove
+        }
+        _ => Renaming::None,
+    }
+}
+
+fn divider(instruction: &Instruction) -> Option<Divider> {
+    use Mnemonic as M;
+    Some(match instruction.mnemonic() {
+        M::Div | M::Idiv => match instruction.code() {
+            Code::Div_rm64 | Code::Idiv_rm64 => Divider::WideInteger,
+            _ => Divider::Integer,
+        },
+        M::Divss | M::Divps => Divider::Single,
+        M::Divsd | M::Divpd => Divider::Double,
+        M::Sqrtss | M::Sqrtps => Divider::RootSingle,
+        M::Sqrtsd | M::Sqrtpd => Divider::RootDouble,
+        M::Fdiv | M::Fdivp | M::Fdivr | M::Fdivrp | M::Fidiv | M::Fidivr => Divider::Double,
+        M::Fsqrt => Divider::RootDouble,
+        _ => return None,
+    })
+}
+
+fn arithmetic(instruction: &Instruction) -> Option<Arithmetic> {
+    use Mnemonic as M;
+    let (double, packed) = match instruction.mnemonic() {
+        M::Addsd | M::Subsd | M::Mulsd | M::Divsd | M::Sqrtsd | M::Minsd | M::Maxsd => (true, false),
+        M::Addss
+        | M::Subss
+        | M::Mulss
+        | M::Divss
+        | M::Sqrtss
+        | M::Minss
+        | M::Maxss
+        | M::Rcpss
+        | M::Rsqrtss => (false, false),
+        M::Addpd | M::Subpd | M::Mulpd | M::Divpd | M::Sqrtpd | M::Minpd | M::Maxpd => (true, true),
+        M::Haddpd | M::Hsubpd | M::Addsubpd | M::Dppd => (true, true),
+        M::Addps | M::Subps | M::Mulps | M::Divps | M::Sqrtps | M::Minps | M::Maxps => (false, true),
+        M::Haddps | M::Hsubps | M::Addsubps | M::Dpps | M::Rcpps | M::Rsqrtps => (false, true),
+        _ => return None,
+    };
+    let count = if matches!(instruction.mnemonic(), M::Dpps | M::Dppd) { 2 } else { 1 };
+    Some(Arithmetic { double, packed, count, operations: operations(instruction) })
+}
+
+/// See [`Arithmetic::operations`] (AMD's event FP_RET_SSE_AVX_OPS).
+fn operations(instruction: &Instruction) -> [u8; 3] {
+    use Mnemonic as M;
+    let dot_product = |lanes: u8| {
+        let chosen = instruction.immediate8() >> 4 & ((1 << lanes) - 1);
+        [lanes - 1, chosen.count_ones() as u8, 0]
+    };
+    match instruction.mnemonic() {
+        M::Addss | M::Addsd | M::Subss | M::Subsd => [1, 0, 0],
+        M::Addpd | M::Subpd | M::Addsubpd | M::Haddpd | M::Hsubpd => [2, 0, 0],
+        M::Addps | M::Subps | M::Addsubps | M::Haddps | M::Hsubps => [4, 0, 0],
+        M::Mulss | M::Mulsd => [0, 1, 0],
+        M::Mulpd => [0, 2, 0],
+        M::Mulps => [0, 4, 0],
+        M::Divss | M::Divsd | M::Sqrtss | M::Sqrtsd => [0, 0, 1],
+        M::Divpd | M::Sqrtpd => [0, 0, 2],
+        M::Divps | M::Sqrtps => [0, 0, 4],
+        M::Dppd => dot_product(2),
+        M::Dpps => dot_product(4),
+        _ => [0; 3],
+    }
+}
+
+/// An operand-size prefix that changes the length of an immediate.
+fn changes_length(instruction: &Instruction) -> bool {
+    let immediate = (0..instruction.op_count()).any(|n| instruction.op_kind(n) == OpKind::Immediate16);
+    let natural = instruction.code_size() == CodeSize::Code16;
+    immediate && !natural && instruction.op_count() > 1
+}
+
+fn has_memory(instruction: &Instruction) -> bool {
+    instruction.op_kinds().any(|kind| kind == OpKind::Memory)
+}
+
+fn flags(bits: u32) -> u64 {
+    let others = RflagsBits::OF | RflagsBits::SF | RflagsBits::ZF | RflagsBits::AF | RflagsBits::PF;
+    u64::from(bits & RflagsBits::CF != 0) << CARRY | u64::from(bits & others != 0) << OTHER_FLAGS
+}
+
+/// True if the register is an operand itself, not only part of an address.
+fn is_operand(instruction: &Instruction, register: u64) -> bool {
+    (0..instruction.op_count()).any(|operand| {
+        instruction.op_kind(operand) == OpKind::Register && bit(instruction.op_register(operand)) == register
+    }) || instruction.is_stack_instruction()
+        || instruction.is_string_instruction()
+}
+
+/// The register's bit; 0 for those that no instruction waits for.
+fn bit(register: Register) -> u64 {
+    let full = register.full_register();
+    if full.is_gpr64() {
+        1 << full.number()
+    } else if register.is_xmm() {
+        1 << (XMM + register.number() as u8)
+    } else if register.is_st() || register.is_mm() {
+        1 << X87
+    } else if register.is_cr() || register.is_segment_register() {
+        // Reads of segments come with every memory access, and do not wait.
+        0
+    } else if register == Register::None || register.is_ip() {
+        0
+    } else {
+        1 << SYSTEM
+    }
+}
