@@ -1,12 +1,11 @@
 //! Supply of uops: uop cache, decoders, loop stream detector, microcode sequencer, instruction cache and TLB.
 
 use crate::core::Core;
-use crate::memo::{Shaped, Words};
-use crate::packed::{Packer, Unpacker};
-use crate::slots::book;
+use crate::instruction::Traits;
+use crate::memory::{Entry, MemoryPort};
+use crate::state::packed::{Packer, Unpacker};
+use crate::state::{Shaped, Words};
 use crate::totals::CoreTotals;
-use crate::traits::Traits;
-use crate::world::{Entry, Outside};
 
 /// Iterations after which a loop is known to be one.
 const LOOP_ITERATIONS: u32 = 16;
@@ -87,7 +86,7 @@ impl FrontEnd {
     #[inline(always)]
     pub(crate) fn supply<const RARE: bool>(
         &mut self,
-        outside: &mut impl Outside,
+        port: &mut impl MemoryPort,
         totals: &mut CoreTotals,
         traits: Traits,
         place: Place,
@@ -100,7 +99,7 @@ impl FrontEnd {
         }
         let Place { linear, physical, page, length } = place;
         if physical >> self.piece_shift != self.piece && self.path != Path::Loop {
-            self.enter(outside, totals, linear, physical, page);
+            self.enter(port, totals, linear, physical, page);
         }
         self.loop_uops += slots;
         if self.path == Path::Decoders || RARE && traits.any(Traits::MICROCODED) {
@@ -146,7 +145,7 @@ impl FrontEnd {
     #[inline(never)]
     fn enter(
         &mut self,
-        outside: &mut impl Outside,
+        port: &mut impl MemoryPort,
         totals: &mut CoreTotals,
         linear: u64,
         physical: u64,
@@ -167,7 +166,7 @@ impl FrontEnd {
             new_line: line != self.line,
             switch,
         };
-        let entered = outside.enter(totals, &entry);
+        let entered = port.enter(totals, &entry);
         self.piece = physical >> self.piece_shift;
         self.page = page;
         if entered.translation > 0 {
@@ -233,10 +232,10 @@ impl FrontEnd {
             before = 0;
         }
         if full > 0 {
-            book(ms, parameters.microcode_width, full.into(), &mut before);
+            ms.book_run(parameters.microcode_width, full.into(), &mut before);
         }
         if rest > 0 {
-            book(ms, rest, 1, &mut before);
+            ms.book_run(rest, 1, &mut before);
         }
         self.cycle += cycles;
         self.before[3] = (self.cycle, before);

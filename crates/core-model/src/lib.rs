@@ -26,32 +26,23 @@
 //! latency below a bandwidth per core; page walks have a cost, not addresses.
 #![forbid(unsafe_code)]
 
-mod access;
 mod back_end;
-mod block;
 mod core;
 mod cores;
-mod execution;
 mod front_end;
+mod instruction;
 mod llvm;
 mod machine;
 mod memo;
 mod memory;
 mod model;
 mod offload;
-mod packed;
 mod pipeline;
-mod ports;
 mod predictor;
-mod prepared;
-mod ring;
-mod scheduler;
 mod sets;
-mod slots;
+mod state;
 mod table;
 mod totals;
-mod traits;
-mod world;
 
 pub use crate::core::{Core, Divider, Flows, FrontEnd, Geometry, Memory, Prediction};
 pub use cores::{

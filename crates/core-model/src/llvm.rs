@@ -9,11 +9,9 @@
 
 use crate::back_end::BackEnd;
 use crate::core::Core;
-use crate::execution::{Executed, NEVER};
-use crate::prepared::{Prepared, RESOURCES};
+use crate::instruction::{Executed, NEVER, Prepared, RESOURCES, Traits};
 use crate::table::{TableError, UopTable};
 use crate::totals::CoreTotals;
-use crate::traits::Traits;
 use retire::{FormId, Instruction};
 
 /// Simulates loops as llvm-mca does, on the back end of a core.

@@ -1,19 +1,19 @@
-//! The machine: the pipeline, the world around it, what is remembered of their past, and the totals of what they did at
+//! The machine: the pipeline, the system around it, what is remembered of their past, and the totals of what they did at
 //! each privilege level.
 
-use crate::block::{Definition, Definitions, Predicted};
 use crate::core::Core;
+use crate::instruction::{Definition, Definitions, Predicted};
 use crate::memo::{Memo, PipelinePosition};
+use crate::memory::MemorySystem;
 use crate::pipeline::Pipeline;
 use crate::totals::CoreTotals;
-use crate::world::World;
 use retire::{BlockId, CoreEvent};
 
 #[derive(Debug)]
 pub(crate) struct Machine {
     definitions: Definitions,
     pipeline: Pipeline,
-    world: World,
+    system: MemorySystem,
     memo: Memo,
     position: PipelinePosition,
     user: bool,
@@ -26,7 +26,7 @@ impl Machine {
         Self {
             definitions: Definitions::default(),
             pipeline: Pipeline::new(core, units),
-            world: World::new(core),
+            system: MemorySystem::new(core),
             memo: Memo::new(),
             position: PipelinePosition::Live(None),
             user: false,
@@ -57,7 +57,7 @@ impl Machine {
         if block.user != self.user {
             self.switch_to(block.user);
         }
-        let Self { definitions, pipeline, world, memo, position, user, totals } = self;
+        let Self { definitions, pipeline, system, memo, position, user, totals } = self;
         let Some(definition) = definitions.get(block.id) else { return };
         let totals = &mut totals[usize::from(*user)];
         // What is remembered is remembered of whole blocks.
@@ -69,7 +69,7 @@ impl Machine {
             PipelinePosition::Live(None) => memo.look(pipeline, totals, block.id),
         };
         if let Some(known) = known
-            && let Some((state, cycle)) = memo.replay(world, totals, known, block)
+            && let Some((state, cycle)) = memo.replay(system, totals, known, block)
         {
             *position = PipelinePosition::Memoised { state, cycle };
             return;
@@ -77,10 +77,10 @@ impl Machine {
         memo.resume(pipeline, *position);
         *position = PipelinePosition::Live(match known {
             Some((state, _)) if definition.repeatable => {
-                memo.record(pipeline, world, totals, state, definition, block)
+                memo.record(pipeline, system, totals, state, definition, block)
             }
             _ => {
-                pipeline.retire(world, totals, definition, block);
+                pipeline.retire(system, totals, definition, block);
                 None
             }
         });
@@ -115,35 +115,35 @@ impl Machine {
             self.switch_to(user);
         }
         self.go_live();
-        let Self { pipeline, world, .. } = self;
+        let Self { pipeline, system, .. } = self;
         let totals = &mut self.totals[usize::from(self.user)];
         match event {
             CoreEvent::Interrupt { .. } => pipeline.interrupt(totals),
             CoreEvent::Assist { kind, .. } => pipeline.assist(totals, kind),
             CoreEvent::Serialise | CoreEvent::Halt => pipeline.back_end.drain(totals),
             CoreEvent::TlbFlush => {
-                world.tlbs.flush();
+                system.tlbs.flush();
                 pipeline.front_end.forget_page();
             }
             CoreEvent::InvalidatePage(linear) => {
-                world.tlbs.forget(linear);
+                system.tlbs.forget(linear);
                 pipeline.front_end.forget_page();
             }
             CoreEvent::CodeWritten(physical) => {
-                if world.code.forget_line(physical) {
+                if system.code.forget_line(physical) {
                     pipeline.front_end.forget_line();
                     pipeline.code_written(totals);
                 }
             }
             CoreEvent::LineWritten(physical) | CoreEvent::LineFlushed(physical) => {
-                world.caches.flush_line(physical >> 6);
-                if world.code.forget_line(physical) {
+                system.caches.flush_line(physical >> 6);
+                if system.code.forget_line(physical) {
                     pipeline.front_end.forget_line();
                 }
             }
             CoreEvent::CachesFlushed => {
-                world.caches.flush();
-                world.code.flush();
+                system.caches.flush();
+                system.code.flush();
                 pipeline.front_end.forget_page();
                 pipeline.front_end.forget_line();
             }

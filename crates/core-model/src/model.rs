@@ -1,11 +1,10 @@
 //! What an engine uses: one core, from retired instructions to totals.
 
-use crate::block::{Definition, Predicted};
 use crate::core::Core;
+use crate::instruction::{Definition, Predicted, Prepared};
 use crate::machine::Machine;
 use crate::offload::Offload;
 use crate::predictor::Predictor;
-use crate::prepared::Prepared;
 use crate::table::{TableError, UopTable, is_port};
 use crate::totals::CoreTotals;
 use retire::{Block, BlockId, CoreEvent, FormId, Instruction, Observer};

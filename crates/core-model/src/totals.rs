@@ -57,6 +57,17 @@ impl PerCycle {
         }
     }
 
+    /// The same, and remembers the count for the next time.
+    #[inline]
+    pub(crate) fn book_run(&mut self, count: u32, cycles: u64, before: &mut u32) {
+        if count | *before == 0 {
+            self.cycles[0] += cycles;
+            return;
+        }
+        self.book(count, cycles, *before);
+        *before = count;
+    }
+
     /// Books runs of cycles with at least `n` occurrences that have begun.
     pub(crate) fn book_rises(&mut self, n: usize, rises: u64) {
         if let Some(before) = n.checked_sub(1) {

@@ -1,7 +1,7 @@
 //! Booking of cycles that are over.
 
 use super::{BackEnd, EMPTY, FP_DIVIDER, INTEGER_DIVIDER, LOADS};
-use crate::ring::AHEAD;
+use crate::state::cycle_bits::AHEAD;
 use crate::totals::{CoreTotals, MOST_PER_CYCLE, PORTS, PerCycle};
 
 impl BackEnd {

@@ -1,6 +1,6 @@
 //! A stage that is passed in order.
 
-use crate::memo::{Shaped, Words};
+use crate::state::{Shaped, Words};
 use crate::totals::CoreTotals;
 
 /// Uops per cycle, used in order, such as retirement.

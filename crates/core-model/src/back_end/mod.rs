@@ -3,21 +3,23 @@
 //! Instructions come in program order, and each uop takes the first free cycle of one of its ports once its sources
 //! are ready. That gives what an oldest-first scheduler does, without simulating cycles in which nothing happens.
 
+mod allocation;
 mod booking;
 mod lane;
-mod shape;
+mod ports;
+mod scheduler;
+mod state;
 
 use crate::core::Core;
-use crate::execution::Executed;
-use crate::ports::Ports;
-use crate::prepared::{Prepared, RESOURCES};
-use crate::ring::CycleBits;
-use crate::scheduler::Scheduler;
-use crate::slots::{Allocation, Leaf};
+use crate::instruction::{Executed, Prepared, RESOURCES, Traits};
+use crate::state::cycle_bits::CycleBits;
 use crate::table::{Uops, is_port};
 use crate::totals::{CoreTotals, PORTS};
-use crate::traits::Traits;
+use allocation::Allocation;
+pub(crate) use allocation::Leaf;
 use lane::Lane;
+use ports::Ports;
+use scheduler::Scheduler;
 use std::ops::Range;
 
 /// Places for what is in the reorder buffer, and for loads: more than any core has.

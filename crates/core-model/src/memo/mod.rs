@@ -1,9 +1,9 @@
 //! Remembers what a block did to the pipeline, so that it need not be worked out again.
 //!
-//! The pipeline is a function of its state, the block, and the answers of the world around it. Loops come back to the same
+//! The pipeline is a function of its state, the block, and the answers of the system around it. Loops come back to the same
 //! states again and again. So a state that comes again at the start of a block gets a number, and each execution of a block
 //! leaves a path: the questions that the pipeline asked, with the cycle of each, the answers, and at the end the totals to add
-//! and the next state. When block and state come together again, the questions are put to the world, and as long as the
+//! and the next state. When block and state come together again, the questions are put to the system, and as long as the
 //! answers are the same the pipeline itself does not move. At another answer it is restored, is given the answers that are
 //! known already, and leaves another path.
 //!
@@ -11,18 +11,17 @@
 
 mod prospects;
 mod recorder;
-mod shape;
 mod sums;
 mod tree;
 
-use crate::block::{Definition, Predicted};
+use crate::instruction::{Definition, Predicted};
+use crate::memory::MemorySystem;
 use crate::pipeline::Pipeline;
+use crate::state::{Shaped, Words};
 use crate::totals::CoreTotals;
-use crate::world::World;
 use prospects::Prospects;
 use recorder::Recorder;
 use retire::BlockId;
-pub(crate) use shape::{Shaped, Words};
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 use tree::Tree;
@@ -168,16 +167,16 @@ impl Memo {
         }
     }
 
-    /// Does what the block did before in this state, if the world answers as it did then: the next state and its cycle.
+    /// Does what the block did before in this state, if the system answers as it did then: the next state and its cycle.
     #[inline]
     pub(crate) fn replay(
         &mut self,
-        world: &mut World,
+        system: &mut MemorySystem,
         totals: &mut CoreTotals,
         (state, cycle): (u32, u64),
         block: &Predicted<'_>,
     ) -> Option<(u32, u64)> {
-        let next = self.tree.replay(world, totals, (state, cycle), block)?;
+        let next = self.tree.replay(system, totals, (state, cycle), block)?;
         self.prospects.earn();
         Some(next)
     }
@@ -186,14 +185,14 @@ impl Memo {
     pub(crate) fn record(
         &mut self,
         pipeline: &mut Pipeline,
-        world: &mut World,
+        system: &mut MemorySystem,
         totals: &mut CoreTotals,
         state: u32,
         definition: &Definition,
         block: &Predicted<'_>,
     ) -> Option<u32> {
         let from = pipeline.cycles();
-        let mut recorder = Recorder::new(&mut self.tree, world, totals, (state, from), block);
+        let mut recorder = Recorder::new(&mut self.tree, system, totals, (state, from), block);
         pipeline.retire(&mut recorder, &mut self.moved, definition, block);
         let end = recorder.end();
         pipeline.back_end.settle(&mut self.moved);

@@ -1,16 +1,18 @@
-//! Stands between the pipeline and the world, and writes down what is asked and answered.
+//! Stands between the pipeline and the system, and writes down what is asked and answered.
 
 use super::tree::{Link, Question, Tree};
-use crate::execution::Execution;
-use crate::memory::StoreTimes;
+use crate::instruction::{Execution, Prepared};
+use crate::memory::{
+    Answer, Entered, Entry, Level, Loaded, Loads, MemoryPort, MemorySystem, NO_CODE, StoreTimes, Stored,
+    branch_code,
+};
 use crate::predictor::Outcome;
 use crate::totals::CoreTotals;
-use crate::world::{Answer, Entered, Entry, Loaded, Loads, NO_CODE, Outside, Stored, World, branch_code};
-use retire::{Block, Branch};
+use retire::{Block, Branch, MemoryAccess};
 
 pub(crate) struct Recorder<'a> {
     tree: &'a mut Tree,
-    world: &'a mut World,
+    system: &'a mut MemorySystem,
     totals: &'a mut CoreTotals,
     /// The cycle in which the block began, and its address.
     from: u64,
@@ -23,13 +25,13 @@ pub(crate) struct Recorder<'a> {
 impl<'a> Recorder<'a> {
     pub(crate) fn new(
         tree: &'a mut Tree,
-        world: &'a mut World,
+        system: &'a mut MemorySystem,
         totals: &'a mut CoreTotals,
         (state, from): (u32, u64),
         block: &Block<'_>,
     ) -> Self {
         let place = tree.begin(state, block);
-        Self { tree, world, totals, from, rip: block.rip, place, asked: 0 }
+        Self { tree, system, totals, from, rip: block.rip, place, asked: 0 }
     }
 
     /// Where the end of the path belongs; `None` if it cannot be written down.
@@ -45,13 +47,13 @@ impl<'a> Recorder<'a> {
         i16::try_from(cycle.wrapping_sub(self.from) as i64).ok()
     }
 
-    /// Answers: what was answered already, else what the world says.
+    /// Answers: what was answered already, else what the system says.
     fn answer<A: Answer>(
         &mut self,
         question: Option<Question>,
-        ask: impl FnOnce(&mut World, &mut CoreTotals) -> A,
+        ask: impl FnOnce(&mut MemorySystem, &mut CoreTotals) -> A,
     ) -> A {
-        let answer = self.given().and_then(A::of_code).unwrap_or_else(|| ask(self.world, self.totals));
+        let answer = self.given().and_then(A::of_code).unwrap_or_else(|| ask(self.system, self.totals));
         self.follow(question, answer.code());
         answer
     }
@@ -81,7 +83,7 @@ impl<'a> Recorder<'a> {
     }
 }
 
-impl Outside for Recorder<'_> {
+impl MemoryPort for Recorder<'_> {
     fn enter(&mut self, _: &mut CoreTotals, entry: &Entry) -> Entered {
         let offset = self.offset(entry.linear);
         let switch = u16::try_from(entry.switch).ok();
@@ -89,7 +91,7 @@ impl Outside for Recorder<'_> {
             let Entry { new_page, new_line, .. } = *entry;
             Question::Enter { offset, switch, new_page, new_line, at }
         });
-        self.answer(question, |world, totals| world.enter(totals, entry))
+        self.answer(question, |system, totals| system.enter(totals, entry))
     }
 
     fn loads(&mut self, _: &mut CoreTotals, execution: &Execution<'_>, loads: Loads) -> Option<Loaded> {
@@ -102,17 +104,17 @@ impl Outside for Recorder<'_> {
             latency,
             issued,
         });
-        self.answer(question, |world, totals| world.loads(totals, execution, loads))
+        self.answer(question, |system, totals| system.loads(totals, execution, loads))
     }
 
     fn store_room(&mut self, at: u64) -> u64 {
         let question = self.since(at).map(|at| Question::StoreRoom { at });
-        self.answer(question, |world, _| world.store_room(at))
+        self.answer(question, |system, _| system.store_room(at))
     }
 
     fn drain(&mut self, at: u64) -> u64 {
         let question = self.since(at).map(|at| Question::Drain { at });
-        self.answer(question, |world, _| world.drain(at))
+        self.answer(question, |system, _| system.drain(at))
     }
 
     fn store(
@@ -130,15 +132,31 @@ impl Outside for Recorder<'_> {
         } else {
             None
         };
-        self.answer(question, |world, totals| world.store(totals, execution, index, times))
+        self.answer(question, |system, totals| system.store(totals, execution, index, times))
     }
 
     fn branch(&mut self, branch: &Branch, outcome: Outcome) {
         self.follow(Some(Question::Branch), Some(branch_code(branch, outcome)));
     }
 
-    fn world(&mut self) -> &mut World {
+    fn flush_lines(&mut self, accesses: &[MemoryAccess]) {
         self.place = None;
-        self.world
+        self.system.flush_lines(accesses);
+    }
+
+    fn prefetch(&mut self, _: &mut CoreTotals, prepared: &Prepared, execution: &Execution<'_>, at: u64) {
+        self.place = None;
+        self.system.prefetch(self.totals, prepared, execution, at);
+    }
+
+    fn string(
+        &mut self,
+        _: &mut CoreTotals,
+        prepared: &Prepared,
+        execution: &Execution<'_>,
+        issued: u64,
+    ) -> (u64, Level) {
+        self.place = None;
+        self.system.string(self.totals, prepared, execution, issued)
     }
 }

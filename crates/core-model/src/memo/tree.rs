@@ -1,11 +1,9 @@
 //! The paths that executions of blocks have left.
 
 use super::sums::Sums;
-use crate::block::{Predicted, accesses_of};
-use crate::execution::Execution;
-use crate::memory::StoreTimes;
+use crate::instruction::{Execution, Predicted, accesses_of};
+use crate::memory::{Answer, Entry, Loads, MemoryPort, MemorySystem, NO_CODE, StoreTimes, branch_code};
 use crate::totals::CoreTotals;
-use crate::world::{Answer, Entry, Loads, NO_CODE, Outside, World, branch_code};
 use retire::{Block, BlockId, MemoryAccess};
 
 /// No node, no edge.
@@ -148,12 +146,12 @@ impl Tree {
     #[inline]
     pub(crate) fn replay(
         &mut self,
-        world: &mut World,
+        system: &mut MemorySystem,
         totals: &mut CoreTotals,
         start: (u32, u64),
         block: &Predicted<'_>,
     ) -> Option<(u32, u64)> {
-        let end = self.walk(world, totals, start, block);
+        let end = self.walk(system, totals, start, block);
         if let Err((last, answer)) = end {
             self.keep_answers(last, answer);
         }
@@ -177,7 +175,7 @@ impl Tree {
     #[inline(always)]
     fn walk(
         &mut self,
-        world: &mut World,
+        system: &mut MemorySystem,
         totals: &mut CoreTotals,
         (state, from): (u32, u64),
         block: &Predicted<'_>,
@@ -198,12 +196,12 @@ impl Tree {
                         new_line,
                         switch: switch.into(),
                     };
-                    world.enter(totals, &entry).code()
+                    system.enter(totals, &entry).code()
                 }
                 Question::Loads { number, lock, offset, latency, issued } => {
                     let rip = block.rip.wrapping_add(offset.into());
                     let loads = Loads { latency, lock, issued: later(from, issued) };
-                    world.loads(totals, &accesses.of(number, rip), loads).code()
+                    system.loads(totals, &accesses.of(number, rip), loads).code()
                 }
                 Question::Store { number, index, allocated, addressed, data, retired } => {
                     let times = StoreTimes {
@@ -212,10 +210,10 @@ impl Tree {
                         data: later(from, data),
                         retired: later(from, retired),
                     };
-                    world.store(totals, &accesses.of(number, 0), index, times).code()
+                    system.store(totals, &accesses.of(number, 0), index, times).code()
                 }
-                Question::StoreRoom { at } => world.store_room(later(from, at)).code(),
-                Question::Drain { at } => world.drain(later(from, at)).code(),
+                Question::StoreRoom { at } => system.store_room(later(from, at)).code(),
+                Question::Drain { at } => system.drain(later(from, at)).code(),
                 Question::Branch => {
                     let Some(branch) = &block.branch else { return Err((last, None)) };
                     Some(branch_code(branch, block.outcome))

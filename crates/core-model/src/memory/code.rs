@@ -1,6 +1,6 @@
 //! Caches of code: the uop cache by pieces, and the instruction cache by lines.
 
-use super::{Asker, Caches};
+use super::caches::{Asker, Caches};
 use crate::core::Core;
 use crate::sets::Lines;
 use crate::totals::CoreTotals;

@@ -1,15 +1,18 @@
 //! Memory as the core sees it: TLBs, caches, prefetchers, caches of code, and stores to forward from.
 
+mod answer;
 mod caches;
 mod code;
+mod interface;
 mod limits;
 mod prefetch;
 mod store_buffer;
 mod stores;
+mod system;
 mod translation;
 
-pub(crate) use caches::{Asker, Caches, Level};
-pub(crate) use code::CodeCaches;
-pub(crate) use store_buffer::StoreBuffer;
-pub(crate) use stores::{Found, StoreTimes, Stores};
-pub(crate) use translation::{Purpose, Tlbs};
+pub(crate) use answer::{Answer, NO_CODE, branch_code};
+pub(crate) use caches::Level;
+pub(crate) use interface::{Entered, Entry, Loaded, Loads, MemoryPort, Stored};
+pub(crate) use stores::StoreTimes;
+pub(crate) use system::MemorySystem;

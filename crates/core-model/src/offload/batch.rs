@@ -1,6 +1,6 @@
 //! Blocks on their way to a machine on another thread.
 
-use crate::block::{Definition, Predicted};
+use crate::instruction::{Definition, Predicted};
 use crate::machine::Machine;
 use crate::predictor::Outcome;
 use retire::{Block, BlockId, Branch, BranchKind, MemoryAccess};

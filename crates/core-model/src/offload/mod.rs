@@ -5,7 +5,7 @@
 mod batch;
 mod worker;
 
-use crate::block::{Definition, Predicted};
+use crate::instruction::{Definition, Predicted};
 use crate::machine::Machine;
 use retire::BlockId;
 use worker::Worker;

@@ -1,7 +1,7 @@
 //! The thread that a machine is handed to.
 
 use super::batch::Batch;
-use crate::block::{Definition, Predicted};
+use crate::instruction::{Definition, Predicted};
 use crate::machine::Machine;
 use retire::BlockId;
 use std::io;

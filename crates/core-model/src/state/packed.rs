@@ -1,6 +1,6 @@
 //! Numbers of few bits, one behind the other in words.
 
-use crate::memo::Words;
+use crate::state::Words;
 
 /// Bits of the steps of [`Packer::falling`], and the steps that mean something else: the end, and that the step follows.
 const STEP: u32 = 4;

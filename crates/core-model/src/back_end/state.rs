@@ -1,11 +1,11 @@
 //! The back end as words.
 
+use super::allocation::Leaf;
 use super::{BackEnd, IN_FLIGHT, InFlight, LOAD_BUFFER, Restart};
-use crate::memo::{Shaped, Words};
-use crate::packed::{CYCLES, Packer, Unpacker};
-use crate::prepared::UNREAD;
-use crate::ring::for_each_bit;
-use crate::slots::Leaf;
+use crate::instruction::UNREAD;
+use crate::state::cycle_bits::for_each_bit;
+use crate::state::packed::{CYCLES, Packer, Unpacker};
+use crate::state::{Shaped, Words};
 use crate::totals::CoreTotals;
 
 /// What follows in the list of what is in the reorder buffer: nothing, an entry, a large one, or a small one.

@@ -1,6 +1,6 @@
 //! Bits per cycle for a window of cycles.
 
-use crate::memo::Words;
+use crate::state::Words;
 use std::ops::Range;
 
 /// Cycles of a window: how far ahead of the oldest cycle of interest anything is known.

@@ -36,7 +36,7 @@ impl Traits {
     /// A string instruction that compares or loads, an iteration at a time.
     pub(crate) const COMPARES: Self = Self(1 << 23);
     pub(crate) const PAUSE: Self = Self(1 << 24);
-    /// More registers than [`Prepared`](crate::prepared::Prepared) has places for.
+    /// More registers than [`Prepared`](crate::instruction::Prepared) has places for.
     pub(crate) const MANY_REGISTERS: Self = Self(1 << 25);
     /// Anything that needs more than execution and a memory access.
     pub(crate) const RARE: Self = Self(

@@ -1,7 +1,7 @@
 //! Allocation: every slot of every cycle gets its leaf here.
 
-use crate::memo::{Shaped, Words};
-use crate::totals::{CoreTotals, PerCycle, Slots};
+use crate::state::{Shaped, Words};
+use crate::totals::{CoreTotals, Slots};
 
 /// Where a slot goes to; level 2 of TMA without the retiring ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -95,8 +95,8 @@ impl Allocation {
         if whole > 0 {
             let issued = if issue { self.width } else { 0 };
             let bubbles = if leaf == Leaf::FrontEnd { self.width } else { 0 };
-            book(&mut totals.uops_issued, issued, whole, &mut self.issued_before);
-            book(&mut totals.uops_not_delivered, bubbles, whole, &mut self.bubbles_before);
+            totals.uops_issued.book_run(issued, whole, &mut self.issued_before);
+            totals.uops_not_delivered.book_run(bubbles, whole, &mut self.bubbles_before);
             totals.cycles += whole;
             self.cycle = until;
         }
@@ -150,8 +150,8 @@ impl Allocation {
 
     #[inline(always)]
     fn end_cycle(&mut self, totals: &mut CoreTotals) {
-        book(&mut totals.uops_issued, self.issued, 1, &mut self.issued_before);
-        book(&mut totals.uops_not_delivered, self.bubbles, 1, &mut self.bubbles_before);
+        totals.uops_issued.book_run(self.issued, 1, &mut self.issued_before);
+        totals.uops_not_delivered.book_run(self.bubbles, 1, &mut self.bubbles_before);
         totals.cycles += 1;
         self.cycle += 1;
         (self.used, self.issued, self.bubbles) = (0, 0, 0);
@@ -175,14 +175,4 @@ impl Shaped for Allocation {
         (self.used, self.issued, self.bubbles) = (part(4), part(3), part(2));
         (self.issued_before, self.bubbles_before) = (part(1), part(0));
     }
-}
-
-#[inline]
-pub(crate) fn book(what: &mut PerCycle, count: u32, cycles: u64, before: &mut u32) {
-    if count | *before == 0 {
-        what.cycles[0] += cycles;
-        return;
-    }
-    what.book(count, cycles, *before);
-    *before = count;
 }

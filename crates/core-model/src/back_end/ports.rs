@@ -1,8 +1,8 @@
 //! Execution ports: which cycles of each are taken.
 
-use crate::execution::NEVER;
-use crate::memo::{Shaped, Words};
-use crate::ring::{AHEAD, CycleBits, WORDS, cycles_of, for_each_bit, word_of};
+use crate::instruction::NEVER;
+use crate::state::cycle_bits::{AHEAD, CycleBits, WORDS, cycles_of, for_each_bit, word_of};
+use crate::state::{Shaped, Words};
 use crate::table::{MAX_UNITS, Uops};
 
 /// Cycles before the one in question, of the 64 in which it counts how much a unit is used.

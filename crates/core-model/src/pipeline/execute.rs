@@ -1,19 +1,16 @@
 //! Execution of one instruction, with its accesses to memory.
 
-use crate::execution::{Executed, Execution, NEVER};
-use crate::memory::{Level, StoreTimes};
+use crate::instruction::{Executed, Execution, NEVER, Prepared, Traits};
+use crate::memory::{Level, Loaded, Loads, MemoryPort, StoreTimes};
 use crate::pipeline::Pipeline;
-use crate::prepared::Prepared;
 use crate::totals::CoreTotals;
-use crate::traits::Traits;
-use crate::world::{Loaded, Loads, Outside};
 
 impl Pipeline {
     /// Executes; nothing begins before `earliest`. `RARE`: see [`complete`](Self::complete).
     #[inline(always)]
     pub(crate) fn execute<const RARE: bool>(
         &mut self,
-        outside: &mut impl Outside,
+        port: &mut impl MemoryPort,
         totals: &mut CoreTotals,
         prepared: &Prepared,
         execution: &Execution<'_>,
@@ -31,7 +28,7 @@ impl Pipeline {
                 address = self.back_end.ready(prepared.rest.address).max(earliest);
                 value = self.back_end.ready(prepared.rest.sources).max(earliest);
             }
-            address = self.order(outside, traits, address);
+            address = self.order(port, traits, address);
         }
         let (load_groups, groups) = prepared.split_groups();
         let (mut memory_from, mut clear) = (NEVER, false);
@@ -43,11 +40,11 @@ impl Pipeline {
             let loaded = if RARE && traits.any(Traits::STRING) {
                 None
             } else if RARE && traits.any(Traits::PREFETCH) {
-                outside.world().software_prefetch(totals, prepared, execution, issued);
+                port.prefetch(totals, prepared, execution, issued);
                 (!execution.memory.is_empty()).then_some(Loaded::NOTHING)
             } else {
                 let lock = RARE && traits.any(Traits::LOCK);
-                outside.loads(totals, execution, Loads { latency: prepared.load, lock, issued })
+                port.loads(totals, execution, Loads { latency: prepared.load, lock, issued })
             };
             if let Some(loaded) = loaded {
                 if loaded.any {
@@ -72,7 +69,7 @@ impl Pipeline {
         // A plain load computes nothing.
         let mut computes = if groups.is_empty() { 0 } else { completed - from.min(completed) };
         if RARE && traits.any(Traits::STRING) && !execution.memory.is_empty() {
-            let (delay, level) = outside.world().string(totals, prepared, execution, issued);
+            let (delay, level) = port.string(totals, prepared, execution, issued);
             completed = issued + delay;
             if level > Level::L1 {
                 memory_from = issued;
@@ -90,32 +87,32 @@ impl Pipeline {
     }
 
     /// What locked and serialising instructions wait for.
-    fn order(&self, outside: &mut impl Outside, traits: Traits, start: u64) -> u64 {
+    fn order(&self, port: &mut impl MemoryPort, traits: Traits, start: u64) -> u64 {
         let mut start = start;
         if traits.any(Traits::SERIALISING | Traits::FENCE) {
             start = start.max(self.back_end.last_completed);
         }
         if traits.any(Traits::LOCK | Traits::FENCE) {
-            start += outside.drain(start);
+            start += port.drain(start);
         }
         start
     }
 
     /// When there is room for a store.
     #[inline]
-    pub(crate) fn store_room(&mut self, outside: &mut impl Outside) -> u64 {
+    pub(crate) fn store_room(&mut self, port: &mut impl MemoryPort) -> u64 {
         if self.store_fits {
             return 0;
         }
         let now = self.cycles();
-        now + outside.store_room(now)
+        now + port.store_room(now)
     }
 
     /// The stores of an instruction, after it has retired.
     #[inline]
     pub(crate) fn store(
         &mut self,
-        outside: &mut impl Outside,
+        port: &mut impl MemoryPort,
         totals: &mut CoreTotals,
         prepared: &Prepared,
         execution: &Execution<'_>,
@@ -125,7 +122,7 @@ impl Pipeline {
             return;
         }
         let mut index = 0;
-        while let Some(stored) = outside.store(totals, execution, index, times) {
+        while let Some(stored) = port.store(totals, execution, index, times) {
             self.store_fits = stored.room;
             if !stored.more {
                 break;

@@ -1,7 +1,7 @@
 //! Answers as numbers, to find out whether they are the same as before.
 
-use super::{Entered, Loaded, Stored};
-use crate::memory::Level;
+use super::caches::Level;
+use super::interface::{Entered, Loaded, Stored};
 use crate::predictor::Outcome;
 use retire::Branch;
 

@@ -1,7 +1,7 @@
 //! Blocks of instructions: what they cost, which is worked out once, and their executions.
 
+use super::prepared::Prepared;
 use crate::predictor::Outcome;
-use crate::prepared::Prepared;
 use retire::{Block, BlockId, MemoryAccess};
 use std::ops::Deref;
 

@@ -1,8 +1,8 @@
 //! An instruction as the model needs it, made once for all its executions.
 
+use super::traits::Traits;
 use crate::core::Core;
 use crate::table::{Cost, Form, Order, SystemCost, UopTable, Uops};
-use crate::traits::Traits;
 use retire::{Class, Divider, Instruction, Prefetch, REGISTERS, RegisterFile, Renaming};
 
 /// Registers and places that stand for none: the bits of a word.

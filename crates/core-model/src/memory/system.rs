@@ -1,121 +1,22 @@
-//! What the pipeline asks that depends on addresses and on all of the past: caches, translations, and stores to forward
-//! from.
+//! Caches, translations, and stores to forward from, together.
 
-mod answer;
-
+use super::caches::{Asker, Caches, Level};
+use super::code::CodeCaches;
+use super::interface::{Entered, Entry, Loaded, Loads, MemoryPort, Stored};
+use super::store_buffer::StoreBuffer;
+use super::stores::{Found, StoreTimes, Stores};
+use super::translation::{Purpose, Tlbs};
 use crate::core::Core;
-use crate::execution::Execution;
-use crate::memory::{
-    Asker, Caches, CodeCaches, Found, Level, Purpose, StoreBuffer, StoreTimes, Stores, Tlbs,
-};
+use crate::instruction::{Execution, Prepared, Traits};
 use crate::predictor::Outcome;
-use crate::prepared::Prepared;
 use crate::totals::CoreTotals;
-use crate::traits::Traits;
-pub(crate) use answer::{Answer, NO_CODE, branch_code};
 use retire::{Branch, MemoryAccess, Prefetch};
 
 /// Cycles that the second half of an access across lines takes.
 const SPLIT: u64 = 4;
 
-/// Fetch goes on in another piece of code.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Entry {
-    pub(crate) linear: u64,
-    pub(crate) physical: u64,
-    /// Log2 of the size of its page.
-    pub(crate) page: u8,
-    pub(crate) at: u64,
-    /// Page and line are others than before.
-    pub(crate) new_page: bool,
-    pub(crate) new_line: bool,
-    /// Cycles until decoders can begin.
-    pub(crate) switch: u64,
-}
-
-/// What fetch met.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Entered {
-    /// Cycles of a translation.
-    pub(crate) translation: u64,
-    /// The uop cache has the piece.
-    pub(crate) hit: bool,
-    /// Cycles until the line is there.
-    pub(crate) wait: u64,
-}
-
-/// What an instruction loads with.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Loads {
-    /// Cycles of a hit of the first level.
-    pub(crate) latency: u16,
-    pub(crate) lock: bool,
-    /// When the address is known and a port is free.
-    pub(crate) issued: u64,
-}
-
-/// What the loads of an instruction met.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Loaded {
-    /// Cycles in addition to a hit of the first level.
-    pub(crate) delay: u64,
-    pub(crate) level: Level,
-    /// There was one.
-    pub(crate) any: bool,
-    /// Waited for a store, a translation or a device.
-    pub(crate) held: bool,
-    /// Waited so long for the value of a store that it is forwarded from: that is no wait for memory.
-    pub(crate) data: u64,
-    walked: bool,
-    /// A load was executed before the store that it reads from had its address.
-    pub(crate) early: bool,
-}
-
-impl Loaded {
-    pub(crate) const NOTHING: Self =
-        Self { delay: 0, level: Level::L1, any: false, held: false, data: 0, walked: false, early: false };
-}
-
-/// What a store met.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Stored {
-    /// Another store of the same instruction follows.
-    pub(crate) more: bool,
-    /// The store buffer had room for one more in the cycle in which this one was allocated, so it has for the next.
-    pub(crate) room: bool,
-}
-
-/// Who answers the pipeline. Cycles of an answer count from those of the question.
-pub(crate) trait Outside {
-    fn enter(&mut self, totals: &mut CoreTotals, entry: &Entry) -> Entered;
-
-    /// The loads of an instruction; `None` if it does not access memory.
-    fn loads(&mut self, totals: &mut CoreTotals, execution: &Execution<'_>, loads: Loads) -> Option<Loaded>;
-
-    /// Cycles from `at` on until the store buffer has room for another store.
-    fn store_room(&mut self, at: u64) -> u64;
-
-    /// Cycles from `at` on until all stores have reached the cache.
-    fn drain(&mut self, at: u64) -> u64;
-
-    /// A store of an instruction, by its number among them; `None` if there is none.
-    fn store(
-        &mut self,
-        totals: &mut CoreTotals,
-        execution: &Execution<'_>,
-        index: u8,
-        times: StoreTimes,
-    ) -> Option<Stored>;
-
-    /// No question: a branch, and what was predicted of it.
-    fn branch(&mut self, branch: &Branch, outcome: Outcome);
-
-    /// For what only instructions do that [`Prepared::is_repeatable`] excludes.
-    fn world(&mut self) -> &mut World;
-}
-
 #[derive(Debug)]
-pub(crate) struct World {
+pub(crate) struct MemorySystem {
     core: &'static Core,
     pub(crate) tlbs: Tlbs,
     pub(crate) caches: Caches,
@@ -139,7 +40,7 @@ fn store_among<'a>(execution: &Execution<'a>, index: u8) -> Option<(&'a MemoryAc
     stores.next().map(|store| (store, stores.next().is_some()))
 }
 
-impl Outside for World {
+impl MemoryPort for MemorySystem {
     #[inline]
     fn enter(&mut self, totals: &mut CoreTotals, entry: &Entry) -> Entered {
         let Entry { linear, physical, page, at, new_page, new_line, switch } = *entry;
@@ -197,8 +98,59 @@ impl Outside for World {
     #[inline(always)]
     fn branch(&mut self, _: &Branch, _: Outcome) {}
 
-    fn world(&mut self) -> &mut World {
-        self
+    fn flush_lines(&mut self, accesses: &[MemoryAccess]) {
+        accesses.iter().for_each(|access| self.caches.flush_line(access.physical >> 6));
+    }
+
+    fn prefetch(&mut self, totals: &mut CoreTotals, prepared: &Prepared, execution: &Execution<'_>, at: u64) {
+        for access in execution.memory {
+            let (delay, _) = self.tlbs.translate(totals, Purpose::Load, access.linear, access.page, at);
+            let line = access.physical >> 6;
+            if prepared.prefetch == Prefetch::Outer {
+                self.caches.prefetch_outer(totals, line, at + delay);
+            } else {
+                self.caches.prefetch_first(totals, line, at + delay);
+            }
+        }
+    }
+
+    fn string(
+        &mut self,
+        totals: &mut CoreTotals,
+        prepared: &Prepared,
+        execution: &Execution<'_>,
+        issued: u64,
+    ) -> (u64, Level) {
+        let flows = &self.core.flows;
+        let mut deepest = Level::L1;
+        let start = issued + u64::from(flows.string_start);
+        let mut moved = 0;
+        let mut done = start;
+        let mut last = [u64::MAX; 2];
+        for access in execution.memory {
+            moved += u64::from(access.size);
+            let line = access.physical >> 6;
+            let write = usize::from(access.write);
+            if last[write] == line {
+                continue;
+            }
+            last[write] = line;
+            let at = start + moved / u64::from(flows.string_bytes.max(1));
+            let purpose = if access.write { Purpose::Store } else { Purpose::Load };
+            let (translation, _) = self.tlbs.translate(totals, purpose, access.linear, access.page, at);
+            if access.uncached {
+                done = done.max(at) + u64::from(self.core.memory.uncached_latency);
+                continue;
+            }
+            let asker = if access.write { Asker::Store } else { Asker::Load };
+            let (level, arrival) = self.caches.access(totals, line, at + translation, asker);
+            deepest = deepest.max(level);
+            done = done.max(arrival);
+        }
+        let compares = prepared.traits.any(Traits::COMPARES);
+        let work =
+            if compares { 2 * execution.repetitions } else { moved / u64::from(flows.string_bytes.max(1)) };
+        (done.max(start + work) - issued, deepest)
     }
 
     #[inline]
@@ -239,7 +191,7 @@ impl Outside for World {
     }
 }
 
-impl World {
+impl MemorySystem {
     pub(crate) fn new(core: &'static Core) -> Self {
         Self {
             core,
@@ -315,65 +267,6 @@ impl World {
             loaded.delay = loaded.delay.max(arrival.saturating_sub(issued + latency));
         }
         loaded
-    }
-
-    pub(crate) fn software_prefetch(
-        &mut self,
-        totals: &mut CoreTotals,
-        prepared: &Prepared,
-        execution: &Execution<'_>,
-        at: u64,
-    ) {
-        for access in execution.memory {
-            let (delay, _) = self.tlbs.translate(totals, Purpose::Load, access.linear, access.page, at);
-            let line = access.physical >> 6;
-            if prepared.prefetch == Prefetch::Outer {
-                self.caches.prefetch_outer(totals, line, at + delay);
-            } else {
-                self.caches.prefetch_first(totals, line, at + delay);
-            }
-        }
-    }
-
-    /// A string instruction with REP: its lines one after the other, overlapping as far as buffers allow. Its cycles,
-    /// and the deepest level that it reached.
-    pub(crate) fn string(
-        &mut self,
-        totals: &mut CoreTotals,
-        prepared: &Prepared,
-        execution: &Execution<'_>,
-        issued: u64,
-    ) -> (u64, Level) {
-        let flows = &self.core.flows;
-        let mut deepest = Level::L1;
-        let start = issued + u64::from(flows.string_start);
-        let mut moved = 0;
-        let mut done = start;
-        let mut last = [u64::MAX; 2];
-        for access in execution.memory {
-            moved += u64::from(access.size);
-            let line = access.physical >> 6;
-            let write = usize::from(access.write);
-            if last[write] == line {
-                continue;
-            }
-            last[write] = line;
-            let at = start + moved / u64::from(flows.string_bytes.max(1));
-            let purpose = if access.write { Purpose::Store } else { Purpose::Load };
-            let (translation, _) = self.tlbs.translate(totals, purpose, access.linear, access.page, at);
-            if access.uncached {
-                done = done.max(at) + u64::from(self.core.memory.uncached_latency);
-                continue;
-            }
-            let asker = if access.write { Asker::Store } else { Asker::Load };
-            let (level, arrival) = self.caches.access(totals, line, at + translation, asker);
-            deepest = deepest.max(level);
-            done = done.max(arrival);
-        }
-        let compares = prepared.traits.any(Traits::COMPARES);
-        let work =
-            if compares { 2 * execution.repetitions } else { moved / u64::from(flows.string_bytes.max(1)) };
-        (done.max(start + work) - issued, deepest)
     }
 }
 

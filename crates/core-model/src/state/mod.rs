@@ -2,6 +2,9 @@
 //!
 //! All cycles count from that of allocation, and what is over leaves no trace.
 
+pub(crate) mod cycle_bits;
+pub(crate) mod packed;
+
 /// Something that has a place in a shape.
 pub(crate) trait Shaped {
     /// Appends the state at cycle `now`; `None` if it is too unusual to have a shape.

@@ -1,19 +1,16 @@
 //! One instruction's way through the pipeline. It knows cycles only; what depends on addresses and on the past, it asks
-//! of an [`Outside`].
+//! of an [`MemoryPort`].
 
-use crate::back_end::{BackEnd, Restart};
-use crate::block::{Definition, Predicted, accesses_of};
+mod execute;
+
+use crate::back_end::{BackEnd, Leaf, Restart};
 use crate::core::Core;
-use crate::execution::{Executed, Execution, NEVER};
 use crate::front_end::{FrontEnd, Place};
-use crate::memo::{Shaped, Words};
-use crate::memory::StoreTimes;
+use crate::instruction::{Definition, Executed, Execution, NEVER, Predicted, Prepared, Traits, accesses_of};
+use crate::memory::{MemoryPort, StoreTimes};
 use crate::predictor::Outcome;
-use crate::prepared::Prepared;
-use crate::slots::Leaf;
+use crate::state::{Shaped, Words};
 use crate::totals::CoreTotals;
-use crate::traits::Traits;
-use crate::world::Outside;
 use retire::{Assist, Branch, BranchKind};
 
 #[derive(Debug)]
@@ -60,7 +57,7 @@ impl Pipeline {
     /// Takes instructions that have retired through the pipeline, one after the other.
     pub(crate) fn retire(
         &mut self,
-        outside: &mut impl Outside,
+        port: &mut impl MemoryPort,
         totals: &mut CoreTotals,
         definition: &Definition,
         block: &Predicted<'_>,
@@ -85,9 +82,9 @@ impl Pipeline {
             let execution = Execution { number: number as u8, rip, memory, repetitions: block.repetitions };
             let taken;
             (completed, taken) = if prepared.traits.any(Traits::RARE) {
-                self.complete_any(outside, totals, prepared, place, &execution, fused)
+                self.complete_any(port, totals, prepared, place, &execution, fused)
             } else {
-                self.complete::<false>(outside, totals, prepared, place, &execution, fused)
+                self.complete::<false>(port, totals, prepared, place, &execution, fused)
             };
             slots += u64::from(taken);
             light += u64::from(!fused);
@@ -98,21 +95,21 @@ impl Pipeline {
         totals.slots.light_operations += light;
         totals.slots.heavy_operations += slots - light;
         if let Some(branch) = &block.branch {
-            self.branch(outside, totals, rip, (branch, block.outcome), completed);
+            self.branch(port, totals, rip, (branch, block.outcome), completed);
         }
     }
 
     #[inline(never)]
     fn complete_any(
         &mut self,
-        outside: &mut impl Outside,
+        port: &mut impl MemoryPort,
         totals: &mut CoreTotals,
         prepared: &Prepared,
         place: Place,
         execution: &Execution<'_>,
         fused: bool,
     ) -> (u64, u32) {
-        self.complete::<true>(outside, totals, prepared, place, execution, fused)
+        self.complete::<true>(port, totals, prepared, place, execution, fused)
     }
 
     /// Takes an instruction from the front end to retirement; when its result is there, and the slots that it took.
@@ -120,7 +117,7 @@ impl Pipeline {
     #[inline(always)]
     fn complete<const RARE: bool>(
         &mut self,
-        outside: &mut impl Outside,
+        port: &mut impl MemoryPort,
         totals: &mut CoreTotals,
         prepared: &Prepared,
         place: Place,
@@ -138,8 +135,8 @@ impl Pipeline {
         totals.register_files[prepared.register_file as usize] += 1;
         let (load, store) = (traits.any(Traits::LOAD), traits.any(Traits::STORE));
         let load_room = if load { self.back_end.load_room() } else { 0 };
-        let store_room = if store { self.store_room(outside) } else { 0 };
-        let allocated = self.allocate::<RARE>(outside, totals, traits, place, slots, [load_room, store_room]);
+        let store_room = if store { self.store_room(port) } else { 0 };
+        let allocated = self.allocate::<RARE>(port, totals, traits, place, slots, [load_room, store_room]);
         let executed = if fused {
             let ready = self.back_end.sources_ready(prepared).max(allocated);
             Executed {
@@ -151,7 +148,7 @@ impl Pipeline {
                 clear: false,
             }
         } else {
-            self.execute::<RARE>(outside, totals, prepared, execution, allocated + 1)
+            self.execute::<RARE>(port, totals, prepared, execution, allocated + 1)
         };
         let Executed { addressed, completed, clear, .. } = executed;
         let retired = self.back_end.complete::<RARE>(totals, prepared, slots, &executed);
@@ -162,14 +159,14 @@ impl Pipeline {
         if store {
             totals.stores += 1;
             let times = StoreTimes { allocated, addressed, data: completed, retired };
-            self.store(outside, totals, prepared, execution, times);
+            self.store(port, totals, prepared, execution, times);
         }
         if clear {
             totals.machine_clears += 1;
             self.clear(totals, completed);
         }
         if RARE && traits.any(Traits::RARE) {
-            self.rare(outside, totals, prepared, execution, slots, [completed, retired]);
+            self.rare(port, totals, prepared, execution, slots, [completed, retired]);
         }
         (completed, slots)
     }
@@ -178,14 +175,14 @@ impl Pipeline {
     #[inline(always)]
     fn allocate<const RARE: bool>(
         &mut self,
-        outside: &mut impl Outside,
+        port: &mut impl MemoryPort,
         totals: &mut CoreTotals,
         traits: Traits,
         place: Place,
         slots: u32,
         [load_room, store_room]: [u64; 2],
     ) -> u64 {
-        let supplied = self.front_end.supply::<RARE>(outside, totals, traits, place, slots);
+        let supplied = self.front_end.supply::<RARE>(port, totals, traits, place, slots);
         self.back_end.make_room(totals, slots, load_room, store_room);
         if supplied > self.back_end.cycle() {
             if self.refilling {
@@ -202,7 +199,7 @@ impl Pipeline {
     /// What few instructions need.
     fn rare(
         &mut self,
-        outside: &mut impl Outside,
+        port: &mut impl MemoryPort,
         totals: &mut CoreTotals,
         prepared: &Prepared,
         execution: &Execution<'_>,
@@ -247,9 +244,7 @@ impl Pipeline {
             self.back_end.serialised = retired;
         }
         if traits.any(Traits::FLUSH) {
-            for access in execution.memory {
-                outside.world().caches.flush_line(access.physical >> 6);
-            }
+            port.flush_lines(execution.memory);
         }
         if traits.any(Traits::PREFETCH) {
             totals.software_prefetches[prepared.prefetch as usize] += 1;
@@ -259,7 +254,7 @@ impl Pipeline {
     /// A branch at `rip`, and what was predicted of it.
     fn branch(
         &mut self,
-        outside: &mut impl Outside,
+        port: &mut impl MemoryPort,
         totals: &mut CoreTotals,
         rip: u64,
         (branch, outcome): (&Branch, Outcome),
@@ -271,7 +266,7 @@ impl Pipeline {
         } else {
             counts.not_taken += 1;
         }
-        outside.branch(branch, outcome);
+        port.branch(branch, outcome);
         if outcome.mispredicted {
             if branch.taken {
                 counts.mispredicted_taken += 1;

@@ -1,8 +1,8 @@
 //! The schedulers: uops between allocation and execution.
 
-use crate::memo::{Shaped, Words};
-use crate::packed::{Packer, Unpacker};
-use crate::ring::{CycleBits, WINDOW, WORDS, cycles_of, for_each_bit, word_of};
+use crate::state::cycle_bits::{CycleBits, WINDOW, WORDS, cycles_of, for_each_bit, word_of};
+use crate::state::packed::{Packer, Unpacker};
+use crate::state::{Shaped, Words};
 use std::collections::VecDeque;
 
 /// Cycles from now on of which the uops that leave are known one by one: those of a window but for the word that now is

@@ -1,0 +1,11 @@
+//! Instructions and blocks of them as the pipeline needs them.
+
+pub(crate) mod block;
+pub(crate) mod execution;
+pub(crate) mod prepared;
+pub(crate) mod traits;
+
+pub(crate) use block::{Definition, Definitions, Predicted, accesses_of};
+pub(crate) use execution::{Executed, Execution, NEVER};
+pub(crate) use prepared::{Prepared, RESOURCES, UNREAD};
+pub(crate) use traits::Traits;

@@ -1,0 +1,118 @@
+//! What the pipeline asks of memory: everything that depends on addresses and on all of the past.
+
+use super::caches::Level;
+use super::stores::StoreTimes;
+use crate::instruction::{Execution, Prepared};
+use crate::predictor::Outcome;
+use crate::totals::CoreTotals;
+use retire::{Branch, MemoryAccess};
+
+/// Fetch goes on in another piece of code.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Entry {
+    pub(crate) linear: u64,
+    pub(crate) physical: u64,
+    /// Log2 of the size of its page.
+    pub(crate) page: u8,
+    pub(crate) at: u64,
+    /// Page and line are others than before.
+    pub(crate) new_page: bool,
+    pub(crate) new_line: bool,
+    /// Cycles until decoders can begin.
+    pub(crate) switch: u64,
+}
+
+/// What fetch met.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Entered {
+    /// Cycles of a translation.
+    pub(crate) translation: u64,
+    /// The uop cache has the piece.
+    pub(crate) hit: bool,
+    /// Cycles until the line is there.
+    pub(crate) wait: u64,
+}
+
+/// What an instruction loads with.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Loads {
+    /// Cycles of a hit of the first level.
+    pub(crate) latency: u16,
+    pub(crate) lock: bool,
+    /// When the address is known and a port is free.
+    pub(crate) issued: u64,
+}
+
+/// What the loads of an instruction met.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Loaded {
+    /// Cycles in addition to a hit of the first level.
+    pub(crate) delay: u64,
+    pub(crate) level: Level,
+    /// There was one.
+    pub(crate) any: bool,
+    /// Waited for a store, a translation or a device.
+    pub(crate) held: bool,
+    /// Waited so long for the value of a store that it is forwarded from: that is no wait for memory.
+    pub(crate) data: u64,
+    pub(super) walked: bool,
+    /// A load was executed before the store that it reads from had its address.
+    pub(crate) early: bool,
+}
+
+impl Loaded {
+    pub(crate) const NOTHING: Self =
+        Self { delay: 0, level: Level::L1, any: false, held: false, data: 0, walked: false, early: false };
+}
+
+/// What a store met.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Stored {
+    /// Another store of the same instruction follows.
+    pub(crate) more: bool,
+    /// The store buffer had room for one more in the cycle in which this one was allocated, so it has for the next.
+    pub(crate) room: bool,
+}
+
+/// Who answers the pipeline. Cycles of an answer count from those of the question.
+pub(crate) trait MemoryPort {
+    fn enter(&mut self, totals: &mut CoreTotals, entry: &Entry) -> Entered;
+
+    /// The loads of an instruction; `None` if it does not access memory.
+    fn loads(&mut self, totals: &mut CoreTotals, execution: &Execution<'_>, loads: Loads) -> Option<Loaded>;
+
+    /// Cycles from `at` on until the store buffer has room for another store.
+    fn store_room(&mut self, at: u64) -> u64;
+
+    /// Cycles from `at` on until all stores have reached the cache.
+    fn drain(&mut self, at: u64) -> u64;
+
+    /// A store of an instruction, by its number among them; `None` if there is none.
+    fn store(
+        &mut self,
+        totals: &mut CoreTotals,
+        execution: &Execution<'_>,
+        index: u8,
+        times: StoreTimes,
+    ) -> Option<Stored>;
+
+    /// No question: a branch, and what was predicted of it.
+    fn branch(&mut self, branch: &Branch, outcome: Outcome);
+
+    /// Flushes the lines of an instruction from all caches. This and what follows is not repeatable
+    /// ([`Prepared::is_repeatable`]).
+    fn flush_lines(&mut self, accesses: &[MemoryAccess]);
+
+    /// A software prefetch.
+    fn prefetch(&mut self, totals: &mut CoreTotals, prepared: &Prepared, execution: &Execution<'_>, at: u64);
+
+    /// A repeated string instruction: its lines one after the other, overlapping as far as buffers allow. Its cycles,
+    /// and the deepest level that it reached.
+    fn string(
+        &mut self,
+        totals: &mut CoreTotals,
+        prepared: &Prepared,
+        execution: &Execution<'_>,
+        issued: u64,
+    ) -> (u64, Level);
+}
