@@ -12,6 +12,7 @@ pub mod host;
 pub mod model;
 pub mod synthetic;
 pub mod timing;
+mod watch;
 
 pub use choice::{CountsChoice, CountsError, choose, choose_soft};
 

@@ -6,6 +6,7 @@
 //! top-down analysis all events of level 1 are known, so that what tools make of them adds up.
 
 use super::Source;
+use super::watch::{Watch, counted, every_cycle};
 use platform::convert::scale;
 use retire::BranchKind;
 use soft_cpu::{Arithmetic, Flop, ModeTotals, Totals};
@@ -14,7 +15,7 @@ use std::rc::Rc;
 use vpmu::event::{Event, EventUnion};
 use vpmu::metrics::ALL_FIELDS;
 use vpmu::source::{EventRequest, PrivilegeFilter};
-use vpmu::{Active, CounterId, CountsSource, Profile, Provenance, TopdownSlots};
+use vpmu::{Active, CountsSource, Profile, Provenance, TopdownSlots};
 
 /// Most memory accesses of one instruction, or of one iteration of REP, that a deadline reckons with.
 const ACCESSES_PER_CYCLE: u64 = 32;
@@ -104,14 +105,6 @@ enum Rate {
     Cycle(u64),
 }
 
-/// A counter whose overflow requests a PMI.
-#[derive(Debug, Clone, Copy)]
-struct Watch {
-    quantity: Quantity,
-    filter: PrivilegeFilter,
-    target: u64,
-}
-
 /// The source of the soft engine.
 #[derive(Debug)]
 pub struct ModelSource {
@@ -120,7 +113,7 @@ pub struct ModelSource {
     metrics: bool,
     tsc_hz: u64,
     crystal_hz: u64,
-    watches: Vec<Watch>,
+    watches: Vec<Watch<Quantity>>,
 }
 
 impl ModelSource {
@@ -161,8 +154,8 @@ impl ModelSource {
             Quantity::Slots => self.slots_per_cycle,
             _ => return None,
         };
-        let reached = per_cycle >= u64::from(code.cmask);
-        Some(if reached != code.inv { Quantity::Cycles } else { Quantity::Never })
+        let always = every_cycle(code, (per_cycle, per_cycle))?;
+        Some(if always { Quantity::Cycles } else { Quantity::Never })
     }
 
     fn at(&self, quantity: Quantity, mode: &ModeTotals) -> u64 {
@@ -208,9 +201,8 @@ impl ModelSource {
     }
 
     /// Steps that certainly pass before a counter overflows, and one more, if `most` can be added in each.
-    fn until(&self, watch: &Watch, most: u64) -> u64 {
-        let left = watch.target.saturating_sub(self.sum(watch.quantity, watch.filter));
-        left.div_ceil(most).max(1)
+    fn until(&self, watch: &Watch<Quantity>, most: u64) -> u64 {
+        watch.left(self.sum(watch.quantity, watch.filter)).div_ceil(most).max(1)
     }
 
     /// How fast a quantity can grow.
@@ -375,13 +367,13 @@ impl CountsSource for ModelSource {
     fn rearm(&mut self, active: &[Active]) {
         self.watches.clear();
         for counter in active.iter().filter(|counter| counter.interrupts) {
-            let quantity = match counter.counter {
-                CounterId::Metric(field) => Some(Quantity::Field(usize::from(field))),
-                CounterId::Gp(_) | CounterId::Fixed(_) => self.quantity(&counter.request),
-            };
+            let quantity = counted(
+                counter,
+                |field| Some(Quantity::Field(field.into())),
+                || self.quantity(&counter.request),
+            );
             let Some(quantity) = quantity else { continue };
-            let target = self.sum(quantity, counter.filter).saturating_add(counter.until_overflow);
-            self.watches.push(Watch { quantity, filter: counter.filter, target });
+            self.watches.push(Watch::new(counter, quantity, self.sum(quantity, counter.filter)));
         }
     }
 }

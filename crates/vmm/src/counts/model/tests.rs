@@ -2,6 +2,7 @@
 
 use super::*;
 use serde_json::json;
+use vpmu::CounterId;
 use vpmu::event::{Event as E, EventCode};
 use vpmu::profile::{CASCADE_LAKE, ICELAKE_SP, SAPPHIRE_RAPIDS, SKYLAKE_SP, ZEN4, ZEN5};
 

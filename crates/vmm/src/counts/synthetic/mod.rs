@@ -21,11 +21,12 @@ mod rates;
 pub use rate::{Decimal, NumberProblem};
 pub use rates::{BUILT_IN, Rates, RatesError};
 
+use super::watch::{Watch, counted};
 use super::{Slice, Source};
 use model::{Model, Quantity};
 use std::borrow::Cow;
 use vpmu::source::{EventRequest, PrivilegeFilter};
-use vpmu::{Active, CounterId, CountsSource, Profile, Provenance, TopdownSlots};
+use vpmu::{Active, CountsSource, Profile, Provenance, TopdownSlots};
 
 /// The synthetic source.
 #[derive(Debug)]
@@ -36,22 +37,14 @@ pub struct SyntheticSource {
     run: Slice,
     /// Run time at the last `rearm`.
     armed: Slice,
-    watches: Vec<Watch>,
+    /// Nothing is computed for a counter until it may be due. Totals count from the last `rearm`.
+    watches: Vec<Watch<Quantity>>,
     /// Nanoseconds run before which nothing in `watches` overflows.
     due: Option<u64>,
     mix_matters: bool,
 }
 
-/// A counter whose overflow requests a PMI. Nothing is computed for it until it may be due.
-#[derive(Debug)]
-struct Watch {
-    quantity: Quantity,
-    filter: PrivilegeFilter,
-    /// Occurrences from the last `rearm` to the overflow.
-    until: u64,
-}
-
-/// Occurrences that nobody waits for one by one: a bound on the time they take is enough.
+/// So many occurrences are not awaited one by one: a bound on the time they take is enough.
 const FAR: u64 = 1 << 44;
 
 impl SyntheticSource {
@@ -75,17 +68,18 @@ impl SyntheticSource {
 
     fn overflows_within(&self, slice: Slice) -> bool {
         let then = self.after(slice);
-        self.watches.iter().any(|w| self.model.since(&w.quantity, w.filter, self.armed, then) >= w.until)
+        let since = |w: &Watch<Quantity>| self.model.since(&w.quantity, w.filter, self.armed, then);
+        self.watches.iter().any(|watch| watch.left(since(watch)) == 0)
     }
 
     /// A lower bound of the run time until the first overflow, from now.
     fn bound(&self) -> Option<u64> {
-        let until = |w: &Watch| {
-            if w.until > FAR && self.run == self.armed {
+        let until = |w: &Watch<Quantity>| {
+            if w.left(0) > FAR && self.run == self.armed {
                 return Some(self.model.fastest_to(FAR));
             }
             let so_far = self.model.since(&w.quantity, w.filter, self.armed, self.run);
-            self.model.earliest(&w.quantity, w.filter, w.until.saturating_sub(so_far))
+            self.model.earliest(&w.quantity, w.filter, w.left(so_far))
         };
         self.watches.iter().filter_map(until).min()
     }
@@ -115,18 +109,13 @@ impl CountsSource for SyntheticSource {
         self.watches.clear();
         self.mix_matters = false;
         for counter in active {
-            let quantity = match counter.counter {
-                CounterId::Metric(index) => self.model.field(index),
-                CounterId::Gp(_) | CounterId::Fixed(_) => {
-                    self.model.quantity(&counter.request).map(Cow::into_owned)
-                }
-            };
+            let request = || self.model.quantity(&counter.request).map(Cow::into_owned);
+            let quantity = counted(counter, |field| self.model.field(field), request);
             let Some(quantity) = quantity else { continue };
             let filter = counter.filter;
             self.mix_matters |= self.model.depends_on_mix(&quantity, filter);
             if counter.interrupts {
-                let until = counter.until_overflow;
-                self.watches.push(Watch { quantity, filter, until });
+                self.watches.push(Watch::new(counter, quantity, 0));
             }
         }
         self.armed = self.run;

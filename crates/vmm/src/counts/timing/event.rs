@@ -5,7 +5,7 @@
 
 use core_model::{Branches, CoreTotals, PerCycle};
 use retire::BranchKind as Kind;
-use vpmu::event::Event;
+use vpmu::event::{Encoding, Event, EventTable};
 
 /// A count out of the totals of one privilege level.
 pub(super) type Total = fn(&CoreTotals) -> u64;
@@ -60,6 +60,37 @@ pub(super) fn total(event: Event) -> Option<Total> {
             | E::IntMiscUopDropping => Some(|_| 0),
             _ => None,
         })
+}
+
+/// Microcode assists of any kind, by the unit mask of the CPU's event. From Golden Cove on page faults are among them;
+/// Skylake has an event of its own for floating point.
+pub(super) fn assists(table: EventTable) -> Total {
+    const ASSISTS: [(u16, Total); 4] = [
+        (0x07, |t| t.fp_assists + t.page_assists),
+        (0x1B, |t| t.fp_assists + t.page_assists + t.page_faults),
+        (0x1F, |t| t.fp_assists + t.page_assists + t.page_faults),
+        (0x3F, |t| t.page_assists),
+    ];
+    let encoding = table.encodings().iter().find(|encoding| encoding.event == Event::AssistsAny);
+    let of_mask = |encoding: &Encoding| ASSISTS.iter().find(|(umask, _)| *umask == encoding.code.umask);
+    encoding.and_then(of_mask).unwrap_or(&ASSISTS[0]).1
+}
+
+/// True for the events of Intel's BR_INST_RETIRED.
+pub(super) fn is_retired_branch(event: Event) -> bool {
+    use Event as E;
+    matches!(
+        event,
+        E::BrInstRetiredAllBranches
+            | E::BrInstRetiredNearCall
+            | E::BrInstRetiredNearReturn
+            | E::BrInstRetiredCondTaken
+            | E::BrInstRetiredCondNtaken
+            | E::BrInstRetiredCond
+            | E::BrInstRetiredNearTaken
+            | E::BrInstRetiredFarBranch
+            | E::BrInstRetiredIndirect
+    )
 }
 
 /// Occurrences by cycle, for CMASK, INV and E; `None` if they are not known by cycle.

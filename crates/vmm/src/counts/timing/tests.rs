@@ -2,8 +2,10 @@
 
 use super::*;
 use iced_x86::{Decoder, DecoderOptions, InstructionInfoFactory};
-use retire::{Assist, Branch};
-use vpmu::event::{FixedEvent, IDENTITIES};
+use retire::{Assist, Block, Branch, CoreEvent, Observer};
+use soft_cpu::describe;
+use vpmu::CounterId;
+use vpmu::event::{EventTable, FixedEvent, IDENTITIES};
 use vpmu::profile::{ICELAKE_SP, PROFILES, SAPPHIRE_RAPIDS, SKYLAKE_SP, Vendor, ZEN2, ZEN3, ZEN4};
 
 const ALL: PrivilegeFilter = PrivilegeFilter::ALL;

@@ -312,7 +312,11 @@ impl Engine for SoftEngine {
 
     fn run(&mut self, machine: &mut Machine, limits: RunLimits) -> Result<Outcome, EngineError> {
         // So many instructions take longer than any time-out.
-        Ok(self.run_machine(machine, limits, u64::MAX).unwrap_or(Outcome::TimedOut))
+        let outcome = self.run_machine(machine, limits, u64::MAX).unwrap_or(Outcome::TimedOut);
+        if let Some(core) = &self.timing {
+            core.drive().log_totals();
+        }
+        Ok(outcome)
     }
 
     fn registers(&self, machine: &Machine) -> RegisterDump {
