@@ -13,14 +13,19 @@
 //!
 //! Nothing is simulated cycle by cycle. Each stage keeps the cycle up to which it is known, and an instruction moves
 //! them on. What a block did to them is remembered, and not worked out again in the same state (`memo`). Allocation is
-//! the stage whose slots are booked: what an instruction waits for before its slots are taken gets the slots in between.
+//! the stage whose slots are booked: what an instruction waits for before its slots are taken gets the slots in
+//! between.
 //!
-//! | reason | leaf |
+//! | an instruction waits because | leaf of its empty slots |
 //! | --- | --- |
-//! | a mispredicted branch or machine clear is not resolved or not recovered from | bad speculation, as long as wrong-path uops find room |
-//! | reorder buffer, load buffer, schedulers full, or a serialising instruction | memory bound in cycles in which the oldest instruction waits for a load and no uop executes, else core bound |
-//! | store buffer full | memory bound |
-//! | otherwise no uop is there | fetch latency in cycles without any uop, else fetch bandwidth |
+//! | a mispredicted branch or machine clear is not resolved or not recovered from | bad speculation[^1] |
+//! | reorder buffer, load buffer or schedulers are full, or it serialises | memory bound[^2], else core bound |
+//! | the store buffer is full | memory bound |
+//! | no uop is there | fetch latency in cycles without any uop, else fetch bandwidth |
+//!
+//! [^1]: As long as wrong-path uops find room.
+//!
+//! [^2]: In cycles in which the oldest instruction waits for a load and no uop executes.
 //!
 //! Limits: wrong paths do not touch caches and predictors; there is one thread on one core, and memory has a constant
 //! latency below a bandwidth per core; page walks have a cost, not addresses.

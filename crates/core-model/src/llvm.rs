@@ -23,8 +23,8 @@ pub struct LlvmSimulation {
 }
 
 impl LlvmSimulation {
-    /// A simulation of a core. `form` resolves names of forms as for [`Model::new`](crate::Model::new), and `flags` are
-    /// those of the instructions' registers that are flags.
+    /// A simulation of a core. `form` resolves names of forms as for [`Model::new`](crate::Model::new), and `flags`
+    /// are those of the instructions' registers that are flags.
     ///
     /// # Errors
     /// The core's uop table cannot be read; cores of this crate have one that can.
@@ -36,8 +36,8 @@ impl LlvmSimulation {
         Ok(Self { core, table: UopTable::parse(core.table, form)?, flags })
     }
 
-    /// Cycles of so many iterations of a loop body, until the last instruction has retired. An instruction that the uop
-    /// table does not know costs what the model makes of it.
+    /// Cycles of so many iterations of a loop body, until the last instruction has retired. An instruction that the
+    /// uop table does not know costs what the model makes of it.
     #[must_use]
     pub fn cycles(&self, body: &[Instruction], iterations: u32) -> u64 {
         let body: Vec<Prepared> = body

@@ -1,5 +1,5 @@
-//! The machine: the pipeline, the system around it, what is remembered of their past, and the totals of what they did at
-//! each privilege level.
+//! The machine: the pipeline, the memory around it, what is remembered of their past, and the totals of what they
+//! did at each privilege level.
 
 use crate::core::Core;
 use crate::instruction::{Definition, Definitions, Predicted};

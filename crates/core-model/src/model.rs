@@ -84,8 +84,8 @@ impl Model {
         self.machine.get().count_instructions();
     }
 
-    /// From now on fills [`CoreTotals::flops_lost`] with what is beyond `limit` in each cycle, which takes a little time
-    /// for each instruction of floating point. Another limit later changes nothing.
+    /// From now on fills [`CoreTotals::flops_lost`] with what is beyond `limit` in each cycle, which takes a little
+    /// time for each instruction of floating point. Another limit later changes nothing.
     pub fn count_lost_flops(&mut self, limit: u8) {
         self.machine.get().limit_flops(u32::from(limit));
     }

@@ -87,9 +87,9 @@ impl fmt::Display for Form {
 }
 
 impl UopTable {
-    /// Reads a table. `form` resolves names of forms, as the producer of the retirement stream numbers them. Lines that
-    /// start with `#` are comments, except that `#units` names the units and `#load` the form of a plain load. All others
-    /// have five fields separated by tabs: name of the form, `r` or `m`, slots, latency, and uops as
+    /// Reads a table. `form` resolves names of forms, as the producer of the retirement stream numbers them. Lines
+    /// that start with `#` are comments, except that `#units` names the units and `#load` the form of a plain load.
+    /// All others have five fields separated by tabs: name of the form, `r` or `m`, slots, latency, and uops as
     /// `cycles*unit,unit...` joined by `+`, `-` for none.
     ///
     /// # Errors
@@ -129,9 +129,9 @@ impl UopTable {
         }
     }
 
-    /// Reads the costs of system instructions, which replace those of the table. Lines that start with `#` are comments;
-    /// all others have four fields separated by tabs: name of the form, slots, cycles, and `free`, `serialising` or
-    /// `fence`.
+    /// Reads the costs of system instructions, which replace those of the table. Lines that start with `#` are
+    /// comments; all others have four fields separated by tabs: name of the form, slots, cycles, and `free`,
+    /// `serialising` or `fence`.
     pub(crate) fn add_system(
         &mut self,
         text: &str,
@@ -223,8 +223,8 @@ fn resolve(name: &str, form: impl Fn(&str) -> Option<FormId>) -> Result<FormId, 
     form(name).ok_or_else(|| format!("{name} is no instruction"))
 }
 
-/// True if a unit is an execution port, not a divider, multiplier or queue behind one, and not LLVM's place for what it
-/// does not know.
+/// True if a unit is an execution port, not a divider, multiplier or queue behind one, and not LLVM's place for what
+/// it does not know.
 pub(crate) fn is_port(unit: &str) -> bool {
     !["Div", "Multiplier", "Invalid", "FPSt", "."].iter().any(|part| unit.contains(part))
 }

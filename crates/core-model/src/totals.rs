@@ -180,8 +180,8 @@ pub struct Lookups {
 pub struct CoreTotals {
     /// Instructions retired.
     pub instructions: u64,
-    /// The same by cycle, from when on [`Model::count_instructions_by_cycle`](crate::Model::count_instructions_by_cycle)
-    /// was called.
+    /// The same by cycle, from when on
+    /// [`Model::count_instructions_by_cycle`](crate::Model::count_instructions_by_cycle) was called.
     pub instructions_by_cycle: PerCycle,
     /// Of these, NOPs.
     pub nops: u64,
@@ -222,7 +222,8 @@ pub struct CoreTotals {
     pub dsb_to_mite_switches: u64,
     /// Element n: gaps of at least 2^n cycles in which the front end supplied nothing while the back end had room.
     pub supply_gaps: [u64; SUPPLY_GAPS],
-    /// How often an instruction came after at least two cycles in a row in each of which the front end left slots empty.
+    /// How often an instruction came after at least two cycles in a row in each of which the front end left slots
+    /// empty.
     pub short_supplies: u64,
     /// Retired uops of instructions with several, without the last one of each.
     pub heavy_uops: u64,

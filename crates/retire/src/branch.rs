@@ -25,8 +25,8 @@ pub enum BranchKind {
     IndirectCall,
     /// Return.
     Return,
-    /// Changes segment or privilege level: on x86 far JMP, CALL and RET, IRET, SYSCALL, SYSRET, SYSENTER, SYSEXIT, INT n,
-    /// INT3 and INTO.
+    /// Changes segment or privilege level: on x86 far JMP, CALL and RET, IRET, SYSCALL, SYSRET, SYSENTER, SYSEXIT,
+    /// INT n, INT3 and INTO.
     Far,
 }
 

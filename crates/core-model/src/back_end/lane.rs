@@ -10,12 +10,12 @@ pub(super) struct Lane {
     pub(super) cycle: u64,
     used: u32,
     before: u32,
-    /// Instructions whose last uop is in this cycle, and in the one before; booked only if somebody wants them.
+    /// Instructions whose last uop is in this cycle, and in the one before; booked only if wanted.
     instructions: u32,
     instructions_before: u32,
     counts_instructions: bool,
-    /// Floating-point operations of the current cycle by kind, and how many of them a counter adds; kept only if somebody
-    /// wants to know what is lost.
+    /// Floating-point operations of the current cycle by kind, and how many of them a counter adds; kept only if
+    /// what is lost is wanted.
     flops: [u32; 3],
     flops_limit: Option<u32>,
 }

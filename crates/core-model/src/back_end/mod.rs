@@ -46,8 +46,8 @@ pub(crate) struct Restart {
     pub(crate) leaf: Leaf,
 }
 
-/// What is noted by cycle, for events that ask what was outstanding when nothing was executed: that no uop waits in the
-/// schedulers, loads by how many levels they missed at least, and dividers that are busy.
+/// What is noted by cycle, for events that ask what was outstanding when nothing was executed: that no uop waits in
+/// the schedulers, loads by how many levels they missed at least, and dividers that are busy.
 type Activity = CycleBits<8>;
 const EMPTY: usize = 0;
 const LOADS: usize = 1;
@@ -155,9 +155,9 @@ impl BackEnd {
         }
     }
 
-    /// What a cycle without allocation is booked to, and until when it stays so: memory if the oldest instruction waits
-    /// for a load and nothing executes meanwhile. TMA's memory bound is loads in flight that coincide with starvation
-    /// of the execution units.
+    /// What a cycle without allocation is booked to, and until when it stays so: memory if the oldest instruction
+    /// waits for a load and nothing executes meanwhile. TMA's memory bound is loads in flight that coincide with
+    /// starvation of the execution units.
     fn stall(&mut self, cycle: u64) -> (u64, Leaf) {
         let Some(oldest) = self.oldest_at(cycle) else { return (u64::MAX, Leaf::Core) };
         let memory_from = oldest.retired - u64::from(oldest.memory_for);

@@ -5,8 +5,8 @@ use crate::state::packed::{Packer, Unpacker};
 use crate::state::{Shaped, Words};
 use std::collections::VecDeque;
 
-/// Cycles from now on of which the uops that leave are known one by one: those of a window but for the word that now is
-/// in, so that each word stands for one time.
+/// Cycles from now on of which the uops that leave are known one by one: those of a window but for the word that now
+/// is in, so that each word stands for one time.
 const KNOWN: u64 = WINDOW - 64;
 /// Bits of the uops that leave in a cycle, in a shape, and the number that says that there are more.
 const FEW: u32 = 4;

@@ -13,8 +13,9 @@ const END: u64 = 0;
 const ENTRY: u64 = 1;
 const LARGE: u64 = 2;
 const SMALL: u64 = 3;
-/// Bits of these, of how much later an entry retires than the one before, of its slots, of the cycles that it computes,
-/// and of those that it waits for memory, unless it is large. A small one does not wait, and has short numbers only.
+/// Bits of these, of how much later an entry retires than the one before, of its slots, of the cycles that it
+/// computes, and of those that it waits for memory, unless it is large. A small one does not wait, and has short
+/// numbers only.
 const KIND: u32 = 2;
 const SHORT: u32 = 4;
 const COMPUTES: u32 = 8;

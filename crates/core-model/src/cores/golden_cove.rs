@@ -6,10 +6,10 @@
 //! - *Jiegec*: "Intel Golden Cove 微架构评测" (jia.je, 2025), which quotes the manual and measures a desktop CPU
 //! - *Chips and Cheese*: "Popping the Hood on Golden Cove", "Sapphire Rapids: Golden Cove Hits Servers"
 //! - *LLVM*: `X86SchedSapphireRapids.td`
-//! - *TMA*: constants of Intel's published TMA formulas, `intel/perfmon` `TMA_Metrics-full.csv`, columns SPR and ADL/RPL,
-//!   which EMR continues
-//! - *CPUID*: leaves 4 and 18H of a Xeon w7-2475X, `InstLatx64/InstLatx64` `GenuineIntel00806F8_SapphireRapids_05_CPUID`,
-//!   and of other CPUs in that repository, which are named
+//! - *TMA*: constants of Intel's published TMA formulas, `intel/perfmon` `TMA_Metrics-full.csv`, columns SPR and
+//!   ADL/RPL, which EMR continues
+//! - *CPUID*: leaves 4 and 18H of a Xeon w7-2475X, `InstLatx64/InstLatx64`
+//!   `GenuineIntel00806F8_SapphireRapids_05_CPUID`, and of other CPUs in that repository, which are named
 //! - *InstLatx64*: measured latencies and throughputs, same repository, `GenuineIntel0090672_AlderLake_01_BC_AVX512`
 //! - *estimate*: in no source that was found; the reason is beside it
 
@@ -19,8 +19,8 @@ use crate::core::{Core, Divider, Flows, FrontEnd, Geometry, Memory, Prediction};
 pub const GOLDEN_COVE: Core = Core {
     name: "Golden Cove",
     llvm_name: "sapphirerapids",
-    // manual: allocation of 6, reorder buffer 512, retirement of 8. TMA and LLVM: the same. Chips and Cheese: load buffer
-    // 192, store buffer 114.
+    // manual: allocation of 6, reorder buffer 512, retirement of 8. TMA and LLVM: the same. Chips and Cheese: load
+    // buffer 192, store buffer 114.
     dispatch_width: 6,
     retire_width: 8,
     reorder_buffer: 512,
@@ -95,8 +95,8 @@ pub const GOLDEN_COVE: Core = Core {
         // estimate: 10 bytes a cycle from the last level, 4 from memory, for one core.
         llc_line_cycles: 6,
         memory_line_cycles: 16,
-        // manual: 96 entries for loads of 6 ways (Jiegec: measured; CPUID: 64), 32 for large pages, 16 for stores, second
-        // level 2048, 4 walkers. CPUID: the second level has two halves of 8 ways, here one.
+        // manual: 96 entries for loads of 6 ways (Jiegec: measured; CPUID: 64), 32 for large pages, 16 for stores,
+        // second level 2048, 4 walkers. CPUID: the second level has two halves of 8 ways, here one.
         dtlb_load: Geometry { sets: 16, ways: 6 },
         dtlb_load_large: Geometry { sets: 8, ways: 4 },
         dtlb_store: Geometry { sets: 1, ways: 16 },
@@ -106,8 +106,8 @@ pub const GOLDEN_COVE: Core = Core {
         // estimate: four steps through structures that cache the upper levels.
         walk_base: 9,
         walkers: 4,
-        // Chips and Cheese, Jiegec: 5 cycles from store to load; forwarding of the same address without a lost cycle is
-        // left out.
+        // Chips and Cheese, Jiegec: 5 cycles from store to load; forwarding of the same address without a lost cycle
+        // is left out.
         store_forward: 5,
         // TMA: 13 cycles in `Store_Fwd_Blk`; Jiegec: 19 in all. For aliases, Skylake's estimate.
         store_forward_block: 13,
@@ -127,8 +127,8 @@ pub const GOLDEN_COVE: Core = Core {
         interrupt_uops: 80,
         interrupt_cycles: 250,
         machine_clear: 30,
-        // TMA: `FP_Assists` has 30 slots; page tables: estimate, the 99 of `Page_Faults`. Agner Fog, of Skylake: about 150
-        // cycles for a subnormal result.
+        // TMA: `FP_Assists` has 30 slots; page tables: estimate, the 99 of `Page_Faults`. Agner Fog, of Skylake:
+        // about 150 cycles for a subnormal result.
         fp_assist_uops: 30,
         page_assist_uops: 99,
         assist_cycles: 150,
@@ -141,8 +141,8 @@ pub const GOLDEN_COVE: Core = Core {
             root_single: 3,
             root_double: 6,
         },
-        // estimate, as Sunny Cove. InstLatx64: REP STOSB writes 61 bytes a cycle within the first level; REP MOVSB reads
-        // and writes 117, here no more than the other.
+        // estimate, as Sunny Cove. InstLatx64: REP STOSB writes 61 bytes a cycle within the first level; REP MOVSB
+        // reads and writes 117, here no more than the other.
         string_start: 30,
         string_bytes: 64,
     },
@@ -187,8 +187,8 @@ pub const REDWOOD_COVE: Core = Core {
         ..GOLDEN_COVE.front_end
     },
     memory: Memory {
-        // Xeon 6972P: 480 MiB for 96 cores. CPUID of a Xeon 658X: 16 ways, here 15 for a power of two of sets. Latencies:
-        // estimate, as Sapphire Rapids; TMA takes them from measurements by then.
+        // Xeon 6972P: 480 MiB for 96 cores. CPUID of a Xeon 658X: 16 ways, here 15 for a power of two of sets.
+        // Latencies: estimate, as Sapphire Rapids; TMA takes them from measurements by then.
         llc: Geometry { sets: 524_288, ways: 15 },
         ..GOLDEN_COVE.memory
     },

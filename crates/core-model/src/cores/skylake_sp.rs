@@ -107,7 +107,8 @@ pub const SKYLAKE_SP: Core = Core {
         walkers: 2,
         // InstLatx64: 4.4 cycles (PUSH and POP of a register).
         store_forward: 5,
-        // TMA: 13 cycles in `Store_Fwd_Blk`; `4K_Aliasing` has 1. manual: re-issued after a few cycles; 7 is an estimate.
+        // TMA: 13 cycles in `Store_Fwd_Blk`; `4K_Aliasing` has 1. manual: re-issued after a few cycles; 7 is an
+        // estimate.
         store_forward_block: 13,
         alias_block: 7,
         // manual: the streamer runs up to 20 lines ahead, and what is far ahead goes to the last level only. How far
@@ -140,8 +141,8 @@ pub const SKYLAKE_SP: Core = Core {
             root_single: 3,
             root_double: 6,
         },
-        // manual: about 35 cycles for REP MOVSB. InstLatx64: REP MOVSB reads and writes 57 bytes a cycle within the first
-        // level, REP STOSB writes 42.
+        // manual: about 35 cycles for REP MOVSB. InstLatx64: REP MOVSB reads and writes 57 bytes a cycle within the
+        // first level, REP STOSB writes 42.
         string_start: 35,
         string_bytes: 48,
     },

@@ -2,12 +2,13 @@
 //!
 //! Sources, named below by their short form:
 //!
-//! - *manual*: Intel 64 and IA-32 Architectures Optimization Reference Manual, chapters on Ice Lake client and Golden Cove
+//! - *manual*: Intel 64 and IA-32 Architectures Optimization Reference Manual, chapters on Ice Lake client and
+//!   Golden Cove
 //! - *TMA*: constants of Intel's published TMA formulas, `intel/perfmon` `TMA_Metrics-full.csv`, columns ICX, ICL, TGL
 //!   and RKL
 //! - *events*: Intel's event lists, `intel/perfmon` `SKX/events` and `ICX/events`
-//! - *CPUID*: leaves 4 and 18H of a Xeon Gold 6330, `InstLatx64/InstLatx64` `GenuineIntel00606A6_ICX_CPUID2`, and of other
-//!   CPUs in that repository, which are named
+//! - *CPUID*: leaves 4 and 18H of a Xeon Gold 6330, `InstLatx64/InstLatx64` `GenuineIntel00606A6_ICX_CPUID2`, and of
+//!   other CPUs in that repository, which are named
 //! - *InstLatx64*: measured latencies and throughputs, same repository, `GenuineIntel00606A6_ICX_InstLatX64`, and
 //!   `_NewMemLat` of the other CPUs
 //! - *uiCA*: parameters of the simulator of uops.info, found by measuring, `andreas-abel/uiCA` `microArchConfigs.py`
@@ -21,8 +22,8 @@ use crate::core::{Core, Divider, Flows, FrontEnd, Geometry, Memory, Prediction};
 pub const SUNNY_COVE: Core = Core {
     name: "Sunny Cove",
     llvm_name: "icelake-server",
-    // TMA: `Pipeline_Width`, `Retire_Width`. uiCA, Chips and Cheese: the same, and reorder buffer 352. Chips and Cheese,
-    // manual: load buffer 128, store buffer 72.
+    // TMA: `Pipeline_Width`, `Retire_Width`. uiCA, Chips and Cheese: the same, and reorder buffer 352. Chips and
+    // Cheese, manual: load buffer 128, store buffer 72.
     dispatch_width: 5,
     retire_width: 8,
     reorder_buffer: 352,
@@ -37,12 +38,12 @@ pub const SUNNY_COVE: Core = Core {
         // WikiChip, uiCA: queue of 70 uops a thread. TMA: `DSB_Width`. Chips and Cheese, WikiChip: 2.25 K uops.
         queue: 70,
         uop_cache_width: 6,
-        // 384 lines of 6 uops; their sets are an estimate (8 ways of 48 sets are no power of two). In this model, a line
-        // holds 16 bytes of code.
+        // 384 lines of 6 uops; their sets are an estimate (8 ways of 48 sets are no power of two). In this model, a
+        // line holds 16 bytes of code.
         uop_cache: Geometry { sets: 64, ways: 6 },
         uop_cache_shift: 4,
-        // TMA: `Decode_Width`; manual: Golden Cove has 6 decoders and 32 bytes a cycle where this has 4 and 16. WikiChip's
-        // 5 are the uops that they make together (`MITE_Width`).
+        // TMA: `Decode_Width`; manual: Golden Cove has 6 decoders and 32 bytes a cycle where this has 4 and 16.
+        // WikiChip's 5 are the uops that they make together (`MITE_Width`).
         decode_width: 4,
         decode_bytes: 16,
         // manual, of Skylake: up to 4 uops from the first decoder.
@@ -68,8 +69,8 @@ pub const SUNNY_COVE: Core = Core {
         histories: &[5, 11, 22, 44, 88],
         // Intel's Architecture Day 2021, of Golden Cove: 12 K targets, up from 5 K. Ways: estimate.
         targets: Geometry { sets: 1024, ways: 5 },
-        // Chips and Cheese: more than Golden Cove's 128, which is all that is known of it. The rest: estimate, twice the
-        // indirect targets of Skylake, and its return stack.
+        // Chips and Cheese: more than Golden Cove's 128, which is all that is known of it. The rest: estimate, twice
+        // the indirect targets of Skylake, and its return stack.
         fast_targets: Geometry { sets: 32, ways: 4 },
         indirect_bits: 10,
         return_stack: 16,
@@ -77,8 +78,8 @@ pub const SUNNY_COVE: Core = Core {
         slow_target: 1,
         // TMA: `BAClear_Cost`.
         unknown_branch: 10,
-        // Agner Fog, microarchitecture: 15 to 20 cycles in all on Skylake; WikiChip: 14 to 19 stages. How they divide is
-        // an estimate.
+        // Agner Fog, microarchitecture: 15 to 20 cycles in all on Skylake; WikiChip: 14 to 19 stages. How they
+        // divide is an estimate.
         recovery: 6,
         refill: 10,
     },
@@ -88,8 +89,8 @@ pub const SUNNY_COVE: Core = Core {
         l2: Geometry { sets: 1024, ways: 20 },
         // CPUID: 1.5 MiB of 12 ways a core; 48 MiB for 32 cores.
         llc: Geometry { sets: 65536, ways: 12 },
-        // manual: 14 cycles. InstLatx64: the same on Tiger Lake, whose second level is as large. TMA: 4, 23 and 66.5 ns;
-        // cycles are in the same proportion.
+        // manual: 14 cycles. InstLatx64: the same on Tiger Lake, whose second level is as large. TMA: 4, 23 and 66.5
+        // ns; cycles are in the same proportion.
         l2_latency: 14,
         llc_latency: 81,
         memory_latency: 233,
@@ -115,7 +116,8 @@ pub const SUNNY_COVE: Core = Core {
         walkers: 2,
         // InstLatx64: 5 cycles (PUSH and POP of a register).
         store_forward: 5,
-        // TMA: 13 cycles in `Store_Fwd_Blk`; `4K_Aliasing` has 1. manual: re-issued after a few cycles; 7 is an estimate.
+        // TMA: 13 cycles in `Store_Fwd_Blk`; `4K_Aliasing` has 1. manual: re-issued after a few cycles; 7 is an
+        // estimate.
         store_forward_block: 13,
         alias_block: 7,
         // manual: the streamer runs up to 20 lines ahead, and what is far ahead goes to the last level only. How far
@@ -132,8 +134,8 @@ pub const SUNNY_COVE: Core = Core {
         // estimate: Agner Fog's tables have INT n at about 80 uops and some hundred cycles.
         interrupt_uops: 80,
         interrupt_cycles: 250,
-        // TMA: `FP_Assists` and `Avg_Assist_Cost` have 34 slots. Agner Fog, of Skylake: about 150 cycles for a subnormal
-        // result.
+        // TMA: `FP_Assists` and `Avg_Assist_Cost` have 34 slots. Agner Fog, of Skylake: about 150 cycles for a
+        // subnormal result.
         fp_assist_uops: 34,
         page_assist_uops: 34,
         assist_cycles: 150,
@@ -148,8 +150,9 @@ pub const SUNNY_COVE: Core = Core {
             root_single: 3,
             root_double: 6,
         },
-        // manual: about 35 cycles for REP MOVSB, fewer since short ones are fast (CPUID FSRM): estimate. InstLatx64: REP
-        // STOSB writes 62 bytes a cycle within the first level; REP MOVSB reads and writes 118, here no more than the other.
+        // manual: about 35 cycles for REP MOVSB, fewer since short ones are fast (CPUID FSRM): estimate. InstLatx64:
+        // REP STOSB writes 62 bytes a cycle within the first level; REP MOVSB reads and writes 118, here no more
+        // than the other.
         string_start: 30,
         string_bytes: 64,
     },

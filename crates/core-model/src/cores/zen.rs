@@ -4,9 +4,9 @@
 //!
 //! Sources, named below by their short form:
 //!
-//! - *guide*: Software Optimization Guides for AMD Family 17h Models 30h and greater, Family 19h, and Zen 4 (56305, 56665,
-//!   57647), as LLVM's `X86ScheduleZnver3.td` and `X86ScheduleZnver4.td` and Jiegec ("AMD Zen 2 的 BTB 结构分析" and the
-//!   same of Zen 3, jia.je, 2025) quote them
+//! - *guide*: Software Optimization Guides for AMD Family 17h Models 30h and greater, Family 19h, and Zen 4 (56305,
+//!   56665, 57647), as LLVM's `X86ScheduleZnver3.td` and `X86ScheduleZnver4.td` and Jiegec ("AMD Zen 2 的 BTB 结构分析"
+//!   and the same of Zen 3, jia.je, 2025) quote them
 //! - *CPUID*: leaves 8000_0005H, 8000_0006H and 8000_001DH of EPYC 7742, 7713 and 9654, `InstLatx64/InstLatx64`
 //! - *InstLatx64*: measured latencies and throughputs, same repository: EPYC 7742, Ryzen 9 5950X, EPYC 9654,
 //!   Threadripper PRO 7995WX
@@ -32,8 +32,8 @@ pub const ZEN2: Core = Core {
     fusion: true,
     move_elimination: true,
     front_end: FrontEnd {
-        // WikiChip: queue of 72, op cache of 4096 that delivers 8, 4 decoders, 32 bytes a cycle. guide, of Zen 3: 64 sets
-        // of 8 ways, each of 8 ops. In this model a line holds 32 bytes of code.
+        // WikiChip: queue of 72, op cache of 4096 that delivers 8, 4 decoders, 32 bytes a cycle. guide, of Zen 3: 64
+        // sets of 8 ways, each of 8 ops. In this model a line holds 32 bytes of code.
         queue: 72,
         uop_cache_width: 8,
         uop_cache: Geometry { sets: 64, ways: 8 },
@@ -48,14 +48,15 @@ pub const ZEN2: Core = Core {
         microcode_width: 4,
         microcode_switch: 2,
         length_changing_prefix: 0,
-        // CPUID: 32 KiB of 8 ways, 64 entries for all pages. The second level for code, 512 entries, is that of data here.
+        // CPUID: 32 KiB of 8 ways, 64 entries for all pages. The second level for code, 512 entries, is that of data
+        // here.
         icache: Geometry { sets: 64, ways: 8 },
         itlb: Geometry { sets: 1, ways: 64 },
         itlb_large: Geometry { sets: 1, ways: 64 },
     },
     prediction: Prediction {
-        // guide: 7168 targets with four bubbles, 512 with one, which is left out here. WikiChip: 1024 indirect targets,
-        // return stack of 31. Ways, and sizes of the direction predictor (TAGE): estimate.
+        // guide: 7168 targets with four bubbles, 512 with one, which is left out here. WikiChip: 1024 indirect
+        // targets, return stack of 31. Ways, and sizes of the direction predictor (TAGE): estimate.
         bimodal_bits: 13,
         tagged_bits: 10,
         histories: &[5, 11, 22, 44, 88],
@@ -75,8 +76,8 @@ pub const ZEN2: Core = Core {
         l1d: Geometry { sets: 64, ways: 8 },
         l2: Geometry { sets: 1024, ways: 8 },
         llc: Geometry { sets: 16384, ways: 16 },
-        // InstLatx64: 12 cycles, and 45 from the last level (guide: 39 on average). Memory: estimate, 105 ns at 3.3 GHz, as
-        // the other two have 110 to 115 ns.
+        // InstLatx64: 12 cycles, and 45 from the last level (guide: 39 on average). Memory: estimate, 105 ns at 3.3
+        // GHz, as the other two have 110 to 115 ns.
         l2_latency: 12,
         llc_latency: 45,
         memory_latency: 350,
@@ -85,7 +86,8 @@ pub const ZEN2: Core = Core {
         // estimates: a few less than Zen 3, whose figures are measured.
         fill_buffers: 22,
         l2_fill_buffers: 48,
-        // estimates: 21 bytes a cycle from the last level, which runs at the core's clock, 5 from memory, for one core.
+        // estimates: 21 bytes a cycle from the last level, which runs at the core's clock, 5 from memory, for one
+        // core.
         llc_line_cycles: 3,
         memory_line_cycles: 12,
         // CPUID: 64 entries for all pages, second level 2048.
@@ -119,7 +121,8 @@ pub const ZEN2: Core = Core {
         fp_assist_uops: 0,
         page_assist_uops: 34,
         assist_cycles: 150,
-        // InstLatx64: reciprocal throughputs. DIV takes 14 cycles for short quotients, 30 and 46 for the longest: estimate.
+        // InstLatx64: reciprocal throughputs. DIV takes 14 cycles for short quotients, 30 and 46 for the longest:
+        // estimate.
         divider: Divider {
             integer: 14,
             wide_integer: 20,
@@ -128,7 +131,8 @@ pub const ZEN2: Core = Core {
             root_single: 6,
             root_double: 9,
         },
-        // estimate. InstLatx64: REP STOSB writes 30 bytes a cycle within the first level, REP MOVSB reads and writes 56.
+        // estimate. InstLatx64: REP STOSB writes 30 bytes a cycle within the first level, REP MOVSB reads and writes
+        // 56.
         string_start: 25,
         string_bytes: 32,
     },
@@ -148,8 +152,8 @@ pub const ZEN3: Core = Core {
     // AnandTech: 4 times 24 for integer and addresses. guide: 2 times 32 for floating point.
     scheduler: 160,
     prediction: Prediction {
-        // guide: 1024 targets without a bubble, 6656 with three. Chips and Cheese: return stack of 32. Ways and the rest:
-        // estimate, between Zen 2 and Zen 4.
+        // guide: 1024 targets without a bubble, 6656 with three. Chips and Cheese: return stack of 32. Ways and the
+        // rest: estimate, between Zen 2 and Zen 4.
         bimodal_bits: 14,
         tagged_bits: 10,
         histories: &[5, 11, 22, 44, 88],
@@ -178,7 +182,8 @@ pub const ZEN3: Core = Core {
     flows: Flows {
         // InstLatx64: 6.5 to 7.6 cycles for LOCK ADD.
         lock: 7,
-        // InstLatx64: reciprocal throughputs. DIV of 64 bits takes 7 for short quotients, 20 for the longest: estimate.
+        // InstLatx64: reciprocal throughputs. DIV of 64 bits takes 7 for short quotients, 20 for the longest:
+        // estimate.
         divider: Divider {
             integer: 6,
             wide_integer: 10,
@@ -197,8 +202,8 @@ pub const ZEN3: Core = Core {
 pub const ZEN4: Core = Core {
     name: "Zen 4",
     llvm_name: "znver4",
-    // guide: dispatch of 6 macro-ops, retire queue 320, store queue 64. LLVM has 72 loads and retirement of 9. AMD's slides:
-    // load queue 88. Retirement: estimate, as Zen 3; dispatch is narrower than either.
+    // guide: dispatch of 6 macro-ops, retire queue 320, store queue 64. LLVM has 72 loads and retirement of 9. AMD's
+    // slides: load queue 88. Retirement: estimate, as Zen 3; dispatch is narrower than either.
     dispatch_width: 6,
     retire_width: 8,
     reorder_buffer: 320,
@@ -217,8 +222,8 @@ pub const ZEN4: Core = Core {
         ..ZEN2.front_end
     },
     prediction: Prediction {
-        // Chips and Cheese: 1.5 K targets without a lost cycle, each of up to two branches, 8 K with one; 3072 indirect,
-        // here 2048 for a power of two; return stack of 32. Ways and the direction predictor: estimate.
+        // Chips and Cheese: 1.5 K targets without a lost cycle, each of up to two branches, 8 K with one; 3072
+        // indirect, here 2048 for a power of two; return stack of 32. Ways and the direction predictor: estimate.
         bimodal_bits: 14,
         tagged_bits: 11,
         histories: &[5, 12, 27, 58, 120],
@@ -256,7 +261,8 @@ pub const ZEN4: Core = Core {
         ..ZEN2.memory
     },
     flows: Flows {
-        // InstLatx64: reciprocal throughputs. DIV of 64 bits takes 7 for short quotients, 19 for the longest: estimate.
+        // InstLatx64: reciprocal throughputs. DIV of 64 bits takes 7 for short quotients, 19 for the longest:
+        // estimate.
         divider: Divider {
             integer: 6,
             wide_integer: 10,

@@ -63,8 +63,8 @@ impl<'a> Deref for Predicted<'a> {
     }
 }
 
-/// The accesses of an instruction by its position in the block, of which those from `rest` on belong to this or younger
-/// ones, or to ones whose accesses were not looked at.
+/// The accesses of an instruction by its position in the block, of which those from `rest` on belong to this or
+/// younger ones, or to ones whose accesses were not looked at.
 #[inline(always)]
 pub(crate) fn accesses_of<'a>(block: &Block<'a>, number: usize, rest: &mut usize) -> &'a [MemoryAccess] {
     while block.memory.get(*rest).is_some_and(|access| usize::from(access.owner) < number) {

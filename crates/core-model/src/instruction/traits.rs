@@ -12,8 +12,8 @@ impl Traits {
     pub(crate) const LOCK: Self = Self(1 << 2);
     pub(crate) const SERIALISING: Self = Self(1 << 3);
     pub(crate) const FENCE: Self = Self(1 << 4);
-    /// First half of a macro-fused pair, by the conditions of the second: any; not the sign alone; neither that nor the
-    /// carry.
+    /// First half of a macro-fused pair, by the conditions of the second: any; not the sign alone; neither that nor
+    /// the carry.
     const FUSES: Self = Self(1 << 5);
     const FUSES_NO_SIGN: Self = Self(1 << 6);
     const FUSES_NO_SIGN_OR_CARRY: Self = Self(1 << 7);

@@ -1,11 +1,11 @@
 //! Remembers what a block did to the pipeline, so that it need not be worked out again.
 //!
-//! The pipeline is a function of its state, the block, and the answers of the system around it. Loops come back to the same
-//! states again and again. So a state that comes again at the start of a block gets a number, and each execution of a block
-//! leaves a path: the questions that the pipeline asked, with the cycle of each, the answers, and at the end the totals to add
-//! and the next state. When block and state come together again, the questions are put to the system, and as long as the
-//! answers are the same the pipeline itself does not move. At another answer it is restored, is given the answers that are
-//! known already, and leaves another path.
+//! The pipeline is a function of its state, the block, and the answers of the memory around it. Loops come back to
+//! the same states again and again. So a state that comes again at the start of a block gets a number, and each
+//! execution of a block leaves a path: the questions that the pipeline asked, with the cycle of each, the answers,
+//! and at the end the totals to add and the next state. When block and state come together again, the questions are
+//! put to memory, and as long as the answers are the same the pipeline itself does not move. At another answer
+//! it is restored, is given the answers that are known already, and leaves another path.
 //!
 //! The totals are the same as without it.
 
@@ -29,8 +29,8 @@ use tree::Tree;
 /// Words of shapes, and nodes, after which everything is forgotten.
 const MOST_WORDS: usize = 1 << 21;
 const MOST_NODES: usize = 1 << 19;
-/// What it costs to find a state of a new outline or with a new number, one that has no shape, and that a block has to be
-/// worked out in a known state: known blocks that make up for it.
+/// What it costs to find a state of a new outline or with a new number, one that has no shape, and that a block has
+/// to be worked out in a known state: known blocks that make up for it.
 const UNSEEN: i16 = 2;
 const SHAPELESS: i16 = 32;
 const NEW_PATH: i16 = 2;
@@ -117,8 +117,8 @@ impl Memo {
         Some((state, pipeline.cycles()))
     }
 
-    /// True if the pipeline may have been in this state before. Most states never come back, and only the others are worth
-    /// a number.
+    /// True if the pipeline may have been in this state before. Most states never come back, and only the others are
+    /// worth a number.
     fn recognises(&mut self, pipeline: &mut Pipeline) -> bool {
         let bit = hash(&pipeline.outline()) as usize % OUTLINES;
         let word = &mut self.seen[bit / 64];
@@ -167,7 +167,8 @@ impl Memo {
         }
     }
 
-    /// Does what the block did before in this state, if the system answers as it did then: the next state and its cycle.
+    /// Does what the block did before in this state, if memory answers as it did then: the next state and its
+    /// cycle.
     #[inline]
     pub(crate) fn replay(
         &mut self,

@@ -1,4 +1,4 @@
-//! Stands between the pipeline and the system, and writes down what is asked and answered.
+//! Stands between the pipeline and memory, and writes down questions and answers.
 
 use super::tree::{Link, Question, Tree};
 use crate::instruction::{Execution, Prepared};
@@ -47,7 +47,7 @@ impl<'a> Recorder<'a> {
         i16::try_from(cycle.wrapping_sub(self.from) as i64).ok()
     }
 
-    /// Answers: what was answered already, else what the system says.
+    /// Answers: what was answered already, else what memory says.
     fn answer<A: Answer>(
         &mut self,
         question: Option<Question>,

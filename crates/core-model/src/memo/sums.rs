@@ -1,5 +1,5 @@
 //! What executions add to the totals. The same additions come again and again, so it is counted how often each is due,
-//! and they are made when somebody looks.
+//! and they are made when the totals are read.
 
 use super::Hashed;
 use crate::totals::CoreTotals;

@@ -32,8 +32,8 @@ impl Edge {
     }
 }
 
-/// A question of the pipeline. Cycles count from that in which the block began; they are short, so that a node has half
-/// a cache line.
+/// A question of the pipeline. Cycles count from that in which the block began; they are short, so that a node has
+/// half a cache line.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Question {
     Enter {
@@ -320,7 +320,7 @@ struct Accesses<'a, 'b> {
 }
 
 impl<'a> Accesses<'a, '_> {
-    /// Those of an instruction. They are asked for in order.
+    /// Those of an instruction, to be called in program order.
     #[inline]
     fn of(&mut self, number: u8, rip: u64) -> Execution<'a> {
         if self.number != number {

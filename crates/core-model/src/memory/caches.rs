@@ -36,7 +36,7 @@ impl Level {
     }
 }
 
-/// Who asks the second level.
+/// Where a lookup of the second level comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Asker {
     Load,

@@ -1,4 +1,4 @@
-//! What the pipeline asks of memory: everything that depends on addresses and on all of the past.
+//! The pipeline's interface to memory: everything that depends on addresses and on all of the past.
 
 use super::caches::Level;
 use super::stores::StoreTimes;

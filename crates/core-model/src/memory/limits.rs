@@ -9,8 +9,8 @@ const GROUPS: usize = REMEMBERED / GROUP;
 /// Intervals that have been over for so long are forgotten, so that 32 bits of a cycle tell those in a group apart.
 const LONG_AGO: u64 = 1 << 28;
 
-/// Intervals: the low bits of their first cycles, and their lengths. SSE2 compares signed numbers only, so lengths count
-/// from -2^31 on.
+/// Intervals: the low bits of their first cycles, and their lengths. SSE2 compares signed numbers only, so lengths
+/// count from -2^31 on.
 #[derive(Debug, Clone, Copy)]
 struct Group {
     from: [u32; GROUP],
@@ -39,7 +39,8 @@ pub(crate) struct Overlap {
     newest: usize,
     /// A range of cycles in each of which the limit is reached.
     full: (u64, u64),
-    /// The cycle that [`admit`](Self::admit) came to last, how many intervals that is in, and the end of the first of them.
+    /// The cycle that [`admit`](Self::admit) came to last, how many intervals that is in, and the end of the first
+    /// of them.
     reached: (u64, u32, u64),
     /// A cycle, and how many intervals it is in.
     counted: (u64, u32),

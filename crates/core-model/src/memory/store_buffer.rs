@@ -30,8 +30,8 @@ impl StoreBuffer {
         self.last_commit
     }
 
-    /// Adds a store to the same line as the one before it, or to another one, that is retired at `retired` and whose line
-    /// is there at `line_ready`; when it reaches the cache.
+    /// Adds a store to the same line as the one before it, or to another one, that is retired at `retired` and whose
+    /// line is there at `line_ready`; when it reaches the cache.
     #[inline]
     pub(crate) fn add(&mut self, new_line: bool, retired: u64, line_ready: u64) -> u64 {
         // One line a cycle goes to the cache; neighbours on a line go together.

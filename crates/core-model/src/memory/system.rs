@@ -239,7 +239,7 @@ impl MemorySystem {
                 let ready = from.max(at) + u64::from(memory.store_forward);
                 loaded.data = from.saturating_sub(issued);
                 loaded.delay = loaded.delay.max(ready.saturating_sub(issued + latency));
-                // The line is used, but nobody waits for it.
+                // The line is used, but no instruction waits for it.
                 if self.caches.holds(access.physical >> 6) {
                     return loaded;
                 }

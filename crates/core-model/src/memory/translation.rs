@@ -11,7 +11,7 @@ const ENTRIES_SHIFT: u32 = 3;
 /// Nothing was translated.
 const NOTHING: (u64, u8) = (u64::MAX, 0);
 
-/// Who asks for a translation.
+/// What a translation is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Purpose {
     Fetch,

@@ -12,8 +12,8 @@ use worker::Worker;
 
 /// Instructions for which the results must not be wanted before the machine is handed over.
 const MIN_QUIET: u64 = 1 << 15;
-/// Blocks in a row without a read of the results after which the machine is handed over: at first, and the least and the
-/// most as it turns out how many come before the next read.
+/// Blocks in a row without a read of the results after which the machine is handed over: at first, and the least and
+/// the most as it turns out how many come before the next read.
 const DELAY: u64 = 256;
 const MIN_DELAY: u64 = 64;
 const MAX_DELAY: u64 = 1 << 14;

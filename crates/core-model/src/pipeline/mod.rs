@@ -1,5 +1,5 @@
-//! One instruction's way through the pipeline. It knows cycles only; what depends on addresses and on the past, it asks
-//! of an [`MemoryPort`].
+//! One instruction's way through the pipeline. It knows cycles only; what depends on addresses and on the past comes
+//! from a [`MemoryPort`].
 
 mod execute;
 

@@ -1,5 +1,6 @@
 //! Taken or not: a bimodal table and tagged tables with longer and longer histories, after TAGE (Seznec and Michaud,
-//! "A case for (partially) TAgged GEometric history length branch prediction", 2006), without its statistical corrector.
+//! "A case for (partially) TAgged GEometric history length branch prediction", 2006), without its statistical
+//! corrector.
 
 use super::{History, Kept};
 use crate::core::Prediction;
@@ -40,8 +41,8 @@ struct Recent {
     history: History,
     places: [Place; TABLES],
     changes: u64,
-    /// The tables with the longest and second longest history that have the branch, by number from 1 on; 0 is the bimodal
-    /// one.
+    /// The tables with the longest and second longest history that have the branch, by number from 1 on; 0 is the
+    /// bimodal one.
     provider: usize,
     alternate: usize,
 }

@@ -95,8 +95,8 @@ impl<const N: usize> CycleBits<N> {
         (0..words.min(WORDS)).map(move |n| (word_of(now) + n) % WORDS)
     }
 
-    /// Appends the cycles from `now` on to a shape, before which there is nothing: how many, which things there are, and
-    /// the words of each, which begin with `now`.
+    /// Appends the cycles from `now` on to a shape, before which there is nothing: how many, which things there are,
+    /// and the words of each, which begin with `now`.
     pub(crate) fn save(&self, now: u64, shape: &mut Vec<u64>) {
         let cycles = self.end.saturating_sub(now);
         let words = cycles.div_ceil(64) as usize;
@@ -120,7 +120,8 @@ impl<const N: usize> CycleBits<N> {
         });
     }
 
-    /// Takes on what was saved, after [`clear`](Self::clear). Calls `each` with things, words, and the cycles that are set.
+    /// Takes on what was saved, after [`clear`](Self::clear). Calls `each` with things, words, and the cycles that
+    /// are set.
     pub(crate) fn restore(
         &mut self,
         now: u64,

@@ -2,7 +2,8 @@
 
 use crate::state::Words;
 
-/// Bits of the steps of [`Packer::falling`], and the steps that mean something else: the end, and that the step follows.
+/// Bits of the steps of [`Packer::falling`], and the steps that mean something else: the end, and that the step
+/// follows.
 const STEP: u32 = 4;
 const END: u64 = 14;
 const FAR: u64 = 15;

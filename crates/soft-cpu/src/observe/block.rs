@@ -67,7 +67,7 @@ impl Observed {
             (describe::instruction(&instruction, &mut info), special)
         });
         let (described, specials): (Vec<_>, Vec<_>) = described.unzip();
-        // Where execution goes on does not tell whether that has jumped.
+        // Where execution goes on does not show whether that has jumped.
         batched &= ending != Ending::Conditional || instruction.near_branch_target() != instruction.next_ip();
         let last = described.last().map_or(0, |last| last.offset);
         let id = observer.define(&described);

@@ -1,9 +1,9 @@
 //! Counts of the soft engine: what its CPU retired, and cycles at a fixed ratio.
 //!
-//! Instructions, branches and floating-point arithmetic are exact. Everything else here is modelled, and coarsely: a core
-//! cycle an instruction and one more for each iteration of REP, the TSC at the core's rate, one slot an instruction
-//! retires and the others wait for the back end. An event that cannot be told from that is unknown. Of a formula of
-//! top-down analysis all events of level 1 are known, so that what tools make of them adds up.
+//! Instructions, branches and floating-point arithmetic are exact. Everything else here is modelled, and coarsely: a
+//! core cycle an instruction and one more for each iteration of REP, the TSC at the core's rate, one slot an
+//! instruction retires and the others wait for the back end. An event that cannot be told from that is unknown. Of a
+//! formula of top-down analysis all events of level 1 are known, so that what tools make of them adds up.
 
 use super::Source;
 use super::watch::{Watch, counted, every_cycle};

@@ -37,8 +37,8 @@ pub(super) fn counted<Q>(
     }
 }
 
-/// Whether CMASK and INV of a code select every cycle or none, of an event that happens at least and at most so often in
-/// each; `None` if some cycles only. CMASK 0 is taken as 1.
+/// Whether CMASK and INV of a code select every cycle or none, of an event that happens at least and at most so
+/// often in each; `None` if some cycles only. CMASK 0 is taken as 1.
 pub(super) fn every_cycle(code: EventCode, (least, most): (u64, u64)) -> Option<bool> {
     let threshold = u64::from(code.cmask.max(1));
     if threshold <= least {

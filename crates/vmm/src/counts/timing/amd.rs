@@ -68,7 +68,8 @@ pub(super) fn total(event: Event) -> Option<Total> {
         E::LsPrefInstrDispPrefetchNta => |t| t.software_prefetches[0],
         E::LsPrefInstrDispAll => |t| t.software_prefetches.iter().sum(),
         E::LsDcAccesses => |t| t.loads + t.stores,
-        // A line that a core has alone is writable; nobody shares any, and what is not cacheable is not requested here.
+        // A line that a core has alone is writable; no other core shares any, and what is not cacheable is not
+        // requested here.
         E::L2RequestG1ChangeToX | E::L2RequestG1LsRdBlkCS | E::L2RequestG1Group2 => |_| 0,
         E::L2RequestG1CacheableIcRead | E::L2CacheReqStatIcAccessInL2 => |t| both(&t.l2_code_reads),
         E::L2RequestG1RdBlkX => |t| both(&t.l2_ownership),

@@ -15,7 +15,7 @@ use vpmu::{Active, Profile};
 /// others that can be on their way.
 const MOST_CYCLES: u64 = 2048;
 
-/// Instructions, of those for which nothing can be due, from which on it is not asked whether there are more.
+/// A horizon of so many instructions is not worked out anew.
 const ENOUGH: u64 = 1024;
 
 /// The model of the vCPU's core, and what it must not run past.

@@ -1,4 +1,4 @@
-//! What can be told from the totals of the model.
+//! What follows from the totals of the model.
 
 use super::event::{ByCycle, Total};
 use core_model::{CoreTotals, PORTS, PerCycle};
