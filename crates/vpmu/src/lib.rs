@@ -44,6 +44,7 @@
 
 extern crate alloc;
 
+mod bits;
 pub mod cpuid;
 pub mod decode;
 pub mod event;

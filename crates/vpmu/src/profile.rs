@@ -307,7 +307,7 @@ impl Profile {
     /// GLOBAL_CTRL after RESET: every general-purpose counter, no fixed one.
     #[must_use]
     pub fn global_ctrl_reset(&self) -> u64 {
-        crate::register::low_bits(u32::from(self.gp_counters))
+        crate::bits::low_bits(u32::from(self.gp_counters))
     }
 
     /// CPU family and model as the SDM computes them from the signature.

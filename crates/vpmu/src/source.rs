@@ -5,7 +5,6 @@
 //! source does no work per counter while the guest runs.
 
 use crate::event::{Event, EventCode, EventUnion, Resolved};
-use crate::pmu::Active;
 use alloc::vec::Vec;
 use core::fmt;
 use core::ops::AddAssign;
@@ -177,6 +176,33 @@ impl AddAssign for TopdownSlots {
             *field = field.saturating_add(more);
         }
     }
+}
+
+/// Names a counter.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub enum CounterId {
+    /// General-purpose counter n.
+    Gp(u8),
+    /// Fixed-function counter n.
+    Fixed(u8),
+    /// The accumulator behind field n of PERF_METRICS.
+    Metric(u8),
+}
+
+/// A running counter, as a source or an engine needs to know it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Active {
+    /// Which counter.
+    pub counter: CounterId,
+    /// What it counts. For a metric accumulator: the slots event; the category is the field.
+    pub request: EventRequest,
+    /// Where it counts.
+    pub filter: PrivilegeFilter,
+    /// Occurrences from now until it overflows, at least 1.
+    pub until_overflow: u64,
+    /// The overflow requests a PMI, so the engine has to stop there.
+    pub interrupts: bool,
 }
 
 /// The running totals behind the counters of one vCPU.

@@ -1,35 +1,8 @@
 //! One counter: a value, and where the source's total stood when the value was last brought up to date.
 
+use crate::bits::low_bits;
 use crate::event::EventCode;
-use crate::register::low_bits;
-use crate::source::{CountsSource, EventRequest, PrivilegeFilter, Provenance};
-
-/// Names a counter.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub enum CounterId {
-    /// General-purpose counter n.
-    Gp(u8),
-    /// Fixed-function counter n.
-    Fixed(u8),
-    /// The accumulator behind field n of PERF_METRICS.
-    Metric(u8),
-}
-
-/// A running counter, as a source or an engine needs to know it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Active {
-    /// Which counter.
-    pub counter: CounterId,
-    /// What it counts. For a metric accumulator: the slots event; the category is the field.
-    pub request: EventRequest,
-    /// Where it counts.
-    pub filter: PrivilegeFilter,
-    /// Occurrences from now until it overflows, at least 1.
-    pub until_overflow: u64,
-    /// The overflow requests a PMI, so the engine has to stop there.
-    pub interrupts: bool,
-}
+use crate::source::{Active, CounterId, CountsSource, EventRequest, PrivilegeFilter, Provenance};
 
 #[derive(Debug, Clone)]
 pub(super) struct Counter {

@@ -8,14 +8,14 @@
 //! * **any width**: the width is an argument that only shifts and masks, so narrow counters have every case of a carry
 //!   that wide ones have, and those are tried at their borders.
 
-use super::counter::{Counter, CounterId};
+use super::counter::Counter;
 use super::{Fault, ReadOutcome, Vpmu, WriteOutcome};
 use crate::event::Event;
 use crate::event::EventCode;
 use crate::metrics::{ALL_FIELDS, FULL_SCALE, LEVEL1_FIELDS, field, fractions};
 use crate::profile::{ICELAKE_SP, LUNAR_LAKE_P, PROFILES, Profile, ZEN4};
 use crate::register::{Access, RegisterId, intel, low_bits, registers};
-use crate::source::{EventRequest, PrivilegeFilter, ScriptedSource};
+use crate::source::{CounterId, EventRequest, PrivilegeFilter, ScriptedSource};
 
 fn running(value: u64, width: u32, source: &mut ScriptedSource) -> Counter {
     let mut counter =

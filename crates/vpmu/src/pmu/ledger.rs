@@ -3,8 +3,8 @@
 //! Counters are reused and reset; the ledger adds up, per counter and programming, what was
 //! counted. It is the VMM's view for reports and not part of the guest-visible state.
 
-use super::counter::{Counter, CounterId};
-use crate::source::{CountsSource, EventRequest, PrivilegeFilter, TopdownSlots};
+use super::counter::Counter;
+use crate::source::{CounterId, CountsSource, EventRequest, PrivilegeFilter, TopdownSlots};
 use alloc::collections::BTreeMap;
 
 /// One programming of one counter.

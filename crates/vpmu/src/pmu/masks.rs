@@ -2,7 +2,7 @@
 
 use super::{Fault, WriteOutcome};
 use crate::profile::Profile;
-use crate::register::bank::RegisterSet;
+use crate::register::set::RegisterSet;
 use crate::register::{Access, Holder, Located, OnWrite, Register, Width};
 use crate::state::RestoreError;
 use alloc::boxed::Box;

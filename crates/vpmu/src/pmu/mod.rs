@@ -20,7 +20,6 @@ mod ledger;
 mod masks;
 mod outcome;
 
-pub use counter::{Active, CounterId};
 pub use intel::LBR_COMPONENT_WORDS;
 pub use ledger::{Ledger, LedgerKey, MAX_ENTRIES};
 pub use outcome::{Fault, RdpmcContext, ReadOutcome, WriteOutcome};
@@ -29,6 +28,7 @@ use crate::lbr::{BranchFilter, BranchRecord};
 use crate::profile::{MAX_FIXED, MAX_GP, PmuKind, Profile};
 use crate::register::{RegisterId, is_pmu_register, locate};
 use crate::source::CountsSource;
+pub use crate::source::{Active, CounterId};
 use crate::state::{RestoreError, VpmuState};
 use alloc::boxed::Box;
 use amd::Amd;

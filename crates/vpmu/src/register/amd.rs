@@ -7,10 +7,9 @@
 //! Not offered: counters of the L3 cache, the data fabric and the memory controllers, IBS, branch
 //! sampling (BRS), and instructions-retired (IRPERF).
 
-use super::bank::{RegisterSet, Typed, words_before};
 use super::macros::{field_accessor, field_decl, registers};
+use super::set::{RegisterSet, Typed, words_before};
 use super::{Access, Field, Holder, OnWrite, Register, Repeat, Reserved, When, Width};
-use crate::profile::Profile;
 
 /// Event select of the Merge event, which merges an odd counter with the even one below it.
 pub const MERGE: u16 = 0xFFF;
@@ -51,7 +50,7 @@ registers! { Amd:
         flag ctr_frozen(59) if PmcFreeze = "PMCF", "The counters are frozen";
     }
     /// Which counters are enabled.
-    PerfCntrGlobalCtl = "PerfCntrGlobalCtl" @ 0xC000_0301, once x 1, if PerfMonV2, ReadWrite, reserved Ignore, reset Profile::global_ctrl_reset,
+    PerfCntrGlobalCtl = "PerfCntrGlobalCtl" @ 0xC000_0301, once x 1, if PerfMonV2, ReadWrite, reserved Ignore, reset |profile| profile.global_ctrl_reset(),
         source "APM vol. 2, Performance Counter Global Control" {
         gp enable(0, 1) = "PERF_CTR{n}_EN", "Enable PERF_CTR{n}";
     }

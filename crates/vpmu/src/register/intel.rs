@@ -4,10 +4,9 @@
 //! around them) and volume 4 (MSR numbers), cross-checked with Linux `asm/perf_event.h` and
 //! `asm/msr-index.h`, and for fault behaviour with Linux `arch/x86/kvm/vmx/pmu_intel.c`.
 
-use super::bank::{RegisterSet, Typed, words_before};
 use super::macros::{field_accessor, field_decl, registers};
+use super::set::{RegisterSet, Typed, words_before};
 use super::{Access, Field, Holder, OnWrite, Register, Repeat, Reserved, When, Width};
-use crate::profile::Profile;
 
 /// Fast strings are on, there is perfmon, and neither a branch trace store nor PEBS.
 const MISC_ENABLE_RESET: MiscEnable = MiscEnable(0)
@@ -109,7 +108,7 @@ registers! { Intel:
         flag cond_changed(63) = "CondChgd", "Status bits have changed; never set";
     }
     /// Which counters are enabled.
-    PerfGlobalCtrl = "IA32_PERF_GLOBAL_CTRL" @ 0x38F, once x 1, if Version2, ReadWrite, reserved Fault, reset Profile::global_ctrl_reset,
+    PerfGlobalCtrl = "IA32_PERF_GLOBAL_CTRL" @ 0x38F, once x 1, if Version2, ReadWrite, reserved Fault, reset |profile| profile.global_ctrl_reset(),
         source "SDM vol. 3B, IA32_PERF_GLOBAL_CTRL MSR" {
         gp enable_pmc(0, 1) = "EN_PMC{n}", "Enable IA32_PMC{n}";
         fixed enable_fixed(32, 1) = "EN_FIXED_CTR{n}", "Enable IA32_FIXED_CTR{n}";

@@ -9,10 +9,13 @@ pub mod amd;
 pub(crate) mod bank;
 pub mod intel;
 mod macros;
+pub(crate) mod set;
 mod trapped;
 
 pub use trapped::{FilterRange, MsrRange, filter_ranges, trapped_ranges};
 
+use crate::bits::bit;
+pub use crate::bits::low_bits;
 use crate::profile::{AmdPmu, IntelPmu, LbrKind, PmuKind, Profile, Vendor};
 
 /// Identifies a register.
@@ -475,17 +478,6 @@ pub fn index_by_name(name: &str) -> Option<u32> {
             .find(|&n| bare(&register.instance_name(n)) == wanted)
             .map(|instance| register.index_of(instance))
     })
-}
-
-/// A mask of bit `n`; 0 above bit 63.
-const fn bit(n: u32) -> u64 {
-    if n < 64 { 1 << n } else { 0 }
-}
-
-/// A mask of the `bits` lowest bits (64 or more: all ones).
-#[must_use]
-pub const fn low_bits(bits: u32) -> u64 {
-    if bits >= 64 { u64::MAX } else { (1 << bits) - 1 }
 }
 
 #[cfg(test)]

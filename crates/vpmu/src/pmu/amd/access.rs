@@ -3,7 +3,7 @@
 use super::Amd;
 use crate::pmu::{Fault, ReadOutcome, WriteOutcome};
 use crate::register::amd::{PerfCntrGlobalStatus, RegisterId};
-use crate::register::bank::RegisterSet;
+use crate::register::set::RegisterSet;
 use crate::register::{Holder, Located, low_bits};
 use crate::source::CountsSource;
 

@@ -15,7 +15,7 @@ mod branches;
 mod merge;
 mod state;
 
-use super::counter::{self, Active, Counter, CounterId};
+use super::counter::{self, Counter};
 use super::ledger::Ledger;
 use super::masks::AllMasks;
 use crate::event::EventCode;
@@ -23,7 +23,7 @@ use crate::lbr::{BranchFilter, Ring};
 use crate::profile::{AmdPmu, MAX_GP, Profile};
 use crate::register::amd::{DebugCtl, PerfCntrGlobalCtl, PerfCntrGlobalStatus, PerfCtl, RegisterId};
 use crate::register::bank::Bank;
-use crate::source::{CountsSource, EventRequest, PrivilegeFilter};
+use crate::source::{Active, CounterId, CountsSource, EventRequest, PrivilegeFilter};
 
 /// The state machine.
 #[derive(Debug, Clone)]

@@ -2,8 +2,8 @@
 
 use super::{Intel, SLOTS_COUNTER};
 use crate::pmu::{Fault, ReadOutcome, WriteOutcome};
-use crate::register::bank::RegisterSet;
 use crate::register::intel::{FixedCtrCtrl, PerfEvtSel, PerfGlobalInuse, PerfGlobalStatus, RegisterId};
+use crate::register::set::RegisterSet;
 use crate::register::{Holder, Located, low_bits};
 use crate::source::CountsSource;
 

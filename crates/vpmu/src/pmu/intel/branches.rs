@@ -4,10 +4,10 @@ use super::Intel;
 use crate::lbr::{BranchFilter, BranchRecord, RingWord, arch, legacy};
 use crate::pmu::Fault;
 use crate::profile::LbrKind;
-use crate::register::bank::RegisterSet;
 use crate::register::intel::{
     ArchLbrCtl, DebugCtl, LbrSelect, LerFrom, LerInfo, LerTo, PerfGlobalStatus, RegisterId,
 };
+use crate::register::set::RegisterSet;
 use crate::register::{Holder, Repeat};
 
 impl Intel {

@@ -16,7 +16,7 @@ mod state;
 
 pub use lbr_component::LBR_COMPONENT_WORDS;
 
-use super::counter::{self, Active, Counter, CounterId, fixed_code};
+use super::counter::{self, Counter, fixed_code};
 use super::ledger::Ledger;
 use super::masks::AllMasks;
 use crate::event::{EventCode, FixedEvent};
@@ -28,7 +28,7 @@ use crate::register::intel::{
     DebugCtl, FixedCtrCtrl, PerfEvtSel, PerfGlobalCtrl, PerfGlobalStatus, RegisterId,
 };
 use crate::register::{RegisterId as AnyId, locate, low_bits};
-use crate::source::{CountsSource, EventRequest, PrivilegeFilter, TopdownSlots};
+use crate::source::{Active, CounterId, CountsSource, EventRequest, PrivilegeFilter, TopdownSlots};
 
 /// The fixed counter that counts slots.
 const SLOTS_COUNTER: usize = 3;

@@ -3,8 +3,8 @@
 use super::Intel;
 use crate::lbr::Ring;
 use crate::register::Repeat;
-use crate::register::bank::RegisterSet;
 use crate::register::intel::ArchLbrDepth;
+use crate::register::set::RegisterSet;
 use crate::source::CountsSource;
 use crate::state::{RestoreError, VpmuState};
 
