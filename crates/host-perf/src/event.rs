@@ -43,7 +43,8 @@ pub enum SoftwareEvent {
     ContextSwitches,
 }
 
-/// An x86 event encoding. [`CorePmu::encode`](crate::CorePmu::encode) places the fields where the host's sysfs `format/` says.
+/// An x86 event encoding. [`CorePmu::encode`](crate::CorePmu::encode) places the fields where the host's sysfs
+/// `format/` says.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct RawEvent {
     /// Event number; 8 bits on Intel, 12 on AMD.

@@ -1,11 +1,13 @@
 //! Top-down level 1 from general-purpose events, for CPUs without PERF_METRICS, by the published formulas.
 //!
-//! | category | Intel to Cascade Lake (`TMA_Metrics`, `intel/perfmon`) | AMD from Zen 4 (Linux `amdzen4/pipeline.json`) |
+//! Intel's are those of `TMA_Metrics` (`intel/perfmon`), AMD's those of Linux (`amdzen4/pipeline.json`).
+//!
+//! | category | Intel to Cascade Lake | AMD from Zen 4 |
 //! | --- | --- | --- |
 //! | slots | width x CPU_CLK_UNHALTED.THREAD | width x ls_not_halted_cyc |
 //! | retiring | UOPS_RETIRED.RETIRE_SLOTS | ex_ret_ops |
 //! | front-end bound | IDQ_UOPS_NOT_DELIVERED.CORE | de_no_dispatch_per_slot.no_ops_from_frontend |
-//! | bad speculation | UOPS_ISSUED.ANY - retiring + width x INT_MISC.RECOVERY_CYCLES | de_src_op_disp.all - ex_ret_ops |
+//! | bad speculation | UOPS_ISSUED.ANY - retiring + width x INT_MISC.RECOVERY_CYCLES | de_src_op_disp.all - retiring |
 //! | back-end bound | the rest | de_no_dispatch_per_slot.backend_stalls |
 
 use crate::measured::{Reading, quantity};

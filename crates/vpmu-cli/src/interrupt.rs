@@ -35,7 +35,7 @@ pub(crate) struct Interrupt {
 }
 
 impl Interrupt {
-    /// Takes SIGINT, SIGTERM and SIGHUP from here on, but for those that whoever started us has switched off, as
+    /// Takes SIGINT, SIGTERM and SIGHUP from here on, but for those that the parent process has switched off, as
     /// `nohup` does.
     ///
     /// # Errors

@@ -226,7 +226,7 @@ impl<'a> Plan<'a> {
     /// What a spinner says.
     pub(crate) fn activity(&self) -> String {
         match self.timeout() {
-            // A day is only there to end what everybody has forgotten.
+            // A day is only there to end what has been forgotten.
             (_, false) if self.takes_its_time() => format!("running {}", self.image_name()),
             (seconds, _) => format!("running {} (time-out {seconds} s)", self.image_name()),
         }

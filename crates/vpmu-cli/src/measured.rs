@@ -129,7 +129,8 @@ pub(crate) struct Measured {
 }
 
 impl Measured {
-    /// The guest's name for it, fit for a terminal, or `window N`, with the privilege level if its counters are of one.
+    /// The guest's name for it, fit for a terminal, or `window N`, with the privilege level if all its counters have
+    /// the same.
     pub(crate) fn name(&self, number: usize) -> String {
         if !self.label.is_empty() {
             return printable(&self.label);

@@ -15,7 +15,7 @@ const ESCAPE: u8 = 1;
 /// The terminal is in raw mode.
 static RAW: AtomicBool = AtomicBool::new(false);
 
-/// Whether somebody sits at both ends.
+/// Whether both stdin and stdout are a terminal.
 pub(crate) fn is_interactive() -> bool {
     io::stdin().is_terminal() && io::stdout().is_terminal()
 }

@@ -287,7 +287,7 @@ fn a_report_on_stdout_is_alone_there() {
     assert_eq!((lines.code, lines.stdout.lines().count()), (Some(0), 1), "no counter ran: {}", lines.stdout);
 }
 
-/// What the doctor says of `--engine` and `--counts` is what a run does, for us and for somebody without privileges.
+/// What the doctor says of `--engine` and `--counts` is what a run does, for us and for a user without privileges.
 #[test]
 fn the_doctor_agrees_with_a_run() {
     let image = TempFile::new("healthy", &flat_image(&[0xB0, 0, 0xE6, 0xF4])); // mov al, 0; out 0xF4, al

@@ -110,7 +110,7 @@ fn the_second_signal_ends_a_run_that_cannot_end_by_itself() {
     let mut child = start(&["run", image.as_str(), "--engine", "soft"]);
     let mut first = [0];
     child.stdout.as_mut().expect("piped").read_exact(&mut first).expect("the guest prints");
-    // Nobody reads its console any more, so that it waits for us as soon as the pipe is full.
+    // Its console is not read any more, so that it waits for us as soon as the pipe is full.
     thread::sleep(Duration::from_millis(300));
     send(&child, Signal::INT);
     thread::sleep(Duration::from_millis(400));

@@ -184,7 +184,7 @@ fn snapshots_of_other_machines_are_refused_in_one_line() {
     assert_refused(&restore(&field), &["more"]);
 }
 
-/// Whoever corrects the checksum gets a run or an error, never a crash of `vpmu`.
+/// A file with a corrected checksum gives a run or an error, never a crash of `vpmu`.
 #[test]
 fn tampered_headers_end_in_a_run_or_an_error() {
     let (_, file) = saved("tamper", &["--memory", "32"]);

@@ -28,7 +28,7 @@ impl PerfSys for LinuxSys {
         if fd < 0 {
             return Err(Errno::last());
         }
-        // SAFETY: the kernel has just created `fd` for us, nobody else owns it.
+        // SAFETY: the kernel has just created `fd`, which has no other owner.
         Ok(Box::new(LinuxFd(unsafe { OwnedFd::from_raw_fd(fd) })))
     }
 

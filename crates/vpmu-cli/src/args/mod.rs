@@ -165,7 +165,8 @@ pub(crate) struct RunArgs {
     #[command(flatten)]
     pub(crate) machine: MachineArgs,
     /// Run each test of the image on a fresh machine, as one TAP stream
-    #[arg(long, conflicts_with_all = ["trace", "trace_exceptions", "raw_exit", "restore", "snapshot"], help_heading = "Tests")]
+    #[arg(long, conflicts_with_all = ["trace", "trace_exceptions", "raw_exit", "restore", "snapshot"],
+          help_heading = "Tests")]
     pub(crate) isolate: bool,
     /// Let GDB connect to this address (soft engine) [default: 127.0.0.1:1234]
     #[arg(short = 's', long, value_name = "ADDRESS", num_args = 0..=1, require_equals = true,
@@ -230,8 +231,8 @@ pub(crate) struct MachineArgs {
     pub(crate) initrd: Option<PathBuf>,
     /// Go on from this snapshot instead of booting an image
     #[arg(long, value_name = "FILE", help_heading = "Snapshots",
-          conflicts_with_all = ["image", "kernel", "initrd", "profile", "engine", "counts", "lbr", "rates", "memory", "append", "module", "detail", "threads",
-                                "protocol", "test"])]
+          conflicts_with_all = ["image", "kernel", "initrd", "profile", "engine", "counts", "lbr", "rates", "memory",
+                                "append", "module", "detail", "threads", "protocol", "test"])]
     pub(crate) restore: Option<PathBuf>,
     /// Write a snapshot of the machine to this file (soft engine)
     #[arg(long, value_name = "FILE", requires = "snapshot_at", help_heading = "Snapshots")]

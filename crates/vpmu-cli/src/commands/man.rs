@@ -1,7 +1,7 @@
 //! `vpmu man`: manual pages, one for each command.
 //!
-//! clap_mangen writes what clap knows. It would fill the lines behind the options like prose: examples and tables of exit
-//! statuses become sections of their own here, line by line.
+//! clap_mangen writes what clap knows. It would fill the lines behind the options like prose: examples and tables of
+//! exit statuses become sections of their own here, line by line.
 
 use crate::args::Cli;
 use crate::error::CliError;

@@ -18,7 +18,8 @@ pub(super) fn missing(report: &RunReport) -> Option<String> {
         (Some(Detail::Timing), _) | (None, Provenance::Host | Provenance::Exact) => return None,
         (None, counts) => {
             return Some(format!(
-                "No top-down breakdown: {counts} counts know nothing of the code; --engine soft --detail timing has one."
+                "No top-down breakdown: {counts} counts know nothing of the code; --engine soft --detail timing has \
+                 one."
             ));
         }
         (Some(_), _) => {}
@@ -63,24 +64,18 @@ const WIDE: usize = 100;
 /// What is left of the name of a window on a narrow terminal, and most that is shown of it elsewhere.
 const MIN_NAME: usize = 12;
 const MAX_NAME: usize = 24;
-
-/// One category.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(super) struct Category {
     /// TMA's name.
     pub(super) name: &'static str,
     /// 1, or 2 for a part of the category before it.
     pub(super) level: u8,
-    /// Slots.
     pub(super) slots: u64,
     /// Share of all slots.
     pub(super) percent: f64,
 }
-
-/// The breakdown.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(super) struct Tma {
-    /// All slots.
     pub(super) slots: u64,
     /// What the numbers are worth.
     pub(super) provenance: Provenance,

@@ -22,35 +22,19 @@ use vmm::snapshot::SnapshotError;
 pub(crate) enum CliError {
     /// The image is of no use.
     #[error("image {}", path.display())]
-    Image {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        source: ImageError,
-    },
+    Image { path: PathBuf, source: ImageError },
     /// The guest's input cannot be read.
     #[error("cannot read the guest's input from {}", path.display())]
-    Input {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
+    Input { path: PathBuf, source: io::Error },
     /// The terminal cannot become the guest's console.
     #[error("cannot use the terminal as the guest's console")]
     Terminal(#[source] io::Error),
     /// A module cannot be read.
     #[error("cannot read module {}", path.display())]
-    Module {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
+    Module { path: PathBuf, source: io::Error },
     /// `--rates` without the source that has rates.
     #[error("--rates {} has no meaning with --counts {counts}", path.display())]
     RatesWithoutSynthetic {
-        /// The file.
         path: PathBuf,
         /// The source that was asked for.
         counts: String,
@@ -60,12 +44,7 @@ pub(crate) enum CliError {
     DetailUnderKvm,
     /// A snapshot that is of no use.
     #[error("snapshot {}", path.display())]
-    Snapshot {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        source: SnapshotError,
-    },
+    Snapshot { path: PathBuf, source: SnapshotError },
     /// Nothing is built in under this name.
     #[error("there is no profile {name:?}")]
     UnknownProfile {
@@ -85,7 +64,6 @@ pub(crate) enum CliError {
     UnknownTest {
         /// What was asked for.
         name: String,
-        /// The image.
         image: PathBuf,
         /// The test with the most similar name.
         similar: Option<String>,
@@ -123,26 +101,13 @@ pub(crate) enum CliError {
     Run(#[from] RunError),
     /// Results cannot go where they shall go; nothing has run.
     #[error("cannot write {}", path.display())]
-    NotWritable {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
+    NotWritable { path: PathBuf, source: io::Error },
     /// Results could not be written to a file.
     #[error("cannot write {}", path.display())]
-    Write {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
+    Write { path: PathBuf, source: io::Error },
     /// Two results that both go to stdout.
     #[error("only one of {flags} can go to stdout")]
-    StdoutTwice {
-        /// The flags.
-        flags: String,
-    },
+    StdoutTwice { flags: String },
     /// No handler for signals.
     #[error("cannot listen to signals")]
     Signals(#[source] io::Error),
@@ -158,7 +123,7 @@ impl From<MergeError> for CliError {
 }
 
 impl CliError {
-    /// True when nobody reads our output any more.
+    /// True when the reader of our output has closed it.
     pub(crate) fn is_closed_pipe(&self) -> bool {
         matches!(self, Self::Output(error) if error.kind() == io::ErrorKind::BrokenPipe)
     }

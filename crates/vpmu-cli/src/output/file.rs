@@ -10,7 +10,7 @@ pub(crate) fn is_stdout(path: &Path) -> bool {
     path.as_os_str() == "-"
 }
 
-/// Before anything runs: nobody wants to learn of a wrong path after a minute. A file that is there stays as it is.
+/// Before anything runs, so that a wrong path is not told after a minute. A file that is there stays as it is.
 /// One of the results may go to stdout; `json` does, if asked for.
 pub(crate) fn check(json: bool, paths: &[(&'static str, Option<&Path>)]) -> Result<(), CliError> {
     let given = || paths.iter().filter_map(|(flag, path)| Some((*flag, (*path)?)));

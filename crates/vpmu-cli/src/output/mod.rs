@@ -132,7 +132,7 @@ pub(crate) fn print_json_list<T: Serialize>(name: &str, entries: &[T]) -> Result
     print_json(&BTreeMap::from([(name, entries)]))
 }
 
-/// Prints a remark to stderr. Nobody can be told if that fails.
+/// Prints a remark to stderr. That this fails cannot be told.
 pub(crate) fn remark(text: &str) {
     let _ = anstream::stderr().lock().write_all(text.as_bytes());
 }

@@ -144,7 +144,7 @@ fn cause(cause: &Cause, rip: Option<u64>) -> String {
     text
 }
 
-/// MSRs that nobody implements, one a line.
+/// MSRs that are not implemented, one a line.
 fn unknown_msrs(unknown: &UnknownMsrs) -> String {
     /// A guest that scans all MSRs has thousands.
     const SHOWN: usize = 8;

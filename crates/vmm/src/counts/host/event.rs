@@ -5,7 +5,7 @@ use super::progress::{Progress, Sample};
 use host_perf::{Counter, Event as HostEvent, EventSpec, Filter, HostPerfError, HostPmu, MAX_PERIOD};
 use vpmu::source::PrivilegeFilter;
 
-/// The period of a counter that nobody waits for: it never gets there.
+/// The period of a counter without a deadline: it never gets there.
 const NEVER: u64 = 1 << 60;
 
 pub(super) fn host_filter(filter: PrivilegeFilter) -> Filter {

@@ -93,7 +93,7 @@ impl FakeHost {
 
 impl Drop for FakeHost {
     fn drop(&mut self) {
-        // Best effort: a directory that stays behind harms nobody.
+        // Best effort: a directory that stays behind does no harm.
         let _ = std::fs::remove_dir_all(&self.directory);
     }
 }

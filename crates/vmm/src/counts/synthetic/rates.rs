@@ -162,7 +162,7 @@ struct TopdownTables {
     kernel: FractionTable,
 }
 
-/// All eight are required: a fraction that nobody wrote down must not read as 0.
+/// All eight are required: a fraction that is missing must not read as 0.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 struct FractionTable {

@@ -124,7 +124,7 @@ fn of_code(profile: &Profile, config: u64, levels: Levels) -> Found {
         Vendor::Amd => EventCode::from_perf_ctl(config),
     };
     let resolved = profile.events.resolve(code);
-    // The first of those whose extra register nobody has named.
+    // The first of those whose extra register has not been named.
     let code_alone =
         || profile.events.by_select_umask(code.select, code.umask).find(|found| found.code == code);
     let exact = resolved.exact.and_then(|event| profile.events.by_event(event)).or_else(code_alone);

@@ -231,8 +231,8 @@ fn render(image: &str, report: &RunReport, stat: &Stat) -> String {
     text
 }
 
-/// `Counted by smoke on sapphire-rapids (kvm, synthetic counts)`; with the soft engine, which knows some events exactly
-/// and models others, `(soft, counts)` or `(soft, timing)` as `--detail` says.
+/// `Counted by smoke on sapphire-rapids (kvm, synthetic counts)`; with the soft engine, which knows some events
+/// exactly and models others, `(soft, counts)` or `(soft, timing)` as `--detail` says.
 pub(super) fn title(what: &str, image: &str, report: &RunReport) -> String {
     let counts = match report.detail {
         Some(detail) => detail.to_string(),

@@ -106,8 +106,8 @@ struct Assigned {
     junit: Option<PathBuf>,
 }
 
-/// Asks the environment if it is to be asked. Bazel wants a file touched by whoever obeys its variables, and says where
-/// it looks for JUnit.
+/// Asks the environment if it is to be asked. Bazel wants a test that obeys its variables to touch a file, and says
+/// where it looks for JUnit.
 fn assigned(args: &TestArgs) -> Result<Assigned, CliError> {
     let variable = |name: &str| env::var(name).ok();
     let mut assigned = Assigned { shard: None, junit: args.junit.clone() };

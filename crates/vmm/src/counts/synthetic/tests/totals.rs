@@ -86,7 +86,7 @@ fn unit_masks_of_several_events_add_their_rates() {
     // C4/0A: near calls and near returns, 0.02 of a cycle each.
     let both = programmed(&ICELAKE_SP, EventCode::new(0xC4, 0x0A));
     assert_eq!(user_total(&mut source, both), 2 * 60_000_000);
-    // C4/42: nobody has said how often far branches come.
+    // C4/42: the table has no rate of far branches.
     let far = programmed(&ICELAKE_SP, EventCode::new(0xC4, 0x42));
     assert_eq!(source.provenance(&far), Provenance::Unknown);
 }

@@ -3,7 +3,7 @@
 use super::{Expr, FilterError, Matcher, Property};
 use crate::similar::most_similar;
 
-/// Deeper nesting than anybody writes; it bounds the stack.
+/// Deeper nesting than an expression needs; it bounds the stack.
 const MAX_DEPTH: usize = 64;
 
 struct Parser<'a> {
