@@ -6,9 +6,10 @@
 //!
 //! ```text
 //! embedder            Cpu::run(bus, budget)  -> Exit
-//!                       block cache  (decode/): iced-x86 once per basic block
+//!                       block cache  (cache.rs, decode/): iced-x86 once per basic block
 //!                       handlers     (exec/, sse/, mmx/, x87/): one function per operation, width and operand form
 //!                       software TLB (mmu/)
+//!                       totals, taken branches (account/), breakpoints (debug/), the retirement stream (observe/)
 //! ```
 //!
 //! # Accounting
