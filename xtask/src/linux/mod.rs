@@ -45,8 +45,8 @@ pub(crate) struct LinuxArgs {
     /// Boot this kernel instead of the distribution's
     #[arg(long, value_name = "FILE")]
     kernel: Option<PathBuf>,
-    /// Only this profile (repeatable) [default:
-    /// icelake-sp, sapphire-rapids, zen2, zen4]
+    /// Only this profile (repeatable) [default: skylake-sp (not with
+    /// --short), icelake-sp, sapphire-rapids, zen2, zen4]
     #[arg(short, long, value_name = "NAME")]
     profile: Vec<String>,
     /// How closely the engine models the core, as `vpmu run` takes it
@@ -106,8 +106,11 @@ impl LinuxArgs {
         if !self.profile.is_empty() {
             return self.profile.clone();
         }
-        // One for each kind of PMU whose driver and events the steps know.
-        ["icelake-sp", "sapphire-rapids", "zen2", "zen4"].map(str::to_owned).to_vec()
+        // One for each kind of PMU whose driver and events the steps know. The first has Intel's top-down events in
+        // general counters, which only the whole session looks at.
+        let all = ["skylake-sp", "icelake-sp", "sapphire-rapids", "zen2", "zen4"];
+        let of_a_kind = if self.short { &all[1..] } else { &all[..] };
+        of_a_kind.iter().copied().map(str::to_owned).collect()
     }
 }
 

@@ -158,6 +158,14 @@ impl Output<'_> {
         self.count_words(event).filter_map(|word| word.parse().ok()).collect()
     }
 
+    /// The percentage in front of a metric of perf stat.
+    pub(super) fn percent(&self, metric: &str) -> Result<f64, String> {
+        let line = self.text.lines().find(|line| line.split_whitespace().any(|word| word == metric));
+        let line = line.ok_or_else(|| format!("no line for {metric}"))?;
+        let number = line.split_once('#').and_then(|(_, text)| text.split_whitespace().next());
+        number.and_then(|word| word.parse().ok()).ok_or_else(|| format!("{metric}: {}", line.trim()))
+    }
+
     /// The event is the second word of its lines, the count the first.
     fn count_words(&self, event: &str) -> impl Iterator<Item = &str> {
         let words = self.text.lines().map(|line| {
@@ -215,6 +223,14 @@ mod tests {
         assert_eq!(output.count("slots"), Ok(5));
         assert!(output.count("cycles").is_err() && output.success().is_err());
         assert_eq!(output_of(2, console), None);
+        let text =
+            " 7  UOPS_ISSUED.ANY  #     -5.3 %  tma_bad_speculation  (10.8%)\n  #  25.0 %  tma_retiring\n";
+        let output = Output { text, ..output };
+        assert_eq!(
+            (output.percent("tma_bad_speculation"), output.percent("tma_retiring")),
+            (Ok(-5.3), Ok(25.0))
+        );
+        assert!(output.percent("tma_bad").is_err());
         assert_eq!(readable(console), "boot\n$ a\nx\n\n$ b\n  5  slots  # 1\n[exit status 255]\n");
     }
 }

@@ -87,6 +87,19 @@ pub(super) const STEPS: &[Step] = &[
         },
     },
     Step {
+        name: "perf stat counts SSE instructions",
+        command: "perf stat -e ex_ret_mmx_fp_instr.sse_instr:u fixed-flops",
+        // Debian's perf has Zen 3's events for later cores too, and Zen 4's list does not have this one.
+        fits: |facts| !facts.perf_mon_v2,
+        short: true,
+        check: |output| {
+            output.success()?;
+            let count = output.count("ex_ret_mmx_fp_instr.sse_instr:u")?;
+            // And what the C library's start-up moves by SSE registers.
+            near("SSE instructions", count, 2 * fixed_flops::ROUNDS, 10_000)
+        },
+    },
+    Step {
         name: "a third pair beside the watchdog has to share",
         command: "perf stat -e fp_ret_sse_avx_ops.div_flops:u,fp_ret_sse_avx_ops.mult_flops:u,\
                   fp_ret_sse_avx_ops.add_sub_flops:u fixed-flops 20",

@@ -2,7 +2,7 @@
 
 use super::super::session::{Step, near};
 use super::{dominates, shared};
-use linux_guest::fixed_work;
+use linux_guest::{fixed_flops, fixed_work};
 
 pub(super) const STEPS: &[Step] = &[
     Step {
@@ -63,6 +63,50 @@ pub(super) const STEPS: &[Step] = &[
             }
             output.has_not("not supported")?;
             output.has_not("not counted")
+        },
+    },
+    Step {
+        name: "perf stat -M TopdownL1 from general counters",
+        // The metrics share counters, so they are estimates; the groups before them are not.
+        command: "perf stat -e '{uops_issued.any:u,uops_retired.retire_slots:u,int_misc.recovery_cycles:u},\
+                  {cpu_clk_unhalted.one_thread_active:u,cpu_clk_unhalted.ref_xclk:u}' call-chain 100000 && \
+                  perf stat -M TopdownL1 call-chain 1000000",
+        fits: |facts| facts.metrics_level == 0,
+        short: false,
+        check: |output| {
+            output.success()?;
+            let issued =
+                output.count("uops_issued.any:u")? + 4 * output.count("int_misc.recovery_cycles:u")?;
+            if issued < output.count("uops_retired.retire_slots:u")? {
+                return Err("more slots retire than are issued".to_owned());
+            }
+            let reference = output.count("cpu_clk_unhalted.ref_xclk:u")?;
+            let alone = output.count("cpu_clk_unhalted.one_thread_active:u")?;
+            near("cycles without a sibling", alone, reference, reference / 100)?;
+            for metric in ["tma_retiring", "tma_bad_speculation", "tma_frontend_bound", "tma_backend_bound"] {
+                let percent = output.percent(metric)?;
+                // A share of all slots, but for what sharing counters costs.
+                if !(-2.0..=102.0).contains(&percent) {
+                    return Err(format!("{metric} is {percent} %"));
+                }
+            }
+            Ok(())
+        },
+    },
+    Step {
+        name: "perf stat counts floating-point operations by width",
+        command: "perf stat -e '{fp_arith_inst_retired.128b_packed_double:u,\
+                  fp_arith_inst_retired.128b_packed_single:u}' fixed-flops",
+        fits: |_| true,
+        short: true,
+        check: |output| {
+            output.success()?;
+            for kind in ["double", "single"] {
+                let count = output.count(&format!("fp_arith_inst_retired.128b_packed_{kind}:u"))?;
+                // The start-up of a C library does a few at most.
+                near(kind, count, fixed_flops::ROUNDS, 100)?;
+            }
+            Ok(())
         },
     },
     Step {

@@ -75,6 +75,39 @@ const COMMON: &[Step] = &[
         check: |output| if output.status == 0 { Err("it was accepted".to_owned()) } else { Ok(()) },
     },
     Step {
+        name: "time passes in perf bench, also in a REP",
+        command: "perf bench mem memcpy && perf bench mem memset",
+        fits: |_| true,
+        short: true,
+        check: |output| {
+            output.success()?;
+            let rates: Vec<&str> =
+                output.text.lines().filter_map(|line| line.trim().strip_suffix("GB/sec")).collect();
+            let finite = |rate: &&str| rate.trim().parse::<f64>().is_ok_and(|r| r.is_finite() && r > 0.0);
+            match rates.iter().find(|rate| !finite(rate)) {
+                Some(rate) => Err(format!("{} GB/sec", rate.trim())),
+                // By the C library, unrolled, and by REP with both sizes.
+                None if rates.len() < 8 => Err(format!("{} rates", rates.len())),
+                None => Ok(()),
+            }
+        },
+    },
+    Step {
+        name: "the kernel sees the caches",
+        command: "cd /sys/devices/system/cpu/cpu0/cache && grep . index*/type index*/size index*/ways_of_associativity",
+        fits: |_| true,
+        short: false,
+        check: |output| {
+            output.success()?;
+            for cache in
+                ["index0/type:Data", "index1/type:Instruction", "index2/type:Unified", "index3/size:"]
+            {
+                output.has(cache)?;
+            }
+            output.has_not("size:0K")
+        },
+    },
+    Step {
         name: "perf's own tests about counters, samples and breakpoints",
         // The first reads counters with RDPMC in user space. Others need a compiler, objdump or a second CPU.
         command: "perf test 'mmap interface' 'User space counter' 'TSC support' Breakpoint Watchpoint 'Software clock' 'ample parsing' 'dummy software' \
