@@ -6,6 +6,7 @@
 
 #![forbid(unsafe_code)]
 
+mod latched;
 mod machine;
 mod model;
 mod op;
@@ -13,6 +14,7 @@ mod report;
 mod subject;
 mod totals;
 
+pub use latched::{Latched, Saved};
 pub use report::{Reached, Report};
 
 use arbitrary::Unstructured;

@@ -1,12 +1,13 @@
 //! The CPUs under test, with what their registers' declarations say.
 
+use crate::Latched;
 use crate::model::{Kind, Model};
 use std::sync::LazyLock;
+use vpmu::Profile;
 use vpmu::event::{Event, FixedEvent};
 use vpmu::profile::{ICELAKE_SP, IntelPmu, PROFILES, SAPPHIRE_RAPIDS, SKYLAKE_SP, Vendor, ZEN2, ZEN4};
 use vpmu::register::intel::PerfCapabilities;
 use vpmu::register::{Access, OnWrite, Register, RegisterId, amd, intel, registers, trapped_ranges};
-use vpmu::{Profile, Vpmu};
 
 /// One register instance that the profile has.
 #[derive(Debug, Clone, Copy)]
@@ -35,7 +36,7 @@ pub(crate) struct Subject {
     /// The profile.
     pub(crate) profile: Profile,
     /// A vPMU in its RESET state.
-    pub(crate) pristine: Vpmu,
+    pub(crate) pristine: Latched,
     /// Every register instance, by MSR index.
     pub(crate) slots: Vec<Slot>,
     /// The same by register: first slot and number of them. A register with many instances counts once.
@@ -158,7 +159,7 @@ impl Subject {
         }
         slots.sort_unstable_by_key(|slot: &Slot| slot.index);
         let mut subject = Self {
-            pristine: Vpmu::new(profile.clone()),
+            pristine: Latched::new(profile.clone()),
             codes: model.as_ref().map_or_else(|| codes(&profile), |model| model.codes()),
             model,
             aliases: Vec::new(),

@@ -15,7 +15,7 @@ fn with_a_past(profile: &Profile) -> (Vpmu, ScriptedSource) {
             for value in
                 [register.accepted(profile), register.accepted(profile) >> 1 & 0x5555_5555_5555, 0x40_00C0]
             {
-                let _ = pmu.write_msr(index, value, &mut source);
+                drop(pmu.write_msr(index, value, &mut source));
             }
         }
     }
@@ -26,13 +26,13 @@ fn with_a_past(profile: &Profile) -> (Vpmu, ScriptedSource) {
 fn a_state_survives_its_file() {
     for &profile in PROFILES {
         let (mut pmu, mut source) = with_a_past(profile);
-        let state = pmu.save(&mut source);
+        let state = pmu.save(&mut source).into_parts().0;
         let text = serde_json::to_string(&state).expect("a state is data");
         let read: VpmuState = serde_json::from_str(&text).expect("own text");
         assert_eq!(read, state);
         let mut other = Vpmu::new(profile.clone());
         assert_eq!(other.restore(&read, &mut source), Ok(()));
-        assert_eq!(other.save(&mut source), state);
+        assert_eq!(other.save(&mut source).into_parts().0, state);
     }
 }
 
@@ -42,7 +42,7 @@ fn a_changed_file_is_refused_or_taken_as_it_is() {
     let (mut taken, mut refused) = (0, 0);
     for &profile in PROFILES {
         let (mut pmu, mut source) = with_a_past(profile);
-        let before = pmu.save(&mut source);
+        let before = pmu.save(&mut source).into_parts().0;
         let file = serde_json::to_value(&before).expect("a state is data");
         let mut leaves = Vec::new();
         collect(&file, "", &mut leaves);
@@ -55,7 +55,12 @@ fn a_changed_file_is_refused_or_taken_as_it_is() {
                 let Ok(state) = serde_json::from_value::<VpmuState>(file) else { continue };
                 let restored = pmu.restore(&state, &mut source).is_ok();
                 let expected = if restored { &state } else { &before };
-                assert_eq!(&pmu.save(&mut source), expected, "{}: {leaf} = {value}", profile.name);
+                assert_eq!(
+                    &pmu.save(&mut source).into_parts().0,
+                    expected,
+                    "{}: {leaf} = {value}",
+                    profile.name
+                );
                 assert_eq!(pmu.restore(&before, &mut source), Ok(()), "{}: {leaf} = {value}", profile.name);
                 *if restored { &mut taken } else { &mut refused } += 1;
             }
@@ -77,7 +82,7 @@ fn collect(value: &Value, path: &str, leaves: &mut Vec<String>) {
 
 #[test]
 fn a_file_with_an_unknown_key_is_refused() {
-    let state = Vpmu::new(ICELAKE_SP).save(&mut ScriptedSource::new());
+    let state = Vpmu::new(ICELAKE_SP).save(&mut ScriptedSource::new()).into_parts().0;
     let mut file = serde_json::to_value(state).expect("a state is data");
     file["pebs"] = Value::from(1);
     let error = serde_json::from_value::<VpmuState>(file).expect_err("unknown key");

@@ -11,7 +11,7 @@ use std::hint::black_box;
 use vpmu::event::Event;
 use vpmu::pmu::RdpmcContext;
 use vpmu::source::ScriptedSource;
-use vpmu::{TopdownSlots, Vpmu, WriteOutcome, profile};
+use vpmu::{ReadOutcome, TopdownSlots, Vpmu, WriteOutcome, profile};
 
 const PMC0: u32 = 0xC1;
 const PERFEVTSEL0: u32 = 0x186;
@@ -45,7 +45,8 @@ impl Guest {
     }
 
     fn write(&mut self, index: u32, value: u64) {
-        assert_eq!(self.pmu.write_msr(index, value, &mut self.source), WriteOutcome::Done);
+        let (outcome, _) = self.pmu.write_msr(index, value, &mut self.source).into_parts();
+        assert_eq!(outcome, WriteOutcome::Done);
     }
 
     /// A little guest work.
@@ -89,7 +90,7 @@ fn accesses(c: &mut Criterion) {
         });
         bench(group, "wrmsr PMC0", &guest, |g| g.pmu.write_msr(PMC0, 0, &mut g.source));
         let select = guest.pmu.clone().read_msr(PERFEVTSEL0, &mut ScriptedSource::new());
-        let select = if let vpmu::ReadOutcome::Value(value) = select { value } else { 0 };
+        let select = if let (ReadOutcome::Value(value), _) = select.into_parts() { value } else { 0 };
         bench(group, "wrmsr PERFEVTSEL0, same event", &guest, |g| {
             g.pmu.write_msr(PERFEVTSEL0, select, &mut g.source)
         });

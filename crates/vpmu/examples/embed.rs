@@ -21,8 +21,8 @@ use vpmu::cpuid::{self, CpuidResult};
 use vpmu::event::Event;
 use vpmu::source::ScriptedSource;
 use vpmu::{
-    CountsSource, EventRequest, Fault, PrivilegeFilter, RdpmcContext, ReadOutcome, TopdownSlots, Vpmu,
-    WriteOutcome, decode, profile,
+    CountsSource, EventRequest, Fault, PmiRequests, PrivilegeFilter, RdpmcContext, ReadOutcome, TopdownSlots,
+    Vpmu, WriteOutcome, decode, profile,
 };
 
 /// What makes the guest exit to this VMM.
@@ -71,19 +71,21 @@ impl Vcpu {
     }
 
     fn handle(&mut self, exit: Exit) {
-        match exit {
+        let pmis = match exit {
             Exit::Cpuid { leaf } => {
                 // The VMM's own CPUID policy goes in; the PMU's bits come out changed.
                 let own = CpuidResult::default();
                 let r = cpuid::patch(self.pmu.profile(), leaf, 0, own);
                 self.log.push(format!("cpuid {leaf:#x}: {:x} {:x} {:x} {:x}", r.eax, r.ebx, r.ecx, r.edx));
+                PmiRequests::NONE
             }
             Exit::Rdmsr { index } => {
-                let outcome = self.pmu.read_msr(index, &mut self.source);
+                let (outcome, pmis) = self.pmu.read_msr(index, &mut self.source).into_parts();
                 self.log_read(&format!("rdmsr {}", name(index)), outcome);
+                pmis
             }
             Exit::Wrmsr { index, value } => {
-                let outcome = self.pmu.write_msr(index, value, &mut self.source);
+                let (outcome, pmis) = self.pmu.write_msr(index, value, &mut self.source).into_parts();
                 let end = match outcome {
                     WriteOutcome::Done => String::from("done"),
                     WriteOutcome::Fault(fault) => inject_gp(fault),
@@ -91,15 +93,17 @@ impl Vcpu {
                 };
                 let fields = decode::one_line(self.pmu.profile(), index, value);
                 self.log.push(format!("wrmsr {} = {value:#x} [{fields}]: {end}", name(index)));
+                pmis
             }
             Exit::Rdpmc { ecx, cpl, pce } => {
                 let context = RdpmcContext { cpl, pce, protected_mode: true };
-                let outcome = self.pmu.rdpmc(ecx, context, &mut self.source);
+                let (outcome, pmis) = self.pmu.rdpmc(ecx, context, &mut self.source).into_parts();
                 self.log_read(&format!("rdpmc {ecx:#x} at CPL {cpl}"), outcome);
+                pmis
             }
-            Exit::Ran { instructions } => self.run(instructions),
-        }
-        self.deliver_pmi();
+            Exit::Ran { instructions } => return self.run(instructions),
+        };
+        pmis.deliver(|| self.pmi());
     }
 
     fn log_read(&mut self, what: &str, outcome: ReadOutcome) {
@@ -113,20 +117,16 @@ impl Vcpu {
     /// Runs the guest, but never past an overflow that interrupts.
     fn run(&mut self, mut instructions: u64) {
         while instructions > 0 {
-            let deadline = self.instructions_to_overflow();
-            let stretch = instructions.min(deadline);
+            self.pmu.sync(&mut self.source).deliver(|| self.pmi());
+            let stretch = instructions.min(self.instructions_to_overflow());
             self.execute(stretch);
             instructions -= stretch;
-            if stretch == deadline {
-                self.pmu.sync(&mut self.source);
-                self.deliver_pmi();
-            }
         }
+        self.pmu.sync(&mut self.source).deliver(|| self.pmi());
     }
 
     /// `active` tells what runs and how far it is from its overflow, as of the last `sync`.
-    fn instructions_to_overflow(&mut self) -> u64 {
-        self.pmu.sync(&mut self.source);
+    fn instructions_to_overflow(&self) -> u64 {
         let interrupting = self.pmu.active().filter(|active| active.interrupts);
         let instructions = interrupting.filter(|active| active.request.event == Some(Event::InstRetiredAnyP));
         // This guest samples instructions only; an engine looks at every event that it counts.
@@ -142,8 +142,8 @@ impl Vcpu {
     }
 
     /// An Intel local APIC masks LVTPC when it delivers a PMI, and loses one that comes while masked.
-    fn deliver_pmi(&mut self) {
-        if self.pmu.take_pmi() && !self.lvtpc_masked {
+    fn pmi(&mut self) {
+        if !self.lvtpc_masked {
             self.lvtpc_masked = true;
             self.pmis += 1;
             let at = self.source_instructions();
@@ -209,7 +209,8 @@ fn main() {
     }
 
     // Migration: a new vPMU goes on where the old one stopped.
-    let state = vcpu.pmu.save(&mut vcpu.source);
+    let (state, pmis) = vcpu.pmu.save(&mut vcpu.source).into_parts();
+    pmis.deliver(|| vcpu.pmi());
     let mut pmu = Vpmu::new(profile::SAPPHIRE_RAPIDS);
     match pmu.restore(&state, &mut vcpu.source) {
         Ok(()) => vcpu.pmu = pmu,

@@ -14,7 +14,7 @@
 //!
 //! What is counted is the time inside KVM_RUN at the TSC's rate: honest for reference cycles, and for slots as good as the
 //! assumption that the core runs at that rate. A VMM that wants real counts asks the host's perf (`crates/host-perf`).
-//! Interrupts are left out: a VMM asks `take_pmi` after each access and each deadline, see the example `embed`.
+//! There is no local APIC: where a VMM has one, [`no_apic`] raises the interrupt of its LVTPC, see the example `embed`.
 
 #![expect(unsafe_code, reason = "memory that KVM maps into the guest")]
 
@@ -215,20 +215,26 @@ impl Vm {
             let exit = self.vcpu.run()?;
             self.source.ticks += (entered.elapsed().as_nanos() as u64) * self.source.tsc_khz / 1_000_000;
             match exit {
-                VcpuExit::X86Rdmsr(msr) => match self.pmu.read_msr(msr.index, &mut self.source) {
-                    ReadOutcome::Value(value) => *msr.data = value,
-                    // With an error KVM raises #GP.
-                    ReadOutcome::Fault(_) | ReadOutcome::NotHandled => *msr.error = 1,
-                },
-                VcpuExit::X86Wrmsr(msr) => match self.pmu.write_msr(msr.index, msr.data, &mut self.source) {
-                    WriteOutcome::Done => {}
-                    WriteOutcome::Fault(fault) => {
-                        self.log
-                            .push(format!("WRMSR {:#x} = {:#x} raises #GP: {fault}", msr.index, msr.data));
-                        *msr.error = 1;
+                VcpuExit::X86Rdmsr(msr) => {
+                    match self.pmu.read_msr(msr.index, &mut self.source).deliver(no_apic) {
+                        ReadOutcome::Value(value) => *msr.data = value,
+                        // With an error KVM raises #GP.
+                        ReadOutcome::Fault(_) | ReadOutcome::NotHandled => *msr.error = 1,
                     }
-                    WriteOutcome::NotHandled => *msr.error = 1,
-                },
+                }
+                VcpuExit::X86Wrmsr(msr) => {
+                    match self.pmu.write_msr(msr.index, msr.data, &mut self.source).deliver(no_apic) {
+                        WriteOutcome::Done => {}
+                        WriteOutcome::Fault(fault) => {
+                            self.log.push(format!(
+                                "WRMSR {:#x} = {:#x} raises #GP: {fault}",
+                                msr.index, msr.data
+                            ));
+                            *msr.error = 1;
+                        }
+                        WriteOutcome::NotHandled => *msr.error = 1,
+                    }
+                }
                 VcpuExit::Debug(_) => self.on_gp()?,
                 VcpuExit::IoOut(0x10, data) => eax = u32::from_le_bytes(data.try_into()?),
                 VcpuExit::IoOut(0x14, data) => {
@@ -251,7 +257,8 @@ impl Vm {
         let code: [u8; 2] = self.memory.read_obj(GuestAddress(eip))?;
         let pce = self.vcpu.get_sregs()?.cr4 >> 8 & 1 != 0;
         let context = RdpmcContext { cpl: (cs & 3) as u8, pce, protected_mode: true };
-        let outcome = (code == RDPMC).then(|| self.pmu.rdpmc(regs.rcx as u32, context, &mut self.source));
+        let outcome = (code == RDPMC)
+            .then(|| self.pmu.rdpmc(regs.rcx as u32, context, &mut self.source).deliver(no_apic));
         let Some(ReadOutcome::Value(value)) = outcome else {
             // The guest's own fault: it handles it, without the breakpoint. (One that goes on needs it again.)
             return Ok(self.vcpu.set_guest_debug(&kvm_guest_debug::default())?);
@@ -261,6 +268,9 @@ impl Vm {
         Ok(self.vcpu.set_regs(&regs)?)
     }
 }
+
+/// A PMI is due.
+fn no_apic() {}
 
 /// Makes an entry of the CPUID table announce the PMU.
 fn announce(profile: &Profile, entry: &mut kvm_cpuid_entry2) {

@@ -31,13 +31,16 @@
 //! let mut pmu = Vpmu::new(profile::ICELAKE_SP);
 //! let mut source = ScriptedSource::new();
 //!
+//! // A PMI that an access requests: the local APIC applies LVTPC.
+//! let raise = || println!("PMI");
+//!
 //! // The guest enables fixed counter 0 (instructions) for both rings ...
-//! assert_eq!(pmu.write_msr(0x38D, 0x3, &mut source), WriteOutcome::Done);
-//! assert_eq!(pmu.write_msr(0x38F, 1 << 32, &mut source), WriteOutcome::Done);
+//! assert_eq!(pmu.write_msr(0x38D, 0x3, &mut source).deliver(raise), WriteOutcome::Done);
+//! assert_eq!(pmu.write_msr(0x38F, 1 << 32, &mut source).deliver(raise), WriteOutcome::Done);
 //! // ... executes a hundred instructions in ring 3 ...
 //! source.add_user(Event::InstRetiredAny, 100);
 //! // ... and reads the counter.
-//! assert_eq!(pmu.read_msr(0x309, &mut source), ReadOutcome::Value(100));
+//! assert_eq!(pmu.read_msr(0x309, &mut source).deliver(raise), ReadOutcome::Value(100));
 //! ```
 #![no_std]
 #![forbid(unsafe_code)]
@@ -57,7 +60,7 @@ pub mod source;
 pub mod state;
 
 pub use lbr::{BranchFilter, BranchKind, BranchRecord};
-pub use pmu::{Active, CounterId, Fault, RdpmcContext, ReadOutcome, Vpmu, WriteOutcome};
+pub use pmu::{Active, Answer, CounterId, Fault, PmiRequests, RdpmcContext, ReadOutcome, Vpmu, WriteOutcome};
 pub use profile::Profile;
 pub use register::MsrRange;
 pub use source::{CountsSource, EventRequest, PrivilegeFilter, Provenance, TopdownSlots};

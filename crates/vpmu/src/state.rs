@@ -28,8 +28,6 @@ pub struct VpmuState {
     /// [`BranchRecord::cycle`](crate::BranchRecord::cycle) of the last change of the stack of branch records since
     /// recording began.
     pub branch_cycle: Option<u64>,
-    /// A PMI request that has not been delivered yet.
-    pub pmi_pending: bool,
 }
 
 /// Why a saved state was refused. The vPMU is unchanged then.
@@ -94,7 +92,6 @@ impl VpmuState {
             msrs: BTreeMap::new(),
             metrics: Metrics::default(),
             branch_cycle: None,
-            pmi_pending: false,
         }
     }
 

@@ -22,30 +22,30 @@ pub(super) fn measure(rounds: usize) -> Result<Vec<Figure>, TaskError> {
     let mut idle = Vpmu::new(profile.clone());
     let mut busy = Vpmu::new(profile);
     for n in 0..8 {
-        busy.write_msr(PerfEvtSel::MSR + n, INSTRUCTIONS, &mut source);
+        drop(busy.write_msr(PerfEvtSel::MSR + n, INSTRUCTIONS, &mut source));
     }
-    busy.write_msr(FixedCtrCtrl::MSR, 0x3333, &mut source);
-    busy.write_msr(PerfGlobalCtrl::MSR, 0x0001_000F_0000_00FF, &mut source);
+    drop(busy.write_msr(FixedCtrCtrl::MSR, 0x3333, &mut source));
+    drop(busy.write_msr(PerfGlobalCtrl::MSR, 0x0001_000F_0000_00FF, &mut source));
 
     let mut figures = Vec::new();
     for (name, pmu) in [("idle", &mut idle), ("12 counters and metrics running", &mut busy)] {
         figures.push(nanoseconds(format!("read_msr FIXED_CTR0, {name}"), rounds, || {
-            black_box(pmu.read_msr(FixedCtr::MSR, &mut source));
+            drop(black_box(pmu.read_msr(FixedCtr::MSR, &mut source)));
         }));
         figures.push(nanoseconds(format!("read_msr PERF_METRICS, {name}"), rounds, || {
-            black_box(pmu.read_msr(PerfMetrics::MSR, &mut source));
+            drop(black_box(pmu.read_msr(PerfMetrics::MSR, &mut source)));
         }));
         figures.push(nanoseconds(format!("rdpmc 0, {name}"), rounds, || {
-            black_box(pmu.rdpmc(0, RdpmcContext::RING0, &mut source));
+            drop(black_box(pmu.rdpmc(0, RdpmcContext::RING0, &mut source)));
         }));
         figures.push(nanoseconds(format!("write_msr PMC0, {name}"), rounds, || {
-            black_box(pmu.write_msr(Pmc::MSR, 0, &mut source));
+            drop(black_box(pmu.write_msr(Pmc::MSR, 0, &mut source)));
         }));
         figures.push(nanoseconds(format!("write_msr GLOBAL_CTRL, {name}"), rounds, || {
-            black_box(pmu.write_msr(PerfGlobalCtrl::MSR, 0x0001_000F_0000_00FF, &mut source));
+            drop(black_box(pmu.write_msr(PerfGlobalCtrl::MSR, 0x0001_000F_0000_00FF, &mut source)));
         }));
         figures.push(nanoseconds(format!("write_msr with reserved bits (#GP), {name}"), rounds, || {
-            black_box(pmu.write_msr(PerfGlobalCtrl::MSR, u64::MAX, &mut source));
+            drop(black_box(pmu.write_msr(PerfGlobalCtrl::MSR, u64::MAX, &mut source)));
         }));
     }
     Ok(figures)

@@ -112,7 +112,7 @@ impl Machine<'_> {
         if pmu.metrics_level == 0 {
             return Ok(());
         }
-        let state = self.pmu.save(&mut self.totals);
+        let state = self.pmu.save(&mut self.totals).state;
         let value = self.read_or_0(0x329);
         let (metrics, slots) = (&state.metrics, self.read_or_0(0x30C));
         if !metrics.counted || slots == 0 {

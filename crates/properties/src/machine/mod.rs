@@ -21,20 +21,20 @@ use crate::op::Op;
 use crate::report::{Reached, Report};
 use crate::subject::Subject;
 use crate::totals::Totals;
+use crate::{Latched, Saved};
 use std::fmt::Debug;
-use vpmu::state::VpmuState;
-use vpmu::{ReadOutcome, Vpmu};
+use vpmu::ReadOutcome;
 
 /// What was broken, in words.
 pub(crate) type Checked = Result<(), String>;
 
 pub(crate) struct Machine<'a> {
     subject: &'a Subject,
-    pmu: Vpmu,
+    pmu: Latched,
     totals: Totals,
     /// Clock of the branch records.
     cycle: u64,
-    snapshot: Option<(VpmuState, Option<Box<dyn Model>>)>,
+    snapshot: Option<(Saved, Option<Box<dyn Model>>)>,
     model: Option<Box<dyn Model>>,
     /// What the model has counted.
     books: Books,

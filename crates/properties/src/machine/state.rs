@@ -39,7 +39,7 @@ impl Machine<'_> {
         let before = self.pmu.save(&mut self.totals);
         let mut state = before.clone();
         {
-            let mut words = words(&mut state);
+            let mut words = words(&mut state.state);
             let at = usize::from(word) % words.len();
             *words[at] = if flip { *words[at] ^ value } else { value };
         }

@@ -31,7 +31,7 @@ use serde::{Deserialize, Serialize};
 pub use soft_cpu::GeneralProtection;
 use vpmu::pmu::RdpmcContext;
 use vpmu::profile::Vendor;
-use vpmu::{ReadOutcome, WriteOutcome};
+use vpmu::{PmiRequests, ReadOutcome, WriteOutcome};
 
 /// IA32_MCG_CAP: 0, no error-reporting banks. Guests read it without asking CPUID.
 pub const MSR_MCG_CAP: u32 = 0x179;
@@ -108,12 +108,13 @@ impl Machine {
 
     /// Takes a copy of everything but RAM, between two instructions.
     pub fn save(&mut self) -> MachineState {
-        self.poll_pmu();
+        let (pmu, pmis) = self.pmu.save_all().into_parts();
+        self.deliver(pmis);
         MachineState {
             now: self.now,
             apic: self.apic.save(),
             devices: self.devices.save(),
-            pmu: self.pmu.save_all(),
+            pmu,
             unknown_msrs: self.unknown_msrs.clone(),
         }
     }
@@ -195,10 +196,10 @@ impl Machine {
     /// Guest time is now `now`; of the time since the last call the guest ran for `ran`.
     pub fn advance(&mut self, now: GuestTime, ran: Slice) {
         self.now = self.now.max(now);
-        self.pmu.advance(ran);
+        let pmis = self.pmu.advance(ran);
         self.apic.advance(self.now);
         self.devices.advance(self.now);
-        self.deliver_pmis();
+        self.deliver(pmis);
     }
 
     /// Passes what the devices ask for through the I/O APIC to the local APIC.
@@ -243,15 +244,15 @@ impl Machine {
 
     /// The host says that a counter may have overflowed.
     pub fn poll_pmu(&mut self) {
-        self.pmu.poll();
-        self.deliver_pmis();
+        let pmis = self.pmu.poll();
+        self.deliver(pmis);
     }
 
-    fn deliver_pmis(&mut self) {
-        while self.pmu.take_pmi() {
+    fn deliver(&mut self, pmis: PmiRequests) {
+        pmis.deliver(|| {
             let delivery = self.apic.raise_pmi();
             self.pmu.trace_pmi(delivery.as_str(), self.now);
-        }
+        });
     }
 
     /// IN of `data.len()` bytes (1, 2 or 4).
@@ -272,12 +273,12 @@ impl Machine {
             PortEffect::IntervalBegin => self.pmu.begin_interval(),
             PortEffect::IntervalEnd => self.pmu.end_interval(),
             PortEffect::SaveRestore => {
-                let result = self.pmu.save_and_restore();
+                let (result, pmis) = self.pmu.save_and_restore().into_parts();
                 if let Err(reason) = &result {
                     log::error!("save and restore of the vPMU failed: {reason}");
                 }
                 self.devices.control_done(result.is_ok());
-                self.deliver_pmis();
+                self.deliver(pmis);
             }
         }
         self.route_interrupts();
@@ -321,7 +322,8 @@ impl Machine {
     /// #GP(0) for the guest.
     pub fn rdmsr(&mut self, index: u32, rip: Option<u64>) -> MsrResult<u64> {
         let access = MsrAccess::Rdmsr { index };
-        let outcome = self.pmu.rdmsr(index, Origin { now: self.now, rip });
+        let (outcome, pmis) = self.pmu.rdmsr(index, Origin { now: self.now, rip }).into_parts();
+        self.deliver(pmis);
         if outcome != ReadOutcome::NotHandled {
             return self.answer(access, rip, outcome);
         }
@@ -347,15 +349,12 @@ impl Machine {
     /// #GP(0) for the guest; nothing has changed.
     pub fn wrmsr(&mut self, index: u32, value: u64, rip: Option<u64>) -> MsrResult<()> {
         let access = MsrAccess::Wrmsr { index, value };
-        match self.pmu.wrmsr(index, value, Origin { now: self.now, rip }) {
+        let (outcome, pmis) = self.pmu.wrmsr(index, value, Origin { now: self.now, rip }).into_parts();
+        self.deliver(pmis);
+        match outcome {
             WriteOutcome::NotHandled => {}
-            outcome => {
-                self.deliver_pmis();
-                return match outcome {
-                    WriteOutcome::Fault(fault) => Err(self.refuse(access, rip, RefusalReason::Pmu(fault))),
-                    _ => Ok(()),
-                };
-            }
+            WriteOutcome::Done => return Ok(()),
+            WriteOutcome::Fault(fault) => return Err(self.refuse(access, rip, RefusalReason::Pmu(fault))),
         }
         let written = match index {
             MSR_APIC_BASE => self.apic.set_base(value),
@@ -388,13 +387,13 @@ impl Machine {
     /// # Errors
     /// #GP(0) for the guest.
     pub fn rdpmc(&mut self, ecx: u32, context: RdpmcContext, rip: Option<u64>) -> MsrResult<u64> {
-        let outcome = self.pmu.rdpmc(ecx, context, Origin { now: self.now, rip });
+        let (outcome, pmis) = self.pmu.rdpmc(ecx, context, Origin { now: self.now, rip }).into_parts();
+        self.deliver(pmis);
         self.answer(MsrAccess::Rdpmc { index: ecx }, rip, outcome)
     }
 
     /// What the PMU has read.
     fn answer(&mut self, access: MsrAccess, rip: Option<u64>, outcome: ReadOutcome) -> MsrResult<u64> {
-        self.deliver_pmis();
         match outcome {
             ReadOutcome::Value(value) => Ok(value),
             ReadOutcome::Fault(fault) => Err(self.refuse(access, rip, RefusalReason::Pmu(fault))),
@@ -414,3 +413,6 @@ impl Machine {
         self.refuse(access, rip, RefusalReason::Unknown)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -70,7 +70,8 @@ mod tests {
     fn looks(profile: &Profile, writes: &[(u32, u64)]) -> bool {
         let mut pmu = device(profile);
         for (index, value) in writes {
-            assert_eq!(pmu.wrmsr(*index, *value, Origin::default()), WriteOutcome::Done, "{index:#x}");
+            let (outcome, _) = pmu.wrmsr(*index, *value, Origin::default()).into_parts();
+            assert_eq!(outcome, WriteOutcome::Done, "{index:#x}");
         }
         looked_at_slots(&mut pmu)
     }
@@ -79,10 +80,10 @@ mod tests {
     fn a_read_of_metrics_that_never_ran_is_noticed() {
         type Read = fn(&mut PmuDevice) -> ReadOutcome;
         let reads: [(bool, Read); 4] = [
-            (true, |pmu| pmu.rdmsr(0x329, Origin::default())),
-            (true, |pmu| pmu.rdpmc(0x2000_0000, RdpmcContext::RING0, Origin::default())),
-            (false, |pmu| pmu.rdmsr(0x309, Origin::default())),
-            (false, |pmu| pmu.rdpmc(0x4000_0000, RdpmcContext::RING0, Origin::default())),
+            (true, |pmu| pmu.rdmsr(0x329, Origin::default()).into_parts().0),
+            (true, |pmu| pmu.rdpmc(0x2000_0000, RdpmcContext::RING0, Origin::default()).into_parts().0),
+            (false, |pmu| pmu.rdmsr(0x309, Origin::default()).into_parts().0),
+            (false, |pmu| pmu.rdpmc(0x4000_0000, RdpmcContext::RING0, Origin::default()).into_parts().0),
         ];
         for (noticed, read) in reads {
             let mut pmu = device(&ICELAKE_SP);
@@ -91,7 +92,7 @@ mod tests {
         }
         // It is not there.
         let mut pmu = device(&SKYLAKE_SP);
-        assert!(!matches!(pmu.rdmsr(0x329, Origin::default()), ReadOutcome::Value(_)));
+        assert!(!matches!(pmu.rdmsr(0x329, Origin::default()).into_parts().0, ReadOutcome::Value(_)));
         assert!(!looked_at_slots(&mut pmu));
     }
 

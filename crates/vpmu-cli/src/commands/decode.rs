@@ -180,7 +180,8 @@ fn explain(profile: &Profile, register: &str, value: u64) -> Result<Explained, C
     let decoded = vpmu::decode::decode(profile, index, value).ok_or_else(unknown)?;
     let register = vpmu::decode::find(profile, index).ok_or_else(unknown)?.register;
     // The model itself says what a write does, so this cannot differ from what a guest sees.
-    let outcome = Vpmu::new(profile.clone()).write_msr(index, value, &mut ScriptedSource::new());
+    let (outcome, _) =
+        Vpmu::new(profile.clone()).write_msr(index, value, &mut ScriptedSource::new()).into_parts();
     let write_fault = match outcome {
         WriteOutcome::Fault(fault) => Some(fault.to_string()),
         WriteOutcome::Done | WriteOutcome::NotHandled => None,

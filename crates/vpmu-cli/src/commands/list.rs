@@ -264,9 +264,9 @@ mod tests {
             for entry in counter_entries(profile) {
                 let mut source = ScriptedSource::new();
                 let mut pmu = Vpmu::new(profile.clone());
-                let read = pmu.rdpmc(entry.rdpmc, RdpmcContext::RING0, &mut source);
+                let read = pmu.rdpmc(entry.rdpmc, RdpmcContext::RING0, &mut source).into_parts().0;
                 assert!(matches!(read, ReadOutcome::Value(_)), "{}", entry.counter);
-                let read = pmu.read_msr(entry.msr, &mut source);
+                let read = pmu.read_msr(entry.msr, &mut source).into_parts().0;
                 assert!(matches!(read, ReadOutcome::Value(_)), "{}", entry.counter);
                 let name = vpmu::decode::msr_name(profile, entry.msr).unwrap_or_default();
                 assert_eq!(name, format!("IA32_{}", entry.counter));

@@ -64,7 +64,7 @@ fn index(profile: &Profile, ecx: u32) -> Index {
     };
     // The model itself says what faults.
     let outcome = Vpmu::new(profile.clone()).rdpmc(ecx, RdpmcContext::RING0, &mut ScriptedSource::new());
-    let fault = match outcome {
+    let fault = match outcome.into_parts().0 {
         ReadOutcome::Fault(fault) => Some(fault.to_string()),
         ReadOutcome::Value(_) | ReadOutcome::NotHandled => None,
     };

@@ -11,7 +11,8 @@
 //! | `masks.rs` | what the register declarations say for a profile |
 //! | `counter.rs` | one counter |
 //! | `ledger.rs` | what was counted over time |
-//! | `outcome.rs` | answers |
+//! | `outcome.rs` | what accesses end in |
+//! | `pmi.rs` | requests for an interrupt |
 
 mod amd;
 mod counter;
@@ -19,10 +20,12 @@ mod intel;
 mod ledger;
 mod masks;
 mod outcome;
+mod pmi;
 
 pub use intel::LBR_COMPONENT_WORDS;
 pub use ledger::{Ledger, LedgerKey, MAX_ENTRIES};
 pub use outcome::{Fault, RdpmcContext, ReadOutcome, WriteOutcome};
+pub use pmi::{Answer, PmiRequests};
 
 use crate::lbr::{BranchFilter, BranchRecord};
 use crate::profile::{MAX_FIXED, MAX_GP, PmuKind, Profile};
@@ -91,64 +94,68 @@ impl Vpmu {
     }
 
     /// Executes RDMSR.
-    pub fn read_msr(&mut self, index: u32, source: &mut dyn CountsSource) -> ReadOutcome {
-        let Some(located) = locate(self.profile().vendor(), index) else {
-            // Another vendor's register is none here.
-            return if is_pmu_register(index) {
-                ReadOutcome::Fault(Fault::Absent)
-            } else {
-                ReadOutcome::NotHandled
-            };
+    pub fn read_msr(&mut self, index: u32, source: &mut dyn CountsSource) -> Answer<ReadOutcome> {
+        let located = locate(self.profile().vendor(), index).map(|located| (located.register.id, located));
+        let outcome = match (&mut self.machine, located) {
+            (Machine::Intel(own), Some((RegisterId::Intel(id), located))) => {
+                own.read_msr(id, located, source)
+            }
+            (Machine::Amd(own), Some((RegisterId::Amd(id), located))) => own.read_msr(id, located, source),
+            _ if is_pmu_register(index) => ReadOutcome::Fault(Fault::Absent),
+            _ => ReadOutcome::NotHandled,
         };
-        match (&mut self.machine, located.register.id) {
-            (Machine::Intel(own), RegisterId::Intel(id)) => own.read_msr(id, located, source),
-            (Machine::Amd(own), RegisterId::Amd(id)) => own.read_msr(id, located, source),
-            _ => ReadOutcome::Fault(Fault::Absent),
-        }
+        self.answer(outcome)
     }
 
     /// Executes WRMSR. On a fault nothing has changed.
-    pub fn write_msr(&mut self, index: u32, value: u64, source: &mut dyn CountsSource) -> WriteOutcome {
-        let Some(located) = locate(self.profile().vendor(), index) else {
-            return if is_pmu_register(index) {
-                WriteOutcome::Fault(Fault::Absent)
-            } else {
-                WriteOutcome::NotHandled
-            };
+    pub fn write_msr(
+        &mut self,
+        index: u32,
+        value: u64,
+        source: &mut dyn CountsSource,
+    ) -> Answer<WriteOutcome> {
+        let located = locate(self.profile().vendor(), index).map(|located| (located.register.id, located));
+        let outcome = match (&mut self.machine, located) {
+            (Machine::Intel(own), Some((RegisterId::Intel(id), located))) => {
+                own.write_msr(id, located, value, source)
+            }
+            (Machine::Amd(own), Some((RegisterId::Amd(id), located))) => {
+                own.write_msr(id, located, value, source)
+            }
+            _ if is_pmu_register(index) => WriteOutcome::Fault(Fault::Absent),
+            _ => WriteOutcome::NotHandled,
         };
-        match (&mut self.machine, located.register.id) {
-            (Machine::Intel(own), RegisterId::Intel(id)) => own.write_msr(id, located, value, source),
-            (Machine::Amd(own), RegisterId::Amd(id)) => own.write_msr(id, located, value, source),
-            _ => WriteOutcome::Fault(Fault::Absent),
-        }
+        self.answer(outcome)
     }
 
     /// Executes RDPMC.
     ///
     /// `ecx` is ECX as the guest set it (RCX bits 63:32 is ignored by the CPU).
-    pub fn rdpmc(&mut self, ecx: u32, context: RdpmcContext, source: &mut dyn CountsSource) -> ReadOutcome {
-        if !context.allowed() {
-            return ReadOutcome::Fault(Fault::RdpmcPrivilege);
-        }
-        each!(&mut self.machine, own => own.rdpmc(ecx, source))
+    pub fn rdpmc(
+        &mut self,
+        ecx: u32,
+        context: RdpmcContext,
+        source: &mut dyn CountsSource,
+    ) -> Answer<ReadOutcome> {
+        let outcome = if context.allowed() {
+            each!(&mut self.machine, own => own.rdpmc(ecx, source))
+        } else {
+            ReadOutcome::Fault(Fault::RdpmcPrivilege)
+        };
+        self.answer(outcome)
     }
 
-    /// Takes the PMI request, if there is one. Deliver it through the local APIC's LVTPC.
-    pub fn take_pmi(&mut self) -> bool {
-        each!(&mut self.machine, own => own.take_pmi())
-    }
-
-    /// True while a PMI request waits to be taken.
-    #[must_use]
-    pub fn pmi_pending(&self) -> bool {
-        each!(&self.machine, own => own.pmi_pending())
+    /// The outcome of an operation, with the PMI that it requests.
+    fn answer<T>(&mut self, outcome: T) -> Answer<T> {
+        Answer::new(outcome, PmiRequests::of(each!(&mut self.machine, own => own.take_pmi())))
     }
 
     /// Brings every counter up to date and handles overflows.
     ///
     /// Call it when a deadline is reached; accesses call it themselves.
-    pub fn sync(&mut self, source: &mut dyn CountsSource) {
+    pub fn sync(&mut self, source: &mut dyn CountsSource) -> PmiRequests {
         each!(&mut self.machine, own => own.sync(source));
+        self.answer(()).into_parts().1
     }
 
     /// The running counters, as of the last update.
@@ -241,9 +248,9 @@ impl Vpmu {
         }
     }
 
-    /// What has been counted so far. Brings the counters up to date first.
-    pub fn ledger(&mut self, source: &mut dyn CountsSource) -> &Ledger {
-        each!(&mut self.machine, own => own.ledger(source))
+    /// What has been counted so far, as of the last update of the counters.
+    pub fn ledger(&mut self) -> &Ledger {
+        each!(&mut self.machine, own => own.ledger())
     }
 
     /// Replaces what has been counted so far, after a [`restore`](Self::restore) on a fresh vPMU.
@@ -251,12 +258,13 @@ impl Vpmu {
         each!(&mut self.machine, own => own.set_ledger(ledger));
     }
 
-    /// Brings the counters up to date and returns the state.
-    pub fn save(&mut self, source: &mut dyn CountsSource) -> VpmuState {
-        self.sync(source);
+    /// Brings the counters up to date and returns the state. A PMI that this requests is not part of it: deliver it to
+    /// the local APIC before that is saved.
+    pub fn save(&mut self, source: &mut dyn CountsSource) -> Answer<VpmuState> {
+        each!(&mut self.machine, own => own.sync(source));
         let mut state = VpmuState::of(self.profile());
         each!(&self.machine, own => own.save(&mut state));
-        state
+        self.answer(state)
     }
 
     /// Replaces the state. Counting continues from the saved values.

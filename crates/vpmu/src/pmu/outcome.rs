@@ -14,7 +14,7 @@ pub enum ReadOutcome {
 /// Answer to WRMSR.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WriteOutcome {
-    /// The instruction completes. Ask [`Vpmu::take_pmi`](super::Vpmu::take_pmi) afterwards.
+    /// The instruction completes.
     Done,
     /// The guest gets #GP(0); nothing has changed.
     Fault(Fault),

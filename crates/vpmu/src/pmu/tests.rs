@@ -6,7 +6,8 @@ use crate::pmu::{CounterId, Fault, RdpmcContext};
 use crate::profile::{ICELAKE_SP, Profile, SAPPHIRE_RAPIDS, SKYLAKE_SP};
 use crate::register::intel::PerfCapabilities;
 use crate::source::{ScriptedSource, TopdownSlots};
-use crate::{ReadOutcome, Vpmu, WriteOutcome};
+use crate::state::VpmuState;
+use crate::{Answer, ReadOutcome, Vpmu, WriteOutcome};
 use alloc::vec::Vec;
 
 const WIDTH_MASK: u64 = (1 << 48) - 1;
@@ -23,37 +24,57 @@ const INT: u64 = 1 << 20;
 struct Guest {
     pmu: Vpmu,
     source: ScriptedSource,
+    /// A PMI has been requested since [`Guest::take_pmi`].
+    pmi: bool,
 }
 
 impl Guest {
     fn on(profile: &Profile) -> Self {
-        Self { pmu: Vpmu::new(profile.clone()), source: ScriptedSource::new() }
+        Self { pmu: Vpmu::new(profile.clone()), source: ScriptedSource::new(), pmi: false }
+    }
+
+    /// The outcome of an operation; the PMI that it requests waits for [`Guest::take_pmi`].
+    fn note<T>(&mut self, answer: Answer<T>) -> T {
+        answer.deliver(|| self.pmi = true)
+    }
+
+    fn sync(&mut self) {
+        self.pmu.sync(&mut self.source).deliver(|| self.pmi = true);
+    }
+
+    fn take_pmi(&mut self) -> bool {
+        core::mem::take(&mut self.pmi)
+    }
+
+    fn save(&mut self) -> VpmuState {
+        let state = self.pmu.save(&mut self.source);
+        self.note(state)
     }
 
     fn wrmsr(&mut self, index: u32, value: u64) {
-        assert_eq!(
-            self.pmu.write_msr(index, value, &mut self.source),
-            WriteOutcome::Done,
-            "{index:#x}={value:#x}"
-        );
+        let answer = self.pmu.write_msr(index, value, &mut self.source);
+        assert_eq!(self.note(answer), WriteOutcome::Done, "{index:#x}={value:#x}");
     }
 
     fn wrmsr_fault(&mut self, index: u32, value: u64) -> Fault {
-        match self.pmu.write_msr(index, value, &mut self.source) {
+        let answer = self.pmu.write_msr(index, value, &mut self.source);
+        match self.note(answer) {
             WriteOutcome::Fault(fault) => fault,
             other => panic!("wrmsr {index:#x} = {value:#x}: {other:?}"),
         }
     }
 
     fn rdmsr(&mut self, index: u32) -> u64 {
-        match self.pmu.read_msr(index, &mut self.source) {
+        let answer = self.pmu.read_msr(index, &mut self.source);
+        match self.note(answer) {
             ReadOutcome::Value(value) => value,
             other => panic!("rdmsr {index:#x}: {other:?}"),
         }
     }
 
     fn rdpmc(&mut self, ecx: u32) -> ReadOutcome {
-        self.pmu.rdpmc(ecx, RdpmcContext::RING0, &mut self.source)
+        let answer = self.pmu.rdpmc(ecx, RdpmcContext::RING0, &mut self.source);
+        self.note(answer)
     }
 
     fn run(&mut self, instructions: u64) {
@@ -156,7 +177,7 @@ fn overflow_sets_status_and_keeps_the_remainder() {
     guest.run(5);
     assert_eq!(guest.rdmsr(0xC1), 0);
     assert_eq!(guest.rdmsr(GLOBAL_STATUS), 1);
-    assert!(!guest.pmu.take_pmi(), "INT is clear");
+    assert!(!guest.take_pmi(), "INT is clear");
     guest.wrmsr(STATUS_RESET, 1);
     assert_eq!(guest.rdmsr(GLOBAL_STATUS), 0);
     guest.run(3);
@@ -168,12 +189,12 @@ fn interrupt_enable_requests_one_pmi_per_overflow() {
     let mut guest = Guest::on(&ICELAKE_SP);
     guest.count_from(WIDTH_MASK, INSTRUCTIONS | INT);
     guest.run(1);
-    guest.pmu.sync(&mut guest.source);
-    assert!(guest.pmu.take_pmi());
-    assert!(!guest.pmu.take_pmi());
+    guest.sync();
+    assert!(guest.take_pmi());
+    assert!(!guest.take_pmi());
     guest.run(1);
-    guest.pmu.sync(&mut guest.source);
-    assert!(!guest.pmu.take_pmi(), "the status bit alone requests nothing");
+    guest.sync();
+    assert!(!guest.take_pmi(), "the status bit alone requests nothing");
 }
 
 #[test]
@@ -181,7 +202,7 @@ fn deadline_is_the_distance_to_the_overflow() {
     let mut guest = Guest::on(&ICELAKE_SP);
     guest.count_from(WIDTH_MASK - 9, INSTRUCTIONS | INT);
     guest.run(3);
-    guest.pmu.sync(&mut guest.source);
+    guest.sync();
     let active: Vec<_> = guest.pmu.active().collect();
     assert_eq!(active.len(), 1);
     assert_eq!(
@@ -198,7 +219,7 @@ fn streamlined_freeze_stops_all_counters_until_acknowledged() {
     guest.count_from(WIDTH_MASK, INSTRUCTIONS | INT);
     guest.wrmsr(GLOBAL_CTRL, 1 << 32 | 1);
     guest.run(1);
-    guest.pmu.sync(&mut guest.source);
+    guest.sync();
     guest.run(1000);
     assert_eq!(guest.rdmsr(GLOBAL_STATUS), 1 << 59 | 1);
     assert_eq!(guest.rdmsr(GLOBAL_CTRL), 1 << 32 | 1, "the enables stay");
@@ -215,7 +236,7 @@ fn legacy_freeze_clears_the_enables() {
     guest.wrmsr(DEBUGCTL, 1 << 12);
     guest.count_from(WIDTH_MASK, INSTRUCTIONS | INT);
     guest.run(1);
-    guest.pmu.sync(&mut guest.source);
+    guest.sync();
     guest.run(1000);
     assert_eq!(guest.rdmsr(GLOBAL_CTRL), 0);
     assert_eq!(guest.rdmsr(GLOBAL_STATUS), 1, "no CTR_Frz before version 4");
@@ -250,7 +271,7 @@ fn status_set_sets_bits_and_raises_no_pmi() {
     let mut guest = Guest::on(&ICELAKE_SP);
     guest.wrmsr(0x391, 1 << 48 | 1 << 35 | 1);
     assert_eq!(guest.rdmsr(GLOBAL_STATUS), 1 << 48 | 1 << 35 | 1);
-    assert!(!guest.pmu.take_pmi());
+    assert!(!guest.take_pmi());
     assert_eq!(guest.wrmsr_fault(GLOBAL_STATUS, 0), Fault::ReadOnly);
 }
 
@@ -299,8 +320,7 @@ fn an_unknown_event_stands_still_and_is_named() {
     guest.count_from(5, 0x43_00EE);
     guest.run(1000);
     assert_eq!(guest.rdmsr(0xC1), 5);
-    let Guest { pmu, source } = &mut guest;
-    let (key, count) = pmu.ledger(source).entries().next().expect("an entry for the unknown event");
+    let (key, count) = guest.pmu.ledger().entries().next().expect("an entry for the unknown event");
     assert_eq!((key.request.code.select, count), (0xEE, 0));
 }
 
@@ -313,9 +333,10 @@ fn ledger_adds_up_over_reprogramming() {
         guest.wrmsr(0x186, 0x43_003C);
         guest.run(99);
     }
-    let Guest { pmu, source } = &mut guest;
-    let count: Vec<u64> = pmu
-        .ledger(source)
+    guest.sync();
+    let count: Vec<u64> = guest
+        .pmu
+        .ledger()
         .entries()
         .filter(|(key, _)| key.request.code.select == 0xC0)
         .map(|(_, count)| count)
@@ -422,7 +443,7 @@ mod metrics {
     #[test]
     fn a_saved_upper_half_is_refused_on_level_1() {
         let mut guest = counting(&ICELAKE_SP);
-        let mut state = guest.pmu.save(&mut guest.source);
+        let mut state = guest.save();
         state.metrics.written = 1 << 32;
         assert!(guest.pmu.restore(&state, &mut guest.source).is_err());
     }
@@ -478,7 +499,7 @@ mod metrics {
         guest.wrmsr(0x30C, 0);
         guest.run_slots([10, 0, 0, 0], [0; 4]);
         assert_eq!(guest.rdmsr(GLOBAL_STATUS), 1 << 48);
-        assert!(guest.pmu.take_pmi());
+        assert!(guest.take_pmi());
         guest.wrmsr(STATUS_RESET, 1 << 48);
         assert_eq!(guest.rdmsr(GLOBAL_STATUS), 0);
     }
@@ -507,7 +528,7 @@ mod metrics {
 
 mod state {
     use super::*;
-    use crate::state::{RestoreError, STATE_VERSION, VpmuState};
+    use crate::state::{RestoreError, STATE_VERSION};
 
     #[test]
     fn a_restored_vpmu_goes_on_counting() {
@@ -517,7 +538,7 @@ mod state {
         guest.wrmsr(GLOBAL_CTRL, 1 << 48 | 1 << 35 | 1 << 32 | 1);
         guest.run(11);
         guest.run_slots([510, 0, 0, 510], [0, 0, 0, 255]);
-        let state = guest.pmu.save(&mut guest.source);
+        let state = guest.save();
         let mut pmu = Vpmu::new(SAPPHIRE_RAPIDS);
         pmu.restore(&state, &mut guest.source).expect("own state");
         guest.pmu = pmu;
@@ -535,8 +556,8 @@ mod state {
         guest.wrmsr(0x4C1, WIDTH_MASK);
         guest.wrmsr(0x186, INSTRUCTIONS | INT);
         guest.run(1);
-        let state = guest.pmu.save(&mut guest.source);
-        assert_eq!((state.msrs[&0xC1], state.msrs.get(&GLOBAL_STATUS), state.pmi_pending), (0, None, true));
+        let state = guest.save();
+        assert_eq!((state.msrs[&0xC1], state.msrs.get(&GLOBAL_STATUS), guest.take_pmi()), (0, None, true));
         assert_eq!(guest.pmu.restore(&state, &mut guest.source), Ok(()));
     }
 
@@ -544,7 +565,7 @@ mod state {
     fn garbage_is_refused_and_changes_nothing() {
         let mut guest = Guest::on(&ICELAKE_SP);
         guest.wrmsr(0x4C1, 42);
-        let good = guest.pmu.save(&mut guest.source);
+        let good = guest.save();
         let mut bad = Vec::new();
         bad.push({
             let mut state = good.clone();
@@ -558,7 +579,7 @@ mod state {
         });
         bad.push({
             let mut amd = Guest::on(&crate::profile::ZEN4);
-            let VpmuState { msrs, .. } = amd.pmu.save(&mut amd.source);
+            let VpmuState { msrs, .. } = amd.save();
             VpmuState { msrs, ..good.clone() }
         });
         bad.push({

@@ -88,7 +88,7 @@ mod tests {
                 let name = register.instance_name(n);
                 let msr = register.index_of(n);
                 let mut pmu = Vpmu::new((*profile).clone());
-                let fresh = pmu.read_msr(msr, &mut source);
+                let fresh = pmu.read_msr(msr, &mut source).quiet();
                 assert_eq!(
                     fresh,
                     ReadOutcome::Value((register.reset)(profile)),
@@ -108,7 +108,7 @@ mod tests {
                     "{name} of {}",
                     profile.name
                 );
-                let state = pmu.save(&mut source);
+                let state = pmu.save(&mut source).quiet();
                 assert!(state.msrs.values().any(|&saved| saved == value), "{name} of {}", profile.name);
                 let mut restored = Vpmu::new((*profile).clone());
                 assert_eq!(restored.restore(&state, &mut source), Ok(()), "{name} of {}", profile.name);

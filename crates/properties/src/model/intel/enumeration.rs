@@ -1,7 +1,8 @@
 //! What the guest finds out about the CPU.
 
+use crate::Latched;
 use vpmu::cpuid::{CpuidResult, patch};
-use vpmu::{Profile, ReadOutcome, Vpmu, source::ScriptedSource};
+use vpmu::{Profile, ReadOutcome, source::ScriptedSource};
 
 /// The two cores differ in what some event codes mean.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,7 +33,7 @@ impl Cpu {
     /// Enumerates as a guest does, and takes from the profile only what a guest knows by model number.
     pub(super) fn enumerate(profile: &Profile, core: Core) -> Self {
         let intel = profile.intel().expect("an Intel CPU");
-        let mut pmu = Vpmu::new(profile.clone());
+        let mut pmu = Latched::new(profile.clone());
         let leaf = patch(pmu.profile(), 0xA, 0, CpuidResult::default());
         let version = leaf.eax & 0xFF;
         let fixed = leaf.edx & 0x1F;

@@ -273,7 +273,7 @@ mod tests {
                     let source = Box::new(ModelSource::new(&case.profile, Retired::default()));
                     let mut pmu = PmuDevice::new(case.profile.clone(), source, None);
                     for (index, value) in [case.enable, setting] {
-                        assert_eq!(pmu.wrmsr(index, value, ORIGIN), WriteOutcome::Done);
+                        assert_eq!(pmu.wrmsr(index, value, ORIGIN).into_parts().0, WriteOutcome::Done);
                     }
                     pmu
                 };

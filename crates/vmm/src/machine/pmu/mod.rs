@@ -19,8 +19,11 @@ use vpmu::event::ArchEvent;
 use vpmu::pmu::{CounterId, Fault, LBR_COMPONENT_WORDS, Ledger, LedgerKey, RdpmcContext};
 use vpmu::register::rdpmc_msr;
 use vpmu::source::EventRequest;
-use vpmu::state::{RestoreError, VpmuState};
-use vpmu::{BranchFilter, BranchRecord, Profile, Provenance, ReadOutcome, TopdownSlots, Vpmu, WriteOutcome};
+use vpmu::state::VpmuState;
+use vpmu::{
+    Answer, BranchFilter, BranchRecord, PmiRequests, Profile, Provenance, ReadOutcome, TopdownSlots, Vpmu,
+    WriteOutcome,
+};
 use window::{RecorderState, WindowRecorder, counter_of_msr};
 
 /// Where an access comes from, for the trace.
@@ -56,8 +59,6 @@ pub struct PmuDevice {
     /// What the guest wrote to the label port last.
     label: String,
     stats: AccessStats,
-    /// PMIs that the guest's APIC has not been told about.
-    pmis: u32,
 }
 
 impl PmuDevice {
@@ -72,7 +73,6 @@ impl PmuDevice {
             intervals: IntervalRecorder::default(),
             label: String::new(),
             stats: AccessStats::default(),
-            pmis: 0,
         }
     }
 
@@ -117,25 +117,29 @@ impl PmuDevice {
     }
 
     /// RDMSR by the guest. Nothing is noted of registers that are not the PMU's.
-    pub fn rdmsr(&mut self, index: u32, origin: Origin) -> ReadOutcome {
-        let outcome = self.vpmu.read_msr(index, &mut *self.source);
+    pub fn rdmsr(&mut self, index: u32, origin: Origin) -> Answer<ReadOutcome> {
+        let answer = self.vpmu.read_msr(index, &mut *self.source);
+        let (outcome, pmis) = answer.into_parts();
         if outcome == ReadOutcome::NotHandled {
-            return outcome;
+            return Answer::new(outcome, pmis);
         }
         self.stats.rdmsr += 1;
-        self.after_read(Access::Rdmsr, index, outcome, origin);
+        self.note_read(Access::Rdmsr, index, outcome, origin);
+        let pmis = self.note_pmis(pmis);
         if let ReadOutcome::Value(value) = outcome {
             self.counter_read(Some(index), value);
         }
-        outcome
+        Answer::new(outcome, pmis)
     }
 
     /// WRMSR by the guest. Nothing is noted of registers that are not the PMU's.
-    pub fn wrmsr(&mut self, index: u32, value: u64, origin: Origin) -> WriteOutcome {
+    pub fn wrmsr(&mut self, index: u32, value: u64, origin: Origin) -> Answer<WriteOutcome> {
         let before = self.windows.before_write(index, &mut self.vpmu, &mut *self.source);
-        let outcome = self.vpmu.write_msr(index, value, &mut *self.source);
+        let (before, mut pmis) = before.into_parts();
+        let (outcome, more) = self.vpmu.write_msr(index, value, &mut *self.source).into_parts();
+        pmis += more;
         if outcome == WriteOutcome::NotHandled {
-            return outcome;
+            return Answer::new(outcome, pmis);
         }
         self.windows.after_write(before, index, value, outcome, &self.vpmu, &mut *self.source);
         self.stats.wrmsr += 1;
@@ -145,19 +149,19 @@ impl PmuDevice {
         if let Some(tracer) = &mut self.tracer {
             tracer.write(self.vpmu.profile(), index, value, outcome, origin);
         }
-        self.collect_pmi();
-        outcome
+        Answer::new(outcome, self.note_pmis(pmis))
     }
 
     /// RDPMC by the guest.
-    pub fn rdpmc(&mut self, ecx: u32, context: RdpmcContext, origin: Origin) -> ReadOutcome {
-        let outcome = self.vpmu.rdpmc(ecx, context, &mut *self.source);
+    pub fn rdpmc(&mut self, ecx: u32, context: RdpmcContext, origin: Origin) -> Answer<ReadOutcome> {
+        let (outcome, pmis) = self.vpmu.rdpmc(ecx, context, &mut *self.source).into_parts();
         self.stats.rdpmc += 1;
-        self.after_read(Access::Rdpmc, ecx, outcome, origin);
+        self.note_read(Access::Rdpmc, ecx, outcome, origin);
+        let pmis = self.note_pmis(pmis);
         if let ReadOutcome::Value(value) = outcome {
             self.counter_read(rdpmc_msr(self.vpmu.profile().vendor(), ecx), value);
         }
-        outcome
+        Answer::new(outcome, pmis)
     }
 
     /// Which taken branches the guest wants recorded; see [`Vpmu::branch_filter`].
@@ -225,48 +229,42 @@ impl PmuDevice {
         self.windows.guest_read(id, value);
     }
 
-    fn after_read(&mut self, access: Access, index: u32, outcome: ReadOutcome, origin: Origin) {
+    fn note_read(&mut self, access: Access, index: u32, outcome: ReadOutcome, origin: Origin) {
         if matches!(outcome, ReadOutcome::Fault(_)) {
             self.stats.faults += 1;
         }
         if let Some(tracer) = &mut self.tracer {
             tracer.read(self.vpmu.profile(), access, index, outcome, origin);
         }
-        self.collect_pmi();
+    }
+
+    fn note_pmis(&mut self, pmis: PmiRequests) -> PmiRequests {
+        if pmis.count() > 0 {
+            // The overflow may have frozen counters.
+            self.windows.refresh(&self.vpmu, &mut *self.source);
+            self.stats.pmis += u64::from(pmis.count());
+        }
+        pmis
     }
 
     /// The guest has run. Overflows within the slice happen at their point in it, so that
     /// freezing and the other counters see the right moment.
-    pub fn advance(&mut self, slice: Slice) {
+    pub fn advance(&mut self, slice: Slice) -> PmiRequests {
+        let mut pmis = PmiRequests::NONE;
         let mut rest = slice;
         while let Some(part) = self.source.overflow_within(rest) {
             self.source.advance(part);
             rest = rest.after(part);
-            self.poll();
+            pmis += self.poll();
         }
         self.source.advance(rest);
+        pmis
     }
 
     /// Looks for overflows now.
-    pub fn poll(&mut self) {
-        self.vpmu.sync(&mut *self.source);
-        self.collect_pmi();
-    }
-
-    fn collect_pmi(&mut self) {
-        if self.vpmu.take_pmi() {
-            // The overflow may have frozen counters.
-            self.windows.refresh(&self.vpmu, &mut *self.source);
-            self.pmis += 1;
-            self.stats.pmis += 1;
-        }
-    }
-
-    /// Takes one PMI request for the local APIC.
-    pub fn take_pmi(&mut self) -> bool {
-        let any = self.pmis > 0;
-        self.pmis = self.pmis.saturating_sub(1);
-        any
+    pub fn poll(&mut self) -> PmiRequests {
+        let pmis = self.vpmu.sync(&mut *self.source);
+        self.note_pmis(pmis)
     }
 
     /// Notes in the trace what became of a PMI.
@@ -329,40 +327,21 @@ impl PmuDevice {
         self.windows.dropped()
     }
 
-    /// What the guest has counted so far.
+    /// What the guest has counted, for the report at the end of its run: a PMI that is due now finds no guest.
     pub fn ledger(&mut self) -> &Ledger {
-        self.vpmu.ledger(&mut *self.source)
+        drop(self.vpmu.sync(&mut *self.source));
+        self.vpmu.ledger()
     }
 
-    /// Saves the state.
-    pub fn save(&mut self) -> VpmuState {
-        // A PMI that becomes due now is ours to deliver, not part of the state.
-        self.poll();
-        self.vpmu.save(&mut *self.source)
-    }
-
-    /// Restores a saved state.
-    ///
-    /// # Errors
-    /// As [`Vpmu::restore`]; nothing changes then.
-    pub fn restore(&mut self, state: &VpmuState) -> Result<(), RestoreError> {
-        self.vpmu.restore(state, &mut *self.source)
-    }
-
-    /// RESET.
-    pub fn reset(&mut self) {
-        self.vpmu.reset(&mut *self.source);
-        self.pmis = 0;
-    }
-
-    /// Saves the state with what reports know: everything that [`resume`](Self::resume) needs. PMIs must have been
-    /// delivered.
-    pub fn save_all(&mut self) -> PmuState {
-        let vpmu = self.save();
-        let ledger = self.ledger();
+    /// Saves the state with what reports know: everything that [`resume`](Self::resume) needs.
+    pub fn save_all(&mut self) -> Answer<PmuState> {
+        let pmis = self.poll();
+        let (vpmu, more) = self.vpmu.save(&mut *self.source).into_parts();
+        debug_assert_eq!(more.count(), 0, "counters are up to date");
+        let ledger = self.vpmu.ledger();
         let (topdown, dropped) = (*ledger.topdown(), ledger.dropped());
         let counted = ledger.entries().map(|(key, count)| (*key, count)).collect();
-        PmuState {
+        let state = PmuState {
             vpmu,
             counted,
             topdown,
@@ -370,7 +349,8 @@ impl PmuDevice {
             windows: self.windows.save(),
             intervals: self.intervals.clone(),
             stats: self.stats,
-        }
+        };
+        Answer::new(state, pmis)
     }
 
     /// Goes on from a saved state, with the source's totals as they were.
@@ -380,7 +360,7 @@ impl PmuDevice {
     pub fn resume(&mut self, saved: &PmuState) -> Result<(), StateError> {
         self.windows = WindowRecorder::resume(saved.windows.clone()).ok_or(StateError::Window)?;
         self.label = self.windows.label().to_owned();
-        self.restore(&saved.vpmu)?;
+        self.vpmu.restore(&saved.vpmu, &mut *self.source)?;
         self.vpmu.set_ledger(Ledger::resume(&saved.counted, saved.topdown, saved.dropped));
         self.stats = saved.stats;
         self.intervals = saved.intervals.clone();
@@ -388,17 +368,19 @@ impl PmuDevice {
         Ok(())
     }
 
-    /// Saves the state, resets the vPMU and restores it from the serialised bytes.
-    ///
-    /// # Errors
-    /// The bytes could not be written, read or restored.
-    pub fn save_and_restore(&mut self) -> Result<(), SaveRestoreError> {
-        let state = self.save();
-        let bytes = serde_json::to_vec(&state)?;
-        let pmis = self.pmis;
-        self.reset();
-        self.pmis = pmis;
-        Ok(self.restore(&serde_json::from_slice(&bytes)?)?)
+    /// Saves the state, resets the vPMU and restores it from the serialised bytes. The answer has an error when these
+    /// could not be written, read or restored.
+    pub fn save_and_restore(&mut self) -> Answer<Result<(), SaveRestoreError>> {
+        let pmis = self.poll();
+        let (state, more) = self.vpmu.save(&mut *self.source).into_parts();
+        debug_assert_eq!(more.count(), 0, "counters are up to date");
+        Answer::new(self.restart_from(&state), pmis)
+    }
+
+    fn restart_from(&mut self, state: &VpmuState) -> Result<(), SaveRestoreError> {
+        let bytes = serde_json::to_vec(state)?;
+        self.vpmu.reset(&mut *self.source);
+        Ok(self.vpmu.restore(&serde_json::from_slice(&bytes)?, &mut *self.source)?)
     }
 
     /// Writes out what the trace still buffers.
@@ -414,4 +396,4 @@ impl PmuDevice {
 }
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

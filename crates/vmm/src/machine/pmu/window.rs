@@ -13,7 +13,7 @@ use vpmu::pmu::{Active, CounterId};
 use vpmu::profile::Vendor;
 use vpmu::register::{RegisterId, amd, intel, locate, low_bits};
 use vpmu::source::{EventRequest, PrivilegeFilter};
-use vpmu::{Profile, Provenance, ReadOutcome, TopdownSlots, Vpmu, WriteOutcome};
+use vpmu::{Answer, PmiRequests, Profile, Provenance, ReadOutcome, TopdownSlots, Vpmu, WriteOutcome};
 
 /// Most windows kept; later ones are only [counted](super::PmuDevice::dropped_windows).
 pub const MAX_WINDOWS: usize = 1024;
@@ -235,13 +235,19 @@ impl WindowRecorder {
         index: u32,
         vpmu: &mut Vpmu,
         source: &mut dyn Source,
-    ) -> BeforeWrite {
+    ) -> Answer<BeforeWrite> {
         let Some(switch) = Switch::of(vpmu.profile(), index) else {
-            return BeforeWrite { idle: false };
+            return Answer::new(BeforeWrite { idle: false }, PmiRequests::NONE);
         };
-        let disabled = switch == Switch::Global && vpmu.read_msr(index, source) == ReadOutcome::Value(0);
+        let (disabled, pmis) = match switch {
+            Switch::Global => {
+                let (outcome, pmis) = vpmu.read_msr(index, source).into_parts();
+                (outcome == ReadOutcome::Value(0), pmis)
+            }
+            Switch::Counter => (false, PmiRequests::NONE),
+        };
         // After RESET GLOBAL_CTRL enables counters that have no event yet.
-        BeforeWrite { idle: disabled || vpmu.active().next().is_none() }
+        Answer::new(BeforeWrite { idle: disabled || vpmu.active().next().is_none() }, pmis)
     }
 
     /// Call after the write.

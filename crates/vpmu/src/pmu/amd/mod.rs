@@ -96,10 +96,6 @@ impl Amd {
         core::mem::take(&mut self.pmi)
     }
 
-    pub(super) fn pmi_pending(&self) -> bool {
-        self.pmi
-    }
-
     /// Brings every counter up to date and handles overflows.
     pub(super) fn sync(&mut self, source: &mut dyn CountsSource) {
         let mut overflowed = PerfCntrGlobalStatus::default();
@@ -164,8 +160,7 @@ impl Amd {
             .filter_map(|(n, counter)| counter.active(self.width(n), self.bank.nth::<PerfCtl>(n).interrupt()))
     }
 
-    pub(super) fn ledger(&mut self, source: &mut dyn CountsSource) -> &Ledger {
-        self.sync(source);
+    pub(super) fn ledger(&mut self) -> &Ledger {
         self.flush_ledger();
         &self.ledger
     }

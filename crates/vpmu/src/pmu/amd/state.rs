@@ -10,7 +10,6 @@ impl Amd {
     pub(in crate::pmu) fn save(&self, state: &mut VpmuState) {
         state.msrs = self.masks.stateful().map(|known| (known.msr, self.value(known.id, known.n))).collect();
         state.branch_cycle = self.ring.updated;
-        state.pmi_pending = self.pmi;
     }
 
     pub(in crate::pmu) fn restore(
@@ -27,7 +26,7 @@ impl Amd {
             self.set_value(known.id, known.n, state.msrs.get(&known.msr).copied().unwrap_or_default());
         }
         self.ring.updated = state.branch_cycle;
-        self.pmi = state.pmi_pending;
+        self.pmi = false;
         self.update_pairs();
         self.reprogram_all();
         self.restart(source);

@@ -111,10 +111,6 @@ impl Intel {
         core::mem::take(&mut self.pmi)
     }
 
-    pub(super) fn pmi_pending(&self) -> bool {
-        self.pmi
-    }
-
     /// Brings every counter up to date and handles overflows.
     pub(super) fn sync(&mut self, source: &mut dyn CountsSource) {
         let mut overflowed = PerfGlobalStatus::default();
@@ -231,9 +227,7 @@ impl Intel {
         gp.chain(fixed).chain(metrics)
     }
 
-    /// What has been counted so far. Brings the counters up to date first.
-    pub(super) fn ledger(&mut self, source: &mut dyn CountsSource) -> &Ledger {
-        self.sync(source);
+    pub(super) fn ledger(&mut self) -> &Ledger {
         self.flush_ledger();
         &self.ledger
     }

@@ -14,7 +14,6 @@ impl Intel {
         state.msrs = self.masks.stateful().map(|known| (known.msr, self.value(known.id, known.n))).collect();
         state.metrics = self.metrics.clone();
         state.branch_cycle = self.ring.updated;
-        state.pmi_pending = self.pmi;
     }
 
     pub(in crate::pmu) fn restore(
@@ -32,7 +31,7 @@ impl Intel {
         }
         self.ring.updated = state.branch_cycle;
         self.metrics = state.metrics.clone();
-        self.pmi = state.pmi_pending;
+        self.pmi = false;
         // Recording that was on when the state was saved does not begin anew.
         self.branch_filter = self.wanted_branches();
         self.reprogram_all();

@@ -3,7 +3,7 @@
 use super::*;
 use crate::counts::Source;
 use crate::machine::pmu::{Origin, PmuDevice};
-use vpmu::ReadOutcome;
+use vpmu::{PmiRequests, ReadOutcome, WriteOutcome};
 
 fn reached(start: Slice, then: Slice, counter: &Active) -> bool {
     let at = |run| {
@@ -136,15 +136,13 @@ fn a_guest_that_freezes_on_the_interrupt_reads_the_overflow_and_nothing_more() {
     for (msr, value) in
         [(0x38F, 0), (0x1D9, 1 << 12), (0x38D, 0xA0), (0x30A, (1 << 48) - 3000), (0x38F, 1 << 33)]
     {
-        device.wrmsr(msr, value, origin);
+        assert_eq!(device.wrmsr(msr, value, origin).into_parts(), (WriteOutcome::Done, PmiRequests::NONE));
     }
-    device.advance(Slice { os: 0, usr: 5_000_000 });
-    assert!(device.take_pmi());
-    assert!(!device.take_pmi());
+    assert_eq!(device.advance(Slice { os: 0, usr: 5_000_000 }).count(), 1);
     assert_eq!(
-        device.rdmsr(0x30A, origin),
-        ReadOutcome::Value(0),
+        device.rdmsr(0x30A, origin).into_parts(),
+        (ReadOutcome::Value(0), PmiRequests::NONE),
         "frozen at the nanosecond of the overflow"
     );
-    assert_eq!(device.rdmsr(0x38E, origin), ReadOutcome::Value(1 << 33 | 1 << 59));
+    assert_eq!(device.rdmsr(0x38E, origin).into_parts().0, ReadOutcome::Value(1 << 33 | 1 << 59));
 }

@@ -175,10 +175,10 @@ fn guest_metrics(profile: &Profile, source: SyntheticSource, filter_bits: u64, s
     for (msr, value) in
         [(0x38F, 0), (0x38D, filter_bits << 12), (0x30C, 0), (0x329, 0), (0x38F, 1 << 48 | 1 << 35)]
     {
-        assert_eq!(device.wrmsr(msr, value, origin), WriteOutcome::Done, "{msr:#x}");
+        assert_eq!(device.wrmsr(msr, value, origin).into_parts().0, WriteOutcome::Done, "{msr:#x}");
     }
-    device.advance(slice);
-    match device.rdmsr(0x329, origin) {
+    assert_eq!(device.advance(slice).count(), 0);
+    match device.rdmsr(0x329, origin).into_parts().0 {
         ReadOutcome::Value(value) => value,
         other => panic!("PERF_METRICS: {other:?}"),
     }

@@ -34,10 +34,10 @@ const BRANCHES: u64 = 0x41_00C4;
 
 /// The source of a test, shared with the device.
 #[derive(Debug, Clone, Default)]
-struct Script(Rc<RefCell<ScriptedSource>>);
+pub(in crate::machine) struct Script(Rc<RefCell<ScriptedSource>>);
 
 impl Script {
-    fn user(&self, event: Event, count: u64) {
+    pub(in crate::machine) fn user(&self, event: Event, count: u64) {
         self.0.borrow_mut().add_user(event, count);
     }
 }
@@ -84,6 +84,12 @@ impl Write for Lines {
     }
 }
 
+/// The outcome of an access that requests no PMI.
+#[track_caller]
+fn quiet<T>(answer: Answer<T>) -> T {
+    answer.deliver(|| panic!("a PMI"))
+}
+
 /// A device, its script and its trace.
 struct Bench {
     device: PmuDevice,
@@ -106,19 +112,20 @@ impl Bench {
     /// The guest writes these registers without a fault.
     fn write(&mut self, writes: &[(u32, u64)]) {
         for &(index, value) in writes {
-            assert_eq!(self.device.wrmsr(index, value, Origin::default()), WriteOutcome::Done, "{index:#x}");
+            let outcome = quiet(self.device.wrmsr(index, value, Origin::default()));
+            assert_eq!(outcome, WriteOutcome::Done, "{index:#x}");
         }
     }
 
     fn read(&mut self, index: u32) -> u64 {
-        match self.device.rdmsr(index, Origin::default()) {
+        match quiet(self.device.rdmsr(index, Origin::default())) {
             ReadOutcome::Value(value) => value,
             other => panic!("{index:#x}: {other:?}"),
         }
     }
 
     fn rdpmc(&mut self, ecx: u32) -> u64 {
-        match self.device.rdpmc(ecx, RdpmcContext::RING0, Origin::default()) {
+        match quiet(self.device.rdpmc(ecx, RdpmcContext::RING0, Origin::default())) {
             ReadOutcome::Value(value) => value,
             other => panic!("{ecx:#x}: {other:?}"),
         }

@@ -10,7 +10,7 @@ fn at(ns: u64, rip: u64) -> Origin {
 #[test]
 fn a_write_is_decoded() {
     let mut bench = Bench::new(ICELAKE_SP);
-    let outcome = bench.device.wrmsr(FIXED_CTR_CTRL, 0xB, at(1_500, 0x10_0000));
+    let outcome = quiet(bench.device.wrmsr(FIXED_CTR_CTRL, 0xB, at(1_500, 0x10_0000)));
     assert_eq!(outcome, WriteOutcome::Done);
     let line = &bench.trace()[0];
     assert_eq!(line["t_ns"], 1500);
@@ -27,7 +27,7 @@ fn a_write_is_decoded() {
 #[test]
 fn a_read_shows_the_value() {
     let mut bench = Bench::new(ICELAKE_SP);
-    bench.device.rdmsr(0x345, Origin { now: GuestTime(7), rip: None });
+    quiet(bench.device.rdmsr(0x345, Origin { now: GuestTime(7), rip: None }));
     let line = &bench.trace()[0];
     assert_eq!(line["op"], "rdmsr");
     assert_eq!(line["name"], "IA32_PERF_CAPABILITIES");
@@ -38,13 +38,13 @@ fn a_read_shows_the_value() {
 #[test]
 fn faults_say_why() {
     let mut bench = Bench::new(ICELAKE_SP);
-    bench.device.wrmsr(FIXED_CTR_CTRL, 1 << 63, at(1, 2));
-    bench.device.wrmsr(GLOBAL_STATUS, 0, at(1, 2));
-    bench.device.rdmsr(0x30D, at(1, 2));
+    quiet(bench.device.wrmsr(FIXED_CTR_CTRL, 1 << 63, at(1, 2)));
+    quiet(bench.device.wrmsr(GLOBAL_STATUS, 0, at(1, 2)));
+    quiet(bench.device.rdmsr(0x30D, at(1, 2)));
     // Not the PMU's: somebody else has an answer.
-    assert_eq!(bench.device.rdmsr(0x10, at(1, 2)), ReadOutcome::NotHandled);
+    assert_eq!(quiet(bench.device.rdmsr(0x10, at(1, 2))), ReadOutcome::NotHandled);
     let user = RdpmcContext { cpl: 3, pce: false, protected_mode: true };
-    bench.device.rdpmc(0, user, at(1, 2));
+    quiet(bench.device.rdpmc(0, user, at(1, 2)));
     let faults: Vec<_> = bench.trace().into_iter().map(|line| line["fault"].clone()).collect();
     assert_eq!(
         faults,
@@ -65,7 +65,7 @@ fn faults_say_why() {
 fn rdpmc_names_the_register_it_reads() {
     let mut bench = Bench::new(ICELAKE_SP);
     let name = |bench: &mut Bench, ecx| {
-        bench.device.rdpmc(ecx, RdpmcContext::RING0, Origin::default());
+        quiet(bench.device.rdpmc(ecx, RdpmcContext::RING0, Origin::default()));
         let line = bench.trace().pop().unwrap();
         assert_eq!(line["op"], "rdpmc");
         assert_eq!(line["index"], format!("{ecx:#x}"));
