@@ -3,7 +3,6 @@
 //! Instructions and branches are exact, everything else is what the model computes. A counter overflows after the
 //! very instruction in which it passes its top: [`TimingCore`] looks at every one, if it has to.
 
-mod amd;
 mod core;
 mod event;
 mod quantity;
@@ -202,7 +201,7 @@ fn is_exact(request: &EventRequest) -> bool {
 /// What a request for floating-point operations counts. In no cycle are there more than 255, so that only a counter
 /// that adds less has a limit.
 fn flops(request: &EventRequest) -> Option<Quantity> {
-    let kinds = request.events().map(amd::flop_kinds).collect::<Option<Vec<u8>>>()?;
+    let kinds = request.events().map(event::flop_kinds).collect::<Option<Vec<u8>>>()?;
     let limit = request.limit.filter(|limit| *limit < u8::MAX);
     (!kinds.is_empty()).then(|| Quantity::Flops(kinds.iter().fold(0, |all, kind| all | kind), limit))
 }

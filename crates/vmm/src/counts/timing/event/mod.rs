@@ -3,6 +3,10 @@
 //! Meanings are those of Intel's public event lists (`intel/perfmon`); where the model sees less than silicon, the
 //! row says what stands in. An event that is not here cannot be told from what the model knows.
 
+mod amd;
+
+pub(super) use amd::flop_kinds;
+
 use core_model::{Branches, CoreTotals, PerCycle};
 use retire::BranchKind as Kind;
 use vpmu::event::{Encoding, Event, EventTable};
@@ -27,7 +31,7 @@ pub(super) fn total(event: Event) -> Option<Total> {
         .or_else(|| memory(event))
         .or_else(|| caches(event))
         .or_else(|| translation(event))
-        .or_else(|| super::amd::total(event))
+        .or_else(|| amd::total(event))
         .or(match event {
             // What this machine does not have never happens: transactions, TPAUSE, other cores and
             // sockets.

@@ -1,7 +1,7 @@
 //! The same for the events of AMD's cores, as far as the model's totals are what AMD's event lists (PPR, Linux
 //! `pmu-events/arch/x86/amdzen*`) describe.
 
-use super::event::{INDIRECT, Total, l2, mispredicted, retired, sum, taken, walks};
+use super::{INDIRECT, Total, l2, mispredicted, retired, sum, taken, walks};
 use core_model::{CoreTotals, Lookups, Translation};
 use retire::{BranchKind as Kind, RegisterFile};
 use vpmu::event::Event;
@@ -115,7 +115,7 @@ fn own_prefetches(totals: &CoreTotals) -> u64 {
 }
 
 /// The kinds of floating-point operations that an event counts, as bits of AMD's unit mask.
-pub(super) fn flop_kinds(event: Event) -> Option<u8> {
+pub(crate) fn flop_kinds(event: Event) -> Option<u8> {
     Some(match event {
         Event::FpRetSseAvxOpsAddSubFlops => 1,
         Event::FpRetSseAvxOpsMultFlops => 2,
