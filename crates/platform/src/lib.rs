@@ -8,6 +8,7 @@
 //! | [`memory`] | guest RAM, its size limits and the map that the guest is shown |
 //! | [`time`] | guest time |
 //! | [`loader`] | images: ELF files, boot protocols, the tests that an image lists |
+//! | [`devices`] | devices that every machine has, and consoles |
 //! | [`x86`] | the PC: port devices, local APIC, I/O APIC |
 
 // What a guest says and what a register holds keeps its value, or the conversion says so.
@@ -17,6 +18,7 @@
 )]
 
 pub mod convert;
+pub mod devices;
 pub mod loader;
 pub mod memory;
 pub mod time;

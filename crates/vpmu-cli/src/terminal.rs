@@ -1,6 +1,6 @@
 //! The user's terminal as the guest's console: keys go to the guest one by one, Ctrl-A X ends the run.
 
-use platform::x86::devices::{Input, Typed};
+use platform::devices::{Input, Typed};
 use std::fs::File;
 use std::io::{self, IsTerminal as _, Read as _};
 use std::os::fd::AsFd as _;

@@ -11,10 +11,11 @@ use kvm_bindings::{
     KVM_MSR_EXIT_REASON_UNKNOWN, kvm_enable_cap, kvm_userspace_memory_region,
 };
 use kvm_ioctls::{Kvm, MsrFilterDefaultAction, MsrFilterRange, MsrFilterRangeFlags, VcpuExit};
+use platform::devices::{Capture, FwCfg};
 use platform::loader::BootState;
 use platform::memory::{GuestMemory, MemoryConfig};
 use platform::x86::apic::{ApicConfig, LocalApic};
-use platform::x86::devices::{Capture, Devices, FwCfg};
+use platform::x86::devices::Devices;
 use std::time::{Duration, Instant};
 use vmm::counts::synthetic::{Rates, SyntheticSource};
 use vmm::engine::kvm::{KvmConfig, KvmEngine};

@@ -3,9 +3,9 @@
 use super::pmu::tests::Script;
 use super::*;
 use guest_protocol::{control, ports};
+use platform::devices::FwCfg;
 use platform::memory::MemoryConfig;
 use platform::x86::apic::{ApicConfig, spec};
-use platform::x86::devices::FwCfg;
 use std::io;
 use vpmu::event::Event;
 use vpmu::profile::ICELAKE_SP;

@@ -1,7 +1,7 @@
 //! The console: kept for the report, and shown while the guest runs.
 
-use platform::x86::devices::Capture;
-use platform::x86::devices::serial::Output;
+use platform::devices::Capture;
+use platform::devices::Output;
 use std::io::{self, Write};
 
 /// Most console bytes that a report keeps; the oldest go first.

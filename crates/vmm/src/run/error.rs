@@ -4,10 +4,10 @@ use crate::counts::CountsError;
 use crate::counts::timing::TimingError;
 use crate::engine::EngineError;
 use crate::snapshot::SnapshotError;
+use platform::devices::FwCfgError;
 use platform::loader::LoadError;
 use platform::memory::MemoryError;
 use platform::x86::apic::ConfigError;
-use platform::x86::devices::FwCfgError;
 use std::io;
 use std::path::PathBuf;
 

@@ -3,7 +3,7 @@
 use core::fmt;
 use std::io::Write;
 
-use super::serial::Output;
+use crate::devices::Output;
 
 /// The port.
 pub const PORT: u16 = guest_protocol::ports::DEBUGCON;

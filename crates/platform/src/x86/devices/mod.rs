@@ -12,23 +12,21 @@
 //! | 0xF4-0xF7 | exit port | [`debug_exit`] |
 //! | 0x3F8-0x3FF | COM1 | [`serial`] |
 //! | 0x505 | `pvpanic` | [`power`] |
-//! | 0x510, 0x511 | fw_cfg | [`fw_cfg`] |
-//! | 0x5F0-0x5F4 | control port of our VMM | [`control`] |
+//! | 0x510, 0x511 | fw_cfg | [`crate::devices::fw_cfg`] |
+//! | 0x5F0-0x5F4 | control port of our VMM | [`crate::devices::control`] |
 //! | 0x600-0x605 | ACPI PM1 event and control blocks: power-off | [`power`] |
 //! | 0xCF9 | reset control register: only the reset; reads are all ones | here |
 //! | others | all ones; counted in [`Devices::unknown_ports`] | `bus.rs` |
 //!
 //! As on an ISA bus, an access wider than the device is one byte access per consecutive port; so is
 //! a 16-bit IN at 0x511, which gives a data byte and whatever port 0x512 has. Devices hold no clock:
-//! [`Devices::advance`] tells them guest time. They start no threads; what the machine has to do comes back as a [`PortEffect`].
+//! [`Devices::advance`] tells them guest time. They start no threads; what the machine has to do comes back as a
+//! [`PortEffect`].
 
 mod bus;
-mod capture;
-pub mod control;
 pub mod debug_exit;
 pub mod debugcon;
-pub mod fw_cfg;
-pub mod input;
+mod feeder;
 pub mod ioapic;
 pub mod pit;
 pub mod power;
@@ -38,20 +36,19 @@ pub mod testdev;
 mod tests;
 
 pub use self::bus::{PortAccesses, UnknownPorts};
-pub use self::capture::Capture;
 pub use self::debugcon::DebugConsole;
-pub use self::fw_cfg::{FwCfg, FwCfgError};
-pub use self::input::{Input, Typed};
 pub use self::ioapic::{InterruptMessage, IoApic};
 pub use self::pit::Pit;
 pub use self::power::Power;
-pub use self::serial::{Output, Serial};
+pub use self::serial::Serial;
 pub use self::testdev::TestDevice;
 
-use self::control::{Command, Control};
-use self::input::Feeder;
+use self::feeder::Feeder;
 use self::power::PowerEffect;
+use crate::devices::control::{Command, Control};
+use crate::devices::{FwCfg, Input, Output};
 use crate::time::GuestTime;
+use guest_protocol::ports;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
@@ -71,6 +68,16 @@ pub const RESET_CONTROL: u16 = 0xCF9;
 const PCI_ADDRESS: u16 = 0xCF8;
 /// Reset control register: "reset CPU", which starts a reset when it goes from 0 to 1.
 pub const RESET_CPU: u8 = 1 << 2;
+/// fw_cfg's selector register, 16-bit writes. Byte reads of this port also return data, as in QEMU.
+const FW_CFG_SELECTOR: u16 = ports::FW_CFG_SELECTOR;
+/// fw_cfg's data register, byte reads.
+const FW_CFG_DATA: u16 = ports::FW_CFG_DATA;
+/// First port of the control device's 32-bit command and status register.
+const CONTROL: u16 = ports::CONTROL;
+/// Its number of ports.
+const CONTROL_PORTS: u16 = 4;
+/// The control device's label port, one byte wide.
+const CONTROL_LABEL: u16 = ports::CONTROL_LABEL;
 /// What an absent port reads.
 const ABSENT: u8 = 0xFF;
 
@@ -97,7 +104,8 @@ pub enum PortEffect {
     IntervalBegin,
     /// The VMM counts for itself up to here.
     IntervalEnd,
-    /// The next measuring window has this name, at most [`control::MAX_LABEL`] bytes from the guest.
+    /// The next measuring window has this name, at most [`MAX_LABEL`](crate::devices::control::MAX_LABEL) bytes from
+    /// the guest.
     Label(String),
 }
 
@@ -134,7 +142,7 @@ pub struct DevicesState {
 
 impl Devices {
     /// Devices with `console` behind COM1 and `debug_console` behind port 0xE9. Both may be clones of
-    /// one [`Capture`].
+    /// one [`Capture`](crate::devices::Capture).
     #[must_use]
     pub fn new(console: Output, debug_console: Output, fw_cfg: FwCfg) -> Self {
         Self {
@@ -288,7 +296,7 @@ impl Devices {
     /// IN of `data.len()` bytes (1, 2 or 4; other lengths do no harm). One call per element of string
     /// input.
     pub fn read_port(&mut self, port: u16, data: &mut [u8]) {
-        if port == control::BASE && data.len() == 4 {
+        if port == CONTROL && data.len() == 4 {
             data.copy_from_slice(&self.control.status().to_le_bytes());
             return;
         }
@@ -306,11 +314,11 @@ impl Devices {
         if in_range(port, debug_exit::BASE, debug_exit::PORTS) && !data.is_empty() {
             return PortEffect::Exit { status: debug_exit::exit_status(data) };
         }
-        if let (fw_cfg::SELECTOR, Ok(key)) = (port, data.try_into()) {
+        if let (FW_CFG_SELECTOR, Ok(key)) = (port, data.try_into()) {
             self.fw_cfg.select(u16::from_le_bytes(key));
             return PortEffect::None;
         }
-        if let (control::BASE, Ok(command)) = (port, data.try_into()) {
+        if let (CONTROL, Ok(command)) = (port, data.try_into()) {
             return match self.control.command(u32::from_le_bytes(command)) {
                 Some(Command::SaveRestore) => PortEffect::SaveRestore,
                 Some(Command::IntervalBegin) => PortEffect::IntervalBegin,
@@ -337,7 +345,7 @@ impl Devices {
     fn read_byte(&mut self, port: u16) -> u8 {
         match port {
             debugcon::PORT => debugcon::SIGNATURE,
-            fw_cfg::SELECTOR | fw_cfg::DATA => self.fw_cfg.read(),
+            FW_CFG_SELECTOR | FW_CFG_DATA => self.fw_cfg.read(),
             _ if CMOS_PORTS.contains(&port) => 0,
             pit::CONTROL_B => self.pit.read_control_b(self.now),
             _ if in_range(port, pit::BASE, pit::PORTS) => self.pit.read(port - pit::BASE, self.now),
@@ -350,7 +358,7 @@ impl Devices {
             _ if in_range(port, testdev::LINES, testdev::LINE_PORTS) => 0,
             _ if Power::owns(port) => self.power.read(port),
             // The status register has no narrow form.
-            _ if in_range(port, control::BASE, control::PORTS) || port == control::LABEL => ABSENT,
+            _ if in_range(port, CONTROL, CONTROL_PORTS) || port == CONTROL_LABEL => ABSENT,
             _ => match serial_register(port) {
                 Some(register) => self.serial.read(register),
                 None => {
@@ -364,11 +372,11 @@ impl Devices {
     fn write_byte(&mut self, port: u16, byte: u8) -> PortEffect {
         match port {
             debugcon::PORT => self.debug_console.write(byte),
-            control::LABEL => {
+            CONTROL_LABEL => {
                 return self.control.label_byte(byte).map_or(PortEffect::None, PortEffect::Label);
             }
             // fw_cfg is read-only.
-            fw_cfg::SELECTOR | fw_cfg::DATA => {}
+            FW_CFG_SELECTOR | FW_CFG_DATA => {}
             _ if CMOS_PORTS.contains(&port) || PIC_PORTS.contains(&port) || port == POST_PORT => {}
             pit::CONTROL_B => self.pit.write_control_b(byte, self.now),
             _ if in_range(port, pit::BASE, pit::PORTS) => self.pit.write(port - pit::BASE, byte, self.now),
@@ -392,7 +400,7 @@ impl Devices {
                 };
             }
             // The command register has no narrow form.
-            _ if in_range(port, control::BASE, control::PORTS) => {}
+            _ if in_range(port, CONTROL, CONTROL_PORTS) => {}
             _ => match serial_register(port) {
                 Some(register) => self.serial.write(register, byte),
                 None => self.unknown.record_write(port),

@@ -3,10 +3,11 @@
 //! Transmission is instant and the transmitter always ready. Not emulated (see `vm-superio`): FCR,
 //! line errors, modem status interrupts, baud rates.
 
+use crate::devices::Output;
 use core::convert::Infallible;
 use core::fmt;
 use serde::{Deserialize, Serialize};
-use std::io::{Sink, Write};
+use std::io::Sink;
 
 use vm_superio::serial::{NoEvents, SerialState};
 use vm_superio::{Serial as Uart, Trigger};
@@ -17,9 +18,6 @@ pub const IRQ: u8 = 4;
 pub const BASE: u16 = guest_protocol::ports::COM1;
 /// Number of ports.
 pub const PORTS: u16 = 8;
-
-/// Where a console's bytes go.
-pub type Output = Box<dyn Write + Send>;
 
 /// Interrupt enable bits ("Interrupt Enable Register" of the 16550 data sheet).
 mod ier {

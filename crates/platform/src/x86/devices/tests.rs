@@ -5,8 +5,9 @@ use std::io::{self, Write};
 use guest_protocol::{control as protocol, files, ports};
 use proptest::prelude::*;
 
-use super::fw_cfg::key;
 use super::*;
+use crate::devices::fw_cfg::key;
+use crate::devices::{Capture, FwCfgError, control};
 
 const COM1: u16 = ports::COM1;
 

@@ -5,30 +5,13 @@
 //! without. What somebody types is passed on as it comes.
 
 use super::Serial;
+use crate::devices::{Input, Typed};
 use std::collections::VecDeque;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError};
 use std::time::Duration;
 
 /// Most typed bytes that wait for the guest; more are dropped, as a full line would drop them.
 const MAX_TYPED: usize = 1 << 16;
-
-/// What a terminal passes on.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Typed {
-    /// Keys.
-    Bytes(Vec<u8>),
-    /// The user wants the run to end.
-    Quit,
-}
-
-/// Where input comes from.
-#[derive(Debug)]
-pub enum Input {
-    /// A file, line by line.
-    Script(Vec<u8>),
-    /// A terminal.
-    Live(Receiver<Typed>),
-}
 
 /// Passes input to the serial port.
 #[derive(Debug, Default)]

@@ -7,11 +7,6 @@ use crate::convert::count_u32;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Selector register, 16-bit writes. Byte reads of this port also return data, as in QEMU.
-pub const SELECTOR: u16 = guest_protocol::ports::FW_CFG_SELECTOR;
-/// Data register, byte reads.
-pub const DATA: u16 = guest_protocol::ports::FW_CFG_DATA;
-
 /// Selector keys with a fixed meaning. Numbers are little-endian.
 pub mod key {
     /// Four bytes "QEMU".
@@ -122,13 +117,13 @@ impl FwCfg {
     }
 
     /// Selector write: the next read gives the item's first byte.
-    pub(super) fn select(&mut self, key: u16) {
+    pub(crate) fn select(&mut self, key: u16) {
         self.selected = key & !WRITE_CHANNEL;
         self.offset = 0;
     }
 
     /// Next byte of the selected item; 0 past its end and for items that do not exist.
-    pub(super) fn read(&mut self) -> u8 {
+    pub(crate) fn read(&mut self) -> u8 {
         let Some(byte) = self.selected_item().get(self.offset).copied() else { return 0 };
         self.offset += 1;
         byte
