@@ -1,5 +1,6 @@
 //! No circle of imports among the files of a crate: what a file needs stands below it. Only a module and what is in
 //! it may name each other. Test modules are left out.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "test code")]
 
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 use std::collections::{BTreeMap, BTreeSet};

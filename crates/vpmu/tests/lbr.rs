@@ -82,7 +82,10 @@ fn is_canonical(address: u64) -> bool {
 
 /// The outcome of an operation that requests no PMI.
 fn quiet<T>(answer: Answer<T>) -> T {
-    answer.deliver(|| panic!("a PMI"))
+    let mut pmis = 0;
+    let outcome = answer.deliver(|| pmis += 1);
+    assert_eq!(pmis, 0);
+    outcome
 }
 
 impl Model {

@@ -37,7 +37,8 @@ fn overflown() -> Machine {
 /// Whatever notices the overflow, the guest gets its NMI, and once.
 #[test]
 fn every_way_to_notice_an_overflow_delivers_the_pmi() {
-    let ways: [(&str, fn(&mut Machine)); 7] = [
+    type Notice = fn(&mut Machine);
+    let ways: [(&str, Notice); 7] = [
         ("RDMSR", |machine| assert_eq!(machine.rdmsr(0x309, None), Ok(0))),
         ("WRMSR", |machine| assert_eq!(machine.wrmsr(0x186, 0, None), Ok(()))),
         ("WRMSR of GLOBAL_CTRL", |machine| assert_eq!(machine.wrmsr(0x38F, 0, None), Ok(()))),
