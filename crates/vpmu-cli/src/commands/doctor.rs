@@ -6,7 +6,7 @@ use crate::error::{CliError, chain};
 use crate::exit;
 use crate::output::{BAD, DIM, GOOD, HEADING, WARN, paint, print, print_json, report};
 use host_perf::{Finding, HostPmu, Status};
-use kvm_bindings::{KVM_CAP_PMU_CAPABILITY, KVM_MAX_CPUID_ENTRIES};
+use kvm_bindings::{KVM_API_VERSION, KVM_CAP_PMU_CAPABILITY, KVM_MAX_CPUID_ENTRIES};
 use kvm_ioctls::Kvm;
 use platform::memory::{GuestMemory, MIN_SIZE_MIB, MemoryConfig};
 use platform::x86::apic::ApicConfig;
@@ -151,7 +151,9 @@ fn try_engine(profile: &Profile) -> Result<u64, RunError> {
 }
 
 fn kvm_checks(engine: &Result<u64, RunError>) -> Vec<Check> {
-    let Ok(kvm) = Kvm::new() else {
+    // What opens need not be KVM: another file may stand in its place.
+    let version = KVM_API_VERSION as i32;
+    let Some(kvm) = Kvm::new().ok().filter(|kvm| kvm.get_api_version() == version) else {
         let check = match engine {
             Err(RunError::Engine(EngineError::Kvm(error))) => Check {
                 status: "missing",
@@ -162,7 +164,7 @@ fn kvm_checks(engine: &Result<u64, RunError>) -> Vec<Check> {
         };
         return vec![check];
     };
-    let mut checks = vec![Check::ok(format!("/dev/kvm opens, API version {}", kvm.get_api_version()))];
+    let mut checks = vec![Check::ok(format!("/dev/kvm opens, API version {version}"))];
     match engine {
         Ok(0) => checks.push(Check::warn(
             "KVM does not know the rate of the guest's TSC",
