@@ -280,4 +280,6 @@ impl Vpmu {
 #[cfg(test)]
 mod exhaustive;
 #[cfg(test)]
+mod test_guest;
+#[cfg(test)]
 mod tests;

@@ -1,13 +1,14 @@
 //! What a guest sees, rule by rule. Random sequences, and a naive model to compare with, are in the crate
 //! `properties`.
 
+use super::test_guest::Guest;
 use crate::event::Event;
 use crate::pmu::{CounterId, Fault, RdpmcContext};
 use crate::profile::{ICELAKE_SP, Profile, SAPPHIRE_RAPIDS, SKYLAKE_SP};
 use crate::register::intel::PerfCapabilities;
-use crate::source::{ScriptedSource, TopdownSlots};
+use crate::source::TopdownSlots;
 use crate::state::VpmuState;
-use crate::{Answer, ReadOutcome, Vpmu, WriteOutcome};
+use crate::{ReadOutcome, Vpmu};
 use alloc::vec::Vec;
 
 const WIDTH_MASK: u64 = (1 << 48) - 1;
@@ -21,62 +22,7 @@ const PERF_METRICS: u32 = 0x329;
 const INSTRUCTIONS: u64 = 0x43_00C0;
 const INT: u64 = 1 << 20;
 
-struct Guest {
-    pmu: Vpmu,
-    source: ScriptedSource,
-    /// A PMI has been requested since [`Guest::take_pmi`].
-    pmi: bool,
-}
-
 impl Guest {
-    fn on(profile: &Profile) -> Self {
-        Self { pmu: Vpmu::new(profile.clone()), source: ScriptedSource::new(), pmi: false }
-    }
-
-    /// The outcome of an operation; the PMI that it requests waits for [`Guest::take_pmi`].
-    fn note<T>(&mut self, answer: Answer<T>) -> T {
-        answer.deliver(|| self.pmi = true)
-    }
-
-    fn sync(&mut self) {
-        self.pmu.sync(&mut self.source).deliver(|| self.pmi = true);
-    }
-
-    fn take_pmi(&mut self) -> bool {
-        core::mem::take(&mut self.pmi)
-    }
-
-    fn save(&mut self) -> VpmuState {
-        let state = self.pmu.save(&mut self.source);
-        self.note(state)
-    }
-
-    fn wrmsr(&mut self, index: u32, value: u64) {
-        let answer = self.pmu.write_msr(index, value, &mut self.source);
-        assert_eq!(self.note(answer), WriteOutcome::Done, "{index:#x}={value:#x}");
-    }
-
-    fn wrmsr_fault(&mut self, index: u32, value: u64) -> Fault {
-        let answer = self.pmu.write_msr(index, value, &mut self.source);
-        match self.note(answer) {
-            WriteOutcome::Fault(fault) => fault,
-            other => panic!("wrmsr {index:#x} = {value:#x}: {other:?}"),
-        }
-    }
-
-    fn rdmsr(&mut self, index: u32) -> u64 {
-        let answer = self.pmu.read_msr(index, &mut self.source);
-        match self.note(answer) {
-            ReadOutcome::Value(value) => value,
-            other => panic!("rdmsr {index:#x}: {other:?}"),
-        }
-    }
-
-    fn rdpmc(&mut self, ecx: u32) -> ReadOutcome {
-        let answer = self.pmu.rdpmc(ecx, RdpmcContext::RING0, &mut self.source);
-        self.note(answer)
-    }
-
     fn run(&mut self, instructions: u64) {
         self.source.add_user(Event::InstRetiredAny, instructions);
     }
@@ -165,7 +111,7 @@ fn legacy_write_sign_extends_and_full_width_is_strict() {
     assert_eq!(guest.rdmsr(0x4C1), 0xFFFF_8000_0000);
     guest.wrmsr(0x4C1, 0xFF01_2345_6789);
     assert_eq!(guest.rdmsr(0xC1), 0xFF01_2345_6789);
-    assert_eq!(guest.wrmsr_fault(0x4C1, 1 << 48), Fault::ReservedBits(1 << 48));
+    assert_eq!(guest.fault(0x4C1, 1 << 48), Fault::ReservedBits(1 << 48));
     guest.wrmsr(0x309, u64::MAX);
     assert_eq!(guest.rdmsr(0x309), WIDTH_MASK, "excess bits of a fixed counter are dropped");
 }
@@ -261,9 +207,9 @@ fn legacy_freeze_shows_in_debugctl_at_once() {
 fn version_2_has_no_version_4_registers() {
     let old = ICELAKE_SP.with_intel(|pmu| pmu.version = 2);
     let mut guest = Guest::on(&old);
-    assert_eq!(guest.wrmsr_fault(0x391, 0), Fault::Absent);
+    assert_eq!(guest.fault(0x391, 0), Fault::Absent);
     assert_eq!(guest.pmu.read_msr(0x392, &mut guest.source), ReadOutcome::Fault(Fault::Absent));
-    assert_eq!(guest.wrmsr_fault(STATUS_RESET, 1 << 59), Fault::ReservedBits(1 << 59));
+    assert_eq!(guest.fault(STATUS_RESET, 1 << 59), Fault::ReservedBits(1 << 59));
 }
 
 #[test]
@@ -272,7 +218,7 @@ fn status_set_sets_bits_and_raises_no_pmi() {
     guest.wrmsr(0x391, 1 << 48 | 1 << 35 | 1);
     assert_eq!(guest.rdmsr(GLOBAL_STATUS), 1 << 48 | 1 << 35 | 1);
     assert!(!guest.take_pmi());
-    assert_eq!(guest.wrmsr_fault(GLOBAL_STATUS, 0), Fault::ReadOnly);
+    assert_eq!(guest.fault(GLOBAL_STATUS, 0), Fault::ReadOnly);
 }
 
 /// As LIKWID writes at every start: bits 63 and 62 whatever the debug store is. Only one of the two can be set.
@@ -284,7 +230,7 @@ fn status_bits_62_and_63_need_no_debug_store() {
         assert_eq!(guest.rdmsr(GLOBAL_STATUS), 1 << 62);
         guest.wrmsr(STATUS_RESET, 0xC000_0007_0000_000F);
         assert_eq!(guest.rdmsr(GLOBAL_STATUS), 0);
-        assert_eq!(guest.wrmsr_fault(0x391, 1 << 63), Fault::ReservedBits(1 << 63));
+        assert_eq!(guest.fault(0x391, 1 << 63), Fault::ReservedBits(1 << 63));
     }
 }
 
@@ -296,7 +242,7 @@ fn inuse_is_computed() {
     assert_eq!(guest.rdmsr(0x392), 1 << 35 | 1 << 2);
     guest.wrmsr(FIXED_CTR_CTRL, 0x8000);
     assert_eq!(guest.rdmsr(0x392), 1 << 63 | 1 << 2);
-    assert_eq!(guest.wrmsr_fault(0x392, 0), Fault::ReadOnly);
+    assert_eq!(guest.fault(0x392, 0), Fault::ReadOnly);
 }
 
 #[test]
@@ -307,7 +253,7 @@ fn misc_enable_keeps_its_announcements() {
     let value = 0x4_00C5_0809 | original & 0x1880;
     guest.wrmsr(0x1A0, value);
     assert_eq!(guest.rdmsr(0x1A0), value);
-    assert_eq!(guest.wrmsr_fault(0x1A0, original & !(1 << 12)), Fault::FixedBits(1 << 12));
+    assert_eq!(guest.fault(0x1A0, original & !(1 << 12)), Fault::FixedBits(1 << 12));
     guest.wrmsr(0x1A0, value & !(1 << 7));
     assert_eq!(guest.rdmsr(0x1A0), value, "bit 7 cannot be written");
     guest.wrmsr(0x1A0, value | 1 << 38);

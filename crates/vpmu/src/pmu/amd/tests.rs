@@ -1,12 +1,12 @@
-//! What a guest of an AMD CPU sees, rule by rule. Random sequences against a naive model are in
-//! `tests/amd_model.rs`.
+//! What a guest of an AMD CPU sees, rule by rule. Random sequences, and a naive model to compare with, are in the crate
+//! `properties`.
 
 use crate::event::Event;
-use crate::pmu::{Fault, RdpmcContext};
+use crate::pmu::Fault;
+use crate::pmu::test_guest::Guest;
 use crate::profile::{Profile, ZEN2, ZEN4, ZEN5};
-use crate::source::ScriptedSource;
 use crate::state::VpmuState;
-use crate::{Answer, BranchKind, BranchRecord, ReadOutcome, Vpmu, WriteOutcome};
+use crate::{BranchKind, BranchRecord, ReadOutcome, Vpmu};
 
 const CTL0: u32 = 0xC001_0200;
 const CTR0: u32 = 0xC001_0201;
@@ -25,64 +25,9 @@ const FLOPS: u64 = 0x43_FF03;
 const MERGE: u64 = 0xF_0040_00FF;
 const WIDTH: u64 = (1 << 48) - 1;
 
-struct Guest {
-    pmu: Vpmu,
-    source: ScriptedSource,
-    /// A PMI has been requested since [`Guest::take_pmi`].
-    pmi: bool,
-}
-
 impl Guest {
-    fn on(profile: &Profile) -> Self {
-        Self { pmu: Vpmu::new(profile.clone()), source: ScriptedSource::new(), pmi: false }
-    }
-
-    /// The outcome of an operation; the PMI that it requests waits for [`Guest::take_pmi`].
-    fn note<T>(&mut self, answer: Answer<T>) -> T {
-        answer.deliver(|| self.pmi = true)
-    }
-
-    fn sync(&mut self) {
-        self.pmu.sync(&mut self.source).deliver(|| self.pmi = true);
-    }
-
-    fn take_pmi(&mut self) -> bool {
-        core::mem::take(&mut self.pmi)
-    }
-
-    fn save(&mut self) -> VpmuState {
-        let state = self.pmu.save(&mut self.source);
-        self.note(state)
-    }
-
-    fn rdmsr(&mut self, index: u32) -> u64 {
-        let answer = self.pmu.read_msr(index, &mut self.source);
-        match self.note(answer) {
-            ReadOutcome::Value(value) => value,
-            other => panic!("RDMSR {index:#x}: {other:?}"),
-        }
-    }
-
-    fn wrmsr(&mut self, index: u32, value: u64) {
-        let answer = self.pmu.write_msr(index, value, &mut self.source);
-        assert_eq!(self.note(answer), WriteOutcome::Done, "{index:#x}");
-    }
-
-    fn fault(&mut self, index: u32, value: u64) -> Fault {
-        let answer = self.pmu.write_msr(index, value, &mut self.source);
-        match self.note(answer) {
-            WriteOutcome::Fault(fault) => fault,
-            other => panic!("WRMSR {index:#x}: {other:?}"),
-        }
-    }
-
-    fn rdpmc(&mut self, ecx: u32) -> ReadOutcome {
-        let answer = self.pmu.rdpmc(ecx, RdpmcContext::RING0, &mut self.source);
-        self.note(answer)
-    }
-
     /// Retires instructions in ring 3 and looks, as an engine does when a deadline is reached.
-    fn run(&mut self, instructions: u64) {
+    fn retire(&mut self, instructions: u64) {
         self.source.add_user(Event::ExRetInstr, instructions);
         self.sync();
     }
@@ -104,7 +49,7 @@ fn both_addresses_reach_the_same_register() {
         guest.wrmsr(CTR0 + 2 * n, 0x1234_5678_9ABC);
         assert_eq!(guest.rdmsr(LEGACY_CTR0 + n), 0x1234_5678_9ABC);
     }
-    guest.run(5);
+    guest.retire(5);
     assert_eq!(guest.rdmsr(LEGACY_CTR0 + 3), 0x1234_5678_9AC1);
     assert_eq!(guest.rdpmc(3), ReadOutcome::Value(0x1234_5678_9AC1));
 }
@@ -152,12 +97,12 @@ fn an_overflow_wraps_and_asks_for_a_pmi_only_with_int() {
     let mut guest = Guest::on(&ZEN2);
     guest.wrmsr(CTL0, INSTRUCTIONS);
     guest.wrmsr(CTR0, (-3_i64) as u64);
-    guest.run(5);
+    guest.retire(5);
     assert_eq!(guest.rdmsr(CTR0), 2);
     assert!(!guest.take_pmi());
     guest.wrmsr(CTL0, INSTRUCTIONS | INT);
     guest.wrmsr(CTR0, WIDTH);
-    guest.run(1);
+    guest.retire(1);
     assert!(guest.take_pmi());
     assert!(!guest.take_pmi());
 }
@@ -170,20 +115,20 @@ fn status_is_set_with_and_without_int_and_freezing_needs_it() {
     guest.wrmsr(CTL0 + 2, INSTRUCTIONS | INT);
     guest.wrmsr(CTR0, WIDTH - 9);
     guest.wrmsr(CTR0 + 2, WIDTH - 99);
-    guest.run(10);
+    guest.retire(10);
     assert_eq!(guest.rdmsr(STATUS), 1, "no freeze without INT");
     assert!(!guest.take_pmi());
-    guest.run(90);
+    guest.retire(90);
     assert_eq!(guest.rdmsr(STATUS), 0x0C00_0000_0000_0003);
     assert!(guest.take_pmi());
-    guest.run(50);
+    guest.retire(50);
     assert_eq!((guest.rdmsr(CTR0), guest.rdmsr(CTR0 + 2)), (90, 0), "frozen");
     // As Linux acknowledges.
     guest.wrmsr(STATUS_CLR, u64::MAX);
-    guest.run(5);
+    guest.retire(5);
     assert_eq!((guest.rdmsr(CTR0), guest.rdmsr(CTR0 + 2)), (95, 5));
     guest.wrmsr(STATUS_SET, 1 << 59 | 1 << 4);
-    guest.run(5);
+    guest.retire(5);
     assert_eq!(guest.rdmsr(CTR0), 95, "setting PMCF freezes");
     assert!(!guest.take_pmi(), "setting status bits interrupts nobody");
 }
@@ -194,9 +139,9 @@ fn the_global_control_gates_each_counter() {
     assert_eq!(guest.rdmsr(GLOBAL_CTL), 0x3F, "after RESET");
     guest.wrmsr(CTL0, INSTRUCTIONS);
     guest.wrmsr(LEGACY_CTL0 + 3, INSTRUCTIONS);
-    guest.run(10);
+    guest.retire(10);
     guest.wrmsr(GLOBAL_CTL, 1 << 3);
-    guest.run(10);
+    guest.retire(10);
     assert_eq!((guest.rdmsr(CTR0), guest.rdmsr(LEGACY_CTR0 + 3)), (10, 20));
 }
 
@@ -208,7 +153,7 @@ fn privilege_bits_select_and_an_unknown_event_stands_still() {
     guest.wrmsr(CTL0 + 4, 0x40_00C0);
     guest.wrmsr(CTL0 + 6, 0x7_0043_00FE);
     guest.source.add_os(Event::ExRetInstr, 7);
-    guest.run(5);
+    guest.retire(5);
     let counts: [u64; 4] = [0, 2, 4, 6].map(|n| guest.rdmsr(CTR0 + n));
     assert_eq!(counts, [7, 5, 0, 0]);
 }
@@ -256,9 +201,9 @@ mod merge {
         guest.wrmsr(CTR0 + 2, 0xFFFF);
         guest.wrmsr(CTR0, WIDTH - 9);
         assert_eq!(guest.rdmsr(CTR0), u64::MAX - 9);
-        guest.run(9);
+        guest.retire(9);
         assert!(!guest.pmi);
-        guest.run(3);
+        guest.retire(3);
         assert!(guest.take_pmi());
         assert_eq!((guest.rdmsr(STATUS), guest.rdmsr(CTR0), guest.rdmsr(CTR0 + 2)), (1, 2, 0));
     }
@@ -286,7 +231,7 @@ mod merge {
         guest.wrmsr(CTL0 + 2, MERGE & !(1 << 22));
         guest.wrmsr(CTL0 + 4, MERGE);
         guest.wrmsr(CTL0 + 6, INSTRUCTIONS);
-        guest.run(10);
+        guest.retire(10);
         let counts: [u64; 4] = [0, 2, 4, 6].map(|n| guest.rdmsr(CTR0 + n));
         assert_eq!(counts, [10, 3, 0, 10]);
     }
@@ -295,10 +240,10 @@ mod merge {
     fn both_halves_must_be_enabled_globally() {
         let mut guest = pair(&ZEN4, INSTRUCTIONS);
         guest.wrmsr(GLOBAL_CTL, 1);
-        guest.run(10);
+        guest.retire(10);
         assert_eq!(guest.rdmsr(CTR0), 0);
         guest.wrmsr(GLOBAL_CTL, 3);
-        guest.run(10);
+        guest.retire(10);
         assert_eq!(guest.rdmsr(CTR0), 10);
     }
 
@@ -319,9 +264,9 @@ mod merge {
         let mut guest = pair(&ZEN4, INSTRUCTIONS | INT);
         guest.wrmsr(CTR0 + 2, 0x1_0000_FFFF);
         guest.wrmsr(CTR0, WIDTH - 9);
-        guest.run(5);
+        guest.retire(5);
         guest.restored(&ZEN4);
-        guest.run(6);
+        guest.retire(6);
         assert_eq!((guest.rdmsr(CTR0), guest.rdmsr(CTR0 + 2)), (1, 0x1_0000_0000));
         assert!(guest.take_pmi());
     }
