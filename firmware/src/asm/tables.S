@@ -57,7 +57,7 @@ idt:
 
 # --- page tables --------------------------------------------------------------------------------
 # Identity map of the low 4 GiB. Present, writable, user, accessed (and dirty on leaves) are set
-# from the start, so nobody ever has to update an entry.
+# from the start, so that no entry ever needs an update.
     .set PAGE_TABLE_FLAGS, 0x27
     .set PAGE_4K, 0x67
     .set PAGE_2M, 0xE7

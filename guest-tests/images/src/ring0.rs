@@ -27,7 +27,7 @@ fn undefined_instruction() -> ! {
 /// Empties the interrupt table and raises an exception: neither it nor the faults that follow can be
 /// delivered, so the CPU shuts down.
 pub fn triple_fault() -> ! {
-    // SAFETY: the end of this program; nobody else runs.
+    // SAFETY: the end of this program; nothing else runs.
     unsafe { (&raw mut firmware_idt).write_volatile([[0; 2]; 256]) };
     undefined_instruction()
 }
@@ -36,7 +36,7 @@ pub fn triple_fault() -> ! {
 pub fn enter(code: unsafe extern "C" fn() -> !) -> ! {
     let address = code as *const () as u64;
     let low = address & 0xFFFF | KERNEL_CS << 16 | INTERRUPT_GATE | (address >> 16 & 0xFFFF) << 48;
-    // SAFETY: the gate leads to code that never returns; nobody else runs.
+    // SAFETY: the gate leads to code that never returns; nothing else runs.
     unsafe { (&raw mut firmware_idt[INVALID_OPCODE]).write_volatile([low, address >> 32]) };
     undefined_instruction()
 }

@@ -204,7 +204,7 @@ impl Register {
         self
     }
 
-    /// What it held before anybody had written to it.
+    /// What it held before anything had written to it.
     #[track_caller]
     pub fn resets_to(&self, value: u64) {
         let found = power_on_value(self.msr).or_else(|| rdmsr(self.msr).ok());
@@ -268,7 +268,7 @@ pub fn status_bit_exists(cpu: &Cpu, bit: u32) -> bool {
     }
 }
 
-/// Valid bits of OFFCORE_RSP_x and of FRONTEND on the models that somebody has written them down for (Linux
+/// Valid bits of OFFCORE_RSP_x and of FRONTEND on the models for which Linux lists them (
 /// `intel_skl_extra_regs`, `intel_icl_extra_regs`, `intel_glc_extra_regs`).
 #[must_use]
 pub fn event_register_bits() -> Option<(u64, u64)> {

@@ -91,7 +91,7 @@ pub(crate) fn initialise(info: &BootInfo) {
             .map(|i| peek(command_line + i))
             .map(|[byte]| byte)
             .take_while(|byte| *byte != 0);
-        // SAFETY: nobody else runs yet, so nobody holds a reference to the text.
+        // SAFETY: nothing else runs yet, so there is no other reference to the text.
         let copy = unsafe { &mut *COMMAND_LINE.get() };
         bytes.for_each(|byte| copy.push(char::from(byte)));
     }

@@ -46,7 +46,7 @@ impl fmt::Write for Console {
 
 /// Prints to COM1; the function behind [`print!`](crate::print).
 pub fn print(arguments: fmt::Arguments<'_>) {
-    // The console itself never fails; a failing Display has nobody else to tell.
+    // The console itself never fails; a failing Display has nowhere else to report to.
     let _ = fmt::Write::write_fmt(&mut Console, arguments);
 }
 

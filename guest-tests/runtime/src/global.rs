@@ -2,7 +2,7 @@
 
 use core::cell::UnsafeCell;
 
-/// A static that its module reads and writes through raw pointers. Whoever dereferences them
+/// A static that its module reads and writes through raw pointers. Code that dereferences them
 /// answers for aliasing, also with handlers, which may run between any two instructions.
 #[derive(Debug)]
 pub(crate) struct Global<T>(UnsafeCell<T>);

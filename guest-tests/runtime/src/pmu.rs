@@ -46,12 +46,12 @@ fn noted() -> impl Iterator<Item = u32> {
     NOTED.into_iter().flat_map(|(first, count)| first..first + count)
 }
 
-/// Keeps what the PMU's registers hold before anybody has touched them.
+/// Keeps what the PMU's registers hold before anything has touched them.
 pub(crate) fn note_power_on_values() {
     if PerfMon::discover().version == 0 {
         return;
     }
-    // SAFETY: nobody reads before this returns.
+    // SAFETY: nothing reads before this returns.
     let values = unsafe { &mut *POWER_ON.get() };
     values.iter_mut().zip(noted()).for_each(|(value, msr)| *value = rdmsr(msr).ok());
 }

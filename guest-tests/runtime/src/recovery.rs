@@ -19,7 +19,7 @@ pub enum Failure {
     },
     /// The test found that it makes no sense here, and says why.
     Skip(Text<128>),
-    /// An exception that nobody handled.
+    /// An exception without a handler.
     Fault(Fault),
     /// An interrupt or NMI without a handler.
     UnexpectedInterrupt {
@@ -88,7 +88,7 @@ pub(crate) fn run<F: FnOnce() -> R, R>(body: F) -> Result<R, Failure> {
     // registers as they were, whether `call` returned or was abandoned.
     let abandoned = unsafe { guest_runtime_try(call::<F, R>, (&raw mut slot).cast()) } != 0;
     if abandoned {
-        // SAFETY: `throw` has stored the failure and its code is gone; nobody else refers to it.
+        // SAFETY: `throw` has stored the failure and its code is gone; nothing else refers to it.
         let failure = unsafe { (*LAST.get()).take() };
         return Err(
             failure.unwrap_or_else(|| Failure::message(format_args!("unknown failure"), Location::caller()))

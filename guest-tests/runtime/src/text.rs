@@ -20,7 +20,7 @@ impl<const N: usize> Text<N> {
     #[must_use]
     pub fn format(arguments: fmt::Arguments<'_>) -> Self {
         let mut text = Self::new();
-        // A Display that fails leaves what it wrote before; there is nobody to tell.
+        // A Display that fails leaves what it wrote before, and that is the text.
         let _ = fmt::Write::write_fmt(&mut text, arguments);
         text
     }

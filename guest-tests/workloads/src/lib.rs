@@ -261,7 +261,7 @@ pub const ALL: &[Workload] = &[
     },
     Workload {
         name: "locks",
-        summary: "two locked additions to memory that nobody else uses",
+        summary: "two locked additions to memory that nothing else uses",
         dominant: Some(Category::MemoryBound),
         memory_words: 0,
         batch: BATCH,

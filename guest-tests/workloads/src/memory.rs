@@ -96,7 +96,7 @@ struct Line(AtomicU64);
 #[inline(never)]
 pub(crate) fn locks(_: &mut [u64], iterations: u64) -> u64 {
     let lines = [Line(AtomicU64::new(0)), Line(AtomicU64::new(0))];
-    // Somebody else might know the address, so the compiler leaves every addition.
+    // Other code might know the address, so the compiler leaves every addition.
     let [first, second] = black_box(&lines);
     for _ in 0..iterations {
         first.0.fetch_add(1, Ordering::Relaxed);

@@ -21,7 +21,7 @@ const SEPARATION: usize = 3;
 /// 31 words of state two by two, then the place of the next one.
 pub(crate) const MEMORY_WORDS: usize = WORDS.div_ceil(2) + 1;
 
-/// The state as `srandom(1)` leaves it: powers of 16807 modulo 2^31 - 1, and ten rounds that nobody sees.
+/// The state as `srandom(1)` leaves it: powers of 16807 modulo 2^31 - 1, and ten rounds that are discarded.
 pub(crate) fn prepare(memory: &mut [u64]) {
     let mut words = [0; WORDS];
     let mut word = 1_u64;

@@ -270,7 +270,7 @@ fn global_registers_have_a_bit_for_each_counter() {
     check_eq!(read(GLOBAL_STATUS), 0);
 }
 
-/// Status bits are set with and without INT, and setting them by hand interrupts nobody.
+/// Status bits are set with and without INT, and setting them by hand raises no interrupt.
 #[guest_test(needs(perfmon_v2))]
 fn every_overflow_sets_its_status_bit() {
     enable_globally();

@@ -24,7 +24,7 @@ const MXCSR_DEFAULT: u32 = 0x1F80;
 /// FTZ and DAZ.
 const MXCSR_FLUSHING: u32 = 0x9FC0;
 
-/// Skips the test where nobody models the core: there uops are not known by cycle.
+/// Skips the test where the core has no model: there uops are not known by cycle.
 fn needs_a_core() {
     if cpu::family_model() == (6, 0x55) {
         skip!("ASSISTS.FP and UOPS_RETIRED.SLOTS have other codes on Skylake");

@@ -54,7 +54,7 @@ fn panic_in_handler() {
     spin_until(1_000_000_000, || false);
 }
 
-/// An interrupt that nobody expects.
+/// An unexpected interrupt.
 #[guest_test]
 fn unexpected_interrupt() {
     apic::send_to_self(0x60);

@@ -103,7 +103,7 @@ fn any_thread_is_deprecated() {
     check_eq!(leaf.edx & 0xFFF0_E000, 0x8000);
 }
 
-/// Leaf 0AH is the one that this CPU has on silicon, except that EBX may also name events that nobody counts here.
+/// Leaf 0AH is the one that this CPU has on silicon, except that EBX may also name events that are not counted here.
 #[guest_test(needs(vpmu))]
 fn leaf_0a_is_as_on_silicon() {
     let leaf = cpuid(0xA, 0);

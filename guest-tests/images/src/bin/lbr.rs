@@ -431,7 +431,7 @@ fn last_exception_is_the_branch_before_it() {
     if lbr() == Lbr::Arch {
         check_eq!(read(LER_INFO), info & 0xEF << 56, "INFO without the cycle count");
     }
-    // What nobody records stays.
+    // What is not recorded anew stays.
     read(DEBUGCTL);
     check_eq!(read(LER_FROM), from, "FROM after interrupts while nothing is recorded");
 }

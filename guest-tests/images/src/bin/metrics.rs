@@ -183,7 +183,7 @@ fn saved_pair_can_be_restored() {
     count_metrics();
     window(SLOTS_AND_METRICS, busy);
     let saved = pair();
-    // Somebody else uses the pair meanwhile.
+    // Another task uses the pair meanwhile.
     clear_metrics();
     window(SLOTS_AND_METRICS, busy);
     write(SLOTS, saved.0);

@@ -234,7 +234,7 @@ fn fixed_counters_raise_pmis() {
     }
 }
 
-/// Without INT or the PMI bit an overflow sets the status and interrupts nobody.
+/// Without INT or the PMI bit an overflow sets the status and raises no interrupt.
 #[guest_test(needs(pmu))]
 fn no_pmi_without_int() {
     pmi::as_nmi();

@@ -8,7 +8,7 @@ use guest_runtime::{cpuid, skip};
 
 guest_runtime::image!();
 
-/// Skips where nobody has written down which event registers the model has.
+/// Skips where it is not known which event registers the model has.
 fn has_event_registers() -> bool {
     if event_register_bits().is_none() {
         skip!("no data about this model");

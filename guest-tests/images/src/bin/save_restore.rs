@@ -153,7 +153,7 @@ fn stopped_counters_stay_stopped() {
     check_eq!([gp(0), fixed(0)], stopped);
 }
 
-/// An overflow that nobody has acknowledged is still in the status, and can be acknowledged.
+/// An overflow that has not been acknowledged is still in the status, and can be acknowledged.
 #[guest_test(needs(vpmu, pmu))]
 fn pending_status_is_kept() {
     count(0, event::INSTRUCTIONS);

@@ -1,4 +1,4 @@
-//! Loops of one kind of instruction each, for measuring how fast an engine executes them. Whoever watches the
+//! Loops of one kind of instruction each, for measuring how fast an engine executes them. What watches the
 //! console takes the time from a loop's `begin` line to its `end` line.
 //!
 //! Command line: `scale=N` sets the length of each loop, in about ten million instructions (default 1); `pmu` has
@@ -126,7 +126,7 @@ fn measure(mix: &Mix, memory: &mut [u64], scale: u64, counting: bool) {
     memory.fill(0);
     // 1.0, so that floating-point numbers stay in range.
     memory[..2].fill(0x3FF0_0000_0000_0000);
-    // Whoever translates code has done it before the measurement.
+    // An engine that translates code has done it before the measurement.
     (mix.run)(memory, 1000);
     println!("begin {}", mix.name);
     if counting {

@@ -30,7 +30,7 @@ fn main() -> ExitCode {
     checks.check("separates privilege levels", levels(&host).map_err(text).and_then(|result| result));
     if is_intel() {
         checks.check(
-            "guest mode, which nobody is in, counts nothing",
+            "guest mode, in which nothing runs, counts nothing",
             guest_only(&host).map_err(text).and_then(|r| r),
         );
     } else {

@@ -44,7 +44,7 @@ fn open(config: u64, period: u64) -> io::Result<OwnedFd> {
     attr.set_disabled(1);
     attr.set_exclude_kernel(1);
     attr.set_exclude_guest(1);
-    // SAFETY: the attribute is valid; the call opens a descriptor that nobody else owns.
+    // SAFETY: the attribute is valid; the call opens a descriptor with no other owner.
     unsafe {
         let fd = perf_event_open(&raw mut attr, 0, -1, -1, 0);
         if fd < 0 { Err(io::Error::last_os_error()) } else { Ok(OwnedFd::from_raw_fd(fd)) }
