@@ -82,7 +82,7 @@ fn of_dependencies(metadata: &Value) -> Vec<String> {
         let (name, licence, needed) =
             (word(package, "name"), word(package, "license"), word(package, "rust_version"));
         if !LICENCES.contains(&licence) {
-            wrong.push(format!("{name} has the licence {licence:?}, which nobody has looked at"));
+            wrong.push(format!("{name} has the licence {licence:?}, which is not on the list of accepted ones"));
         }
         if version(needed) > promised {
             wrong.push(format!("{name} needs Rust {needed}, later than rust-version"));
@@ -168,7 +168,7 @@ mod tests {
         assert_eq!(wrong("MIT", json!("1.100")), ["other needs Rust 1.100, later than rust-version"]);
         assert_eq!(
             wrong("GPL-3.0-only", json!("1.56")),
-            ["other has the licence \"GPL-3.0-only\", which nobody has looked at"]
+            ["other has the licence \"GPL-3.0-only\", which is not on the list of accepted ones"]
         );
     }
 

@@ -4,7 +4,7 @@
 //! cargo run -p vpmu --example embed
 //! ```
 //!
-//! The vPMU does not run guests, trap instructions or deliver interrupts; whoever embeds it does:
+//! The vPMU does not run guests, trap instructions or deliver interrupts; its embedder does:
 //!
 //! 1. trap RDMSR and WRMSR of [`trapped_ranges`](vpmu::Profile::trapped_ranges), RDPMC and CPUID,
 //!    and pass them on (the example `kvm` does);

@@ -1,7 +1,7 @@
 //! A virtual performance monitoring unit (PMU): the register state machine of one vCPU.
 //!
 //! The crate is pure. It performs no I/O, reads no clock, allocates little and contains no unsafe
-//! code. Whoever embeds it traps the guest's RDMSR, WRMSR, RDPMC and CPUID, passes them to a
+//! code. Its embedder traps the guest's RDMSR, WRMSR, RDPMC and CPUID, passes them to a
 //! [`Vpmu`], and supplies event counts through a [`CountsSource`].
 //!
 //! | module | what it is |

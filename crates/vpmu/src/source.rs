@@ -59,7 +59,7 @@ impl PrivilegeFilter {
 
     /// What counts of a total for each privilege level: `os` at CPL 0, `usr` at CPL 1 to 3.
     ///
-    /// Whoever counts by privilege level answers [`CountsSource::total`] and [`CountsSource::topdown`] with it.
+    /// A source that counts by privilege level answers [`CountsSource::total`] and [`CountsSource::topdown`] with it.
     ///
     /// ```
     /// use vpmu::{PrivilegeFilter, TopdownSlots};

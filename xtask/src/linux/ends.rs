@@ -17,7 +17,7 @@ struct End {
 /// The kernel can reset in several ways; `reboot=t` on its command line is the first of them.
 const ENDS: [End; 7] = [
     End { script: "poweroff -f", kind: "powered-off", exit_code: 0, warning: None },
-    // A shell that waits for a line that nobody will type.
+    // A shell that waits for a line that is never typed.
     End { script: "read line < /dev/console", kind: "idle", exit_code: 4, warning: None },
     End { script: "reboot -f", kind: "triple-fault", exit_code: 4, warning: None },
     End {

@@ -175,7 +175,7 @@ impl Vpmu {
         each!(&self.machine, own => own.branch_filter())
     }
 
-    /// A branch has been taken. Branches that nobody wants recorded are dropped.
+    /// A branch has been taken. Branches that are not to be recorded are dropped.
     #[inline]
     pub fn record_branch(&mut self, branch: &BranchRecord) {
         each!(&mut self.machine, own => own.record_branch(branch));
@@ -238,7 +238,7 @@ impl Vpmu {
     }
 
     /// `count` branches that the [filter](Self::branch_filter) admits have been taken, and the engine does not say
-    /// which: before anybody looks it records more of them than the stack has entries. Only while no record
+    /// which: before the stack is read it records more of them than the stack has entries. Only while no record
     /// [needs them](Self::needs_every_branch).
     pub fn skip_branches(&mut self, count: u64) {
         match &mut self.machine {

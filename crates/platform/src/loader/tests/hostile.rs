@@ -1,4 +1,4 @@
-//! Images that nobody made on purpose: mutated, cut and random ones. Whatever they are, the loader
+//! Images that no tool makes: mutated, cut and random ones. Whatever they are, the loader
 //! answers, and what it loads obeys its own rules.
 
 use proptest::collection::vec;

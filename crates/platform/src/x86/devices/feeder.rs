@@ -2,7 +2,7 @@
 //!
 //! A script is fed a line at a time, each when the guest waits: it has switched the receive interrupt on and halts
 //! with nothing left to read. That depends on nothing but the guest, so a run with a script is as repeatable as one
-//! without. What somebody types is passed on as it comes.
+//! without. What a user types is passed on as it comes.
 
 use super::Serial;
 use crate::devices::{Input, Typed};
@@ -29,7 +29,7 @@ impl Feeder {
         }
     }
 
-    /// Somebody may type.
+    /// A user may type.
     pub(super) fn is_live(&self) -> bool {
         self.live.is_some()
     }
@@ -64,7 +64,7 @@ impl Feeder {
         self.push(serial, line) > 0
     }
 
-    /// Waits for somebody to type, at most so long. True if somebody did.
+    /// Waits for input, at most so long. True if there was some.
     pub(super) fn wait(&mut self, serial: &mut Serial, timeout: Duration) -> bool {
         let Some(receiver) = &self.live else { return false };
         match receiver.recv_timeout(timeout) {
@@ -121,7 +121,7 @@ mod tests {
         let mut serial = Serial::default();
         let mut feeder = Feeder::new(Input::Script(b"ls\npwd".to_vec()));
         feeder.poll(&mut serial);
-        assert!(!feeder.idle(&mut serial), "nobody listens");
+        assert!(!feeder.idle(&mut serial), "the guest does not listen");
         serial.write(IER, RECEIVE);
         assert!(feeder.idle(&mut serial));
         assert!(!feeder.idle(&mut serial), "the line has not been read");

@@ -175,18 +175,18 @@ impl Devices {
         self.input.idle(&mut self.serial)
     }
 
-    /// Waits for somebody to type, at most so long of the host's time. True if somebody did.
+    /// Waits for input, at most so long of the host's time. True if there was some.
     pub fn wait_for_input(&mut self, timeout: Duration) -> bool {
         self.input.wait(&mut self.serial, timeout)
     }
 
-    /// Somebody may type, so that the host's time matters.
+    /// A user may type, so that the host's time matters.
     #[must_use]
     pub fn has_live_input(&self) -> bool {
         self.input.is_live()
     }
 
-    /// Whoever types wants the run to end.
+    /// The user at the console wants the run to end.
     #[must_use]
     pub fn quit_requested(&self) -> bool {
         self.input.wants_quit()
@@ -283,7 +283,7 @@ impl Devices {
         &mut self.fw_cfg
     }
 
-    /// Ports that the guest touched and nobody answered.
+    /// Ports that the guest touched and no device answered.
     pub fn unknown_ports(&self) -> &UnknownPorts {
         &self.unknown
     }

@@ -130,7 +130,7 @@ fn status_is_set_with_and_without_int_and_freezing_needs_it() {
     guest.wrmsr(STATUS_SET, 1 << 59 | 1 << 4);
     guest.retire(5);
     assert_eq!(guest.rdmsr(CTR0), 95, "setting PMCF freezes");
-    assert!(!guest.take_pmi(), "setting status bits interrupts nobody");
+    assert!(!guest.take_pmi(), "setting status bits raises no interrupt");
 }
 
 #[test]
