@@ -82,7 +82,9 @@ fn of_dependencies(metadata: &Value) -> Vec<String> {
         let (name, licence, needed) =
             (word(package, "name"), word(package, "license"), word(package, "rust_version"));
         if !LICENCES.contains(&licence) {
-            wrong.push(format!("{name} has the licence {licence:?}, which is not on the list of accepted ones"));
+            wrong.push(format!(
+                "{name} has the licence {licence:?}, which is not on the list of accepted ones"
+            ));
         }
         if version(needed) > promised {
             wrong.push(format!("{name} needs Rust {needed}, later than rust-version"));

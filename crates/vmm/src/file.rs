@@ -9,7 +9,7 @@ use tempfile::NamedTempFile;
 /// Mode of a new file, before the umask.
 const MODE: u32 = 0o666;
 
-/// Gives the file this content. Whoever opens it, and however this ends, finds either the old content or the new
+/// Gives the file this content. A reader, however this ends, finds either the old content or the new
 /// one. What is no regular file (a pipe, `/dev/stdout`) is written to as it is.
 ///
 /// # Errors

@@ -36,8 +36,8 @@ const SUM_PER_CYCLE: u64 = ACCESSES_PER_CYCLE * EventUnion::MOST as u64;
 /// Most branches, exceptions and interrupts of one instruction that a deadline reckons with.
 const BRANCHES_AND_EVENTS: u64 = 4;
 
-/// What the engine's CPU has retired, shared with the source. The engine sets it whenever somebody
-/// may look.
+/// What the engine's CPU has retired, shared with the source. The engine sets it whenever it may
+/// be read.
 #[derive(Debug, Clone, Default)]
 pub struct Retired(Rc<Cell<Totals>>);
 

@@ -1,4 +1,4 @@
-//! The caches in CPUID: those of the profile's core, for one CPU that shares them with nobody.
+//! The caches in CPUID: those of the profile's core, for one CPU that shares them with no other.
 //!
 //! Sizes, ways and sets are the ones that the model of the core works with, so that a guest is told of what it would
 //! run on with `--detail timing`. Both engines say the same: KVM's guests run on the host's caches, but the CPU that they
@@ -30,7 +30,7 @@ struct Caches {
     llc: Geometry,
 }
 
-/// Cores that profiles name and nobody has modelled. Source: leaves 4 and 8000_001DH of a Core Ultra 200V and of a
+/// Cores that profiles name and that have no model. Source: leaves 4 and 8000_001DH of a Core Ultra 200V and of a
 /// family 1AH model 02H EPYC in `InstLatx64/InstLatx64` (`GenuineIntel00B06D1_LunarLake_04_CPUID`,
 /// `AuthenticAMD0B00F21_K20_Turin_01_CPUID`). Lion Cove has 192 KiB between the first level and the second, which its leaf 4
 /// does not list either.

@@ -1,7 +1,7 @@
 //! Guest linear addresses to physical ones, as the CPU's page walk does it with supervisor rights.
 //!
 //! KVM_TRANSLATE does the same for the price of an ioctl; this costs a few reads of guest memory.
-//! SDM volume 3A, chapter "Paging". Access rights are not checked: whoever asks stands in for the
+//! SDM volume 3A, chapter "Paging". Access rights are not checked: the caller stands in for the
 //! CPU, which has just used the address.
 
 use kvm_bindings::kvm_sregs;

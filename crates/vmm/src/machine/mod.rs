@@ -187,7 +187,7 @@ impl Machine {
         self.outcome.get_or_insert(outcome);
     }
 
-    /// MSRs that the guest asked for and nobody implements.
+    /// MSRs that the guest accessed and that are not implemented.
     #[must_use]
     pub fn unknown_msrs(&self) -> &UnknownMsrs {
         &self.unknown_msrs

@@ -22,13 +22,13 @@ pub enum Outcome {
     /// HLT with nothing that could wake the CPU.
     Halted,
     /// For an hour of its time the guest has done next to nothing but wait for timers, without a byte of output, and
-    /// there is nobody to type.
+    /// its console has no input.
     Idle,
     /// The run's time-out has passed.
     TimedOut,
-    /// Whoever sits at the console ended it.
+    /// The user ended it at the console.
     Quit,
-    /// Somebody outside ended it.
+    /// A signal to the VMM ended it.
     Interrupted {
         /// The signal that said so (signal(7)).
         signal: i32,

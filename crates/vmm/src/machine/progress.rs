@@ -1,4 +1,4 @@
-//! How far a run is, for whoever watches it from another thread.
+//! How far a run is, for a thread that watches it.
 
 use platform::time::GuestTime;
 use std::sync::Arc;

@@ -75,7 +75,7 @@ pub struct RunReport {
     pub windows: Vec<Window>,
     /// Intervals that the guest marked for the VMM.
     pub intervals: Vec<Interval>,
-    /// MSRs that the guest accessed and nobody implements.
+    /// MSRs that the guest accessed and that are not implemented.
     pub unknown_msrs: UnknownMsrs,
     /// Things worth telling, one sentence each.
     pub warnings: Vec<Warning>,

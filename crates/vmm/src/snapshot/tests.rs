@@ -226,7 +226,7 @@ proptest! {
         prop_assert!(Snapshot::from_bytes(&bytes).is_err());
     }
 
-    /// Somebody who also corrects the checksum gets an error or a machine, never a panic.
+    /// A forged header with a correct checksum gives an error or a machine, never a panic.
     #[test]
     fn forged_headers_do_no_harm(position: prop::sample::Index, digit in b'0'..=b'9', length in 1..12_usize) {
         let mut bytes = bytes();

@@ -49,7 +49,7 @@ pub(crate) fn outcome(outcome: &Outcome) -> (Style, String) {
         Outcome::Panicked => (BAD, "crashed: the guest's kernel panicked".to_owned()),
         Outcome::Halted => (BAD, "halted: HLT with nothing that could wake the CPU".to_owned()),
         Outcome::Idle => {
-            (BAD, "idle: the guest waited for an hour of its time, and there is nobody to type".to_owned())
+            (BAD, "idle: the guest waited for an hour of its time, and its console has no input".to_owned())
         }
         Outcome::Quit => (WARN, "ended: Ctrl-A X at the console".to_owned()),
         Outcome::TimedOut => (BAD, "timed out: the guest did not end".to_owned()),
@@ -152,7 +152,7 @@ fn unknown_msrs(unknown: &UnknownMsrs) -> String {
     let mut name = "#GP";
     let mut put = |value: &str| line(&mut text, std::mem::take(&mut name), value);
     if !unknown.seen.is_empty() {
-        put(&format!("{} that nobody implements:", counted(unknown.seen.len(), "MSR")));
+        put(&format!("{} not implemented:", counted(unknown.seen.len(), "MSR")));
     }
     for UnknownMsr { index, count, first, rip } in unknown.seen.iter().take(SHOWN) {
         let value = first.value().map_or_else(String::new, |value| format!(" = {value:#x}"));

@@ -60,7 +60,7 @@ fn a_crash_looks_like_this() {
 
 #[test]
 fn under_kvm_a_refused_access_is_the_cause_only_where_the_guest_still_is() {
-    let refused = "WRMSR 0x1b8 = 0x1: nobody implements this MSR";
+    let refused = "WRMSR 0x1b8 = 0x1: this MSR is not implemented";
     for (rip, sure) in [(0x1000, true), (0x2000, false)] {
         let mut report = test_report();
         report.outcome = Outcome::TripleFault;

@@ -8,7 +8,7 @@ use crate::machine::stop::LOOK_NS;
 use crate::machine::{Machine, Outcome};
 use platform::time::GuestTime;
 
-/// How often a halted guest's console is looked at, in nanoseconds: sooner than anybody types the next key.
+/// How often a halted guest's console is looked at, in nanoseconds: sooner than a user types the next key.
 const TYPING_NS: u64 = 10_000_000;
 
 impl KvmEngine {

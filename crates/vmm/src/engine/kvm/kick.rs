@@ -141,7 +141,7 @@ impl Bound {
     }
 
     /// Makes sure that the guest is left at `wanted` or not much later; `now` is the current time. Both
-    /// in CLOCK_MONOTONIC ns. A timer that goes off earlier is kept: whoever is woken computes anew.
+    /// in CLOCK_MONOTONIC ns. A timer that goes off earlier is kept: the woken thread computes anew.
     ///
     /// # Errors
     /// The system refuses.

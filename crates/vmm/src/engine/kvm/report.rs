@@ -88,7 +88,7 @@ pub(super) fn bad_address(address: Option<u64>, vcpu: &Vcpu, memory: &GuestMemor
     format!("KVM cannot reach {what}, at {}", place(vcpu, &code(vcpu, memory)))
 }
 
-/// Sentence for an exit that nobody asked for.
+/// Sentence for an unexpected exit.
 pub(super) fn unexpected(reason: u32, vcpu: &Vcpu, memory: &GuestMemory) -> String {
     format!(
         "KVM left the guest for reason {reason}, which this VMM does not handle, at {}",

@@ -29,7 +29,7 @@ impl KvmEngine {
         let mut bound = unsafe { Bound::new(self.vcpu.immediate_exit()) }?;
         let mut now = monotonic_ns();
         let end = now.saturating_add(u64::try_from(limits.timeout.as_nanos()).unwrap_or(u64::MAX));
-        // The guest time before the run belongs to nobody.
+        // The guest time before the run is charged to no counter.
         machine.advance(self.guest_time(now), Slice::default());
         let mut last = Exit::Interrupted;
         let mut refused = false;

@@ -33,7 +33,7 @@ pub(super) struct Vcpu {
     sregs: kvm_sregs,
 }
 
-// SAFETY: `run` points into the mapping that `fd` owns; whoever has the `Vcpu` has both.
+// SAFETY: `run` points into the mapping that `fd` owns; the owner of the `Vcpu` has both.
 unsafe impl Send for Vcpu {}
 
 impl Vcpu {

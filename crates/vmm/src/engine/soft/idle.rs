@@ -1,4 +1,4 @@
-//! Notices a guest that only waits, with nobody who could ever end that.
+//! Notices a guest that only waits, for nothing that could ever come.
 //!
 //! A halted guest skips to its next timer, so that an operating system at its prompt goes through its timer ticks as
 //! fast as the host can, for as long as the run lasts. What is measured is the guest's own: its time and the cycles in

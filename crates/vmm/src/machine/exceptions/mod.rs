@@ -59,7 +59,7 @@ impl ExceptionLog {
         self.tracer = tracer;
     }
 
-    /// True if somebody wants to know when things happen.
+    /// True if exceptions are traced, which needs the time of each.
     #[must_use]
     pub fn is_traced(&self) -> bool {
         self.tracer.is_some()

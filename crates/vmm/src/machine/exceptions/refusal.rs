@@ -65,8 +65,8 @@ pub enum RefusalReason {
     /// A rule of the local APIC.
     #[error("the local APIC does not take it")]
     Apic,
-    /// Nobody implements the register.
-    #[error("nobody implements this MSR")]
+    /// The register is not implemented.
+    #[error("this MSR is not implemented")]
     Unknown,
 }
 

@@ -274,7 +274,7 @@ impl PmuDevice {
         }
     }
 
-    /// Notes in the trace an access to an MSR that nobody implements.
+    /// Notes in the trace an access to an MSR that is not implemented.
     pub fn trace_unknown_msr(&mut self, access: MsrAccess, origin: Origin) {
         if let Some(tracer) = &mut self.tracer {
             tracer.unknown(access, origin);

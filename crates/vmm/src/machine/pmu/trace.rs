@@ -1,4 +1,4 @@
-//! The trace: every PMU access, decoded, one JSON object a line; accesses to MSRs that nobody implements; and the
+//! The trace: every PMU access, decoded, one JSON object a line; accesses to MSRs that are not implemented; and the
 //! first use of each instruction that the soft engine does not implement.
 //!
 //! | key | meaning |
@@ -125,7 +125,7 @@ impl Tracer {
         });
     }
 
-    /// An access to an MSR that nobody implements.
+    /// An access to an MSR that is not implemented.
     pub(super) fn unknown(&mut self, access: MsrAccess, origin: Origin) {
         self.lines.line(&Line {
             t_ns: origin.now.0,

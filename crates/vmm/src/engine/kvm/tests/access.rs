@@ -82,7 +82,7 @@ fn string_output_arrives_byte_by_byte_and_string_input_fills_memory() {
         &[0xBF],                   // mov edi, RESULTS
         &(RESULTS as u32).to_le_bytes(),
         &[0xB9, 6, 0, 0, 0],       // mov ecx, 6
-        &[0x66, 0xBA, 0x34, 0x12], // mov dx, 0x1234: nobody is there
+        &[0x66, 0xBA, 0x34, 0x12], // mov dx, 0x1234: no device is there
         &[0xF3, 0x6C],             // rep insb
         &[0xB0, 0x00],             // mov al, 0
         &EXIT,

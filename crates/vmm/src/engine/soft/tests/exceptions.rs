@@ -149,5 +149,5 @@ fn unknown_msrs_say_where_they_were_accessed_first() {
     assert_eq!(trace.lines().count(), 82, "the trace has all");
     let line: Value = serde_json::from_str(trace.lines().next().expect("a line")).expect("JSON");
     assert_eq!((&line["op"], &line["value"]), (&json!("wrmsr"), &json!("0x55")));
-    assert_eq!((&line["fault"], &line["rip"]), (&json!("nobody implements this MSR"), &json!("0x100f")));
+    assert_eq!((&line["fault"], &line["rip"]), (&json!("this MSR is not implemented"), &json!("0x100f")));
 }

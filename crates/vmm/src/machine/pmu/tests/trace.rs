@@ -41,7 +41,7 @@ fn faults_say_why() {
     quiet(bench.device.wrmsr(FIXED_CTR_CTRL, 1 << 63, at(1, 2)));
     quiet(bench.device.wrmsr(GLOBAL_STATUS, 0, at(1, 2)));
     quiet(bench.device.rdmsr(0x30D, at(1, 2)));
-    // Not the PMU's: somebody else has an answer.
+    // Not the PMU's: another part of the machine has an answer.
     assert_eq!(quiet(bench.device.rdmsr(0x10, at(1, 2))), ReadOutcome::NotHandled);
     let user = RdpmcContext { cpl: 3, pce: false, protected_mode: true };
     quiet(bench.device.rdpmc(0, user, at(1, 2)));
@@ -58,7 +58,7 @@ fn faults_say_why() {
     let first = &bench.trace()[0];
     assert_eq!(first["value"], "0x8000000000000000", "what the guest tried to write");
     assert!(bench.trace()[2].get("value").is_none(), "a faulting read has no value");
-    assert_eq!(bench.device.stats().faults, 4, "an MSR of somebody else is no fault of the PMU");
+    assert_eq!(bench.device.stats().faults, 4, "an MSR of another part is no fault of the PMU");
 }
 
 #[test]
