@@ -6,6 +6,7 @@
 #![no_std]
 #![forbid(unsafe_code)]
 
+pub mod mmio;
 pub mod tap;
 
 /// I/O ports that our images use.
@@ -27,14 +28,14 @@ pub mod ports {
     pub const CONTROL_LABEL: u16 = 0x5F4;
 }
 
-/// Commands of the [`ports::CONTROL`] port.
+/// Commands of the [`ports::CONTROL`] port and of [`mmio::control::CONTROL`].
 pub mod control {
     /// Save the whole vPMU, reset it, restore it from the saved bytes. A correct vPMU does not notice.
     pub const SAVE_RESTORE: u32 = 1;
     /// From here on the VMM counts an interval from its own totals, whatever the guest's PMU does. Its name is
     /// what was written to [`CONTROL_LABEL`](super::ports::CONTROL_LABEL) last.
     pub const INTERVAL_BEGIN: u32 = 2;
-    /// End of the interval. The OUT that began it is in it, the one that ends it is not.
+    /// End of the interval. The OUT or store that began it is in it, the one that ends it is not.
     pub const INTERVAL_END: u32 = 3;
     /// Status: the last command succeeded.
     pub const STATUS_OK: u32 = 0;
@@ -54,7 +55,7 @@ pub mod files {
     pub const ENGINE: &str = "opt/org.vpmu/engine";
 }
 
-/// Process exit values that our images write to [`ports::EXIT`].
+/// Process exit values that our images write to [`ports::EXIT`] or [`mmio::control::EXIT`].
 pub mod exit {
     /// Every test passed or was skipped.
     pub const PASS: u8 = 0;
