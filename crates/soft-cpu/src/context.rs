@@ -89,7 +89,7 @@ pub(crate) struct Core {
     pub(crate) rip: u64,
     /// RFLAGS without [`flags::ARITHMETIC`].
     pub(crate) rflags: u64,
-    // What the run loop and handlers tell each other.
+    // What the run loop and handlers pass to each other.
     pub(crate) position: Position,
     /// What of the current block the totals already contain.
     pub(crate) synced: Position,
@@ -383,7 +383,7 @@ impl Core {
         self.rip.wrapping_add(self.bases[CS]) ^ (self.user as u64 & view::USER as u64) << 62
     }
 
-    /// What the bus is told about the current instruction, after [`sync`](Self::sync).
+    /// What the bus gets to know about the current instruction, after [`sync`](Self::sync).
     pub(crate) fn access(&self) -> Access<'_> {
         Access { rip: self.instruction_rip(), cpl: self.cpl, totals: &self.totals }
     }

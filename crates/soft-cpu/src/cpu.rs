@@ -444,7 +444,7 @@ impl<B: Bus> Cpu<B> {
             Left::Through => self.core.between_blocks(),
             Left::Stopped | Left::Faulted => self.core.synced = self.core.position,
         }
-        self.core.tell_branches(bus);
+        self.core.record_branches(bus);
         outcome
     }
 
@@ -607,8 +607,8 @@ impl<B: Bus> Cpu<B> {
 #[cold]
 #[inline(never)]
 fn run_some<B: Bus>(core: &mut Core, bus: &mut B, block: &Block<B>, left: &mut u64) -> Left {
-    // What follows is no block by which the last branch can be told.
-    core.tell_branches(bus);
+    // What follows is no whole block, which would show how the last branch went.
+    core.record_branches(bus);
     let (insns, end) = match block.insns.split_at_checked((*left).low_usize()) {
         Some((insns, [next, ..])) => (insns, next.position),
         _ => (&*block.insns, block.end),

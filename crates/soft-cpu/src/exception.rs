@@ -86,7 +86,7 @@ pub struct Delivery {
     /// The instruction that raised it; of an interrupt or trap the one that did not begin.
     pub from: Place,
     /// Where its handler starts; or the exception that its delivery raised. That one, or a double fault instead, is
-    /// told of next; if a double fault cannot be delivered the CPU shuts down.
+    /// delivered next; if a double fault cannot be delivered the CPU shuts down.
     pub handler: Result<Place, Exception>,
 }
 

@@ -1,4 +1,4 @@
-//! The bus is told of the same branches whether code runs in one go, in pieces, one by one or under an observer, and
+//! The same branches are recorded whether code runs in one go, in pieces, one by one or under an observer, and
 //! however few of them matter.
 #![allow(missing_docs)]
 
@@ -132,16 +132,16 @@ struct How {
     ends: bool,
 }
 
-/// What the bus has been told.
+/// What has been recorded.
 #[derive(Debug)]
-struct Told {
+struct Recorded {
     branches: Vec<TakenBranch>,
     skipped: Vec<(usize, u64)>,
     looks: Vec<(Totals, u64)>,
     end: (State, Totals),
 }
 
-fn run(seed: u64, how: How) -> Told {
+fn run(seed: u64, how: How) -> Recorded {
     let (bus, state) = start(seed);
     if how.observed {
         run_on(bus.observed(Recorder::default()), &state, seed, how)
@@ -150,7 +150,7 @@ fn run(seed: u64, how: How) -> Told {
     }
 }
 
-fn run_on<const OBSERVED: bool>(mut bus: AnyBus<OBSERVED>, state: &State, seed: u64, how: How) -> Told {
+fn run_on<const OBSERVED: bool>(mut bus: AnyBus<OBSERVED>, state: &State, seed: u64, how: How) -> Recorded {
     (bus.wanted_branches, bus.kept_branches) = (how.wanted, how.kept);
     bus.looks_end_runs = how.ends;
     let mut cpu = Cpu::new(state);
@@ -165,19 +165,19 @@ fn run_on<const OBSERVED: bool>(mut bus: AnyBus<OBSERVED>, state: &State, seed: 
         left = INSTRUCTIONS - cpu.totals().instructions();
     }
     let AnyBus { branches, skipped_branches: skipped, looks, .. } = bus;
-    Told { branches, skipped, looks, end: (cpu.state(), *cpu.totals()) }
+    Recorded { branches, skipped, looks, end: (cpu.state(), *cpu.totals()) }
 }
 
-/// `told` leaves out of `all` what it may.
+/// `some` leaves out of `all` what it may.
 #[track_caller]
-fn check(all: &Told, told: &Told, how: How) {
+fn check(all: &Recorded, some: &Recorded, how: How) {
     let kept = how.kept.unwrap_or(u64::MAX);
-    assert_eq!(told.end, all.end, "{how:?}");
+    assert_eq!(some.end, all.end, "{how:?}");
     let mut wanted = all.branches.iter().filter(|branch| how.wanted & branch.kind.bit() != 0);
-    let mut skipped = told.skipped.iter().peekable();
-    for (number, branch) in told.branches.iter().enumerate() {
+    let mut skipped = some.skipped.iter().peekable();
+    for (number, branch) in some.branches.iter().enumerate() {
         while let Some((before, count)) = skipped.next_if(|(before, _)| *before == number) {
-            assert!((told.branches.len() - before) as u64 >= kept, "{how:?}");
+            assert!((some.branches.len() - before) as u64 >= kept, "{how:?}");
             assert!(wanted.nth(*count as usize - 1).is_some(), "{how:?}");
         }
         assert_eq!(Some(branch), wanted.next(), "branch {number}, {how:?}");
@@ -187,7 +187,7 @@ fn check(all: &Told, told: &Told, how: How) {
 }
 
 #[test]
-fn every_branch_is_told_of_in_order_however_code_runs() {
+fn every_branch_is_recorded_in_order_however_code_runs() {
     let mut kinds = [0; BranchKind::COUNT];
     let (mut looks, mut skipped) = (0, 0);
     for seed in 1..25 {
@@ -208,13 +208,13 @@ fn every_branch_is_told_of_in_order_however_code_runs() {
                 observed: random.next().is_multiple_of(3),
                 ends: random.next() & 1 == 0,
             };
-            let told = run(seed, how);
-            skipped += told.skipped.len();
-            check(&all, &told, how);
+            let some = run(seed, how);
+            skipped += some.skipped.len();
+            check(&all, &some, how);
             // An access to a device sees everything before its instruction.
             if how.wanted == u8::MAX {
-                for (totals, told) in &told.looks {
-                    assert_eq!(counted(totals), *told, "{how:?}");
+                for (totals, branches) in &some.looks {
+                    assert_eq!(counted(totals), *branches, "{how:?}");
                 }
             }
         }

@@ -1,4 +1,4 @@
-//! What an observer is told of the instructions that retire.
+//! What an observer gets to know of the instructions that retire.
 #![allow(missing_docs)]
 #![allow(clippy::unwrap_used, reason = "test code")]
 

@@ -29,7 +29,7 @@ impl Core {
     /// excluding, the current instruction.
     pub(crate) fn sync<B: Bus>(&mut self, bus: &mut B) {
         self.sync_totals();
-        self.tell_branches(bus);
+        self.record_branches(bus);
     }
 
     /// Instructions retired before the current one.
@@ -59,7 +59,7 @@ impl Core {
         self.synced = Position::default();
     }
 
-    /// Counts an unconditional near branch. The run loop [tells of it](crate::trail).
+    /// Counts an unconditional near branch. The run loop [records it](crate::account::trail).
     #[inline(always)]
     pub(crate) fn retire_branch(&mut self, kind: BranchKind) {
         self.totals.current.count_branch(kind, true);
@@ -76,7 +76,7 @@ impl Core {
         // Interruptibility may have changed.
         self.stop = true;
         self.totals.current.count_branch(BranchKind::Far, true);
-        self.tell_far(bus, false, self.instruction_rip(), from_cpl);
+        self.record_far(bus, false, self.instruction_rip(), from_cpl);
     }
 }
 
@@ -93,11 +93,11 @@ impl Core {
 
     fn restart_trail(&mut self) {
         (self.trail.next, self.trail.oldest, self.trail.uncounted) = (0, 0, 0);
-        self.trail.told = self.wanted_so_far();
-        self.trail.half = self.trail.told;
+        self.trail.recorded = self.wanted_so_far();
+        self.trail.half = self.trail.recorded;
     }
 
-    /// Branches of the kinds that are told of, in the totals.
+    /// Branches of the kinds that are recorded, in the totals.
     fn wanted_so_far(&self) -> u64 {
         let wanted = self.trail.wanted;
         let kinds = BranchKind::ALL.into_iter();
@@ -116,33 +116,33 @@ impl Core {
             self.trail.oldest = self.trail.next.wrapping_sub(HALF);
         } else if self.trail.oldest == self.trail.next {
             self.between_blocks();
-            self.tell_of(bus, NOTES);
+            self.record_newest(bus, NOTES);
         }
     }
 
-    /// Brings the totals up to date with all blocks, and tells the bus of the branches so far. Those do not include
-    /// the current instruction.
+    /// Brings the totals up to date with all blocks, and records the branches so far. Those do not include the
+    /// current instruction.
     #[inline(always)]
-    pub(crate) fn tell_branches<B: Bus>(&mut self, bus: &mut B) {
+    pub(crate) fn record_branches<B: Bus>(&mut self, bus: &mut B) {
         let count = self.trail.next.wrapping_sub(self.trail.oldest);
         if count != 0 {
-            self.tell_of(bus, usize::from(count));
+            self.record_newest(bus, usize::from(count));
         }
     }
 
-    /// Tells the bus of the branches in the newest `count` notes, which are all.
+    /// Records the branches in the newest `count` notes, which are all.
     #[inline(never)]
-    fn tell_of<B: Bus>(&mut self, bus: &mut B, count: usize) {
+    fn record_newest<B: Bus>(&mut self, bus: &mut B, count: usize) {
         self.trail.count(&mut self.totals.current);
         if self.trail.wanted != 0 {
-            self.tell_wanted(bus, count);
+            self.record_wanted(bus, count);
         }
         self.restart_trail();
     }
 
-    fn tell_wanted<B: Bus>(&mut self, bus: &mut B, count: usize) {
+    fn record_wanted<B: Bus>(&mut self, bus: &mut B, count: usize) {
         let Some(recorder) = bus.branches() else { return };
-        let Trail { ref starts, ref ends, next: behind, wanted, kept, cpl, told, .. } = self.trail;
+        let Trail { ref starts, ref ends, next: behind, wanted, kept, cpl, recorded, .. } = self.trail;
         let note = |age: usize| {
             let place = usize::from(behind.wrapping_sub(age.low_u8()));
             (starts[place], ends[place])
@@ -161,7 +161,7 @@ impl Core {
             found += u64::from(taken(age).is_some());
             retired -= u64::from(note(age).1.index);
         }
-        let skipped = self.wanted_so_far() - told - found;
+        let skipped = self.wanted_so_far() - recorded - found;
         if skipped != 0 {
             recorder.skip(skipped);
         }
@@ -183,22 +183,22 @@ impl Core {
         }
     }
 
-    /// Tells of a jump to the next instruction that is taken. It has not been counted yet.
+    /// Records a jump to the next instruction that is taken. It has not been counted yet.
     #[cold]
-    pub(crate) fn tell_jump_to_next<B: Bus>(&mut self, bus: &mut B) {
+    pub(crate) fn record_jump_to_next<B: Bus>(&mut self, bus: &mut B) {
         if B::OBSERVED {
             self.watch.jump_to_next();
         }
         let kind = BranchKind::Conditional;
         if self.trail.wants(kind) {
-            self.tell_now(bus, kind, false, self.instruction_rip(), self.cpl);
+            self.record_now(bus, kind, false, self.instruction_rip(), self.cpl);
             // Once it is counted.
-            self.trail.told += 1;
+            self.trail.recorded += 1;
         }
     }
 
-    /// Tells of a branch of, or instead of, the current instruction.
-    pub(crate) fn tell_now<B: Bus>(
+    /// Records a branch of, or instead of, the current instruction.
+    pub(crate) fn record_now<B: Bus>(
         &mut self,
         bus: &mut B,
         kind: BranchKind,
@@ -206,18 +206,18 @@ impl Core {
         from: u64,
         from_cpl: u8,
     ) {
-        self.tell_branches(bus);
+        self.record_branches(bus);
         if let Some(recorder) = bus.branches() {
             let (to, to_cpl, retired) = (self.rip, self.cpl, self.retired());
             recorder.record(TakenBranch { from, to, kind, event, from_cpl, to_cpl, retired });
         }
     }
 
-    /// Tells of a far branch, or of an exception or interrupt (`event`), that has been taken, if it is wanted.
-    pub(crate) fn tell_far<B: Bus>(&mut self, bus: &mut B, event: bool, from: u64, from_cpl: u8) {
+    /// Records a far branch, or an exception or interrupt (`event`), that has been taken, if it is wanted.
+    pub(crate) fn record_far<B: Bus>(&mut self, bus: &mut B, event: bool, from: u64, from_cpl: u8) {
         let kind = BranchKind::Far;
         if bus.branches().is_some_and(|recorder| recorder.wanted(self.cpl) & kind.bit() != 0) {
-            self.tell_now(bus, kind, event, from, from_cpl);
+            self.record_now(bus, kind, event, from, from_cpl);
         }
     }
 }

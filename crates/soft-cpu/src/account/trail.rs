@@ -3,12 +3,12 @@
 //!
 //! The run loop notes where each block started and what was at its end, and nothing else, so that recording branches
 //! costs no more than not recording them. A block was left by a taken branch if the next one does not follow it. Only
-//! the jump to the next instruction cannot be told from the one not taken: the bus is told of it at once, as of far
-//! branches, exceptions and interrupts.
+//! the jump to the next instruction cannot be told from the one not taken: it is recorded at once, as far branches,
+//! exceptions and interrupts are.
 //!
 //! Of the branches only the newest matter to most ([`BranchRecorder::depth`](crate::BranchRecorder::depth)). So the
 //! notes are a ring, and when half of it is full, the other half is free again if there were enough branches in this
-//! one, which the totals tell.
+//! one, by the totals.
 
 use super::totals::ModeTotals;
 use crate::block::{Ending, Position};
@@ -32,7 +32,7 @@ pub(super) fn taken(start: u64, end: Position, next: u64) -> Option<BranchKind> 
     Ending::of(end).branch().filter(|kind| *kind != BranchKind::Conditional || !goes_on())
 }
 
-/// The blocks since the bus was told of branches.
+/// The blocks since branches were recorded last.
 #[derive(Debug)]
 pub(crate) struct Trail {
     /// Where they started.
@@ -47,12 +47,12 @@ pub(crate) struct Trail {
     pub(super) uncounted: u8,
     /// Privilege level of all blocks.
     pub(super) cpl: u8,
-    /// The branches that are told of: a bit for each kind.
+    /// The branches that are recorded: a bit for each kind.
     pub(super) wanted: u8,
     /// [`BranchRecorder::depth`](crate::BranchRecorder::depth).
     pub(super) kept: u64,
-    /// Branches of those kinds in the totals when the bus was told last.
-    pub(super) told: u64,
+    /// Branches of those kinds in the totals when they were recorded last.
+    pub(super) recorded: u64,
     /// Of those kinds when half of the ring had been filled last.
     pub(super) half: u64,
 }
@@ -68,17 +68,17 @@ impl Trail {
             cpl: 0,
             wanted: 0,
             kept: 0,
-            told: 0,
+            recorded: 0,
             half: 0,
         }
     }
 
-    /// True if any branches are told of.
+    /// True if any branches are recorded.
     pub(crate) fn wants_any(&self) -> bool {
         self.wanted != 0
     }
 
-    /// True if these branches are told of.
+    /// True if these branches are recorded.
     pub(crate) fn wants(&self, kind: BranchKind) -> bool {
         self.wanted & kind.bit() != 0
     }

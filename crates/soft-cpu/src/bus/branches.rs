@@ -31,7 +31,7 @@ pub trait BranchRecorder {
     fn wanted(&self, cpl: u8) -> u8;
 
     /// How many of the newest branches matter, of those recorded between two other calls of the bus. Of older ones
-    /// only the [number](Self::skip) is told.
+    /// only the [number](Self::skip) is given.
     #[inline(always)]
     fn depth(&self) -> u64 {
         u64::MAX

@@ -112,7 +112,7 @@ pub(crate) fn jrcxz<B: Bus>(c: &mut Core, b: &mut B, i: &Insn<B>) -> Done {
 fn conditional<B: Bus>(c: &mut Core, b: &mut B, i: &Insn<B>, taken: bool) -> Done {
     if taken {
         if i.disp == u64::from(i.position.start) + u64::from(i.position.len) {
-            c.tell_jump_to_next(b);
+            c.record_jump_to_next(b);
         }
         c.rip = relative(c, i);
         c.retire_conditional(true);

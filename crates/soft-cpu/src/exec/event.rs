@@ -67,13 +67,13 @@ impl Core {
             let from = self.place(self.rip);
             match self.enter_gate(bus, current.vector, source, current.error) {
                 Ok(()) => {
-                    self.tell_handler(bus, current, source, from);
+                    self.trace_handler(bus, current, source, from);
                     return Ok(());
                 }
                 Err(Fault) => {
                     // Delivery only fails by raising something.
                     let second = self.raised.take().unwrap_or(Exception::plain(exception::DF));
-                    self.tell(bus, current, source, from, Err(second));
+                    self.trace_delivery(bus, current, source, from, Err(second));
                     if current.vector == exception::DF && source == EventKind::Exception {
                         return Err(TripleFault);
                     }
@@ -90,7 +90,7 @@ impl Core {
         let from = self.place(self.instruction_rip());
         self.enter_gate(bus, vector, source, None)?;
         self.sync(bus);
-        self.tell_handler(bus, Exception::plain(vector), source, from);
+        self.trace_handler(bus, Exception::plain(vector), source, from);
         Ok(())
     }
 
@@ -98,12 +98,12 @@ impl Core {
         Place { cs: self.segs[CS].selector, rip, cpl: self.cpl }
     }
 
-    /// Tells of what has entered its handler.
-    fn tell_handler<B: Bus>(&self, bus: &mut B, event: Exception, kind: EventKind, from: Place) {
-        self.tell(bus, event, kind, from, Ok(self.place(self.rip)));
+    /// Traces what has entered its handler.
+    fn trace_handler<B: Bus>(&self, bus: &mut B, event: Exception, kind: EventKind, from: Place) {
+        self.trace_delivery(bus, event, kind, from, Ok(self.place(self.rip)));
     }
 
-    fn tell<B: Bus>(
+    fn trace_delivery<B: Bus>(
         &self,
         bus: &mut B,
         event: Exception,
@@ -138,7 +138,7 @@ impl Core {
         self.rflags &= !cleared;
         self.entered = true;
         self.halted = false;
-        self.tell_branches(bus);
+        self.record_branches(bus);
         if source == EventKind::Exception && vector == exception::DB {
             // Not recorded as a branch.
             self.totals.at(from_cpl > 0).events += 1;
@@ -153,7 +153,7 @@ impl Core {
         }
         if source != EventKind::Software {
             self.totals.at(from_cpl > 0).events += 1;
-            self.tell_far(bus, true, from, from_cpl);
+            self.record_far(bus, true, from, from_cpl);
         }
         Ok(())
     }

@@ -353,7 +353,7 @@ fn execute<B: Bus>(
         return Err(fault);
     }
     let branch = branch(core, ending, before);
-    tell_branch(core, bus, near, branch);
+    record_branch(core, bus, near, branch);
     let repetitions = match special {
         Special::Repeats => core.watch.repetitions + iterations(core, insn, count),
         Special::No | Special::Prefetch => 1,
@@ -389,12 +389,12 @@ fn execute<B: Bus>(
 
 /// Gives the bus the near branch of the current instruction, if it is taken.
 #[inline(always)]
-fn tell_branch<B: Bus>(core: &mut Core, bus: &mut B, near: Option<BranchKind>, branch: Option<Branch>) {
+fn record_branch<B: Bus>(core: &mut Core, bus: &mut B, near: Option<BranchKind>, branch: Option<Branch>) {
     if let Some(kind) = near
         && core.trail.wants(kind)
         && branch.is_some_and(|branch| branch.taken)
     {
-        core.tell_now(bus, kind, false, core.instruction_rip(), core.cpl);
+        core.record_now(bus, kind, false, core.instruction_rip(), core.cpl);
     }
 }
 

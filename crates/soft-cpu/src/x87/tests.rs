@@ -42,7 +42,7 @@ fn wide(value: F80) -> X87DoubleExtended {
     X87DoubleExtended::from_bits(value.bits())
 }
 
-/// The exceptions that both tell of by the same rules. APFloat has no overflow that rounds to the largest number.
+/// The exceptions that both report by the same rules. APFloat has no overflow that rounds to the largest number.
 fn flags(status: Status) -> u16 {
     [(Status::INVALID_OP, IE), (Status::DIV_BY_ZERO, ZE), (Status::INEXACT, PE)]
         .into_iter()

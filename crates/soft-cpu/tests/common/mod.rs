@@ -57,13 +57,13 @@ pub struct AnyBus<const OBSERVED: bool> {
     pub wanted_branches: u8,
     /// How many of them matter, if not all.
     pub kept_branches: Option<u64>,
-    /// Branches that were left out, each time before so many that were told of.
+    /// Branches that were left out, each time before so many that were recorded.
     pub skipped_branches: Vec<(usize, u64)>,
     /// DEBUGCTL.BTF.
     pub steps_on_branches: bool,
-    /// Interrupts and debug exceptions, each with the branches told before it.
-    pub told: Vec<(&'static str, usize)>,
-    /// At each access to a device: the totals and how many branches had been told of or left out.
+    /// Interrupts and debug exceptions, each with the branches recorded before it.
+    pub deliveries: Vec<(&'static str, usize)>,
+    /// At each access to a device: the totals and how many branches had been recorded or left out.
     pub looks: Vec<(Totals, u64)>,
     /// An access to a device ends the run.
     pub looks_end_runs: bool,
@@ -186,7 +186,7 @@ impl<const OBSERVED: bool> AnyBus<OBSERVED> {
             kept_branches: self.kept_branches,
             skipped_branches: self.skipped_branches,
             steps_on_branches: self.steps_on_branches,
-            told: self.told,
+            deliveries: self.deliveries,
             looks: self.looks,
             looks_end_runs: self.looks_end_runs,
             ports: self.ports,
@@ -309,10 +309,10 @@ impl<const OBSERVED: bool> BranchRecorder for AnyBus<OBSERVED> {
         self.skipped_branches.push((self.branches.len(), count));
     }
     fn interrupted(&mut self) {
-        self.told.push(("interrupt", self.branches.len()));
+        self.deliveries.push(("interrupt", self.branches.len()));
     }
     fn debug_exception(&mut self) {
-        self.told.push(("#DB", self.branches.len()));
+        self.deliveries.push(("#DB", self.branches.len()));
     }
     fn steps_on_branches(&self) -> bool {
         self.steps_on_branches

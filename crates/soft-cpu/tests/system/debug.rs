@@ -180,7 +180,7 @@ fn single_steps_end_with_taken_branches_if_the_bus_says_so() {
     assert_eq!((seen.count, seen.rip, seen.dr6), (2, CODE + 22, ALWAYS | 1 << 14));
     assert_eq!(seen.state.gpr[1], 0, "REP is one step");
     // JMP, IRETQ, CALL, IRETQ: #DB itself is no branch.
-    assert_eq!(guest.bus.told, [("#DB", 1), ("#DB", 3)]);
+    assert_eq!(guest.bus.deliveries, [("#DB", 1), ("#DB", 3)]);
     assert_eq!(guest.bus.branches.len(), 4);
 }
 
@@ -194,7 +194,7 @@ fn interrupts_are_told_between_branches() {
     guest.handler(3, &[0x48, 0xCF]);
     run(&mut guest, &[0xEB, 0, 0x0F, 0x0B, 0xCC, 0xF4]);
     // JMP, #UD, IRETQ, INT3, IRETQ.
-    assert_eq!(guest.bus.told, [("interrupt", 1), ("interrupt", 3)]);
+    assert_eq!(guest.bus.deliveries, [("interrupt", 1), ("interrupt", 3)]);
     assert_eq!(guest.bus.branches.len(), 5);
 }
 
