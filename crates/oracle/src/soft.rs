@@ -28,7 +28,7 @@ pub(crate) struct Change {
 #[derive(Debug)]
 struct Ram(Vec<u8>);
 
-impl Bus for Ram {
+impl soft_cpu::Ram for Ram {
     fn ram_page(&mut self, gpa: u64) -> Option<u64> {
         (gpa < self.0.len() as u64).then_some(gpa)
     }
@@ -40,6 +40,9 @@ impl Bus for Ram {
     fn ram_write<const N: usize>(&mut self, position: u64, bytes: [u8; N]) {
         self.0[position as usize..position as usize + N].copy_from_slice(&bytes);
     }
+}
+
+impl Bus for Ram {
     fn mmio_read(&mut self, _gpa: u64, data: &mut [u8], _access: &Access<'_>) {
         data.fill(0xFF);
     }

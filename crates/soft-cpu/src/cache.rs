@@ -2,14 +2,13 @@
 
 use crate::block::{BlockId, Position};
 use crate::bus::Bus;
-use crate::by_address::ByAddress;
 use crate::context::Mode;
 use crate::exec::Insn;
 use crate::exec::chain::Chain;
 use crate::low::Low;
 use crate::mmu::{Mmu, PAGE};
 use crate::observe::Observed;
-use crate::prefetch::prefetch;
+use soft_memory::{ByAddress, prefetch};
 
 /// Blocks after which the cache starts anew.
 const MAX_BLOCKS: usize = 1 << 16;
@@ -242,7 +241,7 @@ impl<B: Bus> Cache<B> {
         for key in self.by_page.remove(&page).unwrap_or_default() {
             self.remove(key);
         }
-        mmu.forget_code(page);
+        mmu.code.forget(page);
         self.forget_jumps();
     }
 
@@ -252,7 +251,7 @@ impl<B: Bus> Cache<B> {
         self.free.clear();
         self.by_gpa.clear();
         self.by_page.clear();
-        mmu.forget_all_code();
+        mmu.code.forget_all();
         self.forget_jumps();
     }
 }

@@ -192,7 +192,7 @@ impl Core {
             cpl: state.segments[SS].dpl(),
             user: 0,
             sse: false,
-            mmu: Mmu::new(),
+            mmu: Mmu::default(),
             watch: Watch::new(),
             totals: Totals::default(),
             trail: Trail::new(),

@@ -399,7 +399,7 @@ impl<B: Bus> Cpu<B> {
     }
 
     fn drop_stale_code(&mut self) {
-        while let Some(page) = self.core.mmu.stale.pop() {
+        while let Some(page) = self.core.mmu.code.take_stale() {
             self.cache.invalidate(page, &mut self.core.mmu);
         }
         if std::mem::take(&mut self.core.remap) {

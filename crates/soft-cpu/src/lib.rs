@@ -40,7 +40,6 @@
 mod account;
 mod block;
 mod bus;
-mod by_address;
 mod cache;
 mod context;
 pub mod coverage;
@@ -59,7 +58,6 @@ mod mmx;
 mod msr;
 #[allow(clippy::cast_possible_truncation, reason = "sizes of accesses and counts in a log fit eight bits")]
 mod observe;
-mod prefetch;
 mod segment;
 pub mod silicon;
 mod sse;
@@ -75,4 +73,5 @@ pub use cpu::{Budget, Cpu, Exit, Unimplemented};
 pub use cpuid::CpuidLeaf;
 pub use debug::debugger::{DebugStop, DebugStops, Watchpoint};
 pub use exception::{Delivery, EventKind, Exception, Place};
+pub use soft_memory::Ram;
 pub use state::{DescriptorTable, RFLAGS_IF, Segment, State};

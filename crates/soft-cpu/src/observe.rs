@@ -16,4 +16,4 @@ mod run;
 mod watch;
 
 pub(crate) use block::Observed;
-pub(crate) use watch::{Place, Watch};
+pub(crate) use watch::Watch;

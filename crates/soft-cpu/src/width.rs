@@ -1,53 +1,8 @@
 //! Operand widths.
 
-use crate::bus::Bus;
 use crate::context::Core;
 
-/// Something that can be loaded and stored.
-pub(crate) trait Memory: Copy + 'static {
-    const BYTES: usize;
-    fn ram_read<B: Bus>(bus: &mut B, position: u64) -> Self;
-    fn ram_write<B: Bus>(self, bus: &mut B, position: u64);
-    fn ram_read_quick<B: Bus>(bus: &mut B, position: u64) -> Option<Self>;
-    fn ram_write_quick<B: Bus>(self, bus: &mut B, position: u64) -> bool;
-    /// From [`BYTES`](Self::BYTES) little-endian bytes; missing ones are 0.
-    fn from_bytes(bytes: &[u8]) -> Self;
-    /// Into [`BYTES`](Self::BYTES) little-endian bytes.
-    fn to_bytes(self, bytes: &mut [u8]);
-}
-
-macro_rules! memory {
-    ($($t:ty)*) => { $(
-        impl Memory for $t {
-            const BYTES: usize = size_of::<$t>();
-            #[inline(always)]
-            fn ram_read<B: Bus>(bus: &mut B, position: u64) -> Self {
-                Self::from_le_bytes(bus.ram_read(position))
-            }
-            #[inline(always)]
-            fn ram_write<B: Bus>(self, bus: &mut B, position: u64) {
-                bus.ram_write(position, self.to_le_bytes());
-            }
-            #[inline(always)]
-            fn ram_read_quick<B: Bus>(bus: &mut B, position: u64) -> Option<Self> {
-                bus.ram_read_quick(position).map(Self::from_le_bytes)
-            }
-            #[inline(always)]
-            fn ram_write_quick<B: Bus>(self, bus: &mut B, position: u64) -> bool {
-                bus.ram_write_quick(position, self.to_le_bytes())
-            }
-            fn from_bytes(bytes: &[u8]) -> Self {
-                let mut all = [0; size_of::<$t>()];
-                all.iter_mut().zip(bytes).for_each(|(to, from)| *to = *from);
-                Self::from_le_bytes(all)
-            }
-            fn to_bytes(self, bytes: &mut [u8]) {
-                bytes.iter_mut().zip(self.to_le_bytes()).for_each(|(to, from)| *to = from);
-            }
-        }
-    )* };
-}
-memory!(u8 u16 u32 u64 u128);
+pub(crate) use soft_memory::Operand as Memory;
 
 /// An integer operand of 8, 16, 32 or 64 bits.
 pub(crate) trait Width: Memory + PartialEq {

@@ -2,7 +2,7 @@
 
 use super::Mode;
 use random_testing::Random;
-use soft_cpu::{Access, Bus, CpuidLeaf, DescriptorTable, GeneralProtection, Segment, State};
+use soft_cpu::{Access, Bus, CpuidLeaf, DescriptorTable, GeneralProtection, Ram, Segment, State};
 use std::collections::BTreeMap;
 
 /// Bytes of RAM.
@@ -151,7 +151,7 @@ pub(super) fn state(random: &mut Random, mode: Mode) -> State {
     state
 }
 
-impl Bus for Machine {
+impl Ram for Machine {
     fn ram_page(&mut self, gpa: u64) -> Option<u64> {
         (gpa + 4096 <= u64::from(RAM)).then_some(gpa)
     }
@@ -163,6 +163,9 @@ impl Bus for Machine {
     fn ram_write<const N: usize>(&mut self, position: u64, bytes: [u8; N]) {
         self.ram[position as usize..position as usize + N].copy_from_slice(&bytes);
     }
+}
+
+impl Bus for Machine {
     fn mmio_read(&mut self, gpa: u64, data: &mut [u8], _access: &Access<'_>) {
         data.fill(gpa as u8);
     }

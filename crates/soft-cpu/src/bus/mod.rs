@@ -12,6 +12,7 @@ use crate::account::totals::Totals;
 use crate::cpuid::CpuidLeaf;
 use core::convert::Infallible;
 use retire::{Observer, Unobserved};
+use soft_memory::Ram;
 
 /// The guest gets #GP(0).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -29,31 +30,10 @@ pub struct Access<'a> {
     pub totals: &'a Totals,
 }
 
-/// The CPU's surroundings. All RAM accesses stay within one 4 KiB page.
+/// The CPU's surroundings.
 ///
 /// Methods that return an `Option` of a trait hand out an optional part, and have an embedder without it do nothing.
-pub trait Bus {
-    /// The RAM page that starts at guest physical address `gpa`, as a position for
-    /// [`ram_read`](Self::ram_read) and [`ram_write`](Self::ram_write); `None` for anything that is not RAM. The
-    /// answer must stay the same until [`Cpu::flush`](crate::Cpu::flush).
-    fn ram_page(&mut self, gpa: u64) -> Option<u64>;
-    /// Reads RAM at a position from [`ram_page`](Self::ram_page) plus the offset in the page.
-    fn ram_read<const N: usize>(&mut self, position: u64) -> [u8; N];
-    /// Writes RAM.
-    fn ram_write<const N: usize>(&mut self, position: u64, bytes: [u8; N]);
-    /// [`ram_read`](Self::ram_read) for the fast path: `None` where it takes more than a load.
-    #[inline(always)]
-    fn ram_read_quick<const N: usize>(&mut self, position: u64) -> Option<[u8; N]> {
-        Some(self.ram_read(position))
-    }
-    /// [`ram_write`](Self::ram_write) for the fast path: false, and nothing happens, where it takes more than a
-    /// store.
-    #[inline(always)]
-    fn ram_write_quick<const N: usize>(&mut self, position: u64, bytes: [u8; N]) -> bool {
-        self.ram_write(position, bytes);
-        true
-    }
-
+pub trait Bus: Ram {
     /// Reads from a device; at most 16 bytes within a page.
     fn mmio_read(&mut self, gpa: u64, data: &mut [u8], access: &Access<'_>);
     /// Writes to a device; at most 16 bytes within a page.

@@ -1,4 +1,5 @@
 use super::*;
+use crate::Ram;
 use crate::bus::{Access, GeneralProtection};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -50,7 +51,7 @@ fn support_is_told_apart() {
 #[derive(Debug)]
 enum Nothing {}
 
-impl Bus for Nothing {
+impl Ram for Nothing {
     fn ram_page(&mut self, _gpa: u64) -> Option<u64> {
         match *self {}
     }
@@ -60,6 +61,9 @@ impl Bus for Nothing {
     fn ram_write<const N: usize>(&mut self, _position: u64, _bytes: [u8; N]) {
         match *self {}
     }
+}
+
+impl Bus for Nothing {
     fn mmio_read(&mut self, _gpa: u64, _data: &mut [u8], _access: &Access<'_>) {
         match *self {}
     }

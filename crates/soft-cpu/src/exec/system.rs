@@ -369,6 +369,10 @@ pub(crate) fn invlpg<B: Bus>(c: &mut Core, _b: &mut B, i: &Insn<B>) -> Done {
     c.require_cpl0()?;
     let linear = operand::effective_address(c, i).wrapping_add(c.bases[usize::from(i.seg & 7)]);
     c.mmu.tlb.flush_page(linear);
+    if c.cr4 & CR4_PAE == 0 {
+        // A page may have 4 MiB, which is recorded as the 2 MiB that it has with PAE.
+        c.mmu.tlb.flush_page(linear ^ 1 << 21);
+    }
     c.remap = true;
     Ok(())
 }

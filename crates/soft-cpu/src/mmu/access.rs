@@ -315,7 +315,7 @@ impl Core {
             self.after_bus(bus);
             return;
         };
-        if self.mmu.note_write(gpa, data.len() as u64) {
+        if self.mmu.code.note_write(gpa, data.len() as u64) {
             self.stop = true;
             if let Some(observer) = bus.observer() {
                 observer.event(CoreEvent::CodeWritten(gpa));

@@ -74,11 +74,12 @@ impl Core {
             }
         };
         if intent != Intent::Fetch
+            && user != view::ALIGNED
             && !self.watch_page(linear)
             && let Some(position) = bus.ram_page(gpa & !OFFSET)
         {
             let page = gpa & !OFFSET;
-            let write = intent == Intent::Write && dirty && !self.mmu.is_code(page);
+            let write = intent == Intent::Write && dirty && !self.mmu.code.contains(page);
             self.mmu.tlb.fill(user, linear, position, page, self.watch.page, write);
         }
         Ok(gpa)

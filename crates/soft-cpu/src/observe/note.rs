@@ -1,12 +1,13 @@
 //! Notes the memory accesses of instructions, and what needs an assist.
 
-use super::watch::{LINE, MAX, Place};
+use super::watch::{LINE, MAX};
 use crate::bus::Bus;
 use crate::context::Core;
 use crate::exception::{Done, Fault};
 use crate::mmu::{PAGE, Target};
 use crate::width::Memory;
 use retire::Assist;
+use soft_memory::Place;
 
 impl Core {
     /// An Intel CPU needs a microcode assist here.
@@ -104,7 +105,8 @@ impl Core {
         let (first, second, split) = parts;
         let second = (split < size).then_some(second);
         let mut pages = [Some(first), second].into_iter().flatten().map(|at| at & !(PAGE - 1));
-        self.watch.single = pages.any(|page| bus.ram_page(page).is_none() || write && self.mmu.is_code(page));
+        self.watch.single =
+            pages.any(|page| bus.ram_page(page).is_none() || write && self.mmu.code.contains(page));
         if self.watch.single { Err(Fault) } else { Ok(()) }
     }
 

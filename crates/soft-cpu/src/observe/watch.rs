@@ -3,6 +3,7 @@
 use crate::block::BlockId;
 use core::ops::Range;
 use retire::{Assist, MemoryAccess};
+use soft_memory::Place;
 
 pub(super) const LINE: u64 = 64;
 /// Accesses of one instruction from which on neighbours are merged; only REP instructions and XSAVE's kin make more.
@@ -215,20 +216,5 @@ impl Watch {
         if let Some(last) = self.accesses.last_mut() {
             last.uncached = true;
         }
-    }
-}
-
-/// Where an operand is.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Place {
-    pub(crate) linear: u64,
-    pub(crate) physical: u64,
-    pub(crate) page: u8,
-}
-
-impl Place {
-    pub(super) fn behind(self, bytes: u64) -> Self {
-        let Self { linear, physical, page } = self;
-        Self { linear: linear.wrapping_add(bytes), physical: physical + bytes, page }
     }
 }

@@ -5,7 +5,7 @@
 use retire::{BlockId, CoreEvent, Instruction, MemoryAccess, Observer};
 use soft_cpu::silicon::Silicon;
 use soft_cpu::{
-    Access, BranchRecorder, Bus, CpuidLeaf, GeneralProtection, LBR_COMPONENT_WORDS, LbrState, State,
+    Access, BranchRecorder, Bus, CpuidLeaf, GeneralProtection, LBR_COMPONENT_WORDS, LbrState, Ram, State,
     TakenBranch, Totals,
 };
 use std::collections::BTreeMap;
@@ -219,9 +219,7 @@ impl<const OBSERVED: bool> AnyBus<OBSERVED> {
     }
 }
 
-impl<const OBSERVED: bool> Bus for AnyBus<OBSERVED> {
-    const OBSERVED: bool = OBSERVED;
-
+impl<const OBSERVED: bool> Ram for AnyBus<OBSERVED> {
     fn ram_page(&mut self, gpa: u64) -> Option<u64> {
         (gpa + 4096 <= self.ram.len() as u64).then_some(gpa)
     }
@@ -233,6 +231,11 @@ impl<const OBSERVED: bool> Bus for AnyBus<OBSERVED> {
         let at = position as usize;
         self.ram[at..at + N].copy_from_slice(&bytes);
     }
+}
+
+impl<const OBSERVED: bool> Bus for AnyBus<OBSERVED> {
+    const OBSERVED: bool = OBSERVED;
+
     fn mmio_read(&mut self, gpa: u64, data: &mut [u8], access: &Access<'_>) {
         self.look(access);
         let value = self.mmio.get(&gpa).copied().unwrap_or(0);

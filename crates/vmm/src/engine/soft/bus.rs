@@ -326,9 +326,7 @@ impl<const TIMED: bool> SoftBus<'_, TIMED> {
     }
 }
 
-impl<const TIMED: bool> Bus for SoftBus<'_, TIMED> {
-    const OBSERVED: bool = TIMED;
-
+impl<const TIMED: bool> soft_cpu::Ram for SoftBus<'_, TIMED> {
     fn ram_page(&mut self, gpa: u64) -> Option<u64> {
         // The APIC page lies over whatever is there.
         let is_ram = self.ram.has_page(gpa) && self.machine.apic.page_offset(gpa).is_none();
@@ -354,6 +352,10 @@ impl<const TIMED: bool> Bus for SoftBus<'_, TIMED> {
     fn ram_write_quick<const N: usize>(&mut self, position: u64, bytes: [u8; N]) -> bool {
         self.ram.write_quick(position, bytes)
     }
+}
+
+impl<const TIMED: bool> Bus for SoftBus<'_, TIMED> {
+    const OBSERVED: bool = TIMED;
 
     fn mmio_read(&mut self, gpa: u64, data: &mut [u8], access: &Access<'_>) {
         self.access_device(access.totals);

@@ -4,7 +4,7 @@
 /// value has fewer.
 #[inline(always)]
 #[expect(unsafe_code, reason = "there is no safe function for it")]
-pub(crate) fn prefetch<T: ?Sized, const LINES: usize>(soon: &T) {
+pub fn prefetch<T: ?Sized, const LINES: usize>(soon: &T) {
     let start = core::ptr::from_ref(soon).cast::<i8>();
     for line in 0..LINES {
         #[cfg(target_arch = "x86_64")]

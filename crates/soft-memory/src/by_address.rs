@@ -6,7 +6,7 @@ use std::hash::{BuildHasherDefault, Hasher};
 
 /// Hashes keys that are page addresses and block addresses. A guest that makes them collide slows itself down only.
 #[derive(Debug, Default, Clone, Copy)]
-pub(crate) struct AddressHasher(u64);
+pub struct AddressHasher(u64);
 
 impl Hasher for AddressHasher {
     fn finish(&self) -> u64 {
@@ -25,4 +25,4 @@ impl Hasher for AddressHasher {
 }
 
 /// A map by guest physical address.
-pub(crate) type ByAddress<K, V> = HashMap<K, V, BuildHasherDefault<AddressHasher>>;
+pub type ByAddress<K, V> = HashMap<K, V, BuildHasherDefault<AddressHasher>>;
