@@ -1,10 +1,10 @@
 //! Two outcomes of a case, side by side.
 
 use crate::case::{Case, Outcome};
-use crate::layout::{HIGH, SCRATCH};
+use crate::layout::{DATA_LEN, HIGH, SCRATCH};
 use crate::masks::{self, Effect};
 use crate::start::Start;
-use iced_x86::{Decoder, DecoderOptions, Formatter as _, Instruction, IntelFormatter, OpKind};
+use iced_x86::{Decoder, DecoderOptions, Formatter as _, Instruction, IntelFormatter, OpKind, Register};
 use std::fmt::Write as _;
 
 const GPR: [&str; 16] = [
@@ -92,12 +92,15 @@ pub fn compare(case: &Case, native: &Outcome, soft: &Outcome) -> Verdict {
         && let Some(instruction) = at(soft)
     {
         // Effect::EmulatedOrder.
-        if masks::has(Some(instruction), Effect::EmulatedOrder)
-            && (native.vector, native.rip) == (PAGE_FAULT, soft.rip)
-            && in_first_operand(instruction, soft, native.cr2)
-        {
+        let first_operand = native.rip == soft.rip
+            && match native.vector {
+                PAGE_FAULT => in_first_operand(instruction, soft, native.cr2),
+                STACK_FAULT => instruction.memory_segment() == Register::SS,
+                _ => false,
+            };
+        if masks::has(Some(instruction), Effect::EmulatedOrder) && first_operand {
             let as_reported =
-                Outcome { vector: PAGE_FAULT, error: native.error, cr2: native.cr2, ..soft.clone() };
+                Outcome { vector: native.vector, error: native.error, cr2: native.cr2, ..soft.clone() };
             return match compare(case, native, &as_reported) {
                 Verdict::Same | Verdict::Undefined => Verdict::Emulated,
                 other => other,
@@ -131,6 +134,12 @@ pub fn compare(case: &Case, native: &Outcome, soft: &Outcome) -> Verdict {
     masks::clear(case, &list, &mut native);
     masks::clear(case, &list, &mut soft);
     masks::clear_last_place(&list, &mut native, &mut soft);
+    // Effect::AliasedMemory.
+    if list.iter().any(|ins| ins.has_rep_prefix() && masks::has(Some(ins), Effect::AliasedMemory))
+        && aliased(&soft)
+    {
+        native.memory.clone_from(&soft.memory);
+    }
     if native == soft { Verdict::Undefined } else { Verdict::Different(differences(&native, &soft)) }
 }
 
@@ -139,6 +148,12 @@ fn in_first_operand(instruction: &Instruction, outcome: &Outcome, address: u64) 
     let narrow = instruction.op0_kind() == OpKind::MemorySegESI;
     let at = outcome.gpr[6] & if narrow { 0xFFFF_FFFF } else { u64::MAX };
     address.wrapping_sub(at) < instruction.memory_size().size() as u64
+}
+
+/// Whether RSI and RDI are addresses of different mappings, and of places in memory that may overlap.
+fn aliased(outcome: &Outcome) -> bool {
+    let [source, destination] = [outcome.gpr[6], outcome.gpr[7]];
+    (source ^ destination) & HIGH != 0 && (source & !HIGH).abs_diff(destination & !HIGH) < DATA_LEN
 }
 
 /// Whether a CALL's return address goes where its target comes from.

@@ -32,7 +32,7 @@ pub struct KnownCore {
 }
 
 /// The cores that are known (signatures: Linux, arch/x86/include/asm/intel-family.h and arch/x86/kernel/cpu/amd.c).
-pub const CORES: [KnownCore; 3] = [
+pub const CORES: [KnownCore; 4] = [
     // Steppings below 5 are Skylake.
     KnownCore {
         name: "cascade-lake",
@@ -40,6 +40,13 @@ pub const CORES: [KnownCore; 3] = [
         amd: false,
         family: 6,
         models: (85, 85, 5),
+    },
+    KnownCore {
+        name: "emerald-rapids",
+        title: "Intel Emerald Rapids",
+        amd: false,
+        family: 6,
+        models: (207, 207, 0),
     },
     KnownCore { name: "zen4", title: "AMD Zen 4", amd: true, family: 25, models: (16, 31, 0) },
     KnownCore { name: "zen5", title: "AMD Zen 5", amd: true, family: 26, models: (0, 31, 0) },
@@ -139,6 +146,7 @@ mod tests {
         let title = |amd, eax| CpuId::from_signature(amd, eax).core().map(|core| core.name);
         assert_eq!(title(false, 0x50657), Some("cascade-lake"));
         assert_eq!(title(false, 0x50654), None, "Skylake");
+        assert_eq!(title(false, 0xC06F2), Some("emerald-rapids"));
         assert_eq!(title(true, 0xA10F11), Some("zen4"));
         assert_eq!(title(true, 0xB00F21), Some("zen5"));
         assert_eq!(title(true, 0xA00F11), None, "Zen 3");

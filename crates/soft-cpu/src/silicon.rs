@@ -6,7 +6,7 @@
 /// CPUs that differ in some row of [`RULES`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Silicon {
-    /// Intel's. Seen: Cascade Lake.
+    /// Intel's. Seen: Cascade Lake, Emerald Rapids.
     Intel,
     /// AMD's up to Zen 4. Seen: Zen 4.
     Zen4,
@@ -83,7 +83,7 @@ pub struct RuleRow {
     pub evidence: &'static str,
 }
 
-const RECORDED: &str = "seen: recordings of Cascade Lake, Zen 4 and Zen 5; Zen 4 live";
+const RECORDED: &str = "seen: recordings of Cascade Lake, Emerald Rapids, Zen 4 and Zen 5; Emerald Rapids and Zen 4 live";
 
 /// The table.
 pub const RULES: &[RuleRow] = &[

@@ -80,8 +80,10 @@ pub enum Effect {
     /// #PF on the native side, #GP(0) or #SS(0) on the other, of an operand across the end of the lower half of the
     /// address space.
     LowerEnd,
-    /// #PF of the operand at RSI on the native side, #GP(0) of the one at RDI on the other.
+    /// #PF or #SS of the operand at RSI on the native side, #GP(0) of the one at RDI on the other.
     EmulatedOrder,
+    /// Memory, if a repeated instruction reads through one address what it writes through another.
+    AliasedMemory,
     /// Anything at the #GP of a CALL whose return address is stored over its target.
     EmulatedTarget,
     /// P and RSVD in the error code of a #PF in the upper half of the address space.
@@ -333,7 +335,8 @@ pub fn markdown() -> String {
             Effect::Misaligned => "whether it raises #GP".to_owned(),
             Effect::Emulated => "#UD or #GP, #SS".to_owned(),
             Effect::LowerEnd => "#PF or #GP, #SS".to_owned(),
-            Effect::EmulatedOrder => "#PF or #GP".to_owned(),
+            Effect::EmulatedOrder => "#PF or #SS, or #GP".to_owned(),
+            Effect::AliasedMemory => "memory".to_owned(),
             Effect::EmulatedTarget => "all".to_owned(),
             Effect::UpperHalf => "P and RSVD in the error code".to_owned(),
             Effect::Unsupported => "the case is left out".to_owned(),

@@ -202,7 +202,15 @@ pub const MASKS: &[Mask] = &[
         W::Vector(13),
         E::EmulatedOrder,
         "the instruction emulator of para-virtual KVM, which gets the #GP of the operand at RDI, reads the one at \
-         RSI first, and raises its #PF",
+         RSI first, and raises its #PF or #SS",
+    ),
+    row(
+        &[M::Movsb, M::Movsw, M::Movsd, M::Movsq],
+        W::Always,
+        E::AliasedMemory,
+        "a fast string operation may read ahead of its stores (SDM volume 3, Fast-String Operation and Out-of-Order \
+         Stores), and looks for an overlap by linear addresses: seen on Emerald Rapids where source and destination \
+         are the same memory, mapped at two addresses",
     ),
     row(
         &[M::Call],

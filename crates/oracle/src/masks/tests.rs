@@ -71,3 +71,39 @@ fn a_page_fault_is_masked_at_the_end_of_the_lower_half_only() {
         assert!(matches!(compare(&case, &moved, &soft), Verdict::Different(_)), "{cr2:#x}");
     }
 }
+
+/// What a repeated MOVS leaves in memory is compared, but where it reads by one address what it writes by another.
+#[test]
+fn memory_is_masked_where_source_and_destination_are_one_page_at_two_addresses() {
+    use crate::compare::{Verdict, compare};
+    use crate::layout::{DATA, HIGH};
+    let rep_movsd = Case { code: vec![0xF3, 0xA5], offset: 0, seed: 0 };
+    let movsd = Case { code: vec![0xA5], offset: 0, seed: 0 };
+    for (case, source, destination, masked) in [
+        (&rep_movsd, DATA + HIGH, DATA + 0x30, true),
+        (&rep_movsd, DATA, DATA + HIGH + 0x30, true),
+        (&rep_movsd, DATA, DATA + 0x30, false),
+        (&rep_movsd, DATA + HIGH, DATA + HIGH + 0x30, false),
+        (&movsd, DATA + HIGH, DATA + 0x30, false),
+    ] {
+        let mut soft = Outcome { vector: 3, rip: case.rip(), rflags: 2, ..Outcome::default() };
+        (soft.gpr[6], soft.gpr[7]) = (source, destination);
+        let native = Outcome { memory: vec![(0x1800, 7)], ..soft.clone() };
+        let verdict = compare(case, &native, &soft);
+        assert_eq!(verdict == Verdict::Undefined, masked, "{source:#x} {destination:#x}: {verdict:?}");
+        let moved = Outcome { rflags: 3, ..native };
+        assert!(matches!(compare(case, &moved, &soft), Verdict::Different(_)), "flags are compared");
+    }
+}
+
+/// Of a CMPS whose operands both fault, KVM's emulator reports the one at RSI: in the stack segment an #SS.
+#[test]
+fn a_stack_fault_of_cmps_is_masked_with_the_stack_segment_only() {
+    use crate::compare::{Verdict, compare};
+    for (prefix, masked) in [(0x36, true), (0x64, false)] {
+        let case = Case { code: vec![prefix, 0xF2, 0xA7], offset: 0, seed: 0 };
+        let soft = Outcome { vector: 13, rip: case.rip(), rflags: 2, ..Outcome::default() };
+        let native = Outcome { vector: 12, ..soft.clone() };
+        assert_eq!(compare(&case, &native, &soft) == Verdict::Emulated, masked, "prefix {prefix:#x}");
+    }
+}
