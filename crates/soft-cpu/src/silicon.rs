@@ -83,7 +83,8 @@ pub struct RuleRow {
     pub evidence: &'static str,
 }
 
-const RECORDED: &str = "seen: recordings of Cascade Lake, Emerald Rapids, Zen 4 and Zen 5; Emerald Rapids and Zen 4 live";
+const RECORDED: &str =
+    "seen: recordings of Cascade Lake, Emerald Rapids, Zen 4 and Zen 5; Emerald Rapids and Zen 4 live";
 
 /// The table.
 pub const RULES: &[RuleRow] = &[

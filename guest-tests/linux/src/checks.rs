@@ -53,6 +53,9 @@ pub fn spin(rounds: u64) {
     }
     // SAFETY: it counts a register down.
     unsafe {
+        #[cfg(target_arch = "x86_64")]
         std::arch::asm!("2:", "dec {0}", "jnz 2b", inout(reg) rounds => _, options(nomem, nostack));
+        #[cfg(target_arch = "aarch64")]
+        std::arch::asm!("2:", "subs {0}, {0}, #1", "b.ne 2b", inout(reg) rounds => _, options(nomem, nostack));
     }
 }

@@ -1,5 +1,6 @@
-//! `guest-exit [VALUE]`: writes VALUE (default 0: passed) to the exit port.
+//! `guest-exit [VALUE]`: writes VALUE (default 0: passed) to the exit device.
 
+use linux_guest::vmm::Vmm;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
@@ -8,10 +9,10 @@ fn main() -> ExitCode {
         eprintln!("guest-exit: the status is a number from 0 to 255");
         return ExitCode::FAILURE;
     };
-    match linux_guest::allow_ports() {
-        Ok(()) => linux_guest::out8(guest_protocol::ports::EXIT, value),
-        Err(error) => eprintln!("guest-exit: iopl: {error}"),
+    match Vmm::open() {
+        Ok(vmm) => vmm.exit(value),
+        Err(error) => eprintln!("guest-exit: the VMM's devices: {error}"),
     }
-    // The machine has no exit port.
+    // The machine has no exit device.
     ExitCode::FAILURE
 }

@@ -2,8 +2,7 @@
 //!
 //! With the two pipes of `perf stat -D -1 --control fifo:CONTROL,ACK` perf counts the same interval.
 
-use guest_protocol::{control, ports};
-use linux_guest::{allow_ports, out8, out32};
+use linux_guest::vmm::Vmm;
 use std::fs::{File, OpenOptions};
 use std::hint::black_box;
 use std::io::{self, Read as _, Write as _};
@@ -20,13 +19,14 @@ fn main() -> ExitCode {
     };
     let mut memory = vec![0; workload.memory_words];
     let Some(mut prepared) = workload.prepare(&mut memory) else { return ExitCode::FAILURE };
-    if let Err(error) = allow_ports() {
-        eprintln!("workload: iopl: {error}");
-        return ExitCode::FAILURE;
-    }
-    for byte in workload.name.bytes().chain([0]) {
-        out8(ports::CONTROL_LABEL, byte);
-    }
+    let vmm = match Vmm::open() {
+        Ok(vmm) => vmm,
+        Err(error) => {
+            eprintln!("workload: the VMM's devices: {error}");
+            return ExitCode::FAILURE;
+        }
+    };
+    vmm.label(workload.name);
     let perf = match (args.next(), args.next()) {
         (Some(control), Some(ack)) => Perf::open(&control, &ack).map(Some),
         _ => Ok(None),
@@ -39,9 +39,9 @@ fn main() -> ExitCode {
         }
     };
     let started = perf.as_mut().map_or(Ok(()), |perf| perf.say(b"enable\n"));
-    out32(ports::CONTROL, control::INTERVAL_BEGIN);
+    vmm.begin_interval();
     let checksum = prepared.run(batches * workload.batch);
-    out32(ports::CONTROL, control::INTERVAL_END);
+    vmm.end_interval();
     let ended = perf.as_mut().map_or(Ok(()), |perf| perf.say(b"disable\n"));
     black_box(checksum);
     match started.and(ended) {

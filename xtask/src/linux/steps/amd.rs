@@ -4,7 +4,7 @@
 
 use super::super::session::{Step, near};
 use super::{dominates, shared};
-use linux_guest::{fixed_flops, fixed_work};
+use linux_guest::{FixedWork, fixed_flops};
 
 pub(super) const STEPS: &[Step] = &[
     Step {
@@ -44,15 +44,20 @@ pub(super) const STEPS: &[Step] = &[
         short: true,
         check: |output| {
             output.success()?;
-            near("instructions:u", output.count("instructions:u")?, fixed_work::INSTRUCTIONS, 0)?;
+            near("instructions:u", output.count("instructions:u")?, FixedWork::X86_64.instructions, 0)?;
             let far = output.count("ex_ret_brn_far:u")?;
-            near("branches:u", output.count("branches:u")?, fixed_work::BRANCHES + far, 0)?;
-            if far < fixed_work::SYSCALLS + output.count("page-faults:u")? {
+            near("branches:u", output.count("branches:u")?, FixedWork::X86_64.branches + far, 0)?;
+            if far < FixedWork::X86_64.system_calls + output.count("page-faults:u")? {
                 return Err(format!("{far} far transfers are too few"));
             }
             let vmm = |event| output.interval("fixed-work", event);
-            near("VMM's instructions", vmm("INST_RETIRED.ANY")?, fixed_work::INTERVAL_INSTRUCTIONS, 0)?;
-            near("VMM's branches", vmm("BR_INST_RETIRED.ALL_BRANCHES")?, fixed_work::INTERVAL_BRANCHES, 0)
+            near("VMM's instructions", vmm("INST_RETIRED.ANY")?, FixedWork::X86_64.interval_instructions, 0)?;
+            near(
+                "VMM's branches",
+                vmm("BR_INST_RETIRED.ALL_BRANCHES")?,
+                FixedWork::X86_64.interval_branches,
+                0,
+            )
         },
     },
     Step {

@@ -2,7 +2,7 @@
 
 use super::super::session::{Step, near};
 use super::{dominates, shared};
-use linux_guest::{fixed_flops, fixed_work};
+use linux_guest::{FixedWork, fixed_flops};
 
 pub(super) const STEPS: &[Step] = &[
     Step {
@@ -25,12 +25,17 @@ pub(super) const STEPS: &[Step] = &[
         check: |output| {
             output.success()?;
             // From the first instruction of the process to its last, and no start-up of a C library.
-            near("instructions:u", output.count("instructions:u")?, fixed_work::INSTRUCTIONS, 0)?;
-            let branches = fixed_work::BRANCHES + fixed_work::SYSCALLS;
+            near("instructions:u", output.count("instructions:u")?, FixedWork::X86_64.instructions, 0)?;
+            let branches = FixedWork::X86_64.branches + FixedWork::X86_64.system_calls;
             near("branches:u", output.count("branches:u")?, branches, 0)?;
             let vmm = |event| output.interval("fixed-work", event);
-            near("VMM's instructions", vmm("INST_RETIRED.ANY")?, fixed_work::INTERVAL_INSTRUCTIONS, 0)?;
-            near("VMM's branches", vmm("BR_INST_RETIRED.ALL_BRANCHES")?, fixed_work::INTERVAL_BRANCHES, 0)
+            near("VMM's instructions", vmm("INST_RETIRED.ANY")?, FixedWork::X86_64.interval_instructions, 0)?;
+            near(
+                "VMM's branches",
+                vmm("BR_INST_RETIRED.ALL_BRANCHES")?,
+                FixedWork::X86_64.interval_branches,
+                0,
+            )
         },
     },
     Step {

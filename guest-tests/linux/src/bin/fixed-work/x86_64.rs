@@ -1,12 +1,7 @@
-//! A process of known instructions from its first to its last, see [`linux_guest::fixed_work`].
-//!
-//! It starts in its own assembly: no C library, no start-up that depends on the environment. Around its loop it
-//! tells the VMM, if there is one of ours, to count an interval for itself.
-#![no_main]
-#![expect(unsafe_code, reason = "a process in assembly, whose instructions are counted")]
+//! System calls and I/O ports of x86-64.
 
 use guest_protocol::{control, ports};
-use linux_guest::fixed_work::ROUNDS;
+use linux_guest::FixedWork;
 
 std::arch::global_asm!(
     ".globl _start",
@@ -48,5 +43,5 @@ std::arch::global_asm!(
     control_port = const ports::CONTROL,
     begin = const control::INTERVAL_BEGIN,
     end = const control::INTERVAL_END,
-    rounds = const ROUNDS,
+    rounds = const FixedWork::ROUNDS,
 );
