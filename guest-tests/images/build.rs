@@ -4,7 +4,7 @@ use std::{env, path::PathBuf};
 
 fn main() {
     let manifest = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets CARGO_MANIFEST_DIR"));
-    let script = manifest.join("../../firmware/image.ld");
+    let script = manifest.join("../../firmware/x86_64.ld");
     println!("cargo:rerun-if-changed={}", script.display());
     for argument in [
         "-nostartfiles",

@@ -14,3 +14,5 @@ pub mod ring0;
 pub mod storm;
 pub mod table;
 pub mod work;
+
+pub use guest_runtime::checks;

@@ -2,7 +2,9 @@
 
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use guest_runtime::{Frame, apic, check, check_eq, rdmsr, set_handler, spin_until, traps, with_interrupts};
+use guest_runtime::{
+    Frame, Handler, apic, check, check_eq, rdmsr, set_handler, spin_until, traps, with_interrupts,
+};
 
 use crate::{msr::GLOBAL_STATUS, work::busy};
 
@@ -41,7 +43,7 @@ pub fn arrived(frame: &Frame) {
 }
 
 /// PMIs come as NMIs from now on; `handler` calls [`arrived`].
-pub fn as_nmi_to(handler: traps::Handler) {
+pub fn as_nmi_to(handler: Handler) {
     ARRIVALS.store(0, Relaxed);
     set_handler(traps::NMI, Some(handler));
     apic::set_lvtpc(apic::Pmi::Nmi);

@@ -1,61 +1,17 @@
-//! Tables of facts about registers, each of which becomes a test of its own.
-//!
-//! ```ignore
-//! checks! {
-//!     "IA32_PMC" [0 1 2 3] @ 0xC1 {
-//!         "exists" => |r| r.exists(r.n < r.cpu.general);
-//!     }
-//!     "IA32_DEBUGCTL" - @ 0x1D9 {
-//!         "reset" => |r| r.resets_to(0);
-//!     }
-//! }
-//! ```
-//!
-//! makes the tests `IA32_PMC0.exists` to `IA32_PMC3.exists`, for the registers 0xC1 to 0xC4, and
-//! `IA32_DEBUGCTL.reset`. All of them need an architectural PMU.
+//! A register of a [`checks!`](guest_runtime::checks) table, and what decides whether it is there.
 
 use core::ops::RangeInclusive;
 
-use guest_runtime::{PerfMon, check_eq, cpu, cpuid, fw_cfg, power_on_value, protocol::files, rdmsr, skip};
+use guest_runtime::{
+    PerfMon, check_eq, cpu, cpuid, fw_cfg, power_on_value,
+    protocol::{Needs, files},
+    rdmsr, skip,
+};
 
 use crate::{
     msr::global,
     pmu::{has_arch_lbr, has_debug_store, has_perfmon_ext, is_absent, keeps, read, refuses, write},
 };
-
-/// Makes tests of a table; see [the module](crate::table).
-#[macro_export]
-macro_rules! checks {
-    (@test $name:expr, $n:expr, $address:expr, $check:expr) => {
-        const _: () = {
-            #[used]
-            #[unsafe(link_section = ".guest_tests")]
-            static TEST: ::guest_runtime::Test = ::guest_runtime::Test::new(
-                $name,
-                ::core::file!(),
-                ::core::line!(),
-                $name,
-                ::guest_runtime::protocol::Needs::PMU,
-                || {
-                    let check: fn(&$crate::table::Register) = $check;
-                    check(&$crate::table::Register::new($address, $n));
-                },
-            );
-        };
-    };
-    (@row $name:literal - $address:literal { $($what:literal => $check:expr;)* }) => {
-        $($crate::checks!(@test concat!($name, ".", $what), 0, $address, $check);)*
-    };
-    (@row $name:literal [$($n:literal)*] $address:literal $body:tt) => {
-        $($crate::checks!(@instance $name $n $address $body);)*
-    };
-    (@instance $name:literal $n:literal $address:literal { $($what:literal => $check:expr;)* }) => {
-        $($crate::checks!(@test concat!($name, $n, ".", $what), $n, $address, $check);)*
-    };
-    ($($name:literal $instances:tt @ $address:literal $body:tt)*) => {
-        $($crate::checks!(@row $name $instances $address $body);)*
-    };
-}
 
 /// What decides which registers and bits there are (SDM volume 3B, "Performance Monitoring").
 #[derive(Debug, Clone, Copy)]
@@ -157,6 +113,9 @@ pub struct Register {
 }
 
 impl Register {
+    /// What every check of a table needs.
+    pub const NEEDS: Needs = Needs::PMU;
+
     /// Number `n` of those that begin at `first`.
     #[must_use]
     pub fn new(first: u32, n: u32) -> Self {

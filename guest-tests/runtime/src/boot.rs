@@ -1,29 +1,17 @@
 //! What the loader told: the command line and the memory map.
-//!
-//! Formats: Xen `hvm_start_info` (public headers of Xen, `arch-x86/hvm/start_info.h`) and the
-//! Multiboot Specification 0.6.96, section 3.3.
 
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
-use firmware::{BOOT_MULTIBOOT, BOOT_PVH, BootInfo, LOW_PAGE_ALIAS};
+use firmware::BootInfo;
 
-use crate::{global::Global, text::Text};
+use crate::{
+    global::Global,
+    machine::loader::{self, MAPPED_END},
+    text::Text,
+};
 
-const START_INFO_MAGIC: u32 = 0x336E_C578;
-const START_INFO_COMMAND_LINE: u64 = 24;
-const START_INFO_MEMORY_MAP: u64 = 40;
-const START_INFO_MEMORY_MAP_ENTRIES: u64 = 48;
-const MULTIBOOT_FLAG_COMMAND_LINE: u32 = 1 << 2;
-const MULTIBOOT_FLAG_MEMORY_MAP: u32 = 1 << 6;
-const MULTIBOOT_COMMAND_LINE: u64 = 16;
-const MULTIBOOT_MEMORY_MAP_LENGTH: u64 = 44;
-const MULTIBOOT_MEMORY_MAP: u64 = 48;
-/// Type of usable RAM in both memory maps.
-const RAM: u32 = 1;
 /// Longest command line that is looked at, in bytes; Linux takes the same.
 const COMMAND_LINE_LIMIT: usize = 2048;
-/// End of the identity map.
-const MAPPED_END: u64 = 1 << 32;
 
 /// A copy, because the loader's text may lie in memory that `with_scratch` hands out.
 static COMMAND_LINE: Global<Text<COMMAND_LINE_LIMIT>> = Global::new(Text::new());
@@ -35,69 +23,18 @@ unsafe extern "C" {
     static __image_end: u8;
 }
 
-/// Reads `N` bytes at physical address `address`, which the loader supplied.
-fn peek<const N: usize>(address: u64) -> [u8; N] {
-    core::array::from_fn(|i| {
-        let physical = address.wrapping_add(i as u64);
-        let mapped = if physical < 0x1000 { physical + u64::from(LOW_PAGE_ALIAS) } else { physical };
-        // SAFETY: the loader's structures lie in mapped RAM; a bad pointer faults and ends the run
-        // with a message.
-        unsafe { (mapped as *const u8).read_volatile() }
-    })
-}
-
-fn peek_u32(address: u64) -> u32 {
-    u32::from_le_bytes(peek(address))
-}
-
-fn peek_u64(address: u64) -> u64 {
-    u64::from_le_bytes(peek(address))
-}
-
+/// Keeps what the loader told.
 pub(crate) fn initialise(info: &BootInfo) {
-    let base = info.information;
-    let mut command_line = 0;
     let mut scratch = Scratch::new();
-    match info.protocol {
-        BOOT_PVH if peek_u32(base) == START_INFO_MAGIC => {
-            command_line = peek_u64(base + START_INFO_COMMAND_LINE);
-            let map = peek_u64(base + START_INFO_MEMORY_MAP);
-            let version = peek_u32(base + 4);
-            let entries = if version == 0 { 0 } else { peek_u32(base + START_INFO_MEMORY_MAP_ENTRIES) };
-            for entry in (0..u64::from(entries)).map(|i| map + i * 24) {
-                scratch.offer(peek_u64(entry), peek_u64(entry + 8), peek_u32(entry + 16));
-            }
-        }
-        BOOT_MULTIBOOT => {
-            let flags = peek_u32(base);
-            if flags & MULTIBOOT_FLAG_COMMAND_LINE != 0 {
-                command_line = u64::from(peek_u32(base + MULTIBOOT_COMMAND_LINE));
-            }
-            if flags & MULTIBOOT_FLAG_MEMORY_MAP != 0 {
-                let mut entry = u64::from(peek_u32(base + MULTIBOOT_MEMORY_MAP));
-                let end = entry + u64::from(peek_u32(base + MULTIBOOT_MEMORY_MAP_LENGTH));
-                while entry < end {
-                    scratch.offer(peek_u64(entry + 4), peek_u64(entry + 12), peek_u32(entry + 20));
-                    entry += u64::from(peek_u32(entry)) + 4;
-                }
-            }
-        }
-        _ => {}
-    }
+    // SAFETY: nothing else runs yet, so there is no other reference to the text.
+    let command_line = unsafe { &mut *COMMAND_LINE.get() };
+    let text = loader::read(info, |start, length| scratch.offer(start, length));
+    text.take(COMMAND_LINE_LIMIT).for_each(|byte| command_line.push(char::from(byte)));
     SCRATCH_START.store(scratch.start, Relaxed);
     SCRATCH_END.store(scratch.end, Relaxed);
-    if command_line != 0 {
-        let bytes = (0..COMMAND_LINE_LIMIT as u64)
-            .map(|i| peek(command_line + i))
-            .map(|[byte]| byte)
-            .take_while(|byte| *byte != 0);
-        // SAFETY: nothing else runs yet, so there is no other reference to the text.
-        let copy = unsafe { &mut *COMMAND_LINE.get() };
-        bytes.for_each(|byte| copy.push(char::from(byte)));
-    }
 }
 
-/// The largest piece of RAM above the image, below 4 GiB.
+/// The largest piece of mapped RAM above the image.
 struct Scratch {
     start: u64,
     end: u64,
@@ -109,10 +46,10 @@ impl Scratch {
         Self { start: 0, end: 0, floor: (&raw const __image_end) as u64 }
     }
 
-    fn offer(&mut self, start: u64, length: u64, kind: u32) {
+    fn offer(&mut self, start: u64, length: u64) {
         let end = start.saturating_add(length).min(MAPPED_END);
         let start = start.max(self.floor);
-        if kind == RAM && end.saturating_sub(start) > self.end - self.start {
+        if end.saturating_sub(start) > self.end - self.start {
             (self.start, self.end) = (start, end);
         }
     }
@@ -125,7 +62,7 @@ pub fn with_scratch<R>(words: usize, body: impl FnOnce(&mut [u64]) -> R) -> Opti
     if end.saturating_sub(start) / 8 < words as u64 || SCRATCH_IN_USE.swap(true, Relaxed) {
         return None;
     }
-    // SAFETY: the memory map says RAM, it is above the image and below 4 GiB, hence mapped; the
+    // SAFETY: the memory map says RAM, it is above the image and mapped; the
     // flag makes this the only reference; what the loader left there has been copied.
     let memory = unsafe { core::slice::from_raw_parts_mut(start as *mut u64, words) };
     let result = body(memory);

@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use crate::Text;
+use crate::{Text, machine};
 
 /// Fails the test unless the condition holds. With a format string, says that instead of the
 /// condition's source text.
@@ -117,10 +117,12 @@ show_debug! { Both:
     [T: fmt::Debug, E: fmt::Debug] Result<T, E>;
     [A: fmt::Debug, B: fmt::Debug] (A, B);
     [A: fmt::Debug, B: fmt::Debug, C: fmt::Debug] (A, B, C);
-    [] crate::Exception;
-    [] crate::Fault;
-    [] crate::cpu::Cpuid;
+    [] machine::Exception;
+    [] machine::Fault;
 }
+
+#[cfg(target_arch = "x86_64")]
+show_debug! { Both: [] machine::cpu::Cpuid; }
 
 impl<T: Show + ?Sized> Show for &T {
     fn show(&self) -> impl fmt::Display {

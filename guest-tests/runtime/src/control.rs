@@ -1,19 +1,15 @@
-//! The control port of our own VMM. Only for tests that need `vpmu`.
+//! The control device of our own VMM. Only for tests that need `vpmu`.
 
-use guest_protocol::{
-    control::{SAVE_RESTORE, STATUS_OK},
-    ports::{CONTROL, CONTROL_LABEL},
-};
+use guest_protocol::control::{SAVE_RESTORE, STATUS_OK};
 
-use crate::port;
+use crate::machine::devices;
 
 /// Has the VMM save the whole vPMU, reset it and restore it.
 ///
 /// # Errors
 /// The status that the VMM answered, see [`guest_protocol::control`].
 pub fn save_restore() -> Result<(), u32> {
-    port::write_u32(CONTROL, SAVE_RESTORE);
-    match port::read_u32(CONTROL) {
+    match devices::command(SAVE_RESTORE) {
         STATUS_OK => Ok(()),
         status => Err(status),
     }
@@ -21,5 +17,5 @@ pub fn save_restore() -> Result<(), u32> {
 
 /// Names the next measuring window.
 pub fn label(name: &str) {
-    name.bytes().chain([0]).for_each(|byte| port::write_u8(CONTROL_LABEL, byte));
+    name.bytes().chain([0]).for_each(devices::label_byte);
 }

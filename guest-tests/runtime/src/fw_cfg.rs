@@ -1,8 +1,9 @@
 //! fw_cfg: named files from the VMM (QEMU `docs/specs/fw_cfg`).
 
-use guest_protocol::ports::{FW_CFG_DATA, FW_CFG_SELECTOR};
-
-use crate::{port, text::Text};
+use crate::{
+    machine::devices::{fw_cfg_byte, fw_cfg_select as select},
+    text::Text,
+};
 
 const KEY_SIGNATURE: u16 = 0x00;
 const KEY_FILE_DIRECTORY: u16 = 0x19;
@@ -11,12 +12,8 @@ const NAME_SIZE: usize = 56;
 /// Most files that are looked at; a device that is not there might claim any number.
 const FILE_LIMIT: u32 = 1024;
 
-fn select(key: u16) {
-    port::write_u16(FW_CFG_SELECTOR, key);
-}
-
 fn read<const N: usize>() -> [u8; N] {
-    core::array::from_fn(|_| port::read_u8(FW_CFG_DATA))
+    core::array::from_fn(|_| fw_cfg_byte())
 }
 
 /// True if the machine has fw_cfg.
@@ -58,7 +55,7 @@ pub fn file_text<const N: usize>(name: &str) -> Option<Text<N>> {
     select(key);
     let mut text = Text::<N>::new();
     for _ in 0..(size as usize).min(N) {
-        match port::read_u8(FW_CFG_DATA) {
+        match fw_cfg_byte() {
             0 => break,
             byte => text.push(char::from(byte)),
         }

@@ -2,7 +2,7 @@
 
 use core::{fmt, mem::ManuallyDrop, panic::Location};
 
-use crate::{calls::Fault, global::Global, println, text::Text};
+use crate::{global::Global, machine::Fault, println, text::Text};
 
 /// Why code was given up.
 #[derive(Debug, Clone)]
@@ -23,10 +23,10 @@ pub enum Failure {
     Fault(Fault),
     /// An interrupt or NMI without a handler.
     UnexpectedInterrupt {
-        /// Its vector.
+        /// Its vector, on AArch64 its INTID.
         vector: u8,
         /// Instruction at which it arrived.
-        rip: u64,
+        pc: u64,
     },
 }
 
@@ -48,8 +48,8 @@ impl fmt::Display for Failure {
             Self::Message { text, .. } => f.write_str(text.as_str()),
             Self::Skip(reason) => f.write_str(reason.as_str()),
             Self::Fault(fault) => write!(f, "{fault}"),
-            Self::UnexpectedInterrupt { vector, rip } => {
-                write!(f, "vector {vector} arrived and has no handler, at rip {rip:#x}")
+            Self::UnexpectedInterrupt { vector, pc } => {
+                write!(f, "vector {vector} arrived and has no handler, at {pc:#x}")
             }
         }
     }
@@ -96,6 +96,18 @@ pub(crate) fn run<F: FnOnce() -> R, R>(body: F) -> Result<R, Failure> {
     }
     // SAFETY: `call` returned, so it stored the result.
     Ok(ManuallyDrop::into_inner(unsafe { slot.result }))
+}
+
+/// Runs `body` and reports the exception that ends it, if one does. What `body` owned then is
+/// leaked. A failed check or a panic in `body` still fails the test.
+///
+/// # Errors
+/// The exception that ended `body`.
+pub fn catch<R>(body: impl FnOnce() -> R) -> Result<R, Fault> {
+    run(body).map_err(|failure| match failure {
+        Failure::Fault(fault) => fault,
+        other => throw(other),
+    })
 }
 
 /// Gives up everything since the innermost [`run`]. Outside of any, the image itself is broken.

@@ -8,7 +8,7 @@ use core::fmt;
 use firmware::BootInfo;
 use guest_protocol::{Needs, TestDescriptor, exit};
 
-use crate::{apic, boot, calls, console, cpu, have, heap, pmu, println, recovery, traps};
+use crate::{boot, handlers, have, heap, machine, println, recovery};
 
 /// A [`TestDescriptor`] as the image's own code sees it: pointers instead of addresses, because
 /// the compiler cannot turn one into the other at compile time.
@@ -140,10 +140,9 @@ fn print_failure(test: &Test, failure: &recovery::Failure) {
         recovery::Failure::Fault(fault) => {
             println!("  message: \"unexpected {fault}\"");
             println!("  at: {}:{}", test.file(), test.line);
-            println!("  vector: {}", fault.exception.vector);
-            println!("  error: {:#x}", fault.exception.error);
-            println!("  rip: {:#x}", fault.rip);
-            println!("  cr2: {:#x}", fault.cr2);
+            for (name, value) in fault.fields() {
+                println!("  {name}: {value:#x}");
+            }
         }
         recovery::Failure::UnexpectedInterrupt { .. } | recovery::Failure::Skip(_) => {
             println!("  message: \"{failure}\"");
@@ -153,13 +152,11 @@ fn print_failure(test: &Test, failure: &recovery::Failure) {
     println!("  ...");
 }
 
-/// Puts the machine back to where a test may expect it.
+/// Puts everything back to where a test may expect it.
 fn reset() {
-    traps::quiesce();
-    pmu::reset();
-    traps::reset_handlers();
+    machine::reset();
+    handlers::reset();
     boot::reset_scratch();
-    let _ = calls::set_pce(false);
 }
 
 fn run_each(tests: &[&'static Test]) -> u8 {
@@ -231,16 +228,13 @@ unsafe extern "Rust" {
     safe fn guest_image() -> u8;
 }
 
-/// Entry of the image's ring 3, called by the firmware.
+/// Entry of the image, called by the firmware.
 pub(crate) fn main(info: &BootInfo) -> ! {
-    console::initialise();
-    cpu::initialise();
-    boot::initialise(info);
-    apic::mask_legacy_interrupts();
-    if let Err(exception) = apic::enable(apic::Mode::XApic) {
-        println!("Bail out! enabling the local APIC raised {exception}");
+    machine::devices::initialise();
+    if let Err(exception) = machine::prepare() {
+        println!("Bail out! making the machine ready raised {exception}");
         crate::exit(exit::BROKEN);
     }
-    pmu::note_power_on_values();
+    boot::initialise(info);
     crate::exit(guest_image())
 }

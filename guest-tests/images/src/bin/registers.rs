@@ -3,7 +3,11 @@
 #![no_std]
 #![no_main]
 
-use guest_images::{checks, pmu::perfmon_ext, table::event_register_bits};
+use guest_images::{
+    checks,
+    pmu::perfmon_ext,
+    table::{Register, event_register_bits},
+};
 use guest_runtime::{cpuid, skip};
 
 guest_runtime::image!();

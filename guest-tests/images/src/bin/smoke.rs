@@ -11,7 +11,7 @@ use core::{
 use guest_runtime::{
     Exception, Frame, apic, catch, check, check_eq, cpu, cpuid, guest_test, halt, rdmsr, rdpmc, rdpmc_ring0,
     read_cr0, read_cr4, ring0_loop, ring0_loop_interruptible, ring3_loop, set_handler, set_pce, skip,
-    spin_until, traps, with_interrupts, wrmsr,
+    spin_for, spin_until, traps, with_interrupts, wrmsr,
 };
 
 guest_runtime::image!();
@@ -300,6 +300,6 @@ fn lvtpc_is_sticky() {
 #[guest_test]
 fn time_passes() {
     let start = cpu::rdtsc();
-    cpu::spin_for(1_000);
+    spin_for(1_000);
     check!(cpu::rdtsc() - start >= 1_000);
 }

@@ -2,7 +2,7 @@
 
 use core::arch::{asm, x86_64};
 
-use crate::calls;
+use super::calls;
 
 /// Brings x87 and SSE to their defaults; the firmware only allows them.
 pub(crate) fn initialise() {
@@ -66,26 +66,4 @@ pub fn is_amd() -> bool {
 pub fn rdtsc() -> u64 {
     // SAFETY: CR4.TSD is clear, so RDTSC is allowed in ring 3.
     unsafe { x86_64::_rdtsc() }
-}
-
-/// Spins for `ticks` of the time stamp counter.
-pub fn spin_for(ticks: u64) {
-    let start = rdtsc();
-    while rdtsc().wrapping_sub(start) < ticks {
-        core::hint::spin_loop();
-    }
-}
-
-/// Spins until `done` says true, at most `ticks` of the time stamp counter; false on time-out.
-pub fn spin_until(ticks: u64, mut done: impl FnMut() -> bool) -> bool {
-    let start = rdtsc();
-    loop {
-        if done() {
-            return true;
-        }
-        if rdtsc().wrapping_sub(start) >= ticks {
-            return false;
-        }
-        core::hint::spin_loop();
-    }
 }

@@ -1,12 +1,12 @@
 //! Stopping the PMU between tests, so that none inherits another's counters or interrupts, and what
 //! it held before that.
 
-use crate::{
+use super::{
     calls::{rdmsr, wrmsr},
     cpu,
-    global::Global,
     have::PerfMon,
 };
+use crate::global::Global;
 
 const MSR_PMC0: u32 = 0xC1;
 const MSR_PERFEVTSEL0: u32 = 0x186;

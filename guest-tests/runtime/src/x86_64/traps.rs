@@ -9,75 +9,17 @@
 
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
+use super::{Exception, Fault, Frame, apic, calls};
 use crate::{
-    apic,
-    calls::{self, Exception, Fault},
-    global::Global,
+    handlers::handler,
     recovery::{self, Failure},
 };
-
-/// The interrupted code's registers; a handler may change them. Layout: `runtime.S` and the
-/// firmware's `traps.S`.
-#[derive(Debug, Clone)]
-#[repr(C)]
-#[allow(missing_docs)] // the names of the registers say it
-pub struct Frame {
-    pub r15: u64,
-    pub r14: u64,
-    pub r13: u64,
-    pub r12: u64,
-    pub r11: u64,
-    pub r10: u64,
-    pub r9: u64,
-    pub r8: u64,
-    pub rdi: u64,
-    pub rsi: u64,
-    pub rbp: u64,
-    pub rbx: u64,
-    pub rdx: u64,
-    pub rcx: u64,
-    pub rax: u64,
-    /// What arrived: 2 = NMI, up to 31 an exception, else an interrupt.
-    pub vector: u64,
-    /// Error code; 0 if the vector has none.
-    pub error: u64,
-    /// CR2 at that time: the faulting address if this is a page fault.
-    pub cr2: u64,
-    /// Where it goes on. For an event that came in ring 0 this is the end of the call.
-    pub rip: u64,
-    cs: u64,
-    pub rflags: u64,
-    pub rsp: u64,
-    ss: u64,
-}
-
-/// What runs when a vector arrives. It does its own EOI.
-pub type Handler = fn(&mut Frame);
 
 /// Vector of the non-maskable interrupt.
 pub const NMI: u8 = 2;
 
-static HANDLERS: Global<[Option<Handler>; 256]> = Global::new([None; 256]);
 static DRAINING: AtomicBool = AtomicBool::new(false);
 static NMIS: AtomicU64 = AtomicU64::new(0);
-
-/// Registers `handler` for `vector`; `None` removes it. A vector without a handler fails the test
-/// in which it arrives. Handlers are removed after each test.
-pub fn set_handler(vector: u8, handler: Option<Handler>) {
-    // SAFETY: the index is in bounds by type; a handler that comes in between reads one aligned
-    // pointer, the old one or the new one.
-    unsafe { (&raw mut (*HANDLERS.get())[usize::from(vector)]).write_volatile(handler) };
-}
-
-fn handler(vector: u8) -> Option<Handler> {
-    // SAFETY: as in `set_handler`.
-    unsafe { (&raw const (*HANDLERS.get())[usize::from(vector)]).read_volatile() }
-}
-
-/// Removes all handlers.
-pub(crate) fn reset_handlers() {
-    (0..=u8::MAX).for_each(|vector| set_handler(vector, None));
-}
 
 /// Stops everything that interrupts, acknowledges what is in service or pending, and returns the APIC to
 /// xAPIC mode. Leaves interrupts off.
@@ -99,18 +41,6 @@ pub(crate) fn quiesce() {
 #[must_use]
 pub fn nmi_count() -> u64 {
     NMIS.load(Relaxed)
-}
-
-/// Runs `body` and reports the exception that ends it, if one does. What `body` owned then is
-/// leaked. A failed check or a panic in `body` still fails the test.
-///
-/// # Errors
-/// The exception that ended `body`.
-pub fn catch<R>(body: impl FnOnce() -> R) -> Result<R, Fault> {
-    recovery::run(body).map_err(|failure| match failure {
-        Failure::Fault(fault) => fault,
-        other => recovery::throw(other),
-    })
 }
 
 unsafe extern "C" {
@@ -137,7 +67,7 @@ extern "C" fn guest_runtime_upcall(frame: &mut Frame) {
         return;
     }
     if is_interrupt {
-        recovery::throw(Failure::UnexpectedInterrupt { vector, rip: frame.rip });
+        recovery::throw(Failure::UnexpectedInterrupt { vector, pc: frame.rip });
     }
     let fault =
         Fault { exception: Exception { vector, error: frame.error as u32 }, rip: frame.rip, cr2: frame.cr2 };

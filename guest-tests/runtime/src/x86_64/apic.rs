@@ -8,7 +8,7 @@ use core::{
     sync::atomic::{AtomicBool, Ordering::Relaxed},
 };
 
-use crate::{calls, cpu, port};
+use super::{Exception, calls, cpu, port};
 
 const MSR_APIC_BASE: u32 = 0x1B;
 const APIC_BASE_EXTD: u64 = 1 << 10;
@@ -75,7 +75,7 @@ pub fn mode() -> Mode {
 ///
 /// # Errors
 /// The exception of the write to IA32_APIC_BASE.
-pub fn enable(mode: Mode) -> Result<(), calls::Exception> {
+pub fn enable(mode: Mode) -> Result<(), Exception> {
     let base = calls::rdmsr(MSR_APIC_BASE)?;
     let wanted = match mode {
         Mode::XApic => base & !APIC_BASE_EXTD | APIC_BASE_EN,
