@@ -5,9 +5,11 @@
 //! addition, multiplication, division and square root have as a floating-point number; the other
 //! rounding modes step to the neighbour from there. f32 is judged in f64, which holds its error terms.
 
-use super::lane::Lane;
 use crate::low::{Low, integer, nearest_f32};
 use core::cmp::Ordering;
+pub(crate) use soft_arithmetic::real::{Operation, Real};
+use soft_arithmetic::real::{plainly_exact, two_sum};
+pub(crate) use soft_arithmetic::rounding::Rounding;
 
 pub(crate) const IE: u32 = 1;
 pub(crate) const DE: u32 = 1 << 1;
@@ -22,24 +24,14 @@ const FTZ: u32 = 1 << 15;
 /// operand (Agner Fog, "The microarchitecture of Intel, AMD, and VIA CPUs", Skylake, "Underflow and subnormals").
 pub(crate) const ASSIST: u32 = 1 << 16;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Rounding {
-    Nearest,
-    Down,
-    Up,
-    Zero,
-}
-
-impl Rounding {
-    /// From bits 1:0, as MXCSR and ROUNDxx number the modes.
-    #[inline(always)]
-    pub(crate) fn from_bits(bits: u32) -> Self {
-        match bits & 3 {
-            0 => Self::Nearest,
-            1 => Self::Down,
-            2 => Self::Up,
-            _ => Self::Zero,
-        }
+/// From bits 1:0, as MXCSR, the x87 control word and ROUNDxx number the modes.
+#[inline(always)]
+pub(crate) fn rounding(bits: u32) -> Rounding {
+    match bits & 3 {
+        0 => Rounding::Nearest,
+        1 => Rounding::Down,
+        2 => Rounding::Up,
+        _ => Rounding::Zero,
     }
 }
 
@@ -60,7 +52,7 @@ impl Env {
 
     #[inline(always)]
     pub(crate) fn rounding(&self) -> Rounding {
-        Rounding::from_bits(self.mxcsr >> 13)
+        rounding(self.mxcsr >> 13)
     }
 
     /// Ends an element whose operands are in order.
@@ -82,118 +74,6 @@ impl Env {
     }
 }
 
-/// f32 and f64.
-pub(crate) trait Real: Lane + PartialOrd {
-    /// The NaN of invalid operations: negative and quiet.
-    const INDEFINITE: Self;
-    const ZERO: Self;
-    const MIN_NORMAL: Self;
-    fn nan(self) -> bool;
-    fn signalling(self) -> bool;
-    fn quiet(self) -> Self;
-    fn subnormal(self) -> bool;
-    fn finite(self) -> bool;
-    fn negative(self) -> bool;
-    fn magnitude(self) -> Self;
-    fn signed_zero(self) -> Self;
-    fn up(self) -> Self;
-    fn down(self) -> Self;
-    fn add(self, other: Self) -> Self;
-    fn sub(self, other: Self) -> Self;
-    fn mul(self, other: Self) -> Self;
-    fn div(self, other: Self) -> Self;
-    fn sqrt(self) -> Self;
-    /// Rounded to an integer.
-    fn integral(self, mode: Rounding) -> Self;
-    fn to_f64(self) -> f64;
-}
-
-macro_rules! real {
-    ($t:ty, $bits:ty, $quiet:expr, $indefinite:expr) => {
-        impl Real for $t {
-            const INDEFINITE: Self = <$t>::from_bits($indefinite);
-            const ZERO: Self = 0.0;
-            const MIN_NORMAL: Self = <$t>::MIN_POSITIVE;
-            #[inline(always)]
-            fn nan(self) -> bool {
-                self.is_nan()
-            }
-            fn signalling(self) -> bool {
-                self.is_nan() && self.to_bits() & $quiet == 0
-            }
-            fn quiet(self) -> Self {
-                Self::from_bits(self.to_bits() | $quiet)
-            }
-            #[inline(always)]
-            fn subnormal(self) -> bool {
-                self.is_subnormal()
-            }
-            #[inline(always)]
-            fn finite(self) -> bool {
-                self.is_finite()
-            }
-            fn negative(self) -> bool {
-                self.is_sign_negative()
-            }
-            #[inline(always)]
-            fn magnitude(self) -> Self {
-                self.abs()
-            }
-            fn signed_zero(self) -> Self {
-                (0.0 as $t).copysign(self)
-            }
-            fn up(self) -> Self {
-                self.next_up()
-            }
-            fn down(self) -> Self {
-                self.next_down()
-            }
-            #[inline(always)]
-            fn add(self, other: Self) -> Self {
-                self + other
-            }
-            #[inline(always)]
-            fn sub(self, other: Self) -> Self {
-                self - other
-            }
-            #[inline(always)]
-            fn mul(self, other: Self) -> Self {
-                self * other
-            }
-            #[inline(always)]
-            fn div(self, other: Self) -> Self {
-                self / other
-            }
-            #[inline(always)]
-            fn sqrt(self) -> Self {
-                <$t>::sqrt(self)
-            }
-            fn integral(self, mode: Rounding) -> Self {
-                match mode {
-                    Rounding::Nearest => self.round_ties_even(),
-                    Rounding::Down => self.floor(),
-                    Rounding::Up => self.ceil(),
-                    Rounding::Zero => self.trunc(),
-                }
-            }
-            #[inline(always)]
-            fn to_f64(self) -> f64 {
-                f64::from(self)
-            }
-        }
-    };
-}
-real!(f32, u32, 1 << 22, 0xFFC0_0000);
-real!(f64, u64, 1 << 51, 0xFFF8_0000_0000_0000);
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Operation {
-    Add,
-    Sub,
-    Mul,
-    Div,
-}
-
 /// Applies DAZ; without it a subnormal operand has consequences: DE, for some operations with [`ASSIST`].
 #[inline(always)]
 fn operand<R: Real>(env: &mut Env, a: R, consequences: u32) -> R {
@@ -205,6 +85,11 @@ fn operand<R: Real>(env: &mut Env, a: R, consequences: u32) -> R {
     }
     env.denormal = consequences;
     a
+}
+
+/// The NaN of invalid operations: negative and quiet.
+pub(crate) fn indefinite<R: Real>() -> R {
+    R::NAN.negate()
 }
 
 /// The NaN that two operands, at least one of them NaN, give.
@@ -240,46 +125,12 @@ pub(crate) fn arithmetic<R: Real>(env: &mut Env, operation: Operation, a: R, b: 
     finish(env, operation, a, b, result)
 }
 
-/// True only if a finite result is exact, which code with small numbers has for long before PE is set once.
-#[inline(always)]
-fn plainly_exact<R: Real>(operation: Operation, a: R, b: R, result: R) -> bool {
-    // What is tiny may be flushed to zero, or raise UE though it is exact.
-    let tiny = result.magnitude() < R::MIN_NORMAL && result != R::ZERO;
-    match operation {
-        _ if tiny => false,
-        // The error term is NaN if it overflows.
-        Operation::Add => two_sum(a, b, result) == R::ZERO,
-        Operation::Sub => two_sum(a, R::low(b.bits() ^ 1 << (R::BITS - 1)), result) == R::ZERO,
-        // The product of two 24-bit significands fits.
-        Operation::Mul if R::BITS == 32 => {
-            result.magnitude() >= R::MIN_NORMAL && a.to_f64() * b.to_f64() == result.to_f64()
-        }
-        Operation::Mul => {
-            let normal = |x: R| x.magnitude() >= R::MIN_NORMAL;
-            let significand = |x: R| {
-                let bits = x.bits().low_u64() & ((1 << 52) - 1) | 1 << 52;
-                bits >> bits.trailing_zeros()
-            };
-            let product = || u128::from(significand(a)) * u128::from(significand(b));
-            normal(a) && normal(b) && normal(result) && product() >> 53 == 0
-        }
-        Operation::Div => false,
-    }
-}
-
-/// (a + b) - sum (Knuth's two-sum).
-#[inline(always)]
-fn two_sum<R: Real>(a: R, b: R, sum: R) -> R {
-    let part = sum.sub(a);
-    a.sub(sum.sub(part)).add(b.sub(part))
-}
-
 /// Exceptions and rounding of a result that was rounded to nearest.
 #[inline(never)]
 fn finish<R: Real>(env: &mut Env, operation: Operation, a: R, b: R, result: R) -> R {
     if result.nan() {
         env.reject(IE);
-        return R::INDEFINITE;
+        return indefinite();
     }
     if operation == Operation::Div && b == R::ZERO && a.finite() {
         env.reject(ZE);
@@ -473,17 +324,6 @@ fn round<R: Real>(
     result
 }
 
-/// The sign change that NaNs keep out of.
-pub(crate) trait Negate {
-    fn negate(self) -> Self;
-}
-
-impl<R: Real> Negate for R {
-    fn negate(self) -> Self {
-        R::low(self.bits() ^ 1 << (R::BITS - 1))
-    }
-}
-
 pub(crate) fn square_root<R: Real>(env: &mut Env, a: R) -> R {
     let a = operand(env, a, DE | ASSIST);
     if a.nan() {
@@ -491,7 +331,7 @@ pub(crate) fn square_root<R: Real>(env: &mut Env, a: R) -> R {
     }
     if a.negative() && a != R::ZERO {
         env.reject(IE);
-        return R::INDEFINITE;
+        return indefinite();
     }
     env.accept();
     let result = a.sqrt();

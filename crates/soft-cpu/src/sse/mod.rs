@@ -3,7 +3,6 @@
 
 pub(crate) mod float;
 pub(crate) mod integer;
-pub(crate) mod lane;
 pub(crate) mod moves;
 pub(crate) mod reciprocal;
 pub(crate) mod scalar;
@@ -11,6 +10,8 @@ pub(crate) mod sse4;
 pub(crate) mod sse4_float;
 pub(crate) mod sse4_moves;
 pub(crate) mod strings;
+
+pub(crate) use soft_arithmetic::lane;
 
 use crate::bus::Bus;
 use crate::context::Core;

@@ -4,7 +4,7 @@
 //! one rounded to nearest (relative error at most 2^-24), independent of MXCSR. As the SDM says, denormal operands
 //! count as zero, denormal results become zero, and no exception is raised.
 
-use super::float::Real;
+use super::float::{Real, indefinite};
 use super::lane::{build, get, set};
 use super::scalar::GetReal;
 use crate::account::totals::Arithmetic;
@@ -40,7 +40,7 @@ impl Approximation for ReciprocalRoot {
         }
         let a = if a.is_subnormal() { a.signed_zero() } else { a };
         if a < 0.0 {
-            return f32::INDEFINITE;
+            return indefinite();
         }
         // sqrt(-0) is -0. The result is never denormal.
         nearest_f32(1.0 / f64::from(a).sqrt())

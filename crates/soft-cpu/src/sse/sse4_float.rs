@@ -1,6 +1,6 @@
 //! Floating-point instructions of SSE3 and SSE4.1: neighbours, rounding to integers, dot products.
 
-use super::float::{self, DAZ, Env, IE, Operation, PE, Real, Rounding};
+use super::float::{self, DAZ, Env, IE, Operation, PE, Real, rounding};
 use super::lane::{Lane, build, get};
 use super::scalar::FloatOp;
 use crate::account::totals::{Arithmetic, Flop};
@@ -22,7 +22,7 @@ impl FloatOp for Round {
             env.raised |= if value.signalling() { IE } else { 0 };
             return value.quiet();
         }
-        let mode = if control & 4 != 0 { env.rounding() } else { Rounding::from_bits(u32::from(control)) };
+        let mode = if control & 4 != 0 { env.rounding() } else { rounding(u32::from(control)) };
         let rounded = value.integral(mode);
         if rounded != value && control & 8 == 0 {
             env.raised |= PE;

@@ -6,6 +6,8 @@
 //! underflow.
 
 use crate::low::Low;
+use crate::sse::float::rounding;
+pub(crate) use soft_arithmetic::rounding::{Cut, Rounding, cut, shift_sticky};
 
 pub(crate) const IE: u16 = 1;
 pub(crate) const DE: u16 = 1 << 1;
@@ -21,14 +23,6 @@ const WRAP: i32 = 24576;
 const BIAS: i32 = 16383;
 const INTEGER_BIT: u64 = 1 << 63;
 const QUIET_BIT: u64 = 1 << 62;
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Rounding {
-    Nearest,
-    Down,
-    Up,
-    Zero,
-}
 
 /// The control word, and what the current instruction puts into the status word.
 #[derive(Debug, Clone, Copy)]
@@ -52,12 +46,7 @@ impl Env {
     }
 
     pub(crate) fn rounding(&self) -> Rounding {
-        match self.control >> 10 & 3 {
-            0 => Rounding::Nearest,
-            1 => Rounding::Down,
-            2 => Rounding::Up,
-            _ => Rounding::Zero,
-        }
+        rounding(u32::from(self.control >> 10))
     }
 
     /// The format of results under precision control. The reserved encoding means extended, as on hardware.
@@ -258,37 +247,6 @@ pub(crate) fn operand(env: &mut Env, a: F80) -> Result<Number, F80> {
     operands(env, a, a).map(|(number, _)| number)
 }
 
-/// `value` / 2^`count`; what falls out leaves a 1 in the lowest bit.
-pub(crate) fn shift_sticky(value: u128, count: u32) -> u128 {
-    match count {
-        0 => value,
-        1..=127 => value >> count | u128::from(value << (128 - count) != 0),
-        _ => u128::from(value != 0),
-    }
-}
-
-/// A significand after rounding.
-pub(crate) struct Cut {
-    /// The bits kept; one more than asked for if rounding carried.
-    pub(crate) value: u128,
-    pub(crate) inexact: bool,
-    pub(crate) up: bool,
-}
-
-/// Drops the low `drop` bits (1 to 127) of a magnitude.
-pub(crate) fn cut(mode: Rounding, negative: bool, value: u128, drop: u32) -> Cut {
-    let kept = value >> drop;
-    let rest = value << (128 - drop);
-    const HALF: u128 = 1 << 127;
-    let up = match mode {
-        Rounding::Nearest => rest > HALF || rest == HALF && kept & 1 != 0,
-        Rounding::Down => rest != 0 && negative,
-        Rounding::Up => rest != 0 && !negative,
-        Rounding::Zero => false,
-    };
-    Cut { value: kept + u128::from(up), inexact: rest != 0, up }
-}
-
 /// A rounded significand with its highest bit set unless it is denormal, and its exponent; an exponent above
 /// the format's range is infinity.
 fn round(env: &mut Env, negative: bool, exponent: i32, significand: u128, format: Format) -> (i32, u64) {
@@ -334,12 +292,7 @@ fn round(env: &mut Env, negative: bool, exponent: i32, significand: u128, format
             return (unbounded - WRAP, kept);
         }
         env.raise(OE | PE);
-        let infinite = match mode {
-            Rounding::Nearest => true,
-            Rounding::Down => negative,
-            Rounding::Up => !negative,
-            Rounding::Zero => false,
-        };
+        let infinite = mode.overflows_to_infinity(negative);
         env.c1 = infinite;
         if infinite {
             return (format.max + 1, INTEGER_BIT);

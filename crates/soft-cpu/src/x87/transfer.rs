@@ -100,7 +100,7 @@ pub(crate) fn load_constant<B: Bus>(c: &mut Core, _b: &mut B, i: &Insn<B>) -> Do
     let (high, significand, nearest_up) = CONSTANTS[usize::from(i.dst).min(CONSTANTS.len() - 1)];
     let exact = significand << 1 == 0;
     let up = match env.rounding() {
-        Rounding::Nearest => nearest_up,
+        Rounding::Nearest | Rounding::NearestAway => nearest_up,
         Rounding::Up => !exact,
         Rounding::Down | Rounding::Zero => false,
     };

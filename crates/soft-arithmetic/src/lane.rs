@@ -1,11 +1,14 @@
 //! A `u128` as lanes of equal width.
 
-use crate::low::Low;
+use soft_memory::Low;
 
 /// An element of a vector.
-pub(crate) trait Lane: Copy {
+pub trait Lane: Copy {
+    /// Width in bits.
     const BITS: u32;
+    /// From the low bits of `value`.
     fn low(value: u128) -> Self;
+    /// The bits, above them zeros.
     fn bits(self) -> u128;
 }
 
@@ -57,20 +60,20 @@ impl Lane for f64 {
 
 /// Lane `n` of `vector`.
 #[inline(always)]
-pub(crate) fn get<L: Lane>(vector: u128, n: u32) -> L {
+pub fn get<L: Lane>(vector: u128, n: u32) -> L {
     L::low(vector >> (n * L::BITS))
 }
 
 /// `vector` with lane `n` replaced.
 #[inline(always)]
-pub(crate) fn set<L: Lane>(vector: u128, n: u32, value: L) -> u128 {
+pub fn set<L: Lane>(vector: u128, n: u32, value: L) -> u128 {
     let shift = n * L::BITS;
     vector & !((u128::MAX >> (128 - L::BITS)) << shift) | value.bits() << shift
 }
 
 /// Builds a vector lane by lane.
 #[inline(always)]
-pub(crate) fn build<L: Lane>(mut f: impl FnMut(u32) -> L) -> u128 {
+pub fn build<L: Lane>(mut f: impl FnMut(u32) -> L) -> u128 {
     let mut all = 0;
     for n in 0..128 / L::BITS {
         all |= f(n).bits() << (n * L::BITS);
@@ -80,6 +83,6 @@ pub(crate) fn build<L: Lane>(mut f: impl FnMut(u32) -> L) -> u128 {
 
 /// Applies `f` to each pair of lanes.
 #[inline(always)]
-pub(crate) fn zip<L: Lane, R: Lane>(a: u128, b: u128, f: impl Fn(L, L) -> R) -> u128 {
+pub fn zip<L: Lane, R: Lane>(a: u128, b: u128, f: impl Fn(L, L) -> R) -> u128 {
     build(|n| f(get(a, n), get(b, n)))
 }
