@@ -8,7 +8,8 @@ use common::{ObservedBus, Recorded, Recorder};
 use retire::{Assist, Branch, BranchKind, CoreEvent, MemoryAccess};
 use soft_cpu::{Budget, Cpu, DescriptorTable, Exit, Segment, State};
 
-/// 64-bit mode at CPL 0 with pages that are accessed and dirty; the first 2 MiB map to themselves in one page, the 4 KiB pages from 2 MiB on to 0x18_0000.
+/// 64-bit mode at CPL 0 with pages that are accessed and dirty; the first 2 MiB map to themselves in one page, the
+/// 4 KiB pages from 2 MiB on to 0x18_0000.
 fn machine(code: &[u8]) -> (ObservedBus, Cpu<ObservedBus>) {
     let mut bus = ObservedBus::new(2 << 20);
     bus.recorder = Some(Recorder::default());

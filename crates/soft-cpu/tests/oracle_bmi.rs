@@ -27,19 +27,25 @@ fn bit_manipulation() {
     cases! { list:
         OF | SF | PF | AF =>
             "tzcnt rax, rcx" "tzcnt eax, ecx" "tzcnt ax, cx" "tzcnt rax, [rsi]" "tzcnt ax, [rsi + 1]"
-            "lzcnt rax, rcx" "lzcnt eax, ecx" "lzcnt ax, cx" "lzcnt eax, [rsi]" "xor ecx, ecx; lzcnt rax, rcx" "xor ecx, ecx; tzcnt ax, cx";
+            "lzcnt rax, rcx" "lzcnt eax, ecx" "lzcnt ax, cx" "lzcnt eax, [rsi]"
+            "xor ecx, ecx; lzcnt rax, rcx" "xor ecx, ecx; tzcnt ax, cx";
         AF | PF =>
             "andn rax, rcx, rdx" "andn eax, ecx, edx" "andn rax, rcx, [rsi]" "andn r8d, r9d, [rsi]"
             "blsi rax, rcx" "blsi eax, ecx" "blsi rax, [rsi]" "blsr rax, rcx" "blsr eax, ecx" "blsr eax, [rsi]"
             "blsmsk rax, rcx" "blsmsk eax, ecx" "blsmsk rax, [rsi]"
             "xor ecx, ecx; blsi rax, rcx" "xor ecx, ecx; blsr rax, rcx" "xor ecx, ecx; blsmsk eax, ecx"
-            "bzhi rax, rcx, rdx" "bzhi eax, ecx, edx" "bzhi rax, [rsi], rdx" "and edx, 63; bzhi rax, rcx, rdx" "and edx, 63; bzhi eax, [rsi], edx";
+            "bzhi rax, rcx, rdx" "bzhi eax, ecx, edx" "bzhi rax, [rsi], rdx"
+            "and edx, 63; bzhi rax, rcx, rdx" "and edx, 63; bzhi eax, [rsi], edx";
         AF | SF | PF =>
-            "bextr rax, rcx, rdx" "bextr eax, ecx, edx" "bextr rax, [rsi], rdx" "and edx, 0x1f3f; bextr rax, rcx, rdx" "and edx, 0x1f3f; bextr eax, [rsi], edx";
+            "bextr rax, rcx, rdx" "bextr eax, ecx, edx" "bextr rax, [rsi], rdx"
+            "and edx, 0x1f3f; bextr rax, rcx, rdx" "and edx, 0x1f3f; bextr eax, [rsi], edx";
         0 =>
-            "pdep rax, rcx, rdx" "pdep eax, ecx, edx" "pdep rax, rcx, [rsi]" "pext rax, rcx, rdx" "pext eax, ecx, edx" "pext r8d, r9d, [rsi]"
-            "rorx rax, rcx, 0" "rorx rax, rcx, 77" "rorx eax, ecx, 13" "rorx eax, [rsi], 32" "sarx rax, rcx, rdx" "sarx eax, ecx, edx" "sarx eax, [rsi], edx"
-            "shlx rax, rcx, rdx" "shlx eax, ecx, edx" "shlx rax, [rsi], r9" "shrx rax, rcx, rdx" "shrx eax, ecx, edx" "shrx r8, [rsi], rcx"
+            "pdep rax, rcx, rdx" "pdep eax, ecx, edx" "pdep rax, rcx, [rsi]"
+            "pext rax, rcx, rdx" "pext eax, ecx, edx" "pext r8d, r9d, [rsi]"
+            "rorx rax, rcx, 0" "rorx rax, rcx, 77" "rorx eax, ecx, 13" "rorx eax, [rsi], 32"
+            "sarx rax, rcx, rdx" "sarx eax, ecx, edx" "sarx eax, [rsi], edx"
+            "shlx rax, rcx, rdx" "shlx eax, ecx, edx" "shlx rax, [rsi], r9"
+            "shrx rax, rcx, rdx" "shrx eax, ecx, edx" "shrx r8, [rsi], rcx"
             "mulx rax, rcx, rbx" "mulx eax, ecx, ebx" "mulx rax, rax, [rsi]" "mulx eax, ecx, [rsi]" "mulx rax, rcx, rcx"
             "adcx rax, rcx" "adcx eax, ecx" "adcx rax, [rsi]" "adox rax, rcx" "adox eax, ecx" "adox eax, [rsi]"
             "adcx rax, rcx; adox rbx, rcx; adcx rdx, r8; adox r9, r8";

@@ -44,20 +44,29 @@ macro_rules! immediates {
 fn integer() {
     let mut list = Vec::new();
     both! { list: "phaddw" "phaddd" "phaddsw" "phsubw" "phsubd" "phsubsw" "pmaddubsw" "pshufb" "pabsb" "pabsw" "pabsd"
-    "psignb" "psignw" "psignd" "pmulhrsw" "pmulld" "pmuldq" "packusdw" "phminposuw" "pcmpeqq" "pcmpgtq" "pminsb" "pmaxsb"
-    "pminuw" "pmaxuw" "pminsd" "pmaxsd" "pminud" "pmaxud" "movshdup" "movsldup" "ptest" "pblendvb" "blendvps" "blendvpd" }
+    "psignb" "psignw" "psignd" "pmulhrsw" "pmulld" "pmuldq"
+    "packusdw" "phminposuw" "pcmpeqq" "pcmpgtq" "pminsb" "pmaxsb"
+    "pminuw" "pmaxuw" "pminsd" "pmaxsd" "pminud" "pmaxud" "movshdup"
+    "movsldup" "ptest" "pblendvb" "blendvps" "blendvpd" }
     cases! { list:
         0 => "movddup xmm0, xmm1" "movddup xmm0, [rsi + 3]" "lddqu xmm0, [rsi + 5]" "movntdqa xmm0, [rsi]"
-             "pmovsxbw xmm0, xmm1" "pmovsxbd xmm0, xmm1" "pmovsxbq xmm0, xmm1" "pmovsxwd xmm0, xmm1" "pmovsxwq xmm0, xmm1" "pmovsxdq xmm0, xmm1"
-             "pmovzxbw xmm0, xmm1" "pmovzxbd xmm0, xmm1" "pmovzxbq xmm0, xmm1" "pmovzxwd xmm0, xmm1" "pmovzxwq xmm0, xmm1" "pmovzxdq xmm0, xmm1"
-             "pmovsxbw xmm0, [rsi + 1]" "pmovsxbd xmm0, [rsi + 1]" "pmovsxbq xmm0, [rsi + 1]" "pmovsxwd xmm0, [rsi + 1]" "pmovsxwq xmm0, [rsi + 1]"
-             "pmovsxdq xmm0, [rsi + 1]" "pmovzxbw xmm0, [rsi + 1]" "pmovzxbd xmm0, [rsi + 1]" "pmovzxbq xmm0, [rsi + 1]" "pmovzxwd xmm0, [rsi + 1]"
+             "pmovsxbw xmm0, xmm1" "pmovsxbd xmm0, xmm1" "pmovsxbq xmm0, xmm1"
+             "pmovsxwd xmm0, xmm1" "pmovsxwq xmm0, xmm1" "pmovsxdq xmm0, xmm1"
+             "pmovzxbw xmm0, xmm1" "pmovzxbd xmm0, xmm1" "pmovzxbq xmm0, xmm1"
+             "pmovzxwd xmm0, xmm1" "pmovzxwq xmm0, xmm1" "pmovzxdq xmm0, xmm1"
+             "pmovsxbw xmm0, [rsi + 1]" "pmovsxbd xmm0, [rsi + 1]" "pmovsxbq xmm0, [rsi + 1]"
+             "pmovsxwd xmm0, [rsi + 1]" "pmovsxwq xmm0, [rsi + 1]"
+             "pmovsxdq xmm0, [rsi + 1]" "pmovzxbw xmm0, [rsi + 1]" "pmovzxbd xmm0, [rsi + 1]"
+             "pmovzxbq xmm0, [rsi + 1]" "pmovzxwd xmm0, [rsi + 1]"
              "pmovzxwq xmm0, [rsi + 1]" "pmovzxdq xmm0, [rsi + 1]"
-             "pinsrb xmm0, ecx, 13" "pinsrb xmm0, [rsi + 1], 18" "pinsrd xmm0, ecx, 3" "pinsrd xmm0, [rsi + 1], 6" "pinsrq xmm0, rcx, 1" "pinsrq xmm0, [rsi + 1], 2"
-             "pextrb ecx, xmm0, 13" "pextrb rcx, xmm0, 2" "pextrb [rsi + 1], xmm0, 31" "pextrw [rsi + 1], xmm0, 7" ".byte 0x66, 0x0f, 0x3a, 0x15, 0xc1, 5"
+             "pinsrb xmm0, ecx, 13" "pinsrb xmm0, [rsi + 1], 18" "pinsrd xmm0, ecx, 3"
+             "pinsrd xmm0, [rsi + 1], 6" "pinsrq xmm0, rcx, 1" "pinsrq xmm0, [rsi + 1], 2"
+             "pextrb ecx, xmm0, 13" "pextrb rcx, xmm0, 2" "pextrb [rsi + 1], xmm0, 31"
+             "pextrw [rsi + 1], xmm0, 7" ".byte 0x66, 0x0f, 0x3a, 0x15, 0xc1, 5"
              "pextrd ecx, xmm0, 2" "pextrd [rsi + 1], xmm0, 5" "pextrq rcx, xmm0, 1" "pextrq [rsi + 1], xmm0, 0"
              "extractps ecx, xmm1, 3" "extractps rcx, xmm1, 2" "extractps [rsi + 1], xmm1, 1"
-             "crc32 eax, cl" "crc32 eax, ch" "crc32 eax, cx" "crc32 eax, ecx" "crc32 rax, cl" "crc32 rax, rcx" "crc32 eax, byte ptr [rsi]"
+             "crc32 eax, cl" "crc32 eax, ch" "crc32 eax, cx" "crc32 eax, ecx"
+             "crc32 rax, cl" "crc32 rax, rcx" "crc32 eax, byte ptr [rsi]"
              "crc32 eax, word ptr [rsi + 1]" "crc32 eax, dword ptr [rsi + 1]" "crc32 rax, qword ptr [rsi + 1]"
              "pand xmm0, xmm1; ptest xmm1, xmm0" "pandn xmm0, xmm1; ptest xmm2, xmm0";
     }
@@ -123,7 +132,8 @@ fn text() {
 fn reciprocals() {
     let mut list = Vec::new();
     both! { list: "rcpps" "rsqrtps" }
-    cases! { list: 0 => "rcpss xmm0, xmm1" "rcpss xmm0, dword ptr [rsi]" "rsqrtss xmm0, xmm1" "rsqrtss xmm0, dword ptr [rsi]"; }
+    cases! { list: 0 => "rcpss xmm0, xmm1" "rcpss xmm0, dword ptr [rsi]"
+    "rsqrtss xmm0, xmm1" "rsqrtss xmm0, dword ptr [rsi]"; }
     for case in &list {
         for (native, ours) in outputs(case, 400, Inputs::Singles) {
             assert_eq!(native.mxcsr, ours.mxcsr, "{}", case.text);

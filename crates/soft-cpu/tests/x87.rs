@@ -407,9 +407,12 @@ const ROUNDS: usize = 800;
 
 #[test]
 fn register_arithmetic() {
-    let list = cases! { "fadd st(0), st(1)" "fadd st(1), st(0)" "faddp st(1), st(0)" "fsub st(0), st(1)" "fsub st(1), st(0)"
-    "fsubp st(1), st(0)" "fsubr st(0), st(1)" "fsubr st(1), st(0)" "fsubrp st(1), st(0)" "fmul st(0), st(1)" "fmul st(2), st(0)"
-    "fmulp st(1), st(0)" "fdiv st(0), st(1)" "fdiv st(1), st(0)" "fdivp st(1), st(0)" "fdivr st(0), st(1)" "fdivr st(1), st(0)"
+    let list = cases! { "fadd st(0), st(1)" "fadd st(1), st(0)"
+    "faddp st(1), st(0)" "fsub st(0), st(1)" "fsub st(1), st(0)"
+    "fsubp st(1), st(0)" "fsubr st(0), st(1)" "fsubr st(1), st(0)"
+    "fsubrp st(1), st(0)" "fmul st(0), st(1)" "fmul st(2), st(0)"
+    "fmulp st(1), st(0)" "fdiv st(0), st(1)" "fdiv st(1), st(0)"
+    "fdivp st(1), st(0)" "fdivr st(0), st(1)" "fdivr st(1), st(0)"
     "fdivrp st(3), st(0)" "fadd st(0), st(0)" "fsub st(0), st(0)" };
     check(&list, Memory::Integer, ROUNDS, exactly);
 }
@@ -434,12 +437,15 @@ fn memory_arithmetic() {
     let list = cases! { "fadd qword ptr [rsi]" "fsub qword ptr [rsi]" "fsubr qword ptr [rsi]" "fmul qword ptr [rsi]"
     "fdiv qword ptr [rsi]" "fdivr qword ptr [rsi]" "fld qword ptr [rsi]" };
     check(&list, Memory::Double, ROUNDS, exactly);
-    let list = cases! { "fiadd word ptr [rsi]" "fisub word ptr [rsi]" "fisubr word ptr [rsi]" "fimul word ptr [rsi]" "fidiv word ptr [rsi]"
+    let list = cases! { "fiadd word ptr [rsi]" "fisub word ptr [rsi]"
+    "fisubr word ptr [rsi]" "fimul word ptr [rsi]" "fidiv word ptr [rsi]"
     "fidivr word ptr [rsi]" "fild word ptr [rsi]" "fiadd dword ptr [rsi]"
-    "fisub dword ptr [rsi]" "fisubr dword ptr [rsi]" "fimul dword ptr [rsi]" "fidiv dword ptr [rsi]" "fidivr dword ptr [rsi]"
+    "fisub dword ptr [rsi]" "fisubr dword ptr [rsi]"
+    "fimul dword ptr [rsi]" "fidiv dword ptr [rsi]" "fidivr dword ptr [rsi]"
     "fild dword ptr [rsi]" "fild qword ptr [rsi]" };
     check(&list, Memory::Integer, ROUNDS, exactly);
-    let list = cases! { "ficom word ptr [rsi]" "ficomp word ptr [rsi]" "ficom dword ptr [rsi]" "ficomp dword ptr [rsi]" };
+    let list = cases! { "ficom word ptr [rsi]" "ficomp word ptr [rsi]"
+    "ficom dword ptr [rsi]" "ficomp dword ptr [rsi]" };
     check(&list, Memory::Integer, ROUNDS, except_codes_of_unmasked);
     let list = cases! { "fcom dword ptr [rsi]" "fcomp dword ptr [rsi]" };
     check(&list, Memory::Single, ROUNDS, except_codes_of_unmasked);
@@ -461,15 +467,18 @@ fn comparisons() {
 
 #[test]
 fn stores() {
-    let list = cases! { "fst dword ptr [rsi]" "fstp dword ptr [rsi]" "fst qword ptr [rsi]" "fstp qword ptr [rsi]" "fstp tbyte ptr [rsi]"
+    let list = cases! { "fst dword ptr [rsi]" "fstp dword ptr [rsi]"
+    "fst qword ptr [rsi]" "fstp qword ptr [rsi]" "fstp tbyte ptr [rsi]"
     "fist word ptr [rsi]" "fistp word ptr [rsi]" "fist dword ptr [rsi]" "fistp dword ptr [rsi]" "fistp qword ptr [rsi]"
-    "fisttp word ptr [rsi]" "fisttp dword ptr [rsi]" "fisttp qword ptr [rsi]" "fbstp tbyte ptr [rsi]" "fst st(3)" "fstp st(2)" };
+    "fisttp word ptr [rsi]" "fisttp dword ptr [rsi]" "fisttp qword ptr [rsi]"
+    "fbstp tbyte ptr [rsi]" "fst st(3)" "fstp st(2)" };
     check(&list, Memory::Integer, 2 * ROUNDS, exactly);
 }
 
 #[test]
 fn stack_and_constants() {
-    let list = cases! { "fld st(0)" "fld st(3)" "fxch st(1)" "fxch st(5)" "ffree st(2)" "fincstp" "fdecstp" "fnop" "fld1" "fldz" "fldpi"
+    let list = cases! { "fld st(0)" "fld st(3)" "fxch st(1)" "fxch st(5)"
+    "ffree st(2)" "fincstp" "fdecstp" "fnop" "fld1" "fldz" "fldpi"
     "fldl2t" "fldl2e" "fldlg2" "fldln2" };
     check(&list, Memory::Integer, ROUNDS, exactly);
     let list = cases! { "fcmovb st(0), st(1)" "fcmove st(0), st(2)" "fcmovbe st(0), st(1)" "fcmovu st(0), st(1)"
@@ -479,7 +488,8 @@ fn stack_and_constants() {
 
 #[test]
 fn control() {
-    let list = cases! { "fninit" "fnclex" "fldcw word ptr [rsi]" "fnstcw word ptr [rsi]" "fnstsw word ptr [rsi]" "fnstsw ax" };
+    let list = cases! { "fninit" "fnclex" "fldcw word ptr [rsi]"
+    "fnstcw word ptr [rsi]" "fnstsw word ptr [rsi]" "fnstsw ax" };
     check(&list, Memory::Environment, ROUNDS, exactly);
     // Without the pointers: opcode, FIP, FCS, FDP, FDS.
     let blank = |_: &Machine, after: &mut Machine| after.memory[12..28].fill(0);
@@ -495,13 +505,18 @@ fn mmx_operations() {
             list.push(Case { text: $name, bytes: assemble!(concat!($name, " mm0, mm1; ", $name, " mm6, [rsi]")) });
         )* };
     }
-    both! { "paddb" "paddw" "paddd" "paddq" "psubb" "psubw" "psubd" "psubq" "paddsb" "paddsw" "paddusb" "paddusw" "psubsb" "psubsw"
-    "psubusb" "psubusw" "pmullw" "pmulhw" "pmulhuw" "pmuludq" "pmaddwd" "psadbw" "pavgb" "pavgw" "pminub" "pmaxub" "pminsw"
-    "pmaxsw" "pand" "pandn" "por" "pxor" "pcmpeqb" "pcmpeqw" "pcmpeqd" "pcmpgtb" "pcmpgtw" "pcmpgtd" "psllw" "pslld" "psllq"
+    both! { "paddb" "paddw" "paddd" "paddq" "psubb" "psubw" "psubd"
+    "psubq" "paddsb" "paddsw" "paddusb" "paddusw" "psubsb" "psubsw"
+    "psubusb" "psubusw" "pmullw" "pmulhw" "pmulhuw" "pmuludq"
+    "pmaddwd" "psadbw" "pavgb" "pavgw" "pminub" "pmaxub" "pminsw"
+    "pmaxsw" "pand" "pandn" "por" "pxor" "pcmpeqb" "pcmpeqw"
+    "pcmpeqd" "pcmpgtb" "pcmpgtw" "pcmpgtd" "psllw" "pslld" "psllq"
     "psrlw" "psrld" "psrlq" "psraw" "psrad" "packsswb" "packssdw" "packuswb" "punpcklbw" "punpcklwd" "punpckldq"
-    "punpckhbw" "punpckhwd" "punpckhdq" "pshufb" "pmaddubsw" "pabsb" "pabsw" "pabsd" "psignb" "psignw" "psignd" "pmulhrsw"
+    "punpckhbw" "punpckhwd" "punpckhdq" "pshufb" "pmaddubsw"
+    "pabsb" "pabsw" "pabsd" "psignb" "psignw" "psignd" "pmulhrsw"
     "phaddw" "phaddd" "phaddsw" "phsubw" "phsubd" "phsubsw" "movq" }
-    list.extend(cases! { "psllw mm0, 3" "pslld mm0, 31" "psllq mm0, 40" "psrlw mm0, 16" "psrld mm0, 1" "psrlq mm0, 63" "psraw mm0, 20"
+    list.extend(cases! { "psllw mm0, 3" "pslld mm0, 31" "psllq mm0, 40"
+    "psrlw mm0, 16" "psrld mm0, 1" "psrlq mm0, 63" "psraw mm0, 20"
     "psrad mm0, 5" "pshufw mm0, mm1, 0x1b" "pshufw mm0, [rsi], 0x93" "palignr mm0, mm1, 3" "palignr mm2, [rsi], 11"
     "palignr mm2, mm2, 16" "pinsrw mm0, eax, 6" "pinsrw mm0, [rsi], 1" "pextrw eax, mm0, 7" "pmovmskb eax, mm3" });
     check(&list, Memory::Integer, ROUNDS / 4, exactly);
@@ -509,11 +524,13 @@ fn mmx_operations() {
 
 #[test]
 fn mmx_moves_and_state() {
-    let list = cases! { "emms" "movd mm0, eax" "movd mm0, dword ptr [rsi]" "movd eax, mm5" "movd dword ptr [rsi], mm1" "movq mm3, rax"
+    let list = cases! { "emms" "movd mm0, eax" "movd mm0, dword ptr [rsi]"
+    "movd eax, mm5" "movd dword ptr [rsi], mm1" "movq mm3, rax"
     "movq rax, mm3" "movq mm3, [rsi]" "movq [rsi], mm3" "movntq [rsi], mm4" "movq2dq xmm0, mm1" "movdq2q mm1, xmm0"
     "lea rdi, [rsi + 5]; maskmovq mm0, mm1" "fninit; movq mm0, mm1; emms; fld1" "fninit; fld1; movq mm1, mm0; fnop" };
     check(&list, Memory::Integer, ROUNDS, exactly);
-    let list = cases! { "cvtpi2ps xmm0, mm1" "cvtpi2ps xmm0, [rsi]" "cvtpi2pd xmm0, mm1" "cvtpi2pd xmm0, [rsi]" "cvtps2pi mm0, xmm1"
+    let list = cases! { "cvtpi2ps xmm0, mm1" "cvtpi2ps xmm0, [rsi]"
+    "cvtpi2pd xmm0, mm1" "cvtpi2pd xmm0, [rsi]" "cvtps2pi mm0, xmm1"
     "cvttps2pi mm0, [rsi]" "cvtpd2pi mm0, xmm1" "cvttpd2pi mm0, [rsi]" };
     check(&list, Memory::Double, ROUNDS, exactly);
 }

@@ -211,7 +211,9 @@ fn moves<B: Bus>(ins: &Instruction, insn: &mut Insn<B>, mode: Mode) -> Option<Ha
             && !ins.op0_register().is_vector_register()
             && !ins.op0_register().is_st() =>
         {
-            place!(is_memory(ins, 1), Src, S => word_width!(size0, T => condition!(condition?, C => hot!(insn, mov::cmov[B, C, T, S]))))
+            place!(is_memory(ins, 1), Src, S => word_width!(size0, T => {
+                condition!(condition?, C => hot!(insn, mov::cmov[B, C, T, S]))
+            }))
         }
         _ => return None,
     };

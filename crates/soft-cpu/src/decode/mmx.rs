@@ -90,7 +90,10 @@ fn operation<B: Bus>(ins: &Instruction) -> Option<Handler<B>> {
         };
     }
     macro_rules! table {
-        (lanes: $($v:ident)*; shifts: $($n:ident)*; joined: $($j:ident)*; ssse3: $($s:ident)*; horizontal: $($h:ident)*;) => {
+        (
+            lanes: $($v:ident)*; shifts: $($n:ident)*; joined: $($j:ident)*; ssse3: $($s:ident)*;
+            horizontal: $($h:ident)*;
+        ) => {
             match ins.mnemonic() {
                 $( M::$v => binary!(Lanes<integer::$v>), )*
                 $( M::$n if !memory && !ins.op_register(1).is_mm() => mmx::binary::<B, Lanes<integer::$n>, Imm>,

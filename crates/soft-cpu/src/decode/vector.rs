@@ -90,7 +90,9 @@ fn integer_handler<B: Bus>(ins: &Instruction, insn: &mut Insn<B>) -> Option<Hand
         (vectors: $($v:ident)*; shifts: $($n:ident)*; shuffles: $($s:ident)*;) => {
             match ins.mnemonic() {
                 $( M::$v => source!(ins, S => hot!(insn, sse::vector[B, integer::$v, S])), )*
-                $( M::$n if ins.op_register(1) == Register::None && !is_memory(ins, 1) => hot!(insn, sse::vector[B, integer::$n, Imm]),
+                $( M::$n if ins.op_register(1) == Register::None && !is_memory(ins, 1) => {
+                       hot!(insn, sse::vector[B, integer::$n, Imm])
+                   }
                    M::$n => source!(ins, S => hot!(insn, sse::vector[B, integer::$n, S])), )*
                 $( M::$s => source!(ins, S => hot!(insn, sse::shuffle[B, integer::$s, S])), )*
                 M::Andps | M::Andpd => source!(ins, S => hot!(insn, sse::vector[B, integer::Pand, S])),

@@ -114,7 +114,10 @@ pub(crate) trait FloatOp {
 }
 
 macro_rules! float_op {
-    ($($name:ident $(counts $flop:ident)? $(arithmetic $arithmetic:literal)? = |$env:ident, $a:ident, $b:ident, $imm:ident| $body:expr;)*) => { $(
+    ($(
+        $name:ident $(counts $flop:ident)? $(arithmetic $arithmetic:literal)? =
+            |$env:ident, $a:ident, $b:ident, $imm:ident| $body:expr;
+    )*) => { $(
         pub(crate) struct $name;
         impl FloatOp for $name {
             $(const FLOP: Option<Flop> = Some(Flop::$flop);)?
@@ -260,6 +263,12 @@ pub(crate) trait Convert {
     fn apply(env: &mut Env, source: u128) -> u128;
 }
 
+/// Doubleword `n` of two doubles as integers; the upper half of the result is 0.
+#[inline(always)]
+fn doubleword_of_double(env: &mut Env, source: u128, n: u32, truncate: bool) -> u32 {
+    if n < 2 { float::to_integer::<f64>(env, get(source, n), 32, truncate).low_u32() } else { 0 }
+}
+
 macro_rules! convert {
     ($($name:ident, |$env:ident, $s:ident| $body:expr;)*) => { $(
         pub(crate) struct $name;
@@ -277,8 +286,8 @@ convert! {
     Dq2ps, |env, s| build::<f32>(|n| float::f32_from_integer(env, i64::from(get::<i32>(s, n))));
     Ps2dq, |env, s| build::<u32>(|n| float::to_integer::<f32>(env, get(s, n), 32, false).low_u32());
     Tps2dq, |env, s| build::<u32>(|n| float::to_integer::<f32>(env, get(s, n), 32, true).low_u32());
-    Pd2dq, |env, s| build::<u32>(|n| if n < 2 { float::to_integer::<f64>(env, get(s, n), 32, false).low_u32() } else { 0 });
-    Tpd2dq, |env, s| build::<u32>(|n| if n < 2 { float::to_integer::<f64>(env, get(s, n), 32, true).low_u32() } else { 0 });
+    Pd2dq, |env, s| build::<u32>(|n| doubleword_of_double(env, s, n, false));
+    Tpd2dq, |env, s| build::<u32>(|n| doubleword_of_double(env, s, n, true));
 }
 
 pub(crate) fn convert<B: Bus, O: Convert, S: Get<u128>>(c: &mut Core, b: &mut B, i: &Insn<B>) -> Done {

@@ -114,8 +114,11 @@ macro_rules! assemble {
         let (start, end): (*const u8, *const u8);
         // SAFETY: only takes addresses of read-only data.
         unsafe {
-            std::arch::asm!("lea {0}, [rip + 2f]", "lea {1}, [rip + 3f]", ".pushsection .rodata.oracle, \"a\", @progbits",
-                "2:", $text, "3:", ".popsection", out(reg) start, out(reg) end);
+            std::arch::asm!(
+                "lea {0}, [rip + 2f]", "lea {1}, [rip + 3f]",
+                ".pushsection .rodata.oracle, \"a\", @progbits", "2:", $text, "3:", ".popsection",
+                out(reg) start, out(reg) end,
+            );
             std::slice::from_raw_parts(start, end.offset_from(start) as usize)
         }
     }};
@@ -130,7 +133,11 @@ pub(crate) struct Case {
 
 macro_rules! cases {
     ($list:ident: $($undefined:expr => $($text:literal)*;)*) => {
-        $( $( $list.push($crate::oracle::Case { text: $text, bytes: $crate::oracle::assemble!($text), undefined: $undefined }); )* )*
+        $( $( $list.push($crate::oracle::Case {
+            text: $text,
+            bytes: $crate::oracle::assemble!($text),
+            undefined: $undefined,
+        }); )* )*
     };
 }
 
@@ -393,7 +400,8 @@ fn compare(cases: &[Case], rounds: usize, inputs: Inputs) -> Vec<String> {
         if !agrees {
             let memory = if memory_agrees { "agrees" } else { "differs" };
             differences.push(format!(
-                "{}: {exit:?}, memory {memory}, rip {rip:#x}\n before {before:x?}\n native {native:x?}\n soft   {soft:x?}",
+                "{}: {exit:?}, memory {memory}, rip {rip:#x}\n before {before:x?}\n native {native:x?}\n \
+                 soft   {soft:x?}",
                 case.text,
             ));
         }
