@@ -5,8 +5,8 @@
 //! x86-64 has had two kinds:
 //!
 //! - A process with one thread tests a flag, then changes the lock with instructions without a LOCK prefix: CMPXCHG
-//!   and DEC (`sysdeps/unix/sysv/linux/x86_64/lowlevellock.h` of 2019, `x86/lowlevellock.h` of 2020). The tables are from
-//!   that time.
+//!   and DEC (`sysdeps/unix/sysv/linux/x86_64/lowlevellock.h` of 2019, `x86/lowlevellock.h` of 2020). The tables are
+//!   from that time.
 //! - Always LOCK CMPXCHG and XCHG: version 2.36 as Debian 12 builds it.
 
 use core::cell::Cell;

@@ -164,7 +164,8 @@ pub enum ImageError {
     },
     /// ELF without any protocol that we know.
     #[error(
-        "The ELF file has no boot protocol: neither a PVH note (Xen, type 18) nor a multiboot 1 header in its first 8 KiB{hint}"
+        "The ELF file has no boot protocol: neither a PVH note (Xen, type 18) nor a multiboot 1 header \
+         in its first 8 KiB{hint}"
     )]
     NoProtocol {
         /// More to say if the file is a program of an operating system.
@@ -172,7 +173,8 @@ pub enum ImageError {
     },
     /// Magic number without a valid checksum.
     #[error(
-        "The multiboot header at offset {offset:#x} has checksum {checksum:#010x}; magic, flags and checksum must add up to 0"
+        "The multiboot header at offset {offset:#x} has checksum {checksum:#010x}; magic, flags and checksum \
+         must add up to 0"
     )]
     MultibootChecksum {
         /// File offset of the header.
@@ -228,7 +230,8 @@ pub enum LoadError {
     },
     /// More memory would do.
     #[error(
-        "The image needs guest memory at {start:#x}..{end:#x}; it needs at least {needed_mib} MiB, the guest has {size_mib} MiB"
+        "The image needs guest memory at {start:#x}..{end:#x}; it needs at least {needed_mib} MiB, \
+         the guest has {size_mib} MiB"
     )]
     NotEnoughMemory {
         /// First address of the segment.
@@ -242,7 +245,8 @@ pub enum LoadError {
     },
     /// No guest has RAM there.
     #[error(
-        "The image wants to be at {start:#x}..{end:#x}, where no guest has RAM (devices are at 3 GiB..4 GiB, RAM ends at 65 GiB)"
+        "The image wants to be at {start:#x}..{end:#x}, where no guest has RAM (devices are at 3 GiB..4 GiB, \
+         RAM ends at 65 GiB)"
     )]
     NoRamThere {
         /// First address of the segment.
@@ -276,7 +280,8 @@ pub enum LoadError {
     },
     /// A module does not fit beside the image.
     #[error(
-        "Module {index} ({size} bytes) does not fit into the guest's {size_mib} MiB of memory beside the image; give the guest more memory"
+        "Module {index} ({size} bytes) does not fit into the guest's {size_mib} MiB of memory beside the \
+         image; give the guest more memory"
     )]
     NoRoomForModule {
         /// Which one, from 0.
@@ -294,7 +299,8 @@ pub enum LoadError {
     },
     /// No free memory is left for the boot information.
     #[error(
-        "The image covers so much memory that {size} bytes of boot information do not fit beside it; give the guest more memory"
+        "The image covers so much memory that {size} bytes of boot information do not fit beside \
+         it; give the guest more memory"
     )]
     NoRoomForBootInfo {
         /// Bytes wanted.

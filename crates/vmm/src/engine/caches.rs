@@ -1,8 +1,8 @@
 //! The caches in CPUID: those of the profile's core, for one CPU that shares them with no other.
 //!
-//! Sizes, ways and sets are the ones that the model of the core works with, so that a guest is told of what it would
-//! run on with `--detail timing`. Both engines say the same: KVM's guests run on the host's caches, but the CPU that they
-//! are shown is the profile's (as QEMU has it without `host-cache-info=on`).
+//! Sizes, ways and sets are the ones that the model of the core works with, so that a guest sees what it would
+//! run on with `--detail timing`. Both engines say the same: KVM's guests run on the host's caches, but the CPU that
+//! they are shown is the profile's (as QEMU has it without `host-cache-info=on`).
 //!
 //! Layouts: SDM volume 2A, CPUID, leaves 2, 4 and 8000_0006H; AMD APM volume 3, appendix E, leaves 8000_0005H,
 //! 8000_0006H, 8000_001DH and 8000_001EH.
@@ -32,8 +32,8 @@ struct Caches {
 
 /// Cores that profiles name and that have no model. Source: leaves 4 and 8000_001DH of a Core Ultra 200V and of a
 /// family 1AH model 02H EPYC in `InstLatx64/InstLatx64` (`GenuineIntel00B06D1_LunarLake_04_CPUID`,
-/// `AuthenticAMD0B00F21_K20_Turin_01_CPUID`). Lion Cove has 192 KiB between the first level and the second, which its leaf 4
-/// does not list either.
+/// `AuthenticAMD0B00F21_K20_Turin_01_CPUID`). Lion Cove has 192 KiB between the first level and the second, which its
+/// leaf 4 does not list either.
 const NOT_MODELLED: [(&str, Caches); 2] = [
     (
         "Lion Cove",
@@ -98,9 +98,9 @@ impl Unit {
     }
 }
 
-/// EDX of leaf 4 or 8000_001DH, for L1D, L1I, L2 and L3, as the CPUs of `NOT_MODELLED` and those that the cores' descriptions
-/// name as sources have it. Intel: complex indexing (bit 2) of the last level. AMD: the second level includes the first
-/// (bit 1), WBINVD does not reach the last level of other CPUs (bit 0).
+/// EDX of leaf 4 or 8000_001DH, for L1D, L1I, L2 and L3, as the CPUs of `NOT_MODELLED` and those that the cores'
+/// descriptions name as sources have it. Intel: complex indexing (bit 2) of the last level. AMD: the second level
+/// includes the first (bit 1), WBINVD does not reach the last level of other CPUs (bit 0).
 const INTEL_FLAGS: [u32; 4] = [0, 0, 0, 1 << 2];
 const AMD_FLAGS: [u32; 4] = [0, 0, 1 << 1, 1 << 0];
 

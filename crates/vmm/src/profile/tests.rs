@@ -23,7 +23,8 @@ fn what_is_not_given_comes_from_the_base() {
 #[test]
 fn a_cloud_s_view_of_a_cpu_can_be_written_down() {
     let profile = parse(
-        "base = 'granite-rapids'\nname = 'cloud'\nlbr = 'none'\n[intel]\nversion = 2\nmetrics-level = 2\nfreeze-while-smm = false\n",
+        "base = 'granite-rapids'\nname = 'cloud'\nlbr = 'none'\n\
+         [intel]\nversion = 2\nmetrics-level = 2\nfreeze-while-smm = false\n",
     )
     .expect("a profile");
     assert_eq!(leaf_0a(&profile).eax & 0xFF, 2);
@@ -73,7 +74,8 @@ proptest! {
     /// Whatever a file says, the CPU that it gives announces only what can be built.
     #[test]
     fn an_accepted_profile_makes_a_pmu(
-        counters in 0_u64..12, width in 20_u64..80, version in 0_u64..8, fixed in 0_u64..6, level in 0_u64..4, depth in 0_u64..6,
+        counters in 0_u64..12, width in 20_u64..80, version in 0_u64..8, fixed in 0_u64..6,
+        level in 0_u64..4, depth in 0_u64..6,
     ) {
         let text = format!(
             "base = 'sapphire-rapids'\nname = 'x'\ngp-counters = {counters}\ngp-width = {width}\nlbr = [{}]\n\

@@ -99,8 +99,8 @@ fn reserved_bits_are_dropped() {
     }
 }
 
-/// Bit 6 of DBG_CTL_MSR raises #GP; unsupported ones are dropped. Bits 5:2 are pin controls, which can be written, until
-/// Zen 5 made bit 2 the bus-lock trap and reserved the others.
+/// Bit 6 of DBG_CTL_MSR raises #GP; unsupported ones are dropped. Bits 5:2 are pin controls, which can be written,
+/// until Zen 5 made bit 2 the bus-lock trap and reserved the others.
 #[guest_test(needs(amd))]
 fn debugctl_refuses_its_reserved_bits() {
     refuses(DEBUGCTL, 1 << 6);

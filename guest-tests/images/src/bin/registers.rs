@@ -137,10 +137,14 @@ checks! {
         "absent_without_DS" => |r| r.is_absent_without(r.cpu.debug_store, "a debug store");
     }
     "MSR_RELOAD_PMC" [0 1 2 3 4 5 6 7] @ 0x14C1 {
-        "absent_without_PEBS_OUTPUT_PT" => |r| r.is_absent_without(r.cpu.capability(16), "PEBS through Processor Trace");
+        "absent_without_PEBS_OUTPUT_PT" => |r| {
+            r.is_absent_without(r.cpu.capability(16), "PEBS through Processor Trace");
+        };
     }
     "MSR_RELOAD_FIXED_CTR" [0 1 2 3] @ 0x1309 {
-        "absent_without_PEBS_OUTPUT_PT" => |r| r.is_absent_without(r.cpu.capability(16), "PEBS through Processor Trace");
+        "absent_without_PEBS_OUTPUT_PT" => |r| {
+            r.is_absent_without(r.cpu.capability(16), "PEBS through Processor Trace");
+        };
     }
     "IA32_PMC_GP_CTR" [0 1 2 3 4 5 6 7 8 9 10] @ 0x1900 {
         "exists" => |r| r.apart(4).exists(r.cpu.version >= 6 && r.n < r.cpu.general);

@@ -57,12 +57,16 @@ checks! {
         "bit_19_PC_from_version_6" => |r| {
             select(r).in_vpmu().refuses_without(r.cpu.version < 6, "pin control", SELECT, 19..=19);
         };
-        "bit_21_ANY_before_version_3" => |r| select(r).refuses_without(r.cpu.version >= 3, "AnyThread", SELECT, 21..=21);
+        "bit_21_ANY_before_version_3" => |r| {
+            select(r).refuses_without(r.cpu.version >= 3, "AnyThread", SELECT, 21..=21);
+        };
         "bit_32_IN_TX" => |r| select(r).refuses_without(r.cpu.transactions, "transactions", SELECT, 32..=32);
         "bit_33_IN_TXCP" => |r| {
             select(r).refuses_without(r.cpu.transactions && r.n == 2, "transactions", SELECT, 33..=33);
         };
-        "bit_34_adaptive_PEBS" => |r| select(r).refuses_without(r.cpu.pebs_baseline(), "adaptive PEBS", SELECT, 34..=34);
+        "bit_34_adaptive_PEBS" => |r| {
+            select(r).refuses_without(r.cpu.pebs_baseline(), "adaptive PEBS", SELECT, 34..=34);
+        };
         "bit_35_BR_CNTR" => |r| {
             let logs = r.cpu.arch_lbr && cpuid(0x1C, 0).ecx >> 16 & 0xF != 0;
             select(r).refuses_without(logs, "event logging in branch records", SELECT, 35..=35);
@@ -115,7 +119,8 @@ checks! {
             r.refuses_without(legal, "METRICS_CLEAR or AnyThread", 0xB, 14..=14);
         };
         "bits_63_32" => |r| {
-            r.refuses_without(r.cpu.pebs_baseline() || select_extensions() & 0b100 != 0, "adaptive PEBS or RDPMC user disable", 0xB, 32..=63);
+            let legal = r.cpu.pebs_baseline() || select_extensions() & 0b100 != 0;
+            r.refuses_without(legal, "adaptive PEBS or RDPMC user disable", 0xB, 32..=63);
         };
     }
     "IA32_PERF_GLOBAL_CTRL" - @ 0x38F {

@@ -68,7 +68,8 @@ macro_rules! assembly {
 
 assembly!(load_store:
     "mov rax, [rdi]", "mov rdx, [rdi + 8]", "add rax, rdx", "mov [rdi + 16], rax",
-    "and edx, 1023", "mov esi, [rdi + rdx * 4 + 64]", "add [rdi + 24], rsi", "movzx r8d, byte ptr [rdi + 32]", "mov [rdi + 40], r8d");
+    "and edx, 1023", "mov esi, [rdi + rdx * 4 + 64]", "add [rdi + 24], rsi",
+    "movzx r8d, byte ptr [rdi + 32]", "mov [rdi + 40], r8d");
 assembly!(calls:
     "call 3f", "call 4f", "jmp 5f",
     "3: push rax", "mov rax, rcx", "pop rax", "ret",

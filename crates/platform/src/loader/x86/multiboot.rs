@@ -122,7 +122,8 @@ impl Addresses {
         };
         let Some(start) = (header_offset as u64).checked_sub(before_header.into()) else {
             return contradiction(format!(
-                "{before_header:#x} bytes before the header are to be loaded, but it is at file offset {header_offset:#x}"
+                "{before_header:#x} bytes before the header are to be loaded, but it is at file offset \
+                 {header_offset:#x}"
             ));
         };
         // 0 means "to the end of the file".

@@ -1,8 +1,8 @@
 //! Which instructions the guest's CPUID announces.
 //!
-//! KVM gives up alike on an instruction that its emulator lacks and on one that the guest's CPU does not have. The second
-//! raises #UD on a CPU, and careful guests try for that. Sources of the bits: SDM volume 2A, CPUID; AMD APM volume 3,
-//! appendix E.
+//! KVM gives up alike on an instruction that its emulator lacks and on one that the guest's CPU does not have. The
+//! second raises #UD on a CPU, and careful guests try for that. Sources of the bits: SDM volume 2A, CPUID; AMD APM
+//! volume 3, appendix E.
 
 use iced_x86::{CpuidFeature, Instruction};
 use vpmu::cpuid::CpuidResult;

@@ -68,8 +68,8 @@ pub struct Window {
     pub label: String,
     /// Counters that ran.
     pub rows: Vec<WindowRow>,
-    /// Slots by category, by the source's totals, while PERF_METRICS ran. On a CPU without it: while any counter ran, at
-    /// all privilege levels.
+    /// Slots by category, by the source's totals, while PERF_METRICS ran. On a CPU without it: while any counter
+    /// ran, at all privilege levels.
     pub topdown: Option<TopdownSlots>,
     /// PERF_METRICS as the guest read it after the window.
     pub guest_metrics: Option<u64>,

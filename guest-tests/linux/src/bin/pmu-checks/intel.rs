@@ -1,5 +1,5 @@
-//! The questions of Linux's `arch/x86/events/intel`: are the registers there, do they keep what is written, are counters as
-//! wide as they say, do they freeze.
+//! The questions of Linux's `arch/x86/events/intel`: are the registers there, do they keep what is written, are
+//! counters as wide as they say, do they freeze.
 
 use crate::msr::Msr;
 use linux_guest::checks::{Checks, ensure, spin};

@@ -37,7 +37,8 @@ const MAX_EXTENDED: u32 = 0x8000_0008;
 /// First leaf of the hypervisor range, and the highest that we have there.
 const HYPERVISOR: u32 = 0x4000_0000;
 
-/// Leaves of the host that go to the guest as they are, without XSAVE's component of branch records: XSAVE areas and AMX.
+/// Leaves of the host that go to the guest as they are, without XSAVE's component of branch records: XSAVE areas
+/// and AMX.
 const PASSED: [u32; 3] = [0xD, 0x1D, 0x1E];
 
 /// What the table depends on besides the host.
