@@ -60,7 +60,8 @@ pub(crate) fn check() -> Result<(), TaskError> {
     text(&arguments.collect::<Vec<_>>())?;
     let dependencies = packages(&metadata).filter(|package| !package["source"].is_null()).count();
     anstream::println!(
-        "ok {} can be packaged; {dependencies} dependencies have licences that are known and take the Rust that is promised",
+        "ok {} can be packaged; {dependencies} dependencies have licences that are known and take the Rust \
+         that is promised",
         PUBLISHED.join(", ")
     );
     Ok(())

@@ -192,7 +192,8 @@ fn guest_tests(vpmu: &Vpmu, images: &[GuestImage]) -> Result<Tally, TaskError> {
 
 /// The images on profiles whose core is modelled, without the misbehaving ones: those do not depend on time.
 fn timing_tests(vpmu: &Vpmu, images: &[GuestImage]) -> Result<Tally, TaskError> {
-    const CASES: &str = "profile({icelake-sp,sapphire-rapids}) and not group(hostile) or profile({zen2,zen4}) and image({amd,merge})";
+    const CASES: &str = "profile({icelake-sp,sapphire-rapids}) and not group(hostile) \
+                         or profile({zen2,zen4}) and image({amd,merge})";
     run_images(vpmu, images, &["--engine", "soft", "--detail", "timing", "-E", CASES])
 }
 

@@ -224,8 +224,10 @@ fn a_manifest_says_what_images_need_and_how_they_end() {
     let hang = ("hang", HANG.to_vec());
     let images =
         Images::new("manifest", &[good(), bad(), hang, ("crash", CRASH.to_vec()), ("tool", say("", 1))]);
-    let manifest = "ignore = ['tool']\n[[test]]\nimage = 'bad'\nexpect = 'fail'\n[[test]]\nimage = 'crash'\nname = 'falls'\n\
-                    area = 'ends'\nexpect = 'triple-fault'\n[[test]]\nimage = 'hang'\ntimeout = 1\nexpect = 'timed-out'\n\
+    let manifest = "ignore = ['tool']\n\
+                    [[test]]\nimage = 'bad'\nexpect = 'fail'\n\
+                    [[test]]\nimage = 'crash'\nname = 'falls'\narea = 'ends'\nexpect = 'triple-fault'\n\
+                    [[test]]\nimage = 'hang'\ntimeout = 1\nexpect = 'timed-out'\n\
                     [[test]]\nimage = 'good'\nname = 'level-2'\nneeds = ['metrics_l2']\n";
     images.put("vpmu-test.toml", manifest.as_bytes());
     let ran = images.test(&["--no-fail-fast"]);
@@ -248,7 +250,8 @@ fn the_list_of_kvm_unit_tests_is_understood() {
         "unittests",
         &[("pmu.flat", say("PASS: a\nFAIL: b\nSUMMARY: 2 tests, 1 unexpected failures\n", 1))],
     );
-    let list = "[pmu]\nfile = pmu.flat\ngroups = pmu\n\n[absent]\nfile = absent.flat\n\n[old]\nfile = pmu.flat\narch = i386\n";
+    let list = "[pmu]\nfile = pmu.flat\ngroups = pmu\n\n[absent]\nfile = absent.flat\n\n\
+                [old]\nfile = pmu.flat\narch = i386\n";
     images.put("unittests.cfg", list.as_bytes());
     let ran = images.test(&["--no-fail-fast"]);
     let lines = lines(&ran);

@@ -183,7 +183,8 @@ pub const MASKS: &[Mask] = &[
         which: Which::Codes(&[C::Movsxd_r16_rm16]),
         when: W::Always,
         effect: E::MayFault,
-        why: "the source is a word on Intel (SDM volume 2, MOVSXD); AMD reads four bytes, which may cross into a page that is not mapped",
+        why: "the source is a word on Intel (SDM volume 2, MOVSXD); AMD reads four bytes, which may cross \
+              into a page that is not mapped",
     },
     any(
         E::Emulated,

@@ -156,7 +156,8 @@ pub(super) const STEPS: &[Step] = &[
     },
     Step {
         name: "two processes at once each keep their counts",
-        command: "for n in 1 2; do perf stat -o group.$n -e '{instructions:u,branches:u,ex_ret_cond:u}' call-chain 300000 \
+        command: "for n in 1 2; do \
+                  perf stat -o group.$n -e '{instructions:u,branches:u,ex_ret_cond:u}' call-chain 300000 \
                   & done; wait; perf stat -o group.3 -e '{instructions:u,branches:u,ex_ret_cond:u},context-switches' \
                   call-chain 300000; cat group.1 group.2 group.3",
         fits: |_| true,

@@ -7,7 +7,8 @@ use linux_guest::{FixedWork, fixed_flops};
 pub(super) const STEPS: &[Step] = &[
     Step {
         name: "the kernel's driver takes the PMU",
-        command: "dmesg | grep -e 'Performance Events' -e 'NMI watchdog'; grep . /sys/bus/event_source/devices/cpu/caps/*",
+        command: "dmesg | grep -e 'Performance Events' -e 'NMI watchdog'; \
+                  grep . /sys/bus/event_source/devices/cpu/caps/*",
         fits: |_| true,
         short: true,
         check: |output| {
@@ -40,7 +41,8 @@ pub(super) const STEPS: &[Step] = &[
     },
     Step {
         name: "perf stat reads slots and level 1 metrics as a group",
-        command: "perf stat -e '{slots,topdown-retiring,topdown-bad-spec,topdown-fe-bound,topdown-be-bound}' call-chain 10000",
+        command: "perf stat -e '{slots,topdown-retiring,topdown-bad-spec,topdown-fe-bound,topdown-be-bound}' \
+                  call-chain 10000",
         fits: |facts| facts.metrics_level >= 1,
         short: true,
         check: |output| {
@@ -160,7 +162,8 @@ pub(super) const STEPS: &[Step] = &[
     },
     Step {
         name: "perf record -e slots samples fixed counter 3",
-        command: "perf record -q -o slots.data -c 1000000 -e slots call-chain 100000 && perf report -i slots.data --stdio",
+        command: "perf record -q -o slots.data -c 1000000 -e slots call-chain 100000 && \
+                  perf report -i slots.data --stdio",
         fits: |facts| facts.metrics_level >= 1,
         short: false,
         check: |output| {

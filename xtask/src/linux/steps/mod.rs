@@ -49,7 +49,8 @@ const COMMON: &[Step] = &[
     },
     Step {
         name: "perf record -e instructions finds the loop",
-        command: "perf record -q -o instructions.data -c 10007 -e instructions:u call-chain 10000 && perf report -i instructions.data --stdio",
+        command: "perf record -q -o instructions.data -c 10007 -e instructions:u call-chain 10000 && \
+                  perf report -i instructions.data --stdio",
         fits: |_| true,
         short: true,
         check: |output| {
@@ -110,8 +111,9 @@ const COMMON: &[Step] = &[
     Step {
         name: "perf's own tests about counters, samples and breakpoints",
         // The first reads counters with RDPMC in user space. Others need a compiler, objdump or a second CPU.
-        command: "perf test 'mmap interface' 'User space counter' 'TSC support' Breakpoint Watchpoint 'Software clock' 'ample parsing' 'dummy software' \
-                  sched_switch 'Event times' 'backward ring' 'time to TSC' Sigtrap 'bp modify'",
+        command: "perf test 'mmap interface' 'User space counter' 'TSC support' Breakpoint Watchpoint \
+                  'Software clock' 'ample parsing' 'dummy software' sched_switch 'Event times' \
+                  'backward ring' 'time to TSC' Sigtrap 'bp modify'",
         fits: |_| true,
         short: false,
         check: |output| {
@@ -144,7 +146,8 @@ const COMMON: &[Step] = &[
 const COMPLAINTS: Step = Step {
     name: "the NMI watchdog is not hungry, and nothing complains",
     command: "dmesg | grep -i -e 'unchecked MSR' -e 'not available' -e 'Broken' -e 'irq loop stuck' -e 'Uhhuh' \
-              -e 'lockup' -e 'perf: interrupt took' -e 'WARNING: CPU' -e 'BUG:'; cat /proc/interrupts | grep -e NMI -e PMI",
+              -e 'lockup' -e 'perf: interrupt took' -e 'WARNING: CPU' -e 'BUG:'; \
+              cat /proc/interrupts | grep -e NMI -e PMI",
     fits: |_| true,
     short: true,
     check: |output| {

@@ -131,7 +131,8 @@ mod tests {
 
     #[test]
     fn tap_is_read_with_its_details() {
-        let text = "TAP version 13\r\n1..4\r\nok 1 - a\r\n# PASS: no\r\nnot ok 2 - b\r\n  ---\r\n  message: \"x\"\r\n  ...\r\n\
+        let text = "TAP version 13\r\n1..4\r\nok 1 - a\r\n# PASS: no\r\n\
+                    not ok 2 - b\r\n  ---\r\n  message: \"x\"\r\n  ...\r\n\
                     ok 3 - c # SKIP needs pmu\r\nnot ok 4 - d # TODO later\r\n";
         let expected = [
             row("a", Status::Passed, None),

@@ -69,7 +69,9 @@ impl TestError {
             Self::DeclaredImage { .. } => "correct the manifest, or build the image".to_owned(),
             Self::DeclaredProfile { similar: Some(name), .. } => format!("did you mean `{name}`?"),
             Self::DeclaredProfile { .. } => {
-                "`vpmu list profiles` shows the built-in ones; one from a file has to be given by --profile too".to_owned()
+                "`vpmu list profiles` shows the built-in ones; one from a file has to be given by --profile \
+                 too"
+                .to_owned()
             }
             Self::ManifestWithout(_) => "give one directory, or put a manifest into each".to_owned(),
             Self::SameName { .. } => "run them one after the other, or name them in a manifest".to_owned(),

@@ -52,7 +52,8 @@ const DARK: Palette = Palette {
 };
 
 const RULES: &str = "
-body { font: 15px/1.5 system-ui, sans-serif; max-width: 72rem; margin: 2rem auto; padding: 0 1rem; background: var(--background); color: var(--text); }
+body { font: 15px/1.5 system-ui, sans-serif; max-width: 72rem; margin: 2rem auto; padding: 0 1rem;
+       background: var(--background); color: var(--text); }
 h1 { font-size: 1.5rem; margin-bottom: .2rem; } h2 { font-size: 1.15rem; margin: 2.2rem 0 .5rem; }
 a { color: var(--link); }
 .dim { color: var(--dim); }
