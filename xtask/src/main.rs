@@ -30,6 +30,7 @@ mod elsewhere;
 mod error;
 mod events;
 mod images;
+mod lines;
 mod linux;
 #[cfg(feature = "engines")]
 mod mca;

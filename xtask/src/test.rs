@@ -4,6 +4,7 @@ use crate::cargo::{capture, cargo, line, run};
 use crate::docs::docs;
 use crate::error::TaskError;
 use crate::images::{self, GuestImage};
+use crate::lines;
 use crate::linux;
 use crate::packaging;
 use crate::suite::run_images;
@@ -28,7 +29,7 @@ const QEMU_TIMEOUT: &str = "120";
 /// A part of what CI checks, in the order in which they run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Stage {
-    /// rustfmt
+    /// rustfmt, and no line too long
     Format,
     /// clippy, warnings are errors
     Lints,
@@ -72,7 +73,10 @@ impl Stage {
     fn run(self, built: &Built) -> Result<Tally, TaskError> {
         let checked = |()| Tally::default();
         match self {
-            Self::Format => run(&mut cargo(["fmt", "--all", "--check"])).map(checked),
+            Self::Format => {
+                run(&mut cargo(["fmt", "--all", "--check"]))?;
+                lines::check().map(checked)
+            }
             Self::Lints => {
                 run(&mut cargo(["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]))
                     .map(checked)
