@@ -21,6 +21,7 @@ use vmm::counts::synthetic::{Rates, SyntheticSource};
 use vmm::engine::kvm::{KvmConfig, KvmEngine};
 use vmm::engine::{Engine, RunLimits};
 use vmm::machine::pmu::PmuDevice;
+use vmm::machine::x86::Pc;
 use vmm::machine::{Machine, Outcome};
 use vpmu::profile::SAPPHIRE_RAPIDS;
 use vpmu::register::intel::{FixedCtr, FixedCtrCtrl, PerfEvtSel, PerfGlobalCtrl, Pmc};
@@ -68,7 +69,8 @@ fn ours(code: &[u8], counting: bool) -> Result<f64, TaskError> {
     let devices = Devices::new(quiet(), quiet(), FwCfg::new(1, 4 << 20));
     let pmu = PmuDevice::new(SAPPHIRE_RAPIDS, source, None);
     let tsc_hz = engine.tsc_hz();
-    let mut machine = Machine::new(memory, devices, LocalApic::new(apic).map_err(failed)?, pmu, tsc_hz);
+    let mut machine =
+        Machine::new(memory, Pc::new(devices, LocalApic::new(apic).map_err(failed)?, tsc_hz), pmu);
     if counting {
         let mut set = |index, value| machine.wrmsr(index, value, None).map_err(failed);
         for n in 0..8 {

@@ -3,6 +3,7 @@
 use super::RegisterDump;
 use super::paging::Paging;
 use crate::machine::Machine;
+use crate::machine::x86::Pc;
 use iced_x86::{Decoder, DecoderOptions, Formatter as _, GasFormatter};
 use platform::memory::GuestMemory;
 use soft_cpu::{Segment, State};
@@ -15,7 +16,7 @@ const LONG: u16 = 1 << 13;
 const BIG: u16 = 1 << 14;
 
 /// What a vCPU in `state` shows of its registers, and the bytes at RIP.
-pub(super) fn registers(state: &State, machine: &Machine) -> RegisterDump {
+pub(super) fn registers(state: &State, machine: &Machine<Pc>) -> RegisterDump {
     let s = state;
     let [es, cs, ss, ds, fs, gs] = s.segments;
     let selector = |segment: Segment| u64::from(segment.selector);
@@ -54,9 +55,9 @@ pub(super) fn registers(state: &State, machine: &Machine) -> RegisterDump {
             ("cr2", s.cr2),
             ("cr3", s.cr3),
             ("cr4", s.cr4),
-            ("cr8", u64::from(machine.apic.cr8())),
+            ("cr8", u64::from(machine.board.apic.cr8())),
             ("efer", s.efer),
-            ("apic_base", machine.apic.base()),
+            ("apic_base", machine.board.apic.base()),
         ],
         code: code(state, &machine.memory),
         instruction: instruction_at(state, &machine.memory, s.rip),

@@ -10,8 +10,7 @@ pub mod soft;
 
 pub use debugger::{Changes, DebugStops, Debugger, Resume, Stop, StoppedVcpu, Watchpoint};
 
-use crate::machine::{Machine, Outcome, StateError};
-use platform::loader::BootState;
+use crate::machine::{Board, Machine, Outcome, StateError};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::time::Duration;
@@ -44,9 +43,9 @@ pub struct RunLimits {
 pub struct RegisterDump {
     /// Register name and value, in the order to print.
     pub registers: Vec<(&'static str, u64)>,
-    /// Bytes at RIP, as far as they could be read.
+    /// Bytes at the next instruction, as far as they could be read.
     pub code: Vec<u8>,
-    /// The instruction at RIP, as `objdump` writes it; `None` where the bytes are none.
+    /// The next instruction, as `objdump` writes it; `None` where the bytes are none.
     pub instruction: Option<String>,
 }
 
@@ -91,7 +90,7 @@ pub struct EngineReport {
 }
 
 /// An engine with one vCPU. What only some can do is a trait of its own, which an engine that can hands out.
-pub trait Engine {
+pub trait Engine<B: Board> {
     /// Name, for people and scripts.
     fn name(&self) -> &'static str;
 
@@ -102,25 +101,25 @@ pub trait Engine {
     ///
     /// # Errors
     /// The engine cannot express the state.
-    fn boot(&mut self, state: &BootState) -> Result<(), EngineError>;
+    fn boot(&mut self, state: &B::Boot) -> Result<(), EngineError>;
 
     /// Runs until the machine has an outcome, and returns it.
     ///
     /// # Errors
     /// The engine itself failed; whatever the guest does is an [`Outcome`].
-    fn run(&mut self, machine: &mut Machine, limits: RunLimits) -> Result<Outcome, EngineError>;
+    fn run(&mut self, machine: &mut Machine<B>, limits: RunLimits) -> Result<Outcome, EngineError>;
 
     /// The vCPU's registers now.
-    fn registers(&self, machine: &Machine) -> RegisterDump;
+    fn registers(&self, machine: &Machine<B>) -> RegisterDump;
 
-    /// The instruction at an address of the current code segment, as `objdump` writes it; `None` where there is none.
-    fn instruction_at(&self, machine: &Machine, rip: u64) -> Option<String>;
+    /// The instruction at an address, of an x86 CPU in the current code segment, as `objdump` writes it; `None` where there is none.
+    fn instruction_at(&self, machine: &Machine<B>, address: u64) -> Option<String>;
 
     /// What it has done so far.
     fn report(&self) -> EngineReport;
 
     /// Exact stops and the vCPU's state there, if it has them.
-    fn snapshots(&mut self) -> Option<&mut dyn Snapshots> {
+    fn snapshots(&mut self) -> Option<&mut dyn Snapshots<B>> {
         None
     }
 
@@ -131,10 +130,15 @@ pub trait Engine {
 }
 
 /// An engine that stops after an exact number of instructions, and goes on from a saved state.
-pub trait Snapshots {
+pub trait Snapshots<B: Board> {
     /// As [`Engine::run`], but stops with `None` after exactly `instructions` retired since boot; a run that ends
     /// before that has its outcome.
-    fn run_until(&mut self, machine: &mut Machine, limits: RunLimits, instructions: u64) -> Option<Outcome>;
+    fn run_until(
+        &mut self,
+        machine: &mut Machine<B>,
+        limits: RunLimits,
+        instructions: u64,
+    ) -> Option<Outcome>;
 
     /// The vCPU's state between two runs.
     fn save(&self) -> VcpuState;

@@ -8,6 +8,7 @@ use crate::engine::soft::SoftEngine;
 use crate::engine::{Debugging as _, Detail, Engine, RunLimits};
 use crate::machine::pmu::PmuDevice;
 use crate::machine::pmu::trace::Tracer;
+use crate::machine::x86::Pc;
 use crate::machine::{Machine, Outcome};
 use crate::test_code::wrmsr;
 use platform::devices::{Capture, FwCfg};
@@ -66,7 +67,7 @@ fn run(code: &[u8], detail: Detail, gdb: Option<GdbServer>, stop: &StopRequest) 
     let devices = Devices::new(Box::new(io::sink()), Box::new(io::sink()), FwCfg::new(1, 4 << 20));
     let apic = LocalApic::new(ApicConfig::default()).expect("a valid APIC");
     let pmu = PmuDevice::new(ICELAKE_SP, source, Some(Tracer::new(Box::new(trace.clone()))));
-    let mut machine = Machine::new(memory, devices, apic, pmu, engine.tsc_hz());
+    let mut machine = Machine::new(memory, Pc::new(devices, apic, engine.tsc_hz()), pmu);
     machine.set_stop_request(stop.clone());
     engine.boot(&BootState::flat(CODE)).expect("a valid state");
     if let Some(gdb) = gdb {

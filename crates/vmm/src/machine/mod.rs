@@ -1,9 +1,18 @@
 //! The machine: what a vCPU sees around it, the same for every engine.
 //!
-//! An engine executes instructions and calls the machine for port I/O, MMIO, MSRs and RDPMC; tells
-//! it how guest time goes by; and asks it which interrupt is due.
+//! An engine executes instructions, passes on what concerns devices and registers of the machine, tells it how guest
+//! time goes by, and asks it which interrupt is due.
+//!
+//! | module | what it is |
+//! | --- | --- |
+//! | `mod.rs` | what every machine has: memory, the PMU, guest time, how a run ends |
+//! | [`board`] | what a machine's architecture decides: interrupt controller, timers, devices |
+//! | [`x86`] | the PC |
+//! | [`pmu`] | the vPMU with its counts source, trace and measuring windows |
+//! | [`exceptions`] | what the CPU delivers, for traces and for the report of a crash |
+//! | [`progress`], [`stop`] | watching a run and ending it, from another thread |
 
-mod amd_msr;
+pub mod board;
 mod error;
 pub mod exceptions;
 mod json_lines;
@@ -11,64 +20,42 @@ mod outcome;
 pub mod pmu;
 pub mod progress;
 pub mod stop;
-mod unknown_msrs;
+mod unknown;
+pub mod x86;
 
+pub use self::board::Board;
 pub use self::error::{SaveRestoreError, StateError};
-use self::exceptions::{ExceptionLog, MsrAccess, Refusal, RefusalReason};
 pub use self::outcome::Outcome;
+pub use self::unknown::{UnknownMsr, UnknownMsrs};
+
+use self::exceptions::{ExceptionLog, MsrAccess, Refusal, RefusalReason};
 use self::pmu::{Origin, PmuDevice, PmuState};
 use self::progress::RunProgress;
 use self::stop::StopRequest;
-pub use self::unknown_msrs::{UnknownMsr, UnknownMsrs};
+use self::x86::PcState;
 use crate::counts::Slice;
-use platform::convert::scale;
+use platform::devices::Effect;
 use platform::memory::GuestMemory;
 use platform::time::GuestTime;
-pub use platform::x86::apic::spec::{MSR_APIC_BASE, MSR_TSC_DEADLINE};
-use platform::x86::apic::{ApicState, LocalApic, TimerState};
-use platform::x86::devices::{Devices, DevicesState, IoApic, PortEffect, TestDevice};
 use serde::{Deserialize, Serialize};
-pub use soft_cpu::GeneralProtection;
-use vpmu::pmu::RdpmcContext;
-use vpmu::profile::Vendor;
-use vpmu::{PmiRequests, ReadOutcome, WriteOutcome};
+use std::time::Duration;
+use vpmu::PmiRequests;
 
-/// IA32_MCG_CAP: 0, no error-reporting banks. Guests read it without asking CPUID.
-pub const MSR_MCG_CAP: u32 = 0x179;
 /// Latest time of a saved machine, in ns or timer ticks: after decades.
-const MAX_TIME: u64 = 1 << 60;
-
-/// IA32_BIOS_SIGN_ID: microcode revision, in the high half on Intel CPUs; PATCH_LEVEL in the low half on AMD's.
-const MSR_BIOS_SIGN_ID: u32 = 0x8B;
-/// Any; guests only want it to be there.
-const MICROCODE_REVISION: u64 = 1;
-/// IA32_ARCH_CAPABILITIES, announced by CPUID leaf 7 EDX bit 29 where an engine does not speculate.
-const MSR_ARCH_CAPABILITIES: u32 = 0x10A;
-/// RDCL_NO (0), SSB_NO (4), MDS_NO (5), IF_PSCHANGE_MC_NO (6), TAA_NO (8), SBDR_SSDP_NO (13), FBSDP_NO (14),
-/// PSDP_NO (15): so that guests do not pay for mitigations of what cannot happen here.
-const ARCH_CAPABILITIES: u64 = 1 << 0 | 1 << 4 | 1 << 5 | 1 << 6 | 1 << 8 | 1 << 13 | 1 << 14 | 1 << 15;
-
-/// The answer to an MSR access: `Err(GeneralProtection)` means #GP(0) for the guest.
-pub type MsrResult<T> = Result<T, GeneralProtection>;
+pub(crate) const MAX_TIME: u64 = 1 << 60;
 
 /// Everything around the vCPU.
 #[derive(Debug)]
-pub struct Machine {
+pub struct Machine<B: Board> {
     /// Guest RAM.
     pub memory: GuestMemory,
-    /// Port devices.
-    pub devices: Devices,
-    /// The local APIC.
-    pub apic: LocalApic,
+    /// Interrupt controller, timers and devices.
+    pub board: B,
     /// The virtual PMU.
     pub pmu: PmuDevice,
-    /// What the CPU delivers through the IDT.
-    pub exceptions: ExceptionLog,
-    /// TSC rate that the guest sees, in Hz.
-    pub tsc_hz: u64,
+    /// The exceptions and interrupts that the CPU delivers.
+    pub exceptions: ExceptionLog<B::Delivery>,
     now: GuestTime,
-    /// What the guest's writes to its TSC have added to it.
-    tsc_offset: u64,
     outcome: Option<Outcome>,
     stop_request: StopRequest,
     progress: RunProgress,
@@ -80,25 +67,29 @@ pub struct Machine {
 #[serde(deny_unknown_fields)]
 pub struct MachineState {
     now: GuestTime,
-    apic: ApicState,
-    pub(crate) devices: DevicesState,
+    pub(crate) board: BoardState,
     pmu: PmuState,
     unknown_msrs: UnknownMsrs,
 }
 
-impl Machine {
+/// The saved state of a [`Board`].
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum BoardState {
+    /// Of the PC.
+    X86(Box<PcState>),
+}
+
+impl<B: Board> Machine<B> {
     /// Puts the parts together.
     #[must_use]
-    pub fn new(memory: GuestMemory, devices: Devices, apic: LocalApic, pmu: PmuDevice, tsc_hz: u64) -> Self {
+    pub fn new(memory: GuestMemory, board: B, pmu: PmuDevice) -> Self {
         Self {
             memory,
-            devices,
-            apic,
+            board,
             pmu,
             exceptions: ExceptionLog::default(),
-            tsc_hz,
             now: GuestTime::default(),
-            tsc_offset: 0,
             outcome: None,
             stop_request: StopRequest::default(),
             progress: RunProgress::default(),
@@ -110,30 +101,19 @@ impl Machine {
     pub fn save(&mut self) -> MachineState {
         let (pmu, pmis) = self.pmu.save_all().into_parts();
         self.deliver(pmis);
-        MachineState {
-            now: self.now,
-            apic: self.apic.save(),
-            devices: self.devices.save(),
-            pmu,
-            unknown_msrs: self.unknown_msrs.clone(),
-        }
+        MachineState { now: self.now, board: self.board.save(), pmu, unknown_msrs: self.unknown_msrs.clone() }
     }
 
-    /// Goes on from a saved state, on a fresh machine whose devices [have been
-    /// resumed](platform::x86::devices::Devices::resume) and whose counts source has its totals again.
+    /// Goes on from a saved state, on a fresh machine whose devices [have been resumed](Board) and whose counts source
+    /// has its totals again.
     ///
     /// # Errors
     /// What this machine cannot have saved.
     pub fn resume(&mut self, saved: &MachineState) -> Result<(), StateError> {
-        let times = match saved.apic.timer {
-            TimerState::Idle => [0; 2],
-            TimerState::Counting { start, end } => [start, end],
-            TimerState::Deadline { due, .. } => [due, 0],
-        };
-        if saved.now.0 > MAX_TIME || times.iter().any(|time| *time > MAX_TIME) {
+        if saved.now.0 > MAX_TIME {
             return Err(StateError::Time);
         }
-        self.apic.restore(&saved.apic)?;
+        self.board.resume(&saved.board)?;
         self.now = saved.now;
         self.unknown_msrs = saved.unknown_msrs.clone();
         self.pmu.resume(&saved.pmu)
@@ -143,27 +123,6 @@ impl Machine {
     #[must_use]
     pub fn now(&self) -> GuestTime {
         self.now
-    }
-
-    /// The TSC as of [`now`](Self::now), never later than what the guest reads.
-    fn tsc(&self) -> u64 {
-        let ticks = scale(self.now.0, self.tsc_hz, 1_000_000_000);
-        ticks.wrapping_add(self.tsc_offset)
-    }
-
-    /// Tells what the guest's writes to its TSC have added to it.
-    pub fn set_tsc_offset(&mut self, offset: u64) {
-        self.tsc_offset = offset;
-    }
-
-    /// The guest has written its TSC: what waits for a value of it waits for another time. `offset` as in
-    /// [`set_tsc_offset`](Self::set_tsc_offset).
-    pub fn move_tsc(&mut self, offset: u64) {
-        self.tsc_offset = offset;
-        if let Ok(deadline @ 1..) = self.apic.read_tsc_deadline() {
-            let rearmed = self.apic.write_tsc_deadline(deadline, self.tsc(), self.now);
-            log::debug!("TSC deadline {deadline:#x} after the TSC was written: {rearmed:?}");
-        }
     }
 
     /// From here on tells this how far the run is.
@@ -187,7 +146,7 @@ impl Machine {
         self.outcome.get_or_insert(outcome);
     }
 
-    /// MSRs that the guest accessed and that are not implemented.
+    /// Registers that the guest accessed and that are not implemented.
     #[must_use]
     pub fn unknown_msrs(&self) -> &UnknownMsrs {
         &self.unknown_msrs
@@ -197,19 +156,8 @@ impl Machine {
     pub fn advance(&mut self, now: GuestTime, ran: Slice) {
         self.now = self.now.max(now);
         let pmis = self.pmu.advance(ran);
-        self.apic.advance(self.now);
-        self.devices.advance(self.now);
+        self.board.advance(self.now);
         self.deliver(pmis);
-    }
-
-    /// Passes what the devices ask for through the I/O APIC to the local APIC.
-    pub fn route_interrupts(&mut self) {
-        if let Some(vector) = self.apic.take_eoi() {
-            self.devices.ioapic_mut().end_of_interrupt(vector);
-        }
-        while let Some(message) = self.devices.take_interrupt() {
-            self.apic.receive(message);
-        }
     }
 
     /// From here on the run ends when this asks for it.
@@ -219,14 +167,14 @@ impl Machine {
 
     /// Passes on what has been typed; ends the run when the user or a signal wants that.
     pub fn poll_input(&mut self) {
-        if self.devices.poll_input() {
-            self.route_interrupts();
+        if self.board.console_mut().poll() {
+            self.board.route_interrupts();
         }
         self.end_on_request();
     }
 
     fn end_on_request(&mut self) {
-        if self.devices.quit_requested() {
+        if self.board.console().quit_requested() {
             self.stop(Outcome::Quit);
         }
         if let Some(signal) = self.stop_request.signal() {
@@ -236,10 +184,19 @@ impl Machine {
 
     /// The guest halts. True if its serial port has something new for it.
     pub fn idle_input(&mut self) -> bool {
-        let any = self.devices.idle_input();
-        self.route_interrupts();
+        let any = self.board.console_mut().idle();
+        self.board.route_interrupts();
         self.end_on_request();
         any
+    }
+
+    /// Waits for input, at most so long of the host's time. True if there was some.
+    pub fn wait_for_input(&mut self, timeout: Duration) -> bool {
+        let typed = self.board.console_mut().wait(timeout);
+        if typed {
+            self.board.route_interrupts();
+        }
+        typed
     }
 
     /// The host says that a counter may have overflowed.
@@ -248,171 +205,49 @@ impl Machine {
         self.deliver(pmis);
     }
 
+    /// Passes what the PMU requests to the interrupt controller.
     fn deliver(&mut self, pmis: PmiRequests) {
-        pmis.deliver(|| {
-            let delivery = self.apic.raise_pmi();
-            self.pmu.trace_pmi(delivery.as_str(), self.now);
-        });
+        self.board.interrupt(pmis, |delivery| self.pmu.trace_pmi(delivery, self.now));
     }
 
-    /// IN of `data.len()` bytes (1, 2 or 4).
-    pub fn port_in(&mut self, port: u16, data: &mut [u8]) {
-        self.devices.read_port(port, data);
-        self.route_interrupts();
-    }
-
-    /// OUT of `data.len()` bytes (1, 2 or 4).
-    pub fn port_out(&mut self, port: u16, data: &[u8]) {
-        match self.devices.write_port(port, data) {
-            PortEffect::None => {}
-            PortEffect::Exit { status } => self.stop(Outcome::Exit { status }),
-            PortEffect::Reset => self.stop(Outcome::Reset),
-            PortEffect::PowerOff => self.stop(Outcome::PoweredOff),
-            PortEffect::Panicked => self.stop(Outcome::Panicked),
-            PortEffect::Label(label) => self.pmu.label_window(label),
-            PortEffect::IntervalBegin => self.pmu.begin_interval(),
-            PortEffect::IntervalEnd => self.pmu.end_interval(),
-            PortEffect::SaveRestore => {
+    /// Carries out what a device asks for.
+    fn carry_out(&mut self, effect: Effect) {
+        match effect {
+            Effect::None => {}
+            Effect::Exit { status } => self.stop(Outcome::Exit { status }),
+            Effect::Reset => self.stop(Outcome::Reset),
+            Effect::PowerOff => self.stop(Outcome::PoweredOff),
+            Effect::Panicked => self.stop(Outcome::Panicked),
+            Effect::Label(label) => self.pmu.label_window(label),
+            Effect::IntervalBegin => self.pmu.begin_interval(),
+            Effect::IntervalEnd => self.pmu.end_interval(),
+            Effect::SaveRestore => {
                 let (result, pmis) = self.pmu.save_and_restore().into_parts();
                 if let Err(reason) = &result {
                     log::error!("save and restore of the vPMU failed: {reason}");
                 }
-                self.devices.control_done(result.is_ok());
+                self.board.control_done(result.is_ok());
                 self.deliver(pmis);
             }
         }
-        self.route_interrupts();
+        self.board.route_interrupts();
     }
 
-    /// The guest executes for the first time what the engine does not implement, and gets #UD.
-    pub fn note_unimplemented(&mut self, code: &str, rip: u64) {
-        self.pmu.trace_unimplemented(code, Origin { now: self.now, rip: Some(rip) });
+    /// The guest executes for the first time what the engine does not implement, and gets an exception.
+    pub fn note_unimplemented(&mut self, code: &str, address: u64) {
+        self.pmu.trace_unimplemented(code, Origin { now: self.now, rip: Some(address) });
     }
 
-    /// MMIO read; addresses of no device read as all ones.
-    pub fn mmio_read(&mut self, address: u64, data: &mut [u8]) {
-        if let Some(offset) = self.apic.page_offset(address) {
-            self.apic.mmio_read(offset, data, self.now);
-        } else if let Some(offset) = IoApic::page_offset(address) {
-            self.devices.ioapic_mut().read(offset, data);
-        } else if let Some(offset) = TestDevice::memory_offset(address) {
-            self.devices.test_mut().read(offset, data);
-        } else {
-            data.fill(0xFF);
-        }
-    }
-
-    /// MMIO write; addresses of no device swallow it.
-    pub fn mmio_write(&mut self, address: u64, data: &[u8]) {
-        if let Some(offset) = self.apic.page_offset(address) {
-            self.apic.mmio_write(offset, data, self.now);
-        } else if let Some(offset) = IoApic::page_offset(address) {
-            self.devices.ioapic_mut().write(offset, data);
-        } else if let Some(offset) = TestDevice::memory_offset(address) {
-            self.devices.test_mut().write(offset, data);
-        } else {
-            return;
-        }
-        self.route_interrupts();
-    }
-
-    /// RDMSR.
-    ///
-    /// # Errors
-    /// #GP(0) for the guest.
-    pub fn rdmsr(&mut self, index: u32, rip: Option<u64>) -> MsrResult<u64> {
-        let access = MsrAccess::Rdmsr { index };
-        let (outcome, pmis) = self.pmu.rdmsr(index, Origin { now: self.now, rip }).into_parts();
-        self.deliver(pmis);
-        if outcome != ReadOutcome::NotHandled {
-            return self.answer(access, rip, outcome);
-        }
-        let value = match index {
-            MSR_APIC_BASE => Ok(self.apic.base()),
-            MSR_MCG_CAP => Ok(0),
-            MSR_TSC_DEADLINE => self.apic.read_tsc_deadline(),
-            _ if LocalApic::owns_msr(index) => self.apic.read_msr(index, self.now),
-            MSR_BIOS_SIGN_ID if self.is_amd() => Ok(MICROCODE_REVISION),
-            MSR_BIOS_SIGN_ID => Ok(MICROCODE_REVISION << 32),
-            MSR_ARCH_CAPABILITIES if !self.is_amd() => Ok(ARCH_CAPABILITIES),
-            _ => match self.configuration(index) {
-                Some(value) => Ok(value),
-                None => return Err(self.unknown(access, rip)),
-            },
-        };
-        value.map_err(|_| self.refuse(access, rip, RefusalReason::Apic))
-    }
-
-    /// WRMSR.
-    ///
-    /// # Errors
-    /// #GP(0) for the guest; nothing has changed.
-    pub fn wrmsr(&mut self, index: u32, value: u64, rip: Option<u64>) -> MsrResult<()> {
-        let access = MsrAccess::Wrmsr { index, value };
-        let (outcome, pmis) = self.pmu.wrmsr(index, value, Origin { now: self.now, rip }).into_parts();
-        self.deliver(pmis);
-        match outcome {
-            WriteOutcome::NotHandled => {}
-            WriteOutcome::Done => return Ok(()),
-            WriteOutcome::Fault(fault) => return Err(self.refuse(access, rip, RefusalReason::Pmu(fault))),
-        }
-        let written = match index {
-            MSR_APIC_BASE => self.apic.set_base(value),
-            MSR_TSC_DEADLINE => self.apic.write_tsc_deadline(value, self.tsc(), self.now),
-            _ if LocalApic::owns_msr(index) => {
-                let result = self.apic.write_msr(index, value, self.now);
-                self.route_interrupts();
-                result
-            }
-            // Software writes 0 and executes CPUID before it reads the revision.
-            MSR_BIOS_SIGN_ID => Ok(()),
-            // Configuration without effect here.
-            _ if self.configuration(index).is_some() => Ok(()),
-            _ => return Err(self.unknown(access, rip)),
-        };
-        written.map_err(|_| self.refuse(access, rip, RefusalReason::Apic))
-    }
-
-    /// A model-specific configuration register.
-    fn configuration(&self, index: u32) -> Option<u64> {
-        amd_msr::read(index).filter(|_| self.is_amd())
-    }
-
-    fn is_amd(&self) -> bool {
-        self.pmu.profile().vendor() == Vendor::Amd
-    }
-
-    /// RDPMC.
-    ///
-    /// # Errors
-    /// #GP(0) for the guest.
-    pub fn rdpmc(&mut self, ecx: u32, context: RdpmcContext, rip: Option<u64>) -> MsrResult<u64> {
-        let (outcome, pmis) = self.pmu.rdpmc(ecx, context, Origin { now: self.now, rip }).into_parts();
-        self.deliver(pmis);
-        self.answer(MsrAccess::Rdpmc { index: ecx }, rip, outcome)
-    }
-
-    /// What the PMU has read.
-    fn answer(&mut self, access: MsrAccess, rip: Option<u64>, outcome: ReadOutcome) -> MsrResult<u64> {
-        match outcome {
-            ReadOutcome::Value(value) => Ok(value),
-            ReadOutcome::Fault(fault) => Err(self.refuse(access, rip, RefusalReason::Pmu(fault))),
-            ReadOutcome::NotHandled => Err(self.unknown(access, rip)),
-        }
-    }
-
-    fn refuse(&mut self, access: MsrAccess, rip: Option<u64>, reason: RefusalReason) -> GeneralProtection {
+    /// An access raises an exception.
+    fn refuse(&mut self, access: MsrAccess, rip: Option<u64>, reason: RefusalReason) {
         self.exceptions.refuse(Refusal { access, rip, reason });
-        GeneralProtection
     }
 
+    /// An access to a register that is not implemented raises an exception.
     #[cold]
-    fn unknown(&mut self, access: MsrAccess, rip: Option<u64>) -> GeneralProtection {
+    fn unknown(&mut self, access: MsrAccess, rip: Option<u64>) {
         self.unknown_msrs.note(access, rip);
         self.pmu.trace_unknown_msr(access, Origin { now: self.now, rip });
-        self.refuse(access, rip, RefusalReason::Unknown)
+        self.refuse(access, rip, RefusalReason::Unknown);
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -12,7 +12,8 @@ use crate::file;
 use crate::machine::exceptions::ExceptionTracer;
 use crate::machine::pmu::PmuDevice;
 use crate::machine::pmu::trace::Tracer;
-use crate::machine::{Machine, StateError};
+use crate::machine::x86::Pc;
+use crate::machine::{BoardState, Machine, StateError};
 use crate::snapshot::{Booted, Snapshot, SnapshotError};
 use guest_protocol::files;
 use platform::devices::{Capture, FwCfg, FwCfgError};
@@ -30,8 +31,8 @@ use vpmu::profile::Vendor;
 
 /// A guest that is ready to run, and what is asked of the run.
 pub(super) struct Guest {
-    pub(super) engine: Box<dyn Engine>,
-    pub(super) machine: Machine,
+    pub(super) engine: Box<dyn Engine<Pc>>,
+    pub(super) machine: Machine<Pc>,
     /// What it prints.
     pub(super) capture: Capture,
     pub(super) booted: Booted,
@@ -71,15 +72,18 @@ impl Guest {
                 let fw_cfg = fw_cfg(&memory, &boot.params.cmdline, &profile, engine.name(), &*source)?;
                 Devices::new(console, debug_console, fw_cfg)
             }
-            First::Resume(snapshot) => Devices::resume(console, debug_console, snapshot.devices())
-                .ok_or(SnapshotError::State(StateError::SerialInput))?,
+            First::Resume(snapshot) => {
+                let BoardState::X86(saved) = snapshot.board();
+                Devices::resume(console, debug_console, &saved.devices)
+                    .ok_or(SnapshotError::State(StateError::SerialInput))?
+            }
         };
         if let Some(input) = config.input {
-            devices.set_input(input);
+            devices.console_mut().set_input(input);
         }
         let apic = LocalApic::new(apic).map_err(|source| RunError::Apic { profile: profile.name, source })?;
         let pmu = PmuDevice::new(profile, source, tracer);
-        let mut machine = Machine::new(memory, devices, apic, pmu, tsc_hz);
+        let mut machine = Machine::new(memory, Pc::new(devices, apic, tsc_hz), pmu);
         if let Some(gdb) = config.gdb {
             let debugging = engine.debugging().ok_or(SoftOnly::Debugger)?;
             debugging.attach(gdb.into_debugger(config.stop.clone()));
@@ -140,7 +144,7 @@ fn trace_file(path: Option<&Path>) -> Result<Option<Box<dyn Write>>, RunError> {
 
 /// An engine and what belongs to it.
 struct Chosen {
-    engine: Box<dyn Engine>,
+    engine: Box<dyn Engine<Pc>>,
     source: Box<dyn Source>,
     tsc_hz: u64,
     /// The profile, without what the engine cannot do.

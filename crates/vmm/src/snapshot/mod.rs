@@ -22,7 +22,7 @@ mod file;
 mod tests;
 
 use crate::engine::{Snapshots, VcpuState};
-use crate::machine::{Machine, MachineState, StateError};
+use crate::machine::{Board, BoardState, Machine, MachineState, StateError};
 use platform::memory::{GuestMemory, MemoryError};
 use serde::{Deserialize, Serialize};
 use std::io;
@@ -30,7 +30,7 @@ use vpmu::Profile;
 use vpmu::profile::LbrKind;
 
 /// Version of the file's layout and of the meaning of its header.
-pub const VERSION: u32 = 7;
+pub const VERSION: u32 = 8;
 /// Bytes of a page.
 pub const PAGE: usize = 4096;
 
@@ -103,7 +103,11 @@ impl Snapshot {
     ///
     /// # Errors
     /// RAM cannot be read.
-    pub fn take(vcpu: VcpuState, machine: &mut Machine, booted: &Booted) -> Result<Self, SnapshotError> {
+    pub fn take<B: Board>(
+        vcpu: VcpuState,
+        machine: &mut Machine<B>,
+        booted: &Booted,
+    ) -> Result<Self, SnapshotError> {
         let header = Header {
             booted: booted.clone(),
             profile: machine.pmu.profile().name.to_owned(),
@@ -154,9 +158,9 @@ impl Snapshot {
         Ok(if self.header.lbr { profile } else { profile.without_lbr() })
     }
 
-    /// The state of the port devices, to make them from.
-    pub(crate) fn devices(&self) -> &platform::x86::devices::DevicesState {
-        &self.header.machine.devices
+    /// The state of what is around the vCPU, to make devices from.
+    pub(crate) fn board(&self) -> &BoardState {
+        &self.header.machine.board
     }
 
     /// Fills fresh RAM.
@@ -174,7 +178,11 @@ impl Snapshot {
     ///
     /// # Errors
     /// Another profile, or a state that this machine cannot have been in. Then they are of no more use.
-    pub fn resume(&self, engine: &mut dyn Snapshots, machine: &mut Machine) -> Result<(), SnapshotError> {
+    pub fn resume<B: Board>(
+        &self,
+        engine: &mut dyn Snapshots<B>,
+        machine: &mut Machine<B>,
+    ) -> Result<(), SnapshotError> {
         let own = machine.pmu.profile().name;
         if own != self.header.profile {
             return Err(SnapshotError::Profile { saved: self.header.profile.clone(), own });

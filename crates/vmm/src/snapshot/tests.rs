@@ -7,6 +7,7 @@ use crate::engine::{Engine, RunLimits};
 use crate::machine::Outcome;
 use crate::machine::pmu::PmuDevice;
 use crate::machine::pmu::trace::Tracer;
+use crate::machine::x86::Pc;
 use crate::test_code::wrmsr;
 use platform::devices::{Capture, FwCfg};
 use platform::loader::BootState;
@@ -65,7 +66,7 @@ fn kernel() -> Booted {
 
 struct Guest {
     engine: SoftEngine,
-    machine: Machine,
+    machine: Machine<Pc>,
     console: Capture,
     trace: Capture,
 }
@@ -77,7 +78,7 @@ fn parts(devices: impl FnOnce(Capture) -> Devices) -> Guest {
     let (console, trace) = (Capture::new(1 << 16), Capture::new(1 << 20));
     let pmu = PmuDevice::new(ICELAKE_SP, source, Some(Tracer::new(Box::new(trace.clone()))));
     let apic = LocalApic::new(ApicConfig::default()).expect("a valid APIC");
-    let machine = Machine::new(memory, devices(console.clone()), apic, pmu, engine.tsc_hz());
+    let machine = Machine::new(memory, Pc::new(devices(console.clone()), apic, engine.tsc_hz()), pmu);
     Guest { engine, machine, console, trace }
 }
 
@@ -98,7 +99,8 @@ fn booted() -> Guest {
 fn resumed(snapshot: &Snapshot) -> Result<Guest, SnapshotError> {
     let mut guest = parts(|console| {
         let sink = Box::new(std::io::sink());
-        Devices::resume(Box::new(console), sink, snapshot.devices()).expect("devices of a real machine")
+        let BoardState::X86(saved) = snapshot.board();
+        Devices::resume(Box::new(console), sink, &saved.devices).expect("devices of a real machine")
     });
     snapshot.fill(&guest.machine.memory)?;
     snapshot.resume(&mut guest.engine, &mut guest.machine)?;
@@ -157,7 +159,7 @@ fn a_resumed_run_continues_byte_for_byte_from_anywhere() {
         }
         let snapshot = first.snapshot();
         assert_eq!(snapshot.instructions(), at);
-        pending += u32::from(first.machine.apic.pending().nmi);
+        pending += u32::from(first.machine.board.apic.pending().nmi);
         first.machine.pmu.finish_trace().expect("the trace goes to memory");
         let (console, trace) = (first.console.text(), first.trace.text());
         let read = Snapshot::from_bytes(&snapshot.to_bytes().expect("JSON")).expect("what was written");
@@ -235,7 +237,8 @@ proptest! {
         bytes[position..position + length].fill(digit);
         seal(&mut bytes);
         if let Ok(snapshot) = Snapshot::from_bytes(&bytes)
-            && Devices::resume(Box::new(std::io::sink()), Box::new(std::io::sink()), snapshot.devices()).is_some()
+            && let BoardState::X86(board) = snapshot.board()
+            && Devices::resume(Box::new(std::io::sink()), Box::new(std::io::sink()), &board.devices).is_some()
             && let Ok(mut guest) = resumed(&snapshot)
         {
             let limits = RunLimits { timeout: Duration::from_millis(20) };

@@ -123,7 +123,7 @@ fn cause(cause: &Cause, rip: Option<u64>) -> String {
         let hence = if n > 0 { "hence " } else { "" };
         let instruction = raised.instruction.as_ref().filter(|_| n == 0);
         let instruction = instruction.map_or_else(String::new, |code| format!(": {code}"));
-        let at = format!(" at {:#x}, CPL {}{instruction}", raised.rip, raised.cpl);
+        let at = format!(" {}{instruction}", raised.details);
         put(&format!("{newest}{hence}{}{}", raised.title, if n == 0 { &at } else { "" }));
         if let Some(refused) = &raised.refused {
             put(&format!("  {refused}"));

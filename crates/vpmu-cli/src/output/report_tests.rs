@@ -3,7 +3,7 @@
 use super::*;
 use crate::output::test_report;
 use vmm::engine::RegisterDump;
-use vmm::machine::exceptions::{MsrAccess, RaisedException};
+use vmm::machine::exceptions::{Details, MsrAccess, RaisedException};
 use vmm::machine::pmu::AccessStats;
 
 fn shown(report: &RunReport) -> String {
@@ -41,11 +41,7 @@ fn a_crash_looks_like_this() {
     });
     let raised = |title: &str, in_delivery: &str| RaisedException {
         title: title.to_owned(),
-        vector: 13,
-        error_code: None,
-        cr2: None,
-        cpl: 0,
-        rip: 0x10_01B2,
+        details: Details::X86 { vector: 13, error_code: None, cr2: None, cpl: 0, rip: 0x10_01B2 },
         instruction: Some("wrmsr".to_owned()),
         refused: None,
         delivery_raised: Some(in_delivery.to_owned()),

@@ -8,8 +8,8 @@
 //! | 0x70, 0x71 | CMOS: reads 0, so that "update in progress" is never set | here |
 //! | 0x80 | POST code, used for delays: writes vanish | here |
 //! | 0xE0-0xE3, 0x2000-0x2017 | test device of kvm-unit-tests, with memory at 0xFF000000 | [`testdev`] |
-//! | 0xE9 | debug console | [`debugcon`] |
-//! | 0xF4-0xF7 | exit port | [`debug_exit`] |
+//! | 0xE9 | debug console | [`crate::devices::debug_console`] |
+//! | 0xF4-0xF7 | exit port | [`exit_status`] |
 //! | 0x3F8-0x3FF | COM1 | [`serial`] |
 //! | 0x505 | `pvpanic` | [`power`] |
 //! | 0x510, 0x511 | fw_cfg | [`crate::devices::fw_cfg`] |
@@ -20,13 +20,10 @@
 //!
 //! As on an ISA bus, an access wider than the device is one byte access per consecutive port; so is
 //! a 16-bit IN at 0x511, which gives a data byte and whatever port 0x512 has. Devices hold no clock:
-//! [`Devices::advance`] tells them guest time. They start no threads; what the machine has to do comes back as a
-//! [`PortEffect`].
+//! [`Devices::advance`] tells them guest time. They start no threads; what the machine has to do comes back as an
+//! [`Effect`].
 
 mod bus;
-pub mod debug_exit;
-pub mod debugcon;
-mod feeder;
 pub mod ioapic;
 pub mod pit;
 pub mod power;
@@ -36,26 +33,31 @@ pub mod testdev;
 mod tests;
 
 pub use self::bus::{PortAccesses, UnknownPorts};
-pub use self::debugcon::DebugConsole;
 pub use self::ioapic::{InterruptMessage, IoApic};
 pub use self::pit::Pit;
 pub use self::power::Power;
 pub use self::serial::Serial;
 pub use self::testdev::TestDevice;
 
-use self::feeder::Feeder;
 use self::power::PowerEffect;
-use crate::devices::control::{Command, Control};
-use crate::devices::{FwCfg, Input, Output};
+use crate::devices::control::Control;
+use crate::devices::{Console, DebugConsole, Effect, FwCfg, Output, debug_console, exit_status};
 use crate::time::GuestTime;
 use guest_protocol::ports;
 use serde::{Deserialize, Serialize};
-use std::time::Duration;
 
 /// Command and data ports of the absent interrupt controllers.
 const PIC_PORTS: [u16; 4] = [0x20, 0x21, 0xA0, 0xA1];
 /// CMOS index and data.
 const CMOS_PORTS: [u16; 2] = [0x70, 0x71];
+/// Debug console.
+const DEBUGCON: u16 = ports::DEBUGCON;
+/// First port of the exit device (QEMU `isa-debug-exit`, `iobase=0xf4,iosize=4`).
+const EXIT: u16 = ports::EXIT;
+/// Its number of ports; a write to any of them ends the run.
+const EXIT_PORTS: u16 = 4;
+/// What reading them gives, as in QEMU.
+const EXIT_READ: u8 = 0;
 /// POST code.
 const POST_PORT: u16 = 0x80;
 /// Command port of the keyboard controller.
@@ -81,38 +83,10 @@ const CONTROL_LABEL: u16 = ports::CONTROL_LABEL;
 /// What an absent port reads.
 const ABSENT: u8 = 0xFF;
 
-/// What a port write asks of the machine.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[must_use = "an exit or a command would be lost"]
-pub enum PortEffect {
-    /// Nothing.
-    None,
-    /// End the run.
-    Exit {
-        /// Process exit status, see [`debug_exit::exit_status`].
-        status: u8,
-    },
-    /// The guest reset the machine through the keyboard controller or port 0xCF9.
-    Reset,
-    /// The guest entered the ACPI state S5.
-    PowerOff,
-    /// The guest said through `pvpanic` that it panicked.
-    Panicked,
-    /// Save the vPMU, reset it, restore it; then call [`Devices::control_done`].
-    SaveRestore,
-    /// The VMM counts for itself from here on.
-    IntervalBegin,
-    /// The VMM counts for itself up to here.
-    IntervalEnd,
-    /// The next measuring window has this name, at most [`MAX_LABEL`](crate::devices::control::MAX_LABEL) bytes from
-    /// the guest.
-    Label(String),
-}
-
 /// All port devices of the machine.
 #[derive(Debug)]
 pub struct Devices {
-    serial: Serial,
+    console: Console<Serial>,
     debug_console: DebugConsole,
     fw_cfg: FwCfg,
     control: Control,
@@ -122,7 +96,6 @@ pub struct Devices {
     test: TestDevice,
     unknown: UnknownPorts,
     now: GuestTime,
-    input: Feeder,
 }
 
 /// The saved state of [`Devices`].
@@ -146,7 +119,7 @@ impl Devices {
     #[must_use]
     pub fn new(console: Output, debug_console: Output, fw_cfg: FwCfg) -> Self {
         Self {
-            serial: Serial::new(console),
+            console: Console::new(Serial::new(console)),
             debug_console: DebugConsole::new(debug_console),
             fw_cfg,
             control: Control::default(),
@@ -156,40 +129,7 @@ impl Devices {
             test: TestDevice::default(),
             unknown: UnknownPorts::default(),
             now: GuestTime::default(),
-            input: Feeder::default(),
         }
-    }
-
-    /// Gives the serial port something to read.
-    pub fn set_input(&mut self, input: Input) {
-        self.input = Feeder::new(input);
-    }
-
-    /// Passes on what has been typed. True if there was something.
-    pub fn poll_input(&mut self) -> bool {
-        self.input.poll(&mut self.serial)
-    }
-
-    /// The guest halts. True if the serial port has something new for it.
-    pub fn idle_input(&mut self) -> bool {
-        self.input.idle(&mut self.serial)
-    }
-
-    /// Waits for input, at most so long of the host's time. True if there was some.
-    pub fn wait_for_input(&mut self, timeout: Duration) -> bool {
-        self.input.wait(&mut self.serial, timeout)
-    }
-
-    /// A user may type, so that the host's time matters.
-    #[must_use]
-    pub fn has_live_input(&self) -> bool {
-        self.input.is_live()
-    }
-
-    /// The user at the console wants the run to end.
-    #[must_use]
-    pub fn quit_requested(&self) -> bool {
-        self.input.wants_quit()
     }
 
     /// Guest time is now `now`.
@@ -199,7 +139,7 @@ impl Devices {
 
     /// The next interrupt message for the local APIC, after the devices' lines have been looked at.
     pub fn take_interrupt(&mut self) -> Option<InterruptMessage> {
-        self.ioapic.set_line(usize::from(serial::IRQ), self.serial.interrupt());
+        self.ioapic.set_line(usize::from(serial::IRQ), self.console.uart.interrupt());
         self.ioapic.take_message()
     }
 
@@ -217,22 +157,11 @@ impl Devices {
     #[must_use]
     pub fn save(&self) -> DevicesState {
         // Without `..`: a new device has to be saved too.
-        // The consoles and the input come from outside.
-        let Self {
-            serial,
-            debug_console: _,
-            fw_cfg,
-            control,
-            pit,
-            power,
-            ioapic,
-            test,
-            unknown,
-            now,
-            input: _,
-        } = self;
+        // The debug console's output and the console's input come from outside.
+        let Self { console, debug_console: _, fw_cfg, control, pit, power, ioapic, test, unknown, now } =
+            self;
         DevicesState {
-            serial: serial.save(),
+            serial: console.uart.save(),
             fw_cfg: fw_cfg.clone(),
             control: control.clone(),
             pit: pit.clone(),
@@ -249,7 +178,7 @@ impl Devices {
     #[must_use]
     pub fn resume(console: Output, debug_console: Output, saved: &DevicesState) -> Option<Self> {
         Some(Self {
-            serial: Serial::resume(console, &saved.serial)?,
+            console: Console::new(Serial::resume(console, &saved.serial)?),
             debug_console: DebugConsole::new(debug_console),
             fw_cfg: saved.fw_cfg.clone(),
             control: saved.control.clone(),
@@ -259,18 +188,17 @@ impl Devices {
             test: TestDevice::resume(&saved.test)?,
             unknown: saved.unknown.clone(),
             now: saved.now,
-            input: Feeder::default(),
         })
     }
 
-    /// The serial port, for input, its interrupt level and lost bytes.
-    pub fn serial(&self) -> &Serial {
-        &self.serial
+    /// The serial port and its input.
+    pub fn console(&self) -> &Console<Serial> {
+        &self.console
     }
 
-    /// The serial port, to enqueue input.
-    pub fn serial_mut(&mut self) -> &mut Serial {
-        &mut self.serial
+    /// The serial port, to pass on input.
+    pub fn console_mut(&mut self) -> &mut Console<Serial> {
+        &mut self.console
     }
 
     /// The debug console, for lost bytes.
@@ -288,7 +216,7 @@ impl Devices {
         &self.unknown
     }
 
-    /// The machine carried out the last [`PortEffect::SaveRestore`]; the guest reads the result.
+    /// The machine carried out the last [`Effect::SaveRestore`]; the guest reads the result.
     pub fn control_done(&mut self, success: bool) {
         self.control.done(success);
     }
@@ -310,32 +238,27 @@ impl Devices {
 
     /// OUT of `data.len()` bytes (1, 2 or 4; other lengths do no harm). One call per element of
     /// string output.
-    pub fn write_port(&mut self, port: u16, data: &[u8]) -> PortEffect {
-        if in_range(port, debug_exit::BASE, debug_exit::PORTS) && !data.is_empty() {
-            return PortEffect::Exit { status: debug_exit::exit_status(data) };
+    pub fn write_port(&mut self, port: u16, data: &[u8]) -> Effect {
+        if in_range(port, EXIT, EXIT_PORTS) && !data.is_empty() {
+            return Effect::Exit { status: exit_status(data) };
         }
         if let (FW_CFG_SELECTOR, Ok(key)) = (port, data.try_into()) {
             self.fw_cfg.select(u16::from_le_bytes(key));
-            return PortEffect::None;
+            return Effect::None;
         }
         if let (CONTROL, Ok(command)) = (port, data.try_into()) {
-            return match self.control.command(u32::from_le_bytes(command)) {
-                Some(Command::SaveRestore) => PortEffect::SaveRestore,
-                Some(Command::IntervalBegin) => PortEffect::IntervalBegin,
-                Some(Command::IntervalEnd) => PortEffect::IntervalEnd,
-                None => PortEffect::None,
-            };
+            return self.control.command(u32::from_le_bytes(command)).into();
         }
         // There is no PCI: its address register must not be taken for the ports under it.
         if (port, data.len()) == (PCI_ADDRESS, 4) {
             self.unknown.record_write(port);
-            return PortEffect::None;
+            return Effect::None;
         }
-        let mut effect = PortEffect::None;
+        let mut effect = Effect::None;
         for (index, byte) in data.iter().enumerate() {
             let Some(port) = nth_port(port, index) else { break };
             let next = self.write_byte(port, *byte);
-            if effect == PortEffect::None {
+            if effect == Effect::None {
                 effect = next;
             }
         }
@@ -344,14 +267,14 @@ impl Devices {
 
     fn read_byte(&mut self, port: u16) -> u8 {
         match port {
-            debugcon::PORT => debugcon::SIGNATURE,
+            DEBUGCON => debug_console::SIGNATURE,
             FW_CFG_SELECTOR | FW_CFG_DATA => self.fw_cfg.read(),
             _ if CMOS_PORTS.contains(&port) => 0,
             pit::CONTROL_B => self.pit.read_control_b(self.now),
             _ if in_range(port, pit::BASE, pit::PORTS) => self.pit.read(port - pit::BASE, self.now),
             KEYBOARD_COMMAND | POST_PORT => ABSENT,
             _ if PIC_PORTS.contains(&port) => ABSENT,
-            _ if in_range(port, debug_exit::BASE, debug_exit::PORTS) => debug_exit::READ_VALUE,
+            _ if in_range(port, EXIT, EXIT_PORTS) => EXIT_READ,
             _ if in_range(port, testdev::DATA, testdev::DATA_PORTS) => {
                 self.test.read_data(port - testdev::DATA)
             }
@@ -360,7 +283,7 @@ impl Devices {
             // The status register has no narrow form.
             _ if in_range(port, CONTROL, CONTROL_PORTS) || port == CONTROL_LABEL => ABSENT,
             _ => match serial_register(port) {
-                Some(register) => self.serial.read(register),
+                Some(register) => self.console.uart.read(register),
                 None => {
                     self.unknown.record_read(port);
                     ABSENT
@@ -369,22 +292,22 @@ impl Devices {
         }
     }
 
-    fn write_byte(&mut self, port: u16, byte: u8) -> PortEffect {
+    fn write_byte(&mut self, port: u16, byte: u8) -> Effect {
         match port {
-            debugcon::PORT => self.debug_console.write(byte),
+            DEBUGCON => self.debug_console.write(byte),
             CONTROL_LABEL => {
-                return self.control.label_byte(byte).map_or(PortEffect::None, PortEffect::Label);
+                return self.control.label_byte(byte).map_or(Effect::None, Effect::Label);
             }
             // fw_cfg is read-only.
             FW_CFG_SELECTOR | FW_CFG_DATA => {}
             _ if CMOS_PORTS.contains(&port) || PIC_PORTS.contains(&port) || port == POST_PORT => {}
             pit::CONTROL_B => self.pit.write_control_b(byte, self.now),
             _ if in_range(port, pit::BASE, pit::PORTS) => self.pit.write(port - pit::BASE, byte, self.now),
-            KEYBOARD_COMMAND if byte == KEYBOARD_RESET => return PortEffect::Reset,
-            RESET_CONTROL if byte & RESET_CPU != 0 => return PortEffect::Reset,
+            KEYBOARD_COMMAND if byte == KEYBOARD_RESET => return Effect::Reset,
+            RESET_CONTROL if byte & RESET_CPU != 0 => return Effect::Reset,
             KEYBOARD_COMMAND | RESET_CONTROL => {}
-            _ if in_range(port, debug_exit::BASE, debug_exit::PORTS) => {
-                return PortEffect::Exit { status: debug_exit::exit_status(&[byte]) };
+            _ if in_range(port, EXIT, EXIT_PORTS) => {
+                return Effect::Exit { status: exit_status(&[byte]) };
             }
             _ if in_range(port, testdev::DATA, testdev::DATA_PORTS) => {
                 self.test.write_data(port - testdev::DATA, byte);
@@ -394,19 +317,19 @@ impl Devices {
             }
             _ if Power::owns(port) => {
                 return match self.power.write(port, byte) {
-                    PowerEffect::None => PortEffect::None,
-                    PowerEffect::PowerOff => PortEffect::PowerOff,
-                    PowerEffect::Panicked => PortEffect::Panicked,
+                    PowerEffect::None => Effect::None,
+                    PowerEffect::PowerOff => Effect::PowerOff,
+                    PowerEffect::Panicked => Effect::Panicked,
                 };
             }
             // The command register has no narrow form.
             _ if in_range(port, CONTROL, CONTROL_PORTS) => {}
             _ => match serial_register(port) {
-                Some(register) => self.serial.write(register, byte),
+                Some(register) => self.console.uart.write(register, byte),
                 None => self.unknown.record_write(port),
             },
         }
-        PortEffect::None
+        Effect::None
     }
 }
 

@@ -3,14 +3,14 @@
 //! Transmission is instant and the transmitter always ready. Not emulated (see `vm-superio`): FCR,
 //! line errors, modem status interrupts, baud rates.
 
-use crate::devices::Output;
+use crate::devices::{Output, Uart};
 use core::convert::Infallible;
 use core::fmt;
 use serde::{Deserialize, Serialize};
 use std::io::Sink;
 
 use vm_superio::serial::{NoEvents, SerialState};
-use vm_superio::{Serial as Uart, Trigger};
+use vm_superio::{Serial as Port, Trigger};
 
 /// ISA interrupt line of COM1.
 pub const IRQ: u8 = 4;
@@ -66,7 +66,7 @@ pub struct UartState {
 
 /// The serial port.
 pub struct Serial {
-    uart: Uart<NoTrigger, NoEvents, Output>,
+    port: Port<NoTrigger, NoEvents, Output>,
     lost: u64,
 }
 
@@ -74,31 +74,17 @@ impl Serial {
     /// A port whose output goes to `output`, byte by byte, each followed by a flush.
     #[must_use]
     pub fn new(output: Output) -> Self {
-        Self { uart: Uart::new(NoTrigger, output), lost: 0 }
-    }
-
-    /// Offers input to the guest and returns how many bytes fitted the 64-byte receive buffer; offer
-    /// the rest again later. Nothing is received in loopback mode.
-    pub fn enqueue(&mut self, input: &[u8]) -> usize {
-        // The only error is a full buffer.
-        self.uart.enqueue_raw_bytes(input).unwrap_or(0)
+        Self { port: Port::new(NoTrigger, output), lost: 0 }
     }
 
     /// Level of the interrupt line [`IRQ`].
     #[must_use]
     pub fn interrupt(&self) -> bool {
-        let SerialState { interrupt_enable, interrupt_identification, line_status, .. } = self.uart.state();
+        let SerialState { interrupt_enable, interrupt_identification, line_status, .. } = self.port.state();
         let received = interrupt_enable & ier::RECEIVED_DATA != 0 && line_status & LSR_DATA_READY != 0;
         let transmitted = interrupt_enable & ier::TRANSMITTER_EMPTY != 0
             && interrupt_identification & IIR_TRANSMITTER_EMPTY != 0;
         received || transmitted
-    }
-
-    /// The guest has switched the receive interrupt on and has read everything.
-    #[must_use]
-    pub fn wants_input(&self) -> bool {
-        let SerialState { interrupt_enable, line_status, .. } = self.uart.state();
-        interrupt_enable & ier::RECEIVED_DATA != 0 && line_status & LSR_DATA_READY == 0
     }
 
     /// Bytes that the output refused. The guest does not notice, the caller may want to say so.
@@ -110,7 +96,7 @@ impl Serial {
     /// Takes a copy of the registers and of the input that the guest has not read.
     #[must_use]
     pub fn save(&self) -> UartState {
-        let s = self.uart.state();
+        let s = self.port.state();
         UartState {
             divisor: [s.baud_divisor_low, s.baud_divisor_high],
             interrupt_enable: s.interrupt_enable,
@@ -139,18 +125,31 @@ impl Serial {
             scratch: saved.scratch,
             in_buffer: saved.input.clone(),
         };
-        let uart = Uart::from_state(&state, NoTrigger, NoEvents, output).ok()?;
-        Some(Self { uart, lost: 0 })
+        let port = Port::from_state(&state, NoTrigger, NoEvents, output).ok()?;
+        Some(Self { port, lost: 0 })
     }
 
     pub(super) fn read(&mut self, register: u8) -> u8 {
-        self.uart.read(register)
+        self.port.read(register)
     }
 
     pub(super) fn write(&mut self, register: u8, value: u8) {
-        if self.uart.write(register, value).is_err() {
+        if self.port.write(register, value).is_err() {
             self.lost += 1;
         }
+    }
+}
+
+impl Uart for Serial {
+    /// The receive buffer has 64 bytes. Nothing is received in loopback mode.
+    fn enqueue(&mut self, input: &[u8]) -> usize {
+        // The only error is a full buffer.
+        self.port.enqueue_raw_bytes(input).unwrap_or(0)
+    }
+
+    fn wants_input(&self) -> bool {
+        let SerialState { interrupt_enable, line_status, .. } = self.port.state();
+        interrupt_enable & ier::RECEIVED_DATA != 0 && line_status & LSR_DATA_READY == 0
     }
 }
 
@@ -163,6 +162,6 @@ impl Default for Serial {
 
 impl fmt::Debug for Serial {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Serial").field("uart", &self.uart.state()).field("lost", &self.lost).finish()
+        f.debug_struct("Serial").field("uart", &self.port.state()).field("lost", &self.lost).finish()
     }
 }

@@ -7,7 +7,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::devices::fw_cfg::key;
-use crate::devices::{Capture, FwCfgError, control};
+use crate::devices::{Capture, FwCfgError, Uart as _, control};
 
 const COM1: u16 = ports::COM1;
 
@@ -40,11 +40,11 @@ impl Bench {
     }
 
     fn outb(&mut self, port: u16, value: u8) {
-        assert_eq!(self.devices.write_port(port, &[value]), PortEffect::None, "OUT {port:#x}");
+        assert_eq!(self.devices.write_port(port, &[value]), Effect::None, "OUT {port:#x}");
     }
 
     fn outw(&mut self, port: u16, value: u16) {
-        assert_eq!(self.devices.write_port(port, &value.to_le_bytes()), PortEffect::None);
+        assert_eq!(self.devices.write_port(port, &value.to_le_bytes()), Effect::None);
     }
 
     fn item(&mut self, key: u16, length: usize) -> Vec<u8> {
@@ -65,7 +65,7 @@ fn serial_prints_polled_output() {
         bench.outb(COM1, byte);
     }
     assert_eq!(bench.console.text(), "hello\n");
-    assert!(!bench.devices.serial().interrupt());
+    assert!(!bench.devices.console().uart.interrupt());
 }
 
 #[test]
@@ -84,30 +84,30 @@ fn serial_is_detected_as_16550a() {
 fn serial_interrupt_follows_its_conditions() {
     let mut bench = bench();
     bench.outb(COM1 + 1, 2);
-    assert!(bench.devices.serial().interrupt(), "transmitter empty");
+    assert!(bench.devices.console().uart.interrupt(), "transmitter empty");
     assert_eq!(bench.inb(COM1 + 2) & 0xF, 2);
-    assert!(!bench.devices.serial().interrupt(), "reading IIR acknowledges it");
+    assert!(!bench.devices.console().uart.interrupt(), "reading IIR acknowledges it");
     bench.outb(COM1, b'x');
-    assert!(bench.devices.serial().interrupt(), "and the next byte is sent");
+    assert!(bench.devices.console().uart.interrupt(), "and the next byte is sent");
     bench.outb(COM1 + 1, 1);
-    assert!(!bench.devices.serial().interrupt(), "disabled source");
-    assert_eq!(bench.devices.serial_mut().enqueue(b"ab"), 2);
-    assert!(bench.devices.serial().interrupt(), "data waits");
+    assert!(!bench.devices.console().uart.interrupt(), "disabled source");
+    assert_eq!(bench.devices.console_mut().uart.enqueue(b"ab"), 2);
+    assert!(bench.devices.console().uart.interrupt(), "data waits");
     assert_eq!((bench.inb(COM1 + 5) & 1, bench.inb(COM1)), (1, b'a'));
-    assert!(bench.devices.serial().interrupt(), "one byte is left");
+    assert!(bench.devices.console().uart.interrupt(), "one byte is left");
     bench.outb(COM1 + 1, 0);
-    assert!(!bench.devices.serial().interrupt(), "a polling driver is left alone");
+    assert!(!bench.devices.console().uart.interrupt(), "a polling driver is left alone");
     assert_eq!(bench.inb(COM1), b'b');
-    assert_eq!((bench.inb(COM1 + 5) & 1, bench.devices.serial().interrupt()), (0, false));
+    assert_eq!((bench.inb(COM1 + 5) & 1, bench.devices.console().uart.interrupt()), (0, false));
 }
 
 #[test]
 fn serial_input_is_bounded() {
     let mut bench = bench();
-    assert_eq!(bench.devices.serial_mut().enqueue(&[7; 100]), 64);
-    assert_eq!(bench.devices.serial_mut().enqueue(&[7; 100]), 0);
+    assert_eq!(bench.devices.console_mut().uart.enqueue(&[7; 100]), 64);
+    assert_eq!(bench.devices.console_mut().uart.enqueue(&[7; 100]), 0);
     bench.inb(COM1);
-    assert_eq!(bench.devices.serial_mut().enqueue(&[8; 100]), 1);
+    assert_eq!(bench.devices.console_mut().uart.enqueue(&[8; 100]), 1);
 }
 
 #[test]
@@ -123,9 +123,9 @@ fn broken_outputs_are_counted_and_the_guest_goes_on() {
     }
     let mut devices = Devices::new(Box::new(Broken), Box::new(Broken), FwCfg::new(1, 0));
     for port in [COM1, COM1, ports::DEBUGCON] {
-        assert_eq!(devices.write_port(port, b"x"), PortEffect::None);
+        assert_eq!(devices.write_port(port, b"x"), Effect::None);
     }
-    assert_eq!((devices.serial().lost(), devices.debug_console().lost()), (2, 1));
+    assert_eq!((devices.console().uart.lost(), devices.debug_console().lost()), (2, 1));
 }
 
 #[test]
@@ -150,10 +150,10 @@ fn exit_port_gives_the_status_of_qemu() {
         (&[0, 1, 0, 0], 1),
     ];
     for (data, status) in table {
-        assert_eq!(bench().devices.write_port(ports::EXIT, data), PortEffect::Exit { status }, "{data:x?}");
+        assert_eq!(bench().devices.write_port(ports::EXIT, data), Effect::Exit { status }, "{data:x?}");
     }
-    assert_eq!(bench().devices.write_port(ports::EXIT + 3, &[1]), PortEffect::Exit { status: 3 });
-    assert_eq!(bench().devices.write_port(ports::EXIT - 2, &[9, 9, 1, 7]), PortEffect::Exit { status: 3 });
+    assert_eq!(bench().devices.write_port(ports::EXIT + 3, &[1]), Effect::Exit { status: 3 });
+    assert_eq!(bench().devices.write_port(ports::EXIT - 2, &[9, 9, 1, 7]), Effect::Exit { status: 3 });
     assert_eq!(bench().inl(ports::EXIT), 0);
 }
 
@@ -232,12 +232,12 @@ fn control_port_hands_save_restore_to_the_machine() {
     assert_eq!(bench.inl(ports::CONTROL), protocol::STATUS_OK);
     let command = protocol::SAVE_RESTORE.to_le_bytes();
     for (success, status) in [(true, protocol::STATUS_OK), (false, protocol::STATUS_FAILED)] {
-        assert_eq!(bench.devices.write_port(ports::CONTROL, &command), PortEffect::SaveRestore);
+        assert_eq!(bench.devices.write_port(ports::CONTROL, &command), Effect::SaveRestore);
         assert_eq!(bench.inl(ports::CONTROL), protocol::STATUS_FAILED, "not carried out yet");
         bench.devices.control_done(success);
         assert_eq!(bench.inl(ports::CONTROL), status);
     }
-    assert_eq!(bench.devices.write_port(ports::CONTROL, &[77, 0, 0, 0]), PortEffect::None);
+    assert_eq!(bench.devices.write_port(ports::CONTROL, &[77, 0, 0, 0]), Effect::None);
     assert_eq!(bench.inl(ports::CONTROL), protocol::STATUS_UNKNOWN);
     bench.outb(ports::CONTROL, 1);
     assert_eq!((bench.inl(ports::CONTROL), bench.inb(ports::CONTROL)), (protocol::STATUS_UNKNOWN, 0xFF));
@@ -250,10 +250,10 @@ fn labels_are_ended_by_zero_and_bounded() {
         text.iter().for_each(|byte| bench.outb(ports::CONTROL_LABEL, *byte));
         bench.devices.write_port(ports::CONTROL_LABEL, &[0])
     };
-    assert_eq!(send(b"sum of squares"), PortEffect::Label("sum of squares".into()));
-    assert_eq!(send(b""), PortEffect::Label(String::new()));
-    assert_eq!(send(&[b'x'; 5000]), PortEffect::Label("x".repeat(control::MAX_LABEL)));
-    assert_eq!(send(&[b'a', 0xFF]), PortEffect::Label("a\u{FFFD}".into()));
+    assert_eq!(send(b"sum of squares"), Effect::Label("sum of squares".into()));
+    assert_eq!(send(b""), Effect::Label(String::new()));
+    assert_eq!(send(&[b'x'; 5000]), Effect::Label("x".repeat(control::MAX_LABEL)));
+    assert_eq!(send(&[b'a', 0xFF]), Effect::Label("a\u{FFFD}".into()));
 }
 
 #[test]
@@ -318,23 +318,23 @@ proptest! {
         for (write, port, mut data) in accesses {
             if write {
                 match bench.devices.write_port(port, &data) {
-                    PortEffect::Exit { status } => prop_assert_eq!(status & 1, 1),
+                    Effect::Exit { status } => prop_assert_eq!(status & 1, 1),
                     // A byte of the guest becomes at most one three-byte U+FFFD.
-                    PortEffect::Label(label) => prop_assert!(label.len() <= 3 * control::MAX_LABEL),
-                    PortEffect::None
-                    | PortEffect::Reset
-                    | PortEffect::SaveRestore
-                    | PortEffect::IntervalBegin
-                    | PortEffect::PowerOff
-                    | PortEffect::Panicked
-                    | PortEffect::IntervalEnd => {}
+                    Effect::Label(label) => prop_assert!(label.len() <= 3 * control::MAX_LABEL),
+                    Effect::None
+                    | Effect::Reset
+                    | Effect::SaveRestore
+                    | Effect::IntervalBegin
+                    | Effect::PowerOff
+                    | Effect::Panicked
+                    | Effect::IntervalEnd => {}
                 }
             } else {
                 bench.devices.read_port(port, &mut data);
             }
             prop_assert!(bench.console.bytes().len() <= 1000);
             prop_assert!(bench.devices.unknown_ports().iter().count() <= UnknownPorts::CAPACITY);
-            prop_assert!(bench.devices.serial_mut().enqueue(&[0; 100]) <= 64);
+            prop_assert!(bench.devices.console_mut().uart.enqueue(&[0; 100]) <= 64);
         }
     }
 }
@@ -342,7 +342,7 @@ proptest! {
 #[test]
 fn the_test_device_remembers_and_drives_interrupt_lines() {
     let mut bench = bench();
-    assert_eq!(bench.devices.write_port(testdev::DATA, &0x1234_5678_u32.to_le_bytes()), PortEffect::None);
+    assert_eq!(bench.devices.write_port(testdev::DATA, &0x1234_5678_u32.to_le_bytes()), Effect::None);
     bench.outb(testdev::DATA + 1, 0xAB);
     assert_eq!(bench.inl(testdev::DATA), 0x1234_AB78);
     // Pin 14 edge-triggered to vector 0x76.
@@ -393,7 +393,7 @@ fn acpi_sleep_state_s5_switches_off_and_others_do_not() {
     bench.outw(power::CONTROL, 1 << 13 | 1 << 10);
     bench.outw(power::CONTROL, u16::from(power::S5) << 10);
     let off = (1_u16 << 13 | u16::from(power::S5) << 10).to_le_bytes();
-    assert_eq!(bench.devices.write_port(power::CONTROL, &off), PortEffect::PowerOff);
+    assert_eq!(bench.devices.write_port(power::CONTROL, &off), Effect::PowerOff);
 }
 
 #[test]
@@ -409,5 +409,5 @@ fn pvpanic_offers_the_panic_event_and_reports_it() {
     let mut bench = bench();
     assert_eq!(bench.inb(power::PANIC), 1);
     bench.outb(power::PANIC, 2);
-    assert_eq!(bench.devices.write_port(power::PANIC, &[1]), PortEffect::Panicked);
+    assert_eq!(bench.devices.write_port(power::PANIC, &[1]), Effect::Panicked);
 }

@@ -14,6 +14,7 @@ use super::vcpu::Vcpu;
 use crate::engine::soft::{Principal, SoftBus, silicon};
 use crate::engine::{InstructionCount, dump};
 use crate::machine::Machine;
+use crate::machine::x86::Pc;
 use iced_x86::{Decoder, DecoderOptions, Instruction};
 use kvm_bindings::{KVM_MAX_CPUID_ENTRIES, Msrs, kvm_msr_entry};
 use kvm_ioctls::VcpuFd;
@@ -39,7 +40,7 @@ pub(super) enum Completed {
 
 impl KvmEngine {
     /// Executes the instruction at RIP.
-    pub(super) fn complete_instruction(&mut self, machine: &mut Machine) -> Result<Completed, KvmError> {
+    pub(super) fn complete_instruction(&mut self, machine: &mut Machine<Pc>) -> Result<Completed, KvmError> {
         let vcpu = &mut self.vcpu;
         let (before, mut xsave, mut events) = read(vcpu)?;
         let instruction = instruction(&before, &machine.memory);

@@ -5,7 +5,8 @@ use super::error::KvmError;
 use super::kick::{Bound, monotonic_ns};
 use crate::counts::Slice;
 use crate::machine::stop::LOOK_NS;
-use crate::machine::{Machine, Outcome};
+use crate::machine::x86::Pc;
+use crate::machine::{Board as _, Machine, Outcome};
 use platform::time::GuestTime;
 
 /// How often a halted guest's console is looked at, in nanoseconds: sooner than a user types the next key.
@@ -16,7 +17,12 @@ impl KvmEngine {
     ///
     /// Counters stand still while the guest is halted, so a PMI can only be one that is already on
     /// its way. What is left is the APIC timer, and that needs interrupts to be on.
-    pub(super) fn halt(&self, machine: &mut Machine, bound: &mut Bound, end: u64) -> Result<(), KvmError> {
+    pub(super) fn halt(
+        &self,
+        machine: &mut Machine<Pc>,
+        bound: &mut Bound,
+        end: u64,
+    ) -> Result<(), KvmError> {
         let interrupts_on = self.vcpu.run_page().if_flag != 0;
         bound.take_kick();
         machine.poll_pmu();
@@ -24,15 +30,15 @@ impl KvmEngine {
             let now = monotonic_ns();
             machine.advance(GuestTime(now.saturating_sub(self.origin)), Slice::default());
             machine.poll_input();
-            let pending = machine.apic.pending();
+            let pending = machine.board.apic.pending();
             if pending.nmi || (interrupts_on && pending.vector.is_some()) || machine.outcome().is_some() {
                 return Ok(());
             }
             if interrupts_on && machine.idle_input() {
                 continue;
             }
-            let live = interrupts_on && machine.devices.has_live_input();
-            let wake = machine.apic.next_deadline().filter(|_| interrupts_on);
+            let live = interrupts_on && machine.board.console().is_live();
+            let wake = machine.board.apic.next_deadline().filter(|_| interrupts_on);
             let wake = wake.map(|wake| self.origin.saturating_add(wake.0));
             if wake.is_none() && !live {
                 machine.stop(Outcome::Halted);

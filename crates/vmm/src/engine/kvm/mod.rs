@@ -43,6 +43,7 @@ pub use error::{CpuidBits, KvmAdvice, KvmError};
 pub use kick::kick_signal;
 
 use super::{Detail, Engine, EngineError, EngineReport, InstructionCount, RegisterDump, RunLimits, dump};
+use crate::machine::x86::Pc;
 use crate::machine::{Machine, Outcome};
 use exit::Counts;
 use kvm_ioctls::VmFd;
@@ -123,7 +124,7 @@ impl KvmEngine {
     }
 }
 
-impl Engine for KvmEngine {
+impl Engine<Pc> for KvmEngine {
     fn name(&self) -> &'static str {
         "kvm"
     }
@@ -136,15 +137,15 @@ impl Engine for KvmEngine {
         Ok(self.vcpu.boot(state, ApicBase::RESET.0)?)
     }
 
-    fn run(&mut self, machine: &mut Machine, limits: RunLimits) -> Result<Outcome, EngineError> {
+    fn run(&mut self, machine: &mut Machine<Pc>, limits: RunLimits) -> Result<Outcome, EngineError> {
         Ok(self.run_machine(machine, limits)?)
     }
 
-    fn registers(&self, machine: &Machine) -> RegisterDump {
+    fn registers(&self, machine: &Machine<Pc>) -> RegisterDump {
         dump::registers(&state::visible(self.vcpu.regs(), self.vcpu.sregs()), machine)
     }
 
-    fn instruction_at(&self, machine: &Machine, rip: u64) -> Option<String> {
+    fn instruction_at(&self, machine: &Machine<Pc>, rip: u64) -> Option<String> {
         let state = state::visible(self.vcpu.regs(), self.vcpu.sregs());
         dump::instruction_at(&state, &machine.memory, rip)
     }

@@ -11,7 +11,8 @@ use super::{rdpmc, report};
 use crate::counts::Slice;
 use crate::engine::RunLimits;
 use crate::machine::stop::LOOK_NS;
-use crate::machine::{MSR_APIC_BASE, Machine, Outcome};
+use crate::machine::x86::{MSR_APIC_BASE, Pc};
+use crate::machine::{Machine, Outcome};
 use kvm_bindings::{KVM_INTERNAL_ERROR_EMULATION, kvm_sregs};
 use platform::time::GuestTime;
 
@@ -22,7 +23,7 @@ impl KvmEngine {
     /// KVM failed in a way that is not the guest's doing.
     pub(super) fn run_machine(
         &mut self,
-        machine: &mut Machine,
+        machine: &mut Machine<Pc>,
         limits: RunLimits,
     ) -> Result<Outcome, KvmError> {
         // SAFETY: the flag lies in the vCPU's shared page, which outlives `bound`: `self` is borrowed.
@@ -46,8 +47,11 @@ impl KvmEngine {
                 continue;
             }
             self.inject(machine, refused)?;
-            let timer =
-                machine.apic.next_deadline().map_or(u64::MAX, |timer| self.origin.saturating_add(timer.0));
+            let timer = machine
+                .board
+                .apic
+                .next_deadline()
+                .map_or(u64::MAX, |timer| self.origin.saturating_add(timer.0));
             // Until a counter may overflow, or the privilege level wants sampling.
             let source = machine.pmu.source();
             let run = [source.earliest_overflow(), source.sample_interval()].into_iter().flatten().min();
@@ -78,26 +82,26 @@ impl KvmEngine {
 
     /// Hands KVM what the APIC wants delivered. `refused`: the next entry begins with a #GP that we
     /// asked for, so that an interrupt has to wait its turn.
-    fn inject(&mut self, machine: &mut Machine, refused: bool) -> Result<(), KvmError> {
-        let pending = machine.apic.pending();
+    fn inject(&mut self, machine: &mut Machine<Pc>, refused: bool) -> Result<(), KvmError> {
+        let pending = machine.board.apic.pending();
         let mut wants_window = false;
         if pending.any() {
-            if pending.nmi && machine.apic.take_nmi() {
+            if pending.nmi && machine.board.apic.take_nmi() {
                 self.vcpu.nmi()?;
             }
             if pending.vector.is_some() {
                 let page = self.vcpu.run_page();
                 if page.ready_for_interrupt_injection != 0 && page.if_flag != 0 && !refused {
-                    if let Some(vector) = machine.apic.accept_vector() {
+                    if let Some(vector) = machine.board.apic.accept_vector() {
                         self.vcpu.interrupt(vector)?;
                     }
-                    wants_window = machine.apic.pending().vector.is_some();
+                    wants_window = machine.board.apic.pending().vector.is_some();
                 } else {
                     wants_window = true;
                 }
             }
         }
-        let cr8 = u64::from(machine.apic.cr8());
+        let cr8 = u64::from(machine.board.apic.cr8());
         let page = self.vcpu.run_mut();
         page.request_interrupt_window = u8::from(wants_window);
         page.cr8 = cr8;
@@ -105,10 +109,10 @@ impl KvmEngine {
     }
 
     /// Takes over CR8, which the guest changes without an exit.
-    fn mirror_cr8(&self, machine: &mut Machine) {
+    fn mirror_cr8(&self, machine: &mut Machine<Pc>) {
         let cr8 = self.vcpu.run_page().cr8;
         // KVM has checked the value already: a MOV to CR8 above 15 raised #GP there.
-        if cr8 != u64::from(machine.apic.cr8()) && machine.apic.set_cr8(cr8).is_err() {
+        if cr8 != u64::from(machine.board.apic.cr8()) && machine.board.apic.set_cr8(cr8).is_err() {
             log::warn!("KVM reports CR8 {cr8:#x}, which no CPU can hold");
         }
     }
@@ -117,7 +121,7 @@ impl KvmEngine {
     fn handle(
         &mut self,
         exit: Exit,
-        machine: &mut Machine,
+        machine: &mut Machine<Pc>,
         bound: &mut Bound,
         end: u64,
     ) -> Result<bool, KvmError> {
@@ -134,7 +138,7 @@ impl KvmEngine {
                 self.counts.add(Kind::Wrmsr);
                 if index == MSR_APIC_BASE && answer.is_ok() {
                     // KVM shows CPUID's APIC bit by it.
-                    let sregs = kvm_sregs { apic_base: machine.apic.base(), ..*self.vcpu.sregs() };
+                    let sregs = kvm_sregs { apic_base: machine.board.apic.base(), ..*self.vcpu.sregs() };
                     self.vcpu.set_sregs(&sregs)?;
                 }
                 return Ok(answer.is_err());
@@ -198,7 +202,7 @@ impl KvmEngine {
     }
 
     #[cold]
-    fn describe(&self, exit: Exit, machine: &Machine) -> String {
+    fn describe(&self, exit: Exit, machine: &Machine<Pc>) -> String {
         let memory = &machine.memory;
         match exit {
             Exit::FailEntry { reason } => report::entry_failure(reason, &self.vcpu, memory),
@@ -210,7 +214,7 @@ impl KvmEngine {
     }
 
     /// Port I/O, item by item for string instructions.
-    fn port_io(&mut self, io: PortIo, machine: &mut Machine) -> Result<(), KvmError> {
+    fn port_io(&mut self, io: PortIo, machine: &mut Machine<Pc>) -> Result<(), KvmError> {
         for item in self.vcpu.io_data(io)?.chunks_exact_mut(io.size) {
             if io.out {
                 machine.port_out(io.port, item);

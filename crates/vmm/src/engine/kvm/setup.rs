@@ -10,7 +10,7 @@ use super::cpuid::{Policy, altered, cpuid_table};
 use super::error::{DEVICE, KvmError};
 use super::filter;
 use super::vcpu::Vcpu;
-use crate::machine::{MSR_APIC_BASE, MSR_TSC_DEADLINE};
+use crate::machine::x86::{MSR_APIC_BASE, MSR_TSC_DEADLINE};
 use kvm_bindings::*;
 use kvm_ioctls::{Cap, Kvm, VmFd};
 use platform::memory::GuestMemory;

@@ -9,7 +9,8 @@ use crate::counts::Slice;
 use crate::counts::model::Retired;
 use crate::machine::exceptions::Moment;
 use crate::machine::stop::LOOK;
-use crate::machine::{Machine, Outcome};
+use crate::machine::x86::Pc;
+use crate::machine::{Board as _, Machine, Outcome};
 use platform::time::GuestTime;
 use platform::x86::apic::LocalApic;
 use platform::x86::apic::spec::ApicMode;
@@ -33,8 +34,6 @@ const TSC_DEADLINE: u32 = 1 << 24;
 pub(super) struct Clock {
     /// TSC ticks for which the CPU was halted or waited for a device.
     idle_ticks: u64,
-    /// What the guest's writes to its TSC have added to it.
-    tsc_offset: u64,
     /// Not saved: a run that goes on from a snapshot begins anew.
     #[serde(skip)]
     idle: Idle,
@@ -70,7 +69,7 @@ fn share_cycles(cycles: u64, most: u64) -> (u64, u64) {
 
 /// The machine as the CPU's bus; `TIMED` with a model of the core.
 pub(in crate::engine) struct SoftBus<'a, const TIMED: bool> {
-    pub(super) machine: &'a mut Machine,
+    pub(super) machine: &'a mut Machine<Pc>,
     /// Another engine's CPU, which has this one complete an instruction.
     principal: Option<&'a dyn Principal>,
     ram: Ram,
@@ -83,8 +82,6 @@ pub(in crate::engine) struct SoftBus<'a, const TIMED: bool> {
     cycles: u64,
     /// TSC ticks for which the CPU was halted or waited for a device.
     idle_ticks: u64,
-    /// What the guest's writes to its TSC have added to it.
-    tsc_offset: u64,
     idle: Idle,
     branches: BranchLog,
     /// Something has happened that the run loop has to look at.
@@ -93,7 +90,7 @@ pub(in crate::engine) struct SoftBus<'a, const TIMED: bool> {
 
 impl<'a, const TIMED: bool> SoftBus<'a, TIMED> {
     pub(super) fn new(
-        machine: &'a mut Machine,
+        machine: &'a mut Machine<Pc>,
         ram: Ram,
         profile: &'a Profile,
         retired: Retired,
@@ -109,7 +106,6 @@ impl<'a, const TIMED: bool> SoftBus<'a, TIMED> {
             timing,
             cycles: 0,
             idle_ticks: 0,
-            tsc_offset: 0,
             idle: Idle::default(),
             branches,
             attention: false,
@@ -118,13 +114,12 @@ impl<'a, const TIMED: bool> SoftBus<'a, TIMED> {
 
     /// Time goes on from here.
     pub(super) fn set_clock(&mut self, clock: Clock) {
-        (self.idle_ticks, self.tsc_offset, self.idle) = (clock.idle_ticks, clock.tsc_offset, clock.idle);
-        self.machine.set_tsc_offset(self.tsc_offset);
+        (self.idle_ticks, self.idle) = (clock.idle_ticks, clock.idle);
     }
 
     /// What time consists of beside core cycles.
     pub(super) fn clock(&self) -> Clock {
-        Clock { idle_ticks: self.idle_ticks, tsc_offset: self.tsc_offset, idle: self.idle }
+        Clock { idle_ticks: self.idle_ticks, idle: self.idle }
     }
 
     /// Brings counts and guest time up to date.
@@ -209,14 +204,14 @@ impl<'a, const TIMED: bool> SoftBus<'a, TIMED> {
     /// timer. A model of the core looks for the last two by itself.
     pub(super) fn budget(&self, most: u64) -> (u64, u64) {
         if let Some(timing) = &self.timing {
-            let timer = self.machine.apic.next_deadline();
+            let timer = self.machine.board.apic.next_deadline();
             let timer = timer.map_or(u64::MAX, |then| self.cycles.saturating_add(self.ticks_until(then)));
             timing.core.drive().arm(timer);
             return (most, u64::MAX);
         }
         let source = self.machine.pmu.source();
         let instructions = source.instructions_to_overflow().unwrap_or(u64::MAX).min(most);
-        let timer = self.machine.apic.next_deadline().map_or(u64::MAX, |then| self.ticks_until(then));
+        let timer = self.machine.board.apic.next_deadline().map_or(u64::MAX, |then| self.ticks_until(then));
         share_cycles(source.cycles_to_overflow().unwrap_or(u64::MAX).min(timer), instructions)
     }
 
@@ -258,7 +253,7 @@ impl<'a, const TIMED: bool> SoftBus<'a, TIMED> {
     /// skipping, at most until `end`; without, the run ends when the guest has done nothing else for long.
     pub(super) fn sleep(&mut self, interrupts_on: bool, end: Instant) -> bool {
         loop {
-            let pending = self.machine.apic.pending();
+            let pending = self.machine.board.apic.pending();
             if pending.nmi || interrupts_on && pending.vector.is_some() {
                 return true;
             }
@@ -268,13 +263,13 @@ impl<'a, const TIMED: bool> SoftBus<'a, TIMED> {
             if self.machine.outcome().is_some() {
                 return true;
             }
-            let then = self.machine.apic.next_deadline().filter(|_| interrupts_on);
-            if interrupts_on && self.machine.devices.has_live_input() && self.wait(then, end) {
+            let then = self.machine.board.apic.next_deadline().filter(|_| interrupts_on);
+            if interrupts_on && self.machine.board.console().is_live() && self.wait(then, end) {
                 continue;
             }
             let Some(then) = then else { return false };
             let ticks = self.ticks(self.cycles);
-            if !self.machine.devices.has_live_input()
+            if !self.machine.board.console().is_live()
                 && self.idle.halts(ticks, self.cycles, self.profile.tsc_hz.max(1))
             {
                 self.machine.stop(Outcome::Idle);
@@ -290,7 +285,7 @@ impl<'a> SoftBus<'a, false> {
     /// The bus for one instruction of another engine's CPU.
     pub(in crate::engine) fn on_behalf_of(
         principal: &'a dyn Principal,
-        machine: &'a mut Machine,
+        machine: &'a mut Machine<Pc>,
         profile: &'a Profile,
     ) -> Self {
         let ram = Ram::new(&machine.memory);
@@ -312,12 +307,11 @@ impl<const TIMED: bool> SoftBus<'_, TIMED> {
         let ticks = then.map(|then| self.ticks_until(then));
         let guest = ticks.map(|ticks| u128::from(ticks) * 1_000_000_000 / self.tsc_hz());
         let guest = guest.map_or(LOOK, |ns| Duration::from_nanos(u64::try_from(ns).unwrap_or(u64::MAX)));
-        let typed = self.machine.devices.wait_for_input(guest.min(left));
+        let typed = self.machine.wait_for_input(guest.min(left));
         if !typed {
             // With no more input and no timer, nothing will wake the CPU.
-            return then.is_none() && self.machine.devices.has_live_input();
+            return then.is_none() && self.machine.board.console().is_live();
         }
-        self.machine.route_interrupts();
         let waited = started.elapsed().as_nanos() * self.tsc_hz() / 1_000_000_000;
         let waited = u64::try_from(waited).unwrap_or(u64::MAX).min(ticks.unwrap_or(u64::MAX));
         self.idle_ticks = self.idle_ticks.saturating_add(waited);
@@ -329,7 +323,7 @@ impl<const TIMED: bool> SoftBus<'_, TIMED> {
 impl<const TIMED: bool> soft_cpu::Ram for SoftBus<'_, TIMED> {
     fn ram_page(&mut self, gpa: u64) -> Option<u64> {
         // The APIC page lies over whatever is there.
-        let is_ram = self.ram.has_page(gpa) && self.machine.apic.page_offset(gpa).is_none();
+        let is_ram = self.ram.has_page(gpa) && self.machine.board.apic.page_offset(gpa).is_none();
         is_ram.then_some(gpa)
     }
 
@@ -395,8 +389,8 @@ impl<const TIMED: bool> Bus for SoftBus<'_, TIMED> {
         self.access_msr(index, access.totals);
         self.attention = true;
         if index == MSR_TSC && self.principal.is_none() {
-            self.tsc_offset = value.wrapping_sub(self.ticks(self.cycles));
-            self.machine.move_tsc(self.tsc_offset);
+            let offset = value.wrapping_sub(self.ticks(self.cycles));
+            self.machine.board.move_tsc(offset, self.machine.now());
             return Ok(());
         }
         let written = self.machine.wrmsr(index, value, Some(access.rip));
@@ -415,7 +409,7 @@ impl<const TIMED: bool> Bus for SoftBus<'_, TIMED> {
         if let Some(principal) = self.principal {
             return principal.cpuid(leaf, subleaf);
         }
-        let apic = &self.machine.apic;
+        let apic = &self.machine.board.apic;
         let mut answer = cpuid::leaf(self.profile, apic.config().x2apic, leaf, subleaf);
         if leaf == 1 && apic.config().tsc_deadline_hz.is_some() {
             answer.ecx |= TSC_DEADLINE;
@@ -435,16 +429,16 @@ impl<const TIMED: bool> Bus for SoftBus<'_, TIMED> {
         if let Some(principal) = self.principal {
             return principal.tsc();
         }
-        self.ticks(self.cycles_at(access.totals)).wrapping_add(self.tsc_offset)
+        self.ticks(self.cycles_at(access.totals)).wrapping_add(self.machine.board.tsc_offset)
     }
 
     fn cr8(&mut self) -> u8 {
-        self.machine.apic.cr8()
+        self.machine.board.apic.cr8()
     }
 
     fn set_cr8(&mut self, value: u8) {
         // The CPU has checked the value.
-        if self.machine.apic.set_cr8(u64::from(value)).is_err() {
+        if self.machine.board.apic.set_cr8(u64::from(value)).is_err() {
             log::warn!("CR8 {value:#x} is more than the APIC holds");
         }
         self.attention = true;

@@ -22,6 +22,7 @@ use super::{
 };
 use crate::counts::model::Retired;
 use crate::counts::timing::SharedCore;
+use crate::machine::x86::Pc;
 use crate::machine::{Machine, Outcome, StateError};
 use platform::loader::{BootState, SegmentState};
 use platform::memory::GuestMemory;
@@ -128,7 +129,7 @@ impl SoftEngine {
     }
 
     /// Runs until the machine has an outcome, or `until` instructions have retired: `None`.
-    fn run_machine(&mut self, machine: &mut Machine, limits: RunLimits, until: u64) -> Option<Outcome> {
+    fn run_machine(&mut self, machine: &mut Machine<Pc>, limits: RunLimits, until: u64) -> Option<Outcome> {
         if self.timing.is_some() {
             self.run_on::<true>(machine, limits, until)
         } else {
@@ -139,7 +140,7 @@ impl SoftEngine {
     /// The same, `TIMED` with a model of the core.
     fn run_on<const TIMED: bool>(
         &mut self,
-        machine: &mut Machine,
+        machine: &mut Machine<Pc>,
         limits: RunLimits,
         until: u64,
     ) -> Option<Outcome> {
@@ -262,9 +263,9 @@ impl From<DebugStop> for Stop {
 }
 
 /// Hands the CPU what the APIC wants delivered. True if a vector waits for the interrupt flag.
-fn inject<const TIMED: bool>(cpu: &mut Cpu<SoftBus<'_, TIMED>>, machine: &mut Machine) -> bool {
-    let pending = machine.apic.pending();
-    if pending.nmi && machine.apic.take_nmi() {
+fn inject<const TIMED: bool>(cpu: &mut Cpu<SoftBus<'_, TIMED>>, machine: &mut Machine<Pc>) -> bool {
+    let pending = machine.board.apic.pending();
+    if pending.nmi && machine.board.apic.take_nmi() {
         cpu.inject_nmi();
         // The NMI goes first, and its gate clears the interrupt flag.
         return pending.vector.is_some();
@@ -273,14 +274,14 @@ fn inject<const TIMED: bool>(cpu: &mut Cpu<SoftBus<'_, TIMED>>, machine: &mut Ma
         return false;
     }
     if cpu.can_take_interrupt()
-        && let Some(vector) = machine.apic.accept_vector()
+        && let Some(vector) = machine.board.apic.accept_vector()
     {
         cpu.inject_interrupt(vector);
     }
-    machine.apic.pending().vector.is_some()
+    machine.board.apic.pending().vector.is_some()
 }
 
-impl Engine for SoftEngine {
+impl Engine<Pc> for SoftEngine {
     fn name(&self) -> &'static str {
         "soft"
     }
@@ -310,7 +311,7 @@ impl Engine for SoftEngine {
         Ok(())
     }
 
-    fn run(&mut self, machine: &mut Machine, limits: RunLimits) -> Result<Outcome, EngineError> {
+    fn run(&mut self, machine: &mut Machine<Pc>, limits: RunLimits) -> Result<Outcome, EngineError> {
         // So many instructions take longer than any time-out.
         let outcome = self.run_machine(machine, limits, u64::MAX).unwrap_or(Outcome::TimedOut);
         if let Some(core) = &self.timing {
@@ -319,11 +320,11 @@ impl Engine for SoftEngine {
         Ok(outcome)
     }
 
-    fn registers(&self, machine: &Machine) -> RegisterDump {
+    fn registers(&self, machine: &Machine<Pc>) -> RegisterDump {
         dump::registers(&self.state, machine)
     }
 
-    fn instruction_at(&self, machine: &Machine, rip: u64) -> Option<String> {
+    fn instruction_at(&self, machine: &Machine<Pc>, rip: u64) -> Option<String> {
         dump::instruction_at(&self.state, &machine.memory, rip)
     }
 
@@ -344,7 +345,7 @@ impl Engine for SoftEngine {
     }
 
     /// The state of a modelled core is not part of a snapshot.
-    fn snapshots(&mut self) -> Option<&mut dyn Snapshots> {
+    fn snapshots(&mut self) -> Option<&mut dyn Snapshots<Pc>> {
         match self.timing {
             Some(_) => None,
             None => Some(self),
@@ -356,8 +357,13 @@ impl Engine for SoftEngine {
     }
 }
 
-impl Snapshots for SoftEngine {
-    fn run_until(&mut self, machine: &mut Machine, limits: RunLimits, instructions: u64) -> Option<Outcome> {
+impl Snapshots<Pc> for SoftEngine {
+    fn run_until(
+        &mut self,
+        machine: &mut Machine<Pc>,
+        limits: RunLimits,
+        instructions: u64,
+    ) -> Option<Outcome> {
         self.run_machine(machine, limits, instructions)
     }
 

@@ -26,7 +26,7 @@ const EXIT: [u8; 2] = [0xE6, 0xF4];
 
 struct Guest {
     engine: SoftEngine,
-    machine: Machine,
+    machine: Machine<Pc>,
     trace: Capture,
 }
 
@@ -54,7 +54,7 @@ impl Guest {
         let devices = Devices::new(Box::new(io::sink()), Box::new(io::sink()), FwCfg::new(1, 4 << 20));
         let apic = LocalApic::new(apic).expect("a valid APIC");
         let pmu = PmuDevice::new(ICELAKE_SP, source, Some(tracer));
-        let machine = Machine::new(memory, devices, apic, pmu, engine.tsc_hz());
+        let machine = Machine::new(memory, Pc::new(devices, apic, engine.tsc_hz()), pmu);
         engine.boot(&BootState::flat(CODE)).expect("a valid state");
         Self { engine, machine, trace }
     }

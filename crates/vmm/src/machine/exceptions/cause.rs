@@ -1,35 +1,50 @@
 //! What a report says of a guest that crashed.
 
-use super::{ExceptionLog, Noted, PF, name};
+use super::{Delivered, ExceptionLog, Noted};
 use crate::machine::outcome::Outcome;
 use serde::Serialize;
-use soft_cpu::Exception;
-use std::fmt::Write as _;
+use std::fmt;
 use vpmu::Profile;
 
-/// Error codes with a selector (SDM volume 3, section "Error Code").
-const EXTERNAL: u32 = 1;
-const IDT: u32 = 1 << 1;
-const LDT: u32 = 1 << 2;
+/// What an exception leaves in the CPU's registers.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(untagged)]
+pub enum Details {
+    /// Of an x86 CPU.
+    X86 {
+        /// Vector.
+        vector: u8,
+        /// Error code.
+        error_code: Option<u32>,
+        /// CR2, of a #PF.
+        cr2: Option<u64>,
+        /// Privilege level before.
+        cpl: u8,
+        /// Address of the instruction that raised it; of a trap the next one.
+        rip: u64,
+    },
+}
+
+/// Where it happened: `at 0x1000, CPL 3`.
+impl fmt::Display for Details {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::X86 { cpl, rip, .. } => write!(f, "at {rip:#x}, CPL {cpl}"),
+        }
+    }
+}
 
 /// An exception as a report has it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct RaisedException {
     /// What it is, for people: `#PF(0x2: write, page not present) of address 0x1234`.
     pub title: String,
-    /// Vector.
-    pub vector: u8,
-    /// Error code.
-    pub error_code: Option<u32>,
-    /// CR2, of a #PF.
-    pub cr2: Option<u64>,
-    /// Privilege level before.
-    pub cpl: u8,
-    /// Address of the instruction that raised it; of a trap the next one.
-    pub rip: u64,
-    /// That instruction, where it is still known.
+    /// What it left in the CPU's registers.
+    #[serde(flatten)]
+    pub details: Details,
+    /// The instruction that raised it, where it is still known.
     pub instruction: Option<String>,
-    /// Of the #GP of an MSR access or RDPMC: what was accessed, and which rule it broke.
+    /// Of the exception of an access to a register: what was accessed, and which rule it broke.
     pub refused: Option<String>,
     /// The exception that kept it from its handler, as a title; `None`: it entered its handler.
     pub delivery_raised: Option<String>,
@@ -41,13 +56,14 @@ pub struct Cause {
     /// Of a triple fault the exceptions that could not be delivered, each raised while the one before it was being
     /// delivered. Of other ends the newest exception, which was delivered.
     pub exceptions: Vec<RaisedException>,
-    /// Where the engine sees no exceptions (KVM): the newest MSR access that raised #GP, with its reason.
+    /// Where the engine sees no exceptions (KVM): the newest access to a register that raised one, with its
+    /// reason.
     pub refused: Option<String>,
     /// Address of that access.
     pub refused_rip: Option<u64>,
 }
 
-impl ExceptionLog {
+impl<D: Delivered> ExceptionLog<D> {
     /// Why the guest ended; `None` for an end that is no crash, or where nothing is known. `code` tells the
     /// instruction at an address, as the vCPU stands now.
     #[must_use]
@@ -74,76 +90,9 @@ impl ExceptionLog {
     }
 }
 
-impl Noted {
-    fn report(&self, profile: &Profile, code: impl Fn(u64) -> Option<String>) -> RaisedException {
-        let Self { delivery, refused } = self;
-        let event = &delivery.event;
-        RaisedException {
-            vector: event.vector,
-            title: title(event),
-            error_code: event.error,
-            cr2: (event.vector == PF).then_some(event.address),
-            cpl: delivery.from.cpl,
-            rip: delivery.from.rip,
-            // The handler of another privilege level may have another address space.
-            instruction: if delivery.from.cpl == 0 || delivery.handler.is_err() {
-                code(delivery.from.rip)
-            } else {
-                None
-            },
-            refused: refused.as_ref().map(|refusal| refusal.describe(profile)),
-            delivery_raised: delivery.handler.err().map(|raised| title(&raised)),
-        }
+impl<D: Delivered> Noted<D> {
+    fn report(&self, profile: &Profile, code: &dyn Fn(u64) -> Option<String>) -> RaisedException {
+        let refused = self.refused.as_ref().map(|refusal| refusal.describe(profile));
+        RaisedException { refused, ..self.delivery.report(code) }
     }
-}
-
-/// `#PF(0x2: write, page not present) of address 0x1234`.
-pub(super) fn title(event: &Exception) -> String {
-    let mut text = name(event.vector).map_or_else(|| format!("vector {}", event.vector), str::to_owned);
-    // Writing to a string cannot fail.
-    let _ = match (event.error, error_meaning(event)) {
-        (Some(code), Some(meaning)) => write!(text, "({code:#x}: {meaning})"),
-        (Some(code), None) => write!(text, "({code:#x})"),
-        (None, _) => Ok(()),
-    };
-    if event.vector == PF {
-        let _ = write!(text, " of address {:#x}", event.address);
-    }
-    text
-}
-
-/// An error code in words; `None` where it says nothing.
-pub(super) fn error_meaning(event: &Exception) -> Option<String> {
-    let code = event.error?;
-    if event.vector == PF {
-        return Some(page_fault(code));
-    }
-    if code & !EXTERNAL == 0 {
-        return None;
-    }
-    let index = code >> 3;
-    Some(match code & (IDT | LDT) {
-        0 => format!("GDT selector {:#x}", code & !7),
-        LDT => format!("LDT selector {:#x}", code & !3),
-        _ => format!(
-            "IDT gate {index}{}",
-            u8::try_from(index).ok().and_then(name).map_or_else(String::new, |name| format!(" ({name})"))
-        ),
-    })
-}
-
-/// Bits of a #PF error code (SDM volume 3, figure "Page-Fault Error Code").
-fn page_fault(code: u32) -> String {
-    let access = match (code & 1 << 4 != 0, code & 1 << 1 != 0) {
-        (true, _) => "fetch",
-        (false, true) => "write",
-        (false, false) => "read",
-    };
-    let from = if code & 1 << 2 != 0 { " in user mode" } else { "" };
-    let why = match (code & 1 << 3 != 0, code & 1 != 0) {
-        (true, _) => "reserved bit in a table",
-        (false, true) => "not permitted",
-        (false, false) => "page not present",
-    };
-    format!("{access}{from}, {why}")
 }

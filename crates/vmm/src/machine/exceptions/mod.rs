@@ -1,59 +1,76 @@
-//! What the CPU delivers through the IDT: all of it for the trace, and the newest for the report of a crash.
+//! The exceptions and interrupts that the CPU delivers: all of them for the trace, and the newest for the report of a
+//! crash.
 //!
 //! | file | what it is |
 //! | --- | --- |
 //! | `mod.rs` | the log that an engine fills |
-//! | `refusal.rs` | MSR accesses and RDPMC that raised #GP, and why |
+//! | `refusal.rs` | accesses to registers that raised an exception, and why |
 //! | `cause.rs` | what a report says of a crash |
 //! | `trace.rs` | the trace |
+//!
+//! What an event is, and how it reads, is its architecture's: [`Delivered`].
 
 mod cause;
 mod refusal;
 mod trace;
 
-pub use cause::{Cause, RaisedException};
+pub use cause::{Cause, Details, RaisedException};
 pub use refusal::{MsrAccess, Refusal, RefusalReason};
-pub use trace::ExceptionTracer;
+pub use trace::{ExceptionTracer, Moment};
 
-use platform::time::GuestTime;
-use soft_cpu::{Delivery, EventKind};
-use std::io;
+use serde::Serialize;
+use std::{fmt, io};
 
-const PF: u8 = 14;
-const GP: u8 = 13;
-const NMI: u8 = 2;
 /// Undelivered exceptions in a row: a triple fault has three or four.
 const MAX_CHAIN: usize = 8;
 
-/// When something happened.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Moment {
-    /// Guest time.
-    pub now: GuestTime,
-    /// Instructions retired before it.
-    pub instructions: u64,
+/// An exception or interrupt that a CPU has delivered, or could not deliver.
+pub trait Delivered: Copy + fmt::Debug {
+    /// How the trace shows it.
+    type Line: Serialize;
+
+    /// True for exceptions.
+    fn is_exception(&self) -> bool;
+
+    /// True if its handler could not be entered.
+    fn is_lost(&self) -> bool;
+
+    /// Of an exception that a refused access may have raised: the address of its instruction.
+    fn refused_at(&self) -> Option<u64>;
+
+    /// As the trace shows it.
+    fn line(&self) -> Self::Line;
+
+    /// As a report shows it. `code` tells the instruction at an address, as the vCPU stands now.
+    fn report(&self, code: &dyn Fn(u64) -> Option<String>) -> RaisedException;
 }
 
 /// An event with the access that raised it.
 #[derive(Debug, Clone, Copy)]
-struct Noted {
-    delivery: Delivery,
+struct Noted<D> {
+    delivery: D,
     refused: Option<Refusal>,
 }
 
 /// What the CPU delivers.
-#[derive(Debug, Default)]
-pub struct ExceptionLog {
+#[derive(Debug)]
+pub struct ExceptionLog<D> {
     tracer: Option<ExceptionTracer>,
     /// What could not be delivered since something could.
-    undelivered: Vec<Noted>,
+    undelivered: Vec<Noted<D>>,
     /// The newest exception that reached its handler.
-    delivered: Option<Noted>,
-    /// The newest refused access, and whether its #GP has been told of.
+    delivered: Option<Noted<D>>,
+    /// The newest refused access, and whether its exception has been reported.
     refused: Option<(Refusal, bool)>,
 }
 
-impl ExceptionLog {
+impl<D> Default for ExceptionLog<D> {
+    fn default() -> Self {
+        Self { tracer: None, undelivered: Vec::new(), delivered: None, refused: None }
+    }
+}
+
+impl<D: Delivered> ExceptionLog<D> {
     /// Traces everything from now on.
     pub fn set_tracer(&mut self, tracer: Option<ExceptionTracer>) {
         self.tracer = tracer;
@@ -65,37 +82,35 @@ impl ExceptionLog {
         self.tracer.is_some()
     }
 
-    /// An access raises #GP.
+    /// An access raises an exception.
     pub fn refuse(&mut self, refusal: Refusal) {
         self.refused = Some((refusal, false));
     }
 
     /// An exception or interrupt has entered its handler, or could not. `moment` is only looked at if this
     /// [is traced](Self::is_traced).
-    pub fn note(&mut self, delivery: &Delivery, profile: &vpmu::Profile, moment: Moment) {
-        let is_exception = delivery.kind == EventKind::Exception;
+    pub fn note(&mut self, delivery: &D, profile: &vpmu::Profile, moment: Moment) {
         let mut refused = None;
-        if is_exception
-            && delivery.event.vector == GP
+        if let Some(address) = delivery.refused_at()
             && let Some((refusal, told @ false)) = &mut self.refused
-            && refusal.rip == Some(delivery.from.rip)
+            && refusal.rip == Some(address)
         {
             *told = true;
             refused = Some(*refusal);
         }
         let noted = Noted { delivery: *delivery, refused };
-        if delivery.handler.is_err() {
+        if delivery.is_lost() {
             if self.undelivered.len() < MAX_CHAIN {
                 self.undelivered.push(noted);
             }
         } else {
             self.undelivered.clear();
-            if is_exception {
+            if delivery.is_exception() {
                 self.delivered = Some(noted);
             }
         }
         if let Some(tracer) = &mut self.tracer {
-            tracer.event(&noted.delivery, noted.refused.as_ref(), profile, moment);
+            tracer.event(delivery, noted.refused.as_ref(), profile, moment);
         }
     }
 
@@ -107,31 +122,3 @@ impl ExceptionLog {
         self.tracer.as_mut().map_or(Ok(()), ExceptionTracer::finish)
     }
 }
-
-/// The name of an exception (SDM volume 3, table 6-1; APM volume 2, table 8-1).
-fn name(vector: u8) -> Option<&'static str> {
-    Some(match vector {
-        0 => "#DE",
-        1 => "#DB",
-        NMI => "NMI",
-        3 => "#BP",
-        4 => "#OF",
-        5 => "#BR",
-        6 => "#UD",
-        7 => "#NM",
-        8 => "#DF",
-        10 => "#TS",
-        11 => "#NP",
-        12 => "#SS",
-        GP => "#GP",
-        PF => "#PF",
-        16 => "#MF",
-        17 => "#AC",
-        18 => "#MC",
-        19 => "#XM",
-        _ => return None,
-    })
-}
-
-#[cfg(test)]
-mod tests;

@@ -27,6 +27,7 @@ use super::error::KvmError;
 use super::vcpu::Vcpu;
 use crate::engine::paging::Paging;
 use crate::machine::Machine;
+use crate::machine::x86::Pc;
 use frame::Frame;
 use gate::{FrameSize, Gate, GateBytes};
 use kvm_bindings::{
@@ -162,7 +163,7 @@ impl Intercept {
         exception: u32,
         dr6: u64,
         vcpu: &mut Vcpu,
-        machine: &mut Machine,
+        machine: &mut Machine<Pc>,
     ) -> Result<Debug, KvmError> {
         if std::mem::take(&mut self.stepping) {
             self.arm(vcpu, 0)?;
@@ -184,7 +185,7 @@ impl Intercept {
     }
 
     /// Completes the RDPMC that led to the handler; false if it was none, or raises #GP.
-    fn serve(&self, size: FrameSize, vcpu: &mut Vcpu, machine: &mut Machine) -> Result<bool, KvmError> {
+    fn serve(&self, size: FrameSize, vcpu: &mut Vcpu, machine: &mut Machine<Pc>) -> Result<bool, KvmError> {
         let sregs = *vcpu.sregs();
         let mut regs = *vcpu.regs();
         let paging = Paging::of(&sregs);

@@ -163,7 +163,7 @@ fn x2apic_registers_are_ours() {
     handler_skipping(&guest, 2);
     guest.exits_with(0);
     assert_eq!(guest.result(GP_HITS), 0);
-    assert_eq!(guest.machine.apic.base() & 0xC00, 0xC00);
+    assert_eq!(guest.machine.board.apic.base() & 0xC00, 0xC00);
     // Masked: the APIC is still software-disabled.
     assert_eq!(guest.result(0), 0x1_0400);
 }

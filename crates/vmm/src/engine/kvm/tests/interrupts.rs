@@ -177,7 +177,7 @@ fn a_counter_overflow_arrives_as_an_nmi_with_interrupts_off() {
     guest.exits_with(0);
     assert_eq!(guest.result(HITS), 1);
     assert_eq!(guest.machine.pmu.stats().pmis, 1);
-    assert!(guest.machine.apic.lvt(platform::x86::apic::spec::LvtKind::PerformanceCounter).masked());
+    assert!(guest.machine.board.apic.lvt(platform::x86::apic::spec::LvtKind::PerformanceCounter).masked());
 }
 
 #[test]

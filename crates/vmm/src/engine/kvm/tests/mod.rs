@@ -13,6 +13,7 @@ mod source;
 use super::{KvmConfig, KvmEngine};
 use crate::engine::{Engine, RunLimits};
 use crate::machine::pmu::PmuDevice;
+use crate::machine::x86::Pc;
 use crate::machine::{Machine, Outcome};
 use platform::devices::{Capture, FwCfg};
 use platform::loader::BootState;
@@ -35,7 +36,7 @@ const EXIT: [u8; 2] = [0xE6, 0xF4];
 /// A machine with a guest in it.
 struct Guest {
     engine: KvmEngine,
-    machine: Machine,
+    machine: Machine<Pc>,
     console: Capture,
 }
 
@@ -56,7 +57,7 @@ impl Guest {
             Devices::new(Box::new(console.clone()), Box::new(console.clone()), FwCfg::new(1, 16 << 20));
         let pmu = PmuDevice::new(ICELAKE_SP, Box::new(source), None);
         let tsc_hz = engine.tsc_hz();
-        let machine = Machine::new(memory, devices, LocalApic::new(apic).unwrap(), pmu, tsc_hz);
+        let machine = Machine::new(memory, Pc::new(devices, LocalApic::new(apic).unwrap(), tsc_hz), pmu);
         Some(Self { engine, machine, console })
     }
 

@@ -6,6 +6,7 @@ use crate::counts::model::ModelSource;
 use crate::engine::soft::SoftEngine;
 use crate::engine::{Engine as _, RunLimits, Snapshots as _};
 use crate::machine::pmu::PmuDevice;
+use crate::machine::x86::Pc;
 use crate::machine::{Machine, Outcome};
 use crate::test_code::wrmsr;
 use platform::devices::FwCfg;
@@ -284,7 +285,7 @@ fn registers(profile: &Profile, setting: &Setting) -> Vec<u32> {
 
 pub(super) struct Guest {
     engine: SoftEngine,
-    machine: Machine,
+    machine: Machine<Pc>,
     steps: u64,
     arch: bool,
     read: usize,
@@ -327,7 +328,7 @@ impl Guest {
         let devices = Devices::new(Box::new(io::sink()), Box::new(io::sink()), FwCfg::new(1, 4 << 20));
         let apic = LocalApic::new(ApicConfig::default()).expect("a valid APIC");
         let pmu = PmuDevice::new(profile.clone(), source, None);
-        let machine = Machine::new(memory, devices, apic, pmu, engine.tsc_hz());
+        let machine = Machine::new(memory, Pc::new(devices, apic, engine.tsc_hz()), pmu);
         engine.boot(&BootState::flat(BOOT as u32)).expect("a valid state");
         Self { engine, machine, steps: 0, arch: is_arch(profile), read: registers.len() }
     }

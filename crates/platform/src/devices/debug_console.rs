@@ -1,13 +1,10 @@
 //! Debug console: every byte written is a character (QEMU `isa-debugcon`, Bochs port 0xE9 hack).
 
+use super::Output;
 use core::fmt;
 use std::io::Write;
 
-use crate::devices::Output;
-
-/// The port.
-pub const PORT: u16 = guest_protocol::ports::DEBUGCON;
-/// What reading the port gives; guests detect the device by it.
+/// What reading its register gives; guests detect the device by it.
 pub const SIGNATURE: u8 = 0xE9;
 
 /// The debug console.
@@ -29,7 +26,7 @@ impl DebugConsole {
         self.lost
     }
 
-    pub(super) fn write(&mut self, byte: u8) {
+    pub(crate) fn write(&mut self, byte: u8) {
         if self.output.write_all(&[byte]).and_then(|()| self.output.flush()).is_err() {
             self.lost += 1;
         }

@@ -1,13 +1,15 @@
 //! The way of a PMI from an overflow to the local APIC.
 
-use super::pmu::tests::Script;
 use super::*;
+use crate::machine::pmu::PmuDevice;
+use crate::machine::pmu::tests::Script;
 use guest_protocol::{control, ports};
 use platform::devices::FwCfg;
-use platform::memory::MemoryConfig;
+use platform::memory::{GuestMemory, MemoryConfig};
 use platform::x86::apic::{ApicConfig, spec};
 use std::io;
 use vpmu::event::Event;
+use vpmu::pmu::RdpmcContext;
 use vpmu::profile::ICELAKE_SP;
 
 const SVR: u64 = 0xF0;
@@ -15,13 +17,13 @@ const LVTPC: u64 = 0x340;
 const DELIVER_NMI: u32 = 0x400;
 
 /// A machine whose fixed counter 0 has just overflowed, and nothing has noticed; LVTPC asks for an NMI.
-fn overflown() -> Machine {
+fn overflown() -> Machine<Pc> {
     let memory = GuestMemory::new(MemoryConfig { size_mib: 4 }).expect("4 MiB of guest memory");
     let devices = Devices::new(Box::new(io::sink()), Box::new(io::sink()), FwCfg::new(1, 4 << 20));
     let apic = LocalApic::new(ApicConfig::default()).expect("a valid APIC");
     let script = Script::default();
     let pmu = PmuDevice::new(ICELAKE_SP, Box::new(script.clone()), None);
-    let mut machine = Machine::new(memory, devices, apic, pmu, ICELAKE_SP.tsc_hz);
+    let mut machine = Machine::new(memory, Pc::new(devices, apic, ICELAKE_SP.tsc_hz), pmu);
     for (offset, value) in [(SVR, 0x1FF), (LVTPC, DELIVER_NMI)] {
         machine.mmio_write(spec::DEFAULT_BASE + offset, &u32::to_le_bytes(value));
     }
@@ -30,14 +32,14 @@ fn overflown() -> Machine {
         machine.wrmsr(msr, value, None).expect("a legal value");
     }
     script.user(Event::InstRetiredAny, 1);
-    assert!(!machine.apic.pending().any(), "nothing has looked yet");
+    assert!(!machine.board.apic.pending().any(), "nothing has looked yet");
     machine
 }
 
 /// Whatever notices the overflow, the guest gets its NMI, and once.
 #[test]
 fn every_way_to_notice_an_overflow_delivers_the_pmi() {
-    type Notice = fn(&mut Machine);
+    type Notice = fn(&mut Machine<Pc>);
     let ways: [(&str, Notice); 7] = [
         ("RDMSR", |machine| assert_eq!(machine.rdmsr(0x309, None), Ok(0))),
         ("WRMSR", |machine| assert_eq!(machine.wrmsr(0x186, 0, None), Ok(()))),
@@ -52,9 +54,9 @@ fn every_way_to_notice_an_overflow_delivers_the_pmi() {
     for (way, notice) in ways {
         let mut machine = overflown();
         notice(&mut machine);
-        assert!(machine.apic.take_nmi(), "{way}");
+        assert!(machine.board.apic.take_nmi(), "{way}");
         machine.poll_pmu();
-        assert!(!machine.apic.take_nmi(), "{way}: a second one");
+        assert!(!machine.board.apic.take_nmi(), "{way}: a second one");
         assert_eq!(machine.pmu.stats().pmis, 1, "{way}");
     }
 }
