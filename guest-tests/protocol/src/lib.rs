@@ -102,7 +102,7 @@ const _: () = assert!(core::mem::size_of::<TestDescriptor>() == TEST_DESCRIPTOR_
 pub struct Needs(pub u32);
 
 impl Needs {
-    /// An architectural PMU, version 2 or later.
+    /// An architectural PMU, version 2 or later; on AArch64 a PMUv3.
     pub const PMU: Self = Self(1 << 0);
     /// Full-width counter writes (PERF_CAPABILITIES bit 13).
     pub const FULL_WIDTH: Self = Self(1 << 1);
@@ -123,8 +123,11 @@ impl Needs {
     /// AMD's global registers (CPUID 8000_0022H EAX bit 0).
     pub const PERFMON_V2: Self = Self(1 << 9);
 
+    /// Qualcomm Falkor's matrix of events, by MIDR_EL1.
+    pub const FALKOR: Self = Self(1 << 10);
+
     /// Every need with the word that the `needs(...)` attribute and the skip reason use.
-    pub const NAMES: [(Self, &'static str); 10] = [
+    pub const NAMES: [(Self, &'static str); 11] = [
         (Self::PMU, "pmu"),
         (Self::FULL_WIDTH, "full_width"),
         (Self::METRICS, "metrics"),
@@ -135,6 +138,7 @@ impl Needs {
         (Self::INTEL, "intel"),
         (Self::AMD, "amd"),
         (Self::PERFMON_V2, "perfmon_v2"),
+        (Self::FALKOR, "falkor"),
     ];
 
     /// Both sets together.

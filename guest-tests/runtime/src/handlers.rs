@@ -1,6 +1,9 @@
 //! What runs when an interrupt arrives.
 
-use crate::{global::Global, machine::Frame};
+use crate::{
+    global::Global,
+    machine::{Frame, set_interrupts},
+};
 
 /// What runs when a vector arrives. It ends the interrupt at its controller itself.
 pub type Handler = fn(&mut Frame);
@@ -24,4 +27,12 @@ pub(crate) fn handler(vector: u8) -> Option<Handler> {
 /// Removes all handlers.
 pub(crate) fn reset() {
     (0..=u8::MAX).for_each(|vector| set_handler(vector, None));
+}
+
+/// Runs `body` with interrupts let in.
+pub fn with_interrupts<R>(body: impl FnOnce() -> R) -> R {
+    set_interrupts(true);
+    let result = body();
+    set_interrupts(false);
+    result
 }

@@ -26,6 +26,8 @@
 #![no_std]
 #![expect(unsafe_code, reason = "ports, traps, calls of the firmware and the memory of a bare machine")]
 
+#[cfg(target_arch = "aarch64")]
+mod aarch64;
 #[cfg(panic = "abort")]
 mod bare_metal;
 pub mod boot;
@@ -37,6 +39,7 @@ mod global;
 mod handlers;
 mod have;
 mod heap;
+mod power_on;
 mod recovery;
 mod runner;
 mod spin;
@@ -45,12 +48,15 @@ mod text;
 #[cfg(target_arch = "x86_64")]
 mod x86_64;
 
+#[cfg(target_arch = "aarch64")]
+use aarch64 as machine;
 use firmware::BootInfo;
 
 pub use guest_macros::guest_test;
 pub use guest_protocol as protocol;
-pub use handlers::{Handler, set_handler};
+pub use handlers::{Handler, set_handler, with_interrupts};
 pub use machine::*;
+pub use power_on::power_on_value;
 pub use recovery::{Failure, catch, fail, skip};
 pub use runner::{Test, run_tests};
 pub use spin::{spin_for, spin_until};

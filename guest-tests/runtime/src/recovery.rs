@@ -24,7 +24,7 @@ pub enum Failure {
     /// An interrupt or NMI without a handler.
     UnexpectedInterrupt {
         /// Its vector, on AArch64 its INTID.
-        vector: u8,
+        vector: u32,
         /// Instruction at which it arrived.
         pc: u64,
     },

@@ -177,11 +177,3 @@ pub fn set_interrupts(enabled: bool) {
     // SAFETY: handlers run as upcalls, which keep all registers.
     unsafe { call!(CALL_SET_INTERRUPT_FLAG, in("rsi") flag, out("rdx") _) };
 }
-
-/// Runs `body` with interrupts let in.
-pub fn with_interrupts<R>(body: impl FnOnce() -> R) -> R {
-    set_interrupts(true);
-    let result = body();
-    set_interrupts(false);
-    result
-}

@@ -16,7 +16,7 @@ use core::arch::global_asm;
 
 pub use calls::{
     halt, rdmsr, rdpmc, rdpmc_ring0, read_cr0, read_cr4, ring0_loop, ring0_loop_interruptible, ring0_window,
-    ring3_loop, set_interrupts, set_pce, with_interrupts, wrmsr,
+    ring3_loop, set_interrupts, set_pce, wrmsr,
 };
 pub use cpu::{cpuid, rdtsc};
 pub use exception::{Exception, Fault};
@@ -27,7 +27,6 @@ pub use firmware::{
 };
 pub use frame::Frame;
 pub use have::PerfMon;
-pub use pmu::power_on_value;
 
 global_asm!(include_str!("runtime.S"));
 

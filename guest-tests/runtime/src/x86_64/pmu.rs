@@ -6,7 +6,7 @@ use super::{
     cpu,
     have::PerfMon,
 };
-use crate::global::Global;
+use crate::power_on;
 
 const MSR_PMC0: u32 = 0xC1;
 const MSR_PERFEVTSEL0: u32 = 0x186;
@@ -38,32 +38,13 @@ const NOTED: [(u32, u32); 7] = [
     (MSR_PERF_METRICS, 1),
     (MSR_FIXED_CTR_CTRL, 6),
 ];
-const NOTED_COUNT: usize = 33;
-
-static POWER_ON: Global<[Option<u64>; NOTED_COUNT]> = Global::new([None; NOTED_COUNT]);
-
-fn noted() -> impl Iterator<Item = u32> {
-    NOTED.into_iter().flat_map(|(first, count)| first..first + count)
-}
 
 /// Keeps what the PMU's registers hold before anything has touched them.
 pub(crate) fn note_power_on_values() {
-    if PerfMon::discover().version == 0 {
-        return;
+    if PerfMon::discover().version != 0 {
+        let noted = NOTED.into_iter().flat_map(|(first, count)| first..first + count);
+        power_on::note(noted, |msr| rdmsr(msr).ok());
     }
-    // SAFETY: nothing reads before this returns.
-    let values = unsafe { &mut *POWER_ON.get() };
-    values.iter_mut().zip(noted()).for_each(|(value, msr)| *value = rdmsr(msr).ok());
-}
-
-/// What the Intel PMU register `msr` held when the image started; `None` if it cannot be read, or is
-/// none of the first ten counters and selects, the first four fixed counters, PERF_METRICS, DEBUGCTL,
-/// MISC_ENABLE and 38DH to 392H.
-#[must_use]
-pub fn power_on_value(msr: u32) -> Option<u64> {
-    let index = noted().position(|noted| noted == msr)?;
-    // SAFETY: written once, before any test runs.
-    unsafe { (*POWER_ON.get())[index] }
 }
 
 /// Stops and clears all counters and last-branch recording. Registers that refuse are left alone:

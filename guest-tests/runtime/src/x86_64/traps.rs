@@ -11,7 +11,7 @@ use core::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
 use super::{Exception, Fault, Frame, apic, calls};
 use crate::{
-    handlers::handler,
+    handlers::{handler, with_interrupts},
     recovery::{self, Failure},
 };
 
@@ -30,7 +30,7 @@ pub(crate) fn quiesce() {
     // What an abandoned handler left in service.
     (0..apic::in_service_count()).for_each(|_| apic::eoi());
     DRAINING.store(true, Relaxed);
-    calls::with_interrupts(|| (0..8).for_each(|_| core::hint::spin_loop()));
+    with_interrupts(|| (0..8).for_each(|_| core::hint::spin_loop()));
     DRAINING.store(false, Relaxed);
     if apic::mode() == apic::Mode::X2Apic {
         let _ = apic::enable(apic::Mode::XApic);
@@ -67,7 +67,7 @@ extern "C" fn guest_runtime_upcall(frame: &mut Frame) {
         return;
     }
     if is_interrupt {
-        recovery::throw(Failure::UnexpectedInterrupt { vector, pc: frame.rip });
+        recovery::throw(Failure::UnexpectedInterrupt { vector: vector.into(), pc: frame.rip });
     }
     let fault =
         Fault { exception: Exception { vector, error: frame.error as u32 }, rip: frame.rip, cr2: frame.cr2 };
