@@ -1,6 +1,6 @@
 //! From arguments to a run.
 
-use crate::args::{CountsKind, DetailKind, EngineKind, MachineArgs, ProtocolKind, Switch};
+use crate::args::{MachineArgs, word};
 use crate::error::CliError;
 use crate::exit;
 use crate::interrupt::{self, Interrupt, Role};
@@ -9,10 +9,9 @@ use crate::output::progress::Progress;
 use crate::output::remark;
 use crate::similar::most_similar;
 use crate::terminal::{self, Raw};
-use clap::ValueEnum as _;
 use platform::devices::Input;
 use platform::loader::image::MAX_IMAGE_SIZE;
-use platform::loader::{self, BootParams, Image, Module, Protocol, TestInfo};
+use platform::loader::{self, BootParams, Image, Module, TestInfo};
 use platform::memory::MemoryConfig;
 use std::fs::File;
 use std::io::Read as _;
@@ -22,11 +21,11 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 use vmm::counts::CountsChoice;
-use vmm::engine::{Detail, EngineChoice};
+use vmm::engine::EngineChoice;
 use vmm::gdb::GdbServer;
 use vmm::machine::Outcome;
 use vmm::machine::progress::RunProgress;
-use vmm::run::{self, BootConfig, LbrChoice, RunConfig, RunReport, SnapshotPlan};
+use vmm::run::{self, BootConfig, RunConfig, RunReport, SnapshotPlan};
 use vmm::snapshot::Snapshot;
 use vpmu::Profile;
 use vpmu::profile::PROFILES;
@@ -75,7 +74,7 @@ impl Start {
 impl<'a> Plan<'a> {
     /// Reads the files and checks what can be checked without a machine.
     pub(crate) fn new(args: &'a MachineArgs) -> Result<Self, CliError> {
-        if args.detail.is_some() && args.engine == EngineKind::Kvm {
+        if args.detail.is_some() && args.engine == EngineChoice::Kvm {
             return Err(CliError::DetailUnderKvm);
         }
         let plan = Self {
@@ -195,30 +194,17 @@ impl<'a> Plan<'a> {
             params: BootParams {
                 cmdline: cmdline(&self.args.append, names),
                 modules: self.modules.clone(),
-                protocol: self.args.protocol.map(|kind| match kind {
-                    ProtocolKind::Pvh => Protocol::Pvh,
-                    ProtocolKind::Multiboot => Protocol::Multiboot,
-                    ProtocolKind::Linux => Protocol::Linux,
-                }),
+                protocol: self.args.protocol,
             },
             profile: self.profile.clone(),
             engine: match self.args.engine {
-                EngineKind::Auto if self.args.detail.is_some() || needs_soft => EngineChoice::Soft,
-                EngineKind::Auto => EngineChoice::Auto,
-                EngineKind::Kvm => EngineChoice::Kvm,
-                EngineKind::Soft => EngineChoice::Soft,
+                EngineChoice::Auto if self.args.detail.is_some() || needs_soft => EngineChoice::Soft,
+                choice => choice,
             },
             counts: self.counts.clone(),
-            detail: match self.args.detail {
-                None | Some(DetailKind::Counts) => Detail::Counts,
-                Some(DetailKind::Timing) => Detail::Timing,
-            },
+            detail: self.args.detail.unwrap_or_default(),
             threads: self.args.threads.unwrap_or_else(processors),
-            lbr: match self.args.lbr {
-                None => LbrChoice::Auto,
-                Some(Switch::On) => LbrChoice::On,
-                Some(Switch::Off) => LbrChoice::Off,
-            },
+            lbr: self.args.lbr,
             memory: MemoryConfig { size_mib: self.args.memory },
         }
     }
@@ -349,16 +335,13 @@ fn cmdline(append: &str, names: &str) -> String {
 }
 
 fn counts(args: &MachineArgs) -> Result<CountsChoice, CliError> {
-    if let (Some(path), false) = (&args.rates, args.counts == CountsKind::Synthetic) {
-        let counts = args.counts.to_possible_value().map_or_else(String::new, |v| v.get_name().to_owned());
-        return Err(CliError::RatesWithoutSynthetic { path: path.clone(), counts });
+    match (&args.counts, &args.rates) {
+        (CountsChoice::Synthetic { .. }, rates) => Ok(CountsChoice::Synthetic { rates: rates.clone() }),
+        (choice, None) => Ok(choice.clone()),
+        (choice, Some(path)) => {
+            Err(CliError::RatesWithoutSynthetic { path: path.clone(), counts: word(choice) })
+        }
     }
-    Ok(match args.counts {
-        CountsKind::Auto => CountsChoice::Auto,
-        CountsKind::Host => CountsChoice::Host,
-        CountsKind::Synthetic => CountsChoice::Synthetic { rates: args.rates.clone() },
-        CountsKind::Model => CountsChoice::Model,
-    })
 }
 
 fn input(path: &Path) -> Result<Vec<u8>, CliError> {

@@ -4,12 +4,19 @@ use std::fmt;
 
 /// How an image wants to be started. PVH and multiboot start in 32-bit protected mode without paging.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 pub enum Protocol {
-    /// Xen's PVH: ELF with a `XEN_ELFNOTE_PHYS32_ENTRY` note; EBX points to `hvm_start_info`.
+    /// Xen's PVH.
+    ///
+    /// ELF with a `XEN_ELFNOTE_PHYS32_ENTRY` note; EBX points to `hvm_start_info`.
     Pvh,
-    /// Multiboot 1: a header in the first 8 KiB; EBX points to the multiboot information.
+    /// Multiboot 1.
+    ///
+    /// A header in the first 8 KiB; EBX points to the multiboot information.
     Multiboot,
-    /// Linux's 64-bit boot protocol: bzImage or vmlinux; long mode, RSI points to `boot_params`.
+    /// Linux's 64-bit boot protocol.
+    ///
+    /// bzImage or vmlinux; long mode, RSI points to `boot_params`.
     Linux,
 }
 

@@ -26,6 +26,31 @@ pub enum CountsChoice {
     Model,
 }
 
+#[cfg(feature = "clap")]
+impl clap::ValueEnum for CountsChoice {
+    fn value_variants<'a>() -> &'a [Self] {
+        static ALL: [CountsChoice; 4] = [
+            CountsChoice::Auto,
+            CountsChoice::Host,
+            CountsChoice::Synthetic { rates: None },
+            CountsChoice::Model,
+        ];
+        &ALL
+    }
+
+    fn to_possible_value(&self) -> Option<clap::builder::PossibleValue> {
+        let (name, help) = match self {
+            Self::Auto => ("auto", "Real counts, or an error that says what is missing"),
+            Self::Host => ("host", "The host's perf events"),
+            Self::Synthetic { .. } => {
+                ("synthetic", "Made up from run time and rates; never chosen by itself")
+            }
+            Self::Model => ("model", "What the soft engine retires, exactly"),
+        };
+        Some(clap::builder::PossibleValue::new(name).help(help))
+    }
+}
+
 /// Why there is no counts source.
 #[derive(Debug, Error)]
 pub enum CountsError {

@@ -20,14 +20,17 @@ pub(crate) const SIGNATURE: &[u8; 12] = b"vpmuvpmuvpmu";
 
 /// Which engine to use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 pub enum EngineChoice {
+    /// KVM if it can count guests here, else soft.
+    ///
     /// KVM where the counts come from KVM (`host`, `synthetic`) or the host can count guests;
     /// otherwise the soft engine, so that the numbers are real.
     #[default]
     Auto,
     /// /dev/kvm.
     Kvm,
-    /// Our interpreter.
+    /// Our interpreter: no KVM, exact counts.
     Soft,
 }
 
@@ -61,8 +64,9 @@ pub struct InstructionCount {
 /// How closely an engine models the core.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 #[serde(rename_all = "kebab-case")]
+#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 pub enum Detail {
-    /// Architectural events are exact, an instruction is a cycle.
+    /// Architectural events exact; a cycle an instruction.
     #[default]
     Counts,
     /// A model of the core: pipeline, caches, predictors.

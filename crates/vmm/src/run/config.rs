@@ -87,8 +87,9 @@ pub struct BootConfig {
 
 /// Whether the guest gets last branch records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 pub enum LbrChoice {
-    /// With an engine that sees every branch; hidden with the others.
+    /// On with an engine that sees every branch, off with KVM.
     #[default]
     Auto,
     /// Yes, or the run is refused.

@@ -4,9 +4,13 @@ pub(crate) mod test;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
+use platform::loader::Protocol;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use test::TestArgs;
+use vmm::counts::CountsChoice;
+use vmm::engine::{Detail, EngineChoice};
+use vmm::run::LbrChoice;
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -244,22 +248,21 @@ pub(crate) struct MachineArgs {
     pub(crate) profile: ProfileArgs,
     /// What executes the guest's instructions
     #[arg(long, value_enum, default_value_t, help_heading = "Machine")]
-    pub(crate) engine: EngineKind,
+    pub(crate) engine: EngineChoice,
     /// Who supplies the counts
     #[arg(long, value_enum, default_value_t, help_heading = "Machine")]
-    pub(crate) counts: CountsKind,
+    pub(crate) counts: CountsChoice,
     /// How closely the soft engine models the core [default: counts]
     #[arg(long, value_enum, help_heading = "Machine")]
-    pub(crate) detail: Option<DetailKind>,
+    pub(crate) detail: Option<Detail>,
     /// Threads that may run the guest: with `--detail timing` a second one
     /// takes the model of the core. No result depends on it [default: as many
     /// as the host has processors]
     #[arg(long, value_name = "N", help_heading = "Machine")]
     pub(crate) threads: Option<NonZeroUsize>,
-    /// Whether the guest gets last branch records [default: on with the soft
-    /// engine; KVM has none]
-    #[arg(long, value_enum, help_heading = "Machine")]
-    pub(crate) lbr: Option<Switch>,
+    /// Whether the guest gets last branch records
+    #[arg(long, value_enum, default_value_t, help_heading = "Machine")]
+    pub(crate) lbr: LbrChoice,
     /// Rates for `--counts synthetic` (TOML)
     #[arg(long, value_name = "FILE", help_heading = "Machine")]
     pub(crate) rates: Option<PathBuf>,
@@ -286,7 +289,7 @@ pub(crate) struct MachineArgs {
     pub(crate) module: Vec<PathBuf>,
     /// How to start the image [default: what it offers, PVH first]
     #[arg(long, value_enum, help_heading = "Machine")]
-    pub(crate) protocol: Option<ProtocolKind>,
+    pub(crate) protocol: Option<Protocol>,
     /// Write every PMU access to this file, decoded, as JSON lines
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub(crate) trace: Option<PathBuf>,
@@ -349,52 +352,14 @@ pub(crate) struct ProfileArgs {
     pub(crate) profile: String,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
-pub(crate) enum EngineKind {
-    /// KVM if it can count guests here, else soft
-    #[default]
-    Auto,
-    /// /dev/kvm
-    Kvm,
-    /// Our interpreter: no KVM, exact counts
-    Soft,
+/// The word for a value of an option.
+pub(crate) fn word(value: &impl ValueEnum) -> String {
+    value.to_possible_value().map_or_else(String::new, |possible| possible.get_name().to_owned())
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
-pub(crate) enum CountsKind {
-    /// Real counts, or an error that says what is missing
-    #[default]
-    Auto,
-    /// The host's perf events
-    Host,
-    /// Made up from run time and rates; never chosen by itself
-    Synthetic,
-    /// What the soft engine retires, exactly
-    Model,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Switch {
-    On,
-    Off,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum DetailKind {
-    /// Architectural events exact; a cycle an instruction
-    Counts,
-    /// A model of the core: pipeline, caches, predictors
-    Timing,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum ProtocolKind {
-    /// Xen's PVH
-    Pvh,
-    /// Multiboot 1
-    Multiboot,
-    /// Linux's 64-bit boot protocol
-    Linux,
+/// All words for an option's values.
+pub(crate) fn words<T: ValueEnum>() -> Vec<String> {
+    T::value_variants().iter().map(word).collect()
 }
 
 #[derive(Debug, Subcommand)]

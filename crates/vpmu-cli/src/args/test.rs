@@ -1,11 +1,13 @@
 //! The arguments of `vpmu test`.
 
-use super::{DetailKind, mebibytes};
+use super::mebibytes;
 use crate::commands::test::engine::Engine;
 use crate::commands::test::shard::ShardArg;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Subcommand, ValueEnum};
 use std::path::PathBuf;
 use vmm::counts::CountsChoice;
+use vmm::engine::Detail;
 
 /// What stands for all built-in profiles.
 pub(crate) const ALL: &str = "all";
@@ -71,7 +73,7 @@ pub(crate) struct TestArgs {
     pub(crate) engine: Engines,
     /// How closely the soft engine models the core, separated by commas
     #[arg(long, value_enum, value_name = "NAMES", value_delimiter = ',', help_heading = "Selection")]
-    pub(crate) detail: Vec<DetailKind>,
+    pub(crate) detail: Vec<Detail>,
     /// Run the i-th of n parts: by counting through the tests (i/n, count:i/n),
     /// or by a hash of the names, which other tests do not change (hash:i/n).
     /// `auto` (auto/n, hash:auto) asks the variables of Kubernetes, Slurm,
@@ -86,8 +88,8 @@ pub(crate) struct TestArgs {
     #[arg(long, help_heading = "Selection")]
     pub(crate) list: bool,
     /// Who supplies the counts under KVM; the soft engine counts by itself
-    #[arg(long, value_enum, default_value_t, help_heading = "Machine")]
-    pub(crate) counts: KvmCounts,
+    #[arg(long, value_parser = kvm_counts(), default_value = "host", help_heading = "Machine")]
+    pub(crate) counts: CountsChoice,
     /// Seconds for a test whose manifest gives none
     #[arg(short, long, value_name = "SECONDS", default_value_t = 60,
           value_parser = clap::value_parser!(u64).range(1..=86_400), help_heading = "Machine")]
@@ -169,28 +171,10 @@ impl Engines {
     }
 }
 
-/// Who counts under KVM.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
-pub(crate) enum KvmCounts {
-    /// The host's perf events
-    #[default]
-    Host,
-    /// Made up from run time and rates
-    Synthetic,
-}
-
-impl KvmCounts {
-    pub(crate) fn choice(self) -> CountsChoice {
-        match self {
-            Self::Host => CountsChoice::Host,
-            Self::Synthetic => CountsChoice::Synthetic { rates: None },
-        }
-    }
-
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Host => "host",
-            Self::Synthetic => "synthetic",
-        }
-    }
+/// Who can count under KVM, without a choice that may come to another.
+fn kvm_counts() -> impl TypedValueParser<Value = CountsChoice> {
+    let counts = CountsChoice::value_variants().iter();
+    let counts = counts.filter(|it| matches!(it, CountsChoice::Host | CountsChoice::Synthetic { .. }));
+    PossibleValuesParser::new(counts.filter_map(ValueEnum::to_possible_value))
+        .try_map(|word| CountsChoice::from_str(&word, false))
 }

@@ -2,9 +2,11 @@
 //!
 //! Whatever can be tried is tried with the code that a run uses, so the answers cannot differ.
 
+use crate::args::word;
 use crate::error::{CliError, chain};
 use crate::exit;
 use crate::output::{BAD, DIM, GOOD, HEADING, WARN, paint, print, print_json, report};
+use clap::ValueEnum as _;
 use host_perf::{Finding, HostPmu, Status};
 use kvm_bindings::{KVM_API_VERSION, KVM_CAP_PMU_CAPABILITY, KVM_MAX_CPUID_ENTRIES};
 use kvm_ioctls::Kvm;
@@ -16,8 +18,8 @@ use std::fs;
 use std::path::Path;
 use vmm::counts::model::Retired;
 use vmm::counts::{self, CountsChoice};
-use vmm::engine::EngineError;
 use vmm::engine::kvm::{KvmConfig, KvmEngine, kick_signal};
+use vmm::engine::{EngineChoice, EngineError};
 use vmm::run::RunError;
 use vpmu::Profile;
 use vpmu::profile::{PROFILES, SAPPHIRE_RAPIDS};
@@ -61,7 +63,7 @@ impl From<Finding> for Check {
 /// A value of `--engine` or `--counts`, and whether it works here.
 #[derive(Debug, Clone, Serialize)]
 struct Choice {
-    name: &'static str,
+    name: String,
     #[serde(flatten)]
     check: Check,
 }
@@ -97,20 +99,14 @@ fn examine() -> Diagnosis {
     };
     let host_counts = tsc_hz
         .is_some_and(|hz| counts::choose(&CountsChoice::Host, &SAPPHIRE_RAPIDS, hz, kick_signal()).is_ok());
-    let counts = [
-        ("auto", CountsChoice::Auto),
-        ("host", CountsChoice::Host),
-        ("synthetic", CountsChoice::Synthetic { rates: None }),
-        ("model", CountsChoice::Model),
-    ]
-    .map(|(name, choice)| {
+    let counts = CountsChoice::value_variants().iter().map(|choice| {
         let tried = match choice {
             // What `--engine auto` takes where the host cannot count, and what the soft engine has.
             CountsChoice::Auto if !host_counts => {
-                counts::choose_soft(&choice, &SAPPHIRE_RAPIDS, Retired::default())
+                counts::choose_soft(choice, &SAPPHIRE_RAPIDS, Retired::default())
             }
-            CountsChoice::Model => counts::choose_soft(&choice, &SAPPHIRE_RAPIDS, Retired::default()),
-            _ => counts::choose(&choice, &SAPPHIRE_RAPIDS, tsc_hz.unwrap_or(0), kick_signal()),
+            CountsChoice::Model => counts::choose_soft(choice, &SAPPHIRE_RAPIDS, Retired::default()),
+            _ => counts::choose(choice, &SAPPHIRE_RAPIDS, tsc_hz.unwrap_or(0), kick_signal()),
         };
         let needs_kvm = matches!(choice, CountsChoice::Host | CountsChoice::Synthetic { .. });
         let check = match tried {
@@ -119,16 +115,20 @@ fn examine() -> Diagnosis {
             Ok(source) => Check::ok(format!("works: counts are {}", report::worth(source.label()))),
             Err(error) => Check::missing(error),
         };
-        Choice { name, check }
+        Choice { name: word(choice), check }
     });
+    let counts = counts.collect();
     Diagnosis {
         kvm,
         host_pmu: HostPmu::detect().findings().into_iter().map(Check::from).collect(),
         engines: vec![
-            Choice { name: "kvm", check: engine },
-            Choice { name: "soft", check: Check::ok("works everywhere: exact counts, no KVM needed") },
+            Choice { name: word(&EngineChoice::Kvm), check: engine },
+            Choice {
+                name: word(&EngineChoice::Soft),
+                check: Check::ok("works everywhere: exact counts, no KVM needed"),
+            },
         ],
-        counts: counts.into(),
+        counts,
         usable_with: if host_counts { "--engine kvm" } else { "--engine soft" },
     }
 }

@@ -1,10 +1,11 @@
 //! What the user can do about an error. Options of the command line are named here and nowhere below.
 
 use super::CliError;
+use crate::args::word;
 use crate::similar::most_similar;
 use platform::loader::{ImageError, LoadError};
+use vmm::counts::CountsError;
 use vmm::counts::synthetic::RatesError;
-use vmm::counts::{CountsChoice, CountsError};
 use vmm::engine::EngineError;
 use vmm::engine::kvm::KvmError;
 use vmm::gdb::GdbError;
@@ -116,16 +117,6 @@ fn rates_correction(error: &RatesError) -> &'static str {
     }
 }
 
-/// The value of `--counts` for a choice.
-fn counts_value(choice: &CountsChoice) -> &'static str {
-    match choice {
-        CountsChoice::Auto => "auto",
-        CountsChoice::Host => "host",
-        CountsChoice::Synthetic { .. } => "synthetic",
-        CountsChoice::Model => "model",
-    }
-}
-
 /// Ways around KVM, after what would make it usable.
 fn kvm_next_step(error: &KvmError) -> String {
     let others = match error {
@@ -178,7 +169,7 @@ fn run_next_step(error: &RunError) -> Option<String> {
             "use --engine soft, or with KVM --counts host or --counts synthetic".to_owned()
         }
         RunError::Counts(CountsError::SoftCountsItself { choice }) => {
-            format!("leave --counts out, or use --engine kvm with --counts {}", counts_value(choice))
+            format!("leave --counts out, or use --engine kvm with --counts {}", word(choice))
         }
         RunError::Engine(EngineError::Kvm(error)) => kvm_next_step(error),
         RunError::FwCfg(_) | RunError::Apic { .. } => {

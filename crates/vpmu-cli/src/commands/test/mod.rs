@@ -125,7 +125,7 @@ fn assigned(args: &TestArgs) -> Result<Assigned, CliError> {
 
 /// Asks KVM about every profile, since a para-virtual one cannot show each.
 fn kvm_missing(args: &TestArgs, shown: &[Arc<Shown>]) -> KvmMissing {
-    let choice = args.counts.choice();
+    let choice = &args.counts;
     let missing =
         |shown: &Arc<Shown>| Some((shown.profile.name, doctor::kvm_missing(&shown.profile, &choice)?));
     shown.iter().filter_map(missing).collect()

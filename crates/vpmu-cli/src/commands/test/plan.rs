@@ -6,17 +6,18 @@ use super::error::TestError;
 use super::filter::{Filter, Property, Subject};
 use super::manifest::Need;
 use super::shard::Shard;
-use crate::args::DetailKind;
-use crate::args::test::{ALL, KvmCounts, TestArgs};
+use crate::args::test::{ALL, TestArgs};
+use crate::args::{word, words};
 use crate::error::CliError;
 use crate::machine::profile;
 use crate::similar::most_similar;
-use clap::ValueEnum as _;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::fmt;
 use std::fs;
 use std::sync::Arc;
+use vmm::counts::CountsChoice;
+use vmm::engine::Detail;
 use vpmu::Profile;
 use vpmu::profile::{LbrKind, PROFILES};
 
@@ -54,8 +55,8 @@ pub(super) struct Case {
     pub(super) entry: Arc<Entry>,
     pub(super) shown: Arc<Shown>,
     pub(super) engine: Engine,
-    pub(super) detail: Option<DetailKind>,
-    pub(super) counts: KvmCounts,
+    pub(super) detail: Option<Detail>,
+    pub(super) counts: CountsChoice,
     /// Why it cannot run here.
     pub(super) skip: Option<String>,
 }
@@ -67,7 +68,7 @@ impl Case {
     }
 
     pub(super) fn detail_name(&self) -> Option<String> {
-        Some(self.detail?.to_possible_value()?.get_name().to_owned())
+        self.detail.as_ref().map(word)
     }
 
     /// The arguments of the `vpmu run` that this test is.
@@ -77,7 +78,7 @@ impl Case {
         option("--profile", &self.shown.argument);
         option("--engine", self.engine.name());
         if self.engine == Engine::Kvm {
-            option("--counts", self.counts.name());
+            option("--counts", &word(&self.counts));
         }
         if let Some(detail) = self.detail_name() {
             option("--detail", &detail);
@@ -199,7 +200,7 @@ fn matrix(entries: Vec<Entry>, args: &TestArgs, shown: &[Arc<Shown>], kvm_missin
                         shown: Arc::clone(shown),
                         engine: *engine,
                         detail,
-                        counts: args.counts,
+                        counts: args.counts.clone(),
                         skip: None,
                     };
                     case.skip = skip_reason(&case, kvm_missing);
@@ -271,10 +272,7 @@ fn check_predicates(filters: &[Filter], cases: &[Case], shown: &[Arc<Shown>]) ->
     let profiles = PROFILES.iter().map(|profile| profile.name);
     let profiles = profiles.chain(shown.iter().map(|shown| shown.profile.name)).collect();
     let images: Vec<String> = cases.iter().map(|case| image_name(&case.entry.path)).collect();
-    let details: Vec<String> = DetailKind::value_variants()
-        .iter()
-        .filter_map(|d| Some(d.to_possible_value()?.get_name().to_owned()))
-        .collect();
+    let details = words::<Detail>();
     let closed: [(Property, Vec<&str>); 4] = [
         (Property::Profile, profiles),
         (Property::Engine, Engine::NAMES.into()),
