@@ -3,7 +3,7 @@
 use std::ops::{Deref, DerefMut};
 use vpmu::pmu::{Ledger, RdpmcContext};
 use vpmu::state::{RestoreError, VpmuState};
-use vpmu::{Answer, CountsSource, Profile, ReadOutcome, Vpmu, WriteOutcome};
+use vpmu::{Answer, CountsSource, Level, Profile, ReadOutcome, Vpmu, WriteOutcome};
 
 /// See the module.
 #[derive(Debug, Clone)]
@@ -46,15 +46,21 @@ impl Latched {
         answer.deliver(|| self.pmi = true)
     }
 
-    /// See [`Vpmu::read_msr`].
-    pub fn read_msr(&mut self, index: u32, source: &mut impl CountsSource) -> ReadOutcome {
-        let answer = self.pmu.read_msr(index, source);
+    /// See [`Vpmu::read_register`].
+    pub fn read_register(&mut self, level: Level, index: u32, source: &mut impl CountsSource) -> ReadOutcome {
+        let answer = self.pmu.read_register(level, index, source);
         self.latch(answer)
     }
 
-    /// See [`Vpmu::write_msr`].
-    pub fn write_msr(&mut self, index: u32, value: u64, source: &mut impl CountsSource) -> WriteOutcome {
-        let answer = self.pmu.write_msr(index, value, source);
+    /// See [`Vpmu::write_register`].
+    pub fn write_register(
+        &mut self,
+        level: Level,
+        index: u32,
+        value: u64,
+        source: &mut impl CountsSource,
+    ) -> WriteOutcome {
+        let answer = self.pmu.write_register(level, index, value, source);
         self.latch(answer)
     }
 

@@ -5,7 +5,7 @@ use crate::model::{Kind, Model};
 use std::sync::LazyLock;
 use vpmu::Profile;
 use vpmu::event::{Event, FixedEvent};
-use vpmu::profile::{ICELAKE_SP, IntelPmu, PROFILES, SAPPHIRE_RAPIDS, SKYLAKE_SP, Vendor, ZEN2, ZEN4};
+use vpmu::profile::{Architecture, ICELAKE_SP, IntelPmu, SAPPHIRE_RAPIDS, SKYLAKE_SP, Vendor, ZEN2, ZEN4};
 use vpmu::register::intel::PerfCapabilities;
 use vpmu::register::{Access, OnWrite, Register, RegisterId, amd, intel, registers, trapped_ranges};
 
@@ -54,7 +54,7 @@ pub(crate) struct Subject {
 /// The built-in profiles, made-up CPUs for rules that those share, then CPUs with a model. A kept sequence names its
 /// CPU by the place in this list; a new profile gives it to another CPU, where it is a sequence as good as any.
 pub(crate) static SUBJECTS: LazyLock<Vec<Subject>> = LazyLock::new(|| {
-    let built_in = PROFILES.iter().map(|&profile| profile.clone());
+    let built_in = Architecture::X86_64.profiles().cloned();
     let alone = built_in.chain(made_up()).map(|profile| Subject::new(profile, None));
     alone.chain(modelled().into_iter().map(|(kind, profile)| Subject::new(profile, Some(kind)))).collect()
 });
@@ -218,6 +218,7 @@ impl Subject {
                     ]
                 })
                 .collect(),
+            Vendor::Qualcomm => Vec::new(),
             Vendor::Amd => (0..4)
                 .flat_map(|n| {
                     [vec![0xC001_0000 + n, 0xC001_0200 + 2 * n], vec![0xC001_0004 + n, 0xC001_0201 + 2 * n]]

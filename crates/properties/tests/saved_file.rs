@@ -4,7 +4,7 @@ use serde_json::Value;
 use vpmu::profile::{ICELAKE_SP, PROFILES};
 use vpmu::source::ScriptedSource;
 use vpmu::state::VpmuState;
-use vpmu::{Profile, Vpmu};
+use vpmu::{Level, Profile, Vpmu};
 
 /// A vPMU whose guest has written every register: each bit that may be set, with the accepted values of the others.
 fn with_a_past(profile: &Profile) -> (Vpmu, ScriptedSource) {
@@ -15,7 +15,7 @@ fn with_a_past(profile: &Profile) -> (Vpmu, ScriptedSource) {
             for value in
                 [register.accepted(profile), register.accepted(profile) >> 1 & 0x5555_5555_5555, 0x40_00C0]
             {
-                drop(pmu.write_msr(index, value, &mut source));
+                drop(pmu.write_register(Level::Kernel, index, value, &mut source));
             }
         }
     }
@@ -48,7 +48,8 @@ fn a_changed_file_is_refused_or_taken_as_it_is() {
         collect(&file, "", &mut leaves);
         for (at, leaf) in leaves.iter().enumerate() {
             // Of the registers, which are many, one value each.
-            let values = if leaf.starts_with("/msrs/") { &with[at % with.len()..][..1] } else { &with[..] };
+            let values =
+                if leaf.starts_with("/registers/") { &with[at % with.len()..][..1] } else { &with[..] };
             for value in values {
                 let mut file = file.clone();
                 *file.pointer_mut(leaf).expect("a leaf") = serde_json::from_str(value).expect("JSON");

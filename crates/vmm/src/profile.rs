@@ -178,9 +178,13 @@ pub fn parse(text: &str) -> Result<Profile, ProfileProblem> {
         PmuKind::Intel(_) if file.amd.is_some() => {
             Err(ProfileProblem::Conflict("[amd] needs an AMD CPU as base"))
         }
-        PmuKind::Amd(_) if file.intel.is_some() => {
+        PmuKind::Amd(_) | PmuKind::Arm(_) if file.intel.is_some() => {
             Err(ProfileProblem::Conflict("[intel] needs an Intel CPU as base"))
         }
+        PmuKind::Arm(_) if file.amd.is_some() => {
+            Err(ProfileProblem::Conflict("[amd] needs an AMD CPU as base"))
+        }
+        PmuKind::Arm(_) => Ok(profile),
         PmuKind::Intel(pmu) => {
             let pmu = intel(pmu.clone(), &file.intel.unwrap_or_default(), lbr)?;
             Ok(profile.with_intel(|old| *old = pmu))

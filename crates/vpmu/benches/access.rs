@@ -11,7 +11,7 @@ use std::hint::black_box;
 use vpmu::event::Event;
 use vpmu::pmu::RdpmcContext;
 use vpmu::source::ScriptedSource;
-use vpmu::{ReadOutcome, TopdownSlots, Vpmu, WriteOutcome, profile};
+use vpmu::{Level, ReadOutcome, TopdownSlots, Vpmu, WriteOutcome, profile};
 
 const PMC0: u32 = 0xC1;
 const PERFEVTSEL0: u32 = 0x186;
@@ -45,7 +45,8 @@ impl Guest {
     }
 
     fn write(&mut self, index: u32, value: u64) {
-        let (outcome, _) = self.pmu.write_msr(index, value, &mut self.source).into_parts();
+        let (outcome, _) =
+            self.pmu.write_register(Level::Kernel, index, value, &mut self.source).into_parts();
         assert_eq!(outcome, WriteOutcome::Done);
     }
 
@@ -77,10 +78,16 @@ fn accesses(c: &mut Criterion) {
         let mut group = c.benchmark_group(state);
         let group = &mut group;
         bench(group, "guest work alone (to subtract)", &guest, |_| ());
-        bench(group, "rdmsr PMC0", &guest, |g| g.pmu.read_msr(PMC0, &mut g.source));
-        bench(group, "rdmsr GLOBAL_STATUS", &guest, |g| g.pmu.read_msr(GLOBAL_STATUS, &mut g.source));
-        bench(group, "rdmsr PERF_METRICS", &guest, |g| g.pmu.read_msr(PERF_METRICS, &mut g.source));
-        bench(group, "rdmsr of no PMU register", &guest, |g| g.pmu.read_msr(0x10, &mut g.source));
+        bench(group, "rdmsr PMC0", &guest, |g| g.pmu.read_register(Level::Kernel, PMC0, &mut g.source));
+        bench(group, "rdmsr GLOBAL_STATUS", &guest, |g| {
+            g.pmu.read_register(Level::Kernel, GLOBAL_STATUS, &mut g.source)
+        });
+        bench(group, "rdmsr PERF_METRICS", &guest, |g| {
+            g.pmu.read_register(Level::Kernel, PERF_METRICS, &mut g.source)
+        });
+        bench(group, "rdmsr of no PMU register", &guest, |g| {
+            g.pmu.read_register(Level::Kernel, 0x10, &mut g.source)
+        });
         bench(group, "rdpmc PMC0", &guest, |g| g.pmu.rdpmc(0, RdpmcContext::RING0, &mut g.source));
         bench(group, "rdpmc FIXED_CTR3", &guest, |g| {
             g.pmu.rdpmc(0x4000_0003, RdpmcContext::RING0, &mut g.source)
@@ -88,22 +95,22 @@ fn accesses(c: &mut Criterion) {
         bench(group, "rdpmc PERF_METRICS", &guest, |g| {
             g.pmu.rdpmc(0x2000_0000, RdpmcContext::RING0, &mut g.source)
         });
-        bench(group, "wrmsr PMC0", &guest, |g| g.pmu.write_msr(PMC0, 0, &mut g.source));
-        let select = guest.pmu.clone().read_msr(PERFEVTSEL0, &mut ScriptedSource::new());
+        bench(group, "wrmsr PMC0", &guest, |g| g.pmu.write_register(Level::Kernel, PMC0, 0, &mut g.source));
+        let select = guest.pmu.clone().read_register(Level::Kernel, PERFEVTSEL0, &mut ScriptedSource::new());
         let select = if let (ReadOutcome::Value(value), _) = select.into_parts() { value } else { 0 };
         bench(group, "wrmsr PERFEVTSEL0, same event", &guest, |g| {
-            g.pmu.write_msr(PERFEVTSEL0, select, &mut g.source)
+            g.pmu.write_register(Level::Kernel, PERFEVTSEL0, select, &mut g.source)
         });
         let mut other = 0;
         bench(group, "wrmsr PERFEVTSEL0, another event", &guest, |g| {
             other ^= 0xC0 ^ 0x3C;
-            g.pmu.write_msr(PERFEVTSEL0, (select & !0xFF) | other, &mut g.source)
+            g.pmu.write_register(Level::Kernel, PERFEVTSEL0, (select & !0xFF) | other, &mut g.source)
         });
         // perf's interrupt handler: everything off, everything on.
         let mut enables = 0;
         bench(group, "wrmsr GLOBAL_CTRL, off and on in turn", &guest, |g| {
             enables ^= 0x0001_000F_0000_00FF;
-            g.pmu.write_msr(GLOBAL_CTRL, enables, &mut g.source)
+            g.pmu.write_register(Level::Kernel, GLOBAL_CTRL, enables, &mut g.source)
         });
     }
     let guest = Guest::counting();

@@ -21,8 +21,8 @@ use vpmu::cpuid::{self, CpuidResult};
 use vpmu::event::Event;
 use vpmu::source::ScriptedSource;
 use vpmu::{
-    CountsSource, EventRequest, Fault, PmiRequests, PrivilegeFilter, RdpmcContext, ReadOutcome, TopdownSlots,
-    Vpmu, WriteOutcome, decode, profile,
+    CountsSource, EventRequest, Fault, Level, PmiRequests, PrivilegeFilter, RdpmcContext, ReadOutcome,
+    TopdownSlots, Vpmu, WriteOutcome, decode, profile,
 };
 
 /// What makes the guest exit to this VMM.
@@ -80,12 +80,14 @@ impl Vcpu {
                 PmiRequests::NONE
             }
             Exit::Rdmsr { index } => {
-                let (outcome, pmis) = self.pmu.read_msr(index, &mut self.source).into_parts();
+                let (outcome, pmis) =
+                    self.pmu.read_register(Level::Kernel, index, &mut self.source).into_parts();
                 self.log_read(&format!("rdmsr {}", name(index)), outcome);
                 pmis
             }
             Exit::Wrmsr { index, value } => {
-                let (outcome, pmis) = self.pmu.write_msr(index, value, &mut self.source).into_parts();
+                let (outcome, pmis) =
+                    self.pmu.write_register(Level::Kernel, index, value, &mut self.source).into_parts();
                 let end = match outcome {
                     WriteOutcome::Done => String::from("done"),
                     WriteOutcome::Fault(fault) => inject_gp(fault),

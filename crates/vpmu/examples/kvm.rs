@@ -31,7 +31,7 @@ use vpmu::cpuid::{self, CpuidResult};
 use vpmu::event::Event;
 use vpmu::register::filter_ranges;
 use vpmu::{
-    CountsSource, EventRequest, PrivilegeFilter, Profile, Provenance, RdpmcContext, ReadOutcome,
+    CountsSource, EventRequest, Level, PrivilegeFilter, Profile, Provenance, RdpmcContext, ReadOutcome,
     TopdownSlots, Vpmu, WriteOutcome, profile,
 };
 
@@ -216,14 +216,19 @@ impl Vm {
             self.source.ticks += (entered.elapsed().as_nanos() as u64) * self.source.tsc_khz / 1_000_000;
             match exit {
                 VcpuExit::X86Rdmsr(msr) => {
-                    match self.pmu.read_msr(msr.index, &mut self.source).deliver(no_apic) {
+                    match self.pmu.read_register(Level::Kernel, msr.index, &mut self.source).deliver(no_apic)
+                    {
                         ReadOutcome::Value(value) => *msr.data = value,
                         // With an error KVM raises #GP.
                         ReadOutcome::Fault(_) | ReadOutcome::NotHandled => *msr.error = 1,
                     }
                 }
                 VcpuExit::X86Wrmsr(msr) => {
-                    match self.pmu.write_msr(msr.index, msr.data, &mut self.source).deliver(no_apic) {
+                    match self
+                        .pmu
+                        .write_register(Level::Kernel, msr.index, msr.data, &mut self.source)
+                        .deliver(no_apic)
+                    {
                         WriteOutcome::Done => {}
                         WriteOutcome::Fault(fault) => {
                             self.log.push(format!(

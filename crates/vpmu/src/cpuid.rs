@@ -4,7 +4,7 @@
 //! the rest. Sources: SDM vol. 2A, CPUID, leaves 01H, 07H, 0AH, 0DH, 1AH, 1CH, 23H; APM vol. 3, appendix E, leaves
 //! 8000_0001H and 8000_0022H; Linux `asm/perf_event.h`.
 
-use crate::profile::{AmdPmu, LbrKind, Profile, Vendor};
+use crate::profile::{AmdPmu, Architecture, LbrKind, Profile, Vendor};
 use crate::register::low_bits;
 
 /// The four registers that CPUID returns.
@@ -72,10 +72,13 @@ pub const LEAVES: [u32; 13] = [
     PERF_MON_LEAF,
 ];
 
-/// Puts the PMU's bits of `profile`, and who made the CPU, into a leaf.
+/// Puts the PMU's bits of `profile`, and who made the CPU, into a leaf. A CPU that has no CPUID changes nothing.
 #[must_use]
 pub fn patch(profile: &Profile, leaf: u32, subleaf: u32, mut result: CpuidResult) -> CpuidResult {
     let vendor = profile.vendor();
+    if vendor.architecture() != Architecture::X86_64 {
+        return result;
+    }
     match (leaf, subleaf) {
         (0x0, _) => {
             set_vendor(vendor, &mut result);
@@ -154,7 +157,7 @@ fn patch_extended(profile: &Profile, amd: &AmdPmu, leaf: u32, mut result: CpuidR
 }
 
 fn set_vendor(vendor: Vendor, result: &mut CpuidResult) {
-    let text = vendor.signature();
+    let Some(text) = vendor.signature() else { return };
     let word = |n: usize| u32::from_le_bytes([text[n], text[n + 1], text[n + 2], text[n + 3]]);
     (result.ebx, result.edx, result.ecx) = (word(0), word(4), word(8));
 }
@@ -248,7 +251,8 @@ pub fn leaf_1c(profile: &Profile) -> CpuidResult {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::profile::{ICELAKE_SP, LUNAR_LAKE_P, PROFILES, SAPPHIRE_RAPIDS, SKYLAKE_SP, ZEN2, ZEN4};
+    use crate::Level;
+    use crate::profile::{ICELAKE_SP, LUNAR_LAKE_P, SAPPHIRE_RAPIDS, SKYLAKE_SP, ZEN2, ZEN4};
 
     /// Zen 4 as KVM shows it to a guest, plus LbrExtV2 (16 deep) and freezing.
     #[test]
@@ -297,7 +301,7 @@ mod tests {
     #[test]
     fn lunar_lake_is_a_core_of_a_hybrid_part() {
         let all = CpuidResult { eax: !0, ebx: !0, ecx: !0, edx: !0 };
-        for profile in PROFILES {
+        for profile in Architecture::X86_64.profiles() {
             let hybrid = patch(profile, 7, 0, all).edx >> 15 & 1 != 0;
             assert_eq!(hybrid, profile.name == "lunar-lake-p", "{}", profile.name);
             let leaf = patch(profile, 0x1A, 0, all);
@@ -329,8 +333,8 @@ mod tests {
             ("granite-rapids", 0xAD),
             ("lunar-lake-p", 0xBD),
         ];
-        let found: alloc::vec::Vec<_> = PROFILES
-            .iter()
+        let found: alloc::vec::Vec<_> = Architecture::X86_64
+            .profiles()
             .filter(|profile| profile.intel().is_some())
             .map(|profile| (profile.name, profile.family_model()))
             .collect();
@@ -352,23 +356,33 @@ mod tests {
         // PEBS_TRAP, PEBS_ARCH_REG, PEBS_REC_FMT, PEBS_BASELINE, PEBS_OUTPUT_PT, PEBS_TIMING_INFO.
         const PEBS_CAPABILITIES: u64 = 1 << 6 | 1 << 7 | 0xF << 8 | 1 << 14 | 1 << 16 | 1 << 17;
         let all = CpuidResult { eax: !0, ebx: !0, ecx: !0, edx: !0 };
-        for profile in PROFILES {
+        for profile in Architecture::X86_64.profiles() {
             let leaf = patch(profile, 1, 0, all);
             assert_eq!((leaf.ecx & (DTES64 | DS_CPL), leaf.edx & DS), (0, 0), "{}", profile.name);
             assert_eq!(leaf_23(profile, 0).eax & (1 << 4 | 1 << 5), 0, "{}", profile.name);
             let mut pmu = Vpmu::new((*profile).clone());
             let mut source = ScriptedSource::new();
             for msr in [0x3F1, 0x3F2, 0x600] {
-                assert!(matches!(pmu.read_msr(msr, &mut source).quiet(), ReadOutcome::Fault(_)), "{msr:#x}");
                 assert!(
-                    matches!(pmu.write_msr(msr, 0, &mut source).quiet(), WriteOutcome::Fault(_)),
+                    matches!(
+                        pmu.read_register(Level::Kernel, msr, &mut source).quiet(),
+                        ReadOutcome::Fault(_)
+                    ),
+                    "{msr:#x}"
+                );
+                assert!(
+                    matches!(
+                        pmu.write_register(Level::Kernel, msr, 0, &mut source).quiet(),
+                        WriteOutcome::Fault(_)
+                    ),
                     "{msr:#x}"
                 );
             }
             if let Some(intel) = profile.intel() {
                 assert_eq!(intel.perf_capabilities.0 & PEBS_CAPABILITIES, 0, "{}", profile.name);
                 // PEBSUnavailable and BTSUnavailable.
-                let ReadOutcome::Value(misc) = pmu.read_msr(0x1A0, &mut source).quiet() else {
+                let ReadOutcome::Value(misc) = pmu.read_register(Level::Kernel, 0x1A0, &mut source).quiet()
+                else {
                     unreachable!()
                 };
                 assert_eq!(misc >> 11 & 3, 3, "{}", profile.name);

@@ -3,13 +3,12 @@
 //! Everything here is computed from the declarations in [`crate::register`] and the profile's
 //! event table; nothing is written twice.
 
-use crate::event::EventCode;
+use crate::event::{EventCode, MatrixEvent};
 use crate::metrics::FULL_SCALE;
-use crate::profile::Profile;
-use crate::profile::Vendor;
+use crate::profile::{Architecture, Profile, Vendor};
 use crate::register::{
-    Access, Located, OnWrite, Register, RegisterId, Repeat, Reserved, When, Width, amd, intel, locate,
-    numbered, registers,
+    Access, Located, OnWrite, Register, RegisterId, Repeat, Reserved, UserAccess, When, Width, amd, arm,
+    intel, locate, numbered, registers,
 };
 use alloc::format;
 use alloc::string::String;
@@ -46,7 +45,7 @@ pub struct Decoded {
     pub reserved: u64,
 }
 
-/// The register behind an MSR index: the profile's, or else another vendor's.
+/// The register behind an MSR index or encoding: the profile's, or else another vendor's.
 #[must_use]
 pub fn find(profile: &Profile, index: u32) -> Option<Located> {
     let own = profile.vendor();
@@ -54,7 +53,7 @@ pub fn find(profile: &Profile, index: u32) -> Option<Located> {
     core::iter::once(own).chain(others).find_map(|vendor| locate(vendor, index))
 }
 
-/// Name of a PMU register by MSR index, for example `IA32_FIXED_CTR3`. Where vendors use the same index, that
+/// Name of a PMU register by MSR index or encoding, for example `IA32_FIXED_CTR3`. Where vendors use the same index, that
 /// of the profile's.
 #[must_use]
 pub fn msr_name(profile: &Profile, index: u32) -> Option<String> {
@@ -81,7 +80,7 @@ pub fn decode(profile: &Profile, index: u32, value: u64) -> Option<Decoded> {
                 bits: (63 - mask.leading_zeros(), shift),
                 name: numbered(field.name, n),
                 value: content,
-                meaning: meaning(profile, register.id, field.name, numbered(field.doc, n), content, value),
+                meaning: meaning(profile, located, field.name, numbered(field.doc, n), (content, value)),
             });
         }
     }
@@ -95,9 +94,21 @@ pub fn decode(profile: &Profile, index: u32, value: u64) -> Option<Decoded> {
     })
 }
 
-fn meaning(profile: &Profile, id: RegisterId, field: &str, doc: String, content: u64, value: u64) -> String {
+fn meaning(
+    profile: &Profile,
+    Located { register, instance }: Located,
+    field: &str,
+    doc: String,
+    (content, value): (u64, u64),
+) -> String {
+    let id = register.id;
     match (id, field) {
-        _ if is_event_select(id) && field == "EventSelect" => event_name(profile, id, value).unwrap_or(doc),
+        _ if is_event_select(id) && matches!(field, "EventSelect" | "evtCount") => {
+            event_name(profile, id, value).unwrap_or(doc)
+        }
+        (RegisterId::Arm(arm::RegisterId::Pmresr), _) => {
+            matrix_event(profile, instance, field, content).unwrap_or(doc)
+        }
         (RegisterId::Intel(intel::RegisterId::PerfMetrics), _) => {
             let tenths = content * 1000 / FULL_SCALE;
             format!("{}.{} % of slots: {doc}", tenths / 10, tenths % 10)
@@ -108,7 +119,21 @@ fn meaning(profile: &Profile, id: RegisterId, field: &str, doc: String, content:
 
 fn is_event_select(id: RegisterId) -> bool {
     use amd::RegisterId::{LegacyPerfCtl, PerfCtl};
-    matches!(id, RegisterId::Intel(intel::RegisterId::PerfEvtSel) | RegisterId::Amd(PerfCtl | LegacyPerfCtl))
+    use arm::RegisterId::{Pmevtyper, Pmxevtyper};
+    matches!(
+        id,
+        RegisterId::Intel(intel::RegisterId::PerfEvtSel)
+            | RegisterId::Amd(PerfCtl | LegacyPerfCtl)
+            | RegisterId::Arm(Pmevtyper | Pmxevtyper)
+    )
+}
+
+/// The event that a field of PMRESRn_EL0 selects.
+fn matrix_event(profile: &Profile, region: u32, field: &str, content: u64) -> Option<String> {
+    let group = field.strip_prefix("Group")?.parse().ok()?;
+    let event = MatrixEvent { region: u8::try_from(region).ok()?, code: u8::try_from(content).ok()?, group };
+    let name = profile.events.resolve(event.code()).exact.map_or("not published", crate::event::Event::name);
+    Some(format!("Event {event}: {name}"))
 }
 
 /// The event that an event select value stands for, or its code when it has no name.
@@ -116,6 +141,13 @@ fn event_name(profile: &Profile, id: RegisterId, value: u64) -> Option<String> {
     let code = match id {
         RegisterId::Intel(_) => EventCode::from_evtsel(value),
         RegisterId::Amd(_) => EventCode::from_perf_ctl(value),
+        RegisterId::Arm(_) => {
+            let number = arm::Pmevtyper(value).event_number();
+            if let Some((region, group)) = MatrixEvent::place_of(number) {
+                return Some(format!("Matrix: the code of group {group} in PMRESR{region}_EL0"));
+            }
+            EventCode::new(number, 0)
+        }
     };
     if matches!(id, RegisterId::Amd(_)) && code.select == amd::MERGE {
         return Some(String::from("Merge: the counter below counts 64 bits"));
@@ -162,39 +194,71 @@ pub fn one_line(profile: &Profile, index: u32, value: u64) -> String {
 #[must_use]
 pub fn markdown() -> String {
     let mut page = String::from(
-        "# PMU registers\n\nGenerated from the declarations in `crates/vpmu/src/register/intel.rs` and `amd.rs` \
-         by `cargo xtask docs`; do not edit.\n",
+        "# PMU registers\n\nGenerated from the declarations in `crates/vpmu/src/register/intel.rs`, `amd.rs` and \
+         `arm.rs` by `cargo xtask docs`; do not edit.\n",
     );
-    for (title, vendor) in [("Intel", Vendor::Intel), ("AMD", Vendor::Amd)] {
+    let titles = [
+        ("Intel", Vendor::Intel),
+        ("AMD", Vendor::Amd),
+        ("Arm PMUv3 and the matrix of Qualcomm Falkor", Vendor::Qualcomm),
+    ];
+    for (title, vendor) in titles {
         let _ = write!(page, "\n## {title}\n");
-        section(&mut page, registers(vendor));
+        section(&mut page, registers(vendor), vendor.architecture());
     }
     page
 }
 
-fn section(page: &mut String, registers: &[Register]) {
+/// The address of a register as the architecture's manuals write it.
+#[must_use]
+pub fn address(architecture: Architecture, index: u32) -> String {
+    match architecture {
+        Architecture::X86_64 => format!("{index:#x}"),
+        Architecture::Aarch64 => arm::generic_name(index),
+    }
+}
+
+fn section(page: &mut String, registers: &[Register], architecture: Architecture) {
+    let fault = match architecture {
+        Architecture::X86_64 => "#GP",
+        Architecture::Aarch64 => "UNDEFINED",
+    };
     for register in registers {
-        let range = if register.span > 1 {
-            let step = if register.step > 1 { format!(" step {}", register.step) } else { String::new() };
-            format!("{:#x}..{:#x}{step}", register.base, register.index_of(register.span - 1))
-        } else {
-            format!("{:#x}", register.base)
+        let address = |instance| address(architecture, register.index_of(instance));
+        let range = match (register.access, register.span) {
+            (Access::Indirect, _) => String::from("no encoding of its own"),
+            (_, 1) => address(0),
+            (_, span) => {
+                let stepped = architecture == Architecture::X86_64 && register.step > 1;
+                let step = if stepped { format!(" step {}", register.step) } else { String::new() };
+                format!("{}..{}{step}", address(0), address(span - 1))
+            }
         };
         let access = match register.access {
             Access::ReadWrite => "read/write",
-            Access::ReadOnly => "read-only (WRMSR raises #GP)",
+            Access::ReadOnly if architecture == Architecture::X86_64 => "read-only (WRMSR raises #GP)",
+            Access::ReadOnly => "read-only (MSR is UNDEFINED)",
             Access::WritesDropped => "read-only (WRMSR does nothing)",
             Access::WriteOneToClear => "write 1 to clear, reads 0",
             Access::WriteOneToSet => "write 1 to set, reads 0",
+            Access::ClearBits => "write 1 to clear, reads all bits",
+            Access::SetBits => "write 1 to set, reads all bits",
+            Access::WriteOnly => "write-only (MRS is UNDEFINED)",
+            Access::Indirect => "through another register",
         };
-        let others = match register.reserved {
-            Reserved::Fault => "raise #GP",
-            Reserved::Ignore => "are dropped",
+        let others = match (register.reserved, architecture) {
+            (Reserved::Fault, _) => "raise #GP",
+            (Reserved::Ignore, Architecture::X86_64) => "are dropped",
+            (Reserved::Ignore, Architecture::Aarch64) => "are RES0",
+        };
+        let user = match architecture {
+            Architecture::X86_64 => String::new(),
+            Architecture::Aarch64 => format!(" EL0: {}.", user_access(register.user)),
         };
         // Writing to a String cannot fail.
         let _ = write!(
             page,
-            "\n### {} ({range})\n\n{}\n\nAccess: {access}. Other bits {others}. Exists: {}. Source: {}.\n",
+            "\n### {} ({range})\n\n{}\n\nAccess: {access}.{user} Other bits {others}. Exists: {}. Source: {}.\n",
             register.name,
             register.doc.trim(),
             condition(register.when),
@@ -213,13 +277,26 @@ fn section(page: &mut String, registers: &[Register]) {
                 field.name,
                 condition(field.when),
                 match field.on_write {
-                    OnWrite::Store => "stored",
-                    OnWrite::Ignore => "ignored",
-                    OnWrite::FaultOnChange => "#GP if changed",
+                    OnWrite::Store => String::from("stored"),
+                    OnWrite::Ignore => String::from("ignored"),
+                    OnWrite::FaultOnChange => format!("{fault} if changed"),
                 },
                 field.doc
             );
         }
+    }
+}
+
+fn user_access(user: UserAccess) -> &'static str {
+    match user {
+        UserAccess::Never => "never",
+        UserAccess::Enabled => "PMUSERENR_EL0.EN",
+        UserAccess::SoftwareIncrement => "PMUSERENR_EL0.EN or SW",
+        UserAccess::CycleCounter => "PMUSERENR_EL0.EN, to read also CR",
+        UserAccess::EventCounter => "PMUSERENR_EL0.EN, to read also ER",
+        UserAccess::Select => "PMUSERENR_EL0.EN or ER",
+        UserAccess::Read => "reads",
+        UserAccess::Matrix => "PMACTLR_EL0.UEN",
     }
 }
 
@@ -232,7 +309,7 @@ fn bits(lsb: u8, width: Width, repeat: Repeat) -> String {
         Width::OffcoreMask | Width::LoadLatencyMask | Width::FrontendMask => String::from("profile mask"),
     };
     match repeat {
-        Repeat::Once | Repeat::PerLbr => one,
+        Repeat::Once | Repeat::PerLbr | Repeat::PerRegion => one,
         Repeat::PerGp { stride: 1 } | Repeat::PerFixed { stride: 1 } => format!("{one}+n"),
         Repeat::PerGp { stride } | Repeat::PerFixed { stride } => format!("{one}+{stride}n"),
     }
@@ -266,6 +343,10 @@ fn condition(when: When) -> &'static str {
         When::PinControl => "before the bus-lock trap",
         When::BusLockTrap => "Zen 5",
         When::LbrExtV2 => "LbrExtV2",
+        When::EventNumbers16 => "PMUVer 4+",
+        When::Aarch32 => "AArch32",
+        When::NoAarch32 => "no AArch32",
+        When::Matrix => "Falkor",
         When::Never => "never: every access raises #GP",
     }
 }

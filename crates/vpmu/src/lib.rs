@@ -25,7 +25,7 @@
 //! kvm-ioctls alone, RDPMC included; `embed` shows overflows, PMIs and migration without a guest.
 //!
 //! ```
-//! use vpmu::{ReadOutcome, Vpmu, WriteOutcome, profile, source::ScriptedSource};
+//! use vpmu::{Level, ReadOutcome, Vpmu, WriteOutcome, profile, source::ScriptedSource};
 //! use vpmu::event::Event;
 //!
 //! let mut pmu = Vpmu::new(profile::ICELAKE_SP);
@@ -35,12 +35,12 @@
 //! let raise = || println!("PMI");
 //!
 //! // The guest enables fixed counter 0 (instructions) for both rings ...
-//! assert_eq!(pmu.write_msr(0x38D, 0x3, &mut source).deliver(raise), WriteOutcome::Done);
-//! assert_eq!(pmu.write_msr(0x38F, 1 << 32, &mut source).deliver(raise), WriteOutcome::Done);
+//! assert_eq!(pmu.write_register(Level::Kernel, 0x38D, 0x3, &mut source).deliver(raise), WriteOutcome::Done);
+//! assert_eq!(pmu.write_register(Level::Kernel, 0x38F, 1 << 32, &mut source).deliver(raise), WriteOutcome::Done);
 //! // ... executes a hundred instructions in ring 3 ...
 //! source.add_user(Event::InstRetiredAny, 100);
 //! // ... and reads the counter.
-//! assert_eq!(pmu.read_msr(0x309, &mut source).deliver(raise), ReadOutcome::Value(100));
+//! assert_eq!(pmu.read_register(Level::Kernel, 0x309, &mut source).deliver(raise), ReadOutcome::Value(100));
 //! ```
 #![no_std]
 #![forbid(unsafe_code)]
@@ -63,4 +63,4 @@ pub use lbr::{BranchFilter, BranchKind, BranchRecord};
 pub use pmu::{Active, Answer, CounterId, Fault, PmiRequests, RdpmcContext, ReadOutcome, Vpmu, WriteOutcome};
 pub use profile::Profile;
 pub use register::MsrRange;
-pub use source::{CountsSource, EventRequest, PrivilegeFilter, Provenance, TopdownSlots};
+pub use source::{CountsSource, EventRequest, Level, PrivilegeFilter, Provenance, TopdownSlots};

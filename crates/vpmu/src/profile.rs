@@ -4,9 +4,11 @@
 //! store, so those bits of PERF_CAPABILITIES and CPUID are 0. Branch records need an engine that reports
 //! branches; for one that does not, take [`Profile::without_lbr`].
 
-use crate::event::EventTable;
+use crate::event::{Encoding, EventCode, EventTable, MatrixEvent};
 use crate::lbr::MAX_DEPTH;
 use crate::register::intel::PerfCapabilities;
+use alloc::format;
+use alloc::string::{String, ToString};
 
 /// One line for each file: the profiles in it.
 macro_rules! profiles {
@@ -34,12 +36,16 @@ profiles! {
     granite_rapids: GRANITE_RAPIDS;
     lunar_lake_p: LUNAR_LAKE_P;
     zen: ZEN2, ZEN3, ZEN4, ZEN5;
+    falkor: FALKOR;
 }
 
 /// Most general-purpose counters that a profile may have.
 pub const MAX_GP: usize = 10;
 /// Most fixed-function counters that a profile may have.
 pub const MAX_FIXED: usize = 4;
+
+/// Linux' name of Falkor's PMU.
+const FALKOR_PMU: &str = "qcom_pmuv3_0";
 
 /// Which last branch records a CPU has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -116,7 +122,7 @@ pub struct Profile {
     /// Name of the core, for example `Sunny Cove`, by which `--detail timing` finds the model of its pipeline.
     /// Generations with the same pipeline share a name.
     pub core: &'static str,
-    /// CPUID.01H:EAX: family, model, stepping.
+    /// CPUID.01H:EAX: family, model, stepping. Of an Arm CPU MIDR_EL1.
     pub signature: u32,
     /// General-purpose counters, at most [`MAX_GP`].
     pub gp_counters: u8,
@@ -126,9 +132,10 @@ pub struct Profile {
     pub lbr: LbrKind,
     /// Issue slots per core cycle with one active hardware thread.
     pub slots_per_cycle: u8,
-    /// Nominal TSC rate in Hz.
+    /// Nominal TSC rate in Hz; of an Arm CPU the nominal rate of the core.
     pub tsc_hz: u64,
-    /// Clock of the local APIC's timer in Hz; on Intel the core crystal, CPUID.15H:ECX.
+    /// Clock of the local APIC's timer in Hz; on Intel the core crystal, CPUID.15H:ECX. Of an Arm CPU the clock of the
+    /// generic timer, CNTFRQ_EL0.
     pub crystal_hz: u32,
     /// Encodings of the events.
     pub events: EventTable,
@@ -143,6 +150,24 @@ pub enum PmuKind {
     Intel(IntelPmu),
     /// AMD core performance counters.
     Amd(AmdPmu),
+    /// Arm's PMUv3.
+    Arm(ArmPmu),
+}
+
+/// An instruction set, with what a guest finds of the PMU around it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Architecture {
+    /// Registers are MSRs, CPUID announces them, the PMU requests PMIs.
+    X86_64,
+    /// Registers are system registers, ID registers announce them, the PMU has an interrupt line.
+    Aarch64,
+}
+
+impl Architecture {
+    /// The built-in profiles of CPUs with this instruction set.
+    pub fn profiles(self) -> impl Iterator<Item = &'static Profile> {
+        PROFILES.iter().copied().filter(move |profile| profile.architecture() == self)
+    }
 }
 
 /// Who made the CPU.
@@ -152,18 +177,45 @@ pub enum Vendor {
     Intel,
     /// AuthenticAMD.
     Amd,
+    /// MIDR_EL1.Implementer 51H.
+    Qualcomm,
 }
 
 impl Vendor {
     /// Every vendor.
-    pub const ALL: [Self; 2] = [Self::Intel, Self::Amd];
+    pub const ALL: [Self; 3] = [Self::Intel, Self::Amd, Self::Qualcomm];
 
-    /// The twelve characters of CPUID leaf 0, in the order EBX, EDX, ECX.
+    /// The vendor's name.
     #[must_use]
-    pub const fn signature(self) -> &'static [u8; 12] {
+    pub const fn name(self) -> &'static str {
         match self {
-            Self::Intel => b"GenuineIntel",
-            Self::Amd => b"AuthenticAMD",
+            Self::Intel => "Intel",
+            Self::Amd => "AMD",
+            Self::Qualcomm => "Qualcomm",
+        }
+    }
+
+    /// The instruction set of the CPUs here.
+    #[must_use]
+    pub const fn architecture(self) -> Architecture {
+        match self {
+            Self::Intel | Self::Amd => Architecture::X86_64,
+            Self::Qualcomm => Architecture::Aarch64,
+        }
+    }
+
+    /// The vendors of CPUs with an instruction set.
+    pub fn of(architecture: Architecture) -> impl Iterator<Item = Self> {
+        Self::ALL.into_iter().filter(move |vendor| vendor.architecture() == architecture)
+    }
+
+    /// The twelve characters of CPUID leaf 0, in the order EBX, EDX, ECX; `None` for CPUs without CPUID.
+    #[must_use]
+    pub const fn signature(self) -> Option<&'static [u8; 12]> {
+        match self {
+            Self::Intel => Some(b"GenuineIntel"),
+            Self::Amd => Some(b"AuthenticAMD"),
+            Self::Qualcomm => None,
         }
     }
 }
@@ -217,6 +269,38 @@ pub struct AmdPmu {
     pub increment_limit: u8,
 }
 
+/// What becomes of accesses to counters that the CPU does not have, which the Arm ARM leaves constrained unpredictable.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BeyondLast {
+    /// The instruction is UNDEFINED, as KVM has it.
+    Undefined,
+    /// Reads as 0, writes are ignored, as QEMU has it for counters that PMSELR_EL0 selects.
+    Zero,
+}
+
+/// The PMU of an Arm CPU: PMUv3 as ID_AA64DFR0_EL1 and PMCR_EL0 describe it, and Falkor's matrix.
+#[derive(Debug, Clone)]
+pub struct ArmPmu {
+    /// ID_AA64DFR0_EL1.PMUVer: 1 for PMUv3, 4 for its form in Armv8.1 with event numbers of 16 bits.
+    pub version: u8,
+    /// PMCR_EL0.IMP.
+    pub implementer: u8,
+    /// PMCR_EL0.IDCODE.
+    pub id_code: u8,
+    /// EL0 or EL1 can execute AArch32: PMCR_EL0.LC can be 0, and then D works. Otherwise LC is RES1.
+    pub aarch32: bool,
+    /// PMSELR_EL0.SEL names a counter that does not exist, and PMXEVTYPER_EL0 or PMXEVCNTR_EL0 is accessed; also the
+    /// cycle counter by PMXEVCNTR_EL0.
+    pub selected_beyond: BeyondLast,
+    /// PMEVTYPERn_EL0 or PMEVCNTRn_EL0 of a counter that does not exist.
+    pub direct_beyond: BeyondLast,
+    /// Falkor's matrix of implementation-defined events: PMRESRn_EL0 and PMXEVCNTCR_EL0.
+    pub matrix: bool,
+    /// After every reset, what the architecture leaves unknown in the matrix' registers holds pseudorandom bits that
+    /// follow from this seed, so that software that relies on zeros fails. `None`: zeros.
+    pub poison: Option<u64>,
+}
+
 impl Profile {
     /// The built-in profile of that name.
     #[must_use]
@@ -229,7 +313,7 @@ impl Profile {
     pub fn intel(&self) -> Option<&IntelPmu> {
         match &self.pmu {
             PmuKind::Intel(pmu) => Some(pmu),
-            PmuKind::Amd(_) => None,
+            PmuKind::Amd(_) | PmuKind::Arm(_) => None,
         }
     }
 
@@ -238,7 +322,53 @@ impl Profile {
     pub fn amd(&self) -> Option<&AmdPmu> {
         match &self.pmu {
             PmuKind::Amd(pmu) => Some(pmu),
-            PmuKind::Intel(_) => None,
+            PmuKind::Intel(_) | PmuKind::Arm(_) => None,
+        }
+    }
+
+    /// The Arm part, if it is an Arm CPU.
+    #[must_use]
+    pub fn arm(&self) -> Option<&ArmPmu> {
+        match &self.pmu {
+            PmuKind::Arm(pmu) => Some(pmu),
+            PmuKind::Intel(_) | PmuKind::Amd(_) => None,
+        }
+    }
+
+    /// The instruction set of the CPU.
+    #[must_use]
+    pub fn architecture(&self) -> Architecture {
+        self.vendor().architecture()
+    }
+
+    /// The event that perf's `config` of a raw event asks for. On Falkor that is the number of a common event, or
+    /// 0xPRCCG of the matrix as the RFC V2 of its patch has it.
+    #[must_use]
+    pub fn code_of_config(&self, config: u64) -> EventCode {
+        match self.pmu {
+            PmuKind::Intel(_) => EventCode::from_evtsel(config),
+            PmuKind::Amd(_) => EventCode::from_perf_ctl(config),
+            PmuKind::Arm(_) => MatrixEvent::code_of_number(config),
+        }
+    }
+
+    /// perf's `config` of a raw event, without what says where and how to count.
+    #[must_use]
+    pub fn config_of_code(&self, code: EventCode) -> u64 {
+        match (&self.pmu, MatrixEvent::from_code(code)) {
+            (PmuKind::Intel(_) | PmuKind::Amd(_), _) => code.to_evtsel_bits(),
+            (PmuKind::Arm(_), Some(event)) => event.number().into(),
+            (PmuKind::Arm(_), None) => code.select.into(),
+        }
+    }
+
+    /// perf's notation of an event.
+    #[must_use]
+    pub fn perf_event(&self, encoding: &Encoding) -> String {
+        match (&self.pmu, MatrixEvent::from_code(encoding.code)) {
+            (PmuKind::Intel(_) | PmuKind::Amd(_), _) => encoding.to_string(),
+            (PmuKind::Arm(_), Some(event)) => format!("{FALKOR_PMU}/config={event}/"),
+            (PmuKind::Arm(_), None) => format!("{FALKOR_PMU}/event={:#x}/", encoding.code.select),
         }
     }
 
@@ -248,6 +378,7 @@ impl Profile {
         match self.pmu {
             PmuKind::Intel(_) => Vendor::Intel,
             PmuKind::Amd(_) => Vendor::Amd,
+            PmuKind::Arm(_) => Vendor::Qualcomm,
         }
     }
 
@@ -256,21 +387,29 @@ impl Profile {
     pub fn with_intel(mut self, change: impl FnOnce(&mut IntelPmu)) -> Self {
         match &mut self.pmu {
             PmuKind::Intel(pmu) => change(pmu),
-            PmuKind::Amd(_) => {}
+            PmuKind::Amd(_) | PmuKind::Arm(_) => {}
         }
         self
     }
 
-    /// Fixed-function counters.
+    /// Fixed-function counters: on an Arm CPU one, the cycle counter.
     #[must_use]
     pub fn fixed_counters(&self) -> u8 {
-        self.intel().map_or(0, |pmu| pmu.fixed_counters)
+        match &self.pmu {
+            PmuKind::Intel(pmu) => pmu.fixed_counters,
+            PmuKind::Amd(_) => 0,
+            PmuKind::Arm(_) => 1,
+        }
     }
 
     /// Width of a fixed-function counter in bits; 0 without such counters.
     #[must_use]
     pub fn fixed_width(&self) -> u8 {
-        self.intel().map_or(0, |pmu| pmu.fixed_width)
+        match &self.pmu {
+            PmuKind::Intel(pmu) => pmu.fixed_width,
+            PmuKind::Amd(_) => 0,
+            PmuKind::Arm(_) => 64,
+        }
     }
 
     /// PERF_METRICS: 0 none, 1 four fields, 2 eight fields.
@@ -284,7 +423,17 @@ impl Profile {
     pub fn with_amd(mut self, change: impl FnOnce(&mut AmdPmu)) -> Self {
         match &mut self.pmu {
             PmuKind::Amd(pmu) => change(pmu),
-            PmuKind::Intel(_) => {}
+            PmuKind::Intel(_) | PmuKind::Arm(_) => {}
+        }
+        self
+    }
+
+    /// The same CPU with a changed Arm part; one of another vendor stays as it is.
+    #[must_use]
+    pub fn with_arm(mut self, change: impl FnOnce(&mut ArmPmu)) -> Self {
+        match &mut self.pmu {
+            PmuKind::Arm(pmu) => change(pmu),
+            PmuKind::Intel(_) | PmuKind::Amd(_) => {}
         }
         self
     }

@@ -37,13 +37,22 @@ impl fmt::Display for Provenance {
     }
 }
 
+/// Where the guest executes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Level {
+    /// CPL 0; EL1.
+    Kernel,
+    /// CPL 1 to 3; EL0.
+    User,
+}
+
 /// Which privilege levels count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct PrivilegeFilter {
-    /// CPL 0.
+    /// CPL 0; EL1.
     pub os: bool,
-    /// CPL 1 to 3.
+    /// CPL 1 to 3; EL0.
     pub usr: bool,
 }
 
@@ -55,6 +64,15 @@ impl PrivilegeFilter {
     #[must_use]
     pub fn is_empty(self) -> bool {
         !self.os && !self.usr
+    }
+
+    /// True when this privilege level counts.
+    #[must_use]
+    pub fn admits(self, level: Level) -> bool {
+        match level {
+            Level::Kernel => self.os,
+            Level::User => self.usr,
+        }
     }
 
     /// What counts of a total for each privilege level: `os` at CPL 0, `usr` at CPL 1 to 3.
@@ -131,6 +149,19 @@ impl EventRequest {
         Self { code, event: exact, base, union, limit: None }
     }
 
+    /// The PMU itself makes these occurrences, and no source is asked for them: writes of PMSWINC_EL0 and overflows of
+    /// the counter below. Their counts are exact.
+    #[must_use]
+    pub fn is_counted_by_the_pmu(&self) -> bool {
+        matches!(self.event, Some(Event::SwIncr | Event::Chain))
+    }
+
+    /// What its counts are worth if `source` supplies those that the PMU does not make itself.
+    #[must_use]
+    pub fn provenance(&self, source: &dyn CountsSource) -> Provenance {
+        if self.is_counted_by_the_pmu() { Provenance::Exact } else { source.provenance(self) }
+    }
+
     /// The named events that are counted, modifiers aside: one, several that add up, or none.
     pub fn events(&self) -> impl Iterator<Item = Event> + '_ {
         self.event.or(self.base).into_iter().chain(self.union.events())
@@ -184,7 +215,7 @@ impl AddAssign for TopdownSlots {
 pub enum CounterId {
     /// General-purpose counter n.
     Gp(u8),
-    /// Fixed-function counter n.
+    /// Fixed-function counter n. Of an Arm CPU 0 is the cycle counter, PMCCNTR_EL0.
     Fixed(u8),
     /// The accumulator behind field n of PERF_METRICS.
     Metric(u8),

@@ -1,6 +1,6 @@
 //! Saving and restoring a vPMU.
 //!
-//! [`VpmuState`] is plain data: what the guest can see, by MSR index, plus the accumulators behind PERF_METRICS.
+//! [`VpmuState`] is plain data: what the guest can see, by MSR index or encoding, plus the accumulators behind PERF_METRICS.
 //! The feature `serde` makes it serialisable; the format is the embedder's choice.
 
 use crate::metrics::{ACCUMULATOR_BITS, Metrics, fields_of};
@@ -10,7 +10,7 @@ use alloc::collections::BTreeMap;
 use alloc::string::String;
 
 /// Version of the layout and meaning of [`VpmuState`].
-pub const STATE_VERSION: u32 = 6;
+pub const STATE_VERSION: u32 = 7;
 
 /// The saved state of one vPMU.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,9 +20,10 @@ pub struct VpmuState {
     pub version: u32,
     /// Name of the profile.
     pub profile: String,
-    /// MSR index and value of every register instance with a value of its own; one with several addresses is there once.
+    /// MSR index (of an Arm CPU the [encoding](crate::register::arm::encoding)) and value of every register instance with
+    /// a value of its own; one with several addresses is there once.
     /// Records beyond IA32_LBR_DEPTH are 0, and counters of a merged pair hold what their own bits are.
-    pub msrs: BTreeMap<u32, u64>,
+    pub registers: BTreeMap<u32, u64>,
     /// The accumulators behind IA32_PERF_METRICS; all 0 without that register.
     pub metrics: Metrics,
     /// [`BranchRecord::cycle`](crate::BranchRecord::cycle) of the last change of the stack of branch records since
@@ -48,16 +49,16 @@ pub enum RestoreError {
         expected: &'static str,
     },
     /// A register of this profile is not among the saved ones.
-    #[error("saved vPMU state lacks MSR {msr:#x}")]
+    #[error("saved vPMU state lacks register {index:#x}")]
     Missing {
-        /// Its MSR index.
-        msr: u32,
+        /// Its MSR index or encoding.
+        index: u32,
     },
     /// A saved register is none of this profile's, or only another address of one.
-    #[error("saved vPMU state has MSR {msr:#x}, which this profile does not save")]
+    #[error("saved vPMU state has register {index:#x}, which this profile does not save")]
     Stray {
-        /// Its MSR index.
-        msr: u32,
+        /// Its MSR index or encoding.
+        index: u32,
     },
     /// A register value that this profile could never hold.
     #[error("saved {register} has impossible bits {bits:#x}")]
@@ -89,7 +90,7 @@ impl VpmuState {
         Self {
             version: STATE_VERSION,
             profile: profile.name.into(),
-            msrs: BTreeMap::new(),
+            registers: BTreeMap::new(),
             metrics: Metrics::default(),
             branch_cycle: None,
         }
@@ -109,7 +110,7 @@ impl VpmuState {
             level => (fields_of(level), register.stored(profile)),
         };
         if present == 0 && self.metrics.counted {
-            return Err(RestoreError::Stray { msr: register.index_of(0) });
+            return Err(RestoreError::Stray { index: register.index_of(0) });
         }
         let bits = self.metrics.written & !possible;
         if bits != 0 {

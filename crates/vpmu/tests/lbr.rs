@@ -6,7 +6,7 @@ use vpmu::event::Event;
 use vpmu::profile::{ICELAKE_SP, SAPPHIRE_RAPIDS};
 use vpmu::source::ScriptedSource;
 use vpmu::state::VpmuState;
-use vpmu::{Answer, BranchKind, BranchRecord, Profile, ReadOutcome, Vpmu, WriteOutcome};
+use vpmu::{Answer, BranchKind, BranchRecord, Level, Profile, ReadOutcome, Vpmu, WriteOutcome};
 
 const DEBUGCTL: u32 = 0x1D9;
 const STATUS: u32 = 0x38E;
@@ -205,7 +205,7 @@ impl Guest {
     }
 
     fn write(&mut self, index: u32, value: u64) -> bool {
-        match quiet(self.pmu.write_msr(index, value, &mut self.source)) {
+        match quiet(self.pmu.write_register(Level::Kernel, index, value, &mut self.source)) {
             WriteOutcome::Done => true,
             WriteOutcome::Fault(_) => false,
             WriteOutcome::NotHandled => unreachable!("{index:#x} belongs to the PMU"),
@@ -213,7 +213,7 @@ impl Guest {
     }
 
     fn read(&mut self, index: u32) -> Option<u64> {
-        match quiet(self.pmu.read_msr(index, &mut self.source)) {
+        match quiet(self.pmu.read_register(Level::Kernel, index, &mut self.source)) {
             ReadOutcome::Value(value) => Some(value),
             ReadOutcome::Fault(_) => None,
             ReadOutcome::NotHandled => unreachable!("{index:#x} belongs to the PMU"),

@@ -7,7 +7,7 @@ use std::time::Instant;
 use vmm::counts::synthetic::{Rates, SyntheticSource};
 use vpmu::pmu::RdpmcContext;
 use vpmu::register::intel::{FixedCtr, FixedCtrCtrl, PerfEvtSel, PerfGlobalCtrl, PerfMetrics, Pmc};
-use vpmu::{Vpmu, profile};
+use vpmu::{Level, Vpmu, profile};
 
 /// Calls per round: long enough for a clock of microseconds.
 const CALLS: u32 = 20_000;
@@ -22,30 +22,35 @@ pub(super) fn measure(rounds: usize) -> Result<Vec<Figure>, TaskError> {
     let mut idle = Vpmu::new(profile.clone());
     let mut busy = Vpmu::new(profile);
     for n in 0..8 {
-        drop(busy.write_msr(PerfEvtSel::MSR + n, INSTRUCTIONS, &mut source));
+        drop(busy.write_register(Level::Kernel, PerfEvtSel::INDEX + n, INSTRUCTIONS, &mut source));
     }
-    drop(busy.write_msr(FixedCtrCtrl::MSR, 0x3333, &mut source));
-    drop(busy.write_msr(PerfGlobalCtrl::MSR, 0x0001_000F_0000_00FF, &mut source));
+    drop(busy.write_register(Level::Kernel, FixedCtrCtrl::INDEX, 0x3333, &mut source));
+    drop(busy.write_register(Level::Kernel, PerfGlobalCtrl::INDEX, 0x0001_000F_0000_00FF, &mut source));
 
     let mut figures = Vec::new();
     for (name, pmu) in [("idle", &mut idle), ("12 counters and metrics running", &mut busy)] {
         figures.push(nanoseconds(format!("read_msr FIXED_CTR0, {name}"), rounds, || {
-            drop(black_box(pmu.read_msr(FixedCtr::MSR, &mut source)));
+            drop(black_box(pmu.read_register(Level::Kernel, FixedCtr::INDEX, &mut source)));
         }));
         figures.push(nanoseconds(format!("read_msr PERF_METRICS, {name}"), rounds, || {
-            drop(black_box(pmu.read_msr(PerfMetrics::MSR, &mut source)));
+            drop(black_box(pmu.read_register(Level::Kernel, PerfMetrics::INDEX, &mut source)));
         }));
         figures.push(nanoseconds(format!("rdpmc 0, {name}"), rounds, || {
             drop(black_box(pmu.rdpmc(0, RdpmcContext::RING0, &mut source)));
         }));
         figures.push(nanoseconds(format!("write_msr PMC0, {name}"), rounds, || {
-            drop(black_box(pmu.write_msr(Pmc::MSR, 0, &mut source)));
+            drop(black_box(pmu.write_register(Level::Kernel, Pmc::INDEX, 0, &mut source)));
         }));
         figures.push(nanoseconds(format!("write_msr GLOBAL_CTRL, {name}"), rounds, || {
-            drop(black_box(pmu.write_msr(PerfGlobalCtrl::MSR, 0x0001_000F_0000_00FF, &mut source)));
+            drop(black_box(pmu.write_register(
+                Level::Kernel,
+                PerfGlobalCtrl::INDEX,
+                0x0001_000F_0000_00FF,
+                &mut source,
+            )));
         }));
         figures.push(nanoseconds(format!("write_msr with reserved bits (#GP), {name}"), rounds, || {
-            drop(black_box(pmu.write_msr(PerfGlobalCtrl::MSR, u64::MAX, &mut source)));
+            drop(black_box(pmu.write_register(Level::Kernel, PerfGlobalCtrl::INDEX, u64::MAX, &mut source)));
         }));
     }
     Ok(figures)

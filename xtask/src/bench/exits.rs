@@ -74,10 +74,10 @@ fn ours(code: &[u8], counting: bool) -> Result<f64, TaskError> {
     if counting {
         let mut set = |index, value| machine.wrmsr(index, value, None).map_err(failed);
         for n in 0..8 {
-            set(PerfEvtSel::MSR + n, INSTRUCTIONS)?;
+            set(PerfEvtSel::INDEX + n, INSTRUCTIONS)?;
         }
-        set(FixedCtrCtrl::MSR, 0x3333)?;
-        set(PerfGlobalCtrl::MSR, 0x0001_000F_0000_00FF)?;
+        set(FixedCtrCtrl::INDEX, 0x3333)?;
+        set(PerfGlobalCtrl::INDEX, 0x0001_000F_0000_00FF)?;
     }
     engine.boot(&BootState::flat(CODE)).map_err(failed)?;
     let started = Instant::now();
@@ -152,7 +152,9 @@ fn bare(code: &[u8], index: u32) -> Result<f64, TaskError> {
 
 pub(super) fn measure(rounds: usize) -> Result<Vec<Figure>, TaskError> {
     let mut figures = Vec::new();
-    for (name, index, write) in [("RDMSR FIXED_CTR0", FixedCtr::MSR, false), ("WRMSR PMC0", Pmc::MSR, true)] {
+    for (name, index, write) in
+        [("RDMSR FIXED_CTR0", FixedCtr::INDEX, false), ("WRMSR PMC0", Pmc::INDEX, true)]
+    {
         let code = code(index, write);
         let (mut full, mut counting, mut empty) = (Vec::new(), Vec::new(), Vec::new());
         for _ in 0..rounds {

@@ -84,9 +84,11 @@ impl List {
                 let entries = fs::read_dir(&path).map_err(|source| TaskError::File { path, source })?;
                 let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
                 paths.sort();
-                paths.iter().try_for_each(|path| list.add(path))?;
-            } else {
-                list.add(&path)?;
+                for path in &paths {
+                    list.add(path)?;
+                }
+            } else if !list.add(&path)? {
+                list.versions.push(kernel(base)?);
             }
         }
         let every = list.codes.values().fold(0, |all, code| all | code.counters.unwrap_or(0));
@@ -96,11 +98,13 @@ impl List {
         Ok(list)
     }
 
-    /// Adds a file of Linux, an array of events, or of perfmon, where a header comes before it.
-    fn add(&mut self, path: &Path) -> Result<(), TaskError> {
+    /// Adds a file of Linux, an array of events, or of perfmon, where a header comes before it: true if that has said
+    /// the version.
+    fn add(&mut self, path: &Path) -> Result<bool, TaskError> {
         let wrong = |what: &str| TaskError::Data(format!("{}: {what}", path.display()));
         let json: Value = serde_json::from_str(&read(path)?).map_err(|error| wrong(&error.to_string()))?;
-        if let (Some(version), Some(name)) = (json["Header"]["Version"].as_str(), path.file_name()) {
+        let version = json["Header"]["Version"].as_str().zip(path.file_name());
+        if let Some((version, name)) = version {
             self.versions.push(format!("{} {version}", name.display()));
         }
         let events =
@@ -110,7 +114,7 @@ impl List {
                 self.codes.insert(name.to_owned(), code);
             }
         }
-        Ok(())
+        Ok(version.is_some())
     }
 
     /// The list's name and code of an event.

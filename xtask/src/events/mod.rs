@@ -1,8 +1,8 @@
 //! The event tables of `vpmu`, from the vendors' lists.
 //!
 //! `crates/vpmu/data/events.tsv` says which events have a name, and `events.corrections.tsv` where a list is wrong; the
-//! codes come from the lists: Intel's perfmon (github.com/intel/perfmon), and for AMD those of perf in a Linux source
-//! tree (`tools/perf/pmu-events`). The lists themselves are not part of the project.
+//! codes come from the lists: Intel's perfmon (github.com/intel/perfmon), and for AMD and Arm those of perf in a Linux
+//! source tree (`tools/perf/pmu-events`). The lists themselves are not part of the project.
 
 mod list;
 mod write;
@@ -39,13 +39,15 @@ const AMD: [Core; 4] = [
     core("ZEN4", &["tools/perf/pmu-events/arch/x86/amdzen4"]),
     core("ZEN5", &["tools/perf/pmu-events/arch/x86/amdzen5"]),
 ];
+/// Files in a Linux source tree.
+const ARM: [Core; 1] = [core("FALKOR", &["tools/perf/pmu-events/arch/arm64/common-and-microarch.json"])];
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct EventsArgs {
     /// A copy of github.com/intel/perfmon; without it the tables of Intel's cores stay
     #[arg(long, value_name = "DIR")]
     perfmon: Option<PathBuf>,
-    /// A Linux source tree; without it the tables of AMD's cores stay
+    /// A Linux source tree; without it the tables of AMD's and Arm's cores stay
     #[arg(long, value_name = "DIR")]
     linux: Option<PathBuf>,
 }
@@ -77,7 +79,11 @@ pub(crate) fn events(args: &EventsArgs) -> Result<(), TaskError> {
     let names = names(&read(&data.join("events.tsv"))?)?;
     let corrections = corrections(&read(&data.join("events.corrections.tsv"))?, &names)?;
     save(&source.join("vocabulary/names.rs"), &write::vocabulary(&names))?;
-    let vendors = [(&args.perfmon, INTEL.as_slice(), "intel.rs"), (&args.linux, AMD.as_slice(), "amd.rs")];
+    let vendors = [
+        (&args.perfmon, INTEL.as_slice(), "intel.rs"),
+        (&args.linux, AMD.as_slice(), "amd.rs"),
+        (&args.linux, ARM.as_slice(), "arm.rs"),
+    ];
     for (folder, cores, file) in vendors {
         let Some(folder) = folder else { continue };
         let mut versions = Vec::new();
@@ -157,7 +163,7 @@ fn corrections(text: &str, names: &[Named]) -> Result<Corrections, TaskError> {
             code => Some(Code::parse(code).ok_or_else(|| wrong(format!("{code:?} is no code")))?),
         };
         for core in cores.split(',') {
-            if !INTEL.iter().chain(&AMD).any(|known| known.name == core) {
+            if !INTEL.iter().chain(&AMD).chain(&ARM).any(|known| known.name == core) {
                 return Err(wrong(format!("there is no core {core}")));
             }
             corrections.insert((core.to_owned(), name.to_owned()), code.clone());

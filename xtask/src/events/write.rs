@@ -49,11 +49,14 @@ pub(super) fn vocabulary(names: &[Named]) -> String {
 
 /// A table of `encodings/`.
 pub(super) fn table(cores: &[&str], versions: &[String], rows: &[Row<'_>]) -> String {
+    // Rows of all cores do not name them.
+    let named =
+        |core: &&&str| rows.iter().any(|row| row.cores.len() < cores.len() && row.cores.contains(*core));
+    let named: String = cores.iter().filter(named).map(|core| format!("{core}, ")).collect();
     let mut text = format!(
-        "//! {GENERATED}\n//!\n//! Lists: {}.\n\nuse super::{{ALL, {}, Row, row}};\nuse crate::event::Event::*;\n\n\
+        "//! {GENERATED}\n//!\n//! Lists: {}.\n\nuse super::{{ALL, {named}Row, row}};\nuse crate::event::Event::*;\n\n\
          pub(super) const ROWS: &[Row] = &[\n",
         versions.join(",\n//! "),
-        cores.join(", ")
     );
     for row in rows {
         let which = if row.cores.len() == cores.len() { "ALL".to_owned() } else { row.cores.join(" | ") };

@@ -6,7 +6,7 @@ use crate::subject::Slot;
 use vpmu::pmu::RdpmcContext;
 use vpmu::profile::Vendor;
 use vpmu::register::{Access, RegisterId, amd, intel, low_bits};
-use vpmu::{Fault, ReadOutcome, WriteOutcome};
+use vpmu::{Fault, Level, ReadOutcome, WriteOutcome};
 
 /// Operations between two that compare the whole state around a fault.
 const WHOLE_STATE_EVERY: u64 = 16;
@@ -34,7 +34,7 @@ impl Machine<'_> {
         let whole = (expected != WriteOutcome::Done
             && self.report.operations.is_multiple_of(WHOLE_STATE_EVERY))
         .then(|| self.pmu.save(&mut self.totals));
-        let outcome = self.pmu.write_msr(index, value, &mut self.totals);
+        let outcome = self.pmu.write_register(Level::Kernel, index, value, &mut self.totals);
         same("WRMSR", outcome, expected)?;
         self.check_write(index, value, outcome)?;
         if let Some(state) = whole {
@@ -144,7 +144,7 @@ impl Machine<'_> {
 
     pub(super) fn rdmsr(&mut self, index: u32) -> Checked {
         let subject = self.subject;
-        let outcome = self.pmu.read_msr(index, &mut self.totals);
+        let outcome = self.pmu.read_register(Level::Kernel, index, &mut self.totals);
         self.check_read(index, outcome)?;
         let Some(slot) = subject.slot(index) else {
             let expected = if subject.is_claimed(index) {

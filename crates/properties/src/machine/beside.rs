@@ -6,7 +6,7 @@ use crate::op::Notice;
 use crate::report::Reached;
 use std::mem;
 use vpmu::pmu::RdpmcContext;
-use vpmu::{CounterId, ReadOutcome, WriteOutcome};
+use vpmu::{CounterId, Level, ReadOutcome, WriteOutcome};
 
 impl Machine<'_> {
     /// Something is counted.
@@ -81,7 +81,7 @@ impl Machine<'_> {
             return Ok(());
         }
         for slot in &self.subject.slots {
-            let outcome = self.pmu.read_msr(slot.index, &mut self.totals);
+            let outcome = self.pmu.read_register(Level::Kernel, slot.index, &mut self.totals);
             self.check_read(slot.index, outcome)?;
         }
         if self.subject.profile.intel().is_none() {

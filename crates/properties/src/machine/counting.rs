@@ -32,7 +32,7 @@ impl Machine<'_> {
     pub(super) fn read_status(&mut self) -> Option<u64> {
         self.read(match self.subject.profile.vendor() {
             Vendor::Intel => 0x38E,
-            Vendor::Amd => 0xC000_0300,
+            _ => 0xC000_0300,
         })
     }
 
@@ -209,7 +209,7 @@ impl Machine<'_> {
                     enables = 0;
                 }
             }
-            PmuKind::Intel(_) | PmuKind::Amd(_) => status |= freeze << 58,
+            PmuKind::Intel(_) | PmuKind::Amd(_) | PmuKind::Arm(_) => status |= freeze << 58,
         }
         if let Some(found) = self.read_status() {
             same("status after counting", found, status)?;

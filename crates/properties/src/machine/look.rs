@@ -43,7 +43,7 @@ impl Machine<'_> {
         let frozen = self.read_status().unwrap_or(0) & CTR_FROZEN != 0;
         let global = self.read(match self.subject.profile.vendor() {
             Vendor::Intel => 0x38F,
-            Vendor::Amd => 0xC000_0301,
+            _ => 0xC000_0301,
         });
         let global = if frozen { 0 } else { global.unwrap_or(u64::MAX) };
         Ok(match counter {

@@ -23,7 +23,7 @@ use crate::subject::Subject;
 use crate::totals::Totals;
 use crate::{Latched, Saved};
 use std::fmt::Debug;
-use vpmu::ReadOutcome;
+use vpmu::{Level, ReadOutcome};
 
 /// What was broken, in words.
 pub(crate) type Checked = Result<(), String>;
@@ -127,7 +127,7 @@ impl<'a> Machine<'a> {
 
     /// A register's value, if it can be read now.
     fn read(&mut self, index: u32) -> Option<u64> {
-        match self.pmu.read_msr(index, &mut self.totals) {
+        match self.pmu.read_register(Level::Kernel, index, &mut self.totals) {
             ReadOutcome::Value(value) => Some(value),
             ReadOutcome::Fault(_) | ReadOutcome::NotHandled => None,
         }

@@ -57,5 +57,5 @@ impl Machine<'_> {
 /// Every word of a saved state.
 fn words(state: &mut VpmuState) -> Vec<&mut u64> {
     let metrics = &mut state.metrics;
-    state.msrs.values_mut().chain([&mut metrics.written]).chain(&mut metrics.accumulators).collect()
+    state.registers.values_mut().chain([&mut metrics.written]).chain(&mut metrics.accumulators).collect()
 }

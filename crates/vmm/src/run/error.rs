@@ -70,6 +70,12 @@ pub enum RunError {
         /// What is wrong.
         source: ConfigError,
     },
+    /// There is no machine around such a CPU.
+    #[error("profile {profile} is an AArch64 CPU, and no engine executes its instructions")]
+    Architecture {
+        /// Name of the profile.
+        profile: String,
+    },
     /// What the image is told of the machine.
     #[error(transparent)]
     FwCfg(#[from] FwCfgError),

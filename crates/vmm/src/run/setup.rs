@@ -27,7 +27,7 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use vpmu::Profile;
-use vpmu::profile::Vendor;
+use vpmu::profile::{Architecture, Vendor};
 
 /// A guest that is ready to run, and what is asked of the run.
 pub(super) struct Guest {
@@ -154,6 +154,9 @@ struct Chosen {
 
 /// Sets up the engine and the counts source that the configuration asks for.
 fn choose(config: &RunConfig, boot: &BootConfig, memory: &GuestMemory) -> Result<Chosen, RunError> {
+    if boot.profile.architecture() != Architecture::X86_64 {
+        return Err(RunError::Architecture { profile: boot.profile.name.to_owned() });
+    }
     let soft = || {
         let profile = match boot.lbr {
             LbrChoice::Auto | LbrChoice::On => boot.profile.clone(),

@@ -19,7 +19,7 @@ use vpmu::decode::{Decoded, DecodedField};
 use vpmu::profile::Vendor;
 use vpmu::register::{Access, OnWrite, RegisterId, index_by_name, intel, numbered, registers};
 use vpmu::source::ScriptedSource;
-use vpmu::{Profile, Vpmu, WriteOutcome};
+use vpmu::{Level, Profile, Vpmu, WriteOutcome};
 
 /// Width of the bar of a PERF_METRICS field of 255.
 const BAR: usize = 20;
@@ -79,11 +79,15 @@ pub(super) fn decode(args: &DecodeArgs, json: bool) -> Result<u8, CliError> {
             let explained = explain(&profile, &args.register, value)?;
             if json { print_json(&explained)? } else { print(&render(&explained))? }
         }
-        (None, Some(index)) => {
-            let layout = layout(&profile, index).ok_or_else(|| unknown(&profile, &args.register))?;
-            if json { print_json(&layout)? } else { print(&render_layout(&layout))? }
-        }
-        (None, None) => {
+        (None, index) => {
+            if let Some(layout) = index.and_then(|index| layout(&profile, index)) {
+                if json {
+                    print_json(&layout)?
+                } else {
+                    print(&render_layout(&layout))?
+                }
+                return Ok(exit::PASS);
+            }
             let found =
                 event::find(&profile, &args.register).ok_or_else(|| unknown(&profile, &args.register))?;
             if json { print_json(&found)? } else { print(&event::render(&found))? }
@@ -135,6 +139,10 @@ fn access(access: Access) -> &'static str {
         Access::WritesDropped => "read only; writes do nothing",
         Access::WriteOneToClear => "write 1 to clear; reads as 0",
         Access::WriteOneToSet => "write 1 to set; reads as 0",
+        Access::ClearBits => "write 1 to clear; reads all bits",
+        Access::SetBits => "write 1 to set; reads all bits",
+        Access::WriteOnly => "write only",
+        Access::Indirect => "through another register only",
     }
 }
 
@@ -180,8 +188,9 @@ fn explain(profile: &Profile, register: &str, value: u64) -> Result<Explained, C
     let decoded = vpmu::decode::decode(profile, index, value).ok_or_else(unknown)?;
     let register = vpmu::decode::find(profile, index).ok_or_else(unknown)?.register;
     // The model itself says what a write does, so this cannot differ from what a guest sees.
-    let (outcome, _) =
-        Vpmu::new(profile.clone()).write_msr(index, value, &mut ScriptedSource::new()).into_parts();
+    let (outcome, _) = Vpmu::new(profile.clone())
+        .write_register(Level::Kernel, index, value, &mut ScriptedSource::new())
+        .into_parts();
     let write_fault = match outcome {
         WriteOutcome::Fault(fault) => Some(fault.to_string()),
         WriteOutcome::Done | WriteOutcome::NotHandled => None,

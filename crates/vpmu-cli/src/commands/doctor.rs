@@ -22,7 +22,7 @@ use vmm::engine::kvm::{KvmConfig, KvmEngine, kick_signal};
 use vmm::engine::{EngineChoice, EngineError};
 use vmm::run::RunError;
 use vpmu::Profile;
-use vpmu::profile::{PROFILES, SAPPHIRE_RAPIDS};
+use vpmu::profile::{Architecture, SAPPHIRE_RAPIDS};
 
 /// One fact about this machine.
 #[derive(Debug, Clone, Serialize)]
@@ -178,7 +178,9 @@ fn kvm_checks(engine: &Result<u64, RunError>) -> Vec<Check> {
         Err(_) => {}
     }
     if engine.is_ok() {
-        checks.extend(profile_checks(PROFILES.iter().filter_map(|profile| try_engine(profile).err())));
+        checks.extend(profile_checks(
+            Architecture::X86_64.profiles().filter_map(|profile| try_engine(profile).err()),
+        ));
     }
     checks.extend(interpreted_ring_0(Path::new("/proc/cpuinfo")));
     checks.push(own_pmu(&kvm));

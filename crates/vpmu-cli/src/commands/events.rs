@@ -178,8 +178,8 @@ fn entries(profile: &Profile) -> Vec<Entry> {
         name: encoding.name,
         aliases: aliases(encoding.event, encoding.name),
         description: encoding.event.description(),
-        code: encoding.to_string(),
-        config: Some(encoding.code.to_evtsel_bits()),
+        code: profile.perf_event(encoding),
+        config: Some(profile.config_of_code(encoding.code)),
         counters: counters(encoding.counters, profile),
         architectural: ArchEvent::by_code(encoding.code)
             .zip(profile.intel())
@@ -203,6 +203,7 @@ pub(super) fn counters(mask: u32, profile: &Profile) -> String {
     let name = match profile.vendor() {
         Vendor::Intel => "PMC",
         Vendor::Amd => "PERF_CTR",
+        Vendor::Qualcomm => "PMEVCNTR",
     };
     let usable: Vec<u32> =
         (0..u32::from(profile.gp_counters)).filter(|n| mask.checked_shr(*n).unwrap_or(0) & 1 != 0).collect();

@@ -14,8 +14,10 @@ use std::fmt::Write as _;
 use std::path::Path;
 use vmm::counts::timing::core_of;
 use vpmu::Profile;
-use vpmu::event::FixedEvent;
-use vpmu::profile::{PROFILES, PmuKind, Vendor};
+use vpmu::decode::address;
+use vpmu::event::{Event, FixedEvent};
+use vpmu::profile::{Architecture, PROFILES, PmuKind};
+use vpmu::register::arm::{Pmccntr, Pmevcntr};
 use vpmu::register::intel::{FixedCtr, PerfMetrics};
 use vpmu::register::rdpmc_msr;
 
@@ -38,7 +40,7 @@ struct ProfileEntry {
     family: u32,
     model: u32,
     vendor: &'static str,
-    /// Intel: architectural version; AMD: 2 for PerfMonV2, else 0.
+    /// Intel: architectural version; AMD: 2 for PerfMonV2, else 0; Arm: PMUv3.
     perfmon_version: u8,
     gp_counters: u8,
     gp_width: u8,
@@ -59,13 +61,11 @@ impl ProfileEntry {
             summary: profile.summary,
             family,
             model,
-            vendor: match profile.vendor() {
-                Vendor::Intel => "Intel",
-                Vendor::Amd => "AMD",
-            },
+            vendor: profile.vendor().name(),
             perfmon_version: match &profile.pmu {
                 PmuKind::Intel(pmu) => pmu.version,
                 PmuKind::Amd(pmu) => 2 * u8::from(pmu.v2),
+                PmuKind::Arm(_) => 3,
             },
             gp_counters: profile.gp_counters,
             gp_width: profile.gp_width,
@@ -125,38 +125,65 @@ fn profile_table(entries: &[ProfileEntry]) -> (Table, Fitting<'static>) {
 struct CounterEntry {
     counter: String,
     width: u8,
-    rdpmc: u32,
+    /// ECX of RDPMC, where there is such an instruction.
+    rdpmc: Option<u32>,
+    /// MSR index; of an Arm CPU the encoding.
     msr: u32,
     counts: String,
 }
 
 fn counter_entries(profile: &Profile) -> Vec<CounterEntry> {
+    match profile.architecture() {
+        Architecture::X86_64 => x86_counters(profile),
+        Architecture::Aarch64 => arm_counters(profile),
+    }
+}
+
+fn arm_counters(profile: &Profile) -> Vec<CounterEntry> {
+    let events = (0..profile.gp_counters).map(|n| CounterEntry {
+        counter: format!("PMEVCNTR{n}_EL0"),
+        width: profile.gp_width,
+        rdpmc: None,
+        msr: Pmevcntr::INDEX + u32::from(n) * Pmevcntr::STEP,
+        counts: format!("the event in PMEVTYPER{n}_EL0"),
+    });
+    let cycles = CounterEntry {
+        counter: "PMCCNTR_EL0".to_owned(),
+        width: profile.fixed_width(),
+        rdpmc: None,
+        msr: Pmccntr::INDEX,
+        counts: Event::CpuCycles.name().to_owned(),
+    };
+    events.chain([cycles]).collect()
+}
+
+fn x86_counters(profile: &Profile) -> Vec<CounterEntry> {
     /// ECX of RDPMC for fixed counter 0 and for PERF_METRICS (SDM vol. 2B, RDPMC).
     const RDPMC_FIXED: u32 = 0x4000_0000;
     const RDPMC_METRICS: u32 = 0x2000_0000;
-    let (counter, select) = match profile.vendor() {
-        Vendor::Intel => ("PMC", "IA32_PERFEVTSEL"),
-        Vendor::Amd => ("PERF_CTR", "PERF_CTL"),
+    let (counter, select) = match profile.amd() {
+        None => ("PMC", "IA32_PERFEVTSEL"),
+        Some(_) => ("PERF_CTR", "PERF_CTL"),
     };
     let gp = (0..profile.gp_counters).map(|n| CounterEntry {
         counter: format!("{counter}{n}"),
         width: profile.gp_width,
-        rdpmc: n.into(),
+        rdpmc: Some(n.into()),
         msr: rdpmc_msr(profile.vendor(), n.into()).unwrap_or_default(),
         counts: format!("the event in {select}{n}"),
     });
     let fixed = (0..profile.fixed_counters()).map(|n| CounterEntry {
         counter: format!("FIXED_CTR{n}"),
         width: profile.fixed_width(),
-        rdpmc: RDPMC_FIXED + u32::from(n),
-        msr: FixedCtr::MSR + u32::from(n),
+        rdpmc: Some(RDPMC_FIXED + u32::from(n)),
+        msr: FixedCtr::INDEX + u32::from(n),
         counts: FixedEvent::event(n).map_or_else(String::new, |event| event.name().to_owned()),
     });
     let metrics = (profile.metrics_level() > 0).then(|| CounterEntry {
         counter: "PERF_METRICS".to_owned(),
         width: 8,
-        rdpmc: RDPMC_METRICS,
-        msr: PerfMetrics::MSR,
+        rdpmc: Some(RDPMC_METRICS),
+        msr: PerfMetrics::INDEX,
         counts: format!(
             "{} fractions of the slots, in 1/255",
             if profile.metrics_level() > 1 { 8 } else { 4 }
@@ -170,16 +197,16 @@ fn counters(profile: &Profile, json: bool) -> Result<(), CliError> {
     if json {
         return print_json_list("counters", &entries);
     }
-    let mut table =
-        table::new(vec![left("Counter"), right("Bits"), right("RDPMC ECX"), right("MSR"), left("Counts")]);
+    let arm = profile.architecture() == Architecture::Aarch64;
+    let mut heads = vec![left("Counter"), right("Bits")];
+    heads.extend((!arm).then(|| right("RDPMC ECX")));
+    heads.extend([right(if arm { "Encoding" } else { "MSR" }), left("Counts")]);
+    let mut table = table::new(heads);
     for entry in entries {
-        table.add_row(vec![
-            left(entry.counter),
-            right(entry.width),
-            right(format!("{:#x}", entry.rdpmc)),
-            right(format!("{:#x}", entry.msr)),
-            left(entry.counts),
-        ]);
+        let mut row = vec![left(entry.counter), right(entry.width)];
+        row.extend(entry.rdpmc.map(|ecx| right(format!("{ecx:#x}"))));
+        row.extend([right(address(profile.architecture(), entry.msr)), left(entry.counts)]);
+        table.add_row(row);
     }
     print(&table::render(&mut table))
 }
@@ -264,9 +291,12 @@ mod tests {
             for entry in counter_entries(profile) {
                 let mut source = ScriptedSource::new();
                 let mut pmu = Vpmu::new(profile.clone());
-                let read = pmu.rdpmc(entry.rdpmc, RdpmcContext::RING0, &mut source).into_parts().0;
+                let read = pmu
+                    .rdpmc(entry.rdpmc.expect("an x86 CPU"), RdpmcContext::RING0, &mut source)
+                    .into_parts()
+                    .0;
                 assert!(matches!(read, ReadOutcome::Value(_)), "{}", entry.counter);
-                let read = pmu.read_msr(entry.msr, &mut source).into_parts().0;
+                let read = pmu.read_register(vpmu::Level::Kernel, entry.msr, &mut source).into_parts().0;
                 assert!(matches!(read, ReadOutcome::Value(_)), "{}", entry.counter);
                 let name = vpmu::decode::msr_name(profile, entry.msr).unwrap_or_default();
                 assert_eq!(name, format!("IA32_{}", entry.counter));

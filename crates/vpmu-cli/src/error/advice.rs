@@ -152,6 +152,9 @@ fn run_next_step(error: &RunError) -> Option<String> {
             SoftOnly::Snapshots => "leave --snapshot out, or use --engine soft",
         }
         .to_owned(),
+        RunError::Architecture { .. } => {
+            "choose the --profile of an x86 CPU, such as sapphire-rapids".to_owned()
+        }
         RunError::SnapshotOfModel => "leave --detail timing out".to_owned(),
         RunError::Timing(_) => {
             "choose another --profile, such as sapphire-rapids, or leave --detail timing out".to_owned()

@@ -42,6 +42,22 @@ impl Event {
             Self::ExRetNearRet => Self::BrInstRetiredNearReturn,
             Self::ExRetCond => Self::BrInstRetiredCond,
             Self::ExRetIndBrchInstr => Self::BrInstRetiredIndirect,
+            // Arm's names of the same quantities.
+            Self::InstRetired | Self::SyntheticBasicInstr | Self::SyntheticEveryInstr => Self::InstRetiredAny,
+            Self::CpuCycles | Self::SyntheticEveryCycle => Self::CpuClkUnhaltedThread,
+            Self::BrRetired => Self::BrInstRetiredAllBranches,
+            Self::BrMisPredRetired => Self::BrMispRetiredAllBranches,
+            Self::BrReturnRetired => Self::BrInstRetiredNearReturn,
+            Self::LdRetired | Self::SyntheticLoads => Self::MemInstRetiredAllLoads,
+            Self::StRetired | Self::SyntheticStores => Self::MemInstRetiredAllStores,
+            Self::SyntheticCondBranches => Self::BrInstRetiredCond,
+            Self::SyntheticCondMispredicts => Self::BrMispRetiredCond,
+            Self::SyntheticIndirectBranches => Self::BrInstRetiredIndirect,
+            // What the matrix is made to count of PMUv3's own.
+            Self::SyntheticL1dLookups => Self::L1dCache,
+            Self::SyntheticL1dMisses => Self::L1dCacheRefill,
+            Self::SyntheticDtlbLookups => Self::L1dTlb,
+            Self::SyntheticDtlbMisses => Self::L1dTlbRefill,
             other => other,
         }
     }

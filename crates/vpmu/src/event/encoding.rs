@@ -5,14 +5,14 @@ use core::fmt;
 use super::Event;
 
 /// MSR_PEBS_LD_LAT_THRESHOLD: cycles that a load must exceed to be counted by event CD/01.
-pub const MSR_PEBS_LD_LAT: u32 = crate::register::intel::PebsLdLat::MSR;
+pub const MSR_PEBS_LD_LAT: u32 = crate::register::intel::PebsLdLat::INDEX;
 /// MSR_PEBS_FRONTEND: which front-end event C6/01 (and a few others) counts.
-pub const MSR_PEBS_FRONTEND: u32 = crate::register::intel::PebsFrontend::MSR;
+pub const MSR_PEBS_FRONTEND: u32 = crate::register::intel::PebsFrontend::INDEX;
 
 /// OFFCORE_RSP_0: which requests that leave the core event B7/01, of newer cores 2A/01, counts.
-pub const MSR_OFFCORE_RSP_0: u32 = crate::register::intel::OffcoreRsp::MSR;
+pub const MSR_OFFCORE_RSP_0: u32 = crate::register::intel::OffcoreRsp::INDEX;
 /// OFFCORE_RSP_1: the same for event BB/01, of newer cores 2B/01.
-pub const MSR_OFFCORE_RSP_1: u32 = crate::register::intel::OffcoreRsp1::MSR;
+pub const MSR_OFFCORE_RSP_1: u32 = crate::register::intel::OffcoreRsp1::INDEX;
 
 const EDGE: u64 = 1 << 18;
 const INV: u64 = 1 << 23;

@@ -25,6 +25,7 @@ mod architectural;
 mod encoding;
 mod encodings;
 mod identity;
+mod matrix;
 mod offcore;
 mod table;
 mod union;
@@ -39,6 +40,7 @@ pub use encoding::{
     MSR_PEBS_LD_LAT,
 };
 pub use identity::{IDENTITIES, Identity};
+pub use matrix::{MatrixError, MatrixEvent};
 pub use table::{EventTable, Resolved};
 pub use union::EventUnion;
 pub use vocabulary::Event;

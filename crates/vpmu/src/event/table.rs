@@ -13,7 +13,7 @@ macro_rules! table {
         const ENCODINGS: [Encoding; encodings::count(encodings::$rows, encodings::$core)] =
             encodings::of(encodings::$rows, encodings::$core, $counters);
         const BY_CODE: [u16; ENCODINGS.len()] = sorted_by_code(&ENCODINGS);
-        Self { encodings: &ENCODINGS, by_code: &BY_CODE }
+        Self { encodings: &ENCODINGS, by_code: &BY_CODE, unit_masks: true }
     }};
 }
 
@@ -24,6 +24,8 @@ pub struct EventTable {
     // Positions in `encodings`, sorted by event select and unit mask: the tables themselves stay in
     // the order in which people read them, and a trapped WRMSR does not scan them.
     by_code: &'static [u16],
+    /// Codes have unit masks, of which several together may ask for several events.
+    unit_masks: bool,
 }
 
 /// What an event select code asks for on one core.
@@ -84,6 +86,9 @@ impl EventTable {
     /// AMD Zen 5.
     pub const ZEN5: Self = table!(AMD, ZEN5, 8);
 
+    /// Qualcomm Falkor: the common events, and those of its matrix by [`MatrixEvent::code`](super::MatrixEvent::code).
+    pub const FALKOR: Self = Self { unit_masks: false, ..table!(ARM, FALKOR, 8) };
+
     /// Finds the event of a code. Unit mask bits that mean nothing are ignored; of several that have no common name,
     /// `Resolved::union` has what they stand for.
     ///
@@ -109,7 +114,7 @@ impl EventTable {
             return resolved;
         }
         let found = self.named(code, extra_value);
-        if found.counters != 0 {
+        if found.counters != 0 || !self.unit_masks {
             return found;
         }
         match unnamed(code, &self.by_select(code.select)) {

@@ -6,7 +6,7 @@ use core::fmt::Write;
 
 use super::*;
 
-const TABLES: [(&str, EventTable); 9] = [
+const TABLES: [(&str, EventTable); 10] = [
     ("skylake_sp", EventTable::SKYLAKE_SP),
     ("icelake_sp", EventTable::ICELAKE_SP),
     ("sapphire_rapids", EventTable::SAPPHIRE_RAPIDS),
@@ -16,6 +16,7 @@ const TABLES: [(&str, EventTable); 9] = [
     ("zen3", EventTable::ZEN3),
     ("zen4", EventTable::ZEN4),
     ("zen5", EventTable::ZEN5),
+    ("falkor", EventTable::FALKOR),
 ];
 
 /// The first ones are Intel's.
@@ -31,7 +32,7 @@ fn names_round_trip_in_any_case() {
         assert_eq!(Event::ALL[event.index()], event);
         assert_eq!(event.to_string(), event.name());
     }
-    assert_eq!(Event::from_name("INST_RETIRED"), None);
+    assert_eq!(Event::from_name("INST_RETIRED."), None);
     assert_eq!(Event::from_name(""), None);
 }
 
@@ -489,6 +490,7 @@ fn tables_are_those_of_the_data_files() {
         ("ZEN2", EventTable::ZEN2),
         ("ZEN4", EventTable::ZEN4),
         ("ZEN5", EventTable::ZEN5),
+        ("FALKOR", EventTable::FALKOR),
     ];
     for fields in fields(include_str!("../../data/events.corrections.tsv")) {
         for core in fields[0].split(',') {

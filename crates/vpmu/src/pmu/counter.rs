@@ -13,6 +13,8 @@ pub(super) struct Counter {
     mark: Option<u64>,
     pub(super) request: EventRequest,
     pub(super) filter: PrivilegeFilter,
+    /// It counts every 2^prescale-th occurrence of all that the source has had.
+    pub(super) prescale: u32,
     /// The enables say count, whether or not the source knows the event.
     pub(super) enabled: bool,
     /// Occurrences since the ledger last took them.
@@ -29,6 +31,7 @@ impl Counter {
             mark: None,
             request,
             filter: PrivilegeFilter::default(),
+            prescale: 0,
             enabled: false,
             tally: 0,
             touched: false,
@@ -44,22 +47,30 @@ impl Counter {
         *self = Self { value: self.value, ..Self::new(self.id, request) };
     }
 
-    /// Brings the value up to date. Returns true when it wrapped.
-    pub(super) fn sync(&mut self, width: u32, source: &mut dyn CountsSource) -> bool {
-        let Some(mark) = self.mark else { return false };
-        let now = source.total(&self.request, self.filter);
-        let delta = now.saturating_sub(mark);
-        self.mark = Some(now.max(mark));
-        self.tally = self.tally.wrapping_add(delta);
-        let (sum, wrapped) = self.value.overflowing_add(delta);
+    /// Brings the value up to date. Returns how often it wrapped.
+    pub(super) fn sync(&mut self, width: u32, source: &mut dyn CountsSource) -> u64 {
+        let Some(mark) = self.mark else { return 0 };
+        let now = source.total(&self.request, self.filter).max(mark);
+        self.mark = Some(now);
+        self.add((now >> self.prescale) - (mark >> self.prescale), width)
+    }
+
+    /// Counts so many. Returns how often the value wrapped.
+    pub(super) fn add(&mut self, count: u64, width: u32) -> u64 {
+        self.tally = self.tally.wrapping_add(count);
+        let (sum, wrapped) = self.value.overflowing_add(count);
         self.value = sum & low_bits(width);
-        wrapped || sum != self.value
+        match wrapped {
+            false => sum.checked_shr(width).unwrap_or(0),
+            true => sum.checked_shr(width).unwrap_or(0) + (1 << (u64::BITS - width)),
+        }
     }
 
     /// The value as of now if it has not wrapped, without storing anything.
     pub(super) fn peek(&self, width: u32, source: &mut dyn CountsSource) -> Option<u64> {
         let Some(mark) = self.mark else { return Some(self.value) };
-        let sum = self.value.checked_add(source.total(&self.request, self.filter).saturating_sub(mark))?;
+        let now = source.total(&self.request, self.filter).max(mark);
+        let sum = self.value.checked_add((now >> self.prescale) - (mark >> self.prescale))?;
         (sum <= low_bits(width)).then_some(sum)
     }
 
@@ -71,7 +82,8 @@ impl Counter {
         self.enabled = enabled;
         self.filter = filter;
         self.touched |= enabled;
-        let known = enabled && source.provenance(&self.request) != Provenance::Unknown;
+        let asked = enabled && !self.request.is_counted_by_the_pmu();
+        let known = asked && source.provenance(&self.request) != Provenance::Unknown;
         self.mark = known.then(|| source.total(&self.request, filter));
     }
 
@@ -86,9 +98,14 @@ impl Counter {
         })
     }
 
-    /// Occurrences until the counter wraps, from its last update; saturates one below a full round of 64 bits.
+    /// Occurrences until the lowest `width` bits wrap, from the last update; saturates at the most that can be said.
     pub(super) fn until_overflow(&self, width: u32) -> u64 {
-        (low_bits(width) - self.value).saturating_add(1)
+        let left = (low_bits(width) - (self.value & low_bits(width))).saturating_add(1);
+        if self.prescale == 0 {
+            return left;
+        }
+        let begun = self.mark.unwrap_or_default() & low_bits(self.prescale);
+        left.saturating_mul(1 << self.prescale) - begun
     }
 }
 

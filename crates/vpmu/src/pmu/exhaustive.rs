@@ -13,9 +13,9 @@ use super::{Fault, ReadOutcome, Vpmu, WriteOutcome};
 use crate::event::Event;
 use crate::event::EventCode;
 use crate::metrics::{ALL_FIELDS, FULL_SCALE, LEVEL1_FIELDS, field, fractions};
-use crate::profile::{ICELAKE_SP, LUNAR_LAKE_P, PROFILES, Profile, ZEN4};
+use crate::profile::{Architecture, ICELAKE_SP, LUNAR_LAKE_P, Profile, ZEN4};
 use crate::register::{Access, RegisterId, intel, low_bits, registers};
-use crate::source::{CounterId, EventRequest, PrivilegeFilter, ScriptedSource};
+use crate::source::{CounterId, EventRequest, Level, PrivilegeFilter, ScriptedSource};
 
 fn running(value: u64, width: u32, source: &mut ScriptedSource) -> Counter {
     let mut counter =
@@ -31,15 +31,19 @@ fn counted(value: u64, delta: u64, width: u32) -> (u64, bool) {
     let mut counter = running(value, width, &mut source);
     source.add_user(Event::InstRetiredAny, delta);
     let wrapped = counter.sync(width, &mut source);
-    (counter.value, wrapped)
+    (counter.value, wrapped != 0)
 }
 
 fn wrmsr(pmu: &mut Vpmu, index: u32, value: u64) {
-    assert_eq!(pmu.write_msr(index, value, &mut ScriptedSource::new()), WriteOutcome::Done, "{index:#x}");
+    assert_eq!(
+        pmu.write_register(Level::Kernel, index, value, &mut ScriptedSource::new()),
+        WriteOutcome::Done,
+        "{index:#x}"
+    );
 }
 
 fn rdmsr(pmu: &mut Vpmu, index: u32) -> u64 {
-    match pmu.read_msr(index, &mut ScriptedSource::new()).quiet() {
+    match pmu.read_register(Level::Kernel, index, &mut ScriptedSource::new()).quiet() {
         ReadOutcome::Value(value) => value,
         outcome => unreachable!("RDMSR {index:#x}: {outcome:?}"),
     }
@@ -113,7 +117,8 @@ fn counter_writes_extend_or_store() {
             wrmsr(&mut pmu, 0x309, 1 << bit);
             assert_eq!(rdmsr(&mut pmu, 0x309), 1 << bit & mask, "fixed counter, bit {bit}, {width} bits");
             for address in [0x4C1, 0x1900] {
-                let outcome = pmu.write_msr(address, 1 << bit, &mut ScriptedSource::new());
+                let outcome =
+                    pmu.write_register(Level::Kernel, address, 1 << bit, &mut ScriptedSource::new());
                 if bit < u32::from(width) {
                     assert_eq!(outcome, WriteOutcome::Done);
                     assert_eq!([rdmsr(&mut pmu, 0xC1), rdmsr(&mut pmu, address)], [1 << bit; 2]);
@@ -125,10 +130,10 @@ fn counter_writes_extend_or_store() {
     }
 }
 
-/// Bit by bit: a write faults if and only if one of its bits belongs to no field, in every register of every profile.
+/// Bit by bit: a write faults if and only if one of its bits belongs to no field, in every register of every x86 profile.
 #[test]
 fn every_bit_of_every_register_is_refused_or_taken() {
-    for profile in PROFILES {
+    for profile in Architecture::X86_64.profiles() {
         for register in registers(profile.vendor()) {
             for instance in 0..register.instances(profile) {
                 every_bit(profile, register, instance);
@@ -151,7 +156,8 @@ fn every_bit(profile: &Profile, register: &crate::register::Register, instance: 
         let covered = register.reserved == crate::register::Reserved::Ignore
             || register.fields.iter().any(|field| field.mask(profile) >> bit & 1 != 0);
         let old = rdmsr(&mut pmu, index);
-        let outcome = pmu.write_msr(index, old | 1 << bit, &mut ScriptedSource::new()).quiet();
+        let outcome =
+            pmu.write_register(Level::Kernel, index, old | 1 << bit, &mut ScriptedSource::new()).quiet();
         let expected = match register.access {
             Access::ReadOnly => WriteOutcome::Fault(Fault::ReadOnly),
             _ if !covered => WriteOutcome::Fault(Fault::ReservedBits(1 << bit)),
@@ -212,12 +218,15 @@ fn a_merged_pair_carries_between_its_halves() {
                     (0xC001_0202, 0xF_0040_00FF),
                     (0xC001_0200, 0x43_00C0),
                 ] {
-                    assert_eq!(pmu.write_msr(index, value, &mut source), WriteOutcome::Done);
+                    assert_eq!(
+                        pmu.write_register(Level::Kernel, index, value, &mut source),
+                        WriteOutcome::Done
+                    );
                 }
                 source.add_user(Event::ExRetInstr, added);
                 let sum = (u128::from(odd) << 48) + u128::from(even) + u128::from(added);
-                let read =
-                    [0xC001_0201, 0xC001_0203, 0xC000_0300].map(|index| pmu.read_msr(index, &mut source));
+                let read = [0xC001_0201, 0xC001_0203, 0xC000_0300]
+                    .map(|index| pmu.read_register(Level::Kernel, index, &mut source));
                 let overflow = u64::from(sum >> 64 != 0);
                 let expected = [sum as u64, (sum >> 48) as u64 & 0xFFFF, overflow].map(ReadOutcome::Value);
                 assert_eq!(read, expected, "{odd:#x}:{even:#x} + {added}");
@@ -283,20 +292,21 @@ fn a_written_pair_reads_back_after_more_was_counted() {
     let mut source = ScriptedSource::new();
     let mut pmu = Vpmu::new(ICELAKE_SP);
     for (index, value) in [(0x38D, 0x3000), (0x38F, 1 << 48 | 1 << 35)] {
-        assert_eq!(pmu.write_msr(index, value, &mut source), WriteOutcome::Done);
+        assert_eq!(pmu.write_register(Level::Kernel, index, value, &mut source), WriteOutcome::Done);
     }
     for a in 0..=255_u64 {
         for b in (0..=255 - a).step_by(3) {
             let value = a | b << 8 | (255 - a - b) << 16;
             for slots in [1_000_003_u64, 0x1234_5678_9ABC] {
-                assert_eq!(pmu.write_msr(0x30C, slots, &mut source), WriteOutcome::Done);
-                assert_eq!(pmu.write_msr(0x329, value, &mut source), WriteOutcome::Done);
-                assert_eq!(pmu.read_msr(0x329, &mut source), ReadOutcome::Value(value));
+                assert_eq!(pmu.write_register(Level::Kernel, 0x30C, slots, &mut source), WriteOutcome::Done);
+                assert_eq!(pmu.write_register(Level::Kernel, 0x329, value, &mut source), WriteOutcome::Done);
+                assert_eq!(pmu.read_register(Level::Kernel, 0x329, &mut source), ReadOutcome::Value(value));
                 // One more slot makes the register a fraction of the accumulators.
                 let mut fields = [0; ALL_FIELDS];
                 fields[0] = 1;
                 source.add_user_slots(crate::source::TopdownSlots { slots: 1, fields });
-                let ReadOutcome::Value(now) = pmu.read_msr(0x329, &mut source).quiet() else {
+                let ReadOutcome::Value(now) = pmu.read_register(Level::Kernel, 0x329, &mut source).quiet()
+                else {
                     unreachable!()
                 };
                 for n in 0..LEVEL1_FIELDS {

@@ -13,7 +13,7 @@ use core::marker::PhantomData;
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Masks {
     pub(super) instances: u32,
-    /// Bits that a WRMSR may have set.
+    /// Bits that a write may have set.
     pub(super) accepted: u64,
     /// Bits that it stores.
     pub(super) stored: u64,
@@ -48,13 +48,19 @@ impl Masks {
         if located.instance < self.instances { Ok(()) } else { Err(Fault::Absent) }
     }
 
-    /// What the declaration alone decides of a WRMSR; an error is the whole outcome.
+    /// What the declaration alone decides of a write; an error is the whole outcome.
     pub(super) fn check_write(&self, located: &Located, value: u64) -> Result<(), WriteOutcome> {
         self.check_present(located).map_err(WriteOutcome::Fault)?;
         match located.register.access {
             Access::ReadOnly => return Err(WriteOutcome::Fault(Fault::ReadOnly)),
             Access::WritesDropped => return Err(WriteOutcome::Done),
-            Access::ReadWrite | Access::WriteOneToClear | Access::WriteOneToSet => {}
+            Access::ReadWrite
+            | Access::WriteOneToClear
+            | Access::WriteOneToSet
+            | Access::ClearBits
+            | Access::SetBits
+            | Access::WriteOnly => {}
+            Access::Indirect => return Err(WriteOutcome::Fault(Fault::Absent)),
         }
         match value & !self.accepted {
             0 => Ok(()),
@@ -78,7 +84,7 @@ pub(super) struct AllMasks<Id> {
 /// A register instance that has a value of its own.
 pub(super) struct Stateful<Id> {
     /// An address that the profile has.
-    pub(super) msr: u32,
+    pub(super) index: u32,
     pub(super) id: Id,
     pub(super) n: u32,
     register: &'static Register,
@@ -102,7 +108,7 @@ impl<Id: RegisterSet> AllMasks<Id> {
             let known = if owner == id { 0 } else { self.of(owner).instances };
             let register = id.register();
             (known..self.of(id).instances).map(move |n| Stateful {
-                msr: register.index_of(n),
+                index: register.index_of(n),
                 id: owner,
                 n,
                 register,
@@ -111,10 +117,10 @@ impl<Id: RegisterSet> AllMasks<Id> {
     }
 
     /// Every saved value is one that its register can have, and there are no others and no fewer.
-    pub(super) fn check_saved(&self, msrs: &BTreeMap<u32, u64>) -> Result<(), RestoreError> {
+    pub(super) fn check_saved(&self, saved: &BTreeMap<u32, u64>) -> Result<(), RestoreError> {
         let mut count = 0;
-        for Stateful { msr, id, n, register } in self.stateful() {
-            let value = *msrs.get(&msr).ok_or(RestoreError::Missing { msr })?;
+        for Stateful { index, id, n, register } in self.stateful() {
+            let value = *saved.get(&index).ok_or(RestoreError::Missing { index })?;
             match self.of(id).impossible(value) {
                 0 => count += 1,
                 bits => {
@@ -123,10 +129,10 @@ impl<Id: RegisterSet> AllMasks<Id> {
                 }
             }
         }
-        if msrs.len() == count {
+        if saved.len() == count {
             return Ok(());
         }
-        let stray = msrs.keys().copied().find(|&msr| self.stateful().all(|known| known.msr != msr));
-        Err(RestoreError::Stray { msr: stray.unwrap_or_default() })
+        let stray = saved.keys().copied().find(|&index| self.stateful().all(|known| known.index != index));
+        Err(RestoreError::Stray { index: stray.unwrap_or_default() })
     }
 }

@@ -8,6 +8,7 @@
 //! | `mod.rs` | the one interface |
 //! | `intel/` | Intel's registers |
 //! | `amd/` | AMD's registers |
+//! | `arm/` | Arm's PMUv3, with Falkor's matrix |
 //! | `masks.rs` | what the register declarations say for a profile |
 //! | `counter.rs` | one counter |
 //! | `ledger.rs` | what was counted over time |
@@ -15,6 +16,7 @@
 //! | `pmi.rs` | requests for an interrupt |
 
 mod amd;
+mod arm;
 mod counter;
 mod intel;
 mod ledger;
@@ -30,11 +32,12 @@ pub use pmi::{Answer, PmiRequests};
 use crate::lbr::{BranchFilter, BranchRecord};
 use crate::profile::{MAX_FIXED, MAX_GP, PmuKind, Profile};
 use crate::register::{RegisterId, is_pmu_register, locate};
-use crate::source::CountsSource;
 pub use crate::source::{Active, CounterId};
+use crate::source::{CountsSource, Level};
 use crate::state::{RestoreError, VpmuState};
 use alloc::boxed::Box;
 use amd::Amd;
+use arm::Arm;
 use intel::Intel;
 
 /// The virtual PMU of one vCPU.
@@ -51,6 +54,7 @@ pub struct Vpmu {
 enum Machine {
     Intel(Box<Intel>),
     Amd(Box<Amd>),
+    Arm(Box<Arm>),
 }
 
 /// The same call on whichever machine there is.
@@ -59,6 +63,7 @@ macro_rules! each {
         match $machine {
             Machine::Intel($own) => $call,
             Machine::Amd($own) => $call,
+            Machine::Arm($own) => $call,
         }
     };
 }
@@ -78,6 +83,7 @@ impl Vpmu {
         let machine = match profile.pmu.clone() {
             PmuKind::Intel(pmu) => Machine::Intel(Box::new(Intel::new(profile, pmu))),
             PmuKind::Amd(pmu) => Machine::Amd(Box::new(Amd::new(profile, pmu))),
+            PmuKind::Arm(pmu) => Machine::Arm(Box::new(Arm::new(profile, pmu))),
         };
         Self { machine }
     }
@@ -88,47 +94,79 @@ impl Vpmu {
         each!(&self.machine, own => own.profile())
     }
 
-    /// RESET: every register returns to its reset value. The ledger stays.
+    /// RESET (of an Arm CPU a warm reset): every register returns to its reset value. The ledger stays. The interrupt
+    /// line goes low; no answer says so.
     pub fn reset(&mut self, source: &mut dyn CountsSource) {
         each!(&mut self.machine, own => own.reset(source));
     }
 
-    /// Executes RDMSR.
-    pub fn read_msr(&mut self, index: u32, source: &mut dyn CountsSource) -> Answer<ReadOutcome> {
-        let located = locate(self.profile().vendor(), index).map(|located| (located.register.id, located));
+    /// Reads a register: RDMSR by MSR index, or MRS by the [encoding](crate::register::arm::encoding) of a system
+    /// register.
+    pub fn read_register(
+        &mut self,
+        level: Level,
+        index: u32,
+        source: &mut dyn CountsSource,
+    ) -> Answer<ReadOutcome> {
+        let vendor = self.profile().vendor();
+        let located = locate(vendor, index).map(|located| (located.register.id, located));
         let outcome = match (&mut self.machine, located) {
+            (Machine::Arm(own), Some((RegisterId::Arm(id), located))) => own.read(level, id, located, source),
+            (Machine::Intel(_) | Machine::Amd(_), Some(_)) if level == Level::User => {
+                ReadOutcome::Fault(Fault::Privilege)
+            }
             (Machine::Intel(own), Some((RegisterId::Intel(id), located))) => {
                 own.read_msr(id, located, source)
             }
             (Machine::Amd(own), Some((RegisterId::Amd(id), located))) => own.read_msr(id, located, source),
-            _ if is_pmu_register(index) => ReadOutcome::Fault(Fault::Absent),
+            _ if is_pmu_register(vendor.architecture(), index) => ReadOutcome::Fault(Fault::Absent),
             _ => ReadOutcome::NotHandled,
         };
         self.answer(outcome)
     }
 
-    /// Executes WRMSR. On a fault nothing has changed.
-    pub fn write_msr(
+    /// Writes a register: WRMSR by MSR index, or MSR by the [encoding](crate::register::arm::encoding) of a system
+    /// register. On a fault nothing has changed.
+    pub fn write_register(
         &mut self,
+        level: Level,
         index: u32,
         value: u64,
         source: &mut dyn CountsSource,
     ) -> Answer<WriteOutcome> {
-        let located = locate(self.profile().vendor(), index).map(|located| (located.register.id, located));
+        let vendor = self.profile().vendor();
+        let located = locate(vendor, index).map(|located| (located.register.id, located));
         let outcome = match (&mut self.machine, located) {
+            (Machine::Arm(own), Some((RegisterId::Arm(id), located))) => {
+                own.write(level, id, located, value, source)
+            }
+            (Machine::Intel(_) | Machine::Amd(_), Some(_)) if level == Level::User => {
+                WriteOutcome::Fault(Fault::Privilege)
+            }
             (Machine::Intel(own), Some((RegisterId::Intel(id), located))) => {
                 own.write_msr(id, located, value, source)
             }
             (Machine::Amd(own), Some((RegisterId::Amd(id), located))) => {
                 own.write_msr(id, located, value, source)
             }
-            _ if is_pmu_register(index) => WriteOutcome::Fault(Fault::Absent),
+            _ if is_pmu_register(vendor.architecture(), index) => WriteOutcome::Fault(Fault::Absent),
             _ => WriteOutcome::NotHandled,
         };
         self.answer(outcome)
     }
 
-    /// Executes RDPMC.
+    /// The level of an Arm CPU's PMU interrupt (PMUIRQ) as of the last update of the counters. Operations tell in their
+    /// answers where they change it, but for [`reset`](Self::reset) and [`restore`](Self::restore): ask after those.
+    /// Always low for CPUs that request PMIs.
+    #[must_use]
+    pub fn interrupt_line(&self) -> bool {
+        match &self.machine {
+            Machine::Intel(_) | Machine::Amd(_) => false,
+            Machine::Arm(own) => own.interrupt_line(),
+        }
+    }
+
+    /// Executes RDPMC, which x86 CPUs have.
     ///
     /// `ecx` is ECX as the guest set it (RCX bits 63:32 is ignored by the CPU).
     pub fn rdpmc(
@@ -138,7 +176,11 @@ impl Vpmu {
         source: &mut dyn CountsSource,
     ) -> Answer<ReadOutcome> {
         let outcome = if context.allowed() {
-            each!(&mut self.machine, own => own.rdpmc(ecx, source))
+            match &mut self.machine {
+                Machine::Intel(own) => own.rdpmc(ecx, source),
+                Machine::Amd(own) => own.rdpmc(ecx, source),
+                Machine::Arm(_) => ReadOutcome::Fault(Fault::RdpmcIndex(ecx)),
+            }
         } else {
             ReadOutcome::Fault(Fault::RdpmcPrivilege)
         };
@@ -147,7 +189,7 @@ impl Vpmu {
 
     /// The outcome of an operation, with the PMI that it requests.
     fn answer<T>(&mut self, outcome: T) -> Answer<T> {
-        Answer::new(outcome, PmiRequests::of(each!(&mut self.machine, own => own.take_pmi())))
+        Answer::new(outcome, each!(&mut self.machine, own => own.take_requests()))
     }
 
     /// Brings every counter up to date and handles overflows.
@@ -160,11 +202,12 @@ impl Vpmu {
 
     /// The running counters, as of the last update.
     pub fn active(&self) -> impl Iterator<Item = Active> + '_ {
-        let (intel, amd) = match &self.machine {
-            Machine::Intel(own) => (Some(own.active()), None),
-            Machine::Amd(own) => (None, Some(own.active())),
+        let (intel, amd, arm) = match &self.machine {
+            Machine::Intel(own) => (Some(own.active()), None, None),
+            Machine::Amd(own) => (None, Some(own.active()), None),
+            Machine::Arm(own) => (None, None, Some(own.active())),
         };
-        intel.into_iter().flatten().chain(amd.into_iter().flatten())
+        intel.into_iter().flatten().chain(amd.into_iter().flatten()).chain(arm.into_iter().flatten())
     }
 
     /// Which branches are being recorded now. Only register writes, overflows,
@@ -204,7 +247,7 @@ impl Vpmu {
     pub fn lbr_component_words(&self) -> usize {
         match &self.machine {
             Machine::Intel(own) => own.lbr_component_words(),
-            Machine::Amd(_) => 0,
+            Machine::Amd(_) | Machine::Arm(_) => 0,
         }
     }
 
@@ -225,7 +268,7 @@ impl Vpmu {
     pub fn restore_lbr_component(&mut self, words: Option<&[u64; LBR_COMPONENT_WORDS]>) -> Result<(), Fault> {
         match &mut self.machine {
             Machine::Intel(own) => own.restore_lbr_component(words),
-            Machine::Amd(_) => Err(Fault::Absent),
+            Machine::Amd(_) | Machine::Arm(_) => Err(Fault::Absent),
         }
     }
 
@@ -244,7 +287,7 @@ impl Vpmu {
         match &mut self.machine {
             Machine::Intel(own) => own.skip_branches(count),
             // Software cannot see where in the ring the newest record is.
-            Machine::Amd(_) => {}
+            Machine::Amd(_) | Machine::Arm(_) => {}
         }
     }
 

@@ -1,36 +1,49 @@
 //! What an access ends in.
 
-/// Answer to RDMSR or RDPMC.
+/// Answer to a read: RDMSR or RDPMC, MRS on an Arm CPU.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReadOutcome {
-    /// The instruction completes with this value in EDX:EAX.
+    /// The instruction completes with this value, in EDX:EAX or Xt.
     Value(u64),
-    /// The guest gets #GP(0).
+    /// The guest gets an exception.
     Fault(Fault),
     /// Not a PMU register: the embedder decides.
     NotHandled,
 }
 
-/// Answer to WRMSR.
+/// Answer to a write: WRMSR, MSR on an Arm CPU.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WriteOutcome {
     /// The instruction completes.
     Done,
-    /// The guest gets #GP(0); nothing has changed.
+    /// The guest gets an exception; nothing has changed.
     Fault(Fault),
     /// Not a PMU register: the embedder decides.
     NotHandled,
 }
 
-/// Why an access raises #GP(0). The guest sees no difference; traces and people do.
+/// Why an access raises an exception.
+///
+/// On an x86 CPU it is #GP(0) for all of them. On an Arm CPU [`Fault::Trapped`] is taken to EL1 as a trapped system
+/// register access (exception class 0x18); for all others the instruction is UNDEFINED (exception class 0). Otherwise
+/// the guest sees no difference; traces and people do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Fault {
     /// The profile does not have this register or instance.
     #[error("this CPU has no such register")]
     Absent,
-    /// WRMSR of a read-only register.
+    /// A write of a read-only register.
     #[error("the register is read-only")]
     ReadOnly,
+    /// A read of a write-only register.
+    #[error("the register is write-only")]
+    WriteOnly,
+    /// The register cannot be accessed at this privilege level, or not in this way.
+    #[error("no access at this privilege level")]
+    Privilege,
+    /// PMUSERENR_EL0 does not let EL0 access the register.
+    #[error("PMUSERENR_EL0 does not allow it at EL0")]
+    Trapped,
     /// WRMSR set reserved bits.
     #[error("reserved bits {0:#x} are set")]
     ReservedBits(u64),

@@ -1,9 +1,12 @@
-//! Requests for a performance-monitoring interrupt, on their way to the local APIC.
+//! Requests for a performance-monitoring interrupt, on their way to the interrupt controller.
 
 use core::ops::AddAssign;
 
-/// Performance-monitoring interrupts (PMIs) that the vPMU has requested, each to be delivered once through the local
-/// APIC's LVTPC.
+/// What the vPMU asks of the interrupt controller.
+///
+/// An x86 CPU's requests performance-monitoring interrupts (PMIs), each to be delivered once through the local APIC's
+/// LVTPC: [`deliver`](Self::deliver). An Arm CPU's has an interrupt line, which stays high until software clears the
+/// overflow flag; here is its level where an operation has changed it: [`line`](Self::line).
 ///
 /// ```compile_fail
 /// #![deny(unused_must_use)]
@@ -15,31 +18,47 @@ use core::ops::AddAssign;
 /// ```
 #[must_use = "a PMI that is not delivered is lost"]
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct PmiRequests(u32);
+pub struct PmiRequests {
+    count: u32,
+    line: Option<bool>,
+}
 
 impl PmiRequests {
     /// None.
-    pub const NONE: Self = Self(0);
+    pub const NONE: Self = Self { count: 0, line: None };
 
+    /// A PMI if one is requested.
     pub(super) fn of(requested: bool) -> Self {
-        Self(requested.into())
+        Self { count: requested.into(), line: None }
     }
 
-    /// How many there are.
+    /// The level of the interrupt line if it has changed.
+    pub(super) fn of_line(line: Option<bool>) -> Self {
+        Self { count: 0, line }
+    }
+
+    /// How many PMIs there are; always 0 for a CPU with an interrupt line.
     #[must_use]
     pub fn count(&self) -> u32 {
-        self.0
+        self.count
     }
 
-    /// Calls `raise` for each: it applies LVTPC.
+    /// The new level of the interrupt line, `None` where it stays as it is; always `None` for a CPU that requests PMIs.
+    #[must_use]
+    pub fn line(&self) -> Option<bool> {
+        self.line
+    }
+
+    /// Calls `raise` for each PMI: it applies LVTPC. For CPUs that request PMIs; others have a [`line`](Self::line).
     pub fn deliver(self, raise: impl FnMut()) {
-        core::iter::repeat_with(raise).take(self.0 as usize).for_each(drop);
+        core::iter::repeat_with(raise).take(self.count as usize).for_each(drop);
     }
 }
 
 impl AddAssign for PmiRequests {
     fn add_assign(&mut self, more: Self) {
-        self.0 += more.0;
+        self.count += more.count;
+        self.line = more.line.or(self.line);
     }
 }
 
@@ -83,7 +102,7 @@ impl<T> Answer<T> {
 #[cfg(test)]
 impl PartialEq<crate::ReadOutcome> for Answer<crate::ReadOutcome> {
     fn eq(&self, other: &crate::ReadOutcome) -> bool {
-        (&self.outcome, self.pmis.0) == (other, 0)
+        (&self.outcome, &self.pmis) == (other, &PmiRequests::NONE)
     }
 }
 
@@ -91,6 +110,6 @@ impl PartialEq<crate::ReadOutcome> for Answer<crate::ReadOutcome> {
 #[cfg(test)]
 impl PartialEq<crate::WriteOutcome> for Answer<crate::WriteOutcome> {
     fn eq(&self, other: &crate::WriteOutcome) -> bool {
-        (&self.outcome, self.pmis.0) == (other, 0)
+        (&self.outcome, &self.pmis) == (other, &PmiRequests::NONE)
     }
 }

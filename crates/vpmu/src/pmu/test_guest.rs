@@ -4,7 +4,7 @@ use crate::pmu::{Fault, RdpmcContext};
 use crate::profile::Profile;
 use crate::source::ScriptedSource;
 use crate::state::VpmuState;
-use crate::{Answer, ReadOutcome, Vpmu, WriteOutcome};
+use crate::{Answer, Level, ReadOutcome, Vpmu, WriteOutcome};
 
 pub(crate) struct Guest {
     pub(crate) pmu: Vpmu,
@@ -37,12 +37,12 @@ impl Guest {
     }
 
     pub(crate) fn wrmsr(&mut self, index: u32, value: u64) {
-        let answer = self.pmu.write_msr(index, value, &mut self.source);
+        let answer = self.pmu.write_register(Level::Kernel, index, value, &mut self.source);
         assert_eq!(self.note(answer), WriteOutcome::Done, "{index:#x}={value:#x}");
     }
 
     pub(crate) fn fault(&mut self, index: u32, value: u64) -> Fault {
-        let answer = self.pmu.write_msr(index, value, &mut self.source);
+        let answer = self.pmu.write_register(Level::Kernel, index, value, &mut self.source);
         match self.note(answer) {
             WriteOutcome::Fault(fault) => fault,
             other => panic!("wrmsr {index:#x} = {value:#x}: {other:?}"),
@@ -50,7 +50,7 @@ impl Guest {
     }
 
     pub(crate) fn rdmsr(&mut self, index: u32) -> u64 {
-        let answer = self.pmu.read_msr(index, &mut self.source);
+        let answer = self.pmu.read_register(Level::Kernel, index, &mut self.source);
         match self.note(answer) {
             ReadOutcome::Value(value) => value,
             other => panic!("rdmsr {index:#x}: {other:?}"),

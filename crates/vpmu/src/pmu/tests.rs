@@ -8,7 +8,7 @@ use crate::profile::{ICELAKE_SP, Profile, SAPPHIRE_RAPIDS, SKYLAKE_SP};
 use crate::register::intel::PerfCapabilities;
 use crate::source::TopdownSlots;
 use crate::state::VpmuState;
-use crate::{ReadOutcome, Vpmu};
+use crate::{Level, ReadOutcome, Vpmu};
 use alloc::vec::Vec;
 
 const WIDTH_MASK: u64 = (1 << 48) - 1;
@@ -208,7 +208,10 @@ fn version_2_has_no_version_4_registers() {
     let old = ICELAKE_SP.with_intel(|pmu| pmu.version = 2);
     let mut guest = Guest::on(&old);
     assert_eq!(guest.fault(0x391, 0), Fault::Absent);
-    assert_eq!(guest.pmu.read_msr(0x392, &mut guest.source), ReadOutcome::Fault(Fault::Absent));
+    assert_eq!(
+        guest.pmu.read_register(Level::Kernel, 0x392, &mut guest.source),
+        ReadOutcome::Fault(Fault::Absent)
+    );
     assert_eq!(guest.fault(STATUS_RESET, 1 << 59), Fault::ReservedBits(1 << 59));
 }
 
@@ -503,7 +506,10 @@ mod state {
         guest.wrmsr(0x186, INSTRUCTIONS | INT);
         guest.run(1);
         let state = guest.save();
-        assert_eq!((state.msrs[&0xC1], state.msrs.get(&GLOBAL_STATUS), guest.take_pmi()), (0, None, true));
+        assert_eq!(
+            (state.registers[&0xC1], state.registers.get(&GLOBAL_STATUS), guest.take_pmi()),
+            (0, None, true)
+        );
         assert_eq!(guest.pmu.restore(&state, &mut guest.source), Ok(()));
     }
 
@@ -525,22 +531,22 @@ mod state {
         });
         bad.push({
             let mut amd = Guest::on(&crate::profile::ZEN4);
-            let VpmuState { msrs, .. } = amd.save();
-            VpmuState { msrs, ..good.clone() }
+            let VpmuState { registers, .. } = amd.save();
+            VpmuState { registers, ..good.clone() }
         });
         bad.push({
             let mut state = good.clone();
-            state.msrs.insert(0xC4, 1 << 48);
+            state.registers.insert(0xC4, 1 << 48);
             state
         });
         bad.push({
             let mut state = good.clone();
-            state.msrs.insert(GLOBAL_CTRL, 1 << 20);
+            state.registers.insert(GLOBAL_CTRL, 1 << 20);
             state
         });
         bad.push({
             let mut state = good.clone();
-            state.msrs.insert(0x1A0, 0);
+            state.registers.insert(0x1A0, 0);
             state
         });
         bad.push({

@@ -69,7 +69,7 @@ mod tests {
     use crate::profile::{PROFILES, Vendor};
     use crate::register::{Access, Located, registers};
     use crate::source::ScriptedSource;
-    use crate::{ReadOutcome, Vpmu, WriteOutcome};
+    use crate::{Level, ReadOutcome, Vpmu, WriteOutcome};
 
     /// A plain register is its declaration: nothing else names it, and it can be written, read, saved, restored and
     /// reset.
@@ -88,7 +88,7 @@ mod tests {
                 let name = register.instance_name(n);
                 let msr = register.index_of(n);
                 let mut pmu = Vpmu::new((*profile).clone());
-                let fresh = pmu.read_msr(msr, &mut source).quiet();
+                let fresh = pmu.read_register(Level::Kernel, msr, &mut source).quiet();
                 assert_eq!(
                     fresh,
                     ReadOutcome::Value((register.reset)(profile)),
@@ -97,29 +97,34 @@ mod tests {
                 );
                 let value = register.stored(profile) & 0x7FFF_FFFF_FFFF | (register.reset)(profile);
                 assert_eq!(
-                    pmu.write_msr(msr, value, &mut source),
+                    pmu.write_register(Level::Kernel, msr, value, &mut source),
                     WriteOutcome::Done,
                     "{name} of {}",
                     profile.name
                 );
                 assert_eq!(
-                    pmu.read_msr(msr, &mut source),
+                    pmu.read_register(Level::Kernel, msr, &mut source),
                     ReadOutcome::Value(value),
                     "{name} of {}",
                     profile.name
                 );
                 let state = pmu.save(&mut source).quiet();
-                assert!(state.msrs.values().any(|&saved| saved == value), "{name} of {}", profile.name);
+                assert!(state.registers.values().any(|&saved| saved == value), "{name} of {}", profile.name);
                 let mut restored = Vpmu::new((*profile).clone());
                 assert_eq!(restored.restore(&state, &mut source), Ok(()), "{name} of {}", profile.name);
                 assert_eq!(
-                    restored.read_msr(msr, &mut source),
+                    restored.read_register(Level::Kernel, msr, &mut source),
                     ReadOutcome::Value(value),
                     "{name} of {}",
                     profile.name
                 );
                 restored.reset(&mut source);
-                assert_eq!(restored.read_msr(msr, &mut source), fresh, "{name} of {}", profile.name);
+                assert_eq!(
+                    restored.read_register(Level::Kernel, msr, &mut source),
+                    fresh,
+                    "{name} of {}",
+                    profile.name
+                );
                 tried += 1;
             }
         }

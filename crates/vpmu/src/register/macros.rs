@@ -1,4 +1,4 @@
-//! The declaration syntax of [`super::intel`] and [`super::amd`].
+//! The declaration syntax of [`super::intel`], [`super::amd`] and [`super::arm`].
 //!
 //! One line per field gives the typed accessors, the mask and the [`super::Field`] that checks and decoding use:
 //!
@@ -22,6 +22,8 @@
 //! held by counter     by something that behaves, which knows its value: counter, stack (of branch records)
 //! held by none        computed, or without a value of its own
 //! reset |profile| …   the value after RESET, if it is not 0
+//! user Enabled        when EL0 may access it (Arm); without it, never
+//! like Other;         in place of the braces: the fields are those of another register
 //! ```
 
 macro_rules! field_decl {
@@ -133,11 +135,11 @@ macro_rules! field_accessor {
 macro_rules! registers {
     ($vendor:ident: $(
         $(#[doc = $doc:literal])+
-        $id:ident = $name:literal @ $base:literal, $repeat:ident x $span:literal $(step $step:literal)?, if $when:ident,
-            $access:ident, reserved $reserved:ident
+        $id:ident = $name:literal @ $base:expr, $repeat:ident x $span:literal $(step $step:expr)?, if $when:ident,
+            $access:ident $(, user $user:ident)?, reserved $reserved:ident
             $(, same as $same:ident)? $(, held by $holder:ident)? $(, reset $reset:expr)?, source $source:literal $({
             $($kind:ident $field:ident $args:tt $(if $fwhen:ident)? $(, $write:ident)? = $fname:literal, $fdoc:literal;)*
-        })? $(as $other:ident;)?
+        })? $(as $other:ident;)? $(like $like:ident;)?
     )*) => {
         /// Identifies a register of [`REGISTERS`].
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -179,8 +181,10 @@ macro_rules! registers {
             pub struct $id(pub u64);
 
             impl $id {
-                /// MSR index of instance 0.
-                pub const MSR: u32 = $base;
+                /// MSR index of instance 0; of an Arm CPU the encoding.
+                pub const INDEX: u32 = $base;
+                /// Distance of two instances' addresses.
+                pub const STEP: u32 = registers!(@step $($step)?);
 
                 const HOLDER: Holder = registers!(@holder $($holder)? $(@$same)? $(@$other)?);
 
@@ -201,6 +205,7 @@ macro_rules! registers {
                         },)*
                     ])?
                     $($other::FIELDS)?
+                    $($like::FIELDS)?
                 };
 
                 $($(field_accessor!($kind $field $args $fdoc);)*)?
@@ -210,7 +215,7 @@ macro_rules! registers {
         )*
 
         /// Number of registers.
-        pub const COUNT: usize = [$($id::MSR),*].len();
+        pub const COUNT: usize = [$($id::INDEX),*].len();
 
         /// Every register, in order of declaration.
         pub static REGISTERS: &[Register] = &[
@@ -220,11 +225,12 @@ macro_rules! registers {
                 doc: concat!($($doc),+),
                 source: $source,
                 base: $base,
-                step: registers!(@step $($step)?),
+                step: $id::STEP,
                 repeat: registers!(@repeat $repeat),
                 span: $span,
                 when: When::$when,
                 access: Access::$access,
+                user: registers!(@user $($user)?),
                 reserved: Reserved::$reserved,
                 holder: $id::HOLDER,
                 slot: words_before(&WORDS, RegisterId::$id.owner() as usize),
@@ -251,6 +257,8 @@ macro_rules! registers {
         }
     };
     (@typed $id:ident $elsewhere:ident) => {};
+    (@user) => { super::UserAccess::Never };
+    (@user $user:ident) => { super::UserAccess::$user };
     (@holder) => { Holder::Bank };
     (@holder @$other:ident) => { $other::HOLDER };
     (@holder counter) => { Holder::Counter };
@@ -262,8 +270,9 @@ macro_rules! registers {
     (@repeat gp) => { Repeat::PerGp { stride: 0 } };
     (@repeat fixed) => { Repeat::PerFixed { stride: 0 } };
     (@repeat lbr) => { Repeat::PerLbr };
+    (@repeat region) => { Repeat::PerRegion };
     (@step) => { 1 };
-    (@step $step:literal) => { $step };
+    (@step $step:expr) => { $step };
 }
 
 pub(super) use {field_accessor, field_decl, registers};

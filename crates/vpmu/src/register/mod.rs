@@ -3,9 +3,11 @@
 //! A [`Register`] is data: address, instances, access kind and fields. Access checks
 //! ([`Register::reserved`], [`Register::stored`]), decoding ([`crate::decode`]), the list of MSRs
 //! that a VMM has to trap ([`Profile::trapped_ranges`]) and the register documentation are computed from it.
-//! The declarations are in [`intel`] and [`amd`]; an MSR index may stand for a register of each vendor.
+//! The declarations are in [`intel`], [`amd`] and [`arm`]; an MSR index may stand for a register of each vendor of x86
+//! CPUs.
 
 pub mod amd;
+pub mod arm;
 pub(crate) mod bank;
 pub mod intel;
 mod macros;
@@ -16,7 +18,7 @@ pub use trapped::{FilterRange, MsrRange, filter_ranges, trapped_ranges};
 
 use crate::bits::bit;
 pub use crate::bits::low_bits;
-use crate::profile::{AmdPmu, IntelPmu, LbrKind, PmuKind, Profile, Vendor};
+use crate::profile::{AmdPmu, Architecture, ArmPmu, IntelPmu, LbrKind, PmuKind, Profile, Vendor};
 
 /// Identifies a register.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -25,6 +27,20 @@ pub enum RegisterId {
     Intel(intel::RegisterId),
     /// One of AMD's.
     Amd(amd::RegisterId),
+    /// One of Arm's, or Falkor's.
+    Arm(arm::RegisterId),
+}
+
+impl RegisterId {
+    /// Whose register it is.
+    #[must_use]
+    pub const fn vendor(self) -> Vendor {
+        match self {
+            Self::Intel(_) => Vendor::Intel,
+            Self::Amd(_) => Vendor::Amd,
+            Self::Arm(_) => Vendor::Qualcomm,
+        }
+    }
 }
 
 /// A condition under which a register or a field exists.
@@ -86,6 +102,14 @@ pub enum When {
     BusLockTrap,
     /// AMD: the branch record stack, CPUID.8000_0022H:EAX bit 1.
     LbrExtV2,
+    /// Arm: PMUv3 of Armv8.1 on, with event numbers of 16 bits.
+    EventNumbers16,
+    /// Arm: AArch32 is there, so that PMCR_EL0.LC can be 0.
+    Aarch32,
+    /// Arm: AArch64 only.
+    NoAarch32,
+    /// Falkor's matrix of events.
+    Matrix,
     /// Not offered by any profile yet: the MSR is known, and faults.
     Never,
 }
@@ -97,6 +121,18 @@ impl When {
         match &profile.pmu {
             PmuKind::Intel(pmu) => self.holds_on_intel(profile.lbr, pmu),
             PmuKind::Amd(pmu) => self.holds_on_amd(profile.lbr, pmu),
+            PmuKind::Arm(pmu) => self.holds_on_arm(pmu),
+        }
+    }
+
+    fn holds_on_arm(self, pmu: &ArmPmu) -> bool {
+        match self {
+            Self::Always => true,
+            Self::EventNumbers16 => pmu.version >= 4,
+            Self::Aarch32 => pmu.aarch32,
+            Self::NoAarch32 => !pmu.aarch32,
+            Self::Matrix => pmu.matrix,
+            _ => false,
         }
     }
 
@@ -147,6 +183,10 @@ impl When {
             | Self::PinControl
             | Self::BusLockTrap
             | Self::LbrExtV2
+            | Self::EventNumbers16
+            | Self::Aarch32
+            | Self::NoAarch32
+            | Self::Matrix
             | Self::Never => false,
         }
     }
@@ -169,6 +209,8 @@ pub enum Repeat {
     },
     /// For each branch record; registers only.
     PerLbr,
+    /// For each region of Falkor's matrix; registers only.
+    PerRegion,
 }
 
 impl Repeat {
@@ -180,12 +222,13 @@ impl Repeat {
             Self::PerGp { .. } => u32::from(profile.gp_counters),
             Self::PerFixed { .. } => u32::from(profile.fixed_counters()),
             Self::PerLbr => profile.lbr.max_depth() as u32,
+            Self::PerRegion => arm::REGIONS,
         }
     }
 
     fn stride(self) -> u32 {
         match self {
-            Self::Once | Self::PerLbr => 0,
+            Self::Once | Self::PerLbr | Self::PerRegion => 0,
             Self::PerGp { stride } | Self::PerFixed { stride } => u32::from(stride),
         }
     }
@@ -224,7 +267,7 @@ pub enum OnWrite {
 /// A field of a register.
 #[derive(Debug, Clone, Copy)]
 pub struct Field {
-    /// Name in the SDM's spelling; `{n}` stands for the repetition.
+    /// Name in the manual's spelling; `{n}` stands for the repetition.
     pub name: &'static str,
     /// One line of explanation.
     pub doc: &'static str,
@@ -285,6 +328,36 @@ pub enum Access {
     WriteOneToClear,
     /// Each written 1 sets a status bit; reads as 0.
     WriteOneToSet,
+    /// Each written 1 clears a bit; reads all bits.
+    ClearBits,
+    /// Each written 1 sets a bit; reads all bits.
+    SetBits,
+    /// A read raises an exception.
+    WriteOnly,
+    /// None: it is reached through another register. The address is its name in saved states.
+    Indirect,
+}
+
+/// When EL0 may access a register of an Arm CPU. Where it may not, PMUSERENR_EL0's registers trap to EL1, and others are
+/// UNDEFINED.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum UserAccess {
+    /// Never, as all registers of x86 CPUs at CPL > 0.
+    Never,
+    /// PMUSERENR_EL0.EN.
+    Enabled,
+    /// PMUSERENR_EL0.EN or SW.
+    SoftwareIncrement,
+    /// PMUSERENR_EL0.EN; to read also CR.
+    CycleCounter,
+    /// PMUSERENR_EL0.EN; to read also ER.
+    EventCounter,
+    /// PMUSERENR_EL0.EN or ER.
+    Select,
+    /// Reads always, writes never.
+    Read,
+    /// PMACTLR_EL0.UEN.
+    Matrix,
 }
 
 /// What happens to written bits that no field covers.
@@ -314,13 +387,13 @@ pub enum Holder {
 pub struct Register {
     /// Which one.
     pub id: RegisterId,
-    /// Name in the SDM's spelling; `{n}` stands for the instance.
+    /// Name in the manual's spelling; `{n}` stands for the instance.
     pub name: &'static str,
     /// One line of explanation.
     pub doc: &'static str,
     /// Where the facts come from.
     pub source: &'static str,
-    /// MSR index of instance 0.
+    /// MSR index of instance 0; of an Arm CPU the [encoding](arm::encoding).
     pub base: u32,
     /// Distance of two instances' addresses.
     pub step: u32,
@@ -332,6 +405,8 @@ pub struct Register {
     pub when: When,
     /// Access kind.
     pub access: Access,
+    /// When EL0 may access it.
+    pub user: UserAccess,
     /// What happens to uncovered bits.
     pub reserved: Reserved,
     /// Where its value is.
@@ -351,7 +426,7 @@ impl Register {
         if self.when.holds(profile) { self.repeat.count(profile).min(self.span) } else { 0 }
     }
 
-    /// Bits that a WRMSR may have set without raising #GP.
+    /// Bits that a write may have set without raising an exception.
     #[must_use]
     pub fn accepted(&self, profile: &Profile) -> u64 {
         match self.reserved {
@@ -360,7 +435,7 @@ impl Register {
         }
     }
 
-    /// Bits that raise #GP when written as 1.
+    /// Bits that raise an exception when written as 1.
     #[must_use]
     pub fn reserved(&self, profile: &Profile) -> u64 {
         !self.accepted(profile)
@@ -376,13 +451,13 @@ impl Register {
             .fold(0, |all, mask| all | mask)
     }
 
-    /// Bits that a WRMSR stores.
+    /// Bits that a write stores.
     #[must_use]
     pub fn stored(&self, profile: &Profile) -> u64 {
         self.bits(OnWrite::Store, profile)
     }
 
-    /// MSR index of an instance.
+    /// MSR index or encoding of an instance.
     #[must_use]
     pub const fn index_of(&self, instance: u32) -> u32 {
         self.base + self.step * instance
@@ -401,7 +476,7 @@ pub fn numbered(name: &str, n: u32) -> alloc::string::String {
     name.replace("{n}", &alloc::format!("{n}"))
 }
 
-/// An MSR index resolved to a register and its instance.
+/// An MSR index or encoding resolved to a register and its instance.
 #[derive(Debug, Clone, Copy)]
 pub struct Located {
     /// The register.
@@ -414,11 +489,7 @@ impl Located {
     /// True when `profile` has this instance.
     #[must_use]
     pub fn exists_in(&self, profile: &Profile) -> bool {
-        let own = match self.register.id {
-            RegisterId::Intel(_) => Vendor::Intel,
-            RegisterId::Amd(_) => Vendor::Amd,
-        };
-        own == profile.vendor() && self.instance < self.register.instances(profile)
+        self.register.id.vendor() == profile.vendor() && self.instance < self.register.instances(profile)
     }
 }
 
@@ -428,10 +499,11 @@ pub fn registers(vendor: Vendor) -> &'static [Register] {
     match vendor {
         Vendor::Intel => intel::REGISTERS,
         Vendor::Amd => amd::REGISTERS,
+        Vendor::Qualcomm => arm::REGISTERS,
     }
 }
 
-/// The register of a vendor that an MSR index belongs to, if it is one of the PMU's.
+/// The register of a vendor that an MSR index or encoding belongs to, if it is one of the PMU's.
 #[must_use]
 pub fn locate(vendor: Vendor, index: u32) -> Option<Located> {
     registers(vendor).iter().find_map(|register| {
@@ -441,10 +513,10 @@ pub fn locate(vendor: Vendor, index: u32) -> Option<Located> {
     })
 }
 
-/// True when the MSR index belongs to a PMU register of any vendor.
+/// True when the index belongs to a PMU register of any vendor of such CPUs.
 #[must_use]
-pub fn is_pmu_register(index: u32) -> bool {
-    Vendor::ALL.into_iter().any(|vendor| locate(vendor, index).is_some())
+pub fn is_pmu_register(architecture: Architecture, index: u32) -> bool {
+    Vendor::of(architecture).any(|vendor| locate(vendor, index).is_some())
 }
 
 /// The MSR of the counter that an RDPMC index reads; `None` for an index that no CPU of this vendor has.
@@ -452,10 +524,12 @@ pub fn is_pmu_register(index: u32) -> bool {
 pub fn rdpmc_msr(vendor: Vendor, ecx: u32) -> Option<u32> {
     use intel::{FixedCtr, PerfMetrics, Pmc, RegisterId as Intel};
     let (id, first, step, index) = match (vendor, ecx >> 16) {
-        (Vendor::Intel, 0x0000) => (RegisterId::Intel(Intel::Pmc), Pmc::MSR, 1, ecx & 0xFFFF),
-        (Vendor::Intel, 0x4000) => (RegisterId::Intel(Intel::FixedCtr), FixedCtr::MSR, 1, ecx & 0xFFFF),
-        (Vendor::Intel, 0x2000) => (RegisterId::Intel(Intel::PerfMetrics), PerfMetrics::MSR, 1, ecx & 0xFFFF),
-        (Vendor::Amd, 0) => (RegisterId::Amd(amd::RegisterId::PerfCtr), amd::PerfCtr::MSR, 2, ecx),
+        (Vendor::Intel, 0x0000) => (RegisterId::Intel(Intel::Pmc), Pmc::INDEX, 1, ecx & 0xFFFF),
+        (Vendor::Intel, 0x4000) => (RegisterId::Intel(Intel::FixedCtr), FixedCtr::INDEX, 1, ecx & 0xFFFF),
+        (Vendor::Intel, 0x2000) => {
+            (RegisterId::Intel(Intel::PerfMetrics), PerfMetrics::INDEX, 1, ecx & 0xFFFF)
+        }
+        (Vendor::Amd, 0) => (RegisterId::Amd(amd::RegisterId::PerfCtr), amd::PerfCtr::INDEX, 2, ecx),
         _ => return None,
     };
     // A large index would run into another register's address.
@@ -464,13 +538,14 @@ pub fn rdpmc_msr(vendor: Vendor, ecx: u32) -> Option<u32> {
 }
 
 /// Finds a register by its manual's name (`IA32_PERFEVTSEL0`, with or without the `IA32_`/`MSR_`
-/// prefix, `PERF_CTL0`; any case) and returns its MSR index.
+/// prefix, `PERF_CTL0`, `PMCR_EL0` with or without the level; any case) and returns its MSR index or encoding.
 #[must_use]
 pub fn index_by_name(name: &str) -> Option<u32> {
     let bare = |s: &str| {
         let upper = s.to_ascii_uppercase();
-        let stripped = upper.strip_prefix("IA32_").or_else(|| upper.strip_prefix("MSR_"));
-        alloc::string::String::from(stripped.unwrap_or(&upper))
+        let stripped = upper.strip_prefix("IA32_").or_else(|| upper.strip_prefix("MSR_")).unwrap_or(&upper);
+        let level = stripped.strip_suffix("_EL0").or_else(|| stripped.strip_suffix("_EL1"));
+        alloc::string::String::from(level.unwrap_or(stripped))
     };
     let wanted = bare(name);
     Vendor::ALL.into_iter().flat_map(registers).find_map(|register| {

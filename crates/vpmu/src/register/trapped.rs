@@ -1,7 +1,7 @@
 //! Which MSRs a VMM traps.
 
 use super::{Access, Located, Register, registers};
-use crate::profile::{Profile, Vendor};
+use crate::profile::{Architecture, Profile, Vendor};
 use alloc::vec::Vec;
 
 /// MSRs in a row that a VMM traps alike.
@@ -27,7 +27,7 @@ impl Profile {
     /// [`Fault`](crate::Fault) that says why. [`filter_ranges`] puts them into a form that KVM takes.
     #[must_use]
     pub fn trapped_ranges(&self) -> Vec<MsrRange> {
-        let all = Vendor::ALL.into_iter().flat_map(registers);
+        let all = Vendor::of(self.architecture()).flat_map(registers);
         let msr = |register: &'static Register, instance: u32| {
             let read = Located { register, instance }.exists_in(self);
             let write = read && register.access != Access::ReadOnly;
@@ -64,11 +64,11 @@ fn join(mut msrs: Vec<MsrRange>) -> Vec<MsrRange> {
     joined
 }
 
-/// MSR ranges `(first, count)` of the registers of every vendor, as [`Profile::trapped_ranges`] without what differs
+/// MSR ranges `(first, count)` of the registers of every vendor of x86 CPUs, as [`Profile::trapped_ranges`] without what differs
 /// by profile.
 #[must_use]
 pub fn trapped_ranges() -> Vec<(u32, u32)> {
-    let all = Vendor::ALL.into_iter().flat_map(registers);
+    let all = Vendor::of(Architecture::X86_64).flat_map(registers);
     let msr = |first| MsrRange { first, count: 1, read: true, write: true };
     let ranges = join(all.flat_map(|r| (0..r.span).map(move |n| msr(r.index_of(n)))).collect());
     ranges.into_iter().map(|range| (range.first, range.count)).collect()
@@ -117,7 +117,7 @@ mod tests {
     use super::*;
     use crate::profile::PROFILES;
     use crate::source::ScriptedSource;
-    use crate::{Fault, ReadOutcome, Vpmu, WriteOutcome};
+    use crate::{Fault, Level, ReadOutcome, Vpmu, WriteOutcome};
 
     /// The MSRs in which any register can be, and their neighbours.
     fn msrs() -> impl Iterator<Item = u32> {
@@ -134,11 +134,11 @@ mod tests {
                 let range =
                     ranges.iter().find(|range| (range.first..range.first + range.count).contains(&index));
                 let needs = range.map(|range| (range.read, range.write));
-                let expected = match pmu.read_msr(index, &mut source).quiet() {
+                let expected = match pmu.read_register(Level::Kernel, index, &mut source).quiet() {
                     ReadOutcome::NotHandled => None,
                     outcome => {
                         let there = outcome != ReadOutcome::Fault(Fault::Absent);
-                        let written = pmu.write_msr(index, 0, &mut source);
+                        let written = pmu.write_register(Level::Kernel, index, 0, &mut source);
                         Some((there, there && written != WriteOutcome::Fault(Fault::ReadOnly)))
                     }
                 };
@@ -150,7 +150,7 @@ mod tests {
     #[test]
     fn ranges_are_joined_and_cover_the_same_for_every_profile() {
         let all = trapped_ranges();
-        for profile in PROFILES {
+        for profile in Architecture::X86_64.profiles() {
             let ranges = profile.trapped_ranges();
             assert!(ranges.windows(2).all(|pair| pair[0].first + pair[0].count < pair[1].first
                 || (pair[0].read, pair[0].write) != (pair[1].read, pair[1].write)));

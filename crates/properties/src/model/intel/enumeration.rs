@@ -2,7 +2,7 @@
 
 use crate::Latched;
 use vpmu::cpuid::{CpuidResult, patch};
-use vpmu::{Profile, ReadOutcome, source::ScriptedSource};
+use vpmu::{Level, Profile, ReadOutcome, source::ScriptedSource};
 
 /// The two cores differ in what some event codes mean.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,7 +42,9 @@ impl Cpu {
         }
         let one = patch(pmu.profile(), 0x1, 0, CpuidResult::default());
         assert_eq!(one.ecx >> 15 & 1, 1, "PDCM");
-        let ReadOutcome::Value(capabilities) = pmu.read_msr(0x345, &mut ScriptedSource::new()) else {
+        let ReadOutcome::Value(capabilities) =
+            pmu.read_register(Level::Kernel, 0x345, &mut ScriptedSource::new())
+        else {
             unreachable!("PDCM announces IA32_PERF_CAPABILITIES");
         };
         Self {

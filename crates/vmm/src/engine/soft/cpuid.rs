@@ -36,6 +36,8 @@ pub(in crate::engine) fn silicon(profile: &Profile) -> Silicon {
         Vendor::Intel => Silicon::Intel,
         Vendor::Amd if profile.core == "Zen 5" => Silicon::Zen5,
         Vendor::Amd => Silicon::Zen4,
+        // No x86 CPU: a run with its profile does not begin.
+        Vendor::Qualcomm => Silicon::Intel,
     }
 }
 

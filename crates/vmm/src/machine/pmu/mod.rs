@@ -21,8 +21,8 @@ use vpmu::register::rdpmc_msr;
 use vpmu::source::EventRequest;
 use vpmu::state::VpmuState;
 use vpmu::{
-    Answer, BranchFilter, BranchRecord, PmiRequests, Profile, Provenance, ReadOutcome, TopdownSlots, Vpmu,
-    WriteOutcome,
+    Answer, BranchFilter, BranchRecord, Level, PmiRequests, Profile, Provenance, ReadOutcome, TopdownSlots,
+    Vpmu, WriteOutcome,
 };
 use window::{RecorderState, WindowRecorder, counter_of_msr};
 
@@ -118,7 +118,7 @@ impl PmuDevice {
 
     /// RDMSR by the guest. Nothing is noted of registers that are not the PMU's.
     pub fn rdmsr(&mut self, index: u32, origin: Origin) -> Answer<ReadOutcome> {
-        let answer = self.vpmu.read_msr(index, &mut *self.source);
+        let answer = self.vpmu.read_register(Level::Kernel, index, &mut *self.source);
         let (outcome, pmis) = answer.into_parts();
         if outcome == ReadOutcome::NotHandled {
             return Answer::new(outcome, pmis);
@@ -136,7 +136,8 @@ impl PmuDevice {
     pub fn wrmsr(&mut self, index: u32, value: u64, origin: Origin) -> Answer<WriteOutcome> {
         let before = self.windows.before_write(index, &mut self.vpmu, &mut *self.source);
         let (before, mut pmis) = before.into_parts();
-        let (outcome, more) = self.vpmu.write_msr(index, value, &mut *self.source).into_parts();
+        let (outcome, more) =
+            self.vpmu.write_register(Level::Kernel, index, value, &mut *self.source).into_parts();
         pmis += more;
         if outcome == WriteOutcome::NotHandled {
             return Answer::new(outcome, pmis);

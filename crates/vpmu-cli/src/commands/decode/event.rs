@@ -1,13 +1,14 @@
 //! `vpmu decode EVENT`: the codes of an event by its name, and the event of a raw code as perf takes it.
 
 use crate::commands::events::counters;
-use crate::output::{HEADING, paint};
+use crate::output::{HEADING, number, paint};
 use serde::Serialize;
 use std::fmt::Write as _;
 use vpmu::Profile;
 use vpmu::decode::msr_name;
-use vpmu::event::{Encoding, Event, EventCode, FixedEvent};
-use vpmu::profile::Vendor;
+use vpmu::event::{Encoding, Event, EventCode, FixedEvent, MatrixEvent};
+use vpmu::profile::{Architecture, Vendor};
+use vpmu::register::arm::{Pmccfiltr, Pmevtyper, Pmresr};
 
 /// USR, OS and EN of an event select, the same on all CPUs (SDM vol. 3B, IA32_PERFEVTSELx; APM vol. 2, PERF_CTL).
 const USR: u64 = 1 << 16;
@@ -57,7 +58,9 @@ struct Extra {
 #[derive(Debug, Serialize)]
 struct Fixed {
     counter: String,
-    /// Of IA32_FIXED_CTR_CTRL.
+    /// The register that says where it counts.
+    register: &'static str,
+    /// Its value.
     control: u64,
 }
 
@@ -88,7 +91,7 @@ impl Levels {
 /// What the text means on this profile: `r20d1`, or a name in any letter case, with or without `:u` or `:k`.
 pub(super) fn find(profile: &Profile, text: &str) -> Option<Found> {
     let (name, levels) = Levels::split(text);
-    if let Some(config) = raw(name) {
+    if let Some(config) = raw(name).or_else(|| matrix(profile, name)) {
         return Some(of_code(profile, config, levels));
     }
     let listed = profile.events.encodings().iter().find(|encoding| encoding.name.eq_ignore_ascii_case(name));
@@ -118,18 +121,25 @@ fn raw(text: &str) -> Option<u64> {
     u64::from_str_radix(digits, 16).ok().filter(|_| is_hex)
 }
 
+/// 0xPRCCG, on a CPU with Falkor's matrix.
+fn matrix(profile: &Profile, text: &str) -> Option<u64> {
+    profile.arm().filter(|pmu| pmu.matrix)?;
+    let number = number::parse(text)?;
+    u32::try_from(number).ok().and_then(|number| MatrixEvent::from_number(number).ok()).map(|_| number)
+}
+
 fn of_code(profile: &Profile, config: u64, levels: Levels) -> Found {
-    let code = match profile.vendor() {
-        Vendor::Intel => EventCode::from_evtsel(config),
-        Vendor::Amd => EventCode::from_perf_ctl(config),
-    };
+    let code = profile.code_of_config(config);
     let resolved = profile.events.resolve(code);
     // The first of those whose extra register has not been named.
     let code_alone =
         || profile.events.by_select_umask(code.select, code.umask).find(|found| found.code == code);
     let exact = resolved.exact.and_then(|event| profile.events.by_event(event)).or_else(code_alone);
     // A raw code that already is an event select keeps its levels.
-    let said = config & (USR | OS);
+    let said = match profile.architecture() {
+        Architecture::X86_64 => config & (USR | OS),
+        Architecture::Aarch64 => 0,
+    };
     let levels = match said {
         0 => levels,
         _ => Levels { user: said & USR != 0, kernel: said & OS != 0 },
@@ -180,28 +190,51 @@ fn described(
 }
 
 fn general(profile: &Profile, code: EventCode, encoding: Option<&Encoding>, levels: Levels) -> General {
+    let (register, value) = match profile.vendor() {
+        Vendor::Intel => ("IA32_PERFEVTSELx", code.to_evtsel_bits() | EN | levels.bits(USR, OS)),
+        Vendor::Amd => ("PERF_CTLx", code.to_evtsel_bits() | EN | levels.bits(USR, OS)),
+        Vendor::Qualcomm => {
+            let types = Pmevtyper(code.select.into()).with_el0(!levels.user).with_el1(!levels.kernel);
+            ("PMEVTYPERx_EL0", types.0)
+        }
+    };
+    let matrix = MatrixEvent::from_code(code).filter(|_| profile.arm().is_some());
+    let region = matrix.map(|event| Extra {
+        register: format!("PMRESR{}_EL0", event.region),
+        index: Pmresr::INDEX + u32::from(event.region) * Pmresr::STEP,
+        value: event.register().0,
+    });
+    let config = profile.config_of_code(code);
     General {
-        code: encoding.map_or_else(|| code.to_string(), ToString::to_string),
-        raw: code.perf_raw().to_string(),
-        register: match profile.vendor() {
-            Vendor::Intel => "IA32_PERFEVTSELx",
-            Vendor::Amd => "PERF_CTLx",
-        },
-        value: code.to_evtsel_bits() | EN | levels.bits(USR, OS),
+        code: encoding.map_or_else(|| code.to_string(), |encoding| profile.perf_event(encoding)),
+        raw: format!("r{config:x}"),
+        register,
+        value,
         counters: encoding.map(|encoding| counters(encoding.counters, profile)),
-        extra: encoding.and_then(|encoding| encoding.extra).map(|extra| Extra {
-            register: msr_name(profile, extra.msr).unwrap_or_default(),
-            index: extra.msr,
-            value: extra.value,
-        }),
+        extra: encoding
+            .and_then(|encoding| encoding.extra)
+            .map(|extra| Extra {
+                register: msr_name(profile, extra.msr).unwrap_or_default(),
+                index: extra.msr,
+                value: extra.value,
+            })
+            .or(region),
     }
 }
 
 /// The fixed counter of the event, or of what counts the same.
 fn fixed(profile: &Profile, event: Event, levels: Levels) -> Option<Fixed> {
+    if profile.architecture() == Architecture::Aarch64 {
+        return (event.counts_as() == Event::CpuCycles.counts_as()).then(|| Fixed {
+            counter: "PMCCNTR_EL0".to_owned(),
+            register: "PMCCFILTR_EL0",
+            control: Pmccfiltr::default().with_el0(!levels.user).with_el1(!levels.kernel).0,
+        });
+    }
     let found = FixedEvent::by_event(event).or_else(|| FixedEvent::by_event(event.counts_as()))?;
     (found.counter < profile.fixed_counters()).then(|| Fixed {
         counter: format!("FIXED_CTR{}", found.counter),
+        register: "IA32_FIXED_CTR_CTRL",
         control: levels.bits(FIXED_USR, FIXED_OS) << (4 * found.counter),
     })
 }
@@ -232,8 +265,8 @@ pub(super) fn render(found: &Found) -> String {
             let _ = writeln!(text, "counters  {counters}");
         }
     }
-    if let Some(Fixed { counter, control }) = fixed {
-        let _ = writeln!(text, "fixed     {counter}, IA32_FIXED_CTR_CTRL = {control:#x}");
+    if let Some(Fixed { counter, register, control }) = fixed {
+        let _ = writeln!(text, "fixed     {counter}, {register} = {control:#x}");
     }
     text
 }
@@ -273,7 +306,9 @@ mod tests {
             for encoding in profile.events.encodings() {
                 let by_name = find(profile, encoding.name).expect("it is listed");
                 let general = by_name.general.expect("a code");
-                for raw in [general.raw.clone(), format!("r{:x}", general.value)] {
+                // A type register alone does not say what the matrix selects.
+                let select = profile.arm().is_none().then(|| format!("r{:x}", general.value));
+                for raw in [general.raw.clone()].into_iter().chain(select) {
                     let by_code = find(profile, &raw).expect("a code");
                     let again = by_code.general.as_ref().expect("a code");
                     assert_eq!((&again.raw, again.value), (&general.raw, general.value), "{}", encoding.name);

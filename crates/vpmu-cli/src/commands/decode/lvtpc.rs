@@ -35,7 +35,7 @@ fn reserved() -> u64 {
 fn masking(profile: &Profile) -> &'static str {
     match profile.vendor() {
         Vendor::Intel => "No interrupt; set by the CPU when it delivers a PMI",
-        Vendor::Amd => "No interrupt; not set by the CPU when it delivers a PMI",
+        Vendor::Amd | Vendor::Qualcomm => "No interrupt; not set by the CPU when it delivers a PMI",
     }
 }
 

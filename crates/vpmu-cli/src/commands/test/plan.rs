@@ -19,7 +19,7 @@ use std::sync::Arc;
 use vmm::counts::CountsChoice;
 use vmm::engine::Detail;
 use vpmu::Profile;
-use vpmu::profile::{LbrKind, PROFILES};
+use vpmu::profile::{Architecture, LbrKind, PROFILES};
 
 /// A profile, and what was typed for it.
 #[derive(Debug)]
@@ -39,7 +39,8 @@ pub(super) fn chosen_profiles(args: &TestArgs) -> Result<Vec<Arc<Shown>>, CliErr
         chosen.push(Shown { profile: profile(argument)?, argument: argument.clone() });
     }
     if args.profiles.iter().any(|argument| argument == ALL) {
-        let all = PROFILES.iter().map(|&profile| (profile.clone(), profile.name.to_owned()));
+        // No engine executes what other CPUs do.
+        let all = Architecture::X86_64.profiles().map(|profile| (profile.clone(), profile.name.to_owned()));
         chosen.extend(all.map(|(profile, argument)| Shown { profile, argument }));
     }
     let place = |shown: &Shown| PROFILES.iter().position(|profile| profile.name == shown.profile.name);

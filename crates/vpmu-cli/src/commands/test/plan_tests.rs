@@ -54,7 +54,11 @@ fn the_matrix_goes_by_image_then_profile_then_engine() {
             "b@sapphire-rapids/kvm",
         ]
     );
-    assert_eq!(names(vec![entry("a")], &[]).len(), PROFILES.len(), "all profiles, one engine");
+    assert_eq!(
+        names(vec![entry("a")], &[]).len(),
+        Architecture::X86_64.profiles().count(),
+        "all profiles, one engine"
+    );
 }
 
 #[test]

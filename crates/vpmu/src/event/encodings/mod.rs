@@ -1,12 +1,14 @@
 //! How each core encodes the events, on its general-purpose counters.
 //!
-//! Sources: the event lists of Intel (`intel/perfmon`) and, for AMD, of `perf` (Linux `tools/perf/pmu-events`), as
+//! Sources: the event lists of Intel (`intel/perfmon`) and, for AMD and Arm, of `perf` (Linux `tools/perf/pmu-events`), as
 //! `cargo xtask events` reads them, with the corrections in `data/events.corrections.tsv`. Of an event that a list has
 //! under an older or newer name, that name stays. Unit masks that are not listed are the OR of single bits, as
 //! [`union`](super::union) makes of them.
 
 #[rustfmt::skip]
 mod amd;
+#[rustfmt::skip]
+mod arm;
 #[rustfmt::skip]
 mod intel;
 
@@ -24,6 +26,7 @@ pub(super) const ZEN2: Cores = 1 << 0;
 pub(super) const ZEN3: Cores = 1 << 1;
 pub(super) const ZEN4: Cores = 1 << 2;
 pub(super) const ZEN5: Cores = 1 << 3;
+pub(super) const FALKOR: Cores = 1 << 0;
 /// Every core of the vendor.
 const ALL: Cores = Cores::MAX;
 
@@ -31,6 +34,7 @@ const ALL: Cores = Cores::MAX;
 pub(super) type Row = (Cores, Encoding);
 pub(super) const INTEL: &[Row] = intel::ROWS;
 pub(super) const AMD: &[Row] = amd::ROWS;
+pub(super) const ARM: &[Row] = arm::ROWS;
 
 /// Number of rows of one core.
 pub(super) const fn count(rows: &[Row], core: Cores) -> usize {

@@ -793,4 +793,111 @@ events! {
         = "Dispatch slots left empty because the other thread was selected.";
     DeAdditionalResourceStallsDispatchStalls: "de_additional_resource_stalls.dispatch_stalls"
         = "Cycles in which dispatch waited for further resources.";
+    SwIncr: "SW_INCR" = "Writes of PMSWINC_EL0 that name the counter; the PMU counts them itself.";
+    L1iCacheRefill: "L1I_CACHE_REFILL" = "Lines brought into the L1 instruction cache.";
+    L1iTlbRefill: "L1I_TLB_REFILL" = "Translations brought into the L1 instruction TLB.";
+    L1dCacheRefill: "L1D_CACHE_REFILL" = "Lines brought into the L1 data cache.";
+    L1dCache: "L1D_CACHE" = "Accesses to the L1 data cache.";
+    L1dTlbRefill: "L1D_TLB_REFILL" = "Translations brought into the L1 data TLB.";
+    LdRetired: "LD_RETIRED" = "Load instructions retired.";
+    StRetired: "ST_RETIRED" = "Store instructions retired.";
+    InstRetired: "INST_RETIRED" = "Instructions retired.";
+    ExcTaken: "EXC_TAKEN" = "Exceptions taken, interrupts among them.";
+    ExcReturn: "EXC_RETURN" = "Exception returns retired.";
+    CidWriteRetired: "CID_WRITE_RETIRED" = "Writes of CONTEXTIDR_EL1 retired.";
+    PcWriteRetired: "PC_WRITE_RETIRED"
+        = "Instructions retired that change the program counter: branches that are taken, exception returns.";
+    BrImmedRetired: "BR_IMMED_RETIRED" = "Branches to an immediate target retired, taken or not.";
+    BrReturnRetired: "BR_RETURN_RETIRED" = "Procedure returns retired.";
+    UnalignedLdstRetired: "UNALIGNED_LDST_RETIRED" = "Load and store instructions with an unaligned address retired.";
+    BrMisPred: "BR_MIS_PRED" = "Mispredicted branches, speculatively executed ones among them.";
+    CpuCycles: "CPU_CYCLES" = "Core cycles.";
+    BrPred: "BR_PRED" = "Branches that the predictor could have predicted, speculatively executed ones among them.";
+    MemAccess: "MEM_ACCESS" = "Data memory accesses: reads and writes that the core makes.";
+    L1iCache: "L1I_CACHE" = "Accesses to the L1 instruction cache.";
+    L1dCacheWb: "L1D_CACHE_WB" = "Write-backs of the L1 data cache.";
+    L2dCache: "L2D_CACHE" = "Accesses to the L2 cache for data.";
+    L2dCacheRefill: "L2D_CACHE_REFILL" = "Lines brought into the L2 cache for data.";
+    L2dCacheWb: "L2D_CACHE_WB" = "Write-backs of the L2 cache.";
+    BusAccess: "BUS_ACCESS" = "Accesses to the bus.";
+    MemoryError: "MEMORY_ERROR" = "Errors in the memories of the core.";
+    InstSpec: "INST_SPEC" = "Operations executed, speculatively executed ones among them.";
+    TtbrWriteRetired: "TTBR_WRITE_RETIRED" = "Writes of TTBR0_EL1 and TTBR1_EL1 retired.";
+    BusCycles: "BUS_CYCLES" = "Cycles of the bus.";
+    Chain: "CHAIN" = "Overflows of the even counter below; the PMU counts them itself, in odd counters.";
+    L1dCacheAllocate: "L1D_CACHE_ALLOCATE" = "Lines allocated in the L1 data cache without a refill.";
+    L2dCacheAllocate: "L2D_CACHE_ALLOCATE" = "Lines allocated in the L2 cache without a refill.";
+    BrRetired: "BR_RETIRED" = "Branches retired, taken or not.";
+    BrMisPredRetired: "BR_MIS_PRED_RETIRED" = "Mispredicted branches retired.";
+    StallFrontend: "STALL_FRONTEND" = "Cycles in which nothing was issued because the front end supplied nothing.";
+    StallBackend: "STALL_BACKEND" = "Cycles in which nothing was issued because the back end could not take it.";
+    L1dTlb: "L1D_TLB" = "Accesses to the L1 data TLB.";
+    L1iTlb: "L1I_TLB" = "Accesses to the L1 instruction TLB.";
+    L2iCache: "L2I_CACHE" = "Accesses to the L2 cache for instructions.";
+    L2iCacheRefill: "L2I_CACHE_REFILL" = "Lines brought into the L2 cache for instructions.";
+    L3dCacheAllocate: "L3D_CACHE_ALLOCATE" = "Lines allocated in the L3 cache without a refill.";
+    L3dCacheRefill: "L3D_CACHE_REFILL" = "Lines brought into the L3 cache for data.";
+    L3dCache: "L3D_CACHE" = "Accesses to the L3 cache for data.";
+    L3dCacheWb: "L3D_CACHE_WB" = "Write-backs of the L3 cache.";
+    L2dTlbRefill: "L2D_TLB_REFILL" = "Translations for data brought into the L2 TLB.";
+    L2iTlbRefill: "L2I_TLB_REFILL" = "Translations for instructions brought into the L2 TLB.";
+    L2dTlb: "L2D_TLB" = "Accesses to the L2 TLB for data.";
+    L2iTlb: "L2I_TLB" = "Accesses to the L2 TLB for instructions.";
+    RemoteAccess: "REMOTE_ACCESS" = "Accesses to another socket.";
+    LlCache: "LL_CACHE" = "Accesses to the last-level cache for data.";
+    LlCacheMiss: "LL_CACHE_MISS" = "Misses of the last-level cache for data.";
+    DtlbWalk: "DTLB_WALK" = "Data TLB misses that walked the translation tables.";
+    ItlbWalk: "ITLB_WALK" = "Instruction TLB misses that walked the translation tables.";
+    SyntheticBasicInstr: "synthetic.basic_instr" | "syn_basic_instr"
+        = "Made up for this project, no event of Qualcomm's: instructions retired; selects code 0.";
+    SyntheticFetchGroups: "synthetic.fetch_groups" | "syn_fetch_groups"
+        = "Made up for this project, no event of Qualcomm's: instruction fetch blocks delivered.";
+    SyntheticFetchStallCycles: "synthetic.fetch_stall_cycles" | "syn_fetch_stall_cycles"
+        = "Made up for this project, no event of Qualcomm's: cycles without fetch.";
+    SyntheticIqFullCycles: "synthetic.iq_full_cycles" | "syn_iq_full_cycles"
+        = "Made up for this project, no event of Qualcomm's: cycles in which the instruction queue is full.";
+    SyntheticIrqTaken: "synthetic.irq_taken" | "syn_irq_taken"
+        = "Made up for this project, no event of Qualcomm's: IRQ exceptions taken.";
+    SyntheticSvc: "synthetic.svc" | "syn_svc"
+        = "Made up for this project, no event of Qualcomm's: SVC exceptions taken to EL1.";
+    SyntheticDataAbort: "synthetic.data_abort" | "syn_data_abort"
+        = "Made up for this project, no event of Qualcomm's: data aborts taken.";
+    SyntheticCondBranches: "synthetic.cond_branches" | "syn_cond_branches"
+        = "Made up for this project, no event of Qualcomm's: conditional branches retired.";
+    SyntheticCondMispredicts: "synthetic.cond_mispredicts" | "syn_cond_mispredicts"
+        = "Made up for this project, no event of Qualcomm's: conditional branches retired whose direction was mispredicted.";
+    SyntheticIndirectBranches: "synthetic.indirect_branches" | "syn_indirect_branches"
+        = "Made up for this project, no event of Qualcomm's: indirect branches and calls retired.";
+    SyntheticTargetMispredicts: "synthetic.target_mispredicts" | "syn_target_mispredicts"
+        = "Made up for this project, no event of Qualcomm's: branches retired whose target was mispredicted.";
+    SyntheticOpsDispatched: "synthetic.ops_dispatched" | "syn_ops_dispatched"
+        = "Made up for this project, no event of Qualcomm's: operations dispatched.";
+    SyntheticDispatchIdleCycles: "synthetic.dispatch_idle_cycles" | "syn_dispatch_idle_cycles"
+        = "Made up for this project, no event of Qualcomm's: cycles without dispatch.";
+    SyntheticAluOps: "synthetic.alu_ops" | "syn_alu_ops"
+        = "Made up for this project, no event of Qualcomm's: integer ALU operations.";
+    SyntheticFpOps: "synthetic.fp_ops" | "syn_fp_ops"
+        = "Made up for this project, no event of Qualcomm's: floating-point and SIMD operations.";
+    SyntheticFlushes: "synthetic.flushes" | "syn_flushes"
+        = "Made up for this project, no event of Qualcomm's: pipeline flushes.";
+    SyntheticLoads: "synthetic.loads" | "syn_loads"
+        = "Made up for this project, no event of Qualcomm's: load instructions retired.";
+    SyntheticStores: "synthetic.stores" | "syn_stores"
+        = "Made up for this project, no event of Qualcomm's: store instructions retired.";
+    SyntheticDtlbLookups: "synthetic.dtlb_lookups" | "syn_dtlb_lookups"
+        = "Made up for this project, no event of Qualcomm's: accesses to the data TLB.";
+    SyntheticDtlbMisses: "synthetic.dtlb_misses" | "syn_dtlb_misses"
+        = "Made up for this project, no event of Qualcomm's: misses of the data TLB.";
+    SyntheticL1dLookups: "synthetic.l1d_lookups" | "syn_l1d_lookups"
+        = "Made up for this project, no event of Qualcomm's: accesses to the L1 data cache.";
+    SyntheticL1dMisses: "synthetic.l1d_misses" | "syn_l1d_misses"
+        = "Made up for this project, no event of Qualcomm's: misses of the L1 data cache.";
+    SyntheticPrefetchIssued: "synthetic.prefetch_issued" | "syn_prefetch_issued"
+        = "Made up for this project, no event of Qualcomm's: hardware prefetches issued.";
+    SyntheticPrefetchUseful: "synthetic.prefetch_useful" | "syn_prefetch_useful"
+        = "Made up for this project, no event of Qualcomm's: hardware prefetches that were used; selects group 7.";
+    SyntheticEveryCycle: "synthetic.every_cycle" | "syn_every_cycle"
+        = "Made up for this project, no event of Qualcomm's: core cycles; selects the highest code of group 7.";
+    SyntheticEveryInstr: "synthetic.every_instr" | "syn_every_instr"
+        = "Made up for this project, no event of Qualcomm's: instructions retired; selects the highest code.";
 }

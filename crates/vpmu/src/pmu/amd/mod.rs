@@ -18,6 +18,7 @@ mod state;
 use super::counter::{self, Counter};
 use super::ledger::Ledger;
 use super::masks::AllMasks;
+use super::pmi::PmiRequests;
 use crate::event::EventCode;
 use crate::lbr::{BranchFilter, Ring};
 use crate::profile::{AmdPmu, MAX_GP, Profile};
@@ -92,8 +93,8 @@ impl Amd {
         self.pmi = false;
     }
 
-    pub(super) fn take_pmi(&mut self) -> bool {
-        core::mem::take(&mut self.pmi)
+    pub(super) fn take_requests(&mut self) -> PmiRequests {
+        PmiRequests::of(core::mem::take(&mut self.pmi))
     }
 
     /// Brings every counter up to date and handles overflows.
@@ -102,7 +103,7 @@ impl Amd {
         let mut interrupt = false;
         for n in 0..u32::from(self.profile.gp_counters) {
             let width = self.width(n);
-            if self.gp[n as usize].sync(width, source) {
+            if self.gp[n as usize].sync(width, source) != 0 {
                 overflowed.set_overflow(n, true);
                 interrupt |= self.bank.nth::<PerfCtl>(n).interrupt();
             }

@@ -8,7 +8,8 @@ use crate::state::{RestoreError, VpmuState};
 impl Amd {
     /// Puts the registers into a state; counters must be up to date. Those of a merged pair are saved each for itself.
     pub(in crate::pmu) fn save(&self, state: &mut VpmuState) {
-        state.msrs = self.masks.stateful().map(|known| (known.msr, self.value(known.id, known.n))).collect();
+        state.registers =
+            self.masks.stateful().map(|known| (known.index, self.value(known.id, known.n))).collect();
         state.branch_cycle = self.ring.updated;
     }
 
@@ -17,13 +18,13 @@ impl Amd {
         state: &VpmuState,
         source: &mut dyn CountsSource,
     ) -> Result<(), RestoreError> {
-        self.masks.check_saved(&state.msrs)?;
+        self.masks.check_saved(&state.registers)?;
         self.sync(source);
         self.flush_ledger();
         self.merged = 0;
         self.ring = Ring::new(self.profile.lbr.max_depth());
         for known in self.masks.clone().stateful() {
-            self.set_value(known.id, known.n, state.msrs.get(&known.msr).copied().unwrap_or_default());
+            self.set_value(known.id, known.n, state.registers.get(&known.index).copied().unwrap_or_default());
         }
         self.ring.updated = state.branch_cycle;
         self.pmi = false;

@@ -6,7 +6,7 @@ use crate::pmu::Fault;
 use crate::pmu::test_guest::Guest;
 use crate::profile::{Profile, ZEN2, ZEN4, ZEN5};
 use crate::state::VpmuState;
-use crate::{BranchKind, BranchRecord, ReadOutcome, Vpmu};
+use crate::{BranchKind, BranchRecord, Level, ReadOutcome, Vpmu};
 
 const CTL0: u32 = 0xC001_0200;
 const CTR0: u32 = 0xC001_0201;
@@ -77,7 +77,10 @@ fn what_the_cpu_lacks_faults() {
     let mut zen2 = Guest::on(&ZEN2);
     for index in [STATUS, GLOBAL_CTL, STATUS_CLR, STATUS_SET, 0xC000_010E, 0xC000_010F, 0xC001_0300] {
         assert_eq!(zen2.fault(index, 0), Fault::Absent, "{index:#x}");
-        assert_eq!(zen2.pmu.read_msr(index, &mut zen2.source), ReadOutcome::Fault(Fault::Absent));
+        assert_eq!(
+            zen2.pmu.read_register(Level::Kernel, index, &mut zen2.source),
+            ReadOutcome::Fault(Fault::Absent)
+        );
     }
     // Intel's registers.
     for index in [0xC1, 0x186, 0x1A0, 0x309, 0x329, 0x345, 0x38D, 0x38F, 0x4C1, 0x14CE] {

@@ -19,6 +19,7 @@ pub use lbr_component::LBR_COMPONENT_WORDS;
 use super::counter::{self, Counter, fixed_code};
 use super::ledger::Ledger;
 use super::masks::AllMasks;
+use super::pmi::PmiRequests;
 use crate::event::{EventCode, FixedEvent};
 use crate::lbr::{BranchFilter, Ring};
 use crate::metrics::{ALL_FIELDS, Metrics};
@@ -107,8 +108,8 @@ impl Intel {
         self.pmi = false;
     }
 
-    pub(super) fn take_pmi(&mut self) -> bool {
-        core::mem::take(&mut self.pmi)
+    pub(super) fn take_requests(&mut self) -> PmiRequests {
+        PmiRequests::of(core::mem::take(&mut self.pmi))
     }
 
     /// Brings every counter up to date and handles overflows.
@@ -117,14 +118,14 @@ impl Intel {
         let mut interrupt = false;
         let gp_width = u32::from(self.profile.gp_width);
         for (n, counter) in (0..).zip(&mut self.gp) {
-            if counter.sync(gp_width, source) {
+            if counter.sync(gp_width, source) != 0 {
                 overflowed.set_ovf_pmc(n, true);
                 interrupt |= self.bank.nth::<PerfEvtSel>(n).interrupt();
             }
         }
         let fixed_width = u32::from(self.intel.fixed_width);
         for (n, counter) in (0..).zip(&mut self.fixed) {
-            if counter.sync(fixed_width, source) {
+            if counter.sync(fixed_width, source) != 0 {
                 overflowed.set_ovf_fixed(n, true);
                 interrupt |= self.bank.get::<FixedCtrCtrl>().pmi(n);
             }

@@ -11,7 +11,8 @@ use crate::state::{RestoreError, VpmuState};
 impl Intel {
     /// Puts the registers into a state; counters must be up to date.
     pub(in crate::pmu) fn save(&self, state: &mut VpmuState) {
-        state.msrs = self.masks.stateful().map(|known| (known.msr, self.value(known.id, known.n))).collect();
+        state.registers =
+            self.masks.stateful().map(|known| (known.index, self.value(known.id, known.n))).collect();
         state.metrics = self.metrics.clone();
         state.branch_cycle = self.ring.updated;
     }
@@ -21,13 +22,13 @@ impl Intel {
         state: &VpmuState,
         source: &mut dyn CountsSource,
     ) -> Result<(), RestoreError> {
-        self.masks.check_saved(&state.msrs)?;
+        self.masks.check_saved(&state.registers)?;
         self.check_depth_of(state)?;
         self.sync(source);
         self.flush_ledger();
         self.ring = Ring::new(self.profile.lbr.max_depth());
         for known in self.masks.clone().stateful() {
-            self.set_value(known.id, known.n, state.msrs.get(&known.msr).copied().unwrap_or_default());
+            self.set_value(known.id, known.n, state.registers.get(&known.index).copied().unwrap_or_default());
         }
         self.ring.updated = state.branch_cycle;
         self.metrics = state.metrics.clone();
@@ -41,10 +42,10 @@ impl Intel {
 
     /// The architectural stack has a depth of CPUID's list, and no records beyond it.
     fn check_depth_of(&self, state: &VpmuState) -> Result<(), RestoreError> {
-        let Some(&depth) = state.msrs.get(&ArchLbrDepth::MSR) else { return Ok(()) };
+        let Some(&depth) = state.registers.get(&ArchLbrDepth::INDEX) else { return Ok(()) };
         let empty = self.masks.stateful().all(|known| {
             let beyond = known.id.register().repeat == Repeat::PerLbr && u64::from(known.n) >= depth;
-            !beyond || state.msrs.get(&known.msr) == Some(&0)
+            !beyond || state.registers.get(&known.index) == Some(&0)
         });
         if empty && self.profile.lbr.supports_depth(depth) {
             Ok(())
