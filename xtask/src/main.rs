@@ -36,6 +36,7 @@ mod linux;
 mod mca;
 mod packaging;
 mod random;
+mod rust_target;
 mod suite;
 mod tally;
 mod tap;

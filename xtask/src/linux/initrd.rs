@@ -1,10 +1,12 @@
-//! The initial RAM disk: busybox, perf with its libraries, two drivers, and our own programs.
+//! The initial RAM disk: busybox, perf with its libraries, drivers, and our own programs.
 
+use super::architecture::{Architecture, Programs};
 use super::cpio::Cpio;
 use super::libraries;
 use super::packages::file_error;
 use crate::cargo::{capture, cargo, line};
 use crate::error::TaskError;
+use crate::rust_target;
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -45,9 +47,16 @@ impl Initrd {
 }
 
 /// Builds the RAM disk from the unpacked packages and our programs, unless it is there already and newer than
-/// both.
-pub(super) fn build(directory: &Path, root: &Path) -> Result<Initrd, TaskError> {
-    let programs = programs()?;
+/// both; or why it cannot be built.
+pub(super) fn build(
+    directory: &Path,
+    root: &Path,
+    architecture: Architecture,
+) -> Result<Result<Initrd, String>, TaskError> {
+    let programs = match programs(architecture)? {
+        Ok(programs) => programs,
+        Err(reason) => return Ok(Err(reason)),
+    };
     let initrd =
         Initrd { base: directory.join("initrd.cpio"), with_script: directory.join("initrd-session.cpio") };
     let complete = root.join(".complete");
@@ -55,7 +64,7 @@ pub(super) fn build(directory: &Path, root: &Path) -> Result<Initrd, TaskError> 
     let sources = programs.iter().chain([&complete, &this]);
     let newest = sources.filter_map(|path| fs::metadata(path).ok()?.modified().ok()).max();
     if fs::metadata(&initrd.base).and_then(|file| file.modified()).is_ok_and(|built| Some(built) > newest) {
-        return Ok(initrd);
+        return Ok(Ok(initrd));
     }
     let mut cpio = Cpio::default();
     for name in ["dev", "proc", "sys", "tmp", "root", "usr/bin"] {
@@ -65,12 +74,16 @@ pub(super) fn build(directory: &Path, root: &Path) -> Result<Initrd, TaskError> 
     cpio.program("init", INIT.as_bytes());
     cpio.program("bin/busybox", &read(&root.join("bin/busybox"))?);
     let perf = read(&root.join("usr/bin/perf"))?;
-    for (name, data) in libraries::closure(root, &perf)? {
-        let directory = if name == libraries::LINKER { "lib64" } else { "lib/x86_64-linux-gnu" };
-        cpio.program(&format!("{directory}/{name}"), &data);
+    let linker = architecture.linker();
+    for (name, data) in libraries::closure(root, architecture, &perf)? {
+        if name == linker.1 {
+            cpio.program(&format!("{}/{name}", linker.0), &data);
+        } else {
+            cpio.program(&format!("lib/{}/{name}", architecture.libraries()), &data);
+        }
     }
     cpio.program("usr/bin/perf", &perf);
-    for module in modules(root) {
+    for module in modules(root, architecture) {
         let name = module.file_name().unwrap_or_default().to_string_lossy();
         cpio.program(&name, &read(&module)?);
     }
@@ -79,35 +92,37 @@ pub(super) fn build(directory: &Path, root: &Path) -> Result<Initrd, TaskError> 
         cpio.program(&format!("bin/{name}"), &read(&program)?);
     }
     write(&initrd.base, &cpio.finish())?;
-    Ok(initrd)
+    Ok(Ok(initrd))
 }
 
-fn modules(root: &Path) -> Vec<PathBuf> {
-    const MODULES: [&str; 3] = [
-        "kernel/arch/x86/kernel/msr.ko",
-        "kernel/drivers/misc/pvpanic/pvpanic.ko",
-        "kernel/drivers/misc/pvpanic/pvpanic-mmio.ko",
-    ];
+fn modules(root: &Path, architecture: Architecture) -> Vec<PathBuf> {
     let Ok(versions) = fs::read_dir(root.join("lib/modules")) else { return Vec::new() };
-    let of_version = |version: PathBuf| MODULES.map(|module| version.join(module));
+    let of_version = |version: PathBuf| architecture.modules().iter().map(move |module| version.join(module));
     versions.flatten().flat_map(|version| of_version(version.path())).filter(|path| path.is_file()).collect()
 }
 
-/// Builds the programs of `guest-tests/linux` as static executables.
-fn programs() -> Result<Vec<PathBuf>, TaskError> {
+/// Builds the programs of `guest-tests/linux` as static executables; or says why that cannot be.
+fn programs(architecture: Architecture) -> Result<Result<Vec<PathBuf>, String>, TaskError> {
+    let Programs { target, flags, linker, only } = architecture.programs();
+    if let Err(reason) = rust_target::ensure(target) {
+        return Ok(Err(reason));
+    }
     let mut command = cargo([
         "build",
         "--package",
         "linux-guest",
-        "--bins",
         "--profile",
         "guest",
         "--target",
-        "x86_64-unknown-linux-gnu",
+        target,
         "--message-format",
         "json-render-diagnostics",
     ]);
-    command.env("RUSTFLAGS", "-C target-feature=+crt-static -C relocation-model=static");
+    match only {
+        [] => command.arg("--bins"),
+        names => command.args(names.iter().flat_map(|name| ["--bin", name])),
+    };
+    command.env("RUSTFLAGS", flags).envs(linker);
     let output = capture(command.stderr(Stdio::inherit()))?;
     if !output.status.success() {
         return Err(TaskError::Command { command: line(&command) });
@@ -121,7 +136,7 @@ fn programs() -> Result<Vec<PathBuf>, TaskError> {
     if programs.is_empty() {
         return Err(TaskError::Output { command: line(&command), what: "no program was built".to_owned() });
     }
-    Ok(programs)
+    Ok(Ok(programs))
 }
 
 fn read(path: &Path) -> Result<Vec<u8>, TaskError> {

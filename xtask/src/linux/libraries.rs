@@ -1,5 +1,6 @@
 //! Which shared libraries a program of an unpacked root file system needs.
 
+use super::architecture::Architecture;
 use super::packages::file_error;
 use crate::error::TaskError;
 use object::elf::{DT_NEEDED, FileHeader64};
@@ -9,21 +10,20 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Where Debian puts libraries, within the root.
-const DIRECTORIES: [&str; 2] = ["lib/x86_64-linux-gnu", "usr/lib/x86_64-linux-gnu"];
-/// The dynamic linker, which every program names by its full path.
-pub(super) const LINKER: &str = "ld-linux-x86-64.so.2";
-
 /// The libraries of a program, with the dynamic linker, and theirs: file content by DT_NEEDED name.
-pub(super) fn closure(root: &Path, program: &[u8]) -> Result<BTreeMap<String, Vec<u8>>, TaskError> {
+pub(super) fn closure(
+    root: &Path,
+    architecture: Architecture,
+    program: &[u8],
+) -> Result<BTreeMap<String, Vec<u8>>, TaskError> {
     let mut found = BTreeMap::new();
     let mut wanted = needed(program);
-    wanted.push(LINKER.to_owned());
+    wanted.push(architecture.linker().1.to_owned());
     while let Some(name) = wanted.pop() {
         if found.contains_key(&name) {
             continue;
         }
-        let Some(path) = find(root, &name) else {
+        let Some(path) = find(root, architecture, &name) else {
             return Err(TaskError::Data(format!("{name} is in none of the packages in {}", root.display())));
         };
         let data = fs::read(&path).map_err(|source| file_error(&path, source))?;
@@ -33,8 +33,9 @@ pub(super) fn closure(root: &Path, program: &[u8]) -> Result<BTreeMap<String, Ve
     Ok(found)
 }
 
-fn find(root: &Path, name: &str) -> Option<PathBuf> {
-    DIRECTORIES.iter().map(|directory| root.join(directory).join(name)).find(|path| path.exists())
+fn find(root: &Path, architecture: Architecture, name: &str) -> Option<PathBuf> {
+    let directories = ["lib", "usr/lib"].map(|directory| root.join(directory).join(architecture.libraries()));
+    directories.into_iter().map(|directory| directory.join(name)).find(|path| path.exists())
 }
 
 /// The DT_NEEDED names of an ELF64 file; none where it has none.

@@ -2,6 +2,7 @@
 //!
 //! | module | what it does |
 //! | --- | --- |
+//! | [`architecture`] | what differs between x86-64 and AArch64 |
 //! | [`packages`] | fetches kernel, busybox and perf |
 //! | [`libraries`] | finds the shared libraries that perf needs |
 //! | [`initrd`] | builds the initial RAM disk, once |
@@ -11,6 +12,7 @@
 //! | [`ends`] | other ways for a run to end: power-off, reboot, panic |
 //! | [`repeats`] | two runs are the same run |
 
+mod architecture;
 mod compare;
 mod cpio;
 mod ends;
@@ -25,18 +27,18 @@ use crate::cargo::root;
 use crate::error::TaskError;
 use crate::tally::Tally;
 use crate::vpmu_cli::{EngineFlags, Vpmu};
+pub(crate) use architecture::Architecture;
 use clap::{Args, ValueEnum};
 use serde_json::Value;
 use session::StepResult;
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
 
-/// Boot options: no self-tests of the cipher modules (most of a boot otherwise), addresses that do not change,
-/// and a reboot that ends the run.
-pub(crate) const OPTIONS: &str =
-    "console=ttyS0 cryptomgr.notests nopti nokaslr pci=off 8250.nr_uarts=1 reboot=t panic=-1 quiet";
+/// RAM of the guest.
 pub(crate) const MEMORY: &str = "768M";
 
 /// What to boot.
@@ -124,36 +126,46 @@ pub(crate) fn linux(args: &LinuxArgs) -> Result<(), TaskError> {
 /// As [`linux`], but counts failures.
 pub(crate) fn boot_all(args: &LinuxArgs) -> Result<Tally, TaskError> {
     let mut tally = Tally::default();
-    let directory = root().join("target/linux");
-    let unpacked = match packages::fetch(&directory)? {
-        Ok(unpacked) => unpacked,
-        Err(reason) => {
-            anstream::println!("skipped: {reason}");
-            tally.skipped += 1;
-            return Ok(tally);
-        }
-    };
-    let Some(kernel) = args.kernel.clone().or_else(|| packages::kernel(&unpacked)) else {
-        return Err(TaskError::Data(format!("no kernel in {}", unpacked.display())));
-    };
-    let initrd = initrd::build(&directory, &unpacked)?;
-    let guest = Guest { vpmu: Vpmu::build()?, kernel, initrd, args: args.clone() };
+    let mut prepared = BTreeMap::new();
     for profile in args.profiles() {
-        let console = directory.join(format!("session-{profile}.txt"));
+        let architecture = architecture_of(&profile)?;
+        let guest = match prepared.entry(architecture) {
+            Entry::Occupied(entry) => entry.into_mut(),
+            Entry::Vacant(entry) => entry.insert(Guest::prepare(architecture, args)?),
+        };
+        let guest = match guest {
+            Ok(guest) => guest,
+            Err(reason) => {
+                anstream::println!("skipped {profile}: {reason}");
+                tally.skipped += 1;
+                continue;
+            }
+        };
+        let console = directory(architecture).join(format!("session-{profile}.txt"));
         if args.includes(Part::Session) {
-            session_on(&guest, &profile, &console, &mut tally)?;
+            session_on(guest, &profile, &console, &mut tally)?;
         }
         if args.includes(Part::Compare) {
-            compare::check(&guest, &profile, &mut tally)?;
+            compare::check(guest, &profile, &mut tally)?;
         }
         if args.includes(Part::Ends) {
-            ends::check(&guest, &profile, &mut tally)?;
+            ends::check(guest, &profile, &mut tally)?;
         }
         if args.includes(Part::Repeats) {
-            repeats::check(&guest, &profile, &mut tally)?;
+            repeats::check(guest, &profile, &mut tally)?;
         }
     }
     Ok(tally)
+}
+
+fn architecture_of(profile: &str) -> Result<Architecture, TaskError> {
+    let unknown = || TaskError::Data(format!("there is no built-in profile {profile}"));
+    Architecture::of(profile).ok_or_else(unknown)
+}
+
+/// Where the packages of an architecture and what is made of them are kept.
+fn directory(architecture: Architecture) -> PathBuf {
+    root().join("target/linux").join(architecture.name())
 }
 
 /// Boots and judges the session.
@@ -188,17 +200,21 @@ fn session_on(guest: &Guest, profile: &str, console: &Path, tally: &mut Tally) -
 }
 
 /// Kernel and RAM disk that run a script, if the packages have been fetched before.
-pub(crate) fn fetched(script: &str) -> Result<Option<(PathBuf, PathBuf)>, TaskError> {
-    let directory = root().join("target/linux");
+pub(crate) fn fetched(
+    architecture: Architecture,
+    script: &str,
+) -> Result<Option<(PathBuf, PathBuf)>, TaskError> {
+    let directory = directory(architecture);
     let Some(unpacked) = packages::fetched(&directory) else { return Ok(None) };
     let Some(kernel) = packages::kernel(&unpacked) else { return Ok(None) };
-    let initrd = initrd::build(&directory, &unpacked)?;
+    let Ok(initrd) = initrd::build(&directory, &unpacked, architecture)? else { return Ok(None) };
     Ok(Some((kernel, initrd.with_script(script)?.to_owned())))
 }
 
 /// A kernel with its RAM disk, and who boots it.
 #[derive(Debug)]
 struct Guest {
+    architecture: Architecture,
     vpmu: Vpmu,
     kernel: PathBuf,
     initrd: initrd::Initrd,
@@ -206,6 +222,23 @@ struct Guest {
 }
 
 impl Guest {
+    /// Fetches and builds what is missing; or says why it cannot be had.
+    fn prepare(architecture: Architecture, args: &LinuxArgs) -> Result<Result<Self, String>, TaskError> {
+        let directory = directory(architecture);
+        let unpacked = match packages::fetch(&directory, architecture)? {
+            Ok(unpacked) => unpacked,
+            Err(reason) => return Ok(Err(reason)),
+        };
+        let Some(kernel) = args.kernel.clone().or_else(|| packages::kernel(&unpacked)) else {
+            return Err(TaskError::Data(format!("no kernel in {}", unpacked.display())));
+        };
+        let initrd = match initrd::build(&directory, &unpacked, architecture)? {
+            Ok(initrd) => initrd,
+            Err(reason) => return Ok(Err(reason)),
+        };
+        Ok(Ok(Self { architecture, vpmu: Vpmu::build()?, kernel, initrd, args: args.clone() }))
+    }
+
     fn facts(&self, profile: &str) -> Result<session::Facts, TaskError> {
         let facts = session::Facts::of(profile, &self.args.detail);
         facts.ok_or_else(|| TaskError::Data(format!("there is no built-in profile {profile}")))
@@ -215,7 +248,8 @@ impl Guest {
     fn boot(&self, profile: &str, script: &str) -> Result<Value, TaskError> {
         let initrd = self.initrd.with_script(script)?;
         let mut command: Command = self.vpmu.on_image("run", &self.kernel, profile, EngineFlags::Soft);
-        command.args(["--detail", &self.args.detail, "--memory", MEMORY, "--append", OPTIONS, "--initrd"]);
+        command.args(["--detail", &self.args.detail, "--memory", MEMORY]);
+        command.args(["--append", self.architecture.options(), "--initrd"]);
         command.arg(initrd).args(["--timeout", &self.args.timeout.to_string()]);
         self.vpmu.json(&mut command)
     }

@@ -3,7 +3,7 @@
 use super::console::Lines;
 use super::{PROFILE, failed};
 use crate::error::TaskError;
-use crate::linux::{MEMORY, OPTIONS, fetched};
+use crate::linux::{Architecture, MEMORY, fetched};
 use crate::vpmu_cli::{EngineFlags, Vpmu};
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
@@ -21,7 +21,7 @@ pub(super) struct Linux {
 impl Linux {
     /// The files of `cargo xtask linux`, if that has been run.
     pub(super) fn find() -> Result<Option<Self>, TaskError> {
-        let files = fetched(&format!("echo {SAYS}\n"))?;
+        let files = fetched(Architecture::Amd64, &format!("echo {SAYS}\n"))?;
         Ok(files.map(|(kernel, initrd)| Self { kernel, initrd }))
     }
 
@@ -29,7 +29,7 @@ impl Linux {
     pub(super) fn soft(&self, vpmu: &Vpmu) -> Result<f64, TaskError> {
         let mut command = vpmu.on_image("run", &self.kernel, PROFILE, EngineFlags::Soft);
         command.arg("--initrd").arg(&self.initrd);
-        command.args(["--memory", MEMORY, "--timeout", "300", "--append", OPTIONS]);
+        command.args(["--memory", MEMORY, "--timeout", "300", "--append", Architecture::Amd64.options()]);
         seconds(command)
     }
 
@@ -40,7 +40,7 @@ impl Linux {
         command.args(["-accel", "tcg", "-icount", "shift=0,sleep=off", "-m", MEMORY, "-display", "none"]);
         command.args(["-no-reboot", "-serial", "stdio", "-device", "isa-debug-exit,iobase=0xf4,iosize=4"]);
         command.arg("-kernel").arg(&self.kernel).arg("-initrd").arg(&self.initrd);
-        command.args(["-append", OPTIONS]);
+        command.args(["-append", Architecture::Amd64.options()]);
         seconds(command)
     }
 }

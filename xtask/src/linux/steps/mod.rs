@@ -3,6 +3,7 @@
 //! `call-chain 10000` retires a bit more than 5 million instructions in user space, nearly all of them in `leaf`.
 
 mod amd;
+mod arm;
 mod intel;
 
 use super::session::{Facts, Output, Step, near};
@@ -11,11 +12,12 @@ use vpmu::profile::Vendor;
 
 /// The steps that fit the machine.
 pub(super) fn select(facts: &Facts, short: bool) -> Vec<Step> {
-    let own = match facts.vendor {
-        Vendor::Amd => amd::STEPS,
-        _ => intel::STEPS,
+    let (own, of_architecture, last) = match facts.vendor {
+        Vendor::Intel => (intel::STEPS, X86, &COMPLAINTS),
+        Vendor::Amd => (amd::STEPS, X86, &COMPLAINTS),
+        Vendor::Qualcomm => (arm::STEPS, &[] as &[Step], &arm::INTERRUPTS),
     };
-    let steps = own.iter().chain(COMMON).chain([&COMPLAINTS]);
+    let steps = own.iter().chain(COMMON).chain(of_architecture).chain([last]);
     steps.filter(|step| (step.fits)(facts) && (step.short || !short)).copied().collect()
 }
 
@@ -75,6 +77,10 @@ const COMMON: &[Step] = &[
         short: false,
         check: |output| if output.status == 0 { Err("it was accepted".to_owned()) } else { Ok(()) },
     },
+];
+
+/// What is about x86, or our programs for it.
+const X86: &[Step] = &[
     Step {
         name: "time passes in perf bench, also in a REP",
         command: "perf bench mem memcpy && perf bench mem memset",
@@ -164,13 +170,14 @@ const COMPLAINTS: Step = Step {
     },
 };
 
-/// Fails unless `perf stat` let events share counters, and scaled their counts well.
-fn shared(output: &Output<'_>) -> Result<(), String> {
+/// Fails unless `perf stat` let events share counters, and scaled their counts well: those of `instructions` and of the
+/// same event by its number.
+fn shared(output: &Output<'_>, instructions_again: &str) -> Result<(), String> {
     output.success()?;
     output.has_not("not counted")?;
     let instructions = output.count("instructions")?;
     // Scaled by time, so an estimate.
-    near("the same event twice", output.count("cpu/event=0xc0/")?, instructions, instructions / 50)?;
+    near("the same event twice", output.count(instructions_again)?, instructions, instructions / 50)?;
     output.has("%)")
 }
 
