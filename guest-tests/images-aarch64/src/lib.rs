@@ -4,3 +4,10 @@
 //! from the vPMU: a test that asked the vPMU what to expect could not find it wrong.
 #![no_std]
 #![cfg(target_arch = "aarch64")]
+
+pub mod counting;
+pub mod overflow;
+pub mod pmu;
+pub mod table;
+
+pub use guest_runtime::checks;

@@ -37,6 +37,13 @@ pub fn set_interrupts(enabled: bool) {
     }
 }
 
+/// Writes `first` to PMCR_EL0, runs the counting loop (at least once), writes `second`. At EL0 it needs
+/// PMUSERENR_EL0.EN. Between the two MSRs retire an ISB and the loop.
+pub fn pmcr_window(first: u64, iterations: u64, second: u64) {
+    // SAFETY: without a PMU the access is an exception, which ends the test.
+    unsafe { firmware::firmware_window(first, iterations.max(1), second) };
+}
+
 /// Waits for an interrupt, also one that is masked.
 pub fn wait_for_interrupt() {
     // SAFETY: changes nothing.
