@@ -15,14 +15,14 @@ use syn::{
 ///
 /// The function takes nothing and returns nothing; it fails by a failed check, a panic or an
 /// exception. The first line of its doc comment is the summary that listings show. The words of
-/// `needs` are those of [`guest_protocol::Needs::NAMES`].
+/// `needs` are the [words](guest_protocol::Needs::words) of [`guest_protocol::Needs`].
 #[proc_macro_attribute]
 pub fn guest_test(arguments: TokenStream, item: TokenStream) -> TokenStream {
     expand(arguments.into(), item.into()).unwrap_or_else(Error::into_compile_error).into()
 }
 
 fn expand(arguments: Tokens, item: Tokens) -> syn::Result<Tokens> {
-    let needs = needs(arguments)?.0;
+    let needs = needs(arguments)?.bits();
     let function: ItemFn = syn::parse2(item)?;
     let signature = &function.sig;
     let plain = signature.inputs.is_empty()
@@ -52,7 +52,7 @@ fn expand(arguments: Tokens, item: Tokens) -> syn::Result<Tokens> {
                 ::core::file!(),
                 #line,
                 #summary,
-                ::guest_runtime::protocol::Needs(#needs),
+                ::guest_runtime::protocol::Needs::from_bits_retain(#needs),
                 #ident,
             );
         };
@@ -70,9 +70,8 @@ fn needs(arguments: Tokens) -> syn::Result<Needs> {
     };
     let words = list.parse_args_with(Punctuated::<Ident, Token![,]>::parse_terminated)?;
     words.iter().try_fold(Needs::default(), |set, word| {
-        let known = Needs::NAMES.into_iter().find(|(_, name)| word == name);
-        known.map(|(need, _)| set.union(need)).ok_or_else(|| {
-            let valid = Needs::NAMES.map(|(_, name)| name).join(", ");
+        Needs::named(&word.to_string()).map(|need| set | need).ok_or_else(|| {
+            let valid = Needs::all().words().map(|word| word.to_string()).collect::<Vec<_>>().join(", ");
             Error::new_spanned(word, format!("unknown need `{word}`; there are: {valid}"))
         })
     })

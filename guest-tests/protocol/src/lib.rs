@@ -6,6 +6,9 @@
 #![no_std]
 #![forbid(unsafe_code)]
 
+use bitflags::bitflags;
+use core::fmt::{self, Write as _};
+
 pub mod mmio;
 pub mod tap;
 
@@ -97,70 +100,61 @@ pub struct TestDescriptor {
 pub const TEST_DESCRIPTOR_SIZE: usize = 64;
 const _: () = assert!(core::mem::size_of::<TestDescriptor>() == TEST_DESCRIPTOR_SIZE);
 
-/// What a test needs from the machine; a missing need skips the test with its name as the reason.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Needs(pub u32);
+bitflags! {
+    /// What a test needs from the machine; a missing need skips the test with its [word](Self::words) as the reason.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+    #[repr(transparent)]
+    pub struct Needs: u32 {
+        /// An architectural PMU, version 2 or later; on AArch64 a PMUv3.
+        const PMU = 1 << 0;
+        /// Full-width counter writes (PERF_CAPABILITIES bit 13).
+        const FULL_WIDTH = 1 << 1;
+        /// Fixed counter 3 and PERF_METRICS (PERF_CAPABILITIES bit 15).
+        const METRICS = 1 << 2;
+        /// PERF_METRICS level 2 (Golden Cove and later).
+        const METRICS_L2 = 1 << 3;
+        /// Streamlined freezing (perfmon version 4 or later).
+        const STREAMLINED_FREEZE = 1 << 4;
+        /// Our own VMM, with the control port.
+        const VPMU = 1 << 5;
+        /// Counts that are exact to the instruction.
+        const EXACT = 1 << 6;
+        /// A CPU whose vendor is Intel.
+        const INTEL = 1 << 7;
+        /// Six AMD core counters (CPUID 8000_0001H ECX bit 23).
+        const AMD = 1 << 8;
+        /// AMD's global registers (CPUID 8000_0022H EAX bit 0).
+        const PERFMON_V2 = 1 << 9;
+        /// Qualcomm Falkor's matrix of events, by MIDR_EL1.
+        const FALKOR = 1 << 10;
+    }
+}
 
 impl Needs {
-    /// An architectural PMU, version 2 or later; on AArch64 a PMUv3.
-    pub const PMU: Self = Self(1 << 0);
-    /// Full-width counter writes (PERF_CAPABILITIES bit 13).
-    pub const FULL_WIDTH: Self = Self(1 << 1);
-    /// Fixed counter 3 and PERF_METRICS (PERF_CAPABILITIES bit 15).
-    pub const METRICS: Self = Self(1 << 2);
-    /// PERF_METRICS level 2 (Golden Cove and later).
-    pub const METRICS_L2: Self = Self(1 << 3);
-    /// Streamlined freezing (perfmon version 4 or later).
-    pub const STREAMLINED_FREEZE: Self = Self(1 << 4);
-    /// Our own VMM, with the control port.
-    pub const VPMU: Self = Self(1 << 5);
-    /// Counts that are exact to the instruction.
-    pub const EXACT: Self = Self(1 << 6);
-    /// A CPU whose vendor is Intel.
-    pub const INTEL: Self = Self(1 << 7);
-    /// Six AMD core counters (CPUID 8000_0001H ECX bit 23).
-    pub const AMD: Self = Self(1 << 8);
-    /// AMD's global registers (CPUID 8000_0022H EAX bit 0).
-    pub const PERFMON_V2: Self = Self(1 << 9);
-
-    /// Qualcomm Falkor's matrix of events, by MIDR_EL1.
-    pub const FALKOR: Self = Self(1 << 10);
-
-    /// Every need with the word that the `needs(...)` attribute and the skip reason use.
-    pub const NAMES: [(Self, &'static str); 11] = [
-        (Self::PMU, "pmu"),
-        (Self::FULL_WIDTH, "full_width"),
-        (Self::METRICS, "metrics"),
-        (Self::METRICS_L2, "metrics_l2"),
-        (Self::STREAMLINED_FREEZE, "streamlined_freeze"),
-        (Self::VPMU, "vpmu"),
-        (Self::EXACT, "exact"),
-        (Self::INTEL, "intel"),
-        (Self::AMD, "amd"),
-        (Self::PERFMON_V2, "perfmon_v2"),
-        (Self::FALKOR, "falkor"),
-    ];
-
-    /// Both sets together.
+    /// The need that is called by this [word](Self::words).
     #[must_use]
-    pub const fn union(self, other: Self) -> Self {
-        Self(self.0 | other.0)
-    }
-
-    /// The needs of `self` that `have` does not cover.
-    #[must_use]
-    pub const fn missing_from(self, have: Self) -> Self {
-        Self(self.0 & !have.0)
-    }
-
-    /// True when nothing is needed.
-    #[must_use]
-    pub const fn is_empty(self) -> bool {
-        self.0 == 0
+    pub fn named(word: &str) -> Option<Self> {
+        Self::all().iter_names().find(|(name, _)| Word(name) == *word).map(|(_, need)| need)
     }
 
     /// The words of the needs in this set.
-    pub fn names(self) -> impl Iterator<Item = &'static str> {
-        Self::NAMES.into_iter().filter(move |(need, _)| self.0 & need.0 != 0).map(|(_, name)| name)
+    pub fn words(self) -> impl Iterator<Item = Word> {
+        self.iter_names().map(|(name, _)| Word(name))
+    }
+}
+
+/// The name of a need as the `needs(...)` attribute and the reason of a skipped test have it: in lower case.
+#[derive(Debug, Clone, Copy)]
+pub struct Word(&'static str);
+
+impl fmt::Display for Word {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.chars().try_for_each(|c| f.write_char(c.to_ascii_lowercase()))
+    }
+}
+
+impl PartialEq<str> for Word {
+    fn eq(&self, other: &str) -> bool {
+        self.0.bytes().map(|byte| byte.to_ascii_lowercase()).eq(other.bytes())
     }
 }

@@ -14,6 +14,6 @@ pub(crate) fn discover() -> Needs {
     machine::have::discover()
         .into_iter()
         .chain(anywhere)
-        .filter(|(_, present)| *present)
-        .fold(Needs::default(), |have, (need, _)| have.union(need))
+        .filter_map(|(need, present)| present.then_some(need))
+        .collect()
 }

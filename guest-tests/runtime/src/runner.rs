@@ -112,11 +112,11 @@ struct Words(Needs);
 
 impl fmt::Display for Words {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.names().enumerate().try_for_each(|(i, name)| {
+        self.0.words().enumerate().try_for_each(|(i, word)| {
             if i > 0 {
                 f.write_str(", ")?;
             }
-            f.write_str(name)
+            write!(f, "{word}")
         })
     }
 }
@@ -165,7 +165,7 @@ fn run_each(tests: &[&'static Test]) -> u8 {
     println!("1..{}", tests.len());
     reset();
     for (number, test) in (1..).zip(tests) {
-        let missing = test.needs.missing_from(have);
+        let missing = test.needs.difference(have);
         if !missing.is_empty() {
             println!("ok {number} - {} # SKIP needs {}", test.name(), Words(missing));
             continue;

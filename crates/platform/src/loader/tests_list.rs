@@ -84,12 +84,11 @@ fn read(
     }
     let last = next();
     let (needs, line) = (low_u32(last), low_u32(last >> 32));
-    let known = Needs::NAMES.iter().fold(Needs::default(), |all, (need, _)| all.union(*need));
-    let unknown = Needs(needs).missing_from(known);
-    if !unknown.is_empty() {
-        return Err(format!("it has unknown needs {:#x}; the image is newer than this program", unknown.0));
-    }
-    Ok(TestInfo { name, file, line, summary, needs: Needs(needs) })
+    let needs = Needs::from_bits(needs).ok_or_else(|| {
+        let unknown = needs & !Needs::all().bits();
+        format!("it has unknown needs {unknown:#x}; the image is newer than this program")
+    })?;
+    Ok(TestInfo { name, file, line, summary, needs })
 }
 
 fn text(what: &str, address: u64, len: u64, segments: &[Segment], image: &[u8]) -> Result<String, String> {

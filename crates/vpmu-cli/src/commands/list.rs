@@ -217,13 +217,13 @@ struct TestEntry<'a> {
     file: &'a str,
     line: u32,
     summary: &'a str,
-    needs: Vec<&'static str>,
+    needs: Vec<String>,
 }
 
 impl<'a> TestEntry<'a> {
     fn new(test: &'a TestInfo) -> Self {
         let TestInfo { name, file, line, summary, needs } = test;
-        Self { name, file, line: *line, summary, needs: needs.names().collect() }
+        Self { name, file, line: *line, summary, needs: needs.words().map(|word| word.to_string()).collect() }
     }
 }
 
@@ -275,7 +275,7 @@ mod tests {
                 file: "a.rs",
                 line: 12,
                 summary: "Counts.",
-                needs: vec!["pmu", "exact"],
+                needs: vec!["pmu".to_owned(), "exact".to_owned()],
             },
             TestEntry { name: "bare", file: "a.rs", line: 30, summary: "", needs: Vec::new() },
         ];
