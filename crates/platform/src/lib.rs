@@ -9,6 +9,7 @@
 //! | [`time`] | guest time |
 //! | [`loader`] | images: ELF files, boot protocols, the tests that an image lists |
 //! | [`devices`] | devices that every machine has, and consoles |
+//! | [`arm`] | the AArch64 machine |
 //! | [`x86`] | the PC: port devices, local APIC, I/O APIC |
 
 // What a guest says and what a register holds keeps its value, or the conversion says so.
@@ -17,6 +18,7 @@
     warn(clippy::cast_possible_truncation, clippy::cast_possible_wrap, clippy::cast_sign_loss)
 )]
 
+pub mod arm;
 pub mod convert;
 pub mod devices;
 pub mod loader;

@@ -1,10 +1,4 @@
-//! Guest RAM: one mapping below the device hole, one above it, and the map the guest is shown.
-//!
-//! ```text
-//! 0 ........... 3 GiB ........... 4 GiB ...........
-//! |    low RAM    |   no RAM: local   |  high RAM: what did not fit below
-//! |               |   APIC, I/O APIC  |
-//! ```
+//! Guest RAM, where the machine's [`Layout`] has it.
 //!
 //! The mappings are private, anonymous and not reserved (`MAP_NORESERVE`): the host pays for a page
 //! when the guest touches it. A size is refused when the host could not give all of it, because a
@@ -14,6 +8,7 @@
 
 use crate::convert::host_size;
 use std::fs;
+use std::ops::Range;
 
 use thiserror::Error;
 use vm_memory::{
@@ -28,14 +23,6 @@ mod tests;
 pub const MIN_SIZE_MIB: u64 = 4;
 /// Largest guest, in MiB (64 GiB): more than any PMU test wants, and a bound for typing errors.
 pub const MAX_SIZE_MIB: u64 = 64 * 1024;
-/// First address without RAM below 4 GiB. The local APIC page 0xFEE00000 lies in the hole.
-pub const HOLE_START: u64 = 3 << 30;
-/// First address above the hole.
-pub const HOLE_END: u64 = 4 << 30;
-/// End of the RAM that a PC offers below the EBDA, the VGA window and the BIOS.
-pub const LOW_RAM_END: u64 = 0x9_FC00;
-/// Start of the RAM above the legacy areas.
-pub const HIGH_RAM_START: u64 = 0x10_0000;
 
 const MIB: u64 = 1 << 20;
 /// Largest page size of a Linux host that we may run on; smaller pages divide it.
@@ -53,6 +40,27 @@ impl Default for MemoryConfig {
     /// 128 MiB, as QEMU.
     fn default() -> Self {
         Self { size_mib: 128 }
+    }
+}
+
+/// Where a machine has RAM: guest physical addresses that it fills in this order, ascending.
+#[derive(Debug)]
+pub struct Layout(pub &'static [Range<u64>]);
+
+impl Layout {
+    /// The size in MiB that a guest needs so that `start..end` is RAM; `None` if no guest can have
+    /// RAM there (the range lies beside the layout's, or beyond [`MAX_SIZE_MIB`]).
+    #[must_use]
+    pub fn size_needed_mib(&self, start: u64, end: u64) -> Option<u64> {
+        let mut before = 0;
+        for window in self.0 {
+            if window.start <= start && end <= window.end {
+                let mib = (before + (end - window.start)).div_ceil(MIB).max(MIN_SIZE_MIB);
+                return (mib <= MAX_SIZE_MIB).then_some(mib);
+            }
+            before += window.end - window.start;
+        }
+        None
     }
 }
 
@@ -122,32 +130,11 @@ impl RamRegion {
     }
 }
 
-/// What a range of the memory map is (ACPI 6.5 table 15.10, "address range types").
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[repr(u32)]
-pub enum RangeKind {
-    /// Usable RAM.
-    Ram = 1,
-    /// Not to be used by the guest.
-    Reserved = 2,
-}
-
-/// One entry of the memory map that the guest is shown. The values are the same in E820 tables,
-/// PVH start info and multiboot info.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct MapEntry {
-    /// First guest physical address.
-    pub start: u64,
-    /// Bytes.
-    pub size: u64,
-    /// What the range is.
-    pub kind: RangeKind,
-}
-
 /// The RAM of one guest. A clone is another handle to the same RAM.
 #[derive(Debug, Clone)]
 pub struct GuestMemory {
     mmap: GuestMemoryMmap<()>,
+    layout: &'static Layout,
     size_mib: u64,
 }
 
@@ -156,13 +143,14 @@ impl GuestMemory {
     ///
     /// # Errors
     /// The size is out of bounds, larger than what the host has available, or the host refuses.
-    pub fn new(config: MemoryConfig) -> Result<Self, MemoryError> {
-        Self::with_available(config, host_available_mib())
+    pub fn new(config: MemoryConfig, layout: &'static Layout) -> Result<Self, MemoryError> {
+        Self::with_available(config, layout, host_available_mib())
     }
 
     /// As [`new`](Self::new) on a host with `available_mib` MiB; `None` skips that check.
     pub(crate) fn with_available(
         config: MemoryConfig,
+        layout: &'static Layout,
         available_mib: Option<u64>,
     ) -> Result<Self, MemoryError> {
         let MemoryConfig { size_mib } = config;
@@ -175,15 +163,18 @@ impl GuestMemory {
         if let Some(available_mib) = available_mib.filter(|&available| size_mib > available) {
             return Err(MemoryError::HostTooSmall { size_mib, available_mib });
         }
-        let size = size_mib * MIB;
-        let low = size.min(HOLE_START);
-        let mut ranges = vec![(GuestAddress(0), host_size(low))];
-        if size > low {
-            ranges.push((GuestAddress(HOLE_END), host_size(size - low)));
+        let mut left = size_mib * MIB;
+        let mut ranges = Vec::new();
+        for window in layout.0 {
+            let size = left.min(window.end - window.start);
+            if size > 0 {
+                ranges.push((GuestAddress(window.start), host_size(size)));
+            }
+            left -= size;
         }
         let mmap =
             GuestMemoryMmap::from_ranges(&ranges).map_err(|source| MemoryError::Map { size_mib, source })?;
-        Ok(Self { mmap, size_mib })
+        Ok(Self { mmap, layout, size_mib })
     }
 
     /// Size of all RAM in MiB.
@@ -192,10 +183,10 @@ impl GuestMemory {
         self.size_mib
     }
 
-    /// First address behind the RAM that starts at 0; at most [`HOLE_START`].
+    /// Where the machine has RAM, and could have more.
     #[must_use]
-    pub fn low_end(&self) -> u64 {
-        (self.size_mib * MIB).min(HOLE_START)
+    pub fn layout(&self) -> &'static Layout {
+        self.layout
     }
 
     /// The pieces of RAM in ascending order, for KVM slots and for a software MMU.
@@ -207,38 +198,10 @@ impl GuestMemory {
         })
     }
 
-    /// The memory map for the guest. Addresses that are not listed are free for devices.
-    #[must_use]
-    pub fn map(&self) -> Vec<MapEntry> {
-        let ram = |start, end| MapEntry { start, size: end - start, kind: RangeKind::Ram };
-        let mut map = vec![
-            ram(0, LOW_RAM_END),
-            MapEntry { start: LOW_RAM_END, size: HIGH_RAM_START - LOW_RAM_END, kind: RangeKind::Reserved },
-            ram(HIGH_RAM_START, self.low_end()),
-        ];
-        map.extend(self.regions().filter(|r| r.guest_phys != 0).map(|r| ram(r.guest_phys, r.end())));
-        map
-    }
-
     /// True if every byte of `start..end` is RAM. An empty range is, anywhere.
     #[must_use]
     pub fn contains(&self, start: u64, end: u64) -> bool {
         start >= end || self.regions().any(|r| r.guest_phys <= start && end <= r.end())
-    }
-
-    /// The size in MiB that a guest needs so that `start..end` is RAM; `None` if no guest can have
-    /// RAM there (the range touches the device hole, or lies beyond [`MAX_SIZE_MIB`]).
-    #[must_use]
-    pub fn size_needed_mib(start: u64, end: u64) -> Option<u64> {
-        let size = if end <= HOLE_START {
-            end
-        } else if start >= HOLE_END {
-            end - (HOLE_END - HOLE_START)
-        } else {
-            return None;
-        };
-        let mib = size.div_ceil(MIB).max(MIN_SIZE_MIB);
-        (mib <= MAX_SIZE_MIB).then_some(mib)
     }
 
     /// Copies guest memory to `buffer`.

@@ -12,10 +12,11 @@ use kvm_bindings::{
 };
 use kvm_ioctls::{Kvm, MsrFilterDefaultAction, MsrFilterRange, MsrFilterRangeFlags, VcpuExit};
 use platform::devices::{Capture, FwCfg};
-use platform::loader::BootState;
+use platform::loader::x86::BootState;
 use platform::memory::{GuestMemory, MemoryConfig};
 use platform::x86::apic::{ApicConfig, LocalApic};
 use platform::x86::devices::Devices;
+use platform::x86::memory::LAYOUT;
 use std::time::{Duration, Instant};
 use vmm::counts::synthetic::{Rates, SyntheticSource};
 use vmm::engine::kvm::{KvmConfig, KvmEngine};
@@ -52,7 +53,7 @@ fn failed(error: impl std::fmt::Display) -> TaskError {
 }
 
 fn memory(code: &[u8]) -> Result<GuestMemory, TaskError> {
-    let memory = GuestMemory::new(MemoryConfig { size_mib: 4 }).map_err(failed)?;
+    let memory = GuestMemory::new(MemoryConfig { size_mib: 4 }, &LAYOUT).map_err(failed)?;
     memory.write(u64::from(CODE), code).map_err(failed)?;
     Ok(memory)
 }

@@ -5,7 +5,8 @@ use std::ops::Range;
 
 use object::LittleEndian;
 use object::elf::{
-    EM_386, EM_X86_64, ET_DYN, ET_EXEC, FileHeader32, FileHeader64, PT_INTERP, PT_LOAD, PT_NOTE, SHT_NOBITS,
+    EM_386, EM_AARCH64, EM_X86_64, ET_DYN, ET_EXEC, FileHeader32, FileHeader64, PT_INTERP, PT_LOAD, PT_NOTE,
+    SHT_NOBITS,
 };
 use object::read::elf::{FileHeader, NoteIterator, ProgramHeader, SectionHeader};
 
@@ -223,6 +224,11 @@ fn section_data<'a, H: FileHeader<Endian = LittleEndian>>(
     Ok(image.get(range).unwrap_or_default())
 }
 
+/// True for an ELF file for AArch64, whatever else is wrong with it.
+pub(super) fn is_aarch64(image: &[u8]) -> bool {
+    image.starts_with(MAGIC) && image.get(18..20) == Some(&EM_AARCH64.0.to_le_bytes())
+}
+
 enum Class {
     Elf32,
     Elf64,
@@ -244,7 +250,7 @@ fn class(image: &[u8]) -> Result<Class, ImageError> {
     let machine = u16::from_le_bytes(machine);
     match (byte(4), machine) {
         (1, m) if m == EM_386.0 || m == EM_X86_64.0 => Ok(Class::Elf32),
-        (2, m) if m == EM_X86_64.0 => Ok(Class::Elf64),
+        (2, m) if m == EM_X86_64.0 || m == EM_AARCH64.0 => Ok(Class::Elf64),
         (1 | 2, _) => Err(ImageError::WrongMachine { machine: machine_name(machine) }),
         (value, _) => Err(ImageError::Identification { field: "class", value }),
     }

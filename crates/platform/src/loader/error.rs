@@ -4,6 +4,7 @@ use std::io;
 
 use thiserror::Error;
 
+use super::architecture::Architecture;
 use super::protocol::Protocol;
 use crate::memory::MemoryError;
 
@@ -35,6 +36,12 @@ pub enum ImageError {
         /// What is wrong.
         reason: String,
     },
+    /// A Linux kernel for arm64 that cannot be booted.
+    #[error("The arm64 kernel cannot be booted: {reason}")]
+    Arm64Image {
+        /// What is wrong.
+        reason: String,
+    },
     /// Some other known format.
     #[error("Not an ELF image: {what}")]
     NotElf {
@@ -55,13 +62,13 @@ pub enum ImageError {
         value: u8,
     },
     /// Big-endian ELF.
-    #[error("The image is big-endian (for {machine}); an x86 guest needs a little-endian one")]
+    #[error("The image is big-endian (for {machine}); guests are little-endian")]
     BigEndian {
         /// Name and number of the machine.
         machine: String,
     },
     /// Built for another processor.
-    #[error("The image is for {machine}; an x86 guest needs EM_386 or EM_X86_64")]
+    #[error("The image is for {machine}; guests are EM_386, EM_X86_64 or EM_AARCH64")]
     WrongMachine {
         /// Name and number of the machine.
         machine: String,
@@ -147,15 +154,17 @@ pub enum ImageError {
         reason: String,
     },
     /// The entry point is not in anything that was loaded from the file.
-    #[error("The {protocol} entry point {entry:#x} lies outside of the code and data that the file loads")]
+    #[error(
+        "The entry point of {protocol}, {entry:#x}, lies outside of the code and data that the file loads"
+    )]
     EntryOutside {
         /// Whose entry point.
         protocol: Protocol,
         /// The address.
         entry: u64,
     },
-    /// Both protocols start in 32-bit mode.
-    #[error("The {protocol} entry point {entry:#x} is above 4 GiB, where 32-bit code cannot start")]
+    /// PVH and multiboot start in 32-bit mode, and Linux on x86 below 4 GiB.
+    #[error("The entry point of {protocol}, {entry:#x}, is above 4 GiB, where 32-bit code cannot start")]
     EntryAbove4Gib {
         /// Whose entry point.
         protocol: Protocol,
@@ -220,6 +229,14 @@ pub enum ImageError {
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum LoadError {
+    /// Built for other CPUs than the profile's.
+    #[error("The image is for {image}, and the CPU of the profile is {machine}")]
+    Architecture {
+        /// What it is for.
+        image: Architecture,
+        /// What there is.
+        machine: Architecture,
+    },
     /// The image does not offer the protocol that was asked for.
     #[error("The image cannot be booted with {asked}; it offers {offered}")]
     Protocol {
@@ -306,6 +323,9 @@ pub enum LoadError {
         /// Bytes wanted.
         size: usize,
     },
+    /// A string with a NUL, which the checks of the parameters exclude.
+    #[error("Cannot make the devicetree")]
+    Devicetree(#[from] vm_fdt::Error),
     /// A write failed after all checks.
     #[error("Cannot write the image to guest memory")]
     Memory(#[from] MemoryError),

@@ -6,11 +6,12 @@ use std::io::Read as _;
 use std::os::unix::fs::FileTypeExt as _;
 use std::path::Path;
 
+use super::architecture::Architecture;
 use super::elf;
-use super::error::ImageError;
+use super::error::{ImageError, LoadError};
 use super::plan::Plan;
 use super::protocol::Protocol;
-use super::x86::identify;
+use super::{arm, x86};
 
 /// Largest image file in bytes (1 GiB); a Linux kernel with all debug information is about half.
 pub const MAX_IMAGE_SIZE: u64 = 1 << 30;
@@ -21,6 +22,7 @@ pub struct Image {
     name: String,
     bytes: Vec<u8>,
     is_elf: bool,
+    architecture: Architecture,
     /// The protocol to prefer first.
     plans: Vec<Plan>,
 }
@@ -79,8 +81,11 @@ impl Image {
             return Err(ImageError::TooLarge { limit: MAX_IMAGE_SIZE });
         }
         let is_elf = bytes.starts_with(elf::MAGIC);
-        let plans = identify::plans(&bytes, is_elf)?;
-        Ok(Self { name: "image".to_owned(), bytes, is_elf, plans })
+        let (architecture, plans) = match arm::plan(&bytes)? {
+            Some(plan) => (Architecture::Aarch64, vec![plan]),
+            None => (Architecture::X86, x86::identify::plans(&bytes, is_elf)?),
+        };
+        Ok(Self { name: "image".to_owned(), bytes, is_elf, architecture, plans })
     }
 
     /// The same image under another name. White space becomes `_`: multiboot guests split their
@@ -112,10 +117,13 @@ impl Image {
         self.plans.iter().map(|plan| plan.protocol)
     }
 
-    /// True if it is a Linux kernel: a bzImage or a vmlinux.
+    /// True if it is a Linux kernel: a bzImage, an `Image` of arm64 or a vmlinux.
     #[must_use]
     pub fn is_linux(&self) -> bool {
-        self.protocols().any(|protocol| protocol == Protocol::Linux)
+        match self.architecture {
+            Architecture::X86 => self.protocols().any(|protocol| protocol == Protocol::Linux),
+            Architecture::Aarch64 => !self.is_elf,
+        }
     }
 
     /// True if the file is an ELF file, which can list tests and may have symbols.
@@ -124,8 +132,25 @@ impl Image {
         self.is_elf
     }
 
-    /// In order of preference; never empty.
-    pub(super) fn plans(&self) -> &[Plan] {
-        &self.plans
+    /// The CPUs that it is for.
+    #[must_use]
+    pub fn architecture(&self) -> Architecture {
+        self.architecture
+    }
+
+    /// How to start it on such a machine, by this protocol or the one to prefer.
+    ///
+    /// # Errors
+    /// It is for other CPUs, or does not offer the protocol.
+    pub(super) fn plan(&self, machine: Architecture, asked: Option<Protocol>) -> Result<&Plan, LoadError> {
+        if self.architecture != machine {
+            return Err(LoadError::Architecture { image: self.architecture, machine });
+        }
+        let plan = self.plans.iter().find(|plan| asked.is_none_or(|asked| asked == plan.protocol));
+        plan.ok_or_else(|| {
+            let asked = asked.unwrap_or(Protocol::Pvh);
+            let offered = self.plans.first().map_or(asked, |plan| plan.protocol);
+            LoadError::Protocol { asked, offered }
+        })
     }
 }

@@ -3,7 +3,6 @@
 use super::elf::Segment;
 use super::error::ImageError;
 use super::protocol::Protocol;
-use linux_loader::bootparam::setup_header;
 
 /// What to copy where, and where to start. Checked against the file, not yet against guest memory.
 #[derive(Debug, Clone)]
@@ -11,21 +10,16 @@ pub(super) struct Plan {
     pub(super) protocol: Protocol,
     /// Ascending in physical memory, not overlapping.
     pub(super) segments: Vec<Segment>,
-    pub(super) entry: u32,
-    /// Of a bzImage.
-    pub(super) setup_header: Option<Box<setup_header>>,
+    pub(super) entry: u64,
 }
 
 impl Plan {
     /// # Errors
-    /// The entry point does not come from the file, or is not a 32-bit address.
+    /// The entry point does not come from the file.
     pub(super) fn new(protocol: Protocol, segments: Vec<Segment>, entry: u64) -> Result<Self, ImageError> {
         if !segments.iter().any(|s| s.holds_physical(entry)) {
             return Err(ImageError::EntryOutside { protocol, entry });
         }
-        match u32::try_from(entry) {
-            Ok(entry) => Ok(Self { protocol, segments, entry, setup_header: None }),
-            Err(_) => Err(ImageError::EntryAbove4Gib { protocol, entry }),
-        }
+        Ok(Self { protocol, segments, entry })
     }
 }

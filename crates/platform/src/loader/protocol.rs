@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// How an image wants to be started. PVH and multiboot start in 32-bit protected mode without paging.
+/// How an image wants to be started. On x86 PVH and multiboot start in 32-bit protected mode without paging.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 pub enum Protocol {
@@ -16,7 +16,8 @@ pub enum Protocol {
     Multiboot,
     /// Linux's 64-bit boot protocol.
     ///
-    /// bzImage or vmlinux; long mode, RSI points to `boot_params`.
+    /// x86: bzImage or vmlinux; long mode, RSI points to `boot_params`. arm64: `Image`, and every ELF file for AArch64
+    /// at its entry point; EL1 without MMU, X0 points to the devicetree.
     Linux,
 }
 

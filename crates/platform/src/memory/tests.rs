@@ -1,13 +1,14 @@
 #![expect(unsafe_code, reason = "looks at guest memory where it is mapped")]
 use super::*;
+use crate::x86::memory::LAYOUT;
 
 /// RAM of `size_mib` MiB whatever this host has free; untouched pages cost nothing.
 fn memory(size_mib: u64) -> GuestMemory {
-    GuestMemory::with_available(MemoryConfig { size_mib }, None).unwrap()
+    GuestMemory::with_available(MemoryConfig { size_mib }, &LAYOUT, None).unwrap()
 }
 
 fn refusal(size_mib: u64, available_mib: Option<u64>) -> String {
-    GuestMemory::with_available(MemoryConfig { size_mib }, available_mib).unwrap_err().to_string()
+    GuestMemory::with_available(MemoryConfig { size_mib }, &LAYOUT, available_mib).unwrap_err().to_string()
 }
 
 #[test]
@@ -28,7 +29,7 @@ fn a_size_that_the_host_does_not_have_is_refused() {
         "1024 MiB of guest memory does not fit on this host, which has 1023 MiB available; \
          ask for less or free memory"
     );
-    assert!(GuestMemory::with_available(MemoryConfig { size_mib: 8 }, Some(8)).is_ok());
+    assert!(GuestMemory::with_available(MemoryConfig { size_mib: 8 }, &LAYOUT, Some(8)).is_ok());
 }
 
 #[test]
@@ -37,41 +38,6 @@ fn available_memory_is_read_from_meminfo() {
     assert_eq!(parse_available_mib(meminfo), Some(12345678 / 1024));
     assert_eq!(parse_available_mib("MemTotal: 1 kB\n"), None);
     assert_eq!(parse_available_mib("MemAvailable: lots\n"), None);
-}
-
-#[test]
-fn ram_below_3_gib_is_one_region() {
-    let memory = memory(16);
-    let regions: Vec<_> = memory.regions().collect();
-    assert_eq!(regions.len(), 1);
-    assert_eq!((regions[0].guest_phys, regions[0].size), (0, 16 << 20));
-    assert_ne!(regions[0].host, 0);
-    assert_eq!(memory.low_end(), 16 << 20);
-}
-
-#[test]
-fn ram_above_3_gib_continues_at_4_gib_and_leaves_the_apic_page_free() {
-    let memory = memory(5 * 1024);
-    let ranges: Vec<_> = memory.regions().map(|r| (r.guest_phys, r.end())).collect();
-    assert_eq!(ranges, [(0, 3 << 30), (4 << 30, 6 << 30)]);
-    assert!(memory.read(0xFEE0_0000, &mut [0]).is_err());
-    memory.write((6 << 30) - 1, &[7]).unwrap();
-    assert!(memory.write(6 << 30, &[7]).is_err());
-}
-
-#[test]
-fn the_map_lists_ram_and_the_legacy_area() {
-    let entry = |start, end, kind| MapEntry { start, size: end - start, kind };
-    assert_eq!(
-        memory(4 * 1024).map(),
-        [
-            entry(0, 0x9_FC00, RangeKind::Ram),
-            entry(0x9_FC00, 0x10_0000, RangeKind::Reserved),
-            entry(0x10_0000, 0xC000_0000, RangeKind::Ram),
-            entry(0x1_0000_0000, 0x1_4000_0000, RangeKind::Ram),
-        ]
-    );
-    assert_eq!(memory(4).map().last(), Some(&entry(0x10_0000, 0x40_0000, RangeKind::Ram)));
 }
 
 #[test]
@@ -92,21 +58,6 @@ fn contains_needs_every_byte() {
     assert!(!memory.contains((3 << 30) - 1, 4 << 30), "a range must not jump over the hole");
     assert!(memory.contains(4 << 30, 5 << 30));
     assert!(memory.contains(u64::MAX, u64::MAX));
-}
-
-#[test]
-fn the_size_needed_for_a_range_counts_the_hole() {
-    assert_eq!(GuestMemory::size_needed_mib(0, 1), Some(MIN_SIZE_MIB));
-    assert_eq!(GuestMemory::size_needed_mib(0x40_0000, 0x103_8000), Some(17));
-    assert_eq!(GuestMemory::size_needed_mib(4 << 30, 6 << 30), Some(5 * 1024));
-    assert_eq!(GuestMemory::size_needed_mib(0xFEE0_0000, 0xFEE0_1000), None);
-    assert_eq!(GuestMemory::size_needed_mib(0, u64::MAX), None);
-    assert_eq!(GuestMemory::size_needed_mib(1 << 50, 1 << 51), None);
-    for (start, end) in [(0x40_0000, 0x103_8000), (4 << 30, (4 << 30) + 1)] {
-        let needed = GuestMemory::size_needed_mib(start, end).unwrap();
-        assert!(memory(needed).contains(start, end));
-        assert!(!memory(needed - 1).contains(start, end));
-    }
 }
 
 #[test]

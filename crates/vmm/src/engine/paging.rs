@@ -144,9 +144,10 @@ fn walk(memory: &GuestMemory, mut table: u64, linear: u64, levels: u32) -> Optio
 mod tests {
     use super::*;
     use platform::memory::MemoryConfig;
+    use platform::x86::memory::LAYOUT;
 
     fn memory() -> GuestMemory {
-        GuestMemory::new(MemoryConfig { size_mib: 16 }).unwrap()
+        GuestMemory::new(MemoryConfig { size_mib: 16 }, &LAYOUT).unwrap()
     }
 
     fn put(memory: &GuestMemory, address: u64, entry: u64) {

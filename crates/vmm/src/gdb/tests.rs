@@ -12,10 +12,11 @@ use crate::machine::x86::Pc;
 use crate::machine::{Machine, Outcome};
 use crate::test_code::wrmsr;
 use platform::devices::{Capture, FwCfg};
-use platform::loader::BootState;
+use platform::loader::x86::BootState;
 use platform::memory::{GuestMemory, MemoryConfig};
 use platform::x86::apic::{ApicConfig, LocalApic};
 use platform::x86::devices::Devices;
+use platform::x86::memory::LAYOUT;
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::thread::JoinHandle;
@@ -54,7 +55,7 @@ const LOOP: u32 = CODE + 2 * 17 + 5;
 const DEC: u32 = LOOP + 6;
 
 fn run(code: &[u8], detail: Detail, gdb: Option<GdbServer>, stop: &StopRequest) -> Ran {
-    let memory = GuestMemory::new(MemoryConfig { size_mib: 4 }).expect("4 MiB of guest memory");
+    let memory = GuestMemory::new(MemoryConfig { size_mib: 4 }, &LAYOUT).expect("4 MiB of guest memory");
     memory.write(u64::from(CODE), code).expect("the code fits");
     let mut engine = SoftEngine::new(&memory, &ICELAKE_SP);
     let mut source: Box<dyn Source> = Box::new(ModelSource::new(&ICELAKE_SP, engine.retired()));

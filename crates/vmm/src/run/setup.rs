@@ -17,10 +17,12 @@ use crate::machine::{BoardState, Machine, StateError};
 use crate::snapshot::{Booted, Snapshot, SnapshotError};
 use guest_protocol::files;
 use platform::devices::{Capture, FwCfg, FwCfgError};
-use platform::loader::{self, BootState};
+use platform::loader;
+use platform::loader::x86::BootState;
 use platform::memory::{GuestMemory, MemoryConfig};
 use platform::x86::apic::{ApicConfig, LocalApic};
 use platform::x86::devices::Devices;
+use platform::x86::memory::LAYOUT;
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::num::NonZeroUsize;
@@ -46,12 +48,13 @@ impl Guest {
     /// Puts the guest where it starts.
     pub(super) fn new(config: RunConfig) -> Result<Self, RunError> {
         check_snapshot_path(config.save.as_ref())?;
-        let memory = GuestMemory::new(match &config.start {
+        let size = match &config.start {
             Start::Boot(boot) => boot.memory,
             Start::Resume(snapshot) => MemoryConfig { size_mib: snapshot.memory_mib() },
-        })?;
+        };
+        let memory = GuestMemory::new(size, &LAYOUT)?;
         let first = match &config.start {
-            Start::Boot(boot) => First::Boot(loader::load(&boot.image, &memory, &boot.params)?, boot),
+            Start::Boot(boot) => First::Boot(loader::x86::load(&boot.image, &memory, &boot.params)?, boot),
             Start::Resume(snapshot) => {
                 snapshot.fill(&memory)?;
                 First::Resume(snapshot)

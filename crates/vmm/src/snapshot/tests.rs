@@ -10,10 +10,11 @@ use crate::machine::pmu::trace::Tracer;
 use crate::machine::x86::Pc;
 use crate::test_code::wrmsr;
 use platform::devices::{Capture, FwCfg};
-use platform::loader::BootState;
+use platform::loader::x86::BootState;
 use platform::memory::MemoryConfig;
 use platform::x86::apic::{ApicConfig, LocalApic};
 use platform::x86::devices::Devices;
+use platform::x86::memory::LAYOUT;
 use proptest::prelude::*;
 use std::sync::OnceLock;
 use std::time::Duration;
@@ -72,7 +73,8 @@ struct Guest {
 }
 
 fn parts(devices: impl FnOnce(Capture) -> Devices) -> Guest {
-    let memory = GuestMemory::new(MemoryConfig { size_mib: SIZE_MIB }).expect("4 MiB of guest memory");
+    let memory =
+        GuestMemory::new(MemoryConfig { size_mib: SIZE_MIB }, &LAYOUT).expect("4 MiB of guest memory");
     let engine = SoftEngine::new(&memory, &ICELAKE_SP);
     let source = Box::new(ModelSource::new(&ICELAKE_SP, engine.retired()));
     let (console, trace) = (Capture::new(1 << 16), Capture::new(1 << 20));

@@ -12,6 +12,7 @@ use kvm_bindings::{KVM_API_VERSION, KVM_CAP_PMU_CAPABILITY, KVM_MAX_CPUID_ENTRIE
 use kvm_ioctls::Kvm;
 use platform::memory::{GuestMemory, MIN_SIZE_MIB, MemoryConfig};
 use platform::x86::apic::ApicConfig;
+use platform::x86::memory::LAYOUT;
 use serde::Serialize;
 use std::fmt::Write as _;
 use std::fs;
@@ -142,7 +143,7 @@ pub(super) fn kvm_missing(profile: &Profile, choice: &CountsChoice) -> Option<St
 
 /// Builds a small machine, which needs every capability that a run needs, and returns its TSC rate.
 fn try_engine(profile: &Profile) -> Result<u64, RunError> {
-    let memory = GuestMemory::new(MemoryConfig { size_mib: MIN_SIZE_MIB })?;
+    let memory = GuestMemory::new(MemoryConfig { size_mib: MIN_SIZE_MIB }, &LAYOUT)?;
     let apic = ApicConfig::default();
     // As in a run: KVM sees no branches.
     let profile = &profile.clone().without_lbr();

@@ -1,6 +1,7 @@
 //! Tests of the loader. Images are made byte by byte by [`elf_writer`], so that the reader is not
 //! tested with the library that it uses.
 
+mod arm;
 mod boot;
 mod elf_writer;
 mod hostile;
@@ -10,8 +11,10 @@ mod load_errors;
 
 use elf_writer::{ElfWriter, PT_LOAD, PT_NOTE};
 
+use super::x86::{BootState, SegmentState, load};
 use super::*;
 use crate::memory::{GuestMemory, MemoryConfig};
+use crate::x86::memory::LAYOUT;
 
 /// Where the test images are linked to.
 const BASE: u64 = 0x10_0000;
@@ -20,7 +23,7 @@ const ENTRY: u32 = 0x10_0040;
 
 /// RAM of `size_mib` MiB whatever this host has free; untouched pages cost nothing.
 fn memory(size_mib: u64) -> GuestMemory {
-    GuestMemory::with_available(MemoryConfig { size_mib }, None).unwrap()
+    GuestMemory::with_available(MemoryConfig { size_mib }, &LAYOUT, None).unwrap()
 }
 
 /// An ELF note with 4-byte padding.

@@ -1,24 +1,20 @@
 //! Places an image, its modules and its boot information in guest memory, and says how the vCPU starts.
 
-use crate::convert::host_size;
+use crate::convert::low_u32;
 use std::ops::Range;
 
 use super::state::{BootState, SegmentState};
 use super::{acpi, linux, multiboot, pvh};
-use crate::loader::elf::Segment;
+use crate::loader::architecture::Architecture;
 use crate::loader::error::LoadError;
 use crate::loader::image::Image;
-use crate::loader::params::{BootParams, Content, LoadedRange, Module, PlacedModule};
+use crate::loader::params::{BootParams, Content, LoadedRange};
+use crate::loader::place::{check_initrd, check_params, place_image, place_modules, write_image};
 use crate::loader::placement::Placement;
 use crate::loader::plan::Plan;
 use crate::loader::protocol::Protocol;
-use crate::memory::{GuestMemory, HIGH_RAM_START, LOW_RAM_END};
-
-/// Longest command line in bytes without its 0: what an x86 Linux kernel reads (`COMMAND_LINE_SIZE`
-/// is 2048). The limit counts the image's name where the guest gets that too.
-pub const MAX_CMDLINE: usize = 2047;
-/// Most modules. kvm-unit-tests and Linux use one.
-pub const MAX_MODULES: usize = 32;
+use crate::memory::GuestMemory;
+use crate::x86::memory::{HIGH_RAM_START, LOW_RAM_END, low_end, memory_map};
 
 const PAGE: u64 = 4096;
 /// Where boot information goes if it can: above the real-mode vectors, the BIOS data area and where
@@ -35,36 +31,27 @@ const MODULE_CEILING: u64 = 1 << 31;
 /// # Errors
 /// The image or a module does not fit this guest's memory, or a parameter is out of its bounds.
 pub fn load(image: &Image, memory: &GuestMemory, params: &BootParams) -> Result<BootState, LoadError> {
-    let plan = choose(image, params.protocol)?;
+    let plan = image.plan(Architecture::X86, params.protocol)?;
     let cmdline = match (plan.protocol, params.cmdline.as_str()) {
         (Protocol::Pvh | Protocol::Linux, cmdline) => cmdline.to_owned(),
         (Protocol::Multiboot, "") => image.name().to_owned(),
         (Protocol::Multiboot, cmdline) => format!("{} {cmdline}", image.name()),
     };
-    check_cmdline("command line", &cmdline)?;
-    if params.modules.len() > MAX_MODULES {
-        return Err(LoadError::TooManyModules { count: params.modules.len(), limit: MAX_MODULES });
+    check_params(&cmdline, &params.modules)?;
+    if plan.protocol == Protocol::Linux {
+        check_initrd(&params.modules)?;
     }
-    if plan.protocol == Protocol::Linux && params.modules.len() > 1 {
-        return Err(LoadError::OneInitrd { count: params.modules.len() });
-    }
-    for module in &params.modules {
-        check_cmdline("module's command line", &module.cmdline)?;
-    }
-
-    let mut placement = Placement::default();
-    for segment in &plan.segments {
-        check_in_ram(segment, memory)?;
-        placement.take(segment.paddr..segment.end());
-    }
-    let modules = place_modules(&params.modules, &mut placement, memory)?;
+    let mut placement = place_image(plan, memory)?;
+    let window = HIGH_RAM_START..low_end(memory).min(MODULE_CEILING);
+    let modules = place_modules(&params.modules, &mut placement, &window, memory)?;
     // An image in the firmware's place gets no tables: it would be the first that wants them.
     let acpi_at = placement.lowest(acpi::tables(0).len() as u64, acpi::ALIGN, acpi::WINDOW);
     let rsdp = acpi_at.unwrap_or(0);
-    let setup_header = plan.setup_header.as_deref();
+    let setup_header = linux::is_bzimage(image.bytes()).then(|| linux::setup_header(image.bytes()));
+    let map = memory_map(memory);
     let build_info = |base: u64| match plan.protocol {
-        Protocol::Pvh => pvh::start_info(base, &cmdline, &modules, &memory.map(), rsdp),
-        Protocol::Linux => linux::info(base, &cmdline, &modules, &memory.map(), rsdp, setup_header),
+        Protocol::Pvh => pvh::start_info(base, &cmdline, &modules, &map, rsdp),
+        Protocol::Linux => linux::info(base, &cmdline, &modules, &map, rsdp, setup_header.as_ref()),
         Protocol::Multiboot => multiboot::info(base, &cmdline, &modules, memory),
     };
     let size = build_info(0).len();
@@ -74,15 +61,7 @@ pub fn load(image: &Image, memory: &GuestMemory, params: &BootParams) -> Result<
     };
     let info = build_info(info_at);
 
-    let mut loaded = Vec::new();
-    for segment in &plan.segments {
-        write_segment(image, segment, memory)?;
-        loaded.push(LoadedRange { content: Content::Image, start: segment.paddr, end: segment.end() });
-    }
-    for (index, module) in modules.iter().enumerate() {
-        memory.write(module.start, module.data)?;
-        loaded.push(LoadedRange { content: Content::Module(index), start: module.start, end: module.end() });
-    }
+    let mut loaded = write_image(image, plan, &modules, memory)?;
     memory.write(info_at, &info)?;
     loaded.push(LoadedRange { content: Content::BootInfo, start: info_at, end: info_at + info.len() as u64 });
     if let Some(at) = acpi_at {
@@ -93,76 +72,16 @@ pub fn load(image: &Image, memory: &GuestMemory, params: &BootParams) -> Result<
     Ok(first_state(plan, info_pointer, loaded))
 }
 
-fn choose(image: &Image, asked: Option<Protocol>) -> Result<&Plan, LoadError> {
-    let plans = image.plans();
-    let plan = plans.iter().find(|plan| asked.is_none_or(|asked| asked == plan.protocol));
-    plan.ok_or_else(|| {
-        let asked = asked.unwrap_or(Protocol::Pvh);
-        let offered = plans.first().map_or(asked, |plan| plan.protocol);
-        LoadError::Protocol { asked, offered }
-    })
-}
-
-fn check_cmdline(what: &'static str, cmdline: &str) -> Result<(), LoadError> {
-    if cmdline.len() > MAX_CMDLINE {
-        return Err(LoadError::CmdlineTooLong { len: cmdline.len(), limit: MAX_CMDLINE });
-    }
-    match cmdline.find('\0') {
-        Some(position) => Err(LoadError::CmdlineNul { what, position }),
-        None => Ok(()),
-    }
-}
-
-fn check_in_ram(segment: &Segment, memory: &GuestMemory) -> Result<(), LoadError> {
-    let (start, end) = (segment.paddr, segment.end());
-    if memory.contains(start, end) {
-        return Ok(());
-    }
-    Err(match GuestMemory::size_needed_mib(start, end) {
-        Some(needed_mib) => {
-            LoadError::NotEnoughMemory { start, end, needed_mib, size_mib: memory.size_mib() }
-        }
-        None => LoadError::NoRamThere { start, end },
-    })
-}
-
-/// At the top of the low RAM, so that they are out of the way of a guest that takes the memory
-/// behind itself without asking.
-fn place_modules<'a>(
-    modules: &'a [Module],
-    placement: &mut Placement,
-    memory: &GuestMemory,
-) -> Result<Vec<PlacedModule<'a>>, LoadError> {
-    let window = HIGH_RAM_START..memory.low_end().min(MODULE_CEILING);
-    let mut placed = Vec::new();
-    // From the last one down, so that they end up in ascending order.
-    for (index, Module { cmdline, data }) in modules.iter().enumerate().rev() {
-        let start = placement.highest(data.len() as u64, PAGE, window.clone()).ok_or_else(|| {
-            LoadError::NoRoomForModule { index, size: data.len(), size_mib: memory.size_mib() }
-        })?;
-        placed.push(PlacedModule { cmdline, data, start });
-    }
-    placed.reverse();
-    Ok(placed)
-}
-
 fn place_info(size: u64, placement: &mut Placement, memory: &GuestMemory) -> Option<u64> {
     placement
         .lowest(size, PAGE, INFO_WINDOW)
         .or_else(|| placement.lowest(size, PAGE, LOW_WINDOW))
-        .or_else(|| placement.highest(size, PAGE, HIGH_RAM_START..memory.low_end()))
+        .or_else(|| placement.highest(size, PAGE, HIGH_RAM_START..low_end(memory)))
 }
 
-fn write_segment(image: &Image, segment: &Segment, memory: &GuestMemory) -> Result<(), LoadError> {
-    let data = image.bytes().get(segment.file.clone()).unwrap_or_default();
-    memory.write(segment.paddr, data)?;
-    let bss = segment.mem_size - data.len() as u64;
-    memory.zero(segment.paddr + data.len() as u64, host_size(bss))?;
-    Ok(())
-}
-
+/// Plans of x86 start below 4 GiB.
 fn first_state(plan: &Plan, info: u32, loaded: Vec<LoadedRange>) -> BootState {
-    let flat = BootState { protocol: plan.protocol, loaded, ..BootState::flat(plan.entry) };
+    let flat = BootState { protocol: plan.protocol, loaded, ..BootState::flat(low_u32(plan.entry)) };
     match plan.protocol {
         Protocol::Pvh => BootState { ebx: info, ..flat },
         Protocol::Multiboot => BootState { eax: multiboot::BOOT_MAGIC, ebx: info, ..flat },

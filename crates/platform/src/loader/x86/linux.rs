@@ -9,7 +9,7 @@ use crate::loader::error::ImageError;
 use crate::loader::params::PlacedModule;
 use crate::loader::plan::Plan;
 use crate::loader::protocol::Protocol;
-use crate::memory::MapEntry;
+use crate::x86::memory::MapEntry;
 use linux_loader::bootparam::{boot_e820_entry, boot_params, setup_header};
 use vm_memory::ByteValued as _;
 
@@ -77,7 +77,22 @@ pub(super) fn vmlinux(image: &[u8], elf: &Elf) -> Result<Option<Plan>, ImageErro
     if !elf.is_64 || elf.note(image, NOTE_OWNER, BUILD_SALT)?.is_none() {
         return Ok(None);
     }
-    Plan::new(Protocol::Linux, elf.segments.clone(), elf.entry).map(Some)
+    super::plan(Protocol::Linux, elf.segments.clone(), elf.entry).map(Some)
+}
+
+/// The header's size is in the jump instruction over it.
+fn header_end(image: &[u8]) -> usize {
+    0x202 + usize::from(image.get(0x201).copied().unwrap_or(0))
+}
+
+/// The setup header of a bzImage; a shorter one has no fields behind its end, and they are 0.
+pub(super) fn setup_header(image: &[u8]) -> setup_header {
+    let mut header = setup_header::default();
+    let bytes = image.get(HEADER..header_end(image)).unwrap_or_default();
+    for (to, from) in header.as_mut_slice().iter_mut().zip(bytes) {
+        *to = *from;
+    }
+    header
 }
 
 /// How to start a bzImage.
@@ -85,14 +100,9 @@ pub(super) fn vmlinux(image: &[u8], elf: &Elf) -> Result<Option<Plan>, ImageErro
 /// # Errors
 /// It is too old, has no 64-bit entry point, or is truncated.
 pub(super) fn bzimage(image: &[u8]) -> Result<Plan, ImageError> {
-    // The header's size is in the jump instruction over it; a shorter one has no fields behind.
-    let end = 0x202 + usize::from(image.get(0x201).copied().unwrap_or(0));
-    let range = checked_range(image, HEADER as u64, (end - HEADER) as u64, || "the setup header".into())?;
-    let mut header = setup_header::default();
-    let bytes = image.get(range).unwrap_or_default();
-    for (to, from) in header.as_mut_slice().iter_mut().zip(bytes) {
-        *to = *from;
-    }
+    let end = header_end(image);
+    checked_range(image, HEADER as u64, (end - HEADER) as u64, || "the setup header".into())?;
+    let header = setup_header(image);
     let refuse = |reason: String| Err(ImageError::BzImage { reason });
     let (version, flags) = (header.version, header.xloadflags);
     if version < MIN_VERSION {
@@ -119,8 +129,7 @@ pub(super) fn bzimage(image: &[u8]) -> Result<Plan, ImageError> {
         return refuse(format!("its preferred address {paddr:#x} is out of range"));
     }
     let segments = vec![Segment { vaddr: paddr, paddr, file, mem_size }];
-    let plan = Plan::new(Protocol::Linux, segments, paddr + ENTRY_64)?;
-    Ok(Plan { setup_header: Some(Box::new(header)), ..plan })
+    super::plan(Protocol::Linux, segments, paddr + ENTRY_64)
 }
 
 /// Builds the boot information for address `base`: `boot_params`, page tables, GDT, command line. Its length

@@ -10,7 +10,8 @@ use crate::loader::error::ImageError;
 use crate::loader::params::PlacedModule;
 use crate::loader::plan::Plan;
 use crate::loader::protocol::Protocol;
-use crate::memory::{GuestMemory, HIGH_RAM_START, LOW_RAM_END};
+use crate::memory::GuestMemory;
+use crate::x86::memory::{HIGH_RAM_START, LOW_RAM_END, low_end, memory_map};
 
 /// First word of the header in the file.
 pub(super) const HEADER_MAGIC: u32 = 0x1BAD_B002;
@@ -97,7 +98,7 @@ impl Header {
         // `e_entry` of a kernel that is linked high may be virtual or physical; other loaders try it
         // as a virtual address first.
         let entry = elf.segments.iter().find_map(|s| s.physical(elf.entry)).unwrap_or(elf.entry);
-        Plan::new(Protocol::Multiboot, elf.segments.clone(), entry)
+        super::plan(Protocol::Multiboot, elf.segments.clone(), entry)
     }
 }
 
@@ -156,7 +157,7 @@ impl Addresses {
             return Err(ImageError::NoSegments);
         }
         let segment = Segment { vaddr: paddr, paddr, file, mem_size };
-        Plan::new(Protocol::Multiboot, vec![segment], entry.into())
+        super::plan(Protocol::Multiboot, vec![segment], entry.into())
     }
 }
 
@@ -181,7 +182,7 @@ const LOADER_NAME: &str = "vpmu";
 /// Builds the boot information for address `base`; it starts with the structure that EBX points to.
 /// Its length does not depend on `base`.
 pub(super) fn info(base: u64, cmdline: &str, modules: &[PlacedModule<'_>], memory: &GuestMemory) -> Vec<u8> {
-    let map = memory.map();
+    let map = memory_map(memory);
     let mut block = BootBlock::new(base, INFO_SIZE);
     let map_at = block.align(4);
     for entry in &map {
@@ -207,7 +208,7 @@ pub(super) fn info(base: u64, cmdline: &str, modules: &[PlacedModule<'_>], memor
     let fields = [
         (0, INFO_FLAGS),
         (4, kib(LOW_RAM_END)),
-        (8, kib(memory.low_end() - HIGH_RAM_START)),
+        (8, kib(low_end(memory) - HIGH_RAM_START)),
         (16, low_u32(cmdline_at)),
         (20, count_u32(modules.len())),
         (24, low_u32(modules_at)),

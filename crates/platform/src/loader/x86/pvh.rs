@@ -10,7 +10,7 @@ use crate::loader::error::ImageError;
 use crate::loader::params::PlacedModule;
 use crate::loader::plan::Plan;
 use crate::loader::protocol::Protocol;
-use crate::memory::MapEntry;
+use crate::x86::memory::MapEntry;
 
 /// Owner of Xen's ELF notes.
 const NOTE_OWNER: &[u8] = b"Xen";
@@ -42,7 +42,7 @@ pub(super) fn plan(image: &[u8], elf: &Elf) -> Result<Option<Plan>, ImageError> 
         let reason = format!("the PVH entry point has {} bytes instead of 4 or 8", desc.len());
         return Err(ImageError::Note { offset, reason });
     };
-    Plan::new(Protocol::Pvh, elf.segments.clone(), entry).map(Some)
+    super::plan(Protocol::Pvh, elf.segments.clone(), entry).map(Some)
 }
 
 /// Builds the start info for address `base`; it starts with the structure that EBX points to. Its

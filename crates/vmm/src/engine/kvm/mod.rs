@@ -47,7 +47,7 @@ use crate::machine::x86::Pc;
 use crate::machine::{Machine, Outcome};
 use exit::Counts;
 use kvm_ioctls::VmFd;
-use platform::loader::BootState;
+use platform::loader::x86::BootState;
 use platform::memory::GuestMemory;
 use platform::x86::apic::ApicConfig;
 use platform::x86::apic::spec::ApicBase;

@@ -6,7 +6,7 @@ use super::error::KvmError;
 use super::exit::{Exit, PortIo};
 use kvm_bindings::*;
 use kvm_ioctls::VcpuFd;
-use platform::loader::{BootState, SegmentState};
+use platform::loader::x86::{BootState, SegmentState};
 use std::io;
 use std::ptr::NonNull;
 use std::sync::atomic::AtomicU8;

@@ -24,7 +24,7 @@ use crate::counts::model::Retired;
 use crate::counts::timing::SharedCore;
 use crate::machine::x86::Pc;
 use crate::machine::{Machine, Outcome, StateError};
-use platform::loader::{BootState, SegmentState};
+use platform::loader::x86::{BootState, SegmentState};
 use platform::memory::GuestMemory;
 use serde::{Deserialize, Serialize};
 use soft_cpu::{

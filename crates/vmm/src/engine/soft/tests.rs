@@ -12,6 +12,7 @@ use platform::devices::{Capture, FwCfg};
 use platform::memory::MemoryConfig;
 use platform::x86::apic::{ApicConfig, LocalApic};
 use platform::x86::devices::Devices;
+use platform::x86::memory::LAYOUT;
 use std::io;
 use std::time::Duration;
 use vpmu::profile::ICELAKE_SP;
@@ -40,7 +41,7 @@ impl Guest {
     }
 
     fn with(code: &[u8], detail: Detail, apic: ApicConfig) -> Self {
-        let memory = GuestMemory::new(MemoryConfig { size_mib: 4 }).expect("4 MiB of guest memory");
+        let memory = GuestMemory::new(MemoryConfig { size_mib: 4 }, &LAYOUT).expect("4 MiB of guest memory");
         memory.write(u64::from(CODE), code).expect("the code fits");
         let mut engine = SoftEngine::new(&memory, &ICELAKE_SP);
         let mut source: Box<dyn Source> = Box::new(ModelSource::new(&ICELAKE_SP, engine.retired()));

@@ -12,7 +12,7 @@ pub use platform::x86::apic::spec::{MSR_APIC_BASE, MSR_TSC_DEADLINE};
 use super::{Board, BoardState, MAX_TIME, Machine, StateError};
 use platform::convert::scale;
 use platform::devices::Console;
-use platform::loader::BootState;
+use platform::loader::x86::BootState;
 use platform::time::GuestTime;
 use platform::x86::apic::{ApicState, LocalApic, TimerState};
 use platform::x86::devices::{Devices, DevicesState, IoApic, Serial, TestDevice};

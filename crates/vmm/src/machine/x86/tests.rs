@@ -7,6 +7,7 @@ use guest_protocol::{control, ports};
 use platform::devices::FwCfg;
 use platform::memory::{GuestMemory, MemoryConfig};
 use platform::x86::apic::{ApicConfig, spec};
+use platform::x86::memory::LAYOUT;
 use std::io;
 use vpmu::event::Event;
 use vpmu::pmu::RdpmcContext;
@@ -18,7 +19,7 @@ const DELIVER_NMI: u32 = 0x400;
 
 /// A machine whose fixed counter 0 has just overflowed, and nothing has noticed; LVTPC asks for an NMI.
 fn overflown() -> Machine<Pc> {
-    let memory = GuestMemory::new(MemoryConfig { size_mib: 4 }).expect("4 MiB of guest memory");
+    let memory = GuestMemory::new(MemoryConfig { size_mib: 4 }, &LAYOUT).expect("4 MiB of guest memory");
     let devices = Devices::new(Box::new(io::sink()), Box::new(io::sink()), FwCfg::new(1, 4 << 20));
     let apic = LocalApic::new(ApicConfig::default()).expect("a valid APIC");
     let script = Script::default();

@@ -119,12 +119,13 @@ impl Frame {
 mod tests {
     use super::*;
     use platform::memory::MemoryConfig;
+    use platform::x86::memory::LAYOUT;
 
     const STACK: u64 = 0x8000;
 
     /// Guest RAM with `values` of `word` bytes each at [`STACK`], paging off.
     fn stack(word: usize, values: &[u64]) -> GuestMemory {
-        let memory = GuestMemory::new(MemoryConfig { size_mib: 4 }).unwrap();
+        let memory = GuestMemory::new(MemoryConfig { size_mib: 4 }, &LAYOUT).unwrap();
         for (n, value) in values.iter().enumerate() {
             memory.write(STACK + (n * word) as u64, &value.to_le_bytes()[..word]).unwrap();
         }

@@ -69,7 +69,7 @@ fn the_clocks_in_cpuid_are_the_vcpus() {
         return;
     }
     assert_eq!(crystal, ICELAKE_SP.crystal_hz);
-    let memory = GuestMemory::new(MemoryConfig { size_mib: 4 }).unwrap();
+    let memory = GuestMemory::new(MemoryConfig { size_mib: 4 }, &LAYOUT).unwrap();
     let tsc_hz = engine(&memory, &ApicConfig::default()).unwrap().tsc_hz();
     let told = u64::from(crystal) * u64::from(numerator) / u64::from(denominator);
     assert!(told.abs_diff(tsc_hz) < 10_000, "{told} Hz, really {tsc_hz} Hz");

@@ -16,10 +16,11 @@ use crate::machine::pmu::PmuDevice;
 use crate::machine::x86::Pc;
 use crate::machine::{Machine, Outcome};
 use platform::devices::{Capture, FwCfg};
-use platform::loader::BootState;
+use platform::loader::x86::BootState;
 use platform::memory::{GuestMemory, MemoryConfig};
 use platform::x86::apic::{ApicConfig, LocalApic};
 use platform::x86::devices::Devices;
+use platform::x86::memory::LAYOUT;
 use source::PerNanosecond;
 use std::time::Duration;
 use vpmu::profile::ICELAKE_SP;
@@ -47,7 +48,7 @@ impl Guest {
     }
 
     fn with_source(code: &[u8], source: PerNanosecond) -> Option<Self> {
-        let memory = GuestMemory::new(MemoryConfig { size_mib: 16 }).unwrap();
+        let memory = GuestMemory::new(MemoryConfig { size_mib: 16 }, &LAYOUT).unwrap();
         memory.write(CODE, code).unwrap();
         let apic = ApicConfig { timer_hz: u64::from(ICELAKE_SP.crystal_hz), ..ApicConfig::default() };
         let mut engine = engine(&memory, &apic)?;

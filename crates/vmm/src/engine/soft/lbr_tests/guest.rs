@@ -10,10 +10,11 @@ use crate::machine::x86::Pc;
 use crate::machine::{Machine, Outcome};
 use crate::test_code::wrmsr;
 use platform::devices::FwCfg;
-use platform::loader::BootState;
+use platform::loader::x86::BootState;
 use platform::memory::{GuestMemory, MemoryConfig};
 use platform::x86::apic::{ApicConfig, LocalApic};
 use platform::x86::devices::Devices;
+use platform::x86::memory::LAYOUT;
 use std::io;
 use std::time::Duration;
 use vpmu::Profile;
@@ -293,7 +294,7 @@ pub(super) struct Guest {
 
 impl Guest {
     pub(super) fn new(profile: &Profile, program: &Program, setting: &Setting) -> Self {
-        let memory = GuestMemory::new(MemoryConfig { size_mib: 4 }).expect("4 MiB of guest memory");
+        let memory = GuestMemory::new(MemoryConfig { size_mib: 4 }, &LAYOUT).expect("4 MiB of guest memory");
         let registers = registers(profile, setting);
         let write = |at: u64, bytes: &[u8]| memory.write(at, bytes).expect("it fits");
         for (at, bytes) in [

@@ -1,0 +1,9 @@
+//! The AArch64 machine, with the memory map of QEMU's `virt`.
+//!
+//! | module | what it is |
+//! | --- | --- |
+//! | [`devicetree`] | what the guest is told of it |
+//! | [`memory`] | where RAM is |
+
+pub mod devicetree;
+pub mod memory;
