@@ -8,8 +8,8 @@ use std::collections::BTreeSet;
 use std::process::Stdio;
 
 /// The crates that are published.
-const PUBLISHED: [&str; 7] =
-    ["core-model", "host-perf", "retire", "soft-arithmetic", "soft-cpu", "soft-memory", "vpmu"];
+const PUBLISHED: [&str; 8] =
+    ["arm-cpu", "core-model", "host-perf", "retire", "soft-arithmetic", "soft-base", "soft-cpu", "vpmu"];
 
 /// Files that every package has.
 const FILES: [&str; 4] = ["Cargo.toml", "LICENSE-APACHE", "LICENSE-MIT", "README.md"];

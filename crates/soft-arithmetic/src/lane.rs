@@ -1,6 +1,6 @@
 //! A `u128` as lanes of equal width.
 
-use soft_memory::Low;
+use soft_base::Low;
 
 /// An element of a vector.
 pub trait Lane: Copy {

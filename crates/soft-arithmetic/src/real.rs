@@ -2,7 +2,7 @@
 
 use crate::lane::Lane;
 use crate::rounding::Rounding;
-use soft_memory::Low;
+use soft_base::Low;
 
 /// f32 and f64.
 pub trait Real: Lane + PartialOrd {

@@ -8,7 +8,7 @@ use crate::exec::chain::Chain;
 use crate::low::Low;
 use crate::mmu::{Mmu, PAGE};
 use crate::observe::Observed;
-use soft_memory::{ByAddress, prefetch};
+use soft_base::{ByAddress, prefetch};
 
 /// Blocks after which the cache starts anew.
 const MAX_BLOCKS: usize = 1 << 16;

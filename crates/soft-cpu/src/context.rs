@@ -6,13 +6,13 @@ use crate::account::trail::Trail;
 use crate::block::Position;
 use crate::bus::{Access, Bus};
 use crate::debug::breakpoints::Breakpoints;
-use crate::debug::debugger::Debugger;
 use crate::exception::{self, Exception, Fault};
 use crate::flags::{self, Flags};
 use crate::mmu::{Mmu, view};
 use crate::observe::Watch;
 use crate::silicon::{Rule, Silicon};
 use crate::state::{DescriptorTable, Segment, State};
+use soft_base::Debugger;
 
 pub(crate) const RAX: usize = 0;
 pub(crate) const RCX: usize = 1;

@@ -6,7 +6,6 @@ use crate::bus::{BranchRecorder, Bus, Tracer};
 use crate::cache::{Block, Cache};
 use crate::context::{BLOCK, CS, Core, Mode};
 use crate::debug::breakpoints::DR6_BS;
-use crate::debug::debugger::{DebugStop, DebugStops};
 use crate::decode;
 use crate::exception::{self, Done, EventKind, Exception, Fault};
 use crate::exec::chain;
@@ -17,6 +16,7 @@ use crate::mmu::{Intent, PAGE, is_canonical};
 use crate::silicon::{Rule, Silicon};
 use crate::state::State;
 use core::fmt;
+use soft_base::{DebugStop, DebugStops};
 
 /// How far a run goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -227,7 +227,7 @@ impl<B: Bus> Cpu<B> {
         self.watch(bus);
         loop {
             if self.core.debugger.armed
-                && let Some(stop) = self.core.debug_stop_after()
+                && let Some(stop) = self.core.debugger.stop_after(self.core.totals.instructions())
             {
                 return Exit::Debug(stop);
             }

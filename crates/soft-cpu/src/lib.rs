@@ -71,7 +71,7 @@ pub use bus::{
 };
 pub use cpu::{Budget, Cpu, Exit, Unimplemented};
 pub use cpuid::CpuidLeaf;
-pub use debug::debugger::{DebugStop, DebugStops, Watchpoint};
 pub use exception::{Delivery, EventKind, Exception, Place};
-pub use soft_memory::Ram;
+pub use soft_base::Ram;
+pub use soft_base::{DebugStop, DebugStops, Watchpoint};
 pub use state::{DescriptorTable, RFLAGS_IF, Segment, State};

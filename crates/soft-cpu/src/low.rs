@@ -1,8 +1,8 @@
 //! Truncation on purpose, which instructions do all the time: the one place for casts that drop bits, with that of
-//! integers in `soft-memory`.
+//! integers in `soft-base`.
 #![expect(clippy::cast_possible_truncation, reason = "the functions say what they drop")]
 
-pub(crate) use soft_memory::Low;
+pub(crate) use soft_base::Low;
 
 /// Rounded to nearest, ties to even.
 #[inline(always)]

@@ -2,7 +2,7 @@
 
 use crate::context::Core;
 
-pub(crate) use soft_memory::Operand as Memory;
+pub(crate) use soft_base::Operand as Memory;
 
 /// An integer operand of 8, 16, 32 or 64 bits.
 pub(crate) trait Width: Memory + PartialEq {

@@ -12,7 +12,7 @@ use crate::account::totals::Totals;
 use crate::cpuid::CpuidLeaf;
 use core::convert::Infallible;
 use retire::{Observer, Unobserved};
-use soft_memory::Ram;
+use soft_base::Ram;
 
 /// The guest gets #GP(0).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]

@@ -1,12 +1,11 @@
 //! Stops: the debug registers of the guest, and the breakpoints of a debugger outside of it.
 
 pub(crate) mod breakpoints;
-pub(crate) mod debugger;
 
 use self::breakpoints::{Breakpoints, Condition, DR6_TRAPS};
-use self::debugger::{DebugStop, DebugStops, Debugger, Watchpoint};
 use crate::context::{CR4_DE, CS, Core, Mode};
 use crate::mmu::Intent;
+use soft_base::{DebugStop, DebugStops, Debugger};
 
 impl Core {
     /// Whether accesses to the page of a linear address have to be looked at one by one.
@@ -72,47 +71,22 @@ impl Core {
 
 impl Core {
     pub(crate) fn arm_debugger(&mut self, stops: DebugStops) {
-        let armed = stops.step || !stops.execute.is_empty() || !stops.data.is_empty();
-        let (since, from) = (self.totals.instructions(), self.rip);
-        self.debugger = Debugger { stops, armed, since, from, delivered: false, hit: None };
+        self.debugger = Debugger::new(stops, self.totals.instructions(), self.rip);
         self.update_breakpoints();
     }
 
-    /// What is due after an instruction.
-    pub(crate) fn debug_stop_after(&mut self) -> Option<DebugStop> {
-        let debugger = &mut self.debugger;
-        if let Some(data) = debugger.hit.take() {
-            return Some(DebugStop::Watchpoint(data));
-        }
-        let stepped = debugger.delivered || self.totals.instructions() != debugger.since;
-        (debugger.stops.step && stepped).then_some(DebugStop::Step)
-    }
-
     /// What is due before an instruction, once nothing else comes before it.
-    pub(crate) fn debug_stop_before(&mut self) -> Option<DebugStop> {
-        let debugger = &self.debugger;
-        if debugger.stops.step && debugger.delivered {
-            return Some(DebugStop::Step);
-        }
+    pub(crate) fn debug_stop_before(&self) -> Option<DebugStop> {
         let mut linear = self.rip.wrapping_add(self.bases[CS]);
         if self.mode != Mode::Bits64 {
             linear &= 0xFFFF_FFFF;
         }
-        // The instruction from which the debugger goes on is executed: it has been reported.
-        let reported = debugger.since == self.totals.instructions() && debugger.from == self.rip;
-        (!reported && debugger.stops.execute.contains(&linear)).then_some(DebugStop::Breakpoint)
+        self.debugger.stop_before(self.totals.instructions(), self.rip, linear)
     }
 
     /// Notes an access to data.
     pub(crate) fn debugger_watches(&mut self, linear: u64, last: u64, intent: Intent) {
-        let wanted = |data: &&Watchpoint| match intent {
-            Intent::Fetch => false,
-            Intent::Read => data.read,
-            Intent::Write => data.write,
-        };
-        let data = self.debugger.stops.data.iter().filter(wanted).find(|data| data.touches(linear, last));
-        if let Some(data) = data {
-            self.debugger.hit = Some(*data);
+        if intent != Intent::Fetch && self.debugger.note_access(linear, last, intent == Intent::Write) {
             self.stop = true;
         }
     }

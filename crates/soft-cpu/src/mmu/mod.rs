@@ -5,12 +5,12 @@ pub(crate) mod view;
 mod walk;
 
 pub(crate) use access::Target;
-pub(crate) use soft_memory::{Flushed, OFFSET, PAGE};
+pub(crate) use soft_base::{Flushed, OFFSET, PAGE};
 pub(crate) use walk::Intent;
 
-use soft_memory::CodePages;
+use soft_base::CodePages;
 
-type Tlb = soft_memory::Tlb<{ view::COUNT }>;
+type Tlb = soft_base::Tlb<{ view::COUNT }>;
 
 /// The software TLB, and which guest pages hold decoded code.
 #[derive(Debug, Default)]

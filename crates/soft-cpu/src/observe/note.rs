@@ -7,7 +7,7 @@ use crate::exception::{Done, Fault};
 use crate::mmu::{PAGE, Target};
 use crate::width::Memory;
 use retire::Assist;
-use soft_memory::Place;
+use soft_base::Place;
 
 impl Core {
     /// An Intel CPU needs a microcode assist here.

@@ -3,7 +3,7 @@
 use crate::block::BlockId;
 use core::ops::Range;
 use retire::{Assist, MemoryAccess};
-use soft_memory::Place;
+use soft_base::Place;
 
 pub(super) const LINE: u64 = 64;
 /// Accesses of one instruction from which on neighbours are merged; only REP instructions and XSAVE's kin make more.

@@ -1,4 +1,5 @@
-//! What interpreters of CPUs share: guest RAM, operands, a software TLB, and which pages hold decoded code.
+//! What interpreters of CPUs share: guest RAM, operands, a software TLB, which pages hold decoded code, and where a
+//! debugger outside the guest stops them.
 //!
 //! Nothing here is specific to an instruction set. Translation is the CPU's business: it fills the [`Tlb`] with what
 //! its page walk has found.
@@ -6,6 +7,7 @@
 
 mod by_address;
 mod code;
+mod debugger;
 mod low;
 mod operand;
 mod prefetch;
@@ -14,6 +16,7 @@ mod tlb;
 
 pub use by_address::{AddressHasher, ByAddress};
 pub use code::CodePages;
+pub use debugger::{DebugStop, DebugStops, Debugger, Watchpoint};
 pub use low::Low;
 pub use operand::Operand;
 pub use prefetch::prefetch;

@@ -1,0 +1,87 @@
+//! Threaded code: the handler of an instruction ends in a call of the next one's, so that the processor predicts each
+//! indirect branch by itself and nothing stands between two instructions.
+//!
+//! The compiler makes these calls jumps where nothing is left to do behind them. Where it does not, as in a
+//! build without optimisation, the stack grows by a few frames for each instruction of the block, of which there are
+//! few.
+
+use super::{Insn, Operands};
+use crate::bus::Bus;
+use crate::context::Core;
+use crate::exception::Done;
+use core::slice::Iter;
+
+/// Executes the first of these instructions and those behind it, until one faults or stops.
+pub(crate) type Chain<B> = fn(&mut Core, &mut B, Iter<'_, Insn<B>>) -> Done;
+
+/// The chain behind the last instruction of a block.
+pub(crate) fn end<B: Bus>(_c: &mut Core, _b: &mut B, _rest: Iter<'_, Insn<B>>) -> Done {
+    Ok(())
+}
+
+/// The chain of an instruction that has none of its own.
+pub(crate) fn any<B: Bus>(c: &mut Core, b: &mut B, mut rest: Iter<'_, Insn<B>>) -> Done {
+    let Some(i) = rest.next() else { return Ok(()) };
+    c.position = i.position;
+    (i.run)(c, b, &i.operands)?;
+    if c.stop { Ok(()) } else { (i.next)(c, b, rest) }
+}
+
+/// The chain of one that works on general-purpose registers and flags only.
+#[inline(always)]
+pub(crate) fn plain<B: Bus>(
+    c: &mut Core,
+    b: &mut B,
+    mut rest: Iter<'_, Insn<B>>,
+    f: impl FnOnce(&mut Core, &Operands),
+) -> Done {
+    let Some(i) = rest.next() else { return Ok(()) };
+    f(c, &i.operands);
+    (i.next)(c, b, rest)
+}
+
+/// The chain of one that works on vector registers.
+#[allow(dead_code, reason = "for the decoders of FP and Advanced SIMD")]
+#[inline(always)]
+pub(crate) fn vector<B: Bus>(
+    c: &mut Core,
+    b: &mut B,
+    mut rest: Iter<'_, Insn<B>>,
+    f: impl FnOnce(&mut Core, &Operands),
+) -> Done {
+    let Some(i) = rest.next() else { return Ok(()) };
+    if !c.fp_enabled {
+        c.position = i.position;
+        return c.require_fp();
+    }
+    f(c, &i.operands);
+    (i.next)(c, b, rest)
+}
+
+/// The chain of one that may access memory, fault and stop.
+#[inline(always)]
+pub(crate) fn full<B: Bus>(
+    c: &mut Core,
+    b: &mut B,
+    mut rest: Iter<'_, Insn<B>>,
+    f: impl FnOnce(&mut Core, &mut B, &Operands) -> Done,
+) -> Done {
+    let Some(i) = rest.next() else { return Ok(()) };
+    c.position = i.position;
+    f(c, b, &i.operands)?;
+    if c.stop { Ok(()) } else { (i.next)(c, b, rest) }
+}
+
+/// Executes instructions of which not all of their block follow.
+#[cold]
+#[inline(never)]
+pub(crate) fn some<B: Bus>(c: &mut Core, b: &mut B, insns: &[Insn<B>]) -> Done {
+    for i in insns {
+        c.position = i.position;
+        (i.run)(c, b, &i.operands)?;
+        if c.stop {
+            break;
+        }
+    }
+    Ok(())
+}

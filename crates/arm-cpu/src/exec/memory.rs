@@ -1,0 +1,222 @@
+//! Loads and stores of general-purpose registers.
+
+use super::Operands;
+use super::alu::extend;
+use crate::bus::Bus;
+use crate::context::{Core, SCTLR_SA, SCTLR_SA0};
+use crate::exception::{Class, Done, Exception, Fault};
+use crate::register::Own;
+use soft_base::{Low, Operand};
+
+/// How an address is made of operands.
+pub(crate) trait Address {
+    /// The address of the access.
+    fn address(c: &Core, i: &Operands) -> u64;
+    /// What the base register is afterwards.
+    #[inline(always)]
+    fn write_back(_c: &mut Core, _i: &Operands, _address: u64) {}
+}
+
+/// Base and immediate; of literals the base is that of the block.
+pub(crate) enum Offset {}
+/// The same, and the base becomes the address.
+pub(crate) enum PreIndex {}
+/// The base, to which the immediate is added afterwards.
+pub(crate) enum PostIndex {}
+/// Base and register, shifted left by [`Operands::aux`].
+pub(crate) enum Index {}
+/// Base and register, extended as the option in [`Operands::ra`] says and shifted left by [`Operands::aux`].
+pub(crate) enum ExtendedIndex {}
+
+impl Address for Offset {
+    #[inline(always)]
+    fn address(c: &Core, i: &Operands) -> u64 {
+        c.reg(i.rn).wrapping_add(i.imm)
+    }
+}
+
+impl Address for PreIndex {
+    #[inline(always)]
+    fn address(c: &Core, i: &Operands) -> u64 {
+        Offset::address(c, i)
+    }
+    #[inline(always)]
+    fn write_back(c: &mut Core, i: &Operands, address: u64) {
+        c.set_reg(i.rn, address);
+    }
+}
+
+impl Address for PostIndex {
+    #[inline(always)]
+    fn address(c: &Core, i: &Operands) -> u64 {
+        c.reg(i.rn)
+    }
+    #[inline(always)]
+    fn write_back(c: &mut Core, i: &Operands, address: u64) {
+        c.set_reg(i.rn, address.wrapping_add(i.imm));
+    }
+}
+
+impl Address for Index {
+    #[inline(always)]
+    fn address(c: &Core, i: &Operands) -> u64 {
+        c.reg(i.rn).wrapping_add(c.reg(i.rm) << i.aux)
+    }
+}
+
+impl Address for ExtendedIndex {
+    #[inline(always)]
+    fn address(c: &Core, i: &Operands) -> u64 {
+        c.reg(i.rn).wrapping_add(extend(c.reg(i.rm), i.ra) << i.aux)
+    }
+}
+
+/// What becomes of a loaded value.
+pub(crate) trait Extension {
+    fn extend(value: u64, bits: u32) -> u64;
+}
+
+/// Zero-extended.
+pub(crate) enum Zero {}
+/// Sign-extended to 32 bits.
+pub(crate) enum Sign32 {}
+/// Sign-extended to 64 bits.
+pub(crate) enum Sign64 {}
+
+impl Extension for Zero {
+    #[inline(always)]
+    fn extend(value: u64, _bits: u32) -> u64 {
+        value
+    }
+}
+
+impl Extension for Sign64 {
+    #[inline(always)]
+    fn extend(value: u64, bits: u32) -> u64 {
+        ((value << (64 - bits)).cast_signed() >> (64 - bits)).cast_unsigned()
+    }
+}
+
+impl Extension for Sign32 {
+    #[inline(always)]
+    fn extend(value: u64, bits: u32) -> u64 {
+        u64::from(Sign64::extend(value, bits).low_u32())
+    }
+}
+
+/// Integers of up to 64 bits as operands.
+pub(crate) trait Integer: Operand {
+    fn to_u64(self) -> u64;
+    /// The low bits.
+    fn from_u64(value: u64) -> Self;
+}
+
+macro_rules! integer {
+    ($($t:ty: $low:ident)*) => { $(
+        impl Integer for $t {
+            #[inline(always)]
+            fn to_u64(self) -> u64 {
+                self.into()
+            }
+            #[inline(always)]
+            fn from_u64(value: u64) -> Self {
+                value.$low()
+            }
+        }
+    )* };
+}
+integer!(u8: low_u8 u16: low_u16 u32: low_u32 u64: low_u64);
+
+/// Bits of an operand.
+#[inline(always)]
+fn bits<T: Operand>() -> u32 {
+    8 * T::BYTES.low_u32()
+}
+
+impl Core {
+    /// The address of an access. With SP as the base, for which [`Operands::more`] is 15, it has to be aligned.
+    #[inline(always)]
+    pub(crate) fn operand_address<A: Address>(&mut self, i: &Operands) -> Result<u64, Fault> {
+        if self.reg(i.rn) & u64::from(i.more) != 0 {
+            self.check_stack_pointer()?;
+        }
+        Ok(A::address(self, i))
+    }
+
+    /// SP is not aligned.
+    #[cold]
+    fn check_stack_pointer(&mut self) -> Done {
+        let control = if self.el == 0 { SCTLR_SA0 } else { SCTLR_SA };
+        if self.own(Own::Sctlr) & control == 0 {
+            return Ok(());
+        }
+        Err(self.raise(Exception::new(Class::SpAlignment, 0)))
+    }
+}
+
+/// LDR, LDRB, LDRSW and so on.
+#[inline(always)]
+pub(crate) fn load<T: Integer, E: Extension, A: Address, B: Bus>(
+    c: &mut Core,
+    b: &mut B,
+    i: &Operands,
+) -> Done {
+    let va = c.operand_address::<A>(i)?;
+    let value: T = c.load(b, va)?;
+    c.set_reg(i.rd, E::extend(value.to_u64(), bits::<T>()));
+    A::write_back(c, i, va);
+    Ok(())
+}
+
+/// STR, STRB, STRH.
+#[inline(always)]
+pub(crate) fn store<T: Integer, A: Address, B: Bus>(c: &mut Core, b: &mut B, i: &Operands) -> Done {
+    let va = c.operand_address::<A>(i)?;
+    c.store(b, va, T::from_u64(c.reg(i.rd)))?;
+    A::write_back(c, i, va);
+    Ok(())
+}
+
+/// LDP, LDNP and LDPSW.
+#[inline(always)]
+pub(crate) fn load_pair<T: Integer, E: Extension, A: Address, B: Bus>(
+    c: &mut Core,
+    b: &mut B,
+    i: &Operands,
+) -> Done {
+    let va = c.operand_address::<A>(i)?;
+    let first: T = c.load(b, va)?;
+    let second: T = c.load(b, va.wrapping_add(T::BYTES as u64))?;
+    c.set_reg(i.rd, E::extend(first.to_u64(), bits::<T>()));
+    c.set_reg(i.ra, E::extend(second.to_u64(), bits::<T>()));
+    A::write_back(c, i, va);
+    Ok(())
+}
+
+/// STP and STNP.
+#[inline(always)]
+pub(crate) fn store_pair<T: Integer, A: Address, B: Bus>(c: &mut Core, b: &mut B, i: &Operands) -> Done {
+    let va = c.operand_address::<A>(i)?;
+    c.store(b, va, T::from_u64(c.reg(i.rd)))?;
+    c.store(b, va.wrapping_add(T::BYTES as u64), T::from_u64(c.reg(i.ra)))?;
+    A::write_back(c, i, va);
+    Ok(())
+}
+
+/// LDTR and such: with the rights of EL0.
+pub(crate) fn load_unprivileged<T: Integer, E: Extension, B: Bus>(
+    c: &mut Core,
+    b: &mut B,
+    i: &Operands,
+) -> Done {
+    let va = c.operand_address::<Offset>(i)?;
+    let value: T = c.load_unprivileged(b, va)?;
+    c.set_reg(i.rd, E::extend(value.to_u64(), bits::<T>()));
+    Ok(())
+}
+
+/// STTR and such.
+pub(crate) fn store_unprivileged<T: Integer, B: Bus>(c: &mut Core, b: &mut B, i: &Operands) -> Done {
+    let va = c.operand_address::<Offset>(i)?;
+    c.store_unprivileged(b, va, T::from_u64(c.reg(i.rd)))
+}

@@ -1,0 +1,52 @@
+//! The memory accesses of the instructions that have not been reported.
+
+use crate::bus::Bus;
+use crate::context::Core;
+use retire::MemoryAccess;
+use soft_base::{Low, Place};
+
+/// Whether there is an observer, and what has to be reported to it.
+#[derive(Debug, Default)]
+pub(crate) struct Watch {
+    pub(crate) on: bool,
+    /// Log2 of the size of the page that was translated last.
+    pub(crate) page: u8,
+    pub(super) accesses: Vec<MemoryAccess>,
+}
+
+impl Watch {
+    /// Drops the accesses of an instruction, which has not retired, and of those behind it.
+    pub(super) fn forget(&mut self, owner: u8) {
+        self.accesses.retain(|access| access.owner < owner);
+    }
+}
+
+impl Core {
+    /// Notes an access within a page.
+    #[inline(always)]
+    pub(crate) fn note_access<B: Bus>(&mut self, place: Place, size: usize, write: bool) {
+        if B::OBSERVED && self.watch.on {
+            self.note(place, size, write, false);
+        }
+    }
+
+    /// Notes an access to RAM that had to be translated.
+    pub(crate) fn note_walked<B: Bus>(&mut self, va: u64, address: u64, size: usize, write: bool) {
+        let place = Place { linear: va, physical: address, page: self.watch.page };
+        self.note_access::<B>(place, size, write);
+    }
+
+    /// Notes an access to a device.
+    pub(crate) fn note_device<B: Bus>(&mut self, va: u64, address: u64, size: usize, write: bool) {
+        if B::OBSERVED && self.watch.on {
+            self.note(Place { linear: va, physical: address, page: self.watch.page }, size, write, true);
+        }
+    }
+
+    fn note(&mut self, place: Place, size: usize, write: bool, uncached: bool) {
+        let Place { linear, physical, page } = place;
+        let owner = self.position.index().low_u8();
+        let size = size.low_u8();
+        self.watch.accesses.push(MemoryAccess { linear, physical, size, page, owner, write, uncached });
+    }
+}
