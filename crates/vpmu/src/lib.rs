@@ -1,8 +1,8 @@
 //! A virtual performance monitoring unit (PMU): the register state machine of one vCPU.
 //!
 //! The crate is pure. It performs no I/O, reads no clock, allocates little and contains no unsafe
-//! code. Its embedder traps the guest's RDMSR, WRMSR, RDPMC and CPUID, passes them to a
-//! [`Vpmu`], and supplies event counts through a [`CountsSource`].
+//! code. Its embedder traps the guest's RDMSR, WRMSR, RDPMC and CPUID, or MRS and MSR, passes them
+//! to a [`Vpmu`], and supplies event counts through a [`CountsSource`].
 //!
 //! | module | what it is |
 //! | --- | --- |
@@ -15,7 +15,8 @@
 //! | [`metrics`] | PERF_METRICS: fractions of the slots in fixed counter 3 |
 //! | [`state`] | saving and restoring |
 //! | [`decode`] | register values in words |
-//! | [`cpuid`] | the CPUID bits that announce the PMU |
+//! | [`cpuid`] | the CPUID bits that announce the PMU of an x86 CPU |
+//! | [`id_registers`] | the ID registers that announce the PMU of an Arm CPU |
 //!
 //! # Embedding
 //!
@@ -51,6 +52,7 @@ mod bits;
 pub mod cpuid;
 pub mod decode;
 pub mod event;
+pub mod id_registers;
 pub mod lbr;
 pub mod metrics;
 pub mod pmu;

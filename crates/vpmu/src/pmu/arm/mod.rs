@@ -260,3 +260,12 @@ impl Filter for Pmccfiltr {
         PrivilegeFilter { os: self.el1() == self.nonsecure_el1(), usr: self.el0() == self.nonsecure_el0() }
     }
 }
+
+#[cfg(test)]
+mod exhaustive;
+#[cfg(test)]
+mod matrix_tests;
+#[cfg(test)]
+mod test_guest;
+#[cfg(test)]
+mod tests;
