@@ -131,7 +131,8 @@ pub const fn event_type(n: u32) -> u32 {
 /// Bits of the counters that there are, the cycle counter's included.
 #[must_use]
 pub fn implemented() -> u64 {
-    (1 << counters()) - 1 | 1 << CYCLES
+    let events: u64 = (1 << counters()) - 1;
+    events | 1 << CYCLES
 }
 
 /// Reads a register that must exist.

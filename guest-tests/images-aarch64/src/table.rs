@@ -149,6 +149,12 @@ pub fn is_vpmu() -> bool {
     fw_cfg::has_file(files::PROFILE)
 }
 
+/// True on QEMU's machine, whose PMU leaves some things out.
+#[must_use]
+pub fn is_qemu() -> bool {
+    fw_cfg::is_present() && !is_vpmu()
+}
+
 fn mask(bits: RangeInclusive<u32>) -> u64 {
     bits.fold(0, |mask, bit| mask | 1 << bit)
 }

@@ -29,7 +29,7 @@ const SCTLR_EL1: u32 = packed(3, 0, 1, 0, 0);
 /// The virtual timer's interrupt, as handlers know it.
 const TIMER: u8 = VIRTUAL_TIMER_INTID as u8;
 /// Ticks far beyond what any machine needs; they only end a test that would hang otherwise.
-const PATIENCE: u64 = 1 << 32;
+const PATIENCE: u64 = 1 << 24;
 
 static ARRIVALS: AtomicU64 = AtomicU64::new(0);
 
