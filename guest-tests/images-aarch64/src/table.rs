@@ -20,11 +20,11 @@ pub struct Row<const NEEDS: u32> {
 }
 
 /// A register of any PMUv3.
-pub type Register = Row<{ Needs::PMU.0 }>;
+pub type Register = Row<{ Needs::PMU.bits() }>;
 
 impl<const NEEDS: u32> Row<NEEDS> {
     /// What every check of a table needs.
-    pub const NEEDS: Needs = Needs(NEEDS);
+    pub const NEEDS: Needs = Needs::from_bits_retain(NEEDS);
 
     /// Number `n` of those that begin at `first` and lie side by side.
     #[must_use]

@@ -42,6 +42,7 @@ mod heap;
 mod power_on;
 mod recovery;
 mod runner;
+pub mod speed;
 mod spin;
 mod table;
 mod text;

@@ -305,5 +305,15 @@ pub fn find(name: &str) -> Option<&'static Workload> {
     ALL.iter().find(|workload| workload.name == name)
 }
 
+/// Runs the workload called `name` on this memory; false if there is none, or the memory is too small for it.
+pub fn run(name: &str, memory: &mut [u64], iterations: u64) -> bool {
+    let prepared = find(name).and_then(|workload| workload.prepare(memory));
+    let found = prepared.is_some();
+    if let Some(mut prepared) = prepared {
+        core::hint::black_box(prepared.run(iterations));
+    }
+    found
+}
+
 #[cfg(test)]
 mod tests;

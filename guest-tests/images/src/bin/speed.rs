@@ -1,20 +1,21 @@
-//! Loops of one kind of instruction each, for measuring how fast an engine executes them. What watches the
-//! console takes the time from a loop's `begin` line to its `end` line.
+//! How fast an engine executes loops of one kind of instruction each: see [`guest_runtime::speed`].
 //!
-//! Command line: `scale=N` sets the length of each loop, in about ten million instructions (default 1); `pmu` has
-//! eight counters run, with their overflow interrupts armed, and the LBR stack if there is one.
-//! The first counter counts instructions, which the `end` lines then tell.
+//! With `pmu` on the command line eight counters run, and the LBR stack if there is one. The first counts instructions.
 #![no_std]
 #![no_main]
 #![expect(unsafe_code, reason = "instructions that the image is about")]
 
-use core::{arch::asm, hint::black_box};
+use core::arch::asm;
 
 use guest_images::{
     msr::{DEBUGCTL, GLOBAL_CTRL, event, select},
     pmu::{all_gp, gp, gp_counters, has_arch_lbr, preset, program, read, write},
 };
-use guest_runtime::{PerfMon, boot, check, println, wrmsr};
+use guest_runtime::{
+    PerfMon, check, println,
+    speed::{self, Counters, Mix},
+    wrmsr,
+};
 
 guest_runtime::image!(program_main);
 
@@ -33,16 +34,6 @@ const EVENTS: [u64; 8] = [
 const PERIOD: u32 = 1 << 31;
 /// IA32_LBR_CTL: enabled in both rings, all branches.
 const LBR_CTL: (u32, u64) = (0x14CE, 0x7F_0007);
-
-/// Words of memory that the loops use.
-const WORDS: usize = 1 << 15;
-
-struct Mix {
-    name: &'static str,
-    /// Iterations that make about ten million instructions.
-    iterations: u64,
-    run: fn(&mut [u64], u64),
-}
 
 /// A loop in assembly: `rdi` is memory of 256 KiB, `rcx` the iterations. Lines may use every register that a call may.
 macro_rules! assembly {
@@ -86,13 +77,8 @@ assembly!(string:
     "mov rdi, r9", "xor eax, eax", "mov ecx, 125", "rep stosq",
     "mov rdi, r9", "mov rcx, r8");
 
-/// A loop of the workloads that are measured elsewhere.
 fn workload(name: &str, memory: &mut [u64], iterations: u64) {
-    let prepared = workloads::find(name).and_then(|workload| workload.prepare(memory));
-    check!(prepared.is_some(), "there is no workload `{name}` for this memory");
-    if let Some(mut prepared) = prepared {
-        black_box(prepared.run(iterations));
-    }
+    check!(workloads::run(name, memory, iterations), "there is no workload `{name}` for this memory");
 }
 
 const MIXES: [Mix; 9] = [
@@ -107,7 +93,7 @@ const MIXES: [Mix; 9] = [
     Mix { name: "string", iterations: 20_000, run: string },
 ];
 
-/// Starts the counters and the LBR stack.
+/// Programs the counters, and starts the LBR stack.
 fn start_counters() {
     check!(gp_counters() >= 8, "there are {} counters, not 8", gp_counters());
     write(GLOBAL_CTRL, 0);
@@ -123,36 +109,18 @@ fn start_counters() {
     println!("# LBR {}", if lbr { "on" } else { "absent" });
 }
 
-fn measure(mix: &Mix, memory: &mut [u64], scale: u64, counting: bool) {
-    memory.fill(0);
-    // 1.0, so that floating-point numbers stay in range.
-    memory[..2].fill(0x3FF0_0000_0000_0000);
-    // An engine that translates code has done it before the measurement.
-    (mix.run)(memory, 1000);
-    println!("begin {}", mix.name);
-    if counting {
+const COUNTERS: Counters = Counters {
+    prepare: start_counters,
+    start: || {
         preset(0, PERIOD);
         write(GLOBAL_CTRL, all_gp());
-    }
-    (mix.run)(memory, mix.iterations * scale);
-    if counting {
+    },
+    stop: || {
         write(GLOBAL_CTRL, 0);
-        let instructions = gp(0) & u64::from(u32::MAX);
-        println!("end {} instructions={}", mix.name, instructions - u64::from(PERIOD));
-    } else {
-        println!("end {}", mix.name);
-    }
-}
+        (gp(0) & u64::from(u32::MAX)) - u64::from(PERIOD)
+    },
+};
 
 fn program_main() {
-    let scale = boot::option("scale").and_then(|scale| scale.parse().ok()).unwrap_or(1);
-    let counting = boot::flag("pmu") && PerfMon::discover().version >= 2;
-    if counting {
-        start_counters();
-    }
-    let done = boot::with_scratch(WORDS, |memory| {
-        MIXES.iter().for_each(|mix| measure(mix, memory, scale, counting));
-    });
-    check!(done.is_some(), "this machine has no free memory");
-    println!("done");
+    speed::measure(&MIXES, (PerfMon::discover().version >= 2).then_some(COUNTERS));
 }
