@@ -8,7 +8,7 @@ use std::fs;
 pub(crate) fn docs(check: bool) -> Result<(), TaskError> {
     let pages = [
         ("docs/registers.md", vpmu::decode::markdown()),
-        ("docs/instructions.md", vmm::engine::soft::instructions_page()),
+        ("docs/instructions.md", vmm::engine::soft::x86::instructions_page()),
     ];
     for (name, page) in pages {
         let path = root().join(name);

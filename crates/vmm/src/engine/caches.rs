@@ -165,7 +165,7 @@ fn amd_ways(cache: Geometry) -> u32 {
 mod tests {
     use super::*;
     use vpmu::profile::{
-        ALDER_LAKE_P, LUNAR_LAKE_P, PROFILES, SAPPHIRE_RAPIDS, SKYLAKE_SP, ZEN2, ZEN4, ZEN5,
+        ALDER_LAKE_P, Architecture, LUNAR_LAKE_P, SAPPHIRE_RAPIDS, SKYLAKE_SP, ZEN2, ZEN4, ZEN5,
     };
 
     fn words(profile: &Profile, number: u32, subleaf: u32) -> [u32; 4] {
@@ -226,7 +226,7 @@ mod tests {
 
     #[test]
     fn every_profile_has_caches_that_its_leaves_can_say() {
-        for profile in PROFILES {
+        for profile in Architecture::X86_64.profiles() {
             let caches = Caches::of(profile).unwrap_or_else(|| panic!("{}", profile.name));
             for cache in [caches.l1d, caches.l1i, caches.l2, caches.llc] {
                 assert!(cache.sets.is_power_of_two() && (1..=1024).contains(&cache.ways), "{}", profile.name);

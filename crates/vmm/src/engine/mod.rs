@@ -165,7 +165,7 @@ pub trait Debugging {
 #[serde(rename_all = "kebab-case")]
 pub enum VcpuState {
     /// Of the soft engine for x86-64.
-    X86(soft::SoftState),
+    X86(soft::x86::SoftState),
 }
 
 impl VcpuState {

@@ -4,7 +4,7 @@ use super::*;
 use crate::counts::Source;
 use crate::counts::model::ModelSource;
 use crate::counts::timing::{SharedCore, TimingSource};
-use crate::engine::soft::SoftEngine;
+use crate::engine::soft::x86::SoftEngine;
 use crate::engine::{Debugging as _, Detail, Engine, RunLimits};
 use crate::machine::pmu::PmuDevice;
 use crate::machine::pmu::trace::Tracer;

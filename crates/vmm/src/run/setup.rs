@@ -6,7 +6,7 @@ use super::error::{RunError, SoftOnly};
 use crate::counts::timing::{SharedCore, TimingSource};
 use crate::counts::{self, CountsChoice, Source};
 use crate::engine::kvm::{KvmConfig, KvmEngine};
-use crate::engine::soft::SoftEngine;
+use crate::engine::soft::x86::SoftEngine;
 use crate::engine::{Detail, Engine, EngineChoice, EngineError};
 use crate::file;
 use crate::machine::exceptions::ExceptionTracer;

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::counts::model::ModelSource;
-use crate::engine::soft::SoftEngine;
+use crate::engine::soft::x86::SoftEngine;
 use crate::engine::{Engine, RunLimits};
 use crate::machine::Outcome;
 use crate::machine::pmu::PmuDevice;

@@ -11,7 +11,7 @@ use super::announced;
 use super::error::KvmError;
 use super::state;
 use super::vcpu::Vcpu;
-use crate::engine::soft::{Principal, SoftBus, silicon};
+use crate::engine::soft::x86::{Principal, SoftBus, silicon};
 use crate::engine::{InstructionCount, dump};
 use crate::machine::Machine;
 use crate::machine::x86::Pc;

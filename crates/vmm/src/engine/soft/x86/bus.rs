@@ -2,25 +2,22 @@
 
 use super::branches::{BranchLog, Levels, Noted};
 use super::cpuid;
-use super::idle::Idle;
-use super::ram::Ram;
-use super::timing::Timing;
 use crate::counts::Slice;
 use crate::counts::model::Retired;
+use crate::engine::soft::clock::Clock;
+use crate::engine::soft::ram::Ram;
+use crate::engine::soft::timing::Timing;
+use crate::machine::Machine;
 use crate::machine::exceptions::Moment;
-use crate::machine::stop::LOOK;
 use crate::machine::x86::Pc;
-use crate::machine::{Board as _, Machine, Outcome};
-use platform::time::GuestTime;
 use platform::x86::apic::LocalApic;
 use platform::x86::apic::spec::ApicMode;
 use retire::{BranchKind, CoreEvent, Observer};
-use serde::{Deserialize, Serialize};
 use soft_cpu::{
     Access, BranchRecorder, Bus, CpuidLeaf, Delivery, GeneralProtection, LbrState, TakenBranch, Totals,
     Tracer,
 };
-use std::time::{Duration, Instant};
+use std::time::Instant;
 use vpmu::Profile;
 use vpmu::pmu::{LBR_COMPONENT_WORDS, RdpmcContext};
 
@@ -28,23 +25,6 @@ use vpmu::pmu::{LBR_COMPONENT_WORDS, RdpmcContext};
 const MSR_TSC: u32 = 0x10;
 /// CPUID leaf 1 ECX: the APIC timer's TSC-deadline mode.
 const TSC_DEADLINE: u32 = 1 << 24;
-
-/// What guest time consists of beside core cycles.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub(super) struct Clock {
-    /// TSC ticks for which the CPU was halted or waited for a device.
-    idle_ticks: u64,
-    /// Not saved: a run that goes on from a snapshot begins anew.
-    #[serde(skip)]
-    idle: Idle,
-}
-
-impl Clock {
-    /// A check of a saved clock.
-    pub(super) fn is_before(&self, ticks: u64) -> bool {
-        self.idle_ticks < ticks
-    }
-}
 
 /// A CPU for which the interpreter stands in, and which keeps time and counts itself.
 pub(in crate::engine) trait Principal {
@@ -77,12 +57,9 @@ pub(in crate::engine) struct SoftBus<'a, const TIMED: bool> {
     retired: Retired,
     /// The model of the core, with `--detail timing`.
     timing: Option<Timing>,
-    /// Core cycles as of the last [`publish`](Self::publish); without a model an instruction is one, and each
+    /// Guest time as of the last [`publish`](Self::publish); without a model an instruction is a cycle, and each
     /// iteration of REP another.
-    cycles: u64,
-    /// TSC ticks for which the CPU was halted or waited for a device.
-    idle_ticks: u64,
-    idle: Idle,
+    pub(super) clock: Clock,
     branches: BranchLog,
     /// Something has happened that the run loop has to look at.
     pub(super) attention: bool,
@@ -95,31 +72,10 @@ impl<'a, const TIMED: bool> SoftBus<'a, TIMED> {
         profile: &'a Profile,
         retired: Retired,
         timing: Option<Timing>,
+        clock: Clock,
     ) -> Self {
         let branches = BranchLog::new(timing.is_some());
-        Self {
-            machine,
-            principal: None,
-            ram,
-            profile,
-            retired,
-            timing,
-            cycles: 0,
-            idle_ticks: 0,
-            idle: Idle::default(),
-            branches,
-            attention: false,
-        }
-    }
-
-    /// Time goes on from here.
-    pub(super) fn set_clock(&mut self, clock: Clock) {
-        (self.idle_ticks, self.idle) = (clock.idle_ticks, clock.idle);
-    }
-
-    /// What time consists of beside core cycles.
-    pub(super) fn clock(&self) -> Clock {
-        Clock { idle_ticks: self.idle_ticks, idle: self.idle }
+        Self { machine, principal: None, ram, profile, retired, timing, clock, branches, attention: false }
     }
 
     /// Brings counts and guest time up to date.
@@ -130,8 +86,8 @@ impl<'a, const TIMED: bool> SoftBus<'a, TIMED> {
         self.complete_branch();
         self.branches.deliver(&mut self.machine.pmu);
         self.retired.set(totals);
-        self.cycles = self.cycles_at(totals);
-        self.machine.advance(self.now(), Slice::default());
+        self.clock.cycles = self.cycles_at(totals);
+        self.machine.advance(self.clock.now(), Slice::default());
         self.machine.poll_pmu();
         self.follow_branches();
     }
@@ -176,42 +132,20 @@ impl<'a, const TIMED: bool> SoftBus<'a, TIMED> {
         )
     }
 
-    /// The core runs at the rate of the TSC.
-    fn ticks(&self, cycles: u64) -> u64 {
-        cycles.saturating_add(self.idle_ticks)
-    }
-
-    fn tsc_hz(&self) -> u128 {
-        u128::from(self.profile.tsc_hz.max(1))
-    }
-
-    fn now(&self) -> GuestTime {
-        self.time(self.cycles)
-    }
-
-    fn time(&self, cycles: u64) -> GuestTime {
-        let ns = u128::from(self.ticks(cycles)) * 1_000_000_000 / self.tsc_hz();
-        GuestTime(u64::try_from(ns).unwrap_or(u64::MAX))
-    }
-
-    /// TSC ticks, rounded up, until a point in guest time.
-    fn ticks_until(&self, then: GuestTime) -> u64 {
-        let ticks = (u128::from(then.0) * self.tsc_hz()).div_ceil(1_000_000_000);
-        u64::try_from(ticks).unwrap_or(u64::MAX).saturating_sub(self.ticks(self.cycles))
-    }
-
     /// Instructions, and iterations of REP, until the first of: `most` instructions, a counter overflow, the APIC
     /// timer. A model of the core looks for the last two by itself.
     pub(super) fn budget(&self, most: u64) -> (u64, u64) {
         if let Some(timing) = &self.timing {
             let timer = self.machine.board.apic.next_deadline();
-            let timer = timer.map_or(u64::MAX, |then| self.cycles.saturating_add(self.ticks_until(then)));
+            let timer =
+                timer.map_or(u64::MAX, |then| self.clock.cycles.saturating_add(self.clock.ticks_until(then)));
             timing.core.drive().arm(timer);
             return (most, u64::MAX);
         }
         let source = self.machine.pmu.source();
         let instructions = source.instructions_to_overflow().unwrap_or(u64::MAX).min(most);
-        let timer = self.machine.board.apic.next_deadline().map_or(u64::MAX, |then| self.ticks_until(then));
+        let timer =
+            self.machine.board.apic.next_deadline().map_or(u64::MAX, |then| self.clock.ticks_until(then));
         share_cycles(source.cycles_to_overflow().unwrap_or(u64::MAX).min(timer), instructions)
     }
 
@@ -221,7 +155,7 @@ impl<'a, const TIMED: bool> SoftBus<'a, TIMED> {
     fn access_device(&mut self, totals: &Totals) {
         if !TIMED {
             let period = self.profile.tsc_hz.div_ceil(u64::from(self.profile.crystal_hz).max(1));
-            self.idle_ticks = self.idle_ticks.saturating_add(period);
+            self.clock.wait(period);
             // The next timer has come closer.
             self.attention = true;
         }
@@ -249,35 +183,13 @@ impl<'a, const TIMED: bool> SoftBus<'a, TIMED> {
         self.event(CoreEvent::Halt);
     }
 
-    /// HLT: skips to what wakes the CPU. False when nothing will. With live input at the console it waits instead of
-    /// skipping, at most until `end`; without, the run ends when the guest has done nothing else for long.
+    /// Waits for what wakes the CPU from HLT, see [`Clock::sleep`].
     pub(super) fn sleep(&mut self, interrupts_on: bool, end: Instant) -> bool {
-        loop {
-            let pending = self.machine.board.apic.pending();
-            if pending.nmi || interrupts_on && pending.vector.is_some() {
-                return true;
-            }
-            if interrupts_on && self.machine.idle_input() {
-                continue;
-            }
-            if self.machine.outcome().is_some() {
-                return true;
-            }
-            let then = self.machine.board.apic.next_deadline().filter(|_| interrupts_on);
-            if interrupts_on && self.machine.board.console().is_live() && self.wait(then, end) {
-                continue;
-            }
-            let Some(then) = then else { return false };
-            let ticks = self.ticks(self.cycles);
-            if !self.machine.board.console().is_live()
-                && self.idle.halts(ticks, self.cycles, self.profile.tsc_hz.max(1))
-            {
-                self.machine.stop(Outcome::Idle);
-                return true;
-            }
-            self.idle_ticks = self.idle_ticks.saturating_add(self.ticks_until(then).max(1));
-            self.machine.advance(self.now(), Slice::default());
-        }
+        let wakes = |pc: &Pc| {
+            let pending = pc.apic.pending();
+            pending.nmi || interrupts_on && pending.vector.is_some()
+        };
+        self.clock.sleep(self.machine, wakes, interrupts_on, end)
     }
 }
 
@@ -289,34 +201,9 @@ impl<'a> SoftBus<'a, false> {
         profile: &'a Profile,
     ) -> Self {
         let ram = Ram::new(&machine.memory);
-        let mut bus = Self::new(machine, ram, profile, Retired::default(), None);
+        let mut bus = Self::new(machine, ram, profile, Retired::default(), None, Clock::new(1, 0));
         bus.principal = Some(principal);
         bus
-    }
-}
-
-impl<const TIMED: bool> SoftBus<'_, TIMED> {
-    /// Waits for input, until a point in guest time. False if that has come.
-    fn wait(&mut self, then: Option<GuestTime>, end: Instant) -> bool {
-        let started = Instant::now();
-        let left = end.saturating_duration_since(started);
-        if left.is_zero() {
-            self.machine.stop(Outcome::TimedOut);
-            return true;
-        }
-        let ticks = then.map(|then| self.ticks_until(then));
-        let guest = ticks.map(|ticks| u128::from(ticks) * 1_000_000_000 / self.tsc_hz());
-        let guest = guest.map_or(LOOK, |ns| Duration::from_nanos(u64::try_from(ns).unwrap_or(u64::MAX)));
-        let typed = self.machine.wait_for_input(guest.min(left));
-        if !typed {
-            // With no more input and no timer, nothing will wake the CPU.
-            return then.is_none() && self.machine.board.console().is_live();
-        }
-        let waited = started.elapsed().as_nanos() * self.tsc_hz() / 1_000_000_000;
-        let waited = u64::try_from(waited).unwrap_or(u64::MAX).min(ticks.unwrap_or(u64::MAX));
-        self.idle_ticks = self.idle_ticks.saturating_add(waited);
-        self.machine.advance(self.now(), Slice::default());
-        true
     }
 }
 
@@ -372,7 +259,7 @@ impl<const TIMED: bool> Bus for SoftBus<'_, TIMED> {
     fn port_out(&mut self, port: u16, data: &[u8], access: &Access<'_>) {
         self.event(CoreEvent::Serialise);
         self.access_device(access.totals);
-        self.idle.alive(self.ticks(self.cycles), self.cycles);
+        self.clock.alive();
         self.machine.port_out(port, data);
         self.attention = true;
     }
@@ -389,7 +276,7 @@ impl<const TIMED: bool> Bus for SoftBus<'_, TIMED> {
         self.access_msr(index, access.totals);
         self.attention = true;
         if index == MSR_TSC && self.principal.is_none() {
-            let offset = value.wrapping_sub(self.ticks(self.cycles));
+            let offset = value.wrapping_sub(self.clock.ticks());
             self.machine.board.move_tsc(offset, self.machine.now());
             return Ok(());
         }
@@ -429,7 +316,7 @@ impl<const TIMED: bool> Bus for SoftBus<'_, TIMED> {
         if let Some(principal) = self.principal {
             return principal.tsc();
         }
-        self.ticks(self.cycles_at(access.totals)).wrapping_add(self.machine.board.tsc_offset)
+        self.clock.ticks_at(self.cycles_at(access.totals)).wrapping_add(self.machine.board.tsc_offset)
     }
 
     fn cr8(&mut self) -> u8 {
@@ -537,7 +424,7 @@ impl<const TIMED: bool> Tracer for SoftBus<'_, TIMED> {
     fn delivery(&mut self, delivery: &Delivery, totals: &Totals) {
         let moment = if self.machine.exceptions.is_traced() {
             let cycles = self.cycles_at(totals);
-            Moment { now: self.time(cycles), instructions: totals.instructions() }
+            Moment { now: self.clock.time_at(cycles), instructions: totals.instructions() }
         } else {
             Moment::default()
         };

@@ -3,7 +3,7 @@
 use super::Setting;
 use super::oracle::Kind;
 use crate::counts::model::ModelSource;
-use crate::engine::soft::SoftEngine;
+use crate::engine::soft::x86::SoftEngine;
 use crate::engine::{Engine as _, RunLimits, Snapshots as _};
 use crate::machine::pmu::PmuDevice;
 use crate::machine::x86::Pc;

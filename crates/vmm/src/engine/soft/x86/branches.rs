@@ -3,7 +3,7 @@
 //! A guest that records branches sees the newest ones only, and only when it asks. So they wait here until
 //! they may be read; what more recent ones have pushed out by then is never worked out.
 
-use super::timing::Retirement;
+use crate::engine::soft::timing::Retirement;
 use crate::machine::pmu::PmuDevice;
 use platform::convert::host_size;
 use retire::BranchKind;

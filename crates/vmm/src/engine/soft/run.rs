@@ -1,0 +1,99 @@
+//! The run loop: what ends a run, and who looks at the guest in between.
+
+use crate::engine::Stop;
+use crate::machine::{Board, Machine, Outcome};
+use std::time::{Duration, Instant};
+
+/// Instructions between two looks at the wall clock.
+const CHUNK: u64 = 1 << 20;
+
+/// Why a CPU has returned.
+#[derive(Debug)]
+pub(super) enum Pause {
+    /// It can go on.
+    Ready,
+    /// It waits for an interrupt.
+    Waits,
+    /// It cannot go on.
+    Ended(Outcome),
+    /// Its debugger wants to look.
+    Debug(Stop),
+}
+
+/// A CPU with the machine around it.
+pub(super) trait Vcpu {
+    /// What is around it.
+    type Board: Board;
+
+    /// The machine.
+    fn machine(&mut self) -> &mut Machine<Self::Board>;
+
+    /// Instructions retired since boot.
+    fn instructions(&self) -> u64;
+
+    /// Brings counts and guest time up to date.
+    fn publish(&mut self);
+
+    /// Delivers what is pending, and runs to what is due next, at most so many instructions.
+    fn run(&mut self, most: u64) -> Pause;
+
+    /// Waits for an interrupt, at most until `end`. False if none can come.
+    fn sleep(&mut self, end: Instant) -> bool;
+
+    /// True if a debugger wants to look.
+    fn wants_stop(&mut self) -> bool {
+        false
+    }
+
+    /// Lets a debugger look at the guest, and change it. Returns how long it took.
+    fn stand_still(&mut self, _stop: &Stop) -> Duration {
+        Duration::ZERO
+    }
+
+    /// Tells a debugger that the run has ended.
+    fn ended(&mut self, _outcome: &Outcome) {}
+}
+
+/// Runs until the machine has an outcome, or `until` instructions have retired: `None`.
+pub(super) fn run(vcpu: &mut impl Vcpu, timeout: Duration, until: u64) -> Option<Outcome> {
+    let mut end = Instant::now() + timeout;
+    loop {
+        vcpu.publish();
+        let instructions = vcpu.instructions();
+        vcpu.machine().note_progress(instructions);
+        vcpu.machine().poll_input();
+        if let Some(outcome) = vcpu.machine().outcome().cloned() {
+            if outcome.is_crash() {
+                vcpu.stand_still(&Stop::Crashed);
+            }
+            vcpu.ended(&outcome);
+            return Some(outcome);
+        }
+        let left = until.saturating_sub(instructions);
+        if left == 0 {
+            return None;
+        }
+        if Instant::now() >= end {
+            vcpu.machine().stop(Outcome::TimedOut);
+            continue;
+        }
+        if vcpu.wants_stop() {
+            end += vcpu.stand_still(&Stop::Asked);
+            continue;
+        }
+        match vcpu.run(CHUNK.min(left)) {
+            Pause::Ready => {}
+            Pause::Waits => {
+                vcpu.publish();
+                if !vcpu.sleep(end) {
+                    vcpu.machine().stop(Outcome::Halted);
+                }
+            }
+            Pause::Ended(outcome) => vcpu.machine().stop(outcome),
+            Pause::Debug(stop) => {
+                vcpu.publish();
+                end += vcpu.stand_still(&stop);
+            }
+        }
+    }
+}

@@ -1,0 +1,407 @@
+//! The soft engine for x86-64.
+
+mod branches;
+mod bus;
+mod cpuid;
+
+pub(in crate::engine) use self::bus::{Principal, SoftBus};
+pub(in crate::engine) use self::cpuid::silicon;
+use super::MAX_TOTAL;
+use super::clock::Clock;
+use super::ram::Ram;
+use super::run::{self, Pause, Vcpu};
+use super::timing::Timing;
+use crate::counts::model::Retired;
+use crate::counts::timing::SharedCore;
+use crate::engine::{
+    Debugger, Debugging, Detail, Engine, EngineError, EngineReport, RegisterDump, Resume, RunLimits,
+    Snapshots, Stop, StoppedVcpu, VcpuState, dump,
+};
+use crate::machine::x86::Pc;
+use crate::machine::{Machine, Outcome, StateError};
+use platform::loader::x86::{BootState, SegmentState};
+use platform::memory::GuestMemory;
+use serde::{Deserialize, Serialize};
+use soft_cpu::{
+    Budget, Cpu, DebugStop, DescriptorTable, Exit, RFLAGS_IF, Segment, State, Totals, Unimplemented,
+};
+use std::time::{Duration, Instant};
+use vpmu::Profile;
+
+/// The page of documentation about the instructions that the engine executes.
+#[must_use]
+pub fn instructions_page() -> String {
+    soft_cpu::coverage::markdown::<SoftBus<'_, false>>()
+}
+
+/// signal(7).
+const SIGKILL: i32 = 9;
+
+/// The interpreter with one vCPU.
+#[derive(Debug)]
+pub struct SoftEngine {
+    state: State,
+    totals: Totals,
+    unimplemented: Vec<Unimplemented>,
+    clock: Clock,
+    profile: Profile,
+    memory: GuestMemory,
+    retired: Retired,
+    timing: Option<SharedCore>,
+    debugger: Option<Box<dyn Debugger>>,
+    exits: Exits,
+}
+
+/// The saved state of a [`SoftEngine`].
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SoftState {
+    cpu: State,
+    totals: Totals,
+    unimplemented: Vec<Unimplemented>,
+    /// TSC ticks for which the CPU was halted or waited for a device.
+    idle_ticks: u64,
+}
+
+impl SoftState {
+    /// Instructions retired since boot.
+    #[must_use]
+    pub fn instructions(&self) -> u64 {
+        self.totals.instructions()
+    }
+}
+
+/// How often the CPU returned, by reason.
+#[derive(Debug, Default)]
+struct Exits {
+    budget: u64,
+    attention: u64,
+    window: u64,
+    halt: u64,
+    yields: u64,
+}
+
+impl SoftEngine {
+    /// An engine for a guest with this RAM and PMU.
+    #[must_use]
+    pub fn new(memory: &GuestMemory, profile: &Profile) -> Self {
+        Self {
+            state: State::default(),
+            totals: Totals::default(),
+            unimplemented: Vec::new(),
+            clock: Clock::new(profile.tsc_hz.max(1), 0),
+            profile: profile.clone(),
+            memory: memory.clone(),
+            retired: Retired::default(),
+            timing: None,
+            debugger: None,
+            exits: Exits::default(),
+        }
+    }
+
+    /// The same engine with a model of the core: guest time is what the model says.
+    #[must_use]
+    pub fn with_model(mut self, core: SharedCore) -> Self {
+        self.timing = Some(core);
+        self
+    }
+
+    /// TSC rate that the guest sees: the profile's.
+    #[must_use]
+    pub fn tsc_hz(&self) -> u64 {
+        self.profile.tsc_hz.max(1)
+    }
+
+    /// Where the engine publishes what has retired, for [`crate::counts::model::ModelSource`].
+    #[must_use]
+    pub fn retired(&self) -> Retired {
+        self.retired.clone()
+    }
+
+    /// Runs until the machine has an outcome, or `until` instructions have retired: `None`.
+    fn run_machine(&mut self, machine: &mut Machine<Pc>, limits: RunLimits, until: u64) -> Option<Outcome> {
+        if self.timing.is_some() {
+            self.run_on::<true>(machine, limits, until)
+        } else {
+            self.run_on::<false>(machine, limits, until)
+        }
+    }
+
+    /// The same, `TIMED` with a model of the core.
+    fn run_on<const TIMED: bool>(
+        &mut self,
+        machine: &mut Machine<Pc>,
+        limits: RunLimits,
+        until: u64,
+    ) -> Option<Outcome> {
+        let cpu = Cpu::resume(&self.state, &self.totals, std::mem::take(&mut self.unimplemented))
+            .with_silicon(silicon(&self.profile));
+        let bus = SoftBus::<TIMED>::new(
+            machine,
+            Ram::new(&self.memory),
+            &self.profile,
+            self.retired.clone(),
+            self.timing.clone().map(Timing::new),
+            self.clock,
+        );
+        let mut vcpu = Running { cpu, bus, debugger: &mut self.debugger, exits: &mut self.exits };
+        let outcome = run::run(&mut vcpu, limits.timeout, until);
+        let Running { cpu, bus, .. } = vcpu;
+        for missing in cpu.unimplemented().iter().filter(|_| outcome.is_some()) {
+            log::warn!(
+                "the guest executed {} at {:#x} ({} times), which the soft engine does not implement: #UD",
+                missing.code,
+                missing.rip,
+                missing.count
+            );
+        }
+        self.state = cpu.state();
+        self.totals = *cpu.totals();
+        self.unimplemented = cpu.unimplemented().to_vec();
+        self.clock = bus.clock;
+        outcome
+    }
+}
+
+/// The CPU while it runs.
+struct Running<'a, const TIMED: bool> {
+    cpu: Cpu<SoftBus<'a, TIMED>>,
+    bus: SoftBus<'a, TIMED>,
+    debugger: &'a mut Option<Box<dyn Debugger>>,
+    exits: &'a mut Exits,
+}
+
+impl<const TIMED: bool> Vcpu for Running<'_, TIMED> {
+    type Board = Pc;
+
+    fn machine(&mut self) -> &mut Machine<Pc> {
+        self.bus.machine
+    }
+
+    fn instructions(&self) -> u64 {
+        self.cpu.totals().instructions()
+    }
+
+    fn publish(&mut self) {
+        self.bus.publish(self.cpu.totals());
+    }
+
+    fn run(&mut self, most: u64) -> Pause {
+        let Self { cpu, bus, exits, .. } = self;
+        let interrupt_window = inject(cpu, bus.machine);
+        let (instructions, repetitions) = bus.budget(most);
+        cpu.limit_repetitions(repetitions);
+        bus.attention = false;
+        let (count, pause) = match cpu.run(bus, Budget { instructions, interrupt_window }) {
+            Exit::Budget => (&mut exits.budget, Pause::Ready),
+            Exit::Attention => (&mut exits.attention, Pause::Ready),
+            Exit::InterruptWindow => (&mut exits.window, Pause::Ready),
+            Exit::Yield => (&mut exits.yields, Pause::Ready),
+            Exit::Halted => {
+                bus.halt();
+                (&mut exits.halt, Pause::Waits)
+            }
+            Exit::Shutdown => return Pause::Ended(Outcome::TripleFault),
+            Exit::Debug(stop) => return Pause::Debug(stop.into()),
+        };
+        *count += 1;
+        pause
+    }
+
+    fn sleep(&mut self, end: Instant) -> bool {
+        self.bus.sleep(self.cpu.state().rflags & RFLAGS_IF != 0, end)
+    }
+
+    fn wants_stop(&mut self) -> bool {
+        self.debugger.as_mut().is_some_and(|debugger| debugger.wants_stop())
+    }
+
+    fn stand_still(&mut self, stop: &Stop) -> Duration {
+        let Some(debugger) = self.debugger else { return Duration::ZERO };
+        let started = Instant::now();
+        let vcpu = StoppedVcpu::new(self.cpu.state(), self.bus.machine.memory.clone());
+        let (resume, changes) = debugger.stopped(stop, vcpu);
+        for (address, len) in changes.written {
+            self.cpu.memory_changed(address, len);
+        }
+        if let Some(state) = changes.state {
+            self.cpu.set_state(&state);
+        }
+        match resume {
+            Resume::Run(stops) => self.cpu.set_debug_stops(stops),
+            Resume::Kill => self.bus.machine.stop(Outcome::Interrupted { signal: SIGKILL }),
+        }
+        started.elapsed()
+    }
+
+    fn ended(&mut self, outcome: &Outcome) {
+        if let Some(debugger) = self.debugger {
+            debugger.ended(outcome);
+        }
+    }
+}
+
+impl From<DebugStop> for Stop {
+    fn from(stop: DebugStop) -> Self {
+        match stop {
+            DebugStop::Step => Self::Step,
+            DebugStop::Breakpoint => Self::Breakpoint,
+            DebugStop::Watchpoint(data) => Self::Watchpoint(data),
+        }
+    }
+}
+
+/// Hands the CPU what the APIC wants delivered. True if a vector waits for the interrupt flag.
+fn inject<const TIMED: bool>(cpu: &mut Cpu<SoftBus<'_, TIMED>>, machine: &mut Machine<Pc>) -> bool {
+    let pending = machine.board.apic.pending();
+    if pending.nmi && machine.board.apic.take_nmi() {
+        cpu.inject_nmi();
+        // The NMI goes first, and its gate clears the interrupt flag.
+        return pending.vector.is_some();
+    }
+    if pending.vector.is_none() {
+        return false;
+    }
+    if cpu.can_take_interrupt()
+        && let Some(vector) = machine.board.apic.accept_vector()
+    {
+        cpu.inject_interrupt(vector);
+    }
+    machine.board.apic.pending().vector.is_some()
+}
+
+impl Engine<Pc> for SoftEngine {
+    fn name(&self) -> &'static str {
+        "soft"
+    }
+
+    fn detail(&self) -> Option<Detail> {
+        Some(if self.timing.is_some() { Detail::Timing } else { Detail::Counts })
+    }
+
+    fn boot(&mut self, boot: &BootState) -> Result<(), EngineError> {
+        let (code, data) = (segment(&boot.code), segment(&boot.data));
+        let mut state = State {
+            rip: u64::from(boot.eip),
+            rflags: u64::from(boot.eflags),
+            segments: [data, code, data, data, data, data],
+            tr: segment(&boot.task),
+            cr0: u64::from(boot.cr0),
+            cr3: boot.cr3,
+            cr4: u64::from(boot.cr4),
+            efer: boot.efer,
+            gdtr: DescriptorTable { base: boot.gdt.0, limit: boot.gdt.1 },
+            ..State::default()
+        };
+        state.gpr[0] = u64::from(boot.eax);
+        state.gpr[3] = u64::from(boot.ebx);
+        state.gpr[6] = u64::from(boot.esi);
+        self.state = state;
+        Ok(())
+    }
+
+    fn run(&mut self, machine: &mut Machine<Pc>, limits: RunLimits) -> Result<Outcome, EngineError> {
+        // So many instructions take longer than any time-out.
+        let outcome = self.run_machine(machine, limits, u64::MAX).unwrap_or(Outcome::TimedOut);
+        if let Some(core) = &self.timing {
+            core.drive().log_totals();
+        }
+        Ok(outcome)
+    }
+
+    fn registers(&self, machine: &Machine<Pc>) -> RegisterDump {
+        dump::registers(&self.state, machine)
+    }
+
+    fn instruction_at(&self, machine: &Machine<Pc>, rip: u64) -> Option<String> {
+        dump::instruction_at(&self.state, &machine.memory, rip)
+    }
+
+    fn report(&self) -> EngineReport {
+        let Exits { budget, attention, window, halt, yields } = self.exits;
+        let exits = [
+            ("deadline", budget),
+            ("device", attention),
+            ("irq-window", window),
+            ("hlt", halt),
+            ("yield", yields),
+        ];
+        EngineReport {
+            instructions: Some(self.totals.instructions()),
+            exits: exits.into_iter().filter(|(_, count)| *count > 0).collect(),
+            ..EngineReport::default()
+        }
+    }
+
+    /// The state of a modelled core is not part of a snapshot.
+    fn snapshots(&mut self) -> Option<&mut dyn Snapshots<Pc>> {
+        match self.timing {
+            Some(_) => None,
+            None => Some(self),
+        }
+    }
+
+    fn debugging(&mut self) -> Option<&mut dyn Debugging> {
+        Some(self)
+    }
+}
+
+impl Snapshots<Pc> for SoftEngine {
+    fn run_until(
+        &mut self,
+        machine: &mut Machine<Pc>,
+        limits: RunLimits,
+        instructions: u64,
+    ) -> Option<Outcome> {
+        self.run_machine(machine, limits, instructions)
+    }
+
+    fn save(&self) -> VcpuState {
+        VcpuState::X86(SoftState {
+            cpu: self.state.clone(),
+            totals: self.totals,
+            unimplemented: self.unimplemented.clone(),
+            idle_ticks: self.clock.idle_ticks(),
+        })
+    }
+
+    fn restore(&mut self, saved: &VcpuState) -> Result<(), StateError> {
+        let VcpuState::X86(SoftState { cpu, totals, unimplemented, idle_ticks }) = saved;
+        if !totals.all_below(MAX_TOTAL) || *idle_ticks >= MAX_TOTAL {
+            return Err(StateError::Total);
+        }
+        self.state = cpu.clone();
+        self.totals = *totals;
+        self.unimplemented.clone_from(unimplemented);
+        self.clock = Clock::new(self.tsc_hz(), *idle_ticks);
+        self.retired.set(&self.totals);
+        Ok(())
+    }
+}
+
+impl Debugging for SoftEngine {
+    fn attach(&mut self, debugger: Box<dyn Debugger>) {
+        self.debugger = Some(debugger);
+    }
+}
+
+fn segment(from: &SegmentState) -> Segment {
+    const PRESENT: u16 = 1 << 7;
+    let bit = |set: bool, position: u32| u16::from(set) << position;
+    Segment {
+        selector: from.selector,
+        base: u64::from(from.base),
+        limit: from.limit,
+        rights: u16::from(from.kind)
+            | bit(from.code_or_data, 4)
+            | PRESENT
+            | bit(from.long, 13)
+            | bit(from.default_32, 14)
+            | bit(from.granular, 15),
+    }
+}
+
+#[cfg(test)]
+mod lbr_tests;
+#[cfg(test)]
+mod tests;
