@@ -102,7 +102,7 @@ impl FrontEnd {
             self.enter(port, totals, linear, physical, page);
         }
         self.loop_uops += slots;
-        if self.path == Path::Decoders || RARE && traits.any(Traits::MICROCODED) {
+        if self.path == Path::Decoders || RARE && traits.intersects(Traits::MICROCODED) {
             self.make(totals, traits, length, slots);
         } else {
             if self.used + slots > self.width {
@@ -127,7 +127,7 @@ impl FrontEnd {
 
     #[inline(never)]
     fn make(&mut self, totals: &mut CoreTotals, traits: Traits, length: u8, slots: u32) {
-        if traits.any(Traits::MICROCODED) {
+        if traits.intersects(Traits::MICROCODED) {
             self.sequence(totals, slots);
         } else {
             self.decode(totals, traits, length, slots);
@@ -198,7 +198,7 @@ impl FrontEnd {
     #[inline]
     fn decode(&mut self, totals: &mut CoreTotals, traits: Traits, length: u8, slots: u32) {
         let parameters = &self.core.front_end;
-        if traits.any(Traits::LENGTH_CHANGING) {
+        if traits.intersects(Traits::LENGTH_CHANGING) {
             totals.length_changing_prefixes += 1;
             self.stall(totals, parameters.length_changing_prefix.into());
         }

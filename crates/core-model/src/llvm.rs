@@ -77,7 +77,7 @@ struct Run {
 impl Run {
     fn retire(&mut self, prepared: &Prepared) {
         let slots = u32::from(prepared.slots);
-        let load = prepared.traits.any(Traits::LOAD);
+        let load = prepared.traits.intersects(Traits::LOAD);
         let load_room = if load { self.back_end.load_room() } else { 0 };
         self.back_end.make_room(&mut self.totals, slots, load_room, 0);
         let allocated = self.back_end.allocate(&mut self.totals, slots);
@@ -86,7 +86,7 @@ impl Run {
         if load {
             self.back_end.leave_load_buffer(retired);
         }
-        if prepared.traits.any(Traits::SERIALISING) {
+        if prepared.traits.intersects(Traits::SERIALISING) {
             self.back_end.serialised = retired;
         }
     }
@@ -103,7 +103,7 @@ impl Run {
                 start = start.max(left);
             }
         }
-        let store = prepared.traits.any(Traits::STORE);
+        let store = prepared.traits.intersects(Traits::STORE);
         if store {
             start = start.max(self.last_store).max(self.last_load);
         }
@@ -116,7 +116,7 @@ impl Run {
         if store {
             self.last_store = issued;
         }
-        if prepared.traits.any(Traits::LOAD) {
+        if prepared.traits.intersects(Traits::LOAD) {
             self.last_load = self.last_load.max(issued);
         }
         let completed = issued + load + u64::from(prepared.compute);

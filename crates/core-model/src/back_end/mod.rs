@@ -397,7 +397,7 @@ impl BackEnd {
         for register in prepared.result_registers {
             self.ready[usize::from(register) % RESOURCES] = completed;
         }
-        if RARE && prepared.traits.any(Traits::MANY_REGISTERS) {
+        if RARE && prepared.traits.intersects(Traits::MANY_REGISTERS) {
             self.complete_many(prepared.rest.results, completed);
         }
         self.last_completed = self.last_completed.max(completed);

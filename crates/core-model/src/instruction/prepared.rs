@@ -71,14 +71,14 @@ impl Prepared {
     /// True if it is enough to know which registers it reads and writes.
     #[inline(always)]
     pub(crate) fn is_plain(&self) -> bool {
-        !self.traits.any(Traits::LOAD | Traits::STORE | Traits::RARE)
+        !self.traits.intersects(Traits::LOAD | Traits::STORE | Traits::RARE)
     }
 
     /// True if what an execution does to the pipeline depends on nothing but the state of the pipeline and on the
     /// answers that it gets.
     #[inline(always)]
     pub(crate) fn is_repeatable(&self) -> bool {
-        !self.traits.any(Traits::STRING | Traits::PREFETCH | Traits::FLUSH)
+        !self.traits.intersects(Traits::STRING | Traits::PREFETCH | Traits::FLUSH)
     }
 
     /// Uops in groups that can go to the same ports.
@@ -132,7 +132,7 @@ impl Prepared {
             prepared.divider = divider_cycles(divider, core);
             prepared.traits.set_divider(divider);
         }
-        let string = prepared.traits.any(Traits::STRING);
+        let string = prepared.traits.intersects(Traits::STRING);
         let decoded = u32::from(prepared.slots) <= core.front_end.decoder_uops && !string;
         prepared.traits.set(Traits::MICROCODED, !decoded);
         if prepared.is_plain() {
@@ -217,7 +217,7 @@ impl Prepared {
 
     /// Zeroing idioms and moves that renaming does.
     fn rename(&mut self, instruction: &Instruction, core: &Core) {
-        let nop = self.traits.any(Traits::NOP);
+        let nop = self.traits.intersects(Traits::NOP);
         let eliminated = match instruction.renaming {
             Renaming::Zero => {
                 self.rest.sources = 0;

@@ -1,62 +1,63 @@
 //! What a prepared instruction is besides its uops.
 
+use bitflags::bitflags;
 use retire::{Arithmetic, Class, Divider, Fusion, Instruction, JumpFlags, RegisterFile};
 
-/// One bit for each trait.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct Traits(u32);
+bitflags! {
+    /// One bit for each trait.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+    pub(crate) struct Traits: u32 {
+        const LOAD = 1 << 0;
+        const STORE = 1 << 1;
+        const LOCK = 1 << 2;
+        const SERIALISING = 1 << 3;
+        const FENCE = 1 << 4;
+        /// First half of a macro-fused pair, by the conditions of the second: any; not the sign alone; neither that nor
+        /// the carry.
+        const FUSES = 1 << 5;
+        const FUSES_NO_SIGN = 1 << 6;
+        const FUSES_NO_SIGN_OR_CARRY = 1 << 7;
+        const CONDITIONAL = 1 << 8;
+        const READS_CARRY = 1 << 9;
+        const READS_SIGN = 1 << 10;
+        const NOP = 1 << 11;
+        const X87 = 1 << 12;
+        const MICROCODED = 1 << 13;
+        const LENGTH_CHANGING = 1 << 14;
+        const FLUSH = 1 << 15;
+        const PREFETCH = 1 << 16;
+        /// Repeated.
+        const STRING = 1 << 17;
+        const FP_DOUBLE = 1 << 18;
+        const FP_SINGLE = 1 << 19;
+        const FP_PACKED = 1 << 20;
+        const INTEGER_DIVIDER = 1 << 21;
+        const FP_DIVIDER = 1 << 22;
+        /// A string instruction that compares or loads, an iteration at a time.
+        const COMPARES = 1 << 23;
+        const PAUSE = 1 << 24;
+        /// More registers than [`Prepared`](crate::instruction::Prepared) has places for.
+        const MANY_REGISTERS = 1 << 25;
+        /// Anything that needs more than execution and a memory access.
+        const RARE = Self::LOCK.bits()
+            | Self::SERIALISING.bits()
+            | Self::FENCE.bits()
+            | Self::NOP.bits()
+            | Self::PAUSE.bits()
+            | Self::X87.bits()
+            | Self::MICROCODED.bits()
+            | Self::FLUSH.bits()
+            | Self::PREFETCH.bits()
+            | Self::STRING.bits()
+            | Self::FP_DOUBLE.bits()
+            | Self::FP_SINGLE.bits()
+            | Self::INTEGER_DIVIDER.bits()
+            | Self::FP_DIVIDER.bits()
+            | Self::MANY_REGISTERS.bits();
+    }
+}
 
 impl Traits {
-    pub(crate) const LOAD: Self = Self(1);
-    pub(crate) const STORE: Self = Self(1 << 1);
-    pub(crate) const LOCK: Self = Self(1 << 2);
-    pub(crate) const SERIALISING: Self = Self(1 << 3);
-    pub(crate) const FENCE: Self = Self(1 << 4);
-    /// First half of a macro-fused pair, by the conditions of the second: any; not the sign alone; neither that nor
-    /// the carry.
-    const FUSES: Self = Self(1 << 5);
-    const FUSES_NO_SIGN: Self = Self(1 << 6);
-    const FUSES_NO_SIGN_OR_CARRY: Self = Self(1 << 7);
-    pub(crate) const CONDITIONAL: Self = Self(1 << 8);
-    const READS_CARRY: Self = Self(1 << 9);
-    const READS_SIGN: Self = Self(1 << 10);
-    pub(crate) const NOP: Self = Self(1 << 11);
-    pub(crate) const X87: Self = Self(1 << 12);
-    pub(crate) const MICROCODED: Self = Self(1 << 13);
-    pub(crate) const LENGTH_CHANGING: Self = Self(1 << 14);
-    pub(crate) const FLUSH: Self = Self(1 << 15);
-    pub(crate) const PREFETCH: Self = Self(1 << 16);
-    /// Repeated.
-    pub(crate) const STRING: Self = Self(1 << 17);
-    pub(crate) const FP_DOUBLE: Self = Self(1 << 18);
-    pub(crate) const FP_SINGLE: Self = Self(1 << 19);
-    pub(crate) const FP_PACKED: Self = Self(1 << 20);
-    pub(crate) const INTEGER_DIVIDER: Self = Self(1 << 21);
-    const FP_DIVIDER: Self = Self(1 << 22);
-    /// A string instruction that compares or loads, an iteration at a time.
-    pub(crate) const COMPARES: Self = Self(1 << 23);
-    pub(crate) const PAUSE: Self = Self(1 << 24);
-    /// More registers than [`Prepared`](crate::instruction::Prepared) has places for.
-    pub(crate) const MANY_REGISTERS: Self = Self(1 << 25);
-    /// Anything that needs more than execution and a memory access.
-    pub(crate) const RARE: Self = Self(
-        Self::LOCK.0
-            | Self::SERIALISING.0
-            | Self::FENCE.0
-            | Self::NOP.0
-            | Self::PAUSE.0
-            | Self::X87.0
-            | Self::MICROCODED.0
-            | Self::FLUSH.0
-            | Self::PREFETCH.0
-            | Self::STRING.0
-            | Self::FP_DOUBLE.0
-            | Self::FP_SINGLE.0
-            | Self::INTEGER_DIVIDER.0
-            | Self::FP_DIVIDER.0
-            | Self::MANY_REGISTERS.0,
-    );
-
     /// Those that an instruction has on every core, apart from its dividers and from fusion.
     pub(crate) fn of(instruction: &Instruction) -> Self {
         let mut traits = Self::default();
@@ -102,42 +103,13 @@ impl Traits {
         self.set(if integer { Self::INTEGER_DIVIDER } else { Self::FP_DIVIDER }, true);
     }
 
-    /// True if any of these is set.
-    #[inline(always)]
-    pub(crate) fn any(self, of: Self) -> bool {
-        self.0 & of.0 != 0
-    }
-
     /// True if the conditional jump `next`, directly behind this instruction, retires as one uop with it.
     #[inline(always)]
     pub(crate) fn fuses_with(self, next: Self) -> bool {
-        next.any(Self::CONDITIONAL)
-            && (self.any(Self::FUSES)
-                || self.any(Self::FUSES_NO_SIGN) && !next.any(Self::READS_SIGN)
-                || self.any(Self::FUSES_NO_SIGN_OR_CARRY) && !next.any(Self::READS_CARRY | Self::READS_SIGN))
-    }
-
-    /// All of them as a number.
-    pub(crate) fn bits(self) -> u32 {
-        self.0
-    }
-
-    pub(crate) fn from_bits(bits: u32) -> Self {
-        Self(bits)
-    }
-
-    pub(crate) fn set(&mut self, what: Self, when: bool) {
-        if when {
-            self.0 |= what.0;
-        }
-    }
-}
-
-impl std::ops::BitOr for Traits {
-    type Output = Self;
-
-    #[inline(always)]
-    fn bitor(self, other: Self) -> Self {
-        Self(self.0 | other.0)
+        next.intersects(Self::CONDITIONAL)
+            && (self.intersects(Self::FUSES)
+                || self.intersects(Self::FUSES_NO_SIGN) && !next.intersects(Self::READS_SIGN)
+                || self.intersects(Self::FUSES_NO_SIGN_OR_CARRY)
+                    && !next.intersects(Self::READS_CARRY | Self::READS_SIGN))
     }
 }

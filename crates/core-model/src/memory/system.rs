@@ -147,7 +147,7 @@ impl MemoryPort for MemorySystem {
             deepest = deepest.max(level);
             done = done.max(arrival);
         }
-        let compares = prepared.traits.any(Traits::COMPARES);
+        let compares = prepared.traits.intersects(Traits::COMPARES);
         let work =
             if compares { 2 * execution.repetitions } else { moved / u64::from(flows.string_bytes.max(1)) };
         (done.max(start + work) - issued, deepest)

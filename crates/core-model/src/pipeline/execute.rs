@@ -17,14 +17,14 @@ impl Pipeline {
         earliest: u64,
     ) -> Executed {
         let traits = prepared.traits;
-        let accesses = traits.any(Traits::LOAD | Traits::STORE);
+        let accesses = traits.intersects(Traits::LOAD | Traits::STORE);
         let mut address =
             if RARE || accesses { self.back_end.address_ready(prepared).max(earliest) } else { earliest };
         let mut value = self.back_end.sources_ready(prepared).max(earliest);
         let load = u64::from(prepared.load);
-        let rare = RARE && traits.any(Traits::RARE);
+        let rare = RARE && traits.intersects(Traits::RARE);
         if rare {
-            if traits.any(Traits::MANY_REGISTERS) {
+            if traits.intersects(Traits::MANY_REGISTERS) {
                 address = self.back_end.ready(prepared.rest.address).max(earliest);
                 value = self.back_end.ready(prepared.rest.sources).max(earliest);
             }
@@ -34,16 +34,16 @@ impl Pipeline {
         let (mut memory_from, mut clear) = (NEVER, false);
         // The load goes ahead of the rest.
         let mut from = address;
-        if traits.any(Traits::LOAD) || RARE && traits.any(Traits::PREFETCH) {
+        if traits.intersects(Traits::LOAD) || RARE && traits.intersects(Traits::PREFETCH) {
             let issued = self.back_end.issue(load_groups, address.max(self.back_end.loads_after));
             from = issued + load;
-            let loaded = if RARE && traits.any(Traits::STRING) {
+            let loaded = if RARE && traits.intersects(Traits::STRING) {
                 None
-            } else if RARE && traits.any(Traits::PREFETCH) {
+            } else if RARE && traits.intersects(Traits::PREFETCH) {
                 port.prefetch(totals, prepared, execution, issued);
                 (!execution.memory.is_empty()).then_some(Loaded::NOTHING)
             } else {
-                let lock = RARE && traits.any(Traits::LOCK);
+                let lock = RARE && traits.intersects(Traits::LOCK);
                 port.loads(totals, execution, Loads { latency: prepared.load, lock, issued })
             };
             if let Some(loaded) = loaded {
@@ -62,13 +62,13 @@ impl Pipeline {
         }
         let mut start = value.max(from);
         if rare && prepared.divider > 0 {
-            start = self.back_end.divide(start, prepared.divider, traits.any(Traits::INTEGER_DIVIDER));
+            start = self.back_end.divide(start, prepared.divider, traits.intersects(Traits::INTEGER_DIVIDER));
         }
         let issued = self.back_end.issue(groups, start);
         let mut completed = issued + u64::from(prepared.compute);
         // A plain load computes nothing.
         let mut computes = if groups.is_empty() { 0 } else { completed - from.min(completed) };
-        if RARE && traits.any(Traits::STRING) && !execution.memory.is_empty() {
+        if RARE && traits.intersects(Traits::STRING) && !execution.memory.is_empty() {
             let (delay, level) = port.string(totals, prepared, execution, issued);
             completed = issued + delay;
             if level > Level::L1 {
@@ -76,7 +76,7 @@ impl Pipeline {
                 computes = 0;
             }
         }
-        if RARE && traits.any(Traits::LOCK) {
+        if RARE && traits.intersects(Traits::LOCK) {
             computes = 0;
             memory_from = from.saturating_sub(load);
             completed = completed.max(memory_from + u64::from(self.core.flows.lock));
@@ -89,10 +89,10 @@ impl Pipeline {
     /// What locked and serialising instructions wait for.
     fn order(&self, port: &mut impl MemoryPort, traits: Traits, start: u64) -> u64 {
         let mut start = start;
-        if traits.any(Traits::SERIALISING | Traits::FENCE) {
+        if traits.intersects(Traits::SERIALISING | Traits::FENCE) {
             start = start.max(self.back_end.last_completed);
         }
-        if traits.any(Traits::LOCK | Traits::FENCE) {
+        if traits.intersects(Traits::LOCK | Traits::FENCE) {
             start += port.drain(start);
         }
         start
@@ -118,7 +118,7 @@ impl Pipeline {
         execution: &Execution<'_>,
         times: StoreTimes,
     ) {
-        if prepared.traits.any(Traits::STRING) {
+        if prepared.traits.intersects(Traits::STRING) {
             return;
         }
         let mut index = 0;

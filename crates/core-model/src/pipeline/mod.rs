@@ -32,7 +32,7 @@ pub(crate) struct Pipeline {
 fn string_slots(prepared: &Prepared, execution: &Execution<'_>) -> u32 {
     // A uop moves up to 16 bytes, and never less than one iteration that compares.
     let bytes: u64 = execution.memory.iter().map(|access| u64::from(access.size)).sum();
-    let compares = prepared.traits.any(Traits::COMPARES);
+    let compares = prepared.traits.intersects(Traits::COMPARES);
     let uops = if compares { 2 * execution.repetitions } else { bytes / 16 };
     uops.min(60_000) as u32
 }
@@ -76,12 +76,12 @@ impl Pipeline {
                 page: block.fetch_page,
                 length,
             };
-            let fused = prepared.traits.any(Traits::CONDITIONAL) && before.fuses_with(prepared.traits);
+            let fused = prepared.traits.intersects(Traits::CONDITIONAL) && before.fuses_with(prepared.traits);
             before = prepared.traits;
             let memory = if prepared.is_plain() { &[] } else { accesses_of(block, number, &mut rest) };
             let execution = Execution { number: number as u8, rip, memory, repetitions: block.repetitions };
             let taken;
-            (completed, taken) = if prepared.traits.any(Traits::RARE) {
+            (completed, taken) = if prepared.traits.intersects(Traits::RARE) {
                 self.complete_any(port, totals, prepared, place, &execution, fused)
             } else {
                 self.complete::<false>(port, totals, prepared, place, &execution, fused)
@@ -130,10 +130,14 @@ impl Pipeline {
             0
         } else {
             u32::from(prepared.slots)
-                + if RARE && traits.any(Traits::STRING) { string_slots(prepared, execution) } else { 0 }
+                + if RARE && traits.intersects(Traits::STRING) {
+                    string_slots(prepared, execution)
+                } else {
+                    0
+                }
         };
         totals.register_files[prepared.register_file as usize] += 1;
-        let (load, store) = (traits.any(Traits::LOAD), traits.any(Traits::STORE));
+        let (load, store) = (traits.intersects(Traits::LOAD), traits.intersects(Traits::STORE));
         let load_room = if load { self.back_end.load_room() } else { 0 };
         let store_room = if store { self.store_room(port) } else { 0 };
         let allocated = self.allocate::<RARE>(port, totals, traits, place, slots, [load_room, store_room]);
@@ -165,7 +169,7 @@ impl Pipeline {
             totals.machine_clears += 1;
             self.clear(totals, completed);
         }
-        if RARE && traits.any(Traits::RARE) {
+        if RARE && traits.intersects(Traits::RARE) {
             self.rare(port, totals, prepared, execution, slots, [completed, retired]);
         }
         (completed, slots)
@@ -207,46 +211,50 @@ impl Pipeline {
         [completed, retired]: [u64; 2],
     ) {
         let traits = prepared.traits;
-        if traits.any(Traits::NOP) {
+        if traits.intersects(Traits::NOP) {
             totals.nops += 1;
         }
-        if traits.any(Traits::PAUSE) {
+        if traits.intersects(Traits::PAUSE) {
             totals.pauses += 1;
             totals.pause_cycles += u64::from(prepared.compute);
         }
-        if traits.any(Traits::X87) {
+        if traits.intersects(Traits::X87) {
             totals.x87_uops += u64::from(slots);
         }
-        if traits.any(Traits::MICROCODED) {
+        if traits.intersects(Traits::MICROCODED) {
             totals.ms_retired += u64::from(slots);
         }
-        if traits.any(Traits::STRING) {
+        if traits.intersects(Traits::STRING) {
             totals.repetitions += execution.repetitions;
         }
-        match (traits.any(Traits::FP_DOUBLE), traits.any(Traits::FP_SINGLE), traits.any(Traits::FP_PACKED)) {
+        match (
+            traits.intersects(Traits::FP_DOUBLE),
+            traits.intersects(Traits::FP_SINGLE),
+            traits.intersects(Traits::FP_PACKED),
+        ) {
             (true, _, false) => totals.fp_scalar_double += 1,
             (true, _, true) => totals.fp_packed_double += prepared.rest.fp_count,
             (_, true, false) => totals.fp_scalar_single += 1,
             (_, true, true) => totals.fp_packed_single += prepared.rest.fp_count,
             _ => {}
         }
-        if traits.any(Traits::FP_DOUBLE | Traits::FP_SINGLE) {
+        if traits.intersects(Traits::FP_DOUBLE | Traits::FP_SINGLE) {
             for (total, count) in totals.flops.iter_mut().zip(prepared.rest.flops) {
                 *total += u64::from(count);
             }
             self.back_end.pass_flops(totals, prepared.rest.flops);
         }
-        if traits.any(Traits::LOCK) {
+        if traits.intersects(Traits::LOCK) {
             totals.lock_loads += 1;
             self.back_end.loads_after = completed;
         }
-        if traits.any(Traits::SERIALISING) {
+        if traits.intersects(Traits::SERIALISING) {
             self.back_end.serialised = retired;
         }
-        if traits.any(Traits::FLUSH) {
+        if traits.intersects(Traits::FLUSH) {
             port.flush_lines(execution.memory);
         }
-        if traits.any(Traits::PREFETCH) {
+        if traits.intersects(Traits::PREFETCH) {
             totals.software_prefetches[prepared.prefetch as usize] += 1;
         }
     }
@@ -387,7 +395,7 @@ impl Shaped for Pipeline {
     fn restore(&mut self, now: u64, shape: &mut Words<'_>) {
         self.fusible_end = shape.next();
         let word = shape.next();
-        self.fusible = Traits::from_bits((word >> 2) as u32);
+        self.fusible = Traits::from_bits_retain((word >> 2) as u32);
         (self.store_fits, self.refilling) = (word >> 1 & 1 == 1, word & 1 == 1);
         self.front_end.restore(now, shape);
         self.back_end.restore(now, shape);
