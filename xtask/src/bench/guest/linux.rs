@@ -1,9 +1,9 @@
 //! A real kernel as an image: the processor time that an emulator needs to boot it to the first process.
 
 use super::console::Lines;
-use super::{PROFILE, failed};
+use super::{Machine, failed};
 use crate::error::TaskError;
-use crate::linux::{Architecture, MEMORY, fetched};
+use crate::linux::{MEMORY, fetched};
 use crate::vpmu_cli::{EngineFlags, Vpmu};
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
@@ -14,33 +14,39 @@ const SAYS: &str = "booted";
 /// Kernel and initial RAM disk.
 #[derive(Debug)]
 pub(super) struct Linux {
+    machine: Machine,
     kernel: PathBuf,
     initrd: PathBuf,
 }
 
 impl Linux {
     /// The files of `cargo xtask linux`, if that has been run.
-    pub(super) fn find() -> Result<Option<Self>, TaskError> {
-        let files = fetched(Architecture::Amd64, &format!("echo {SAYS}\n"))?;
-        Ok(files.map(|(kernel, initrd)| Self { kernel, initrd }))
+    pub(super) fn find(machine: Machine) -> Result<Option<Self>, TaskError> {
+        let files = fetched(machine.architecture, &format!("echo {SAYS}\n"))?;
+        Ok(files.map(|(kernel, initrd)| Self { machine, kernel, initrd }))
     }
 
     /// Seconds on the soft engine.
     pub(super) fn soft(&self, vpmu: &Vpmu) -> Result<f64, TaskError> {
-        let mut command = vpmu.on_image("run", &self.kernel, PROFILE, EngineFlags::Soft);
+        let mut command = vpmu.on_image("run", &self.kernel, self.machine.profile, EngineFlags::Soft);
         command.arg("--initrd").arg(&self.initrd);
-        command.args(["--memory", MEMORY, "--timeout", "300", "--append", Architecture::Amd64.options()]);
+        command.args([
+            "--memory",
+            MEMORY,
+            "--timeout",
+            "300",
+            "--append",
+            self.machine.architecture.options(),
+        ]);
         seconds(command)
     }
 
     /// Seconds on QEMU, firmware and translation included.
     pub(super) fn qemu(&self) -> Result<f64, TaskError> {
-        let mut command = Command::new("qemu-system-x86_64");
         // Idle time passes at once, as on the soft engine.
-        command.args(["-accel", "tcg", "-icount", "shift=0,sleep=off", "-m", MEMORY, "-display", "none"]);
-        command.args(["-no-reboot", "-serial", "stdio", "-device", "isa-debug-exit,iobase=0xf4,iosize=4"]);
+        let mut command = self.machine.qemu("shift=0,sleep=off", MEMORY);
         command.arg("-kernel").arg(&self.kernel).arg("-initrd").arg(&self.initrd);
-        command.args(["-append", Architecture::Amd64.options()]);
+        command.args(["-append", self.machine.architecture.options()]);
         seconds(command)
     }
 }

@@ -1,7 +1,7 @@
 //! How fast guest code runs: the soft engine beside QEMU's TCG and Bochs, on the same image in
-//! interleaved rounds, and what running counters cost it.
+//! interleaved rounds, and what running counters cost it. On both machines, the PC and the AArch64 one.
 //!
-//! The image `speed` says on its console when a loop begins and ends; the processor time between the two
+//! The images `speed` and `arm_speed` say on its console when a loop begins and ends; the processor time between the two
 //! lines contains neither start-up nor, because each loop has run before, translation. A boot of the kernel that
 //! `cargo xtask linux` has fetched contains both.
 
@@ -15,6 +15,7 @@ use self::linux::Linux;
 use super::{Figure, figure, ratio};
 use crate::error::TaskError;
 use crate::images::{self, GuestImage};
+use crate::linux::Architecture;
 use crate::vpmu_cli::{EngineFlags, Vpmu};
 use std::collections::BTreeMap;
 use std::process::{Command, Stdio};
@@ -23,7 +24,46 @@ use std::process::{Command, Stdio};
 const SCALE: u32 = 10;
 /// The same for Bochs, which is slower.
 const BOCHS_SCALE: u32 = 3;
-const PROFILE: &str = "sapphire-rapids";
+
+/// A machine whose engines are compared.
+#[derive(Debug, Clone, Copy)]
+struct Machine {
+    /// Before the names of its figures.
+    title: &'static str,
+    image: &'static str,
+    profile: &'static str,
+    architecture: Architecture,
+    qemu: &'static str,
+    /// Arguments of QEMU for this machine.
+    qemu_machine: &'static [&'static str],
+    /// Debian's package with it.
+    qemu_package: &'static str,
+    /// Bochs has such a machine.
+    bochs: bool,
+}
+
+const MACHINES: [Machine; 2] = [
+    Machine {
+        title: "",
+        image: "speed",
+        profile: "sapphire-rapids",
+        architecture: Architecture::Amd64,
+        qemu: "qemu-system-x86_64",
+        qemu_machine: &["-device", "isa-debug-exit,iobase=0xf4,iosize=4"],
+        qemu_package: "qemu-system-x86",
+        bochs: true,
+    },
+    Machine {
+        title: "AArch64: ",
+        image: "arm_speed",
+        profile: "falkor",
+        architecture: Architecture::Arm64,
+        qemu: "qemu-system-aarch64",
+        qemu_machine: &["-machine", "virt,gic-version=3", "-cpu", "cortex-a57"],
+        qemu_package: "qemu-system-arm",
+        bochs: false,
+    },
+];
 
 /// The whole image: its instructions over its time.
 const WHOLE: [(&str, Option<&str>); 2] = [("all loops", None), ("all loops but string", Some("string"))];
@@ -54,33 +94,60 @@ fn failed(reason: impl std::fmt::Display) -> TaskError {
 pub(super) fn measure(rounds: usize) -> Result<(Vec<Figure>, Vec<String>), TaskError> {
     let vpmu = Vpmu::build()?;
     let all = images::build()?;
-    let image = all.iter().find(|image| image.name == "speed").ok_or_else(|| failed("no image `speed`"))?;
-    let mut skipped = Vec::new();
-    let qemu = installed("qemu-system-x86_64");
-    if !qemu {
-        skipped.push("QEMU: qemu-system-x86_64 is not installed (Debian: qemu-system-x86)".to_owned());
+    let (mut figures, mut skipped) = (Vec::new(), Vec::new());
+    for machine in &MACHINES {
+        match all.iter().find(|image| image.name == machine.image) {
+            Some(image) => {
+                let (own, missing) = on_machine(machine, &vpmu, image, rounds)?;
+                let titled =
+                    |figure: Figure| Figure { what: format!("{}{}", machine.title, figure.what), ..figure };
+                figures.extend(own.into_iter().map(titled));
+                skipped.extend(missing);
+            }
+            None => skipped
+                .push(format!("speed on {}: the image {} was not built", machine.profile, machine.image)),
+        }
     }
-    let bochs = match Bochs::prepare(image, &format!("scale={BOCHS_SCALE}")) {
-        Ok(bochs) => Some(bochs),
+    Ok((figures, skipped))
+}
+
+fn on_machine(
+    machine: &Machine,
+    vpmu: &Vpmu,
+    image: &GuestImage,
+    rounds: usize,
+) -> Result<(Vec<Figure>, Vec<String>), TaskError> {
+    let mut skipped = Vec::new();
+    let qemu = installed(machine.qemu);
+    if !qemu {
+        skipped.push(format!("QEMU: {} is not installed (Debian: {})", machine.qemu, machine.qemu_package));
+    }
+    let bochs = machine.bochs.then(|| Bochs::prepare(image, &format!("scale={BOCHS_SCALE}")));
+    let bochs = match bochs.transpose() {
+        Ok(bochs) => bochs,
         Err(reason) => {
             skipped.push(format!("Bochs: {reason}"));
             None
         }
     };
-    let counts = instructions(&soft(&vpmu, image, SCALE, true)?)?;
-    let bochs_counts = instructions(&soft(&vpmu, image, BOCHS_SCALE, true)?)?;
+    let soft = |scale, counting| soft(machine, vpmu, image, scale, counting);
+    let counts = instructions(&soft(SCALE, true)?)?;
+    let bochs_counts = match bochs {
+        Some(_) => instructions(&soft(BOCHS_SCALE, true)?)?,
+        None => BTreeMap::new(),
+    };
     let (mut ours, mut tcg, mut slow) = (Rates::new(), Rates::new(), Rates::new());
     let mut cost: BTreeMap<String, Vec<f64>> = BTreeMap::new();
     let mut lbr = false;
-    let linux = Linux::find()?;
+    let linux = Linux::find(*machine)?;
     if linux.is_none() {
-        skipped.push("boot of Linux: `cargo xtask linux` fetches a kernel".to_owned());
+        skipped.push(format!("boot of Linux on {}: `cargo xtask linux` fetches a kernel", machine.profile));
     }
     let (mut our_boots, mut their_boots) = (Vec::new(), Vec::new());
     for round in 0..rounds {
         // Which of the two goes first changes, so that a drifting machine favours neither.
-        let first = soft(&vpmu, image, SCALE, round % 2 == 1)?;
-        let second = soft(&vpmu, image, SCALE, round % 2 == 0)?;
+        let first = soft(SCALE, round % 2 == 1)?;
+        let second = soft(SCALE, round % 2 == 0)?;
         let (idle, counting) = if round % 2 == 0 { (first, second) } else { (second, first) };
         lbr = counting.lbr;
         for (off, on) in idle.loops.iter().zip(&counting.loops) {
@@ -90,10 +157,10 @@ pub(super) fn measure(rounds: usize) -> Result<(Vec<Figure>, Vec<String>), TaskE
         cost.entry("all loops".to_owned()).or_default().push(total(&counting) / total(&idle));
         add(&mut ours, &idle, &counts);
         if qemu {
-            add(&mut tcg, &qemu_run(image)?, &counts);
+            add(&mut tcg, &qemu_run(machine, image)?, &counts);
         }
         if let Some(linux) = &linux {
-            our_boots.push(linux.soft(&vpmu)?);
+            our_boots.push(linux.soft(vpmu)?);
             if qemu {
                 their_boots.push(linux.qemu()?);
             }
@@ -132,7 +199,11 @@ pub(super) fn measure(rounds: usize) -> Result<(Vec<Figure>, Vec<String>), TaskE
             figures.extend([theirs, over]);
         }
     }
-    let active = if lbr { "8 armed counters and LBR" } else { "8 armed counters, no LBR" };
+    let active = match (machine.architecture, lbr) {
+        (Architecture::Arm64, _) => "6 armed counters",
+        (Architecture::Amd64, true) => "8 armed counters and LBR",
+        (Architecture::Amd64, false) => "8 armed counters, no LBR",
+    };
     let mut all: Vec<Figure> = ours
         .into_iter()
         .map(|(what, samples)| figure(format!("{what}, soft engine"), "M insn/s", samples))
@@ -170,19 +241,33 @@ fn add(rates: &mut Rates, run: &Run, counts: &BTreeMap<String, u64>) {
     }
 }
 
-fn soft(vpmu: &Vpmu, image: &GuestImage, scale: u32, counting: bool) -> Result<Run, TaskError> {
-    let mut command = vpmu.on_image("run", &image.path, PROFILE, EngineFlags::Soft);
+fn soft(
+    machine: &Machine,
+    vpmu: &Vpmu,
+    image: &GuestImage,
+    scale: u32,
+    counting: bool,
+) -> Result<Run, TaskError> {
+    let mut command = vpmu.on_image("run", &image.path, machine.profile, EngineFlags::Soft);
     let words = if counting { " pmu" } else { "" };
     command.args(["--append", &format!("scale={scale}{words}")]);
     collect(command)
 }
 
-fn qemu_run(image: &GuestImage) -> Result<Run, TaskError> {
-    let mut command = Command::new("qemu-system-x86_64");
-    command.args(["-accel", "tcg", "-icount", "shift=0", "-m", "128", "-display", "none", "-no-reboot"]);
-    command.args(["-serial", "stdio", "-device", "isa-debug-exit,iobase=0xf4,iosize=4"]);
+fn qemu_run(machine: &Machine, image: &GuestImage) -> Result<Run, TaskError> {
+    let mut command = machine.qemu("shift=0", "128");
     command.arg("-kernel").arg(&image.path).args(["-append", &format!("scale={SCALE}")]);
     collect(command)
+}
+
+impl Machine {
+    /// QEMU with this machine, its console on standard output.
+    fn qemu(&self, icount: &str, memory: &str) -> Command {
+        let mut command = Command::new(self.qemu);
+        command.args(["-accel", "tcg", "-icount", icount, "-m", memory, "-display", "none", "-no-reboot"]);
+        command.args(["-serial", "stdio"]).args(self.qemu_machine);
+        command
+    }
 }
 
 /// Runs a program whose standard output is the guest's console.
