@@ -25,7 +25,7 @@ pub const GROUPS: u32 = 8;
 pub const EN: u64 = 1 << 63;
 
 /// A register of a table about the matrix.
-pub type MatrixRegister = Row<{ Needs::FALKOR.0 }>;
+pub type MatrixRegister = Row<{ Needs::FALKOR.bits() }>;
 
 /// A matrix event: the code of a group of a region.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -13,8 +13,8 @@ use guest_images_aarch64::{
     overflow::{arrivals, interrupts_to, line_is_high, note_and_clear},
     pmu::{
         COUNTER_MAX, CYCLES, PMCCFILTR, PMCCNTR, PMCNTENCLR, PMCNTENSET, PMCR, PMINTENCLR, PMINTENSET,
-        PMOVSCLR, PMOVSSET, PMSELR, PMSWINC, PMUSERENR, counter, event, event_type, implemented, need_event,
-        pmcr, read, write,
+        PMOVSCLR, PMOVSSET, PMSELR, PMSWINC, PMUSERENR, counter, event, event_type, filter, implemented,
+        need_event, pmcr, read, write,
     },
 };
 use guest_runtime::{
@@ -36,7 +36,7 @@ fn state() -> Vec<(u32, u64)> {
 fn fill() {
     for n in 0..counters() {
         write(counter(n), 0x1000_0000 + u64::from(n));
-        write(event_type(n), 1 << 31 | u64::from(n) + 1);
+        write(event_type(n), filter::P + u64::from(n) + 1);
     }
     write(PMCCNTR, 0x1234_5678_9ABC_DEF0);
     write(PMCCFILTR, 1 << 30);
