@@ -26,7 +26,6 @@ pub(crate) const LINK: u8 = 30;
 const REGS: usize = 1 << u8::BITS;
 
 /// SCTLR_EL1 bits.
-pub(crate) const SCTLR_M: u64 = 1;
 pub(crate) const SCTLR_A: u64 = 1 << 1;
 pub(crate) const SCTLR_SA: u64 = 1 << 3;
 pub(crate) const SCTLR_SA0: u64 = 1 << 4;
@@ -35,7 +34,6 @@ pub(crate) const SCTLR_DZE: u64 = 1 << 14;
 pub(crate) const SCTLR_UCT: u64 = 1 << 15;
 pub(crate) const SCTLR_NTWI: u64 = 1 << 16;
 pub(crate) const SCTLR_NTWE: u64 = 1 << 18;
-pub(crate) const SCTLR_WXN: u64 = 1 << 19;
 pub(crate) const SCTLR_UCI: u64 = 1 << 26;
 
 /// PSTATE.DAIF, where SPSR has them.
@@ -77,7 +75,7 @@ pub(crate) struct Core {
     pub(crate) yielded: bool,
     /// FP and Advanced SIMD instructions do not trap at this level.
     pub(crate) fp_enabled: bool,
-    /// All accesses have to be aligned: SCTLR_EL1.A, or the MMU is off and all memory is Device memory.
+    /// SCTLR_EL1.A: all accesses have to be aligned, whatever memory they are to.
     pub(crate) aligned: bool,
     pub(crate) mmu: Mmu,
     pub(crate) watch: Watch,
@@ -232,7 +230,7 @@ impl Core {
         let fpen = self.own(Own::Cpacr) >> 20 & 3;
         self.fp_enabled = fpen == 3 || fpen == 1 && self.el == 1;
         let sctlr = self.own(Own::Sctlr);
-        self.aligned = sctlr & SCTLR_A != 0 || sctlr & SCTLR_M == 0;
+        self.aligned = sctlr & SCTLR_A != 0;
         self.select_translations();
     }
 

@@ -7,8 +7,7 @@ use crate::context::{BLOCK, Core};
 use crate::decode;
 use crate::exception::{Cause, Class, Done, Exception, Fault};
 use crate::exec::chain;
-use crate::mmu::fault::Status;
-use crate::mmu::{Intent, OFFSET, PAGE};
+use crate::mmu::{Intent, OFFSET, PAGE, Status};
 use crate::state::State;
 use crate::totals::Totals;
 use core::fmt;
@@ -327,8 +326,8 @@ impl<B: Bus> Cpu<B> {
             let exception = Exception { address: Some(pc), ..Exception::new(Class::PcAlignment, 0) };
             return Err(core.raise(exception));
         }
-        let translation = core.translate(bus, pc, Intent::Fetch, core.view)?;
-        core.note_code(pc, translation.size);
+        let translation = core.translate(bus, pc, Intent::Fetch, core.view, true)?;
+        core.mmu.note_code(pc, translation.size);
         let address = translation.address;
         let number = match self.cache.find(address) {
             Some(number) => number,
@@ -366,7 +365,7 @@ impl<B: Bus> Cpu<B> {
     #[cold]
     fn note_unimplemented(&mut self, bus: &mut B) {
         let pc = self.core.pc;
-        let Ok(translation) = self.core.walk(bus, pc, Intent::Fetch, self.core.el == 0) else { return };
+        let Ok(translation) = self.core.look_up(bus, pc, Intent::Fetch) else { return };
         let Some(page) = bus.ram_page(translation.address & !OFFSET) else { return };
         let name = decode::name(u32::from_le_bytes(bus.ram_read(page + (translation.address & OFFSET))));
         if let Some(known) = self.unimplemented.iter_mut().find(|known| known.name == name) {

@@ -100,7 +100,7 @@ impl Core {
         if ((target << 8).cast_signed() >> 8).cast_unsigned() == target {
             target
         } else {
-            self.untagged(target)
+            self.mmu.regime().untagged(target)
         }
     }
 }

@@ -6,7 +6,7 @@ use super::Operands;
 use crate::bus::Bus;
 use crate::context::{Core, SCTLR_DZE, SCTLR_UCI};
 use crate::exception::Done;
-use crate::mmu::Intent;
+use crate::mmu::{self, Intent, Invalidation};
 use crate::register::{Own, SystemRegister, ZVA_SHIFT};
 use retire::{CoreEvent, Observer};
 
@@ -22,11 +22,9 @@ pub(crate) enum Operation {
     /// DC ZVA.
     Zero,
     /// AT S1E1R, S1E1W, S1E0R and S1E0W.
-    Translate { el0: bool, write: bool },
-    /// TLBI of all, or of an ASID.
-    TlbAll,
-    /// TLBI of an address.
-    TlbAddress,
+    Translate,
+    /// TLBI of what EL1 may name; the rest of the CPUs in the Inner Shareable domain are not there.
+    Tlb,
 }
 
 impl Operation {
@@ -37,11 +35,8 @@ impl Operation {
             (0, 7, 6, 1) => Self::Invalidate,
             (3, 7, 10 | 11 | 14 | 5, 1) => Self::Address,
             (3, 7, 4, 1) => Self::Zero,
-            (0, 7, 8, op2 @ 0..=3) => Self::Translate { el0: op2 & 2 != 0, write: op2 & 1 != 0 },
-            // VMALLE1 and ASIDE1; the rest of the CPUs in the Inner Shareable domain are not there.
-            (0, 8, 3 | 7, 0 | 2) => Self::TlbAll,
-            // VAE1, VAAE1, VALE1 and VAALE1.
-            (0, 8, 3 | 7, 1 | 3 | 5 | 7) => Self::TlbAddress,
+            (0, 7, 8, 0..=3) => Self::Translate,
+            (0, 8, 3 | 7, op2) if Invalidation::decode(op2, 0).is_some() => Self::Tlb,
             _ => return None,
         })
     }
@@ -49,7 +44,8 @@ impl Operation {
 
 /// SYS.
 pub(crate) fn execute<B: Bus>(c: &mut Core, b: &mut B, i: &Operands) -> Done {
-    let Some(operation) = Operation::find(SystemRegister::of(i.word)) else { return Err(c.undefined()) };
+    let name = SystemRegister::of(i.word);
+    let Some(operation) = Operation::find(name) else { return Err(c.undefined()) };
     let operand = c.reg(i.rd);
     match operation {
         Operation::Address if c.el == 0 && c.own(Own::Sctlr) & SCTLR_UCI == 0 => return Err(c.trapped(i)),
@@ -63,45 +59,36 @@ pub(crate) fn execute<B: Bus>(c: &mut Core, b: &mut B, i: &Operands) -> Done {
                 observer.event(CoreEvent::CachesFlushed);
             }
         }
-        // Invalidation needs the right to write.
-        Operation::Invalidate => maintain(c, b, operand, Intent::Write)?,
+        Operation::Invalidate => maintain(c, b, operand, Intent::Invalidate)?,
         Operation::Address => maintain(c, b, operand, Intent::Maintain)?,
         Operation::Zero => {
+            c.prepare_zeroing(b, operand)?;
             let first = operand >> ZVA_SHIFT << ZVA_SHIFT;
             for offset in (0..1 << ZVA_SHIFT).step_by(16) {
                 c.store(b, first.wrapping_add(offset), 0_u128)?;
             }
         }
-        Operation::Translate { el0, write } => translate(c, b, operand, el0, write),
-        Operation::TlbAll => c.flush_translations(),
-        Operation::TlbAddress => c.invalidate_address(operand),
+        Operation::Translate => match mmu::probe(c.mmu.regime(), b, name.op2(), operand) {
+            Ok(answer) => *c.own_mut(Own::Par) = answer,
+            Err(status) => return Err(c.abort(operand, status, Intent::Maintain)),
+        },
+        Operation::Tlb => {
+            if let Some(what) = Invalidation::decode(name.op2(), operand) {
+                c.invalidate(what);
+            }
+        }
     }
     Ok(())
 }
 
 fn maintain<B: Bus>(c: &mut Core, b: &mut B, va: u64, intent: Intent) -> Done {
-    match c.walk(b, va, intent, c.el == 0) {
+    match c.look_up(b, va, intent) {
         Ok(translation) => {
             if let Some(observer) = b.observer() {
                 observer.event(CoreEvent::LineFlushed(translation.address >> ZVA_SHIFT << ZVA_SHIFT));
             }
             Ok(())
         }
-        Err(status) => Err(c.abort(va, status, Intent::Maintain)),
+        Err(status) => Err(c.abort(va, status, intent)),
     }
-}
-
-/// PAR_EL1: NS and the RES1 bit 11.
-const PAR_ONES: u64 = 1 << 11 | 1 << 9;
-
-fn translate<B: Bus>(c: &mut Core, b: &mut B, va: u64, el0: bool, write: bool) {
-    let intent = if write { Intent::Write } else { Intent::Read };
-    *c.own_mut(Own::Par) = match c.walk(b, va, intent, el0) {
-        Ok(found) => {
-            let attributes = u64::from(found.attributes) << 56 | u64::from(found.shareability) << 7;
-            attributes | PAR_ONES | found.address & 0x0000_FFFF_FFFF_F000
-        }
-        // F, FST, and bit 11, which is RES1.
-        Err(status) => 1 << 11 | u64::from(status.code()) << 1 | 1,
-    };
 }

@@ -7,11 +7,15 @@ use crate::bus::Bus;
 use crate::context::Core;
 use crate::exception::{Done, Fault};
 use retire::{CoreEvent, Observer};
-use soft_base::{Low, Operand};
+use soft_base::{Low, Operand, Place};
 
 /// The bits of an address that tell pages apart and, for an operand, whether it is aligned.
 const fn checked_bits<T: Operand>() -> u64 {
     !OFFSET | (T::BYTES as u64 - 1)
+}
+
+fn is_aligned(va: u64, size: usize) -> bool {
+    va & (size as u64 - 1) == 0
 }
 
 impl Core {
@@ -62,10 +66,9 @@ impl Core {
     #[inline(never)]
     fn load_slow<T: Operand, B: Bus>(&mut self, bus: &mut B, va: u64, view: usize) -> Result<T, Fault> {
         self.check_alignment(va, T::BYTES, Intent::Read)?;
-        let entry = self.mmu.tlb.entry(view, va);
-        if let Some(position) = entry.readable(va, T::BYTES) {
-            let place = entry.place(va, position);
+        if let Some((position, place)) = self.known(va, T::BYTES, Intent::Read, view) {
             self.note_access::<B>(place, T::BYTES, false);
+            self.count_unaligned(va, T::BYTES);
             return Ok(T::ram_read(bus, position));
         }
         let (first, second, split) = self.parts(bus, va, T::BYTES, Intent::Read, view)?;
@@ -75,16 +78,16 @@ impl Core {
         if !high.is_empty() {
             self.read_physical(bus, va.wrapping_add(split as u64), second, high)?;
         }
+        self.count_unaligned(va, T::BYTES);
         Ok(T::from_bytes(&bytes))
     }
 
     #[inline(never)]
     fn store_slow<T: Operand, B: Bus>(&mut self, bus: &mut B, va: u64, value: T, view: usize) -> Done {
         self.check_alignment(va, T::BYTES, Intent::Write)?;
-        let entry = self.mmu.tlb.entry(view, va);
-        if let Some(position) = entry.writable(va, T::BYTES) {
-            let place = entry.place(va, position);
+        if let Some((position, place)) = self.known(va, T::BYTES, Intent::Write, view) {
             self.note_access::<B>(place, T::BYTES, true);
+            self.count_unaligned(va, T::BYTES);
             value.ram_write(bus, position);
             return Ok(());
         }
@@ -96,26 +99,40 @@ impl Core {
         if !high.is_empty() {
             self.write_physical(bus, va.wrapping_add(split as u64), second, high)?;
         }
+        self.count_unaligned(va, T::BYTES);
         Ok(())
     }
 
-    /// Counts an access that is not aligned, and refuses it where all have to be.
+    /// Position and place of an operand in RAM, if the TLB has its page, where addresses have no tags.
+    #[inline(always)]
+    fn known(&self, va: u64, size: usize, intent: Intent, view: usize) -> Option<(u64, Place)> {
+        let regime = self.mmu.regime();
+        if !is_aligned(va, size) && !regime.is_on() {
+            return None;
+        }
+        let va = regime.untagged(va);
+        let entry = self.mmu.tlb.entry(view, va);
+        let position =
+            if intent == Intent::Write { entry.writable(va, size) } else { entry.readable(va, size) }?;
+        Some((position, entry.place(va, position)))
+    }
+
+    /// Refuses an access that is not aligned where all have to be, before anything else about its address matters.
     #[inline(always)]
     fn check_alignment(&mut self, va: u64, size: usize, intent: Intent) -> Done {
-        if va & (size as u64 - 1) == 0 {
-            return Ok(());
-        }
-        if self.aligned {
-            return Err(self.abort(va, Status::Alignment, intent));
-        }
-        self.totals.at(self.el).unaligned += 1;
-        Ok(())
+        if self.aligned { self.require_aligned(va, size, intent) } else { Ok(()) }
+    }
+
+    /// Counts an access that has taken place if it was not aligned.
+    #[inline(always)]
+    fn count_unaligned(&mut self, va: u64, size: usize) {
+        self.totals.at(self.el).unaligned += u64::from(!is_aligned(va, size));
     }
 
     /// An alignment fault unless the address is a multiple of `size`: exclusives, acquire and release.
     #[inline(always)]
     pub(crate) fn require_aligned(&mut self, va: u64, size: usize, intent: Intent) -> Done {
-        if va & (size as u64 - 1) == 0 { Ok(()) } else { Err(self.abort(va, Status::Alignment, intent)) }
+        if is_aligned(va, size) { Ok(()) } else { Err(self.abort(va, Status::Alignment, intent)) }
     }
 
     /// Physical addresses of the part of an operand in its first page and the rest, and how many bytes
@@ -128,21 +145,15 @@ impl Core {
         intent: Intent,
         view: usize,
     ) -> Result<(u64, u64, usize), Fault> {
-        let first = self.translate(bus, va, intent, view)?;
-        let unaligned = va & (size as u64 - 1) != 0;
-        if unaligned && first.is_device() {
-            return Err(self.abort(va, Status::Alignment, intent));
-        }
-        self.check_watchpoints(va, size, intent)?;
+        let aligned = is_aligned(va, size);
+        let first = self.translate(bus, va, intent, view, aligned)?;
+        self.check_watchpoints(self.mmu.regime().untagged(va), size, intent)?;
         let last = va.wrapping_add(size as u64 - 1);
         if va & !OFFSET == last & !OFFSET {
             return Ok((first.address, 0, size));
         }
         let next = last & !OFFSET;
-        let second = self.translate(bus, next, intent, view)?;
-        if second.is_device() {
-            return Err(self.abort(next, Status::Alignment, intent));
-        }
+        let second = self.translate(bus, next, intent, view, aligned)?;
         Ok((first.address, second.address, (PAGE - (va & OFFSET)).low_usize()))
     }
 
@@ -199,6 +210,14 @@ impl Core {
 }
 
 impl Core {
+    /// DC ZVA is about to write: it may, and not to Device memory.
+    pub(crate) fn prepare_zeroing<B: Bus>(&mut self, bus: &mut B, va: u64) -> Done {
+        if !self.mmu.regime().is_on() || self.known(va, 1, Intent::Write, self.view).is_none() {
+            self.translate(bus, va, Intent::Write, self.view, false)?;
+        }
+        Ok(())
+    }
+
     /// Where an access at the current level goes.
     pub(crate) fn physical_address<B: Bus>(
         &mut self,
@@ -211,6 +230,6 @@ impl Core {
         if known == va & !OFFSET {
             return Ok(entry.gpa() | va & OFFSET);
         }
-        Ok(self.translate(bus, va, intent, self.view)?.address)
+        Ok(self.translate(bus, va, intent, self.view, true)?.address)
     }
 }

@@ -1,21 +1,30 @@
-//! Syndromes of aborts (Arm ARM D17.2.37, ISS encoding for exceptions from Instruction Aborts and Data Aborts).
+//! Fault status codes (Arm ARM D17.2.37, ISS encodings for instruction aborts and data aborts).
 
-use super::Intent;
-use crate::context::Core;
-use crate::exception::{Class, Exception, Fault};
+use super::request::Intent;
 
-/// Fault status codes, of which those of translation have a level from 0 to 3 in the low two bits.
+/// Why an access does not take place. Those of translation have the level of the lookup, 0 to 3.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Status {
+    /// An address has more bits than physical addresses have; level 0 also if it is that of the first table.
     AddressSize(u8),
+    /// There is no translation.
     Translation(u8),
+    /// The access flag is clear.
     AccessFlag(u8),
+    /// The rights are missing.
     Permission(u8),
+    /// Nothing answers.
     External,
-    /// On a translation table walk.
+    /// Nothing answers a translation table walk.
     ExternalOnWalk(u8),
+    /// The address is not aligned.
     Alignment,
 }
+
+/// ISS.WnR.
+const WRITE: u32 = 1 << 6;
+/// ISS.CM: cache maintenance or address translation, which have WnR set.
+const MAINTENANCE: u32 = 1 << 8;
 
 impl Status {
     /// DFSC and IFSC, and FST of PAR_EL1.
@@ -30,23 +39,14 @@ impl Status {
             Self::Alignment => 0b10_0001,
         }
     }
-}
 
-/// ISS.WnR.
-const WRITE: u32 = 1 << 6;
-/// ISS.CM: cache maintenance or address translation.
-const CACHE_MAINTENANCE: u32 = 1 << 8;
-
-impl Core {
-    /// An instruction or data abort at a virtual address.
-    #[cold]
-    pub(crate) fn abort(&mut self, va: u64, status: Status, intent: Intent) -> Fault {
-        let (class, bits) = match intent {
-            Intent::Fetch => (Class::InstructionAbort, 0),
-            Intent::Read => (Class::DataAbort, 0),
-            Intent::Write => (Class::DataAbort, WRITE),
-            Intent::Maintain => (Class::DataAbort, WRITE | CACHE_MAINTENANCE),
-        };
-        self.raise(Exception { class, iss: status.code() | bits, address: Some(va), behind: false })
+    /// ISS of the abort. S1PTW, FnV and ISV are 0: there is no stage 2, and FAR_EL1 is always valid.
+    pub(crate) fn syndrome(self, intent: Intent) -> u32 {
+        self.code()
+            | match intent {
+                Intent::Fetch | Intent::Read => 0,
+                Intent::Write => WRITE,
+                Intent::Maintain | Intent::Invalidate => WRITE | MAINTENANCE,
+            }
     }
 }

@@ -1,31 +1,19 @@
 //! Translation table walks: stage 1 of the EL1&0 regime with the 4 KiB granule (Arm ARM D8).
 
-use super::context::view;
+use super::OFFSET;
 use super::fault::Status;
-use super::{OFFSET, PAGE};
-use crate::bus::Bus;
-use crate::context::{Core, SCTLR_M, SCTLR_WXN};
-use crate::exception::Fault;
-use crate::register::Own;
-use soft_base::Low;
-
-/// What an access is for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Intent {
-    Read,
-    Write,
-    Fetch,
-    /// Cache maintenance, which needs the right to read only.
-    Maintain,
-}
+use super::regime::Regime;
+use super::request::{Intent, Request};
+use soft_base::{Low, Ram};
 
 /// Where an address is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Translation {
+    /// Physical address.
     pub(crate) address: u64,
-    /// Log2 of the size of the page or block: 12, 21, 30.
+    /// Log2 of the size of the page or block: 12, 21 or 30.
     pub(crate) size: u8,
-    /// Writes are allowed too.
+    /// Writes at this level are allowed too.
     pub(crate) writable: bool,
     /// Memory attributes as MAIR_EL1 has them.
     pub(crate) attributes: u8,
@@ -38,9 +26,16 @@ impl Translation {
     pub(crate) fn is_device(&self) -> bool {
         self.attributes >> 4 == 0
     }
+
+    /// The permission fault of the page or block.
+    fn denied(&self) -> Status {
+        Status::Permission((LAST - (u32::from(self.size) - 12) / STRIDE).low_u8())
+    }
 }
 
+// Descriptors (Arm ARM D8.3).
 const VALID: u64 = 1;
+/// A table, or at level 3 a page.
 const TABLE: u64 = 1 << 1;
 const ADDRESS: u64 = 0x0000_FFFF_FFFF_F000;
 const AP_EL0: u64 = 1 << 6;
@@ -53,164 +48,160 @@ const UXN_TABLE: u64 = 1 << 60;
 const AP_TABLE_NO_EL0: u64 = 1 << 61;
 const AP_TABLE_READ_ONLY: u64 = 1 << 62;
 
-/// Bit 55 of an address chooses the table, also of tagged addresses.
-const UPPER: u64 = 1 << 55;
+/// Last level: pages.
+const LAST: u32 = 3;
+/// Log2 of the descriptors of a table.
+const STRIDE: u32 = 9;
+/// Device-nGnRnE, as MAIR_EL1 has it.
+const DEVICE: u8 = 0;
+/// As descriptors have it.
+const OUTER_SHAREABLE: u8 = 2;
 
-/// The half of the address space that an address is in, as TCR_EL1 describes it.
-struct Half {
-    table: u64,
-    /// Bits of virtual addresses.
-    bits: u32,
-    top_byte_ignored: bool,
-    disabled: bool,
-    granule_4k: bool,
+/// What the tables take away from the rights of all that is below them.
+#[derive(Clone, Copy, Default)]
+struct Limits {
+    no_el0: bool,
+    read_only: bool,
+    no_execute_el0: bool,
+    no_execute_el1: bool,
 }
 
-impl Core {
-    fn half(&self, va: u64) -> Half {
-        let tcr = self.own(Own::Tcr);
-        let (fields, table, epd, tbi, tg) = if va & UPPER == 0 {
-            (tcr, Own::Ttbr0, 7, 37, tcr >> 14 & 3 == 0)
+impl Limits {
+    fn add(&mut self, descriptor: u64) {
+        self.no_el0 |= descriptor & AP_TABLE_NO_EL0 != 0;
+        self.read_only |= descriptor & AP_TABLE_READ_ONLY != 0;
+        self.no_execute_el0 |= descriptor & UXN_TABLE != 0;
+        self.no_execute_el1 |= descriptor & PXN_TABLE != 0;
+    }
+}
+
+/// What an exception level may do.
+#[derive(Clone, Copy)]
+struct Rights {
+    read: bool,
+    write: bool,
+    execute: bool,
+}
+
+impl Rights {
+    /// Those of a page or block (Arm ARM D8.4.1).
+    fn new(regime: &Regime, limits: Limits, descriptor: u64, el0: bool) -> Self {
+        let wxn = regime.writable_is_not_executable();
+        let for_el0 = descriptor & AP_EL0 != 0 && !limits.no_el0;
+        let writable = descriptor & AP_READ_ONLY == 0 && !limits.read_only;
+        let write_el0 = for_el0 && writable;
+        if el0 {
+            // EL0 may execute what it may not read.
+            let never = descriptor & UXN != 0 || limits.no_execute_el0;
+            Self { read: for_el0, write: write_el0, execute: !(never || wxn && write_el0) }
         } else {
-            (tcr >> 16, Own::Ttbr1, 23, 38, tcr >> 30 & 3 == 2)
+            // What EL0 may write EL1 never executes.
+            let never = descriptor & PXN != 0 || limits.no_execute_el1;
+            Self { read: true, write: writable, execute: !(never || wxn && writable || write_el0) }
+        }
+    }
+
+    fn allow(self, intent: Intent) -> bool {
+        match intent {
+            Intent::Read | Intent::Maintain => self.read,
+            Intent::Write | Intent::Invalidate => self.write,
+            Intent::Fetch => self.execute,
+        }
+    }
+}
+
+/// Translates an untagged address.
+///
+/// # Errors
+/// Whichever of the faults comes first (Arm ARM D8.15.3): those of the lookups in their order, the access flag, an
+/// address in Device memory that is not aligned, the rights.
+pub(crate) fn translate<R: Ram>(
+    regime: &Regime,
+    ram: &mut R,
+    va: u64,
+    request: Request,
+) -> Result<Translation, Status> {
+    let (translation, rights) = if regime.is_on() {
+        walk(regime, ram, va, request.el0)?
+    } else {
+        (flat(regime, va)?, Rights { read: true, write: true, execute: true })
+    };
+    let fetch = request.intent == Intent::Fetch;
+    if !request.aligned && !fetch && translation.is_device() {
+        return Err(Status::Alignment);
+    }
+    if rights.allow(request.intent) { Ok(translation) } else { Err(translation.denied()) }
+}
+
+/// The address itself: the MMU is off (Arm ARM D8.2.10).
+fn flat(regime: &Regime, va: u64) -> Result<Translation, Status> {
+    if va >> regime.implemented_bits() != 0 {
+        return Err(Status::AddressSize(0));
+    }
+    Ok(Translation {
+        address: va,
+        size: 12,
+        writable: true,
+        attributes: DEVICE,
+        shareability: OUTER_SHAREABLE,
+    })
+}
+
+fn walk<R: Ram>(regime: &Regime, ram: &mut R, va: u64, el0: bool) -> Result<(Translation, Rights), Status> {
+    let half = regime.half(va).ok_or(Status::Translation(0))?;
+    let physical_bits = regime.physical_bits();
+    if half.base >> physical_bits != 0 {
+        return Err(Status::AddressSize(0));
+    }
+    let input = va & (u64::MAX >> (64 - half.bits));
+    // The first level resolves what the others leave of the address, at least one bit; its table is aligned to its size.
+    let mut level = LAST + 1 - (half.bits - 12).div_ceil(STRIDE);
+    let index_bits = half.bits - shift(level);
+    let mut table = half.base >> (index_bits + 3) << (index_bits + 3);
+    let mut limits = Limits::default();
+    loop {
+        let at = level.low_u8();
+        let shift = shift(level);
+        let index = input >> shift & 0x1FF;
+        let descriptor = read(ram, table + index * 8).ok_or(Status::ExternalOnWalk(at))?;
+        let is_table = descriptor & TABLE != 0;
+        // Pages and tables have the same bit set; there are no blocks at level 0.
+        if descriptor & VALID == 0 || !is_table && (level == 0 || level == LAST) {
+            return Err(Status::Translation(at));
+        }
+        if (descriptor & ADDRESS) >> physical_bits != 0 {
+            return Err(Status::AddressSize(at));
+        }
+        if is_table && level < LAST {
+            limits.add(descriptor);
+            table = descriptor & ADDRESS;
+            level += 1;
+            continue;
+        }
+        if descriptor & ACCESS_FLAG == 0 {
+            return Err(Status::AccessFlag(at));
+        }
+        let rights = Rights::new(regime, limits, descriptor, el0);
+        let offset = (1 << shift) - 1;
+        let attributes = regime.mair >> (8 * (descriptor >> 2 & 7));
+        let translation = Translation {
+            address: descriptor & ADDRESS & !offset | input & offset,
+            size: shift.low_u8(),
+            writable: rights.write,
+            attributes: attributes.low_u8(),
+            shareability: (descriptor >> 8 & 3).low_u8(),
         };
-        // Values outside 16 to 39 behave as the nearest one.
-        let size = (fields & 0x3F).clamp(16, 39).low_u32();
-        Half {
-            table: self.own(table) & 0x0000_FFFF_FFFF_FFFE,
-            bits: 64 - size,
-            top_byte_ignored: tcr >> tbi & 1 != 0,
-            disabled: tcr >> epd & 1 != 0,
-            granule_4k: tg,
-        }
+        return Ok((translation, rights));
     }
+}
 
-    /// An address without its tag.
-    pub(crate) fn untagged(&self, va: u64) -> u64 {
-        if self.own(Own::Sctlr) & SCTLR_M == 0 {
-            return va;
-        }
-        let upper = va & UPPER != 0;
-        let ignored = self.own(Own::Tcr) >> if upper { 38 } else { 37 } & 1 != 0;
-        match (ignored, upper) {
-            (false, _) => va,
-            (true, false) => va & (u64::MAX >> 8),
-            (true, true) => va | !(u64::MAX >> 8),
-        }
-    }
+/// The lowest bit that indexes the tables of a level.
+fn shift(level: u32) -> u32 {
+    12 + STRIDE * (LAST - level)
+}
 
-    /// Translates for an access at the level of a view, and fills the TLB for RAM that is Normal memory.
-    pub(crate) fn translate<B: Bus>(
-        &mut self,
-        bus: &mut B,
-        va: u64,
-        intent: Intent,
-        view: usize,
-    ) -> Result<Translation, Fault> {
-        let translation = match self.walk(bus, va, intent, view::is_el0(view)) {
-            Ok(translation) => translation,
-            Err(status) => return Err(self.abort(va, status, intent)),
-        };
-        self.watch.page = translation.size;
-        let page = translation.address & !OFFSET;
-        let off = self.own(Own::Sctlr) & SCTLR_M == 0;
-        if matches!(intent, Intent::Read | Intent::Write)
-            && (off || !translation.is_device())
-            && !self.watches_page(va)
-            && let Some(position) = bus.ram_page(page)
-        {
-            let write = translation.writable && !self.mmu.code.contains(page);
-            self.mmu.tlb.fill(view, va, position, page, translation.size, write);
-        }
-        Ok(translation)
-    }
-
-    /// Walks the tables, and checks the rights of EL0 or EL1.
-    pub(crate) fn walk<B: Bus>(
-        &mut self,
-        bus: &mut B,
-        va: u64,
-        intent: Intent,
-        el0: bool,
-    ) -> Result<Translation, Status> {
-        let sctlr = self.own(Own::Sctlr);
-        if sctlr & SCTLR_M == 0 {
-            // Device-nGnRnE for data; bits above the physical address size are an address size fault.
-            if va >> 48 != 0 {
-                return Err(Status::AddressSize(0));
-            }
-            return Ok(Translation { address: va, size: 12, writable: true, attributes: 0, shareability: 2 });
-        }
-        let half = self.half(va);
-        let checked = if half.top_byte_ignored {
-            va << 8 >> 8 | ((va << 8).cast_signed() >> 63).cast_unsigned() << 56
-        } else {
-            va
-        };
-        let extension = if va & UPPER == 0 { 0 } else { u64::MAX };
-        if (checked ^ extension) >> half.bits != 0 || half.disabled || !half.granule_4k {
-            return Err(Status::Translation(0));
-        }
-        let input = va & (u64::MAX >> (64 - half.bits));
-        // The first level resolves what is left over: 1 to 9 bits.
-        let first = 4 - (half.bits - 12).div_ceil(9);
-        let mut table = half.table & !0x3F;
-        let (mut no_el0, mut read_only, mut uxn, mut pxn) = (false, false, false, false);
-        for level in first..=3 {
-            let shift = 12 + 9 * (3 - level);
-            let index = input >> shift & 0x1FF;
-            let at = level.low_u8();
-            let descriptor = self.descriptor(bus, table + index * 8).ok_or(Status::ExternalOnWalk(at))?;
-            let leaf = level == 3;
-            if descriptor & VALID == 0
-                || leaf && descriptor & TABLE == 0
-                || level == 0 && descriptor & TABLE == 0
-            {
-                return Err(Status::Translation(at));
-            }
-            if !leaf && descriptor & TABLE != 0 {
-                no_el0 |= descriptor & AP_TABLE_NO_EL0 != 0;
-                read_only |= descriptor & AP_TABLE_READ_ONLY != 0;
-                uxn |= descriptor & UXN_TABLE != 0;
-                pxn |= descriptor & PXN_TABLE != 0;
-                table = descriptor & ADDRESS;
-                continue;
-            }
-            if descriptor & ACCESS_FLAG == 0 {
-                return Err(Status::AccessFlag(at));
-            }
-            let el0_access = descriptor & AP_EL0 != 0 && !no_el0;
-            let write = descriptor & AP_READ_ONLY == 0 && !read_only;
-            let wxn = write && sctlr & SCTLR_WXN != 0;
-            let execute = if el0 {
-                el0_access && descriptor & UXN == 0 && !uxn && !wxn
-            } else {
-                // What EL0 may write EL1 never executes.
-                descriptor & PXN == 0 && !pxn && !wxn && !(el0_access && write)
-            };
-            let allowed = match intent {
-                Intent::Fetch => execute,
-                Intent::Write => write && (el0_access || !el0),
-                Intent::Read | Intent::Maintain => el0_access || !el0,
-            };
-            if !allowed {
-                return Err(Status::Permission(at));
-            }
-            let offset = (1_u64 << shift) - 1;
-            let attributes = self.own(Own::Mair) >> (8 * (descriptor >> 2 & 7));
-            return Ok(Translation {
-                address: descriptor & ADDRESS & !offset | input & offset,
-                size: shift.low_u8(),
-                writable: write && (el0_access || !el0),
-                attributes: attributes.low_u8(),
-                shareability: (descriptor >> 8 & 3).low_u8(),
-            });
-        }
-        Err(Status::Translation(3))
-    }
-
-    fn descriptor<B: Bus>(&mut self, bus: &mut B, address: u64) -> Option<u64> {
-        let page = bus.ram_page(address & !(PAGE - 1))?;
-        Some(u64::from_le_bytes(bus.ram_read(page + (address & OFFSET))))
-    }
+/// A descriptor. Tables are in RAM only.
+fn read<R: Ram>(ram: &mut R, address: u64) -> Option<u64> {
+    let page = ram.ram_page(address & !OFFSET)?;
+    Some(u64::from_le_bytes(ram.ram_read(page + (address & OFFSET))))
 }

@@ -32,15 +32,20 @@ impl Core {
 
     /// Notes an access to RAM that had to be translated.
     pub(crate) fn note_walked<B: Bus>(&mut self, va: u64, address: u64, size: usize, write: bool) {
-        let place = Place { linear: va, physical: address, page: self.watch.page };
+        let place = self.walked_place(va, address);
         self.note_access::<B>(place, size, write);
     }
 
     /// Notes an access to a device.
     pub(crate) fn note_device<B: Bus>(&mut self, va: u64, address: u64, size: usize, write: bool) {
         if B::OBSERVED && self.watch.on {
-            self.note(Place { linear: va, physical: address, page: self.watch.page }, size, write, true);
+            self.note(self.walked_place(va, address), size, write, true);
         }
+    }
+
+    /// Where an operand is that was translated last.
+    fn walked_place(&self, va: u64, physical: u64) -> Place {
+        Place { linear: self.mmu.regime().untagged(va), physical, page: self.watch.page }
     }
 
     fn note(&mut self, place: Place, size: usize, write: bool, uncached: bool) {
