@@ -3,13 +3,14 @@
 use std::ops::{Deref, DerefMut};
 use vpmu::pmu::{Ledger, RdpmcContext};
 use vpmu::state::{RestoreError, VpmuState};
-use vpmu::{Answer, CountsSource, Level, Profile, ReadOutcome, Vpmu, WriteOutcome};
+use vpmu::{Answer, CountsSource, Level, PmiRequests, Profile, ReadOutcome, Vpmu, WriteOutcome};
 
 /// See the module.
 #[derive(Debug, Clone)]
 pub struct Latched {
     pmu: Vpmu,
     pmi: bool,
+    line: bool,
 }
 
 /// A saved vPMU with its PMI.
@@ -39,11 +40,18 @@ impl Latched {
     /// See [`Vpmu::new`].
     #[must_use]
     pub fn new(profile: Profile) -> Self {
-        Self { pmu: Vpmu::new(profile), pmi: false }
+        Self { pmu: Vpmu::new(profile), pmi: false, line: false }
     }
 
     fn latch<T>(&mut self, answer: Answer<T>) -> T {
-        answer.deliver(|| self.pmi = true)
+        let (outcome, requests) = answer.into_parts();
+        self.note(requests);
+        outcome
+    }
+
+    fn note(&mut self, requests: PmiRequests) {
+        self.line = requests.line().unwrap_or(self.line);
+        requests.deliver(|| self.pmi = true);
     }
 
     /// See [`Vpmu::read_register`].
@@ -72,7 +80,8 @@ impl Latched {
 
     /// See [`Vpmu::sync`].
     pub fn sync(&mut self, source: &mut impl CountsSource) {
-        self.pmu.sync(source).deliver(|| self.pmi = true);
+        let requests = self.pmu.sync(source);
+        self.note(requests);
     }
 
     /// See [`Vpmu::ledger`]; brings the counters up to date first.
@@ -97,6 +106,7 @@ impl Latched {
         self.sync(source);
         self.pmu.restore(&saved.state, source)?;
         self.pmi = saved.pmi;
+        self.line = self.pmu.interrupt_line();
         Ok(())
     }
 
@@ -104,11 +114,18 @@ impl Latched {
     pub fn reset(&mut self, source: &mut impl CountsSource) {
         self.pmu.reset(source);
         self.pmi = false;
+        self.line = self.pmu.interrupt_line();
     }
 
     /// Takes the PMI.
     pub fn take_pmi(&mut self) -> bool {
         std::mem::take(&mut self.pmi)
+    }
+
+    /// The level of an Arm CPU's interrupt line, as the vPMU has told it.
+    #[must_use]
+    pub fn line(&self) -> bool {
+        self.line
     }
 
     /// True while a PMI waits.

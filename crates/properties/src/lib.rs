@@ -6,6 +6,7 @@
 
 #![forbid(unsafe_code)]
 
+mod arm;
 mod latched;
 mod machine;
 mod model;
@@ -21,6 +22,7 @@ use arbitrary::Unstructured;
 use machine::Machine;
 use op::Op;
 use random_testing::caught;
+use std::fmt;
 use subject::{SUBJECTS, Subject};
 
 /// A rule that does not hold.
@@ -37,24 +39,99 @@ pub struct Violation {
     pub what: String,
 }
 
+/// A CPU under test.
+#[derive(Debug, Clone, Copy)]
+enum Cpu {
+    X86(&'static Subject),
+    Arm(&'static arm::Subject),
+}
+
+/// One step of a sequence.
+#[derive(Debug, Clone)]
+enum Step {
+    X86(Op),
+    Arm(arm::Op),
+}
+
+/// A vPMU that goes through a sequence.
+enum Tested<'a> {
+    X86(Machine<'a>),
+    Arm(arm::Machine<'a>),
+}
+
+impl fmt::Display for Step {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::X86(op) => op.fmt(f),
+            Self::Arm(op) => op.fmt(f),
+        }
+    }
+}
+
+impl Cpu {
+    /// x86 CPUs come first.
+    fn chosen(by: u8) -> Self {
+        let at = usize::from(by) % (SUBJECTS.len() + arm::SUBJECTS.len());
+        SUBJECTS.get(at).map_or_else(|| Self::Arm(&arm::SUBJECTS[at - SUBJECTS.len()]), Self::X86)
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::X86(subject) => subject.profile.name,
+            Self::Arm(subject) => subject.profile.name,
+        }
+    }
+
+    fn read(self, input: &mut Unstructured<'_>) -> arbitrary::Result<Step> {
+        Ok(match self {
+            Self::X86(subject) => Step::X86(Op::read(input, subject)?),
+            Self::Arm(subject) => Step::Arm(arm::Op::read(input, subject)?),
+        })
+    }
+
+    fn power_on(self, report: &mut Report) -> Tested<'_> {
+        match self {
+            Self::X86(subject) => Tested::X86(Machine::power_on(subject, report)),
+            Self::Arm(subject) => Tested::Arm(arm::Machine::power_on(subject, report)),
+        }
+    }
+}
+
+impl Tested<'_> {
+    fn step(&mut self, step: &Step) -> Result<(), String> {
+        match (self, step) {
+            (Self::X86(machine), Step::X86(op)) => machine.step(op),
+            (Self::Arm(machine), Step::Arm(op)) => machine.step(op),
+            _ => Err(String::from("an operation of another CPU")),
+        }
+    }
+
+    fn finish(&mut self) -> Result<(), String> {
+        match self {
+            Self::X86(machine) => machine.finish(),
+            Self::Arm(machine) => machine.finish(),
+        }
+    }
+}
+
 /// The CPU that the first byte chooses, and the operations that the others stand for, with the bytes of each.
-fn sequence(bytes: &[u8]) -> (&'static Subject, impl Iterator<Item = (Op, &[u8])>) {
+fn sequence(bytes: &[u8]) -> (Cpu, impl Iterator<Item = (Step, &[u8])>) {
     let mut input = Unstructured::new(bytes);
-    let subject = &SUBJECTS[usize::from(input.arbitrary::<u8>().unwrap_or(0)) % SUBJECTS.len()];
-    let ops = std::iter::from_fn(move || {
+    let cpu = Cpu::chosen(input.arbitrary().unwrap_or(0));
+    let steps = std::iter::from_fn(move || {
         let rest = &bytes[bytes.len() - input.len()..];
         // Behind the end everything is 0; nothing else goes wrong.
-        let op = (!input.is_empty()).then(|| Op::read(&mut input, subject).ok())??;
-        Some((op, &rest[..rest.len() - input.len()]))
+        let step = (!input.is_empty()).then(|| cpu.read(&mut input).ok())??;
+        Some((step, &rest[..rest.len() - input.len()]))
     });
-    (subject, ops)
+    (cpu, steps)
 }
 
 /// The name of the CPU and the operations that `bytes` stand for, in words.
 #[must_use]
 pub fn describe(bytes: &[u8]) -> (&'static str, Vec<String>) {
-    let (subject, ops) = sequence(bytes);
-    (subject.profile.name, ops.map(|(op, _)| op.to_string()).collect())
+    let (cpu, ops) = sequence(bytes);
+    (cpu.name(), ops.map(|(op, _)| op.to_string()).collect())
 }
 
 /// Runs the sequence that `bytes` stand for from power-on.
@@ -62,11 +139,10 @@ pub fn describe(bytes: &[u8]) -> (&'static str, Vec<String>) {
 /// # Errors
 /// The first rule that does not hold.
 pub fn check(bytes: &[u8], report: &mut Report) -> Result<(), Violation> {
-    let (subject, ops) = sequence(bytes);
+    let (cpu, ops) = sequence(bytes);
     report.sequences += 1;
-    let mut machine = Machine::power_on(subject, report);
-    let violation =
-        |at, op: &str, what| Violation { profile: subject.profile.name, at, op: op.to_owned(), what };
+    let mut machine = cpu.power_on(report);
+    let violation = |at, op: &str, what| Violation { profile: cpu.name(), at, op: op.to_owned(), what };
     let mut count = 0;
     for (at, (op, _)) in ops.enumerate() {
         machine.step(&op).map_err(|what| violation(at, &op.to_string(), what))?;

@@ -32,7 +32,7 @@ reached! {
     ReadOnly = "WRMSR raised #GP for a read-only register",
     Reads = "RDMSR done",
     ReadFaults = "RDMSR raised #GP",
-    NotOurs = "not one of the PMU's MSRs",
+    NotOurs = "not one of the PMU's registers",
     Rdpmc = "RDPMC done",
     RdpmcFaults = "RDPMC raised #GP",
     MetricsCleared = "RDPMC cleared PERF_METRICS",
@@ -54,6 +54,12 @@ reached! {
     TamperedTaken = "changed states taken",
     TamperedRefused = "changed states refused",
     Resets = "RESETs",
+    SystemRegisters = "MRS and MSR done",
+    Undefined = "MRS and MSR UNDEFINED",
+    Trapped = "MRS and MSR trapped to EL1",
+    ArmOverflows = "overflows of PMUv3's counters",
+    Chained = "operations that added to counters of CHAIN",
+    LinesRaised = "interrupt lines raised",
     Looks = "looks at every register",
 }
 

@@ -46,7 +46,7 @@ pub(crate) struct Machine<'a> {
 
 /// Complains unless both are the same.
 #[allow(clippy::needless_pass_by_value, reason = "most are numbers")]
-fn same<T: PartialEq + Debug>(what: &str, found: T, expected: T) -> Checked {
+pub(crate) fn same<T: PartialEq + Debug>(what: &str, found: T, expected: T) -> Checked {
     if found == expected { Ok(()) } else { Err(format!("{what}: {found:x?}, expected {expected:x?}")) }
 }
 
