@@ -10,7 +10,7 @@ mod system;
 use crate::block::{MAX_INSNS, Position};
 use crate::bus::Bus;
 use crate::exec::chain::{self, Chain};
-use crate::exec::{self, Code, Insn, Operands};
+use crate::exec::{self, Code, Insn, Operands, plain};
 use crate::register::Identification;
 use disarm64::{InsnOpcode, decoder};
 use disarm64_defn::{InsnClass, InsnFeatureSet};
@@ -108,6 +108,8 @@ pub(crate) fn select<B: Bus>(
         | C::LDSTPAIR_INDEXED
         | C::LDSTNAPAIR_OFFS
         | C::LDSTEXCL => load_store::select(word, offset, definition.class, operands),
+        // RPRFM, which is PRFM of a reserved kind in Armv8.0. disarm64 has the class wrong.
+        C::SME_MISC => Some(plain!(exec::system::nop)),
         // FP and Advanced SIMD.
         _ => Some(Code::rare(exec::unimplemented).vector().ends()),
     }

@@ -41,6 +41,10 @@ fn three_registers(word: u32, o: &mut Operands) {
 }
 
 pub(super) fn add_immediate<B: Bus>(word: u32, o: &mut Operands) -> Option<Code<B>> {
+    // Addition to tags.
+    if bit(word, 23) {
+        return None;
+    }
     let flags = bit(word, 29);
     o.rn = or_stack_pointer(word, 5);
     o.rd = if flags { target(word, 0) } else { or_stack_pointer(word, 0) };
