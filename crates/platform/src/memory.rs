@@ -68,7 +68,7 @@ impl Layout {
 #[derive(Debug, Error)]
 pub enum MemoryError {
     /// Below [`MIN_SIZE_MIB`].
-    #[error("{size_mib} MiB of guest memory is too little; give the guest at least {MIN_SIZE_MIB} MiB")]
+    #[error("{size_mib} MiB of guest memory is too little; the least is {MIN_SIZE_MIB} MiB")]
     TooSmall {
         /// What was asked for.
         size_mib: u64,
@@ -81,8 +81,7 @@ pub enum MemoryError {
     },
     /// More than the host has free.
     #[error(
-        "{size_mib} MiB of guest memory does not fit on this host, which has {available_mib} MiB available; \
-         ask for less or free memory"
+        "{size_mib} MiB of guest memory does not fit on this host, which has {available_mib} MiB available"
     )]
     HostTooSmall {
         /// What was asked for.

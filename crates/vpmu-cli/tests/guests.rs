@@ -120,7 +120,7 @@ fn too_little_memory_says_how_much_is_needed() {
     }
     let ran = run("run", "memory", &exit_with(0), &["--memory", "1"]);
     assert_eq!(ran.code, Some(2), "{}", ran.stderr);
-    assert!(ran.stderr.contains("at least 4 MiB"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("the least is 4 MiB"), "{}", ran.stderr);
 }
 
 #[test]

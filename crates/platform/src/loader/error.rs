@@ -1,6 +1,6 @@
 //! Everything that can be wrong with an image, or with placing it.
 
-use std::io;
+use std::{fmt, io};
 
 use thiserror::Error;
 
@@ -22,7 +22,7 @@ pub enum ImageError {
         what: &'static str,
     },
     /// Larger than [`MAX_IMAGE_SIZE`](super::image::MAX_IMAGE_SIZE).
-    #[error("The image is larger than {limit} bytes; strip its debug information (`strip -g`)")]
+    #[error("The image is larger than {limit} bytes")]
     TooLarge {
         /// The bound in bytes.
         limit: u64,
@@ -31,7 +31,7 @@ pub enum ImageError {
     #[error("The image is empty (0 bytes)")]
     Empty,
     /// A compressed Linux kernel that cannot be booted.
-    #[error("The bzImage cannot be booted: {reason}; use a 64-bit Linux kernel from 3.8 on")]
+    #[error("The bzImage cannot be booted: {reason}")]
     BzImage {
         /// What is wrong.
         reason: String,
@@ -43,15 +43,10 @@ pub enum ImageError {
         reason: String,
     },
     /// Some other known format.
-    #[error("Not an ELF image: {what}")]
-    NotElf {
-        /// What it seems to be, and what to do.
-        what: &'static str,
-    },
+    #[error("Not an ELF image: {0}")]
+    NotElf(OtherFormat),
     /// A multiboot 2 header and no older protocol.
-    #[error(
-        "The image offers multiboot 2 only, which is not supported; add a PVH note or a multiboot 1 header"
-    )]
+    #[error("The image offers multiboot 2 only, which is not supported")]
     Multiboot2,
     /// `EI_CLASS` or `EI_VERSION` out of range.
     #[error("Broken ELF identification: {field} is {value}, which no ELF standard defines")]
@@ -74,7 +69,7 @@ pub enum ImageError {
         machine: String,
     },
     /// Not an executable.
-    #[error("The ELF file is {what}; link it into an executable first")]
+    #[error("The ELF file is {what}, not an executable")]
     NotExecutable {
         /// What it is, with its article.
         what: String,
@@ -174,11 +169,12 @@ pub enum ImageError {
     /// ELF without any protocol that we know.
     #[error(
         "The ELF file has no boot protocol: neither a PVH note (Xen, type 18) nor a multiboot 1 header \
-         in its first 8 KiB{hint}"
+         in its first 8 KiB{}",
+        if *program { "; it is a program for an operating system" } else { "" }
     )]
     NoProtocol {
-        /// More to say if the file is a program of an operating system.
-        hint: &'static str,
+        /// It names an interpreter, as programs of an operating system do.
+        program: bool,
     },
     /// Magic number without a valid checksum.
     #[error(
@@ -223,6 +219,41 @@ pub enum ImageError {
         /// What is wrong, with the value.
         reason: String,
     },
+}
+
+/// What a file that is not ELF seems to be, by its first bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OtherFormat {
+    /// A compressed file.
+    Compressed {
+        /// Name of the format.
+        format: &'static str,
+        /// The program that unpacks it.
+        unpack: &'static str,
+    },
+    /// An archive of object files.
+    StaticLibrary,
+    /// A disk image of QEMU.
+    Qcow2,
+    /// A program for Windows or UEFI.
+    Pe,
+    /// A text with an interpreter in its first line.
+    Script,
+    /// None of these, and no kernel either.
+    Unknown,
+}
+
+impl fmt::Display for OtherFormat {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Compressed { format, .. } => return write!(f, "it is {format}-compressed"),
+            Self::StaticLibrary => "it is a static library",
+            Self::Qcow2 => "it is a qcow2 disk image",
+            Self::Pe => "it is a PE/EFI program",
+            Self::Script => "it is a script",
+            Self::Unknown => "it has neither the ELF magic number nor a multiboot header",
+        })
+    }
 }
 
 /// Why an image cannot be placed in this guest's memory.
@@ -298,7 +329,7 @@ pub enum LoadError {
     /// A module does not fit beside the image.
     #[error(
         "Module {index} ({size} bytes) does not fit into the guest's {size_mib} MiB of memory beside the \
-         image; give the guest more memory"
+         image"
     )]
     NoRoomForModule {
         /// Which one, from 0.
@@ -309,7 +340,7 @@ pub enum LoadError {
         size_mib: u64,
     },
     /// Linux takes one initrd.
-    #[error("Linux takes one initrd, {count} modules were given; concatenate them into one file")]
+    #[error("Linux takes one initrd, {count} modules were given")]
     OneInitrd {
         /// How many.
         count: usize,
@@ -317,7 +348,7 @@ pub enum LoadError {
     /// No free memory is left for the boot information.
     #[error(
         "The image covers so much memory that {size} bytes of boot information do not fit beside \
-         it; give the guest more memory"
+         it"
     )]
     NoRoomForBootInfo {
         /// Bytes wanted.

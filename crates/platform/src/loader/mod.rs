@@ -34,7 +34,7 @@ pub mod tests_list;
 pub mod x86;
 
 pub use architecture::Architecture;
-pub use error::{ImageError, LoadError};
+pub use error::{ImageError, LoadError, OtherFormat};
 pub use image::Image;
 pub use params::{BootParams, Content, LoadedRange, Module};
 pub use place::{MAX_CMDLINE, MAX_MODULES};

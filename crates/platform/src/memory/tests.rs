@@ -13,7 +13,7 @@ fn refusal(size_mib: u64, available_mib: Option<u64>) -> String {
 
 #[test]
 fn a_size_out_of_bounds_is_refused_with_the_bound() {
-    assert_eq!(refusal(3, None), "3 MiB of guest memory is too little; give the guest at least 4 MiB");
+    assert_eq!(refusal(3, None), "3 MiB of guest memory is too little; the least is 4 MiB");
     assert_eq!(
         refusal(MAX_SIZE_MIB + 1, None),
         "65537 MiB of guest memory is too much; the limit is 65536 MiB (64 GiB)"
@@ -26,8 +26,7 @@ fn a_size_out_of_bounds_is_refused_with_the_bound() {
 fn a_size_that_the_host_does_not_have_is_refused() {
     assert_eq!(
         refusal(1024, Some(1023)),
-        "1024 MiB of guest memory does not fit on this host, which has 1023 MiB available; \
-         ask for less or free memory"
+        "1024 MiB of guest memory does not fit on this host, which has 1023 MiB available"
     );
     assert!(GuestMemory::with_available(MemoryConfig { size_mib: 8 }, &LAYOUT, Some(8)).is_ok());
 }

@@ -30,7 +30,7 @@ pub enum StateError {
 #[derive(Debug, thiserror::Error)]
 pub enum SaveRestoreError {
     /// Its state did not go through JSON.
-    #[error("the saved vPMU: {0}")]
+    #[error(transparent)]
     Json(#[from] serde_json::Error),
     /// Its state was refused.
     #[error(transparent)]

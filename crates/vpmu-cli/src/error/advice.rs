@@ -3,7 +3,9 @@
 use super::CliError;
 use crate::args::word;
 use crate::similar::most_similar;
-use platform::loader::{ImageError, LoadError};
+use platform::loader::{ImageError, LoadError, OtherFormat};
+use platform::memory::{MAX_SIZE_MIB, MIN_SIZE_MIB, MemoryError};
+use std::path::Path;
 use vmm::counts::CountsError;
 use vmm::counts::synthetic::RatesError;
 use vmm::engine::EngineError;
@@ -22,13 +24,7 @@ impl CliError {
             None => otherwise.to_owned(),
         };
         Some(match self {
-            Self::Image { path, source } => match source {
-                ImageError::Read(_) => format!("check the path {}", path.display()),
-                ImageError::TestSection { .. } | ImageError::TestDescriptor { .. } => {
-                    "build the image and vpmu from the same sources".to_owned()
-                }
-                _ => "`cargo xtask images` builds images that boot".to_owned(),
-            },
+            Self::Image { path, source } => image_next_step(path, source),
             Self::Input { .. } => "check the path; `-` is stdin".to_owned(),
             Self::Terminal(_) => "give the input with --input FILE, or --input /dev/null".to_owned(),
             Self::Module { .. } => "check the path; a module is a plain file".to_owned(),
@@ -92,6 +88,38 @@ impl CliError {
     }
 }
 
+fn image_next_step(path: &Path, error: &ImageError) -> String {
+    match error {
+        ImageError::Read(_) => return format!("check the path {}", path.display()),
+        ImageError::NotElf(OtherFormat::Compressed { unpack, .. }) => {
+            return format!("unpack it first ({unpack})");
+        }
+        ImageError::TooLarge { .. } => "strip its debug information (`strip -g`)",
+        ImageError::BzImage { .. } => "use a 64-bit Linux kernel from 3.8 on",
+        ImageError::Multiboot2 => "add a PVH note or a multiboot 1 header",
+        ImageError::NotExecutable { .. } | ImageError::NotElf(OtherFormat::StaticLibrary) => {
+            "link it into an executable"
+        }
+        ImageError::TestSection { .. } | ImageError::TestDescriptor { .. } => {
+            "build the image and vpmu from the same sources"
+        }
+        _ => "`cargo xtask images` builds images that boot",
+    }
+    .to_owned()
+}
+
+/// What makes the guest's memory possible.
+fn memory_next_step(error: &MemoryError) -> String {
+    match error {
+        MemoryError::TooSmall { .. } => format!("raise --memory to {MIN_SIZE_MIB} or more"),
+        MemoryError::TooLarge { .. } => format!("lower --memory to {MAX_SIZE_MIB} or less"),
+        MemoryError::HostTooSmall { available_mib, .. } => {
+            format!("lower --memory to {available_mib} or less, or free memory of the host")
+        }
+        _ => "lower --memory".to_owned(),
+    }
+}
+
 fn snapshot_next_step(error: &SnapshotError) -> String {
     match error {
         SnapshotError::Io(_) => "check the path",
@@ -139,8 +167,9 @@ fn run_next_step(error: &RunError) -> Option<String> {
         RunError::Load(LoadError::NoRoomForModule { .. } | LoadError::NoRoomForBootInfo { .. }) => {
             "raise --memory".to_owned()
         }
+        RunError::Load(LoadError::OneInitrd { .. }) => "concatenate them into one file".to_owned(),
         RunError::Load(_) => "`cargo xtask images` builds images that boot".to_owned(),
-        RunError::Memory(_) => "change --memory".to_owned(),
+        RunError::Memory(error) => memory_next_step(error),
         RunError::Snapshot(error) => snapshot_next_step(error),
         RunError::SaveSnapshot { .. } => "give --snapshot a path that can be written".to_owned(),
         RunError::SnapshotNotReached { .. } => "choose another --snapshot-at".to_owned(),

@@ -39,6 +39,28 @@ fn missing_memory_says_how_much_is_needed() {
 }
 
 #[test]
+fn what_to_do_about_an_image_follows_from_what_it_is() {
+    let step = |bytes: &[u8]| {
+        let source = platform::loader::Image::parse(bytes.to_vec()).expect_err("no image");
+        let error = CliError::Image { path: PathBuf::from("a"), source };
+        (error.line(), error.next_step().expect("a next step"))
+    };
+    let (line, next) = step(b"\x1F\x8B\x08");
+    assert!(line.ends_with("it is gzip-compressed"), "{line}");
+    assert_eq!(next, "unpack it first (gunzip)");
+    assert_eq!(step(b"!<arch>\n").1, "link it into an executable");
+    assert_eq!(step(b"#!/bin/sh").1, "`cargo xtask images` builds images that boot");
+}
+
+#[test]
+fn what_to_do_about_memory_has_the_bound() {
+    let step = |error| CliError::from(RunError::Memory(error)).next_step().expect("a next step");
+    assert_eq!(step(MemoryError::TooSmall { size_mib: 1 }), "raise --memory to 4 or more");
+    let next = step(MemoryError::HostTooSmall { size_mib: 900, available_mib: 800 });
+    assert_eq!(next, "lower --memory to 800 or less, or free memory of the host");
+}
+
+#[test]
 fn what_the_user_typed_is_a_usage_error_and_the_host_is_not() {
     assert_eq!(missing_image().exit_code(), exit::USAGE);
     let memory = |error| CliError::from(RunError::Memory(error)).exit_code();

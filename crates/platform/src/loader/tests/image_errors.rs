@@ -32,7 +32,7 @@ fn a_huge_file_is_refused_without_reading() {
     file.as_file().set_len(image::MAX_IMAGE_SIZE + 1).unwrap();
     assert_eq!(
         Image::open(file.as_path()).unwrap_err().to_string(),
-        "The image is larger than 1073741824 bytes; strip its debug information (`strip -g`)"
+        "The image is larger than 1073741824 bytes"
     );
 }
 
@@ -43,14 +43,13 @@ fn an_empty_file() {
 
 #[test]
 fn a_linux_bzimage_that_is_too_old_or_32_bit_or_cut_off() {
-    let next = "; use a 64-bit Linux kernel from 3.8 on";
     assert_error(
         bzimage(0x0206, 1, 0x100),
-        &format!("The bzImage cannot be booted: its boot protocol 2.06 is older than 2.12{next}"),
+        "The bzImage cannot be booted: its boot protocol 2.06 is older than 2.12",
     );
     assert_error(
         bzimage(0x020F, 0, 0x100),
-        &format!("The bzImage cannot be booted: it is a 32-bit kernel, without the 64-bit entry point{next}"),
+        "The bzImage cannot be booted: it is a 32-bit kernel, without the 64-bit entry point",
     );
     let whole = bzimage(0x020F, 1, 0x100);
     assert!(Image::parse(whole.clone()).is_ok());
@@ -67,11 +66,11 @@ fn a_linux_bzimage_that_is_too_old_or_32_bit_or_cut_off() {
 #[test]
 fn other_formats_are_recognised() {
     for (start, what) in [
-        (&b"\x1F\x8B\x08"[..], "it is gzip-compressed; unpack it first (gunzip)"),
-        (b"\xFD7zXZ\0", "it is xz-compressed; unpack it first (unxz)"),
-        (b"\x28\xB5\x2F\xFD", "it is zstd-compressed; unpack it first (unzstd)"),
-        (b"BZh9", "it is bzip2-compressed; unpack it first (bunzip2)"),
-        (b"MZ\x90", "it is a PE/EFI program; only ELF and multiboot kernels can be booted"),
+        (&b"\x1F\x8B\x08"[..], "it is gzip-compressed"),
+        (b"\xFD7zXZ\0", "it is xz-compressed"),
+        (b"\x28\xB5\x2F\xFD", "it is zstd-compressed"),
+        (b"BZh9", "it is bzip2-compressed"),
+        (b"MZ\x90", "it is a PE/EFI program"),
         (b"#!/bin/sh", "it is a script"),
         (b"hello", "it has neither the ELF magic number nor a multiboot header"),
     ] {
@@ -114,7 +113,7 @@ fn broken_identification() {
 #[test]
 fn not_an_executable() {
     let error = |kind| Image::parse(pvh().kind(kind).build()).unwrap_err().to_string();
-    assert_eq!(error(1), "The ELF file is a relocatable object file; link it into an executable first");
+    assert_eq!(error(1), "The ELF file is a relocatable object file, not an executable");
     assert!(error(4).contains("a core dump"));
     assert!(error(0x1234).contains("of unknown type 0x1234"));
 }
@@ -292,7 +291,7 @@ fn multiboot_2_only() {
     code[..4].copy_from_slice(&0xE852_50D6u32.to_le_bytes());
     assert_error(
         ElfWriter::elf64().segment(PT_LOAD, BASE, code, 0).build(),
-        "The image offers multiboot 2 only, which is not supported; add a PVH note or a multiboot 1 header",
+        "The image offers multiboot 2 only, which is not supported",
     );
 }
 

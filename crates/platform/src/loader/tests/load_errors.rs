@@ -107,8 +107,7 @@ fn a_module_that_does_not_fit() {
     let params = BootParams { modules: vec![module], ..BootParams::default() };
     assert_eq!(
         refusal(pvh().build(), 4, &params),
-        "Module 0 (3145728 bytes) does not fit into the guest's 4 MiB of memory beside the image; \
-         give the guest more memory"
+        "Module 0 (3145728 bytes) does not fit into the guest's 4 MiB of memory beside the image"
     );
     booted(pvh().build(), &memory(5), &params);
 }
@@ -122,8 +121,7 @@ fn an_image_that_leaves_no_room_for_boot_information() {
     let error = refusal(all.clone(), 4, &BootParams::default());
     assert_eq!(
         error,
-        "The image covers so much memory that 129 bytes of boot information do not fit beside it; \
-         give the guest more memory"
+        "The image covers so much memory that 129 bytes of boot information do not fit beside it"
     );
     booted(all, &memory(5), &BootParams::default());
 }
@@ -134,6 +132,6 @@ fn linux_takes_one_initrd() {
     let image = Image::parse(bzimage(0x020F, 1, 0x100)).unwrap();
     assert_eq!(
         load(&image, &memory(64), &params).unwrap_err().to_string(),
-        "Linux takes one initrd, 2 modules were given; concatenate them into one file"
+        "Linux takes one initrd, 2 modules were given"
     );
 }

@@ -2,7 +2,7 @@
 
 use super::{linux, multiboot, pvh};
 use crate::loader::elf::Elf;
-use crate::loader::error::ImageError;
+use crate::loader::error::{ImageError, OtherFormat};
 use crate::loader::plan::Plan;
 
 /// Every way to boot this file.
@@ -16,7 +16,7 @@ pub(in crate::loader) fn plans(bytes: &[u8], is_elf: bool) -> Result<Vec<Plan>, 
         return Err(match header {
             Err(error) => error,
             Ok(Some(_)) => ImageError::MultibootNoAddresses,
-            Ok(None) => ImageError::NotElf { what: guess(bytes) },
+            Ok(None) => ImageError::NotElf(guess(bytes)),
         });
     }
     // An image with its own addresses needs no valid ELF header.
@@ -55,30 +55,27 @@ pub(in crate::loader) fn plans(bytes: &[u8], is_elf: bool) -> Result<Vec<Plan>, 
         if multiboot::has_version_2(bytes) {
             return ImageError::Multiboot2;
         }
-        let hint = match elf {
-            Some(elf) if elf.has_interpreter => "; it is a program for an operating system",
-            _ => "",
-        };
-        ImageError::NoProtocol { hint }
+        ImageError::NoProtocol { program: elf.is_some_and(|elf| elf.has_interpreter) }
     }))
 }
 
 /// What a file that is not ELF seems to be, by its first bytes.
-fn guess(bytes: &[u8]) -> &'static str {
-    const KNOWN: [(&[u8], &str); 10] = [
-        (b"\x1F\x8B", "it is gzip-compressed; unpack it first (gunzip)"),
-        (b"\xFD7zXZ\0", "it is xz-compressed; unpack it first (unxz)"),
-        (b"\x28\xB5\x2F\xFD", "it is zstd-compressed; unpack it first (unzstd)"),
-        (b"\x04\x22\x4D\x18", "it is lz4-compressed; unpack it first (unlz4)"),
-        (b"\x02\x21\x4C\x18", "it is lz4-compressed; unpack it first (unlz4)"),
-        (b"BZh", "it is bzip2-compressed; unpack it first (bunzip2)"),
-        (b"!<arch>\n", "it is a static library; link it into an executable first"),
-        (b"QFI\xFB", "it is a qcow2 disk image; only kernels can be booted"),
-        (b"MZ", "it is a PE/EFI program; only ELF and multiboot kernels can be booted"),
-        (b"#!", "it is a script"),
+fn guess(bytes: &[u8]) -> OtherFormat {
+    const fn compressed(format: &'static str, unpack: &'static str) -> OtherFormat {
+        OtherFormat::Compressed { format, unpack }
+    }
+    const KNOWN: [(&[u8], OtherFormat); 10] = [
+        (b"\x1F\x8B", compressed("gzip", "gunzip")),
+        (b"\xFD7zXZ\0", compressed("xz", "unxz")),
+        (b"\x28\xB5\x2F\xFD", compressed("zstd", "unzstd")),
+        (b"\x04\x22\x4D\x18", compressed("lz4", "unlz4")),
+        (b"\x02\x21\x4C\x18", compressed("lz4", "unlz4")),
+        (b"BZh", compressed("bzip2", "bunzip2")),
+        (b"!<arch>\n", OtherFormat::StaticLibrary),
+        (b"QFI\xFB", OtherFormat::Qcow2),
+        (b"MZ", OtherFormat::Pe),
+        (b"#!", OtherFormat::Script),
     ];
-    KNOWN
-        .iter()
-        .find(|(magic, _)| bytes.starts_with(magic))
-        .map_or("it has neither the ELF magic number nor a multiboot header", |(_, what)| what)
+    let known = KNOWN.iter().find(|(magic, _)| bytes.starts_with(magic));
+    known.map_or(OtherFormat::Unknown, |(_, format)| *format)
 }
