@@ -55,8 +55,8 @@ enum Step {
 
 /// A vPMU that goes through a sequence.
 enum Tested<'a> {
-    X86(Machine<'a>),
-    Arm(arm::Machine<'a>),
+    X86(Box<Machine<'a>>),
+    Arm(Box<arm::Machine<'a>>),
 }
 
 impl fmt::Display for Step {
@@ -91,8 +91,8 @@ impl Cpu {
 
     fn power_on(self, report: &mut Report) -> Tested<'_> {
         match self {
-            Self::X86(subject) => Tested::X86(Machine::power_on(subject, report)),
-            Self::Arm(subject) => Tested::Arm(arm::Machine::power_on(subject, report)),
+            Self::X86(subject) => Tested::X86(Box::new(Machine::power_on(subject, report))),
+            Self::Arm(subject) => Tested::Arm(Box::new(arm::Machine::power_on(subject, report))),
         }
     }
 }

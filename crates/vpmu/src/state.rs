@@ -76,6 +76,9 @@ pub enum RestoreError {
         /// Its value.
         value: u64,
     },
+    /// A time of the last branch record, of a CPU that has none.
+    #[error("saved vPMU state has a time of branch records, which this profile does not have")]
+    NoBranchRecords,
     /// An IA32_LBR_DEPTH that the profile does not support, or records beyond it.
     #[error("saved IA32_LBR_DEPTH is {depth}, which does not go with this profile or with the saved records")]
     LbrDepth {

@@ -184,7 +184,7 @@ impl<'a> Machine<'a> {
 
     fn roll_back(&mut self) -> Checked {
         let Some((state, model)) = self.snapshot.clone() else { return Ok(()) };
-        self.model.roll_back(model);
+        self.model.roll_back(&model);
         same("restore of an older state", self.pmu.restore(&state, &mut self.totals), Ok(()))?;
         self.behind = false;
         self.note(Reached::RolledBack);

@@ -117,9 +117,9 @@ impl Model {
     }
 
     /// Goes back to older registers; the source goes on.
-    pub(super) fn roll_back(&mut self, older: Self) {
+    pub(super) fn roll_back(&mut self, older: &Self) {
         let Self { cycles, books, chained, .. } = *self;
-        *self = Self { cycles, books, chained, ..older };
+        *self = Self { cycles, books, chained, ..older.clone() };
     }
 
     pub(super) fn line(&self) -> bool {
@@ -190,7 +190,7 @@ impl Model {
         self.overflowed |= 1 << n;
         let odd = n + 1;
         let chained = n != CYCLES
-            && n % 2 == 0
+            && n.is_multiple_of(2)
             && odd < self.counters
             && self.types[odd] & self.event_bits == CHAIN
             && self.pmcr & E != 0
@@ -286,13 +286,11 @@ impl Model {
         if element || IN_MATRIX.contains(&register) && !self.matrix {
             return Some(Err(Refused::Undefined));
         }
-        if self.place(register).is_none() {
-            return None;
+        let known = self.place(register).is_some();
+        match self.check(level, register, write) {
+            Err(refused) if known => Some(Err(refused)),
+            _ => self.place(register),
         }
-        if let Err(refused) = self.check(level, register, write) {
-            return Some(Err(refused));
-        }
-        self.place(register)
     }
 
     /// MRS; `None` for a register that is not the PMU's.

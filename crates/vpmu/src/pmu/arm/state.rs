@@ -49,6 +49,9 @@ impl Arm {
         source: &mut dyn CountsSource,
     ) -> Result<(), RestoreError> {
         self.masks.check_saved(&state.registers)?;
+        if state.branch_cycle.is_some() {
+            return Err(RestoreError::NoBranchRecords);
+        }
         self.sync(source);
         self.flush_ledger();
         for known in self.masks.clone().stateful() {
