@@ -31,7 +31,7 @@ pub(crate) fn probe<R: Ram>(regime: &Regime, ram: &mut R, op2: u32, va: u64) -> 
     match translate(regime, ram, regime.untagged(va), request) {
         Ok(translation) => Ok(found(translation)),
         Err(status @ Status::ExternalOnWalk(_)) => Err(status),
-        Err(status) => Ok(ONES | NON_SECURE | u64::from(status.code()) << FST | ABORTED),
+        Err(status) => Ok(ONES | u64::from(status.code()) << FST | ABORTED),
     }
 }
 

@@ -34,7 +34,7 @@ fn at_answers_with_the_page_and_its_attributes() {
 #[test]
 fn at_answers_with_the_fault() {
     let page = 0x7_7403;
-    let aborted = |status: u64| 0xA01 | status << 1;
+    let aborted = |status: u64| 0x801 | status << 1;
     for (op2, kernel_page, read_only) in [
         (0, 0xFF << 56 | 0x7_7A00, 0xFF << 56 | 0x7_7A00),
         (1, 0xFF << 56 | 0x7_7A00, aborted(0b00_1111)),
