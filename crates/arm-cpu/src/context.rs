@@ -4,12 +4,13 @@ use crate::block::Position;
 use crate::bus::{Access, Bus};
 use crate::exception::{Class, Done, Exception, Fault};
 use crate::flags::Flags;
+use crate::fp::Env;
 use crate::mmu::Mmu;
 use crate::observe::Watch;
 use crate::register::{FPCR, FPSR, Identification, Own, SPSR};
 use crate::state::{State, SystemState};
 use crate::totals::Totals;
-use soft_base::Debugger;
+use soft_base::{Debugger, Low};
 
 /// Register number of the current stack pointer.
 pub(crate) const SP: u8 = 31;
@@ -82,8 +83,8 @@ pub(crate) struct Core {
     pub(crate) totals: Totals,
     // Registers.
     pub(crate) v: [u128; 32],
-    pub(crate) fpcr: u64,
-    pub(crate) fpsr: u64,
+    /// FPCR and FPSR.
+    pub(crate) fp: Env,
     /// The stack pointers; the current one is in `regs`.
     banked_sp: [u64; 2],
     /// PSTATE.SP.
@@ -132,8 +133,7 @@ impl Core {
             watch: Watch::default(),
             totals: Totals::default(),
             v: state.v,
-            fpcr: state.fpcr & FPCR,
-            fpsr: state.fpsr & FPSR,
+            fp: Env { fpcr: (state.fpcr & FPCR).low_u32(), fpsr: (state.fpsr & FPSR).low_u32() },
             banked_sp: state.sp,
             sp_select: true,
             pstate: 0,
@@ -162,8 +162,8 @@ impl Core {
             pc: self.pc,
             pstate: self.spsr(),
             v: self.v,
-            fpcr: self.fpcr,
-            fpsr: self.fpsr,
+            fpcr: self.fp.fpcr.into(),
+            fpsr: self.fp.fpsr.into(),
             system: self.system.clone(),
             identification: self.identification,
             exclusive: self.exclusive,

@@ -31,7 +31,7 @@
 //! behind it. `exec::plain!`, `exec::vector!` and `exec::full!` make both from one function:
 //!
 //! * `plain!(f)`: `f(&mut Core, &Operands)` works on `Core::regs` and flags, and cannot fault.
-//! * `vector!(f)`: the same with `Core::v`, `fpcr` and `fpsr`; traps by itself if FP and Advanced SIMD are disabled.
+//! * `vector!(f)`: the same with `Core::v` and `Core::fp` (FPCR and FPSR); traps by itself if FP and Advanced SIMD are disabled.
 //! * `full!(f)`: `f(&mut Core, &mut B, &Operands) -> Done` may access memory by `Core::load` and `Core::store`, which take
 //!   any [`soft_base::Operand`] (`u8` to `u128`) and fault by `Err(Fault)`. All that an instruction changes
 //!   comes after its last access that may fault. One on vector registers begins with `Core::require_fp`.
@@ -54,9 +54,11 @@ mod describe;
 mod exception;
 mod exec;
 mod flags;
+mod fp;
 mod mmu;
 mod observe;
 mod register;
+mod simd;
 mod state;
 mod totals;
 

@@ -42,6 +42,8 @@ pub trait Real: Lane + PartialOrd {
     fn mul(self, other: Self) -> Self;
     /// Quotient.
     fn div(self, other: Self) -> Self;
+    /// `self` * `factor` + `addend`, rounded once.
+    fn fused(self, factor: Self, addend: Self) -> Self;
     /// Square root.
     fn sqrt(self) -> Self;
     /// Rounded to an integer.
@@ -115,6 +117,10 @@ macro_rules! real {
             #[inline(always)]
             fn div(self, other: Self) -> Self {
                 self / other
+            }
+            #[inline(always)]
+            fn fused(self, factor: Self, addend: Self) -> Self {
+                self.mul_add(factor, addend)
             }
             #[inline(always)]
             fn sqrt(self) -> Self {

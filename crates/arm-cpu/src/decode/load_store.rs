@@ -1,10 +1,11 @@
-//! Loads and stores of general-purpose registers (Arm ARM C4.1.94).
+//! Loads and stores of registers and pairs (Arm ARM C4.1.94).
 
-use super::fields::{base_alignment, bit, bits, or_stack_pointer, signed, source, target};
+use super::fields::{base_alignment, bit, bits, number, or_stack_pointer, signed, source, target};
 use crate::bus::Bus;
 use crate::context::BLOCK;
 use crate::exec::memory::{self, ExtendedIndex, Index, Offset, PostIndex, PreIndex, Sign32, Sign64, Zero};
-use crate::exec::{self, Code, Operands, exclusive, full, plain, system};
+use crate::exec::{Code, Operands, exclusive, full, plain, system};
+use crate::simd::memory as vector;
 use disarm64_defn::InsnClass;
 use soft_base::Low;
 
@@ -23,9 +24,6 @@ enum Mode {
 
 pub(super) fn select<B: Bus>(word: u32, offset: u8, class: InsnClass, o: &mut Operands) -> Option<Code<B>> {
     use InsnClass as C;
-    if bit(word, V) {
-        return Some(Code::rare(exec::unimplemented).vector().ends());
-    }
     o.rn = or_stack_pointer(word, 5);
     o.more = base_alignment(o.rn);
     match class {
@@ -37,7 +35,7 @@ pub(super) fn select<B: Bus>(word: u32, offset: u8, class: InsnClass, o: &mut Op
             unprivileged(word, o)
         }
         C::LDST_POS => {
-            o.imm = u64::from(bits(word, 10, 12)) << bits(word, 30, 2);
+            o.imm = u64::from(bits(word, 10, 12)) << scale(word);
             single(word, Mode::Offset, o)
         }
         C::LDST_UNSCALED => {
@@ -56,7 +54,7 @@ pub(super) fn select<B: Bus>(word: u32, offset: u8, class: InsnClass, o: &mut Op
                 return None;
             }
             o.ra = option;
-            o.aux = if bit(word, 12) { bits(word, 30, 2).low_u8() } else { 0 };
+            o.aux = if bit(word, 12) { scale(word).low_u8() } else { 0 };
             single(word, if option & 3 == 3 { Mode::Index } else { Mode::ExtendedIndex }, o)
         }
         _ => None,
@@ -90,8 +88,18 @@ macro_rules! by_mode {
     };
 }
 
+/// log2 of the bytes of a single register.
+fn scale(word: u32) -> u32 {
+    let size = bits(word, 30, 2);
+    // Of size 0, opc 1 of FP and Advanced SIMD says that it is 4.
+    if bit(word, V) && bit(word, 23) { size + 4 } else { size }
+}
+
 /// A load, a store or a prefetch by size and opc.
 fn single<B: Bus>(word: u32, mode: Mode, o: &mut Operands) -> Option<Code<B>> {
+    if bit(word, V) {
+        return single_vector(word, mode, o);
+    }
     o.rd = target(word, 0);
     let (size, opc) = (bits(word, 30, 2), bits(word, 22, 2));
     if opc == 0 {
@@ -121,9 +129,37 @@ fn single<B: Bus>(word: u32, mode: Mode, o: &mut Operands) -> Option<Code<B>> {
     Some(code.loads())
 }
 
+fn single_vector<B: Bus>(word: u32, mode: Mode, o: &mut Operands) -> Option<Code<B>> {
+    o.rd = number(word, 0);
+    let code = by_mode!(mode, A => match (scale(word), bit(word, 22)) {
+        (0, false) => full!(vector::store::<u8, A, B>).stores(),
+        (1, false) => full!(vector::store::<u16, A, B>).stores(),
+        (2, false) => full!(vector::store::<u32, A, B>).stores(),
+        (3, false) => full!(vector::store::<u64, A, B>).stores(),
+        (4, false) => full!(vector::store::<u128, A, B>).stores(),
+        (0, true) => full!(vector::load::<u8, A, B>).loads(),
+        (1, true) => full!(vector::load::<u16, A, B>).loads(),
+        (2, true) => full!(vector::load::<u32, A, B>).loads(),
+        (3, true) => full!(vector::load::<u64, A, B>).loads(),
+        (4, true) => full!(vector::load::<u128, A, B>).loads(),
+        _ => return None,
+    });
+    Some(code.vector())
+}
+
 fn literal<B: Bus>(word: u32, offset: u8, o: &mut Operands) -> Option<Code<B>> {
     (o.rd, o.rn, o.more) = (target(word, 0), BLOCK, 0);
     o.imm = signed(word, 5, 19, 2).wrapping_add(u64::from(offset));
+    if bit(word, V) {
+        o.rd = number(word, 0);
+        let code = match bits(word, 30, 2) {
+            0 => full!(vector::load::<u32, Offset, B>),
+            1 => full!(vector::load::<u64, Offset, B>),
+            2 => full!(vector::load::<u128, Offset, B>),
+            _ => return None,
+        };
+        return Some(code.loads().vector());
+    }
     let code = match bits(word, 30, 2) {
         0 => full!(memory::load::<u32, Zero, Offset, B>),
         1 => full!(memory::load::<u64, Zero, Offset, B>),
@@ -135,6 +171,9 @@ fn literal<B: Bus>(word: u32, offset: u8, o: &mut Operands) -> Option<Code<B>> {
 }
 
 fn unprivileged<B: Bus>(word: u32, o: &mut Operands) -> Option<Code<B>> {
+    if bit(word, V) {
+        return None;
+    }
     o.rd = target(word, 0);
     let (size, opc) = (bits(word, 30, 2), bits(word, 22, 2));
     if opc == 0 {
@@ -188,6 +227,20 @@ fn pair<B: Bus>(word: u32, o: &mut Operands) -> Option<Code<B>> {
                 }
             }
         };
+    }
+    if bit(word, V) {
+        (o.rd, o.ra) = (number(word, 0), number(word, 10));
+        o.imm = signed(word, 15, 7, 2 + opc);
+        let code = modes!(A => match (opc, loads) {
+            (0, false) => full!(vector::store_pair::<u32, A, B>).stores(),
+            (1, false) => full!(vector::store_pair::<u64, A, B>).stores(),
+            (2, false) => full!(vector::store_pair::<u128, A, B>).stores(),
+            (0, true) => full!(vector::load_pair::<u32, A, B>).loads(),
+            (1, true) => full!(vector::load_pair::<u64, A, B>).loads(),
+            (2, true) => full!(vector::load_pair::<u128, A, B>).loads(),
+            _ => return None,
+        });
+        return Some(code.vector());
     }
     if !loads {
         (o.rd, o.ra) = (source(word, 0), source(word, 10));

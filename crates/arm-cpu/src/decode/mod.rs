@@ -3,9 +3,12 @@
 
 mod branch;
 mod fields;
+mod fp;
 mod load_store;
 mod processing;
+mod simd;
 mod system;
+mod vector;
 
 use crate::block::{MAX_INSNS, Position};
 use crate::bus::Bus;
@@ -74,7 +77,7 @@ pub(crate) fn select<B: Bus>(
     }
     let definition = decoder::decode(word)?.definition();
     if !is_announced(definition.feature_set, identification) {
-        return None;
+        return Some(Code::rare(exec::unimplemented).ends());
     }
     match definition.class {
         C::ADDSUB_IMM => processing::add_immediate(word, operands),
@@ -111,7 +114,7 @@ pub(crate) fn select<B: Bus>(
         // RPRFM, which is PRFM of a reserved kind in Armv8.0. disarm64 has the class wrong.
         C::SME_MISC => Some(plain!(exec::system::nop)),
         // FP and Advanced SIMD.
-        _ => Some(Code::rare(exec::unimplemented).vector().ends()),
+        _ => vector::select(word, operands),
     }
 }
 

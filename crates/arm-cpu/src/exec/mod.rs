@@ -39,6 +39,21 @@ pub(crate) struct Operands {
     pub(crate) aux: u8,
     /// And more of that.
     pub(crate) more: u8,
+    /// What an FP or Advanced SIMD instruction does that has no handler of its own.
+    pub(crate) vector: VectorFunction,
+}
+
+/// Executes an instruction that works on registers and flags only.
+pub(crate) type Apply = fn(&mut Core, &Operands);
+
+/// An [`Apply`] among operands; at first one that does nothing.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct VectorFunction(pub(crate) Apply);
+
+impl Default for VectorFunction {
+    fn default() -> Self {
+        Self(|_, _| {})
+    }
 }
 
 /// A decoded instruction.
@@ -116,7 +131,6 @@ pub(crate) use plain;
 
 /// [`Code`] of `f(&mut Core, &Operands)`, which works on vector registers: as [`plain!`], and traps if FP and Advanced
 /// SIMD are not enabled.
-#[allow(unused_macros, reason = "for the decoders of FP and Advanced SIMD")]
 macro_rules! vector {
     ($f:expr) => {
         $crate::exec::Code::new(
@@ -130,7 +144,6 @@ macro_rules! vector {
         .vector()
     };
 }
-#[allow(unused_imports, reason = "for the decoders of FP and Advanced SIMD")]
 pub(crate) use vector;
 
 /// [`Code`] of `f(&mut Core, &mut B, &Operands) -> Done`, which may access memory, fault and stop, and is worth a chain

@@ -121,8 +121,8 @@ impl Core {
             }
             Own::Nzcv => self.flags.bits(),
             Own::Daif => self.pstate & DAIF,
-            Own::Fpcr => self.fpcr,
-            Own::Fpsr => self.fpsr,
+            Own::Fpcr => self.fp.fpcr.into(),
+            Own::Fpsr => self.fp.fpsr.into(),
             // OSLM: the OS lock is implemented.
             Own::OsLsr => 1 << 3 | u64::from(self.system.os_lock) << 1,
             // All bits of the claim tag are there.
@@ -149,8 +149,8 @@ impl Core {
                 self.look_for_interrupts();
                 self.stop |= kept >> 9 == 0;
             }
-            Own::Fpcr => self.fpcr = kept,
-            Own::Fpsr => self.fpsr = kept,
+            Own::Fpcr => self.fp.fpcr = kept.low_u32(),
+            Own::Fpsr => self.fp.fpsr = kept.low_u32(),
             Own::DbgClaimSet => self.system.claim |= kept,
             Own::DbgClaimClr => self.system.claim &= !kept,
             Own::OsLar => {

@@ -55,8 +55,8 @@ impl Identification {
             pfr0: 1 << 60 | 1 << 56 | 0x11,
             // Armv8 debug architecture.
             dfr0: 6 | u64::from(BREAKPOINTS - 1) << 12 | u64::from(WATCHPOINTS - 1) << 20,
-            // CRC32.
-            isar0: 1 << 16,
+            // AES with PMULL of 64 bits, SHA-1, SHA-256, CRC32.
+            isar0: 2 << 4 | 1 << 8 | 1 << 12 | 1 << 16,
             // 48-bit physical addresses, 16-bit ASIDs; no 16 KiB (0) and no 64 KiB (0xF) granule, 4 KiB is there (0).
             mmfr0: 5 | 2 << 4 | 0xF << 24,
             mmfr1: 0,
