@@ -3,6 +3,7 @@
 use crate::cargo::{line, run};
 use crate::error::TaskError;
 use crate::images::{self, GuestImage};
+use crate::linux::Architecture;
 use crate::suite::run_images;
 use crate::tally::Tally;
 use crate::vpmu_cli::{EngineFlags, Vpmu};
@@ -27,7 +28,7 @@ pub(crate) fn demo() -> Result<(), TaskError> {
 
     heading("Guest test images on the soft engine");
     let flags = ["--engine", "soft", "--profile", PROFILES, "-E", WELL_BEHAVED];
-    let mut totals = run_images(&vpmu, &all, &flags)?;
+    let mut totals = run_images(&vpmu, &all, Architecture::Amd64, &flags)?;
 
     if let Some(workloads) = all.iter().find(|image| image.is_workload()) {
         heading("Why code is slow: top-down shares of labelled workloads, from a model of the core");
@@ -45,7 +46,7 @@ pub(crate) fn demo() -> Result<(), TaskError> {
             // Made up from run time, on hosts without a PMU: enough for tests of registers.
             let flags =
                 ["--engine", "kvm", "--counts", "synthetic", "--profile", PROFILE, "-E", WELL_BEHAVED];
-            totals += run_images(&vpmu, &all, &flags)?;
+            totals += run_images(&vpmu, &all, Architecture::Amd64, &flags)?;
         }
     }
 

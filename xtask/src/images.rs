@@ -2,9 +2,10 @@
 
 use crate::cargo::{capture, cargo, line};
 use crate::error::TaskError;
+use crate::linux::Architecture;
 use serde_json::Value;
-use std::path::PathBuf;
-use std::process::Stdio;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 
 /// A built image.
 #[derive(Debug, Clone)]
@@ -13,13 +14,15 @@ pub(crate) struct GuestImage {
     pub(crate) name: String,
     /// The ELF file.
     pub(crate) path: PathBuf,
+    /// What executes it.
+    pub(crate) architecture: Architecture,
 }
 
 impl GuestImage {
     /// Images that are not part of the suite: those that misbehave on purpose are for the tests of the runner,
-    /// `speed` is for the bench.
+    /// those that measure speed are for the bench.
     pub(crate) fn is_hostile(&self) -> bool {
-        self.name.starts_with("hostile-") || matches!(self.name.as_str(), "broken" | "speed")
+        self.name.starts_with("hostile-") || matches!(self.name.as_str(), "broken" | "speed" | "arm_speed")
     }
 
     /// Images that run workloads instead of tests.
@@ -28,17 +31,52 @@ impl GuestImage {
     }
 }
 
-/// Builds all images; returns them sorted by name.
+/// The images of an instruction set.
+struct Package {
+    architecture: Architecture,
+    /// Its arguments to cargo.
+    arguments: &'static [&'static str],
+    /// The target, if it is not the host's.
+    target: Option<&'static str>,
+}
+
+const PACKAGES: [Package; 2] = [
+    Package { architecture: Architecture::Amd64, arguments: &["--package", "guest-images"], target: None },
+    Package {
+        architecture: Architecture::Arm64,
+        arguments: &["--package", "guest-images-aarch64", "--features", "images"],
+        target: Some("aarch64-unknown-none-softfloat"),
+    },
+];
+
+/// Builds all images for which there is a toolchain, and says which are left out; returns them sorted by name.
 pub(crate) fn build() -> Result<Vec<GuestImage>, TaskError> {
-    let mut command = cargo([
-        "build",
-        "--package",
-        "guest-images",
-        "--profile",
-        "guest",
-        "--message-format",
-        "json-render-diagnostics",
-    ]);
+    let mut images = Vec::new();
+    for package in &PACKAGES {
+        match package.target.map_or(Ok(()), require_target) {
+            Ok(()) => images.extend(build_package(package)?),
+            Err(reason) => {
+                anstream::eprintln!("skipped the images of {}: {reason}", package.architecture.name());
+            }
+        }
+    }
+    images.sort_by(|a, b| a.name.cmp(&b.name));
+    Ok(images)
+}
+
+/// The arguments by which cargo checks the images that a check of the workspace leaves out; empty without their
+/// toolchain.
+pub(crate) fn arguments_of_others() -> Vec<Vec<&'static str>> {
+    let others = PACKAGES.iter().filter_map(|package| Some((package, package.target?)));
+    let there = others.filter(|(_, target)| require_target(target).is_ok());
+    there
+        .map(|(package, target)| [package.arguments, &["--profile", "guest", "--target", target]].concat())
+        .collect()
+}
+
+fn build_package(package: &Package) -> Result<Vec<GuestImage>, TaskError> {
+    let mut command = cargo(["build", "--profile", "guest", "--message-format", "json-render-diagnostics"]);
+    command.args(package.arguments).args(package.target.map(|target| format!("--target={target}")));
     let output = capture(command.stderr(Stdio::inherit()))?;
     if !output.status.success() {
         return Err(TaskError::Command { command: line(&command) });
@@ -50,12 +88,40 @@ pub(crate) fn build() -> Result<Vec<GuestImage>, TaskError> {
         if let (true, Some(path), Some(name)) =
             (is_bin, message["executable"].as_str(), message["target"]["name"].as_str())
         {
-            images.push(GuestImage { name: name.to_owned(), path: PathBuf::from(path) });
+            let (name, path) = (name.to_owned(), PathBuf::from(path));
+            images.push(GuestImage { name, path, architecture: package.architecture });
         }
     }
-    images.sort_by(|a, b| a.name.cmp(&b.name));
     if images.is_empty() {
         return Err(TaskError::Output { command: line(&command), what: "no image was built".to_owned() });
     }
     Ok(images)
+}
+
+/// Rust's core library for a target is installed, or rustup installs it now; the error says why not.
+fn require_target(target: &str) -> Result<(), String> {
+    if has_target(target) {
+        return Ok(());
+    }
+    anstream::eprintln!("rustup target add {target}");
+    match Command::new("rustup").args(["target", "add", target]).stdin(Stdio::null()).output() {
+        Ok(output) if output.status.success() && has_target(target) => Ok(()),
+        Ok(output) => {
+            let said = String::from_utf8_lossy(&output.stderr);
+            let last =
+                said.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("rustup said nothing");
+            Err(format!("Rust's target {target} is not installed: {}", last.trim()))
+        }
+        Err(error) => {
+            Err(format!("Rust's target {target} is not installed, and there is no rustup: {error}"))
+        }
+    }
+}
+
+fn has_target(target: &str) -> bool {
+    let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
+    let output = Command::new(rustc).args(["--print", "target-libdir", "--target", target]).output();
+    output.is_ok_and(|output| {
+        output.status.success() && Path::new(String::from_utf8_lossy(&output.stdout).trim()).is_dir()
+    })
 }

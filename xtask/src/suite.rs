@@ -2,20 +2,35 @@
 
 use crate::error::TaskError;
 use crate::images::GuestImage;
+use crate::linux::Architecture;
 use crate::tally::Tally;
 use crate::vpmu_cli::Vpmu;
 use serde_json::Value;
-use std::path::Path;
 use std::process::Stdio;
 
-/// What there is to know about our images, beside their sources.
-const MANIFEST: &str = "guest-tests/images/vpmu-test.toml";
+/// What there is to know about the images of an instruction set, beside their sources.
+fn manifest(architecture: Architecture) -> &'static str {
+    match architecture {
+        Architecture::Amd64 => "guest-tests/images/vpmu-test.toml",
+        Architecture::Arm64 => "guest-tests/images-aarch64/vpmu-test.toml",
+    }
+}
 
-/// Runs `vpmu test` over the directory of the images; its report goes to stderr.
-pub(crate) fn run_images(vpmu: &Vpmu, images: &[GuestImage], flags: &[&str]) -> Result<Tally, TaskError> {
-    let directory = images.first().and_then(|image| image.path.parent()).unwrap_or(Path::new("."));
+/// Runs `vpmu test` over the directory of the images of an instruction set; its report goes to stderr. Without images,
+/// because they could not be built, there is nothing to run.
+pub(crate) fn run_images(
+    vpmu: &Vpmu,
+    images: &[GuestImage],
+    architecture: Architecture,
+    flags: &[&str],
+) -> Result<Tally, TaskError> {
+    let first = images.iter().find(|image| image.architecture == architecture);
+    let Some(directory) = first.and_then(|image| image.path.parent()) else { return Ok(Tally::default()) };
     let mut command = vpmu.command("test", directory);
-    command.args(["--manifest", MANIFEST, "--no-fail-fast"]).args(flags).stderr(Stdio::inherit());
+    command
+        .args(["--manifest", manifest(architecture), "--no-fail-fast"])
+        .args(flags)
+        .stderr(Stdio::inherit());
     let document = vpmu.json(&mut command)?;
     Ok(add_up(&document))
 }

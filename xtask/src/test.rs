@@ -5,7 +5,7 @@ use crate::docs::docs;
 use crate::error::TaskError;
 use crate::images::{self, GuestImage};
 use crate::lines;
-use crate::linux;
+use crate::linux::{self, Architecture};
 use crate::packaging;
 use crate::suite::run_images;
 use crate::tally::Tally;
@@ -78,8 +78,12 @@ impl Stage {
                 lines::check().map(checked)
             }
             Self::Lints => {
-                run(&mut cargo(["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]))
-                    .map(checked)
+                const DENY: [&str; 3] = ["--", "-D", "warnings"];
+                run(cargo(["clippy", "--workspace", "--all-targets"]).args(DENY))?;
+                for arguments in images::arguments_of_others() {
+                    run(cargo(["clippy"]).args(arguments).args(DENY))?;
+                }
+                Ok(Tally::default())
             }
             Self::Docs => {
                 docs(true)?;
@@ -98,27 +102,44 @@ impl Stage {
                 })
             }),
             Self::Linux => linux::boot_all(&linux::LinuxArgs::short()),
-            Self::Qemu => built.then(|_, images| under_qemu(images)),
+            Self::Qemu => built.with_images(under_qemu),
         }
     }
 }
 
-/// The vpmu command and the guest images, built when they are first needed.
+/// The vpmu command and the guest images, each built when it is first needed.
 #[derive(Default)]
-struct Built(OnceCell<(Vpmu, Vec<GuestImage>)>);
+struct Built {
+    vpmu: OnceCell<Vpmu>,
+    images: OnceCell<Vec<GuestImage>>,
+}
 
 impl Built {
     fn then(
         &self,
         stage: impl FnOnce(&Vpmu, &[GuestImage]) -> Result<Tally, TaskError>,
     ) -> Result<Tally, TaskError> {
-        if let Some((vpmu, images)) = self.0.get() {
-            return stage(vpmu, images);
+        let vpmu = match self.vpmu.get() {
+            Some(vpmu) => vpmu,
+            None => {
+                announce("the vpmu command");
+                let built = Vpmu::build()?;
+                self.vpmu.get_or_init(|| built)
+            }
+        };
+        self.with_images(|images| stage(vpmu, images))
+    }
+
+    fn with_images(
+        &self,
+        stage: impl FnOnce(&[GuestImage]) -> Result<Tally, TaskError>,
+    ) -> Result<Tally, TaskError> {
+        if let Some(images) = self.images.get() {
+            return stage(images);
         }
-        announce("the vpmu command and the guest images, as for the demo");
-        let built = (Vpmu::build()?, images::build()?);
-        let (vpmu, images) = self.0.get_or_init(|| built);
-        stage(vpmu, images)
+        announce("the guest images");
+        let built = images::build()?;
+        stage(self.images.get_or_init(|| built))
     }
 }
 
@@ -191,14 +212,14 @@ fn host_tests() -> Result<Tally, TaskError> {
 /// each kind of PMU.
 fn guest_tests(vpmu: &Vpmu, images: &[GuestImage]) -> Result<Tally, TaskError> {
     const CASES: &str = "engine(soft) or profile({skylake-sp,icelake-sp,sapphire-rapids,zen3,zen4})";
-    run_images(vpmu, images, &["--engine", "all", "--counts", "synthetic", "-E", CASES])
+    run_images(vpmu, images, Architecture::Amd64, &["--engine", "all", "--counts", "synthetic", "-E", CASES])
 }
 
 /// The images on profiles whose core is modelled, without the misbehaving ones: those do not depend on time.
 fn timing_tests(vpmu: &Vpmu, images: &[GuestImage]) -> Result<Tally, TaskError> {
     const CASES: &str = "profile({icelake-sp,sapphire-rapids}) and not group(hostile) \
                          or profile({zen2,zen4}) and image({amd,merge})";
-    run_images(vpmu, images, &["--engine", "soft", "--detail", "timing", "-E", CASES])
+    run_images(vpmu, images, Architecture::Amd64, &["--engine", "soft", "--detail", "timing", "-E", CASES])
 }
 
 /// Two runs on the soft engine write the same trace, byte for byte, on one thread and on two.
@@ -236,43 +257,83 @@ fn repeats(vpmu: &Vpmu, images: &[GuestImage]) -> Result<Tally, TaskError> {
     Ok(totals)
 }
 
-/// Boots the test images under QEMU's interpreter, which has no PMU: they have to run to their end.
+/// QEMU's machine for an instruction set, and whether its PMU lets the checks pass.
+struct Qemu {
+    program: &'static str,
+    architecture: Architecture,
+    machine: &'static [&'static str],
+    has_pmu: bool,
+}
+
+const QEMU: [Qemu; 2] = [
+    Qemu {
+        program: "qemu-system-x86_64",
+        architecture: Architecture::Amd64,
+        machine: &["-cpu", "max", "-device", "isa-debug-exit,iobase=0xf4,iosize=4"],
+        has_pmu: false,
+    },
+    Qemu {
+        program: "qemu-system-aarch64",
+        architecture: Architecture::Arm64,
+        // With a nanosecond for each instruction they are counted exactly.
+        machine: &["-machine", "virt,gic-version=3", "-cpu", "cortex-a57", "-icount", "shift=0"],
+        has_pmu: true,
+    },
+];
+
+/// Boots the test images under QEMU's interpreter. For x86-64 it has no PMU: they have to run to their end. For AArch64
+/// it has a PMUv3: what is not skipped has to pass.
 fn under_qemu(images: &[GuestImage]) -> Result<Tally, TaskError> {
     let mut totals = Tally::default();
-    let tests = images.iter().filter(|image| !image.is_hostile() && !image.is_workload());
-    if Command::new("qemu-system-x86_64").arg("--version").output().is_err() {
-        let count = tests.count();
-        anstream::println!("skipped {count} images: qemu-system-x86_64 is not installed");
-        totals.skipped += count;
-        return Ok(totals);
-    }
-    for image in tests {
-        let mut command = Command::new("timeout");
-        command
-            .args([QEMU_TIMEOUT, "qemu-system-x86_64", "-display", "none", "-serial", "stdio", "-no-reboot"])
-            .args(["-cpu", "max", "-device", "isa-debug-exit,iobase=0xf4,iosize=4", "-kernel"])
-            .arg(&image.path);
-        let output = capture(&mut command)?;
-        let tap = Tap::parse(&String::from_utf8_lossy(&output.stdout));
-        let ended = tap.planned == Some(tap.seen()) && tap.seen() > 0;
-        totals.add(ended);
-        if ended {
-            anstream::println!(
-                "ok {} ran to its end ({} passed, {} failed, {} skipped for want of a PMU)",
-                image.name,
-                tap.passed,
-                tap.failed,
-                tap.skipped
-            );
-        } else {
-            anstream::println!(
-                "FAILED {}: {} results of {:?} planned; {}",
-                image.name,
-                tap.seen(),
-                tap.planned,
-                line(&command)
-            );
+    for qemu in &QEMU {
+        let of_machine = |image: &&GuestImage| image.architecture == qemu.architecture;
+        let tests: Vec<&GuestImage> = images
+            .iter()
+            .filter(of_machine)
+            .filter(|image| !image.is_hostile() && !image.is_workload())
+            .collect();
+        if Command::new(qemu.program).arg("--version").output().is_err() {
+            anstream::println!("skipped {} images: {} is not installed", tests.len(), qemu.program);
+            totals.skipped += tests.len();
+            continue;
         }
+        for image in tests {
+            totals += image_under_qemu(qemu, image)?;
+        }
+    }
+    Ok(totals)
+}
+
+fn image_under_qemu(qemu: &Qemu, image: &GuestImage) -> Result<Tally, TaskError> {
+    let mut totals = Tally::default();
+    let mut command = Command::new("timeout");
+    command
+        .args([QEMU_TIMEOUT, qemu.program, "-display", "none", "-serial", "stdio", "-no-reboot"])
+        .args(qemu.machine)
+        .arg("-kernel")
+        .arg(&image.path);
+    let output = capture(&mut command)?;
+    let log = String::from_utf8_lossy(&output.stdout);
+    let tap = Tap::parse(&log);
+    let Tap { passed, failed, skipped, .. } = tap;
+    let ended = tap.planned == Some(tap.seen()) && tap.seen() > 0;
+    let good = ended && !(qemu.has_pmu && failed > 0);
+    totals.add(good);
+    if !ended {
+        let (seen, planned) = (tap.seen(), tap.planned);
+        anstream::println!(
+            "FAILED {}: {seen} results of {planned:?} planned; {}",
+            image.name,
+            line(&command)
+        );
+    } else if good {
+        anstream::println!(
+            "ok {} ran to its end ({passed} passed, {failed} failed, {skipped} skipped for want of a PMU that has it)",
+            image.name
+        );
+    } else {
+        log.lines().filter(|line| line.starts_with("not ok")).for_each(|line| anstream::println!("{line}"));
+        anstream::println!("FAILED {}: {failed} checks; {}", image.name, line(&command));
     }
     Ok(totals)
 }

@@ -22,7 +22,7 @@ impl Architecture {
     }
 
     /// Debian's name.
-    pub(super) fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Amd64 => "amd64",
             Self::Arm64 => "arm64",
