@@ -28,3 +28,5 @@ pub mod snapshot;
 
 #[cfg(test)]
 mod test_code;
+#[cfg(test)]
+mod test_guest;

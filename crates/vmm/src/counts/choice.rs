@@ -1,8 +1,8 @@
 //! Which source when.
 
-use super::Source;
 use super::host::{HostSource, VcpuThread};
 use super::model::{ModelSource, Retired};
+use super::source::Source;
 use super::synthetic::{Rates, RatesError, SyntheticSource};
 use host_perf::{HostPerfError, HostPmu};
 use std::path::PathBuf;

@@ -5,8 +5,8 @@
 //! instruction retires and the others wait for the back end. An event that cannot be told from that is unknown. Of a
 //! formula of top-down analysis all events of level 1 are known, so that what tools make of them adds up.
 
-use super::Source;
-use super::watch::{Watch, counted, every_cycle};
+use super::source::Source;
+use super::watch::{FLOPS_PER_INSTRUCTION, Rate, Watch, counted, every_cycle};
 use platform::convert::scale;
 use retire::BranchKind;
 use soft_cpu::{Arithmetic, Flop, ModeTotals, Totals};
@@ -19,9 +19,6 @@ use vpmu::{Active, CountsSource, Profile, Provenance, TopdownSlots};
 
 /// Most memory accesses of one instruction, or of one iteration of REP, that a deadline reckons with.
 const ACCESSES_PER_CYCLE: u64 = 32;
-
-/// Most floating-point operations of one instruction: those of DPPS, rounded up.
-const FLOPS_PER_INSTRUCTION: u64 = 8;
 
 /// Bits of the unit mask of AMD's FP_RET_SSE_AVX_OPS; the others are reserved, or of instructions that the interpreter
 /// does not have.
@@ -96,13 +93,6 @@ enum Branches {
     AllAndEvents,
     TakenAndEvents,
     FarAndEvents,
-}
-
-/// How fast a quantity can grow at most.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Rate {
-    Instruction(u64),
-    Cycle(u64),
 }
 
 /// The source of the soft engine.
@@ -390,6 +380,7 @@ impl Source for ModelSource {
             .filter_map(|watch| match self.rate(watch.quantity) {
                 Rate::Instruction(most) => Some(self.until(watch, most)),
                 Rate::Cycle(_) => None,
+                Rate::Unbounded => Some(1),
             })
             .min()
     }
@@ -398,7 +389,7 @@ impl Source for ModelSource {
         self.watches
             .iter()
             .filter_map(|watch| match self.rate(watch.quantity) {
-                Rate::Instruction(_) => None,
+                Rate::Instruction(_) | Rate::Unbounded => None,
                 Rate::Cycle(most) => Some(self.until(watch, most)),
             })
             .min()

@@ -1,8 +1,23 @@
-//! Overflows that a source must not run past, and what CMASK and INV make of steady events: the same for every source.
+//! Overflows that a source must not run past, how fast they can come, and what CMASK and INV make of steady events:
+//! the same for every source.
 
 use vpmu::event::EventCode;
 use vpmu::source::PrivilegeFilter;
 use vpmu::{Active, CounterId};
+
+/// Most floating-point operations of one instruction: those of DPPS, rounded up.
+pub(super) const FLOPS_PER_INSTRUCTION: u64 = 8;
+
+/// How fast a quantity can grow at most.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Rate {
+    /// By so much in a core cycle.
+    Cycle(u64),
+    /// By so much in an instruction.
+    Instruction(u64),
+    /// There is no bound.
+    Unbounded,
+}
 
 /// A counter whose overflow requests a PMI, with what it counts in a source's own terms.
 #[derive(Debug, Clone, Copy)]

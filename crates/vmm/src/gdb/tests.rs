@@ -1,29 +1,16 @@
 //! The protocol as GDB speaks it, over a connection to a guest of a few instructions.
 
 use super::*;
-use crate::counts::Source;
-use crate::counts::model::ModelSource;
-use crate::counts::timing::{SharedCore, TimingSource};
-use crate::engine::soft::x86::SoftEngine;
 use crate::engine::{Debugging as _, Detail, Engine, RunLimits};
-use crate::machine::pmu::PmuDevice;
-use crate::machine::pmu::trace::Tracer;
-use crate::machine::x86::Pc;
-use crate::machine::{Machine, Outcome};
+use crate::machine::Outcome;
 use crate::test_code::wrmsr;
-use platform::devices::{Capture, FwCfg};
-use platform::loader::x86::BootState;
-use platform::memory::{GuestMemory, MemoryConfig};
-use platform::x86::apic::{ApicConfig, LocalApic};
-use platform::x86::devices::Devices;
-use platform::x86::memory::LAYOUT;
+use crate::test_guest::{CODE, Guest};
+use platform::x86::apic::ApicConfig;
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::thread::JoinHandle;
 use std::time::Duration;
-use vpmu::profile::ICELAKE_SP;
 
-const CODE: u32 = 0x1000;
 const DATA: u32 = 0x2000;
 
 /// What a run left behind.
@@ -55,22 +42,8 @@ const LOOP: u32 = CODE + 2 * 17 + 5;
 const DEC: u32 = LOOP + 6;
 
 fn run(code: &[u8], detail: Detail, gdb: Option<GdbServer>, stop: &StopRequest) -> Ran {
-    let memory = GuestMemory::new(MemoryConfig { size_mib: 4 }, &LAYOUT).expect("4 MiB of guest memory");
-    memory.write(u64::from(CODE), code).expect("the code fits");
-    let mut engine = SoftEngine::new(&memory, &ICELAKE_SP);
-    let mut source: Box<dyn Source> = Box::new(ModelSource::new(&ICELAKE_SP, engine.retired()));
-    if detail == Detail::Timing {
-        let core = SharedCore::new(&ICELAKE_SP).expect("a model");
-        source = Box::new(TimingSource::new(&ICELAKE_SP, core.clone()));
-        engine = engine.with_model(core);
-    }
-    let trace = Capture::new(1 << 16);
-    let devices = Devices::new(Box::new(io::sink()), Box::new(io::sink()), FwCfg::new(1, 4 << 20));
-    let apic = LocalApic::new(ApicConfig::default()).expect("a valid APIC");
-    let pmu = PmuDevice::new(ICELAKE_SP, source, Some(Tracer::new(Box::new(trace.clone()))));
-    let mut machine = Machine::new(memory, Pc::new(devices, apic, engine.tsc_hz()), pmu);
+    let Guest { mut engine, mut machine, trace } = Guest::with(code, detail, ApicConfig::default());
     machine.set_stop_request(stop.clone());
-    engine.boot(&BootState::flat(CODE)).expect("a valid state");
     if let Some(gdb) = gdb {
         engine.attach(gdb.into_debugger(stop.clone()));
     }

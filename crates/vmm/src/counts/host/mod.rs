@@ -21,7 +21,7 @@ mod mapping;
 mod progress;
 mod slots;
 
-use super::Source;
+use super::source::Source;
 use event::{CountedEvent, spec};
 use host_perf::{HostPerfError, HostPmu, Level};
 use mapping::{Backing, Mapping};

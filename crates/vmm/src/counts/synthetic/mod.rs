@@ -21,8 +21,8 @@ mod rates;
 pub use rate::{Decimal, NumberProblem};
 pub use rates::{BUILT_IN, Rates, RatesError};
 
+use super::source::{Slice, Source};
 use super::watch::{Watch, counted};
-use super::{Slice, Source};
 use model::{Model, Quantity};
 use std::borrow::Cow;
 use vpmu::source::{EventRequest, PrivilegeFilter};

@@ -6,7 +6,7 @@
 use super::derived::{Derived, derived};
 use super::rate::{Decimal, Rate, part};
 use super::rates::{Fractions, Rates};
-use crate::counts::Slice;
+use crate::counts::source::Slice;
 use std::borrow::Cow;
 use std::sync::Arc;
 use vpmu::event::{Event, EventUnion};

@@ -1,8 +1,8 @@
 //! The model of a vCPU's core, and when one of its counters can overflow.
 
-use super::quantity::{Clocks, Quantity, Rate};
+use super::quantity::{Clocks, Quantity};
 use super::{TimingError, core_of};
-use crate::counts::watch::Watch;
+use crate::counts::watch::{Rate, Watch};
 use core_model::{CoreTotals, Model};
 use retire::{Block, BlockId, CoreEvent, Instruction, Observer};
 use soft_cpu::describe;

@@ -8,11 +8,11 @@ mod event;
 mod quantity;
 
 pub use self::core::{SharedCore, TimingCore};
-use super::Source;
-use super::watch::{counted, every_cycle};
+use super::source::Source;
+use super::watch::{Rate, counted, every_cycle};
 use core_model::CORES;
 use event::Total;
-use quantity::{Quantity, Rate};
+use quantity::Quantity;
 use std::collections::HashMap;
 use vpmu::event::{Event, EventCode};
 use vpmu::source::{EventRequest, PrivilegeFilter};

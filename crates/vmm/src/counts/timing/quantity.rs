@@ -1,13 +1,11 @@
 //! What follows from the totals of the model.
 
 use super::event::{ByCycle, Total};
+use crate::counts::watch::{FLOPS_PER_INSTRUCTION, Rate};
 use core_model::{CoreTotals, PORTS, PerCycle};
 use platform::convert::scale;
 use vpmu::event::EventCode;
 use vpmu::metrics::ALL_FIELDS;
-
-/// Most floating-point operations of one instruction: those of DPPS, rounded up.
-const FLOPS_PER_INSTRUCTION: u64 = 8;
 
 /// Something that can be totalled from what the model knows.
 #[derive(Debug, Clone)]
@@ -31,14 +29,6 @@ pub(super) enum Quantity {
     /// Events that add up.
     Sum(Vec<Quantity>),
     Never,
-}
-
-/// How fast a quantity can grow.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Rate {
-    Cycle(u64),
-    Instruction(u64),
-    Unbounded,
 }
 
 /// Rates of clocks, in Hz. The core runs at the TSC's.

@@ -8,32 +8,6 @@ use vpmu::{Provenance, ReadOutcome, WriteOutcome};
 
 const SECOND: Slice = Slice { os: 0, usr: 1_000_000_000 };
 
-const FLOPS: &str = r#"
-[core]
-frequency_mhz = 1000
-[rates]
-"fp_ret_sse_avx_ops.add_sub_flops" = 12
-"fp_ret_sse_avx_ops.mult_flops" = 8
-[topdown.user]
-retiring = 1
-bad-spec = 0
-fe-bound = 0
-be-bound = 0
-heavy-ops = 0
-br-mispredict = 0
-fetch-lat = 0
-mem-bound = 0
-[topdown.kernel]
-retiring = 1
-bad-spec = 0
-fe-bound = 0
-be-bound = 0
-heavy-ops = 0
-br-mispredict = 0
-fetch-lat = 0
-mem-bound = 0
-"#;
-
 fn user_total(source: &mut SyntheticSource, request: EventRequest) -> u64 {
     source.total(&request, USR)
 }
@@ -93,7 +67,11 @@ fn unit_masks_of_several_events_add_their_rates() {
 
 #[test]
 fn a_counter_adds_no_more_in_a_cycle_than_its_limit() {
-    let mut source = SyntheticSource::new(&ZEN4, &Rates::parse("test", FLOPS).unwrap(), TSC_HZ);
+    const FLOPS: &str = "[rates]
+\"fp_ret_sse_avx_ops.add_sub_flops\" = 12
+\"fp_ret_sse_avx_ops.mult_flops\" = 8";
+    let text = UNEVEN.replace("2893.200003", "1000").replace("[rates]", FLOPS);
+    let mut source = SyntheticSource::new(&ZEN4, &Rates::parse("test", &text).unwrap(), TSC_HZ);
     source.advance(SECOND);
     let flops = |umask| programmed(&ZEN4, EventCode::new(0x03, umask));
     let mut count = |request, limit| user_total(&mut source, EventRequest { limit: Some(limit), ..request });

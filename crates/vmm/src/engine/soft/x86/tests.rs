@@ -2,18 +2,10 @@
 //! run on this engine in `cargo xtask test`.
 
 use super::*;
-use crate::counts::Source;
-use crate::counts::model::ModelSource;
-use crate::counts::timing::TimingSource;
-use crate::machine::pmu::PmuDevice;
-use crate::machine::pmu::trace::Tracer;
 use crate::test_code::wrmsr;
-use platform::devices::{Capture, FwCfg};
-use platform::memory::MemoryConfig;
-use platform::x86::apic::{ApicConfig, LocalApic};
-use platform::x86::devices::Devices;
-use platform::x86::memory::LAYOUT;
-use std::io;
+use crate::test_guest::{CODE, Guest};
+use platform::devices::Capture;
+use platform::x86::apic::ApicConfig;
 use std::time::Duration;
 use vpmu::profile::ICELAKE_SP;
 use vpmu::register::intel::PerfGlobalStatus;
@@ -21,15 +13,8 @@ use vpmu::register::intel::PerfGlobalStatus;
 mod exceptions;
 mod repetitions;
 
-const CODE: u32 = 0x1000;
 /// OUT 0xF4, AL: ends the run with status (AL << 1) | 1.
 const EXIT: [u8; 2] = [0xE6, 0xF4];
-
-struct Guest {
-    engine: SoftEngine,
-    machine: Machine<Pc>,
-    trace: Capture,
-}
 
 impl Guest {
     fn new(code: &[u8]) -> Self {
@@ -38,26 +23,6 @@ impl Guest {
 
     fn with_detail(code: &[u8], detail: Detail) -> Self {
         Self::with(code, detail, ApicConfig::default())
-    }
-
-    fn with(code: &[u8], detail: Detail, apic: ApicConfig) -> Self {
-        let memory = GuestMemory::new(MemoryConfig { size_mib: 4 }, &LAYOUT).expect("4 MiB of guest memory");
-        memory.write(u64::from(CODE), code).expect("the code fits");
-        let mut engine = SoftEngine::new(&memory, &ICELAKE_SP);
-        let mut source: Box<dyn Source> = Box::new(ModelSource::new(&ICELAKE_SP, engine.retired()));
-        if detail == Detail::Timing {
-            let core = SharedCore::new(&ICELAKE_SP).expect("a model");
-            source = Box::new(TimingSource::new(&ICELAKE_SP, core.clone()));
-            engine = engine.with_model(core);
-        }
-        let trace = Capture::new(1 << 20);
-        let tracer = Tracer::new(Box::new(trace.clone()));
-        let devices = Devices::new(Box::new(io::sink()), Box::new(io::sink()), FwCfg::new(1, 4 << 20));
-        let apic = LocalApic::new(apic).expect("a valid APIC");
-        let pmu = PmuDevice::new(ICELAKE_SP, source, Some(tracer));
-        let machine = Machine::new(memory, Pc::new(devices, apic, engine.tsc_hz()), pmu);
-        engine.boot(&BootState::flat(CODE)).expect("a valid state");
-        Self { engine, machine, trace }
     }
 
     fn run(&mut self) -> Outcome {
