@@ -1,7 +1,7 @@
 //! How fast the model is: nanoseconds for each retired instruction, of two synthetic streams.
 //!
 //! ```text
-//! cargo run --release -p core-model --example speed
+//! cargo run --release -p core-model --example model_speed
 //! ```
 #![allow(clippy::unwrap_used, clippy::panic, reason = "an example stops at the first error")]
 

@@ -82,9 +82,9 @@ pub(super) fn decode(args: &DecodeArgs, json: bool) -> Result<u8, CliError> {
         (None, index) => {
             if let Some(layout) = index.and_then(|index| layout(&profile, index)) {
                 if json {
-                    print_json(&layout)?
+                    print_json(&layout)?;
                 } else {
-                    print(&render_layout(&layout))?
+                    print(&render_layout(&layout))?;
                 }
                 return Ok(exit::PASS);
             }

@@ -127,7 +127,7 @@ fn assigned(args: &TestArgs) -> Result<Assigned, CliError> {
 fn kvm_missing(args: &TestArgs, shown: &[Arc<Shown>]) -> KvmMissing {
     let choice = &args.counts;
     let missing =
-        |shown: &Arc<Shown>| Some((shown.profile.name, doctor::kvm_missing(&shown.profile, &choice)?));
+        |shown: &Arc<Shown>| Some((shown.profile.name, doctor::kvm_missing(&shown.profile, choice)?));
     shown.iter().filter_map(missing).collect()
 }
 

@@ -201,20 +201,24 @@ fn run_status(case: &Case, verdict: &Verdict) -> TestCaseStatus {
     }
 }
 
-/// The JSON document.
+/// The JSON document, of a run or of all shards of one.
 #[derive(Debug, Serialize)]
-pub(super) struct Document<'a> {
-    command: &'static str,
-    exit_code: u8,
+pub(super) struct Document<T> {
+    pub(super) command: &'static str,
+    pub(super) exit_code: u8,
     #[serde(flatten)]
-    tests_run: Counts,
+    pub(super) tests_run: Counts,
     /// After a failure without `--no-fail-fast`, or after a signal.
-    not_run: usize,
-    seconds: f64,
+    pub(super) not_run: usize,
+    /// Of shards, of the one that took longest.
+    pub(super) seconds: f64,
     /// With `--shard`.
-    shard: Option<PartOf>,
-    areas: Vec<Area>,
-    tests: Vec<Test<'a>>,
+    pub(super) shard: Option<PartOf>,
+    /// Of all shards: those without a report.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) missing_shards: Option<Vec<u64>>,
+    pub(super) areas: Vec<Area>,
+    pub(super) tests: Vec<T>,
 }
 
 /// A test in a JSON document.
@@ -244,7 +248,7 @@ struct Outcome<'a> {
     checks: &'a [Check],
 }
 
-impl<'a> Document<'a> {
+impl<'a> Document<Test<'a>> {
     pub(super) fn new(
         cases: &'a [Case],
         results: &'a [Verdict],
@@ -261,6 +265,7 @@ impl<'a> Document<'a> {
             not_run: cases.len() - results.len(),
             seconds,
             shard,
+            missing_shards: None,
             areas: areas(cases.iter().zip(results)),
             tests: cases.iter().zip(results).map(|(case, verdict)| Test::new(case, Some(verdict))).collect(),
         }

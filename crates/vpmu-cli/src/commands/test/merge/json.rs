@@ -2,17 +2,17 @@
 
 use super::{MergeError, Part, Test, Whole};
 use crate::commands::test::check::Status;
-use crate::commands::test::report::PartOf;
-use crate::commands::test::show::{Area, Areas, Counts};
+use crate::commands::test::report::{Document, PartOf};
+use crate::commands::test::show::Areas;
 use crate::error::CliError;
 use crate::output::{SCHEMA_VERSION, to_json};
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use serde_json::Value;
 use std::path::PathBuf;
 
-/// What is read of a document.
+/// What is read of the document of a shard.
 #[derive(Debug, Deserialize)]
-struct Document {
+struct ShardDocument {
     schema_version: u32,
     shard: Option<PartOf>,
     seconds: f64,
@@ -60,31 +60,15 @@ impl Test for TestValue {
 }
 
 pub(super) fn parts(texts: Vec<(PathBuf, String)>) -> Result<Vec<Part<TestValue>>, MergeError> {
-    let part = |(path, text): (PathBuf, String)| match serde_json::from_str::<Document>(&text) {
-        Ok(Document { schema_version, .. }) if schema_version != SCHEMA_VERSION => {
+    let part = |(path, text): (PathBuf, String)| match serde_json::from_str::<ShardDocument>(&text) {
+        Ok(ShardDocument { schema_version, .. }) if schema_version != SCHEMA_VERSION => {
             Err(MergeError::SchemaVersion { path, found: schema_version, known: SCHEMA_VERSION })
         }
-        Ok(Document { shard: Some(of), seconds, tests, .. }) => Ok(Part { path, of, seconds, tests }),
+        Ok(ShardDocument { shard: Some(of), seconds, tests, .. }) => Ok(Part { path, of, seconds, tests }),
         Ok(_) => Err(MergeError::NoShard(path)),
         Err(source) => Err(MergeError::Json { path, source }),
     };
     texts.into_iter().map(part).collect()
-}
-
-/// A document as a run that was not divided prints it, and `missing_shards`.
-#[derive(Debug, Serialize)]
-struct Merged {
-    command: &'static str,
-    exit_code: u8,
-    #[serde(flatten)]
-    tests_run: Counts,
-    not_run: usize,
-    /// Of the shard that took longest.
-    seconds: f64,
-    shard: Option<PartOf>,
-    missing_shards: Vec<u64>,
-    areas: Vec<Area>,
-    tests: Vec<Value>,
 }
 
 pub(super) fn write(whole: Whole<TestValue>) -> Result<String, CliError> {
@@ -95,14 +79,14 @@ pub(super) fn write(whole: Whole<TestValue>) -> Result<String, CliError> {
         areas.add(area, test, checks.iter().map(|check| (check.name.as_str(), check.status)));
     }
     let areas = areas.finish();
-    to_json(&Merged {
+    to_json(&Document {
         command: "test",
         exit_code: whole.exit_code(),
         tests_run: whole.counts,
         not_run: whole.not_run,
         seconds: whole.seconds,
         shard: None,
-        missing_shards: whole.missing,
+        missing_shards: Some(whole.missing),
         areas,
         tests: whole.tests.into_iter().map(|test| test.value).collect(),
     })
