@@ -201,11 +201,13 @@ impl<B: Bus> Cpu<B> {
                 continue;
             }
             let pace = core.pace();
+            let single_step = core.single_steps();
             let outcome = self.run_blocks(bus, &mut left, pace);
             self.drop_stale_code();
             let core = &mut self.core;
             match outcome {
-                Left::Through | Left::Stopped => core.finish_step(),
+                Left::Through | Left::Stopped if single_step => core.finish_step(),
+                Left::Through | Left::Stopped => {}
                 Left::Faulted => {
                     core.pc = core.instruction_address();
                     // It will access its data again.

@@ -110,6 +110,18 @@ impl LevelTotals {
         self.all_branches() - self.not_taken()
     }
 
+    /// Retired conditional branches, taken or not.
+    #[must_use]
+    pub fn conditional_branches(&self) -> u64 {
+        self.taken(BranchKind::Conditional) + self.not_taken()
+    }
+
+    /// Retired calls.
+    #[must_use]
+    pub fn calls(&self) -> u64 {
+        self.taken(BranchKind::DirectCall) + self.taken(BranchKind::IndirectCall)
+    }
+
     /// True if every single count is below `limit`.
     fn all_below(&self, limit: u64) -> bool {
         let Self { instructions, loads, stores, vector, unaligned, exceptions, .. } = self;

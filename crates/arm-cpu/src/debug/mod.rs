@@ -63,7 +63,7 @@ impl Core {
 
     /// How far to go before looking again.
     pub(crate) fn pace(&self) -> Pace {
-        if self.pstate & PSTATE_SS != 0 && self.steps() || self.debugger.steps() {
+        if self.single_steps() || self.debugger.steps() {
             return Pace::Instruction;
         }
         if !self.breakpoints && !self.debugger.breaks() {
@@ -75,12 +75,15 @@ impl Core {
         if near { Pace::Instruction } else { Pace::Block }
     }
 
-    /// After instructions: a single step is done.
+    /// The next instruction is executed as a software step.
+    pub(crate) fn single_steps(&self) -> bool {
+        self.pstate & PSTATE_SS != 0 && self.steps()
+    }
+
+    /// After that instruction.
     pub(crate) fn finish_step(&mut self) {
-        if self.pstate & PSTATE_SS != 0 && self.steps() {
-            self.pstate &= !PSTATE_SS;
-            self.stepped = true;
-        }
+        self.pstate &= !PSTATE_SS;
+        self.stepped = true;
     }
 
     /// After a change of MDSCR_EL1, of the OS lock, or of breakpoints and watchpoints.
