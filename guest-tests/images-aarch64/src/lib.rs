@@ -6,6 +6,7 @@
 #![cfg(target_arch = "aarch64")]
 
 pub mod counting;
+pub mod driver;
 pub mod falkor;
 pub mod overflow;
 pub mod pmu;
