@@ -362,14 +362,20 @@ impl Profile {
         }
     }
 
-    /// perf's notation of an event.
+    /// perf's notation of a code.
+    #[must_use]
+    pub fn perf_code(&self, code: EventCode) -> String {
+        match (&self.pmu, MatrixEvent::from_code(code)) {
+            (PmuKind::Intel(_) | PmuKind::Amd(_), _) => code.to_string(),
+            (PmuKind::Arm(_), Some(event)) => format!("{FALKOR_PMU}/config={event}/"),
+            (PmuKind::Arm(_), None) => format!("{FALKOR_PMU}/event={:#x}/", code.select),
+        }
+    }
+
+    /// perf's notation of an event, with the extra register that it may need.
     #[must_use]
     pub fn perf_event(&self, encoding: &Encoding) -> String {
-        match (&self.pmu, MatrixEvent::from_code(encoding.code)) {
-            (PmuKind::Intel(_) | PmuKind::Amd(_), _) => encoding.to_string(),
-            (PmuKind::Arm(_), Some(event)) => format!("{FALKOR_PMU}/config={event}/"),
-            (PmuKind::Arm(_), None) => format!("{FALKOR_PMU}/event={:#x}/", encoding.code.select),
-        }
+        if encoding.extra.is_some() { encoding.to_string() } else { self.perf_code(encoding.code) }
     }
 
     /// Who made the CPU.
@@ -459,9 +465,13 @@ impl Profile {
         crate::bits::low_bits(u32::from(self.gp_counters))
     }
 
-    /// CPU family and model as the SDM computes them from the signature.
+    /// CPU family and model as the SDM computes them from the signature; of an Arm CPU the implementer and the part
+    /// number of MIDR_EL1.
     #[must_use]
     pub fn family_model(&self) -> (u32, u32) {
+        if self.architecture() == Architecture::Aarch64 {
+            return (self.signature >> 24, self.signature >> 4 & 0xFFF);
+        }
         let family = (self.signature >> 8) & 0xF;
         let model = (self.signature >> 4) & 0xF | (self.signature >> 12) & 0xF0;
         let extended = if family == 0xF { (self.signature >> 20) & 0xFF } else { 0 };

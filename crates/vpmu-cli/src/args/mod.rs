@@ -139,7 +139,7 @@ pub(crate) enum Command {
     /// Run many images on many CPUs as tests
     #[command(after_help = test::HELP)]
     Test(TestArgs),
-    /// List profiles, events, counters, or the tests of an image
+    /// List profiles, events, counters, registers, or the tests of an image
     #[command(after_help = LIST_HELP)]
     List {
         #[command(subcommand)]
@@ -378,6 +378,11 @@ pub(crate) enum ListCommand {
         #[command(flatten)]
         profile: ProfileArgs,
     },
+    /// The registers of a profile's PMU
+    Registers {
+        #[command(flatten)]
+        profile: ProfileArgs,
+    },
     /// The tests of an image, without booting it
     Tests {
         /// The image
@@ -388,7 +393,7 @@ pub(crate) enum ListCommand {
 #[derive(Debug, Args)]
 pub(crate) struct DecodeArgs {
     /// MSR index (0x38d, 909) or name, with or without IA32_; an event's name or
-    /// raw code (rNNNN, as perf takes it); or `rdpmc`
+    /// raw code (rNNNN, as perf takes it; of Falkor also 0xPRCCG); or `rdpmc`
     #[arg(value_name = "REGISTER|EVENT")]
     pub(crate) register: String,
     /// The value (hexadecimal with 0x, or decimal); for `rdpmc`: ECX. Without

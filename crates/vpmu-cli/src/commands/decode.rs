@@ -15,8 +15,8 @@ use crate::output::{BAD, DIM, GOOD, HEADING, paint, print, print_json};
 use crate::similar::most_similar;
 use serde::Serialize;
 use std::fmt::Write as _;
-use vpmu::decode::{Decoded, DecodedField};
-use vpmu::profile::Vendor;
+use vpmu::decode::{Decoded, DecodedField, address};
+use vpmu::profile::{Architecture, Vendor};
 use vpmu::register::{Access, OnWrite, RegisterId, index_by_name, intel, numbered, registers};
 use vpmu::source::ScriptedSource;
 use vpmu::{Level, Profile, Vpmu, WriteOutcome};
@@ -37,6 +37,8 @@ struct Explained {
     write_fault: Option<String>,
     /// Bits of the value that a WRMSR accepts but does not store.
     not_stored: u64,
+    #[serde(skip)]
+    words: Words,
 }
 
 /// The fields that a register has.
@@ -51,6 +53,8 @@ struct Layout {
     /// Bits of no field.
     reserved: u64,
     fields: Vec<LayoutField>,
+    #[serde(skip)]
+    words: Words,
 }
 
 /// A field of a register.
@@ -65,7 +69,7 @@ struct LayoutField {
 pub(super) fn decode(args: &DecodeArgs, json: bool) -> Result<u8, CliError> {
     let profile = profile(&args.profile.profile)?;
     let number = |text: &String, bits| CliError::Number { text: text.clone(), bits };
-    if args.register.eq_ignore_ascii_case("rdpmc") {
+    if profile.architecture() == Architecture::X86_64 && args.register.eq_ignore_ascii_case("rdpmc") {
         let text = args.value.as_ref().ok_or(CliError::NoIndex)?;
         let ecx = number::parse(text).and_then(|value| u32::try_from(value).ok());
         rdpmc::explain(&profile, ecx.ok_or_else(|| number(text, 32))?, json)?;
@@ -99,7 +103,7 @@ pub(super) fn decode(args: &DecodeArgs, json: bool) -> Result<u8, CliError> {
 /// The MSR that a name or number means; `None` for anything else.
 fn msr(profile: &Profile, text: &str) -> Option<u32> {
     let index = number::parse(text).and_then(|index| u32::try_from(index).ok());
-    if lvtpc::is_meant(text, index) {
+    if profile.architecture() == Architecture::X86_64 && lvtpc::is_meant(text, index) {
         return Some(lvtpc::MSR);
     }
     index.or_else(|| index_by_name(text)).or_else(|| by_short_name(profile, text))
@@ -132,7 +136,8 @@ fn unknown(profile: &Profile, text: &str) -> CliError {
     }
 }
 
-fn access(access: Access) -> &'static str {
+/// What software may do with a register.
+pub(super) fn access(access: Access) -> &'static str {
     match access {
         Access::ReadWrite => "read and write",
         Access::ReadOnly => "read only",
@@ -176,6 +181,7 @@ fn layout(profile: &Profile, index: u32) -> Option<Layout> {
         access: access(register.access),
         reserved: register.reserved(profile),
         fields,
+        words: Words::of(profile),
     })
 }
 
@@ -203,7 +209,8 @@ fn explain(profile: &Profile, register: &str, value: u64) -> Result<Explained, C
         0
     };
     let access = access(register.access);
-    Ok(Explained { profile: profile.name, index, value, decoded, access, write_fault, not_stored })
+    let words = Words::of(profile);
+    Ok(Explained { profile: profile.name, index, value, decoded, access, write_fault, not_stored, words })
 }
 
 /// Names of all registers, with all instances that have an address.
@@ -220,10 +227,11 @@ fn names() -> Vec<String> {
 }
 
 fn render_layout(layout: &Layout) -> String {
-    let Layout { profile, index, register, summary, exists, access, reserved, fields } = layout;
-    let mut text = format!("{} ({index:#x}) on {profile}\n{summary}\n\n", paint(HEADING, register));
+    let Layout { profile, index, register, summary, exists, access, reserved, fields, words } = layout;
+    let address = address(words.architecture, *index);
+    let mut text = format!("{} ({address}) on {profile}\n{summary}\n\n", paint(HEADING, register));
     if !exists {
-        let _ = writeln!(text, "{}", absent(profile));
+        let _ = writeln!(text, "{}", absent(profile, words));
         return text;
     }
     if !fields.is_empty() {
@@ -238,8 +246,29 @@ fn render_layout(layout: &Layout) -> String {
     text
 }
 
-fn absent(profile: &str) -> String {
-    format!("{profile} {}", paint(BAD, "does not have this register: every access raises #GP(0)"))
+fn absent(profile: &str, words: &Words) -> String {
+    let lacks = format_args!("does not have this register: every access {}", words.fault);
+    format!("{profile} {}", paint(BAD, lacks))
+}
+
+/// How the architecture calls things.
+#[derive(Debug, Clone, Copy)]
+struct Words {
+    architecture: Architecture,
+    /// The instruction that writes a register.
+    write: &'static str,
+    /// What a refused access does.
+    fault: &'static str,
+}
+
+impl Words {
+    fn of(profile: &Profile) -> Self {
+        let architecture = profile.architecture();
+        match architecture {
+            Architecture::X86_64 => Self { architecture, write: "WRMSR", fault: "raises #GP(0)" },
+            Architecture::Aarch64 => Self { architecture, write: "MSR", fault: "is UNDEFINED" },
+        }
+    }
 }
 
 /// `7:0`, or `22` for a single bit.
@@ -248,9 +277,10 @@ fn range((high, low): (u32, u32)) -> String {
 }
 
 fn render(explained: &Explained) -> String {
-    let Explained { profile, index, value, decoded, access, write_fault, not_stored } = explained;
+    let Explained { profile, index, value, decoded, access, write_fault, not_stored, words } = explained;
+    let address = address(words.architecture, *index);
     let name = paint(HEADING, &decoded.register);
-    let mut text = format!("{name} ({index:#x}) = {value:#x} on {profile}\n{}\n", decoded.summary);
+    let mut text = format!("{name} ({address}) = {value:#x} on {profile}\n{}\n", decoded.summary);
     let is_metrics = decoded.register == "IA32_PERF_METRICS";
     if decoded.fields.is_empty() {
         text += "\nno field is set\n";
@@ -259,7 +289,7 @@ fn render(explained: &Explained) -> String {
     }
     text.push('\n');
     if !decoded.exists {
-        let _ = writeln!(text, "{}", absent(profile));
+        let _ = writeln!(text, "{}", absent(profile, words));
         return text;
     }
     let _ = writeln!(text, "access    {access}");
@@ -267,8 +297,11 @@ fn render(explained: &Explained) -> String {
         let _ = writeln!(text, "reserved  {:#x} ({})", decoded.reserved, bits(decoded.reserved));
     }
     let _ = match write_fault {
-        Some(reason) => writeln!(text, "WRMSR     {}", paint(BAD, format_args!("raises #GP(0): {reason}"))),
-        None => writeln!(text, "WRMSR     {}", paint(GOOD, "accepted")),
+        Some(reason) => {
+            let faults = format_args!("{}: {reason}", words.fault);
+            writeln!(text, "{:<10}{}", words.write, paint(BAD, faults))
+        }
+        None => writeln!(text, "{:<10}{}", words.write, paint(GOOD, "accepted")),
     };
     if *not_stored != 0 {
         let _ = writeln!(text, "dropped   {not_stored:#x} ({}): accepted, not stored", bits(*not_stored));
@@ -306,7 +339,7 @@ fn bits(mask: u64) -> String {
 mod tests {
     use super::*;
     use crate::output;
-    use vpmu::profile::{ICELAKE_SP, SAPPHIRE_RAPIDS, ZEN2, ZEN4};
+    use vpmu::profile::{FALKOR, ICELAKE_SP, SAPPHIRE_RAPIDS, ZEN2, ZEN4};
 
     fn shown(profile: &Profile, register: &str, value: u64) -> String {
         let explained = explain(profile, register, value).expect("a known register");
@@ -354,6 +387,24 @@ mod tests {
         assert!(debugctl(&ICELAKE_SP).contains("IA32_DEBUGCTL"), "{}", debugctl(&ICELAKE_SP));
         let absent = shown(&ZEN4, "IA32_PERF_GLOBAL_CTRL", 1);
         assert!(absent.contains("does not have this register"), "{absent}");
+    }
+
+    #[test]
+    fn registers_of_an_arm_cpu_are_in_its_words() {
+        let selector = shown(&FALKOR, "pmevtyper3_el0", 0x8000_00E9);
+        assert!(selector.starts_with("PMEVTYPER3_EL0 (S3_3_C14_C12_3) = 0x800000e9 on falkor"), "{selector}");
+        assert!(selector.contains("Matrix: the code of group 1 in PMRESR2_EL0"), "{selector}");
+        let region = shown(&FALKOR, "PMRESR2", 0xD100_0000_0000_4100);
+        assert!(region.contains("Event 0x12411: synthetic.l1d_misses"), "{region}");
+        assert!(region.contains("Event 0x12517: synthetic.prefetch_useful"), "{region}");
+        assert!(region.contains("MSR       accepted"), "{region}");
+        let foreign = shown(&FALKOR, "IA32_PERF_GLOBAL_CTRL", 1);
+        assert!(foreign.contains("does not have this register: every access is UNDEFINED"), "{foreign}");
+        let foreign = shown(&ICELAKE_SP, "PMCR", 1);
+        assert!(foreign.contains("does not have this register: every access raises #GP(0)"), "{foreign}");
+        assert!(shown(&FALKOR, "PMCEID0", 1).contains("MSR       is UNDEFINED: the register is read-only"));
+        // What x86 CPUs have beside the PMU.
+        assert_eq!(msr(&FALKOR, "LVTPC"), None);
     }
 
     #[test]

@@ -8,7 +8,7 @@ use vmm::counts::host::{Hosts, hosts_that_count};
 use vmm::counts::model::{ModelSource, Retired};
 use vmm::counts::timing::{SharedCore, TimingSource};
 use vpmu::event::{ArchEvent, Event, EventCode, FixedEvent};
-use vpmu::profile::Vendor;
+use vpmu::profile::{Architecture, Vendor};
 use vpmu::source::EventRequest;
 use vpmu::{CountsSource as _, Profile, Provenance};
 
@@ -122,6 +122,7 @@ const TOPICS: &[(&str, &[&str])] = &[
     ),
     ("Memory", &["LD_BLOCKS", "LD_BLOCKS_PARTIAL", "MEMORY_ACTIVITY", "MEM_TRANS_RETIRED", "RTM_RETIRED"]),
     ("Virtual memory", &["DTLB_LOAD_MISSES", "DTLB_STORE_MISSES", "ITLB_MISSES"]),
+    (MADE_UP, &[]),
 ];
 const FIXED: &str = "Fixed counters";
 const PIPELINE: &str = "Pipeline";
@@ -149,6 +150,31 @@ const AMD_TOPICS: &[(&str, &str)] = &[
     ("op_cache", "Frontend"),
 ];
 
+/// Arm's names, by parts that they have; the first that fits decides.
+const ARM_TOPICS: &[(&str, &str)] = &[
+    ("synthetic.", MADE_UP),
+    ("_TLB", "Virtual memory"),
+    ("TLB_WALK", "Virtual memory"),
+    ("TTBR_WRITE", "Virtual memory"),
+    ("_CACHE", "Cache"),
+    ("MEM_ACCESS", "Memory"),
+    ("MEMORY_ERROR", "Memory"),
+    ("UNALIGNED_LDST", "Memory"),
+    ("BUS_", "Memory"),
+    ("REMOTE_ACCESS", "Memory"),
+];
+/// The events of Falkor's matrix.
+const MADE_UP: &str = "Matrix of Falkor, synthetic";
+
+fn topic_on(profile: &Profile, name: &str) -> &'static str {
+    match profile.architecture() {
+        Architecture::X86_64 => topic(name),
+        Architecture::Aarch64 => {
+            ARM_TOPICS.iter().find(|(part, _)| name.contains(part)).map_or(PIPELINE, |(_, topic)| topic)
+        }
+    }
+}
+
 fn topic(name: &str) -> &'static str {
     let amd = AMD_TOPICS.iter().filter(|(start, _)| name.starts_with(start));
     if let Some((_, topic)) = amd.max_by_key(|(start, _)| start.len()) {
@@ -161,20 +187,21 @@ fn topic(name: &str) -> &'static str {
 /// Every event of the profile, by topic.
 fn entries(profile: &Profile) -> Vec<Entry> {
     let knowledge = Knowledge::new(profile);
-    let fixed =
-        FixedEvent::ALL.into_iter().filter(|f| f.counter < profile.fixed_counters()).map(|fixed| Entry {
-            topic: FIXED,
-            name: fixed.event.name(),
-            aliases: aliases(fixed.event, fixed.event.name()),
-            description: fixed.event.description(),
-            code: fixed.code.to_string(),
-            config: None,
-            counters: format!("FIXED_CTR{}", fixed.counter),
-            architectural: true,
-            sources: knowledge.sources(fixed.event, fixed.code),
-        });
+    // Arm's cycle counter counts one of the common events.
+    let fixed_counters = profile.intel().map_or(0, |pmu| pmu.fixed_counters);
+    let fixed = FixedEvent::ALL.into_iter().filter(|f| f.counter < fixed_counters).map(|fixed| Entry {
+        topic: FIXED,
+        name: fixed.event.name(),
+        aliases: aliases(fixed.event, fixed.event.name()),
+        description: fixed.event.description(),
+        code: fixed.code.to_string(),
+        config: None,
+        counters: format!("FIXED_CTR{}", fixed.counter),
+        architectural: true,
+        sources: knowledge.sources(fixed.event, fixed.code),
+    });
     let general = profile.events.encodings().iter().map(|encoding| Entry {
-        topic: topic(encoding.event.name()),
+        topic: topic_on(profile, encoding.event.name()),
         name: encoding.name,
         aliases: aliases(encoding.event, encoding.name),
         description: encoding.event.description(),
@@ -280,7 +307,7 @@ fn render(entries: &[Entry]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use vpmu::profile::{ICELAKE_SP, PROFILES, ZEN4};
+    use vpmu::profile::{FALKOR, ICELAKE_SP, PROFILES, ZEN4};
 
     #[test]
     fn counters_as_ranges() {
@@ -307,6 +334,17 @@ mod tests {
             let used = PROFILES.iter().any(|p| entries(p).iter().any(|entry| entry.topic == *topic));
             assert!(used, "{topic}");
         }
+    }
+
+    #[test]
+    fn arm_events_are_sorted_by_what_they_are_about() {
+        let listed = |name: &str| topic_on(&FALKOR, name);
+        assert_eq!(listed("L1D_TLB_REFILL"), "Virtual memory");
+        assert_eq!(listed("L1D_CACHE_REFILL"), "Cache");
+        assert_eq!(listed("INST_RETIRED"), PIPELINE);
+        assert_eq!(listed("synthetic.l1d_misses"), MADE_UP);
+        assert!(ARM_TOPICS.iter().all(|(_, topic)| TOPICS.iter().any(|(known, _)| known == topic)));
+        assert!(entries(&FALKOR).iter().all(|entry| entry.topic != FIXED));
     }
 
     #[test]

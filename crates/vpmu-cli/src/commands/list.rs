@@ -1,5 +1,6 @@
 //! `vpmu list`: what there is.
 
+use super::decode::access;
 use super::events;
 use crate::args::ListCommand;
 use crate::error::CliError;
@@ -19,7 +20,7 @@ use vpmu::event::{Event, FixedEvent};
 use vpmu::profile::{Architecture, PROFILES, PmuKind};
 use vpmu::register::arm::{Pmccntr, Pmevcntr};
 use vpmu::register::intel::{FixedCtr, PerfMetrics};
-use vpmu::register::rdpmc_msr;
+use vpmu::register::{Access, rdpmc_msr};
 
 pub(super) fn list(what: &ListCommand, json: bool) -> Result<u8, CliError> {
     match what {
@@ -28,6 +29,7 @@ pub(super) fn list(what: &ListCommand, json: bool) -> Result<u8, CliError> {
             events::list(&profile(&args.profile)?, filter.as_deref(), json)?;
         }
         ListCommand::Counters { profile: args } => counters(&profile(&args.profile)?, json)?,
+        ListCommand::Registers { profile: args } => registers(&profile(&args.profile)?, json)?,
         ListCommand::Tests { image } => tests(image, json)?,
     }
     Ok(exit::PASS)
@@ -37,7 +39,9 @@ pub(super) fn list(what: &ListCommand, json: bool) -> Result<u8, CliError> {
 struct ProfileEntry {
     name: &'static str,
     summary: &'static str,
+    /// Of an Arm CPU the implementer.
     family: u32,
+    /// Of an Arm CPU the part number.
     model: u32,
     vendor: &'static str,
     /// Intel: architectural version; AMD: 2 for PerfMonV2, else 0; Arm: PMUv3.
@@ -100,7 +104,10 @@ fn profile_table(entries: &[ProfileEntry]) -> (Table, Fitting<'static>) {
     for entry in entries {
         table.add_row(vec![
             left(entry.name),
-            left(format!("{}-{:#x}", entry.family, entry.model)),
+            left(match Architecture::Aarch64.profiles().any(|profile| profile.name == entry.name) {
+                true => format!("{:#x}-{:#x}", entry.family, entry.model),
+                false => format!("{}-{:#x}", entry.family, entry.model),
+            }),
             left(match entry.perfmon_version {
                 0 => "none".to_owned(),
                 version => format!("v{version}"),
@@ -212,6 +219,44 @@ fn counters(profile: &Profile, json: bool) -> Result<(), CliError> {
 }
 
 #[derive(Serialize)]
+struct RegisterEntry {
+    register: String,
+    /// MSR index; of an Arm CPU the encoding, as Linux packs it.
+    index: u32,
+    address: String,
+    access: &'static str,
+    summary: &'static str,
+}
+
+/// What the profile has, each instance by itself.
+fn register_entries(profile: &Profile) -> Vec<RegisterEntry> {
+    let known = vpmu::register::registers(profile.vendor()).iter();
+    let reachable = known.filter(|register| register.access != Access::Indirect);
+    reachable
+        .flat_map(|register| (0..register.instances(profile)).map(move |n| (register, n)))
+        .map(|(register, n)| RegisterEntry {
+            register: register.instance_name(n),
+            index: register.index_of(n),
+            address: address(profile.architecture(), register.index_of(n)),
+            access: access(register.access),
+            summary: register.doc.trim(),
+        })
+        .collect()
+}
+
+fn registers(profile: &Profile, json: bool) -> Result<(), CliError> {
+    let entries = register_entries(profile);
+    if json {
+        return print_json_list("registers", &entries);
+    }
+    let mut table = table::new(vec![left("Register"), right("Address"), left("Access"), left("What it is")]);
+    for RegisterEntry { register, address, access, summary, .. } in entries {
+        table.add_row(vec![left(register), right(address), left(access), left(summary)]);
+    }
+    print(&Fitting { prose: true, dispensable: &[] }.render(&mut table))
+}
+
+#[derive(Serialize)]
 struct TestEntry<'a> {
     name: &'a str,
     file: &'a str,
@@ -280,6 +325,19 @@ mod tests {
             TestEntry { name: "bare", file: "a.rs", line: 30, summary: "", needs: Vec::new() },
         ];
         insta::assert_snapshot!(anstream::adapter::strip_str(&render_tests(&entries)));
+    }
+
+    /// Every address comes back, and what is listed can be decoded.
+    #[test]
+    fn every_listed_register_is_known() {
+        for profile in PROFILES {
+            let entries = register_entries(profile);
+            assert!(entries.len() > 10, "{}", profile.name);
+            for entry in entries {
+                let name = vpmu::decode::msr_name(profile, entry.index);
+                assert_eq!(name.as_deref(), Some(entry.register.as_str()), "{}", profile.name);
+            }
+        }
     }
 
     #[test]

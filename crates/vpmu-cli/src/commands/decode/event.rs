@@ -206,7 +206,7 @@ fn general(profile: &Profile, code: EventCode, encoding: Option<&Encoding>, leve
     });
     let config = profile.config_of_code(code);
     General {
-        code: encoding.map_or_else(|| code.to_string(), |encoding| profile.perf_event(encoding)),
+        code: encoding.map_or_else(|| profile.perf_code(code), |encoding| profile.perf_event(encoding)),
         raw: format!("r{config:x}"),
         register,
         value,
@@ -274,7 +274,7 @@ pub(super) fn render(found: &Found) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use vpmu::profile::{ICELAKE_SP, PROFILES, SAPPHIRE_RAPIDS, ZEN4};
+    use vpmu::profile::{FALKOR, ICELAKE_SP, PROFILES, SAPPHIRE_RAPIDS, ZEN4};
 
     fn shown(profile: &Profile, text: &str) -> String {
         let found = find(profile, text).expect("a known event");
@@ -321,6 +321,27 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn matrix_events_have_a_type_register_and_a_region() {
+        insta::assert_snapshot!(shown(&FALKOR, "0x12517:u"), @r"
+        synthetic.prefetch_useful on falkor
+        Made up for this project, no event of Qualcomm's: hardware prefetches that were used; selects group 7.
+
+        also      syn_prefetch_useful
+        perf      qcom_pmuv3_0/config=0x12517/ or r12517
+        select    PMEVTYPERx_EL0 = 0x800000ef
+        and       PMRESR2_EL0 (0x1db380) = 0xd100000000000000
+        counters  PMEVCNTR0-7
+        ");
+        let unknown = shown(&FALKOR, "r10203");
+        assert!(unknown.contains("No event of this CPU has this code"), "{unknown}");
+        assert!(unknown.contains("qcom_pmuv3_0/config=0x10203/ or r10203"), "{unknown}");
+        let cycles = shown(&FALKOR, "CPU_CYCLES:k");
+        assert!(cycles.contains("PMCCNTR_EL0, PMCCFILTR_EL0 = 0x40000000"), "{cycles}");
+        assert!(find(&ICELAKE_SP, "0x12517").is_none(), "x86 has no such numbers");
+        assert!(find(&FALKOR, "0x13000").is_none(), "there is no region 3");
     }
 
     #[test]

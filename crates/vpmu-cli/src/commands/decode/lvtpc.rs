@@ -2,7 +2,7 @@
 //!
 //! Source: SDM vol. 3A, "Local Vector Table" and "x2APIC Register Address Space".
 
-use super::{Explained, Layout, LayoutField};
+use super::{Explained, Layout, LayoutField, Words};
 use platform::x86::apic::spec::{Lvt, LvtKind};
 use vpmu::Profile;
 use vpmu::decode::{Decoded, DecodedField};
@@ -58,6 +58,7 @@ pub(super) fn layout(profile: &Profile) -> Layout {
         access: "read and write",
         reserved: reserved(),
         fields: FIELDS.iter().map(field).collect(),
+        words: Words::of(profile),
     }
 }
 
@@ -90,6 +91,7 @@ pub(super) fn explain(profile: &Profile, value: u64) -> Explained {
         write_fault: (set != 0)
             .then(|| format!("reserved bits {set:#x} are set (in xAPIC mode they are ignored)")),
         not_stored: value & u64::from(Lvt::DELIVERY_STATUS),
+        words: Words::of(profile),
     }
 }
 
