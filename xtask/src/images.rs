@@ -19,13 +19,14 @@ pub(crate) struct GuestImage {
 }
 
 impl GuestImage {
-    /// Images that are not part of the suite: those that misbehave on purpose are for the tests of the runner,
-    /// those that measure speed are for the bench.
-    pub(crate) fn is_hostile(&self) -> bool {
-        self.name.starts_with("hostile-") || matches!(self.name.as_str(), "broken" | "speed" | "arm_speed")
+    /// Images whose checks have to pass: not those that misbehave on purpose, which are for the tests of the runner, nor
+    /// those that measure.
+    pub(crate) fn is_test(&self) -> bool {
+        const OTHERS: [&str; 5] = ["broken", "speed", "workloads", "arm_speed", "arm_workloads"];
+        !self.name.starts_with("hostile-") && !OTHERS.contains(&self.name.as_str())
     }
 
-    /// Images that run workloads instead of tests.
+    /// The image that runs workloads on x86-64, whose cores have models.
     pub(crate) fn is_workload(&self) -> bool {
         self.name == "workloads"
     }

@@ -287,11 +287,8 @@ fn under_qemu(images: &[GuestImage]) -> Result<Tally, TaskError> {
     let mut totals = Tally::default();
     for qemu in &QEMU {
         let of_machine = |image: &&GuestImage| image.architecture == qemu.architecture;
-        let tests: Vec<&GuestImage> = images
-            .iter()
-            .filter(of_machine)
-            .filter(|image| !image.is_hostile() && !image.is_workload())
-            .collect();
+        let tests: Vec<&GuestImage> =
+            images.iter().filter(of_machine).filter(|image| image.is_test()).collect();
         if Command::new(qemu.program).arg("--version").output().is_err() {
             anstream::println!("skipped {} images: {} is not installed", tests.len(), qemu.program);
             totals.skipped += tests.len();

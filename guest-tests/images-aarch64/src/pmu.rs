@@ -109,6 +109,8 @@ pub mod event {
     pub const CHAIN: u64 = 0x1E;
     /// BR_RETIRED
     pub const BR_RETIRED: u64 = 0x21;
+    /// BR_MIS_PRED_RETIRED
+    pub const BR_MIS_PRED_RETIRED: u64 = 0x22;
 }
 
 /// The cycle counter's number in enables, flags and PMSELR.

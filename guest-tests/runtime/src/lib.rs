@@ -46,6 +46,7 @@ pub mod speed;
 mod spin;
 mod table;
 mod text;
+pub mod workload;
 #[cfg(target_arch = "x86_64")]
 mod x86_64;
 

@@ -1,8 +1,7 @@
 //! Runs each workload in a measuring window and prints what the counters say. The VMM compares them
 //! with what it counted itself.
 //!
-//! Command line: `workload=NAME[,NAME...]` chooses, `passes=N` sets how often each runs a batch of
-//! iterations (without it: for a fixed time).
+//! Command line: see [`guest_runtime::workload`].
 #![no_std]
 #![no_main]
 
@@ -15,9 +14,10 @@ use guest_images::{
     pmu::{clear_metrics, count, count_fixed, fixed, gp, read, write},
 };
 use guest_runtime::{
-    PerfMon, boot, check, check_eq, control, cpu, fw_cfg, print, println, protocol, rdpmc_ring0, rdtsc,
+    PerfMon, check_eq, cpu, print, println, rdpmc_ring0,
+    workload::{measure_each, run},
 };
-use workloads::{ALL, Prepared, Workload};
+use workloads::{Prepared, Workload};
 
 guest_runtime::image!(program);
 
@@ -51,29 +51,6 @@ fn duration() -> u64 {
     }
 }
 
-/// True if there is nothing to choose or the command line chooses `name`.
-fn is_chosen(name: &str) -> bool {
-    boot::option("workload").is_none_or(|names| names.split(',').any(|chosen| chosen == name))
-}
-
-/// Runs batches: as many as the command line says, else until the time is over. Returns iterations.
-fn run(prepared: &mut Prepared<'_>, batch: u64) -> u64 {
-    let passes = boot::option("passes").and_then(|passes| passes.parse::<u64>().ok());
-    let start = rdtsc();
-    let mut done = 0;
-    loop {
-        black_box(prepared.run(batch));
-        done += 1;
-        let enough = match passes {
-            Some(passes) => done >= passes,
-            None => rdtsc().wrapping_sub(start) >= duration(),
-        };
-        if enough {
-            return done * batch;
-        }
-    }
-}
-
 /// Reads a counter both ways, which must agree.
 #[track_caller]
 fn both_ways(index: u32, by_rdmsr: u64) -> u64 {
@@ -101,7 +78,7 @@ fn measure(workload: &Workload, prepared: &mut Prepared<'_>) {
     let enables =
         general_enables | u64::from(fixed_counters) << 32 | if metrics { global::METRICS } else { 0 };
     write(GLOBAL_CTRL, enables);
-    let iterations = run(prepared, workload.batch);
+    let iterations = run(prepared, workload.batch, duration());
     write(GLOBAL_CTRL, 0);
 
     print!("workload {} iterations={iterations}", workload.name);
@@ -126,7 +103,7 @@ fn measure_amd(workload: &Workload, prepared: &mut Prepared<'_>) {
         write(amd::ctr(n), 0);
     }
     amd::enable_globally();
-    let iterations = run(prepared, workload.batch);
+    let iterations = run(prepared, workload.batch, duration());
     write(amd::GLOBAL_CTL, 0);
 
     print!("workload {} iterations={iterations}", workload.name);
@@ -145,19 +122,5 @@ fn program() {
             return;
         }
     };
-    let labels = fw_cfg::has_file(protocol::files::PROFILE);
-    for name in boot::option("workload").into_iter().flat_map(|names| names.split(',')) {
-        check!(workloads::find(name).is_some(), "there is no workload `{name}`");
-    }
-    for workload in ALL.iter().filter(|workload| is_chosen(workload.name)) {
-        if labels {
-            control::label(workload.name);
-        }
-        let measured = boot::with_scratch(workload.memory_words, |memory| {
-            workload.prepare(memory).map(|mut prepared| measure(workload, &mut prepared))
-        });
-        if measured.flatten().is_none() {
-            println!("# workload {} needs {} MiB of memory", workload.name, workload.memory_words >> 17);
-        }
-    }
+    measure_each(measure);
 }
