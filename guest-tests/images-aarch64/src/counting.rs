@@ -67,8 +67,8 @@ pub fn run<R>(body: impl FnOnce() -> R) -> R {
     result
 }
 
-/// Lets the enabled counters run around some lines of assembly, at EL1. Besides them an ISB is counted, the MSR that stops
-/// the counters, and nothing else. Operands may follow the lines.
+/// Lets the enabled counters run around some lines of assembly. Besides them an ISB is counted, one of the MSRs that start
+/// and stop the counters, and nothing else. Operands may follow the lines.
 #[macro_export]
 macro_rules! counted {
     ([$($line:literal),* $(,)?] $(, $($operands:tt)*)?) => {{
@@ -86,7 +86,7 @@ macro_rules! counted {
     }};
 }
 
-/// Instructions that a window counts besides what it is for: the ISB after the MSR that starts it, and the MSR that
+/// Instructions that a window counts besides what it is for: an ISB, and either the MSR that starts it or the one that
 /// stops it.
 pub const WINDOW_INSTRUCTIONS: u64 = 2;
 

@@ -162,6 +162,19 @@ pub fn announces(event: u64) -> bool {
     word >> (event % 0x20) & 1 != 0
 }
 
+/// EL0 can be in AArch32 (ID_AA64PFR0_EL1.EL0 is 2). Where it cannot, PMCR_EL0.LC is RES1.
+#[must_use]
+pub fn has_aarch32() -> bool {
+    read(ID_AA64PFR0) & 0xF == 2
+}
+
+/// Skips unless the cycle counter can be one of 32 bits.
+pub fn need_short_cycles() {
+    if !has_aarch32() {
+        skip!("PMCR.LC is always 1 without AArch32");
+    }
+}
+
 /// Skips unless PMCEID announces the event.
 pub fn need_event(event: u64) {
     if !announces(event) {

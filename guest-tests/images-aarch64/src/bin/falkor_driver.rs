@@ -161,13 +161,14 @@ fn everything_at_once() {
     let mut driver = Driver::reset(Defect::None);
     let [all, user, kernel] =
         [0, filter::P, filter::U].map(|filter| add(&mut driver, EVERY_INSTRUCTION, filter));
-    let basic = add(&mut driver, BASIC_INSTRUCTIONS, filter::P);
+    let cycles = add(&mut driver, EVERY_CYCLE, filter::P);
     let branches = add(&mut driver, 0x1_0600, filter::P);
     let common = add(&mut driver, event::INST_RETIRED as u32, filter::P);
     work(&driver);
     let count = |n| driver.read(n);
     check_eq!(count(user) + count(kernel), count(all), "levels");
-    check_eq!((count(basic), count(common)), (count(user), count(user)), "instructions at EL0");
+    check_eq!(count(common), count(user), "instructions at EL0");
+    check!(count(cycles) > 0, "cycles at EL0");
     check_eq!(count(branches), ITERATIONS, "branches at EL0");
 }
 

@@ -12,8 +12,8 @@ use guest_images_aarch64::{
     },
     pmu::{
         COUNTER_MAX, CYCLES, PMCCNTR, PMCNTENCLR, PMCR, PMEVTYPER0, PMINTENCLR, PMINTENSET, PMOVSCLR,
-        PMOVSSET, PMSWINC, PMUSERENR, counter, event, event_type, filter, need_counter, need_event, pmcr,
-        read, write,
+        PMOVSSET, PMSWINC, PMUSERENR, counter, event, event_type, filter, need_counter, need_event,
+        need_short_cycles, pmcr, read, write,
     },
     table::{Register, is_qemu},
 };
@@ -237,6 +237,7 @@ fn only_what_overflows_has_a_flag() {
 /// The cycle counter's flag comes at 32 bits without LC, and the counter goes on with 64.
 #[guest_test(needs(pmu))]
 fn cycles_overflow_at_32_bits() {
+    need_short_cycles();
     program_cycles(0);
     write(PMCCNTR, 0xFFFF_FFF0);
     run_loop(Level::Kernel, 1_000);
@@ -271,63 +272,52 @@ fn cycles_interrupt() {
     check_eq!((arrivals(), flags()), (1, 1 << CYCLES));
 }
 
-/// Runs 64 NOPs with the counters on, at the level of the caller; returns the address of the first. An ISB before it is
-/// counted too.
-fn sled() -> u64 {
-    let start: u64;
-    counted!(["adr {start}, 2f", "2:", ".rept 64", "nop", ".endr"], start = out(reg) start);
-    start
+/// Runs 64 NOPs with the counters on, at the level of the caller. Returns the address of the first, and what counter 0 had
+/// counted before it if it began at zero.
+fn sled() -> (u64, u64) {
+    let (start, before): (u64, u64);
+    counted!(
+        ["adr {start}, 2f", "mrs {before}, pmevcntr0_el0", "2:", ".rept 64", "nop", ".endr"],
+        start = out(reg) start, before = out(reg) before
+    );
+    // The MRS itself comes between.
+    (start, before + 1)
 }
 
-/// Instructions counted in [`sled`] before its first NOP: ISB and ADR.
-const BEFORE_SLED: u64 = 2;
-
-/// The interrupt comes after exactly the instruction that overflowed, at EL1: for each of 60 NOPs.
-#[guest_test(needs(pmu, exact))]
-fn the_interrupt_comes_after_the_instruction_at_el1() {
+/// Overflows after each of 60 NOPs, at the level at which `sled` runs, and looks where the interrupt comes.
+#[track_caller]
+fn interrupts_in_sled(code: u64, sled: impl Fn() -> (u64, u64)) {
     need_event(event::INST_RETIRED);
-    interrupts_to(note_and_clear);
+    program(0, code);
+    let (_, before) = sled();
     write(PMINTENSET, 1);
     for nops in 1..60 {
-        program(0, event::INST_RETIRED);
-        write(counter(0), COUNTER_MAX + 1 - nops - BEFORE_SLED);
-        let before = arrivals();
-        let start = with_interrupts(sled);
-        check_eq!(arrivals() - before, 1, "interrupts, period of {nops} NOPs");
+        program(0, code);
+        write(counter(0), COUNTER_MAX + 1 - nops - before);
+        let seen = arrivals();
+        let (start, _) = sled();
+        check_eq!(arrivals() - seen, 1, "interrupts, period of {nops} NOPs");
         check_eq!((interrupted_pc() - start) / 4, nops, "NOPs done");
     }
+}
+
+/// The interrupt comes after exactly the instruction that overflowed, at EL1.
+#[guest_test(needs(pmu, exact))]
+fn the_interrupt_comes_after_the_instruction_at_el1() {
+    interrupts_to(note_and_clear);
+    interrupts_in_sled(event::INST_RETIRED, || with_interrupts(sled));
 }
 
 /// The same at EL0; its counter, which counts EL0 alone, shows 0 while EL1 handles the interrupt.
 #[guest_test(needs(pmu, exact))]
 fn the_interrupt_comes_after_the_instruction_at_el0() {
-    static SEEN: AtomicU64 = AtomicU64::new(0);
     fn note(frame: &mut Frame) {
-        SEEN.store(read(counter(0)), Relaxed);
+        check_eq!((count(0), frame.level()), (0, 0), "count, level");
         note_and_clear(frame);
     }
-    need_event(event::INST_RETIRED);
     interrupts_to(note);
-    write(PMINTENSET, 1);
-    for nops in 1..60 {
-        program(0, event::INST_RETIRED | filter::P);
-        write(counter(0), COUNTER_MAX + 1 - nops - BEFORE_SLED);
-        let before = arrivals();
-        let start = el0_sled();
-        check_eq!(arrivals() - before, 1, "interrupts, period of {nops} NOPs");
-        check_eq!((interrupted_pc() - start) / 4, nops, "NOPs done");
-        check_eq!((SEEN.load(Relaxed), interrupted_level()), (0, 0), "count, level");
-    }
-}
-
-/// [`sled`] at EL0, interrupts open.
-fn el0_sled() -> u64 {
     write(PMUSERENR, 1);
-    set_interrupts(true);
-    let start = at_el0(sled);
-    set_interrupts(false);
-    write(PMUSERENR, 0);
-    start
+    interrupts_in_sled(event::INST_RETIRED | filter::P, || with_interrupts(|| at_el0(sled)));
 }
 
 /// Sampling: a handler that arms the counter anew sees every period of a loop, exactly.

@@ -7,7 +7,8 @@ use guest_images_aarch64::{
     pmu::{
         COUNTER_MAX, CYCLES, ID_AA64DFR0, PMCCFILTR, PMCCNTR, PMCEID0, PMCEID1, PMCNTENCLR, PMCNTENSET, PMCR,
         PMEVCNTR0, PMEVTYPER0, PMINTENCLR, PMINTENSET, PMMIR, PMOVSCLR, PMOVSSET, PMSELR, PMSWINC, PMUSERENR,
-        PMXEVCNTR, PMXEVTYPER, announces, counter, event, event_type, implemented, pmcr, read, write,
+        PMXEVCNTR, PMXEVTYPER, announces, counter, event, event_type, has_aarch32, implemented, pmcr, read,
+        write,
     },
     table::Register,
 };
@@ -42,7 +43,12 @@ checks! {
         "D_is_kept" => |r| r.keeps(3..=3);
         "X_is_kept" => |r| r.keeps(4..=4);
         "DP_is_kept" => |r| r.keeps(5..=5);
-        "LC_is_kept" => |r| r.keeps(6..=6);
+        "LC_is_kept_or_1_without_AArch32" => |r| if has_aarch32() {
+            r.keeps(6..=6);
+        } else {
+            r.write(0);
+            check_eq!(r.read() & pmcr::LC, pmcr::LC);
+        };
         "P_reads_as_0" => |r| r.reads_zero(1..=1);
         "C_reads_as_0" => |r| r.reads_zero(2..=2);
         "LP_is_reserved" => |r| r.when(version() < 6, "64-bit counters (PMUv3p5)").reads_zero(7..=7);
