@@ -87,17 +87,26 @@ pub fn choose(
     choose_on(choice, profile, tsc_hz, VcpuThread::current(kick_signal), HostPmu::detect)
 }
 
-/// Sets up the source for a vCPU of the soft engine, which publishes what it retires in `retired`.
+/// Sets up the source for an x86 vCPU of the soft engine, which publishes what it retires in `retired`.
 ///
 /// # Errors
-/// The choice is one that only KVM has.
+/// As [`check_soft`].
 pub fn choose_soft(
     choice: &CountsChoice,
     profile: &Profile,
-    retired: Retired,
+    retired: Retired<soft_cpu::Totals>,
 ) -> Result<Box<dyn Source>, CountsError> {
+    check_soft(choice)?;
+    Ok(Box::new(ModelSource::new(profile, retired)))
+}
+
+/// Checks that the soft engine can have this source.
+///
+/// # Errors
+/// The choice is one that only KVM has.
+pub fn check_soft(choice: &CountsChoice) -> Result<(), CountsError> {
     match choice {
-        CountsChoice::Auto | CountsChoice::Model => Ok(Box::new(ModelSource::new(profile, retired))),
+        CountsChoice::Auto | CountsChoice::Model => Ok(()),
         CountsChoice::Host | CountsChoice::Synthetic { .. } => {
             Err(CountsError::SoftCountsItself { choice: choice.clone() })
         }

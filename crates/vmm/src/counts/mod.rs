@@ -7,13 +7,15 @@
 //! | [`timing`] | what a model of the core computes from what retires | the soft engine with `--detail timing` |
 //! | [`host`] | the host's perf event groups | KVM on a host with a PMU |
 
+pub mod arm;
 mod choice;
 pub mod host;
 pub mod model;
 mod source;
 pub mod synthetic;
 pub mod timing;
+pub mod totals;
 mod watch;
 
-pub use choice::{CountsChoice, CountsError, choose, choose_soft};
+pub use choice::{CountsChoice, CountsError, check_soft, choose, choose_soft};
 pub use source::{Slice, Source};

@@ -5,17 +5,17 @@
 //! instruction retires and the others wait for the back end. An event that cannot be told from that is unknown. Of a
 //! formula of top-down analysis all events of level 1 are known, so that what tools make of them adds up.
 
-use super::source::Source;
-use super::watch::{FLOPS_PER_INSTRUCTION, Rate, Watch, counted, every_cycle};
+use super::totals::{Tally, TotalsSource};
+use super::watch::{FLOPS_PER_INSTRUCTION, Rate, every_cycle};
+
+pub use super::totals::Retired;
 use platform::convert::scale;
 use retire::BranchKind;
 use soft_cpu::{Arithmetic, Flop, ModeTotals, Totals};
-use std::cell::Cell;
-use std::rc::Rc;
 use vpmu::event::{Event, EventUnion};
 use vpmu::metrics::ALL_FIELDS;
 use vpmu::source::{EventRequest, PrivilegeFilter};
-use vpmu::{Active, CountsSource, Profile, Provenance, TopdownSlots};
+use vpmu::{Profile, TopdownSlots};
 
 /// Most memory accesses of one instruction, or of one iteration of REP, that a deadline reckons with.
 const ACCESSES_PER_CYCLE: u64 = 32;
@@ -33,25 +33,9 @@ const SUM_PER_CYCLE: u64 = ACCESSES_PER_CYCLE * EventUnion::MOST as u64;
 /// Most branches, exceptions and interrupts of one instruction that a deadline reckons with.
 const BRANCHES_AND_EVENTS: u64 = 4;
 
-/// What the engine's CPU has retired, shared with the source. The engine sets it whenever it may
-/// be read.
-#[derive(Debug, Clone, Default)]
-pub struct Retired(Rc<Cell<Totals>>);
-
-impl Retired {
-    /// Publishes the CPU's totals.
-    pub fn set(&self, totals: &Totals) {
-        self.0.set(*totals);
-    }
-
-    fn get(&self) -> Totals {
-        self.0.get()
-    }
-}
-
 /// Something that can be totalled from what has retired.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Quantity {
+pub(super) enum Quantity {
     Instructions,
     Branches(Branches),
     Loads,
@@ -78,7 +62,7 @@ enum Quantity {
 
 /// Sets of branches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Branches {
+pub(super) enum Branches {
     All,
     Call,
     Return,
@@ -95,30 +79,35 @@ enum Branches {
     FarAndEvents,
 }
 
-/// The source of the soft engine.
+/// The source of the soft engine for x86.
+pub type ModelSource = TotalsSource<X86>;
+
+/// What an x86 CPU's totals say.
 #[derive(Debug)]
-pub struct ModelSource {
-    retired: Retired,
+pub struct X86 {
     slots_per_cycle: u64,
     metrics: bool,
     tsc_hz: u64,
     crystal_hz: u64,
-    watches: Vec<Watch<Quantity>>,
 }
 
 impl ModelSource {
     /// A source for what `retired` will hold.
     #[must_use]
-    pub fn new(profile: &Profile, retired: Retired) -> Self {
-        Self {
-            retired,
+    pub fn new(profile: &Profile, retired: Retired<Totals>) -> Self {
+        let tally = X86 {
             slots_per_cycle: u64::from(profile.slots_per_cycle).max(1),
             metrics: profile.metrics_level() > 0,
             tsc_hz: profile.tsc_hz.max(1),
             crystal_hz: u64::from(profile.crystal_hz),
-            watches: Vec::new(),
-        }
+        };
+        Self::of(tally, retired)
     }
+}
+
+impl Tally for X86 {
+    type Totals = Totals;
+    type Quantity = Quantity;
 
     fn quantity(&self, request: &EventRequest) -> Option<Quantity> {
         if let Some(event) = request.event {
@@ -148,6 +137,49 @@ impl ModelSource {
         Some(if always { Quantity::Cycles } else { Quantity::Never })
     }
 
+    fn field(&self, index: u8) -> Option<Quantity> {
+        Some(Quantity::Field(index.into()))
+    }
+
+    fn sum(&self, quantity: Quantity, totals: &Totals, filter: PrivilegeFilter) -> u64 {
+        let os = if filter.os { self.at(quantity, totals.os()) } else { 0 };
+        let usr = if filter.usr { self.at(quantity, totals.usr()) } else { 0 };
+        os + usr
+    }
+
+    fn rate(&self, quantity: Quantity) -> Rate {
+        match quantity {
+            Quantity::Loads | Quantity::Stores | Quantity::Accesses => Rate::Cycle(ACCESSES_PER_CYCLE),
+            Quantity::Cycles | Quantity::Crystal | Quantity::Repetitions => Rate::Cycle(1),
+            Quantity::Slots | Quantity::Field(1..) => Rate::Cycle(self.slots_per_cycle),
+            Quantity::Sum(_) => Rate::Cycle(SUM_PER_CYCLE),
+            Quantity::Flops(_) => Rate::Instruction(FLOPS_PER_INSTRUCTION),
+            Quantity::Arithmetic(_) => Rate::Instruction(ARITHMETIC_PER_INSTRUCTION),
+            Quantity::Branches(
+                Branches::AllAndEvents | Branches::TakenAndEvents | Branches::FarAndEvents,
+            ) => Rate::Instruction(BRANCHES_AND_EVENTS),
+            _ => Rate::Instruction(1),
+        }
+    }
+
+    fn is_exact(&self, quantity: Quantity) -> bool {
+        is_exact(quantity)
+    }
+
+    fn topdown(&self, totals: &Totals, filter: PrivilegeFilter) -> Option<TopdownSlots> {
+        if !self.metrics {
+            return None;
+        }
+        let sum = |quantity| self.sum(quantity, totals, filter);
+        let mut slots = TopdownSlots { slots: sum(Quantity::Slots), ..TopdownSlots::default() };
+        for (field, total) in slots.fields.iter_mut().enumerate() {
+            *total = sum(Quantity::Field(field));
+        }
+        Some(slots)
+    }
+}
+
+impl X86 {
     fn at(&self, quantity: Quantity, mode: &ModeTotals) -> u64 {
         match quantity {
             Quantity::Instructions => mode.instructions,
@@ -181,34 +213,6 @@ impl ModelSource {
         fields[0] = mode.instructions;
         fields[3] = cycles(mode).saturating_mul(self.slots_per_cycle).saturating_sub(mode.instructions);
         fields
-    }
-
-    fn sum(&self, quantity: Quantity, filter: PrivilegeFilter) -> u64 {
-        let totals = self.retired.get();
-        let os = if filter.os { self.at(quantity, totals.os()) } else { 0 };
-        let usr = if filter.usr { self.at(quantity, totals.usr()) } else { 0 };
-        os + usr
-    }
-
-    /// Steps that certainly pass before a counter overflows, and one more, if `most` can be added in each.
-    fn until(&self, watch: &Watch<Quantity>, most: u64) -> u64 {
-        watch.left(self.sum(watch.quantity, watch.filter)).div_ceil(most).max(1)
-    }
-
-    /// How fast a quantity can grow.
-    fn rate(&self, quantity: Quantity) -> Rate {
-        match quantity {
-            Quantity::Loads | Quantity::Stores | Quantity::Accesses => Rate::Cycle(ACCESSES_PER_CYCLE),
-            Quantity::Cycles | Quantity::Crystal | Quantity::Repetitions => Rate::Cycle(1),
-            Quantity::Slots | Quantity::Field(1..) => Rate::Cycle(self.slots_per_cycle),
-            Quantity::Sum(_) => Rate::Cycle(SUM_PER_CYCLE),
-            Quantity::Flops(_) => Rate::Instruction(FLOPS_PER_INSTRUCTION),
-            Quantity::Arithmetic(_) => Rate::Instruction(ARITHMETIC_PER_INSTRUCTION),
-            Quantity::Branches(
-                Branches::AllAndEvents | Branches::TakenAndEvents | Branches::FarAndEvents,
-            ) => Rate::Instruction(BRANCHES_AND_EVENTS),
-            _ => Rate::Instruction(1),
-        }
     }
 }
 
@@ -327,72 +331,6 @@ fn branches(set: Branches, mode: &ModeTotals) -> u64 {
         Branches::AllAndEvents => mode.all_branches() + mode.events,
         Branches::TakenAndEvents => mode.taken_branches() + mode.events,
         Branches::FarAndEvents => mode.taken(BranchKind::Far) + mode.events,
-    }
-}
-
-impl CountsSource for ModelSource {
-    fn provenance(&self, request: &EventRequest) -> Provenance {
-        match self.quantity(request) {
-            Some(quantity) if is_exact(quantity) => Provenance::Exact,
-            Some(_) => Provenance::Modelled,
-            None => Provenance::Unknown,
-        }
-    }
-
-    fn total(&mut self, request: &EventRequest, filter: PrivilegeFilter) -> u64 {
-        self.quantity(request).map_or(0, |quantity| self.sum(quantity, filter))
-    }
-
-    fn topdown(&mut self, filter: PrivilegeFilter) -> Option<TopdownSlots> {
-        if !self.metrics {
-            return None;
-        }
-        let mut slots = TopdownSlots { slots: self.sum(Quantity::Slots, filter), ..TopdownSlots::default() };
-        for (field, total) in slots.fields.iter_mut().enumerate() {
-            *total = self.sum(Quantity::Field(field), filter);
-        }
-        Some(slots)
-    }
-
-    fn rearm(&mut self, active: &[Active]) {
-        self.watches.clear();
-        for counter in active.iter().filter(|counter| counter.interrupts) {
-            let quantity = counted(
-                counter,
-                |field| Some(Quantity::Field(field.into())),
-                || self.quantity(&counter.request),
-            );
-            let Some(quantity) = quantity else { continue };
-            self.watches.push(Watch::new(counter, quantity, self.sum(quantity, counter.filter)));
-        }
-    }
-}
-
-impl Source for ModelSource {
-    /// The best that the source has; what is only modelled says so in its own provenance.
-    fn label(&self) -> Provenance {
-        Provenance::Exact
-    }
-
-    fn instructions_to_overflow(&self) -> Option<u64> {
-        self.watches
-            .iter()
-            .filter_map(|watch| match self.rate(watch.quantity) {
-                Rate::Instruction(most) => Some(self.until(watch, most)),
-                Rate::Cycle(_) => None,
-                Rate::Unbounded => Some(1),
-            })
-            .min()
-    }
-
-    fn cycles_to_overflow(&self) -> Option<u64> {
-        self.watches
-            .iter()
-            .filter_map(|watch| match self.rate(watch.quantity) {
-                Rate::Instruction(_) | Rate::Unbounded => None,
-                Rate::Cycle(most) => Some(self.until(watch, most)),
-            })
-            .min()
     }
 }
 

@@ -166,6 +166,8 @@ pub trait Debugging {
 pub enum VcpuState {
     /// Of the soft engine for x86-64.
     X86(soft::x86::SoftState),
+    /// Of the soft engine for AArch64.
+    Arm(soft::arm::ArmState),
 }
 
 impl VcpuState {
@@ -174,6 +176,7 @@ impl VcpuState {
     pub fn instructions(&self) -> u64 {
         match self {
             Self::X86(state) => state.instructions(),
+            Self::Arm(state) => state.instructions(),
         }
     }
 }

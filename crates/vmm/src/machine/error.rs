@@ -15,6 +15,15 @@ pub enum StateError {
     /// The local APIC.
     #[error(transparent)]
     Apic(#[from] apic::StateError),
+    /// The GIC.
+    #[error("the interrupt controller has bits set that do not exist")]
+    Gic,
+    /// The generic timer.
+    #[error("the generic timer is of another rate, or has bits set that do not exist")]
+    Timer,
+    /// Another instruction set's.
+    #[error("the saved machine is of another architecture")]
+    Architecture,
     /// The serial port.
     #[error("the serial port holds too much input")]
     SerialInput,

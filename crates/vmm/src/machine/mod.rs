@@ -7,11 +7,12 @@
 //! | --- | --- |
 //! | `mod.rs` | what every machine has: memory, the PMU, guest time, how a run ends |
 //! | [`board`] | what a machine's architecture decides: interrupt controller, timers, devices |
-//! | [`x86`] | the PC |
+//! | [`x86`], [`arm`] | the PC, and the AArch64 machine |
 //! | [`pmu`] | the vPMU with its counts source, trace and measuring windows |
 //! | [`exceptions`] | what the CPU delivers, for traces and for the report of a crash |
 //! | [`progress`], [`stop`] | watching a run and ending it, from another thread |
 
+pub mod arm;
 pub mod board;
 mod error;
 pub mod exceptions;
@@ -28,6 +29,7 @@ pub use self::error::{SaveRestoreError, StateError};
 pub use self::outcome::Outcome;
 pub use self::unknown::{UnknownMsr, UnknownMsrs};
 
+use self::arm::VirtState;
 use self::exceptions::{ExceptionLog, MsrAccess, Refusal, RefusalReason};
 use self::pmu::{Origin, PmuDevice, PmuState};
 use self::progress::RunProgress;
@@ -78,6 +80,8 @@ pub struct MachineState {
 pub enum BoardState {
     /// Of the PC.
     X86(Box<PcState>),
+    /// Of the AArch64 machine.
+    Arm(Box<VirtState>),
 }
 
 impl<B: Board> Machine<B> {

@@ -32,6 +32,9 @@ pub enum RunError {
     /// KVM does not have it.
     #[error(transparent)]
     NeedsSoftEngine(#[from] SoftOnly),
+    /// AArch64 does not have it.
+    #[error(transparent)]
+    NeedsX86(#[from] X86Only),
     /// A snapshot of a model's caches, predictors and pipeline.
     #[error("the state of a modelled core is not part of snapshots")]
     SnapshotOfModel,
@@ -70,12 +73,6 @@ pub enum RunError {
         /// What is wrong.
         source: ConfigError,
     },
-    /// There is no machine around such a CPU.
-    #[error("profile {profile} is an AArch64 CPU, and no engine executes its instructions")]
-    Architecture {
-        /// Name of the profile.
-        profile: String,
-    },
     /// What the image is told of the machine.
     #[error(transparent)]
     FwCfg(#[from] FwCfgError),
@@ -101,4 +98,21 @@ pub enum SoftOnly {
         "the kvm engine takes no snapshots: only the soft engine stops after an exact number of instructions"
     )]
     Snapshots,
+}
+
+/// What is there for x86 guests and not for AArch64 ones.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum X86Only {
+    /// KVM.
+    #[error("the kvm engine runs x86 guests, and the CPU of the profile is AArch64")]
+    Kvm,
+    /// Cycles and slots from a model of the core.
+    #[error("there is no model of an AArch64 core")]
+    CoreModel,
+    /// Last branch records.
+    #[error("the CPU of the profile has no branch records")]
+    BranchRecords,
+    /// GDB.
+    #[error("GDB can debug x86 guests only")]
+    Debugger,
 }

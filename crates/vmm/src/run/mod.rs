@@ -17,22 +17,36 @@ pub mod warning;
 
 pub use self::config::{BootConfig, LbrChoice, RunConfig, SnapshotPlan, Start};
 pub use self::console::CONSOLE_LIMIT;
-pub use self::error::{RunError, SoftOnly};
+pub use self::error::{RunError, SoftOnly, X86Only};
 pub use self::report::{CountRow, RunReport};
 
-use self::setup::Guest;
+use self::setup::{Guest, Platform};
 use crate::engine::RunLimits;
 use crate::machine::Outcome;
+use crate::machine::arm::Virt;
+use crate::machine::x86::Pc;
 use crate::snapshot::Snapshot;
 use std::time::Instant;
+use vpmu::profile::Architecture;
 
 /// Runs a guest to its end.
 ///
 /// # Errors
 /// Something outside the guest failed. Whatever the guest does is in the report's outcome.
 pub fn run(config: RunConfig) -> Result<RunReport, RunError> {
+    let architecture = match &config.start {
+        Start::Boot(boot) => boot.profile.architecture(),
+        Start::Resume(snapshot) => snapshot.profile()?.architecture(),
+    };
+    match architecture {
+        Architecture::X86_64 => run_on::<Pc>(config),
+        Architecture::Aarch64 => run_on::<Virt>(config),
+    }
+}
+
+fn run_on<B: Platform>(config: RunConfig) -> Result<RunReport, RunError> {
     let started = Instant::now();
-    let mut guest = Guest::new(config)?;
+    let mut guest = Guest::<B>::new(config)?;
     let startup = started.elapsed();
     let entered = Instant::now();
     let outcome = match take_snapshot(&mut guest)? {
@@ -53,7 +67,7 @@ pub fn run(config: RunConfig) -> Result<RunReport, RunError> {
 }
 
 /// Runs to where a snapshot is wanted and writes it, if one is. An outcome if the run ended before.
-fn take_snapshot(guest: &mut Guest) -> Result<Option<Outcome>, RunError> {
+fn take_snapshot<B: Platform>(guest: &mut Guest<B>) -> Result<Option<Outcome>, RunError> {
     let Some(SnapshotPlan { at, ref path }) = guest.save else { return Ok(None) };
     let snapshots = guest.engine.snapshots().ok_or(SoftOnly::Snapshots)?;
     let ended = snapshots.run_until(&mut guest.machine, RunLimits { timeout: guest.timeout }, at);

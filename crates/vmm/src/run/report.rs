@@ -7,7 +7,7 @@ use crate::machine::exceptions::Cause;
 use crate::machine::pmu::interval::Interval;
 use crate::machine::pmu::window::Window;
 use crate::machine::pmu::{AccessStats, PmuDevice};
-use crate::machine::{Outcome, UnknownMsrs};
+use crate::machine::{Board, Outcome, UnknownMsrs};
 use serde::Serialize;
 use std::time::Duration;
 use vpmu::pmu::CounterId;
@@ -83,7 +83,7 @@ pub struct RunReport {
 
 impl RunReport {
     /// The report of a guest that has run for `ran`, after `startup`.
-    pub(super) fn new(guest: Guest, outcome: Outcome, startup: Duration, ran: Duration) -> Self {
+    pub(super) fn new<B: Board>(guest: Guest<B>, outcome: Outcome, startup: Duration, ran: Duration) -> Self {
         let Guest { engine, mut machine, capture, .. } = guest;
         let ended_itself = matches!(
             outcome,

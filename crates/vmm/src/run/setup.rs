@@ -2,39 +2,40 @@
 
 use super::config::{BootConfig, LbrChoice, RunConfig, SnapshotPlan, Start};
 use super::console::console;
-use super::error::{RunError, SoftOnly};
+use super::error::{RunError, SoftOnly, X86Only};
+use crate::counts::arm::ArmSource;
 use crate::counts::timing::{SharedCore, TimingSource};
 use crate::counts::{self, CountsChoice, Source};
 use crate::engine::kvm::{KvmConfig, KvmEngine};
+use crate::engine::soft::arm::ArmEngine;
 use crate::engine::soft::x86::SoftEngine;
 use crate::engine::{Detail, Engine, EngineChoice, EngineError};
 use crate::file;
+use crate::machine::arm::Virt;
 use crate::machine::exceptions::ExceptionTracer;
 use crate::machine::pmu::PmuDevice;
 use crate::machine::pmu::trace::Tracer;
 use crate::machine::x86::Pc;
-use crate::machine::{BoardState, Machine, StateError};
+use crate::machine::{Board, BoardState, Machine, StateError};
 use crate::snapshot::{Booted, Snapshot, SnapshotError};
 use guest_protocol::files;
-use platform::devices::{Capture, FwCfg, FwCfgError};
-use platform::loader;
-use platform::loader::x86::BootState;
-use platform::memory::{GuestMemory, MemoryConfig};
+use platform::devices::{Capture, FwCfg, FwCfgError, Output};
+use platform::loader::{self, BootParams, Image, LoadError};
+use platform::memory::{GuestMemory, Layout, MemoryConfig};
 use platform::x86::apic::{ApicConfig, LocalApic};
-use platform::x86::devices::Devices;
-use platform::x86::memory::LAYOUT;
+use platform::{arm, x86};
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use vpmu::Profile;
-use vpmu::profile::{Architecture, Vendor};
+use vpmu::profile::Vendor;
 
 /// A guest that is ready to run, and what is asked of the run.
-pub(super) struct Guest {
-    pub(super) engine: Box<dyn Engine<Pc>>,
-    pub(super) machine: Machine<Pc>,
+pub(super) struct Guest<B: Board> {
+    pub(super) engine: Box<dyn Engine<B>>,
+    pub(super) machine: Machine<B>,
     /// What it prints.
     pub(super) capture: Capture,
     pub(super) booted: Booted,
@@ -44,7 +45,37 @@ pub(super) struct Guest {
     pub(super) save: Option<SnapshotPlan>,
 }
 
-impl Guest {
+/// A board and what runs its CPU.
+pub(super) trait Platform: Board {
+    /// Where it has RAM.
+    const LAYOUT: &'static Layout;
+    /// What it is made from beside its devices.
+    type Settings;
+
+    /// Places an image.
+    fn load(image: &Image, memory: &GuestMemory, params: &BootParams) -> Result<Self::Boot, LoadError>;
+
+    /// Sets up the engine and the counts source that the configuration asks for.
+    fn choose(config: &RunConfig, memory: &GuestMemory) -> Result<Chosen<Self>, RunError>;
+
+    /// A board after RESET with these consoles.
+    fn fresh(
+        settings: Self::Settings,
+        profile: &Profile,
+        consoles: [Output; 2],
+        fw_cfg: FwCfg,
+    ) -> Result<Self, RunError>;
+
+    /// A board with saved devices.
+    fn resumed(
+        settings: Self::Settings,
+        profile: &Profile,
+        consoles: [Output; 2],
+        saved: &BoardState,
+    ) -> Result<Self, RunError>;
+}
+
+impl<B: Platform> Guest<B> {
     /// Puts the guest where it starts.
     pub(super) fn new(config: RunConfig) -> Result<Self, RunError> {
         check_snapshot_path(config.save.as_ref())?;
@@ -52,41 +83,33 @@ impl Guest {
             Start::Boot(boot) => boot.memory,
             Start::Resume(snapshot) => MemoryConfig { size_mib: snapshot.memory_mib() },
         };
-        let memory = GuestMemory::new(size, &LAYOUT)?;
+        let memory = GuestMemory::new(size, B::LAYOUT)?;
         let first = match &config.start {
-            Start::Boot(boot) => First::Boot(loader::x86::load(&boot.image, &memory, &boot.params)?, boot),
+            Start::Boot(boot) => First::Boot(B::load(&boot.image, &memory, &boot.params)?, boot),
             Start::Resume(snapshot) => {
                 snapshot.fill(&memory)?;
                 First::Resume(snapshot)
             }
         };
-        let Chosen { mut engine, source, tsc_hz, profile, apic } = match &config.start {
-            Start::Boot(boot) => choose(&config, boot, &memory)?,
-            Start::Resume(snapshot) => soft(&memory, snapshot.profile()?, &CountsChoice::Model, None)?,
-        };
+        let Chosen { mut engine, source, profile, settings } = B::choose(&config, &memory)?;
         // A run that is refused leaves the traces of an earlier one alone.
         let tracer = trace_file(config.trace.as_deref())?.map(Tracer::new);
         let exceptions = trace_file(config.trace_exceptions.as_deref())?.map(ExceptionTracer::new);
 
         let (capture, console) = console(config.console);
-        let debug_console = Box::new(capture.clone());
-        let mut devices = match &first {
+        let consoles: [Output; 2] = [console, Box::new(capture.clone())];
+        let mut board = match &first {
             First::Boot(_, boot) => {
                 let fw_cfg = fw_cfg(&memory, &boot.params.cmdline, &profile, engine.name(), &*source)?;
-                Devices::new(console, debug_console, fw_cfg)
+                B::fresh(settings, &profile, consoles, fw_cfg)?
             }
-            First::Resume(snapshot) => {
-                let BoardState::X86(saved) = snapshot.board();
-                Devices::resume(console, debug_console, &saved.devices)
-                    .ok_or(SnapshotError::State(StateError::SerialInput))?
-            }
+            First::Resume(snapshot) => B::resumed(settings, &profile, consoles, snapshot.board())?,
         };
         if let Some(input) = config.input {
-            devices.console_mut().set_input(input);
+            board.console_mut().set_input(input);
         }
-        let apic = LocalApic::new(apic).map_err(|source| RunError::Apic { profile: profile.name, source })?;
         let pmu = PmuDevice::new(profile, source, tracer);
-        let mut machine = Machine::new(memory, Pc::new(devices, apic, tsc_hz), pmu);
+        let mut machine = Machine::new(memory, board, pmu);
         if let Some(gdb) = config.gdb {
             let debugging = engine.debugging().ok_or(SoftOnly::Debugger)?;
             debugging.attach(gdb.into_debugger(config.stop.clone()));
@@ -112,9 +135,126 @@ impl Guest {
 }
 
 /// What the guest's first instruction finds.
-enum First<'a> {
-    Boot(BootState, &'a BootConfig),
+enum First<'a, T> {
+    Boot(T, &'a BootConfig),
     Resume(&'a Snapshot),
+}
+
+/// An engine and what belongs to it.
+pub(super) struct Chosen<B: Platform> {
+    engine: Box<dyn Engine<B>>,
+    source: Box<dyn Source>,
+    /// The profile, without what the engine cannot do.
+    profile: Profile,
+    settings: B::Settings,
+}
+
+/// What a PC is made from.
+pub(super) struct PcSettings {
+    apic: ApicConfig,
+    tsc_hz: u64,
+}
+
+impl Platform for Pc {
+    const LAYOUT: &'static Layout = &x86::memory::LAYOUT;
+    type Settings = PcSettings;
+
+    fn load(image: &Image, memory: &GuestMemory, params: &BootParams) -> Result<Self::Boot, LoadError> {
+        loader::x86::load(image, memory, params)
+    }
+
+    fn choose(config: &RunConfig, memory: &GuestMemory) -> Result<Chosen<Self>, RunError> {
+        match &config.start {
+            Start::Boot(boot) => choose(config, boot, memory),
+            Start::Resume(snapshot) => soft(memory, snapshot.profile()?, &CountsChoice::Model, None),
+        }
+    }
+
+    fn fresh(
+        settings: PcSettings,
+        profile: &Profile,
+        [console, debug_console]: [Output; 2],
+        fw_cfg: FwCfg,
+    ) -> Result<Self, RunError> {
+        pc(settings, profile, x86::devices::Devices::new(console, debug_console, fw_cfg))
+    }
+
+    fn resumed(
+        settings: PcSettings,
+        profile: &Profile,
+        [console, debug_console]: [Output; 2],
+        saved: &BoardState,
+    ) -> Result<Self, RunError> {
+        let BoardState::X86(saved) = saved else {
+            return Err(SnapshotError::from(StateError::Architecture).into());
+        };
+        let devices = x86::devices::Devices::resume(console, debug_console, &saved.devices);
+        pc(settings, profile, devices.ok_or(SnapshotError::State(StateError::SerialInput))?)
+    }
+}
+
+fn pc(settings: PcSettings, profile: &Profile, devices: x86::devices::Devices) -> Result<Pc, RunError> {
+    let apic = LocalApic::new(settings.apic);
+    let apic = apic.map_err(|source| RunError::Apic { profile: profile.name, source })?;
+    Ok(Pc::new(devices, apic, settings.tsc_hz))
+}
+
+impl Platform for Virt {
+    const LAYOUT: &'static Layout = &arm::memory::LAYOUT;
+    type Settings = ();
+
+    fn load(image: &Image, memory: &GuestMemory, params: &BootParams) -> Result<Self::Boot, LoadError> {
+        loader::arm::load(image, memory, params)
+    }
+
+    fn choose(config: &RunConfig, memory: &GuestMemory) -> Result<Chosen<Self>, RunError> {
+        let profile = match &config.start {
+            Start::Boot(boot) => {
+                if boot.engine == EngineChoice::Kvm {
+                    return Err(X86Only::Kvm.into());
+                }
+                if boot.detail == Detail::Timing {
+                    return Err(X86Only::CoreModel.into());
+                }
+                if boot.lbr == LbrChoice::On {
+                    return Err(X86Only::BranchRecords.into());
+                }
+                counts::check_soft(&boot.counts)?;
+                boot.profile.clone()
+            }
+            Start::Resume(snapshot) => snapshot.profile()?,
+        };
+        if config.gdb.is_some() {
+            return Err(X86Only::Debugger.into());
+        }
+        let engine = ArmEngine::new(memory, &profile);
+        let source = Box::new(ArmSource::new(engine.retired()));
+        Ok(Chosen { engine: Box::new(engine), source, profile, settings: () })
+    }
+
+    fn fresh(
+        (): (),
+        profile: &Profile,
+        [console, debug_console]: [Output; 2],
+        fw_cfg: FwCfg,
+    ) -> Result<Self, RunError> {
+        let devices = arm::devices::Devices::new(console, debug_console, fw_cfg);
+        Ok(Self::new(devices, profile.crystal_hz))
+    }
+
+    fn resumed(
+        (): (),
+        profile: &Profile,
+        [console, debug_console]: [Output; 2],
+        saved: &BoardState,
+    ) -> Result<Self, RunError> {
+        let BoardState::Arm(saved) = saved else {
+            return Err(SnapshotError::from(StateError::Architecture).into());
+        };
+        let devices = arm::devices::Devices::resume(console, debug_console, &saved.devices);
+        let devices = devices.ok_or(SnapshotError::State(StateError::SerialInput))?;
+        Ok(Self::new(devices, profile.crystal_hz))
+    }
 }
 
 /// Checked before the guest runs, and not after minutes when the snapshot is taken.
@@ -145,21 +285,8 @@ fn trace_file(path: Option<&Path>) -> Result<Option<Box<dyn Write>>, RunError> {
     Ok(Some(Box::new(BufWriter::new(file))))
 }
 
-/// An engine and what belongs to it.
-struct Chosen {
-    engine: Box<dyn Engine<Pc>>,
-    source: Box<dyn Source>,
-    tsc_hz: u64,
-    /// The profile, without what the engine cannot do.
-    profile: Profile,
-    apic: ApicConfig,
-}
-
 /// Sets up the engine and the counts source that the configuration asks for.
-fn choose(config: &RunConfig, boot: &BootConfig, memory: &GuestMemory) -> Result<Chosen, RunError> {
-    if boot.profile.architecture() != Architecture::X86_64 {
-        return Err(RunError::Architecture { profile: boot.profile.name.to_owned() });
-    }
+fn choose(config: &RunConfig, boot: &BootConfig, memory: &GuestMemory) -> Result<Chosen<Pc>, RunError> {
     let soft = || {
         let profile = match boot.lbr {
             LbrChoice::Auto | LbrChoice::On => boot.profile.clone(),
@@ -197,14 +324,14 @@ fn soft_only(config: &RunConfig, boot: &BootConfig) -> Option<SoftOnly> {
     asked.into_iter().find_map(|(asked, what)| asked.then_some(what))
 }
 
-fn kvm(boot: &BootConfig, memory: &GuestMemory) -> Result<Chosen, RunError> {
+fn kvm(boot: &BootConfig, memory: &GuestMemory) -> Result<Chosen<Pc>, RunError> {
     let profile = boot.profile.clone().without_lbr();
     let apic = apic_config(&profile);
     let config = KvmConfig { memory, profile: &profile, apic: &apic };
     let engine = KvmEngine::new(&config).map_err(EngineError::from)?;
     let tsc_hz = engine.tsc_hz();
     let source = counts::choose(&boot.counts, &profile, tsc_hz, engine.kick_signal())?;
-    Ok(Chosen { engine: Box::new(engine), source, tsc_hz, profile, apic })
+    Ok(Chosen { engine: Box::new(engine), source, profile, settings: PcSettings { apic, tsc_hz } })
 }
 
 /// With `threads` there is a model of the core, which may use so many.
@@ -213,7 +340,7 @@ fn soft(
     profile: Profile,
     counts: &CountsChoice,
     threads: Option<NonZeroUsize>,
-) -> Result<Chosen, RunError> {
+) -> Result<Chosen<Pc>, RunError> {
     let mut engine = SoftEngine::new(memory, &profile);
     let mut source = counts::choose_soft(counts, &profile, engine.retired())?;
     if let Some(threads) = threads {
@@ -226,7 +353,7 @@ fn soft(
     }
     let tsc_hz = engine.tsc_hz();
     let apic = soft_apic_config(&profile);
-    Ok(Chosen { engine: Box::new(engine), source, tsc_hz, profile, apic })
+    Ok(Chosen { engine: Box::new(engine), source, profile, settings: PcSettings { apic, tsc_hz } })
 }
 
 /// The files by which an image finds out what it runs on.

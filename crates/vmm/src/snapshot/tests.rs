@@ -101,7 +101,7 @@ fn booted() -> Guest {
 fn resumed(snapshot: &Snapshot) -> Result<Guest, SnapshotError> {
     let mut guest = parts(|console| {
         let sink = Box::new(std::io::sink());
-        let BoardState::X86(saved) = snapshot.board();
+        let BoardState::X86(saved) = snapshot.board() else { panic!("an x86 machine") };
         Devices::resume(Box::new(console), sink, &saved.devices).expect("devices of a real machine")
     });
     snapshot.fill(&guest.machine.memory)?;

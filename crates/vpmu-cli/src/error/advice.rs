@@ -12,7 +12,7 @@ use vmm::engine::EngineError;
 use vmm::engine::kvm::KvmError;
 use vmm::gdb::GdbError;
 use vmm::profile::{ProfileError, ProfileProblem};
-use vmm::run::{RunError, SoftOnly};
+use vmm::run::{RunError, SoftOnly, X86Only};
 use vmm::snapshot::SnapshotError;
 use vpmu::profile::PROFILES;
 
@@ -181,9 +181,15 @@ fn run_next_step(error: &RunError) -> Option<String> {
             SoftOnly::Snapshots => "leave --snapshot out, or use --engine soft",
         }
         .to_owned(),
-        RunError::Architecture { .. } => {
-            "choose the --profile of an x86 CPU, such as sapphire-rapids".to_owned()
+        RunError::NeedsX86(what) => match what {
+            X86Only::Kvm => {
+                "leave --engine out, or choose the --profile of an x86 CPU, such as sapphire-rapids"
+            }
+            X86Only::CoreModel => "leave --detail timing out",
+            X86Only::BranchRecords => "leave --lbr out",
+            X86Only::Debugger => "leave --gdb out",
         }
+        .to_owned(),
         RunError::SnapshotOfModel => "leave --detail timing out".to_owned(),
         RunError::Timing(_) => {
             "choose another --profile, such as sapphire-rapids, or leave --detail timing out".to_owned()

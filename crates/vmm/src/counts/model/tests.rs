@@ -1,10 +1,11 @@
 //! What is made of totals that were retired.
 
 use super::*;
+use crate::counts::Source as _;
 use serde_json::json;
-use vpmu::CounterId;
 use vpmu::event::{Event as E, EventCode};
 use vpmu::profile::{CASCADE_LAKE, ICELAKE_SP, SAPPHIRE_RAPIDS, SKYLAKE_SP, ZEN4, ZEN5};
+use vpmu::{Active, CounterId, CountsSource as _, Provenance};
 
 const ALL: PrivilegeFilter = PrivilegeFilter::ALL;
 

@@ -10,8 +10,9 @@
 //! | `clock.rs`, `idle.rs` | guest time, and a CPU that waits |
 //! | `ram.rs` | guest RAM for an interpreter |
 //! | `timing.rs` | a model of the core observes what retires |
-//! | [`x86`] | the interpreter of x86-64 |
+//! | [`x86`], [`arm`] | the interpreters of x86-64 and of AArch64 |
 
+pub mod arm;
 mod clock;
 mod idle;
 mod ram;

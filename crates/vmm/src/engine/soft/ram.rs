@@ -5,11 +5,11 @@
 use platform::convert::host_size;
 use platform::memory::GuestMemory;
 
-/// The guest's RAM; a position is a guest physical address.
+/// The guest's RAM, which starts at `BASE`; a position is a guest physical address.
 #[derive(Debug)]
-pub(super) struct Ram {
+pub(super) struct Ram<const BASE: u64> {
     regions: [Region; 2],
-    /// The first region starts at 0, and [`LONGEST`] bytes from any address below this are in it.
+    /// The first region starts at `BASE`, and [`LONGEST`] bytes from any address less than this above it are in it.
     low_end: u64,
     // Keeps the mapping alive.
     _memory: GuestMemory,
@@ -29,14 +29,14 @@ impl Region {
     const NONE: Self = Self { start: 0, size: 0, host: std::ptr::null_mut() };
 }
 
-impl Ram {
+impl<const BASE: u64> Ram<BASE> {
     pub(super) fn new(memory: &GuestMemory) -> Self {
         let mut regions = [Region::NONE; 2];
         for (region, ram) in regions.iter_mut().zip(memory.regions()) {
             *region = Region { start: ram.guest_phys, size: ram.size, host: ram.host as *mut u8 };
         }
         let [low, _] = regions;
-        let low_end = if low.start == 0 { (low.size + 1).saturating_sub(LONGEST) } else { 0 };
+        let low_end = if low.start == BASE { (low.size + 1).saturating_sub(LONGEST) } else { 0 };
         Self { regions, low_end, _memory: memory.clone() }
     }
 
@@ -48,7 +48,8 @@ impl Ram {
     /// Host address of bytes of RAM that the first look finds: up to [`LONGEST`] in the low region.
     #[inline(always)]
     fn low(&self, gpa: u64) -> Option<*mut u8> {
-        (gpa < self.low_end).then(|| self.regions[0].host.wrapping_add(host_size(gpa)))
+        let offset = gpa.wrapping_sub(BASE);
+        (offset < self.low_end).then(|| self.regions[0].host.wrapping_add(host_size(offset)))
     }
 
     /// Host address of `len` bytes of RAM.

@@ -23,6 +23,17 @@ pub enum Details {
         /// Address of the instruction that raised it; of a trap the next one.
         rip: u64,
     },
+    /// Of an AArch64 CPU.
+    Arm {
+        /// ESR_EL1; of an interrupt 0.
+        esr: u64,
+        /// FAR_EL1, where it is valid.
+        far: Option<u64>,
+        /// Exception level before.
+        el: u8,
+        /// ELR_EL1: address of the instruction that raised it; of SVC and of an interrupt the next one.
+        pc: u64,
+    },
 }
 
 /// Where it happened: `at 0x1000, CPL 3`.
@@ -30,6 +41,7 @@ impl fmt::Display for Details {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::X86 { cpl, rip, .. } => write!(f, "at {rip:#x}, CPL {cpl}"),
+            Self::Arm { el, pc, .. } => write!(f, "at {pc:#x}, EL{el}"),
         }
     }
 }

@@ -28,6 +28,18 @@ pub enum MsrAccess {
         /// ECX.
         index: u32,
     },
+    /// MRS of an AArch64 CPU.
+    Mrs {
+        /// [Encoding](vpmu::register::arm::encoding) of the system register.
+        index: u32,
+    },
+    /// MSR of an AArch64 CPU.
+    Msr {
+        /// Encoding of the system register.
+        index: u32,
+        /// The value written.
+        value: u64,
+    },
 }
 
 impl MsrAccess {
@@ -35,7 +47,11 @@ impl MsrAccess {
     #[must_use]
     pub fn index(self) -> u32 {
         match self {
-            Self::Rdmsr { index } | Self::Wrmsr { index, .. } | Self::Rdpmc { index } => index,
+            Self::Rdmsr { index }
+            | Self::Wrmsr { index, .. }
+            | Self::Rdpmc { index }
+            | Self::Mrs { index }
+            | Self::Msr { index, .. } => index,
         }
     }
 
@@ -46,13 +62,18 @@ impl MsrAccess {
             Self::Rdmsr { .. } => "rdmsr",
             Self::Wrmsr { .. } => "wrmsr",
             Self::Rdpmc { .. } => "rdpmc",
+            Self::Mrs { .. } => "mrs",
+            Self::Msr { .. } => "msr",
         }
     }
 
     /// What was written.
     #[must_use]
     pub fn value(self) -> Option<u64> {
-        if let Self::Wrmsr { value, .. } = self { Some(value) } else { None }
+        match self {
+            Self::Wrmsr { value, .. } | Self::Msr { value, .. } => Some(value),
+            Self::Rdmsr { .. } | Self::Rdpmc { .. } | Self::Mrs { .. } => None,
+        }
     }
 }
 
@@ -65,6 +86,9 @@ pub enum RefusalReason {
     /// A rule of the local APIC.
     #[error("the local APIC does not take it")]
     Apic,
+    /// A rule of the generic timer or of the GIC.
+    #[error("{0}")]
+    System(&'static str),
     /// The register is not implemented.
     #[error("this MSR is not implemented")]
     Unknown,

@@ -118,7 +118,12 @@ impl PmuDevice {
 
     /// RDMSR by the guest. Nothing is noted of registers that are not the PMU's.
     pub fn rdmsr(&mut self, index: u32, origin: Origin) -> Answer<ReadOutcome> {
-        let answer = self.vpmu.read_register(Level::Kernel, index, &mut *self.source);
+        self.read_register(Level::Kernel, index, origin)
+    }
+
+    /// RDMSR, or MRS of a system register. Nothing is noted of registers that are not the PMU's.
+    pub fn read_register(&mut self, level: Level, index: u32, origin: Origin) -> Answer<ReadOutcome> {
+        let answer = self.vpmu.read_register(level, index, &mut *self.source);
         let (outcome, pmis) = answer.into_parts();
         if outcome == ReadOutcome::NotHandled {
             return Answer::new(outcome, pmis);
@@ -134,10 +139,20 @@ impl PmuDevice {
 
     /// WRMSR by the guest. Nothing is noted of registers that are not the PMU's.
     pub fn wrmsr(&mut self, index: u32, value: u64, origin: Origin) -> Answer<WriteOutcome> {
+        self.write_register(Level::Kernel, index, value, origin)
+    }
+
+    /// WRMSR, or MSR of a system register. Nothing is noted of registers that are not the PMU's.
+    pub fn write_register(
+        &mut self,
+        level: Level,
+        index: u32,
+        value: u64,
+        origin: Origin,
+    ) -> Answer<WriteOutcome> {
         let before = self.windows.before_write(index, &mut self.vpmu, &mut *self.source);
         let (before, mut pmis) = before.into_parts();
-        let (outcome, more) =
-            self.vpmu.write_register(Level::Kernel, index, value, &mut *self.source).into_parts();
+        let (outcome, more) = self.vpmu.write_register(level, index, value, &mut *self.source).into_parts();
         pmis += more;
         if outcome == WriteOutcome::NotHandled {
             return Answer::new(outcome, pmis);
@@ -163,6 +178,12 @@ impl PmuDevice {
             self.counter_read(rdpmc_msr(self.vpmu.profile().vendor(), ecx), value);
         }
         Answer::new(outcome, pmis)
+    }
+
+    /// See [`Vpmu::interrupt_line`].
+    #[must_use]
+    pub fn interrupt_line(&self) -> bool {
+        self.vpmu.interrupt_line()
     }
 
     /// Which taken branches the guest wants recorded; see [`Vpmu::branch_filter`].
@@ -240,10 +261,12 @@ impl PmuDevice {
     }
 
     fn note_pmis(&mut self, pmis: PmiRequests) -> PmiRequests {
-        if pmis.count() > 0 {
+        // Of a line each rise.
+        let requested = u64::from(pmis.count()) + u64::from(pmis.line() == Some(true));
+        if requested > 0 {
             // The overflow may have frozen counters.
             self.windows.refresh(&self.vpmu, &mut *self.source);
-            self.stats.pmis += u64::from(pmis.count());
+            self.stats.pmis += requested;
         }
         pmis
     }

@@ -78,7 +78,7 @@ impl Board for Pc {
     }
 
     fn resume(&mut self, saved: &BoardState) -> Result<(), StateError> {
-        let BoardState::X86(saved) = saved;
+        let BoardState::X86(saved) = saved else { return Err(StateError::Architecture) };
         let times = match saved.apic.timer {
             TimerState::Idle => [0; 2],
             TimerState::Counting { start, end } => [start, end],

@@ -52,9 +52,9 @@ pub(in crate::engine) struct SoftBus<'a, const TIMED: bool> {
     pub(super) machine: &'a mut Machine<Pc>,
     /// Another engine's CPU, which has this one complete an instruction.
     principal: Option<&'a dyn Principal>,
-    ram: Ram,
+    ram: Ram<0>,
     profile: &'a Profile,
-    retired: Retired,
+    retired: Retired<Totals>,
     /// The model of the core, with `--detail timing`.
     timing: Option<Timing>,
     /// Guest time as of the last [`publish`](Self::publish); without a model an instruction is a cycle, and each
@@ -68,9 +68,9 @@ pub(in crate::engine) struct SoftBus<'a, const TIMED: bool> {
 impl<'a, const TIMED: bool> SoftBus<'a, TIMED> {
     pub(super) fn new(
         machine: &'a mut Machine<Pc>,
-        ram: Ram,
+        ram: Ram<0>,
         profile: &'a Profile,
-        retired: Retired,
+        retired: Retired<Totals>,
         timing: Option<Timing>,
         clock: Clock,
     ) -> Self {

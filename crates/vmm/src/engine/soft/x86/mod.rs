@@ -46,7 +46,7 @@ pub struct SoftEngine {
     clock: Clock,
     profile: Profile,
     memory: GuestMemory,
-    retired: Retired,
+    retired: Retired<Totals>,
     timing: Option<SharedCore>,
     debugger: Option<Box<dyn Debugger>>,
     exits: Exits,
@@ -114,7 +114,7 @@ impl SoftEngine {
 
     /// Where the engine publishes what has retired, for [`crate::counts::model::ModelSource`].
     #[must_use]
-    pub fn retired(&self) -> Retired {
+    pub fn retired(&self) -> Retired<Totals> {
         self.retired.clone()
     }
 
@@ -366,7 +366,9 @@ impl Snapshots<Pc> for SoftEngine {
     }
 
     fn restore(&mut self, saved: &VcpuState) -> Result<(), StateError> {
-        let VcpuState::X86(SoftState { cpu, totals, unimplemented, idle_ticks }) = saved;
+        let VcpuState::X86(SoftState { cpu, totals, unimplemented, idle_ticks }) = saved else {
+            return Err(StateError::Architecture);
+        };
         if !totals.all_below(MAX_TOTAL) || *idle_ticks >= MAX_TOTAL {
             return Err(StateError::Total);
         }

@@ -1,0 +1,137 @@
+//! Small guests at EL1 with the MMU off, written as words with their mnemonics.
+
+use super::*;
+use crate::counts::arm::ArmSource;
+use crate::machine::arm::SystemFault;
+use crate::machine::pmu::PmuDevice;
+use crate::machine::pmu::trace::Tracer;
+use guest_protocol::mmio;
+use platform::arm::devices::Devices;
+use platform::arm::memory::LAYOUT;
+use platform::devices::{Capture, FwCfg};
+use platform::memory::MemoryConfig;
+use std::io;
+use std::time::Duration;
+use vpmu::profile::FALKOR;
+
+const CODE: u64 = mmio::RAM + 0x1000;
+
+struct Guest {
+    engine: ArmEngine,
+    machine: Machine<Virt>,
+    console: Capture,
+    trace: Capture,
+}
+
+impl Guest {
+    fn new(code: &[u32]) -> Self {
+        let memory = GuestMemory::new(MemoryConfig { size_mib: 4 }, &LAYOUT).expect("4 MiB of guest memory");
+        let bytes: Vec<u8> = code.iter().flat_map(|word| word.to_le_bytes()).collect();
+        memory.write(CODE, &bytes).expect("the code fits");
+        let mut engine = ArmEngine::new(&memory, &FALKOR);
+        let (console, trace) = (Capture::new(1000), Capture::new(1 << 16));
+        let source = Box::new(ArmSource::new(engine.retired()));
+        let pmu = PmuDevice::new(FALKOR, source, Some(Tracer::new(Box::new(trace.clone()))));
+        let devices = Devices::new(Box::new(console.clone()), Box::new(io::sink()), FwCfg::new(1, 4 << 20));
+        let machine = Machine::new(memory, Virt::new(devices, FALKOR.crystal_hz), pmu);
+        let boot = BootState { pc: CODE, devicetree: mmio::RAM, loaded: Vec::new() };
+        engine.boot(&boot).expect("a valid state");
+        Self { engine, machine, console, trace }
+    }
+
+    fn run(&mut self) -> Outcome {
+        let limits = RunLimits { timeout: Duration::from_secs(20) };
+        self.engine.run(&mut self.machine, limits).expect("the engine does not fail")
+    }
+}
+
+/// MOVZ Xd, #low; MOVK Xd, #high, LSL #16.
+fn load(d: u32, value: u32) -> [u32; 2] {
+    [0xD280_0000 | (value & 0xFFFF) << 5 | d, 0xF2A0_0000 | (value >> 16) << 5 | d]
+}
+
+/// PSCI SYSTEM_OFF.
+fn off() -> Vec<u32> {
+    [load(0, 0x8400_0008).as_slice(), &[0xD400_0002]].concat() // hvc #0
+}
+
+/// MSR of a system register from Xt.
+fn msr(register: u32, t: u32) -> u32 {
+    0xD510_0000 | (register & !(1 << 20)) | t
+}
+
+#[test]
+fn a_guest_prints_and_switches_off() {
+    let mut code = load(1, 0x0900_0000).to_vec();
+    for byte in b"hi" {
+        code.extend(load(2, (*byte).into()));
+        code.push(0xB900_0022); // str w2, [x1]
+    }
+    code.extend(off());
+    let mut guest = Guest::new(&code);
+    assert_eq!(guest.run(), Outcome::PoweredOff);
+    assert_eq!(guest.console.text(), "hi");
+    assert_eq!(guest.engine.report().instructions, Some(2 + 2 * 3 + 3));
+}
+
+#[test]
+fn the_exit_register_ends_the_run_with_its_status() {
+    let mut code = load(1, 0x0A80_0000).to_vec();
+    code.extend(load(2, 1));
+    code.push(0xB900_0022); // str w2, [x1]
+    assert_eq!(Guest::new(&code).run(), Outcome::Exit { status: 3 });
+}
+
+/// PMCNTENSET_EL0, PMCCNTR_EL0, PMCR_EL0.
+const PMCNTENSET: u32 = 0x1B_9C20;
+const PMCCNTR: u32 = 0x1B_9D00;
+const PMCR: u32 = 0x1B_9C00;
+
+#[test]
+fn the_cycle_counter_counts_instructions_between_two_writes_of_pmcr() {
+    let mut code = load(1, 1 << 31).to_vec();
+    code.push(msr(PMCNTENSET, 1));
+    code.extend(load(2, 1 << 6 | 1 << 2 | 1)); //  LC, C, E
+    code.push(msr(PMCR, 2));
+    code.extend(load(3, 100));
+    code.push(0xF100_0463); //                     subs x3, x3, #1
+    code.push(0x54FF_FFE1); //                     b.ne .-4
+    code.push(msr(PMCR, 31)); //                   msr pmcr_el0, xzr
+    code.extend(off());
+    let mut guest = Guest::new(&code);
+    assert_eq!(guest.run(), Outcome::PoweredOff);
+    // The MSR that starts it is counted, the one that stops it is not.
+    assert_eq!(guest.machine.read_system(PMCCNTR, 1, 0), Ok(1 + 2 + 200));
+    assert_eq!(guest.machine.read_system(PMCCNTR, 0, 0), Err(SystemFault::Trapped));
+    guest.machine.pmu.finish_trace().expect("the trace goes to memory");
+    assert!(guest.trace.text().contains("PMCR_EL0"), "{}", guest.trace.text());
+}
+
+#[test]
+fn waiting_with_no_interrupt_to_come_ends_the_run() {
+    let mut guest = Guest::new(&[0xD503_207F]); // wfi
+    assert_eq!(guest.run(), Outcome::Halted);
+}
+
+#[test]
+fn a_run_goes_on_from_a_saved_state_as_if_it_had_not_stopped() {
+    let mut code = load(3, 5000).to_vec();
+    code.push(0xF100_0463); //                     subs x3, x3, #1
+    code.push(0x54FF_FFE1); //                     b.ne .-4
+    code.extend(off());
+    let mut whole = Guest::new(&code);
+    whole.run();
+    let mut first = Guest::new(&code);
+    let limits = RunLimits { timeout: Duration::from_secs(20) };
+    assert_eq!(first.engine.run_until(&mut first.machine, limits, 777), None);
+    let (vcpu, machine) = (first.engine.save(), first.machine.save());
+    assert_eq!(vcpu.instructions(), 777);
+    let text = serde_json::to_string(&(vcpu, machine)).expect("JSON");
+    let (vcpu, machine) = serde_json::from_str(&text).expect("what was written");
+    let mut second = Guest::new(&code);
+    second.engine.restore(&vcpu).expect("a state that was saved");
+    second.machine.resume(&machine).expect("a state that was saved");
+    assert_eq!(second.run(), Outcome::PoweredOff);
+    assert_eq!(second.engine.report().instructions, whole.engine.report().instructions);
+    assert_eq!(second.machine.now(), whole.machine.now());
+}
