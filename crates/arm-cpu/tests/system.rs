@@ -381,3 +381,17 @@ fn the_bus_has_the_other_registers() {
         (Class::TrappedSystem, 3 << 20 | 3 << 14 | 9 << 10 | 1 << 5 | 12 << 1 | 1)
     );
 }
+
+#[test]
+fn the_first_addresses_are_as_any_others() {
+    // ldrb w0, [x2]; ldrh w0, [x2]; ldr w0, [x2]; ldr x0, [x2]; ldp x0, x3, [x2]; ldr q0, [x2]; strh w0, [x2]
+    for word in [0x3940_0040, 0x7940_0040, 0xB940_0040, 0xF940_0040, 0xA940_0C40, 0x3DC0_0040, 0x7900_0040] {
+        for (address, level) in (0..64).flat_map(|address| [(address, 0), (address, 0x3C5)]) {
+            let (mut bus, mut state) = machine(&[word]);
+            state.set_system_register(CPACR_EL1, 3 << 20);
+            (state.x[2], state.pstate) = (address, level);
+            run(&mut bus, &state);
+            assert_eq!(only_exception(&bus).0, Class::DataAbort, "{word:#x} {address}");
+        }
+    }
+}

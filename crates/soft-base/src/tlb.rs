@@ -4,13 +4,14 @@
 use crate::{Low, OFFSET};
 
 const ENTRIES: usize = 1024;
-/// No page-aligned address has this value.
-const NONE: u64 = 1;
+/// No page-aligned address has this value, and none with the lowest bits of an address in it, by which a CPU may see
+/// whether an operand is aligned.
+const NONE: u64 = 1 << 11;
 
 /// A translation.
 #[derive(Debug, Clone, Copy)]
 pub struct Entry {
-    /// Linear page address for which reads are allowed, or 1.
+    /// Linear page address for which reads are allowed, or one that no address has.
     pub read: u64,
     /// The same for writes. Never set for pages with decoded code.
     pub write: u64,
