@@ -26,7 +26,8 @@ registers! { Amd:
         flag interrupt(20) = "INT", "Request a PMI when the counter overflows";
         flag enable(22) = "EN", "Count";
         flag invert(23) = "INV", "Invert the comparison with CNTMASK";
-        bits cmask(24, 8) = "CNTMASK", "Counter mask: count cycles with at least this many occurrences (0: count occurrences)";
+        bits cmask(24, 8) = "CNTMASK",
+            "Counter mask: count cycles with at least this many occurrences (0: count occurrences)";
         bits event_select_high(32, 4) = "EventSelectHigh", "Event select code, bits 11:8";
         flag guest_only(40), ignore = "GuestOnly", "Count in guest mode only; there is no SVM: accepted and dropped";
         flag host_only(41), ignore = "HostOnly", "Count in host mode only; there is no SVM: accepted and dropped";
@@ -43,26 +44,30 @@ registers! { Amd:
     LegacyPerfCtr = "PERF_LEGACY_CTR{n}" @ 0xC001_0004, gp x 4, if Always, ReadWrite, reserved Ignore,
         source "APM vol. 2, Performance Counter Registers" as PerfCtr;
     /// Which counters have overflowed, and what is frozen.
-    PerfCntrGlobalStatus = "PerfCntrGlobalStatus" @ 0xC000_0300, once x 1, if PerfMonV2, WritesDropped, reserved Ignore,
+    PerfCntrGlobalStatus = "PerfCntrGlobalStatus" @ 0xC000_0300, once x 1, if PerfMonV2,
+            WritesDropped, reserved Ignore,
         source "APM vol. 2, Performance Counter Global Status; writes as in Linux arch/x86/kvm/svm/pmu.c" {
         gp overflow(0, 1) = "PERF_CTR{n}_OVF", "PERF_CTR{n} overflowed";
         flag lbr_frozen(58) if PmcFreeze = "LBRSF", "The branch record stack is frozen";
         flag ctr_frozen(59) if PmcFreeze = "PMCF", "The counters are frozen";
     }
     /// Which counters are enabled.
-    PerfCntrGlobalCtl = "PerfCntrGlobalCtl" @ 0xC000_0301, once x 1, if PerfMonV2, ReadWrite, reserved Ignore, reset |profile| profile.global_ctrl_reset(),
+    PerfCntrGlobalCtl = "PerfCntrGlobalCtl" @ 0xC000_0301, once x 1, if PerfMonV2,
+            ReadWrite, reserved Ignore, reset |profile| profile.global_ctrl_reset(),
         source "APM vol. 2, Performance Counter Global Control" {
         gp enable(0, 1) = "PERF_CTR{n}_EN", "Enable PERF_CTR{n}";
     }
     /// Clears status bits.
-    PerfCntrGlobalStatusClr = "PerfCntrGlobalStatusClr" @ 0xC000_0302, once x 1, if PerfMonV2, WriteOneToClear, reserved Ignore, held by none,
+    PerfCntrGlobalStatusClr = "PerfCntrGlobalStatusClr" @ 0xC000_0302, once x 1, if PerfMonV2,
+            WriteOneToClear, reserved Ignore, held by none,
         source "APM vol. 2, Performance Counter Global Status Clear" {
         gp clear(0, 1) = "PERF_CTR{n}_OVF_CLR", "Clear PERF_CTR{n}_OVF";
         flag clear_lbr_frozen(58) if PmcFreeze = "LBRSF_CLR", "Unfreeze the branch record stack";
         flag clear_ctr_frozen(59) if PmcFreeze = "PMCF_CLR", "Unfreeze the counters";
     }
     /// Sets status bits. Frozen bits freeze; counter bits request no PMI.
-    PerfCntrGlobalStatusSet = "PerfCntrGlobalStatusSet" @ 0xC000_0303, once x 1, if PerfMonV2, WriteOneToSet, reserved Ignore, held by none,
+    PerfCntrGlobalStatusSet = "PerfCntrGlobalStatusSet" @ 0xC000_0303, once x 1, if PerfMonV2,
+            WriteOneToSet, reserved Ignore, held by none,
         source "APM vol. 2, Performance Counter Global Status Set" {
         gp set(0, 1) = "PERF_CTR{n}_OVF_SET", "Set PERF_CTR{n}_OVF";
         flag set_lbr_frozen(58) if PmcFreeze = "LBRSF_SET", "Freeze the branch record stack";
@@ -123,7 +128,8 @@ registers! { Amd:
         flag lbr_v2_enable(6) = "LBRV2EN", "Record branches in the stack; #DB clears it";
     }
     /// Where a recorded branch was; 0 is the newest.
-    SampBrFrom = "SAMP_BR_FROM{n}" @ 0xC001_0300, lbr x 16 step 2, if LbrExtV2, ReadWrite, reserved Ignore, held by stack,
+    SampBrFrom = "SAMP_BR_FROM{n}" @ 0xC001_0300, lbr x 16 step 2, if LbrExtV2,
+            ReadWrite, reserved Ignore, held by stack,
         source "APM vol. 2, Last Branch Stack; as Linux arch/x86/events/amd/lbr.c reads it" {
         bits address(0, 58) = "FROM_IP", "Address of the branch";
         bits sign(58, 5) = "SIGN", "Copies of the address's highest bit";

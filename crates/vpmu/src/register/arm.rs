@@ -1,8 +1,10 @@
 //! Arm's PMUv3 system registers, and those of Falkor's matrix of events.
 //!
 //! Facts: Arm ARM (DDI 0487), chapter D13 (Performance Monitors Extension) and the register descriptions of D19;
-//! cross-checked with Linux `arch/arm64/include/asm/sysreg.h`, `include/linux/perf/arm_pmuv3.h` and, for EL0 accesses,
-//! `arch/arm64/kvm/sys_regs.c`. Falkor: the published patch "perf: qcom: Add Falkor CPU PMU IMPLEMENTATION DEFINED event
+//! cross-checked with Linux `arch/arm64/include/asm/sysreg.h`, `include/linux/perf/arm_pmuv3.h` and, for EL0
+//! accesses,
+//! `arch/arm64/kvm/sys_regs.c`. Falkor: the published patch "perf: qcom: Add Falkor CPU PMU IMPLEMENTATION
+//! DEFINED event
 //! support" and its review. What is not public there is in `docs/falkor.md`.
 //!
 //! Reserved bits are RES0: they read as zero, and writes to them are dropped.
@@ -60,14 +62,16 @@ fn pmcr(profile: &Profile) -> u64 {
 
 registers! { Arm:
     /// Control of all counters.
-    Pmcr = "PMCR_EL0" @ encoding(3, 3, 9, 12, 0), once x 1, if Always, ReadWrite, user Enabled, reserved Ignore, reset pmcr,
+    Pmcr = "PMCR_EL0" @ encoding(3, 3, 9, 12, 0), once x 1, if Always,
+            ReadWrite, user Enabled, reserved Ignore, reset pmcr,
         source "Arm ARM D19, PMCR_EL0" {
         flag enable(0) = "E", "Enable all counters";
         flag event_reset(1), ignore = "P", "Write 1: set the event counters to 0; reads as 0";
         flag cycle_reset(2), ignore = "C", "Write 1: set the cycle counter to 0; reads as 0";
         flag divider(3) = "D", "The cycle counter counts every 64th cycle, while LC is 0";
         flag export(4) = "X", "Export events; stored, no effect";
-        flag disable_prohibited(5) = "DP", "No cycles where counting is prohibited, which is nowhere; stored, no effect";
+        flag disable_prohibited(5) = "DP",
+            "No cycles where counting is prohibited, which is nowhere; stored, no effect";
         flag long_cycle(6) if Aarch32 = "LC", "The cycle counter overflows from bit 63 instead of bit 31";
         flag long_cycle_res1(6) if NoAarch32, ignore = "LC", "RES1: the cycle counter overflows from bit 63";
         bits counters(11, 5), ignore = "N", "Number of event counters";
@@ -75,13 +79,15 @@ registers! { Arm:
         bits implementer(24, 8), ignore = "IMP", "Implementer code";
     }
     /// Which counters are enabled: writes enable.
-    PmcntenSet = "PMCNTENSET_EL0" @ encoding(3, 3, 9, 12, 1), once x 1, if Always, SetBits, user Enabled, reserved Ignore,
+    PmcntenSet = "PMCNTENSET_EL0" @ encoding(3, 3, 9, 12, 1), once x 1, if Always,
+            SetBits, user Enabled, reserved Ignore,
         source "Arm ARM D19, PMCNTENSET_EL0" {
         gp event(0, 1) = "P{n}", "PMEVCNTR{n}_EL0 is enabled";
         flag cycle(31) = "C", "PMCCNTR_EL0 is enabled";
     }
     /// Which counters are enabled: writes disable.
-    PmcntenClr = "PMCNTENCLR_EL0" @ encoding(3, 3, 9, 12, 2), once x 1, if Always, ClearBits, user Enabled, reserved Ignore,
+    PmcntenClr = "PMCNTENCLR_EL0" @ encoding(3, 3, 9, 12, 2), once x 1, if Always,
+            ClearBits, user Enabled, reserved Ignore,
         source "Arm ARM D19, PMCNTENCLR_EL0" as PmcntenSet;
     /// Which counters have overflowed: writes set.
     PmovsSet = "PMOVSSET_EL0" @ encoding(3, 3, 9, 14, 3), once x 1, if Always, SetBits, user Enabled, reserved Ignore,
@@ -90,7 +96,8 @@ registers! { Arm:
         flag cycle(31) = "C", "PMCCNTR_EL0 has overflowed";
     }
     /// Which counters have overflowed: writes clear.
-    PmovsClr = "PMOVSCLR_EL0" @ encoding(3, 3, 9, 12, 3), once x 1, if Always, ClearBits, user Enabled, reserved Ignore,
+    PmovsClr = "PMOVSCLR_EL0" @ encoding(3, 3, 9, 12, 3), once x 1, if Always,
+            ClearBits, user Enabled, reserved Ignore,
         source "Arm ARM D19, PMOVSCLR_EL0" as PmovsSet;
     /// Which overflows interrupt: writes enable.
     PmintenSet = "PMINTENSET_EL1" @ encoding(3, 0, 9, 14, 1), once x 1, if Always, SetBits, reserved Ignore,
@@ -102,7 +109,8 @@ registers! { Arm:
     PmintenClr = "PMINTENCLR_EL1" @ encoding(3, 0, 9, 14, 2), once x 1, if Always, ClearBits, reserved Ignore,
         source "Arm ARM D19, PMINTENCLR_EL1" as PmintenSet;
     /// Counts by software.
-    PmswInc = "PMSWINC_EL0" @ encoding(3, 3, 9, 12, 4), once x 1, if Always, WriteOnly, user SoftwareIncrement, reserved Ignore, held by none,
+    PmswInc = "PMSWINC_EL0" @ encoding(3, 3, 9, 12, 4), once x 1, if Always,
+            WriteOnly, user SoftwareIncrement, reserved Ignore, held by none,
         source "Arm ARM D19, PMSWINC_EL0" {
         gp event(0, 1) = "P{n}", "PMEVCNTR{n}_EL0 counts one if its event is SW_INCR";
     }
@@ -112,27 +120,32 @@ registers! { Arm:
         bits select(0, 5) = "SEL", "Event counter; 31 for the cycle counter";
     }
     /// Which of the common events 00H to 1FH can be counted.
-    Pmceid0 = "PMCEID0_EL0" @ encoding(3, 3, 9, 12, 6), once x 1, if Always, ReadOnly, user Enabled, reserved Ignore, held by none,
+    Pmceid0 = "PMCEID0_EL0" @ encoding(3, 3, 9, 12, 6), once x 1, if Always,
+            ReadOnly, user Enabled, reserved Ignore, held by none,
         source "Arm ARM D19, PMCEID0_EL0" {
         bits events(0, 32) = "ID", "Bit n: event n is implemented";
     }
     /// Which of the common events 20H to 3FH can be counted.
-    Pmceid1 = "PMCEID1_EL0" @ encoding(3, 3, 9, 12, 7), once x 1, if Always, ReadOnly, user Enabled, reserved Ignore, held by none,
+    Pmceid1 = "PMCEID1_EL0" @ encoding(3, 3, 9, 12, 7), once x 1, if Always,
+            ReadOnly, user Enabled, reserved Ignore, held by none,
         source "Arm ARM D19, PMCEID1_EL0" {
         bits events(0, 32) = "ID", "Bit n: event 20H + n is implemented";
     }
     /// Cycle counter.
-    Pmccntr = "PMCCNTR_EL0" @ encoding(3, 3, 9, 13, 0), once x 1, if Always, ReadWrite, user CycleCounter, reserved Ignore, held by counter,
+    Pmccntr = "PMCCNTR_EL0" @ encoding(3, 3, 9, 13, 0), once x 1, if Always,
+            ReadWrite, user CycleCounter, reserved Ignore, held by counter,
         source "Arm ARM D19, PMCCNTR_EL0" {
         bits count(0, 64) = "CCNT", "Cycles";
     }
     /// Event counter.
-    Pmevcntr = "PMEVCNTR{n}_EL0" @ encoding(3, 3, 14, 8, 0), gp x 31 step NEXT, if Always, ReadWrite, user EventCounter, reserved Ignore, held by counter,
+    Pmevcntr = "PMEVCNTR{n}_EL0" @ encoding(3, 3, 14, 8, 0), gp x 31 step NEXT, if Always,
+            ReadWrite, user EventCounter, reserved Ignore, held by counter,
         source "Arm ARM D19, PMEVCNTR<n>_EL0" {
         value count(GpCounter) = "Count", "Event count";
     }
     /// What an event counter counts, and where. EL0 counts if U = NSU, EL1 if P = NSK.
-    Pmevtyper = "PMEVTYPER{n}_EL0" @ encoding(3, 3, 14, 12, 0), gp x 31 step NEXT, if Always, ReadWrite, user Enabled, reserved Ignore,
+    Pmevtyper = "PMEVTYPER{n}_EL0" @ encoding(3, 3, 14, 12, 0), gp x 31 step NEXT, if Always,
+            ReadWrite, user Enabled, reserved Ignore,
         source "Arm ARM D19, PMEVTYPER<n>_EL0" {
         bits event(0, 10) = "evtCount", "Event number";
         bits event_high(10, 6) if EventNumbers16 = "evtCount", "Event number, bits 15:10";
@@ -144,7 +157,8 @@ registers! { Arm:
         flag el1(31) = "P", "Do not count at EL1, while NSK is 0";
     }
     /// Where the cycle counter counts. EL0 if U = NSU, EL1 if P = NSK.
-    Pmccfiltr = "PMCCFILTR_EL0" @ encoding(3, 3, 14, 15, 7), once x 1, if Always, ReadWrite, user Enabled, reserved Ignore,
+    Pmccfiltr = "PMCCFILTR_EL0" @ encoding(3, 3, 14, 15, 7), once x 1, if Always,
+            ReadWrite, user Enabled, reserved Ignore,
         source "Arm ARM D19, PMCCFILTR_EL0" {
         flag secure_el3(26) = "M", "Secure EL3 filter; stored, no effect";
         flag el2(27) = "NSH", "Count at EL2; stored, no effect";
@@ -154,22 +168,28 @@ registers! { Arm:
         flag el1(31) = "P", "Do not count at EL1, while NSK is 0";
     }
     /// The type register of the counter that PMSELR_EL0 selects; PMCCFILTR_EL0 of the cycle counter.
-    Pmxevtyper = "PMXEVTYPER_EL0" @ encoding(3, 3, 9, 13, 1), once x 1, if Always, ReadWrite, user Enabled, reserved Ignore, held by none,
+    Pmxevtyper = "PMXEVTYPER_EL0" @ encoding(3, 3, 9, 13, 1), once x 1, if Always,
+            ReadWrite, user Enabled, reserved Ignore, held by none,
         source "Arm ARM D19, PMXEVTYPER_EL0" like Pmevtyper;
     /// The event counter that PMSELR_EL0 selects.
-    Pmxevcntr = "PMXEVCNTR_EL0" @ encoding(3, 3, 9, 13, 2), once x 1, if Always, ReadWrite, user EventCounter, reserved Ignore, held by none,
+    Pmxevcntr = "PMXEVCNTR_EL0" @ encoding(3, 3, 9, 13, 2), once x 1, if Always,
+            ReadWrite, user EventCounter, reserved Ignore, held by none,
         source "Arm ARM D19, PMXEVCNTR_EL0" like Pmevcntr;
     /// What EL0 may access.
-    Pmuserenr = "PMUSERENR_EL0" @ encoding(3, 3, 9, 14, 0), once x 1, if Always, ReadWrite, user Read, reserved Ignore,
+    Pmuserenr = "PMUSERENR_EL0" @ encoding(3, 3, 9, 14, 0), once x 1, if Always,
+            ReadWrite, user Read, reserved Ignore,
         source "Arm ARM D19, PMUSERENR_EL0" {
         flag enable(0) = "EN", "EL0 may access all that an EL0 name has, and not write this register";
         flag software_increment(1) = "SW", "EL0 may write PMSWINC_EL0";
         flag cycle_counter(2) = "CR", "EL0 may read PMCCNTR_EL0";
         flag event_counters(3) = "ER", "EL0 may read the event counters, and access PMSELR_EL0";
     }
-    /// Which code each group of a region of Falkor's matrix selects. A counter with event D8H + 8R + G counts the code in group G of region R.
-    Pmresr = "PMRESR{n}_EL0" @ encoding(3, 5, 11, 3, 0), region x 3 step (2 * NEXT), if Matrix, ReadWrite, user Matrix, reserved Ignore,
-        source "Linux patch \"perf: qcom: Add Falkor CPU PMU IMPLEMENTATION DEFINED event support\", RFC V2, and its review" {
+    /// Which code each group of a region of Falkor's matrix selects. A counter with event D8H + 8R + G counts
+    /// the code in group G of region R.
+    Pmresr = "PMRESR{n}_EL0" @ encoding(3, 5, 11, 3, 0), region x 3 step (2 * NEXT), if Matrix,
+            ReadWrite, user Matrix, reserved Ignore,
+        source "Linux patch \"perf: qcom: Add Falkor CPU PMU IMPLEMENTATION DEFINED event support\", RFC V2, and \
+             its review" {
         bits group_0(0, 8) = "Group0", "Code of group 0";
         bits group_1(8, 8) = "Group1", "Code of group 1";
         bits group_2(16, 8) = "Group2", "Code of group 2";
@@ -186,17 +206,20 @@ registers! { Arm:
         flag user_enable(0) = "UEN", "EL0 may access PMRESRn_EL0 and PMXEVCNTCR_EL0";
     }
     /// A control of the counter that PMSELR_EL0 selects. Its bits are not published; stored, no effect.
-    Pmxevcntcr = "PMXEVCNTCR_EL0" @ encoding(3, 5, 11, 0, 3), once x 1, if Matrix, ReadWrite, user Matrix, reserved Ignore, held by none,
+    Pmxevcntcr = "PMXEVCNTCR_EL0" @ encoding(3, 5, 11, 0, 3), once x 1, if Matrix,
+            ReadWrite, user Matrix, reserved Ignore, held by none,
         source "Linux patch \"perf: qcom: Add Falkor CPU PMU IMPLEMENTATION DEFINED event support\", RFC V2" {
         bits control(0, 64) = "Control", "Unknown; 0 is what software writes";
     }
     /// PMXEVCNTCR_EL0 of an event counter.
-    EventControl = "PMXEVCNTCR_EL0[{n}]" @ INDIRECT | Pmxevcntcr::INDEX, gp x 31, if Matrix, Indirect, reserved Ignore,
+    EventControl = "PMXEVCNTCR_EL0[{n}]" @ INDIRECT | Pmxevcntcr::INDEX, gp x 31, if Matrix,
+            Indirect, reserved Ignore,
         source "the element that PMSELR_EL0 selects" {
         bits control(0, 64) = "Control", "Unknown; 0 is what software writes";
     }
     /// PMXEVCNTCR_EL0 of the cycle counter.
-    CycleControl = "PMXEVCNTCR_EL0[31]" @ INDIRECT | Pmxevcntcr::INDEX | CYCLE_COUNTER, once x 1, if Matrix, Indirect, reserved Ignore,
+    CycleControl = "PMXEVCNTCR_EL0[31]" @ INDIRECT | Pmxevcntcr::INDEX | CYCLE_COUNTER, once x 1, if Matrix,
+            Indirect, reserved Ignore,
         source "the element that PMSELR_EL0 selects" {
         bits control(0, 64) = "Control", "Unknown; 0 is what software writes";
     }

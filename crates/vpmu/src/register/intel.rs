@@ -40,12 +40,15 @@ registers! { Intel:
         flag any_thread_dropped(21) if AnyThreadDeprecated, ignore = "ANY", "Deprecated: accepted and dropped";
         flag enable(22) = "EN", "Count";
         flag invert(23) = "INV", "Invert the comparison with CMASK";
-        bits cmask(24, 8) = "CMASK", "Counter mask: count cycles with at least this many occurrences (0: count occurrences)";
+        bits cmask(24, 8) = "CMASK",
+            "Counter mask: count cycles with at least this many occurrences (0: count occurrences)";
         bits umask2(40, 8) if UnitMask2 = "UnitMask2", "Unit mask, bits 15:8";
     }
-    /// Fixed-function counter. 0 INST_RETIRED.ANY, 1 CPU_CLK_UNHALTED.THREAD, 2 CPU_CLK_UNHALTED.REF_TSC, 3 TOPDOWN.SLOTS.
+    /// Fixed-function counter. 0 INST_RETIRED.ANY, 1 CPU_CLK_UNHALTED.THREAD, 2 CPU_CLK_UNHALTED.REF_TSC, 3
+    /// TOPDOWN.SLOTS.
     FixedCtr = "IA32_FIXED_CTR{n}" @ 0x309, fixed x 7, if Version2, ReadWrite, reserved Ignore, held by counter,
-        source "SDM vol. 3B, Fixed-function Performance Counters; excess bits are dropped as in Linux arch/x86/kvm/vmx/pmu_intel.c" {
+        source "SDM vol. 3B, Fixed-function Performance Counters; excess bits are dropped as in Linux \
+             arch/x86/kvm/vmx/pmu_intel.c" {
         value count(FixedCounter) = "Count", "Event count";
     }
     /// General-purpose counter, version 6 address: the same register as IA32_PMC of that number, written as it is.
@@ -57,7 +60,8 @@ registers! { Intel:
     /// Fixed-function counter, version 6 address: the same register as IA32_FIXED_CTR of that number.
     FxCtr = "IA32_PMC_FX{n}_CTR" @ 0x1980, fixed x 7 step 4, if Version6, ReadWrite, reserved Ignore,
         source "SDM vol. 4; addresses as in Linux asm/msr-index.h (MSR_IA32_PMC_V6_FX0_CTR)" as FixedCtr;
-    /// Four or eight 8-bit fractions of the slots counted in IA32_FIXED_CTR3; v stands for v/255. Bits of fields that the
+    /// Four or eight 8-bit fractions of the slots counted in IA32_FIXED_CTR3; v stands for v/255. Bits of
+    /// fields that the
     /// CPU does not have are dropped.
     PerfMetrics = "IA32_PERF_METRICS" @ 0x329, once x 1, if Metrics, ReadWrite, reserved Ignore, held by none,
         source "SDM vol. 3B, Performance Metrics; fields as in Linux arch/x86/events/intel/core.c" {
@@ -65,8 +69,10 @@ registers! { Intel:
         bits bad_speculation(8, 8) = "BadSpeculation", "Slots lost to uops that never retired and to recovery";
         bits frontend_bound(16, 8) = "FrontendBound", "Slots that the front end did not fill";
         bits backend_bound(24, 8) = "BackendBound", "Slots that the back end could not take";
-        bits heavy_operations(32, 8) if MetricsLevel2 = "HeavyOperations", "Retiring slots of instructions with several uops";
-        bits branch_mispredicts(40, 8) if MetricsLevel2 = "BranchMispredicts", "Bad-speculation slots due to branch mispredicts";
+        bits heavy_operations(32, 8) if MetricsLevel2 = "HeavyOperations",
+            "Retiring slots of instructions with several uops";
+        bits branch_mispredicts(40, 8) if MetricsLevel2 = "BranchMispredicts",
+            "Bad-speculation slots due to branch mispredicts";
         bits fetch_latency(48, 8) if MetricsLevel2 = "FetchLatency", "Front-end slots lost to fetch latency";
         bits memory_bound(56, 8) if MetricsLevel2 = "MemoryBound", "Back-end slots lost to the memory subsystem";
     }
@@ -92,7 +98,8 @@ registers! { Intel:
         fixed usr(1, 4) = "EN{n}_USR", "Fixed counter {n} counts while CPL > 0";
         fixed any_thread(2, 4) if AnyThread = "AnyThread{n}", "Fixed counter {n} counts for the whole core";
         fixed pmi(3, 4) = "EN{n}_PMI", "Fixed counter {n} requests a PMI when it overflows";
-        flag metrics_clear(14) if MetricsClear = "METRICS_CLEAR_EN", "RDPMC of the metrics clears them and IA32_FIXED_CTR3";
+        flag metrics_clear(14) if MetricsClear = "METRICS_CLEAR_EN",
+            "RDPMC of the metrics clears them and IA32_FIXED_CTR3";
     }
     /// Which counters have overflowed, and what is frozen.
     PerfGlobalStatus = "IA32_PERF_GLOBAL_STATUS" @ 0x38E, once x 1, if Version2, ReadOnly, reserved Fault,
@@ -104,19 +111,24 @@ registers! { Intel:
         flag ctr_frozen(59) if Version4 = "CTR_Frz", "Counters are frozen";
         flag asci(60) if Version4 = "ASCI", "Counts may include SGX enclave activity";
         flag ovf_uncore(61) if Version4 = "OVF_Uncore", "An uncore counter overflowed";
-        flag ovf_buffer(62) = "OvfBuf", "A debug store buffer is full; there is none, so only IA32_PERF_GLOBAL_STATUS_SET sets it";
+        flag ovf_buffer(62) = "OvfBuf",
+            "A debug store buffer is full; there is none, so only IA32_PERF_GLOBAL_STATUS_SET sets it";
         flag cond_changed(63) = "CondChgd", "Status bits have changed; never set";
     }
     /// Which counters are enabled.
-    PerfGlobalCtrl = "IA32_PERF_GLOBAL_CTRL" @ 0x38F, once x 1, if Version2, ReadWrite, reserved Fault, reset |profile| profile.global_ctrl_reset(),
+    PerfGlobalCtrl = "IA32_PERF_GLOBAL_CTRL" @ 0x38F, once x 1, if Version2,
+            ReadWrite, reserved Fault, reset |profile| profile.global_ctrl_reset(),
         source "SDM vol. 3B, IA32_PERF_GLOBAL_CTRL MSR" {
         gp enable_pmc(0, 1) = "EN_PMC{n}", "Enable IA32_PMC{n}";
         fixed enable_fixed(32, 1) = "EN_FIXED_CTR{n}", "Enable IA32_FIXED_CTR{n}";
         flag enable_metrics(48) if Metrics = "EN_PERF_METRICS", "Enable IA32_PERF_METRICS";
     }
-    /// Clears status bits: OVF_CTRL before version 4, STATUS_RESET from version 4. Bit 62 is legal whether or not there
-    /// is a debug store: SDM vol. 4 gives it by version alone, KVM never reserves it, and LIKWID writes it at every start.
-    PerfGlobalOvfCtrl = "IA32_PERF_GLOBAL_OVF_CTRL" @ 0x390, once x 1, if Version2, WriteOneToClear, reserved Fault, held by none,
+    /// Clears status bits: OVF_CTRL before version 4, STATUS_RESET from version 4. Bit 62 is legal whether or
+    /// not there
+    /// is a debug store: SDM vol. 4 gives it by version alone, KVM never reserves it, and LIKWID writes it at
+    /// every start.
+    PerfGlobalOvfCtrl = "IA32_PERF_GLOBAL_OVF_CTRL" @ 0x390, once x 1, if Version2,
+            WriteOneToClear, reserved Fault, held by none,
         source "SDM vol. 3B, IA32_PERF_GLOBAL_STATUS_RESET MSR; reads as 0 as in Linux arch/x86/kvm/pmu.c" {
         gp clear_pmc(0, 1) = "CLR_OVF_PMC{n}", "Clear OVF_PMC{n}";
         fixed clear_fixed(32, 1) = "CLR_OVF_FIXEDCTR{n}", "Clear OVF_FIXEDCTR{n}";
@@ -128,8 +140,10 @@ registers! { Intel:
         flag clear_buffer(62) = "CLR_OvfBuf", "Clear OvfBuf";
         flag clear_cond_changed(63) = "CLR_CondChgd", "Clear CondChgd";
     }
-    /// Sets status bits, for restoring a saved state. Unlike in the register that clears, bit 63 is reserved (SDM vol. 4).
-    PerfGlobalStatusSet = "IA32_PERF_GLOBAL_STATUS_SET" @ 0x391, once x 1, if Version4, WriteOneToSet, reserved Fault, held by none,
+    /// Sets status bits, for restoring a saved state. Unlike in the register that clears, bit 63 is reserved
+    /// (SDM vol. 4).
+    PerfGlobalStatusSet = "IA32_PERF_GLOBAL_STATUS_SET" @ 0x391, once x 1, if Version4,
+            WriteOneToSet, reserved Fault, held by none,
         source "SDM vol. 3B, IA32_PERF_GLOBAL_STATUS_SET MSR" {
         gp set_pmc(0, 1) = "SET_OVF_PMC{n}", "Set OVF_PMC{n}";
         fixed set_fixed(32, 1) = "SET_OVF_FIXEDCTR{n}", "Set OVF_FIXEDCTR{n}";
@@ -155,12 +169,14 @@ registers! { Intel:
         flag btf(1) if AnyLbr = "BTF", "With RFLAGS.TF, single-step on branches; #DB clears it";
         flag btf_dropped(1) if NoLbr, ignore = "BTF", "The engine does not report branches: accepted and dropped";
         flag freeze_lbrs_on_pmi(11) if AnyLbr = "FREEZE_LBRS_ON_PMI", "Freeze the branch records on a PMI";
-        flag freeze_lbrs_dropped(11) if NoLbr, ignore = "FREEZE_LBRS_ON_PMI", "No branch records: accepted and dropped";
+        flag freeze_lbrs_dropped(11) if NoLbr, ignore = "FREEZE_LBRS_ON_PMI",
+            "No branch records: accepted and dropped";
         flag freeze_perfmon_on_pmi(12) if Version2 = "FREEZE_PERFMON_ON_PMI", "Freeze the counters on a PMI";
         flag freeze_while_smm(14) if FreezeWhileSmm = "FREEZE_WHILE_SMM", "Freeze in SMM; stored, there is no SMM";
     }
     /// Enables of miscellaneous processor features, with the perfmon announcements.
-    MiscEnable = "IA32_MISC_ENABLE" @ 0x1A0, once x 1, if Always, ReadWrite, reserved Fault, reset |_| MISC_ENABLE_RESET.0,
+    MiscEnable = "IA32_MISC_ENABLE" @ 0x1A0, once x 1, if Always,
+            ReadWrite, reserved Fault, reset |_| MISC_ENABLE_RESET.0,
         source "SDM vol. 4, IA32_MISC_ENABLE; write rules of bits 7, 11, 12 as in Linux arch/x86/kvm/x86.c" {
         flag fast_strings(0) = "FastStringsEnable", "Fast string operation";
         flag tcc(3) = "AutomaticThermalControlEnable", "Automatic thermal control";
@@ -172,7 +188,8 @@ registers! { Intel:
         flag limit_cpuid(22) = "LimitCpuidMaxval", "Limit CPUID leaf 0 to 2";
         flag xtpr_disable(23) = "xTPRMessageDisable", "Disable xTPR messages";
         flag xd_disable(34) = "XDBitDisable", "Disable the execute-disable bit";
-        flag turbo_disable(38) = "TurboModeDisable", "Disable turbo mode; stored, there is none (CPUID.06H:EAX bit 1 = 0)";
+        flag turbo_disable(38) = "TurboModeDisable",
+            "Disable turbo mode; stored, there is none (CPUID.06H:EAX bit 1 = 0)";
     }
     /// Off-core response event register: which requests and responses the off-core events count.
     OffcoreRsp = "MSR_OFFCORE_RSP_0" @ 0x1A6, once x 1, if OffcoreResponse, ReadWrite, reserved Fault,
@@ -223,19 +240,22 @@ registers! { Intel:
         bits tos(0, 5) = "TOS", "Index of the newest record";
     }
     /// Where a recorded branch was.
-    LastBranchFrom = "MSR_LASTBRANCH_{n}_FROM_IP" @ 0x680, lbr x 32, if LegacyLbr, ReadWrite, reserved Fault, held by stack,
+    LastBranchFrom = "MSR_LASTBRANCH_{n}_FROM_IP" @ 0x680, lbr x 32, if LegacyLbr,
+            ReadWrite, reserved Fault, held by stack,
         source "SDM vol. 3B, LBR Stack; LBR_FMT 5" {
         address ip() = "FROM_IP", "Address of the branch; a non-canonical one raises #GP";
     }
     /// Where a recorded branch went.
-    LastBranchTo = "MSR_LASTBRANCH_{n}_TO_IP" @ 0x6C0, lbr x 32, if LegacyLbr, ReadWrite, reserved Fault, held by stack,
+    LastBranchTo = "MSR_LASTBRANCH_{n}_TO_IP" @ 0x6C0, lbr x 32, if LegacyLbr,
+            ReadWrite, reserved Fault, held by stack,
         source "SDM vol. 3B, LBR Stack; LBR_FMT 5" {
         address ip() = "TO_IP", "Address of the target; a non-canonical one raises #GP";
     }
     /// What is known about a recorded branch.
     LbrInfo = "MSR_LBR_INFO_{n}" @ 0xDC0, lbr x 32, if LegacyLbr, ReadWrite, reserved Fault, held by stack,
         source "SDM vol. 3B, MSR_LBR_INFO_x; LBR_FMT 5" {
-        bits cycles(0, 16) = "CYC_CNT", "Core cycles since the record before, saturating; 0 in the first after recording began";
+        bits cycles(0, 16) = "CYC_CNT",
+            "Core cycles since the record before, saturating; 0 in the first after recording began";
         flag tsx_abort(61) = "TSX_ABORT", "A transaction was aborted; never recorded";
         flag in_tsx(62) = "IN_TSX", "In a transaction; never recorded";
         flag mispredicted(63) = "MISPRED", "Direction or target was mispredicted";
@@ -255,12 +275,14 @@ registers! { Intel:
         flag near_ret(21) = "NEAR_RET", "Record near returns";
         flag other_branch(22) = "OTHER_BRANCH", "Record far branches, interrupts and exceptions";
     }
-    /// Number of architectural branch records; a write clears them all. A depth that CPUID.1CH does not list raises #GP.
+    /// Number of architectural branch records; a write clears them all. A depth that CPUID.1CH does not list
+    /// raises #GP.
     ArchLbrDepth = "IA32_LBR_DEPTH" @ 0x14CF, once x 1, if ArchLbr, ReadWrite, reserved Fault, held by stack,
         source "SDM vol. 3B, Last Branch Records, IA32_LBR_DEPTH" {
         bits depth(0, 7) = "DEPTH", "Number of records";
     }
-    /// Where a recorded branch was; 0 is the youngest. Entries beyond the depth raise #GP. All ones: the branch came from a
+    /// Where a recorded branch was; 0 is the youngest. Entries beyond the depth raise #GP. All ones: the branch
+    /// came from a
     /// privilege level that is not recorded.
     ArchLbrFrom = "IA32_LBR_{n}_FROM_IP" @ 0x1500, lbr x 32, if ArchLbr, ReadWrite, reserved Fault, held by stack,
         source "SDM vol. 3B, Last Branch Records, IA32_LBR_x_FROM_IP" {
@@ -271,28 +293,36 @@ registers! { Intel:
         source "SDM vol. 3B, Last Branch Records, IA32_LBR_x_TO_IP" {
         address ip() = "TO_IP", "Address of the target; a non-canonical one raises #GP";
     }
-    /// What is known about a recorded branch; 0 is the youngest. Entries beyond the depth raise #GP. A write of bits 55:16,
-    /// which the SDM calls undefined, does not fault; they read as 0, because no events are logged there (CPUID.1CH:ECX).
+    /// What is known about a recorded branch; 0 is the youngest. Entries beyond the depth raise #GP. A write of
+    /// bits 55:16,
+    /// which the SDM calls undefined, does not fault; they read as 0, because no events are logged there
+    /// (CPUID.1CH:ECX).
     ArchLbrInfo = "IA32_LBR_{n}_INFO" @ 0x1200, lbr x 32, if ArchLbr, ReadWrite, reserved Fault, held by stack,
         source "SDM vol. 3B, Last Branch Records, IA32_LBR_x_INFO" {
         bits cycles(0, 16) = "CYC_CNT", "Core cycles since the record before, saturating";
         bits undefined(16, 40), ignore = "Undefined", "Accepted and dropped";
-        bits branch_type(56, 4) = "BR_TYPE", "0 conditional, 1 indirect jump, 2 relative jump, 3 indirect call, 4 relative call, 5 return, 8 other";
-        flag cycles_valid(60) = "CYC_CNT_VALID", "CYC_CNT counts since the record before; 0 in the first after recording began";
+        bits branch_type(56, 4) = "BR_TYPE",
+            "0 conditional, 1 indirect jump, 2 relative jump, 3 indirect call, 4 relative call, 5 return, 8 other";
+        flag cycles_valid(60) = "CYC_CNT_VALID",
+            "CYC_CNT counts since the record before; 0 in the first after recording began";
         flag tsx_abort(61) = "TSX_ABORT", "A transaction was aborted; never recorded";
         flag in_tsx(62) = "IN_TSX", "In a transaction; never recorded";
         flag mispredicted(63) = "MISPRED", "Direction or target was mispredicted";
     }
-    /// Where the last branch before the last exception or interrupt was (MSR_LER_FROM_LIP on CPUs with the model-specific
+    /// Where the last branch before the last exception or interrupt was (MSR_LER_FROM_LIP on CPUs with the
+    /// model-specific
     /// stack). #DB leaves it alone.
     LerFrom = "IA32_LER_FROM_IP" @ 0x1DD, once x 1, if AnyLbr, ReadWrite, reserved Fault,
-        source "SDM vol. 3B, Last Branch Records and Last Exception Records; written as in Xen arch/x86/hvm/vmx/vmx.c" {
+        source "SDM vol. 3B, Last Branch Records and Last Exception Records; written as in Xen \
+             arch/x86/hvm/vmx/vmx.c" {
         address ip() = "FROM_IP", "Address of the branch; a non-canonical one raises #GP";
     }
-    /// Where the last branch before the last exception or interrupt went (MSR_LER_TO_LIP on CPUs with the model-specific
+    /// Where the last branch before the last exception or interrupt went (MSR_LER_TO_LIP on CPUs with the
+    /// model-specific
     /// stack).
     LerTo = "IA32_LER_TO_IP" @ 0x1DE, once x 1, if AnyLbr, ReadWrite, reserved Fault,
-        source "SDM vol. 3B, Last Branch Records and Last Exception Records; written as in Xen arch/x86/hvm/vmx/vmx.c" {
+        source "SDM vol. 3B, Last Branch Records and Last Exception Records; written as in Xen \
+             arch/x86/hvm/vmx/vmx.c" {
         address ip() = "TO_IP", "Address of the target; a non-canonical one raises #GP";
     }
     /// What is known about the last branch before the last exception or interrupt.
