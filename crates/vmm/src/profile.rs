@@ -17,10 +17,14 @@
 use serde::Deserialize;
 use std::path::{Path, PathBuf};
 use vpmu::lbr::MAX_DEPTH;
-use vpmu::profile::{AmdPmu, IntelPmu, LbrKind, MAX_FIXED, MAX_GP, PROFILES, PmuKind, Profile};
+use vpmu::profile::{
+    AmdPmu, ArmPmu, BeyondLast, IntelPmu, LbrKind, MAX_FIXED, MAX_GP, PROFILES, PmuKind, Profile,
+};
 
 /// Largest file that is read, in bytes.
 const MAX_FILE: u64 = 64 * 1024;
+/// Bits of an event counter before PMUv3 for Armv8.5.
+const ARM_WIDTH: u8 = 32;
 /// Longest name, in bytes.
 const MAX_NAME: usize = 40;
 
@@ -88,6 +92,7 @@ struct File {
     lbr: Option<Lbr>,
     intel: Option<Intel>,
     amd: Option<Amd>,
+    arm: Option<Arm>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -131,6 +136,44 @@ struct Amd {
     freeze: Option<bool>,
     merge: Option<bool>,
     increment_limit: Option<u64>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+struct Arm {
+    version: Option<ArmVersion>,
+    id_code: Option<u64>,
+    aarch32: Option<bool>,
+    selected_beyond: Option<Beyond>,
+    direct_beyond: Option<Beyond>,
+    matrix: Option<bool>,
+    poison: Option<u64>,
+}
+
+/// Versions of PMUv3 by their names.
+#[derive(Debug, Clone, Copy, Deserialize)]
+enum ArmVersion {
+    #[serde(rename = "v8.0")]
+    V8p0,
+    #[serde(rename = "v8.1")]
+    V8p1,
+}
+
+/// What accesses to counters beyond the last do.
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Beyond {
+    Undefined,
+    Zero,
+}
+
+impl From<Beyond> for BeyondLast {
+    fn from(beyond: Beyond) -> Self {
+        match beyond {
+            Beyond::Undefined => Self::Undefined,
+            Beyond::Zero => Self::Zero,
+        }
+    }
 }
 
 /// Reads a profile from a file. Its texts are kept for the rest of the process.
@@ -178,13 +221,22 @@ pub fn parse(text: &str) -> Result<Profile, ProfileProblem> {
         PmuKind::Intel(_) if file.amd.is_some() => {
             Err(ProfileProblem::Conflict("[amd] needs an AMD CPU as base"))
         }
+        PmuKind::Intel(_) | PmuKind::Amd(_) if file.arm.is_some() => {
+            Err(ProfileProblem::Conflict("[arm] needs an Arm CPU as base"))
+        }
         PmuKind::Amd(_) | PmuKind::Arm(_) if file.intel.is_some() => {
             Err(ProfileProblem::Conflict("[intel] needs an Intel CPU as base"))
         }
         PmuKind::Arm(_) if file.amd.is_some() => {
             Err(ProfileProblem::Conflict("[amd] needs an AMD CPU as base"))
         }
-        PmuKind::Arm(_) => Ok(profile),
+        PmuKind::Arm(pmu) => {
+            if profile.gp_width != ARM_WIDTH {
+                return Err(ProfileProblem::Conflict("gp-width of an Arm CPU is 32"));
+            }
+            let pmu = arm(pmu.clone(), &file.arm.unwrap_or_default(), lbr)?;
+            Ok(profile.with_arm(|old| *old = pmu))
+        }
         PmuKind::Intel(pmu) => {
             let pmu = intel(pmu.clone(), &file.intel.unwrap_or_default(), lbr)?;
             Ok(profile.with_intel(|old| *old = pmu))
@@ -204,6 +256,29 @@ pub fn parse(text: &str) -> Result<Profile, ProfileProblem> {
             Ok(profile.with_amd(|old| *old = pmu))
         }
     }
+}
+
+/// The Arm part.
+fn arm(mut pmu: ArmPmu, change: &Arm, lbr: LbrKind) -> Result<ArmPmu, ProfileProblem> {
+    if lbr != LbrKind::None {
+        return Err(ProfileProblem::Conflict("an Arm CPU has no branch records of x86 CPUs"));
+    }
+    // ID_AA64DFR0_EL1.PMUVer.
+    pmu.version = match change.version {
+        None => pmu.version,
+        Some(ArmVersion::V8p0) => 1,
+        Some(ArmVersion::V8p1) => 4,
+    };
+    set(&mut pmu.id_code, "id-code", change.id_code, (0, 255))?;
+    pmu.aarch32 = change.aarch32.unwrap_or(pmu.aarch32);
+    pmu.selected_beyond = change.selected_beyond.map_or(pmu.selected_beyond, BeyondLast::from);
+    pmu.direct_beyond = change.direct_beyond.map_or(pmu.direct_beyond, BeyondLast::from);
+    pmu.matrix = change.matrix.unwrap_or(pmu.matrix);
+    pmu.poison = change.poison.or(pmu.poison);
+    if pmu.poison.is_some() && !pmu.matrix {
+        return Err(ProfileProblem::Conflict("poison needs the matrix"));
+    }
+    Ok(pmu)
 }
 
 /// The AMD part.

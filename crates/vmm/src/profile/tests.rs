@@ -32,6 +32,26 @@ fn a_cloud_s_view_of_a_cpu_can_be_written_down() {
 }
 
 #[test]
+fn an_arm_cpu_can_be_changed_within_what_it_can_be() {
+    let on = |rest: &str| parse(&format!("base = 'falkor'\nname = 'x'\n{rest}"));
+    let changed = on("gp-counters = 6\n[arm]\nversion = 'v8.1'\naarch32 = true\npoison = 7\n\
+                      selected-beyond = 'undefined'")
+    .expect("a profile");
+    let pmu = changed.arm().expect("an Arm CPU");
+    assert_eq!((changed.gp_counters, pmu.version, pmu.aarch32, pmu.poison), (6, 4, true, Some(7)));
+    assert_eq!((pmu.selected_beyond, pmu.direct_beyond), (BeyondLast::Undefined, BeyondLast::Undefined));
+    let problem = |rest: &str| on(rest).expect_err("must be refused").to_string();
+    assert_eq!(problem("[intel]\nversion = 2"), "[intel] needs an Intel CPU as base");
+    assert_eq!(problem("[amd]\nv2 = true"), "[amd] needs an AMD CPU as base");
+    assert_eq!(problem("gp-width = 48"), "gp-width of an Arm CPU is 32");
+    assert!(problem("lbr = 'legacy'").contains("no branch records"));
+    assert_eq!(problem("[arm]\nmatrix = false\npoison = 1"), "poison needs the matrix");
+    assert_eq!(problem("[arm]\nid-code = 256"), "id-code = 256 is not between 0 and 255");
+    let x86 = parse("base = 'zen4'\nname = 'x'\n[arm]\nmatrix = true").expect_err("must be refused");
+    assert_eq!(x86.to_string(), "[arm] needs an Arm CPU as base");
+}
+
+#[test]
 fn the_format_of_branch_records_follows_their_kind() {
     let format = |lbr: &str| {
         let profile = parse(&format!("base = 'icelake-sp'\nname = 'x'\nlbr = {lbr}")).expect("a profile");

@@ -18,7 +18,7 @@ pub const FALKOR: Profile = Profile {
     gp_width: 32,
     lbr: LbrKind::None,
     slots_per_cycle: 4,
-    // Base clock of the 2460.
+    // Clocks are assumptions.
     tsc_hz: 2_200_000_000,
     crystal_hz: 24_000_000,
     events: EventTable::FALKOR,
