@@ -5,9 +5,10 @@
 //! DEFINED event support", RFC V2.
 
 use super::EventCode;
-use crate::register::arm::{Pmresr, REGIONS};
 use core::fmt;
 
+/// Regions of the matrix: PMRESR0_EL0 to PMRESR2_EL0.
+pub(crate) const REGIONS: u32 = 3;
 /// Groups of a region.
 const GROUPS: u8 = 8;
 /// The group whose code has 7 bits, because bit 63 of the register is EN.
@@ -89,12 +90,6 @@ impl MatrixEvent {
         FIRST_SELECTOR + (self.region * GROUPS + self.group) as u16
     }
 
-    /// PMRESRn_EL0 of its region if nothing else is selected there.
-    #[must_use]
-    pub const fn register(self) -> Pmresr {
-        Pmresr((self.code as u64) << (8 * self.group)).with_enable(true)
-    }
-
     /// As a code in an event table: the selector as event select, the group's code as unit mask.
     #[must_use]
     pub const fn code(self) -> EventCode {
@@ -122,23 +117,5 @@ impl MatrixEvent {
 impl fmt::Display for MatrixEvent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:#x}", self.number())
-    }
-}
-
-impl Pmresr {
-    /// The code of a group.
-    #[must_use]
-    pub const fn code(self, group: u8) -> u8 {
-        let [group_0, group_1, group_2, group_3, group_4, group_5, group_6, group_7] = self.0.to_le_bytes();
-        match group {
-            0 => group_0,
-            1 => group_1,
-            2 => group_2,
-            3 => group_3,
-            4 => group_4,
-            5 => group_5,
-            6 => group_6,
-            _ => group_7 & 0x7F,
-        }
     }
 }

@@ -40,6 +40,7 @@ pub use encoding::{
     MSR_PEBS_LD_LAT,
 };
 pub use identity::{IDENTITIES, Identity};
+pub(crate) use matrix::REGIONS;
 pub use matrix::{MatrixError, MatrixEvent};
 pub use table::{EventTable, Resolved};
 pub use union::EventUnion;

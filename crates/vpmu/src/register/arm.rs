@@ -12,10 +12,9 @@
 use super::macros::{field_accessor, field_decl, registers};
 use super::set::{RegisterSet, Typed, words_before};
 use super::{Access, Field, Holder, OnWrite, Register, Repeat, Reserved, When, Width};
+use crate::event::MatrixEvent;
 use crate::profile::{ArmPmu, Profile};
 
-/// Regions of Falkor's matrix: PMRESR0_EL0 to PMRESR2_EL0.
-pub const REGIONS: u32 = 3;
 /// PMSELR_EL0.SEL of the cycle counter, and its bit in the registers that have one for each counter.
 pub const CYCLE_COUNTER: u32 = 31;
 
@@ -32,6 +31,32 @@ pub fn generic_name(encoding: u32) -> alloc::string::String {
     let field = |lsb: u32, bits: u32| encoding >> lsb & ((1 << bits) - 1);
     let (op0, op1, crn, crm, op2) = (field(19, 2), field(16, 3), field(12, 4), field(8, 4), field(5, 3));
     alloc::format!("S{op0}_{op1}_C{crn}_C{crm}_{op2}")
+}
+
+impl MatrixEvent {
+    /// PMRESRn_EL0 of its region if nothing else is selected there.
+    #[must_use]
+    pub const fn register(self) -> Pmresr {
+        Pmresr((self.code as u64) << (8 * self.group)).with_enable(true)
+    }
+}
+
+impl Pmresr {
+    /// The code of a group.
+    #[must_use]
+    pub const fn code(self, group: u8) -> u8 {
+        let [group_0, group_1, group_2, group_3, group_4, group_5, group_6, group_7] = self.0.to_le_bytes();
+        match group {
+            0 => group_0,
+            1 => group_1,
+            2 => group_2,
+            3 => group_3,
+            4 => group_4,
+            5 => group_5,
+            6 => group_6,
+            _ => group_7 & 0x7F,
+        }
+    }
 }
 
 impl Pmevtyper {

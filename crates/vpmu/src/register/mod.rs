@@ -222,7 +222,7 @@ impl Repeat {
             Self::PerGp { .. } => u32::from(profile.gp_counters),
             Self::PerFixed { .. } => u32::from(profile.fixed_counters()),
             Self::PerLbr => profile.lbr.max_depth() as u32,
-            Self::PerRegion => arm::REGIONS,
+            Self::PerRegion => crate::event::REGIONS,
         }
     }
 
