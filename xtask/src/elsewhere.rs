@@ -42,14 +42,14 @@ pub(crate) mod bench {
 
 /// The core model beside llvm-mca.
 pub(crate) mod mca {
-    pub(crate) use super::Rest as CompareArgs;
+    pub(crate) use super::{Rest as CompareArgs, Rest as UopsArgs};
     use super::{TaskError, hand_on};
 
     pub(crate) fn compare(rest: &CompareArgs) -> Result<(), TaskError> {
         hand_on("engines", "mca", rest.args.iter().map(String::as_str))
     }
 
-    pub(crate) fn write_tables() -> Result<(), TaskError> {
-        hand_on("engines", "uops", [])
+    pub(crate) fn write_tables(rest: &UopsArgs) -> Result<(), TaskError> {
+        hand_on("engines", "uops", rest.args.iter().map(String::as_str))
     }
 }

@@ -72,7 +72,8 @@ enum Task {
     /// Build the guest test images and print their paths
     Images,
     /// Write the uop tables of the core model, from llvm-mca
-    Uops,
+    #[cfg_attr(not(feature = "engines"), command(disable_help_flag = true))]
+    Uops(mca::UopsArgs),
     /// Write the event tables of the virtual PMU, from the vendors' lists
     Events(events::EventsArgs),
     /// Compare the core model with llvm-mca on generated basic blocks
@@ -120,7 +121,7 @@ fn main() -> ExitCode {
                 anstream::println!("{}", image.path.display());
             }
         }),
-        Task::Uops => mca::write_tables(),
+        Task::Uops(args) => mca::write_tables(&args),
         Task::Events(args) => events::events(&args),
         Task::Mca(args) => mca::compare(&args),
         Task::Tma(args) => tma::tma(&args),

@@ -50,7 +50,7 @@ mod context;
 mod cpu;
 mod debug;
 mod decode;
-mod describe;
+pub mod describe;
 mod exception;
 mod exec;
 mod flags;

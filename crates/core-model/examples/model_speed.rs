@@ -9,7 +9,7 @@
 mod common;
 
 use common::{CODE, Random, Run, assemble, read, shares, write};
-use core_model::pipelines;
+use core_model::{Isa, pipelines};
 use iced_x86::code_asm::*;
 use std::fs;
 
@@ -91,7 +91,7 @@ fn processor_seconds() -> f64 {
 }
 
 fn main() {
-    for core in pipelines() {
+    for core in pipelines(Isa::X86) {
         for name in ["typical", "hard"] {
             let mut run = Run::new(core);
             let start = processor_seconds();

@@ -3,6 +3,15 @@
 //! Cores are data: `cores/*.rs` has one constant for each, with the source of its figures. Latencies are in core
 //! cycles; where a source gives nanoseconds they are converted at the clock that is named there.
 
+/// Instruction sets of cores: what the names in their uop tables mean.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Isa {
+    /// x86-64.
+    X86,
+    /// AArch64's.
+    A64,
+}
+
 /// Sets and ways of a cache, TLB or buffer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Geometry {
@@ -17,11 +26,11 @@ pub struct Geometry {
 pub struct FrontEnd {
     /// Uops that wait between front end and allocation.
     pub queue: u32,
-    /// Uops a cycle from the uop cache.
+    /// Uops a cycle from the uop cache, or from an instruction cache in front of the first level.
     pub uop_cache_width: u32,
-    /// Lines of the uop cache.
+    /// Lines of that cache.
     pub uop_cache: Geometry,
-    /// Log2 of the bytes of code that one line of the uop cache holds in this model.
+    /// Log2 of the bytes of code that one of its lines holds in this model, at most 6.
     pub uop_cache_shift: u32,
     /// Decoders: instructions, and uops, a cycle.
     pub decode_width: u32,
@@ -29,6 +38,10 @@ pub struct FrontEnd {
     pub decode_bytes: u32,
     /// Most uops of an instruction that a decoder makes; more come from the microcode sequencer.
     pub decoder_uops: u32,
+    /// Most uops of an instruction that each decoder makes; more makes the first one only.
+    pub simple_uops: u32,
+    /// Direct branches have a decoder of their own, beside the others, and take nothing of their width.
+    pub branch_decoder: bool,
     /// Loops that fit into the queue are replayed from there.
     pub loop_stream: bool,
     /// Cycles lost when the uop cache misses and the decoders take over.
@@ -176,6 +189,8 @@ pub struct Flows {
 pub struct Core {
     /// Name of the microarchitecture.
     pub name: &'static str,
+    /// Its instruction set.
+    pub isa: Isa,
     /// Name of the core, or of another one with the same pipeline, as LLVM's `-mcpu` takes it: that of the uop table.
     pub llvm_name: &'static str,
     /// Uops that are dispatched in a cycle: the slots of TMA.
@@ -190,7 +205,7 @@ pub struct Core {
     pub load_buffer: u32,
     /// Stores between allocation and the cache.
     pub store_buffer: u32,
-    /// Compare and jump become one uop, as do operations and their memory operand.
+    /// Compare and jump become one uop, as do operations and their memory operand, and address and data of a store.
     pub fusion: bool,
     /// Moves between registers need no port.
     pub move_elimination: bool,

@@ -203,8 +203,7 @@ impl FrontEnd {
             self.stall(totals, parameters.length_changing_prefix.into());
         }
         let length = u32::from(length);
-        // Only the first decoder makes several uops.
-        let complex = slots > 1 && self.used > 0;
+        let complex = slots > parameters.simple_uops && self.used > 0;
         if complex
             || self.used + slots > parameters.decode_width
             || self.bytes + length > parameters.decode_bytes

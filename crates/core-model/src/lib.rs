@@ -49,10 +49,10 @@ mod state;
 mod table;
 mod totals;
 
-pub use crate::core::{Core, Divider, Flows, FrontEnd, Geometry, Memory, Prediction};
+pub use crate::core::{Core, Divider, Flows, FrontEnd, Geometry, Isa, Memory, Prediction};
 pub use cores::{
     CASCADE_LAKE, CORES, CYPRESS_COVE, GOLDEN_COVE, GOLDEN_COVE_CLIENT, RAPTOR_COVE, REDWOOD_COVE,
-    SKYLAKE_SP, SUNNY_COVE, SUNNY_COVE_CLIENT, WILLOW_COVE, ZEN2, ZEN3, ZEN4, pipelines,
+    SKYLAKE_SP, SUNNY_COVE, SUNNY_COVE_CLIENT, WILLOW_COVE, ZEN2, ZEN3, ZEN4, cores, pipelines,
 };
 pub use llvm::LlvmSimulation;
 pub use model::Model;

@@ -12,28 +12,23 @@ use crate::core::Core;
 use crate::instruction::{Executed, NEVER, Prepared, RESOURCES, Traits};
 use crate::table::{TableError, UopTable};
 use crate::totals::CoreTotals;
-use retire::{FormId, Instruction};
+use retire::{Instruction, InstructionSet, RegisterSet};
 
 /// Simulates loops as llvm-mca does, on the back end of a core.
 #[derive(Debug)]
 pub struct LlvmSimulation {
     core: &'static Core,
     table: UopTable,
-    flags: u64,
+    set: InstructionSet,
 }
 
 impl LlvmSimulation {
-    /// A simulation of a core. `form` resolves names of forms as for [`Model::new`](crate::Model::new), and `flags`
-    /// are those of the instructions' registers that are flags.
+    /// A simulation of a core, with its instruction set as for [`Model::new`](crate::Model::new).
     ///
     /// # Errors
     /// The core's uop table cannot be read; cores of this crate have one that can.
-    pub fn new(
-        core: &'static Core,
-        form: impl Fn(&str) -> Option<FormId>,
-        flags: u64,
-    ) -> Result<Self, TableError> {
-        Ok(Self { core, table: UopTable::parse(core.table, form)?, flags })
+    pub fn new(core: &'static Core, set: &InstructionSet) -> Result<Self, TableError> {
+        Ok(Self { core, table: UopTable::parse(core.table, set.form)?, set: *set })
     }
 
     /// Cycles of so many iterations of a loop body, until the last instruction has retired. An instruction that the
@@ -48,9 +43,9 @@ impl LlvmSimulation {
             })
             .collect();
         let mut run = Run {
-            back_end: BackEnd::new(self.core, self.table.units()),
+            back_end: BackEnd::new(self.core, self.table.units(), self.set.registers),
             totals: CoreTotals::default(),
-            flags: self.flags,
+            flags: self.set.flags,
             left: [0; RESOURCES],
             last_load: 0,
             last_store: 0,
@@ -67,7 +62,7 @@ impl LlvmSimulation {
 struct Run {
     back_end: BackEnd,
     totals: CoreTotals,
-    flags: u64,
+    flags: RegisterSet,
     /// When the newest writer of each register left the scheduler.
     left: [u64; RESOURCES],
     last_load: u64,
@@ -83,6 +78,7 @@ impl Run {
         let allocated = self.back_end.allocate(&mut self.totals, slots);
         let executed = self.execute(prepared, allocated + 1);
         let retired = self.back_end.complete::<true>(&mut self.totals, prepared, slots, &executed);
+        self.back_end.write_back(prepared, executed.addressed);
         if load {
             self.back_end.leave_load_buffer(retired);
         }

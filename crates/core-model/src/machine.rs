@@ -22,10 +22,10 @@ pub(crate) struct Machine {
 }
 
 impl Machine {
-    pub(crate) fn new(core: &'static Core, units: &[String]) -> Self {
+    pub(crate) fn new(core: &'static Core, units: &[String], registers: u32) -> Self {
         Self {
             definitions: Definitions::default(),
-            pipeline: Pipeline::new(core, units),
+            pipeline: Pipeline::new(core, units, registers),
             system: MemorySystem::new(core),
             memo: Memo::new(),
             position: PipelinePosition::Live(None),

@@ -7,7 +7,7 @@ use crate::offload::Offload;
 use crate::predictor::Predictor;
 use crate::table::{TableError, UopTable, is_port};
 use crate::totals::CoreTotals;
-use retire::{Block, BlockId, CoreEvent, FormId, Instruction, Observer};
+use retire::{Block, BlockId, CoreEvent, Instruction, InstructionSet, Observer};
 
 /// A model of one core.
 ///
@@ -26,16 +26,17 @@ pub struct Model {
 }
 
 impl Model {
-    /// A core in which nothing has run yet: caches and predictors are empty. `form` resolves names of the uop table as
-    /// the producer of the retirement stream numbers them ([`Instruction::form`]).
+    /// A core in which nothing has run yet: caches and predictors are empty. `set` is how the producer of the
+    /// retirement stream numbers what the core's uop table names.
     ///
     /// # Errors
-    /// The core's uop table cannot be read; with the forms of x86, those of this crate can be.
-    pub fn new(core: &'static Core, form: impl Fn(&str) -> Option<FormId>) -> Result<Self, TableError> {
-        let mut table = UopTable::parse(core.table, &form)?;
-        table.correct(UopTable::parse(core.corrections, &form)?);
-        table.add_system(core.system, form)?;
-        let machine = Offload::new(Machine::new(core, table.units()));
+    /// The core's uop table cannot be read; with the [instruction set](Core::isa) of the core, those of this crate can
+    /// be.
+    pub fn new(core: &'static Core, set: &InstructionSet) -> Result<Self, TableError> {
+        let mut table = UopTable::parse(core.table, set.form)?;
+        table.correct(UopTable::parse(core.corrections, set.form)?);
+        table.add_system(core.system, set.form)?;
+        let machine = Offload::new(Machine::new(core, table.units(), set.registers));
         let predictor = Predictor::new(core);
         Ok(Self { core, table, free: Vec::new(), indices: 0, generation: 0, predictor, machine })
     }

@@ -193,7 +193,8 @@ impl UopTable {
 
     /// The units that plain loads go to.
     pub(crate) fn load_units(&self) -> u32 {
-        let load = self.load.and_then(|load| self.cost(load, Form::Memory));
+        let of = |load| self.cost(load, Form::Memory).or_else(|| self.cost(load, Form::Register));
+        let load = self.load.and_then(of);
         load.map_or(0, |cost| cost.uops.iter().fold(0, |units, uops| units | uops.units))
     }
 

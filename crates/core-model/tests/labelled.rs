@@ -5,13 +5,13 @@
 mod common;
 
 use common::{CODE, Random, Run, assemble, read, shares, write};
-use core_model::{CORES, Core, SUNNY_COVE};
+use core_model::{Core, Isa, SUNNY_COVE, cores};
 use iced_x86::code_asm::*;
 use retire::{BranchKind, CoreEvent, Observer};
 
 #[test]
 fn wide_arithmetic_retires() {
-    for core in CORES {
+    for core in cores(Isa::X86) {
         let mut run = Run::new(core);
         let code = run.define(&assemble(|a| {
             let mut top = a.create_label();
@@ -38,7 +38,7 @@ fn wide_arithmetic_retires() {
 
 #[test]
 fn branches_on_random_data_are_bad_speculation() {
-    for core in CORES {
+    for core in cores(Isa::X86) {
         let mut run = Run::new(core);
         let code = run.define(&assemble(|a| {
             let mut skip = a.create_label();
@@ -72,7 +72,7 @@ fn branches_on_random_data_are_bad_speculation() {
 
 #[test]
 fn dependent_divisions_are_core_bound() {
-    for core in CORES {
+    for core in cores(Isa::X86) {
         let mut run = Run::new(core);
         let code = run.define(&assemble(|a| {
             a.divsd(xmm0, xmm1).unwrap();
@@ -112,7 +112,7 @@ fn chase(core: &'static Core, lines: u64, steps: u64) -> (Run, core_model::CoreT
 
 #[test]
 fn a_chase_beyond_the_last_level_is_memory_bound() {
-    for core in CORES {
+    for core in cores(Isa::X86) {
         let (_, totals) = chase(core, 1 << 24, 5_000);
         let found = shares(&totals);
         assert!(found.memory > 90.0, "{}: {found:?}", core.name);
@@ -127,7 +127,7 @@ fn a_chase_beyond_the_last_level_is_memory_bound() {
 /// cycles the load itself and the loop's branch execute.
 #[test]
 fn a_chase_within_the_first_level_is_memory_bound() {
-    for core in CORES {
+    for core in cores(Isa::X86) {
         let (_, totals) = chase(core, 16, 10_000);
         let found = shares(&totals);
         assert!(found.memory > 50.0 && found.memory > found.core + 10.0, "{}: {found:?}", core.name);
@@ -138,7 +138,7 @@ fn a_chase_within_the_first_level_is_memory_bound() {
 
 #[test]
 fn independent_misses_overlap() {
-    for core in CORES {
+    for core in cores(Isa::X86) {
         let mut run = Run::new(core);
         let code = run.define(&assemble(|a| {
             a.mov(rax, qword_ptr(rcx)).unwrap();
@@ -158,7 +158,7 @@ fn independent_misses_overlap() {
 
 #[test]
 fn a_sequential_walk_is_prefetched() {
-    for core in CORES {
+    for core in cores(Isa::X86) {
         let mut run = Run::new(core);
         let code = run.define(&assemble(|a| {
             a.add(rax, qword_ptr(rcx)).unwrap();
@@ -183,7 +183,7 @@ fn a_sequential_walk_is_prefetched() {
 
 #[test]
 fn a_huge_footprint_of_code_is_front_end_bound() {
-    for core in CORES {
+    for core in cores(Isa::X86) {
         let mut run = Run::new(core);
         // Straight code of 128 KiB, over and over: far more than the first-level caches.
         let code = run.define(&assemble(|a| {
@@ -206,7 +206,7 @@ fn a_huge_footprint_of_code_is_front_end_bound() {
 
 #[test]
 fn stores_beyond_the_caches_fill_the_store_buffer() {
-    for core in CORES {
+    for core in cores(Isa::X86) {
         let mut run = Run::new(core);
         let code = run.define(&assemble(|a| {
             a.mov(qword_ptr(rcx), rax).unwrap();
@@ -225,7 +225,7 @@ fn stores_beyond_the_caches_fill_the_store_buffer() {
 
 #[test]
 fn a_store_is_forwarded_unless_it_is_too_narrow() {
-    for core in CORES {
+    for core in cores(Isa::X86) {
         let cycles = |narrow: bool| {
             let mut run = Run::new(core);
             let code = run.define(&assemble(|a| {
@@ -250,7 +250,7 @@ fn a_store_is_forwarded_unless_it_is_too_narrow() {
 
 #[test]
 fn locked_instructions_do_not_overlap() {
-    for core in CORES {
+    for core in cores(Isa::X86) {
         let mut run = Run::new(core);
         let code = run.define(&assemble(|a| {
             a.lock().add(qword_ptr(rcx), 1).unwrap();
@@ -287,7 +287,7 @@ fn self_modifying_code_clears_the_machine() {
 
 #[test]
 fn pages_beyond_the_second_level_are_walked() {
-    for core in CORES {
+    for core in cores(Isa::X86) {
         let (_, near) = chase(core, 64, 5_000);
         assert!(near.load_translation.walks_4k < 10);
         let (_, far) = chase(core, 1 << 24, 5_000);

@@ -5,7 +5,7 @@
 mod common;
 
 use common::{CODE, Random, Run, assemble, block, describe, new, read, write};
-use core_model::{CORES, Core, CoreTotals, GOLDEN_COVE, PerCycle, SUNNY_COVE};
+use core_model::{Core, CoreTotals, GOLDEN_COVE, Isa, PerCycle, SUNNY_COVE, cores};
 use iced_x86::code_asm::*;
 use iced_x86::{FlowControl, Instruction};
 use proptest::prelude::*;
@@ -126,7 +126,7 @@ proptest! {
 
     #[test]
     fn every_slot_of_every_cycle_is_booked_once_at_each_privilege_level(seed in any::<u64>(), steps in 1..4000_u64) {
-        for core in core_model::pipelines() {
+        for core in core_model::pipelines(Isa::X86) {
             let mut run = run(core, seed, steps);
             run.model.event(CoreEvent::Serialise);
             let width = u64::from(core.dispatch_width);
@@ -146,7 +146,7 @@ proptest! {
 /// Blocks at once give what their instructions give one by one.
 #[test]
 fn blocks_are_no_shortcut() {
-    for core in core_model::pipelines() {
+    for core in core_model::pipelines(Isa::X86) {
         let (mut at_once, mut one_by_one) = (new(core), new(core));
         let menu = describe(&menu());
         let mut random = Random(9);
@@ -255,7 +255,7 @@ fn an_assist_costs_its_flow() {
 /// Every instruction is in the cycle in which it retires, and no more of them than the core can retire.
 #[test]
 fn instructions_are_counted_by_cycle_if_wanted() {
-    for core in CORES {
+    for core in cores(Isa::X86) {
         let mut run = Run::new(core);
         let code = run.define(&assemble(|a| {
             for _ in 0..7 {
@@ -285,7 +285,7 @@ fn instructions_are_counted_by_cycle_if_wanted() {
 /// Remembering what a block did gives what doing it again gives.
 #[test]
 fn nothing_changes_by_remembering() {
-    for core in core_model::pipelines() {
+    for core in core_model::pipelines(Isa::X86) {
         let (mut remembering, mut forgetful) = (new(core), new(core));
         let menu = describe(&menu());
         let mut random = Random(5);
@@ -358,7 +358,7 @@ fn nothing_changes_by_remembering() {
 /// instructions and reads of the totals in between.
 #[test]
 fn nothing_changes_by_a_thread() {
-    for core in core_model::pipelines() {
+    for core in core_model::pipelines(Isa::X86) {
         let mut models = [new(core), new(core)];
         models[0].start_thread();
         let menu = describe(&menu());

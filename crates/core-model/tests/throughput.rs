@@ -19,7 +19,7 @@ fn cycles(core: &'static Core, body: impl FnOnce(&mut CodeAssembler)) -> f64 {
         .iter()
         .map(|instruction| describe::instruction(&instruction, &mut info))
         .collect();
-    let simulation = LlvmSimulation::new(core, describe::form, describe::FLAGS).unwrap();
+    let simulation = LlvmSimulation::new(core, &describe::X86).unwrap();
     simulation.cycles(&body, ITERATIONS) as f64 / f64::from(ITERATIONS)
 }
 

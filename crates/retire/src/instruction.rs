@@ -1,11 +1,25 @@
 /// Number of an instruction's form: its encoding and the kinds of its operands. The producer numbers the forms of its
 /// instruction set; tables of costs have the forms by name, and the producer resolves the names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct FormId(pub u16);
+pub struct FormId(pub u32);
 
-/// Numbers of registers in the sets of an [`Instruction`] are less than this. Flags and whatever else instructions
-/// wait for count as registers.
-pub const REGISTERS: u32 = 62;
+/// Registers as bits: bit n is register n of the producer. Flags and whatever else instructions wait for count as
+/// registers.
+pub type RegisterSet = u128;
+
+/// Numbers of registers are less than this.
+pub const REGISTERS: u32 = 124;
+
+/// How a producer numbers what the instructions of its instruction set name.
+#[derive(Debug, Clone, Copy)]
+pub struct InstructionSet {
+    /// The form with a name that tables of costs use.
+    pub form: fn(&str) -> Option<FormId>,
+    /// Numbers of registers are less than this, which is [`REGISTERS`] at most.
+    pub registers: u32,
+    /// The registers that are flags.
+    pub flags: RegisterSet,
+}
 
 /// An instruction as a model of a core sees it, whatever the instruction set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,12 +40,14 @@ pub struct Instruction {
     pub locked: bool,
     /// Has a prefix that changes the length of the rest.
     pub length_changing: bool,
-    /// Registers that its addresses are made of: bit n for register n.
-    pub address: u64,
+    /// Registers that its addresses are made of.
+    pub address: RegisterSet,
     /// Other registers that it reads.
-    pub sources: u64,
-    /// Registers that it writes.
-    pub results: u64,
+    pub sources: RegisterSet,
+    /// Registers that it writes, but for [`base`](Self::base).
+    pub results: RegisterSet,
+    /// The register of its address that it writes back, less than [`REGISTERS`]: it does not wait for memory.
+    pub base: Option<u8>,
     /// What is special about it.
     pub class: Class,
     /// Whether it can retire as one with a neighbour.
@@ -56,6 +72,8 @@ pub enum Class {
     Nop,
     /// Waits in a spin loop: PAUSE.
     Pause,
+    /// Jumps or calls to a constant target, perhaps on a condition.
+    DirectBranch,
     /// A string instruction that is repeated as often as a register says.
     Repeated {
         /// Compares or loads, an iteration at a time, instead of moving memory.
@@ -155,7 +173,7 @@ pub struct Arithmetic {
     pub operations: [u8; 3],
 }
 
-/// The registers that an instruction works on, as AMD's event EX_RET_MMX_FP_INSTR tells them apart.
+/// The registers that an instruction works on, as AMD's event EX_RET_MMX_FP_INSTR tells them apart on x86.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[repr(u8)]
 pub enum RegisterFile {
@@ -166,8 +184,8 @@ pub enum RegisterFile {
     X87,
     /// MMX registers, and EMMS.
     Mmx,
-    /// XMM registers, whatever else is an operand.
-    Sse,
+    /// Vector registers, whatever else is an operand: XMM on x86, V on AArch64.
+    Vector,
 }
 
 impl RegisterFile {

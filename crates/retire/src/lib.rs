@@ -18,8 +18,8 @@ pub use block::{Block, BlockId};
 pub use branch::{Branch, BranchKind};
 pub use event::{Assist, CoreEvent};
 pub use instruction::{
-    Arithmetic, Class, Divider, FormId, Fusion, Instruction, JumpFlags, Prefetch, REGISTERS, RegisterFile,
-    Renaming,
+    Arithmetic, Class, Divider, FormId, Fusion, Instruction, InstructionSet, JumpFlags, Prefetch, REGISTERS,
+    RegisterFile, RegisterSet, Renaming,
 };
 pub use memory::MemoryAccess;
 pub use observer::{Observer, Unobserved};

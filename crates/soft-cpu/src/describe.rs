@@ -4,7 +4,10 @@ use iced_x86::{
     Code, CodeSize, ConditionCode, CpuidFeature, FlowControl, Instruction, InstructionInfo,
     InstructionInfoFactory, Mnemonic, OpAccess, OpKind, Register, RflagsBits,
 };
-use retire::{Arithmetic, Class, Divider, FormId, Fusion, JumpFlags, Prefetch, RegisterFile, Renaming};
+use retire::{
+    Arithmetic, Class, Divider, FormId, Fusion, InstructionSet, JumpFlags, Prefetch, RegisterFile,
+    RegisterSet, Renaming,
+};
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
@@ -17,21 +20,20 @@ const OTHER_FLAGS: u8 = 33;
 const X87: u8 = 34;
 /// MXCSR, control registers, and whatever else is written rarely.
 const SYSTEM: u8 = 35;
-const STACK_POINTER: u64 = 1 << 4;
+const STACK_POINTER: RegisterSet = 1 << 4;
 
-/// The flags, as registers of a [`retire::Instruction`].
-pub const FLAGS: u64 = 1 << CARRY | 1 << OTHER_FLAGS;
+/// How instructions are numbered. Names of forms are those of iced-x86's `Code`, such as `Add_r64_rm64`.
+pub const X86: InstructionSet =
+    InstructionSet { form, registers: SYSTEM as u32 + 1, flags: 1 << CARRY | 1 << OTHER_FLAGS };
 
-/// The form with a name of iced-x86's `Code`, such as `Add_r64_rm64`.
-#[must_use]
-pub fn form(name: &str) -> Option<FormId> {
+fn form(name: &str) -> Option<FormId> {
     static FORMS: LazyLock<HashMap<String, FormId>> =
         LazyLock::new(|| Code::values().map(|code| (format!("{code:?}"), form_of(code))).collect());
     FORMS.get(name).copied()
 }
 
 fn form_of(code: Code) -> FormId {
-    FormId(code as u16)
+    FormId(code as u32)
 }
 
 /// An instruction as observers get it. Its [`offset`](retire::Instruction::offset) is the low 16 bits of its address,
@@ -60,6 +62,7 @@ pub fn instruction(instruction: &Instruction, info: &mut InstructionInfoFactory)
         address,
         sources,
         results,
+        base: None,
         class: class(instruction),
         fusion: fusion(instruction, stores),
         renaming: renaming(instruction),
@@ -76,7 +79,7 @@ pub(crate) fn register_file(instruction: &Instruction) -> RegisterFile {
         operands.filter(|n| instruction.op_kind(*n) == OpKind::Register).map(|n| instruction.op_register(n))
     };
     if registers().any(Register::is_xmm) {
-        RegisterFile::Sse
+        RegisterFile::Vector
     } else if registers().any(Register::is_mm) || instruction.mnemonic() == Mnemonic::Emms {
         RegisterFile::Mmx
     } else if instruction.code().cpuid_features().contains(&CpuidFeature::FPU) {
@@ -88,9 +91,9 @@ pub(crate) fn register_file(instruction: &Instruction) -> RegisterFile {
 
 /// Sets of registers.
 struct Registers {
-    address: u64,
-    sources: u64,
-    results: u64,
+    address: RegisterSet,
+    sources: RegisterSet,
+    results: RegisterSet,
 }
 
 fn registers(instruction: &Instruction, info: &InstructionInfo) -> Registers {
@@ -148,8 +151,14 @@ fn class(instruction: &Instruction) -> Class {
             );
             Class::Repeated { compares: !moves }
         }
+        _ if is_direct_branch(instruction) => Class::DirectBranch,
         _ => Class::Plain,
     }
+}
+
+/// LOOP and JRCXZ, which are more than a branch, are none.
+fn is_direct_branch(instruction: &Instruction) -> bool {
+    instruction.is_jcc_short_or_near() || instruction.is_jmp_short_or_near() || instruction.is_call_near()
 }
 
 fn fusion(instruction: &Instruction, stores: bool) -> Fusion {
@@ -276,13 +285,14 @@ fn has_memory(instruction: &Instruction) -> bool {
     instruction.op_kinds().any(|kind| kind == OpKind::Memory)
 }
 
-fn flags(bits: u32) -> u64 {
+fn flags(bits: u32) -> RegisterSet {
     let others = RflagsBits::OF | RflagsBits::SF | RflagsBits::ZF | RflagsBits::AF | RflagsBits::PF;
-    u64::from(bits & RflagsBits::CF != 0) << CARRY | u64::from(bits & others != 0) << OTHER_FLAGS
+    RegisterSet::from(bits & RflagsBits::CF != 0) << CARRY
+        | RegisterSet::from(bits & others != 0) << OTHER_FLAGS
 }
 
 /// True if the register is an operand itself, not only part of an address.
-fn is_operand(instruction: &Instruction, register: u64) -> bool {
+fn is_operand(instruction: &Instruction, register: RegisterSet) -> bool {
     (0..instruction.op_count()).any(|operand| {
         instruction.op_kind(operand) == OpKind::Register && bit(instruction.op_register(operand)) == register
     }) || instruction.is_stack_instruction()
@@ -290,7 +300,7 @@ fn is_operand(instruction: &Instruction, register: u64) -> bool {
 }
 
 /// The register's bit; 0 for those that no instruction waits for.
-fn bit(register: Register) -> u64 {
+fn bit(register: Register) -> RegisterSet {
     let full = register.full_register();
     if full.is_gpr64() {
         1 << full.number()

@@ -2,6 +2,7 @@
 
 use super::blocks::{KINDS, Kind, Random, block};
 use super::llvm::{Mca, att};
+use super::x86::TARGET;
 use crate::error::TaskError;
 use clap::Args;
 use comfy_table::{CellAlignment, Table, presets};
@@ -41,7 +42,7 @@ impl Outcome {
 
 /// Prints the errors by kind of block.
 pub(crate) fn compare(args: &CompareArgs) -> Result<(), TaskError> {
-    let mca = Mca::find()?;
+    let mca = Mca::find(&TARGET)?;
     anstream::println!(
         "cycles per iteration, core model against llvm-mca {} ({} blocks a core, seed {})\n",
         mca.version,
@@ -57,7 +58,7 @@ pub(crate) fn compare(args: &CompareArgs) -> Result<(), TaskError> {
         }
     }
     let mut worst = Vec::new();
-    for core in pipelines() {
+    for core in pipelines(TARGET.isa) {
         let mut outcomes = run(&mca, core, args)?;
         outcomes.sort_by(|a, b| a.error().total_cmp(&b.error()));
         for kind in KINDS {
@@ -96,8 +97,8 @@ fn run(mca: &Mca, core: &'static Core, args: &CompareArgs) -> Result<Vec<Outcome
     let mut random = Random::new(args.seed);
     let bar = indicatif::ProgressBar::new(args.blocks as u64).with_message(core.name);
     let mut outcomes = Vec::new();
-    let simulation = LlvmSimulation::new(core, describe::form, describe::FLAGS)
-        .map_err(|error| TaskError::Data(error.to_string()))?;
+    let simulation =
+        LlvmSimulation::new(core, &describe::X86).map_err(|error| TaskError::Data(error.to_string()))?;
     let mut info = InstructionInfoFactory::new();
     for index in 0..args.blocks {
         bar.inc(1);

@@ -1,6 +1,8 @@
 //! Running llvm-mca and reading its JSON.
 
+use super::uops::Entry;
 use crate::error::TaskError;
+use core_model::Isa;
 use iced_x86::{Formatter, GasFormatter, Instruction};
 use serde_json::Value;
 use std::collections::HashSet;
@@ -10,49 +12,61 @@ use std::process::{Command, Stdio};
 /// Names under which distributions install llvm-mca, best first.
 const NAMES: [&str; 4] = ["llvm-mca-21", "llvm-mca-20", "llvm-mca-19", "llvm-mca"];
 
+/// What differs between instruction sets.
+#[derive(Debug)]
+pub(crate) struct Target {
+    pub(crate) isa: Isa,
+    /// As LLVM's `-mtriple` takes it.
+    pub(crate) triple: &'static str,
+    /// The oldest LLVM whose scheduling models will do.
+    pub(crate) oldest: u32,
+    /// Name of the form of a plain load.
+    pub(crate) load: &'static str,
+    /// Instructions of all forms.
+    pub(crate) entries: fn(&Mca) -> Result<Vec<Entry>, TaskError>,
+}
+
 /// The llvm-mca of this machine.
 #[derive(Debug)]
 pub(crate) struct Mca {
     program: &'static str,
+    triple: &'static str,
     pub(crate) version: String,
 }
 
 impl Mca {
-    pub(crate) fn find() -> Result<Self, TaskError> {
+    pub(crate) fn find(target: &Target) -> Result<Self, TaskError> {
         for program in NAMES {
             let Ok(output) = Command::new(program).arg("--version").output() else { continue };
             let text = String::from_utf8_lossy(&output.stdout).into_owned();
             let version = text.split("version ").nth(1).and_then(|rest| rest.split_whitespace().next());
             let major = version.and_then(|version| version.split('.').next()?.parse::<u32>().ok());
-            if let (Some(version), Some(19..)) = (version, major) {
-                return Ok(Self { program, version: version.to_owned() });
+            if let (Some(version), true) = (version, major.is_some_and(|major| major >= target.oldest)) {
+                return Ok(Self { program, triple: target.triple, version: version.to_owned() });
             }
         }
         Err(TaskError::Tool {
-            tool: "llvm-mca of LLVM 19 or newer",
+            tool: "llvm-mca that is new enough (LLVM 19 for x86)",
             hint: "install Debian's package llvm-19",
         })
     }
 
-    /// Standard output and error for some assembly.
-    fn run(&self, core: &str, arguments: &[&str], assembly: &str) -> Result<(String, String), TaskError> {
-        let failed = |source| TaskError::Start { program: self.program.to_owned(), source };
-        let mut child = Command::new(self.program)
-            .args(["-mtriple=x86_64", &format!("-mcpu={core}"), "--json"])
-            .args(arguments)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .map_err(failed)?;
-        let input = child.stdin.take();
-        let assembly = assembly.to_owned();
-        // A thread feeds it, so that full pipes cannot block both sides.
-        let feeder = std::thread::spawn(move || input.map(|mut input| input.write_all(assembly.as_bytes())));
-        let output = child.wait_with_output().map_err(failed)?;
-        drop(feeder.join());
-        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-        Ok((text(&output.stdout), text(&output.stderr)))
+    /// The texts of instruction words; `None` for those that are no instructions.
+    pub(crate) fn disassemble(&self, words: &[u32]) -> Result<Vec<Option<String>>, TaskError> {
+        let bytes = |word: &u32| word.to_le_bytes().map(|byte| format!("{byte:#04x}")).join(" ") + "\n";
+        let input: String = words.iter().map(bytes).collect();
+        let program = self.program.replace("mca", "mc");
+        // Of any CPU, so that what the core lacks is left to the other program.
+        let arguments = [
+            "--disassemble".to_owned(),
+            format!("--triple={}", self.triple),
+            "--mattr=+v8.5a,+crypto".to_owned(),
+        ];
+        let (out, err) = run(&program, &arguments, &input)?;
+        let wrong: HashSet<usize> = err.lines().filter_map(|line| line_of(line, "warning")).collect();
+        let mut texts = out.lines().filter(|line| line.starts_with('\t') && !line.starts_with("\t.text"));
+        let text = |number| if wrong.contains(&number) { None } else { texts.next().map(str::to_owned) };
+        Ok((1..=words.len()).map(text).collect())
     }
 
     /// Runs on one instruction a line, and leaves out the lines that LLVM does not know. The JSON, and the
@@ -63,11 +77,21 @@ impl Mca {
         arguments: &[&str],
         lines: &[String],
     ) -> Result<(Value, Vec<usize>), TaskError> {
+        let mut all = vec![format!("-mtriple={}", self.triple), format!("-mcpu={core}"), "--json".to_owned()];
+        all.extend(arguments.iter().map(|argument| (*argument).to_owned()));
         let mut left: Vec<usize> = (0..lines.len()).collect();
         loop {
             let assembly: String = left.iter().flat_map(|&n| [lines[n].as_str(), "\n"]).collect();
-            let (out, err) = self.run(core, arguments, &assembly)?;
-            let wrong: HashSet<usize> = err.lines().filter_map(error_line).collect();
+            let (out, err) = run(self.program, &all, &assembly)?;
+            let wrong: HashSet<usize> = err.lines().filter_map(|line| line_of(line, "error")).collect();
+            // It stops at the first one that the scheduling model does not have.
+            let unsupported = err.lines().find_map(|line| line.strip_prefix("note: instruction: "));
+            if let Some(text) = unsupported.map(str::trim)
+                && left.iter().any(|&n| lines[n].trim() == text)
+            {
+                left.retain(|&n| lines[n].trim() != text);
+                continue;
+            }
             if wrong.is_empty() {
                 let value = serde_json::from_str(&out)
                     .map_err(|_| TaskError::Output { command: self.program.to_owned(), what: err })?;
@@ -82,10 +106,30 @@ impl Mca {
     }
 }
 
-/// The line in `<stdin>:LINE:COLUMN: error: ...`.
-fn error_line(text: &str) -> Option<usize> {
+/// Standard output and error of a program for its input.
+fn run(program: &str, arguments: &[String], input: &str) -> Result<(String, String), TaskError> {
+    let failed = |source| TaskError::Start { program: program.to_owned(), source };
+    let mut child = Command::new(program)
+        .args(arguments)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .map_err(failed)?;
+    let stdin = child.stdin.take();
+    let input = input.to_owned();
+    // A thread feeds it, so that full pipes cannot block both sides.
+    let feeder = std::thread::spawn(move || stdin.map(|mut stdin| stdin.write_all(input.as_bytes())));
+    let output = child.wait_with_output().map_err(failed)?;
+    drop(feeder.join());
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    Ok((text(&output.stdout), text(&output.stderr)))
+}
+
+/// The line in `<stdin>:LINE:COLUMN: error: ...`, or with another word in the place of `error`.
+fn line_of(text: &str, kind: &str) -> Option<usize> {
     let (place, message) = text.strip_prefix("<stdin>:")?.split_once(": ")?;
-    message.starts_with("error").then(|| place.split(':').next()?.parse().ok()).flatten()
+    message.starts_with(kind).then(|| place.split(':').next()?.parse().ok()).flatten()
 }
 
 /// AT&T text of an instruction.

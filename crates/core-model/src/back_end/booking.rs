@@ -105,7 +105,7 @@ mod tests {
     #[test]
     fn a_long_wait_does_not_hide_what_waited_before_it() {
         let mut totals = CoreTotals::default();
-        let mut back_end = BackEnd::new(&SUNNY_COVE, &["ICXPort0".to_owned()]);
+        let mut back_end = BackEnd::new(&SUNNY_COVE, &["ICXPort0".to_owned()], 1);
         back_end.last_issue = 1000;
         back_end.finish_cycles(&mut totals, 20_000);
         assert_eq!((totals.stalls_execution, totals.scheduler_empty), (1001, 20_000 - 1001));

@@ -19,6 +19,7 @@ use allocation::Allocation;
 pub(crate) use allocation::Leaf;
 use lane::Lane;
 use ports::Ports;
+use retire::{REGISTERS, RegisterSet};
 use scheduler::Scheduler;
 use std::ops::Range;
 
@@ -66,8 +67,9 @@ pub(crate) struct BackEnd {
     port_units: u32,
     executed_before: u32,
     scheduler: Scheduler,
-    /// When each register is ready.
+    /// When each register is ready, and how many there are.
     ready: [u64; RESOURCES],
+    registers: usize,
     /// The reorder buffer: a ring.
     in_flight: Box<[InFlight; IN_FLIGHT]>,
     oldest: usize,
@@ -98,7 +100,7 @@ pub(crate) struct BackEnd {
 }
 
 impl BackEnd {
-    pub(crate) fn new(core: &'static Core, units: &[String]) -> Self {
+    pub(crate) fn new(core: &'static Core, units: &[String], registers: u32) -> Self {
         let mut place = 0;
         let port_places: Vec<Option<usize>> = units
             .iter()
@@ -119,6 +121,8 @@ impl BackEnd {
             executed_before: 0,
             scheduler: Scheduler::new(core.scheduler),
             ready: [0; RESOURCES],
+            // Four at a time; what is more than there are stays 0.
+            registers: registers.min(REGISTERS).next_multiple_of(4) as usize,
             in_flight: Box::new([InFlight::default(); IN_FLIGHT]),
             oldest: 0,
             newest: 0,
@@ -337,7 +341,7 @@ impl BackEnd {
     }
 
     /// When all registers of a set are ready.
-    pub(crate) fn ready(&self, mut registers: u64) -> u64 {
+    pub(crate) fn ready(&self, mut registers: RegisterSet) -> u64 {
         let mut latest = 0;
         while registers != 0 {
             let register = registers.trailing_zeros() as usize;
@@ -426,12 +430,18 @@ impl BackEnd {
     }
 
     #[inline(never)]
-    fn complete_many(&mut self, mut results: u64, completed: u64) {
+    fn complete_many(&mut self, mut results: RegisterSet, completed: u64) {
         while results != 0 {
             let register = results.trailing_zeros() as usize;
             results &= results - 1;
             self.ready[register % RESOURCES] = completed;
         }
+    }
+
+    /// Writes the address of a load or store back to its base register, if it has one.
+    #[inline(always)]
+    pub(crate) fn write_back(&mut self, prepared: &Prepared, addressed: u64) {
+        self.ready[usize::from(prepared.base_register) % RESOURCES] = addressed;
     }
 
     /// The load buffer's newest entry is free again from this cycle on.

@@ -2,7 +2,7 @@
 
 use super::allocation::Leaf;
 use super::{BackEnd, IN_FLIGHT, InFlight, LOAD_BUFFER, Restart};
-use crate::instruction::UNREAD;
+use crate::instruction::RESOURCES;
 use crate::state::cycle_bits::for_each_bit;
 use crate::state::packed::{CYCLES, Packer, Unpacker};
 use crate::state::{Shaped, Words};
@@ -106,7 +106,7 @@ impl BackEnd {
                 *mixed = mixed.rotate_left(11) ^ cycle.saturating_sub(now);
             }
         };
-        let (registers, _) = self.ready[..UNREAD.into()].as_chunks();
+        let (registers, _) = self.ready[..self.registers].as_chunks();
         registers.iter().for_each(|&registers| add(registers));
         let count = self.newest.wrapping_sub(self.oldest);
         for n in 0..4 {
@@ -126,16 +126,21 @@ impl Shaped for BackEnd {
         self.allocation.save(now, shape)?;
         self.retirement.save(now, shape)?;
         let after = |cycle: u64| cycle.saturating_sub(now);
-        let ready = &self.ready[..UNREAD.into()];
-        let pending = ready.iter().enumerate().fold(0, |set, (n, &cycle)| set | u64::from(cycle > now) << n);
-        shape.push(pending);
+        // In words of 64 registers: which are not ready, and then when they are.
+        let words = self.ready[..self.registers].chunks(64);
+        let pending = |word: &[u64]| {
+            word.iter().enumerate().fold(0, |set, (n, &cycle)| set | u64::from(cycle > now) << n)
+        };
+        shape.extend(words.clone().map(pending));
         let mut packer = Packer::new(shape);
         let mut too_far = false;
-        for_each_bit(pending, |register| {
-            let after = after(ready[register % ready.len()]);
-            too_far |= after >> CYCLES != 0;
-            packer.put(after & ((1 << CYCLES) - 1), CYCLES);
-        });
+        for word in words {
+            for_each_bit(pending(word), |register| {
+                let after = after(word[register % word.len()]);
+                too_far |= after >> CYCLES != 0;
+                packer.put(after & ((1 << CYCLES) - 1), CYCLES);
+            });
+        }
         if too_far {
             return None;
         }
@@ -168,13 +173,13 @@ impl Shaped for BackEnd {
     fn restore(&mut self, now: u64, shape: &mut Words<'_>) {
         self.allocation.restore(now, shape);
         self.retirement.restore(now, shape);
-        let pending = shape.next();
+        let mut pending = [0; RESOURCES / 64];
+        pending.iter_mut().take(self.registers.div_ceil(64)).for_each(|word| *word = shape.next());
         let mut unpacker = Unpacker::new(shape);
-        self.ready[..UNREAD.into()].fill(now);
-        for_each_bit(pending, |register| {
-            let places = self.ready.len();
-            self.ready[register % places] = now + unpacker.get(CYCLES);
-        });
+        self.ready[..self.registers].fill(now);
+        for (word, pending) in self.ready.chunks_mut(64).zip(pending) {
+            for_each_bit(pending, |register| word[register % 64] = now + unpacker.get(CYCLES));
+        }
         let Self { last_completed, serialised, loads_after, integer_divider, fp_divider, .. } = self;
         for cycle in [last_completed, serialised, loads_after, integer_divider, fp_divider] {
             *cycle = now + if unpacker.get(1) == 1 { unpacker.get(CYCLES) } else { 0 };

@@ -13,11 +13,12 @@
 //! - *InstLatx64*: measured latencies and throughputs, same repository, `GenuineIntel0090672_AlderLake_01_BC_AVX512`
 //! - *estimate*: in no source that was found; the reason is beside it
 
-use crate::core::{Core, Divider, Flows, FrontEnd, Geometry, Memory, Prediction};
+use crate::core::{Core, Divider, Flows, FrontEnd, Geometry, Isa, Memory, Prediction};
 
 /// Sapphire Rapids.
 pub const GOLDEN_COVE: Core = Core {
     name: "Golden Cove",
+    isa: Isa::X86,
     llvm_name: "sapphirerapids",
     // manual: allocation of 6, reorder buffer 512, retirement of 8. TMA and LLVM: the same. Chips and Cheese: load
     // buffer 192, store buffer 114.
@@ -44,6 +45,8 @@ pub const GOLDEN_COVE: Core = Core {
         decode_bytes: 32,
         // manual, of Skylake: up to 4 uops from the first decoder.
         decoder_uops: 4,
+        simple_uops: 1,
+        branch_decoder: false,
         // Jiegec: loops of up to 144 uops.
         loop_stream: true,
         // estimate: as Skylake, where Intel's event list has 0 to 2 cycles most often.

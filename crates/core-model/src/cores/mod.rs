@@ -5,7 +5,7 @@ mod skylake_sp;
 mod sunny_cove;
 mod zen;
 
-use crate::core::Core;
+use crate::core::{Core, Isa};
 pub use golden_cove::{GOLDEN_COVE, GOLDEN_COVE_CLIENT, RAPTOR_COVE, REDWOOD_COVE};
 pub use skylake_sp::{CASCADE_LAKE, SKYLAKE_SP};
 pub use sunny_cove::{CYPRESS_COVE, SUNNY_COVE, SUNNY_COVE_CLIENT, WILLOW_COVE};
@@ -28,8 +28,13 @@ pub const CORES: [&Core; 13] = [
     &ZEN4,
 ];
 
-/// One core of each pipeline: those whose uop tables differ.
-pub fn pipelines() -> impl Iterator<Item = &'static Core> {
+/// The cores of an instruction set.
+pub fn cores(isa: Isa) -> impl Iterator<Item = &'static Core> {
+    CORES.into_iter().filter(move |core| core.isa == isa)
+}
+
+/// One core of each pipeline of an instruction set: those whose uop tables differ.
+pub fn pipelines(isa: Isa) -> impl Iterator<Item = &'static Core> {
     let first = |core: &&Core| CORES.iter().find(|other| other.llvm_name == core.llvm_name) == Some(core);
-    CORES.into_iter().filter(first)
+    cores(isa).filter(first)
 }

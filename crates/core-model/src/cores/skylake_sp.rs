@@ -12,11 +12,12 @@
 //! - *Agner Fog*: "The microarchitecture of Intel, AMD, and VIA CPUs", section on Skylake
 //! - *estimate*: in no source that was found; the reason is beside it
 
-use crate::core::{Core, Divider, Flows, FrontEnd, Geometry, Memory, Prediction};
+use crate::core::{Core, Divider, Flows, FrontEnd, Geometry, Isa, Memory, Prediction};
 
 /// Skylake-SP.
 pub const SKYLAKE_SP: Core = Core {
     name: "Skylake-SP",
+    isa: Isa::X86,
     llvm_name: "skylake-avx512",
     // TMA: `Pipeline_Width` and `Retire_Width`. manual and uiCA: the same, reorder buffer, scheduler. manual: buffers.
     dispatch_width: 4,
@@ -41,6 +42,8 @@ pub const SKYLAKE_SP: Core = Core {
         decode_bytes: 16,
         // manual: up to 4 uops from the first decoder.
         decoder_uops: 4,
+        simple_uops: 1,
+        branch_decoder: false,
         // Intel erratum SKX150: the loop stream detector is off. uiCA: the same.
         loop_stream: false,
         // events, DSB2MITE_SWITCHES.PENALTY_CYCLES: 0 to 2 cycles most often.

@@ -16,11 +16,12 @@
 //! - *Chips and Cheese*: "Popping the Hood on Golden Cove", table of resources, measured on a Xeon 8370C
 //! - *estimate*: in no source that was found; the reason is beside it
 
-use crate::core::{Core, Divider, Flows, FrontEnd, Geometry, Memory, Prediction};
+use crate::core::{Core, Divider, Flows, FrontEnd, Geometry, Isa, Memory, Prediction};
 
 /// Ice Lake-SP.
 pub const SUNNY_COVE: Core = Core {
     name: "Sunny Cove",
+    isa: Isa::X86,
     llvm_name: "icelake-server",
     // TMA: `Pipeline_Width`, `Retire_Width`. uiCA, Chips and Cheese: the same, and reorder buffer 352. Chips and
     // Cheese, manual: load buffer 128, store buffer 72.
@@ -48,6 +49,8 @@ pub const SUNNY_COVE: Core = Core {
         decode_bytes: 16,
         // manual, of Skylake: up to 4 uops from the first decoder.
         decoder_uops: 4,
+        simple_uops: 1,
+        branch_decoder: false,
         // uiCA, WikiChip: loops of up to 70 uops.
         loop_stream: true,
         // events, of Skylake: 0 to 2 cycles most often.

@@ -15,11 +15,12 @@
 //! - *Chips and Cheese*: "AMD's Zen 4", parts 1 and 2; "Popping the Hood on Golden Cove" for Zen 3's resources
 //! - *estimate*: in no source that was found; the reason is beside it
 
-use crate::core::{Core, Divider, Flows, FrontEnd, Geometry, Memory, Prediction};
+use crate::core::{Core, Divider, Flows, FrontEnd, Geometry, Isa, Memory, Prediction};
 
 /// Rome.
 pub const ZEN2: Core = Core {
     name: "Zen 2",
+    isa: Isa::X86,
     llvm_name: "znver2",
     // WikiChip: dispatch of 6 macro-ops, retirement of 8, retire queue 224, load queue 44. AnandTech: store queue 48.
     dispatch_width: 6,
@@ -42,6 +43,8 @@ pub const ZEN2: Core = Core {
         decode_bytes: 32,
         // WikiChip: more than two macro-ops are microcode.
         decoder_uops: 2,
+        simple_uops: 1,
+        branch_decoder: false,
         loop_stream: false,
         // estimates: as Intel's cores; there is no stall in the decoders for prefixes.
         decode_switch: 2,
@@ -144,6 +147,7 @@ pub const ZEN2: Core = Core {
 /// Milan.
 pub const ZEN3: Core = Core {
     name: "Zen 3",
+    isa: Isa::X86,
     llvm_name: "znver3",
     // guide: dispatch of 6 macro-ops, retirement of 8, retire queue 256, 72 loads out of order, store queue 64.
     reorder_buffer: 256,
@@ -201,6 +205,7 @@ pub const ZEN3: Core = Core {
 /// Genoa.
 pub const ZEN4: Core = Core {
     name: "Zen 4",
+    isa: Isa::X86,
     llvm_name: "znver4",
     // guide: dispatch of 6 macro-ops, retire queue 320, store queue 64. LLVM has 72 loads and retirement of 9. AMD's
     // slides: load queue 88. Retirement: estimate, as Zen 3; dispatch is narrower than either.

@@ -3,14 +3,14 @@
 use super::traits::Traits;
 use crate::core::Core;
 use crate::table::{Cost, Form, Order, SystemCost, UopTable, Uops};
-use retire::{Class, Divider, Instruction, Prefetch, REGISTERS, RegisterFile, Renaming};
+use retire::{Class, Divider, Instruction, Prefetch, REGISTERS, RegisterFile, RegisterSet, Renaming};
 
-/// Registers and places that stand for none: the bits of a word.
-pub(crate) const RESOURCES: usize = 64;
+/// Registers and places that stand for none: the bits of a [`RegisterSet`].
+pub(crate) const RESOURCES: usize = 128;
 /// In the place of a source: always ready.
-const READY: u8 = 62;
+const READY: u8 = 126;
 /// In the place of a result: no instruction reads it.
-pub(crate) const UNREAD: u8 = 63;
+const UNREAD: u8 = 127;
 const _: () = assert!(REGISTERS <= READY as u32);
 /// Most groups of uops that are told apart; what is more goes to the last group.
 const GROUPS: usize = 7;
@@ -47,6 +47,8 @@ pub(crate) struct Prepared {
     /// How many of the groups are loads; they come first.
     load_groups: u8,
     pub(crate) register_file: RegisterFile,
+    /// The register that it writes back its address to.
+    pub(crate) base_register: u8,
     near_groups: [Uops; NEAR_GROUPS],
     pub(crate) rest: Box<Rest>,
 }
@@ -56,9 +58,9 @@ pub(crate) struct Prepared {
 pub(crate) struct Rest {
     groups: [Uops; GROUPS],
     /// Registers that the address is made of, other sources, and results: a bit for each.
-    pub(crate) address: u64,
-    pub(crate) sources: u64,
-    pub(crate) results: u64,
+    pub(crate) address: RegisterSet,
+    pub(crate) sources: RegisterSet,
+    pub(crate) results: RegisterSet,
     /// Floating-point operations by kind.
     pub(crate) flops: [u8; 3],
     /// What it adds to the count of packed instructions.
@@ -135,6 +137,8 @@ impl Prepared {
         let string = prepared.traits.intersects(Traits::STRING);
         let decoded = u32::from(prepared.slots) <= core.front_end.decoder_uops && !string;
         prepared.traits.set(Traits::MICROCODED, !decoded);
+        let branch = instruction.class == Class::DirectBranch;
+        prepared.traits.set(Traits::OWN_DECODER, branch && core.front_end.branch_decoder);
         if prepared.is_plain() {
             // LEA: the address is a source as any other.
             prepared.rest.sources |= std::mem::take(&mut prepared.rest.address);
@@ -149,7 +153,7 @@ impl Prepared {
         register_form: Option<&Cost>,
         load_units: u32,
     ) -> Self {
-        let &Instruction { loads, address, sources, results, arithmetic, .. } = instruction;
+        let &Instruction { loads, address, sources, results, base, arithmetic, .. } = instruction;
         let (load, compute) = split_latency(instruction, cost, register_form);
         let mut groups = [Uops { units: 0, cycles: 0 }; GROUPS];
         let mut group_count = 0;
@@ -183,6 +187,7 @@ impl Prepared {
             group_count: group_count as u8,
             load_groups: load_groups as u8,
             register_file: instruction.register_file,
+            base_register: base.unwrap_or(UNREAD),
             near_groups: [first, second, third],
             rest: Box::new(Rest {
                 groups,
@@ -268,7 +273,7 @@ fn split_latency(instruction: &Instruction, cost: &Cost, register_form: Option<&
 }
 
 /// Puts the registers of a set into places, of which the others are filled up; false if there are too few places.
-fn one_by_one(mut set: u64, places: &mut [u8], filler: u8) -> bool {
+fn one_by_one(mut set: RegisterSet, places: &mut [u8], filler: u8) -> bool {
     for place in places {
         *place = if set == 0 { filler } else { set.trailing_zeros() as u8 };
         set &= set.wrapping_sub(1);

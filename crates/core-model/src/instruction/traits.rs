@@ -38,6 +38,8 @@ bitflags! {
         const PAUSE = 1 << 24;
         /// More registers than [`Prepared`](crate::instruction::Prepared) has places for.
         const MANY_REGISTERS = 1 << 25;
+        /// A direct branch of a core that has a decoder for these.
+        const OWN_DECODER = 1 << 26;
         /// Anything that needs more than execution and a memory access.
         const RARE = Self::LOCK.bits()
             | Self::SERIALISING.bits()
@@ -72,7 +74,7 @@ impl Traits {
             traits.set(Self::READS_SIGN, sign);
         }
         match instruction.class {
-            Class::Plain => {}
+            Class::Plain | Class::DirectBranch => {}
             Class::Nop => traits.set(Self::NOP, true),
             Class::Pause => traits.set(Self::PAUSE, true),
             Class::Repeated { compares } => {

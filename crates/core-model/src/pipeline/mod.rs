@@ -38,11 +38,11 @@ fn string_slots(prepared: &Prepared, execution: &Execution<'_>) -> u32 {
 }
 
 impl Pipeline {
-    pub(crate) fn new(core: &'static Core, units: &[String]) -> Self {
+    pub(crate) fn new(core: &'static Core, units: &[String], registers: u32) -> Self {
         Self {
             core,
             front_end: FrontEnd::new(core),
-            back_end: BackEnd::new(core, units),
+            back_end: BackEnd::new(core, units, registers),
             store_fits: true,
             fusible_end: u64::MAX,
             fusible: Traits::default(),
@@ -156,6 +156,9 @@ impl Pipeline {
         };
         let Executed { addressed, completed, clear, .. } = executed;
         let retired = self.back_end.complete::<RARE>(totals, prepared, slots, &executed);
+        if load || store {
+            self.back_end.write_back(prepared, addressed);
+        }
         if load {
             self.back_end.leave_load_buffer(retired);
             totals.loads += 1;
@@ -186,7 +189,8 @@ impl Pipeline {
         slots: u32,
         [load_room, store_room]: [u64; 2],
     ) -> u64 {
-        let supplied = self.front_end.supply::<RARE>(port, totals, traits, place, slots);
+        let decoded = if traits.intersects(Traits::OWN_DECODER) { 0 } else { slots };
+        let supplied = self.front_end.supply::<RARE>(port, totals, traits, place, decoded);
         self.back_end.make_room(totals, slots, load_room, store_room);
         if supplied > self.back_end.cycle() {
             if self.refilling {

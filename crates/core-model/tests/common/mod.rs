@@ -78,7 +78,7 @@ impl Run {
 }
 
 pub(crate) fn new(core: &'static Core) -> Model {
-    Model::new(core, describe::form).unwrap()
+    Model::new(core, &describe::X86).unwrap()
 }
 
 /// Instructions as a model gets them.

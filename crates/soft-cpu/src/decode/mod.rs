@@ -94,7 +94,7 @@ fn decode<B: Bus>(bytes: &[u8], mode: Mode, limit: usize) -> Decoded<B> {
                 RegisterFile::General => {}
                 RegisterFile::X87 => position.fpu += 1,
                 RegisterFile::Mmx => position.fpu += 1 << 4,
-                RegisterFile::Sse => position.sse += 1,
+                RegisterFile::Vector => position.sse += 1,
             }
             ends |= is_full(position);
         }

@@ -202,7 +202,7 @@ impl SharedCore {
     pub fn new(profile: &Profile) -> Result<Self, TimingError> {
         let core =
             core_of(profile).ok_or(TimingError::NoModel { profile: profile.name, core: profile.core })?;
-        let model = Model::new(core, describe::form)
+        let model = Model::new(core, &describe::X86)
             .map_err(|reason| TimingError::Table { core: core.name, reason })?;
         Ok(Self(Rc::new(RefCell::new(TimingCore {
             model,

@@ -53,7 +53,7 @@ pub(super) fn total(event: Event) -> Option<Total> {
         E::BpL1TlbMissL2TlbMissAll => |t| walks(&t.fetch_translation),
         E::ExRetMmxFpInstrX87 => |t| t.register_files[RegisterFile::X87 as usize],
         E::ExRetMmxFpInstrMmx => |t| t.register_files[RegisterFile::Mmx as usize],
-        E::ExRetMmxFpInstrSse => |t| t.register_files[RegisterFile::Sse as usize],
+        E::ExRetMmxFpInstrSse => |t| t.register_files[RegisterFile::Vector as usize],
         E::LsLocksBusLock => |t| t.split_locks,
         E::LsMisalLoadsMa64 => |t| t.split_loads,
         E::LsDispatchLdDispatch => |t| t.loads,

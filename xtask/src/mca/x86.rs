@@ -1,6 +1,9 @@
-//! One instruction of every kind.
+//! One x86 instruction of every kind.
 
-use core_model::Form;
+use super::llvm::{Mca, Target, att};
+use super::uops::Entry;
+use crate::error::TaskError;
+use core_model::{Form, Isa};
 use iced_x86::{
     Code, CpuidFeature, EncodingKind, Instruction, MemoryOperand, OpCodeOperandKind, OpKind, Register,
 };
@@ -35,8 +38,21 @@ const SETS: [CpuidFeature; 26] = [
     CpuidFeature::TSC,
 ];
 
+/// Scheduling models of Intel's and AMD's newest cores are LLVM 19's.
+pub(crate) const TARGET: Target =
+    Target { isa: Isa::X86, triple: "x86_64", oldest: 19, load: "Mov_r64_rm64", entries };
+
+fn entries(_: &Mca) -> Result<Vec<Entry>, TaskError> {
+    let entry = |(code, form, instruction): (Code, _, _)| Entry {
+        name: format!("{code:?}"),
+        form,
+        text: att(&instruction),
+    };
+    Ok(all().map(entry).collect())
+}
+
 /// Every instruction of these sets in 64-bit mode, in the forms that it has.
-pub(crate) fn all() -> Vec<(Code, Form, Instruction)> {
+fn all() -> impl Iterator<Item = (Code, Form, Instruction)> {
     let forms = [Form::Register, Form::Memory];
     Code::values()
         .filter(|code| {
@@ -49,9 +65,8 @@ pub(crate) fn all() -> Vec<(Code, Form, Instruction)> {
                 && !op_code.fwait()
                 && code.cpuid_features().iter().all(|set| SETS.contains(set))
         })
-        .flat_map(|code| forms.map(|form| (code, form)))
+        .flat_map(move |code| forms.map(|form| (code, form)))
         .filter_map(|(code, form)| Some((code, form, build(code, form)?)))
-        .collect()
 }
 
 /// The instruction with different registers for its operands; `None` if it does not have the form.
