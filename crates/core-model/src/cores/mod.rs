@@ -1,18 +1,20 @@
 //! The cores that there are.
 
+mod falkor;
 mod golden_cove;
 mod skylake_sp;
 mod sunny_cove;
 mod zen;
 
 use crate::core::{Core, Isa};
+pub use falkor::FALKOR;
 pub use golden_cove::{GOLDEN_COVE, GOLDEN_COVE_CLIENT, RAPTOR_COVE, REDWOOD_COVE};
 pub use skylake_sp::{CASCADE_LAKE, SKYLAKE_SP};
 pub use sunny_cove::{CYPRESS_COVE, SUNNY_COVE, SUNNY_COVE_CLIENT, WILLOW_COVE};
 pub use zen::{ZEN2, ZEN3, ZEN4};
 
 /// All cores.
-pub const CORES: [&Core; 13] = [
+pub const CORES: [&Core; 14] = [
     &SKYLAKE_SP,
     &CASCADE_LAKE,
     &SUNNY_COVE,
@@ -26,6 +28,7 @@ pub const CORES: [&Core; 13] = [
     &ZEN2,
     &ZEN3,
     &ZEN4,
+    &FALKOR,
 ];
 
 /// The cores of an instruction set.

@@ -3,9 +3,8 @@
 use super::quantity::{Clocks, Quantity};
 use super::{TimingError, core_of};
 use crate::counts::watch::{Rate, Watch};
-use core_model::{CoreTotals, Model};
+use core_model::{CoreTotals, Isa, Model};
 use retire::{Block, BlockId, CoreEvent, Instruction, Observer};
-use soft_cpu::describe;
 use std::cell::{RefCell, RefMut};
 use std::rc::Rc;
 use vpmu::source::PrivilegeFilter;
@@ -202,8 +201,12 @@ impl SharedCore {
     pub fn new(profile: &Profile) -> Result<Self, TimingError> {
         let core =
             core_of(profile).ok_or(TimingError::NoModel { profile: profile.name, core: profile.core })?;
-        let model = Model::new(core, &describe::X86)
-            .map_err(|reason| TimingError::Table { core: core.name, reason })?;
+        let set = match core.isa {
+            Isa::X86 => soft_cpu::describe::X86,
+            Isa::A64 => arm_cpu::describe::A64,
+        };
+        let model =
+            Model::new(core, &set).map_err(|reason| TimingError::Table { core: core.name, reason })?;
         Ok(Self(Rc::new(RefCell::new(TimingCore {
             model,
             branch_records: [0; 2],

@@ -6,7 +6,7 @@ use retire::{Assist, Block, Branch, CoreEvent, Observer};
 use soft_cpu::describe;
 use vpmu::CounterId;
 use vpmu::event::{EventTable, FixedEvent, IDENTITIES};
-use vpmu::profile::{ICELAKE_SP, PROFILES, SAPPHIRE_RAPIDS, SKYLAKE_SP, Vendor, ZEN2, ZEN3, ZEN4};
+use vpmu::profile::{FALKOR, ICELAKE_SP, PROFILES, SAPPHIRE_RAPIDS, SKYLAKE_SP, Vendor, ZEN2, ZEN3, ZEN4};
 
 const ALL: PrivilegeFilter = PrivilegeFilter::ALL;
 
@@ -423,4 +423,80 @@ fn pauses_gaps_and_branch_records_are_counted() {
     core.drive().count_branch_record(true);
     core.drive().count_branch_record(false);
     assert_eq!(source.total(&named(Event::MiscRetiredLbrInserts), ALL), 2);
+}
+
+/// Falkor's units are where its events look for them.
+#[test]
+fn units_of_falkor_have_their_places() {
+    let (core, _) = new(&FALKOR);
+    let core = core.drive();
+    let ports = core.model().ports();
+    assert_eq!(ports[event::VECTOR_UNITS], ["FalkorUnitVX", "FalkorUnitVY"]);
+    assert_eq!(ports[event::INTEGER_UNITS], ["FalkorUnitX", "FalkorUnitY", "FalkorUnitZ"]);
+}
+
+/// A loop of 1000 iterations: LDR X0, [X1]; ADD X2, X2, X0; FADD V0.2D, V0.2D, V1.2D; STR X2, [X3]; B.NE.
+#[test]
+fn events_of_falkor_count_a_loop() {
+    let (core, mut source) = new(&FALKOR);
+    let words = [0xF940_0020, 0x8B00_0042, 0x4E61_D400, 0xF900_0062, 0x54FF_FF81];
+    let described: Vec<_> =
+        words.iter().zip(0..).map(|(&word, n)| arm_cpu::describe::instruction(word, 4 * n)).collect();
+    let id = core.drive().define(&described);
+    for n in 0..1000 {
+        let access = |owner: u8, write| {
+            // The load takes a new page each time, and the store always the same line.
+            let linear = if write { 0x9000_0000 } else { 0x8000_0000 + n * 4096 };
+            let page = 12;
+            retire::MemoryAccess { linear, physical: linear, size: 8, page, owner, write, uncached: false }
+        };
+        let branch = Branch { kind: retire::BranchKind::Conditional, taken: n < 999, target: 0x4000_0000 };
+        core.drive().retire(&Block {
+            id,
+            first: 0,
+            count: 5,
+            whole: true,
+            user: true,
+            fetch_page: 12,
+            rip: 0x4000_0000,
+            fetch_pa: 0x4000_0000,
+            memory: &[access(0, false), access(3, true)],
+            branch: Some(branch),
+            last: 16,
+            end: 20,
+            repetitions: 1,
+        });
+    }
+    core.drive().event(CoreEvent::Serialise);
+    let mut count = |event| source.total(&named(event), ALL);
+    let exact = [
+        (Event::InstRetired, 5000),
+        (Event::SyntheticEveryInstr, 5000),
+        (Event::BrRetired, 1000),
+        (Event::BrImmedRetired, 1000),
+        (Event::PcWriteRetired, 999),
+        (Event::LdRetired, 1000),
+        (Event::SyntheticStores, 1000),
+        (Event::MemAccess, 2000),
+        (Event::SyntheticL1dLookups, 2000),
+        // One for each page, and one for the line of the stores.
+        (Event::L1dCacheRefill, 1001),
+        (Event::SyntheticL1dMisses, 1001),
+        (Event::SyntheticDtlbMisses, 1001),
+        (Event::DtlbWalk, 1001),
+        // ADD takes one of three units, FADD of two doubles two uops.
+        (Event::SyntheticAluOps, 1000),
+        (Event::SyntheticFpOps, 2000),
+        (Event::RemoteAccess, 0),
+    ];
+    for (event, expected) in exact {
+        assert_eq!(count(event), expected, "{event}");
+    }
+    let cycles = count(Event::CpuCycles);
+    assert_eq!(count(Event::SyntheticEveryCycle), cycles);
+    let (front, back) = (count(Event::StallFrontend), count(Event::StallBackend));
+    assert!(front + back <= cycles && back > cycles / 2, "{front} and {back} of {cycles}");
+    assert_eq!(count(Event::BrMisPred), count(Event::SyntheticCondMispredicts));
+    assert!(count(Event::SyntheticOpsDispatched) >= 6000);
+    assert!(count(Event::SyntheticFetchGroups) + count(Event::SyntheticFetchStallCycles) == cycles);
 }

@@ -4,8 +4,11 @@
 //! row says what stands in. An event that is not here cannot be told from what the model knows.
 
 mod amd;
+mod arm;
 
 pub(super) use amd::flop_kinds;
+#[cfg(test)]
+pub(super) use arm::{INTEGER_UNITS, VECTOR_UNITS};
 
 use core_model::{Branches, CoreTotals, PerCycle};
 use retire::BranchKind as Kind;
@@ -32,6 +35,7 @@ pub(super) fn total(event: Event) -> Option<Total> {
         .or_else(|| caches(event))
         .or_else(|| translation(event))
         .or_else(|| amd::total(event))
+        .or_else(|| arm::total(event))
         .or(match event {
             // What this machine does not have never happens: transactions, TPAUSE, other cores and
             // sockets.
