@@ -8,7 +8,7 @@ pub(crate) struct Position(u64);
 /// Instructions of a block at most.
 pub(crate) const MAX_INSNS: usize = 32;
 /// Blocks whose counts fit together in one [`Position`].
-pub(crate) const MAX_TOGETHER: u32 = 0xFFFF / MAX_INSNS as u32;
+pub(crate) const MAX_TOGETHER: usize = 0xFFFF / MAX_INSNS;
 
 const LOADS: u32 = 16;
 const STORES: u32 = 32;

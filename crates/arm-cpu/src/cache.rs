@@ -14,7 +14,8 @@ const MAX_BLOCKS: usize = 1 << 17;
 /// Entries of the table by virtual address.
 const JUMPS: usize = 1 << 15;
 /// Words of a page.
-const WORDS: usize = PAGE as usize / 4;
+const WORDS: usize = 1024;
+const _: () = assert!(4 * WORDS as u64 == PAGE);
 /// Bits of a block's number beside the tag in a [`Jump`].
 const NUMBER: u32 = 24;
 const NONE: u32 = u32::MAX;

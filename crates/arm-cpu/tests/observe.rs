@@ -1,5 +1,5 @@
 //! The retirement stream: what an observer is told, in blocks and one by one.
-#![allow(clippy::unwrap_used, reason = "test code")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "test code")]
 
 mod common;
 

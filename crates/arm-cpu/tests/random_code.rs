@@ -51,7 +51,7 @@ impl fmt::Debug for Case {
 fn case() -> impl Strategy<Value = Case> {
     let descriptor = prop_oneof![
         (0..0x20_u64, 0..4_u64, any::<u64>()).prop_map(|(page, kind, bits)| {
-            BASE + 0x1000 * page | kind | 1 << 10 | bits & 0x7860_0000_0000_0FFC
+            (BASE + 0x1000 * page) | kind | 1 << 10 | bits & 0x7860_0000_0000_0FFC
         }),
         any::<u64>(),
     ];

@@ -132,3 +132,6 @@ fn is_announced(feature: InsnFeatureSet, identification: &Identification) -> boo
         _ => false,
     }
 }
+
+#[cfg(test)]
+mod tests;

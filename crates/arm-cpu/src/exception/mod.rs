@@ -99,7 +99,7 @@ impl Exception {
 
 impl Class {
     /// As ESR_EL1 has it for an exception from this level.
-    pub(crate) fn from_level(self, el: u8) -> u32 {
+    pub(crate) fn code_at(self, el: u8) -> u32 {
         let lower = match self {
             Self::InstructionAbort | Self::DataAbort | Self::Breakpoint | Self::Step | Self::Watchpoint
                 if el == 0 =>

@@ -58,7 +58,7 @@ impl Core {
         *self.own_mut(Own::Elr) = self.pc;
         let mut syndrome = 0;
         if let Cause::Synchronous(exception) = cause {
-            let class = u64::from(exception.class.from_level(from_el));
+            let class = u64::from(exception.class.code_at(from_el));
             syndrome = class << 26 | ESR_IL | u64::from(exception.iss);
             *self.own_mut(Own::Esr) = syndrome;
             if let Some(address) = exception.address {
