@@ -13,14 +13,12 @@ macro_rules! events {
         /// The order is that of the declaration; it is not an ABI, so store [`Event::name`], never
         /// [`Event::index`].
         #[non_exhaustive]
-        #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
         #[repr(u16)]
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum Event {
             $(
                 #[doc = concat!("`", $name, "`:")]
                 #[doc = concat!(" ", $description)]
-                #[cfg_attr(feature = "serde", serde(rename = $name))]
                 $variant,
             )+
         }
@@ -44,6 +42,8 @@ macro_rules! events {
 
 #[rustfmt::skip]
 mod names;
+#[cfg(feature = "serde")]
+mod serial;
 
 pub use names::Event;
 
