@@ -1,5 +1,6 @@
 //! The retirement stream: what an observer is told.
 
+mod note;
 mod run;
 mod watch;
 
