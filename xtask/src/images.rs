@@ -19,8 +19,8 @@ pub(crate) struct GuestImage {
 }
 
 impl GuestImage {
-    /// Images whose checks have to pass: not those that misbehave on purpose, which are for the tests of the runner, nor
-    /// those that measure.
+    /// Images whose checks have to pass: not those that misbehave on purpose, which are for the tests of the runner,
+    /// nor those that measure.
     pub(crate) fn is_test(&self) -> bool {
         const OTHERS: [&str; 5] = ["broken", "speed", "workloads", "arm_speed", "arm_workloads"];
         !self.name.starts_with("hostile-") && !OTHERS.contains(&self.name.as_str())

@@ -152,8 +152,8 @@ impl<B: Bus> Cpu<B> {
         self.core.forget_code_addresses();
     }
 
-    /// The levels of IRQ and FIQ. The CPU takes one at the first boundary where PSTATE allows it, FIQ first; one that is
-    /// high ends WFI whether or not it is masked.
+    /// The levels of IRQ and FIQ. The CPU takes one at the first boundary where PSTATE allows it, FIQ first; one that
+    /// is high ends WFI whether or not it is masked.
     pub fn set_interrupt_lines(&mut self, irq: bool, fiq: bool) {
         self.core.interrupts = [irq, fiq];
         self.core.waiting &= !(irq || fiq);

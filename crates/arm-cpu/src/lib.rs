@@ -1,15 +1,16 @@
 //! An A64 system interpreter with exact accounting of what retires.
 //!
-//! [`Cpu`] executes guest instructions at EL1 and EL0; everything that it needs from outside is the [`Bus`] trait: guest
-//! RAM, MMIO, the system registers that are not the CPU's own, and hypervisor calls. Time, devices and interrupts are
-//! the embedder's business.
+//! [`Cpu`] executes guest instructions at EL1 and EL0; everything that it needs from outside is the [`Bus`] trait:
+//! guest RAM, MMIO, the system registers that are not the CPU's own, and hypervisor calls. Time, devices and interrupts
+//! are the embedder's business.
 //!
 //! ```text
 //! embedder            Cpu::run(bus, budget)  -> Exit
 //!                       block cache  (cache.rs, decode/): disarm64 once per instruction of a block
 //!                       handlers     (exec/, fp/, simd/): one function per operation, width and operand form
 //!                       software TLB (mmu/)
-//!                       totals (totals.rs), system registers (register/), debug (debug/), the retirement stream (observe/)
+//!                       totals (totals.rs), system registers (register/), debug (debug/),
+//!                       the retirement stream (observe/)
 //! ```
 //!
 //! # Accounting
@@ -27,13 +28,14 @@
 //!
 //! # Handlers
 //!
-//! The decoder gives each instruction an [`exec::Code`]: a function that executes it, and one that executes it and those
-//! behind it. `exec::plain!`, `exec::vector!` and `exec::full!` make both from one function:
+//! The decoder gives each instruction an [`exec::Code`]: a function that executes it, and one that executes it and
+//! those behind it. `exec::plain!`, `exec::vector!` and `exec::full!` make both from one function:
 //!
 //! * `plain!(f)`: `f(&mut Core, &Operands)` works on `Core::regs` and flags, and cannot fault.
-//! * `vector!(f)`: the same with `Core::v` and `Core::fp` (FPCR and FPSR); traps by itself if FP and Advanced SIMD are disabled.
-//! * `full!(f)`: `f(&mut Core, &mut B, &Operands) -> Done` may access memory by `Core::load` and `Core::store`, which take
-//!   any [`soft_base::Operand`] (`u8` to `u128`) and fault by `Err(Fault)`. All that an instruction changes
+//! * `vector!(f)`: the same with `Core::v` and `Core::fp` (FPCR and FPSR); traps by itself if FP and Advanced SIMD
+//!   are disabled.
+//! * `full!(f)`: `f(&mut Core, &mut B, &Operands) -> Done` may access memory by `Core::load` and `Core::store`, which
+//!   take any [`soft_base::Operand`] (`u8` to `u128`) and fault by `Err(Fault)`. All that an instruction changes
 //!   comes after its last access that may fault. One on vector registers begins with `Core::require_fp`.
 #![forbid(unsafe_code)]
 // What a guest says keeps its value, or the conversion says so.

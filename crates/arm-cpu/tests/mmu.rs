@@ -209,9 +209,9 @@ fn set_up<const OBSERVED: bool>() -> (AnyBus<OBSERVED>, State) {
     (bus, state)
 }
 
-/// What the program reports: ESR and FAR of exceptions, or a value and 0. A Cortex-A57 of QEMU 7.2 reports the same, but
-/// does not do what is marked: it knows no alignment of Device memory, does nothing to caches, and asks whether the
-/// address of an instruction is there before whether it is aligned.
+/// What the program reports: ESR and FAR of exceptions, or a value and 0. A Cortex-A57 of QEMU 7.2 reports the same,
+/// but does not do what is marked: it knows no alignment of Device memory, does nothing to caches, and asks whether
+/// the address of an instruction is there before whether it is aligned.
 const REPORT: &[[u64; 2]] = &[
     [0x9600_0021, LOG + 2],  // differs
     [0x9600_0061, LOG + 16], // differs

@@ -9,12 +9,14 @@
 //!
 //! * the PMU's MSRs, by KVM's MSR filter;
 //! * CPUID, by the table that KVM answers from;
-//! * RDPMC, which KVM does not hand out. Without a PMU of its own it raises #GP, and a hardware breakpoint on the guest's
-//!   #GP handler brings that here. (`crates/vmm` does this for guests that move their IDT, page and have ring 3.)
+//! * RDPMC, which KVM does not hand out. Without a PMU of its own it raises #GP, and a hardware breakpoint on the
+//!   guest's #GP handler brings that here. (`crates/vmm` does this for guests that move their IDT, page and have ring
+//!   3.)
 //!
-//! What is counted is the time inside KVM_RUN at the TSC's rate: honest for reference cycles, and for slots as good as the
-//! assumption that the core runs at that rate. A VMM that wants real counts asks the host's perf (`crates/host-perf`).
-//! There is no local APIC: where a VMM has one, [`no_apic`] raises the interrupt of its LVTPC, see the example `embed`.
+//! What is counted is the time inside KVM_RUN at the TSC's rate: honest for reference cycles, and for slots as good as
+//! the assumption that the core runs at that rate. A VMM that wants real counts asks the host's perf
+//! (`crates/host-perf`). There is no local APIC: where a VMM has one, [`no_apic`] raises the interrupt of its LVTPC,
+//! see the example `embed`.
 
 #![expect(unsafe_code, reason = "memory that KVM maps into the guest")]
 

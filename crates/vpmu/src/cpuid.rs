@@ -213,7 +213,8 @@ fn has_perfmon_ext(profile: &Profile) -> bool {
 /// Leaf 23H, architectural performance monitoring extended: 0 in a profile before version 6.
 ///
 /// Not offered: auto counter reload, PEBS, the EQ bit of event selects, the user's disable of RDPMC. The number of
-/// slots in a cycle (ECX) is 0 as on a Lion Cove core, which sends software to fixed counter 3; Skymont cores have 8 there.
+/// slots in a cycle (ECX) is 0 as on a Lion Cove core, which sends software to fixed counter 3; Skymont cores have 8
+/// there.
 #[must_use]
 pub fn leaf_23(profile: &Profile, subleaf: u32) -> CpuidResult {
     let Some(pmu) = profile.intel().filter(|pmu| pmu.version >= 6) else { return CpuidResult::default() };

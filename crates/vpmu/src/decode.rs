@@ -53,8 +53,8 @@ pub fn find(profile: &Profile, index: u32) -> Option<Located> {
     core::iter::once(own).chain(others).find_map(|vendor| locate(vendor, index))
 }
 
-/// Name of a PMU register by MSR index or encoding, for example `IA32_FIXED_CTR3`. Where vendors use the same index, that
-/// of the profile's.
+/// Name of a PMU register by MSR index or encoding, for example `IA32_FIXED_CTR3`. Where vendors use the same index,
+/// that of the profile's.
 #[must_use]
 pub fn msr_name(profile: &Profile, index: u32) -> Option<String> {
     find(profile, index).map(|located| located.register.instance_name(located.instance))

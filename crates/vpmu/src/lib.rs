@@ -20,10 +20,10 @@
 //!
 //! # Embedding
 //!
-//! [`Profile::trapped_ranges`] says which MSRs to trap, [`register::filter_ranges`] puts them into the form of KVM's MSR
-//! filter, and [`cpuid::patch`] announces the PMU. A [`CountsSource`] answers an [`EventRequest`]; one that counts by
-//! privilege level adds up with [`PrivilegeFilter::sum_of`]. The example `kvm` is a small VMM that does all of it with
-//! kvm-ioctls alone, RDPMC included; `embed` shows overflows, PMIs and migration without a guest.
+//! [`Profile::trapped_ranges`] says which MSRs to trap, [`register::filter_ranges`] puts them into the form of KVM's
+//! MSR filter, and [`cpuid::patch`] announces the PMU. A [`CountsSource`] answers an [`EventRequest`]; one that counts
+//! by privilege level adds up with [`PrivilegeFilter::sum_of`]. The example `kvm` is a small VMM that does all of it
+//! with kvm-ioctls alone, RDPMC included; `embed` shows overflows, PMIs and migration without a guest.
 //!
 //! ```
 //! use vpmu::{Level, ReadOutcome, Vpmu, WriteOutcome, profile, source::ScriptedSource};

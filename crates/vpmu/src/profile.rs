@@ -237,8 +237,8 @@ pub struct IntelPmu {
     pub any_thread_deprecated: bool,
     /// CPUID.23H.0:EBX bit 0: unit masks of 16 bits. Needs version 6.
     pub umask2: bool,
-    /// CPUID.1AH:EAX of a core of a hybrid part: its type in bits 31:24 (40H Core, 20H Atom), its native model ID in bits
-    /// 23:0. CPUID.07H:EDX bit 15 announces it. 0: not hybrid.
+    /// CPUID.1AH:EAX of a core of a hybrid part: its type in bits 31:24 (40H Core, 20H Atom), its native model ID in
+    /// bits 23:0. CPUID.07H:EDX bit 15 announces it. 0: not hybrid.
     pub hybrid_core: u32,
     /// IA32_PERF_CAPABILITIES.
     pub perf_capabilities: PerfCapabilities,

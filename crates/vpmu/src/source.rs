@@ -139,7 +139,8 @@ impl EventRequest {
     }
 
     /// What counter `index` asks for with a code that has been looked up in the core's
-    /// [`EventTable`](crate::event::EventTable). Silicon counts nothing useful on a counter that cannot count the event.
+    /// [`EventTable`](crate::event::EventTable). Silicon counts nothing useful on a counter that cannot count the
+    /// event.
     #[must_use]
     pub fn resolved(code: EventCode, resolved: &Resolved, index: u32) -> Self {
         if resolved.counters.checked_shr(index).unwrap_or_default() & 1 == 0 {

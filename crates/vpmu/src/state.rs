@@ -1,7 +1,7 @@
 //! Saving and restoring a vPMU.
 //!
-//! [`VpmuState`] is plain data: what the guest can see, by MSR index or encoding, plus the accumulators behind PERF_METRICS.
-//! The feature `serde` makes it serialisable; the format is the embedder's choice.
+//! [`VpmuState`] is plain data: what the guest can see, by MSR index or encoding, plus the accumulators behind
+//! PERF_METRICS. The feature `serde` makes it serialisable; the format is the embedder's choice.
 
 use crate::metrics::{ACCUMULATOR_BITS, Metrics, fields_of};
 use crate::profile::Profile;
@@ -20,9 +20,9 @@ pub struct VpmuState {
     pub version: u32,
     /// Name of the profile.
     pub profile: String,
-    /// MSR index (of an Arm CPU the [encoding](crate::register::arm::encoding)) and value of every register instance with
-    /// a value of its own; one with several addresses is there once.
-    /// Records beyond IA32_LBR_DEPTH are 0, and counters of a merged pair hold what their own bits are.
+    /// MSR index (of an Arm CPU the [encoding](crate::register::arm::encoding)) and value of every register instance
+    /// with a value of its own; one with several addresses is there once. Records beyond IA32_LBR_DEPTH are 0, and
+    /// counters of a merged pair hold what their own bits are.
     pub registers: BTreeMap<u32, u64>,
     /// The accumulators behind IA32_PERF_METRICS; all 0 without that register.
     pub metrics: Metrics,

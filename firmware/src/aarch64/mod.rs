@@ -95,7 +95,8 @@ unsafe extern "C" {
 }
 
 /// Where the code of all registers with op0 = 3 lies: for each `MRS X0, register; RET` and `MSR register, X0; RET`.
-/// An exception at the MRS or MSR is for `guest_exception` to report: it sets X1 by [`FAULT_FLAG`] and goes on at the RET.
+/// An exception at the MRS or MSR is for `guest_exception` to report: it sets X1 by [`FAULT_FLAG`] and goes on at the
+/// RET.
 #[must_use]
 pub fn registers() -> core::ops::Range<u64> {
     let start = firmware_registers as *const () as u64;

@@ -67,8 +67,8 @@ pub fn run<R>(body: impl FnOnce() -> R) -> R {
     result
 }
 
-/// Lets the enabled counters run around some lines of assembly. Besides them an ISB is counted, one of the MSRs that start
-/// and stop the counters, and nothing else. Operands may follow the lines.
+/// Lets the enabled counters run around some lines of assembly. Besides them an ISB is counted, one of the MSRs that
+/// start and stop the counters, and nothing else. Operands may follow the lines.
 #[macro_export]
 macro_rules! counted {
     ([$($line:literal),* $(,)?] $(, $($operands:tt)*)?) => {{

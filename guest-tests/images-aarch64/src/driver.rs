@@ -1,5 +1,6 @@
-//! A driver for Falkor's PMU in miniature: maps perf's events to counters and programs them in the order that the public
-//! review of the Linux driver asks for. Its defects, on request, are those that the review found in earlier versions.
+//! A driver for Falkor's PMU in miniature: maps perf's events to counters and programs them in the order that the
+//! public review of the Linux driver asks for. Its defects, on request, are those that the review found in earlier
+//! versions.
 
 use guest_runtime::{counters, power_on_value};
 

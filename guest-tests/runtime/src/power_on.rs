@@ -15,8 +15,8 @@ pub(crate) fn note(registers: impl Iterator<Item = u32>, read: impl Fn(u32) -> O
     values.iter_mut().zip(found).for_each(|(place, found)| *place = Some(found));
 }
 
-/// What the PMU register `register` held when the image started; `None` if it cannot be read, or is none of those that are
-/// kept.
+/// What the PMU register `register` held when the image started; `None` if it cannot be read, or is none of those that
+/// are kept.
 ///
 /// On x86-64 these are the first ten counters and selects, the first four fixed counters, PERF_METRICS, DEBUGCTL,
 /// MISC_ENABLE and 38DH to 392H; on AArch64 PMCR, the enables, flags, PMSELR, PMUSERENR and Falkor's PMRESR0 to 2.

@@ -28,7 +28,8 @@ fn bits(word: u32, lowest: u32, count: u32) -> u32 {
     word >> lowest & ((1 << count) - 1)
 }
 
-/// What an instruction is that is not known by its fields as a system instruction; `None` for one, and for what is none.
+/// What an instruction is that is not known by its fields as a system instruction; `None` for one, and for what is
+/// none.
 fn definition(word: u32) -> Option<&'static Insn> {
     let definition = decoder::decode(word)?.definition();
     (!system::is_system(word) && !is_reserved(word, definition)).then_some(definition)

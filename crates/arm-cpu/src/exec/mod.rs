@@ -114,8 +114,8 @@ impl<B: Bus> Code<B> {
     }
 }
 
-/// [`Code`] of `f(&mut Core, &Operands)`, which works on general-purpose registers and flags only: it cannot fault, stop
-/// or call the bus.
+/// [`Code`] of `f(&mut Core, &Operands)`, which works on general-purpose registers and flags only: it cannot fault,
+/// stop or call the bus.
 macro_rules! plain {
     ($f:expr) => {
         $crate::exec::Code::new(

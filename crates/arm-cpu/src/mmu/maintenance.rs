@@ -2,8 +2,8 @@
 
 use super::regime::sign_extended;
 
-/// What TLBI takes out of the TLB. Variants for the Inner Shareable domain and for the last level only do the same: there
-/// is one CPU, and no table is remembered.
+/// What TLBI takes out of the TLB. Variants for the Inner Shareable domain and for the last level only do the same:
+/// there is one CPU, and no table is remembered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Invalidation {
     /// Everything: VMALLE1.

@@ -154,7 +154,8 @@ fn walk<R: Ram>(regime: &Regime, ram: &mut R, va: u64, el0: bool) -> Result<(Tra
         return Err(Status::AddressSize(0));
     }
     let input = va & (u64::MAX >> (64 - half.bits));
-    // The first level resolves what the others leave of the address, at least one bit; its table is aligned to its size.
+    // The first level resolves what the others leave of the address, at least one bit; its table is aligned to its
+    // size.
     let mut level = LAST + 1 - (half.bits - 12).div_ceil(STRIDE);
     let index_bits = half.bits - shift(level);
     let mut table = half.base >> (index_bits + 3) << (index_bits + 3);

@@ -25,8 +25,8 @@ pub const FALKOR: Core = Core {
     // estimates: in proportion to the reorder buffer, as Skylake has them.
     load_buffer: 72,
     store_buffer: 56,
-    // A store is split on the way to the queues, of which eight are filled in a cycle, after renaming (AnandTech). LLVM:
-    // a move between registers takes a unit.
+    // A store is split on the way to the queues, of which eight are filled in a cycle, after renaming (AnandTech).
+    // LLVM: a move between registers takes a unit.
     fusion: true,
     move_elimination: false,
     front_end: FrontEnd {

@@ -58,8 +58,8 @@ pub struct DevicesState {
 }
 
 impl Devices {
-    /// Devices with `console` behind the UART and `debug_console` behind the register of that name. Both may be clones of
-    /// one [`Capture`](crate::devices::Capture).
+    /// Devices with `console` behind the UART and `debug_console` behind the register of that name. Both may be clones
+    /// of one [`Capture`](crate::devices::Capture).
     #[must_use]
     pub fn new(console: Output, debug_console: Output, fw_cfg: FwCfg) -> Self {
         Self {

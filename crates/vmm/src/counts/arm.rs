@@ -11,8 +11,8 @@ use vpmu::TopdownSlots;
 use vpmu::event::Event;
 use vpmu::source::{EventRequest, PrivilegeFilter};
 
-/// Most branches and exceptions from one instruction to the next that a deadline reckons with: interrupts that are taken
-/// one after the other are not instructions.
+/// Most branches and exceptions from one instruction to the next that a deadline reckons with: interrupts that are
+/// taken one after the other are not instructions.
 const EXCEPTIONS: u64 = 4;
 
 /// The source of the soft engine for AArch64.

@@ -116,7 +116,8 @@ pub trait Engine<B: Board> {
     /// The vCPU's registers now.
     fn registers(&self, machine: &Machine<B>) -> RegisterDump;
 
-    /// The instruction at an address, of an x86 CPU in the current code segment, as `objdump` writes it; `None` where there is none.
+    /// The instruction at an address, of an x86 CPU in the current code segment, as `objdump` writes it; `None` where
+    /// there is none.
     fn instruction_at(&self, machine: &Machine<B>, address: u64) -> Option<String>;
 
     /// What it has done so far.

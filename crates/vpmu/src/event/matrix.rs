@@ -1,8 +1,8 @@
 //! Events of Falkor's matrix: region, code and group, and the numbers that stand for them.
 //!
-//! A user writes 0xPRCCG, where P is 1: region R, code CC, group G. A counter's type register takes D8H + 8R + G, and the
-//! group's field in PMRESRn_EL0 the code. Source: the published patch "perf: qcom: Add Falkor CPU PMU IMPLEMENTATION
-//! DEFINED event support", RFC V2.
+//! A user writes 0xPRCCG, where P is 1: region R, code CC, group G. A counter's type register takes D8H + 8R + G, and
+//! the group's field in PMRESRn_EL0 the code. Source: the published patch "perf: qcom: Add Falkor CPU PMU
+//! IMPLEMENTATION DEFINED event support", RFC V2.
 
 use super::EventCode;
 use core::fmt;

@@ -1,5 +1,5 @@
-//! The architectural stack, which CPUID leaf 1CH enumerates: entry 0 is the youngest, every record moves the others up by
-//! one.
+//! The architectural stack, which CPUID leaf 1CH enumerates: entry 0 is the youngest, every record moves the others up
+//! by one.
 
 use super::ring::LbrEntry;
 use super::{BranchFilter, BranchKind, BranchRecord};

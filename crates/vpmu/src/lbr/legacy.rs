@@ -1,5 +1,5 @@
-//! The model-specific stack of LBR_FMT 5, Skylake to Ice Lake: FROM, TO and INFO registers, 32 deep, with a top-of-stack
-//! pointer.
+//! The model-specific stack of LBR_FMT 5, Skylake to Ice Lake: FROM, TO and INFO registers, 32 deep, with a
+//! top-of-stack pointer.
 
 use super::ring::LbrEntry;
 use super::{BranchFilter, BranchKind, BranchRecord};

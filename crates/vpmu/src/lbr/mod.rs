@@ -1,9 +1,9 @@
 //! Last branch records (LBR).
 //!
-//! Several kinds of stacks, one ring of entries. The model-specific stack (`legacy.rs`) has a top-of-stack pointer and is
-//! filtered by what LBR_SELECT suppresses; IA32_DEBUGCTL switches it on. In the architectural one (`arch.rs`) entry 0 is
-//! the youngest, and IA32_LBR_CTL says what is recorded. AMD's LbrExtV2 stack is in `amd.rs`. Their registers are with
-//! the others, in the vendor's state machine.
+//! Several kinds of stacks, one ring of entries. The model-specific stack (`legacy.rs`) has a top-of-stack pointer and
+//! is filtered by what LBR_SELECT suppresses; IA32_DEBUGCTL switches it on. In the architectural one (`arch.rs`) entry
+//! 0 is the youngest, and IA32_LBR_CTL says what is recorded. AMD's LbrExtV2 stack is in `amd.rs`. Their registers are
+//! with the others, in the vendor's state machine.
 //!
 //! The engine asks [`Vpmu::branch_filter`](crate::Vpmu::branch_filter) after everything that may change
 //! it, keeps the answer, and calls [`Vpmu::record_branch`](crate::Vpmu::record_branch) for the taken

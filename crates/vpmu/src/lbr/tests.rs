@@ -160,8 +160,8 @@ fn a_saved_stack_that_cannot_be_is_refused() {
     assert_eq!(arch.save(&mut source).quiet(), good, "nothing has changed");
 }
 
-/// No address of a level that is not recorded leaks from the architectural records; the model-specific ones have no such
-/// rule.
+/// No address of a level that is not recorded leaks from the architectural records; the model-specific ones have no
+/// such rule.
 #[test]
 fn branches_out_of_a_filtered_level_hide_where_they_were() {
     let read = |profile: &Profile, setting: (u32, u64), from_register: u32, (from_cpl, cpl)| {

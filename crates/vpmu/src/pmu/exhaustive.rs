@@ -130,7 +130,8 @@ fn counter_writes_extend_or_store() {
     }
 }
 
-/// Bit by bit: a write faults if and only if one of its bits belongs to no field, in every register of every x86 profile.
+/// Bit by bit: a write faults if and only if one of its bits belongs to no field, in every register of every x86
+/// profile.
 #[test]
 fn every_bit_of_every_register_is_refused_or_taken() {
     for profile in Architecture::X86_64.profiles() {
@@ -238,8 +239,8 @@ fn a_merged_pair_carries_between_its_halves() {
 /// Every way to split up to 48 slots into four categories.
 ///
 /// For more slots: the floors of 255·c/s leave a rest of (sum of the remainders)/s, which is whole because
-/// everything adds up to 255, and less than four because each remainder is less than s. So giving one each to the largest
-/// remainders always ends in 255, and no field moves by a whole step.
+/// everything adds up to 255, and less than four because each remainder is less than s. So giving one each to the
+/// largest remainders always ends in 255, and no field moves by a whole step.
 #[test]
 fn level_1_adds_up_to_255_however_slots_are_split() {
     for slots in 1..=48_u64 {

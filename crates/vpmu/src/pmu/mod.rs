@@ -211,7 +211,8 @@ impl Vpmu {
     }
 
     /// Which branches are being recorded now. Only register writes, overflows,
-    /// [`debug_exception`](Self::debug_exception), [`reset`](Self::reset) and [`restore`](Self::restore) change it, so an engine can keep the answer in between.
+    /// [`debug_exception`](Self::debug_exception), [`reset`](Self::reset) and [`restore`](Self::restore) change it, so
+    /// an engine can keep the answer in between.
     #[inline]
     #[must_use]
     pub fn branch_filter(&self) -> BranchFilter {
@@ -224,8 +225,8 @@ impl Vpmu {
         each!(&mut self.machine, own => own.record_branch(branch));
     }
 
-    /// An exception or interrupt other than #DB is delivered, or INT n, INT3 or INTO executed: the newest record becomes the
-    /// last-exception record. Call it before [`record_branch`](Self::record_branch) for the same event.
+    /// An exception or interrupt other than #DB is delivered, or INT n, INT3 or INTO executed: the newest record
+    /// becomes the last-exception record. Call it before [`record_branch`](Self::record_branch) for the same event.
     pub fn interrupted(&mut self) {
         each!(&mut self.machine, own => own.interrupted());
     }

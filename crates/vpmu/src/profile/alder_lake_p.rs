@@ -5,9 +5,10 @@ use super::SAPPHIRE_RAPIDS;
 
 /// Core, twelfth generation, a performance core; shown as a CPU that has no other kind of core.
 ///
-/// Source: model 6-97 in Linux `arch/x86/events/intel/core.c`; its event list (`ADL/events/alderlake_goldencove_core.json` in `intel/perfmon`,
-/// version 1.40) has the codes of Sapphire Rapids for every shared name. A hybrid part reads bit 15 of PERF_CAPABILITIES as 0 although this core
-/// has PERF_METRICS; without the hybrid bit of CPUID the guest needs it.
+/// Source: model 6-97 in Linux `arch/x86/events/intel/core.c`; its event list
+/// (`ADL/events/alderlake_goldencove_core.json` in `intel/perfmon`, version 1.40) has the codes of Sapphire Rapids for
+/// every shared name. A hybrid part reads bit 15 of PERF_CAPABILITIES as 0 although this core has PERF_METRICS;
+/// without the hybrid bit of CPUID the guest needs it.
 pub const ALDER_LAKE_P: Profile = Profile {
     name: "alder-lake-p",
     summary: "Core 12th gen P-core (Alder Lake): the PMU of Sapphire Rapids, not hybrid",

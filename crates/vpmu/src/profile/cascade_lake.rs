@@ -5,8 +5,9 @@ use super::SKYLAKE_SP;
 
 /// Xeon Scalable, second generation.
 ///
-/// Source: model 6-55 from stepping 5 in Linux `arch/x86/events/intel/core.c`; its event list (`CLX/events/cascadelakex_core.json` in
-/// `intel/perfmon`, version 1.25) has the codes of Skylake-SP for every shared name.
+/// Source: model 6-55 from stepping 5 in Linux `arch/x86/events/intel/core.c`; its event list
+/// (`CLX/events/cascadelakex_core.json` in `intel/perfmon`, version 1.25) has the codes of Skylake-SP for every shared
+/// name.
 pub const CASCADE_LAKE: Profile = Profile {
     name: "cascade-lake",
     summary: "Xeon Scalable 2nd gen (Cascade Lake): the PMU of Skylake-SP",

@@ -5,8 +5,8 @@ use super::SAPPHIRE_RAPIDS;
 
 /// Xeon Scalable, fifth generation.
 ///
-/// Source: model 6-CF in Linux `arch/x86/events/intel/core.c`; its event list (`EMR/events/emeraldrapids_core.json` in `intel/perfmon`, version
-/// 1.24) has the codes of Sapphire Rapids for every shared name.
+/// Source: model 6-CF in Linux `arch/x86/events/intel/core.c`; its event list (`EMR/events/emeraldrapids_core.json` in
+/// `intel/perfmon`, version 1.24) has the codes of Sapphire Rapids for every shared name.
 pub const EMERALD_RAPIDS: Profile = Profile {
     name: "emerald-rapids",
     summary: "Xeon Scalable 5th gen (Emerald Rapids): the PMU of Sapphire Rapids",

@@ -6,8 +6,9 @@ use crate::event::EventTable;
 
 /// Xeon 6 with performance cores.
 ///
-/// Source: model 6-AD in Linux `arch/x86/events/intel/core.c`; events from `GNR/events/graniterapids_core.json` in `intel/perfmon`, version 1.20. No
-/// public document names its perfmon version; 5 is what its predecessor has. PEBS, of which it has a newer format, is not announced.
+/// Source: model 6-AD in Linux `arch/x86/events/intel/core.c`; events from `GNR/events/graniterapids_core.json` in
+/// `intel/perfmon`, version 1.20. No public document names its perfmon version; 5 is what its predecessor has. PEBS,
+/// of which it has a newer format, is not announced.
 pub const GRANITE_RAPIDS: Profile = Profile {
     name: "granite-rapids",
     summary: "Xeon 6 P-core (Granite Rapids): the PMU of Sapphire Rapids, FRONTEND_RETIRED with other codes",

@@ -5,8 +5,8 @@ use super::Profile;
 
 /// Core, tenth generation.
 ///
-/// Source: model 6-7E in Linux `arch/x86/events/intel/core.c`; its event list (`ICL/events/icelake_core.json` in `intel/perfmon`, version
-/// 1.24) has the codes of Ice Lake-SP for every shared name.
+/// Source: model 6-7E in Linux `arch/x86/events/intel/core.c`; its event list (`ICL/events/icelake_core.json` in
+/// `intel/perfmon`, version 1.24) has the codes of Ice Lake-SP for every shared name.
 pub const ICELAKE_CLIENT: Profile = Profile {
     name: "icelake-client",
     summary: "Core 10th gen (Ice Lake client): the PMU of Ice Lake-SP",

@@ -5,8 +5,8 @@ use super::Profile;
 
 /// Core, eleventh generation, desktop.
 ///
-/// Source: model 6-A7 in Linux `arch/x86/events/intel/core.c`; its event list (`RKL/events/rocketlake_core.json` in `intel/perfmon`, version
-/// 1.04) has the codes of Ice Lake-SP for every shared name.
+/// Source: model 6-A7 in Linux `arch/x86/events/intel/core.c`; its event list (`RKL/events/rocketlake_core.json` in
+/// `intel/perfmon`, version 1.04) has the codes of Ice Lake-SP for every shared name.
 pub const ROCKET_LAKE: Profile = Profile {
     name: "rocket-lake",
     summary: "Core 11th gen desktop (Rocket Lake): the PMU of Ice Lake-SP",

@@ -7,8 +7,8 @@ use crate::register::intel::PerfCapabilities;
 /// Xeon Scalable, first generation, with both threads of a core switched on.
 ///
 /// Sources: model 6-55 steppings 0 to 4, LBR format and event register masks from Linux
-/// `arch/x86/events/intel/core.c` (`intel_skl_extra_regs`); four counters per thread and AnyThread from the SDM vol. 3B,
-/// architectural performance monitoring versions 3 and 4; pipeline width 4 from the published TMA formulas
+/// `arch/x86/events/intel/core.c` (`intel_skl_extra_regs`); four counters per thread and AnyThread from the SDM vol.
+/// 3B, architectural performance monitoring versions 3 and 4; pipeline width 4 from the published TMA formulas
 /// (`intel/perfmon`). The sibling thread is always idle here, so AnyThread counts what the thread itself does.
 pub const SKYLAKE_SP: Profile = Profile {
     name: "skylake-sp",

@@ -5,8 +5,8 @@ use super::Profile;
 
 /// Core, eleventh generation, mobile.
 ///
-/// Source: model 6-8C in Linux `arch/x86/events/intel/core.c`; its event list (`TGL/events/tigerlake_core.json` in `intel/perfmon`, version
-/// 1.19) has the codes of Ice Lake-SP for every shared name.
+/// Source: model 6-8C in Linux `arch/x86/events/intel/core.c`; its event list (`TGL/events/tigerlake_core.json` in
+/// `intel/perfmon`, version 1.19) has the codes of Ice Lake-SP for every shared name.
 pub const TIGER_LAKE: Profile = Profile {
     name: "tiger-lake",
     summary: "Core 11th gen mobile (Tiger Lake): the PMU of Ice Lake-SP",

@@ -3,8 +3,8 @@
 //! One line per field gives the typed accessors, the mask and the [`super::Field`] that checks and decoding use:
 //!
 //! ```text
-//! flag  usr(16) = "USR", "…";                one bit        usr() -> bool,      set_usr(bool),      with_usr(bool), USR
-//! bits  umask(8, 8) = "UnitMask", "…";       lsb, width     umask() -> u64,     set_umask(u64),     with_umask(u64), UMASK
+//! flag  usr(16) = "USR", "…";                one bit        usr() -> bool, set_usr(bool), with_usr(bool), USR
+//! bits  umask(8, 8) = "UnitMask", "…";       lsb, width     umask() -> u64, set_umask(u64), with_umask(u64), UMASK
 //! gp    enable_gp(0, 1) = "EN_PMC{n}", "…";  lsb, stride    enable_gp(n) -> bool, set_enable_gp(n, bool)
 //! fixed os(0, 4) = "EN{n}_OS", "…";          lsb, stride    os(n) -> bool,      set_os(n, bool)
 //! value count(GpCounter) = "Count", "…";     from bit 0     (no accessor)
@@ -138,7 +138,8 @@ macro_rules! registers {
         $id:ident = $name:literal @ $base:expr, $repeat:ident x $span:literal $(step $step:expr)?, if $when:ident,
             $access:ident $(, user $user:ident)?, reserved $reserved:ident
             $(, same as $same:ident)? $(, held by $holder:ident)? $(, reset $reset:expr)?, source $source:literal $({
-            $($kind:ident $field:ident $args:tt $(if $fwhen:ident)? $(, $write:ident)? = $fname:literal, $fdoc:literal;)*
+            $($kind:ident $field:ident $args:tt $(if $fwhen:ident)? $(, $write:ident)?
+                = $fname:literal, $fdoc:literal;)*
         })? $(as $other:ident;)? $(like $like:ident;)?
     )*) => {
         /// Identifies a register of [`REGISTERS`].

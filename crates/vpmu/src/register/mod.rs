@@ -338,8 +338,8 @@ pub enum Access {
     Indirect,
 }
 
-/// When EL0 may access a register of an Arm CPU. Where it may not, PMUSERENR_EL0's registers trap to EL1, and others are
-/// UNDEFINED.
+/// When EL0 may access a register of an Arm CPU. Where it may not, PMUSERENR_EL0's registers trap to EL1, and others
+/// are UNDEFINED.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum UserAccess {
     /// Never, as all registers of x86 CPUs at CPL > 0.

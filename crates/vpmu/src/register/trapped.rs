@@ -64,8 +64,8 @@ fn join(mut msrs: Vec<MsrRange>) -> Vec<MsrRange> {
     joined
 }
 
-/// MSR ranges `(first, count)` of the registers of every vendor of x86 CPUs, as [`Profile::trapped_ranges`] without what differs
-/// by profile.
+/// MSR ranges `(first, count)` of the registers of every vendor of x86 CPUs, as [`Profile::trapped_ranges`] without
+/// what differs by profile.
 #[must_use]
 pub fn trapped_ranges() -> Vec<(u32, u32)> {
     let all = Vendor::of(Architecture::X86_64).flat_map(registers);

@@ -266,8 +266,8 @@ fn common_events_and_the_matrix_are_apart() {
     check_eq!((count(0), count(1)), (0, 1));
 }
 
-/// CHAIN makes 64 bits of a matrix counter, and the pair may span regions: the upper half counts overflows, whatever the
-/// lower counts.
+/// CHAIN makes 64 bits of a matrix counter, and the pair may span regions: the upper half counts overflows, whatever
+/// the lower counts.
 #[guest_test(needs(falkor))]
 fn chain_on_matrix_counters() {
     need_event(event::CHAIN);

@@ -1,5 +1,5 @@
-//! A driver for the matrix, as the public review of Linux' driver wants it: which events it takes, what it programs, and
-//! that each defect which the review found can be seen from its counts.
+//! A driver for the matrix, as the public review of Linux' driver wants it: which events it takes, what it programs,
+//! and that each defect which the review found can be seen from its counts.
 #![no_std]
 #![no_main]
 

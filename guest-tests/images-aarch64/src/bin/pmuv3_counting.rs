@@ -1,4 +1,5 @@
-//! What counts, what stops it and what it is filtered by: fixed loops at EL1 and EL0, of which every instruction is known.
+//! What counts, what stops it and what it is filtered by: fixed loops at EL1 and EL0, of which every instruction is
+//! known.
 #![no_std]
 #![no_main]
 
@@ -124,8 +125,8 @@ fn branches_are_exact() {
     counts_in_loop(User, event::BR_RETIRED, LOOP_BRANCHES);
 }
 
-/// Of a window, the loop is counted, the ISB, and one of the two MSRs: either the one that starts it or the one that stops
-/// it.
+/// Of a window, the loop is counted, the ISB, and one of the two MSRs: either the one that starts it or the one that
+/// stops it.
 #[guest_test(needs(pmu, exact))]
 fn a_window_has_exact_edges() {
     need_event(event::INST_RETIRED);

@@ -272,8 +272,8 @@ fn cycles_interrupt() {
     check_eq!((arrivals(), flags()), (1, 1 << CYCLES));
 }
 
-/// Runs 64 NOPs with the counters on, at the level of the caller. Returns the address of the first, and what counter 0 had
-/// counted before it if it began at zero.
+/// Runs 64 NOPs with the counters on, at the level of the caller. Returns the address of the first, and what counter 0
+/// had counted before it if it began at zero.
 fn sled() -> (u64, u64) {
     let (start, before): (u64, u64);
     counted!(

@@ -8,8 +8,8 @@ use super::{devices, devicetree::Devicetree};
 /// End of the identity map.
 pub(crate) const MAPPED_END: u64 = mmio::RAM + (1 << 30);
 
-/// Offers each piece of RAM, by start and length in bytes, and returns the bytes of the command line. Notes whether there
-/// is a control device.
+/// Offers each piece of RAM, by start and length in bytes, and returns the bytes of the command line. Notes whether
+/// there is a control device.
 pub(crate) fn read(info: &BootInfo, mut offer: impl FnMut(u64, u64)) -> impl Iterator<Item = u8> {
     // A loader of ELF files leaves X0 at 0, and the tree at the start of RAM.
     let address = if info.devicetree == 0 { mmio::RAM } else { info.devicetree };

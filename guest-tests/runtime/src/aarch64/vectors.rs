@@ -32,8 +32,8 @@ unsafe extern "C" {
     fn guest_runtime_thrown();
 }
 
-/// Registers what runs at synchronous exceptions, but for the accesses of [`registers`](super::registers); `None` removes
-/// it. It is removed after each test.
+/// Registers what runs at synchronous exceptions, but for the accesses of [`registers`](super::registers); `None`
+/// removes it. It is removed after each test.
 pub fn set_synchronous_handler(handler: Option<Handler>) {
     // SAFETY: an exception in between reads one aligned pointer, the old one or the new one.
     unsafe { SYNCHRONOUS.get().write_volatile(handler) };

@@ -1,8 +1,8 @@
 //! How fast guest code runs: the soft engine beside QEMU's TCG and Bochs, on the same image in
 //! interleaved rounds, and what running counters cost it. On both machines, the PC and the AArch64 one.
 //!
-//! The images `speed` and `arm_speed` say on its console when a loop begins and ends; the processor time between the two
-//! lines contains neither start-up nor, because each loop has run before, translation. A boot of the kernel that
+//! The images `speed` and `arm_speed` say on its console when a loop begins and ends; the processor time between the
+//! two lines contains neither start-up nor, because each loop has run before, translation. A boot of the kernel that
 //! `cargo xtask linux` has fetched contains both.
 
 mod bochs;

@@ -86,7 +86,8 @@ pub(super) const STEPS: &[Step] = &[
     },
     Step {
         name: "perf record -e branches finds the loop",
-        command: "perf record -q -o branches.data -c 10007 -e branches:u call-chain 10000 && perf report -i branches.data --stdio",
+        command: "perf record -q -o branches.data -c 10007 -e branches:u call-chain 10000 && \
+                  perf report -i branches.data --stdio",
         fits: |_| true,
         short: false,
         check: |output| {
@@ -99,7 +100,8 @@ pub(super) const STEPS: &[Step] = &[
 /// Fails unless interrupts of the PMU have come.
 pub(super) const INTERRUPTS: Step = Step {
     name: "the PMU has interrupted, and nothing complains",
-    command: "dmesg | grep -i -e 'WARNING: CPU' -e 'BUG:' -e 'lockup' -e 'perf: interrupt took' -e 'Internal error'; grep -i pmu /proc/interrupts",
+    command: "dmesg | grep -i -e 'WARNING: CPU' -e 'BUG:' -e 'lockup' -e 'perf: interrupt took' -e 'Internal error'; \
+              grep -i pmu /proc/interrupts",
     fits: |_| true,
     short: true,
     check: |output| {

@@ -231,8 +231,8 @@ impl Gic {
         self.most_urgent().filter(of_group).map_or(SPURIOUS, u64::from)
     }
 
-    /// Drops the priority, and with EOImode 0 deactivates. INTIDs of no interrupt, and of one of the other group, change
-    /// nothing.
+    /// Drops the priority, and with EOImode 0 deactivates. INTIDs of no interrupt, and of one of the other group,
+    /// change nothing.
     fn end(&mut self, group: usize, value: u64) {
         let intid = low_u32(value & 0xFF_FFFF);
         if intid >= INTERRUPTS || usize::from(self.interrupts.is_group_1(intid)) != group {

@@ -1,9 +1,9 @@
 //! How each core encodes the events, on its general-purpose counters.
 //!
-//! Sources: the event lists of Intel (`intel/perfmon`) and, for AMD and Arm, of `perf` (Linux `tools/perf/pmu-events`), as
-//! `cargo xtask events` reads them, with the corrections in `data/events.corrections.tsv`. Of an event that a list has
-//! under an older or newer name, that name stays. Unit masks that are not listed are the OR of single bits, as
-//! [`union`](super::union) makes of them.
+//! Sources: the event lists of Intel (`intel/perfmon`) and, for AMD and Arm, of `perf` (Linux
+//! `tools/perf/pmu-events`), as `cargo xtask events` reads them, with the corrections in
+//! `data/events.corrections.tsv`. Of an event that a list has under an older or newer name, that name stays. Unit
+//! masks that are not listed are the OR of single bits, as [`union`](super::union) makes of them.
 
 #[rustfmt::skip]
 mod amd;

@@ -865,7 +865,7 @@ events! {
     SyntheticCondBranches: "synthetic.cond_branches" | "syn_cond_branches"
         = "Made up for this project, no event of Qualcomm's: conditional branches retired.";
     SyntheticCondMispredicts: "synthetic.cond_mispredicts" | "syn_cond_mispredicts"
-        = "Made up for this project, no event of Qualcomm's: conditional branches retired whose direction was mispredicted.";
+        = "Made up for this project, no event of Qualcomm's: conditional branches retired, direction mispredicted.";
     SyntheticIndirectBranches: "synthetic.indirect_branches" | "syn_indirect_branches"
         = "Made up for this project, no event of Qualcomm's: indirect branches and calls retired.";
     SyntheticTargetMispredicts: "synthetic.target_mispredicts" | "syn_target_mispredicts"

@@ -35,8 +35,8 @@ impl Intel {
 
     /// The newest record becomes the last-exception record.
     pub(in crate::pmu) fn interrupted(&mut self) {
-        // It depends on the same enables as the others. The event's own kind and level do not matter: what counts is the
-        // branch before it.
+        // It depends on the same enables as the others. The event's own kind and level do not matter: what counts is
+        // the branch before it.
         if self.branch_filter.is_empty() {
             return;
         }

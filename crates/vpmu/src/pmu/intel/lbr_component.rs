@@ -42,8 +42,8 @@ impl Intel {
     }
 
     /// Takes over a component, or with `None` its initial configuration: nothing is recorded, no records. Records
-    /// saved with another depth than the current one are dropped, as are the undefined bits of INFO. Addresses are taken
-    /// as they are: XSAVES has stored them.
+    /// saved with another depth than the current one are dropped, as are the undefined bits of INFO. Addresses are
+    /// taken as they are: XSAVES has stored them.
     ///
     /// # Errors
     /// Reserved bits of IA32_LBR_CTL; nothing changes.

@@ -14,8 +14,8 @@ const TYPE_FIXED: u32 = 0x4000;
 const TYPE_METRICS: u32 = 0x2000;
 
 impl Intel {
-    /// Executes RDPMC at a privilege level that may. Types: SDM vol. 2B, RDPMC. The fast-read bit 31 belongs to CPUs without an architectural PMU; here it is an
-    /// unknown type.
+    /// Executes RDPMC at a privilege level that may. Types: SDM vol. 2B, RDPMC. The fast-read bit 31 belongs to CPUs
+    /// without an architectural PMU; here it is an unknown type.
     pub(in crate::pmu) fn rdpmc(&mut self, ecx: u32, source: &mut dyn CountsSource) -> ReadOutcome {
         let index = ecx & 0xFFFF;
         let value = match ecx >> 16 {

@@ -1,5 +1,5 @@
-//! The same for PMUv3's common events (Arm ARM, D11.11 "Common event numbers") on Falkor, and for what its matrix is made
-//! to count.
+//! The same for PMUv3's common events (Arm ARM, D11.11 "Common event numbers") on Falkor, and for what its matrix is
+//! made to count.
 
 use super::{INDIRECT, Total, l2, mispredicted, retired, sum, taken, walks};
 use core_model::{CoreTotals, FALKOR, Lookups, Translation};
