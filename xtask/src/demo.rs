@@ -30,6 +30,9 @@ pub(crate) fn demo() -> Result<(), TaskError> {
     let flags = ["--engine", "soft", "--profile", PROFILES, "-E", WELL_BEHAVED];
     let mut totals = run_images(&vpmu, &all, Architecture::Amd64, &flags)?;
 
+    heading("Guest test images for AArch64: PMUv3 and Falkor's matrix");
+    totals += run_images(&vpmu, &all, Architecture::Arm64, &["--engine", "soft"])?;
+
     if let Some(workloads) = all.iter().find(|image| image.is_workload()) {
         heading("Why code is slow: top-down shares of labelled workloads, from a model of the core");
         show(&mut timing(&vpmu, "stat", workloads))?;

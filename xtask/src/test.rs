@@ -208,11 +208,14 @@ fn host_tests() -> Result<Tally, TaskError> {
     Ok(Tally { skipped: skipped.len(), ..Tally::default() })
 }
 
-/// Every image on every profile, misbehaving ones included; under KVM, where they take seconds, on one profile for
-/// each kind of PMU.
+/// Every image on every profile of its instruction set, misbehaving ones included; under KVM, where they take seconds, on
+/// one profile for each kind of PMU.
 fn guest_tests(vpmu: &Vpmu, images: &[GuestImage]) -> Result<Tally, TaskError> {
     const CASES: &str = "engine(soft) or profile({skylake-sp,icelake-sp,sapphire-rapids,zen3,zen4})";
-    run_images(vpmu, images, Architecture::Amd64, &["--engine", "all", "--counts", "synthetic", "-E", CASES])
+    let both = ["--engine", "all", "--counts", "synthetic", "-E", CASES];
+    let mut totals = run_images(vpmu, images, Architecture::Amd64, &both)?;
+    totals += run_images(vpmu, images, Architecture::Arm64, &["--engine", "soft"])?;
+    Ok(totals)
 }
 
 /// The images on profiles whose core is modelled, without the misbehaving ones: those do not depend on time.

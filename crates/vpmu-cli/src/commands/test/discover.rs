@@ -6,16 +6,19 @@ use super::manifest::{self, Declared, Expect, Need};
 use super::unittests::{self, Unit};
 use crate::args::test::TestArgs;
 use crate::similar::most_similar;
-use platform::loader::{Image, ImageError};
+use platform::loader::{self, Image, ImageError};
 use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
+use vpmu::profile::Architecture;
 
 /// An image with what is to be known about running it.
 #[derive(Debug, Clone)]
 pub(super) struct Entry {
     pub(super) name: String,
     pub(super) path: PathBuf,
+    /// The CPUs that it is for; `None` if there is no such image.
+    pub(super) architecture: Option<Architecture>,
     /// The manifest that names it.
     pub(super) manifest: Option<PathBuf>,
     /// What the tests in it are about.
@@ -38,12 +41,13 @@ pub(super) struct Entry {
 }
 
 impl Entry {
-    fn new(path: PathBuf, args: &TestArgs) -> Self {
+    fn new(path: PathBuf, architecture: Option<Architecture>, args: &TestArgs) -> Self {
         let name = image_name(&path);
         Self {
             area: name.clone(),
             name,
             path,
+            architecture,
             manifest: None,
             groups: Vec::new(),
             append: args.append.clone(),
@@ -87,16 +91,23 @@ pub(super) fn discover(args: &TestArgs) -> Result<Vec<Entry>, TestError> {
             }
             entries.extend(found);
         } else {
-            check(path)?;
-            entries.push(Entry::new(path.clone(), args));
+            entries.push(Entry::new(path.clone(), Some(check(path)?), args));
         }
     }
     unique(entries)
 }
 
 /// A file that was asked for has to boot.
-fn check(path: &Path) -> Result<(), TestError> {
-    Image::open(path).map(|_| ()).map_err(|source| TestError::Image { path: path.to_owned(), source })
+fn check(path: &Path) -> Result<Architecture, TestError> {
+    let image = Image::open(path).map_err(|source| TestError::Image { path: path.to_owned(), source })?;
+    Ok(architecture(&image))
+}
+
+fn architecture(image: &Image) -> Architecture {
+    match image.architecture() {
+        loader::Architecture::X86 => Architecture::X86_64,
+        loader::Architecture::Aarch64 => Architecture::Aarch64,
+    }
 }
 
 fn directory(directory: &Path, args: &TestArgs) -> Result<Vec<Entry>, TestError> {
@@ -106,7 +117,10 @@ fn directory(directory: &Path, args: &TestArgs) -> Result<Vec<Entry>, TestError>
         Some(path) => path.clone(),
         None if own.exists() => own,
         None if suite.exists() => suite,
-        None => return Ok(bootable(directory)?.into_iter().map(|path| Entry::new(path, args)).collect()),
+        None => {
+            let found = bootable(directory)?.into_iter();
+            return Ok(found.map(|(path, of)| Entry::new(path, Some(of), args)).collect());
+        }
     };
     let text = fs::read_to_string(&path).map_err(|source| TestError::Read { path: path.clone(), source })?;
     if path.extension().is_some_and(|extension| extension == "cfg") {
@@ -123,21 +137,23 @@ fn directory(directory: &Path, args: &TestArgs) -> Result<Vec<Entry>, TestError>
             entries.iter().any(|entry: &Entry| entry.path == *path)
                 || manifest.ignore.contains(&image_name(path))
         };
-        let more: Vec<PathBuf> = bootable(directory)?.into_iter().filter(|path| !named(path)).collect();
-        entries.extend(more.into_iter().map(|path| Entry::new(path, args)));
+        let more: Vec<_> = bootable(directory)?.into_iter().filter(|(path, _)| !named(path)).collect();
+        entries.extend(more.into_iter().map(|(path, of)| Entry::new(path, Some(of), args)));
         entries.sort_by(|a, b| a.name.cmp(&b.name));
     }
     Ok(entries)
 }
 
-/// The files of a directory that boot, by name.
-fn bootable(directory: &Path) -> Result<Vec<PathBuf>, TestError> {
+/// The files of a directory that boot, by name, and what they boot on.
+fn bootable(directory: &Path) -> Result<Vec<(PathBuf, Architecture)>, TestError> {
     let error = |source| TestError::Read { path: directory.to_owned(), source };
     let mut paths = Vec::new();
     for entry in fs::read_dir(directory).map_err(error)? {
         let path = entry.map_err(error)?.path();
-        if path.is_file() && Image::open(&path).is_ok() {
-            paths.push(path);
+        if path.is_file()
+            && let Ok(image) = Image::open(&path)
+        {
+            paths.push((path, architecture(&image)));
         }
     }
     paths.sort();
@@ -162,7 +178,7 @@ fn from_declared(
     args: &TestArgs,
 ) -> Result<Entry, TestError> {
     let Some(path) = resolve(directory, &declared.image) else {
-        let names: Vec<String> = bootable(directory)?.iter().map(|path| image_name(path)).collect();
+        let names: Vec<String> = bootable(directory)?.iter().map(|(path, _)| image_name(path)).collect();
         let similar = most_similar(&declared.image.to_string_lossy(), names.iter().map(String::as_str));
         return Err(TestError::DeclaredImage {
             manifest: manifest.to_owned(),
@@ -171,8 +187,8 @@ fn from_declared(
             similar,
         });
     };
-    check(&path)?;
-    let mut entry = Entry::new(path, args);
+    let architecture = check(&path)?;
+    let mut entry = Entry::new(path, Some(architecture), args);
     entry.manifest = Some(manifest.to_owned());
     entry.append(&declared.append);
     entry.name = declared.name.unwrap_or(entry.name);
@@ -190,12 +206,12 @@ fn from_declared(
 /// The suite lists tests that a build may have left out; they are skipped.
 fn from_unit(directory: &Path, unit: Unit, args: &TestArgs) -> Entry {
     let path = directory.join(&unit.file);
-    let skip = match Image::open(&path) {
-        Ok(_) => None,
-        Err(ImageError::Read(_)) => Some(format!("{} is not built", unit.file.display())),
-        Err(error) => Some(format!("{} does not boot: {error}", unit.file.display())),
+    let (architecture, skip) = match Image::open(&path) {
+        Ok(image) => (Some(architecture(&image)), None),
+        Err(ImageError::Read(_)) => (None, Some(format!("{} is not built", unit.file.display()))),
+        Err(error) => (None, Some(format!("{} does not boot: {error}", unit.file.display()))),
     };
-    let mut entry = Entry::new(path, args);
+    let mut entry = Entry::new(path, architecture, args);
     entry.append(&unit.append);
     entry.area.clone_from(&unit.name);
     entry.name = unit.name;

@@ -48,6 +48,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 use verdict::Verdict;
+use vpmu::profile::Architecture;
 
 pub(super) fn test(args: &TestArgs, json: bool) -> Result<u8, CliError> {
     if let Some(TestCommand::Merge(args)) = &args.command {
@@ -123,12 +124,13 @@ fn assigned(args: &TestArgs) -> Result<Assigned, CliError> {
     Ok(assigned)
 }
 
-/// Asks KVM about every profile, since a para-virtual one cannot show each.
+/// Asks KVM about every profile of an x86-64 CPU, since a para-virtual one cannot show each.
 fn kvm_missing(args: &TestArgs, shown: &[Arc<Shown>]) -> KvmMissing {
     let choice = &args.counts;
     let missing =
         |shown: &Arc<Shown>| Some((shown.profile.name, doctor::kvm_missing(&shown.profile, choice)?));
-    shown.iter().filter_map(missing).collect()
+    let of_host = |shown: &&Arc<Shown>| shown.profile.architecture() == Architecture::X86_64;
+    shown.iter().filter(of_host).filter_map(missing).collect()
 }
 
 fn list(cases: &[Case], json: bool) -> Result<u8, CliError> {

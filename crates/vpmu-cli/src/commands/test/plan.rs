@@ -39,8 +39,7 @@ pub(super) fn chosen_profiles(args: &TestArgs) -> Result<Vec<Arc<Shown>>, CliErr
         chosen.push(Shown { profile: profile(argument)?, argument: argument.clone() });
     }
     if args.profiles.iter().any(|argument| argument == ALL) {
-        // No engine executes what other CPUs do.
-        let all = Architecture::X86_64.profiles().map(|profile| (profile.clone(), profile.name.to_owned()));
+        let all = PROFILES.iter().map(|&profile| (profile.clone(), profile.name.to_owned()));
         chosen.extend(all.map(|(profile, argument)| Shown { profile, argument }));
     }
     let place = |shown: &Shown| PROFILES.iter().position(|profile| profile.name == shown.profile.name);
@@ -185,7 +184,9 @@ fn matrix(entries: Vec<Entry>, args: &TestArgs, shown: &[Arc<Shown>], kvm_missin
     let mut cases = Vec::new();
     for entry in entries.into_iter().map(Arc::new) {
         let on = |shown: &&Arc<Shown>| {
-            entry.profiles.as_ref().is_none_or(|names| names.iter().any(|name| name == shown.profile.name))
+            let Profile { name, .. } = shown.profile;
+            entry.architecture.is_none_or(|architecture| architecture == shown.profile.architecture())
+                && entry.profiles.as_ref().is_none_or(|names| names.iter().any(|chosen| chosen == name))
         };
         for shown in shown.iter().filter(on) {
             let by = |engine: &&Engine| entry.engines.as_ref().is_none_or(|engines| engines.contains(engine));
@@ -223,6 +224,9 @@ fn skip_reason(case: &Case, kvm_missing: &KvmMissing) -> Option<String> {
     }
     if case.engine == Engine::Soft {
         return None;
+    }
+    if case.shown.profile.architecture() == Architecture::Aarch64 {
+        return Some("KVM runs guests of the host's instruction set".to_owned());
     }
     let unmet = entry
         .checks

@@ -10,6 +10,7 @@ fn entry(name: &str) -> Entry {
     Entry {
         name: name.to_owned(),
         path: PathBuf::from(format!("/images/{name}.elf")),
+        architecture: Some(Architecture::X86_64),
         manifest: None,
         area: name.to_owned(),
         groups: Vec::new(),
@@ -59,6 +60,19 @@ fn the_matrix_goes_by_image_then_profile_then_engine() {
         Architecture::X86_64.profiles().count(),
         "all profiles, one engine"
     );
+}
+
+#[test]
+fn an_image_runs_on_cpus_of_its_instruction_set() {
+    let arm = || Entry { architecture: Some(Architecture::Aarch64), ..entry("a") };
+    assert_eq!(
+        names(vec![arm(), entry("b")], &["--profile", "falkor,zen4"]),
+        ["a@falkor/soft", "b@zen4/soft"]
+    );
+    assert_eq!(names(vec![arm()], &[]).len(), Architecture::Aarch64.profiles().count(), "all profiles");
+    let both = cases(vec![arm()], &["--profile", "falkor", "--engine", "all"]).unwrap();
+    let skipped: Vec<bool> = both.iter().map(|case| case.skip.is_some()).collect();
+    assert_eq!(skipped, [false, true], "not under KVM");
 }
 
 #[test]
