@@ -47,6 +47,8 @@ pub struct FixedWork {
 impl FixedWork {
     /// Times round the loop; even.
     pub const ROUNDS: u64 = 1_000_000;
+    /// Branches that are not taken: the forward one of every second round, and the last one of each loop.
+    pub const NOT_TAKEN: u64 = Self::ROUNDS / 2 + 2;
     /// Bytes of the interval's name with its 0.
     const NAME: u64 = 11;
 

@@ -32,8 +32,9 @@ pub(super) fn check(guest: &Guest, profile: &str, tally: &mut Tally) -> Result<(
     let slots = if fields > 0 { format!("'{{slots:u{metrics}}}',") } else { String::new() };
     let commands = WORKLOADS.map(|(name, batches)| {
         format!(
-            "perf stat -D -1 --control fifo:ctl,ack -e {slots}'{{instructions:u,branches:u}}' \
-             workload {name} {batches} ctl ack"
+            "perf stat -D -1 --control fifo:ctl,ack -e {slots}'{{instructions:u,{}}}' \
+             workload {name} {batches} ctl ack",
+            branches(&facts)
         )
     });
     let mut script = "mkfifo ctl ack\n".to_owned();
@@ -81,6 +82,14 @@ pub(super) fn check(guest: &Guest, profile: &str, tally: &mut Tally) -> Result<(
     Ok(())
 }
 
+/// The event of all branches. What Linux calls `branches` on Arm are those that are taken.
+fn branches(facts: &session::Facts) -> &'static str {
+    match facts.vendor {
+        Vendor::Intel | Vendor::Amd => "branches:u",
+        Vendor::Qualcomm => "r21:u",
+    }
+}
+
 struct Row {
     what: &'static str,
     guest: String,
@@ -93,10 +102,10 @@ fn rows(name: &str, output: &Output<'_>, fields: usize) -> Result<Vec<Row>, Stri
     output.success()?;
     let mut rows = Vec::new();
     // AMD counts exceptions and interrupts as branches.
-    let branches = if output.facts.vendor == Vendor::Amd { 100 } else { AROUND };
+    let tolerance = if output.facts.vendor == Vendor::Amd { 100 } else { AROUND };
     for (what, event, tolerance) in [
         ("instructions:u", "INST_RETIRED.ANY", AROUND),
-        ("branches:u", "BR_INST_RETIRED.ALL_BRANCHES", branches),
+        (self::branches(&output.facts), "BR_INST_RETIRED.ALL_BRANCHES", tolerance),
     ] {
         let (guest, vmm) = (output.count(what)?, output.interval(name, event)?);
         rows.push(Row {

@@ -1,6 +1,6 @@
 //! Ways for a run to end beside the exit port.
 
-use super::Guest;
+use super::{Architecture, Guest};
 use crate::error::TaskError;
 use crate::tally::Tally;
 
@@ -14,8 +14,22 @@ struct End {
     warning: Option<&'static str>,
 }
 
-/// The kernel can reset in several ways; `reboot=t` on its command line is the first of them.
-const ENDS: [End; 7] = [
+/// On Arm all is PSCI's.
+const ARM: &[End] = &[
+    End { script: "poweroff -f", kind: "powered-off", exit_code: 0, warning: None },
+    // A shell that waits for a line that is never typed.
+    End { script: "read line < /dev/console", kind: "idle", exit_code: 4, warning: None },
+    End { script: "reboot -f", kind: "reset", exit_code: 4, warning: None },
+    End {
+        script: "echo c > /proc/sysrq-trigger",
+        kind: "reset",
+        exit_code: 4,
+        warning: Some("the guest's kernel panicked: sysrq triggered crash"),
+    },
+];
+
+/// On x86 the kernel can reset in several ways; `reboot=t` on its command line is the first of them.
+const X86: &[End] = &[
     End { script: "poweroff -f", kind: "powered-off", exit_code: 0, warning: None },
     // A shell that waits for a line that is never typed.
     End { script: "read line < /dev/console", kind: "idle", exit_code: 4, warning: None },
@@ -49,7 +63,11 @@ const ENDS: [End; 7] = [
 
 /// Boots once for each.
 pub(super) fn check(guest: &Guest, profile: &str, tally: &mut Tally) -> Result<(), TaskError> {
-    for end in ENDS {
+    let ends = match guest.architecture {
+        Architecture::Amd64 => X86,
+        Architecture::Arm64 => ARM,
+    };
+    for end in ends {
         let report = guest.boot(profile, &format!("{}\n", end.script))?;
         let kind = report["outcome"]["kind"].as_str().unwrap_or_default();
         let exit_code = report["exit_code"].as_u64();

@@ -48,7 +48,7 @@ pub(crate) struct LinuxArgs {
     #[arg(long, value_name = "FILE")]
     kernel: Option<PathBuf>,
     /// Only this profile (repeatable) [default: skylake-sp (not with
-    /// --short), icelake-sp, sapphire-rapids, zen2, zen4]
+    /// --short), icelake-sp, sapphire-rapids, zen2, zen4, falkor]
     #[arg(short, long, value_name = "NAME")]
     profile: Vec<String>,
     /// How closely the engine models the core, as `vpmu run` takes it
@@ -110,7 +110,7 @@ impl LinuxArgs {
         }
         // One for each kind of PMU whose driver and events the steps know. The first has Intel's top-down events in
         // general counters, which only the whole session looks at.
-        let all = ["skylake-sp", "icelake-sp", "sapphire-rapids", "zen2", "zen4"];
+        let all = ["skylake-sp", "icelake-sp", "sapphire-rapids", "zen2", "zen4", "falkor"];
         let of_a_kind = if self.short { &all[1..] } else { &all[..] };
         of_a_kind.iter().copied().map(str::to_owned).collect()
     }

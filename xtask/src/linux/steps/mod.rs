@@ -70,6 +70,10 @@ const COMMON: &[Step] = &[
             dominates(output, "leaf")
         },
     },
+];
+
+/// What is about x86, or our programs for it.
+const X86: &[Step] = &[
     Step {
         name: "precise sampling is refused, for want of PEBS and IBS",
         command: "perf record -q -o precise.data -e cycles:pp call-chain 100",
@@ -77,10 +81,6 @@ const COMMON: &[Step] = &[
         short: false,
         check: |output| if output.status == 0 { Err("it was accepted".to_owned()) } else { Ok(()) },
     },
-];
-
-/// What is about x86, or our programs for it.
-const X86: &[Step] = &[
     Step {
         name: "time passes in perf bench, also in a REP",
         command: "perf bench mem memcpy && perf bench mem memset",
