@@ -1,7 +1,7 @@
 //! One A64 instruction of every form.
 
-use super::llvm::{Mca, Target};
-use super::uops::Entry;
+use super::llvm::Mca;
+use super::target::{Entry, Target};
 use crate::error::TaskError;
 use arm_cpu::describe;
 use core_model::{Form, Isa};

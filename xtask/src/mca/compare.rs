@@ -42,7 +42,7 @@ impl Outcome {
 
 /// Prints the errors by kind of block.
 pub(crate) fn compare(args: &CompareArgs) -> Result<(), TaskError> {
-    let mca = Mca::find(&TARGET)?;
+    let mca = TARGET.mca()?;
     anstream::println!(
         "cycles per iteration, core model against llvm-mca {} ({} blocks a core, seed {})\n",
         mca.version,

@@ -1,8 +1,6 @@
 //! Running llvm-mca and reading its JSON.
 
-use super::uops::Entry;
 use crate::error::TaskError;
-use core_model::Isa;
 use iced_x86::{Formatter, GasFormatter, Instruction};
 use serde_json::Value;
 use std::collections::HashSet;
@@ -11,20 +9,6 @@ use std::process::{Command, Stdio};
 
 /// Names under which distributions install llvm-mca, best first.
 const NAMES: [&str; 4] = ["llvm-mca-21", "llvm-mca-20", "llvm-mca-19", "llvm-mca"];
-
-/// What differs between instruction sets.
-#[derive(Debug)]
-pub(crate) struct Target {
-    pub(crate) isa: Isa,
-    /// As LLVM's `-mtriple` takes it.
-    pub(crate) triple: &'static str,
-    /// The oldest LLVM whose scheduling models will do.
-    pub(crate) oldest: u32,
-    /// Name of the form of a plain load.
-    pub(crate) load: &'static str,
-    /// Instructions of all forms.
-    pub(crate) entries: fn(&Mca) -> Result<Vec<Entry>, TaskError>,
-}
 
 /// The llvm-mca of this machine.
 #[derive(Debug)]
@@ -35,14 +19,15 @@ pub(crate) struct Mca {
 }
 
 impl Mca {
-    pub(crate) fn find(target: &Target) -> Result<Self, TaskError> {
+    /// The best that is of this LLVM or newer, for an instruction set as `-mtriple` takes it.
+    pub(crate) fn find(triple: &'static str, oldest: u32) -> Result<Self, TaskError> {
         for program in NAMES {
             let Ok(output) = Command::new(program).arg("--version").output() else { continue };
             let text = String::from_utf8_lossy(&output.stdout).into_owned();
             let version = text.split("version ").nth(1).and_then(|rest| rest.split_whitespace().next());
             let major = version.and_then(|version| version.split('.').next()?.parse::<u32>().ok());
-            if let (Some(version), true) = (version, major.is_some_and(|major| major >= target.oldest)) {
-                return Ok(Self { program, triple: target.triple, version: version.to_owned() });
+            if let (Some(version), true) = (version, major.is_some_and(|major| major >= oldest)) {
+                return Ok(Self { program, triple, version: version.to_owned() });
             }
         }
         Err(TaskError::Tool {

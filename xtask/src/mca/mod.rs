@@ -9,6 +9,7 @@ mod a64;
 mod blocks;
 mod compare;
 mod llvm;
+mod target;
 mod uops;
 mod x86;
 

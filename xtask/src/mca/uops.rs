@@ -1,11 +1,12 @@
 //! The uop tables, from LLVM's scheduling models.
 
-use super::llvm::{Mca, Target};
+use super::llvm::Mca;
+use super::target::{Entry, Target};
 use super::{a64, x86};
 use crate::cargo::root;
 use crate::error::TaskError;
 use clap::Args;
-use core_model::{Core, Form, pipelines};
+use core_model::{Core, pipelines};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -21,16 +22,6 @@ pub(crate) struct UopsArgs {
     core: Option<String>,
 }
 
-/// An instruction of some form.
-#[derive(Debug)]
-pub(crate) struct Entry {
-    /// Name of the form.
-    pub(crate) name: String,
-    pub(crate) form: Form,
-    /// As assembly.
-    pub(crate) text: String,
-}
-
 /// Writes `crates/core-model/data/*.tsv`.
 pub(crate) fn write_tables(args: &UopsArgs) -> Result<(), TaskError> {
     let wanted = |core: &&Core| args.core.as_ref().is_none_or(|name| *name == core.llvm_name);
@@ -39,7 +30,7 @@ pub(crate) fn write_tables(args: &UopsArgs) -> Result<(), TaskError> {
         if cores.peek().is_none() {
             continue;
         }
-        let mca = Mca::find(target)?;
+        let mca = target.mca()?;
         let entries = (target.entries)(&mca)?;
         for core in cores {
             let (text, count) = table(&mca, core, target, &entries)?;

@@ -1,7 +1,7 @@
 //! One x86 instruction of every kind.
 
-use super::llvm::{Mca, Target, att};
-use super::uops::Entry;
+use super::llvm::{Mca, att};
+use super::target::{Entry, Target};
 use crate::error::TaskError;
 use core_model::{Form, Isa};
 use iced_x86::{
