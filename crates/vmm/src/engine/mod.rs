@@ -166,9 +166,9 @@ pub trait Debugging {
 #[serde(rename_all = "kebab-case")]
 pub enum VcpuState {
     /// Of the soft engine for x86-64.
-    X86(soft::x86::SoftState),
+    X86(Box<soft::x86::SoftState>),
     /// Of the soft engine for AArch64.
-    Arm(soft::arm::ArmState),
+    Arm(Box<soft::arm::ArmState>),
 }
 
 impl VcpuState {

@@ -150,6 +150,7 @@ pub(super) struct Chosen<B: Platform> {
 }
 
 /// What a PC is made from.
+#[derive(Debug)]
 pub(super) struct PcSettings {
     apic: ApicConfig,
     tsc_hz: u64,
@@ -193,10 +194,14 @@ impl Platform for Pc {
     }
 }
 
-fn pc(settings: PcSettings, profile: &Profile, devices: x86::devices::Devices) -> Result<Pc, RunError> {
-    let apic = LocalApic::new(settings.apic);
+fn pc(
+    PcSettings { apic, tsc_hz }: PcSettings,
+    profile: &Profile,
+    devices: x86::devices::Devices,
+) -> Result<Pc, RunError> {
+    let apic = LocalApic::new(apic);
     let apic = apic.map_err(|source| RunError::Apic { profile: profile.name, source })?;
-    Ok(Pc::new(devices, apic, settings.tsc_hz))
+    Ok(Pc::new(devices, apic, tsc_hz))
 }
 
 impl Platform for Virt {

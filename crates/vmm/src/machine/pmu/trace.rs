@@ -4,14 +4,14 @@
 //! | key | meaning |
 //! | --- | --- |
 //! | `t_ns` | guest time in nanoseconds |
-//! | `op` | `rdmsr`, `wrmsr`, `rdpmc`, `pmi` or `unimplemented` |
-//! | `index` | MSR index or ECX of RDPMC, hexadecimal |
+//! | `op` | `rdmsr`, `wrmsr`, `rdpmc`, of an AArch64 CPU `mrs` and `msr`; `pmi` or `unimplemented` |
+//! | `index` | MSR index, encoding of a system register or ECX of RDPMC, hexadecimal |
 //! | `name` | register name; of an unimplemented instruction its mnemonic and operand types |
 //! | `value` | value read or written, hexadecimal |
 //! | `decoded` | non-zero fields |
 //! | `fault` | why the access raised #GP(0); `#UD` of an unimplemented instruction |
 //! | `count` | of an unimplemented instruction: how often so far |
-//! | `delivery` | of a PMI: `nmi`, `vector` or `masked` |
+//! | `delivery` | of a PMI: `nmi`, `vector` or `masked`; of an interrupt line `raised` or `lowered` |
 //! | `rip` | address of the instruction, where the engine knows it |
 
 use super::Origin;
@@ -21,13 +21,14 @@ use platform::time::GuestTime;
 use serde::Serialize;
 use std::io::{self, Write};
 use vpmu::decode::{msr_name, one_line};
+use vpmu::profile::Architecture;
 use vpmu::register::rdpmc_msr;
 use vpmu::{Profile, ReadOutcome, WriteOutcome};
 
 /// Kind of a reading access.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Access {
-    /// RDMSR.
+    /// RDMSR, or MRS of an AArch64 CPU.
     Rdmsr,
     /// RDPMC.
     Rdpmc,
@@ -83,7 +84,11 @@ impl Tracer {
         let value = if let ReadOutcome::Value(value) = outcome { Some(value) } else { None };
         self.lines.line(&Line {
             t_ns: origin.now.0,
-            op: if access == Access::Rdmsr { "rdmsr" } else { "rdpmc" },
+            op: match (access, profile.architecture()) {
+                (Access::Rdpmc, _) => "rdpmc",
+                (Access::Rdmsr, Architecture::X86_64) => "rdmsr",
+                (Access::Rdmsr, Architecture::Aarch64) => "mrs",
+            },
             index: Some(format!("{index:#x}")),
             name: msr.and_then(|msr| msr_name(profile, msr)),
             value: value.map(|v| format!("{v:#x}")),
@@ -109,7 +114,10 @@ impl Tracer {
     ) {
         self.lines.line(&Line {
             t_ns: origin.now.0,
-            op: "wrmsr",
+            op: match profile.architecture() {
+                Architecture::X86_64 => "wrmsr",
+                Architecture::Aarch64 => "msr",
+            },
             index: Some(format!("{index:#x}")),
             name: msr_name(profile, index),
             value: Some(format!("{value:#x}")),

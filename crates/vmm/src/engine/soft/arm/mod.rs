@@ -43,7 +43,7 @@ pub struct ArmEngine {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ArmState {
-    cpu: Box<State>,
+    cpu: State,
     totals: Totals,
     unimplemented: Vec<Unimplemented>,
     /// Ticks for which the CPU waited for an interrupt or a device.
@@ -228,22 +228,21 @@ impl Snapshots<Virt> for ArmEngine {
     }
 
     fn save(&self) -> VcpuState {
-        VcpuState::Arm(ArmState {
-            cpu: Box::new(self.state.clone()),
+        VcpuState::Arm(Box::new(ArmState {
+            cpu: self.state.clone(),
             totals: self.totals,
             unimplemented: self.unimplemented.clone(),
             idle_ticks: self.clock.idle_ticks(),
-        })
+        }))
     }
 
     fn restore(&mut self, saved: &VcpuState) -> Result<(), StateError> {
-        let VcpuState::Arm(ArmState { cpu, totals, unimplemented, idle_ticks }) = saved else {
-            return Err(StateError::Architecture);
-        };
+        let VcpuState::Arm(saved) = saved else { return Err(StateError::Architecture) };
+        let ArmState { cpu, totals, unimplemented, idle_ticks } = &**saved;
         if !totals.all_below(MAX_TOTAL) || *idle_ticks >= MAX_TOTAL {
             return Err(StateError::Total);
         }
-        self.state = State { identification: self.state.identification, ..(**cpu).clone() };
+        self.state = State { identification: self.state.identification, ..cpu.clone() };
         self.totals = *totals;
         self.unimplemented.clone_from(unimplemented);
         self.clock = Clock::new(self.profile.tsc_hz.max(1), *idle_ticks);

@@ -357,18 +357,17 @@ impl Snapshots<Pc> for SoftEngine {
     }
 
     fn save(&self) -> VcpuState {
-        VcpuState::X86(SoftState {
+        VcpuState::X86(Box::new(SoftState {
             cpu: self.state.clone(),
             totals: self.totals,
             unimplemented: self.unimplemented.clone(),
             idle_ticks: self.clock.idle_ticks(),
-        })
+        }))
     }
 
     fn restore(&mut self, saved: &VcpuState) -> Result<(), StateError> {
-        let VcpuState::X86(SoftState { cpu, totals, unimplemented, idle_ticks }) = saved else {
-            return Err(StateError::Architecture);
-        };
+        let VcpuState::X86(saved) = saved else { return Err(StateError::Architecture) };
+        let SoftState { cpu, totals, unimplemented, idle_ticks } = &**saved;
         if !totals.all_below(MAX_TOTAL) || *idle_ticks >= MAX_TOTAL {
             return Err(StateError::Total);
         }
