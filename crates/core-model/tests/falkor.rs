@@ -76,7 +76,9 @@ fn loops_take_what_their_units_and_chains_take() {
     let fmul_pair = |n: u32| 0x6E62_DC20 | (16 + n);
     let many = |of: &dyn Fn(u32) -> u32, count: u32| (0..count).map(of).collect::<Vec<u32>>();
     let load_next = 0xF940_0000; // LDR X0, [X0]
-    let rows: Vec<(&str, Vec<u32>, Vec<(u8, bool)>, f64)> = vec![
+    /// Name, words, accesses by instruction (true for a store), cycles.
+    type Row = (&'static str, Vec<u32>, Vec<(u8, bool)>, f64);
+    let rows: Vec<Row> = vec![
         ("8 ADD and SUBS, three a cycle beside the branch", many(&add, 8), vec![], 3.0),
         ("a chain of 6 ADD", vec![0x8B01_0000; 6], vec![], 6.0),
         ("4 multiplications by the one multiplier", many(&multiply, 4), vec![], 4.0),

@@ -123,7 +123,7 @@ fn quotient(env: &mut Env, format: Format, a: u64, b: u64) -> u64 {
     let rest = u128::from(!dividend.is_multiple_of(divisor));
     let exponent = x.exponent - y.exponent + 63;
     let mode = Mode::Ieee(env.rounding());
-    round(env, format, Exact { negative, exponent, magnitude: dividend / divisor << 1 | rest }, mode)
+    round(env, format, Exact { negative, exponent, magnitude: (dividend / divisor) << 1 | rest }, mode)
 }
 
 /// FMULX: infinity times zero is 2.

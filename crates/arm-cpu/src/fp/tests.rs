@@ -146,7 +146,7 @@ macro_rules! against_apfloat {
                 #[test]
                 fn cancelling_multiply_add(a in $number(), b in $number(), step in -3..4_i64, mode in 0..4_u32) {
                     let product = arithmetic(&mut env(0, 0), Operation::Mul, a, b);
-                    let c = <$t>::from_pattern(product.pattern().wrapping_add_signed(step)) * -1.0;
+                    let c = -<$t>::from_pattern(product.pattern().wrapping_add_signed(step));
                     let mut env = env(mode, 0);
                     let own = fused(&mut env, c, a, b);
                     check(mode, 0, (own.bits(), env.fpsr), |round| ap(a).mul_add_r(ap(b), ap(c), round));

@@ -22,7 +22,7 @@ pub(crate) struct Transpose<const SECOND: bool>;
 impl<const SECOND: bool> Permutation for Zip<SECOND> {
     #[inline(always)]
     fn source(n: usize, count: usize) -> (bool, usize) {
-        (n % 2 != 0, n / 2 + if SECOND { count / 2 } else { 0 })
+        (!n.is_multiple_of(2), n / 2 + if SECOND { count / 2 } else { 0 })
     }
 }
 
@@ -37,7 +37,7 @@ impl<const SECOND: bool> Permutation for Unzip<SECOND> {
 impl<const SECOND: bool> Permutation for Transpose<SECOND> {
     #[inline(always)]
     fn source(n: usize, _count: usize) -> (bool, usize) {
-        (n % 2 != 0, n / 2 * 2 + usize::from(SECOND))
+        (!n.is_multiple_of(2), n / 2 * 2 + usize::from(SECOND))
     }
 }
 
@@ -64,7 +64,7 @@ pub(crate) fn ext(c: &mut Core, i: &Operands) {
         (0, _) => u128::from(
             (u128::from(a.low_u64()) | u128::from(b.low_u64()) << 64).wrapping_shr(shift).low_u64(),
         ),
-        _ => a >> (shift & 127) | b << (128 - shift & 127),
+        _ => a >> (shift & 127) | b << ((128 - shift) & 127),
     };
     end(c, i);
 }

@@ -42,7 +42,7 @@ fn expand(imm8: u32, cmode: u32, op: bool) -> u64 {
         _ => match (cmode & 1 != 0, op) {
             (false, false) => byte * 0x0101_0101_0101_0101,
             // A byte of ones for each bit.
-            (false, true) => (0..8).map(|n| (byte >> n & 1) * 0xFF << (8 * n)).sum(),
+            (false, true) => (0..8).map(|n| ((byte >> n & 1) * 0xFF) << (8 * n)).sum(),
             (true, false) => words(float(SINGLE, imm8)),
             (true, true) => float(DOUBLE, imm8),
         },
