@@ -75,6 +75,13 @@ pub(crate) fn select<B: Bus>(
     if system::is_system(word) {
         return system::system(word, operands);
     }
+    // disarm64 takes some conversions to and from fixed point for those of half precision.
+    if let Some(feature) = vector::feature(word)
+        && is_announced(feature, identification)
+        && let Some(code) = vector::select(word, operands)
+    {
+        return Some(code);
+    }
     let definition = decoder::decode(word)?.definition();
     if !is_announced(definition.feature_set, identification) {
         return Some(Code::rare(exec::unimplemented).ends());
@@ -113,8 +120,7 @@ pub(crate) fn select<B: Bus>(
         | C::LDSTEXCL => load_store::select(word, offset, definition.class, operands),
         // RPRFM, which is PRFM of a reserved kind in Armv8.0. disarm64 has the class wrong.
         C::SME_MISC => Some(plain!(exec::system::nop)),
-        // FP and Advanced SIMD.
-        _ => vector::select(word, operands),
+        _ => None,
     }
 }
 

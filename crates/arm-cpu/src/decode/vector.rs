@@ -20,6 +20,27 @@ use crate::simd::integer::{
 use crate::simd::memory::{self, Multiple, PostRegister, Single};
 use crate::simd::shift::{Shl, Shr};
 use crate::simd::{general, permute};
+use disarm64_defn::InsnFeatureSet;
+
+/// The feature that such a word needs if it is an instruction; `None` for other words.
+pub(super) fn feature(word: u32) -> Option<InsnFeatureSet> {
+    use InsnFeatureSet as F;
+    if bits(word, 25, 4) == 0b0110 {
+        return Some(F::SIMD);
+    }
+    if bits(word, 25, 3) != 0b111 {
+        return None;
+    }
+    // AES, SHA with two registers, SHA with three, PMULL of 64 bits.
+    Some(match bits(word, 24, 8) {
+        0x4E if bits(word, 17, 5) == 0b10100 && bits(word, 10, 2) == 0b10 => F::AES,
+        0x5E if bits(word, 17, 5) == 0b10100 && bits(word, 10, 2) == 0b10 => F::SHA2,
+        0x5E if !bit(word, 21) && bits(word, 10, 2) == 0 => F::SHA2,
+        0x0E | 0x4E if bits(word, 21, 3) == 0b111 && bits(word, 10, 6) == 0b11_1000 => F::AES,
+        _ if bit(word, 28) && !bit(word, 30) => F::FP,
+        _ => F::SIMD,
+    })
+}
 
 /// What is neither in the base instruction set nor a load or store of single registers or pairs; `None` if UNDEFINED.
 pub(super) fn select<B: Bus>(word: u32, o: &mut Operands) -> Option<Code<B>> {

@@ -70,7 +70,7 @@ fn copy(f: Fields, o: &mut Operands) -> Option<Apply> {
         (true, false, 0b0000) => all!(permute::dup_scalar),
         (true, ..) => return None,
         (false, true, _) if f.q => {
-            o.aux = (imm4 >> size).low_u8();
+            (o.aux, o.imm) = (o.imm.low_u8(), (imm4 >> size).into());
             all!(permute::ins)
         }
         (false, false, 0b0000) if !f.is_one_doubleword(size) => all!(permute::dup),
