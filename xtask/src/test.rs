@@ -208,8 +208,8 @@ fn host_tests() -> Result<Tally, TaskError> {
     Ok(Tally { skipped: skipped.len(), ..Tally::default() })
 }
 
-/// Every image on every profile of its instruction set, misbehaving ones included; under KVM, where they take seconds, on
-/// one profile for each kind of PMU.
+/// Every image on every profile of its instruction set, misbehaving ones included; under KVM, where they take seconds,
+/// on one profile for each kind of PMU.
 fn guest_tests(vpmu: &Vpmu, images: &[GuestImage]) -> Result<Tally, TaskError> {
     const CASES: &str = "engine(soft) or profile({skylake-sp,icelake-sp,sapphire-rapids,zen3,zen4})";
     let both = ["--engine", "all", "--counts", "synthetic", "-E", CASES];

@@ -53,8 +53,8 @@ pub(super) const STEPS: &[Step] = &[
     },
     Step {
         name: "raw events are programmed as asked",
-        // EXC_TAKEN from user space: the system calls of the process and its page faults. A selector of the matrix counts
-        // nothing while its region is off.
+        // EXC_TAKEN from user space: the system calls of the process and its page faults. A selector of the matrix
+        // counts nothing while its region is off.
         command: "perf stat -e armv8_pmuv3/event=0x9/u,armv8_pmuv3/event=0xdb/,r11 fixed-work",
         fits: |_| true,
         short: true,
