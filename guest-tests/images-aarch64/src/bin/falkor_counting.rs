@@ -58,7 +58,7 @@ checks! {
             run_loop(Level::Kernel, ITERATIONS);
             check_eq!(count(0), if here || code_0 { WINDOW } else { 0 });
         };
-        // A code whose event nobody defines counts nothing: 0xA5, in group 7 0x25.
+        // A code without a defined event counts nothing: 0xA5, in group 7 0x25.
         "counts_nothing_by_an_unknown_code" => |r| {
             let (region, group) = place(r);
             let unknown = Event { region, code: 0xA5 & if group == 7 { 0x7F } else { 0xFF }, group };
