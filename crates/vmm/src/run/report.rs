@@ -151,11 +151,15 @@ fn counted(pmu: &mut PmuDevice) -> (Vec<CountRow>, TopdownSlots, Vec<Warning>) {
     let mut rows = Vec::new();
     for (key, count) in ledger.entries() {
         let provenance = pmu.provenance(&key.request);
+        let event = match key.request.event {
+            Some(event) => event.name().to_owned(),
+            None => pmu.profile().perf_code(key.request.code),
+        };
         if provenance == Provenance::Unknown {
             let warning = Warning::Other(format!(
                 "the counts source ({}) cannot count {}: the counter stood still",
                 pmu.source().label(),
-                key.request
+                event
             ));
             if !warnings.contains(&warning) {
                 warnings.push(warning);
@@ -167,7 +171,7 @@ fn counted(pmu: &mut PmuDevice) -> (Vec<CountRow>, TopdownSlots, Vec<Warning>) {
                 CounterId::Fixed(n) => format!("FIXED_CTR{n}"),
                 CounterId::Metric(n) => format!("METRIC{n}"),
             },
-            event: key.request.to_string(),
+            event,
             filter: key.filter.perf_suffix(),
             count: (provenance != Provenance::Unknown).then_some(count),
             provenance,

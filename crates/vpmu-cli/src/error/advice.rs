@@ -3,7 +3,7 @@
 use super::CliError;
 use crate::args::word;
 use crate::similar::most_similar;
-use platform::loader::{ImageError, LoadError, OtherFormat};
+use platform::loader::{Architecture, ImageError, LoadError, OtherFormat};
 use platform::memory::{MAX_SIZE_MIB, MIN_SIZE_MIB, MemoryError};
 use std::path::Path;
 use vmm::counts::CountsError;
@@ -159,6 +159,12 @@ fn run_next_step(error: &RunError) -> Option<String> {
     Some(match error {
         RunError::Load(LoadError::NotEnoughMemory { needed_mib, .. }) => {
             format!("add --memory {needed_mib}")
+        }
+        RunError::Load(LoadError::Architecture { image: Architecture::Aarch64, .. }) => {
+            "add --profile falkor".to_owned()
+        }
+        RunError::Load(LoadError::Architecture { .. }) => {
+            "choose the --profile of an x86 CPU, such as sapphire-rapids".to_owned()
         }
         RunError::Load(LoadError::Protocol { .. }) => "leave out --protocol".to_owned(),
         RunError::Load(LoadError::CmdlineTooLong { .. } | LoadError::CmdlineNul { .. }) => {
