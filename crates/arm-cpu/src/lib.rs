@@ -28,7 +28,7 @@
 //!
 //! # Handlers
 //!
-//! The decoder gives each instruction an [`exec::Code`]: a function that executes it, and one that executes it and
+//! The decoder gives each instruction an `exec::Code`: a function that executes it, and one that executes it and
 //! those behind it. `exec::plain!`, `exec::vector!` and `exec::full!` make both from one function:
 //!
 //! * `plain!(f)`: `f(&mut Core, &Operands)` works on `Core::regs` and flags, and cannot fault.

@@ -2,7 +2,7 @@
 //!
 //! The firmware turns each of them into a call of `guest_runtime_upcall` on the interrupted
 //! stack, with all registers saved. Interrupts and NMIs go to the handler of their vector;
-//! exceptions too, if there is one, and else end what [`catch`] or the test runner started.
+//! exceptions too, if there is one, and else end what [`catch`](crate::catch) or the test runner started.
 //!
 //! A handler runs with the interrupt flag of the code it interrupted. The local APIC keeps lower and
 //! equal priorities out until EOI; another NMI can come at any time.
