@@ -57,12 +57,10 @@ fn quantity(event: Event) -> Option<Quantity> {
         E::UnalignedLdstRetired => Quantity { most: EXCEPTIONS, ..exact(|level| level.unaligned) },
         E::BrInstRetiredAllBranches => exact(LevelTotals::all_branches),
         E::BrInstRetiredCond => exact(|level| level.taken(BranchKind::Conditional) + level.not_taken()),
-        // BR, BLR and RET: all take their target from a register.
-        E::BrInstRetiredIndirect => exact(|level| {
-            level.taken(BranchKind::IndirectJump)
-                + level.taken(BranchKind::IndirectCall)
-                + level.taken(BranchKind::Return)
-        }),
+        // BR and BLR; the event leaves out returns.
+        E::BrInstRetiredIndirect => {
+            exact(|level| level.taken(BranchKind::IndirectJump) + level.taken(BranchKind::IndirectCall))
+        }
         E::BrInstRetiredNearReturn => exact(|level| level.taken(BranchKind::Return)),
         E::BrImmedRetired => exact(|level| {
             level.taken(BranchKind::Conditional)
