@@ -25,7 +25,7 @@ use disarm64_defn::InsnFeatureSet;
 /// The feature that such a word needs if it is an instruction; `None` for other words.
 pub(super) fn feature(word: u32) -> Option<InsnFeatureSet> {
     use InsnFeatureSet as F;
-    if bits(word, 25, 4) == 0b0110 {
+    if is_structures(word) {
         return Some(F::SIMD);
     }
     if bits(word, 25, 3) != 0b111 {
@@ -44,8 +44,7 @@ pub(super) fn feature(word: u32) -> Option<InsnFeatureSet> {
 
 /// What is neither in the base instruction set nor a load or store of single registers or pairs; `None` if UNDEFINED.
 pub(super) fn select<B: Bus>(word: u32, o: &mut Operands) -> Option<Code<B>> {
-    // op0 is x1x0: loads and stores. The rest is x111.
-    if bits(word, 25, 4) == 0b0110 {
+    if is_structures(word) {
         return structures(word, o);
     }
     if bits(word, 25, 3) != 0b111 {
@@ -58,11 +57,16 @@ pub(super) fn select<B: Bus>(word: u32, o: &mut Operands) -> Option<Code<B>> {
     Some(frequent.unwrap_or_else(|| vector!(|c: &mut Core, i: &Operands| (i.vector.0)(c, i))))
 }
 
+/// Whether a word is a load or store of element structures.
+fn is_structures(word: u32) -> bool {
+    !bit(word, 31) && bits(word, 25, 5) == 0b00110
+}
+
 /// LD1 to LD4 and ST1 to ST4.
 fn structures<B: Bus>(word: u32, o: &mut Operands) -> Option<Code<B>> {
     let (single, post, load) = (bit(word, 24), bit(word, 23), bit(word, 22));
     // Bit 21 is a part of opcode for single structures; Rm is 0 where it is not used.
-    if bit(word, 31) || bit(word, 21) && !single || !post && bits(word, 16, 5) != 0 {
+    if bit(word, 21) && !single || !post && bits(word, 16, 5) != 0 {
         return None;
     }
     let bytes = if single { Single::of(word)?.bytes() } else { Multiple::of(word)?.bytes() };
