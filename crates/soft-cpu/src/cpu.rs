@@ -178,7 +178,8 @@ impl<B: Bus> Cpu<B> {
         self.core.arm_debugger(stops);
     }
 
-    /// Forgets translations and decoded code: [`Ram::ram_page`](crate::Ram::ram_page) may answer differently from now on.
+    /// Forgets translations and decoded code: [`Ram::ram_page`](crate::Ram::ram_page) may answer differently from
+    /// now on.
     pub fn flush(&mut self) {
         self.core.flush_tlb();
         self.cache.clear(&mut self.core.mmu);
