@@ -119,11 +119,8 @@ fn quotient(env: &mut Env, format: Format, a: u64, b: u64) -> u64 {
     if x.is_zero() || y.is_infinite() {
         return format.zero(negative);
     }
-    let (dividend, divisor) = (u128::from(x.significand) << 63, u128::from(y.significand));
-    let rest = u128::from(!dividend.is_multiple_of(divisor));
-    let exponent = x.exponent - y.exponent + 63;
     let mode = Mode::Ieee(env.rounding());
-    round(env, format, Exact { negative, exponent, magnitude: (dividend / divisor) << 1 | rest }, mode)
+    round(env, format, Exact::quotient(&x, &y), mode)
 }
 
 /// FMULX: infinity times zero is 2.
@@ -161,14 +158,8 @@ fn slow_square_root(env: &mut Env, format: Format, a: u64) -> u64 {
         _ if x.negative => invalid(env, format),
         Class::Infinity => format.infinity(false),
         Class::Finite => {
-            // An even power of two is taken out, so that its root is one.
-            let shift = if x.exponent & 1 == 0 { 63 } else { 64 };
-            let square = u128::from(x.significand) << shift;
-            let root = square.isqrt();
-            let rest = u128::from(root * root != square);
-            let exponent = (x.exponent - 63 - shift) / 2 + 126;
             let mode = Mode::Ieee(env.rounding());
-            round(env, format, Exact { negative: false, exponent, magnitude: root << 1 | rest }, mode)
+            round(env, format, Exact::root(&x), mode)
         }
     }
 }
@@ -226,12 +217,12 @@ pub(crate) fn step<F: Float>(env: &mut Env, halve: bool, a: F, b: F) -> F {
         (true, false) => format.infinity(x.negative != y.negative),
         // 2, or 3/2.
         (_, true) => {
-            let value = if halve { constant.halved() } else { constant };
+            let value = if halve { constant.scaled(-1) } else { constant };
             round(env, format, value, Mode::Ieee(env.rounding()))
         }
         (false, false) => {
             let sum = Exact::sum(constant, Exact::product(&x, &y));
-            round_sum(env, format, if halve { sum.halved() } else { sum })
+            round_sum(env, format, if halve { sum.scaled(-1) } else { sum })
         }
     })
 }

@@ -1,70 +1,10 @@
-//! Exact values, and rounding them to a format.
+//! Rounding exact values to a format.
 
 use super::environment::{AHP, Env, FZ, IOC, IXC, OFC, UFC};
-use super::format::{Format, HALF, Number};
+use super::format::{Format, HALF};
+pub(crate) use soft_arithmetic::exact::Exact;
 use soft_arithmetic::rounding::{Rounding, cut, shift_sticky};
 use soft_base::Low;
-
-/// `magnitude` * 2^(`exponent` - 127). The lowest bit of a magnitude may stand for all that is below it.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Exact {
-    pub(crate) negative: bool,
-    pub(crate) exponent: i32,
-    pub(crate) magnitude: u128,
-}
-
-impl Exact {
-    /// Of zeros and finite numbers.
-    pub(crate) fn of(number: &Number) -> Self {
-        let magnitude = u128::from(number.significand) << 64;
-        Self { negative: number.negative, exponent: number.exponent, magnitude }
-    }
-
-    /// `value` * 2^-`fraction`.
-    pub(crate) fn fixed(negative: bool, value: u64, fraction: u32) -> Self {
-        Self { negative, exponent: 127 - fraction.cast_signed(), magnitude: value.into() }
-    }
-
-    pub(crate) fn product(x: &Number, y: &Number) -> Self {
-        Self {
-            negative: x.negative != y.negative,
-            exponent: x.exponent + y.exponent + 1,
-            magnitude: u128::from(x.significand) * u128::from(y.significand),
-        }
-    }
-
-    /// With the highest bit set, unless it is zero.
-    fn normal(self) -> Self {
-        let shift = self.magnitude.leading_zeros() & 127;
-        Self { exponent: self.exponent - shift.cast_signed(), magnitude: self.magnitude << shift, ..self }
-    }
-
-    /// The sum of two values of at most 120 significant bits. A zero has no sign that means anything.
-    pub(crate) fn sum(x: Self, y: Self) -> Self {
-        let (x, y) = (x.normal(), y.normal());
-        if x.magnitude == 0 || y.magnitude == 0 {
-            return if x.magnitude == 0 { y } else { x };
-        }
-        let (large, small) = if x.exponent >= y.exponent { (x, y) } else { (y, x) };
-        let distance = (large.exponent - small.exponent).cast_unsigned();
-        // A bit for the carry. What falls out of the smaller matters only as being there: if more than one bit does,
-        // no more than one bit cancels.
-        let (left, right) = (large.magnitude >> 1, shift_sticky(small.magnitude >> 1, distance));
-        let exponent = large.exponent + 1;
-        if large.negative == small.negative {
-            Self { negative: large.negative, exponent, magnitude: left + right }
-        } else if left >= right {
-            Self { negative: large.negative, exponent, magnitude: left - right }
-        } else {
-            Self { negative: small.negative, exponent, magnitude: right - left }
-        }
-    }
-
-    /// Half of it.
-    pub(crate) fn halved(self) -> Self {
-        Self { exponent: self.exponent - 1, ..self }
-    }
-}
 
 /// How a result is rounded: as FPCR or the instruction says, or to odd (FCVTXN).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
