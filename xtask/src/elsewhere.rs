@@ -53,3 +53,13 @@ pub(crate) mod mca {
         hand_on("engines", "uops", rest.args.iter().map(String::as_str))
     }
 }
+
+/// The core model beside measured CPUs.
+pub(crate) mod silicon {
+    pub(crate) use super::Rest as SiliconArgs;
+    use super::{TaskError, hand_on};
+
+    pub(crate) fn silicon(rest: &SiliconArgs) -> Result<(), TaskError> {
+        hand_on("engines", "silicon", rest.args.iter().map(String::as_str))
+    }
+}

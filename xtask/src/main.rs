@@ -11,6 +11,7 @@
 //! | `uops` | writes the core model's uop tables, from llvm-mca |
 //! | `events` | writes the event tables, from the vendors' lists |
 //! | `mca` | compares the core model with llvm-mca |
+//! | `silicon` | compares the core model with measured CPUs |
 //! | `tma` | checks that the workloads are bound by what they were written for |
 //! | `properties` | checks what has to hold of the virtual PMU, in random sequences |
 //! | `fuzz` | feeds the interpreter random code |
@@ -37,6 +38,8 @@ mod mca;
 mod packaging;
 mod random;
 mod rust_target;
+#[cfg(feature = "engines")]
+mod silicon;
 mod suite;
 mod tally;
 mod tap;
@@ -48,7 +51,7 @@ use clap::{Parser, Subcommand};
 #[cfg(not(feature = "docs"))]
 use elsewhere::docs;
 #[cfg(not(feature = "engines"))]
-use elsewhere::{bench, mca};
+use elsewhere::{bench, mca, silicon};
 use std::process::ExitCode;
 
 #[derive(Debug, Parser)]
@@ -79,6 +82,9 @@ enum Task {
     /// Compare the core model with llvm-mca on generated basic blocks
     #[cfg_attr(not(feature = "engines"), command(disable_help_flag = true))]
     Mca(mca::CompareArgs),
+    /// Compare the core model with measured CPUs
+    #[cfg_attr(not(feature = "engines"), command(disable_help_flag = true))]
+    Silicon(silicon::SiliconArgs),
     /// Check that the workloads are bound by what they were written for
     Tma(tma::TmaArgs),
     /// Compare soft-cpu with the host's CPU in random cases (--help: its options)
@@ -124,6 +130,7 @@ fn main() -> ExitCode {
         Task::Uops(args) => mca::write_tables(&args),
         Task::Events(args) => events::events(&args),
         Task::Mca(args) => mca::compare(&args),
+        Task::Silicon(args) => silicon::silicon(&args),
         Task::Tma(args) => tma::tma(&args),
         Task::Fuzz { args } => random::checked("oracle", "fuzz", &args),
         Task::Oracle { args } => random::checked("oracle", "oracle", &args),

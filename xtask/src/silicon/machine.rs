@@ -1,0 +1,326 @@
+//! Blocks on the core model: the interpreter runs their images, and the model observes.
+
+use super::image::{self, ALIAS, CODE, COUNT, DATA, FS, FXSAVE, GS, IMAGE, IMAGES, Image, TEMPLATE};
+use crate::silicon::block::{Way, decode, shapes, stores};
+use core_model::{Core, Model};
+use retire::{Block, BlockId, CoreEvent, Instruction, Observer};
+use soft_cpu::{Access, Budget, Bus, Cpu, CpuidLeaf, Exit, GeneralProtection, Segment, State, describe};
+use std::collections::VecDeque;
+
+const PAGE: u64 = 4096;
+/// Where things are in RAM: page tables at its end, which grow.
+const CODE_PHYSICAL: u64 = 0x10_0000;
+const DATA_PHYSICAL: u64 = CODE_PHYSICAL + IMAGES;
+const SHARED_PHYSICAL: u64 = DATA_PHYSICAL + 4 * PAGE;
+const TEMPLATE_PHYSICAL: u64 = SHARED_PHYSICAL + PAGE;
+const TABLES: u64 = TEMPLATE_PHYSICAL + PAGE;
+const RAM: u64 = TABLES + 0x60_0000;
+/// Pages that a block may touch.
+const MOST_PAGES: usize = 512;
+/// Executions of an image whose cycles count, after those that fill caches and predictors.
+const EXECUTIONS: u64 = 4;
+const WARM: u64 = 2;
+/// Instructions of one run at most.
+const BUDGET: u64 = 4_000_000;
+/// Stores that a load can still be forwarded from, as far as classes of blocks go.
+const FORWARDERS: usize = 56;
+
+/// What a block took.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Outcome {
+    /// Cycles for one execution.
+    pub(crate) cycles: f64,
+    /// A load read what a store in the store buffer wrote.
+    pub(crate) forwards: bool,
+}
+
+/// Why a block has no figure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Refusal {
+    /// It uses all registers, is too long, or is not code.
+    Shape,
+    /// It raises an exception, or executes what the interpreter does not know.
+    Exception,
+    /// It touches too many pages.
+    Pages,
+    /// It does not end.
+    Endless,
+}
+
+/// The model behind a look at what is forwarded.
+struct Watched {
+    model: Model,
+    newest: VecDeque<(u64, u64)>,
+    forwards: bool,
+}
+
+impl Observer for Watched {
+    fn define(&mut self, instructions: &[Instruction]) -> BlockId {
+        self.model.define(instructions)
+    }
+
+    fn release(&mut self, block: BlockId) {
+        self.model.release(block);
+    }
+
+    fn retire(&mut self, block: &Block<'_>) -> bool {
+        let own = |linear: u64| (DATA..DATA + 0x10_0000).contains(&linear);
+        for access in block.memory.iter().filter(|access| !own(access.linear)) {
+            let (from, to) = (access.linear, access.linear.wrapping_add(access.size.into()));
+            if access.write {
+                self.newest.truncate(FORWARDERS - 1);
+                self.newest.push_front((from, to));
+            } else {
+                self.forwards |= self.newest.iter().any(|&(first, end)| from < end && first < to);
+            }
+        }
+        self.model.retire(block)
+    }
+
+    fn event(&mut self, event: CoreEvent) {
+        self.model.event(event);
+    }
+
+    fn quiet_horizon(&mut self) -> u64 {
+        self.model.quiet_horizon()
+    }
+}
+
+/// RAM, and the model.
+struct Board {
+    ram: Vec<u8>,
+    watched: Watched,
+    tables: u64,
+}
+
+impl Board {
+    fn new(model: Model) -> Self {
+        let watched = Watched { model, newest: VecDeque::new(), forwards: false };
+        Self { ram: vec![0; RAM as usize], watched, tables: TABLES + PAGE }
+    }
+
+    fn write(&mut self, at: u64, bytes: &[u8]) {
+        if let Some(place) = self.ram.get_mut(at as usize..at as usize + bytes.len()) {
+            place.copy_from_slice(bytes);
+        }
+    }
+
+    fn entry(&self, at: u64) -> u64 {
+        let bytes = self.ram.get(at as usize..at as usize + 8).and_then(|bytes| bytes.try_into().ok());
+        u64::from_le_bytes(bytes.unwrap_or_default())
+    }
+
+    /// Maps a page; false if it is mapped already or there is no room.
+    fn map(&mut self, linear: u64, physical: u64) -> bool {
+        /// Present, writable, user, accessed, dirty.
+        const FLAGS: u64 = 0x67;
+        let mut table = TABLES;
+        for level in (1..4).rev() {
+            let at = table + (linear >> (12 + 9 * level) & 511) * 8;
+            if self.entry(at) == 0 {
+                if self.tables + PAGE > RAM {
+                    return false;
+                }
+                self.write(at, &(self.tables | FLAGS).to_le_bytes());
+                self.tables += PAGE;
+            }
+            table = self.entry(at) & !0xFFF;
+        }
+        let at = table + (linear >> 12 & 511) * 8;
+        let new = self.entry(at) == 0;
+        self.write(at, &(physical | FLAGS).to_le_bytes());
+        new
+    }
+}
+
+impl soft_cpu::Ram for Board {
+    fn ram_page(&mut self, gpa: u64) -> Option<u64> {
+        (gpa < RAM).then_some(gpa)
+    }
+    fn ram_read<const N: usize>(&mut self, position: u64) -> [u8; N] {
+        let mut bytes = [0; N];
+        bytes.copy_from_slice(&self.ram[position as usize..position as usize + N]);
+        bytes
+    }
+    fn ram_write<const N: usize>(&mut self, position: u64, bytes: [u8; N]) {
+        self.ram[position as usize..position as usize + N].copy_from_slice(&bytes);
+    }
+}
+
+impl Bus for Board {
+    const OBSERVED: bool = true;
+
+    fn mmio_read(&mut self, _: u64, data: &mut [u8], _: &Access<'_>) {
+        data.fill(0xFF);
+    }
+    fn mmio_write(&mut self, _: u64, _: &[u8], _: &Access<'_>) {}
+    fn port_in(&mut self, _: u16, data: &mut [u8], _: &Access<'_>) {
+        data.fill(0xFF);
+    }
+    fn port_out(&mut self, _: u16, _: &[u8], _: &Access<'_>) {}
+    fn rdmsr(&mut self, _: u32, _: &Access<'_>) -> Result<u64, GeneralProtection> {
+        Err(GeneralProtection)
+    }
+    fn wrmsr(&mut self, _: u32, _: u64, _: &Access<'_>) -> Result<(), GeneralProtection> {
+        Err(GeneralProtection)
+    }
+    fn rdpmc(&mut self, _: u32, _: bool, _: &Access<'_>) -> Result<u64, GeneralProtection> {
+        Err(GeneralProtection)
+    }
+    fn cpuid(&mut self, leaf: u32, subleaf: u32, _: &Access<'_>) -> CpuidLeaf {
+        soft_cpu::cpuid::leaf(leaf, subleaf)
+    }
+    fn tsc(&mut self, access: &Access<'_>) -> u64 {
+        access.totals.instructions()
+    }
+    fn observer(&mut self) -> Option<&mut impl Observer> {
+        Some(&mut self.watched)
+    }
+}
+
+/// Cycles of the model for one execution of a block.
+pub(crate) fn measure(core: &'static Core, code: &[u8], way: Way) -> Result<Outcome, Refusal> {
+    let instructions = decode(code).ok_or(Refusal::Shape)?;
+    let (shapes, more) = shapes(way, &instructions, code.len()).ok_or(Refusal::Shape)?;
+    let dirty = if stores(&instructions) { u64::MAX } else { 0 };
+    let model = Model::new(core, &describe::X86).map_err(|_| Refusal::Shape)?;
+    let mut machine = Machine::new(model);
+    let [first, second] = shapes;
+    let build = |at, shape, dirty| image::build(at, code, shape, dirty).ok_or(Refusal::Shape);
+    let mut images = [build(CODE, first, dirty)?, build(CODE + IMAGE, second, dirty)?];
+    machine.place(&images);
+    for image in &images {
+        machine.map_pages(image)?;
+    }
+    if dirty != 0 {
+        // Only the lines that are written are reset, as long as they are few.
+        let mut written = 0;
+        for image in &images {
+            machine.run(image, 1)?;
+            written |= machine.written();
+        }
+        images = [build(CODE, first, written.max(1))?, build(CODE + IMAGE, second, written.max(1))?];
+        machine.place(&images);
+    }
+    for image in &images {
+        machine.run(image, WARM)?;
+    }
+    let mut cycles = [0.0; 2];
+    for (image, cycles) in images.iter().zip(&mut cycles) {
+        // As on silicon, where the other image and much else has run in between.
+        machine.run(image, 1)?;
+        *cycles = machine.run(image, EXECUTIONS)? as f64 / EXECUTIONS as f64;
+    }
+    let [first, second] = cycles;
+    Ok(Outcome { cycles: (second - first) / more, forwards: machine.board.watched.forwards })
+}
+
+struct Machine {
+    board: Board,
+    cpu: Cpu<Board>,
+    pages: usize,
+}
+
+impl Machine {
+    fn new(model: Model) -> Self {
+        let mut board = Board::new(model);
+        for offset in (0..IMAGES).step_by(PAGE as usize) {
+            board.map(CODE + offset, CODE_PHYSICAL + offset);
+        }
+        for offset in (0..4 * PAGE).step_by(PAGE as usize) {
+            board.map(DATA + offset, DATA_PHYSICAL + offset);
+        }
+        board.map(ALIAS, SHARED_PHYSICAL);
+        board.map(TEMPLATE, TEMPLATE_PHYSICAL);
+        for offset in (0..PAGE).step_by(8) {
+            board.write(SHARED_PHYSICAL + offset, &image::FILL.to_le_bytes());
+            board.write(TEMPLATE_PHYSICAL + offset, &image::FILL.to_le_bytes());
+        }
+        board.write(DATA_PHYSICAL + FXSAVE, &image::fxsave());
+        Self { board, cpu: Cpu::default(), pages: 0 }
+    }
+
+    fn place(&mut self, images: &[Image]) {
+        for image in images {
+            self.board.write(CODE_PHYSICAL + (image.entry - CODE), &image.bytes);
+            // Behind its last execution: an instruction that faults, because there is no table of handlers.
+            self.board.write(CODE_PHYSICAL + (image.end - CODE), &[0x0F, 0x0B]);
+        }
+        self.cpu.flush();
+    }
+
+    /// Runs until no page is missing.
+    fn map_pages(&mut self, image: &Image) -> Result<(), Refusal> {
+        while let Err(page) = self.attempt(image, 1)? {
+            self.pages += 1;
+            if self.pages > MOST_PAGES || !self.board.map(page, SHARED_PHYSICAL) {
+                return Err(Refusal::Pages);
+            }
+            self.cpu.flush();
+        }
+        Ok(())
+    }
+
+    /// Executions of an image, and their cycles.
+    fn run(&mut self, image: &Image, count: u64) -> Result<u64, Refusal> {
+        self.attempt(image, count)?.map_err(|_| Refusal::Exception)
+    }
+
+    /// As [`run`](Self::run), or the page that is missing.
+    fn attempt(&mut self, image: &Image, count: u64) -> Result<Result<u64, u64>, Refusal> {
+        self.board.write(DATA_PHYSICAL + COUNT, &count.to_le_bytes());
+        self.cpu.set_state(&start(image.again));
+        let before = self.cycles();
+        let mut left = BUDGET;
+        loop {
+            let retired = self.cpu.totals().instructions();
+            match self.cpu.run(&mut self.board, Budget { instructions: left, interrupt_window: false }) {
+                Exit::Shutdown => break,
+                Exit::Budget | Exit::Halted => return Err(Refusal::Endless),
+                _ => {}
+            }
+            left -= self.cpu.totals().instructions() - retired;
+        }
+        let state = self.cpu.state();
+        if state.rip == image.end {
+            return Ok(Ok(self.cycles() - before));
+        }
+        match state.cr2 {
+            0 => Err(Refusal::Exception),
+            address => Ok(Err(address & !(PAGE - 1))),
+        }
+    }
+
+    fn cycles(&mut self) -> u64 {
+        self.board.watched.model.event(CoreEvent::Serialise);
+        self.board.watched.model.cycles()
+    }
+
+    /// Lines of the page that differ from the template.
+    fn written(&self) -> u64 {
+        let line = |at: u64, line: u64| {
+            let from = (at + 64 * line) as usize;
+            self.board.ram.get(from..from + 64)
+        };
+        let differs = |number: &u64| line(SHARED_PHYSICAL, *number) != line(TEMPLATE_PHYSICAL, *number);
+        (0..64).filter(differs).fold(0, |lines, number| lines | 1 << number)
+    }
+}
+
+/// User mode at an address, with a flat memory and no handlers.
+fn start(rip: u64) -> State {
+    let data = |base| Segment { selector: 0x23, base, limit: u32::MAX, rights: 0xC0F3 };
+    let code = Segment { selector: 0x2B, base: 0, limit: u32::MAX, rights: 0xA0FB };
+    State {
+        rip,
+        segments: [data(0), code, data(0), data(0), data(FS), data(GS)],
+        // Protection, monitoring of the x87 unit, its native errors, write protection, paging.
+        cr0: 0x8001_0033,
+        cr3: TABLES,
+        // PAE, OSFXSR, OSXMMEXCPT.
+        cr4: 0x620,
+        // SCE, LME, LMA, NXE.
+        efer: 0xD01,
+        ..State::default()
+    }
+}

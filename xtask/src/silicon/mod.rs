@@ -1,0 +1,106 @@
+//! The core model against silicon.
+//!
+//! `cargo xtask silicon --blocks FILE --core NAME` compares a core with a file of measured blocks: both sides execute
+//! the same bytes ([`image`]), in a loop and unrolled. The protocol is in `docs/silicon.md`.
+
+mod block;
+mod compare;
+mod image;
+mod machine;
+
+use crate::error::TaskError;
+use block::Way;
+use clap::Args;
+use compare::{Compared, Errors};
+use core_model::{Core, Isa, cores};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+/// Classes that are printed.
+const CLASSES: usize = 8;
+
+#[derive(Debug, Args)]
+pub(crate) struct SiliconArgs {
+    /// Compare a core with the blocks of this file, and measure nothing
+    #[arg(long)]
+    blocks: PathBuf,
+    /// The core (a name of the table in docs/core-model.md, or cascade-lake for Cascade Lake)
+    #[arg(long)]
+    core: String,
+    /// Show this many of the blocks with the largest share of the error
+    #[arg(long, default_value_t = 0)]
+    worst: usize,
+    /// Write all blocks of both sides to this file
+    #[arg(long)]
+    output: Option<PathBuf>,
+}
+
+/// Compares a core with measured blocks.
+pub(crate) fn silicon(args: &SiliconArgs) -> Result<(), TaskError> {
+    let core = find_core(&args.core)?;
+    let blocks = block::read(&args.blocks)?;
+    let (compared, refused) = compare::compare(core, &blocks);
+    for way in Way::ALL {
+        let of: Vec<&Compared> = compared.iter().filter(|one| one.way == way).collect();
+        anstream::println!("{}: {}", way.name(), line(&Errors::of(&of)));
+        let mut classes: BTreeMap<&str, Vec<&Compared>> = BTreeMap::new();
+        of.iter().for_each(|one| classes.entry(one.class).or_default().push(one));
+        let mut classes: Vec<_> = classes.into_iter().map(|(class, of)| (class, Errors::of(&of))).collect();
+        let total = |errors: &Errors| errors.mean * errors.count as f64;
+        classes.sort_by(|(_, a), (_, b)| total(b).total_cmp(&total(a)));
+        for (class, errors) in classes.iter().take(CLASSES) {
+            anstream::println!("    {class}: {}", line(errors));
+        }
+    }
+    for (reason, count) in refused {
+        anstream::println!("refused: {count}, {reason}");
+    }
+    show_worst(&compared, &blocks, args.worst);
+    if let Some(path) = &args.output {
+        let rows = compared.iter().map(|one| {
+            let Compared { index, way, class, silicon, model } = one;
+            let code = blocks[*index].hexadecimal();
+            format!("{}\t{class}\t{silicon}\t{model:.4}\t{code}\n", way.name())
+        });
+        let text: String =
+            std::iter::once("way\tclass\tsilicon\tmodel\tcode\n".to_owned()).chain(rows).collect();
+        std::fs::write(path, text).map_err(|source| TaskError::File { path: path.clone(), source })?;
+    }
+    Ok(())
+}
+
+fn line(errors: &Errors) -> String {
+    let Errors { count, mean, median, ninetieth } = *errors;
+    let percent = |share: f64| format!("{:.2} %", share * 100.0);
+    format!("{count} blocks, mean {}, median {}, p90 {}", percent(mean), percent(median), percent(ninetieth))
+}
+
+fn show_worst(compared: &[Compared], blocks: &[block::Measured], count: usize) {
+    let mut worst: Vec<&Compared> = compared.iter().collect();
+    worst.sort_by(|a, b| b.error().total_cmp(&a.error()));
+    for one in worst.iter().take(count) {
+        let block = &blocks[one.index];
+        anstream::println!(
+            "\n{}, {}, {}: {:.2} on silicon, {:.2} here ({})",
+            one.way.name(),
+            one.class,
+            block.source,
+            one.silicon,
+            one.model,
+            block.hexadecimal()
+        );
+        for instruction in block::decode(&block.code).unwrap_or_default() {
+            anstream::println!("    {instruction}");
+        }
+    }
+}
+
+/// A core by its name, whatever the case and with - for a space.
+fn find_core(name: &str) -> Result<&'static Core, TaskError> {
+    let simple = |name: &str| name.to_lowercase().replace([' ', '(', ')'], "-").trim_matches('-').to_owned();
+    let found = cores(Isa::X86).find(|core| simple(core.name) == simple(name));
+    found.ok_or_else(|| {
+        let names: Vec<String> = cores(Isa::X86).map(|core| simple(core.name)).collect();
+        TaskError::Data(format!("no core {name}; there are {}", names.join(", ")))
+    })
+}
