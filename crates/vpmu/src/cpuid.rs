@@ -4,6 +4,7 @@
 //! the rest. Sources: SDM vol. 2A, CPUID, leaves 01H, 07H, 0AH, 0DH, 1AH, 1CH, 23H; APM vol. 3, appendix E, leaves
 //! 8000_0001H and 8000_0022H; Linux `asm/perf_event.h`.
 
+use crate::bits::low_u32;
 use crate::profile::{AmdPmu, Architecture, LbrKind, Profile, Vendor};
 use crate::register::low_bits;
 
@@ -218,7 +219,7 @@ fn has_perfmon_ext(profile: &Profile) -> bool {
 #[must_use]
 pub fn leaf_23(profile: &Profile, subleaf: u32) -> CpuidResult {
     let Some(pmu) = profile.intel().filter(|pmu| pmu.version >= 6) else { return CpuidResult::default() };
-    let bitmap = |count: u8| low_bits(count.into()) as u32;
+    let bitmap = |count: u8| low_u32(low_bits(count.into()));
     match subleaf {
         0 => CpuidResult { eax: PERFMON_EXT_SUBLEAVES, ebx: pmu.umask2.into(), ecx: 0, edx: 0 },
         1 => CpuidResult {
@@ -337,7 +338,7 @@ mod tests {
         let found: alloc::vec::Vec<_> = Architecture::X86_64
             .profiles()
             .filter(|profile| profile.intel().is_some())
-            .map(|profile| (profile.name, profile.family_model()))
+            .map(|profile| (&*profile.name, profile.family_model()))
             .collect();
         assert_eq!(found, models.map(|(name, model)| (name, (6, model))));
     }

@@ -45,6 +45,11 @@
 //! ```
 #![no_std]
 #![forbid(unsafe_code)]
+// What a guest says keeps its value, or the conversion says so.
+#![cfg_attr(
+    not(test),
+    warn(clippy::cast_possible_truncation, clippy::cast_possible_wrap, clippy::cast_sign_loss)
+)]
 
 extern crate alloc;
 

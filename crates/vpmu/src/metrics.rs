@@ -11,6 +11,7 @@
 //! * a written value reads back unchanged until slots have been counted, and so do the fields after
 //!   a write of FIXED_CTR3.
 
+use crate::bits::{low_u64, low_usize};
 use crate::source::TopdownSlots;
 
 /// Fields of level 1, in the register's low four bytes.
@@ -49,7 +50,7 @@ impl Metrics {
         self.counted = false;
         self.accumulators = [0; ALL_FIELDS];
         let mask = (1 << ACCUMULATOR_BITS) - 1;
-        let share = |sum: u64| (u128::from(slots) * u128::from(sum) / u128::from(FULL_SCALE)) as u64;
+        let share = |sum: u64| low_u64(u128::from(slots) * u128::from(sum) / u128::from(FULL_SCALE));
         // Level 1 by running sums, so that fields which add up to 255 seed exactly `slots`.
         let mut sum = 0;
         for (index, accumulator) in self.accumulators.iter_mut().enumerate().take(LEVEL1_FIELDS) {
@@ -74,7 +75,7 @@ impl Metrics {
         for (accumulator, more) in self.accumulators.iter_mut().zip(delta.fields).take(fields_of(level)) {
             let sum = u128::from(*accumulator) + u128::from(more);
             overflow |= sum >> ACCUMULATOR_BITS != 0;
-            *accumulator = (sum as u64) & ((1 << ACCUMULATOR_BITS) - 1);
+            *accumulator = low_u64(sum) & ((1 << ACCUMULATOR_BITS) - 1);
         }
         self.counted |= delta.slots != 0 || delta.fields.iter().any(|&f| f != 0);
         overflow
@@ -109,19 +110,19 @@ pub fn fractions(categories: &[u64; ALL_FIELDS], slots: u64, level: u8) -> u64 {
     }
     let slots = u128::from(slots);
     let scaled = categories.map(|count| u128::from(count) * u128::from(FULL_SCALE));
-    let rounded = |value: u128| ((value + slots / 2) / slots).min(u128::from(FULL_SCALE)) as u64;
+    let rounded = |value: u128| low_u64(((value + slots / 2) / slots).min(u128::from(FULL_SCALE)));
     let mut fields = [0_u64; ALL_FIELDS];
     let level1: u128 = categories[..LEVEL1_FIELDS].iter().map(|&c| u128::from(c)).sum();
     if level1 == slots {
         let mut rest = FULL_SCALE;
         let mut remainders = [(0_u128, 0_usize); LEVEL1_FIELDS];
         for index in 0..LEVEL1_FIELDS {
-            fields[index] = (scaled[index] / slots) as u64;
+            fields[index] = low_u64(scaled[index] / slots);
             rest -= fields[index];
             remainders[index] = (scaled[index] % slots, index);
         }
         remainders.sort_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(&b.1)));
-        for &(_, index) in remainders.iter().take(rest as usize) {
+        for &(_, index) in remainders.iter().take(low_usize(rest)) {
             fields[index] += 1;
         }
     } else {

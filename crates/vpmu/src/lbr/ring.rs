@@ -1,5 +1,7 @@
 //! The ring of entries that every kind of stack is.
 
+use crate::bits::low_usize;
+
 /// Most entries that a stack has.
 pub const MAX_DEPTH: usize = 32;
 
@@ -114,5 +116,5 @@ impl Ring {
 
 /// A position as an index; software cannot set one beyond the entries.
 fn index(position: u64) -> usize {
-    (position % MAX_DEPTH as u64) as usize
+    low_usize(position % MAX_DEPTH as u64)
 }

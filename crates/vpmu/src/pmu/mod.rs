@@ -29,6 +29,7 @@ pub use ledger::{Ledger, LedgerKey, MAX_ENTRIES};
 pub use outcome::{Fault, RdpmcContext, ReadOutcome, WriteOutcome};
 pub use pmi::{Answer, PmiRequests};
 
+use crate::bits::low_u8;
 use crate::lbr::{BranchFilter, BranchRecord};
 use crate::profile::{MAX_FIXED, MAX_GP, PmuKind, Profile};
 use crate::register::{RegisterId, is_pmu_register, locate};
@@ -74,10 +75,10 @@ impl Vpmu {
     /// Counts beyond [`MAX_GP`], [`MAX_FIXED`] or 63 bits in the profile are limited to those.
     #[must_use]
     pub fn new(mut profile: Profile) -> Self {
-        profile.gp_counters = profile.gp_counters.min(MAX_GP as u8);
+        profile.gp_counters = profile.gp_counters.min(low_u8(MAX_GP as u64));
         profile.gp_width = profile.gp_width.clamp(32, 63);
         let profile = profile.with_intel(|pmu| {
-            pmu.fixed_counters = pmu.fixed_counters.min(MAX_FIXED as u8);
+            pmu.fixed_counters = pmu.fixed_counters.min(low_u8(MAX_FIXED as u64));
             pmu.fixed_width = pmu.fixed_width.clamp(32, 63);
         });
         let machine = match profile.pmu.clone() {

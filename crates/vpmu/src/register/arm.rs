@@ -12,6 +12,7 @@
 use super::macros::{field_accessor, field_decl, registers};
 use super::set::{RegisterSet, Typed, words_before};
 use super::{Access, Field, Holder, OnWrite, Register, Repeat, Reserved, When, Width};
+use crate::bits::low_u16;
 use crate::event::MatrixEvent;
 use crate::profile::{ArmPmu, Profile};
 
@@ -63,8 +64,7 @@ impl Pmevtyper {
     /// All bits of evtCount; those that the CPU does not have are 0.
     #[must_use]
     pub const fn event_number(self) -> u16 {
-        // 16 bits.
-        (self.event() | self.event_high() << 10) as u16
+        low_u16(self.event() | self.event_high() << 10)
     }
 }
 

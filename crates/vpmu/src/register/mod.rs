@@ -16,8 +16,8 @@ mod trapped;
 
 pub use trapped::{FilterRange, MsrRange, filter_ranges, trapped_ranges};
 
-use crate::bits::bit;
 pub use crate::bits::low_bits;
+use crate::bits::{bit, low_u32};
 use crate::profile::{AmdPmu, Architecture, ArmPmu, IntelPmu, LbrKind, PmuKind, Profile, Vendor};
 
 /// Identifies a register.
@@ -221,7 +221,7 @@ impl Repeat {
             Self::Once => 1,
             Self::PerGp { .. } => u32::from(profile.gp_counters),
             Self::PerFixed { .. } => u32::from(profile.fixed_counters()),
-            Self::PerLbr => profile.lbr.max_depth() as u32,
+            Self::PerLbr => low_u32(profile.lbr.max_depth()),
             Self::PerRegion => crate::event::REGIONS,
         }
     }

@@ -1,6 +1,7 @@
 //! MRS and MSR: who may, and what each register does.
 
 use super::Arm;
+use crate::bits::low_u32;
 use crate::event::Event;
 use crate::pmu::{Fault, ReadOutcome, WriteOutcome};
 use crate::profile::BeyondLast;
@@ -114,7 +115,7 @@ impl Arm {
         if self.masks.of(id).check_present(&located).is_err() {
             return beyond(self.arm.direct_beyond);
         }
-        let select = self.bank.get::<Pmselr>().select() as u32;
+        let select = low_u32(self.bank.get::<Pmselr>().select());
         let selected = |events, cycle: Option<RegisterId>, beyond: BeyondLast| match cycle {
             _ if select < self.counters() => Ok(Target::Register(events, select)),
             Some(cycle) if select == CYCLE_COUNTER => Ok(Target::Register(cycle, 0)),
