@@ -3,6 +3,9 @@
 use core::fmt;
 
 use super::Event;
+use crate::bits::{low_u8, low_u16};
+use crate::register::amd::PerfCtl;
+use crate::register::intel::PerfEvtSel;
 
 /// MSR_PEBS_LD_LAT_THRESHOLD: cycles that a load must exceed to be counted by event CD/01.
 pub const MSR_PEBS_LD_LAT: u32 = crate::register::intel::PebsLdLat::INDEX;
@@ -13,11 +16,6 @@ pub const MSR_PEBS_FRONTEND: u32 = crate::register::intel::PebsFrontend::INDEX;
 pub const MSR_OFFCORE_RSP_0: u32 = crate::register::intel::OffcoreRsp::INDEX;
 /// OFFCORE_RSP_1: the same for event BB/01, of newer cores 2B/01.
 pub const MSR_OFFCORE_RSP_1: u32 = crate::register::intel::OffcoreRsp1::INDEX;
-
-const EDGE: u64 = 1 << 18;
-const INV: u64 = 1 << 23;
-/// Lowest bit of the event select's high part, on AMD CPUs.
-const SELECT_HIGH: u32 = 32;
 
 /// The part of an IA32_PERFEVTSELx or PERF_CTLx value that says what is counted.
 ///
@@ -50,19 +48,23 @@ impl EventCode {
     /// All other bits (USR, OS, PC, INT, EN) say how, not what, and are ignored.
     #[must_use]
     pub const fn from_evtsel(value: u64) -> Self {
-        let [select, umask, _, cmask, _, umask2, ..] = value.to_le_bytes();
-        let umask = u16::from_le_bytes([umask, umask2]);
-        Self { select: select as u16, umask, cmask, inv: value & INV != 0, edge: value & EDGE != 0 }
+        let register = PerfEvtSel(value);
+        Self {
+            select: low_u16(register.event_select()),
+            umask: low_u16(register.umask() | register.umask2() << 8),
+            cmask: low_u8(register.cmask()),
+            inv: register.invert(),
+            edge: register.edge(),
+        }
     }
 
     /// Takes the code out of an AMD PERF_CTLx value: as [`from_evtsel`](Self::from_evtsel), with 12 bits of
     /// event select.
     #[must_use]
     pub const fn from_perf_ctl(value: u64) -> Self {
-        let code = Self::from_evtsel(value);
-        // Bits 47:40 say something else there.
-        let umask = code.umask & 0xFF;
-        Self { select: code.select | ((value >> SELECT_HIGH & 0xF) as u16) << 8, umask, ..code }
+        let register = PerfCtl(value);
+        let select = low_u16(register.event_select() | register.event_select_high() << 8);
+        Self { select, umask: low_u16(register.umask()), ..Self::from_evtsel(value) }
     }
 
     /// The same code as bits of IA32_PERFEVTSELx or PERF_CTLx; also perf's `config` of a raw event.
@@ -70,14 +72,14 @@ impl EventCode {
     pub const fn to_evtsel_bits(self) -> u64 {
         let [select, select_high] = self.select.to_le_bytes();
         let [umask, umask2] = self.umask.to_le_bytes();
-        let mut value = u64::from_le_bytes([select, umask, 0, self.cmask, select_high & 0xF, umask2, 0, 0]);
-        if self.inv {
-            value |= INV;
-        }
-        if self.edge {
-            value |= EDGE;
-        }
-        value
+        let common = PerfEvtSel(0)
+            .with_event_select(select as u64)
+            .with_umask(umask as u64)
+            .with_umask2(umask2 as u64)
+            .with_edge(self.edge)
+            .with_invert(self.inv)
+            .with_cmask(self.cmask as u64);
+        PerfCtl(common.0).with_event_select_high(select_high as u64).0
     }
 
     /// Event select and unit mask alone.

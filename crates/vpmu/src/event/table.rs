@@ -12,7 +12,7 @@ macro_rules! table {
     ($rows:ident, $core:ident, $counters:literal) => {{
         const ENCODINGS: [Encoding; encodings::count(encodings::$rows, encodings::$core)] =
             encodings::of(encodings::$rows, encodings::$core, $counters);
-        const BY_CODE: [u16; ENCODINGS.len()] = sorted_by_code(&ENCODINGS);
+        const BY_CODE: [usize; ENCODINGS.len()] = sorted_by_code(&ENCODINGS);
         Self { encodings: &ENCODINGS, by_code: &BY_CODE, unit_masks: true }
     }};
 }
@@ -23,7 +23,7 @@ pub struct EventTable {
     encodings: &'static [Encoding],
     // Positions in `encodings`, sorted by event select and unit mask: the tables themselves stay in
     // the order in which people read them, and a trapped WRMSR does not scan them.
-    by_code: &'static [u16],
+    by_code: &'static [usize],
     /// Codes have unit masks, of which several together may ask for several events.
     unit_masks: bool,
 }
@@ -186,7 +186,7 @@ impl EventTable {
     /// The encodings from this event select and unit mask on.
     fn from(self, select: u16, umask: u16) -> impl Iterator<Item = &'static Encoding> + Clone {
         let wanted = key(EventCode::new(select, umask));
-        let sorted = move |position: &u16| &self.encodings[usize::from(*position)];
+        let sorted = move |position: &usize| &self.encodings[*position];
         let first = self.by_code.partition_point(|position| key(sorted(position).code) < wanted);
         self.by_code[first..].iter().map(sorted)
     }
@@ -197,16 +197,16 @@ const fn key(code: EventCode) -> u32 {
 }
 
 /// Insertion sort, because it is the shortest that a `const fn` can do.
-const fn sorted_by_code<const N: usize>(encodings: &[Encoding]) -> [u16; N] {
+const fn sorted_by_code<const N: usize>(encodings: &[Encoding]) -> [usize; N] {
     let mut sorted = [0; N];
     let mut next = 0;
     while next < N {
         let mut at = next;
-        while at > 0 && key(encodings[sorted[at - 1] as usize].code) > key(encodings[next].code) {
+        while at > 0 && key(encodings[sorted[at - 1]].code) > key(encodings[next].code) {
             sorted[at] = sorted[at - 1];
             at -= 1;
         }
-        sorted[at] = next as u16;
+        sorted[at] = next;
         next += 1;
     }
     sorted
