@@ -77,8 +77,8 @@ impl Cpu {
 
     fn name(self) -> &'static str {
         match self {
-            Self::X86(subject) => subject.profile.name,
-            Self::Arm(subject) => subject.profile.name,
+            Self::X86(subject) => &subject.profile.name,
+            Self::Arm(subject) => &subject.profile.name,
         }
     }
 

@@ -60,7 +60,7 @@ pub(crate) static SUBJECTS: LazyLock<Vec<Subject>> = LazyLock::new(|| {
 });
 
 fn named(name: &'static str, profile: Profile) -> Profile {
-    Profile { name, ..profile }
+    Profile { name: name.into(), ..profile }
 }
 
 fn made_up() -> [Profile; 5] {

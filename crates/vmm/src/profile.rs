@@ -205,8 +205,9 @@ pub fn parse(text: &str) -> Result<Profile, ProfileProblem> {
         return Err(ProfileProblem::Name(file.name));
     }
     let mut profile = base.clone();
-    profile.summary = leak(file.summary.unwrap_or_else(|| format!("{}, changed by a file", base.name)));
-    profile.name = leak(file.name);
+    let changed = || format!("{}, changed by a file", base.name);
+    profile.summary = file.summary.unwrap_or_else(changed).into();
+    profile.name = file.name.into();
     profile.signature = file.signature.unwrap_or(base.signature);
     set(&mut profile.gp_counters, "gp-counters", file.gp_counters, (1, MAX_GP as u64))?;
     set(&mut profile.gp_width, "gp-width", file.gp_width, (32, 63))?;
@@ -371,11 +372,6 @@ fn set<T: TryFrom<u64>>(
         };
     }
     Ok(())
-}
-
-/// A profile is chosen once in a process and lives as long.
-fn leak(text: String) -> &'static str {
-    Box::leak(text.into_boxed_str())
 }
 
 #[cfg(test)]

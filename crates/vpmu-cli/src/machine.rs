@@ -321,7 +321,7 @@ pub(crate) fn profile(name: &str) -> Result<Profile, CliError> {
     }
     Profile::by_name(name).cloned().ok_or_else(|| CliError::UnknownProfile {
         name: name.to_owned(),
-        similar: most_similar(name, PROFILES.iter().map(|profile| profile.name)),
+        similar: most_similar(name, PROFILES.iter().map(|profile| &*profile.name)),
     })
 }
 

@@ -7,6 +7,7 @@
 use crate::event::{Encoding, EventCode, EventTable, MatrixEvent};
 use crate::lbr::MAX_DEPTH;
 use crate::register::intel::PerfCapabilities;
+use alloc::borrow::Cow;
 use alloc::format;
 use alloc::string::{String, ToString};
 
@@ -116,9 +117,9 @@ impl LbrKind {
 #[derive(Debug, Clone)]
 pub struct Profile {
     /// Name on the command line, for example `icelake-sp`.
-    pub name: &'static str,
+    pub name: Cow<'static, str>,
     /// One line for humans.
-    pub summary: &'static str,
+    pub summary: Cow<'static, str>,
     /// Name of the core, for example `Sunny Cove`, by which `--detail timing` finds the model of its pipeline.
     /// Generations with the same pipeline share a name.
     pub core: &'static str,

@@ -7,7 +7,7 @@ use crate::metrics::{ACCUMULATOR_BITS, Metrics, fields_of};
 use crate::profile::Profile;
 use crate::register::intel::{REGISTERS, RegisterId};
 use alloc::collections::BTreeMap;
-use alloc::string::String;
+use alloc::string::{String, ToString};
 
 /// Version of the layout and meaning of [`VpmuState`].
 pub const STATE_VERSION: u32 = 7;
@@ -46,7 +46,7 @@ pub enum RestoreError {
         /// The saved profile.
         found: String,
         /// The profile of this vPMU.
-        expected: &'static str,
+        expected: String,
     },
     /// A register of this profile is not among the saved ones.
     #[error("saved vPMU state lacks register {index:#x}")]
@@ -92,7 +92,7 @@ impl VpmuState {
     pub(crate) fn of(profile: &Profile) -> Self {
         Self {
             version: STATE_VERSION,
-            profile: profile.name.into(),
+            profile: profile.name.to_string(),
             registers: BTreeMap::new(),
             metrics: Metrics::default(),
             branch_cycle: None,
@@ -105,7 +105,10 @@ impl VpmuState {
             return Err(RestoreError::Version { found: self.version });
         }
         if self.profile != profile.name {
-            return Err(RestoreError::Profile { found: self.profile.clone(), expected: profile.name });
+            return Err(RestoreError::Profile {
+                found: self.profile.clone(),
+                expected: profile.name.to_string(),
+            });
         }
         let register = &REGISTERS[RegisterId::PerfMetrics as usize];
         let (present, possible) = match profile.metrics_level() {

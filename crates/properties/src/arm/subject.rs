@@ -19,7 +19,7 @@ pub(crate) struct Subject {
 
 /// Falkor, and made-up CPUs for what it has not.
 pub(crate) static SUBJECTS: LazyLock<Vec<Subject>> = LazyLock::new(|| {
-    let named = |name, profile: Profile| Profile { name, ..profile };
+    let named = |name: &'static str, profile: Profile| Profile { name: name.into(), ..profile };
     let profiles = [
         FALKOR,
         named("falkor with AArch32", FALKOR.with_arm(|pmu| pmu.aarch32 = true)),

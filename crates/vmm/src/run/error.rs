@@ -69,7 +69,7 @@ pub enum RunError {
     #[error("profile {profile}")]
     Apic {
         /// Name of the profile.
-        profile: &'static str,
+        profile: String,
         /// What is wrong.
         source: ConfigError,
     },

@@ -40,7 +40,7 @@ pub struct RunReport {
     /// Engine.
     pub engine: &'static str,
     /// Profile.
-    pub profile: &'static str,
+    pub profile: String,
     /// PERF_METRICS level of the profile: 0, 1 or 2.
     pub metrics_level: u8,
     /// Issue slots of a core cycle.
@@ -114,7 +114,7 @@ impl RunReport {
             cause,
             registers,
             engine: engine.name(),
-            profile: profile.name,
+            profile: profile.name.to_string(),
             metrics_level: profile.metrics_level(),
             slots_per_cycle: profile.slots_per_cycle,
             counts: machine.pmu.source().label(),

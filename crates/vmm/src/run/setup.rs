@@ -200,7 +200,7 @@ fn pc(
     devices: x86::devices::Devices,
 ) -> Result<Pc, RunError> {
     let apic = LocalApic::new(apic);
-    let apic = apic.map_err(|source| RunError::Apic { profile: profile.name, source })?;
+    let apic = apic.map_err(|source| RunError::Apic { profile: profile.name.to_string(), source })?;
     Ok(Pc::new(devices, apic, tsc_hz))
 }
 
@@ -372,7 +372,7 @@ fn fw_cfg(
     let mut fw_cfg = FwCfg::new(1, memory.size_mib() << 20);
     fw_cfg.set_command_line(cmdline);
     for (name, content) in [
-        (files::PROFILE, profile.name.to_owned()),
+        (files::PROFILE, profile.name.to_string()),
         (files::COUNTS, source.label().to_string()),
         (files::ENGINE, engine.to_owned()),
     ] {

@@ -88,7 +88,7 @@ pub enum SnapshotError {
         /// Profile of the snapshot.
         saved: String,
         /// Profile of the machine.
-        own: &'static str,
+        own: String,
     },
     /// The state cannot be taken over.
     #[error("the snapshot holds a state that no guest can have reached")]
@@ -110,7 +110,7 @@ impl Snapshot {
     ) -> Result<Self, SnapshotError> {
         let header = Header {
             booted: booted.clone(),
-            profile: machine.pmu.profile().name.to_owned(),
+            profile: machine.pmu.profile().name.to_string(),
             lbr: machine.pmu.profile().lbr != LbrKind::None,
             memory_mib: machine.memory.size_mib(),
             vcpu,
@@ -183,7 +183,7 @@ impl Snapshot {
         engine: &mut dyn Snapshots<B>,
         machine: &mut Machine<B>,
     ) -> Result<(), SnapshotError> {
-        let own = machine.pmu.profile().name;
+        let own = machine.pmu.profile().name.to_string();
         if own != self.header.profile {
             return Err(SnapshotError::Profile { saved: self.header.profile.clone(), own });
         }

@@ -205,7 +205,7 @@ fn foreign_files_are_told_apart() {
     newer[8] = 99;
     assert!(matches!(Snapshot::from_bytes(&newer), Err(SnapshotError::Version(99))));
     let mut other = Snapshot::from_bytes(&good).expect("a good file");
-    other.header.profile = SAPPHIRE_RAPIDS.name.to_owned();
+    other.header.profile = SAPPHIRE_RAPIDS.name.to_string();
     let error = resumed(&other).err().expect("another profile");
     assert!(error.to_string().contains("sapphire-rapids"), "{error}");
     other.header.profile = "i486".to_owned();

@@ -27,7 +27,7 @@ const BAR: usize = 20;
 /// A register value taken apart, and what writing it would do.
 #[derive(Debug, Serialize)]
 struct Explained {
-    profile: &'static str,
+    profile: String,
     index: u32,
     value: u64,
     #[serde(flatten)]
@@ -44,7 +44,7 @@ struct Explained {
 /// The fields that a register has.
 #[derive(Debug, Serialize)]
 struct Layout {
-    profile: &'static str,
+    profile: String,
     index: u32,
     register: String,
     summary: &'static str,
@@ -173,7 +173,7 @@ fn layout(profile: &Profile, index: u32) -> Option<Layout> {
     }
     fields.sort_by_key(|field| field.bits.1);
     Some(Layout {
-        profile: profile.name,
+        profile: profile.name.to_string(),
         index,
         register: register.instance_name(located.instance),
         summary: register.doc.trim(),
@@ -210,7 +210,16 @@ fn explain(profile: &Profile, register: &str, value: u64) -> Result<Explained, C
     };
     let access = access(register.access);
     let words = Words::of(profile);
-    Ok(Explained { profile: profile.name, index, value, decoded, access, write_fault, not_stored, words })
+    Ok(Explained {
+        profile: profile.name.to_string(),
+        index,
+        value,
+        decoded,
+        access,
+        write_fault,
+        not_stored,
+        words,
+    })
 }
 
 /// Names of all registers, with all instances that have an address.

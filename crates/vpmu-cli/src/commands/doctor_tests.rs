@@ -61,7 +61,7 @@ fn a_missing_permission_has_its_remedy_and_the_way_around() {
 fn a_profile_that_kvm_cannot_show_has_a_line_with_the_bit() {
     use vmm::engine::kvm::{CpuidBits, KvmError};
     let bits = CpuidBits { leaf: 7, subleaf: Some(1), register: "EAX", shown: 0x30, wanted: 0x130 };
-    let error = EngineError::Kvm(KvmError::Profile { profile: "lunar-lake-p", bits });
+    let error = EngineError::Kvm(KvmError::Profile { profile: "lunar-lake-p".to_owned(), bits });
     let checks = profile_checks([RunError::Engine(error)].into_iter());
     assert_eq!((checks.len(), checks[0].status), (1, "warn"));
     assert!(checks[0].what.contains("lunar-lake-p"), "{}", checks[0].what);

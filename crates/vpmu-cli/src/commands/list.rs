@@ -37,8 +37,8 @@ pub(super) fn list(what: &ListCommand, json: bool) -> Result<u8, CliError> {
 
 #[derive(Serialize)]
 struct ProfileEntry {
-    name: &'static str,
-    summary: &'static str,
+    name: String,
+    summary: String,
     /// Of an Arm CPU the implementer.
     family: u32,
     /// Of an Arm CPU the part number.
@@ -61,8 +61,8 @@ impl ProfileEntry {
     fn new(profile: &Profile) -> Self {
         let (family, model) = profile.family_model();
         Self {
-            name: profile.name,
-            summary: profile.summary,
+            name: profile.name.to_string(),
+            summary: profile.summary.to_string(),
             family,
             model,
             vendor: profile.vendor().name(),
@@ -103,7 +103,7 @@ fn profile_table(entries: &[ProfileEntry]) -> (Table, Fitting<'static>) {
     let mut table = table::new(HEADS.into_iter().map(left).collect());
     for entry in entries {
         table.add_row(vec![
-            left(entry.name),
+            left(&entry.name),
             left(match Architecture::Aarch64.profiles().any(|profile| profile.name == entry.name) {
                 true => format!("{:#x}-{:#x}", entry.family, entry.model),
                 false => format!("{}-{:#x}", entry.family, entry.model),
@@ -121,7 +121,7 @@ fn profile_table(entries: &[ProfileEntry]) -> (Table, Fitting<'static>) {
             }),
             right(entry.slots_per_cycle),
             right(entry.events),
-            left(entry.summary.split(':').next().unwrap_or(entry.summary)),
+            left(entry.summary.split(':').next().unwrap_or(&entry.summary)),
         ]);
     }
     // Slots and model.

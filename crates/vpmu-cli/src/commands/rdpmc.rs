@@ -13,7 +13,7 @@ use vpmu::{Profile, ReadOutcome, Vpmu};
 /// What an ECX value means.
 #[derive(Debug, Serialize)]
 struct Index {
-    profile: &'static str,
+    profile: String,
     ecx: u32,
     /// ECX bits 31:16: what kind of counter.
     kind: &'static str,
@@ -70,7 +70,7 @@ fn index(profile: &Profile, ecx: u32) -> Index {
     };
     let msr = rdpmc_msr(vendor, ecx).filter(|_| fault.is_none());
     let msr_name = msr.and_then(|msr| vpmu::decode::msr_name(profile, msr));
-    Index { profile: profile.name, ecx, kind, counter, msr, msr_name, reads, fault }
+    Index { profile: profile.name.to_string(), ecx, kind, counter, msr, msr_name, reads, fault }
 }
 
 fn render(index: &Index) -> String {

@@ -24,7 +24,7 @@ pub(super) fn missing(report: &RunReport) -> Option<String> {
         }
         (Some(_), _) => {}
     }
-    match Profile::by_name(report.profile).filter(|profile| core_of(profile).is_none()) {
+    match Profile::by_name(&report.profile).filter(|profile| core_of(profile).is_none()) {
         Some(profile) => Some(format!(
             "No top-down breakdown: {} has no model of its core, {}, for --detail timing.",
             profile.name, profile.core
@@ -229,8 +229,9 @@ mod tests {
     #[test]
     fn what_is_printed_instead_names_the_flags_that_help() {
         let mut report = crate::output::test_report();
-        let mut said = |engine, detail, counts, profile| {
-            (report.engine, report.detail, report.counts, report.profile) = (engine, detail, counts, profile);
+        let mut said = |engine, detail, counts, profile: &str| {
+            (report.engine, report.detail, report.counts) = (engine, detail, counts);
+            report.profile = profile.to_owned();
             missing(&report).unwrap_or_default()
         };
         let (modelled, synthetic) = (Provenance::Modelled, Provenance::Synthetic);

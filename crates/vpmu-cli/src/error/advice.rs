@@ -34,7 +34,7 @@ impl CliError {
                 similar(name, "`vpmu list profiles` shows all; a file that describes one ends in .toml")
             }
             Self::Profile(ProfileError { problem: ProfileProblem::Base(name), .. }) => similar(
-                &most_similar(name, PROFILES.iter().map(|profile| profile.name)),
+                &most_similar(name, PROFILES.iter().map(|profile| &*profile.name)),
                 "`vpmu list profiles` names what it can be based on",
             ),
             Self::Profile(_) => {

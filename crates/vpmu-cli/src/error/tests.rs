@@ -74,7 +74,8 @@ fn what_the_user_typed_is_a_usage_error_and_the_host_is_not() {
 fn a_profile_that_kvm_cannot_show_has_the_soft_engine_as_its_next_step() {
     use vmm::engine::kvm::{CpuidBits, KvmError};
     let bits = CpuidBits { leaf: 0xA, subleaf: None, register: "EDX", shown: 3, wanted: 0x603 };
-    let error = CliError::from(RunError::Engine(KvmError::Profile { profile: "zen9", bits }.into()));
+    let error =
+        CliError::from(RunError::Engine(KvmError::Profile { profile: "zen9".to_owned(), bits }.into()));
     assert!(error.line().contains("profile zen9"), "{}", error.line());
     assert!(error.line().contains("CPUID.0AH:EDX is 0x3 instead of 0x603"), "{}", error.line());
     assert!(error.next_step().is_some_and(|step| step.contains("--engine soft")));

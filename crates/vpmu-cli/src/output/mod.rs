@@ -160,7 +160,7 @@ pub(crate) fn test_report() -> vmm::run::RunReport {
         cause: None,
         registers: None,
         engine: "kvm",
-        profile: "sapphire-rapids",
+        profile: "sapphire-rapids".to_owned(),
         metrics_level: 2,
         slots_per_cycle: 6,
         detail: None,

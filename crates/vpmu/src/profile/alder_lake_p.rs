@@ -1,5 +1,7 @@
 //! Alder Lake: Golden Cove in a client.
 
+use alloc::borrow::Cow;
+
 use super::Profile;
 use super::SAPPHIRE_RAPIDS;
 
@@ -10,8 +12,8 @@ use super::SAPPHIRE_RAPIDS;
 /// every shared name. A hybrid part reads bit 15 of PERF_CAPABILITIES as 0 although this core has PERF_METRICS;
 /// without the hybrid bit of CPUID the guest needs it.
 pub const ALDER_LAKE_P: Profile = Profile {
-    name: "alder-lake-p",
-    summary: "Core 12th gen P-core (Alder Lake): the PMU of Sapphire Rapids, not hybrid",
+    name: Cow::Borrowed("alder-lake-p"),
+    summary: Cow::Borrowed("Core 12th gen P-core (Alder Lake): the PMU of Sapphire Rapids, not hybrid"),
     core: "Golden Cove (client)",
     signature: 0x90672,
     tsc_hz: 3_187_200_000,

@@ -1,5 +1,7 @@
 //! Emerald Rapids: Raptor Cove.
 
+use alloc::borrow::Cow;
+
 use super::Profile;
 use super::SAPPHIRE_RAPIDS;
 
@@ -8,8 +10,8 @@ use super::SAPPHIRE_RAPIDS;
 /// Source: model 6-CF in Linux `arch/x86/events/intel/core.c`; its event list (`EMR/events/emeraldrapids_core.json` in
 /// `intel/perfmon`, version 1.24) has the codes of Sapphire Rapids for every shared name.
 pub const EMERALD_RAPIDS: Profile = Profile {
-    name: "emerald-rapids",
-    summary: "Xeon Scalable 5th gen (Emerald Rapids): the PMU of Sapphire Rapids",
+    name: Cow::Borrowed("emerald-rapids"),
+    summary: Cow::Borrowed("Xeon Scalable 5th gen (Emerald Rapids): the PMU of Sapphire Rapids"),
     core: "Raptor Cove",
     signature: 0xC06F2,
     tsc_hz: 2_100_000_000,

@@ -4,13 +4,15 @@
 //! `docs/falkor.md`). Not published, and so an assumption: the number of counters, the version of PMUv3, IDCODE, and
 //! clocks.
 
+use alloc::borrow::Cow;
+
 use super::{ArmPmu, BeyondLast, LbrKind, PmuKind, Profile};
 use crate::event::EventTable;
 
 /// Centriq 2400 in production (part C00H), AArch64 only.
 pub const FALKOR: Profile = Profile {
-    name: "falkor",
-    summary: "Centriq 2400 (Falkor): PMUv3, 24 of the matrix events at a time",
+    name: Cow::Borrowed("falkor"),
+    summary: Cow::Borrowed("Centriq 2400 (Falkor): PMUv3, 24 of the matrix events at a time"),
     core: "Falkor",
     signature: 0x510F_C000,
     // The published measurements always program eight events beside the cycle counter.

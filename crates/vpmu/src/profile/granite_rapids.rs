@@ -1,5 +1,7 @@
 //! Granite Rapids: Redwood Cove.
 
+use alloc::borrow::Cow;
+
 use super::Profile;
 use super::SAPPHIRE_RAPIDS;
 use crate::event::EventTable;
@@ -10,8 +12,10 @@ use crate::event::EventTable;
 /// `intel/perfmon`, version 1.20. No public document names its perfmon version; 5 is what its predecessor has. PEBS,
 /// of which it has a newer format, is not announced.
 pub const GRANITE_RAPIDS: Profile = Profile {
-    name: "granite-rapids",
-    summary: "Xeon 6 P-core (Granite Rapids): the PMU of Sapphire Rapids, FRONTEND_RETIRED with other codes",
+    name: Cow::Borrowed("granite-rapids"),
+    summary: Cow::Borrowed(
+        "Xeon 6 P-core (Granite Rapids): the PMU of Sapphire Rapids, FRONTEND_RETIRED with other codes",
+    ),
     core: "Redwood Cove",
     signature: 0xA06D1,
     tsc_hz: 2_000_000_000,

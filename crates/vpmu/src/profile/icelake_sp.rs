@@ -1,5 +1,7 @@
 //! Ice Lake-SP (Sunny Cove): the first server with SLOTS and PERF_METRICS, level 1.
 
+use alloc::borrow::Cow;
+
 use super::{IntelPmu, LbrKind, PmuKind, Profile};
 use crate::event::EventTable;
 use crate::register::intel::PerfCapabilities;
@@ -10,8 +12,10 @@ use crate::register::intel::PerfCapabilities;
 /// `arch/x86/events/intel/core.c`; pipeline width 5 from the published TMA formulas
 /// (`intel/perfmon`); event register masks from the same Linux file (`intel_icl_extra_regs`).
 pub const ICELAKE_SP: Profile = Profile {
-    name: "icelake-sp",
-    summary: "Xeon Scalable 3rd gen (Ice Lake-SP): perfmon v5, PERF_METRICS level 1, 5 slots/cycle",
+    name: Cow::Borrowed("icelake-sp"),
+    summary: Cow::Borrowed(
+        "Xeon Scalable 3rd gen (Ice Lake-SP): perfmon v5, PERF_METRICS level 1, 5 slots/cycle",
+    ),
     core: "Sunny Cove",
     signature: 0x606A6,
     gp_counters: 8,

@@ -1,5 +1,7 @@
 //! Lunar Lake: Lion Cove, perfmon version 6.
 
+use alloc::borrow::Cow;
+
 use super::{IntelPmu, PmuKind, Profile, SAPPHIRE_RAPIDS, sapphire_rapids};
 use crate::event::EventTable;
 
@@ -15,8 +17,10 @@ use crate::event::EventTable;
 /// as in its predecessor. The TSC runs at the base frequency of a Core Ultra 7 258V. Leaves 07H, 1AH and 23H as in a
 /// public CPUID dump (InstLatX64, Core Ultra 9 288V).
 pub const LUNAR_LAKE_P: Profile = Profile {
-    name: "lunar-lake-p",
-    summary: "Core Ultra 200V P-core (Lunar Lake): perfmon v6, 10 counters, PERF_METRICS level 2, 8 slots/cycle",
+    name: Cow::Borrowed("lunar-lake-p"),
+    summary: Cow::Borrowed(
+        "Core Ultra 200V P-core (Lunar Lake): perfmon v6, 10 counters, PERF_METRICS level 2, 8 slots/cycle",
+    ),
     core: "Lion Cove",
     signature: 0xB06D1,
     gp_counters: 10,

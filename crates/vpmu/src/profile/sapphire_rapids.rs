@@ -1,5 +1,7 @@
 //! Sapphire Rapids (Golden Cove): PERF_METRICS level 2.
 
+use alloc::borrow::Cow;
+
 use super::{IntelPmu, LbrKind, PmuKind, Profile};
 use crate::event::EventTable;
 use crate::register::intel::PerfCapabilities;
@@ -10,8 +12,10 @@ use crate::register::intel::PerfCapabilities;
 /// `arch/x86/events/intel/core.c`; pipeline width 6 from the published TMA formulas
 /// (`intel/perfmon`); event register masks from the same Linux file (`intel_glc_extra_regs`).
 pub const SAPPHIRE_RAPIDS: Profile = Profile {
-    name: "sapphire-rapids",
-    summary: "Xeon Scalable 4th gen (Sapphire Rapids): perfmon v5, PERF_METRICS level 2, 6 slots/cycle",
+    name: Cow::Borrowed("sapphire-rapids"),
+    summary: Cow::Borrowed(
+        "Xeon Scalable 4th gen (Sapphire Rapids): perfmon v5, PERF_METRICS level 2, 6 slots/cycle",
+    ),
     core: "Golden Cove",
     signature: 0x806F8,
     gp_counters: 8,

@@ -1,5 +1,7 @@
 //! Skylake-SP and Cascade Lake: perfmon version 4, before SLOTS and PERF_METRICS.
 
+use alloc::borrow::Cow;
+
 use super::{IntelPmu, LbrKind, PmuKind, Profile};
 use crate::event::EventTable;
 use crate::register::intel::PerfCapabilities;
@@ -11,8 +13,10 @@ use crate::register::intel::PerfCapabilities;
 /// 3B, architectural performance monitoring versions 3 and 4; pipeline width 4 from the published TMA formulas
 /// (`intel/perfmon`). The sibling thread is always idle here, so AnyThread counts what the thread itself does.
 pub const SKYLAKE_SP: Profile = Profile {
-    name: "skylake-sp",
-    summary: "Xeon Scalable 1st gen (Skylake-SP): perfmon v4, 4 counters, no PERF_METRICS, 4 slots/cycle",
+    name: Cow::Borrowed("skylake-sp"),
+    summary: Cow::Borrowed(
+        "Xeon Scalable 1st gen (Skylake-SP): perfmon v4, 4 counters, no PERF_METRICS, 4 slots/cycle",
+    ),
     core: "Skylake-SP",
     signature: 0x50654,
     gp_counters: 4,

@@ -5,6 +5,8 @@
 //! `tools/perf/pmu-events/arch/x86/amdzen4`, `amdzen5`); the limit of 15 increments a cycle from the same
 //! kernel's comments on large increment events.
 
+use alloc::borrow::Cow;
+
 use super::{AmdPmu, LbrKind, PmuKind, Profile};
 use crate::event::EventTable;
 
@@ -25,8 +27,8 @@ const PERF_MON_V2: AmdPmu = AmdPmu { v2: true, freeze: true, ..CORE_COUNTERS };
 
 /// EPYC 7002 (Rome, Family 17h model 31h).
 pub const ZEN2: Profile = Profile {
-    name: "zen2",
-    summary: "EPYC 7002 (Rome): six core counters, Large Increment per Cycle",
+    name: Cow::Borrowed("zen2"),
+    summary: Cow::Borrowed("EPYC 7002 (Rome): six core counters, Large Increment per Cycle"),
     core: "Zen 2",
     signature: 0x0083_0F10,
     gp_counters: 6,
@@ -41,8 +43,8 @@ pub const ZEN2: Profile = Profile {
 
 /// EPYC 7003 (Milan, Family 19h model 01h), without branch sampling (BRS).
 pub const ZEN3: Profile = Profile {
-    name: "zen3",
-    summary: "EPYC 7003 (Milan): six core counters, Large Increment per Cycle",
+    name: Cow::Borrowed("zen3"),
+    summary: Cow::Borrowed("EPYC 7003 (Milan): six core counters, Large Increment per Cycle"),
     core: "Zen 3",
     signature: 0x00A0_0F11,
     tsc_hz: 2_450_000_000,
@@ -52,8 +54,10 @@ pub const ZEN3: Profile = Profile {
 
 /// EPYC 9004 (Genoa, Family 19h model 11h).
 pub const ZEN4: Profile = Profile {
-    name: "zen4",
-    summary: "EPYC 9004 (Genoa): PerfMonV2, LbrExtV2, Large Increment per Cycle, 6 slots/cycle",
+    name: Cow::Borrowed("zen4"),
+    summary: Cow::Borrowed(
+        "EPYC 9004 (Genoa): PerfMonV2, LbrExtV2, Large Increment per Cycle, 6 slots/cycle",
+    ),
     core: "Zen 4",
     signature: 0x00A1_0F11,
     lbr: LbrKind::ExtV2 { depth: 16 },
@@ -65,8 +69,10 @@ pub const ZEN4: Profile = Profile {
 
 /// EPYC 9005 (Turin, Family 1Ah model 02h).
 pub const ZEN5: Profile = Profile {
-    name: "zen5",
-    summary: "EPYC 9005 (Turin): PerfMonV2, LbrExtV2, Large Increment per Cycle, 8 slots/cycle",
+    name: Cow::Borrowed("zen5"),
+    summary: Cow::Borrowed(
+        "EPYC 9005 (Turin): PerfMonV2, LbrExtV2, Large Increment per Cycle, 8 slots/cycle",
+    ),
     core: "Zen 5",
     signature: 0x00B0_0F21,
     slots_per_cycle: 8,

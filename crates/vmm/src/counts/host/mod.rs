@@ -108,7 +108,7 @@ impl HostSource {
                 None => "no slots counter",
                 Some(_) => "only four metrics",
             };
-            let name = profile.name;
+            let name = &profile.name;
             source.note(format!(
                 "the host has {has}, so PERF_METRICS of {name} stands still; use a host of that generation"
             ));

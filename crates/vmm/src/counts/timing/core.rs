@@ -199,8 +199,8 @@ impl SharedCore {
     /// # Errors
     /// There is no model of it.
     pub fn new(profile: &Profile) -> Result<Self, TimingError> {
-        let core =
-            core_of(profile).ok_or(TimingError::NoModel { profile: profile.name, core: profile.core })?;
+        let core = core_of(profile)
+            .ok_or(TimingError::NoModel { profile: profile.name.to_string(), core: profile.core })?;
         let set = match core.isa {
             Isa::X86 => soft_cpu::describe::X86,
             Isa::A64 => arm_cpu::describe::A64,

@@ -25,7 +25,7 @@ pub enum TimingError {
     #[error("there is no model of {core}, the core of {profile}")]
     NoModel {
         /// The profile.
-        profile: &'static str,
+        profile: String,
         /// Its core.
         core: &'static str,
     },

@@ -66,7 +66,7 @@ pub enum KvmError {
     #[error("this KVM cannot show profile {profile}: it fills in CPUID by itself, and {bits}")]
     Profile {
         /// The profile.
-        profile: &'static str,
+        profile: String,
         /// What the guest would read.
         bits: CpuidBits,
     },

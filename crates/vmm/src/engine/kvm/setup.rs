@@ -71,7 +71,7 @@ pub(super) fn build(config: &KvmConfig<'_>) -> Result<Parts, KvmError> {
     fd.set_cpuid2(&entries).map_err(KvmError::setup("set the CPUID table"))?;
     let shown = fd.get_cpuid2(KVM_MAX_CPUID_ENTRIES).map_err(KvmError::setup("read back the CPUID table"))?;
     if let Some(bits) = altered(&table, shown.as_slice(), config.profile) {
-        return Err(KvmError::Profile { profile: config.profile.name, bits });
+        return Err(KvmError::Profile { profile: config.profile.name.to_string(), bits });
     }
     let vcpu = Vcpu::new(fd, vm.run_size(), abilities.sync_regs)?;
     Ok(Parts { vm, vcpu, abilities, tsc_khz })

@@ -21,7 +21,7 @@ const FIXED_USR: u64 = 2;
 /// An event of a profile.
 #[derive(Debug, Serialize)]
 pub(super) struct Found {
-    profile: &'static str,
+    profile: String,
     /// `None` for a code that no event has.
     event: Option<&'static str>,
     aliases: Vec<&'static str>,
@@ -158,7 +158,7 @@ fn of_code(profile: &Profile, config: u64, levels: Levels) -> Found {
             Found { modified: true, ..described(profile, base, listed, Some(general), None) }
         }
         (None, None) => Found {
-            profile: profile.name,
+            profile: profile.name.to_string(),
             event: None,
             aliases: Vec::new(),
             description: None,
@@ -179,7 +179,7 @@ fn described(
     let name = encoding.map_or(event.name(), |encoding| encoding.name);
     let own = (event.name() != name).then_some(event.name());
     Found {
-        profile: profile.name,
+        profile: profile.name.to_string(),
         event: Some(name),
         aliases: own.into_iter().chain(event.aliases().filter(|alias| *alias != name)).collect(),
         description: Some(event.description()),

@@ -50,7 +50,7 @@ pub(super) fn layout(profile: &Profile) -> Layout {
         meaning: doc(profile, name, text).to_owned(),
     };
     Layout {
-        profile: profile.name,
+        profile: profile.name.to_string(),
         index: MSR,
         register: NAMES[0].to_owned(),
         summary: SUMMARY,
@@ -77,7 +77,7 @@ pub(super) fn explain(profile: &Profile, value: u64) -> Explained {
     };
     let set = value & reserved();
     Explained {
-        profile: profile.name,
+        profile: profile.name.to_string(),
         index: MSR,
         value,
         decoded: Decoded {

@@ -127,8 +127,9 @@ fn assigned(args: &TestArgs) -> Result<Assigned, CliError> {
 /// Asks KVM about every profile of an x86-64 CPU, since a para-virtual one cannot show each.
 fn kvm_missing(args: &TestArgs, shown: &[Arc<Shown>]) -> KvmMissing {
     let choice = &args.counts;
-    let missing =
-        |shown: &Arc<Shown>| Some((shown.profile.name, doctor::kvm_missing(&shown.profile, choice)?));
+    let missing = |shown: &Arc<Shown>| {
+        Some((shown.profile.name.to_string(), doctor::kvm_missing(&shown.profile, choice)?))
+    };
     let of_host = |shown: &&Arc<Shown>| shown.profile.architecture() == Architecture::X86_64;
     shown.iter().filter(of_host).filter_map(missing).collect()
 }

@@ -39,13 +39,13 @@ pub(super) fn chosen_profiles(args: &TestArgs) -> Result<Vec<Arc<Shown>>, CliErr
         chosen.push(Shown { profile: profile(argument)?, argument: argument.clone() });
     }
     if args.profiles.iter().any(|argument| argument == ALL) {
-        let all = PROFILES.iter().map(|&profile| (profile.clone(), profile.name.to_owned()));
+        let all = PROFILES.iter().map(|&profile| (profile.clone(), profile.name.to_string()));
         chosen.extend(all.map(|(profile, argument)| Shown { profile, argument }));
     }
     let place = |shown: &Shown| PROFILES.iter().position(|profile| profile.name == shown.profile.name);
     chosen.sort_by_key(|shown| place(shown).unwrap_or(PROFILES.len()));
     let mut names = BTreeSet::new();
-    chosen.retain(|shown| names.insert(shown.profile.name));
+    chosen.retain(|shown| names.insert(shown.profile.name.clone()));
     Ok(chosen.into_iter().map(Arc::new).collect())
 }
 
@@ -63,8 +63,8 @@ pub(super) struct Case {
 
 impl Case {
     /// Name of the profile.
-    pub(super) fn profile(&self) -> &'static str {
-        self.shown.profile.name
+    pub(super) fn profile(&self) -> &str {
+        &self.shown.profile.name
     }
 
     pub(super) fn detail_name(&self) -> Option<String> {
@@ -138,7 +138,7 @@ impl Subject for Named<'_> {
 }
 
 /// Profiles that do not run under KVM here, each with the reason.
-pub(super) type KvmMissing = BTreeMap<&'static str, String>;
+pub(super) type KvmMissing = BTreeMap<String, String>;
 
 /// The tests of a run.
 #[derive(Debug)]
@@ -184,7 +184,7 @@ fn matrix(entries: Vec<Entry>, args: &TestArgs, shown: &[Arc<Shown>], kvm_missin
     let mut cases = Vec::new();
     for entry in entries.into_iter().map(Arc::new) {
         let on = |shown: &&Arc<Shown>| {
-            let Profile { name, .. } = shown.profile;
+            let name = &*shown.profile.name;
             entry.architecture.is_none_or(|architecture| architecture == shown.profile.architecture())
                 && entry.profiles.as_ref().is_none_or(|names| names.iter().any(|chosen| chosen == name))
         };
@@ -254,8 +254,8 @@ fn has(profile: &Profile, engine: Engine, need: Need) -> bool {
 /// A test that a manifest limits to an unknown profile would silently run nowhere.
 fn check_declared(entries: &[Entry], shown: &[Arc<Shown>]) -> Result<(), TestError> {
     let known = || {
-        let built_in = PROFILES.iter().map(|profile| profile.name);
-        built_in.chain(shown.iter().map(|shown| shown.profile.name))
+        let built_in = PROFILES.iter().map(|profile| &*profile.name);
+        built_in.chain(shown.iter().map(|shown| &*shown.profile.name))
     };
     for entry in entries {
         for name in entry.profiles.iter().flatten() {
@@ -274,8 +274,8 @@ fn check_declared(entries: &[Entry], shown: &[Arc<Shown>]) -> Result<(), TestErr
 
 /// A predicate about a closed set of names that matches none of them is a typing error.
 fn check_predicates(filters: &[Filter], cases: &[Case], shown: &[Arc<Shown>]) -> Result<(), TestError> {
-    let profiles = PROFILES.iter().map(|profile| profile.name);
-    let profiles = profiles.chain(shown.iter().map(|shown| shown.profile.name)).collect();
+    let profiles = PROFILES.iter().map(|profile| &*profile.name);
+    let profiles = profiles.chain(shown.iter().map(|shown| &*shown.profile.name)).collect();
     let images: Vec<String> = cases.iter().map(|case| image_name(&case.entry.path)).collect();
     let details = words::<Detail>();
     let closed: [(Property, Vec<&str>); 4] = [

@@ -145,7 +145,7 @@ fn what_a_test_needs_is_asked_of_profile_and_engine() {
 fn without_kvm_for_a_profile_its_tests_are_skipped_with_the_reason() {
     let cli = Cli::parse_from(["vpmu", "test", "x", "--profile", TWO, "--engine", "all"]);
     let Command::Test(args) = cli.command else { panic!("not test") };
-    let missing = KvmMissing::from([("icelake-sp", "no /dev/kvm".to_owned())]);
+    let missing = KvmMissing::from([("icelake-sp".to_owned(), "no /dev/kvm".to_owned())]);
     let cases =
         plan(vec![entry("a")], &args, &chosen_profiles(&args).unwrap(), None, &missing).unwrap().cases;
     let skips: Vec<_> = cases.iter().map(|case| case.skip.as_deref()).collect();

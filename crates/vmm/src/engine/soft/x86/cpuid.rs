@@ -69,7 +69,7 @@ pub(super) fn leaf(profile: &Profile, x2apic: bool, leaf: u32, subleaf: u32) -> 
             };
             own = CpuidResult { eax: HYPERVISOR_LEAF, ebx: word(0), ecx: word(4), edx: word(8) };
         }
-        0x8000_0002..=0x8000_0004 => own = brand(profile.name, (leaf - BRAND) as usize),
+        0x8000_0002..=0x8000_0004 => own = brand(&profile.name, (leaf - BRAND) as usize),
         _ => {}
     }
     let CpuidResult { eax, ebx, ecx, edx } = vpmu::cpuid::patch(profile, leaf, subleaf, own);
