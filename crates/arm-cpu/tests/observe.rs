@@ -96,6 +96,31 @@ fn the_stream_is_the_same_however_it_is_cut() {
 }
 
 #[test]
+fn the_bus_finds_everything_reported_that_it_is_told_of() {
+    const SYSTEM: SystemRegister = SystemRegister::new(3, 3, 9, 12, 0);
+    let mut bus = ObservedBus::new(1 << 16);
+    // ldr x3, [x2]; mrs x4, pmcr_el0; str x3, [x2]; ldrb w5, [x1]; msr pmcr_el0, x4; strb w7, [x1]; mov x0, #0; hvc #0
+    let code = [
+        0xF940_0043,
+        0xD53B_9C04,
+        0xF900_0043,
+        0x3940_0025,
+        0xD51B_9C04,
+        0x3900_0027,
+        0xD280_0000,
+        0xD400_0002,
+    ];
+    bus.write_words(BASE, &code);
+    bus.system.insert(SYSTEM, 0);
+    bus.recorder = Some(Recorder::new(u64::MAX));
+    let mut cpu = Cpu::new(&state());
+    // The bus checks it at each of the five calls.
+    assert_eq!(cpu.run(&mut bus, Budget { instructions: 100 }), Exit::Attention);
+    let accesses: Vec<_> = bus.recorder.unwrap().steps.iter().map(|step| step.memory.len()).collect();
+    assert_eq!(accesses, [1, 0, 1, 1, 0, 1, 0, 0]);
+}
+
+#[test]
 fn observation_changes_nothing() {
     let (_, observed) = observed(u64::MAX, u64::MAX);
     let mut bus = TestBus::new(1 << 16);

@@ -55,6 +55,7 @@ pub(crate) fn execute<B: Bus>(c: &mut Core, b: &mut B, i: &Operands) -> Done {
     }
     match operation {
         Operation::Everything => {
+            c.report_past(b);
             if let Some(observer) = b.observer() {
                 observer.event(CoreEvent::CachesFlushed);
             }
@@ -84,6 +85,7 @@ pub(crate) fn execute<B: Bus>(c: &mut Core, b: &mut B, i: &Operands) -> Done {
 fn maintain<B: Bus>(c: &mut Core, b: &mut B, va: u64, intent: Intent) -> Done {
     match c.look_up(b, va, intent) {
         Ok(translation) => {
+            c.report_past(b);
             if let Some(observer) = b.observer() {
                 observer.event(CoreEvent::LineFlushed(translation.address >> ZVA_SHIFT << ZVA_SHIFT));
             }

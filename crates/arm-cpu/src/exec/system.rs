@@ -69,7 +69,7 @@ pub(crate) fn supervisor_call<B: Bus>(c: &mut Core, _b: &mut B, i: &Operands) ->
 /// HVC: the bus is the hypervisor.
 pub(crate) fn hypervisor_call<B: Bus>(c: &mut Core, b: &mut B, i: &Operands) -> Done {
     c.require_el1()?;
-    c.sync();
+    c.before_bus(b);
     let mut registers = [0; 8];
     registers.copy_from_slice(&c.regs[..8]);
     if b.hypervisor_call(i.imm.low_u16(), &mut registers, &c.access()).is_err() {
@@ -104,7 +104,7 @@ pub(crate) fn exception_return<B: Bus>(c: &mut Core, _b: &mut B, _i: &Operands) 
 pub(crate) fn read_bus<B: Bus>(c: &mut Core, b: &mut B, i: &Operands) -> Done {
     let register = SystemRegister::of(i.word);
     c.require_level(register)?;
-    c.sync();
+    c.before_bus(b);
     match b.read_system(register, &c.access()) {
         Ok(value) => {
             c.set_reg(i.rd, value);
@@ -119,7 +119,7 @@ pub(crate) fn read_bus<B: Bus>(c: &mut Core, b: &mut B, i: &Operands) -> Done {
 pub(crate) fn write_bus<B: Bus>(c: &mut Core, b: &mut B, i: &Operands) -> Done {
     let register = SystemRegister::of(i.word);
     c.require_level(register)?;
-    c.sync();
+    c.before_bus(b);
     match b.write_system(register, c.reg(i.rd), &c.access()) {
         Ok(()) => {
             c.after_bus(b);

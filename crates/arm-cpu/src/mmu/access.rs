@@ -167,7 +167,7 @@ impl Core {
     ) -> Done {
         let Some(page) = bus.ram_page(address & !OFFSET) else {
             self.note_device::<B>(va, address, data.len(), false);
-            self.sync();
+            self.before_bus(bus);
             if bus.mmio_read(address, data, &self.access()).is_err() {
                 return Err(self.abort(va, Status::External, Intent::Read));
             }
@@ -187,7 +187,7 @@ impl Core {
     pub(crate) fn write_physical<B: Bus>(&mut self, bus: &mut B, va: u64, address: u64, data: &[u8]) -> Done {
         let Some(page) = bus.ram_page(address & !OFFSET) else {
             self.note_device::<B>(va, address, data.len(), true);
-            self.sync();
+            self.before_bus(bus);
             if bus.mmio_write(address, data, &self.access()).is_err() {
                 return Err(self.abort(va, Status::External, Intent::Write));
             }
@@ -197,6 +197,7 @@ impl Core {
         self.note_walked::<B>(va, address, data.len(), true);
         if self.mmu.code.note_write(address, data.len() as u64) {
             self.stop = true;
+            self.report_past(bus);
             if let Some(observer) = bus.observer() {
                 observer.event(CoreEvent::CodeWritten(address));
             }

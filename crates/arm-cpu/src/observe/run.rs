@@ -1,5 +1,6 @@
 //! The run loop with an observer: as that of the fast path, but it may have to stop after each instruction.
 
+use super::watch::Current;
 use crate::bus::Bus;
 use crate::cache::Block;
 use crate::context::{BLOCK, Core};
@@ -86,11 +87,24 @@ fn run_part<B: Bus>(
     range: Range<usize>,
     left: &mut u64,
 ) -> Option<Left> {
+    let len = block.insns.len();
     let end = block.insns.get(range.end).map_or(block.end, |next| next.position);
     core.pc = core.reg(BLOCK).wrapping_add(end.bytes());
     let el = core.el;
     let taken = core.totals.at(el).taken(BranchKind::Conditional);
-    let done = chain::some(core, bus, block.insns.get(range.clone()).unwrap_or_default());
+    core.watch.current = block.observed.map(|(id, page)| Current {
+        id,
+        page,
+        address: block.address,
+        len,
+        user: el == 0,
+        next: range.start,
+    });
+    let done = if range.len() == len {
+        (block.chain)(core, bus, block.insns.iter())
+    } else {
+        chain::some(core, bus, block.insns.get(range.clone()).unwrap_or_default())
+    };
     let retired = match done {
         Ok(()) if core.stop => core.position.index().low_usize() + 1,
         Ok(()) => range.end,
@@ -99,11 +113,13 @@ fn run_part<B: Bus>(
     if done.is_err() {
         core.watch.forget(retired.low_u8());
     }
-    let branch = block.branch.filter(|_| retired == block.insns.len()).map(|kind| {
+    let branch = block.branch.filter(|_| retired == len).map(|kind| {
         let taken = kind != BranchKind::Conditional || core.totals.at(el).taken(kind) != taken;
         Branch { kind, taken, target: core.pc }
     });
-    let ends = report(core, bus, block, range.start..retired, el == 0, branch);
+    let ends = core.report_to(bus, retired, branch);
+    core.watch.accesses.clear();
+    core.watch.current = None;
     if done.is_err() {
         core.sync();
         *left -= core.position.index() - range.start as u64;
@@ -124,37 +140,50 @@ fn run_part<B: Bus>(
     None
 }
 
-/// Tells the observer of instructions that have retired. True if it ends the run.
-fn report<B: Bus>(
-    core: &mut Core,
-    bus: &mut B,
-    block: &Block<B>,
-    range: Range<usize>,
-    user: bool,
-    branch: Option<Branch>,
-) -> bool {
-    let (Some((id, fetch_page)), Some(observer)) = (block.observed, bus.observer()) else { return false };
-    if range.is_empty() {
-        return false;
+impl Core {
+    /// Brings the totals and the observer up to, and excluding, the current instruction: the bus may look at both.
+    pub(crate) fn before_bus<B: Bus>(&mut self, bus: &mut B) {
+        self.sync();
+        self.report_past(bus);
     }
-    let whole = range.len() == block.insns.len();
-    let ends = observer.retire(&retire::Block {
-        id,
-        first: range.start.low_u8(),
-        count: range.len().low_u8(),
-        whole,
-        user,
-        fetch_page,
-        rip: core.reg(BLOCK),
-        fetch_pa: block.address,
-        memory: &core.watch.accesses,
-        branch,
-        last: (4 * (range.end - 1)).low_u16(),
-        end: (4 * range.end).low_u16(),
-        repetitions: 1,
-    });
-    core.watch.accesses.clear();
-    ends
+
+    /// Tells the observer of the instructions before the current one.
+    pub(crate) fn report_past<B: Bus>(&mut self, bus: &mut B) {
+        if B::OBSERVED && self.watch.current.is_some() {
+            let ends = self.report_to(bus, self.position.index().low_usize(), None);
+            debug_assert!(!ends, "the observer's horizon was further away");
+        }
+    }
+
+    /// Tells the observer of the instructions of the current block before one, from the first that it does not know.
+    /// True if it ends the run.
+    fn report_to<B: Bus>(&mut self, bus: &mut B, end: usize, branch: Option<Branch>) -> bool {
+        let rip = self.reg(BLOCK);
+        let watch = &mut self.watch;
+        let (Some(current), Some(observer)) = (&mut watch.current, bus.observer()) else { return false };
+        let start = std::mem::replace(&mut current.next, end);
+        if start >= end {
+            return false;
+        }
+        let known = watch.accesses.partition_point(|access| usize::from(access.owner) < end);
+        let ends = observer.retire(&retire::Block {
+            id: current.id,
+            first: start.low_u8(),
+            count: (end - start).low_u8(),
+            whole: end - start == current.len,
+            user: current.user,
+            fetch_page: current.page,
+            rip,
+            fetch_pa: current.address,
+            memory: &watch.accesses[..known],
+            branch,
+            last: (4 * (end - 1)).low_u16(),
+            end: (4 * end).low_u16(),
+            repetitions: 1,
+        });
+        watch.accesses.drain(..known);
+        ends
+    }
 }
 
 /// Reports what the last instructions have done to translations.

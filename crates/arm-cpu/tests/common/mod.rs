@@ -125,6 +125,15 @@ pub fn reset() -> State {
     State { pc: BASE, ..State::reset(Identification::implemented(MIDR)) }
 }
 
+impl<const OBSERVED: bool> AnyBus<OBSERVED> {
+    /// What the bus is told of has been reported to the observer.
+    fn check_reported(&self, access: &Access<'_>) {
+        if let Some(recorder) = &self.recorder {
+            assert_eq!(recorder.steps.len() as u64, access.totals.instructions(), "at {:#x}", access.pc);
+        }
+    }
+}
+
 impl<const OBSERVED: bool> Ram for AnyBus<OBSERVED> {
     fn ram_page(&mut self, gpa: u64) -> Option<u64> {
         // With an observer, positions are physical addresses.
@@ -144,22 +153,20 @@ impl<const OBSERVED: bool> Ram for AnyBus<OBSERVED> {
 impl<const OBSERVED: bool> Bus for AnyBus<OBSERVED> {
     const OBSERVED: bool = OBSERVED;
 
-    fn mmio_read(
-        &mut self,
-        address: u64,
-        data: &mut [u8],
-        _access: &Access<'_>,
-    ) -> Result<(), ExternalAbort> {
+    fn mmio_read(&mut self, address: u64, data: &mut [u8], access: &Access<'_>) -> Result<(), ExternalAbort> {
+        self.check_reported(access);
         data.fill(0);
         if address & !0xFFF == CONSOLE { Ok(()) } else { Err(ExternalAbort) }
     }
-    fn mmio_write(&mut self, address: u64, data: &[u8], _access: &Access<'_>) -> Result<(), ExternalAbort> {
+    fn mmio_write(&mut self, address: u64, data: &[u8], access: &Access<'_>) -> Result<(), ExternalAbort> {
+        self.check_reported(access);
         if address == CONSOLE {
             self.console.push(data[0]);
         }
         if address & !0xFFF == CONSOLE { Ok(()) } else { Err(ExternalAbort) }
     }
-    fn read_system(&mut self, register: SystemRegister, _access: &Access<'_>) -> Result<u64, SystemFault> {
+    fn read_system(&mut self, register: SystemRegister, access: &Access<'_>) -> Result<u64, SystemFault> {
+        self.check_reported(access);
         if self.trapped.contains(&register) {
             return Err(SystemFault::Trapped);
         }
@@ -169,8 +176,9 @@ impl<const OBSERVED: bool> Bus for AnyBus<OBSERVED> {
         &mut self,
         register: SystemRegister,
         value: u64,
-        _access: &Access<'_>,
+        access: &Access<'_>,
     ) -> Result<(), SystemFault> {
+        self.check_reported(access);
         if self.trapped.contains(&register) {
             return Err(SystemFault::Trapped);
         }
@@ -181,8 +189,9 @@ impl<const OBSERVED: bool> Bus for AnyBus<OBSERVED> {
         &mut self,
         immediate: u16,
         registers: &mut [u64; 8],
-        _access: &Access<'_>,
+        access: &Access<'_>,
     ) -> Result<(), SystemFault> {
+        self.check_reported(access);
         self.calls.push((immediate, *registers));
         self.attention |= registers[0] == 0;
         Ok(())

@@ -5,6 +5,7 @@
 //! | [`synthetic`] | made up from run time and configured rates | KVM without a host PMU, on request |
 //! | [`model`] | what the soft engine retired, exactly; cycles at a fixed ratio | the soft engine |
 //! | [`timing`] | what a model of the core computes from what retires | the soft engine with `--detail timing` |
+//! | [`timed`] | the same, but for what the interpreter's totals know exactly | the same, for AArch64 |
 //! | [`host`] | the host's perf event groups | KVM on a host with a PMU |
 
 pub mod arm;
@@ -13,6 +14,7 @@ pub mod host;
 pub mod model;
 mod source;
 pub mod synthetic;
+pub mod timed;
 pub mod timing;
 pub mod totals;
 mod watch;

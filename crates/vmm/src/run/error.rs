@@ -106,9 +106,6 @@ pub enum X86Only {
     /// KVM.
     #[error("the kvm engine runs x86 guests, and the CPU of the profile is AArch64")]
     Kvm,
-    /// Cycles and slots from a model of the core.
-    #[error("there is no model of an AArch64 core")]
-    CoreModel,
     /// Last branch records.
     #[error("the CPU of the profile has no branch records")]
     BranchRecords,

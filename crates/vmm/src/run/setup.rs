@@ -4,6 +4,7 @@ use super::config::{BootConfig, LbrChoice, RunConfig, SnapshotPlan, Start};
 use super::console::console;
 use super::error::{RunError, SoftOnly, X86Only};
 use crate::counts::arm::ArmSource;
+use crate::counts::timed::TimedTotals;
 use crate::counts::timing::{SharedCore, TimingSource};
 use crate::counts::{self, CountsChoice, Source};
 use crate::engine::kvm::{KvmConfig, KvmEngine};
@@ -213,27 +214,31 @@ impl Platform for Virt {
     }
 
     fn choose(config: &RunConfig, memory: &GuestMemory) -> Result<Chosen<Self>, RunError> {
-        let profile = match &config.start {
+        let (profile, threads) = match &config.start {
             Start::Boot(boot) => {
                 if boot.engine == EngineChoice::Kvm {
                     return Err(X86Only::Kvm.into());
-                }
-                if boot.detail == Detail::Timing {
-                    return Err(X86Only::CoreModel.into());
                 }
                 if boot.lbr == LbrChoice::On {
                     return Err(X86Only::BranchRecords.into());
                 }
                 counts::check_soft(&boot.counts)?;
-                boot.profile.clone()
+                (boot.profile.clone(), model_threads(config, boot)?)
             }
-            Start::Resume(snapshot) => snapshot.profile()?,
+            Start::Resume(snapshot) => (snapshot.profile()?, None),
         };
         if config.gdb.is_some() {
             return Err(X86Only::Debugger.into());
         }
-        let engine = ArmEngine::new(memory, &profile);
-        let source = Box::new(ArmSource::new(engine.retired()));
+        let mut engine = ArmEngine::new(memory, &profile);
+        let totals = ArmSource::new(engine.retired());
+        let source: Box<dyn Source> = if let Some(threads) = threads {
+            let core = model(&profile, threads)?;
+            engine = engine.with_model(core.clone());
+            Box::new(TimedTotals::new(TimingSource::new(&profile, core), totals))
+        } else {
+            Box::new(totals)
+        };
         Ok(Chosen { engine: Box::new(engine), source, profile, settings: () })
     }
 
@@ -297,11 +302,7 @@ fn choose(config: &RunConfig, boot: &BootConfig, memory: &GuestMemory) -> Result
             LbrChoice::Auto | LbrChoice::On => boot.profile.clone(),
             LbrChoice::Off => boot.profile.clone().without_lbr(),
         };
-        let threads = (boot.detail == Detail::Timing).then_some(boot.threads);
-        if threads.is_some() && config.save.is_some() {
-            return Err(RunError::SnapshotOfModel);
-        }
-        soft(memory, profile, &boot.counts, threads)
+        soft(memory, profile, &boot.counts, model_threads(config, boot)?)
     };
     let soft_only = soft_only(config, boot);
     match (boot.engine, &boot.counts) {
@@ -339,6 +340,24 @@ fn kvm(boot: &BootConfig, memory: &GuestMemory) -> Result<Chosen<Pc>, RunError> 
     Ok(Chosen { engine: Box::new(engine), source, profile, settings: PcSettings { apic, tsc_hz } })
 }
 
+/// How many threads a model of the core may use, if one is asked for.
+fn model_threads(config: &RunConfig, boot: &BootConfig) -> Result<Option<NonZeroUsize>, RunError> {
+    let threads = (boot.detail == Detail::Timing).then_some(boot.threads);
+    if threads.is_some() && config.save.is_some() {
+        return Err(RunError::SnapshotOfModel);
+    }
+    Ok(threads)
+}
+
+/// The model of a profile's core, which may use so many threads.
+fn model(profile: &Profile, threads: NonZeroUsize) -> Result<SharedCore, RunError> {
+    let core = SharedCore::new(profile)?;
+    if threads.get() > 1 {
+        core.drive().start_thread();
+    }
+    Ok(core)
+}
+
 /// With `threads` there is a model of the core, which may use so many.
 fn soft(
     memory: &GuestMemory,
@@ -349,10 +368,7 @@ fn soft(
     let mut engine = SoftEngine::new(memory, &profile);
     let mut source = counts::choose_soft(counts, &profile, engine.retired())?;
     if let Some(threads) = threads {
-        let core = SharedCore::new(&profile)?;
-        if threads.get() > 1 {
-            core.drive().start_thread();
-        }
+        let core = model(&profile, threads)?;
         source = Box::new(TimingSource::new(&profile, core.clone()));
         engine = engine.with_model(core);
     }

@@ -191,7 +191,6 @@ fn run_next_step(error: &RunError) -> Option<String> {
             X86Only::Kvm => {
                 "leave --engine out, or choose the --profile of an x86 CPU, such as sapphire-rapids"
             }
-            X86Only::CoreModel => "leave --detail timing out",
             X86Only::BranchRecords => "leave --lbr out",
             X86Only::Debugger => "leave --gdb out",
         }

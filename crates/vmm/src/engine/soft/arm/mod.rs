@@ -10,6 +10,8 @@ use super::MAX_TOTAL;
 use super::clock::Clock;
 use super::ram::Ram;
 use super::run::{self, Pause, Vcpu};
+use super::timing::Timing;
+use crate::counts::timing::SharedCore;
 use crate::counts::totals::Retired;
 use crate::engine::{
     Detail, Engine, EngineError, EngineReport, RegisterDump, RunLimits, Snapshots, VcpuState,
@@ -36,6 +38,7 @@ pub struct ArmEngine {
     profile: Profile,
     memory: GuestMemory,
     retired: Retired<Totals>,
+    timing: Option<SharedCore>,
     exits: Exits,
 }
 
@@ -89,8 +92,16 @@ impl ArmEngine {
             profile: profile.clone(),
             memory: memory.clone(),
             retired: Retired::default(),
+            timing: None,
             exits: Exits::default(),
         }
+    }
+
+    /// The same engine with a model of the core: guest time is what the model says.
+    #[must_use]
+    pub fn with_model(mut self, core: SharedCore) -> Self {
+        self.timing = Some(core);
+        self
     }
 
     /// Where the engine publishes what has retired, for [`crate::counts::arm::ArmSource`].
@@ -101,9 +112,25 @@ impl ArmEngine {
 
     /// Runs until the machine has an outcome, or `until` instructions have retired: `None`.
     fn run_machine(&mut self, machine: &mut Machine<Virt>, limits: RunLimits, until: u64) -> Option<Outcome> {
+        if self.timing.is_some() {
+            self.run_on::<true>(machine, limits, until)
+        } else {
+            self.run_on::<false>(machine, limits, until)
+        }
+    }
+
+    /// The same, `TIMED` with a model of the core.
+    fn run_on<const TIMED: bool>(
+        &mut self,
+        machine: &mut Machine<Virt>,
+        limits: RunLimits,
+        until: u64,
+    ) -> Option<Outcome> {
         let cpu = Cpu::resume(&self.state, &self.totals, std::mem::take(&mut self.unimplemented));
         let ram = Ram::new(&self.memory);
-        let bus = ArmBus::new(machine, ram, &self.profile, self.retired.clone(), self.clock);
+        let timing = self.timing.clone().map(Timing::new);
+        let retired = self.retired.clone();
+        let bus = ArmBus::<TIMED>::new(machine, ram, &self.profile, retired, timing, self.clock);
         let mut vcpu = Running { cpu, bus, exits: &mut self.exits };
         let outcome = run::run(&mut vcpu, limits.timeout, until);
         let Running { cpu, bus, .. } = vcpu;
@@ -124,13 +151,13 @@ impl ArmEngine {
 }
 
 /// The CPU while it runs.
-struct Running<'a> {
-    cpu: Cpu<ArmBus<'a>>,
-    bus: ArmBus<'a>,
+struct Running<'a, const TIMED: bool> {
+    cpu: Cpu<ArmBus<'a, TIMED>>,
+    bus: ArmBus<'a, TIMED>,
     exits: &'a mut Exits,
 }
 
-impl Vcpu for Running<'_> {
+impl<const TIMED: bool> Vcpu for Running<'_, TIMED> {
     type Board = Virt;
 
     fn machine(&mut self) -> &mut Machine<Virt> {
@@ -154,7 +181,10 @@ impl Vcpu for Running<'_> {
         let (count, pause) = match cpu.run(bus, Budget { instructions }) {
             Exit::Budget => (&mut exits.budget, Pause::Ready),
             Exit::Attention => (&mut exits.attention, Pause::Ready),
-            Exit::WaitForInterrupt => (&mut exits.wait, Pause::Waits),
+            Exit::WaitForInterrupt => {
+                bus.halt();
+                (&mut exits.wait, Pause::Waits)
+            }
             // No debugger asks for stops.
             Exit::Yield | Exit::Debug(_) => (&mut exits.yields, Pause::Ready),
         };
@@ -178,7 +208,7 @@ impl Engine<Virt> for ArmEngine {
     }
 
     fn detail(&self) -> Option<Detail> {
-        Some(Detail::Counts)
+        Some(if self.timing.is_some() { Detail::Timing } else { Detail::Counts })
     }
 
     fn boot(&mut self, boot: &BootState) -> Result<(), EngineError> {
@@ -191,7 +221,11 @@ impl Engine<Virt> for ArmEngine {
 
     fn run(&mut self, machine: &mut Machine<Virt>, limits: RunLimits) -> Result<Outcome, EngineError> {
         // So many instructions take longer than any time-out.
-        Ok(self.run_machine(machine, limits, u64::MAX).unwrap_or(Outcome::TimedOut))
+        let outcome = self.run_machine(machine, limits, u64::MAX).unwrap_or(Outcome::TimedOut);
+        if let Some(core) = &self.timing {
+            core.drive().log_totals();
+        }
+        Ok(outcome)
     }
 
     fn registers(&self, machine: &Machine<Virt>) -> RegisterDump {
@@ -212,8 +246,12 @@ impl Engine<Virt> for ArmEngine {
         }
     }
 
+    /// The state of a modelled core is not part of a snapshot.
     fn snapshots(&mut self) -> Option<&mut dyn Snapshots<Virt>> {
-        Some(self)
+        match self.timing {
+            Some(_) => None,
+            None => Some(self),
+        }
     }
 }
 

@@ -1,7 +1,10 @@
 //! Small guests at EL1 with the MMU off, written as words with their mnemonics.
 
 use super::*;
+use crate::counts::Source;
 use crate::counts::arm::ArmSource;
+use crate::counts::timed::TimedTotals;
+use crate::counts::timing::TimingSource;
 use crate::machine::arm::SystemFault;
 use crate::machine::pmu::PmuDevice;
 use crate::machine::pmu::trace::Tracer;
@@ -25,12 +28,28 @@ struct Guest {
 
 impl Guest {
     fn new(code: &[u32]) -> Self {
+        Self::with(code, None)
+    }
+
+    /// With a model of the core.
+    fn timed(code: &[u32]) -> Self {
+        Self::with(code, Some(SharedCore::new(&FALKOR).expect("there is a model of Falkor")))
+    }
+
+    fn with(code: &[u32], model: Option<SharedCore>) -> Self {
         let memory = GuestMemory::new(MemoryConfig { size_mib: 4 }, &LAYOUT).expect("4 MiB of guest memory");
         let bytes: Vec<u8> = code.iter().flat_map(|word| word.to_le_bytes()).collect();
         memory.write(CODE, &bytes).expect("the code fits");
         let mut engine = ArmEngine::new(&memory, &FALKOR);
         let (console, trace) = (Capture::new(1000), Capture::new(1 << 16));
-        let source = Box::new(ArmSource::new(engine.retired()));
+        let totals = ArmSource::new(engine.retired());
+        let source: Box<dyn Source> = match model {
+            Some(core) => {
+                engine = engine.with_model(core.clone());
+                Box::new(TimedTotals::new(TimingSource::new(&FALKOR, core), totals))
+            }
+            None => Box::new(totals),
+        };
         let pmu = PmuDevice::new(FALKOR, source, Some(Tracer::new(Box::new(trace.clone()))));
         let devices = Devices::new(Box::new(console.clone()), Box::new(io::sink()), FwCfg::new(1, 4 << 20));
         let machine = Machine::new(memory, Virt::new(devices, FALKOR.crystal_hz), pmu);
@@ -105,6 +124,80 @@ fn the_cycle_counter_counts_instructions_between_two_writes_of_pmcr() {
     assert_eq!(guest.machine.read_system(PMCCNTR, 0, 0), Err(SystemFault::Trapped));
     guest.machine.pmu.finish_trace().expect("the trace goes to memory");
     assert!(guest.trace.text().contains("PMCR_EL0"), "{}", guest.trace.text());
+}
+
+/// PMEVTYPER0_EL0 to PMEVTYPER2_EL0, and their counters.
+const PMEVTYPER: [u32; 3] = [0x1B_EC00, 0x1B_EC20, 0x1B_EC40];
+const PMEVCNTR: [u32; 3] = [0x1B_E800, 0x1B_E820, 0x1B_E840];
+
+/// Counts INST_RETIRED, EXC_TAKEN and L1D_CACHE over an undefined instruction, a loop that loads, and their handler.
+fn counts_of_a_loop() -> Vec<u32> {
+    let mut code = load(5, HANDLER).to_vec();
+    code.push(0xD518_C005); //                     msr vbar_el1, x5
+    code.extend(load(4, HANDLER + 0x2000));
+    for (typer, event) in PMEVTYPER.into_iter().zip([0x08, 0x09, 0x04]) {
+        code.extend(load(1, event));
+        code.push(msr(typer, 1));
+    }
+    code.extend(load(1, 0x8000_0007));
+    code.push(msr(PMCNTENSET, 1));
+    code.extend(load(2, 1 << 6 | 1 << 2 | 1 << 1 | 1)); // LC, C, P, E
+    code.push(msr(PMCR, 2));
+    code.push(0); //                               udf #0
+    code.extend(load(3, 1000));
+    code.push(0xF940_0086); //                     ldr x6, [x4]
+    code.push(0xF100_0463); //                     subs x3, x3, #1
+    code.push(0x54FF_FFC1); //                     b.ne .-8
+    code.push(msr(PMCR, 31)); //                   msr pmcr_el0, xzr
+    code.extend(off());
+    code
+}
+
+/// A vector table; exceptions at EL1 with SP_EL1 are at 200H.
+const HANDLER: u32 = (CODE as u32) + 0x1000;
+
+/// Skips the instruction: mrs x9, elr_el1; add x9, x9, #4; msr elr_el1, x9; eret
+const SKIP: [u32; 4] = [0xD538_4029, 0x9100_1129, 0xD518_4029, 0xD69F_03E0];
+
+impl Guest {
+    fn skips_undefined(self) -> Self {
+        let bytes: Vec<u8> = SKIP.iter().flat_map(|word| word.to_le_bytes()).collect();
+        self.machine.memory.write(u64::from(HANDLER) + 0x200, &bytes).expect("RAM");
+        self
+    }
+
+    fn counters(&mut self) -> [u64; 3] {
+        PMEVCNTR.map(|register| self.machine.read_system(register, 1, 0).expect("a counter"))
+    }
+}
+
+#[test]
+fn a_model_gives_cycles_and_cache_events_and_what_retires_stays_exact() {
+    let code = counts_of_a_loop();
+    let mut plain = Guest::new(&code).skips_undefined();
+    assert_eq!(plain.run(), Outcome::PoweredOff);
+    let mut timed = Guest::timed(&code).skips_undefined();
+    assert_eq!(timed.run(), Outcome::PoweredOff);
+    let retired = 1 + 4 + 2 + 3000;
+    let [instructions, exceptions, _] = plain.counters();
+    assert_eq!([instructions, exceptions], [retired, 1]);
+    let [instructions, exceptions, accesses] = timed.counters();
+    assert_eq!([instructions, exceptions, accesses], [retired, 1, 1000]);
+    let cycles = timed.machine.read_system(PMCCNTR, 1, 0).expect("a counter");
+    assert!((1000..retired).contains(&cycles), "{cycles} cycles: more than one instruction in each");
+    let clock = timed.engine.clock.cycles;
+    assert!((cycles..cycles + 20_000).contains(&clock), "guest time is the model's: {clock} cycles");
+}
+
+#[test]
+fn a_device_shows_what_is_written_with_a_model_too() {
+    let mut code = load(1, 0x0900_0000).to_vec();
+    code.extend(load(2, u32::from(b'x')));
+    code.push(0xB900_0022); // str w2, [x1]
+    code.extend(off());
+    let mut guest = Guest::timed(&code);
+    assert_eq!(guest.run(), Outcome::PoweredOff);
+    assert_eq!(guest.console.text(), "x");
 }
 
 #[test]
