@@ -52,3 +52,37 @@ macro_rules! memory {
     )* };
 }
 memory!(u8 u16 u32 u64 u128);
+
+/// Vectors, as bytes.
+macro_rules! bytes {
+    ($($size:literal)*) => { $(
+        impl Operand for [u8; $size] {
+            const BYTES: usize = $size;
+            #[inline(always)]
+            fn ram_read<R: Ram>(ram: &mut R, position: u64) -> Self {
+                ram.ram_read(position)
+            }
+            #[inline(always)]
+            fn ram_write<R: Ram>(self, ram: &mut R, position: u64) {
+                ram.ram_write(position, self);
+            }
+            #[inline(always)]
+            fn ram_read_quick<R: Ram>(ram: &mut R, position: u64) -> Option<Self> {
+                ram.ram_read_quick(position)
+            }
+            #[inline(always)]
+            fn ram_write_quick<R: Ram>(self, ram: &mut R, position: u64) -> bool {
+                ram.ram_write_quick(position, self)
+            }
+            fn from_bytes(bytes: &[u8]) -> Self {
+                let mut all = [0; $size];
+                all.iter_mut().zip(bytes).for_each(|(to, from)| *to = *from);
+                all
+            }
+            fn to_bytes(self, bytes: &mut [u8]) {
+                bytes.iter_mut().zip(self).for_each(|(to, from)| *to = from);
+            }
+        }
+    )* };
+}
+bytes!(32 64);

@@ -7,11 +7,14 @@ use crate::block::Position;
 use crate::bus::{Access, Bus};
 use crate::debug::breakpoints::Breakpoints;
 use crate::exception::{self, Exception, Fault};
+use crate::features::Features;
 use crate::flags::{self, Flags};
 use crate::mmu::{Mmu, view};
 use crate::observe::Watch;
 use crate::silicon::{Rule, Silicon};
 use crate::state::{DescriptorTable, Segment, State};
+use crate::vector::description::Descriptions;
+use crate::vector::registers::Registers;
 use soft_base::Debugger;
 
 pub(crate) const RAX: usize = 0;
@@ -110,6 +113,8 @@ pub(crate) struct Core {
     pub(crate) user: usize,
     /// SSE instructions neither raise #UD nor #NM.
     pub(crate) sse: bool,
+    /// Which vector instructions raise neither #UD nor #NM: [`vector::AVX`](crate::vector::AVX), and `AVX512` there.
+    pub(crate) vector: u8,
     pub(crate) mmu: Mmu,
     pub(crate) watch: Watch,
     pub(crate) totals: Totals,
@@ -118,6 +123,9 @@ pub(crate) struct Core {
     pub(crate) rules: u32,
     /// The XSAVE feature set is this CPU's, not the embedder's.
     pub(crate) xsave: bool,
+    pub(crate) features: Features,
+    /// Of the vector instructions that have been decoded.
+    pub(crate) descriptions: Descriptions,
     // Guest-visible, cold.
     pub(crate) segs: [Segment; 6],
     pub(crate) ldtr: Segment,
@@ -142,7 +150,10 @@ pub(crate) struct Core {
     pub(crate) pat: u64,
     pub(crate) xcr0: u64,
     pub(crate) xss: u64,
-    pub(crate) xmm: [u128; 16],
+    /// All vector registers; indexed, their low 128 bits, as SSE sees them.
+    pub(crate) xmm: Registers,
+    /// k0 to k7.
+    pub(crate) opmask: [u64; 8],
     pub(crate) mxcsr: u32,
     pub(crate) fcw: u16,
     pub(crate) fsw: u16,
@@ -192,12 +203,15 @@ impl Core {
             cpl: state.segments[SS].dpl(),
             user: 0,
             sse: false,
+            vector: 0,
             mmu: Mmu::default(),
             watch: Watch::new(),
             totals: Totals::default(),
             trail: Trail::new(),
             rules: Silicon::Intel.rules(),
             xsave: true,
+            features: Features::ALL,
+            descriptions: Descriptions::default(),
             segs: state.segments,
             ldtr: state.ldtr,
             tr: state.tr,
@@ -221,7 +235,8 @@ impl Core {
             pat: state.pat,
             xcr0: state.xcr0,
             xss: state.xss,
-            xmm: state.xmm,
+            xmm: Registers::of(state),
+            opmask: state.opmask,
             mxcsr: state.mxcsr,
             fcw: state.fcw,
             fsw: state.fsw,
@@ -276,7 +291,11 @@ impl Core {
             pat: self.pat,
             xcr0: self.xcr0,
             xss: self.xss,
-            xmm: self.xmm,
+            xmm: self.xmm.low(),
+            ymm_high: self.xmm.ymm_high(),
+            zmm_high: self.xmm.zmm_high(),
+            zmm_16_to_31: self.xmm.upper(),
+            opmask: self.opmask,
             mxcsr: self.mxcsr,
             fcw: self.fcw,
             fsw: self.fsw,
@@ -348,9 +367,10 @@ impl Core {
         self.update_bases();
     }
 
-    /// After a change of CR0 or CR4.
+    /// After a change of CR0, CR4 or XCR0.
     pub(crate) fn update_sse(&mut self) {
         self.sse = self.cr0 & (CR0_EM | CR0_TS) == 0 && self.cr4 & CR4_OSFXSR != 0;
+        self.update_vector();
     }
 
     pub(crate) fn update_bases(&mut self) {

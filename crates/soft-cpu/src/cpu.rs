@@ -10,6 +10,7 @@ use crate::decode;
 use crate::exception::{self, Done, EventKind, Exception, Fault};
 use crate::exec::chain;
 use crate::exec::event::TripleFault;
+use crate::features::Features;
 use crate::flags::{IF, RF, TF};
 use crate::low::Low;
 use crate::mmu::{Intent, PAGE, is_canonical};
@@ -140,6 +141,13 @@ impl<B: Bus> Cpu<B> {
         self
     }
 
+    /// The same CPU, on which vector instructions of other features than these raise #UD.
+    #[must_use]
+    pub fn with_features(mut self, features: Features) -> Self {
+        self.core.features = features;
+        self
+    }
+
     /// The architectural state between two instructions.
     #[must_use]
     pub fn state(&self) -> State {
@@ -148,8 +156,8 @@ impl<B: Bus> Cpu<B> {
 
     /// Replaces the architectural state. Totals stay.
     pub fn set_state(&mut self, state: &State) {
-        let Core { totals, rules, xsave, .. } = self.core;
-        self.core = Core { totals, rules, xsave, ..Core::new(state) };
+        let Core { totals, rules, xsave, features, .. } = self.core;
+        self.core = Core { totals, rules, xsave, features, ..Core::new(state) };
         self.interrupt = state.interrupt;
         self.flush();
     }
@@ -538,7 +546,7 @@ impl<B: Bus> Cpu<B> {
             return Err(core.ud());
         }
         let mode = core.mode;
-        if let Some(decoded) = decode::block(&bytes[..in_page], mode) {
+        if let Some(decoded) = decode::block(core, &bytes[..in_page]) {
             return Ok(Block {
                 insns: decoded.insns,
                 chain: decoded.chain,
@@ -558,7 +566,7 @@ impl<B: Bus> Cpu<B> {
         if !fetch(bus, second, rest) {
             return Err(core.ud());
         }
-        let decoded = decode::single(&bytes[..in_page + 15], mode);
+        let decoded = decode::single(core, &bytes[..in_page + 15]);
         Ok(Block {
             insns: decoded.insns,
             chain: decoded.chain,

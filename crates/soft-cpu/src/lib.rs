@@ -51,6 +51,7 @@ mod decode;
 pub mod describe;
 mod exception;
 mod exec;
+mod features;
 mod flags;
 mod low;
 mod mmu;
@@ -62,6 +63,7 @@ mod segment;
 pub mod silicon;
 mod sse;
 mod state;
+mod vector;
 mod width;
 mod x87;
 
@@ -72,6 +74,7 @@ pub use bus::{
 pub use cpu::{Budget, Cpu, Exit, Unimplemented};
 pub use cpuid::CpuidLeaf;
 pub use exception::{Delivery, EventKind, Exception, Place};
+pub use features::Features;
 pub use soft_base::Ram;
 pub use soft_base::{DebugStop, DebugStops, Watchpoint};
 pub use state::{DescriptorTable, RFLAGS_IF, Segment, State};

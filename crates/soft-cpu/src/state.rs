@@ -104,6 +104,18 @@ pub struct State {
     pub xss: u64,
     /// XMM0 to XMM15.
     pub xmm: [u128; 16],
+    /// Bits 255:128 of YMM0 to YMM15: state component 2.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub ymm_high: [u128; 16],
+    /// k0 to k7: state component 5.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub opmask: [u64; 8],
+    /// Bits 511:256 of ZMM0 to ZMM15, the low half first: state component 6.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub zmm_high: [[u128; 2]; 16],
+    /// ZMM16 to ZMM31, the lowest quarter first: state component 7.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub zmm_16_to_31: [[u128; 4]; 16],
     /// MXCSR.
     pub mxcsr: u32,
     /// x87 control word.
@@ -162,6 +174,10 @@ impl Default for State {
             xcr0: 1,
             xss: 0,
             xmm: [0; 16],
+            ymm_high: [0; 16],
+            opmask: [0; 8],
+            zmm_high: [[0; 2]; 16],
+            zmm_16_to_31: [[0; 4]; 16],
             mxcsr: 0x1F80,
             fcw: 0x37F,
             fsw: 0,

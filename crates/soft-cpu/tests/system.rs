@@ -3,6 +3,17 @@
 #![allow(missing_docs)]
 #![allow(clippy::unwrap_used, reason = "test code")]
 
+/// 64-bit code that starts at [`CODE`].
+macro_rules! code {
+    ($($mnemonic:ident($($operand:expr),*));*) => {{
+        #[allow(unused_imports, reason = "registers and operands, for most code")]
+        use iced_x86::code_asm::*;
+        let mut assembler = CodeAssembler::new(64).unwrap();
+        $(assembler.$mnemonic($($operand),*).unwrap();)*
+        assembler.assemble(CODE).unwrap()
+    }};
+}
+
 mod common;
 #[path = "system/debug.rs"]
 mod debug;
@@ -10,6 +21,8 @@ mod debug;
 mod protection;
 #[path = "system/silicon.rs"]
 mod silicon;
+#[path = "system/vector.rs"]
+mod vector;
 #[path = "system/xsave.rs"]
 mod xsave;
 
@@ -29,17 +42,6 @@ const STACK: u64 = 0x4_0000;
 const RSP0: u64 = 0x5_0000;
 const IST1: u64 = 0x6_0000;
 const DATA: u64 = 0x8_0000;
-
-/// 64-bit code that starts at [`CODE`].
-macro_rules! code {
-    ($($mnemonic:ident($($operand:expr),*));*) => {{
-        #[allow(unused_imports, reason = "registers and operands, for most code")]
-        use iced_x86::code_asm::*;
-        let mut assembler = CodeAssembler::new(64).unwrap();
-        $(assembler.$mnemonic($($operand),*).unwrap();)*
-        assembler.assemble(CODE).unwrap()
-    }};
-}
 
 /// 64-bit machine: first 2 MiB mapped in small pages, ring 0, handlers that are HLT.
 struct Guest {

@@ -1,6 +1,7 @@
 use super::*;
 use crate::Ram;
 use crate::bus::{Access, GeneralProtection};
+use crate::cpuid::CpuidLeaf;
 use std::collections::{BTreeMap, BTreeSet};
 
 fn find(text: &str) -> Form {

@@ -12,18 +12,20 @@ mod select;
 mod sse4;
 mod system;
 mod vector;
+mod vex;
 mod x87;
 
 use crate::block::Ending;
 use crate::block::Position;
 use crate::bus::Bus;
-use crate::context::Mode;
+use crate::context::{Core, Mode};
 use crate::describe::register_file;
 use crate::exec::chain::{self, Chain};
 use crate::exec::{self, Handler, Insn};
 use crate::low::Low;
+use crate::vector::description::Descriptions;
 use iced_x86::{
-    Decoder, DecoderError, DecoderOptions, FlowControl, Instruction, InstructionInfoFactory,
+    Decoder, DecoderError, DecoderOptions, EncodingKind, FlowControl, Instruction, InstructionInfoFactory,
     InstructionInfoOptions, Mnemonic, OpAccess,
 };
 use retire::{BranchKind, RegisterFile};
@@ -51,17 +53,18 @@ pub(crate) fn decoder(bytes: &[u8], mode: Mode) -> Decoder<'_> {
 }
 
 /// Decodes a block from the bytes up to the end of a page. `None` if the first instruction needs more.
-pub(crate) fn block<B: Bus>(bytes: &[u8], mode: Mode) -> Option<Decoded<B>> {
-    let decoded = decode(bytes, mode, MAX_INSNS);
+pub(crate) fn block<B: Bus>(core: &mut Core, bytes: &[u8]) -> Option<Decoded<B>> {
+    let decoded = decode(core, bytes, MAX_INSNS);
     (!decoded.insns.is_empty()).then_some(decoded)
 }
 
 /// Decodes one instruction from at least 15 bytes.
-pub(crate) fn single<B: Bus>(bytes: &[u8], mode: Mode) -> Decoded<B> {
-    decode(bytes, mode, 1)
+pub(crate) fn single<B: Bus>(core: &mut Core, bytes: &[u8]) -> Decoded<B> {
+    decode(core, bytes, 1)
 }
 
-fn decode<B: Bus>(bytes: &[u8], mode: Mode, limit: usize) -> Decoded<B> {
+fn decode<B: Bus>(core: &mut Core, bytes: &[u8], limit: usize) -> Decoded<B> {
+    let mode = core.mode;
     let mut decoder = decoder(bytes, mode);
     let mut info = InstructionInfoFactory::new();
     let mut insns: Vec<Insn<B>> = Vec::new();
@@ -80,12 +83,8 @@ fn decode<B: Bus>(bytes: &[u8], mode: Mode, limit: usize) -> Decoded<B> {
         if instruction.is_invalid() {
             insn.run = exec::undefined;
         } else {
-            insn.run = handler(
-                &instruction,
-                &mut insn,
-                mode,
-                bytes.get(usize::from(position.start)..).unwrap_or_default(),
-            );
+            let own = bytes.get(usize::from(position.start)..).unwrap_or_default();
+            insn.run = handler(core, &instruction, &mut insn, own);
             ends = ends_block(&instruction);
             let (loads, stores) = memory_operands(&mut info, &instruction);
             position.loads = position.loads.saturating_add(loads);
@@ -147,8 +146,17 @@ fn link<B: Bus>(insns: &mut [Insn<B>]) -> Chain<B> {
 }
 
 /// `bytes` are those of the instruction.
-fn handler<B: Bus>(instruction: &Instruction, insn: &mut Insn<B>, mode: Mode, bytes: &[u8]) -> Handler<B> {
-    select(instruction, insn, mode, bytes).unwrap_or(if absent::is_absent(instruction) {
+fn handler<B: Bus>(
+    core: &mut Core,
+    instruction: &Instruction,
+    insn: &mut Insn<B>,
+    bytes: &[u8],
+) -> Handler<B> {
+    let Core { features, descriptions, mode, .. } = core;
+    if is_vector(instruction) && !features.allow(instruction) {
+        return exec::undefined;
+    }
+    select(instruction, insn, *mode, bytes, descriptions).unwrap_or(if absent::is_absent(instruction) {
         exec::undefined
     } else {
         exec::unimplemented
@@ -168,11 +176,33 @@ pub(crate) enum Choice {
 /// For [`coverage`](crate::coverage).
 pub(crate) fn choose<B: Bus>(instruction: &Instruction, mode: Mode) -> Choice {
     let mut insn: Insn<B> = operands::operands(instruction, mode);
-    match select(instruction, &mut insn, mode, &[]) {
+    match select(instruction, &mut insn, mode, &[], &mut Descriptions::default()) {
         Some(_) => Choice::Implemented,
         None if absent::is_absent(instruction) => Choice::Undefined,
         None => Choice::Missing,
     }
+}
+
+/// VEX and EVEX encodings, but for those of BMI.
+fn is_vector(instruction: &Instruction) -> bool {
+    use Mnemonic as M;
+    matches!(instruction.encoding(), EncodingKind::VEX | EncodingKind::EVEX)
+        && !matches!(
+            instruction.mnemonic(),
+            M::Andn
+                | M::Bextr
+                | M::Blsi
+                | M::Blsmsk
+                | M::Blsr
+                | M::Bzhi
+                | M::Mulx
+                | M::Pdep
+                | M::Pext
+                | M::Rorx
+                | M::Sarx
+                | M::Shlx
+                | M::Shrx
+        )
 }
 
 fn select<B: Bus>(
@@ -180,7 +210,11 @@ fn select<B: Bus>(
     insn: &mut Insn<B>,
     mode: Mode,
     bytes: &[u8],
+    descriptions: &mut Descriptions,
 ) -> Option<Handler<B>> {
+    if is_vector(instruction) {
+        return vex::handler(instruction, insn, descriptions);
+    }
     integer::handler(instruction, insn, mode)
         .or_else(|| system::handler(instruction, insn, mode))
         .or_else(|| vector::handler(instruction, insn))

@@ -106,7 +106,8 @@ pub(crate) fn fxrstor<B: Bus, const WIDE: bool>(c: &mut Core, b: &mut B, i: &Ins
     let mxcsr = c.load_mxcsr(b, linear, stack)?;
     let xmm = c.load_xmm(b, linear, stack)?;
     c.set_x87(&x87);
-    (c.mxcsr, c.xmm) = (mxcsr, xmm);
+    c.mxcsr = mxcsr;
+    c.xmm.set_low(&xmm);
     Ok(())
 }
 
@@ -198,7 +199,7 @@ impl Core {
         linear: u64,
         stack: bool,
     ) -> Result<[u128; 16], exception::Fault> {
-        let mut xmm = self.xmm;
+        let mut xmm = self.xmm.low();
         for (n, value) in (0_u64..).zip(xmm.iter_mut().take(self.xmm_registers())) {
             *value = self.load(b, linear + 160 + 16 * n, stack)?;
         }

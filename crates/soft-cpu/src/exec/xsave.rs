@@ -49,7 +49,7 @@ impl Core {
         let x87 = (self.fcw, self.fsw, self.ftw) != (0x37F, 0, 0)
             || self.x87_pointers != (0, 0, 0)
             || self.st != [0; 8];
-        let sse = self.xmm != [0; 16];
+        let sse = self.xmm.low() != [0; 16];
         (if x87 { X87_STATE } else { 0 }) | if sse { SSE_STATE } else { 0 }
     }
 
@@ -108,6 +108,7 @@ pub(crate) fn xsetbv<B: Bus>(c: &mut Core, _b: &mut B, _i: &Insn<B>) -> Done {
         return Err(c.gp(0));
     }
     c.xcr0 = value;
+    c.update_sse();
     Ok(())
 }
 
@@ -246,7 +247,7 @@ pub(crate) fn xrstor<B: Bus, const SUPERVISOR: bool, const WIDE: bool>(
         _ => c.mxcsr,
     };
     let x87 = if restored & X87_STATE != 0 { c.load_x87(b, linear, WIDE, stack)? } else { X87State::INIT };
-    let mut xmm = c.xmm;
+    let mut xmm = c.xmm.low();
     if restored & SSE_STATE != 0 {
         xmm = c.load_xmm(b, linear, stack)?;
     } else if requested & SSE_STATE != 0 {
@@ -259,7 +260,8 @@ pub(crate) fn xrstor<B: Bus, const SUPERVISOR: bool, const WIDE: bool>(
     if requested & X87_STATE != 0 {
         c.set_x87(&x87);
     }
-    (c.mxcsr, c.xmm) = (mxcsr, xmm);
+    c.mxcsr = mxcsr;
+    c.xmm.set_low(&xmm);
     Ok(())
 }
 

@@ -10,6 +10,11 @@ use crate::low::Low;
 use crate::width::Memory;
 use retire::{CoreEvent, Observer};
 
+/// Bytes of an operand at most.
+const LARGEST: usize = 64;
+/// Bytes that a device is asked for at once at most.
+const MMIO: usize = 16;
+
 /// Where a read-modify-write goes.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Target {
@@ -264,7 +269,7 @@ impl Core {
     }
 
     fn read_parts<T: Memory, B: Bus>(&mut self, bus: &mut B, first: u64, second: u64, split: usize) -> T {
-        let mut bytes = [0; 16];
+        let mut bytes = [0; LARGEST];
         let (low, high) = bytes[..T::BYTES].split_at_mut(split);
         self.read_physical(bus, first, low);
         if !high.is_empty() {
@@ -281,7 +286,7 @@ impl Core {
         second: u64,
         split: usize,
     ) {
-        let mut bytes = [0; 16];
+        let mut bytes = [0; LARGEST];
         value.to_bytes(&mut bytes);
         let (low, high) = bytes[..T::BYTES].split_at(split);
         self.write_physical(bus, first, low);
@@ -295,7 +300,9 @@ impl Core {
         let Some(page) = bus.ram_page(gpa & !OFFSET) else {
             self.sync(bus);
             self.watch.mark_uncached();
-            bus.mmio_read(gpa, data, &self.access());
+            for (part, at) in data.chunks_mut(MMIO).zip((gpa..).step_by(MMIO)) {
+                bus.mmio_read(at, part, &self.access());
+            }
             self.after_bus(bus);
             return;
         };
@@ -311,7 +318,9 @@ impl Core {
         let Some(page) = bus.ram_page(gpa & !OFFSET) else {
             self.sync(bus);
             self.watch.mark_uncached();
-            bus.mmio_write(gpa, data, &self.access());
+            for (part, at) in data.chunks(MMIO).zip((gpa..).step_by(MMIO)) {
+                bus.mmio_write(at, part, &self.access());
+            }
             self.after_bus(bus);
             return;
         };

@@ -1,0 +1,93 @@
+//! Handlers of VEX and EVEX encodings: the tables of the families in [`vector`] describe them.
+
+use super::operands::Kind;
+use crate::bus::Bus;
+use crate::exec::{Handler, Insn};
+use crate::low::Low;
+use crate::vector::description::{Description, Descriptions, Shape};
+use crate::vector::encoded::{Class, Encoded, Fields, Rounding};
+use crate::vector::{self, execute};
+use iced_x86::{EncodingKind, Instruction, OpKind, Register, RoundingControl};
+
+/// What the families say.
+fn describe(ins: &Instruction) -> Option<Description> {
+    vector::moves::describe(ins).or_else(|| vector::integer::describe(ins))
+}
+
+pub(super) fn handler<B: Bus>(
+    ins: &Instruction,
+    insn: &mut Insn<B>,
+    descriptions: &mut Descriptions,
+) -> Option<Handler<B>> {
+    let memory = (0..ins.op_count()).find(|n| Kind::of(ins, *n) == Kind::Memory);
+    let number = descriptions.number((ins.code(), memory.is_some()), || describe(ins))?;
+    let shape = descriptions.get(number)?.shape;
+    let (fields, [destination, a, b]) = operands(ins, number, shape);
+    (insn.dst, insn.aux, insn.src) = (destination, a, b);
+    insn.imm = Encoded::from(fields).0;
+    Some(match memory {
+        None => execute::registers,
+        Some(0) if shape != Shape::Sources => execute::store,
+        Some(_) => execute::load,
+    })
+}
+
+/// Kind of a register operand, and its number.
+fn class(register: Register) -> (Class, u8) {
+    let number = register.number().low_u8();
+    if register.is_vector_register() {
+        (Class::Vector, number)
+    } else if register.is_k() {
+        (Class::Mask, number)
+    } else if register.is_gpr() {
+        (Class::General, number)
+    } else {
+        (Class::None, 0)
+    }
+}
+
+/// What the encoding says, and the numbers of destination, first and last source.
+fn operands(ins: &Instruction, number: u16, shape: Shape) -> (Fields, [u8; 3]) {
+    let count = ins.op_count();
+    let registers = (0..count).filter(|n| ins.op_kind(*n) == OpKind::Register).map(|n| ins.op_register(n));
+    let vectors = registers.clone().filter(|register| register.is_vector_register());
+    let place = |n: u32| {
+        if ins.op_kind(n) == OpKind::Register { class(ins.op_register(n)) } else { (Class::None, 0) }
+    };
+    let first = u32::from(shape != Shape::Sources);
+    let destination = if first == 0 || count == 0 { (Class::None, 0) } else { place(0) };
+    let is_source = |n: &u32| Kind::of(ins, *n) != Kind::Immediate;
+    let mut sources = (first..count).filter(is_source).map(place);
+    let (one, two, third) = (sources.next(), sources.next(), sources.next());
+    let (a, b) = match (one, two) {
+        (Some(a), Some(b)) => (a, b),
+        (Some(b), None) => (destination, b),
+        _ => (destination, destination),
+    };
+    let rounding = match ins.rounding_control() {
+        RoundingControl::None if ins.suppress_all_exceptions() => Rounding::Quiet,
+        RoundingControl::None => Rounding::Dynamic,
+        RoundingControl::RoundToNearest => Rounding::Static(0),
+        RoundingControl::RoundDown => Rounding::Static(1),
+        RoundingControl::RoundUp => Rounding::Static(2),
+        RoundingControl::RoundTowardZero => Rounding::Static(3),
+    };
+    let memory_size = ins.memory_size();
+    let fields = Fields {
+        imm: (0..count)
+            .find(|n| Kind::of(ins, *n) == Kind::Immediate)
+            .map_or(0, |n| ins.immediate(n).low_u8()),
+        number,
+        mask: ins.op_mask().number().low_u8() & if ins.has_op_mask() { 7 } else { 0 },
+        zeroing: ins.zeroing_masking(),
+        broadcast: ins.is_broadcast(),
+        evex: ins.encoding() == EncodingKind::EVEX || registers.clone().any(Register::is_k),
+        rounding,
+        memory: if ins.is_broadcast() { memory_size.element_size() } else { memory_size.size() },
+        bytes: vectors.map(Register::size).max().unwrap_or(16),
+        destination: if ins.op0_kind() == OpKind::Register { ins.op0_register().size() } else { 0 },
+        classes: [destination.0, a.0, b.0],
+        third: third.map_or(0, |(_, number)| number),
+    };
+    (fields, [destination.1, a.1, b.1])
+}

@@ -1,0 +1,50 @@
+//! Operations on all elements alike, in loops over 16 bytes of which the compiler makes operations of the host.
+
+use super::{Element, Operands, Vector};
+
+/// result = f(b).
+#[inline(always)]
+pub(crate) fn map<E: Element>(o: &mut Operands<'_>, f: impl Fn(E) -> E) {
+    let quarters = E::quarters_mut(o.result).iter_mut().zip(E::quarters(o.b));
+    for (result, b) in quarters.take(o.bytes.div_ceil(16)) {
+        for (result, b) in result.as_mut().iter_mut().zip(b.as_ref()) {
+            *result = f(*b);
+        }
+    }
+}
+
+/// result = f(a, b).
+#[inline(always)]
+pub(crate) fn zip<E: Element>(o: &mut Operands<'_>, f: impl Fn(E, E) -> E) {
+    let sources = E::quarters(o.a).iter().zip(E::quarters(o.b));
+    for (result, (a, b)) in E::quarters_mut(o.result).iter_mut().zip(sources).take(o.bytes.div_ceil(16)) {
+        for (result, (a, b)) in result.as_mut().iter_mut().zip(a.as_ref().iter().zip(b.as_ref())) {
+            *result = f(*a, *b);
+        }
+    }
+}
+
+/// result = f(a, b), 128 bits at a time: what AVX defines lane by lane as SSE does.
+#[inline(always)]
+pub(crate) fn by_lane(o: &mut Operands<'_>, f: impl Fn(u128, u128) -> u128) {
+    let sources = o.a.0.iter().zip(&o.b.0);
+    for (result, (a, b)) in o.result.0.iter_mut().zip(sources).take(o.bytes.div_ceil(16)) {
+        *result = f(*a, *b);
+    }
+}
+
+/// Elements as `f` of their number says, up to the vector length.
+#[inline(always)]
+pub(crate) fn build<E: Element>(bytes: usize, mut f: impl FnMut(usize) -> E) -> Vector {
+    let mut all = Vector::ZERO;
+    for (n, element) in all.elements_mut::<E>().iter_mut().take(bytes / E::BYTES).enumerate() {
+        *element = f(n);
+    }
+    all
+}
+
+/// A mask: the bits for whose elements `f` of their number holds.
+#[inline(always)]
+pub(crate) fn mask(count: usize, f: impl Fn(usize) -> bool) -> Vector {
+    Vector::from_low((0..count).fold(0, |bits, n| bits | u64::from(f(n)) << n))
+}

@@ -1,0 +1,184 @@
+//! Memory operands of vector instructions.
+
+use super::Vector;
+use super::description::ones;
+use super::encoded::{Class, Encoded};
+use crate::bus::Bus;
+use crate::context::Core;
+use crate::exception::{Done, Fault};
+use crate::exec::Insn;
+use crate::exec::operand::{self, is_stack};
+use crate::sse::misaligned;
+use crate::width::Memory;
+use zerocopy::IntoBytes;
+
+/// The elements of a memory operand that an instruction accesses.
+#[derive(Clone, Copy)]
+struct Elements {
+    /// Bytes of one.
+    size: usize,
+    active: u64,
+}
+
+/// Linear address of an operand of `size` bytes.
+fn address<B: Bus>(c: &mut Core, i: &Insn<B>, size: usize, write: bool, aligned: bool) -> Result<u64, Fault> {
+    let linear = operand::linear(c, i, size, write)?;
+    if aligned && linear & (size as u64 - 1) != 0 { Err(misaligned(c, i, linear)) } else { Ok(linear) }
+}
+
+/// The elements if the mask leaves some out, and faults of those do not count.
+fn masked(c: &Core, code: Encoded, size: usize) -> Option<Elements> {
+    let description = c.descriptions.get(code.number())?;
+    let count = description.count(code.bytes());
+    let active = c.active(code, count);
+    if code.mask() == 0 || active == ones(count) || description.whole {
+        return None;
+    }
+    // A tuple shorter than the elements (VBROADCASTF32X4) is repeated.
+    let each = (size / count).max(usize::from(description.element).min(size));
+    let count = size / each;
+    let mut folded = 0;
+    let mut rest = active;
+    while rest != 0 {
+        folded |= rest & ones(count);
+        rest = rest.checked_shr(u32::try_from(count).unwrap_or(u32::MAX)).unwrap_or(0);
+    }
+    Some(Elements { size: each, active: folded })
+}
+
+/// The last source.
+pub(super) fn load<B: Bus>(c: &mut Core, b: &mut B, i: &Insn<B>, code: Encoded) -> Result<Vector, Fault> {
+    let size = code.memory();
+    let aligned = c.descriptions.get(code.number()).is_some_and(|description| description.aligned);
+    let linear = address(c, i, size, false, aligned)?;
+    let stack = is_stack(i);
+    let elements = if code.broadcast() { broadcast(c, code, size) } else { masked(c, code, size) };
+    let value = match elements {
+        None => load_whole(c, b, linear, size, stack)?,
+        Some(elements) => load_elements(c, b, linear, size, elements, stack)?,
+    };
+    if !code.broadcast() {
+        return Ok(value);
+    }
+    Ok(match size {
+        2 => Vector::broadcast(value.get::<u16>(0)),
+        4 => Vector::broadcast(value.get::<u32>(0)),
+        _ => Vector::broadcast(value.get::<u64>(0)),
+    })
+}
+
+/// A broadcast element is read if the mask has any.
+fn broadcast(c: &Core, code: Encoded, size: usize) -> Option<Elements> {
+    let description = c.descriptions.get(code.number())?;
+    let none = code.mask() != 0 && c.active(code, description.count(code.bytes())) == 0 && !description.whole;
+    none.then_some(Elements { size, active: 0 })
+}
+
+fn load_whole<B: Bus>(
+    c: &mut Core,
+    b: &mut B,
+    linear: u64,
+    size: usize,
+    stack: bool,
+) -> Result<Vector, Fault> {
+    let mut value = Vector::ZERO;
+    match size {
+        1 => value.set::<u8>(0, c.load(b, linear, stack)?),
+        2 => value.set::<u16>(0, c.load(b, linear, stack)?),
+        4 => value.set::<u32>(0, c.load(b, linear, stack)?),
+        8 => value.set::<u64>(0, c.load(b, linear, stack)?),
+        16 => value.0[0] = c.load(b, linear, stack)?,
+        32 => value.as_mut_bytes()[..32].copy_from_slice(&c.load::<[u8; 32], B>(b, linear, stack)?),
+        _ => value.as_mut_bytes().copy_from_slice(&c.load::<[u8; 64], B>(b, linear, stack)?),
+    }
+    Ok(value)
+}
+
+/// Element after element, but none that is masked.
+fn load_elements<B: Bus>(
+    c: &mut Core,
+    b: &mut B,
+    linear: u64,
+    size: usize,
+    Elements { size: each, active }: Elements,
+    stack: bool,
+) -> Result<Vector, Fault> {
+    let mut value = Vector::ZERO;
+    for n in (0..size / each).filter(|n| active >> n & 1 != 0) {
+        let at = linear.wrapping_add((n * each) as u64);
+        match each {
+            1 => value.set::<u8>(n, c.load(b, at, stack)?),
+            2 => value.set::<u16>(n, c.load(b, at, stack)?),
+            4 => value.set::<u32>(n, c.load(b, at, stack)?),
+            8 => value.set::<u64>(n, c.load(b, at, stack)?),
+            _ => value.set::<u128>(n, c.load(b, at, stack)?),
+        }
+    }
+    Ok(value)
+}
+
+/// The destination.
+pub(super) fn store<B: Bus>(c: &mut Core, b: &mut B, i: &Insn<B>, code: Encoded, value: &Vector) -> Done {
+    let size = code.memory();
+    let aligned = c.descriptions.get(code.number()).is_some_and(|description| description.aligned);
+    let linear = address(c, i, size, true, aligned)?;
+    let stack = is_stack(i);
+    let elements = if code.destination_class() == Class::None { masked(c, code, size) } else { None };
+    let Some(elements) = elements else { return store_whole(c, b, linear, size, value, stack) };
+    store_elements(c, b, linear, size, elements, value, stack)
+}
+
+fn store_whole<B: Bus>(
+    c: &mut Core,
+    b: &mut B,
+    linear: u64,
+    size: usize,
+    value: &Vector,
+    stack: bool,
+) -> Done {
+    match size {
+        1 => c.store(b, linear, value.get::<u8>(0), stack),
+        2 => c.store(b, linear, value.get::<u16>(0), stack),
+        4 => c.store(b, linear, value.get::<u32>(0), stack),
+        8 => c.store(b, linear, value.get::<u64>(0), stack),
+        16 => c.store(b, linear, value.0[0], stack),
+        32 => c.store(b, linear, <[u8; 32]>::from_bytes(value.as_bytes()), stack),
+        _ => c.store(b, linear, <[u8; 64]>::from_bytes(value.as_bytes()), stack),
+    }
+}
+
+/// Element after element, but none that is masked, and nothing if one of them faults.
+fn store_elements<B: Bus>(
+    c: &mut Core,
+    b: &mut B,
+    linear: u64,
+    size: usize,
+    Elements { size: each, active }: Elements,
+    value: &Vector,
+    stack: bool,
+) -> Done {
+    let all = || (0..size / each).filter(move |n| active >> n & 1 != 0);
+    let at = |n: usize| linear.wrapping_add((n * each) as u64);
+    let (first, last) = (all().next(), all().next_back());
+    for n in [first, last].into_iter().flatten() {
+        probe(c, b, at(n), each, stack)?;
+    }
+    for n in all() {
+        match each {
+            1 => c.store(b, at(n), value.get::<u8>(n), stack)?,
+            2 => c.store(b, at(n), value.get::<u16>(n), stack)?,
+            4 => c.store(b, at(n), value.get::<u32>(n), stack)?,
+            8 => c.store(b, at(n), value.get::<u64>(n), stack)?,
+            _ => c.store(b, at(n), value.get::<u128>(n), stack)?,
+        }
+    }
+    Ok(())
+}
+
+/// #PF and the like if the operand cannot be written; it is at most 64 bytes.
+pub(super) fn probe<B: Bus>(c: &mut Core, b: &mut B, linear: u64, size: usize, stack: bool) -> Done {
+    for at in [linear, linear.wrapping_add(size as u64 - 1)] {
+        c.load_for_update::<u8, B>(b, at, stack)?;
+    }
+    Ok(())
+}

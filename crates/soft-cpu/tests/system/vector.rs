@@ -1,0 +1,207 @@
+//! AVX to AVX-512: what enables them, what they leave in the rest of registers, masks and memory.
+
+use super::*;
+use soft_cpu::{CpuidLeaf, Features};
+
+const UD: u8 = 6;
+const NM: u8 = 7;
+const GP: u8 = 13;
+const PF: u8 = 14;
+const OSXSAVE: u64 = 1 << 18;
+const TS: u64 = 8;
+/// XCR0 with x87, SSE, AVX and AVX-512.
+const ALL: u64 = 0xE7;
+const AVX: u64 = 7;
+
+/// A guest with registers full of `pattern` of their number.
+fn guest(code: &[u8]) -> Guest {
+    let mut guest = Guest::new(code);
+    guest.state.cr4 |= OSXSAVE;
+    guest.state.xcr0 = ALL;
+    for n in 0..16 {
+        let (low, high) = (pattern(n), pattern(n + 16));
+        guest.state.xmm[n] = low[0];
+        guest.state.ymm_high[n] = low[1];
+        guest.state.zmm_high[n] = [low[2], low[3]];
+        guest.state.zmm_16_to_31[n] = high;
+    }
+    guest
+}
+
+fn pattern(n: usize) -> [u128; 4] {
+    std::array::from_fn(|quarter| {
+        (n as u128 + 1) * 0x0101_0203_0405_0607_0809_0A0B_0C0D_0E0F + quarter as u128
+    })
+}
+
+/// Register `n` of a state.
+fn zmm(state: &State, n: usize) -> [u128; 4] {
+    match n.checked_sub(16) {
+        Some(n) => state.zmm_16_to_31[n],
+        None => {
+            let [third, fourth] = state.zmm_high[n];
+            [state.xmm[n], state.ymm_high[n], third, fourth]
+        }
+    }
+}
+
+/// Runs to a HLT behind the code.
+#[track_caller]
+fn run(guest: &mut Guest) -> State {
+    let mut cpu = guest.cpu();
+    assert_eq!(cpu.run(&mut guest.bus, budget(1000)), Exit::Halted);
+    assert!(cpu.state().rip < HANDLERS, "{:#x?}", cpu.state());
+    cpu.state()
+}
+
+#[test]
+fn xcr0_cr4_and_ts_decide_whether_they_exist() {
+    let vex = code! { vpaddd(xmm0, xmm1, xmm2); hlt() };
+    let evex = code! { vpxord(xmm16, xmm1, xmm2); hlt() };
+    let none = [(&vex, 1, OSXSAVE, 0, Some(UD)), (&evex, 1, OSXSAVE, 0, Some(UD))];
+    let cases = [
+        (&vex, AVX, OSXSAVE, 0, None),
+        (&evex, AVX, OSXSAVE, 0, Some(UD)),
+        (&evex, ALL, OSXSAVE, 0, None),
+        (&vex, ALL, 0, 0, Some(UD)),
+        (&vex, AVX, OSXSAVE, TS, Some(NM)),
+        (&evex, ALL, OSXSAVE, TS, Some(NM)),
+        (&evex, AVX, OSXSAVE, TS, Some(UD)),
+    ];
+    for (bytes, xcr0, cr4, ts, expected) in cases.into_iter().chain(none) {
+        let mut guest = guest(bytes);
+        guest.state.xcr0 = xcr0;
+        guest.state.cr4 = guest.state.cr4 & !OSXSAVE | cr4;
+        guest.state.cr0 |= ts;
+        match expected {
+            Some(vector) => {
+                expect_vector(&mut guest, vector);
+            }
+            None => {
+                run(&mut guest);
+            }
+        }
+    }
+}
+
+#[test]
+fn cpuid_decides_whether_they_exist() {
+    let announce = |leaf_1_ecx, leaf_7_ebx| {
+        Features::of(|leaf, subleaf| match (leaf, subleaf) {
+            (1, _) => CpuidLeaf { ecx: leaf_1_ecx, ..CpuidLeaf::default() },
+            (7, 0) => CpuidLeaf { ebx: leaf_7_ebx, ..CpuidLeaf::default() },
+            _ => CpuidLeaf::default(),
+        })
+    };
+    let bytes = code! { vpaddd(ymm0, ymm1, ymm2); hlt() };
+    for (features, exists) in [(announce(1 << 28, 0), false), (announce(1 << 28, 1 << 5), true)] {
+        let mut guest = guest(&bytes);
+        let mut cpu = guest.cpu().with_features(features);
+        assert_eq!(cpu.run(&mut guest.bus, budget(100)), Exit::Halted);
+        assert_eq!(cpu.state().rip < HANDLERS, exists);
+        assert!(cpu.unimplemented().is_empty());
+    }
+}
+
+#[test]
+fn results_end_in_zeros() {
+    let bytes = code! {
+        vpxor(xmm0, xmm1, xmm2);
+        vpxor(ymm3, ymm1, ymm2);
+        vpxorq(zmm20, zmm1, zmm2);
+        paddd(xmm4, xmm5);
+        hlt()
+    };
+    let state = run(&mut guest(&bytes));
+    let xor: [u128; 4] = std::array::from_fn(|n| pattern(1)[n] ^ pattern(2)[n]);
+    assert_eq!(zmm(&state, 0), [xor[0], 0, 0, 0]);
+    assert_eq!(zmm(&state, 3), [xor[0], xor[1], 0, 0]);
+    assert_eq!(zmm(&state, 20), xor);
+    // SSE leaves what is above its 128 bits.
+    assert_eq!(zmm(&state, 4)[1..], pattern(4)[1..]);
+}
+
+#[test]
+fn masks_keep_or_clear_elements() {
+    let bytes = code! {
+        vpxord(xmm0.k1(), xmm1, xmm2);
+        vpxord(xmm3.k1().z(), xmm1, xmm2);
+        vmovups(zmmword_ptr(DATA).k1(), zmm5);
+        vmovups(zmm6.k1().z(), zmmword_ptr(DATA));
+        hlt()
+    };
+    let mut guest = guest(&bytes);
+    guest.state.opmask[1] = 0x8005;
+    let state = run(&mut guest);
+    let lanes = |v: u128| -> [u32; 4] { std::array::from_fn(|n| (v >> (32 * n)) as u32) };
+    let (old, a, b) = (lanes(pattern(0)[0]), lanes(pattern(1)[0]), lanes(pattern(2)[0]));
+    let merged = std::array::from_fn(|n| if n % 2 == 0 { a[n] ^ b[n] } else { old[n] });
+    assert_eq!(lanes(zmm(&state, 0)[0]), merged);
+    assert_eq!(zmm(&state, 0)[1..], [0; 3]);
+    let zeroed = std::array::from_fn(|n| if n % 2 == 0 { a[n] ^ b[n] } else { 0 });
+    assert_eq!(lanes(zmm(&state, 3)[0]), zeroed);
+    let stored = [0, 1, 2, 15].map(|n| guest.bus.read_u64(DATA + 4 * n) as u32);
+    let five = lanes(pattern(5)[0]);
+    assert_eq!(stored, [five[0], 0, five[2], lanes(pattern(5)[3])[3]]);
+    assert_eq!(zmm(&state, 6)[0], u128::from(five[0]) | u128::from(five[2]) << 64);
+}
+
+#[test]
+fn masked_elements_do_not_fault() {
+    // The last 8 bytes of a page; the next one is absent.
+    let at = DATA + 0xFF8;
+    let bytes = code! {
+        vmovdqu32(zmm0.k1(), zmmword_ptr(at));
+        vmovdqu32(zmmword_ptr(at).k1(), zmm0);
+        vpaddd(zmm3.k1(), zmm1, zmmword_ptr(at));
+        vmovdqu32(zmmword_ptr(at).k2(), zmm0);
+        hlt()
+    };
+    let mut guest = guest(&bytes);
+    guest.page(DATA + 0x1000, 0);
+    guest.state.opmask[1] = 3;
+    guest.state.opmask[2] = 0x11;
+    guest.bus.write_u64(at, 0x1122_3344_5566_7788);
+    let cpu = expect_vector(&mut guest, PF);
+    // The first element of the last store is allowed, but nothing of it is written.
+    assert_eq!(cpu.state().cr2, DATA + 0x1008);
+    assert_eq!(zmm(&cpu.state(), 0)[0] as u64, 0x1122_3344_5566_7788);
+    assert_eq!(guest.bus.read_u64(at), 0x1122_3344_5566_7788);
+    assert_eq!(frame(&guest, &cpu, 0), 2);
+}
+
+#[test]
+fn aligned_moves_need_aligned_memory() {
+    let aligned = [
+        (code! { vmovaps(xmm0, xmmword_ptr(DATA + 16)); hlt() }, false),
+        (code! { vmovaps(ymm0, ymmword_ptr(DATA + 16)); hlt() }, true),
+        (code! { vmovdqa64(zmm0, zmmword_ptr(DATA + 32)); hlt() }, true),
+        (code! { vmovntdq(ymmword_ptr(DATA + 8), ymm0); hlt() }, true),
+        (code! { vmovdqu(ymm0, ymmword_ptr(DATA + 1)); hlt() }, false),
+        (code! { vpaddb(xmm0, xmm1, xmmword_ptr(DATA + 1)); hlt() }, false),
+    ];
+    for (bytes, faults) in aligned {
+        let mut guest = guest(&bytes);
+        if faults {
+            expect_vector(&mut guest, GP);
+        } else {
+            run(&mut guest);
+        }
+    }
+}
+
+#[test]
+fn broadcasts_read_one_element() {
+    let at = DATA + 0xFFC;
+    let bytes =
+        code! { vpaddd(zmm0, zmm1, dword_bcst(at)); vpaddd(zmm2.k1(), zmm1, dword_bcst(at + 4)); hlt() };
+    let mut guest = guest(&bytes);
+    guest.page(DATA + 0x1000, 0);
+    guest.bus.write(at, &7_u32.to_le_bytes());
+    let state = run(&mut guest);
+    let lanes = |v: [u128; 4]| -> [u32; 16] { std::array::from_fn(|n| (v[n / 4] >> (32 * (n % 4))) as u32) };
+    let one = lanes(pattern(1));
+    assert_eq!(lanes(zmm(&state, 0)), std::array::from_fn(|n| one[n].wrapping_add(7)));
+    // No element is wanted, so nothing is read.
+    assert_eq!(zmm(&state, 2), pattern(2));
+}
