@@ -237,6 +237,21 @@ pub struct Active {
     pub interrupts: bool,
 }
 
+/// A running counter, as a record of measurements needs to know it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Running {
+    /// Which counter.
+    pub counter: CounterId,
+    /// What it counts. For a metric accumulator: the slots event.
+    pub request: EventRequest,
+    /// Where it counts.
+    pub filter: PrivilegeFilter,
+    /// Its value as of the last update.
+    pub value: u64,
+    /// Its width in bits, at most 64.
+    pub width: u32,
+}
+
 /// The running totals behind the counters of one vCPU.
 pub trait CountsSource {
     /// What counts of this event are worth; [`Provenance::Unknown`] when the source cannot count it.

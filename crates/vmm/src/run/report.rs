@@ -5,12 +5,11 @@ use super::warning::{Warning, looked_at_slots};
 use crate::engine::{Detail, EngineReport, InstructionCount, RegisterDump};
 use crate::machine::exceptions::Cause;
 use crate::machine::pmu::interval::Interval;
-use crate::machine::pmu::window::Window;
+use crate::machine::pmu::window::{Window, counter_name};
 use crate::machine::pmu::{AccessStats, PmuDevice};
 use crate::machine::{Board, Outcome, UnknownMsrs};
 use serde::Serialize;
 use std::time::Duration;
-use vpmu::pmu::CounterId;
 use vpmu::{Provenance, TopdownSlots};
 
 /// One line of what the guest counted.
@@ -166,11 +165,7 @@ fn counted(pmu: &mut PmuDevice) -> (Vec<CountRow>, TopdownSlots, Vec<Warning>) {
             }
         }
         rows.push(CountRow {
-            counter: match key.counter {
-                CounterId::Gp(n) => format!("PMC{n}"),
-                CounterId::Fixed(n) => format!("FIXED_CTR{n}"),
-                CounterId::Metric(n) => format!("METRIC{n}"),
-            },
+            counter: counter_name(pmu.profile(), key.counter),
             event,
             filter: key.filter.perf_suffix(),
             count: (provenance != Provenance::Unknown).then_some(count),

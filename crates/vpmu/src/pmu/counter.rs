@@ -2,7 +2,7 @@
 
 use crate::bits::low_bits;
 use crate::event::EventCode;
-use crate::source::{Active, CounterId, CountsSource, EventRequest, PrivilegeFilter, Provenance};
+use crate::source::{Active, CounterId, CountsSource, EventRequest, PrivilegeFilter, Provenance, Running};
 
 #[derive(Debug, Clone)]
 pub(super) struct Counter {
@@ -95,6 +95,18 @@ impl Counter {
             filter: self.filter,
             until_overflow: self.until_overflow(width),
             interrupts,
+        })
+    }
+
+    /// The counter as a record needs to know it, while it runs and each occurrence adds one.
+    pub(super) fn running(&self, width: u32) -> Option<Running> {
+        let Self { id: counter, request, filter, value, .. } = *self;
+        (self.is_running() && self.prescale == 0).then_some(Running {
+            counter,
+            request,
+            filter,
+            value,
+            width,
         })
     }
 

@@ -14,6 +14,7 @@
 //! | `ledger.rs` | what was counted over time |
 //! | `outcome.rs` | what accesses end in |
 //! | `pmi.rs` | requests for an interrupt |
+//! | `running.rs` | counters as records of measurements see them |
 
 mod amd;
 mod arm;
@@ -23,6 +24,7 @@ mod ledger;
 mod masks;
 mod outcome;
 mod pmi;
+mod running;
 
 pub use intel::LBR_COMPONENT_WORDS;
 pub use ledger::{Ledger, LedgerKey, MAX_ENTRIES};
@@ -33,7 +35,7 @@ use crate::bits::low_u8;
 use crate::lbr::{BranchFilter, BranchRecord};
 use crate::profile::{MAX_FIXED, MAX_GP, PmuKind, Profile};
 use crate::register::{RegisterId, is_pmu_register, locate};
-pub use crate::source::{Active, CounterId};
+pub use crate::source::{Active, CounterId, Running};
 use crate::source::{CountsSource, Level};
 use crate::state::{RestoreError, VpmuState};
 use alloc::boxed::Box;
@@ -156,9 +158,9 @@ impl Vpmu {
         self.answer(outcome)
     }
 
-    /// The level of an Arm CPU's PMU interrupt (PMUIRQ) as of the last update of the counters. Operations tell in their
-    /// answers where they change it, but for [`reset`](Self::reset) and [`restore`](Self::restore): ask after those.
-    /// Always low for CPUs that request PMIs.
+    /// The level of an Arm CPU's PMU interrupt (PMUIRQ) as of the last update of the counters. Operations tell in
+    /// their answers where they change it, but for [`reset`](Self::reset) and [`restore`](Self::restore): ask after
+    /// those. Always low for CPUs that request PMIs.
     #[must_use]
     pub fn interrupt_line(&self) -> bool {
         match &self.machine {

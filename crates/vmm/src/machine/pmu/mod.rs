@@ -24,7 +24,7 @@ use vpmu::{
     Answer, BranchFilter, BranchRecord, Level, PmiRequests, Profile, Provenance, ReadOutcome, TopdownSlots,
     Vpmu, WriteOutcome,
 };
-use window::{RecorderState, WindowRecorder, counter_of_msr};
+use window::{RecorderState, WindowRecorder};
 
 /// Where an access comes from, for the trace.
 #[derive(Debug, Clone, Copy, Default)]
@@ -245,8 +245,7 @@ impl PmuDevice {
 
     /// The guest has read this register, which may be a counter.
     fn counter_read(&mut self, msr: Option<u32>, value: u64) {
-        let vendor = self.vpmu.profile().vendor();
-        let Some(id) = msr.and_then(|msr| counter_of_msr(vendor, msr)) else { return };
+        let Some(id) = msr.and_then(|msr| self.vpmu.counter_at(msr)) else { return };
         self.stats.metrics += u64::from(matches!(id, CounterId::Metric(_)));
         self.windows.guest_read(id, value);
     }

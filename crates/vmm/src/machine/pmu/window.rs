@@ -2,16 +2,16 @@
 //!
 //! A window opens when the guest writes a GLOBAL_CTRL that enables something while nothing runs, and
 //! closes when GLOBAL_CTRL goes back to 0. That is how perf, kvm-unit-tests and our own images
-//! measure. A CPU without such a register (AMD before PerfMonV2) measures from the first counter that runs to
-//! the last one that stops. Whenever a counter starts or stops in between, the recorder takes the source's totals,
-//! bypassing the vPMU's counters; what the guest then reads from a stopped counter is put next to
-//! the difference. So a row compares the guest's view with an independent one.
+//! measure. Where no register alone starts and stops counters (AMD before PerfMonV2; PMCR_EL0 and PMCNTENSET_EL0 on
+//! Arm), it lasts from the first counter that runs to the last one that stops. Whenever a counter starts or stops in
+//! between, the recorder takes the source's totals, bypassing the vPMU's counters; what the guest then reads from a
+//! stopped counter is put next to the difference. So a row compares the guest's view with an independent one.
 
 use crate::counts::Source;
 use serde::{Deserialize, Serialize};
-use vpmu::pmu::{Active, CounterId};
-use vpmu::profile::Vendor;
-use vpmu::register::{RegisterId, amd, intel, locate, low_bits};
+use vpmu::pmu::{CounterId, Running};
+use vpmu::register::arm::Pmcr;
+use vpmu::register::{RegisterId, amd, arm, intel, locate, low_bits};
 use vpmu::source::{EventRequest, PrivilegeFilter};
 use vpmu::{Answer, Level, PmiRequests, Profile, Provenance, ReadOutcome, TopdownSlots, Vpmu, WriteOutcome};
 
@@ -133,7 +133,7 @@ impl SavedWindow {
     fn resume(self) -> Option<Window> {
         let row = |row: SavedRow| {
             let Track { request, filter, width, .. } = row.track;
-            (1..=63).contains(&width).then(|| WindowRow {
+            (1..=64).contains(&width).then(|| WindowRow {
                 counter: row.counter,
                 event: request.to_string(),
                 filter: filter.perf_suffix().to_owned(),
@@ -263,9 +263,11 @@ impl WindowRecorder {
         if outcome != WriteOutcome::Done {
             return;
         }
-        let vendor = vpmu.profile().vendor();
-        if let Some(id) = counter_of_msr(vendor, index) {
+        if let Some(id) = vpmu.counter_at(index) {
             self.guest_wrote(id);
+        }
+        if register_id(vpmu.profile(), index) == Some(RegisterId::Arm(arm::RegisterId::Pmcr)) {
+            self.guest_zeroed(Pmcr(value), vpmu.profile().gp_counters);
         }
         let running = match Switch::of(vpmu.profile(), index) {
             Some(Switch::Global) => Some(value != 0),
@@ -340,6 +342,13 @@ impl WindowRecorder {
         }
     }
 
+    /// PMCR_EL0.P and C make counters 0.
+    fn guest_zeroed(&mut self, written: Pmcr, counters: u8) {
+        let events = if written.event_reset() { counters } else { 0 };
+        let cycles = written.cycle_reset().then_some(CounterId::Fixed(0));
+        (0..events).map(CounterId::Gp).chain(cycles).for_each(|id| self.guest_wrote(id));
+    }
+
     /// The row that the counter's value is about: the newest one.
     fn row(&mut self, id: CounterId) -> Option<&mut WindowRow> {
         let open = self.open.is_some();
@@ -362,16 +371,16 @@ impl Window {
 
     fn refresh(&mut self, vpmu: &Vpmu, source: &mut dyn Source) {
         for row in &mut self.rows {
-            if !vpmu.active().any(|active| row.is_about(&active)) {
+            if !vpmu.running().any(|running| row.is_about(&running)) {
                 row.stop(source);
             }
         }
-        for active in vpmu.active().filter(|active| !matches!(active.counter, CounterId::Metric(_))) {
+        for running in vpmu.running().filter(|running| !matches!(running.counter, CounterId::Metric(_))) {
             let full = self.rows.len() >= MAX_ROWS;
-            match self.rows.iter_mut().rev().find(|row| row.track.id == active.counter) {
-                Some(row) if row.is_about(&active) && !row.is_over() => row.start(source),
+            match self.rows.iter_mut().rev().find(|row| row.track.id == running.counter) {
+                Some(row) if row.is_about(&running) && !row.is_over() => row.start(source),
                 _ if !full => {
-                    let mut row = WindowRow::new(&active, vpmu, source);
+                    let mut row = WindowRow::new(&running, vpmu.profile(), source);
                     row.start(source);
                     self.rows.push(row);
                 }
@@ -396,36 +405,22 @@ impl Window {
 }
 
 impl WindowRow {
-    fn new(active: &Active, vpmu: &Vpmu, source: &mut dyn Source) -> Self {
-        let (counter, width) = match active.counter {
-            CounterId::Gp(n) => (format!("PMC{n}"), vpmu.profile().gp_width),
-            CounterId::Fixed(n) | CounterId::Metric(n) => {
-                (format!("FIXED_CTR{n}"), vpmu.profile().fixed_width())
-            }
-        };
-        let width = u32::from(width);
+    fn new(running: &Running, profile: &Profile, source: &dyn Source) -> Self {
+        let Running { counter, request, filter, value, width } = *running;
         Self {
-            counter,
-            event: active.request.to_string(),
-            filter: active.filter.perf_suffix().to_owned(),
-            provenance: source.provenance(&active.request),
+            counter: counter_name(profile, counter),
+            event: request.to_string(),
+            filter: filter.perf_suffix().to_owned(),
+            provenance: source.provenance(&request),
             vmm: 0,
             guest: None,
-            track: Track {
-                id: active.counter,
-                request: active.request,
-                filter: active.filter,
-                start: (low_bits(width) + 1).wrapping_sub(active.until_overflow) & low_bits(width),
-                width,
-                mark: None,
-                spoiled: false,
-            },
+            track: Track { id: counter, request, filter, start: value, width, mark: None, spoiled: false },
         }
     }
 
-    fn is_about(&self, active: &Active) -> bool {
+    fn is_about(&self, running: &Running) -> bool {
         let Track { id, request, filter, .. } = &self.track;
-        *id == active.counter && *request == active.request && *filter == active.filter
+        *id == running.counter && *request == running.request && *filter == running.filter
     }
 
     /// The guest gave the stopped counter a new value, so it begins something new.
@@ -472,25 +467,30 @@ enum Switch {
 impl Switch {
     fn of(profile: &Profile, index: u32) -> Option<Self> {
         use amd::RegisterId::{LegacyPerfCtl, PerfCntrGlobalCtl, PerfCtl};
-        match (locate(profile.vendor(), index)?.register.id, profile.amd()) {
+        use arm::RegisterId::{PmcntenClr, PmcntenSet, Pmcr};
+        match (register_id(profile, index)?, profile.amd()) {
             (RegisterId::Intel(intel::RegisterId::PerfGlobalCtrl), _) => Some(Self::Global),
             (RegisterId::Amd(PerfCntrGlobalCtl), Some(amd)) if amd.v2 => Some(Self::Global),
             (RegisterId::Amd(PerfCtl | LegacyPerfCtl), Some(amd)) if !amd.v2 => Some(Self::Counter),
+            (RegisterId::Arm(Pmcr | PmcntenSet | PmcntenClr), _) => Some(Self::Counter),
             _ => None,
         }
     }
 }
 
-/// The counter that an MSR holds; PERF_METRICS is field 0.
-pub(super) fn counter_of_msr(vendor: Vendor, index: u32) -> Option<CounterId> {
-    use amd::RegisterId::{LegacyPerfCtr, PerfCtr};
-    use intel::RegisterId::{APmc, FixedCtr, PerfMetrics, Pmc};
-    let located = locate(vendor, index)?;
-    let n = u8::try_from(located.instance).ok()?;
-    match located.register.id {
-        RegisterId::Intel(Pmc | APmc) | RegisterId::Amd(PerfCtr | LegacyPerfCtr) => Some(CounterId::Gp(n)),
-        RegisterId::Intel(FixedCtr) => Some(CounterId::Fixed(n)),
-        RegisterId::Intel(PerfMetrics) => Some(CounterId::Metric(0)),
-        _ => None,
+fn register_id(profile: &Profile, index: u32) -> Option<RegisterId> {
+    Some(locate(profile.vendor(), index)?.register.id)
+}
+
+/// What reports call a counter of this CPU: perf's name on x86, that of its register on Arm.
+#[must_use]
+pub fn counter_name(profile: &Profile, id: CounterId) -> String {
+    let arm = profile.arm().is_some();
+    match id {
+        CounterId::Gp(n) if arm => format!("PMEVCNTR{n}"),
+        CounterId::Fixed(_) if arm => "PMCCNTR".to_owned(),
+        CounterId::Gp(n) => format!("PMC{n}"),
+        CounterId::Fixed(n) => format!("FIXED_CTR{n}"),
+        CounterId::Metric(n) => format!("METRIC{n}"),
     }
 }

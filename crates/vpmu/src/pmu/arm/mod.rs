@@ -21,10 +21,10 @@ use crate::event::{Event, EventCode};
 use crate::lbr::{BranchFilter, BranchRecord};
 use crate::profile::{ArmPmu, MAX_GP, Profile};
 use crate::register::arm::{
-    CYCLE_COUNTER, Pmccfiltr, PmcntenSet, Pmcr, Pmevtyper, PmintenSet, PmovsSet, RegisterId,
+    CYCLE_COUNTER, Pmccfiltr, PmcntenSet, Pmcr, Pmevtyper, PmintenSet, PmovsSet, Pmselr, RegisterId,
 };
 use crate::register::bank::Bank;
-use crate::source::{Active, CounterId, CountsSource, EventRequest, PrivilegeFilter};
+use crate::source::{Active, CounterId, CountsSource, EventRequest, PrivilegeFilter, Running};
 
 /// Width of the cycle counter.
 const CYCLE_WIDTH: u32 = 64;
@@ -198,6 +198,17 @@ impl Arm {
             false => SHORT_CYCLE_WIDTH,
         };
         events.chain(self.cycles.active(width, interrupts.cycle()))
+    }
+
+    /// The same with their values. Those of CHAIN, which the PMU itself counts, are not there.
+    pub(super) fn running(&self) -> impl Iterator<Item = Running> + '_ {
+        let events = self.events.iter().filter_map(|counter| counter.running(self.width()));
+        events.chain(self.cycles.running(CYCLE_WIDTH))
+    }
+
+    /// The event counter that PMSELR_EL0 selects, if there is one.
+    pub(super) fn selected_event_counter(&self) -> Option<u8> {
+        u8::try_from(self.bank.get::<Pmselr>().select()).ok().filter(|n| *n < self.profile.gp_counters)
     }
 
     pub(super) fn ledger(&mut self) -> &Ledger {

@@ -2,6 +2,7 @@
 
 mod trace;
 mod window;
+mod window_arm;
 
 use super::trace::Tracer;
 use super::window::Window;
