@@ -30,7 +30,8 @@ impl Features {
     }
 
     /// The CPU has all that the instruction needs.
-    pub(crate) fn allow(&self, instruction: &Instruction) -> bool {
+    #[must_use]
+    pub fn allow(&self, instruction: &Instruction) -> bool {
         instruction.cpuid_features().iter().all(|feature| self.has(*feature))
     }
 }

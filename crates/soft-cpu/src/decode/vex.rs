@@ -11,7 +11,13 @@ use iced_x86::{EncodingKind, Instruction, OpKind, Register, RoundingControl};
 
 /// What the families say.
 fn describe(ins: &Instruction) -> Option<Description> {
-    vector::moves::describe(ins).or_else(|| vector::integer::describe(ins))
+    vector::moves::describe(ins)
+        .or_else(|| vector::integer::describe(ins))
+        .or_else(|| vector::shift::describe(ins))
+        .or_else(|| vector::shuffle::describe(ins))
+        .or_else(|| vector::permute::describe(ins))
+        .or_else(|| vector::narrow::describe(ins))
+        .or_else(|| vector::mask::describe(ins))
 }
 
 pub(super) fn handler<B: Bus>(

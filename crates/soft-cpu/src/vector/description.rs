@@ -17,6 +17,21 @@ pub(crate) enum Shape {
     Sources,
 }
 
+/// Which elements a write mask is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Masking {
+    /// Those that have a bit.
+    Elements,
+    /// Those that have a bit, and the others are the first source's (VPBLENDMB).
+    Blend,
+    /// Those that have a bit; what is read is shorter and repeated (VBROADCASTF32X4).
+    Repeat,
+    /// As many as there are bits, which the operation takes from where the bits are (VPCOMPRESSD).
+    Compress,
+    /// Those that have a bit; as many as there are bits are read (VPEXPANDD).
+    Expand,
+}
+
 /// An instruction: what it computes, and what the framework has to know for it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Description {
@@ -26,6 +41,7 @@ pub(crate) struct Description {
     pub(crate) element: u8,
     /// Bytes of the vector length that go with it: those of the wider of source and destination.
     pub(crate) per: u8,
+    pub(crate) masking: Masking,
     /// The exceptions in [`Operands::env`](super::Operands) count.
     pub(crate) floats: bool,
     /// Memory must be aligned to its size.
@@ -38,7 +54,8 @@ impl Description {
     /// Elements of so many bytes, which each depend on their own bit of the mask.
     pub(crate) const fn packed(operation: Operation, element: u8) -> Self {
         let shape = Shape::Packed;
-        Self { operation, shape, element, per: element, floats: false, aligned: false, whole: false }
+        let masking = Masking::Elements;
+        Self { operation, shape, element, per: element, masking, floats: false, aligned: false, whole: false }
     }
 
     /// [`Shape::Scalar`].
@@ -74,6 +91,26 @@ impl Description {
     /// The same without suppression of faults by the mask.
     pub(crate) const fn whole(self) -> Self {
         Self { whole: true, ..self }
+    }
+
+    /// The same with [`Masking::Blend`].
+    pub(crate) const fn blend(self) -> Self {
+        Self { masking: Masking::Blend, ..self }
+    }
+
+    /// The same with [`Masking::Repeat`].
+    pub(crate) const fn repeat(self) -> Self {
+        Self { masking: Masking::Repeat, ..self }
+    }
+
+    /// The same with [`Masking::Compress`].
+    pub(crate) const fn compress(self) -> Self {
+        Self { masking: Masking::Compress, ..self }
+    }
+
+    /// The same with [`Masking::Expand`].
+    pub(crate) const fn expand(self) -> Self {
+        Self { masking: Masking::Expand, ..self }
     }
 
     /// Bits of the mask that count, for a vector length.

@@ -1,6 +1,6 @@
 //! Fetches operands, applies the operation, masks, and writes back.
 
-use super::description::{Shape, ones};
+use super::description::{Masking, Shape, ones};
 use super::encoded::{Class, Encoded, Rounding};
 use super::memory;
 use super::{Element, Operands, Vector};
@@ -115,8 +115,16 @@ impl Core {
         if code.mask() != 0 {
             match class {
                 Class::Vector if active != ones(count) => {
-                    let old = if code.zeroing() { Vector::ZERO } else { old };
-                    let elements = (active, count);
+                    let old = match description.masking {
+                        _ if code.zeroing() => Vector::ZERO,
+                        Masking::Blend => a,
+                        _ => old,
+                    };
+                    let written = match description.masking {
+                        Masking::Compress => ones(active.count_ones() as usize),
+                        _ => active,
+                    };
+                    let elements = (written, count);
                     match description.element {
                         1 => keep::<u8>(&mut result, &old, elements),
                         2 => keep::<u16>(&mut result, &old, elements),

@@ -1,7 +1,7 @@
 //! Memory operands of vector instructions.
 
 use super::Vector;
-use super::description::ones;
+use super::description::{Masking, ones};
 use super::encoded::{Class, Encoded};
 use crate::bus::Bus;
 use crate::context::Core;
@@ -27,21 +27,25 @@ fn address<B: Bus>(c: &mut Core, i: &Insn<B>, size: usize, write: bool, aligned:
 }
 
 /// The elements if the mask leaves some out, and faults of those do not count.
-fn masked(c: &Core, code: Encoded, size: usize) -> Option<Elements> {
+fn masked(c: &Core, code: Encoded, size: usize, write: bool) -> Option<Elements> {
     let description = c.descriptions.get(code.number())?;
     let count = description.count(code.bytes());
     let active = c.active(code, count);
-    if code.mask() == 0 || active == ones(count) || description.whole {
+    if code.mask() == 0 || active == ones(count) || description.whole && !write {
         return None;
     }
-    // A tuple shorter than the elements (VBROADCASTF32X4) is repeated.
-    let each = (size / count).max(usize::from(description.element).min(size));
-    let count = size / each;
-    let mut folded = 0;
-    let mut rest = active;
+    if matches!(description.masking, Masking::Compress | Masking::Expand) {
+        let active = ones(active.count_ones() as usize);
+        return Some(Elements { size: usize::from(description.element), active });
+    }
+    if description.masking != Masking::Repeat {
+        return Some(Elements { size: size / count, active });
+    }
+    let each = usize::from(description.element).min(size);
+    let (count, mut folded, mut rest) = (size / each, 0, active);
     while rest != 0 {
         folded |= rest & ones(count);
-        rest = rest.checked_shr(u32::try_from(count).unwrap_or(u32::MAX)).unwrap_or(0);
+        rest >>= count;
     }
     Some(Elements { size: each, active: folded })
 }
@@ -52,7 +56,7 @@ pub(super) fn load<B: Bus>(c: &mut Core, b: &mut B, i: &Insn<B>, code: Encoded) 
     let aligned = c.descriptions.get(code.number()).is_some_and(|description| description.aligned);
     let linear = address(c, i, size, false, aligned)?;
     let stack = is_stack(i);
-    let elements = if code.broadcast() { broadcast(c, code, size) } else { masked(c, code, size) };
+    let elements = if code.broadcast() { broadcast(c, code, size) } else { masked(c, code, size, false) };
     let value = match elements {
         None => load_whole(c, b, linear, size, stack)?,
         Some(elements) => load_elements(c, b, linear, size, elements, stack)?,
@@ -123,7 +127,7 @@ pub(super) fn store<B: Bus>(c: &mut Core, b: &mut B, i: &Insn<B>, code: Encoded,
     let aligned = c.descriptions.get(code.number()).is_some_and(|description| description.aligned);
     let linear = address(c, i, size, true, aligned)?;
     let stack = is_stack(i);
-    let elements = if code.destination_class() == Class::None { masked(c, code, size) } else { None };
+    let elements = if code.destination_class() == Class::None { masked(c, code, size, true) } else { None };
     let Some(elements) = elements else { return store_whole(c, b, linear, size, value, stack) };
     store_elements(c, b, linear, size, elements, value, stack)
 }

@@ -6,15 +6,30 @@
 pub(crate) mod description;
 pub(crate) mod encoded;
 pub(crate) mod execute;
+#[allow(clippy::cast_possible_truncation, reason = "sizes of elements, and elements that are narrowed")]
 pub(crate) mod integer;
 #[allow(dead_code, reason = "parts that single families of operations need")]
 pub(crate) mod lanes;
+#[allow(clippy::cast_possible_truncation, reason = "sizes of elements")]
+pub(crate) mod mask;
 mod memory;
 pub(crate) mod moves;
+#[allow(
+    clippy::cast_possible_truncation,
+    clippy::cast_possible_wrap,
+    clippy::cast_sign_loss,
+    reason = "the elements are narrowed and widened"
+)]
+pub(crate) mod narrow;
 #[allow(dead_code, reason = "parts that single families of operations need")]
 pub(crate) mod operands;
+#[allow(clippy::cast_possible_truncation, reason = "numbers of elements")]
+pub(crate) mod permute;
 #[allow(dead_code, reason = "parts that single families of operations need")]
 pub(crate) mod registers;
+#[allow(clippy::cast_possible_truncation, reason = "sizes of elements, and counts modulo a power of two")]
+pub(crate) mod shift;
+pub(crate) mod shuffle;
 
 pub(crate) use description::Description;
 pub(crate) use operands::Operands;
