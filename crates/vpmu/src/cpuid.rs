@@ -94,6 +94,11 @@ pub fn patch(profile: &Profile, leaf: u32, subleaf: u32, mut result: CpuidResult
                 result.ecx |= PDCM;
             }
             result.edx &= !DS;
+            // No branch trace store, which IA32_MISC_ENABLE says.
+            if profile.has_pebs() {
+                result.ecx |= DTES64;
+                result.edx |= DS;
+            }
         }
         (0x7, 0) => {
             if has_perfmon_ext(profile) {

@@ -347,6 +347,8 @@ fn condition(when: When) -> &'static str {
         When::Aarch32 => "AArch32",
         When::NoAarch32 => "no AArch32",
         When::Matrix => "Falkor",
-        When::Never => "never: every access raises #GP",
+        When::Pebs => "PERF_CAPABILITIES[11:8]",
+        When::PebsBaseline => "PERF_CAPABILITIES[14]",
+        When::PebsBeforeBaseline => "PERF_CAPABILITIES[11:8], not [14]",
     }
 }

@@ -13,6 +13,7 @@
 //! | [`pmu`] | the state machine itself |
 //! | [`lbr`] | last branch records: the model-specific and the architectural stack |
 //! | [`metrics`] | PERF_METRICS: fractions of the slots in fixed counter 3 |
+//! | [`pebs`] | precise samples in the guest's debug store |
 //! | [`state`] | saving and restoring |
 //! | [`decode`] | register values in words |
 //! | [`cpuid`] | the CPUID bits that announce the PMU of an x86 CPU |
@@ -60,6 +61,7 @@ pub mod event;
 pub mod id_registers;
 pub mod lbr;
 pub mod metrics;
+pub mod pebs;
 pub mod pmu;
 pub mod profile;
 pub mod register;

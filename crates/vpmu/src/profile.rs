@@ -1,8 +1,8 @@
 //! Profiles: the CPUs whose PMU can be shown to a guest.
 //!
-//! A profile is data. What is not implemented is not announced: no profile offers PEBS or the debug
-//! store, so those bits of PERF_CAPABILITIES and CPUID are 0. Branch records need an engine that reports
-//! branches; for one that does not, take [`Profile::without_lbr`].
+//! A profile is data. Branch records need an engine that reports branches; for one that does not, take
+//! [`Profile::without_lbr`]. PEBS needs one that writes its records: the bits of PERF_CAPABILITIES and CPUID that
+//! announce it are 0 but for [`Profile::with_pebs`]. There is no branch trace store.
 
 use crate::event::{Encoding, EventCode, EventTable, MatrixEvent};
 use crate::lbr::MAX_DEPTH;
@@ -243,6 +243,8 @@ pub struct IntelPmu {
     pub hybrid_core: u32,
     /// IA32_PERF_CAPABILITIES.
     pub perf_capabilities: PerfCapabilities,
+    /// The PEBS of its silicon, which [`Profile::with_pebs`] shows.
+    pub pebs: PebsKind,
     /// PERF_METRICS: 0 none, 1 four fields, 2 eight fields.
     pub metrics_level: u8,
     /// Valid bits of OFFCORE_RSP_0/1; 0 when they do not exist.
@@ -251,6 +253,17 @@ pub struct IntelPmu {
     pub ld_lat_mask: u64,
     /// Valid bits of the front-end event register; 0 when it does not exist.
     pub frontend_mask: u64,
+}
+
+/// Which PEBS records a CPU writes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PebsKind {
+    /// None, or of a format whose details are not public.
+    Unknown,
+    /// Format 3: records of 200 bytes, on general-purpose counters (Skylake).
+    Format3,
+    /// Format 4: adaptive records, on every counter (Ice Lake on).
+    Adaptive,
 }
 
 /// The PMU of an AMD CPU.
@@ -458,6 +471,27 @@ impl Profile {
         self.with_intel(|pmu| {
             pmu.perf_capabilities.set_lbr_fmt(lbr.format());
         })
+    }
+
+    /// The same CPU with the PEBS of its silicon in PERF_CAPABILITIES. The embedder then has to write the records
+    /// that fall due: [`Vpmu::pebs_due`](crate::Vpmu::pebs_due). Changes nothing where the format is unknown, and on
+    /// CPUs of other vendors.
+    #[must_use]
+    pub fn with_pebs(self) -> Self {
+        self.with_intel(|pmu| {
+            let capabilities = pmu.perf_capabilities.with_pebs_trap(true).with_pebs_arch_reg(true);
+            pmu.perf_capabilities = match pmu.pebs {
+                PebsKind::Unknown => return,
+                PebsKind::Format3 => capabilities.with_pebs_format(3),
+                PebsKind::Adaptive => capabilities.with_pebs_format(4).with_pebs_baseline(true),
+            };
+        })
+    }
+
+    /// PERF_CAPABILITIES announces PEBS.
+    #[must_use]
+    pub fn has_pebs(&self) -> bool {
+        self.intel().is_some_and(|pmu| pmu.perf_capabilities.pebs_format() != 0)
     }
 
     /// GLOBAL_CTRL after RESET: every general-purpose counter, no fixed one.

@@ -29,6 +29,10 @@ pub struct VpmuState {
     /// [`BranchRecord::cycle`](crate::BranchRecord::cycle) of the last change of the stack of branch records since
     /// recording began.
     pub branch_cycle: Option<u64>,
+    /// Counters that have overflowed and whose next event becomes a PEBS record, as bits of IA32_PEBS_ENABLE; others
+    /// are ignored.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub pebs_armed: u64,
 }
 
 /// Why a saved state was refused. The vPMU is unchanged then.
@@ -96,6 +100,7 @@ impl VpmuState {
             registers: BTreeMap::new(),
             metrics: Metrics::default(),
             branch_cycle: None,
+            pebs_armed: 0,
         }
     }
 

@@ -61,6 +61,12 @@ impl Ring {
         self.entries[index(self.newest)]
     }
 
+    /// FROM, TO and INFO of the entry with this index.
+    pub(crate) fn entry(&self, index: usize) -> [u64; 3] {
+        let LbrEntry { from, to, info } = self.entries[index];
+        [from, to, info]
+    }
+
     pub(crate) fn word(&self, word: RingWord) -> u64 {
         match word {
             RingWord::Newest => self.newest,

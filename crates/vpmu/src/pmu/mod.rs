@@ -33,6 +33,7 @@ pub use pmi::{Answer, PmiRequests};
 
 use crate::bits::low_u8;
 use crate::lbr::{BranchFilter, BranchRecord};
+use crate::pebs::{DebugStore, PebsAnswer, PebsSample};
 use crate::profile::{MAX_FIXED, MAX_GP, PmuKind, Profile};
 use crate::register::{RegisterId, is_pmu_register, locate};
 pub use crate::source::{Active, CounterId, Running};
@@ -274,6 +275,35 @@ impl Vpmu {
             Machine::Intel(own) => own.restore_lbr_component(words),
             Machine::Amd(_) | Machine::Arm(_) => Err(Fault::Absent),
         }
+    }
+
+    /// A PEBS counter has overflowed, and its next event becomes a record: run one instruction at a time, so that the
+    /// sample is that of the very instruction.
+    #[must_use]
+    pub fn pebs_armed(&self) -> bool {
+        matches!(&self.machine, Machine::Intel(own) if own.pebs_armed())
+    }
+
+    /// A PEBS record is due, as of the last update of the counters: call [`write_pebs`](Self::write_pebs) before the
+    /// next instruction.
+    #[must_use]
+    pub fn pebs_due(&self) -> bool {
+        matches!(&self.machine, Machine::Intel(own) if own.pebs_due())
+    }
+
+    /// Writes the PEBS record that is due into the debug store, and loads the reset values of its counters.
+    pub fn write_pebs(
+        &mut self,
+        sample: &PebsSample,
+        store: &mut dyn DebugStore,
+        source: &mut dyn CountsSource,
+    ) -> PebsAnswer {
+        let record = match &mut self.machine {
+            Machine::Intel(own) => own.write_pebs(sample, store, source),
+            Machine::Amd(_) | Machine::Arm(_) => None,
+        };
+        let (record, pmis) = self.answer(record).into_parts();
+        PebsAnswer { record, pmis }
     }
 
     /// True while a record depends on all branches before it: in call-stack mode, where a return removes one, and

@@ -2,7 +2,7 @@
 
 use alloc::borrow::Cow;
 
-use super::{IntelPmu, LbrKind, PmuKind, Profile};
+use super::{IntelPmu, LbrKind, PebsKind, PmuKind, Profile};
 use crate::event::EventTable;
 use crate::register::intel::PerfCapabilities;
 
@@ -38,12 +38,13 @@ pub(super) const PMU: IntelPmu = IntelPmu {
     any_thread_deprecated: true,
     umask2: false,
     hybrid_core: 0,
-    // Silicon has 0xF4C5: the rest is PEBS.
+    // Silicon has 0xF4C5: Profile::with_pebs sets the rest.
     perf_capabilities: PerfCapabilities(0)
         .with_lbr_fmt(LbrKind::LEGACY_FORMAT)
         .with_freeze_while_smm(true)
         .with_fw_write(true)
         .with_perf_metrics_available(true),
+    pebs: PebsKind::Adaptive,
     metrics_level: 1,
     offcore_rsp_mask: 0x3F_FFFF_BFFF,
     ld_lat_mask: 0xFFFF,

@@ -2,7 +2,7 @@
 
 use alloc::borrow::Cow;
 
-use super::{IntelPmu, PmuKind, Profile, SAPPHIRE_RAPIDS, sapphire_rapids};
+use super::{IntelPmu, PebsKind, PmuKind, Profile, SAPPHIRE_RAPIDS, sapphire_rapids};
 use crate::event::EventTable;
 
 /// Core Ultra 200V, a performance core; shown as the only core of a hybrid part, because Linux (6.11 and later) knows
@@ -33,8 +33,9 @@ pub const LUNAR_LAKE_P: Profile = Profile {
         umask2: true,
         // Core type 40H, native model 3.
         hybrid_core: 0x4000_0003,
-        // The rest of what silicon has is PEBS.
         perf_capabilities: sapphire_rapids::PMU.perf_capabilities.with_rdpmc_metrics_clear(true),
+        // Its architectural PEBS is another one.
+        pebs: PebsKind::Unknown,
         offcore_rsp_mask: 0xFFF_FFFF_FFFF,
         ..sapphire_rapids::PMU
     }),

@@ -2,7 +2,7 @@
 
 use alloc::borrow::Cow;
 
-use super::{IntelPmu, LbrKind, PmuKind, Profile};
+use super::{IntelPmu, LbrKind, PebsKind, PmuKind, Profile};
 use crate::event::EventTable;
 use crate::register::intel::PerfCapabilities;
 
@@ -39,12 +39,13 @@ pub(super) const PMU: IntelPmu = IntelPmu {
     any_thread_deprecated: true,
     umask2: false,
     hybrid_core: 0,
-    // Silicon has 0xF4FF: the rest is PEBS.
+    // Silicon has 0xF4FF: Profile::with_pebs sets the rest.
     perf_capabilities: PerfCapabilities(0)
         .with_lbr_fmt(LbrKind::ARCHITECTURAL_FORMAT)
         .with_freeze_while_smm(true)
         .with_fw_write(true)
         .with_perf_metrics_available(true),
+    pebs: PebsKind::Adaptive,
     metrics_level: 2,
     offcore_rsp_mask: 0x3F_FFFF_FFFF,
     ld_lat_mask: 0xFFFF,

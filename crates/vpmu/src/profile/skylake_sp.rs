@@ -2,7 +2,7 @@
 
 use alloc::borrow::Cow;
 
-use super::{IntelPmu, LbrKind, PmuKind, Profile};
+use super::{IntelPmu, LbrKind, PebsKind, PmuKind, Profile};
 use crate::event::EventTable;
 use crate::register::intel::PerfCapabilities;
 
@@ -35,11 +35,12 @@ pub const SKYLAKE_SP: Profile = Profile {
         any_thread_deprecated: false,
         umask2: false,
         hybrid_core: 0,
-        // Silicon has 0x33C5: the rest is PEBS.
+        // Silicon has 0x33C5: Profile::with_pebs sets the rest.
         perf_capabilities: PerfCapabilities(0)
             .with_lbr_fmt(LbrKind::LEGACY_FORMAT)
             .with_freeze_while_smm(true)
             .with_fw_write(true),
+        pebs: PebsKind::Format3,
         metrics_level: 0,
         offcore_rsp_mask: 0x3F_FFFF_8FFF,
         ld_lat_mask: 0xFFFF,

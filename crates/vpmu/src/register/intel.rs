@@ -7,13 +7,16 @@
 use super::macros::{field_accessor, field_decl, registers};
 use super::set::{RegisterSet, Typed, words_before};
 use super::{Access, Field, Holder, OnWrite, Register, Repeat, Reserved, When, Width};
+use crate::profile::Profile;
 
-/// Fast strings are on, there is perfmon, and neither a branch trace store nor PEBS.
-const MISC_ENABLE_RESET: MiscEnable = MiscEnable(0)
-    .with_fast_strings(true)
-    .with_perfmon_available(true)
-    .with_bts_unavailable(true)
-    .with_pebs_unavailable(true);
+/// Fast strings are on, there is perfmon, no branch trace store, and PEBS if the profile has it.
+fn misc_enable_reset(profile: &Profile) -> MiscEnable {
+    MiscEnable(0)
+        .with_fast_strings(true)
+        .with_perfmon_available(true)
+        .with_bts_unavailable(true)
+        .with_pebs_unavailable(!When::Pebs.holds(profile))
+}
 
 registers! { Intel:
     /// General-purpose counter, legacy address: a write takes 32 bits and sign-extends them.
@@ -42,6 +45,7 @@ registers! { Intel:
         flag invert(23) = "INV", "Invert the comparison with CMASK";
         bits cmask(24, 8) = "CMASK",
             "Counter mask: count cycles with at least this many occurrences (0: count occurrences)";
+        flag adaptive(34) if PebsBaseline = "ADAPTIVE", "Its PEBS records have the groups of MSR_PEBS_DATA_CFG";
         bits umask2(40, 8) if UnitMask2 = "UnitMask2", "Unit mask, bits 15:8";
     }
     /// Fixed-function counter. 0 INST_RETIRED.ANY, 1 CPU_CLK_UNHALTED.THREAD, 2 CPU_CLK_UNHALTED.REF_TSC, 3
@@ -98,6 +102,8 @@ registers! { Intel:
         fixed usr(1, 4) = "EN{n}_USR", "Fixed counter {n} counts while CPL > 0";
         fixed any_thread(2, 4) if AnyThread = "AnyThread{n}", "Fixed counter {n} counts for the whole core";
         fixed pmi(3, 4) = "EN{n}_PMI", "Fixed counter {n} requests a PMI when it overflows";
+        fixed adaptive(32, 4) if PebsBaseline = "ADAPTIVE{n}",
+            "PEBS records of fixed counter {n} have the groups of MSR_PEBS_DATA_CFG";
         flag metrics_clear(14) if MetricsClear = "METRICS_CLEAR_EN",
             "RDPMC of the metrics clears them and IA32_FIXED_CTR3";
     }
@@ -112,7 +118,7 @@ registers! { Intel:
         flag asci(60) if Version4 = "ASCI", "Counts may include SGX enclave activity";
         flag ovf_uncore(61) if Version4 = "OVF_Uncore", "An uncore counter overflowed";
         flag ovf_buffer(62) = "OvfBuf",
-            "A debug store buffer is full; there is none, so only IA32_PERF_GLOBAL_STATUS_SET sets it";
+            "The PEBS buffer has reached its threshold; without PEBS only IA32_PERF_GLOBAL_STATUS_SET sets it";
         flag cond_changed(63) = "CondChgd", "Status bits have changed; never set";
     }
     /// Which counters are enabled.
@@ -176,7 +182,7 @@ registers! { Intel:
     }
     /// Enables of miscellaneous processor features, with the perfmon announcements.
     MiscEnable = "IA32_MISC_ENABLE" @ 0x1A0, once x 1, if Always,
-            ReadWrite, reserved Fault, reset |_| MISC_ENABLE_RESET.0,
+            ReadWrite, reserved Fault, reset |profile| misc_enable_reset(profile).0,
         source "SDM vol. 4, IA32_MISC_ENABLE; write rules of bits 7, 11, 12 as in Linux arch/x86/kvm/x86.c" {
         flag fast_strings(0) = "FastStringsEnable", "Fast string operation";
         flag tcc(3) = "AutomaticThermalControlEnable", "Automatic thermal control";
@@ -211,15 +217,28 @@ registers! { Intel:
         source "SDM vol. 4; valid bits as in Linux arch/x86/events/intel/core.c" {
         value event(FrontendMask) = "Event", "Which front-end event is counted";
     }
-    /// PEBS enable. PEBS is not offered.
-    PebsEnable = "IA32_PEBS_ENABLE" @ 0x3F1, once x 1, if Never, ReadWrite, reserved Fault,
-        source "SDM vol. 4" {}
-    /// Adaptive PEBS configuration. PEBS is not offered.
-    PebsDataCfg = "MSR_PEBS_DATA_CFG" @ 0x3F2, once x 1, if Never, ReadWrite, reserved Fault,
-        source "SDM vol. 4" {}
-    /// Debug store area. The debug store is not offered.
-    DsArea = "IA32_DS_AREA" @ 0x600, once x 1, if Never, ReadWrite, reserved Fault,
-        source "SDM vol. 4" {}
+    /// Which counters write PEBS records when they overflow, instead of requesting a PMI.
+    PebsEnable = "IA32_PEBS_ENABLE" @ 0x3F1, once x 1, if Pebs, ReadWrite, reserved Fault,
+        source "SDM vol. 4; with adaptive PEBS fixed counters too, before it the bits of load latency, as in Linux \
+             arch/x86/events/intel/ds.c" {
+        gp enable_pmc(0, 1) = "PEBS_EN_PMC{n}", "IA32_PMC{n} writes records";
+        gp load_latency(32, 1) if PebsBeforeBaseline = "LL_EN_PMC{n}", "Its records hold the latency of a load";
+        fixed enable_fixed(32, 1) if PebsBaseline = "PEBS_EN_FIXED{n}", "IA32_FIXED_CTR{n} writes records";
+    }
+    /// What adaptive PEBS records hold beside the basic group.
+    PebsDataCfg = "MSR_PEBS_DATA_CFG" @ 0x3F2, once x 1, if PebsBaseline, ReadWrite, reserved Fault,
+        source "SDM vol. 4; valid bits as in Linux arch/x86/kvm/pmu.c" {
+        flag memory_info(0) = "MemoryInfo", "Address, data source and latency of a memory access";
+        flag gprs(1) = "GPRs", "RFLAGS, RIP and the general-purpose registers";
+        flag xmms(2) = "XMMs", "XMM0 to XMM15";
+        flag lbrs(3) = "LBRs", "The newest last branch records";
+        bits lbr_entries(24, 8) = "LBREntries", "How many of them, minus 1";
+    }
+    /// Linear address of the debug store's management area.
+    DsArea = "IA32_DS_AREA" @ 0x600, once x 1, if Pebs, ReadWrite, reserved Fault,
+        source "SDM vol. 4" {
+        address area() = "DSArea", "Where the management area is; a non-canonical address raises #GP";
+    }
     /// Which branches the model-specific stack leaves out.
     LbrSelect = "MSR_LBR_SELECT" @ 0x1C8, once x 1, if LegacyLbr, ReadWrite, reserved Fault,
         source "SDM vol. 3B, Filtering of Last Branch Records; bit 9 as in Linux arch/x86/events/intel/lbr.c" {

@@ -72,6 +72,12 @@ pub enum When {
     MetricsClear,
     /// PERF_CAPABILITIES bit 12: FREEZE_WHILE_SMM.
     FreezeWhileSmm,
+    /// PERF_CAPABILITIES bits 11:8 are not 0: PEBS.
+    Pebs,
+    /// PEBS with PERF_CAPABILITIES bit 14: adaptive records, on every counter.
+    PebsBaseline,
+    /// PEBS without it.
+    PebsBeforeBaseline,
     /// The profile has an offcore response mask.
     OffcoreResponse,
     /// The profile has a load latency threshold.
@@ -110,8 +116,6 @@ pub enum When {
     NoAarch32,
     /// Falkor's matrix of events.
     Matrix,
-    /// Not offered by any profile yet: the MSR is known, and faults.
-    Never,
 }
 
 impl When {
@@ -168,6 +172,9 @@ impl When {
             Self::MetricsLevel2 => caps.perf_metrics_available() && pmu.metrics_level >= 2,
             Self::MetricsClear => caps.perf_metrics_available() && caps.rdpmc_metrics_clear(),
             Self::FreezeWhileSmm => caps.freeze_while_smm(),
+            Self::Pebs => caps.pebs_format() != 0,
+            Self::PebsBaseline => caps.pebs_format() != 0 && caps.pebs_baseline(),
+            Self::PebsBeforeBaseline => caps.pebs_format() != 0 && !caps.pebs_baseline(),
             Self::OffcoreResponse => pmu.offcore_rsp_mask != 0,
             Self::LoadLatency => pmu.ld_lat_mask != 0,
             Self::Frontend => pmu.frontend_mask != 0,
@@ -186,8 +193,7 @@ impl When {
             | Self::EventNumbers16
             | Self::Aarch32
             | Self::NoAarch32
-            | Self::Matrix
-            | Self::Never => false,
+            | Self::Matrix => false,
         }
     }
 }

@@ -92,6 +92,7 @@ impl Intel {
         } else if masks.refines_events {
             self.reprogram_all();
         }
+        self.pebs_written(id, n);
         match located.register.holder {
             _ if owner == RegisterId::PerfMetrics => self.rearm(source),
             // A new value starts and stops nothing; it only moves a deadline.
@@ -181,6 +182,6 @@ impl Intel {
             value.set_fixed_in_use(n, ctrl.os(n) || ctrl.usr(n));
             interrupts |= ctrl.pmi(n);
         }
-        value.with_pmi_in_use(interrupts)
+        value.with_pmi_in_use(interrupts || self.pebs_counters() != 0)
     }
 }

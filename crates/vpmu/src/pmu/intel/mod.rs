@@ -5,17 +5,22 @@
 //! | `mod.rs` | construction, bringing counters up to date, overflow, freezing |
 //! | `access.rs` | RDMSR, WRMSR |
 //! | `branches.rs` | last branch records |
+//! | `pebs.rs` | PEBS records |
 //! | `rdpmc.rs` | RDPMC |
 //! | `state.rs` | saving and restoring |
 
 mod access;
 mod branches;
 mod lbr_component;
+mod pebs;
+#[cfg(test)]
+mod pebs_tests;
 mod rdpmc;
 mod state;
 
 pub use lbr_component::LBR_COMPONENT_WORDS;
 
+use self::pebs::Pebs;
 use super::counter::{self, Counter, fixed_code};
 use super::ledger::Ledger;
 use super::masks::AllMasks;
@@ -49,6 +54,7 @@ pub(super) struct Intel {
     metrics: Metrics,
     ring: Ring,
     pmi: bool,
+    pebs: Pebs,
     /// Which branches the registers ask for; derived from them.
     branch_filter: BranchFilter,
     // Relation to the source.
@@ -75,6 +81,7 @@ impl Intel {
             metrics: Metrics::default(),
             ring: Ring::new(profile.lbr.max_depth()),
             pmi: false,
+            pebs: Pebs::default(),
             branch_filter: BranchFilter::EMPTY,
             metrics_mark: None,
             ledger: Ledger::default(),
@@ -106,6 +113,7 @@ impl Intel {
         self.ring = Ring::new(self.profile.lbr.max_depth());
         self.branch_filter = BranchFilter::EMPTY;
         self.pmi = false;
+        self.pebs = Pebs::default();
     }
 
     pub(super) fn take_requests(&mut self) -> PmiRequests {
@@ -116,16 +124,23 @@ impl Intel {
     pub(super) fn sync(&mut self, source: &mut dyn CountsSource) {
         let mut overflowed = PerfGlobalStatus::default();
         let mut interrupt = false;
+        let (pebs, before) = (self.pebs_counters(), self.pebs);
         let gp_width = u32::from(self.profile.gp_width);
         for (n, counter) in (0..).zip(&mut self.gp) {
-            if counter.sync(gp_width, source) != 0 {
+            let tally = counter.tally;
+            let wraps = counter.sync(gp_width, source);
+            let count = counter.tally.wrapping_sub(tally);
+            if !self.pebs.counted(pebs, pebs::bit(counter.id), count, wraps) && wraps != 0 {
                 overflowed.set_ovf_pmc(n, true);
                 interrupt |= self.bank.nth::<PerfEvtSel>(n).interrupt();
             }
         }
         let fixed_width = u32::from(self.intel.fixed_width);
         for (n, counter) in (0..).zip(&mut self.fixed) {
-            if counter.sync(fixed_width, source) != 0 {
+            let tally = counter.tally;
+            let wraps = counter.sync(fixed_width, source);
+            let count = counter.tally.wrapping_sub(tally);
+            if !self.pebs.counted(pebs, pebs::bit(counter.id), count, wraps) && wraps != 0 {
                 overflowed.set_ovf_fixed(n, true);
                 interrupt |= self.bank.get::<FixedCtrCtrl>().pmi(n);
             }
@@ -144,6 +159,8 @@ impl Intel {
         }
         if overflowed.0 != 0 {
             self.overflow(overflowed, interrupt, source);
+        } else if self.pebs != before {
+            self.rearm(source);
         }
     }
 
@@ -206,14 +223,20 @@ impl Intel {
 
     /// The running counters, as of the last update.
     pub(super) fn active(&self) -> impl Iterator<Item = Active> + '_ {
+        let (counters, pebs) = (self.pebs_counters(), self.pebs);
+        let precise = move |counter: &Counter, width, interrupts| {
+            let bit = pebs::bit(counter.id);
+            let active = counter.active(width, interrupts || counters & bit != 0)?;
+            Some(if pebs.waits(bit) { Active { until_overflow: 1, ..active } } else { active })
+        };
         let gp_width = u32::from(self.profile.gp_width);
         let gp = (0..).zip(&self.gp).filter_map(move |(n, counter)| {
-            counter.active(gp_width, self.bank.nth::<PerfEvtSel>(n).interrupt())
+            precise(counter, gp_width, self.bank.nth::<PerfEvtSel>(n).interrupt())
         });
         let fixed_width = u32::from(self.intel.fixed_width);
         let ctrl = self.bank.get::<FixedCtrCtrl>();
         let fixed =
-            (0..).zip(&self.fixed).filter_map(move |(n, counter)| counter.active(fixed_width, ctrl.pmi(n)));
+            (0..).zip(&self.fixed).filter_map(move |(n, counter)| precise(counter, fixed_width, ctrl.pmi(n)));
         let slots = &self.fixed[SLOTS_COUNTER];
         let metrics = self.metrics_mark.into_iter().flat_map(move |(filter, _)| {
             let each = self.metrics.until_overflow(self.intel.metrics_level);

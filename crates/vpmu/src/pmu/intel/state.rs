@@ -1,6 +1,7 @@
 //! Saving and restoring.
 
 use super::Intel;
+use super::pebs::Pebs;
 use crate::lbr::Ring;
 use crate::register::Repeat;
 use crate::register::intel::ArchLbrDepth;
@@ -15,6 +16,7 @@ impl Intel {
             self.masks.stateful().map(|known| (known.index, self.value(known.id, known.n))).collect();
         state.metrics = self.metrics.clone();
         state.branch_cycle = self.ring.updated;
+        state.pebs_armed = self.pebs.armed | self.pebs.due;
     }
 
     pub(in crate::pmu) fn restore(
@@ -33,6 +35,7 @@ impl Intel {
         self.ring.updated = state.branch_cycle;
         self.metrics = state.metrics.clone();
         self.pmi = false;
+        self.pebs = Pebs { armed: state.pebs_armed & self.pebs_counters(), due: 0 };
         // Recording that was on when the state was saved does not begin anew.
         self.branch_filter = self.wanted_branches();
         self.reprogram_all();

@@ -1,0 +1,231 @@
+//! PEBS: which counters are armed, and the records.
+
+use super::Intel;
+use crate::pebs::{DebugStore, Lost, NotMapped, PebsSample};
+use crate::register::When;
+use crate::register::intel::{
+    DsArea, FixedCtrCtrl, PebsDataCfg, PebsEnable, PerfEvtSel, PerfGlobalStatus, RegisterId,
+};
+use crate::register::low_bits;
+use crate::source::{CounterId, CountsSource};
+use alloc::vec::Vec;
+
+/// The debug store's management area: eight words, of which the second half is about PEBS (SDM vol. 3B, "DS Save Area
+/// and 64-bit Mode Operation").
+mod area {
+    /// Bytes from its start to the buffer's base, index, absolute maximum and threshold.
+    pub(super) const BUFFER: u64 = 32;
+    /// To the index.
+    pub(super) const INDEX: u64 = 40;
+    /// To the reset value of general-purpose counter 0.
+    pub(super) const RESET: u64 = 64;
+    /// Reset values of general-purpose counters; those of fixed counters follow (Linux, MAX_PEBS_EVENTS_FMT4).
+    pub(super) const GP_RESETS: u64 = 8;
+}
+
+/// Where in IA32_PEBS_ENABLE and in records the bits of fixed counters begin.
+const FIXED: u32 = 32;
+
+/// Counters between an overflow and their record, as bits of IA32_PEBS_ENABLE.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct Pebs {
+    /// They have overflowed: their next event is sampled.
+    pub(super) armed: u64,
+    /// That event has happened.
+    pub(super) due: u64,
+}
+
+/// The bit of a counter.
+pub(super) fn bit(counter: CounterId) -> u64 {
+    match counter {
+        CounterId::Gp(n) => 1 << n,
+        CounterId::Fixed(n) => 1 << (FIXED + u32::from(n)),
+        CounterId::Metric(_) => 0,
+    }
+}
+
+impl Pebs {
+    /// A counter has counted `count` events and wrapped so often. True if it is PEBS's business.
+    pub(super) fn counted(&mut self, enabled: u64, bit: u64, count: u64, wraps: u64) -> bool {
+        if enabled & bit == 0 {
+            return false;
+        }
+        if self.armed & bit != 0 {
+            if count != 0 {
+                self.armed &= !bit;
+                self.due |= bit;
+            }
+        } else if wraps != 0 && self.due & bit == 0 {
+            self.armed |= bit;
+        }
+        true
+    }
+
+    /// The next event of a counter has to be seen.
+    pub(super) fn waits(self, bit: u64) -> bool {
+        (self.armed | self.due) & bit != 0
+    }
+}
+
+impl Intel {
+    /// Counters that write records: bits of load latency are not counters.
+    pub(super) fn pebs_counters(&self) -> u64 {
+        let enable = self.bank.get::<PebsEnable>();
+        let gp = low_bits(u32::from(self.profile.gp_counters));
+        let fixed = low_bits(u32::from(self.intel.fixed_counters)) << FIXED;
+        let baseline = When::PebsBaseline.holds(&self.profile);
+        enable.0 & (gp | if baseline { fixed } else { 0 })
+    }
+
+    pub(in crate::pmu) fn pebs_armed(&self) -> bool {
+        self.pebs.armed != 0
+    }
+
+    pub(in crate::pmu) fn pebs_due(&self) -> bool {
+        self.pebs.due != 0
+    }
+
+    /// IA32_PEBS_ENABLE or a counter has been written.
+    pub(super) fn pebs_written(&mut self, id: RegisterId, n: u32) {
+        let kept = match id.owner() {
+            RegisterId::PebsEnable => self.pebs_counters(),
+            RegisterId::Pmc => !(1 << n),
+            RegisterId::FixedCtr => !(1 << (FIXED + n)),
+            _ => return,
+        };
+        self.pebs.armed &= kept;
+        self.pebs.due &= kept;
+    }
+
+    /// Writes the record that is due, and loads the counters' reset values.
+    pub(in crate::pmu) fn write_pebs(
+        &mut self,
+        sample: &PebsSample,
+        store: &mut dyn DebugStore,
+        source: &mut dyn CountsSource,
+    ) -> Option<Result<(), Lost>> {
+        let due = core::mem::take(&mut self.pebs.due);
+        if due == 0 {
+            return None;
+        }
+        let record = self.record(due, sample);
+        let start = self.bank.get::<DsArea>().0;
+        let written = write(start, &record, store);
+        for counter in self.gp.iter_mut().chain(&mut self.fixed) {
+            let (slot, width) = match counter.id {
+                CounterId::Gp(n) => (u64::from(n), self.profile.gp_width),
+                CounterId::Fixed(n) => (area::GP_RESETS + u64::from(n), self.intel.fixed_width),
+                CounterId::Metric(_) => continue,
+            };
+            if due & bit(counter.id) != 0
+                && let Ok(reset) = word(store, start.wrapping_add(area::RESET + 8 * slot))
+            {
+                counter.value = reset & low_bits(width.into());
+            }
+        }
+        if written == Ok(true) {
+            self.overflow(PerfGlobalStatus::default().with_ovf_buffer(true), true, source);
+        } else {
+            self.rearm(source);
+        }
+        Some(written.map(drop))
+    }
+
+    /// The record for these counters.
+    fn record(&self, counters: u64, sample: &PebsSample) -> Vec<u8> {
+        let mut words = Words::default();
+        if When::PebsBaseline.holds(&self.profile) {
+            self.adaptive(counters, sample, &mut words);
+        } else {
+            format_3(counters, sample, &mut words);
+        }
+        words.0
+    }
+
+    /// Format 4: the basic group, and those that MSR_PEBS_DATA_CFG adds for counters with their ADAPTIVE bit.
+    fn adaptive(&self, counters: u64, sample: &PebsSample, words: &mut Words) {
+        let fixed = self.bank.get::<FixedCtrCtrl>();
+        let adapts = (0..u32::from(self.profile.gp_counters))
+            .any(|n| counters >> n & 1 != 0 && self.bank.nth::<PerfEvtSel>(n).adaptive())
+            || (0..u32::from(self.intel.fixed_counters))
+                .any(|n| counters >> (FIXED + n) & 1 != 0 && fixed.adaptive(n));
+        let config = if adapts { self.bank.get() } else { PebsDataCfg::default() };
+        // The first word says what the record has, and in bits 63:48 its size.
+        words.all([config.0, sample.event_ip, counters, sample.tsc]);
+        if config.memory_info() {
+            let memory = sample.memory.unwrap_or_default();
+            words.all([memory.address, memory.source, memory.latency, 0]);
+        }
+        if config.gprs() {
+            words.all([sample.rflags, sample.rip]);
+            words.all(sample.gpr);
+        }
+        if config.xmms() {
+            for register in sample.xmm {
+                words.0.extend(register.to_le_bytes());
+            }
+        }
+        if config.lbrs() {
+            let depth = self.ring.depth();
+            for n in (0..=config.lbr_entries()).map(crate::bits::low_u32) {
+                let entry = if u64::from(n) < depth { self.ring.entry(self.ring.back(n)) } else { [0; 3] };
+                words.all(entry);
+            }
+        }
+        words.set_size();
+    }
+}
+
+/// Format 3, of Skylake: all registers, and the instruction behind the sampled one beside its own address.
+fn format_3(counters: u64, sample: &PebsSample, words: &mut Words) {
+    let [ax, cx, dx, bx, sp, bp, si, di, rest @ ..] = sample.gpr;
+    let memory = sample.memory.unwrap_or_default();
+    words.all([sample.rflags, sample.rip, ax, bx, cx, dx, si, di, bp, sp]);
+    words.all(rest);
+    words.all([counters, memory.address, memory.source, memory.latency, sample.event_ip, 0, sample.tsc]);
+}
+
+/// Puts the record into the buffer. True if that has reached its threshold.
+fn write(start: u64, record: &[u8], store: &mut dyn DebugStore) -> Result<bool, Lost> {
+    let at = |offset| start.wrapping_add(offset);
+    let mut fields = [0; 4];
+    for (field, offset) in fields.iter_mut().zip((area::BUFFER..).step_by(8)) {
+        *field = word(store, at(offset))?;
+    }
+    let [base, index, maximum, threshold] = fields;
+    let end = index.checked_add(record.len() as u64).filter(|end| index >= base && *end <= maximum);
+    let end = end.ok_or(Lost::Full)?;
+    store.write(index, record)?;
+    store.write(at(area::INDEX), &end.to_le_bytes())?;
+    Ok(end >= threshold)
+}
+
+fn word(store: &mut dyn DebugStore, address: u64) -> Result<u64, NotMapped> {
+    let mut bytes = [0; 8];
+    store.read(address, &mut bytes)?;
+    Ok(u64::from_le_bytes(bytes))
+}
+
+impl From<NotMapped> for Lost {
+    fn from(_: NotMapped) -> Self {
+        Self::NotMapped
+    }
+}
+
+/// A record while it is put together.
+#[derive(Default)]
+struct Words(Vec<u8>);
+
+impl Words {
+    fn all(&mut self, words: impl IntoIterator<Item = u64>) {
+        self.0.extend(words.into_iter().flat_map(u64::to_le_bytes));
+    }
+
+    /// Bits 63:48 of the first word.
+    fn set_size(&mut self) {
+        let size = u16::try_from(self.0.len()).unwrap_or(u16::MAX);
+        if let Some(field) = self.0.get_mut(6..8) {
+            field.copy_from_slice(&size.to_le_bytes());
+        }
+    }
+}

@@ -1,0 +1,291 @@
+//! PEBS as a guest and its embedder see it.
+
+use crate::event::Event;
+use crate::pebs::{DebugStore, Lost, MemorySample, NotMapped, PebsSample};
+use crate::pmu::test_guest::Guest;
+use crate::profile::{GRANITE_RAPIDS, ICELAKE_SP, LUNAR_LAKE_P, Profile, SAPPHIRE_RAPIDS, SKYLAKE_SP, ZEN4};
+use crate::source::ScriptedSource;
+use crate::{Level, ReadOutcome, Vpmu, cpuid};
+use alloc::vec;
+use alloc::vec::Vec;
+
+const WIDTH_MASK: u64 = (1 << 48) - 1;
+const INSTRUCTIONS: u64 = 0x43_00C0;
+const ADAPTIVE: u64 = 1 << 34;
+const PEBS_ENABLE: u32 = 0x3F1;
+const DATA_CFG: u32 = 0x3F2;
+const DS_AREA: u32 = 0x600;
+const GLOBAL_STATUS: u32 = 0x38E;
+const OVF_BUFFER: u64 = 1 << 62;
+const DATA: u64 = 0x1000;
+const BUFFER: u64 = 0x2000;
+
+/// Memory from [`DATA`] on.
+struct Memory(Vec<u8>);
+
+impl Memory {
+    /// Management area with room for `bytes` and a threshold at `threshold` bytes; counters restart at `reset`.
+    fn new(bytes: u64, threshold: u64, reset: u64) -> Self {
+        let mut memory = Self(vec![0; 0x2000]);
+        for (n, word) in (0..).zip([0, 0, 0, 0, BUFFER, BUFFER, BUFFER + bytes, BUFFER + threshold]) {
+            memory.set(DATA + 8 * n, word);
+        }
+        for counter in 0..12 {
+            memory.set(DATA + 64 + 8 * counter, reset);
+        }
+        memory
+    }
+
+    fn set(&mut self, address: u64, word: u64) {
+        self.write(address, &word.to_le_bytes()).expect("inside");
+    }
+
+    fn word(&mut self, address: u64) -> u64 {
+        let mut bytes = [0; 8];
+        self.read(address, &mut bytes).expect("inside");
+        u64::from_le_bytes(bytes)
+    }
+
+    fn at(&mut self, address: u64, len: usize) -> Result<&mut [u8], NotMapped> {
+        let start = usize::try_from(address.checked_sub(DATA).ok_or(NotMapped)?).map_err(|_| NotMapped)?;
+        self.0.get_mut(start..start + len).ok_or(NotMapped)
+    }
+}
+
+impl DebugStore for Memory {
+    fn read(&mut self, address: u64, bytes: &mut [u8]) -> Result<(), NotMapped> {
+        bytes.copy_from_slice(self.at(address, bytes.len())?);
+        Ok(())
+    }
+
+    fn write(&mut self, address: u64, bytes: &[u8]) -> Result<(), NotMapped> {
+        self.at(address, bytes.len())?.copy_from_slice(bytes);
+        Ok(())
+    }
+}
+
+fn sample() -> PebsSample {
+    PebsSample {
+        event_ip: 0x40_1000,
+        rip: 0x40_1003,
+        rflags: 0x246,
+        gpr: core::array::from_fn(|n| 100 + n as u64),
+        xmm: core::array::from_fn(|n| n as u128),
+        tsc: 77,
+        memory: Some(MemorySample { address: 0xABC0, source: 3, latency: 9 }),
+    }
+}
+
+impl Guest {
+    fn retire_and_sync(&mut self, instructions: u64) {
+        self.source.add_user(Event::InstRetiredAny, instructions);
+        self.sync();
+    }
+
+    fn sampled(&mut self, memory: &mut Memory) -> Option<Result<(), Lost>> {
+        let answer = self.pmu.write_pebs(&sample(), memory, &mut self.source);
+        answer.pmis.deliver(|| self.pmi = true);
+        answer.record
+    }
+
+    /// PMC0 samples instructions, `left` before its overflow.
+    fn precise(profile: &Profile, left: u64, select: u64) -> Self {
+        let mut guest = Self::on(&profile.clone().with_pebs());
+        guest.wrmsr(0x38F, 0);
+        guest.wrmsr(DS_AREA, DATA);
+        guest.wrmsr(0x186, INSTRUCTIONS | select);
+        guest.wrmsr(0x4C1, WIDTH_MASK + 1 - left);
+        guest.wrmsr(PEBS_ENABLE, 1);
+        guest.wrmsr(0x38F, 1);
+        guest
+    }
+}
+
+#[test]
+fn the_event_after_the_overflow_is_sampled_and_the_counter_starts_anew() {
+    for profile in [&SKYLAKE_SP, &ICELAKE_SP, &SAPPHIRE_RAPIDS] {
+        let mut guest = Guest::precise(profile, 10, 0);
+        let mut memory = Memory::new(400, 400, WIDTH_MASK - 4);
+        guest.retire_and_sync(9);
+        assert!(!guest.pmu.pebs_armed(), "{}", profile.name);
+        guest.retire_and_sync(1);
+        assert!(guest.pmu.pebs_armed() && !guest.pmu.pebs_due(), "{}", profile.name);
+        let next = guest.pmu.active().map(|active| active.until_overflow).min();
+        assert_eq!(next, Some(1), "the very next event");
+        assert_eq!(guest.sampled(&mut memory), None);
+        guest.retire_and_sync(1);
+        assert!(guest.pmu.pebs_due());
+        assert_eq!(guest.sampled(&mut memory), Some(Ok(())), "{}", profile.name);
+        assert_eq!(guest.rdmsr(0x4C1), WIDTH_MASK - 4, "the reset value");
+        // No status bit of its own, no PMI.
+        assert_eq!((guest.rdmsr(GLOBAL_STATUS), guest.take_pmi()), (0, false));
+        assert!(!guest.pmu.pebs_armed() && !guest.pmu.pebs_due());
+    }
+}
+
+#[test]
+fn a_record_of_skylake_has_all_registers() {
+    let mut guest = Guest::precise(&SKYLAKE_SP, 1, 0);
+    let mut memory = Memory::new(200, 200, 0);
+    guest.retire_and_sync(1);
+    guest.retire_and_sync(1);
+    assert_eq!(guest.sampled(&mut memory), Some(Ok(())));
+    let words: Vec<u64> = (0..25).map(|n| memory.word(BUFFER + 8 * n)).collect();
+    // flags, ip, ax, bx, cx, dx, si, di, bp, sp, r8 to r15.
+    assert_eq!(words[..10], [0x246, 0x40_1003, 100, 103, 101, 102, 106, 107, 105, 104]);
+    assert_eq!(words[10..18], [108, 109, 110, 111, 112, 113, 114, 115]);
+    // Counters, address, source, latency, address of the instruction, TSX, TSC.
+    assert_eq!(words[18..], [1, 0xABC0, 3, 9, 0x40_1000, 0, 77]);
+    assert_eq!(memory.word(DATA + 40), BUFFER + 200);
+    assert_eq!((guest.rdmsr(GLOBAL_STATUS), guest.take_pmi()), (OVF_BUFFER, true), "the threshold");
+}
+
+#[test]
+fn adaptive_records_have_the_groups_that_are_asked_for() {
+    let groups = [
+        (0, 32),
+        (1, 64),
+        (2, 176),
+        (4, 288),
+        (8 | 2 << 24, 104),
+        (15 | 31 << 24, 32 + 32 + 144 + 256 + 768),
+    ];
+    for (config, size) in groups {
+        for adaptive in [false, true] {
+            let mut guest = Guest::precise(&SAPPHIRE_RAPIDS, 1, if adaptive { ADAPTIVE } else { 0 });
+            guest.wrmsr(DATA_CFG, config);
+            let mut memory = Memory::new(0x1000 - 1, 0x1000, 0);
+            guest.retire_and_sync(1);
+            guest.retire_and_sync(1);
+            assert_eq!(guest.sampled(&mut memory), Some(Ok(())));
+            let (config, size) = if adaptive { (config, size) } else { (0, 32) };
+            assert_eq!(memory.word(BUFFER), size << 48 | config, "{config:#x}");
+            assert_eq!(memory.word(BUFFER + 8), 0x40_1000);
+            assert_eq!((memory.word(BUFFER + 16), memory.word(BUFFER + 24)), (1, 77));
+            assert_eq!(memory.word(DATA + 40), BUFFER + size);
+            if config == 2 {
+                let words: Vec<u64> = (4..8).map(|n| memory.word(BUFFER + 8 * n)).collect();
+                assert_eq!(words, [0x246, 0x40_1003, 100, 101]);
+            }
+        }
+    }
+}
+
+#[test]
+fn records_hold_the_newest_branches_first() {
+    let mut guest = Guest::precise(&SAPPHIRE_RAPIDS, 1, ADAPTIVE);
+    guest.wrmsr(DATA_CFG, 8 | 1 << 24);
+    guest.wrmsr(0x14CE, 1 | 6 | 0x7F << 16);
+    for n in 1..=3 {
+        guest.pmu.record_branch(&crate::BranchRecord {
+            from: 0x100 * n,
+            to: 0x1000 * n,
+            cycle: n,
+            mispredicted: false,
+            kind: crate::BranchKind::Conditional,
+            from_cpl: 3,
+            cpl: 3,
+        });
+    }
+    let mut memory = Memory::new(400, 400, 0);
+    guest.retire_and_sync(1);
+    guest.retire_and_sync(1);
+    assert_eq!(guest.sampled(&mut memory), Some(Ok(())));
+    let at = |memory: &mut Memory, n: u64| memory.word(BUFFER + 32 + 8 * n);
+    assert_eq!((at(&mut memory, 0), at(&mut memory, 1)), (0x300, 0x3000));
+    assert_eq!((at(&mut memory, 3), at(&mut memory, 4)), (0x200, 0x2000));
+    assert_eq!(memory.word(BUFFER) >> 48, 32 + 48);
+}
+
+#[test]
+fn a_fixed_counter_samples_with_adaptive_pebs_only() {
+    let fixed = 1 << 32;
+    assert_eq!(
+        Guest::on(&SKYLAKE_SP.clone().with_pebs()).fault(PEBS_ENABLE, 1 << 36),
+        crate::pmu::Fault::ReservedBits(1 << 36)
+    );
+    let mut guest = Guest::on(&ICELAKE_SP.clone().with_pebs());
+    guest.wrmsr(DS_AREA, DATA);
+    guest.wrmsr(0x38D, 3);
+    guest.wrmsr(0x309, WIDTH_MASK);
+    guest.wrmsr(PEBS_ENABLE, fixed);
+    guest.wrmsr(0x38F, fixed);
+    let mut memory = Memory::new(400, 400, 0);
+    memory.set(DATA + 64 + 8 * 8, WIDTH_MASK - 9);
+    guest.retire_and_sync(1);
+    guest.retire_and_sync(1);
+    assert_eq!(guest.sampled(&mut memory), Some(Ok(())));
+    assert_eq!(memory.word(BUFFER + 16), fixed);
+    assert_eq!(guest.rdmsr(0x309), WIDTH_MASK - 9);
+}
+
+#[test]
+fn a_hostile_area_loses_the_record_and_nothing_else() {
+    // An index below the base, at the end, beyond it, and where the sum wraps.
+    for index in [BUFFER - 8, BUFFER + 400, BUFFER + 300, u64::MAX - 8] {
+        let mut guest = Guest::precise(&SKYLAKE_SP, 1, 0);
+        let mut memory = Memory::new(400, 400, 5);
+        memory.set(DATA + 40, index);
+        guest.retire_and_sync(1);
+        guest.retire_and_sync(1);
+        assert_eq!(guest.sampled(&mut memory), Some(Err(Lost::Full)), "{index:#x}");
+        assert_eq!(guest.rdmsr(0x4C1), 5);
+        assert!(!guest.take_pmi());
+    }
+    let mut guest = Guest::precise(&SKYLAKE_SP, 1, 0);
+    guest.wrmsr(DS_AREA, 0xFFFF_8000_0000_0000);
+    guest.retire_and_sync(2);
+    guest.retire_and_sync(1);
+    assert_eq!(guest.sampled(&mut Memory::new(0, 0, 0)), Some(Err(Lost::NotMapped)));
+}
+
+#[test]
+fn switching_pebs_off_or_writing_the_counter_disarms() {
+    for (index, value) in [(PEBS_ENABLE, 0), (0x4C1, 5), (0xC1, 5)] {
+        let mut guest = Guest::precise(&ICELAKE_SP, 1, 0);
+        guest.retire_and_sync(1);
+        assert!(guest.pmu.pebs_armed());
+        guest.wrmsr(index, value);
+        assert!(!guest.pmu.pebs_armed(), "{index:#x}");
+    }
+}
+
+#[test]
+fn an_armed_counter_survives_a_snapshot() {
+    let mut guest = Guest::precise(&ICELAKE_SP, 1, 0);
+    guest.retire_and_sync(1);
+    let state = guest.save();
+    let mut other = Guest::on(&ICELAKE_SP.clone().with_pebs());
+    other.pmu.restore(&state, &mut other.source).expect("as saved");
+    assert!(other.pmu.pebs_armed());
+}
+
+#[test]
+fn it_is_announced_where_it_is_and_absent_elsewhere() {
+    let all = cpuid::CpuidResult { eax: !0, ebx: !0, ecx: !0, edx: !0 };
+    for (profile, capabilities) in [
+        (&SKYLAKE_SP, Some(0x33C5)),
+        (&ICELAKE_SP, Some(0xF4C5)),
+        (&SAPPHIRE_RAPIDS, Some(0xF4FF)),
+        (&LUNAR_LAKE_P, None),
+        (&ZEN4, None),
+    ] {
+        let shown = profile.clone().with_pebs();
+        assert_eq!(shown.has_pebs(), capabilities.is_some(), "{}", profile.name);
+        let leaf = cpuid::patch(&shown, 1, 0, all);
+        assert_eq!(
+            (leaf.ecx >> 2 & 1, leaf.edx >> 21 & 1),
+            (shown.has_pebs().into(), shown.has_pebs().into())
+        );
+        let mut pmu = Vpmu::new(shown);
+        let mut source = ScriptedSource::new();
+        let mut read = |index| pmu.read_register(Level::Kernel, index, &mut source).quiet();
+        assert_eq!(matches!(read(DS_AREA), ReadOutcome::Value(0)), capabilities.is_some());
+        if let Some(expected) = capabilities {
+            assert_eq!(read(0x345), ReadOutcome::Value(expected), "{}", profile.name);
+            // No branch trace store, but PEBS.
+            assert_eq!(read(0x1A0), ReadOutcome::Value(0x881), "{}", profile.name);
+        }
+    }
+    assert!(GRANITE_RAPIDS.clone().with_pebs().has_pebs());
+}
