@@ -14,6 +14,7 @@ use crate::features::Features;
 use crate::flags::{IF, RF, TF};
 use crate::low::Low;
 use crate::mmu::{Intent, PAGE, is_canonical};
+use crate::sampled::Sampled;
 use crate::silicon::{Rule, Silicon};
 use crate::state::State;
 use core::fmt;
@@ -73,6 +74,8 @@ pub struct Cpu<B: Bus> {
     pub(crate) cache: Cache<B>,
     interrupt: Option<u8>,
     unimplemented: Vec<Unimplemented>,
+    pub(crate) sampling: bool,
+    pub(crate) sampled: Option<Sampled>,
 }
 
 impl<B: Bus> fmt::Debug for Cpu<B> {
@@ -114,6 +117,8 @@ impl<B: Bus> Cpu<B> {
             cache: Cache::new(),
             interrupt: state.interrupt,
             unimplemented: Vec::new(),
+            sampling: false,
+            sampled: None,
         }
     }
 
@@ -233,6 +238,7 @@ impl<B: Bus> Cpu<B> {
         let mut left = budget.instructions;
         let mut exceptions = 0;
         self.core.attention = false;
+        self.sampled = None;
         self.watch(bus);
         loop {
             if self.core.debugger.armed
@@ -284,7 +290,9 @@ impl<B: Bus> Cpu<B> {
             core.rflags &= !RF;
             (core.shadow, core.debug_shadow, core.entered) = (false, false, false);
             core.system_call = false;
+            let sample = (self.sampling && left == 1).then(|| self.next_sample(bus));
             let outcome = self.run_blocks(bus, &mut left, pace);
+            self.sampled = sample.filter(|_| left == 0);
             self.drop_stale_code();
             match outcome {
                 Left::Through | Left::Stopped => {

@@ -59,6 +59,8 @@ mod mmx;
 mod msr;
 #[allow(clippy::cast_possible_truncation, reason = "sizes of accesses and counts in a log fit eight bits")]
 mod observe;
+mod sample;
+mod sampled;
 mod segment;
 pub mod silicon;
 mod sse;
@@ -75,6 +77,7 @@ pub use cpu::{Budget, Cpu, Exit, Unimplemented};
 pub use cpuid::CpuidLeaf;
 pub use exception::{Delivery, EventKind, Exception, Place};
 pub use features::Features;
+pub use sampled::Sampled;
 pub use soft_base::Ram;
 pub use soft_base::{DebugStop, DebugStops, Watchpoint};
 pub use state::{DescriptorTable, RFLAGS_IF, Segment, State};

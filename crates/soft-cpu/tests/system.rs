@@ -19,6 +19,8 @@ mod common;
 mod debug;
 #[path = "system/protection.rs"]
 mod protection;
+#[path = "system/sample.rs"]
+mod sample;
 #[path = "system/silicon.rs"]
 mod silicon;
 #[path = "system/vector.rs"]

@@ -205,6 +205,7 @@ impl<'a> Plan<'a> {
             detail: self.args.detail.unwrap_or_default(),
             threads: self.args.threads.unwrap_or_else(processors),
             lbr: self.args.lbr,
+            pebs: self.args.pebs,
             memory: MemoryConfig { size_mib: self.args.memory },
         }
     }

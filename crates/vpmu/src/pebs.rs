@@ -60,11 +60,13 @@ pub trait DebugStore {
 }
 
 /// Why a record is not in the buffer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Lost {
     /// The management area or the buffer is not mapped, or not writable.
+    #[error("the debug store is not mapped")]
     NotMapped,
     /// The record would pass the end of the buffer.
+    #[error("the buffer is full")]
     Full,
 }
 

@@ -6,7 +6,7 @@
 
 use crate::event::{Encoding, EventCode, EventTable, MatrixEvent};
 use crate::lbr::MAX_DEPTH;
-use crate::register::intel::PerfCapabilities;
+use crate::register::intel::{MiscEnable, PerfCapabilities};
 use alloc::borrow::Cow;
 use alloc::format;
 use alloc::string::{String, ToString};
@@ -498,6 +498,18 @@ impl Profile {
     #[must_use]
     pub fn global_ctrl_reset(&self) -> u64 {
         crate::bits::low_bits(u32::from(self.gp_counters))
+    }
+
+    /// IA32_MISC_ENABLE after RESET: fast strings are on, there is perfmon, no branch trace store, and PEBS if it is
+    /// announced.
+    #[must_use]
+    pub fn misc_enable_reset(&self) -> u64 {
+        MiscEnable(0)
+            .with_fast_strings(true)
+            .with_perfmon_available(true)
+            .with_bts_unavailable(true)
+            .with_pebs_unavailable(!self.has_pebs())
+            .0
     }
 
     /// CPU family and model as the SDM computes them from the signature; of an Arm CPU the implementer and the part

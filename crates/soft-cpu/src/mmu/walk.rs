@@ -86,7 +86,7 @@ impl Core {
     }
 
     /// The physical address, and whether later writes need no walk. `Err` is the #PF error code.
-    fn walk_and_check<B: Bus>(
+    pub(crate) fn walk_and_check<B: Bus>(
         &mut self,
         bus: &mut B,
         linear: u64,

@@ -81,6 +81,8 @@ pub struct BootConfig {
     pub threads: NonZeroUsize,
     /// Whether the guest gets last branch records.
     pub lbr: LbrChoice,
+    /// The guest gets the PEBS of the profile's silicon.
+    pub pebs: bool,
     /// Guest RAM.
     pub memory: MemoryConfig,
 }

@@ -35,6 +35,12 @@ pub enum RunError {
     /// AArch64 does not have it.
     #[error(transparent)]
     NeedsX86(#[from] X86Only),
+    /// PEBS of a CPU that has none, or one of which no public document tells enough.
+    #[error("{profile} has no PEBS records of a known format")]
+    NoPebs {
+        /// The profile.
+        profile: String,
+    },
     /// A snapshot of a model's caches, predictors and pipeline.
     #[error("the state of a modelled core is not part of snapshots")]
     SnapshotOfModel,
@@ -87,6 +93,9 @@ pub enum SoftOnly {
     /// Last branch records.
     #[error("KVM does not tell which branches the guest takes")]
     BranchRecords,
+    /// PEBS.
+    #[error("KVM does not stop after the very instruction that a PEBS record is about")]
+    Pebs,
     /// A trace of exceptions.
     #[error("KVM delivers exceptions without telling of them: only the soft engine can trace them")]
     Exceptions,

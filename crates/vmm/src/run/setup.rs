@@ -223,7 +223,9 @@ impl Platform for Virt {
                     return Err(X86Only::BranchRecords.into());
                 }
                 counts::check_soft(&boot.counts)?;
-                (boot.profile.clone(), model_threads(config, boot)?)
+                let profile = boot.profile.clone();
+                let profile = if boot.pebs { with_pebs(profile)? } else { profile };
+                (profile, model_threads(config, boot)?)
             }
             Start::Resume(snapshot) => (snapshot.profile()?, None),
         };
@@ -302,6 +304,7 @@ fn choose(config: &RunConfig, boot: &BootConfig, memory: &GuestMemory) -> Result
             LbrChoice::Auto | LbrChoice::On => boot.profile.clone(),
             LbrChoice::Off => boot.profile.clone().without_lbr(),
         };
+        let profile = if boot.pebs { with_pebs(profile)? } else { profile };
         soft(memory, profile, &boot.counts, model_threads(config, boot)?)
     };
     let soft_only = soft_only(config, boot);
@@ -318,10 +321,17 @@ fn choose(config: &RunConfig, boot: &BootConfig, memory: &GuestMemory) -> Result
     }
 }
 
+/// The profile with the PEBS of its silicon, which it must have.
+fn with_pebs(profile: Profile) -> Result<Profile, RunError> {
+    let shown = profile.with_pebs();
+    if shown.has_pebs() { Ok(shown) } else { Err(RunError::NoPebs { profile: shown.name.to_string() }) }
+}
+
 /// What the run asks for that KVM does not have.
 fn soft_only(config: &RunConfig, boot: &BootConfig) -> Option<SoftOnly> {
     let asked = [
         (boot.lbr == LbrChoice::On, SoftOnly::BranchRecords),
+        (boot.pebs, SoftOnly::Pebs),
         (boot.detail == Detail::Timing, SoftOnly::CoreModel),
         (config.trace_exceptions.is_some(), SoftOnly::Exceptions),
         (config.gdb.is_some(), SoftOnly::Debugger),

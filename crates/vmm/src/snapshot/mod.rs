@@ -59,6 +59,8 @@ struct Header {
     profile: String,
     /// The profile has its branch records (`--lbr off` takes them away).
     lbr: bool,
+    /// The profile shows its PEBS (`--pebs`).
+    pebs: bool,
     memory_mib: u64,
     vcpu: VcpuState,
     machine: MachineState,
@@ -112,6 +114,7 @@ impl Snapshot {
             booted: booted.clone(),
             profile: machine.pmu.profile().name.to_string(),
             lbr: machine.pmu.profile().lbr != LbrKind::None,
+            pebs: machine.pmu.profile().has_pebs(),
             memory_mib: machine.memory.size_mib(),
             vcpu,
             machine: machine.save(),
@@ -155,7 +158,8 @@ impl Snapshot {
         let name = &self.header.profile;
         let profile = Profile::by_name(name).cloned();
         let profile = profile.ok_or_else(|| SnapshotError::UnknownProfile(name.clone()))?;
-        Ok(if self.header.lbr { profile } else { profile.without_lbr() })
+        let profile = if self.header.lbr { profile } else { profile.without_lbr() };
+        Ok(if self.header.pebs { profile.with_pebs() } else { profile })
     }
 
     /// The state of what is around the vCPU, to make devices from.

@@ -235,8 +235,8 @@ pub(crate) struct MachineArgs {
     pub(crate) initrd: Option<PathBuf>,
     /// Go on from this snapshot instead of booting an image
     #[arg(long, value_name = "FILE", help_heading = "Snapshots",
-          conflicts_with_all = ["image", "kernel", "initrd", "profile", "engine", "counts", "lbr", "rates", "memory",
-                                "append", "module", "detail", "threads", "protocol", "test"])]
+          conflicts_with_all = ["image", "kernel", "initrd", "profile", "engine", "counts", "lbr", "pebs", "rates",
+                                "memory", "append", "module", "detail", "threads", "protocol", "test"])]
     pub(crate) restore: Option<PathBuf>,
     /// Write a snapshot of the machine to this file (soft engine)
     #[arg(long, value_name = "FILE", requires = "snapshot_at", help_heading = "Snapshots")]
@@ -263,6 +263,9 @@ pub(crate) struct MachineArgs {
     /// Whether the guest gets last branch records
     #[arg(long, value_enum, default_value_t, help_heading = "Machine")]
     pub(crate) lbr: LbrChoice,
+    /// The guest gets the PEBS of the profile's silicon (soft engine)
+    #[arg(long, help_heading = "Machine")]
+    pub(crate) pebs: bool,
     /// Rates for `--counts synthetic` (TOML)
     #[arg(long, value_name = "FILE", help_heading = "Machine")]
     pub(crate) rates: Option<PathBuf>,

@@ -182,6 +182,7 @@ fn run_next_step(error: &RunError) -> Option<String> {
         RunError::NeedsSoftEngine(what) => match what {
             SoftOnly::CoreModel => "leave --detail timing and --counts out, or use --engine soft",
             SoftOnly::BranchRecords => "leave --lbr out, or use --engine soft",
+            SoftOnly::Pebs => "leave --pebs out, or use --engine soft",
             SoftOnly::Exceptions => "leave --trace-exceptions and --counts out, or use --engine soft",
             SoftOnly::Debugger => "leave --gdb out, or use --engine soft",
             SoftOnly::Snapshots => "leave --snapshot out, or use --engine soft",
@@ -195,6 +196,9 @@ fn run_next_step(error: &RunError) -> Option<String> {
             X86Only::Debugger => "leave --gdb out",
         }
         .to_owned(),
+        RunError::NoPebs { .. } => {
+            "leave --pebs out, or choose another --profile, such as sapphire-rapids".to_owned()
+        }
         RunError::SnapshotOfModel => "leave --detail timing out".to_owned(),
         RunError::Timing(_) => {
             "choose another --profile, such as sapphire-rapids, or leave --detail timing out".to_owned()

@@ -93,6 +93,8 @@ pub(crate) fn summary(report: &RunReport, image: Option<&Path>) -> String {
             ("RDPMC", accesses.rdpmc),
             ("#GP", accesses.faults),
             ("PMI", accesses.pmis),
+            ("PEBS records", accesses.pebs_records),
+            ("lost", accesses.pebs_lost),
         ]
         .into_iter(),
     );

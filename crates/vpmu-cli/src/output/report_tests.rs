@@ -13,7 +13,8 @@ fn shown(report: &RunReport) -> String {
 #[test]
 fn a_pass_looks_like_this() {
     let mut report = test_report();
-    report.accesses = AccessStats { rdmsr: 12, wrmsr: 1_200, rdpmc: 0, faults: 1, metrics: 0, pmis: 3 };
+    report.accesses =
+        AccessStats { rdmsr: 12, wrmsr: 1_200, rdpmc: 0, faults: 1, pmis: 3, ..AccessStats::default() };
     report.unknown_msrs = UnknownMsrs {
         seen: vec![
             UnknownMsr {

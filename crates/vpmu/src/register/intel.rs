@@ -7,16 +7,6 @@
 use super::macros::{field_accessor, field_decl, registers};
 use super::set::{RegisterSet, Typed, words_before};
 use super::{Access, Field, Holder, OnWrite, Register, Repeat, Reserved, When, Width};
-use crate::profile::Profile;
-
-/// Fast strings are on, there is perfmon, no branch trace store, and PEBS if the profile has it.
-fn misc_enable_reset(profile: &Profile) -> MiscEnable {
-    MiscEnable(0)
-        .with_fast_strings(true)
-        .with_perfmon_available(true)
-        .with_bts_unavailable(true)
-        .with_pebs_unavailable(!When::Pebs.holds(profile))
-}
 
 registers! { Intel:
     /// General-purpose counter, legacy address: a write takes 32 bits and sign-extends them.
@@ -182,7 +172,7 @@ registers! { Intel:
     }
     /// Enables of miscellaneous processor features, with the perfmon announcements.
     MiscEnable = "IA32_MISC_ENABLE" @ 0x1A0, once x 1, if Always,
-            ReadWrite, reserved Fault, reset |profile| misc_enable_reset(profile).0,
+            ReadWrite, reserved Fault, reset |profile| profile.misc_enable_reset(),
         source "SDM vol. 4, IA32_MISC_ENABLE; write rules of bits 7, 11, 12 as in Linux arch/x86/kvm/x86.c" {
         flag fast_strings(0) = "FastStringsEnable", "Fast string operation";
         flag tcc(3) = "AutomaticThermalControlEnable", "Automatic thermal control";

@@ -16,6 +16,7 @@ use platform::time::GuestTime;
 use serde::{Deserialize, Serialize};
 use trace::{Access, Tracer};
 use vpmu::event::ArchEvent;
+use vpmu::pebs::{DebugStore, PebsAnswer, PebsSample};
 use vpmu::pmu::{CounterId, Fault, LBR_COMPONENT_WORDS, Ledger, LedgerKey, RdpmcContext};
 use vpmu::register::rdpmc_msr;
 use vpmu::source::EventRequest;
@@ -230,6 +231,37 @@ impl PmuDevice {
     /// Bits that the registers do not have, or no such records; nothing changes.
     pub fn restore_lbr_component(&mut self, words: Option<&[u64; LBR_COMPONENT_WORDS]>) -> Result<(), Fault> {
         self.vpmu.restore_lbr_component(words)
+    }
+
+    /// See [`Vpmu::pebs_armed`].
+    #[must_use]
+    pub fn pebs_armed(&self) -> bool {
+        self.vpmu.pebs_armed()
+    }
+
+    /// See [`Vpmu::pebs_due`].
+    #[must_use]
+    pub fn pebs_due(&self) -> bool {
+        self.vpmu.pebs_due()
+    }
+
+    /// See [`Vpmu::write_pebs`].
+    pub fn write_pebs(
+        &mut self,
+        sample: &PebsSample,
+        store: &mut dyn DebugStore,
+        origin: Origin,
+    ) -> PmiRequests {
+        let PebsAnswer { record, pmis } = self.vpmu.write_pebs(sample, store, &mut *self.source);
+        match record {
+            Some(Ok(())) => self.stats.pebs_records += 1,
+            Some(Err(_)) => self.stats.pebs_lost += 1,
+            None => {}
+        }
+        if let (Some(tracer), Some(record)) = (&mut self.tracer, record) {
+            tracer.pebs(record, origin);
+        }
+        self.note_pmis(pmis)
     }
 
     /// See [`Vpmu::skip_branches`].

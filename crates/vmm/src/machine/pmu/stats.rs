@@ -15,4 +15,8 @@ pub struct AccessStats {
     pub metrics: u64,
     /// PMI requests.
     pub pmis: u64,
+    /// PEBS records written.
+    pub pebs_records: u64,
+    /// PEBS records that found no room, or a debug store that is not mapped.
+    pub pebs_lost: u64,
 }

@@ -4,15 +4,15 @@
 //! | key | meaning |
 //! | --- | --- |
 //! | `t_ns` | guest time in nanoseconds |
-//! | `op` | `rdmsr`, `wrmsr`, `rdpmc`, of an AArch64 CPU `mrs` and `msr`; `pmi` or `unimplemented` |
+//! | `op` | `rdmsr`, `wrmsr`, `rdpmc`, of an AArch64 CPU `mrs` and `msr`; `pmi`, `pebs` or `unimplemented` |
 //! | `index` | MSR index, encoding of a system register or ECX of RDPMC, hexadecimal |
 //! | `name` | register name; of an unimplemented instruction its mnemonic and operand types |
 //! | `value` | value read or written, hexadecimal |
 //! | `decoded` | non-zero fields |
-//! | `fault` | why the access raised #GP(0); `#UD` of an unimplemented instruction |
+//! | `fault` | why the access raised #GP(0); why a PEBS record is lost; `#UD` of an unimplemented instruction |
 //! | `count` | of an unimplemented instruction: how often so far |
 //! | `delivery` | of a PMI: `nmi`, `vector` or `masked`; of an interrupt line `raised` or `lowered` |
-//! | `rip` | address of the instruction, where the engine knows it |
+//! | `rip` | address of the instruction, where the engine knows it; of a PEBS record the sampled one |
 
 use super::Origin;
 use crate::machine::exceptions::{MsrAccess, RefusalReason};
@@ -21,6 +21,7 @@ use platform::time::GuestTime;
 use serde::Serialize;
 use std::io::{self, Write};
 use vpmu::decode::{msr_name, one_line};
+use vpmu::pebs::Lost;
 use vpmu::profile::Architecture;
 use vpmu::register::rdpmc_msr;
 use vpmu::{Profile, ReadOutcome, WriteOutcome};
@@ -160,6 +161,22 @@ impl Tracer {
             fault: None,
             delivery: Some(delivery),
             rip: None,
+            count: None,
+        });
+    }
+
+    /// A PEBS record.
+    pub(super) fn pebs(&mut self, record: Result<(), Lost>, origin: Origin) {
+        self.lines.line(&Line {
+            t_ns: origin.now.0,
+            op: "pebs",
+            index: None,
+            name: None,
+            value: None,
+            decoded: None,
+            fault: record.err().map(|lost| lost.to_string()),
+            delivery: None,
+            rip: origin.rip.map(|rip| format!("{rip:#x}")),
             count: None,
         });
     }

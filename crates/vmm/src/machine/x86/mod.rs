@@ -9,6 +9,7 @@ mod tests;
 pub use self::msr::{GeneralProtection, MSR_MCG_CAP, MsrResult};
 pub use platform::x86::apic::spec::{MSR_APIC_BASE, MSR_TSC_DEADLINE};
 
+use super::pmu::Origin;
 use super::{Board, BoardState, MAX_TIME, Machine, StateError};
 use platform::convert::scale;
 use platform::devices::Console;
@@ -19,6 +20,7 @@ use platform::x86::devices::{Devices, DevicesState, IoApic, Serial, TestDevice};
 use serde::{Deserialize, Serialize};
 use soft_cpu::Delivery;
 use vpmu::PmiRequests;
+use vpmu::pebs::{DebugStore, PebsSample};
 
 /// What is around an x86 CPU.
 #[derive(Debug)]
@@ -129,6 +131,12 @@ impl Board for Pc {
 }
 
 impl Machine<Pc> {
+    /// Writes the PEBS record that is due.
+    pub fn write_pebs(&mut self, sample: &PebsSample, store: &mut dyn DebugStore) {
+        let pmis = self.pmu.write_pebs(sample, store, Origin { now: self.now, rip: Some(sample.event_ip) });
+        self.deliver(pmis);
+    }
+
     /// IN of `data.len()` bytes (1, 2 or 4).
     pub fn port_in(&mut self, port: u16, data: &mut [u8]) {
         self.board.devices.read_port(port, data);

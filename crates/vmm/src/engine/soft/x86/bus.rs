@@ -132,6 +132,11 @@ impl<'a, const TIMED: bool> SoftBus<'a, TIMED> {
         )
     }
 
+    /// The time stamp counter as the guest reads it.
+    pub(super) fn tsc_at(&self, totals: &Totals) -> u64 {
+        self.clock.ticks_at(self.cycles_at(totals)).wrapping_add(self.machine.board.tsc_offset)
+    }
+
     /// Instructions, and iterations of REP, until the first of: `most` instructions, a counter overflow, the APIC
     /// timer. A model of the core looks for the last two by itself.
     pub(super) fn budget(&self, most: u64) -> (u64, u64) {
@@ -316,7 +321,7 @@ impl<const TIMED: bool> Bus for SoftBus<'_, TIMED> {
         if let Some(principal) = self.principal {
             return principal.tsc();
         }
-        self.clock.ticks_at(self.cycles_at(access.totals)).wrapping_add(self.machine.board.tsc_offset)
+        self.tsc_at(access.totals)
     }
 
     fn cr8(&mut self) -> u8 {

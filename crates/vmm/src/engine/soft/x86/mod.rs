@@ -3,6 +3,7 @@
 mod branches;
 mod bus;
 mod cpuid;
+mod pebs;
 
 pub(in crate::engine) use self::bus::{Principal, SoftBus};
 pub(in crate::engine) use self::cpuid::silicon;
@@ -184,12 +185,18 @@ impl<const TIMED: bool> Vcpu for Running<'_, TIMED> {
 
     fn publish(&mut self) {
         self.bus.publish(self.cpu.totals());
+        if self.bus.machine.pmu.pebs_due() {
+            self.write_pebs();
+        }
     }
 
     fn run(&mut self, most: u64) -> Pause {
         let Self { cpu, bus, exits, .. } = self;
         let interrupt_window = inject(cpu, bus.machine);
-        let (instructions, repetitions) = bus.budget(most);
+        let armed = bus.machine.pmu.pebs_armed();
+        cpu.set_sampling(armed);
+        // One at a time, until the one that is sampled.
+        let (instructions, repetitions) = bus.budget(if armed { 1 } else { most });
         cpu.limit_repetitions(repetitions);
         bus.attention = false;
         let (count, pause) = match cpu.run(bus, Budget { instructions, interrupt_window }) {
@@ -238,6 +245,21 @@ impl<const TIMED: bool> Vcpu for Running<'_, TIMED> {
         if let Some(debugger) = self.debugger {
             debugger.ended(outcome);
         }
+    }
+}
+
+impl<const TIMED: bool> Running<'_, TIMED> {
+    /// A PEBS record is due.
+    #[cold]
+    fn write_pebs(&mut self) {
+        let Self { cpu, bus, .. } = self;
+        let mut vcpu = StoppedVcpu::new(cpu.state(), bus.machine.memory.clone());
+        let sample = pebs::sample(cpu.sampled(), vcpu.state(), bus.tsc_at(cpu.totals()));
+        bus.machine.write_pebs(&sample, &mut vcpu);
+        for (address, len) in vcpu.into_changes().written {
+            cpu.memory_changed(address, len);
+        }
+        bus.publish(cpu.totals());
     }
 }
 
