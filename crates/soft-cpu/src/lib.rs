@@ -53,6 +53,7 @@ mod exception;
 mod exec;
 mod features;
 mod flags;
+mod float;
 mod low;
 mod mmu;
 mod mmx;

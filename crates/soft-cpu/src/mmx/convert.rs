@@ -5,7 +5,7 @@ use crate::context::Core;
 use crate::exception::Done;
 use crate::exec::Insn;
 use crate::exec::operand::Get;
-use crate::sse::float::{self, Env, Real};
+use crate::sse::float::{self, Env, Float};
 use crate::sse::lane::{Lane, get, set};
 
 /// CVTPI2PS: two integers to the low half of an XMM register. From memory (not `REGISTER`) it leaves the x87 state
@@ -53,7 +53,7 @@ pub(crate) fn cvtpi2pd<B: Bus, const REGISTER: bool, S: Get<u64>>(
 }
 
 /// CVT(T)PS2PI and CVT(T)PD2PI.
-pub(crate) fn to_integers<B: Bus, const TRUNCATE: bool, R: Real, S: Get<u128>>(
+pub(crate) fn to_integers<B: Bus, const TRUNCATE: bool, R: Float, S: Get<u128>>(
     c: &mut Core,
     b: &mut B,
     i: &Insn<B>,

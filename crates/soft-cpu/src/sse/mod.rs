@@ -1,7 +1,6 @@
 //! SSE to SSE4.2. The operations are pure functions over `u128` in `integer`, `sse4` and `float`; the
 //! other files connect them to registers and memory.
 
-pub(crate) mod float;
 pub(crate) mod integer;
 pub(crate) mod moves;
 pub(crate) mod reciprocal;
@@ -11,6 +10,7 @@ pub(crate) mod sse4_float;
 pub(crate) mod sse4_moves;
 pub(crate) mod strings;
 
+pub(crate) use crate::float;
 pub(crate) use soft_arithmetic::lane;
 
 use crate::bus::Bus;

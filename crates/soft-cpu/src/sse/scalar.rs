@@ -1,7 +1,7 @@
 //! Scalar and packed floating-point instructions.
 
 use super::XmmSrc;
-use super::float::{self, Env, Operation, Real};
+use super::float::{self, Env, Float, Operation};
 use super::lane::{build, get, set};
 use crate::account::totals::{Arithmetic, Flop};
 use crate::bus::Bus;
@@ -24,7 +24,7 @@ pub(crate) trait GetReal<R>: Sized {
     fn quick_real<B: Bus>(c: &mut Core, b: &mut B, i: &Insn<B>) -> Option<R>;
 }
 
-impl<R: Real> GetReal<R> for XmmSrc {
+impl<R: Float> GetReal<R> for XmmSrc {
     #[inline(always)]
     fn real<B: Bus>(c: &mut Core, _b: &mut B, i: &Insn<B>) -> Result<R, Fault> {
         Ok(get(c.xmm[usize::from(i.src & 15)], 0))
@@ -35,7 +35,7 @@ impl<R: Real> GetReal<R> for XmmSrc {
     }
 }
 
-impl<R: Real> GetReal<R> for Mem {
+impl<R: Float> GetReal<R> for Mem {
     #[inline(always)]
     fn real<B: Bus>(c: &mut Core, b: &mut B, i: &Insn<B>) -> Result<R, Fault> {
         let bits = if R::BITS == 32 {
@@ -110,7 +110,7 @@ pub(crate) trait FloatOp {
     const FLOP: Option<Flop> = None;
     /// See [`Arithmetic`].
     const ARITHMETIC: bool = true;
-    fn apply<R: Real>(env: &mut Env, a: R, b: R, i: u8) -> R;
+    fn apply<R: Float>(env: &mut Env, a: R, b: R, i: u8) -> R;
 }
 
 macro_rules! float_op {
@@ -123,7 +123,7 @@ macro_rules! float_op {
             $(const FLOP: Option<Flop> = Some(Flop::$flop);)?
             $(const ARITHMETIC: bool = $arithmetic;)?
             #[inline(always)]
-            fn apply<R: Real>($env: &mut Env, $a: R, $b: R, $imm: u8) -> R {
+            fn apply<R: Float>($env: &mut Env, $a: R, $b: R, $imm: u8) -> R {
                 $body
             }
         }
@@ -137,10 +137,10 @@ float_op! {
     Min = |env, a, b, _i| float::extreme(env, true, a, b);
     Max = |env, a, b, _i| float::extreme(env, false, a, b);
     Sqrt counts DivSqrt = |env, _a, b, _i| float::square_root(env, b);
-    Cmp arithmetic false = |env, a, b, imm| if float::compare(env, imm, a, b) { R::low(u128::MAX) } else { R::ZERO };
+    Cmp arithmetic false = |env, a, b, imm| if float::compare(env, imm & 7, a, b) { R::low(u128::MAX) } else { R::ZERO };
 }
 
-pub(crate) fn scalar<B: Bus, O: FloatOp, R: Real, S: GetReal<R>>(
+pub(crate) fn scalar<B: Bus, O: FloatOp, R: Float, S: GetReal<R>>(
     c: &mut Core,
     b: &mut B,
     i: &Insn<B>,
@@ -161,7 +161,7 @@ pub(crate) fn scalar<B: Bus, O: FloatOp, R: Real, S: GetReal<R>>(
     Ok(())
 }
 
-pub(crate) fn packed<B: Bus, O: FloatOp, R: Real, S: Get<u128>>(
+pub(crate) fn packed<B: Bus, O: FloatOp, R: Float, S: Get<u128>>(
     c: &mut Core,
     b: &mut B,
     i: &Insn<B>,
@@ -184,7 +184,7 @@ pub(crate) fn packed<B: Bus, O: FloatOp, R: Real, S: Get<u128>>(
 }
 
 /// COMISx (`SIGNALS`) and UCOMISx.
-pub(crate) fn comi<B: Bus, const SIGNALS: bool, R: Real, S: GetReal<R>>(
+pub(crate) fn comi<B: Bus, const SIGNALS: bool, R: Float, S: GetReal<R>>(
     c: &mut Core,
     b: &mut B,
     i: &Insn<B>,
@@ -204,7 +204,7 @@ pub(crate) fn comi<B: Bus, const SIGNALS: bool, R: Real, S: GetReal<R>>(
 }
 
 /// CVT(T)SS2SI, CVT(T)SD2SI to a register of width `T`.
-pub(crate) fn to_integer<B: Bus, const TRUNCATE: bool, R: Real, T: Width, S: GetReal<R>>(
+pub(crate) fn to_integer<B: Bus, const TRUNCATE: bool, R: Float, T: Width, S: GetReal<R>>(
     c: &mut Core,
     b: &mut B,
     i: &Insn<B>,
@@ -314,7 +314,7 @@ pub(crate) mod quick {
     use super::*;
 
     #[inline(always)]
-    pub(crate) fn scalar<B: Bus, O: FloatOp, R: Real, S: GetReal<R>>(
+    pub(crate) fn scalar<B: Bus, O: FloatOp, R: Float, S: GetReal<R>>(
         c: &mut Core,
         b: &mut B,
         i: &Insn<B>,
@@ -337,7 +337,7 @@ pub(crate) mod quick {
     }
 
     #[inline(always)]
-    pub(crate) fn packed<B: Bus, O: FloatOp, R: Real, S: Get<u128>>(
+    pub(crate) fn packed<B: Bus, O: FloatOp, R: Float, S: Get<u128>>(
         c: &mut Core,
         b: &mut B,
         i: &Insn<B>,

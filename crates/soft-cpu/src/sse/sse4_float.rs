@@ -1,6 +1,6 @@
 //! Floating-point instructions of SSE3 and SSE4.1: neighbours, rounding to integers, dot products.
 
-use super::float::{self, DAZ, Env, IE, Operation, PE, Real, rounding};
+use super::float::{self, DAZ, Env, Float, IE, Operation, PE, rounding};
 use super::lane::{Lane, build, get};
 use super::scalar::FloatOp;
 use crate::account::totals::{Arithmetic, Flop};
@@ -16,7 +16,7 @@ use crate::silicon::Rule;
 pub(crate) struct Round;
 
 impl FloatOp for Round {
-    fn apply<R: Real>(env: &mut Env, _a: R, b: R, control: u8) -> R {
+    fn apply<R: Float>(env: &mut Env, _a: R, b: R, control: u8) -> R {
         let value = if env.mxcsr & DAZ != 0 && b.subnormal() { b.signed_zero() } else { b };
         if value.nan() {
             env.raised |= if value.signalling() { IE } else { 0 };
@@ -65,7 +65,7 @@ float_vector! {
 }
 
 /// Subtracts even lanes and adds odd ones.
-fn alternate<R: Real>(env: &mut Env, a: u128, b: u128) -> u128 {
+fn alternate<R: Float>(env: &mut Env, a: u128, b: u128) -> u128 {
     build::<R>(|n| {
         let operation = if n & 1 == 0 { Operation::Sub } else { Operation::Add };
         float::arithmetic(env, operation, get(a, n), get(b, n))
@@ -73,7 +73,7 @@ fn alternate<R: Real>(env: &mut Env, a: u128, b: u128) -> u128 {
 }
 
 /// Combines neighbours: those of `a` become the low half, those of `b` the high half.
-fn horizontal<R: Real>(env: &mut Env, a: u128, b: u128, operation: Operation) -> u128 {
+fn horizontal<R: Float>(env: &mut Env, a: u128, b: u128, operation: Operation) -> u128 {
     let half = 64 / R::BITS;
     build::<R>(|n| {
         let (from, n) = if n < half { (a, n) } else { (b, n - half) };
@@ -99,7 +99,7 @@ pub(crate) fn float_vector<B: Bus, O: FloatVector, S: Get<u128>>(
 
 /// DPPS, DPPD: products where the control's high half says, their sum where its low half says. Exceptions of
 /// the products come before those of the sums.
-pub(crate) fn dot_product<B: Bus, R: Real, S: Get<u128>>(c: &mut Core, b: &mut B, i: &Insn<B>) -> Done {
+pub(crate) fn dot_product<B: Bus, R: Float, S: Get<u128>>(c: &mut Core, b: &mut B, i: &Insn<B>) -> Done {
     c.require_sse()?;
     let right = S::get(c, b, i)?;
     let left = c.xmm[usize::from(i.dst & 15)];
