@@ -18,6 +18,7 @@ fn describe(ins: &Instruction) -> Option<Description> {
         .or_else(|| vector::permute::describe(ins))
         .or_else(|| vector::narrow::describe(ins))
         .or_else(|| vector::mask::describe(ins))
+        .or_else(|| vector::float::describe(ins))
 }
 
 pub(super) fn handler<B: Bus>(

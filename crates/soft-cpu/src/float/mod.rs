@@ -15,7 +15,7 @@ pub(crate) mod order;
 
 pub(crate) use arithmetic::{arithmetic, square_root};
 pub(crate) use convert::{f32_from_integer, f64_from_integer, narrow, to_integer, widen};
-pub(crate) use environment::{ASSIST, DAZ, DE, Env, IE, OE, PE, UE, ZE, rounding};
+pub(crate) use environment::{ASSIST, DAZ, DE, Env, IE, PE, ZE, rounding};
 pub(crate) use order::{compare, extreme, order};
 pub(crate) use soft_arithmetic::format::{DOUBLE, Float, Format, HALF, SINGLE};
 pub(crate) use soft_arithmetic::real::{Operation, Real};

@@ -10,6 +10,7 @@ use crate::exception::{Done, Fault};
 use crate::exec::Insn;
 use crate::flags::Flags;
 use crate::low::Low;
+use crate::silicon::Rule;
 use crate::sse::float::Env;
 
 /// The exception masks and rounding control of MXCSR.
@@ -105,6 +106,7 @@ impl Core {
             bytes: if scalar { usize::from(description.element) } else { code.bytes() },
             active,
             env: &mut env,
+            dot_product_nan_by_lane: self.holds(Rule::DotProductNanByLane),
             flags: None,
         };
         (description.operation)(&mut operands);

@@ -6,6 +6,7 @@
 pub(crate) mod description;
 pub(crate) mod encoded;
 pub(crate) mod execute;
+pub(crate) mod float;
 #[allow(clippy::cast_possible_truncation, reason = "sizes of elements, and elements that are narrowed")]
 pub(crate) mod integer;
 #[allow(dead_code, reason = "parts that single families of operations need")]

@@ -21,6 +21,8 @@ pub(crate) struct Operands<'a> {
     pub(crate) active: u64,
     /// Rounding as the instruction says; collects exceptions.
     pub(crate) env: &'a mut Env,
+    /// [`Rule::DotProductNanByLane`](crate::silicon::Rule) holds.
+    pub(crate) dot_product_nan_by_lane: bool,
     /// Replaces the arithmetic flags.
     pub(crate) flags: Option<u64>,
 }

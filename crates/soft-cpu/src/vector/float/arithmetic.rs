@@ -1,0 +1,63 @@
+//! Sums, products, quotients, square roots, minima and maxima.
+
+use super::{FloatElement, map, packed, scalar, zip};
+use crate::float::Operation;
+use crate::vector::{Description, Operands};
+use iced_x86::{Instruction, Mnemonic as M};
+
+fn add<E: FloatElement>(o: &mut Operands<'_>) {
+    zip::<E>(o, |env, a, b| E::arithmetic(env, Operation::Add, a, b));
+}
+
+fn sub<E: FloatElement>(o: &mut Operands<'_>) {
+    zip::<E>(o, |env, a, b| E::arithmetic(env, Operation::Sub, a, b));
+}
+
+fn mul<E: FloatElement>(o: &mut Operands<'_>) {
+    zip::<E>(o, |env, a, b| E::arithmetic(env, Operation::Mul, a, b));
+}
+
+fn div<E: FloatElement>(o: &mut Operands<'_>) {
+    zip::<E>(o, |env, a, b| E::arithmetic(env, Operation::Div, a, b));
+}
+
+fn min<E: FloatElement>(o: &mut Operands<'_>) {
+    zip::<E>(o, |env, a, b| E::extreme(env, true, a, b));
+}
+
+fn max<E: FloatElement>(o: &mut Operands<'_>) {
+    zip::<E>(o, |env, a, b| E::extreme(env, false, a, b));
+}
+
+fn square_root<E: FloatElement>(o: &mut Operands<'_>) {
+    map::<E>(o, E::square_root);
+}
+
+/// Single, double and half precision, packed and scalar.
+macro_rules! table {
+    ($ins:expr; $($ps:ident $pd:ident $ph:ident $ss:ident $sd:ident $sh:ident = $f:ident;)*) => {
+        match $ins.mnemonic() {
+            $(
+                M::$ps => packed($f::<f32>, 4),
+                M::$pd => packed($f::<f64>, 8),
+                M::$ph => packed($f::<u16>, 2),
+                M::$ss => scalar($f::<f32>, 4),
+                M::$sd => scalar($f::<f64>, 8),
+                M::$sh => scalar($f::<u16>, 2),
+            )*
+            _ => return None,
+        }
+    };
+}
+
+pub(super) fn describe(ins: &Instruction) -> Option<Description> {
+    Some(table! { ins;
+        Vaddps Vaddpd Vaddph Vaddss Vaddsd Vaddsh = add;
+        Vsubps Vsubpd Vsubph Vsubss Vsubsd Vsubsh = sub;
+        Vmulps Vmulpd Vmulph Vmulss Vmulsd Vmulsh = mul;
+        Vdivps Vdivpd Vdivph Vdivss Vdivsd Vdivsh = div;
+        Vminps Vminpd Vminph Vminss Vminsd Vminsh = min;
+        Vmaxps Vmaxpd Vmaxph Vmaxss Vmaxsd Vmaxsh = max;
+        Vsqrtps Vsqrtpd Vsqrtph Vsqrtss Vsqrtsd Vsqrtsh = square_root;
+    })
+}
