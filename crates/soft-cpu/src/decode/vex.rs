@@ -91,7 +91,8 @@ fn operands(ins: &Instruction, number: u16, shape: Shape) -> (Fields, [u8; 3]) {
         evex: ins.encoding() == EncodingKind::EVEX || registers.clone().any(Register::is_k),
         rounding,
         memory: if ins.is_broadcast() { memory_size.element_size() } else { memory_size.size() },
-        bytes: vectors.map(Register::size).max().unwrap_or(16),
+        // Memory is longer than a register where a conversion narrows it.
+        bytes: vectors.map(Register::size).max().unwrap_or(16).max(memory_size.size().min(64)),
         destination: if ins.op0_kind() == OpKind::Register { ins.op0_register().size() } else { 0 },
         classes: [destination.0, a.0, b.0],
         third: third.map_or(0, |(_, number)| number),

@@ -42,7 +42,8 @@ fn is_exact<R: Float>(operation: Operation, a: R, b: R, result: R) -> bool {
         Operation::Div if a == R::ZERO => true,
         Operation::Div => {
             let product = result.mul(b);
-            product == a && b.finite() && plainly_exact(Operation::Mul, result, b, product)
+            let normal = result.magnitude() >= R::MIN_NORMAL && b.finite();
+            normal && product == a && plainly_exact(Operation::Mul, result, b, product)
         }
         _ => plainly_exact(operation, a, b, result),
     }

@@ -1,6 +1,6 @@
 //! Between formats, to and from integers, and to integers in the same format.
 
-use super::environment::{DAZ, DE, Env, IE, PE, rounding};
+use super::environment::{DAZ, DE, Env, IE, PE, UE, rounding};
 use super::exact::{propagate, round, round_to, unpack};
 use crate::low::{Low, integer, nearest_f32};
 use soft_arithmetic::exact::Exact;
@@ -188,7 +188,12 @@ pub(crate) fn round_scale(env: &mut Env, format: Format, a: u64, control: u8, di
         return zero;
     }
     let value = Exact::fixed(number.negative, cut.value.low_u64(), digits.cast_unsigned());
-    round(&mut Env::quiet(), format, value)
+    let result = round(&mut Env::quiet(), format, value);
+    // Only half precision has subnormal multiples.
+    if cut.inexact && format.exponent_field(result) == 0 {
+        env.raised |= UE;
+    }
+    result
 }
 
 /// What [`round_scale`] drops (VREDUCExx). The difference is rounded in the same direction.
@@ -211,8 +216,12 @@ pub(crate) fn reduce(env: &mut Env, format: Format, a: u64, control: u8) -> u64 
     if rest.magnitude == 0 {
         return format.zero(mode == Rounding::Down);
     }
-    let mut inner = Env::new(env.mxcsr);
-    let result = round_to(&mut inner, format, rest, mode);
+    let mut inner = Env::quiet();
+    let mut result = round_to(&mut inner, format, rest, mode);
+    if env.flushes_always(format) && format.exponent_field(result) == 0 {
+        result = format.zero(rest.negative);
+        inner.raised |= PE;
+    }
     if !quiet {
         env.raised |= inner.raised & PE;
     }

@@ -33,13 +33,15 @@ pub(crate) struct Env {
     pub(crate) mxcsr: u32,
     /// Of all elements so far.
     pub(crate) raised: u32,
+    /// Of an earlier step of the instruction: they are noted even if a later one faults.
+    pub(crate) earlier: u32,
     /// The current element has a denormal operand, which counts unless something more important does.
     denormal: u32,
 }
 
 impl Env {
     pub(crate) fn new(mxcsr: u32) -> Self {
-        Self { mxcsr, raised: 0, denormal: 0 }
+        Self { mxcsr, raised: 0, earlier: 0, denormal: 0 }
     }
 
     /// All exceptions masked, rounding to nearest, nothing flushed.
@@ -60,6 +62,11 @@ impl Env {
     /// Subnormal operands are zeros; half precision has none of that (SDM volume 2, "Exceptions of FP16").
     pub(crate) fn zeroes_operands(&self, format: Format) -> bool {
         self.mxcsr & DAZ != 0 && format != HALF
+    }
+
+    /// FTZ, which some operations apply without a look at the mask of UE.
+    pub(super) fn flushes_always(&self, format: Format) -> bool {
+        self.mxcsr & FTZ != 0 && format != HALF
     }
 
     /// Subnormal results become zero.
@@ -97,8 +104,18 @@ impl Env {
         self.mxcsr & self.mxcsr >> 7 & PE != 0 && self.rounding() == Rounding::Nearest
     }
 
-    /// An exception has been raised that is not masked: nothing is computed any more.
-    pub(crate) fn faults(&self) -> bool {
+    /// Ends a step of the instruction. False if it raised an exception that is not masked: nothing more is computed.
+    pub(crate) fn next_step(&mut self) -> bool {
+        let faults = self.faults();
+        if !faults {
+            self.earlier |= self.raised;
+            self.raised = 0;
+        }
+        !faults
+    }
+
+    /// An exception has been raised that is not masked.
+    fn faults(&self) -> bool {
         self.raised & !(self.mxcsr >> 7) & 0x3F != 0
     }
 }

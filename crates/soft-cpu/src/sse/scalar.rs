@@ -60,16 +60,18 @@ impl Core {
     #[inline(always)]
     pub(crate) fn float_done(&mut self, env: &Env) -> Done {
         // Nothing happens if all are masked and noted already.
-        if env.raised & !(self.mxcsr & self.mxcsr >> 7) == 0 { Ok(()) } else { self.float_exceptions(env) }
+        let raised = env.raised | env.earlier;
+        if raised & !(self.mxcsr & self.mxcsr >> 7) == 0 { Ok(()) } else { self.float_exceptions(env) }
     }
 
     #[inline(never)]
     fn float_exceptions(&mut self, env: &Env) -> Done {
         let unmasked = env.raised & !(self.mxcsr >> 7) & 0x3F;
         let raised = env.raised & !float::ASSIST;
+        self.mxcsr |= env.earlier & !float::ASSIST;
         if unmasked == 0 {
             self.mxcsr |= raised;
-            if raised != env.raised {
+            if (env.raised | env.earlier) & float::ASSIST != 0 {
                 self.note_assist(Assist::FloatingPoint);
             }
             return Ok(());

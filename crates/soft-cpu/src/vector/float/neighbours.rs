@@ -41,7 +41,7 @@ fn dot_product<E: FloatElement>(o: &mut Operands<'_>) {
     for n in active(o, o.bytes / E::BYTES).filter(|n| o.imm >> (4 + n % lane) & 1 != 0) {
         products.set(n, E::arithmetic(o.env, Operation::Mul, o.a.get(n), o.b.get(n)));
     }
-    if o.env.faults() {
+    if !o.env.next_step() {
         return;
     }
     for first in (0..o.bytes / E::BYTES).step_by(lane) {
