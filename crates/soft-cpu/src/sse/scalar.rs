@@ -106,6 +106,10 @@ impl Core {
     }
 }
 
+fn all_ones_if<R: Float>(holds: bool) -> R {
+    if holds { R::low(u128::MAX) } else { R::ZERO }
+}
+
 /// An operation on two elements.
 pub(crate) trait FloatOp {
     /// What each element counts as.
@@ -139,7 +143,7 @@ float_op! {
     Min = |env, a, b, _i| float::extreme(env, true, a, b);
     Max = |env, a, b, _i| float::extreme(env, false, a, b);
     Sqrt counts DivSqrt = |env, _a, b, _i| float::square_root(env, b);
-    Cmp arithmetic false = |env, a, b, imm| if float::compare(env, imm & 7, a, b) { R::low(u128::MAX) } else { R::ZERO };
+    Cmp arithmetic false = |env, a, b, imm| all_ones_if(float::compare(env, imm & 7, a, b));
 }
 
 pub(crate) fn scalar<B: Bus, O: FloatOp, R: Float, S: GetReal<R>>(
