@@ -1,5 +1,6 @@
 //! The architectural state, as embedders set and save it.
 
+use crate::mmu::{self, Regime};
 use crate::register::{BREAKPOINTS, Identification, Own, WATCHPOINTS};
 
 /// PSTATE in the form of an SPSR (Arm ARM C5.2.19): EL1 with SP_EL1, interrupts masked.
@@ -114,9 +115,18 @@ impl Default for SystemState {
     }
 }
 
+impl SystemState {
+    /// What the registers say of translation, on a CPU with this ID_AA64MMFR0_EL1.
+    pub(crate) fn regime(&self, mmfr0: u64) -> Regime {
+        let own = |register: Own| self.own[register as usize];
+        let controls = [Own::Sctlr, Own::Tcr, Own::Mair].map(own);
+        Regime::new(controls, [Own::Ttbr0, Own::Ttbr1].map(own), mmfr0)
+    }
+}
+
 impl State {
-    /// After a reset of such a CPU: at EL1 with the MMU off and interrupts masked. What the architecture leaves unknown
-    /// is 0.
+    /// After a reset of such a CPU: at EL1 with the MMU off and interrupts masked. What the architecture leaves
+    /// unknown is 0.
     #[must_use]
     pub fn reset(identification: Identification) -> Self {
         Self {
@@ -133,6 +143,14 @@ impl State {
             waiting: false,
             interrupts: [false; 2],
         }
+    }
+
+    /// The physical address of a virtual one by the tables, whatever the rights to it; `descriptor` reads 8 bytes of
+    /// RAM at a physical address. `None` where nothing is mapped or a table is not in RAM.
+    #[must_use]
+    pub fn translate(&self, va: u64, descriptor: impl FnMut(u64) -> Option<u64>) -> Option<u64> {
+        let regime = self.system.regime(self.identification.mmfr0);
+        mmu::locate(&regime, descriptor, regime.untagged(va))
     }
 
     /// A register that the CPU stores, by name; `None` for others.

@@ -30,3 +30,5 @@ pub mod snapshot;
 mod test_code;
 #[cfg(test)]
 mod test_guest;
+#[cfg(test)]
+mod test_guest_arm;

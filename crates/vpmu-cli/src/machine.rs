@@ -118,7 +118,8 @@ impl<'a> Plan<'a> {
         if !self.args.quiet {
             let image = self.symbols().map_or_else(String::new, |image| format!(" {}", image.display()));
             let address = server.address();
-            remark(&format!("gdb: listening on {address}: gdb{image} -ex 'target remote {address}'\n"));
+            let gdb = if self.profile.arm().is_some() { "gdb-multiarch" } else { "gdb" };
+            remark(&format!("gdb: listening on {address}: {gdb}{image} -ex 'target remote {address}'\n"));
         }
         Ok(Some(server))
     }

@@ -3,20 +3,16 @@
 use super::context::view;
 use super::fault::Status;
 use super::maintenance::Invalidation;
-use super::regime::Regime;
 use super::request::{Intent, Request};
 use super::walk::{self, Translation};
 use crate::bus::Bus;
 use crate::context::Core;
 use crate::exception::{Class, Exception, Fault};
-use crate::register::Own;
 
 impl Core {
     /// Chooses the context after a change of the exception level or of a register that controls translation.
     pub(crate) fn select_translations(&mut self) {
-        let tables = [self.own(Own::Ttbr0), self.own(Own::Ttbr1)];
-        let controls = [Own::Sctlr, Own::Tcr, Own::Mair].map(|register| self.own(register));
-        let regime = Regime::new(controls, tables, self.identification.mmfr0);
+        let regime = self.system.regime(self.identification.mmfr0);
         let selected = self.mmu.select(&regime, self.el == 0);
         self.view = selected.view;
         self.code_tag = selected.code_tag;

@@ -14,9 +14,10 @@ pub(crate) use context::view;
 pub(crate) use fault::Status;
 pub(crate) use maintenance::Invalidation;
 pub(crate) use probe::probe;
+pub(crate) use regime::Regime;
 pub(crate) use request::{Intent, Request};
 pub(crate) use soft_base::{OFFSET, PAGE};
-pub(crate) use walk::{Translation, translate};
+pub(crate) use walk::{Translation, locate, translate};
 
 use context::Contexts;
 use soft_base::{CodePages, Ram, Tlb};

@@ -122,7 +122,7 @@ pub(crate) fn translate<R: Ram>(
     request: Request,
 ) -> Result<Translation, Status> {
     let (translation, rights) = if regime.is_on() {
-        walk(regime, ram, va, request.el0)?
+        walk(regime, |address| read(ram, address), va, request.el0)?
     } else {
         (flat(regime, va)?, Rights { read: true, write: true, execute: true })
     };
@@ -147,7 +147,22 @@ fn flat(regime: &Regime, va: u64) -> Result<Translation, Status> {
     })
 }
 
-fn walk<R: Ram>(regime: &Regime, ram: &mut R, va: u64, el0: bool) -> Result<(Translation, Rights), Status> {
+/// Where an untagged address is for a debugger, which has all rights; `descriptor` reads RAM. `None`: nowhere.
+pub(crate) fn locate(regime: &Regime, descriptor: impl FnMut(u64) -> Option<u64>, va: u64) -> Option<u64> {
+    let found = if regime.is_on() {
+        walk(regime, descriptor, va, false).map(|(translation, _)| translation)
+    } else {
+        flat(regime, va)
+    };
+    found.ok().map(|translation| translation.address)
+}
+
+fn walk(
+    regime: &Regime,
+    mut descriptor_at: impl FnMut(u64) -> Option<u64>,
+    va: u64,
+    el0: bool,
+) -> Result<(Translation, Rights), Status> {
     let half = regime.half(va).ok_or(Status::Translation(0))?;
     let physical_bits = regime.physical_bits();
     if half.base >> physical_bits != 0 {
@@ -164,7 +179,7 @@ fn walk<R: Ram>(regime: &Regime, ram: &mut R, va: u64, el0: bool) -> Result<(Tra
         let at = level.low_u8();
         let shift = shift(level);
         let index = input >> shift & 0x1FF;
-        let descriptor = read(ram, table + index * 8).ok_or(Status::ExternalOnWalk(at))?;
+        let descriptor = descriptor_at(table + index * 8).ok_or(Status::ExternalOnWalk(at))?;
         let is_table = descriptor & TABLE != 0;
         // Pages and tables have the same bit set; there are no blocks at level 0.
         if descriptor & VALID == 0 || !is_table && (level == 0 || level == LAST) {

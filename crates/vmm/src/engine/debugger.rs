@@ -1,10 +1,9 @@
 //! A debugger outside the guest, as an engine sees it.
 
-use super::paging::Paging;
 use crate::machine::Outcome;
 use platform::convert::host_size;
 use platform::memory::GuestMemory;
-use soft_cpu::State;
+use soft_cpu::DebugStop;
 pub use soft_cpu::{DebugStops, Watchpoint};
 use std::fmt;
 
@@ -23,6 +22,16 @@ pub enum Stop {
     Crashed,
 }
 
+impl From<DebugStop> for Stop {
+    fn from(stop: DebugStop) -> Self {
+        match stop {
+            DebugStop::Step => Self::Step,
+            DebugStop::Breakpoint => Self::Breakpoint,
+            DebugStop::Watchpoint(data) => Self::Watchpoint(data),
+        }
+    }
+}
+
 /// How the guest goes on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Resume {
@@ -32,69 +41,71 @@ pub enum Resume {
     Kill,
 }
 
-/// Who stops the guest and looks at it. No count and no trace depends on that.
-pub trait Debugger: fmt::Debug {
+/// The registers of a CPU, whatever its architecture, as far as each has the same.
+pub trait Registers: fmt::Debug {
+    /// Address of the next instruction.
+    fn pc(&self) -> u64;
+
+    /// The physical address of a virtual one, whatever the rights of its page; `None` where nothing is mapped.
+    fn translate(&self, memory: &GuestMemory, address: u64) -> Option<u64>;
+}
+
+/// Who stops the guest, a CPU with the registers `R`, and looks at it. No count and no trace depends on that.
+pub trait Debugger<R>: fmt::Debug {
     /// Asked now and then while the guest runs, and before its first instruction: true stops it.
     fn wants_stop(&mut self) -> bool;
     /// The guest stands still until this returns how it goes on, and what has been changed in it.
-    fn stopped(&mut self, stop: &Stop, vcpu: StoppedVcpu) -> (Resume, Changes);
+    fn stopped(&mut self, stop: &Stop, vcpu: StoppedVcpu<R>) -> (Resume, Changes<R>);
     /// The run has ended.
     fn ended(&mut self, outcome: &Outcome);
 }
 
 /// A vCPU that stands still, and what it sees of memory.
 #[derive(Debug)]
-pub struct StoppedVcpu {
-    state: State,
+pub struct StoppedVcpu<R> {
+    state: R,
     memory: GuestMemory,
     changed: bool,
     /// Physical addresses and lengths.
     written: Vec<(u64, u64)>,
 }
 
-impl StoppedVcpu {
-    pub(super) fn new(state: State, memory: GuestMemory) -> Self {
+impl<R: Registers> StoppedVcpu<R> {
+    pub(super) fn new(state: R, memory: GuestMemory) -> Self {
         Self { state, memory, changed: false, written: Vec::new() }
     }
 
     /// The registers.
     #[must_use]
-    pub fn state(&self) -> &State {
+    pub fn state(&self) -> &R {
         &self.state
     }
 
     /// The registers, to change them.
-    pub fn state_mut(&mut self) -> &mut State {
+    pub fn state_mut(&mut self) -> &mut R {
         self.changed = true;
         &mut self.state
     }
 
-    fn paging(&self) -> Paging {
-        Paging::new(self.state.cr0, self.state.cr3, self.state.cr4, self.state.efer)
+    /// Reads RAM at a virtual address, as far as it is mapped; returns how many bytes that is.
+    pub fn read(&self, address: u64, buffer: &mut [u8]) -> usize {
+        read(&self.state, &self.memory, address, buffer)
     }
 
-    /// Reads RAM at a linear address, as far as it is mapped; returns how many bytes that is.
-    pub fn read(&self, linear: u64, buffer: &mut [u8]) -> usize {
-        self.paging().read_some(&self.memory, linear, buffer)
-    }
-
-    /// Writes RAM at a linear address, whatever the rights of its pages. False, and nothing is written, if a byte is
+    /// Writes RAM at a virtual address, whatever the rights of its pages. False, and nothing is written, if a byte is
     /// not mapped to RAM.
-    pub fn write(&mut self, linear: u64, bytes: &[u8]) -> bool {
-        const PAGE: u64 = 0x1000;
-        let paging = self.paging();
+    pub fn write(&mut self, address: u64, bytes: &[u8]) -> bool {
         let mut parts = Vec::new();
         let mut done = 0;
         while done < bytes.len() {
-            let at = linear.wrapping_add(done as u64);
-            let len = (host_size(PAGE - at % PAGE)).min(bytes.len() - done);
-            let part = &bytes[done..done + len];
-            let Some(physical) = paging.translate(&self.memory, at) else { return false };
-            if self.memory.read(physical, &mut vec![0; len]).is_err() {
+            let at = address.wrapping_add(done as u64);
+            let part = &bytes[done..in_page(at, done, bytes.len())];
+            let Some(physical) = self.state.translate(&self.memory, at) else { return false };
+            if self.memory.read(physical, &mut vec![0; part.len()]).is_err() {
                 return false;
             }
             parts.push((physical, part));
-            done += len;
+            done += part.len();
         }
         for (physical, part) in parts {
             if self.memory.write(physical, part).is_err() {
@@ -107,16 +118,48 @@ impl StoppedVcpu {
 
     /// What has been changed.
     #[must_use]
-    pub fn into_changes(self) -> Changes {
+    pub fn into_changes(self) -> Changes<R> {
         Changes { state: self.changed.then_some(self.state), written: self.written }
     }
 }
 
+/// Reads RAM at a virtual address, as far as it is mapped; returns how many bytes that is.
+pub(super) fn read(
+    registers: &impl Registers,
+    memory: &GuestMemory,
+    address: u64,
+    buffer: &mut [u8],
+) -> usize {
+    let mut done = 0;
+    while done < buffer.len() {
+        let at = address.wrapping_add(done as u64);
+        let end = in_page(at, done, buffer.len());
+        let Some(physical) = registers.translate(memory, at) else { break };
+        if memory.read(physical, &mut buffer[done..end]).is_err() {
+            break;
+        }
+        done = end;
+    }
+    done
+}
+
+/// Where in a buffer of `len` bytes the page of an address ends, which is that of byte `done`.
+fn in_page(address: u64, done: usize, len: usize) -> usize {
+    const PAGE: u64 = 0x1000;
+    len.min(done + host_size(PAGE - address % PAGE))
+}
+
 /// What a debugger has changed in a guest that stood still.
-#[derive(Debug, Default)]
-pub struct Changes {
+#[derive(Debug)]
+pub struct Changes<R> {
     /// The registers, if any is another.
-    pub(super) state: Option<State>,
+    pub(super) state: Option<R>,
     /// Physical addresses and lengths of what has been written.
     pub(super) written: Vec<(u64, u64)>,
+}
+
+impl<R> Default for Changes<R> {
+    fn default() -> Self {
+        Self { state: None, written: Vec::new() }
+    }
 }

@@ -8,7 +8,7 @@ pub mod kvm;
 mod paging;
 pub mod soft;
 
-pub use debugger::{Changes, DebugStops, Debugger, Resume, Stop, StoppedVcpu, Watchpoint};
+pub use debugger::{Changes, DebugStops, Debugger, Registers, Resume, Stop, StoppedVcpu, Watchpoint};
 
 use crate::machine::{Board, Machine, Outcome, StateError};
 use serde::{Deserialize, Serialize};
@@ -129,7 +129,7 @@ pub trait Engine<B: Board> {
     }
 
     /// Stops for a debugger, if it has them.
-    fn debugging(&mut self) -> Option<&mut dyn Debugging> {
+    fn debugging(&mut self) -> Option<&mut dyn Debugging<B>> {
         None
     }
 }
@@ -156,9 +156,9 @@ pub trait Snapshots<B: Board> {
 }
 
 /// An engine whose guest a debugger can stop at every instruction.
-pub trait Debugging {
+pub trait Debugging<B: Board> {
     /// From now on this may stop the guest.
-    fn attach(&mut self, debugger: Box<dyn Debugger>);
+    fn attach(&mut self, debugger: Box<dyn Debugger<B::Registers>>);
 }
 
 /// A saved vCPU with its counts, by instruction set.

@@ -5,16 +5,20 @@
 //! | `mod.rs` | the address on which the stub listens |
 //! | `session.rs` | one connection: when the guest stands still, and what GDB is told |
 //! | `target.rs` | what GDB asks of the guest |
-//! | `registers.rs` | the CPU's registers as GDB numbers them |
+//! | `cpu/` | the registers of each architecture's CPU as GDB numbers them |
 //!
 //! Breakpoints are the engine's: nothing is written to the guest's memory, no debug register is taken from it, and
 //! no count or trace changes.
 
-mod registers;
+mod cpu;
 mod session;
 mod target;
 #[cfg(test)]
 mod tests;
+
+pub use cpu::Cpu;
+pub use cpu::arm::GuestA64;
+pub use cpu::x86::Guest64;
 
 use crate::engine::Debugger;
 use crate::machine::stop::StopRequest;
@@ -76,9 +80,10 @@ impl GdbServer {
         self.address
     }
 
-    /// The stub as what an engine asks. It gives up waiting for GDB when `stop` asks for the end of the run.
+    /// The stub as what the engine of such a CPU asks. It gives up waiting for GDB when `stop` asks for the end of the
+    /// run.
     #[must_use]
-    pub fn into_debugger(self, stop: StopRequest) -> Box<dyn Debugger> {
-        Box::new(Session::new(self.listener, self.freeze, stop))
+    pub fn into_debugger<C: Cpu>(self, stop: StopRequest) -> Box<dyn Debugger<C::State>> {
+        Box::new(Session::<C>::new(self.listener, self.freeze, stop))
     }
 }

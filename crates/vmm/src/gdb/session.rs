@@ -1,7 +1,8 @@
 //! One GDB after the other: when the guest stands still, and what GDB is told.
 
+use super::cpu::Cpu;
 use super::target::{Action, Guest};
-use crate::engine::{Changes, DebugStops, Debugger, Resume, Stop, StoppedVcpu};
+use crate::engine::{Changes, DebugStops, Debugger, Registers as _, Resume, Stop, StoppedVcpu};
 use crate::machine::Outcome;
 use crate::machine::stop::{LOOK, StopRequest};
 use gdbstub::common::Signal;
@@ -16,23 +17,23 @@ use std::time::{Duration, Instant};
 /// Host time between two looks for what GDB sends while the guest runs.
 const POLL: Duration = Duration::from_millis(5);
 
-type Protocol = GdbStubStateMachine<'static, Guest, Wire>;
+type Protocol<C> = GdbStubStateMachine<'static, Guest<C>, Wire>;
 
 /// The stub at an engine.
-pub(super) struct Session {
+pub(super) struct Session<C: Cpu> {
     listener: TcpListener,
     /// GDB has to let the guest start.
     freeze: bool,
     stop: StopRequest,
-    guest: Guest,
+    guest: Guest<C>,
     /// The conversation with the GDB that is connected.
-    protocol: Option<Protocol>,
+    protocol: Option<Protocol<C>>,
     /// A GDB that has just connected.
     arrived: Option<TcpStream>,
     polled: Option<Instant>,
 }
 
-impl fmt::Debug for Session {
+impl<C: Cpu> fmt::Debug for Session<C> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Session")
             .field("listener", &self.listener)
@@ -47,7 +48,7 @@ enum End {
     Killed,
 }
 
-impl Session {
+impl<C: Cpu> Session<C> {
     pub(super) fn new(listener: TcpListener, freeze: bool, stop: StopRequest) -> Self {
         let (guest, protocol, arrived, polled) = (Guest::default(), None, None, None);
         Self { listener, freeze, stop, guest, protocol, arrived, polled }
@@ -89,11 +90,11 @@ impl Session {
     /// Tells GDB why the guest stands still.
     fn tell(&mut self, stop: &Stop) {
         let Some(protocol) = self.protocol.take() else { return };
-        let rip = self.guest.vcpu.as_ref().map_or(0, |vcpu| vcpu.state().rip);
+        let pc = self.guest.vcpu.as_ref().map_or(0, |vcpu| vcpu.state().pc());
         let reason = match stop {
             Stop::Asked => SingleThreadStopReason::Signal(Signal::SIGINT),
             Stop::Crashed => SingleThreadStopReason::Signal(Signal::SIGSEGV),
-            Stop::Step | Stop::Breakpoint => match self.guest.hardware_breakpoint(rip) {
+            Stop::Step | Stop::Breakpoint => match self.guest.hardware_breakpoint(pc) {
                 Some(true) => SingleThreadStopReason::HwBreak(()),
                 Some(false) => SingleThreadStopReason::SwBreak(()),
                 None => SingleThreadStopReason::DoneStep,
@@ -171,9 +172,9 @@ impl Session {
 
     /// A step within the range that GDB wants to leave is not told.
     fn steps_on(&self, stop: &Stop) -> bool {
-        let rip = self.guest.vcpu.as_ref().map_or(0, |vcpu| vcpu.state().rip);
+        let pc = self.guest.vcpu.as_ref().map_or(0, |vcpu| vcpu.state().pc());
         let Action::Range(range) = &self.guest.action else { return false };
-        *stop == Stop::Step && range.contains(&rip) && self.guest.hardware_breakpoint(rip).is_none()
+        *stop == Stop::Step && range.contains(&pc) && self.guest.hardware_breakpoint(pc).is_none()
     }
 
     fn decide(&mut self, stop: &Stop) -> Resume {
@@ -204,7 +205,7 @@ impl Session {
     }
 }
 
-impl Debugger for Session {
+impl<C: Cpu> Debugger<C::State> for Session<C> {
     fn wants_stop(&mut self) -> bool {
         if std::mem::take(&mut self.freeze) {
             self.arrived = self.wait();
@@ -237,7 +238,7 @@ impl Debugger for Session {
         }
     }
 
-    fn stopped(&mut self, stop: &Stop, vcpu: StoppedVcpu) -> (Resume, Changes) {
+    fn stopped(&mut self, stop: &Stop, vcpu: StoppedVcpu<C::State>) -> (Resume, Changes<C::State>) {
         if self.protocol.is_none() && self.arrived.is_none() {
             return (Resume::Run(DebugStops::default()), Changes::default());
         }

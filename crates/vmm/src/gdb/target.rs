@@ -1,6 +1,6 @@
 //! What GDB asks of the guest while it stands still.
 
-use super::registers::{self, Guest64, Register};
+use super::cpu::Cpu;
 use crate::engine::{DebugStops, StoppedVcpu, Watchpoint};
 use gdbstub::common::Signal;
 use gdbstub::target::ext::base::BaseOps;
@@ -14,7 +14,6 @@ use gdbstub::target::ext::breakpoints::{
     SwBreakpointOps, WatchKind,
 };
 use gdbstub::target::{Target, TargetError, TargetResult};
-use gdbstub_arch::x86::reg::X86_64CoreRegs;
 use std::convert::Infallible;
 use std::ops::Range;
 
@@ -27,15 +26,15 @@ pub(super) enum Action {
     #[default]
     Continue,
     Step,
-    /// Steps while RIP is in there.
+    /// Steps while the PC is in there.
     Range(Range<u64>),
 }
 
 /// The guest as GDB sees it.
-#[derive(Debug, Default)]
-pub(super) struct Guest {
+#[derive(Debug)]
+pub(super) struct Guest<C: Cpu> {
     /// While it stands still.
-    pub(super) vcpu: Option<StoppedVcpu>,
+    pub(super) vcpu: Option<StoppedVcpu<C::State>>,
     /// GDB's software and hardware breakpoints, which are the same here.
     software: Vec<u64>,
     hardware: Vec<u64>,
@@ -43,7 +42,14 @@ pub(super) struct Guest {
     pub(super) action: Action,
 }
 
-impl Guest {
+impl<C: Cpu> Default for Guest<C> {
+    fn default() -> Self {
+        let (software, hardware, data) = (Vec::new(), Vec::new(), Vec::new());
+        Self { vcpu: None, software, hardware, data, action: Action::default() }
+    }
+}
+
+impl<C: Cpu> Guest<C> {
     /// Forgets what GDB has set.
     pub(super) fn reset(&mut self) {
         *self = Self { vcpu: self.vcpu.take(), ..Self::default() };
@@ -72,7 +78,7 @@ impl Guest {
         self.data.iter().find(|(own, _)| *own == data).map_or(WatchKind::ReadWrite, |(_, kind)| *kind)
     }
 
-    fn vcpu(&mut self) -> TargetResult<&mut StoppedVcpu, Self> {
+    fn vcpu(&mut self) -> TargetResult<&mut StoppedVcpu<C::State>, Self> {
         self.vcpu.as_mut().ok_or(TargetError::NonFatal)
     }
 }
@@ -94,11 +100,11 @@ fn remove<T: PartialEq>(list: &mut Vec<T>, item: &T) -> bool {
     position.map(|position| list.remove(position)).is_some()
 }
 
-impl Target for Guest {
-    type Arch = Guest64;
+impl<C: Cpu> Target for Guest<C> {
+    type Arch = C;
     type Error = Infallible;
 
-    fn base_ops(&mut self) -> BaseOps<'_, Guest64, Infallible> {
+    fn base_ops(&mut self) -> BaseOps<'_, C, Infallible> {
         BaseOps::SingleThread(self)
     }
 
@@ -107,14 +113,14 @@ impl Target for Guest {
     }
 }
 
-impl SingleThreadBase for Guest {
-    fn read_registers(&mut self, regs: &mut X86_64CoreRegs) -> TargetResult<(), Self> {
-        *regs = registers::core(self.vcpu()?.state());
+impl<C: Cpu> SingleThreadBase for Guest<C> {
+    fn read_registers(&mut self, regs: &mut C::Registers) -> TargetResult<(), Self> {
+        *regs = C::all(self.vcpu()?.state());
         Ok(())
     }
 
-    fn write_registers(&mut self, regs: &X86_64CoreRegs) -> TargetResult<(), Self> {
-        registers::set_core(self.vcpu()?.state_mut(), regs);
+    fn write_registers(&mut self, regs: &C::Registers) -> TargetResult<(), Self> {
+        C::set_all(self.vcpu()?.state_mut(), regs);
         Ok(())
     }
 
@@ -138,37 +144,18 @@ impl SingleThreadBase for Guest {
     }
 }
 
-impl SingleRegisterAccess<()> for Guest {
-    fn read_register(&mut self, (): (), register: Register, buffer: &mut [u8]) -> TargetResult<usize, Self> {
-        let state = self.vcpu()?.state();
-        match register {
-            Register::Core(offset, len) => {
-                let buffer = buffer.get_mut(..len).ok_or(TargetError::NonFatal)?;
-                registers::read_core(state, offset, buffer);
-                Ok(len)
-            }
-            Register::System(system) => {
-                let bytes = system.read(state).to_le_bytes();
-                buffer.get_mut(..bytes.len()).ok_or(TargetError::NonFatal)?.copy_from_slice(&bytes);
-                Ok(bytes.len())
-            }
-        }
+impl<C: Cpu> SingleRegisterAccess<()> for Guest<C> {
+    fn read_register(&mut self, (): (), register: C::RegId, buffer: &mut [u8]) -> TargetResult<usize, Self> {
+        C::read(self.vcpu()?.state(), register, buffer).ok_or(TargetError::NonFatal)
     }
 
-    fn write_register(&mut self, (): (), register: Register, value: &[u8]) -> TargetResult<(), Self> {
-        let state = self.vcpu()?.state_mut();
-        let written = match register {
-            Register::Core(offset, _) => registers::write_core(state, offset, value),
-            Register::System(system) => {
-                value.try_into().is_ok_and(|bytes| system.write(state, u64::from_le_bytes(bytes)))
-            }
-        };
-        if written { Ok(()) } else { Err(TargetError::NonFatal) }
+    fn write_register(&mut self, (): (), register: C::RegId, value: &[u8]) -> TargetResult<(), Self> {
+        if C::write(self.vcpu()?.state_mut(), register, value) { Ok(()) } else { Err(TargetError::NonFatal) }
     }
 }
 
 // Signals are of no use to a CPU: GDB sends back the one that it was told.
-impl SingleThreadResume for Guest {
+impl<C: Cpu> SingleThreadResume for Guest<C> {
     fn resume(&mut self, _signal: Option<Signal>) -> Result<(), Infallible> {
         self.action = Action::Continue;
         Ok(())
@@ -183,21 +170,21 @@ impl SingleThreadResume for Guest {
     }
 }
 
-impl SingleThreadSingleStep for Guest {
+impl<C: Cpu> SingleThreadSingleStep for Guest<C> {
     fn step(&mut self, _signal: Option<Signal>) -> Result<(), Infallible> {
         self.action = Action::Step;
         Ok(())
     }
 }
 
-impl SingleThreadRangeStepping for Guest {
+impl<C: Cpu> SingleThreadRangeStepping for Guest<C> {
     fn resume_range_step(&mut self, start: u64, end: u64) -> Result<(), Infallible> {
         self.action = Action::Range(start..end);
         Ok(())
     }
 }
 
-impl Breakpoints for Guest {
+impl<C: Cpu> Breakpoints for Guest<C> {
     fn support_sw_breakpoint(&mut self) -> Option<SwBreakpointOps<'_, Self>> {
         Some(self)
     }
@@ -211,7 +198,7 @@ impl Breakpoints for Guest {
     }
 }
 
-impl SwBreakpoint for Guest {
+impl<C: Cpu> SwBreakpoint for Guest<C> {
     fn add_sw_breakpoint(&mut self, address: u64, _kind: usize) -> TargetResult<bool, Self> {
         Ok(add(&mut self.software, address))
     }
@@ -221,7 +208,7 @@ impl SwBreakpoint for Guest {
     }
 }
 
-impl HwBreakpoint for Guest {
+impl<C: Cpu> HwBreakpoint for Guest<C> {
     fn add_hw_breakpoint(&mut self, address: u64, _kind: usize) -> TargetResult<bool, Self> {
         Ok(add(&mut self.hardware, address))
     }
@@ -231,7 +218,7 @@ impl HwBreakpoint for Guest {
     }
 }
 
-impl HwWatchpoint for Guest {
+impl<C: Cpu> HwWatchpoint for Guest<C> {
     fn add_hw_watchpoint(&mut self, address: u64, len: u64, kind: WatchKind) -> TargetResult<bool, Self> {
         Ok(add(&mut self.data, watchpoint(address, len, kind)))
     }

@@ -14,6 +14,8 @@ pub trait Board: fmt::Debug + Sized {
     type Boot;
     /// What its CPU delivers.
     type Delivery: Delivered;
+    /// The registers of its CPU.
+    type Registers;
     /// The UART behind the console.
     type Uart: Uart;
 

@@ -118,7 +118,4 @@ pub enum X86Only {
     /// Last branch records.
     #[error("the CPU of the profile has no branch records")]
     BranchRecords,
-    /// GDB.
-    #[error("GDB can debug x86 guests only")]
-    Debugger,
 }

@@ -12,6 +12,7 @@ use crate::engine::soft::arm::ArmEngine;
 use crate::engine::soft::x86::SoftEngine;
 use crate::engine::{Detail, Engine, EngineChoice, EngineError};
 use crate::file;
+use crate::gdb;
 use crate::machine::arm::Virt;
 use crate::machine::exceptions::ExceptionTracer;
 use crate::machine::pmu::PmuDevice;
@@ -52,6 +53,8 @@ pub(super) trait Platform: Board {
     const LAYOUT: &'static Layout;
     /// What it is made from beside its devices.
     type Settings;
+    /// Its CPU as GDB sees it.
+    type GdbCpu: gdb::Cpu<State = Self::Registers>;
 
     /// Places an image.
     fn load(image: &Image, memory: &GuestMemory, params: &BootParams) -> Result<Self::Boot, LoadError>;
@@ -113,7 +116,7 @@ impl<B: Platform> Guest<B> {
         let mut machine = Machine::new(memory, board, pmu);
         if let Some(gdb) = config.gdb {
             let debugging = engine.debugging().ok_or(SoftOnly::Debugger)?;
-            debugging.attach(gdb.into_debugger(config.stop.clone()));
+            debugging.attach(gdb.into_debugger::<B::GdbCpu>(config.stop.clone()));
         }
         machine.set_stop_request(config.stop);
         machine.set_progress(config.progress);
@@ -160,6 +163,7 @@ pub(super) struct PcSettings {
 impl Platform for Pc {
     const LAYOUT: &'static Layout = &x86::memory::LAYOUT;
     type Settings = PcSettings;
+    type GdbCpu = gdb::Guest64;
 
     fn load(image: &Image, memory: &GuestMemory, params: &BootParams) -> Result<Self::Boot, LoadError> {
         loader::x86::load(image, memory, params)
@@ -208,6 +212,7 @@ fn pc(
 impl Platform for Virt {
     const LAYOUT: &'static Layout = &arm::memory::LAYOUT;
     type Settings = ();
+    type GdbCpu = gdb::GuestA64;
 
     fn load(image: &Image, memory: &GuestMemory, params: &BootParams) -> Result<Self::Boot, LoadError> {
         loader::arm::load(image, memory, params)
@@ -229,9 +234,6 @@ impl Platform for Virt {
             }
             Start::Resume(snapshot) => (snapshot.profile()?, None),
         };
-        if config.gdb.is_some() {
-            return Err(X86Only::Debugger.into());
-        }
         let mut engine = ArmEngine::new(memory, &profile);
         let totals = ArmSource::new(engine.retired());
         let source: Box<dyn Source> = if let Some(threads) = threads {

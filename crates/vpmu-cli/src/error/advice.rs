@@ -193,7 +193,6 @@ fn run_next_step(error: &RunError) -> Option<String> {
                 "leave --engine out, or choose the --profile of an x86 CPU, such as sapphire-rapids"
             }
             X86Only::BranchRecords => "leave --lbr out",
-            X86Only::Debugger => "leave --gdb out",
         }
         .to_owned(),
         RunError::NoPebs { .. } => {

@@ -8,12 +8,14 @@
 //! | --- | --- |
 //! | `run.rs` | the run loop |
 //! | `clock.rs`, `idle.rs` | guest time, and a CPU that waits |
+//! | `debug.rs` | a debugger stops the guest |
 //! | `ram.rs` | guest RAM for an interpreter |
 //! | `timing.rs` | a model of the core observes what retires |
 //! | [`x86`], [`arm`] | the interpreters of x86-64 and of AArch64 |
 
 pub mod arm;
 mod clock;
+mod debug;
 mod idle;
 mod ram;
 mod run;

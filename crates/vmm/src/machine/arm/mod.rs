@@ -57,6 +57,7 @@ impl Virt {
 impl Board for Virt {
     type Boot = BootState;
     type Delivery = Delivery;
+    type Registers = arm_cpu::State;
     type Uart = Pl011;
 
     fn save(&self) -> BoardState {

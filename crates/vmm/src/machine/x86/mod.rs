@@ -69,6 +69,7 @@ impl Pc {
 impl Board for Pc {
     type Boot = BootState;
     type Delivery = Delivery;
+    type Registers = soft_cpu::State;
     type Uart = Serial;
 
     fn save(&self) -> BoardState {

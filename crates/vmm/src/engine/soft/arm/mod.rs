@@ -8,13 +8,15 @@ mod tests;
 use self::bus::ArmBus;
 use super::MAX_TOTAL;
 use super::clock::Clock;
+use super::debug::Attached;
 use super::ram::Ram;
 use super::run::{self, Pause, Vcpu};
 use super::timing::Timing;
 use crate::counts::timing::SharedCore;
 use crate::counts::totals::Retired;
 use crate::engine::{
-    Detail, Engine, EngineError, EngineReport, RegisterDump, RunLimits, Snapshots, VcpuState,
+    Debugger, Debugging, Detail, Engine, EngineError, EngineReport, RegisterDump, Registers, RunLimits,
+    Snapshots, Stop, VcpuState,
 };
 use crate::machine::arm::Virt;
 use crate::machine::{Machine, Outcome, StateError};
@@ -22,7 +24,7 @@ use arm_cpu::{Budget, Cpu, Exit, Identification, State, Totals, Unimplemented};
 use platform::loader::arm::BootState;
 use platform::memory::GuestMemory;
 use serde::{Deserialize, Serialize};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 use vpmu::Profile;
 
 /// ID_AA64PFR0_EL1.GIC: the system register interface of GICv3.
@@ -39,6 +41,7 @@ pub struct ArmEngine {
     memory: GuestMemory,
     retired: Retired<Totals>,
     timing: Option<SharedCore>,
+    debugger: Attached<State>,
     exits: Exits,
 }
 
@@ -93,6 +96,7 @@ impl ArmEngine {
             memory: memory.clone(),
             retired: Retired::default(),
             timing: None,
+            debugger: Attached::default(),
             exits: Exits::default(),
         }
     }
@@ -131,7 +135,7 @@ impl ArmEngine {
         let timing = self.timing.clone().map(Timing::new);
         let retired = self.retired.clone();
         let bus = ArmBus::<TIMED>::new(machine, ram, &self.profile, retired, timing, self.clock);
-        let mut vcpu = Running { cpu, bus, exits: &mut self.exits };
+        let mut vcpu = Running { cpu, bus, debugger: &mut self.debugger, exits: &mut self.exits };
         let outcome = run::run(&mut vcpu, limits.timeout, until);
         let Running { cpu, bus, .. } = vcpu;
         for missing in cpu.unimplemented().iter().filter(|_| outcome.is_some()) {
@@ -154,6 +158,7 @@ impl ArmEngine {
 struct Running<'a, const TIMED: bool> {
     cpu: Cpu<ArmBus<'a, TIMED>>,
     bus: ArmBus<'a, TIMED>,
+    debugger: &'a mut Attached<State>,
     exits: &'a mut Exits,
 }
 
@@ -173,7 +178,7 @@ impl<const TIMED: bool> Vcpu for Running<'_, TIMED> {
     }
 
     fn run(&mut self, most: u64) -> Pause {
-        let Self { cpu, bus, exits } = self;
+        let Self { cpu, bus, exits, .. } = self;
         let lines = bus.machine.board.lines();
         cpu.set_interrupt_lines(lines.irq, lines.fiq);
         let instructions = bus.budget(most);
@@ -185,8 +190,8 @@ impl<const TIMED: bool> Vcpu for Running<'_, TIMED> {
                 bus.halt();
                 (&mut exits.wait, Pause::Waits)
             }
-            // No debugger asks for stops.
-            Exit::Yield | Exit::Debug(_) => (&mut exits.yields, Pause::Ready),
+            Exit::Yield => (&mut exits.yields, Pause::Ready),
+            Exit::Debug(stop) => return Pause::Debug(stop.into()),
         };
         *count += 1;
         pause
@@ -199,6 +204,32 @@ impl<const TIMED: bool> Vcpu for Running<'_, TIMED> {
             lines.irq || lines.fiq
         };
         self.bus.clock.sleep(self.bus.machine, wakes, true, end)
+    }
+
+    fn wants_stop(&mut self) -> bool {
+        self.debugger.wants_stop()
+    }
+
+    fn stand_still(&mut self, stop: &Stop) -> Duration {
+        self.debugger.stand_still(stop, &mut self.cpu, self.bus.machine)
+    }
+
+    fn ended(&mut self, outcome: &Outcome) {
+        self.debugger.ended(outcome);
+    }
+}
+
+impl Registers for State {
+    fn pc(&self) -> u64 {
+        self.pc
+    }
+
+    fn translate(&self, memory: &GuestMemory, address: u64) -> Option<u64> {
+        self.translate(address, |table| {
+            let mut bytes = [0; 8];
+            memory.read(table, &mut bytes).ok()?;
+            Some(u64::from_le_bytes(bytes))
+        })
     }
 }
 
@@ -252,6 +283,16 @@ impl Engine<Virt> for ArmEngine {
             Some(_) => None,
             None => Some(self),
         }
+    }
+
+    fn debugging(&mut self) -> Option<&mut dyn Debugging<Virt>> {
+        Some(self)
+    }
+}
+
+impl Debugging<Virt> for ArmEngine {
+    fn attach(&mut self, debugger: Box<dyn Debugger<State>>) {
+        self.debugger.attach(debugger);
     }
 }
 

@@ -9,13 +9,15 @@ pub(in crate::engine) use self::bus::{Principal, SoftBus};
 pub(in crate::engine) use self::cpuid::silicon;
 use super::MAX_TOTAL;
 use super::clock::Clock;
+use super::debug::Attached;
 use super::ram::Ram;
 use super::run::{self, Pause, Vcpu};
 use super::timing::Timing;
 use crate::counts::model::Retired;
 use crate::counts::timing::SharedCore;
+use crate::engine::paging::Paging;
 use crate::engine::{
-    Debugger, Debugging, Detail, Engine, EngineError, EngineReport, RegisterDump, Resume, RunLimits,
+    Debugger, Debugging, Detail, Engine, EngineError, EngineReport, RegisterDump, Registers, RunLimits,
     Snapshots, Stop, StoppedVcpu, VcpuState, dump,
 };
 use crate::machine::x86::Pc;
@@ -23,9 +25,7 @@ use crate::machine::{Machine, Outcome, StateError};
 use platform::loader::x86::{BootState, SegmentState};
 use platform::memory::GuestMemory;
 use serde::{Deserialize, Serialize};
-use soft_cpu::{
-    Budget, Cpu, DebugStop, DescriptorTable, Exit, RFLAGS_IF, Segment, State, Totals, Unimplemented,
-};
+use soft_cpu::{Budget, Cpu, DescriptorTable, Exit, RFLAGS_IF, Segment, State, Totals, Unimplemented};
 use std::time::{Duration, Instant};
 use vpmu::Profile;
 
@@ -34,9 +34,6 @@ use vpmu::Profile;
 pub fn instructions_page() -> String {
     soft_cpu::coverage::markdown::<SoftBus<'_, false>>()
 }
-
-/// signal(7).
-const SIGKILL: i32 = 9;
 
 /// The interpreter with one vCPU.
 #[derive(Debug)]
@@ -49,7 +46,7 @@ pub struct SoftEngine {
     memory: GuestMemory,
     retired: Retired<Totals>,
     timing: Option<SharedCore>,
-    debugger: Option<Box<dyn Debugger>>,
+    debugger: Attached<State>,
     exits: Exits,
 }
 
@@ -95,7 +92,7 @@ impl SoftEngine {
             memory: memory.clone(),
             retired: Retired::default(),
             timing: None,
-            debugger: None,
+            debugger: Attached::default(),
             exits: Exits::default(),
         }
     }
@@ -168,7 +165,7 @@ impl SoftEngine {
 struct Running<'a, const TIMED: bool> {
     cpu: Cpu<SoftBus<'a, TIMED>>,
     bus: SoftBus<'a, TIMED>,
-    debugger: &'a mut Option<Box<dyn Debugger>>,
+    debugger: &'a mut Attached<State>,
     exits: &'a mut Exits,
 }
 
@@ -220,31 +217,15 @@ impl<const TIMED: bool> Vcpu for Running<'_, TIMED> {
     }
 
     fn wants_stop(&mut self) -> bool {
-        self.debugger.as_mut().is_some_and(|debugger| debugger.wants_stop())
+        self.debugger.wants_stop()
     }
 
     fn stand_still(&mut self, stop: &Stop) -> Duration {
-        let Some(debugger) = self.debugger else { return Duration::ZERO };
-        let started = Instant::now();
-        let vcpu = StoppedVcpu::new(self.cpu.state(), self.bus.machine.memory.clone());
-        let (resume, changes) = debugger.stopped(stop, vcpu);
-        for (address, len) in changes.written {
-            self.cpu.memory_changed(address, len);
-        }
-        if let Some(state) = changes.state {
-            self.cpu.set_state(&state);
-        }
-        match resume {
-            Resume::Run(stops) => self.cpu.set_debug_stops(stops),
-            Resume::Kill => self.bus.machine.stop(Outcome::Interrupted { signal: SIGKILL }),
-        }
-        started.elapsed()
+        self.debugger.stand_still(stop, &mut self.cpu, self.bus.machine)
     }
 
     fn ended(&mut self, outcome: &Outcome) {
-        if let Some(debugger) = self.debugger {
-            debugger.ended(outcome);
-        }
+        self.debugger.ended(outcome);
     }
 }
 
@@ -263,13 +244,13 @@ impl<const TIMED: bool> Running<'_, TIMED> {
     }
 }
 
-impl From<DebugStop> for Stop {
-    fn from(stop: DebugStop) -> Self {
-        match stop {
-            DebugStop::Step => Self::Step,
-            DebugStop::Breakpoint => Self::Breakpoint,
-            DebugStop::Watchpoint(data) => Self::Watchpoint(data),
-        }
+impl Registers for State {
+    fn pc(&self) -> u64 {
+        self.rip
+    }
+
+    fn translate(&self, memory: &GuestMemory, address: u64) -> Option<u64> {
+        Paging::new(self.cr0, self.cr3, self.cr4, self.efer).translate(memory, address)
     }
 }
 
@@ -363,7 +344,7 @@ impl Engine<Pc> for SoftEngine {
         }
     }
 
-    fn debugging(&mut self) -> Option<&mut dyn Debugging> {
+    fn debugging(&mut self) -> Option<&mut dyn Debugging<Pc>> {
         Some(self)
     }
 }
@@ -402,9 +383,9 @@ impl Snapshots<Pc> for SoftEngine {
     }
 }
 
-impl Debugging for SoftEngine {
-    fn attach(&mut self, debugger: Box<dyn Debugger>) {
-        self.debugger = Some(debugger);
+impl Debugging<Pc> for SoftEngine {
+    fn attach(&mut self, debugger: Box<dyn Debugger<State>>) {
+        self.debugger.attach(debugger);
     }
 }
 

@@ -21,13 +21,13 @@ pub(super) fn sample(sampled: Option<Sampled>, state: &State, tsc: u64) -> PebsS
 
 /// The debug store is supervisor memory that software keeps mapped (SDM volume 3B, "Setting Up the DS Save Area"): the
 /// rights of its pages are not looked at.
-impl DebugStore for StoppedVcpu {
+impl DebugStore for StoppedVcpu<State> {
     fn read(&mut self, address: u64, bytes: &mut [u8]) -> Result<(), NotMapped> {
         let len = bytes.len();
-        if StoppedVcpu::read(self, address, bytes) == len { Ok(()) } else { Err(NotMapped) }
+        if Self::read(self, address, bytes) == len { Ok(()) } else { Err(NotMapped) }
     }
 
     fn write(&mut self, address: u64, bytes: &[u8]) -> Result<(), NotMapped> {
-        if StoppedVcpu::write(self, address, bytes) { Ok(()) } else { Err(NotMapped) }
+        if Self::write(self, address, bytes) { Ok(()) } else { Err(NotMapped) }
     }
 }

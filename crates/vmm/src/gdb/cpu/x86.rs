@@ -1,6 +1,7 @@
 //! The CPU's registers as GDB numbers them: those of its features `org.gnu.gdb.i386.core`, `.sse` and `.segments`
 //! (gdb/features/i386/), then system registers as QEMU's stub has them.
 
+use super::Cpu;
 use gdbstub::arch::{Arch, RegId, Registers as _};
 use gdbstub_arch::x86::reg::{X86_64CoreRegs, X86SegmentRegs, X87FpuInternalRegs};
 use platform::convert::{low_u16, low_u32, low_u64};
@@ -20,7 +21,7 @@ const SEGMENTS: [usize; 6] = [1, 2, 3, 0, 4, 5];
 
 /// An x86-64 CPU with SSE, as GDB sees it.
 #[derive(Debug)]
-pub(super) enum Guest64 {}
+pub enum Guest64 {}
 
 impl Arch for Guest64 {
     type Usize = u64;
@@ -29,28 +30,37 @@ impl Arch for Guest64 {
     type BreakpointKind = usize;
 
     fn target_description_xml() -> Option<&'static str> {
-        Some(include_str!("target.xml"))
+        Some(include_str!("target-x86.xml"))
     }
 }
 
 /// A register by its number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Register {
+pub enum Register {
     /// Offset in the `g` packet and bytes.
     Core(usize, usize),
+    /// One that is not in the `g` packet.
     System(System),
 }
 
-/// Registers of 64 bits that are not in the `g` packet, by their order in `target.xml`.
+/// Registers of 64 bits that are not in the `g` packet, by their order in `target-x86.xml`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum System {
+pub enum System {
+    /// FS base.
     FsBase,
+    /// GS base.
     GsBase,
+    /// KERNEL_GS_BASE.
     KernelGsBase,
+    /// CR0.
     Cr0,
+    /// CR2.
     Cr2,
+    /// CR3.
     Cr3,
+    /// CR4.
     Cr4,
+    /// EFER.
     Efer,
 }
 
@@ -66,7 +76,7 @@ impl System {
         Self::Efer,
     ];
 
-    pub(super) fn read(self, state: &State) -> u64 {
+    fn read(self, state: &State) -> u64 {
         match self {
             Self::FsBase => state.segments[4].base,
             Self::GsBase => state.segments[5].base,
@@ -80,7 +90,7 @@ impl System {
     }
 
     /// False for registers whose bits depend on each other: the guest alone may write those.
-    pub(super) fn write(self, state: &mut State, value: u64) -> bool {
+    fn write(self, state: &mut State, value: u64) -> bool {
         match self {
             Self::FsBase => state.segments[4].base = value,
             Self::GsBase => state.segments[5].base = value,
@@ -89,6 +99,41 @@ impl System {
             Self::Cr0 | Self::Cr3 | Self::Cr4 | Self::Efer => return false,
         }
         true
+    }
+}
+
+impl Cpu for Guest64 {
+    type State = State;
+
+    fn all(state: &State) -> X86_64CoreRegs {
+        core(state)
+    }
+
+    fn set_all(state: &mut State, registers: &X86_64CoreRegs) {
+        set_core(state, registers);
+    }
+
+    fn read(state: &State, register: Register, buffer: &mut [u8]) -> Option<usize> {
+        match register {
+            Register::Core(offset, len) => {
+                read_core(state, offset, buffer.get_mut(..len)?);
+                Some(len)
+            }
+            Register::System(system) => {
+                let bytes = system.read(state).to_le_bytes();
+                buffer.get_mut(..bytes.len())?.copy_from_slice(&bytes);
+                Some(bytes.len())
+            }
+        }
+    }
+
+    fn write(state: &mut State, register: Register, value: &[u8]) -> bool {
+        match register {
+            Register::Core(offset, _) => write_core(state, offset, value),
+            Register::System(system) => {
+                value.try_into().is_ok_and(|bytes| system.write(state, u64::from_le_bytes(bytes)))
+            }
+        }
     }
 }
 
@@ -112,7 +157,7 @@ impl RegId for Register {
 }
 
 /// The content of the `g` packet.
-pub(super) fn core(state: &State) -> X86_64CoreRegs {
+fn core(state: &State) -> X86_64CoreRegs {
     let selector = |n: usize| u32::from(state.segments[SEGMENTS[n]].selector);
     let (opcode, instruction, operand) = state.x87_pointers;
     X86_64CoreRegs {
@@ -149,7 +194,7 @@ pub(super) fn core(state: &State) -> X86_64CoreRegs {
 }
 
 /// Takes over the content of a `G` packet. Selectors change without their hidden parts, as in QEMU's stub.
-pub(super) fn set_core(state: &mut State, regs: &X86_64CoreRegs) {
+fn set_core(state: &mut State, regs: &X86_64CoreRegs) {
     for (n, value) in GPR.into_iter().zip(regs.regs) {
         state.gpr[n] = value;
     }
@@ -192,7 +237,7 @@ fn full_tags(state: &State) -> u16 {
 }
 
 /// Reads a part of the `g` packet.
-pub(super) fn read_core(state: &State, offset: usize, buffer: &mut [u8]) {
+fn read_core(state: &State, offset: usize, buffer: &mut [u8]) {
     let bytes = core_bytes(state);
     if let Some(part) = bytes.get(offset..offset + buffer.len()) {
         buffer.copy_from_slice(part);
@@ -200,7 +245,7 @@ pub(super) fn read_core(state: &State, offset: usize, buffer: &mut [u8]) {
 }
 
 /// Writes a part of the `g` packet. False if it does not fit.
-pub(super) fn write_core(state: &mut State, offset: usize, value: &[u8]) -> bool {
+fn write_core(state: &mut State, offset: usize, value: &[u8]) -> bool {
     let mut bytes = core_bytes(state);
     let Some(part) = bytes.get_mut(offset..offset + value.len()) else { return false };
     part.copy_from_slice(value);

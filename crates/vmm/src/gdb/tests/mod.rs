@@ -1,5 +1,7 @@
 //! The protocol as GDB speaks it, over a connection to a guest of a few instructions.
 
+mod arm;
+
 use super::*;
 use crate::engine::{Debugging as _, Detail, Engine, RunLimits};
 use crate::machine::Outcome;
@@ -45,7 +47,7 @@ fn run(code: &[u8], detail: Detail, gdb: Option<GdbServer>, stop: &StopRequest) 
     let Guest { mut engine, mut machine, trace } = Guest::with(code, detail, ApicConfig::default());
     machine.set_stop_request(stop.clone());
     if let Some(gdb) = gdb {
-        engine.attach(gdb.into_debugger(stop.clone()));
+        engine.attach(gdb.into_debugger::<Guest64>(stop.clone()));
     }
     let limits = RunLimits { timeout: Duration::from_secs(60) };
     let outcome = engine.run(&mut machine, limits).expect("the engine does not fail");
@@ -61,10 +63,15 @@ struct Client {
 
 /// Starts a guest that waits for GDB, and connects.
 fn debug(code: Vec<u8>, detail: Detail, stop: &StopRequest) -> Client {
+    let stop = stop.clone();
+    connect(move |server| run(&code, detail, Some(server), &stop))
+}
+
+/// Connects to a guest that waits for GDB.
+fn connect(run: impl FnOnce(GdbServer) -> Ran + Send + 'static) -> Client {
     let server = GdbServer::listen("0", true).expect("a free port");
     let address = server.address();
-    let stop = stop.clone();
-    let guest = std::thread::spawn(move || run(&code, detail, Some(server), &stop));
+    let guest = std::thread::spawn(move || run(server));
     let stream = TcpStream::connect(address).expect("the stub listens");
     stream.set_read_timeout(Some(Duration::from_secs(60))).expect("a time-out");
     Client { stream, guest }
@@ -110,6 +117,18 @@ impl Client {
     /// A register by GDB's number, of up to eight bytes.
     fn register(&mut self, number: usize) -> u64 {
         number_of(&self.ask(&format!("p{number:x}")))
+    }
+
+    /// What the stub says of the registers.
+    fn description(&mut self) -> String {
+        let mut description = String::new();
+        loop {
+            let part = self.ask(&format!("qXfer:features:read:target.xml:{:x},800", description.len()));
+            description += &part[1..];
+            if part.starts_with('l') {
+                return description;
+            }
+        }
     }
 
     fn rip(&mut self) -> u64 {
@@ -176,14 +195,7 @@ fn breakpoints_steps_and_watchpoints_leave_counts_and_trace_as_they_are() {
 fn registers_and_memory_can_be_read_and_written() {
     let stop = StopRequest::default();
     let mut gdb = debug(program(), Detail::Counts, &stop);
-    let mut description = String::new();
-    loop {
-        let part = gdb.ask(&format!("qXfer:features:read:target.xml:{:x},800", description.len()));
-        description += &part[1..];
-        if part.starts_with('l') {
-            break;
-        }
-    }
+    let description = gdb.description();
     assert!(description.contains("org.gnu.gdb.i386.sse") && description.contains("fs_base"), "{description}");
     let all = gdb.ask("g");
     assert_eq!(all.len(), 2 * 0x218);
