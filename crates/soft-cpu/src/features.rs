@@ -1,9 +1,9 @@
-//! Which instructions the guest's CPU has, beyond what this crate always executes.
+//! Which instructions the guest's CPU has, of those that this crate executes.
 
 use crate::cpuid::CpuidLeaf;
-use iced_x86::{CpuidFeature, Instruction};
+use iced_x86::{Code, CpuidFeature, Instruction};
 
-/// What CPUID announces. It decides whether instructions with VEX and EVEX encodings exist; the others are there.
+/// What CPUID announces: which instructions exist.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Features([u64; 4]);
 
@@ -24,7 +24,7 @@ impl Features {
         Self(bits)
     }
 
-    fn has(&self, feature: CpuidFeature) -> bool {
+    pub(crate) fn has(&self, feature: CpuidFeature) -> bool {
         let number = feature as usize;
         self.0.get(number / 64).is_some_and(|word| word >> (number % 64) & 1 != 0)
     }
@@ -33,6 +33,34 @@ impl Features {
     #[must_use]
     pub fn allow(&self, instruction: &Instruction) -> bool {
         instruction.cpuid_features().iter().all(|feature| self.has(*feature))
+    }
+
+    /// The CPU lacks an instruction without VEX or EVEX prefix. What is a hint is none that could be lacking.
+    pub(crate) fn lack(&self, instruction: &Instruction) -> bool {
+        use CpuidFeature as F;
+        let hint = |feature| matches!(feature, F::CET_IBT | F::CET_SS | F::CLDEMOTE | F::PREFETCHW);
+        let mut needed = instruction.cpuid_features().iter();
+        needed.any(|feature| !hint(*feature) && cpuid_bit(*feature).is_some() && !self.has(*feature))
+    }
+
+    /// What older CPUs take the instruction for, which ignore a prefix: TZCNT and LZCNT are BSF and BSR for them.
+    pub(crate) fn older(&self, instruction: &Instruction) -> Option<Instruction> {
+        use Code as C;
+        let code = match instruction.code() {
+            C::Tzcnt_r16_rm16 => C::Bsf_r16_rm16,
+            C::Tzcnt_r32_rm32 => C::Bsf_r32_rm32,
+            C::Tzcnt_r64_rm64 => C::Bsf_r64_rm64,
+            C::Lzcnt_r16_rm16 => C::Bsr_r16_rm16,
+            C::Lzcnt_r32_rm32 => C::Bsr_r32_rm32,
+            C::Lzcnt_r64_rm64 => C::Bsr_r64_rm64,
+            _ => return None,
+        };
+        if !self.lack(instruction) {
+            return None;
+        }
+        let mut older = *instruction;
+        older.set_code(code);
+        Some(older)
     }
 }
 

@@ -64,6 +64,8 @@ pub enum Rule {
     DotProductNanByLane,
     /// FSIN and FCOS do not round some results that are next to the operand or to 1.
     TinySineAndCosineUnrounded,
+    /// The state of AVX-512 follows that of AVX in an XSAVE area.
+    XsaveWithoutGap,
 }
 
 /// A row.
@@ -187,6 +189,14 @@ pub const RULES: &[RuleRow] = &[
                denormals is 1; both whatever the rounding mode",
         otherwise: "they are rounded as everything else, and may underflow",
         evidence: RECORDED,
+    },
+    RuleRow {
+        rule: Rule::XsaveWithoutGap,
+        instructions: "XSAVE, XSAVEOPT, XRSTOR in the standard format",
+        holds_on: &[Silicon::Zen4, Silicon::Zen5],
+        does: "opmask, ZMM_Hi256 and Hi16_ZMM are at 832, 896 and 1408",
+        otherwise: "they are at 1088, 1152 and 1664, behind the state of MPX",
+        evidence: "CPUID leaf 0DH in public dumps of Skylake-SP to Granite Rapids, and of Zen 4 and Zen 5",
     },
 ];
 

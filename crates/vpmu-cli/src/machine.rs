@@ -81,7 +81,7 @@ impl<'a> Plan<'a> {
             args,
             counts: counts(args)?,
             start: Start::new(args)?,
-            profile: profile(&args.profile.profile)?,
+            profile: Profile { isa: args.isa.into(), ..profile(&args.profile.profile)? },
             modules: args
                 .initrd
                 .iter()

@@ -113,6 +113,33 @@ impl LbrKind {
     }
 }
 
+/// The most of the instruction sets of an x86-64 CPU that a guest is shown: the levels of the x86-64 psABI.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub enum Isa {
+    /// Up to SSE4.2.
+    V2,
+    /// AVX, AVX2, FMA, BMI.
+    V3,
+    /// AVX-512 too: all that the CPU has.
+    #[default]
+    V4,
+}
+
+impl Isa {
+    /// All, the lowest first.
+    pub const ALL: [Self; 3] = [Self::V2, Self::V3, Self::V4];
+
+    /// `v2`, `v3`, `v4`.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::V2 => "v2",
+            Self::V3 => "v3",
+            Self::V4 => "v4",
+        }
+    }
+}
+
 /// A CPU whose PMU is shown to the guest.
 #[derive(Debug, Clone)]
 pub struct Profile {
@@ -138,6 +165,8 @@ pub struct Profile {
     /// Clock of the local APIC's timer in Hz; on Intel the core crystal, CPUID.15H:ECX. Of an Arm CPU the clock of the
     /// generic timer, CNTFRQ_EL0.
     pub crystal_hz: u32,
+    /// The most of its instruction sets that is shown; the CPU of an Arm profile has no such levels.
+    pub isa: Isa,
     /// Encodings of the events.
     pub events: EventTable,
     /// What only this vendor's PMU has.

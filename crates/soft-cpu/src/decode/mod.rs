@@ -76,6 +76,9 @@ fn decode<B: Bus>(core: &mut Core, bytes: &[u8], limit: usize) -> Decoded<B> {
         if decoder.last_error() == DecoderError::NoMoreBytes {
             break;
         }
+        if let Some(older) = core.features.older(&instruction) {
+            instruction = older;
+        }
         position.len = instruction.len().low_u8();
         let mut insn = operands::operands(&instruction, mode);
         insn.position = position;
@@ -153,7 +156,9 @@ fn handler<B: Bus>(
     bytes: &[u8],
 ) -> Handler<B> {
     let Core { features, descriptions, mode, .. } = core;
-    if is_vector(instruction) && !features.allow(instruction) {
+    let exists =
+        if is_vector(instruction) { features.allow(instruction) } else { !features.lack(instruction) };
+    if !exists {
         return exec::undefined;
     }
     select(instruction, insn, *mode, bytes, descriptions).unwrap_or(if absent::is_absent(instruction) {

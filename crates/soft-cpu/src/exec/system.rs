@@ -14,6 +14,7 @@ use crate::flags::{RF, ZF};
 use crate::low::Low;
 use crate::state::DescriptorTable;
 use crate::width::Width;
+use iced_x86::CpuidFeature;
 use retire::{CoreEvent, Observer};
 
 const CR0_ET: u64 = 1 << 4;
@@ -130,10 +131,23 @@ impl Core {
         Ok(())
     }
 
+    /// The bits of CR4 that CPUID announces. A CPU has PCIDs with INVPCID, or neither.
+    fn known_cr4(&self) -> u64 {
+        const NEED: [(CpuidFeature, u64); 4] = [
+            (CpuidFeature::FSGSBASE, CR4_FSGSBASE),
+            (CpuidFeature::XSAVE, CR4_OSXSAVE),
+            (CpuidFeature::INVPCID, CR4_PCIDE),
+            (CpuidFeature::SMAP, CR4_SMAP),
+        ];
+        let absent = NEED.iter().filter(|(feature, _)| !self.features.has(*feature));
+        absent.fold(CR4_KNOWN, |known, (_, bit)| known & !bit)
+    }
+
     fn set_cr4(&mut self, value: u64) -> Done {
+        let known = self.known_cr4();
         let leaves_long = self.long_mode() && value & CR4_PAE == 0;
         let pcids = value & !self.cr4 & CR4_PCIDE != 0;
-        if value & !CR4_KNOWN != 0 || leaves_long || pcids && (!self.long_mode() || self.cr3 & PCID != 0) {
+        if value & !known != 0 || leaves_long || pcids && (!self.long_mode() || self.cr3 & PCID != 0) {
             return Err(self.gp(0));
         }
         self.cr4 = value;

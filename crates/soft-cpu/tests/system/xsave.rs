@@ -2,6 +2,8 @@
 
 use super::*;
 use common::Lbr;
+use soft_cpu::silicon::Silicon;
+use soft_cpu::{CpuidLeaf, Features};
 
 const GP: u8 = 13;
 const UD: u8 = 6;
@@ -193,9 +195,22 @@ fn they_need_the_operating_system_and_respect_ts() {
 }
 
 #[test]
-fn xcr0_takes_x87_and_sse_only() {
+fn xcr0_takes_what_the_cpu_has_and_no_part_of_it() {
     let xsetbv = [0x0F, 0x01, 0xD1, 0x0F, 0x01, 0xD0]; // xsetbv; xgetbv
-    for (value, ok) in [(1, true), (3, true), (0, false), (2, false), (7, false), (1 << 63 | 3, false)] {
+    for (value, ok) in [
+        (1, true),
+        (3, true),
+        (7, true),
+        (0xE7, true),
+        (0, false),
+        (2, false),
+        (5, false),
+        (0xE3, false),
+        (0x67, false),
+        (0x20, false),
+        (0x1F, false),
+        (1 << 63 | 3, false),
+    ] {
         let mut guest = guest(&xsetbv, value);
         if ok {
             let state = run(&mut guest);
@@ -238,7 +253,125 @@ fn cpuid_shows_osxsave_with_cr4() {
     assert_eq!(run(&mut guest).gpr[1] >> 26 & 3, 1);
     guest.state.gpr[0] = 0xD;
     let state = run(&mut guest);
-    assert_eq!((state.gpr[0], state.gpr[3], state.gpr[1]), (3, 576, 576));
+    assert_eq!((state.gpr[0], state.gpr[3], state.gpr[1]), (0xE7, 576, 2688));
+    // Sizes follow XCR0.
+    for (xcr0, standard, compacted) in [(3, 576, 576), (7, 832, 832), (0xE7, 2688, 2432)] {
+        guest.state.xcr0 = xcr0;
+        for (subleaf, size) in [(0, standard), (1, compacted)] {
+            (guest.state.gpr[0], guest.state.gpr[1]) = (0xD, subleaf);
+            assert_eq!(run(&mut guest).gpr[3], size, "{xcr0:#x} {subleaf}");
+        }
+    }
+}
+
+/// Where each component is: (number, size, offset).
+const INTEL: [(u64, u64, u64); 4] = [(2, 256, 576), (5, 64, 1088), (6, 512, 1152), (7, 1024, 1664)];
+const AMD: [(u64, u64, u64); 4] = [(2, 256, 576), (5, 64, 832), (6, 512, 896), (7, 1024, 1408)];
+
+#[test]
+fn components_are_where_each_vendor_has_them() {
+    for (silicon, places) in [(Silicon::Intel, INTEL), (Silicon::Zen4, AMD)] {
+        for number in 2..9 {
+            let mut guest = guest(&[0x0F, 0xA2], 0xD);
+            guest.state.gpr[1] = number;
+            let mut cpu = guest.cpu().with_silicon(silicon);
+            assert_eq!(cpu.run(&mut guest.bus, budget(100)), Exit::Halted);
+            let state = cpu.state();
+            let place = places.iter().find(|place| place.0 == number);
+            let (size, offset) = place.map_or((0, 0), |place| (place.1, place.2));
+            assert_eq!((state.gpr[0], state.gpr[3], state.gpr[1]), (size, offset, 0), "{number}");
+        }
+    }
+}
+
+/// All components in use, with a different value in each register.
+fn wide(code: &[u8], mask: u64) -> Guest {
+    let mut guest = guest(code, mask);
+    guest.state.xcr0 = 0xE7;
+    guest.state.ymm_high = std::array::from_fn(|n| 0x2200 + n as u128);
+    guest.state.opmask = std::array::from_fn(|n| 0x5500 + n as u64);
+    guest.state.zmm_high = std::array::from_fn(|n| [0x6600 + n as u128, 0x6700 + n as u128]);
+    guest.state.zmm_16_to_31 =
+        std::array::from_fn(|n| std::array::from_fn(|q| 0x7000 + (16 * n + q) as u128));
+    guest.bus.write(DATA + 576, &[0x5A; 2200]);
+    guest
+}
+
+#[test]
+fn the_state_of_avx_512_is_saved_in_its_place() {
+    let mut standard = wide(&xsave(), 0xE7);
+    run(&mut standard);
+    let at = |guest: &Guest, offset: u64| guest.bus.read_u64(DATA + offset);
+    assert_eq!((at(&standard, 512), at(&standard, 520)), (0xE7, 0));
+    assert_eq!((at(&standard, 576), at(&standard, 576 + 15 * 16)), (0x2200, 0x220F));
+    assert_eq!((at(&standard, 832), at(&standard, 1088)), (UNTOUCHED, 0x5500));
+    assert_eq!((at(&standard, 1152 + 32), at(&standard, 1152 + 48)), (0x6601, 0x6701));
+    assert_eq!((at(&standard, 1664), at(&standard, 1664 + 1024 - 16)), (0x7000, 0x70F3));
+    // Without AVX in between, masks follow the header.
+    let mut compact = wide(&xsavec(), 0xE1);
+    run(&mut compact);
+    assert_eq!((at(&compact, 512), at(&compact, 520)), (0xE1, COMPACTED | 0xE1));
+    assert_eq!((at(&compact, 576), at(&compact, 640), at(&compact, 640 + 512)), (0x5500, 0x6600, 0x7000));
+    // What is as after RESET is not written, and its place stays.
+    let mut unused = wide(&xsavec(), 0xE7);
+    unused.state.opmask = [0; 8];
+    run(&mut unused);
+    assert_eq!((at(&unused, 512), at(&unused, 520)), (0xC7, COMPACTED | 0xE7));
+    assert_eq!((at(&unused, 832), at(&unused, 896)), (UNTOUCHED, 0x6600));
+}
+
+#[test]
+fn the_state_of_avx_512_comes_back() {
+    for (save, restore) in
+        [(xsave(), xrstor()), (xsaveopt(), xrstor()), (xsavec(), xrstor()), (xsaves(), xrstors())]
+    {
+        let mut saved = wide(&save, 0xE7);
+        run(&mut saved);
+        let mut fresh = guest(&restore, 0xE7);
+        fresh.state.xcr0 = 0xE7;
+        fresh.bus = saved.bus;
+        fresh.bus.write(CODE, &[&restore[..], &[HLT]].concat());
+        fresh.state.opmask = [u64::MAX; 8];
+        let vectors = |s: &State| (s.xmm, s.ymm_high, s.opmask, s.zmm_high, s.zmm_16_to_31);
+        assert_eq!(vectors(&run(&mut fresh)), vectors(&saved.state));
+        // A component that the header does not have becomes as after RESET, one that is not asked for stays.
+        fresh.bus.write_u64(HEADER, 0x83);
+        fresh.state.gpr[0] = 0x67;
+        fresh.state.zmm_16_to_31 = [[9; 4]; 16];
+        fresh.state.zmm_high = [[9; 2]; 16];
+        let state = run(&mut fresh);
+        assert_eq!((state.ymm_high, state.opmask, state.zmm_high), ([0; 16], [0; 8], [[0; 2]; 16]));
+        assert_eq!(state.zmm_16_to_31, [[9; 4]; 16]);
+    }
+}
+
+#[test]
+fn a_cpu_without_avx_has_neither_its_state_nor_newer_instructions() {
+    let none = Features::of(|leaf, subleaf| match (leaf, subleaf) {
+        (1, _) => CpuidLeaf { ecx: 1 << 26 | 1 << 20, edx: u32::MAX, ..CpuidLeaf::default() },
+        _ => CpuidLeaf::default(),
+    });
+    let outcome = |mut guest: Guest| {
+        let mut cpu = guest.cpu().with_features(none);
+        cpu.run(&mut guest.bus, budget(100));
+        (cpu.state(), cpu.unimplemented().len())
+    };
+    // XSETBV of AVX raises #GP; RDPID, STAC and ANDN raise #UD, and nothing is reported as missing.
+    let table: [(&[u8], u8); 4] = [
+        (&[0x0F, 0x01, 0xD1], GP),
+        (&[0xF3, 0x0F, 0xC7, 0xF8], UD),
+        (&[0x0F, 0x01, 0xCB], UD),
+        (&[0xC4, 0xE2, 0x78, 0xF2, 0xC1], UD),
+    ];
+    for (code, vector) in table {
+        let (state, missing) = outcome(guest(code, 7));
+        assert_eq!(((state.rip - HANDLERS) / 16, missing), (u64::from(vector), 0), "{code:x?}");
+    }
+    // TZCNT is BSF for it: RCX is 0, so that RAX stays, and ZF is set.
+    let mut bits = guest(&[0xF3, 0x48, 0x0F, 0xBC, 0xC1], 0x77);
+    bits.state.gpr[1] = 0;
+    let (state, _) = outcome(bits);
+    assert_eq!((state.gpr[0], state.rflags & 0x40), (0x77, 0x40));
 }
 
 /// A guest with component 15, enabled in IA32_XSS.

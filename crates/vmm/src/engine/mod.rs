@@ -4,6 +4,7 @@ mod caches;
 mod debugger;
 mod dump;
 mod frequency;
+mod instruction_sets;
 pub mod kvm;
 mod paging;
 pub mod soft;

@@ -24,6 +24,9 @@ pub enum StateError {
     /// Another instruction set's.
     #[error("the saved machine is of another architecture")]
     Architecture,
+    /// The level of instruction sets.
+    #[error("the level of instruction sets is none of v2, v3 and v4")]
+    InstructionSets,
     /// The serial port.
     #[error("the serial port holds too much input")]
     SerialInput,

@@ -27,7 +27,7 @@ use platform::memory::{GuestMemory, MemoryError};
 use serde::{Deserialize, Serialize};
 use std::io;
 use vpmu::Profile;
-use vpmu::profile::LbrKind;
+use vpmu::profile::{Isa, LbrKind};
 
 /// Version of the file's layout and of the meaning of its header.
 pub const VERSION: u32 = 8;
@@ -61,9 +61,17 @@ struct Header {
     lbr: bool,
     /// The profile shows its PEBS (`--pebs`).
     pebs: bool,
+    /// The most of its instruction sets that is shown (`--isa`).
+    #[serde(default = "all_sets")]
+    isa: String,
     memory_mib: u64,
     vcpu: VcpuState,
     machine: MachineState,
+}
+
+/// What profiles have unless a user lowers it.
+fn all_sets() -> String {
+    Isa::default().name().to_owned()
 }
 
 /// A file that is no snapshot of this machine.
@@ -115,6 +123,7 @@ impl Snapshot {
             profile: machine.pmu.profile().name.to_string(),
             lbr: machine.pmu.profile().lbr != LbrKind::None,
             pebs: machine.pmu.profile().has_pebs(),
+            isa: machine.pmu.profile().isa.name().to_owned(),
             memory_mib: machine.memory.size_mib(),
             vcpu,
             machine: machine.save(),
@@ -158,6 +167,9 @@ impl Snapshot {
         let name = &self.header.profile;
         let profile = Profile::by_name(name).cloned();
         let profile = profile.ok_or_else(|| SnapshotError::UnknownProfile(name.clone()))?;
+        let isa = Isa::ALL.into_iter().find(|isa| isa.name() == self.header.isa);
+        let isa = isa.ok_or(SnapshotError::State(StateError::InstructionSets))?;
+        let profile = Profile { isa, ..profile };
         let profile = if self.header.lbr { profile } else { profile.without_lbr() };
         Ok(if self.header.pebs { profile.with_pebs() } else { profile })
     }

@@ -11,6 +11,7 @@ use test::TestArgs;
 use vmm::counts::CountsChoice;
 use vmm::engine::{Detail, EngineChoice};
 use vmm::run::LbrChoice;
+use vpmu::profile::Isa;
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -217,6 +218,28 @@ pub(crate) enum StrategyKind {
     Converted,
 }
 
+/// [`Isa`] on the command line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub(crate) enum IsaArg {
+    /// Up to SSE4.2
+    V2,
+    /// AVX, AVX2, FMA, BMI
+    V3,
+    /// All that the CPU has
+    #[default]
+    V4,
+}
+
+impl From<IsaArg> for Isa {
+    fn from(isa: IsaArg) -> Self {
+        match isa {
+            IsaArg::V2 => Self::V2,
+            IsaArg::V3 => Self::V3,
+            IsaArg::V4 => Self::V4,
+        }
+    }
+}
+
 /// What to boot, on what.
 #[derive(Debug, Args)]
 pub(crate) struct MachineArgs {
@@ -235,8 +258,8 @@ pub(crate) struct MachineArgs {
     pub(crate) initrd: Option<PathBuf>,
     /// Go on from this snapshot instead of booting an image
     #[arg(long, value_name = "FILE", help_heading = "Snapshots",
-          conflicts_with_all = ["image", "kernel", "initrd", "profile", "engine", "counts", "lbr", "pebs", "rates",
-                                "memory", "append", "module", "detail", "threads", "protocol", "test"])]
+          conflicts_with_all = ["image", "kernel", "initrd", "profile", "engine", "counts", "lbr", "pebs", "isa",
+                                "rates", "memory", "append", "module", "detail", "threads", "protocol", "test"])]
     pub(crate) restore: Option<PathBuf>,
     /// Write a snapshot of the machine to this file (soft engine)
     #[arg(long, value_name = "FILE", requires = "snapshot_at", help_heading = "Snapshots")]
@@ -266,6 +289,10 @@ pub(crate) struct MachineArgs {
     /// The guest gets the PEBS of the profile's silicon (soft engine)
     #[arg(long, help_heading = "Machine")]
     pub(crate) pebs: bool,
+    /// The most instruction sets that the guest is shown, as levels of the
+    /// x86-64 psABI: v3 hides AVX-512, v2 hides AVX too
+    #[arg(long, value_enum, default_value_t, value_name = "LEVEL", help_heading = "Machine")]
+    pub(crate) isa: IsaArg,
     /// Rates for `--counts synthetic` (TOML)
     #[arg(long, value_name = "FILE", help_heading = "Machine")]
     pub(crate) rates: Option<PathBuf>,

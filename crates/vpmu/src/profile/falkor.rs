@@ -6,7 +6,7 @@
 
 use alloc::borrow::Cow;
 
-use super::{ArmPmu, BeyondLast, LbrKind, PmuKind, Profile};
+use super::{ArmPmu, BeyondLast, Isa, LbrKind, PmuKind, Profile};
 use crate::event::EventTable;
 
 /// Centriq 2400 in production (part C00H), AArch64 only.
@@ -23,6 +23,7 @@ pub const FALKOR: Profile = Profile {
     // Clocks are assumptions.
     tsc_hz: 2_200_000_000,
     crystal_hz: 24_000_000,
+    isa: Isa::V4,
     events: EventTable::FALKOR,
     pmu: PmuKind::Arm(ArmPmu {
         version: 1,

@@ -2,7 +2,7 @@
 
 use alloc::borrow::Cow;
 
-use super::{IntelPmu, LbrKind, PebsKind, PmuKind, Profile};
+use super::{IntelPmu, Isa, LbrKind, PebsKind, PmuKind, Profile};
 use crate::event::EventTable;
 use crate::register::intel::PerfCapabilities;
 
@@ -24,6 +24,7 @@ pub const ICELAKE_SP: Profile = Profile {
     slots_per_cycle: 5,
     tsc_hz: 2_600_000_000,
     crystal_hz: 25_000_000,
+    isa: Isa::V4,
     events: EventTable::ICELAKE_SP,
     pmu: PmuKind::Intel(PMU),
 };

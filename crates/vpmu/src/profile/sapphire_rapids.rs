@@ -2,7 +2,7 @@
 
 use alloc::borrow::Cow;
 
-use super::{IntelPmu, LbrKind, PebsKind, PmuKind, Profile};
+use super::{IntelPmu, Isa, LbrKind, PebsKind, PmuKind, Profile};
 use crate::event::EventTable;
 use crate::register::intel::PerfCapabilities;
 
@@ -25,6 +25,7 @@ pub const SAPPHIRE_RAPIDS: Profile = Profile {
     slots_per_cycle: 6,
     tsc_hz: 2_000_000_000,
     crystal_hz: 25_000_000,
+    isa: Isa::V4,
     events: EventTable::SAPPHIRE_RAPIDS,
     pmu: PmuKind::Intel(PMU),
 };

@@ -7,7 +7,7 @@
 
 use alloc::borrow::Cow;
 
-use super::{AmdPmu, LbrKind, PmuKind, Profile};
+use super::{AmdPmu, Isa, LbrKind, PmuKind, Profile};
 use crate::event::EventTable;
 
 /// Local APIC timer: the 100 MHz reference clock.
@@ -37,6 +37,7 @@ pub const ZEN2: Profile = Profile {
     slots_per_cycle: 6,
     tsc_hz: 2_250_000_000,
     crystal_hz: REFERENCE_CLOCK_HZ,
+    isa: Isa::V4,
     events: EventTable::ZEN2,
     pmu: PmuKind::Amd(CORE_COUNTERS),
 };

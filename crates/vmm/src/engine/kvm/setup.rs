@@ -6,7 +6,7 @@
 #![expect(unsafe_code, reason = "memory that KVM maps into the guest")]
 
 use super::KvmConfig;
-use super::cpuid::{Policy, altered, cpuid_table};
+use super::cpuid::{Policy, altered, cpuid_table, missing};
 use super::error::{DEVICE, KvmError};
 use super::filter;
 use super::vcpu::Vcpu;
@@ -72,6 +72,10 @@ pub(super) fn build(config: &KvmConfig<'_>) -> Result<Parts, KvmError> {
     let shown = fd.get_cpuid2(KVM_MAX_CPUID_ENTRIES).map_err(KvmError::setup("read back the CPUID table"))?;
     if let Some(bits) = altered(&table, shown.as_slice(), config.profile) {
         return Err(KvmError::Profile { profile: config.profile.name.to_string(), bits });
+    }
+    let missing = missing(shown.as_slice(), config.profile);
+    if !missing.is_empty() {
+        log::warn!("{} has {}, which this host's KVM does not give", config.profile.name, missing.join(", "));
     }
     let vcpu = Vcpu::new(fd, vm.run_size(), abilities.sync_regs)?;
     Ok(Parts { vm, vcpu, abilities, tsc_khz })

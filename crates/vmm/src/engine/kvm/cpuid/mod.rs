@@ -7,14 +7,16 @@
 //! | leaves | come from |
 //! | --- | --- |
 //! | 0, 8000_0002H-4H | the profile's vendor and name |
-//! | 1, 7, 0AH, 1AH, 1CH, 23H, 8000_0022H | the host's features, patched by [`vpmu::cpuid`] |
+//! | 1, 7, 8000_0001H | the host's features, without instructions that the profile's silicon lacks |
+//! | 0AH, 1AH, 1CH, 23H, 8000_0022H | [`vpmu::cpuid`] |
 //! | 2, 4, 8000_0005H-6H, 8000_001DH | the caches of the profile's core |
 //! | 0BH, 1FH, 8000_001EH | one core with one thread |
 //! | 15H, 16H | the TSC rate that the guest really has, the APIC timer's clock |
 //! | 4000_0000H | our signature; none of KVM's paravirtual features, which need its local APIC |
 //! | 8000_0001H, 7H, 8H | only the bits that Intel defines, AMD's TopologyExtensions and the PMU's |
 //!
-//! Everything else of the host's table is dropped, except 0DH (XSAVE, patched too) and 1DH, 1EH (AMX).
+//! Everything else of the host's table is dropped, except 0DH (XSAVE, without the state of what is not announced) and
+//! 1DH, 1EH (AMX).
 //! Layouts: SDM volume 2A, CPUID; AMD APM volume 3, appendix E for what comes from an AMD host.
 
 mod features;
@@ -27,7 +29,7 @@ use vpmu::cpuid::CpuidResult;
 use vpmu::profile::Vendor;
 
 use super::error::CpuidBits;
-use crate::engine::{SIGNATURE, caches, frequency};
+use crate::engine::{SIGNATURE, caches, frequency, instruction_sets};
 use platform::x86::apic::ApicConfig;
 
 /// Highest basic leaf: the V2 topology leaf, above everything that we fill in.
@@ -74,9 +76,14 @@ pub(super) fn cpuid_table(supported: &[kvm_cpuid_entry2], policy: Policy<'_>) ->
             table.put_indexed(leaf, subleaf, level);
         }
     }
+    let absent = absent_components(&host, profile);
     for entry in supported.iter().filter(|entry| PASSED.contains(&entry.function)) {
         let kvm_cpuid_entry2 { function, index, flags, eax, ebx, ecx, edx, .. } = *entry;
-        table.push(function, index, flags, CpuidResult { eax, ebx, ecx, edx });
+        let own = CpuidResult { eax, ebx, ecx, edx };
+        let own = if function == 0xD { without_components(entry, absent, supported) } else { Some(own) };
+        if let Some(own) = own {
+            table.push(function, index, flags, own);
+        }
     }
     table.put(0x1A, CpuidResult::default());
     table.put(0x15, frequency::leaf_15(apic.timer_hz, tsc_khz));
@@ -89,7 +96,7 @@ pub(super) fn cpuid_table(supported: &[kvm_cpuid_entry2], policy: Policy<'_>) ->
     let max_extended = if amd { caches::MAX_AMD } else { MAX_EXTENDED };
     table.put(0x8000_0000, CpuidResult { eax: max_extended, ..CpuidResult::default() });
     table.put(0x8000_0001, features::leaf_8000_0001(host.leaf(0x8000_0001, 0), amd));
-    for (leaf, part) in (0x8000_0002..).zip(brand_string(profile, tsc_khz)) {
+    for (leaf, part) in (0x8000_0002..).zip(instruction_sets::brand_string(profile)) {
         table.put(leaf, part);
     }
     table.put(0x8000_0005, cache_leaf(0x8000_0005, 0));
@@ -137,6 +144,49 @@ pub(super) fn altered(
     })
 }
 
+/// Instructions of the profile's CPU that a guest with this table does not find.
+pub(super) fn missing(shown: &[kvm_cpuid_entry2], profile: &Profile) -> Vec<&'static str> {
+    let shown = Host(shown);
+    instruction_sets::missing(profile, |leaf, subleaf| shown.leaf(leaf, subleaf))
+}
+
+/// Components of XCR0 that belong to instructions which `profile` does not announce on a host.
+fn absent_components(host: &Host<'_>, profile: &Profile) -> u32 {
+    const AVX: u32 = 1 << 28;
+    const AVX_512F: u32 = 1 << 16;
+    const AMX_TILE: u32 = 1 << 24;
+    let shown = |leaf| instruction_sets::announced_of_host(profile, leaf, 0, host.leaf(leaf, 0));
+    let lacks = |word: u32, bit, components| if word & bit == 0 { components } else { 0 };
+    lacks(shown(1).ecx, AVX, 1 << 2)
+        | lacks(shown(7).ebx, AVX_512F, 0b111 << 5)
+        | lacks(shown(7).edx, AMX_TILE, 0b11 << 17)
+}
+
+/// An entry of leaf 0DH without the components `absent`; `None` if it is about one of them.
+fn without_components(
+    entry: &kvm_cpuid_entry2,
+    absent: u32,
+    host: &[kvm_cpuid_entry2],
+) -> Option<CpuidResult> {
+    /// Legacy region and header.
+    const BASE: u32 = 576;
+    let kvm_cpuid_entry2 { index, eax, ebx, ecx, edx, .. } = *entry;
+    let own = CpuidResult { eax, ebx, ecx, edx };
+    match index {
+        0 if eax & absent != 0 => {
+            let left = eax & !absent;
+            let is_left = |e: &&kvm_cpuid_entry2| {
+                e.function == 0xD && (2..32).contains(&e.index) && left >> e.index & 1 != 0
+            };
+            // EBX is for what XCR0 has; KVM keeps it.
+            let ecx = host.iter().filter(is_left).map(|e| e.eax.saturating_add(e.ebx)).max().unwrap_or(BASE);
+            Some(CpuidResult { eax: left, ebx: ebx.min(ecx), ecx, edx })
+        }
+        2..32 if absent >> index & 1 != 0 => None,
+        _ => Some(own),
+    }
+}
+
 /// The host's table.
 struct Host<'a>(&'a [kvm_cpuid_entry2]);
 
@@ -182,6 +232,7 @@ impl Table<'_> {
     }
 
     fn push(&mut self, function: u32, index: u32, flags: u32, result: CpuidResult) {
+        let result = instruction_sets::announced_of_host(self.profile, function, index, result);
         let CpuidResult { eax, ebx, ecx, edx } = vpmu::cpuid::patch(self.profile, function, index, result);
         self.entries.push(kvm_cpuid_entry2 { function, index, flags, eax, ebx, ecx, edx, padding: [0; 3] });
     }
@@ -191,15 +242,4 @@ impl Table<'_> {
 fn words(text: &[u8; 12]) -> [u32; 3] {
     let word = |n: usize| u32::from_le_bytes([text[n], text[n + 1], text[n + 2], text[n + 3]]);
     [word(0), word(4), word(8)]
-}
-
-/// Leaves 8000_0002H to 8000_0004H: 48 characters, ended and filled by zeros.
-fn brand_string(profile: &Profile, tsc_khz: u32) -> [CpuidResult; 3] {
-    let (ghz, hundredths) = (tsc_khz / 1_000_000, tsc_khz / 10_000 % 100);
-    let text = format!("vPMU {} @ {ghz}.{hundredths:02}GHz", profile.name);
-    let mut bytes = [0; 48];
-    let len = text.len().min(bytes.len() - 1);
-    bytes[..len].copy_from_slice(&text.as_bytes()[..len]);
-    let word = |n: usize| u32::from_le_bytes([bytes[n], bytes[n + 1], bytes[n + 2], bytes[n + 3]]);
-    [0, 16, 32].map(|n| CpuidResult { eax: word(n), ebx: word(n + 4), ecx: word(n + 8), edx: word(n + 12) })
 }

@@ -59,7 +59,7 @@ fn the_guest_sees_an_intel_cpu_of_the_profile() {
     assert_eq!(leaf(&table, 1, 0)[0], 0x606A6);
     assert_eq!(leaf(&table, 0xA, 0), [0x0830_0805, 0, 0xF, 0x8604]);
     let brand: Vec<u32> = (0x8000_0002..=0x8000_0004).flat_map(|l| leaf(&table, l, 0)).collect();
-    assert_eq!(text(&brand), "vPMU icelake-sp @ 2.59GHz");
+    assert_eq!(text(&brand), "Intel(R) Xeon(R) Platinum 8358 CPU @ 2.60GHz");
 }
 
 #[test]
@@ -142,6 +142,28 @@ fn extended_leaves_hold_only_what_intel_defines() {
 fn the_xsave_leaf_is_the_hosts() {
     assert_eq!(leaf(&table(), 0xD, 0), [0xE7, 0x980, 0x980, 0]);
     assert_eq!(leaf(&table(), 0xD, 1), [0xF, 0, 0, 0]);
+}
+
+/// Instructions that the silicon has not, with their state.
+#[test]
+fn instructions_of_a_newer_host_are_masked() {
+    let mut host = amd_host();
+    host.extend([
+        entry(0xD, 2, true, [0x100, 0x240, 0, 0]),
+        entry(0xD, 5, true, [0x40, 0x340, 0, 0]),
+        entry(0xD, 6, true, [0x200, 0x380, 0, 0]),
+        entry(0xD, 7, true, [0x400, 0x580, 0, 0]),
+    ]);
+    let (apic, tsc_khz) = (ApicConfig::default(), 0);
+    let shown = |profile: &Profile| cpuid_table(&host, Policy { profile, apic: &apic, tsc_khz });
+    let zen3 = shown(&vpmu::profile::ZEN3);
+    assert_eq!(leaf(&zen3, 7, 0)[1] & (1 << 16 | 1 << 5), 1 << 5, "AVX2 without AVX-512");
+    assert_eq!(leaf(&zen3, 0xD, 0), [7, 0x340, 0x340, 0]);
+    assert_eq!((leaf(&zen3, 0xD, 2), leaf(&zen3, 0xD, 5)), ([0x100, 0x240, 0, 0], [0; 4]));
+    let zen4 = shown(&vpmu::profile::ZEN4);
+    assert_eq!(leaf(&zen4, 0xD, 0), [0xE7, 0x980, 0x980, 0]);
+    assert_eq!(missing(&zen4, &vpmu::profile::ZEN4), [""; 0]);
+    assert_eq!(missing(&zen3, &vpmu::profile::ZEN4)[..2], ["avx512f", "avx512dq"]);
 }
 
 #[test]

@@ -1,8 +1,8 @@
 //! CPUID of the soft engine: what the interpreter implements, in the CPU of the profile.
 
-use crate::engine::{SIGNATURE, caches, frequency};
-use soft_cpu::CpuidLeaf;
+use crate::engine::{SIGNATURE, caches, frequency, instruction_sets};
 use soft_cpu::silicon::Silicon;
+use soft_cpu::{CpuidLeaf, Features};
 use vpmu::Profile;
 use vpmu::cpuid::CpuidResult;
 use vpmu::profile::{LbrKind, Vendor};
@@ -41,10 +41,15 @@ pub(in crate::engine) fn silicon(profile: &Profile) -> Silicon {
     }
 }
 
+/// The instructions that the guest's CPU has.
+pub(super) fn features(profile: &Profile) -> Features {
+    Features::of(|number, subleaf| leaf(profile, false, number, subleaf))
+}
+
 /// One leaf as the guest sees it.
 pub(super) fn leaf(profile: &Profile, x2apic: bool, leaf: u32, subleaf: u32) -> CpuidLeaf {
     let CpuidLeaf { eax, ebx, ecx, edx } = soft_cpu::cpuid::leaf(leaf, subleaf);
-    let mut own = CpuidResult { eax, ebx, ecx, edx };
+    let mut own = instruction_sets::announced(profile, leaf, subleaf, CpuidResult { eax, ebx, ecx, edx });
     if profile.vendor() == Vendor::Amd {
         own = amd(leaf, own);
     }
@@ -69,7 +74,9 @@ pub(super) fn leaf(profile: &Profile, x2apic: bool, leaf: u32, subleaf: u32) -> 
             };
             own = CpuidResult { eax: HYPERVISOR_LEAF, ebx: word(0), ecx: word(4), edx: word(8) };
         }
-        0x8000_0002..=0x8000_0004 => own = brand(&profile.name, (leaf - BRAND) as usize),
+        0x8000_0002..=0x8000_0004 => {
+            own = instruction_sets::brand_string(profile)[(leaf - BRAND) as usize % 3];
+        }
         _ => {}
     }
     let CpuidResult { eax, ebx, ecx, edx } = vpmu::cpuid::patch(profile, leaf, subleaf, own);
@@ -88,17 +95,4 @@ fn amd(leaf: u32, own: CpuidResult) -> CpuidResult {
 
 fn tsc_khz(profile: &Profile) -> u32 {
     u32::try_from(profile.tsc_hz / 1000).unwrap_or(0)
-}
-
-/// Sixteen of the brand string's 48 bytes.
-fn brand(name: &str, part: usize) -> CpuidResult {
-    let mut text = [0_u8; 48];
-    for (byte, character) in text.iter_mut().zip("vpmu ".bytes().chain(name.bytes()).take(47)) {
-        *byte = character;
-    }
-    let word = |n: usize| {
-        let at = part * 16 + n * 4;
-        u32::from_le_bytes([text[at], text[at + 1], text[at + 2], text[at + 3]])
-    };
-    CpuidResult { eax: word(0), ebx: word(1), ecx: word(2), edx: word(3) }
 }

@@ -133,7 +133,8 @@ impl SoftEngine {
         until: u64,
     ) -> Option<Outcome> {
         let cpu = Cpu::resume(&self.state, &self.totals, std::mem::take(&mut self.unimplemented))
-            .with_silicon(silicon(&self.profile));
+            .with_silicon(silicon(&self.profile))
+            .with_features(cpuid::features(&self.profile));
         let bus = SoftBus::<TIMED>::new(
             machine,
             Ram::new(&self.memory),
