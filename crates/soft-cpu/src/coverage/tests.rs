@@ -25,7 +25,8 @@ fn what_is_implemented_is_announced() {
             form.modes().iter().all(|mode| matches!(mode, Support::Implemented | Support::NoEncoding));
         *unannounced.entry(form.features.join(" ")).or_insert(true) &= there;
     }
-    unannounced.retain(|_, implemented| *implemented);
+    // The embedder announces these as its CPU has them: see `Features`.
+    unannounced.retain(|name, implemented| *implemented && !name.contains("AVX"));
     // These encodings are NOPs on CPUs without the feature.
     let hints = BTreeSet::from(HINTS);
     let names: Vec<_> = unannounced.keys().filter(|name| !hints.contains(name.as_str())).collect();

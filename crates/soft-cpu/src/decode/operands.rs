@@ -157,7 +157,10 @@ fn memory<B>(instruction: &Instruction, n: u32, mode: Mode, insn: &mut Insn<B>) 
                 insn.scale = instruction.memory_index_scale().trailing_zeros().low_u8();
             }
             match (base, index) {
-                (Register::None, Register::None) => instruction.memory_displ_size() as usize,
+                // An index vector does not tell the size of addresses.
+                (Register::None, index) if index == Register::None || index.is_vector_register() => {
+                    instruction.memory_displ_size() as usize
+                }
                 (Register::None, index) => index.size(),
                 (base, _) => base.size(),
             }

@@ -1,13 +1,15 @@
 //! Handlers of VEX and EVEX encodings: the tables of the families in [`vector`] describe them.
 
 use super::operands::Kind;
+use super::select::place;
 use crate::bus::Bus;
 use crate::exec::{Handler, Insn};
 use crate::low::Low;
+use crate::sse::XmmSrc;
 use crate::vector::description::{Description, Descriptions, Shape};
 use crate::vector::encoded::{Class, Encoded, Fields, Rounding};
-use crate::vector::{self, execute};
-use iced_x86::{EncodingKind, Instruction, OpKind, Register, RoundingControl};
+use crate::vector::{self, execute, gather, special};
+use iced_x86::{EncodingKind, Instruction, Mnemonic as M, OpKind, Register, RoundingControl};
 
 /// What the families say.
 fn describe(ins: &Instruction) -> Option<Description> {
@@ -19,6 +21,7 @@ fn describe(ins: &Instruction) -> Option<Description> {
         .or_else(|| vector::narrow::describe(ins))
         .or_else(|| vector::mask::describe(ins))
         .or_else(|| vector::float::describe(ins))
+        .or_else(|| vector::gather::describe(ins))
 }
 
 pub(super) fn handler<B: Bus>(
@@ -26,17 +29,58 @@ pub(super) fn handler<B: Bus>(
     insn: &mut Insn<B>,
     descriptions: &mut Descriptions,
 ) -> Option<Handler<B>> {
+    if let Some(handler) = special(ins, insn) {
+        return Some(handler);
+    }
     let memory = (0..ins.op_count()).find(|n| Kind::of(ins, *n) == Kind::Memory);
     let number = descriptions.number((ins.code(), memory.is_some()), || describe(ins))?;
     let shape = descriptions.get(number)?.shape;
-    let (fields, [destination, a, b]) = operands(ins, number, shape);
+    let (mut fields, [destination, a, b]) = operands(ins, number, shape);
     (insn.dst, insn.aux, insn.src) = (destination, a, b);
+    let indexed = gather::indexed(ins);
+    let masked = gather::masked_move(ins);
+    if let Some(indexed) = indexed {
+        (fields.memory, fields.third) = (indexed.data.into(), indexed.index);
+        // That of the longer one of data and indices.
+        fields.bytes = fields.bytes.max(ins.memory_index().size());
+    }
+    fields.third = masked.unwrap_or(fields.third);
     insn.imm = Encoded::from(fields).0;
     Some(match memory {
+        Some(0) if indexed.is_some() => gather::scatter,
+        Some(_) if indexed.is_some() && ins.encoding() == EncodingKind::VEX => gather::gather_by_vector,
+        Some(_) if indexed.is_some() => gather::gather,
+        Some(0) if masked.is_some() => gather::store_masked,
+        Some(_) if masked.is_some() => gather::load_masked,
         None => execute::registers,
         Some(0) if shape != Shape::Sources => execute::store,
         Some(_) => execute::load,
     })
+}
+
+/// What is no operation on vectors.
+fn special<B: Bus>(ins: &Instruction, insn: &mut Insn<B>) -> Option<Handler<B>> {
+    let memory = Kind::of(ins, 1) == Kind::Memory;
+    let handler: Handler<B> = match ins.mnemonic() {
+        M::Vzeroupper => special::zero::<B, false>,
+        M::Vzeroall => special::zero::<B, true>,
+        M::Vldmxcsr => special::load_control::<B>,
+        M::Vstmxcsr => special::store_control::<B>,
+        M::Vmaskmovdqu => {
+            // Operands are implicit memory, then the two registers.
+            insn.dst = ins.op1_register().number().low_u8();
+            insn.src = ins.op2_register().number().low_u8();
+            special::store_bytes::<B>
+        }
+        M::Vpcmpistri => place!(memory, XmmSrc, S => special::compare::<B, false, false, false, S>),
+        M::Vpcmpistrm => place!(memory, XmmSrc, S => special::compare::<B, false, false, true, S>),
+        M::Vpcmpestri => place!(memory, XmmSrc, S => special::compare::<B, true, false, false, S>),
+        M::Vpcmpestrm => place!(memory, XmmSrc, S => special::compare::<B, true, false, true, S>),
+        M::Vpcmpestri64 => place!(memory, XmmSrc, S => special::compare::<B, true, true, false, S>),
+        M::Vpcmpestrm64 => place!(memory, XmmSrc, S => special::compare::<B, true, true, true, S>),
+        _ => return None,
+    };
+    Some(handler)
 }
 
 /// Kind of a register operand, and its number.

@@ -14,10 +14,10 @@ use zerocopy::IntoBytes;
 
 /// The elements of a memory operand that an instruction accesses.
 #[derive(Clone, Copy)]
-struct Elements {
+pub(super) struct Elements {
     /// Bytes of one.
-    size: usize,
-    active: u64,
+    pub(super) size: usize,
+    pub(super) active: u64,
 }
 
 /// Linear address of an operand of `size` bytes.
@@ -78,7 +78,7 @@ fn broadcast(c: &Core, code: Encoded, size: usize) -> Option<Elements> {
     none.then_some(Elements { size, active: 0 })
 }
 
-fn load_whole<B: Bus>(
+pub(super) fn load_whole<B: Bus>(
     c: &mut Core,
     b: &mut B,
     linear: u64,
@@ -99,7 +99,7 @@ fn load_whole<B: Bus>(
 }
 
 /// Element after element, but none that is masked.
-fn load_elements<B: Bus>(
+pub(super) fn load_elements<B: Bus>(
     c: &mut Core,
     b: &mut B,
     linear: u64,
@@ -132,7 +132,7 @@ pub(super) fn store<B: Bus>(c: &mut Core, b: &mut B, i: &Insn<B>, code: Encoded,
     store_elements(c, b, linear, size, elements, value, stack)
 }
 
-fn store_whole<B: Bus>(
+pub(super) fn store_whole<B: Bus>(
     c: &mut Core,
     b: &mut B,
     linear: u64,
@@ -152,7 +152,7 @@ fn store_whole<B: Bus>(
 }
 
 /// Element after element, but none that is masked, and nothing if one of them faults.
-fn store_elements<B: Bus>(
+pub(super) fn store_elements<B: Bus>(
     c: &mut Core,
     b: &mut B,
     linear: u64,

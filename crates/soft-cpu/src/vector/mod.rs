@@ -7,6 +7,7 @@ pub(crate) mod description;
 pub(crate) mod encoded;
 pub(crate) mod execute;
 pub(crate) mod float;
+pub(crate) mod gather;
 #[allow(clippy::cast_possible_truncation, reason = "sizes of elements, and elements that are narrowed")]
 pub(crate) mod integer;
 #[allow(dead_code, reason = "parts that single families of operations need")]
@@ -31,6 +32,7 @@ pub(crate) mod registers;
 #[allow(clippy::cast_possible_truncation, reason = "sizes of elements, and counts modulo a power of two")]
 pub(crate) mod shift;
 pub(crate) mod shuffle;
+pub(crate) mod special;
 
 pub(crate) use description::Description;
 pub(crate) use operands::Operands;

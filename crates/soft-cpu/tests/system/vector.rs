@@ -205,3 +205,112 @@ fn broadcasts_read_one_element() {
     // No element is wanted, so nothing is read.
     assert_eq!(zmm(&state, 2), pattern(2));
 }
+
+/// A vector of doublewords.
+fn doublewords(values: [u32; 4]) -> u128 {
+    (0..4).fold(0, |all, n| all | u128::from(values[n]) << (32 * n))
+}
+
+#[test]
+fn gathers_go_on_where_they_faulted() {
+    let bytes = code! {
+        vpgatherdd_3(xmm0, dword_ptr(rsi + xmm1 * 4), xmm2);
+        vpgatherdd(xmm16.k1(), dword_ptr(rsi + xmm1 * 4));
+        hlt()
+    };
+    let mut guest = guest(&bytes);
+    guest.page(DATA + 0x1000, 0);
+    guest.state.gpr[6] = DATA;
+    // The third element is in the absent page, and the second one is masked.
+    guest.state.xmm[1] = doublewords([1, 0x4000_0000, 0x400, 2]);
+    guest.state.xmm[2] = doublewords([1 << 31, 1, 1 << 31, 1 << 31]);
+    guest.state.opmask[1] = 0xFD;
+    for (at, value) in [(4, 11_u32), (8, 22), (0x1000, 33)] {
+        guest.bus.write(DATA + at, &value.to_le_bytes());
+    }
+    let old = zmm(&guest.state, 0)[0];
+    let kept = (old >> 32) as u32;
+    let mut cpu = expect_vector(&mut guest, PF);
+    let state = cpu.state();
+    assert_eq!(state.cr2, DATA + 0x1000);
+    assert_eq!(frame(&guest, &cpu, 1), CODE);
+    assert_eq!(state.xmm[0], old >> 32 << 32 | 11);
+    assert_eq!(state.xmm[2], doublewords([0, 1, 1 << 31, 1 << 31]));
+    // The handler maps the page.
+    guest.page(DATA + 0x1000, (DATA + 0x1000) | 7);
+    guest.handler(PF, &code! { add(rsp, 8); iretq() });
+    let mut again = State { rip: HANDLERS + 16 * u64::from(PF), halted: false, ..state };
+    cpu.set_state(&again);
+    assert_eq!(cpu.run(&mut guest.bus, budget(100)), Exit::Halted);
+    again = cpu.state();
+    assert_eq!(zmm(&again, 0), [doublewords([11, kept, 33, 22]), 0, 0, 0]);
+    assert_eq!(zmm(&again, 2), [0; 4]);
+    let kept = (pattern(16)[0] >> 32) as u32;
+    assert_eq!(zmm(&again, 16), [doublewords([11, kept, 33, 22]), 0, 0, 0]);
+    assert_eq!(again.opmask[1], 0);
+}
+
+#[test]
+fn scatters_go_on_where_they_faulted() {
+    let bytes = code! { vpscatterdd(dword_ptr(rsi + zmm1 * 1).k1(), zmm2); hlt() };
+    let mut guest = guest(&bytes);
+    guest.page(DATA + 0x1000, 0);
+    guest.state.gpr[6] = DATA;
+    guest.state.xmm[1] = doublewords([0x10, 0x10, 0x1000, 0x20]);
+    guest.state.opmask[1] = 0xF;
+    let cpu = expect_vector(&mut guest, PF);
+    assert_eq!((cpu.state().opmask[1], cpu.state().cr2), (0xC, DATA + 0x1000));
+    // Of two elements for one place the later one is there.
+    assert_eq!(guest.bus.read_u64(DATA + 0x10), u64::from((pattern(2)[0] >> 32) as u32));
+    assert_eq!(guest.bus.read_u64(DATA + 0x20), 0);
+}
+
+#[test]
+fn masks_in_vectors_hide_faults() {
+    let at = DATA + 0xFF8;
+    let bytes = code! {
+        vpmaskmovd(xmm0, xmm1, xmmword_ptr(at));
+        vmaskmovpd(xmmword_ptr(at), xmm2, xmm3);
+        vmaskmovps(xmmword_ptr(at), xmm4, xmm5);
+        hlt()
+    };
+    let mut guest = guest(&bytes);
+    guest.page(DATA + 0x1000, 0);
+    guest.bus.write_u64(at, 0x1111_2222_3333_4444);
+    guest.state.xmm[1] = doublewords([1 << 31, 1 << 31, 0, 0]);
+    guest.state.xmm[2] = doublewords([0, 1 << 31, 0, 0]);
+    guest.state.xmm[4] = doublewords([1 << 31, 0, 0, 1 << 31]);
+    let cpu = expect_vector(&mut guest, PF);
+    assert_eq!(zmm(&cpu.state(), 0), [0x1111_2222_3333_4444, 0, 0, 0]);
+    assert_eq!(cpu.state().cr2, DATA + 0x1004);
+    assert_eq!(guest.bus.read_u64(at), pattern(3)[0] as u64);
+}
+
+#[test]
+fn compressed_elements_need_only_their_memory() {
+    let at = DATA + 0xFF8;
+    let bytes = code! {
+        vpcompressd(zmmword_ptr(at).k1(), zmm1);
+        vpexpandd(zmm2.k1().z(), zmmword_ptr(at));
+        hlt()
+    };
+    let mut guest = guest(&bytes);
+    guest.page(DATA + 0x1000, 0);
+    guest.state.opmask[1] = 0x8002;
+    let state = run(&mut guest);
+    let lane = |v: [u128; 4], n: usize| (v[n / 4] >> (32 * (n % 4))) as u32;
+    let (low, high) = (lane(pattern(1), 1), lane(pattern(1), 15));
+    assert_eq!(guest.bus.read_u64(at), u64::from(low) | u64::from(high) << 32);
+    assert_eq!((lane(zmm(&state, 2), 1), lane(zmm(&state, 2), 15)), (low, high));
+    assert_eq!(zmm(&state, 2)[1..3], [0; 2]);
+}
+
+#[test]
+fn upper_halves_are_cleared_in_the_registers_of_the_mode() {
+    let mut guest = guest(&code! { vzeroupper(); hlt() });
+    let state = run(&mut guest);
+    for n in 0..32 {
+        let expected = if n < 16 { [pattern(n)[0], 0, 0, 0] } else { pattern(n) };
+        assert_eq!(zmm(&state, n), expected);
+    }
+}
