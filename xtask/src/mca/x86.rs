@@ -8,8 +8,17 @@ use iced_x86::{
     Code, CpuidFeature, EncodingKind, Instruction, MemoryOperand, OpCodeOperandKind, OpKind, Register,
 };
 
-/// Instruction sets of the x86-64-v2 level.
-const SETS: [CpuidFeature; 26] = [
+/// Instruction sets of the x86-64-v3 level.
+const SETS: [CpuidFeature; 35] = [
+    CpuidFeature::ADX,
+    CpuidFeature::AVX,
+    CpuidFeature::AVX2,
+    CpuidFeature::BMI1,
+    CpuidFeature::BMI2,
+    CpuidFeature::F16C,
+    CpuidFeature::FMA,
+    CpuidFeature::LZCNT,
+    CpuidFeature::MOVBE,
     CpuidFeature::INTEL8086,
     CpuidFeature::INTEL186,
     CpuidFeature::INTEL286,
@@ -57,7 +66,7 @@ fn all() -> impl Iterator<Item = (Code, Form, Instruction)> {
     Code::values()
         .filter(|code| {
             let op_code = code.op_code();
-            op_code.encoding() == EncodingKind::Legacy
+            matches!(op_code.encoding(), EncodingKind::Legacy | EncodingKind::VEX)
                 && op_code.is_instruction()
                 && op_code.mode64()
                 && !op_code.must_be_cpl0()
@@ -92,6 +101,7 @@ fn set(instruction: &mut Instruction, operand: u32, kind: OpCodeOperandKind, for
     let gpr64 = [Register::RCX, Register::RDX, Register::RBX, Register::RSI][n.min(3)];
     let mm = [Register::MM1, Register::MM2, Register::MM3, Register::MM4][n.min(3)];
     let xmm = [Register::XMM1, Register::XMM2, Register::XMM3, Register::XMM4][n.min(3)];
+    let ymm = [Register::YMM1, Register::YMM2, Register::YMM3, Register::YMM4][n.min(3)];
     let memory = form == Form::Memory;
     let register = match kind {
         K::r8_or_mem
@@ -100,6 +110,7 @@ fn set(instruction: &mut Instruction, operand: u32, kind: OpCodeOperandKind, for
         | K::r64_or_mem
         | K::mm_or_mem
         | K::xmm_or_mem
+        | K::ymm_or_mem
         | K::r32_or_mem_mpx
         | K::r64_or_mem_mpx
             if memory =>
@@ -109,10 +120,11 @@ fn set(instruction: &mut Instruction, operand: u32, kind: OpCodeOperandKind, for
         K::mem | K::mem_mpx => return memory.then(|| set_memory(instruction, operand)),
         K::r8_or_mem | K::r8_reg | K::r8_opcode => gpr8,
         K::r16_or_mem | K::r16_reg | K::r16_rm | K::r16_opcode | K::r16_reg_mem => gpr16,
-        K::r32_or_mem | K::r32_reg | K::r32_rm | K::r32_opcode | K::r32_reg_mem => gpr32,
-        K::r64_or_mem | K::r64_reg | K::r64_rm | K::r64_opcode | K::r64_reg_mem => gpr64,
+        K::r32_or_mem | K::r32_vvvv | K::r32_reg | K::r32_rm | K::r32_opcode | K::r32_reg_mem => gpr32,
+        K::r64_or_mem | K::r64_vvvv | K::r64_reg | K::r64_rm | K::r64_opcode | K::r64_reg_mem => gpr64,
         K::mm_or_mem | K::mm_reg | K::mm_rm => mm,
-        K::xmm_or_mem | K::xmm_reg | K::xmm_rm => xmm,
+        K::xmm_or_mem | K::xmm_reg | K::xmm_rm | K::xmm_vvvv | K::xmm_is4 => xmm,
+        K::ymm_or_mem | K::ymm_reg | K::ymm_rm | K::ymm_vvvv | K::ymm_is4 => ymm,
         K::al => Register::AL,
         K::cl => Register::CL,
         K::ax => Register::AX,
