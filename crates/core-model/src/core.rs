@@ -40,6 +40,8 @@ pub struct FrontEnd {
     pub decoder_uops: u32,
     /// Most uops of an instruction that each decoder makes; more makes the first one only.
     pub simple_uops: u32,
+    /// The uop cache delivers one uop a cycle that has more than 32 bits of constants.
+    pub wide_alone: bool,
     /// Direct branches have a decoder of their own, beside the others, and take nothing of their width.
     pub branch_decoder: bool,
     /// Loops that fit into the queue are replayed from there.
@@ -126,8 +128,12 @@ pub struct Memory {
     pub walk_base: u32,
     /// Page walks at a time.
     pub walkers: u32,
+    /// A load whose address is a register and a small displacement takes a cycle less if the register was loaded.
+    pub fast_pointer: bool,
     /// Cycles from a store's data to a load that reads it.
     pub store_forward: u32,
+    /// The same for vector and x87 registers.
+    pub store_forward_vector: u32,
     /// Additional cycles if a store cannot be forwarded, after it has reached the cache.
     pub store_forward_block: u32,
     /// Additional cycles of a load whose address agrees with an older store in the low 12 bits only.
@@ -207,6 +213,11 @@ pub struct Core {
     pub store_buffer: u32,
     /// Compare and jump become one uop, as do operations and their memory operand, and address and data of a store.
     pub fusion: bool,
+    /// A uop's port is chosen when it is allocated, by what waits for each, not when it executes.
+    pub binds_ports: bool,
+    /// The stack engine: register of the stack pointer, and the form of instruction whose ports the uop takes that
+    /// brings the register up to date before an instruction names it.
+    pub stack_engine: Option<(u8, &'static str)>,
     /// Moves between registers need no port.
     pub move_elimination: bool,
     /// Front end.

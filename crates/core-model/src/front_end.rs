@@ -42,6 +42,8 @@ pub(crate) struct FrontEnd {
     cycle: u64,
     used: u32,
     bytes: u32,
+    /// A uop of this cycle has more than 32 bits of constants.
+    wide: bool,
     /// The last cycle with uops of each path, and how many, to know when a run begins.
     before: [(u64, u32); 4],
     /// When the newest instructions left the queue, which has a place for so many.
@@ -69,6 +71,7 @@ impl FrontEnd {
             cycle: 0,
             used: 0,
             bytes: 0,
+            wide: false,
             before: [(0, 0); 4],
             left: [0; QUEUE],
             entered: 0,
@@ -105,9 +108,11 @@ impl FrontEnd {
         if self.path == Path::Decoders || RARE && traits.intersects(Traits::MICROCODED) {
             self.make(totals, traits, length, slots);
         } else {
-            if self.used + slots > self.width {
+            let wide = traits.intersects(Traits::WIDE) && self.path == Path::UopCache;
+            if self.used + slots > self.width || wide && self.wide {
                 self.next_cycle(totals);
             }
+            self.wide |= wide;
             self.used += slots;
         }
         self.cycle
@@ -263,6 +268,7 @@ impl FrontEnd {
         self.before[index] = (self.cycle, self.used);
         self.used = 0;
         self.bytes = 0;
+        self.wide = false;
     }
 
     /// A taken branch, predicted rightly: what comes next is somewhere else.
@@ -352,7 +358,7 @@ impl Shaped for FrontEnd {
         shape.push(u64::from(u32::try_from(place.wrapping_add(1 << 31)).ok()?));
         let used = u64::from(u8::try_from(self.used).ok()?);
         let bytes = u64::from(u8::try_from(self.bytes).ok()?);
-        let mut word = used << 16 | bytes << 8 | self.path as u64;
+        let mut word = used << 16 | bytes << 8 | u64::from(self.wide) << 4 | self.path as u64;
         for (cycle, count) in self.before {
             // What a run of cycles was before counts only if the run goes on.
             let gap = self.cycle.wrapping_sub(cycle);
@@ -382,7 +388,8 @@ impl Shaped for FrontEnd {
             *before = if count > 0 { (self.cycle.wrapping_sub(word & 1), count) } else { (0, 0) };
             word >>= 8;
         }
-        self.path = match word & 0xFF {
+        self.wide = word >> 4 & 1 == 1;
+        self.path = match word & 0xF {
             0 => Path::Decoders,
             1 => Path::UopCache,
             _ => Path::Loop,

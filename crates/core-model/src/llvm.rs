@@ -7,7 +7,7 @@
 //! - flags are not such a source: an instruction that reads them waits for them
 //! - stores leave in order, and after all older loads have left
 
-use crate::back_end::BackEnd;
+use crate::back_end::{BackEnd, Units};
 use crate::core::Core;
 use crate::instruction::{Executed, NEVER, Prepared, RESOURCES, Traits};
 use crate::table::{TableError, UopTable};
@@ -42,8 +42,10 @@ impl LlvmSimulation {
                     .unwrap_or_else(|| Prepared::new(instruction, self.core, &self.table))
             })
             .collect();
+        let units =
+            Units { names: self.table.units(), loads: self.table.load_units(), bind: false, stack: 0 };
         let mut run = Run {
-            back_end: BackEnd::new(self.core, self.table.units(), self.set.registers),
+            back_end: BackEnd::new(self.core, &units, self.set.registers),
             totals: CoreTotals::default(),
             flags: self.set.flags,
             left: [0; RESOURCES],

@@ -1,6 +1,7 @@
 //! The machine: the pipeline, the memory around it, what is remembered of their past, and the totals of what they
 //! did at each privilege level.
 
+use crate::back_end::Units;
 use crate::core::Core;
 use crate::instruction::{Definition, Definitions, Predicted};
 use crate::memo::{Memo, PipelinePosition};
@@ -22,7 +23,7 @@ pub(crate) struct Machine {
 }
 
 impl Machine {
-    pub(crate) fn new(core: &'static Core, units: &[String], registers: u32) -> Self {
+    pub(crate) fn new(core: &'static Core, units: &Units<'_>, registers: u32) -> Self {
         Self {
             definitions: Definitions::default(),
             pipeline: Pipeline::new(core, units, registers),

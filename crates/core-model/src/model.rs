@@ -1,11 +1,12 @@
 //! What an engine uses: one core, from retired instructions to totals.
 
+use crate::back_end::Units;
 use crate::core::Core;
 use crate::instruction::{Definition, Predicted, Prepared};
 use crate::machine::Machine;
 use crate::offload::Offload;
 use crate::predictor::Predictor;
-use crate::table::{TableError, UopTable, is_port};
+use crate::table::{Form, TableError, UopTable, is_port};
 use crate::totals::CoreTotals;
 use retire::{Block, BlockId, CoreEvent, Instruction, InstructionSet, Observer};
 
@@ -36,7 +37,10 @@ impl Model {
         let mut table = UopTable::parse(core.table, set.form)?;
         table.correct(UopTable::parse(core.corrections, set.form)?);
         table.add_system(core.system, set.form)?;
-        let machine = Offload::new(Machine::new(core, table.units(), set.registers));
+        let engine = core.stack_engine.and_then(|(_, name)| table.cost((set.form)(name)?, Form::Register));
+        let stack = engine.map_or(0, |cost| cost.uops.iter().fold(0, |units, uops| units | uops.units));
+        let units = Units { names: table.units(), loads: table.load_units(), bind: core.binds_ports, stack };
+        let machine = Offload::new(Machine::new(core, &units, set.registers));
         let predictor = Predictor::new(core);
         Ok(Self { core, table, free: Vec::new(), indices: 0, generation: 0, predictor, machine })
     }

@@ -15,6 +15,8 @@ pub enum Form {
     Register,
     /// A memory operand.
     Memory,
+    /// A memory operand of index, register and displacement, where that is another matter.
+    Complex,
 }
 
 /// Some uops that can go to the same units.
@@ -33,6 +35,8 @@ pub struct Cost {
     pub slots: u16,
     /// Cycles from its last source to its result; for loads with the first-level cache's latency.
     pub latency: u16,
+    /// How much of that the load takes, where it is known.
+    pub load: Option<u16>,
     /// What it needs of the units.
     pub uops: Vec<Uops>,
 }
@@ -82,6 +86,7 @@ impl fmt::Display for Form {
         f.write_str(match self {
             Self::Register => "r",
             Self::Memory => "m",
+            Self::Complex => "x",
         })
     }
 }
@@ -89,8 +94,10 @@ impl fmt::Display for Form {
 impl UopTable {
     /// Reads a table. `form` resolves names of forms, as the producer of the retirement stream numbers them. Lines
     /// that start with `#` are comments, except that `#units` names the units and `#load` the form of a plain load.
-    /// All others have five fields separated by tabs: name of the form, `r` or `m`, slots, latency, and uops as
-    /// `cycles*unit,unit...` joined by `+`, `-` for none.
+    /// All others have five fields separated by tabs: name of the form, `r`, `m` or `x` ([`Form`]),
+    /// slots, latency, and uops as
+    /// `cycles*unit,unit...` joined by `+`, `-` for none. A latency may be that of the load and that of the rest,
+    /// joined by `+`.
     ///
     /// # Errors
     /// [`TableError`] names the first line that is wrong.
@@ -120,9 +127,14 @@ impl UopTable {
         let operand = match operand {
             "r" => Form::Register,
             "m" => Form::Memory,
-            _ => return Err(format!("form {operand} is neither r nor m")),
+            "x" => Form::Complex,
+            _ => return Err(format!("form {operand} is neither r, m nor x")),
         };
-        let cost = Cost { slots: number(slots)?, latency: number(latency)?, uops: self.uops(uops)? };
+        let (load, latency) = match latency.split_once('+') {
+            Some((load, rest)) => (Some(number(load)?), number(load)?.saturating_add(number(rest)?)),
+            None => (None, number(latency)?),
+        };
+        let cost = Cost { slots: number(slots)?, latency, load, uops: self.uops(uops)? };
         match self.costs.insert((id, operand), cost) {
             None => Ok(()),
             Some(_) => Err(format!("{name} {operand} is there twice")),

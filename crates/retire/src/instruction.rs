@@ -1,3 +1,5 @@
+use crate::Encoding;
+
 /// Number of an instruction's form: its encoding and the kinds of its operands. The producer numbers the forms of its
 /// instruction set; tables of costs have the forms by name, and the producer resolves the names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -60,6 +62,8 @@ pub struct Instruction {
     pub arithmetic: Option<Arithmetic>,
     /// The registers that it works on.
     pub register_file: RegisterFile,
+    /// What else its encoding says.
+    pub encoding: Encoding,
 }
 
 /// What is special about an instruction.
@@ -139,6 +143,8 @@ pub enum Renaming {
     Move,
     /// A move between vector registers.
     VectorMove,
+    /// The result does not depend on the sources, but it is not zero.
+    Independent,
 }
 
 /// Dividers, by how long they are busy.

@@ -9,6 +9,7 @@
 
 mod block;
 mod branch;
+mod encoding;
 mod event;
 mod instruction;
 mod memory;
@@ -16,6 +17,7 @@ mod observer;
 
 pub use block::{Block, BlockId};
 pub use branch::{Branch, BranchKind};
+pub use encoding::{Addressing, Encoding};
 pub use event::{Assist, CoreEvent};
 pub use instruction::{
     Arithmetic, Class, Divider, FormId, Fusion, Instruction, InstructionSet, JumpFlags, Prefetch, REGISTERS,

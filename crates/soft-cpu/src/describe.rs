@@ -1,5 +1,7 @@
 //! Instructions in the neutral form that observers of the retirement stream get.
 
+mod encoding;
+
 use iced_x86::{
     Code, CodeSize, ConditionCode, CpuidFeature, FlowControl, Instruction, InstructionInfo,
     InstructionInfoFactory, Mnemonic, OpAccess, OpKind, Register, RflagsBits,
@@ -69,6 +71,7 @@ pub fn instruction(instruction: &Instruction, info: &mut InstructionInfoFactory)
         divider: divider(instruction),
         arithmetic: arithmetic(instruction),
         register_file: register_file(instruction),
+        encoding: encoding::encoding(instruction),
     }
 }
 
@@ -200,6 +203,10 @@ fn renaming(instruction: &Instruction) -> Renaming {
             if to.is_xmm() && to == from =>
         {
             Renaming::Zero
+        }
+        M::Pcmpgtb | M::Pcmpgtw | M::Pcmpgtd | M::Pcmpgtq if to.is_xmm() && to == from => Renaming::Zero,
+        M::Pcmpeqb | M::Pcmpeqw | M::Pcmpeqd | M::Pcmpeqq if to.is_xmm() && to == from => {
+            Renaming::Independent
         }
         M::Mov if general && !from.is_segment_register() && to != from => Renaming::Move,
         M::Movaps | M::Movapd | M::Movups | M::Movdqa | M::Movdqu

@@ -13,7 +13,7 @@ const FEWEST_COPIES: usize = 2;
 /// Iterations of a loop, of two images.
 const ITERATIONS: [u32; 2] = [70, 210];
 /// Instructions of an unrolled block at least, of two images.
-const UNROLLED: [usize; 2] = [200, 600];
+const UNROLLED: [usize; 2] = [150, 450];
 /// Bytes of either.
 const MOST_BYTES: usize = 0x1_8000;
 

@@ -17,7 +17,7 @@ pub use form::{examples, name};
 use disarm64::{InsnOpcode, decoder};
 use disarm64_defn::InsnClass as C;
 use disarm64_defn::defn::Insn;
-use retire::{Class, Divider, Fusion, InstructionSet, Prefetch, RegisterFile, Renaming};
+use retire::{Class, Divider, Encoding, Fusion, InstructionSet, Prefetch, RegisterFile, Renaming};
 
 /// How instructions are numbered. Names of forms are those of [`name`].
 pub const A64: InstructionSet =
@@ -97,6 +97,7 @@ pub fn instruction(word: u32, offset: u16) -> retire::Instruction {
         divider: definition.and_then(|of| divider(word, of)),
         arithmetic: definition.and_then(|of| arithmetic::of(word, of)),
         register_file: definition.map_or(RegisterFile::General, |of| register_file(word, of)),
+        encoding: Encoding::default(),
     }
 }
 

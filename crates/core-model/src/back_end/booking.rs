@@ -101,11 +101,13 @@ fn book_word(what: &mut PerCycle, more_than: &[u64; PORTS], cycles: u64, before:
 mod tests {
     use super::*;
     use crate::SUNNY_COVE;
+    use crate::back_end::Units;
 
     #[test]
     fn a_long_wait_does_not_hide_what_waited_before_it() {
         let mut totals = CoreTotals::default();
-        let mut back_end = BackEnd::new(&SUNNY_COVE, &["ICXPort0".to_owned()], 1);
+        let units = Units { names: &["ICXPort0".to_owned()], loads: 0, bind: true, stack: 0 };
+        let mut back_end = BackEnd::new(&SUNNY_COVE, &units, 1);
         back_end.last_issue = 1000;
         back_end.finish_cycles(&mut totals, 20_000);
         assert_eq!((totals.stalls_execution, totals.scheduler_empty), (1001, 20_000 - 1001));

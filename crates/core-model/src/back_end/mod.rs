@@ -4,6 +4,7 @@
 //! are ready. That gives what an oldest-first scheduler does, without simulating cycles in which nothing happens.
 
 mod allocation;
+mod binding;
 mod booking;
 mod lane;
 mod ports;
@@ -11,12 +12,13 @@ mod scheduler;
 mod state;
 
 use crate::core::Core;
-use crate::instruction::{Executed, Prepared, RESOURCES, Traits};
+use crate::instruction::{Executed, Prepared, READY, RESOURCES, Traits};
 use crate::state::cycle_bits::CycleBits;
 use crate::table::{Uops, is_port};
 use crate::totals::{CoreTotals, PORTS};
 use allocation::Allocation;
 pub(crate) use allocation::Leaf;
+use binding::BOUND;
 use lane::Lane;
 use ports::Ports;
 use retire::{REGISTERS, RegisterSet};
@@ -26,6 +28,10 @@ use std::ops::Range;
 /// Places for what is in the reorder buffer, and for loads: more than any core has.
 const IN_FLIGHT: usize = 1024;
 const LOAD_BUFFER: usize = 256;
+
+/// Cycles from allocation to dispatch in addition to the one that there is here, in which uops are in the scheduler
+/// already (uiCA: five together).
+const DISPATCH: u64 = 4;
 
 /// Something in the reorder buffer.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -55,6 +61,18 @@ const LOADS: usize = 1;
 const MISSED_L3: usize = LOADS + 3;
 const INTEGER_DIVIDER: usize = 5;
 const FP_DIVIDER: usize = 6;
+
+/// The units of a core.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Units<'a> {
+    pub(crate) names: &'a [String],
+    /// Those that plain loads go to: a bit for each.
+    pub(crate) loads: u32,
+    /// Uops are bound to one of theirs at allocation.
+    pub(crate) bind: bool,
+    /// Those of the uop that brings the stack pointer up to date.
+    pub(crate) stack: u32,
+}
 
 #[derive(Debug)]
 pub(crate) struct BackEnd {
@@ -97,12 +115,19 @@ pub(crate) struct BackEnd {
     pub(crate) restart: Option<Restart>,
     /// The cycle in which uops were allocated last.
     newest_allocation: u64,
+    /// The slot of its cycle in which the newest instruction begins, and whether it takes others.
+    first_slot: u32,
+    more_slots: bool,
+    binds: bool,
+    /// Register of the stack pointer, and units of the uop that brings it up to date.
+    stack: (u8, u32),
 }
 
 impl BackEnd {
-    pub(crate) fn new(core: &'static Core, units: &[String], registers: u32) -> Self {
+    pub(crate) fn new(core: &'static Core, units: &Units<'_>, registers: u32) -> Self {
         let mut place = 0;
         let port_places: Vec<Option<usize>> = units
+            .names
             .iter()
             .map(|name| {
                 let port = is_port(name) && place < PORTS;
@@ -115,7 +140,7 @@ impl BackEnd {
         Self {
             allocation: Allocation::new(core.dispatch_width),
             retirement: Lane::new(core.retire_width),
-            ports: Ports::new(),
+            ports: Ports::new(units.loads, units.bind && units.names.len() <= BOUND),
             port_places,
             port_units,
             executed_before: 0,
@@ -142,6 +167,10 @@ impl BackEnd {
             fp_divider: 0,
             restart: None,
             newest_allocation: u64::MAX,
+            first_slot: 0,
+            more_slots: false,
+            binds: units.bind && units.names.len() <= BOUND,
+            stack: (core.stack_engine.map_or(READY, |engine| engine.0), units.stack),
         }
     }
 
@@ -216,6 +245,8 @@ impl BackEnd {
     ) {
         let cycle = self.allocation.cycle();
         // It is not looked at what has left the schedulers until there is no room, or the cycles are finished.
+        // Where uops are bound, a whole cycle of them needs room, or none of them enters.
+        let slots = if self.binds && self.allocation.used() == 0 { self.allocation.width() } else { slots };
         if self.in_flight_slots + slots > self.reorder_buffer
             || self.scheduler.waiting() + slots > self.schedulers
             || load_room.max(stores_room).max(self.serialised) > cycle
@@ -304,6 +335,7 @@ impl BackEnd {
     /// Allocates uops that retire, whose slots the caller books; the cycle of the last one.
     #[inline(always)]
     pub(crate) fn allocate(&mut self, totals: &mut CoreTotals, slots: u32) -> u64 {
+        (self.first_slot, self.more_slots) = (self.allocation.used(), slots > 1);
         let cycle = self.allocation.take(totals, slots);
         if cycle != self.newest_allocation {
             self.enter_cycle(totals, cycle, slots);
@@ -355,10 +387,26 @@ impl BackEnd {
     #[inline(always)]
     pub(crate) fn issue(&mut self, groups: &[Uops], start: u64) -> u64 {
         let mut issued = start;
+        let mut odd = self.first_slot & 1 == 1;
         for &uops in groups {
-            issued = issued.max(self.ports.issue(uops, start));
+            let begun = self.ports.issue_bound(uops, start, odd);
+            issued = issued.max(begun);
+            odd ^= self.more_slots;
+            if self.binds && uops.cycles > 0 {
+                self.scheduler.enter(uops.cycles, begun + DISPATCH);
+            }
         }
         issued
+    }
+
+    /// Brings the stack pointer up to date, not before `earliest`.
+    #[inline(never)]
+    pub(crate) fn synchronise_stack(&mut self, earliest: u64) {
+        let (register, units) = self.stack;
+        let ready = self.ready[usize::from(register) % RESOURCES].max(earliest);
+        let issued = self.ports.issue_bound(Uops { units, cycles: 1 }, ready, self.first_slot & 1 == 1);
+        self.ready[usize::from(register) % RESOURCES] = issued + 1;
+        self.first_slot += 1;
     }
 
     /// Waits for a divider, and keeps it busy; when the division begins.
@@ -410,7 +458,9 @@ impl BackEnd {
             let memory_for = retired.saturating_sub(memory_from).min(u64::from(u32::MAX)) as u32;
             let computes_for = computes.min(memory_for.into()).min(u64::from(u16::MAX)) as u16;
             self.enter_reorder_buffer(InFlight { retired, slots: slots as u16, memory_for, computes_for });
-            self.scheduler.enter(slots as u16, issued);
+            if !self.binds {
+                self.scheduler.enter(slots as u16, issued);
+            }
             self.last_issue = self.last_issue.max(issued);
         }
         retired
@@ -499,6 +549,7 @@ impl BackEnd {
         let retired = self.retirement.cycle.max(self.serialised);
         self.hold(totals, retired);
         self.end_cycle(totals);
+        self.ports.look_from(self.cycle());
         self.finish_cycles(totals, self.cycle());
         self.retirement.idle_until(totals, self.cycle());
     }

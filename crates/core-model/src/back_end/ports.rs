@@ -1,5 +1,6 @@
 //! Execution ports: which cycles of each are taken.
 
+use super::binding::{BOUND, Binding, COUNTED};
 use crate::instruction::NEVER;
 use crate::state::cycle_bits::{AHEAD, CycleBits, WORDS, cycles_of, for_each_bit, word_of};
 use crate::state::{Shaped, Words};
@@ -9,6 +10,8 @@ use crate::table::{MAX_UNITS, Uops};
 const BEFORE: u64 = 24;
 /// Cycles that are looked at one by one before whole words of them.
 const SOON: u64 = 3;
+/// Uops of a group that are bound one by one.
+const MANY: u16 = 4;
 /// Cycles by which the counted window is moved instead of being counted anew.
 const NEAR: u64 = 4;
 
@@ -26,11 +29,17 @@ pub(crate) struct Ports {
     /// In how many of the 64 cycles from one on each unit is taken. What was before that is in `busy`.
     counts: [u8; MAX_UNITS],
     counted_from: u64,
+    /// Ports are chosen at allocation.
+    binding: Option<Box<Binding>>,
+    /// Units of loads, which a uop that was bound to one of them takes from whichever is free.
+    load_units: u32,
 }
 
 impl Ports {
-    pub(crate) fn new() -> Self {
+    pub(crate) fn new(load_units: u32, binds: bool) -> Self {
         Self {
+            binding: binds.then(|| Box::new(Binding::new())),
+            load_units,
             taken: CycleBits::new(),
             busy: Box::new([[0; 64]; WORDS]),
             base: 0,
@@ -54,6 +63,79 @@ impl Ports {
     #[inline(always)]
     pub(crate) fn look_from(&mut self, cycle: u64) {
         self.horizon = cycle + AHEAD;
+        if self.binding.as_ref().is_some_and(|binding| binding.cycle != cycle) {
+            self.bind_from(cycle);
+        }
+    }
+
+    /// Choices are made from a later cycle on.
+    fn bind_from(&mut self, cycle: u64) {
+        let Self { binding: Some(binding), busy, taken, .. } = self else { return };
+        if cycle < binding.cycle {
+            return;
+        }
+        let busy = |cycle: u64| busy[word_of(cycle)][(cycle % 64) as usize];
+        if cycle - binding.cycle <= NEAR {
+            for ended in binding.cycle..cycle {
+                binding.step(busy(ended));
+            }
+        } else {
+            let from = binding.cycle;
+            let counted = cycle - COUNTED.min(cycle - from);
+            binding.jump(cycle, |waiting| {
+                let mut first = from;
+                while first < counted {
+                    let next = ((first | 63) + 1).min(counted);
+                    let words = taken.word(word_of(first));
+                    for (waiting, word) in waiting.iter_mut().zip(words) {
+                        let left = (word & cycles_of(first, next)).count_ones() as u16;
+                        *waiting = waiting.saturating_sub(left);
+                    }
+                    first = next;
+                }
+            });
+            (counted..cycle).for_each(|cycle| binding.note_recent(cycle, busy(cycle)));
+        }
+        binding.begin();
+    }
+
+    /// As [`issue`](Self::issue), where ports are chosen at allocation; whether the next uop is in an odd slot.
+    #[inline(always)]
+    pub(crate) fn issue_bound(&mut self, uops: Uops, start: u64, odd: bool) -> u64 {
+        let choice = uops.units & (uops.units.wrapping_sub(1)) != 0 && uops.units & !self.load_units != 0;
+        match &self.binding {
+            Some(binding) if choice && start < self.horizon => {
+                if uops.cycles > MANY {
+                    // Microcode, whose uops do not wait in the scheduler together.
+                    self.issue(uops, start)
+                } else if uops.cycles == 1 {
+                    let unit = binding.choose(uops.units, odd);
+                    self.reserve(self.bound(unit, uops.units), start)
+                } else {
+                    self.issue_many_bound(uops, start, odd)
+                }
+            }
+            _ => self.issue(uops, start),
+        }
+    }
+
+    /// What a uop that was bound to a unit can take.
+    #[inline(always)]
+    fn bound(&self, unit: usize, units: u32) -> u32 {
+        let bit = 1 << unit;
+        if bit & self.load_units != 0 { units & self.load_units } else { bit }
+    }
+
+    #[inline(never)]
+    fn issue_many_bound(&mut self, uops: Uops, start: u64, odd: bool) -> u64 {
+        let (mut first, mut last) = (NEVER, start);
+        for number in 0..uops.cycles {
+            let Some(binding) = &self.binding else { break };
+            let unit = binding.choose(uops.units, odd ^ (number & 1 == 1));
+            let issued = self.reserve(self.bound(unit, uops.units), start);
+            (first, last) = (first.min(issued), last.max(issued));
+        }
+        first.min(last).max((last + 1).saturating_sub(uops.cycles.into()))
     }
 
     /// In which of the 64 cycles around a cycle any of these units is taken; the cycle lies in the window.
@@ -99,10 +181,14 @@ impl Ports {
     /// that uops with a choice keep out of the way of those without.
     #[inline(always)]
     fn take(&mut self, free: u32, cycle: u64) {
-        let only = free & (free - 1) == 0;
+        let only = free & (free - 1) == 0 || self.binding.is_some();
         let unit = if only { free.trailing_zeros() as usize } else { self.least_used(free, cycle) };
         self.taken.set(unit, cycle);
         self.busy[word_of(cycle)][(cycle % 64) as usize] |= 1 << unit;
+        if let Some(binding) = &mut self.binding {
+            binding.take(unit);
+            return;
+        }
         let counts = cycle.wrapping_sub(self.counted_from) < 64;
         self.counts[unit] = self.counts[unit].wrapping_add(counts.into());
     }
@@ -210,16 +296,21 @@ impl Shaped for Ports {
     /// Everything before `now` has been handed out.
     fn save(&self, now: u64, shape: &mut Vec<u64>) -> Option<()> {
         self.taken.save(now, shape);
-        Some(())
+        self.binding.as_ref().map_or(Some(()), |binding| binding.save(shape))
     }
 
     fn restore(&mut self, now: u64, shape: &mut Words<'_>) {
         self.taken.clear(self.base, |word| self.busy[word] = [0; 64]);
         (self.base, self.horizon, self.counted_from) = (now, now + AHEAD, NEVER);
         let Self { taken, busy, .. } = self;
+        let mut waiting = [0; BOUND];
         taken.restore(now, shape, |unit, word, cycles| {
             for_each_bit(cycles, |cycle| busy[word][cycle] |= 1 << unit);
+            waiting[unit % BOUND] += cycles.count_ones() as u16;
         });
+        if let Some(binding) = &mut self.binding {
+            binding.restore(now, waiting, [0; 4].map(|_: u64| shape.next()));
+        }
     }
 }
 
@@ -229,7 +320,7 @@ mod tests {
 
     #[test]
     fn the_kept_counts_choose_as_counting_anew_does() {
-        let mut ports = Ports::new();
+        let mut ports = Ports::new(0, false);
         let (mut now, mut seed) = (0, 1_u64);
         for _ in 0..20_000 {
             seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);

@@ -28,6 +28,8 @@ pub const FALKOR: Core = Core {
     // A store is split on the way to the queues, of which eight are filled in a cycle, after renaming (AnandTech).
     // LLVM: a move between registers takes a unit.
     fusion: true,
+    binds_ports: false,
+    stack_engine: None,
     move_elimination: false,
     front_end: FrontEnd {
         // estimate: a few cycles of decoding.
@@ -42,6 +44,7 @@ pub const FALKOR: Core = Core {
         // LLVM: there is no microcode; all decoders make as many uops as it takes.
         decoder_uops: u32::MAX,
         simple_uops: u32::MAX,
+        wide_alone: false,
         branch_decoder: true,
         // LLVM: its buffer for loops of 16 uops is meant for the unrolling of loops.
         loop_stream: false,
@@ -103,7 +106,9 @@ pub const FALKOR: Core = Core {
         walk_base: 6,
         walkers: 1,
         // estimates: two cycles more than a hit, and as long again as a store takes to the cache if not forwarded.
+        fast_pointer: false,
         store_forward: 5,
+        store_forward_vector: 5,
         store_forward_block: 12,
         alias_block: 0,
         // estimate: prefetchers follow strides and look in the second and third level (AnandTech). How far is unknown.

@@ -30,7 +30,11 @@ pub const GOLDEN_COVE: Core = Core {
     // Chips and Cheese: 205, of which 97 for arithmetic, 70 for loads, 38 for stores. LLVM has 112, 72 and 48.
     scheduler: 205,
     fusion: true,
+    // No source says whether it still is as up to Rocket Lake.
+    binds_ports: false,
     // Chips and Cheese: 5.6 moves a cycle, also dependent ones.
+    // As before; no source has it anew.
+    stack_engine: Some((4, "Add_r64_rm64")),
     move_elimination: true,
     front_end: FrontEnd {
         // manual: queue of 144 uops for one thread, uop cache of 4 K that delivers 8 (TMA: `DSB_Width`).
@@ -46,6 +50,7 @@ pub const GOLDEN_COVE: Core = Core {
         // manual, of Skylake: up to 4 uops from the first decoder.
         decoder_uops: 4,
         simple_uops: 1,
+        wide_alone: false,
         branch_decoder: false,
         // Jiegec: loops of up to 144 uops.
         loop_stream: true,
@@ -111,7 +116,9 @@ pub const GOLDEN_COVE: Core = Core {
         walkers: 4,
         // Chips and Cheese, Jiegec: 5 cycles from store to load; forwarding of the same address without a lost cycle
         // is left out.
+        fast_pointer: false,
         store_forward: 5,
+        store_forward_vector: 5,
         // TMA: 13 cycles in `Store_Fwd_Blk`; Jiegec: 19 in all. For aliases, Skylake's estimate.
         store_forward_block: 13,
         alias_block: 7,

@@ -27,7 +27,11 @@ pub const SKYLAKE_SP: Core = Core {
     store_buffer: 56,
     scheduler: 97,
     fusion: true,
+    // uiCA: measured on all cores from Sandy Bridge to Rocket Lake.
+    binds_ports: true,
     // uiCA: up to four at a time; here without a limit.
+    // uiCA: ports 0, 1, 5, 6.
+    stack_engine: Some((4, "Add_r64_rm64")),
     move_elimination: true,
     front_end: FrontEnd {
         // manual, uiCA: queue of 64 uops a thread. TMA: `DSB_Width`. manual: uop cache of 1536.
@@ -43,6 +47,8 @@ pub const SKYLAKE_SP: Core = Core {
         // manual: up to 4 uops from the first decoder.
         decoder_uops: 4,
         simple_uops: 1,
+        // Agner Fog, uop cache: more than 32 bits of data take two entries. One a cycle: measured, docs/silicon.md.
+        wide_alone: true,
         branch_decoder: false,
         // Intel erratum SKX150: the loop stream detector is off. uiCA: the same.
         loop_stream: false,
@@ -108,8 +114,11 @@ pub const SKYLAKE_SP: Core = Core {
         walk_base: 9,
         // manual: two walks at a time.
         walkers: 2,
-        // InstLatx64: 4.4 cycles (PUSH and POP of a register).
-        store_forward: 5,
+        // InstLatx64: 4.4 cycles (PUSH and POP of a register); measured: 4, and 5 of XMM registers (docs/silicon.md).
+        // manual: base and a displacement below 2048. uiCA: from a load only; no more on Ice Lake.
+        fast_pointer: true,
+        store_forward: 4,
+        store_forward_vector: 5,
         // TMA: 13 cycles in `Store_Fwd_Blk`; `4K_Aliasing` has 1. manual: re-issued after a few cycles; 7 is an
         // estimate.
         store_forward_block: 13,
@@ -154,14 +163,10 @@ pub const SKYLAKE_SP: Core = Core {
     system: include_str!("../../data/x86.system.tsv"),
 };
 
-/// Cascade Lake: the same, with the loop stream detector.
+/// Cascade Lake: the same. Its loop stream detector is off too: loops that would fit run at the speed of the uop cache
+/// (docs/silicon.md).
 pub const CASCADE_LAKE: Core = Core {
     name: "Cascade Lake",
-    front_end: FrontEnd {
-        // uiCA: measured to be on again.
-        loop_stream: true,
-        ..SKYLAKE_SP.front_end
-    },
     flows: Flows {
         // TMA, `Slow_Pause`: 40 cycles. InstLatx64: 40.4.
         pause: 40,

@@ -33,7 +33,11 @@ pub const SUNNY_COVE: Core = Core {
     // uiCA, Chips and Cheese: 160 entries together.
     scheduler: 160,
     fusion: true,
+    // uiCA: measured on all cores from Sandy Bridge to Rocket Lake.
+    binds_ports: true,
     // Intel erratum ICL065: moves of general-purpose registers are not eliminated. uiCA: the same.
+    // uiCA: ports 0, 1, 5, 6.
+    stack_engine: Some((4, "Add_r64_rm64")),
     move_elimination: false,
     front_end: FrontEnd {
         // WikiChip, uiCA: queue of 70 uops a thread. TMA: `DSB_Width`. Chips and Cheese, WikiChip: 2.25 K uops.
@@ -50,6 +54,7 @@ pub const SUNNY_COVE: Core = Core {
         // manual, of Skylake: up to 4 uops from the first decoder.
         decoder_uops: 4,
         simple_uops: 1,
+        wide_alone: false,
         branch_decoder: false,
         // uiCA, WikiChip: loops of up to 70 uops.
         loop_stream: true,
@@ -118,7 +123,9 @@ pub const SUNNY_COVE: Core = Core {
         // manual, of Skylake: two walks at a time; Golden Cove's four are called new.
         walkers: 2,
         // InstLatx64: 5 cycles (PUSH and POP of a register).
+        fast_pointer: false,
         store_forward: 5,
+        store_forward_vector: 5,
         // TMA: 13 cycles in `Store_Fwd_Blk`; `4K_Aliasing` has 1. manual: re-issued after a few cycles; 7 is an
         // estimate.
         store_forward_block: 13,

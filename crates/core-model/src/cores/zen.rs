@@ -5,7 +5,8 @@
 //! Sources, named below by their short form:
 //!
 //! - *guide*: Software Optimization Guides for AMD Family 17h Models 30h and greater, Family 19h, and Zen 4 (56305,
-//!   56665, 57647), as LLVM's `X86ScheduleZnver3.td` and `X86ScheduleZnver4.td` and Jiegec ("AMD Zen 2 的 BTB 结构分析"
+//!   56665, 57647), as LLVM's `X86ScheduleZnver3.td` and `X86ScheduleZnver4.td`
+//!   and Jiegec ("AMD Zen 2 的 BTB 结构分析"
 //!   and the same of Zen 3, jia.je, 2025) quote them
 //! - *CPUID*: leaves 8000_0005H, 8000_0006H and 8000_001DH of EPYC 7742, 7713 and 9654, `InstLatx64/InstLatx64`
 //! - *InstLatx64*: measured latencies and throughputs, same repository: EPYC 7742, Ryzen 9 5950X, EPYC 9654,
@@ -31,6 +32,8 @@ pub const ZEN2: Core = Core {
     // WikiChip, AnandTech: 64 for integer, 28 for addresses; WikiChip: 36 for floating point.
     scheduler: 128,
     fusion: true,
+    binds_ports: false,
+    stack_engine: None,
     move_elimination: true,
     front_end: FrontEnd {
         // WikiChip: queue of 72, op cache of 4096 that delivers 8, 4 decoders, 32 bytes a cycle. guide, of Zen 3: 64
@@ -44,6 +47,7 @@ pub const ZEN2: Core = Core {
         // WikiChip: more than two macro-ops are microcode.
         decoder_uops: 2,
         simple_uops: 1,
+        wide_alone: false,
         branch_decoder: false,
         loop_stream: false,
         // estimates: as Intel's cores; there is no stall in the decoders for prefixes.
@@ -104,7 +108,9 @@ pub const ZEN2: Core = Core {
         walk_base: 9,
         walkers: 2,
         // Agner Fog, microarchitecture: 7 cycles through memory. InstLatx64, Zen 3: 7.8.
+        fast_pointer: false,
         store_forward: 7,
+        store_forward_vector: 7,
         // estimates: as Intel's cores, without their aliases of 4 KiB; a shorter streamer, to the second level.
         store_forward_block: 14,
         alias_block: 0,

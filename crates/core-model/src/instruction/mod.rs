@@ -7,5 +7,5 @@ pub(crate) mod traits;
 
 pub(crate) use block::{Definition, Definitions, Predicted, accesses_of};
 pub(crate) use execution::{Executed, Execution, NEVER};
-pub(crate) use prepared::{Prepared, RESOURCES};
+pub(crate) use prepared::{Prepared, READY, RESOURCES};
 pub(crate) use traits::Traits;

@@ -3,12 +3,15 @@
 use super::traits::Traits;
 use crate::core::Core;
 use crate::table::{Cost, Form, Order, SystemCost, UopTable, Uops};
-use retire::{Class, Divider, Instruction, Prefetch, REGISTERS, RegisterFile, RegisterSet, Renaming};
+use retire::{
+    Addressing, Class, Divider, Encoding, Instruction, Prefetch, REGISTERS, RegisterFile, RegisterSet,
+    Renaming,
+};
 
 /// Registers and places that stand for none: the bits of a [`RegisterSet`].
 pub(crate) const RESOURCES: usize = 128;
 /// In the place of a source: always ready.
-const READY: u8 = 126;
+pub(crate) const READY: u8 = 126;
 /// In the place of a result: no instruction reads it.
 const UNREAD: u8 = 127;
 const _: () = assert!(REGISTERS <= READY as u32);
@@ -18,6 +21,8 @@ const GROUPS: usize = 7;
 const NEAR_GROUPS: usize = 3;
 /// Most uops of an instruction whose load and store are fused with its operation.
 const MOST_FUSED: u16 = 6;
+/// Cycles from the address to the value of an instruction that also stores: those of a plain load.
+const READ_MODIFY_WRITE_LOAD: u16 = 5;
 /// Uops of PAUSE.
 const PAUSE_UOPS: u16 = 4;
 
@@ -41,14 +46,16 @@ pub(crate) struct Prepared {
     /// Where it begins in its block, and its length in bytes.
     pub(crate) offset: u16,
     pub(crate) length: u8,
-    /// Of a software prefetch.
-    pub(crate) prefetch: Prefetch,
+    /// What it adds to the stack pointer in the stack engine.
+    pub(crate) stack_change: i8,
     group_count: u8,
     /// How many of the groups are loads; they come first.
     load_groups: u8,
     pub(crate) register_file: RegisterFile,
     /// The register that it writes back its address to.
     pub(crate) base_register: u8,
+    /// The first 16 registers that it writes.
+    pub(crate) first_results: u16,
     near_groups: [Uops; NEAR_GROUPS],
     pub(crate) rest: Box<Rest>,
 }
@@ -65,6 +72,8 @@ pub(crate) struct Rest {
     pub(crate) flops: [u8; 3],
     /// What it adds to the count of packed instructions.
     pub(crate) fp_count: u64,
+    /// Of a software prefetch.
+    pub(crate) prefetch: Prefetch,
 }
 
 const _: () = assert!(size_of::<Prepared>() == 64);
@@ -107,7 +116,9 @@ impl Prepared {
     /// As the table says; `None` if the table does not know the instruction.
     pub(crate) fn from_table(instruction: &Instruction, table: &UopTable) -> Option<Self> {
         let form = if instruction.memory_operand { Form::Memory } else { Form::Register };
-        let cost = table.cost(instruction.form, form)?;
+        let complex = instruction.encoding.addressing == Addressing::All;
+        let complex = if complex { table.cost(instruction.form, Form::Complex) } else { None };
+        let cost = complex.or_else(|| table.cost(instruction.form, form))?;
         let register_form = table.cost(instruction.form, Form::Register);
         Some(Self::with_cost(instruction, cost, register_form, table.load_units()))
     }
@@ -116,7 +127,7 @@ impl Prepared {
     pub(crate) fn new(instruction: &Instruction, core: &Core, table: &UopTable) -> Self {
         let mut prepared = Self::from_table(instruction, table).unwrap_or_else(|| {
             // As a class: an operation of one cycle on any port.
-            let cost = Cost { slots: 1, latency: 1, uops: Vec::new() };
+            let cost = Cost { slots: 1, latency: 1, load: None, uops: Vec::new() };
             Self::with_cost(instruction, &cost, None, 0)
         });
         // A jump or NOP without uops still needs a slot.
@@ -126,6 +137,7 @@ impl Prepared {
         if let Some(cost) = table.system_cost(instruction.form).or(pause) {
             prepared.apply_system(cost);
         }
+        prepared.separate(instruction, table.load_units());
         if core.fusion {
             prepared.fuse(instruction);
         }
@@ -137,6 +149,7 @@ impl Prepared {
         let string = prepared.traits.intersects(Traits::STRING);
         let decoded = u32::from(prepared.slots) <= core.front_end.decoder_uops && !string;
         prepared.traits.set(Traits::MICROCODED, !decoded);
+        prepared.encode(instruction, core);
         let branch = instruction.class == Class::DirectBranch;
         prepared.traits.set(Traits::OWN_DECODER, branch && core.front_end.branch_decoder);
         if prepared.is_plain() {
@@ -180,14 +193,12 @@ impl Prepared {
             result_registers: [UNREAD; 4],
             offset: instruction.offset,
             length: instruction.length,
-            prefetch: match instruction.class {
-                Class::Prefetch(prefetch) => prefetch,
-                _ => Prefetch::NonTemporal,
-            },
+            stack_change: 0,
             group_count: group_count as u8,
             load_groups: load_groups as u8,
             register_file: instruction.register_file,
             base_register: base.unwrap_or(UNREAD),
+            first_results: results as u16,
             near_groups: [first, second, third],
             rest: Box::new(Rest {
                 groups,
@@ -196,6 +207,10 @@ impl Prepared {
                 results,
                 flops: arithmetic.map_or([0; 3], |arithmetic| arithmetic.operations),
                 fp_count: arithmetic.map_or(1, |arithmetic| arithmetic.count.into()),
+                prefetch: match instruction.class {
+                    Class::Prefetch(prefetch) => prefetch,
+                    _ => Prefetch::NonTemporal,
+                },
             }),
         };
         prepared.place_registers();
@@ -211,11 +226,53 @@ impl Prepared {
         self.traits.set(Traits::FENCE, cost.order == Order::Fence);
     }
 
+    /// What LLVM's models say of an instruction as a whole, for each of its parts.
+    fn separate(&mut self, instruction: &Instruction, load_units: u32) {
+        let &Instruction { loads, stores, memory_operand, encoding, .. } = instruction;
+        if loads && !stores && self.group_count == self.load_groups {
+            // A plain load computes nothing.
+            self.load += std::mem::take(&mut self.compute);
+        } else if loads && stores {
+            self.load = self.load.min(READ_MODIFY_WRITE_LOAD);
+        } else if stores && memory_operand {
+            // Its value can be forwarded as soon as it is there.
+            self.compute = 0;
+        }
+        if stores && matches!(encoding.addressing, Addressing::Index | Addressing::All) {
+            // A port for addresses of stores beside those of loads has no adder for an index.
+            for uops in self.near_groups.iter_mut().chain(&mut self.rest.groups) {
+                if uops.units & load_units == load_units {
+                    uops.units = load_units;
+                }
+            }
+        }
+    }
+
+    /// What the encoding says, on cores that make something of it.
+    fn encode(&mut self, instruction: &Instruction, core: &Core) {
+        let Encoding { addressing, stack_change, stack_pointer, wide } = instruction.encoding;
+        let general = instruction.register_file == RegisterFile::General;
+        let near = core.memory.fast_pointer && instruction.loads && general && addressing == Addressing::Near;
+        self.traits.set(Traits::NEAR, near);
+        let plain = instruction.loads && !instruction.stores && self.group_count == self.load_groups;
+        self.traits.set(Traits::LOADED, plain && general);
+        self.traits.set(Traits::MOVE, core.move_elimination && instruction.renaming == Renaming::Move);
+        self.traits.set(Traits::WIDE, wide && core.front_end.wide_alone);
+        if core.stack_engine.is_some() {
+            self.traits.set(Traits::STACK_POINTER, stack_pointer);
+            self.stack_change = stack_change;
+        }
+    }
+
     /// An operation and its load are one uop for allocation, and so are a store's address and data.
     fn fuse(&mut self, instruction: &Instruction) {
         if (2..=MOST_FUSED).contains(&self.slots) {
             let fused = u16::from(instruction.loads) + u16::from(instruction.stores);
             self.slots = self.slots.saturating_sub(fused).max(1);
+            if instruction.loads && instruction.stores {
+                // Load and operation are one uop, address and data of the store another one.
+                self.slots = self.slots.max(2);
+            }
         }
         self.traits.set_fusion(instruction.fusion);
     }
@@ -230,6 +287,10 @@ impl Prepared {
             }
             Renaming::Move => core.move_elimination,
             Renaming::VectorMove => true,
+            Renaming::Independent => {
+                self.rest.sources = 0;
+                false
+            }
             Renaming::None => nop,
         };
         if eliminated {
@@ -259,6 +320,9 @@ fn divider_cycles(divider: Divider, core: &Core) -> u16 {
 fn split_latency(instruction: &Instruction, cost: &Cost, register_form: Option<&Cost>) -> (u16, u16) {
     let &Instruction { memory_operand, loads, stores, .. } = instruction;
     let memory = memory_operand || stores;
+    if let Some(load) = cost.load {
+        return (load, cost.latency.saturating_sub(load));
+    }
     match register_form {
         Some(register) if memory_operand && loads => {
             (cost.latency.saturating_sub(register.latency), register.latency.min(cost.latency))
@@ -267,7 +331,7 @@ fn split_latency(instruction: &Instruction, cost: &Cost, register_form: Option<&
         _ if loads && memory => (cost.latency.min(5), cost.latency.saturating_sub(5)),
         _ if loads => (cost.latency, 0),
         // No instruction waits for a store: the value goes to memory.
-        _ if memory => (0, 1),
+        _ if stores => (0, 1),
         _ => (0, cost.latency),
     }
 }

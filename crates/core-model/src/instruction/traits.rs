@@ -40,6 +40,16 @@ bitflags! {
         const MANY_REGISTERS = 1 << 25;
         /// A direct branch of a core that has a decoder for these.
         const OWN_DECODER = 1 << 26;
+        /// A load into a general-purpose register whose address is one register and a small displacement.
+        const NEAR = 1 << 27;
+        /// Its results come from memory as they are.
+        const LOADED = 1 << 28;
+        /// A move between general-purpose registers that renaming does.
+        const MOVE = 1 << 29;
+        /// Names the stack pointer, whose value the stack engine has.
+        const STACK_POINTER = 1 << 30;
+        /// Takes more room in the uop cache for its constants.
+        const WIDE = 1 << 31;
         /// Anything that needs more than execution and a memory access.
         const RARE = Self::LOCK.bits()
             | Self::SERIALISING.bits()

@@ -95,11 +95,12 @@ impl MemoryPort for Recorder<'_> {
     }
 
     fn loads(&mut self, _: &mut CoreTotals, execution: &Execution<'_>, loads: Loads) -> Option<Loaded> {
-        let Loads { latency, lock, issued } = loads;
+        let Loads { latency, lock, vector, issued } = loads;
         let offset = self.offset(execution.rip).zip(self.since(issued));
         let question = offset.map(|(offset, issued)| Question::Loads {
             number: execution.number,
             lock,
+            vector,
             offset,
             latency,
             issued,

@@ -46,6 +46,7 @@ pub(crate) enum Question {
     Loads {
         number: u8,
         lock: bool,
+        vector: bool,
         offset: u16,
         latency: u16,
         issued: i16,
@@ -198,9 +199,9 @@ impl Tree {
                     };
                     system.enter(totals, &entry).code()
                 }
-                Question::Loads { number, lock, offset, latency, issued } => {
+                Question::Loads { number, lock, vector, offset, latency, issued } => {
                     let rip = block.rip.wrapping_add(offset.into());
-                    let loads = Loads { latency, lock, issued: later(from, issued) };
+                    let loads = Loads { latency, lock, vector, issued: later(from, issued) };
                     system.loads(totals, &accesses.of(number, rip), loads).code()
                 }
                 Question::Store { number, index, allocated, addressed, data, retired } => {

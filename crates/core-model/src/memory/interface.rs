@@ -39,6 +39,8 @@ pub(crate) struct Loads {
     /// Cycles of a hit of the first level.
     pub(crate) latency: u16,
     pub(crate) lock: bool,
+    /// To a register that is none of the general-purpose ones.
+    pub(crate) vector: bool,
     /// When the address is known and a port is free.
     pub(crate) issued: u64,
 }

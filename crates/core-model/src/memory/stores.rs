@@ -2,8 +2,10 @@
 
 /// Entries by bits 11:3 of the address, so that addresses that agree in their low 12 bits meet.
 const PLACES: usize = 512;
-/// Loads that are remembered because they once ran ahead of a store that they depend on.
+/// Counters of loads, by the low bits of their addresses, and executions after which a load runs ahead of stores again
+/// that it once depended on (Intel's patent US 8,549,263: a saturating counter of four bits).
 const CAREFUL: usize = 256;
+const EXECUTIONS: u8 = 15;
 
 #[derive(Debug, Clone, Copy, Default)]
 struct Place {
@@ -37,7 +39,7 @@ pub(crate) enum Found {
 #[derive(Debug)]
 pub(crate) struct Stores {
     places: Box<[Place; PLACES]>,
-    careful: Box<[u16; CAREFUL]>,
+    careful: Box<[u8; CAREFUL]>,
     latest: u64,
     last_line: u64,
 }
@@ -137,20 +139,15 @@ impl Stores {
         }
     }
 
-    /// True if the load at this address has been too early before.
+    /// True if the load at this address waits for the addresses of older stores, because it was too early not long
+    /// ago. `early`: it would be now.
     #[inline]
-    pub(crate) fn is_careful(&self, rip: u64) -> bool {
-        self.careful[rip as usize % CAREFUL] == tag(rip)
+    pub(crate) fn is_careful(&mut self, rip: u64, early: bool) -> bool {
+        let counter = &mut self.careful[rip as usize % CAREFUL];
+        let careful = *counter > 0;
+        *counter = if early { EXECUTIONS } else { counter.saturating_sub(1) };
+        careful
     }
-
-    /// The load was too early; from now on it waits for the addresses of older stores.
-    pub(crate) fn be_careful(&mut self, rip: u64) {
-        self.careful[rip as usize % CAREFUL] = tag(rip);
-    }
-}
-
-fn tag(rip: u64) -> u16 {
-    (rip >> 8) as u16 | 1
 }
 
 /// Cycles of a store.

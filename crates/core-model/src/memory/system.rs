@@ -106,7 +106,7 @@ impl MemoryPort for MemorySystem {
         for access in execution.memory {
             let (delay, _) = self.tlbs.translate(totals, Purpose::Load, access.linear, access.page, at);
             let line = access.physical >> 6;
-            if prepared.prefetch == Prefetch::Outer {
+            if prepared.rest.prefetch == Prefetch::Outer {
                 self.caches.prefetch_outer(totals, line, at + delay);
             } else {
                 self.caches.prefetch_first(totals, line, at + delay);
@@ -158,7 +158,7 @@ impl MemoryPort for MemorySystem {
         &mut self,
         totals: &mut CoreTotals,
         execution: &Execution<'_>,
-        Loads { latency, lock, issued }: Loads,
+        Loads { latency, lock, vector, issued }: Loads,
     ) -> Option<Loaded> {
         if execution.memory.is_empty() {
             return None;
@@ -167,7 +167,7 @@ impl MemoryPort for MemorySystem {
         let mut all = Loaded::NOTHING;
         for access in execution.memory.iter().filter(|access| !access.write) {
             all.any = true;
-            let loaded = self.load(totals, execution.rip, access, issued, latency);
+            let loaded = self.load(totals, execution.rip, access, issued, (latency, vector));
             all.delay = all.delay.max(loaded.delay);
             all.level = all.level.max(loaded.level);
             all.held |= loaded.held;
@@ -211,7 +211,7 @@ impl MemorySystem {
         rip: u64,
         access: &MemoryAccess,
         issued: u64,
-        latency: u64,
+        (latency, vector): (u64, bool),
     ) -> Loaded {
         let (translation, walked) =
             self.tlbs.translate(totals, Purpose::Load, access.linear, access.page, issued);
@@ -224,19 +224,21 @@ impl MemorySystem {
         }
         let at = issued + translation;
         match self.stores.find(access.linear, access.size, at) {
-            Found::Nothing => {}
+            Found::Nothing => {
+                self.stores.is_careful(rip, false);
+            }
             Found::Forward { data, addressed } => {
                 // Forwarding takes as long as a hit of the cache, once the data are there.
                 let mut from = data;
-                if addressed > at {
-                    if self.stores.is_careful(rip) {
-                        from = from.max(addressed);
-                    } else {
-                        self.stores.be_careful(rip);
-                        loaded.early = true;
-                    }
+                // It looks for stores when it has its own address.
+                let early = addressed > at + 1;
+                if self.stores.is_careful(rip, early) {
+                    from = from.max(addressed);
+                } else {
+                    loaded.early = early;
                 }
-                let ready = from.max(at) + u64::from(memory.store_forward);
+                let forward = if vector { memory.store_forward_vector } else { memory.store_forward };
+                let ready = from.max(at) + u64::from(forward);
                 loaded.data = from.saturating_sub(issued);
                 loaded.delay = loaded.delay.max(ready.saturating_sub(issued + latency));
                 // The line is used, but no instruction waits for it.

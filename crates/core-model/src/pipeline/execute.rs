@@ -4,6 +4,7 @@ use crate::instruction::{Executed, Execution, NEVER, Prepared, Traits};
 use crate::memory::{Level, Loaded, Loads, MemoryPort, StoreTimes};
 use crate::pipeline::Pipeline;
 use crate::totals::CoreTotals;
+use retire::RegisterFile;
 
 impl Pipeline {
     /// Executes; nothing begins before `earliest`. `RARE`: see [`complete`](Self::complete).
@@ -21,7 +22,11 @@ impl Pipeline {
         let mut address =
             if RARE || accesses { self.back_end.address_ready(prepared).max(earliest) } else { earliest };
         let mut value = self.back_end.sources_ready(prepared).max(earliest);
-        let load = u64::from(prepared.load);
+        let near = traits.intersects(Traits::NEAR)
+            && self.loaded >> (prepared.address_registers[0] & 15) & 1 == 1
+            && prepared.load > 0;
+        let latency = prepared.load - u16::from(near);
+        let load = u64::from(latency);
         let rare = RARE && traits.intersects(Traits::RARE);
         if rare {
             if traits.intersects(Traits::MANY_REGISTERS) {
@@ -44,7 +49,8 @@ impl Pipeline {
                 (!execution.memory.is_empty()).then_some(Loaded::NOTHING)
             } else {
                 let lock = RARE && traits.intersects(Traits::LOCK);
-                port.loads(totals, execution, Loads { latency: prepared.load, lock, issued })
+                let vector = prepared.register_file != RegisterFile::General;
+                port.loads(totals, execution, Loads { latency, lock, vector, issued })
             };
             if let Some(loaded) = loaded {
                 if loaded.any {

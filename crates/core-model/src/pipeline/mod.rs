@@ -3,7 +3,7 @@
 
 mod execute;
 
-use crate::back_end::{BackEnd, Leaf, Restart};
+use crate::back_end::{BackEnd, Leaf, Restart, Units};
 use crate::core::Core;
 use crate::front_end::{FrontEnd, Place};
 use crate::instruction::{Definition, Executed, Execution, NEVER, Predicted, Prepared, Traits, accesses_of};
@@ -23,9 +23,16 @@ pub(crate) struct Pipeline {
     /// Where the next instruction is if the last one can fuse with it.
     pub(crate) fusible_end: u64,
     pub(crate) fusible: Traits,
+    /// Which of the first 16 registers have a value that a load has brought.
+    pub(crate) loaded: u16,
+    /// What the stack engine adds to the stack pointer.
+    pub(crate) stack_offset: i16,
     /// Recovery is over, and the front end has not delivered anything since.
     pub(crate) refilling: bool,
 }
+
+/// Bytes by which the stack pointer can be ahead in the stack engine (uiCA).
+const STACK_OFFSET: u16 = 192;
 
 /// Slots of a string instruction in addition to those that it always has.
 #[inline(never)]
@@ -38,7 +45,7 @@ fn string_slots(prepared: &Prepared, execution: &Execution<'_>) -> u32 {
 }
 
 impl Pipeline {
-    pub(crate) fn new(core: &'static Core, units: &[String], registers: u32) -> Self {
+    pub(crate) fn new(core: &'static Core, units: &Units<'_>, registers: u32) -> Self {
         Self {
             core,
             front_end: FrontEnd::new(core),
@@ -46,6 +53,8 @@ impl Pipeline {
             store_fits: true,
             fusible_end: u64::MAX,
             fusible: Traits::default(),
+            loaded: 0,
+            stack_offset: 0,
             refilling: false,
         }
     }
@@ -137,10 +146,17 @@ impl Pipeline {
                 }
         };
         totals.register_files[prepared.register_file as usize] += 1;
+        let synchronises = traits.intersects(Traits::STACK_POINTER) && self.stack_offset != 0;
+        self.move_stack(prepared, synchronises);
+        let (supplied, slots) = (slots, slots + u32::from(synchronises));
         let (load, store) = (traits.intersects(Traits::LOAD), traits.intersects(Traits::STORE));
         let load_room = if load { self.back_end.load_room() } else { 0 };
         let store_room = if store { self.store_room(port) } else { 0 };
-        let allocated = self.allocate::<RARE>(port, totals, traits, place, slots, [load_room, store_room]);
+        let rooms = [load_room, store_room];
+        let allocated = self.allocate::<RARE>(port, totals, traits, place, [supplied, slots], rooms);
+        if synchronises {
+            self.back_end.synchronise_stack(allocated + 1);
+        }
         let executed = if fused {
             let ready = self.back_end.sources_ready(prepared).max(allocated);
             Executed {
@@ -156,6 +172,7 @@ impl Pipeline {
         };
         let Executed { addressed, completed, clear, .. } = executed;
         let retired = self.back_end.complete::<RARE>(totals, prepared, slots, &executed);
+        self.note_loaded(prepared);
         if load || store {
             self.back_end.write_back(prepared, addressed);
         }
@@ -178,6 +195,30 @@ impl Pipeline {
         (completed, slots)
     }
 
+    /// Which registers have been loaded after an instruction.
+    #[inline(always)]
+    fn note_loaded(&mut self, prepared: &Prepared) {
+        let traits = prepared.traits;
+        let source = u32::from(prepared.source_registers[0] & 15);
+        let loads = traits.intersects(Traits::LOADED)
+            || traits.intersects(Traits::MOVE) && self.loaded >> source & 1 == 1;
+        self.loaded &= !prepared.first_results;
+        self.loaded |= if loads { prepared.first_results } else { 0 };
+    }
+
+    /// What the stack engine makes of an instruction.
+    #[inline(always)]
+    fn move_stack(&mut self, prepared: &Prepared, synchronises: bool) {
+        if synchronises {
+            self.stack_offset = 0;
+        }
+        self.stack_offset = self.stack_offset.saturating_add(prepared.stack_change.into());
+        if prepared.stack_change != 0 && self.stack_offset.unsigned_abs() > STACK_OFFSET {
+            // It has few bits, and begins anew.
+            self.stack_offset = 0;
+        }
+    }
+
     /// Supplies an instruction and allocates it; the cycle of its last uop.
     #[inline(always)]
     fn allocate<const RARE: bool>(
@@ -186,10 +227,10 @@ impl Pipeline {
         totals: &mut CoreTotals,
         traits: Traits,
         place: Place,
-        slots: u32,
+        [supplied, slots]: [u32; 2],
         [load_room, store_room]: [u64; 2],
     ) -> u64 {
-        let decoded = if traits.intersects(Traits::OWN_DECODER) { 0 } else { slots };
+        let decoded = if traits.intersects(Traits::OWN_DECODER) { 0 } else { supplied };
         let supplied = self.front_end.supply::<RARE>(port, totals, traits, place, decoded);
         self.back_end.make_room(totals, slots, load_room, store_room);
         if supplied > self.back_end.cycle() {
@@ -259,7 +300,7 @@ impl Pipeline {
             port.flush_lines(execution.memory);
         }
         if traits.intersects(Traits::PREFETCH) {
-            totals.software_prefetches[prepared.prefetch as usize] += 1;
+            totals.software_prefetches[prepared.rest.prefetch as usize] += 1;
         }
     }
 
@@ -392,6 +433,7 @@ impl Shaped for Pipeline {
     fn save(&self, now: u64, shape: &mut Vec<u64>) -> Option<()> {
         let flags = u64::from(self.store_fits) << 1 | u64::from(self.refilling);
         shape.extend([self.fusible_end, u64::from(self.fusible.bits()) << 2 | flags]);
+        shape.push(u64::from(self.loaded) << 16 | u64::from(self.stack_offset as u16));
         self.front_end.save(now, shape)?;
         self.back_end.save(now, shape)
     }
@@ -401,6 +443,8 @@ impl Shaped for Pipeline {
         let word = shape.next();
         self.fusible = Traits::from_bits_retain((word >> 2) as u32);
         (self.store_fits, self.refilling) = (word >> 1 & 1 == 1, word & 1 == 1);
+        let word = shape.next();
+        (self.loaded, self.stack_offset) = ((word >> 16) as u16, word as u16 as i16);
         self.front_end.restore(now, shape);
         self.back_end.restore(now, shape);
     }
