@@ -34,7 +34,7 @@ use session::StepResult;
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 use std::time::Instant;
 
@@ -77,6 +77,8 @@ pub(crate) struct LinuxArgs {
 pub(crate) enum Part {
     /// perf commands with a check of each
     Session,
+    /// The same with PEBS, on profiles that have it
+    Pebs,
     /// A table of perf's numbers beside the VMM's
     Compare,
     /// Power-off, reboot and panic
@@ -141,9 +143,11 @@ pub(crate) fn boot_all(args: &LinuxArgs) -> Result<Tally, TaskError> {
                 continue;
             }
         };
-        let console = directory(architecture).join(format!("session-{profile}.txt"));
         if args.includes(Part::Session) {
-            session_on(guest, &profile, &console, &mut tally)?;
+            session_on(guest, &profile, "session", steps::select, &[], &mut tally)?;
+        }
+        if args.includes(Part::Pebs) && guest.facts(&profile)?.pebs {
+            session_on(guest, &profile, "pebs", steps::precise, &["--pebs"], &mut tally)?;
         }
         if args.includes(Part::Compare) {
             compare::check(guest, &profile, &mut tally)?;
@@ -168,14 +172,22 @@ fn directory(architecture: Architecture) -> PathBuf {
     root().join("target/linux").join(architecture.name())
 }
 
-/// Boots and judges the session.
-fn session_on(guest: &Guest, profile: &str, console: &Path, tally: &mut Tally) -> Result<(), TaskError> {
+/// Boots with these `flags` of `vpmu run`, and judges the session of these steps.
+fn session_on(
+    guest: &Guest,
+    profile: &str,
+    name: &str,
+    steps: fn(&session::Facts, bool) -> Vec<session::Step>,
+    flags: &[&str],
+    tally: &mut Tally,
+) -> Result<(), TaskError> {
+    let console = &directory(guest.architecture).join(format!("{name}-{profile}.txt"));
     let facts = guest.facts(profile)?;
-    let mut steps = steps::select(&facts, guest.args.short);
+    let mut steps = steps(&facts, guest.args.short);
     let wanted = &guest.args.step;
     steps.retain(|step| wanted.is_empty() || wanted.iter().any(|text| step.name.contains(text)));
     let started = Instant::now();
-    let report = guest.boot(profile, &session::script(&steps))?;
+    let report = guest.boot_with(profile, &session::script(&steps), flags)?;
     // perf colours large shares.
     let text = anstream::adapter::strip_str(report["console"].as_str().unwrap_or_default()).to_string();
     fs::write(console, session::readable(&text)).map_err(|source| packages::file_error(console, source))?;
@@ -246,11 +258,16 @@ impl Guest {
 
     /// Boots, runs a shell script, and returns the report.
     fn boot(&self, profile: &str, script: &str) -> Result<Value, TaskError> {
+        self.boot_with(profile, script, &[])
+    }
+
+    /// The same with more flags.
+    fn boot_with(&self, profile: &str, script: &str, flags: &[&str]) -> Result<Value, TaskError> {
         let initrd = self.initrd.with_script(script)?;
         let mut command: Command = self.vpmu.on_image("run", &self.kernel, profile, EngineFlags::Soft);
         command.args(["--detail", &self.args.detail, "--memory", MEMORY]);
         command.args(["--append", self.architecture.options(), "--initrd"]);
-        command.arg(initrd).args(["--timeout", &self.args.timeout.to_string()]);
+        command.arg(initrd).args(flags).args(["--timeout", &self.args.timeout.to_string()]);
         self.vpmu.json(&mut command)
     }
 }

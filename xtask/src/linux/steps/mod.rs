@@ -5,6 +5,7 @@
 mod amd;
 mod arm;
 mod intel;
+mod pebs;
 
 use super::session::{Facts, Output, Step, near};
 use crate::tap::Tap;
@@ -18,6 +19,15 @@ pub(super) fn select(facts: &Facts, short: bool) -> Vec<Step> {
         Vendor::Qualcomm => (arm::STEPS, &[] as &[Step], &arm::INTERRUPTS),
     };
     let steps = own.iter().chain(COMMON).chain(of_architecture).chain([last]);
+    steps.filter(|step| (step.fits)(facts) && (step.short || !short)).copied().collect()
+}
+
+/// The steps on a profile that shows PEBS; none where it has none.
+pub(super) fn precise(facts: &Facts, short: bool) -> Vec<Step> {
+    if !facts.pebs {
+        return Vec::new();
+    }
+    let steps = pebs::STEPS.iter().chain([&COMPLAINTS]);
     steps.filter(|step| (step.fits)(facts) && (step.short || !short)).copied().collect()
 }
 

@@ -83,6 +83,8 @@ pub(super) enum Need {
     StreamlinedFreeze,
     /// Branch records of either kind, on an engine that reports branches.
     Lbr,
+    /// PEBS of a known format, which is then shown (`--pebs`).
+    Pebs,
     /// Counts exact to the instruction.
     Exact,
 }
@@ -97,6 +99,7 @@ impl Need {
             Self::MetricsL2 => "metrics_l2",
             Self::StreamlinedFreeze => "streamlined_freeze",
             Self::Lbr => "lbr",
+            Self::Pebs => "pebs",
             Self::Exact => "exact",
         }
     }

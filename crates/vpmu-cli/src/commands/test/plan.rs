@@ -85,6 +85,9 @@ impl Case {
         }
         option("--timeout", &self.entry.timeout.to_string());
         option("--memory", &self.entry.memory.to_string());
+        if self.entry.needs.contains(&Need::Pebs) {
+            words.push("--pebs".into());
+        }
         if !self.entry.append.is_empty() {
             // In one word, as it may begin with a dash.
             words.push(format!("--append={}", self.entry.append).into());
@@ -247,6 +250,7 @@ fn has(profile: &Profile, engine: Engine, need: Need) -> bool {
         Need::MetricsL2 => profile.metrics_level() > 1,
         Need::StreamlinedFreeze => profile.intel().is_some_and(|pmu| pmu.version >= 4),
         Need::Lbr => profile.lbr != LbrKind::None && engine == Engine::Soft,
+        Need::Pebs => profile.clone().with_pebs().has_pebs() && engine == Engine::Soft,
         Need::Exact => engine == Engine::Soft,
     }
 }
