@@ -69,6 +69,9 @@ pub trait Bus: Ram {
     /// MOV to CR8, 0 to 15.
     fn set_cr8(&mut self, _value: u8) {}
 
+    /// MOV to CR3 loads this value, without bit 63; the page tables are still the old ones.
+    fn address_space(&mut self, _cr3: u64, _access: &Access<'_>) {}
+
     /// What records taken branches.
     #[inline(always)]
     fn branches(&mut self) -> Option<&mut impl BranchRecorder> {

@@ -72,6 +72,10 @@ pub(crate) fn mov_to_cr<B: Bus>(c: &mut Core, b: &mut B, i: &Insn<B>) -> Done {
             if c.long_mode() && value >> crate::cpuid::PHYSICAL_BITS != 0 {
                 return Err(c.gp(0));
             }
+            // What was counted up to here belongs to the address space before.
+            c.sync(b);
+            b.address_space(value, &c.access());
+            c.after_bus(b);
             c.cr3 = value;
             // The TLB does not tell PCIDs apart, so that none of its entries may stay.
             c.flush_tlb();
