@@ -7,13 +7,14 @@
 #![expect(unsafe_code, reason = "madvise on guest memory")]
 
 use crate::convert::host_size;
-use std::fs;
+use std::fs::{self, File};
 use std::ops::Range;
+use std::sync::Arc;
 
 use thiserror::Error;
 use vm_memory::{
-    Bytes as _, GuestAddress, GuestMemoryBackend as _, GuestMemoryError, GuestMemoryMmap,
-    GuestMemoryRegion as _, mmap::FromRangesError,
+    Bytes as _, FileOffset, GuestAddress, GuestMemoryBackend as _, GuestMemoryError, GuestMemoryMmap,
+    GuestMemoryRegion as _, GuestRegionMmap, MmapRegion, mmap::FromRangesError,
 };
 
 #[cfg(test)]
@@ -135,6 +136,8 @@ pub struct GuestMemory {
     mmap: GuestMemoryMmap<()>,
     layout: &'static Layout,
     size_mib: u64,
+    /// Its pages come from a file: given back, they would hold what the file has.
+    from_file: bool,
 }
 
 impl GuestMemory {
@@ -146,6 +149,34 @@ impl GuestMemory {
         Self::with_available(config, layout, host_available_mib())
     }
 
+    /// Maps RAM that begins with what a file has from `offset` on, region after region. The file keeps its content.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new), or the file is too short.
+    pub fn from_file(
+        config: MemoryConfig,
+        layout: &'static Layout,
+        file: File,
+        offset: u64,
+    ) -> Result<Self, MemoryError> {
+        let MemoryConfig { size_mib } = config;
+        check(size_mib, host_available_mib())?;
+        let file = Arc::new(file);
+        let mut at = offset;
+        let ranges: Vec<_> = ranges(size_mib, layout)
+            .into_iter()
+            .map(|(start, size)| {
+                let from = FileOffset::from_arc(Arc::clone(&file), at);
+                at += size as u64;
+                map_private(start, size, from)
+            })
+            .collect::<Result<_, _>>()
+            .map_err(|source| MemoryError::Map { size_mib, source })?;
+        let mmap = GuestMemoryMmap::from_regions(ranges);
+        let mmap = mmap.map_err(|source| MemoryError::Map { size_mib, source: source.into() })?;
+        Ok(Self { mmap, layout, size_mib, from_file: true })
+    }
+
     /// As [`new`](Self::new) on a host with `available_mib` MiB; `None` skips that check.
     pub(crate) fn with_available(
         config: MemoryConfig,
@@ -153,27 +184,10 @@ impl GuestMemory {
         available_mib: Option<u64>,
     ) -> Result<Self, MemoryError> {
         let MemoryConfig { size_mib } = config;
-        if size_mib < MIN_SIZE_MIB {
-            return Err(MemoryError::TooSmall { size_mib });
-        }
-        if size_mib > MAX_SIZE_MIB {
-            return Err(MemoryError::TooLarge { size_mib });
-        }
-        if let Some(available_mib) = available_mib.filter(|&available| size_mib > available) {
-            return Err(MemoryError::HostTooSmall { size_mib, available_mib });
-        }
-        let mut left = size_mib * MIB;
-        let mut ranges = Vec::new();
-        for window in layout.0 {
-            let size = left.min(window.end - window.start);
-            if size > 0 {
-                ranges.push((GuestAddress(window.start), host_size(size)));
-            }
-            left -= size;
-        }
-        let mmap =
-            GuestMemoryMmap::from_ranges(&ranges).map_err(|source| MemoryError::Map { size_mib, source })?;
-        Ok(Self { mmap, layout, size_mib })
+        check(size_mib, available_mib)?;
+        let mmap = GuestMemoryMmap::from_ranges(&ranges(size_mib, layout))
+            .map_err(|source| MemoryError::Map { size_mib, source })?;
+        Ok(Self { mmap, layout, size_mib, from_file: false })
     }
 
     /// Size of all RAM in MiB.
@@ -248,8 +262,9 @@ impl GuestMemory {
         // SAFETY: `start + head` is page-aligned and `pages` bytes from there lie inside the slice, which
         // vm-memory keeps mapped while we hold it. Its mapping is private and anonymous, for which
         // MADV_DONTNEED means "reads as zero from now on"; no Rust reference points into guest memory.
-        let given_back =
-            pages > 0 && unsafe { libc::madvise(start.add(head).cast(), pages, libc::MADV_DONTNEED) } == 0;
+        let given_back = pages > 0
+            && !self.from_file
+            && unsafe { libc::madvise(start.add(head).cast(), pages, libc::MADV_DONTNEED) } == 0;
         let tail = if given_back { head + pages } else { head };
         self.write_zeros(address, head)?;
         self.write_zeros(address + tail as u64, len - tail)
@@ -271,6 +286,45 @@ impl GuestMemory {
     pub fn as_mmap(&self) -> &GuestMemoryMmap<()> {
         &self.mmap
     }
+}
+
+/// Checks a size against our bounds, and against what the host has available.
+fn check(size_mib: u64, available_mib: Option<u64>) -> Result<(), MemoryError> {
+    if size_mib < MIN_SIZE_MIB {
+        return Err(MemoryError::TooSmall { size_mib });
+    }
+    if size_mib > MAX_SIZE_MIB {
+        return Err(MemoryError::TooLarge { size_mib });
+    }
+    match available_mib.filter(|&available| size_mib > available) {
+        Some(available_mib) => Err(MemoryError::HostTooSmall { size_mib, available_mib }),
+        None => Ok(()),
+    }
+}
+
+/// The pieces of RAM of a guest with so many MiB.
+fn ranges(size_mib: u64, layout: &Layout) -> Vec<(GuestAddress, usize)> {
+    let mut left = size_mib * MIB;
+    let mut ranges = Vec::new();
+    for window in layout.0 {
+        let size = left.min(window.end - window.start);
+        if size > 0 {
+            ranges.push((GuestAddress(window.start), host_size(size)));
+        }
+        left -= size;
+    }
+    ranges
+}
+
+/// A piece of RAM that begins with what a file has, and is written to in this process only.
+fn map_private(
+    start: GuestAddress,
+    size: usize,
+    from: FileOffset,
+) -> Result<GuestRegionMmap<()>, FromRangesError> {
+    let flags = libc::MAP_PRIVATE | libc::MAP_NORESERVE;
+    let region = MmapRegion::build(Some(from), size, libc::PROT_READ | libc::PROT_WRITE, flags)?;
+    GuestRegionMmap::new(region, start).ok_or(FromRangesError::InvalidGuestRegion)
 }
 
 /// `MemAvailable` of Linux in MiB; `None` where that cannot be read.

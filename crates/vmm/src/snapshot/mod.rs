@@ -18,6 +18,7 @@
 //! Numbers are little-endian.
 
 mod file;
+pub mod mapped;
 #[cfg(test)]
 mod tests;
 
@@ -30,7 +31,7 @@ use vpmu::Profile;
 use vpmu::profile::{Isa, LbrKind};
 
 /// Version of the file's layout and of the meaning of its header.
-pub const VERSION: u32 = 8;
+pub const VERSION: u32 = 9;
 /// Bytes of a page.
 pub const PAGE: usize = 4096;
 
@@ -72,6 +73,21 @@ struct Header {
 /// What profiles have unless a user lowers it.
 fn all_sets() -> String {
     Isa::default().name().to_owned()
+}
+
+impl Header {
+    fn of<B: Board>(vcpu: VcpuState, machine: &mut Machine<B>, booted: &Booted) -> Self {
+        Self {
+            booted: booted.clone(),
+            profile: machine.pmu.profile().name.to_string(),
+            lbr: machine.pmu.profile().lbr != LbrKind::None,
+            pebs: machine.pmu.profile().has_pebs(),
+            isa: machine.pmu.profile().isa.name().to_owned(),
+            memory_mib: machine.memory.size_mib(),
+            vcpu,
+            machine: machine.save(),
+        }
+    }
 }
 
 /// A file that is no snapshot of this machine.
@@ -118,16 +134,7 @@ impl Snapshot {
         machine: &mut Machine<B>,
         booted: &Booted,
     ) -> Result<Self, SnapshotError> {
-        let header = Header {
-            booted: booted.clone(),
-            profile: machine.pmu.profile().name.to_string(),
-            lbr: machine.pmu.profile().lbr != LbrKind::None,
-            pebs: machine.pmu.profile().has_pebs(),
-            isa: machine.pmu.profile().isa.name().to_owned(),
-            memory_mib: machine.memory.size_mib(),
-            vcpu,
-            machine: machine.save(),
-        };
+        let header = Header::of(vcpu, machine, booted);
         let mut pages = Vec::new();
         let mut page = Box::new([0; PAGE]);
         for region in machine.memory.regions() {
