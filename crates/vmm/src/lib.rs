@@ -7,6 +7,7 @@
 //! | [`machine`] | everything around the vCPU, the same for every engine; its PMU, its exceptions |
 //! | [`run`] | one run, from an image to a report |
 //! | [`snapshot`] | the whole machine in a file |
+//! | [`guest_program`] | a program of the host in a Linux guest |
 //! | [`gdb`] | a stub for GDB |
 //! | [`mod@file`] | results in files, whole or not at all |
 //! | [`profile`] | the CPU that the guest shall see: a built-in profile or a file |
@@ -21,6 +22,7 @@ pub mod counts;
 pub mod engine;
 pub mod file;
 pub mod gdb;
+pub mod guest_program;
 pub mod machine;
 pub mod profile;
 pub mod run;

@@ -10,6 +10,7 @@ use bitflags::bitflags;
 use core::fmt::{self, Write as _};
 
 pub mod mmio;
+pub mod program;
 pub mod tap;
 
 /// I/O ports that our images use.
@@ -27,6 +28,10 @@ pub mod ports {
     /// Control port of our VMM: 32-bit writes of a [`control`](super::control) command, 32-bit reads
     /// of the last command's status. Absent elsewhere (reads all ones).
     pub const CONTROL: u16 = 0x5F0;
+    /// Program port of our VMM: 32-bit writes of a [`program`](super::program) command.
+    pub const PROGRAM: u16 = super::program::PORT;
+    /// Length for, and answer to, a command of the program port, 32 bits.
+    pub const PROGRAM_LENGTH: u16 = super::program::LENGTH_PORT;
     /// Label data of our VMM: bytes written here, ended by 0, name the next measuring window.
     pub const CONTROL_LABEL: u16 = 0x5F4;
 }

@@ -1,6 +1,7 @@
 //! What a device asks of the machine.
 
 use super::control::Command;
+use super::program::ProgramCommand;
 
 /// What a write to a device asks of the machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -21,6 +22,8 @@ pub enum Effect {
     Panicked,
     /// Save the vPMU, reset it, restore it; then tell the [`Control`](super::control::Control) device.
     SaveRestore,
+    /// The guest's init wants something of the VMM.
+    Program(ProgramCommand),
     /// The VMM counts for itself from here on.
     IntervalBegin,
     /// The VMM counts for itself up to here.

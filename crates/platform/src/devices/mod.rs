@@ -7,6 +7,7 @@ pub mod debug_console;
 mod effect;
 mod exit;
 pub mod fw_cfg;
+pub mod program;
 
 pub use self::capture::Capture;
 pub use self::console::{Console, Input, Output, Typed, Uart};

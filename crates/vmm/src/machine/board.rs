@@ -46,6 +46,9 @@ pub trait Board: fmt::Debug + Sized {
     /// The console, to pass on input.
     fn console_mut(&mut self) -> &mut Console<Self::Uart>;
 
+    /// The answer to the last command of the program port, for a board that has one.
+    fn answer_program(&mut self, _length: u32) {}
+
     /// The last command of the control device has been carried out; the guest reads the result.
     fn control_done(&mut self, success: bool);
 }

@@ -10,6 +10,7 @@
 //! | [`x86`], [`arm`] | the PC, and the AArch64 machine |
 //! | [`pmu`] | the vPMU with its counts source, trace and measuring windows |
 //! | [`exceptions`] | what the CPU delivers, for traces and for the report of a crash |
+//! | [`program`] | a program that a Linux guest runs for us: files, streams, counts by address space |
 //! | [`progress`], [`stop`] | watching a run and ending it, from another thread |
 
 pub mod arm;
@@ -19,6 +20,7 @@ pub mod exceptions;
 mod json_lines;
 mod outcome;
 pub mod pmu;
+pub mod program;
 pub mod progress;
 pub mod stop;
 mod unknown;
@@ -32,6 +34,7 @@ pub use self::unknown::{UnknownMsr, UnknownMsrs};
 use self::arm::VirtState;
 use self::exceptions::{ExceptionLog, MsrAccess, Refusal, RefusalReason};
 use self::pmu::{Origin, PmuDevice, PmuState};
+use self::program::Program;
 use self::progress::RunProgress;
 use self::stop::StopRequest;
 use self::x86::PcState;
@@ -62,6 +65,7 @@ pub struct Machine<B: Board> {
     stop_request: StopRequest,
     progress: RunProgress,
     unknown_msrs: UnknownMsrs,
+    program: Option<Box<Program>>,
 }
 
 /// The saved state of a [`Machine`] without its RAM.
@@ -98,6 +102,7 @@ impl<B: Board> Machine<B> {
             stop_request: StopRequest::default(),
             progress: RunProgress::default(),
             unknown_msrs: UnknownMsrs::default(),
+            program: None,
         }
     }
 
@@ -223,6 +228,7 @@ impl<B: Board> Machine<B> {
             Effect::PowerOff => self.stop(Outcome::PoweredOff),
             Effect::Panicked => self.stop(Outcome::Panicked),
             Effect::Label(label) => self.pmu.label_window(label),
+            Effect::Program(command) => self.program_command(command),
             Effect::IntervalBegin => self.pmu.begin_interval(),
             Effect::IntervalEnd => self.pmu.end_interval(),
             Effect::SaveRestore => {

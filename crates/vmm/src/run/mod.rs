@@ -20,6 +20,8 @@ pub use self::console::CONSOLE_LIMIT;
 pub use self::error::{RunError, SoftOnly, X86Only};
 pub use self::report::{CountRow, RunReport};
 
+pub(crate) use self::setup::soft_apic_config;
+
 use self::setup::{Guest, Platform};
 use crate::engine::RunLimits;
 use crate::machine::Outcome;

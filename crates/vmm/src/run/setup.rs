@@ -289,7 +289,7 @@ fn apic_config(profile: &Profile) -> ApicConfig {
 /// The soft engine keeps guest time by the TSC, so that the timer can too, as on Intel CPUs. AMD guests get it as
 /// under KVM: Linux finds no CPUID leaf with the APIC timer's clock there, and would want the 8254's interrupt to
 /// measure it.
-fn soft_apic_config(profile: &Profile) -> ApicConfig {
+pub(crate) fn soft_apic_config(profile: &Profile) -> ApicConfig {
     ApicConfig { tsc_deadline_hz: Some(profile.tsc_hz.max(1)), ..apic_config(profile) }
 }
 

@@ -13,6 +13,7 @@
 //! | 0x3F8-0x3FF | COM1 | [`serial`] |
 //! | 0x505 | `pvpanic` | [`power`] |
 //! | 0x510, 0x511 | fw_cfg | [`crate::devices::fw_cfg`] |
+//! | 0x5E0-0x5E7 | program port of our VMM | [`crate::devices::program`] |
 //! | 0x5F0-0x5F4 | control port of our VMM | [`crate::devices::control`] |
 //! | 0x600-0x605 | ACPI PM1 event and control blocks: power-off | [`power`] |
 //! | 0xCF9 | reset control register: only the reset; reads are all ones | here |
@@ -41,6 +42,7 @@ pub use self::testdev::TestDevice;
 
 use self::power::PowerEffect;
 use crate::devices::control::Control;
+use crate::devices::program::ProgramPort;
 use crate::devices::{Console, DebugConsole, Effect, FwCfg, Output, debug_console, exit_status};
 use crate::time::GuestTime;
 use guest_protocol::ports;
@@ -90,6 +92,7 @@ pub struct Devices {
     debug_console: DebugConsole,
     fw_cfg: FwCfg,
     control: Control,
+    program: ProgramPort,
     pit: Pit,
     power: Power,
     ioapic: IoApic,
@@ -105,6 +108,7 @@ pub struct DevicesState {
     serial: serial::UartState,
     fw_cfg: FwCfg,
     control: Control,
+    program: ProgramPort,
     pit: Pit,
     power: Power,
     ioapic: IoApic,
@@ -123,6 +127,7 @@ impl Devices {
             debug_console: DebugConsole::new(debug_console),
             fw_cfg,
             control: Control::default(),
+            program: ProgramPort::default(),
             pit: Pit::default(),
             power: Power::default(),
             ioapic: IoApic::default(),
@@ -158,12 +163,24 @@ impl Devices {
     pub fn save(&self) -> DevicesState {
         // Without `..`: a new device has to be saved too.
         // The debug console's output and the console's input come from outside.
-        let Self { console, debug_console: _, fw_cfg, control, pit, power, ioapic, test, unknown, now } =
-            self;
+        let Self {
+            console,
+            debug_console: _,
+            fw_cfg,
+            control,
+            program,
+            pit,
+            power,
+            ioapic,
+            test,
+            unknown,
+            now,
+        } = self;
         DevicesState {
             serial: console.uart.save(),
             fw_cfg: fw_cfg.clone(),
             control: control.clone(),
+            program: program.clone(),
             pit: pit.clone(),
             power: power.clone(),
             ioapic: ioapic.clone(),
@@ -182,6 +199,7 @@ impl Devices {
             debug_console: DebugConsole::new(debug_console),
             fw_cfg: saved.fw_cfg.clone(),
             control: saved.control.clone(),
+            program: saved.program.clone(),
             pit: saved.pit.clone(),
             power: saved.power.clone(),
             ioapic: saved.ioapic.clone(),
@@ -221,11 +239,20 @@ impl Devices {
         self.control.done(success);
     }
 
+    /// The answer to the last [`Effect::Program`].
+    pub fn answer_program(&mut self, length: u32) {
+        self.program.set_length(length);
+    }
+
     /// IN of `data.len()` bytes (1, 2 or 4; other lengths do no harm). One call per element of string
     /// input.
     pub fn read_port(&mut self, port: u16, data: &mut [u8]) {
         if port == CONTROL && data.len() == 4 {
             data.copy_from_slice(&self.control.status().to_le_bytes());
+            return;
+        }
+        if port == ports::PROGRAM_LENGTH && data.len() == 4 {
+            data.copy_from_slice(&self.program.length().to_le_bytes());
             return;
         }
         for (index, byte) in data.iter_mut().enumerate() {
@@ -248,6 +275,13 @@ impl Devices {
         }
         if let (CONTROL, Ok(command)) = (port, data.try_into()) {
             return self.control.command(u32::from_le_bytes(command)).into();
+        }
+        if let (ports::PROGRAM, Ok(command)) = (port, data.try_into()) {
+            return Effect::Program(self.program.command(u32::from_le_bytes(command)));
+        }
+        if let (ports::PROGRAM_LENGTH, Ok(length)) = (port, data.try_into()) {
+            self.program.set_length(u32::from_le_bytes(length));
+            return Effect::None;
         }
         // There is no PCI: its address register must not be taken for the ports under it.
         if (port, data.len()) == (PCI_ADDRESS, 4) {

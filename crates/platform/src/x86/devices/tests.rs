@@ -324,6 +324,7 @@ proptest! {
                     Effect::None
                     | Effect::Reset
                     | Effect::SaveRestore
+                    | Effect::Program(_)
                     | Effect::IntervalBegin
                     | Effect::PowerOff
                     | Effect::Panicked

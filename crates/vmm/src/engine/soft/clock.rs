@@ -30,6 +30,12 @@ impl Clock {
         Self { hz, cycles: 0, idle_ticks, idle: Idle::default() }
     }
 
+    /// Cycles count from 0 again; time goes on.
+    pub(super) fn restart_cycles(&mut self) {
+        let cycles = std::mem::take(&mut self.cycles);
+        self.wait(cycles);
+    }
+
     /// Ticks for which the CPU was halted or waited for a device.
     pub(super) fn idle_ticks(&self) -> u64 {
         self.idle_ticks

@@ -54,7 +54,7 @@ pub(super) trait Vcpu {
     fn ended(&mut self, _outcome: &Outcome) {}
 }
 
-/// Runs until the machine has an outcome, or `until` instructions have retired: `None`.
+/// Runs until the machine has an outcome, `until` instructions have retired, or a program wants a pause: `None`.
 pub(super) fn run(vcpu: &mut impl Vcpu, timeout: Duration, until: u64) -> Option<Outcome> {
     let mut end = Instant::now() + timeout;
     loop {
@@ -68,6 +68,9 @@ pub(super) fn run(vcpu: &mut impl Vcpu, timeout: Duration, until: u64) -> Option
             }
             vcpu.ended(&outcome);
             return Some(outcome);
+        }
+        if vcpu.machine().take_pause() {
+            return None;
         }
         let left = until.saturating_sub(instructions);
         if left == 0 {

@@ -19,7 +19,7 @@ use vpmu::event::ArchEvent;
 use vpmu::pebs::{DebugStore, PebsAnswer, PebsSample};
 use vpmu::pmu::{CounterId, Fault, LBR_COMPONENT_WORDS, Ledger, LedgerKey, RdpmcContext};
 use vpmu::register::rdpmc_msr;
-use vpmu::source::EventRequest;
+use vpmu::source::{EventRequest, PrivilegeFilter};
 use vpmu::state::VpmuState;
 use vpmu::{
     Answer, BranchFilter, BranchRecord, Level, PmiRequests, Profile, Provenance, ReadOutcome, TopdownSlots,
@@ -35,6 +35,10 @@ pub struct Origin {
     /// Address of the instruction, when the engine knows it at no cost.
     pub rip: Option<u64>,
 }
+
+/// CPL 0, and above it.
+const LEVELS: [PrivilegeFilter; 2] =
+    [PrivilegeFilter { os: true, usr: false }, PrivilegeFilter { os: false, usr: true }];
 
 /// The saved state of a [`PmuDevice`].
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -87,6 +91,26 @@ impl PmuDevice {
     #[must_use]
     pub fn source(&self) -> &dyn Source {
         &*self.source
+    }
+
+    /// Totals of the source at CPL 0 and above it.
+    pub(super) fn totals(&mut self, request: &EventRequest) -> [u64; 2] {
+        LEVELS.map(|filter| self.source.total(request, filter))
+    }
+
+    /// Slots by category at CPL 0 and above it, where the source knows them.
+    pub(super) fn topdown(&mut self) -> [TopdownSlots; 2] {
+        LEVELS.map(|filter| self.source.topdown(filter).unwrap_or_default())
+    }
+
+    /// From here on counts come from another source. Counters keep what they have.
+    ///
+    /// # Errors
+    /// As [`save_and_restore`](Self::save_and_restore).
+    pub fn replace_source(&mut self, source: Box<dyn Source>) -> Answer<Result<(), SaveRestoreError>> {
+        let (state, pmis) = self.vpmu.save(&mut *self.source).into_parts();
+        self.source = source;
+        Answer::new(self.restart_from(&state), pmis)
     }
 
     /// What a count of this request is worth.

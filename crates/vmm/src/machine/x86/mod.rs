@@ -126,6 +126,10 @@ impl Board for Pc {
         self.devices.console_mut()
     }
 
+    fn answer_program(&mut self, length: u32) {
+        self.devices.answer_program(length);
+    }
+
     fn control_done(&mut self, success: bool) {
         self.devices.control_done(success);
     }

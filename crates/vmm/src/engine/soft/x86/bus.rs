@@ -336,6 +336,13 @@ impl<const TIMED: bool> Bus for SoftBus<'_, TIMED> {
         self.attention = true;
     }
 
+    fn address_space(&mut self, cr3: u64, access: &Access<'_>) {
+        if self.principal.is_none() && self.machine.program().is_some() {
+            self.publish(access.totals);
+            self.attention |= self.machine.switch_space(cr3);
+        }
+    }
+
     #[inline(always)]
     fn branches(&mut self) -> Option<&mut impl BranchRecorder> {
         Some(self)

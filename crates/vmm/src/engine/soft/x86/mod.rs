@@ -104,6 +104,17 @@ impl SoftEngine {
         self
     }
 
+    /// From here on a model of the core observes what retires; time goes on from where it is.
+    pub(crate) fn start_model(&mut self, core: SharedCore) {
+        self.clock.restart_cycles();
+        self.timing = Some(core);
+    }
+
+    /// The guest's page tables: CR3.
+    pub(crate) fn address_space(&self) -> u64 {
+        self.state.cr3
+    }
+
     /// TSC rate that the guest sees: the profile's.
     #[must_use]
     pub fn tsc_hz(&self) -> u64 {

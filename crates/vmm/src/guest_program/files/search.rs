@@ -1,0 +1,217 @@
+//! Finds programs as a shell does, and libraries as ld.so(8) does: DT_RPATH, DT_RUNPATH, the directories of
+//! /etc/ld.so.conf, and the loader's own. Variants for better CPUs (`glibc-hwcaps`) are left out: which one is taken
+//! would depend on the profile, and all of them on the host.
+
+use super::cache;
+use super::elf::{self, Elf};
+use super::{Content, Files};
+use crate::guest_program::ProgramError;
+use std::collections::BTreeSet;
+use std::ffi::OsStr;
+use std::fs;
+use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+
+/// Where the loaders of distributions look in the end.
+const DIRECTORIES: [&str; 8] = [
+    "/lib/x86_64-linux-gnu",
+    "/usr/lib/x86_64-linux-gnu",
+    "/lib64",
+    "/usr/lib64",
+    "/lib",
+    "/usr/lib",
+    "/usr/local/lib",
+    "/usr/local/lib64",
+];
+/// The kernel looks at so much of a script's first line.
+const SCRIPT_LINE: usize = 256;
+/// A script may be interpreted by another, so often.
+const MOST_SCRIPTS: usize = 5;
+
+/// Collects what programs need.
+#[derive(Debug)]
+pub struct Needs<'a> {
+    files: &'a mut Files,
+    directories: Vec<PathBuf>,
+    seen: BTreeSet<PathBuf>,
+    /// Libraries by the name under which they are looked for.
+    libraries: Vec<(String, PathBuf)>,
+}
+
+impl<'a> Needs<'a> {
+    /// What is found goes to these files.
+    #[must_use]
+    pub fn new(files: &'a mut Files) -> Self {
+        let mut directories = Vec::new();
+        configured(Path::new("/etc/ld.so.conf"), &mut directories, 0);
+        directories.extend(DIRECTORIES.map(PathBuf::from));
+        Self { files, directories, seen: BTreeSet::new(), libraries: Vec::new() }
+    }
+
+    /// A program, by name or by path, with everything that it takes to execute it. Returns its absolute path.
+    ///
+    /// # Errors
+    /// It is not there, is for another machine, or lacks a library.
+    pub fn program(&mut self, name: &OsStr, directory: &Path, path: &OsStr) -> Result<PathBuf, ProgramError> {
+        let program = find(name, directory, path)
+            .ok_or_else(|| ProgramError::NotFound(name.to_string_lossy().into_owned()))?;
+        self.executable(&program, path, 0)?;
+        Ok(program)
+    }
+
+    /// Libraries of everything executable among the files. What lacks a library stays without it.
+    pub fn libraries_of_files(&mut self) {
+        let hosts = self.files.iter().filter_map(|(_, entry)| match &entry.content {
+            Content::Host(path) => Some(path.clone()),
+            _ => None,
+        });
+        for path in hosts.collect::<Vec<_>>() {
+            if let Err(reason) = self.elf(&path, &[]) {
+                log::info!("{}: {reason}", path.display());
+            }
+        }
+    }
+
+    /// Writes the loader's cache.
+    pub fn finish(self) {
+        if !self.libraries.is_empty() {
+            self.files.add_bytes(Path::new("/etc/ld.so.cache"), 0o644, cache::cache(self.libraries));
+        }
+    }
+
+    fn executable(&mut self, program: &Path, path: &OsStr, depth: usize) -> Result<(), ProgramError> {
+        let real = self.files.add(program)?;
+        let data = fs::read(&real).map_err(ProgramError::file(&real))?;
+        if let Some(line) = data.strip_prefix(b"#!") {
+            let line = &line[..line.len().min(SCRIPT_LINE)];
+            let line = line.split(|byte| *byte == b'\n').next().unwrap_or_default();
+            let mut words = line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
+            let Some(interpreter) = words.next().filter(|_| depth < MOST_SCRIPTS) else {
+                return Err(ProgramError::Foreign(program.to_owned()));
+            };
+            let interpreter = PathBuf::from(OsStr::from_bytes(interpreter));
+            self.executable(&interpreter, path, depth + 1)?;
+            if interpreter.file_name() == Some(OsStr::new("env"))
+                && let Some(name) = words.find(|word| !word.starts_with(b"-") && !word.contains(&b'='))
+            {
+                let name = OsStr::from_bytes(name);
+                let program = find(name, Path::new("/"), path)
+                    .ok_or_else(|| ProgramError::NotFound(name.to_string_lossy().into_owned()))?;
+                self.executable(&program, path, depth + 1)?;
+            }
+            return Ok(());
+        }
+        if Elf::parse(&data).is_none() {
+            return Err(ProgramError::Foreign(program.to_owned()));
+        }
+        self.elf(&real, &[])
+    }
+
+    /// What a program or library needs; nothing of another file. `inherited`: where its users have looked.
+    fn elf(&mut self, path: &Path, inherited: &[PathBuf]) -> Result<(), ProgramError> {
+        if !self.seen.insert(path.to_owned()) {
+            return Ok(());
+        }
+        let mut magic = [0; 4];
+        let read = fs::File::open(path).and_then(|mut file| std::io::Read::read_exact(&mut file, &mut magic));
+        if read.is_err() || !elf::is_elf(&magic) {
+            return Ok(());
+        }
+        let data = fs::read(path).map_err(ProgramError::file(path))?;
+        let Some(elf) = Elf::parse(&data) else { return Ok(()) };
+        drop(data);
+        if let Some(interpreter) = &elf.interpreter {
+            let real = self.files.add(interpreter)?;
+            self.elf(&real, &[])?;
+        }
+        let origin = path.parent().unwrap_or(Path::new("/"));
+        let expand = |directory: &String| {
+            let origin = origin.to_string_lossy();
+            let replaced = directory.replace("${ORIGIN}", &origin).replace("$ORIGIN", &origin);
+            PathBuf::from(
+                replaced.replace("${LIB}", "lib/x86_64-linux-gnu").replace("$LIB", "lib/x86_64-linux-gnu"),
+            )
+        };
+        let own: Vec<PathBuf> = match elf.runpath.is_empty() {
+            true => elf.rpath.iter().map(expand).chain(inherited.iter().cloned()).collect(),
+            false => elf.runpath.iter().map(expand).collect(),
+        };
+        // DT_RUNPATH is for the file's own libraries alone.
+        let passed_on = if elf.runpath.is_empty() { own.clone() } else { Vec::new() };
+        for name in &elf.needed {
+            let found = self
+                .library(name, &own)
+                .ok_or_else(|| ProgramError::Library { path: path.to_owned(), library: name.clone() })?;
+            let real = self.files.add(&found)?;
+            if !name.contains('/') && !own.iter().any(|directory| found.starts_with(directory)) {
+                self.libraries.push((name.clone(), found));
+            }
+            self.elf(&real, &passed_on)?;
+        }
+        Ok(())
+    }
+
+    fn library(&self, name: &str, own: &[PathBuf]) -> Option<PathBuf> {
+        if name.contains('/') {
+            return Some(PathBuf::from(name)).filter(|path| path.is_file());
+        }
+        let paths = own.iter().chain(&self.directories).map(|directory| directory.join(name));
+        paths.into_iter().find(|path| is_for_us(path))
+    }
+}
+
+/// A library for another machine, in a directory for several, is passed over.
+fn is_for_us(path: &Path) -> bool {
+    const MACHINE: usize = 18;
+    let mut header = [0; MACHINE + 2];
+    let read = fs::File::open(path).and_then(|mut file| std::io::Read::read_exact(&mut file, &mut header));
+    // ELFCLASS64, EM_X86_64.
+    read.is_ok() && elf::is_elf(&header) && header[4] == 2 && header[MACHINE..] == [62, 0]
+}
+
+/// Directories of /etc/ld.so.conf, with the files that it includes.
+fn configured(file: &Path, directories: &mut Vec<PathBuf>, depth: usize) {
+    let Ok(text) = fs::read_to_string(file) else { return };
+    for line in text.lines().map(|line| line.split('#').next().unwrap_or_default().trim()) {
+        if let Some(pattern) = line.strip_prefix("include").filter(|rest| rest.starts_with([' ', '\t'])) {
+            if depth < MOST_SCRIPTS {
+                for included in matching(Path::new(pattern.trim())) {
+                    configured(&included, directories, depth + 1);
+                }
+            }
+        } else if line.starts_with('/') {
+            directories.push(PathBuf::from(line));
+        }
+    }
+}
+
+/// Files that match a pattern with one `*` in its last part, in order.
+fn matching(pattern: &Path) -> Vec<PathBuf> {
+    let name = pattern.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let directory = Path::new("/etc").join(pattern.parent().unwrap_or(Path::new("")));
+    let Some((before, after)) = name.split_once('*') else { return vec![directory.join(name)] };
+    let Ok(entries) = fs::read_dir(&directory) else { return Vec::new() };
+    let names = entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned());
+    let mut found: Vec<String> = names
+        .filter(|name| {
+            name.len() >= before.len() + after.len() && name.starts_with(before) && name.ends_with(after)
+        })
+        .collect();
+    found.sort();
+    found.into_iter().map(|name| directory.join(name)).collect()
+}
+
+/// The absolute path of a program: a path as it is, a name in the directories of PATH.
+#[must_use]
+pub fn find(name: &OsStr, directory: &Path, path: &OsStr) -> Option<PathBuf> {
+    let is_program = |path: &PathBuf| {
+        fs::metadata(path).is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
+    };
+    if name.as_bytes().contains(&b'/') {
+        return Some(directory.join(name)).filter(is_program);
+    }
+    let directories =
+        path.as_bytes().split(|byte| *byte == b':').map(|part| Path::new(OsStr::from_bytes(part)));
+    directories.map(|part| directory.join(part).join(name)).find(is_program)
+}

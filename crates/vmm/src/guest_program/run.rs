@@ -1,0 +1,214 @@
+//! One program from its first to its last instruction.
+
+use super::files::Files;
+use super::job::{self, Job};
+use super::{ProgramError, boot};
+use crate::counts::timing::{SharedCore, TimingSource};
+use crate::engine::soft::x86::SoftEngine;
+use crate::engine::{Detail, RunLimits, Snapshots as _};
+use crate::machine::program::spaces::SpaceCount;
+use crate::machine::program::{End, Pause, Program};
+use crate::machine::progress::RunProgress;
+use crate::machine::stop::StopRequest;
+use crate::machine::x86::Pc;
+use crate::machine::{BoardState, Machine, Outcome, StateError};
+use crate::run::RunError;
+use crate::snapshot::SnapshotError;
+use crate::snapshot::mapped::Mapped;
+use platform::devices::{Capture, Output};
+use platform::x86;
+use std::fmt;
+use std::io;
+use std::num::NonZeroUsize;
+use std::time::{Duration, Instant};
+use vpmu::event::{Event, EventCode};
+use vpmu::source::EventRequest;
+use vpmu::{Provenance, TopdownSlots};
+
+/// Bytes of the console that the report keeps.
+const CONSOLE: usize = 1 << 16;
+
+/// What to run.
+pub struct ProgramConfig {
+    /// The booted guest.
+    pub snapshot: Mapped,
+    /// What the guest gets.
+    pub files: Files,
+    /// What it runs.
+    pub job: Job,
+    /// How closely the program is modelled.
+    pub detail: Detail,
+    /// Threads that may run the guest; no result depends on it.
+    pub threads: NonZeroUsize,
+    /// Events to count.
+    pub events: Vec<EventRequest>,
+    /// Standard output and standard error.
+    pub streams: [Output; 2],
+    /// Wall-clock limit.
+    pub timeout: Duration,
+    /// Asks the run to end.
+    pub stop: StopRequest,
+    /// Is told how far it is.
+    pub progress: RunProgress,
+}
+
+impl fmt::Debug for ProgramConfig {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ProgramConfig")
+            .field("job", &self.job)
+            .field("detail", &self.detail)
+            .finish_non_exhaustive()
+    }
+}
+
+/// An event, and how often it occurred.
+#[derive(Debug, Clone)]
+pub struct EventCount {
+    /// What was asked for.
+    pub request: EventRequest,
+    /// Occurrences; `None` if that cannot be counted.
+    pub count: Option<SpaceCount>,
+    /// What the numbers are worth.
+    pub provenance: Provenance,
+}
+
+/// What came of a program.
+#[derive(Debug)]
+pub struct ProgramReport {
+    /// Its status as wait(2) has it; `None` if the run ended before it.
+    pub status: Option<u32>,
+    /// How the run ended.
+    pub outcome: Outcome,
+    /// Instructions of the program itself.
+    pub instructions: SpaceCount,
+    /// The events that were asked for.
+    pub events: Vec<EventCount>,
+    /// Slots by category of the program itself, where a model of the core knows them.
+    pub topdown_user: Option<TopdownSlots>,
+    /// The same of the kernel in its address spaces.
+    pub topdown_kernel: Option<TopdownSlots>,
+    /// Guest time from the program's address space to its end, in nanoseconds.
+    pub guest_ns: u64,
+    /// Wall-clock time until the program had its address space.
+    pub startup: Duration,
+    /// Wall-clock time from then on.
+    pub ran: Duration,
+    /// The guest's console.
+    pub console: String,
+}
+
+/// Runs a program in a booted guest.
+///
+/// # Errors
+/// The program could not be executed, or something outside the guest failed. What the program does is in the report.
+pub fn run(config: ProgramConfig) -> Result<ProgramReport, ProgramError> {
+    let began = Instant::now();
+    let ProgramConfig { snapshot, files, job, detail, threads, events, streams, timeout, .. } = config;
+    job::check_size(&files, snapshot.snapshot.memory_mib())?;
+    let memory = snapshot.memory(&x86::memory::LAYOUT)?;
+    let profile = snapshot.snapshot.profile()?;
+    let mut engine = SoftEngine::new(&memory, &profile);
+    let BoardState::X86(saved) = snapshot.snapshot.board() else {
+        return Err(SnapshotError::from(StateError::Architecture).into());
+    };
+    let capture = Capture::new(CONSOLE);
+    let devices =
+        x86::devices::Devices::resume(Box::new(capture.clone()), Box::new(capture.clone()), &saved.devices);
+    let devices = devices.ok_or(SnapshotError::State(StateError::SerialInput))?;
+    let mut machine = boot::machine(memory, devices, &profile, &engine)?;
+    snapshot.snapshot.resume(&mut engine, &mut machine)?;
+    machine.set_stop_request(config.stop);
+    machine.set_progress(config.progress);
+    // The first tells address spaces of processes from others.
+    let requests: Vec<EventRequest> = std::iter::once(instructions()).chain(events).collect();
+    let records = job::records(files, &job);
+    machine.set_program(Program::new(records, streams, requests.clone(), engine.address_space()));
+
+    let mut started = None;
+    let outcome = loop {
+        let left = timeout.saturating_sub(began.elapsed());
+        if let Some(outcome) = engine.run_until(&mut machine, RunLimits { timeout: left }, u64::MAX) {
+            break outcome;
+        }
+        if started.is_none() && machine.program().and_then(Program::paused) == Some(Pause::Started) {
+            started = Some((Instant::now(), machine.now()));
+            if detail == Detail::Timing {
+                start_model(&mut engine, &mut machine, threads)?;
+            }
+        }
+    };
+    let (entered, entered_guest) = started.unwrap_or((Instant::now(), machine.now()));
+    let ran = entered.elapsed();
+    let guest_ns = machine.now().0.saturating_sub(entered_guest.0);
+    let console = capture.text();
+    let Some(program) = machine.program_mut() else {
+        return Err(ProgramError::Init { what: "run a program".into(), source: io::ErrorKind::Other.into() });
+    };
+    if let Some(error) = program.take_error() {
+        return Err(ProgramError::Stream(error));
+    }
+    let status = match program.end().cloned() {
+        Some(End::Status(status)) => Some(status),
+        Some(End::NotExecuted(errno)) => {
+            return Err(ProgramError::NotExecuted { path: job.program, source: errno_error(errno) });
+        }
+        Some(End::Init { what, errno }) => {
+            return Err(ProgramError::Init { what, source: errno_error(errno) });
+        }
+        None => None,
+    };
+    let counts = machine.program_counts();
+    let provenances: Vec<Provenance> =
+        requests.iter().map(|request| machine.pmu.provenance(request)).collect();
+    let (counted, topdown) = match counts {
+        Some(counts) => (counts.events, [counts.topdown_user, counts.topdown_kernel]),
+        None => (vec![SpaceCount::default(); requests.len()], [TopdownSlots::default(); 2]),
+    };
+    let modelled = detail == Detail::Timing;
+    let rows = requests.into_iter().zip(counted.iter()).zip(provenances);
+    let [topdown_user, topdown_kernel] = topdown.map(|slots| modelled.then_some(slots));
+    Ok(ProgramReport {
+        status,
+        outcome,
+        instructions: counted.first().copied().unwrap_or_default(),
+        events: rows
+            .skip(1)
+            .map(|((request, count), provenance)| EventCount {
+                request,
+                count: (provenance != Provenance::Unknown).then_some(*count),
+                provenance,
+            })
+            .collect(),
+        topdown_user,
+        topdown_kernel,
+        guest_ns,
+        startup: entered.duration_since(began),
+        ran,
+        console,
+    })
+}
+
+/// The core that has executed the guest until here gets a model, with empty caches and predictors.
+fn start_model(
+    engine: &mut SoftEngine,
+    machine: &mut Machine<Pc>,
+    threads: NonZeroUsize,
+) -> Result<(), ProgramError> {
+    let profile = machine.pmu.profile().clone();
+    let core = SharedCore::new(&profile).map_err(RunError::from)?;
+    if threads.get() > 1 {
+        core.drive().start_thread();
+    }
+    engine.start_model(core.clone());
+    let source = Box::new(TimingSource::new(&profile, core));
+    machine.replace_source(source).map_err(|error| SnapshotError::Damaged(error.to_string()))?;
+    Ok(())
+}
+
+fn instructions() -> EventRequest {
+    EventRequest::named(Event::InstRetiredAny, EventCode::default())
+}
+
+fn errno_error(errno: u32) -> io::Error {
+    io::Error::from_raw_os_error(i32::try_from(errno).unwrap_or(0))
+}
