@@ -207,7 +207,7 @@ impl<'a> Plan<'a> {
             threads: self.args.threads.unwrap_or_else(processors),
             lbr: self.args.lbr,
             pebs: self.args.pebs,
-            memory: MemoryConfig { size_mib: self.args.memory },
+            memory: MemoryConfig { size_mib: self.args.memory.unwrap_or(crate::args::MEMORY_MIB) },
         }
     }
 

@@ -1,10 +1,12 @@
 //! The command line, recorded as it was typed.
 
+pub(crate) mod program;
 pub(crate) mod test;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use platform::loader::Protocol;
+use program::ProgramArgs;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use test::TestArgs;
@@ -13,6 +15,9 @@ use vmm::engine::{Detail, EngineChoice};
 use vmm::run::LbrChoice;
 use vpmu::profile::Isa;
 
+/// RAM of a guest that is no Linux with a program, in MiB: as much as QEMU's.
+pub(crate) const MEMORY_MIB: u64 = 128;
+
 const AFTER_HELP: &str = "\
 Examples:
   vpmu doctor                               what this machine can do
@@ -20,6 +25,7 @@ Examples:
   vpmu test images/ --no-fail-fast          many images on every CPU
   vpmu stat tests.elf                       what the guest counted
   vpmu stat tests.elf --detail timing       why it was slow: cycles, TMA
+  vpmu stat -- gzip -9 -c FILE              a program of yours, counted
   vpmu decode 0x38d 0xb0b                   a register value in words
 
 Exit status:
@@ -51,7 +57,16 @@ shares (TMA) need a model of the core, --detail timing, or the host's PMU.
 
 Examples:
   vpmu stat workloads.elf
-  vpmu stat workloads.elf --detail timing --profile icelake-sp";
+  vpmu stat workloads.elf --detail timing --profile icelake-sp
+
+With -- PROGRAM, a program of this machine runs in a Linux guest, on copies of
+its files. Its output is its own; the counts go to stderr. `User` is what the
+program itself did, `Kernel` what the kernel did in its address spaces. Two
+runs count the same. `vpmu setup` fetches the kernel, once.
+
+Examples:
+  vpmu stat -- gzip -9 -c FILE > FILE.gz
+  vpmu stat --detail timing -e instructions:u,cycles:u -- ./prog --size 5";
 
 const COMPARE_HELP: &str = "\
 A measuring window opens when the guest writes a GLOBAL_CTRL that enables
@@ -82,6 +97,13 @@ Examples:
   vpmu list events branch
   vpmu list events 'MEM_*MISS' --profile icelake-sp
   vpmu list tests smoke.elf";
+
+const SETUP_HELP: &str = "\
+Takes the kernel for virtual machines of Debian or Ubuntu with apt-get download,
+without root, into ~/.cache/vpmu. Elsewhere give `vpmu stat` one with --kernel.
+
+Example:
+  vpmu setup && vpmu stat -- gzip -9 -c FILE";
 
 const COMPLETIONS_HELP: &str = "\
 Examples:
@@ -149,6 +171,13 @@ pub(crate) enum Command {
     /// Explain a register value, an event code, or an RDPMC index
     #[command(after_help = DECODE_HELP)]
     Decode(DecodeArgs),
+    /// Fetch a Linux kernel for `vpmu stat -- PROGRAM`, once
+    #[command(after_help = SETUP_HELP)]
+    Setup {
+        /// Fetch the newest, even if one is there
+        #[arg(long)]
+        again: bool,
+    },
     /// Say what this machine can do, and what to do about the rest
     Doctor,
     /// Print what makes a shell complete commands and options
@@ -166,9 +195,12 @@ pub(crate) enum Command {
 }
 
 #[derive(Debug, Args)]
+#[command(mut_arg("image", |image| image.required_unless_present_any(["program"])))]
 pub(crate) struct RunArgs {
     #[command(flatten)]
     pub(crate) machine: MachineArgs,
+    #[command(flatten)]
+    pub(crate) program: ProgramArgs,
     /// Run each test of the image on a fresh machine, as one TAP stream
     #[arg(long, conflicts_with_all = ["trace", "trace_exceptions", "raw_exit", "restore", "snapshot"],
           help_heading = "Tests")]
@@ -184,9 +216,19 @@ pub(crate) struct RunArgs {
 }
 
 #[derive(Debug, Args)]
+#[command(mut_arg("image", |image| image.required_unless_present_any(["program"])))]
 pub(crate) struct StatArgs {
     #[command(flatten)]
     pub(crate) machine: MachineArgs,
+    #[command(flatten)]
+    pub(crate) program: ProgramArgs,
+    /// Count these events in PROGRAM, separated by commas, with perf's names
+    /// and `:u` or `:k`; see `vpmu list events` (repeatable)
+    #[arg(short, long, value_name = "EVENTS", requires = "program", help_heading = "Program")]
+    pub(crate) event: Vec<String>,
+    /// Write PROGRAM's counts to this file instead of stderr (-: stdout)
+    #[arg(short, long, value_name = "FILE", requires = "program", help_heading = "Program")]
+    pub(crate) output: Option<PathBuf>,
     /// Write the table to this file as comma-separated values (-: stdout)
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub(crate) csv: Option<PathBuf>,
@@ -244,7 +286,7 @@ impl From<IsaArg> for Isa {
 #[derive(Debug, Args)]
 pub(crate) struct MachineArgs {
     /// ELF image with a PVH note or a multiboot 1 header, or a Linux kernel
-    #[arg(required_unless_present_any = ["kernel", "restore"], conflicts_with = "kernel")]
+    #[arg(index = 1, required_unless_present_any = ["kernel", "restore"], conflicts_with = "kernel")]
     image: Option<PathBuf>,
     /// The same as IMAGE, as QEMU has it
     #[arg(long, value_name = "FILE", help_heading = "Linux")]
@@ -296,9 +338,10 @@ pub(crate) struct MachineArgs {
     /// Rates for `--counts synthetic` (TOML)
     #[arg(long, value_name = "FILE", help_heading = "Machine")]
     pub(crate) rates: Option<PathBuf>,
-    /// Guest memory in MiB, or with a unit: 512M, 2G
-    #[arg(short, long, value_name = "SIZE", default_value = "128", value_parser = mebibytes, help_heading = "Machine")]
-    pub(crate) memory: u64,
+    /// Guest memory in MiB, or with a unit: 512M, 2G [default: 128; 1G for a
+    /// program]
+    #[arg(short, long, value_name = "SIZE", value_parser = mebibytes, help_heading = "Machine")]
+    pub(crate) memory: Option<u64>,
     /// Seconds after which the run ends [default: 60; a day for a Linux
     /// kernel]
     #[arg(short, long, value_name = "SECONDS",
@@ -350,6 +393,11 @@ impl MachineArgs {
     /// Seconds after which the run ends, and whether the user has said so.
     pub(crate) fn timeout(&self, linux: bool) -> (u64, bool) {
         self.timeout.map_or((if linux { 86_400 } else { 60 }, false), |seconds| (seconds, true))
+    }
+
+    /// The kernel.
+    pub(crate) fn kernel(&self) -> Option<&Path> {
+        self.kernel.as_deref()
     }
 
     /// The image; without one, clap has made sure that there is a snapshot.

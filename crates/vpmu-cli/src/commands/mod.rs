@@ -8,8 +8,10 @@ mod events;
 mod isolate;
 mod list;
 mod man;
+mod program;
 mod rdpmc;
 mod run;
+mod setup;
 mod stat;
 pub(crate) mod test;
 mod tma;
@@ -21,6 +23,9 @@ use crate::error::CliError;
 pub(crate) fn dispatch(cli: &Cli) -> Result<u8, CliError> {
     let json = cli.global.json;
     match &cli.command {
+        Command::Run(args) if !args.program.program.is_empty() => program::run(args),
+        Command::Stat(args) if !args.program.program.is_empty() => program::stat::stat(args, json),
+        Command::Setup { again } => setup::setup(*again, json),
         Command::Run(args) if args.isolate => isolate::isolate(&args.machine, json),
         Command::Run(args) => run::run(args, json),
         Command::Stat(args) => stat::stat(args, json),

@@ -11,6 +11,7 @@ use vmm::counts::synthetic::RatesError;
 use vmm::engine::EngineError;
 use vmm::engine::kvm::KvmError;
 use vmm::gdb::GdbError;
+use vmm::guest_program::ProgramError;
 use vmm::profile::{ProfileError, ProfileProblem};
 use vmm::run::{RunError, SoftOnly, X86Only};
 use vmm::snapshot::SnapshotError;
@@ -57,7 +58,17 @@ impl CliError {
             Self::Gdb(GdbError::Listen { .. }) => {
                 "choose another port: --gdb=PORT, where 0 is any that is free".to_owned()
             }
-            Self::Run(error) => return run_next_step(error),
+            Self::Run(error) | Self::Program(ProgramError::Run(error)) => return run_next_step(error),
+            Self::Program(error) => return program_next_step(error),
+            Self::NoKernel => {
+                "`vpmu setup` fetches the distribution's, once; or name one with --kernel".to_owned()
+            }
+            Self::NoCache => "set HOME, or XDG_CACHE_HOME to a directory".to_owned(),
+            Self::Setup(_) => "give a kernel for x86-64 to `vpmu stat` with --kernel".to_owned(),
+            Self::Directory { .. } => "go to a directory that is there".to_owned(),
+            Self::UnknownEvent { similar: name, .. } => {
+                similar(name, "`vpmu list events` shows all; rNNNN is a raw code")
+            }
             Self::NotWritable { .. } => "give a path that can be written".to_owned(),
             Self::Write { .. } => "check the path and the free space".to_owned(),
             Self::StdoutTwice { .. } => "give the others a file".to_owned(),
@@ -86,6 +97,31 @@ impl CliError {
             _ => None,
         }
     }
+}
+
+/// What makes a program run in a guest.
+fn program_next_step(error: &ProgramError) -> Option<String> {
+    Some(
+        match error {
+            ProgramError::NoInit => "build vpmu on x86-64, or after `rustup target add x86_64-unknown-none`",
+            ProgramError::Profile(_) => "choose another with --profile; `vpmu list profiles` shows all",
+            ProgramError::Memory { .. } | ProgramError::TooLarge { .. } => "raise --memory",
+            ProgramError::Kernel { .. } | ProgramError::NotLinux(_) | ProgramError::Boot(_) => {
+                "`vpmu setup` fetches a kernel that works; --kernel names another"
+            }
+            ProgramError::NotFound(_) => "check its name and PATH",
+            ProgramError::Foreign(_) => "programs are ELF files for x86-64, or scripts that begin with #!",
+            ProgramError::Library { .. } => "install the library's package",
+            ProgramError::File { .. } => {
+                "check the path; --file and --dir name what is copied into the guest"
+            }
+            ProgramError::NotExecuted { .. } => {
+                "check that its interpreter comes along: --file names more files"
+            }
+            _ => return None,
+        }
+        .to_owned(),
+    )
 }
 
 fn image_next_step(path: &Path, error: &ImageError) -> String {

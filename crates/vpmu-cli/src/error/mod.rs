@@ -13,6 +13,7 @@ use std::path::PathBuf;
 use thiserror::Error;
 use vmm::counts::CountsError;
 use vmm::gdb::GdbError;
+use vmm::guest_program::ProgramError;
 use vmm::profile::ProfileError;
 use vmm::run::RunError;
 use vmm::snapshot::SnapshotError;
@@ -96,6 +97,30 @@ pub(crate) enum CliError {
     /// `vpmu test`.
     #[error(transparent)]
     Test(#[from] TestError),
+    /// A program in a Linux guest.
+    #[error(transparent)]
+    Program(#[from] ProgramError),
+    /// No kernel for a program.
+    #[error("there is no Linux kernel to run a program on")]
+    NoKernel,
+    /// No place for it either.
+    #[error("there is no directory for a cache: neither XDG_CACHE_HOME nor HOME is set")]
+    NoCache,
+    /// The distribution's client does not do it.
+    #[error("cannot fetch a kernel: {0}")]
+    Setup(String),
+    /// Where we are.
+    #[error("the working directory cannot be found")]
+    Directory { source: io::Error },
+    /// An event that the profile does not have.
+    #[error("{profile} has no event {name:?}")]
+    UnknownEvent {
+        /// What was asked for.
+        name: String,
+        profile: String,
+        /// The event with the most similar name.
+        similar: Option<String>,
+    },
     /// The VMM.
     #[error(transparent)]
     Run(#[from] RunError),
@@ -131,7 +156,11 @@ impl CliError {
     /// The process's exit code.
     pub(crate) fn exit_code(&self) -> u8 {
         match self {
-            Self::Run(error) => run_exit_code(error),
+            Self::Run(error) | Self::Program(ProgramError::Run(error)) => run_exit_code(error),
+            Self::Program(ProgramError::Stream(_) | ProgramError::Snapshot(_) | ProgramError::Boot(_)) => {
+                exit::HOST
+            }
+            Self::Setup(_) => exit::HOST,
             Self::Test(error) => error.exit_code(),
             Self::Output(_) | Self::Write { .. } | Self::Signals(_) => exit::HOST,
             _ => exit::USAGE,

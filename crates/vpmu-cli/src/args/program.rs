@@ -1,0 +1,32 @@
+//! `-- PROGRAM`: a program of the host in a Linux guest.
+
+use clap::Args;
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+/// A program, and what goes with it.
+#[derive(Debug, Args)]
+pub(crate) struct ProgramArgs {
+    /// Copy this file, directory (without what is in it) or program into the
+    /// guest; files among the program's arguments come along by themselves
+    /// (repeatable)
+    #[arg(long, value_name = "PATH", requires = "program", help_heading = "Program")]
+    pub(crate) file: Vec<PathBuf>,
+    /// Copy this directory with everything in it into the guest (repeatable)
+    #[arg(long, value_name = "PATH", requires = "program", help_heading = "Program")]
+    pub(crate) dir: Vec<PathBuf>,
+    /// Give the program this variable of ours, or with this value (repeatable).
+    /// It has PATH, HOME, LC_ALL=C and TZ=UTC otherwise
+    #[arg(long, value_name = "NAME[=VALUE]", requires = "program", help_heading = "Program")]
+    pub(crate) env: Vec<OsString>,
+    /// The program's standard input; `-` is ours [default: ours, if that is a
+    /// file or a pipe]
+    #[arg(long, value_name = "FILE", requires = "program", help_heading = "Program")]
+    pub(crate) stdin: Option<PathBuf>,
+    /// A program of this machine with its arguments, to run in a Linux guest;
+    /// see `vpmu setup`
+    #[arg(index = 2, last = true, num_args = 1.., value_name = "PROGRAM", help_heading = "Program",
+          conflicts_with_all = ["image", "input", "initrd", "restore", "snapshot", "engine", "counts", "lbr", "rates",
+                                "append", "module", "protocol", "trace", "trace_exceptions", "raw_exit", "test"])]
+    pub(crate) program: Vec<OsString>,
+}

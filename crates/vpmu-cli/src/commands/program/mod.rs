@@ -1,0 +1,132 @@
+//! `vpmu run|stat -- PROGRAM`: a program of the host in a Linux guest.
+//!
+//! | module | what it does |
+//! | --- | --- |
+//! | [`kernel`] | the kernel and booted guests in the user's cache |
+//! | [`prepare`] | from arguments to what the guest gets |
+//! | [`events`] | names of events |
+//! | [`stat`] | the counts as a table and as JSON |
+
+pub(super) mod events;
+pub(super) mod kernel;
+mod prepare;
+pub(super) mod stat;
+
+use crate::args::program::ProgramArgs;
+use crate::args::{MachineArgs, RunArgs};
+use crate::error::CliError;
+use crate::exit;
+use crate::interrupt::{self, Interrupt, Role};
+use crate::machine::{processors, profile};
+use crate::output::console::{Console, Target};
+use crate::output::progress::Progress;
+use crate::output::remark;
+use platform::devices::Output;
+use std::sync::Arc;
+use std::time::Duration;
+use vmm::guest_program::{self, ProgramConfig, ProgramReport};
+use vmm::machine::Outcome;
+use vmm::machine::progress::RunProgress;
+use vpmu::Profile;
+use vpmu::source::EventRequest;
+
+/// Guest RAM in MiB.
+pub(crate) const MEMORY_MIB: u64 = 1024;
+/// A program takes as long as it takes.
+const DAY: u64 = 86_400;
+/// A program that a signal has ended has this status, and the signal's number, as in a shell.
+const SIGNALLED: u8 = 128;
+
+/// A program that can be run, and what it is run on.
+pub(super) struct Run {
+    pub(super) profile: Profile,
+    pub(super) report: ProgramReport,
+}
+
+impl Run {
+    /// Runs the program; its streams go where `targets` say.
+    pub(super) fn new(
+        machine: &MachineArgs,
+        program: &ProgramArgs,
+        targets: [Target; 2],
+        events: impl FnOnce(&Profile) -> Result<Vec<EventRequest>, CliError>,
+    ) -> Result<Self, CliError> {
+        let profile = Profile { isa: machine.isa.into(), ..profile(&machine.profile.profile)? };
+        let events = events(&profile)?;
+        // What is missing of the program is told before a boot.
+        let (files, job) = prepare::prepare(program)?;
+        let interrupt = Interrupt::watch(Role::Alone).map_err(CliError::Signals)?;
+        let timeout = Duration::from_secs(machine.timeout(true).0.min(DAY));
+        let progress = Progress::start(format!("running {}", prepare::name(program)), machine.quiet);
+        let watched = RunProgress::default();
+        progress.follow(watched.clone());
+        let snapshot = kernel::booted(machine, &profile, timeout, &interrupt, &watched, &progress)?;
+        let streams =
+            targets.map(|target| -> Output { Box::new(Console::new(target, Arc::clone(&progress), None)) });
+        let report = guest_program::run(ProgramConfig {
+            snapshot,
+            files,
+            job,
+            detail: machine.detail.unwrap_or_default(),
+            threads: machine.threads.unwrap_or_else(processors),
+            events,
+            streams,
+            timeout,
+            stop: interrupt.request(),
+            progress: watched,
+        });
+        progress.end();
+        Ok(Self { profile, report: report? })
+    }
+
+    /// The program's own status, or why there is none.
+    pub(super) fn exit_code(&self) -> u8 {
+        match (self.report.status, &self.report.outcome) {
+            (Some(status), _) => status_code(status),
+            (None, Outcome::TimedOut) => exit::TIMEOUT,
+            (None, Outcome::Interrupted { signal }) => interrupt::exit_code(*signal),
+            (None, _) => exit::CRASH,
+        }
+    }
+
+    /// What is to be said of how it ended, beside its status.
+    pub(super) fn remarks(&self) {
+        let ProgramReport { status, outcome, console, .. } = &self.report;
+        if status.is_none() {
+            let (_, how) = crate::output::report::outcome(outcome);
+            remark(&format!("the program did not end: {how}\n"));
+            if !matches!(outcome, Outcome::TimedOut | Outcome::Interrupted { .. }) {
+                remark(&crate::output::printable(console));
+            }
+        }
+    }
+}
+
+/// As a shell has it: the status, or 128 and the signal.
+fn status_code(status: u32) -> u8 {
+    let [low, high, ..] = status.to_le_bytes();
+    match low & 0x7F {
+        0 => high,
+        signal => SIGNALLED.saturating_add(signal),
+    }
+}
+
+/// `vpmu run -- PROGRAM`.
+pub(super) fn run(args: &RunArgs) -> Result<u8, CliError> {
+    let run = Run::new(&args.machine, &args.program, [Target::Stdout, Target::Stderr], |_| Ok(Vec::new()))?;
+    run.remarks();
+    Ok(run.exit_code())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn statuses_are_those_of_a_shell() {
+        assert_eq!(
+            [status_code(0), status_code(3 << 8), status_code(11), status_code(6 | 0x80)],
+            [0, 3, 139, 134]
+        );
+    }
+}

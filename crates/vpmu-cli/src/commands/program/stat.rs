@@ -1,0 +1,187 @@
+//! `vpmu stat -- PROGRAM`: what a program executed, in the style of `perf stat`.
+
+use super::Run;
+use super::events::{self, Asked, Level};
+use crate::args::StatArgs;
+use crate::commands::tma::Tma;
+use crate::error::CliError;
+use crate::output::console::Target;
+use crate::output::number::{duration, grouped};
+use crate::output::table::{self, left, right, styled};
+use crate::output::{DIM, HEADING, file, paint, print_json, remark, report, to_json};
+use serde::Serialize;
+use std::fmt::Write as _;
+use vmm::engine::Detail;
+use vmm::machine::program::spaces::SpaceCount;
+use vpmu::Provenance;
+use vpmu::event::Event;
+
+/// An event in the results. What depends on the host is not among them.
+#[derive(Debug, Serialize)]
+pub(super) struct Row {
+    /// As it was asked for, without `:u` and `:k`.
+    event: String,
+    /// Occurrences in the program; `None` if `:k` was asked for, or nothing can count it.
+    user: Option<u64>,
+    /// In the kernel, in the program's address spaces; `None` for `:u`.
+    kernel: Option<u64>,
+    /// Elsewhere, from the program's start to its end; only where both were asked for.
+    rest: Option<u64>,
+    provenance: Provenance,
+    #[serde(skip)]
+    relation: Option<(f64, &'static str)>,
+}
+
+/// The results as JSON.
+#[derive(Debug, Serialize)]
+struct Document<'a> {
+    command: &'static str,
+    program: Vec<String>,
+    exit_code: u8,
+    profile: &'a str,
+    detail: Detail,
+    events: &'a [Row],
+    tma_user: &'a Option<Tma>,
+    tma_kernel: &'a Option<Tma>,
+    guest_ns: u64,
+}
+
+/// `vpmu stat -- PROGRAM`.
+pub(in crate::commands) fn stat(args: &StatArgs, json: bool) -> Result<u8, CliError> {
+    let StatArgs { machine, program, event, output, .. } = args;
+    file::check(json && output.is_none(), &[("--output", output.as_deref())])?;
+    let detail = machine.detail.unwrap_or_default();
+    // A report on stdout is alone there.
+    let to_stdout = output.as_deref().map_or(json, file::is_stdout);
+    let targets = [if to_stdout { Target::Nowhere } else { Target::Stdout }, Target::Stderr];
+    let mut asked = Vec::new();
+    let run = Run::new(machine, program, targets, |profile| {
+        asked =
+            if event.is_empty() { events::usual(profile, detail) } else { events::parse(profile, event)? };
+        Ok(asked.iter().map(|asked| asked.request).collect())
+    })?;
+    let rows = rows(&asked, &run);
+    let report = &run.report;
+    let tma = |slots: &Option<_>| slots.as_ref().and_then(|slots| Tma::new(slots, 2, Provenance::Modelled));
+    let (tma_user, tma_kernel) = (tma(&report.topdown_user), tma(&report.topdown_kernel));
+    let document = Document {
+        command: "stat",
+        program: program.program.iter().map(|word| word.to_string_lossy().into_owned()).collect(),
+        exit_code: run.exit_code(),
+        profile: &run.profile.name,
+        detail,
+        events: &rows,
+        tma_user: &tma_user,
+        tma_kernel: &tma_kernel,
+        guest_ns: report.guest_ns,
+    };
+    let text = || render(&document, &run);
+    match output {
+        Some(path) => {
+            let text =
+                if json { to_json(&document)? } else { anstream::adapter::strip_str(&text()).to_string() };
+            file::write(path, text.as_bytes())?;
+        }
+        None if json => print_json(&document)?,
+        None => remark(&text()),
+    }
+    if !machine.quiet {
+        let speed = report.instructions.user as f64 + report.instructions.kernel as f64;
+        remark(&format!(
+            "{} to the program's start, {} for it: {:.1} million instructions a second\n",
+            duration(nanoseconds(report.startup)),
+            duration(nanoseconds(report.ran)),
+            speed / report.ran.as_secs_f64().max(1e-9) / 1e6
+        ));
+    }
+    run.remarks();
+    Ok(run.exit_code())
+}
+
+fn nanoseconds(duration: std::time::Duration) -> u64 {
+    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
+}
+
+/// The sum over all address spaces of the program.
+fn program(count: SpaceCount) -> u64 {
+    count.user.saturating_add(count.kernel)
+}
+
+fn rows(asked: &[Asked], run: &Run) -> Vec<Row> {
+    let counted = &run.report.events;
+    let total = |wanted: Event| {
+        let found = counted.iter().find(|found| found.request.event.map(Event::counts_as) == Some(wanted));
+        found.and_then(|found| found.count).map(program).filter(|count| *count > 0)
+    };
+    let rows = asked.iter().zip(counted).map(|(asked, counted)| {
+        let event = counted.request.event.map(Event::counts_as);
+        let of = |to: Event, scale: f64, unit| {
+            let ratio = program(counted.count?) as f64 / total(to.counts_as())? as f64;
+            Some((ratio * scale, unit))
+        };
+        let relation = match event {
+            Some(Event::InstRetiredAny) => of(Event::CpuClkUnhaltedThread, 1.0, "insn per cycle"),
+            Some(Event::BrInstRetiredAllBranches) => of(Event::InstRetiredAny, 100.0, "% of instructions"),
+            Some(Event::BrMispRetiredAllBranches) => {
+                of(Event::BrInstRetiredAllBranches, 100.0, "% of branches")
+            }
+            Some(Event::MemInstRetiredAllLoads | Event::MemInstRetiredAllStores) => {
+                of(Event::InstRetiredAny, 100.0, "% of instructions")
+            }
+            Some(Event::MemLoadRetiredL1Miss | Event::MemLoadRetiredL2Miss | Event::MemLoadRetiredL3Miss) => {
+                of(Event::MemInstRetiredAllLoads, 100.0, "% of loads")
+            }
+            _ => None,
+        };
+        let at = |level: Level, value: fn(&SpaceCount) -> u64| {
+            counted.count.as_ref().filter(|_| [Level::Both, level].contains(&asked.level)).map(value)
+        };
+        Row {
+            event: asked.name.clone(),
+            user: at(Level::User, |count| count.user),
+            kernel: at(Level::Kernel, |count| count.kernel),
+            rest: at(Level::Both, |count| count.rest),
+            provenance: counted.provenance,
+            relation: relation.filter(|_| asked.level == Level::Both),
+        }
+    });
+    rows.collect()
+}
+
+fn render(document: &Document<'_>, run: &Run) -> String {
+    let Document { program, profile, detail, events, .. } = document;
+    let mut text = format!(
+        "\n{} on {profile} ({detail})\n\n",
+        paint(HEADING, format_args!("Counted by vpmu for {}", program.join(" ")))
+    );
+    let heads = ["User", "Kernel", "Rest"].map(right);
+    let [user, kernel, rest] = heads;
+    let mut table = table::new(vec![left("Event"), user, kernel, rest, left("Comment"), left("Provenance")]);
+    for row in *events {
+        let cell = |count: Option<u64>| match count {
+            Some(count) => right(grouped(count)),
+            None if row.provenance == Provenance::Unknown => styled(right("<not counted>"), DIM),
+            None => right(""),
+        };
+        let comment = row.relation.map_or_else(String::new, |(value, unit)| format!("# {value:.2} {unit}"));
+        table.add_row(vec![
+            left(&row.event),
+            cell(row.user),
+            cell(row.kernel),
+            cell(row.rest),
+            left(comment),
+            styled(left(row.provenance), report::provenance_style(row.provenance)),
+        ]);
+    }
+    text += &table::Fitting { prose: false, dispensable: &[3, 4, 5] }.render(&mut table);
+    text.push('\n');
+    for (whose, tma) in
+        [("The program itself", document.tma_user), ("The kernel for it", document.tma_kernel)]
+    {
+        if let Some(tma) = tma {
+            let _ = writeln!(text, "{whose}: {}", tma.render());
+        }
+    }
+    let _ = writeln!(text, "{} of guest time", duration(run.report.guest_ns));
+    text
+}
