@@ -3,6 +3,7 @@
 pub(crate) mod program;
 pub(crate) mod test;
 
+use crate::commands::diff::Condition;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use platform::loader::Protocol;
@@ -98,6 +99,13 @@ Examples:
   vpmu list events 'MEM_*MISS' --profile icelake-sp
   vpmu list tests smoke.elf";
 
+const DIFF_HELP: &str = "\
+Results are exact, so that a difference of one instruction is one.
+
+Example:
+  vpmu stat --json -o new.json -- ./prog
+  vpmu diff old.json new.json --fail-on 'instructions:u>+0.1%'";
+
 const SETUP_HELP: &str = "\
 Takes the kernel for virtual machines of Debian or Ubuntu with apt-get download,
 without root, into ~/.cache/vpmu. Elsewhere give `vpmu stat` one with --kernel.
@@ -159,6 +167,9 @@ pub(crate) enum Command {
     /// Boot an image and put the guest's readings next to the VMM's totals
     #[command(after_help = COMPARE_HELP)]
     Compare(CompareArgs),
+    /// Compare two results of `vpmu stat --json -- PROGRAM`
+    #[command(after_help = DIFF_HELP)]
+    Diff(DiffArgs),
     /// Run many images on many CPUs as tests
     #[command(after_help = test::HELP)]
     Test(TestArgs),
@@ -232,6 +243,18 @@ pub(crate) struct StatArgs {
     /// Write the table to this file as comma-separated values (-: stdout)
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub(crate) csv: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct DiffArgs {
+    /// The older result
+    pub(crate) before: PathBuf,
+    /// The newer result
+    pub(crate) after: PathBuf,
+    /// Exit with 1 if an event has changed by more, as in
+    /// `instructions:u>+0.1%` or `branches<-1000` (repeatable)
+    #[arg(long, value_name = "CONDITION", value_parser = Condition::parse)]
+    pub(crate) fail_on: Vec<Condition>,
 }
 
 #[derive(Debug, Args)]

@@ -65,6 +65,9 @@ impl CliError {
             }
             Self::NoCache => "set HOME, or XDG_CACHE_HOME to a directory".to_owned(),
             Self::Setup(_) => "give a kernel for x86-64 to `vpmu stat` with --kernel".to_owned(),
+            Self::Result { .. } => "check the path".to_owned(),
+            Self::NoResult { .. } => "write one with `vpmu stat --json -o FILE -- PROGRAM`".to_owned(),
+            Self::NotInBoth { .. } => "`vpmu diff` without conditions lists what there is".to_owned(),
             Self::Directory { .. } => "go to a directory that is there".to_owned(),
             Self::UnknownEvent { similar: name, .. } => {
                 similar(name, "`vpmu list events` shows all; rNNNN is a raw code")

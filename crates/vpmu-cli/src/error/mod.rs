@@ -112,6 +112,15 @@ pub(crate) enum CliError {
     /// Where we are.
     #[error("the working directory cannot be found")]
     Directory { source: io::Error },
+    /// A result cannot be read.
+    #[error("cannot read {}", path.display())]
+    Result { path: PathBuf, source: io::Error },
+    /// Another kind of file.
+    #[error("{} is no result of `vpmu stat --json -- PROGRAM`", path.display())]
+    NoResult { path: PathBuf },
+    /// A condition on what was not counted twice.
+    #[error("{event:?} is not in both results")]
+    NotInBoth { event: String },
     /// An event that the profile does not have.
     #[error("{profile} has no event {name:?}")]
     UnknownEvent {
