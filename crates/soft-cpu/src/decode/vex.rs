@@ -97,6 +97,11 @@ fn class(register: Register) -> (Class, u8) {
     }
 }
 
+/// Bytes of the vector that memory stands for: more than those of a register where a conversion narrows it.
+fn memory_length(ins: &Instruction) -> usize {
+    if ins.is_broadcast() { 16 << (ins.op_code().l() & 3) } else { ins.memory_size().size().min(64) }
+}
+
 /// What the encoding says, and the numbers of destination, first and last source.
 fn operands(ins: &Instruction, number: u16, shape: Shape) -> (Fields, [u8; 3]) {
     let count = ins.op_count();
@@ -135,8 +140,7 @@ fn operands(ins: &Instruction, number: u16, shape: Shape) -> (Fields, [u8; 3]) {
         evex: ins.encoding() == EncodingKind::EVEX || registers.clone().any(Register::is_k),
         rounding,
         memory: if ins.is_broadcast() { memory_size.element_size() } else { memory_size.size() },
-        // Memory is longer than a register where a conversion narrows it.
-        bytes: vectors.map(Register::size).max().unwrap_or(16).max(memory_size.size().min(64)),
+        bytes: vectors.map(Register::size).max().unwrap_or(16).max(memory_length(ins)),
         destination: if ins.op0_kind() == OpKind::Register { ins.op0_register().size() } else { 0 },
         classes: [destination.0, a.0, b.0],
         third: third.map_or(0, |(_, number)| number),

@@ -190,7 +190,7 @@ pub(crate) fn round_scale(env: &mut Env, format: Format, a: u64, control: u8, di
     let value = Exact::fixed(number.negative, cut.value.low_u64(), digits.cast_unsigned());
     let result = round(&mut Env::quiet(), format, value);
     // Only half precision has subnormal multiples.
-    if cut.inexact && format.exponent_field(result) == 0 {
+    if (cut.inexact || !env.masked(UE)) && format.exponent_field(result) == 0 {
         env.raised |= UE;
     }
     result

@@ -10,7 +10,7 @@ pub(crate) const OE: u32 = 1 << 3;
 pub(crate) const UE: u32 = 1 << 4;
 pub(crate) const PE: u32 = 1 << 5;
 pub(crate) const DAZ: u32 = 1 << 6;
-const FTZ: u32 = 1 << 15;
+pub(super) const FTZ: u32 = 1 << 15;
 /// Beside the exceptions of an instruction, not in MXCSR: Intel's cores need a microcode assist. They do for subnormal
 /// operands of multiplications, divisions and square roots, and for subnormal results except of sums with a subnormal
 /// operand (Agner Fog, "The microarchitecture of Intel, AMD, and VIA CPUs", Skylake, "Underflow and subnormals").
@@ -42,6 +42,11 @@ pub(crate) struct Env {
 impl Env {
     pub(crate) fn new(mxcsr: u32) -> Self {
         Self { mxcsr, raised: 0, earlier: 0, denormal: 0 }
+    }
+
+    /// Exceptions are only noted.
+    pub(crate) fn mask_all(&mut self) {
+        self.mxcsr |= 0x1F80;
     }
 
     /// All exceptions masked, rounding to nearest, nothing flushed.

@@ -58,7 +58,8 @@ pub(super) fn round_to(env: &mut Env, format: Format, value: Exact, mode: Roundi
         unbounded
     };
     // The integer bit and a carry add to the exponent.
-    let biased_less_1 = u128::from(exponent.saturating_sub(format.minimum()).max(0).cast_unsigned());
+    let biased_less_1 =
+        u128::from((exponent.min(format.bias() + 1) - format.minimum()).max(0).cast_unsigned());
     let bits = ((biased_less_1 << format.fraction) + kept.value).low_u64();
     let mut raised = if kept.inexact { PE } else { 0 };
     let mut result = format.sign(negative) | bits;
@@ -79,8 +80,9 @@ pub(super) fn round_to(env: &mut Env, format: Format, value: Exact, mode: Roundi
             raised |= ASSIST;
         }
     }
-    // Beside an unmasked OE or UE only the significand decides on PE (SDM volume 1, sections 4.9.1.4 and 4.9.1.5).
-    if raised & (OE | UE) & !(env.mxcsr >> 7) != 0 && !unbounded.inexact {
+    // Beside an unmasked OE or UE only the significand decides on PE (SDM volume 1, sections 4.9.1.4 and 4.9.1.5), but
+    // not in half precision (seen: Granite Rapids).
+    if format != HALF && raised & (OE | UE) & !(env.mxcsr >> 7) != 0 && !unbounded.inexact {
         raised &= !PE;
     }
     env.raised |= raised;

@@ -8,10 +8,12 @@
 //! The order: `environment`, `exact` (operands taken apart, NaNs, rounding), and on these the operations.
 
 pub(crate) mod arithmetic;
+pub(crate) mod bfloat;
 pub(crate) mod convert;
 mod environment;
 mod exact;
 pub(crate) mod order;
+pub(crate) mod parts;
 
 pub(crate) use arithmetic::{arithmetic, square_root};
 pub(crate) use convert::{f32_from_integer, f64_from_integer, narrow, to_integer, widen};

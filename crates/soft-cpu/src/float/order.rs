@@ -129,8 +129,8 @@ pub(crate) fn slow_extreme(env: &mut Env, format: Format, less: bool, a: u64, b:
     if number.is_zero() { format.zero(number.negative) } else { bits }
 }
 
-/// VRANGExx (SDM volume 2, "RangeDP"): minimum, maximum, or those of the magnitudes, as bits 1:0 of `control` say, with
-/// a sign as bits 3:2 say.
+/// VRANGExx (SDM volume 2, "RangeDP"): minimum, maximum, or those of the magnitudes, as bits 1:0 of `control` say,
+/// with a sign as bits 3:2 say.
 pub(crate) fn range(env: &mut Env, format: Format, control: u8, a: u64, b: u64) -> u64 {
     let (x, y) = (unpack(env, format, a, DE), unpack(env, format, b, DE));
     let signalling = x.class == Class::SignallingNan || y.class == Class::SignallingNan;

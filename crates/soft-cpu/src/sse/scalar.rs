@@ -66,7 +66,7 @@ impl Core {
 
     #[inline(never)]
     fn float_exceptions(&mut self, env: &Env) -> Done {
-        let unmasked = env.raised & !(self.mxcsr >> 7) & 0x3F;
+        let unmasked = env.raised & !(env.mxcsr >> 7) & 0x3F;
         let raised = env.raised & !float::ASSIST;
         self.mxcsr |= env.earlier & !float::ASSIST;
         if unmasked == 0 {

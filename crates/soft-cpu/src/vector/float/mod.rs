@@ -3,6 +3,7 @@
 
 mod arithmetic;
 mod compare;
+mod complex;
 mod convert;
 mod element;
 mod fused;
@@ -20,6 +21,7 @@ pub(crate) fn describe(ins: &Instruction) -> Option<Description> {
         .or_else(|| convert::describe(ins))
         .or_else(|| neighbours::describe(ins))
         .or_else(|| special::describe(ins))
+        .or_else(|| complex::describe(ins))
 }
 
 /// Elements of a format, each of which has its exceptions.
