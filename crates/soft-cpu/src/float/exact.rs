@@ -80,9 +80,10 @@ pub(super) fn round_to(env: &mut Env, format: Format, value: Exact, mode: Roundi
             raised |= ASSIST;
         }
     }
-    // Beside an unmasked OE or UE only the significand decides on PE (SDM volume 1, sections 4.9.1.4 and 4.9.1.5), but
-    // not in half precision (seen: Granite Rapids).
-    if format != HALF && raised & (OE | UE) & !(env.mxcsr >> 7) != 0 && !unbounded.inexact {
+    // Beside an unmasked OE or UE only the significand decides on PE (SDM volume 1, sections 4.9.1.4 and 4.9.1.5); of
+    // half precision as far as single precision goes (seen: Granite Rapids).
+    let in_range = format != HALF || (-126..=127).contains(&exponent);
+    if in_range && raised & (OE | UE) & !(env.mxcsr >> 7) != 0 && !unbounded.inexact {
         raised &= !PE;
     }
     env.raised |= raised;

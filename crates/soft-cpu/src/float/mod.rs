@@ -11,6 +11,7 @@ pub(crate) mod arithmetic;
 pub(crate) mod bfloat;
 pub(crate) mod convert;
 mod environment;
+pub(crate) mod estimate;
 mod exact;
 pub(crate) mod order;
 pub(crate) mod parts;

@@ -3,6 +3,7 @@
 use super::{FloatElement, active, map, packed, scalar, zip};
 use crate::float::bfloat;
 use crate::float::convert::reduce;
+use crate::float::estimate::{reciprocal, reciprocal_root};
 use crate::float::order::range;
 use crate::float::parts::{exponent, fix_up, is_of_class, scale, significand};
 use crate::vector::{Description, Operands, Vector};
@@ -51,6 +52,16 @@ fn classes<E: FloatElement>(o: &mut Operands<'_>) {
         bits |= u64::from(is_of_class(o.env, E::FORMAT, o.b.get::<E>(n).raw(), o.imm)) << n;
     }
     *o.result = Vector::from_low(bits);
+}
+
+/// VRCP14xx, VRCPPH.
+fn approximate<E: FloatElement>(o: &mut Operands<'_>) {
+    map::<E>(o, |env, b| E::of(reciprocal(env, E::FORMAT, b.raw())));
+}
+
+/// VRSQRT14xx, VRSQRTPH.
+fn approximate_root<E: FloatElement>(o: &mut Operands<'_>) {
+    map::<E>(o, |env, b| E::of(reciprocal_root(env, E::FORMAT, b.raw())));
 }
 
 /// VCVTNEPS2BF16.
@@ -106,6 +117,8 @@ fn all_formats(ins: &Instruction) -> Option<Description> {
         Vgetexpps Vgetexppd Vgetexpph Vgetexpss Vgetexpsd Vgetexpsh = get_exponent;
         Vgetmantps Vgetmantpd Vgetmantph Vgetmantss Vgetmantsd Vgetmantsh = get_significand;
         Vscalefps Vscalefpd Vscalefph Vscalefss Vscalefsd Vscalefsh = scaled;
+        Vrcp14ps Vrcp14pd Vrcpph Vrcp14ss Vrcp14sd Vrcpsh = approximate;
+        Vrsqrt14ps Vrsqrt14pd Vrsqrtph Vrsqrt14ss Vrsqrt14sd Vrsqrtsh = approximate_root;
         Vfpclassps Vfpclasspd Vfpclassph Vfpclassss Vfpclasssd Vfpclasssh = classes;
     })
 }
