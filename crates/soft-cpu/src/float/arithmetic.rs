@@ -9,8 +9,8 @@ use soft_arithmetic::rounding::Rounding;
 
 /// Nothing is subnormal that would have consequences, or that DAZ makes zero.
 #[inline(always)]
-fn ordinary<R: Real>(a: R) -> bool {
-    a.magnitude() >= R::MIN_NORMAL || a == R::ZERO
+pub(crate) fn ordinary<R: Real>(a: R) -> bool {
+    (a.magnitude() >= R::MIN_NORMAL) | (a == R::ZERO)
 }
 
 #[inline(always)]
@@ -168,7 +168,7 @@ pub(crate) fn fused<R: Float>(env: &mut Env, signs: Signs, [a, b, c]: [R; 3], or
 
 /// True only if a normal number is the exact result.
 #[inline(always)]
-fn is_exact_fused<R: Float>(a: R, b: R, c: R, result: R) -> bool {
+pub(crate) fn is_exact_fused<R: Float>(a: R, b: R, c: R, result: R) -> bool {
     let product = a.mul(b);
     let exact = product == R::ZERO && (a == R::ZERO || b == R::ZERO)
         || product.finite() && plainly_exact(Operation::Mul, a, b, product);

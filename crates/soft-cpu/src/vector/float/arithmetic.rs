@@ -5,20 +5,27 @@ use crate::float::Operation;
 use crate::vector::{Description, Operands};
 use iced_x86::{Instruction, Mnemonic as M};
 
+#[inline(always)]
+fn arithmetic<E: FloatElement>(o: &mut Operands<'_>, operation: Operation) {
+    if !E::arithmetic_on_all(o, operation) {
+        zip::<E>(o, |env, a, b| E::arithmetic(env, operation, a, b));
+    }
+}
+
 fn add<E: FloatElement>(o: &mut Operands<'_>) {
-    zip::<E>(o, |env, a, b| E::arithmetic(env, Operation::Add, a, b));
+    arithmetic::<E>(o, Operation::Add);
 }
 
 fn sub<E: FloatElement>(o: &mut Operands<'_>) {
-    zip::<E>(o, |env, a, b| E::arithmetic(env, Operation::Sub, a, b));
+    arithmetic::<E>(o, Operation::Sub);
 }
 
 fn mul<E: FloatElement>(o: &mut Operands<'_>) {
-    zip::<E>(o, |env, a, b| E::arithmetic(env, Operation::Mul, a, b));
+    arithmetic::<E>(o, Operation::Mul);
 }
 
 fn div<E: FloatElement>(o: &mut Operands<'_>) {
-    zip::<E>(o, |env, a, b| E::arithmetic(env, Operation::Div, a, b));
+    arithmetic::<E>(o, Operation::Div);
 }
 
 fn min<E: FloatElement>(o: &mut Operands<'_>) {

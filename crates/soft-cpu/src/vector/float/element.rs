@@ -1,11 +1,12 @@
 //! Elements that are floating-point numbers.
 
+use super::host;
 use crate::float::arithmetic::{Signs, slow, slow_fused, slow_square_root};
 use crate::float::convert::{Integer, slow_from_integer, slow_to_integer};
 use crate::float::order::{slow_compare, slow_extreme, slow_order};
 use crate::float::{self, DOUBLE, Env, Float, Format, HALF, Operation, SINGLE};
 use crate::low::Low;
-use crate::vector::Element;
+use crate::vector::{Element, Operands, Vector};
 use core::cmp::Ordering;
 use soft_arithmetic::rounding::Rounding;
 
@@ -17,6 +18,14 @@ pub(super) trait FloatElement: Element {
     /// From the low bits.
     fn of(pattern: u64) -> Self;
     fn arithmetic(env: &mut Env, operation: Operation, a: Self, b: Self) -> Self;
+    /// Does a whole vector at once if every element is plain.
+    fn arithmetic_on_all(_o: &mut Operands<'_>, _operation: Operation) -> bool {
+        false
+    }
+    /// [`arithmetic_on_all`](Self::arithmetic_on_all) of factors and addend.
+    fn fused_on_all(_o: &mut Operands<'_>, _signs: Signs, _sources: [&Vector; 3]) -> bool {
+        false
+    }
     fn square_root(env: &mut Env, a: Self) -> Self;
     fn fused(env: &mut Env, signs: Signs, operands: [Self; 3], order: [u8; 3]) -> Self;
     fn extreme(env: &mut Env, less: bool, a: Self, b: Self) -> Self;
@@ -48,6 +57,13 @@ macro_rules! host {
             #[inline(always)]
             fn arithmetic(env: &mut Env, operation: Operation, a: Self, b: Self) -> Self {
                 float::arithmetic(env, operation, a, b)
+            }
+            #[inline(always)]
+            fn arithmetic_on_all(o: &mut Operands<'_>, operation: Operation) -> bool {
+                host::arithmetic::<$t>(o, operation)
+            }
+            fn fused_on_all(o: &mut Operands<'_>, signs: Signs, sources: [&Vector; 3]) -> bool {
+                host::fused::<$t>(o, signs, sources)
             }
             #[inline(always)]
             fn square_root(env: &mut Env, a: Self) -> Self {

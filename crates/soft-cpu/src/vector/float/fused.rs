@@ -21,6 +21,18 @@ enum Alternate {
 /// order of their numbers (SDM volume 1, section 14.5.2).
 #[inline(always)]
 fn multiply_add<E: FloatElement, const FORM: u16>(o: &mut Operands<'_>, signs: Signs, alternate: Alternate) {
+    if matches!(alternate, Alternate::Never) {
+        let old = *o.result;
+        let (first, second, third) = (&old, o.a, o.b);
+        let sources = match FORM {
+            132 => [first, third, second],
+            213 => [second, first, third],
+            _ => [second, third, first],
+        };
+        if E::fused_on_all(o, signs, sources) {
+            return;
+        }
+    }
     for n in active(o, o.bytes / E::BYTES) {
         let (first, second, third) = (o.result.get::<E>(n), o.a.get::<E>(n), o.b.get::<E>(n));
         let operands = match FORM {

@@ -7,6 +7,7 @@ mod complex;
 mod convert;
 mod element;
 mod fused;
+mod host;
 mod neighbours;
 mod special;
 
