@@ -15,6 +15,8 @@ pub(crate) mod estimate;
 mod exact;
 pub(crate) mod order;
 pub(crate) mod parts;
+#[cfg(test)]
+mod tests;
 
 pub(crate) use arithmetic::{arithmetic, square_root};
 pub(crate) use convert::{f32_from_integer, f64_from_integer, narrow, to_integer, widen};
