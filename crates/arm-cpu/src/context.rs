@@ -110,12 +110,10 @@ pub(crate) struct Core {
 
 impl Core {
     pub(crate) fn new(state: &State) -> Self {
-        let mut regs = [0; REGS];
-        regs[..31].copy_from_slice(&state.x);
         let mut core = Self {
-            regs,
-            flags: Flags::from_bits(state.pstate),
-            pc: state.pc,
+            regs: [0; REGS],
+            flags: Flags::from_bits(0),
+            pc: 0,
             el: 1,
             view: 0,
             code_tag: 0,
@@ -133,24 +131,48 @@ impl Core {
             watch: Watch::default(),
             totals: Totals::default(),
             v: state.v,
-            fp: Env { fpcr: (state.fpcr & FPCR).low_u32(), fpsr: (state.fpsr & FPSR).low_u32() },
+            fp: Env { fpcr: 0, fpsr: 0 },
             banked_sp: state.sp,
             sp_select: true,
             pstate: 0,
             system: state.system.clone(),
             identification: state.identification,
-            exclusive: state.exclusive,
-            waiting: state.waiting,
-            interrupts: state.interrupts,
+            exclusive: None,
+            waiting: false,
+            interrupts: [false; 2],
             breakpoints: false,
             watchpoints: false,
             stepped: false,
             debugger: Debugger::default(),
         };
-        core.regs[usize::from(SP)] = state.sp[1];
-        core.set_pstate(state.pstate);
-        core.update_debug();
+        core.set_state(state);
         core
+    }
+
+    /// Replaces the architectural state between two runs. Translations stay, unless a register that controls them
+    /// changes.
+    pub(crate) fn set_state(&mut self, state: &State) {
+        self.regs[..31].copy_from_slice(&state.x);
+        self.pc = state.pc;
+        self.stop = false;
+        self.attention = false;
+        self.raised = None;
+        self.unimplemented = false;
+        self.yielded = false;
+        self.v = state.v;
+        self.fp = Env { fpcr: (state.fpcr & FPCR).low_u32(), fpsr: (state.fpsr & FPSR).low_u32() };
+        self.banked_sp = state.sp;
+        self.sp_select = true;
+        self.regs[usize::from(SP)] = state.sp[1];
+        self.system = state.system.clone();
+        self.identification = state.identification;
+        self.exclusive = state.exclusive;
+        self.waiting = state.waiting;
+        self.interrupts = state.interrupts;
+        self.stepped = false;
+        self.debugger = Debugger::default();
+        self.set_pstate(state.pstate);
+        self.update_debug();
     }
 
     pub(crate) fn state(&self) -> State {

@@ -8,6 +8,7 @@ use crate::decode;
 use crate::exception::{Cause, Class, Done, Exception, Fault};
 use crate::exec::chain;
 use crate::mmu::{Intent, OFFSET, PAGE, Status};
+use crate::register::Identification;
 use crate::state::State;
 use crate::totals::Totals;
 use core::fmt;
@@ -98,6 +99,12 @@ impl<B: Bus> Cpu<B> {
         cpu
     }
 
+    /// Whether a word is an instruction of such a CPU, at whichever exception level; otherwise it is UNDEFINED.
+    #[must_use]
+    pub fn is_defined(word: u32, identification: &Identification) -> bool {
+        decode::is_defined::<B>(word, identification)
+    }
+
     /// The architectural state between two instructions.
     #[must_use]
     pub fn state(&self) -> State {
@@ -110,6 +117,13 @@ impl<B: Bus> Cpu<B> {
         self.core = Core::new(state);
         self.core.totals = totals;
         self.flush();
+    }
+
+    /// As [`set_state`](Self::set_state), but keeps decoded code, and translations if the registers that control them
+    /// stay the same: for an embedder that starts many times in the same memory. It has told of what has changed in
+    /// RAM by [`memory_changed`](Self::memory_changed), and nothing has in translation tables.
+    pub fn set_registers(&mut self, state: &State) {
+        self.core.set_state(state);
     }
 
     /// Everything that has retired.

@@ -13,7 +13,7 @@ mod vector;
 use crate::block::{MAX_INSNS, Position};
 use crate::bus::Bus;
 use crate::exec::chain::{self, Chain};
-use crate::exec::{self, Code, Insn, Operands, plain};
+use crate::exec::{self, Code, Handler, Insn, Operands, plain};
 use crate::register::Identification;
 use disarm64::{InsnOpcode, decoder};
 use disarm64_defn::{InsnClass, InsnFeatureSet};
@@ -62,6 +62,13 @@ fn link<B: Bus>(insns: &mut [Insn<B>]) -> Chain<B> {
 /// disarm64's name of an instruction.
 pub(crate) fn name(word: u32) -> String {
     decoder::decode(word).map_or_else(|| format!("{word:#010x}"), |opcode| format!("{:?}", opcode.id()))
+}
+
+/// Whether a word has a handler that is not for what is missing.
+pub(crate) fn is_defined<B: Bus>(word: u32, identification: &Identification) -> bool {
+    let missing: Handler<B> = exec::unimplemented;
+    select::<B>(word, 0, &mut Operands::default(), identification)
+        .is_some_and(|code| !std::ptr::fn_addr_eq(code.run, missing))
 }
 
 /// The handler of an instruction so many bytes behind the start of its block; `None` if it is UNDEFINED.
