@@ -6,7 +6,7 @@
 //! | `test` | everything that CI checks: format, lints, docs, tests, guest images |
 //! | `bench` | measures, side by side, what the virtual PMU costs |
 //! | `linux` | boots the distribution's kernel on the soft engine, with perf in it |
-//! | `oracle` | compares soft-cpu with the host's CPU, in random cases under KVM |
+//! | `oracle` | compares the interpreters with the host's CPU under KVM and with QEMU, in random cases |
 //! | `images` | builds the guest test images |
 //! | `uops` | writes the core model's uop tables, from llvm-mca |
 //! | `events` | writes the event tables, from the vendors' lists |
@@ -14,7 +14,7 @@
 //! | `silicon` | compares the core model with measured CPUs |
 //! | `tma` | checks that the workloads are bound by what they were written for |
 //! | `properties` | checks what has to hold of the virtual PMU, in random sequences |
-//! | `fuzz` | feeds the interpreter random code |
+//! | `fuzz` | feeds the interpreters random code |
 //! | `docs` | writes the generated pages under `docs/` |
 
 // Also what only tasks of the other build use.
@@ -87,14 +87,14 @@ enum Task {
     Silicon(silicon::SiliconArgs),
     /// Check that the workloads are bound by what they were written for
     Tma(tma::TmaArgs),
-    /// Compare soft-cpu with the host's CPU in random cases (--help: its options)
+    /// Compare soft-cpu with the host's CPU, or arm-cpu with QEMU, in random cases (--help: its options)
     #[command(disable_help_flag = true)]
     Oracle {
         /// Options of the comparison
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         args: Vec<String>,
     },
-    /// Feed soft-cpu random code (--help: its options)
+    /// Feed soft-cpu or arm-cpu random code (--help: its options)
     #[command(disable_help_flag = true)]
     Fuzz {
         /// Options of the fuzzer

@@ -1,5 +1,6 @@
 //! A case, and what comes out of it.
 
+use crate::changes::Memory;
 use crate::layout::{CODE, RING0_STACK, has_error_code};
 
 /// Instructions and the state in which they start.
@@ -62,8 +63,8 @@ pub struct Outcome {
     pub ftw: u8,
     /// ST0 to ST7, 80 bits each.
     pub st: [u128; 8],
-    /// Bytes of the scratch pages that have changed: offset and new value, ascending.
-    pub memory: Vec<(u16, u8)>,
+    /// What has changed in the scratch pages.
+    pub memory: Memory,
 }
 
 const RF: u64 = 1 << 16;
@@ -82,19 +83,5 @@ impl Outcome {
         self.rflags = word(3) & !RF;
         self.rip = word(5);
         self.error = if has_error_code(self.vector) { word(6) } else { 0 };
-    }
-
-    /// Fills [`memory`](Self::memory).
-    pub(crate) fn read_memory(&mut self, before: &[u8], after: &[u8]) {
-        self.memory.clear();
-        if before == after {
-            return;
-        }
-        for (chunk, (old, new)) in (0..).zip(before.chunks(64).zip(after.chunks(64))) {
-            if old != new {
-                let changed = (0..).zip(old.iter().zip(new)).filter(|(_, (a, b))| a != b);
-                self.memory.extend(changed.map(|(n, (_, b))| (chunk * 64 + n, *b)));
-            }
-        }
     }
 }

@@ -1,6 +1,7 @@
 //! Two outcomes of a case, side by side.
 
 use crate::case::{Case, Outcome};
+use crate::changes;
 use crate::layout::{DATA_LEN, HIGH, SCRATCH};
 use crate::masks::{self, Effect};
 use crate::start::Start;
@@ -197,32 +198,13 @@ pub(crate) fn differences(native: &Outcome, soft: &Outcome) -> Vec<String> {
         value(&format!("st{n}"), *native, *soft);
     }
     if native.memory != soft.memory {
-        lines.push(format!("memory: CPU {}, soft-cpu {}", bytes(&native.memory), bytes(&soft.memory)));
+        let [native, soft] = [native, soft].map(|side| changes::text(SCRATCH, &side.memory));
+        lines.push(format!("memory: CPU {native}, soft-cpu {soft}"));
     }
     if !lines.is_empty() && native.vector == soft.vector {
         lines.push(format!("both end in exception {}", native.vector));
     }
     lines
-}
-
-/// Changed bytes, in runs of consecutive ones; no more than fit on a line.
-fn bytes(memory: &[(u16, u8)]) -> String {
-    let mut text = String::new();
-    let mut next = None;
-    for (at, value) in memory.iter().take(48) {
-        if next != Some(*at) {
-            let _ = write!(text, " {:#x}:", SCRATCH + u64::from(*at));
-        }
-        let _ = write!(text, " {value:02x}");
-        next = at.checked_add(1);
-    }
-    if memory.is_empty() {
-        text.push_str(" unchanged");
-    }
-    if memory.len() > 48 {
-        text.push_str(" ...");
-    }
-    text.trim_start().to_owned()
 }
 
 /// A case as text: the instructions with their bytes.

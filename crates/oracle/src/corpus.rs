@@ -4,6 +4,7 @@
 //! masked is cleared.
 
 use crate::case::{Case, Failure, Outcome};
+use crate::changes::{Changed, Runs, changed, put};
 use crate::compare::{Verdict, instructions};
 use crate::cpu::CpuId;
 use crate::generator::Generator;
@@ -39,9 +40,6 @@ struct Record {
     end: End,
 }
 
-/// Numbers of registers or offsets, and their contents.
-type Changed<N, T> = Vec<(N, T)>;
-
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct End {
     vector: u8,
@@ -58,7 +56,7 @@ struct End {
     ftw: u8,
     /// Not relative to TOP.
     registers: Changed<u8, u128>,
-    memory: Changed<u16, Vec<u8>>,
+    memory: Runs,
 }
 
 /// Why a corpus cannot be used.
@@ -198,31 +196,9 @@ fn physical(st: &[u128; 8], fsw: u16) -> [u128; 8] {
     registers
 }
 
-fn changed<T: Copy + PartialEq>(before: &[T], after: &[T]) -> Changed<u8, T> {
-    let pairs = (0..).zip(before.iter().zip(after));
-    pairs.filter(|(_, (old, new))| old != new).map(|(n, (_, new))| (n, *new)).collect()
-}
-
-fn put<T: Copy>(to: &mut [T], changed: &Changed<u8, T>) {
-    for (n, value) in changed {
-        if let Some(place) = to.get_mut(usize::from(*n)) {
-            *place = *value;
-        }
-    }
-}
-
 impl Record {
     fn new(case: &Case, outcome: &Outcome) -> Self {
         let start = Start::from_seed(case.seed);
-        let mut memory: Changed<u16, Vec<u8>> = Vec::new();
-        for (at, value) in &outcome.memory {
-            match memory.last_mut() {
-                Some((first, bytes)) if usize::from(*first) + bytes.len() == usize::from(*at) => {
-                    bytes.push(*value);
-                }
-                _ => memory.push((*at, vec![*value])),
-            }
-        }
         let end = End {
             vector: outcome.vector,
             error: outcome.error as u16,
@@ -236,7 +212,7 @@ impl Record {
             fsw: outcome.fsw,
             ftw: outcome.ftw,
             registers: changed(&physical(&start.st, start.fsw), &physical(&outcome.st, outcome.fsw)),
-            memory,
+            memory: Runs::of(&outcome.memory),
         };
         Self { seed: case.seed, offset: case.offset, code: case.code.clone(), end }
     }
@@ -266,15 +242,12 @@ impl Record {
             fsw: end.fsw,
             ftw: end.ftw,
             st: physical(&start.st, start.fsw),
-            memory: Vec::new(),
+            memory: end.memory.memory(),
         };
         put(&mut outcome.gpr, &end.gpr);
         put(&mut outcome.xmm, &end.xmm);
         put(&mut outcome.st, &end.registers);
         outcome.st.rotate_left(usize::from(end.fsw >> 11 & 7));
-        for (first, bytes) in &end.memory {
-            outcome.memory.extend((*first..).zip(bytes.iter().copied()));
-        }
         outcome
     }
 }

@@ -1,4 +1,5 @@
-//! The oracle of `soft-cpu`: random instruction sequences run on the host's CPU, in ring 3 of a KVM guest, and in
+//! The oracles of the interpreters. That of `arm-cpu` is [`a64`]; the rest is
+//! the oracle of `soft-cpu`: random instruction sequences run on the host's CPU, in ring 3 of a KVM guest, and in
 //! the interpreter. Both sides have the same memory, page tables and registers, and must end in the same
 //! exception with the same state.
 //!
@@ -7,7 +8,9 @@
 //!                      ->  soft:   soft_cpu::Cpu  ->  Outcome  -> compare -> run (shrinks differences)
 //! ```
 
+pub mod a64;
 pub mod case;
+pub mod changes;
 pub mod compare;
 pub mod corpus;
 pub mod cpu;
@@ -18,7 +21,17 @@ mod left_open;
 pub mod masks;
 pub mod native;
 pub mod run;
+mod shrink;
 pub mod soft;
 pub mod start;
 mod undefined;
 mod watchdog;
+
+/// An instruction set whose interpreter is compared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum Isa {
+    /// x86-64: soft-cpu.
+    X86,
+    /// A64: arm-cpu.
+    A64,
+}

@@ -8,14 +8,22 @@ use oracle::cpu::CpuId;
 use oracle::generator::Generator;
 use oracle::run::{Difference, Oracle, Report};
 use oracle::soft::Soft;
+use oracle::{Isa, a64};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Instant;
 
 #[derive(Debug, Parser)]
-#[command(name = "oracle", about = "Compare soft-cpu with the host's CPU", max_term_width = 79)]
+#[command(
+    name = "oracle",
+    about = "Compare soft-cpu with the host's CPU, or arm-cpu with QEMU",
+    max_term_width = 79
+)]
 struct Args {
+    /// The instruction set: soft-cpu against the host's CPU, or arm-cpu against qemu-aarch64
+    #[arg(long, value_enum, default_value_t = Isa::X86)]
+    isa: Isa,
     /// Cases to compare
     #[arg(long, default_value_t = 1_000_000)]
     cases: u64,
@@ -43,7 +51,12 @@ struct Args {
 }
 
 fn main() -> ExitCode {
-    match run(&Args::parse()) {
+    let args = Args::parse();
+    let result = match args.isa {
+        Isa::X86 => run(&args),
+        Isa::A64 => run_a64(&args),
+    };
+    match result {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::FAILURE,
         Err(error) => {
@@ -88,15 +101,80 @@ fn run(args: &Args) -> Result<bool, Box<dyn std::error::Error>> {
         anstream::println!("{} cases, {} bytes: {}", corpus.len(), bytes.len(), path.display());
         return Ok(true);
     }
-    let bar = ProgressBar::new(args.cases).with_style(ProgressStyle::with_template(
-        "{bar:30} {human_pos}/{human_len} cases, {per_sec}, {eta} left {msg}",
-    )?);
+    let bar = progress(args.cases)?;
     let started = Instant::now();
     let report = oracle.run(&generator, args.seed, args.cases, |_, _| bar.inc(1));
     bar.finish_and_clear();
     print(&report, oracle.cpu());
     anstream::println!("{:.1} s", started.elapsed().as_secs_f64());
     Ok(report.different == 0)
+}
+
+fn run_a64(args: &Args) -> Result<bool, Box<dyn std::error::Error>> {
+    if args.rules {
+        return Err("--rules is about CPUs of x86-64; --masks has what is not compared of A64".into());
+    }
+    if args.masks {
+        anstream::print!("{}", a64::rules::markdown());
+        return Ok(true);
+    }
+    if let Some(path) = &args.replay {
+        return replay_a64(path).map_err(|error| format!("{}: {error}", path.display()).into());
+    }
+    let mut generator = a64::generator::Generator::new();
+    if let Some(name) = &args.mnemonic {
+        generator.retain(|form| form.mnemonic().eq_ignore_ascii_case(name));
+        if generator.forms().is_empty() {
+            return Err(format!("{name} is not compared: not implemented, or see `docs/oracle.md`").into());
+        }
+    }
+    if args.list {
+        for form in generator.forms() {
+            let definition = form.definition;
+            anstream::println!("{:08x}/{:08x} {}", definition.opcode, definition.mask, form.mnemonic());
+        }
+        return Ok(true);
+    }
+    let mut oracle = a64::run::Oracle::new()?;
+    let mut corpus = a64::corpus::Corpus::new(oracle.version());
+    let bar = progress(args.cases)?;
+    let started = Instant::now();
+    let report = oracle.run(&generator, args.seed, args.cases, |case, agreed| {
+        bar.inc(1);
+        if let (true, Some(outcome)) = (args.record.is_some(), agreed) {
+            corpus.push(case, outcome);
+        }
+    });
+    bar.finish_and_clear();
+    a64::report::print(&report, oracle.version());
+    anstream::println!("{:.1} s", started.elapsed().as_secs_f64());
+    if let Some(path) = &args.record {
+        let bytes = corpus.to_bytes()?;
+        std::fs::write(path, &bytes).map_err(|error| format!("{}: {error}", path.display()))?;
+        anstream::println!("{} cases, {} bytes: {}", corpus.len(), bytes.len(), path.display());
+    }
+    Ok(report.different == 0)
+}
+
+fn replay_a64(path: &Path) -> Result<bool, Box<dyn std::error::Error>> {
+    let corpus = a64::corpus::Corpus::from_bytes(&std::fs::read(path)?)?;
+    let replay = corpus.replay(&mut a64::soft::Soft::new());
+    a64::report::print_differences(&replay.different);
+    anstream::println!(
+        "{} cases of {}: {} equal, {} differ in what is not compared only, {} unexplained",
+        corpus.len(),
+        corpus.version,
+        replay.equal,
+        replay.masked,
+        replay.different.len()
+    );
+    Ok(replay.different.is_empty())
+}
+
+fn progress(cases: u64) -> Result<ProgressBar, Box<dyn std::error::Error>> {
+    Ok(ProgressBar::new(cases).with_style(ProgressStyle::with_template(
+        "{bar:30} {human_pos}/{human_len} cases, {per_sec}, {eta} left {msg}",
+    )?))
 }
 
 fn replay(path: &Path) -> Result<bool, Box<dyn std::error::Error>> {

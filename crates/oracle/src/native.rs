@@ -7,6 +7,7 @@
 #![expect(unsafe_code, reason = "memory that KVM maps into a guest")]
 
 use crate::case::{Case, Failure, Outcome};
+use crate::changes;
 use crate::layout::{
     CODE, CODE_LEN, CR0, CR4, EFER, FS_BASE, GDT, GDT_LIMIT, GS_BASE, HANDLER_SIZE, HANDLERS, IDT, IDT_LIMIT,
     IRET, KERNEL_CODE, KERNEL_DATA, PML4, RAM, RING0_STACK, SCRATCH, SCRATCH_LEN, TASK, TSS, USER_CODE,
@@ -232,7 +233,7 @@ impl Native {
                 .map_err(|error| Failure::Kvm(error.to_string()))?;
         }
         outcome.read_frame(&self.ram);
-        outcome.read_memory(&self.images[start.image], &self.ram[scratch]);
+        outcome.memory = changes::memory(&self.images[start.image], &self.ram[scratch]);
         Ok(outcome)
     }
 }

@@ -6,11 +6,13 @@ use crate::cpu::CpuId;
 use crate::generator::Generator;
 use crate::left_open::{Sides, left_open};
 use crate::native::{Native, NativeError};
+use crate::shrink::{Shrunk, shrink};
 use crate::soft::Soft;
 use crate::start::Start;
 use iced_x86::{Code, CpuidFeature, Mnemonic, OpCodeOperandKind as Kind};
 use random_testing::Random;
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 
 /// Differences that are kept.
 const MAX_DIFFERENCES: usize = 200;
@@ -228,31 +230,17 @@ impl Oracle {
         let list = instructions(case);
         let name =
             |n: usize| list.get(n).map_or_else(String::new, |i| format!("{:?}", i.mnemonic()).to_lowercase());
-        // Each instruction alone, from the start state.
-        for (n, instruction) in list.iter().enumerate() {
-            let at = (instruction.ip() - case.rip()) as usize;
-            let alone = Case {
-                code: case.code[at..at + instruction.len()].to_vec(),
-                offset: case.offset + at as u16,
-                seed: case.seed,
-            };
-            if let Verdict::Different(lines) = self.both(&alone) {
-                return Some(Difference { case: alone, mnemonic: name(n), lines });
-            }
+        let part = |numbers: Range<usize>| {
+            let byte = |ip: u64| (ip - case.rip()) as usize;
+            let bytes = byte(list[numbers.start].ip())..byte(list[numbers.end - 1].next_ip());
+            let offset = case.offset + bytes.start as u16;
+            Case { code: case.code[bytes].to_vec(), offset, seed: case.seed }
+        };
+        match shrink(list.len(), part, |case| self.both(case)) {
+            Shrunk::Masked => None,
+            Shrunk::To { case, number, lines } => Some(Difference { case, mnemonic: name(number), lines }),
+            Shrunk::NotAtAll => Some(Difference { case: case.clone(), mnemonic: name(0), lines }),
         }
-        // Ever more of the sequence.
-        for (n, instruction) in list.iter().enumerate() {
-            let end = (instruction.next_ip() - case.rip()) as usize;
-            let prefix = Case { code: case.code[..end].to_vec(), ..*case };
-            match self.both(&prefix) {
-                Verdict::Same => {}
-                Verdict::Undefined | Verdict::Emulated => return None,
-                Verdict::Different(lines) => {
-                    return Some(Difference { case: prefix, mnemonic: name(n), lines });
-                }
-            }
-        }
-        Some(Difference { case: case.clone(), mnemonic: name(0), lines })
     }
 
     /// Whether a difference is one that the CPU of this host may have.

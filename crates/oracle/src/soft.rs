@@ -1,6 +1,7 @@
 //! The interpreter's side.
 
 use crate::case::{Case, Failure, Outcome};
+use crate::changes;
 use crate::layout::{
     CODE, CODE_LEN, CR0, CR4, EFER, FS_BASE, GDT, GDT_LIMIT, GS_BASE, HANDLER_SIZE, HANDLERS, IDT, IDT_LIMIT,
     PML4, SCRATCH, SCRATCH_LEN, TASK, TSS, USER_CODE, USER_DATA, initial_ram,
@@ -182,7 +183,7 @@ impl Soft {
         };
         outcome.read_frame(&self.ram.0);
         let scratch = SCRATCH as usize..SCRATCH as usize + SCRATCH_LEN;
-        outcome.read_memory(&self.images[start.image], &self.ram.0[scratch]);
+        outcome.memory = changes::memory(&self.images[start.image], &self.ram.0[scratch]);
         outcome
     }
 }

@@ -140,7 +140,7 @@ fn extended(random: &mut Random) -> u128 {
 }
 
 /// 16 bytes of one kind, or of several.
-fn vector(random: &mut Random) -> u128 {
+pub(crate) fn vector(random: &mut Random) -> u128 {
     let pair = |low: u64, high: u64| u128::from(low) | u128::from(high) << 64;
     match random.below(8) {
         0 | 1 => pair(float(random, 52, 11), float(random, 52, 11)),

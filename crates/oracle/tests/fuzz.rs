@@ -1,7 +1,8 @@
 //! A short run of the fuzzer.
 #![allow(missing_docs)]
 
-use oracle::fuzz::{Fuzzer, Mode, Source};
+use oracle::a64;
+use oracle::fuzz::{Fuzzer, Mode, Rounds as _, Source};
 
 /// Rounds in each mode from each source.
 const ROUNDS: u64 = 2;
@@ -28,4 +29,21 @@ fn a_round_repeats_itself() {
     let fuzzer = Fuzzer::new();
     let round = || fuzzer.round(7, Mode::Long, Source::Mutations);
     assert_eq!(round(), round());
+}
+
+#[test]
+fn random_a64_code_does_no_harm() {
+    let fuzzer = a64::fuzz::Fuzzer::new();
+    for (kind, name) in fuzzer.kinds().iter().enumerate() {
+        let mut retired = 0;
+        for seed in 1..=ROUNDS {
+            let done = fuzzer.round(seed, kind);
+            assert_eq!(done, fuzzer.round(seed, kind), "{name:?}, round {seed} does not repeat itself");
+            match done {
+                Ok(done) => retired += done,
+                Err(defect) => panic!("{name:?}, round {seed}: {defect}"),
+            }
+        }
+        assert!(retired > 500, "{name:?}: only {retired} instructions");
+    }
 }

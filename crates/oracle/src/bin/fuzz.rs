@@ -3,7 +3,9 @@
 use clap::Parser;
 use comfy_table::{Table, presets};
 use indicatif::{ProgressBar, ProgressStyle};
-use oracle::fuzz::{Fuzzer, Mode, Retired, Source};
+use oracle::Isa;
+use oracle::a64;
+use oracle::fuzz::{Fuzzer, Rounds};
 use random_testing::Random;
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -11,8 +13,11 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 #[derive(Debug, Parser)]
-#[command(name = "fuzz", about = "Feed soft-cpu random code", max_term_width = 79)]
+#[command(name = "fuzz", about = "Feed soft-cpu or arm-cpu random code", max_term_width = 79)]
 struct Args {
+    /// The instruction set: soft-cpu or arm-cpu
+    #[arg(long, value_enum, default_value_t = Isa::X86)]
+    isa: Isa,
     /// Instructions to execute, in all modes together
     #[arg(long, default_value_t = 10_000_000)]
     instructions: u64,
@@ -29,50 +34,52 @@ static ROUNDS: AtomicU64 = AtomicU64::new(0);
 
 fn main() -> ExitCode {
     let args = Args::parse();
-    let fuzzer = Fuzzer::new();
+    let fuzzer: Box<dyn Rounds> = match args.isa {
+        Isa::X86 => Box::new(Fuzzer::new()),
+        Isa::A64 => Box::new(a64::fuzz::Fuzzer::new()),
+    };
+    let kinds = fuzzer.kinds();
     watch(args.patience);
     let bar = ProgressBar::new(args.instructions).with_style(
         ProgressStyle::with_template("{bar:30} {human_pos}/{human_len} instructions, {eta} left")
             .unwrap_or_else(|_| ProgressStyle::default_bar()),
     );
     let started = Instant::now();
-    let (mut retired, mut defects, mut total) = (Retired::new(), 0_u64, 0);
+    let (mut retired, mut defects, mut total) = (vec![0; kinds.len()], 0_u64, 0);
     let mut seeds = Random::new(args.seed);
     'all: loop {
         let seed = seeds.bits();
-        for mode in Mode::ALL {
-            for source in Source::ALL {
-                if total >= args.instructions {
-                    break 'all;
-                }
-                match fuzzer.round(seed, mode, source) {
-                    Ok(done) => {
-                        *retired.entry((mode, source)).or_default() += done;
-                        total += done;
-                    }
-                    Err(defect) => {
-                        defects += 1;
-                        anstream::println!("{}, {}, round {seed:#x}: {defect}", mode.name(), source.name());
-                    }
-                }
-                ROUNDS.fetch_add(1, Ordering::Relaxed);
-                bar.set_position(total);
+        for (kind, [mode, source]) in kinds.iter().enumerate() {
+            if total >= args.instructions {
+                break 'all;
             }
+            match fuzzer.round(seed, kind) {
+                Ok(done) => {
+                    retired[kind] += done;
+                    total += done;
+                }
+                Err(defect) => {
+                    defects += 1;
+                    anstream::println!("{mode}, {source}, round {seed:#x}: {defect}");
+                }
+            }
+            ROUNDS.fetch_add(1, Ordering::Relaxed);
+            bar.set_position(total);
         }
     }
     bar.finish_and_clear();
-    print(&retired);
+    print(&kinds, &retired);
     let rounds = ROUNDS.load(Ordering::Relaxed);
     let seconds = started.elapsed().as_secs_f64();
     anstream::println!("{total} instructions in {rounds} rounds, {defects} defects, {seconds:.1} s");
     if defects == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-fn print(retired: &Retired) {
+fn print(kinds: &[[&str; 2]], retired: &[u64]) {
     let mut table = Table::new();
     table.load_style(presets::NOTHING).set_header(["mode", "code", "instructions"]);
-    for ((mode, source), count) in retired {
-        table.add_row([mode.name().to_owned(), source.name().to_owned(), count.to_string()]);
+    for ([mode, source], count) in kinds.iter().zip(retired) {
+        table.add_row([(*mode).to_owned(), (*source).to_owned(), count.to_string()]);
     }
     anstream::println!("{table}");
 }

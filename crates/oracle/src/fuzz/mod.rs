@@ -9,7 +9,6 @@ pub use code::{Code, Source};
 use machine::{CODE_END, CODE_START, Machine};
 use random_testing::{Random, caught};
 use soft_cpu::{Budget, Cpu, Exit};
-use std::collections::BTreeMap;
 
 /// How the CPU is set up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -49,6 +48,9 @@ pub enum Defect {
     /// The interpreter has panicked.
     #[error("panic: {0}")]
     Panic(String),
+    /// It does not keep a state that it has given.
+    #[error("another state than the one that was set")]
+    State,
     /// It does not count what it executes.
     #[error("{exit} after {done} of {budget} instructions")]
     Count {
@@ -61,8 +63,29 @@ pub enum Defect {
     },
 }
 
-/// Instructions retired, by the mode that the rounds start in.
-pub type Retired = BTreeMap<(Mode, Source), u64>;
+/// What makes rounds, of several kinds.
+pub trait Rounds {
+    /// The kinds: how the CPU is set up, and where the code comes from.
+    fn kinds(&self) -> Vec<[&'static str; 2]>;
+
+    /// One round of a kind: fresh memory, many states. The same seed does the same. Returns how many instructions have
+    /// retired.
+    ///
+    /// # Errors
+    /// What the interpreter should not have done.
+    fn round(&self, seed: u64, kind: usize) -> Result<u64, Defect>;
+}
+
+impl Rounds for Fuzzer {
+    fn kinds(&self) -> Vec<[&'static str; 2]> {
+        Mode::ALL.iter().flat_map(|mode| Source::ALL.map(|source| [mode.name(), source.name()])).collect()
+    }
+
+    fn round(&self, seed: u64, kind: usize) -> Result<u64, Defect> {
+        let sources = Source::ALL.len();
+        Self::round(self, seed, Mode::ALL[kind / sources % Mode::ALL.len()], Source::ALL[kind % sources])
+    }
+}
 
 /// Fresh states that a round runs from.
 const STATES: u32 = 48;
