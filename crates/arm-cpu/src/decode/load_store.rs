@@ -4,7 +4,7 @@ use super::fields::{base_alignment, bit, bits, number, or_stack_pointer, signed,
 use crate::bus::Bus;
 use crate::context::BLOCK;
 use crate::exec::memory::{self, ExtendedIndex, Index, Offset, PostIndex, PreIndex, Sign32, Sign64, Zero};
-use crate::exec::{Code, Operands, exclusive, full, plain, system};
+use crate::exec::{Code, Operands, access, exclusive, plain, system};
 use crate::simd::memory as vector;
 use disarm64_defn::InsnClass;
 use soft_base::Low;
@@ -105,23 +105,23 @@ fn single<B: Bus>(word: u32, mode: Mode, o: &mut Operands) -> Option<Code<B>> {
     if opc == 0 {
         o.rd = source(word, 0);
         let code = by_mode!(mode, A => match size {
-            0 => full!(memory::store::<u8, A, B>),
-            1 => full!(memory::store::<u16, A, B>),
-            2 => full!(memory::store::<u32, A, B>),
-            _ => full!(memory::store::<u64, A, B>),
+            0 => access!(memory::store<u8, A>),
+            1 => access!(memory::store<u16, A>),
+            2 => access!(memory::store<u32, A>),
+            _ => access!(memory::store<u64, A>),
         });
         return Some(code.stores());
     }
     let code = by_mode!(mode, A => match (size, opc) {
-        (0, 1) => full!(memory::load::<u8, Zero, A, B>),
-        (1, 1) => full!(memory::load::<u16, Zero, A, B>),
-        (2, 1) => full!(memory::load::<u32, Zero, A, B>),
-        (3, 1) => full!(memory::load::<u64, Zero, A, B>),
-        (0, 2) => full!(memory::load::<u8, Sign64, A, B>),
-        (1, 2) => full!(memory::load::<u16, Sign64, A, B>),
-        (2, 2) => full!(memory::load::<u32, Sign64, A, B>),
-        (0, 3) => full!(memory::load::<u8, Sign32, A, B>),
-        (1, 3) => full!(memory::load::<u16, Sign32, A, B>),
+        (0, 1) => access!(memory::load<u8, Zero, A>),
+        (1, 1) => access!(memory::load<u16, Zero, A>),
+        (2, 1) => access!(memory::load<u32, Zero, A>),
+        (3, 1) => access!(memory::load<u64, Zero, A>),
+        (0, 2) => access!(memory::load<u8, Sign64, A>),
+        (1, 2) => access!(memory::load<u16, Sign64, A>),
+        (2, 2) => access!(memory::load<u32, Sign64, A>),
+        (0, 3) => access!(memory::load<u8, Sign32, A>),
+        (1, 3) => access!(memory::load<u16, Sign32, A>),
         // PRFM has no form with write-back.
         (3, 2) if !matches!(mode, Mode::Pre | Mode::Post) => return Some(plain!(system::nop)),
         _ => return None,
@@ -132,16 +132,16 @@ fn single<B: Bus>(word: u32, mode: Mode, o: &mut Operands) -> Option<Code<B>> {
 fn single_vector<B: Bus>(word: u32, mode: Mode, o: &mut Operands) -> Option<Code<B>> {
     o.rd = number(word, 0);
     let code = by_mode!(mode, A => match (scale(word), bit(word, 22)) {
-        (0, false) => full!(vector::store::<u8, A, B>).stores(),
-        (1, false) => full!(vector::store::<u16, A, B>).stores(),
-        (2, false) => full!(vector::store::<u32, A, B>).stores(),
-        (3, false) => full!(vector::store::<u64, A, B>).stores(),
-        (4, false) => full!(vector::store::<u128, A, B>).stores(),
-        (0, true) => full!(vector::load::<u8, A, B>).loads(),
-        (1, true) => full!(vector::load::<u16, A, B>).loads(),
-        (2, true) => full!(vector::load::<u32, A, B>).loads(),
-        (3, true) => full!(vector::load::<u64, A, B>).loads(),
-        (4, true) => full!(vector::load::<u128, A, B>).loads(),
+        (0, false) => access!(vector::store<u8, A>).stores(),
+        (1, false) => access!(vector::store<u16, A>).stores(),
+        (2, false) => access!(vector::store<u32, A>).stores(),
+        (3, false) => access!(vector::store<u64, A>).stores(),
+        (4, false) => access!(vector::store<u128, A>).stores(),
+        (0, true) => access!(vector::load<u8, A>).loads(),
+        (1, true) => access!(vector::load<u16, A>).loads(),
+        (2, true) => access!(vector::load<u32, A>).loads(),
+        (3, true) => access!(vector::load<u64, A>).loads(),
+        (4, true) => access!(vector::load<u128, A>).loads(),
         _ => return None,
     });
     Some(code.vector())
@@ -153,17 +153,17 @@ fn literal<B: Bus>(word: u32, offset: u8, o: &mut Operands) -> Option<Code<B>> {
     if bit(word, V) {
         o.rd = number(word, 0);
         let code = match bits(word, 30, 2) {
-            0 => full!(vector::load::<u32, Offset, B>),
-            1 => full!(vector::load::<u64, Offset, B>),
-            2 => full!(vector::load::<u128, Offset, B>),
+            0 => access!(vector::load<u32, Offset>),
+            1 => access!(vector::load<u64, Offset>),
+            2 => access!(vector::load<u128, Offset>),
             _ => return None,
         };
         return Some(code.loads().vector());
     }
     let code = match bits(word, 30, 2) {
-        0 => full!(memory::load::<u32, Zero, Offset, B>),
-        1 => full!(memory::load::<u64, Zero, Offset, B>),
-        2 => full!(memory::load::<u32, Sign64, Offset, B>),
+        0 => access!(memory::load<u32, Zero, Offset>),
+        1 => access!(memory::load<u64, Zero, Offset>),
+        2 => access!(memory::load<u32, Sign64, Offset>),
         // PRFM.
         _ => return Some(plain!(system::nop)),
     };
@@ -232,12 +232,12 @@ fn pair<B: Bus>(word: u32, o: &mut Operands) -> Option<Code<B>> {
         (o.rd, o.ra) = (number(word, 0), number(word, 10));
         o.imm = signed(word, 15, 7, 2 + opc);
         let code = modes!(A => match (opc, loads) {
-            (0, false) => full!(vector::store_pair::<u32, A, B>).stores(),
-            (1, false) => full!(vector::store_pair::<u64, A, B>).stores(),
-            (2, false) => full!(vector::store_pair::<u128, A, B>).stores(),
-            (0, true) => full!(vector::load_pair::<u32, A, B>).loads(),
-            (1, true) => full!(vector::load_pair::<u64, A, B>).loads(),
-            (2, true) => full!(vector::load_pair::<u128, A, B>).loads(),
+            (0, false) => access!(vector::store_pair<u32, A>).stores(),
+            (1, false) => access!(vector::store_pair<u64, A>).stores(),
+            (2, false) => access!(vector::store_pair<u128, A>).stores(),
+            (0, true) => access!(vector::load_pair<u32, A>).loads(),
+            (1, true) => access!(vector::load_pair<u64, A>).loads(),
+            (2, true) => access!(vector::load_pair<u128, A>).loads(),
             _ => return None,
         });
         return Some(code.vector());
@@ -245,18 +245,18 @@ fn pair<B: Bus>(word: u32, o: &mut Operands) -> Option<Code<B>> {
     if !loads {
         (o.rd, o.ra) = (source(word, 0), source(word, 10));
         let code = modes!(A => match opc {
-            0 => full!(memory::store_pair::<u32, A, B>),
-            2 => full!(memory::store_pair::<u64, A, B>),
+            0 => access!(memory::store_pair<u32, A>),
+            2 => access!(memory::store_pair<u64, A>),
             _ => return None,
         });
         return Some(code.stores());
     }
     (o.rd, o.ra) = (target(word, 0), target(word, 10));
     let code = modes!(A => match opc {
-        0 => full!(memory::load_pair::<u32, Zero, A, B>),
+        0 => access!(memory::load_pair<u32, Zero, A>),
         // LDPSW has no form that is not temporal.
-        1 if bits(word, 23, 2) != 0 => full!(memory::load_pair::<u32, Sign64, A, B>),
-        2 => full!(memory::load_pair::<u64, Zero, A, B>),
+        1 if bits(word, 23, 2) != 0 => access!(memory::load_pair<u32, Sign64, A>),
+        2 => access!(memory::load_pair<u64, Zero, A>),
         _ => return None,
     });
     Some(code.loads())

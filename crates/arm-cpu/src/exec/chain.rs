@@ -72,6 +72,28 @@ pub(crate) fn full<B: Bus>(
     if c.stop { Ok(()) } else { (i.next)(c, b, rest) }
 }
 
+/// The chain of one whose `quick` does all of it where that takes neither a page walk nor an exception nor a call of
+/// the bus, and otherwise returns false, as if nothing had happened. Without a call in it, nothing has to be kept for
+/// what follows.
+#[inline(always)]
+pub(crate) fn quick<B: Bus>(
+    c: &mut Core,
+    b: &mut B,
+    mut rest: Iter<'_, Insn<B>>,
+    quick: impl FnOnce(&mut Core, &mut B, &Operands) -> bool,
+) -> Done {
+    let all = rest.clone();
+    let Some(i) = rest.next() else { return Ok(()) };
+    if quick(c, b, &i.operands) { (i.next)(c, b, rest) } else { not_quick(c, b, all) }
+}
+
+/// The first of these instructions was not quick.
+#[cold]
+#[inline(never)]
+fn not_quick<B: Bus>(c: &mut Core, b: &mut B, rest: Iter<'_, Insn<B>>) -> Done {
+    any(c, b, rest)
+}
+
 /// Executes instructions of which not all of their block follow.
 #[cold]
 #[inline(never)]

@@ -2,6 +2,7 @@
 
 use super::Operands;
 use super::alu::extend;
+use super::path::Path;
 use crate::bus::Bus;
 use crate::context::{Core, SCTLR_SA, SCTLR_SA0};
 use crate::exception::{Class, Done, Exception, Fault};
@@ -156,13 +157,13 @@ impl Core {
 
 /// LDR, LDRB, LDRSW and so on.
 #[inline(always)]
-pub(crate) fn load<T: Integer, E: Extension, A: Address, B: Bus>(
+pub(crate) fn load<T: Integer, E: Extension, A: Address, P: Path, B: Bus>(
     c: &mut Core,
     b: &mut B,
     i: &Operands,
 ) -> Done {
-    let va = c.operand_address::<A>(i)?;
-    let value: T = c.load(b, va)?;
+    let va = P::address::<A>(c, i)?;
+    let value: T = P::load(c, b, va)?;
     c.set_reg(i.rd, E::extend(value.to_u64(), bits::<T>()));
     A::write_back(c, i, va);
     Ok(())
@@ -170,23 +171,24 @@ pub(crate) fn load<T: Integer, E: Extension, A: Address, B: Bus>(
 
 /// STR, STRB, STRH.
 #[inline(always)]
-pub(crate) fn store<T: Integer, A: Address, B: Bus>(c: &mut Core, b: &mut B, i: &Operands) -> Done {
-    let va = c.operand_address::<A>(i)?;
-    c.store(b, va, T::from_u64(c.reg(i.rd)))?;
+pub(crate) fn store<T: Integer, A: Address, P: Path, B: Bus>(c: &mut Core, b: &mut B, i: &Operands) -> Done {
+    let va = P::address::<A>(c, i)?;
+    let value = T::from_u64(c.reg(i.rd));
+    P::store(c, b, va, value)?;
     A::write_back(c, i, va);
     Ok(())
 }
 
 /// LDP, LDNP and LDPSW.
 #[inline(always)]
-pub(crate) fn load_pair<T: Integer, E: Extension, A: Address, B: Bus>(
+pub(crate) fn load_pair<T: Integer, E: Extension, A: Address, P: Path, B: Bus>(
     c: &mut Core,
     b: &mut B,
     i: &Operands,
 ) -> Done {
-    let va = c.operand_address::<A>(i)?;
-    let first: T = c.load(b, va)?;
-    let second: T = c.load(b, va.wrapping_add(T::BYTES as u64))?;
+    let va = P::address::<A>(c, i)?;
+    let first: T = P::load(c, b, va)?;
+    let second: T = P::load(c, b, va.wrapping_add(T::BYTES as u64))?;
     c.set_reg(i.rd, E::extend(first.to_u64(), bits::<T>()));
     c.set_reg(i.ra, E::extend(second.to_u64(), bits::<T>()));
     A::write_back(c, i, va);
@@ -195,10 +197,16 @@ pub(crate) fn load_pair<T: Integer, E: Extension, A: Address, B: Bus>(
 
 /// STP and STNP.
 #[inline(always)]
-pub(crate) fn store_pair<T: Integer, A: Address, B: Bus>(c: &mut Core, b: &mut B, i: &Operands) -> Done {
-    let va = c.operand_address::<A>(i)?;
-    c.store(b, va, T::from_u64(c.reg(i.rd)))?;
-    c.store(b, va.wrapping_add(T::BYTES as u64), T::from_u64(c.reg(i.ra)))?;
+pub(crate) fn store_pair<T: Integer, A: Address, P: Path, B: Bus>(
+    c: &mut Core,
+    b: &mut B,
+    i: &Operands,
+) -> Done {
+    let va = P::address::<A>(c, i)?;
+    let value = T::from_u64(c.reg(i.rd));
+    P::store(c, b, va, value)?;
+    let value = T::from_u64(c.reg(i.ra));
+    P::store(c, b, va.wrapping_add(T::BYTES as u64), value)?;
     A::write_back(c, i, va);
     Ok(())
 }

@@ -7,6 +7,7 @@ pub(crate) mod chain;
 pub(crate) mod exclusive;
 pub(crate) mod maintenance;
 pub(crate) mod memory;
+pub(crate) mod path;
 pub(crate) mod register;
 pub(crate) mod system;
 
@@ -146,14 +147,29 @@ macro_rules! vector {
 }
 pub(crate) use vector;
 
-/// [`Code`] of `f(&mut Core, &mut B, &Operands) -> Done`, which may access memory, fault and stop, and is worth a chain
-/// of its own.
+/// [`Code`] of `f(&mut Core, &mut B, &Operands) -> Done`, which may access memory, fault and stop, and is worth a
+/// chain of its own.
 macro_rules! full {
     ($f:expr) => {
         $crate::exec::Code::new($f, |c, b, rest| $crate::exec::chain::full(c, b, rest, $f))
     };
 }
 pub(crate) use full;
+
+/// [`Code`] of a load or store `f::<..., P: Path, B: Bus>`, whose chain has the quick path.
+macro_rules! access {
+    ($($f:ident)::+ < $($t:ty),* >) => {
+        $crate::exec::Code::new(
+            $($f)::+::<$($t,)* $crate::exec::path::Full, B>,
+            |c, b, rest| {
+                $crate::exec::chain::quick(c, b, rest, |c, b, i| {
+                    $($f)::+::<$($t,)* $crate::exec::path::Quick, B>(c, b, i).is_ok()
+                })
+            },
+        )
+    };
+}
+pub(crate) use access;
 
 /// Raises an UNDEFINED exception: not an instruction, or not one of this CPU.
 pub(crate) fn undefined<B: Bus>(c: &mut Core, _b: &mut B, _i: &Operands) -> Done {

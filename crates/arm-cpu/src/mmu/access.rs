@@ -43,9 +43,28 @@ impl Core {
         self.store_as(bus, va, value, view::of_el0(self.view))
     }
 
+    /// Loads an aligned operand from RAM, if its translation is at hand. With an observer it never is.
+    #[inline(always)]
+    pub(crate) fn load_quick<T: Operand, B: Bus>(&self, bus: &mut B, va: u64) -> Option<T> {
+        // An aligned operand does not cross pages.
+        let entry = self.mmu.tlb.entry(self.view, va);
+        if B::OBSERVED || entry.read != va & checked_bits::<T>() {
+            return None;
+        }
+        T::ram_read_quick(bus, entry.addend.wrapping_add(va))
+    }
+
+    /// The same for a store; whether it has taken place.
+    #[inline(always)]
+    pub(crate) fn store_quick<T: Operand, B: Bus>(&self, bus: &mut B, va: u64, value: T) -> bool {
+        let entry = self.mmu.tlb.entry(self.view, va);
+        !B::OBSERVED
+            && entry.write == va & checked_bits::<T>()
+            && value.ram_write_quick(bus, entry.addend.wrapping_add(va))
+    }
+
     #[inline(always)]
     fn load_as<T: Operand, B: Bus>(&mut self, bus: &mut B, va: u64, view: usize) -> Result<T, Fault> {
-        // An aligned operand does not cross pages.
         let entry = self.mmu.tlb.entry(view, va);
         if !B::OBSERVED && entry.read == va & checked_bits::<T>() {
             return Ok(T::ram_read(bus, entry.addend.wrapping_add(va)));

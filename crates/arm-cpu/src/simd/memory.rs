@@ -6,6 +6,7 @@ use crate::context::Core;
 use crate::exception::{Done, Fault};
 use crate::exec::Operands;
 use crate::exec::memory::{Address, PostIndex};
+use crate::exec::path::Path;
 use soft_arithmetic::lane::Lane;
 use soft_base::{Low, Operand};
 
@@ -25,10 +26,14 @@ impl Address for PostRegister {
 
 /// LDR and LDUR.
 #[inline(always)]
-pub(crate) fn load<T: Lane + Operand, A: Address, B: Bus>(c: &mut Core, b: &mut B, i: &Operands) -> Done {
-    c.require_fp()?;
-    let va = c.operand_address::<A>(i)?;
-    let value: T = c.load(b, va)?;
+pub(crate) fn load<T: Lane + Operand, A: Address, P: Path, B: Bus>(
+    c: &mut Core,
+    b: &mut B,
+    i: &Operands,
+) -> Done {
+    P::require_fp(c)?;
+    let va = P::address::<A>(c, i)?;
+    let value: T = P::load(c, b, va)?;
     c.v[number(i.rd)] = value.bits();
     A::write_back(c, i, va);
     Ok(())
@@ -36,25 +41,30 @@ pub(crate) fn load<T: Lane + Operand, A: Address, B: Bus>(c: &mut Core, b: &mut 
 
 /// STR and STUR.
 #[inline(always)]
-pub(crate) fn store<T: Lane + Operand, A: Address, B: Bus>(c: &mut Core, b: &mut B, i: &Operands) -> Done {
-    c.require_fp()?;
-    let va = c.operand_address::<A>(i)?;
-    c.store(b, va, T::low(c.v[number(i.rd)]))?;
+pub(crate) fn store<T: Lane + Operand, A: Address, P: Path, B: Bus>(
+    c: &mut Core,
+    b: &mut B,
+    i: &Operands,
+) -> Done {
+    P::require_fp(c)?;
+    let va = P::address::<A>(c, i)?;
+    let value = T::low(c.v[number(i.rd)]);
+    P::store(c, b, va, value)?;
     A::write_back(c, i, va);
     Ok(())
 }
 
 /// LDP and LDNP.
 #[inline(always)]
-pub(crate) fn load_pair<T: Lane + Operand, A: Address, B: Bus>(
+pub(crate) fn load_pair<T: Lane + Operand, A: Address, P: Path, B: Bus>(
     c: &mut Core,
     b: &mut B,
     i: &Operands,
 ) -> Done {
-    c.require_fp()?;
-    let va = c.operand_address::<A>(i)?;
-    let first: T = c.load(b, va)?;
-    let second: T = c.load(b, va.wrapping_add(T::BYTES as u64))?;
+    P::require_fp(c)?;
+    let va = P::address::<A>(c, i)?;
+    let first: T = P::load(c, b, va)?;
+    let second: T = P::load(c, b, va.wrapping_add(T::BYTES as u64))?;
     c.v[number(i.rd)] = first.bits();
     c.v[number(i.ra)] = second.bits();
     A::write_back(c, i, va);
@@ -63,15 +73,17 @@ pub(crate) fn load_pair<T: Lane + Operand, A: Address, B: Bus>(
 
 /// STP and STNP.
 #[inline(always)]
-pub(crate) fn store_pair<T: Lane + Operand, A: Address, B: Bus>(
+pub(crate) fn store_pair<T: Lane + Operand, A: Address, P: Path, B: Bus>(
     c: &mut Core,
     b: &mut B,
     i: &Operands,
 ) -> Done {
-    c.require_fp()?;
-    let va = c.operand_address::<A>(i)?;
-    c.store(b, va, T::low(c.v[number(i.rd)]))?;
-    c.store(b, va.wrapping_add(T::BYTES as u64), T::low(c.v[number(i.ra)]))?;
+    P::require_fp(c)?;
+    let va = P::address::<A>(c, i)?;
+    let value = T::low(c.v[number(i.rd)]);
+    P::store(c, b, va, value)?;
+    let value = T::low(c.v[number(i.ra)]);
+    P::store(c, b, va.wrapping_add(T::BYTES as u64), value)?;
     A::write_back(c, i, va);
     Ok(())
 }
