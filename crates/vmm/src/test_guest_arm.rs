@@ -83,3 +83,34 @@ pub(crate) fn off() -> Vec<u32> {
 pub(crate) fn msr(register: u32, t: u32) -> u32 {
     0xD510_0000 | (register & !(1 << 20)) | t
 }
+
+/// Where TTBR1_EL1 has the 39-bit addresses.
+pub(crate) const UPPER_HALF: u64 = 0xFFFF_FF80_0000_0000;
+
+/// Turns the MMU on with RAM at [`UPPER_HALF`] too, goes on there with a NOP, and switches off.
+pub(crate) fn to_upper_half() -> Vec<u32> {
+    const TABLES: u64 = CODE + 0x3000;
+    let mut code = Vec::new();
+    // A block of 1 GiB: descriptor 1 of the level-1 table, for 39-bit addresses of TTBR1_EL1 and TTBR0_EL1.
+    code.extend(load(0, TABLES as u32));
+    code.extend(load(1, 0x4000_0000 | 1 << 10 | 3 << 8 | 1)); // AF, inner shareable
+    code.push(0xF900_0401); //                str x1, [x0, #8]
+    code.push(0xD518_2000); //                msr ttbr0_el1, x0
+    code.push(0xD518_2020); //                msr ttbr1_el1, x0
+    code.extend(load(2, 0x8019 | 25 << 16)); // TCR_EL1: T0SZ and T1SZ 25
+    code.push(0xF2C0_0002 | 5 << 5); //       movk x2, #5, lsl #32: IPS
+    code.push(0xD518_2042); //                msr tcr_el1, x2
+    code.extend(load(3, 0xFF)); //            MAIR_EL1: normal memory
+    code.push(0xD518_A203); //                msr mair_el1, x3
+    code.push(0xD538_1004); //                mrs x4, sctlr_el1
+    code.push(0xB240_0084); //                orr x4, x4, #1
+    code.push(0xD518_1004); //                msr sctlr_el1, x4
+    code.push(0xD503_3FDF); //                isb
+    code.push(0x1000_0005 | 4 << 5); //       adr x5, .+16
+    code.push(0xB259_60A5); //                orr x5, x5, #0xffffff8000000000
+    code.push(0xD61F_00A0); //                br x5
+    code.push(0xD503_201F); //                nop
+    code.push(0xD503_201F); //                nop: the target
+    code.extend(off());
+    code
+}

@@ -1,7 +1,7 @@
 //! Counts of the soft engine for AArch64: what its CPU retired, and a core cycle an instruction.
 //!
-//! What the architecture defines by retired instructions, and exceptions, are exact. Cycles are modelled, and coarsely.
-//! An event that cannot be told from that is unknown.
+//! What the architecture defines by retired instructions, and exceptions, are exact. Cycles and accesses are modelled,
+//! and coarsely. An event that cannot be told from that is unknown.
 
 use super::totals::{Retired, Tally, TotalsSource};
 use super::watch::Rate;
@@ -54,6 +54,8 @@ fn quantity(event: Event) -> Option<Quantity> {
         E::CpuClkUnhaltedThread => Quantity { exact: false, ..exact(|level| level.instructions) },
         E::MemInstRetiredAllLoads => exact(|level| level.loads),
         E::MemInstRetiredAllStores => exact(|level| level.stores),
+        // A pair is one access of its instruction here, as are the structures of Advanced SIMD.
+        E::MemAccess => Quantity { of: |level| level.loads + level.stores, most: 2, exact: false },
         E::UnalignedLdstRetired => Quantity { most: EXCEPTIONS, ..exact(|level| level.unaligned) },
         E::BrInstRetiredAllBranches => exact(LevelTotals::all_branches),
         E::BrInstRetiredCond => exact(|level| level.taken(BranchKind::Conditional) + level.not_taken()),

@@ -1,6 +1,7 @@
 //! The register dump of a run that the guest did not end itself.
 
 use crate::engine::RegisterDump;
+use crate::engine::debugger;
 use arm_cpu::{State, SystemRegister};
 use platform::memory::GuestMemory;
 
@@ -9,10 +10,9 @@ const X: [&str; 31] = [
     "x0", "x1", "x2", "x3", "x4", "x5", "x6", "x7", "x8", "x9", "x10", "x11", "x12", "x13", "x14", "x15",
     "x16", "x17", "x18", "x19", "x20", "x21", "x22", "x23", "x24", "x25", "x26", "x27", "x28", "x29", "x30",
 ];
-const SCTLR_EL1: SystemRegister = SystemRegister::new(3, 0, 1, 0, 0);
 /// The system registers of EL1 that say where the guest stands.
 const SYSTEM: [(&str, SystemRegister); 10] = [
-    ("sctlr_el1", SCTLR_EL1),
+    ("sctlr_el1", SystemRegister::new(3, 0, 1, 0, 0)),
     ("tcr_el1", SystemRegister::new(3, 0, 2, 0, 2)),
     ("ttbr0_el1", SystemRegister::new(3, 0, 2, 0, 0)),
     ("ttbr1_el1", SystemRegister::new(3, 0, 2, 0, 1)),
@@ -23,8 +23,6 @@ const SYSTEM: [(&str, SystemRegister); 10] = [
     ("spsr_el1", SystemRegister::new(3, 0, 4, 0, 0)),
     ("contextidr", SystemRegister::new(3, 0, 13, 0, 1)),
 ];
-/// SCTLR_EL1.M: the MMU is enabled.
-const MMU: u64 = 1 << 0;
 
 /// What a vCPU in `state` shows of its registers, and the bytes at the PC.
 pub(super) fn registers(state: &State, memory: &GuestMemory) -> RegisterDump {
@@ -47,14 +45,10 @@ pub(super) fn instruction_at(state: &State, memory: &GuestMemory, address: u64) 
     code_at(state, memory, address).and_then(disassemble)
 }
 
-/// The word at an address, while addresses are physical ones.
+/// The word at an address, by the tables in use.
 fn code_at(state: &State, memory: &GuestMemory, address: u64) -> Option<u32> {
-    if state.system_register(SCTLR_EL1)? & MMU != 0 {
-        return None;
-    }
     let mut word = [0; 4];
-    memory.read(address, &mut word).ok()?;
-    Some(u32::from_le_bytes(word))
+    (debugger::read(state, memory, address, &mut word) == word.len()).then(|| u32::from_le_bytes(word))
 }
 
 fn disassemble(word: u32) -> Option<String> {

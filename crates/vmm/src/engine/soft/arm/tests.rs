@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::machine::arm::SystemFault;
-use crate::test_guest_arm::{CODE, Guest, load, msr, off};
+use crate::test_guest_arm::{CODE, Guest, UPPER_HALF, load, msr, off, to_upper_half};
 
 #[test]
 fn a_guest_prints_and_switches_off() {
@@ -115,6 +115,23 @@ fn a_model_gives_cycles_and_cache_events_and_what_retires_stays_exact() {
 }
 
 #[test]
+fn without_a_model_accesses_are_loads_and_stores() {
+    let mut code = load(4, HANDLER + 0x2000).to_vec();
+    code.extend(load(1, 0x13)); //                 MEM_ACCESS
+    code.push(msr(PMEVTYPER[0], 1));
+    code.extend(load(1, 1));
+    code.push(msr(PMCNTENSET, 1));
+    code.extend(load(2, 1 << 6 | 1));
+    code.push(msr(PMCR, 2));
+    code.extend([0xF940_0086, 0xF900_0086, 0xA940_1C86]); // ldr x6, [x4]; str x6, [x4]; ldp x6, x7, [x4]
+    code.push(msr(PMCR, 31));
+    code.extend(off());
+    let mut guest = Guest::new(&code);
+    assert_eq!(guest.run(), Outcome::PoweredOff);
+    assert_eq!(guest.counters()[0], 3);
+}
+
+#[test]
 fn a_device_shows_what_is_written_with_a_model_too() {
     let mut code = load(1, 0x0900_0000).to_vec();
     code.extend(load(2, u32::from(b'x')));
@@ -152,4 +169,17 @@ fn a_run_goes_on_from_a_saved_state_as_if_it_had_not_stopped() {
     assert_eq!(second.run(), Outcome::PoweredOff);
     assert_eq!(second.engine.report().instructions, whole.engine.report().instructions);
     assert_eq!(second.machine.now(), whole.machine.now());
+}
+
+#[test]
+fn instructions_are_shown_with_the_mmu_on() {
+    let code = to_upper_half();
+    let mut guest = Guest::new(&code);
+    assert_eq!(guest.run(), Outcome::PoweredOff);
+    let registers = guest.engine.registers(&guest.machine).registers;
+    let end = UPPER_HALF | (CODE + 4 * code.len() as u64);
+    assert_eq!(registers[0], ("pc", end));
+    let last = guest.engine.instruction_at(&guest.machine, end - 4);
+    assert_eq!(last.as_deref().map(|text| &text[..3]), Some("hvc"), "{last:?}");
+    assert_eq!(guest.engine.instruction_at(&guest.machine, UPPER_HALF), None, "not mapped");
 }
