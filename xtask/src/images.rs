@@ -22,13 +22,19 @@ impl GuestImage {
     /// Images whose checks have to pass: not those that misbehave on purpose, which are for the tests of the runner,
     /// nor those that measure.
     pub(crate) fn is_test(&self) -> bool {
-        const OTHERS: [&str; 5] = ["broken", "speed", "workloads", "arm_speed", "arm_workloads"];
-        !self.name.starts_with("hostile-") && !OTHERS.contains(&self.name.as_str())
+        const OTHERS: [&str; 4] = ["broken", "counts", "speed", "workloads"];
+        let name = self.name.strip_prefix("arm_").unwrap_or(&self.name);
+        !name.starts_with("hostile") && !OTHERS.contains(&name)
     }
 
-    /// The image that runs workloads on x86-64, whose cores have models.
+    /// The image that runs workloads on x86-64.
     pub(crate) fn is_workload(&self) -> bool {
         self.name == "workloads"
+    }
+
+    /// The same for AArch64.
+    pub(crate) fn is_arm_workload(&self) -> bool {
+        self.name == "arm_workloads"
     }
 }
 

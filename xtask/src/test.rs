@@ -102,7 +102,11 @@ impl Stage {
                 })
             }),
             Self::Linux => linux::boot_all(&linux::LinuxArgs::short()),
-            Self::Qemu => built.with_images(under_qemu),
+            Self::Qemu => {
+                let mut totals = built.with_images(under_qemu)?;
+                totals += built.then(counts_as_qemu)?;
+                Ok(totals)
+            }
         }
     }
 }
@@ -222,26 +226,34 @@ fn guest_tests(vpmu: &Vpmu, images: &[GuestImage]) -> Result<Tally, TaskError> {
 fn timing_tests(vpmu: &Vpmu, images: &[GuestImage]) -> Result<Tally, TaskError> {
     const CASES: &str = "profile({icelake-sp,sapphire-rapids}) and not group(hostile) \
                          or profile({zen2,zen4}) and image({amd,merge})";
-    run_images(vpmu, images, Architecture::Amd64, &["--engine", "soft", "--detail", "timing", "-E", CASES])
+    const WELL_BEHAVED: &str = "not group(hostile)";
+    let timed = |cases| ["--engine", "soft", "--detail", "timing", "-E", cases];
+    let mut totals = run_images(vpmu, images, Architecture::Amd64, &timed(CASES))?;
+    totals += run_images(vpmu, images, Architecture::Arm64, &timed(WELL_BEHAVED))?;
+    Ok(totals)
 }
 
 /// Two runs on the soft engine write the same trace, byte for byte, on one thread and on two.
 fn repeats(vpmu: &Vpmu, images: &[GuestImage]) -> Result<Tally, TaskError> {
     let mut totals = Tally::default();
-    const RUNS: [(&str, &str); 5] = [
-        ("overflow", "counts"),
-        ("overflow", "timing"),
-        ("metrics", "counts"),
-        ("metrics", "timing"),
-        ("workloads", "timing"),
+    const X86: &str = "icelake-sp";
+    const ARM: &str = "falkor";
+    const RUNS: [(&str, &str, &str); 7] = [
+        ("overflow", "counts", X86),
+        ("overflow", "timing", X86),
+        ("metrics", "counts", X86),
+        ("metrics", "timing", X86),
+        ("workloads", "timing", X86),
+        ("pmuv3_overflow", "counts", ARM),
+        ("pmuv3_overflow", "timing", ARM),
     ];
-    for (name, detail) in RUNS {
+    for (name, detail, profile) in RUNS {
         let Some(image) = images.iter().find(|image| image.name == name) else { continue };
         let mut traces = Vec::new();
         for threads in ["1", "2"] {
             let path =
                 std::env::temp_dir().join(format!("vpmu-{}-{threads}-{}", image.name, std::process::id()));
-            let mut command = vpmu.on_image("run", &image.path, "icelake-sp", EngineFlags::Soft);
+            let mut command = vpmu.on_image("run", &image.path, profile, EngineFlags::Soft);
             command.args(["--detail", detail, "--threads", threads, "--trace"]);
             vpmu.json(command.arg(&path))?;
             let trace = fs::read(&path).map_err(|source| TaskError::File { path: path.clone(), source })?;
@@ -279,13 +291,22 @@ const QEMU: [Qemu; 2] = [
         program: "qemu-system-aarch64",
         architecture: Architecture::Arm64,
         // With a nanosecond for each instruction they are counted exactly.
-        machine: &["-machine", "virt,gic-version=3", "-cpu", "cortex-a57", "-icount", "shift=0"],
+        machine: &[
+            "-machine",
+            "virt,gic-version=3",
+            "-cpu",
+            "cortex-a57",
+            "-icount",
+            "shift=0",
+            "-nic",
+            "none",
+        ],
         has_pmu: true,
     },
 ];
 
-/// Boots the test images under QEMU's interpreter. For x86-64 it has no PMU: they have to run to their end. For AArch64
-/// it has a PMUv3: what is not skipped has to pass.
+/// Boots the test images under QEMU's interpreter. For x86-64 it has no PMU: they have to run to their end. For
+/// AArch64 it has a PMUv3: what is not skipped has to pass.
 fn under_qemu(images: &[GuestImage]) -> Result<Tally, TaskError> {
     let mut totals = Tally::default();
     for qemu in &QEMU {
@@ -304,14 +325,53 @@ fn under_qemu(images: &[GuestImage]) -> Result<Tally, TaskError> {
     Ok(totals)
 }
 
-fn image_under_qemu(qemu: &Qemu, image: &GuestImage) -> Result<Tally, TaskError> {
-    let mut totals = Tally::default();
+/// The image on QEMU's machine, its console on stdout.
+fn qemu_command(qemu: &Qemu, image: &GuestImage) -> Command {
     let mut command = Command::new("timeout");
     command
         .args([QEMU_TIMEOUT, qemu.program, "-display", "none", "-serial", "stdio", "-no-reboot"])
         .args(qemu.machine)
         .arg("-kernel")
         .arg(&image.path);
+    command
+}
+
+/// What PMUv3 counts of loops of known length is the same here as under QEMU, where each instruction is counted.
+fn counts_as_qemu(vpmu: &Vpmu, images: &[GuestImage]) -> Result<Tally, TaskError> {
+    let mut totals = Tally::default();
+    let [_, qemu] = &QEMU;
+    let Some(image) = images.iter().find(|image| image.name == "arm_counts") else { return Ok(totals) };
+    if Command::new(qemu.program).arg("--version").output().is_err() {
+        anstream::println!("skipped the comparison of counts: {} is not installed", qemu.program);
+        totals.skipped += 1;
+        return Ok(totals);
+    }
+    let counts = |console: &str| -> Vec<String> {
+        console
+            .lines()
+            .map(str::trim_end)
+            .filter(|line| line.starts_with("count "))
+            .map(str::to_owned)
+            .collect()
+    };
+    let theirs = counts(&String::from_utf8_lossy(&capture(&mut qemu_command(qemu, image))?.stdout));
+    let report = vpmu.json(&mut vpmu.on_image("run", &image.path, "falkor", EngineFlags::Soft))?;
+    let ours = counts(report["console"].as_str().unwrap_or_default());
+    let equal = ours.iter().filter(|line| theirs.contains(line)).count();
+    let good = !ours.is_empty() && ours == theirs;
+    totals.add(good);
+    let verdict = if good { "ok" } else { "FAILED" };
+    anstream::println!("{verdict} {equal} of {} counts of instructions are those of QEMU", theirs.len());
+    if !good {
+        ours.iter().filter(|line| !theirs.contains(line)).for_each(|line| anstream::println!("here: {line}"));
+        theirs.iter().filter(|line| !ours.contains(line)).for_each(|line| anstream::println!("QEMU: {line}"));
+    }
+    Ok(totals)
+}
+
+fn image_under_qemu(qemu: &Qemu, image: &GuestImage) -> Result<Tally, TaskError> {
+    let mut totals = Tally::default();
+    let mut command = qemu_command(qemu, image);
     let output = capture(&mut command)?;
     let log = String::from_utf8_lossy(&output.stdout);
     let tap = Tap::parse(&log);

@@ -9,7 +9,6 @@ pub mod counts;
 pub mod msr;
 pub mod pmi;
 pub mod pmu;
-pub mod random;
 pub mod ring0;
 pub mod storm;
 pub mod table;

@@ -1,6 +1,6 @@
 //! The MSRs that an unfriendly guest tries.
 
-use crate::random::Random;
+use guest_runtime::random::Random;
 
 /// First and last index of the PMU's MSRs, with neighbours on both sides. What a VMM may need to live
 /// on (APIC base, EFER, TSC deadline) is not among them.

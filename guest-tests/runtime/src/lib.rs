@@ -40,6 +40,7 @@ mod handlers;
 mod have;
 mod heap;
 mod power_on;
+pub mod random;
 mod recovery;
 mod runner;
 pub mod speed;

@@ -5,10 +5,11 @@
 
 use guest_images::{
     pmi,
-    random::Random,
     storm::{msr, rdpmc_index, value_for},
 };
-use guest_runtime::{Exception, Frame, apic, check, println, rdmsr, rdpmc, rdpmc_ring0, set_pce, wrmsr};
+use guest_runtime::{
+    Exception, Frame, apic, check, println, random::Random, rdmsr, rdpmc, rdpmc_ring0, set_pce, wrmsr,
+};
 
 guest_runtime::image!(program);
 

@@ -10,11 +10,10 @@ use guest_images::{
     },
     pmi,
     pmu::{count, count_fixed, fixed, fixed_counters, gp, gp_counters, read, window, write},
-    random::Random,
     storm::{msr, value_for},
     work::busy,
 };
-use guest_runtime::{Frame, PerfMon, check, check_eq, println, rdmsr, wrmsr};
+use guest_runtime::{Frame, PerfMon, check, check_eq, println, random::Random, rdmsr, wrmsr};
 
 guest_runtime::image!(program);
 

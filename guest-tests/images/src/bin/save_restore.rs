@@ -16,10 +16,9 @@ use guest_images::{
         all_fixed, all_gp, count, count_fixed, count_metrics, fixed, gp, gp_counters, preset, program, read,
         status, window, write,
     },
-    random::Random,
     work::{busy, busy_in_ring3},
 };
-use guest_runtime::{apic, check, check_eq, control, guest_test, port, protocol, rdmsr};
+use guest_runtime::{apic, check, check_eq, control, guest_test, port, protocol, random::Random, rdmsr};
 
 guest_runtime::image!();
 
