@@ -8,6 +8,7 @@
 //! embedder            Cpu::run(bus, budget)  -> Exit
 //!                       block cache  (cache.rs, decode/): iced-x86 once per basic block
 //!                       handlers     (exec/, sse/, mmx/, x87/): one function per operation, width and operand form
+//!                                    (vector/): AVX to AVX-512, one per shape of operands
 //!                       software TLB (mmu/)
 //!                       totals, taken branches (account/), breakpoints (debug/), the retirement stream (observe/)
 //! ```
@@ -27,8 +28,8 @@
 //!
 //! # What is not implemented
 //!
-//! Real mode, virtual-8086 mode, task switches, call gates, AVX. An
-//! instruction that is not implemented raises #UD in the guest, and [`Cpu::unimplemented`] names it.
+//! Real mode, virtual-8086 mode, task switches, call gates, AMX, XOP and FMA4. An instruction that
+//! is not implemented raises #UD in the guest, and [`Cpu::unimplemented`] names it.
 //! [`cpuid::leaf`] advertises only what works.
 #![deny(unsafe_code)]
 // What a guest says keeps its value, or the conversion says so.

@@ -283,9 +283,9 @@ fn exceptions_push_what_they_should() {
 
 #[test]
 fn what_is_missing_is_named() {
-    let mut guest = Guest::new(&[0xC5, 0xF8, 0x77]);
+    let mut guest = Guest::new(&[0xC4, 0xE2, 0x78, 0x49, 0xC0]);
     let cpu = expect_vector(&mut guest, 6);
-    assert_eq!(cpu.unimplemented()[0].code, "VEX_Vzeroupper");
+    assert_eq!(cpu.unimplemented()[0].code, "VEX_Tilerelease");
     assert_eq!(cpu.unimplemented()[0].rip, CODE);
 }
 

@@ -13,6 +13,7 @@ mod sse4;
 mod system;
 mod vector;
 mod vex;
+mod vex_quick;
 mod x87;
 
 use crate::block::Ending;

@@ -1,7 +1,8 @@
 //! Handlers of VEX and EVEX encodings: the tables of the families in [`vector`] describe them.
 
 use super::operands::Kind;
-use super::select::place;
+use super::select::{hot, place};
+use super::vex_quick;
 use crate::bus::Bus;
 use crate::exec::{Handler, Insn};
 use crate::low::Low;
@@ -46,6 +47,13 @@ pub(super) fn handler<B: Bus>(
     }
     fields.third = masked.unwrap_or(fields.third);
     insn.imm = Encoded::from(fields).0;
+    if indexed.is_none()
+        && masked.is_none()
+        && let Some(description) = descriptions.get(number)
+        && let Some(chain) = vex_quick::chain(ins, memory, description, &fields)
+    {
+        insn.next = chain;
+    }
     Some(match memory {
         Some(0) if indexed.is_some() => gather::scatter,
         Some(_) if indexed.is_some() && ins.encoding() == EncodingKind::VEX => gather::gather_by_vector,
@@ -62,7 +70,7 @@ pub(super) fn handler<B: Bus>(
 fn special<B: Bus>(ins: &Instruction, insn: &mut Insn<B>) -> Option<Handler<B>> {
     let memory = Kind::of(ins, 1) == Kind::Memory;
     let handler: Handler<B> = match ins.mnemonic() {
-        M::Vzeroupper => special::zero::<B, false>,
+        M::Vzeroupper => hot!(insn, special::zero[B, false]),
         M::Vzeroall => special::zero::<B, true>,
         M::Vldmxcsr => special::load_control::<B>,
         M::Vstmxcsr => special::store_control::<B>,

@@ -50,8 +50,24 @@ pub(crate) fn load<B: Bus>(c: &mut Core, b: &mut B, i: &Insn<B>) -> Done {
 pub(crate) fn store<B: Bus>(c: &mut Core, b: &mut B, i: &Insn<B>) -> Done {
     let parts = parts(i);
     c.require_vector(parts.code.needed())?;
-    let (value, _) = c.evaluate(parts, None)?;
+    let value = c.stored(parts)?;
     memory::store(c, b, i, parts.code, &value)
+}
+
+/// What an instruction leaves beside its result.
+struct Evaluated {
+    env: Env,
+    /// The exceptions in `env` count.
+    counts: bool,
+    flags: Option<u64>,
+}
+
+impl Evaluated {
+    /// No exception is raised that MXCSR does not have yet.
+    #[inline(always)]
+    fn is_quiet(&self, mxcsr: u32) -> bool {
+        !self.counts || self.env.raised & !(mxcsr & mxcsr >> 7) == 0
+    }
 }
 
 impl Core {
@@ -71,39 +87,59 @@ impl Core {
         if mask == 0 { ones(count) } else { self.opmask[mask & 7] & ones(count) }
     }
 
-    /// The result before it is written, and flags.
-    #[inline(never)]
-    fn evaluate(&mut self, parts: Parts, source: Option<&Vector>) -> Result<(Vector, Option<u64>), Fault> {
+    /// The result before it is written, in a place of the caller's, which saves copies; `None` for what has not been
+    /// decoded.
+    #[inline(always)]
+    fn evaluate(&self, parts: Parts, source: Option<&Vector>, result: &mut Vector) -> Option<Evaluated> {
         let code = parts.code;
-        let Some(description) = self.descriptions.get(code.number()) else { return Err(self.ud()) };
-        let description = *description;
+        let description = self.descriptions.get(code.number())?;
         let class = code.destination_class();
-        let a = self.operand(code.a_class(), parts.a);
-        let b = match source {
-            Some(source) => *source,
-            None => self.operand(code.b_class(), parts.b),
+        let (other_a, other_b);
+        let a = match code.a_class() {
+            Class::Vector => self.xmm.get(parts.a),
+            class => {
+                other_a = self.operand(class, parts.a);
+                &other_a
+            }
         };
-        let old = if class == Class::Vector { *self.xmm.get(parts.destination) } else { Vector::ZERO };
+        let b = match (source, code.b_class()) {
+            (Some(source), _) => source,
+            (None, Class::Vector) => self.xmm.get(parts.b),
+            (None, class) => {
+                other_b = self.operand(class, parts.b);
+                &other_b
+            }
+        };
+        let old = self.xmm.get(parts.destination);
+        if class == Class::Vector {
+            *result = *old;
+        }
+        let mut bytes = code.bytes();
+        if description.shape != Shape::Packed {
+            bytes = match description.shape {
+                Shape::Scalar | Shape::Merge => usize::from(description.element),
+                Shape::Packed | Shape::Sources => bytes,
+            };
+            if description.shape == Shape::Scalar && class == Class::Vector {
+                let low = u128::MAX >> (128 - 8 * u32::from(description.element));
+                result.0[0] = a.0[0] & !low | old.0[0] & low;
+            }
+        }
         let count = description.count(code.bytes());
         let active = self.active(code, count);
-        let scalar = matches!(description.shape, Shape::Scalar | Shape::Merge);
-        let mut result = old;
-        if description.shape == Shape::Scalar && class == Class::Vector {
-            let low = u128::MAX >> (128 - 8 * u32::from(description.element));
-            result.0[0] = a.0[0] & !low | old.0[0] & low;
-        }
         let mut env = Env::new(match code.rounding() {
             Rounding::Dynamic => self.mxcsr,
             Rounding::Quiet => self.mxcsr | MASKS,
             Rounding::Static(mode) => self.mxcsr & !ROUNDING | MASKS | u32::from(mode) << 13,
         });
+        let counts = description.floats && code.rounding() == Rounding::Dynamic;
         let mut operands = Operands {
-            result: &mut result,
-            a: &a,
-            b: &b,
+            result,
+            a,
+            b,
             third: self.xmm.get(code.third()),
             imm: code.imm(),
-            bytes: if scalar { usize::from(description.element) } else { code.bytes() },
+            bytes,
             active,
             env: &mut env,
             dot_product_nan_by_lane: self.holds(Rule::DotProductNanByLane),
@@ -111,14 +147,11 @@ impl Core {
         };
         (description.operation)(&mut operands);
         let flags = operands.flags;
-        if description.floats && code.rounding() == Rounding::Dynamic {
-            self.float_done(&env)?;
-        }
         if code.mask() != 0 {
             match class {
                 Class::Vector if active != ones(count) => {
-                    let old = match description.masking {
-                        _ if code.zeroing() => Vector::ZERO,
+                    let kept = match description.masking {
+                        _ if code.zeroing() => &Vector::ZERO,
                         Masking::Blend => a,
                         _ => old,
                     };
@@ -126,29 +159,26 @@ impl Core {
                         Masking::Compress => ones(active.count_ones() as usize),
                         _ => active,
                     };
-                    let elements = (written, count);
-                    match description.element {
-                        1 => keep::<u8>(&mut result, &old, elements),
-                        2 => keep::<u16>(&mut result, &old, elements),
-                        4 => keep::<u32>(&mut result, &old, elements),
-                        8 => keep::<u64>(&mut result, &old, elements),
-                        _ => keep::<u128>(&mut result, &old, elements),
-                    }
+                    keep_elements(result, kept, description.element, (written, count));
                 }
-                Class::Mask => result = Vector::from_low(result.low() & active),
+                Class::Mask => *result = Vector::from_low(result.low() & active),
                 _ => {}
             }
         }
-        Ok((result, flags))
+        Some(Evaluated { env, counts, flags })
     }
 
-    fn compute(&mut self, parts: Parts, source: Option<&Vector>) -> Done {
-        let (mut result, flags) = self.evaluate(parts, source)?;
+    #[inline(always)]
+    fn write(&mut self, parts: Parts, result: &Vector, done: &Evaluated) {
         let code = parts.code;
         match code.destination_class() {
             Class::Vector => {
-                result.zero_from(code.destination());
-                *self.xmm.get_mut(parts.destination) = result;
+                let [first, second, third, fourth] = result.0;
+                self.xmm.get_mut(parts.destination).0 = match code.destination() {
+                    16 => [first, 0, 0, 0],
+                    32 => [first, second, 0, 0],
+                    _ => [first, second, third, fourth],
+                };
             }
             Class::Mask => self.opmask[usize::from(parts.destination & 7)] = result.low(),
             Class::General => {
@@ -158,10 +188,61 @@ impl Core {
             }
             Class::None => {}
         }
-        if let Some(flags) = flags {
+        if let Some(flags) = done.flags {
             self.flags = Flags::from_bits(flags);
         }
+    }
+
+    #[inline(never)]
+    fn compute(&mut self, parts: Parts, source: Option<&Vector>) -> Done {
+        let mut result = Vector::ZERO;
+        let Some(done) = self.evaluate(parts, source, &mut result) else { return Err(self.ud()) };
+        if done.counts {
+            self.float_done(&done.env)?;
+        }
+        self.write(parts, &result, &done);
         Ok(())
+    }
+
+    /// The same if it raises no exception that is not in MXCSR yet; false, and nothing happens, if it does.
+    #[inline(never)]
+    pub(super) fn compute_quickly(&mut self, parts: Parts, source: Option<&Vector>) -> bool {
+        let mut result = Vector::ZERO;
+        let Some(done) = self.evaluate(parts, source, &mut result) else { return false };
+        let quiet = done.is_quiet(self.mxcsr);
+        if quiet {
+            self.write(parts, &result, &done);
+        }
+        quiet
+    }
+
+    /// What goes to memory.
+    #[inline(never)]
+    fn stored(&mut self, parts: Parts) -> Result<Vector, Fault> {
+        let mut result = Vector::ZERO;
+        let Some(done) = self.evaluate(parts, None, &mut result) else { return Err(self.ud()) };
+        if done.counts {
+            self.float_done(&done.env)?;
+        }
+        Ok(result)
+    }
+
+    /// The same as for [`compute_quickly`](Self::compute_quickly).
+    #[inline(never)]
+    pub(super) fn stored_quickly(&self, parts: Parts, result: &mut Vector) -> bool {
+        self.evaluate(parts, None, result).is_some_and(|done| done.is_quiet(self.mxcsr))
+    }
+}
+
+/// Of elements of `size` bytes.
+#[inline(never)]
+fn keep_elements(result: &mut Vector, old: &Vector, size: u8, elements: (u64, usize)) {
+    match size {
+        1 => keep::<u8>(result, old, elements),
+        2 => keep::<u16>(result, old, elements),
+        4 => keep::<u32>(result, old, elements),
+        8 => keep::<u64>(result, old, elements),
+        _ => keep::<u128>(result, old, elements),
     }
 }
 

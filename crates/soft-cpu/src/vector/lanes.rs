@@ -46,5 +46,29 @@ pub(crate) fn build<E: Element>(bytes: usize, mut f: impl FnMut(usize) -> E) -> 
 /// A mask: the bits for whose elements `f` of their number holds.
 #[inline(always)]
 pub(crate) fn mask(count: usize, f: impl Fn(usize) -> bool) -> Vector {
-    Vector::from_low((0..count).fold(0, |bits, n| bits | u64::from(f(n)) << n))
+    let mut flags = [0; 64];
+    for (n, flag) in flags.iter_mut().enumerate().take(count) {
+        *flag = f(n).into();
+    }
+    Vector::from_low(pack(&flags))
+}
+
+/// The same with `f` of the elements of two vectors.
+#[inline(always)]
+pub(crate) fn mask_of<E: Element>(bytes: usize, a: &Vector, b: &Vector, f: impl Fn(E, E) -> bool) -> Vector {
+    let mut flags = [0; 64];
+    let pairs = a.elements::<E>().iter().zip(b.elements::<E>());
+    for (flag, (a, b)) in flags.iter_mut().zip(pairs).take(bytes / E::BYTES) {
+        *flag = f(*a, *b).into();
+    }
+    Vector::from_low(pack(&flags))
+}
+
+/// The lowest bit of each byte.
+#[inline(always)]
+fn pack(flags: &[u8; 64]) -> u64 {
+    // A product brings the bits of eight bytes together in the highest one.
+    let (words, _) = flags.as_chunks::<8>();
+    let bits = |word: &[u8; 8]| u64::from_le_bytes(*word).wrapping_mul(0x0102_0408_1020_4080) >> 56;
+    words.iter().rev().fold(0, |all, word| all << 8 | bits(word))
 }

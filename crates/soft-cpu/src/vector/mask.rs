@@ -1,6 +1,6 @@
 //! Mask registers: their own instructions, comparisons into them, and moves between them and vectors.
 
-use super::lanes::mask;
+use super::lanes::mask_of;
 use super::{Description, Element, Operands, Vector};
 use crate::flags::{CF, ZF};
 use iced_x86::{Instruction, Mnemonic as M};
@@ -138,7 +138,7 @@ fn comparisons(ins: &Instruction) -> Option<Description> {
 
 /// The bits for whose elements `f` holds.
 fn compare<E: Element>(o: &mut Operands<'_>, f: impl Fn(E, E) -> bool) {
-    *o.result = mask(o.bytes / E::BYTES, |n| f(o.a.get(n), o.b.get(n)));
+    *o.result = mask_of(o.bytes, o.a, o.b, f);
 }
 
 /// VPCMPx, VPCMPUx: bits 2:0 of the immediate.
@@ -181,7 +181,7 @@ fn vectors(ins: &Instruction) -> Option<Description> {
 
 /// The sign bits.
 fn signs<E: Element + PartialOrd>(o: &mut Operands<'_>) {
-    *o.result = mask(o.bytes / E::BYTES, |n| o.b.get::<E>(n) < E::default());
+    *o.result = mask_of(o.bytes, o.b, o.b, |b: E, _| b < E::default());
 }
 
 /// All ones where the mask has a bit.

@@ -61,14 +61,16 @@ pub(super) fn load<B: Bus>(c: &mut Core, b: &mut B, i: &Insn<B>, code: Encoded) 
         None => load_whole(c, b, linear, size, stack)?,
         Some(elements) => load_elements(c, b, linear, size, elements, stack)?,
     };
-    if !code.broadcast() {
-        return Ok(value);
-    }
-    Ok(match size {
+    Ok(if code.broadcast() { repeat(&value, size) } else { value })
+}
+
+/// The first element, of `size` bytes, in all places.
+pub(super) fn repeat(value: &Vector, size: usize) -> Vector {
+    match size {
         2 => Vector::broadcast(value.get::<u16>(0)),
         4 => Vector::broadcast(value.get::<u32>(0)),
         _ => Vector::broadcast(value.get::<u64>(0)),
-    })
+    }
 }
 
 /// A broadcast element is read if the mask has any.

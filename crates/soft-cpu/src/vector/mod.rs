@@ -8,6 +8,7 @@ pub(crate) mod encoded;
 pub(crate) mod execute;
 pub(crate) mod float;
 pub(crate) mod gather;
+pub(crate) mod hot;
 #[allow(clippy::cast_possible_truncation, reason = "sizes of elements, and elements that are narrowed")]
 pub(crate) mod integer;
 #[allow(dead_code, reason = "parts that single families of operations need")]
@@ -27,6 +28,7 @@ pub(crate) mod narrow;
 pub(crate) mod operands;
 #[allow(clippy::cast_possible_truncation, reason = "numbers of elements")]
 pub(crate) mod permute;
+pub(crate) mod quick;
 #[allow(dead_code, reason = "parts that single families of operations need")]
 pub(crate) mod registers;
 #[allow(clippy::cast_possible_truncation, reason = "sizes of elements, and counts modulo a power of two")]

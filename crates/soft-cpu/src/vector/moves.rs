@@ -40,6 +40,11 @@ pub(crate) fn describe(ins: &Instruction) -> Option<Description> {
     whole(ins).or_else(|| parts(ins))
 }
 
+/// All of a register or memory is moved.
+pub(crate) fn is_whole(ins: &Instruction) -> bool {
+    whole(ins).is_some()
+}
+
 fn whole(ins: &Instruction) -> Option<Description> {
     Some(match ins.mnemonic() {
         M::Vmovaps | M::Vmovdqa32 => Description::packed(copy, 4).aligned(),

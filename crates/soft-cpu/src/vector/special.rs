@@ -51,3 +51,13 @@ pub(crate) fn compare<B: Bus, const EXPLICIT: bool, const WIDE: bool, const MASK
     }
     Ok(())
 }
+
+/// See [`chain`](crate::exec::chain).
+pub(crate) mod quick {
+    use super::*;
+
+    #[inline(always)]
+    pub(crate) fn zero<B: Bus, const ALL: bool>(c: &mut Core, b: &mut B, i: &Insn<B>) -> bool {
+        c.vector & AVX != 0 && super::zero::<B, ALL>(c, b, i).is_ok()
+    }
+}
