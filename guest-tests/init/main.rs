@@ -41,7 +41,7 @@ extern "C" fn main() -> ! {
     system::exit(1)
 }
 
-/// File systems, clock, ports and window.
+/// File systems, clock, random numbers, ports and window.
 fn prepare() -> core::result::Result<vmm::Vmm, (&'static [u8], Errno)> {
     let step = |what: &'static [u8], done: Result<usize>| done.map_err(|errno| (what, errno));
     step(b"mount /proc\n\0", system::mount(b"proc\0", b"/proc\0"))?;
@@ -60,6 +60,7 @@ fn prepare() -> core::result::Result<vmm::Vmm, (&'static [u8], Errno)> {
         step(b"link in /dev\n\0", system::link(target, link))?;
     }
     step(b"set the clock\n\0", system::set_clock(BOOT_TIME))?;
+    step(b"add entropy\n\0", system::add_entropy())?;
     step(b"iopl\n\0", system::port_access(3))?;
     vmm::Vmm::open().map_err(|errno| (&b"map the window\n\0"[..], errno))
 }
