@@ -2,9 +2,10 @@
 
 use crate::args::program::ProgramArgs;
 use crate::error::CliError;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::env;
 use std::ffi::{OsStr, OsString};
+use std::fs::File;
 use std::io::{self, IsTerminal as _, Read as _};
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::{Path, PathBuf};
@@ -19,6 +20,9 @@ const ENVIRONMENT: [(&str, &str); 4] = [
     ("LC_ALL", "C"),
     ("TZ", "UTC"),
 ];
+/// Shells whose scripts are looked at for names of programs, and most bytes of one.
+const SHELLS: [&str; 3] = ["sh", "bash", "dash"];
+const MOST_SCRIPT: u64 = 1 << 20;
 /// Where standard input is in the guest.
 const STDIN: &str = "/dev/shm/stdin";
 const NOTHING: &str = "/dev/null";
@@ -47,6 +51,12 @@ pub(super) fn prepare(args: &ProgramArgs) -> Result<(Files, Job), CliError> {
     }
     let mut needs = Needs::new(&mut files);
     let program = needs.program(name, &directory, &own_path)?;
+    for word in shell_words(&program, &args.program[1..], &directory) {
+        // A word may be anything; a shell says itself what it does not find.
+        if let Err(reason) = needs.program(&word, &directory, &own_path) {
+            log::debug!("not copied: {reason}");
+        }
+    }
     needs.libraries_of_files();
     needs.finish();
     let input = input(args.stdin.as_deref(), &mut files)?;
@@ -70,12 +80,13 @@ fn accounts(files: &mut Files) {
     files.add_bytes(Path::new("/etc/hosts"), 0o644, b"127.0.0.1 localhost\n".to_vec());
 }
 
-/// An argument, or what follows its `=`, that names something which is there. What cannot be copied is the program's
-/// affair, which may not want it.
+/// An argument, what follows its `=`, or a word of it, that names something which is there. What cannot be copied is
+/// the program's affair, which may not want it.
 fn add_argument(files: &mut Files, directory: &Path, argument: &OsStr) {
     let bytes = argument.as_bytes();
     let behind = bytes.iter().position(|byte| *byte == b'=').map(|at| &bytes[at + 1..]);
-    for text in [Some(bytes), behind].into_iter().flatten().filter(|text| !text.is_empty()) {
+    let words = bytes.split(|byte| byte.is_ascii_whitespace() || b"'\"<>;|".contains(byte));
+    for text in [Some(bytes), behind].into_iter().flatten().chain(words).filter(|text| !text.is_empty()) {
         let path = directory.join(OsStr::from_bytes(text));
         if path.exists()
             && let Err(reason) = files.add(&path)
@@ -83,6 +94,34 @@ fn add_argument(files: &mut Files, directory: &Path, argument: &OsStr) {
             log::info!("not copied: {reason}");
         }
     }
+}
+
+/// What may name programs in a script for a shell: every word of it, in the order of words.
+fn shell_words(program: &Path, arguments: &[OsString], directory: &Path) -> BTreeSet<OsString> {
+    let read = |path: &Path| {
+        let mut text = Vec::new();
+        let read = File::open(path).and_then(|file| file.take(MOST_SCRIPT).read_to_end(&mut text));
+        read.map_or_else(|_| Vec::new(), |_| text)
+    };
+    let is_shell = |name: &[u8]| SHELLS.iter().any(|shell| name.ends_with(shell.as_bytes()));
+    let own = read(program);
+    let first = own.strip_prefix(b"#!").and_then(|line| line.split(|byte| *byte == b'\n').next());
+    let interpreter = first.and_then(|line| line.split(u8::is_ascii_whitespace).find(|word| is_shell(word)));
+    let mut texts = Vec::new();
+    if interpreter.is_some() {
+        texts.push(own);
+    } else if program.file_name().is_some_and(|name| SHELLS.iter().any(|shell| name == *shell)) {
+        for argument in arguments {
+            let path = directory.join(argument);
+            texts.push(argument.as_bytes().to_vec());
+            if path.is_file() {
+                texts.push(read(&path));
+            }
+        }
+    }
+    let is_word = |byte: &u8| byte.is_ascii_alphanumeric() || b"_.+/-".contains(byte);
+    let words = texts.iter().flat_map(|text| text.split(|byte| !is_word(byte)));
+    words.filter(|word| !word.is_empty()).map(|word| OsString::from_vec(word.to_vec())).collect()
 }
 
 /// `NAME=VALUE`, in the order of names.
@@ -129,6 +168,17 @@ fn input(asked: Option<&Path>, files: &mut Files) -> Result<PathBuf, CliError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn words_of_scripts_for_shells_may_be_programs() {
+        let words = |program: &str, arguments: &[&str]| -> Vec<String> {
+            let arguments: Vec<OsString> = arguments.iter().map(OsString::from).collect();
+            let words = shell_words(Path::new(program), &arguments, Path::new("/"));
+            words.into_iter().map(|word| word.to_string_lossy().into_owned()).collect()
+        };
+        assert_eq!(words("/bin/sh", &["-c", "x=$(seq 3)|sort"]), ["-c", "3", "seq", "sort", "x"]);
+        assert!(words("/bin/gzip", &["-c", "sort"]).is_empty());
+    }
 
     #[test]
     fn the_environment_is_ours_and_what_was_asked_for() {
