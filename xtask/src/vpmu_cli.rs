@@ -60,6 +60,11 @@ impl Vpmu {
         command
     }
 
+    /// The command without arguments.
+    pub(crate) fn bare(&self) -> Command {
+        Command::new(&self.path)
+    }
+
     /// Why the KVM engine cannot be used here, in one line; `None` when it can.
     pub(crate) fn kvm_missing(&self) -> Result<Option<String>, TaskError> {
         let mut command = Command::new(&self.path);

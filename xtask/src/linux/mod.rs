@@ -10,6 +10,7 @@
 //! | [`steps`] | the commands, and what each has to print |
 //! | [`compare`] | perf's numbers beside the VMM's |
 //! | [`ends`] | other ways for a run to end: power-off, reboot, panic |
+//! | [`programs`] | programs of the host in a guest, as on the host |
 //! | [`repeats`] | two runs are the same run |
 
 mod architecture;
@@ -19,6 +20,7 @@ mod ends;
 mod initrd;
 mod libraries;
 mod packages;
+mod programs;
 mod repeats;
 mod session;
 mod steps;
@@ -57,8 +59,8 @@ pub(crate) struct LinuxArgs {
     /// Only the steps that `cargo xtask test` runs
     #[arg(long)]
     short: bool,
-    /// Only this part (repeatable) [default: all, with --short the
-    /// session]
+    /// Only this part (repeatable) [default: all, with --short session and
+    /// programs]
     #[arg(long, value_name = "PART")]
     part: Vec<Part>,
     /// In the session, only steps whose name contains this (repeatable)
@@ -85,11 +87,14 @@ pub(crate) enum Part {
     Ends,
     /// The short session twice
     Repeats,
+    /// Programs of the host (x86-64)
+    Programs,
 }
 
 impl LinuxArgs {
     fn includes(&self, part: Part) -> bool {
-        if self.part.is_empty() { part == Part::Session || !self.short } else { self.part.contains(&part) }
+        let always = [Part::Session, Part::Programs].contains(&part);
+        if self.part.is_empty() { always || !self.short } else { self.part.contains(&part) }
     }
 
     /// What `cargo xtask test` boots.
@@ -157,6 +162,9 @@ pub(crate) fn boot_all(args: &LinuxArgs) -> Result<Tally, TaskError> {
         }
         if args.includes(Part::Repeats) {
             repeats::check(guest, &profile, &mut tally)?;
+        }
+        if args.includes(Part::Programs) && architecture == Architecture::Amd64 {
+            programs::check(guest, &profile, &mut tally)?;
         }
     }
     Ok(tally)
