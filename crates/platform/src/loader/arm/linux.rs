@@ -9,7 +9,7 @@ use crate::loader::protocol::Protocol;
 use guest_protocol::mmio;
 
 /// Bytes of the header.
-const HEADER: usize = 64;
+pub(super) const HEADER: usize = 64;
 /// `magic`: "ARM\x64".
 const MAGIC: (usize, &[u8]) = (56, b"ARM\x64");
 /// Offsets of `text_offset`, `image_size` and `flags`.

@@ -4,6 +4,7 @@
 //! | --- | --- |
 //! | `mod.rs` | what a file is |
 //! | `linux.rs` | the header of an `Image` |
+//! | `unpack.rs` | an `Image` that is compressed |
 //! | `boot.rs`, [`BootState`] | places an image with its devicetree, gives the first register state |
 //!
 //! Both start as Linux's boot protocol says (`Documentation/arch/arm64/booting.rst`): EL1, MMU off, the devicetree's
@@ -11,8 +12,10 @@
 
 mod boot;
 mod linux;
+mod unpack;
 
 pub use boot::{BootState, load};
+pub(super) use unpack::unpack;
 
 use super::elf::{self, Elf};
 use super::error::ImageError;

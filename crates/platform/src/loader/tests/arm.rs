@@ -3,8 +3,11 @@
 use super::*;
 use crate::arm::memory::LAYOUT;
 use crate::loader::arm as aarch64;
+use flate2::Compression;
+use flate2::write::GzEncoder;
 use guest_protocol::mmio;
 use proptest::prelude::*;
+use std::io::Write as _;
 
 const EM_AARCH64: u16 = 183;
 const RAM: u64 = mmio::RAM;
@@ -90,6 +93,53 @@ fn an_elf_file_starts_at_its_entry_point_with_its_bss_cleared() {
     assert_eq!(bytes_at(&memory, KERNEL + 0x7F, 3), [2, 0, 0]);
     let image = Image::parse(elf(KERNEL)).unwrap();
     assert_eq!((image.architecture(), image.is_linux()), (Architecture::Aarch64, false));
+}
+
+fn gzip(bytes: &[u8]) -> Vec<u8> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
+    encoder.write_all(bytes).unwrap();
+    encoder.finish().unwrap()
+}
+
+/// An EFI zboot file with this payload, which is said to be compressed so.
+fn zboot(payload: &[u8], compression: &str) -> Vec<u8> {
+    let mut file = b"MZ\0\0zimg".to_vec();
+    file.extend(512_u32.to_le_bytes());
+    file.extend((payload.len() as u32).to_le_bytes());
+    file.resize(24, 0);
+    file.extend(compression.bytes());
+    file.resize(512, 0);
+    file.extend(payload);
+    file
+}
+
+#[test]
+fn compressed_kernels_are_unpacked() {
+    let plain = kernel(0, 0x10_0000, 2);
+    for packed in [gzip(&plain), zboot(&gzip(&plain), "gzip")] {
+        let image = Image::parse(packed).unwrap();
+        assert!(image.is_linux());
+        assert_eq!(image.bytes(), plain);
+        assert_eq!(image.architecture(), Architecture::Aarch64);
+    }
+}
+
+#[test]
+fn compressed_files_that_are_no_kernels_are_refused() {
+    let reason = |bytes: &[u8]| Image::parse(bytes).unwrap_err().to_string();
+    let packed = gzip(&kernel(0, 0x10_0000, 2));
+    let ends = |text: String, end: &str| assert!(text.ends_with(end), "{text}");
+    ends(reason(&gzip(b"hello")), "it is gzip-compressed");
+    ends(reason(&packed[..20]), "it is gzip-compressed");
+    assert!(reason(&packed[..packed.len() - 9]).contains("it cannot be unpacked"));
+    ends(reason(&zboot(&packed, "zstd")), "compressed by \"zstd\", and only gzip can be unpacked");
+    ends(reason(&zboot(b"hello", "gzip")), "is no arm64 kernel");
+    let mut cut = zboot(&packed, "gzip");
+    cut.pop();
+    ends(reason(&cut), "is cut off");
+    cut[8..16].fill(0xFF);
+    ends(reason(&cut), "is cut off");
+    ends(reason(&cut[..10]), "only gzip can be unpacked");
 }
 
 #[test]
