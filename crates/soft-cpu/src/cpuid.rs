@@ -40,23 +40,24 @@ const fn bits<const N: usize>(positions: [u32; N]) -> u32 {
     mask
 }
 
-/// Leaf 1 ECX: SSE3 (0), SSSE3 (9), CX16 (13), PCID (17), SSE4.1 (19), SSE4.2 (20), MOVBE (22), POPCNT (23),
-/// XSAVE (26).
-const LEAF_1_ECX: u32 = bits([0, 9, 13, 17, 19, 20, 22, 23, 26]);
+/// Leaf 1 ECX: SSE3 (0), PCLMULQDQ (1), SSSE3 (9), FMA (12), CX16 (13), PCID (17), SSE4.1 (19), SSE4.2 (20),
+/// MOVBE (22), POPCNT (23), AES (25), XSAVE (26), AVX (28), F16C (29), RDRAND (30).
+const LEAF_1_ECX: u32 = bits([0, 1, 9, 12, 13, 17, 19, 20, 22, 23, 25, 26, 28, 29, 30]);
 /// Leaf 1 EDX: FPU (0), DE (2), PSE (3), TSC (4), MSR (5), PAE (6), CX8 (8), SEP (11), PGE (13), CMOV (15),
 /// PAT (16), CLFSH (19), MMX (23), FXSR (24), SSE (25), SSE2 (26).
 const LEAF_1_EDX: u32 = bits([0, 2, 3, 4, 5, 6, 8, 11, 13, 15, 16, 19, 23, 24, 25, 26]);
-/// Leaf 7 EBX: FSGSBASE (0), BMI1 (3), FDP_EXCPTN_ONLY (6), SMEP (7), BMI2 (8), ERMS (9), INVPCID (10), no x87 CS
-/// and DS (13), ADX (19), SMAP (20), CLFLUSHOPT (23), CLWB (24).
-const LEAF_7_EBX: u32 = bits([0, 3, 6, 7, 8, 9, 10, 13, 19, 20, 23, 24]);
-/// Leaf 7 ECX: UMIP (2), RDPID (22).
-const LEAF_7_ECX: u32 = bits([2, 22]);
-/// Leaf 7 EDX: FSRM (4).
-const LEAF_7_EDX: u32 = bits([4]);
-/// Leaf 7, subleaf 1, EAX: FZRM (10), FSRS (11), FSRC (12).
-const LEAF_7_1_EAX: u32 = bits([10, 11, 12]);
-/// Leaf 7, subleaf 1, EDX.
-const LEAF_7_1_EDX: u32 = bits([]);
+/// Leaf 7 EBX: FSGSBASE (0), BMI1 (3), AVX2 (5), FDP_EXCPTN_ONLY (6), SMEP (7), BMI2 (8), ERMS (9), INVPCID (10),
+/// no x87 CS and DS (13), RDSEED (18), ADX (19), SMAP (20), CLFLUSHOPT (23), CLWB (24), SHA (29).
+const LEAF_7_EBX: u32 = bits([0, 3, 5, 6, 7, 8, 9, 10, 13, 18, 19, 20, 23, 24, 29]);
+/// Leaf 7 ECX: UMIP (2), GFNI (8), VAES (9), VPCLMULQDQ (10), RDPID (22), CLDEMOTE (25), MOVDIRI (27),
+/// MOVDIR64B (28).
+const LEAF_7_ECX: u32 = bits([2, 8, 9, 10, 22, 25, 27, 28]);
+/// Leaf 7 EDX: FSRM (4), SERIALIZE (14).
+const LEAF_7_EDX: u32 = bits([4, 14]);
+/// Leaf 7, subleaf 1, EAX: AVX_VNNI (4), FZRM (10), FSRS (11), FSRC (12), AVX_IFMA (23).
+const LEAF_7_1_EAX: u32 = bits([4, 10, 11, 12, 23]);
+/// Leaf 7, subleaf 1, EDX: AVX_VNNI_INT8 (4), AVX_VNNI_INT16 (10), PREFETCHIT (14).
+const LEAF_7_1_EDX: u32 = bits([4, 10, 14]);
 /// Leaf 0DH, subleaf 1, EAX: XSAVEOPT (0), XSAVEC (1), XGETBV with ECX = 1 (2), XSAVES (3).
 const LEAF_D_1_EAX: u32 = bits([0, 1, 2, 3]);
 /// Bytes of an XSAVE area with x87 and SSE state.
@@ -68,8 +69,8 @@ const EXTENDED_EDX: u32 = bits([11, 20, 26, 27, 29]);
 /// Leaf 8000_0001H EDX of AMD's CPUs has bits of leaf 1 too, 0 to 9, 12 to 17, 23 and 24, and MMX extensions (22),
 /// which SSE includes.
 const EXTENDED_EDX_AMD: u32 = LEAF_1_EDX & 0x0183_F3FF | bits([22]);
-/// Leaf 8000_0008H EBX.
-const EXTENDED_8_EBX: u32 = bits([]);
+/// Leaf 8000_0008H EBX: CLZERO (0), WBNOINVD (9).
+const EXTENDED_8_EBX: u32 = bits([0, 9]);
 
 /// The leaf of a CPU that has exactly what this crate implements, Intel's and AMD's, without signature (leaf 1 EAX),
 /// APIC (leaf 1 EDX bit 9) and PMU leaves, which the embedder adds. The embedder takes away what the CPU that it

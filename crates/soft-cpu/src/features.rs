@@ -38,7 +38,12 @@ impl Features {
     /// The CPU lacks an instruction without VEX or EVEX prefix. What is a hint is none that could be lacking.
     pub(crate) fn lack(&self, instruction: &Instruction) -> bool {
         use CpuidFeature as F;
-        let hint = |feature| matches!(feature, F::CET_IBT | F::CET_SS | F::CLDEMOTE | F::PREFETCHW);
+        let hint = |feature| {
+            matches!(
+                feature,
+                F::CET_IBT | F::CET_SS | F::CLDEMOTE | F::PREFETCHW | F::PREFETCHITI | F::WBNOINVD
+            )
+        };
         let mut needed = instruction.cpuid_features().iter();
         needed.any(|feature| !hint(*feature) && cpuid_bit(*feature).is_some() && !self.has(*feature))
     }
@@ -177,6 +182,7 @@ fn cpuid_bit(feature: CpuidFeature) -> Option<(u32, u32, Word, u32)> {
         F::PCONFIG => (7, 0, Edx, 18),
         F::CET_IBT => (7, 0, Edx, 20),
         F::AMX_TILE => (7, 0, Edx, 24),
+        F::PREFETCHITI => (7, 1, Edx, 14),
         F::XSAVEOPT => (0xD, 1, Eax, 0),
         F::XSAVEC => (0xD, 1, Eax, 1),
         F::XSAVES => (0xD, 1, Eax, 3),
@@ -193,6 +199,11 @@ fn cpuid_bit(feature: CpuidFeature) -> Option<(u32, u32, Word, u32)> {
         F::RDTSCP => (EXTENDED, 0, Edx, 27),
         F::D3NOWEXT => (EXTENDED, 0, Edx, 30),
         F::D3NOW => (EXTENDED, 0, Edx, 31),
+        F::CLZERO => (0x8000_0008, 0, Ebx, 0),
+        F::INVLPGB => (0x8000_0008, 0, Ebx, 3),
+        F::RDPRU => (0x8000_0008, 0, Ebx, 4),
+        F::MCOMMIT => (0x8000_0008, 0, Ebx, 8),
+        F::WBNOINVD => (0x8000_0008, 0, Ebx, 9),
         _ => return None,
     })
 }

@@ -96,6 +96,9 @@ pub struct State {
     pub sysenter: [u64; 3],
     /// IA32_TSC_AUX.
     pub tsc_aux: u32,
+    /// What decides about the next number of RDRAND and RDSEED.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub random: u64,
     /// IA32_PAT.
     pub pat: u64,
     /// XCR0.
@@ -170,6 +173,7 @@ impl Default for State {
             kernel_gs_base: 0,
             sysenter: [0; 3],
             tsc_aux: 0,
+            random: 0,
             pat: 0x0007_0406_0007_0406,
             xcr0: 1,
             xss: 0,

@@ -17,6 +17,8 @@ macro_rules! code {
 mod common;
 #[path = "system/debug.rs"]
 mod debug;
+#[path = "system/newer.rs"]
+mod newer;
 #[path = "system/protection.rs"]
 mod protection;
 #[path = "system/sample.rs"]

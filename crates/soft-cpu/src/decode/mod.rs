@@ -4,6 +4,7 @@
 mod absent;
 mod bmi;
 mod context;
+mod crypto;
 mod integer;
 mod legacy;
 mod mmx;

@@ -3,9 +3,9 @@
 use super::operands::{is_memory, size};
 use super::select::{place, word_width};
 use crate::bus::Bus;
-use crate::context::Mode;
+use crate::context::{DS, Mode, number};
 use crate::exec::operand::{Dst, Mem, Src};
-use crate::exec::{Handler, Insn, far, io, mov, protection, system, tsc_aux, x87, xsave};
+use crate::exec::{Handler, Insn, direct, far, io, mov, protection, random, system, tsc_aux, x87, xsave};
 use crate::low::Low;
 use iced_x86::{Code as C, Instruction, Mnemonic as M, OpKind};
 
@@ -196,8 +196,23 @@ fn other<B: Bus>(ins: &Instruction, insn: &mut Insn<B>) -> Option<Handler<B>> {
         }
         M::Hlt => system::hlt::<B>,
         M::Invlpg => system::invlpg::<B>,
-        M::Wbinvd | M::Invd => system::cache_control::<B>,
+        M::Wbinvd | M::Wbnoinvd | M::Invd => system::cache_control::<B>,
         M::Clflush | M::Clflushopt | M::Clwb => system::clflush::<B>,
+        M::Rdrand | M::Rdseed => word_width!(size(ins, 0), T => random::random::<B, T>),
+        M::Movdiri if size(ins, 1) == 8 => direct::movdiri::<B, u64>,
+        M::Movdiri => direct::movdiri::<B, u32>,
+        M::Movdir64b => direct::movdir64b::<B>,
+        M::Clzero => {
+            insn.aux = match ins.code() {
+                C::Clzerow => 2,
+                C::Clzerod => 4,
+                _ => 8,
+            };
+            let segment = ins.segment_prefix();
+            insn.seg = if segment.is_segment_register() { segment.number().low_u8() } else { number(DS) };
+            direct::clzero::<B>
+        }
+        M::Serialize | M::Cldemote | M::Prefetchit0 | M::Prefetchit1 => crate::exec::nop::<B>,
         M::Swapgs => system::swapgs::<B>,
         M::Rdmsr => system::rdmsr::<B>,
         M::Wrmsr => system::wrmsr::<B>,

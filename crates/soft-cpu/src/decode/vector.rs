@@ -21,6 +21,7 @@ pub(super) fn handler<B: Bus>(ins: &Instruction, insn: &mut Insn<B>) -> Option<H
         .or_else(|| integer_handler(ins, insn))
         .or_else(|| float_handler(ins, insn))
         .or_else(|| super::sse4::handler(ins, insn))
+        .or_else(|| super::crypto::handler(ins))
 }
 
 fn moves_handler<B: Bus>(ins: &Instruction, insn: &mut Insn<B>) -> Option<Handler<B>> {

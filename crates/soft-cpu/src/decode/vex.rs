@@ -23,6 +23,9 @@ fn describe(ins: &Instruction) -> Option<Description> {
         .or_else(|| vector::mask::describe(ins))
         .or_else(|| vector::float::describe(ins))
         .or_else(|| vector::gather::describe(ins))
+        .or_else(|| vector::crypto::describe(ins))
+        .or_else(|| vector::dot::describe(ins))
+        .or_else(|| vector::bits::describe(ins))
 }
 
 pub(super) fn handler<B: Bus>(

@@ -1,6 +1,7 @@
 //! SSE to SSE4.2. The operations are pure functions over `u128` in `integer`, `sse4` and `float`; the
 //! other files connect them to registers and memory.
 
+pub(crate) mod crypto;
 pub(crate) mod integer;
 pub(crate) mod moves;
 pub(crate) mod reciprocal;

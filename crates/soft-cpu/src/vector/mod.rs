@@ -2,8 +2,18 @@
 //! an instruction's operands and mask go with it, `execute` fetches them, masks and writes back; nothing of an
 //! operation depends on the bus.
 
+#[allow(clippy::cast_possible_truncation, reason = "counts of bits, and halves of shifts")]
+pub(crate) mod bits;
+pub(crate) mod crypto;
 #[allow(dead_code, reason = "parts that single families of operations need")]
 pub(crate) mod description;
+#[allow(
+    clippy::cast_possible_truncation,
+    clippy::cast_possible_wrap,
+    clippy::cast_sign_loss,
+    reason = "sums are cut to the size of elements"
+)]
+pub(crate) mod dot;
 pub(crate) mod encoded;
 pub(crate) mod execute;
 pub(crate) mod float;

@@ -141,6 +141,7 @@ macro_rules! cases {
     };
 }
 
+#[allow(unused_imports, reason = "not every file uses both")]
 pub(crate) use {assemble, cases};
 
 /// Edges, and random values.
@@ -247,7 +248,9 @@ fn user_state(context: &Context) -> State {
         rflags: context.flags | 2,
         cr0: 0x8001_0033,
         cr3: TABLES,
-        cr4: 0x620,
+        // OSXSAVE too.
+        cr4: 0x4_0620,
+        xcr0: 0xE7,
         efer: 0xD00,
         mxcsr: context.mxcsr as u32,
         ..State::default()
