@@ -110,6 +110,15 @@ fn rules_mask_what_they_say_and_no_more() {
     assert_eq!(compare(&case, &loaded, &right), Verdict::Undefined);
     loaded.state.v[8][0] ^= 1;
     assert!(matches!(compare(&case, &loaded, &right), Verdict::Different(_)));
+    // STR Q28, [X0], and STR D28, [X0]: the first has two parts.
+    for (word, expected) in [(0x3D80_001C, true), (0xFD00_001C, false)] {
+        let (case, right) = outcome(&[0xD280_0000, word]);
+        let mut stored = right.clone();
+        (stored.address, stored.memory) = (0x12_3402_3000, vec![(0x2FF8, 1)]);
+        let aside = Outcome { address: stored.address, ..right };
+        let masked = compare(&case, &stored, &aside) == Verdict::Undefined;
+        assert_eq!(masked, expected, "{word:#x}");
+    }
     // FPCR's Len, but not its rounding mode.
     let (case, right) = outcome(&[0xD503_201F]);
     let mut other = right.clone();

@@ -128,7 +128,7 @@ pub const RULES: [Rule; 13] = [
         }),
     },
     Rule {
-        instructions: "loads and stores of several registers, at a SIGSEGV of both",
+        instructions: "loads and stores of several registers, stores of 16 bytes, at a SIGSEGV of both",
         not_compared: "the registers of a load, but for the base; memory that a store is to change",
         why: "some may have been loaded or stored (Arm ARM, Definition of a precise exception and imprecise \
               exception); QEMU does so, arm-cpu not",
@@ -136,17 +136,16 @@ pub const RULES: [Rule; 13] = [
     },
     Rule {
         instructions: "STXR, STXP, STLXR, STLXP without a marked address; DC CVAC, DC CVAU, DC CIVAC, IC IVAU",
-        not_compared: "whether an address faults",
+        not_compared: "whether an address faults, and what follows",
         why: "whether a store exclusive that fails looks at its address is IMPLEMENTATION DEFINED (Arm ARM, \
               AArch64.ExclusiveMonitorsPass); QEMU has maintenance by address as NOPs in user mode \
               (target/arm/helper.c, v8_cp_reginfo), where a translation fault may be raised (Arm ARM, DC CVAU)",
         effect: Effect::Clear(|case, native, soft| {
-            let fails = |word: u32| is_store_exclusive(word) || is_maintenance(word);
             // Without a mark QEMU compares with the last address of all.
             if native.address == u64::MAX && case.at(native.state.pc).is_some_and(is_store_exclusive) {
                 native.clone_from(soft);
             }
-            if (is_segv(soft) || soft.signal == Signal::Bus) && case.at(soft.state.pc).is_some_and(fails) {
+            if may_go_on(case, soft) {
                 native.clone_from(soft);
             }
         }),
@@ -180,6 +179,12 @@ pub(super) fn clear(case: &Case, native: &mut Outcome, soft: &mut Outcome) {
             clear(case, native, soft);
         }
     }
+}
+
+/// Whether the interpreter has ended a case where QEMU may have gone on.
+pub(super) fn may_go_on(case: &Case, soft: &Outcome) -> bool {
+    let may = |word| is_store_exclusive(word) || is_maintenance(word);
+    (is_segv(soft) || soft.signal == Signal::Bus) && case.at(soft.state.pc).is_some_and(may)
 }
 
 fn is_segv(outcome: &Outcome) -> bool {
@@ -254,7 +259,10 @@ fn partial(case: &Case, native: &mut Outcome, soft: &mut Outcome) {
     let first = field(word, 0, 5) as usize;
     let structures = matches!(class(word), Some(C::ASISDLSE | C::ASISDLSEP | C::ASISDLSO | C::ASISDLSOP));
     let pair = matches!(class(word), Some(C::LDSTPAIR_OFF | C::LDSTPAIR_INDEXED | C::LDSTNAPAIR_OFFS));
-    if !structures && !pair {
+    // V, size and opc of STR and STUR of a Q register.
+    let single = matches!(class(word), Some(C::LDST_POS | C::LDST_UNSCALED | C::LDST_IMM9 | C::LDST_REGOFF));
+    let quad = single && word & (3 << 30 | 1 << 26 | 3 << 22) == 1 << 26 | 2 << 22;
+    if !structures && !pair && !quad {
         return;
     }
     if field(word, 22, 1) == 0 {

@@ -5,6 +5,7 @@ use super::compare::{compare, listing, mnemonic};
 use super::forms::Group;
 use super::generator::Generator;
 use super::native::Native;
+use super::rules;
 use super::runner::NativeError;
 use super::soft::Soft;
 use super::start::Start;
@@ -219,6 +220,7 @@ struct Batch {
 fn verdict(case: &Case, native: &Result<Outcome, Failure>, soft: &Outcome) -> Verdict {
     match native {
         Ok(native) => compare(case, native, soft),
+        Err(Failure::Endless) if rules::may_go_on(case, soft) => Verdict::Undefined,
         Err(failure) => {
             Verdict::Different(vec![format!("end: QEMU {failure}, arm-cpu {}", soft.signal.name())])
         }
