@@ -24,7 +24,8 @@
 //!
 //! [`silicon`] lists what the CPUs of each vendor do in their own way; [`Cpu::with_silicon`] says which this one is.
 //! RCPSS, RCPPS, RSQRTSS and RSQRTPS give the exact value rounded to nearest, where the SDM allows a relative error of
-//! 1.5 * 2^-12 and every model approximates in its own way.
+//! 1.5 * 2^-12 and every model approximates in its own way; so do their VEX encodings. VRCP14xx, VRSQRT14xx and
+//! those of half precision give what Intel's give, whatever the CPU.
 //!
 //! # What is not implemented
 //!

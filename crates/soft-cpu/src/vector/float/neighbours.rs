@@ -44,6 +44,13 @@ fn dot_product<E: FloatElement>(o: &mut Operands<'_>) {
     if !o.env.next_step() {
         return;
     }
+    // The sums of pairs are a step of their own too.
+    for n in (0..o.bytes / E::BYTES).step_by(2).filter(|_| lane == 4) {
+        E::arithmetic(o.env, Operation::Add, products.get(n), products.get(n + 1));
+    }
+    if !o.env.next_step() {
+        return;
+    }
     for first in (0..o.bytes / E::BYTES).step_by(lane) {
         // From this product on; the order decides only which NaN the result is.
         let mut from = |n: usize| {
