@@ -186,8 +186,31 @@ fn fusion(instruction: &Instruction, stores: bool) -> Fusion {
     }
 }
 
+/// Zeroing idioms with three operands, of registers up to 256 bits (Intel's Optimization Reference Manual, "Dependency
+/// Breaking Idioms").
+fn vector_zero(instruction: &Instruction) -> Option<Renaming> {
+    use Mnemonic as M;
+    let (first, second) = (instruction.op1_register(), instruction.op2_register());
+    let short = first.is_xmm() || first.is_ymm();
+    if instruction.op_count() != 3 || first != second || !short || instruction.has_op_mask() {
+        return None;
+    }
+    match instruction.mnemonic() {
+        M::Vpxor | M::Vxorps | M::Vxorpd | M::Vpsubb | M::Vpsubw | M::Vpsubd | M::Vpsubq => {
+            Some(Renaming::Zero)
+        }
+        M::Vpcmpgtb | M::Vpcmpgtw | M::Vpcmpgtd if instruction.op0_register().is_vector_register() => {
+            Some(Renaming::Zero)
+        }
+        _ => None,
+    }
+}
+
 /// Zeroing idioms and moves.
 fn renaming(instruction: &Instruction) -> Renaming {
+    if let Some(renaming) = vector_zero(instruction) {
+        return renaming;
+    }
     if instruction.op_count() != 2
         || instruction.op0_kind() != OpKind::Register
         || instruction.op1_kind() != OpKind::Register
@@ -211,6 +234,11 @@ fn renaming(instruction: &Instruction) -> Renaming {
         M::Mov if general && !from.is_segment_register() && to != from => Renaming::Move,
         M::Movaps | M::Movapd | M::Movups | M::Movdqa | M::Movdqu
             if to.is_xmm() && from.is_xmm() && to != from =>
+        {
+            Renaming::VectorMove
+        }
+        M::Vmovaps | M::Vmovapd | M::Vmovups | M::Vmovupd | M::Vmovdqa | M::Vmovdqu
+            if to != from && !instruction.has_op_mask() =>
         {
             Renaming::VectorMove
         }

@@ -366,3 +366,18 @@ fn assists_come_before_their_block() {
     assert_eq!(recorder.events.len(), 2, "{:?}", recorder.events);
     assert_eq!(recorder.steps_before, [2, 4]);
 }
+
+#[test]
+fn idioms_of_avx_are_renamed() {
+    use iced_x86::{Decoder, DecoderOptions, InstructionInfoFactory};
+    use retire::Renaming;
+    let renaming = |bytes: &[u8]| {
+        let instruction = Decoder::new(64, bytes, DecoderOptions::NONE).decode();
+        soft_cpu::describe::instruction(&instruction, &mut InstructionInfoFactory::new()).renaming
+    };
+    // VPXOR xmm1, xmm2, xmm2 and with another register; VMOVAPS ymm1, ymm2 and to itself.
+    assert_eq!(renaming(&[0xC5, 0xE9, 0xEF, 0xCA]), Renaming::Zero);
+    assert_eq!(renaming(&[0xC5, 0xE9, 0xEF, 0xC8]), Renaming::None);
+    assert_eq!(renaming(&[0xC5, 0xFC, 0x28, 0xCA]), Renaming::VectorMove);
+    assert_eq!(renaming(&[0xC5, 0xFC, 0x28, 0xC9]), Renaming::None);
+}
