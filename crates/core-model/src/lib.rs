@@ -45,6 +45,7 @@ mod offload;
 mod pipeline;
 mod predictor;
 mod sets;
+mod silicon;
 mod state;
 mod table;
 mod totals;
@@ -56,6 +57,7 @@ pub use cores::{
 };
 pub use llvm::LlvmSimulation;
 pub use model::Model;
+pub use silicon::{Comparison, comparison};
 pub use table::{Cost, Form, TableError, UopTable, Uops};
 pub use totals::{
     Branches, CoreTotals, FLOP_SETS, Lookups, MOST_PER_CYCLE, PORTS, PerCycle, SUPPLY_GAPS, Slots,

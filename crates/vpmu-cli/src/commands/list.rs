@@ -13,7 +13,7 @@ use platform::loader::TestInfo;
 use serde::Serialize;
 use std::fmt::Write as _;
 use std::path::Path;
-use vmm::counts::timing::core_of;
+use vmm::counts::timing::{core_of, off_silicon};
 use vpmu::Profile;
 use vpmu::decode::address;
 use vpmu::event::{Event, FixedEvent};
@@ -55,6 +55,8 @@ struct ProfileEntry {
     events: usize,
     /// There is a model of its core, for `--detail timing`.
     core_model: bool,
+    /// How far that is off silicon.
+    off_silicon: Option<String>,
 }
 
 impl ProfileEntry {
@@ -79,7 +81,15 @@ impl ProfileEntry {
             slots_per_cycle: profile.slots_per_cycle,
             events: profile.events.encodings().len(),
             core_model: core_of(profile).is_some(),
+            off_silicon: off_silicon(profile),
         }
+    }
+}
+
+impl ProfileEntry {
+    /// What `--detail timing` is worth.
+    fn timing(&self) -> &str {
+        self.off_silicon.as_deref().map_or("none", |text| text.split(" on average").next().unwrap_or(text))
     }
 }
 
@@ -98,8 +108,18 @@ fn profiles(json: bool) -> Result<(), CliError> {
 }
 
 fn profile_table(entries: &[ProfileEntry]) -> (Table, Fitting<'static>) {
-    const HEADS: [&str; 9] =
-        ["Profile", "Model", "Perfmon", "General", "Fixed", "Metrics", "Slots", "Events", "What it is"];
+    const HEADS: [&str; 10] = [
+        "Profile",
+        "Model",
+        "Perfmon",
+        "General",
+        "Fixed",
+        "Metrics",
+        "Slots",
+        "Events",
+        "Timing",
+        "What it is",
+    ];
     let mut table = table::new(HEADS.into_iter().map(left).collect());
     for entry in entries {
         table.add_row(vec![
@@ -121,11 +141,12 @@ fn profile_table(entries: &[ProfileEntry]) -> (Table, Fitting<'static>) {
             }),
             right(entry.slots_per_cycle),
             right(entry.events),
+            left(entry.timing()),
             left(entry.summary.split(':').next().unwrap_or(&entry.summary)),
         ]);
     }
-    // Slots and model.
-    (table, Fitting { prose: true, dispensable: &[6, 1] })
+    // What timing is worth, slots and model.
+    (table, Fitting { prose: true, dispensable: &[8, 6, 1] })
 }
 
 #[derive(Serialize)]

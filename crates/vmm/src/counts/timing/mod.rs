@@ -45,6 +45,23 @@ pub fn core_of(profile: &Profile) -> Option<&'static core_model::Core> {
     CORES.iter().copied().find(|core| core.name == profile.core)
 }
 
+/// How far the model of a profile's core is off silicon, in a few words; `None` without a model.
+#[must_use]
+pub fn off_silicon(profile: &Profile) -> Option<String> {
+    let core = core_of(profile)?;
+    Some(core_model::comparison(core).map_or_else(
+        || "not compared with silicon".to_owned(),
+        |comparison| {
+            let core_model::Comparison { cpu, measured, loops, loops_ninetieth, .. } = comparison;
+            let (blocks, mean) = loops;
+            format!(
+                "cycles {mean:.1} % off silicon on average, 90 % of {blocks} loops less than {loops_ninetieth:.1} % \
+                 ({cpu}, {measured})"
+            )
+        },
+    ))
+}
+
 /// The source of the soft engine with `--detail timing`.
 #[derive(Debug)]
 pub struct TimingSource {

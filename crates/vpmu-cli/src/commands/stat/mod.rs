@@ -23,6 +23,7 @@ use vmm::machine::Outcome;
 use vmm::run::{CountRow, RunReport};
 use vpmu::Provenance;
 use vpmu::event::Event;
+use vpmu::profile::PROFILES;
 
 /// What a count is set in relation to, and how that reads.
 struct Relation {
@@ -228,7 +229,18 @@ fn render(image: &str, report: &RunReport, stat: &Stat) -> String {
         let _ = writeln!(text, "{}", paint(BAD, outcome));
     }
     text += &worth(report);
+    text += &off_silicon(report);
     text
+}
+
+/// A line that says how far modelled cycles are off those of silicon, of profiles that the program has.
+fn off_silicon(report: &RunReport) -> String {
+    let profile = PROFILES.iter().find(|profile| profile.name == report.profile);
+    let timing = report.detail == Some(Detail::Timing);
+    let text = profile.filter(|_| timing).and_then(|profile| vmm::counts::timing::off_silicon(profile));
+    text.map_or_else(String::new, |text| {
+        format!("{} {} model: {text}\n", paint(WARN.bold(), "note:"), report.profile)
+    })
 }
 
 /// `Counted by smoke on sapphire-rapids (kvm, synthetic counts)`; with the soft engine, which knows some events

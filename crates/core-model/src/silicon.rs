@@ -1,0 +1,36 @@
+//! How far the model of a core is off the CPU that it stands for.
+
+use crate::core::Core;
+
+/// A comparison of a core with a CPU, made by `cargo xtask silicon` on basic blocks of real programs.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Comparison {
+    /// The core.
+    pub core: &'static str,
+    /// The CPU.
+    pub cpu: &'static str,
+    /// When the CPU was measured, year and month.
+    pub measured: &'static str,
+    /// Blocks in loops, and the mean error of their cycles in percent.
+    pub loops: (u32, f32),
+    /// The 90th percentile of these errors in percent.
+    pub loops_ninetieth: f32,
+    /// Blocks without a loop, one copy behind the other, and the mean error of their cycles in percent.
+    pub unrolled: (u32, f32),
+}
+
+/// All that were made; docs/silicon.md has the commands.
+const COMPARISONS: [Comparison; 1] = [Comparison {
+    core: "Cascade Lake",
+    cpu: "Intel Xeon, family 6, model 85, stepping 7, 3.10 GHz",
+    measured: "2026-11",
+    loops: (1451, 1.6),
+    loops_ninetieth: 4.5,
+    unrolled: (1464, 3.6),
+}];
+
+/// The comparison of a core with silicon; `None` if there is none.
+#[must_use]
+pub fn comparison(core: &Core) -> Option<&'static Comparison> {
+    COMPARISONS.iter().find(|comparison| comparison.core == core.name)
+}
