@@ -3,7 +3,8 @@
 use super::fields::{base_alignment, bit, bits, number, or_stack_pointer, signed, source, target};
 use crate::bus::Bus;
 use crate::context::BLOCK;
-use crate::exec::memory::{self, ExtendedIndex, Index, Offset, PostIndex, PreIndex, Sign32, Sign64, Zero};
+use crate::exec::address::{ExtendedIndex, Index, Offset, PostIndex, PreIndex};
+use crate::exec::memory::{self, Sign32, Sign64, Zero};
 use crate::exec::{Code, Operands, access, exclusive, plain, system};
 use crate::simd::memory as vector;
 use disarm64_defn::InsnClass;

@@ -7,7 +7,7 @@ use super::fields::{base_alignment, bit, bits, number, or_stack_pointer, source}
 use super::{fp, simd};
 use crate::bus::Bus;
 use crate::context::Core;
-use crate::exec::memory::{Offset, PostIndex};
+use crate::exec::address::{Offset, PostIndex};
 use crate::exec::{Code, Operands, VectorFunction, full, vector};
 use crate::simd::condition::fcmp;
 use crate::simd::float::{

@@ -1,8 +1,9 @@
-//! Exclusive accesses, and those that acquire and release (Arm ARM B2.9, C4.1.94). With one CPU that executes in order,
-//! order needs nothing; what is left is that these accesses have to be aligned.
+//! Exclusive accesses, and those that acquire and release (Arm ARM B2.9, C4.1.94). With one CPU that executes in
+//! order, order needs nothing; what is left is that these accesses have to be aligned.
 
 use super::Operands;
-use super::memory::{Integer, Offset};
+use super::address::Offset;
+use super::memory::Integer;
 use crate::bus::Bus;
 use crate::context::Core;
 use crate::exception::Done;

@@ -1,5 +1,6 @@
 //! Handlers: one function per operation, width and operand form, chosen when a block is decoded.
 
+pub(crate) mod address;
 pub(crate) mod alu;
 pub(crate) mod bits;
 pub(crate) mod branch;

@@ -1,7 +1,7 @@
 //! How far a load or store goes: all the way, or only where it is a matter of a few instructions.
 
 use super::Operands;
-use super::memory::Address;
+use super::address::Address;
 use crate::bus::Bus;
 use crate::context::Core;
 use crate::exception::{Done, Fault};

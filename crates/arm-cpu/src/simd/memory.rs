@@ -5,7 +5,7 @@ use crate::bus::Bus;
 use crate::context::Core;
 use crate::exception::{Done, Fault};
 use crate::exec::Operands;
-use crate::exec::memory::{Address, PostIndex};
+use crate::exec::address::{Address, PostIndex};
 use crate::exec::path::Path;
 use soft_arithmetic::lane::Lane;
 use soft_base::{Low, Operand};

@@ -80,7 +80,7 @@ impl Image {
         if bytes.len() as u64 > MAX_IMAGE_SIZE {
             return Err(ImageError::TooLarge { limit: MAX_IMAGE_SIZE });
         }
-        let bytes = arm::unpack(&bytes)?.unwrap_or(bytes);
+        let bytes = arm::unpack(&bytes, MAX_IMAGE_SIZE)?.unwrap_or(bytes);
         let is_elf = bytes.starts_with(elf::MAGIC);
         let (architecture, plans) = match arm::plan(&bytes)? {
             Some(plan) => (Architecture::Aarch64, vec![plan]),

@@ -4,7 +4,6 @@
 
 use super::linux;
 use crate::loader::error::ImageError;
-use crate::loader::image::MAX_IMAGE_SIZE;
 use flate2::read::GzDecoder;
 use std::io::Read as _;
 
@@ -18,13 +17,13 @@ const SIZE: usize = 12;
 const COMPRESSION: usize = 24;
 const LONGEST_NAME: usize = 32;
 
-/// The kernel in a compressed file; `None` if the file is none, but whatever else.
+/// The kernel in a compressed file, at most `limit` bytes; `None` if the file is none, but whatever else.
 ///
 /// # Errors
 /// It is one, and cannot be unpacked.
-pub(in crate::loader) fn unpack(bytes: &[u8]) -> Result<Option<Vec<u8>>, ImageError> {
+pub(in crate::loader) fn unpack(bytes: &[u8], limit: u64) -> Result<Option<Vec<u8>>, ImageError> {
     if bytes.starts_with(GZIP) {
-        return gunzip(bytes);
+        return gunzip(bytes, limit);
     }
     let (at, magic) = ZBOOT;
     if !bytes.starts_with(DOS) || bytes.get(at..at + magic.len()) != Some(magic) {
@@ -43,7 +42,7 @@ pub(in crate::loader) fn unpack(bytes: &[u8]) -> Result<Option<Vec<u8>>, ImageEr
     };
     let (start, size) = (field(PAYLOAD), field(SIZE));
     let payload = start.checked_add(size).and_then(|end| bytes.get(start..end));
-    match payload.map(gunzip) {
+    match payload.map(|payload| gunzip(payload, limit)) {
         Some(Ok(Some(kernel))) => Ok(Some(kernel)),
         Some(Err(error)) => Err(error),
         Some(Ok(None)) => refuse("its zboot payload is no arm64 kernel".to_owned()),
@@ -52,18 +51,18 @@ pub(in crate::loader) fn unpack(bytes: &[u8]) -> Result<Option<Vec<u8>>, ImageEr
 }
 
 /// Unpacks an `Image`; `None` if it is something else.
-fn gunzip(bytes: &[u8]) -> Result<Option<Vec<u8>>, ImageError> {
+fn gunzip(bytes: &[u8], limit: u64) -> Result<Option<Vec<u8>>, ImageError> {
     let mut header = [0; linux::HEADER];
     if GzDecoder::new(bytes).read_exact(&mut header).is_err() || !linux::is_image(&header) {
         return Ok(None);
     }
     let mut kernel = Vec::new();
-    let read = GzDecoder::new(bytes).take(MAX_IMAGE_SIZE + 1).read_to_end(&mut kernel);
+    let read = GzDecoder::new(bytes).take(limit.saturating_add(1)).read_to_end(&mut kernel);
     if let Err(error) = read {
         return Err(ImageError::Arm64Image { reason: format!("it cannot be unpacked: {error}") });
     }
-    if kernel.len() as u64 > MAX_IMAGE_SIZE {
-        return Err(ImageError::TooLarge { limit: MAX_IMAGE_SIZE });
+    if kernel.len() as u64 > limit {
+        return Err(ImageError::TooLarge { limit });
     }
     Ok(Some(kernel))
 }
