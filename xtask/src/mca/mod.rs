@@ -6,7 +6,7 @@
 //! the core model with those of llvm-mca's simulation. For x86 both need the llvm-mca of LLVM 19 or newer.
 
 mod a64;
-mod blocks;
+pub(crate) mod blocks;
 mod compare;
 mod llvm;
 mod target;

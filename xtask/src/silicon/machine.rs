@@ -215,10 +215,26 @@ pub(crate) fn measure(core: &'static Core, code: &[u8], way: Way) -> Result<Outc
     Ok(Outcome { cycles: (second - first) / more, forwards: machine.board.watched.forwards })
 }
 
+/// The pages that a block touches, beside those of its images.
+pub(crate) fn pages(core: &'static Core, code: &[u8], way: Way) -> Result<Vec<u64>, Refusal> {
+    let instructions = decode(code).ok_or(Refusal::Shape)?;
+    let ([first, second], _) = shapes(way, &instructions, code.len()).ok_or(Refusal::Shape)?;
+    let dirty = if stores(&instructions) { u64::MAX } else { 0 };
+    let model = Model::new(core, &describe::X86).map_err(|_| Refusal::Shape)?;
+    let mut machine = Machine::new(model);
+    let build = |at, shape| image::build(at, code, shape, dirty).ok_or(Refusal::Shape);
+    let images = [build(CODE, first)?, build(CODE + IMAGE, second)?];
+    machine.place(&images);
+    images.iter().try_for_each(|image| machine.map_pages(image))?;
+    // The next execution begins with what the last one has left, but for the page.
+    images.iter().try_for_each(|image| machine.run(image, 2).map(|_| ()))?;
+    Ok(machine.pages)
+}
+
 struct Machine {
     board: Board,
     cpu: Cpu<Board>,
-    pages: usize,
+    pages: Vec<u64>,
 }
 
 impl Machine {
@@ -237,7 +253,7 @@ impl Machine {
             board.write(TEMPLATE_PHYSICAL + offset, &image::FILL.to_le_bytes());
         }
         board.write(DATA_PHYSICAL + FXSAVE, &image::fxsave());
-        Self { board, cpu: Cpu::default(), pages: 0 }
+        Self { board, cpu: Cpu::default(), pages: Vec::new() }
     }
 
     fn place(&mut self, images: &[Image]) {
@@ -252,8 +268,8 @@ impl Machine {
     /// Runs until no page is missing.
     fn map_pages(&mut self, image: &Image) -> Result<(), Refusal> {
         while let Err(page) = self.attempt(image, 1)? {
-            self.pages += 1;
-            if self.pages > MOST_PAGES || !self.board.map(page, SHARED_PHYSICAL) {
+            self.pages.push(page);
+            if self.pages.len() > MOST_PAGES || !self.board.map(page, SHARED_PHYSICAL) {
                 return Err(Refusal::Pages);
             }
             self.cpu.flush();

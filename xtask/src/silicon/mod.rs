@@ -1,12 +1,15 @@
 //! The core model against silicon.
 //!
 //! `cargo xtask silicon --blocks FILE --core NAME` compares a core with a file of measured blocks: both sides execute
-//! the same bytes ([`image`]), in a loop and unrolled. The protocol is in `docs/silicon.md`.
+//! the same bytes ([`image`]), in a loop and unrolled. `--record FILE` measures blocks of our own on this host first.
+//! The protocol is in `docs/silicon.md`.
 
 mod block;
 mod compare;
 mod image;
 mod machine;
+mod native;
+mod record;
 
 use crate::error::TaskError;
 use block::Way;
@@ -22,8 +25,17 @@ const CLASSES: usize = 8;
 #[derive(Debug, Args)]
 pub(crate) struct SiliconArgs {
     /// Compare a core with the blocks of this file, and measure nothing
-    #[arg(long)]
-    blocks: PathBuf,
+    #[arg(long, required_unless_present = "record")]
+    blocks: Option<PathBuf>,
+    /// Measure blocks of our own on this host, write them to this file, and compare the core with them
+    #[arg(long, conflicts_with = "blocks")]
+    record: Option<PathBuf>,
+    /// Generated blocks to record
+    #[arg(long, default_value_t = 600)]
+    count: usize,
+    /// Seed of their generator
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
     /// The core (a name of the table in docs/core-model.md, or cascade-lake for Cascade Lake)
     #[arg(long)]
     core: String,
@@ -38,7 +50,15 @@ pub(crate) struct SiliconArgs {
 /// Compares a core with measured blocks.
 pub(crate) fn silicon(args: &SiliconArgs) -> Result<(), TaskError> {
     let core = find_core(&args.core)?;
-    let blocks = block::read(&args.blocks)?;
+    let path = match (&args.record, &args.blocks) {
+        (Some(path), _) => {
+            record::record(core, path, args.count, args.seed)?;
+            path
+        }
+        (None, Some(path)) => path,
+        (None, None) => return Err(TaskError::Data("neither --blocks nor --record".to_owned())),
+    };
+    let blocks = block::read(path)?;
     let (compared, refused) = compare::compare(core, &blocks);
     for way in Way::ALL {
         let of: Vec<&Compared> = compared.iter().filter(|one| one.way == way).collect();

@@ -1,0 +1,204 @@
+//! Images on the CPU of this host.
+//!
+//! Ticks of the TSC become core cycles by a chain of dependent multiplications before and behind each sample. A sample
+//! counts if both agree, and if independent additions are as fast as without a busy neighbour: else the clock changes,
+//! or a neighbour on the same core is busy.
+#![expect(unsafe_code, reason = "runs generated code, on memory at fixed addresses")]
+
+use super::image::{
+    self, AFTER, ALIAS, BEFORE, CODE, COUNT, DATA, FILL, FXSAVE, IMAGES, Image, Shape, TEMPLATE,
+};
+use crate::error::TaskError;
+use std::arch::asm;
+use std::ffi::c_void;
+use std::{io, ptr};
+
+const PAGE: u64 = 4096;
+/// Bytes behind the two images: those that calibrate.
+const CALIBRATION: u64 = 0x4_0000;
+/// Multiplications of a chain, the cycles of each (3 on Intel's cores since Nehalem and on Zen), and how often its
+/// loop runs, of two images.
+const LINKS: u32 = 40;
+const LATENCY: u32 = 3;
+const ROUNDS: [u32; 2] = [20, 100];
+/// By how much two looks at the clock may differ, and by how much additions may be slower than ever before.
+const STEADY: f64 = 1.003;
+const QUIET: f64 = 1.03;
+/// Executions of an image in a sample.
+const OUTER: u64 = 4;
+/// Looks at the clock before anything is measured.
+const LOOKS: u32 = 2000;
+
+/// What a sample of ticks was worth.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Sampled {
+    /// Cycles of one execution of an image.
+    pub(crate) cycles: f64,
+    /// Half of all samples are within this share of it.
+    pub(crate) spread: f64,
+}
+
+/// Memory at the addresses of the images.
+#[derive(Debug)]
+pub(crate) struct Host {
+    page: i32,
+    chains: [Image; 2],
+    wides: [Image; 2],
+    /// Cycles of independent additions on a core without a busy neighbour.
+    best: f64,
+    /// Samples that did not count.
+    pub(crate) dropped: u64,
+}
+
+fn failed(what: &'static str) -> TaskError {
+    TaskError::Measure { what, reason: io::Error::last_os_error().to_string() }
+}
+
+/// Maps memory at a fixed address where nothing is.
+fn map(at: u64, len: u64, executable: bool, file: Option<i32>) -> Result<(), TaskError> {
+    let execute = if executable { libc::PROT_EXEC } else { 0 };
+    let flags = libc::MAP_FIXED_NOREPLACE
+        | file.map_or(libc::MAP_PRIVATE | libc::MAP_ANONYMOUS, |_| libc::MAP_SHARED);
+    // SAFETY: MAP_FIXED_NOREPLACE replaces no mapping of this process.
+    let got = unsafe {
+        libc::mmap(
+            at as *mut c_void,
+            len as usize,
+            libc::PROT_READ | libc::PROT_WRITE | execute,
+            flags,
+            file.unwrap_or(-1),
+            0,
+        )
+    };
+    if got as u64 == at { Ok(()) } else { Err(failed("memory at a fixed address")) }
+}
+
+/// Copies bytes to mapped memory.
+fn write(at: u64, bytes: &[u8]) {
+    // SAFETY: callers write to what `Host::new` has mapped, and Rust has no references to it.
+    unsafe { ptr::copy_nonoverlapping(bytes.as_ptr(), at as *mut u8, bytes.len()) };
+}
+
+fn read(at: u64) -> u64 {
+    // SAFETY: as for `write`.
+    unsafe { (at as *const u64).read_volatile() }
+}
+
+impl Host {
+    /// Maps code, variables, and the page of all pages.
+    pub(crate) fn new() -> Result<Self, TaskError> {
+        map(CODE, IMAGES + CALIBRATION, true, None)?;
+        map(DATA, 4 * PAGE, false, None)?;
+        map(TEMPLATE, PAGE, false, None)?;
+        // SAFETY: the name is a string with an end.
+        let page = unsafe { libc::memfd_create(c"page".as_ptr(), 0) };
+        // SAFETY: a plain system call.
+        if page < 0 || unsafe { libc::ftruncate(page, PAGE as i64) } != 0 {
+            return Err(failed("a shared page"));
+        }
+        map(ALIAS, PAGE, false, Some(page))?;
+        for offset in (0..PAGE).step_by(8) {
+            write(ALIAS + offset, &FILL.to_le_bytes());
+            write(TEMPLATE + offset, &FILL.to_le_bytes());
+        }
+        write(DATA + FXSAVE, &image::fxsave());
+        // IMUL RAX, RAX, as Golden Cove renames additions of constants away; and ADD of 1 to RAX, RDX, RSI, R8
+        let chain = [0x48, 0x0F, 0xAF, 0xC0];
+        let wide = [0x48, 0x83, 0xC0, 1, 0x48, 0x83, 0xC2, 1, 0x48, 0x83, 0xC6, 1, 0x49, 0x83, 0xC0, 1];
+        let mut at = CODE + IMAGES;
+        let mut build = |code: &[u8], copies, iterations| {
+            let shape = Shape::Loop { copies, iterations, counter: 9 };
+            let image = image::build(at, code, shape, 0).ok_or_else(|| failed("the clock"))?;
+            write(at, &image.bytes);
+            at += CALIBRATION / 4;
+            Ok::<_, TaskError>(image)
+        };
+        let chains = [build(&chain, LINKS, ROUNDS[0])?, build(&chain, LINKS, ROUNDS[1])?];
+        let wides = [build(&wide, LINKS / 4, ROUNDS[0])?, build(&wide, LINKS / 4, ROUNDS[1])?];
+        let mut host = Self { page, chains, wides, best: f64::MAX, dropped: 0 };
+        let mut looks: Vec<f64> = (0..LOOKS).filter_map(|_| host.wide().map(|(_, wide)| wide)).collect();
+        looks.sort_by(f64::total_cmp);
+        // The fewest of all may be due to a clock that changed in between.
+        host.best = looks.get(looks.len() / 20).copied().unwrap_or(f64::MAX);
+        Ok(host)
+    }
+
+    /// Makes the shared page a page of a block too.
+    pub(crate) fn map_page(&self, linear: u64) -> Result<(), TaskError> {
+        map(linear, PAGE, false, Some(self.page))
+    }
+
+    /// The page is a page of a block no more.
+    pub(crate) fn unmap_page(linear: u64) {
+        // SAFETY: only what `map_page` has mapped, which Rust knows nothing of.
+        unsafe { libc::munmap(linear as *mut c_void, PAGE as usize) };
+    }
+
+    /// Puts the images of a block where they belong.
+    pub(crate) fn place(images: &[Image]) {
+        images.iter().for_each(|image| write(image.entry, &image.bytes));
+    }
+
+    /// Ticks of so many executions of an image.
+    fn ticks(image: &Image, count: u64) -> u64 {
+        write(DATA + COUNT, &count.to_le_bytes());
+        let mut control = 0_u32;
+        // SAFETY: the image is code of this process that keeps to the calling convention but for MXCSR, which is
+        // restored, and touches only pages that are mapped for it, as the model has found out.
+        unsafe {
+            asm!(
+                "stmxcsr [r12]",
+                "call r13",
+                "ldmxcsr [r12]",
+                // The image keeps them.
+                in("r12") &raw mut control,
+                in("r13") image.entry,
+                clobber_abi("C"),
+            );
+        }
+        read(DATA + AFTER).wrapping_sub(read(DATA + BEFORE))
+    }
+
+    /// Ticks per cycle, and cycles of independent additions.
+    fn wide(&self) -> Option<(f64, f64)> {
+        let difference = |images: &[Image; 2]| {
+            let [short, long] = images.each_ref().map(|image| Self::ticks(image, 1));
+            long.checked_sub(short).filter(|&ticks| ticks > 0).map(|ticks| ticks as f64)
+        };
+        let ticks = difference(&self.chains)? / f64::from(LATENCY * LINKS * (ROUNDS[1] - ROUNDS[0]));
+        Some((ticks, difference(&self.wides)? / ticks))
+    }
+
+    /// Ticks per cycle, if nothing else runs on this core.
+    fn look(&self) -> Option<f64> {
+        let (ticks, wide) = self.wide()?;
+        (wide <= self.best * QUIET).then_some(ticks)
+    }
+
+    /// Cycles of an execution of an image, of so many samples that count; `None` if there are too few.
+    pub(crate) fn sample(&mut self, image: &Image, wanted: usize) -> Option<Sampled> {
+        let mut samples = Vec::with_capacity(wanted);
+        for _ in 0..wanted * 20 {
+            let before = self.look();
+            Self::ticks(image, 1);
+            let ticks = Self::ticks(image, OUTER) as f64;
+            let (Some(before), Some(after)) = (before, self.look()) else {
+                self.dropped += 1;
+                continue;
+            };
+            if before / after > STEADY || after / before > STEADY {
+                self.dropped += 1;
+                continue;
+            }
+            samples.push(ticks * 2.0 / (before + after) / OUTER as f64);
+            if samples.len() == wanted {
+                break;
+            }
+        }
+        samples.sort_by(f64::total_cmp);
+        let at = |share: usize| samples.get(samples.len() * share / 12).copied();
+        // A third from below: whatever disturbs makes it longer.
+        let (cycles, low, middle) = (at(4)?, at(1)?, at(6)?);
+        (samples.len() >= wanted / 2).then_some(Sampled { cycles, spread: (middle - low) / middle })
+    }
+}
