@@ -6,7 +6,7 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, transmute_mut};
 /// Largest number of occurrences in a cycle that [`PerCycle`] tells apart.
 pub const MOST_PER_CYCLE: usize = 15;
 /// Sets of kinds of floating-point operations.
-pub const FLOP_SETS: usize = 8;
+pub const FLOP_SETS: usize = 16;
 /// Execution ports that are told apart.
 pub const PORTS: usize = 16;
 /// Lengths of gaps in the supply of uops that are told apart.
@@ -400,8 +400,17 @@ pub struct CoreTotals {
     pub fp_packed_double: u64,
     /// Floating-point instructions on four singles.
     pub fp_packed_single: u64,
-    /// Additions and subtractions, multiplications, divisions and square roots of SSE instructions, of each lane.
-    pub flops: [u64; 3],
+    /// Floating-point instructions on four doubles.
+    pub fp_packed_double_256: u64,
+    /// Floating-point instructions on eight singles.
+    pub fp_packed_single_256: u64,
+    /// Floating-point instructions on eight doubles.
+    pub fp_packed_double_512: u64,
+    /// Floating-point instructions on sixteen singles.
+    pub fp_packed_single_512: u64,
+    /// Additions and subtractions, multiplications, divisions and square roots, multiplications with addition, of each
+    /// lane.
+    pub flops: [u64; 4],
     /// Element n: of the kinds whose bits n has, how many there were in cycles beyond those that a counter adds, from
     /// when on [`Model::count_lost_flops`](crate::Model::count_lost_flops) was called.
     pub flops_lost: [u64; FLOP_SETS],

@@ -171,12 +171,15 @@ pub struct Arithmetic {
     pub double: bool,
     /// On all lanes of a register.
     pub packed: bool,
-    /// What it adds to a count of arithmetic instructions (Intel's FP_ARITH_INST_RETIRED): 2 for a dot product, which
-    /// does two operations on each element.
+    /// Bytes of that register; 16 of a scalar operation.
+    pub width: u8,
+    /// What it adds to a count of arithmetic instructions (Intel's FP_ARITH_INST_RETIRED): 2 for a dot product and for
+    /// a multiplication with addition, which do two operations on each element.
     pub count: u8,
-    /// Additions and subtractions, multiplications, divisions and square roots: each lane counts for itself, sums and
-    /// products of a dot product one by one. Comparisons, minima, conversions, roundings and estimates are none.
-    pub operations: [u8; 3],
+    /// Additions and subtractions, multiplications, divisions and square roots, multiplications with addition: each
+    /// lane counts for itself, the last twice, sums and products of a dot product one by one. Comparisons, minima,
+    /// conversions, roundings and estimates are none.
+    pub operations: [u8; 4],
 }
 
 /// The registers that an instruction works on, as AMD's event EX_RET_MMX_FP_INSTR tells them apart on x86.

@@ -13,15 +13,20 @@ use retire::{
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-/// Numbers of registers in the sets of a [`retire::Instruction`], behind the 16 general-purpose ones.
+/// Numbers of registers in the sets of a [`retire::Instruction`], behind the 16 general-purpose ones: XMM0 to XMM15,
+/// whatever their width.
 const XMM: u8 = 16;
 /// CF apart from the other flags, because INC, DEC and rotates treat it apart.
 const CARRY: u8 = 32;
 const OTHER_FLAGS: u8 = 33;
 /// The x87 stack and the MMX registers, as one.
 const X87: u8 = 34;
+/// ZMM16 to ZMM31.
+const UPPER: u8 = 35;
+/// k0 to k7.
+const MASKS: u8 = 51;
 /// MXCSR, control registers, and whatever else is written rarely.
-const SYSTEM: u8 = 35;
+const SYSTEM: u8 = 59;
 const STACK_POINTER: RegisterSet = 1 << 4;
 
 /// How instructions are numbered. Names of forms are those of iced-x86's `Code`, such as `Add_r64_rm64`.
@@ -81,7 +86,7 @@ pub(crate) fn register_file(instruction: &Instruction) -> RegisterFile {
         let operands = 0..instruction.op_count();
         operands.filter(|n| instruction.op_kind(*n) == OpKind::Register).map(|n| instruction.op_register(n))
     };
-    if registers().any(Register::is_xmm) {
+    if registers().any(|register| register.is_vector_register() || register.is_k()) {
         RegisterFile::Vector
     } else if registers().any(Register::is_mm) || instruction.mnemonic() == Mnemonic::Emms {
         RegisterFile::Mmx
@@ -253,60 +258,57 @@ fn divider(instruction: &Instruction) -> Option<Divider> {
             Code::Div_rm64 | Code::Idiv_rm64 => Divider::WideInteger,
             _ => Divider::Integer,
         },
-        M::Divss | M::Divps => Divider::Single,
-        M::Divsd | M::Divpd => Divider::Double,
-        M::Sqrtss | M::Sqrtps => Divider::RootSingle,
-        M::Sqrtsd | M::Sqrtpd => Divider::RootDouble,
+        M::Divss | M::Divps | M::Vdivss | M::Vdivps => Divider::Single,
+        M::Divsd | M::Divpd | M::Vdivsd | M::Vdivpd => Divider::Double,
+        M::Sqrtss | M::Sqrtps | M::Vsqrtss | M::Vsqrtps => Divider::RootSingle,
+        M::Sqrtsd | M::Sqrtpd | M::Vsqrtsd | M::Vsqrtpd => Divider::RootDouble,
         M::Fdiv | M::Fdivp | M::Fdivr | M::Fdivrp | M::Fidiv | M::Fidivr => Divider::Double,
         M::Fsqrt => Divider::RootDouble,
         _ => return None,
     })
 }
 
-fn arithmetic(instruction: &Instruction) -> Option<Arithmetic> {
-    use Mnemonic as M;
-    let (double, packed) = match instruction.mnemonic() {
-        M::Addsd | M::Subsd | M::Mulsd | M::Divsd | M::Sqrtsd | M::Minsd | M::Maxsd => (true, false),
-        M::Addss
-        | M::Subss
-        | M::Mulss
-        | M::Divss
-        | M::Sqrtss
-        | M::Minss
-        | M::Maxss
-        | M::Rcpss
-        | M::Rsqrtss => (false, false),
-        M::Addpd | M::Subpd | M::Mulpd | M::Divpd | M::Sqrtpd | M::Minpd | M::Maxpd => (true, true),
-        M::Haddpd | M::Hsubpd | M::Addsubpd | M::Dppd => (true, true),
-        M::Addps | M::Subps | M::Mulps | M::Divps | M::Sqrtps | M::Minps | M::Maxps => (false, true),
-        M::Haddps | M::Hsubps | M::Addsubps | M::Dpps | M::Rcpps | M::Rsqrtps => (false, true),
+/// Floating-point arithmetic of SSE, AVX, FMA and AVX-512, by the parts of its name; that on half precision has events
+/// of its own, which are not counted.
+pub(crate) fn arithmetic(instruction: &Instruction) -> Option<Arithmetic> {
+    if register_file(instruction) != RegisterFile::Vector {
+        return None;
+    }
+    let name = format!("{:?}", instruction.mnemonic());
+    let legacy = name.strip_prefix('V').map(|rest| rest[..1].to_uppercase() + &rest[1..]);
+    let name = legacy.as_deref().unwrap_or(&name);
+    let (operation, suffix) = name.split_at_checked(name.len().checked_sub(2)?)?;
+    let (double, packed) = match suffix {
+        "ss" => (false, false),
+        "sd" => (true, false),
+        "ps" => (false, true),
+        "pd" => (true, true),
         _ => return None,
     };
-    let count = if matches!(instruction.mnemonic(), M::Dpps | M::Dppd) { 2 } else { 1 };
-    Some(Arithmetic { double, packed, count, operations: operations(instruction) })
+    let to = instruction.op0_register();
+    let width = if packed && to.is_vector_register() { to.size() as u8 } else { 16 };
+    let lanes = if !packed { 1 } else { width / if double { 8 } else { 4 } };
+    let (count, operations) = match operation {
+        "Add" | "Sub" | "Addsub" | "Hadd" | "Hsub" => (1, [lanes, 0, 0, 0]),
+        "Mul" => (1, [0, lanes, 0, 0]),
+        "Div" | "Sqrt" => (1, [0, 0, lanes, 0]),
+        "Min" | "Max" | "Rcp" | "Rsqrt" | "Rcp14" | "Rsqrt14" | "Range" => (1, [0; 4]),
+        "Dp" => (2, dot_product(instruction.immediate8(), double, width)),
+        _ if ["Fmadd", "Fmsub", "Fnmadd", "Fnmsub"].iter().any(|fused| operation.starts_with(fused)) => {
+            (2, [0, 0, 0, 2 * lanes])
+        }
+        _ => return None,
+    };
+    Some(Arithmetic { double, packed, width, count, operations })
 }
 
-/// See [`Arithmetic::operations`] (AMD's event FP_RET_SSE_AVX_OPS).
-fn operations(instruction: &Instruction) -> [u8; 3] {
-    use Mnemonic as M;
-    let dot_product = |lanes: u8| {
-        let chosen = instruction.immediate8() >> 4 & ((1 << lanes) - 1);
-        [lanes - 1, chosen.count_ones() as u8, 0]
-    };
-    match instruction.mnemonic() {
-        M::Addss | M::Addsd | M::Subss | M::Subsd => [1, 0, 0],
-        M::Addpd | M::Subpd | M::Addsubpd | M::Haddpd | M::Hsubpd => [2, 0, 0],
-        M::Addps | M::Subps | M::Addsubps | M::Haddps | M::Hsubps => [4, 0, 0],
-        M::Mulss | M::Mulsd => [0, 1, 0],
-        M::Mulpd => [0, 2, 0],
-        M::Mulps => [0, 4, 0],
-        M::Divss | M::Divsd | M::Sqrtss | M::Sqrtsd => [0, 0, 1],
-        M::Divpd | M::Sqrtpd => [0, 0, 2],
-        M::Divps | M::Sqrtps => [0, 0, 4],
-        M::Dppd => dot_product(2),
-        M::Dpps => dot_product(4),
-        _ => [0; 3],
-    }
+/// See [`Arithmetic::operations`] (AMD's event FP_RET_SSE_AVX_OPS): the sums and the products that bits 7:4 of the
+/// immediate choose, in each 128 bits.
+pub(crate) fn dot_product(control: u8, double: bool, width: u8) -> [u8; 4] {
+    let lanes: u8 = if double { 2 } else { 4 };
+    let products = (control >> 4 & ((1 << lanes) - 1)).count_ones() as u8;
+    let times = width / 16;
+    [(lanes - 1) * times, products * times, 0, 0]
 }
 
 /// An operand-size prefix that changes the length of an immediate.
@@ -339,8 +341,11 @@ fn bit(register: Register) -> RegisterSet {
     let full = register.full_register();
     if full.is_gpr64() {
         1 << full.number()
-    } else if register.is_xmm() {
-        1 << (XMM + register.number() as u8)
+    } else if register.is_vector_register() {
+        let number = register.number() as u8;
+        1 << if number < 16 { XMM + number } else { UPPER + number - 16 }
+    } else if register.is_k() {
+        1 << (MASKS + register.number() as u8)
     } else if register.is_st() || register.is_mm() {
         1 << X87
     } else if register.is_cr() || register.is_segment_register() {

@@ -23,15 +23,15 @@ pub(super) fn of(word: u32, definition: &Insn) -> Option<Arithmetic> {
         _ => return None,
     };
     let (count, operations) = match definition.mnemonic {
-        "fadd" | "fsub" | "fabd" | "faddp" => (1, [lanes, 0, 0]),
-        "fmul" | "fnmul" | "fmulx" => (1, [0, lanes, 0]),
-        "fdiv" | "fsqrt" => (1, [0, 0, lanes]),
+        "fadd" | "fsub" | "fabd" | "faddp" => (1, [lanes, 0, 0, 0]),
+        "fmul" | "fnmul" | "fmulx" => (1, [0, lanes, 0, 0]),
+        "fdiv" | "fsqrt" => (1, [0, 0, lanes, 0]),
         "fmadd" | "fmsub" | "fnmadd" | "fnmsub" | "fmla" | "fmls" | "frecps" | "frsqrts" => {
-            (2, [lanes, lanes, 0])
+            (2, [lanes, lanes, 0, 0])
         }
         "fmax" | "fmin" | "fmaxnm" | "fminnm" | "fmaxp" | "fminp" | "fmaxnmp" | "fminnmp" | "frecpe"
-        | "frsqrte" | "frecpx" => (1, [0; 3]),
+        | "frsqrte" | "frecpx" => (1, [0; 4]),
         _ => return None,
     };
-    Some(Arithmetic { double, packed: lanes > 1, count, operations })
+    Some(Arithmetic { double, packed: lanes > 1, width: 16, count, operations })
 }

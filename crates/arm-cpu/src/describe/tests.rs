@@ -172,6 +172,6 @@ fn what_is_special_is_told() {
     assert_eq!(renaming(0xD280_0020), Renaming::None);
     assert_eq!(instruction(0x9AC2_0C20, 0).divider, Some(Divider::WideInteger));
     let fused = instruction(0x4E62_CC20, 0).arithmetic.expect("FMLA");
-    assert_eq!((fused.count, fused.operations, fused.packed, fused.double), (2, [2, 2, 0], true, true));
+    assert_eq!((fused.count, fused.operations, fused.packed, fused.double), (2, [2, 2, 0, 0], true, true));
     assert_eq!(instruction(0x9E67_03E0, 0).register_file, RegisterFile::Vector);
 }

@@ -16,7 +16,7 @@ pub(super) struct Lane {
     counts_instructions: bool,
     /// Floating-point operations of the current cycle by kind, and how many of them a counter adds; kept only if
     /// what is lost is wanted.
-    flops: [u32; 3],
+    flops: [u32; 4],
     flops_limit: Option<u32>,
 }
 
@@ -59,7 +59,7 @@ impl Lane {
     /// From now on books what is lost of more floating-point operations in a cycle.
     pub(super) fn limit_flops(&mut self, limit: u32) {
         self.flops_limit = Some(limit);
-        self.flops = [0; 3];
+        self.flops = [0; 4];
     }
 
     pub(super) fn limits_flops(&self) -> bool {
@@ -67,7 +67,7 @@ impl Lane {
     }
 
     /// The instruction that has passed last does these floating-point operations.
-    pub(super) fn pass_flops(&mut self, totals: &mut CoreTotals, flops: [u8; 3]) {
+    pub(super) fn pass_flops(&mut self, totals: &mut CoreTotals, flops: [u8; 4]) {
         let Some(limit) = self.flops_limit else { return };
         for (set, lost) in totals.flops_lost.iter_mut().enumerate() {
             let chosen = |of: u32, kind: usize| if set >> kind & 1 == 0 { 0 } else { of };
@@ -122,7 +122,7 @@ impl Lane {
         self.before = self.used;
         self.used = 0;
         self.cycle += 1;
-        self.flops = [0; 3];
+        self.flops = [0; 4];
         if self.counts_instructions {
             totals.instructions_by_cycle.book(self.instructions, 1, self.instructions_before);
             (self.instructions_before, self.instructions) = (self.instructions, 0);
@@ -154,7 +154,7 @@ impl Shaped for Lane {
         }
         if self.limits_flops() {
             let word = shape.next();
-            self.flops = [32, 16, 0].map(|bit| (word >> bit & 0xFFFF) as u32);
+            self.flops = [48, 32, 16, 0].map(|bit| (word >> bit & 0xFFFF) as u32);
         }
     }
 }

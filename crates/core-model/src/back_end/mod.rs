@@ -528,7 +528,7 @@ impl BackEnd {
     }
 
     /// Floating-point operations of the instruction that has retired last.
-    pub(crate) fn pass_flops(&mut self, totals: &mut CoreTotals, flops: [u8; 3]) {
+    pub(crate) fn pass_flops(&mut self, totals: &mut CoreTotals, flops: [u8; 4]) {
         self.retirement.pass_flops(totals, flops);
     }
 

@@ -69,9 +69,11 @@ pub(crate) struct Rest {
     pub(crate) sources: RegisterSet,
     pub(crate) results: RegisterSet,
     /// Floating-point operations by kind.
-    pub(crate) flops: [u8; 3],
+    pub(crate) flops: [u8; 4],
     /// What it adds to the count of packed instructions.
     pub(crate) fp_count: u64,
+    /// Bytes of the register.
+    pub(crate) fp_width: u8,
     /// Of a software prefetch.
     pub(crate) prefetch: Prefetch,
 }
@@ -205,8 +207,9 @@ impl Prepared {
                 address,
                 sources,
                 results,
-                flops: arithmetic.map_or([0; 3], |arithmetic| arithmetic.operations),
+                flops: arithmetic.map_or([0; 4], |arithmetic| arithmetic.operations),
                 fp_count: arithmetic.map_or(1, |arithmetic| arithmetic.count.into()),
+                fp_width: arithmetic.map_or(16, |arithmetic| arithmetic.width),
                 prefetch: match instruction.class {
                     Class::Prefetch(prefetch) => prefetch,
                     _ => Prefetch::NonTemporal,

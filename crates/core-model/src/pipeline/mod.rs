@@ -277,10 +277,19 @@ impl Pipeline {
             traits.intersects(Traits::FP_SINGLE),
             traits.intersects(Traits::FP_PACKED),
         ) {
-            (true, _, false) => totals.fp_scalar_double += 1,
-            (true, _, true) => totals.fp_packed_double += prepared.rest.fp_count,
-            (_, true, false) => totals.fp_scalar_single += 1,
-            (_, true, true) => totals.fp_packed_single += prepared.rest.fp_count,
+            (true, _, false) => totals.fp_scalar_double += prepared.rest.fp_count,
+            (_, true, false) => totals.fp_scalar_single += prepared.rest.fp_count,
+            (double, single, true) if double || single => {
+                let total = match (double, prepared.rest.fp_width) {
+                    (true, 64..) => &mut totals.fp_packed_double_512,
+                    (true, 32..) => &mut totals.fp_packed_double_256,
+                    (true, _) => &mut totals.fp_packed_double,
+                    (false, 64..) => &mut totals.fp_packed_single_512,
+                    (false, 32..) => &mut totals.fp_packed_single_256,
+                    (false, _) => &mut totals.fp_packed_single,
+                };
+                *total += prepared.rest.fp_count;
+            }
             _ => {}
         }
         if traits.intersects(Traits::FP_DOUBLE | Traits::FP_SINGLE) {

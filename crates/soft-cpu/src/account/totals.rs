@@ -38,7 +38,8 @@ pub struct ModeTotals {
 }
 
 /// Instructions of floating-point arithmetic, as Intel's event FP_ARITH_INST_RETIRED tells them apart: additions,
-/// subtractions, multiplications, divisions, square roots, minima, maxima and reciprocals. A dot product counts twice.
+/// subtractions, multiplications, divisions, square roots, minima, maxima and reciprocals. A dot product counts twice,
+/// and so does a multiplication with addition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Arithmetic {
     /// On one double.
@@ -49,12 +50,34 @@ pub enum Arithmetic {
     PackedDouble,
     /// On four singles.
     PackedSingle,
+    /// On four doubles.
+    PackedDouble256,
+    /// On eight singles.
+    PackedSingle256,
+    /// On eight doubles.
+    PackedDouble512,
+    /// On sixteen singles.
+    PackedSingle512,
 }
 
 impl Arithmetic {
-    pub(crate) const COUNT: usize = 4;
+    pub(crate) const COUNT: usize = 8;
 
-    /// On elements of so many bits.
+    /// As the retirement stream describes it.
+    pub(crate) const fn described(arithmetic: &retire::Arithmetic) -> Self {
+        match (arithmetic.packed, arithmetic.double, arithmetic.width) {
+            (false, true, _) => Self::ScalarDouble,
+            (false, false, _) => Self::ScalarSingle,
+            (true, true, 64..) => Self::PackedDouble512,
+            (true, false, 64..) => Self::PackedSingle512,
+            (true, true, 32..) => Self::PackedDouble256,
+            (true, false, 32..) => Self::PackedSingle256,
+            (true, true, _) => Self::PackedDouble,
+            (true, false, _) => Self::PackedSingle,
+        }
+    }
+
+    /// On elements of so many bits, of 128 bits in all.
     pub(crate) const fn of(packed: bool, bits: u32) -> Self {
         match (packed, bits) {
             (false, 64) => Self::ScalarDouble,
@@ -65,7 +88,7 @@ impl Arithmetic {
     }
 }
 
-/// What a floating-point operation of an SSE instruction is. Each lane counts for itself; comparisons, minima,
+/// What a floating-point operation of an SSE or AVX instruction is. Each lane counts for itself; comparisons, minima,
 /// conversions, roundings and estimates are none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Flop {
@@ -75,10 +98,12 @@ pub enum Flop {
     Mul,
     /// Division or square root.
     DivSqrt,
+    /// Multiplication with addition: two operations.
+    MulAdd,
 }
 
 impl Flop {
-    const COUNT: usize = 3;
+    const COUNT: usize = 4;
 }
 
 /// Where branches are counted: the conditional ones that were taken, those that were not, and the other kinds.
@@ -91,6 +116,18 @@ const fn place(kind: BranchKind, taken: bool) -> usize {
 }
 
 impl ModeTotals {
+    /// Counts floating-point arithmetic, of a dot product with that immediate.
+    pub(crate) fn count_arithmetic(&mut self, arithmetic: &retire::Arithmetic, immediate: u8) {
+        self.arithmetic[Arithmetic::described(arithmetic) as usize] += u64::from(arithmetic.count);
+        let retire::Arithmetic { double, width, count, operations, .. } = *arithmetic;
+        let dot_product = count == 2 && operations[Flop::MulAdd as usize] == 0;
+        let operations =
+            if dot_product { crate::describe::dot_product(immediate, double, width) } else { operations };
+        for (total, count) in self.flops.iter_mut().zip(operations) {
+            *total += u64::from(count);
+        }
+    }
+
     /// Counts a branch; only conditional ones may not be taken.
     #[inline(always)]
     pub(crate) fn count_branch(&mut self, kind: BranchKind, taken: bool) {
@@ -127,7 +164,7 @@ impl ModeTotals {
         self.taken(BranchKind::Conditional) + self.not_taken()
     }
 
-    /// Retired floating-point operations of SSE instructions, of all kinds.
+    /// Retired floating-point operations of SSE and AVX instructions, of all kinds.
     #[must_use]
     pub fn all_flops(&self) -> u64 {
         self.flops.iter().sum()

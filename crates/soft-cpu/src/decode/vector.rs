@@ -135,12 +135,16 @@ fn float_handler<B: Bus>(ins: &Instruction, insn: &mut Insn<B>) -> Option<Handle
     }
     macro_rules! to_integer {
         ($truncate:expr, $real:ty) => {
-            place!(memory, XmmSrc, S => word_width!(size(ins, 0), T => scalar::to_integer::<B, $truncate, $real, T, S>))
+            place!(memory, XmmSrc, S => {
+                word_width!(size(ins, 0), T => scalar::to_integer::<B, $truncate, $real, T, S>)
+            })
         };
     }
     macro_rules! from_integer {
         ($double:expr) => {
-            place!(memory, Src, S => word_width!(size(ins, 1), T => hot!(insn, scalar::from_integer[B, $double, T, S])))
+            place!(memory, Src, S => {
+                word_width!(size(ins, 1), T => hot!(insn, scalar::from_integer[B, $double, T, S]))
+            })
         };
     }
     macro_rules! convert {

@@ -4,6 +4,7 @@ use super::operands::Kind;
 use super::select::{hot, place};
 use super::vex_quick;
 use crate::bus::Bus;
+use crate::describe::arithmetic;
 use crate::exec::{Handler, Insn};
 use crate::low::Low;
 use crate::sse::XmmSrc;
@@ -37,7 +38,9 @@ pub(super) fn handler<B: Bus>(
         return Some(handler);
     }
     let memory = (0..ins.op_count()).find(|n| Kind::of(ins, *n) == Kind::Memory);
-    let number = descriptions.number((ins.code(), memory.is_some()), || describe(ins))?;
+    let number = descriptions.number((ins.code(), memory.is_some()), || {
+        describe(ins).map(|found| Description { arithmetic: arithmetic(ins), ..found })
+    })?;
     let shape = descriptions.get(number)?.shape;
     let (mut fields, [destination, a, b]) = operands(ins, number, shape);
     (insn.dst, insn.aux, insn.src) = (destination, a, b);

@@ -42,6 +42,8 @@ pub(crate) struct Description {
     /// Bytes of the vector length that go with it: those of the wider of source and destination.
     pub(crate) per: u8,
     pub(crate) masking: Masking,
+    /// What it counts as, if that is floating-point arithmetic.
+    pub(crate) arithmetic: Option<retire::Arithmetic>,
     /// The exceptions in [`Operands::env`](super::Operands) count.
     pub(crate) floats: bool,
     /// Memory must be aligned to its size.
@@ -55,7 +57,17 @@ impl Description {
     pub(crate) const fn packed(operation: Operation, element: u8) -> Self {
         let shape = Shape::Packed;
         let masking = Masking::Elements;
-        Self { operation, shape, element, per: element, masking, floats: false, aligned: false, whole: false }
+        Self {
+            operation,
+            shape,
+            element,
+            per: element,
+            masking,
+            floats: false,
+            aligned: false,
+            whole: false,
+            arithmetic: None,
+        }
     }
 
     /// [`Shape::Scalar`].

@@ -59,6 +59,8 @@ struct Evaluated {
     env: Env,
     /// The exceptions in `env` count.
     counts: bool,
+    /// What it counts as.
+    arithmetic: Option<retire::Arithmetic>,
     flags: Option<u64>,
 }
 
@@ -165,7 +167,7 @@ impl Core {
                 _ => {}
             }
         }
-        Some(Evaluated { env, counts, flags })
+        Some(Evaluated { env, counts, arithmetic: description.arithmetic, flags })
     }
 
     #[inline(always)]
@@ -190,6 +192,9 @@ impl Core {
         }
         if let Some(flags) = done.flags {
             self.flags = Flags::from_bits(flags);
+        }
+        if let Some(arithmetic) = &done.arithmetic {
+            self.totals.current.count_arithmetic(arithmetic, code.imm());
         }
     }
 

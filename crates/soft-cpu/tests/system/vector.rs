@@ -314,3 +314,32 @@ fn upper_halves_are_cleared_in_the_registers_of_the_mode() {
         assert_eq!(zmm(&state, n), expected);
     }
 }
+
+/// By width, and twice for a multiplication with addition.
+#[test]
+fn floating_point_instructions_are_counted_by_width() {
+    let code = [
+        0xC5, 0xF4, 0x58, 0xC2, // vaddps ymm0, ymm1, ymm2
+        0xC5, 0xF1, 0x59, 0xC2, // vmulpd xmm0, xmm1, xmm2
+        0xC4, 0xE2, 0x75, 0xB8, 0xC2, // vfmadd231ps ymm0, ymm1, ymm2
+        0xC4, 0xE2, 0xF1, 0xB9, 0xC2, // vfmadd231sd xmm0, xmm1, xmm2
+        0x62, 0xF1, 0x74, 0x48, 0x58, 0xC2, // vaddps zmm0, zmm1, zmm2
+        0xF4,
+    ];
+    let mut guest = Guest::new(&code);
+    guest.state.cr4 |= 1 << 18;
+    guest.state.xcr0 = 0xE7;
+    let mut cpu = guest.cpu();
+    assert_eq!(cpu.run(&mut guest.bus, budget(100)), Exit::Halted);
+    let totals = cpu.totals().os();
+    let kinds = [
+        (Arithmetic::PackedSingle256, 3),
+        (Arithmetic::PackedDouble, 1),
+        (Arithmetic::ScalarDouble, 2),
+        (Arithmetic::PackedSingle512, 1),
+        (Arithmetic::PackedSingle, 0),
+    ];
+    assert_eq!(kinds.map(|(kind, _)| totals[kind]), kinds.map(|(_, count)| count));
+    let flops = [Flop::AddSub, Flop::Mul, Flop::DivSqrt, Flop::MulAdd].map(|kind| totals[kind]);
+    assert_eq!(flops, [8 + 16, 2, 0, 16 + 2]);
+}

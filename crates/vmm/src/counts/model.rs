@@ -22,7 +22,8 @@ const ACCESSES_PER_CYCLE: u64 = 32;
 
 /// Bits of the unit mask of AMD's FP_RET_SSE_AVX_OPS; the others are reserved, or of instructions that the interpreter
 /// does not have.
-const FLOP_BITS: [(u16, Flop); 3] = [(1, Flop::AddSub), (2, Flop::Mul), (4, Flop::DivSqrt)];
+const FLOP_BITS: [(u16, Flop); 4] =
+    [(1, Flop::AddSub), (2, Flop::Mul), (4, Flop::DivSqrt), (8, Flop::MulAdd)];
 
 /// Most that one instruction adds to the instructions of floating-point arithmetic: dot products count twice.
 const ARITHMETIC_PER_INSTRUCTION: u64 = 2;
@@ -41,8 +42,8 @@ pub(super) enum Quantity {
     Loads,
     Stores,
     Accesses,
-    /// Floating-point operations of the kinds that these bits of AMD's unit mask stand for. No instruction does more
-    /// than 15, so a counter that adds no more in a cycle loses nothing.
+    /// Floating-point operations of the kinds that these bits of AMD's unit mask stand for. There are no cycles
+    /// here in which a counter could lose any.
     Flops(u16),
     /// Instructions of floating-point arithmetic of these kinds.
     Arithmetic(&'static [Arithmetic]),
@@ -260,30 +261,38 @@ fn quantity(event: Event) -> Option<Quantity> {
         Event::FpRetSseAvxOpsAddSubFlops => Quantity::Flops(1),
         Event::FpRetSseAvxOpsMultFlops => Quantity::Flops(2),
         Event::FpRetSseAvxOpsDivFlops => Quantity::Flops(4),
-        Event::FpRetSseAvxOpsAll => Quantity::Flops(7),
-        // The interpreter has neither FMA nor BF16.
-        Event::FpRetSseAvxOpsMacFlops | Event::FpRetSseAvxOpsBfloatMacFlops => Quantity::Flops(0),
+        Event::FpRetSseAvxOpsMacFlops => Quantity::Flops(8),
+        Event::FpRetSseAvxOpsAll => Quantity::Flops(15),
+        // No CPU that is shown announces BF16.
+        Event::FpRetSseAvxOpsBfloatMacFlops => Quantity::Flops(0),
         Event::ExRetMmxFpInstrX87 => Quantity::X87,
         Event::ExRetMmxFpInstrMmx => Quantity::Mmx,
         Event::ExRetMmxFpInstrSse => Quantity::Sse,
         Event::FpArithInstRetiredScalarDouble => Quantity::Arithmetic(&[Arithmetic::ScalarDouble]),
         Event::FpArithInstRetiredScalarSingle => Quantity::Arithmetic(&[Arithmetic::ScalarSingle]),
         Event::FpArithInstRetired128bPackedDouble => Quantity::Arithmetic(&[Arithmetic::PackedDouble]),
-        Event::FpArithInstRetired128bPackedSingle | Event::FpArithInstRetired4Flops => {
-            Quantity::Arithmetic(&[Arithmetic::PackedSingle])
+        Event::FpArithInstRetired128bPackedSingle => Quantity::Arithmetic(&[Arithmetic::PackedSingle]),
+        Event::FpArithInstRetired256bPackedDouble => Quantity::Arithmetic(&[Arithmetic::PackedDouble256]),
+        Event::FpArithInstRetired256bPackedSingle => Quantity::Arithmetic(&[Arithmetic::PackedSingle256]),
+        Event::FpArithInstRetired512bPackedDouble => Quantity::Arithmetic(&[Arithmetic::PackedDouble512]),
+        Event::FpArithInstRetired512bPackedSingle => Quantity::Arithmetic(&[Arithmetic::PackedSingle512]),
+        Event::FpArithInstRetired4Flops => {
+            Quantity::Arithmetic(&[Arithmetic::PackedSingle, Arithmetic::PackedDouble256])
+        }
+        Event::FpArithInstRetired8Flops => {
+            Quantity::Arithmetic(&[Arithmetic::PackedSingle256, Arithmetic::PackedDouble512])
         }
         Event::FpArithInstRetiredScalar => {
             Quantity::Arithmetic(&[Arithmetic::ScalarDouble, Arithmetic::ScalarSingle])
         }
-        Event::FpArithInstRetiredVector => {
-            Quantity::Arithmetic(&[Arithmetic::PackedDouble, Arithmetic::PackedSingle])
-        }
-        // Nor has it AVX.
-        Event::FpArithInstRetired256bPackedDouble
-        | Event::FpArithInstRetired256bPackedSingle
-        | Event::FpArithInstRetired512bPackedDouble
-        | Event::FpArithInstRetired512bPackedSingle
-        | Event::FpArithInstRetired8Flops => Quantity::Arithmetic(&[]),
+        Event::FpArithInstRetiredVector => Quantity::Arithmetic(&[
+            Arithmetic::PackedDouble,
+            Arithmetic::PackedSingle,
+            Arithmetic::PackedDouble256,
+            Arithmetic::PackedSingle256,
+            Arithmetic::PackedDouble512,
+            Arithmetic::PackedSingle512,
+        ]),
         Event::InstRetiredRepIteration => Quantity::Repetitions,
         Event::LsDispatchLdDispatch => Quantity::Loads,
         Event::LsDispatchStoreDispatch => Quantity::Stores,

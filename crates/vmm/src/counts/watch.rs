@@ -5,8 +5,8 @@ use vpmu::event::EventCode;
 use vpmu::source::PrivilegeFilter;
 use vpmu::{Active, CounterId};
 
-/// Most floating-point operations of one instruction: those of DPPS, rounded up.
-pub(super) const FLOPS_PER_INSTRUCTION: u64 = 8;
+/// Most floating-point operations of one instruction: of a multiplication with addition of 16 singles.
+pub(super) const FLOPS_PER_INSTRUCTION: u64 = 32;
 
 /// How fast a quantity can grow at most.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

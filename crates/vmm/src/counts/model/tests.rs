@@ -16,7 +16,7 @@ fn source(profile: &Profile) -> ModelSource {
     });
     let user = json!({
         "instructions": 700, "loads": 310, "stores": 305, "repetitions": 300, "x87": 11, "mmx": 12, "sse": 13,
-        "branches": vec![1; BranchKind::COUNT + 1], "arithmetic": [1, 2, 4, 8],
+        "branches": vec![1; BranchKind::COUNT + 1], "arithmetic": [1, 2, 4, 8, 16, 32, 64, 128],
     });
     let totals = serde_json::from_value(json!({ "modes": [nothing, user] })).expect("totals");
     let retired = Retired::default();
@@ -96,8 +96,9 @@ fn kinds_of_instructions_are_exact() {
         assert_eq!((source.provenance(&request), source.total(&request, ALL)), (Provenance::Exact, expected));
     }
     for profile in [&SKYLAKE_SP, &SAPPHIRE_RAPIDS] {
-        for (umask, expected) in
-            [(1, 1), (2, 2), (3, 3), (4, 4), (5, 5), (8, 8), (0x10, 0), (0xFC, 12), (0xFF, 15)]
+        // Each width has a bit, whose total is the bit here.
+        for (umask, expected) in [1, 2, 3, 4, 5, 8, 0x10, 0x18, 0x20, 0x40, 0x60, 0x80, 0xFC, 0xFF]
+            .map(|umask| (umask, umask.into()))
         {
             let request = request(profile, EventCode::new(0xC7, umask));
             let mut source = self::source(profile);

@@ -120,9 +120,10 @@ pub(crate) fn flop_kinds(event: Event) -> Option<u8> {
         Event::FpRetSseAvxOpsAddSubFlops => 1,
         Event::FpRetSseAvxOpsMultFlops => 2,
         Event::FpRetSseAvxOpsDivFlops => 4,
-        // The interpreter has neither FMA nor BF16.
-        Event::FpRetSseAvxOpsMacFlops | Event::FpRetSseAvxOpsBfloatMacFlops => 0,
-        Event::FpRetSseAvxOpsAll => 7,
+        Event::FpRetSseAvxOpsMacFlops => 8,
+        // No CPU that is shown announces BF16.
+        Event::FpRetSseAvxOpsBfloatMacFlops => 0,
+        Event::FpRetSseAvxOpsAll => 15,
         _ => return None,
     })
 }

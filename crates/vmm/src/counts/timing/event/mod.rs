@@ -285,17 +285,25 @@ fn floating_point(event: Event) -> Option<Total> {
         E::FpArithInstRetiredScalarDouble => |t| t.fp_scalar_double,
         E::FpArithInstRetiredScalarSingle => |t| t.fp_scalar_single,
         E::FpArithInstRetired128bPackedDouble => |t| t.fp_packed_double,
-        E::FpArithInstRetired128bPackedSingle | E::FpArithInstRetired4Flops => |t| t.fp_packed_single,
+        E::FpArithInstRetired128bPackedSingle => |t| t.fp_packed_single,
+        E::FpArithInstRetired256bPackedDouble => |t| t.fp_packed_double_256,
+        E::FpArithInstRetired256bPackedSingle => |t| t.fp_packed_single_256,
+        E::FpArithInstRetired512bPackedDouble => |t| t.fp_packed_double_512,
+        E::FpArithInstRetired512bPackedSingle => |t| t.fp_packed_single_512,
+        E::FpArithInstRetired4Flops => |t| t.fp_packed_single + t.fp_packed_double_256,
+        E::FpArithInstRetired8Flops => |t| t.fp_packed_single_256 + t.fp_packed_double_512,
         E::FpArithInstRetiredScalar => |t| t.fp_scalar_double + t.fp_scalar_single,
         E::AssistsFp => |t| t.fp_assists,
-        E::FpArithInstRetiredVector => |t| t.fp_packed_double + t.fp_packed_single,
-        // The interpreter has neither AVX nor half precision: no such instruction retires.
-        E::FpArithInstRetired256bPackedDouble
-        | E::FpArithInstRetired256bPackedSingle
-        | E::FpArithInstRetired512bPackedDouble
-        | E::FpArithInstRetired512bPackedSingle
-        | E::FpArithInstRetired8Flops
-        | E::FpArithInstRetired2ScalarHalf
+        E::FpArithInstRetiredVector => |t| {
+            t.fp_packed_double
+                + t.fp_packed_single
+                + t.fp_packed_double_256
+                + t.fp_packed_single_256
+                + t.fp_packed_double_512
+                + t.fp_packed_single_512
+        },
+        // No CPU that is shown announces half precision.
+        E::FpArithInstRetired2ScalarHalf
         | E::FpArithInstRetired2ComplexScalarHalf
         | E::FpArithInstRetired2_128bPackedHalf
         | E::FpArithInstRetired2_256bPackedHalf
