@@ -5,6 +5,7 @@
 //! | [`args`] | records the command line, nothing else |
 //! | [`machine`] | turns arguments into what the VMM runs |
 //! | [`commands`] | one file per command |
+//! | [`condition`] | how much a count may change |
 //! | [`measured`] | what a guest measured, next to what the VMM counted |
 //! | [`interrupt`] | Ctrl-C |
 //! | [`output`] | tables, bars, numbers, progress |
@@ -16,6 +17,7 @@
 
 mod args;
 mod commands;
+mod condition;
 mod error;
 mod exit;
 mod formula;

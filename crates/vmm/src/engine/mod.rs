@@ -6,7 +6,7 @@ mod dump;
 mod frequency;
 mod instruction_sets;
 pub mod kvm;
-mod paging;
+pub(crate) mod paging;
 pub mod soft;
 
 pub use debugger::{Changes, DebugStops, Debugger, Registers, Resume, Stop, StoppedVcpu, Watchpoint};

@@ -22,7 +22,7 @@ const ADDRESS: u64 = 0x000F_FFFF_FFFF_F000;
 
 /// The registers that decide how a linear address is translated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) struct Paging {
+pub(crate) struct Paging {
     cr3: u64,
     mode: Mode,
 }
@@ -47,7 +47,7 @@ impl Paging {
     }
 
     /// As these registers have it.
-    pub(super) fn new(cr0: u64, cr3: u64, cr4: u64, efer: u64) -> Self {
+    pub(crate) fn new(cr0: u64, cr3: u64, cr4: u64, efer: u64) -> Self {
         let mode = if cr0 & CR0_PG == 0 {
             Mode::Off
         } else if efer & EFER_LMA != 0 {
@@ -97,7 +97,7 @@ impl Paging {
     }
 
     /// Copies guest memory at a linear address; false if some byte is not mapped to RAM.
-    pub(super) fn read(&self, memory: &GuestMemory, linear: u64, buffer: &mut [u8]) -> bool {
+    pub(crate) fn read(&self, memory: &GuestMemory, linear: u64, buffer: &mut [u8]) -> bool {
         self.read_some(memory, linear, buffer) == buffer.len()
     }
 

@@ -8,6 +8,7 @@
 //! | [`cpio`] | the initial RAM disk with init |
 //! | [`boot`] | boots a kernel up to where init waits for a program, into a snapshot |
 //! | `run.rs` | runs a program from there |
+//! | [`sample`] | where the program is, at exact numbers of instructions |
 //! | `error.rs` | why a program could not be run |
 
 pub mod boot;
@@ -16,6 +17,7 @@ mod error;
 pub mod files;
 pub mod job;
 mod run;
+pub mod sample;
 
 pub use self::error::ProgramError;
 pub use self::run::{EventCount, ProgramConfig, ProgramReport, run};

@@ -2,6 +2,7 @@
 
 use super::files::Files;
 use super::job::{self, Job};
+use super::sample::{Sampler, Stacks};
 use super::{ProgramError, boot};
 use crate::counts::timing::{SharedCore, TimingSource};
 use crate::engine::soft::x86::SoftEngine;
@@ -40,6 +41,8 @@ pub struct ProgramConfig {
     pub detail: Detail,
     /// Threads that may run the guest; no result depends on it.
     pub threads: NonZeroUsize,
+    /// Takes samples, without a model of the core.
+    pub sampler: Option<Sampler>,
     /// Events to count.
     pub events: Vec<EventRequest>,
     /// Standard output and standard error.
@@ -93,6 +96,8 @@ pub struct ProgramReport {
     pub startup: Duration,
     /// Wall-clock time from then on.
     pub ran: Duration,
+    /// Samples by stack, if there were to be any.
+    pub stacks: Option<Stacks>,
     /// The guest's console.
     pub console: String,
 }
@@ -103,7 +108,9 @@ pub struct ProgramReport {
 /// The program could not be executed, or something outside the guest failed. What the program does is in the report.
 pub fn run(config: ProgramConfig) -> Result<ProgramReport, ProgramError> {
     let began = Instant::now();
-    let ProgramConfig { snapshot, files, job, detail, threads, events, streams, timeout, .. } = config;
+    let ProgramConfig {
+        snapshot, files, job, detail, threads, events, streams, timeout, mut sampler, ..
+    } = config;
     job::check_size(&files, snapshot.snapshot.memory_mib())?;
     let memory = snapshot.memory(&x86::memory::LAYOUT)?;
     let profile = snapshot.snapshot.profile()?;
@@ -125,13 +132,21 @@ pub fn run(config: ProgramConfig) -> Result<ProgramReport, ProgramError> {
     machine.set_program(Program::new(records, streams, requests.clone(), engine.address_space()));
 
     let mut started = None;
+    let mut due = u64::MAX;
     let outcome = loop {
         let left = timeout.saturating_sub(began.elapsed());
-        if let Some(outcome) = engine.run_until(&mut machine, RunLimits { timeout: left }, u64::MAX) {
+        if let Some(outcome) = engine.run_until(&mut machine, RunLimits { timeout: left }, due) {
             break outcome;
+        }
+        if let Some(sampler) = sampler.as_mut().filter(|_| engine.instructions() == due) {
+            if machine.program().is_some_and(Program::is_running) {
+                sampler.take(engine.state(), &machine.memory);
+            }
+            due = due.saturating_add(sampler.period().get());
         }
         if started.is_none() && machine.program().and_then(Program::paused) == Some(Pause::Started) {
             started = Some((Instant::now(), machine.now()));
+            due = sampler.as_ref().map_or(u64::MAX, |sampler| engine.instructions() + sampler.period().get());
             if detail == Detail::Timing {
                 start_model(&mut engine, &mut machine, threads)?;
             }
@@ -182,6 +197,7 @@ pub fn run(config: ProgramConfig) -> Result<ProgramReport, ProgramError> {
         topdown_user,
         topdown_kernel,
         guest_ns,
+        stacks: sampler.map(|sampler| sampler.stacks()),
         startup: entered.duration_since(began),
         ran,
         console,

@@ -3,12 +3,12 @@
 pub(crate) mod program;
 pub(crate) mod test;
 
-use crate::commands::diff::Condition;
+use crate::condition::Condition;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use platform::loader::Protocol;
 use program::ProgramArgs;
-use std::num::NonZeroUsize;
+use std::num::{NonZeroU64, NonZeroUsize};
 use std::path::{Path, PathBuf};
 use test::TestArgs;
 use vmm::counts::CountsChoice;
@@ -99,6 +99,14 @@ Examples:
   vpmu list events 'MEM_*MISS' --profile icelake-sp
   vpmu list tests smoke.elf";
 
+const RECORD_HELP: &str = "\
+Samples have no skid, and two runs have the same. Functions are those of the
+symbols in the program and its libraries; callers are found by frame pointers
+(-fno-omit-frame-pointer). The file is for speedscope.app and flamegraph.pl.
+
+Example:
+  vpmu record -c 10000 -- ./prog --size 5";
+
 const DIFF_HELP: &str = "\
 Results are exact, so that a difference of one instruction is one.
 
@@ -167,6 +175,9 @@ pub(crate) enum Command {
     /// Boot an image and put the guest's readings next to the VMM's totals
     #[command(after_help = COMPARE_HELP)]
     Compare(CompareArgs),
+    /// Sample where a program is, at exact numbers of instructions
+    #[command(after_help = RECORD_HELP)]
+    Record(RecordArgs),
     /// Compare two results of `vpmu stat --json -- PROGRAM`
     #[command(after_help = DIFF_HELP)]
     Diff(DiffArgs),
@@ -243,6 +254,22 @@ pub(crate) struct StatArgs {
     /// Write the table to this file as comma-separated values (-: stdout)
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub(crate) csv: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+#[command(mut_arg("image", |image| image.hide(true).required_unless_present_any(["program"])))]
+#[command(mut_arg("program", |program| program.required(true)))]
+pub(crate) struct RecordArgs {
+    #[command(flatten)]
+    pub(crate) machine: MachineArgs,
+    #[command(flatten)]
+    pub(crate) program: ProgramArgs,
+    /// Instructions of the whole guest between two samples
+    #[arg(short, long, value_name = "N", default_value = "100000", help_heading = "Program")]
+    pub(crate) count: NonZeroU64,
+    /// Write the stacks to this file, one a line with its samples (-: stdout)
+    #[arg(short, long, value_name = "FILE", default_value = "vpmu.folded", help_heading = "Program")]
+    pub(crate) output: PathBuf,
 }
 
 #[derive(Debug, Args)]

@@ -65,6 +65,7 @@ impl CliError {
             }
             Self::NoCache => "set HOME, or XDG_CACHE_HOME to a directory".to_owned(),
             Self::Setup(_) => "give a kernel for x86-64 to `vpmu stat` with --kernel".to_owned(),
+            Self::SamplesOfModel => "leave --detail timing out; `vpmu stat` takes it".to_owned(),
             Self::Result { .. } => "check the path".to_owned(),
             Self::NoResult { .. } => "write one with `vpmu stat --json -o FILE -- PROGRAM`".to_owned(),
             Self::NotInBoth { .. } => "`vpmu diff` without conditions lists what there is".to_owned(),

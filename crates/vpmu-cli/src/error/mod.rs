@@ -112,6 +112,9 @@ pub(crate) enum CliError {
     /// Where we are.
     #[error("the working directory cannot be found")]
     Directory { source: io::Error },
+    /// Samples with a model of the core.
+    #[error("samples are taken without a model of the core")]
+    SamplesOfModel,
     /// A result cannot be read.
     #[error("cannot read {}", path.display())]
     Result { path: PathBuf, source: io::Error },

@@ -71,6 +71,12 @@ impl Program {
         Self { records, streams, spaces, pause: None, paused: None, end: None, error: None }
     }
 
+    /// Whether the CPU is in one of the program's address spaces.
+    #[must_use]
+    pub fn is_running(&self) -> bool {
+        self.spaces.is_program()
+    }
+
     /// Why the run was stopped last.
     #[must_use]
     pub fn paused(&self) -> Option<Pause> {

@@ -96,6 +96,11 @@ impl Spaces {
         starts
     }
 
+    /// Whether the current address space is none of init's, after the program's start.
+    pub(super) fn is_program(&self) -> bool {
+        self.phase == Phase::Running && self.current != self.init
+    }
+
     /// The totals start anew.
     pub(super) fn rebase(&mut self, pmu: &mut PmuDevice) {
         self.last = self.read(pmu);

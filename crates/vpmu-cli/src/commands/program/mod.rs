@@ -5,11 +5,13 @@
 //! | [`kernel`] | the kernel and booted guests in the user's cache |
 //! | [`prepare`] | from arguments to what the guest gets |
 //! | [`events`] | names of events |
+//! | [`record`] | samples by function, and as stacks |
 //! | [`stat`] | the counts as a table and as JSON |
 
 pub(super) mod events;
 pub(super) mod kernel;
 mod prepare;
+pub(super) mod record;
 pub(super) mod stat;
 
 use crate::args::program::ProgramArgs;
@@ -22,8 +24,10 @@ use crate::output::console::{Console, Target};
 use crate::output::progress::Progress;
 use crate::output::remark;
 use platform::devices::Output;
+use std::num::NonZeroU64;
 use std::sync::Arc;
 use std::time::Duration;
+use vmm::guest_program::sample::Sampler;
 use vmm::guest_program::{self, ProgramConfig, ProgramReport};
 use vmm::machine::Outcome;
 use vmm::machine::progress::RunProgress;
@@ -51,10 +55,22 @@ impl Run {
         targets: [Target; 2],
         events: impl FnOnce(&Profile) -> Result<Vec<EventRequest>, CliError>,
     ) -> Result<Self, CliError> {
+        Self::sampled(machine, program, targets, None, events)
+    }
+
+    /// The same with samples, each after so many instructions.
+    pub(super) fn sampled(
+        machine: &MachineArgs,
+        program: &ProgramArgs,
+        targets: [Target; 2],
+        period: Option<NonZeroU64>,
+        events: impl FnOnce(&Profile) -> Result<Vec<EventRequest>, CliError>,
+    ) -> Result<Self, CliError> {
         let profile = Profile { isa: machine.isa.into(), ..profile(&machine.profile.profile)? };
         let events = events(&profile)?;
         // What is missing of the program is told before a boot.
         let (files, job) = prepare::prepare(program)?;
+        let sampler = period.map(|period| Sampler::new(period, &files));
         let interrupt = Interrupt::watch(Role::Alone).map_err(CliError::Signals)?;
         let timeout = Duration::from_secs(machine.timeout(true).0.min(DAY));
         let progress = Progress::start(format!("running {}", prepare::name(program)), machine.quiet);
@@ -69,6 +85,7 @@ impl Run {
             job,
             detail: machine.detail.unwrap_or_default(),
             threads: machine.threads.unwrap_or_else(processors),
+            sampler,
             events,
             streams,
             timeout,

@@ -110,6 +110,16 @@ impl SoftEngine {
         self.timing = Some(core);
     }
 
+    /// The CPU between two runs.
+    pub(crate) fn state(&self) -> &State {
+        &self.state
+    }
+
+    /// Instructions retired since boot.
+    pub(crate) fn instructions(&self) -> u64 {
+        self.totals.instructions()
+    }
+
     /// The guest's page tables: CR3.
     pub(crate) fn address_space(&self) -> u64 {
         self.state.cr3
