@@ -29,6 +29,12 @@ impl Features {
         self.0.get(number / 64).is_some_and(|word| word >> (number % 64) & 1 != 0)
     }
 
+    /// CPUID has a bit for the feature, and it is 0.
+    #[must_use]
+    pub fn lacks(&self, feature: CpuidFeature) -> bool {
+        cpuid_bit(feature).is_some() && !self.has(feature)
+    }
+
     /// The CPU has all that the instruction needs.
     #[must_use]
     pub fn allow(&self, instruction: &Instruction) -> bool {

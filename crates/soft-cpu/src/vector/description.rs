@@ -48,7 +48,7 @@ pub(crate) struct Description {
     pub(crate) floats: bool,
     /// Memory must be aligned to its size.
     pub(crate) aligned: bool,
-    /// All of a memory source is read whatever the write mask says (exception types E4NF and the like).
+    /// All of a memory operand counts for faults whatever the write mask says (exception types E4NF and the like).
     pub(crate) whole: bool,
 }
 

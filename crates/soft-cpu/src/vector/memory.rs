@@ -1,7 +1,7 @@
 //! Memory operands of vector instructions.
 
 use super::Vector;
-use super::description::{Masking, ones};
+use super::description::{Description, Masking, ones};
 use super::encoded::{Class, Encoded};
 use crate::bus::Bus;
 use crate::context::Core;
@@ -24,6 +24,11 @@ pub(super) struct Elements {
 fn address<B: Bus>(c: &mut Core, i: &Insn<B>, size: usize, write: bool, aligned: bool) -> Result<u64, Fault> {
     let linear = operand::linear(c, i, size, write)?;
     if aligned && linear & (size as u64 - 1) != 0 { Err(misaligned(c, i, linear)) } else { Ok(linear) }
+}
+
+/// Whether there is an access, whose alignment counts. Seen on Granite Rapids: a mask of zeros suppresses #GP.
+fn accessed(elements: Option<Elements>) -> bool {
+    elements.is_none_or(|elements| elements.active != 0)
 }
 
 /// The elements if the mask leaves some out, and faults of those do not count.
@@ -54,9 +59,9 @@ fn masked(c: &Core, code: Encoded, size: usize, write: bool) -> Option<Elements>
 pub(super) fn load<B: Bus>(c: &mut Core, b: &mut B, i: &Insn<B>, code: Encoded) -> Result<Vector, Fault> {
     let size = code.memory();
     let aligned = c.descriptions.get(code.number()).is_some_and(|description| description.aligned);
-    let linear = address(c, i, size, false, aligned)?;
-    let stack = is_stack(i);
     let elements = if code.broadcast() { broadcast(c, code, size) } else { masked(c, code, size, false) };
+    let linear = address(c, i, size, false, aligned && accessed(elements))?;
+    let stack = is_stack(i);
     let value = match elements {
         None => load_whole(c, b, linear, size, stack)?,
         Some(elements) => load_elements(c, b, linear, size, elements, stack)?,
@@ -127,10 +132,24 @@ pub(super) fn load_elements<B: Bus>(
 pub(super) fn store<B: Bus>(c: &mut Core, b: &mut B, i: &Insn<B>, code: Encoded, value: &Vector) -> Done {
     let size = code.memory();
     let aligned = c.descriptions.get(code.number()).is_some_and(|description| description.aligned);
-    let linear = address(c, i, size, true, aligned)?;
-    let stack = is_stack(i);
     let elements = if code.destination_class() == Class::None { masked(c, code, size, true) } else { None };
-    let Some(elements) = elements else { return store_whole(c, b, linear, size, value, stack) };
+    let linear = address(c, i, size, true, aligned && accessed(elements))?;
+    let stack = is_stack(i);
+    if c.descriptions.get(code.number()).is_some_and(|description| description.whole) {
+        operand::probe(c, b, i, linear, size as u64)?;
+    }
+    let Some(elements) = elements else {
+        let several = |description: &Description| {
+            description.masking == Masking::Elements
+                && !description.whole
+                && description.count(code.bytes()) > 1
+        };
+        let by_element = code.mask() != 0 && c.descriptions.get(code.number()).is_some_and(several);
+        if by_element && code.destination_class() == Class::None {
+            probe(c, b, linear, size, stack)?;
+        }
+        return store_whole(c, b, linear, size, value, stack);
+    };
     store_elements(c, b, linear, size, elements, value, stack)
 }
 
@@ -153,7 +172,8 @@ pub(super) fn store_whole<B: Bus>(
     }
 }
 
-/// Element after element, but none that is masked, and nothing if one of them faults.
+/// Element after element, but none that is masked, and nothing if one of them faults. Seen on Granite Rapids: where the
+/// elements run across the end of a page, a #PF of the second one is about the last byte.
 pub(super) fn store_elements<B: Bus>(
     c: &mut Core,
     b: &mut B,
@@ -165,9 +185,8 @@ pub(super) fn store_elements<B: Bus>(
 ) -> Done {
     let all = || (0..size / each).filter(move |n| active >> n & 1 != 0);
     let at = |n: usize| linear.wrapping_add((n * each) as u64);
-    let (first, last) = (all().next(), all().next_back());
-    for n in [first, last].into_iter().flatten() {
-        probe(c, b, at(n), each, stack)?;
+    if let (Some(first), Some(last)) = (all().next(), all().next_back()) {
+        probe(c, b, at(first), (last + 1 - first) * each, stack)?;
     }
     for n in all() {
         match each {

@@ -82,10 +82,10 @@ fn parts(ins: &Instruction) -> Option<Description> {
         M::Vinsertf32x8 | M::Vinserti32x8 => Description::packed(insert_part::<32>, 4).whole(),
         M::Vinsertf64x4 | M::Vinserti64x4 => Description::packed(insert_part::<32>, 8).whole(),
         M::Vextractf128 | M::Vextracti128 => shorter(extract_part::<16>, 16, 16),
-        M::Vextractf32x4 | M::Vextracti32x4 => shorter(extract_part::<16>, 4, 16),
-        M::Vextractf64x2 | M::Vextracti64x2 => shorter(extract_part::<16>, 8, 16),
-        M::Vextractf32x8 | M::Vextracti32x8 => shorter(extract_part::<32>, 4, 32),
-        M::Vextractf64x4 | M::Vextracti64x4 => shorter(extract_part::<32>, 8, 32),
+        M::Vextractf32x4 | M::Vextracti32x4 => shorter(extract_part::<16>, 4, 16).whole(),
+        M::Vextractf64x2 | M::Vextracti64x2 => shorter(extract_part::<16>, 8, 16).whole(),
+        M::Vextractf32x8 | M::Vextracti32x8 => shorter(extract_part::<32>, 4, 32).whole(),
+        M::Vextractf64x4 | M::Vextracti64x4 => shorter(extract_part::<32>, 8, 32).whole(),
         _ => return None,
     })
 }
