@@ -2,6 +2,8 @@
 
 use crate::changes::Memory;
 use crate::layout::{CODE, RING0_STACK, has_error_code};
+use crate::machine::Machine;
+use crate::vectors::Zmm;
 
 /// Instructions and the state in which they start.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -12,6 +14,8 @@ pub struct Case {
     pub offset: u16,
     /// Seed of [`Start`](crate::start::Start).
     pub seed: u64,
+    /// Which registers it can use.
+    pub machine: Machine,
 }
 
 impl Case {
@@ -51,8 +55,10 @@ pub struct Outcome {
     pub rflags: u64,
     /// RAX, RCX, RDX, RBX, RSP, RBP, RSI, RDI, R8 to R15.
     pub gpr: [u64; 16],
-    /// XMM0 to XMM15.
-    pub xmm: [u128; 16],
+    /// ZMM0 to ZMM31.
+    pub zmm: [Zmm; 32],
+    /// k0 to k7.
+    pub k: [u64; 8],
     /// MXCSR.
     pub mxcsr: u32,
     /// x87 control word.

@@ -22,8 +22,8 @@ const GENERAL_PROTECTION: u8 = 13;
 /// Vector of #PF.
 const PAGE_FAULT: u8 = 14;
 
-/// Where an operand of up to 16 bytes begins that ends beyond the lower half of the address space.
-const LOWER_END: std::ops::RangeInclusive<u64> = 0x7FFF_FFFF_FFF1..=0x7FFF_FFFF_FFFF;
+/// Behind the lower half of the address space.
+const LOWER_END: u64 = 0x8000_0000_0000;
 
 /// The instructions of a case, up to the first that is none or is cut off.
 #[must_use]
@@ -78,7 +78,7 @@ pub fn compare(case: &Case, native: &Outcome, soft: &Outcome) -> Verdict {
     }
     // Effect::LowerEnd.
     if native.vector == PAGE_FAULT
-        && LOWER_END.contains(&native.cr2)
+        && LOWER_END.wrapping_sub(native.cr2).wrapping_sub(1) < operand_size(at(soft)) - 1
         && matches!(soft.vector, STACK_FAULT | GENERAL_PROTECTION)
         && soft.error == 0
     {
@@ -144,6 +144,11 @@ pub fn compare(case: &Case, native: &Outcome, soft: &Outcome) -> Verdict {
     if native == soft { Verdict::Undefined } else { Verdict::Different(differences(&native, &soft)) }
 }
 
+/// Bytes of an operand, 16 at least.
+fn operand_size(instruction: Option<&Instruction>) -> u64 {
+    instruction.map_or(16, |instruction| instruction.memory_size().size().clamp(16, 64) as u64)
+}
+
 /// Whether an address is in the memory operand at RSI.
 fn in_first_operand(instruction: &Instruction, outcome: &Outcome, address: u64) -> bool {
     let narrow = instruction.op0_kind() == OpKind::MemorySegESI;
@@ -187,8 +192,14 @@ pub(crate) fn differences(native: &Outcome, soft: &Outcome) -> Vec<String> {
     for (name, (native, soft)) in GPR.iter().zip(native.gpr.iter().zip(&soft.gpr)) {
         value(name, (*native).into(), (*soft).into());
     }
-    for (n, (native, soft)) in native.xmm.iter().zip(&soft.xmm).enumerate() {
-        value(&format!("xmm{n}"), *native, *soft);
+    for (n, (native, soft)) in native.zmm.iter().zip(&soft.zmm).enumerate() {
+        for (quarter, (native, soft)) in native.iter().zip(soft).enumerate() {
+            let part = if quarter == 0 { format!("xmm{n}") } else { format!("zmm{n}[{quarter}]") };
+            value(&part, *native, *soft);
+        }
+    }
+    for (n, (native, soft)) in native.k.iter().zip(&soft.k).enumerate() {
+        value(&format!("k{n}"), (*native).into(), (*soft).into());
     }
     value("mxcsr", native.mxcsr.into(), soft.mxcsr.into());
     value("fcw", native.fcw.into(), soft.fcw.into());

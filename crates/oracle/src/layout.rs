@@ -62,6 +62,8 @@ pub const DATA: u64 = 0x2_1000;
 pub const DATA_LEN: u64 = 0x2000;
 /// What FXRSTOR accepts.
 pub const FXSAVE_IMAGE: u64 = DATA + 0x800;
+/// What XRSTOR accepts, where there is XSAVE.
+pub const XSAVE_IMAGE: u64 = DATA + 0xC00;
 /// First byte of the stack page.
 pub const STACK: u64 = 0x2_5000;
 
@@ -82,8 +84,6 @@ pub const GS_BASE: u64 = 0x1000;
 
 /// PE, MP, ET, NE, WP, AM, PG.
 pub const CR0: u64 = 0x8005_0033;
-/// PAE, OSFXSR, OSXMMEXCPT.
-pub const CR4: u64 = 0x620;
 /// SCE, LME, LMA, NXE.
 pub const EFER: u64 = 0xD01;
 

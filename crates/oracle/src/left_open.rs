@@ -54,9 +54,12 @@ pub(crate) fn left_open(case: &Case, native: &Outcome, soft: &Outcome) -> bool {
         if register.is_gpr() {
             let n = register.full_register() as usize - Register::RAX as usize;
             native.gpr[n] = soft.gpr[n];
-        } else if register.is_xmm() {
-            let n = register as usize - Register::XMM0 as usize;
-            native.xmm[n & 15] = soft.xmm[n & 15];
+        } else if register.is_vector_register() {
+            let n = register.full_register() as usize - Register::ZMM0 as usize;
+            native.zmm[n & 31] = soft.zmm[n & 31];
+        } else if register.is_k() {
+            let n = register as usize - Register::K0 as usize;
+            native.k[n & 7] = soft.k[n & 7];
         }
     }
     let operand =
@@ -64,7 +67,7 @@ pub(crate) fn left_open(case: &Case, native: &Outcome, soft: &Outcome) -> bool {
     if x87(instruction) || operand(Register::is_mm) {
         (native.fcw, native.fsw, native.ftw, native.st) = (soft.fcw, soft.fsw, soft.ftw, soft.st);
     }
-    if operand(Register::is_xmm) {
+    if operand(Register::is_vector_register) {
         native.mxcsr = native.mxcsr & !MXCSR_FLAGS | soft.mxcsr & MXCSR_FLAGS;
     }
     let written: Vec<(u64, u64)> = info
@@ -104,10 +107,11 @@ fn place(used: &UsedMemory, outcome: &Outcome) -> Option<(u64, u64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::machine::Machine;
 
     /// Two ends of a case that is one instruction, in #PF and #GP, changed by `change`.
     fn judge(code: &[u8], change: impl Fn(&mut Outcome, &mut Outcome)) -> bool {
-        let case = Case { code: code.to_vec(), offset: 0x100, seed: 1 };
+        let case = Case { code: code.to_vec(), offset: 0x100, seed: 1, machine: Machine::Sse };
         let mut native = Outcome { vector: 14, error: 4, cr2: 7, rip: case.rip(), ..Outcome::default() };
         native.gpr[4] = 0x2_5100;
         let mut soft = Outcome { vector: 13, error: 0, cr2: 0, ..native.clone() };
@@ -134,16 +138,16 @@ mod tests {
         let mut sides = Sides::beside(Silicon::Zen4);
         let mut seen = 0;
         for seed in 0..200 {
-            let case = Case { code: dpps.to_vec(), offset: 0x100, seed };
+            let case = Case { code: dpps.to_vec(), offset: 0x100, seed, machine: Machine::Sse };
             let (native, soft) = (intel.run(&case).expect("an end"), zen4.run(&case).expect("an end"));
-            if native.xmm == soft.xmm {
+            if native.zmm == soft.zmm {
                 continue;
             }
             seen += 1;
             assert!(!left_open(&case, &native, &soft), "no fault");
             assert!(sides.explain(&case, &native));
             let mut wrong = native.clone();
-            wrong.xmm[0] ^= 1;
+            wrong.zmm[0][0] ^= 1;
             assert!(!sides.explain(&case, &wrong));
             wrong = native.clone();
             wrong.gpr[15] ^= 1;

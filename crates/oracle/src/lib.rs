@@ -16,8 +16,11 @@ pub mod corpus;
 pub mod cpu;
 pub mod fuzz;
 pub mod generator;
+mod group;
+pub mod host;
 pub mod layout;
 mod left_open;
+pub mod machine;
 pub mod masks;
 pub mod native;
 pub mod run;
@@ -25,7 +28,9 @@ mod shrink;
 pub mod soft;
 pub mod start;
 mod undefined;
+pub mod vectors;
 mod watchdog;
+mod xsave;
 
 /// An instruction set whose interpreter is compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]

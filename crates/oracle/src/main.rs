@@ -1,11 +1,14 @@
 //! The command behind `cargo xtask oracle`.
 
-use clap::Parser;
+use clap::{Parser, ValueEnum};
 use comfy_table::{Table, presets};
+use iced_x86::{Code, EncodingKind};
 use indicatif::{ProgressBar, ProgressStyle};
 use oracle::corpus::Corpus;
 use oracle::cpu::CpuId;
 use oracle::generator::Generator;
+use oracle::host::Host;
+use oracle::machine::Machine;
 use oracle::run::{Difference, Oracle, Report};
 use oracle::soft::Soft;
 use oracle::{Isa, a64};
@@ -33,6 +36,12 @@ struct Args {
     /// Only cases that start with this instruction
     #[arg(long)]
     mnemonic: Option<String>,
+    /// Only cases that start with an instruction of these encodings
+    #[arg(long, value_enum, value_delimiter = ',', value_name = "KIND")]
+    encoding: Vec<Encoding>,
+    /// What is enabled at most: x87 and SSE, AVX too, or AVX-512 too
+    #[arg(long, value_enum, default_value_t = Isa::V4)]
+    isa: Isa,
     /// Only list the instructions that are compared
     #[arg(long)]
     list: bool,
@@ -48,6 +57,43 @@ struct Args {
     /// Compare with what a CPU has made of recorded cases
     #[arg(long, value_name = "FILE", conflicts_with_all = ["cases", "seed", "mnemonic", "record"])]
     replay: Option<PathBuf>,
+}
+
+/// How an instruction is encoded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Encoding {
+    Legacy,
+    Vex,
+    Evex,
+}
+
+impl Encoding {
+    fn has(self, code: Code) -> bool {
+        let kind = match self {
+            Self::Legacy => EncodingKind::Legacy,
+            Self::Vex => EncodingKind::VEX,
+            Self::Evex => EncodingKind::EVEX,
+        };
+        code.op_code().encoding() == kind
+    }
+}
+
+/// Levels of x86-64.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Isa {
+    V2,
+    V3,
+    V4,
+}
+
+impl Isa {
+    fn machine(self) -> Machine {
+        match self {
+            Self::V2 => Machine::Sse,
+            Self::V3 => Machine::Avx,
+            Self::V4 => Machine::Avx512,
+        }
+    }
 }
 
 fn main() -> ExitCode {
@@ -67,13 +113,20 @@ fn main() -> ExitCode {
 }
 
 fn run(args: &Args) -> Result<bool, Box<dyn std::error::Error>> {
-    let mut generator = Generator::new();
+    let host = if args.replay.is_some() || args.list { Host::complete() } else { Host::this() };
+    let mut generator = Generator::new(&host.with_machine(args.isa.machine()));
     if let Some(name) = &args.mnemonic {
         let found = iced_x86::Mnemonic::values().find(|m| format!("{m:?}").eq_ignore_ascii_case(name));
         let mnemonic = found.ok_or_else(|| format!("there is no instruction {name:?}"))?;
         generator.retain(|code| code.mnemonic() == mnemonic);
         if generator.codes().is_empty() {
             return Err(format!("{name} is not compared: not implemented, or see `docs/oracle.md`").into());
+        }
+    }
+    if !args.encoding.is_empty() {
+        generator.retain(|code| args.encoding.iter().any(|encoding| encoding.has(code)));
+        if generator.codes().is_empty() {
+            return Err("no instruction of these encodings is compared".into());
         }
     }
     if args.list {
@@ -106,6 +159,12 @@ fn run(args: &Args) -> Result<bool, Box<dyn std::error::Error>> {
     let report = oracle.run(&generator, args.seed, args.cases, |_, _| bar.inc(1));
     bar.finish_and_clear();
     print(&report, oracle.cpu());
+    let absent = generator.absent().len();
+    if absent != 0 {
+        anstream::println!(
+            "{absent} encodings left out: this CPU does not have them, or --isa leaves them out"
+        );
+    }
     anstream::println!("{:.1} s", started.elapsed().as_secs_f64());
     Ok(report.different == 0)
 }

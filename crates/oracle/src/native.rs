@@ -9,13 +9,16 @@
 use crate::case::{Case, Failure, Outcome};
 use crate::changes;
 use crate::layout::{
-    CODE, CODE_LEN, CR0, CR4, EFER, FS_BASE, GDT, GDT_LIMIT, GS_BASE, HANDLER_SIZE, HANDLERS, IDT, IDT_LIMIT,
+    CODE, CODE_LEN, CR0, EFER, FS_BASE, GDT, GDT_LIMIT, GS_BASE, HANDLER_SIZE, HANDLERS, IDT, IDT_LIMIT,
     IRET, KERNEL_CODE, KERNEL_DATA, PML4, RAM, RING0_STACK, SCRATCH, SCRATCH_LEN, TASK, TSS, USER_CODE,
     USER_DATA, initial_ram,
 };
+use crate::machine::Machine;
 use crate::start::{Start, images};
+use crate::vectors::Vectors;
+use crate::xsave::Area;
 use kvm_bindings::{
-    CpuId, KVM_MAX_CPUID_ENTRIES, kvm_regs, kvm_segment, kvm_userspace_memory_region, kvm_xsave,
+    CpuId, KVM_MAX_CPUID_ENTRIES, kvm_regs, kvm_segment, kvm_userspace_memory_region, kvm_xcrs, kvm_xsave,
 };
 use kvm_ioctls::{Kvm, VcpuExit, VcpuFd, VmFd};
 use vm_memory::{Bytes as _, GuestAddress, GuestMemoryBackend as _, GuestMemoryMmap};
@@ -43,21 +46,18 @@ fn setup<E: std::fmt::Display>(what: &'static str) -> impl FnOnce(E) -> NativeEr
     move |error| NativeError::Setup { what, reason: error.to_string() }
 }
 
-/// Offsets in the XSAVE area, in words of 4 bytes (SDM volume 1, tables 10-2 and 13-1).
-const XSAVE_MXCSR: usize = 6;
-const XSAVE_ST: usize = 8;
-const XSAVE_XMM: usize = 40;
-const XSAVE_BV: usize = 128;
-/// XSTATE_BV: x87 and SSE.
-const X87_SSE: u32 = 3;
-
 /// A virtual machine in the [`layout`](crate::layout).
 #[derive(Debug)]
 pub struct Native {
     vcpu: VcpuFd,
     _vm: VmFd,
     memory: GuestMemoryMmap,
-    images: Vec<Vec<u8>>,
+    /// What is enabled in it.
+    machine: Machine,
+    /// The case before may have written FS_BASE or GS_BASE.
+    bases_changed: bool,
+    area: Area,
+    images: [Vec<Vec<u8>>; 2],
     ram: Vec<u8>,
     dirty: u64,
     dirty_len: usize,
@@ -89,8 +89,18 @@ impl Native {
         let vcpu = vm.create_vcpu(0).map_err(setup("create a vCPU"))?;
         let cpuid: CpuId = kvm.get_supported_cpuid(KVM_MAX_CPUID_ENTRIES).map_err(setup("list features"))?;
         vcpu.set_cpuid2(&cpuid).map_err(setup("set the CPUID table"))?;
-        let native =
-            Self { vcpu, _vm: vm, memory, images: images(), ram: vec![0; RAM], dirty: CODE, dirty_len: 0 };
+        let native = Self {
+            vcpu,
+            _vm: vm,
+            memory,
+            machine: Machine::Sse,
+            bases_changed: false,
+            area: Area::host(),
+            images: [images(Machine::Sse), images(Machine::Xsave)],
+            ram: vec![0; RAM],
+            dirty: CODE,
+            dirty_len: 0,
+        };
         native.write(0, &initial_ram()).map_err(setup("fill guest memory"))?;
         native.enter_long_mode().map_err(setup("enter 64-bit mode"))?;
         Ok(native)
@@ -123,8 +133,25 @@ impl Native {
         sregs.ldt = kvm_segment { unusable: 1, ..kvm_segment::default() };
         (sregs.gdt.base, sregs.gdt.limit) = (GDT, GDT_LIMIT);
         (sregs.idt.base, sregs.idt.limit) = (IDT, IDT_LIMIT);
-        (sregs.cr0, sregs.cr3, sregs.cr4, sregs.efer) = (CR0, PML4, CR4, EFER & !1);
+        (sregs.cr0, sregs.cr3, sregs.cr4, sregs.efer) = (CR0, PML4, self.machine.cr4(), EFER & !1);
         self.vcpu.set_sregs(&sregs)
+    }
+
+    /// Enables what a case can use, and restores the bases of segments.
+    fn enable(&mut self, machine: Machine) -> Result<(), kvm_ioctls::Error> {
+        if machine == self.machine && !self.bases_changed {
+            return Ok(());
+        }
+        self.bases_changed = false;
+        let mut sregs = self.vcpu.get_sregs()?;
+        sregs.cr4 = machine.cr4();
+        (sregs.fs.base, sregs.gs.base) = (FS_BASE, GS_BASE);
+        self.vcpu.set_sregs(&sregs)?;
+        let mut xcrs = kvm_xcrs { nr_xcrs: 1, ..kvm_xcrs::default() };
+        xcrs.xcrs[0].value = machine.xcr0();
+        self.vcpu.set_xcrs(&xcrs)?;
+        self.machine = machine;
+        Ok(())
     }
 
     /// Runs a case to its exception.
@@ -133,8 +160,11 @@ impl Native {
     /// There is none.
     pub fn run(&mut self, case: &Case) -> Result<Outcome, Failure> {
         let start = Start::from_seed(case.seed);
-        self.load(case, &start)?;
         let kvm = |error: kvm_ioctls::Error| Failure::Kvm(error.to_string());
+        self.enable(case.machine).map_err(kvm)?;
+        // WRFSBASE and WRGSBASE have this opcode.
+        self.bases_changed = case.code.windows(2).any(|bytes| bytes == [0x0F, 0xAE]);
+        self.load(case, &start)?;
         let gpr = &start.gpr;
         let regs = kvm_regs {
             rax: gpr[0],
@@ -157,9 +187,9 @@ impl Native {
             rflags: 2,
         };
         self.vcpu.set_regs(&regs).map_err(kvm)?;
-        let xsave = xsave(&start);
+        let xsave = self.area.fill(case.machine, &start, &Vectors::of(case));
         // SAFETY: the area has the size that KVM_SET_XSAVE reads; no dynamic features are enabled.
-        unsafe { self.vcpu.set_xsave(&xsave) }.map_err(kvm)?;
+        unsafe { self.vcpu.set_xsave(&kvm_xsave { region: xsave, ..kvm_xsave::default() }) }.map_err(kvm)?;
         let mut interrupted = 0;
         loop {
             match self.vcpu.run() {
@@ -180,12 +210,16 @@ impl Native {
         self.outcome(&start)
     }
 
+    fn image(&self, start: &Start) -> &[u8] {
+        &self.images[usize::from(self.machine != Machine::Sse)][start.image]
+    }
+
     fn load(&mut self, case: &Case, start: &Start) -> Result<(), Failure> {
         self.write(self.dirty, &vec![0xCC; self.dirty_len])?;
         let end = CODE as usize + CODE_LEN;
         (self.dirty, self.dirty_len) = (case.rip(), case.code.len().min(end - case.rip() as usize));
         self.write(self.dirty, &case.code[..self.dirty_len])?;
-        self.write(SCRATCH, &self.images[start.image])?;
+        self.write(SCRATCH, self.image(start))?;
         // What IRETQ pops: RIP, CS, RFLAGS, RSP, SS.
         let frame = [case.rip(), USER_CODE.into(), start.rflags, start.gpr[4], USER_DATA.into()];
         let mut bytes = [0; 40];
@@ -201,12 +235,6 @@ impl Native {
         let vector = (regs.rip.wrapping_sub(HANDLERS + 1) / HANDLER_SIZE) as u8;
         let cr2 = if vector == 14 { self.vcpu.get_sregs().map_err(kvm)?.cr2 } else { 0 };
         let area = self.vcpu.get_xsave().map_err(kvm)?.region;
-        let wide = |at: usize| {
-            u128::from(area[at])
-                | u128::from(area[at + 1]) << 32
-                | u128::from(area[at + 2]) << 64
-                | u128::from(area[at + 3]) << 96
-        };
         let mut outcome = Outcome {
             vector,
             cr2,
@@ -214,18 +242,9 @@ impl Native {
                 regs.rax, regs.rcx, regs.rdx, regs.rbx, regs.rsp, regs.rbp, regs.rsi, regs.rdi, regs.r8,
                 regs.r9, regs.r10, regs.r11, regs.r12, regs.r13, regs.r14, regs.r15,
             ],
-            mxcsr: area[XSAVE_MXCSR],
-            fcw: area[0] as u16,
-            fsw: (area[0] >> 16) as u16,
-            ftw: area[1] as u8,
             ..Outcome::default()
         };
-        for n in 0..16 {
-            outcome.xmm[n] = wide(XSAVE_XMM + 4 * n);
-        }
-        for n in 0..8 {
-            outcome.st[n] = wide(XSAVE_ST + 4 * n) & ((1 << 80) - 1);
-        }
+        self.area.read(&area, &mut outcome);
         let scratch = SCRATCH as usize..SCRATCH as usize + SCRATCH_LEN;
         for range in [(RING0_STACK - 48) as usize..RING0_STACK as usize, scratch.clone()] {
             self.memory
@@ -233,28 +252,7 @@ impl Native {
                 .map_err(|error| Failure::Kvm(error.to_string()))?;
         }
         outcome.read_frame(&self.ram);
-        outcome.memory = changes::memory(&self.images[start.image], &self.ram[scratch]);
+        outcome.memory = changes::memory(self.image(start), &self.ram[scratch]);
         Ok(outcome)
     }
-}
-
-fn xsave(start: &Start) -> kvm_xsave {
-    let mut area = kvm_xsave::default();
-    let region = &mut area.region;
-    region[0] = u32::from(start.fcw) | u32::from(start.fsw) << 16;
-    region[1] = u32::from(start.ftw);
-    region[XSAVE_MXCSR] = start.mxcsr;
-    region[XSAVE_BV] = X87_SSE;
-    let mut put = |at: usize, value: u128| {
-        for n in 0..4 {
-            region[at + n] = (value >> (32 * n)) as u32;
-        }
-    };
-    for (n, value) in start.st.iter().enumerate() {
-        put(XSAVE_ST + 4 * n, *value);
-    }
-    for (n, value) in start.xmm.iter().enumerate() {
-        put(XSAVE_XMM + 4 * n, *value);
-    }
-    area
 }

@@ -4,12 +4,13 @@ use crate::case::{Case, Failure, Outcome};
 use crate::compare::{Verdict, compare, instructions, listing};
 use crate::cpu::CpuId;
 use crate::generator::Generator;
+use crate::group;
 use crate::left_open::{Sides, left_open};
 use crate::native::{Native, NativeError};
 use crate::shrink::{Shrunk, shrink};
 use crate::soft::Soft;
 use crate::start::Start;
-use iced_x86::{Code, CpuidFeature, Mnemonic, OpCodeOperandKind as Kind};
+use iced_x86::Code;
 use random_testing::Random;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -38,10 +39,10 @@ pub struct Difference {
 
 impl std::fmt::Display for Difference {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Case { seed, offset, .. } = self.case;
-        writeln!(f, "{} (state {seed:#x}, code at {offset:#x})", self.mnemonic)?;
+        let Case { seed, offset, machine, .. } = self.case;
+        writeln!(f, "{} (state {seed:#x}, code at {offset:#x}, {machine:?})", self.mnemonic)?;
         write!(f, "{}", listing(&self.case))?;
-        if instructions(&self.case).first().is_some_and(|first| group(first.code()) == X87) {
+        if instructions(&self.case).first().is_some_and(|first| group::of(first.code()) == group::X87) {
             let Start { fcw, fsw, ftw, st, .. } = Start::from_seed(seed);
             let [st0, st1, ..] = st;
             writeln!(f, "    start: fcw {fcw:#x}, fsw {fsw:#x}, ftw {ftw:#x}, st0 {st0:#x}, st1 {st1:#x}")?;
@@ -60,34 +61,6 @@ pub struct Group {
     pub forms: BTreeSet<Code>,
     /// Cases that start with one of them.
     pub cases: u64,
-}
-
-/// The name of a group.
-const X87: &str = "x87, FXSAVE";
-
-/// The extension that an instruction belongs to.
-fn group(code: Code) -> &'static str {
-    use CpuidFeature as F;
-    let info = code.op_code();
-    let mmx = |kind: &Kind| matches!(kind, Kind::mm_reg | Kind::mm_rm | Kind::mm_or_mem);
-    if info.op_kinds().iter().any(mmx) || code == Code::Emms {
-        return "MMX, and conversions from and to it";
-    }
-    let by_feature = |feature: &CpuidFeature| match feature {
-        F::FPU | F::FPU287 | F::FPU287XL_ONLY | F::FPU387 | F::FXSR => Some(X87),
-        F::SSE => Some("SSE"),
-        F::SSE2 | F::CLFSH => Some("SSE2"),
-        F::SSE3 | F::SSSE3 => Some("SSE3, SSSE3"),
-        F::SSE4_1 | F::SSE4_2 => Some("SSE4"),
-        F::BMI1 | F::BMI2 | F::ADX | F::LZCNT | F::POPCNT | F::MOVBE => {
-            Some("BMI1, BMI2, ADX, LZCNT, POPCNT, MOVBE")
-        }
-        _ => None,
-    };
-    if code.mnemonic() == Mnemonic::Wait {
-        return X87;
-    }
-    code.cpuid_features().iter().find_map(by_feature).unwrap_or("integer")
 }
 
 /// What became of the cases.
@@ -189,7 +162,7 @@ impl Oracle {
         report.cases += 1;
         let list = instructions(case);
         if let Some(first) = list.first() {
-            let group = report.groups.entry(group(first.code())).or_default();
+            let group = report.groups.entry(group::of(first.code())).or_default();
             group.forms.insert(first.code());
             group.cases += 1;
         }
@@ -234,7 +207,7 @@ impl Oracle {
             let byte = |ip: u64| (ip - case.rip()) as usize;
             let bytes = byte(list[numbers.start].ip())..byte(list[numbers.end - 1].next_ip());
             let offset = case.offset + bytes.start as u16;
-            Case { code: case.code[bytes].to_vec(), offset, seed: case.seed }
+            Case { code: case.code[bytes].to_vec(), offset, seed: case.seed, machine: case.machine }
         };
         match shrink(list.len(), part, |case| self.both(case)) {
             Shrunk::Masked => None,

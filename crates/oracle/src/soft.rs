@@ -3,10 +3,12 @@
 use crate::case::{Case, Failure, Outcome};
 use crate::changes;
 use crate::layout::{
-    CODE, CODE_LEN, CR0, CR4, EFER, FS_BASE, GDT, GDT_LIMIT, GS_BASE, HANDLER_SIZE, HANDLERS, IDT, IDT_LIMIT,
+    CODE, CODE_LEN, CR0, EFER, FS_BASE, GDT, GDT_LIMIT, GS_BASE, HANDLER_SIZE, HANDLERS, IDT, IDT_LIMIT,
     PML4, SCRATCH, SCRATCH_LEN, TASK, TSS, USER_CODE, USER_DATA, initial_ram,
 };
+use crate::machine::Machine;
 use crate::start::{Start, images};
+use crate::vectors::{Vectors, Zmm};
 use soft_cpu::silicon::Silicon;
 use soft_cpu::{
     Access, Budget, Bus, Cpu, CpuidLeaf, DescriptorTable, Exit, GeneralProtection, Segment, State,
@@ -81,7 +83,7 @@ const YIELDS: u32 = 64;
 pub struct Soft {
     ram: Ram,
     cpu: Cpu<Ram>,
-    images: Vec<Vec<u8>>,
+    images: [Vec<Vec<u8>>; 2],
     dirty: std::ops::Range<usize>,
 }
 
@@ -92,7 +94,7 @@ impl Soft {
         Self {
             ram: Ram(initial_ram()),
             cpu: Cpu::default().with_silicon(silicon),
-            images: images(),
+            images: [images(Machine::Sse), images(Machine::Xsave)],
             dirty: 0..0,
         }
     }
@@ -110,7 +112,7 @@ impl Soft {
         loop {
             let before = self.cpu.totals().instructions();
             match self.cpu.run(&mut self.ram, Budget { instructions: budget, interrupt_window: false }) {
-                Exit::Halted => return Ok(self.outcome(&start)),
+                Exit::Halted => return Ok(self.outcome(case, &start)),
                 Exit::Shutdown => return Err(Failure::Shutdown),
                 Exit::Budget => return Err(Failure::Endless),
                 Exit::Yield | Exit::Attention | Exit::InterruptWindow | Exit::Debug(_) => yields += 1,
@@ -130,7 +132,7 @@ impl Soft {
         for _ in 0..BUDGET {
             let at = self.cpu.state().rip;
             match self.cpu.run(&mut self.ram, Budget { instructions: 1, interrupt_window: false }) {
-                Exit::Halted => return Ok(self.outcome(&start)),
+                Exit::Halted => return Ok(self.outcome(case, &start)),
                 Exit::Shutdown => return Err(Failure::Shutdown),
                 _ => {}
             }
@@ -150,30 +152,32 @@ impl Soft {
         Err(Failure::Endless)
     }
 
-    /// Whether the first instruction is refused with #UD: not implemented, or of a CPU that this is not.
+    /// Whether an instruction is refused with #UD: not implemented, or of a CPU that this is not.
     #[must_use]
     pub fn refuses(&mut self, case: &Case) -> bool {
-        self.run(case).is_ok_and(|outcome| outcome.vector == UNDEFINED_OPCODE && outcome.rip == case.rip())
+        self.run(case).is_ok_and(|outcome| outcome.vector == UNDEFINED_OPCODE)
     }
 
     fn load(&mut self, case: &Case, start: &Start) {
         let ram = &mut self.ram.0;
+        let image = &self.images[set(case.machine)][start.image];
         ram[self.dirty.clone()].fill(0xCC);
         let at = case.rip() as usize;
         self.dirty = at..(at + case.code.len()).min(CODE as usize + CODE_LEN);
         let len = self.dirty.len();
         ram[self.dirty.clone()].copy_from_slice(&case.code[..len]);
-        ram[SCRATCH as usize..SCRATCH as usize + SCRATCH_LEN].copy_from_slice(&self.images[start.image]);
+        ram[SCRATCH as usize..SCRATCH as usize + SCRATCH_LEN].copy_from_slice(image);
     }
 
-    fn outcome(&self, start: &Start) -> Outcome {
+    fn outcome(&self, case: &Case, start: &Start) -> Outcome {
         let state = self.cpu.state();
         let vector = (state.rip.wrapping_sub(HANDLERS + 1) / HANDLER_SIZE) as u8;
         let mut outcome = Outcome {
             vector,
             cr2: if vector == 14 { state.cr2 } else { 0 },
             gpr: state.gpr,
-            xmm: state.xmm,
+            zmm: zmm(&state),
+            k: state.opmask,
             mxcsr: state.mxcsr,
             fcw: state.fcw,
             fsw: state.fsw,
@@ -183,15 +187,32 @@ impl Soft {
         };
         outcome.read_frame(&self.ram.0);
         let scratch = SCRATCH as usize..SCRATCH as usize + SCRATCH_LEN;
-        outcome.memory = changes::memory(&self.images[start.image], &self.ram.0[scratch]);
+        outcome.memory = changes::memory(&self.images[set(case.machine)][start.image], &self.ram.0[scratch]);
         outcome
     }
+}
+
+/// Which set of images a machine has.
+fn set(machine: Machine) -> usize {
+    usize::from(machine != Machine::Sse)
+}
+
+/// The vector registers, whose parts are in several places.
+fn zmm(state: &State) -> [Zmm; 32] {
+    let mut zmm = [[0; 4]; 32];
+    for n in 0..16 {
+        let [third, fourth] = state.zmm_high[n];
+        zmm[n] = [state.xmm[n], state.ymm_high[n], third, fourth];
+        zmm[16 + n] = state.zmm_16_to_31[n];
+    }
+    zmm
 }
 
 /// Ring 3 at the first instruction.
 fn state(case: &Case, start: &Start) -> State {
     let data = |base| Segment { selector: USER_DATA, base, limit: u32::MAX, rights: 0xC0F3 };
     let code = Segment { selector: USER_CODE, base: 0, limit: u32::MAX, rights: 0xA0FB };
+    let Vectors { zmm, k, .. } = Vectors::of(case);
     State {
         gpr: start.gpr,
         rip: case.rip(),
@@ -202,9 +223,14 @@ fn state(case: &Case, start: &Start) -> State {
         idtr: DescriptorTable { base: IDT, limit: IDT_LIMIT },
         cr0: CR0,
         cr3: PML4,
-        cr4: CR4,
+        cr4: case.machine.cr4(),
         efer: EFER,
-        xmm: start.xmm,
+        xcr0: case.machine.xcr0(),
+        xmm: std::array::from_fn(|n| zmm[n][0]),
+        ymm_high: std::array::from_fn(|n| zmm[n][1]),
+        opmask: k,
+        zmm_high: std::array::from_fn(|n| [zmm[n][2], zmm[n][3]]),
+        zmm_16_to_31: std::array::from_fn(|n| zmm[16 + n]),
         mxcsr: start.mxcsr,
         fcw: start.fcw,
         fsw: start.fsw,

@@ -2,7 +2,9 @@
 
 use crate::layout::{
     CODE, DATA, DATA_LEN, FS_BASE, FXSAVE_IMAGE, GS_BASE, HIGH, PAGE, SCRATCH, SCRATCH_LEN, STACK,
+    XSAVE_IMAGE,
 };
+use crate::machine::Machine;
 use iced_x86::Register;
 use random_testing::Random;
 
@@ -29,7 +31,7 @@ pub struct Start {
     pub roles: [Role; 16],
     /// RFLAGS.
     pub rflags: u64,
-    /// XMM0 to XMM15.
+    /// XMM0 to XMM15 on a machine without AVX; [`Vectors`](crate::vectors::Vectors) has those of others.
     pub xmm: [u128; 16],
     /// MXCSR.
     pub mxcsr: u32,
@@ -85,7 +87,7 @@ pub fn integer(random: &mut Random) -> u64 {
 }
 
 /// A float with `mantissa` stored bits and `exponent` bits.
-fn float(random: &mut Random, mantissa: u32, exponent: u32) -> u64 {
+pub(crate) fn float(random: &mut Random, mantissa: u32, exponent: u32) -> u64 {
     let sign = random.bits() & 1;
     let top = (1 << exponent) - 1;
     let bias = top / 2;
@@ -104,12 +106,13 @@ fn float(random: &mut Random, mantissa: u32, exponent: u32) -> u64 {
         7 | 8 => (bias + random.below(8), random.below(16) << (mantissa - 4)),
         // Around the limits of the integer types.
         9 => (bias + random.pick(&[15, 30, 31, 32, 62, 63, 64]), random.pick(&[0, 1, ones, any])),
-        10 | 11 => (bias + random.below(64) - 32, any & random.bits() & random.bits()),
+        10 | 11 => ((bias + random.below(64)).saturating_sub(32), any & random.bits() & random.bits()),
         12 => (random.below(top), random.pick(&[0, ones, any])),
         13 => (bias - 1, random.pick(&[0, 1, ones])),
         _ => (bias + random.below(6) - 3, any),
     };
-    sign << (mantissa + exponent) | e << mantissa | m
+    // Half precision has fewer exponents than that.
+    sign << (mantissa + exponent) | e.min(top) << mantissa | m
 }
 
 /// A 80-bit float, unnormal ones included.
@@ -265,8 +268,37 @@ impl Start {
 
 /// The contents of the scratch pages, one for each value of [`Start::image`].
 #[must_use]
-pub fn images() -> Vec<Vec<u8>> {
-    (0..IMAGES).map(image).collect()
+pub fn images(machine: Machine) -> Vec<Vec<u8>> {
+    (0..IMAGES).map(if machine == Machine::Sse { image } else { image_with_xsave }).collect()
+}
+
+/// An [`image`] with some half-precision floats, and an area that XRSTOR accepts most of the time.
+fn image_with_xsave(number: u64) -> Vec<u8> {
+    let random = &mut Random::new(number ^ 0x5853_4156_4500);
+    let mut bytes = image(number);
+    for slot in bytes.chunks_exact_mut(16) {
+        if !random.one_in(5) {
+            continue;
+        }
+        for half in slot.chunks_exact_mut(2) {
+            half.copy_from_slice(&(float(random, 10, 5) as u16).to_le_bytes());
+        }
+    }
+    let area = (XSAVE_IMAGE - SCRATCH) as usize;
+    bytes[area + 24 + 2..area + 24 + 4].fill(0);
+    // XSTATE_BV, XCOMP_BV, and what is reserved (SDM volume 1, section 13.4.2).
+    let mut header = [0_u64; 8];
+    header[0] = random.bits() & 0xE7;
+    if random.one_in(3) {
+        header[1] = 1 << 63 | header[0] | random.bits() & 0xE7;
+    }
+    if random.one_in(12) {
+        header[random.below(8) as usize] ^= 1 << random.below(64);
+    }
+    for (to, from) in bytes[area + 512..area + 576].chunks_exact_mut(8).zip(header) {
+        to.copy_from_slice(&from.to_le_bytes());
+    }
+    bytes
 }
 
 fn image(number: u64) -> Vec<u8> {

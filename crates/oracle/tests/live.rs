@@ -3,6 +3,7 @@
 
 use oracle::cpu::CpuId;
 use oracle::generator::Generator;
+use oracle::host::Host;
 use oracle::native::NativeError;
 use oracle::run::{Difference, Oracle};
 use std::fmt::Write as _;
@@ -26,7 +27,7 @@ fn text(differences: &[Difference]) -> String {
 #[test]
 fn the_cpu_and_the_interpreter_agree() {
     let Some(mut oracle) = built(Oracle::new()) else { return };
-    let generator = Generator::new();
+    let generator = Generator::new(&Host::this());
     let report = oracle.run(&generator, 1, CASES, |_, _| {});
     if report.open != 0 {
         let cpu = oracle.cpu();
@@ -40,7 +41,7 @@ fn the_cpu_and_the_interpreter_agree() {
 
 #[test]
 fn on_an_unrecorded_core_what_other_cores_do_does_not_fail() {
-    let generator = Generator::new();
+    let generator = Generator::new(&Host::this());
     // Each with rules that this host's CPU does not follow in full, unless it is one of these.
     for (amd, family) in [(false, 6), (true, 23), (true, 27)] {
         let cpu = CpuId { amd, family, model: 0xFF, stepping: 0 };
@@ -55,7 +56,7 @@ fn on_an_unrecorded_core_what_other_cores_do_does_not_fail() {
 
 #[test]
 fn the_generator_knows_the_whole_user_instruction_set() {
-    let generator = Generator::new();
+    let generator = Generator::new(&Host::complete());
     let has = |name: &str| generator.codes().iter().any(|code| format!("{code:?}") == name);
     for name in ["Add_rm32_r32", "Cmpxchg16b_m128", "Addps_xmm_xmmm128", "Jne_rel8_64", "Movsb_m8_m8"] {
         assert_eq!(has(name), name != "{name}");

@@ -3,6 +3,7 @@
 use super::Mode;
 use super::machine::CODE_START;
 use crate::generator::Generator;
+use crate::host::Host;
 use iced_x86::{Decoder, DecoderOptions};
 use random_testing::Random;
 
@@ -43,7 +44,7 @@ const LONGEST: usize = 15;
 
 impl Code {
     pub(super) fn new() -> Self {
-        Self { generator: Generator::new() }
+        Self { generator: Generator::new(&Host::complete()) }
     }
 
     pub(super) fn bytes(&self, random: &mut Random, mode: Mode, source: Source, len: usize) -> Vec<u8> {

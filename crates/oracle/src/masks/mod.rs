@@ -142,8 +142,8 @@ pub fn omitted(code: Code) -> Option<&'static str> {
     if !info.is_instruction() || !info.mode64() || !info.intel_decoder64() {
         return Some("does not exist in 64-bit mode");
     }
-    if !matches!(info.encoding(), EncodingKind::Legacy | EncodingKind::VEX) {
-        return Some("XOP, EVEX and later encodings are not implemented");
+    if !matches!(info.encoding(), EncodingKind::Legacy | EncodingKind::VEX | EncodingKind::EVEX) {
+        return Some("XOP and MVEX encodings are not implemented");
     }
     if info.is_privileged() {
         return Some("belongs to ring 0");

@@ -193,7 +193,7 @@ pub const MASKS: &[Mask] = &[
     ),
     any(
         E::LowerEnd,
-        "an operand of up to 16 bytes that begins in the last bytes of the lower half of the address space and ends \
+        "an operand of up to 64 bytes that begins in the last bytes of the lower half of the address space and ends \
          beyond it raises #GP(0) or #SS(0), on AMD Zen 5 without KVM too, and before a #PF of its first byte; the \
          instruction emulator of para-virtual KVM, which gets those, only asks whether the address of the first byte \
          is canonical, and raises its #PF",
@@ -270,6 +270,10 @@ pub const MASKS: &[Mask] = &[
         &[M::In, M::Out, M::Insb, M::Insw, M::Insd, M::Outsb, M::Outsw, M::Outsd, M::Cli, M::Sti],
         "depends on IOPL and the I/O permission bitmap (SDM volume 1, Protected-Mode I/O), which para-virtual KVM \
          does not show to ring 3",
+    ),
+    omit(
+        &[M::Xsave, M::Xsave64, M::Xsavec, M::Xsavec64, M::Xsaveopt, M::Xsaveopt64, M::Xrstor, M::Xrstor64],
+        "soft-cpu saves x87 and SSE only so far",
     ),
     omit(
         &[M::Rcpss, M::Rcpps, M::Rsqrtss, M::Rsqrtps],

@@ -1,6 +1,7 @@
 //! The table against what iced-x86 knows of flags.
 
 use super::*;
+use crate::machine::Machine;
 use iced_x86::{OpKind, RflagsBits};
 
 const FLAGS: [(u64, u32); 6] = [
@@ -54,7 +55,12 @@ fn flags_that_are_masked_are_undefined() {
 fn a_page_fault_is_masked_at_the_end_of_the_lower_half_only() {
     use crate::compare::{Verdict, compare};
     // cmp qword ptr [rcx-1],0
-    let case = Case { code: vec![0x48, 0x83, 0xB9, 0xFF, 0xFF, 0xFF, 0xFF, 0x00], offset: 0, seed: 0 };
+    let case = Case {
+        code: vec![0x48, 0x83, 0xB9, 0xFF, 0xFF, 0xFF, 0xFF, 0x00],
+        offset: 0,
+        seed: 0,
+        machine: Machine::Sse,
+    };
     let soft = Outcome { vector: 13, rip: case.rip(), rflags: 2, ..Outcome::default() };
     for (cr2, masked) in [
         (0x7FFF_FFFF_FFFF, true),
@@ -77,8 +83,8 @@ fn a_page_fault_is_masked_at_the_end_of_the_lower_half_only() {
 fn memory_is_masked_where_source_and_destination_are_one_page_at_two_addresses() {
     use crate::compare::{Verdict, compare};
     use crate::layout::{DATA, HIGH};
-    let rep_movsd = Case { code: vec![0xF3, 0xA5], offset: 0, seed: 0 };
-    let movsd = Case { code: vec![0xA5], offset: 0, seed: 0 };
+    let rep_movsd = Case { code: vec![0xF3, 0xA5], offset: 0, seed: 0, machine: Machine::Sse };
+    let movsd = Case { code: vec![0xA5], offset: 0, seed: 0, machine: Machine::Sse };
     for (case, source, destination, masked) in [
         (&rep_movsd, DATA + HIGH, DATA + 0x30, true),
         (&rep_movsd, DATA, DATA + HIGH + 0x30, true),
@@ -101,7 +107,7 @@ fn memory_is_masked_where_source_and_destination_are_one_page_at_two_addresses()
 fn a_stack_fault_of_cmps_is_masked_with_the_stack_segment_only() {
     use crate::compare::{Verdict, compare};
     for (prefix, masked) in [(0x36, true), (0x64, false)] {
-        let case = Case { code: vec![prefix, 0xF2, 0xA7], offset: 0, seed: 0 };
+        let case = Case { code: vec![prefix, 0xF2, 0xA7], offset: 0, seed: 0, machine: Machine::Sse };
         let soft = Outcome { vector: 13, rip: case.rip(), rflags: 2, ..Outcome::default() };
         let native = Outcome { vector: 12, ..soft.clone() };
         assert_eq!(compare(&case, &native, &soft) == Verdict::Emulated, masked, "prefix {prefix:#x}");
