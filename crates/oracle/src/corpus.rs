@@ -95,6 +95,8 @@ pub enum CorpusError {
 /// Cases that are looked at for each that is recorded. Some never are: differences that are masked, and what KVM does
 /// not let ring 3 see.
 const TURNS: u64 = 150;
+/// After so many of them, ordinary cases take the place of the telling ones that were not found.
+const TURNS_TELLING: u64 = 4;
 
 impl Corpus {
     /// Records `count` cases on which both sides agree: up to a third in which other CPUs would end otherwise, and
@@ -108,6 +110,10 @@ impl Corpus {
         let (mut records, mut wide) = (Vec::new(), Vec::new());
         let (mut telling, mut any) = (count / 3, count - count / 3);
         for turn in 0..TURNS * count as u64 {
+            if turn == TURNS_TELLING * count as u64 {
+                any += telling;
+                telling = 0;
+            }
             let case = generator.case(random.bits() >> 32, turn);
             let end = own_soft.run(&case);
             let tells = others.iter_mut().any(|other| other.run(&case) != end);

@@ -31,8 +31,11 @@ pub struct KnownCore {
     models: (u8, u8, u8),
 }
 
+/// Its first model.
+const GRANITE_RAPIDS: u8 = 173;
+
 /// The cores that are known (signatures: Linux, arch/x86/include/asm/intel-family.h and arch/x86/kernel/cpu/amd.c).
-pub const CORES: [KnownCore; 4] = [
+pub const CORES: [KnownCore; 5] = [
     // Steppings below 5 are Skylake.
     KnownCore {
         name: "cascade-lake",
@@ -47,6 +50,13 @@ pub const CORES: [KnownCore; 4] = [
         amd: false,
         family: 6,
         models: (207, 207, 0),
+    },
+    KnownCore {
+        name: "granite-rapids",
+        title: "Intel Granite Rapids",
+        amd: false,
+        family: 6,
+        models: (GRANITE_RAPIDS, 174, 0),
     },
     KnownCore { name: "zen4", title: "AMD Zen 4", amd: true, family: 25, models: (16, 31, 0) },
     KnownCore { name: "zen5", title: "AMD Zen 5", amd: true, family: 26, models: (0, 31, 0) },
@@ -66,7 +76,7 @@ impl CpuId {
     pub fn host() -> Option<Self> {
         #[cfg(target_arch = "x86_64")]
         {
-            use std::arch::x86_64::__cpuid;
+            use std::arch::x86_64::{__cpuid, __cpuid_count};
             let leaf = __cpuid(0);
             let mut name = [0; 12];
             for (bytes, word) in name.chunks_exact_mut(4).zip([leaf.ebx, leaf.edx, leaf.ecx]) {
@@ -77,10 +87,24 @@ impl CpuId {
                 b"AuthenticAMD" | b"HygonGenuine" => true,
                 _ => return None,
             };
-            Some(Self::from_signature(amd, __cpuid(1).eax))
+            let cpu = Self::from_signature(amd, __cpuid(1).eax);
+            Some(Self { model: cpu.undisguised(__cpuid_count(7, 0).edx, __cpuid_count(4, 1)), ..cpu })
         }
         #[cfg(not(target_arch = "x86_64"))]
         None
+    }
+
+    /// The model, where a hypervisor shows that of Rocket Lake with what only Granite Rapids has: AMX (EDX of CPUID leaf
+    /// 7) and 64 KiB of L1I (leaf 4; Sapphire Rapids and Emerald Rapids have 32).
+    #[cfg(target_arch = "x86_64")]
+    fn undisguised(self, features: u32, l1i: std::arch::x86_64::CpuidResult) -> u8 {
+        const ROCKET_LAKE: u8 = 167;
+        const AMX_TILE: u32 = 1 << 24;
+        let field = |value: u32, shift: u32, bits: u32| u64::from(value >> shift & ((1 << bits) - 1)) + 1;
+        let ways = field(l1i.ebx, 22, 10) * field(l1i.ebx, 12, 10) * field(l1i.ebx, 0, 12);
+        let size = ways * (u64::from(l1i.ecx) + 1);
+        let granite = !self.amd && self.family == 6 && features & AMX_TILE != 0 && size == 64 << 10;
+        if granite && self.model == ROCKET_LAKE { GRANITE_RAPIDS } else { self.model }
     }
 
     /// From EAX of CPUID leaf 1 (SDM volume 2, figure 3-6).
@@ -147,10 +171,26 @@ mod tests {
         assert_eq!(title(false, 0x50657), Some("cascade-lake"));
         assert_eq!(title(false, 0x50654), None, "Skylake");
         assert_eq!(title(false, 0xC06F2), Some("emerald-rapids"));
+        assert_eq!(title(false, 0xA06D1), Some("granite-rapids"));
         assert_eq!(title(true, 0xA10F11), Some("zen4"));
         assert_eq!(title(true, 0xB00F21), Some("zen5"));
         assert_eq!(title(true, 0xA00F11), None, "Zen 3");
         assert_eq!(title(false, 0xA10F11), None, "not AMD's");
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[test]
+    fn a_rocket_lake_with_amx_and_a_large_l1i_is_a_granite_rapids() {
+        use std::arch::x86_64::CpuidResult;
+        let cpu = CpuId::from_signature(false, 0xA0671);
+        // Ways, partitions and line size minus 1; sets minus 1.
+        let cache = |sets: u32| CpuidResult { eax: 0, ebx: 15 << 22 | 63, ecx: sets - 1, edx: 0 };
+        let tile = 1 << 24;
+        assert_eq!(cpu.undisguised(tile, cache(64)), 173);
+        assert_eq!(cpu.undisguised(0, cache(64)), 167, "no AMX");
+        assert_eq!(cpu.undisguised(tile, cache(32)), 167, "32 KiB");
+        let emerald = CpuId::from_signature(false, 0xC06F2);
+        assert_eq!(emerald.undisguised(tile, cache(64)), 207);
     }
 
     #[test]

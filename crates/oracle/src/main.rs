@@ -40,8 +40,8 @@ struct Args {
     #[arg(long, value_enum, value_delimiter = ',', value_name = "KIND")]
     encoding: Vec<Encoding>,
     /// What is enabled at most: x87 and SSE, AVX too, or AVX-512 too
-    #[arg(long, value_enum, default_value_t = Isa::V4)]
-    isa: Isa,
+    #[arg(long, value_enum, default_value_t = Level::V4)]
+    level: Level,
     /// Only list the instructions that are compared
     #[arg(long)]
     list: bool,
@@ -80,13 +80,13 @@ impl Encoding {
 
 /// Levels of x86-64.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Isa {
+enum Level {
     V2,
     V3,
     V4,
 }
 
-impl Isa {
+impl Level {
     fn machine(self) -> Machine {
         match self {
             Self::V2 => Machine::Sse,
@@ -114,7 +114,7 @@ fn main() -> ExitCode {
 
 fn run(args: &Args) -> Result<bool, Box<dyn std::error::Error>> {
     let host = if args.replay.is_some() || args.list { Host::complete() } else { Host::this() };
-    let mut generator = Generator::new(&host.with_machine(args.isa.machine()));
+    let mut generator = Generator::new(&host.with_machine(args.level.machine()));
     if let Some(name) = &args.mnemonic {
         let found = iced_x86::Mnemonic::values().find(|m| format!("{m:?}").eq_ignore_ascii_case(name));
         let mnemonic = found.ok_or_else(|| format!("there is no instruction {name:?}"))?;
@@ -162,7 +162,7 @@ fn run(args: &Args) -> Result<bool, Box<dyn std::error::Error>> {
     let absent = generator.absent().len();
     if absent != 0 {
         anstream::println!(
-            "{absent} encodings left out: this CPU does not have them, or --isa leaves them out"
+            "{absent} encodings left out: this CPU does not have them, or --level leaves them out"
         );
     }
     anstream::println!("{:.1} s", started.elapsed().as_secs_f64());

@@ -8,9 +8,10 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 const ZEN_5: &[u8] = include_bytes!("../corpus/zen5.bin");
-const RECORDINGS: [(&str, &[u8]); 4] = [
+const RECORDINGS: [(&str, &[u8]); 5] = [
     ("cascade-lake.bin", include_bytes!("../corpus/cascade-lake.bin")),
     ("emerald-rapids.bin", include_bytes!("../corpus/emerald-rapids.bin")),
+    ("granite-rapids.bin", include_bytes!("../corpus/granite-rapids.bin")),
     ("zen4.bin", include_bytes!("../corpus/zen4.bin")),
     ("zen5.bin", ZEN_5),
 ];

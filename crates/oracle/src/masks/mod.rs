@@ -9,7 +9,7 @@ pub use table::MASKS;
 use crate::case::{Case, Outcome};
 use crate::start::Start;
 use iced_x86::{
-    Code, CpuidFeature, EncodingKind, Instruction, Mnemonic, OpCodeOperandKind as Kind, Register,
+    Code, CpuidFeature, EncodingKind, Instruction, Mnemonic, OpCodeOperandKind as Kind, OpKind, Register,
 };
 use std::fmt::Write as _;
 
@@ -35,6 +35,8 @@ pub enum Which {
     Codes(&'static [Code]),
     /// Those with a segment register as an operand.
     SegmentRegister,
+    /// Those of half precision: AVX-512 FP16, and VCVTPS2PH.
+    HalfPrecision,
     /// All.
     Any,
 }
@@ -52,6 +54,8 @@ pub enum When {
     Vector(u8),
     /// The instruction raises #GP or #SS.
     Protection,
+    /// The instruction raises #PF, #GP or #SS, which para-virtual KVM makes an #UD of.
+    Memory,
 }
 
 /// What is not compared.
@@ -88,6 +92,10 @@ pub enum Effect {
     EmulatedTarget,
     /// P and RSVD in the error code of a #PF in the upper half of the address space.
     UpperHalf,
+    /// The destination beyond the elements, and of elements of a mask in a vector register all but the sign.
+    GatherRest,
+    /// PE, if UE is set too.
+    Inexact,
     /// The case is left out once that happens.
     Unsupported,
     /// The instruction is not generated.
@@ -105,6 +113,10 @@ impl Which {
                     Kind::seg_reg | Kind::es | Kind::cs | Kind::ss | Kind::ds | Kind::fs | Kind::gs
                 )
             }),
+            Self::HalfPrecision => {
+                code.mnemonic() == Mnemonic::Vcvtps2ph
+                    || code.cpuid_features().contains(&CpuidFeature::AVX512_FP16)
+            }
             Self::Any => false,
         }
     }
@@ -118,6 +130,7 @@ impl When {
             Self::NotByOne => !shifts_by_one(instruction.code()),
             Self::Unmasked => outcome.fsw & !outcome.fcw & 3 != 0,
             Self::Vector(vector) => outcome.vector == vector && outcome.rip == instruction.ip(),
+            Self::Memory => matches!(outcome.vector, 6 | 12..=14) && outcome.rip == instruction.ip(),
             Self::Protection => matches!(outcome.vector, 12 | 13) && outcome.rip == instruction.ip(),
         }
     }
@@ -130,6 +143,10 @@ fn shifts_by_one(code: Code) -> bool {
 
 /// C1 in the x87 status word.
 pub(crate) const C1: u16 = 1 << 9;
+/// UE in MXCSR.
+const UNDERFLOW: u32 = 1 << 4;
+/// PE in it.
+const INEXACT: u32 = 1 << 5;
 /// P in the error code of #PF.
 const PRESENT: u64 = 1;
 /// RSVD in it.
@@ -224,6 +241,8 @@ pub(crate) fn clear(case: &Case, instructions: &[Instruction], outcome: &mut Out
             match mask.effect {
                 Effect::Flags(bits) => here |= bits,
                 Effect::Status(bits) => outcome.fsw &= !bits,
+                Effect::GatherRest => clear_gather_rest(instruction, outcome),
+                Effect::Inexact if outcome.mxcsr & UNDERFLOW != 0 => outcome.mxcsr &= !INEXACT,
                 Effect::FaultAddress => {
                     outcome.cr2 = 0;
                     outcome.error &= !PRESENT;
@@ -242,6 +261,23 @@ pub(crate) fn clear(case: &Case, instructions: &[Instruction], outcome: &mut Out
     outcome.rflags &= !flags;
     if let Some(first) = instructions.first() {
         clear_pointers(case, first, outcome);
+    }
+}
+
+/// Clears what [`Effect::GatherRest`] masks.
+fn clear_gather_rest(instruction: &Instruction, outcome: &mut Outcome) {
+    let number = |register: Register| register.number() & 31;
+    let destination = instruction.op0_register();
+    outcome.zmm[number(destination)][destination.size() / 16..].fill(0);
+    if instruction.op2_kind() == OpKind::Register && instruction.op2_register().is_vector_register() {
+        let signs = match instruction.memory_size().size() {
+            4 => 0x8000_0000_8000_0000_8000_0000_8000_0000,
+            _ => 0x8000_0000_0000_0000_8000_0000_0000_0000,
+        };
+        let mask = instruction.op2_register();
+        for (n, quarter) in outcome.zmm[number(mask)].iter_mut().enumerate() {
+            *quarter &= if n < mask.size() / 16 { signs } else { 0 };
+        }
     }
 }
 
@@ -311,12 +347,14 @@ pub fn markdown() -> String {
                 &list.iter().map(|code| code.op_code().instruction_string().to_owned()).collect::<Vec<_>>(),
             ),
             Which::SegmentRegister => "with a segment register as an operand".to_owned(),
+            Which::HalfPrecision => "AVX-512 FP16, VCVTPS2PH".to_owned(),
             Which::Any => "any".to_owned(),
         };
         let when = match mask.when {
             When::Always => String::new(),
             When::NotByOne => "not the form that shifts by 1".to_owned(),
             When::Unmasked => "IE or DE, not masked".to_owned(),
+            When::Memory => "at #PF, #GP and #SS".to_owned(),
             When::Protection => "at #GP and #SS".to_owned(),
             When::Vector(13) => "at #GP".to_owned(),
             When::Vector(14) => "at #PF".to_owned(),
@@ -332,6 +370,10 @@ pub fn markdown() -> String {
             Effect::MmxState => "TOP, tags".to_owned(),
             Effect::FaultAddress => "CR2, and P in the error code".to_owned(),
             Effect::MayFault => "whether it raises #PF".to_owned(),
+            Effect::GatherRest => {
+                "the destination beyond the elements, the mask but for its signs".to_owned()
+            }
+            Effect::Inexact => "PE, beside UE".to_owned(),
             Effect::Misaligned => "whether it raises #GP".to_owned(),
             Effect::Emulated => "#UD or #GP, #SS".to_owned(),
             Effect::LowerEnd => "#PF or #GP, #SS".to_owned(),

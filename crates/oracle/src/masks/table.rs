@@ -157,7 +157,24 @@ pub const MASKS: &[Mask] = &[
          and so changes to MMX before the #GP or #SS",
     ),
     row(
-        &[M::Fldenv, M::Frstor, M::Fnstenv, M::Fnsave, M::Fxsave, M::Fxsave64, M::Fxrstor, M::Fxrstor64],
+        &[
+            M::Fldenv,
+            M::Frstor,
+            M::Fnstenv,
+            M::Fnsave,
+            M::Fxsave,
+            M::Fxsave64,
+            M::Fxrstor,
+            M::Fxrstor64,
+            M::Xsave,
+            M::Xsave64,
+            M::Xsavec,
+            M::Xsavec64,
+            M::Xsaveopt,
+            M::Xsaveopt64,
+            M::Xrstor,
+            M::Xrstor64,
+        ],
         W::Vector(14),
         E::FaultAddress,
         "an operand longer than a quadword may be accessed in several steps, of which some may complete before \
@@ -174,7 +191,7 @@ pub const MASKS: &[Mask] = &[
     ),
     // Faults.
     row(
-        &[M::Maskmovdqu, M::Maskmovq],
+        &[M::Maskmovdqu, M::Maskmovq, M::Vmaskmovdqu],
         W::Always,
         E::MayFault,
         "whether a mask of zeros can fault is implementation dependent: SDM volume 2, MASKMOVDQU, MASKMOVQ",
@@ -185,6 +202,31 @@ pub const MASKS: &[Mask] = &[
         effect: E::MayFault,
         why: "the source is a word on Intel (SDM volume 2, MOVSXD); AMD reads four bytes, which may cross \
               into a page that is not mapped",
+    },
+    row(
+        &[
+            M::Vgatherdps,
+            M::Vgatherdpd,
+            M::Vgatherqps,
+            M::Vgatherqpd,
+            M::Vpgatherdd,
+            M::Vpgatherdq,
+            M::Vpgatherqd,
+            M::Vpgatherqq,
+        ],
+        W::Memory,
+        E::GatherRest,
+        "when an element faults those before it are in the destination and no more in the mask (SDM volume 2, \
+         VPGATHERDD); when the rest of the destination becomes 0, and a mask in a vector register zeros and ones, is \
+         not said, and differs from case to case on Granite Rapids",
+    ),
+    Mask {
+        which: Which::HalfPrecision,
+        when: W::Vector(19),
+        effect: E::Inexact,
+        why: "with an underflow that is not masked a Granite Rapids may set PE where the result has no bits beyond \
+              those of a half; SDM volume 1 says it of results that cannot be represented (Numeric Underflow \
+              Exception)",
     },
     any(
         E::Emulated,
@@ -272,11 +314,12 @@ pub const MASKS: &[Mask] = &[
          does not show to ring 3",
     ),
     omit(
-        &[M::Xsave, M::Xsave64, M::Xsavec, M::Xsavec64, M::Xsaveopt, M::Xsaveopt64, M::Xrstor, M::Xrstor64],
-        "soft-cpu saves x87 and SSE only so far",
+        &[M::Xsave, M::Xsave64, M::Xsavec, M::Xsavec64, M::Xsaveopt, M::Xsaveopt64],
+        "the CPU may take a component for in use that is in its initial state (SDM volume 1, XINUSE), and what it \
+         leaves in memory then differs",
     ),
     omit(
-        &[M::Rcpss, M::Rcpps, M::Rsqrtss, M::Rsqrtps],
+        &[M::Rcpss, M::Rcpps, M::Rsqrtss, M::Rsqrtps, M::Vrcpss, M::Vrcpps, M::Vrsqrtss, M::Vrsqrtps],
         "an approximation with a relative error of up to 1.5 * 2^-12, which each CPU makes in its own way (SDM \
          volume 2, RCPPS, RSQRTPS)",
     ),
