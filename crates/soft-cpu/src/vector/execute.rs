@@ -68,7 +68,7 @@ impl Evaluated {
     /// No exception is raised that MXCSR does not have yet.
     #[inline(always)]
     fn is_quiet(&self, mxcsr: u32) -> bool {
-        !self.counts || self.env.raised & !(mxcsr & mxcsr >> 7) == 0
+        !self.counts || (self.env.raised | self.env.earlier) & !(mxcsr & mxcsr >> 7) == 0
     }
 }
 
