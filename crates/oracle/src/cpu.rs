@@ -94,8 +94,8 @@ impl CpuId {
         None
     }
 
-    /// The model, where a hypervisor shows that of Rocket Lake with what only Granite Rapids has: AMX (EDX of CPUID leaf
-    /// 7) and 64 KiB of L1I (leaf 4; Sapphire Rapids and Emerald Rapids have 32).
+    /// The model, where a hypervisor shows that of Rocket Lake with what only Granite Rapids has: AMX (EDX of leaf 7 of
+    /// CPUID) and 64 KiB of L1I (leaf 4; Sapphire Rapids and Emerald Rapids have 32).
     #[cfg(target_arch = "x86_64")]
     fn undisguised(self, features: u32, l1i: std::arch::x86_64::CpuidResult) -> u8 {
         const ROCKET_LAKE: u8 = 167;
