@@ -47,15 +47,16 @@ const LEAF_1_ECX: u32 = bits([0, 1, 9, 12, 13, 17, 19, 20, 22, 23, 25, 26, 28, 2
 /// PAT (16), CLFSH (19), MMX (23), FXSR (24), SSE (25), SSE2 (26).
 const LEAF_1_EDX: u32 = bits([0, 2, 3, 4, 5, 6, 8, 11, 13, 15, 16, 19, 23, 24, 25, 26]);
 /// Leaf 7 EBX: FSGSBASE (0), BMI1 (3), AVX2 (5), FDP_EXCPTN_ONLY (6), SMEP (7), BMI2 (8), ERMS (9), INVPCID (10),
-/// no x87 CS and DS (13), RDSEED (18), ADX (19), SMAP (20), CLFLUSHOPT (23), CLWB (24), SHA (29).
-const LEAF_7_EBX: u32 = bits([0, 3, 5, 6, 7, 8, 9, 10, 13, 18, 19, 20, 23, 24, 29]);
-/// Leaf 7 ECX: UMIP (2), GFNI (8), VAES (9), VPCLMULQDQ (10), RDPID (22), CLDEMOTE (25), MOVDIRI (27),
-/// MOVDIR64B (28).
-const LEAF_7_ECX: u32 = bits([2, 8, 9, 10, 22, 25, 27, 28]);
-/// Leaf 7 EDX: FSRM (4), SERIALIZE (14).
-const LEAF_7_EDX: u32 = bits([4, 14]);
-/// Leaf 7, subleaf 1, EAX: AVX_VNNI (4), FZRM (10), FSRS (11), FSRC (12), AVX_IFMA (23).
-const LEAF_7_1_EAX: u32 = bits([4, 10, 11, 12, 23]);
+/// no x87 CS and DS (13), AVX512F (16), AVX512DQ (17), RDSEED (18), ADX (19), SMAP (20), AVX512_IFMA (21),
+/// CLFLUSHOPT (23), CLWB (24), AVX512CD (28), SHA (29), AVX512BW (30), AVX512VL (31).
+const LEAF_7_EBX: u32 = bits([0, 3, 5, 6, 7, 8, 9, 10, 13, 16, 17, 18, 19, 20, 21, 23, 24, 28, 29, 30, 31]);
+/// Leaf 7 ECX: AVX512_VBMI (1), UMIP (2), AVX512_VBMI2 (6), GFNI (8), VAES (9), VPCLMULQDQ (10), AVX512_VNNI (11),
+/// AVX512_BITALG (12), AVX512_VPOPCNTDQ (14), RDPID (22), CLDEMOTE (25), MOVDIRI (27), MOVDIR64B (28).
+const LEAF_7_ECX: u32 = bits([1, 2, 6, 8, 9, 10, 11, 12, 14, 22, 25, 27, 28]);
+/// Leaf 7 EDX: FSRM (4), SERIALIZE (14), AVX512_FP16 (23).
+const LEAF_7_EDX: u32 = bits([4, 14, 23]);
+/// Leaf 7, subleaf 1, EAX: AVX_VNNI (4), AVX512_BF16 (5), FZRM (10), FSRS (11), FSRC (12), AVX_IFMA (23).
+const LEAF_7_1_EAX: u32 = bits([4, 5, 10, 11, 12, 23]);
 /// Leaf 7, subleaf 1, EDX: AVX_VNNI_INT8 (4), AVX_VNNI_INT16 (10), PREFETCHIT (14).
 const LEAF_7_1_EDX: u32 = bits([4, 10, 14]);
 /// Leaf 0DH, subleaf 1, EAX: XSAVEOPT (0), XSAVEC (1), XGETBV with ECX = 1 (2), XSAVES (3).
