@@ -2,8 +2,7 @@
 
 use crate::changes::Memory;
 use crate::layout::{CODE, RING0_STACK, has_error_code};
-use crate::machine::Machine;
-use crate::vectors::Zmm;
+use crate::machine::{Machine, Zmm};
 
 /// Instructions and the state in which they start.
 #[derive(Debug, Clone, PartialEq, Eq)]

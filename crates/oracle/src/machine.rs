@@ -2,6 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
+/// 512 bits, the lowest 128 first.
+pub type Zmm = [u128; 4];
+
 /// What CR4.OSXSAVE and XCR0 enable (SDM volume 1, section 13.3). Para-virtual KVM keeps the host's XCR0 in ring 3, so
 /// cases are about what is enabled only.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]

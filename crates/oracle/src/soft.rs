@@ -6,9 +6,9 @@ use crate::layout::{
     CODE, CODE_LEN, CR0, EFER, FS_BASE, GDT, GDT_LIMIT, GS_BASE, HANDLER_SIZE, HANDLERS, IDT, IDT_LIMIT,
     PML4, SCRATCH, SCRATCH_LEN, TASK, TSS, USER_CODE, USER_DATA, initial_ram,
 };
-use crate::machine::Machine;
+use crate::machine::{Machine, Zmm};
 use crate::start::{Start, images};
-use crate::vectors::{Vectors, Zmm};
+use crate::vectors::Vectors;
 use soft_cpu::silicon::Silicon;
 use soft_cpu::{
     Access, Budget, Bus, Cpu, CpuidLeaf, DescriptorTable, Exit, GeneralProtection, Segment, State,

@@ -1,12 +1,9 @@
 //! The vector and mask registers in which a case starts, where its [`Machine`] has more than SSE.
 
 use crate::case::Case;
-use crate::machine::Machine;
+use crate::machine::{Machine, Zmm};
 use crate::start::{Start, float, integer, vector};
 use random_testing::Random;
-
-/// 512 bits, the lowest 128 first.
-pub type Zmm = [u128; 4];
 
 /// What a vector register holds, for the choice of operands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -517,6 +517,16 @@ impl Profile {
         })
     }
 
+    /// Counters that can write PEBS records, as bits of IA32_PEBS_ENABLE: before adaptive PEBS its upper half is about
+    /// the latency of loads.
+    #[must_use]
+    pub fn pebs_counters(&self) -> u64 {
+        let Some(pmu) = self.intel().filter(|_| self.has_pebs()) else { return 0 };
+        let gp = crate::bits::low_bits(u32::from(self.gp_counters));
+        let fixed = crate::bits::low_bits(u32::from(pmu.fixed_counters)) << 32;
+        gp | if pmu.perf_capabilities.pebs_baseline() { fixed } else { 0 }
+    }
+
     /// PERF_CAPABILITIES announces PEBS.
     #[must_use]
     pub fn has_pebs(&self) -> bool {

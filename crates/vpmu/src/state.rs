@@ -5,7 +5,7 @@
 
 use crate::metrics::{ACCUMULATOR_BITS, Metrics, fields_of};
 use crate::profile::Profile;
-use crate::register::intel::{REGISTERS, RegisterId};
+use crate::register::intel::{PebsEnable, REGISTERS, RegisterId};
 use alloc::collections::BTreeMap;
 use alloc::string::{String, ToString};
 
@@ -29,8 +29,7 @@ pub struct VpmuState {
     /// [`BranchRecord::cycle`](crate::BranchRecord::cycle) of the last change of the stack of branch records since
     /// recording began.
     pub branch_cycle: Option<u64>,
-    /// Counters that have overflowed and whose next event becomes a PEBS record, as bits of IA32_PEBS_ENABLE; others
-    /// are ignored.
+    /// Counters that have overflowed and whose next event becomes a PEBS record, as bits of IA32_PEBS_ENABLE.
     #[cfg_attr(feature = "serde", serde(default))]
     pub pebs_armed: u64,
 }
@@ -83,6 +82,12 @@ pub enum RestoreError {
     /// A time of the last branch record, of a CPU that has none.
     #[error("saved vPMU state has a time of branch records, which this profile does not have")]
     NoBranchRecords,
+    /// Counters between an overflow and their PEBS record, of which some write none.
+    #[error("saved vPMU state has PEBS records due on counters {bits:#x}, which write none")]
+    Pebs {
+        /// Bits of IA32_PEBS_ENABLE that are not set, or that are no counters.
+        bits: u64,
+    },
     /// An IA32_LBR_DEPTH that the profile does not support, or records beyond it.
     #[error("saved IA32_LBR_DEPTH is {depth}, which does not go with this profile or with the saved records")]
     LbrDepth {
@@ -122,6 +127,12 @@ impl VpmuState {
         };
         if present == 0 && self.metrics.counted {
             return Err(RestoreError::Stray { index: register.index_of(0) });
+        }
+        let enable = self.registers.get(&PebsEnable::INDEX).copied().unwrap_or(0);
+        let enabled = enable & profile.pebs_counters();
+        let bits = self.pebs_armed & !enabled;
+        if bits != 0 {
+            return Err(RestoreError::Pebs { bits });
         }
         let bits = self.metrics.written & !possible;
         if bits != 0 {

@@ -5,7 +5,7 @@
 
 use super::encoded::Encoded;
 use super::execute::parts;
-use super::memory::{Elements, load_elements, load_whole, store_elements, store_whole};
+use super::memory::{Elements, load_elements, load_whole, probe, store_elements, store_whole};
 use super::{Description, Vector};
 use crate::bus::Bus;
 use crate::context::Core;
@@ -187,6 +187,7 @@ pub(crate) fn store_masked<B: Bus>(c: &mut Core, b: &mut B, i: &Insn<B>) -> Done
     let (elements, all) = chosen(c, i, code);
     let value = *c.xmm.get(i.src);
     if all {
+        probe(c, b, linear, code.memory(), is_stack(i))?;
         store_whole(c, b, linear, code.memory(), &value, is_stack(i))
     } else {
         store_elements(c, b, linear, code.memory(), elements, &value, is_stack(i))

@@ -1,6 +1,7 @@
 //! Elements that are floating-point numbers.
 
-use super::host;
+mod host;
+
 use crate::float::arithmetic::{Signs, slow, slow_fused, slow_square_root};
 use crate::float::convert::{Integer, slow_from_integer, slow_to_integer};
 use crate::float::order::{slow_compare, slow_extreme, slow_order};

@@ -7,7 +7,6 @@ mod complex;
 mod convert;
 mod element;
 mod fused;
-mod host;
 mod neighbours;
 mod special;
 

@@ -2,11 +2,10 @@
 
 use super::Intel;
 use crate::pebs::{DebugStore, Lost, NotMapped, PebsSample};
-use crate::register::When;
 use crate::register::intel::{
     DsArea, FixedCtrCtrl, PebsDataCfg, PebsEnable, PerfEvtSel, PerfGlobalStatus, RegisterId,
 };
-use crate::register::low_bits;
+use crate::register::{When, low_bits};
 use crate::source::{CounterId, CountsSource};
 use alloc::vec::Vec;
 
@@ -68,13 +67,9 @@ impl Pebs {
 }
 
 impl Intel {
-    /// Counters that write records: bits of load latency are not counters.
+    /// Counters that write records.
     pub(super) fn pebs_counters(&self) -> u64 {
-        let enable = self.bank.get::<PebsEnable>();
-        let gp = low_bits(u32::from(self.profile.gp_counters));
-        let fixed = low_bits(u32::from(self.intel.fixed_counters)) << FIXED;
-        let baseline = When::PebsBaseline.holds(&self.profile);
-        enable.0 & (gp | if baseline { fixed } else { 0 })
+        self.bank.get::<PebsEnable>().0 & self.profile.pebs_counters()
     }
 
     pub(in crate::pmu) fn pebs_armed(&self) -> bool {

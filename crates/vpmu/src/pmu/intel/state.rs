@@ -35,7 +35,7 @@ impl Intel {
         self.ring.updated = state.branch_cycle;
         self.metrics = state.metrics.clone();
         self.pmi = false;
-        self.pebs = Pebs { armed: state.pebs_armed & self.pebs_counters(), due: 0 };
+        self.pebs = Pebs { armed: state.pebs_armed, due: 0 };
         // Recording that was on when the state was saved does not begin anew.
         self.branch_filter = self.wanted_branches();
         self.reprogram_all();
