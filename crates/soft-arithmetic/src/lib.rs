@@ -1,6 +1,6 @@
-//! Arithmetic that interpreters of CPUs share: [lanes](lane) of a vector, the host's [floats](real), [formats](format)
-//! of numbers, results that are known [exactly](exact), their [rounding], and the steps of [AES](aes), [SHA](sha) and
-//! [polynomials](polynomial) over GF(2).
+//! Arithmetic that interpreters of CPUs share: [lanes](lane) of a vector, the host's [floats](real),
+//! [formats](mod@format) of numbers, results that are known [exactly](exact), their [rounding], and the steps of
+//! [AES](aes), [SHA](sha) and [polynomials](polynomial) over GF(2).
 //!
 //! Nothing here is specific to an instruction set: what a NaN becomes, which exceptions are noted and when results
 //! are flushed to zero is the CPU's business.

@@ -3,7 +3,7 @@
 //! | bytes | what it is |
 //! | --- | --- |
 //! | 8 | `VPMURAM1` |
-//! | 4 | [`VERSION`](super::VERSION) |
+//! | 4 | [`VERSION`] |
 //! | 4 | CRC-32 (IEEE) of the header |
 //! | 8 | length of the header |
 //! | 8 | where RAM begins, a multiple of 64 KiB |
