@@ -16,9 +16,10 @@ const FILES: [&str; 4] = ["Cargo.toml", "LICENSE-APACHE", "LICENSE-MIT", "README
 
 /// Licences of dependencies, as they spell them. Each asks for a notice at most. A new one is
 /// looked at before it is added here.
-const LICENCES: [&str; 19] = [
+const LICENCES: [&str; 21] = [
     "(MIT OR Apache-2.0) AND Unicode-3.0",
     "0BSD",
+    "0BSD OR MIT OR Apache-2.0",
     "Apache-2.0",
     "Apache-2.0 / MIT",
     "Apache-2.0 AND BSD-3-Clause",
@@ -33,6 +34,7 @@ const LICENCES: [&str; 19] = [
     "MIT",
     "MIT OR Apache-2.0",
     "MIT OR Apache-2.0 OR LGPL-2.1-or-later",
+    "MIT OR Zlib OR Apache-2.0",
     "MIT/Apache-2.0",
     "Unlicense OR MIT",
     "Unlicense/MIT",
