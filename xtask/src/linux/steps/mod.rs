@@ -51,9 +51,9 @@ const COMMON: &[Step] = &[
             }
             if output.facts.one_cycle {
                 // An instruction is a cycle, and so is each further iteration of REP, with which the kernel clears
-                // and copies pages: few beside the loop.
+                // and copies pages, by bytes where ERMS is announced: few beside the loop.
                 let (cycles, instructions) = (output.count("cycles")?, output.count("instructions")?);
-                let repeated = instructions / 100;
+                let repeated = instructions / 50;
                 near("cycles", cycles, instructions + repeated, repeated + tolerance)?;
             }
             Ok(())
