@@ -5,7 +5,6 @@
 #[allow(clippy::cast_possible_truncation, reason = "counts of bits, and halves of shifts")]
 pub(crate) mod bits;
 pub(crate) mod crypto;
-#[allow(dead_code, reason = "parts that single families of operations need")]
 pub(crate) mod description;
 #[allow(
     clippy::cast_possible_truncation,
@@ -21,7 +20,6 @@ pub(crate) mod gather;
 pub(crate) mod hot;
 #[allow(clippy::cast_possible_truncation, reason = "sizes of elements, and elements that are narrowed")]
 pub(crate) mod integer;
-#[allow(dead_code, reason = "parts that single families of operations need")]
 pub(crate) mod lanes;
 #[allow(clippy::cast_possible_truncation, reason = "sizes of elements")]
 pub(crate) mod mask;
@@ -34,12 +32,10 @@ pub(crate) mod moves;
     reason = "the elements are narrowed and widened"
 )]
 pub(crate) mod narrow;
-#[allow(dead_code, reason = "parts that single families of operations need")]
 pub(crate) mod operands;
 #[allow(clippy::cast_possible_truncation, reason = "numbers of elements")]
 pub(crate) mod permute;
 pub(crate) mod quick;
-#[allow(dead_code, reason = "parts that single families of operations need")]
 pub(crate) mod registers;
 #[allow(clippy::cast_possible_truncation, reason = "sizes of elements, and counts modulo a power of two")]
 pub(crate) mod shift;
