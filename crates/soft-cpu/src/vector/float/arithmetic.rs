@@ -40,25 +40,8 @@ fn square_root<E: FloatElement>(o: &mut Operands<'_>) {
     map::<E>(o, E::square_root);
 }
 
-/// Single, double and half precision, packed and scalar.
-macro_rules! table {
-    ($ins:expr; $($ps:ident $pd:ident $ph:ident $ss:ident $sd:ident $sh:ident = $f:ident;)*) => {
-        match $ins.mnemonic() {
-            $(
-                M::$ps => packed($f::<f32>, 4),
-                M::$pd => packed($f::<f64>, 8),
-                M::$ph => packed($f::<u16>, 2),
-                M::$ss => scalar($f::<f32>, 4),
-                M::$sd => scalar($f::<f64>, 8),
-                M::$sh => scalar($f::<u16>, 2),
-            )*
-            _ => return None,
-        }
-    };
-}
-
 pub(super) fn describe(ins: &Instruction) -> Option<Description> {
-    Some(table! { ins;
+    Some(precisions! { ins;
         Vaddps Vaddpd Vaddph Vaddss Vaddsd Vaddsh = add;
         Vsubps Vsubpd Vsubph Vsubss Vsubsd Vsubsh = sub;
         Vmulps Vmulpd Vmulph Vmulss Vmulsd Vmulsh = mul;

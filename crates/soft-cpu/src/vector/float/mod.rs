@@ -1,6 +1,23 @@
 //! Floating-point operations of AVX, FMA, F16C, AVX-512 and AVX512-FP16: [`float`](crate::float)'s functions on all
 //! elements. Half precision is an element of its own, for which nothing is left to the host.
 
+/// The description of an instruction by its mnemonic: single, double and half precision, packed and scalar.
+macro_rules! precisions {
+    ($ins:expr; $($ps:ident $pd:ident $ph:ident $ss:ident $sd:ident $sh:ident = $f:ident;)*) => {
+        match $ins.mnemonic() {
+            $(
+                M::$ps => packed($f::<f32>, 4),
+                M::$pd => packed($f::<f64>, 8),
+                M::$ph => packed($f::<u16>, 2),
+                M::$ss => scalar($f::<f32>, 4),
+                M::$sd => scalar($f::<f64>, 8),
+                M::$sh => scalar($f::<u16>, 2),
+            )*
+            _ => return None,
+        }
+    };
+}
+
 mod arithmetic;
 mod compare;
 mod complex;

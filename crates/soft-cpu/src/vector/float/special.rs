@@ -94,25 +94,8 @@ fn dot_bfloat(o: &mut Operands<'_>) {
     }
 }
 
-/// Single, double and half precision, packed and scalar.
-macro_rules! table {
-    ($ins:expr; $($ps:ident $pd:ident $ph:ident $ss:ident $sd:ident $sh:ident = $f:ident;)*) => {
-        match $ins.mnemonic() {
-            $(
-                M::$ps => packed($f::<f32>, 4),
-                M::$pd => packed($f::<f64>, 8),
-                M::$ph => packed($f::<u16>, 2),
-                M::$ss => scalar($f::<f32>, 4),
-                M::$sd => scalar($f::<f64>, 8),
-                M::$sh => scalar($f::<u16>, 2),
-            )*
-            _ => return None,
-        }
-    };
-}
-
 fn all_formats(ins: &Instruction) -> Option<Description> {
-    Some(table! { ins;
+    Some(precisions! { ins;
         Vreduceps Vreducepd Vreduceph Vreducess Vreducesd Vreducesh = reduced;
         Vgetexpps Vgetexppd Vgetexpph Vgetexpss Vgetexpsd Vgetexpsh = get_exponent;
         Vgetmantps Vgetmantpd Vgetmantph Vgetmantss Vgetmantsd Vgetmantsh = get_significand;

@@ -127,20 +127,14 @@ impl Intel {
         let (pebs, before) = (self.pebs_counters(), self.pebs);
         let gp_width = u32::from(self.profile.gp_width);
         for (n, counter) in (0..).zip(&mut self.gp) {
-            let tally = counter.tally;
-            let wraps = counter.sync(gp_width, source);
-            let count = counter.tally.wrapping_sub(tally);
-            if !self.pebs.counted(pebs, pebs::bit(counter.id), count, wraps) && wraps != 0 {
+            if self.pebs.sync(pebs, counter, gp_width, source) {
                 overflowed.set_ovf_pmc(n, true);
                 interrupt |= self.bank.nth::<PerfEvtSel>(n).interrupt();
             }
         }
         let fixed_width = u32::from(self.intel.fixed_width);
         for (n, counter) in (0..).zip(&mut self.fixed) {
-            let tally = counter.tally;
-            let wraps = counter.sync(fixed_width, source);
-            let count = counter.tally.wrapping_sub(tally);
-            if !self.pebs.counted(pebs, pebs::bit(counter.id), count, wraps) && wraps != 0 {
+            if self.pebs.sync(pebs, counter, fixed_width, source) {
                 overflowed.set_ovf_fixed(n, true);
                 interrupt |= self.bank.get::<FixedCtrCtrl>().pmi(n);
             }

@@ -2,6 +2,7 @@
 
 use super::Intel;
 use crate::pebs::{DebugStore, Lost, NotMapped, PebsSample};
+use crate::pmu::counter::Counter;
 use crate::register::intel::{
     DsArea, FixedCtrCtrl, PebsDataCfg, PebsEnable, PerfEvtSel, PerfGlobalStatus, RegisterId,
 };
@@ -44,20 +45,29 @@ pub(super) fn bit(counter: CounterId) -> u64 {
 }
 
 impl Pebs {
-    /// A counter has counted `count` events and wrapped so often. True if it is PEBS's business.
-    pub(super) fn counted(&mut self, enabled: u64, bit: u64, count: u64, wraps: u64) -> bool {
+    /// Brings a counter up to date; `enabled` are those that write records. True if it has overflowed and writes none.
+    pub(super) fn sync(
+        &mut self,
+        enabled: u64,
+        counter: &mut Counter,
+        width: u32,
+        source: &mut dyn CountsSource,
+    ) -> bool {
+        let tally = counter.tally;
+        let wrapped = counter.sync(width, source) != 0;
+        let bit = bit(counter.id);
         if enabled & bit == 0 {
-            return false;
+            return wrapped;
         }
         if self.armed & bit != 0 {
-            if count != 0 {
+            if counter.tally != tally {
                 self.armed &= !bit;
                 self.due |= bit;
             }
-        } else if wraps != 0 && self.due & bit == 0 {
+        } else if wrapped && self.due & bit == 0 {
             self.armed |= bit;
         }
-        true
+        false
     }
 
     /// The next event of a counter has to be seen.
