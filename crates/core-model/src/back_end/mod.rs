@@ -108,8 +108,6 @@ pub(crate) struct BackEnd {
     pub(crate) last_completed: u64,
     /// Nothing is allocated before this: a serialising instruction.
     pub(crate) serialised: u64,
-    /// No load begins before this: a locked instruction.
-    pub(crate) loads_after: u64,
     integer_divider: u64,
     fp_divider: u64,
     pub(crate) restart: Option<Restart>,
@@ -162,7 +160,6 @@ impl BackEnd {
             empty_until: 0,
             last_completed: 0,
             serialised: 0,
-            loads_after: 0,
             integer_divider: 0,
             fp_divider: 0,
             restart: None,
@@ -355,6 +352,11 @@ impl BackEnd {
                 self.note_empty(totals, cycle);
             }
         }
+    }
+
+    /// When the newest instruction retires.
+    pub(crate) fn retired(&self) -> u64 {
+        self.retirement.cycle
     }
 
     /// When the address of an instruction without [`Traits::MANY_REGISTERS`] is ready.

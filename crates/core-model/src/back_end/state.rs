@@ -144,8 +144,8 @@ impl Shaped for BackEnd {
         if too_far {
             return None;
         }
-        let Self { last_completed, serialised, loads_after, integer_divider, fp_divider, .. } = *self;
-        for cycle in [last_completed, serialised, loads_after, integer_divider, fp_divider] {
+        let Self { last_completed, serialised, integer_divider, fp_divider, .. } = *self;
+        for cycle in [last_completed, serialised, integer_divider, fp_divider] {
             packer.put(u64::from(cycle > now), 1);
             if cycle > now {
                 packer.try_put(cycle - now, CYCLES)?;
@@ -180,8 +180,8 @@ impl Shaped for BackEnd {
         for (word, pending) in self.ready.chunks_mut(64).zip(pending) {
             for_each_bit(pending, |register| word[register % 64] = now + unpacker.get(CYCLES));
         }
-        let Self { last_completed, serialised, loads_after, integer_divider, fp_divider, .. } = self;
-        for cycle in [last_completed, serialised, loads_after, integer_divider, fp_divider] {
+        let Self { last_completed, serialised, integer_divider, fp_divider, .. } = self;
+        for cycle in [last_completed, serialised, integer_divider, fp_divider] {
             *cycle = now + if unpacker.get(1) == 1 { unpacker.get(CYCLES) } else { 0 };
         }
         let word = unpacker.get(17);

@@ -40,7 +40,7 @@ impl Pipeline {
         // The load goes ahead of the rest.
         let mut from = address;
         if traits.intersects(Traits::LOAD) || RARE && traits.intersects(Traits::PREFETCH) {
-            let issued = self.back_end.issue(load_groups, address.max(self.back_end.loads_after));
+            let issued = self.back_end.issue(load_groups, address);
             from = issued + load;
             let loaded = if RARE && traits.intersects(Traits::STRING) {
                 None
@@ -85,7 +85,8 @@ impl Pipeline {
         if RARE && traits.intersects(Traits::LOCK) {
             computes = 0;
             memory_from = from.saturating_sub(load);
-            completed = completed.max(memory_from + u64::from(self.core.flows.lock));
+            // The next one can begin a cycle after this one has retired.
+            completed = completed.max(memory_from + u64::from(self.core.flows.lock.saturating_sub(1)));
             // Its load is outstanding until the store is done.
             self.back_end.outstanding(memory_from, completed, 0);
         }
@@ -97,6 +98,10 @@ impl Pipeline {
         let mut start = start;
         if traits.intersects(Traits::SERIALISING | Traits::FENCE) {
             start = start.max(self.back_end.last_completed);
+        }
+        if traits.intersects(Traits::LOCK) {
+            // It begins when everything older has retired. Younger loads do not wait for it (docs/silicon.md).
+            start = start.max(self.back_end.retired());
         }
         if traits.intersects(Traits::LOCK | Traits::FENCE) {
             start += port.drain(start);

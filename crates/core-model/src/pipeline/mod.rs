@@ -190,7 +190,7 @@ impl Pipeline {
             self.clear(totals, completed);
         }
         if RARE && traits.intersects(Traits::RARE) {
-            self.rare(port, totals, prepared, execution, slots, [completed, retired]);
+            self.rare(port, totals, prepared, execution, slots, retired);
         }
         (completed, slots)
     }
@@ -253,7 +253,7 @@ impl Pipeline {
         prepared: &Prepared,
         execution: &Execution<'_>,
         slots: u32,
-        [completed, retired]: [u64; 2],
+        retired: u64,
     ) {
         let traits = prepared.traits;
         if traits.intersects(Traits::NOP) {
@@ -300,7 +300,6 @@ impl Pipeline {
         }
         if traits.intersects(Traits::LOCK) {
             totals.lock_loads += 1;
-            self.back_end.loads_after = completed;
         }
         if traits.intersects(Traits::SERIALISING) {
             self.back_end.serialised = retired;
