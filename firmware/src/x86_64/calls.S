@@ -14,13 +14,6 @@ call_entry:
     and eax, 15
     jmp qword ptr [call_table + rax * 8]
 
-# No such call: reported as #UD.
-call_unknown:
-    xor eax, eax
-    mov edx, {FAULT_FLAG} | 6
-    shl rdx, 32
-    jmp exit_to_ring3
-
 # RDMSR of ECX, first after the way in; seven instructions follow: SHL, OR, MOV and the way out.
     .p2align 4
 call_rdmsr:
@@ -155,6 +148,43 @@ call_cpuid:
     mov edx, 0
     jmp exit_to_ring3
 
+# XCR0 = EDX:ESI.
+    .p2align 4
+call_xsetbv:
+    mov eax, esi
+    xor ecx, ecx
+fault_xsetbv:
+    xsetbv
+    mov edx, 0
+    jmp exit_to_ring3
+
+# CR0 = RSI.
+    .p2align 4
+call_write_cr0:
+fault_write_cr0:
+    mov cr0, rsi
+    mov edx, 0
+    jmp exit_to_ring3
+
+# XSAVES to RSI, and XRSTORS from there, of the components in EDI.
+    .p2align 4
+call_xsaves:
+    mov eax, edi
+    xor edx, edx
+fault_xsaves:
+    xsaves64 [rsi]
+    mov edx, 0
+    jmp exit_to_ring3
+
+    .p2align 4
+call_xrstors:
+    mov eax, edi
+    xor edx, edx
+fault_xrstors:
+    xrstors64 [rsi]
+    mov edx, 0
+    jmp exit_to_ring3
+
     .section .rodata.firmware, "a", @progbits
     .p2align 3
 call_table:                                     # in the order of firmware::CALL_*
@@ -170,9 +200,10 @@ call_table:                                     # in the order of firmware::CALL
     .quad call_halt
     .quad call_set_interrupt_flag
     .quad call_cpuid
-    .rept 4
-    .quad call_unknown
-    .endr
+    .quad call_xsetbv
+    .quad call_write_cr0
+    .quad call_xsaves
+    .quad call_xrstors
 
 fault_table:                                    # instructions that may fault
     .quad fault_rdmsr
@@ -181,4 +212,8 @@ fault_table:                                    # instructions that may fault
     .quad fault_write_cr4
     .quad fault_window_first
     .quad fault_window_second
+    .quad fault_xsetbv
+    .quad fault_write_cr0
+    .quad fault_xsaves
+    .quad fault_xrstors
 fault_table_end:

@@ -74,6 +74,14 @@ pub const CALL_SET_INTERRUPT_FLAG: u32 = 10;
 /// CPUID in ring 0. ECX = leaf, ESI = sub-leaf; EAX and EBX in RAX, ECX and EDX in RSI, low half
 /// first; RCX is lost. KVM hosts that run ring 3 natively show the host's CPU there.
 pub const CALL_CPUID: u32 = 11;
+/// XCR0 = EDX:ESI; RCX is lost.
+pub const CALL_XSETBV: u32 = 12;
+/// CR0 = RSI.
+pub const CALL_WRITE_CR0: u32 = 13;
+/// XSAVES64 of the components in EDI to the area at RSI.
+pub const CALL_XSAVES: u32 = 14;
+/// XRSTORS64 of the components in EDI from the area at RSI.
+pub const CALL_XRSTORS: u32 = 15;
 
 /// RFLAGS.IF
 pub const RFLAGS_IF: u64 = 1 << 9;
@@ -110,6 +118,10 @@ pub const USER_DS: u16 = 0x2B;
 
 /// CR4.PCE: RDPMC is allowed in ring 3.
 pub const CR4_PCE: u64 = 1 << 8;
+/// CR4.OSXSAVE: XSAVE, XGETBV and XSETBV are allowed, and with XCR0 AVX and AVX-512.
+pub const CR4_OSXSAVE: u64 = 1 << 18;
+/// CR0.TS: the next vector or x87 instruction raises #NM.
+pub const CR0_TS: u64 = 1 << 3;
 const CR4_PAE: u32 = 1 << 5;
 const CR4_OSFXSR: u32 = 1 << 9;
 const CR4_OSXMMEXCPT: u32 = 1 << 10;

@@ -21,6 +21,9 @@ isr_stubs:
     .set vector, 0
     .rept 256
     .p2align 4
+    .if vector == 7                             # #NM: the upcall saves SSE registers
+    clts
+    .endif
     .if (vector >= 32) || (((HAS_ERROR_CODE >> vector) & 1) == 0)
     push 0
     .endif

@@ -6,12 +6,14 @@
 
 pub mod amd;
 pub mod counts;
+pub mod faulting;
 pub mod msr;
 pub mod pmi;
 pub mod pmu;
 pub mod ring0;
 pub mod storm;
 pub mod table;
+pub mod vector;
 pub mod work;
 
 pub use guest_runtime::checks;

@@ -7,7 +7,7 @@ use core::hint::black_box;
 
 use workloads::{ALL, Prepared, Workload};
 
-use crate::{boot, check, control, fw_cfg, machine::ticks, println};
+use crate::{boot, check, control, fw_cfg, machine, machine::ticks, println};
 
 /// True if there is nothing to choose or the command line chooses `name`.
 fn is_chosen(name: &str) -> bool {
@@ -38,7 +38,12 @@ pub fn measure_each(measure: impl Fn(&Workload, &mut Prepared<'_>)) {
     for name in boot::option("workload").into_iter().flat_map(|names| names.split(',')) {
         check!(workloads::find(name).is_some(), "there is no workload `{name}`");
     }
+    let vectors = machine::allow_vectors();
     for workload in ALL.iter().filter(|workload| is_chosen(workload.name)) {
+        if workload.extension.is_some() && !(vectors && workload.is_usable()) {
+            println!("# workload {} needs instructions that this CPU does not have", workload.name);
+            continue;
+        }
         if labels {
             control::label(workload.name);
         }

@@ -21,8 +21,13 @@ mod control;
 mod float;
 mod memory;
 mod random;
+#[cfg(target_arch = "x86_64")]
+mod vector;
 
 use core::fmt;
+
+#[cfg(target_arch = "x86_64")]
+pub use vector::Extension;
 
 /// Where a top-down analysis should see most slots: the categories of level 2, each a part of one of level 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -73,6 +78,20 @@ impl fmt::Display for Category {
     }
 }
 
+/// Instructions beyond the architecture itself: no workload here has any.
+#[cfg(not(target_arch = "x86_64"))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Extension {}
+
+#[cfg(not(target_arch = "x86_64"))]
+impl Extension {
+    /// There is none.
+    #[must_use]
+    pub fn is_usable(self) -> bool {
+        match self {}
+    }
+}
+
 /// A workload: what it is and how to get it ready.
 #[derive(Debug, Clone, Copy)]
 pub struct Workload {
@@ -82,6 +101,8 @@ pub struct Workload {
     pub summary: &'static str,
     /// The category that should dominate; `None` if none should.
     pub dominant: Option<Category>,
+    /// What the CPU needs besides the instructions that every one has.
+    pub extension: Option<Extension>,
     /// Memory that it works on, in words of 8 bytes.
     pub memory_words: usize,
     /// Iterations between two looks at the clock: some 100,000 instructions, a millisecond at most.
@@ -91,9 +112,19 @@ pub struct Workload {
 }
 
 impl Workload {
-    /// Fills the first [`memory_words`](Self::memory_words) of `memory`. `None` if it is shorter.
+    /// True if this CPU has the instructions.
+    #[must_use]
+    pub fn is_usable(&self) -> bool {
+        self.extension.is_none_or(Extension::is_usable)
+    }
+
+    /// Fills the first [`memory_words`](Self::memory_words) of `memory`. `None` if it is shorter, or the workload is
+    /// not [usable](Self::is_usable).
     #[must_use]
     pub fn prepare<'a>(&self, memory: &'a mut [u64]) -> Option<Prepared<'a>> {
+        if !self.is_usable() {
+            return None;
+        }
         let memory = memory.get_mut(..self.memory_words)?;
         (self.prepare)(memory);
         Some(Prepared { memory, run: self.run })
@@ -127,6 +158,7 @@ pub const ALL: &[Workload] = &[
         name: "alu",
         summary: "six independent chains of two additions, subtractions or exclusive ors",
         dominant: Some(Category::LightOperations),
+        extension: None,
         memory_words: 0,
         batch: BATCH,
         prepare: prepare_nothing,
@@ -136,6 +168,7 @@ pub const ALL: &[Workload] = &[
         name: "divide",
         summary: "one 64-bit division whose divisor is the previous quotient",
         dominant: Some(Category::CoreBound),
+        extension: None,
         memory_words: 0,
         batch: BATCH,
         prepare: prepare_nothing,
@@ -145,6 +178,7 @@ pub const ALL: &[Workload] = &[
         name: "branches",
         summary: "two conditional branches on random bits",
         dominant: Some(Category::BranchMispredicts),
+        extension: None,
         memory_words: 0,
         batch: BATCH,
         prepare: prepare_nothing,
@@ -155,6 +189,7 @@ pub const ALL: &[Workload] = &[
         summary: "one pass through 29 KiB of straight code with long instructions, more than the uop cache holds",
         // Fetch bandwidth on Sunny Cove; the larger uop cache of Golden Cove holds most of it.
         dominant: None,
+        extension: None,
         memory_words: 0,
         batch: 100,
         prepare: prepare_nothing,
@@ -164,6 +199,7 @@ pub const ALL: &[Workload] = &[
         name: "code",
         summary: "one pass through 128 KiB of straight code, four times what the first-level cache holds",
         dominant: Some(Category::FetchLatency),
+        extension: None,
         memory_words: 0,
         batch: 20,
         prepare: prepare_nothing,
@@ -173,6 +209,7 @@ pub const ALL: &[Workload] = &[
         name: "chase-l1",
         summary: "one load whose address is the previous load, within 16 KiB",
         dominant: Some(Category::MemoryBound),
+        extension: None,
         memory_words: 16 * KIB,
         batch: BATCH,
         prepare: memory::prepare_chase,
@@ -182,6 +219,7 @@ pub const ALL: &[Workload] = &[
         name: "chase-l2",
         summary: "one load whose address is the previous load, within 256 KiB",
         dominant: Some(Category::MemoryBound),
+        extension: None,
         memory_words: 256 * KIB,
         batch: BATCH,
         prepare: memory::prepare_chase,
@@ -191,6 +229,7 @@ pub const ALL: &[Workload] = &[
         name: "chase-dram",
         summary: "one load whose address is the previous load, within 64 MiB",
         dominant: Some(Category::MemoryBound),
+        extension: None,
         memory_words: 64 * 1024 * KIB,
         batch: BATCH,
         prepare: memory::prepare_chase,
@@ -200,6 +239,7 @@ pub const ALL: &[Workload] = &[
         name: "chase-llc",
         summary: "one load whose address is the previous load, within 8 MiB",
         dominant: Some(Category::MemoryBound),
+        extension: None,
         memory_words: 8 * 1024 * KIB,
         batch: BATCH,
         prepare: memory::prepare_chase,
@@ -209,6 +249,7 @@ pub const ALL: &[Workload] = &[
         name: "stream",
         summary: "eight loads, eight additions and eight stores, one cache line further, within 64 MiB",
         dominant: Some(Category::MemoryBound),
+        extension: None,
         memory_words: 64 * 1024 * KIB,
         batch: BATCH,
         prepare: memory::prepare_stream,
@@ -218,6 +259,7 @@ pub const ALL: &[Workload] = &[
         name: "multiply",
         summary: "four dependent floating-point multiplications and additions",
         dominant: Some(Category::CoreBound),
+        extension: None,
         memory_words: 0,
         batch: BATCH,
         prepare: prepare_nothing,
@@ -227,6 +269,7 @@ pub const ALL: &[Workload] = &[
         name: "flops",
         summary: "packed single and double precision in eight independent chains",
         dominant: None,
+        extension: None,
         memory_words: 64,
         batch: BATCH,
         prepare: float::prepare_flops,
@@ -236,6 +279,7 @@ pub const ALL: &[Workload] = &[
         name: "indirect",
         summary: "one call through a table of sixteen functions, chosen at random",
         dominant: Some(Category::BranchMispredicts),
+        extension: None,
         memory_words: 0,
         batch: BATCH,
         prepare: prepare_nothing,
@@ -245,6 +289,7 @@ pub const ALL: &[Workload] = &[
         name: "calls",
         summary: "a recursion 64 calls deep, which is more than a return stack holds",
         dominant: Some(Category::BranchMispredicts),
+        extension: None,
         memory_words: 0,
         batch: 200,
         prepare: prepare_nothing,
@@ -254,6 +299,7 @@ pub const ALL: &[Workload] = &[
         name: "jumps",
         summary: "2,048 calls of small functions, none in the line after the one before",
         dominant: Some(Category::FetchLatency),
+        extension: None,
         memory_words: 0,
         batch: 20,
         prepare: prepare_nothing,
@@ -263,6 +309,7 @@ pub const ALL: &[Workload] = &[
         name: "locks",
         summary: "two locked additions to memory that nothing else uses",
         dominant: Some(Category::MemoryBound),
+        extension: None,
         memory_words: 0,
         batch: BATCH,
         prepare: prepare_nothing,
@@ -273,6 +320,7 @@ pub const ALL: &[Workload] = &[
         summary: "the C library's random() in a process with one thread: a lock without LOCK prefix",
         // A chain of 14 to 16 cycles through the lock, for some 56 slots: of which there is more depends on the width.
         dominant: None,
+        extension: None,
         memory_words: random::MEMORY_WORDS,
         batch: BATCH,
         prepare: random::prepare,
@@ -283,6 +331,7 @@ pub const ALL: &[Workload] = &[
         summary: "the C library's random() with a lock that is always atomic",
         // TMA has the latency of locks below memory bound.
         dominant: Some(Category::MemoryBound),
+        extension: None,
         memory_words: random::MEMORY_WORDS,
         batch: BATCH,
         prepare: random::prepare,
@@ -292,10 +341,66 @@ pub const ALL: &[Workload] = &[
         name: "mixed",
         summary: "an arithmetic step, a random branch and a dependent load within 256 KiB",
         dominant: None,
+        extension: None,
         memory_words: 256 * KIB,
         batch: BATCH,
         prepare: memory::prepare_chase,
         run: memory::mixed,
+    },
+    #[cfg(target_arch = "x86_64")]
+    Workload {
+        name: "flops-avx2",
+        summary: "four fused multiplications and additions of YMM registers in each of six chains",
+        dominant: Some(Category::CoreBound),
+        extension: Some(Extension::Avx2),
+        memory_words: 0,
+        batch: BATCH,
+        prepare: prepare_nothing,
+        run: vector::flops_avx2,
+    },
+    #[cfg(target_arch = "x86_64")]
+    Workload {
+        name: "flops-avx512",
+        summary: "four fused multiplications and additions of ZMM registers in each of six chains",
+        dominant: None,
+        extension: Some(Extension::Avx512),
+        memory_words: 0,
+        batch: BATCH,
+        prepare: prepare_nothing,
+        run: vector::flops_avx512,
+    },
+    #[cfg(target_arch = "x86_64")]
+    Workload {
+        name: "copy-erms",
+        summary: "a kibibyte copied by REP MOVSB, within 8 MiB",
+        dominant: Some(Category::MemoryBound),
+        extension: Some(Extension::Erms),
+        memory_words: 8 * 1024 * KIB,
+        batch: 200,
+        prepare: vector::prepare_copy,
+        run: vector::copy_erms,
+    },
+    #[cfg(target_arch = "x86_64")]
+    Workload {
+        name: "copy-avx",
+        summary: "a kibibyte copied by YMM registers, within 8 MiB",
+        dominant: Some(Category::MemoryBound),
+        extension: Some(Extension::Avx2),
+        memory_words: 8 * 1024 * KIB,
+        batch: 200,
+        prepare: vector::prepare_copy,
+        run: vector::copy_avx,
+    },
+    #[cfg(target_arch = "x86_64")]
+    Workload {
+        name: "copy-evex",
+        summary: "a kibibyte copied by YMM16 to YMM19, within 8 MiB",
+        dominant: Some(Category::MemoryBound),
+        extension: Some(Extension::Avx512),
+        memory_words: 8 * 1024 * KIB,
+        batch: 200,
+        prepare: vector::prepare_copy,
+        run: vector::copy_evex,
     },
 ];
 
@@ -305,7 +410,8 @@ pub fn find(name: &str) -> Option<&'static Workload> {
     ALL.iter().find(|workload| workload.name == name)
 }
 
-/// Runs the workload called `name` on this memory; false if there is none, or the memory is too small for it.
+/// Runs the workload called `name` on this memory; false if there is none, the memory is too small for it, or the CPU
+/// lacks what it needs.
 pub fn run(name: &str, memory: &mut [u64], iterations: u64) -> bool {
     let prepared = find(name).and_then(|workload| workload.prepare(memory));
     let found = prepared.is_some();

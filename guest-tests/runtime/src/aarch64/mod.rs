@@ -57,6 +57,11 @@ pub(crate) fn prepare() -> Result<(), Exception> {
     Ok(())
 }
 
+/// Nothing has to be allowed beside what the firmware does.
+pub(crate) fn allow_vectors() -> bool {
+    true
+}
+
 /// Puts the machine back to where a test may expect it.
 pub(crate) fn reset() {
     set_interrupts(false);

@@ -6,7 +6,8 @@ use core::arch::asm;
 
 use firmware::{
     CALL_CPUID, CALL_HALT, CALL_LOOP, CALL_LOOP_INTERRUPTIBLE, CALL_RDMSR, CALL_RDPMC, CALL_READ_CR0,
-    CALL_READ_CR4, CALL_SET_INTERRUPT_FLAG, CALL_WINDOW, CALL_WRITE_CR4, CALL_WRMSR, CR4_PCE, RFLAGS_IF,
+    CALL_READ_CR4, CALL_SET_INTERRUPT_FLAG, CALL_WINDOW, CALL_WRITE_CR4, CALL_WRMSR, CALL_XRSTORS,
+    CALL_XSAVES, CALL_XSETBV, CR4_OSXSAVE, CR4_PCE, RFLAGS_IF,
 };
 
 use super::Exception;
@@ -110,11 +111,68 @@ pub fn read_cr4() -> u64 {
 /// # Errors
 /// The exception of the write to CR4.
 pub fn set_pce(allowed: bool) -> Result<(), Exception> {
+    change_cr4(CR4_PCE, allowed)
+}
+
+/// Allows or forbids XSAVE, XGETBV and what needs XCR0 (CR4.OSXSAVE).
+///
+/// # Errors
+/// The exception of the write to CR4.
+pub fn set_osxsave(allowed: bool) -> Result<(), Exception> {
+    change_cr4(CR4_OSXSAVE, allowed)
+}
+
+/// Sets or clears bits of CR4 on which no compiled code relies.
+fn change_cr4(bits: u64, set: bool) -> Result<(), Exception> {
     let cr4 = read_cr4();
-    let value = if allowed { cr4 | CR4_PCE } else { cr4 & !CR4_PCE };
+    let value = if set { cr4 | bits } else { cr4 & !bits };
     let fault: u64;
-    // SAFETY: PCE changes nothing that compiled code relies on.
+    // SAFETY: neither PCE nor OSXSAVE changes anything that compiled code relies on.
     unsafe { call!(CALL_WRITE_CR4, in("rsi") value, out("rdx") fault) };
+    Exception::from_word(fault)
+}
+
+/// XCR0 = `value`. Needs [`set_osxsave`].
+///
+/// # Errors
+/// The exception of the XSETBV.
+pub fn xsetbv(value: u64) -> Result<(), Exception> {
+    let fault: u64;
+    // SAFETY: compiled code needs x87 and SSE, which XSETBV does not let go (SSE only with AVX).
+    unsafe { call!(CALL_XSETBV, in("rsi") value, inout("rdx") value >> 32 => fault, out("rcx") _) };
+    Exception::from_word(fault)
+}
+
+/// XSAVES64 in ring 0, of the components in `mask`.
+///
+/// # Errors
+/// The exception of the instruction.
+///
+/// # Safety
+/// `area` is large enough for what XCR0 enables.
+pub unsafe fn xsaves(area: *mut u8, mask: u32) -> Result<(), Exception> {
+    let fault: u64;
+    // SAFETY: as for this function.
+    unsafe { call!(CALL_XSAVES, in("rsi") area, in("edi") mask, out("rdx") fault) };
+    Exception::from_word(fault)
+}
+
+/// XRSTORS64 in ring 0, of the components in `mask`.
+///
+/// # Errors
+/// The exception of the instruction.
+///
+/// # Safety
+/// `area` is as XSAVES writes it, and the caller expects vector registers to change.
+pub unsafe fn xrstors(area: *const u8, mask: u32) -> Result<(), Exception> {
+    let fault: u64;
+    // SAFETY: as for this function; the compiler knows that all vector registers may have changed.
+    unsafe {
+        call!(CALL_XRSTORS, in("rsi") area, in("edi") mask, out("rdx") fault,
+            out("xmm0") _, out("xmm1") _, out("xmm2") _, out("xmm3") _, out("xmm4") _, out("xmm5") _,
+            out("xmm6") _, out("xmm7") _, out("xmm8") _, out("xmm9") _, out("xmm10") _, out("xmm11") _,
+            out("xmm12") _, out("xmm13") _, out("xmm14") _, out("xmm15") _);
+    }
     Exception::from_word(fault)
 }
 

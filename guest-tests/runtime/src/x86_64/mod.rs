@@ -11,19 +11,20 @@ pub(crate) mod loader;
 mod pmu;
 pub mod port;
 pub mod traps;
+pub mod vector;
 
 use core::arch::global_asm;
 
 pub use calls::{
     halt, rdmsr, rdpmc, rdpmc_ring0, read_cr0, read_cr4, ring0_loop, ring0_loop_interruptible, ring0_window,
-    ring3_loop, set_interrupts, set_pce, wrmsr,
+    ring3_loop, set_interrupts, set_osxsave, set_pce, wrmsr, xrstors, xsaves, xsetbv,
 };
 pub use cpu::{cpuid, rdtsc};
 pub use exception::{Exception, Fault};
 pub use firmware::{
-    BRANCHES_AFTER_ACCESS, BRANCHES_BEFORE_ACCESS, INSTRUCTIONS_AFTER_READ, INSTRUCTIONS_AFTER_WRITE,
-    INSTRUCTIONS_BEFORE_READ, INSTRUCTIONS_BEFORE_WRITE, LOOP_BRANCHES, LOOP_INSTRUCTIONS,
-    WINDOW_EXTRA_INSTRUCTIONS,
+    BRANCHES_AFTER_ACCESS, BRANCHES_BEFORE_ACCESS, CALL_WRITE_CR0, CR0_TS, INSTRUCTIONS_AFTER_READ,
+    INSTRUCTIONS_AFTER_WRITE, INSTRUCTIONS_BEFORE_READ, INSTRUCTIONS_BEFORE_WRITE, LOOP_BRANCHES,
+    LOOP_INSTRUCTIONS, WINDOW_EXTRA_INSTRUCTIONS,
 };
 pub use frame::Frame;
 pub use have::PerfMon;
@@ -40,6 +41,11 @@ pub(crate) fn prepare() -> Result<(), Exception> {
     apic::enable(apic::Mode::XApic)?;
     pmu::note_power_on_values();
     Ok(())
+}
+
+/// Allows the vector registers that CPUID offers; false if the machine refuses.
+pub(crate) fn allow_vectors() -> bool {
+    vector::enable(vector::offered() & (vector::AVX | vector::AVX512)).is_ok()
 }
 
 /// Puts the machine back to where a test may expect it.
