@@ -6,6 +6,8 @@
 #![no_std]
 #![no_main]
 
+mod changed;
+mod counters;
 mod memory;
 #[path = "../protocol/src/program.rs"]
 #[allow(dead_code, reason = "the VMM's half is here too")]

@@ -1,5 +1,7 @@
 //! Files and the program, record by record.
 
+use crate::changed;
+use crate::counters::Counters;
 use crate::program;
 use crate::run;
 use crate::system::{self, Errno};
@@ -39,10 +41,17 @@ impl<'a> Record<'a> {
 /// Receives everything and runs the program; returns only if something fails.
 pub(crate) fn receive(vmm: &Vmm) -> Result<(), Failure> {
     const INVALID: Errno = Errno(22);
+    let mut counters = Counters::default();
+    let mut since = None;
     loop {
         let record = Record::parse(vmm.receive()).ok_or((&b"read what the VMM sent\0"[..], INVALID))?;
         match record.kind {
-            program::RUN => return run::run(vmm, &record),
+            program::COUNT => counters.open(record.data),
+            program::RETURN => {
+                let now = changed::mark().map_err(|errno| (&b"read the clock\0"[..], errno))?;
+                since = Some(now);
+            }
+            program::RUN => return run::run(vmm, &record, &counters, since),
             _ => store(&record)?,
         }
     }

@@ -1,5 +1,7 @@
 //! The program: from fork to its status.
 
+use crate::changed::{self, Time};
+use crate::counters::Counters;
 use crate::program;
 use crate::receive::{Failure, Record};
 use crate::system::{self, Errno, Pipe, Poll};
@@ -38,7 +40,13 @@ impl<'a> Texts<'a> {
     }
 }
 
-pub(crate) fn run(vmm: &Vmm, record: &Record<'_>) -> Result<(), Failure> {
+/// Runs it; what perf has counted and what has changed since a time is told before its status.
+pub(crate) fn run(
+    vmm: &Vmm,
+    record: &Record<'_>,
+    counters: &Counters,
+    since: Option<Time>,
+) -> Result<(), Failure> {
     let too_big = (&b"take the arguments and the environment\0"[..], TOO_BIG);
     // SAFETY: one thread, which comes here once.
     let (texts, directory, arguments, environment) = unsafe {
@@ -81,7 +89,12 @@ pub(crate) fn run(vmm: &Vmm, record: &Record<'_>) -> Result<(), Failure> {
     let watched = system::process_file(process).map_err(step(b"watch the program\0"))?;
     pass_on(vmm, [output.reader, errors.reader], watched)
         .map_err(step(b"pass on what the program prints\0"))?;
-    vmm.exited(system::wait(process).map_err(step(b"wait for the program\0"))?);
+    let status = system::wait(process).map_err(step(b"wait for the program\0"))?;
+    counters.tell(vmm);
+    if let Some(since) = since {
+        changed::tell(vmm, since).map_err(step(b"read what the program has written\0"))?;
+    }
+    vmm.exited(status);
     Ok(())
 }
 

@@ -14,6 +14,7 @@ mod number {
     pub(super) const WRITE: usize = 1;
     pub(super) const OPEN: usize = 2;
     pub(super) const CLOSE: usize = 3;
+    pub(super) const LSTAT: usize = 6;
     pub(super) const POLL: usize = 7;
     pub(super) const MMAP: usize = 9;
     pub(super) const IOCTL: usize = 16;
@@ -26,12 +27,16 @@ mod number {
     pub(super) const CHDIR: usize = 80;
     pub(super) const MKDIR: usize = 83;
     pub(super) const SYMLINK: usize = 88;
+    pub(super) const READLINK: usize = 89;
     pub(super) const CHMOD: usize = 90;
     pub(super) const MOUNT: usize = 165;
     pub(super) const IOPL: usize = 172;
+    pub(super) const GETDENTS64: usize = 217;
     pub(super) const CLOCK_SETTIME: usize = 227;
+    pub(super) const CLOCK_GETTIME: usize = 228;
     pub(super) const UTIMENSAT: usize = 280;
     pub(super) const PIPE2: usize = 293;
+    pub(super) const PERF_EVENT_OPEN: usize = 298;
     pub(super) const PIDFD_OPEN: usize = 434;
 }
 
@@ -39,6 +44,8 @@ mod number {
 pub(crate) const WRITE_NEW: usize = 0o1 | 0o100 | 0o1000;
 pub(crate) const WRITE_END: usize = 0o1 | 0o2000;
 pub(crate) const READ_ONLY: usize = 0;
+/// A directory, itself and not what a link leads to.
+pub(crate) const LISTED: usize = 0o200_000 | 0o400_000;
 const READ_WRITE: usize = 2;
 const CLOSE_ON_EXEC: usize = 0o2_000_000;
 /// fcntl(2).
@@ -231,4 +238,48 @@ impl Poll {
 /// Waits for one of them, at most so many milliseconds; negative: for ever.
 pub(crate) fn poll(files: &mut [Poll], milliseconds: isize) -> Result<usize> {
     call(number::POLL, [address(files), files.len(), milliseconds as usize, 0, 0, 0])
+}
+
+/// What is at a path, of a link the link itself.
+pub(crate) struct Status {
+    pub(crate) mode: u32,
+    /// Modification and change of the inode, in seconds and nanoseconds.
+    pub(crate) modified: [u64; 2],
+    pub(crate) changed: [u64; 2],
+}
+
+/// lstat(2).
+pub(crate) fn status(path: &[u8]) -> Result<Status> {
+    let mut stat = [0_u64; 18];
+    call(number::LSTAT, [address(path), address(&mut stat), 0, 0, 0, 0])?;
+    // SAFETY: the kernel has written it.
+    let stat = unsafe { core::ptr::read_volatile(&raw const stat) };
+    // `struct stat` of x86-64 in words: st_mode is the low half of word 3.
+    Ok(Status { mode: stat[3] as u32, modified: [stat[11], stat[12]], changed: [stat[13], stat[14]] })
+}
+
+/// The target of a link; its length.
+pub(crate) fn read_link(path: &[u8], to: &mut [u8]) -> Result<usize> {
+    call(number::READLINK, [address(path), address(to), to.len(), 0, 0, 0])
+}
+
+/// The next entries of a directory, each a `struct linux_dirent64`; 0 bytes at its end.
+pub(crate) fn entries(directory: usize, to: &mut [u8]) -> Result<usize> {
+    call(number::GETDENTS64, [directory, address(to), to.len(), 0, 0, 0])
+}
+
+/// The clock by which files are stamped, in seconds and nanoseconds.
+pub(crate) fn coarse_clock() -> Result<[u64; 2]> {
+    const REALTIME_COARSE: usize = 5;
+    let mut time = [0_u64; 2];
+    call(number::CLOCK_GETTIME, [REALTIME_COARSE, address(&mut time), 0, 0, 0, 0])?;
+    // SAFETY: the kernel has written it.
+    Ok(unsafe { core::ptr::read_volatile(&raw const time) })
+}
+
+/// perf_event_open(2) for this process and its children, on any CPU.
+pub(crate) fn open_event(attribute: &[u8]) -> Result<usize> {
+    const NONE: usize = usize::MAX;
+    const CLOSE_ON_EXEC_FLAG: usize = 8;
+    call(number::PERF_EVENT_OPEN, [address(attribute), 0, NONE, NONE, CLOSE_ON_EXEC_FLAG, 0])
 }

@@ -50,6 +50,16 @@ impl Vmm {
         command(program::EXITED, status);
     }
 
+    /// The first bytes of the window are what perf has counted.
+    pub(crate) fn counted(&self, len: usize) {
+        command(program::COUNTS, len as u32);
+    }
+
+    /// The first bytes of the window are a record about something that has changed.
+    pub(crate) fn changed(&self, len: usize) {
+        command(program::CHANGED, len as u32);
+    }
+
     /// We cannot go on; the text ends in 0.
     pub(crate) fn failed(&self, what: &[u8], errno: Errno) {
         let window = self.window();

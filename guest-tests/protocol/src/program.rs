@@ -32,6 +32,12 @@ pub const EXEC_FAILED: u32 = 6;
 pub const EXITED: u32 = 7;
 /// Init itself cannot go on; the length is an errno, the window holds what it wanted to do.
 pub const FAILED: u32 = 8;
+/// The window holds what perf has counted in the program: four 64-bit numbers for each event of [`COUNT`]: the errno of
+/// `perf_event_open` or 0, the count, the nanoseconds for which it was enabled and those for which it ran.
+pub const COUNTS: u32 = 9;
+/// The window holds a record about something that has changed since [`RETURN`]: [`DIRECTORY`], [`FILE`], [`APPEND`] or
+/// [`LINK`].
+pub const CHANGED: u32 = 10;
 
 /// A record begins with so many bytes of numbers, little-endian: kind, mode, bytes of content, bytes of path with its
 /// 0 (32 bits each); modification time in seconds (64) and nanoseconds (32); 32 bits for the kind. Path and content
@@ -52,3 +58,13 @@ pub const TIME: u32 = 5;
 /// standard input, as many arguments as the mode says, and as many variables of the environment as the last number of
 /// the header, each ended by 0.
 pub const RUN: u32 = 6;
+/// Events that perf counts in the program and its children, from its `execve` on: a `struct perf_event_attr` of
+/// [`EVENT`] bytes each.
+pub const COUNT: u32 = 7;
+/// What changes from now on, outside /dev, /proc and /sys, is told with [`CHANGED`] after the program has ended.
+pub const RETURN: u32 = 8;
+
+/// Size of the first version of `struct perf_event_attr` (`PERF_ATTR_SIZE_VER0`).
+pub const EVENT: usize = 64;
+/// Most events.
+pub const MOST_EVENTS: usize = 64;

@@ -1,6 +1,7 @@
 //! Files and program as the records that the guest's init reads, see [`guest_protocol::program`].
 
 use super::ProgramError;
+use super::counters::PerfEvent;
 use super::files::{Content, Files, Time};
 use crate::machine::program::Records;
 use guest_protocol::program as protocol;
@@ -23,12 +24,25 @@ pub struct Job {
     pub directory: PathBuf,
     /// The file in the guest that is the program's standard input.
     pub input: PathBuf,
+    /// What it changes comes back.
+    pub returns: bool,
+    /// What perf counts in it.
+    pub events: Vec<PerfEvent>,
 }
 
 /// All records: directories and files first, then times, which their content changes, then the program.
 #[must_use]
 pub fn records(files: Files, job: &Job) -> Records {
-    let run = run_record(job);
+    let mut last = Vec::new();
+    let plain = |kind, data: &[u8]| Ok(record(kind, 0, Time::default(), 0, Path::new(""), data));
+    if !job.events.is_empty() {
+        let attributes: Vec<u8> = job.events.iter().flat_map(|event| event.attribute()).collect();
+        last.push(plain(protocol::COUNT, &attributes));
+    }
+    if job.returns {
+        last.push(plain(protocol::RETURN, &[]));
+    }
+    last.push(run_record(job));
     let directories: Vec<(PathBuf, Time)> = files
         .iter()
         .filter(|(_, entry)| matches!(entry.content, Content::Directory))
@@ -37,7 +51,7 @@ pub fn records(files: Files, job: &Job) -> Records {
     let times =
         directories.into_iter().rev().map(|(path, time)| Ok(record(protocol::TIME, 0, time, 0, &path, &[])));
     Box::new(
-        files.into_iter().flat_map(|(path, entry)| FileRecords::new(path, entry)).chain(times).chain([run]),
+        files.into_iter().flat_map(|(path, entry)| FileRecords::new(path, entry)).chain(times).chain(last),
     )
 }
 

@@ -7,11 +7,15 @@
 //! | [`job`] | the records by which the guest's init gets files and program |
 //! | [`cpio`] | the initial RAM disk with init |
 //! | [`boot`] | boots a kernel up to where init waits for a program, into a snapshot |
+//! | [`counters`] | what the guest's perf counts in the program |
+//! | `changed.rs` | what the program has written comes back |
 //! | `run.rs` | runs a program from there |
 //! | [`sample`] | where the program is, at exact numbers of instructions |
 //! | `error.rs` | why a program could not be run |
 
 pub mod boot;
+mod changed;
+pub mod counters;
 pub mod cpio;
 mod error;
 pub mod files;

@@ -1,5 +1,7 @@
 //! One program from its first to its last instruction.
 
+use super::changed::Changed;
+use super::counters::{self, PerfCount};
 use super::files::Files;
 use super::job::{self, Job};
 use super::sample::{Sampler, Stacks};
@@ -8,7 +10,7 @@ use crate::counts::timing::{SharedCore, TimingSource};
 use crate::engine::soft::x86::SoftEngine;
 use crate::engine::{Detail, RunLimits, Snapshots as _};
 use crate::machine::program::spaces::SpaceCount;
-use crate::machine::program::{End, Pause, Program};
+use crate::machine::program::{End, Pause, Program, Receiver};
 use crate::machine::progress::RunProgress;
 use crate::machine::stop::StopRequest;
 use crate::machine::x86::Pc;
@@ -18,9 +20,12 @@ use crate::snapshot::SnapshotError;
 use crate::snapshot::mapped::Mapped;
 use platform::devices::{Capture, Output};
 use platform::x86;
+use std::cell::RefCell;
 use std::fmt;
 use std::io;
 use std::num::NonZeroUsize;
+use std::path::PathBuf;
+use std::rc::Rc;
 use std::time::{Duration, Instant};
 use vpmu::event::{Event, EventCode};
 use vpmu::source::EventRequest;
@@ -45,6 +50,8 @@ pub struct ProgramConfig {
     pub sampler: Option<Sampler>,
     /// Events to count.
     pub events: Vec<EventRequest>,
+    /// Where what the program changes goes, if the job returns it.
+    pub changed: Option<PathBuf>,
     /// Standard output and standard error.
     pub streams: [Output; 2],
     /// Wall-clock limit.
@@ -86,6 +93,10 @@ pub struct ProgramReport {
     pub instructions: SpaceCount,
     /// The events that were asked for.
     pub events: Vec<EventCount>,
+    /// What the guest's perf has counted, for the events of the job.
+    pub perf: Vec<PerfCount>,
+    /// Files and links that have come back.
+    pub returned: usize,
     /// Slots by category of the program itself, where a model of the core knows them.
     pub topdown_user: Option<TopdownSlots>,
     /// The same of the kernel in its address spaces.
@@ -102,6 +113,26 @@ pub struct ProgramReport {
     pub console: String,
 }
 
+/// What the guest tells beside the program's output.
+#[derive(Debug, Default)]
+struct Told {
+    changed: Option<Changed>,
+    perf: Vec<PerfCount>,
+}
+
+impl Receiver for Rc<RefCell<Told>> {
+    fn changed(&mut self, record: &[u8]) -> io::Result<()> {
+        match &mut self.borrow_mut().changed {
+            Some(changed) => changed.record(record),
+            None => Ok(()),
+        }
+    }
+
+    fn counted(&mut self, numbers: &[u8]) {
+        self.borrow_mut().perf = counters::parse(numbers);
+    }
+}
+
 /// Runs a program in a booted guest.
 ///
 /// # Errors
@@ -111,7 +142,11 @@ pub fn run(config: ProgramConfig) -> Result<ProgramReport, ProgramError> {
     let ProgramConfig {
         snapshot, files, job, detail, threads, events, streams, timeout, mut sampler, ..
     } = config;
-    job::check_size(&files, snapshot.snapshot.memory_mib())?;
+    let memory_mib = snapshot.snapshot.memory_mib();
+    job::check_size(&files, memory_mib)?;
+    let told = Rc::new(RefCell::new(Told::default()));
+    told.borrow_mut().changed =
+        config.changed.map(|directory| Changed::new(&directory, &job.directory, &files, memory_mib << 20));
     let memory = snapshot.memory(&x86::memory::LAYOUT)?;
     let profile = snapshot.snapshot.profile()?;
     let mut engine = SoftEngine::new(&memory, &profile);
@@ -129,7 +164,8 @@ pub fn run(config: ProgramConfig) -> Result<ProgramReport, ProgramError> {
     // The first tells address spaces of processes from others.
     let requests: Vec<EventRequest> = std::iter::once(instructions()).chain(events).collect();
     let records = job::records(files, &job);
-    machine.set_program(Program::new(records, streams, requests.clone(), engine.address_space()));
+    let program = Program::new(records, streams, requests.clone(), engine.address_space());
+    machine.set_program(program.with_receiver(Box::new(Rc::clone(&told))));
 
     let mut started = None;
     let mut due = u64::MAX;
@@ -172,6 +208,8 @@ pub fn run(config: ProgramConfig) -> Result<ProgramReport, ProgramError> {
         }
         None => None,
     };
+    let mut told = told.borrow_mut();
+    let returned = told.changed.as_mut().map_or(Ok(0), Changed::finish).map_err(ProgramError::Stream)?;
     let counts = machine.program_counts();
     let provenances: Vec<Provenance> =
         requests.iter().map(|request| machine.pmu.provenance(request)).collect();
@@ -194,6 +232,8 @@ pub fn run(config: ProgramConfig) -> Result<ProgramReport, ProgramError> {
                 provenance,
             })
             .collect(),
+        perf: std::mem::take(&mut told.perf),
+        returned,
         topdown_user,
         topdown_kernel,
         guest_ns,

@@ -80,7 +80,13 @@ PERF_METRICS is shown with --detail timing or the host's PMU.
 
 Examples:
   vpmu compare workloads.elf --detail timing --html compare.html
-  vpmu compare workloads.elf --detail timing --strategy converted";
+  vpmu compare workloads.elf --detail timing --strategy converted
+
+With -- PROGRAM, the guest's Linux counts a program of this machine with perf,
+that is by the guest's PMU, and the VMM counts it by its address spaces.
+
+Example:
+  vpmu compare -- gzip -9 -c FILE > FILE.gz";
 
 const DECODE_HELP: &str = "\
 Examples:
@@ -285,15 +291,22 @@ pub(crate) struct DiffArgs {
 }
 
 #[derive(Debug, Args)]
+#[command(mut_arg("image", |image| image.required_unless_present_any(["program"])))]
 pub(crate) struct CompareArgs {
     #[command(flatten)]
     pub(crate) machine: MachineArgs,
+    #[command(flatten)]
+    pub(crate) program: ProgramArgs,
+    /// Compare these events of PROGRAM, separated by commas, with perf's names
+    /// and `:u` or `:k`; see `vpmu list events` (repeatable)
+    #[arg(short, long, value_name = "EVENTS", requires = "program", help_heading = "Program")]
+    pub(crate) event: Vec<String>,
     /// How a VMM gets at the metrics: raw passes the register through;
     /// converted adds what rebuilding it from metric counts would give
     #[arg(long, value_enum, default_value_t, help_heading = "Output")]
     pub(crate) strategy: StrategyKind,
     /// Write the comparison to this file as a web page (-: stdout)
-    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    #[arg(long, value_name = "FILE", conflicts_with = "program", help_heading = "Output")]
     pub(crate) html: Option<PathBuf>,
     /// Write the comparison to this file as comma-separated values (-: stdout)
     #[arg(long, value_name = "FILE", help_heading = "Output")]

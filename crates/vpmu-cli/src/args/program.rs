@@ -23,6 +23,11 @@ pub(crate) struct ProgramArgs {
     /// file or a pipe]
     #[arg(long, value_name = "FILE", requires = "program", help_heading = "Program")]
     pub(crate) stdin: Option<PathBuf>,
+    /// Put the files that the program writes or changes into this directory:
+    /// those of its working directory with their paths from there, others with
+    /// their absolute ones
+    #[arg(long, value_name = "DIR", requires = "program", help_heading = "Program")]
+    pub(crate) out: Option<PathBuf>,
     /// A program of this machine with its arguments, to run in a Linux guest;
     /// see `vpmu setup`
     #[arg(index = 2, last = true, num_args = 1.., value_name = "PROGRAM", help_heading = "Program",

@@ -26,6 +26,7 @@ pub(crate) fn dispatch(cli: &Cli) -> Result<u8, CliError> {
     match &cli.command {
         Command::Run(args) if !args.program.program.is_empty() => program::run(args),
         Command::Stat(args) if !args.program.program.is_empty() => program::stat::stat(args, json),
+        Command::Compare(args) if !args.program.program.is_empty() => program::compare::compare(args, json),
         Command::Record(args) => program::record::record(args, json),
         Command::Diff(args) => diff::diff(args, json),
         Command::Setup { again } => setup::setup(*again, json),

@@ -73,6 +73,7 @@ impl CliError {
             Self::UnknownEvent { similar: name, .. } => {
                 similar(name, "`vpmu list events` shows all; rNNNN is a raw code")
             }
+            Self::NoCode { .. } => "choose one that `vpmu list events` shows with a code".to_owned(),
             Self::NotWritable { .. } => "give a path that can be written".to_owned(),
             Self::Write { .. } => "check the path and the free space".to_owned(),
             Self::StdoutTwice { .. } => "give the others a file".to_owned(),

@@ -133,6 +133,12 @@ pub(crate) enum CliError {
         /// The event with the most similar name.
         similar: Option<String>,
     },
+    /// Only a fixed counter has the event.
+    #[error("{event} has no code with which the guest could ask for it")]
+    NoCode {
+        /// As it was asked for.
+        event: String,
+    },
     /// The VMM.
     #[error(transparent)]
     Run(#[from] RunError),

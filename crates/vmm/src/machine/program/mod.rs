@@ -17,6 +17,18 @@ use vpmu::source::EventRequest;
 /// Records for the guest's init, in order.
 pub type Records = Box<dyn Iterator<Item = io::Result<Vec<u8>>>>;
 
+/// What the guest's init tells of beside the program's output.
+pub trait Receiver {
+    /// A record about something that the program has changed.
+    ///
+    /// # Errors
+    /// It is not well-formed, or cannot be kept.
+    fn changed(&mut self, record: &[u8]) -> io::Result<()>;
+
+    /// What perf has counted: four 64-bit numbers for each event.
+    fn counted(&mut self, numbers: &[u8]);
+}
+
 /// How a program ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum End {
@@ -46,6 +58,7 @@ pub enum Pause {
 pub struct Program {
     records: Records,
     streams: [Output; 2],
+    receiver: Option<Box<dyn Receiver>>,
     spaces: Spaces,
     pause: Option<Pause>,
     paused: Option<Pause>,
@@ -68,7 +81,14 @@ impl Program {
     #[must_use]
     pub fn new(records: Records, streams: [Output; 2], requests: Vec<EventRequest>, space: u64) -> Self {
         let spaces = Spaces::new(requests, space);
-        Self { records, streams, spaces, pause: None, paused: None, end: None, error: None }
+        Self { records, streams, receiver: None, spaces, pause: None, paused: None, end: None, error: None }
+    }
+
+    /// The same with one who is told what the program has changed and what perf has counted.
+    #[must_use]
+    pub fn with_receiver(mut self, receiver: Box<dyn Receiver>) -> Self {
+        self.receiver = Some(receiver);
+        self
     }
 
     /// Whether the CPU is in one of the program's address spaces.
@@ -160,6 +180,7 @@ impl<B: Board> Machine<B> {
                 let stream = usize::from(command == protocol::STDERR);
                 self.pass_on(stream, length);
             }
+            protocol::COUNTS | protocol::CHANGED => self.receive(command, length),
             protocol::EXEC => program.spaces.arm(),
             protocol::EXEC_FAILED => self.end_program(End::NotExecuted(length)),
             protocol::EXITED => self.end_program(End::Status(length)),
@@ -200,14 +221,35 @@ impl<B: Board> Machine<B> {
         self.board.answer_program(len);
     }
 
+    /// The first bytes of the window.
+    fn window(&self, length: u32) -> Option<Vec<u8>> {
+        let mut data = vec![0; (length as usize).min(protocol::WINDOW_SIZE)];
+        match self.memory.read(protocol::WINDOW, &mut data) {
+            Ok(()) => Some(data),
+            Err(error) => {
+                log::error!("the window of the guest's init: {error}");
+                None
+            }
+        }
+    }
+
+    /// Bytes of the window for the receiver.
+    fn receive(&mut self, command: u32, length: u32) {
+        let Some(data) = self.window(length) else { return };
+        let Some(receiver) = self.program.as_mut().and_then(|program| program.receiver.as_mut()) else {
+            return;
+        };
+        if command == protocol::COUNTS {
+            receiver.counted(&data);
+        } else if let Err(error) = receiver.changed(&data) {
+            self.fail(error);
+        }
+    }
+
     /// Bytes of the window for one of the two streams.
     fn pass_on(&mut self, stream: usize, length: u32) {
+        let Some(data) = self.window(length) else { return };
         let Some(program) = &mut self.program else { return };
-        let mut data = vec![0; (length as usize).min(protocol::WINDOW_SIZE)];
-        if let Err(error) = self.memory.read(protocol::WINDOW, &mut data) {
-            log::error!("the window of the guest's init: {error}");
-            return;
-        }
         if let Some(output) = program.streams.get_mut(stream)
             && let Err(error) = output.write_all(&data).and_then(|()| output.flush())
         {

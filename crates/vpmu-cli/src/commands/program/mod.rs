@@ -2,12 +2,14 @@
 //!
 //! | module | what it does |
 //! | --- | --- |
+//! | [`compare`] | what the guest's perf counted, next to the VMM's totals |
 //! | [`kernel`] | the kernel and booted guests in the user's cache |
 //! | [`prepare`] | from arguments to what the guest gets |
 //! | [`events`] | names of events |
 //! | [`record`] | samples by function, and as stacks |
 //! | [`stat`] | the counts as a table and as JSON |
 
+pub(super) mod compare;
 pub(super) mod events;
 pub(super) mod kernel;
 mod prepare;
@@ -21,12 +23,14 @@ use crate::exit;
 use crate::interrupt::{self, Interrupt, Role};
 use crate::machine::{processors, profile};
 use crate::output::console::{Console, Target};
+use crate::output::number::counted;
 use crate::output::progress::Progress;
 use crate::output::remark;
 use platform::devices::Output;
 use std::num::NonZeroU64;
 use std::sync::Arc;
 use std::time::Duration;
+use vmm::guest_program::counters::PerfEvent;
 use vmm::guest_program::sample::Sampler;
 use vmm::guest_program::{self, ProgramConfig, ProgramReport};
 use vmm::machine::Outcome;
@@ -58,6 +62,16 @@ impl Run {
         Self::sampled(machine, program, targets, None, events)
     }
 
+    /// The same, with events that the guest's perf counts.
+    pub(super) fn perfed(
+        machine: &MachineArgs,
+        program: &ProgramArgs,
+        targets: [Target; 2],
+        events: impl FnOnce(&Profile) -> Result<(Vec<EventRequest>, Vec<PerfEvent>), CliError>,
+    ) -> Result<Self, CliError> {
+        Self::with(machine, program, targets, None, events)
+    }
+
     /// The same with samples, each after so many instructions.
     pub(super) fn sampled(
         machine: &MachineArgs,
@@ -66,10 +80,20 @@ impl Run {
         period: Option<NonZeroU64>,
         events: impl FnOnce(&Profile) -> Result<Vec<EventRequest>, CliError>,
     ) -> Result<Self, CliError> {
+        Self::with(machine, program, targets, period, |profile| Ok((events(profile)?, Vec::new())))
+    }
+
+    fn with(
+        machine: &MachineArgs,
+        program: &ProgramArgs,
+        targets: [Target; 2],
+        period: Option<NonZeroU64>,
+        events: impl FnOnce(&Profile) -> Result<(Vec<EventRequest>, Vec<PerfEvent>), CliError>,
+    ) -> Result<Self, CliError> {
         let profile = Profile { isa: machine.isa.into(), ..profile(&machine.profile.profile)? };
-        let events = events(&profile)?;
+        let (events, perf) = events(&profile)?;
         // What is missing of the program is told before a boot.
-        let (files, job) = prepare::prepare(program)?;
+        let (files, job) = prepare::prepare(program, perf)?;
         let sampler = period.map(|period| Sampler::new(period, &files));
         let interrupt = Interrupt::watch(Role::Alone).map_err(CliError::Signals)?;
         let timeout = Duration::from_secs(machine.timeout(true).0.min(DAY));
@@ -87,13 +111,18 @@ impl Run {
             threads: machine.threads.unwrap_or_else(processors),
             sampler,
             events,
+            changed: program.out.clone(),
             streams,
             timeout,
             stop: interrupt.request(),
             progress: watched,
         });
         progress.end();
-        Ok(Self { profile, report: report? })
+        let report = report?;
+        if let Some(directory) = program.out.as_ref().filter(|_| !machine.quiet) {
+            remark(&format!("{} in {}\n", counted(report.returned, "file"), directory.display()));
+        }
+        Ok(Self { profile, report })
     }
 
     /// The program's own status, or why there is none.

@@ -9,6 +9,7 @@ use std::fs::File;
 use std::io::{self, IsTerminal as _, Read as _};
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::{Path, PathBuf};
+use vmm::guest_program::counters::PerfEvent;
 use vmm::guest_program::files::Files;
 use vmm::guest_program::files::search::{Needs, find};
 use vmm::guest_program::job::Job;
@@ -33,7 +34,7 @@ pub(super) fn name(args: &ProgramArgs) -> String {
 }
 
 /// The files and the program.
-pub(super) fn prepare(args: &ProgramArgs) -> Result<(Files, Job), CliError> {
+pub(super) fn prepare(args: &ProgramArgs, events: Vec<PerfEvent>) -> Result<(Files, Job), CliError> {
     let Some(name) = args.program.first() else { return Err(CliError::NoImage) };
     let mut files = Files::default();
     accounts(&mut files);
@@ -61,7 +62,8 @@ pub(super) fn prepare(args: &ProgramArgs) -> Result<(Files, Job), CliError> {
     needs.finish();
     let input = input(args.stdin.as_deref(), &mut files)?;
     let arguments = args.program.iter().map(|argument| argument.as_bytes().to_vec()).collect();
-    Ok((files, Job { program, arguments, environment: environment(&args.env), directory, input }))
+    let (environment, returns) = (environment(&args.env), args.out.is_some());
+    Ok((files, Job { program, arguments, environment, directory, input, returns, events }))
 }
 
 /// A path, or the name of a program.
