@@ -60,7 +60,9 @@ impl Totals {
     /// What an active counter has counted so far.
     pub(crate) fn of(&self, active: &Active) -> u64 {
         match active.counter {
-            CounterId::Gp(_) | CounterId::Fixed(_) => self.counted(&active.request, active.filter),
+            CounterId::Gp(_) | CounterId::Fixed(_) | CounterId::Ibs(_) => {
+                self.counted(&active.request, active.filter)
+            }
             CounterId::Metric(n) => self.slots(active.filter).fields[usize::from(n)],
         }
     }

@@ -80,7 +80,7 @@ pub use cpu::{Budget, Cpu, Exit, Unimplemented};
 pub use cpuid::CpuidLeaf;
 pub use exception::{Delivery, EventKind, Exception, Place};
 pub use features::Features;
-pub use sampled::Sampled;
+pub use sampled::{Physical, Sampled, SampledData};
 pub use soft_base::Ram;
 pub use soft_base::{DebugStop, DebugStops, Watchpoint};
 pub use state::{DescriptorTable, RFLAGS_IF, Segment, State};

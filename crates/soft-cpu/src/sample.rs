@@ -3,9 +3,14 @@
 use crate::bus::Bus;
 use crate::context::{CR0_PG, CS, Core, Mode};
 use crate::cpu::{Cpu, fetch};
-use crate::mmu::{Intent, PAGE, is_canonical};
-use crate::sampled::Sampled;
-use iced_x86::{Decoder, DecoderOptions, InstructionInfoFactory, OpAccess, Register, UsedMemory};
+use crate::low::Low;
+use crate::mmu::{PAGE, is_canonical};
+use crate::sampled::{Physical, Sampled, SampledData};
+use iced_x86::{
+    Decoder, DecoderOptions, FlowControl, Instruction, InstructionInfoFactory, Mnemonic, OpAccess, OpKind,
+    Register, UsedMemory,
+};
+use retire::BranchKind;
 
 /// The longest instruction, in bytes (SDM volume 2, section 2.3.11).
 const LONGEST: usize = 15;
@@ -22,50 +27,115 @@ impl<B: Bus> Cpu<B> {
         self.sampled
     }
 
+    /// Linear address of the next instruction.
+    #[must_use]
+    pub fn linear_rip(&self) -> u64 {
+        self.core.wrap_linear(self.core.rip.wrapping_add(self.core.bases[CS]))
+    }
+
     /// The next instruction, before it changes what its address is made of.
     #[cold]
     pub(crate) fn next_sample(&mut self, bus: &mut B) -> Sampled {
         let rip = self.core.rip;
         let mut bytes = [0; LONGEST];
-        let linear = self.core.wrap_linear(rip.wrapping_add(self.core.bases[CS]));
+        let linear = self.linear_rip();
+        let physical = self.core.physical_place(bus, linear);
         let mut len = 0;
         for (at, from, to) in parts(linear, LONGEST) {
-            let gpa = self.core.code_address(bus, at);
-            if !gpa.is_some_and(|gpa| fetch(bus, gpa, &mut bytes[from..to])) {
+            let place = self.core.physical_place(bus, at);
+            if !place.is_some_and(|place| fetch(bus, place.address, &mut bytes[from..to])) {
                 break;
             }
             len = to;
         }
-        Sampled { rip, data: self.core.data_address(rip, &bytes[..len]) }
+        let instruction = self.core.next_instruction(rip, &bytes[..len]);
+        Sampled {
+            rip,
+            linear,
+            length: instruction.len().low_u8(),
+            physical,
+            branch: branch_kind(&instruction),
+            data: self.core.data(bus, &instruction),
+        }
     }
 }
 
+/// What kind of branch an instruction is.
+fn branch_kind(instruction: &Instruction) -> Option<BranchKind> {
+    let far = instruction.op0_kind() == OpKind::FarBranch16
+        || instruction.op0_kind() == OpKind::FarBranch32
+        || matches!(
+            instruction.mnemonic(),
+            Mnemonic::Retf | Mnemonic::Iret | Mnemonic::Iretd | Mnemonic::Iretq
+        )
+        || instruction.is_call_far_indirect()
+        || instruction.is_jmp_far_indirect();
+    Some(match instruction.flow_control() {
+        FlowControl::Next | FlowControl::Exception | FlowControl::XbeginXabortXend => return None,
+        _ if far => BranchKind::Far,
+        FlowControl::Interrupt => BranchKind::Far,
+        FlowControl::Call if instruction.op_count() == 0 => BranchKind::Far,
+        FlowControl::Return if instruction.mnemonic() != Mnemonic::Ret => BranchKind::Far,
+        FlowControl::Return => BranchKind::Return,
+        FlowControl::ConditionalBranch => BranchKind::Conditional,
+        FlowControl::UnconditionalBranch => BranchKind::DirectJump,
+        FlowControl::IndirectBranch => BranchKind::IndirectJump,
+        FlowControl::Call => BranchKind::DirectCall,
+        FlowControl::IndirectCall => BranchKind::IndirectCall,
+    })
+}
+
 impl Core {
-    /// Physical address of code; none if fetching it would fault.
-    fn code_address<B: Bus>(&mut self, bus: &mut B, linear: u64) -> Option<u64> {
+    /// Where a linear address is; none if there is no page. No table entry changes.
+    fn physical_place<B: Bus>(&mut self, bus: &mut B, linear: u64) -> Option<Physical> {
         if self.cr0 & CR0_PG == 0 {
-            return Some(linear & 0xFFFF_FFFF);
+            return Some(Physical { address: linear & 0xFFFF_FFFF, page: 12 });
         }
         let possible = !self.long_mode() || is_canonical(linear);
-        let found = possible.then(|| self.walk_and_check(bus, linear, Intent::Fetch, self.user));
-        found?.ok().map(|(gpa, _)| gpa)
+        let (address, page) = possible.then(|| self.look_up(bus, linear))??;
+        Some(Physical { address, page })
     }
 
-    /// Linear address of the first memory operand of an instruction that is about to execute.
-    fn data_address(&self, rip: u64, bytes: &[u8]) -> Option<u64> {
+    /// The instruction that is about to execute.
+    fn next_instruction(&self, rip: u64, bytes: &[u8]) -> Instruction {
         let bits = match self.mode {
             Mode::Bits16 => 16,
             Mode::Bits32 => 32,
             Mode::Bits64 => 64,
         };
-        let instruction = Decoder::with_ip(bits, bytes, rip, DecoderOptions::NONE).decode();
+        Decoder::with_ip(bits, bytes, rip, DecoderOptions::NONE).decode()
+    }
+
+    /// The first memory operand of an instruction that is about to execute.
+    fn data<B: Bus>(&mut self, bus: &mut B, instruction: &Instruction) -> Option<SampledData> {
+        if is_prefetch(instruction.mnemonic()) {
+            // No access, and so none of those that are listed.
+            let address = instruction.virtual_address(0, 0, |register, _, _| self.part(register))?;
+            let address = self.wrap_linear(address);
+            let physical = self.physical_place(bus, address);
+            return Some(SampledData { address, physical, prefetch: true, ..SampledData::default() });
+        }
         let mut factory = InstructionInfoFactory::new();
-        let operands = factory.info(&instruction).used_memory();
+        let operands = factory.info(instruction).used_memory();
         let accessed =
             |operand: &&UsedMemory| !matches!(operand.access(), OpAccess::None | OpAccess::NoMemAccess);
-        let address =
-            operands.iter().find(accessed)?.virtual_address(0, |register, _, _| self.part(register))?;
-        Some(self.wrap_linear(address))
+        let operand = operands.iter().find(accessed)?;
+        let address = operand.virtual_address(0, |register, _, _| self.part(register))?;
+        let address = self.wrap_linear(address);
+        let writes = matches!(
+            operand.access(),
+            OpAccess::Write | OpAccess::CondWrite | OpAccess::ReadWrite | OpAccess::ReadCondWrite
+        );
+        let only_writes = matches!(operand.access(), OpAccess::Write | OpAccess::CondWrite);
+        Some(SampledData {
+            address,
+            physical: self.physical_place(bus, address),
+            bytes: u16::try_from(operand.memory_size().size()).unwrap_or(0),
+            load: !only_writes,
+            store: writes,
+            locked: writes && (instruction.has_lock_prefix() || instruction.mnemonic() == Mnemonic::Xchg),
+            prefetch: false,
+        })
     }
 
     /// A register as addresses are made of it: a segment's base, or the number.
@@ -92,4 +162,17 @@ fn parts(linear: u64, len: usize) -> impl Iterator<Item = (u64, usize, usize)> {
         from = part.2;
         Some(part)
     })
+}
+
+fn is_prefetch(mnemonic: Mnemonic) -> bool {
+    matches!(
+        mnemonic,
+        Mnemonic::Prefetch
+            | Mnemonic::Prefetchw
+            | Mnemonic::Prefetchwt1
+            | Mnemonic::Prefetchnta
+            | Mnemonic::Prefetcht0
+            | Mnemonic::Prefetcht1
+            | Mnemonic::Prefetcht2
+    )
 }

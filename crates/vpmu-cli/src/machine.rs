@@ -25,7 +25,7 @@ use vmm::engine::EngineChoice;
 use vmm::gdb::GdbServer;
 use vmm::machine::Outcome;
 use vmm::machine::progress::RunProgress;
-use vmm::run::{self, BootConfig, RunConfig, RunReport, SnapshotPlan};
+use vmm::run::{self, BootConfig, PreciseChoice, RunConfig, RunReport, SnapshotPlan};
 use vmm::snapshot::Snapshot;
 use vpmu::Profile;
 use vpmu::profile::PROFILES;
@@ -206,7 +206,7 @@ impl<'a> Plan<'a> {
             detail: self.args.detail.unwrap_or_default(),
             threads: self.args.threads.unwrap_or_else(processors),
             lbr: self.args.lbr,
-            pebs: self.args.pebs,
+            precise: if self.args.pebs { PreciseChoice::On } else { self.args.precise },
             memory: MemoryConfig { size_mib: self.args.memory.unwrap_or(crate::args::MEMORY_MIB) },
         }
     }

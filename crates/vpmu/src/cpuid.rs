@@ -47,8 +47,14 @@ const PERFMON_EXT_LEAF: u32 = 0x23;
 /// Its subleaves here: 0 itself, 1 counters, 3 architectural events. Not offered: 2 auto counter reload, 4 and 5 PEBS.
 const PERFMON_EXT_SUBLEAVES: u32 = 1 << 0 | 1 << 1 | 1 << 3;
 
-/// Leaf 8000_0001H ECX, AMD: instruction based sampling, and the counters of data fabric and L3; not offered.
-const IBS_NB_L3: u32 = 1 << 10 | 1 << 24 | 1 << 28;
+/// Leaf 8000_0001H ECX, AMD: instruction-based sampling.
+const IBS: u32 = 1 << 10;
+/// Leaf 8000_0001H ECX, AMD: the local APIC's extended space, in which IBS has its interrupt.
+const EXT_APIC_SPACE: u32 = 1 << 3;
+/// Leaf 8000_0001H ECX, AMD: the counters of data fabric and L3; not offered.
+const NB_L3: u32 = 1 << 24 | 1 << 28;
+/// Capabilities of instruction-based sampling, AMD.
+const IBS_LEAF: u32 = 0x8000_001B;
 /// Leaf 8000_0001H ECX, AMD: PerfCtrExtCore.
 const PERF_CTR_EXT_CORE: u32 = 1 << 23;
 /// Leaf 8000_0008H EBX, AMD: instructions-retired MSR and branch sampling; not offered.
@@ -69,7 +75,7 @@ pub const LEAVES: [u32; 13] = [
     0x8000_0000,
     0x8000_0001,
     0x8000_0008,
-    0x8000_001B,
+    IBS_LEAF,
     PERF_MON_LEAF,
 ];
 
@@ -146,16 +152,25 @@ fn patch_extended(profile: &Profile, amd: &AmdPmu, leaf: u32, mut result: CpuidR
             if amd.v2 {
                 result.eax = result.eax.max(PERF_MON_LEAF);
             }
+            if amd.shows_ibs {
+                result.eax = result.eax.max(IBS_LEAF);
+            }
         }
         0x8000_0001 => {
             result.eax = profile.signature;
-            result.ecx &= !(IBS_NB_L3 | PERF_CTR_EXT_CORE);
+            result.ecx &= !(IBS | NB_L3 | PERF_CTR_EXT_CORE);
+            if amd.shows_ibs {
+                result.ecx |= IBS | EXT_APIC_SPACE;
+            }
             if amd.ext_core {
                 result.ecx |= PERF_CTR_EXT_CORE;
             }
         }
         0x8000_0008 => result.ebx &= !IRPERF_BRS,
-        0x8000_001B => result = CpuidResult::default(),
+        IBS_LEAF => {
+            let eax = if amd.shows_ibs { amd.ibs } else { 0 };
+            result = CpuidResult { eax, ..CpuidResult::default() };
+        }
         PERF_MON_LEAF => result = leaf_8000_0022(profile),
         _ => {}
     }

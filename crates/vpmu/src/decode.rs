@@ -349,6 +349,8 @@ fn condition(when: When) -> &'static str {
         When::Matrix => "Falkor",
         When::Pebs => "PERF_CAPABILITIES[11:8]",
         When::PebsBaseline => "PERF_CAPABILITIES[14]",
+        When::Ibs => "CPUID.8000_0001H:ECX[10]",
+        When::IbsL3Miss => "CPUID.8000_001BH:EAX[11]",
         When::PebsBeforeBaseline => "PERF_CAPABILITIES[11:8], not [14]",
     }
 }

@@ -310,6 +310,10 @@ pub struct AmdPmu {
     pub bus_lock_trap: bool,
     /// Most occurrences that one counter adds in a core cycle; merged pairs add up to 255.
     pub increment_limit: u8,
+    /// Instruction-based sampling of its silicon, CPUID.8000_001BH:EAX; 0 where there is none.
+    pub ibs: u32,
+    /// IBS is announced and its registers exist: [`Profile::with_ibs`].
+    pub shows_ibs: bool,
 }
 
 /// What becomes of accesses to counters that the CPU does not have, which the Arm ARM leaves constrained unpredictable.
@@ -515,6 +519,33 @@ impl Profile {
                 PebsKind::Adaptive => capabilities.with_pebs_format(4).with_pebs_baseline(true),
             };
         })
+    }
+
+    /// The same CPU with the instruction-based sampling of its silicon. The embedder then has to say what was sampled
+    /// ([`Vpmu::ibs_sample`](crate::Vpmu::ibs_sample)), and to have the four entries of the extended local vector table
+    /// in its local APIC (CPUID.8000_0001H:ECX bit 3). Changes nothing on CPUs of other vendors.
+    #[must_use]
+    pub fn with_ibs(self) -> Self {
+        self.with_amd(|pmu| pmu.shows_ibs = pmu.ibs != 0)
+    }
+
+    /// Instruction-based sampling is announced.
+    #[must_use]
+    pub fn has_ibs(&self) -> bool {
+        self.amd().is_some_and(|pmu| pmu.shows_ibs)
+    }
+
+    /// The same CPU with the precise sampling of its silicon: [`with_pebs`](Self::with_pebs) or
+    /// [`with_ibs`](Self::with_ibs).
+    #[must_use]
+    pub fn with_precise_sampling(self) -> Self {
+        self.with_pebs().with_ibs()
+    }
+
+    /// PEBS or IBS is announced.
+    #[must_use]
+    pub fn has_precise_sampling(&self) -> bool {
+        self.has_pebs() || self.has_ibs()
     }
 
     /// Counters that can write PEBS records, as bits of IA32_PEBS_ENABLE: before adaptive PEBS its upper half is about

@@ -220,6 +220,8 @@ pub enum CounterId {
     Fixed(u8),
     /// The accumulator behind field n of PERF_METRICS.
     Metric(u8),
+    /// AMD's instruction-based sampling: 0 the periodic counter of fetches, 1 that of ops.
+    Ibs(u8),
 }
 
 /// A running counter, as a source or an engine needs to know it.

@@ -32,6 +32,19 @@ pub struct VpmuState {
     /// Counters that have overflowed and whose next event becomes a PEBS record, as bits of IA32_PEBS_ENABLE.
     #[cfg_attr(feature = "serde", serde(default))]
     pub pebs_armed: u64,
+    /// What IBS keeps beside its registers; all 0 without it.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub ibs: IbsState,
+}
+
+/// What instruction-based sampling keeps beside its registers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(deny_unknown_fields))]
+pub struct IbsState {
+    /// State of the pseudorandom generator behind the low bits of its counts.
+    pub random: u64,
+    /// Fetches in bits 3:0 of their count, which no register shows.
+    pub fetches: u8,
 }
 
 /// Why a saved state was refused. The vPMU is unchanged then.
@@ -88,6 +101,9 @@ pub enum RestoreError {
         /// Bits of IA32_PEBS_ENABLE that are not set, or that are no counters.
         bits: u64,
     },
+    /// State of instruction-based sampling, of a CPU that has none, or more than four bits of a count.
+    #[error("saved vPMU state has IBS state that this profile does not have")]
+    Ibs,
     /// An IA32_LBR_DEPTH that the profile does not support, or records beyond it.
     #[error("saved IA32_LBR_DEPTH is {depth}, which does not go with this profile or with the saved records")]
     LbrDepth {
@@ -106,6 +122,7 @@ impl VpmuState {
             metrics: Metrics::default(),
             branch_cycle: None,
             pebs_armed: 0,
+            ibs: IbsState::default(),
         }
     }
 
@@ -133,6 +150,9 @@ impl VpmuState {
         let bits = self.pebs_armed & !enabled;
         if bits != 0 {
             return Err(RestoreError::Pebs { bits });
+        }
+        if self.ibs.fetches > 0xF || !profile.has_ibs() && self.ibs != IbsState::default() {
+            return Err(RestoreError::Ibs);
         }
         let bits = self.metrics.written & !possible;
         if bits != 0 {

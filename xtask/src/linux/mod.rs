@@ -79,8 +79,9 @@ pub(crate) struct LinuxArgs {
 pub(crate) enum Part {
     /// perf commands with a check of each
     Session,
-    /// The same with PEBS, on profiles that have it
-    Pebs,
+    /// The same with PEBS or IBS, on profiles that have it
+    #[value(alias = "pebs")]
+    Precise,
     /// A table of perf's numbers beside the VMM's
     Compare,
     /// Power-off, reboot and panic
@@ -151,8 +152,8 @@ pub(crate) fn boot_all(args: &LinuxArgs) -> Result<Tally, TaskError> {
         if args.includes(Part::Session) {
             session_on(guest, &profile, "session", steps::select, &[], &mut tally)?;
         }
-        if args.includes(Part::Pebs) && guest.facts(&profile)?.pebs {
-            session_on(guest, &profile, "pebs", steps::precise, &["--pebs"], &mut tally)?;
+        if args.includes(Part::Precise) && guest.facts(&profile)?.precise {
+            session_on(guest, &profile, "precise", steps::precise, &["--precise", "on"], &mut tally)?;
         }
         if args.includes(Part::Compare) {
             compare::check(guest, &profile, &mut tally)?;

@@ -18,8 +18,8 @@ pub(super) struct Facts {
     pub(super) global_control: bool,
     /// Every instruction takes one cycle: `--detail counts`.
     pub(super) one_cycle: bool,
-    /// The profile has PEBS to show.
-    pub(super) pebs: bool,
+    /// The profile has PEBS or IBS to show.
+    pub(super) precise: bool,
 }
 
 impl Facts {
@@ -33,7 +33,7 @@ impl Facts {
             perf_mon_v2,
             global_control: profile.vendor() == Vendor::Intel || perf_mon_v2,
             one_cycle: detail == "counts",
-            pebs: profile.clone().with_pebs().has_pebs(),
+            precise: profile.clone().with_precise_sampling().has_precise_sampling(),
         })
     }
 }

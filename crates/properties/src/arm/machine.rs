@@ -246,6 +246,6 @@ impl<'a> Machine<'a> {
 fn index(counter: CounterId) -> usize {
     match counter {
         CounterId::Gp(n) => n.into(),
-        CounterId::Fixed(_) | CounterId::Metric(_) => 31,
+        CounterId::Fixed(_) | CounterId::Metric(_) | CounterId::Ibs(_) => 31,
     }
 }

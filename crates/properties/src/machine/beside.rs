@@ -94,6 +94,7 @@ impl Machine<'_> {
                 CounterId::Gp(n) => found.gp[usize::from(n)] += count,
                 CounterId::Fixed(n) => found.fixed[usize::from(n)] += count,
                 CounterId::Metric(n) => return Err(format!("the ledger has an entry for metric {n}")),
+                CounterId::Ibs(n) => return Err(format!("the ledger has an entry for IBS {n}")),
             }
         }
         let topdown = ledger.topdown();

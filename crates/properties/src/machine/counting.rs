@@ -56,15 +56,16 @@ impl Machine<'_> {
             CounterId::Gp(_) => u32::from(self.subject.profile.gp_width),
             CounterId::Fixed(_) => u32::from(self.subject.profile.fixed_width()),
             CounterId::Metric(_) => vpmu::metrics::ACCUMULATOR_BITS,
+            CounterId::Ibs(_) => 27,
         }
     }
 
-    /// What a counter shows; metrics have no counter.
+    /// What a counter shows; metrics and IBS have no counter.
     fn value(&mut self, counter: CounterId) -> Result<u64, String> {
         let ecx = match counter {
             CounterId::Gp(n) => u32::from(n),
             CounterId::Fixed(n) => 0x4000_0000 + u32::from(n),
-            CounterId::Metric(_) => return Ok(0),
+            CounterId::Metric(_) | CounterId::Ibs(_) => return Ok(0),
         };
         match self.pmu.rdpmc(ecx, RdpmcContext::RING0, &mut self.totals) {
             ReadOutcome::Value(value) => Ok(value),
@@ -117,7 +118,7 @@ impl Machine<'_> {
         for Running { active, value, total } in running {
             let counted = self.totals.of(&active) - total;
             let wrapped = match active.counter {
-                CounterId::Metric(_) => counted >= active.until_overflow,
+                CounterId::Metric(_) | CounterId::Ibs(_) => counted >= active.until_overflow,
                 counter => {
                     let width = self.width(counter);
                     let sum = u128::from(value) + u128::from(counted);
@@ -134,10 +135,11 @@ impl Machine<'_> {
             };
             if wrapped {
                 overflowed |= status_bit(active.counter);
-                interrupt |= active.interrupts;
+                // What IBS tags has to retire before it interrupts.
+                interrupt |= active.interrupts && !matches!(active.counter, CounterId::Ibs(_));
                 self.note(match active.counter {
                     CounterId::Metric(_) => Reached::MetricsOverflows,
-                    CounterId::Gp(_) | CounterId::Fixed(_) => Reached::Overflows,
+                    CounterId::Gp(_) | CounterId::Fixed(_) | CounterId::Ibs(_) => Reached::Overflows,
                 });
             }
         }
@@ -231,5 +233,6 @@ fn status_bit(counter: CounterId) -> u64 {
         CounterId::Gp(n) => 1 << n,
         CounterId::Fixed(n) => 1 << (32 + n),
         CounterId::Metric(_) => 1 << 48,
+        CounterId::Ibs(_) => 0,
     }
 }

@@ -59,6 +59,8 @@ impl Machine<'_> {
                 (nibble & 3 != 0 && global >> (32 + n) & 1 != 0, nibble & 8 != 0)
             }
             CounterId::Metric(_) => (global >> 48 & 1 != 0, true),
+            CounterId::Ibs(0) => (self.read_or_0(0xC001_1030) >> 48 & 3 == 1, true),
+            CounterId::Ibs(_) => (self.read_or_0(0xC001_1033) >> 17 & 3 == 1, true),
         })
     }
 
@@ -71,6 +73,11 @@ impl Machine<'_> {
             same("it interrupts", active.interrupts, self.is_enabled(active.counter)?.1)?;
             let left = match active.counter {
                 CounterId::Metric(_) => continue,
+                CounterId::Ibs(0) => continue,
+                CounterId::Ibs(_) => {
+                    let control = self.read_or_0(0xC001_1033);
+                    ((control >> 20 & 0x7F) << 20 | (control & 0xFFFF) << 4) - (control >> 32 & 0x7FF_FFFF)
+                }
                 CounterId::Gp(n) => {
                     let merged = self.is_merged(u32::from(n));
                     let width = if merged { 64 } else { u32::from(self.subject.profile.gp_width) };

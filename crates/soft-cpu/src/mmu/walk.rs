@@ -85,6 +85,13 @@ impl Core {
         Ok(gpa)
     }
 
+    /// The physical address and log2 of its page's size, rights aside: no access, so that no table entry changes.
+    #[cold]
+    pub(crate) fn look_up<B: Bus>(&mut self, bus: &mut B, linear: u64) -> Option<(u64, u8)> {
+        let walk = self.walk(bus, linear).ok()?;
+        Some((walk.gpa, walk.page))
+    }
+
     /// The physical address, and whether later writes need no walk. `Err` is the #PF error code.
     pub(crate) fn walk_and_check<B: Bus>(
         &mut self,
@@ -105,14 +112,7 @@ impl Core {
         if intent == Intent::Fetch && (nx || self.cr4 & CR4_SMEP != 0) {
             base |= CODE_FETCH;
         }
-        let walk = if self.efer & EFER_LMA != 0 {
-            self.walk_4_level(bus, linear)
-        } else if self.cr4 & CR4_PAE != 0 {
-            self.walk_pae(bus, linear)
-        } else {
-            self.walk_32(bus, linear)
-        };
-        let walk = walk.map_err(|code| base | code)?;
+        let walk = self.walk(bus, linear).map_err(|code| base | code)?;
         let user_page = walk.rights & USER != 0;
         let guard = if intent == Intent::Fetch { CR4_SMEP } else { CR4_SMAP };
         let guarded = self.cr4 & guard != 0 && (intent == Intent::Fetch || view != view::UNGUARDED);
@@ -139,6 +139,16 @@ impl Core {
         }
         self.watch.page = walk.page;
         Ok((walk.gpa, write))
+    }
+
+    fn walk<B: Bus>(&mut self, bus: &mut B, linear: u64) -> Result<Walk, u32> {
+        if self.efer & EFER_LMA != 0 {
+            self.walk_4_level(bus, linear)
+        } else if self.cr4 & CR4_PAE != 0 {
+            self.walk_pae(bus, linear)
+        } else {
+            self.walk_32(bus, linear)
+        }
     }
 
     fn walk_4_level<B: Bus>(&mut self, bus: &mut B, linear: u64) -> Result<Walk, u32> {

@@ -4,7 +4,7 @@ use super::*;
 use soft_cpu::Sampled;
 
 /// Runs instruction by instruction; what each was.
-fn steps(guest: &mut Guest, count: usize) -> Vec<Option<Sampled>> {
+fn samples(guest: &mut Guest, count: usize) -> Vec<Option<Sampled>> {
     let mut cpu = guest.cpu();
     cpu.set_sampling(true);
     (0..count)
@@ -13,6 +13,12 @@ fn steps(guest: &mut Guest, count: usize) -> Vec<Option<Sampled>> {
             cpu.sampled()
         })
         .collect()
+}
+
+/// Where each was, and its data.
+fn steps(guest: &mut Guest, count: usize) -> Vec<Option<(u64, Option<u64>)>> {
+    let brief = |sampled: Sampled| (sampled.rip, sampled.data.map(|data| data.address));
+    samples(guest, count).into_iter().map(|sampled| sampled.map(brief)).collect()
 }
 
 #[test]
@@ -32,7 +38,7 @@ fn a_run_of_one_instruction_knows_which_it_was_and_its_data() {
     for (length, data) in
         lengths.into_iter().zip([None, Some(DATA + 0x10), Some(STACK - 8), Some(DATA + 8), None])
     {
-        expected.push(Some(Sampled { rip: at, data }));
+        expected.push(Some((at, data)));
         at += length as u64;
     }
     let mut guest = Guest::new(&code);
@@ -45,7 +51,7 @@ fn after_an_exception_it_is_the_handlers_first_instruction() {
     // ud2; its handler is a HLT, which retires.
     let mut guest = Guest::new(&[0x0F, 0x0B]);
     let handler = HANDLERS + 6 * 16;
-    assert_eq!(steps(&mut guest, 1), [Some(Sampled { rip: handler, data: None })]);
+    assert_eq!(steps(&mut guest, 1), [Some((handler, None))]);
 }
 
 #[test]
@@ -55,4 +61,38 @@ fn longer_runs_remember_nothing() {
     cpu.set_sampling(true);
     let _ = cpu.run(&mut guest.bus, budget(2));
     assert_eq!(cpu.sampled(), None);
+}
+
+#[test]
+fn it_says_what_the_access_and_the_branch_are() {
+    let code = code! {
+        mov(rbx, DATA);
+        db(&[0xF0, 0x66, 0x83, 0x03, 0x01]);
+        xchg(qword_ptr(rbx + 8), rax);
+        mov(byte_ptr(rbx + 3), al);
+        movups(xmm0, xmmword_ptr(rbx));
+        prefetcht0(byte_ptr(rbx));
+        call(CODE + 40)
+    };
+    let mut guest = Guest::new(&code);
+    guest.state.gpr[4] = STACK;
+    let found: Vec<_> =
+        samples(&mut guest, 7).into_iter().map(|sampled| sampled.expect("it retires")).collect();
+    let access = |n: usize| {
+        let data = found[n].data.expect("it accesses memory");
+        (data.bytes, data.load, data.store, data.locked, data.prefetch)
+    };
+    assert_eq!(found[0].data, None);
+    assert_eq!(access(1), (2, true, true, true, false), "LOCK ADD");
+    assert_eq!(access(2), (8, true, true, true, false), "XCHG");
+    assert_eq!(access(3), (1, false, true, false, false), "MOV");
+    assert_eq!(access(4), (16, true, false, false, false), "MOVUPS");
+    assert_eq!((access(5).1, access(5).2, access(5).4), (false, false, true), "PREFETCHT0");
+    assert_eq!(access(6), (8, false, true, false, false), "CALL");
+    assert_eq!(found[5].branch, None);
+    assert_eq!(found[6].branch, Some(retire::BranchKind::DirectCall));
+    // Identity-mapped, by large pages or small ones.
+    for sampled in found {
+        assert_eq!(sampled.physical.map(|place| place.address), Some(sampled.linear));
+    }
 }

@@ -48,7 +48,7 @@ pub(super) fn counted<Q>(
 ) -> Option<Q> {
     match counter.counter {
         CounterId::Metric(index) => field(index),
-        CounterId::Gp(_) | CounterId::Fixed(_) => request(),
+        CounterId::Gp(_) | CounterId::Fixed(_) | CounterId::Ibs(_) => request(),
     }
 }
 

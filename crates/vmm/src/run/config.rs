@@ -81,8 +81,8 @@ pub struct BootConfig {
     pub threads: NonZeroUsize,
     /// Whether the guest gets last branch records.
     pub lbr: LbrChoice,
-    /// The guest gets the PEBS of the profile's silicon.
-    pub pebs: bool,
+    /// Whether the guest gets precise sampling: PEBS or IBS.
+    pub precise: PreciseChoice,
     /// Guest RAM.
     pub memory: MemoryConfig,
 }
@@ -97,6 +97,19 @@ pub enum LbrChoice {
     /// Yes, or the run is refused.
     On,
     /// No: the profile does not announce them.
+    Off,
+}
+
+/// Whether the guest gets the precise sampling of the profile's silicon: PEBS of Intel's, IBS of AMD's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
+pub enum PreciseChoice {
+    /// Off.
+    #[default]
+    Auto,
+    /// Yes, or the run is refused.
+    On,
+    /// No: the profile does not announce it.
     Off,
 }
 

@@ -35,9 +35,9 @@ pub enum RunError {
     /// AArch64 does not have it.
     #[error(transparent)]
     NeedsX86(#[from] X86Only),
-    /// PEBS of a CPU that has none, or one of which no public document tells enough.
-    #[error("{profile} has no PEBS records of a known format")]
-    NoPebs {
+    /// PEBS or IBS of a CPU that has none, or one of which no public document tells enough.
+    #[error("{profile} has neither PEBS records of a known format nor IBS")]
+    NoPreciseSampling {
         /// The profile.
         profile: String,
     },
@@ -93,9 +93,9 @@ pub enum SoftOnly {
     /// Last branch records.
     #[error("KVM does not tell which branches the guest takes")]
     BranchRecords,
-    /// PEBS.
-    #[error("KVM does not stop after the very instruction that a PEBS record is about")]
-    Pebs,
+    /// PEBS and IBS.
+    #[error("KVM does not stop after the very instruction that a precise sample is about")]
+    PreciseSampling,
     /// A trace of exceptions.
     #[error("KVM delivers exceptions without telling of them: only the soft engine can trace them")]
     Exceptions,

@@ -15,7 +15,7 @@ mod report;
 mod setup;
 pub mod warning;
 
-pub use self::config::{BootConfig, LbrChoice, RunConfig, SnapshotPlan, Start};
+pub use self::config::{BootConfig, LbrChoice, PreciseChoice, RunConfig, SnapshotPlan, Start};
 pub use self::console::CONSOLE_LIMIT;
 pub use self::error::{RunError, SoftOnly, X86Only};
 pub use self::report::{CountRow, RunReport};

@@ -1,6 +1,6 @@
 //! From a configuration to a guest that is ready to run.
 
-use super::config::{BootConfig, LbrChoice, RunConfig, SnapshotPlan, Start};
+use super::config::{BootConfig, LbrChoice, PreciseChoice, RunConfig, SnapshotPlan, Start};
 use super::console::console;
 use super::error::{RunError, SoftOnly, X86Only};
 use crate::counts::arm::ArmSource;
@@ -229,7 +229,7 @@ impl Platform for Virt {
                 }
                 counts::check_soft(&boot.counts)?;
                 let profile = boot.profile.clone();
-                let profile = if boot.pebs { with_pebs(profile)? } else { profile };
+                let profile = precise(profile, boot.precise)?;
                 (profile, model_threads(config, boot)?)
             }
             Start::Resume(snapshot) => (snapshot.profile()?, None),
@@ -282,6 +282,7 @@ fn apic_config(profile: &Profile) -> ApicConfig {
     ApicConfig {
         timer_hz: u64::from(profile.crystal_hz),
         auto_mask_lvtpc: profile.vendor() == Vendor::Intel,
+        extended_space: profile.has_ibs(),
         ..ApicConfig::default()
     }
 }
@@ -306,7 +307,7 @@ fn choose(config: &RunConfig, boot: &BootConfig, memory: &GuestMemory) -> Result
             LbrChoice::Auto | LbrChoice::On => boot.profile.clone(),
             LbrChoice::Off => boot.profile.clone().without_lbr(),
         };
-        let profile = if boot.pebs { with_pebs(profile)? } else { profile };
+        let profile = precise(profile, boot.precise)?;
         soft(memory, profile, &boot.counts, model_threads(config, boot)?)
     };
     let soft_only = soft_only(config, boot);
@@ -323,17 +324,25 @@ fn choose(config: &RunConfig, boot: &BootConfig, memory: &GuestMemory) -> Result
     }
 }
 
-/// The profile with the PEBS of its silicon, which it must have.
-fn with_pebs(profile: Profile) -> Result<Profile, RunError> {
-    let shown = profile.with_pebs();
-    if shown.has_pebs() { Ok(shown) } else { Err(RunError::NoPebs { profile: shown.name.to_string() }) }
+/// The profile with the precise sampling of its silicon, if that is wanted.
+fn precise(profile: Profile, choice: PreciseChoice) -> Result<Profile, RunError> {
+    match choice {
+        PreciseChoice::Auto | PreciseChoice::Off => Ok(profile),
+        PreciseChoice::On => {
+            let shown = profile.with_precise_sampling();
+            match shown.has_precise_sampling() {
+                true => Ok(shown),
+                false => Err(RunError::NoPreciseSampling { profile: shown.name.to_string() }),
+            }
+        }
+    }
 }
 
 /// What the run asks for that KVM does not have.
 fn soft_only(config: &RunConfig, boot: &BootConfig) -> Option<SoftOnly> {
     let asked = [
         (boot.lbr == LbrChoice::On, SoftOnly::BranchRecords),
-        (boot.pebs, SoftOnly::Pebs),
+        (boot.precise == PreciseChoice::On, SoftOnly::PreciseSampling),
         (boot.detail == Detail::Timing, SoftOnly::CoreModel),
         (config.trace_exceptions.is_some(), SoftOnly::Exceptions),
         (config.gdb.is_some(), SoftOnly::Debugger),

@@ -60,8 +60,9 @@ struct Header {
     profile: String,
     /// The profile has its branch records (`--lbr off` takes them away).
     lbr: bool,
-    /// The profile shows its PEBS (`--pebs`).
-    pebs: bool,
+    /// The profile shows its PEBS or IBS (`--precise`).
+    #[serde(alias = "pebs")]
+    precise: bool,
     /// The most of its instruction sets that is shown (`--isa`).
     #[serde(default = "all_sets")]
     isa: String,
@@ -81,7 +82,7 @@ impl Header {
             booted: booted.clone(),
             profile: machine.pmu.profile().name.to_string(),
             lbr: machine.pmu.profile().lbr != LbrKind::None,
-            pebs: machine.pmu.profile().has_pebs(),
+            precise: machine.pmu.profile().has_precise_sampling(),
             isa: machine.pmu.profile().isa.name().to_owned(),
             memory_mib: machine.memory.size_mib(),
             vcpu,
@@ -178,7 +179,7 @@ impl Snapshot {
         let isa = isa.ok_or(SnapshotError::State(StateError::InstructionSets))?;
         let profile = Profile { isa, ..profile };
         let profile = if self.header.lbr { profile } else { profile.without_lbr() };
-        Ok(if self.header.pebs { profile.with_pebs() } else { profile })
+        Ok(if self.header.precise { profile.with_precise_sampling() } else { profile })
     }
 
     /// The state of what is around the vCPU, to make devices from.

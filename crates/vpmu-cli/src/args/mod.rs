@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use test::TestArgs;
 use vmm::counts::CountsChoice;
 use vmm::engine::{Detail, EngineChoice};
-use vmm::run::LbrChoice;
+use vmm::run::{LbrChoice, PreciseChoice};
 use vpmu::profile::Isa;
 
 /// RAM of a guest that is no Linux with a program, in MiB: as much as QEMU's.
@@ -363,8 +363,8 @@ pub(crate) struct MachineArgs {
     pub(crate) initrd: Option<PathBuf>,
     /// Go on from this snapshot instead of booting an image
     #[arg(long, value_name = "FILE", help_heading = "Snapshots",
-          conflicts_with_all = ["image", "kernel", "initrd", "profile", "engine", "counts", "lbr", "pebs", "isa",
-                                "rates", "memory", "append", "module", "detail", "threads", "protocol", "test"])]
+          conflicts_with_all = ["image", "kernel", "initrd", "profile", "engine", "counts", "lbr", "precise", "pebs",
+                                "isa", "rates", "memory", "append", "module", "detail", "threads", "protocol", "test"])]
     pub(crate) restore: Option<PathBuf>,
     /// Write a snapshot of the machine to this file (soft engine)
     #[arg(long, value_name = "FILE", requires = "snapshot_at", help_heading = "Snapshots")]
@@ -391,8 +391,12 @@ pub(crate) struct MachineArgs {
     /// Whether the guest gets last branch records
     #[arg(long, value_enum, default_value_t, help_heading = "Machine")]
     pub(crate) lbr: LbrChoice,
-    /// The guest gets the PEBS of the profile's silicon (soft engine)
-    #[arg(long, help_heading = "Machine")]
+    /// Whether the guest gets the precise sampling of the profile's silicon:
+    /// PEBS of Intel's, IBS of AMD's (soft engine)
+    #[arg(long, value_enum, default_value_t, help_heading = "Machine")]
+    pub(crate) precise: PreciseChoice,
+    /// The same as `--precise on`
+    #[arg(long, hide = true, conflicts_with = "precise")]
     pub(crate) pebs: bool,
     /// The most instruction sets that the guest is shown, as levels of the
     /// x86-64 psABI: v3 hides AVX-512, v2 hides AVX too

@@ -223,7 +223,7 @@ fn run_next_step(error: &RunError) -> Option<String> {
         RunError::NeedsSoftEngine(what) => match what {
             SoftOnly::CoreModel => "leave --detail timing and --counts out, or use --engine soft",
             SoftOnly::BranchRecords => "leave --lbr out, or use --engine soft",
-            SoftOnly::Pebs => "leave --pebs out, or use --engine soft",
+            SoftOnly::PreciseSampling => "leave --precise on out, or use --engine soft",
             SoftOnly::Exceptions => "leave --trace-exceptions and --counts out, or use --engine soft",
             SoftOnly::Debugger => "leave --gdb out, or use --engine soft",
             SoftOnly::Snapshots => "leave --snapshot out, or use --engine soft",
@@ -236,8 +236,8 @@ fn run_next_step(error: &RunError) -> Option<String> {
             X86Only::BranchRecords => "leave --lbr out",
         }
         .to_owned(),
-        RunError::NoPebs { .. } => {
-            "leave --pebs out, or choose another --profile, such as sapphire-rapids".to_owned()
+        RunError::NoPreciseSampling { .. } => {
+            "leave --precise on out, or choose another --profile, such as sapphire-rapids or zen4".to_owned()
         }
         RunError::SnapshotOfModel => "leave --detail timing out".to_owned(),
         RunError::Timing(_) => {

@@ -95,6 +95,7 @@ pub(crate) fn summary(report: &RunReport, image: Option<&Path>) -> String {
             ("PMI", accesses.pmis),
             ("PEBS records", accesses.pebs_records),
             ("lost", accesses.pebs_lost),
+            ("IBS samples", accesses.ibs_samples),
         ]
         .into_iter(),
     );

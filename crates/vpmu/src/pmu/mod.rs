@@ -32,6 +32,7 @@ pub use outcome::{Fault, RdpmcContext, ReadOutcome, WriteOutcome};
 pub use pmi::{Answer, PmiRequests};
 
 use crate::bits::low_u8;
+use crate::ibs::{IbsAnswer, IbsSample, IbsTags};
 use crate::lbr::{BranchFilter, BranchRecord};
 use crate::pebs::{DebugStore, PebsAnswer, PebsSample};
 use crate::profile::{MAX_FIXED, MAX_GP, PmuKind, Profile};
@@ -304,6 +305,31 @@ impl Vpmu {
         };
         let (record, pmis) = self.answer(record).into_parts();
         PebsAnswer { record, pmis }
+    }
+
+    /// What instruction-based sampling has tagged, as of the last update of the counters: run one instruction, and say
+    /// what it was by [`ibs_sample`](Self::ibs_sample).
+    #[must_use]
+    pub fn ibs_tags(&self) -> IbsTags {
+        match &self.machine {
+            Machine::Amd(own) => own.ibs_tags(),
+            Machine::Intel(_) | Machine::Arm(_) => IbsTags::default(),
+        }
+    }
+
+    /// The first instruction that has retired since there were these [tags](Self::ibs_tags). The interrupt in the
+    /// answer is for the local APIC. Nothing happens where software has written the controls meanwhile.
+    pub fn ibs_sample(
+        &mut self,
+        tags: IbsTags,
+        sample: &IbsSample,
+        source: &mut dyn CountsSource,
+    ) -> Answer<IbsAnswer> {
+        let answer = match &mut self.machine {
+            Machine::Amd(own) => own.ibs_sample(tags, sample, source),
+            Machine::Intel(_) | Machine::Arm(_) => IbsAnswer::default(),
+        };
+        self.answer(answer)
     }
 
     /// True while a record depends on all branches before it: in call-stack mode, where a return removes one, and

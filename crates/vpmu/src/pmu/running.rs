@@ -12,7 +12,9 @@ impl Vpmu {
     pub fn running(&self) -> impl Iterator<Item = Running> + '_ {
         let (x86, arm) = match &self.machine {
             Machine::Intel(_) | Machine::Amd(_) => {
-                (Some(self.active().map(|active| self.with_value(&active))), None)
+                // The periodic counters of IBS are no counters of software's.
+                let counters = self.active().filter(|active| !matches!(active.counter, CounterId::Ibs(_)));
+                (Some(counters.map(|active| self.with_value(&active))), None)
             }
             Machine::Arm(own) => (None, Some(own.running())),
         };
@@ -23,7 +25,7 @@ impl Vpmu {
     fn with_value(&self, active: &Active) -> Running {
         let Active { counter, request, filter, until_overflow, .. } = *active;
         let width = u32::from(match counter {
-            CounterId::Gp(_) => self.profile().gp_width,
+            CounterId::Gp(_) | CounterId::Ibs(_) => self.profile().gp_width,
             CounterId::Fixed(_) | CounterId::Metric(_) => self.profile().fixed_width(),
         });
         let value = (low_bits(width) + 1).wrapping_sub(until_overflow) & low_bits(width);

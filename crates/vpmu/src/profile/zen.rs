@@ -1,6 +1,7 @@
 //! AMD Zen, from the second generation on.
 //!
 //! Sources: model numbers, counters and features from Linux `arch/x86/events/amd/core.c` and `lbr.c`;
+//! IBS from public CPUID dumps of these CPUs (InstLatx64);
 //! slots per cycle of Zen 4 and 5 from the published pipeline metrics (Linux
 //! `tools/perf/pmu-events/arch/x86/amdzen4`, `amdzen5`); the limit of 15 increments a cycle from the same
 //! kernel's comments on large increment events.
@@ -21,9 +22,12 @@ const CORE_COUNTERS: AmdPmu = AmdPmu {
     merge: true,
     bus_lock_trap: false,
     increment_limit: 15,
+    ibs: 0x3FF,
+    shows_ibs: false,
 };
-/// Zen 4 and later: PerfMonV2 with freezing.
-const PERF_MON_V2: AmdPmu = AmdPmu { v2: true, freeze: true, ..CORE_COUNTERS };
+/// Zen 4 and later: PerfMonV2 with freezing; IBS with the L3 miss filter. Of Turin's IBS the latency filter (bit 12)
+/// and what bit 19 stands for are not offered.
+const PERF_MON_V2: AmdPmu = AmdPmu { v2: true, freeze: true, ibs: 0xBFF, ..CORE_COUNTERS };
 
 /// EPYC 7002 (Rome, Family 17h model 31h).
 pub const ZEN2: Profile = Profile {

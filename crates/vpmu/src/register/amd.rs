@@ -4,7 +4,9 @@
 //! cross-checked with Linux `arch/x86/events/amd/`, `asm/msr-index.h`, and for ignored writes with Linux
 //! `arch/x86/kvm/svm/pmu.c`. Reserved bits read as zero and are dropped on a write, unless said otherwise.
 //!
-//! Not offered: counters of the L3 cache, the data fabric and the memory controllers, IBS, branch
+//! Instruction-based sampling (IBS): APM vol. 2, section 13.3, and Linux `asm/amd-ibs.h`, `asm/perf_event.h`.
+//!
+//! Not offered: counters of the L3 cache, the data fabric and the memory controllers, branch
 //! sampling (BRS), and instructions-retired (IRPERF).
 
 use super::macros::{field_accessor, field_decl, registers};
@@ -142,5 +144,124 @@ registers! { Amd:
         bits sign(58, 3) = "SIGN", "Copies of the address's highest bit";
         flag speculative(62) = "SPEC", "Recorded before it retired; never here";
         flag valid(63) = "VALID", "The record holds a branch";
+    }
+    /// Fetch sampling: control, and what the sampled fetch was.
+    IbsFetchCtl = "IBS_FETCH_CTL" @ 0xC001_1030, once x 1, if Ibs, ReadWrite, reserved Ignore,
+        source "APM vol. 2, IBS Fetch Control Register; bits 59 to 61 as in Linux asm/amd-ibs.h" {
+        bits max_count(0, 16) = "IbsFetchMaxCnt", "Fetches from one sample to the next, bits 19:4";
+        bits count(16, 16) = "IbsFetchCnt", "Fetches since the last sample, bits 19:4";
+        bits latency(32, 16) = "IbsFetchLat", "Core cycles until the fetch delivered; 0: unknown";
+        flag enable(48) = "IbsFetchEn", "Sample fetches";
+        flag valid(49) = "IbsFetchVal", "There is a sample; no counting until software clears this bit";
+        flag complete(50) = "IbsFetchComp", "The fetch delivered instructions";
+        flag icache_miss(51) = "IbsIcMiss", "It missed the instruction cache";
+        flag physical_valid(52) = "IbsPhyAddrValid", "IBS_FETCH_PHYSADDR has its address";
+        bits page_size(53, 2) = "IbsL1TlbPgSz", "Page: 0 of 4 KiB, 1 of 2 MiB, 2 of 1 GiB";
+        flag l1_tlb_miss(55) = "IbsL1TlbMiss", "It missed the level-1 instruction TLB";
+        flag l2_tlb_miss(56) = "IbsL2TlbMiss", "It missed the level-2 instruction TLB";
+        flag random(57) = "IbsRandEn", "Begin to count at a random value in bits 3:0";
+        flag l2_miss(58) = "IbsFetchL2Miss", "It missed the level-2 cache";
+        flag l3_miss_only(59) if IbsL3Miss = "IbsFetchL3MissOnly", "Drop samples that did not miss the level-3 cache";
+        flag op_cache_miss(60) if IbsL3Miss = "IbsOpCacheMiss", "It missed the op cache";
+        flag l3_miss(61) if IbsL3Miss = "IbsFetchL3Miss", "It missed the level-3 cache";
+    }
+    /// Linear address of the sampled fetch.
+    IbsFetchLinAd = "IBS_FETCH_LINADDR" @ 0xC001_1031, once x 1, if Ibs, ReadWrite, reserved Ignore,
+        source "APM vol. 2, IBS Fetch Linear Address Register" {
+        bits address(0, 64) = "IbsFetchLinAd", "Linear address";
+    }
+    /// Physical address of the sampled fetch.
+    IbsFetchPhysAd = "IBS_FETCH_PHYSADDR" @ 0xC001_1032, once x 1, if Ibs, ReadWrite, reserved Ignore,
+        source "APM vol. 2, IBS Fetch Physical Address Register" {
+        bits address(0, 52) = "IbsFetchPhysAd", "Physical address";
+    }
+    /// Op sampling: control.
+    IbsOpCtl = "IBS_OP_CTL" @ 0xC001_1033, once x 1, if Ibs, ReadWrite, reserved Ignore,
+        source "APM vol. 2, IBS Execution Control Register; bit 16 as in Linux asm/amd-ibs.h" {
+        bits max_count(0, 16) = "IbsOpMaxCnt", "Cycles or ops from one sample to the next, bits 19:4";
+        flag l3_miss_only(16) if IbsL3Miss = "IbsOpL3MissOnly", "Drop samples that did not miss the level-3 cache";
+        flag enable(17) = "IbsOpEn", "Sample ops";
+        flag valid(18) = "IbsOpVal", "There is a sample; no counting until software clears this bit";
+        flag count_ops(19) = "IbsOpCntCtl", "Count dispatched ops instead of core cycles";
+        bits max_count_high(20, 7) = "IbsOpMaxCntExt", "IbsOpMaxCnt, bits 26:20";
+        bits count(32, 27) = "IbsOpCurCnt", "Cycles or ops since the last sample; counting cycles begins at 0 to 127";
+    }
+    /// Linear address of the sampled op's instruction.
+    IbsOpRip = "IBS_OP_RIP" @ 0xC001_1034, once x 1, if Ibs, ReadWrite, reserved Ignore,
+        source "APM vol. 2, IBS Op Logical Address Register" {
+        bits address(0, 64) = "IbsOpRip", "Linear address of the instruction";
+    }
+    /// What the sampled op was.
+    IbsOpData = "IBS_OP_DATA" @ 0xC001_1035, once x 1, if Ibs, ReadWrite, reserved Ignore,
+        source "APM vol. 2, IBS Op Data 1 Register" {
+        bits completion_to_retire(0, 16) = "IbsCompToRetCtr", "Cycles from its completion to its retirement";
+        bits tag_to_retire(16, 16) = "IbsTagToRetCtr", "Cycles from its tagging to its retirement";
+        flag returned(34) = "IbsOpReturn", "A return";
+        flag taken(35) = "IbsOpBrnTaken", "A taken branch";
+        flag mispredicted(36) = "IbsOpBrnMisp", "A mispredicted branch";
+        flag branch(37) = "IbsOpBrnRet", "A branch";
+        flag rip_invalid(38) = "IbsRipInvalid", "IBS_OP_RIP is not valid; never here";
+        flag fused(39) = "IbsOpBrnFuse", "A branch fused with the instruction before it; never here";
+        flag microcode(40) = "IbsOpMicrocode", "From microcode";
+    }
+    /// Where the sampled load's data came from; 0 where that is unknown, and for hits of the core's own caches.
+    IbsOpData2 = "IBS_OP_DATA2" @ 0xC001_1036, once x 1, if Ibs, ReadWrite, reserved Ignore,
+        source "APM vol. 2, IBS Op Data 2 Register; bits 7:6 as in Linux asm/amd-ibs.h" {
+        bits source(0, 3) = "DataSrc", "Source of the data";
+        flag remote(4) = "RmtNode", "From another node";
+        flag shared(5) = "CacheHitSt", "Owned rather than modified in the cache that it came from";
+        bits source_high(6, 2) if IbsL3Miss = "DataSrcHi", "DataSrc, bits 4:3";
+    }
+    /// The memory access of the sampled op.
+    IbsOpData3 = "IBS_OP_DATA3" @ 0xC001_1037, once x 1, if Ibs, ReadWrite, reserved Ignore,
+        source "APM vol. 2, IBS Op Data 3 Register; bits as in Linux asm/amd-ibs.h" {
+        flag load(0) = "IbsLdOp", "A load";
+        flag store(1) = "IbsStOp", "A store";
+        flag l1_tlb_miss(2) = "IbsDcL1TlbMiss", "It missed the level-1 data TLB";
+        flag l2_tlb_miss(3) = "IbsDcL2TlbMiss", "It missed the level-2 data TLB";
+        flag l1_tlb_hit_2m(4) = "IbsDcL1TlbHit2M", "It hit a page of 2 MiB in the level-1 data TLB";
+        flag l1_tlb_hit_1g(5) = "IbsDcL1TlbHit1G", "It hit a page of 1 GiB in the level-1 data TLB";
+        flag l2_tlb_hit_2m(6) = "IbsDcL2TlbHit2M", "It hit a page of 2 MiB in the level-2 data TLB";
+        flag dcache_miss(7) = "IbsDcMiss", "It missed the data cache";
+        flag misaligned(8) = "IbsDcMisAcc", "It crosses a boundary of 32 bytes";
+        flag write_combining(13) = "IbsDcWcMemAcc", "Memory of type WC";
+        flag uncacheable(14) = "IbsDcUcMemAcc", "Memory of type UC";
+        flag locked(15) = "IbsDcLockedOp", "A locked access";
+        flag no_mab(16) = "IbsDcMissNoMabAlloc", "It missed on a line that was on its way already";
+        flag linear_valid(17) = "IbsDcLinAddrValid", "IBS_DC_LINADDR has its address";
+        flag physical_valid(18) = "IbsDcPhyAddrValid", "IBS_DC_PHYSADDR has its address";
+        flag l2_tlb_hit_1g(19) = "IbsDcL2TlbHit1G", "It hit a page of 1 GiB in the level-2 data TLB";
+        flag l2_miss(20) = "IbsL2Miss", "It missed the level-2 cache";
+        flag prefetch(21) = "IbsSwPf", "A software prefetch";
+        bits width(22, 4) = "IbsOpMemWidth", "Bytes: 0 unknown, n stands for 2 to the power of n - 1";
+        bits open_requests(26, 6) = "IbsOpDcMissOpenMemReqs", "Misses on their way when its data came";
+        bits miss_latency(32, 16) = "IbsDcMissLat", "Cycles from the miss to the data; 0: unknown";
+        bits tlb_refill_latency(48, 16) = "IbsTlbRefillLat", "Cycles for which the TLB was filled; 0: unknown";
+    }
+    /// Linear address of the sampled op's data.
+    IbsDcLinAd = "IBS_DC_LINADDR" @ 0xC001_1038, once x 1, if Ibs, ReadWrite, reserved Ignore,
+        source "APM vol. 2, IBS Data Cache Linear Address Register" {
+        bits address(0, 64) = "IbsDcLinAd", "Linear address";
+    }
+    /// Physical address of the sampled op's data.
+    IbsDcPhysAd = "IBS_DC_PHYSADDR" @ 0xC001_1039, once x 1, if Ibs, ReadWrite, reserved Ignore,
+        source "APM vol. 2, IBS Data Cache Physical Address Register" {
+        bits address(0, 52) = "IbsDcPhysAd", "Physical address";
+    }
+    /// Which entry of the APIC's extended local vector table delivers the interrupt, as firmware leaves it: 0.
+    IbsCtl = "IBS_CTL" @ 0xC001_103A, once x 1, if Ibs, ReadWrite, reserved Ignore, reset |_| 1 << 8,
+        source "APM vol. 2, IBS Control Register; what firmware leaves as Linux on Zen logs it" {
+        bits lvt_offset(0, 4) = "LvtOffset", "Entry of the extended local vector table";
+        flag lvt_offset_valid(8) = "LvtOffsetVal", "LvtOffset is valid; without it there is no interrupt";
+    }
+    /// Target of the sampled branch, if it was taken; else 0.
+    IbsBrTarget = "IBS_BR_TARGET" @ 0xC001_103B, once x 1, if Ibs, ReadWrite, reserved Ignore,
+        source "APM vol. 2, IBS Branch Target Address Register" {
+        bits address(0, 64) = "IbsBrTarget", "Linear address of the target";
+    }
+    /// More about the sampled fetch.
+    IbsFetchCtlExt = "IBS_FETCH_CTL_EXT" @ 0xC001_103C, once x 1, if Ibs, ReadOnly, reserved Ignore,
+        source "Linux asm/amd-ibs.h (IC_IBS_EXTD_CTL)" {
+        bits refill_latency(0, 16) = "IbsItlbRefillLat", "Cycles for which the instruction TLB was filled; 0: unknown";
     }
 }

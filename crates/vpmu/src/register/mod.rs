@@ -20,6 +20,9 @@ pub use crate::bits::low_bits;
 use crate::bits::{bit, low_u32};
 use crate::profile::{AmdPmu, Architecture, ArmPmu, IntelPmu, LbrKind, PmuKind, Profile, Vendor};
 
+/// CPUID.8000_001BH:EAX: the L3 miss filter and the data sources of Zen 4.
+const IBS_L3_MISS: u32 = 1 << 11;
+
 /// Identifies a register.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum RegisterId {
@@ -108,6 +111,10 @@ pub enum When {
     BusLockTrap,
     /// AMD: the branch record stack, CPUID.8000_0022H:EAX bit 1.
     LbrExtV2,
+    /// AMD: instruction-based sampling, CPUID.8000_0001H:ECX bit 10.
+    Ibs,
+    /// AMD: IBS that can drop samples without a miss of the L3, CPUID.8000_001BH:EAX bit 11.
+    IbsL3Miss,
     /// Arm: PMUv3 of Armv8.1 on, with event numbers of 16 bits.
     EventNumbers16,
     /// Arm: AArch32 is there, so that PMCR_EL0.LC can be 0.
@@ -152,6 +159,8 @@ impl When {
             Self::LbrExtV2 => matches!(lbr, LbrKind::ExtV2 { .. }),
             Self::AnyLbr => lbr != LbrKind::None,
             Self::NoLbr => lbr == LbrKind::None,
+            Self::Ibs => pmu.shows_ibs,
+            Self::IbsL3Miss => pmu.shows_ibs && pmu.ibs & IBS_L3_MISS != 0,
             _ => false,
         }
     }
@@ -190,6 +199,8 @@ impl When {
             | Self::PinControl
             | Self::BusLockTrap
             | Self::LbrExtV2
+            | Self::Ibs
+            | Self::IbsL3Miss
             | Self::EventNumbers16
             | Self::Aarch32
             | Self::NoAarch32

@@ -4,6 +4,7 @@
 
 mod amd;
 mod arm;
+mod ibs;
 mod intel;
 mod pebs;
 
@@ -22,12 +23,13 @@ pub(super) fn select(facts: &Facts, short: bool) -> Vec<Step> {
     steps.filter(|step| (step.fits)(facts) && (step.short || !short)).copied().collect()
 }
 
-/// The steps on a profile that shows PEBS; none where it has none.
+/// The steps on a profile that shows PEBS or IBS; none where it has neither.
 pub(super) fn precise(facts: &Facts, short: bool) -> Vec<Step> {
-    if !facts.pebs {
+    if !facts.precise {
         return Vec::new();
     }
-    let steps = pebs::STEPS.iter().chain([&COMPLAINTS]);
+    let own = if facts.vendor == Vendor::Amd { ibs::STEPS } else { pebs::STEPS };
+    let steps = own.iter().chain([&COMPLAINTS]);
     steps.filter(|step| (step.fits)(facts) && (step.short || !short)).copied().collect()
 }
 
@@ -189,6 +191,17 @@ fn shared(output: &Output<'_>, instructions_again: &str) -> Result<(), String> {
     // Scaled by time, so an estimate.
     near("the same event twice", output.count(instructions_again)?, instructions, instructions / 50)?;
     output.has("%)")
+}
+
+/// Samples of a summary `N samples, M bad`: all are good, and there are enough.
+fn all_good(output: &Output<'_>, least: u64) -> Result<(), String> {
+    output.success()?;
+    let line = output.text.lines().find(|line| line.ends_with(" bad")).ok_or("no summary")?;
+    let mut numbers = line.split_whitespace().filter_map(|word| word.parse::<u64>().ok());
+    match (numbers.next(), numbers.next()) {
+        (Some(samples), Some(0)) if samples >= least => Ok(()),
+        _ => Err(line.to_owned()),
+    }
 }
 
 /// Fails unless nearly all samples of a `perf report` are in this function.

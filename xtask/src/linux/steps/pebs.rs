@@ -1,19 +1,8 @@
-//! Steps on Intel profiles that show PEBS (`--pebs`).
+//! Steps on Intel profiles that show PEBS (`--precise on`).
 
-use super::super::session::{Output, Step, near};
-use super::dominates;
+use super::super::session::{Step, near};
+use super::{all_good, dominates};
 use linux_guest::FixedWork;
-
-/// Samples of `awk`'s summary `N samples, M bad`: all are good, and there are enough.
-fn all_good(output: &Output<'_>, least: u64) -> Result<(), String> {
-    output.success()?;
-    let line = output.text.lines().find(|line| line.ends_with(" bad")).ok_or("no summary")?;
-    let mut numbers = line.split_whitespace().filter_map(|word| word.parse::<u64>().ok());
-    match (numbers.next(), numbers.next()) {
-        (Some(samples), Some(0)) if samples >= least => Ok(()),
-        _ => Err(line.to_owned()),
-    }
-}
 
 pub(super) const STEPS: &[Step] = &[
     Step {

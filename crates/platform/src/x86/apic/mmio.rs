@@ -37,7 +37,7 @@ impl LocalApic {
             return;
         }
         let Ok(bytes) = <[u8; 4]>::try_from(data) else { return };
-        let register = match Register::from_offset(offset) {
+        let register = match self.known(Register::from_offset(offset)) {
             Some(register) => register,
             None => return self.record_error(esr::ILLEGAL_REGISTER_ADDRESS),
         };
@@ -52,7 +52,7 @@ impl LocalApic {
     }
 
     fn mmio_register(&mut self, offset: u64, now: GuestTime) -> u32 {
-        match Register::from_offset(offset) {
+        match self.known(Register::from_offset(offset)) {
             Some(register) if register.access(ApicMode::XApic) != Access::Reserved => {
                 self.read_register(register, now)
             }

@@ -23,7 +23,7 @@
 //!
 //! # Not emulated
 //! SMI, INIT and start-up IPIs (accepted and ignored: there is one CPU), LVT CMCI,
-//! lowest-priority arbitration, APR (reads 0 as under KVM), the extended AMD space at 400H.
+//! lowest-priority arbitration, APR (reads 0 as under KVM), of the extended AMD space at 400H IER and SEOI.
 
 mod ipi;
 mod local;
@@ -59,6 +59,8 @@ pub struct ApicConfig {
     pub x2apic: bool,
     /// Offer TSC-deadline mode with this TSC frequency in Hz; `CPUID.1:ECX[24]` must say the same.
     pub tsc_deadline_hz: Option<u64>,
+    /// The extended space of AMD CPUs with its four LVT entries; `CPUID.8000_0001H:ECX[3]` must say the same.
+    pub extended_space: bool,
     /// MAXPHYADDR, 32 to 52: bits of IA32_APIC_BASE above it are reserved.
     pub physical_address_bits: u8,
 }
@@ -72,6 +74,7 @@ impl Default for ApicConfig {
             auto_mask_lvtpc: true,
             x2apic: true,
             tsc_deadline_hz: None,
+            extended_space: false,
             physical_address_bits: 46,
         }
     }
@@ -151,6 +154,7 @@ pub struct LocalApic {
     /// Errors since the last write of ESR.
     new_errors: u8,
     lvt: [Lvt; LvtKind::COUNT],
+    extended_lvt: [Lvt; spec::EXTENDED_LVT_COUNT],
     timer: Timer,
     nmi: bool,
     /// Levels of LINT0 and LINT1.
@@ -195,6 +199,7 @@ impl LocalApic {
             errors: 0,
             new_errors: 0,
             lvt: [Lvt(spec::LVT_RESET); LvtKind::COUNT],
+            extended_lvt: [Lvt(spec::LVT_RESET); spec::EXTENDED_LVT_COUNT],
             timer: Timer::new(config.timer_hz),
             nmi: false,
             pins: [false; 2],
@@ -364,6 +369,11 @@ impl LocalApic {
         self.lvt[kind as usize]
     }
 
+    /// A register of this APIC.
+    fn known(&self, register: Option<spec::Register>) -> Option<spec::Register> {
+        register.filter(|register| self.config.extended_space || !register.is_extended())
+    }
+
     fn deliverable(&self) -> Option<u8> {
         self.irr.highest().filter(|vector| vector & 0xF0 > self.ppr() & 0xF0)
     }
@@ -390,6 +400,7 @@ impl LocalApic {
         self.errors = 0;
         self.new_errors = 0;
         self.lvt = [Lvt(spec::LVT_RESET); LvtKind::COUNT];
+        self.extended_lvt = [Lvt(spec::LVT_RESET); spec::EXTENDED_LVT_COUNT];
         self.timer = Timer::new(self.config.timer_hz);
     }
 }

@@ -83,7 +83,7 @@ impl LocalApic {
         if self.mode() != ApicMode::X2Apic {
             return Err(GeneralProtection);
         }
-        let register = Register::from_msr(index).ok_or(GeneralProtection)?;
+        let register = self.known(Register::from_msr(index)).ok_or(GeneralProtection)?;
         match register.access(ApicMode::X2Apic) {
             Access::Reserved => Err(GeneralProtection),
             access => Ok((register, access)),

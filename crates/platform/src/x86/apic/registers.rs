@@ -1,7 +1,10 @@
 //! What reading and writing a register does once access rights and reserved bits are settled.
 
 use super::LocalApic;
-use super::spec::{ApicMode, Icr, Lvt, LvtKind, Register, Svr, VERSION};
+use super::spec::{
+    ApicMode, EXTENDED_FEATURES, EXTENDED_LVT_COUNT, EXTENDED_SPACE, Icr, Lvt, LvtKind, Register, Svr,
+    VERSION,
+};
 use crate::convert::{low_u8, low_u32};
 use crate::time::GuestTime;
 
@@ -11,6 +14,7 @@ impl LocalApic {
         match register {
             Register::Id if self.mode() == ApicMode::X2Apic => self.config.id,
             Register::Id => self.config.id << 24,
+            Register::Version if self.config.extended_space => VERSION | EXTENDED_SPACE,
             Register::Version => VERSION,
             Register::Tpr => self.tpr.into(),
             Register::Ppr => self.ppr().into(),
@@ -27,7 +31,13 @@ impl LocalApic {
             Register::InitialCount => self.timer.initial,
             Register::CurrentCount => self.timer.current(now),
             Register::Divide => self.timer.divide.0,
-            Register::Apr | Register::RemoteRead | Register::Eoi | Register::SelfIpi => 0,
+            Register::ExtendedFeature => EXTENDED_FEATURES,
+            Register::ExtendedLvt(n) => self.extended_lvt[usize::from(n) % EXTENDED_LVT_COUNT].0,
+            Register::Apr
+            | Register::RemoteRead
+            | Register::Eoi
+            | Register::SelfIpi
+            | Register::ExtendedControl => 0,
         }
     }
 
@@ -59,7 +69,15 @@ impl LocalApic {
             Register::SelfIpi => {
                 self.send_self_ipi(low_u8(value.into()));
             }
+            Register::ExtendedLvt(n) => {
+                // The same rule as for the other entries.
+                let masked = if self.svr.enabled() { 0 } else { Lvt::MASK };
+                self.extended_lvt[usize::from(n) % EXTENDED_LVT_COUNT] =
+                    Lvt(value & !Lvt::READ_ONLY | masked);
+            }
             Register::Id
+            | Register::ExtendedFeature
+            | Register::ExtendedControl
             | Register::Version
             | Register::Apr
             | Register::Ppr
@@ -76,7 +94,7 @@ impl LocalApic {
     fn write_svr(&mut self, value: Svr) {
         self.svr = value;
         if !value.enabled() {
-            for lvt in &mut self.lvt {
+            for lvt in self.lvt.iter_mut().chain(&mut self.extended_lvt) {
                 lvt.0 |= Lvt::MASK;
             }
         }

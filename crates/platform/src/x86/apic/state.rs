@@ -44,6 +44,9 @@ pub struct ApicState {
     pub new_errors: u8,
     /// LVT entries in register order: timer, thermal, LVTPC, LINT0, LINT1, error.
     pub lvt: [u32; LvtKind::COUNT],
+    /// Entries of the extended LVT; as after RESET where the APIC has none.
+    #[serde(default = "reset_extended")]
+    pub extended_lvt: [u32; spec::EXTENDED_LVT_COUNT],
     /// Divide configuration.
     pub divide: u32,
     /// Initial count.
@@ -54,6 +57,10 @@ pub struct ApicState {
     pub nmi: bool,
     /// Levels of LINT0 and LINT1.
     pub pins: [bool; 2],
+}
+
+fn reset_extended() -> [u32; spec::EXTENDED_LVT_COUNT] {
+    [spec::LVT_RESET; spec::EXTENDED_LVT_COUNT]
 }
 
 /// What the timer is doing. Times are [`GuestTime`] nanoseconds.
@@ -141,6 +148,7 @@ impl LocalApic {
             esr: self.errors,
             new_errors: self.new_errors,
             lvt: self.lvt.map(|lvt| lvt.0),
+            extended_lvt: self.extended_lvt.map(|lvt| lvt.0),
             divide: self.timer.divide.0,
             initial_count: self.timer.initial,
             timer: match self.timer.run {
@@ -171,6 +179,7 @@ impl LocalApic {
         self.errors = state.esr;
         self.new_errors = state.new_errors;
         self.lvt = state.lvt.map(Lvt);
+        self.extended_lvt = state.extended_lvt.map(Lvt);
         self.timer = Timer {
             hz: self.config.timer_hz,
             divide: DivideConfig(state.divide),
@@ -217,7 +226,13 @@ impl LocalApic {
                 return Err(StateError::Register { name, value: value.into() });
             }
         }
-        let unmasked = state.lvt.iter().find(|lvt| !Lvt(**lvt).masked());
+        for value in state.extended_lvt {
+            let known = if self.config.extended_space { Lvt::EXTENDED_BITS } else { spec::LVT_RESET };
+            if value & !known != 0 {
+                return Err(StateError::Register { name: "extended LVT", value: value.into() });
+            }
+        }
+        let unmasked = state.lvt.iter().chain(&state.extended_lvt).find(|lvt| !Lvt(**lvt).masked());
         if let (false, Some(lvt)) = (Svr(state.svr).enabled(), unmasked) {
             return Err(StateError::Register { name: "LVT entry of a disabled APIC", value: (*lvt).into() });
         }

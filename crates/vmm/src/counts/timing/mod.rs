@@ -99,7 +99,13 @@ impl TimingSource {
         let exact = is_exact(request);
         let unlimited = matches!(quantity, Quantity::Flops(_, None));
         let provenance = if exact || unlimited { Provenance::Exact } else { Provenance::Modelled };
-        let rate = if exact { Rate::Instruction(1) } else { quantity.rate(self.core.drive().width()) };
+        let width = self.core.drive().width();
+        let rate = match request.event {
+            _ if exact => Rate::Instruction(1),
+            // Slots, and no more than there are.
+            Some(Event::UopsRetiredSlots) if request.code.is_plain() => Rate::Cycle(width),
+            _ => quantity.rate(width),
+        };
         Some(Resolved { quantity, provenance, rate })
     }
 

@@ -16,6 +16,7 @@ use platform::time::GuestTime;
 use serde::{Deserialize, Serialize};
 use trace::{Access, Tracer};
 use vpmu::event::ArchEvent;
+use vpmu::ibs::{IbsAnswer, IbsSample, IbsTags};
 use vpmu::pebs::{DebugStore, PebsAnswer, PebsSample};
 use vpmu::pmu::{CounterId, Fault, LBR_COMPONENT_WORDS, Ledger, LedgerKey, RdpmcContext};
 use vpmu::register::rdpmc_msr;
@@ -286,6 +287,27 @@ impl PmuDevice {
             tracer.pebs(record, origin);
         }
         self.note_pmis(pmis)
+    }
+
+    /// See [`Vpmu::ibs_tags`].
+    #[must_use]
+    pub fn ibs_tags(&self) -> IbsTags {
+        self.vpmu.ibs_tags()
+    }
+
+    /// See [`Vpmu::ibs_sample`].
+    pub fn ibs_sample(
+        &mut self,
+        tags: IbsTags,
+        sample: &IbsSample,
+        origin: Origin,
+    ) -> (IbsAnswer, PmiRequests) {
+        let (answer, pmis) = self.vpmu.ibs_sample(tags, sample, &mut *self.source).into_parts();
+        self.stats.ibs_samples += u64::from(answer.sampled.fetch) + u64::from(answer.sampled.op);
+        if let Some(tracer) = self.tracer.as_mut().filter(|_| answer.sampled.any()) {
+            tracer.ibs(answer.sampled, origin);
+        }
+        (answer, self.note_pmis(pmis))
     }
 
     /// See [`Vpmu::skip_branches`].

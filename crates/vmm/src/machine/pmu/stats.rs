@@ -19,4 +19,7 @@ pub struct AccessStats {
     pub pebs_records: u64,
     /// PEBS records that found no room, or a debug store that is not mapped.
     pub pebs_lost: u64,
+    /// IBS samples: fetches and ops.
+    #[serde(default)]
+    pub ibs_samples: u64,
 }

@@ -4,15 +4,16 @@
 //! | key | meaning |
 //! | --- | --- |
 //! | `t_ns` | guest time in nanoseconds |
-//! | `op` | `rdmsr`, `wrmsr`, `rdpmc`, of an AArch64 CPU `mrs` and `msr`; `pmi`, `pebs` or `unimplemented` |
+//! | `op` | `rdmsr`, `wrmsr`, `rdpmc`, of an AArch64 CPU `mrs` and `msr`; `pmi`, `pebs`, `ibs` or `unimplemented` |
 //! | `index` | MSR index, encoding of a system register or ECX of RDPMC, hexadecimal |
-//! | `name` | register name; of an unimplemented instruction its mnemonic and operand types |
+//! | `name` | register name; of an unimplemented instruction its mnemonic and operand types; of an IBS
+//! sample `fetch`, `op` or `fetch, op` |
 //! | `value` | value read or written, hexadecimal |
 //! | `decoded` | non-zero fields |
 //! | `fault` | why the access raised #GP(0); why a PEBS record is lost; `#UD` of an unimplemented instruction |
 //! | `count` | of an unimplemented instruction: how often so far |
 //! | `delivery` | of a PMI: `nmi`, `vector` or `masked`; of an interrupt line `raised` or `lowered` |
-//! | `rip` | address of the instruction, where the engine knows it; of a PEBS record the sampled one |
+//! | `rip` | address of the instruction, where the engine knows it; of a PEBS record or an IBS sample the sampled one |
 
 use super::Origin;
 use crate::machine::exceptions::{MsrAccess, RefusalReason};
@@ -21,6 +22,7 @@ use platform::time::GuestTime;
 use serde::Serialize;
 use std::io::{self, Write};
 use vpmu::decode::{msr_name, one_line};
+use vpmu::ibs::IbsTags;
 use vpmu::pebs::Lost;
 use vpmu::profile::Architecture;
 use vpmu::register::rdpmc_msr;
@@ -175,6 +177,27 @@ impl Tracer {
             value: None,
             decoded: None,
             fault: record.err().map(|lost| lost.to_string()),
+            delivery: None,
+            rip: origin.rip.map(|rip| format!("{rip:#x}")),
+            count: None,
+        });
+    }
+
+    /// An IBS sample.
+    pub(super) fn ibs(&mut self, sampled: IbsTags, origin: Origin) {
+        let name = match (sampled.fetch, sampled.op) {
+            (true, true) => "fetch, op",
+            (true, false) => "fetch",
+            _ => "op",
+        };
+        self.lines.line(&Line {
+            t_ns: origin.now.0,
+            op: "ibs",
+            index: None,
+            name: Some(name.to_owned()),
+            value: None,
+            decoded: None,
+            fault: None,
             delivery: None,
             rip: origin.rip.map(|rip| format!("{rip:#x}")),
             count: None,

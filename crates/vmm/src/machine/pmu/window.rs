@@ -389,7 +389,9 @@ impl Window {
         }
         let metrics = vpmu.active().find(|active| matches!(active.counter, CounterId::Metric(_)));
         let filter = match metrics {
-            None if vpmu.profile().metrics_level() == 0 => vpmu.active().next().map(|_| PrivilegeFilter::ALL),
+            None if vpmu.profile().metrics_level() == 0 => {
+                vpmu.running().next().map(|_| PrivilegeFilter::ALL)
+            }
             metrics => metrics.map(|active| active.filter),
         };
         if let Some((running, mark)) = self.topdown_mark.filter(|(running, _)| filter != Some(*running)) {
@@ -492,5 +494,6 @@ pub fn counter_name(profile: &Profile, id: CounterId) -> String {
         CounterId::Gp(n) => format!("PMC{n}"),
         CounterId::Fixed(n) => format!("FIXED_CTR{n}"),
         CounterId::Metric(n) => format!("METRIC{n}"),
+        CounterId::Ibs(n) => format!("IBS{n}"),
     }
 }

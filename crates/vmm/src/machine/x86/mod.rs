@@ -20,6 +20,7 @@ use platform::x86::devices::{Devices, DevicesState, IoApic, Serial, TestDevice};
 use serde::{Deserialize, Serialize};
 use soft_cpu::Delivery;
 use vpmu::PmiRequests;
+use vpmu::ibs::{IbsSample, IbsTags};
 use vpmu::pebs::{DebugStore, PebsSample};
 
 /// What is around an x86 CPU.
@@ -140,6 +141,17 @@ impl Machine<Pc> {
     pub fn write_pebs(&mut self, sample: &PebsSample, store: &mut dyn DebugStore) {
         let pmis = self.pmu.write_pebs(sample, store, Origin { now: self.now, rip: Some(sample.event_ip) });
         self.deliver(pmis);
+    }
+
+    /// What IBS has tagged has retired.
+    pub fn ibs_sample(&mut self, tags: IbsTags, sample: &IbsSample) {
+        let origin = Origin { now: self.now, rip: Some(sample.address) };
+        let (answer, pmis) = self.pmu.ibs_sample(tags, sample, origin);
+        self.deliver(pmis);
+        if let Some(entry) = answer.interrupt {
+            let delivery = self.board.apic.raise_extended(entry);
+            self.pmu.trace_pmi(delivery.as_str(), self.now);
+        }
     }
 
     /// IN of `data.len()` bytes (1, 2 or 4).

@@ -83,8 +83,10 @@ pub(super) enum Need {
     StreamlinedFreeze,
     /// Branch records of either kind, on an engine that reports branches.
     Lbr,
-    /// PEBS of a known format, which is then shown (`--pebs`).
+    /// PEBS of a known format, which is then shown (`--precise on`).
     Pebs,
+    /// IBS, which is then shown.
+    Ibs,
     /// Counts exact to the instruction.
     Exact,
 }
@@ -100,6 +102,7 @@ impl Need {
             Self::StreamlinedFreeze => "streamlined_freeze",
             Self::Lbr => "lbr",
             Self::Pebs => "pebs",
+            Self::Ibs => "ibs",
             Self::Exact => "exact",
         }
     }

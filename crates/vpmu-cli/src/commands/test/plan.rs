@@ -85,8 +85,8 @@ impl Case {
         }
         option("--timeout", &self.entry.timeout.to_string());
         option("--memory", &self.entry.memory.to_string());
-        if self.entry.needs.contains(&Need::Pebs) {
-            words.push("--pebs".into());
+        if self.entry.needs.iter().any(|need| matches!(need, Need::Pebs | Need::Ibs)) {
+            words.extend(["--precise".into(), "on".into()]);
         }
         if !self.entry.append.is_empty() {
             // In one word, as it may begin with a dash.
@@ -251,6 +251,7 @@ fn has(profile: &Profile, engine: Engine, need: Need) -> bool {
         Need::StreamlinedFreeze => profile.intel().is_some_and(|pmu| pmu.version >= 4),
         Need::Lbr => profile.lbr != LbrKind::None && engine == Engine::Soft,
         Need::Pebs => profile.clone().with_pebs().has_pebs() && engine == Engine::Soft,
+        Need::Ibs => profile.clone().with_ibs().has_ibs() && engine == Engine::Soft,
         Need::Exact => engine == Engine::Soft,
     }
 }

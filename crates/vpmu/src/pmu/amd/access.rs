@@ -21,7 +21,7 @@ impl Amd {
         }
         ReadOutcome::Value(match id.owner() {
             RegisterId::PerfCtr => self.read_counter(n, source),
-            id @ RegisterId::PerfCntrGlobalStatus => {
+            id @ (RegisterId::PerfCntrGlobalStatus | RegisterId::IbsFetchCtl | RegisterId::IbsOpCtl) => {
                 self.sync(source);
                 self.value(id, n)
             }
@@ -58,6 +58,7 @@ impl Amd {
                 self.update_pairs();
                 self.reprogram(n);
             }
+            id @ (RegisterId::IbsFetchCtl | RegisterId::IbsOpCtl) => self.write_ibs(id, stored),
             id => self.set_value(id, n, stored),
         }
         match located.register.holder {

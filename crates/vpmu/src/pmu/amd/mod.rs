@@ -5,6 +5,7 @@
 //! | `mod.rs` | construction, bringing counters up to date, overflow, freezing |
 //! | `access.rs` | RDMSR, WRMSR, RDPMC |
 //! | `branches.rs` | branch records |
+//! | `ibs.rs` | instruction-based sampling |
 //! | `merge.rs` | pairs of counters for large increments |
 //! | `state.rs` | saving and restoring |
 //!
@@ -12,6 +13,7 @@
 
 mod access;
 mod branches;
+mod ibs;
 mod merge;
 mod state;
 
@@ -25,6 +27,9 @@ use crate::profile::{AmdPmu, MAX_GP, Profile};
 use crate::register::amd::{DebugCtl, PerfCntrGlobalCtl, PerfCntrGlobalStatus, PerfCtl, RegisterId};
 use crate::register::bank::Bank;
 use crate::source::{Active, CounterId, CountsSource, EventRequest, PrivilegeFilter};
+
+/// Most running counters, those of IBS among them.
+const MAX_ACTIVE: usize = MAX_GP + 2;
 
 /// The state machine.
 #[derive(Debug, Clone)]
@@ -40,6 +45,8 @@ pub(super) struct Amd {
     /// The stack of LbrExtV2.
     ring: Ring,
     pmi: bool,
+    /// Instruction-based sampling.
+    ibs: ibs::Ibs,
     /// Which pairs are merged: bit n for the one of counter n. Derived from the controls.
     merged: u16,
     /// Which branches the registers ask for, in the stack and at all; derived from them.
@@ -58,6 +65,7 @@ impl Amd {
             gp: counter::numbered(|n| Counter::new(CounterId::Gp(n), EventRequest::default())),
             ring: Ring::new(profile.lbr.max_depth()),
             pmi: false,
+            ibs: ibs::Ibs::new(),
             merged: 0,
             stack_filter: BranchFilter::EMPTY,
             branch_filter: BranchFilter::EMPTY,
@@ -85,6 +93,7 @@ impl Amd {
     fn set_reset_values(&mut self) {
         self.bank = Bank::new(&self.profile);
         self.merged = 0;
+        self.ibs = ibs::Ibs::new();
         for counter in &mut self.gp {
             counter.value = 0;
         }
@@ -108,6 +117,7 @@ impl Amd {
                 interrupt |= self.bank.nth::<PerfCtl>(n).interrupt();
             }
         }
+        self.sync_ibs(source);
         if overflowed.0 != 0 {
             self.overflow(overflowed, interrupt, source);
         }
@@ -146,12 +156,13 @@ impl Amd {
             let enabled = control.enable() && global.enable(n) && !half && !carries && !filter.is_empty();
             self.ledger.switch(&mut self.gp[n as usize], (enabled, filter), source);
         }
+        self.run_ibs(source);
         self.rearm(source);
     }
 
     /// Tells the source what runs now and when it would overflow.
     fn rearm(&self, source: &mut dyn CountsSource) {
-        counter::rearm::<MAX_GP>(self.active(), source);
+        counter::rearm::<MAX_ACTIVE>(self.active(), source);
     }
 
     /// The running counters, as of the last update.
@@ -159,6 +170,7 @@ impl Amd {
         (0..)
             .zip(&self.gp)
             .filter_map(|(n, counter)| counter.active(self.width(n), self.bank.nth::<PerfCtl>(n).interrupt()))
+            .chain(self.ibs.active())
     }
 
     pub(super) fn ledger(&mut self) -> &Ledger {
@@ -190,5 +202,7 @@ impl Amd {
     }
 }
 
+#[cfg(test)]
+mod ibs_tests;
 #[cfg(test)]
 mod tests;

@@ -11,6 +11,7 @@ impl Amd {
         state.registers =
             self.masks.stateful().map(|known| (known.index, self.value(known.id, known.n))).collect();
         state.branch_cycle = self.ring.updated;
+        state.ibs = self.save_ibs();
     }
 
     pub(in crate::pmu) fn restore(
@@ -28,6 +29,7 @@ impl Amd {
         }
         self.ring.updated = state.branch_cycle;
         self.pmi = false;
+        self.restore_ibs(&state.ibs);
         self.update_pairs();
         self.reprogram_all();
         self.restart(source);

@@ -40,7 +40,7 @@ pub(super) fn bit(counter: CounterId) -> u64 {
     match counter {
         CounterId::Gp(n) => 1 << n,
         CounterId::Fixed(n) => 1 << (FIXED + u32::from(n)),
-        CounterId::Metric(_) => 0,
+        CounterId::Metric(_) | CounterId::Ibs(_) => 0,
     }
 }
 
@@ -120,7 +120,7 @@ impl Intel {
             let (slot, width) = match counter.id {
                 CounterId::Gp(n) => (u64::from(n), self.profile.gp_width),
                 CounterId::Fixed(n) => (area::GP_RESETS + u64::from(n), self.intel.fixed_width),
-                CounterId::Metric(_) => continue,
+                CounterId::Metric(_) | CounterId::Ibs(_) => continue,
             };
             if due & bit(counter.id) != 0
                 && let Ok(reset) = word(store, start.wrapping_add(area::RESET + 8 * slot))

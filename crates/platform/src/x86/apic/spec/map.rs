@@ -1,6 +1,6 @@
 //! The register map: which register is where, and who may access it.
 
-use super::{ApicMode, DivideConfig, Icr, LvtKind, MSR_X2APIC_FIRST, Svr};
+use super::{ApicMode, DivideConfig, Icr, Lvt, LvtKind, MSR_X2APIC_FIRST, Svr};
 
 /// What software may do with a register.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,6 +40,9 @@ pub enum Register {
     CurrentCount,
     Divide,
     SelfIpi,
+    ExtendedFeature,
+    ExtendedControl,
+    ExtendedLvt(u8),
 }
 
 impl Register {
@@ -74,8 +77,17 @@ impl Register {
             0x39 => Self::CurrentCount,
             0x3E => Self::Divide,
             0x3F => Self::SelfIpi,
+            0x40 => Self::ExtendedFeature,
+            0x41 => Self::ExtendedControl,
+            0x50..=0x53 => Self::ExtendedLvt(slot - 0x50),
             _ => return None,
         })
+    }
+
+    /// True for the registers of AMD's extended space, which not every APIC has.
+    #[must_use]
+    pub fn is_extended(self) -> bool {
+        matches!(self, Self::ExtendedFeature | Self::ExtendedControl | Self::ExtendedLvt(_))
     }
 
     /// The register behind an x2APIC MSR index.
@@ -104,6 +116,8 @@ impl Register {
                 Access::ReadWrite
             }
             Self::Lvt(_) | Self::InitialCount | Self::Divide => Access::ReadWrite,
+            Self::ExtendedFeature => Access::ReadOnly,
+            Self::ExtendedControl | Self::ExtendedLvt(_) => Access::ReadWrite,
         }
     }
 
@@ -121,6 +135,7 @@ impl Register {
             Self::Lvt(kind) => kind.defined_bits(tsc_deadline),
             Self::InitialCount => u32::MAX,
             Self::Divide => DivideConfig::DEFINED_BITS,
+            Self::ExtendedLvt(_) => Lvt::EXTENDED_BITS,
             _ => 0,
         }
     }

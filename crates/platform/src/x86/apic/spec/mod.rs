@@ -86,6 +86,13 @@ impl ApicBase {
     }
 }
 
+/// Version register bit 31: the extended space at 400H (APM volume 2, "APIC Version Register").
+pub const EXTENDED_SPACE: u32 = 1 << 31;
+/// Entries of the extended local vector table, 500H to 530H.
+pub const EXTENDED_LVT_COUNT: usize = 4;
+/// Extended APIC feature register, 400H: four entries; no IER, no SEOI, no IDs of 8 bits more.
+pub const EXTENDED_FEATURES: u32 = 4 << 16;
+
 /// Entries of the local vector table ("Local Vector Table").
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(usize)]
@@ -184,6 +191,8 @@ pub enum TimerMode {
 pub struct Lvt(pub u32);
 
 impl Lvt {
+    /// Bits that an entry of the extended table has (APM volume 2, "Extended Interrupt Local Vector Table Registers").
+    pub const EXTENDED_BITS: u32 = 0xFF | Self::DELIVERY_MODE | Self::DELIVERY_STATUS | Self::MASK;
     /// Bits 10:8, delivery mode (absent in the timer and error entries).
     pub const DELIVERY_MODE: u32 = 7 << 8;
     /// Bit 12, delivery status, read-only. Our deliveries are instant: always 0.

@@ -169,3 +169,37 @@ fn disabled_apic_turns_the_pins_into_intr_and_nmi() {
     apic.set_lint(LintPin::Lint1, true);
     assert!(apic.pending().ext_int && apic.pending().nmi);
 }
+
+/// AMD's extended space: entry n delivers what it says, and nothing masks it.
+#[test]
+fn the_extended_table_delivers() {
+    let mut apic = with(ApicConfig { extended_space: true, auto_mask_lvtpc: false, ..ApicConfig::default() });
+    let now = GuestTime(0);
+    let read = |apic: &mut LocalApic, offset| {
+        let mut bytes = [0; 4];
+        apic.mmio_read(offset, &mut bytes, now);
+        u32::from_le_bytes(bytes)
+    };
+    apic.mmio_write(0xF0, &0x1FF_u32.to_le_bytes(), now);
+    assert_eq!(read(&mut apic, 0x30) >> 31, 1, "the version register says so");
+    assert_eq!(read(&mut apic, 0x400), 4 << 16);
+    assert_eq!(read(&mut apic, 0x500), 1 << 16, "masked after RESET");
+    assert_eq!(apic.raise_extended(0), Delivery::Masked);
+    apic.mmio_write(0x500, &0x400_u32.to_le_bytes(), now);
+    apic.mmio_write(0x530, &0x55_u32.to_le_bytes(), now);
+    assert_eq!((apic.raise_extended(0), apic.raise_extended(0)), (Delivery::Nmi, Delivery::Nmi));
+    assert_eq!(apic.raise_extended(3), Delivery::Vector(0x55));
+    assert_eq!((apic.raise_extended(1), apic.raise_extended(4)), (Delivery::Masked, Delivery::Masked));
+    let saved = apic.save();
+    let mut other =
+        with(ApicConfig { extended_space: true, auto_mask_lvtpc: false, ..ApicConfig::default() });
+    other.restore(&saved).expect("its own state");
+    assert_eq!(read(&mut other, 0x530), 0x55);
+    let mut plain = with(ApicConfig::default());
+    assert!(plain.restore(&saved).is_err(), "an APIC without it");
+    plain.mmio_write(0x500, &0x400_u32.to_le_bytes(), now);
+    assert_eq!((plain.raise_extended(0), read(&mut plain, 0x30) >> 31), (Delivery::Masked, 0));
+    // A software disable masks these too.
+    apic.mmio_write(0xF0, &0xFF_u32.to_le_bytes(), now);
+    assert_eq!(read(&mut apic, 0x500), 0x1_0400);
+}

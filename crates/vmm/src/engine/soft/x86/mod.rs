@@ -3,7 +3,7 @@
 mod branches;
 mod bus;
 mod cpuid;
-mod pebs;
+mod precise;
 
 pub(in crate::engine) use self::bus::{Principal, SoftBus};
 pub(in crate::engine) use self::cpuid::silicon;
@@ -28,6 +28,7 @@ use serde::{Deserialize, Serialize};
 use soft_cpu::{Budget, Cpu, DescriptorTable, Exit, RFLAGS_IF, Segment, State, Totals, Unimplemented};
 use std::time::{Duration, Instant};
 use vpmu::Profile;
+use vpmu::ibs::IbsTags;
 
 /// The page of documentation about the instructions that the engine executes.
 #[must_use]
@@ -164,7 +165,8 @@ impl SoftEngine {
             self.timing.clone().map(Timing::new),
             self.clock,
         );
-        let mut vcpu = Running { cpu, bus, debugger: &mut self.debugger, exits: &mut self.exits };
+        let tags = IbsTags::default();
+        let mut vcpu = Running { cpu, bus, debugger: &mut self.debugger, exits: &mut self.exits, tags };
         let outcome = run::run(&mut vcpu, limits.timeout, until);
         let Running { cpu, bus, .. } = vcpu;
         for missing in cpu.unimplemented().iter().filter(|_| outcome.is_some()) {
@@ -189,6 +191,8 @@ struct Running<'a, const TIMED: bool> {
     bus: SoftBus<'a, TIMED>,
     debugger: &'a mut Attached<State>,
     exits: &'a mut Exits,
+    /// What IBS had tagged before the last run.
+    tags: IbsTags,
 }
 
 impl<const TIMED: bool> Vcpu for Running<'_, TIMED> {
@@ -207,12 +211,16 @@ impl<const TIMED: bool> Vcpu for Running<'_, TIMED> {
         if self.bus.machine.pmu.pebs_due() {
             self.write_pebs();
         }
+        if self.tags.any() {
+            self.sample_ibs();
+        }
     }
 
     fn run(&mut self, most: u64) -> Pause {
         let Self { cpu, bus, exits, .. } = self;
         let interrupt_window = inject(cpu, bus.machine);
-        let armed = bus.machine.pmu.pebs_armed();
+        self.tags = bus.machine.pmu.ibs_tags();
+        let armed = bus.machine.pmu.pebs_armed() || self.tags.any();
         cpu.set_sampling(armed);
         // One at a time, until the one that is sampled.
         let (instructions, repetitions) = bus.budget(if armed { 1 } else { most });
@@ -257,11 +265,22 @@ impl<const TIMED: bool> Running<'_, TIMED> {
     fn write_pebs(&mut self) {
         let Self { cpu, bus, .. } = self;
         let mut vcpu = StoppedVcpu::new(cpu.state(), bus.machine.memory.clone());
-        let sample = pebs::sample(cpu.sampled(), vcpu.state(), bus.tsc_at(cpu.totals()));
+        let sample = precise::pebs(cpu.sampled(), vcpu.state(), bus.tsc_at(cpu.totals()));
         bus.machine.write_pebs(&sample, &mut vcpu);
         for (address, len) in vcpu.into_changes().written {
             cpu.memory_changed(address, len);
         }
+        bus.publish(cpu.totals());
+    }
+
+    /// The last run was of what IBS had tagged, if that has retired.
+    #[cold]
+    fn sample_ibs(&mut self) {
+        let Self { cpu, bus, .. } = self;
+        let tags = std::mem::take(&mut self.tags);
+        let Some(sampled) = cpu.sampled() else { return };
+        let sample = precise::ibs(&sampled, cpu.linear_rip(), &bus.machine.memory);
+        bus.machine.ibs_sample(tags, &sample);
         bus.publish(cpu.totals());
     }
 }

@@ -1,0 +1,104 @@
+//! Steps on AMD profiles that show IBS (`--precise on`).
+
+use super::super::session::{Output, Step};
+use super::{all_good, dominates};
+
+/// Nothing of the six instructions of a round is left out.
+fn every_instruction(output: &Output<'_>, least: u64) -> Result<(), String> {
+    all_good(output, least)?;
+    let line = output.text.lines().find_map(|line| line.trim().strip_prefix("by instruction: ["));
+    let line = line.and_then(|line| line.strip_suffix(']')).ok_or("no counts by instruction")?;
+    let counts: Vec<u64> = line.split(", ").filter_map(|word| word.parse().ok()).collect();
+    // The return behind the loop executes once.
+    match counts[..] {
+        [first, second, third, fourth, fifth, _, seventh] => {
+            let of_round = [first, second, third, fourth, fifth, seventh];
+            let few = of_round.iter().any(|count| count * 50 < least);
+            if few { Err(format!("an instruction has too few samples: {line}")) } else { Ok(()) }
+        }
+        _ => Err(format!("counts of {} instructions", counts.len())),
+    }
+}
+
+pub(super) const STEPS: &[Step] = &[
+    Step {
+        name: "the kernel's driver takes IBS",
+        command: "dmesg | grep -e 'IBS' -e 'LVT offset' -e 'Firmware Bug.*MSR'; \
+                  cd /sys/bus/event_source/devices && grep . ibs_op/format/* ibs_fetch/format/*",
+        fits: |_| true,
+        short: true,
+        check: |output| {
+            output.success()?;
+            output.has("AMD IBS detected (0x00000")?;
+            output.has("LVT offset 0 assigned for vector 0x400")?;
+            output.has_not("[Firmware Bug]")?;
+            output.has("ibs_op/format/cnt_ctl:config:19")?;
+            output.has("ibs_fetch/format/rand_en:config:57")
+        },
+    },
+    Step {
+        name: "every op sampled by perf record -e ibs_op// is an instruction of the loop",
+        command: "perf record -q -o op.data -c 8000 -e ibs_op/cnt_ctl=1/u sampled-loop run 14000000 && \
+                  perf script -i op.data -F ip,sym,symoff | sampled-loop check",
+        fits: |_| true,
+        short: false,
+        check: |output| every_instruction(output, 10_000),
+    },
+    Step {
+        name: "every op sampled by cycles is an instruction of the loop",
+        command: "perf record -q -o cycles.data -c 8000 -e ibs_op//u sampled-loop run 2000000 && \
+                  perf script -i cycles.data -F ip,sym,symoff | sampled-loop check",
+        fits: |_| true,
+        short: true,
+        check: |output| all_good(output, 1_000),
+    },
+    Step {
+        name: "every fetch sampled by perf record -e ibs_fetch// is an instruction of the loop",
+        command: "perf record -q -o fetch.data -c 8000 -e ibs_fetch/rand_en=1/u sampled-loop run 2000000 && \
+                  perf script -i fetch.data -F ip,sym,symoff | sampled-loop check",
+        fits: |_| true,
+        short: true,
+        check: |output| every_instruction(output, 1_000),
+    },
+    Step {
+        name: "perf record -e cycles:pp goes to IBS",
+        command: "perf record -q -o precise.data -c 8000 -e cycles:upp call-chain 10000 && \
+                  perf report -i precise.data --stdio",
+        fits: |_| true,
+        short: true,
+        check: |output| {
+            output.success()?;
+            dominates(output, "leaf")
+        },
+    },
+    Step {
+        name: "raw samples say what the ops were",
+        // All calls and returns of the loop are taken; loads and stores have 8 bytes and addresses.
+        command: "perf record -q -R -o raw.data -c 8000 -e ibs_op/cnt_ctl=1/u sampled-loop run 200000 && \
+                  perf report -i raw.data -D > raw.txt; \
+                  echo \"returns $(grep -c 'OpReturn 1' raw.txt)\"; \
+                  echo \"returns not taken $(grep 'OpReturn 1' raw.txt | grep -c 'BrnTaken 0')\"; \
+                  echo \"stores $(grep -c 'StOp 1' raw.txt)\"; \
+                  echo \"stores of other sizes $(grep 'StOp 1' raw.txt | grep -c -v 'OpMemWidth  *8 bytes')\"; \
+                  grep -m 1 'StOp 1' raw.txt",
+        fits: |_| true,
+        short: false,
+        check: |output| {
+            output.success()?;
+            for (name, least, most) in [
+                ("returns ", 10, u64::MAX),
+                ("returns not taken ", 0, 0),
+                ("stores ", 10, u64::MAX),
+                ("stores of other sizes ", 0, 0),
+            ] {
+                let number =
+                    output.text.lines().find_map(|line| line.trim().strip_prefix(name)?.parse::<u64>().ok());
+                match number {
+                    Some(number) if (least..=most).contains(&number) => {}
+                    _ => return Err(format!("{name}: {number:?}")),
+                }
+            }
+            Ok(())
+        },
+    },
+];
