@@ -8,6 +8,7 @@
 //! | [`run`] | one run, from an image to a report |
 //! | [`snapshot`] | the whole machine in a file |
 //! | [`guest_program`] | a program of the host in a Linux guest |
+//! | [`inject`] | files of faults that the PMU has on command, and skid |
 //! | [`gdb`] | a stub for GDB |
 //! | [`mod@file`] | results in files, whole or not at all |
 //! | [`profile`] | the CPU that the guest shall see: a built-in profile or a file |
@@ -23,6 +24,7 @@ pub mod engine;
 pub mod file;
 pub mod gdb;
 pub mod guest_program;
+pub mod inject;
 pub mod machine;
 pub mod profile;
 pub mod run;

@@ -169,9 +169,11 @@ impl<'a> Plan<'a> {
         };
         let gdb = self.gdb()?;
         let start = match &self.start {
-            Start::Boot { image, .. } => {
-                run::Start::Boot(Box::new(self.boot(image, names, save.is_some() || gdb.is_some())))
-            }
+            Start::Boot { image, .. } => run::Start::Boot(Box::new(self.boot(
+                image,
+                names,
+                save.is_some() || gdb.is_some() || self.args.inject.is_some(),
+            ))),
             Start::Resume(snapshot) => run::Start::Resume(snapshot.clone()),
         };
         Ok(run::run(RunConfig {
@@ -179,6 +181,8 @@ impl<'a> Plan<'a> {
             timeout,
             trace: self.args.trace.clone(),
             trace_exceptions: self.args.trace_exceptions.clone(),
+            inject: self.args.inject.clone(),
+            skid: self.args.skid,
             save,
             console: Some(Box::new(console)),
             input,

@@ -15,6 +15,7 @@
 //! | [`metrics`] | PERF_METRICS: fractions of the slots in fixed counter 3 |
 //! | [`pebs`] | precise samples in the guest's debug store |
 //! | [`state`] | saving and restoring |
+//! | [`inject`] | faults on command, and skid |
 //! | [`decode`] | register values in words |
 //! | [`cpuid`] | the CPUID bits that announce the PMU of an x86 CPU |
 //! | [`id_registers`] | the ID registers that announce the PMU of an Arm CPU |
@@ -60,6 +61,7 @@ pub mod decode;
 pub mod event;
 pub mod ibs;
 pub mod id_registers;
+pub mod inject;
 pub mod lbr;
 pub mod metrics;
 pub mod pebs;

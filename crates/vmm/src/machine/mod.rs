@@ -216,7 +216,25 @@ impl<B: Board> Machine<B> {
 
     /// Passes what the PMU requests to the interrupt controller.
     fn deliver(&mut self, pmis: PmiRequests) {
+        self.pmu.follow_injections(self.now);
         self.board.interrupt(pmis, |delivery| self.pmu.trace_pmi(delivery, self.now));
+    }
+
+    /// So many instructions have retired: planned faults and late interrupts that are due happen.
+    pub(crate) fn inject_due(&mut self) {
+        let pmis = self.pmu.inject_due();
+        self.deliver(pmis);
+    }
+
+    /// Instructions until a planned fault or a late interrupt is due.
+    pub(crate) fn until_injection(&self) -> Option<u64> {
+        self.pmu.until_injection()
+    }
+
+    /// The CPU waits for an interrupt: none is late any longer.
+    pub(crate) fn end_skid(&mut self) {
+        let pmis = self.pmu.end_skid();
+        self.deliver(pmis);
     }
 
     /// Carries out what a device asks for.

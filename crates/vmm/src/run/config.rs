@@ -3,6 +3,7 @@
 use crate::counts::CountsChoice;
 use crate::engine::{Detail, EngineChoice};
 use crate::gdb::GdbServer;
+use crate::inject::SkidChoice;
 use crate::machine::progress::RunProgress;
 use crate::machine::stop::StopRequest;
 use crate::snapshot::Snapshot;
@@ -25,6 +26,10 @@ pub struct RunConfig {
     pub trace: Option<PathBuf>,
     /// Where to write the trace of exceptions and interrupts.
     pub trace_exceptions: Option<PathBuf>,
+    /// A file of faults that the PMU has, see [`crate::inject`].
+    pub inject: Option<PathBuf>,
+    /// How late its interrupts are.
+    pub skid: Option<SkidChoice>,
     /// A snapshot to take on the way.
     pub save: Option<SnapshotPlan>,
     /// Where console output also goes while the guest runs.
@@ -46,6 +51,8 @@ impl fmt::Debug for RunConfig {
             .field("timeout", &self.timeout)
             .field("trace", &self.trace)
             .field("trace_exceptions", &self.trace_exceptions)
+            .field("inject", &self.inject)
+            .field("skid", &self.skid)
             .field("save", &self.save)
             .finish_non_exhaustive()
     }

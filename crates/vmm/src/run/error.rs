@@ -3,6 +3,7 @@
 use crate::counts::CountsError;
 use crate::counts::timing::TimingError;
 use crate::engine::EngineError;
+use crate::inject::InjectError;
 use crate::snapshot::SnapshotError;
 use platform::devices::FwCfgError;
 use platform::loader::LoadError;
@@ -38,6 +39,15 @@ pub enum RunError {
     /// PEBS or IBS of a CPU that has none, or one of which no public document tells enough.
     #[error("{profile} has neither PEBS records of a known format nor IBS")]
     NoPreciseSampling {
+        /// The profile.
+        profile: String,
+    },
+    /// The file of faults.
+    #[error(transparent)]
+    Inject(#[from] InjectError),
+    /// Skid as of a core that is not known.
+    #[error("how much is in flight in the core of {profile} is not known")]
+    NoCoreForSkid {
         /// The profile.
         profile: String,
     },
@@ -102,6 +112,12 @@ pub enum SoftOnly {
     /// GDB.
     #[error("the kvm engine has no debugger: only the soft engine stops at every instruction")]
     Debugger,
+    /// Faults at an instruction or for a number of them.
+    #[error("KVM does not stop at an instruction, and the faults count instructions")]
+    CountedFaults,
+    /// Skid.
+    #[error("interrupts of the PMU under KVM are as late as the host makes them")]
+    Skid,
     /// Snapshots.
     #[error(
         "the kvm engine takes no snapshots: only the soft engine stops after an exact number of instructions"

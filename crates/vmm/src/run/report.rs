@@ -6,7 +6,7 @@ use crate::engine::{Detail, EngineReport, InstructionCount, RegisterDump};
 use crate::machine::exceptions::Cause;
 use crate::machine::pmu::interval::Interval;
 use crate::machine::pmu::window::{Window, counter_name};
-use crate::machine::pmu::{AccessStats, PmuDevice};
+use crate::machine::pmu::{AccessStats, Injection, PmuDevice};
 use crate::machine::{Board, Outcome, UnknownMsrs};
 use serde::Serialize;
 use std::time::Duration;
@@ -74,6 +74,8 @@ pub struct RunReport {
     pub windows: Vec<Window>,
     /// Intervals that the guest marked for the VMM.
     pub intervals: Vec<Interval>,
+    /// Faults that were planned for the PMU, and whether they happened.
+    pub injections: Vec<Injection>,
     /// MSRs that the guest accessed and that are not implemented.
     pub unknown_msrs: UnknownMsrs,
     /// Things worth telling, one sentence each.
@@ -101,6 +103,11 @@ impl RunReport {
             let listed = machine.pmu.windows().len() as u64;
             warnings.push(Warning::Windows(machine.pmu.dropped_windows() + listed));
         }
+        let missed = machine.pmu.injections().iter().filter(|injection| injection.times == 0);
+        warnings.extend(missed.map(|injection| {
+            let Injection { line, fault, .. } = injection;
+            Warning::Other(format!("the fault in line {line}, {fault}, has not happened"))
+        }));
         warnings.extend(machine.pmu.source().warnings().into_iter().map(Warning::Other));
         let console = capture.text();
         if let (false, Some(reason)) = (ended_itself, panic_reason(&console)) {
@@ -131,6 +138,7 @@ impl RunReport {
             topdown,
             windows: machine.pmu.windows().to_vec(),
             intervals: machine.pmu.intervals(),
+            injections: machine.pmu.injections().to_vec(),
             unknown_msrs: machine.unknown_msrs().clone(),
             warnings,
         }

@@ -5,7 +5,7 @@ use super::console::console;
 use super::error::{RunError, SoftOnly, X86Only};
 use crate::counts::arm::ArmSource;
 use crate::counts::timed::TimedTotals;
-use crate::counts::timing::{SharedCore, TimingSource};
+use crate::counts::timing::{SharedCore, TimingSource, core_of};
 use crate::counts::{self, CountsChoice, Source};
 use crate::engine::kvm::{KvmConfig, KvmEngine};
 use crate::engine::soft::arm::ArmEngine;
@@ -13,6 +13,7 @@ use crate::engine::soft::x86::SoftEngine;
 use crate::engine::{Detail, Engine, EngineChoice, EngineError};
 use crate::file;
 use crate::gdb;
+use crate::inject::FaultPlan;
 use crate::machine::arm::Virt;
 use crate::machine::exceptions::ExceptionTracer;
 use crate::machine::pmu::PmuDevice;
@@ -96,6 +97,16 @@ impl<B: Platform> Guest<B> {
             }
         };
         let Chosen { mut engine, source, profile, settings } = B::choose(&config, &memory)?;
+        let faults = faults(&config, &profile, &*engine)?;
+        let skid = match config.skid {
+            None => None,
+            Some(_) if engine.detail().is_none() => return Err(SoftOnly::Skid.into()),
+            Some(choice) => {
+                let core = core_of(&profile).map(|core| (core.retire_width, core.reorder_buffer));
+                let unknown = || RunError::NoCoreForSkid { profile: profile.name.to_string() };
+                Some(choice.resolve(core).ok_or_else(unknown)?)
+            }
+        };
         // A run that is refused leaves the traces of an earlier one alone.
         let tracer = trace_file(config.trace.as_deref())?.map(Tracer::new);
         let exceptions = trace_file(config.trace_exceptions.as_deref())?.map(ExceptionTracer::new);
@@ -112,7 +123,10 @@ impl<B: Platform> Guest<B> {
         if let Some(input) = config.input {
             board.console_mut().set_input(input);
         }
-        let pmu = PmuDevice::new(profile, source, tracer);
+        let mut pmu = PmuDevice::new(profile, source, tracer);
+        if faults.is_some() || skid.is_some() {
+            pmu.inject(faults.as_ref().map_or(&[], FaultPlan::faults), skid);
+        }
         let mut machine = Machine::new(memory, board, pmu);
         if let Some(gdb) = config.gdb {
             let debugging = engine.debugging().ok_or(SoftOnly::Debugger)?;
@@ -271,6 +285,21 @@ impl Platform for Virt {
     }
 }
 
+/// The faults that are planned.
+fn faults<B: Board>(
+    config: &RunConfig,
+    profile: &Profile,
+    engine: &dyn Engine<B>,
+) -> Result<Option<FaultPlan>, RunError> {
+    let Some(path) = &config.inject else { return Ok(None) };
+    let plan = FaultPlan::load(path, profile)?;
+    // The detail of a real CPU is its own.
+    if plan.counts_instructions() && engine.detail().is_none() {
+        return Err(SoftOnly::CountedFaults.into());
+    }
+    Ok(Some(plan))
+}
+
 /// Checked before the guest runs, and not after minutes when the snapshot is taken.
 fn check_snapshot_path(plan: Option<&SnapshotPlan>) -> Result<(), RunError> {
     let Some(SnapshotPlan { path, .. }) = plan else { return Ok(()) };
@@ -347,6 +376,7 @@ fn soft_only(config: &RunConfig, boot: &BootConfig) -> Option<SoftOnly> {
         (config.trace_exceptions.is_some(), SoftOnly::Exceptions),
         (config.gdb.is_some(), SoftOnly::Debugger),
         (config.save.is_some(), SoftOnly::Snapshots),
+        (config.skid.is_some(), SoftOnly::Skid),
     ];
     asked.into_iter().find_map(|(asked, what)| asked.then_some(what))
 }

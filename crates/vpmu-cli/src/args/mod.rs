@@ -10,9 +10,11 @@ use platform::loader::Protocol;
 use program::ProgramArgs;
 use std::num::{NonZeroU64, NonZeroUsize};
 use std::path::{Path, PathBuf};
+use std::str::FromStr as _;
 use test::TestArgs;
 use vmm::counts::CountsChoice;
 use vmm::engine::{Detail, EngineChoice};
+use vmm::inject::SkidChoice;
 use vmm::run::{LbrChoice, PreciseChoice};
 use vpmu::profile::Isa;
 
@@ -430,6 +432,14 @@ pub(crate) struct MachineArgs {
     /// How to start the image [default: what it offers, PVH first]
     #[arg(long, value_enum, help_heading = "Machine")]
     pub(crate) protocol: Option<Protocol>,
+    /// Let the PMU go wrong as this file (TOML) plans: see docs/inject.md
+    #[arg(long, value_name = "FILE", conflicts_with = "snapshot", help_heading = "Faults")]
+    pub(crate) inject: Option<PathBuf>,
+    /// Deliver interrupts of the PMU so many instructions late (soft engine): N,
+    /// LEAST-MOST, or `core` for what the CPU has in flight; @SEED draws others
+    #[arg(long, value_name = "N|MODEL", value_parser = SkidChoice::from_str, conflicts_with = "snapshot",
+          help_heading = "Faults")]
+    pub(crate) skid: Option<SkidChoice>,
     /// Write every PMU access to this file, decoded, as JSON lines
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub(crate) trace: Option<PathBuf>,

@@ -32,6 +32,7 @@ pub(crate) struct ProgramArgs {
     /// see `vpmu setup`
     #[arg(index = 2, last = true, num_args = 1.., value_name = "PROGRAM", help_heading = "Program",
           conflicts_with_all = ["image", "input", "initrd", "restore", "snapshot", "engine", "counts", "lbr", "rates",
-                                "append", "module", "protocol", "trace", "trace_exceptions", "raw_exit", "test"])]
+                                "append", "module", "protocol", "trace", "trace_exceptions", "raw_exit", "test",
+                                "inject", "skid"])]
     pub(crate) program: Vec<OsString>,
 }

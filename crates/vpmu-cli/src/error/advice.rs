@@ -226,6 +226,8 @@ fn run_next_step(error: &RunError) -> Option<String> {
             SoftOnly::PreciseSampling => "leave --precise on out, or use --engine soft",
             SoftOnly::Exceptions => "leave --trace-exceptions and --counts out, or use --engine soft",
             SoftOnly::Debugger => "leave --gdb out, or use --engine soft",
+            SoftOnly::CountedFaults => "leave out `instruction`, `for` and delay-pmi, or use --engine soft",
+            SoftOnly::Skid => "leave --skid out, or use --engine soft",
             SoftOnly::Snapshots => "leave --snapshot out, or use --engine soft",
         }
         .to_owned(),
@@ -239,6 +241,8 @@ fn run_next_step(error: &RunError) -> Option<String> {
         RunError::NoPreciseSampling { .. } => {
             "leave --precise on out, or choose another --profile, such as sapphire-rapids or zen4".to_owned()
         }
+        RunError::Inject(_) => "docs/inject.md lists the keys and the faults".to_owned(),
+        RunError::NoCoreForSkid { .. } => "give a number: --skid 20, or --skid 5-60".to_owned(),
         RunError::SnapshotOfModel => "leave --detail timing out".to_owned(),
         RunError::Timing(_) => {
             "choose another --profile, such as sapphire-rapids, or leave --detail timing out".to_owned()

@@ -178,6 +178,7 @@ pub(crate) fn test_report() -> vmm::run::RunReport {
         topdown: vpmu::TopdownSlots::default(),
         windows: Vec::new(),
         intervals: Vec::new(),
+        injections: Vec::new(),
         unknown_msrs: UnknownMsrs::default(),
         warnings: Vec::new(),
     }

@@ -110,6 +110,13 @@ pub(crate) fn summary(report: &RunReport, image: Option<&Path>) -> String {
         let rows: Vec<String> = rows.collect();
         line(&mut text, "interval", &format!("{}: {}", printable(&interval.label), rows.join(", ")));
     }
+    for injection in &report.injections {
+        let times = counted(usize::try_from(injection.times).unwrap_or(usize::MAX), "time");
+        let first = injection.instructions.filter(|_| injection.times > 0);
+        let first = first
+            .map_or_else(String::new, |[first, _]| format!(", first after {} instructions", grouped(first)));
+        line(&mut text, "fault", &format!("line {}: {}: {times}{first}", injection.line, injection.fault));
+    }
     text += &unknown_msrs(&report.unknown_msrs);
     text += &warnings(report);
     text += &postmortem(report, image);

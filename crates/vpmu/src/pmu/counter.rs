@@ -15,6 +15,10 @@ pub(super) struct Counter {
     pub(super) filter: PrivilegeFilter,
     /// It counts every 2^prescale-th occurrence of all that the source has had.
     pub(super) prescale: u32,
+    /// A fault makes it stand still whatever the enables say.
+    pub(super) stuck: bool,
+    /// It stands still for no other reason.
+    held: bool,
     /// The enables say count, whether or not the source knows the event.
     pub(super) enabled: bool,
     /// Occurrences since the ledger last took them.
@@ -32,6 +36,8 @@ impl Counter {
             request,
             filter: PrivilegeFilter::default(),
             prescale: 0,
+            stuck: false,
+            held: false,
             enabled: false,
             tally: 0,
             touched: false,
@@ -44,7 +50,7 @@ impl Counter {
 
     /// Counts something else from now on; the value stays. It does not run until [`run`](Self::run) says so.
     pub(super) fn reprogram(&mut self, request: EventRequest) {
-        *self = Self { value: self.value, ..Self::new(self.id, request) };
+        *self = Self { value: self.value, stuck: self.stuck, ..Self::new(self.id, request) };
     }
 
     /// Brings the value up to date. Returns how often it wrapped.
@@ -66,6 +72,11 @@ impl Counter {
         }
     }
 
+    /// The value changes without being counted, and nothing overflows.
+    pub(super) fn jump(&mut self, by: i64, width: u32) {
+        self.value = self.value.wrapping_add_signed(by) & low_bits(width);
+    }
+
     /// The value as of now if it has not wrapped, without storing anything.
     pub(super) fn peek(&self, width: u32, source: &mut dyn CountsSource) -> Option<u64> {
         let Some(mark) = self.mark else { return Some(self.value) };
@@ -84,7 +95,19 @@ impl Counter {
         self.touched |= enabled;
         let asked = enabled && !self.request.is_counted_by_the_pmu();
         let known = asked && source.provenance(&self.request) != Provenance::Unknown;
-        self.mark = known.then(|| source.total(&self.request, filter));
+        self.held = known && self.stuck;
+        self.mark = (known && !self.stuck).then(|| source.total(&self.request, filter));
+    }
+
+    /// A fault stops or releases it. The value must be up to date; [`run`](Self::run) has to be called again.
+    pub(super) fn set_stuck(&mut self, stuck: bool) {
+        self.stuck = stuck;
+        self.mark = None;
+    }
+
+    /// Only a fault keeps it from running.
+    pub(super) fn is_held(&self) -> bool {
+        self.held
     }
 
     /// The counter as a source needs to know it, while it runs.
@@ -98,10 +121,10 @@ impl Counter {
         })
     }
 
-    /// The counter as a record needs to know it, while it runs and each occurrence adds one.
+    /// The counter as a record needs to know it, while it runs, or would but for a fault, and each occurrence adds one.
     pub(super) fn running(&self, width: u32) -> Option<Running> {
         let Self { id: counter, request, filter, value, .. } = *self;
-        (self.is_running() && self.prescale == 0).then_some(Running {
+        ((self.is_running() || self.held) && self.prescale == 0).then_some(Running {
             counter,
             request,
             filter,

@@ -9,6 +9,7 @@
 //! | `intel/` | Intel's registers |
 //! | `amd/` | AMD's registers |
 //! | `arm/` | Arm's PMUv3, with Falkor's matrix |
+//! | `injected.rs` | faults on command, and skid |
 //! | `masks.rs` | what the register declarations say for a profile |
 //! | `counter.rs` | one counter |
 //! | `ledger.rs` | what was counted over time |
@@ -19,6 +20,7 @@
 mod amd;
 mod arm;
 mod counter;
+mod injected;
 mod intel;
 mod ledger;
 mod masks;
@@ -33,10 +35,11 @@ pub use pmi::{Answer, PmiRequests};
 
 use crate::bits::low_u8;
 use crate::ibs::{IbsAnswer, IbsSample, IbsTags};
+use crate::inject::Injector;
 use crate::lbr::{BranchFilter, BranchRecord};
 use crate::pebs::{DebugStore, PebsAnswer, PebsSample};
 use crate::profile::{MAX_FIXED, MAX_GP, PmuKind, Profile};
-use crate::register::{RegisterId, is_pmu_register, locate};
+use crate::register::{RegisterId, is_pmu_register, locate, rdpmc_msr};
 pub use crate::source::{Active, CounterId, Running};
 use crate::source::{CountsSource, Level};
 use crate::state::{RestoreError, VpmuState};
@@ -52,6 +55,8 @@ use intel::Intel;
 #[derive(Debug, Clone)]
 pub struct Vpmu {
     machine: Machine,
+    /// What goes wrong on command.
+    injector: Option<Box<Injector>>,
 }
 
 /// The state machine of the profile's vendor.
@@ -72,6 +77,7 @@ macro_rules! each {
         }
     };
 }
+use each;
 
 impl Vpmu {
     /// A PMU in its RESET state.
@@ -90,7 +96,7 @@ impl Vpmu {
             PmuKind::Amd(pmu) => Machine::Amd(Box::new(Amd::new(profile, pmu))),
             PmuKind::Arm(pmu) => Machine::Arm(Box::new(Arm::new(profile, pmu))),
         };
-        Self { machine }
+        Self { machine, injector: None }
     }
 
     /// The profile shown to the guest.
@@ -103,6 +109,7 @@ impl Vpmu {
     /// line goes low; no answer says so.
     pub fn reset(&mut self, source: &mut dyn CountsSource) {
         each!(&mut self.machine, own => own.reset(source));
+        self.follow_line();
     }
 
     /// Reads a register: RDMSR by MSR index, or MRS by the [encoding](crate::register::arm::encoding) of a system
@@ -113,6 +120,7 @@ impl Vpmu {
         index: u32,
         source: &mut dyn CountsSource,
     ) -> Answer<ReadOutcome> {
+        let stale = self.before_read(index, source);
         let vendor = self.profile().vendor();
         let located = locate(vendor, index).map(|located| (located.register.id, located));
         let outcome = match (&mut self.machine, located) {
@@ -127,7 +135,8 @@ impl Vpmu {
             _ if is_pmu_register(vendor.architecture(), index) => ReadOutcome::Fault(Fault::Absent),
             _ => ReadOutcome::NotHandled,
         };
-        self.answer(outcome)
+        let outcome = self.after_read(index, outcome, stale);
+        self.answer(outcome, source)
     }
 
     /// Writes a register: WRMSR by MSR index, or MSR by the [encoding](crate::register::arm::encoding) of a system
@@ -157,7 +166,8 @@ impl Vpmu {
             _ if is_pmu_register(vendor.architecture(), index) => WriteOutcome::Fault(Fault::Absent),
             _ => WriteOutcome::NotHandled,
         };
-        self.answer(outcome)
+        self.after_write(index, source);
+        self.answer(outcome, source)
     }
 
     /// The level of an Arm CPU's PMU interrupt (PMUIRQ) as of the last update of the counters. Operations tell in
@@ -165,6 +175,11 @@ impl Vpmu {
     /// those. Always low for CPUs that request PMIs.
     #[must_use]
     pub fn interrupt_line(&self) -> bool {
+        self.injector.as_ref().map_or_else(|| self.overflow_line(), |injector| injector.line)
+    }
+
+    /// The level as overflows make it.
+    fn overflow_line(&self) -> bool {
         match &self.machine {
             Machine::Intel(_) | Machine::Amd(_) => false,
             Machine::Arm(own) => own.interrupt_line(),
@@ -180,6 +195,8 @@ impl Vpmu {
         context: RdpmcContext,
         source: &mut dyn CountsSource,
     ) -> Answer<ReadOutcome> {
+        let register = rdpmc_msr(self.profile().vendor(), ecx);
+        let stale = register.is_some_and(|register| self.before_read(register, source));
         let outcome = if context.allowed() {
             match &mut self.machine {
                 Machine::Intel(own) => own.rdpmc(ecx, source),
@@ -189,12 +206,19 @@ impl Vpmu {
         } else {
             ReadOutcome::Fault(Fault::RdpmcPrivilege)
         };
-        self.answer(outcome)
+        let outcome = register.map_or(outcome, |register| self.after_read(register, outcome, stale));
+        self.answer(outcome, source)
     }
 
     /// The outcome of an operation, with the PMI that it requests.
-    fn answer<T>(&mut self, outcome: T) -> Answer<T> {
-        Answer::new(outcome, each!(&mut self.machine, own => own.take_requests()))
+    fn answer<T>(&mut self, outcome: T, source: &mut dyn CountsSource) -> Answer<T> {
+        let requests = self.take_requests();
+        let requests = if self.injector.is_some() { self.meddle(requests, source) } else { requests };
+        Answer::new(outcome, requests)
+    }
+
+    fn take_requests(&mut self) -> PmiRequests {
+        each!(&mut self.machine, own => own.take_requests())
     }
 
     /// Brings every counter up to date and handles overflows.
@@ -202,7 +226,7 @@ impl Vpmu {
     /// Call it when a deadline is reached; accesses call it themselves.
     pub fn sync(&mut self, source: &mut dyn CountsSource) -> PmiRequests {
         each!(&mut self.machine, own => own.sync(source));
-        self.answer(()).into_parts().1
+        self.answer((), source).into_parts().1
     }
 
     /// The running counters, as of the last update.
@@ -303,7 +327,7 @@ impl Vpmu {
             Machine::Intel(own) => own.write_pebs(sample, store, source),
             Machine::Amd(_) | Machine::Arm(_) => None,
         };
-        let (record, pmis) = self.answer(record).into_parts();
+        let (record, pmis) = self.answer(record, source).into_parts();
         PebsAnswer { record, pmis }
     }
 
@@ -329,7 +353,7 @@ impl Vpmu {
             Machine::Amd(own) => own.ibs_sample(tags, sample, source),
             Machine::Intel(_) | Machine::Arm(_) => IbsAnswer::default(),
         };
-        self.answer(answer)
+        self.answer(answer, source)
     }
 
     /// True while a record depends on all branches before it: in call-stack mode, where a return removes one, and
@@ -367,7 +391,7 @@ impl Vpmu {
         each!(&mut self.machine, own => own.sync(source));
         let mut state = VpmuState::of(self.profile());
         each!(&self.machine, own => own.save(&mut state));
-        self.answer(state)
+        self.answer(state, source)
     }
 
     /// Replaces the state. Counting continues from the saved values.
@@ -376,12 +400,16 @@ impl Vpmu {
     /// Any value that this vPMU could not have saved is refused, and nothing changes.
     pub fn restore(&mut self, state: &VpmuState, source: &mut dyn CountsSource) -> Result<(), RestoreError> {
         state.check(self.profile())?;
-        each!(&mut self.machine, own => own.restore(state, source))
+        each!(&mut self.machine, own => own.restore(state, source))?;
+        self.follow_line();
+        Ok(())
     }
 }
 
 #[cfg(test)]
 mod exhaustive;
+#[cfg(test)]
+mod injected_tests;
 #[cfg(test)]
 mod test_guest;
 #[cfg(test)]

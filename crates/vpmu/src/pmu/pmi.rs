@@ -19,28 +19,41 @@ use core::ops::AddAssign;
 #[must_use = "a PMI that is not delivered is lost"]
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct PmiRequests {
-    count: u32,
-    line: Option<bool>,
+    pub(super) count: u32,
+    pub(super) nmis: u32,
+    pub(super) line: Option<bool>,
 }
 
 impl PmiRequests {
     /// None.
-    pub const NONE: Self = Self { count: 0, line: None };
+    pub const NONE: Self = Self { count: 0, nmis: 0, line: None };
 
     /// A PMI if one is requested.
     pub(super) fn of(requested: bool) -> Self {
-        Self { count: requested.into(), line: None }
+        Self { count: requested.into(), ..Self::NONE }
     }
 
     /// The level of the interrupt line if it has changed.
     pub(super) fn of_line(line: Option<bool>) -> Self {
-        Self { count: 0, line }
+        Self { line, ..Self::NONE }
+    }
+
+    /// Those of a [recording](crate::recording): so many PMIs, so many NMIs that no PMI is behind, and the change of
+    /// the interrupt line.
+    pub fn recorded(count: u32, nmis: u32, line: Option<bool>) -> Self {
+        Self { count, nmis, line }
     }
 
     /// How many PMIs there are; always 0 for a CPU with an interrupt line.
     #[must_use]
     pub fn count(&self) -> u32 {
         self.count
+    }
+
+    /// NMIs that no PMI is behind: of [`Effect::SpuriousNmi`](crate::inject::Effect::SpuriousNmi) alone.
+    #[must_use]
+    pub fn nmis(&self) -> u32 {
+        self.nmis
     }
 
     /// The new level of the interrupt line, `None` where it stays as it is; always `None` for a CPU that requests PMIs.
@@ -57,7 +70,8 @@ impl PmiRequests {
 
 impl AddAssign for PmiRequests {
     fn add_assign(&mut self, more: Self) {
-        self.count += more.count;
+        self.count = self.count.saturating_add(more.count);
+        self.nmis = self.nmis.saturating_add(more.nmis);
         self.line = more.line.or(self.line);
     }
 }

@@ -18,7 +18,17 @@ impl Vpmu {
             }
             Machine::Arm(own) => (None, Some(own.running())),
         };
-        x86.into_iter().flatten().chain(arm.into_iter().flatten())
+        x86.into_iter().flatten().chain(self.held()).chain(arm.into_iter().flatten())
+    }
+
+    /// An x86 CPU's counters that only a fault keeps from running.
+    fn held(&self) -> impl Iterator<Item = Running> + '_ {
+        let (intel, amd) = match &self.machine {
+            Machine::Intel(own) => (Some(own.held()), None),
+            Machine::Amd(own) => (None, Some(own.held())),
+            Machine::Arm(_) => (None, None),
+        };
+        intel.into_iter().flatten().chain(amd.into_iter().flatten())
     }
 
     /// An x86 CPU's counter: all overflow at their width, which is below 64.

@@ -69,6 +69,12 @@ impl LocalApic {
         }
     }
 
+    /// An NMI from outside.
+    pub fn raise_nmi(&mut self) -> Delivery {
+        self.nmi = true;
+        Delivery::Nmi
+    }
+
     /// Sets the level of a LINT pin (`true` = asserted, whatever polarity the guest programmed). With
     /// the APIC disabled LINT0 is INTR and LINT1 is NMI.
     pub fn set_lint(&mut self, pin: LintPin, asserted: bool) -> Delivery {

@@ -84,10 +84,12 @@ pub(super) fn run(vcpu: &mut impl Vcpu, timeout: Duration, until: u64) -> Option
             end += vcpu.stand_still(&Stop::Asked);
             continue;
         }
-        match vcpu.run(CHUNK.min(left)) {
+        let due = vcpu.machine().until_injection().unwrap_or(u64::MAX).max(1);
+        match vcpu.run(CHUNK.min(left).min(due)) {
             Pause::Ready => {}
             Pause::Waits => {
                 vcpu.publish();
+                vcpu.machine().end_skid();
                 if !vcpu.sleep(end) {
                     vcpu.machine().stop(Outcome::Halted);
                 }

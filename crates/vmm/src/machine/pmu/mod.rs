@@ -1,22 +1,26 @@
 //! The vPMU in the machine: the state machine of `crates/vpmu`, its counts source, the trace of
 //! accesses and the measuring windows.
 
+mod injections;
 pub mod interval;
 mod stats;
 pub mod trace;
 pub mod window;
 
+pub use injections::{Injection, PlannedFault};
 pub use stats::AccessStats;
 
 use crate::counts::{Slice, Source};
 use crate::machine::error::{SaveRestoreError, StateError};
 use crate::machine::exceptions::MsrAccess;
+use injections::Injections;
 use interval::{Interval, IntervalRecorder};
 use platform::time::GuestTime;
 use serde::{Deserialize, Serialize};
 use trace::{Access, Tracer};
 use vpmu::event::ArchEvent;
 use vpmu::ibs::{IbsAnswer, IbsSample, IbsTags};
+use vpmu::inject::Skid;
 use vpmu::pebs::{DebugStore, PebsAnswer, PebsSample};
 use vpmu::pmu::{CounterId, Fault, LBR_COMPONENT_WORDS, Ledger, LedgerKey, RdpmcContext};
 use vpmu::register::rdpmc_msr;
@@ -65,6 +69,9 @@ pub struct PmuDevice {
     /// What the guest wrote to the label port last.
     label: String,
     stats: AccessStats,
+    /// Instructions retired, of an engine that counts them.
+    instructions: Option<u64>,
+    injections: Injections,
 }
 
 impl PmuDevice {
@@ -79,7 +86,59 @@ impl PmuDevice {
             intervals: IntervalRecorder::default(),
             label: String::new(),
             stats: AccessStats::default(),
+            instructions: None,
+            injections: Injections::default(),
         }
+    }
+
+    /// From here on faults happen as planned, and interrupts are late.
+    pub fn inject(&mut self, plan: &[PlannedFault], skid: Option<Skid>) {
+        self.injections = Injections::start(&mut self.vpmu, plan, skid);
+    }
+
+    /// What has become of planned faults.
+    #[must_use]
+    pub fn injections(&self) -> &[Injection] {
+        self.injections.rows()
+    }
+
+    /// So many instructions have retired.
+    pub fn set_instructions(&mut self, retired: u64) {
+        self.instructions = Some(retired);
+        self.vpmu.set_instructions(retired);
+    }
+
+    /// Instructions until a fault or a late interrupt is due.
+    #[must_use]
+    pub fn until_injection(&self) -> Option<u64> {
+        self.vpmu.until_injection()
+    }
+
+    /// Does what is due now.
+    pub fn inject_due(&mut self) -> PmiRequests {
+        if self.vpmu.until_injection() != Some(0) {
+            return PmiRequests::NONE;
+        }
+        let pmis = self.vpmu.inject_due(&mut *self.source);
+        self.note_pmis(pmis)
+    }
+
+    /// The CPU waits for an interrupt: see [`Vpmu::end_skid`].
+    pub fn end_skid(&mut self) -> PmiRequests {
+        self.vpmu.end_skid()
+    }
+
+    /// Notes what has gone wrong.
+    pub fn follow_injections(&mut self, now: GuestTime) {
+        if !self.injections.is_active() {
+            return;
+        }
+        let Self { vpmu, tracer, injections, instructions, .. } = self;
+        injections.follow(vpmu, instructions.is_some(), now, |injection| {
+            if let Some(tracer) = tracer {
+                tracer.injected(injection.line, &injection.fault, now);
+            }
+        });
     }
 
     /// The profile shown to the guest.
@@ -340,7 +399,7 @@ impl PmuDevice {
     fn note_pmis(&mut self, pmis: PmiRequests) -> PmiRequests {
         // Of a line each rise.
         let requested = u64::from(pmis.count()) + u64::from(pmis.line() == Some(true));
-        if requested > 0 {
+        if requested > 0 || self.injections.is_active() {
             // The overflow may have frozen counters.
             self.windows.refresh(&self.vpmu, &mut *self.source);
             self.stats.pmis += requested;

@@ -4,10 +4,10 @@
 //! | key | meaning |
 //! | --- | --- |
 //! | `t_ns` | guest time in nanoseconds |
-//! | `op` | `rdmsr`, `wrmsr`, `rdpmc`, of an AArch64 CPU `mrs` and `msr`; `pmi`, `pebs`, `ibs` or `unimplemented` |
+//! | `op` | `rdmsr`, `wrmsr`, `rdpmc`, of AArch64 `mrs` and `msr`; `pmi`, `inject`, `pebs`, `ibs`, `unimplemented` |
 //! | `index` | MSR index, encoding of a system register or ECX of RDPMC, hexadecimal |
 //! | `name` | register name; of an unimplemented instruction its mnemonic and operand types; of an IBS
-//! sample `fetch`, `op` or `fetch, op` |
+//! sample `fetch`, `op` or `fetch, op`; of a planned fault its line and what it is |
 //! | `value` | value read or written, hexadecimal |
 //! | `decoded` | non-zero fields |
 //! | `fault` | why the access raised #GP(0); why a PEBS record is lost; `#UD` of an unimplemented instruction |
@@ -200,6 +200,22 @@ impl Tracer {
             fault: None,
             delivery: None,
             rip: origin.rip.map(|rip| format!("{rip:#x}")),
+            count: None,
+        });
+    }
+
+    /// A planned fault has happened.
+    pub(super) fn injected(&mut self, line: usize, fault: &str, now: GuestTime) {
+        self.lines.line(&Line {
+            t_ns: now.0,
+            op: "inject",
+            index: None,
+            name: Some(format!("line {line}: {fault}")),
+            value: None,
+            decoded: None,
+            fault: None,
+            delivery: None,
+            rip: None,
             count: None,
         });
     }

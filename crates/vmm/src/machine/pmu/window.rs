@@ -13,7 +13,7 @@ use vpmu::pmu::{CounterId, Running};
 use vpmu::register::arm::Pmcr;
 use vpmu::register::{RegisterId, amd, arm, intel, locate, low_bits};
 use vpmu::source::{EventRequest, PrivilegeFilter};
-use vpmu::{Answer, Level, PmiRequests, Profile, Provenance, ReadOutcome, TopdownSlots, Vpmu, WriteOutcome};
+use vpmu::{Answer, PmiRequests, Profile, Provenance, ReadOutcome, TopdownSlots, Vpmu, WriteOutcome};
 
 /// Most windows kept; later ones are only [counted](super::PmuDevice::dropped_windows).
 pub const MAX_WINDOWS: usize = 1024;
@@ -241,7 +241,7 @@ impl WindowRecorder {
         };
         let (disabled, pmis) = match switch {
             Switch::Global => {
-                let (outcome, pmis) = vpmu.read_register(Level::Kernel, index, source).into_parts();
+                let (outcome, pmis) = vpmu.look_at(index, source).into_parts();
                 (outcome == ReadOutcome::Value(0), pmis)
             }
             Switch::Counter => (false, PmiRequests::NONE),

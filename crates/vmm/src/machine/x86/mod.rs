@@ -116,6 +116,9 @@ impl Board for Pc {
     }
 
     fn interrupt(&mut self, requests: PmiRequests, mut trace: impl FnMut(&'static str)) {
+        for _ in 0..requests.nmis() {
+            trace(self.apic.raise_nmi().as_str());
+        }
         requests.deliver(|| trace(self.apic.raise_pmi().as_str()));
     }
 

@@ -33,6 +33,9 @@ pub(super) struct Entry {
     pub(super) profiles: Option<Vec<String>>,
     pub(super) engines: Option<Vec<Engine>>,
     pub(super) needs: Vec<Need>,
+    /// A file of faults that the PMU has, and how late its interrupts are.
+    pub(super) inject: Option<PathBuf>,
+    pub(super) skid: Option<String>,
     pub(super) expect: Expect,
     /// Host files that KVM tests look at, and what must be in them.
     pub(super) checks: Vec<(PathBuf, String)>,
@@ -56,6 +59,8 @@ impl Entry {
             profiles: None,
             engines: None,
             needs: Vec::new(),
+            inject: None,
+            skid: None,
             expect: Expect::Pass,
             checks: Vec::new(),
             skip: None,
@@ -199,6 +204,8 @@ fn from_declared(
     entry.profiles = declared.profiles;
     entry.engines = declared.engines;
     entry.needs = declared.needs;
+    entry.inject = declared.inject.map(|file| manifest.parent().unwrap_or(Path::new("")).join(file));
+    entry.skid = declared.skid;
     entry.expect = declared.expect;
     Ok(entry)
 }

@@ -43,6 +43,10 @@ pub(super) struct Declared {
     pub(super) engines: Option<Vec<super::engine::Engine>>,
     #[serde(default)]
     pub(super) needs: Vec<Need>,
+    /// A file of faults, relative to the manifest.
+    pub(super) inject: Option<PathBuf>,
+    /// As `--skid` takes it.
+    pub(super) skid: Option<String>,
     #[serde(default)]
     pub(super) expect: Expect,
 }

@@ -88,6 +88,12 @@ impl Case {
         if self.entry.needs.iter().any(|need| matches!(need, Need::Pebs | Need::Ibs)) {
             words.extend(["--precise".into(), "on".into()]);
         }
+        if let Some(file) = &self.entry.inject {
+            words.extend(["--inject".into(), file.clone().into_os_string()]);
+        }
+        if let Some(skid) = &self.entry.skid {
+            words.push(format!("--skid={skid}").into());
+        }
         if !self.entry.append.is_empty() {
             // In one word, as it may begin with a dash.
             words.push(format!("--append={}", self.entry.append).into());

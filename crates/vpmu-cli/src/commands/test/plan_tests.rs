@@ -20,6 +20,8 @@ fn entry(name: &str) -> Entry {
         profiles: None,
         engines: None,
         needs: Vec::new(),
+        inject: None,
+        skid: None,
         expect: Expect::Pass,
         checks: Vec::new(),
         skip: None,

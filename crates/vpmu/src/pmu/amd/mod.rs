@@ -6,6 +6,7 @@
 //! | `access.rs` | RDMSR, WRMSR, RDPMC |
 //! | `branches.rs` | branch records |
 //! | `ibs.rs` | instruction-based sampling |
+//! | `faults.rs` | what goes wrong on command |
 //! | `merge.rs` | pairs of counters for large increments |
 //! | `state.rs` | saving and restoring |
 //!
@@ -13,6 +14,7 @@
 
 mod access;
 mod branches;
+mod faults;
 mod ibs;
 mod merge;
 mod state;

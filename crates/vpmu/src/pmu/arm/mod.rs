@@ -4,12 +4,14 @@
 //! | --- | --- |
 //! | `mod.rs` | construction, bringing counters up to date, overflow, the interrupt line |
 //! | `access.rs` | MRS and MSR: who may, and what each register does |
+//! | `faults.rs` | what goes wrong on command |
 //! | `select.rs` | what a counter counts: common events, CHAIN, the matrix |
 //! | `state.rs` | reset, saving and restoring |
 //!
 //! The guest is at Non-secure EL0 and EL1; EL2 and EL3 neither count nor trap.
 
 mod access;
+mod faults;
 mod select;
 mod state;
 

@@ -5,12 +5,14 @@
 //! | `mod.rs` | construction, bringing counters up to date, overflow, freezing |
 //! | `access.rs` | RDMSR, WRMSR |
 //! | `branches.rs` | last branch records |
+//! | `faults.rs` | what goes wrong on command |
 //! | `pebs.rs` | PEBS records |
 //! | `rdpmc.rs` | RDPMC |
 //! | `state.rs` | saving and restoring |
 
 mod access;
 mod branches;
+mod faults;
 mod lbr_component;
 mod pebs;
 #[cfg(test)]
@@ -55,6 +57,8 @@ pub(super) struct Intel {
     ring: Ring,
     pmi: bool,
     pebs: Pebs,
+    /// A fault ends the next PEBS record after so many bytes.
+    truncate_pebs: Option<u16>,
     /// Which branches the registers ask for; derived from them.
     branch_filter: BranchFilter,
     // Relation to the source.
@@ -82,6 +86,7 @@ impl Intel {
             ring: Ring::new(profile.lbr.max_depth()),
             pmi: false,
             pebs: Pebs::default(),
+            truncate_pebs: None,
             branch_filter: BranchFilter::EMPTY,
             metrics_mark: None,
             ledger: Ledger::default(),

@@ -113,7 +113,10 @@ impl Intel {
         if due == 0 {
             return None;
         }
-        let record = self.record(due, sample);
+        let mut record = self.record(due, sample);
+        if let Some(bytes) = self.truncate_pebs.take() {
+            record.truncate(bytes.into());
+        }
         let start = self.bank.get::<DsArea>().0;
         let written = write(start, &record, store);
         for counter in self.gp.iter_mut().chain(&mut self.fixed) {

@@ -44,9 +44,11 @@ impl<'a, const TIMED: bool> ArmBus<'a, TIMED> {
     /// Brings counts and guest time up to date.
     pub(super) fn publish(&mut self, totals: &Totals) {
         self.retired.set(totals);
+        self.machine.pmu.set_instructions(totals.instructions());
         self.clock.cycles = self.cycles_at(totals);
         self.machine.advance(self.clock.now(), Slice::default());
         self.machine.poll_pmu();
+        self.machine.inject_due();
     }
 
     fn cycles_at(&self, totals: &Totals) -> u64 {

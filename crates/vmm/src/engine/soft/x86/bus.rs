@@ -86,9 +86,11 @@ impl<'a, const TIMED: bool> SoftBus<'a, TIMED> {
         self.complete_branch();
         self.branches.deliver(&mut self.machine.pmu);
         self.retired.set(totals);
+        self.machine.pmu.set_instructions(totals.instructions());
         self.clock.cycles = self.cycles_at(totals);
         self.machine.advance(self.clock.now(), Slice::default());
         self.machine.poll_pmu();
+        self.machine.inject_due();
         self.follow_branches();
     }
 
