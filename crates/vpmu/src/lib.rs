@@ -15,6 +15,7 @@
 //! | [`metrics`] | PERF_METRICS: fractions of the slots in fixed counter 3 |
 //! | [`pebs`] | precise samples in the guest's debug store |
 //! | [`state`] | saving and restoring |
+//! | [`recording`] | what a guest asked and got, as bytes |
 //! | [`inject`] | faults on command, and skid |
 //! | [`decode`] | register values in words |
 //! | [`cpuid`] | the CPUID bits that announce the PMU of an x86 CPU |
@@ -68,6 +69,7 @@ pub mod pebs;
 pub mod pmu;
 pub mod precise;
 pub mod profile;
+pub mod recording;
 pub mod register;
 pub mod source;
 pub mod state;
