@@ -62,6 +62,17 @@ pub struct FrontEnd {
     pub itlb_large: Geometry,
 }
 
+/// Units of uops of instructions with a register of 512 bits, whose names have `_zmm`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct WideUnits {
+    /// The table's units.
+    pub from: &'static [&'static str],
+    /// Those that it should have.
+    pub to: &'static [&'static str],
+    /// Beginnings of the names, behind the prefix, of the instructions that this is about; all if there is none.
+    pub of: &'static [&'static str],
+}
+
 /// Prediction of branches, and what it costs to be wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Prediction {
@@ -230,6 +241,8 @@ pub struct Core {
     pub flows: Flows,
     /// The uop table as text; see [`UopTable::parse`](crate::UopTable::parse).
     pub table: &'static str,
+    /// Where uops of 512 bits go instead of the units that the table has for them.
+    pub wide: &'static [WideUnits],
     /// Entries that replace those of the table, where measurements differ from LLVM; the same format.
     pub corrections: &'static str,
     /// Costs of system instructions, which replace those of the table: name of the form, slots, cycles and order

@@ -34,7 +34,7 @@ impl Model {
     /// The core's uop table cannot be read; with the [instruction set](Core::isa) of the core, those of this crate can
     /// be.
     pub fn new(core: &'static Core, set: &InstructionSet) -> Result<Self, TableError> {
-        let mut table = UopTable::parse(core.table, set.form)?;
+        let mut table = UopTable::parse_wide(core.table, core.wide, set.form)?;
         table.correct(UopTable::parse(core.corrections, set.form)?);
         table.add_system(core.system, set.form)?;
         let engine = core.stack_engine.and_then(|(_, name)| table.cost((set.form)(name)?, Form::Register));

@@ -1,5 +1,6 @@
 //! What instructions cost, as data.
 
+use crate::core::WideUnits;
 use retire::FormId;
 use std::collections::HashMap;
 use std::fmt;
@@ -102,14 +103,28 @@ impl UopTable {
     /// # Errors
     /// [`TableError`] names the first line that is wrong.
     pub fn parse(text: &str, form: impl Fn(&str) -> Option<FormId>) -> Result<Self, TableError> {
+        Self::parse_wide(text, &[], form)
+    }
+
+    /// [`parse`](Self::parse), with other units for uops of 512 bits.
+    pub(crate) fn parse_wide(
+        text: &str,
+        wide: &[WideUnits],
+        form: impl Fn(&str) -> Option<FormId>,
+    ) -> Result<Self, TableError> {
         let mut table = Self::default();
         for (number, line) in text.lines().enumerate() {
-            table.parse_line(line, &form).map_err(|what| TableError { line: number + 1, what })?;
+            table.parse_line(line, wide, &form).map_err(|what| TableError { line: number + 1, what })?;
         }
         Ok(table)
     }
 
-    fn parse_line(&mut self, line: &str, form: impl Fn(&str) -> Option<FormId>) -> Result<(), String> {
+    fn parse_line(
+        &mut self,
+        line: &str,
+        wide: &[WideUnits],
+        form: impl Fn(&str) -> Option<FormId>,
+    ) -> Result<(), String> {
         if let Some(units) = line.strip_prefix("#units\t") {
             self.units = units.split('\t').map(str::to_owned).collect();
             let few = self.units.len() <= MAX_UNITS;
@@ -134,7 +149,11 @@ impl UopTable {
             Some((load, rest)) => (Some(number(load)?), number(load)?.saturating_add(number(rest)?)),
             None => (None, number(latency)?),
         };
-        let cost = Cost { slots: number(slots)?, latency, load, uops: self.uops(uops)? };
+        let mut uops = self.uops(uops)?;
+        if name.contains("_zmm") {
+            self.widen(name, wide, &mut uops)?;
+        }
+        let cost = Cost { slots: number(slots)?, latency, load, uops };
         match self.costs.insert((id, operand), cost) {
             None => Ok(()),
             Some(_) => Err(format!("{name} {operand} is there twice")),
@@ -169,6 +188,29 @@ impl UopTable {
         self.costs.extend(other.costs);
     }
 
+    /// Sends the uops of an instruction of 512 bits to the units where they belong: the first rule that names theirs.
+    fn widen(&self, name: &str, wide: &[WideUnits], uops: &mut [Uops]) -> Result<(), String> {
+        let stem = name.split_once('_').map_or(name, |(_, stem)| stem);
+        for group in uops {
+            for rule in wide {
+                let about = rule.of.is_empty() || rule.of.iter().any(|of| stem.starts_with(of));
+                if about && group.units == self.mask(rule.from.iter().copied())? {
+                    group.units = self.mask(rule.to.iter().copied())?;
+                    break;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Units as bits.
+    fn mask<'a>(&self, names: impl IntoIterator<Item = &'a str>) -> Result<u32, String> {
+        names.into_iter().try_fold(0, |mask, unit| {
+            let index = self.units.iter().position(|name| name == unit);
+            Ok(mask | 1 << index.ok_or_else(|| format!("{unit} is no unit"))?)
+        })
+    }
+
     fn uops(&self, text: &str) -> Result<Vec<Uops>, String> {
         if text == "-" {
             return Ok(Vec::new());
@@ -176,12 +218,7 @@ impl UopTable {
         let group = |group: &str| {
             let (cycles, units) = group.split_once('*').ok_or_else(|| format!("{group} has no *"))?;
             let cycles = cycles.parse().map_err(|_| format!("{cycles} is no number of cycles"))?;
-            let mut mask = 0;
-            for unit in units.split(',') {
-                let index = self.units.iter().position(|name| name == unit);
-                mask |= 1 << index.ok_or_else(|| format!("{unit} is no unit"))?;
-            }
-            Ok(Uops { units: mask, cycles })
+            Ok(Uops { units: self.mask(units.split(','))?, cycles })
         };
         text.split('+').map(group).collect()
     }
@@ -260,6 +297,30 @@ mod tests {
         assert_eq!((cost.slots, cost.latency), (2, 6));
         assert_eq!(cost.uops, [Uops { units: 3, cycles: 1 }, Uops { units: 4, cycles: 1 }]);
         assert_eq!(table.cost(ADD, Form::Register), None);
+    }
+
+    #[test]
+    fn wide_uops_go_to_other_units() {
+        let rules = [
+            WideUnits { from: &["p0"], to: &["p0", "p5"], of: &["Vadd", "Vmul"] },
+            WideUnits { from: &["p0", "p1", "p5"], to: &["p0", "p5"], of: &[] },
+        ];
+        let named = |name: &str| match name {
+            "EVEX_Vaddps_zmm" => Some(FormId(1)),
+            "EVEX_Vpslld_zmm" => Some(FormId(2)),
+            "EVEX_Vaddps_ymm" => Some(FormId(3)),
+            _ => None,
+        };
+        let text = "#units\tp0\tp1\tp5\nEVEX_Vaddps_zmm\tr\t1\t4\t1*p0\nEVEX_Vpslld_zmm\tr\t1\t1\t1*p0\n\
+                    EVEX_Vpslld_zmm\tm\t1\t1\t1*p0,p1,p5\nEVEX_Vaddps_ymm\tr\t1\t4\t1*p0";
+        let table = UopTable::parse_wide(text, &rules, named).unwrap();
+        let units = |id, form| table.cost(FormId(id), form).unwrap().uops[0].units;
+        assert_eq!(units(1, Form::Register), 0b101);
+        assert_eq!(units(2, Form::Register), 0b001, "no arithmetic that the second unit has");
+        assert_eq!(units(2, Form::Memory), 0b101);
+        assert_eq!(units(3, Form::Register), 0b001, "256 bits");
+        let unknown = [WideUnits { from: &["p9"], ..rules[0] }];
+        assert!(UopTable::parse_wide(text, &unknown, named).is_err());
     }
 
     #[test]

@@ -242,7 +242,16 @@ fn renaming(instruction: &Instruction) -> Renaming {
         {
             Renaming::VectorMove
         }
-        M::Vmovaps | M::Vmovapd | M::Vmovups | M::Vmovupd | M::Vmovdqa | M::Vmovdqu
+        M::Vmovaps
+        | M::Vmovapd
+        | M::Vmovups
+        | M::Vmovupd
+        | M::Vmovdqa
+        | M::Vmovdqu
+        | M::Vmovdqa32
+        | M::Vmovdqa64
+        | M::Vmovdqu32
+        | M::Vmovdqu64
             if to != from && !instruction.has_op_mask() =>
         {
             Renaming::VectorMove

@@ -362,7 +362,7 @@ pub const ALL: &[Workload] = &[
     Workload {
         name: "flops-avx512",
         summary: "four fused multiplications and additions of ZMM registers in each of six chains",
-        dominant: None,
+        dominant: Some(Category::CoreBound),
         extension: Some(Extension::Avx512),
         memory_words: 0,
         batch: BATCH,

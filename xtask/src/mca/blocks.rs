@@ -1,6 +1,6 @@
 //! Generated basic blocks.
 
-use iced_x86::{Code, IcedError, Instruction, MemoryOperand, Register};
+use iced_x86::{Code, IcedError, Instruction, MemoryOperand, OpCodeOperandKind, Register};
 
 /// What a block is made of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -11,10 +11,20 @@ pub(crate) enum Kind {
     Stores,
     Sse,
     Mixed,
+    /// VEX encodings of YMM registers.
+    Avx,
+    /// EVEX encodings of ZMM and upper YMM registers, some under a mask.
+    Avx512,
 }
 
+/// What every CPU executes.
 pub(crate) const KINDS: [Kind; 6] =
     [Kind::Chain, Kind::Wide, Kind::Loads, Kind::Stores, Kind::Sse, Kind::Mixed];
+
+/// The kinds for a core with AVX2, and with AVX-512 or without.
+pub(crate) fn kinds(avx512: bool) -> Vec<Kind> {
+    KINDS.into_iter().chain([Kind::Avx]).chain(avx512.then_some(Kind::Avx512)).collect()
+}
 
 impl Kind {
     pub(crate) fn name(self) -> &'static str {
@@ -25,6 +35,8 @@ impl Kind {
             Self::Stores => "stores",
             Self::Sse => "SSE",
             Self::Mixed => "mixed",
+            Self::Avx => "AVX",
+            Self::Avx512 => "AVX-512",
         }
     }
 }
@@ -60,6 +72,48 @@ const VECTOR: [Code; 16] = [
     Code::Pcmpeqd_xmm_xmmm128,
     Code::Andps_xmm_xmmm128,
     Code::Movaps_xmm_xmmm128,
+];
+/// The same of three operands: destination, source, and a source that may be memory.
+const AVX: [Code; 18] = [
+    Code::VEX_Vaddps_ymm_ymm_ymmm256,
+    Code::VEX_Vmulpd_ymm_ymm_ymmm256,
+    Code::VEX_Vfmadd231ps_ymm_ymm_ymmm256,
+    Code::VEX_Vfnmadd213pd_ymm_ymm_ymmm256,
+    Code::VEX_Vdivps_ymm_ymm_ymmm256,
+    Code::VEX_Vmaxpd_ymm_ymm_ymmm256,
+    Code::VEX_Vpaddd_ymm_ymm_ymmm256,
+    Code::VEX_Vpmulld_ymm_ymm_ymmm256,
+    Code::VEX_Vpmaddwd_ymm_ymm_ymmm256,
+    Code::VEX_Vpxor_ymm_ymm_ymmm256,
+    Code::VEX_Vpshufb_ymm_ymm_ymmm256,
+    Code::VEX_Vpunpckhbw_ymm_ymm_ymmm256,
+    Code::VEX_Vpermd_ymm_ymm_ymmm256,
+    Code::VEX_Vpsllvd_ymm_ymm_ymmm256,
+    Code::VEX_Vpcmpeqb_ymm_ymm_ymmm256,
+    Code::VEX_Vandps_ymm_ymm_ymmm256,
+    Code::VEX_Vaddsd_xmm_xmm_xmmm64,
+    Code::VEX_Vfmadd231ss_xmm_xmm_xmmm32,
+];
+/// The same of AVX-512; those without a destination of 512 bits are of 256.
+const AVX512: [Code; 18] = [
+    Code::EVEX_Vaddps_zmm_k1z_zmm_zmmm512b32_er,
+    Code::EVEX_Vmulpd_zmm_k1z_zmm_zmmm512b64_er,
+    Code::EVEX_Vfmadd231ps_zmm_k1z_zmm_zmmm512b32_er,
+    Code::EVEX_Vfnmadd213pd_zmm_k1z_zmm_zmmm512b64_er,
+    Code::EVEX_Vdivpd_zmm_k1z_zmm_zmmm512b64_er,
+    Code::EVEX_Vminps_zmm_k1z_zmm_zmmm512b32_sae,
+    Code::EVEX_Vpaddd_zmm_k1z_zmm_zmmm512b32,
+    Code::EVEX_Vpmuludq_zmm_k1z_zmm_zmmm512b64,
+    Code::EVEX_Vpmaddwd_zmm_k1z_zmm_zmmm512,
+    Code::EVEX_Vpxorq_zmm_k1z_zmm_zmmm512b64,
+    Code::EVEX_Vpshufb_zmm_k1z_zmm_zmmm512,
+    Code::EVEX_Vpermd_zmm_k1z_zmm_zmmm512b32,
+    Code::EVEX_Vpsllvd_zmm_k1z_zmm_zmmm512b32,
+    Code::EVEX_Vpandd_zmm_k1z_zmm_zmmm512b32,
+    Code::EVEX_Vaddps_ymm_k1z_ymm_ymmm256b32,
+    Code::EVEX_Vfmadd231pd_ymm_k1z_ymm_ymmm256b64,
+    Code::EVEX_Vpaddq_ymm_k1z_ymm_ymmm256b64,
+    Code::EVEX_Vpermd_ymm_k1z_ymm_ymmm256b32,
 ];
 /// Base registers that no block writes.
 const BASES: [Register; 2] = [Register::RSI, Register::RDI];
@@ -116,7 +170,7 @@ fn instruction(
     random: &mut Random,
 ) -> Result<Instruction, IcedError> {
     let vector = match kind {
-        Kind::Sse => true,
+        Kind::Sse | Kind::Avx | Kind::Avx512 => true,
         Kind::Chain | Kind::Mixed => random.below(3) == 0,
         Kind::Loads | Kind::Stores => random.below(4) == 0,
         Kind::Wide => false,
@@ -124,7 +178,7 @@ fn instruction(
     let memory = match kind {
         Kind::Loads => random.below(2) == 0,
         Kind::Stores => random.below(3) == 0,
-        Kind::Mixed | Kind::Sse => random.below(5) == 0,
+        Kind::Mixed | Kind::Sse | Kind::Avx | Kind::Avx512 => random.below(5) == 0,
         Kind::Chain | Kind::Wide => false,
     };
     let store = memory && (kind == Kind::Stores || kind == Kind::Mixed && random.below(3) == 0);
@@ -137,6 +191,16 @@ fn instruction(
     let destination = if kind == Kind::Wide { position } else { random.below(registers) };
     // Never the destination: that could be a zeroing idiom, which the models know differently.
     let source = destination + 1 + random.below(registers.max(2) - 1);
+    if kind == Kind::Avx || kind == Kind::Avx512 {
+        let code = random.pick(if kind == Kind::Avx { &AVX } else { &AVX512 });
+        let place = memory.then(|| place(random));
+        return three_operands(
+            code,
+            [destination, source, destination + 2 + random.below(registers)],
+            place,
+            random,
+        );
+    }
     if vector {
         if store {
             return Instruction::with2(Code::Movups_xmmm128_xmm, place(random), xmm(source));
@@ -166,4 +230,30 @@ fn instruction(
     } else {
         Instruction::with2(code, narrow(general(destination)), source)
     }
+}
+
+/// An instruction of three vector operands, the last of which may be memory. A quarter of those with an EVEX prefix are
+/// under a mask.
+fn three_operands(
+    code: Code,
+    registers: [usize; 3],
+    place: Option<MemoryOperand>,
+    random: &mut Random,
+) -> Result<Instruction, IcedError> {
+    let op_code = code.op_code();
+    let first = match op_code.op_kind(0) {
+        OpCodeOperandKind::zmm_reg => Register::ZMM0,
+        OpCodeOperandKind::ymm_reg => Register::YMM0,
+        _ => Register::XMM0,
+    };
+    let [destination, source, other] = registers.map(|index| first + (index % 16) as u32);
+    let mut instruction = match place {
+        Some(place) => Instruction::with3(code, destination, source, place)?,
+        None => Instruction::with3(code, destination, source, other)?,
+    };
+    if op_code.can_use_op_mask_register() && random.below(4) == 0 {
+        instruction.set_op_mask(Register::K1);
+        instruction.set_zeroing_masking(op_code.can_use_zeroing_masking() && random.below(2) == 0);
+    }
+    Ok(instruction)
 }

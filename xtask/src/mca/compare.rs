@@ -1,6 +1,6 @@
 //! Throughput of generated blocks: core model against llvm-mca.
 
-use super::blocks::{KINDS, Kind, Random, block};
+use super::blocks::{Kind, Random, block, kinds};
 use super::llvm::{Mca, att};
 use super::x86::TARGET;
 use crate::error::TaskError;
@@ -59,9 +59,12 @@ pub(crate) fn compare(args: &CompareArgs) -> Result<(), TaskError> {
     }
     let mut worst = Vec::new();
     for core in pipelines(TARGET.isa) {
-        let mut outcomes = run(&mca, core, args)?;
+        let avx512 =
+            TARGET.probe.is_some_and(|probe| mca.executes(core.llvm_name, probe).is_ok_and(|has| has));
+        let kinds = kinds(avx512);
+        let mut outcomes = run(&mca, core, &kinds, args)?;
         outcomes.sort_by(|a, b| a.error().total_cmp(&b.error()));
-        for kind in KINDS {
+        for kind in kinds {
             let errors: Vec<f64> =
                 outcomes.iter().filter(|outcome| outcome.kind == kind).map(Outcome::error).collect();
             table.add_row(row(core.name, kind.name(), &errors));
@@ -93,7 +96,12 @@ fn row(core: &str, kind: &str, errors: &[f64]) -> Vec<String> {
     vec![core.to_owned(), kind.to_owned(), errors.len().to_string(), at(0.5), at(0.9), at(1.0)]
 }
 
-fn run(mca: &Mca, core: &'static Core, args: &CompareArgs) -> Result<Vec<Outcome>, TaskError> {
+fn run(
+    mca: &Mca,
+    core: &'static Core,
+    kinds: &[Kind],
+    args: &CompareArgs,
+) -> Result<Vec<Outcome>, TaskError> {
     let mut random = Random::new(args.seed);
     let bar = indicatif::ProgressBar::new(args.blocks as u64).with_message(core.name);
     let mut outcomes = Vec::new();
@@ -102,7 +110,7 @@ fn run(mca: &Mca, core: &'static Core, args: &CompareArgs) -> Result<Vec<Outcome
     let mut info = InstructionInfoFactory::new();
     for index in 0..args.blocks {
         bar.inc(1);
-        let kind = KINDS[index % KINDS.len()];
+        let kind = kinds[index % kinds.len()];
         let code = block(kind, &mut random).map_err(|error| TaskError::Data(error.to_string()))?;
         let text: Vec<String> = code.iter().map(att).collect();
         let iterations = format!("-iterations={ITERATIONS}");

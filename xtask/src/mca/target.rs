@@ -14,6 +14,8 @@ pub(crate) struct Target {
     pub(crate) oldest: u32,
     /// Name of the form of a plain load.
     pub(crate) load: &'static str,
+    /// An instruction that cores with all extensions have.
+    pub(crate) probe: Option<&'static str>,
     /// Instructions of all forms.
     pub(crate) entries: fn(&Mca) -> Result<Vec<Entry>, TaskError>,
 }
@@ -33,4 +35,6 @@ pub(crate) struct Entry {
     pub(crate) form: Form,
     /// As assembly.
     pub(crate) text: String,
+    /// It is of an extension that not every core has.
+    pub(crate) extension: bool,
 }

@@ -33,6 +33,11 @@ pub(crate) fn write_tables(args: &UopsArgs) -> Result<(), TaskError> {
         let mca = target.mca()?;
         let entries = (target.entries)(&mca)?;
         for core in cores {
+            let all = match target.probe {
+                Some(probe) => mca.executes(core.llvm_name, probe)?,
+                None => true,
+            };
+            let entries: Vec<&Entry> = entries.iter().filter(|entry| all || !entry.extension).collect();
             let (text, count) = table(&mca, core, target, &entries)?;
             let unknown = entries.len() - count;
             let path = root().join(format!("crates/core-model/data/{}.tsv", core.llvm_name));
@@ -46,7 +51,7 @@ pub(crate) fn write_tables(args: &UopsArgs) -> Result<(), TaskError> {
     Ok(())
 }
 
-fn table(mca: &Mca, core: &Core, target: &Target, entries: &[Entry]) -> Result<(String, usize), TaskError> {
+fn table(mca: &Mca, core: &Core, target: &Target, entries: &[&Entry]) -> Result<(String, usize), TaskError> {
     let lines: Vec<String> = entries.iter().map(|entry| entry.text.clone()).collect();
     let (json, known) = mca.analyse(core.llvm_name, &["-instruction-tables"], &lines)?;
     let malformed =
@@ -92,7 +97,7 @@ fn table(mca: &Mca, core: &Core, target: &Target, entries: &[Entry]) -> Result<(
         target.load,
     );
     for (row, &line) in known.iter().enumerate() {
-        let Entry { name, form, .. } = &entries[line];
+        let Entry { name, form, .. } = entries[line];
         let info = |name: &str| infos[row][name].as_u64().ok_or_else(malformed);
         let uops = decompose(usage_of(row), &groups, &stems);
         let uops: Vec<String> = uops

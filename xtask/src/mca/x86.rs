@@ -8,8 +8,31 @@ use iced_x86::{
     Code, CpuidFeature, EncodingKind, Instruction, MemoryOperand, OpCodeOperandKind, OpKind, Register,
 };
 
-/// Instruction sets of the x86-64-v3 level.
-const SETS: [CpuidFeature; 35] = [
+/// Instruction sets of the x86-64-v4 level, and what programs use of those that came later.
+const SETS: [CpuidFeature; 58] = [
+    CpuidFeature::AES,
+    CpuidFeature::AVX512F,
+    CpuidFeature::AVX512BW,
+    CpuidFeature::AVX512CD,
+    CpuidFeature::AVX512DQ,
+    CpuidFeature::AVX512VL,
+    CpuidFeature::AVX512_BF16,
+    CpuidFeature::AVX512_BITALG,
+    CpuidFeature::AVX512_FP16,
+    CpuidFeature::AVX512_IFMA,
+    CpuidFeature::AVX512_VBMI,
+    CpuidFeature::AVX512_VBMI2,
+    CpuidFeature::AVX512_VNNI,
+    CpuidFeature::AVX512_VPOPCNTDQ,
+    CpuidFeature::AVX_IFMA,
+    CpuidFeature::AVX_VNNI,
+    CpuidFeature::CLFLUSHOPT,
+    CpuidFeature::CLWB,
+    CpuidFeature::GFNI,
+    CpuidFeature::PCLMULQDQ,
+    CpuidFeature::SHA,
+    CpuidFeature::VAES,
+    CpuidFeature::VPCLMULQDQ,
     CpuidFeature::ADX,
     CpuidFeature::AVX,
     CpuidFeature::AVX2,
@@ -48,16 +71,28 @@ const SETS: [CpuidFeature; 35] = [
 ];
 
 /// Scheduling models of Intel's and AMD's newest cores are LLVM 19's.
-pub(crate) const TARGET: Target =
-    Target { isa: Isa::X86, triple: "x86_64", oldest: 19, load: "Mov_r64_rm64", entries };
+pub(crate) const TARGET: Target = Target {
+    isa: Isa::X86,
+    triple: "x86_64",
+    oldest: 19,
+    load: "Mov_r64_rm64",
+    probe: Some("vaddps %zmm1, %zmm2, %zmm3"),
+    entries,
+};
 
 fn entries(_: &Mca) -> Result<Vec<Entry>, TaskError> {
     let entry = |(code, form, instruction): (Code, _, _)| Entry {
         name: format!("{code:?}"),
         form,
         text: att(&instruction),
+        extension: code.op_code().encoding() == EncodingKind::EVEX || uses_masks(&instruction),
     };
     Ok(all().map(entry).collect())
+}
+
+/// KMOV and its like, which have no EVEX prefix.
+fn uses_masks(instruction: &Instruction) -> bool {
+    (0..instruction.op_count()).any(|n| instruction.op_register(n).is_k())
 }
 
 /// Every instruction of these sets in 64-bit mode, in the forms that it has.
@@ -66,7 +101,7 @@ fn all() -> impl Iterator<Item = (Code, Form, Instruction)> {
     Code::values()
         .filter(|code| {
             let op_code = code.op_code();
-            matches!(op_code.encoding(), EncodingKind::Legacy | EncodingKind::VEX)
+            matches!(op_code.encoding(), EncodingKind::Legacy | EncodingKind::VEX | EncodingKind::EVEX)
                 && op_code.is_instruction()
                 && op_code.mode64()
                 && !op_code.must_be_cpl0()
@@ -87,6 +122,9 @@ fn build(code: Code, form: Form) -> Option<Instruction> {
     for operand in 0..op_code.op_count() {
         memory |= set(&mut instruction, operand, op_code.op_kind(operand), form)?;
     }
+    if op_code.require_op_mask_register() {
+        instruction.set_op_mask(Register::K2);
+    }
     (memory == (form == Form::Memory)).then_some(instruction)
 }
 
@@ -102,6 +140,8 @@ fn set(instruction: &mut Instruction, operand: u32, kind: OpCodeOperandKind, for
     let mm = [Register::MM1, Register::MM2, Register::MM3, Register::MM4][n.min(3)];
     let xmm = [Register::XMM1, Register::XMM2, Register::XMM3, Register::XMM4][n.min(3)];
     let ymm = [Register::YMM1, Register::YMM2, Register::YMM3, Register::YMM4][n.min(3)];
+    let zmm = [Register::ZMM1, Register::ZMM2, Register::ZMM3, Register::ZMM4][n.min(3)];
+    let mask = [Register::K3, Register::K4, Register::K5, Register::K6][n.min(3)];
     let memory = form == Form::Memory;
     let register = match kind {
         K::r8_or_mem
@@ -111,6 +151,8 @@ fn set(instruction: &mut Instruction, operand: u32, kind: OpCodeOperandKind, for
         | K::mm_or_mem
         | K::xmm_or_mem
         | K::ymm_or_mem
+        | K::zmm_or_mem
+        | K::k_or_mem
         | K::r32_or_mem_mpx
         | K::r64_or_mem_mpx
             if memory =>
@@ -118,6 +160,15 @@ fn set(instruction: &mut Instruction, operand: u32, kind: OpCodeOperandKind, for
             return Some(set_memory(instruction, operand));
         }
         K::mem | K::mem_mpx => return memory.then(|| set_memory(instruction, operand)),
+        K::mem_vsib32x | K::mem_vsib64x => {
+            return memory.then(|| set_vector_memory(instruction, operand, Register::XMM7));
+        }
+        K::mem_vsib32y | K::mem_vsib64y => {
+            return memory.then(|| set_vector_memory(instruction, operand, Register::YMM7));
+        }
+        K::mem_vsib32z | K::mem_vsib64z => {
+            return memory.then(|| set_vector_memory(instruction, operand, Register::ZMM7));
+        }
         K::r8_or_mem | K::r8_reg | K::r8_opcode => gpr8,
         K::r16_or_mem | K::r16_reg | K::r16_rm | K::r16_opcode | K::r16_reg_mem => gpr16,
         K::r32_or_mem | K::r32_vvvv | K::r32_reg | K::r32_rm | K::r32_opcode | K::r32_reg_mem => gpr32,
@@ -125,6 +176,8 @@ fn set(instruction: &mut Instruction, operand: u32, kind: OpCodeOperandKind, for
         K::mm_or_mem | K::mm_reg | K::mm_rm => mm,
         K::xmm_or_mem | K::xmm_reg | K::xmm_rm | K::xmm_vvvv | K::xmm_is4 => xmm,
         K::ymm_or_mem | K::ymm_reg | K::ymm_rm | K::ymm_vvvv | K::ymm_is4 => ymm,
+        K::zmm_or_mem | K::zmm_reg | K::zmm_rm | K::zmm_vvvv => zmm,
+        K::k_or_mem | K::k_reg | K::k_rm | K::k_vvvv => mask,
         K::al => Register::AL,
         K::cl => Register::CL,
         K::ax => Register::AX,
@@ -162,6 +215,13 @@ fn set_memory(instruction: &mut Instruction, operand: u32) -> bool {
     instruction.set_op_kind(operand, OpKind::Memory);
     instruction.set_memory_base(memory.base);
     instruction.set_memory_index_scale(1);
+    true
+}
+
+/// The operand of a gather or a scatter.
+fn set_vector_memory(instruction: &mut Instruction, operand: u32, index: Register) -> bool {
+    set_memory(instruction, operand);
+    instruction.set_memory_index(index);
     true
 }
 

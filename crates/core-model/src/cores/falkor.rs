@@ -146,6 +146,7 @@ pub const FALKOR: Core = Core {
         string_bytes: 16,
     },
     table: include_str!("../../data/falkor.tsv"),
+    wide: &[],
     corrections: include_str!("../../data/falkor.corrections.tsv"),
     system: include_str!("../../data/a64.system.tsv"),
 };

@@ -13,7 +13,7 @@
 //! - *InstLatx64*: measured latencies and throughputs, same repository, `GenuineIntel0090672_AlderLake_01_BC_AVX512`
 //! - *estimate*: in no source that was found; the reason is beside it
 
-use crate::core::{Core, Divider, Flows, FrontEnd, Geometry, Isa, Memory, Prediction};
+use crate::core::{Core, Divider, Flows, FrontEnd, Geometry, Isa, Memory, Prediction, WideUnits};
 
 /// Sapphire Rapids.
 pub const GOLDEN_COVE: Core = Core {
@@ -157,6 +157,31 @@ pub const GOLDEN_COVE: Core = Core {
         string_bytes: 64,
     },
     table: include_str!("../../data/sapphirerapids.tsv"),
+    // Servers multiply and add 512 bits on port 5 too (Intel ARK, Xeon Platinum 8480+: two units of 512 bits), which
+    // LLVM has for Skylake-SP, and here for some sums only.
+    wide: &[WideUnits {
+        from: &["SPRPort00"],
+        to: &["SPRPort00", "SPRPort05"],
+        of: &[
+            "Vaddp",
+            "Vsubp",
+            "Vmulp",
+            "Vfmadd",
+            "Vfmsub",
+            "Vfnmadd",
+            "Vfnmsub",
+            "Vrangep",
+            "Vscalefp",
+            "Vfixupimmp",
+            "Vmaxp",
+            "Vminp",
+            "Vcvt",
+            "Vpmul",
+            "Vpmadd",
+            "Vpdp",
+            "Vplzcnt",
+        ],
+    }],
     corrections: "",
     system: include_str!("../../data/x86.system.tsv"),
 };

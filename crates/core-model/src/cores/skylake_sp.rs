@@ -12,7 +12,7 @@
 //! - *Agner Fog*: "The microarchitecture of Intel, AMD, and VIA CPUs", section on Skylake
 //! - *estimate*: in no source that was found; the reason is beside it
 
-use crate::core::{Core, Divider, Flows, FrontEnd, Geometry, Isa, Memory, Prediction};
+use crate::core::{Core, Divider, Flows, FrontEnd, Geometry, Isa, Memory, Prediction, WideUnits};
 
 /// Skylake-SP.
 pub const SKYLAKE_SP: Core = Core {
@@ -159,6 +159,12 @@ pub const SKYLAKE_SP: Core = Core {
         string_bytes: 48,
     },
     table: include_str!("../../data/skylake-avx512.tsv"),
+    // manual: uops of 512 bits take the vector units of ports 0 and 1 together, by port 0, or that of port 5.
+    wide: &[
+        WideUnits { from: &["SKXPort0", "SKXPort1", "SKXPort5"], to: &["SKXPort0", "SKXPort5"], of: &[] },
+        WideUnits { from: &["SKXPort0", "SKXPort1"], to: &["SKXPort0"], of: &[] },
+        WideUnits { from: &["SKXPort1", "SKXPort5"], to: &["SKXPort5"], of: &[] },
+    ],
     corrections: include_str!("../../data/skylake-avx512.corrections.tsv"),
     system: include_str!("../../data/x86.system.tsv"),
 };

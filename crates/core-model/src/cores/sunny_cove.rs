@@ -16,7 +16,32 @@
 //! - *Chips and Cheese*: "Popping the Hood on Golden Cove", table of resources, measured on a Xeon 8370C
 //! - *estimate*: in no source that was found; the reason is beside it
 
-use crate::core::{Core, Divider, Flows, FrontEnd, Geometry, Isa, Memory, Prediction};
+use crate::core::{Core, Divider, Flows, FrontEnd, Geometry, Isa, Memory, Prediction, WideUnits};
+
+/// manual: uops of 512 bits take the vector units of ports 0 and 1 together, by port 0, or that of port 5.
+const FUSED: [WideUnits; 3] = [
+    WideUnits { from: &["ICXPort0", "ICXPort1", "ICXPort5"], to: &["ICXPort0", "ICXPort5"], of: &[] },
+    WideUnits { from: &["ICXPort0", "ICXPort1"], to: &["ICXPort0"], of: &[] },
+    WideUnits { from: &["ICXPort1", "ICXPort5"], to: &["ICXPort5"], of: &[] },
+];
+/// Servers multiply and add 512 bits on port 5 too (Intel ARK, Xeon Platinum 8358: two units of 512 bits), which LLVM
+/// has for Skylake-SP, and not here.
+const SECOND_MULTIPLIER: WideUnits = WideUnits {
+    from: &["ICXPort0"],
+    to: &["ICXPort0", "ICXPort5"],
+    of: &[
+        "Vaddp",
+        "Vsubp",
+        "Vmulp",
+        "Vfmadd",
+        "Vfmsub",
+        "Vfnmadd",
+        "Vfnmsub",
+        "Vrangep",
+        "Vscalefp",
+        "Vfixupimmp",
+    ],
+};
 
 /// Ice Lake-SP.
 pub const SUNNY_COVE: Core = Core {
@@ -167,6 +192,7 @@ pub const SUNNY_COVE: Core = Core {
         string_bytes: 64,
     },
     table: include_str!("../../data/icelake-server.tsv"),
+    wide: &[FUSED[0], FUSED[1], FUSED[2], SECOND_MULTIPLIER],
     corrections: include_str!("../../data/icelake-server.corrections.tsv"),
     system: include_str!("../../data/x86.system.tsv"),
 };
@@ -189,6 +215,7 @@ pub const SUNNY_COVE_CLIENT: Core = Core {
         pause: 140,
         ..SUNNY_COVE.flows
     },
+    wide: &FUSED,
     ..SUNNY_COVE
 };
 
@@ -206,6 +233,7 @@ pub const WILLOW_COVE: Core = Core {
         ..SUNNY_COVE.memory
     },
     flows: SUNNY_COVE_CLIENT.flows,
+    wide: &FUSED,
     ..SUNNY_COVE
 };
 
@@ -223,5 +251,6 @@ pub const CYPRESS_COVE: Core = Core {
         ..SUNNY_COVE_CLIENT.memory
     },
     flows: SUNNY_COVE_CLIENT.flows,
+    wide: &FUSED,
     ..SUNNY_COVE
 };

@@ -146,6 +146,7 @@ pub const ZEN2: Core = Core {
         string_bytes: 32,
     },
     table: include_str!("../../data/znver2.tsv"),
+    wide: &[],
     corrections: "",
     system: include_str!("../../data/x86.system.tsv"),
 };
