@@ -183,6 +183,8 @@ impl<'a> Plan<'a> {
             trace_exceptions: self.args.trace_exceptions.clone(),
             inject: self.args.inject.clone(),
             skid: self.args.skid,
+            record_pmu: self.args.record_pmu.clone(),
+            replay_pmu: self.args.replay_pmu.clone(),
             save,
             console: Some(Box::new(console)),
             input,

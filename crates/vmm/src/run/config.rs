@@ -30,6 +30,10 @@ pub struct RunConfig {
     pub inject: Option<PathBuf>,
     /// How late its interrupts are.
     pub skid: Option<SkidChoice>,
+    /// Where to record what the guest asks of its PMU and gets, see [`vpmu::recording`].
+    pub record_pmu: Option<PathBuf>,
+    /// A recording that the PMU answers from.
+    pub replay_pmu: Option<PathBuf>,
     /// A snapshot to take on the way.
     pub save: Option<SnapshotPlan>,
     /// Where console output also goes while the guest runs.
@@ -53,6 +57,8 @@ impl fmt::Debug for RunConfig {
             .field("trace_exceptions", &self.trace_exceptions)
             .field("inject", &self.inject)
             .field("skid", &self.skid)
+            .field("record_pmu", &self.record_pmu)
+            .field("replay_pmu", &self.replay_pmu)
             .field("save", &self.save)
             .finish_non_exhaustive()
     }

@@ -4,6 +4,7 @@ use crate::counts::CountsError;
 use crate::counts::timing::TimingError;
 use crate::engine::EngineError;
 use crate::inject::InjectError;
+use crate::machine::pmu::TapeError;
 use crate::snapshot::SnapshotError;
 use platform::devices::FwCfgError;
 use platform::loader::LoadError;
@@ -45,6 +46,14 @@ pub enum RunError {
     /// The file of faults.
     #[error(transparent)]
     Inject(#[from] InjectError),
+    /// The file of a recording.
+    #[error("recording {path}")]
+    Recording {
+        /// The file.
+        path: PathBuf,
+        /// What went wrong.
+        source: TapeError,
+    },
     /// Skid as of a core that is not known.
     #[error("how much is in flight in the core of {profile} is not known")]
     NoCoreForSkid {

@@ -65,6 +65,9 @@ fn run_on<B: Platform>(config: RunConfig) -> Result<RunReport, RunError> {
             return Err(RunError::Trace { path: path.clone(), source });
         }
     }
+    if let (Err(source), Some(path)) = (guest.machine.pmu.finish_recording(), &guest.recording) {
+        return Err(RunError::Recording { path: path.clone(), source: source.into() });
+    }
     Ok(RunReport::new(guest, outcome, startup, ran))
 }
 

@@ -6,7 +6,7 @@ use crate::engine::{Detail, EngineReport, InstructionCount, RegisterDump};
 use crate::machine::exceptions::Cause;
 use crate::machine::pmu::interval::Interval;
 use crate::machine::pmu::window::{Window, counter_name};
-use crate::machine::pmu::{AccessStats, Injection, PmuDevice};
+use crate::machine::pmu::{AccessStats, Divergence, Injection, PmuDevice, ReplayReport};
 use crate::machine::{Board, Outcome, UnknownMsrs};
 use serde::Serialize;
 use std::time::Duration;
@@ -76,6 +76,8 @@ pub struct RunReport {
     pub intervals: Vec<Interval>,
     /// Faults that were planned for the PMU, and whether they happened.
     pub injections: Vec<Injection>,
+    /// What has become of a replay.
+    pub replay: Option<ReplayReport>,
     /// MSRs that the guest accessed and that are not implemented.
     pub unknown_msrs: UnknownMsrs,
     /// Things worth telling, one sentence each.
@@ -108,6 +110,14 @@ impl RunReport {
             let Injection { line, fault, .. } = injection;
             Warning::Other(format!("the fault in line {line}, {fault}, has not happened"))
         }));
+        if let Some(Divergence { entry, recorded, asked, .. }) =
+            machine.pmu.replayed().and_then(|replay| replay.divergence)
+        {
+            let recorded = recorded.unwrap_or_else(|| "nothing more".to_owned());
+            warnings.push(Warning::Other(format!(
+                "the guest left the recording at entry {entry}: recorded is {recorded}, the guest's is {asked}"
+            )));
+        }
         warnings.extend(machine.pmu.source().warnings().into_iter().map(Warning::Other));
         let console = capture.text();
         if let (false, Some(reason)) = (ended_itself, panic_reason(&console)) {
@@ -139,6 +149,7 @@ impl RunReport {
             windows: machine.pmu.windows().to_vec(),
             intervals: machine.pmu.intervals(),
             injections: machine.pmu.injections().to_vec(),
+            replay: machine.pmu.replayed(),
             unknown_msrs: machine.unknown_msrs().clone(),
             warnings,
         }

@@ -16,8 +16,8 @@ use crate::gdb;
 use crate::inject::FaultPlan;
 use crate::machine::arm::Virt;
 use crate::machine::exceptions::ExceptionTracer;
-use crate::machine::pmu::PmuDevice;
 use crate::machine::pmu::trace::Tracer;
+use crate::machine::pmu::{PmuDevice, Recorder, Replayer, TapeError};
 use crate::machine::x86::Pc;
 use crate::machine::{Board, BoardState, Machine, StateError};
 use crate::snapshot::{Booted, Snapshot, SnapshotError};
@@ -34,6 +34,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use vpmu::Profile;
 use vpmu::profile::Vendor;
+use vpmu::recording::Header;
 
 /// A guest that is ready to run, and what is asked of the run.
 pub(super) struct Guest<B: Board> {
@@ -45,6 +46,8 @@ pub(super) struct Guest<B: Board> {
     pub(super) timeout: Duration,
     /// Files of the traces of PMU accesses and of exceptions.
     pub(super) traces: [Option<PathBuf>; 2],
+    /// File of the recording.
+    pub(super) recording: Option<PathBuf>,
     pub(super) save: Option<SnapshotPlan>,
 }
 
@@ -127,6 +130,20 @@ impl<B: Platform> Guest<B> {
         if faults.is_some() || skid.is_some() {
             pmu.inject(faults.as_ref().map_or(&[], FaultPlan::faults), skid);
         }
+        if let Some(path) = &config.replay_pmu {
+            let replayer = Replayer::open(path, pmu.profile());
+            pmu.replay(replayer.map_err(|source| RunError::Recording { path: path.clone(), source })?);
+        }
+        if let Some(path) = &config.record_pmu {
+            let failed = |source| RunError::Recording { path: path.clone(), source: TapeError::Io(source) };
+            let header = Header {
+                profile: pmu.profile().name.to_string(),
+                // Only interpreters know.
+                counted: engine.detail().is_some(),
+                unavailable_events: pmu.unavailable_events(),
+            };
+            pmu.record(Recorder::new(Box::new(File::create(path).map_err(failed)?), &header));
+        }
         let mut machine = Machine::new(memory, board, pmu);
         if let Some(gdb) = config.gdb {
             let debugging = engine.debugging().ok_or(SoftOnly::Debugger)?;
@@ -147,8 +164,8 @@ impl<B: Platform> Guest<B> {
         };
         machine.exceptions.set_tracer(exceptions);
         let traces = [config.trace, config.trace_exceptions];
-        let (timeout, save) = (config.timeout, config.save);
-        Ok(Self { engine, machine, capture, booted, timeout, traces, save })
+        let (timeout, save, recording) = (config.timeout, config.save, config.record_pmu);
+        Ok(Self { engine, machine, capture, booted, timeout, traces, recording, save })
     }
 }
 

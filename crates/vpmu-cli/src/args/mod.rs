@@ -440,6 +440,15 @@ pub(crate) struct MachineArgs {
     #[arg(long, value_name = "N|MODEL", value_parser = SkidChoice::from_str, conflicts_with = "snapshot",
           help_heading = "Faults")]
     pub(crate) skid: Option<SkidChoice>,
+    /// Write what the guest asks of its PMU and gets to this file, for
+    /// --replay-pmu
+    #[arg(long, value_name = "FILE", help_heading = "Faults")]
+    pub(crate) record_pmu: Option<PathBuf>,
+    /// Answer the guest's PMU accesses from this recording, on any engine, and
+    /// say where the guest first does something else
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["inject", "skid", "snapshot", "restore"],
+          help_heading = "Faults")]
+    pub(crate) replay_pmu: Option<PathBuf>,
     /// Write every PMU access to this file, decoded, as JSON lines
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub(crate) trace: Option<PathBuf>,

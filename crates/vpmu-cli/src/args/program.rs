@@ -33,6 +33,6 @@ pub(crate) struct ProgramArgs {
     #[arg(index = 2, last = true, num_args = 1.., value_name = "PROGRAM", help_heading = "Program",
           conflicts_with_all = ["image", "input", "initrd", "restore", "snapshot", "engine", "counts", "lbr", "rates",
                                 "append", "module", "protocol", "trace", "trace_exceptions", "raw_exit", "test",
-                                "inject", "skid"])]
+                                "inject", "skid", "record_pmu", "replay_pmu"])]
     pub(crate) program: Vec<OsString>,
 }

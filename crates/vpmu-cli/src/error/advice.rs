@@ -12,6 +12,7 @@ use vmm::engine::EngineError;
 use vmm::engine::kvm::KvmError;
 use vmm::gdb::GdbError;
 use vmm::guest_program::ProgramError;
+use vmm::machine::pmu::TapeError;
 use vmm::profile::{ProfileError, ProfileProblem};
 use vmm::run::{RunError, SoftOnly, X86Only};
 use vmm::snapshot::SnapshotError;
@@ -241,6 +242,10 @@ fn run_next_step(error: &RunError) -> Option<String> {
         RunError::NoPreciseSampling { .. } => {
             "leave --precise on out, or choose another --profile, such as sapphire-rapids or zen4".to_owned()
         }
+        RunError::Recording { source: TapeError::Profile { recorded, .. }, .. } => {
+            format!("add --profile {recorded}")
+        }
+        RunError::Recording { .. } => "make one with --record-pmu FILE, and let its run end".to_owned(),
         RunError::Inject(_) => "docs/inject.md lists the keys and the faults".to_owned(),
         RunError::NoCoreForSkid { .. } => "give a number: --skid 20, or --skid 5-60".to_owned(),
         RunError::SnapshotOfModel => "leave --detail timing out".to_owned(),

@@ -179,6 +179,7 @@ pub(crate) fn test_report() -> vmm::run::RunReport {
         windows: Vec::new(),
         intervals: Vec::new(),
         injections: Vec::new(),
+        replay: None,
         unknown_msrs: UnknownMsrs::default(),
         warnings: Vec::new(),
     }

@@ -117,6 +117,11 @@ pub(crate) fn summary(report: &RunReport, image: Option<&Path>) -> String {
             .map_or_else(String::new, |[first, _]| format!(", first after {} instructions", grouped(first)));
         line(&mut text, "fault", &format!("line {}: {}: {times}{first}", injection.line, injection.fault));
     }
+    if let Some(replay) = &report.replay {
+        let said =
+            format!("{} entries of the recording, {} left", grouped(replay.replayed), grouped(replay.left));
+        line(&mut text, "replay", &said);
+    }
     text += &unknown_msrs(&report.unknown_msrs);
     text += &warnings(report);
     text += &postmortem(report, image);

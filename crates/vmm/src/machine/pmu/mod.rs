@@ -4,11 +4,13 @@
 mod injections;
 pub mod interval;
 mod stats;
+mod tape;
 pub mod trace;
 pub mod window;
 
 pub use injections::{Injection, PlannedFault};
 pub use stats::AccessStats;
+pub use tape::{Divergence, Recorder, ReplayReport, Replayer, TapeError};
 
 use crate::counts::{Slice, Source};
 use crate::machine::error::{SaveRestoreError, StateError};
@@ -17,6 +19,7 @@ use injections::Injections;
 use interval::{Interval, IntervalRecorder};
 use platform::time::GuestTime;
 use serde::{Deserialize, Serialize};
+use tape::{Asked, Tape};
 use trace::{Access, Tracer};
 use vpmu::event::ArchEvent;
 use vpmu::ibs::{IbsAnswer, IbsSample, IbsTags};
@@ -72,6 +75,7 @@ pub struct PmuDevice {
     /// Instructions retired, of an engine that counts them.
     instructions: Option<u64>,
     injections: Injections,
+    tape: Tape,
 }
 
 impl PmuDevice {
@@ -88,12 +92,29 @@ impl PmuDevice {
             stats: AccessStats::default(),
             instructions: None,
             injections: Injections::default(),
+            tape: Tape::default(),
         }
     }
 
     /// From here on faults happen as planned, and interrupts are late.
     pub fn inject(&mut self, plan: &[PlannedFault], skid: Option<Skid>) {
         self.injections = Injections::start(&mut self.vpmu, plan, skid);
+    }
+
+    /// From here on what the guest asks and gets is recorded.
+    pub fn record(&mut self, recorder: Recorder) {
+        self.tape.recorder = Some(recorder);
+    }
+
+    /// From here on the guest gets what is in a recording, until it asks for something else.
+    pub fn replay(&mut self, replayer: Replayer) {
+        self.tape.replayer = Some(Box::new(replayer));
+    }
+
+    /// What has become of a replay.
+    #[must_use]
+    pub fn replayed(&self) -> Option<ReplayReport> {
+        self.tape.report()
     }
 
     /// What has become of planned faults.
@@ -111,12 +132,13 @@ impl PmuDevice {
     /// Instructions until a fault or a late interrupt is due.
     #[must_use]
     pub fn until_injection(&self) -> Option<u64> {
-        self.vpmu.until_injection()
+        let due = [self.vpmu.until_injection(), self.tape.until_due(self.instructions)];
+        due.into_iter().flatten().min()
     }
 
     /// Does what is due now.
     pub fn inject_due(&mut self) -> PmiRequests {
-        if self.vpmu.until_injection() != Some(0) {
+        if self.until_injection() != Some(0) {
             return PmiRequests::NONE;
         }
         let pmis = self.vpmu.inject_due(&mut *self.source);
@@ -125,7 +147,8 @@ impl PmuDevice {
 
     /// The CPU waits for an interrupt: see [`Vpmu::end_skid`].
     pub fn end_skid(&mut self) -> PmiRequests {
-        self.vpmu.end_skid()
+        let pmis = self.vpmu.end_skid();
+        self.note_pmis(pmis)
     }
 
     /// Notes what has gone wrong.
@@ -185,6 +208,9 @@ impl PmuDevice {
     /// still would look like a measurement.
     #[must_use]
     pub fn unavailable_events(&self) -> u32 {
+        if let Some(recorded) = self.tape.unavailable_events() {
+            return recorded;
+        }
         let profile = self.profile();
         let announced = profile.intel().map_or(0, |pmu| pmu.arch_events);
         ArchEvent::ALL.into_iter().filter(|arch| arch.bit < announced).fold(0, |bits, arch| {
@@ -213,6 +239,8 @@ impl PmuDevice {
         if outcome == ReadOutcome::NotHandled {
             return Answer::new(outcome, pmis);
         }
+        let outcome =
+            self.tape.read(Asked::Read { level, index }, outcome, self.instructions, self.vpmu.profile());
         self.stats.rdmsr += 1;
         self.note_read(Access::Rdmsr, index, outcome, origin);
         let pmis = self.note_pmis(pmis);
@@ -242,6 +270,8 @@ impl PmuDevice {
         if outcome == WriteOutcome::NotHandled {
             return Answer::new(outcome, pmis);
         }
+        let written = (level, index, value);
+        let outcome = self.tape.write(written, outcome, self.instructions, self.vpmu.profile());
         self.windows.after_write(before, index, value, outcome, &self.vpmu, &mut *self.source);
         self.stats.wrmsr += 1;
         if matches!(outcome, WriteOutcome::Fault(_)) {
@@ -256,6 +286,7 @@ impl PmuDevice {
     /// RDPMC by the guest.
     pub fn rdpmc(&mut self, ecx: u32, context: RdpmcContext, origin: Origin) -> Answer<ReadOutcome> {
         let (outcome, pmis) = self.vpmu.rdpmc(ecx, context, &mut *self.source).into_parts();
+        let outcome = self.tape.read(Asked::Rdpmc { ecx }, outcome, self.instructions, self.vpmu.profile());
         self.stats.rdpmc += 1;
         self.note_read(Access::Rdpmc, ecx, outcome, origin);
         let pmis = self.note_pmis(pmis);
@@ -268,7 +299,7 @@ impl PmuDevice {
     /// See [`Vpmu::interrupt_line`].
     #[must_use]
     pub fn interrupt_line(&self) -> bool {
-        self.vpmu.interrupt_line()
+        self.tape.line().unwrap_or_else(|| self.vpmu.interrupt_line())
     }
 
     /// Which taken branches the guest wants recorded; see [`Vpmu::branch_filter`].
@@ -397,6 +428,7 @@ impl PmuDevice {
     }
 
     fn note_pmis(&mut self, pmis: PmiRequests) -> PmiRequests {
+        let pmis = self.tape.requests(pmis, self.instructions);
         // Of a line each rise.
         let requested = u64::from(pmis.count()) + u64::from(pmis.line() == Some(true));
         if requested > 0 || self.injections.is_active() {
@@ -541,6 +573,14 @@ impl PmuDevice {
         let bytes = serde_json::to_vec(state)?;
         self.vpmu.reset(&mut *self.source);
         Ok(self.vpmu.restore(&serde_json::from_slice(&bytes)?, &mut *self.source)?)
+    }
+
+    /// Ends a recording.
+    ///
+    /// # Errors
+    /// The first error in writing it.
+    pub fn finish_recording(&mut self) -> std::io::Result<()> {
+        self.tape.finish()
     }
 
     /// Writes out what the trace still buffers.
