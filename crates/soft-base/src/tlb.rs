@@ -3,13 +3,15 @@
 
 use crate::{Low, OFFSET};
 
-const ENTRIES: usize = 1024;
+/// Entries of a view; a linear address belongs to the one that its page number says, modulo this.
+pub const ENTRIES: usize = 1024;
 /// No page-aligned address has this value, and none with the lowest bits of an address in it, by which a CPU may see
 /// whether an operand is aligned.
 const NONE: u64 = 1 << 11;
 
-/// A translation.
+/// A translation. Compiled code reads it too, so its layout is fixed.
 #[derive(Debug, Clone, Copy)]
+#[repr(C)]
 pub struct Entry {
     /// Linear page address for which reads are allowed, or one that no address has.
     pub read: u64,
@@ -131,6 +133,12 @@ impl<const VIEWS: usize> Tlb<VIEWS> {
     #[must_use]
     pub fn entry(&self, view: usize, linear: u64) -> &Entry {
         &self.views[view % VIEWS][(linear >> 12).low_usize() % ENTRIES]
+    }
+
+    /// All entries of a view.
+    #[must_use]
+    pub fn view(&self, view: usize) -> &[Entry; ENTRIES] {
+        &self.views[view % VIEWS]
     }
 
     /// Adds a translation to RAM at a position. `size` is log2 of the size of the page in the page tables.

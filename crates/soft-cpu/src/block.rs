@@ -12,6 +12,7 @@ impl BlockId {
 
 /// Where in its block an instruction is, and what retires before it in the block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[repr(C)]
 pub(crate) struct Position {
     /// Offset of its first byte.
     pub(crate) start: u16,
@@ -25,6 +26,14 @@ pub(crate) struct Position {
     pub(crate) index: u8,
     /// Length in bytes. Behind a block: how it [ends](Ending).
     pub(crate) len: u8,
+}
+
+impl Position {
+    /// As compiled code notes it: its bytes in memory.
+    pub(crate) fn bits(self) -> u64 {
+        let [low, high] = self.start.to_le_bytes();
+        u64::from_le_bytes([low, high, self.loads, self.stores, self.sse, self.fpu, self.index, self.len])
+    }
 }
 
 /// How a block ends: the length of its last instruction, and the near branch that it is, if that is worked out later.

@@ -2,12 +2,14 @@
 
 use crate::block::{BlockId, Position};
 use crate::bus::Bus;
+use crate::compiled::Compiled;
 use crate::context::Mode;
 use crate::exec::Insn;
 use crate::exec::chain::Chain;
 use crate::low::Low;
 use crate::mmu::{Mmu, PAGE};
 use crate::observe::Observed;
+use core::cell::Cell;
 use soft_base::{ByAddress, prefetch};
 
 /// Blocks after which the cache starts anew.
@@ -32,6 +34,8 @@ pub(crate) struct Block<B> {
     pub(crate) tag: u64,
     /// The block that followed it last.
     pub(crate) next: BlockId,
+    /// How often it was interpreted, while there is a compiler.
+    pub(crate) heat: Cell<u32>,
     /// Guest physical address of the first byte.
     pub(crate) gpa: u64,
     /// While there is an observer.
@@ -39,6 +43,7 @@ pub(crate) struct Block<B> {
     pub(crate) mode: Mode,
     /// The page into which its only instruction continues.
     pub(crate) second: Option<u64>,
+    pub(crate) compiled: Cell<Compiled>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -88,6 +93,8 @@ pub(crate) struct Cache<B> {
     jumps: Box<[Jump; JUMPS]>,
     pages: Box<[CodePage; PAGES]>,
     generation: u64,
+    /// As the generation, but never the same again.
+    epoch: u64,
 }
 
 impl<B: Bus> Cache<B> {
@@ -101,12 +108,24 @@ impl<B: Bus> Cache<B> {
             jumps: Box::new([NO_JUMP; JUMPS]),
             pages: Box::new([CodePage { tag: 0, gpa: 0, size: 0 }; PAGES]),
             generation: 1,
+            epoch: 0,
         }
+    }
+
+    /// Changes with everything that was known of addresses of code.
+    pub(crate) fn epoch(&self) -> u64 {
+        self.epoch
+    }
+
+    /// No block has code any more.
+    pub(crate) fn forget_code(&mut self) {
+        self.blocks.iter().for_each(Block::forget_code);
     }
 
     /// Linear addresses may lead elsewhere from now on.
     pub(crate) fn forget_jumps(&mut self) {
         self.generation += 1;
+        self.epoch += 1;
         if self.generation == GENERATIONS {
             self.jumps.fill(NO_JUMP);
             self.pages.fill(CodePage { tag: 0, gpa: 0, size: 0 });
@@ -128,6 +147,13 @@ impl<B: Bus> Cache<B> {
     pub(crate) fn jump(&self, key: u64) -> Option<&Block<B>> {
         let jump = &self.jumps[slot(key)];
         if jump.tag == self.tag(key) { self.block(jump.block) } else { None }
+    }
+
+    /// The same, by its place.
+    #[inline(always)]
+    pub(crate) fn jump_id(&self, key: u64) -> Option<BlockId> {
+        let jump = &self.jumps[slot(key)];
+        (jump.tag == self.tag(key)).then_some(jump.block)
     }
 
     pub(crate) fn set_jump(&mut self, key: u64, block: BlockId) {

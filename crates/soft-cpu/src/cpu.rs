@@ -4,6 +4,7 @@ use crate::account::totals::Totals;
 use crate::block::BlockId;
 use crate::bus::{BranchRecorder, Bus, Tracer};
 use crate::cache::{Block, Cache};
+use crate::compiled::Compiler;
 use crate::context::{BLOCK, CS, Core, Mode};
 use crate::debug::breakpoints::DR6_BS;
 use crate::decode;
@@ -17,6 +18,7 @@ use crate::mmu::{Intent, PAGE, is_canonical};
 use crate::sampled::Sampled;
 use crate::silicon::{Rule, Silicon};
 use crate::state::State;
+use core::cell::Cell;
 use core::fmt;
 use soft_base::{DebugStop, DebugStops};
 
@@ -66,7 +68,7 @@ const MAX_UNIMPLEMENTED: usize = 64;
 /// Exceptions delivered in one run before it yields.
 const MAX_EXCEPTIONS: u32 = 1 << 14;
 /// Bytes of a block at most; also what is fetched to decode one.
-const FETCH: usize = 512;
+pub(crate) const FETCH: usize = 512;
 
 /// One x86-64 CPU.
 pub struct Cpu<B: Bus> {
@@ -76,6 +78,7 @@ pub struct Cpu<B: Bus> {
     unimplemented: Vec<Unimplemented>,
     pub(crate) sampling: bool,
     pub(crate) sampled: Option<Sampled>,
+    pub(crate) compiler: Option<Box<dyn Compiler>>,
 }
 
 impl<B: Bus> fmt::Debug for Cpu<B> {
@@ -119,6 +122,7 @@ impl<B: Bus> Cpu<B> {
             unimplemented: Vec::new(),
             sampling: false,
             sampled: None,
+            compiler: None,
         }
     }
 
@@ -441,6 +445,7 @@ impl<B: Bus> Cpu<B> {
                 self.run_observed_blocks(bus, left, pace)
             } else {
                 match pace {
+                    Pace::Free if self.compiler.is_some() => self.run_compiled_blocks(bus, left),
                     Pace::Free => self.run_known_blocks::<false>(bus, left),
                     Pace::Block => self.run_known_blocks::<true>(bus, left),
                     Pace::Instruction => self.run_known_instruction(bus, left),
@@ -562,9 +567,11 @@ impl<B: Bus> Cpu<B> {
                 mode,
                 tag: 0,
                 next: BlockId::NONE,
+                heat: Cell::default(),
                 gpa,
                 second: None,
                 observed: None,
+                compiled: Cell::default(),
             });
         }
         // The first instruction continues in the next page.
@@ -582,9 +589,11 @@ impl<B: Bus> Cpu<B> {
             mode,
             tag: 0,
             next: BlockId::NONE,
+            heat: Cell::default(),
             gpa,
             second: Some(second),
             observed: None,
+            compiled: Cell::default(),
         })
     }
 
@@ -623,7 +632,7 @@ impl<B: Bus> Cpu<B> {
 /// Runs as much of a block as there are instructions left, which is not all.
 #[cold]
 #[inline(never)]
-fn run_some<B: Bus>(core: &mut Core, bus: &mut B, block: &Block<B>, left: &mut u64) -> Left {
+pub(crate) fn run_some<B: Bus>(core: &mut Core, bus: &mut B, block: &Block<B>, left: &mut u64) -> Left {
     // What follows is no whole block, which would show how the last branch went.
     core.record_branches(bus);
     let (insns, end) = match block.insns.split_at_checked((*left).low_usize()) {
@@ -643,7 +652,13 @@ fn run_some<B: Bus>(core: &mut Core, bus: &mut B, block: &Block<B>, left: &mut u
 /// After an instruction that did not complete, or that stops the run.
 #[cold]
 #[inline(never)]
-fn leave<B: Bus>(core: &mut Core, bus: &mut B, block: &Block<B>, done: Done, left: &mut u64) -> Left {
+pub(crate) fn leave<B: Bus>(
+    core: &mut Core,
+    bus: &mut B,
+    block: &Block<B>,
+    done: Done,
+    left: &mut u64,
+) -> Left {
     if done.is_err() {
         core.sync_totals();
         *left -= u64::from(core.position.index);

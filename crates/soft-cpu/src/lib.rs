@@ -43,6 +43,7 @@ mod account;
 mod block;
 mod bus;
 mod cache;
+pub mod compiled;
 mod context;
 pub mod coverage;
 mod cpu;
@@ -62,6 +63,7 @@ mod mmx;
 mod msr;
 #[allow(clippy::cast_possible_truncation, reason = "sizes of accesses and counts in a log fit eight bits")]
 mod observe;
+mod run_compiled;
 mod sample;
 mod sampled;
 mod segment;

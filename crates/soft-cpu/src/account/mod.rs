@@ -3,7 +3,7 @@
 pub(crate) mod totals;
 pub(crate) mod trail;
 
-use self::trail::{HALF, NEAR, NOTES, Trail, taken};
+use self::trail::{HALF, NEAR, NOTES, Notes, Trail, taken};
 use crate::block::{Ending, Position};
 use crate::bus::{BranchRecorder, Bus, TakenBranch};
 use crate::context::{BLOCK, Core};
@@ -142,7 +142,9 @@ impl Core {
 
     fn record_wanted<B: Bus>(&mut self, bus: &mut B, count: usize) {
         let Some(recorder) = bus.branches() else { return };
-        let Trail { ref starts, ref ends, next: behind, wanted, kept, cpl, recorded, .. } = self.trail;
+        let Trail {
+            notes: Notes { ref starts, ref ends }, next: behind, wanted, kept, cpl, recorded, ..
+        } = self.trail;
         let note = |age: usize| {
             let place = usize::from(behind.wrapping_sub(age.low_u8()));
             (starts[place], ends[place])

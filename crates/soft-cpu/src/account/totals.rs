@@ -108,7 +108,7 @@ impl Flop {
 
 /// Where branches are counted: the conditional ones that were taken, those that were not, and the other kinds.
 #[inline(always)]
-const fn place(kind: BranchKind, taken: bool) -> usize {
+pub(crate) const fn place(kind: BranchKind, taken: bool) -> usize {
     match kind {
         BranchKind::Conditional if taken => 0,
         kind => kind as usize + 1,
@@ -132,6 +132,11 @@ impl ModeTotals {
     #[inline(always)]
     pub(crate) fn count_branch(&mut self, kind: BranchKind, taken: bool) {
         self.branches[place(kind, taken)] += 1;
+    }
+
+    /// Counts branches by [`place`].
+    pub(crate) fn add_branches(&mut self, counts: &[u64; BranchKind::COUNT + 1]) {
+        self.branches.iter_mut().zip(counts).for_each(|(total, count)| *total += count);
     }
 
     /// Retired branches of a kind that were taken.

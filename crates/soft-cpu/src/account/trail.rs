@@ -16,9 +16,9 @@ use crate::low::Low;
 use retire::BranchKind;
 
 /// Notes in the ring, as an index of eight bits has it.
-pub(super) const NOTES: usize = 1 << u8::BITS;
+pub(crate) const NOTES: usize = 1 << u8::BITS;
 /// Notes in half of it.
-pub(super) const HALF: u8 = 1 << (u8::BITS - 1);
+pub(crate) const HALF: u8 = 1 << (u8::BITS - 1);
 
 /// Near branches that may be taken.
 pub(super) const NEAR: u8 = !BranchKind::Far.bit();
@@ -32,15 +32,41 @@ pub(super) fn taken(start: u64, end: Position, next: u64) -> Option<BranchKind> 
     Ending::of(end).branch().filter(|kind| *kind != BranchKind::Conditional || !goes_on())
 }
 
+/// The ring of notes.
+#[derive(Debug)]
+#[repr(C, align(64))]
+pub struct Notes {
+    pub(crate) starts: [u64; NOTES],
+    pub(crate) ends: [Position; NOTES],
+}
+
+impl Notes {
+    /// Bytes from the address in a note to the end in it.
+    pub const DISTANCE: usize = NOTES * size_of::<u64>();
+
+    pub(crate) fn new() -> Self {
+        Self { starts: [0; NOTES], ends: [Position::default(); NOTES] }
+    }
+
+    /// The address in the first note, with those of the others behind it.
+    pub fn first(&mut self) -> *mut u64 {
+        core::ptr::from_mut(self).cast()
+    }
+
+    /// The number of the note that has its address there.
+    #[must_use]
+    pub fn number_of(&self, note: *const u64) -> usize {
+        note.addr().wrapping_sub(core::ptr::from_ref(self).addr()) / size_of::<u64>()
+    }
+}
+
 /// The blocks since branches were recorded last.
 #[derive(Debug)]
 pub(crate) struct Trail {
-    /// Where they started.
-    pub(super) starts: [u64; NOTES],
-    /// What was at their ends.
-    pub(super) ends: [Position; NOTES],
+    /// Where they started, and what was at their ends.
+    pub(crate) notes: Notes,
     /// Where the next note goes.
-    pub(super) next: u8,
+    pub(crate) next: u8,
     /// The oldest note, unless there is none.
     pub(super) oldest: u8,
     /// The first note whose instructions the totals do not contain yet; in the half that is being filled.
@@ -60,8 +86,7 @@ pub(crate) struct Trail {
 impl Trail {
     pub(crate) fn new() -> Self {
         Self {
-            starts: [0; NOTES],
-            ends: [Position::default(); NOTES],
+            notes: Notes::new(),
             next: 0,
             oldest: 0,
             uncounted: 0,
@@ -88,7 +113,7 @@ impl Trail {
     #[inline(always)]
     pub(crate) fn note(&mut self, start: u64, end: Position) -> bool {
         let place = usize::from(self.next);
-        (self.starts[place], self.ends[place]) = (start, end);
+        (self.notes.starts[place], self.notes.ends[place]) = (start, end);
         self.next = self.next.wrapping_add(1);
         self.next.is_multiple_of(HALF)
     }
@@ -105,7 +130,7 @@ impl Trail {
     pub(crate) fn count(&mut self, totals: &mut ModeTotals) {
         if self.uncounted != self.next {
             // In the half before the next note, unless that one begins another.
-            let ends = &self.ends[usize::from(self.uncounted)..=usize::from(self.next.wrapping_sub(1))];
+            let ends = &self.notes.ends[usize::from(self.uncounted)..=usize::from(self.next.wrapping_sub(1))];
             let (mut one, mut two, mut three) = (0, 0, 0);
             for end in ends {
                 // Two counts in a word: they have 8 bits, and there are not many.

@@ -33,7 +33,7 @@ use iced_x86::{
 use retire::{BranchKind, RegisterFile};
 
 /// Instructions in a block at most.
-const MAX_INSNS: usize = 32;
+pub(crate) const MAX_INSNS: usize = 32;
 
 /// What was decoded.
 pub(crate) struct Decoded<B> {

@@ -1,0 +1,112 @@
+//! Memory operands: the linear address, and where that is in the host's memory.
+
+use crate::frame::{FS, GS, RAM, RAM_END, T0, T1, T2, TLB, at, local};
+use crate::translate::{Done, Left, Translation};
+use core::mem::offset_of;
+use iced_x86::{Code, Instruction, MemoryOperand, Register};
+use soft_base::{ENTRIES, Entry};
+
+/// Bytes of the longest operand.
+pub(crate) const LONGEST: u64 = 16;
+const PAGE_BITS: i32 = 12;
+const ENTRY: usize = size_of::<Entry>();
+const _: () = assert!(ENTRY.is_power_of_two() && ENTRIES.is_power_of_two());
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Access {
+    Read,
+    /// Also before it is written.
+    Write,
+}
+
+impl Translation<'_> {
+    /// The address of the memory operand without its segment, as an operand of LEA. May use the first two of the
+    /// temporary registers. Flags stay.
+    pub(crate) fn operand(&mut self, instruction: &Instruction) -> Result<MemoryOperand, Left> {
+        let (base, index) = (instruction.memory_base(), instruction.memory_index());
+        let displacement = instruction.memory_displacement64();
+        if base == Register::RIP {
+            self.e.constant(T0, displacement);
+            return Ok(at(T0, 0));
+        }
+        let wide = |register: Register| register == Register::None || register.is_gpr64();
+        if !wide(base) || !wide(index) || index == Register::RSP {
+            return Err(Left);
+        }
+        if base == Register::None && index == Register::None {
+            self.e.constant(T0, displacement);
+            return Ok(at(T0, 0));
+        }
+        let near = i32::try_from(displacement.cast_signed()).map_err(|_| Left)?;
+        let base = if base == Register::None { base } else { self.read_all(base, T0) };
+        let index = if index == Register::None { index } else { self.read_all(index, T1) };
+        let scale = instruction.memory_index_scale();
+        let size = if base == Register::None { 4 } else { 1 };
+        Ok(MemoryOperand::with_base_index_scale_displ_size(base, index, scale, i64::from(near), size))
+    }
+
+    /// The first temporary register becomes the linear address of the memory operand. Flags have to be free.
+    fn linear(&mut self, instruction: &Instruction) -> Done {
+        let operand = self.operand(instruction)?;
+        if operand.base != T0 || operand.index != Register::None || operand.displacement != 0 {
+            self.e.rm(Code::Lea_r64_m, T0, operand);
+        }
+        match instruction.memory_segment() {
+            Register::FS => self.e.rm(Code::Add_r64_rm64, T0, local(FS)),
+            Register::GS => self.e.rm(Code::Add_r64_rm64, T0, local(GS)),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Where the memory operand is in the host's memory; the address is in the first temporary register, and the
+    /// others are used up. AX has the flags.
+    pub(crate) fn memory(
+        &mut self,
+        instruction: &Instruction,
+        bytes: usize,
+        access: Access,
+    ) -> Result<MemoryOperand, Left> {
+        self.free_flags();
+        self.linear(instruction)?;
+        self.look_up(bytes, access)
+    }
+
+    /// The same for the stack, at a distance from where RSP points to.
+    pub(crate) fn stack(&mut self, distance: i64, access: Access) -> Result<MemoryOperand, Left> {
+        self.free_flags();
+        let sp = self.read_all(Register::RSP, T0);
+        self.e.rm(Code::Lea_r64_m, T0, at(sp, distance));
+        self.look_up(8, access)
+    }
+
+    /// The same for the linear address in the first temporary register: what the interpreter's fast path does. Beyond
+    /// that, no position gets through that is not in RAM, whatever the TLB has.
+    pub(crate) fn look_up(&mut self, bytes: usize, access: Access) -> Result<MemoryOperand, Left> {
+        let last = u64::try_from(bytes).map_err(|_| Left)?.wrapping_sub(1);
+        if last >= LONGEST {
+            return Err(Left);
+        }
+        let tag = match access {
+            Access::Read => offset_of!(Entry, read),
+            Access::Write => offset_of!(Entry, write),
+        } as i64;
+        let shift = PAGE_BITS - ENTRY.ilog2().cast_signed();
+        let mask = i32::try_from((ENTRIES - 1) * ENTRY).map_err(|_| Left)?;
+        let slow = self.slow();
+        let e = &mut self.e;
+        e.rm(Code::Lea_r64_m, T2, at(T0, last.cast_signed()));
+        e.rr(Code::Mov_r32_rm32, T1.full_register32(), T0.full_register32());
+        e.ri(Code::Shr_rm32_imm8, T1.full_register32(), shift);
+        e.ri(Code::And_rm64_imm32, T2, -(1 << PAGE_BITS));
+        e.ri(Code::And_rm32_imm32, T1.full_register32(), mask);
+        e.rm(Code::Add_r64_rm64, T1, local(TLB));
+        e.rm(Code::Cmp_r64_rm64, T2, at(T1, tag));
+        e.jump_if(5, slow);
+        e.rm(Code::Add_r64_rm64, T0, at(T1, offset_of!(Entry, addend) as i64));
+        e.rm(Code::Cmp_r64_rm64, T0, local(RAM_END));
+        e.jump_if(7, slow);
+        e.rm(Code::Add_r64_rm64, T0, local(RAM));
+        Ok(at(T0, 0))
+    }
+}

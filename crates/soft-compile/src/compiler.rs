@@ -1,0 +1,150 @@
+//! Compiles blocks, links them, and enters their code.
+
+use crate::branch::{TABLE, TABLE_ENTRY, table_entry};
+use crate::emit::Emitter;
+use crate::frame::{self, BETWEEN, Passed, packed, unpacked};
+use crate::memory::{CODE, Memory, WORDS};
+use crate::ram::Ram;
+use crate::translate::Translation;
+use core::arch::x86_64::__cpuid;
+use soft_cpu::compiled::{Code, Compiler, Exit, Frame, NotCompiled, Source};
+use std::io;
+
+/// Links at most: what is left of the words behind the table, two each.
+const LINKS: u32 = ((WORDS - TABLE * TABLE_ENTRY) / 2) as u32;
+const FIRST_LINK_WORD: usize = TABLE * TABLE_ENTRY;
+/// Room that a block may need, and links.
+const LARGEST: usize = 1 << 15;
+const LINKS_OF_BLOCK: u32 = 4;
+/// Where blocks begin in the host's memory.
+const ALIGNMENT: usize = 16;
+
+/// Executions that make a block hot.
+pub const HOT: u32 = 24;
+
+/// Compiles blocks for a guest with such RAM.
+#[derive(Debug)]
+pub struct BlockCompiler {
+    memory: Memory,
+    ram: Ram,
+    threshold: u32,
+    /// Where the blocks begin.
+    blocks: Vec<usize>,
+    /// Bytes of code.
+    used: usize,
+    /// Links.
+    links: u32,
+    /// Where the code begins that goes out, and behind which blocks begin.
+    exit: usize,
+    first: usize,
+    /// The link by which code was left last, and the address that it leads to.
+    left_by: Option<(u32, u64)>,
+}
+
+impl BlockCompiler {
+    /// A compiler for blocks that have been executed so often; 0 compiles all.
+    ///
+    /// # Errors
+    /// Those of the system: there is no memory that may be executed.
+    pub fn new(ram: Ram, threshold: u32) -> io::Result<Self> {
+        // Bit 0: LAHF and SAHF in 64-bit mode (SDM volume 2, CPUID).
+        if !ram.suffices() || __cpuid(0x8000_0001).ecx & 1 == 0 {
+            return Err(io::ErrorKind::Unsupported.into());
+        }
+        let mut memory = Memory::new()?;
+        let start = memory.code() as u64;
+        let mut entry = Emitter::new(start);
+        frame::entry(&mut entry);
+        let entry = entry.finish().ok_or(io::ErrorKind::Unsupported)?;
+        let exit = entry.len().next_multiple_of(ALIGNMENT);
+        let mut leave = Emitter::new(start + exit as u64);
+        frame::exit(&mut leave);
+        let leave = leave.finish().ok_or(io::ErrorKind::Unsupported)?;
+        memory.write_code(0, &entry);
+        memory.write_code(exit, &leave);
+        let first = (exit + leave.len()).next_multiple_of(ALIGNMENT);
+        Ok(Self {
+            memory,
+            ram,
+            threshold,
+            blocks: Vec::new(),
+            used: first,
+            links: 0,
+            exit,
+            first,
+            left_by: None,
+        })
+    }
+
+    fn address(&self, at: usize) -> u64 {
+        self.memory.code() as u64 + at as u64
+    }
+
+    /// From now on code goes on by itself from where it was left last, and so do returns and the like.
+    fn link(&mut self, frame: &Frame<'_>, code: u64) {
+        if let Some((link, target)) = self.left_by.take()
+            && target == frame.rip
+        {
+            let word = FIRST_LINK_WORD + 2 * link as usize;
+            self.memory.set_word(word, frame.epoch);
+            self.memory.set_word(word + 1, code);
+        }
+        let entry = table_entry(frame.rip) * TABLE_ENTRY;
+        self.memory.set_word(entry, frame.rip);
+        self.memory.set_word(entry + 1, frame.epoch);
+        self.memory.set_word(entry + 2, code);
+    }
+}
+
+impl Compiler for BlockCompiler {
+    fn threshold(&self) -> u32 {
+        self.threshold
+    }
+
+    fn compile(&mut self, source: &Source<'_>) -> Result<Code, NotCompiled> {
+        if self.used + LARGEST > CODE || self.links + LINKS_OF_BLOCK > LINKS {
+            return Err(NotCompiled::Full);
+        }
+        let links = self.memory.word_address(FIRST_LINK_WORD);
+        let table = self.memory.word_address(0);
+        let (start, exit) = (self.address(self.used), self.address(self.exit));
+        let translation = Translation::new(source, start, exit, self.links, links, table);
+        let (bytes, links) = translation.translate().ok_or(NotCompiled::Unsuitable)?;
+        if bytes.len() > LARGEST || !self.memory.write_code(self.used, &bytes) {
+            return Err(NotCompiled::Unsuitable);
+        }
+        let number = u32::try_from(self.blocks.len()).map_err(|_| NotCompiled::Full)?;
+        self.links = links;
+        self.blocks.push(self.used);
+        self.used = (self.used + bytes.len()).next_multiple_of(ALIGNMENT);
+        Ok(Code(number))
+    }
+
+    fn run(&mut self, code: Code, frame: &mut Frame<'_>) -> Exit {
+        let Some(at) = self.blocks.get(code.0 as usize).copied() else {
+            return Exit::Between;
+        };
+        let entry = self.address(at);
+        self.link(frame, entry);
+        let mut passed = self.ram.passed(frame);
+        passed.flags = packed(frame.flags);
+        self.memory.enter(entry, &mut passed);
+        let Passed { rip, block, detail, flags, note, .. } = passed;
+        frame.next = frame.notes.number_of(note);
+        frame.flags = unpacked(flags);
+        frame.rip = rip;
+        if block == BETWEEN {
+            self.left_by = (detail != BETWEEN).then_some((detail, rip));
+            return Exit::Between;
+        }
+        self.left_by = None;
+        Exit::Inside { block, instruction: detail }
+    }
+
+    fn clear(&mut self) {
+        self.memory.clear_words(FIRST_LINK_WORD + 2 * self.links as usize);
+        self.blocks.clear();
+        self.left_by = None;
+        (self.used, self.links) = (self.first, 0);
+    }
+}

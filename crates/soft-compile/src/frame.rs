@@ -1,0 +1,180 @@
+//! What compiled code finds where: registers of the guest in those of the host, the rest on the host's stack; and the
+//! code that goes in and out.
+//!
+//! | host register | what is in it |
+//! | --- | --- |
+//! | RBX, RBP, RSI, RDI, R8 to R13 | RAX, RCX, RDX, RBX, RSP, RBP, RSI, RDI, R8 and R9 of the guest |
+//! | RCX, RDX, R14 | nothing that lasts |
+//! | AH and AL | between blocks: SF, ZF, AF, PF and CF as LAHF has them, and OF |
+//! | R15 | where the next note goes |
+//! | RSP | the frame, by the offsets below |
+
+use crate::emit::Emitter;
+use iced_x86::{Code, MemoryOperand, Register};
+
+/// What goes in and out; its first fields have the same offsets in the frame.
+#[repr(C)]
+#[derive(Debug)]
+pub(crate) struct Passed {
+    pub(crate) registers: *mut u64,
+    pub(crate) epoch: u64,
+    pub(crate) limit: *mut u64,
+    pub(crate) tlb: *const soft_base::Entry,
+    pub(crate) ram: *mut u8,
+    pub(crate) ram_end: u64,
+    pub(crate) fs: u64,
+    pub(crate) gs: u64,
+    pub(crate) rip: u64,
+    pub(crate) block: u32,
+    pub(crate) detail: u32,
+    pub(crate) branches: *mut u64,
+    pub(crate) note: *mut u64,
+    pub(crate) flags: u64,
+}
+
+macro_rules! offsets {
+    ($($name:ident: $field:ident),*) => {
+        $(pub(crate) const $name: i64 = core::mem::offset_of!(Passed, $field) as i64;)*
+    };
+}
+offsets!(
+    EPOCH: epoch, LIMIT: limit, TLB: tlb, RAM: ram, RAM_END: ram_end, FS: fs, GS: gs, RIP: rip, BLOCK: block,
+    DETAIL: detail
+);
+offsets!(PASSED_BRANCHES: branches, PASSED_NOTE: note, PASSED_FLAGS: flags);
+
+/// Pointer to the [`Passed`].
+const PASSED: i64 = 0;
+/// Room for a value.
+pub(crate) const TEMPORARY: i64 = 80;
+/// Registers of the guest that no register of the host has.
+const SPILLED: i64 = 88;
+const FIRST_SPILLED: usize = 10;
+/// Branches executed.
+pub(crate) const BRANCHES: i64 = SPILLED + 8 * (16 - FIRST_SPILLED as i64);
+const SIZE: i64 = BRANCHES + 8 * 8;
+
+/// Left before a block; [`Passed::detail`] is the link that led there.
+pub(crate) const BETWEEN: u32 = u32::MAX;
+
+/// Registers that hold nothing that lasts.
+pub(crate) const T0: Register = Register::RCX;
+pub(crate) const T1: Register = Register::RDX;
+pub(crate) const T2: Register = Register::R14;
+/// Where the next note goes.
+pub(crate) const NOTE: Register = Register::R15;
+
+const HOME: [Register; FIRST_SPILLED] = [
+    Register::RBX,
+    Register::RBP,
+    Register::RSI,
+    Register::RDI,
+    Register::R8,
+    Register::R9,
+    Register::R10,
+    Register::R11,
+    Register::R12,
+    Register::R13,
+];
+const SAVED: [Register; 6] =
+    [Register::RBX, Register::RBP, Register::R12, Register::R13, Register::R14, Register::R15];
+
+/// The host's register of one of the guest's.
+pub(crate) fn home(number: usize) -> Option<Register> {
+    HOME.get(number).copied()
+}
+
+/// In memory.
+pub(crate) fn at(base: Register, offset: i64) -> MemoryOperand {
+    MemoryOperand::with_base_displ(base, offset)
+}
+
+/// In the frame.
+pub(crate) fn local(offset: i64) -> MemoryOperand {
+    at(Register::RSP, offset)
+}
+
+/// Where a register of the guest is in the frame that has no other home.
+pub(crate) fn spilled(number: usize) -> MemoryOperand {
+    local(SPILLED + 8 * (number as i64 - FIRST_SPILLED as i64))
+}
+
+/// The part of a 64-bit register with so many bytes.
+pub(crate) fn part(register: Register, bytes: usize) -> Register {
+    let number = u32::try_from(register.number()).unwrap_or(0);
+    match bytes {
+        1 if number < 4 => Register::AL + number,
+        1 => Register::SPL + (number - 4),
+        2 => Register::AX + number,
+        4 => register.full_register32(),
+        _ => register.full_register(),
+    }
+}
+
+/// The function that is called: RDI is a [`Passed`], RSI the code of a block.
+pub(crate) fn entry(e: &mut Emitter) {
+    for register in SAVED {
+        e.r(Code::Push_r64, register);
+    }
+    e.ri(Code::Sub_rm64_imm32, Register::RSP, SIZE as i32);
+    e.mr(Code::Mov_rm64_r64, local(PASSED), Register::RDI);
+    for offset in [EPOCH, LIMIT, TLB, RAM, RAM_END, FS, GS] {
+        e.rm(Code::Mov_r64_rm64, T0, at(Register::RDI, offset));
+        e.mr(Code::Mov_rm64_r64, local(offset), T0);
+    }
+    for place in 0..8 {
+        e.mi(Code::Mov_rm64_imm32, local(BRANCHES + 8 * place), 0);
+    }
+    e.rm(Code::Mov_r64_rm64, NOTE, at(Register::RDI, PASSED_NOTE));
+    e.rm(Code::Mov_r64_rm64, Register::RAX, at(Register::RDI, PASSED_FLAGS));
+    // Where to go on, while RSI and RDI get what is the guest's.
+    e.mr(Code::Mov_rm64_r64, local(TEMPORARY), Register::RSI);
+    e.rm(Code::Mov_r64_rm64, T1, at(Register::RDI, PASSED));
+    for number in FIRST_SPILLED..16 {
+        e.rm(Code::Mov_r64_rm64, T0, at(T1, 8 * number as i64));
+        e.mr(Code::Mov_rm64_r64, spilled(number), T0);
+    }
+    for (number, register) in HOME.into_iter().enumerate() {
+        e.rm(Code::Mov_r64_rm64, register, at(T1, 8 * number as i64));
+    }
+    e.m(Code::Jmp_rm64, local(TEMPORARY));
+}
+
+/// Where code jumps to that is left, with [`RIP`], [`BLOCK`] and [`DETAIL`] set.
+pub(crate) fn exit(e: &mut Emitter) {
+    e.rm(Code::Mov_r64_rm64, T2, local(PASSED));
+    e.rm(Code::Mov_r64_rm64, T1, at(T2, PASSED));
+    for (number, register) in HOME.into_iter().enumerate() {
+        e.mr(Code::Mov_rm64_r64, at(T1, 8 * number as i64), register);
+    }
+    for number in FIRST_SPILLED..16 {
+        e.rm(Code::Mov_r64_rm64, T0, spilled(number));
+        e.mr(Code::Mov_rm64_r64, at(T1, 8 * number as i64), T0);
+    }
+    e.rm(Code::Mov_r64_rm64, T1, at(T2, PASSED_BRANCHES));
+    for place in 0..8 {
+        e.rm(Code::Mov_r64_rm64, T0, local(BRANCHES + 8 * place));
+        e.mr(Code::Mov_rm64_r64, at(T1, 8 * place), T0);
+    }
+    for offset in [RIP, BLOCK] {
+        e.rm(Code::Mov_r64_rm64, T0, local(offset));
+        e.mr(Code::Mov_rm64_r64, at(T2, offset), T0);
+    }
+    e.mr(Code::Mov_rm64_r64, at(T2, PASSED_NOTE), NOTE);
+    e.mr(Code::Mov_rm64_r64, at(T2, PASSED_FLAGS), Register::RAX);
+    e.ri(Code::Add_rm64_imm32, Register::RSP, SIZE as i32);
+    for register in SAVED.into_iter().rev() {
+        e.r(Code::Pop_r64, register);
+    }
+    e.bare(Code::Retnq);
+}
+
+/// As AX has the flags between blocks.
+pub(crate) fn packed(rflags: u64) -> u64 {
+    (rflags & 0xFF | 2) << 8 | rflags >> 11 & 1
+}
+
+/// The flags of RFLAGS from AX.
+pub(crate) fn unpacked(ax: u64) -> u64 {
+    ax >> 8 & 0xD5 | (ax & 1) << 11
+}

@@ -1,0 +1,61 @@
+//! The guest's RAM, as compiled code accesses it.
+#![expect(unsafe_code, reason = "what a pointer leads to is the word of who gives it")]
+
+use crate::address::LONGEST;
+use crate::frame::Passed;
+use core::ptr;
+use soft_cpu::compiled::Frame;
+
+/// RAM whose positions from 0 on, as [`soft_cpu::Ram`] has them, are bytes in a row in the host's memory.
+#[derive(Debug, Clone, Copy)]
+pub struct Ram {
+    start: *mut u8,
+    size: u64,
+}
+
+// SAFETY: a pointer and a number; what `new` asks for holds on any thread that uses them.
+unsafe impl Send for Ram {}
+
+impl Ram {
+    /// RAM of so many bytes. Other positions are left to the interpreter.
+    ///
+    /// # Safety
+    /// As long as a CPU runs with a compiler that has this, the bytes can be read and written through the pointer, and
+    /// Rust references to them are not in use.
+    #[must_use]
+    pub unsafe fn new(start: *mut u8, size: u64) -> Self {
+        Self { start, size }
+    }
+
+    /// What code is entered with; the flags are still missing.
+    pub(crate) fn passed(&self, frame: &mut Frame<'_>) -> Passed {
+        // With less no position gets through, as it compares with the last one that does.
+        let (start, ram_end) = match self.size.checked_sub(LONGEST) {
+            Some(end) => (self.start, end),
+            None => (ptr::null_mut(), 0),
+        };
+        let notes = frame.notes.first();
+        let [.., fs, gs, _, _] = *frame.bases;
+        Passed {
+            registers: frame.registers.as_mut_ptr(),
+            epoch: frame.epoch,
+            limit: notes.wrapping_add(frame.limit),
+            tlb: frame.tlb.as_ptr(),
+            ram: start,
+            ram_end,
+            fs,
+            gs,
+            rip: frame.rip,
+            block: 0,
+            detail: 0,
+            branches: frame.branches.as_mut_ptr(),
+            note: notes.wrapping_add(frame.next),
+            flags: 0,
+        }
+    }
+
+    /// True if there is enough for an operand.
+    pub(crate) fn suffices(&self) -> bool {
+        self.size >= LONGEST
+    }
+}

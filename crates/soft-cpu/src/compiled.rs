@@ -1,0 +1,111 @@
+//! Hot blocks as code of the host: what a compiler of blocks needs of the CPU.
+//!
+//! The compiler is the embedder's. It executes whole blocks, one behind the other, up to the next instruction that it
+//! leaves to the interpreter: then nothing of that instruction has happened, and everything before it in its block
+//! has. Compiled code looks at neither budgets nor events: it is entered only if so many of the longest blocks fit
+//! the budget, and notes each block in the [`Notes`], from which everything is counted.
+
+pub use crate::account::trail::Notes;
+
+use core::fmt::Debug;
+use retire::BranchKind;
+
+/// A block of 64-bit code that is to be compiled. It is executed at this address only.
+#[derive(Debug, Clone, Copy)]
+pub struct Source<'a> {
+    /// Its address.
+    pub rip: u64,
+    /// The instructions; a branch can only be the last one.
+    pub bytes: &'a [u8],
+    /// How [`Exit::Inside`] names it.
+    pub block: u32,
+    /// What to note beside the address each time that it has been executed.
+    pub end: u64,
+}
+
+/// What compiled code works on.
+#[derive(Debug)]
+#[repr(C)]
+pub struct Frame<'a> {
+    /// The general-purpose registers, then others that compiled code does not touch.
+    pub registers: &'a mut [u64; 256],
+    /// Translations that are allowed at the current privilege level.
+    pub tlb: &'a [soft_base::Entry; soft_base::ENTRIES],
+    /// Addresses and ends of the blocks executed.
+    pub notes: &'a mut Notes,
+    /// Linear bases by segment number.
+    pub bases: &'a [u64; 8],
+    /// Where the next note goes, at first and then.
+    pub next: usize,
+    /// Where it must not go any more: behind the first place, and at most at the end of the notes.
+    pub limit: usize,
+    /// The arithmetic flags of RFLAGS, at first and then.
+    pub flags: u64,
+    /// Address of the first block, and then of the block that is next or that was left.
+    pub rip: u64,
+    /// What was known of addresses of code with another number no longer holds.
+    pub epoch: u64,
+    /// Branches executed, by [`place`].
+    pub branches: [u64; 8],
+}
+
+/// Where branches of a kind are counted in [`Frame::branches`]; only conditional ones may not be taken.
+#[must_use]
+pub const fn place(kind: BranchKind, taken: bool) -> usize {
+    crate::account::totals::place(kind, taken)
+}
+
+/// What a [`Compiler`] knows a block by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Code(pub u32);
+
+/// Why a block was not compiled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NotCompiled {
+    /// Nothing would be gained.
+    Unsuitable,
+    /// There is no room: [`Compiler::clear`] makes some.
+    Full,
+}
+
+/// How compiled code was left.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Exit {
+    /// Before a block.
+    Between,
+    /// Before an instruction of a block, which is left to the interpreter.
+    Inside {
+        /// [`Source::block`].
+        block: u32,
+        /// How many instructions of the block have been executed.
+        instruction: u32,
+    },
+}
+
+/// Makes code of blocks, and executes it.
+pub trait Compiler: Debug + Send {
+    /// Executions after which a block is compiled.
+    fn threshold(&self) -> u32;
+
+    /// Compiles a block.
+    ///
+    /// # Errors
+    /// It is left to the interpreter.
+    fn compile(&mut self, source: &Source<'_>) -> Result<Code, NotCompiled>;
+
+    /// Executes a block that is at [`Frame::rip`], and those behind it.
+    fn run(&mut self, code: Code, frame: &mut Frame<'_>) -> Exit;
+
+    /// Forgets all code.
+    fn clear(&mut self);
+}
+
+/// What has become of a block.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Compiled {
+    pub(crate) code: Option<Code>,
+    /// The address that it was compiled for.
+    pub(crate) rip: u64,
+    /// Times that it was entered for little.
+    pub(crate) futile: u8,
+}
