@@ -1,6 +1,6 @@
 //! From arguments to a run.
 
-use crate::args::{MachineArgs, word};
+use crate::args::{MachineArgs, Switch, word};
 use crate::error::CliError;
 use crate::exit;
 use crate::interrupt::{self, Interrupt, Role};
@@ -179,6 +179,7 @@ impl<'a> Plan<'a> {
         Ok(run::run(RunConfig {
             start,
             timeout,
+            compile: self.args.compile == Switch::On,
             trace: self.args.trace.clone(),
             trace_exceptions: self.args.trace_exceptions.clone(),
             inject: self.args.inject.clone(),

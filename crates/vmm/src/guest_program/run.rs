@@ -46,6 +46,8 @@ pub struct ProgramConfig {
     pub detail: Detail,
     /// Threads that may run the guest; no result depends on it.
     pub threads: NonZeroUsize,
+    /// Hot blocks are compiled; no result depends on it.
+    pub compile: bool,
     /// Takes samples, without a model of the core.
     pub sampler: Option<Sampler>,
     /// Events to count.
@@ -149,7 +151,7 @@ pub fn run(config: ProgramConfig) -> Result<ProgramReport, ProgramError> {
         config.changed.map(|directory| Changed::new(&directory, &job.directory, &files, memory_mib << 20));
     let memory = snapshot.memory(&x86::memory::LAYOUT)?;
     let profile = snapshot.snapshot.profile()?;
-    let mut engine = SoftEngine::new(&memory, &profile);
+    let mut engine = SoftEngine::new(&memory, &profile).with_compiler(config.compile);
     let BoardState::X86(saved) = snapshot.snapshot.board() else {
         return Err(SnapshotError::from(StateError::Architecture).into());
     };

@@ -22,6 +22,8 @@ pub struct RunConfig {
     pub start: Start,
     /// Wall-clock limit.
     pub timeout: Duration,
+    /// The soft engine compiles hot blocks. No result depends on it.
+    pub compile: bool,
     /// Where to write the trace of PMU accesses.
     pub trace: Option<PathBuf>,
     /// Where to write the trace of exceptions and interrupts.

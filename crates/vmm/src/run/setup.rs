@@ -203,7 +203,7 @@ impl Platform for Pc {
     fn choose(config: &RunConfig, memory: &GuestMemory) -> Result<Chosen<Self>, RunError> {
         match &config.start {
             Start::Boot(boot) => choose(config, boot, memory),
-            Start::Resume(snapshot) => soft(memory, snapshot.profile()?, &CountsChoice::Model, None),
+            Start::Resume(snapshot) => soft(config, memory, snapshot.profile()?, &CountsChoice::Model, None),
         }
     }
 
@@ -354,7 +354,7 @@ fn choose(config: &RunConfig, boot: &BootConfig, memory: &GuestMemory) -> Result
             LbrChoice::Off => boot.profile.clone().without_lbr(),
         };
         let profile = precise(profile, boot.precise)?;
-        soft(memory, profile, &boot.counts, model_threads(config, boot)?)
+        soft(config, memory, profile, &boot.counts, model_threads(config, boot)?)
     };
     let soft_only = soft_only(config, boot);
     match (boot.engine, &boot.counts) {
@@ -428,12 +428,13 @@ fn model(profile: &Profile, threads: NonZeroUsize) -> Result<SharedCore, RunErro
 
 /// With `threads` there is a model of the core, which may use so many.
 fn soft(
+    config: &RunConfig,
     memory: &GuestMemory,
     profile: Profile,
     counts: &CountsChoice,
     threads: Option<NonZeroUsize>,
 ) -> Result<Chosen<Pc>, RunError> {
-    let mut engine = SoftEngine::new(memory, &profile);
+    let mut engine = SoftEngine::new(memory, &profile).with_compiler(config.compile);
     let mut source = counts::choose_soft(counts, &profile, engine.retired())?;
     if let Some(threads) = threads {
         let core = model(&profile, threads)?;

@@ -337,6 +337,16 @@ pub(crate) enum IsaArg {
     V4,
 }
 
+/// Yes or no.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub(crate) enum Switch {
+    /// Yes
+    On,
+    /// No
+    #[default]
+    Off,
+}
+
 impl From<IsaArg> for Isa {
     fn from(isa: IsaArg) -> Self {
         match isa {
@@ -390,6 +400,9 @@ pub(crate) struct MachineArgs {
     /// as the host has processors]
     #[arg(long, value_name = "N", help_heading = "Machine")]
     pub(crate) threads: Option<NonZeroUsize>,
+    /// Whether the soft engine compiles hot blocks. No result depends on it
+    #[arg(long, value_enum, default_value_t, help_heading = "Machine")]
+    pub(crate) compile: Switch,
     /// Whether the guest gets last branch records
     #[arg(long, value_enum, default_value_t, help_heading = "Machine")]
     pub(crate) lbr: LbrChoice,

@@ -45,6 +45,16 @@ impl<const BASE: u64> Ram<BASE> {
         self.pointer(gpa, 4096).is_some()
     }
 
+    /// The low region for compiled code, whose positions begin at 0.
+    #[cfg(all(feature = "compile", target_arch = "x86_64"))]
+    pub(super) fn compiled(&self) -> soft_compile::Ram {
+        let [low, _] = self.regions;
+        let size = if low.start == 0 { low.size } else { 0 };
+        // SAFETY: the engine, which the CPU with this does not outlive, keeps the memory mapped; for references see
+        // `read_quick`.
+        unsafe { soft_compile::Ram::new(low.host, size) }
+    }
+
     /// Host address of bytes of RAM that the first look finds: up to [`LONGEST`] in the low region.
     #[inline(always)]
     fn low(&self, gpa: u64) -> Option<*mut u8> {

@@ -17,7 +17,7 @@ pub(super) mod record;
 pub(super) mod stat;
 
 use crate::args::program::ProgramArgs;
-use crate::args::{MachineArgs, RunArgs};
+use crate::args::{MachineArgs, RunArgs, Switch};
 use crate::error::CliError;
 use crate::exit;
 use crate::interrupt::{self, Interrupt, Role};
@@ -108,6 +108,7 @@ impl Run {
             files,
             job,
             detail: machine.detail.unwrap_or_default(),
+            compile: machine.compile == Switch::On,
             threads: machine.threads.unwrap_or_else(processors),
             sampler,
             events,

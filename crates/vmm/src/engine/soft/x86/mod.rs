@@ -25,6 +25,7 @@ use crate::machine::{Machine, Outcome, StateError};
 use platform::loader::x86::{BootState, SegmentState};
 use platform::memory::GuestMemory;
 use serde::{Deserialize, Serialize};
+use soft_cpu::compiled::Compiler;
 use soft_cpu::{Budget, Cpu, DescriptorTable, Exit, RFLAGS_IF, Segment, State, Totals, Unimplemented};
 use std::time::{Duration, Instant};
 use vpmu::Profile;
@@ -47,6 +48,7 @@ pub struct SoftEngine {
     memory: GuestMemory,
     retired: Retired<Totals>,
     timing: Option<SharedCore>,
+    compiles: bool,
     debugger: Attached<State>,
     exits: Exits,
 }
@@ -93,6 +95,7 @@ impl SoftEngine {
             memory: memory.clone(),
             retired: Retired::default(),
             timing: None,
+            compiles: false,
             debugger: Attached::default(),
             exits: Exits::default(),
         }
@@ -102,6 +105,14 @@ impl SoftEngine {
     #[must_use]
     pub fn with_model(mut self, core: SharedCore) -> Self {
         self.timing = Some(core);
+        self
+    }
+
+    /// The same engine, which compiles hot blocks where no model of the core looks on. Nothing that the guest or a
+    /// report shows depends on it.
+    #[must_use]
+    pub fn with_compiler(mut self, on: bool) -> Self {
+        self.compiles = on;
         self
     }
 
@@ -154,12 +165,19 @@ impl SoftEngine {
         limits: RunLimits,
         until: u64,
     ) -> Option<Outcome> {
-        let cpu = Cpu::resume(&self.state, &self.totals, std::mem::take(&mut self.unimplemented))
+        let mut cpu = Cpu::resume(&self.state, &self.totals, std::mem::take(&mut self.unimplemented))
             .with_silicon(silicon(&self.profile))
             .with_features(cpuid::features(&self.profile));
+        let ram = Ram::new(&self.memory);
+        if self.compiles
+            && !TIMED
+            && let Some(compiler) = compiler(&ram)
+        {
+            cpu = cpu.with_compiler(compiler);
+        }
         let bus = SoftBus::<TIMED>::new(
             machine,
-            Ram::new(&self.memory),
+            ram,
             &self.profile,
             self.retired.clone(),
             self.timing.clone().map(Timing::new),
@@ -183,6 +201,17 @@ impl SoftEngine {
         self.clock = bus.clock;
         outcome
     }
+}
+
+/// What compiles hot blocks, where that is possible.
+fn compiler(ram: &Ram<0>) -> Option<Box<dyn Compiler>> {
+    #[cfg(all(feature = "compile", target_arch = "x86_64"))]
+    match soft_compile::BlockCompiler::new(ram.compiled(), soft_compile::HOT) {
+        Ok(compiler) => return Some(Box::new(compiler)),
+        Err(error) => log::warn!("every block is interpreted: no memory for code ({error})"),
+    }
+    let _ = ram;
+    None
 }
 
 /// The CPU while it runs.
