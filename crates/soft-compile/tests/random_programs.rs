@@ -1,7 +1,7 @@
 //! Random programs with every block compiled and with none: state, totals, recorded branches and memory are the same
 //! after every run, whatever its budget.
 #![cfg(all(target_arch = "x86_64", target_os = "linux"))]
-#![allow(missing_docs, clippy::unwrap_used, clippy::cast_possible_truncation, reason = "test code")]
+#![allow(missing_docs, clippy::unwrap_used, clippy::redundant_closure_for_method_calls, reason = "test code")]
 #![expect(unsafe_code, reason = "compiled code accesses the RAM of the test")]
 
 #[path = "../../soft-cpu/tests/common/mod.rs"]
