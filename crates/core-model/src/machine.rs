@@ -103,6 +103,11 @@ impl Machine {
         }
     }
 
+    /// From now on counts loads of more than so many cycles.
+    pub(crate) fn count_slow_loads(&mut self, cycles: u64) {
+        self.system.slow_load = cycles;
+    }
+
     /// Forgets what is remembered, which is right no more.
     pub(crate) fn forget(&mut self) {
         self.go_live();

@@ -94,6 +94,11 @@ impl Model {
     pub fn count_lost_flops(&mut self, limit: u8) {
         self.machine.get().limit_flops(u32::from(limit));
     }
+
+    /// From now on counts loads of more than so many cycles in [`CoreTotals::slow_loads`].
+    pub fn count_slow_loads(&mut self, cycles: u16) {
+        self.machine.get().count_slow_loads(cycles.into());
+    }
 }
 
 impl Observer for Model {

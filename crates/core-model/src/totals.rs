@@ -418,6 +418,12 @@ pub struct CoreTotals {
     pub register_files: [u64; RegisterFile::COUNT],
     /// Uops of x87 instructions.
     pub x87_uops: u64,
+
+    /// Cycles from the issue of loads to their data; of an instruction with several those of the slowest.
+    pub load_latency: u64,
+    /// Instructions whose loads took more cycles than
+    /// [`Model::count_slow_loads`](crate::Model::count_slow_loads) says.
+    pub slow_loads: u64,
 }
 
 /// Numbers in [`CoreTotals`].

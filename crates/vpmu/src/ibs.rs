@@ -38,6 +38,8 @@ pub struct IbsBranch {
     pub target: Option<u64>,
     /// Its direction or target was mispredicted; false where that is unknown.
     pub mispredicted: bool,
+    /// It is one op with the instruction before it.
+    pub fused: bool,
 }
 
 /// How an instruction was fetched, as a model of the core knows it.

@@ -9,17 +9,7 @@
 //! `arch/x86/events/intel/ds.c` and `asm/perf_event.h`.
 
 use crate::pmu::PmiRequests;
-
-/// The memory access of a sampled instruction.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct MemorySample {
-    /// Linear address.
-    pub address: u64,
-    /// Data source in the encoding of the core; 0 is unknown.
-    pub source: u64,
-    /// Latency in core cycles; 0 is unknown.
-    pub latency: u64,
-}
+use crate::precise::MemoryAccess;
 
 /// The CPU right after the sampled instruction.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -37,7 +27,7 @@ pub struct PebsSample {
     /// Time stamp counter as the guest reads it.
     pub tsc: u64,
     /// Its memory access, if it had one and the embedder knows it.
-    pub memory: Option<MemorySample>,
+    pub memory: Option<MemoryAccess>,
 }
 
 /// A supervisor access to linear memory failed: no translation, or no permission.

@@ -129,6 +129,10 @@ pub struct EventRequest {
     /// Most occurrences that the counter adds in one core cycle; more are lost. `None`: as many as there are.
     #[cfg_attr(feature = "serde", serde(default))]
     pub limit: Option<u8>,
+    /// Loads of more core cycles than that are counted, which PEBS picks: MSR_PEBS_LD_LAT_THRESHOLD. `None` for
+    /// everything else.
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
+    pub threshold: Option<u16>,
 }
 
 impl EventRequest {
@@ -147,7 +151,7 @@ impl EventRequest {
             return Self { code, ..Self::default() };
         }
         let Resolved { exact, base, union, .. } = *resolved;
-        Self { code, event: exact, base, union, limit: None }
+        Self { code, event: exact, base, union, limit: None, threshold: None }
     }
 
     /// The PMU itself makes these occurrences, and no source is asked for them: writes of PMSWINC_EL0 and overflows of

@@ -23,6 +23,8 @@ pub(crate) struct MemorySystem {
     pub(crate) code: CodeCaches,
     stores: Stores,
     store_buffer: StoreBuffer,
+    /// Loads of more cycles are slow.
+    pub(crate) slow_load: u64,
 }
 
 /// A store of an instruction, by its number among them, and whether another one follows.
@@ -186,6 +188,8 @@ impl MemoryPort for MemorySystem {
         }
         if all.any {
             classify(totals, &all);
+            totals.load_latency += latency + all.delay;
+            totals.slow_loads += u64::from(latency + all.delay > self.slow_load);
         }
         Some(all)
     }
@@ -200,6 +204,7 @@ impl MemorySystem {
             code: CodeCaches::new(core),
             stores: Stores::new(),
             store_buffer: StoreBuffer::new(core.store_buffer),
+            slow_load: u64::MAX,
         }
     }
 

@@ -201,7 +201,7 @@ registers! { Amd:
         flag mispredicted(36) = "IbsOpBrnMisp", "A mispredicted branch";
         flag branch(37) = "IbsOpBrnRet", "A branch";
         flag rip_invalid(38) = "IbsRipInvalid", "IBS_OP_RIP is not valid; never here";
-        flag fused(39) = "IbsOpBrnFuse", "A branch fused with the instruction before it; never here";
+        flag fused(39) = "IbsOpBrnFuse", "A branch fused with the instruction before it";
         flag microcode(40) = "IbsOpMicrocode", "From microcode";
     }
     /// Where the sampled load's data came from; 0 where that is unknown, and for hits of the core's own caches.

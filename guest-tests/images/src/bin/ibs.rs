@@ -452,9 +452,8 @@ fn a_large_maximum_takes_its_time() {
 #[guest_test(needs(amd, exact))]
 fn every_instruction_has_its_turn() {
     collect(OP_CTL, PERIOD | OP_ENABLE | OPS);
-    let branches = at!(ibs_branch);
-    for address in
-        [at!(ibs_load), at!(ibs_lock), at!(ibs_call), at!(ibs_ret), at!(ibs_nop), branches - 3, branches]
+    // DEC may be one op with the branch behind it.
+    for address in [at!(ibs_load), at!(ibs_lock), at!(ibs_call), at!(ibs_ret), at!(ibs_nop), at!(ibs_branch)]
     {
         check!(of(address).count() > 0, "{address:#x} is not sampled");
     }

@@ -1,7 +1,7 @@
 //! Steps on AMD profiles that show IBS (`--precise on`).
 
 use super::super::session::{Output, Step};
-use super::{all_good, dominates};
+use super::{all_good, dominates, levels};
 
 /// Nothing of the six instructions of a round is left out.
 fn every_instruction(output: &Output<'_>, least: u64) -> Result<(), String> {
@@ -70,6 +70,16 @@ pub(super) const STEPS: &[Step] = &[
             output.success()?;
             dominates(output, "leaf")
         },
+    },
+    Step {
+        name: "data sources are those of chases through known amounts of memory",
+        command: "for kib in 16 256 4096 262144; do \
+                  perf record -q -o mem.data -d -c 1600 -e ibs_op/cnt_ctl=1/u sampled-loop chase $kib 300000 && \
+                  perf script -i mem.data -F ip,sym,data_src | grep 'sampled_chase' | grep 'OP LOAD' | \
+                  grep -o 'LVL [^|]*' | sort | uniq -c | sort -rn | head -n 1; done",
+        fits: |facts| !facts.one_cycle,
+        short: false,
+        check: levels,
     },
     Step {
         name: "raw samples say what the ops were",

@@ -193,6 +193,20 @@ fn shared(output: &Output<'_>, instructions_again: &str) -> Result<(), String> {
     output.has("%)")
 }
 
+/// The most frequent level of each of four chases, from L1 to memory.
+fn levels(output: &Output<'_>) -> Result<(), String> {
+    output.success()?;
+    let found: Vec<&str> = output.text.lines().filter(|line| line.contains("LVL ")).collect();
+    let expected = ["L1", "L2", "L3", "RAM"];
+    if found.len() != expected.len() {
+        return Err(format!("{} levels", found.len()));
+    }
+    match found.iter().zip(expected).find(|(line, level)| !line.contains(level)) {
+        Some((line, level)) => Err(format!("{} instead of {level}", line.trim())),
+        None => Ok(()),
+    }
+}
+
 /// Samples of a summary `N samples, M bad`: all are good, and there are enough.
 fn all_good(output: &Output<'_>, least: u64) -> Result<(), String> {
     output.success()?;

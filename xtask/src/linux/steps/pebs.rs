@@ -1,7 +1,7 @@
 //! Steps on Intel profiles that show PEBS (`--precise on`).
 
 use super::super::session::{Step, near};
-use super::{all_good, dominates};
+use super::{all_good, dominates, levels};
 use linux_guest::FixedWork;
 
 pub(super) const STEPS: &[Step] = &[
@@ -60,6 +60,43 @@ pub(super) const STEPS: &[Step] = &[
         fits: |_| true,
         short: true,
         check: |output| all_good(output, 1_000),
+    },
+    Step {
+        name: "every instruction of the loop is sampled, and nothing else",
+        command: "perf record -q -o loop.data -c 8009 -e instructions:uppp sampled-loop run 14000000 && \
+                  perf script -i loop.data -F ip,sym,symoff | sampled-loop check",
+        fits: |facts| facts.one_cycle,
+        short: false,
+        check: |output| all_good(output, 10_000),
+    },
+    Step {
+        name: "data sources are those of chases through known amounts of memory",
+        // From Sapphire Rapids on the event wants another one as its leader.
+        command: "aux=''; [ -e /sys/bus/event_source/devices/cpu/events/mem-loads-aux ] && aux=cpu/mem-loads-aux/u,; \
+                  for kib in 16 256 4096 262144; do \
+                  perf record -q -o mem.data -d -W -c 101 -e \"{${aux}cpu/mem-loads,ldlat=3/upp}\" \
+                  sampled-loop chase $kib 300000 && \
+                  perf script -i mem.data -F ip,sym,data_src | grep 'sampled_chase' | grep 'OP LOAD' | \
+                  grep -o 'LVL [^|]*' | sort | uniq -c | sort -rn | head -n 1; done",
+        fits: |facts| !facts.one_cycle,
+        short: false,
+        check: levels,
+    },
+    Step {
+        name: "perf mem record and perf c2c take loads above a latency",
+        command: "perf mem -t load record -o mem.data --ldlat 30 -- -q -c 101 sampled-loop chase 4096 200000 && \
+                  perf mem -i mem.data report --stdio --sort=mem | grep -v '^#' | grep '%'; \
+                  perf script -i mem.data -F weight,sym | grep sampled_chase | \
+                  awk '{ n++; if ($1 < 30) bad++ } END { print n \" samples, \" bad + 0 \" bad\" }'; \
+                  perf c2c record -o c2c.data -- -q -c 101 sampled-loop chase 4096 200000 && \
+                  perf c2c report -i c2c.data --stdio | grep -e 'Load Operations' -e 'Total records'",
+        fits: |facts| !facts.one_cycle,
+        short: false,
+        check: |output| {
+            all_good(output, 100)?;
+            output.has("L3")?;
+            output.has("Load Operations")
+        },
     },
     Step {
         name: "sampled loads have their addresses",

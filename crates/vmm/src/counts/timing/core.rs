@@ -1,5 +1,6 @@
 //! The model of a vCPU's core, and when one of its counters can overflow.
 
+use super::probe::Probe;
 use super::quantity::{Clocks, Quantity};
 use super::{TimingError, core_of};
 use crate::counts::watch::{Rate, Watch};
@@ -63,6 +64,15 @@ impl TimingCore {
         self.model.totals(user)
     }
 
+    /// What has been booked so far of what a precise sample is asked about.
+    pub fn probe(&mut self) -> Probe {
+        let mut probe = Probe::default();
+        for user in [false, true] {
+            probe.add(self.model.totals(user));
+        }
+        probe
+    }
+
     /// A branch, not yet retired, goes into the guest's records.
     pub fn count_branch_record(&mut self, user: bool) {
         self.branch_records[usize::from(user)] += 1;
@@ -90,6 +100,7 @@ impl TimingCore {
     pub(super) fn prepare(&mut self, quantity: &Quantity) {
         match *quantity {
             Quantity::InstructionsByCycle(_) => self.model.count_instructions_by_cycle(),
+            Quantity::SlowLoads(cycles) => self.model.count_slow_loads(cycles),
             Quantity::Flops(_, Some(limit)) => self.model.count_lost_flops(limit),
             _ => {}
         }

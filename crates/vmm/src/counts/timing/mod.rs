@@ -5,9 +5,11 @@
 
 mod core;
 mod event;
+mod probe;
 mod quantity;
 
 pub use self::core::{SharedCore, TimingCore};
+pub use self::probe::Probe;
 use super::source::Source;
 use super::watch::{Rate, counted, every_cycle};
 use core_model::CORES;
@@ -126,6 +128,9 @@ impl TimingSource {
 
     fn quantity(&self, request: &EventRequest) -> Option<Quantity> {
         let code = request.code.normalized();
+        if let Some(threshold) = request.threshold {
+            return Some(Quantity::SlowLoads(threshold));
+        }
         if (request.event.is_some() || code.is_plain())
             && let Some(flops) = flops(request)
         {
@@ -258,6 +263,10 @@ impl CountsSource for TimingSource {
     }
 
     fn rearm(&mut self, active: &[Active]) {
+        // There is one threshold of latencies at a time.
+        for threshold in active.iter().filter_map(|counter| counter.request.threshold) {
+            self.core.drive().prepare(&Quantity::SlowLoads(threshold));
+        }
         let watched: Vec<_> = active
             .iter()
             .filter(|counter| counter.interrupts)

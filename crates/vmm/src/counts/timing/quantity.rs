@@ -28,6 +28,8 @@ pub(super) enum Quantity {
     Flops(u8, Option<u8>),
     /// Events that add up.
     Sum(Vec<Quantity>),
+    /// Loads of more than so many cycles.
+    SlowLoads(u16),
     Never,
 }
 
@@ -46,6 +48,7 @@ impl Quantity {
             Self::Slots | Self::Field(_) => Rate::Cycle(width),
             Self::Flops(..) => Rate::Instruction(FLOPS_PER_INSTRUCTION),
             Self::ByCycle(..) | Self::InstructionsByCycle(_) | Self::Limited(..) => Rate::Unbounded,
+            Self::SlowLoads(_) => Rate::Instruction(1),
             Self::Total(_) | Self::Ports(_) | Self::BranchRecords | Self::Sum(_) => Rate::Unbounded,
         }
     }
@@ -56,6 +59,7 @@ impl Quantity {
             Self::Total(total) => total(totals),
             Self::ByCycle(by_cycle, code) => selected(by_cycle(totals), *code),
             Self::InstructionsByCycle(code) => selected(&totals.instructions_by_cycle, *code),
+            Self::SlowLoads(_) => totals.slow_loads,
             Self::Cycles => totals.cycles,
             Self::Crystal => scale(totals.cycles, clocks.crystal_hz, clocks.tsc_hz),
             Self::Slots => totals.slots.total(),

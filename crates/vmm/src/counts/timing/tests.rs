@@ -133,6 +133,60 @@ fn load_latency_needs_pebs() {
     assert_eq!((source.provenance(&request), source.total(&request, ALL)), (Provenance::Modelled, 0));
 }
 
+/// With a threshold, as PEBS has it, each load that takes longer counts: here each misses, one in eight instructions.
+#[test]
+fn loads_above_a_threshold_count() {
+    let slow = |threshold| {
+        let (core, mut source) = new(&ICELAKE_SP);
+        let request = EventRequest { threshold: Some(threshold), ..EventRequest::default() };
+        source.rearm(&[active(request, 1 << 40)]);
+        run(&core, 20_000);
+        (source.provenance(&request), source.total(&request, ALL))
+    };
+    let [any, some, none] = [3, 100, u16::MAX].map(slow);
+    assert_eq!((any.0, none), (Provenance::Modelled, (Provenance::Modelled, 0)));
+    assert_eq!(any.1, 2_500, "every load takes more than three cycles");
+    assert!((1..=2_500).contains(&some.1), "{some:?}");
+}
+
+/// A probe around one instruction says where its data came from, and how long that took.
+#[test]
+fn a_probe_says_how_a_load_was_served() {
+    use vpmu::precise::{DataSource, Translation};
+    for profile in [&ICELAKE_SP, &ZEN4] {
+        let (core, _) = new(profile);
+        let load = define(&core, &[0x48, 0x8B, 0x06]);
+        let access = retire::MemoryAccess {
+            linear: 0x10_0000,
+            physical: 0x10_0000,
+            size: 8,
+            page: 12,
+            ..Default::default()
+        };
+        let probed = || {
+            let before = core.drive().probe();
+            core.drive().retire(&Block { memory: std::slice::from_ref(&access), ..load });
+            // The next instructions wait for its data.
+            core.drive().event(CoreEvent::Serialise);
+            core.drive().probe().since(&before).served(true)
+        };
+        let (first, second) = (probed(), probed());
+        assert_eq!(
+            (first.source, first.translation),
+            (DataSource::Memory, Translation::Walk),
+            "{}",
+            profile.name
+        );
+        assert_eq!(
+            (second.source, second.translation),
+            (DataSource::L1, Translation::L1Tlb),
+            "{}",
+            profile.name
+        );
+        assert!(first.latency > 100 && (3..10).contains(&second.latency), "{first:?}, {second:?}");
+    }
+}
+
 /// Unit masks of microcode assists: page faults are among them from Golden Cove on, and Skylake's event leaves
 /// floating point out.
 #[test]

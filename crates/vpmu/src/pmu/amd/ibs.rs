@@ -240,7 +240,7 @@ impl Amd {
         self.bank.set(control.with_valid(true).with_count(count));
         self.bank.set(IbsOpRip(sample.address));
         let branch = sample.branch.unwrap_or_default();
-        let IbsBranch { returned, target, mispredicted } = branch;
+        let IbsBranch { returned, target, mispredicted, fused } = branch;
         self.bank.set(
             IbsOpData(0)
                 .with_completion_to_retire(sample.completion_to_retire.into())
@@ -249,6 +249,7 @@ impl Amd {
                 .with_taken(target.is_some())
                 .with_mispredicted(mispredicted)
                 .with_branch(sample.branch.is_some())
+                .with_fused(fused)
                 .with_microcode(sample.microcode),
         );
         self.bank.set(IbsBrTarget(target.unwrap_or_default()));

@@ -136,7 +136,7 @@ fn a_branch_says_where_it_went() {
     let mut guest = Guest::with_ibs(&ZEN2);
     guest.wrmsr(OP_CTL, 1 | OP_ENABLE | OPS);
     guest.dispatch(16);
-    let branch = IbsBranch { returned: true, target: Some(0x1234), mispredicted: true };
+    let branch = IbsBranch { returned: true, target: Some(0x1234), mispredicted: true, fused: false };
     assert!(guest.ibs(OP, &IbsSample { branch: Some(branch), ..sample() }).sampled.op);
     assert_eq!(guest.rdmsr(OP_DATA), 0xF << 34);
     assert_eq!(guest.rdmsr(BR_TARGET), 0x1234);

@@ -27,13 +27,14 @@ use super::counter::{self, Counter, fixed_code};
 use super::ledger::Ledger;
 use super::masks::AllMasks;
 use super::pmi::PmiRequests;
+use crate::bits::low_u16;
 use crate::event::{EventCode, FixedEvent};
 use crate::lbr::{BranchFilter, Ring};
 use crate::metrics::{ALL_FIELDS, Metrics};
 use crate::profile::{IntelPmu, MAX_FIXED, MAX_GP, Profile, Vendor};
 use crate::register::bank::Bank;
 use crate::register::intel::{
-    DebugCtl, FixedCtrCtrl, PerfEvtSel, PerfGlobalCtrl, PerfGlobalStatus, RegisterId,
+    DebugCtl, FixedCtrCtrl, PebsLdLat, PerfEvtSel, PerfGlobalCtrl, PerfGlobalStatus, RegisterId,
 };
 use crate::register::{RegisterId as AnyId, locate, low_bits};
 use crate::source::{Active, CounterId, CountsSource, EventRequest, PrivilegeFilter, TopdownSlots};
@@ -273,7 +274,12 @@ impl Intel {
         if let Some(msr) = resolved.extra_msr {
             resolved = self.profile.events.resolve_extra(code, self.event_register(msr));
         }
-        let request = EventRequest::resolved(code, &resolved, n);
+        let mut request = EventRequest::resolved(code, &resolved, n);
+        let picks =
+            resolved.extra_msr == Some(PebsLdLat::INDEX) && self.profile.has_pebs() && code.is_plain();
+        if picks && resolved.counters >> n & 1 != 0 {
+            request.threshold = Some(low_u16(self.event_register(PebsLdLat::INDEX)));
+        }
         self.ledger.reprogram(&mut self.gp[n as usize], request);
     }
 

@@ -3,6 +3,7 @@
 use super::Intel;
 use crate::pebs::{DebugStore, Lost, NotMapped, PebsSample};
 use crate::pmu::counter::Counter;
+use crate::precise::{DataSource, Translation};
 use crate::register::intel::{
     DsArea, FixedCtrCtrl, PebsDataCfg, PebsEnable, PerfEvtSel, PerfGlobalStatus, RegisterId,
 };
@@ -145,7 +146,7 @@ impl Intel {
         if When::PebsBaseline.holds(&self.profile) {
             self.adaptive(counters, sample, &mut words);
         } else {
-            format_3(counters, sample, &mut words);
+            self.format_3(counters, sample, &mut words);
         }
         words.0
     }
@@ -161,8 +162,8 @@ impl Intel {
         // The first word says what the record has, and in bits 63:48 its size.
         words.all([config.0, sample.event_ip, counters, sample.tsc]);
         if config.memory_info() {
-            let memory = sample.memory.unwrap_or_default();
-            words.all([memory.address, memory.source, memory.latency, 0]);
+            words.all(self.memory(counters, sample));
+            words.all([0]);
         }
         if config.gprs() {
             words.all([sample.rflags, sample.rip]);
@@ -182,15 +183,57 @@ impl Intel {
         }
         words.set_size();
     }
+
+    /// Format 3, of Skylake: all registers, and the instruction behind the sampled one beside its own address.
+    fn format_3(&self, counters: u64, sample: &PebsSample, words: &mut Words) {
+        let [ax, cx, dx, bx, sp, bp, si, di, rest @ ..] = sample.gpr;
+        words.all([sample.rflags, sample.rip, ax, bx, cx, dx, si, di, bp, sp]);
+        words.all(rest);
+        words.all([counters]);
+        words.all(self.memory(counters, sample));
+        words.all([sample.event_ip, 0, sample.tsc]);
+    }
+
+    /// Address, source and latency of the access.
+    fn memory(&self, counters: u64, sample: &PebsSample) -> [u64; 3] {
+        let Some(access) = sample.memory else { return [0; 3] };
+        let Some(served) = access.served else { return [access.address, 0, 0] };
+        let of_stores = (0..u32::from(self.profile.gp_counters))
+            .any(|n| counters >> n & 1 != 0 && self.bank.nth::<PerfEvtSel>(n).0 & 0xFFFF == STORE_SAMPLE);
+        let source = match served.source {
+            _ if access.uncacheable => source::UNCACHED,
+            DataSource::L1 => source::L1,
+            // What is known of a plain store is whether it hit.
+            _ if !access.load && !of_stores => 0,
+            DataSource::InFlight => source::FILL_BUFFER,
+            DataSource::L2 => source::L2,
+            DataSource::L3 => source::L3,
+            DataSource::Memory => source::LOCAL_MEMORY,
+        };
+        let walked = u64::from(served.translation == Translation::Walk) << source::STLB_MISS;
+        let latency = u64::from(served.latency);
+        // From Golden Cove on, which has all fields of PERF_METRICS: of the instruction, and of its access.
+        let latency = if self.profile.metrics_level() > 1 { latency | latency << 32 } else { latency };
+        [access.address, source | walked | u64::from(access.locked) << source::LOCKED, latency]
+    }
 }
 
-/// Format 3, of Skylake: all registers, and the instruction behind the sampled one beside its own address.
-fn format_3(counters: u64, sample: &PebsSample, words: &mut Words) {
-    let [ax, cx, dx, bx, sp, bp, si, di, rest @ ..] = sample.gpr;
-    let memory = sample.memory.unwrap_or_default();
-    words.all([sample.rflags, sample.rip, ax, bx, cx, dx, si, di, bp, sp]);
-    words.all(rest);
-    words.all([counters, memory.address, memory.source, memory.latency, sample.event_ip, 0, sample.tsc]);
+/// MEM_TRANS_RETIRED.STORE_SAMPLE: event select and unit mask.
+const STORE_SAMPLE: u64 = 0x2CD;
+
+/// The data source word (SDM vol. 3B, "Data Source Encoding for Load Latency Record"; Linux
+/// `arch/x86/events/intel/ds.c`).
+mod source {
+    pub(super) const L1: u64 = 0x1;
+    pub(super) const FILL_BUFFER: u64 = 0x2;
+    pub(super) const L2: u64 = 0x3;
+    pub(super) const L3: u64 = 0x4;
+    pub(super) const LOCAL_MEMORY: u64 = 0xC;
+    pub(super) const UNCACHED: u64 = 0xF;
+    /// Bit: the access missed both levels of the TLB.
+    pub(super) const STLB_MISS: u32 = 4;
+    /// Bit: it was atomic.
+    pub(super) const LOCKED: u32 = 5;
 }
 
 /// Puts the record into the buffer. True if that has reached its threshold.

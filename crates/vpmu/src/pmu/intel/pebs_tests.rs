@@ -1,8 +1,9 @@
 //! PEBS as a guest and its embedder see it.
 
 use crate::event::Event;
-use crate::pebs::{DebugStore, Lost, MemorySample, NotMapped, PebsSample};
+use crate::pebs::{DebugStore, Lost, NotMapped, PebsSample};
 use crate::pmu::test_guest::Guest;
+use crate::precise::{DataSource, MemoryAccess, Served, Translation};
 use crate::profile::{GRANITE_RAPIDS, ICELAKE_SP, LUNAR_LAKE_P, Profile, SAPPHIRE_RAPIDS, SKYLAKE_SP, ZEN4};
 use crate::source::ScriptedSource;
 use crate::{Level, ReadOutcome, Vpmu, cpuid};
@@ -64,6 +65,12 @@ impl DebugStore for Memory {
     }
 }
 
+/// A load that took nine cycles.
+fn access(source: DataSource) -> MemoryAccess {
+    let served = Served { source, latency: 9, translation: Translation::L1Tlb, translation_latency: 0 };
+    MemoryAccess { address: 0xABC0, load: true, served: Some(served), ..MemoryAccess::default() }
+}
+
 fn sample() -> PebsSample {
     PebsSample {
         event_ip: 0x40_1000,
@@ -72,7 +79,7 @@ fn sample() -> PebsSample {
         gpr: core::array::from_fn(|n| 100 + n as u64),
         xmm: core::array::from_fn(|n| n as u128),
         tsc: 77,
-        memory: Some(MemorySample { address: 0xABC0, source: 3, latency: 9 }),
+        memory: Some(access(DataSource::L2)),
     }
 }
 
@@ -288,4 +295,81 @@ fn it_is_announced_where_it_is_and_absent_elsewhere() {
         }
     }
     assert!(GRANITE_RAPIDS.clone().with_pebs().has_pebs());
+}
+
+/// The encodings that Linux reads (`arch/x86/events/intel/ds.c`, `pebs_data_source`).
+#[test]
+fn the_source_of_data_is_encoded_as_linux_reads_it() {
+    let cases = [
+        (DataSource::L1, 1),
+        (DataSource::InFlight, 2),
+        (DataSource::L2, 3),
+        (DataSource::L3, 4),
+        (DataSource::Memory, 0xC),
+    ];
+    for profile in [&SKYLAKE_SP, &ICELAKE_SP, &SAPPHIRE_RAPIDS] {
+        // Where the three words are.
+        let (config, at) = if profile.name == "skylake-sp" { (None, 19) } else { (Some(1), 4) };
+        let word = |memory: MemoryAccess, select: u64| {
+            let mut guest = Guest::precise(profile, 1, if config.is_some() { ADAPTIVE } else { 0 });
+            if let Some(config) = config {
+                guest.wrmsr(DATA_CFG, config);
+            }
+            let mut store = Memory::new(400, 400, WIDTH_MASK - 4);
+            guest.retire_and_sync(1);
+            guest.retire_and_sync(1);
+            // What it counts matters for stores only.
+            guest.wrmsr(0x186, guest_select(select) | if config.is_some() { ADAPTIVE } else { 0 });
+            let sample = PebsSample { memory: Some(memory), ..sample() };
+            let answer = guest.pmu.write_pebs(&sample, &mut store, &mut guest.source);
+            answer.pmis.deliver(|| {});
+            assert_eq!(answer.record, Some(Ok(())));
+            [0, 1, 2].map(|n| store.word(BUFFER + 8 * (at + n)))
+        };
+        for (source, code) in cases {
+            let twice = if profile.name == "sapphire-rapids" { 9 << 32 } else { 0 };
+            assert_eq!(
+                word(access(source), 0xC0),
+                [0xABC0, code, 9 | twice],
+                "{source:?} on {}",
+                profile.name
+            );
+            // Of a store only its events say more than whether it hit.
+            let store = MemoryAccess { load: false, store: true, ..access(source) };
+            assert_eq!(word(store, 0x82D0)[1], u64::from(code == 1), "{source:?}");
+            assert_eq!(word(store, 0x2CD)[1], code, "{source:?}");
+        }
+        let mut walked = access(DataSource::L1);
+        walked.locked = true;
+        walked.served.as_mut().expect("it has").translation = Translation::Walk;
+        assert_eq!(word(walked, 0xC0)[1], 0x31);
+        let unknown = MemoryAccess { served: None, ..access(DataSource::L1) };
+        assert_eq!(word(unknown, 0xC0), [0xABC0, 0, 0]);
+    }
+}
+
+fn guest_select(select: u64) -> u64 {
+    INSTRUCTIONS & !0xFFFF | select
+}
+
+/// MEM_TRANS_RETIRED.LOAD_LATENCY asks for loads above MSR_PEBS_LD_LAT_THRESHOLD, any value of it.
+#[test]
+fn the_threshold_of_load_latency_goes_to_the_source() {
+    for threshold in [3, 30, 0x200] {
+        let mut guest = Guest::on(&ICELAKE_SP.with_pebs());
+        guest.wrmsr(0x3F6, threshold);
+        guest.wrmsr(0x186, 0x43_01CD);
+        assert_eq!(asked(&guest).map(u64::from), Some(threshold));
+    }
+    // Without PEBS no loads are picked.
+    let mut guest = Guest::on(&ICELAKE_SP);
+    guest.wrmsr(0x3F6, 30);
+    guest.wrmsr(0x186, 0x43_01CD);
+    assert_eq!(asked(&guest), None);
+}
+
+/// The threshold that PMC0 asks for.
+fn asked(guest: &Guest) -> Option<u16> {
+    let crate::pmu::Machine::Intel(own) = &guest.pmu.machine else { return None };
+    own.gp[0].request.threshold
 }

@@ -4,6 +4,7 @@ use super::branches::{BranchLog, Levels, Noted};
 use super::cpuid;
 use crate::counts::Slice;
 use crate::counts::model::Retired;
+use crate::counts::timing::Probe;
 use crate::engine::soft::clock::Clock;
 use crate::engine::soft::ram::Ram;
 use crate::engine::soft::timing::Timing;
@@ -132,6 +133,11 @@ impl<'a, const TIMED: bool> SoftBus<'a, TIMED> {
             || totals.instructions() + totals.repetitions(),
             |timing| timing.core.drive().cycles(),
         )
+    }
+
+    /// What the model of the core has booked.
+    pub(super) fn probe(&self) -> Option<Probe> {
+        self.timing.as_ref().map(|timing| timing.core.drive().probe())
     }
 
     /// The time stamp counter as the guest reads it.

@@ -14,7 +14,7 @@ use super::ram::Ram;
 use super::run::{self, Pause, Vcpu};
 use super::timing::Timing;
 use crate::counts::model::Retired;
-use crate::counts::timing::SharedCore;
+use crate::counts::timing::{Probe, SharedCore};
 use crate::engine::paging::Paging;
 use crate::engine::{
     Debugger, Debugging, Detail, Engine, EngineError, EngineReport, RegisterDump, Registers, RunLimits,
@@ -29,7 +29,7 @@ use soft_cpu::compiled::Compiler;
 use soft_cpu::{Budget, Cpu, DescriptorTable, Exit, RFLAGS_IF, Segment, State, Totals, Unimplemented};
 use std::time::{Duration, Instant};
 use vpmu::Profile;
-use vpmu::ibs::IbsTags;
+use vpmu::ibs::{IbsSample, IbsTags};
 
 /// The page of documentation about the instructions that the engine executes.
 #[must_use]
@@ -184,7 +184,15 @@ impl SoftEngine {
             self.clock,
         );
         let tags = IbsTags::default();
-        let mut vcpu = Running { cpu, bus, debugger: &mut self.debugger, exits: &mut self.exits, tags };
+        let mut vcpu = Running {
+            cpu,
+            bus,
+            debugger: &mut self.debugger,
+            exits: &mut self.exits,
+            tags,
+            held: None,
+            before: None,
+        };
         let outcome = run::run(&mut vcpu, limits.timeout, until);
         let Running { cpu, bus, .. } = vcpu;
         for missing in cpu.unimplemented().iter().filter(|_| outcome.is_some()) {
@@ -222,6 +230,10 @@ struct Running<'a, const TIMED: bool> {
     exits: &'a mut Exits,
     /// What IBS had tagged before the last run.
     tags: IbsTags,
+    /// What was sampled, if the next instruction may be one op with it.
+    held: Option<IbsSample>,
+    /// What the model of the core had booked before a single instruction.
+    before: Option<Probe>,
 }
 
 impl<const TIMED: bool> Vcpu for Running<'_, TIMED> {
@@ -249,8 +261,12 @@ impl<const TIMED: bool> Vcpu for Running<'_, TIMED> {
         let Self { cpu, bus, exits, .. } = self;
         let interrupt_window = inject(cpu, bus.machine);
         self.tags = bus.machine.pmu.ibs_tags();
+        if !self.tags.any() {
+            self.held = None;
+        }
         let armed = bus.machine.pmu.pebs_armed() || self.tags.any();
         cpu.set_sampling(armed);
+        self.before = if armed { bus.probe() } else { None };
         // One at a time, until the one that is sampled.
         let (instructions, repetitions) = bus.budget(if armed { 1 } else { most });
         cpu.limit_repetitions(repetitions);
@@ -294,7 +310,9 @@ impl<const TIMED: bool> Running<'_, TIMED> {
     fn write_pebs(&mut self) {
         let Self { cpu, bus, .. } = self;
         let mut vcpu = StoppedVcpu::new(cpu.state(), bus.machine.memory.clone());
-        let sample = precise::pebs(cpu.sampled(), vcpu.state(), bus.tsc_at(cpu.totals()));
+        let retired = retired(cpu, bus, self.before);
+        let memory = &bus.machine.memory;
+        let sample = precise::pebs(retired.as_ref(), vcpu.state(), bus.tsc_at(cpu.totals()), memory);
         bus.machine.write_pebs(&sample, &mut vcpu);
         for (address, len) in vcpu.into_changes().written {
             cpu.memory_changed(address, len);
@@ -306,12 +324,34 @@ impl<const TIMED: bool> Running<'_, TIMED> {
     #[cold]
     fn sample_ibs(&mut self) {
         let Self { cpu, bus, .. } = self;
+        let Some(retired) = retired(cpu, bus, self.before) else { return };
+        let held = self.held.take();
+        let sample = match held {
+            // It is about the second of the two, whose branch it is.
+            Some(_) if retired.is_fused() => retired.ibs(&bus.machine.memory),
+            Some(held) => held,
+            // The op before was the last one to be counted, and this instruction is a part of it.
+            None if retired.is_fused() => return,
+            None if retired.may_fuse_with_next() => {
+                self.held = Some(retired.ibs(&bus.machine.memory));
+                return;
+            }
+            None => retired.ibs(&bus.machine.memory),
+        };
         let tags = std::mem::take(&mut self.tags);
-        let Some(sampled) = cpu.sampled() else { return };
-        let sample = precise::ibs(&sampled, cpu.linear_rip(), &bus.machine.memory);
         bus.machine.ibs_sample(tags, &sample);
         bus.publish(cpu.totals());
     }
+}
+
+/// The instruction of the last run, if that was a single one and has retired.
+fn retired<const TIMED: bool>(
+    cpu: &Cpu<SoftBus<'_, TIMED>>,
+    bus: &SoftBus<'_, TIMED>,
+    before: Option<Probe>,
+) -> Option<precise::Retired> {
+    let known = before.and_then(|before| Some(bus.probe()?.since(&before)));
+    cpu.sampled().map(|sampled| precise::Retired::new(sampled, cpu.linear_rip(), known))
 }
 
 impl Registers for State {
