@@ -61,6 +61,14 @@ pub enum ProgramError {
         /// What went wrong.
         source: io::Error,
     },
+    /// It is no container image.
+    #[error("{} is no container image for Linux on x86-64: {what}", path.display())]
+    Image {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        what: String,
+    },
     /// Too much for the guest's memory.
     #[error("the program's files have {files_mib} MiB, the guest {memory_mib} MiB of memory")]
     TooLarge {

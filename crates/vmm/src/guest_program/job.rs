@@ -6,8 +6,7 @@ use super::files::{Content, Files, Time};
 use crate::machine::program::Records;
 use guest_protocol::program as protocol;
 use platform::convert::count_u32;
-use std::fs::File;
-use std::io::{self, Cursor, Read};
+use std::io::{self, Read};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
@@ -103,13 +102,10 @@ impl FileRecords {
     }
 
     /// The next piece of a file, which is sent while it is read.
-    fn piece(
-        &mut self,
-        open: impl FnOnce(&mut Content) -> io::Result<Box<dyn Read>>,
-    ) -> io::Result<Option<Vec<u8>>> {
+    fn piece(&mut self) -> io::Result<Option<Vec<u8>>> {
         let (kind, file) = match &mut self.open {
             Some(file) => (protocol::APPEND, file),
-            none => (protocol::FILE, none.insert(open(&mut self.content)?)),
+            none => (protocol::FILE, none.insert(self.content.open()?)),
         };
         let mut data = Vec::new();
         file.take(protocol::MOST_DATA as u64).read_to_end(&mut data)?;
@@ -130,14 +126,8 @@ impl Iterator for FileRecords {
         let (kind, data) = match &self.content {
             Content::Directory => (protocol::DIRECTORY, Vec::new()),
             Content::Link(target) => (protocol::LINK, [target.as_os_str().as_bytes(), &[0]].concat()),
-            Content::Host(_) | Content::Bytes(_) => {
-                let piece = self.piece(|content| {
-                    Ok(match content {
-                        Content::Host(path) => Box::new(File::open(path)?),
-                        Content::Bytes(bytes) => Box::new(Cursor::new(std::mem::take(bytes))),
-                        Content::Directory | Content::Link(_) => Box::new(io::empty()),
-                    })
-                });
+            Content::Host(_) | Content::Part(_) | Content::Bytes(_) => {
+                let piece = self.piece();
                 self.done |= piece.is_err();
                 return piece.transpose();
             }

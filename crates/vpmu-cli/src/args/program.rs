@@ -15,6 +15,27 @@ pub(crate) struct ProgramArgs {
     /// Copy this directory with everything in it into the guest (repeatable)
     #[arg(long, value_name = "PATH", requires = "program", help_heading = "Program")]
     pub(crate) dir: Vec<PathBuf>,
+    /// Take programs and libraries from this directory, as if it were the root;
+    /// a path that it does not have is that of a file of ours
+    #[arg(
+        long,
+        value_name = "DIR",
+        requires = "program",
+        conflicts_with = "container",
+        help_heading = "Program"
+    )]
+    pub(crate) sysroot: Option<PathBuf>,
+    /// The same from a container image for x86-64: what `docker save`, `podman
+    /// save`, `skopeo copy` or `docker export` have written. Its variables are
+    /// set, and nothing of it is executed by itself
+    #[arg(
+        id = "container",
+        long = "image",
+        value_name = "TAR",
+        requires = "program",
+        help_heading = "Program"
+    )]
+    pub(crate) image: Option<PathBuf>,
     /// Give the program this variable of ours, or with this value (repeatable).
     /// It has PATH, HOME, LC_ALL=C and TZ=UTC otherwise
     #[arg(long, value_name = "NAME[=VALUE]", requires = "program", help_heading = "Program")]

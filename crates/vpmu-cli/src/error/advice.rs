@@ -118,6 +118,7 @@ fn program_next_step(error: &ProgramError) -> Option<String> {
             ProgramError::NotFound(_) => "check its name and PATH",
             ProgramError::Foreign(_) => "programs are ELF files for x86-64, or scripts that begin with #!",
             ProgramError::Library { .. } => "install the library's package",
+            ProgramError::Image { .. } => "write one with `docker save`, `podman save`, or `skopeo copy`",
             ProgramError::File { .. } => {
                 "check the path; --file and --dir name what is copied into the guest"
             }

@@ -5,17 +5,24 @@
 //! | [`elf`] | what an ELF file says of its interpreter and libraries |
 //! | [`search`] | finds programs and libraries as shell and loader do |
 //! | [`cache`] | the loader's cache for what was found |
+//! | [`root`] | where files are looked for |
+//! | [`oci`] | the files of a container image |
+//! | [`part`] | a file that stands in another |
 
 pub mod cache;
 pub mod elf;
+pub mod oci;
+pub mod part;
+pub mod root;
 pub mod search;
 
+use self::part::Part;
+use self::root::Root;
 use super::ProgramError;
 use std::collections::BTreeMap;
 use std::collections::btree_map;
-use std::fs::{self, Metadata};
-use std::io;
-use std::os::unix::fs::MetadataExt as _;
+use std::fs::{self, File};
+use std::io::{self, Cursor, Read};
 use std::path::{Component, Path, PathBuf};
 
 /// Most symbolic links on the way to a file, as the kernel has it.
@@ -42,8 +49,60 @@ pub enum Content {
     Host(PathBuf),
     /// A symbolic link to this.
     Link(PathBuf),
+    /// What stands here in a file of the host.
+    Part(Part),
     /// These bytes.
     Bytes(Vec<u8>),
+}
+
+impl Content {
+    /// Reads a file; of anything else nothing.
+    ///
+    /// # Errors
+    /// It cannot be opened.
+    pub fn open(&self) -> io::Result<Box<dyn Read>> {
+        Ok(match self {
+            Self::Host(path) => Box::new(File::open(path)?),
+            Self::Part(part) => Box::new(part.reader()),
+            Self::Bytes(bytes) => Box::new(Cursor::new(bytes.clone())),
+            Self::Directory | Self::Link(_) => Box::new(io::empty()),
+        })
+    }
+
+    /// The whole of a file.
+    ///
+    /// # Errors
+    /// It cannot be read.
+    pub fn read(&self) -> io::Result<Vec<u8>> {
+        let mut data = Vec::new();
+        self.open()?.read_to_end(&mut data)?;
+        Ok(data)
+    }
+
+    /// Up to so many bytes from the beginning of a file.
+    ///
+    /// # Errors
+    /// It cannot be read.
+    pub fn beginning(&self, most: u64) -> io::Result<Vec<u8>> {
+        let mut data = Vec::new();
+        self.open()?.take(most).read_to_end(&mut data)?;
+        Ok(data)
+    }
+
+    /// Whether it is a file that was found, not one of our own.
+    #[must_use]
+    pub fn is_found(&self) -> bool {
+        matches!(self, Self::Host(_) | Self::Part(_))
+    }
+
+    fn size(&self) -> u64 {
+        match self {
+            Self::Host(path) => fs::metadata(path).map_or(0, |metadata| metadata.len()),
+            Self::Part(part) => part.len(),
+            Self::Bytes(bytes) => bytes.len() as u64,
+            Self::Directory | Self::Link(_) => 0,
+        }
+    }
 }
 
 /// A file, directory or link.
@@ -82,7 +141,7 @@ impl Files {
         self.entries.contains_key(path)
     }
 
-    /// A file with this content, and its directories.
+    /// A file with this content, instead of what is there, and its directories.
     pub fn add_bytes(&mut self, path: &Path, mode: u32, content: Vec<u8>) {
         let parents: Vec<&Path> =
             path.ancestors().skip(1).filter(|parent| parent.parent().is_some()).collect();
@@ -90,97 +149,66 @@ impl Files {
             let directory = Entry { mode: 0o755, time: Time::default(), content: Content::Directory };
             self.entries.entry(parent.to_owned()).or_insert(directory);
         }
-        let content = Content::Bytes(content);
-        self.insert(path.to_owned(), Entry { mode, time: Time::default(), content });
+        let entry = Entry { mode, time: Time::default(), content: Content::Bytes(content) };
+        self.bytes += entry.content.size();
+        if let Some(before) = self.entries.insert(path.to_owned(), entry) {
+            self.bytes = self.bytes.saturating_sub(before.content.size());
+        }
     }
 
-    /// A file or directory of the host by its absolute path, with every directory and symbolic link on the way there.
+    /// A file or directory by its absolute path in a root, with every directory and symbolic link on the way there.
     /// Returns its path without links. Of a directory nothing in it comes along.
     ///
     /// # Errors
     /// It is not there, or cannot be looked at.
-    pub fn add(&mut self, path: &Path) -> Result<PathBuf, ProgramError> {
-        self.walk(path).map_err(ProgramError::file(path))
+    pub fn add(&mut self, root: &Root, path: &Path) -> Result<PathBuf, ProgramError> {
+        let found = root.walk(path).map_err(ProgramError::file(path))?;
+        for (path, entry) in found.passed {
+            self.insert(path, entry);
+        }
+        Ok(found.real)
     }
 
-    /// A directory of the host with everything in it; or a file.
+    /// A directory with everything in it; or a file.
     ///
     /// # Errors
     /// It is not there, or something in it cannot be read.
-    pub fn add_tree(&mut self, path: &Path) -> Result<(), ProgramError> {
-        let real = self.add(path)?;
-        if !matches!(self.entries.get(&real).map(|entry| &entry.content), Some(Content::Directory)) {
+    pub fn add_tree(&mut self, root: &Root, path: &Path) -> Result<(), ProgramError> {
+        let real = self.add(root, path)?;
+        let is_directory = |entry: &Entry| entry.content == Content::Directory;
+        if !self.entries.get(&real).map_or(real == Path::new("/"), is_directory) {
             return Ok(());
         }
         let mut open = vec![real];
         while let Some(directory) = open.pop() {
-            for found in fs::read_dir(&directory).map_err(ProgramError::file(&directory))? {
-                let path = found.map_err(ProgramError::file(&directory))?.path();
-                let metadata = fs::symlink_metadata(&path).map_err(ProgramError::file(&path))?;
+            for name in root.names(&directory).map_err(ProgramError::file(&directory))? {
+                let path = directory.join(name);
+                if OWN.iter().any(|own| path == Path::new(own)) {
+                    continue;
+                }
                 // A link may point to what is not there, or outside, and stays a link.
-                if let Some(content) = content(&path, &metadata).map_err(ProgramError::file(&path))? {
-                    if content == Content::Directory {
+                if let Some(entry) = root.at(&path).map_err(ProgramError::file(&path))? {
+                    if is_directory(&entry) {
                         open.push(path.clone());
                     }
-                    self.insert_found(path, &metadata, content);
+                    self.insert(path, entry);
                 }
             }
         }
         Ok(())
     }
 
-    fn walk(&mut self, path: &Path) -> io::Result<PathBuf> {
-        let mut rest: Vec<PathBuf> = components(path);
-        let mut at = PathBuf::from("/");
-        let mut links = 0;
-        while let Some(next) = rest.pop() {
-            if next == Path::new("..") {
-                at.pop();
-                continue;
-            }
-            let path = at.join(&next);
-            if OWN.iter().any(|own| path == Path::new(own)) {
-                // Nothing of it comes from the host.
-                rest.reverse();
-                return Ok(rest.iter().fold(path, |path, next| path.join(next)));
-            }
-            let metadata = fs::symlink_metadata(&path)?;
-            let Some(content) = content(&path, &metadata)? else {
-                return Err(io::Error::other("it is no file and no directory"));
-            };
-            if let Content::Link(target) = &content {
-                links += 1;
-                if links > MOST_LINKS {
-                    return Err(io::ErrorKind::TooManyLinks.into());
-                }
-                if target.is_absolute() {
-                    at = PathBuf::from("/");
-                }
-                rest.extend(components(target));
-            } else {
-                at.clone_from(&path);
-            }
-            self.insert_found(path, &metadata, content);
-        }
-        Ok(at)
+    /// What is at a path without symbolic links.
+    #[must_use]
+    pub fn get(&self, path: &Path) -> Option<&Entry> {
+        self.entries.get(path)
     }
 
-    fn insert_found(&mut self, path: PathBuf, metadata: &Metadata, content: Content) {
-        let time = Time {
-            seconds: u64::try_from(metadata.mtime()).unwrap_or(0),
-            nanoseconds: u32::try_from(metadata.mtime_nsec()).unwrap_or(0),
-        };
-        self.insert(path, Entry { mode: metadata.mode() & PERMISSIONS, time, content });
-    }
-
+    /// What is there already stays.
     fn insert(&mut self, path: PathBuf, entry: Entry) {
-        let size = match &entry.content {
-            Content::Host(path) => fs::metadata(path).map_or(0, |metadata| metadata.len()),
-            Content::Bytes(bytes) => bytes.len() as u64,
-            Content::Directory | Content::Link(_) => 0,
-        };
-        if self.entries.insert(path, entry).is_none() {
-            self.bytes += size;
+        if let btree_map::Entry::Vacant(place) = self.entries.entry(path) {
+            self.bytes += entry.content.size();
+            place.insert(entry);
         }
     }
 }
@@ -200,18 +228,6 @@ fn components(path: &Path) -> Vec<PathBuf> {
     let mut parts: Vec<PathBuf> = named.map(|part| PathBuf::from(part.as_os_str())).collect();
     parts.reverse();
     parts
-}
-
-/// What the guest gets of it; nothing of devices, pipes and sockets.
-fn content(path: &Path, metadata: &Metadata) -> io::Result<Option<Content>> {
-    let kind = metadata.file_type();
-    Ok(if kind.is_symlink() {
-        Some(Content::Link(fs::read_link(path)?))
-    } else if kind.is_dir() {
-        Some(Content::Directory)
-    } else {
-        kind.is_file().then(|| Content::Host(path.to_owned()))
-    })
 }
 
 #[cfg(test)]

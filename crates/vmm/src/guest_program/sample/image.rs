@@ -6,8 +6,6 @@ use crate::guest_program::files::{Content, Entry};
 use object::elf::{FileHeader64, PT_LOAD};
 use object::read::elf::{FileHeader as _, ProgramHeader as _};
 use object::{Endianness, Object as _, ObjectSymbol as _, SymbolKind};
-use std::fs::{self, File};
-use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 /// Bytes by which files are told apart: the header with its offsets, and most of the program headers.
@@ -17,20 +15,20 @@ const BEGINNING: u64 = 1024;
 #[derive(Debug)]
 pub(super) struct Image {
     path: PathBuf,
+    content: Content,
     beginning: Vec<u8>,
     first_address: u64,
 }
 
 impl Image {
-    /// `None` for what is no ELF file of the host.
-    pub(super) fn of(entry: &Entry) -> Option<Self> {
-        let Content::Host(path) = &entry.content else { return None };
-        let mut beginning = Vec::new();
-        File::open(path).ok()?.take(BEGINNING).read_to_end(&mut beginning).ok()?;
-        if !is_elf(&beginning) {
+    /// `None` for what is no ELF file.
+    pub(super) fn of(path: &Path, entry: &Entry) -> Option<Self> {
+        let content = entry.content.clone();
+        let beginning = content.beginning(BEGINNING).ok()?;
+        if !content.is_found() || !is_elf(&beginning) {
             return None;
         }
-        let data = fs::read(path).ok()?;
+        let data = content.read().ok()?;
         let header = FileHeader64::<Endianness>::parse(&*data).ok()?;
         let endian = header.endian().ok()?;
         let segments = header.program_headers(endian, &*data).ok()?;
@@ -38,7 +36,7 @@ impl Image {
             segment.p_type(endian) == PT_LOAD && segment.p_offset(endian) == 0
         };
         let first_address = segments.iter().find(loaded)?.p_vaddr(endian);
-        Some(Self { path: path.clone(), beginning, first_address })
+        Some(Self { path: path.to_owned(), content, beginning, first_address })
     }
 
     pub(super) fn path(&self) -> &Path {
@@ -59,7 +57,7 @@ impl Image {
     /// Its functions; none where it has none, or is gone.
     pub(super) fn symbols(&self) -> Symbols {
         let mut symbols = Vec::new();
-        if let Ok(data) = fs::read(&self.path)
+        if let Ok(data) = self.content.read()
             && let Ok(file) = object::read::elf::ElfFile64::<Endianness>::parse(&*data)
         {
             for symbol in file.symbols().chain(file.dynamic_symbols()) {

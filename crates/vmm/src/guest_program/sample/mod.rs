@@ -63,7 +63,7 @@ impl Sampler {
     /// One sample each `period` instructions of the whole guest, of programs among these files.
     #[must_use]
     pub fn new(period: NonZeroU64, files: &Files) -> Self {
-        let images = files.iter().filter_map(|(_, entry)| Image::of(entry)).collect();
+        let images = files.iter().filter_map(|(path, entry)| Image::of(path, entry)).collect();
         Self { period, images, pages: HashMap::new(), stacks: BTreeMap::new() }
     }
 
