@@ -256,6 +256,40 @@ pub(crate) struct StatArgs {
     /// and `:u` or `:k`; see `vpmu list events` (repeatable)
     #[arg(short, long, value_name = "EVENTS", requires = "program", help_heading = "Program")]
     pub(crate) event: Vec<String>,
+    /// Count cache and TLB misses too, as perf's -d (needs --detail timing)
+    #[arg(short = 'd', long, requires = "program", help_heading = "Program")]
+    pub(crate) detailed: bool,
+    /// Print these metrics of PROGRAM, separated by commas: a group (summary,
+    /// branches, memory, cache, tlb, all) or a name (repeatable)
+    #[arg(short = 'M', long, value_name = "METRICS", requires = "program", help_heading = "Program")]
+    pub(crate) metrics: Vec<String>,
+    /// Only PROGRAM's top-down breakdown, down to level 3 (needs --detail
+    /// timing)
+    #[arg(long, requires = "program", help_heading = "Program")]
+    pub(crate) topdown: bool,
+    /// Write PROGRAM's counts as perf's -x does, with this between two fields
+    #[arg(
+        short = 'x',
+        long,
+        value_name = "SEPARATOR",
+        requires = "program",
+        conflicts_with = "topdown",
+        help_heading = "Program"
+    )]
+    pub(crate) field_separator: Option<String>,
+    /// Write PROGRAM's counts to this file as Bencher's metrics (-: stdout)
+    #[arg(long, value_name = "FILE", requires = "program", help_heading = "Program")]
+    pub(crate) bencher: Option<PathBuf>,
+    /// Write PROGRAM's counts to this file for github-action-benchmark, as
+    /// customSmallerIsBetter (-: stdout)
+    #[arg(long, value_name = "FILE", requires = "program", help_heading = "Program")]
+    pub(crate) github_benchmark: Option<PathBuf>,
+    /// What PROGRAM is called there [default: its command line]
+    #[arg(long, value_name = "NAME", requires = "program", help_heading = "Program")]
+    pub(crate) name: Option<String>,
+    /// Write PROGRAM's counts to this file as a web page (-: stdout)
+    #[arg(long, value_name = "FILE", requires = "program", help_heading = "Program")]
+    pub(crate) html: Option<PathBuf>,
     /// Write PROGRAM's counts to this file instead of stderr (-: stdout)
     #[arg(short, long, value_name = "FILE", requires = "program", help_heading = "Program")]
     pub(crate) output: Option<PathBuf>,

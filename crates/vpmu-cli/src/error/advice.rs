@@ -74,6 +74,10 @@ impl CliError {
             Self::UnknownEvent { similar: name, .. } => {
                 similar(name, "`vpmu list events` shows all; rNNNN is a raw code")
             }
+            Self::UnknownMetric { similar: name, .. } => {
+                similar(name, "groups are summary, branches, memory, cache and tlb; `all` is every metric")
+            }
+            Self::NeedsModel(_) => "add --detail timing".to_owned(),
             Self::NoCode { .. } => "choose one that `vpmu list events` shows with a code".to_owned(),
             Self::NotWritable { .. } => "give a path that can be written".to_owned(),
             Self::Write { .. } => "check the path and the free space".to_owned(),

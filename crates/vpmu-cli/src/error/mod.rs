@@ -133,6 +133,17 @@ pub(crate) enum CliError {
         /// The event with the most similar name.
         similar: Option<String>,
     },
+    /// A metric that is not there.
+    #[error("there is no metric {name:?}")]
+    UnknownMetric {
+        /// What was asked for.
+        name: String,
+        /// The metric with the most similar name.
+        similar: Option<String>,
+    },
+    /// Only a model of the core knows it.
+    #[error("{0} needs a model of the core")]
+    NeedsModel(&'static str),
     /// Only a fixed counter has the event.
     #[error("{event} has no code with which the guest could ask for it")]
     NoCode {

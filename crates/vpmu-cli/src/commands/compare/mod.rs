@@ -8,7 +8,7 @@
 //! | `csv.rs` | lines for spreadsheets |
 
 mod csv;
-mod html;
+pub(super) mod html;
 mod native;
 
 use super::run::Document;

@@ -35,10 +35,22 @@ const MODELLED: [&str; 5] = [
     "mem_load_retired.l3_miss",
 ];
 
-/// The usual events that this profile has.
-pub(in crate::commands) fn usual(profile: &Profile, detail: Detail) -> Vec<Asked> {
+/// What `-d` adds: perf's events of caches and TLBs, and those of the levels behind.
+const DETAILED: [&str; 7] = [
+    "L1-dcache-loads",
+    "L1-dcache-load-misses",
+    "LLC-loads",
+    "LLC-load-misses",
+    "dTLB-load-misses",
+    "iTLB-load-misses",
+    "frontend_retired.l1i_miss",
+];
+
+/// The usual events that this profile has, and those of `-d`.
+pub(in crate::commands) fn usual(profile: &Profile, detail: Detail, detailed: bool) -> Vec<Asked> {
     let modelled = if detail == Detail::Timing { &MODELLED[..] } else { &[] };
-    ALWAYS.iter().chain(modelled).filter_map(|name| find(profile, name)).collect()
+    let detailed = if detailed { &DETAILED[..] } else { &[] };
+    ALWAYS.iter().chain(modelled).chain(detailed).filter_map(|name| find(profile, name)).collect()
 }
 
 /// A list as `-e` has it, separated by commas.

@@ -5,12 +5,18 @@
 //! | [`compare`] | what the guest's perf counted, next to the VMM's totals |
 //! | [`kernel`] | the kernel and booted guests in the user's cache |
 //! | [`prepare`] | from arguments to what the guest gets |
+//! | [`derived`] | level 3 of TMA and metrics |
+//! | [`exports`] | formats of others |
+//! | [`html`] | the counts as a page |
 //! | [`events`] | names of events |
 //! | [`record`] | samples by function, and as stacks |
 //! | [`stat`] | the counts as a table and as JSON |
 
 pub(super) mod compare;
+mod derived;
 pub(super) mod events;
+mod exports;
+mod html;
 pub(super) mod kernel;
 mod prepare;
 pub(super) mod record;

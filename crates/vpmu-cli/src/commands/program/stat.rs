@@ -1,8 +1,10 @@
 //! `vpmu stat -- PROGRAM`: what a program executed, in the style of `perf stat`.
 
-use super::Run;
+use super::derived::{self, Level3, MetricValue};
 use super::events::{self, Asked, Level};
+use super::{Run, exports, html};
 use crate::args::StatArgs;
+use crate::commands::compare::html::About;
 use crate::commands::tma::Tma;
 use crate::error::CliError;
 use crate::output::console::Target;
@@ -10,7 +12,9 @@ use crate::output::number::{duration, grouped};
 use crate::output::table::{self, left, right, styled};
 use crate::output::{DIM, HEADING, file, paint, print_json, remark, report, to_json};
 use serde::Serialize;
+use serde_json::Value;
 use std::fmt::Write as _;
+use std::io;
 use vmm::engine::Detail;
 use vmm::machine::program::spaces::SpaceCount;
 use vpmu::Provenance;
@@ -20,14 +24,14 @@ use vpmu::event::Event;
 #[derive(Debug, Serialize)]
 pub(super) struct Row {
     /// As it was asked for, without `:u` and `:k`.
-    event: String,
+    pub(super) event: String,
     /// Occurrences in the program; `None` if `:k` was asked for, or nothing can count it.
-    user: Option<u64>,
+    pub(super) user: Option<u64>,
     /// In the kernel, in the program's address spaces; `None` for `:u`.
-    kernel: Option<u64>,
+    pub(super) kernel: Option<u64>,
     /// Elsewhere, from the program's start to its end; only where both were asked for.
-    rest: Option<u64>,
-    provenance: Provenance,
+    pub(super) rest: Option<u64>,
+    pub(super) provenance: Provenance,
     #[serde(skip)]
     relation: Option<(f64, &'static str)>,
 }
@@ -43,27 +47,61 @@ struct Document<'a> {
     events: &'a [Row],
     tma_user: &'a Option<Tma>,
     tma_kernel: &'a Option<Tma>,
+    /// Parts of level 3 of the program itself.
+    level3_user: &'a [Level3],
+    /// The largest category of the program itself, its largest part, and so on, with shares.
+    dominant_path: &'a [(&'static str, f64)],
+    metrics: &'a [MetricValue],
     guest_ns: u64,
+}
+
+#[cfg(test)]
+impl Row {
+    pub(super) fn plain(event: &str, user: Option<u64>, kernel: Option<u64>, provenance: Provenance) -> Self {
+        Self { event: event.to_owned(), user, kernel, rest: None, provenance, relation: None }
+    }
 }
 
 /// `vpmu stat -- PROGRAM`.
 pub(in crate::commands) fn stat(args: &StatArgs, json: bool) -> Result<u8, CliError> {
     let StatArgs { machine, program, event, output, .. } = args;
-    file::check(json && output.is_none(), &[("--output", output.as_deref())])?;
+    let files = [
+        ("--output", output.as_deref()),
+        ("--csv", args.csv.as_deref()),
+        ("--bencher", args.bencher.as_deref()),
+        ("--github-benchmark", args.github_benchmark.as_deref()),
+        ("--html", args.html.as_deref()),
+    ];
+    file::check(json && output.is_none(), &files)?;
     let detail = machine.detail.unwrap_or_default();
+    let modelled = detail == Detail::Timing;
+    for (flag, asked) in [("--topdown", args.topdown), ("--detailed", args.detailed)] {
+        if asked && !modelled {
+            return Err(CliError::NeedsModel(flag));
+        }
+    }
+    let metrics = derived::metrics(&args.metrics)?;
     // A report on stdout is alone there.
-    let to_stdout = output.as_deref().map_or(json, file::is_stdout);
+    let to_stdout =
+        json && output.is_none() || files.iter().any(|(_, path)| path.is_some_and(file::is_stdout));
     let targets = [if to_stdout { Target::Nowhere } else { Target::Stdout }, Target::Stderr];
     let mut asked = Vec::new();
     let run = Run::new(machine, program, targets, |profile| {
-        asked =
-            if event.is_empty() { events::usual(profile, detail) } else { events::parse(profile, event)? };
-        Ok(asked.iter().map(|asked| asked.request).collect())
+        asked = match event.is_empty() {
+            true => events::usual(profile, detail, args.detailed),
+            false => events::parse(profile, event)?,
+        };
+        // What is derived from counts comes after what is shown.
+        let derived = derived::requests(&metrics, modelled);
+        Ok(asked.iter().map(|asked| asked.request).chain(derived).collect())
     })?;
     let rows = rows(&asked, &run);
     let report = &run.report;
     let tma = |slots: &Option<_>| slots.as_ref().and_then(|slots| Tma::new(slots, 2, Provenance::Modelled));
     let (tma_user, tma_kernel) = (tma(&report.topdown_user), tma(&report.topdown_kernel));
+    let level3 = if modelled { derived::level3(&report.events) } else { Vec::new() };
+    let path = tma_user.as_ref().map_or_else(Vec::new, |tma| derived::dominant_path(tma, &level3));
+    let metrics = derived::values(&metrics, report);
     let document = Document {
         command: "stat",
         program: program.program.iter().map(|word| word.to_string_lossy().into_owned()).collect(),
@@ -73,9 +111,16 @@ pub(in crate::commands) fn stat(args: &StatArgs, json: bool) -> Result<u8, CliEr
         events: &rows,
         tma_user: &tma_user,
         tma_kernel: &tma_kernel,
+        level3_user: &level3,
+        dominant_path: &path,
+        metrics: &metrics,
         guest_ns: report.guest_ns,
     };
-    let text = || render(&document, &run);
+    export(args, &document)?;
+    let text = || match &args.field_separator {
+        Some(separator) => exports::separated(separator, &rows, report.guest_ns),
+        None => render(&document, &run, args.topdown),
+    };
     match output {
         Some(path) => {
             let text =
@@ -96,6 +141,41 @@ pub(in crate::commands) fn stat(args: &StatArgs, json: bool) -> Result<u8, CliEr
     }
     run.remarks();
     Ok(run.exit_code())
+}
+
+/// The files in formats of others.
+fn export(args: &StatArgs, document: &Document<'_>) -> Result<(), CliError> {
+    let words = shlex::try_join(document.program.iter().map(String::as_str));
+    let line = words.unwrap_or_else(|_| document.program.join(" "));
+    let name = args.name.as_deref().unwrap_or(&line);
+    let rows = document.events;
+    if let Some(path) = &args.csv {
+        file::write(path, &exports::csv(rows).map_err(io::Error::from)?)?;
+    }
+    for (path, value) in [
+        (&args.bencher, exports::bencher as fn(&str, &[Row]) -> Value),
+        (&args.github_benchmark, exports::github),
+    ] {
+        if let Some(path) = path {
+            // Nothing of ours beside it, not even the version of a schema.
+            file::write(path, format!("{:#}\n", value(name, rows)).as_bytes())?;
+        }
+    }
+    if let Some(path) = &args.html {
+        let page = html::Page {
+            program: &line,
+            profile: document.profile,
+            detail: document.detail.to_string(),
+            rows,
+            user: document.tma_user,
+            kernel: document.tma_kernel,
+            level3: document.level3_user,
+            path: document.dominant_path,
+            metrics: document.metrics,
+        };
+        file::write(path, page.render(&About::this()).as_bytes())?;
+    }
+    Ok(())
 }
 
 fn nanoseconds(duration: std::time::Duration) -> u64 {
@@ -148,7 +228,7 @@ fn rows(asked: &[Asked], run: &Run) -> Vec<Row> {
     rows.collect()
 }
 
-fn render(document: &Document<'_>, run: &Run) -> String {
+fn render(document: &Document<'_>, run: &Run, only_topdown: bool) -> String {
     let Document { program, profile, detail, events, .. } = document;
     let mut text = format!(
         "\n{} on {profile} ({detail})\n\n",
@@ -157,7 +237,7 @@ fn render(document: &Document<'_>, run: &Run) -> String {
     let heads = ["User", "Kernel", "Rest"].map(right);
     let [user, kernel, rest] = heads;
     let mut table = table::new(vec![left("Event"), user, kernel, rest, left("Comment"), left("Provenance")]);
-    for row in *events {
+    for row in events.iter().filter(|_| !only_topdown) {
         let cell = |count: Option<u64>| match count {
             Some(count) => right(grouped(count)),
             None if row.provenance == Provenance::Unknown => styled(right("<not counted>"), DIM),
@@ -173,8 +253,10 @@ fn render(document: &Document<'_>, run: &Run) -> String {
             styled(left(row.provenance), report::provenance_style(row.provenance)),
         ]);
     }
-    text += &table::Fitting { prose: false, dispensable: &[3, 4, 5] }.render(&mut table);
-    text.push('\n');
+    if !only_topdown {
+        text += &table::Fitting { prose: false, dispensable: &[3, 4, 5] }.render(&mut table);
+        text.push('\n');
+    }
     for (whose, tma) in
         [("The program itself", document.tma_user), ("The kernel for it", document.tma_kernel)]
     {
@@ -182,6 +264,10 @@ fn render(document: &Document<'_>, run: &Run) -> String {
             let _ = writeln!(text, "{whose}: {}", tma.render());
         }
     }
+    if let Some(tma) = document.tma_user {
+        text += &derived::render_level3(tma, document.level3_user);
+    }
+    text += &derived::render_metrics(document.metrics);
     let _ = writeln!(text, "{} of guest time", duration(run.report.guest_ns));
     text
 }

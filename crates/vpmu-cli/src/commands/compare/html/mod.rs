@@ -1,6 +1,6 @@
 //! `--html`: the comparison as one self-contained page, without scripts and without anything to load.
 
-mod style;
+pub(in crate::commands) mod style;
 
 use super::Compared;
 use crate::commands::stat::shown_level;
@@ -24,16 +24,16 @@ const LABEL_FROM: f64 = 6.0;
 const NAME_FROM: f64 = 18.0;
 
 /// Where a page comes from.
-pub(super) struct About {
+pub(in crate::commands) struct About {
     /// As one would type it again.
-    pub(super) command_line: String,
+    pub(in crate::commands) command_line: String,
     /// `2026-01-31 12:00:00 UTC`.
-    pub(super) date: String,
+    pub(in crate::commands) date: String,
 }
 
 impl About {
     /// This process, now; with SOURCE_DATE_EPOCH (reproducible-builds.org) at that time.
-    pub(super) fn this() -> Self {
+    pub(in crate::commands) fn this() -> Self {
         let words: Vec<String> =
             env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
         let line = shlex::try_join(words.iter().map(String::as_str)).unwrap_or_else(|_| words.join(" "));

@@ -76,7 +76,7 @@ th { font-weight: 600; } .n { text-align: right; } .none { color: var(--dim); }
 ";
 
 /// The style sheet, for readers who prefer light and those who prefer dark.
-pub(super) fn sheet() -> String {
+pub(in crate::commands) fn sheet() -> String {
     let mut text = format!(":root {{ color-scheme: light dark; {} }}\n", variables(&LIGHT));
     let _ = writeln!(text, "@media (prefers-color-scheme: dark) {{ :root {{ {} }} }}", variables(&DARK));
     text += RULES.trim_start();
