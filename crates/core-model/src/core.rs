@@ -145,6 +145,11 @@ pub struct Memory {
     pub store_forward: u32,
     /// The same for vector and x87 registers.
     pub store_forward_vector: u32,
+    /// Additional cycles of a forwarding from every second store to a general-purpose register, if the load was ready
+    /// before the data.
+    pub store_forward_again: u32,
+    /// Neighbouring stores to a line reach the cache together.
+    pub joins_stores: bool,
     /// Additional cycles if a store cannot be forwarded, after it has reached the cache.
     pub store_forward_block: u32,
     /// Additional cycles of a load whose address agrees with an older store in the low 12 bits only.

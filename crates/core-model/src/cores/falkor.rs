@@ -109,6 +109,8 @@ pub const FALKOR: Core = Core {
         fast_pointer: false,
         store_forward: 5,
         store_forward_vector: 5,
+        store_forward_again: 0,
+        joins_stores: true,
         store_forward_block: 12,
         alias_block: 0,
         // estimate: prefetchers follow strides and look in the second and third level (AnandTech). How far is unknown.

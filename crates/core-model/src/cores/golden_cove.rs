@@ -119,6 +119,8 @@ pub const GOLDEN_COVE: Core = Core {
         fast_pointer: false,
         store_forward: 5,
         store_forward_vector: 5,
+        store_forward_again: 0,
+        joins_stores: true,
         // TMA: 13 cycles in `Store_Fwd_Blk`; Jiegec: 19 in all. For aliases, Skylake's estimate.
         store_forward_block: 13,
         alias_block: 7,

@@ -119,6 +119,10 @@ pub const SKYLAKE_SP: Core = Core {
         fast_pointer: true,
         store_forward: 4,
         store_forward_vector: 5,
+        // Chains of a read-modify-write take 5.5 cycles (measured, docs/silicon.md), of which one is the operation.
+        store_forward_again: 1,
+        // Four unaligned stores, of which one crosses a line, take 5.3 cycles (measured).
+        joins_stores: false,
         // TMA: 13 cycles in `Store_Fwd_Blk`; `4K_Aliasing` has 1. manual: re-issued after a few cycles; 7 is an
         // estimate.
         store_forward_block: 13,

@@ -151,6 +151,8 @@ pub const SUNNY_COVE: Core = Core {
         fast_pointer: false,
         store_forward: 5,
         store_forward_vector: 5,
+        store_forward_again: 0,
+        joins_stores: true,
         // TMA: 13 cycles in `Store_Fwd_Blk`; `4K_Aliasing` has 1. manual: re-issued after a few cycles; 7 is an
         // estimate.
         store_forward_block: 13,

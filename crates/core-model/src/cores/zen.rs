@@ -111,6 +111,8 @@ pub const ZEN2: Core = Core {
         fast_pointer: false,
         store_forward: 7,
         store_forward_vector: 7,
+        store_forward_again: 0,
+        joins_stores: true,
         // estimates: as Intel's cores, without their aliases of 4 KiB; a shorter streamer, to the second level.
         store_forward_block: 14,
         alias_block: 0,

@@ -8,6 +8,8 @@ const BLOCKS: usize = 1 << 12;
 const CREDIT: i16 = 256;
 /// Times that a block is run without a look after too many failures, at first and at most.
 const SHORTEST: u16 = 64;
+/// Known blocks between two rests after which the next one is short.
+const SOME: u16 = 64;
 const LONGEST: u16 = 4096;
 
 /// What came of looking at a block.
@@ -18,6 +20,8 @@ struct Prospect {
     /// Times that it is not looked at it any more, and how many that were the last time.
     left: u16,
     rest: u16,
+    /// Known blocks since it was looked at again.
+    hits: u16,
 }
 
 #[derive(Debug)]
@@ -52,21 +56,23 @@ impl Prospects {
     }
 
     fn take_in(&mut self) {
-        let credit = &mut self.blocks[self.newest].credit;
+        let Prospect { credit, hits, .. } = &mut self.blocks[self.newest];
         *credit = credit.saturating_add(self.earned.min(CREDIT as u32) as i16).min(CREDIT);
+        *hits = hits.saturating_add(self.earned.min(CREDIT as u32) as u16);
         self.earned = 0;
     }
 
     /// Looking was in vain; false if it should be given up.
     pub(super) fn pay(&mut self, cost: i16) -> bool {
         self.take_in();
-        let Prospect { credit, left, rest } = &mut self.blocks[self.newest];
+        let Prospect { credit, left, rest, hits } = &mut self.blocks[self.newest];
         *credit -= cost;
         if *credit > 0 {
             *rest = 0;
         } else if *credit < -CREDIT {
-            *rest = (*rest * 2).clamp(SHORTEST, LONGEST);
-            (*credit, *left) = (0, *rest);
+            // Where some are known, more will be: the states are many, but they come back.
+            *rest = if *hits > SOME { SHORTEST } else { (*rest * 2).clamp(SHORTEST, LONGEST) };
+            (*credit, *left, *hits) = (0, *rest, 0);
         }
         *left == 0
     }

@@ -30,12 +30,12 @@ impl StoreBuffer {
         self.last_commit
     }
 
-    /// Adds a store to the same line as the one before it, or to another one, that is retired at `retired` and whose
-    /// line is there at `line_ready`; when it reaches the cache.
+    /// Adds a store that writes so many lines in addition to the one that the store before it has written, is retired
+    /// at `retired`, and whose line is there at `line_ready`; when it reaches the cache.
     #[inline]
-    pub(crate) fn add(&mut self, new_line: bool, retired: u64, line_ready: u64) -> u64 {
-        // One line a cycle goes to the cache; neighbours on a line go together.
-        let next = self.last_commit + u64::from(new_line);
+    pub(crate) fn add(&mut self, writes: u64, retired: u64, line_ready: u64) -> u64 {
+        // One line a cycle goes to the cache.
+        let next = self.last_commit + writes;
         let committed = next.max(retired + 1).max(line_ready);
         self.last_commit = committed;
         self.commits[self.count % PLACES] = committed;
@@ -52,7 +52,7 @@ mod tests {
     fn a_full_buffer_waits_for_its_oldest_store() {
         let mut stores = StoreBuffer::new(3);
         let rooms = [100, 200, 300, 400, 500].map(|line_ready| {
-            stores.add(true, 10, line_ready);
+            stores.add(1, 10, line_ready);
             stores.room()
         });
         assert_eq!(rooms, [0, 0, 100, 200, 300]);
@@ -62,9 +62,9 @@ mod tests {
     #[test]
     fn a_line_is_written_in_a_cycle_and_stores_stay_in_order() {
         let mut stores = StoreBuffer::new(8);
-        assert_eq!(stores.add(true, 10, 50), 50);
-        assert_eq!(stores.add(false, 12, 13), 50);
-        assert_eq!(stores.add(true, 12, 13), 51);
-        assert_eq!(stores.add(true, 60, 0), 61);
+        assert_eq!(stores.add(1, 10, 50), 50);
+        assert_eq!(stores.add(0, 12, 13), 50);
+        assert_eq!(stores.add(1, 12, 13), 51);
+        assert_eq!(stores.add(1, 60, 0), 61);
     }
 }

@@ -13,6 +13,8 @@ struct Place {
     word: u64,
     /// Which of these bytes.
     bytes: u8,
+    /// The number of the store is odd.
+    odd: bool,
     /// When the address is known, when the data, and when the cache has it.
     addressed: u64,
     data: u64,
@@ -27,6 +29,7 @@ pub(crate) enum Found {
     Forward {
         data: u64,
         addressed: u64,
+        odd: bool,
     },
     /// Only a part is there: the load waits until the cache has it.
     Blocked {
@@ -42,6 +45,7 @@ pub(crate) struct Stores {
     careful: Box<[u8; CAREFUL]>,
     latest: u64,
     last_line: u64,
+    odd: bool,
 }
 
 impl Stores {
@@ -51,6 +55,7 @@ impl Stores {
             careful: Box::new([0; CAREFUL]),
             latest: 0,
             last_line: u64::MAX,
+            odd: false,
         }
     }
 
@@ -66,17 +71,21 @@ impl Stores {
     pub(crate) fn keep(&mut self, linear: u64, size: u8, times: StoreTimes, committed: u64) {
         let StoreTimes { addressed, data, .. } = times;
         self.latest = committed;
+        self.odd = !self.odd;
+        let odd = self.odd;
         let Some(end) = linear.wrapping_add(size.into()).checked_sub(1).filter(|_| size > 0) else { return };
         let (first, last) = (linear >> 3, end >> 3);
         let mut bytes = 0xFF << (linear & 7);
         let mut word = first;
         while word < last {
-            self.places[word as usize % PLACES] = Place { word: word + 1, bytes, addressed, data, committed };
+            self.places[word as usize % PLACES] =
+                Place { word: word + 1, bytes, odd, addressed, data, committed };
             bytes = 0xFF;
             word += 1;
         }
         bytes &= 0xFF >> (7 - (end & 7));
-        self.places[word as usize % PLACES] = Place { word: word + 1, bytes, addressed, data, committed };
+        self.places[word as usize % PLACES] =
+            Place { word: word + 1, bytes, odd, addressed, data, committed };
     }
 
     /// What a load at `at` finds.
@@ -98,7 +107,7 @@ impl Stores {
         } else if place.word != word + 1 {
             Found::Alias
         } else if covered == bytes {
-            Found::Forward { data: place.data, addressed: place.addressed }
+            Found::Forward { data: place.data, addressed: place.addressed, odd: place.odd }
         } else {
             Found::Blocked { committed: place.committed }
         }
@@ -111,7 +120,7 @@ impl Stores {
         let mut covered = 0;
         let mut missing = 0;
         let (mut data, mut addressed, mut committed) = (0, 0, 0);
-        let mut alias = false;
+        let (mut alias, mut odd) = (false, false);
         while left > 0 {
             let here = left.min(8 - first);
             let bytes = (((1u32 << here) - 1) << first) as u8;
@@ -119,6 +128,7 @@ impl Stores {
             if place.committed > at && place.bytes & bytes != 0 {
                 if place.word == word + 1 {
                     covered += (place.bytes & bytes).count_ones();
+                    odd |= place.odd && place.data >= data;
                     data = place.data.max(data);
                     addressed = place.addressed.max(addressed);
                     committed = place.committed.max(committed);
@@ -134,7 +144,7 @@ impl Stores {
         match covered {
             0 if alias => Found::Alias,
             0 => Found::Nothing,
-            _ if covered == missing => Found::Forward { data, addressed },
+            _ if covered == missing => Found::Forward { data, addressed, odd },
             _ => Found::Blocked { committed },
         }
     }
@@ -168,7 +178,7 @@ mod tests {
     fn loads_find_younger_bytes_of_stores() {
         let mut stores = Stores::new();
         stores.keep(0x1000, 4, StoreTimes { allocated: 3, addressed: 5, data: 9, retired: 10 }, 21);
-        assert_eq!(stores.find(0x1000, 4, 10), Found::Forward { data: 9, addressed: 5 });
+        assert_eq!(stores.find(0x1000, 4, 10), Found::Forward { data: 9, addressed: 5, odd: true });
         assert_eq!(stores.find(0x1000, 8, 10), Found::Blocked { committed: 21 });
         assert_eq!(stores.find(0x1004, 4, 10), Found::Nothing);
         assert_eq!(stores.find(0x3000, 4, 10), Found::Alias);

@@ -91,8 +91,9 @@ impl MemoryPort for MemorySystem {
                 arrival = arrival.max(self.caches.access(totals, line + 1, at, Asker::Store).1);
             }
         }
-        let new_line = self.stores.changes_line(access.linear);
-        let committed = self.store_buffer.add(new_line, retired, arrival);
+        let new_line = self.stores.changes_line(access.linear) || !self.core.memory.joins_stores;
+        let writes = u64::from(new_line) + u64::from(crosses_line(access));
+        let committed = self.store_buffer.add(writes, retired, arrival);
         self.stores.keep(access.linear, access.size, times, committed);
         Some(Stored { more, room: self.store_buffer.room() <= times.allocated })
     }
@@ -232,7 +233,7 @@ impl MemorySystem {
             Found::Nothing => {
                 self.stores.is_careful(rip, false);
             }
-            Found::Forward { data, addressed } => {
+            Found::Forward { data, addressed, odd } => {
                 // Forwarding takes as long as a hit of the cache, once the data are there.
                 let mut from = data;
                 // It looks for stores when it has its own address.
@@ -243,7 +244,9 @@ impl MemorySystem {
                     loaded.early = early;
                 }
                 let forward = if vector { memory.store_forward_vector } else { memory.store_forward };
-                let ready = from.max(at) + u64::from(forward);
+                // It waits for the data: see `Memory::store_forward_again`.
+                let again = if odd && data > at && !vector { memory.store_forward_again } else { 0 };
+                let ready = from.max(at) + u64::from(forward + again);
                 loaded.data = from.saturating_sub(issued);
                 loaded.delay = loaded.delay.max(ready.saturating_sub(issued + latency));
                 // The line is used, but no instruction waits for it.
