@@ -8,6 +8,7 @@
 //! | [`run`] | one run, from an image to a report |
 //! | [`snapshot`] | the whole machine in a file |
 //! | [`guest_program`] | a program of the host in a Linux guest |
+//! | [`recording`] | everything that such a program executes, by function, line and caller |
 //! | [`inject`] | files of faults that the PMU has on command, and skid |
 //! | [`gdb`] | a stub for GDB |
 //! | [`mod@file`] | results in files, whole or not at all |
@@ -27,6 +28,7 @@ pub mod guest_program;
 pub mod inject;
 pub mod machine;
 pub mod profile;
+pub mod recording;
 pub mod run;
 pub mod snapshot;
 

@@ -11,6 +11,7 @@
 //! | [`compare`] | perf's numbers beside the VMM's |
 //! | [`ends`] | other ways for a run to end: power-off, reboot, panic |
 //! | [`programs`] | programs of the host in a guest, as on the host |
+//! | [`recordings`] | what programs execute, as `vpmu stat` counts it |
 //! | [`repeats`] | two runs are the same run |
 
 mod architecture;
@@ -21,6 +22,7 @@ mod initrd;
 mod libraries;
 mod packages;
 mod programs;
+mod recordings;
 mod repeats;
 mod session;
 mod steps;
@@ -166,6 +168,7 @@ pub(crate) fn boot_all(args: &LinuxArgs) -> Result<Tally, TaskError> {
         }
         if args.includes(Part::Programs) && architecture == Architecture::Amd64 {
             programs::check(guest, &profile, &mut tally)?;
+            recordings::check(guest, &profile, &mut tally)?;
         }
     }
     Ok(tally)

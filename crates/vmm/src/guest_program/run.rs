@@ -15,6 +15,8 @@ use crate::machine::progress::RunProgress;
 use crate::machine::stop::StopRequest;
 use crate::machine::x86::Pc;
 use crate::machine::{BoardState, Machine, Outcome, StateError};
+use crate::recording::recorder::Recorder;
+use crate::recording::symbols::Symbols;
 use crate::run::RunError;
 use crate::snapshot::SnapshotError;
 use crate::snapshot::mapped::Mapped;
@@ -50,6 +52,8 @@ pub struct ProgramConfig {
     pub compile: bool,
     /// Takes samples, without a model of the core.
     pub sampler: Option<Sampler>,
+    /// Records all that the program executes, in a kernel with these functions.
+    pub recorder: Option<Symbols>,
     /// Events to count.
     pub events: Vec<EventRequest>,
     /// Where what the program changes goes, if the job returns it.
@@ -111,6 +115,8 @@ pub struct ProgramReport {
     pub ran: Duration,
     /// Samples by stack, if there were to be any.
     pub stacks: Option<Stacks>,
+    /// All that it executed, if that was to be recorded.
+    pub recorder: Option<Recorder>,
     /// The guest's console.
     pub console: String,
 }
@@ -165,6 +171,7 @@ pub fn run(config: ProgramConfig) -> Result<ProgramReport, ProgramError> {
     machine.set_progress(config.progress);
     // The first tells address spaces of processes from others.
     let requests: Vec<EventRequest> = std::iter::once(instructions()).chain(events).collect();
+    let mut recorder = config.recorder.map(|kernel| Recorder::new(&machine.memory, &files, kernel));
     let records = job::records(files, &job);
     let program = Program::new(records, streams, requests.clone(), engine.address_space());
     machine.set_program(program.with_receiver(Box::new(Rc::clone(&told))));
@@ -187,6 +194,9 @@ pub fn run(config: ProgramConfig) -> Result<ProgramReport, ProgramError> {
             due = sampler.as_ref().map_or(u64::MAX, |sampler| engine.instructions() + sampler.period().get());
             if detail == Detail::Timing {
                 start_model(&mut engine, &mut machine, threads)?;
+            }
+            if let Some(recorder) = recorder.take() {
+                engine.start_recorder(recorder);
             }
         }
     };
@@ -240,6 +250,7 @@ pub fn run(config: ProgramConfig) -> Result<ProgramReport, ProgramError> {
         topdown_kernel,
         guest_ns,
         stacks: sampler.map(|sampler| sampler.stacks()),
+        recorder: engine.take_recorder(),
         startup: entered.duration_since(began),
         ran,
         console,

@@ -1,6 +1,7 @@
 //! The command line, recorded as it was typed.
 
 pub(crate) mod program;
+pub(crate) mod report;
 pub(crate) mod test;
 
 use crate::condition::Condition;
@@ -8,6 +9,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use platform::loader::Protocol;
 use program::ProgramArgs;
+use report::ReportArgs;
 use std::num::{NonZeroU64, NonZeroUsize};
 use std::path::{Path, PathBuf};
 use std::str::FromStr as _;
@@ -108,12 +110,15 @@ Examples:
   vpmu list tests smoke.elf";
 
 const RECORD_HELP: &str = "\
-Samples have no skid, and two runs have the same. Functions are those of the
-symbols in the program and its libraries; callers are found by frame pointers
-(-fno-omit-frame-pointer). The file is for speedscope.app and flamegraph.pl.
+Every instruction is recorded, with the calls that led to it; with --detail
+timing also its cycles and slots by a model of the core. Functions are those
+of the symbols in the program, its libraries and the kernel; lines are those of
+debug information (-g). Two runs write the same file.
 
-Example:
-  vpmu record -c 10000 -- ./prog --size 5";
+Examples:
+  vpmu record -- ./prog --size 5
+  vpmu record --detail timing -- ./prog --size 5
+  vpmu report --lines";
 
 const DIFF_HELP: &str = "\
 Results are exact, so that a difference of one instruction is one.
@@ -183,9 +188,12 @@ pub(crate) enum Command {
     /// Boot an image and put the guest's readings next to the VMM's totals
     #[command(after_help = COMPARE_HELP)]
     Compare(CompareArgs),
-    /// Sample where a program is, at exact numbers of instructions
+    /// Record what a program executes, by function, line and caller
     #[command(after_help = RECORD_HELP)]
     Record(RecordArgs),
+    /// Show what `vpmu record` has recorded, or write it for other programs
+    #[command(after_help = report::HELP)]
+    Report(ReportArgs),
     /// Compare two results of `vpmu stat --json -- PROGRAM`
     #[command(after_help = DIFF_HELP)]
     Diff(DiffArgs),
@@ -306,12 +314,14 @@ pub(crate) struct RecordArgs {
     pub(crate) machine: MachineArgs,
     #[command(flatten)]
     pub(crate) program: ProgramArgs,
-    /// Instructions of the whole guest between two samples
-    #[arg(short, long, value_name = "N", default_value = "100000", help_heading = "Program")]
-    pub(crate) count: NonZeroU64,
-    /// Write the stacks to this file, one a line with its samples (-: stdout)
-    #[arg(short, long, value_name = "FILE", default_value = "vpmu.folded", help_heading = "Program")]
-    pub(crate) output: PathBuf,
+    /// Take a sample each N instructions of the whole guest, and write stacks
+    /// of functions, instead of recording everything
+    #[arg(short, long, value_name = "N", help_heading = "Program")]
+    pub(crate) count: Option<NonZeroU64>,
+    /// Write the recording, or the samples' stacks, to this file (-: stdout)
+    /// [default: vpmu.data, vpmu.folded]
+    #[arg(short, long, value_name = "FILE", help_heading = "Program")]
+    pub(crate) output: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]

@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 /// A program, and what goes with it.
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 pub(crate) struct ProgramArgs {
     /// Copy this file, directory (without what is in it) or program into the
     /// guest; files among the program's arguments come along by themselves

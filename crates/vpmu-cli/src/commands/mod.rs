@@ -11,6 +11,7 @@ mod list;
 mod man;
 mod program;
 mod rdpmc;
+mod report;
 mod run;
 mod setup;
 mod stat;
@@ -28,6 +29,7 @@ pub(crate) fn dispatch(cli: &Cli) -> Result<u8, CliError> {
         Command::Stat(args) if !args.program.program.is_empty() => program::stat::stat(args, json),
         Command::Compare(args) if !args.program.program.is_empty() => program::compare::compare(args, json),
         Command::Record(args) => program::record::record(args, json),
+        Command::Report(args) => report::report(args, json),
         Command::Diff(args) => diff::diff(args, json),
         Command::Setup { again } => setup::setup(*again, json),
         Command::Run(args) if args.isolate => isolate::isolate(&args.machine, json),

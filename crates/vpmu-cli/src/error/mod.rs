@@ -115,6 +115,18 @@ pub(crate) enum CliError {
     /// Samples with a model of the core.
     #[error("samples are taken without a model of the core")]
     SamplesOfModel,
+    /// The program has not been started.
+    #[error("the program was not started: there is nothing to record")]
+    NothingRecorded,
+    /// Another kind of file, or of another version.
+    #[error("{} is no recording of this version of `vpmu record`", path.display())]
+    NoRecording { path: PathBuf },
+    /// What has no cycles.
+    #[error("the recording has no cycles")]
+    NoCycles,
+    /// A file with code that is not in a recording.
+    #[error("nothing of {name} was executed")]
+    NoObject { name: String },
     /// A result cannot be read.
     #[error("cannot read {}", path.display())]
     Result { path: PathBuf, source: io::Error },

@@ -30,7 +30,7 @@ pub(in crate::commands) fn fetched() -> Result<Option<PathBuf>, CliError> {
     Ok(kernel.is_file().then_some(kernel))
 }
 
-/// A booted guest, from the cache or booted now.
+/// A booted guest, from the cache or booted now, and where it is.
 pub(super) fn booted(
     args: &MachineArgs,
     profile: &Profile,
@@ -38,7 +38,7 @@ pub(super) fn booted(
     interrupt: &Interrupt,
     watched: &RunProgress,
     progress: &Progress,
-) -> Result<Mapped, CliError> {
+) -> Result<(Mapped, PathBuf), CliError> {
     let kernel = match args.kernel() {
         Some(kernel) => kernel.to_owned(),
         None => fetched()?.ok_or(CliError::NoKernel)?,
@@ -56,13 +56,16 @@ pub(super) fn booted(
     let name = boot::cache_name(&plan, &version())?;
     let path = guests.join(&name);
     if let Ok(snapshot) = Mapped::open(&path) {
-        return Ok(snapshot);
+        return Ok((snapshot, path));
     }
     progress.set_message(format!("booting {}", kernel.display()));
     boot::boot(&plan, &path)?;
     remove_older(&guests, &name);
     progress.set_message("running the program".to_owned());
-    Mapped::open(&path).map_err(|source| CliError::Snapshot { path, source })
+    match Mapped::open(&path) {
+        Ok(snapshot) => Ok((snapshot, path)),
+        Err(source) => Err(CliError::Snapshot { path, source }),
+    }
 }
 
 /// Of this executable: another engine boots another guest.

@@ -9,8 +9,9 @@
 //! | [`exports`] | formats of others |
 //! | [`html`] | the counts as a page |
 //! | [`events`] | names of events |
-//! | [`record`] | samples by function, and as stacks |
+//! | [`record`] | a recording, or samples as stacks |
 //! | [`stat`] | the counts as a table and as JSON |
+//! | [`symbols`] | the kernel's functions |
 
 pub(super) mod compare;
 mod derived;
@@ -21,6 +22,7 @@ pub(super) mod kernel;
 mod prepare;
 pub(super) mod record;
 pub(super) mod stat;
+mod symbols;
 
 use crate::args::program::ProgramArgs;
 use crate::args::{MachineArgs, RunArgs, Switch};
@@ -51,6 +53,17 @@ const DAY: u64 = 86_400;
 /// A program that a signal has ended has this status, and the signal's number, as in a shell.
 const SIGNALLED: u8 = 128;
 
+/// What is wanted beside counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Watch {
+    /// Nothing.
+    Counts,
+    /// A sample each so many instructions.
+    Samples(NonZeroU64),
+    /// A recording.
+    Everything,
+}
+
 /// A program that can be run, and what it is run on.
 pub(super) struct Run {
     pub(super) profile: Profile,
@@ -65,7 +78,7 @@ impl Run {
         targets: [Target; 2],
         events: impl FnOnce(&Profile) -> Result<Vec<EventRequest>, CliError>,
     ) -> Result<Self, CliError> {
-        Self::sampled(machine, program, targets, None, events)
+        Self::watched(machine, program, targets, Watch::Counts, events)
     }
 
     /// The same, with events that the guest's perf counts.
@@ -75,38 +88,45 @@ impl Run {
         targets: [Target; 2],
         events: impl FnOnce(&Profile) -> Result<(Vec<EventRequest>, Vec<PerfEvent>), CliError>,
     ) -> Result<Self, CliError> {
-        Self::with(machine, program, targets, None, events)
+        Self::with(machine, program, targets, Watch::Counts, events)
     }
 
-    /// The same with samples, each after so many instructions.
-    pub(super) fn sampled(
+    /// The same with samples, or recorded.
+    pub(super) fn watched(
         machine: &MachineArgs,
         program: &ProgramArgs,
         targets: [Target; 2],
-        period: Option<NonZeroU64>,
+        watch: Watch,
         events: impl FnOnce(&Profile) -> Result<Vec<EventRequest>, CliError>,
     ) -> Result<Self, CliError> {
-        Self::with(machine, program, targets, period, |profile| Ok((events(profile)?, Vec::new())))
+        Self::with(machine, program, targets, watch, |profile| Ok((events(profile)?, Vec::new())))
     }
 
     fn with(
         machine: &MachineArgs,
         program: &ProgramArgs,
         targets: [Target; 2],
-        period: Option<NonZeroU64>,
+        watch: Watch,
         events: impl FnOnce(&Profile) -> Result<(Vec<EventRequest>, Vec<PerfEvent>), CliError>,
     ) -> Result<Self, CliError> {
         let profile = Profile { isa: machine.isa.into(), ..profile(&machine.profile.profile)? };
         let (events, perf) = events(&profile)?;
         // What is missing of the program is told before a boot.
         let (files, job) = prepare::prepare(program, perf)?;
-        let sampler = period.map(|period| Sampler::new(period, &files));
+        let sampler = match watch {
+            Watch::Samples(period) => Some(Sampler::new(period, &files)),
+            Watch::Counts | Watch::Everything => None,
+        };
         let interrupt = Interrupt::watch(Role::Alone).map_err(CliError::Signals)?;
         let timeout = Duration::from_secs(machine.timeout(true).0.min(DAY));
         let progress = Progress::start(format!("running {}", prepare::name(program)), machine.quiet);
         let watched = RunProgress::default();
         progress.follow(watched.clone());
-        let snapshot = kernel::booted(machine, &profile, timeout, &interrupt, &watched, &progress)?;
+        let (snapshot, path) = kernel::booted(machine, &profile, timeout, &interrupt, &watched, &progress)?;
+        let recorder = match watch {
+            Watch::Everything => Some(symbols::of_guest(&path, timeout, &interrupt)),
+            Watch::Counts | Watch::Samples(_) => None,
+        };
         let streams =
             targets.map(|target| -> Output { Box::new(Console::new(target, Arc::clone(&progress), None)) });
         let report = guest_program::run(ProgramConfig {
@@ -117,6 +137,7 @@ impl Run {
             compile: machine.compile == Switch::On,
             threads: machine.threads.unwrap_or_else(processors),
             sampler,
+            recorder,
             events,
             changed: program.out.clone(),
             streams,

@@ -1,7 +1,8 @@
-//! `vpmu record -- PROGRAM`: where a program is, at exact numbers of instructions.
+//! `vpmu record -- PROGRAM`: everything that a program executes, or where it is at exact numbers of instructions.
 
-use super::Run;
+use super::{Run, Watch};
 use crate::args::RecordArgs;
+use crate::commands::report::totals::Totals;
 use crate::error::CliError;
 use crate::exit;
 use crate::output::console::Target;
@@ -11,10 +12,15 @@ use crate::output::{HEADING, file, paint, print_json, remark};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
+use std::io;
+use std::num::NonZeroU64;
 use std::path::Path;
 use vmm::engine::Detail;
 use vmm::guest_program::sample::{Function, Stacks};
 
+/// Where results go.
+const RECORDING: &str = "vpmu.data";
+const STACKS: &str = "vpmu.folded";
 /// Functions that the table shows; the file has all.
 const SHOWN: usize = 30;
 
@@ -40,15 +46,70 @@ struct Document<'a> {
     functions: &'a [Row],
 }
 
+/// What was recorded, in short.
+#[derive(Debug, Serialize)]
+struct Recorded<'a> {
+    command: &'static str,
+    program: &'a [String],
+    exit_code: u8,
+    recording: &'a Path,
+    instructions_user: u64,
+    instructions_kernel: u64,
+}
+
 pub(in crate::commands) fn record(args: &RecordArgs, json: bool) -> Result<u8, CliError> {
-    let RecordArgs { machine, program, count, output } = args;
+    match args.count {
+        Some(count) => sample(args, count, json),
+        None => everything(args, json),
+    }
+}
+
+/// Records everything.
+fn everything(args: &RecordArgs, json: bool) -> Result<u8, CliError> {
+    let RecordArgs { machine, program, .. } = args;
+    let output = args.output.as_deref().unwrap_or(Path::new(RECORDING));
+    file::check(json, &[("--output", Some(output))])?;
+    let to_stdout = json || file::is_stdout(output);
+    let targets = [if to_stdout { Target::Nowhere } else { Target::Stdout }, Target::Stderr];
+    let mut run = Run::watched(machine, program, targets, Watch::Everything, |_| Ok(Vec::new()))?;
+    let Some(recorder) = run.report.recorder.take() else { return Err(CliError::NothingRecorded) };
+    let words = program.program.iter().map(|word| word.to_string_lossy().into_owned()).collect();
+    let recording = recorder.finish(words, &run.profile.name, machine.detail.unwrap_or_default());
+    let mut text = serde_json::to_vec(&recording).map_err(io::Error::from)?;
+    text.push(b'\n');
+    file::write(output, &text)?;
+    let whole = Totals::new(&recording).whole();
+    if json {
+        print_json(&Recorded {
+            command: "record",
+            program: &recording.program,
+            exit_code: run.exit_code(),
+            recording: output,
+            instructions_user: whole.user,
+            instructions_kernel: whole.kernel,
+        })?;
+    } else if !machine.quiet && !file::is_stdout(output) {
+        remark(&format!(
+            "{} instructions of the program and {} of the kernel for it are in {}: see `vpmu report`\n",
+            grouped(whole.user),
+            grouped(whole.kernel),
+            output.display()
+        ));
+    }
+    run.remarks();
+    Ok(run.exit_code())
+}
+
+fn sample(args: &RecordArgs, count: NonZeroU64, json: bool) -> Result<u8, CliError> {
+    let RecordArgs { machine, program, .. } = args;
+    let output = args.output.as_deref().unwrap_or(Path::new(STACKS));
     if machine.detail == Some(Detail::Timing) {
         return Err(CliError::SamplesOfModel);
     }
     file::check(json, &[("--output", Some(output))])?;
     let to_stdout = json || file::is_stdout(output);
     let targets = [if to_stdout { Target::Nowhere } else { Target::Stdout }, Target::Stderr];
-    let run = Run::sampled(machine, program, targets, Some(*count), |_| Ok(Vec::new()))?;
+    let run = Run::watched(machine, program, targets, Watch::Samples(count), |_| Ok(Vec::new()))?;
     let stacks = run.report.stacks.clone().unwrap_or_default();
     file::write(output, folded(&super::prepare::name(program), &stacks).as_bytes())?;
     let rows = rows(&stacks);

@@ -2,14 +2,15 @@
 
 use super::branches::{BranchLog, Levels, Noted};
 use super::cpuid;
+use super::observers::Observers;
 use crate::counts::Slice;
 use crate::counts::model::Retired;
 use crate::counts::timing::Probe;
 use crate::engine::soft::clock::Clock;
 use crate::engine::soft::ram::Ram;
-use crate::engine::soft::timing::Timing;
 use crate::machine::Machine;
 use crate::machine::exceptions::Moment;
+use crate::machine::program::Program;
 use crate::machine::x86::Pc;
 use platform::x86::apic::LocalApic;
 use platform::x86::apic::spec::ApicMode;
@@ -48,16 +49,16 @@ fn share_cycles(cycles: u64, most: u64) -> (u64, u64) {
     (cycles.saturating_sub(repetitions).max(1), repetitions)
 }
 
-/// The machine as the CPU's bus; `TIMED` with a model of the core.
-pub(in crate::engine) struct SoftBus<'a, const TIMED: bool> {
+/// The machine as the CPU's bus; `OBSERVED` with a model of the core, or with a recorder.
+pub(in crate::engine) struct SoftBus<'a, const OBSERVED: bool> {
     pub(super) machine: &'a mut Machine<Pc>,
     /// Another engine's CPU, which has this one complete an instruction.
     principal: Option<&'a dyn Principal>,
     ram: Ram<0>,
     profile: &'a Profile,
     retired: Retired<Totals>,
-    /// The model of the core, with `--detail timing`.
-    timing: Option<Timing>,
+    /// The model of the core, and who records what retires.
+    observers: Observers,
     /// Guest time as of the last [`publish`](Self::publish); without a model an instruction is a cycle, and each
     /// iteration of REP another.
     pub(super) clock: Clock,
@@ -66,17 +67,17 @@ pub(in crate::engine) struct SoftBus<'a, const TIMED: bool> {
     pub(super) attention: bool,
 }
 
-impl<'a, const TIMED: bool> SoftBus<'a, TIMED> {
+impl<'a, const OBSERVED: bool> SoftBus<'a, OBSERVED> {
     pub(super) fn new(
         machine: &'a mut Machine<Pc>,
         ram: Ram<0>,
         profile: &'a Profile,
         retired: Retired<Totals>,
-        timing: Option<Timing>,
+        observers: Observers,
         clock: Clock,
     ) -> Self {
-        let branches = BranchLog::new(timing.is_some());
-        Self { machine, principal: None, ram, profile, retired, timing, clock, branches, attention: false }
+        let branches = BranchLog::new(observers.timing.is_some());
+        Self { machine, principal: None, ram, profile, retired, observers, clock, branches, attention: false }
     }
 
     /// Brings counts and guest time up to date.
@@ -99,14 +100,14 @@ impl<'a, const TIMED: bool> SoftBus<'a, TIMED> {
     fn follow_branches(&mut self) {
         // The CPU asks for what is wanted when it has been stopped.
         self.attention |= self.branches.follow(&self.machine.pmu);
-        if let Some(timing) = &mut self.timing {
+        if let Some(timing) = &mut self.observers.timing {
             timing.recording = self.branches.is_recording();
         }
     }
 
     /// The newest branch has retired: the model knows how.
     fn complete_branch(&mut self) {
-        if let Some(timing) = &self.timing {
+        if let Some(timing) = &self.observers.timing {
             self.branches.complete(timing.newest);
         }
     }
@@ -116,7 +117,7 @@ impl<'a, const TIMED: bool> SoftBus<'a, TIMED> {
     #[inline(never)]
     fn note_carefully(&mut self, from: u64, to: u64, kind: BranchKind, levels: Levels, retired: u64) {
         let branch = Noted { from, to, retired, kind, levels };
-        if let Some(timing) = &self.timing {
+        if let Some(timing) = &self.observers.timing {
             timing.core.drive().count_branch_record(levels.to() > 0);
             self.complete_branch();
             if self.branches.is_full() {
@@ -129,7 +130,7 @@ impl<'a, const TIMED: bool> SoftBus<'a, TIMED> {
     }
 
     fn cycles_at(&self, totals: &Totals) -> u64 {
-        self.timing.as_ref().map_or_else(
+        self.observers.timing.as_ref().map_or_else(
             || totals.instructions() + totals.repetitions(),
             |timing| timing.core.drive().cycles(),
         )
@@ -137,7 +138,7 @@ impl<'a, const TIMED: bool> SoftBus<'a, TIMED> {
 
     /// What the model of the core has booked.
     pub(super) fn probe(&self) -> Option<Probe> {
-        self.timing.as_ref().map(|timing| timing.core.drive().probe())
+        self.observers.timing.as_ref().map(|timing| timing.core.drive().probe())
     }
 
     /// The time stamp counter as the guest reads it.
@@ -148,7 +149,7 @@ impl<'a, const TIMED: bool> SoftBus<'a, TIMED> {
     /// Instructions, and iterations of REP, until the first of: `most` instructions, a counter overflow, the APIC
     /// timer. A model of the core looks for the last two by itself.
     pub(super) fn budget(&self, most: u64) -> (u64, u64) {
-        if let Some(timing) = &self.timing {
+        if let Some(timing) = &self.observers.timing {
             let timer = self.machine.board.apic.next_deadline();
             let timer =
                 timer.map_or(u64::MAX, |then| self.clock.cycles.saturating_add(self.clock.ticks_until(then)));
@@ -166,7 +167,7 @@ impl<'a, const TIMED: bool> SoftBus<'a, TIMED> {
     /// it takes. Without one it takes a period of the crystal clock, by which the local APIC runs: with no time at
     /// all, a guest that polls its timer would read the same count for as long as it takes a hundred instructions.
     fn access_device(&mut self, totals: &Totals) {
-        if !TIMED {
+        if self.observers.timing.is_none() {
             let period = self.profile.tsc_hz.div_ceil(u64::from(self.profile.crystal_hz).max(1));
             self.clock.wait(period);
             // The next timer has come closer.
@@ -186,7 +187,7 @@ impl<'a, const TIMED: bool> SoftBus<'a, TIMED> {
 
     /// Tells a model of the core.
     fn event(&self, event: CoreEvent) {
-        if let Some(timing) = &self.timing {
+        if let Some(timing) = &self.observers.timing {
             timing.core.drive().event(event);
         }
     }
@@ -214,13 +215,20 @@ impl<'a> SoftBus<'a, false> {
         profile: &'a Profile,
     ) -> Self {
         let ram = Ram::new(&machine.memory);
-        let mut bus = Self::new(machine, ram, profile, Retired::default(), None, Clock::new(1, 0));
+        let mut bus = Self::new(
+            machine,
+            ram,
+            profile,
+            Retired::default(),
+            Observers::new(None, None),
+            Clock::new(1, 0),
+        );
         bus.principal = Some(principal);
         bus
     }
 }
 
-impl<const TIMED: bool> soft_cpu::Ram for SoftBus<'_, TIMED> {
+impl<const OBSERVED: bool> soft_cpu::Ram for SoftBus<'_, OBSERVED> {
     fn ram_page(&mut self, gpa: u64) -> Option<u64> {
         // The APIC page lies over whatever is there.
         let is_ram = self.ram.has_page(gpa) && self.machine.board.apic.page_offset(gpa).is_none();
@@ -248,8 +256,8 @@ impl<const TIMED: bool> soft_cpu::Ram for SoftBus<'_, TIMED> {
     }
 }
 
-impl<const TIMED: bool> Bus for SoftBus<'_, TIMED> {
-    const OBSERVED: bool = TIMED;
+impl<const OBSERVED: bool> Bus for SoftBus<'_, OBSERVED> {
+    const OBSERVED: bool = OBSERVED;
 
     fn mmio_read(&mut self, gpa: u64, data: &mut [u8], access: &Access<'_>) {
         self.access_device(access.totals);
@@ -348,6 +356,8 @@ impl<const TIMED: bool> Bus for SoftBus<'_, TIMED> {
         if self.principal.is_none() && self.machine.program().is_some() {
             self.publish(access.totals);
             self.attention |= self.machine.switch_space(cr3);
+            let counts = self.machine.program().is_some_and(Program::is_running);
+            self.observers.switch(cr3, counts);
         }
     }
 
@@ -366,7 +376,7 @@ impl<const TIMED: bool> Bus for SoftBus<'_, TIMED> {
 
     #[inline(always)]
     fn observer(&mut self) -> Option<&mut impl Observer> {
-        self.timing.as_mut()
+        OBSERVED.then_some(&mut self.observers)
     }
 
     fn attention(&self) -> bool {
@@ -374,7 +384,7 @@ impl<const TIMED: bool> Bus for SoftBus<'_, TIMED> {
     }
 }
 
-impl<const TIMED: bool> BranchRecorder for SoftBus<'_, TIMED> {
+impl<const OBSERVED: bool> BranchRecorder for SoftBus<'_, OBSERVED> {
     #[inline(always)]
     fn wanted(&self, cpl: u8) -> u8 {
         self.branches.wanted(cpl)
@@ -418,7 +428,7 @@ impl<const TIMED: bool> BranchRecorder for SoftBus<'_, TIMED> {
     }
 }
 
-impl<const TIMED: bool> LbrState for SoftBus<'_, TIMED> {
+impl<const OBSERVED: bool> LbrState for SoftBus<'_, OBSERVED> {
     fn words(&self) -> usize {
         self.machine.pmu.lbr_component_words()
     }
@@ -440,7 +450,7 @@ impl<const TIMED: bool> LbrState for SoftBus<'_, TIMED> {
     }
 }
 
-impl<const TIMED: bool> Tracer for SoftBus<'_, TIMED> {
+impl<const OBSERVED: bool> Tracer for SoftBus<'_, OBSERVED> {
     fn delivery(&mut self, delivery: &Delivery, totals: &Totals) {
         let moment = if self.machine.exceptions.is_traced() {
             let cycles = self.cycles_at(totals);

@@ -3,16 +3,17 @@
 mod branches;
 mod bus;
 mod cpuid;
+mod observers;
 mod precise;
 
 pub(in crate::engine) use self::bus::{Principal, SoftBus};
 pub(in crate::engine) use self::cpuid::silicon;
+use self::observers::{Observers, SharedRecorder};
 use super::MAX_TOTAL;
 use super::clock::Clock;
 use super::debug::Attached;
 use super::ram::Ram;
 use super::run::{self, Pause, Vcpu};
-use super::timing::Timing;
 use crate::counts::model::Retired;
 use crate::counts::timing::{Probe, SharedCore};
 use crate::engine::paging::Paging;
@@ -22,11 +23,14 @@ use crate::engine::{
 };
 use crate::machine::x86::Pc;
 use crate::machine::{Machine, Outcome, StateError};
+use crate::recording::recorder::Recorder;
 use platform::loader::x86::{BootState, SegmentState};
 use platform::memory::GuestMemory;
 use serde::{Deserialize, Serialize};
 use soft_cpu::compiled::Compiler;
 use soft_cpu::{Budget, Cpu, DescriptorTable, Exit, RFLAGS_IF, Segment, State, Totals, Unimplemented};
+use std::cell::RefCell;
+use std::rc::Rc;
 use std::time::{Duration, Instant};
 use vpmu::Profile;
 use vpmu::ibs::{IbsSample, IbsTags};
@@ -49,6 +53,7 @@ pub struct SoftEngine {
     retired: Retired<Totals>,
     timing: Option<SharedCore>,
     compiles: bool,
+    recorder: Option<SharedRecorder>,
     debugger: Attached<State>,
     exits: Exits,
 }
@@ -96,6 +101,7 @@ impl SoftEngine {
             retired: Retired::default(),
             timing: None,
             compiles: false,
+            recorder: None,
             debugger: Attached::default(),
             exits: Exits::default(),
         }
@@ -120,6 +126,22 @@ impl SoftEngine {
     pub(crate) fn start_model(&mut self, core: SharedCore) {
         self.clock.restart_cycles();
         self.timing = Some(core);
+    }
+
+    /// From here on what retires is recorded.
+    pub(crate) fn start_recorder(&mut self, mut recorder: Recorder) {
+        recorder.switch(self.state.cr3, true);
+        self.recorder = Some(Rc::new(RefCell::new(recorder)));
+    }
+
+    /// What has been recorded, which ends here.
+    pub(crate) fn take_recorder(&mut self) -> Option<Recorder> {
+        let recorder = Rc::into_inner(self.recorder.take()?)?;
+        let mut recorder = recorder.into_inner();
+        if let Some(core) = &self.timing {
+            observers::charge(&mut recorder, core);
+        }
+        Some(recorder)
     }
 
     /// The CPU between two runs.
@@ -151,15 +173,15 @@ impl SoftEngine {
 
     /// Runs until the machine has an outcome, or `until` instructions have retired: `None`.
     fn run_machine(&mut self, machine: &mut Machine<Pc>, limits: RunLimits, until: u64) -> Option<Outcome> {
-        if self.timing.is_some() {
+        if self.timing.is_some() || self.recorder.is_some() {
             self.run_on::<true>(machine, limits, until)
         } else {
             self.run_on::<false>(machine, limits, until)
         }
     }
 
-    /// The same, `TIMED` with a model of the core.
-    fn run_on<const TIMED: bool>(
+    /// The same, `OBSERVED` with a model of the core or a recorder.
+    fn run_on<const OBSERVED: bool>(
         &mut self,
         machine: &mut Machine<Pc>,
         limits: RunLimits,
@@ -170,17 +192,17 @@ impl SoftEngine {
             .with_features(cpuid::features(&self.profile));
         let ram = Ram::new(&self.memory);
         if self.compiles
-            && !TIMED
+            && !OBSERVED
             && let Some(compiler) = compiler(&ram)
         {
             cpu = cpu.with_compiler(compiler);
         }
-        let bus = SoftBus::<TIMED>::new(
+        let bus = SoftBus::<OBSERVED>::new(
             machine,
             ram,
             &self.profile,
             self.retired.clone(),
-            self.timing.clone().map(Timing::new),
+            Observers::new(self.timing.clone(), self.recorder.clone()),
             self.clock,
         );
         let tags = IbsTags::default();
@@ -223,9 +245,9 @@ fn compiler(ram: &Ram<0>) -> Option<Box<dyn Compiler>> {
 }
 
 /// The CPU while it runs.
-struct Running<'a, const TIMED: bool> {
-    cpu: Cpu<SoftBus<'a, TIMED>>,
-    bus: SoftBus<'a, TIMED>,
+struct Running<'a, const OBSERVED: bool> {
+    cpu: Cpu<SoftBus<'a, OBSERVED>>,
+    bus: SoftBus<'a, OBSERVED>,
     debugger: &'a mut Attached<State>,
     exits: &'a mut Exits,
     /// What IBS had tagged before the last run.
@@ -236,7 +258,7 @@ struct Running<'a, const TIMED: bool> {
     before: Option<Probe>,
 }
 
-impl<const TIMED: bool> Vcpu for Running<'_, TIMED> {
+impl<const OBSERVED: bool> Vcpu for Running<'_, OBSERVED> {
     type Board = Pc;
 
     fn machine(&mut self) -> &mut Machine<Pc> {
@@ -304,7 +326,7 @@ impl<const TIMED: bool> Vcpu for Running<'_, TIMED> {
     }
 }
 
-impl<const TIMED: bool> Running<'_, TIMED> {
+impl<const OBSERVED: bool> Running<'_, OBSERVED> {
     /// A PEBS record is due.
     #[cold]
     fn write_pebs(&mut self) {
@@ -345,9 +367,9 @@ impl<const TIMED: bool> Running<'_, TIMED> {
 }
 
 /// The instruction of the last run, if that was a single one and has retired.
-fn retired<const TIMED: bool>(
-    cpu: &Cpu<SoftBus<'_, TIMED>>,
-    bus: &SoftBus<'_, TIMED>,
+fn retired<const OBSERVED: bool>(
+    cpu: &Cpu<SoftBus<'_, OBSERVED>>,
+    bus: &SoftBus<'_, OBSERVED>,
     before: Option<Probe>,
 ) -> Option<precise::Retired> {
     let known = before.and_then(|before| Some(bus.probe()?.since(&before)));
@@ -365,7 +387,7 @@ impl Registers for State {
 }
 
 /// Hands the CPU what the APIC wants delivered. True if a vector waits for the interrupt flag.
-fn inject<const TIMED: bool>(cpu: &mut Cpu<SoftBus<'_, TIMED>>, machine: &mut Machine<Pc>) -> bool {
+fn inject<const OBSERVED: bool>(cpu: &mut Cpu<SoftBus<'_, OBSERVED>>, machine: &mut Machine<Pc>) -> bool {
     let pending = machine.board.apic.pending();
     if pending.nmi && machine.board.apic.take_nmi() {
         cpu.inject_nmi();
