@@ -6,6 +6,7 @@
 //! summary = "Sapphire Rapids as a cloud shows it"
 //! gp-counters = 6
 //! lbr = "none"                    # or "legacy", or [8, 16, 32]: the depths of architectural records
+//! isa = "v3"                      # the most instruction sets that are shown: v4 is all that the CPU has
 //!
 //! [intel]
 //! version = 2
@@ -18,7 +19,7 @@ use serde::Deserialize;
 use std::path::{Path, PathBuf};
 use vpmu::lbr::MAX_DEPTH;
 use vpmu::profile::{
-    AmdPmu, ArmPmu, BeyondLast, IntelPmu, LbrKind, MAX_FIXED, MAX_GP, PROFILES, PmuKind, Profile,
+    AmdPmu, ArmPmu, BeyondLast, IntelPmu, Isa, LbrKind, MAX_FIXED, MAX_GP, PROFILES, PmuKind, Profile,
 };
 
 /// Largest file that is read, in bytes.
@@ -90,6 +91,7 @@ struct File {
     tsc_hz: Option<u64>,
     crystal_hz: Option<u64>,
     lbr: Option<Lbr>,
+    isa: Option<IsaName>,
     intel: Option<Intel>,
     amd: Option<Amd>,
     arm: Option<Arm>,
@@ -107,6 +109,25 @@ enum Lbr {
 enum LbrName {
     None,
     Legacy,
+}
+
+/// [`Isa`] by its name.
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum IsaName {
+    V2,
+    V3,
+    V4,
+}
+
+impl From<IsaName> for Isa {
+    fn from(name: IsaName) -> Self {
+        match name {
+            IsaName::V2 => Self::V2,
+            IsaName::V3 => Self::V3,
+            IsaName::V4 => Self::V4,
+        }
+    }
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -217,6 +238,7 @@ pub fn parse(text: &str) -> Result<Profile, ProfileProblem> {
     if let Some(lbr) = file.lbr {
         profile = profile.with_lbr(lbr_kind(&lbr)?);
     }
+    profile.isa = file.isa.map_or(profile.isa, Isa::from);
     let lbr = profile.lbr;
     match &profile.pmu {
         PmuKind::Intel(_) if file.amd.is_some() => {
@@ -230,6 +252,9 @@ pub fn parse(text: &str) -> Result<Profile, ProfileProblem> {
         }
         PmuKind::Arm(_) if file.amd.is_some() => {
             Err(ProfileProblem::Conflict("[amd] needs an AMD CPU as base"))
+        }
+        PmuKind::Arm(_) if file.isa.is_some() => {
+            Err(ProfileProblem::Conflict("isa needs an x86-64 CPU as base"))
         }
         PmuKind::Arm(pmu) => {
             if profile.gp_width != ARM_WIDTH {

@@ -1,6 +1,6 @@
 //! From arguments to a run.
 
-use crate::args::{MachineArgs, Switch, word};
+use crate::args::{IsaArg, MachineArgs, Switch, word};
 use crate::error::CliError;
 use crate::exit;
 use crate::interrupt::{self, Interrupt, Role};
@@ -28,7 +28,7 @@ use vmm::machine::progress::RunProgress;
 use vmm::run::{self, BootConfig, PreciseChoice, RunConfig, RunReport, SnapshotPlan};
 use vmm::snapshot::Snapshot;
 use vpmu::Profile;
-use vpmu::profile::PROFILES;
+use vpmu::profile::{Isa, PROFILES};
 
 /// Everything about a run that has been read and checked, so that it can be started, also again.
 #[derive(Debug)]
@@ -81,7 +81,7 @@ impl<'a> Plan<'a> {
             args,
             counts: counts(args)?,
             start: Start::new(args)?,
-            profile: Profile { isa: args.isa.into(), ..profile(&args.profile.profile)? },
+            profile: profile_with(&args.profile.profile, args.isa)?,
             modules: args
                 .initrd
                 .iter()
@@ -332,6 +332,16 @@ pub(crate) fn profile(name: &str) -> Result<Profile, CliError> {
         name: name.to_owned(),
         similar: most_similar(name, PROFILES.iter().map(|profile| &*profile.name)),
     })
+}
+
+/// The same [with other instruction sets](with_isa).
+pub(crate) fn profile_with(name: &str, isa: Option<IsaArg>) -> Result<Profile, CliError> {
+    Ok(with_isa(profile(name)?, isa))
+}
+
+/// A profile with other instruction sets, if the user asks for some.
+pub(crate) fn with_isa(profile: Profile, isa: Option<IsaArg>) -> Profile {
+    Profile { isa: isa.map_or(profile.isa, Isa::from), ..profile }
 }
 
 /// The guest's command line; our images run the tests that `test=NAME[,NAME]` names.

@@ -52,6 +52,19 @@ fn an_arm_cpu_can_be_changed_within_what_it_can_be() {
 }
 
 #[test]
+fn a_file_can_lower_the_instruction_sets() {
+    let with = |base: &str, rest: &str| parse(&format!("base = '{base}'\nname = 'x'\n{rest}"));
+    let isa = |rest: &str| with("icelake-sp", rest).expect("a profile").isa;
+    assert_eq!(
+        [isa(""), isa("isa = 'v4'"), isa("isa = 'v3'"), isa("isa = 'v2'")],
+        [Isa::V4, Isa::V4, Isa::V3, Isa::V2]
+    );
+    assert!(problem("base = 'zen4'\nname = 'x'\nisa = 'v5'").contains("v5"));
+    let arm = with("falkor", "isa = 'v3'").expect_err("must be refused");
+    assert_eq!(arm.to_string(), "isa needs an x86-64 CPU as base");
+}
+
+#[test]
 fn the_format_of_branch_records_follows_their_kind() {
     let format = |lbr: &str| {
         let profile = parse(&format!("base = 'icelake-sp'\nname = 'x'\nlbr = {lbr}")).expect("a profile");

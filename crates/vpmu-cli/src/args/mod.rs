@@ -370,14 +370,13 @@ pub(crate) enum StrategyKind {
 }
 
 /// [`Isa`] on the command line.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum IsaArg {
     /// Up to SSE4.2
     V2,
     /// AVX, AVX2, FMA, BMI
     V3,
     /// All that the CPU has
-    #[default]
     V4,
 }
 
@@ -458,9 +457,10 @@ pub(crate) struct MachineArgs {
     #[arg(long, hide = true, conflicts_with = "precise")]
     pub(crate) pebs: bool,
     /// The most instruction sets that the guest is shown, as levels of the
-    /// x86-64 psABI: v3 hides AVX-512, v2 hides AVX too
-    #[arg(long, value_enum, default_value_t, value_name = "LEVEL", help_heading = "Machine")]
-    pub(crate) isa: IsaArg,
+    /// x86-64 psABI: v3 hides AVX-512, v2 hides AVX too [default: the
+    /// profile's, v4 for those that are built in]
+    #[arg(long, value_enum, value_name = "LEVEL", help_heading = "Machine")]
+    pub(crate) isa: Option<IsaArg>,
     /// Rates for `--counts synthetic` (TOML)
     #[arg(long, value_name = "FILE", help_heading = "Machine")]
     pub(crate) rates: Option<PathBuf>,

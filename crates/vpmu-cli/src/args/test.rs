@@ -1,6 +1,6 @@
 //! The arguments of `vpmu test`.
 
-use super::mebibytes;
+use super::{IsaArg, mebibytes};
 use crate::commands::test::engine::Engine;
 use crate::commands::test::shard::ShardArg;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
@@ -90,6 +90,10 @@ pub(crate) struct TestArgs {
     /// Who supplies the counts under KVM; the soft engine counts by itself
     #[arg(long, value_parser = kvm_counts(), default_value = "host", help_heading = "Machine")]
     pub(crate) counts: CountsChoice,
+    /// The most instruction sets that every guest is shown, as `vpmu run
+    /// --isa` has them
+    #[arg(long, value_enum, value_name = "LEVEL", help_heading = "Machine")]
+    pub(crate) isa: Option<IsaArg>,
     /// Seconds for a test whose manifest gives none
     #[arg(short, long, value_name = "SECONDS", default_value_t = 60,
           value_parser = clap::value_parser!(u64).range(1..=86_400), help_heading = "Machine")]

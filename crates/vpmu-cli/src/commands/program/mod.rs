@@ -29,7 +29,7 @@ use crate::args::{MachineArgs, RunArgs, Switch};
 use crate::error::CliError;
 use crate::exit;
 use crate::interrupt::{self, Interrupt, Role};
-use crate::machine::{processors, profile};
+use crate::machine::{processors, profile_with};
 use crate::output::console::{Console, Target};
 use crate::output::number::counted;
 use crate::output::progress::Progress;
@@ -109,7 +109,7 @@ impl Run {
         watch: Watch,
         events: impl FnOnce(&Profile) -> Result<(Vec<EventRequest>, Vec<PerfEvent>), CliError>,
     ) -> Result<Self, CliError> {
-        let profile = Profile { isa: machine.isa.into(), ..profile(&machine.profile.profile)? };
+        let profile = profile_with(&machine.profile.profile, machine.isa)?;
         let (events, perf) = events(&profile)?;
         // What is missing of the program is told before a boot.
         let (files, job) = prepare::prepare(program, perf)?;

@@ -7,9 +7,9 @@ use super::filter::{Filter, Property, Subject};
 use super::manifest::Need;
 use super::shard::Shard;
 use crate::args::test::{ALL, TestArgs};
-use crate::args::{word, words};
+use crate::args::{IsaArg, word, words};
 use crate::error::CliError;
-use crate::machine::profile;
+use crate::machine::{profile_with, with_isa};
 use crate::similar::most_similar;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
@@ -36,10 +36,11 @@ pub(super) struct Shown {
 pub(super) fn chosen_profiles(args: &TestArgs) -> Result<Vec<Arc<Shown>>, CliError> {
     let mut chosen = Vec::new();
     for argument in args.profiles.iter().filter(|argument| *argument != ALL) {
-        chosen.push(Shown { profile: profile(argument)?, argument: argument.clone() });
+        chosen.push(Shown { profile: profile_with(argument, args.isa)?, argument: argument.clone() });
     }
     if args.profiles.iter().any(|argument| argument == ALL) {
-        let all = PROFILES.iter().map(|&profile| (profile.clone(), profile.name.to_string()));
+        let all =
+            PROFILES.iter().map(|&profile| (with_isa(profile.clone(), args.isa), profile.name.to_string()));
         chosen.extend(all.map(|(profile, argument)| Shown { profile, argument }));
     }
     let place = |shown: &Shown| PROFILES.iter().position(|profile| profile.name == shown.profile.name);
@@ -57,6 +58,8 @@ pub(super) struct Case {
     pub(super) engine: Engine,
     pub(super) detail: Option<Detail>,
     pub(super) counts: CountsChoice,
+    /// Other instruction sets than the profile's.
+    pub(super) isa: Option<IsaArg>,
     /// Why it cannot run here.
     pub(super) skip: Option<String>,
 }
@@ -82,6 +85,9 @@ impl Case {
         }
         if let Some(detail) = self.detail_name() {
             option("--detail", &detail);
+        }
+        if let Some(isa) = &self.isa {
+            option("--isa", &word(isa));
         }
         option("--timeout", &self.entry.timeout.to_string());
         option("--memory", &self.entry.memory.to_string());
@@ -212,6 +218,7 @@ fn matrix(entries: Vec<Entry>, args: &TestArgs, shown: &[Arc<Shown>], kvm_missin
                         engine: *engine,
                         detail,
                         counts: args.counts.clone(),
+                        isa: args.isa,
                         skip: None,
                     };
                     case.skip = skip_reason(&case, kvm_missing);

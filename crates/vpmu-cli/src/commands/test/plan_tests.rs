@@ -95,6 +95,18 @@ fn the_detail_is_for_the_soft_engine() {
 }
 
 #[test]
+fn every_guest_is_shown_the_instruction_sets_that_are_asked_for() {
+    let asked = cases(vec![entry("a")], &["--profile", TWO, "--isa", "v3"]).unwrap();
+    assert_eq!(asked.len(), 2);
+    for case in &asked {
+        assert!(case.command_line().contains(" --isa v3 "), "{}", case.command_line());
+        assert_eq!(case.shown.profile.isa, vpmu::profile::Isa::V3);
+    }
+    let as_they_are = cases(vec![entry("a")], &[]).unwrap();
+    assert!(as_they_are.iter().all(|case| !case.command_line().contains("--isa")));
+}
+
+#[test]
 fn filters_are_alternatives_and_shards_divide_what_is_left() {
     let entries = || vec![entry("a"), entry("b"), entry("c")];
     let some = ["--profile", TWO, "-E", "image(a)", "-E", "image(c) and profile(icelake-sp)"];
