@@ -1,7 +1,7 @@
 //! Which instructions the guest's CPU has, of those that this crate executes.
 
 use crate::cpuid::CpuidLeaf;
-use iced_x86::{Code, CpuidFeature, Instruction};
+use iced_x86::{Code, CpuidFeature, Instruction, Mnemonic};
 
 /// What CPUID announces: which instructions exist.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,7 +32,7 @@ impl Features {
     /// CPUID has a bit for the feature, and it is 0.
     #[must_use]
     pub fn lacks(&self, feature: CpuidFeature) -> bool {
-        cpuid_bit(feature).is_some() && !self.has(feature)
+        cpuid_bits(feature).is_some() && !self.has(feature)
     }
 
     /// The CPU has all that the instruction needs.
@@ -41,17 +41,18 @@ impl Features {
         instruction.cpuid_features().iter().all(|feature| self.has(*feature))
     }
 
-    /// The CPU lacks an instruction without VEX or EVEX prefix. What is a hint is none that could be lacking.
-    pub(crate) fn lack(&self, instruction: &Instruction) -> bool {
-        use CpuidFeature as F;
-        let hint = |feature| {
-            matches!(
-                feature,
-                F::CET_IBT | F::CET_SS | F::CLDEMOTE | F::PREFETCHW | F::PREFETCHITI | F::WBNOINVD
-            )
-        };
-        let mut needed = instruction.cpuid_features().iter();
-        needed.any(|feature| !hint(*feature) && cpuid_bit(*feature).is_some() && !self.has(*feature))
+    /// The CPU does not have the instruction, which CPUID announces by bits of which one is 0. What every CPU takes for
+    /// a hint, or for something older, is none that could be lacking.
+    #[must_use]
+    pub fn lack(&self, instruction: &Instruction) -> bool {
+        !is_hint(instruction) && instruction.cpuid_features().iter().any(|feature| self.lacks(*feature))
+    }
+
+    /// [`lack`](Self::lack) of one instruction, where CPUID answers so (leaf, subleaf).
+    #[must_use]
+    pub fn are_lacking(instruction: &Instruction, cpuid: impl Fn(u32, u32) -> CpuidLeaf) -> bool {
+        let lacks = |feature| cpuid_bits(feature).is_some() && !announced(feature, &cpuid);
+        !is_hint(instruction) && instruction.cpuid_features().iter().any(|feature| lacks(*feature))
     }
 
     /// What older CPUs take the instruction for, which ignore a prefix: TZCNT and LZCNT are BSF and BSR for them.
@@ -75,141 +76,252 @@ impl Features {
     }
 }
 
-/// Whether CPUID has the feature's bit.
-pub(crate) fn announced(feature: CpuidFeature, cpuid: impl Fn(u32, u32) -> CpuidLeaf) -> bool {
-    let Some((leaf, subleaf, word, bit)) = cpuid_bit(feature) else {
-        return false;
-    };
-    let CpuidLeaf { eax, ebx, ecx, edx } = cpuid(leaf, subleaf);
-    let word = match word {
-        Word::Eax => eax,
-        Word::Ebx => ebx,
-        Word::Ecx => ecx,
-        Word::Edx => edx,
-    };
-    word >> bit & 1 != 0
+/// What is a NOP, a prefetch or, of WBNOINVD, a WBINVD where CPUID does not announce it (SDM volume 2 under each: "NOP
+/// on processors that do not support" CET, CLDEMOTE; PREFETCHW, PREFETCHWT1; APM volume 3, WBNOINVD, PREFETCH).
+fn is_hint(instruction: &Instruction) -> bool {
+    use Mnemonic as M;
+    matches!(
+        instruction.mnemonic(),
+        M::Endbr32
+            | M::Endbr64
+            | M::Rdsspd
+            | M::Rdsspq
+            | M::Cldemote
+            | M::Prefetch
+            | M::Prefetchw
+            | M::Prefetchwt1
+            | M::Prefetchit0
+            | M::Prefetchit1
+            | M::Wbnoinvd
+    )
 }
 
+/// Whether CPUID has a bit that announces the feature.
+pub(crate) fn announced(feature: CpuidFeature, cpuid: impl Fn(u32, u32) -> CpuidLeaf) -> bool {
+    cpuid_bits(feature).is_some_and(|bits| {
+        bits.iter().any(|Bit(leaf, subleaf, register, bit)| {
+            let CpuidLeaf { eax, ebx, ecx, edx } = cpuid(*leaf, *subleaf);
+            [eax, ebx, ecx, edx][*register as usize] >> bit & 1 != 0
+        })
+    })
+}
+
+/// A register of a leaf.
 #[derive(Debug, Clone, Copy)]
-enum Word {
+enum Register {
     Eax,
     Ebx,
     Ecx,
     Edx,
 }
 
-/// Leaf, subleaf, register and bit that announce a feature. Source: SDM volume 2, CPUID; AMD's
-/// APM volume 3 for AMD's features.
-fn cpuid_bit(feature: CpuidFeature) -> Option<(u32, u32, Word, u32)> {
+/// Leaf, subleaf, register and number of a bit.
+struct Bit(u32, u32, Register, u32);
+
+/// The bits that announce a feature, of which one is enough. Sources: SDM volume 2A, CPUID, with the *Instruction Set
+/// Extensions Programming Reference* for what is not in it yet (FRED, LKGS, MSRLIST, RAO-INT, AMX-COMPLEX), and APM
+/// volume 3, appendix E, for AMD's. Not here, because CPUs without them execute their encodings as NOPs: MPX (SDM
+/// volume 1, Intel MPX); because no CPU has them any more: PCOMMIT.
+fn cpuid_bits(feature: CpuidFeature) -> Option<&'static [Bit]> {
     use CpuidFeature as F;
-    use Word::{Eax, Ebx, Ecx, Edx};
+    use Register::{Eax, Ebx, Ecx, Edx};
     const EXTENDED: u32 = 0x8000_0001;
+    const SIZES: u32 = 0x8000_0008;
+    /// A slice that lives for ever.
+    macro_rules! bits {
+        ($($bit:expr),*) => { const { &[$($bit),*] } };
+    }
     Some(match feature {
-        F::SSE3 => (1, 0, Ecx, 0),
-        F::PCLMULQDQ => (1, 0, Ecx, 1),
-        F::MONITOR => (1, 0, Ecx, 3),
-        F::VMX | F::INVEPT | F::INVVPID => (1, 0, Ecx, 5),
-        F::SMX => (1, 0, Ecx, 6),
-        F::SSSE3 => (1, 0, Ecx, 9),
-        F::FMA => (1, 0, Ecx, 12),
-        F::CMPXCHG16B => (1, 0, Ecx, 13),
-        F::SSE4_1 => (1, 0, Ecx, 19),
-        F::SSE4_2 => (1, 0, Ecx, 20),
-        F::MOVBE => (1, 0, Ecx, 22),
-        F::POPCNT => (1, 0, Ecx, 23),
-        F::AES => (1, 0, Ecx, 25),
-        F::XSAVE => (1, 0, Ecx, 26),
-        F::AVX => (1, 0, Ecx, 28),
-        F::F16C => (1, 0, Ecx, 29),
-        F::RDRAND => (1, 0, Ecx, 30),
-        F::FPU | F::FPU287 | F::FPU387 => (1, 0, Edx, 0),
-        F::TSC => (1, 0, Edx, 4),
-        F::MSR => (1, 0, Edx, 5),
-        F::CX8 => (1, 0, Edx, 8),
-        F::SEP => (1, 0, Edx, 11),
-        F::CMOV => (1, 0, Edx, 15),
-        F::CLFSH => (1, 0, Edx, 19),
-        F::MMX => (1, 0, Edx, 23),
-        F::FXSR => (1, 0, Edx, 24),
-        F::SSE => (1, 0, Edx, 25),
-        F::SSE2 => (1, 0, Edx, 26),
-        F::FSGSBASE => (7, 0, Ebx, 0),
-        F::SGX1 => (7, 0, Ebx, 2),
-        F::BMI1 => (7, 0, Ebx, 3),
-        F::HLE => (7, 0, Ebx, 4),
-        F::AVX2 => (7, 0, Ebx, 5),
-        F::BMI2 => (7, 0, Ebx, 8),
-        F::INVPCID => (7, 0, Ebx, 10),
-        F::RTM | F::HLE_or_RTM => (7, 0, Ebx, 11),
-        F::AVX512F => (7, 0, Ebx, 16),
-        F::AVX512DQ => (7, 0, Ebx, 17),
-        F::RDSEED => (7, 0, Ebx, 18),
-        F::ADX => (7, 0, Ebx, 19),
-        F::SMAP => (7, 0, Ebx, 20),
-        F::AVX512_IFMA => (7, 0, Ebx, 21),
-        F::CLFLUSHOPT => (7, 0, Ebx, 23),
-        F::CLWB => (7, 0, Ebx, 24),
-        F::AVX512PF => (7, 0, Ebx, 26),
-        F::AVX512ER => (7, 0, Ebx, 27),
-        F::AVX512CD => (7, 0, Ebx, 28),
-        F::SHA => (7, 0, Ebx, 29),
-        F::AVX512BW => (7, 0, Ebx, 30),
-        F::AVX512VL => (7, 0, Ebx, 31),
-        F::PREFETCHWT1 => (7, 0, Ecx, 0),
-        F::AVX512_VBMI => (7, 0, Ecx, 1),
-        F::PKU => (7, 0, Ecx, 3),
-        F::WAITPKG => (7, 0, Ecx, 5),
-        F::AVX512_VBMI2 => (7, 0, Ecx, 6),
-        F::CET_SS => (7, 0, Ecx, 7),
-        F::GFNI => (7, 0, Ecx, 8),
-        F::VAES => (7, 0, Ecx, 9),
-        F::VPCLMULQDQ => (7, 0, Ecx, 10),
-        F::AVX512_VNNI => (7, 0, Ecx, 11),
-        F::AVX512_BITALG => (7, 0, Ecx, 12),
-        F::AVX512_VPOPCNTDQ => (7, 0, Ecx, 14),
-        F::RDPID => (7, 0, Ecx, 22),
-        F::CLDEMOTE => (7, 0, Ecx, 25),
-        F::MOVDIRI => (7, 0, Ecx, 27),
-        F::MOVDIR64B => (7, 0, Ecx, 28),
-        F::ENQCMD => (7, 0, Ecx, 29),
-        F::AVX512_FP16 => (7, 0, Edx, 23),
-        F::SHA512 => (7, 1, Eax, 0),
-        F::SM3 => (7, 1, Eax, 1),
-        F::SM4 => (7, 1, Eax, 2),
-        F::AVX_VNNI => (7, 1, Eax, 4),
-        F::AVX512_BF16 => (7, 1, Eax, 5),
-        F::AVX_IFMA => (7, 1, Eax, 23),
-        F::AVX_VNNI_INT8 => (7, 1, Edx, 4),
-        F::AVX_NE_CONVERT => (7, 1, Edx, 5),
-        F::AVX_VNNI_INT16 => (7, 1, Edx, 10),
-        F::AVX512_VP2INTERSECT => (7, 0, Edx, 8),
-        F::SERIALIZE => (7, 0, Edx, 14),
-        F::TSXLDTRK => (7, 0, Edx, 16),
-        F::PCONFIG => (7, 0, Edx, 18),
-        F::CET_IBT => (7, 0, Edx, 20),
-        F::AMX_TILE => (7, 0, Edx, 24),
-        F::PREFETCHITI => (7, 1, Edx, 14),
-        F::XSAVEOPT => (0xD, 1, Eax, 0),
-        F::XSAVEC => (0xD, 1, Eax, 1),
-        F::XSAVES => (0xD, 1, Eax, 3),
-        F::SVM | F::SKINIT | F::SKINIT_or_SVM => (EXTENDED, 0, Ecx, 2),
-        F::LZCNT => (EXTENDED, 0, Ecx, 5),
-        F::SSE4A => (EXTENDED, 0, Ecx, 6),
-        F::PREFETCHW => (EXTENDED, 0, Ecx, 8),
-        F::XOP => (EXTENDED, 0, Ecx, 11),
-        F::LWP => (EXTENDED, 0, Ecx, 15),
-        F::FMA4 => (EXTENDED, 0, Ecx, 16),
-        F::TBM => (EXTENDED, 0, Ecx, 21),
-        F::MONITORX => (EXTENDED, 0, Ecx, 29),
-        F::SYSCALL => (EXTENDED, 0, Edx, 11),
-        F::RDTSCP => (EXTENDED, 0, Edx, 27),
-        F::D3NOWEXT => (EXTENDED, 0, Edx, 30),
-        F::D3NOW => (EXTENDED, 0, Edx, 31),
-        F::CLZERO => (0x8000_0008, 0, Ebx, 0),
-        F::INVLPGB => (0x8000_0008, 0, Ebx, 3),
-        F::RDPRU => (0x8000_0008, 0, Ebx, 4),
-        F::MCOMMIT => (0x8000_0008, 0, Ebx, 8),
-        F::WBNOINVD => (0x8000_0008, 0, Ebx, 9),
+        F::SSE3 => bits![Bit(1, 0, Ecx, 0)],
+        F::PCLMULQDQ => bits![Bit(1, 0, Ecx, 1)],
+        F::MONITOR => bits![Bit(1, 0, Ecx, 3)],
+        F::VMX | F::INVEPT | F::INVVPID => bits![Bit(1, 0, Ecx, 5)],
+        F::SMX => bits![Bit(1, 0, Ecx, 6)],
+        F::SSSE3 => bits![Bit(1, 0, Ecx, 9)],
+        F::FMA => bits![Bit(1, 0, Ecx, 12)],
+        F::CMPXCHG16B => bits![Bit(1, 0, Ecx, 13)],
+        F::SSE4_1 => bits![Bit(1, 0, Ecx, 19)],
+        F::SSE4_2 => bits![Bit(1, 0, Ecx, 20)],
+        F::MOVBE => bits![Bit(1, 0, Ecx, 22)],
+        F::POPCNT => bits![Bit(1, 0, Ecx, 23)],
+        F::AES => bits![Bit(1, 0, Ecx, 25)],
+        F::XSAVE => bits![Bit(1, 0, Ecx, 26)],
+        F::AVX => bits![Bit(1, 0, Ecx, 28)],
+        F::F16C => bits![Bit(1, 0, Ecx, 29)],
+        F::RDRAND => bits![Bit(1, 0, Ecx, 30)],
+        F::FPU | F::FPU287 | F::FPU387 => bits![Bit(1, 0, Edx, 0)],
+        F::TSC => bits![Bit(1, 0, Edx, 4)],
+        F::MSR => bits![Bit(1, 0, Edx, 5)],
+        F::CX8 => bits![Bit(1, 0, Edx, 8)],
+        F::SEP => bits![Bit(1, 0, Edx, 11)],
+        F::CMOV => bits![Bit(1, 0, Edx, 15)],
+        F::CLFSH => bits![Bit(1, 0, Edx, 19)],
+        F::MMX => bits![Bit(1, 0, Edx, 23)],
+        F::FXSR => bits![Bit(1, 0, Edx, 24)],
+        F::SSE => bits![Bit(1, 0, Edx, 25)],
+        F::SSE2 => bits![Bit(1, 0, Edx, 26)],
+        F::FSGSBASE => bits![Bit(7, 0, Ebx, 0)],
+        F::SGX1 => bits![Bit(7, 0, Ebx, 2)],
+        F::BMI1 => bits![Bit(7, 0, Ebx, 3)],
+        F::HLE => bits![Bit(7, 0, Ebx, 4)],
+        F::AVX2 => bits![Bit(7, 0, Ebx, 5)],
+        F::BMI2 => bits![Bit(7, 0, Ebx, 8)],
+        F::INVPCID => bits![Bit(7, 0, Ebx, 10)],
+        F::RTM => bits![Bit(7, 0, Ebx, 11)],
+        F::HLE_or_RTM => bits![Bit(7, 0, Ebx, 4), Bit(7, 0, Ebx, 11)],
+        F::AVX512F => bits![Bit(7, 0, Ebx, 16)],
+        F::AVX512DQ => bits![Bit(7, 0, Ebx, 17)],
+        F::RDSEED => bits![Bit(7, 0, Ebx, 18)],
+        F::ADX => bits![Bit(7, 0, Ebx, 19)],
+        F::SMAP => bits![Bit(7, 0, Ebx, 20)],
+        F::AVX512_IFMA => bits![Bit(7, 0, Ebx, 21)],
+        F::CLFLUSHOPT => bits![Bit(7, 0, Ebx, 23)],
+        F::CLWB => bits![Bit(7, 0, Ebx, 24)],
+        F::AVX512PF => bits![Bit(7, 0, Ebx, 26)],
+        F::AVX512ER => bits![Bit(7, 0, Ebx, 27)],
+        F::AVX512CD => bits![Bit(7, 0, Ebx, 28)],
+        F::SHA => bits![Bit(7, 0, Ebx, 29)],
+        F::AVX512BW => bits![Bit(7, 0, Ebx, 30)],
+        F::AVX512VL => bits![Bit(7, 0, Ebx, 31)],
+        F::PREFETCHWT1 => bits![Bit(7, 0, Ecx, 0)],
+        F::AVX512_VBMI => bits![Bit(7, 0, Ecx, 1)],
+        F::PKU => bits![Bit(7, 0, Ecx, 3)],
+        F::WAITPKG => bits![Bit(7, 0, Ecx, 5)],
+        F::AVX512_VBMI2 => bits![Bit(7, 0, Ecx, 6)],
+        F::CET_SS => bits![Bit(7, 0, Ecx, 7)],
+        F::GFNI => bits![Bit(7, 0, Ecx, 8)],
+        F::VAES => bits![Bit(7, 0, Ecx, 9)],
+        F::VPCLMULQDQ => bits![Bit(7, 0, Ecx, 10)],
+        F::AVX512_VNNI => bits![Bit(7, 0, Ecx, 11)],
+        F::AVX512_BITALG => bits![Bit(7, 0, Ecx, 12)],
+        F::AVX512_VPOPCNTDQ => bits![Bit(7, 0, Ecx, 14)],
+        F::RDPID => bits![Bit(7, 0, Ecx, 22)],
+        F::KL => bits![Bit(7, 0, Ecx, 23)],
+        F::CLDEMOTE => bits![Bit(7, 0, Ecx, 25)],
+        F::MOVDIRI => bits![Bit(7, 0, Ecx, 27)],
+        F::MOVDIR64B => bits![Bit(7, 0, Ecx, 28)],
+        F::ENQCMD => bits![Bit(7, 0, Ecx, 29)],
+        F::UINTR => bits![Bit(7, 0, Edx, 5)],
+        F::AVX512_FP16 => bits![Bit(7, 0, Edx, 23)],
+        F::SHA512 => bits![Bit(7, 1, Eax, 0)],
+        F::SM3 => bits![Bit(7, 1, Eax, 1)],
+        F::SM4 => bits![Bit(7, 1, Eax, 2)],
+        F::RAO_INT => bits![Bit(7, 1, Eax, 3)],
+        F::AVX_VNNI => bits![Bit(7, 1, Eax, 4)],
+        F::AVX512_BF16 => bits![Bit(7, 1, Eax, 5)],
+        F::CMPCCXADD => bits![Bit(7, 1, Eax, 7)],
+        F::FRED => bits![Bit(7, 1, Eax, 17)],
+        F::LKGS => bits![Bit(7, 1, Eax, 18)],
+        F::WRMSRNS => bits![Bit(7, 1, Eax, 19)],
+        F::AMX_FP16 => bits![Bit(7, 1, Eax, 21)],
+        F::HRESET => bits![Bit(7, 1, Eax, 22)],
+        F::AVX_IFMA => bits![Bit(7, 1, Eax, 23)],
+        F::MSRLIST => bits![Bit(7, 1, Eax, 27)],
+        F::AVX_VNNI_INT8 => bits![Bit(7, 1, Edx, 4)],
+        F::AVX_NE_CONVERT => bits![Bit(7, 1, Edx, 5)],
+        F::AMX_COMPLEX => bits![Bit(7, 1, Edx, 8)],
+        F::AVX_VNNI_INT16 => bits![Bit(7, 1, Edx, 10)],
+        F::AVX512_VP2INTERSECT => bits![Bit(7, 0, Edx, 8)],
+        F::SERIALIZE => bits![Bit(7, 0, Edx, 14)],
+        F::TSXLDTRK => bits![Bit(7, 0, Edx, 16)],
+        F::PCONFIG => bits![Bit(7, 0, Edx, 18)],
+        F::CET_IBT => bits![Bit(7, 0, Edx, 20)],
+        F::AMX_BF16 => bits![Bit(7, 0, Edx, 22)],
+        F::AMX_TILE => bits![Bit(7, 0, Edx, 24)],
+        F::AMX_INT8 => bits![Bit(7, 0, Edx, 25)],
+        F::PREFETCHITI => bits![Bit(7, 1, Edx, 14)],
+        F::XSAVEOPT => bits![Bit(0xD, 1, Eax, 0)],
+        F::XSAVEC => bits![Bit(0xD, 1, Eax, 1)],
+        F::XSAVES => bits![Bit(0xD, 1, Eax, 3)],
+        F::SVM => bits![Bit(EXTENDED, 0, Ecx, 2)],
+        F::SKINIT => bits![Bit(EXTENDED, 0, Ecx, 12)],
+        F::SKINIT_or_SVM => bits![Bit(EXTENDED, 0, Ecx, 2), Bit(EXTENDED, 0, Ecx, 12)],
+        F::LZCNT => bits![Bit(EXTENDED, 0, Ecx, 5)],
+        F::SSE4A => bits![Bit(EXTENDED, 0, Ecx, 6)],
+        F::PREFETCHW => bits![Bit(EXTENDED, 0, Ecx, 8)],
+        F::XOP => bits![Bit(EXTENDED, 0, Ecx, 11)],
+        F::LWP => bits![Bit(EXTENDED, 0, Ecx, 15)],
+        F::FMA4 => bits![Bit(EXTENDED, 0, Ecx, 16)],
+        F::TBM => bits![Bit(EXTENDED, 0, Ecx, 21)],
+        F::MONITORX => bits![Bit(EXTENDED, 0, Ecx, 29)],
+        F::SYSCALL => bits![Bit(EXTENDED, 0, Edx, 11)],
+        F::RDTSCP => bits![Bit(EXTENDED, 0, Edx, 27)],
+        F::D3NOWEXT => bits![Bit(EXTENDED, 0, Edx, 30)],
+        F::D3NOW => bits![Bit(EXTENDED, 0, Edx, 31)],
+        F::CLZERO => bits![Bit(SIZES, 0, Ebx, 0)],
+        F::INVLPGB => bits![Bit(SIZES, 0, Ebx, 3)],
+        F::RDPRU => bits![Bit(SIZES, 0, Ebx, 4)],
+        F::MCOMMIT => bits![Bit(SIZES, 0, Ebx, 8)],
+        F::WBNOINVD => bits![Bit(SIZES, 0, Ebx, 9)],
         _ => return None,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use iced_x86::{Decoder, DecoderOptions};
+
+    fn decode(code: &[u8]) -> Instruction {
+        Decoder::new(64, code, DecoderOptions::NONE).decode()
+    }
+
+    /// A CPU whose CPUID answers one register of one leaf with this value, and all else with 0.
+    fn with(leaf: u32, register: Register, value: u32) -> Features {
+        Features::of(|number, subleaf| {
+            let of = |own: Register| if own as usize == register as usize { value } else { 0 };
+            let [eax, ebx, ecx, edx] = [Register::Eax, Register::Ebx, Register::Ecx, Register::Edx].map(of);
+            if (number, subleaf) == (leaf, 0) {
+                CpuidLeaf { eax, ebx, ecx, edx }
+            } else {
+                CpuidLeaf::default()
+            }
+        })
+    }
+
+    #[test]
+    fn an_instruction_is_there_when_all_its_bits_are() {
+        const RDPRU: &[u8] = &[0x0F, 0x01, 0xFD];
+        const VPADDD_YMM: &[u8] = &[0x62, 0xF1, 0x75, 0x28, 0xFE, 0xC2];
+        const MOV: &[u8] = &[0x48, 0x89, 0xC3];
+        let nothing = Features::of(|_, _| CpuidLeaf::default());
+        assert!(nothing.lack(&decode(RDPRU)) && !nothing.lack(&decode(MOV)));
+        assert!(with(0x8000_0008, Register::Ebx, !(1 << 4)).lack(&decode(RDPRU)));
+        assert!(!with(0x8000_0008, Register::Ebx, 1 << 4).lack(&decode(RDPRU)));
+        assert!(with(7, Register::Ebx, 1 << 16).lack(&decode(VPADDD_YMM)), "AVX512VL is missing");
+        assert!(!with(7, Register::Ebx, 1 << 16 | 1 << 31).lack(&decode(VPADDD_YMM)));
+        let all = |_, _| CpuidLeaf { eax: !0, ebx: !0, ecx: !0, edx: !0 };
+        for code in [RDPRU, VPADDD_YMM] {
+            assert!(Features::are_lacking(&decode(code), |_, _| CpuidLeaf::default()));
+            assert!(!Features::are_lacking(&decode(code), all));
+        }
+    }
+
+    #[test]
+    fn one_of_two_bits_is_enough_for_xtest_and_stgi() {
+        const XTEST: &[u8] = &[0x0F, 0x01, 0xD6];
+        const STGI: &[u8] = &[0x0F, 0x01, 0xDC];
+        for bit in [4, 11] {
+            assert!(!with(7, Register::Ebx, 1 << bit).lack(&decode(XTEST)));
+        }
+        assert!(with(7, Register::Ebx, !(1 << 4 | 1 << 11)).lack(&decode(XTEST)));
+        for bit in [2, 12] {
+            assert!(!with(0x8000_0001, Register::Ecx, 1 << bit).lack(&decode(STGI)));
+        }
+        assert!(with(0x8000_0001, Register::Ecx, !(1 << 2 | 1 << 12)).lack(&decode(STGI)));
+    }
+
+    #[test]
+    fn a_hint_is_never_lacking_but_its_neighbours_are() {
+        let nothing = Features::of(|_, _| CpuidLeaf::default());
+        const ENDBR64: &[u8] = &[0xF3, 0x0F, 0x1E, 0xFA];
+        const RDSSPQ: &[u8] = &[0xF3, 0x48, 0x0F, 0x1E, 0xC8];
+        const INCSSPQ: &[u8] = &[0xF3, 0x48, 0x0F, 0xAE, 0xE8];
+        const CLDEMOTE: &[u8] = &[0x0F, 0x1C, 0x00];
+        const PREFETCHW: &[u8] = &[0x0F, 0x0D, 0x08];
+        for hint in [ENDBR64, RDSSPQ, CLDEMOTE, PREFETCHW] {
+            assert!(!decode(hint).is_invalid() && !nothing.lack(&decode(hint)), "{hint:x?}");
+        }
+        assert!(nothing.lack(&decode(INCSSPQ)));
+    }
 }

@@ -7,7 +7,6 @@
 #![expect(unsafe_code, reason = "KVM_SET_XSAVE takes a structure whose size KVM knows")]
 
 use super::KvmEngine;
-use super::announced;
 use super::error::KvmError;
 use super::state;
 use super::vcpu::Vcpu;
@@ -19,8 +18,7 @@ use iced_x86::{Decoder, DecoderOptions, Instruction};
 use kvm_bindings::{KVM_MAX_CPUID_ENTRIES, Msrs, kvm_msr_entry};
 use kvm_ioctls::VcpuFd;
 use platform::memory::GuestMemory;
-use soft_cpu::{Budget, Cpu, CpuidLeaf, Exit, State};
-use vpmu::cpuid::CpuidResult;
+use soft_cpu::{Budget, Cpu, CpuidLeaf, Exit, Features, State};
 
 const UD: u8 = 6;
 const MSR_TSC: u32 = 0x10;
@@ -50,14 +48,12 @@ impl KvmEngine {
         let mut bus = SoftBus::on_behalf_of(vcpu.fd(), machine, &profile);
         let exit = cpu.run(&mut bus, Budget { instructions: 1, interrupt_window: false });
         if let Some(unknown) = cpu.unimplemented().first() {
-            let shown = |leaf, subleaf| {
-                let CpuidLeaf { eax, ebx, ecx, edx } = vcpu.fd().cpuid(leaf, subleaf);
-                CpuidResult { eax, ebx, ecx, edx }
-            };
-            if !announced::is_absent(&instruction, shown) {
+            // KVM gives up alike on an instruction that its emulator lacks and on one that the guest's CPU does not
+            // have. The second raises #UD on a CPU, and careful guests try for that.
+            if !Features::are_lacking(&instruction, |leaf, subleaf| vcpu.fd().cpuid(leaf, subleaf)) {
                 return Ok(Completed::Unknown(unknown.code.clone()));
             }
-            // The guest's CPU does not have it either: #UD, which the interpreter has raised.
+            // #UD, which the interpreter has raised.
         }
         if exit == Exit::Shutdown {
             return Ok(Completed::TripleFault);

@@ -22,7 +22,6 @@
 //! time inside KVM_RUN, booked to the privilege level before and after it; half to each when they
 //! differ.
 
-mod announced;
 mod complete;
 mod cpuid;
 mod error;
