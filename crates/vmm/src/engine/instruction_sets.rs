@@ -10,25 +10,32 @@ use vpmu::Profile;
 use vpmu::cpuid::CpuidResult;
 use vpmu::profile::{Isa, Vendor};
 
-/// The feature words of a CPU.
+/// A register that has features: leaf, subleaf, register.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Words {
-    /// Leaf 1.
-    ecx_1: u32,
-    edx_1: u32,
-    /// Leaf 7, subleaf 0.
-    ebx_7: u32,
-    ecx_7: u32,
-    edx_7: u32,
-    /// Leaf 7, subleaf 1.
-    eax_7_1: u32,
-    edx_7_1: u32,
-    /// Leaf 8000_0001H.
-    ecx_81: u32,
-    edx_81: u32,
-    /// Leaf 8000_0008H.
-    ebx_88: u32,
-}
+struct Place(u32, u32, usize);
+
+const EAX: usize = 0;
+const EBX: usize = 1;
+const ECX: usize = 2;
+const EDX: usize = 3;
+
+/// The registers of [`Words`], in their order.
+const PLACES: [Place; 10] = [
+    Place(1, 0, ECX),
+    Place(1, 0, EDX),
+    Place(7, 0, EBX),
+    Place(7, 0, ECX),
+    Place(7, 0, EDX),
+    Place(7, 1, EAX),
+    Place(7, 1, EDX),
+    Place(0x8000_0001, 0, ECX),
+    Place(0x8000_0001, 0, EDX),
+    Place(0x8000_0008, 0, EBX),
+];
+
+/// The feature words of a CPU, one for each of [`PLACES`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Words([u32; PLACES.len()]);
 
 /// A CPU that profiles name.
 struct Silicon {
@@ -39,73 +46,74 @@ struct Silicon {
     words: Words,
 }
 
-/// A row: core, brand, leaf 1 (ECX, EDX), leaf 7 (EBX, ECX, EDX), its subleaf 1 (EAX, EDX), leaf 8000_0001H (ECX,
-/// EDX), leaf 8000_0008H (EBX).
-macro_rules! silicon {
-    ($($core:literal $brand:literal: $a:literal $b:literal, $c:literal $d:literal $e:literal, $f:literal $g:literal,
-       $h:literal $i:literal, $j:literal;)*) => {
-        [$( Silicon {
-            core: $core,
-            brand: $brand,
-            words: Words {
-                ecx_1: $a, edx_1: $b, ebx_7: $c, ecx_7: $d, edx_7: $e, eax_7_1: $f, edx_7_1: $g,
-                ecx_81: $h, edx_81: $i, ebx_88: $j,
-            },
-        } ),*]
-    };
-}
-
+/// Leaf 1 (ECX, EDX), leaf 7 (EBX, ECX, EDX), its subleaf 1 (EAX, EDX), leaf 8000_0001H (ECX, EDX), leaf 8000_0008H
+/// (EBX).
 #[rustfmt::skip]
-static SILICON: [Silicon; 15] = silicon! {
+static SILICON: [Silicon; 15] = [
     // GenuineIntel0050654_SkylakeXeon_20
-    "Skylake-SP" "Intel(R) Xeon(R) Platinum 8160 CPU @ 2.10GHz":
-        0x7FFE_FBFF 0xBFEB_FBFF, 0xD39F_FFFB 0x0000_0008 0x9C00_2400, 0 0, 0x121 0x2C10_0800, 0;
+    Silicon { core: "Skylake-SP", brand: "Intel(R) Xeon(R) Platinum 8160 CPU @ 2.10GHz", words: Words([
+        0x7FFE_FBFF, 0xBFEB_FBFF, 0xD39F_FFFB, 0x0000_0008, 0x9C00_2400, 0, 0, 0x121, 0x2C10_0800, 0,
+    ]) },
     // GenuineIntel0050657_CascadeLakeXeon
-    "Cascade Lake" "Intel(R) Xeon(R) Gold 5218 CPU @ 2.30GHz":
-        0x7FFE_FBFF 0xBFEB_FBFF, 0xD39F_FFFB 0x0000_0808 0xBC00_0400, 0 0, 0x121 0x2C10_0800, 0;
+    Silicon { core: "Cascade Lake", brand: "Intel(R) Xeon(R) Gold 5218 CPU @ 2.30GHz", words: Words([
+        0x7FFE_FBFF, 0xBFEB_FBFF, 0xD39F_FFFB, 0x0000_0808, 0xBC00_0400, 0, 0, 0x121, 0x2C10_0800, 0,
+    ]) },
     // GenuineIntel00706E5_IceLakeY
-    "Sunny Cove (client)" "Intel(R) Core(TM) i7-1065G7 CPU @ 1.30GHz":
-        0x7FFA_FBBF 0xBFEB_FBFF, 0xF2BF_27EF 0x4040_5F4E 0xBC00_0410, 0 0, 0x121 0x2C10_0800, 0;
+    Silicon { core: "Sunny Cove (client)", brand: "Intel(R) Core(TM) i7-1065G7 CPU @ 1.30GHz", words: Words([
+        0x7FFA_FBBF, 0xBFEB_FBFF, 0xF2BF_27EF, 0x4040_5F4E, 0xBC00_0410, 0, 0, 0x121, 0x2C10_0800, 0,
+    ]) },
     // GenuineIntel00606A6_ICX_04
-    "Sunny Cove" "Intel(R) Xeon(R) Platinum 8358 CPU @ 2.60GHz":
-        0x7FFE_FBFF 0xBFEB_FBFF, 0xF3BF_BFFF 0x4041_7F4E 0xBC04_0412, 0 0, 0x121 0x2C10_0800, 0x200;
+    Silicon { core: "Sunny Cove", brand: "Intel(R) Xeon(R) Platinum 8358 CPU @ 2.60GHz", words: Words([
+        0x7FFE_FBFF, 0xBFEB_FBFF, 0xF3BF_BFFF, 0x4041_7F4E, 0xBC04_0412, 0, 0, 0x121, 0x2C10_0800, 0x200,
+    ]) },
     // GenuineIntel00806C1_TigerLake_01
-    "Willow Cove" "11th Gen Intel(R) Core(TM) i7-1165G7 @ 2.80GHz":
-        0x7FFA_FBBF 0xBFEB_FBFF, 0xF3BF_A7EB 0x18C0_5FCE 0xFC10_0510, 0 0, 0x121 0x2C10_0800, 0;
+    Silicon { core: "Willow Cove", brand: "11th Gen Intel(R) Core(TM) i7-1165G7 @ 2.80GHz", words: Words([
+        0x7FFA_FBBF, 0xBFEB_FBFF, 0xF3BF_A7EB, 0x18C0_5FCE, 0xFC10_0510, 0, 0, 0x121, 0x2C10_0800, 0,
+    ]) },
     // GenuineIntel00A0671_RocketLake_01
-    "Cypress Cove" "11th Gen Intel(R) Core(TM) i9-11900K @ 3.50GHz":
-        0x7FFA_FBFF 0xBFEB_FBFF, 0xF2BF_67EB 0x0040_5F4E 0xBC00_0410, 0 0, 0x121 0x2C10_0800, 0;
+    Silicon { core: "Cypress Cove", brand: "11th Gen Intel(R) Core(TM) i9-11900K @ 3.50GHz", words: Words([
+        0x7FFA_FBFF, 0xBFEB_FBFF, 0xF2BF_67EB, 0x0040_5F4E, 0xBC00_0410, 0, 0, 0x121, 0x2C10_0800, 0,
+    ]) },
     // GenuineIntel0090672_AlderLake_03
-    "Golden Cove (client)" "12th Gen Intel(R) Core(TM) i9-12900K":
-        0x7FFA_FBBF 0xBFEB_FBFF, 0x239C_27EB 0x98C0_07AC 0xFC18_C410, 0x0040_0810 0, 0x121 0x2C10_0800, 0;
+    Silicon { core: "Golden Cove (client)", brand: "12th Gen Intel(R) Core(TM) i9-12900K", words: Words([
+        0x7FFA_FBBF, 0xBFEB_FBFF, 0x239C_27EB, 0x98C0_07AC, 0xFC18_C410, 0x0040_0810, 0, 0x121, 0x2C10_0800, 0,
+    ]) },
     // GenuineIntel00806F8_SapphireRapids_05
-    "Golden Cove" "Intel(R) Xeon(R) Platinum 8480+":
-        0x7FFE_FBFF 0xBFEB_FBFF, 0xF3BF_BFFB 0xBB41_7FEE 0xFFDD_4430, 0x0000_1C30 0, 0x121 0x2C10_0800, 0x200;
+    Silicon { core: "Golden Cove", brand: "Intel(R) Xeon(R) Platinum 8480+", words: Words([
+        0x7FFE_FBFF, 0xBFEB_FBFF, 0xF3BF_BFFB, 0xBB41_7FEE, 0xFFDD_4430, 0x0000_1C30, 0, 0x121, 0x2C10_0800, 0x200,
+    ]) },
     // GenuineIntel00C06F2_EmeraldRapids_01
-    "Raptor Cove" "INTEL(R) XEON(R) PLATINUM 8568Y+":
-        0x7FFE_FBFF 0xBFEB_FBFF, 0xF3BF_BFFF 0xFB41_7FEE 0xFFDD_4432, 0x0000_1C30 0x0004_0000,
-        0x121 0x2C10_0800, 0x200;
+    Silicon { core: "Raptor Cove", brand: "INTEL(R) XEON(R) PLATINUM 8568Y+", words: Words([
+        0x7FFE_FBFF, 0xBFEB_FBFF, 0xF3BF_BFFF, 0xFB41_7FEE, 0xFFDD_4432, 0x0000_1C30, 0x0004_0000,
+        0x121, 0x2C10_0800, 0x200,
+    ]) },
     // GenuineIntel00A06D1_GraniteRapids_03
-    "Redwood Cove" "Intel(R) Xeon(R) 6972P":
-        0x7FFE_FBFF 0xBFEB_FBFF, 0xF3BF_BFFB 0xBB41_7FEE 0xFFDD_4430, 0x4020_1D30 0x000E_4000,
-        0x121 0x2C10_0800, 0x200;
+    Silicon { core: "Redwood Cove", brand: "Intel(R) Xeon(R) 6972P", words: Words([
+        0x7FFE_FBFF, 0xBFEB_FBFF, 0xF3BF_BFFB, 0xBB41_7FEE, 0xFFDD_4430, 0x4020_1D30, 0x000E_4000,
+        0x121, 0x2C10_0800, 0x200,
+    ]) },
     // GenuineIntel00B06D1_LunarLake_04
-    "Lion Cove" "Intel(R) Core(TM) Ultra 7 258V":
-        0x7FFA_FBBF 0xBFEB_FBFF, 0x239C_A7EB 0x9940_27AC 0xFC1C_C430, 0x44C0_09D7 0x0004_0430,
-        0x121 0x2C10_0800, 0x200;
+    Silicon { core: "Lion Cove", brand: "Intel(R) Core(TM) Ultra 7 258V", words: Words([
+        0x7FFA_FBBF, 0xBFEB_FBFF, 0x239C_A7EB, 0x9940_27AC, 0xFC1C_C430, 0x44C0_09D7, 0x0004_0430,
+        0x121, 0x2C10_0800, 0x200,
+    ]) },
     // AuthenticAMD0830F10_K17_Rome
-    "Zen 2" "AMD EPYC 7742 64-Core Processor":
-        0x7EF8_320B 0x178B_FBFF, 0x219C_91A9 0x0040_0004 0, 0 0, 0x75C2_37FF 0x2FD3_FBFF, 0x018E_F757;
+    Silicon { core: "Zen 2", brand: "AMD EPYC 7742 64-Core Processor", words: Words([
+        0x7EF8_320B, 0x178B_FBFF, 0x219C_91A9, 0x0040_0004, 0, 0, 0, 0x75C2_37FF, 0x2FD3_FBFF, 0x018E_F757,
+    ]) },
     // AuthenticAMD0A00F11_K19_Milan_02
-    "Zen 3" "AMD EPYC 7763 64-Core Processor":
-        0x7EDA_320B 0x178B_FBFF, 0x219C_97A9 0x0040_068C 0x10, 0 0, 0x75C2_37FF 0x2FD3_FBFF, 0x91BE_F75F;
+    Silicon { core: "Zen 3", brand: "AMD EPYC 7763 64-Core Processor", words: Words([
+        0x7EDA_320B, 0x178B_FBFF, 0x219C_97A9, 0x0040_068C, 0x10, 0, 0, 0x75C2_37FF, 0x2FD3_FBFF, 0x91BE_F75F,
+    ]) },
     // AuthenticAMD0A10F11_K19_Genoa_01
-    "Zen 4" "AMD EPYC 9654 96-Core Processor":
-        0x7EFA_320B 0x178B_FBFF, 0xF1BF_97A9 0x0041_5FCE 0x1000_0010, 0x20 0, 0x75C2_37FF 0x2FD3_FBFF, 0x79BE_F25F;
+    Silicon { core: "Zen 4", brand: "AMD EPYC 9654 96-Core Processor", words: Words([
+        0x7EFA_320B, 0x178B_FBFF, 0xF1BF_97A9, 0x0041_5FCE, 0x1000_0010, 0x20, 0, 0x75C2_37FF, 0x2FD3_FBFF, 0x79BE_F25F,
+    ]) },
     // AuthenticAMD0B00F21_K20_Turin_01
-    "Zen 5" "AMD EPYC 9755 128-Core Processor":
-        0x7EFA_320B 0x178B_FBFF, 0xF1BF_97AB 0x1941_5FCE 0x1000_0110, 0x30 0, 0x75C2_37FF 0x2FD3_FBFF, 0x79BE_F25F;
-};
+    Silicon { core: "Zen 5", brand: "AMD EPYC 9755 128-Core Processor", words: Words([
+        0x7EFA_320B, 0x178B_FBFF, 0xF1BF_97AB, 0x1941_5FCE, 0x1000_0110, 0x30, 0, 0x75C2_37FF, 0x2FD3_FBFF, 0x79BE_F25F,
+    ]) },
+];
 
 const fn bits<const N: usize>(positions: [u32; N]) -> u32 {
     let mut mask = 0;
@@ -118,89 +126,93 @@ const fn bits<const N: usize>(positions: [u32; N]) -> u32 {
 }
 
 /// What AVX-512 brings, and AMX, which needs its state components.
-const NOT_V3: Words = Words {
-    ecx_1: 0,
-    edx_1: 0,
+const NOT_V3: Words = Words([
+    0,
+    0,
     // F (16), DQ (17), IFMA (21), CD (28), BW (30), VL (31).
-    ebx_7: bits([16, 17, 21, 28, 30, 31]),
+    bits([16, 17, 21, 28, 30, 31]),
     // VBMI (1), VBMI2 (6), VNNI (11), BITALG (12), VPOPCNTDQ (14).
-    ecx_7: bits([1, 6, 11, 12, 14]),
+    bits([1, 6, 11, 12, 14]),
     // VP2INTERSECT (8), AMX-BF16 (22), FP16 (23), AMX-TILE (24), AMX-INT8 (25).
-    edx_7: bits([8, 22, 23, 24, 25]),
+    bits([8, 22, 23, 24, 25]),
     // BF16 (5), AMX-FP16 (21).
-    eax_7_1: bits([5, 21]),
+    bits([5, 21]),
     // AMX-COMPLEX (8), AVX10 (19).
-    edx_7_1: bits([8, 19]),
-    ecx_81: 0,
-    edx_81: 0,
-    ebx_88: 0,
-};
+    bits([8, 19]),
+    0,
+    0,
+    0,
+]);
 
 /// What x86-64-v3 consists of (x86-64 psABI, "Micro-Architecture Levels"), and what else works on YMM registers.
-const NOT_V2: Words = Words {
+const NOT_V2: Words = NOT_V3.or(Words([
     // FMA (12), MOVBE (22), AVX (28), F16C (29).
-    ecx_1: bits([12, 22, 28, 29]),
+    bits([12, 22, 28, 29]),
+    0,
     // BMI1 (3), AVX2 (5), BMI2 (8).
-    ebx_7: NOT_V3.ebx_7 | bits([3, 5, 8]),
+    bits([3, 5, 8]),
     // VAES (9), VPCLMULQDQ (10).
-    ecx_7: NOT_V3.ecx_7 | bits([9, 10]),
+    bits([9, 10]),
+    0,
     // SHA512 (0), SM3 (1), SM4 (2), AVX-VNNI (4), AVX-IFMA (23).
-    eax_7_1: NOT_V3.eax_7_1 | bits([0, 1, 2, 4, 23]),
+    bits([0, 1, 2, 4, 23]),
     // AVX-VNNI-INT8 (4), AVX-NE-CONVERT (5), AVX-VNNI-INT16 (10).
-    edx_7_1: NOT_V3.edx_7_1 | bits([4, 5, 10]),
+    bits([4, 5, 10]),
     // LZCNT (5), XOP (11), FMA4 (16).
-    ecx_81: bits([5, 11, 16]),
-    ..NOT_V3
-};
+    bits([5, 11, 16]),
+    0,
+    0,
+]));
 
 /// What user programs can execute and the silicon may lack: what a profile masks under KVM too.
-const INSTRUCTIONS: Words = Words {
+const INSTRUCTIONS: Words = NOT_V2.or(Words([
     // PCLMULQDQ (1), AES (25), RDRAND (30).
-    ecx_1: NOT_V2.ecx_1 | bits([1, 25, 30]),
-    edx_1: 0,
+    bits([1, 25, 30]),
+    0,
     // FSGSBASE (0), ERMS (9), RDSEED (18), ADX (19), CLFLUSHOPT (23), CLWB (24), SHA (29).
-    ebx_7: NOT_V2.ebx_7 | bits([0, 9, 18, 19, 23, 24, 29]),
+    bits([0, 9, 18, 19, 23, 24, 29]),
     // WAITPKG (5), GFNI (8), RDPID (22), CLDEMOTE (25), MOVDIRI (27), MOVDIR64B (28).
-    ecx_7: NOT_V2.ecx_7 | bits([5, 8, 22, 25, 27, 28]),
+    bits([5, 8, 22, 25, 27, 28]),
     // FSRM (4), SERIALIZE (14).
-    edx_7: NOT_V2.edx_7 | bits([4, 14]),
+    bits([4, 14]),
     // RAO-INT (3), CMPCCXADD (7), FZRM (10), FSRS (11), FSRC (12).
-    eax_7_1: NOT_V2.eax_7_1 | bits([3, 7, 10, 11, 12]),
+    bits([3, 7, 10, 11, 12]),
     // PREFETCHIT (14).
-    edx_7_1: NOT_V2.edx_7_1 | bits([14]),
-    ecx_81: NOT_V2.ecx_81,
-    edx_81: 0,
+    bits([14]),
+    0,
+    0,
     // CLZERO (0), RDPRU (4), MCOMMIT (8), WBNOINVD (9).
-    ebx_88: bits([0, 4, 8, 9]),
-};
+    bits([0, 4, 8, 9]),
+]));
 
 impl Words {
-    fn merge(self, other: Self, f: impl Fn(u32, u32) -> u32) -> Self {
-        Self {
-            ecx_1: f(self.ecx_1, other.ecx_1),
-            edx_1: f(self.edx_1, other.edx_1),
-            ebx_7: f(self.ebx_7, other.ebx_7),
-            ecx_7: f(self.ecx_7, other.ecx_7),
-            edx_7: f(self.edx_7, other.edx_7),
-            eax_7_1: f(self.eax_7_1, other.eax_7_1),
-            edx_7_1: f(self.edx_7_1, other.edx_7_1),
-            ecx_81: f(self.ecx_81, other.ecx_81),
-            edx_81: f(self.edx_81, other.edx_81),
-            ebx_88: f(self.ebx_88, other.ebx_88),
+    /// What either has.
+    const fn or(self, Self(other): Self) -> Self {
+        let Self(mut all) = self;
+        let mut n = 0;
+        while n < all.len() {
+            all[n] |= other[n];
+            n += 1;
         }
+        Self(all)
+    }
+
+    fn merge(self, other: Self, f: impl Fn(u32, u32) -> u32) -> Self {
+        Self(std::array::from_fn(|n| f(self.0[n], other.0[n])))
     }
 
     /// The registers of a leaf; `other` is what it has beside these words.
     fn leaf(&self, leaf: u32, subleaf: u32, other: u32) -> CpuidResult {
-        let all = CpuidResult { eax: other, ebx: other, ecx: other, edx: other };
-        match (leaf, subleaf) {
-            (1, _) => CpuidResult { ecx: self.ecx_1, edx: self.edx_1, ..all },
-            (7, 0) => CpuidResult { ebx: self.ebx_7, ecx: self.ecx_7, edx: self.edx_7, ..all },
-            (7, 1) => CpuidResult { eax: self.eax_7_1, edx: self.edx_7_1, ..all },
-            (0x8000_0001, _) => CpuidResult { ecx: self.ecx_81, edx: self.edx_81, ..all },
-            (0x8000_0008, _) => CpuidResult { ebx: self.ebx_88, ..all },
-            _ => all,
+        let mut registers = [other; 4];
+        // Some leaves have no subleaves and answer all alike.
+        let subleaf = if leaf == 7 { subleaf } else { 0 };
+        for (Place(.., register), word) in
+            PLACES.iter().zip(self.0).filter(|(Place(number, sub, _), _)| (*number, *sub) == (leaf, subleaf))
+        {
+            registers[*register] = word;
         }
+        let [eax, ebx, ecx, edx] = registers;
+        CpuidResult { eax, ebx, ecx, edx }
     }
 }
 
@@ -215,18 +227,7 @@ fn silicon(profile: &Profile) -> Option<&'static Silicon> {
 /// The words of the profile's CPU, as far as [`Profile::isa`] has them. Of a core that is not listed nothing is known:
 /// it has all.
 fn words(profile: &Profile) -> Words {
-    const ALL: Words = Words {
-        ecx_1: u32::MAX,
-        edx_1: u32::MAX,
-        ebx_7: u32::MAX,
-        ecx_7: u32::MAX,
-        edx_7: u32::MAX,
-        eax_7_1: u32::MAX,
-        edx_7_1: u32::MAX,
-        ecx_81: u32::MAX,
-        edx_81: u32::MAX,
-        ebx_88: u32::MAX,
-    };
+    const ALL: Words = Words([u32::MAX; PLACES.len()]);
     let own = silicon(profile).map_or(ALL, |silicon| silicon.words);
     match profile.isa {
         Isa::V4 => own,
@@ -239,7 +240,7 @@ fn words(profile: &Profile) -> Words {
 pub(super) fn announced(profile: &Profile, leaf: u32, subleaf: u32, executed: CpuidResult) -> CpuidResult {
     let own = words(profile);
     let mut announced = and(executed, own.leaf(leaf, subleaf, u32::MAX));
-    if (leaf, subleaf) == (7, 0) && (own.eax_7_1, own.edx_7_1) == (0, 0) {
+    if (leaf, subleaf) == (7, 0) && own.leaf(7, 1, 0) == CpuidResult::default() {
         // There is no other subleaf.
         announced.eax = 0;
     }
@@ -270,11 +271,6 @@ pub(super) fn missing(profile: &Profile, shown: impl Fn(u32, u32) -> CpuidResult
 
 /// Name, leaf, subleaf, register, bit.
 type Named = (&'static str, u32, u32, usize, u32);
-
-const EAX: usize = 0;
-const EBX: usize = 1;
-const ECX: usize = 2;
-const EDX: usize = 3;
 
 static NAMES: [Named; 38] = [
     ("pclmulqdq", 1, 0, ECX, 1),
@@ -348,7 +344,8 @@ mod tests {
             assert!(silicon.brand.len() < 48);
             // The levels that glibc tells apart.
             let v3 = silicon.words.merge(NOT_V2, |own, v3| own & v3);
-            assert_eq!((v3.ecx_1, v3.ecx_81), (NOT_V2.ecx_1, 1 << 5), "{}", profile.name);
+            let (ecx, fma) = (v3.leaf(1, 0, 0).ecx, NOT_V2.leaf(1, 0, 0).ecx);
+            assert_eq!((ecx, v3.leaf(0x8000_0001, 0, 0).ecx), (fma, 1 << 5), "{}", profile.name);
         }
     }
 
@@ -369,7 +366,7 @@ mod tests {
     #[test]
     fn under_kvm_instructions_are_masked_and_nothing_else() {
         let host = announced_of_host(&ALDER_LAKE_P, 7, 0, ALL);
-        assert_eq!(host.ebx & NOT_V3.ebx_7, 0);
+        assert_eq!(host.ebx & NOT_V3.leaf(7, 0, 0).ebx, 0);
         assert_eq!((host.ebx >> 7 & 1, host.edx >> 26 & 1, host.eax), (1, 1, u32::MAX));
         let none = announced_of_host(&ALDER_LAKE_P, 7, 0, CpuidResult::default());
         assert_eq!(none, CpuidResult::default());
