@@ -53,8 +53,8 @@ const LEAF_7_EBX: u32 = bits([0, 3, 5, 6, 7, 8, 9, 10, 13, 16, 17, 18, 19, 20, 2
 /// Leaf 7 ECX: AVX512_VBMI (1), UMIP (2), AVX512_VBMI2 (6), GFNI (8), VAES (9), VPCLMULQDQ (10), AVX512_VNNI (11),
 /// AVX512_BITALG (12), AVX512_VPOPCNTDQ (14), RDPID (22), CLDEMOTE (25), MOVDIRI (27), MOVDIR64B (28).
 const LEAF_7_ECX: u32 = bits([1, 2, 6, 8, 9, 10, 11, 12, 14, 22, 25, 27, 28]);
-/// Leaf 7 EDX: FSRM (4), SERIALIZE (14), AVX512_FP16 (23).
-const LEAF_7_EDX: u32 = bits([4, 14, 23]);
+/// Leaf 7 EDX: FSRM (4), AVX512_VP2INTERSECT (8), SERIALIZE (14), AVX512_FP16 (23).
+const LEAF_7_EDX: u32 = bits([4, 8, 14, 23]);
 /// Leaf 7, subleaf 1, EAX: AVX_VNNI (4), AVX512_BF16 (5), FZRM (10), FSRS (11), FSRC (12), AVX_IFMA (23).
 const LEAF_7_1_EAX: u32 = bits([4, 5, 10, 11, 12, 23]);
 /// Leaf 7, subleaf 1, EDX: AVX_VNNI_INT8 (4), AVX_VNNI_INT16 (10), PREFETCHIT (14).

@@ -40,13 +40,25 @@ pub fn markdown<B: Bus>() -> String {
     }
     page.push_str(
         "\n## Extensions without any instruction\n\n\
-         CPUID announces none of them.\n\n| Extension | Instructions |\n| --- | --- |\n",
+         CPUID announces none of them.\n\n| Extension | Instructions | Why |\n| --- | --- | --- |\n",
     );
     for (features, forms) in absent {
         let mnemonics: BTreeSet<_> = forms.iter().map(|form| &form.mnemonic).collect();
-        let _ = writeln!(page, "| {} | {} |", name(&features), mnemonics.len());
+        let why = features.iter().find_map(|feature| reason(feature)).unwrap_or_default();
+        let _ = writeln!(page, "| {} | {} | {why} |", name(&features), mnemonics.len());
     }
     page
+}
+
+/// Why what the silicon of a profile has is not here.
+fn reason(feature: &str) -> Option<&'static str> {
+    Some(match feature {
+        "RDPRU" => "reads MPERF and APERF (APM volume 3), which the machine does not have",
+        "AMX_TILE" | "AMX_BF16" | "AMX_INT8" | "AMX_FP16" | "AMX_COMPLEX" => {
+            "the tiles (XSAVE components 17 and 18) are not kept"
+        }
+        _ => return None,
+    })
 }
 
 /// Features as manuals write them.

@@ -10,7 +10,7 @@ use crate::low::Low;
 use crate::sse::XmmSrc;
 use crate::vector::description::{Description, Descriptions, Shape};
 use crate::vector::encoded::{Class, Encoded, Fields, Rounding};
-use crate::vector::{self, execute, gather, special};
+use crate::vector::{self, execute, gather, intersect, special};
 use iced_x86::{EncodingKind, Instruction, Mnemonic as M, OpKind, Register, RoundingControl};
 
 /// What the families say.
@@ -27,6 +27,7 @@ fn describe(ins: &Instruction) -> Option<Description> {
         .or_else(|| vector::crypto::describe(ins))
         .or_else(|| vector::dot::describe(ins))
         .or_else(|| vector::bits::describe(ins))
+        .or_else(|| intersect::describe(ins))
 }
 
 pub(super) fn handler<B: Bus>(
@@ -46,6 +47,7 @@ pub(super) fn handler<B: Bus>(
     (insn.dst, insn.aux, insn.src) = (destination, a, b);
     let indexed = gather::indexed(ins);
     let masked = gather::masked_move(ins);
+    let intersects = matches!(ins.mnemonic(), M::Vp2intersectd | M::Vp2intersectq);
     if let Some(indexed) = indexed {
         (fields.memory, fields.third) = (indexed.data.into(), indexed.index);
         // That of the longer one of data and indices.
@@ -55,6 +57,7 @@ pub(super) fn handler<B: Bus>(
     insn.imm = Encoded::from(fields).0;
     if indexed.is_none()
         && masked.is_none()
+        && !intersects
         && let Some(description) = descriptions.get(number)
         && let Some(chain) = vex_quick::chain(ins, memory, description, &fields)
     {
@@ -66,6 +69,8 @@ pub(super) fn handler<B: Bus>(
         Some(_) if indexed.is_some() => gather::gather,
         Some(0) if masked.is_some() => gather::store_masked,
         Some(_) if masked.is_some() => gather::load_masked,
+        None if intersects => intersect::registers,
+        Some(_) if intersects => intersect::load,
         None => execute::registers,
         Some(0) if shape != Shape::Sources => execute::store,
         Some(_) => execute::load,

@@ -20,6 +20,7 @@ pub(crate) mod gather;
 pub(crate) mod hot;
 #[allow(clippy::cast_possible_truncation, reason = "sizes of elements, and elements that are narrowed")]
 pub(crate) mod integer;
+pub(crate) mod intersect;
 pub(crate) mod lanes;
 #[allow(clippy::cast_possible_truncation, reason = "sizes of elements")]
 pub(crate) mod mask;

@@ -344,3 +344,39 @@ fn floating_point_instructions_are_counted_by_width() {
     let flops = [Flop::AddSub, Flop::Mul, Flop::DivSqrt, Flop::MulAdd].map(|kind| totals[kind]);
     assert_eq!(flops, [8 + 16, 2, 0, 16 + 2]);
 }
+
+/// Against each pair of elements, as the SDM writes the operation down.
+#[test]
+fn vp2intersect_writes_a_pair_of_masks() {
+    let mut random = 0x9E37_79B9_7F4A_7C15_u64;
+    for round in 0..64 {
+        let code = code! { vp2intersectd(k3, zmm1, zmm17); hlt() };
+        let wide = code! { vp2intersectq(k6, ymm1, ymm17); hlt() };
+        for (code, bytes, size, pair) in [(&code, 64, 4, 2), (&wide, 32, 8, 6)] {
+            let mut guest = guest(code);
+            let mut next = || {
+                random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(round);
+                u128::from(random >> 60) | u128::from(random >> 50 & 7) << 64
+            };
+            let [a, b]: [[u128; 4]; 2] = std::array::from_fn(|_| std::array::from_fn(|_| next()));
+            [guest.state.xmm[1], guest.state.ymm_high[1]] = [a[0], a[1]];
+            guest.state.zmm_high[1] = [a[2], a[3]];
+            guest.state.zmm_16_to_31[1] = b;
+            guest.state.opmask = [!0; 8];
+            let element = |of: &[u128; 4], n: usize| {
+                let all: Vec<u8> = of.iter().flat_map(|quarter| quarter.to_le_bytes()).collect();
+                all[n * size..(n + 1) * size].to_vec()
+            };
+            let (mut first, mut second) = (0, 0);
+            for n in 0..bytes / size {
+                for m in 0..bytes / size {
+                    let equal = u64::from(element(&a, n) == element(&b, m));
+                    (first, second) = (first | equal << n, second | equal << m);
+                }
+            }
+            let mut expected = [!0; 8];
+            (expected[pair], expected[pair + 1]) = (first, second);
+            assert_eq!(run(&mut guest).opmask, expected, "{a:x?} {b:x?}");
+        }
+    }
+}
