@@ -140,7 +140,7 @@ pub(super) fn store<B: Bus>(c: &mut Core, b: &mut B, i: &Insn<B>, code: Encoded,
     }
     let Some(elements) = elements else {
         let several = |description: &Description| {
-            description.masking == Masking::Elements
+            matches!(description.masking, Masking::Elements | Masking::Compress)
                 && !description.whole
                 && description.count(code.bytes()) > 1
         };
@@ -200,9 +200,14 @@ pub(super) fn store_elements<B: Bus>(
     Ok(())
 }
 
-/// #PF and the like if the operand cannot be written; it is at most 64 bytes.
+/// #PF and the like if the operand cannot be written; it is at most 64 bytes. Within a page the store itself raises
+/// them, about its first byte.
 pub(super) fn probe<B: Bus>(c: &mut Core, b: &mut B, linear: u64, size: usize, stack: bool) -> Done {
-    for at in [linear, linear.wrapping_add(size as u64 - 1)] {
+    let last = linear.wrapping_add(size as u64 - 1);
+    if (linear ^ last) >> 12 == 0 {
+        return Ok(());
+    }
+    for at in [linear, last] {
         c.load_for_update::<u8, B>(b, at, stack)?;
     }
     Ok(())
