@@ -14,13 +14,15 @@ pub enum Source {
     Bytes,
     /// Random bytes that decode to instructions.
     Instructions,
+    /// The same with VEX or EVEX prefixes.
+    Vectors,
     /// Sequences of the oracle, with bits flipped, bytes replaced, removed and repeated.
     Mutations,
 }
 
 impl Source {
     /// All of them.
-    pub const ALL: [Self; 3] = [Self::Bytes, Self::Instructions, Self::Mutations];
+    pub const ALL: [Self; 4] = [Self::Bytes, Self::Instructions, Self::Vectors, Self::Mutations];
 
     /// A short name.
     #[must_use]
@@ -28,6 +30,7 @@ impl Source {
         match self {
             Self::Bytes => "random bytes",
             Self::Instructions => "random instructions",
+            Self::Vectors => "random VEX and EVEX",
             Self::Mutations => "mutated sequences",
         }
     }
@@ -52,7 +55,12 @@ impl Code {
         while code.len() < len {
             match source {
                 Source::Bytes => code.extend(random.bits().to_le_bytes()),
-                Source::Instructions => instruction(random, mode, &mut code),
+                Source::Instructions => instruction(random, mode, &mut code, false),
+                // Others between them, so that addresses and flags change.
+                Source::Vectors => {
+                    let vector = !random.one_in(6);
+                    instruction(random, mode, &mut code, vector);
+                }
                 Source::Mutations => {
                     let mut case = self.generator.case(random.bits(), random.bits()).code;
                     mutate(random, &mut case);
@@ -65,26 +73,26 @@ impl Code {
     }
 }
 
-/// Appends an instruction that the decoder knows.
-fn instruction(random: &mut Random, mode: Mode, code: &mut Vec<u8>) {
-    for _ in 0..8 {
+/// Appends an instruction that the decoder knows, with `vector` one with a VEX or EVEX prefix.
+fn instruction(random: &mut Random, mode: Mode, code: &mut Vec<u8>, vector: bool) {
+    for _ in 0..if vector { 64 } else { 8 } {
         let mut bytes = Vec::with_capacity(LONGEST + 8);
-        while random.one_in(4) && bytes.len() < 4 {
+        while !vector && random.one_in(4) && bytes.len() < 4 {
             bytes.push(random.pick(&PREFIXES));
         }
-        if mode == Mode::Long && random.one_in(3) {
+        if vector {
+            if random.one_in(16) {
+                bytes.push(random.pick(&[0x67, 0x64, 0x65]));
+            }
+        } else if mode == Mode::Long && random.one_in(3) {
             bytes.push(0x40 | random.below(16) as u8);
         }
-        match random.below(8) {
+        match if vector { random.below(8) + 7 } else { random.below(8) } {
             0..=2 => {}
             3..=5 => bytes.push(0x0F),
             6 => bytes.extend([0x0F, random.pick(&[0x38, 0x3A])]),
-            // VEX.
-            _ => bytes.extend([
-                0xC4,
-                random.bits() as u8 & 0xE0 | random.pick(&[1, 2, 3]),
-                random.bits() as u8,
-            ]),
+            7..=9 => vex(random, mode, &mut bytes),
+            _ => evex(random, mode, &mut bytes),
         }
         bytes.extend(random.bits().to_le_bytes());
         bytes.extend(random.bits().to_le_bytes());
@@ -102,6 +110,32 @@ fn instruction(random: &mut Random, mode: Mode, code: &mut Vec<u8>) {
         return;
     }
     code.push(0x90);
+}
+
+/// R, X of a prefix's second byte: without them the byte before means LES, LDS or BOUND in 32-bit code.
+fn extensions(mode: Mode) -> u8 {
+    if mode == Mode::Long { 0 } else { 0xC0 }
+}
+
+/// A VEX prefix (SDM volume 2, section 2.3.5).
+fn vex(random: &mut Random, mode: Mode, bytes: &mut Vec<u8>) {
+    if random.one_in(4) {
+        bytes.extend([0xC5, random.bits() as u8 | extensions(mode)]);
+        return;
+    }
+    let second = random.bits() as u8 & 0xE0 | extensions(mode) | random.pick(&[1, 2, 3]);
+    bytes.extend([0xC4, second, random.bits() as u8]);
+}
+
+/// An EVEX prefix (SDM volume 2, section 2.7.1).
+fn evex(random: &mut Random, mode: Mode, bytes: &mut Vec<u8>) {
+    let second = random.bits() as u8 & 0xF0 | extensions(mode) | random.pick(&[1, 1, 2, 2, 3, 5, 6]);
+    let mut last = random.bits() as u8;
+    if random.one_in(2) {
+        // No mask, no broadcast, no rounding.
+        last &= 0x60;
+    }
+    bytes.extend([0x62, second, random.bits() as u8 | 4, last | if random.one_in(4) { 0 } else { 8 }]);
 }
 
 fn mutate(random: &mut Random, code: &mut Vec<u8>) {

@@ -19,6 +19,10 @@ const TSS: u64 = 0x7000;
 const STACK: u64 = 0x8_0000;
 /// Present, writable, user.
 const ALL: u64 = 7;
+/// CR4.OSXSAVE.
+const OSXSAVE: u64 = 1 << 18;
+/// All that is announced, half of the time, and less.
+const XCR0: [u64; 4] = [0xE7, 7, 3, 1];
 /// IA32_APIC_BASE.
 const APIC_BASE: u32 = 0x1B;
 
@@ -105,7 +109,8 @@ pub(super) fn state(random: &mut Random, mode: Mode) -> State {
     let mut state = State {
         rip: u64::from(CODE_START) + random.below(u64::from(CODE_END - CODE_START)),
         rflags: random.bits() & if random.one_in(8) { 0x24_7ED5 } else { 0x0ED5 & !0x0100 } | 2,
-        cr4: 0x620 | random.bits() & 0x10_0104,
+        cr4: 0x620 | random.bits() & 0x10_0104 | if random.one_in(16) { 0 } else { OSXSAVE },
+        xcr0: XCR0[random.below(8).saturating_sub(4) as usize],
         mxcsr: if random.one_in(4) { random.bits() as u32 & 0xFFFF } else { 0x1F80 },
         fcw: if random.one_in(4) { random.bits() as u16 & 0x1F3F | 0x40 } else { 0x37F },
         fsw: random.bits() as u16 & 0x7F00,
@@ -119,8 +124,16 @@ pub(super) fn state(random: &mut Random, mode: Mode) -> State {
             _ => u64::from(CODE_END) + random.below(u64::from(RAM - CODE_END)),
         };
     }
-    for register in state.xmm.iter_mut().chain(&mut state.st) {
-        *register = u128::from(random.bits()) << 64 | u128::from(random.bits());
+    let upper = state.zmm_high.as_flattened_mut().iter_mut().chain(state.zmm_16_to_31.as_flattened_mut());
+    for register in state.xmm.iter_mut().chain(&mut state.ymm_high).chain(upper).chain(&mut state.st) {
+        *register = match random.below(4) {
+            // Indices of gathers.
+            0 => u128::from(random.below(64)) << 64 | u128::from(random.below(64)) << 32,
+            _ => u128::from(random.bits()) << 64 | u128::from(random.bits()),
+        };
+    }
+    for mask in &mut state.opmask {
+        *mask = if random.one_in(3) { random.bits() } else { random.below(16) };
     }
     for register in &mut state.st {
         *register &= (1 << 80) - 1;
