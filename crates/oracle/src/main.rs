@@ -33,9 +33,9 @@ struct Args {
     /// Seed of the random cases; the same seed makes the same cases
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Only cases that start with this instruction
-    #[arg(long)]
-    mnemonic: Option<String>,
+    /// Only cases that start with these instructions
+    #[arg(long, value_delimiter = ',', value_name = "NAME")]
+    mnemonic: Vec<String>,
     /// Only cases that start with an instruction of these encodings
     #[arg(long, value_enum, value_delimiter = ',', value_name = "KIND")]
     encoding: Vec<Encoding>,
@@ -115,13 +115,17 @@ fn main() -> ExitCode {
 fn run(args: &Args) -> Result<bool, Box<dyn std::error::Error>> {
     let host = if args.replay.is_some() || args.list { Host::complete() } else { Host::this() };
     let mut generator = Generator::new(&host.with_machine(args.level.machine()));
-    if let Some(name) = &args.mnemonic {
-        let found = iced_x86::Mnemonic::values().find(|m| format!("{m:?}").eq_ignore_ascii_case(name));
-        let mnemonic = found.ok_or_else(|| format!("there is no instruction {name:?}"))?;
-        generator.retain(|code| code.mnemonic() == mnemonic);
-        if generator.codes().is_empty() {
-            return Err(format!("{name} is not compared: not implemented, or see `docs/oracle.md`").into());
+    if !args.mnemonic.is_empty() {
+        let mut mnemonics = Vec::new();
+        for name in &args.mnemonic {
+            let found = iced_x86::Mnemonic::values().find(|m| format!("{m:?}").eq_ignore_ascii_case(name));
+            let mnemonic = found.ok_or_else(|| format!("there is no instruction {name:?}"))?;
+            if !generator.codes().iter().any(|code| code.mnemonic() == mnemonic) {
+                return Err(not_compared(name).into());
+            }
+            mnemonics.push(mnemonic);
         }
+        generator.retain(|code| mnemonics.contains(&code.mnemonic()));
     }
     if !args.encoding.is_empty() {
         generator.retain(|code| args.encoding.iter().any(|encoding| encoding.has(code)));
@@ -169,6 +173,10 @@ fn run(args: &Args) -> Result<bool, Box<dyn std::error::Error>> {
     Ok(report.different == 0)
 }
 
+fn not_compared(name: &str) -> String {
+    format!("{name} is not compared: not implemented, or see `docs/oracle.md`")
+}
+
 fn run_a64(args: &Args) -> Result<bool, Box<dyn std::error::Error>> {
     if args.rules {
         return Err("--rules is about CPUs of x86-64; --masks has what is not compared of A64".into());
@@ -181,11 +189,13 @@ fn run_a64(args: &Args) -> Result<bool, Box<dyn std::error::Error>> {
         return replay_a64(path).map_err(|error| format!("{}: {error}", path.display()).into());
     }
     let mut generator = a64::generator::Generator::new();
-    if let Some(name) = &args.mnemonic {
-        generator.retain(|form| form.mnemonic().eq_ignore_ascii_case(name));
-        if generator.forms().is_empty() {
-            return Err(format!("{name} is not compared: not implemented, or see `docs/oracle.md`").into());
+    if !args.mnemonic.is_empty() {
+        let forms = generator.forms();
+        let is_known = |name: &&String| forms.iter().any(|form| form.mnemonic().eq_ignore_ascii_case(name));
+        if let Some(name) = args.mnemonic.iter().find(|name| !is_known(name)) {
+            return Err(not_compared(name).into());
         }
+        generator.retain(|form| args.mnemonic.iter().any(|name| form.mnemonic().eq_ignore_ascii_case(name)));
     }
     if args.list {
         for form in generator.forms() {
