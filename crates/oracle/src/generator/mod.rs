@@ -72,7 +72,8 @@ impl Generator {
         };
         let (start, vectors) = (Start::from_seed(seed), Vectors::from_seed(seed, machine));
         let mut sequence = Sequence::new(&start, &vectors, random, CODE + offset);
-        let count = if sequence.random.one_in(2) { 1 } else { 1 + sequence.random.below(8) };
+        let count =
+            if sequence.random.one_in(2) || masks::alone(first) { 1 } else { 1 + sequence.random.below(8) };
         sequence.push(first, &self.codes);
         for _ in 1..count {
             let code = sequence.random.pick(&self.codes);

@@ -1,6 +1,7 @@
 //! Random instructions, one behind the other.
 
 use crate::layout::{CODE, CODE_LEN};
+use crate::masks;
 use crate::start::Start;
 use crate::vectors::Vectors;
 use iced_x86::{
@@ -33,7 +34,7 @@ impl<'a> Sequence<'a> {
     /// Appends an instruction, if one can be encoded. It may be changed into another one of those that are `known`, or
     /// into one that there is not.
     pub(super) fn push(&mut self, code: Code, known: &[Code]) {
-        if is_xsave(code) && (!self.code.is_empty() || self.start.gpr[0] & AMX != 0) {
+        if is_xsave(code) && (!self.code.is_empty() || masks::alone(code) || self.start.gpr[0] & AMX != 0) {
             self.components();
         }
         for _ in 0..ATTEMPTS {

@@ -2,6 +2,7 @@
 //! numbers 253665 to 253668) leaves undefined, about what Intel and AMD do differently and `soft-cpu` does in one way
 //! (`soft_cpu::silicon` has the rest), and about what para-virtual KVM does not let ring 3 see.
 
+mod area;
 mod table;
 
 pub use table::MASKS;
@@ -35,8 +36,6 @@ pub enum Which {
     Codes(&'static [Code]),
     /// Those with a segment register as an operand.
     SegmentRegister,
-    /// Those of half precision: AVX-512 FP16, and VCVTPS2PH.
-    HalfPrecision,
     /// All.
     Any,
 }
@@ -94,8 +93,8 @@ pub enum Effect {
     UpperHalf,
     /// The destination beyond the elements, and of elements of a mask in a vector register all but the sign.
     GatherRest,
-    /// PE, if UE is set too.
-    Inexact,
+    /// What is saved of components in their initial state.
+    InitialState,
     /// The case is left out once that happens.
     Unsupported,
     /// The instruction is not generated.
@@ -113,10 +112,6 @@ impl Which {
                     Kind::seg_reg | Kind::es | Kind::cs | Kind::ss | Kind::ds | Kind::fs | Kind::gs
                 )
             }),
-            Self::HalfPrecision => {
-                code.mnemonic() == Mnemonic::Vcvtps2ph
-                    || code.cpuid_features().contains(&CpuidFeature::AVX512_FP16)
-            }
             Self::Any => false,
         }
     }
@@ -143,10 +138,6 @@ fn shifts_by_one(code: Code) -> bool {
 
 /// C1 in the x87 status word.
 pub(crate) const C1: u16 = 1 << 9;
-/// UE in MXCSR.
-const UNDERFLOW: u32 = 1 << 4;
-/// PE in it.
-const INEXACT: u32 = 1 << 5;
 /// P in the error code of #PF.
 const PRESENT: u64 = 1;
 /// RSVD in it.
@@ -212,7 +203,12 @@ pub(crate) fn undefined(instruction: &Instruction) -> Undefined {
 /// Whether an instruction is only generated as the first of a case: what is masked in it depends on the registers.
 pub(crate) fn only_first(code: Code) -> bool {
     let domain = |mask: &Mask| matches!(mask.effect, Effect::Domain(_)) && mask.which.contains(code);
-    table::POINTERS.iter().any(|(codes, _)| codes.contains(&code)) || MASKS.iter().any(domain)
+    table::POINTERS.iter().any(|(codes, _)| codes.contains(&code)) || alone(code) || MASKS.iter().any(domain)
+}
+
+/// Whether nothing comes behind an instruction: what is masked of it is in memory, which others could change.
+pub(crate) fn alone(code: Code) -> bool {
+    area::saves(code.mnemonic())
 }
 
 /// Whether the operand of the first instruction is one for which nothing is defined.
@@ -242,7 +238,6 @@ pub(crate) fn clear(case: &Case, instructions: &[Instruction], outcome: &mut Out
                 Effect::Flags(bits) => here |= bits,
                 Effect::Status(bits) => outcome.fsw &= !bits,
                 Effect::GatherRest => clear_gather_rest(instruction, outcome),
-                Effect::Inexact if outcome.mxcsr & UNDERFLOW != 0 => outcome.mxcsr &= !INEXACT,
                 Effect::FaultAddress => {
                     outcome.cr2 = 0;
                     outcome.error &= !PRESENT;
@@ -262,6 +257,7 @@ pub(crate) fn clear(case: &Case, instructions: &[Instruction], outcome: &mut Out
     if let Some(first) = instructions.first() {
         clear_pointers(case, first, outcome);
     }
+    area::clear(case, instructions, outcome);
 }
 
 /// Clears what [`Effect::GatherRest`] masks.
@@ -347,7 +343,6 @@ pub fn markdown() -> String {
                 &list.iter().map(|code| code.op_code().instruction_string().to_owned()).collect::<Vec<_>>(),
             ),
             Which::SegmentRegister => "with a segment register as an operand".to_owned(),
-            Which::HalfPrecision => "AVX-512 FP16, VCVTPS2PH".to_owned(),
             Which::Any => "any".to_owned(),
         };
         let when = match mask.when {
@@ -373,7 +368,11 @@ pub fn markdown() -> String {
             Effect::GatherRest => {
                 "the destination beyond the elements, the mask but for its signs".to_owned()
             }
-            Effect::Inexact => "PE, beside UE".to_owned(),
+            Effect::InitialState => {
+                "XSTATE_BV of components in their initial state, and whether XSAVEOPT and XSAVEC \
+                                     write those"
+                    .to_owned()
+            }
             Effect::Misaligned => "whether it raises #GP".to_owned(),
             Effect::Emulated => "#UD or #GP, #SS".to_owned(),
             Effect::LowerEnd => "#PF or #GP, #SS".to_owned(),

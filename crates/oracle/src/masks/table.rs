@@ -182,7 +182,18 @@ pub const MASKS: &[Mask] = &[
          about any of its bytes",
     ),
     row(
-        &[M::Fnstenv, M::Fnsave, M::Fxsave, M::Fxsave64],
+        &[
+            M::Fnstenv,
+            M::Fnsave,
+            M::Fxsave,
+            M::Fxsave64,
+            M::Xsave,
+            M::Xsave64,
+            M::Xsavec,
+            M::Xsavec64,
+            M::Xsaveopt,
+            M::Xsaveopt64,
+        ],
         W::Always,
         E::Pointers,
         "AMD stores the pointers and the opcode for exceptions that are not masked only (Linux about FXSAVE: \
@@ -220,14 +231,13 @@ pub const MASKS: &[Mask] = &[
          VPGATHERDD); when the rest of the destination becomes 0, and a mask in a vector register zeros and ones, is \
          not said, and differs from case to case on Granite Rapids",
     ),
-    Mask {
-        which: Which::HalfPrecision,
-        when: W::Vector(19),
-        effect: E::Inexact,
-        why: "with an underflow that is not masked a Granite Rapids may set PE where the result has no bits beyond \
-              those of a half; SDM volume 1 says it of results that cannot be represented (Numeric Underflow \
-              Exception)",
-    },
+    row(
+        &[M::Xsave, M::Xsave64, M::Xsavec, M::Xsavec64, M::Xsaveopt, M::Xsaveopt64],
+        W::Always,
+        E::InitialState,
+        "the CPU may take a component for in use that is in its initial state (SDM volume 1, XSAVE-Managed Features \
+         and XINUSE); what is then written has to be that state",
+    ),
     any(
         E::Emulated,
         "para-virtual KVM hands what raises #GP(0) or #SS(0) in ring 3 to its instruction emulator, and raises #UD \
@@ -269,8 +279,8 @@ pub const MASKS: &[Mask] = &[
     ),
     any(
         E::Unsupported,
-        "TF and AC that POPF sets: para-virtual KVM does not let ring 3 have them, and soft-cpu does not check \
-         alignment",
+        "TF and AC that POPF sets: para-virtual KVM does not let ring 3 have them but for a #DB now and then, and \
+         soft-cpu does not check alignment",
     ),
     any(
         E::Unsupported,
@@ -312,11 +322,6 @@ pub const MASKS: &[Mask] = &[
         &[M::In, M::Out, M::Insb, M::Insw, M::Insd, M::Outsb, M::Outsw, M::Outsd, M::Cli, M::Sti],
         "depends on IOPL and the I/O permission bitmap (SDM volume 1, Protected-Mode I/O), which para-virtual KVM \
          does not show to ring 3",
-    ),
-    omit(
-        &[M::Xsave, M::Xsave64, M::Xsavec, M::Xsavec64, M::Xsaveopt, M::Xsaveopt64],
-        "the CPU may take a component for in use that is in its initial state (SDM volume 1, XINUSE), and what it \
-         leaves in memory then differs",
     ),
     omit(
         &[M::Rcpss, M::Rcpps, M::Rsqrtss, M::Rsqrtps, M::Vrcpss, M::Vrcpps, M::Vrsqrtss, M::Vrsqrtps],

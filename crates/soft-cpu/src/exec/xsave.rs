@@ -110,8 +110,13 @@ impl Core {
 
     /// Bytes of an area with these components in the standard format.
     fn standard_size(&self, components: u64) -> u32 {
+        self.area_size(components, None)
+    }
+
+    /// Bytes up to the last of these components, in an area that has those of `compacted`.
+    fn area_size(&self, components: u64, compacted: Option<u64>) -> u32 {
         let in_area = COMPONENTS.iter().filter(|component| components & component.bit() != 0);
-        in_area.map(|component| component.place(self, None) + component.size).max().unwrap_or(BASE_SIZE)
+        in_area.map(|component| component.place(self, compacted) + component.size).max().unwrap_or(BASE_SIZE)
     }
 
     /// What CPUID says that depends on control registers. `leaf` is the answer without it.
@@ -244,6 +249,9 @@ fn save<B: Bus>(c: &mut Core, b: &mut B, i: &Insn<B>, enabled: u64, how: Saving,
         Saving::All | Saving::InUse => c.in_use(),
     };
     let saved = if how == Saving::All { requested } else { requested & in_use };
+    let format = (how == Saving::Compacted).then_some(requested);
+    // Seen on Granite Rapids: a #PF comes before anything is written, and of components that would not be too.
+    operand::probe(c, b, i, linear, c.area_size(requested, format).into())?;
     if saved & X87_STATE != 0 {
         c.store_x87(b, linear, wide, stack)?;
     }
@@ -254,7 +262,6 @@ fn save<B: Bus>(c: &mut Core, b: &mut B, i: &Insn<B>, enabled: u64, how: Saving,
     if saved & SSE_STATE != 0 || how != Saving::Compacted && requested & (SSE_STATE | AVX_STATE) != 0 {
         c.store_mxcsr(b, linear, stack)?;
     }
-    let format = (how == Saving::Compacted).then_some(requested);
     for component in COMPONENTS.into_iter().filter(|component| saved & component.bit() != 0) {
         let at = linear + u64::from(component.place(c, format));
         c.store_component(b, component.number, at, stack)?;
@@ -388,6 +395,12 @@ pub(crate) fn xrstor<B: Bus, const SUPERVISOR: bool, const WIDE: bool>(
     let present: u64 = c.load(b, header, stack)?;
     let format: u64 = c.load(b, header + 8, stack)?;
     let compacted = format & COMPACTED != 0;
+    let requested = enabled & edx_eax(c);
+    if !compacted {
+        // Seen on Granite Rapids: in the standard format a #PF goes before the checks of the header, and of components
+        // that are not in it too.
+        operand::probe_read(c, b, i, linear, c.area_size(requested, None).into())?;
+    }
     let mut rest = 0;
     for at in (16..64).step_by(8) {
         let word: u64 = c.load(b, header + at, stack)?;
@@ -404,7 +417,6 @@ pub(crate) fn xrstor<B: Bus, const SUPERVISOR: bool, const WIDE: bool>(
     if wrong {
         return Err(c.gp(0));
     }
-    let requested = enabled & edx_eax(c);
     let restored = requested & present;
     let mxcsr = match compacted {
         true if restored & SSE_STATE != 0 => c.load_mxcsr(b, linear, stack)?,

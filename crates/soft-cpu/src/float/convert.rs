@@ -1,10 +1,10 @@
 //! Between formats, to and from integers, and to integers in the same format.
 
-use super::environment::{DAZ, DE, Env, IE, PE, UE, rounding};
-use super::exact::{propagate, round, round_to, unpack};
+use super::environment::{DAZ, DE, Env, IE, OE, PE, UE, rounding};
+use super::exact::{propagate, round, round_as, round_to, unpack};
 use crate::low::{Low, integer, nearest_f32};
 use soft_arithmetic::exact::Exact;
-use soft_arithmetic::format::{Class, DOUBLE, Float, Format, Number, SINGLE};
+use soft_arithmetic::format::{Class, DOUBLE, Float, Format, HALF, Number, SINGLE};
 use soft_arithmetic::rounding::{Cut, Rounding, cut, shift_sticky};
 
 /// To a signed integer of `bits` bits; the indefinite integer if it does not fit.
@@ -75,7 +75,9 @@ pub(crate) fn slow_to_integer(env: &mut Env, format: Format, a: u64, to: Integer
     }
 }
 
-/// From the low bits of `value` to any format.
+/// From the low bits of `value` to any format. An integer that is too large for half precision raises PE beside OE
+/// though it has no more bits than fit, unlike numbers of other formats (seen on Granite Rapids: every power of two
+/// from 2^16 to 2^63, from 32 and 64 bits, signed and unsigned, in every direction of rounding).
 #[inline(never)]
 pub(crate) fn slow_from_integer(env: &mut Env, format: Format, value: u64, from: Integer) -> u64 {
     let negative = from.signed && value >> (from.width - 1) & 1 != 0;
@@ -84,7 +86,14 @@ pub(crate) fn slow_from_integer(env: &mut Env, format: Format, value: u64, from:
     if magnitude == 0 {
         return 0;
     }
-    round(env, format, Exact::fixed(negative, magnitude, 0))
+    let before = env.raised;
+    env.raised = 0;
+    let result = round(env, format, Exact::fixed(negative, magnitude, 0));
+    if env.raised & OE != 0 {
+        env.raised |= PE;
+    }
+    env.raised |= before;
+    result
 }
 
 #[inline(always)]
@@ -109,17 +118,24 @@ pub(crate) fn f32_from_integer(env: &mut Env, value: i64) -> f32 {
 /// (VCVTPH2PS).
 #[inline(never)]
 pub(crate) fn between(env: &mut Env, from: Format, to: Format, a: u64, quiet_subnormals: bool) -> u64 {
-    between_in(env, from, to, a, quiet_subnormals, env.rounding())
+    let mode = env.rounding();
+    converted(env, [from, to], a, quiet_subnormals, |env, value| round_to(env, to, value, mode))
 }
 
-/// In a given direction.
-pub(crate) fn between_in(
+/// From single to half precision in a given direction (VCVTPS2PH).
+pub(crate) fn to_half_in(env: &mut Env, a: u32, mode: Rounding) -> u64 {
+    // Of a subnormal operand all is lost (seen on Granite Rapids).
+    let normal = SINGLE.exponent_field(a.into()) != 0;
+    converted(env, [SINGLE, HALF], a.into(), false, |env, value| round_as(env, HALF, value, mode, normal))
+}
+
+/// Between formats; `round` takes numbers that are neither 0 nor infinite.
+fn converted(
     env: &mut Env,
-    from: Format,
-    to: Format,
+    [from, to]: [Format; 2],
     a: u64,
     quiet_subnormals: bool,
-    mode: Rounding,
+    round: impl Fn(&mut Env, Exact) -> u64,
 ) -> u64 {
     let number = if quiet_subnormals { from.unpack(a) } else { unpack(env, from, a, DE) };
     match number.class {
@@ -132,7 +148,7 @@ pub(crate) fn between_in(
         Class::Zero => to.zero(number.negative),
         Class::Finite => {
             env.accept();
-            round_to(env, to, Exact::of(&number), mode)
+            round(env, Exact::of(&number))
         }
     }
 }

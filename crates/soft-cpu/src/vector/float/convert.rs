@@ -1,7 +1,7 @@
 //! Conversions between formats, to and from integers, and to integers in the same format.
 
 use super::{FloatElement, active, packed, scalar};
-use crate::float::convert::{Integer, between, between_in, round_scale, rounding_of};
+use crate::float::convert::{Integer, between, round_scale, rounding_of, to_half_in};
 use crate::float::{Env, HALF, SINGLE};
 use crate::low::Low;
 use crate::vector::operands::Operation;
@@ -92,9 +92,9 @@ fn from_half(o: &mut Operands<'_>) {
 /// VCVTPS2PH: bits 2:0 of the immediate are the rounding.
 fn to_half(o: &mut Operands<'_>) {
     let imm = o.imm;
-    convert::<f32, u16>(o, |env, a| {
+    convert::<f32, u16>(o, |env, a: f32| {
         let (mode, _) = rounding_of(env, imm);
-        between_in(env, SINGLE, HALF, a.raw(), false, mode).low_u16()
+        to_half_in(env, a.to_bits(), mode).low_u16()
     });
 }
 

@@ -1,0 +1,65 @@
+//! XSAVEOPT behind an XRSTOR of the same area, on the host's CPU and in the interpreter. The CPU may leave out what has
+//! not been modified since (SDM volume 1, "Operation of XSAVEOPT"); the area is the same in the end, as nothing else
+//! has written to it.
+#![allow(missing_docs)]
+
+use oracle::case::Case;
+use oracle::compare::{Verdict, compare};
+use oracle::cpu::CpuId;
+use oracle::layout::{SCRATCH, XSAVE_IMAGE};
+use oracle::machine::Machine;
+use oracle::native::Native;
+use oracle::soft::Soft;
+
+/// MOV EAX, components; XRSTOR or XSAVEOPT [XSAVE_IMAGE].
+fn on_area(components: u8, reg: u8) -> Vec<u8> {
+    let mut code = vec![0xB8, components, 0, 0, 0, 0x0F, 0xAE, 0x04 | reg << 3, 0x25];
+    code.extend((XSAVE_IMAGE as u32).to_le_bytes());
+    code
+}
+
+const XRSTOR: u8 = 5;
+const XSAVEOPT: u8 = 6;
+
+#[test]
+fn what_was_not_modified_is_as_it_was_restored() {
+    let machine = Machine::host();
+    if machine < Machine::Xsave {
+        println!("SKIP oracle: this CPU does not have XSAVE");
+        return;
+    }
+    let native = Native::new().inspect_err(|error| println!("SKIP oracle: {error}"));
+    let (Ok(mut native), Some(cpu)) = (native, CpuId::host()) else { return };
+    let mut soft = Soft::new(cpu.silicon());
+    // Nothing; PCMPEQB xmm3, xmm3; VPCMPEQB ymm4, ymm5, ymm5; VPTERNLOGD zmm17, zmm1, zmm2, 0FFH and KXNORQ k1, k2, k2:
+    // ones, so that there is no doubt that a component is in use.
+    let changes: [(Machine, &[u8]); 4] = [
+        (Machine::Xsave, &[]),
+        (Machine::Xsave, &[0x66, 0x0F, 0x74, 0xDB]),
+        (Machine::Avx, &[0xC5, 0xD5, 0x74, 0xE5]),
+        (Machine::Avx512, &[0x62, 0xE3, 0x75, 0x48, 0x25, 0xCA, 0xFF, 0xC4, 0xE1, 0xEC, 0x46, 0xCA]),
+    ];
+    let mut ended = 0;
+    for seed in 0..600_u64 {
+        let (needed, change) = changes[(seed % 4) as usize];
+        if machine < needed {
+            continue;
+        }
+        let restored = [0xE7, 0x67, 0x04, 0xE3][(seed / 4 % 4) as usize];
+        let saved = [0xE6, 0x22, 0xC6][(seed / 16 % 3) as usize];
+        let code = [on_area(restored, XRSTOR), change.to_vec(), on_area(saved, XSAVEOPT)].concat();
+        let case = Case { code, offset: 0x100, seed, machine };
+        let [cpu, own] = [native.run(&case), soft.run(&case)].map(|end| {
+            let mut end = end.expect("an end");
+            // MXCSR_MASK, which is not restored. Nor is what the x87 component reserves, which is not saved here.
+            let mask = (XSAVE_IMAGE - SCRATCH) as u16 + 28;
+            end.memory.retain(|(at, _)| !(mask..mask + 4).contains(at));
+            end
+        });
+        if let Verdict::Different(lines) = compare(&case, &cpu, &own) {
+            panic!("seed {seed}, restored {restored:#x}, saved {saved:#x}: {lines:#?}");
+        }
+        ended += u32::from(cpu.vector == 3);
+    }
+    assert!(ended > 100, "{ended}");
+}
