@@ -12,11 +12,13 @@ pub(crate) enum Architecture {
 }
 
 impl Architecture {
+    /// Of the machines that this runs on.
+    pub(super) const HOST: Self = Self::Amd64;
+
     /// Of a built-in profile's CPU.
     pub(super) fn of(profile: &str) -> Option<Self> {
         Profile::by_name(profile).map(|profile| match profile.vendor() {
             Vendor::Intel | Vendor::Amd => Self::Amd64,
-
             Vendor::Qualcomm => Self::Arm64,
         })
     }

@@ -1,9 +1,9 @@
 //! The initial RAM disk: busybox, perf with its libraries, drivers, and our own programs.
 
+use super::apt::file_error;
 use super::architecture::{Architecture, Programs};
 use super::cpio::Cpio;
 use super::libraries;
-use super::packages::file_error;
 use crate::cargo::{capture, cargo, line};
 use crate::error::TaskError;
 use crate::rust_target;
@@ -35,11 +35,14 @@ pub(super) struct Initrd {
 }
 
 impl Initrd {
-    /// The RAM disk with this `/session`.
-    pub(super) fn with_script(&self, script: &str) -> Result<&Path, TaskError> {
+    /// The RAM disk with this `/session`, and with more files in its root.
+    pub(super) fn with_script(&self, script: &str, files: &[PathBuf]) -> Result<&Path, TaskError> {
         let mut bytes = read(&self.base)?;
         let mut cpio = Cpio::default();
         cpio.program("session", script.as_bytes());
+        for file in files {
+            cpio.program(&file.file_name().unwrap_or_default().to_string_lossy(), &read(file)?);
+        }
         bytes.extend(cpio.finish());
         write(&self.with_script, &bytes)?;
         Ok(&self.with_script)

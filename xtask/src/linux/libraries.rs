@@ -1,7 +1,7 @@
 //! Which shared libraries a program of an unpacked root file system needs.
 
+use super::apt::file_error;
 use super::architecture::Architecture;
-use super::packages::file_error;
 use crate::error::TaskError;
 use object::elf::{DT_NEEDED, FileHeader64};
 use object::read::elf::{Dyn as _, FileHeader as _};

@@ -4,6 +4,8 @@
 //! | --- | --- |
 //! | [`architecture`] | what differs between x86-64 and AArch64 |
 //! | [`packages`] | fetches kernel, busybox and perf |
+//! | [`apt`] | downloads and unpacks packages without root |
+//! | [`kernel_module`] | builds the module for Falkor's matrix |
 //! | [`libraries`] | finds the shared libraries that perf needs |
 //! | [`initrd`] | builds the initial RAM disk, once |
 //! | [`session`] | turns steps into a script and a console into results |
@@ -14,11 +16,13 @@
 //! | [`recordings`] | what programs execute, as `vpmu stat` counts it |
 //! | [`repeats`] | two runs are the same run |
 
+mod apt;
 mod architecture;
 mod compare;
 mod cpio;
 mod ends;
 mod initrd;
+mod kernel_module;
 mod libraries;
 mod packages;
 mod programs;
@@ -42,6 +46,8 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::time::Instant;
 
+/// The profile with a matrix.
+const FALKOR: &str = "falkor";
 /// RAM of the guest.
 pub(crate) const MEMORY: &str = "768M";
 
@@ -61,8 +67,8 @@ pub(crate) struct LinuxArgs {
     /// Only the steps that `cargo xtask test` runs
     #[arg(long)]
     short: bool,
-    /// Only this part (repeatable) [default: all, with --short session and
-    /// programs]
+    /// Only this part (repeatable) [default: all, with --short session, matrix
+    /// and programs]
     #[arg(long, value_name = "PART")]
     part: Vec<Part>,
     /// In the session, only steps whose name contains this (repeatable)
@@ -84,6 +90,8 @@ pub(crate) enum Part {
     /// The same with PEBS or IBS, on profiles that have it
     #[value(alias = "pebs")]
     Precise,
+    /// Matrix events of Falkor, by a module for its kernel
+    Matrix,
     /// A table of perf's numbers beside the VMM's
     Compare,
     /// Power-off, reboot and panic
@@ -96,7 +104,7 @@ pub(crate) enum Part {
 
 impl LinuxArgs {
     fn includes(&self, part: Part) -> bool {
-        let always = [Part::Session, Part::Programs].contains(&part);
+        let always = [Part::Session, Part::Matrix, Part::Programs].contains(&part);
         if self.part.is_empty() { always || !self.short } else { self.part.contains(&part) }
     }
 
@@ -152,10 +160,23 @@ pub(crate) fn boot_all(args: &LinuxArgs) -> Result<Tally, TaskError> {
             }
         };
         if args.includes(Part::Session) {
-            session_on(guest, &profile, "session", steps::select, &[], &mut tally)?;
+            Session::of("session", steps::select).check(guest, &profile, &mut tally)?;
         }
         if args.includes(Part::Precise) && guest.facts(&profile)?.precise {
-            session_on(guest, &profile, "precise", steps::precise, &["--precise", "on"], &mut tally)?;
+            let session = Session { flags: &["--precise", "on"], ..Session::of("precise", steps::precise) };
+            session.check(guest, &profile, &mut tally)?;
+        }
+        if args.includes(Part::Matrix) && profile == FALKOR {
+            match kernel_module::falkor_matrix(&directory(architecture), &guest.kernel)? {
+                Ok(module) => {
+                    let session = Session { files: vec![module], ..Session::of("matrix", steps::matrix) };
+                    session.check(guest, &profile, &mut tally)?;
+                }
+                Err(reason) => {
+                    anstream::println!("skipped the matrix by a kernel module: {reason}");
+                    tally.skipped += 1;
+                }
+            }
         }
         if args.includes(Part::Compare) {
             compare::check(guest, &profile, &mut tally)?;
@@ -184,43 +205,53 @@ fn directory(architecture: Architecture) -> PathBuf {
     root().join("target/linux").join(architecture.name())
 }
 
-/// Boots with these `flags` of `vpmu run`, and judges the session of these steps.
-fn session_on(
-    guest: &Guest,
-    profile: &str,
-    name: &str,
+/// A script of steps to boot with, and what is judged by.
+struct Session {
+    /// Of the file with its console.
+    name: &'static str,
     steps: fn(&session::Facts, bool) -> Vec<session::Step>,
-    flags: &[&str],
-    tally: &mut Tally,
-) -> Result<(), TaskError> {
-    let console = &directory(guest.architecture).join(format!("{name}-{profile}.txt"));
-    let facts = guest.facts(profile)?;
-    let mut steps = steps(&facts, guest.args.short);
-    let wanted = &guest.args.step;
-    steps.retain(|step| wanted.is_empty() || wanted.iter().any(|text| step.name.contains(text)));
-    let started = Instant::now();
-    let report = guest.boot_with(profile, &session::script(&steps), flags)?;
-    // perf colours large shares.
-    let text = anstream::adapter::strip_str(report["console"].as_str().unwrap_or_default()).to_string();
-    fs::write(console, session::readable(&text)).map_err(|source| packages::file_error(console, source))?;
-    let kind = &report["outcome"]["kind"];
-    anstream::println!(
-        "{profile}: {kind} after {} instructions, {:.1} s; console in {}",
-        report["instructions"],
-        started.elapsed().as_secs_f64(),
-        console.strip_prefix(root()).unwrap_or(console).display()
-    );
-    for StepResult { name, output, verdict } in session::judge(&steps, &facts, &text, &report) {
-        if guest.args.show || verdict.is_err() {
-            anstream::println!("{output}");
-        }
-        tally.add(verdict.is_ok());
-        match verdict {
-            Ok(()) => anstream::println!("ok {profile}: {name}"),
-            Err(reason) => anstream::println!("FAILED {profile}: {name}: {reason}"),
-        }
+    /// Of `vpmu run`.
+    flags: &'static [&'static str],
+    /// More files in the root of the RAM disk.
+    files: Vec<PathBuf>,
+}
+
+impl Session {
+    fn of(name: &'static str, steps: fn(&session::Facts, bool) -> Vec<session::Step>) -> Self {
+        Self { name, steps, flags: &[], files: Vec::new() }
     }
-    Ok(())
+
+    /// Boots and judges the steps.
+    fn check(&self, guest: &Guest, profile: &str, tally: &mut Tally) -> Result<(), TaskError> {
+        let console = &directory(guest.architecture).join(format!("{}-{profile}.txt", self.name));
+        let facts = guest.facts(profile)?;
+        let mut steps = (self.steps)(&facts, guest.args.short);
+        let wanted = &guest.args.step;
+        steps.retain(|step| wanted.is_empty() || wanted.iter().any(|text| step.name.contains(text)));
+        let started = Instant::now();
+        let report = guest.boot_with(profile, &session::script(&steps), self.flags, &self.files)?;
+        // perf colours large shares.
+        let text = anstream::adapter::strip_str(report["console"].as_str().unwrap_or_default()).to_string();
+        fs::write(console, session::readable(&text)).map_err(|source| apt::file_error(console, source))?;
+        let kind = &report["outcome"]["kind"];
+        anstream::println!(
+            "{profile}: {kind} after {} instructions, {:.1} s; console in {}",
+            report["instructions"],
+            started.elapsed().as_secs_f64(),
+            console.strip_prefix(root()).unwrap_or(console).display()
+        );
+        for StepResult { name, output, verdict } in session::judge(&steps, &facts, &text, &report) {
+            if guest.args.show || verdict.is_err() {
+                anstream::println!("{output}");
+            }
+            tally.add(verdict.is_ok());
+            match verdict {
+                Ok(()) => anstream::println!("ok {profile}: {name}"),
+                Err(reason) => anstream::println!("FAILED {profile}: {name}: {reason}"),
+            }
+        }
+        Ok(())
+    }
 }
 
 /// Kernel and RAM disk that run a script, if the packages have been fetched before.
@@ -232,7 +263,7 @@ pub(crate) fn fetched(
     let Some(unpacked) = packages::fetched(&directory) else { return Ok(None) };
     let Some(kernel) = packages::kernel(&unpacked) else { return Ok(None) };
     let Ok(initrd) = initrd::build(&directory, &unpacked, architecture)? else { return Ok(None) };
-    Ok(Some((kernel, initrd.with_script(script)?.to_owned())))
+    Ok(Some((kernel, initrd.with_script(script, &[])?.to_owned())))
 }
 
 /// A kernel with its RAM disk, and who boots it.
@@ -270,12 +301,18 @@ impl Guest {
 
     /// Boots, runs a shell script, and returns the report.
     fn boot(&self, profile: &str, script: &str) -> Result<Value, TaskError> {
-        self.boot_with(profile, script, &[])
+        self.boot_with(profile, script, &[], &[])
     }
 
-    /// The same with more flags.
-    fn boot_with(&self, profile: &str, script: &str, flags: &[&str]) -> Result<Value, TaskError> {
-        let initrd = self.initrd.with_script(script)?;
+    /// The same with more flags, and more files in the root of the RAM disk.
+    fn boot_with(
+        &self,
+        profile: &str,
+        script: &str,
+        flags: &[&str],
+        files: &[PathBuf],
+    ) -> Result<Value, TaskError> {
+        let initrd = self.initrd.with_script(script, files)?;
         let mut command: Command = self.vpmu.on_image("run", &self.kernel, profile, EngineFlags::Soft);
         command.args(["--detail", &self.args.detail, "--memory", MEMORY]);
         command.args(["--append", self.architecture.options(), "--initrd"]);

@@ -56,7 +56,7 @@ fn judge(printed: &[u8], expected: &[u8], result: &Value) -> Result<u64, String>
 /// What the program prints in the guest, and its counts.
 fn run(guest: &Guest, profile: &str, cache: &Path, program: &[&str]) -> Result<(Vec<u8>, Value), TaskError> {
     let result = cache.join("result.json");
-    fs::create_dir_all(cache).map_err(|source| super::packages::file_error(cache, source))?;
+    fs::create_dir_all(cache).map_err(|source| super::apt::file_error(cache, source))?;
     let mut command = guest.vpmu.bare();
     command.args(["stat", "--quiet", "--json", "--stdin", "/dev/null", "--profile", profile]);
     command.args(["--detail", &guest.args.detail, "--timeout", &guest.args.timeout.to_string()]);
@@ -66,7 +66,7 @@ fn run(guest: &Guest, profile: &str, cache: &Path, program: &[&str]) -> Result<(
     if !output.status.success() {
         return Err(TaskError::Command { command: line(&command) });
     }
-    let text = fs::read(&result).map_err(|source| super::packages::file_error(&result, source))?;
+    let text = fs::read(&result).map_err(|source| super::apt::file_error(&result, source))?;
     let what =
         |error: serde_json::Error| TaskError::Output { command: line(&command), what: error.to_string() };
     Ok((output.stdout, serde_json::from_slice(&text).map_err(what)?))

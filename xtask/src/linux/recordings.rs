@@ -1,7 +1,7 @@
 //! `vpmu record -- PROGRAM` and `vpmu report`: what is recorded adds up to what `vpmu stat` counts, and is the same
 //! twice.
 
-use super::{Guest, directory, packages};
+use super::{Guest, apt, directory};
 use crate::cargo::{capture, line, root};
 use crate::error::TaskError;
 use crate::tally::Tally;
@@ -17,7 +17,7 @@ const PROGRAM: [&str; 3] =
 /// Records it with and without a model of the core.
 pub(super) fn check(guest: &Guest, profile: &str, tally: &mut Tally) -> Result<(), TaskError> {
     let cache = directory(guest.architecture).join("cache");
-    fs::create_dir_all(&cache).map_err(|source| packages::file_error(&cache, source))?;
+    fs::create_dir_all(&cache).map_err(|source| apt::file_error(&cache, source))?;
     let session = Session { guest, profile, cache };
     for detail in ["counts", "timing"] {
         let verdict = session.judge(detail)?;
@@ -83,7 +83,7 @@ impl Session<'_> {
     /// What callgrind_annotate of valgrind makes of an export, where it is installed.
     fn annotate(&self, export: &str, user: u64) -> Result<Option<String>, TaskError> {
         let path = self.cache.join("callgrind.out");
-        fs::write(&path, export).map_err(|source| packages::file_error(&path, source))?;
+        fs::write(&path, export).map_err(|source| apt::file_error(&path, source))?;
         let mut command = Command::new("callgrind_annotate");
         let Ok(output) = command.arg("--show=Ir").arg(&path).output() else { return Ok(None) };
         let text = String::from_utf8_lossy(&output.stdout).replace(',', "");
@@ -101,7 +101,7 @@ impl Session<'_> {
         command.args(["--profile", self.profile, "--timeout", &self.guest.args.timeout.to_string()]);
         command.arg("--output").arg(&path).arg("--kernel").arg(&self.guest.kernel);
         self.run(&mut command, Some(&PROGRAM))?;
-        fs::read(&path).map_err(|source| packages::file_error(&path, source))
+        fs::read(&path).map_err(|source| apt::file_error(&path, source))
     }
 
     fn report(&self, words: &[&str]) -> Result<String, TaskError> {

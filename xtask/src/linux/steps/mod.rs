@@ -6,6 +6,7 @@ mod amd;
 mod arm;
 mod ibs;
 mod intel;
+mod matrix;
 mod pebs;
 
 use super::session::{Facts, Output, Step, near};
@@ -30,6 +31,12 @@ pub(super) fn precise(facts: &Facts, short: bool) -> Vec<Step> {
     }
     let own = if facts.vendor == Vendor::Amd { ibs::STEPS } else { pebs::STEPS };
     let steps = own.iter().chain([&COMPLAINTS]);
+    steps.filter(|step| (step.fits)(facts) && (step.short || !short)).copied().collect()
+}
+
+/// The steps with the module for Falkor's matrix.
+pub(super) fn matrix(facts: &Facts, short: bool) -> Vec<Step> {
+    let steps = matrix::STEPS.iter().chain([&arm::INTERRUPTS]);
     steps.filter(|step| (step.fits)(facts) && (step.short || !short)).copied().collect()
 }
 

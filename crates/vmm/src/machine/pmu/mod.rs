@@ -199,7 +199,7 @@ impl PmuDevice {
     /// What a count of this request is worth.
     #[must_use]
     pub fn provenance(&self, request: &EventRequest) -> Provenance {
-        self.source.provenance(request)
+        request.provenance(&*self.source)
     }
 
     /// CPUID.0AH:EBX bits of the architectural events that the profile has and the source cannot count.
