@@ -42,6 +42,8 @@ pub(crate) struct Plan<'a> {
     input: Option<Vec<u8>>,
     /// The guest's console is the user's terminal.
     interactive: bool,
+    /// The run gives up its rights before the guest starts.
+    sandboxed: bool,
     /// Where GDB can connect, and whether the guest waits for it.
     gdb: Option<(&'a str, bool)>,
     interrupt: Interrupt,
@@ -90,6 +92,7 @@ impl<'a> Plan<'a> {
                 .collect::<Result<_, _>>()?,
             input: args.input.as_deref().map(input).transpose()?,
             interactive: false,
+            sandboxed: false,
             gdb: None,
             interrupt: Interrupt::watch(if args.supervised { Role::Child } else { Role::Alone })
                 .map_err(CliError::Signals)?,
@@ -104,6 +107,11 @@ impl<'a> Plan<'a> {
     /// The user's terminal becomes the guest's console.
     pub(crate) fn interactive(self) -> Self {
         Self { interactive: true, ..self }
+    }
+
+    /// The run gives up its rights before the guest starts.
+    pub(crate) fn sandboxed(self, sandboxed: bool) -> Self {
+        Self { sandboxed, ..self }
     }
 
     /// GDB can connect to this address; with `freeze` the guest does not start before.
@@ -186,6 +194,7 @@ impl<'a> Plan<'a> {
             skid: self.args.skid,
             record_pmu: self.args.record_pmu.clone(),
             replay_pmu: self.args.replay_pmu.clone(),
+            sandbox: self.sandboxed,
             save,
             console: Some(Box::new(console)),
             input,

@@ -36,6 +36,8 @@ pub struct RunConfig {
     pub record_pmu: Option<PathBuf>,
     /// A recording that the PMU answers from.
     pub replay_pmu: Option<PathBuf>,
+    /// Before the guest runs, this process gives up the rights that a run does not need.
+    pub sandbox: bool,
     /// A snapshot to take on the way.
     pub save: Option<SnapshotPlan>,
     /// Where console output also goes while the guest runs.

@@ -10,6 +10,7 @@ use platform::devices::FwCfgError;
 use platform::loader::LoadError;
 use platform::memory::MemoryError;
 use platform::x86::apic::ConfigError;
+use sandbox::SandboxError;
 use std::io;
 use std::path::PathBuf;
 
@@ -43,6 +44,9 @@ pub enum RunError {
         /// The profile.
         profile: String,
     },
+    /// The sandbox.
+    #[error(transparent)]
+    Sandbox(#[from] SandboxError),
     /// The file of faults.
     #[error(transparent)]
     Inject(#[from] InjectError),

@@ -29,6 +29,7 @@ use crate::machine::arm::Virt;
 use crate::machine::x86::Pc;
 use crate::snapshot::Snapshot;
 use std::time::Instant;
+use vpmu::Provenance;
 use vpmu::profile::Architecture;
 
 /// Runs a guest to its end.
@@ -48,7 +49,11 @@ pub fn run(config: RunConfig) -> Result<RunReport, RunError> {
 
 fn run_on<B: Platform>(config: RunConfig) -> Result<RunReport, RunError> {
     let started = Instant::now();
+    let sandboxed = config.sandbox;
     let mut guest = Guest::<B>::new(config)?;
+    if sandboxed {
+        enter_sandbox(&guest)?;
+    }
     let startup = started.elapsed();
     let entered = Instant::now();
     let outcome = match take_snapshot(&mut guest)? {
@@ -69,6 +74,15 @@ fn run_on<B: Platform>(config: RunConfig) -> Result<RunReport, RunError> {
         return Err(RunError::Recording { path: path.clone(), source: source.into() });
     }
     Ok(RunReport::new(guest, outcome, startup, ran))
+}
+
+/// Everything that the run needs is open.
+fn enter_sandbox<B: Platform>(guest: &Guest<B>) -> Result<(), RunError> {
+    let host_counters = guest.machine.pmu.source().label() == Provenance::Host;
+    if sandbox::enter(sandbox::Needs { host_counters })? == sandbox::Files::Seccomp {
+        log::warn!("this kernel has no landlock: the sandbox is seccomp alone, and no file can be opened");
+    }
+    Ok(())
 }
 
 /// Runs to where a snapshot is wanted and writes it, if one is. An outcome if the run ended before.

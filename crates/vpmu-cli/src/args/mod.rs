@@ -243,6 +243,13 @@ pub(crate) struct RunArgs {
     #[arg(long, conflicts_with_all = ["trace", "trace_exceptions", "raw_exit", "restore", "snapshot"],
           help_heading = "Tests")]
     pub(crate) isolate: bool,
+    /// Run the guest in a child that may open no files and no sockets, nor
+    /// start programs: seccomp, and landlock where the kernel has it
+    #[arg(long, conflicts_with_all = ["isolate", "gdb", "snapshot", "program"], help_heading = "Machine")]
+    pub(crate) sandbox: bool,
+    /// We are that child
+    #[arg(long, hide = true, conflicts_with_all = ["sandbox", "isolate", "gdb", "snapshot", "program"])]
+    pub(crate) sandboxed: bool,
     /// Let GDB connect to this address (soft engine) [default: 127.0.0.1:1234]
     #[arg(short = 's', long, value_name = "ADDRESS", num_args = 0..=1, require_equals = true,
           default_missing_value = vmm::gdb::DEFAULT_ADDRESS, conflicts_with_all = ["isolate", "snapshot"],

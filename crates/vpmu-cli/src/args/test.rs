@@ -122,6 +122,9 @@ pub(crate) struct TestArgs {
     /// Run every test, whatever fails
     #[arg(long, overrides_with = "fail_fast", help_heading = "Running")]
     pub(crate) no_fail_fast: bool,
+    /// Leave each test's process the rights that its guest does not need
+    #[arg(long, help_heading = "Running")]
+    pub(crate) no_sandbox: bool,
     /// Write the results as TAP 13 to this file (-: stdout)
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub(crate) tap: Option<PathBuf>,

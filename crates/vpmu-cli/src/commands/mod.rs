@@ -13,6 +13,7 @@ mod program;
 mod rdpmc;
 mod report;
 mod run;
+pub(crate) mod sandbox;
 mod setup;
 mod stat;
 pub(crate) mod test;
@@ -33,6 +34,7 @@ pub(crate) fn dispatch(cli: &Cli) -> Result<u8, CliError> {
         Command::Diff(args) => diff::diff(args, json),
         Command::Setup { again } => setup::setup(*again, json),
         Command::Run(args) if args.isolate => isolate::isolate(&args.machine, json),
+        Command::Run(args) if args.sandbox => sandbox::run(),
         Command::Run(args) => run::run(args, json),
         Command::Stat(args) => stat::stat(args, json),
         Command::Compare(args) => compare::compare(args, json),

@@ -36,8 +36,8 @@ impl<'a, T: Serialize> Document<'a, T> {
 }
 
 pub(super) fn run(args: &RunArgs, json: bool) -> Result<u8, CliError> {
-    let RunArgs { machine: args, gdb, freeze, .. } = args;
-    let plan = Plan::new(args)?;
+    let RunArgs { machine: args, gdb, freeze, sandboxed, .. } = args;
+    let plan = Plan::new(args)?.sandboxed(*sandboxed);
     let plan = match gdb {
         Some(address) => plan.debugged(address, *freeze),
         None => plan,

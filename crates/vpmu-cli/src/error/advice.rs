@@ -53,6 +53,11 @@ impl CliError {
             }
             Self::NoIndex => "such as 0x40000000 for fixed counter 0".to_owned(),
             Self::Number { .. } => "write it as 0x1f or as 31".to_owned(),
+            Self::Child { .. } => "run it without --sandbox".to_owned(),
+            Self::Forbidden => {
+                "tell us with `strace -f` of the same command; without --sandbox it may go on".to_owned()
+            }
+            Self::Died { .. } => "run it without --sandbox and with -vv for details".to_owned(),
             Self::Gdb(GdbError::Address(_)) => {
                 "write it as --gdb=127.0.0.1:1234, or leave the address out".to_owned()
             }
@@ -255,6 +260,7 @@ fn run_next_step(error: &RunError) -> Option<String> {
             format!("add --profile {recorded}")
         }
         RunError::Recording { .. } => "make one with --record-pmu FILE, and let its run end".to_owned(),
+        RunError::Sandbox(_) => "leave out --sandbox; for `vpmu test` add --no-sandbox".to_owned(),
         RunError::Inject(_) => "docs/inject.md lists the keys and the faults".to_owned(),
         RunError::NoCoreForSkid { .. } => "give a number: --skid 20, or --skid 5-60".to_owned(),
         RunError::SnapshotOfModel => "leave --detail timing out".to_owned(),

@@ -91,6 +91,15 @@ pub(crate) enum CliError {
         /// Width in bits.
         bits: u32,
     },
+    /// The child of `--sandbox`.
+    #[error("the sandbox's process cannot be started")]
+    Child { source: io::Error },
+    /// It has been ended by the filter of system calls.
+    #[error("the guest's process made a system call that the sandbox does not allow, and was ended")]
+    Forbidden,
+    /// It has died otherwise.
+    #[error("the guest's process was ended by {}", crate::interrupt::name(*signal))]
+    Died { signal: i32 },
     /// No stub for GDB.
     #[error(transparent)]
     Gdb(#[from] GdbError),

@@ -1,6 +1,7 @@
 //! One test in a process of its own: whatever happens to it happens to this test only.
 
 use super::plan::Case;
+use crate::commands::sandbox::CHILD_FLAG;
 use crate::interrupt::Interrupt;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
@@ -37,12 +38,19 @@ pub(super) enum Ended {
 }
 
 /// Runs a test's process to its end; an error means that it could not be started.
-pub(super) fn run(program: &Path, threads: usize, interrupt: &Interrupt, case: &Case) -> io::Result<Ended> {
+pub(super) fn run(
+    program: &Path,
+    threads: usize,
+    sandbox: bool,
+    interrupt: &Interrupt,
+    case: &Case,
+) -> io::Result<Ended> {
     let mut command = Command::new(program);
     command
         .args(case.arguments())
         .args(["--threads", &threads.to_string()])
         .args(["--json", "--quiet", "--color", "never", "--supervised"])
+        .args(sandbox.then_some(CHILD_FLAG))
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());

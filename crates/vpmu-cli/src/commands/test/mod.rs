@@ -73,6 +73,7 @@ pub(super) fn test(args: &TestArgs, json: bool) -> Result<u8, CliError> {
         jobs,
         threads: (processors().get() / jobs.max(1)).max(1),
         fail_fast: !args.no_fail_fast,
+        sandbox: !args.no_sandbox && sandbox::SUPPORTED,
         interrupt: Interrupt::watch(Role::Parent).map_err(CliError::Signals)?,
     };
     let started = Instant::now();

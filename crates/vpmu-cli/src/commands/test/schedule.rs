@@ -22,6 +22,8 @@ pub(super) struct Schedule {
     /// Threads of each test.
     pub(super) threads: usize,
     pub(super) fail_fast: bool,
+    /// Each test gives up the rights that it does not need.
+    pub(super) sandbox: bool,
     pub(super) interrupt: Interrupt,
 }
 
@@ -80,8 +82,8 @@ fn run_one(schedule: &Schedule, case: &Case) -> io::Result<Verdict> {
         return Ok(Verdict::skipped(reason));
     }
     let started = Instant::now();
-    let mut verdict =
-        judge(case, child::run(&schedule.program, schedule.threads, &schedule.interrupt, case)?);
+    let ended = child::run(&schedule.program, schedule.threads, schedule.sandbox, &schedule.interrupt, case)?;
+    let mut verdict = judge(case, ended);
     verdict.seconds = started.elapsed().as_secs_f64();
     Ok(verdict)
 }
