@@ -50,10 +50,6 @@ pub(crate) enum ReportFormat {
     Speedscope,
     /// llvm-bolt: exact branches, pre-aggregated
     Bolt,
-    /// create_llvm_prof --profiler=text, for -fprofile-sample-use
-    Autofdo,
-    /// llvm-profgen --perfscript: branch stacks as perf script prints them
-    Brstack,
 }
 
 /// What stacks are weighted by.
