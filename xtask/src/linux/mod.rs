@@ -190,6 +190,7 @@ pub(crate) fn boot_all(args: &LinuxArgs) -> Result<Tally, TaskError> {
         if args.includes(Part::Programs) && architecture == Architecture::Amd64 {
             programs::check(guest, &profile, &mut tally)?;
             recordings::check(guest, &profile, &mut tally)?;
+            programs::by_level(guest, &profile, &mut tally)?;
         }
     }
     Ok(tally)
