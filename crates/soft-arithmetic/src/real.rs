@@ -180,7 +180,9 @@ pub fn plainly_exact<R: Real>(operation: Operation, a: R, b: R, result: R) -> bo
                 bits >> bits.trailing_zeros()
             };
             let product = || u128::from(significand(a)) * u128::from(significand(b));
-            normal(a) && normal(b) && normal(result) && product() >> 53 == 0
+            // The smallest normal number may be a tiny one that was rounded up.
+            let larger = result.magnitude() > R::MIN_NORMAL;
+            normal(a) && normal(b) && larger && product() >> 53 == 0
         }
         Operation::Div => false,
     }
@@ -191,4 +193,17 @@ pub fn plainly_exact<R: Real>(operation: Operation, a: R, b: R, result: R) -> bo
 pub fn two_sum<R: Real>(a: R, b: R, sum: R) -> R {
     let part = sum.sub(a);
     a.sub(sum.sub(part)).add(b.sub(part))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tiny_product_that_is_rounded_up_to_the_smallest_normal_number_is_not_exact() {
+        let (a, b) = (1.0 - f64::EPSILON / 2.0, f64::MIN_POSITIVE);
+        assert_eq!(a * b, f64::MIN_POSITIVE);
+        assert!(!plainly_exact(Operation::Mul, a, b, a * b));
+        assert!(plainly_exact(Operation::Mul, 3.0, 2.0 * b, 6.0 * b));
+    }
 }
