@@ -6,18 +6,14 @@
 //! | [`kernel`] | the kernel and booted guests in the user's cache |
 //! | [`prepare`] | from arguments to what the guest gets |
 //! | [`derived`] | level 3 of TMA and metrics |
-//! | [`exports`] | formats of others |
-//! | [`html`] | the counts as a page |
 //! | [`events`] | names of events |
 //! | [`record`] | a recording, or samples as stacks |
-//! | [`stat`] | the counts as a table and as JSON |
+//! | [`stat`] | the counts as a table, JSON, a page, and in formats of others |
 //! | [`symbols`] | the kernel's functions |
 
 pub(super) mod compare;
 mod derived;
 pub(super) mod events;
-mod exports;
-mod html;
 pub(super) mod kernel;
 mod prepare;
 pub(super) mod record;

@@ -1,6 +1,6 @@
 //! Counts of a program in the formats of others.
 
-use super::stat::Row;
+use super::Row;
 use serde_json::{Map, Value, json};
 use std::fmt::Write as _;
 use vpmu::Provenance;

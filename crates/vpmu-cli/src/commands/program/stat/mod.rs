@@ -1,8 +1,16 @@
 //! `vpmu stat -- PROGRAM`: what a program executed, in the style of `perf stat`.
+//!
+//! | module | what it does |
+//! | --- | --- |
+//! | [`exports`] | formats of others |
+//! | [`html`] | the counts as a page |
 
+mod exports;
+mod html;
+
+use super::Run;
 use super::derived::{self, Level3, MetricValue};
 use super::events::{self, Asked, Level};
-use super::{Run, exports, html};
 use crate::args::StatArgs;
 use crate::commands::compare::html::About;
 use crate::commands::tma::Tma;

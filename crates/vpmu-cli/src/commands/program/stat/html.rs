@@ -1,9 +1,9 @@
 //! `--html`: the counts of a program as one self-contained page, without scripts and without anything to load.
 
-use super::derived::{Level3, MetricValue};
-use super::stat::Row;
+use super::Row;
 use crate::commands::compare::html::About;
 use crate::commands::compare::html::style;
+use crate::commands::program::derived::{Level3, MetricValue};
 use crate::commands::tma::Tma;
 use crate::output::number::grouped;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
