@@ -4,12 +4,12 @@ use super::{INIT, ProgramError, cpio};
 use crate::counts::model::ModelSource;
 use crate::engine::soft::x86::SoftEngine;
 use crate::engine::{Engine as _, RunLimits, Snapshots as _};
-use crate::machine::Machine;
 use crate::machine::pmu::PmuDevice;
 use crate::machine::program::{Pause, Program};
 use crate::machine::progress::RunProgress;
 use crate::machine::stop::StopRequest;
 use crate::machine::x86::Pc;
+use crate::machine::{Machine, Outcome};
 use crate::run::{self, RunError};
 use crate::snapshot::Booted;
 use crate::snapshot::mapped::Mapped;
@@ -89,7 +89,11 @@ pub fn boot(plan: &BootPlan<'_>, snapshot: &Path) -> Result<(), ProgramError> {
     engine.boot(&state).map_err(RunError::from)?;
     let outcome = engine.run_until(&mut machine, RunLimits { timeout }, u64::MAX);
     if machine.program().and_then(Program::paused) != Some(Pause::Ready) {
-        let how = outcome.map_or_else(String::new, |outcome| format!("{outcome:?}"));
+        let how = match outcome {
+            Some(Outcome::Interrupted { signal }) => return Err(ProgramError::Interrupted { signal }),
+            Some(Outcome::TimedOut) => return Err(ProgramError::BootTimedOut),
+            outcome => outcome.map_or_else(String::new, |outcome| format!("{outcome:?}")),
+        };
         let console = capture.text();
         let last: Vec<&str> = console.lines().rev().take(3).collect();
         let last: Vec<&str> = last.into_iter().rev().collect();

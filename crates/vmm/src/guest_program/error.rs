@@ -39,6 +39,15 @@ pub enum ProgramError {
     /// The kernel did not get as far as init's wait for a program.
     #[error("the guest did not boot: {0}")]
     Boot(String),
+    /// A signal ended the boot.
+    #[error("interrupted while the guest booted")]
+    Interrupted {
+        /// The signal (signal(7)).
+        signal: i32,
+    },
+    /// The boot took too long.
+    #[error("the guest did not boot in time")]
+    BootTimedOut,
     /// There is no such program.
     #[error("there is no program {0:?}")]
     NotFound(String),

@@ -128,6 +128,7 @@ fn program_next_step(error: &ProgramError) -> Option<String> {
             ProgramError::Kernel { .. } | ProgramError::NotLinux(_) | ProgramError::Boot(_) => {
                 "`vpmu setup` fetches a kernel that works; --kernel names another"
             }
+            ProgramError::BootTimedOut => "raise --timeout",
             ProgramError::NotFound(_) => "check its name and PATH",
             ProgramError::Foreign(_) => "programs are ELF files for x86-64, or scripts that begin with #!",
             ProgramError::Library { .. } => "install the library's package",

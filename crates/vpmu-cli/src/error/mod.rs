@@ -4,6 +4,7 @@ mod advice;
 
 use crate::commands::test::{MergeError, TestError};
 use crate::exit;
+use crate::interrupt;
 use platform::loader::ImageError;
 use platform::memory::MemoryError;
 use std::error::Error;
@@ -210,6 +211,8 @@ impl CliError {
             Self::Program(ProgramError::Stream(_) | ProgramError::Snapshot(_) | ProgramError::Boot(_)) => {
                 exit::HOST
             }
+            Self::Program(ProgramError::Interrupted { signal }) => interrupt::exit_code(*signal),
+            Self::Program(ProgramError::BootTimedOut) => exit::TIMEOUT,
             Self::Setup(_) => exit::HOST,
             Self::Test(error) => error.exit_code(),
             Self::Output(_) | Self::Write { .. } | Self::Signals(_) => exit::HOST,
