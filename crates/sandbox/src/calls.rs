@@ -36,6 +36,8 @@ const OPEN_FILES: &[libc::c_long] = &[
     libc::SYS_eventfd2,
     libc::SYS_recvfrom,
     libc::SYS_recvmsg,
+    // A handler of signals wakes its thread by a pair of sockets. New ones cannot be made.
+    libc::SYS_sendto,
 ];
 
 /// Threads of our own, time and signals to ourselves.

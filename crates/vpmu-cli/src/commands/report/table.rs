@@ -11,7 +11,7 @@ pub(super) fn render(rows: &Rows, limit: usize) -> String {
     let Rows { program, profile, detail, whole, rows, .. } = rows;
     let what = whole.model.map_or_else(String::new, |model| format!(", {} cycles", grouped(model.cycles)));
     let mut text = format!(
-        "{} on {profile} ({detail}): {} instructions{what}\n\n",
+        "{}\non {profile} ({detail}): {} instructions{what}\n\n",
         paint(HEADING, format_args!("Recorded by vpmu of {}", program.join(" "))),
         grouped(whole.instructions),
     );
