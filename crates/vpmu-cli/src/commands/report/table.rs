@@ -36,9 +36,16 @@ pub(super) fn render(rows: &Rows, limit: usize) -> String {
     for row in &rows[..shown] {
         table.add_row(cells(row, whole, has_lines));
     }
-    // The process, and what the model says beside cycles, are told last.
+    // The process and the object say least, then the shares, whose largest part stays, then the total.
     let names = columns - if has_lines { 4 } else { 3 };
-    text += &Fitting { prose: false, dispensable: &[names, names + 1] }.render(&mut table);
+    let mut dispensable = vec![names, names + 1];
+    if whole.model.is_some() {
+        dispensable.extend(names - 5..names - 1);
+        if !has_lines {
+            dispensable.push(1);
+        }
+    }
+    text += &Fitting { prose: false, dispensable: &dispensable }.render(&mut table);
     if shown < rows.len() {
         let _ = writeln!(text, "{} more rows: -n 0 shows all", grouped((rows.len() - shown) as u64));
     }
