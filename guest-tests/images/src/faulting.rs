@@ -35,7 +35,7 @@ impl Raised {
     }
 }
 
-/// Where the code goes on; the assembly of [`faulting!`](crate::faulting) stores it.
+/// Where the code goes on; the assembly of [`faulting!`](macro@crate::faulting) stores it.
 pub static RESUME: AtomicU64 = AtomicU64::new(0);
 static VECTOR: AtomicU64 = AtomicU64::new(NONE);
 static ERROR: AtomicU64 = AtomicU64::new(0);

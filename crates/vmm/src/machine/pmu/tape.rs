@@ -37,7 +37,7 @@ pub enum TapeError {
     },
 }
 
-/// Writes a recording. After the first error nothing more is written; [`finish`](Self::finish) reports it.
+/// Writes a recording. After the first error nothing more is written; its end reports it.
 pub struct Recorder {
     writer: Writer,
     bytes: Vec<u8>,
