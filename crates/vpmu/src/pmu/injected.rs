@@ -1,5 +1,6 @@
 //! Faults on command at the interface of the vPMU: see [`crate::inject`].
 
+use super::faulty::Faulty as _;
 use super::{Answer, Machine, PmiRequests, ReadOutcome, Vpmu, each};
 use crate::inject::{Effect, Fate, Injected, Injector, Later, Trigger};
 use crate::source::{CountsSource, Level};

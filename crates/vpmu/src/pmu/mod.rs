@@ -9,6 +9,7 @@
 //! | `intel/` | Intel's registers |
 //! | `amd/` | AMD's registers |
 //! | `arm/` | Arm's PMUv3, with Falkor's matrix |
+//! | `faulty.rs` | what faults do to the state of each |
 //! | `injected.rs` | faults on command, and skid |
 //! | `masks.rs` | what the register declarations say for a profile |
 //! | `counter.rs` | one counter |
@@ -20,6 +21,7 @@
 mod amd;
 mod arm;
 mod counter;
+mod faulty;
 mod injected;
 mod intel;
 mod ledger;

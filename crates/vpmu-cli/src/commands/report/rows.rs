@@ -5,7 +5,7 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::io::Write;
 use vmm::engine::Detail;
-use vmm::recording::data::FIGURES;
+use vmm::recording::data::{FIGURES, MODELLED};
 
 /// Slots of TMA, level 1 and then its parts on level 2.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
@@ -227,20 +227,10 @@ impl Rows {
             "bad_speculation",
             "frontend_bound",
             "backend_bound",
-            "light_operations",
-            "heavy_operations",
-            "branch_mispredicts",
-            "machine_clears",
-            "fetch_latency",
-            "fetch_bandwidth",
-            "memory_bound",
-            "core_bound",
-            "mispredicted_branches",
-            "l1_misses",
-            "l2_misses",
-            "l3_misses",
         ];
-        csv.write_record(names)?;
+        // Cycles stand further ahead.
+        let names: Vec<&str> = names.into_iter().chain(MODELLED[1..].iter().copied()).collect();
+        csv.write_record(&names)?;
         for row in &self.rows {
             let number = |value: Option<u64>| value.map_or_else(String::new, |value| value.to_string());
             let mut fields = vec![
