@@ -113,6 +113,13 @@ fn rounding_follows_the_control_word_but_precision_control_does_not_matter() {
 }
 
 #[test]
+fn a_whole_logarithm_that_makes_a_denormal_number_is_called_inexact() {
+    // The smallest normal number, 2^-16382, and the smallest of all: as a Granite Rapids has it.
+    let state = run(FYL2X, 1 << 64 | 1 << 63, 1);
+    assert_eq!((state.st[0], state.fsw & ALL), (NEGATIVE | 16382, DE | UE | PE));
+}
+
+#[test]
 fn operands_out_of_range_stay() {
     for second in [FSIN, FCOS, FSINCOS, FPTAN] {
         for x in [0x403E_8000_0000_0000_0000, 0xFFFE_FFFF_FFFF_FFFF_FFFF] {

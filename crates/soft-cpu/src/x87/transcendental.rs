@@ -4,7 +4,7 @@
 
 use super::arith;
 use super::float::{
-    Class, EXTENDED, Env, F80, Number, PE, ZE, finish, from_integer, normalise, operand, operands,
+    Class, EXTENDED, Env, F80, Number, PE, UE, ZE, finish, from_integer, normalise, operand, operands,
 };
 use crate::low::Low;
 use astro_float_num::{BigFloat, Consts, RoundingMode, Sign};
@@ -248,8 +248,9 @@ pub(crate) fn logarithm(env: &mut Env, a: F80, b: F80) -> F80 {
         let product = arith::mul(env, from_integer(x.exponent.into()), b);
         env.control = control;
         if x.exponent != 0 && y.class == Class::Finite {
-            // Hardware says so even of these.
-            env.raise(PE);
+            // Hardware says so even of these, and so it does of denormal ones (Granite Rapids).
+            let is_denormal = product.significand >> 63 == 0 && product.significand != 0;
+            env.raise(if is_denormal { PE | UE } else { PE });
         }
         return product;
     }
