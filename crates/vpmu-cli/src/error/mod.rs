@@ -240,6 +240,10 @@ fn run_exit_code(error: &RunError) -> u8 {
         | RunError::SnapshotOfModel
         | RunError::Timing(_)
         | RunError::Trace { .. }
+        | RunError::Inject(_)
+        | RunError::Recording { .. }
+        | RunError::NoPreciseSampling { .. }
+        | RunError::NoCoreForSkid { .. }
         | RunError::Snapshot(_)
         | RunError::SaveSnapshot { .. }
         | RunError::SnapshotNotReached { .. } => exit::USAGE,
