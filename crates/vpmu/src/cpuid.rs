@@ -4,61 +4,22 @@
 //! the rest. Sources: SDM vol. 2A, CPUID, leaves 01H, 07H, 0AH, 0DH, 1AH, 1CH, 23H; APM vol. 3, appendix E, leaves
 //! 8000_0001H and 8000_0022H; Linux `asm/perf_event.h`.
 
-use crate::bits::low_u32;
 use crate::profile::{AmdPmu, Architecture, LbrKind, Profile, Vendor};
+use crate::register::cpuid::{
+    AmdFeature8Ebx, AmdFeatureEcx, ExtCountersEax, ExtCountersEbx, ExtEventsEax, ExtendedFeature1Eax,
+    ExtendedFeatureEbx, ExtendedFeatureEdx, FeatureEcx, FeatureEdx, LbrEax, LbrEbx, LbrEcx, PerfMonV2Eax,
+    PerfMonV2Ebx, PerfmonEax, PerfmonEcx, PerfmonEdx, PerfmonExtEax, PerfmonExtEbx, XssEcx,
+};
 use crate::register::low_bits;
 
-/// The four registers that CPUID returns.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct CpuidResult {
-    /// EAX.
-    pub eax: u32,
-    /// EBX.
-    pub ebx: u32,
-    /// ECX.
-    pub ecx: u32,
-    /// EDX.
-    pub edx: u32,
-}
+pub use crate::register::cpuid::CpuidResult;
 
-/// Leaf 01H ECX: 64-bit debug store.
-const DTES64: u32 = 1 << 2;
-/// Leaf 01H ECX: CPL-qualified debug store.
-const DS_CPL: u32 = 1 << 4;
-/// Leaf 01H ECX: IA32_PERF_CAPABILITIES exists.
-const PDCM: u32 = 1 << 15;
-/// Leaf 01H EDX: debug store.
-const DS: u32 = 1 << 21;
-/// Leaf 07H.0 EBX: HLE and RTM; the select bits IN_TX and IN_TXCP are not offered.
-const HLE_RTM: u32 = 1 << 4 | 1 << 11;
-/// Leaf 07H.0 EDX: hybrid part; leaf 1AH has the type of the core.
-const HYBRID: u32 = 1 << 15;
-/// Leaf 07H.0 EDX: architectural LBR.
-const ARCH_LBR: u32 = 1 << 19;
-/// Leaf 0DH.1 ECX: IA32_XSS bit 15 can be set.
-const XSS_LBR: u32 = 1 << 15;
 /// Subleaf of leaf 0DH that describes the XSAVE component of architectural LBR.
 const XSTATE_LBR: u32 = 15;
-/// Leaf 07H.1 EAX: leaf 23H exists.
-const ARCH_PERFMON_EXT: u32 = 1 << 8;
-
 /// Architectural performance monitoring extended.
 const PERFMON_EXT_LEAF: u32 = 0x23;
-/// Its subleaves here: 0 itself, 1 counters, 3 architectural events. Not offered: 2 auto counter reload, 4 and 5 PEBS.
-const PERFMON_EXT_SUBLEAVES: u32 = 1 << 0 | 1 << 1 | 1 << 3;
-
-/// Leaf 8000_0001H ECX, AMD: instruction-based sampling.
-const IBS: u32 = 1 << 10;
-/// Leaf 8000_0001H ECX, AMD: the local APIC's extended space, in which IBS has its interrupt.
-const EXT_APIC_SPACE: u32 = 1 << 3;
-/// Leaf 8000_0001H ECX, AMD: the counters of data fabric and L3; not offered.
-const NB_L3: u32 = 1 << 24 | 1 << 28;
 /// Capabilities of instruction-based sampling, AMD.
 const IBS_LEAF: u32 = 0x8000_001B;
-/// Leaf 8000_0001H ECX, AMD: PerfCtrExtCore.
-const PERF_CTR_EXT_CORE: u32 = 1 << 23;
-/// Leaf 8000_0008H EBX, AMD: instructions-retired MSR and branch sampling; not offered.
-const IRPERF_BRS: u32 = 1 << 1 | 1 << 31;
 /// Extended performance monitoring and debug, AMD.
 const PERF_MON_LEAF: u32 = 0x8000_0022;
 
@@ -95,41 +56,33 @@ pub fn patch(profile: &Profile, leaf: u32, subleaf: u32, mut result: CpuidResult
         }
         (0x1, _) => {
             result.eax = profile.signature;
-            result.ecx &= !(DTES64 | DS_CPL | PDCM);
-            if vendor == Vendor::Intel {
-                result.ecx |= PDCM;
-            }
-            result.edx &= !DS;
             // No branch trace store, which IA32_MISC_ENABLE says.
-            if profile.has_pebs() {
-                result.ecx |= DTES64;
-                result.edx |= DS;
-            }
+            result.ecx = FeatureEcx::from(result.ecx)
+                .with_dtes64(profile.has_pebs())
+                .with_ds_cpl(false)
+                .with_pdcm(vendor == Vendor::Intel)
+                .into();
+            result.edx = FeatureEdx::from(result.edx).with_ds(profile.has_pebs()).into();
         }
         (0x7, 0) => {
             if has_perfmon_ext(profile) {
                 result.eax = result.eax.max(1);
             }
-            result.ebx &= !HLE_RTM;
-            result.edx &= !(HYBRID | ARCH_LBR);
-            if matches!(profile.lbr, LbrKind::Architectural { .. }) {
-                result.edx |= ARCH_LBR;
-            }
-            if leaf_1a(profile).eax != 0 {
-                result.edx |= HYBRID;
-            }
+            result.ebx = ExtendedFeatureEbx::from(result.ebx).with_hle(false).with_rtm(false).into();
+            result.edx = ExtendedFeatureEdx::from(result.edx)
+                .with_hybrid(leaf_1a(profile).eax != 0)
+                .with_arch_lbr(matches!(profile.lbr, LbrKind::Architectural { .. }))
+                .into();
         }
         (0x7, 1) => {
-            result.eax &= !ARCH_PERFMON_EXT;
-            if has_perfmon_ext(profile) {
-                result.eax |= ARCH_PERFMON_EXT;
-            }
+            let own = ExtendedFeature1Eax::from(result.eax);
+            result.eax = own.with_arch_perfmon_ext(has_perfmon_ext(profile)).into();
         }
         // Reserved on AMD CPUs: caches and clocks are described elsewhere.
         (0x2 | 0x4 | 0x15 | 0x16, _) if vendor == Vendor::Amd => result = CpuidResult::default(),
         (0xA, _) => result = leaf_0a(profile),
         // XSAVES of the branch records is the engine's; where it has it, it says so after this.
-        (0xD, 1) => result.ecx &= !XSS_LBR,
+        (0xD, 1) => result.ecx = XssEcx::from(result.ecx).with_lbr(false).into(),
         (0xD, XSTATE_LBR) => result = CpuidResult::default(),
         (PERFMON_EXT_LEAF, _) => result = leaf_23(profile, subleaf),
         (0x1A, _) => result = leaf_1a(profile),
@@ -158,15 +111,18 @@ fn patch_extended(profile: &Profile, amd: &AmdPmu, leaf: u32, mut result: CpuidR
         }
         0x8000_0001 => {
             result.eax = profile.signature;
-            result.ecx &= !(IBS | NB_L3 | PERF_CTR_EXT_CORE);
-            if amd.shows_ibs {
-                result.ecx |= IBS | EXT_APIC_SPACE;
-            }
-            if amd.ext_core {
-                result.ecx |= PERF_CTR_EXT_CORE;
-            }
+            let own = AmdFeatureEcx::from(result.ecx);
+            result.ecx = own
+                .with_ext_apic_space(own.ext_apic_space() || amd.shows_ibs)
+                .with_ibs(amd.shows_ibs)
+                .with_perf_ctr_ext_core(amd.ext_core)
+                .with_perf_ctr_ext_nb(false)
+                .with_perf_ctr_ext_llc(false)
+                .into();
         }
-        0x8000_0008 => result.ebx &= !IRPERF_BRS,
+        0x8000_0008 => {
+            result.ebx = AmdFeature8Ebx::from(result.ebx).with_irperf(false).with_brs(false).into();
+        }
         IBS_LEAF => {
             let eax = if amd.shows_ibs { amd.ibs } else { 0 };
             result = CpuidResult { eax, ..CpuidResult::default() };
@@ -190,15 +146,15 @@ fn set_vendor(vendor: Vendor, result: &mut CpuidResult) {
 pub fn leaf_8000_0022(profile: &Profile) -> CpuidResult {
     let Some(amd) = profile.amd().filter(|amd| amd.v2) else { return CpuidResult::default() };
     let depth = match profile.lbr {
-        LbrKind::ExtV2 { depth } => u32::from(depth),
+        LbrKind::ExtV2 { depth } => depth,
         _ => 0,
     };
-    CpuidResult {
-        eax: 1 | u32::from(depth > 0) << 1 | u32::from(amd.freeze) << 2,
-        ebx: u32::from(profile.gp_counters) | depth << 4,
-        ecx: 0,
-        edx: 0,
-    }
+    let eax =
+        PerfMonV2Eax::default().with_perf_mon_v2(true).with_lbr_stack(depth > 0).with_freeze(amd.freeze);
+    let ebx = PerfMonV2Ebx::default()
+        .with_core_counters(profile.gp_counters.into())
+        .with_lbr_stack_size(depth.into());
+    CpuidResult { eax: eax.into(), ebx: ebx.into(), ..CpuidResult::default() }
 }
 
 /// Leaf 0AH, architectural performance monitoring.
@@ -207,18 +163,18 @@ pub fn leaf_0a(profile: &Profile) -> CpuidResult {
     let Some(pmu) = profile.intel() else { return CpuidResult::default() };
     let v2 = pmu.version >= 2;
     let v5 = pmu.version >= 5;
-    let fixed = if v2 { u32::from(pmu.fixed_counters) } else { 0 };
-    CpuidResult {
-        eax: u32::from(pmu.version)
-            | u32::from(profile.gp_counters) << 8
-            | u32::from(profile.gp_width) << 16
-            | u32::from(pmu.arch_events) << 24,
-        ebx: pmu.arch_events_unavailable,
-        ecx: if v5 { (1 << fixed) - 1 } else { 0 },
-        edx: fixed
-            | if v2 { u32::from(pmu.fixed_width) << 5 } else { 0 }
-            | u32::from(v5 && pmu.any_thread_deprecated) << 15,
-    }
+    let fixed = if v2 { pmu.fixed_counters } else { 0 };
+    let eax = PerfmonEax::default()
+        .with_version(pmu.version.into())
+        .with_gp_counters(profile.gp_counters.into())
+        .with_gp_width(profile.gp_width.into())
+        .with_events(pmu.arch_events.into());
+    let ecx = PerfmonEcx::default().with_fixed(if v5 { low_bits(fixed.into()) } else { 0 });
+    let edx = PerfmonEdx::default()
+        .with_fixed_counters(fixed.into())
+        .with_fixed_width(if v2 { pmu.fixed_width.into() } else { 0 })
+        .with_any_thread_deprecated(v5 && pmu.any_thread_deprecated);
+    CpuidResult { eax: eax.into(), ebx: pmu.arch_events_unavailable, ecx: ecx.into(), edx: edx.into() }
 }
 
 /// Leaf 1AH, native model ID: 0 in a profile that is not of a hybrid part.
@@ -239,19 +195,23 @@ fn has_perfmon_ext(profile: &Profile) -> bool {
 #[must_use]
 pub fn leaf_23(profile: &Profile, subleaf: u32) -> CpuidResult {
     let Some(pmu) = profile.intel().filter(|pmu| pmu.version >= 6) else { return CpuidResult::default() };
-    let bitmap = |count: u8| low_u32(low_bits(count.into()));
+    let none = CpuidResult::default();
     match subleaf {
-        0 => CpuidResult { eax: PERFMON_EXT_SUBLEAVES, ebx: pmu.umask2.into(), ecx: 0, edx: 0 },
-        1 => CpuidResult {
-            eax: bitmap(profile.gp_counters),
-            ebx: bitmap(pmu.fixed_counters),
-            ..CpuidResult::default()
-        },
-        3 => CpuidResult {
-            eax: bitmap(pmu.arch_events) & !pmu.arch_events_unavailable,
-            ..CpuidResult::default()
-        },
-        _ => CpuidResult::default(),
+        0 => {
+            let subleaves = PerfmonExtEax::default().with_main(true).with_counters(true).with_events(true);
+            let fields = PerfmonExtEbx::default().with_umask2(pmu.umask2);
+            CpuidResult { eax: subleaves.into(), ebx: fields.into(), ..none }
+        }
+        1 => {
+            let gp = ExtCountersEax::default().with_gp(low_bits(profile.gp_counters.into()));
+            let fixed = ExtCountersEbx::default().with_fixed(low_bits(pmu.fixed_counters.into()));
+            CpuidResult { eax: gp.into(), ebx: fixed.into(), ..none }
+        }
+        3 => {
+            let named = low_bits(pmu.arch_events.into()) & !u64::from(pmu.arch_events_unavailable);
+            CpuidResult { eax: ExtEventsEax::default().with_events(named).into(), ..none }
+        }
+        _ => none,
     }
 }
 
@@ -262,11 +222,12 @@ pub fn leaf_23(profile: &Profile, subleaf: u32) -> CpuidResult {
 /// records.
 #[must_use]
 pub fn leaf_1c(profile: &Profile) -> CpuidResult {
-    match profile.lbr {
-        LbrKind::Architectural { depths } => {
-            CpuidResult { eax: u32::from(depths), ebx: 0b111, ecx: 0b111, edx: 0 }
-        }
-        _ => CpuidResult::default(),
+    let LbrKind::Architectural { depths } = profile.lbr else { return CpuidResult::default() };
+    CpuidResult {
+        eax: LbrEax::default().with_depths(depths.into()).into(),
+        ebx: LbrEbx::default().with_cpl_filter(true).with_branch_filter(true).with_call_stack(true).into(),
+        ecx: LbrEcx::default().with_mispredict(true).with_timed(true).with_branch_type(true).into(),
+        edx: 0,
     }
 }
 
@@ -277,6 +238,14 @@ mod tests {
     use crate::profile::{ICELAKE_SP, LUNAR_LAKE_P, SAPPHIRE_RAPIDS, SKYLAKE_SP, ZEN2, ZEN4};
 
     /// Zen 4 as KVM shows it to a guest, plus LbrExtV2 (16 deep) and freezing.
+    #[test]
+    fn every_declared_register_is_of_a_leaf_that_is_changed() {
+        for word in crate::register::cpuid::WORDS {
+            assert!(LEAVES.contains(&word.leaf), "{}", word.name());
+            assert!(word.fields.is_sorted_by_key(|field| field.lsb), "{}", word.name());
+        }
+    }
+
     #[test]
     fn amd_profiles_announce_their_counters() {
         let all = CpuidResult { eax: 0x8000_0008, ebx: !0, ecx: !0, edx: !0 };
@@ -380,7 +349,7 @@ mod tests {
         let all = CpuidResult { eax: !0, ebx: !0, ecx: !0, edx: !0 };
         for profile in Architecture::X86_64.profiles() {
             let leaf = patch(profile, 1, 0, all);
-            assert_eq!((leaf.ecx & (DTES64 | DS_CPL), leaf.edx & DS), (0, 0), "{}", profile.name);
+            assert_eq!((leaf.ecx & (1 << 2 | 1 << 4), leaf.edx & 1 << 21), (0, 0), "{}", profile.name);
             assert_eq!(leaf_23(profile, 0).eax & (1 << 4 | 1 << 5), 0, "{}", profile.name);
             let mut pmu = Vpmu::new((*profile).clone());
             let mut source = ScriptedSource::new();

@@ -6,9 +6,10 @@
 use crate::event::{EventCode, MatrixEvent};
 use crate::metrics::FULL_SCALE;
 use crate::profile::{Architecture, Profile, Vendor};
+use crate::register::cpuid::{WORDS, Word};
 use crate::register::{
-    Access, Located, OnWrite, Register, RegisterId, Repeat, Reserved, UserAccess, When, Width, amd, arm,
-    intel, locate, numbered, registers,
+    Access, Field, Located, OnWrite, Register, RegisterId, Repeat, Reserved, UserAccess, When, Width, amd,
+    arm, intel, locate, numbered, registers,
 };
 use alloc::format;
 use alloc::string::String;
@@ -65,9 +66,43 @@ pub fn msr_name(profile: &Profile, index: u32) -> Option<String> {
 pub fn decode(profile: &Profile, index: u32, value: u64) -> Option<Decoded> {
     let located = find(profile, index)?;
     let Located { register, instance } = located;
+    let meaning = |field: &Field, n, content| {
+        meaning(profile, located, field.name, numbered(field.doc, n), (content, value))
+    };
+    let (fields, covered) = fields(profile, register.fields, value, meaning);
+    Some(Decoded {
+        register: register.instance_name(instance),
+        summary: register.doc.trim(),
+        exists: located.exists_in(profile),
+        fields,
+        reserved: value & !covered,
+    })
+}
+
+/// Takes a register of CPUID apart. [`Decoded::reserved`] are its bits that are not about the PMU.
+#[must_use]
+pub fn decode_cpuid(profile: &Profile, word: &Word, value: u32) -> Decoded {
+    let value = u64::from(value);
+    let (fields, covered) = fields(profile, word.fields, value, |field, _, _| String::from(field.doc));
+    Decoded {
+        register: word.name(),
+        summary: word.doc.trim(),
+        exists: profile.vendor() == word.vendor,
+        fields,
+        reserved: value & !covered,
+    }
+}
+
+/// Fields of a value that are not 0, lowest first, and the mask of all.
+fn fields(
+    profile: &Profile,
+    declared: &[Field],
+    value: u64,
+    meaning: impl Fn(&Field, u32, u64) -> String,
+) -> (Vec<DecodedField>, u64) {
     let mut fields = Vec::new();
     let mut covered = 0;
-    for field in register.fields.iter().filter(|f| f.when.holds(profile)) {
+    for field in declared.iter().filter(|f| f.when.holds(profile)) {
         for n in 0..field.repeat.count(profile) {
             let mask = field.mask_of(n, profile);
             covered |= mask;
@@ -80,18 +115,12 @@ pub fn decode(profile: &Profile, index: u32, value: u64) -> Option<Decoded> {
                 bits: (63 - mask.leading_zeros(), shift),
                 name: numbered(field.name, n),
                 value: content,
-                meaning: meaning(profile, located, field.name, numbered(field.doc, n), (content, value)),
+                meaning: meaning(field, n, content),
             });
         }
     }
     fields.sort_by_key(|f| f.bits.1);
-    Some(Decoded {
-        register: register.instance_name(instance),
-        summary: register.doc.trim(),
-        exists: located.exists_in(profile),
-        fields,
-        reserved: value & !covered,
-    })
+    (fields, covered)
 }
 
 fn meaning(
@@ -194,8 +223,8 @@ pub fn one_line(profile: &Profile, index: u32, value: u64) -> String {
 #[must_use]
 pub fn markdown() -> String {
     let mut page = String::from(
-        "# PMU registers\n\nGenerated from the declarations in `crates/vpmu/src/register/intel.rs`, `amd.rs` and \
-         `arm.rs` by `cargo xtask docs`; do not edit.\n",
+        "# PMU registers\n\nGenerated from the declarations in `crates/vpmu/src/register/intel.rs`, `amd.rs`, \
+         `arm.rs` and `cpuid.rs` by `cargo xtask docs`; do not edit.\n",
     );
     let titles = [
         ("Intel", Vendor::Intel),
@@ -206,7 +235,26 @@ pub fn markdown() -> String {
         let _ = write!(page, "\n## {title}\n");
         section(&mut page, registers(vendor), vendor.architecture());
     }
+    page += "\n## CPUID\n\nThe registers that announce a PMU; other bits of them are not about it.\n";
+    for word in WORDS {
+        cpuid_section(&mut page, word);
+    }
     page
+}
+
+fn cpuid_section(page: &mut String, word: &Word) {
+    // Writing to a String cannot fail.
+    let _ = write!(
+        page,
+        "\n### {}\n\n{} Source: {}.\n\n| Bits | Field | Meaning |\n| --- | --- | --- |\n",
+        word.name(),
+        word.doc.trim(),
+        word.source
+    );
+    for field in word.fields {
+        let bits = bits(field.lsb, field.width, field.repeat);
+        let _ = writeln!(page, "| {bits} | {} | {} |", field.name, field.doc);
+    }
 }
 
 /// The address of a register as the architecture's manuals write it.

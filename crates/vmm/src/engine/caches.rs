@@ -15,8 +15,6 @@ use vpmu::profile::Vendor;
 
 /// Highest extended leaf of an AMD CPU that describes caches and topology there.
 pub(super) const MAX_AMD: u32 = 0x8000_001E;
-/// Leaf 8000_0001H ECX: leaves 8000_001DH and 8000_001EH exist (TopologyExtensions).
-pub(super) const TOPOEXT: u32 = 1 << 22;
 
 /// Bytes of a line, in all of them.
 const LINE: u32 = 64;

@@ -1,6 +1,7 @@
 //! Engines: what executes guest instructions.
 
 mod caches;
+mod cpuid;
 mod debugger;
 mod dump;
 mod frequency;

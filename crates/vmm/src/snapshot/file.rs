@@ -11,7 +11,7 @@ const MAGIC: &[u8; 8] = b"VPMUSNAP";
 /// Magic, version, checksum.
 const PREFIX: usize = 16;
 /// Longest header; a real one has some hundred KiB.
-const MAX_HEADER: u64 = 1 << 28;
+pub(super) const MAX_HEADER: u64 = 1 << 28;
 
 impl Snapshot {
     /// The bytes of the file.

@@ -12,6 +12,7 @@
 //!
 //! Numbers are little-endian. RAM has no checksum: looking at all of it would take longer than the guest's start.
 
+use super::file::MAX_HEADER;
 use super::{Booted, Header, PAGE, Snapshot, SnapshotError, VERSION};
 use crate::engine::VcpuState;
 use crate::machine::{Board, Machine};
@@ -26,7 +27,6 @@ const MAGIC: &[u8; 8] = b"VPMURAM1";
 const PREFIX: usize = 32;
 /// Largest page of a Linux host.
 const ALIGNMENT: u64 = 64 << 10;
-const MAX_HEADER: u64 = 1 << 28;
 
 /// A snapshot that has been opened.
 #[derive(Debug)]

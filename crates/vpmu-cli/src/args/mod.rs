@@ -99,6 +99,7 @@ Examples:
   vpmu decode PERF_METRICS 0x40201f80     the fractions in percent
   vpmu decode GLOBAL_CTRL                 the fields of a register
   vpmu decode LVTPC 0x400                 how a PMI is delivered
+  vpmu decode CPUID.0AH:EDX 0x8604        what CPUID says of a PMU
   vpmu decode branch-misses:u             an event's codes and counters
   vpmu decode r20d1 -p icelake-sp         the event of a raw code
   vpmu decode rdpmc 0x40000003            what RDPMC reads with this ECX";
@@ -620,12 +621,13 @@ pub(crate) enum ListCommand {
 
 #[derive(Debug, Args)]
 pub(crate) struct DecodeArgs {
-    /// MSR index (0x38d, 909) or name, with or without IA32_; an event's name or
-    /// raw code (rNNNN, as perf takes it; of Falkor also 0xPRCCG); or `rdpmc`
+    /// MSR index (0x38d, 909) or name, with or without IA32_; a register of CPUID
+    /// as the SDM writes it; an event's name or raw code (rNNNN, as perf takes
+    /// it; of Falkor also 0xPRCCG); or `rdpmc`
     #[arg(value_name = "REGISTER|EVENT")]
     pub(crate) register: String,
     /// The value (hexadecimal with 0x, or decimal); for `rdpmc`: ECX. Without
-    /// one a register shows its fields
+    /// one a register shows its fields, and one of CPUID what is announced
     pub(crate) value: Option<String>,
     #[command(flatten)]
     pub(crate) profile: ProfileArgs,

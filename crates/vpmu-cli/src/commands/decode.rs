@@ -1,5 +1,6 @@
 //! `vpmu decode`: a register value in words, what a register holds, and the codes of an event.
 
+mod cpuid;
 mod event;
 mod lvtpc;
 
@@ -73,6 +74,10 @@ pub(super) fn decode(args: &DecodeArgs, json: bool) -> Result<u8, CliError> {
         let text = args.value.as_ref().ok_or(CliError::NoIndex)?;
         let ecx = number::parse(text).and_then(|value| u32::try_from(value).ok());
         rdpmc::explain(&profile, ecx.ok_or_else(|| number(text, 32))?, json)?;
+        return Ok(exit::PASS);
+    }
+    if let Some(word) = cpuid::find(&args.register) {
+        cpuid::show(&profile, word, args.value.as_deref(), json)?;
         return Ok(exit::PASS);
     }
     let value =
@@ -222,7 +227,7 @@ fn explain(profile: &Profile, register: &str, value: u64) -> Result<Explained, C
     })
 }
 
-/// Names of all registers, with all instances that have an address.
+/// Names of all registers, with all instances that have an address, and those of CPUID.
 fn names() -> Vec<String> {
     Vendor::ALL
         .into_iter()
@@ -232,6 +237,7 @@ fn names() -> Vec<String> {
             let bare = name.trim_start_matches("IA32_").trim_start_matches("MSR_").to_owned();
             [name, bare]
         })
+        .chain(cpuid::all_names())
         .collect()
 }
 

@@ -9,6 +9,7 @@
 pub mod amd;
 pub mod arm;
 pub(crate) mod bank;
+pub mod cpuid;
 pub mod intel;
 mod macros;
 pub(crate) mod set;
@@ -19,9 +20,6 @@ pub use trapped::{FilterRange, MsrRange, filter_ranges, trapped_ranges};
 pub use crate::bits::low_bits;
 use crate::bits::{bit, low_u32};
 use crate::profile::{AmdPmu, Architecture, ArmPmu, IntelPmu, LbrKind, PmuKind, Profile, Vendor};
-
-/// CPUID.8000_001BH:EAX: the L3 miss filter and the data sources of Zen 4.
-const IBS_L3_MISS: u32 = 1 << 11;
 
 /// Identifies a register.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -160,7 +158,7 @@ impl When {
             Self::AnyLbr => lbr != LbrKind::None,
             Self::NoLbr => lbr == LbrKind::None,
             Self::Ibs => pmu.shows_ibs,
-            Self::IbsL3Miss => pmu.shows_ibs && pmu.ibs & IBS_L3_MISS != 0,
+            Self::IbsL3Miss => pmu.shows_ibs && cpuid::IbsEax::from(pmu.ibs).l3_miss_filter(),
             _ => false,
         }
     }

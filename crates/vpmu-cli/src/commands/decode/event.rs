@@ -9,14 +9,7 @@ use vpmu::decode::msr_name;
 use vpmu::event::{Encoding, Event, EventCode, FixedEvent, MatrixEvent};
 use vpmu::profile::{Architecture, Vendor};
 use vpmu::register::arm::{Pmccfiltr, Pmevtyper, Pmresr};
-
-/// USR, OS and EN of an event select, the same on all CPUs (SDM vol. 3B, IA32_PERFEVTSELx; APM vol. 2, PERF_CTL).
-const USR: u64 = 1 << 16;
-const OS: u64 = 1 << 17;
-const EN: u64 = 1 << 22;
-/// OS, user: the low bits of a fixed counter's four in IA32_FIXED_CTR_CTRL.
-const FIXED_OS: u64 = 1;
-const FIXED_USR: u64 = 2;
+use vpmu::register::intel::{FixedCtrCtrl, PerfEvtSel};
 
 /// An event of a profile.
 #[derive(Debug, Serialize)]
@@ -82,10 +75,6 @@ impl Levels {
             _ => (text, both),
         }
     }
-
-    fn bits(self, user: u64, kernel: u64) -> u64 {
-        (if self.user { user } else { 0 }) | if self.kernel { kernel } else { 0 }
-    }
 }
 
 /// What the text means on this profile: `r20d1`, or a name in any letter case, with or without `:u` or `:k`.
@@ -137,12 +126,12 @@ fn of_code(profile: &Profile, config: u64, levels: Levels) -> Found {
     let exact = resolved.exact.and_then(|event| profile.events.by_event(event)).or_else(code_alone);
     // A raw code that already is an event select keeps its levels.
     let said = match profile.architecture() {
-        Architecture::X86_64 => config & (USR | OS),
-        Architecture::Aarch64 => 0,
+        Architecture::X86_64 => PerfEvtSel(config),
+        Architecture::Aarch64 => PerfEvtSel::default(),
     };
-    let levels = match said {
-        0 => levels,
-        _ => Levels { user: said & USR != 0, kernel: said & OS != 0 },
+    let levels = match (said.usr(), said.os()) {
+        (false, false) => levels,
+        (user, kernel) => Levels { user, kernel },
     };
     let mut general = general(profile, code, exact, levels);
     if general.counters.is_none() && resolved.counters != 0 {
@@ -190,9 +179,12 @@ fn described(
 }
 
 fn general(profile: &Profile, code: EventCode, encoding: Option<&Encoding>, levels: Levels) -> General {
+    // USR, OS and EN are the same in AMD's.
+    let select =
+        PerfEvtSel(code.to_evtsel_bits()).with_usr(levels.user).with_os(levels.kernel).with_enable(true);
     let (register, value) = match profile.vendor() {
-        Vendor::Intel => ("IA32_PERFEVTSELx", code.to_evtsel_bits() | EN | levels.bits(USR, OS)),
-        Vendor::Amd => ("PERF_CTLx", code.to_evtsel_bits() | EN | levels.bits(USR, OS)),
+        Vendor::Intel => ("IA32_PERFEVTSELx", select.0),
+        Vendor::Amd => ("PERF_CTLx", select.0),
         Vendor::Qualcomm => {
             let types = Pmevtyper(code.select.into()).with_el0(!levels.user).with_el1(!levels.kernel);
             ("PMEVTYPERx_EL0", types.0)
@@ -232,10 +224,14 @@ fn fixed(profile: &Profile, event: Event, levels: Levels) -> Option<Fixed> {
         });
     }
     let found = FixedEvent::by_event(event).or_else(|| FixedEvent::by_event(event.counts_as()))?;
+    let counter = u32::from(found.counter);
+    let mut control = FixedCtrCtrl::default();
+    control.set_usr(counter, levels.user);
+    control.set_os(counter, levels.kernel);
     (found.counter < profile.fixed_counters()).then(|| Fixed {
         counter: format!("FIXED_CTR{}", found.counter),
         register: "IA32_FIXED_CTR_CTRL",
-        control: levels.bits(FIXED_USR, FIXED_OS) << (4 * found.counter),
+        control: control.0,
     })
 }
 

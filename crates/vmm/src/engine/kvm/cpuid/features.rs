@@ -1,6 +1,6 @@
 //! Feature and topology leaves, reduced to what an Intel CPU in this machine has.
 
-use crate::engine::caches::TOPOEXT;
+use crate::engine::cpuid::{APIC, ARAT, HYPERVISOR, INVARIANT_TSC, TOPOEXT, X2APIC};
 use platform::x86::apic::ApicConfig;
 use vpmu::cpuid::CpuidResult;
 
@@ -20,9 +20,6 @@ const fn bits<const N: usize>(positions: [u32; N]) -> u32 {
 const LEAF_1_ECX_ABSENT: u32 = bits([3, 5, 6, 7, 8, 10, 11, 14, 18, 24, 27]);
 /// Leaf 1 EDX, not in this machine: PSN (18), ACPI (22), SS (27), HTT (28), TM (29), PBE (31).
 const LEAF_1_EDX_ABSENT: u32 = bits([18, 22, 27, 28, 29, 31]);
-const X2APIC: u32 = 1 << 21;
-const HYPERVISOR_PRESENT: u32 = 1 << 31;
-const APIC: u32 = 1 << 9;
 
 /// Leaf 1 without what the vPMU decides.
 pub(super) fn leaf_1(host: CpuidResult, apic: &ApicConfig) -> CpuidResult {
@@ -31,14 +28,14 @@ pub(super) fn leaf_1(host: CpuidResult, apic: &ApicConfig) -> CpuidResult {
         eax: 0,
         // No brand index; CLFLUSH of 64 bytes (8 x 8); one logical CPU; initial APIC ID.
         ebx: (apic.id & 0xFF) << 24 | 1 << 16 | host.ebx & 0xFF00,
-        ecx: host.ecx & !(LEAF_1_ECX_ABSENT | X2APIC) | x2apic | HYPERVISOR_PRESENT,
+        ecx: host.ecx & !(LEAF_1_ECX_ABSENT | X2APIC) | x2apic | HYPERVISOR,
         edx: host.edx & !LEAF_1_EDX_ABSENT | APIC,
     }
 }
 
-/// Leaf 6: ARAT (EAX bit 2) only. Our APIC timer never stops.
+/// Leaf 6: our APIC timer never stops, and nothing else.
 pub(super) fn leaf_6(_host: CpuidResult) -> CpuidResult {
-    CpuidResult { eax: 1 << 2, ..CpuidResult::default() }
+    CpuidResult { eax: ARAT, ..CpuidResult::default() }
 }
 
 /// Leaf 7.0 EBX, not in this machine: SGX (2), RDT-M (12), MPX (14), RDT-A (15), PT (25).
@@ -83,9 +80,9 @@ pub(super) fn leaf_8000_0001(host: CpuidResult, amd: bool) -> CpuidResult {
     CpuidResult { eax: 0, ebx: 0, ecx: host.ecx & EXTENDED_ECX | topology, edx: host.edx & EXTENDED_EDX }
 }
 
-/// Leaf 8000_0007H: invariant TSC (EDX bit 8).
+/// Leaf 8000_0007H: the TSC alone.
 pub(super) fn leaf_8000_0007(host: CpuidResult) -> CpuidResult {
-    CpuidResult { edx: host.edx & 1 << 8, ..CpuidResult::default() }
+    CpuidResult { edx: host.edx & INVARIANT_TSC, ..CpuidResult::default() }
 }
 
 /// Leaf 8000_0008H: address sizes, and WBNOINVD (EBX bit 9). No more physical bits than the host has,

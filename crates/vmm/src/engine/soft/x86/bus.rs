@@ -6,6 +6,7 @@ use super::observers::Observers;
 use crate::counts::Slice;
 use crate::counts::model::Retired;
 use crate::counts::timing::Probe;
+use crate::engine::cpuid::APIC;
 use crate::engine::soft::clock::Clock;
 use crate::engine::soft::ram::Ram;
 use crate::machine::Machine;
@@ -324,7 +325,7 @@ impl<const OBSERVED: bool> Bus for SoftBus<'_, OBSERVED> {
         }
         match leaf {
             // SDM volume 3, "Local APIC Status and Location": the bit follows IA32_APIC_BASE.EN.
-            1 if apic.mode() == ApicMode::Disabled => answer.edx &= !cpuid::APIC,
+            1 if apic.mode() == ApicMode::Disabled => answer.edx &= !APIC,
             0xA => answer.ebx |= self.machine.pmu.unavailable_events(),
             // The same with the opposite sense.
             0x23 if subleaf == 3 => answer.eax &= !self.machine.pmu.unavailable_events(),

@@ -1,5 +1,6 @@
 //! CPUID of the soft engine: what the interpreter implements, in the CPU of the profile.
 
+use crate::engine::cpuid::{APIC, ARAT, HYPERVISOR, INVARIANT_TSC, TOPOEXT, X2APIC};
 use crate::engine::{SIGNATURE, caches, frequency, instruction_sets};
 use soft_cpu::silicon::Silicon;
 use soft_cpu::{CpuidLeaf, Features};
@@ -7,24 +8,14 @@ use vpmu::Profile;
 use vpmu::cpuid::CpuidResult;
 use vpmu::profile::{LbrKind, Vendor};
 
-/// Leaf 01H EDX: local APIC.
-pub(super) const APIC: u32 = 1 << 9;
-/// Leaf 01H ECX: x2APIC.
-const X2APIC: u32 = 1 << 21;
-/// Leaf 06H EAX: the APIC timer never stops.
-const ARAT: u32 = 1 << 2;
 /// Leaf 07H EDX: IA32_ARCH_CAPABILITIES exists.
 const ARCH_CAPABILITIES: u32 = 1 << 29;
-/// Leaf 01H ECX: a hypervisor is present.
-const HYPERVISOR: u32 = 1 << 31;
 /// First leaf of the hypervisor range.
 const HYPERVISOR_LEAF: u32 = 0x4000_0000;
 /// Highest basic leaf: base and bus frequencies.
 const MAX_BASIC: u32 = 0x16;
 /// Architectural last branch records, where the profile has them.
 const LBR_LEAF: u32 = 0x1C;
-/// Leaf 8000_0007H EDX: the TSC runs at one rate.
-const INVARIANT_TSC: u32 = 1 << 8;
 /// Of the one CPU, as in leaf 1.
 const APIC_ID: u32 = 0;
 /// The brand string's first leaf.
@@ -87,7 +78,7 @@ pub(super) fn leaf(profile: &Profile, x2apic: bool, leaf: u32, subleaf: u32) -> 
 fn amd(leaf: u32, own: CpuidResult) -> CpuidResult {
     match leaf {
         0x8000_0000 => CpuidResult { eax: own.eax.max(caches::MAX_AMD), ..own },
-        0x8000_0001 => CpuidResult { ecx: own.ecx | caches::TOPOEXT, ..own },
+        0x8000_0001 => CpuidResult { ecx: own.ecx | TOPOEXT, ..own },
         0x8000_0007 => CpuidResult { edx: own.edx | INVARIANT_TSC, ..own },
         _ => own,
     }
