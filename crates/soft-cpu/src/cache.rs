@@ -16,8 +16,8 @@ use soft_base::{ByAddress, prefetch};
 const MAX_BLOCKS: usize = 1 << 16;
 /// Entries of the table by linear address.
 const JUMPS: usize = 1 << 15;
-/// Entries of the table of code pages.
-const PAGES: usize = 1 << 7;
+/// Code pages known at once.
+const PAGES: usize = 1 << 12;
 /// Bits of a generation in [`Jump::tag`]: those of a linear address that repeat its sign, but for bit 62.
 const GENERATIONS: u64 = 1 << 13;
 
@@ -72,15 +72,6 @@ impl Path {
     }
 }
 
-/// Where code has been fetched from.
-#[derive(Debug, Clone, Copy)]
-struct CodePage {
-    tag: u64,
-    gpa: u64,
-    /// Log2 of its size.
-    size: u8,
-}
-
 pub(crate) struct Cache<B> {
     blocks: Vec<Block<B>>,
     /// Blocks that are no more.
@@ -91,7 +82,12 @@ pub(crate) struct Cache<B> {
     /// First bytes of the blocks that have bytes in a page.
     by_page: ByAddress<u64, Vec<(u64, Mode)>>,
     jumps: Box<[Jump; JUMPS]>,
-    pages: Box<[CodePage; PAGES]>,
+    /// Where code has been fetched from in this generation: physical addresses, and log2 of the sizes of pages.
+    ///
+    /// None is forgotten before the next generation: page tables are walked for code, which sets accessed bits, when a
+    /// page is come to first. So that does not depend on which blocks were looked up, and compiled code, which looks up
+    /// fewer, has the guest see the same.
+    pages: ByAddress<u64, (u64, u8)>,
     generation: u64,
     /// As the generation, but never the same again.
     epoch: u64,
@@ -106,7 +102,7 @@ impl<B: Bus> Cache<B> {
             by_gpa: ByAddress::default(),
             by_page: ByAddress::default(),
             jumps: Box::new([NO_JUMP; JUMPS]),
-            pages: Box::new([CodePage { tag: 0, gpa: 0, size: 0 }; PAGES]),
+            pages: ByAddress::default(),
             generation: 1,
             epoch: 0,
         }
@@ -126,9 +122,9 @@ impl<B: Bus> Cache<B> {
     pub(crate) fn forget_jumps(&mut self) {
         self.generation += 1;
         self.epoch += 1;
+        self.pages.clear();
         if self.generation == GENERATIONS {
             self.jumps.fill(NO_JUMP);
-            self.pages.fill(CodePage { tag: 0, gpa: 0, size: 0 });
             self.blocks.iter_mut().for_each(|block| block.tag = 0);
             self.generation = 1;
         }
@@ -204,16 +200,18 @@ impl<B: Bus> Cache<B> {
         Some(id)
     }
 
-    /// Guest physical address of the code at a linear address, and log2 of the size of its page, if it was translated
-    /// before; `key` as for jumps.
+    /// Guest physical address of the code at a linear address, and log2 of the size of its page, if it was fetched
+    /// from in this generation; `key` as for jumps.
     pub(crate) fn code_address(&self, key: u64) -> Option<(u64, u8)> {
-        let page = self.pages[(key / PAGE) as usize % PAGES];
-        (page.tag == self.tag(key & !(PAGE - 1))).then_some((page.gpa | key & (PAGE - 1), page.size))
+        let (gpa, size) = self.pages.get(&(key & !(PAGE - 1))).copied()?;
+        Some((gpa | key & (PAGE - 1), size))
     }
 
     pub(crate) fn set_code_address(&mut self, key: u64, (gpa, size): (u64, u8)) {
-        let page = CodePage { tag: self.tag(key & !(PAGE - 1)), gpa: gpa & !(PAGE - 1), size };
-        self.pages[(key / PAGE) as usize % PAGES] = page;
+        if self.pages.len() >= PAGES {
+            self.forget_jumps();
+        }
+        self.pages.insert(key & !(PAGE - 1), (gpa & !(PAGE - 1), size));
     }
 
     pub(crate) fn find(&self, gpa: u64, mode: Mode) -> Option<BlockId> {

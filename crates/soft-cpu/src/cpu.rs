@@ -79,6 +79,8 @@ pub struct Cpu<B: Bus> {
     pub(crate) sampling: bool,
     pub(crate) sampled: Option<Sampled>,
     pub(crate) compiler: Option<Box<dyn Compiler>>,
+    /// Instructions executed by its code.
+    pub(crate) compiled: u64,
 }
 
 impl<B: Bus> fmt::Debug for Cpu<B> {
@@ -92,6 +94,9 @@ impl<B: Bus> Default for Cpu<B> {
         Self::new(&State::default())
     }
 }
+
+/// Physical address of code, and log2 of its page's size.
+type CodeAddress = (u64, u8);
 
 /// How much is executed before the run loop looks again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -123,6 +128,7 @@ impl<B: Bus> Cpu<B> {
             sampling: false,
             sampled: None,
             compiler: None,
+            compiled: 0,
         }
     }
 
@@ -526,31 +532,56 @@ impl<B: Bus> Cpu<B> {
         if core.in_64_bit_mode() && !is_canonical(linear) {
             return Err(core.gp(0));
         }
-        let (gpa, page) = match self.cache.code_address(key) {
-            Some(known) => known,
-            None => (core.translate(bus, linear, Intent::Fetch, core.user)?, core.watch.page),
-        };
-        self.cache.set_code_address(key, (gpa, page));
-        let mut found = self.cache.find(gpa, core.mode);
+        let fetched = self.fetch_address(bus, linear, key)?;
+        let (gpa, page) = fetched;
+        let mut found = self.cache.find(gpa, self.core.mode);
+        // Of the page into which its only instruction continues.
+        let beyond = |address: u64| address.wrapping_add(PAGE) & !(PAGE - 1);
+        let mut rest = None;
         if let Some(second) = found.and_then(|id| self.cache.block(id)?.second) {
-            let next = linear.wrapping_add(PAGE) & !(PAGE - 1);
-            if self.core.translate(bus, next, Intent::Fetch, self.core.user)? != second {
+            let (address, size) = self.fetch_address(bus, beyond(linear), beyond(key))?;
+            rest = Some((address, size));
+            if address != second {
                 found = None;
             }
         }
         let block = match found {
             Some(block) => block,
             None => {
-                let mut block = self.decode_block(bus, linear, gpa)?;
+                let (mut block, continued) = self.decode_block(bus, linear, key, gpa)?;
+                rest = continued;
                 block.observed = self.observe_block(bus, &block, page);
                 self.cache.insert(block, &mut self.core.mmu)
             }
         };
+        // What began a new generation has happened by now.
+        if let Some(rest) = rest {
+            self.cache.set_code_address(beyond(key), rest);
+        }
+        self.cache.set_code_address(key, fetched);
         self.cache.set_jump(key, block);
         Ok(())
     }
 
-    fn decode_block(&mut self, bus: &mut B, linear: u64, gpa: u64) -> Result<Block<B>, Fault> {
+    /// Where the code at a linear address is, and log2 of its page's size; `key` as for [`Cache::jump`].
+    fn fetch_address(&mut self, bus: &mut B, linear: u64, key: u64) -> Result<CodeAddress, Fault> {
+        match self.cache.code_address(key) {
+            Some(known) => Ok(known),
+            None => {
+                let gpa = self.core.translate(bus, linear, Intent::Fetch, self.core.user)?;
+                Ok((gpa, self.core.watch.page))
+            }
+        }
+    }
+
+    /// The block, and where the second of its pages is if there is one.
+    fn decode_block(
+        &mut self,
+        bus: &mut B,
+        linear: u64,
+        key: u64,
+        gpa: u64,
+    ) -> Result<(Block<B>, Option<CodeAddress>), Fault> {
         let core = &mut self.core;
         let mut bytes = [0; FETCH];
         let in_page = (PAGE - gpa % PAGE).low_usize().min(FETCH);
@@ -560,41 +591,18 @@ impl<B: Bus> Cpu<B> {
         }
         let mode = core.mode;
         if let Some(decoded) = decode::block(core, &bytes[..in_page]) {
-            return Ok(Block {
-                insns: decoded.insns,
-                chain: decoded.chain,
-                end: decoded.end,
-                mode,
-                tag: 0,
-                next: BlockId::NONE,
-                heat: Cell::default(),
-                gpa,
-                second: None,
-                observed: None,
-                compiled: Cell::default(),
-            });
+            return Ok((block_of(decoded, mode, gpa, None), None));
         }
         // The first instruction continues in the next page.
-        let next = linear.wrapping_add(PAGE) & !(PAGE - 1);
-        let second = core.translate(bus, next, Intent::Fetch, core.user)?;
+        let next = |address: u64| address.wrapping_add(PAGE) & !(PAGE - 1);
+        let (second, page) = self.fetch_address(bus, next(linear), next(key))?;
+        let core = &mut self.core;
         let rest = &mut bytes[in_page..in_page + 15];
         if !fetch(bus, second, rest) {
             return Err(core.ud());
         }
         let decoded = decode::single(core, &bytes[..in_page + 15]);
-        Ok(Block {
-            insns: decoded.insns,
-            chain: decoded.chain,
-            end: decoded.end,
-            mode,
-            tag: 0,
-            next: BlockId::NONE,
-            heat: Cell::default(),
-            gpa,
-            second: Some(second),
-            observed: None,
-            compiled: Cell::default(),
-        })
+        Ok((block_of(decoded, mode, gpa, Some(second)), Some((second, page))))
     }
 
     #[cold]
@@ -626,6 +634,23 @@ impl<B: Bus> Cpu<B> {
             }
             self.unimplemented.push(Unimplemented { code, rip, count: 1 });
         }
+    }
+}
+
+fn block_of<B>(decoded: decode::Decoded<B>, mode: Mode, gpa: u64, second: Option<u64>) -> Block<B> {
+    let decode::Decoded { insns, chain, end } = decoded;
+    Block {
+        insns,
+        chain,
+        end,
+        mode,
+        tag: 0,
+        next: BlockId::NONE,
+        heat: Cell::default(),
+        gpa,
+        second,
+        observed: None,
+        compiled: Cell::default(),
     }
 }
 

@@ -53,10 +53,16 @@ impl<B: Bus> Cpu<B> {
         self
     }
 
+    /// Instructions that compiled code has executed.
+    #[must_use]
+    pub fn compiled(&self) -> u64 {
+        self.compiled
+    }
+
     /// As [`run_known_blocks`](Self::run_known_blocks), with compiled code where there is some.
     #[inline(never)]
     pub(crate) fn run_compiled_blocks(&mut self, bus: &mut B, left: &mut u64) -> Option<Left> {
-        let Self { core, cache, compiler, .. } = self;
+        let Self { core, cache, compiler, compiled, .. } = self;
         let compiler = compiler.as_deref_mut()?;
         let threshold = compiler.threshold();
         // No code is compiled for other modes, and alignment is checked by slow paths only.
@@ -73,7 +79,9 @@ impl<B: Bus> Cpu<B> {
             {
                 let before = *left;
                 let exit = enter(core, bus, compiler, cache, code, left);
+                *compiled += before - *left;
                 let Exit::Inside { block: inside, instruction } = exit else { continue };
+                *compiled += u64::from(instruction);
                 let inside = cache.block(BlockId(inside))?;
                 if before - *left < WORTH {
                     block.note_futile();
