@@ -12,6 +12,7 @@ pub mod a64;
 pub mod case;
 pub mod changes;
 pub mod compare;
+mod compiled;
 pub mod corpus;
 pub mod cpu;
 pub mod fuzz;

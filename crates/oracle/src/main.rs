@@ -42,6 +42,9 @@ struct Args {
     /// What is enabled at most: x87 and SSE, AVX too, or AVX-512 too
     #[arg(long, value_enum, default_value_t = Level::V4)]
     level: Level,
+    /// Compile every block of soft-cpu when it is come to first
+    #[arg(long, conflicts_with = "record")]
+    compile: bool,
     /// Only list the instructions that are compared
     #[arg(long)]
     list: bool,
@@ -148,9 +151,12 @@ fn run(args: &Args) -> Result<bool, Box<dyn std::error::Error>> {
         return Ok(true);
     }
     if let Some(path) = &args.replay {
-        return replay(path).map_err(|error| format!("{}: {error}", path.display()).into());
+        return replay(path, args.compile).map_err(|error| format!("{}: {error}", path.display()).into());
     }
     let mut oracle = Oracle::new()?;
+    if args.compile {
+        oracle = oracle.compiling()?;
+    }
     if let Some(path) = &args.record {
         let corpus = Corpus::record(&mut oracle, &generator, args.seed, usize::try_from(args.cases)?);
         let bytes = corpus.to_bytes()?;
@@ -169,8 +175,15 @@ fn run(args: &Args) -> Result<bool, Box<dyn std::error::Error>> {
             "{absent} encodings left out: this CPU does not have them, or --level leaves them out"
         );
     }
+    if args.compile {
+        print_compiled(oracle.executed());
+    }
     anstream::println!("{:.1} s", started.elapsed().as_secs_f64());
     Ok(report.different == 0)
+}
+
+fn print_compiled((instructions, compiled): (u64, u64)) {
+    anstream::println!("{compiled} of {instructions} instructions executed in compiled code");
 }
 
 fn not_compared(name: &str) -> String {
@@ -178,6 +191,9 @@ fn not_compared(name: &str) -> String {
 }
 
 fn run_a64(args: &Args) -> Result<bool, Box<dyn std::error::Error>> {
+    if args.compile {
+        return Err("--compile is about soft-cpu: code of AArch64 is interpreted".into());
+    }
     if args.rules {
         return Err("--rules is about CPUs of x86-64; --masks has what is not compared of A64".into());
     }
@@ -246,10 +262,14 @@ fn progress(cases: u64) -> Result<ProgressBar, Box<dyn std::error::Error>> {
     )?))
 }
 
-fn replay(path: &Path) -> Result<bool, Box<dyn std::error::Error>> {
+fn replay(path: &Path, compile: bool) -> Result<bool, Box<dyn std::error::Error>> {
     let corpus = Corpus::from_bytes(&std::fs::read(path)?)?;
     let cpu = corpus.cpu.map_or_else(|| CpuId::from_file_name(path), Ok)?;
-    let replay = corpus.replay(&mut Soft::new(cpu.silicon()), usize::MAX);
+    let mut soft = if compile { Soft::compiling(cpu.silicon())? } else { Soft::new(cpu.silicon()) };
+    let replay = corpus.replay(&mut soft, usize::MAX);
+    if compile {
+        print_compiled(soft.executed());
+    }
     print_differences(&replay.different);
     anstream::println!(
         "{} cases of {cpu}: {} equal, {} differ in what is masked only, {} unexplained",

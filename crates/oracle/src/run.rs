@@ -8,7 +8,7 @@ use crate::group;
 use crate::left_open::{Sides, left_open};
 use crate::native::{Native, NativeError};
 use crate::shrink::{Shrunk, shrink};
-use crate::soft::Soft;
+use crate::soft::{NotCompiling, Soft};
 use crate::start::Start;
 use iced_x86::Code;
 use random_testing::Random;
@@ -120,6 +120,21 @@ impl Oracle {
         let native = Native::new()?;
         let sides = cpu.core().is_none().then(|| Sides::beside(cpu.silicon()));
         Ok(Self { native, soft: Soft::new(cpu.silicon()), cpu, sides })
+    }
+
+    /// The same, with every block compiled when it is come to first.
+    ///
+    /// # Errors
+    /// The host cannot execute what is compiled.
+    pub fn compiling(mut self) -> Result<Self, NotCompiling> {
+        self.soft = Soft::compiling(self.cpu.silicon())?;
+        Ok(self)
+    }
+
+    /// Instructions that soft-cpu has executed, and how many of them in compiled code.
+    #[must_use]
+    pub fn executed(&self) -> (u64, u64) {
+        self.soft.executed()
     }
 
     /// The host's CPU.

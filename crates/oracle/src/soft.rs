@@ -78,6 +78,11 @@ const BUDGET: u64 = 2000;
 /// Times that a run may yield.
 const YIELDS: u32 = 64;
 
+/// This host cannot execute compiled blocks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("this host cannot execute compiled blocks: they take an x86-64 CPU, Linux, and memory for code")]
+pub struct NotCompiling;
+
 /// The interpreter in the machine of [`layout`](crate::layout).
 #[derive(Debug)]
 pub struct Soft {
@@ -97,6 +102,23 @@ impl Soft {
             images: [images(Machine::Sse), images(Machine::Xsave)],
             dirty: 0..0,
         }
+    }
+
+    /// The same machine, in which every block is compiled when it is come to first.
+    ///
+    /// # Errors
+    /// The host cannot execute what is compiled: it is no x86-64 CPU with Linux, or gives no memory for code.
+    pub fn compiling(silicon: Silicon) -> Result<Self, NotCompiling> {
+        let mut soft = Self::new(silicon);
+        let compiler = crate::compiled::compiler(&mut soft.ram.0).ok_or(NotCompiling)?;
+        soft.cpu = soft.cpu.with_compiler(compiler);
+        Ok(soft)
+    }
+
+    /// Instructions executed, and how many of them by compiled code.
+    #[must_use]
+    pub fn executed(&self) -> (u64, u64) {
+        (self.cpu.totals().instructions(), self.cpu.compiled())
     }
 
     /// Runs a case to its exception.

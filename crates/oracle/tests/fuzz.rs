@@ -25,6 +25,23 @@ fn random_code_does_no_harm() {
 }
 
 #[test]
+fn compiled_random_code_does_what_interpreted_code_does() {
+    if cfg!(not(all(target_arch = "x86_64", target_os = "linux"))) {
+        return println!("SKIP compiled blocks: they take an x86-64 CPU and Linux");
+    }
+    let fuzzer = Fuzzer::new().compiling();
+    for source in Source::ALL {
+        for seed in 1..=ROUNDS {
+            if let Err(defect) = fuzzer.round(seed, Mode::Long, source) {
+                panic!("{source:?}, round {seed}: {defect}");
+            }
+        }
+    }
+    let compiled = fuzzer.compiled().unwrap_or_default();
+    assert!(compiled > 5_000, "only {compiled} instructions in compiled code");
+}
+
+#[test]
 fn a_round_repeats_itself() {
     let fuzzer = Fuzzer::new();
     let round = || fuzzer.round(7, Mode::Long, Source::Mutations);

@@ -54,6 +54,19 @@ fn the_cpu_and_the_interpreter_agree() {
 }
 
 #[test]
+fn the_cpu_and_compiled_blocks_agree() {
+    let Some(oracle) = built(Oracle::new()) else { return };
+    let mut oracle = match oracle.compiling() {
+        Ok(oracle) => oracle,
+        Err(error) => return println!("SKIP compiled blocks: {error}"),
+    };
+    let report = oracle.run(&instructions(), 2, CASES, |_, _| {});
+    assert_eq!(report.different, 0, "{}", text(&report.differences));
+    let (all, compiled) = oracle.executed();
+    assert!(compiled > all / 100, "{compiled} of {all} instructions in compiled code");
+}
+
+#[test]
 fn on_an_unrecorded_core_what_other_cores_do_does_not_fail() {
     let generator = Generator::new(&Host::this().with_machine(Machine::Sse));
     // Each with rules that this host's CPU does not follow in full, unless it is one of these.

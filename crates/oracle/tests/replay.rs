@@ -4,6 +4,7 @@
 use oracle::corpus::{Corpus, CorpusError};
 use oracle::cpu::CpuId;
 use oracle::soft::Soft;
+use soft_cpu::silicon::Silicon;
 use std::fmt::Write as _;
 use std::path::Path;
 
@@ -24,6 +25,30 @@ const PARTIAL: [(&str, usize, &[u8]); 3] = [
 
 #[test]
 fn the_interpreter_does_what_each_cpu_did() {
+    replay_all(|silicon| Some(Soft::new(silicon)));
+}
+
+#[test]
+fn compiled_blocks_do_what_each_cpu_did() {
+    let mut executed = (0, 0);
+    replay_all(|silicon| match Soft::compiling(silicon) {
+        Ok(soft) => Some(soft),
+        Err(error) => {
+            println!("SKIP compiled blocks: {error}");
+            None
+        }
+    })
+    .into_iter()
+    .for_each(|(all, compiled)| executed = (executed.0 + all, executed.1 + compiled));
+    let (all, compiled) = executed;
+    println!("{compiled} of {all} instructions executed in compiled code");
+    assert!(compiled > all / 100, "{compiled} of {all} instructions");
+}
+
+/// Replays all recordings on a CPU, where there is one. How many instructions it has executed, and how many of them in
+/// compiled code.
+fn replay_all(new: impl Fn(Silicon) -> Option<Soft>) -> Vec<(u64, u64)> {
+    let mut executed = Vec::new();
     let whole = RECORDINGS.map(|(name, bytes)| (name, 2000, bytes));
     for (name, least, bytes) in whole.into_iter().chain(PARTIAL) {
         let corpus = Corpus::from_bytes(bytes).expect("a corpus");
@@ -31,7 +56,9 @@ fn the_interpreter_does_what_each_cpu_did() {
         let named = CpuId::from_file_name(Path::new(name)).expect("a core");
         let cpu = corpus.cpu.unwrap_or(named);
         assert_eq!(cpu.core(), named.core(), "{name}");
-        let replay = corpus.replay(&mut Soft::new(cpu.silicon()), usize::MAX);
+        let Some(mut soft) = new(cpu.silicon()) else { continue };
+        let replay = corpus.replay(&mut soft, usize::MAX);
+        executed.push(soft.executed());
         let mut text = String::new();
         for difference in replay.different.iter().take(10) {
             let _ = writeln!(text, "{difference}");
@@ -39,6 +66,7 @@ fn the_interpreter_does_what_each_cpu_did() {
         let count = replay.different.len();
         assert_eq!(count, 0, "{name}: {count} of {} cases differ:\n{text}", corpus.len());
     }
+    executed
 }
 
 #[test]

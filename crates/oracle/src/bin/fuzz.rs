@@ -24,6 +24,9 @@ struct Args {
     /// Seed of the rounds; the same seed makes the same rounds
     #[arg(long, default_value_t = 1)]
     seed: u64,
+    /// Let another CPU do the same with every block compiled when it is come to first, and compare
+    #[arg(long)]
+    compile: bool,
     /// Seconds after which a round counts as hung
     #[arg(long, default_value_t = 60)]
     patience: u64,
@@ -35,7 +38,12 @@ static ROUNDS: AtomicU64 = AtomicU64::new(0);
 fn main() -> ExitCode {
     let args = Args::parse();
     let fuzzer: Box<dyn Rounds> = match args.isa {
+        Isa::X86 if args.compile => Box::new(Fuzzer::new().compiling()),
         Isa::X86 => Box::new(Fuzzer::new()),
+        Isa::A64 if args.compile => {
+            anstream::eprintln!("error: --compile is about soft-cpu: code of AArch64 is interpreted");
+            return ExitCode::from(2);
+        }
         Isa::A64 => Box::new(a64::fuzz::Fuzzer::new()),
     };
     let kinds = fuzzer.kinds();
@@ -71,6 +79,9 @@ fn main() -> ExitCode {
     print(&kinds, &retired);
     let rounds = ROUNDS.load(Ordering::Relaxed);
     let seconds = started.elapsed().as_secs_f64();
+    if let Some(compiled) = fuzzer.compiled() {
+        anstream::println!("{compiled} of them executed in compiled code too");
+    }
     anstream::println!("{total} instructions in {rounds} rounds, {defects} defects, {seconds:.1} s");
     if defects == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }

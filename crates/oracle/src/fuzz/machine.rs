@@ -2,6 +2,7 @@
 
 use super::Mode;
 use random_testing::Random;
+use soft_cpu::compiled::Compiler;
 use soft_cpu::{Access, Bus, CpuidLeaf, DescriptorTable, GeneralProtection, Ram, Segment, State};
 use std::collections::BTreeMap;
 
@@ -32,6 +33,18 @@ pub(super) struct Machine {
     msrs: BTreeMap<u32, u64>,
 }
 
+impl Clone for Machine {
+    fn clone(&self) -> Self {
+        Self { ram: self.ram.clone(), msrs: self.msrs.clone() }
+    }
+
+    /// The bytes stay where they are: compiled code knows their address.
+    fn clone_from(&mut self, other: &Self) {
+        self.ram.copy_from_slice(&other.ram);
+        self.msrs.clone_from(&other.msrs);
+    }
+}
+
 impl Machine {
     pub(super) fn new(random: &mut Random) -> Self {
         let mut ram = vec![0; RAM as usize];
@@ -43,6 +56,19 @@ impl Machine {
 
     fn put(&mut self, at: u64, value: u64) {
         self.ram[at as usize..at as usize + 8].copy_from_slice(&value.to_le_bytes());
+    }
+
+    /// What compiles blocks for a CPU on this machine, as long as that is only changed by [`Clone::clone_from`].
+    pub(super) fn compiler(&mut self) -> Option<Box<dyn Compiler>> {
+        crate::compiled::compiler(&mut self.ram)
+    }
+
+    /// Where the other machine's RAM is not like this one's.
+    pub(super) fn difference(&self, other: &Self) -> Option<usize> {
+        if self.ram == other.ram {
+            return None;
+        }
+        self.ram.iter().zip(&other.ram).position(|(one, other)| one != other)
     }
 
     pub(super) fn load(&mut self, code: &[u8]) {

@@ -9,6 +9,7 @@ pub use code::{Code, Source};
 use machine::{CODE_END, CODE_START, Machine};
 use random_testing::{Random, caught};
 use soft_cpu::{Budget, Cpu, Exit};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// How the CPU is set up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -51,6 +52,9 @@ pub enum Defect {
     /// It does not keep a state that it has given.
     #[error("another state than the one that was set")]
     State,
+    /// Compiled blocks do not do what interpreted ones do.
+    #[error("compiled: {0}")]
+    Compiled(String),
     /// It does not count what it executes.
     #[error("{exit} after {done} of {budget} instructions")]
     Count {
@@ -74,6 +78,11 @@ pub trait Rounds {
     /// # Errors
     /// What the interpreter should not have done.
     fn round(&self, seed: u64, kind: usize) -> Result<u64, Defect>;
+
+    /// Instructions executed in compiled code as well, if any are.
+    fn compiled(&self) -> Option<u64> {
+        None
+    }
 }
 
 impl Rounds for Fuzzer {
@@ -84,6 +93,10 @@ impl Rounds for Fuzzer {
     fn round(&self, seed: u64, kind: usize) -> Result<u64, Defect> {
         let sources = Source::ALL.len();
         Self::round(self, seed, Mode::ALL[kind / sources % Mode::ALL.len()], Source::ALL[kind % sources])
+    }
+
+    fn compiled(&self) -> Option<u64> {
+        self.compiles.then(|| self.compiled.load(Ordering::Relaxed))
     }
 }
 
@@ -98,6 +111,9 @@ const LONGEST: u64 = 400;
 #[derive(Debug)]
 pub struct Fuzzer {
     code: Code,
+    compiles: bool,
+    /// Instructions executed in compiled code.
+    compiled: AtomicU64,
 }
 
 impl Default for Fuzzer {
@@ -110,7 +126,13 @@ impl Fuzzer {
     /// Asks soft-cpu which instructions it implements.
     #[must_use]
     pub fn new() -> Self {
-        Self { code: Code::new() }
+        Self { code: Code::new(), compiles: false, compiled: AtomicU64::new(0) }
+    }
+
+    /// The same, which lets another CPU do the same with every block compiled, and compares the two after each run.
+    #[must_use]
+    pub fn compiling(self) -> Self {
+        Self { compiles: true, ..self }
     }
 
     /// One round: fresh memory, many states. The same seed does the same.
@@ -125,23 +147,38 @@ impl Fuzzer {
         let random = &mut Random::new(seed);
         let mut machine = Machine::new(random);
         let mut cpu = Cpu::default();
+        let mut other = self.compiles.then(|| Other::new(&machine)).transpose()?;
         for _ in 0..STATES {
             let code = self.code.bytes(random, mode, source, (CODE_END - CODE_START) as usize);
             machine.load(&code);
             machine.tables(random, mode);
-            cpu.set_state(&machine::state(random, mode));
+            let state = machine::state(random, mode);
+            cpu.set_state(&state);
+            if let Some(other) = &mut other {
+                other.machine.clone_from(&machine);
+                other.cpu.set_state(&state);
+            }
             for _ in 0..RUNS {
                 let before = cpu.totals().instructions();
                 let budget = 1 + random.below(LONGEST);
-                let exit = cpu.run(&mut machine, Budget { instructions: budget, interrupt_window: false });
+                let run = Budget { instructions: budget, interrupt_window: false };
+                let exit = cpu.run(&mut machine, run);
                 let done = cpu.totals().instructions() - before;
                 if done > budget || exit == Exit::Budget && done != budget {
                     return Err(Defect::Count { exit: format!("{exit:?}"), done, budget });
                 }
+                if let Some(other) = &mut other {
+                    let compiled = other.cpu.run(&mut other.machine, run);
+                    other.compare(compiled, &cpu, &machine, exit)?;
+                }
+                let cpus = [Some(&mut cpu), other.as_mut().map(|other| &mut other.cpu)];
                 match random.below(8) {
-                    0 => cpu.inject_nmi(),
+                    0 => cpus.into_iter().flatten().for_each(Cpu::inject_nmi),
                     1 => {
-                        cpu.inject_interrupt(random.bits() as u8);
+                        let vector = random.bits() as u8;
+                        for cpu in cpus.into_iter().flatten() {
+                            cpu.inject_interrupt(vector);
+                        }
                     }
                     _ => {}
                 }
@@ -150,6 +187,43 @@ impl Fuzzer {
                 }
             }
         }
+        if let Some(other) = other {
+            self.compiled.fetch_add(other.cpu.compiled(), Ordering::Relaxed);
+        }
         Ok(cpu.totals().instructions())
+    }
+}
+
+/// The CPU with compiled blocks.
+struct Other {
+    machine: Machine,
+    cpu: Cpu<Machine>,
+}
+
+impl Other {
+    fn new(machine: &Machine) -> Result<Self, Defect> {
+        let mut machine = machine.clone();
+        let missing = || Defect::Compiled("this host cannot execute it".to_owned());
+        let compiler = machine.compiler().ok_or_else(missing)?;
+        Ok(Self { machine, cpu: Cpu::default().with_compiler(compiler) })
+    }
+
+    /// Whether it has come to where the interpreter has.
+    fn compare(&self, exit: Exit, cpu: &Cpu<Machine>, machine: &Machine, wanted: Exit) -> Result<(), Defect> {
+        let differs = |text: String| Err(Defect::Compiled(text));
+        if exit != wanted {
+            return differs(format!("{exit:?}, not {wanted:?}"));
+        }
+        let (state, other) = (cpu.state(), self.cpu.state());
+        if state != other {
+            return differs(format!("the state {other:x?} is not {state:x?}"));
+        }
+        if cpu.totals() != self.cpu.totals() {
+            return differs(format!("{:?} are not {:?}", self.cpu.totals(), cpu.totals()));
+        }
+        match machine.difference(&self.machine) {
+            Some(at) => differs(format!("another byte of RAM at {at:#x}")),
+            None => Ok(()),
+        }
     }
 }
