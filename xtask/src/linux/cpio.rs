@@ -2,11 +2,12 @@
 //! `Documentation/driver-api/early-userspace/buffer-format.rst`), not compressed, because unpacking would cost the
 //! guest more instructions than its boot.
 
+use super::apt::file_error;
+use crate::error::TaskError;
+use cpio::newc::{Builder, ModeFileType, trailer};
 use std::collections::BTreeSet;
-
-const DIRECTORY: u32 = 0o040_755;
-const PROGRAM: u32 = 0o100_755;
-const CHARACTER_DEVICE: u32 = 0o020_600;
+use std::io::{self, Write as _};
+use std::path::Path;
 
 /// An archive under construction. Directories come by themselves.
 #[derive(Debug, Default)]
@@ -18,52 +19,46 @@ pub(super) struct Cpio {
 
 impl Cpio {
     /// An empty directory.
-    pub(super) fn directory(&mut self, path: &str) {
+    pub(super) fn directory(&mut self, path: &str) -> Result<(), TaskError> {
         if self.directories.contains(path) {
-            return;
+            return Ok(());
         }
-        self.parents(path);
+        self.parents(path)?;
         self.directories.insert(path.to_owned());
-        self.member(path, DIRECTORY, (0, 0), &[]);
+        self.member(path, Builder::new(path).mode(0o755).set_mode_file_type(ModeFileType::Directory), &[])
     }
 
     /// An executable file.
-    pub(super) fn program(&mut self, path: &str, data: &[u8]) {
-        self.parents(path);
-        self.member(path, PROGRAM, (0, 0), data);
+    pub(super) fn program(&mut self, path: &str, data: &[u8]) -> Result<(), TaskError> {
+        self.parents(path)?;
+        self.member(path, Builder::new(path).mode(0o755).set_mode_file_type(ModeFileType::Regular), data)
     }
 
     /// A character device.
-    pub(super) fn device(&mut self, path: &str, major: u32, minor: u32) {
-        self.parents(path);
-        self.member(path, CHARACTER_DEVICE, (major, minor), &[]);
+    pub(super) fn device(&mut self, path: &str, major: u32, minor: u32) -> Result<(), TaskError> {
+        self.parents(path)?;
+        let node = Builder::new(path).mode(0o600).set_mode_file_type(ModeFileType::Char);
+        self.member(path, node.rdev_major(major).rdev_minor(minor), &[])
     }
 
     /// The whole archive.
-    pub(super) fn finish(mut self) -> Vec<u8> {
-        self.member("TRAILER!!!", 0, (0, 0), &[]);
-        self.bytes
+    pub(super) fn finish(self) -> Result<Vec<u8>, TaskError> {
+        trailer(self.bytes).map_err(|source| file_error(Path::new("TRAILER!!!"), source))
     }
 
-    fn parents(&mut self, path: &str) {
-        if let Some((parent, _)) = path.rsplit_once('/') {
-            self.directory(parent);
-        }
+    fn parents(&mut self, path: &str) -> Result<(), TaskError> {
+        path.rsplit_once('/').map_or(Ok(()), |(parent, _)| self.directory(parent))
     }
 
-    fn member(&mut self, path: &str, mode: u32, device: (u32, u32), data: &[u8]) {
+    fn member(&mut self, path: &str, member: Builder, data: &[u8]) -> Result<(), TaskError> {
         self.members += 1;
-        let size = data.len() as u32;
-        let name_size = path.len() as u32 + 1;
-        let fields = [self.members, mode, 0, 0, 1, 0, size, 0, 0, device.0, device.1, name_size, 0];
-        self.bytes.extend_from_slice(b"070701");
-        for field in fields {
-            self.bytes.extend_from_slice(format!("{field:08x}").as_bytes());
-        }
-        for part in [format!("{path}\0").as_bytes(), data] {
-            self.bytes.extend_from_slice(part);
-            self.bytes.resize(self.bytes.len().next_multiple_of(4), 0);
-        }
+        let write = || {
+            let size = u32::try_from(data.len()).map_err(io::Error::other)?;
+            let mut writer = member.ino(self.members).write(&mut self.bytes, size);
+            writer.write_all(data)?;
+            writer.finish().map(|_| ())
+        };
+        write().map_err(|source| file_error(Path::new(path), source))
     }
 }
 
@@ -74,9 +69,9 @@ mod tests {
     #[test]
     fn parents_come_first_and_once() {
         let mut cpio = Cpio::default();
-        cpio.program("usr/bin/a", b"1");
-        cpio.program("usr/bin/b", b"22");
-        let bytes = cpio.finish();
+        cpio.program("usr/bin/a", b"1").expect("memory");
+        cpio.program("usr/bin/b", b"22").expect("memory");
+        let bytes = cpio.finish().expect("memory");
         assert_eq!(bytes.len() % 4, 0);
         let text = String::from_utf8_lossy(&bytes).into_owned();
         let at = |name: &str| text.matches(name).count();

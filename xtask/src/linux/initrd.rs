@@ -39,11 +39,11 @@ impl Initrd {
     pub(super) fn with_script(&self, script: &str, files: &[PathBuf]) -> Result<&Path, TaskError> {
         let mut bytes = read(&self.base)?;
         let mut cpio = Cpio::default();
-        cpio.program("session", script.as_bytes());
+        cpio.program("session", script.as_bytes())?;
         for file in files {
-            cpio.program(&file.file_name().unwrap_or_default().to_string_lossy(), &read(file)?);
+            cpio.program(&file.file_name().unwrap_or_default().to_string_lossy(), &read(file)?)?;
         }
-        bytes.extend(cpio.finish());
+        bytes.extend(cpio.finish()?);
         write(&self.with_script, &bytes)?;
         Ok(&self.with_script)
     }
@@ -71,30 +71,30 @@ pub(super) fn build(
     }
     let mut cpio = Cpio::default();
     for name in ["dev", "proc", "sys", "tmp", "root", "usr/bin"] {
-        cpio.directory(name);
+        cpio.directory(name)?;
     }
-    cpio.device("dev/console", 5, 1);
-    cpio.program("init", INIT.as_bytes());
-    cpio.program("bin/busybox", &read(&root.join("bin/busybox"))?);
+    cpio.device("dev/console", 5, 1)?;
+    cpio.program("init", INIT.as_bytes())?;
+    cpio.program("bin/busybox", &read(&root.join("bin/busybox"))?)?;
     let perf = read(&root.join("usr/bin/perf"))?;
     let linker = architecture.linker();
     for (name, data) in libraries::closure(root, architecture, &perf)? {
         if name == linker.1 {
-            cpio.program(&format!("{}/{name}", linker.0), &data);
+            cpio.program(&format!("{}/{name}", linker.0), &data)?;
         } else {
-            cpio.program(&format!("lib/{}/{name}", architecture.libraries()), &data);
+            cpio.program(&format!("lib/{}/{name}", architecture.libraries()), &data)?;
         }
     }
-    cpio.program("usr/bin/perf", &perf);
+    cpio.program("usr/bin/perf", &perf)?;
     for module in modules(root, architecture) {
         let name = module.file_name().unwrap_or_default().to_string_lossy();
-        cpio.program(&name, &read(&module)?);
+        cpio.program(&name, &read(&module)?)?;
     }
     for program in programs {
         let name = program.file_name().unwrap_or_default().to_string_lossy();
-        cpio.program(&format!("bin/{name}"), &read(&program)?);
+        cpio.program(&format!("bin/{name}"), &read(&program)?)?;
     }
-    write(&initrd.base, &cpio.finish())?;
+    write(&initrd.base, &cpio.finish()?)?;
     Ok(Ok(initrd))
 }
 

@@ -72,7 +72,8 @@ pub fn boot(plan: &BootPlan<'_>, snapshot: &Path) -> Result<(), ProgramError> {
     }
     let memory = GuestMemory::new(MemoryConfig { size_mib: memory_mib }, &x86::memory::LAYOUT);
     let memory = memory.map_err(RunError::from)?;
-    let init = Module { cmdline: String::new(), data: cpio::with_init(INIT) };
+    let data = cpio::with_init(INIT).map_err(ProgramError::file("init"))?;
+    let init = Module { cmdline: String::new(), data };
     let params = BootParams { cmdline: command_line(), modules: vec![init], protocol: None };
     let state = loader::x86::load(&image, &memory, &params).map_err(RunError::from)?;
     let mut engine = SoftEngine::new(&memory, profile);
