@@ -11,6 +11,7 @@ use crate::features::Features;
 use crate::flags::{self, Flags};
 use crate::mmu::{Mmu, view};
 use crate::observe::Watch;
+use crate::operations::Counting;
 use crate::silicon::{Rule, Silicon};
 use crate::state::{DescriptorTable, Segment, State};
 use crate::vector::description::Descriptions;
@@ -124,6 +125,8 @@ pub(crate) struct Core {
     /// The XSAVE feature set is this CPU's, not the embedder's.
     pub(crate) xsave: bool,
     pub(crate) features: Features,
+    /// Where operations are counted, if they can be.
+    pub(crate) counting: Option<Counting>,
     /// Of the vector instructions that have been decoded.
     pub(crate) descriptions: Descriptions,
     // Guest-visible, cold.
@@ -213,6 +216,7 @@ impl Core {
             rules: Silicon::Intel.rules(),
             xsave: true,
             features: Features::ALL,
+            counting: None,
             descriptions: Descriptions::default(),
             segs: state.segments,
             ldtr: state.ldtr,

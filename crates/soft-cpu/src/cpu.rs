@@ -15,12 +15,14 @@ use crate::features::Features;
 use crate::flags::{IF, RF, TF};
 use crate::low::Low;
 use crate::mmu::{Intent, PAGE, is_canonical};
+use crate::operations::{Counting, OperationTypes, Operations};
 use crate::sampled::Sampled;
 use crate::silicon::{Rule, Silicon};
 use crate::state::State;
 use core::cell::Cell;
 use core::fmt;
 use soft_base::{DebugStop, DebugStops};
+use std::sync::Arc;
 
 /// How far a run goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -163,6 +165,24 @@ impl<B: Bus> Cpu<B> {
         self
     }
 
+    /// The same CPU, which counts operations there by these types, from when they are wanted. Nothing else depends on
+    /// it but how fast vector instructions are executed.
+    #[must_use]
+    pub fn with_operations(mut self, operations: Arc<Operations>, types: OperationTypes) -> Self {
+        self.core.counting = Some(Counting { types, operations, on: false });
+        self
+    }
+
+    /// Blocks that have been decoded before do not count operations.
+    fn follow_operations(&mut self) {
+        if let Some(counting) = &mut self.core.counting
+            && counting.on != counting.operations.are_wanted()
+        {
+            counting.on = !counting.on;
+            self.cache.clear(&mut self.core.mmu);
+        }
+    }
+
     /// The architectural state between two instructions.
     #[must_use]
     pub fn state(&self) -> State {
@@ -172,7 +192,8 @@ impl<B: Bus> Cpu<B> {
     /// Replaces the architectural state. Totals stay.
     pub fn set_state(&mut self, state: &State) {
         let Core { totals, rules, xsave, features, .. } = self.core;
-        self.core = Core { totals, rules, xsave, features, ..Core::new(state) };
+        let counting = self.core.counting.take();
+        self.core = Core { totals, rules, xsave, features, counting, ..Core::new(state) };
         self.interrupt = state.interrupt;
         self.flush();
     }
@@ -249,6 +270,7 @@ impl<B: Bus> Cpu<B> {
         let mut exceptions = 0;
         self.core.attention = false;
         self.sampled = None;
+        self.follow_operations();
         self.watch(bus);
         loop {
             if self.core.debugger.armed

@@ -1,6 +1,7 @@
 //! Instructions in the neutral form that observers of the retirement stream get.
 
 mod encoding;
+pub(crate) mod operation;
 
 use iced_x86::{
     Code, CodeSize, ConditionCode, CpuidFeature, FlowControl, Instruction, InstructionInfo,

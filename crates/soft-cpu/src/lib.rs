@@ -63,6 +63,7 @@ mod mmx;
 mod msr;
 #[allow(clippy::cast_possible_truncation, reason = "sizes of accesses and counts in a log fit eight bits")]
 mod observe;
+mod operations;
 mod run_compiled;
 mod sample;
 mod sampled;
@@ -82,6 +83,7 @@ pub use cpu::{Budget, Cpu, Exit, Unimplemented};
 pub use cpuid::CpuidLeaf;
 pub use exception::{Delivery, EventKind, Exception, Place};
 pub use features::Features;
+pub use operations::{OperationFile, OperationTypes, Operations};
 pub use sampled::{Physical, Sampled, SampledData};
 pub use soft_base::Ram;
 pub use soft_base::{DebugStop, DebugStops, Watchpoint};

@@ -66,7 +66,10 @@ impl<B: Bus> Cpu<B> {
         let compiler = compiler.as_deref_mut()?;
         let threshold = compiler.threshold();
         // No code is compiled for other modes, and alignment is checked by slow paths only.
-        let suits = core.mode == Mode::Bits64 && core.bases[CS] == 0 && core.user != view::ALIGNED;
+        let suits = core.mode == Mode::Bits64
+            && core.bases[CS] == 0
+            && core.user != view::ALIGNED
+            && !core.counting.as_ref().is_some_and(|counting| counting.on);
         loop {
             if *left == 0 {
                 return Some(Left::Through);

@@ -21,7 +21,7 @@ use crate::block::Ending;
 use crate::block::Position;
 use crate::bus::Bus;
 use crate::context::{Core, Mode};
-use crate::describe::register_file;
+use crate::describe::{operation, register_file};
 use crate::exec::chain::{self, Chain};
 use crate::exec::{self, Handler, Insn};
 use crate::low::Low;
@@ -112,6 +112,14 @@ fn decode<B: Bus>(core: &mut Core, bytes: &[u8], limit: usize) -> Decoded<B> {
     }
     position.len = Ending::new(position.len, instructions.last().and_then(near_branch)).raw();
     context::choose(&instructions, &mut insns);
+    if let Some(counting) = core.counting.as_ref().filter(|counting| counting.on) {
+        for (insn, instruction) in insns.iter_mut().zip(&instructions) {
+            insn.operation = operation::operation(instruction, counting.types);
+            if insn.operation.is_some() {
+                insn.next = chain::counted;
+            }
+        }
+    }
     let chain = link(&mut insns);
     Decoded { insns: insns.into_boxed_slice(), chain, end: position }
 }

@@ -5,6 +5,7 @@ use crate::bus::Bus;
 use crate::context::{BLOCK, DS, Mode, ZERO, number};
 use crate::exec::{self, Insn, SEG_ADDRESS_16, SEG_ADDRESS_32, SEG_SLOW};
 use crate::low::Low;
+use crate::operations::Operation;
 use iced_x86::{Instruction, OpKind, Register};
 
 /// Where the first two operands are.
@@ -108,6 +109,7 @@ pub(crate) fn operands<B: Bus>(instruction: &Instruction, mode: Mode) -> Insn<B>
         scale: 0,
         seg: number(DS),
         aux: 0,
+        operation: Operation::default(),
     };
     for n in 0..instruction.op_count() {
         match Kind::of(instruction, n) {

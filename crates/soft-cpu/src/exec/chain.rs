@@ -31,6 +31,15 @@ pub(crate) fn any<B: Bus>(c: &mut Core, b: &mut B, mut rest: Iter<'_, Insn<B>>) 
     if c.stop { Ok(()) } else { (i.next)(c, b, rest) }
 }
 
+/// The chain of one whose operation is counted.
+pub(crate) fn counted<B: Bus>(c: &mut Core, b: &mut B, mut rest: Iter<'_, Insn<B>>) -> Done {
+    let Some(i) = rest.next() else { return Ok(()) };
+    c.position = i.position;
+    (i.run)(c, b, i)?;
+    c.count_operation(i);
+    if c.stop { Ok(()) } else { (i.next)(c, b, rest) }
+}
+
 /// The chain of one with `quick`.
 #[inline(always)]
 pub(crate) fn quick<B: Bus>(
@@ -75,6 +84,7 @@ pub(crate) fn some<B: Bus>(c: &mut Core, b: &mut B, insns: &[Insn<B>]) -> Done {
     for i in insns {
         c.position = i.position;
         (i.run)(c, b, i)?;
+        c.count_operation(i);
         if c.stop {
             break;
         }

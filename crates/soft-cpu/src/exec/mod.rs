@@ -28,6 +28,7 @@ use crate::block::Position;
 use crate::bus::Bus;
 use crate::context::Core;
 use crate::exception::Done;
+use crate::operations::Operation;
 
 /// Executes one instruction.
 pub(crate) type Handler<B> = fn(&mut Core, &mut B, &Insn<B>) -> Done;
@@ -62,11 +63,25 @@ pub(crate) struct Insn<B> {
     pub(crate) seg: u8,
     /// What else the handler needs: operand size in bytes, REP kind, a third register.
     pub(crate) aux: u8,
+    /// What it counts as, while operations are counted.
+    pub(crate) operation: Operation,
 }
 
 impl<B: Bus> Clone for Insn<B> {
     fn clone(&self) -> Self {
         Self { ..*self }
+    }
+}
+
+impl Core {
+    /// It has retired.
+    #[inline(always)]
+    pub(crate) fn count_operation<B>(&self, i: &Insn<B>) {
+        if i.operation.is_some()
+            && let Some(counting) = &self.counting
+        {
+            counting.count(self.cpl != 0, i.operation);
+        }
     }
 }
 

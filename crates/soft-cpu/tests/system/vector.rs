@@ -1,7 +1,8 @@
 //! AVX to AVX-512: what enables them, what they leave in the rest of registers, masks and memory.
 
 use super::*;
-use soft_cpu::{CpuidLeaf, Features};
+use soft_cpu::{CpuidLeaf, Features, OperationFile, OperationTypes, Operations};
+use std::sync::Arc;
 
 const UD: u8 = 6;
 const NM: u8 = 7;
@@ -343,6 +344,48 @@ fn floating_point_instructions_are_counted_by_width() {
     assert_eq!(kinds.map(|(kind, _)| totals[kind]), kinds.map(|(_, count)| count));
     let flops = [Flop::AddSub, Flop::Mul, Flop::DivSqrt, Flop::MulAdd].map(|kind| totals[kind]);
     assert_eq!(flops, [8 + 16, 2, 0, 16 + 2]);
+}
+
+/// From when they are wanted on; where an instruction faults it has not retired.
+#[test]
+fn operations_are_counted_by_file_and_type_once_they_are_wanted() {
+    const ADD: u16 = 1 << 1;
+    const MOVE: u16 = 1 << 10;
+    let code = code! {
+        addsd(xmm0, xmm1); vaddps(ymm0, ymm0, ymm1); paddd(mm0, mm1); vpaddd(zmm0, zmm0, zmm1);
+        vmovdqu(ymm1, ymmword_ptr(rax)); hlt()
+    };
+    let mut guest = guest(&code);
+    let operations = Arc::new(Operations::default());
+    let files =
+        [OperationFile::ScalarFloat, OperationFile::Float256, OperationFile::Mmx, OperationFile::Integer512];
+    let additions = |operations: &Operations| files.map(|file| operations.total(false, file, ADD));
+    let mut cpu = guest.cpu().with_operations(operations.clone(), OperationTypes::Zen5);
+    let start = cpu.state();
+    let once = |cpu: &mut Cpu<TestBus>, bus: &mut TestBus, address: u64| {
+        let mut state = start.clone();
+        state.gpr[0] = address;
+        cpu.set_state(&state);
+        cpu.run(bus, budget(6))
+    };
+    assert_eq!(once(&mut cpu, &mut guest.bus, DATA), Exit::Halted);
+    assert_eq!(additions(&operations), [0; 4], "before");
+    operations.want();
+    assert_eq!(once(&mut cpu, &mut guest.bus, DATA), Exit::Halted);
+    assert_eq!(additions(&operations), [1; 4]);
+    assert_eq!(operations.total(false, OperationFile::Integer256, MOVE), 1);
+    // Not canonical: the load never retires. One instruction at a time counts the same.
+    let _ = once(&mut cpu, &mut guest.bus, 1 << 63);
+    assert_eq!(additions(&operations), [2; 4]);
+    assert_eq!(operations.total(false, OperationFile::Integer256, MOVE), 1, "a load that faults");
+    cpu.set_state(&start);
+    for _ in 0..4 {
+        cpu.run(&mut guest.bus, budget(1));
+    }
+    assert_eq!(additions(&operations), [3; 4], "one instruction at a time");
+    let other = Operations::default();
+    assert!(other.restore(&operations.save()) && !other.restore(&[1]));
+    assert_eq!(additions(&other), [3; 4]);
 }
 
 /// Against each pair of elements, as the SDM writes the operation down.

@@ -12,6 +12,7 @@ pub mod arm;
 mod choice;
 pub mod host;
 pub mod model;
+pub(crate) mod operations;
 mod source;
 pub mod synthetic;
 pub mod timed;

@@ -5,13 +5,15 @@
 //! instruction retires and the others wait for the back end. An event that cannot be told from that is unknown. Of a
 //! formula of top-down analysis all events of level 1 are known, so that what tools make of them adds up.
 
+use super::operations::{self, Selection};
 use super::totals::{Tally, TotalsSource};
 use super::watch::{FLOPS_PER_INSTRUCTION, Rate, every_cycle};
 
 pub use super::totals::Retired;
 use platform::convert::scale;
 use retire::BranchKind;
-use soft_cpu::{Arithmetic, Flop, ModeTotals, Totals};
+use soft_cpu::{Arithmetic, Flop, ModeTotals, Operations, Totals};
+use std::sync::Arc;
 use vpmu::event::{Event, EventUnion};
 use vpmu::metrics::ALL_FIELDS;
 use vpmu::source::{EventRequest, PrivilegeFilter};
@@ -50,6 +52,8 @@ pub(super) enum Quantity {
     X87,
     Mmx,
     Sse,
+    /// AMD's operations by type.
+    Operations(Selection),
     /// Iterations of REP.
     Repetitions,
     Cycles,
@@ -90,6 +94,8 @@ pub struct X86 {
     metrics: bool,
     tsc_hz: u64,
     crystal_hz: u64,
+    /// Those of a core that has events for them.
+    operations: Option<Arc<Operations>>,
 }
 
 impl ModelSource {
@@ -101,6 +107,7 @@ impl ModelSource {
             metrics: profile.metrics_level() > 0,
             tsc_hz: profile.tsc_hz.max(1),
             crystal_hz: u64::from(profile.crystal_hz),
+            operations: operations::types(profile).map(|_| retired.operations().clone()),
         };
         Self::of(tally, retired)
     }
@@ -111,6 +118,11 @@ impl Tally for X86 {
     type Quantity = Quantity;
 
     fn quantity(&self, request: &EventRequest) -> Option<Quantity> {
+        if self.operations.is_some()
+            && let Some(selection) = Selection::of(request)
+        {
+            return Some(Quantity::Operations(selection));
+        }
         if let Some(event) = request.event {
             return quantity(event);
         }
@@ -143,6 +155,9 @@ impl Tally for X86 {
     }
 
     fn sum(&self, quantity: Quantity, totals: &Totals, filter: PrivilegeFilter) -> u64 {
+        if let (Quantity::Operations(selection), Some(operations)) = (quantity, &self.operations) {
+            return selection.sum(operations, filter);
+        }
         let os = if filter.os { self.at(quantity, totals.os()) } else { 0 };
         let usr = if filter.usr { self.at(quantity, totals.usr()) } else { 0 };
         os + usr
@@ -204,7 +219,7 @@ impl X86 {
             Quantity::Crystal => scale(cycles(mode), self.crystal_hz, self.tsc_hz),
             Quantity::Slots => cycles(mode).saturating_mul(self.slots_per_cycle),
             Quantity::Field(field) => self.fields(mode)[field],
-            Quantity::Never => 0,
+            Quantity::Operations(_) | Quantity::Never => 0,
         }
     }
 
@@ -226,6 +241,7 @@ fn is_exact(of: Quantity) -> bool {
         | Quantity::X87
         | Quantity::Mmx
         | Quantity::Sse
+        | Quantity::Operations(_)
         | Quantity::Repetitions => true,
         Quantity::Sum(union) => union.events().filter_map(quantity).all(is_exact),
         _ => false,

@@ -4,25 +4,36 @@
 
 use super::source::Source;
 use super::watch::{Rate, Watch, counted};
+use soft_cpu::Operations;
 use std::cell::Cell;
 use std::fmt;
 use std::rc::Rc;
+use std::sync::Arc;
 use vpmu::source::{EventRequest, PrivilegeFilter};
 use vpmu::{Active, CountsSource, Provenance, TopdownSlots};
 
 /// What the engine's CPU has retired, shared with the source. The engine sets it whenever it may
 /// be read.
 #[derive(Debug, Clone, Default)]
-pub struct Retired<T: Copy>(Rc<Cell<T>>);
+pub struct Retired<T: Copy> {
+    totals: Rc<Cell<T>>,
+    /// What an x86 CPU counts while it executes.
+    operations: Arc<Operations>,
+}
 
 impl<T: Copy> Retired<T> {
     /// Publishes the CPU's totals.
     pub fn set(&self, totals: &T) {
-        self.0.set(*totals);
+        self.totals.set(*totals);
     }
 
     fn get(&self) -> T {
-        self.0.get()
+        self.totals.get()
+    }
+
+    /// Operations by type, if they are wanted.
+    pub(crate) fn operations(&self) -> &Arc<Operations> {
+        &self.operations
     }
 }
 

@@ -6,8 +6,10 @@ use super::{TimingError, core_of};
 use crate::counts::watch::{Rate, Watch};
 use core_model::{CoreTotals, Isa, Model};
 use retire::{Block, BlockId, CoreEvent, Instruction, Observer};
+use soft_cpu::Operations;
 use std::cell::{RefCell, RefMut};
 use std::rc::Rc;
+use std::sync::Arc;
 use vpmu::source::PrivilegeFilter;
 use vpmu::{Active, Profile};
 
@@ -25,6 +27,8 @@ pub struct TimingCore {
     /// Branches that went into the guest's records, at CPL 0 and above it.
     branch_records: [u64; 2],
     clocks: Clocks,
+    /// What the CPU counts by itself.
+    operations: Arc<Operations>,
     watches: Vec<(Watch<Quantity>, Rate)>,
     /// Cycle at which the engine wants the run to end.
     timer: u64,
@@ -73,6 +77,11 @@ impl TimingCore {
         probe
     }
 
+    /// From now on operations by type are those that this CPU counts.
+    pub(crate) fn follow_operations(&mut self, operations: &Arc<Operations>) {
+        self.operations = operations.clone();
+    }
+
     /// A branch, not yet retired, goes into the guest's records.
     pub fn count_branch_record(&mut self, user: bool) {
         self.branch_records[usize::from(user)] += 1;
@@ -87,6 +96,9 @@ impl TimingCore {
 
     /// What is added at the privilege levels of a filter.
     pub(super) fn sum(&mut self, quantity: &Quantity, filter: PrivilegeFilter) -> u64 {
+        if let Quantity::Operations(selection) = quantity {
+            return selection.sum(&self.operations, filter);
+        }
         let mut of = |user: bool| {
             let records = self.branch_records[usize::from(user)];
             quantity.of(self.model.totals(user), records, self.clocks)
@@ -221,6 +233,7 @@ impl SharedCore {
         Ok(Self(Rc::new(RefCell::new(TimingCore {
             model,
             branch_records: [0; 2],
+            operations: Arc::default(),
             clocks: Clocks { crystal_hz: profile.crystal_hz.into(), tsc_hz: profile.tsc_hz.max(1) },
             watches: Vec::new(),
             timer: u64::MAX,

@@ -10,6 +10,7 @@ mod quantity;
 
 pub use self::core::{SharedCore, TimingCore};
 pub use self::probe::Probe;
+use super::operations::{self, Selection};
 use super::source::Source;
 use super::watch::{Rate, counted, every_cycle};
 use core_model::CORES;
@@ -70,6 +71,8 @@ pub struct TimingSource {
     core: SharedCore,
     /// All kinds of microcode assists that the CPU's event has.
     assists: Total,
+    /// The CPU has events for operations by type.
+    operations: bool,
     /// Numbers of the execution ports, in the order of [`CoreTotals::ports`](core_model::CoreTotals::ports).
     ports: Vec<u32>,
     /// What the requests of this run stand for.
@@ -93,13 +96,14 @@ impl TimingSource {
     pub fn new(profile: &Profile, core: SharedCore) -> Self {
         let ports = port_numbers(&core.drive().model().ports());
         let assists = event::assists(profile.events);
-        Self { core, assists, ports, resolved: HashMap::new() }
+        let operations = operations::types(profile).is_some();
+        Self { core, assists, operations, ports, resolved: HashMap::new() }
     }
 
     fn resolve(&self, request: &EventRequest) -> Option<Resolved> {
         let quantity = self.quantity(request)?;
         let exact = is_exact(request);
-        let unlimited = matches!(quantity, Quantity::Flops(_, None));
+        let unlimited = matches!(quantity, Quantity::Flops(_, None) | Quantity::Operations(_));
         let provenance = if exact || unlimited { Provenance::Exact } else { Provenance::Modelled };
         let width = self.core.drive().width();
         let rate = match request.event {
@@ -128,6 +132,11 @@ impl TimingSource {
 
     fn quantity(&self, request: &EventRequest) -> Option<Quantity> {
         let code = request.code.normalized();
+        if self.operations
+            && let Some(selection) = Selection::of(request)
+        {
+            return Some(Quantity::Operations(selection));
+        }
         if let Some(threshold) = request.threshold {
             return Some(Quantity::SlowLoads(threshold));
         }

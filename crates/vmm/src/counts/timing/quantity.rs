@@ -1,6 +1,7 @@
 //! What follows from the totals of the model.
 
 use super::event::{ByCycle, Total};
+use crate::counts::operations::Selection;
 use crate::counts::watch::{FLOPS_PER_INSTRUCTION, Rate};
 use core_model::{CoreTotals, PORTS, PerCycle};
 use platform::convert::scale;
@@ -30,6 +31,8 @@ pub(super) enum Quantity {
     Sum(Vec<Quantity>),
     /// Loads of more than so many cycles.
     SlowLoads(u16),
+    /// AMD's operations by type, which the CPU counts.
+    Operations(Selection),
     Never,
 }
 
@@ -48,7 +51,7 @@ impl Quantity {
             Self::Slots | Self::Field(_) => Rate::Cycle(width),
             Self::Flops(..) => Rate::Instruction(FLOPS_PER_INSTRUCTION),
             Self::ByCycle(..) | Self::InstructionsByCycle(_) | Self::Limited(..) => Rate::Unbounded,
-            Self::SlowLoads(_) => Rate::Instruction(1),
+            Self::SlowLoads(_) | Self::Operations(_) => Rate::Instruction(1),
             Self::Total(_) | Self::Ports(_) | Self::BranchRecords | Self::Sum(_) => Rate::Unbounded,
         }
     }
@@ -79,7 +82,7 @@ impl Quantity {
                 all - lost
             }
             Self::BranchRecords => branch_records,
-            Self::Never => 0,
+            Self::Operations(_) | Self::Never => 0,
         }
     }
 }

@@ -506,16 +506,181 @@ events! {
     FpOpsRetiredByWidthPack512UopsRetired: "fp_ops_retired_by_width.pack_512_uops_retired"
         = "Packed ops of 512 bits retired.";
     FpOpsRetiredByWidthAll: "fp_ops_retired_by_width.all" = "Floating-point ops retired, of all widths.";
+    FpOpsRetiredByTypeScalarAdd: "fp_ops_retired_by_type.scalar_add" = "Scalar floating-point additions retired.";
+    FpOpsRetiredByTypeScalarSub: "fp_ops_retired_by_type.scalar_sub" = "Scalar floating-point subtractions retired.";
+    FpOpsRetiredByTypeScalarMul: "fp_ops_retired_by_type.scalar_mul"
+        = "Scalar floating-point multiplications retired.";
+    FpOpsRetiredByTypeScalarMac: "fp_ops_retired_by_type.scalar_mac"
+        = "Scalar floating-point multiply-accumulate ops retired.";
+    FpOpsRetiredByTypeScalarDiv: "fp_ops_retired_by_type.scalar_div" = "Scalar floating-point divisions retired.";
+    FpOpsRetiredByTypeScalarSqrt: "fp_ops_retired_by_type.scalar_sqrt" = "Scalar floating-point square roots retired.";
+    FpOpsRetiredByTypeScalarCmp: "fp_ops_retired_by_type.scalar_cmp" = "Scalar floating-point comparisons retired.";
+    FpOpsRetiredByTypeScalarCvt: "fp_ops_retired_by_type.scalar_cvt" = "Scalar floating-point conversions retired.";
+    FpOpsRetiredByTypeScalarBlend: "fp_ops_retired_by_type.scalar_blend" = "Scalar floating-point blends retired.";
+    FpOpsRetiredByTypeScalarMov: "fp_ops_retired_by_type.scalar_mov" = "Scalar floating-point moves retired.";
+    FpOpsRetiredByTypeScalarShuffle: "fp_ops_retired_by_type.scalar_shuffle"
+        = "Scalar floating-point shuffles retired.";
+    FpOpsRetiredByTypeScalarBfloat: "fp_ops_retired_by_type.scalar_bfloat"
+        = "Scalar floating-point bfloat16 ops retired.";
+    FpOpsRetiredByTypeScalarLogical: "fp_ops_retired_by_type.scalar_logical"
+        = "Scalar floating-point logical ops retired.";
+    FpOpsRetiredByTypeScalarOther: "fp_ops_retired_by_type.scalar_other"
+        = "Scalar floating-point ops of other types retired.";
     FpOpsRetiredByTypeScalarAll: "fp_ops_retired_by_type.scalar_all" = "Scalar floating-point ops retired.";
+    FpOpsRetiredByTypeVectorAdd: "fp_ops_retired_by_type.vector_add" = "Vector floating-point additions retired.";
+    FpOpsRetiredByTypeVectorSub: "fp_ops_retired_by_type.vector_sub" = "Vector floating-point subtractions retired.";
+    FpOpsRetiredByTypeVectorMul: "fp_ops_retired_by_type.vector_mul"
+        = "Vector floating-point multiplications retired.";
+    FpOpsRetiredByTypeVectorMac: "fp_ops_retired_by_type.vector_mac"
+        = "Vector floating-point multiply-accumulate ops retired.";
+    FpOpsRetiredByTypeVectorDiv: "fp_ops_retired_by_type.vector_div" = "Vector floating-point divisions retired.";
+    FpOpsRetiredByTypeVectorSqrt: "fp_ops_retired_by_type.vector_sqrt" = "Vector floating-point square roots retired.";
+    FpOpsRetiredByTypeVectorCmp: "fp_ops_retired_by_type.vector_cmp" = "Vector floating-point comparisons retired.";
+    FpOpsRetiredByTypeVectorCvt: "fp_ops_retired_by_type.vector_cvt" = "Vector floating-point conversions retired.";
+    FpOpsRetiredByTypeVectorBlend: "fp_ops_retired_by_type.vector_blend" = "Vector floating-point blends retired.";
+    FpOpsRetiredByTypeVectorMov: "fp_ops_retired_by_type.vector_mov" = "Vector floating-point moves retired.";
+    FpOpsRetiredByTypeVectorShuffle: "fp_ops_retired_by_type.vector_shuffle"
+        = "Vector floating-point shuffles retired.";
+    FpOpsRetiredByTypeVectorBfloat: "fp_ops_retired_by_type.vector_bfloat"
+        = "Vector floating-point bfloat16 ops retired.";
+    FpOpsRetiredByTypeVectorLogical: "fp_ops_retired_by_type.vector_logical"
+        = "Vector floating-point logical ops retired.";
+    FpOpsRetiredByTypeVectorOther: "fp_ops_retired_by_type.vector_other"
+        = "Vector floating-point ops of other types retired.";
     FpOpsRetiredByTypeVectorAll: "fp_ops_retired_by_type.vector_all" = "Vector floating-point ops retired.";
     FpOpsRetiredByTypeAll: "fp_ops_retired_by_type.all" = "Floating-point ops retired, of all types.";
+    SseAvxOpsRetiredMmxAdd: "sse_avx_ops_retired.mmx_add" = "MMX integer additions retired.";
+    SseAvxOpsRetiredMmxSub: "sse_avx_ops_retired.mmx_sub" = "MMX integer subtractions retired.";
+    SseAvxOpsRetiredMmxMul: "sse_avx_ops_retired.mmx_mul" = "MMX integer multiplications retired.";
+    SseAvxOpsRetiredMmxMac: "sse_avx_ops_retired.mmx_mac" = "MMX integer multiply-accumulate ops retired.";
+    SseAvxOpsRetiredMmxAes: "sse_avx_ops_retired.mmx_aes" = "MMX integer AES ops retired.";
+    SseAvxOpsRetiredMmxSha: "sse_avx_ops_retired.mmx_sha" = "MMX integer SHA ops retired.";
+    SseAvxOpsRetiredMmxCmp: "sse_avx_ops_retired.mmx_cmp" = "MMX integer comparisons retired.";
+    SseAvxOpsRetiredMmxCvt: "sse_avx_ops_retired.mmx_cvt" = "MMX integer conversions and packs retired.";
+    SseAvxOpsRetiredMmxShift: "sse_avx_ops_retired.mmx_shift" = "MMX integer shifts retired.";
+    SseAvxOpsRetiredMmxMov: "sse_avx_ops_retired.mmx_mov" = "MMX integer moves retired.";
+    SseAvxOpsRetiredMmxShuffle: "sse_avx_ops_retired.mmx_shuffle" = "MMX integer shuffles retired.";
+    SseAvxOpsRetiredMmxPack: "sse_avx_ops_retired.mmx_pack" = "MMX integer packs retired.";
+    SseAvxOpsRetiredMmxVnni: "sse_avx_ops_retired.mmx_vnni" = "MMX integer VNNI ops retired.";
+    SseAvxOpsRetiredMmxLogical: "sse_avx_ops_retired.mmx_logical" = "MMX integer logical ops retired.";
+    SseAvxOpsRetiredMmxOther: "sse_avx_ops_retired.mmx_other" = "MMX integer ops of other types retired.";
     SseAvxOpsRetiredMmxAll: "sse_avx_ops_retired.mmx_all" = "MMX integer ops retired.";
+    SseAvxOpsRetiredSseAvxAdd: "sse_avx_ops_retired.sse_avx_add" = "SSE and AVX integer additions retired.";
+    SseAvxOpsRetiredSseAvxSub: "sse_avx_ops_retired.sse_avx_sub" = "SSE and AVX integer subtractions retired.";
+    SseAvxOpsRetiredSseAvxMul: "sse_avx_ops_retired.sse_avx_mul" = "SSE and AVX integer multiplications retired.";
+    SseAvxOpsRetiredSseAvxMac: "sse_avx_ops_retired.sse_avx_mac"
+        = "SSE and AVX integer multiply-accumulate ops retired.";
+    SseAvxOpsRetiredSseAvxAes: "sse_avx_ops_retired.sse_avx_aes" = "SSE and AVX integer AES ops retired.";
+    SseAvxOpsRetiredSseAvxSha: "sse_avx_ops_retired.sse_avx_sha" = "SSE and AVX integer SHA ops retired.";
+    SseAvxOpsRetiredSseAvxCmp: "sse_avx_ops_retired.sse_avx_cmp" = "SSE and AVX integer comparisons retired.";
+    SseAvxOpsRetiredSseAvxClm: "sse_avx_ops_retired.sse_avx_clm"
+        = "SSE and AVX integer carry-less multiplications retired.";
+    SseAvxOpsRetiredSseAvxCvt: "sse_avx_ops_retired.sse_avx_cvt"
+        = "SSE and AVX integer conversions and packs retired.";
+    SseAvxOpsRetiredSseAvxShift: "sse_avx_ops_retired.sse_avx_shift" = "SSE and AVX integer shifts retired.";
+    SseAvxOpsRetiredSseAvxMov: "sse_avx_ops_retired.sse_avx_mov" = "SSE and AVX integer moves retired.";
+    SseAvxOpsRetiredSseAvxShuffle: "sse_avx_ops_retired.sse_avx_shuffle" = "SSE and AVX integer shuffles retired.";
+    SseAvxOpsRetiredSseAvxPack: "sse_avx_ops_retired.sse_avx_pack" = "SSE and AVX integer packs retired.";
+    SseAvxOpsRetiredSseAvxVnni: "sse_avx_ops_retired.sse_avx_vnni" = "SSE and AVX integer VNNI ops retired.";
+    SseAvxOpsRetiredSseAvxLogical: "sse_avx_ops_retired.sse_avx_logical" = "SSE and AVX integer logical ops retired.";
+    SseAvxOpsRetiredSseAvxOther: "sse_avx_ops_retired.sse_avx_other"
+        = "SSE and AVX integer ops of other types retired.";
     SseAvxOpsRetiredSseAvxAll: "sse_avx_ops_retired.sse_avx_all" = "SSE and AVX integer ops retired.";
     SseAvxOpsRetiredAll: "sse_avx_ops_retired.all" = "MMX, SSE and AVX integer ops retired.";
+    FpPackOpsRetiredFp128Add: "fp_pack_ops_retired.fp128_add" = "Packed floating-point additions of 128 bits retired.";
+    FpPackOpsRetiredFp128Sub: "fp_pack_ops_retired.fp128_sub"
+        = "Packed floating-point subtractions of 128 bits retired.";
+    FpPackOpsRetiredFp128Mul: "fp_pack_ops_retired.fp128_mul"
+        = "Packed floating-point multiplications of 128 bits retired.";
+    FpPackOpsRetiredFp128Mac: "fp_pack_ops_retired.fp128_mac"
+        = "Packed floating-point multiply-accumulate ops of 128 bits retired.";
+    FpPackOpsRetiredFp128Div: "fp_pack_ops_retired.fp128_div" = "Packed floating-point divisions of 128 bits retired.";
+    FpPackOpsRetiredFp128Sqrt: "fp_pack_ops_retired.fp128_sqrt"
+        = "Packed floating-point square roots of 128 bits retired.";
+    FpPackOpsRetiredFp128Cmp: "fp_pack_ops_retired.fp128_cmp"
+        = "Packed floating-point comparisons of 128 bits retired.";
+    FpPackOpsRetiredFp128Cvt: "fp_pack_ops_retired.fp128_cvt"
+        = "Packed floating-point conversions of 128 bits retired.";
+    FpPackOpsRetiredFp128Blend: "fp_pack_ops_retired.fp128_blend"
+        = "Packed floating-point blends of 128 bits retired.";
+    FpPackOpsRetiredFp128Mov: "fp_pack_ops_retired.fp128_mov" = "Packed floating-point moves of 128 bits retired.";
+    FpPackOpsRetiredFp128Shuffle: "fp_pack_ops_retired.fp128_shuffle"
+        = "Packed floating-point shuffles of 128 bits retired.";
+    FpPackOpsRetiredFp128Bfloat: "fp_pack_ops_retired.fp128_bfloat"
+        = "Packed floating-point bfloat16 ops of 128 bits retired.";
+    FpPackOpsRetiredFp128Logical: "fp_pack_ops_retired.fp128_logical"
+        = "Packed floating-point logical ops of 128 bits retired.";
+    FpPackOpsRetiredFp128Other: "fp_pack_ops_retired.fp128_other"
+        = "Packed floating-point ops of other types of 128 bits retired.";
     FpPackOpsRetiredFp128All: "fp_pack_ops_retired.fp128_all" = "Packed floating-point ops of 128 bits retired.";
+    FpPackOpsRetiredFp256Add: "fp_pack_ops_retired.fp256_add" = "Packed floating-point additions of 256 bits retired.";
+    FpPackOpsRetiredFp256Sub: "fp_pack_ops_retired.fp256_sub"
+        = "Packed floating-point subtractions of 256 bits retired.";
+    FpPackOpsRetiredFp256Mul: "fp_pack_ops_retired.fp256_mul"
+        = "Packed floating-point multiplications of 256 bits retired.";
+    FpPackOpsRetiredFp256Mac: "fp_pack_ops_retired.fp256_mac"
+        = "Packed floating-point multiply-accumulate ops of 256 bits retired.";
+    FpPackOpsRetiredFp256Div: "fp_pack_ops_retired.fp256_div" = "Packed floating-point divisions of 256 bits retired.";
+    FpPackOpsRetiredFp256Sqrt: "fp_pack_ops_retired.fp256_sqrt"
+        = "Packed floating-point square roots of 256 bits retired.";
+    FpPackOpsRetiredFp256Cmp: "fp_pack_ops_retired.fp256_cmp"
+        = "Packed floating-point comparisons of 256 bits retired.";
+    FpPackOpsRetiredFp256Cvt: "fp_pack_ops_retired.fp256_cvt"
+        = "Packed floating-point conversions of 256 bits retired.";
+    FpPackOpsRetiredFp256Blend: "fp_pack_ops_retired.fp256_blend"
+        = "Packed floating-point blends of 256 bits retired.";
+    FpPackOpsRetiredFp256Mov: "fp_pack_ops_retired.fp256_mov" = "Packed floating-point moves of 256 bits retired.";
+    FpPackOpsRetiredFp256Shuffle: "fp_pack_ops_retired.fp256_shuffle"
+        = "Packed floating-point shuffles of 256 bits retired.";
+    FpPackOpsRetiredFp256Bfloat: "fp_pack_ops_retired.fp256_bfloat"
+        = "Packed floating-point bfloat16 ops of 256 bits retired.";
+    FpPackOpsRetiredFp256Logical: "fp_pack_ops_retired.fp256_logical"
+        = "Packed floating-point logical ops of 256 bits retired.";
+    FpPackOpsRetiredFp256Other: "fp_pack_ops_retired.fp256_other"
+        = "Packed floating-point ops of other types of 256 bits retired.";
     FpPackOpsRetiredFp256All: "fp_pack_ops_retired.fp256_all" = "Packed floating-point ops of 256 bits retired.";
     FpPackOpsRetiredAll: "fp_pack_ops_retired.all" = "Packed floating-point ops retired.";
+    PackedIntOpTypeInt128Add: "packed_int_op_type.int128_add" = "Packed integer additions of 128 bits retired.";
+    PackedIntOpTypeInt128Sub: "packed_int_op_type.int128_sub" = "Packed integer subtractions of 128 bits retired.";
+    PackedIntOpTypeInt128Mul: "packed_int_op_type.int128_mul" = "Packed integer multiplications of 128 bits retired.";
+    PackedIntOpTypeInt128Mac: "packed_int_op_type.int128_mac"
+        = "Packed integer multiply-accumulate ops of 128 bits retired.";
+    PackedIntOpTypeInt128Aes: "packed_int_op_type.int128_aes" = "Packed integer AES ops of 128 bits retired.";
+    PackedIntOpTypeInt128Sha: "packed_int_op_type.int128_sha" = "Packed integer SHA ops of 128 bits retired.";
+    PackedIntOpTypeInt128Cmp: "packed_int_op_type.int128_cmp" = "Packed integer comparisons of 128 bits retired.";
+    PackedIntOpTypeInt128Clm: "packed_int_op_type.int128_clm"
+        = "Packed integer carry-less multiplications of 128 bits retired.";
+    PackedIntOpTypeInt128Cvt: "packed_int_op_type.int128_cvt"
+        = "Packed integer conversions and packs of 128 bits retired.";
+    PackedIntOpTypeInt128Shift: "packed_int_op_type.int128_shift" = "Packed integer shifts of 128 bits retired.";
+    PackedIntOpTypeInt128Mov: "packed_int_op_type.int128_mov" = "Packed integer moves of 128 bits retired.";
+    PackedIntOpTypeInt128Shuffle: "packed_int_op_type.int128_shuffle" = "Packed integer shuffles of 128 bits retired.";
+    PackedIntOpTypeInt128Pack: "packed_int_op_type.int128_pack" = "Packed integer packs of 128 bits retired.";
+    PackedIntOpTypeInt128Vnni: "packed_int_op_type.int128_vnni" = "Packed integer VNNI ops of 128 bits retired.";
+    PackedIntOpTypeInt128Logical: "packed_int_op_type.int128_logical"
+        = "Packed integer logical ops of 128 bits retired.";
+    PackedIntOpTypeInt128Other: "packed_int_op_type.int128_other"
+        = "Packed integer ops of other types of 128 bits retired.";
     PackedIntOpTypeInt128All: "packed_int_op_type.int128_all" = "Packed integer ops of 128 bits retired.";
+    PackedIntOpTypeInt256Add: "packed_int_op_type.int256_add" = "Packed integer additions of 256 bits retired.";
+    PackedIntOpTypeInt256Sub: "packed_int_op_type.int256_sub" = "Packed integer subtractions of 256 bits retired.";
+    PackedIntOpTypeInt256Mul: "packed_int_op_type.int256_mul" = "Packed integer multiplications of 256 bits retired.";
+    PackedIntOpTypeInt256Mac: "packed_int_op_type.int256_mac"
+        = "Packed integer multiply-accumulate ops of 256 bits retired.";
+    PackedIntOpTypeInt256Aes: "packed_int_op_type.int256_aes" = "Packed integer AES ops of 256 bits retired.";
+    PackedIntOpTypeInt256Sha: "packed_int_op_type.int256_sha" = "Packed integer SHA ops of 256 bits retired.";
+    PackedIntOpTypeInt256Cmp: "packed_int_op_type.int256_cmp" = "Packed integer comparisons of 256 bits retired.";
+    PackedIntOpTypeInt256Cvt: "packed_int_op_type.int256_cvt"
+        = "Packed integer conversions and packs of 256 bits retired.";
+    PackedIntOpTypeInt256Shift: "packed_int_op_type.int256_shift" = "Packed integer shifts of 256 bits retired.";
+    PackedIntOpTypeInt256Mov: "packed_int_op_type.int256_mov" = "Packed integer moves of 256 bits retired.";
+    PackedIntOpTypeInt256Shuffle: "packed_int_op_type.int256_shuffle" = "Packed integer shuffles of 256 bits retired.";
+    PackedIntOpTypeInt256Pack: "packed_int_op_type.int256_pack" = "Packed integer packs of 256 bits retired.";
+    PackedIntOpTypeInt256Vnni: "packed_int_op_type.int256_vnni" = "Packed integer VNNI ops of 256 bits retired.";
+    PackedIntOpTypeInt256Logical: "packed_int_op_type.int256_logical"
+        = "Packed integer logical ops of 256 bits retired.";
+    PackedIntOpTypeInt256Other: "packed_int_op_type.int256_other"
+        = "Packed integer ops of other types of 256 bits retired.";
     PackedIntOpTypeInt256All: "packed_int_op_type.int256_all" = "Packed integer ops of 256 bits retired.";
     PackedIntOpTypeAll: "packed_int_op_type.all" = "Packed integer ops retired.";
     FpDispFaultsX87FillFault: "fp_disp_faults.x87_fill_fault" = "Dispatch faults to fill x87 registers.";

@@ -64,6 +64,8 @@ pub(in crate::engine) struct SoftBus<'a, const OBSERVED: bool> {
     /// iteration of REP another.
     pub(super) clock: Clock,
     branches: BranchLog,
+    /// The CPU counts operations by type.
+    counting: bool,
     /// Something has happened that the run loop has to look at.
     pub(super) attention: bool,
 }
@@ -77,8 +79,18 @@ impl<'a, const OBSERVED: bool> SoftBus<'a, OBSERVED> {
         observers: Observers,
         clock: Clock,
     ) -> Self {
-        let branches = BranchLog::new(observers.timing.is_some());
-        Self { machine, principal: None, ram, profile, retired, observers, clock, branches, attention: false }
+        Self {
+            machine,
+            principal: None,
+            ram,
+            profile,
+            branches: BranchLog::new(observers.timing.is_some()),
+            counting: retired.operations().are_wanted(),
+            retired,
+            observers,
+            clock,
+            attention: false,
+        }
     }
 
     /// Brings counts and guest time up to date.
@@ -97,10 +109,13 @@ impl<'a, const OBSERVED: bool> SoftBus<'a, OBSERVED> {
         self.follow_branches();
     }
 
-    /// Takes over which branches the guest wants recorded.
+    /// Takes over which branches the guest wants recorded, and whether it wants to know of operations.
     fn follow_branches(&mut self) {
         // The CPU asks for what is wanted when it has been stopped.
         self.attention |= self.branches.follow(&self.machine.pmu);
+        let counting = self.retired.operations().are_wanted();
+        self.attention |= self.counting != counting;
+        self.counting = counting;
         if let Some(timing) = &mut self.observers.timing {
             timing.recording = self.branches.is_recording();
         }

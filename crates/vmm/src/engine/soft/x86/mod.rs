@@ -15,6 +15,7 @@ use super::debug::Attached;
 use super::ram::Ram;
 use super::run::{self, Pause, Vcpu};
 use crate::counts::model::Retired;
+use crate::counts::operations;
 use crate::counts::timing::{Probe, SharedCore};
 use crate::engine::paging::Paging;
 use crate::engine::{
@@ -64,6 +65,9 @@ pub struct SoftEngine {
 pub struct SoftState {
     cpu: State,
     totals: Totals,
+    /// Operations by type, if they have been wanted.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    operations: Vec<u64>,
     unimplemented: Vec<Unimplemented>,
     /// TSC ticks for which the CPU was halted or waited for a device.
     idle_ticks: u64,
@@ -110,6 +114,7 @@ impl SoftEngine {
     /// The same engine with a model of the core: guest time is what the model says.
     #[must_use]
     pub fn with_model(mut self, core: SharedCore) -> Self {
+        core.drive().follow_operations(self.retired.operations());
         self.timing = Some(core);
         self
     }
@@ -124,6 +129,7 @@ impl SoftEngine {
 
     /// From here on a model of the core observes what retires; time goes on from where it is.
     pub(crate) fn start_model(&mut self, core: SharedCore) {
+        core.drive().follow_operations(self.retired.operations());
         self.clock.restart_cycles();
         self.timing = Some(core);
     }
@@ -190,6 +196,9 @@ impl SoftEngine {
         let mut cpu = Cpu::resume(&self.state, &self.totals, std::mem::take(&mut self.unimplemented))
             .with_silicon(silicon(&self.profile))
             .with_features(cpuid::features(&self.profile));
+        if let Some(types) = operations::types(&self.profile) {
+            cpu = cpu.with_operations(self.retired.operations().clone(), types);
+        }
         let ram = Ram::new(&self.memory);
         if self.compiles
             && !OBSERVED
@@ -495,6 +504,7 @@ impl Snapshots<Pc> for SoftEngine {
         VcpuState::X86(Box::new(SoftState {
             cpu: self.state.clone(),
             totals: self.totals,
+            operations: self.retired.operations().save(),
             unimplemented: self.unimplemented.clone(),
             idle_ticks: self.clock.idle_ticks(),
         }))
@@ -502,8 +512,12 @@ impl Snapshots<Pc> for SoftEngine {
 
     fn restore(&mut self, saved: &VcpuState) -> Result<(), StateError> {
         let VcpuState::X86(saved) = saved else { return Err(StateError::Architecture) };
-        let SoftState { cpu, totals, unimplemented, idle_ticks } = &**saved;
-        if !totals.all_below(MAX_TOTAL) || *idle_ticks >= MAX_TOTAL {
+        let SoftState { cpu, totals, operations, unimplemented, idle_ticks } = &**saved;
+        let counts = operations.iter().copied().chain([*idle_ticks]);
+        if !totals.all_below(MAX_TOTAL) || counts.max() >= Some(MAX_TOTAL) {
+            return Err(StateError::Total);
+        }
+        if !self.retired.operations().restore(operations) {
             return Err(StateError::Total);
         }
         self.state = cpu.clone();
