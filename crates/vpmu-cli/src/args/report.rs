@@ -48,8 +48,16 @@ pub(crate) enum ReportFormat {
     Folded,
     /// speedscope.app
     Speedscope,
+    /// profiler.firefox.com
+    Firefox,
+    /// go tool pprof, and all that reads its profiles
+    Pprof,
     /// llvm-bolt: exact branches, pre-aggregated
     Bolt,
+    /// create_llvm_prof and create_gcov --profiler=text, of AutoFDO
+    Autofdo,
+    /// llvm-profgen --unsymbolized-profile, with --use-offset=0
+    Profgen,
 }
 
 /// What stacks are weighted by.

@@ -54,10 +54,15 @@ impl Image {
         space.read(base, &mut mapped) && mapped == self.beginning
     }
 
+    /// The whole file; `None` if it is gone.
+    pub(super) fn read(&self) -> Option<Vec<u8>> {
+        self.content.read().ok()
+    }
+
     /// Its functions; none where it has none, or is gone.
     pub(super) fn symbols(&self) -> Symbols {
         let mut symbols = Vec::new();
-        if let Ok(data) = self.content.read()
+        if let Some(data) = self.read()
             && let Ok(file) = object::read::elf::ElfFile64::<Endianness>::parse(&*data)
         {
             for symbol in file.symbols().chain(file.dynamic_symbols()) {

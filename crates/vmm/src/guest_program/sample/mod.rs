@@ -4,6 +4,7 @@
 //! code, and says which of the guest's files it is. That works for every process, with every loader.
 
 mod image;
+mod unwind;
 
 use super::files::Files;
 use crate::engine::paging::Paging;
@@ -13,6 +14,7 @@ use soft_cpu::State;
 use std::collections::{BTreeMap, HashMap};
 use std::num::NonZeroU64;
 use std::path::Path;
+use unwind::{Frame, Frames};
 
 const PAGE: u64 = 4096;
 /// Code lies at most so far above the beginning of its file.
@@ -57,6 +59,8 @@ pub struct Sampler {
     /// Where the file of a page begins, by page tables and page.
     pages: HashMap<(u64, u64), Option<(usize, u64)>>,
     stacks: BTreeMap<Vec<Place>, u64>,
+    /// Of images that have been unwound, if they say anything.
+    frames: HashMap<usize, Option<Frames>>,
 }
 
 impl Sampler {
@@ -64,7 +68,7 @@ impl Sampler {
     #[must_use]
     pub fn new(period: NonZeroU64, files: &Files) -> Self {
         let images = files.iter().filter_map(|(path, entry)| Image::of(path, entry)).collect();
-        Self { period, images, pages: HashMap::new(), stacks: BTreeMap::new() }
+        Self { period, images, pages: HashMap::new(), stacks: BTreeMap::new(), frames: HashMap::new() }
     }
 
     /// Instructions between two samples.
@@ -104,28 +108,51 @@ impl Sampler {
         stacks
     }
 
-    /// The place of the next instruction, and of the calls that led there, as far as frame pointers tell.
+    /// The place of the next instruction, and of the calls that led there, as far as `.eh_frame` and frame pointers
+    /// tell.
     fn unwind(&mut self, state: &State, memory: &GuestMemory) -> Vec<Place> {
         let paging = Paging::new(state.cr0, state.cr3, state.cr4, state.efer);
         let space = Space { paging, memory, tables: state.cr3 };
-        let mut stack = vec![self.place(&space, state.rip)];
-        let (top, mut frame) = (state.gpr[RSP], state.gpr[RBP]);
-        while stack.len() < MOST_FRAMES && frame >= top && frame - top < MOST_STACK && frame % 8 == 0 {
-            let Some([next, back]) = space.words(frame) else { break };
-            if !space.is_behind_call(back) {
+        let mut place = self.place(&space, state.rip);
+        let mut stack = vec![place];
+        let top = state.gpr[RSP];
+        let mut frame = Frame { rsp: top, rbp: state.gpr[RBP] };
+        while stack.len() < MOST_FRAMES {
+            let Some((back, next)) = self.caller(&space, place, stack.len() == 1, frame) else { break };
+            // A stack grows downwards, so that its callers lie above.
+            if next.rsp <= frame.rsp || next.rsp - top > MOST_STACK || !space.is_behind_call(back) {
                 break;
             }
             // The call is the instruction before.
-            match self.place(&space, back.wrapping_sub(1)) {
-                Place::Unknown => break,
-                place => stack.push(place),
-            }
-            if next <= frame {
+            place = self.place(&space, back.wrapping_sub(1));
+            if !matches!(place, Place::Image(..)) {
                 break;
             }
+            stack.push(place);
             frame = next;
         }
         stack
+    }
+
+    /// The return address of what runs at a place, or has called there, and its caller's registers.
+    fn caller(&mut self, space: &Space<'_>, place: Place, first: bool, frame: Frame) -> Option<(u64, Frame)> {
+        if let Place::Image(index, address) = place {
+            let image = &self.images[index];
+            let frames = self.frames.entry(index).or_insert_with(|| Frames::of(&image.read()?));
+            // Of a caller the place of the call is known.
+            let address = if first { address } else { address.wrapping_add(1) };
+            if let Some(frames) = frames
+                && let Some(found) = frames.caller(space, address, first, frame)
+            {
+                return found;
+            }
+        }
+        let Frame { rsp, rbp } = frame;
+        if rbp < rsp || rbp % 8 != 0 {
+            return None;
+        }
+        let [next, back] = space.words(rbp)?;
+        Some((back, Frame { rsp: rbp.wrapping_add(16), rbp: next }))
     }
 
     fn place(&mut self, space: &Space<'_>, address: u64) -> Place {

@@ -12,7 +12,12 @@ pub(super) struct Branches {
     taken: BTreeMap<(u64, u64), (u64, u64)>,
     /// From where a branch went to the next branch that was taken.
     straight: BTreeMap<(u64, u64), u64>,
+    /// Where branches of other files went.
+    entered: BTreeMap<u64, u64>,
 }
+
+/// llvm-profgen's address of what is in no function (`ExternalAddr`).
+const OUTSIDE: u64 = 1;
 
 impl Branches {
     /// Of the file of this name, or of the program that executed most.
@@ -41,6 +46,8 @@ impl Branches {
                 let (count, mispredicted) = branches.taken.entry((from, to)).or_default();
                 *count += jump.count;
                 *mispredicted += jump.mispredicted;
+            } else if inside(jump.to) {
+                *branches.entered.entry(to).or_default() += jump.count;
             }
             if inside(jump.start) && inside(jump.from) && start <= from {
                 *branches.straight.entry((start, from)).or_default() += jump.count;
@@ -59,5 +66,37 @@ impl Branches {
             let _ = writeln!(text, "F {start:x} {end:x} {count}");
         }
         text
+    }
+    /// The text that AutoFDO's tools read with `--profiler=text`: ranges, addresses, branches.
+    pub(super) fn autofdo(&self) -> String {
+        let mut text = self.ranges();
+        let _ = write!(text, "0\n{}\n", self.taken.len());
+        self.write_taken(&mut text);
+        text
+    }
+
+    /// The text that `llvm-profgen --unsymbolized-profile --use-offset=0` reads: ranges, branches.
+    pub(super) fn profgen(&self) -> String {
+        let mut text = self.ranges();
+        let _ = writeln!(text, "{}", self.taken.len() + self.entered.len());
+        for (to, count) in &self.entered {
+            let _ = writeln!(text, "{OUTSIDE:x}->{to:x}:{count}");
+        }
+        self.write_taken(&mut text);
+        text
+    }
+
+    fn ranges(&self) -> String {
+        let mut text = format!("{}\n", self.straight.len());
+        for ((start, end), count) in &self.straight {
+            let _ = writeln!(text, "{start:x}-{end:x}:{count}");
+        }
+        text
+    }
+
+    fn write_taken(&self, text: &mut String) {
+        for ((from, to), (count, _)) in &self.taken {
+            let _ = writeln!(text, "{from:x}->{to:x}:{count}");
+        }
     }
 }

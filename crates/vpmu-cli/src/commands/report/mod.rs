@@ -6,11 +6,13 @@
 //! | [`rows`] | the rows of tables, JSON and CSV |
 //! | [`table`] | the table in the terminal |
 //! | [`callgrind`] | for callgrind_annotate and KCachegrind |
-//! | [`stacks`] | folded stacks, speedscope |
-//! | [`branches`] | for BOLT |
+//! | [`stacks`] | folded stacks, speedscope, Firefox Profiler |
+//! | [`pprof`] | for pprof |
+//! | [`branches`] | for BOLT and AutoFDO |
 
 mod branches;
 mod callgrind;
+mod pprof;
 mod rows;
 mod stacks;
 mod table;
@@ -38,11 +40,16 @@ pub(super) fn report(args: &ReportArgs, json: bool) -> Result<u8, CliError> {
     let recording = read(&args.file)?;
     let totals = Totals::new(&recording);
     if let Some(format) = args.format {
+        let branches = || Branches::new(&recording, args.object.as_deref());
         let text = match format {
             ReportFormat::Callgrind => callgrind::text(&totals).into_bytes(),
             ReportFormat::Folded => stacks::folded(&totals, weight(args, &recording)?).into_bytes(),
             ReportFormat::Speedscope => line(&stacks::speedscope(&totals, weight(args, &recording)?))?,
-            ReportFormat::Bolt => Branches::new(&recording, args.object.as_deref())?.bolt().into_bytes(),
+            ReportFormat::Firefox => line(&stacks::firefox(&totals, weight(args, &recording)?))?,
+            ReportFormat::Pprof => pprof::file(&totals)?,
+            ReportFormat::Bolt => branches()?.bolt().into_bytes(),
+            ReportFormat::Autofdo => branches()?.autofdo().into_bytes(),
+            ReportFormat::Profgen => branches()?.profgen().into_bytes(),
         };
         file::write(args.output.as_deref().unwrap_or(Path::new("-")), &text)?;
         return Ok(exit::PASS);

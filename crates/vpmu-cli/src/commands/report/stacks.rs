@@ -1,10 +1,14 @@
-//! Stacks of functions, with what each has counted: folded, and for speedscope.app.
+//! Stacks of functions, with what each has counted: folded, for speedscope.app and for profiler.firefox.com.
 
 use super::totals::Totals;
 use crate::args::report::Weight;
+use fxprof_processed_profile::{
+    CategoryColor, CpuDelta, Frame, FrameFlags, FrameInfo, Profile, SamplingInterval, Timestamp, WeightType,
+};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
+use std::time::SystemTime;
 
 /// A stack: the process, and positions of contexts, outermost first.
 #[derive(Debug)]
@@ -88,6 +92,51 @@ pub(super) fn speedscope(totals: &Totals<'_>, weight: Weight) -> Value {
         "shared": { "frames": frames },
         "profiles": profiles,
     })
+}
+
+/// The processed profile format of the Firefox Profiler: a sample for each stack, a thread for each program.
+pub(super) fn firefox(totals: &Totals<'_>, weight: Weight) -> Profile {
+    let recording = totals.recording;
+    let name = recording.program.join(" ");
+    // What depends on the host's clock is not in it.
+    let mut profile = Profile::new(&name, SystemTime::UNIX_EPOCH.into(), SamplingInterval::from_millis(1));
+    profile.set_product(&format!("{name} by vpmu on {}", recording.profile));
+    let user = profile.add_category("User", CategoryColor::Yellow);
+    let kernel = profile.add_category("Kernel", CategoryColor::Orange);
+    let start = Timestamp::from_nanos_since_reference(0);
+    let mut threads = BTreeMap::new();
+    for stack in stacks(totals, weight) {
+        let next = u32::try_from(threads.len() + 1).unwrap_or(u32::MAX);
+        let (thread, now) = threads.entry(stack.process).or_insert_with(|| {
+            let process = profile.add_process(stack.process, next, start);
+            let thread = profile.add_thread(process, next, start, true);
+            profile.set_thread_name(thread, stack.process);
+            profile.set_thread_samples_weight_type(thread, WeightType::Samples);
+            (thread, 0_u64)
+        });
+        let functions = stack.contexts.iter().filter_map(|context| totals.function(*context));
+        let frames: Vec<FrameInfo> = functions
+            .map(|(_, function)| {
+                let category = if totals.is_kernel(function.image) { kernel } else { user };
+                FrameInfo {
+                    frame: Frame::Label(profile.intern_string(&function.name)),
+                    category_pair: category.into(),
+                    flags: FrameFlags::empty(),
+                }
+            })
+            .collect();
+        let frames = profile.intern_stack_frames(*thread, frames.into_iter());
+        let mut left = stack.weight;
+        // A sample weighs 31 bits.
+        while left > 0 {
+            let part = i32::try_from(left).unwrap_or(i32::MAX);
+            let now_ns = Timestamp::from_nanos_since_reference(*now);
+            profile.add_sample(*thread, now_ns, frames, CpuDelta::ZERO, part);
+            *now += 1_000_000;
+            left -= u64::from(part.unsigned_abs());
+        }
+    }
+    profile
 }
 
 fn name(weight: Weight) -> &'static str {

@@ -3,10 +3,12 @@
 use super::branches::Branches;
 use super::rows::Rows;
 use super::totals::Totals;
-use super::{callgrind, stacks, table};
+use super::{callgrind, pprof, stacks, table};
 use crate::args::report::Weight;
 use crate::output;
+use prost::Message as _;
 use std::collections::BTreeMap;
+use std::io::Read as _;
 use vmm::engine::Detail;
 use vmm::recording::data::{
     Call, Context, FIGURES, Function, Image, ImageKind, Jump, Line, Modelled, Piece, Place, Recording, Row,
@@ -88,6 +90,13 @@ fn recording(detail: Detail) -> Recording {
         calls: vec![call(1, 0x1004, 2, 3), call(2, 0x1100, 2, 1), call(2, 0x1100, 3, 2)],
         rows: vec![row(1, 0, 10, 30), row(2, 1, 700, 100), row(3, 2, 40, 50)],
         jumps: vec![
+            Jump {
+                start: Place { image: 0, address: 0 },
+                from: Place { image: 0, address: 5 },
+                to: place(0x1000),
+                count: 1,
+                mispredicted: 0,
+            },
             Jump { start: place(0x1000), from: place(0x1004), to: place(0x1100), count: 3, mispredicted: 1 },
             Jump {
                 start: place(0x1100),
@@ -170,7 +179,7 @@ fn folded_stacks_end_in_their_weight() {
 }
 
 #[test]
-fn speedscope_has_every_weight() {
+fn speedscope_and_firefox_have_every_weight() {
     let recording = recording(Detail::Timing);
     let totals = Totals::new(&recording);
     let sum = |weights: &serde_json::Value| -> u64 {
@@ -183,6 +192,34 @@ fn speedscope_has_every_weight() {
     let samples =
         profile["samples"].as_array().expect("samples").iter().flat_map(|s| s.as_array().expect("frames"));
     assert!(samples.into_iter().all(|frame| frame.as_u64().is_some_and(|frame| frame < frames)));
+    let firefox = serde_json::to_value(stacks::firefox(&totals, Weight::Instructions)).expect("JSON");
+    let threads = firefox["threads"].as_array().expect("threads");
+    let weights: u64 = threads.iter().map(|thread| sum(&thread["samples"]["weight"])).sum();
+    assert_eq!(weights, 760);
+}
+
+#[test]
+fn pprof_can_be_read_back() {
+    let recording = recording(Detail::Timing);
+    let file = pprof::file(&Totals::new(&recording)).expect("to memory");
+    let mut bytes = Vec::new();
+    flate2::read::GzDecoder::new(&*file).read_to_end(&mut bytes).expect("gzip");
+    let profile = pprof::Profile::decode(&*bytes).expect("a message");
+    let mut sums = [0; 3];
+    for sample in &profile.sample {
+        sums.iter_mut().zip(&sample.value).for_each(|(sum, value)| *sum += value);
+        for location in &sample.location_id {
+            assert!(profile.location.iter().any(|known| known.id == *location));
+        }
+    }
+    assert_eq!(sums, [720, 40, 180]);
+    let text = |number: i64| profile.string_table[number as usize].as_str();
+    assert_eq!((text(0), text(profile.default_sample_type)), ("", "cycles"));
+    assert_eq!(profile.mapping.first().map(|mapping| text(mapping.filename)), Some("/bin/prog"));
+    let files: Vec<_> =
+        profile.function.iter().map(|found| (text(found.name), text(found.filename))).collect();
+    let expected = [("main", "/src/main.c"), ("work<a; b>", "/src/work.h"), ("do_syscall_64", "")];
+    assert_eq!(files, expected);
 }
 
 /// What callgrind_annotate adds up: lines of costs that do not follow one of calls.
@@ -222,6 +259,10 @@ fn branches_are_those_within_the_program() {
     let branches = Branches::new(&recording, None).expect("the program");
     let expected = "B 1004 1100 3 1\nB 1100 1100 697 0\nF 1000 1004 3\nF 1100 1100 700\n";
     assert_eq!(branches.bolt(), expected);
+    let expected = "2\n1000-1004:3\n1100-1100:700\n0\n2\n1004->1100:3\n1100->1100:697\n";
+    assert_eq!(branches.autofdo(), expected);
+    let expected = "2\n1000-1004:3\n1100-1100:700\n3\n1->1000:1\n1004->1100:3\n1100->1100:697\n";
+    assert_eq!(branches.profgen(), expected);
     assert!(Branches::new(&recording, Some("other")).is_err());
 }
 
