@@ -48,9 +48,14 @@ impl Machine {
         }
     }
 
-    /// Running totals of a privilege level.
+    /// Running totals of a privilege level, with all cycles until now.
     pub(crate) fn totals(&mut self, user: bool) -> &CoreTotals {
-        self.memo.settle(&mut self.totals[usize::from(self.user)]);
+        let now = &mut self.totals[usize::from(self.user)];
+        if matches!(self.position, PipelinePosition::Live(_)) {
+            // Known states have no such cycles: what is read must not depend on what is remembered.
+            self.pipeline.back_end.settle(now);
+        }
+        self.memo.settle(now);
         &self.totals[usize::from(user)]
     }
 

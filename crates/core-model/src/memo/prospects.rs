@@ -4,19 +4,28 @@ use retire::BlockId;
 
 /// Blocks that are told apart, by the low bits of their indices.
 const BLOCKS: usize = 1 << 12;
-/// Known blocks after which the next so many failures cost nothing, and the other way round.
-const CREDIT: i16 = 256;
-/// Times that a block is run without a look after too many failures, at first and at most.
+/// What a known block saves, in the unit of the costs of failures: a quarter of it.
+const SAVED: i32 = 4;
+/// What saved blocks can make up for at most.
+const CREDIT: i32 = 256 * SAVED;
+/// What failures at a block may cost together until it is given up: where most of what was looked for lately was
+/// known, and where it was not. A program whose states do not come back should not pay this for each of its blocks.
+const PATIENCE: i32 = 256 * SAVED;
+const LITTLE_PATIENCE: i32 = 8 * SAVED;
+/// How far the balance of all blocks together goes up and down.
+const BALANCE: i32 = 1 << 16;
+/// Times that a block is run without a look after too many failures: at first, and at most if more than some blocks
+/// were known since the last rest, and if not.
 const SHORTEST: u16 = 64;
-/// Known blocks between two rests after which the next one is short.
 const SOME: u16 = 64;
-const LONGEST: u16 = 4096;
+const LONG: u16 = 1 << 12;
+const LONGEST: u16 = 1 << 14;
 
 /// What came of looking at a block.
 #[derive(Debug, Clone, Copy, Default)]
 struct Prospect {
     /// Known blocks from there on less what failures cost.
-    credit: i16,
+    credit: i32,
     /// Times that it is not looked at it any more, and how many that were the last time.
     left: u16,
     rest: u16,
@@ -31,11 +40,13 @@ pub(super) struct Prospects {
     newest: usize,
     /// Known blocks since then that its credit does not have yet.
     earned: u32,
+    /// What all known blocks have saved lately, less what failures have cost.
+    balance: i32,
 }
 
 impl Prospects {
     pub(super) fn new() -> Self {
-        Self { blocks: Box::new([Prospect::default(); BLOCKS]), newest: 0, earned: 0 }
+        Self { blocks: Box::new([Prospect::default(); BLOCKS]), newest: 0, earned: 0, balance: 0 }
     }
 
     /// True if the pipeline should be looked at before this block.
@@ -57,21 +68,26 @@ impl Prospects {
 
     fn take_in(&mut self) {
         let Prospect { credit, hits, .. } = &mut self.blocks[self.newest];
-        *credit = credit.saturating_add(self.earned.min(CREDIT as u32) as i16).min(CREDIT);
-        *hits = hits.saturating_add(self.earned.min(CREDIT as u32) as u16);
+        let saved = self.earned.min(CREDIT as u32) as i32 * SAVED;
+        *credit = (*credit + saved).min(CREDIT);
+        *hits = hits.saturating_add(self.earned.min(u16::MAX.into()) as u16);
+        self.balance = (self.balance + saved).min(BALANCE);
         self.earned = 0;
     }
 
     /// Looking was in vain; false if it should be given up.
-    pub(super) fn pay(&mut self, cost: i16) -> bool {
+    pub(super) fn pay(&mut self, cost: i32) -> bool {
         self.take_in();
+        self.balance = (self.balance - cost).max(-BALANCE);
+        let patience = if self.balance < 0 { LITTLE_PATIENCE } else { PATIENCE };
         let Prospect { credit, left, rest, hits } = &mut self.blocks[self.newest];
         *credit -= cost;
         if *credit > 0 {
             *rest = 0;
-        } else if *credit < -CREDIT {
+        } else if *credit < -patience {
             // Where some are known, more will be: the states are many, but they come back.
-            *rest = if *hits > SOME { SHORTEST } else { (*rest * 2).clamp(SHORTEST, LONGEST) };
+            let longest = if *hits > SOME { LONG } else { LONGEST };
+            *rest = (*rest * 2).clamp(SHORTEST, longest);
             (*credit, *left, *hits) = (0, *rest, 0);
         }
         *left == 0
