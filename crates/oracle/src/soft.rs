@@ -90,6 +90,7 @@ pub struct Soft {
     cpu: Cpu<Ram>,
     images: [Vec<Vec<u8>>; 2],
     dirty: std::ops::Range<usize>,
+    compiles: bool,
 }
 
 impl Soft {
@@ -101,6 +102,7 @@ impl Soft {
             cpu: Cpu::default().with_silicon(silicon),
             images: [images(Machine::Sse), images(Machine::Xsave)],
             dirty: 0..0,
+            compiles: false,
         }
     }
 
@@ -112,6 +114,7 @@ impl Soft {
         let mut soft = Self::new(silicon);
         let compiler = crate::compiled::compiler(&mut soft.ram.0).ok_or(NotCompiling)?;
         soft.cpu = soft.cpu.with_compiler(compiler);
+        soft.compiles = true;
         Ok(soft)
     }
 
@@ -121,20 +124,32 @@ impl Soft {
         (self.cpu.totals().instructions(), self.cpu.compiled())
     }
 
-    /// Runs a case to its exception.
+    /// Runs a case to its exception. With compiled blocks it runs twice: to these, memory is known that has been
+    /// accessed before.
     ///
     /// # Errors
     /// There is none.
     pub fn run(&mut self, case: &Case) -> Result<Outcome, Failure> {
         let start = Start::from_seed(case.seed);
+        let state = state(case, &start);
         self.load(case, &start);
-        self.cpu.set_state(&state(case, &start));
+        self.cpu.set_state(&state);
+        let outcome = self.run_loaded(case, &start);
+        if !self.compiles || outcome.is_err() {
+            return outcome;
+        }
+        self.load(case, &start);
+        self.cpu.rewind(&state);
+        self.run_loaded(case, &start)
+    }
+
+    fn run_loaded(&mut self, case: &Case, start: &Start) -> Result<Outcome, Failure> {
         let mut budget = BUDGET;
         let mut yields = 0;
         loop {
             let before = self.cpu.totals().instructions();
             match self.cpu.run(&mut self.ram, Budget { instructions: budget, interrupt_window: false }) {
-                Exit::Halted => return Ok(self.outcome(case, &start)),
+                Exit::Halted => return Ok(self.outcome(case, start)),
                 Exit::Shutdown => return Err(Failure::Shutdown),
                 Exit::Budget => return Err(Failure::Endless),
                 Exit::Yield | Exit::Attention | Exit::InterruptWindow | Exit::Debug(_) => yields += 1,

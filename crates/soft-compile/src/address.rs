@@ -29,20 +29,33 @@ impl Translation<'_> {
             self.e.constant(T0, displacement);
             return Ok(at(T0, 0));
         }
-        let wide = |register: Register| register == Register::None || register.is_gpr64();
-        if !wide(base) || !wide(index) || index == Register::RSP {
+        let known =
+            |register: Register| register == Register::None || register.is_gpr64() || register.is_gpr32();
+        if !known(base) || !known(index) || index.full_register() == Register::RSP {
             return Err(Left);
         }
+        let narrow = base.is_gpr32() || index.is_gpr32();
         if base == Register::None && index == Register::None {
             self.e.constant(T0, displacement);
             return Ok(at(T0, 0));
         }
-        let near = i32::try_from(displacement.cast_signed()).map_err(|_| Left)?;
+        // Of a narrow address only the lower half counts.
+        let near = match i32::try_from(displacement.cast_signed()) {
+            Ok(near) => near,
+            Err(_) if narrow => displacement as u32 as i32,
+            Err(_) => return Err(Left),
+        };
         let base = if base == Register::None { base } else { self.read_all(base, T0) };
         let index = if index == Register::None { index } else { self.read_all(index, T1) };
         let scale = instruction.memory_index_scale();
         let size = if base == Register::None { 4 } else { 1 };
-        Ok(MemoryOperand::with_base_index_scale_displ_size(base, index, scale, i64::from(near), size))
+        let operand =
+            MemoryOperand::with_base_index_scale_displ_size(base, index, scale, i64::from(near), size);
+        if narrow {
+            self.e.rm(Code::Lea_r32_m, T0.full_register32(), operand);
+            return Ok(at(T0, 0));
+        }
+        Ok(operand)
     }
 
     /// The first temporary register becomes the linear address of the memory operand. Flags have to be free.
@@ -70,6 +83,30 @@ impl Translation<'_> {
         self.free_flags();
         self.linear(instruction)?;
         self.look_up(bytes, access)
+    }
+
+    /// The same for 16 bytes that have to be aligned.
+    pub(crate) fn aligned_memory(
+        &mut self,
+        instruction: &Instruction,
+        access: Access,
+    ) -> Result<MemoryOperand, Left> {
+        self.free_flags();
+        self.linear(instruction)?;
+        let slow = self.slow();
+        self.e.ri(Code::Test_rm8_imm8, Register::CL, 15);
+        self.e.jump_if(5, slow);
+        self.look_up(16, access)
+    }
+
+    /// The host's instruction with its memory operand there.
+    pub(crate) fn with_memory(&self, changed: &mut Instruction, memory: MemoryOperand) {
+        changed.set_memory_base(memory.base);
+        changed.set_memory_index(Register::None);
+        changed.set_memory_index_scale(1);
+        changed.set_memory_displacement64(0);
+        changed.set_memory_displ_size(0);
+        changed.set_segment_prefix(Register::None);
     }
 
     /// The same for the stack, at a distance from where RSP points to.

@@ -33,6 +33,8 @@ fn bits_of_ax(condition: u8) -> Option<(Register, i32)> {
 impl Translation<'_> {
     /// The block has retired. Uses the first temporary register; flags stay.
     pub(crate) fn note(&mut self) {
+        let operations = self.operations;
+        self.count_operations(&operations);
         self.e.store_constant(at(NOTE, 0), self.source.rip, T0);
         self.e.store_constant(at(NOTE, Notes::DISTANCE as i64), self.source.end, T0);
         self.e.rm(Code::Lea_r64_m, NOTE, at(NOTE, 8));
@@ -52,7 +54,7 @@ impl Translation<'_> {
         let number = self.next_link;
         self.next_link += 1;
         let unknown = self.e.label();
-        let words = (self.link_words + 16 * u64::from(number)).cast_signed();
+        let words = (self.around.link_words + 16 * u64::from(number)).cast_signed();
         self.e.rm(Code::Mov_r64_rm64, T0, local(EPOCH));
         self.e.rm(Code::Cmp_r64_rm64, T0, at(Register::RIP, words));
         self.e.jump_if(5, unknown);
@@ -170,7 +172,7 @@ impl Translation<'_> {
         self.e.rr(Code::Mov_r32_rm32, index, T0.full_register32());
         self.e.ri(Code::Shl_rm32_imm8, index, shift.cast_signed());
         self.e.ri(Code::And_rm32_imm32, index, i32::try_from(mask).map_err(|_| Left)?);
-        self.e.constant(T2, self.table);
+        self.e.constant(T2, self.around.table);
         self.e.rr(Code::Add_rm64_r64, T1, T2);
         self.e.rm(Code::Cmp_r64_rm64, T0, at(T1, 0));
         self.e.jump_if(5, slow);

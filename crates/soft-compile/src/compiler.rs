@@ -5,9 +5,10 @@ use crate::emit::Emitter;
 use crate::frame::{self, BETWEEN, Passed, packed, unpacked};
 use crate::memory::{CODE, Memory, WORDS};
 use crate::ram::Ram;
-use crate::translate::Translation;
-use core::arch::x86_64::__cpuid;
-use soft_cpu::compiled::{Code, Compiler, Exit, Frame, NotCompiled, Source};
+use crate::translate::{Surroundings, translate};
+use core::arch::x86_64::{__cpuid, __cpuid_count, CpuidResult};
+use soft_cpu::compiled::{Code, Compiler, Entry, Exit, Frame, NotCompiled, Resume, Source};
+use soft_cpu::{CpuidLeaf, Features};
 use std::io;
 
 /// Links at most: what is left of the words behind the table, two each.
@@ -34,9 +35,14 @@ pub struct BlockCompiler {
     used: usize,
     /// Links.
     links: u32,
-    /// Where the code begins that goes out, and behind which blocks begin.
+    /// Where the code begins that goes out.
     exit: usize,
+    /// Where the code begins that loads vector registers.
+    load_vectors: usize,
+    /// Behind all of that.
     first: usize,
+    /// What this host's CPU has.
+    host: Features,
     /// The link by which code was left last, and the address that it leads to.
     left_by: Option<(u32, u64)>,
 }
@@ -62,7 +68,12 @@ impl BlockCompiler {
         let leave = leave.finish().ok_or(io::ErrorKind::Unsupported)?;
         memory.write_code(0, &entry);
         memory.write_code(exit, &leave);
-        let first = (exit + leave.len()).next_multiple_of(ALIGNMENT);
+        let load_vectors = (exit + leave.len()).next_multiple_of(ALIGNMENT);
+        let mut load = Emitter::new(start + load_vectors as u64);
+        frame::load_vectors(&mut load);
+        let load = load.finish().ok_or(io::ErrorKind::Unsupported)?;
+        memory.write_code(load_vectors, &load);
+        let first = (load_vectors + load.len()).next_multiple_of(ALIGNMENT);
         Ok(Self {
             memory,
             ram,
@@ -71,7 +82,12 @@ impl BlockCompiler {
             used: first,
             links: 0,
             exit,
+            load_vectors,
             first,
+            host: Features::of(|leaf, subleaf| {
+                let CpuidResult { eax, ebx, ecx, edx } = __cpuid_count(leaf, subleaf);
+                CpuidLeaf { eax, ebx, ecx, edx }
+            }),
             left_by: None,
         })
     }
@@ -105,11 +121,17 @@ impl Compiler for BlockCompiler {
         if self.used + LARGEST > CODE || self.links + LINKS_OF_BLOCK > LINKS {
             return Err(NotCompiled::Full);
         }
-        let links = self.memory.word_address(FIRST_LINK_WORD);
-        let table = self.memory.word_address(0);
-        let (start, exit) = (self.address(self.used), self.address(self.exit));
-        let translation = Translation::new(source, start, exit, self.links, links, table);
-        let (bytes, links) = translation.translate().ok_or(NotCompiled::Unsuitable)?;
+        let surroundings = Surroundings {
+            start: self.address(self.used),
+            offset: self.used as u32,
+            exit: self.address(self.exit),
+            load_vectors: self.address(self.load_vectors),
+            link_words: self.memory.word_address(FIRST_LINK_WORD),
+            table: self.memory.word_address(0),
+            host: self.host,
+        };
+        let translated = translate(source, &surroundings, self.links);
+        let (bytes, links) = translated.ok_or(NotCompiled::Unsuitable)?;
         if bytes.len() > LARGEST || !self.memory.write_code(self.used, &bytes) {
             return Err(NotCompiled::Unsuitable);
         }
@@ -120,25 +142,40 @@ impl Compiler for BlockCompiler {
         Ok(Code(number))
     }
 
-    fn run(&mut self, code: Code, frame: &mut Frame<'_>) -> Exit {
-        let Some(at) = self.blocks.get(code.0 as usize).copied() else {
-            return Exit::Between;
+    fn run(&mut self, entry: Entry, frame: &mut Frame<'_>) -> Exit {
+        let entry = match entry {
+            Entry::Block(code) => {
+                let Some(at) = self.blocks.get(code.0 as usize).copied() else {
+                    return Exit::Between;
+                };
+                let entry = self.address(at);
+                self.link(frame, entry);
+                entry
+            }
+            // What code said itself when it was left.
+            Entry::Inside(resume) if (self.first..self.used).contains(&(resume.at as usize)) => {
+                self.address(resume.at as usize)
+            }
+            Entry::Inside(_) => return Exit::Between,
         };
-        let entry = self.address(at);
-        self.link(frame, entry);
         let mut passed = self.ram.passed(frame);
         passed.flags = packed(frame.flags);
         self.memory.enter(entry, &mut passed);
-        let Passed { rip, block, detail, flags, note, .. } = passed;
+        let Passed { rip, block, detail, flags, note, mxcsr, no_floats, resume, .. } = passed;
         frame.next = frame.notes.number_of(note);
         frame.flags = unpacked(flags);
         frame.rip = rip;
+        if no_floats == 0 {
+            frame.mxcsr = mxcsr;
+        }
         if block == BETWEEN {
             self.left_by = (detail != BETWEEN).then_some((detail, rip));
             return Exit::Between;
         }
         self.left_by = None;
-        Exit::Inside { block, instruction: detail }
+        let (instruction, next) = (detail & 0xFF, detail >> 8);
+        let resume = (resume != 0).then_some(Resume { at: resume, instruction: next });
+        Exit::Inside { block, instruction, resume }
     }
 
     fn clear(&mut self) {

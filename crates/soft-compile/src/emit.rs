@@ -28,6 +28,13 @@ pub(crate) struct Mark {
     jumps: usize,
 }
 
+impl Mark {
+    /// Bytes.
+    pub(crate) fn len(&self) -> u32 {
+        self.len as u32
+    }
+}
+
 impl Emitter {
     pub(crate) fn new(start: u64) -> Self {
         let encoder = Encoder::new(64);

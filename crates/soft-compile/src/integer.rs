@@ -1,7 +1,8 @@
 //! Integer instructions.
 
 use crate::address::Access;
-use crate::frame::{T0, T1, T2, at, home, part};
+use crate::bits::{CF, SF, ZF};
+use crate::frame::{T0, T1, T2, TEMPORARY, at, home, local, part};
 use crate::translate::{Done, Left, Translation, is_high_byte};
 use iced_x86::{Code, ConditionCode, Instruction, Mnemonic as M, OpKind, Register};
 
@@ -36,8 +37,11 @@ enum Undefined {
 
 impl Translation<'_> {
     pub(crate) fn instruction(&mut self, instruction: &Instruction) -> Done {
-        if instruction.has_repne_prefix() || instruction.has_rep_prefix() {
+        if instruction.has_repne_prefix() || instruction.has_rep_prefix() || !self.known(instruction) {
             return Err(Left);
+        }
+        if let Some(done) = self.vector(instruction) {
+            return done;
         }
         let first = match instruction.mnemonic() {
             M::Cmp | M::Test | M::Bt => First::Read,
@@ -49,7 +53,24 @@ impl Translation<'_> {
             M::Bts | M::Btr | M::Btc => First::Update,
             M::Shl | M::Sal | M::Shr | M::Sar | M::Rol | M::Ror => return self.shift(instruction),
             M::Lea => return self.lea(instruction),
-            M::Nop | M::Endbr64 => return Ok(()),
+            M::Nop | M::Endbr64 | M::Pause => return Ok(()),
+            M::Prefetchnta | M::Prefetcht0 | M::Prefetcht1 | M::Prefetcht2 => return Ok(()),
+            M::Lfence | M::Mfence | M::Sfence => return Ok(()),
+            M::Stc | M::Clc | M::Cmc => return self.carry(instruction),
+            M::Div | M::Idiv => return self.divide(instruction),
+            M::Cmpxchg => return self.compare_exchange(instruction),
+            M::Xadd => return self.exchange_add(instruction),
+            M::Bsf | M::Bsr => return self.scan(instruction),
+            M::Tzcnt | M::Lzcnt => return self.with_flags(instruction, ZF | CF),
+            M::Popcnt => return self.with_flags(instruction, ZF),
+            M::Andn | M::Bextr | M::Bzhi | M::Blsr | M::Blsmsk | M::Blsi => {
+                return self.with_flags(instruction, SF | ZF | CF);
+            }
+            M::Pdep | M::Pext | M::Rorx | M::Sarx | M::Shlx | M::Shrx => return self.quiet(instruction),
+            M::Mulx => return self.multiply_quietly(instruction),
+            M::Movbe => First::Write,
+            M::Crc32 => First::Update,
+            M::Adcx | M::Adox => First::Update,
             M::Push => return self.push(instruction),
             M::Pop => return self.pop(instruction),
             M::Leave => return self.leave_frame(instruction),
@@ -90,7 +111,7 @@ impl Translation<'_> {
             match instruction.op_kind(n) {
                 OpKind::Register => {
                     let register = instruction.op_register(n);
-                    if !register.is_gpr() || is_high_byte(register) {
+                    if !register.is_gpr() {
                         return Err(Left);
                     }
                 }
@@ -111,12 +132,7 @@ impl Translation<'_> {
             let access = if written { Access::Write } else { Access::Read };
             let bytes = instruction.memory_size().size();
             let memory = self.memory(instruction, bytes, access)?;
-            changed.set_memory_base(memory.base);
-            changed.set_memory_index(Register::None);
-            changed.set_memory_index_scale(1);
-            changed.set_memory_displacement64(0);
-            changed.set_memory_displ_size(0);
-            changed.set_segment_prefix(Register::None);
+            self.with_memory(&mut changed, memory);
         }
         // What it reads of the flags, and what it leaves of them.
         let (read, modified) = (instruction.rflags_read(), instruction.rflags_modified());
@@ -127,9 +143,16 @@ impl Translation<'_> {
             self.free_flags();
         }
         let through = [T1, T2, T0];
+        let in_memory = instruction.op0_kind() == OpKind::Memory;
         for n in 0..operands {
             if instruction.op_kind(n) == OpKind::Register {
                 let (register, through) = (instruction.op_register(n), through[n as usize]);
+                if is_high_byte(register) {
+                    // RCX may have the address.
+                    let through = if n == 0 || in_memory { T1 } else { T0 };
+                    changed.set_op_register(n, self.read_high(register, through)?);
+                    continue;
+                }
                 let host = match (n, first) {
                     (0, First::Write) => self.write(register, through, false),
                     (0, First::Update) => self.write(register, through, true),
@@ -145,8 +168,45 @@ impl Translation<'_> {
             self.define(undefined, result)?;
         }
         if first != First::Read && instruction.op0_kind() == OpKind::Register {
+            if is_high_byte(instruction.op0_register()) {
+                return self.written_high(instruction.op0_register());
+            }
             self.written(instruction.op0_register(), T1);
         }
+        Ok(())
+    }
+
+    /// AH, CH, DH or BH as the lowest byte of RCX or RDX. Flags stay.
+    fn read_high(&mut self, register: Register, through: Register) -> Result<Register, Left> {
+        let home = home(register.full_register().number()).ok_or(Left)?;
+        let high = if through == T0 { Register::CH } else { Register::DH };
+        self.e.rr(Code::Mov_r32_rm32, part(through, 4), part(home, 4));
+        self.e.rr(Code::Movzx_r32_rm8, part(through, 4), high);
+        Ok(part(through, 1))
+    }
+
+    /// AH, CH, DH or BH becomes DL. Flags stay.
+    fn written_high(&mut self, register: Register) -> Done {
+        let home = home(register.full_register().number()).ok_or(Left)?;
+        self.e.rr(Code::Mov_r64_rm64, T0, home);
+        self.e.rr(Code::Mov_r8_rm8, Register::CH, Register::DL);
+        self.e.rr(Code::Mov_r64_rm64, home, T0);
+        Ok(())
+    }
+
+    /// What the encoding says, for the guest's CPU and for this host's.
+    fn known(&self, instruction: &Instruction) -> bool {
+        !self.source.features.lack(instruction) && !self.around.host.lack(instruction)
+    }
+
+    fn carry(&mut self, instruction: &Instruction) -> Done {
+        self.free_flags();
+        match instruction.mnemonic() {
+            M::Stc => self.e.ri(Code::Or_rm8_imm8, Register::AH, 1),
+            M::Clc => self.e.ri(Code::And_rm8_imm8, Register::AH, !1),
+            _ => self.e.ri(Code::Xor_rm8_imm8, Register::AH, 1),
+        }
+        self.ax_has_flags();
         Ok(())
     }
 
@@ -310,6 +370,15 @@ impl Translation<'_> {
     }
 
     fn push(&mut self, instruction: &Instruction) -> Done {
+        if instruction.code() == Code::Push_rm64 && instruction.op0_kind() == OpKind::Memory {
+            let memory = self.memory(instruction, 8, Access::Read)?;
+            self.e.rm(Code::Mov_r64_rm64, T0, memory);
+            self.e.mr(Code::Mov_rm64_r64, local(TEMPORARY), T0);
+            let stack = self.stack(-8, Access::Write)?;
+            self.e.rm(Code::Mov_r64_rm64, T2, local(TEMPORARY));
+            self.e.mr(Code::Mov_rm64_r64, stack, T2);
+            return self.move_sp(-8);
+        }
         let value = match instruction.code() {
             Code::Push_r64 => None,
             Code::Pushq_imm8 | Code::Pushq_imm32 => Some(instruction.immediate(0)),
@@ -391,12 +460,7 @@ impl Translation<'_> {
             changed.set_op_register(0, factor);
         } else {
             let memory = self.memory(instruction, bytes, Access::Read)?;
-            changed.set_memory_base(memory.base);
-            changed.set_memory_index(Register::None);
-            changed.set_memory_index_scale(1);
-            changed.set_memory_displacement64(0);
-            changed.set_memory_displ_size(0);
-            changed.set_segment_prefix(Register::None);
+            self.with_memory(&mut changed, memory);
         }
         self.e.rr(Code::Mov_r64_rm64, Register::RAX, a);
         self.e.any(&changed);
@@ -409,6 +473,9 @@ impl Translation<'_> {
 
     /// XCHG of registers of 32 or 64 bits.
     fn exchange(&mut self, instruction: &Instruction) -> Done {
+        if instruction.op0_kind() == OpKind::Memory {
+            return self.exchange_memory(instruction);
+        }
         let (one, other) = (instruction.op0_register(), instruction.op1_register());
         if instruction.op0_kind() != OpKind::Register || instruction.op1_kind() != OpKind::Register {
             return Err(Left);

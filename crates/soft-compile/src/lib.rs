@@ -3,13 +3,14 @@
 //! The host is an x86-64 CPU too, so that most instructions are emitted nearly unchanged: guest registers are in
 //! registers of the host for good, and the guest's flags in the host's until something else needs those. Memory
 //! operands are looked up in the software TLB; what that does not know, and every instruction that is not compiled, is
-//! left to the interpreter, with the state that is before the instruction.
+//! left to the interpreter, with the state that is before the instruction. Code goes on behind what is never compiled.
 //!
 //! ```text
 //! soft_cpu::Cpu::run            which block, how many fit, what it adds up to
 //!   BlockCompiler (compiler.rs) code by block, links between blocks, entering
 //!     translate.rs              one block: its head, its instructions, its ways out
-//!       integer.rs, branch.rs   what each instruction becomes
+//!       integer.rs, bits.rs, divide.rs, locked.rs, vector.rs, branch.rs
+//!                               what each instruction becomes
 //!       address.rs, live.rs     memory operands, flags that matter
 //!     emit.rs, frame.rs         iced's encoder; registers, and what is on the stack
 //!     memory.rs, ram.rs         all that is unsafe
@@ -33,9 +34,13 @@
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
 mod address;
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+mod bits;
+#[cfg(all(target_arch = "x86_64", target_os = "linux"))]
 mod branch;
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
 mod compiler;
+#[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+mod divide;
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
 mod emit;
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
@@ -45,11 +50,15 @@ mod integer;
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
 mod live;
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+mod locked;
+#[cfg(all(target_arch = "x86_64", target_os = "linux"))]
 mod memory;
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
 mod ram;
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
 mod translate;
+#[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+mod vector;
 
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
 pub use compiler::{BlockCompiler, HOT};

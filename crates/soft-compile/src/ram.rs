@@ -6,6 +6,15 @@ use crate::frame::Passed;
 use core::ptr;
 use soft_cpu::compiled::Frame;
 
+/// Masks of all exceptions in MXCSR (SDM volume 1, section 10.2.3): no instruction raises #XM.
+const MASKS: u32 = 0x3F << 7;
+/// Bits that are reserved in it, or that not every CPU has.
+const RESERVED: u32 = !0xFFFF;
+/// MXCSR after a reset.
+const RESET_MXCSR: u32 = 0x1F80;
+/// Bytes by which operands of vector instructions are aligned.
+const ALIGNMENT: usize = 16;
+
 /// RAM whose positions from 0 on, as [`soft_cpu::Ram`] has them, are bytes in a row in the host's memory.
 #[derive(Debug, Clone, Copy)]
 pub struct Ram {
@@ -36,6 +45,7 @@ impl Ram {
         };
         let notes = frame.notes.first();
         let [.., fs, gs, _, _] = *frame.bases;
+        let floats = frame.mxcsr & (MASKS | RESERVED) == MASKS;
         Passed {
             registers: frame.registers.as_mut_ptr(),
             epoch: frame.epoch,
@@ -51,11 +61,18 @@ impl Ram {
             branches: frame.branches.as_mut_ptr(),
             note: notes.wrapping_add(frame.next),
             flags: 0,
+            vectors: frame.vectors,
+            operations: frame.operations.as_mut_ptr(),
+            // Reserved bits would fault.
+            mxcsr: if floats { frame.mxcsr } else { RESET_MXCSR },
+            no_sse: u32::from(!frame.sse),
+            no_floats: u32::from(!floats),
+            resume: 0,
         }
     }
 
-    /// True if there is enough for an operand.
+    /// True if there is enough for an operand, and what is aligned for the guest is for the host.
     pub(crate) fn suffices(&self) -> bool {
-        self.size >= LONGEST
+        self.size >= LONGEST && self.start.addr().is_multiple_of(ALIGNMENT)
     }
 }

@@ -1,39 +1,84 @@
 //! One block of guest code becomes one piece of host code.
 
-use crate::emit::{Emitter, Label};
-use crate::frame::{BETWEEN, BLOCK, DETAIL, LIMIT, NOTE, RIP, T0, home, local, part, spilled};
+use crate::emit::{Emitter, Label, Mark};
+use crate::frame::{
+    BETWEEN, BLOCK, DETAIL, FLOATS, LIMIT, LOADED, NO_FLOATS, NO_SSE, NOTE, RESUME, RIP, T0, at, home, local,
+    part, spilled,
+};
 use crate::live;
 use iced_x86::{Code, Decoder, DecoderOptions, Instruction, Register};
-use soft_cpu::compiled::Source;
+use soft_cpu::Features;
+use soft_cpu::compiled::{OPERATIONS, Source};
+
+/// Where a block's code goes, and what is around it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Surroundings {
+    /// Address of the first byte, and how far it is from where all code begins.
+    pub(crate) start: u64,
+    pub(crate) offset: u32,
+    /// Address of the code that goes out.
+    pub(crate) exit: u64,
+    /// Address of the function that loads vector registers.
+    pub(crate) load_vectors: u64,
+    /// Address of a link's words.
+    pub(crate) link_words: u64,
+    /// Address of the table of blocks by address.
+    pub(crate) table: u64,
+    /// What this host's CPU has.
+    pub(crate) host: Features,
+}
 
 /// What is written of a block, and what is known where it has come to.
 pub(crate) struct Translation<'a> {
     pub(crate) e: Emitter,
     pub(crate) source: &'a Source<'a>,
-    /// Address of the code that goes out.
-    pub(crate) exit: u64,
+    pub(crate) around: &'a Surroundings,
     /// The host's flags are the guest's.
     pub(crate) in_host: bool,
     /// AX has them.
     pub(crate) in_ax: bool,
+    /// The vector registers are the guest's.
+    pub(crate) vectors: bool,
+    /// Float instructions of the guest may be executed.
+    pub(crate) floats: bool,
+    /// Floating-point operations that are not counted yet.
+    pub(crate) operations: Operations,
     /// The flags that matter behind this instruction.
     pub(crate) live: u32,
-    /// Number of this instruction.
-    pub(crate) index: u32,
     /// Where it goes if this instruction is left to the interpreter.
     slow: Option<Label>,
     /// Those of all instructions.
-    all_slow: Vec<(Label, u32)>,
+    all_slow: Vec<Slow>,
+    /// Calls out of the way: where they are, where they go on.
+    pub(crate) loads: Vec<Load>,
     /// First code.
     head: Label,
     /// Links by number, with the address that they lead to.
     pub(crate) links: Vec<Link>,
     /// Number of the next link.
     pub(crate) next_link: u32,
-    /// Address of a link's words.
-    pub(crate) link_words: u64,
-    /// Address of the table of blocks by address.
-    pub(crate) table: u64,
+}
+
+/// As [`soft_cpu::compiled::operations`] has them.
+type Operations = [u16; OPERATIONS];
+
+/// A way out to the interpreter.
+struct Slow {
+    label: Label,
+    /// What was not counted yet.
+    operations: Operations,
+    /// Number of the instruction.
+    instruction: u32,
+    /// Where it goes on, and behind how many instructions of the block.
+    resume: Option<(u32, u32)>,
+}
+
+/// Where vector registers are loaded.
+pub(crate) struct Load {
+    pub(crate) call: Label,
+    pub(crate) back: Label,
+    /// Without SSE.
+    pub(crate) slow: Label,
 }
 
 /// A way out of a block to a known address.
@@ -44,101 +89,192 @@ pub(crate) struct Link {
     pub(crate) target: u64,
 }
 
+/// How far a translation has come.
+#[derive(Debug, Clone, Copy)]
+struct Point {
+    mark: Mark,
+    flags: (bool, bool),
+    vectors: (bool, bool),
+    operations: Operations,
+    loads: usize,
+    links: usize,
+    next_link: u32,
+}
+
 /// Not compiled: the interpreter does it.
 #[derive(Debug)]
 pub(crate) struct Left;
 pub(crate) type Done = Result<(), Left>;
 
+/// Instructions between two that are the interpreter's for which code is not worth to be entered.
+const FEW: usize = 8;
+
+/// A block's code, and the number of the next link. None if nothing is gained.
+pub(crate) fn translate(
+    source: &Source<'_>,
+    around: &Surroundings,
+    next_link: u32,
+) -> Option<(Vec<u8>, u32)> {
+    let mut decoder = Decoder::with_ip(64, source.bytes, source.rip, DecoderOptions::NONE);
+    let mut instructions = Vec::new();
+    while decoder.can_decode() {
+        instructions.push(decoder.decode());
+    }
+    let live = live::behind(&instructions);
+    let mut left = vec![false; instructions.len()];
+    loop {
+        let mut translation = Translation::new(source, around, next_link);
+        translation.block(&instructions, &live, &mut left)?;
+        if left.iter().all(|left| *left) {
+            return None;
+        }
+        if !leave_few(&mut left) {
+            let next_link = translation.next_link;
+            return Some((translation.e.finish()?, next_link));
+        }
+    }
+}
+
+/// Leaves instructions to the interpreter of which there are few between two others of those. True if there are any.
+fn leave_few(left: &mut [bool]) -> bool {
+    let mut changed = false;
+    let mut start = None;
+    for end in 0..left.len() {
+        if !left[end] {
+            continue;
+        }
+        if let Some(start) = start
+            && end - start <= FEW
+            && end > start
+        {
+            left[start..end].fill(true);
+            changed = true;
+        }
+        start = Some(end + 1);
+    }
+    changed
+}
+
 impl<'a> Translation<'a> {
-    pub(crate) fn new(
-        source: &'a Source<'a>,
-        start: u64,
-        exit: u64,
-        next_link: u32,
-        link_words: u64,
-        table: u64,
-    ) -> Self {
-        let mut e = Emitter::new(start);
+    fn new(source: &'a Source<'a>, around: &'a Surroundings, next_link: u32) -> Self {
+        let mut e = Emitter::new(around.start);
         let head = e.label();
         Self {
             e,
             source,
-            exit,
+            around,
             in_host: false,
             in_ax: true,
+            vectors: false,
+            floats: false,
+            operations: [0; OPERATIONS],
             live: 0,
-            index: 0,
             slow: None,
             all_slow: Vec::new(),
+            loads: Vec::new(),
             head,
             links: Vec::new(),
             next_link,
-            link_words,
-            table,
         }
     }
 
-    /// The code, and the number of the next link. None if nothing is gained.
-    pub(crate) fn translate(mut self) -> Option<(Vec<u8>, u32)> {
-        let mut decoder = Decoder::with_ip(64, self.source.bytes, self.source.rip, DecoderOptions::NONE);
-        let mut instructions = Vec::new();
-        while decoder.can_decode() {
-            instructions.push(decoder.decode());
-        }
-        let live = live::behind(&instructions);
+    /// Writes the code of all instructions but those that are `left`, and notes which others are.
+    fn block(&mut self, instructions: &[Instruction], live: &[u32], left: &mut [bool]) -> Option<()> {
         let full = self.e.label();
         self.e.place(self.head);
         self.e.rm(Code::Cmp_r64_rm64, NOTE, local(LIMIT));
         self.e.jump_if(3, full);
         let mut ended = false;
+        // The first of some instructions that are left, and the way out before it.
+        let mut out: Option<(u32, Label, Operations)> = None;
         for (index, (instruction, live)) in instructions.iter().zip(live).enumerate() {
-            self.index = u32::try_from(index).ok()?;
-            self.live = live;
-            self.slow = None;
-            let (mark, in_host, in_ax) = (self.e.mark(), self.in_host, self.in_ax);
-            let last = index + 1 == instructions.len();
-            let done = if last && is_branch(instruction) {
-                ended = true;
-                self.branch(instruction)
-            } else {
-                self.instruction(instruction)
-            };
-            if done.is_err() {
-                if index == 0 {
-                    return None;
+            let number = u32::try_from(index).ok()?;
+            if !left[index] {
+                let before = self.point();
+                if out.is_some() {
+                    (self.in_host, self.in_ax, self.vectors, self.floats) = (false, true, false, false);
+                    self.operations = [0; OPERATIONS];
                 }
-                self.e.back_to(mark);
-                (self.in_host, self.in_ax) = (in_host, in_ax);
-                self.slow = None;
-                ended = true;
-                self.save_flags();
-                let slow = self.slow();
-                self.e.jump(slow);
-                self.all_slow.push((slow, self.index));
-                break;
+                let operations = self.operations;
+                (self.live, self.slow) = (*live, None);
+                let last = index + 1 == instructions.len() && is_branch(instruction);
+                let done = if last { self.branch(instruction) } else { self.instruction(instruction) };
+                if done.is_ok() {
+                    ended = last;
+                    if let Some((first, label, operations)) = out.take() {
+                        let resume = Some((self.around.offset + before.mark.len(), number));
+                        self.all_slow.push(Slow { label, operations, instruction: first, resume });
+                    }
+                    if let Some(label) = self.slow {
+                        self.all_slow.push(Slow { label, operations, instruction: number, resume: None });
+                    }
+                    continue;
+                }
+                self.back_to(before);
+                left[index] = true;
             }
-            if let Some(slow) = self.slow {
-                self.all_slow.push((slow, self.index));
+            if out.is_none() {
+                self.save_flags();
+                let label = self.e.label();
+                self.e.jump(label);
+                out = Some((number, label, self.operations));
             }
         }
-        if !ended {
+        if let Some((first, label, operations)) = out {
+            self.all_slow.push(Slow { label, operations, instruction: first, resume: None });
+        } else if !ended {
             self.save_flags();
             self.note();
             let next = self.source.rip.wrapping_add(self.source.bytes.len() as u64);
             self.link(next);
         }
         self.leave(full);
-        let next_link = self.next_link;
-        Some((self.e.finish()?, next_link))
+        Some(())
+    }
+
+    fn point(&self) -> Point {
+        Point {
+            mark: self.e.mark(),
+            flags: (self.in_host, self.in_ax),
+            vectors: (self.vectors, self.floats),
+            operations: self.operations,
+            loads: self.loads.len(),
+            links: self.links.len(),
+            next_link: self.next_link,
+        }
+    }
+
+    /// Takes back what has been written since.
+    fn back_to(&mut self, point: Point) {
+        self.e.back_to(point.mark);
+        (self.in_host, self.in_ax) = point.flags;
+        (self.vectors, self.floats) = point.vectors;
+        self.operations = point.operations;
+        self.loads.truncate(point.loads);
+        self.links.truncate(point.links);
+        (self.next_link, self.slow) = (point.next_link, None);
     }
 
     /// The ways out.
     fn leave(&mut self, full: Label) {
         let (id, rip) = (self.source.block.cast_signed(), self.source.rip);
         let inside = self.e.label();
-        for (label, index) in std::mem::take(&mut self.all_slow) {
+        for Load { call, back, slow } in std::mem::take(&mut self.loads) {
+            self.e.place(call);
+            self.e.mi(Code::Cmp_rm32_imm8, local(NO_SSE), 0);
+            self.e.jump_if(5, slow);
+            let function = self.around.load_vectors;
+            self.e.any(&Instruction::with_branch(Code::Call_rel32_64, function).unwrap_or_default());
+            self.e.jump(back);
+        }
+        for Slow { label, operations, instruction, resume } in std::mem::take(&mut self.all_slow) {
             self.e.place(label);
-            self.e.mi(Code::Mov_rm32_imm32, local(DETAIL), index.cast_signed());
+            self.count_operations(&operations);
+            let (at, next) = resume.unwrap_or_default();
+            if resume.is_some() {
+                self.e.mi(Code::Mov_rm32_imm32, local(RESUME), at.cast_signed());
+            }
+            self.e.mi(Code::Mov_rm32_imm32, local(DETAIL), (instruction | next << 8).cast_signed());
             self.e.jump(inside);
         }
         let out = self.e.label();
@@ -146,7 +282,7 @@ impl<'a> Translation<'a> {
         self.e.store_constant(local(RIP), rip, T0);
         self.e.mi(Code::Mov_rm32_imm32, local(BLOCK), id);
         self.e.place(out);
-        self.far_jump(self.exit);
+        self.far_jump(self.around.exit);
         let between = self.e.label();
         for Link { unknown, number, target } in std::mem::take(&mut self.links) {
             self.e.place(unknown);
@@ -195,6 +331,43 @@ fn is_branch(instruction: &Instruction) -> bool {
             | F::IndirectCall
             | F::Return
     )
+}
+
+// Vectors.
+impl Translation<'_> {
+    /// The vector registers of the host are the guest's from here on; with `floats` MXCSR is too. AX has the flags.
+    pub(crate) fn load_vectors(&mut self, floats: bool) {
+        if self.vectors && (self.floats || !floats) {
+            return;
+        }
+        self.free_flags();
+        if !self.vectors {
+            let (call, back, slow) = (self.e.label(), self.e.label(), self.slow());
+            self.e.mi(Code::Cmp_rm32_imm8, local(LOADED), 0);
+            self.e.jump_if(4, call);
+            self.e.place(back);
+            self.loads.push(Load { call, back, slow });
+            self.vectors = true;
+        }
+        if floats && !self.floats {
+            let slow = self.slow();
+            self.e.mi(Code::Cmp_rm32_imm8, local(NO_FLOATS), 0);
+            self.e.jump_if(5, slow);
+            self.floats = true;
+        }
+    }
+}
+
+impl Translation<'_> {
+    /// Counts floating-point operations. Uses the first temporary register; flags stay.
+    pub(crate) fn count_operations(&mut self, operations: &Operations) {
+        for (number, count) in (0..).zip(operations).filter(|(_, count)| **count != 0) {
+            let place = local(FLOATS + 8 * number);
+            self.e.rm(Code::Mov_r64_rm64, T0, place);
+            self.e.rm(Code::Lea_r64_m, T0, at(T0, i64::from(*count)));
+            self.e.mr(Code::Mov_rm64_r64, place, T0);
+        }
+    }
 }
 
 // Flags.

@@ -7,7 +7,10 @@
 
 pub use crate::account::trail::Notes;
 
+use crate::account::totals;
+use crate::features::Features;
 use core::fmt::Debug;
+use iced_x86::Instruction;
 use retire::BranchKind;
 
 /// A block of 64-bit code that is to be compiled. It is executed at this address only.
@@ -21,6 +24,8 @@ pub struct Source<'a> {
     pub block: u32,
     /// What to note beside the address each time that it has been executed.
     pub end: u64,
+    /// What the guest's CPU has: other instructions are not what their encodings say.
+    pub features: Features,
 }
 
 /// What compiled code works on.
@@ -47,12 +52,40 @@ pub struct Frame<'a> {
     pub epoch: u64,
     /// Branches executed, by [`place`].
     pub branches: [u64; 8],
+    /// Floating-point operations, as [`operations`] counts them.
+    pub operations: [u64; OPERATIONS],
+    /// XMM0, with the others behind it, each [`VECTOR`] bytes from the one before.
+    pub vectors: *mut u8,
+    /// MXCSR, at first and then.
+    pub mxcsr: u32,
+    /// SSE instructions raise neither #UD nor #NM.
+    pub sse: bool,
 }
+
+/// Kinds of floating-point operations and instructions that are counted.
+pub const OPERATIONS: usize = totals::OPERATIONS;
+
+/// What an instruction adds to [`Frame::operations`].
+#[must_use]
+pub fn operations(instruction: &Instruction) -> [u8; OPERATIONS] {
+    let mut all = [0; OPERATIONS];
+    if let Some(arithmetic) = crate::describe::arithmetic(instruction) {
+        let (flops, counts) = all.split_at_mut(arithmetic.operations.len());
+        flops.copy_from_slice(&arithmetic.operations);
+        if let Some(count) = counts.get_mut(totals::Arithmetic::described(&arithmetic) as usize) {
+            *count = arithmetic.count;
+        }
+    }
+    all
+}
+
+/// Bytes from one vector register to the next.
+pub const VECTOR: usize = 64;
 
 /// Where branches of a kind are counted in [`Frame::branches`]; only conditional ones may not be taken.
 #[must_use]
 pub const fn place(kind: BranchKind, taken: bool) -> usize {
-    crate::account::totals::place(kind, taken)
+    totals::place(kind, taken)
 }
 
 /// What a [`Compiler`] knows a block by.
@@ -79,7 +112,27 @@ pub enum Exit {
         block: u32,
         /// How many instructions of the block have been executed.
         instruction: u32,
+        /// Where code goes on in the block, if it does.
+        resume: Option<Resume>,
     },
+}
+
+/// A place in compiled code behind instructions that are the interpreter's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Resume {
+    /// What the compiler knows it by.
+    pub at: u32,
+    /// Number of the instruction in its block: those before it have to be executed.
+    pub instruction: u32,
+}
+
+/// Where compiled code is entered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Entry {
+    /// At the first instruction of a block.
+    Block(Code),
+    /// In the block that code has just been left in, as [`Exit::Inside`] said.
+    Inside(Resume),
 }
 
 /// Makes code of blocks, and executes it.
@@ -93,8 +146,8 @@ pub trait Compiler: Debug + Send {
     /// It is left to the interpreter.
     fn compile(&mut self, source: &Source<'_>) -> Result<Code, NotCompiled>;
 
-    /// Executes a block that is at [`Frame::rip`], and those behind it.
-    fn run(&mut self, code: Code, frame: &mut Frame<'_>) -> Exit;
+    /// Executes a block that is at [`Frame::rip`], or the rest of it, and those behind it.
+    fn run(&mut self, entry: Entry, frame: &mut Frame<'_>) -> Exit;
 
     /// Forgets all code.
     fn clear(&mut self);

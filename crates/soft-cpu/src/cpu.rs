@@ -21,6 +21,7 @@ use crate::silicon::{Rule, Silicon};
 use crate::state::State;
 use core::cell::Cell;
 use core::fmt;
+use core::mem::take;
 use soft_base::{DebugStop, DebugStops};
 use std::sync::Arc;
 
@@ -196,6 +197,16 @@ impl<B: Bus> Cpu<B> {
         self.core = Core { totals, rules, xsave, features, counting, ..Core::new(state) };
         self.interrupt = state.interrupt;
         self.flush();
+    }
+
+    /// Replaces the architectural state by one in which addresses lead where they lead now: what is known of them, and
+    /// code that has been decoded and compiled, is not forgotten. Totals stay.
+    pub fn rewind(&mut self, state: &State) {
+        let Core { totals, rules, xsave, features, .. } = self.core;
+        let (mmu, descriptions) = (take(&mut self.core.mmu), take(&mut self.core.descriptions));
+        let counting = self.core.counting.take();
+        self.core = Core { totals, rules, xsave, features, counting, mmu, descriptions, ..Core::new(state) };
+        self.interrupt = state.interrupt;
     }
 
     /// Everything that has retired.

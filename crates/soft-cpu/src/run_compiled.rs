@@ -4,7 +4,9 @@ use crate::account::trail::HALF;
 use crate::block::BlockId;
 use crate::bus::Bus;
 use crate::cache::{Block, Cache};
-use crate::compiled::{Code, Compiled, Compiler, Exit, Frame, NotCompiled, Source};
+use crate::compiled::{
+    Code, Compiled, Compiler, Entry, Exit, Frame, NotCompiled, OPERATIONS, Source, VECTOR,
+};
 use crate::context::{BLOCK, CS, Core, Mode};
 use crate::cpu::{Cpu, FETCH, Left, fetch, leave, run_some};
 use crate::decode::MAX_INSNS;
@@ -12,6 +14,9 @@ use crate::exec::chain;
 use crate::flags::{ARITHMETIC, Flags};
 use crate::low::Low;
 use crate::mmu::view;
+use core::ptr::from_mut;
+
+const _: () = assert!(size_of::<crate::vector::registers::Vector>() == VECTOR);
 
 /// Times after which a block is not worth to be entered.
 const FUTILE: u8 = 32;
@@ -33,10 +38,10 @@ impl<B> Block<B> {
         self.heat.set(0);
     }
 
-    /// It was entered for few blocks.
-    fn note_futile(&self) {
+    /// It was entered for so many instructions.
+    fn note_worth(&self, instructions: u64) {
         let mut compiled = self.compiled.get();
-        compiled.futile += 1;
+        compiled.futile = if instructions < WORTH { compiled.futile + 1 } else { 0 };
         if compiled.futile == FUTILE {
             compiled = Compiled::default();
             self.heat.set(NEVER);
@@ -65,34 +70,25 @@ impl<B: Bus> Cpu<B> {
         let Self { core, cache, compiler, compiled, .. } = self;
         let compiler = compiler.as_deref_mut()?;
         let threshold = compiler.threshold();
-        // No code is compiled for other modes, and alignment is checked by slow paths only.
-        let suits = core.mode == Mode::Bits64
-            && core.bases[CS] == 0
-            && core.user != view::ALIGNED
-            && !core.counting.as_ref().is_some_and(|counting| counting.on);
+        // Compiled code does not count operations by type.
+        let counts = core.counting.as_ref().is_some_and(|counting| counting.on);
         loop {
             if *left == 0 {
                 return Some(Left::Through);
             }
+            // No code is compiled for other modes, and alignment is checked by slow paths only.
+            let suits =
+                core.mode == Mode::Bits64 && core.bases[CS] == 0 && core.user != view::ALIGNED && !counts;
             let id = cache.jump_id(core.block_key())?;
             let block = cache.block(id)?;
             if suits
                 && *left >= MAX_INSNS as u64
                 && let Some(code) = block.code_at(core.rip)
             {
-                let before = *left;
-                let exit = enter(core, bus, compiler, cache, code, left);
-                *compiled += before - *left;
-                let Exit::Inside { block: inside, instruction } = exit else { continue };
-                *compiled += u64::from(instruction);
-                let inside = cache.block(BlockId(inside))?;
-                if before - *left < WORTH {
-                    block.note_futile();
+                match execute(core, bus, compiler, cache, (block, code), left, compiled) {
+                    Some(left) => return Some(left),
+                    None => continue,
                 }
-                if let Some(left) = finish(core, bus, inside, instruction as usize, left) {
-                    return Some(left);
-                }
-                continue;
             }
             if suits && block.code_at(core.rip).is_none() && warm(block, threshold) {
                 compile(core, bus, compiler, cache, id);
@@ -102,10 +98,63 @@ impl<B: Bus> Cpu<B> {
             if *left < u64::from(block.end.index) {
                 return Some(run_some(core, bus, block, left));
             }
-            if let Some(left) = finish(core, bus, block, 0, left) {
+            if let Some(left) = finish(core, bus, block, left) {
                 return Some(left);
             }
         }
+    }
+}
+
+/// Executes compiled code from a block on, and what that leaves to the interpreter. Nothing: the run goes on.
+fn execute<B: Bus>(
+    core: &mut Core,
+    bus: &mut B,
+    compiler: &mut dyn Compiler,
+    cache: &Cache<B>,
+    (first, code): (&Block<B>, Code),
+    left: &mut u64,
+    compiled: &mut u64,
+) -> Option<Left> {
+    let mut entry = Entry::Block(code);
+    loop {
+        let before = *left;
+        let exit = enter(core, bus, compiler, cache, entry, left);
+        let skipped = match entry {
+            Entry::Block(_) => 0,
+            Entry::Inside(resume) => u64::from(resume.instruction),
+        };
+        let blocks = before - *left;
+        let Exit::Inside { block, instruction, resume } = exit else {
+            *compiled += blocks.wrapping_sub(skipped);
+            return None;
+        };
+        let done = (blocks + u64::from(instruction)).wrapping_sub(skipped);
+        *compiled += done;
+        first.note_worth(done);
+        // It was compiled, so it is there.
+        let block = cache.block(BlockId(block))?;
+        let from = instruction as usize;
+        core.regs[BLOCK] = core.rip;
+        core.rip = core.rip.wrapping_add(u64::from(block.end.start));
+        let until = resume.map_or(block.insns.len(), |resume| resume.instruction as usize);
+        let done = chain::some(core, bus, block.insns.get(from..until).unwrap_or_default());
+        if done.is_err() || core.stop {
+            return Some(leave(core, bus, block, done, left));
+        }
+        if let Some(resume) = resume {
+            // What the totals have of a block already must not be counted with it.
+            if core.synced.index == 0 && !core.remap {
+                core.rip = core.regs[BLOCK];
+                entry = Entry::Inside(resume);
+                continue;
+            }
+            let done = chain::some(core, bus, block.insns.get(until..).unwrap_or_default());
+            if done.is_err() || core.stop {
+                return Some(leave(core, bus, block, done, left));
+            }
+        }
+        retire(core, bus, block, left);
+        return None;
     }
 }
 
@@ -125,7 +174,7 @@ fn enter<B: Bus>(
     bus: &mut B,
     compiler: &mut dyn Compiler,
     cache: &Cache<B>,
-    code: Code,
+    entry: Entry,
     left: &mut u64,
 ) -> Exit {
     let totals = &mut core.totals.current;
@@ -145,15 +194,23 @@ fn enter<B: Bus>(
         rip: core.rip,
         epoch: cache.epoch() << 2 | core.user as u64,
         branches: [0; 8],
+        operations: [0; OPERATIONS],
+        vectors: from_mut(&mut core.xmm).cast(),
+        mxcsr: core.mxcsr,
+        sse: core.sse,
     };
-    let exit = compiler.run(code, &mut frame);
-    let Frame { next: now, flags, rip, branches, .. } = frame;
+    let exit = compiler.run(entry, &mut frame);
+    let Frame { next: now, flags, rip, branches, operations, mxcsr, .. } = frame;
+    core.mxcsr = mxcsr;
     core.flags = Flags::from_bits(flags & ARITHMETIC);
     core.rip = rip;
     core.trail.next = now.low_u8();
     let totals = &mut core.totals.current;
     core.trail.count(totals);
     totals.add_branches(&branches);
+    if operations != [0; OPERATIONS] {
+        totals.add_operations(&operations);
+    }
     *left -= totals.instructions - before;
     if now != next && core.trail.next.is_multiple_of(HALF) {
         core.trail_half_full(bus);
@@ -161,29 +218,25 @@ fn enter<B: Bus>(
     exit
 }
 
-/// Interprets a block, which is at RIP, from an instruction on. Nothing: it has retired, and the run goes on.
+/// Interprets a block, which is at RIP. Nothing: it has retired, and the run goes on.
 #[inline(always)]
-fn finish<B: Bus>(
-    core: &mut Core,
-    bus: &mut B,
-    block: &Block<B>,
-    from: usize,
-    left: &mut u64,
-) -> Option<Left> {
-    core.regs[BLOCK] = core.rip;
+fn finish<B: Bus>(core: &mut Core, bus: &mut B, block: &Block<B>, left: &mut u64) -> Option<Left> {
     core.rip = core.rip.wrapping_add(u64::from(block.end.start));
-    let done = match from {
-        0 => (block.chain)(core, bus, block.insns.iter()),
-        _ => chain::some(core, bus, block.insns.get(from..).unwrap_or_default()),
-    };
+    let done = (block.chain)(core, bus, block.insns.iter());
     if done.is_err() || core.stop {
         return Some(leave(core, bus, block, done, left));
     }
+    retire(core, bus, block, left);
+    None
+}
+
+/// A block has been executed as a whole.
+#[inline(always)]
+fn retire<B: Bus>(core: &mut Core, bus: &mut B, block: &Block<B>, left: &mut u64) {
     *left -= u64::from(block.end.index);
     if core.retire_block(block.end) {
         core.trail_half_full(bus);
     }
-    None
 }
 
 #[cold]
@@ -202,7 +255,13 @@ fn compile<B: Bus>(
     if block.second.is_some() || !fetch(bus, block.gpa, &mut bytes[..len]) {
         return;
     }
-    let source = Source { rip: core.rip, bytes: &bytes[..len], block: id.0, end: block.end.bits() };
+    let source = Source {
+        rip: core.rip,
+        bytes: &bytes[..len],
+        block: id.0,
+        end: block.end.bits(),
+        features: core.features,
+    };
     match compiler.compile(&source) {
         Ok(code) => {
             block.compiled.set(Compiled { code: Some(code), rip: core.rip, futile: 0 });

@@ -106,6 +106,9 @@ impl Flop {
     const COUNT: usize = 4;
 }
 
+/// Kinds of both.
+pub(crate) const OPERATIONS: usize = Flop::COUNT + Arithmetic::COUNT;
+
 /// Where branches are counted: the conditional ones that were taken, those that were not, and the other kinds.
 #[inline(always)]
 pub(crate) const fn place(kind: BranchKind, taken: bool) -> usize {
@@ -137,6 +140,12 @@ impl ModeTotals {
     /// Counts branches by [`place`].
     pub(crate) fn add_branches(&mut self, counts: &[u64; BranchKind::COUNT + 1]) {
         self.branches.iter_mut().zip(counts).for_each(|(total, count)| *total += count);
+    }
+
+    /// Counts floating-point operations by [`Flop`], and instructions by [`Arithmetic`].
+    pub(crate) fn add_operations(&mut self, counts: &[u64; OPERATIONS]) {
+        let totals = self.flops.iter_mut().chain(&mut self.arithmetic);
+        totals.zip(counts).for_each(|(total, count)| *total += count);
     }
 
     /// Retired branches of a kind that were taken.
