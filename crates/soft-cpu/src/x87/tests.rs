@@ -61,6 +61,24 @@ fn check<F: Float>(bits: u128, env: Env, expected: StatusAnd<F>) {
     }
 }
 
+/// With UE not masked the exponent of a tiny remainder is adjusted, but not by an infinite divisor.
+#[test]
+fn an_infinite_divisor_leaves_a_denormal_dividend_alone() {
+    const UE: u16 = 1 << 4;
+    const DE: u16 = 1 << 1;
+    let dividend = F80 { high: 0x8000, significand: INTEGER_BIT - 1 };
+    let divisors =
+        [F80 { high: 0x7FFF, significand: INTEGER_BIT }, F80 { high: 0x3FFF, significand: INTEGER_BIT }];
+    for nearest in [false, true] {
+        let [infinite, one] = divisors.map(|divisor| {
+            let mut env = Env::new(0x37F & !UE);
+            (arith::remainder(&mut env, dividend, divisor, nearest).value, env.raised)
+        });
+        assert_eq!(infinite, (dividend, DE), "FPREM{}", u8::from(nearest));
+        assert_eq!(one.1, DE | UE, "FPREM{}", u8::from(nearest));
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(5_000))]
 
