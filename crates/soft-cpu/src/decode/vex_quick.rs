@@ -36,6 +36,7 @@ pub(super) fn chain<B: Bus>(
     let plain = fields.mask == 0 && !fields.broadcast && fields.rounding == Rounding::Dynamic;
     let (size, aligned) = (fields.memory, description.aligned);
     let chain: Chain<B> = match memory {
+        None if plain && description.kernel.is_some() => chain!(quick::plain_registers[B]),
         None => plain.then(|| binary(ins, fields, false)).flatten().unwrap_or(chain!(quick::registers[B])),
         Some(0) if description.shape != Shape::Sources => {
             if !plain {
@@ -58,6 +59,9 @@ pub(super) fn chain<B: Bus>(
             32 => chain!(quick::load_whole[B, [u8; 32], A]),
             _ => chain!(quick::load_whole[B, [u8; 64], A]),
         }),
+        Some(_) if plain && description.kernel.is_some() => {
+            block_type!(size, T => chain!(quick::plain_load[B, T]))
+        }
         Some(_) => match plain.then(|| binary(ins, fields, true)).flatten() {
             Some(chain) => chain,
             None => aligned!(aligned, A => block_type!(size, T => chain!(quick::load[B, T, A]))),

@@ -1,5 +1,6 @@
 //! How an instruction's operands and mask go with its operation.
 
+use super::float::Kernel;
 use super::operands::Operation;
 use iced_x86::Code;
 use std::collections::HashMap;
@@ -44,6 +45,8 @@ pub(crate) struct Description {
     pub(crate) masking: Masking,
     /// What it counts as, if that is floating-point arithmetic.
     pub(crate) arithmetic: Option<retire::Arithmetic>,
+    /// What computes it where nothing is to be noted.
+    pub(crate) kernel: Option<Kernel>,
     /// The exceptions in [`Operands::env`](super::Operands) count.
     pub(crate) floats: bool,
     /// Memory must be aligned to its size.
@@ -67,6 +70,7 @@ impl Description {
             aligned: false,
             whole: false,
             arithmetic: None,
+            kernel: None,
         }
     }
 

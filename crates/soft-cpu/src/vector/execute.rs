@@ -17,6 +17,9 @@ use crate::sse::float::Env;
 const MASKS: u32 = 0x3F << 7;
 const ROUNDING: u32 = 3 << 13;
 
+/// Of MXCSR: PE is masked and set, and the rounding to nearest. No operation on plain numbers leaves a trace then.
+const EXACTNESS_KNOWN: (u32, u32) = (ROUNDING | 1 << 12 | 1 << 5, 1 << 12 | 1 << 5);
+
 /// The registers and the encoding of an instruction: what does not depend on the bus.
 #[derive(Clone, Copy)]
 pub(crate) struct Parts {
@@ -219,6 +222,28 @@ impl Core {
             self.write(parts, &result, &done);
         }
         quiet
+    }
+
+    /// The same of an instruction with a kernel, and neither mask, broadcast nor rounding of its own.
+    #[inline(always)]
+    pub(super) fn compute_plainly(&mut self, parts: Parts, source: Option<&Vector>) -> bool {
+        let code = parts.code;
+        if self.mxcsr & EXACTNESS_KNOWN.0 == EXACTNESS_KNOWN.1
+            && let Some(description) = self.descriptions.get(code.number())
+            && let Some(kernel) = description.kernel
+        {
+            let mut result = Vector::ZERO;
+            let b = source.unwrap_or(self.xmm.get(parts.b));
+            let operands = [self.xmm.get(parts.destination), self.xmm.get(parts.a), b];
+            if kernel(&mut result, operands, code.bytes()) {
+                if let Some(arithmetic) = &description.arithmetic {
+                    self.totals.current.count_arithmetic(arithmetic, 0);
+                }
+                *self.xmm.get_mut(parts.destination) = result;
+                return true;
+            }
+        }
+        self.compute_quickly(parts, source)
     }
 
     /// What goes to memory.

@@ -96,6 +96,21 @@ pub(crate) fn registers<B: Bus>(c: &mut Core, _b: &mut B, i: &Insn<B>) -> bool {
     c.vector & parts.code.needed() != 0 && c.compute_quickly(parts, None)
 }
 
+/// All operands in registers, of an instruction with a kernel.
+#[inline(always)]
+pub(crate) fn plain_registers<B: Bus>(c: &mut Core, _b: &mut B, i: &Insn<B>) -> bool {
+    let parts = parts(i);
+    c.vector & parts.code.needed() != 0 && c.compute_plainly(parts, None)
+}
+
+/// The same with the last source in memory.
+#[inline(always)]
+pub(crate) fn plain_load<B: Bus, T: Block>(c: &mut Core, b: &mut B, i: &Insn<B>) -> bool {
+    let Some(linear) = address::<B, false>(c, i, T::BYTES) else { return false };
+    let Some(value) = c.quick_load::<T, B>(b, i, linear) else { return false };
+    c.compute_plainly(parts(i), Some(&value.vector()))
+}
+
 /// Linear address of an operand that needs no checks.
 #[inline(always)]
 fn address<B: Bus, const ALIGNED: bool>(c: &Core, i: &Insn<B>, size: usize) -> Option<u64> {

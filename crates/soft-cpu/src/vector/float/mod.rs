@@ -24,21 +24,24 @@ mod complex;
 mod convert;
 mod element;
 mod fused;
+mod kernel;
 mod neighbours;
 mod special;
 
 use super::{Description, Operands};
 use element::FloatElement;
 use iced_x86::Instruction;
+pub(crate) use kernel::Kernel;
 
 pub(crate) fn describe(ins: &Instruction) -> Option<Description> {
-    arithmetic::describe(ins)
+    let found = arithmetic::describe(ins)
         .or_else(|| fused::describe(ins))
         .or_else(|| compare::describe(ins))
         .or_else(|| convert::describe(ins))
         .or_else(|| neighbours::describe(ins))
         .or_else(|| special::describe(ins))
-        .or_else(|| complex::describe(ins))
+        .or_else(|| complex::describe(ins))?;
+    Some(Description { kernel: kernel::of(ins), ..found })
 }
 
 /// Elements of a format, each of which has its exceptions.
