@@ -10,6 +10,7 @@ use crate::low::Low;
 use crate::mmu::{Mmu, PAGE};
 use crate::observe::Observed;
 use core::cell::Cell;
+use core::num::NonZeroU64;
 use soft_base::{ByAddress, prefetch};
 
 /// Blocks after which the cache starts anew.
@@ -42,8 +43,33 @@ pub(crate) struct Block<B> {
     pub(crate) observed: Option<Observed>,
     pub(crate) mode: Mode,
     /// The page into which its only instruction continues.
-    pub(crate) second: Option<u64>,
+    pub(crate) second: Option<PageAddress>,
     pub(crate) compiled: Cell<Compiled>,
+}
+
+// Where a block is found from its number is on the way from each to the next, and one cache line more would cost there.
+const _: () = assert!(size_of::<Block<()>>() == 128);
+
+impl<B> Block<B> {
+    /// The page into which its only instruction continues.
+    pub(crate) fn second(&self) -> Option<u64> {
+        self.second.map(PageAddress::gpa)
+    }
+}
+
+/// The guest physical address of a page, in eight bytes also where there is none.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct PageAddress(NonZeroU64);
+
+impl PageAddress {
+    pub(crate) fn of(gpa: u64) -> Self {
+        // The bits of the offset are free.
+        Self(NonZeroU64::MIN | gpa)
+    }
+
+    fn gpa(self) -> u64 {
+        self.0.get() & !(PAGE - 1)
+    }
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -227,7 +253,7 @@ impl<B: Bus> Cache<B> {
         let len = u64::from(block.end.start);
         let first_len = if block.second.is_some() { PAGE - block.gpa % PAGE } else { len };
         mmu.mark_code(block.gpa, first_len);
-        if let Some(second) = block.second {
+        if let Some(second) = block.second() {
             mmu.mark_code(second, len - first_len);
             self.by_page.entry(second).or_default().push(key);
         }
@@ -246,7 +272,7 @@ impl<B: Bus> Cache<B> {
         self.free.push(id);
         if let Some(block) = self.blocks.get_mut(id.0 as usize) {
             self.released.extend(block.observed.take().map(|observed| observed.id));
-            for page in [Some(block.gpa & !(PAGE - 1)), block.second].into_iter().flatten() {
+            for page in [Some(block.gpa & !(PAGE - 1)), block.second()].into_iter().flatten() {
                 if let Some(list) = self.by_page.get_mut(&page) {
                     list.retain(|other| *other != key);
                 }

@@ -3,7 +3,7 @@
 use crate::account::totals::Totals;
 use crate::block::BlockId;
 use crate::bus::{BranchRecorder, Bus, Tracer};
-use crate::cache::{Block, Cache};
+use crate::cache::{Block, Cache, PageAddress};
 use crate::compiled::Compiler;
 use crate::context::{BLOCK, CS, Core, Mode};
 use crate::debug::breakpoints::DR6_BS;
@@ -571,7 +571,7 @@ impl<B: Bus> Cpu<B> {
         // Of the page into which its only instruction continues.
         let beyond = |address: u64| address.wrapping_add(PAGE) & !(PAGE - 1);
         let mut rest = None;
-        if let Some(second) = found.and_then(|id| self.cache.block(id)?.second) {
+        if let Some(second) = found.and_then(|id| self.cache.block(id)?.second()) {
             let (address, size) = self.fetch_address(bus, beyond(linear), beyond(key))?;
             rest = Some((address, size));
             if address != second {
@@ -681,7 +681,7 @@ fn block_of<B>(decoded: decode::Decoded<B>, mode: Mode, gpa: u64, second: Option
         next: BlockId::NONE,
         heat: Cell::default(),
         gpa,
-        second,
+        second: second.map(PageAddress::of),
         observed: None,
         compiled: Cell::default(),
     }

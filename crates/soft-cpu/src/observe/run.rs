@@ -40,7 +40,7 @@ impl<B: Bus> Cpu<B> {
         let in_page = bytes.len().min((PAGE - block.gpa % PAGE) as usize);
         let (first, rest) = bytes.split_at_mut(in_page);
         fetch(bus, block.gpa, first);
-        if let Some(second) = block.second {
+        if let Some(second) = block.second() {
             fetch(bus, second, rest);
         }
         // What is no instruction needs more bytes than it has.
