@@ -1,6 +1,8 @@
 //! A vPMU whose requests for a PMI wait until they are taken, as in a local APIC that nothing reads in between.
 
 use std::ops::{Deref, DerefMut};
+use vpmu::ibs::{IbsAnswer, IbsSample, IbsTags};
+use vpmu::pebs::{DebugStore, Lost, PebsSample};
 use vpmu::pmu::{Ledger, RdpmcContext};
 use vpmu::state::{RestoreError, VpmuState};
 use vpmu::{Answer, CountsSource, Level, PmiRequests, Profile, ReadOutcome, Vpmu, WriteOutcome};
@@ -115,6 +117,29 @@ impl Latched {
         self.pmu.reset(source);
         self.pmi = false;
         self.line = self.pmu.interrupt_line();
+    }
+
+    /// See [`Vpmu::write_pebs`].
+    pub fn write_pebs(
+        &mut self,
+        sample: &PebsSample,
+        store: &mut dyn DebugStore,
+        source: &mut impl CountsSource,
+    ) -> Option<Result<(), Lost>> {
+        let answer = self.pmu.write_pebs(sample, store, source);
+        self.note(answer.pmis);
+        answer.record
+    }
+
+    /// See [`Vpmu::ibs_sample`].
+    pub fn ibs_sample(
+        &mut self,
+        tags: IbsTags,
+        sample: &IbsSample,
+        source: &mut impl CountsSource,
+    ) -> IbsAnswer {
+        let answer = self.pmu.ibs_sample(tags, sample, source);
+        self.latch(answer)
     }
 
     /// Takes the PMI.

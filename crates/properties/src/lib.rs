@@ -12,6 +12,7 @@ mod machine;
 mod model;
 mod op;
 mod report;
+mod retirement;
 mod subject;
 mod totals;
 

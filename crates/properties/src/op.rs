@@ -1,6 +1,7 @@
 //! What can happen to a vPMU, and how bytes say so.
 
 use crate::model::{Occurrences, Slots};
+use crate::retirement::{AREA, Retirement};
 use crate::subject::{Slot, Subject, USUAL_CODES};
 use arbitrary::{Result, Unstructured};
 use std::fmt;
@@ -55,6 +56,8 @@ pub(crate) enum Op {
     Tamper { word: u8, value: u64, flip: bool },
     /// The local APIC takes the PMI.
     TakePmi,
+    /// An instruction has retired, for precise samples.
+    Retire(Retirement),
     /// RESET.
     Reset,
     /// Check every register.
@@ -90,6 +93,8 @@ impl Op {
             204..=208 => Self::TakePmi,
             209 | 210 => Self::Interrupt,
             211 => Self::DebugException,
+            // Few CPUs have samples to give.
+            212..=223 if subject.profile.has_precise_sampling() => Self::Retire(Retirement::read(u)?),
             212..=231 => Self::Branch {
                 kind: *u.choose(&BranchKind::ALL)?,
                 levels: *u.choose(&[(0, 0), (3, 0), (0, 3), (3, 3)])?,
@@ -113,6 +118,7 @@ impl Op {
                 flip: u.ratio(1, 2)?,
             },
             248 if u.ratio(1, 2)? => Self::Reset,
+            249 => Self::Retire(Retirement::read(u)?),
             _ => Self::Look,
         })
     }
@@ -212,6 +218,18 @@ fn value(u: &mut Unstructured<'_>, subject: &Subject, slot: &Slot) -> Result<u64
             // What the events that need these registers ask for.
             RegisterId::Intel(I::PebsLdLat) if u.ratio(1, 2)? => 4,
             RegisterId::Intel(I::PebsFrontend) if u.ratio(1, 2)? => 0x11,
+            RegisterId::Intel(I::DsArea) if !u.ratio(1, 8)? => AREA,
+            RegisterId::Intel(I::PebsEnable) if !u.ratio(1, 4)? => slot.accepted,
+            // Enabled, of cycles or ops, with a short period.
+            RegisterId::Amd(A::IbsOpCtl) if !u.ratio(1, 4)? => {
+                let kind = u64::from(*u.choose(&[2_u8, 2, 3, 3, 10, 11, 6])?) << 16;
+                kind | u64::from(byte(u)? % 32) | u64::from(byte(u)?) << 32
+            }
+            RegisterId::Amd(A::IbsFetchCtl) if !u.ratio(1, 4)? => {
+                let kind =
+                    *u.choose(&[1_u64 << 48, 1 << 48, 1 << 48 | 1 << 57, 1 << 48 | 1 << 59, 3 << 48])?;
+                kind | u64::from(byte(u)? % 32) | u64::from(byte(u)? % 32) << 16
+            }
             RegisterId::Intel(I::ArchLbrDepth) => 8 * u64::from(byte(u)? % 6),
             RegisterId::Intel(I::ArchLbrCtl) if u.ratio(1, 2)? => 0x7F_0007,
             RegisterId::Intel(I::LbrSelect) | RegisterId::Amd(A::LbrSelect) if u.ratio(1, 2)? => 0,
@@ -326,6 +344,7 @@ impl fmt::Display for Op {
                 write!(f, "restore with word {word} {} {value:#x}", if flip { "^" } else { "=" })
             }
             Self::TakePmi => write!(f, "take PMI"),
+            Self::Retire(ref retirement) => write!(f, "{retirement}"),
             Self::Reset => write!(f, "RESET"),
             Self::Look => write!(f, "look at everything"),
         }

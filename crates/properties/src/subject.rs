@@ -56,7 +56,8 @@ pub(crate) struct Subject {
 pub(crate) static SUBJECTS: LazyLock<Vec<Subject>> = LazyLock::new(|| {
     let built_in = Architecture::X86_64.profiles().cloned();
     let alone = built_in.chain(made_up()).map(|profile| Subject::new(profile, None));
-    alone.chain(modelled().into_iter().map(|(kind, profile)| Subject::new(profile, Some(kind)))).collect()
+    let modelled = modelled().into_iter().map(|(kind, profile)| Subject::new(profile, Some(kind)));
+    alone.chain(modelled).chain(precise().map(|profile| Subject::new(profile, None))).collect()
 });
 
 fn named(name: &'static str, profile: Profile) -> Profile {
@@ -74,6 +75,19 @@ fn made_up() -> [Profile; 5] {
         named("legacy addresses only", Profile { gp_counters: 4, ..ZEN2 })
             .with_amd(|pmu| pmu.ext_core = false),
     ]
+}
+
+/// CPUs with PEBS or IBS.
+fn precise() -> impl Iterator<Item = Profile> {
+    let named = |name, profile: &Profile| named(name, profile.clone().with_precise_sampling());
+    [
+        named("skylake-sp, precise", &SKYLAKE_SP),
+        named("icelake-sp, precise", &ICELAKE_SP),
+        named("sapphire-rapids, precise", &SAPPHIRE_RAPIDS),
+        named("zen2, precise", &ZEN2),
+        named("zen4, precise", &ZEN4),
+    ]
+    .into_iter()
 }
 
 /// CPUs that a model knows too; Intel's without branch records.

@@ -25,7 +25,7 @@ fn random_sequences_hold_and_reach_the_rules() {
     let mut random = Random::new(1);
     let mut bytes = [0; 2048];
     let mut report = Report::default();
-    while report.operations < 500_000 {
+    while report.operations < 750_000 {
         random.fill(&mut bytes);
         if let Err(violation) = check(&bytes, &mut report) {
             panic!("{violation}");

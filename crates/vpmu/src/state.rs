@@ -101,8 +101,8 @@ pub enum RestoreError {
         /// Bits of IA32_PEBS_ENABLE that are not set, or that are no counters.
         bits: u64,
     },
-    /// State of instruction-based sampling, of a CPU that has none, or more than four bits of a count.
-    #[error("saved vPMU state has IBS state that this profile does not have")]
+    /// State of instruction-based sampling, of a CPU that has none, or a count beyond its maximum.
+    #[error("saved vPMU state has IBS state that this profile could not have")]
     Ibs,
     /// An IA32_LBR_DEPTH that the profile does not support, or records beyond it.
     #[error("saved IA32_LBR_DEPTH is {depth}, which does not go with this profile or with the saved records")]

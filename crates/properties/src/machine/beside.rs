@@ -38,12 +38,18 @@ impl Machine<'_> {
         if let Some(model) = &mut self.model {
             model.tick(&tick, &mut self.books);
         }
+        if let Some(ibs) = &mut self.ibs {
+            ibs.tick(&tick);
+        }
         Ok(())
     }
 
     /// What the vPMU has not heard of yet reaches the model, as one batch as the vPMU will see it.
     pub(super) fn catch_up(&mut self) {
         let tick = mem::take(&mut self.unnoticed);
+        if let Some(ibs) = &mut self.ibs {
+            ibs.tick(&tick);
+        }
         let Some(model) = self.model.as_mut().filter(|_| self.behind) else { return };
         if model.freezes() {
             self.pmu.sync(&mut self.totals);

@@ -1,5 +1,6 @@
 //! Counting, overflow, freezing, PMI.
 
+use super::precise::pebs_bit;
 use super::{Checked, Machine, same};
 use crate::model::{Occurrences, Slots, Tick};
 use crate::op::Notice;
@@ -108,6 +109,8 @@ impl Machine<'_> {
         let standing = self.standing(&running)?;
         let before = [self.read_status().unwrap_or(0), self.read_or_0(GLOBAL_CTRL), self.read_or_0(DEBUGCTL)];
         let pmi = self.pmu.pmi_pending();
+        let (pebs, due) = (self.pebs_counters(), self.pmu.pebs_due());
+        let mut sampled = Some(due);
         self.totals.pass(tick);
         self.pmu.sync(&mut self.totals);
         for (counter, value) in standing {
@@ -133,6 +136,10 @@ impl Machine<'_> {
                     sum >> width != 0
                 }
             };
+            if pebs & pebs_bit(active.counter) != 0 {
+                self.check_pebs_counter(&active, value, counted, wrapped, &mut sampled)?;
+                continue;
+            }
             if wrapped {
                 overflowed |= status_bit(active.counter);
                 // What IBS tags has to retire before it interrupts.
@@ -142,6 +149,9 @@ impl Machine<'_> {
                     CounterId::Gp(_) | CounterId::Fixed(_) | CounterId::Ibs(_) => Reached::Overflows,
                 });
             }
+        }
+        if let Some(sampled) = sampled {
+            same("PEBS record due", self.pmu.pebs_due(), sampled)?;
         }
         same("PMI pending", self.pmu.pmi_pending(), pmi | interrupt)?;
         self.check_consequences(before, overflowed, interrupt)
@@ -196,7 +206,12 @@ impl Machine<'_> {
     }
 
     /// Status, freezing and enables after overflows; `before` holds status, GLOBAL_CTRL and DEBUGCTL.
-    fn check_consequences(&mut self, before: [u64; 3], overflowed: u64, interrupt: bool) -> Checked {
+    pub(super) fn check_consequences(
+        &mut self,
+        before: [u64; 3],
+        overflowed: u64,
+        interrupt: bool,
+    ) -> Checked {
         let [mut status, mut enables, mut debugctl] = before;
         // FREEZE_LBRS_ON_PMI and FREEZE_PERFMON_ON_PMI.
         let freeze = if interrupt { debugctl >> 11 & 3 } else { 0 };

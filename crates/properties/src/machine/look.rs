@@ -1,5 +1,6 @@
 //! What has to hold at any time.
 
+use super::precise::pebs_bit;
 use super::{Checked, Machine, same};
 use crate::report::Reached;
 use vpmu::metrics::{ALL_FIELDS, FULL_SCALE, LEVEL1_FIELDS, field};
@@ -16,6 +17,7 @@ impl Machine<'_> {
         let subject = self.subject;
         let (mut unread, mut totals) = (self.pmu.clone(), self.totals.clone());
         self.check_model()?;
+        self.check_ibs()?;
         for slot in &subject.slots {
             if let Some(value) = self.read(slot.index) {
                 self.check_value(slot, value).map_err(|what| format!("{:#x}: {what}", slot.index))?;
@@ -70,7 +72,11 @@ impl Machine<'_> {
         let active: Vec<Active> = self.pmu.active().collect();
         for active in &active {
             same(&format!("{:?} runs", active.counter), true, self.is_enabled(active.counter)?.0)?;
-            same("it interrupts", active.interrupts, self.is_enabled(active.counter)?.1)?;
+            let pebs = self.pebs_counters() & pebs_bit(active.counter) != 0;
+            same("it interrupts", active.interrupts, self.is_enabled(active.counter)?.1 || pebs)?;
+            if pebs && active.until_overflow == 1 && (self.pmu.pebs_armed() || self.pmu.pebs_due()) {
+                continue;
+            }
             let left = match active.counter {
                 CounterId::Metric(_) => continue,
                 CounterId::Ibs(0) => continue,

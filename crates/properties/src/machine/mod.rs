@@ -5,6 +5,7 @@
 //! | `access.rs` | every RDMSR, WRMSR and RDPMC does what the declarations say, and nothing else |
 //! | `counting.rs` | counters move by what was counted; overflow, freezing and PMI follow from it |
 //! | `branches.rs` | branch records, and their XSAVE component |
+//! | `precise.rs` | PEBS records and IBS samples |
 //! | `state.rs` | saving and restoring |
 //! | `look.rs` | what every register shows at any time |
 //! | `beside.rs` | where the CPU has a naive model, it says the same |
@@ -14,11 +15,13 @@ mod beside;
 mod branches;
 mod counting;
 mod look;
+mod precise;
 mod state;
 
-use crate::model::{Books, Model, Tick};
+use crate::model::{Books, Ibs, Model, Tick};
 use crate::op::Op;
 use crate::report::{Reached, Report};
+use crate::retirement::Retirement;
 use crate::subject::Subject;
 use crate::totals::Totals;
 use crate::{Latched, Saved};
@@ -28,14 +31,25 @@ use vpmu::{Level, ReadOutcome};
 /// What was broken, in words.
 pub(crate) type Checked = Result<(), String>;
 
+/// What to go back to.
+struct Snapshot {
+    saved: Saved,
+    model: Option<Box<dyn Model>>,
+    ibs: Option<Ibs>,
+}
+
 pub(crate) struct Machine<'a> {
     subject: &'a Subject,
     pmu: Latched,
     totals: Totals,
     /// Clock of the branch records.
     cycle: u64,
-    snapshot: Option<(Saved, Option<Box<dyn Model>>)>,
+    snapshot: Option<Snapshot>,
     model: Option<Box<dyn Model>>,
+    /// A naive model of IBS.
+    ibs: Option<Ibs>,
+    /// The instruction that retires when a sample is due.
+    retirement: Retirement,
     /// What the model has counted.
     books: Books,
     /// What was counted and the vPMU may not have looked at.
@@ -59,6 +73,8 @@ impl<'a> Machine<'a> {
             cycle: 0,
             snapshot: None,
             model: subject.model.as_ref().map(|model| model.boxed()),
+            ibs: subject.profile.has_ibs().then(|| Ibs::power_on(&subject.profile)),
+            retirement: Retirement::default(),
             books: Books::default(),
             unnoticed: Tick::default(),
             behind: false,
@@ -71,6 +87,10 @@ impl<'a> Machine<'a> {
         self.report.compared += u64::from(self.model.is_some());
         if !matches!(op, Op::Count { .. } | Op::Slots { .. }) {
             self.catch_up();
+        }
+        // Before anything else happens, as the engine does.
+        if self.pmu.pebs_due() {
+            self.write_pebs()?;
         }
         self.act(op)?;
         self.check_pmi()
@@ -96,12 +116,14 @@ impl<'a> Machine<'a> {
             Op::Migrate { fresh } => self.migrate(fresh),
             Op::Snapshot => {
                 let model = self.model.as_ref().map(|model| model.boxed());
-                self.snapshot = Some((self.pmu.save(&mut self.totals), model));
+                let saved = self.pmu.save(&mut self.totals);
+                self.snapshot = Some(Snapshot { saved, model, ibs: self.ibs.clone() });
                 Ok(())
             }
             Op::RollBack => self.roll_back(),
             Op::Tamper { word, value, flip } => self.tamper(word, value, flip),
             Op::TakePmi => self.take_pmi(),
+            Op::Retire(ref retirement) => self.retire(retirement),
             Op::Reset => self.reset(),
             Op::Look => self.look(),
         }
@@ -110,6 +132,10 @@ impl<'a> Machine<'a> {
     /// Checks everything that can be checked at any time.
     pub(crate) fn finish(&mut self) -> Checked {
         self.catch_up();
+        self.sync();
+        if self.pmu.pebs_due() {
+            self.write_pebs()?;
+        }
         self.look()?;
         self.migrate(true)?;
         self.look()
@@ -157,6 +183,7 @@ impl<'a> Machine<'a> {
         if let Some(model) = &mut self.model {
             model.reset();
         }
+        self.ibs = self.ibs.as_ref().map(|_| Ibs::power_on(&self.subject.profile));
         self.note(Reached::Resets);
         let state = self.pmu.save(&mut self.totals);
         same("state after RESET", state, self.subject.pristine.clone().save(&mut self.totals))

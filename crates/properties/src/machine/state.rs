@@ -1,6 +1,6 @@
 //! Saving and restoring.
 
-use super::{Checked, Machine, same};
+use super::{Checked, Machine, Snapshot, same};
 use crate::model::Books;
 use crate::report::Reached;
 use vpmu::Active;
@@ -25,8 +25,9 @@ impl Machine<'_> {
     }
 
     pub(super) fn roll_back(&mut self) -> Checked {
-        let Some((state, model)) = &self.snapshot else { return Ok(()) };
-        let state = state.clone();
+        let Some(Snapshot { saved, model, ibs }) = &self.snapshot else { return Ok(()) };
+        let state = saved.clone();
+        self.ibs = ibs.clone();
         self.model = model.as_ref().map(|model| model.boxed());
         self.behind = false;
         same("restore of an older state", self.pmu.restore(&state, &mut self.totals), Ok(()))?;
@@ -48,8 +49,8 @@ impl Machine<'_> {
         let expected = if taken { state } else { before.clone() };
         same("state after restore of a changed one", self.pmu.save(&mut self.totals), expected)?;
         self.behind = false;
-        // The model cannot follow.
-        let back = (taken && self.model.is_some()).then_some(before);
+        // The models cannot follow.
+        let back = (taken && (self.model.is_some() || self.ibs.is_some())).then_some(before);
         back.map_or(Ok(()), |state| same("restore", self.pmu.restore(&state, &mut self.totals), Ok(())))
     }
 }
@@ -57,5 +58,6 @@ impl Machine<'_> {
 /// Every word of a saved state.
 fn words(state: &mut VpmuState) -> Vec<&mut u64> {
     let metrics = &mut state.metrics;
-    state.registers.values_mut().chain([&mut metrics.written]).chain(&mut metrics.accumulators).collect()
+    let own = [&mut metrics.written, &mut state.pebs_armed, &mut state.ibs.random];
+    state.registers.values_mut().chain(own).chain(&mut metrics.accumulators).collect()
 }

@@ -4,7 +4,10 @@
 //! lazy.
 
 mod amd;
+mod ibs;
 mod intel;
+
+pub(crate) use ibs::Ibs;
 
 use std::fmt::Debug;
 use vpmu::event::Event;

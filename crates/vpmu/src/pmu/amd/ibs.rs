@@ -11,7 +11,7 @@ use crate::register::amd::{
     IbsOpCtl, IbsOpData, IbsOpData2, IbsOpData3, IbsOpRip, RegisterId,
 };
 use crate::source::{Active, CounterId, CountsSource, EventRequest, PrivilegeFilter};
-use crate::state::IbsState;
+use crate::state::{IbsState, RestoreError, VpmuState};
 
 /// Bits of the periodic counters.
 const WIDTH: u32 = 27;
@@ -95,6 +95,7 @@ impl Amd {
 
     /// Brings the periodic counters up to date, and their registers.
     pub(super) fn sync_ibs(&mut self, source: &mut dyn CountsSource) {
+        let before = self.ibs.tags;
         if self.ibs.fetch.is_running() {
             let mut control = self.bank.get::<IbsFetchCtl>();
             let tagged = self.ibs.fetch.sync(WIDTH, source) != 0;
@@ -114,8 +115,10 @@ impl Amd {
             self.bank.set(control);
             self.ibs.tags.op |= tagged;
         }
-        if self.ibs.tags.any() {
+        if self.ibs.tags != before {
             self.run_ibs(source);
+            // What has been reached is no deadline any more.
+            self.rearm(source);
         }
     }
 
@@ -282,6 +285,18 @@ impl Amd {
         let low = self.ibs.fetch.value & crate::bits::low_bits(LOW);
         let shown = self.bank.get::<IbsFetchCtl>().counts() && self.ibs.fetch.is_running();
         IbsState { random: self.ibs.random, fetches: if shown { crate::bits::low_u8(low) } else { 0 } }
+    }
+
+    /// Counts end at their maximum, and only a running one has bits that no register shows.
+    pub(super) fn check_ibs(&self, state: &VpmuState) -> Result<(), RestoreError> {
+        let register = |index| state.registers.get(&index).copied().unwrap_or_default();
+        let (fetch, op) = (IbsFetchCtl(register(IbsFetchCtl::INDEX)), IbsOpCtl(register(IbsOpCtl::INDEX)));
+        let fetches = fetch.count() << LOW | u64::from(state.ibs.fetches);
+        let hidden = !fetch.counts() && state.ibs.fetches != 0;
+        if hidden || fetch.counts() && fetches > fetch.max() || op.counts() && op.count() > op.max() {
+            return Err(RestoreError::Ibs);
+        }
+        Ok(())
     }
 
     /// Takes over what was counted; registers must be there.

@@ -20,6 +20,7 @@ impl Amd {
         source: &mut dyn CountsSource,
     ) -> Result<(), RestoreError> {
         self.masks.check_saved(&state.registers)?;
+        self.check_ibs(state)?;
         self.sync(source);
         self.flush_ledger();
         self.merged = 0;
