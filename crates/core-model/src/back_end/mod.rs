@@ -468,6 +468,13 @@ impl BackEnd {
         retired
     }
 
+    /// The same for a jump that has become one uop with the instruction before it.
+    #[inline(always)]
+    pub(crate) fn complete_fused(&mut self, totals: &mut CoreTotals, completed: u64) {
+        self.last_completed = self.last_completed.max(completed);
+        self.retirement.pass_instruction(totals, completed, 0);
+    }
+
     #[inline(always)]
     fn enter_reorder_buffer(&mut self, entry: InFlight) {
         self.in_flight_slots += u32::from(entry.slots);

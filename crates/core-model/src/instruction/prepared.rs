@@ -94,6 +94,12 @@ impl Prepared {
         !self.traits.intersects(Traits::STRING | Traits::PREFETCH | Traits::FLUSH)
     }
 
+    /// True if it has uops that execute.
+    #[inline(always)]
+    pub(crate) fn has_groups(&self) -> bool {
+        self.group_count > 0
+    }
+
     /// Uops in groups that can go to the same ports.
     #[inline(always)]
     pub(crate) fn groups(&self) -> &[Uops] {

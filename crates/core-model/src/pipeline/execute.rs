@@ -7,9 +7,9 @@ use crate::totals::CoreTotals;
 use retire::RegisterFile;
 
 impl Pipeline {
-    /// Executes; nothing begins before `earliest`. `RARE`: see [`complete`](Self::complete).
+    /// Executes; nothing begins before `earliest`. `RARE` and `MEMORY`: see [`complete`](Self::complete).
     #[inline(always)]
-    pub(crate) fn execute<const RARE: bool>(
+    pub(crate) fn execute<const RARE: bool, const MEMORY: bool>(
         &mut self,
         port: &mut impl MemoryPort,
         totals: &mut CoreTotals,
@@ -18,9 +18,20 @@ impl Pipeline {
         earliest: u64,
     ) -> Executed {
         let traits = prepared.traits;
-        let accesses = traits.intersects(Traits::LOAD | Traits::STORE);
-        let mut address =
-            if RARE || accesses { self.back_end.address_ready(prepared).max(earliest) } else { earliest };
+        if !RARE && !MEMORY {
+            let value = self.back_end.sources_ready(prepared).max(earliest);
+            let issued = self.back_end.issue(prepared.groups(), value);
+            let completed = issued + u64::from(prepared.compute);
+            return Executed {
+                issued,
+                addressed: earliest + 1,
+                completed,
+                memory_from: NEVER,
+                computes: if prepared.has_groups() { completed - earliest } else { 0 },
+                clear: false,
+            };
+        }
+        let mut address = self.back_end.address_ready(prepared).max(earliest);
         let mut value = self.back_end.sources_ready(prepared).max(earliest);
         let near = traits.intersects(Traits::NEAR)
             && self.loaded >> (prepared.address_registers[0] & 15) & 1 == 1

@@ -6,7 +6,7 @@ mod execute;
 use crate::back_end::{BackEnd, Leaf, Restart, Units};
 use crate::core::Core;
 use crate::front_end::{FrontEnd, Place};
-use crate::instruction::{Definition, Executed, Execution, NEVER, Predicted, Prepared, Traits, accesses_of};
+use crate::instruction::{Definition, Executed, Execution, Predicted, Prepared, Traits, accesses_of};
 use crate::memory::{MemoryPort, StoreTimes};
 use crate::predictor::Outcome;
 use crate::state::{Shaped, Words};
@@ -90,10 +90,14 @@ impl Pipeline {
             let memory = if prepared.is_plain() { &[] } else { accesses_of(block, number, &mut rest) };
             let execution = Execution { number: number as u8, rip, memory, repetitions: block.repetitions };
             let taken;
-            (completed, taken) = if prepared.traits.intersects(Traits::RARE) {
-                self.complete_any(port, totals, prepared, place, &execution, fused)
+            (completed, taken) = if fused {
+                self.complete_fused(port, totals, prepared, place)
+            } else if prepared.traits.intersects(Traits::RARE) {
+                self.complete_any(port, totals, prepared, place, &execution)
+            } else if prepared.is_plain() {
+                self.complete::<false, false>(port, totals, prepared, place, &execution)
             } else {
-                self.complete::<false>(port, totals, prepared, place, &execution, fused)
+                self.complete::<false, true>(port, totals, prepared, place, &execution)
             };
             slots += u64::from(taken);
             light += u64::from(!fused);
@@ -116,40 +120,49 @@ impl Pipeline {
         prepared: &Prepared,
         place: Place,
         execution: &Execution<'_>,
-        fused: bool,
     ) -> (u64, u32) {
-        self.complete::<true>(port, totals, prepared, place, execution, fused)
+        self.complete::<true, true>(port, totals, prepared, place, execution)
+    }
+
+    /// As [`complete`](Self::complete), for a conditional jump that has become one uop with the instruction before it.
+    #[inline(always)]
+    fn complete_fused(
+        &mut self,
+        port: &mut impl MemoryPort,
+        totals: &mut CoreTotals,
+        prepared: &Prepared,
+        place: Place,
+    ) -> (u64, u32) {
+        totals.macro_fused += 1;
+        totals.register_files[prepared.register_file as usize] += 1;
+        let allocated = self.allocate::<false>(port, totals, prepared.traits, place, [0; 2], [0; 2]);
+        let ready = self.back_end.sources_ready(prepared).max(allocated);
+        self.back_end.complete_fused(totals, ready);
+        (ready, 0)
     }
 
     /// Takes an instruction from the front end to retirement; when its result is there, and the slots that it took.
-    /// `RARE`: it may have [`Traits::RARE`].
+    /// `RARE`: it may have [`Traits::RARE`]. `MEMORY`: it may load or store.
     #[inline(always)]
-    fn complete<const RARE: bool>(
+    fn complete<const RARE: bool, const MEMORY: bool>(
         &mut self,
         port: &mut impl MemoryPort,
         totals: &mut CoreTotals,
         prepared: &Prepared,
         place: Place,
         execution: &Execution<'_>,
-        fused: bool,
     ) -> (u64, u32) {
         let traits = prepared.traits;
-        let slots = if fused {
-            totals.macro_fused += 1;
-            0
-        } else {
-            u32::from(prepared.slots)
-                + if RARE && traits.intersects(Traits::STRING) {
-                    string_slots(prepared, execution)
-                } else {
-                    0
-                }
-        };
+        let string = RARE && traits.intersects(Traits::STRING);
+        let slots = u32::from(prepared.slots) + if string { string_slots(prepared, execution) } else { 0 };
         totals.register_files[prepared.register_file as usize] += 1;
         let synchronises = traits.intersects(Traits::STACK_POINTER) && self.stack_offset != 0;
-        self.move_stack(prepared, synchronises);
+        if synchronises || prepared.stack_change != 0 {
+            self.move_stack(prepared, synchronises);
+        }
         let (supplied, slots) = (slots, slots + u32::from(synchronises));
-        let (load, store) = (traits.intersects(Traits::LOAD), traits.intersects(Traits::STORE));
+        let load = MEMORY && traits.intersects(Traits::LOAD);
+        let store = MEMORY && traits.intersects(Traits::STORE);
         let load_room = if load { self.back_end.load_room() } else { 0 };
         let store_room = if store { self.store_room(port) } else { 0 };
         let rooms = [load_room, store_room];
@@ -157,19 +170,7 @@ impl Pipeline {
         if synchronises {
             self.back_end.synchronise_stack(allocated + 1);
         }
-        let executed = if fused {
-            let ready = self.back_end.sources_ready(prepared).max(allocated);
-            Executed {
-                issued: ready,
-                addressed: ready,
-                completed: ready,
-                memory_from: NEVER,
-                computes: 0,
-                clear: false,
-            }
-        } else {
-            self.execute::<RARE>(port, totals, prepared, execution, allocated + 1)
-        };
+        let executed = self.execute::<RARE, MEMORY>(port, totals, prepared, execution, allocated + 1);
         let Executed { addressed, completed, clear, .. } = executed;
         let retired = self.back_end.complete::<RARE>(totals, prepared, slots, &executed);
         self.note_loaded(prepared);
@@ -185,7 +186,7 @@ impl Pipeline {
             let times = StoreTimes { allocated, addressed, data: completed, retired };
             self.store(port, totals, prepared, execution, times);
         }
-        if clear {
+        if MEMORY && clear {
             totals.machine_clears += 1;
             self.clear(totals, completed);
         }
