@@ -11,15 +11,14 @@ const CREDIT: i32 = 256 * SAVED;
 /// What failures at a block may cost together until it is given up: where most of what was looked for lately was
 /// known, and where it was not. A program whose states do not come back should not pay this for each of its blocks.
 const PATIENCE: i32 = 256 * SAVED;
-const LITTLE_PATIENCE: i32 = 8 * SAVED;
+const LITTLE_PATIENCE: i32 = 16 * SAVED;
 /// How far the balance of all blocks together goes up and down.
 const BALANCE: i32 = 1 << 16;
-/// Times that a block is run without a look after too many failures: at first, and at most if more than some blocks
-/// were known since the last rest, and if not.
+/// Times that a block is run without a look after too many failures, at first and at most.
 const SHORTEST: u16 = 64;
+/// Known blocks between two rests after which the next one is short.
 const SOME: u16 = 64;
-const LONG: u16 = 1 << 12;
-const LONGEST: u16 = 1 << 14;
+const LONGEST: u16 = 1 << 12;
 
 /// What came of looking at a block.
 #[derive(Debug, Clone, Copy, Default)]
@@ -86,8 +85,7 @@ impl Prospects {
             *rest = 0;
         } else if *credit < -patience {
             // Where some are known, more will be: the states are many, but they come back.
-            let longest = if *hits > SOME { LONG } else { LONGEST };
-            *rest = (*rest * 2).clamp(SHORTEST, longest);
+            *rest = if *hits > SOME { SHORTEST } else { (*rest * 2).clamp(SHORTEST, LONGEST) };
             (*credit, *left, *hits) = (0, *rest, 0);
         }
         *left == 0
