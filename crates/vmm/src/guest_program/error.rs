@@ -78,6 +78,14 @@ pub enum ProgramError {
         /// What is wrong with it.
         what: String,
     },
+    /// A region of a program that is not there.
+    #[error("{} has no {what}", path.display())]
+    NoPlace {
+        /// The program.
+        path: PathBuf,
+        /// What was looked for.
+        what: String,
+    },
     /// Too much for the guest's memory.
     #[error("the program's files have {files_mib} MiB, the guest {memory_mib} MiB of memory")]
     TooLarge {

@@ -10,6 +10,7 @@
 //! | [`counters`] | what the guest's perf counts in the program |
 //! | `changed.rs` | what the program has written comes back |
 //! | `run.rs` | runs a program from there |
+//! | [`roi`] | a part of the program that is counted alone |
 //! | [`sample`] | where the program is, at exact numbers of instructions |
 //! | `error.rs` | why a program could not be run |
 
@@ -20,11 +21,12 @@ pub mod cpio;
 mod error;
 pub mod files;
 pub mod job;
+pub mod roi;
 mod run;
 pub mod sample;
 
 pub use self::error::ProgramError;
-pub use self::run::{EventCount, ProgramConfig, ProgramReport, run};
+pub use self::run::{EventCount, ProgramConfig, ProgramReport, RegionReport, run};
 
 /// The guest's process 1, from `guest-tests/init`; empty where it could not be compiled.
 pub const INIT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/guest-init"));

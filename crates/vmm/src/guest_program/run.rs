@@ -4,11 +4,12 @@ use super::changed::Changed;
 use super::counters::{self, PerfCount};
 use super::files::Files;
 use super::job::{self, Job};
+use super::roi::{Change, Roi};
 use super::sample::{Sampler, Stacks};
 use super::{ProgramError, boot};
 use crate::counts::timing::{SharedCore, TimingSource};
-use crate::engine::soft::x86::SoftEngine;
-use crate::engine::{Detail, RunLimits, Snapshots as _};
+use crate::engine::soft::x86::{Goal, SoftEngine};
+use crate::engine::{Detail, RunLimits};
 use crate::machine::program::spaces::SpaceCount;
 use crate::machine::program::{End, Pause, Program, Receiver};
 use crate::machine::progress::RunProgress;
@@ -50,6 +51,12 @@ pub struct ProgramConfig {
     pub threads: NonZeroUsize,
     /// Hot blocks are compiled; no result depends on it.
     pub compile: bool,
+    /// The part of the program that is counted; else the whole.
+    pub roi: Option<Roi>,
+    /// When the model of the core begins: after so many instructions since boot, or with what is counted.
+    pub warm_from: Option<u64>,
+    /// The run ends where what is counted begins.
+    pub only_search: bool,
     /// Takes samples, without a model of the core.
     pub sampler: Option<Sampler>,
     /// Records all that the program executes, in a kernel with these functions.
@@ -88,6 +95,17 @@ pub struct EventCount {
     pub provenance: Provenance,
 }
 
+/// How often what is counted came, and when.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct RegionReport {
+    /// Instructions since boot when it came first.
+    pub first: u64,
+    /// How often it came.
+    pub times: u64,
+    /// It had not ended at the program's end.
+    pub open: bool,
+}
+
 /// What came of a program.
 #[derive(Debug)]
 pub struct ProgramReport {
@@ -107,12 +125,14 @@ pub struct ProgramReport {
     pub topdown_user: Option<TopdownSlots>,
     /// The same of the kernel in its address spaces.
     pub topdown_kernel: Option<TopdownSlots>,
-    /// Guest time from the program's address space to its end, in nanoseconds.
+    /// Guest time of what was counted, in nanoseconds.
     pub guest_ns: u64,
     /// Wall-clock time until the program had its address space.
     pub startup: Duration,
-    /// Wall-clock time from then on.
+    /// Wall-clock time of what was counted.
     pub ran: Duration,
+    /// What of the program was counted.
+    pub region: RegionReport,
     /// Samples by stack, if there were to be any.
     pub stacks: Option<Stacks>,
     /// All that it executed, if that was to be recorded.
@@ -176,33 +196,75 @@ pub fn run(config: ProgramConfig) -> Result<ProgramReport, ProgramError> {
     let program = Program::new(records, streams, requests.clone(), engine.address_space());
     machine.set_program(program.with_receiver(Box::new(Rc::clone(&told))));
 
+    let mut measured = Measured::default();
+    let mut roi = config.roi;
+    let mut warm_from = config.warm_from.filter(|_| detail == Detail::Timing);
     let mut started = None;
     let mut due = u64::MAX;
+    machine.measure(roi.is_none());
     let outcome = loop {
+        if warm_from.is_some_and(|from| engine.instructions() >= from) {
+            warm_from = None;
+            measured.has_model = true;
+            start_model(&mut engine, &mut machine, threads)?;
+        }
         let left = timeout.saturating_sub(began.elapsed());
-        if let Some(outcome) = engine.run_until(&mut machine, RunLimits { timeout: left }, due) {
+        let mut goal = match &roi {
+            Some(roi) if started.is_some() => {
+                roi.goal(machine.program_instructions(), engine.user_instructions())
+            }
+            _ => Goal::default(),
+        };
+        goal.instructions = due.min(warm_from.unwrap_or(u64::MAX));
+        if let Some(outcome) = engine.run_to(&mut machine, RunLimits { timeout: left }, &goal) {
             break outcome;
         }
         if let Some(sampler) = sampler.as_mut().filter(|_| engine.instructions() == due) {
-            if machine.program().is_some_and(Program::is_running) {
+            if machine.program().is_some_and(Program::is_measured) {
                 sampler.take(engine.state(), &machine.memory);
             }
             due = due.saturating_add(sampler.period().get());
         }
+        let mut change = None;
         if started.is_none() && machine.program().and_then(Program::paused) == Some(Pause::Started) {
-            started = Some((Instant::now(), machine.now()));
-            due = sampler.as_ref().map_or(u64::MAX, |sampler| engine.instructions() + sampler.period().get());
-            if detail == Detail::Timing {
-                start_model(&mut engine, &mut machine, threads)?;
+            started = Some(Instant::now());
+            change = roi.is_none().then_some(Change::Begins);
+        }
+        if let Some(roi) = roi.as_mut().filter(|_| started.is_some())
+            && machine.program().is_some_and(Program::is_running)
+        {
+            let executed = machine.program_instructions();
+            change = roi.stopped(engine.state(), &machine.memory, executed);
+        }
+        match change {
+            None => {}
+            Some(Change::Ends) => {
+                machine.measure(false);
+                engine.set_recording(false);
+                measured.end(machine.now().0);
             }
-            if let Some(recorder) = recorder.take() {
-                engine.start_recorder(recorder);
+            Some(Change::Begins) => {
+                measured.begin(engine.instructions(), machine.now().0);
+                if config.only_search {
+                    break Outcome::Quit;
+                }
+                if detail == Detail::Timing && !std::mem::replace(&mut measured.has_model, true) {
+                    start_model(&mut engine, &mut machine, threads)?;
+                }
+                machine.measure(true);
+                match recorder.take() {
+                    Some(recorder) => engine.start_recorder(recorder),
+                    None => engine.set_recording(true),
+                }
+                if let Some(sampler) = sampler.as_ref().filter(|_| due == u64::MAX) {
+                    due = engine.instructions() + sampler.period().get();
+                }
             }
         }
     };
-    let (entered, entered_guest) = started.unwrap_or((Instant::now(), machine.now()));
-    let ran = entered.elapsed();
-    let guest_ns = machine.now().0.saturating_sub(entered_guest.0);
+    let entered = started.unwrap_or_else(Instant::now);
+    let region = measured.report();
+    measured.end(machine.now().0);
     let console = capture.text();
     let Some(program) = machine.program_mut() else {
         return Err(ProgramError::Init { what: "run a program".into(), source: io::ErrorKind::Other.into() });
@@ -248,13 +310,46 @@ pub fn run(config: ProgramConfig) -> Result<ProgramReport, ProgramError> {
         returned,
         topdown_user,
         topdown_kernel,
-        guest_ns,
+        guest_ns: measured.guest_ns,
+        region,
         stacks: sampler.map(|sampler| sampler.stacks()),
         recorder: engine.take_recorder(),
         startup: entered.duration_since(began),
-        ran,
+        ran: measured.ran,
         console,
     })
+}
+
+/// What of the program has been counted.
+#[derive(Debug, Default)]
+struct Measured {
+    region: RegionReport,
+    /// When it began, and in guest time.
+    since: Option<(Instant, u64)>,
+    guest_ns: u64,
+    ran: Duration,
+    has_model: bool,
+}
+
+impl Measured {
+    fn begin(&mut self, instructions: u64, now_ns: u64) {
+        if self.region.times == 0 {
+            self.region.first = instructions;
+        }
+        self.region.times += 1;
+        self.since = Some((Instant::now(), now_ns));
+    }
+
+    fn end(&mut self, now_ns: u64) {
+        if let Some((since, since_ns)) = self.since.take() {
+            self.ran += since.elapsed();
+            self.guest_ns += now_ns.saturating_sub(since_ns);
+        }
+    }
+
+    fn report(&self) -> RegionReport {
+        RegionReport { open: self.since.is_some(), ..self.region }
+    }
 }
 
 /// The core that has executed the guest until here gets a model, with empty caches and predictors.

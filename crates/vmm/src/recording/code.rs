@@ -4,7 +4,7 @@
 //! the guest got. That holds from a program's first instruction on, for every process and loader.
 
 use super::data::{Function, Image, ImageKind, Place, Segment};
-use super::symbols::Symbols;
+use super::symbols::{Symbols, demangled};
 use crate::guest_program::files::{Content, Files};
 use object::elf::{DF_1_PIE, DT_FLAGS_1, ET_EXEC, FileHeader64, PF_X, PT_LOAD};
 use object::read::elf::{Dyn as _, FileHeader as _, ProgramHeader as _};
@@ -148,7 +148,7 @@ impl Code {
         *self.by_start.entry((image, start)).or_insert_with(|| {
             functions.push(match symbol {
                 Some(symbol) => Function {
-                    name: addr2line::demangle_auto(symbol.name.as_str().into(), None).into_owned(),
+                    name: demangled(&symbol.name),
                     symbol: symbol.name.clone(),
                     image,
                     address: symbol.address,

@@ -20,6 +20,11 @@ pub struct Symbol {
     pub name: String,
 }
 
+/// A name as its language writes it.
+pub(crate) fn demangled(name: &str) -> String {
+    addr2line::demangle_auto(name.into(), None).into_owned()
+}
+
 /// Functions by address.
 #[derive(Debug, Clone, Default)]
 pub struct Symbols(Vec<Symbol>);

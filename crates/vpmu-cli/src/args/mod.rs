@@ -8,7 +8,7 @@ use crate::condition::Condition;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use platform::loader::Protocol;
-use program::ProgramArgs;
+use program::{ProgramArgs, RegionArgs};
 use report::ReportArgs;
 use std::num::{NonZeroU64, NonZeroUsize};
 use std::path::{Path, PathBuf};
@@ -268,6 +268,8 @@ pub(crate) struct StatArgs {
     pub(crate) machine: MachineArgs,
     #[command(flatten)]
     pub(crate) program: ProgramArgs,
+    #[command(flatten)]
+    pub(crate) region: RegionArgs,
     /// Count these events in PROGRAM, separated by commas, with perf's names
     /// and `:u` or `:k`; see `vpmu list events` (repeatable)
     #[arg(short, long, value_name = "EVENTS", requires = "program", help_heading = "Program")]
@@ -322,6 +324,8 @@ pub(crate) struct RecordArgs {
     pub(crate) machine: MachineArgs,
     #[command(flatten)]
     pub(crate) program: ProgramArgs,
+    #[command(flatten)]
+    pub(crate) region: RegionArgs,
     /// Take a sample each N instructions of the whole guest, and write stacks
     /// of functions, instead of recording everything
     #[arg(short, long, value_name = "N", help_heading = "Program")]

@@ -3,6 +3,8 @@
 use clap::Args;
 use std::ffi::OsString;
 use std::path::PathBuf;
+use std::str::FromStr as _;
+use vmm::guest_program::roi::spec::Region;
 
 /// A program, and what goes with it.
 #[derive(Debug, Default, Args)]
@@ -56,4 +58,19 @@ pub(crate) struct ProgramArgs {
                                 "append", "module", "protocol", "trace", "trace_exceptions", "raw_exit", "test",
                                 "inject", "skid", "record_pmu", "replay_pmu"])]
     pub(crate) program: Vec<OsString>,
+}
+
+/// The part of a program that is counted.
+#[derive(Debug, Default, Args)]
+pub(crate) struct RegionArgs {
+    /// Count only this part of PROGRAM: FUNCTION from each call to its return;
+    /// FROM..TO between functions or SSC marks (ssc:NUMBER); A..B from its
+    /// user instruction A to the one before B, from 0
+    #[arg(long, value_name = "REGION", value_parser = Region::from_str, requires = "program",
+          help_heading = "Program")]
+    pub(crate) roi: Option<Region>,
+    /// Let the core model's caches and predictors see N instructions of the
+    /// guest before what is counted (needs --detail timing)
+    #[arg(long, value_name = "N", requires = "program", help_heading = "Program")]
+    pub(crate) warm: Option<u64>,
 }

@@ -16,7 +16,7 @@ pub(crate) struct ReportArgs {
     #[arg(default_value = "vpmu.data")]
     pub(crate) file: PathBuf,
     /// Lines of source code instead of functions
-    #[arg(long)]
+    #[arg(long, conflicts_with = "format")]
     pub(crate) lines: bool,
     /// Most rows of the table; 0 shows all
     #[arg(short = 'n', long, value_name = "N", default_value = "30")]
@@ -25,11 +25,11 @@ pub(crate) struct ReportArgs {
     #[arg(short, long, value_enum)]
     pub(crate) format: Option<ReportFormat>,
     /// What stacks are weighted by [default: cycles, where there are some]
-    #[arg(long, value_enum)]
+    #[arg(long, value_enum, requires = "format")]
     pub(crate) weight: Option<Weight>,
     /// The program or library whose branches are written, by its name
     /// [default: the program that executed most]
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", requires = "format")]
     pub(crate) object: Option<String>,
     /// Where to write what --format says [default: stdout]
     #[arg(short, long, value_name = "FILE", requires = "format")]

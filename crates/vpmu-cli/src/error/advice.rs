@@ -86,6 +86,10 @@ impl CliError {
             Self::UnknownMetric { similar: name, .. } => {
                 similar(name, "groups are summary, branches, memory, cache and tlb; `all` is every metric")
             }
+            Self::NoRegion { .. } => {
+                "`vpmu stat -- PROGRAM` shows how many instructions it has, `vpmu record` which functions"
+                    .to_owned()
+            }
             Self::NeedsModel(_) => "add --detail timing".to_owned(),
             Self::NoCode { .. } => "choose one that `vpmu list events` shows with a code".to_owned(),
             Self::NotWritable { .. } => "give a path that can be written".to_owned(),
@@ -131,6 +135,9 @@ fn program_next_step(error: &ProgramError) -> Option<String> {
             ProgramError::BootTimedOut => "raise --timeout",
             ProgramError::NotFound(_) => "check its name and PATH",
             ProgramError::Foreign(_) => "programs are ELF files for x86-64, or scripts that begin with #!",
+            ProgramError::NoPlace { .. } => {
+                "a function needs a symbol in the program itself (`nm`), not in a library; A..B needs none"
+            }
             ProgramError::Library { .. } => "install the library's package",
             ProgramError::Image { .. } => "write one with `docker save`, `podman save`, or `skopeo copy`",
             ProgramError::File { .. } => {

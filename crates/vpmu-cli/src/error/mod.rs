@@ -163,6 +163,12 @@ pub(crate) enum CliError {
         /// The metric with the most similar name.
         similar: Option<String>,
     },
+    /// It never came to the region.
+    #[error("the program has ended without {region}")]
+    NoRegion {
+        /// As it was asked for.
+        region: String,
+    },
     /// Only a model of the core knows it.
     #[error("{0} needs a model of the core")]
     NeedsModel(&'static str),

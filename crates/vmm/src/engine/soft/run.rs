@@ -18,6 +18,8 @@ pub(super) enum Pause {
     Ended(Outcome),
     /// Its debugger wants to look.
     Debug(Stop),
+    /// It is where the run is to stop.
+    Reached,
 }
 
 /// A CPU with the machine around it.
@@ -30,6 +32,11 @@ pub(super) trait Vcpu {
 
     /// Instructions retired since boot.
     fn instructions(&self) -> u64;
+
+    /// Those of them above the kernel's privilege level.
+    fn user_instructions(&self) -> u64 {
+        0
+    }
 
     /// Brings counts and guest time up to date.
     fn publish(&mut self);
@@ -54,8 +61,17 @@ pub(super) trait Vcpu {
     fn ended(&mut self, _outcome: &Outcome) {}
 }
 
-/// Runs until the machine has an outcome, `until` instructions have retired, or a program wants a pause: `None`.
-pub(super) fn run(vcpu: &mut impl Vcpu, timeout: Duration, until: u64) -> Option<Outcome> {
+/// Where a run stops, whatever comes first: numbers of instructions since boot.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Until {
+    /// Of all instructions.
+    pub(super) instructions: u64,
+    /// Of those above the kernel's privilege level.
+    pub(super) user: u64,
+}
+
+/// Runs until the machine has an outcome, so many instructions have retired, or a program wants a pause: `None`.
+pub(super) fn run(vcpu: &mut impl Vcpu, timeout: Duration, until: Until) -> Option<Outcome> {
     let mut end = Instant::now() + timeout;
     loop {
         vcpu.publish();
@@ -72,7 +88,10 @@ pub(super) fn run(vcpu: &mut impl Vcpu, timeout: Duration, until: u64) -> Option
         if vcpu.machine().take_pause() {
             return None;
         }
-        let left = until.saturating_sub(instructions);
+        let mut left = until.instructions.saturating_sub(instructions);
+        if until.user != u64::MAX {
+            left = left.min(until.user.saturating_sub(vcpu.user_instructions()));
+        }
         if left == 0 {
             return None;
         }
@@ -87,6 +106,10 @@ pub(super) fn run(vcpu: &mut impl Vcpu, timeout: Duration, until: u64) -> Option
         let due = vcpu.machine().until_injection().unwrap_or(u64::MAX).max(1);
         match vcpu.run(CHUNK.min(left).min(due)) {
             Pause::Ready => {}
+            Pause::Reached => {
+                vcpu.publish();
+                return None;
+            }
             Pause::Waits => {
                 vcpu.publish();
                 vcpu.machine().end_skid();

@@ -198,6 +198,35 @@ impl Files {
         Ok(())
     }
 
+    /// A path without symbolic links, as far as these files have them; `None` if they lead in circles.
+    #[must_use]
+    pub fn resolve(&self, path: &Path) -> Option<PathBuf> {
+        let mut rest = components(path);
+        let mut at = PathBuf::from("/");
+        let mut links = 0;
+        while let Some(next) = rest.pop() {
+            if next == Path::new("..") {
+                at.pop();
+                continue;
+            }
+            let path = at.join(&next);
+            match self.entries.get(&path).map(|entry| &entry.content) {
+                Some(Content::Link(target)) => {
+                    links += 1;
+                    if links > MOST_LINKS {
+                        return None;
+                    }
+                    if target.is_absolute() {
+                        at = PathBuf::from("/");
+                    }
+                    rest.extend(components(target));
+                }
+                _ => at = path,
+            }
+        }
+        Some(at)
+    }
+
     /// What is at a path without symbolic links.
     #[must_use]
     pub fn get(&self, path: &Path) -> Option<&Entry> {

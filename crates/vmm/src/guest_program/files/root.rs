@@ -50,7 +50,9 @@ impl Root {
     /// # Errors
     /// It is none.
     pub fn image(path: &Path) -> Result<Self, ProgramError> {
-        let failed = |what| ProgramError::Image { path: path.to_owned(), what };
+        // A reason may cite what it has read, which may be anything.
+        let plain = |what: String| what.chars().take_while(|letter| !letter.is_control()).take(120).collect();
+        let failed = |what| ProgramError::Image { path: path.to_owned(), what: plain(what) };
         Tree::open(path).map(Self::Image).map_err(failed)
     }
 

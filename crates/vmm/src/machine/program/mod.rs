@@ -97,6 +97,12 @@ impl Program {
         self.spaces.is_program()
     }
 
+    /// The same, in a part of the program that is counted.
+    #[must_use]
+    pub(crate) fn is_measured(&self) -> bool {
+        self.spaces.is_measured()
+    }
+
     /// Why the run was stopped last.
     #[must_use]
     pub fn paused(&self) -> Option<Pause> {
@@ -161,6 +167,18 @@ impl<B: Board> Machine<B> {
             program.spaces.rebase(&mut self.pmu);
         }
         replaced
+    }
+
+    /// From here on what the program executes is counted, or not.
+    pub(crate) fn measure(&mut self, measured: bool) {
+        if let Some(program) = &mut self.program {
+            program.spaces.measure(measured, &mut self.pmu);
+        }
+    }
+
+    /// Instructions of the program above CPL 0 up to now, counted or not.
+    pub(crate) fn program_instructions(&mut self) -> u64 {
+        self.program.as_mut().map_or(0, |program| program.spaces.user(&mut self.pmu))
     }
 
     /// What has been counted up to now.

@@ -6,7 +6,7 @@
 //! Kernel threads and the idle loop have none, and run in that of the process before them.
 
 use crate::machine::pmu::PmuDevice;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use vpmu::TopdownSlots;
 use vpmu::source::EventRequest;
 
@@ -64,13 +64,28 @@ pub(super) struct Spaces {
     phase: Phase,
     last: Reading,
     spaces: BTreeMap<u64, Reading>,
+    /// Those in which something was executed above CPL 0, measured or not.
+    executed: BTreeSet<u64>,
+    /// Instructions of the program above CPL 0, measured or not.
+    user: u64,
+    /// What is executed is counted.
+    measured: bool,
 }
 
 impl Spaces {
     pub(super) fn new(requests: Vec<EventRequest>, space: u64) -> Self {
         let init = space & PAGE_TABLES;
-        let (last, spaces) = (Reading::default(), BTreeMap::new());
-        Self { requests, init, current: init, phase: Phase::Before, last, spaces }
+        Self {
+            requests,
+            init,
+            current: init,
+            phase: Phase::Before,
+            last: Reading::default(),
+            spaces: BTreeMap::new(),
+            executed: BTreeSet::new(),
+            user: 0,
+            measured: true,
+        }
     }
 
     /// The process that runs becomes the program with its next `execve`.
@@ -101,6 +116,27 @@ impl Spaces {
         self.phase == Phase::Running && self.current != self.init
     }
 
+    /// The same, in a part of the program that is counted.
+    pub(super) fn is_measured(&self) -> bool {
+        self.measured && self.is_program()
+    }
+
+    /// From here on what is executed is counted, or not.
+    pub(super) fn measure(&mut self, measured: bool, pmu: &mut PmuDevice) {
+        if self.phase == Phase::Running {
+            self.account(pmu);
+        }
+        self.measured = measured;
+    }
+
+    /// Instructions of the program above CPL 0 from its start to now, counted or not.
+    pub(super) fn user(&mut self, pmu: &mut PmuDevice) -> u64 {
+        if self.phase == Phase::Running {
+            self.account(pmu);
+        }
+        self.user
+    }
+
     /// The totals start anew.
     pub(super) fn rebase(&mut self, pmu: &mut PmuDevice) {
         self.last = self.read(pmu);
@@ -116,8 +152,7 @@ impl Spaces {
             topdown_kernel: TopdownSlots::default(),
         };
         for (space, reading) in &self.spaces {
-            let executes = reading.events.first().is_some_and(|instructions| instructions[USER] > 0);
-            let is_program = executes && *space != self.init;
+            let is_program = self.executed.contains(space) && *space != self.init;
             for (count, [kernel, user]) in counts.events.iter_mut().zip(&reading.events) {
                 if is_program {
                     count.user += user;
@@ -139,6 +174,18 @@ impl Spaces {
     /// What has been added since the last time belongs to the current address space.
     fn account(&mut self, pmu: &mut PmuDevice) {
         let now = self.read(pmu);
+        let instructions = |reading: &Reading| reading.events.first().map_or(0, |levels| levels[USER]);
+        let user = instructions(&now).saturating_sub(instructions(&self.last));
+        if user > 0 {
+            self.executed.insert(self.current);
+            if self.current != self.init {
+                self.user += user;
+            }
+        }
+        if !self.measured {
+            self.last = now;
+            return;
+        }
         let space = self.spaces.entry(self.current).or_default();
         space.events.resize(now.events.len(), [0; 2]);
         for ((sum, now), last) in space.events.iter_mut().zip(&now.events).zip(&self.last.events) {
@@ -239,6 +286,23 @@ mod tests {
         cpu.switch(0x4005);
         cpu.execute(8, 80);
         assert_eq!(cpu.count(), SpaceCount { user: 130, kernel: 13, rest: 22 });
+    }
+
+    #[test]
+    fn what_is_not_measured_is_not_counted() {
+        let mut cpu = Cpu::new();
+        cpu.switch(BEFORE);
+        cpu.spaces.arm();
+        cpu.spaces.measure(false, &mut cpu.pmu);
+        cpu.switch(0x3000);
+        cpu.execute(1, 10);
+        assert!(cpu.spaces.is_program() && !cpu.spaces.is_measured());
+        cpu.spaces.measure(true, &mut cpu.pmu);
+        cpu.execute(2, 0);
+        cpu.spaces.measure(false, &mut cpu.pmu);
+        cpu.execute(4, 40);
+        assert_eq!(cpu.count(), SpaceCount { user: 0, kernel: 2, rest: 0 });
+        assert_eq!(cpu.spaces.user(&mut cpu.pmu), 50);
     }
 
     #[test]

@@ -20,7 +20,7 @@ pub(super) mod record;
 pub(super) mod stat;
 mod symbols;
 
-use crate::args::program::ProgramArgs;
+use crate::args::program::{ProgramArgs, RegionArgs};
 use crate::args::{MachineArgs, RunArgs, Switch};
 use crate::error::CliError;
 use crate::exit;
@@ -34,9 +34,12 @@ use platform::devices::Output;
 use std::num::NonZeroU64;
 use std::sync::Arc;
 use std::time::Duration;
+use vmm::engine::Detail;
 use vmm::guest_program::counters::PerfEvent;
+use vmm::guest_program::roi::Roi;
+use vmm::guest_program::roi::spec::Region;
 use vmm::guest_program::sample::Sampler;
-use vmm::guest_program::{self, ProgramConfig, ProgramReport};
+use vmm::guest_program::{self, ProgramConfig, ProgramReport, RegionReport};
 use vmm::machine::Outcome;
 use vmm::machine::progress::RunProgress;
 use vpmu::Profile;
@@ -74,7 +77,8 @@ impl Run {
         targets: [Target; 2],
         events: impl FnOnce(&Profile) -> Result<Vec<EventRequest>, CliError>,
     ) -> Result<Self, CliError> {
-        Self::watched(machine, program, targets, Watch::Counts, events)
+        let whole = RegionArgs::default();
+        Self::watched(machine, program, &whole, targets, Watch::Counts, events)
     }
 
     /// The same, with events that the guest's perf counts.
@@ -84,69 +88,21 @@ impl Run {
         targets: [Target; 2],
         events: impl FnOnce(&Profile) -> Result<(Vec<EventRequest>, Vec<PerfEvent>), CliError>,
     ) -> Result<Self, CliError> {
-        Self::with(machine, program, targets, Watch::Counts, events)
+        let region = &RegionArgs::default();
+        Plan { machine, program, region, watch: Watch::Counts }.run(targets, events)
     }
 
-    /// The same with samples, or recorded.
+    /// The same of a part of it, with samples, or recorded.
     pub(super) fn watched(
         machine: &MachineArgs,
         program: &ProgramArgs,
+        region: &RegionArgs,
         targets: [Target; 2],
         watch: Watch,
         events: impl FnOnce(&Profile) -> Result<Vec<EventRequest>, CliError>,
     ) -> Result<Self, CliError> {
-        Self::with(machine, program, targets, watch, |profile| Ok((events(profile)?, Vec::new())))
-    }
-
-    fn with(
-        machine: &MachineArgs,
-        program: &ProgramArgs,
-        targets: [Target; 2],
-        watch: Watch,
-        events: impl FnOnce(&Profile) -> Result<(Vec<EventRequest>, Vec<PerfEvent>), CliError>,
-    ) -> Result<Self, CliError> {
-        let profile = profile_with(&machine.profile.profile, machine.isa)?;
-        let (events, perf) = events(&profile)?;
-        // What is missing of the program is told before a boot.
-        let (files, job) = prepare::prepare(program, perf)?;
-        let sampler = match watch {
-            Watch::Samples(period) => Some(Sampler::new(period, &files)),
-            Watch::Counts | Watch::Everything => None,
-        };
-        let interrupt = Interrupt::watch(Role::Alone).map_err(CliError::Signals)?;
-        let timeout = Duration::from_secs(machine.timeout(true).0.min(DAY));
-        let progress = Progress::start(format!("running {}", prepare::name(program)), machine.quiet);
-        let watched = RunProgress::default();
-        progress.follow(watched.clone());
-        let (snapshot, path) = kernel::booted(machine, &profile, timeout, &interrupt, &watched, &progress)?;
-        let recorder = match watch {
-            Watch::Everything => Some(symbols::of_guest(&path, timeout, &interrupt)),
-            Watch::Counts | Watch::Samples(_) => None,
-        };
-        let streams =
-            targets.map(|target| -> Output { Box::new(Console::new(target, Arc::clone(&progress), None)) });
-        let report = guest_program::run(ProgramConfig {
-            snapshot,
-            files,
-            job,
-            detail: machine.detail.unwrap_or_default(),
-            compile: machine.compile == Switch::On,
-            threads: machine.threads.unwrap_or_else(processors),
-            sampler,
-            recorder,
-            events,
-            changed: program.out.clone(),
-            streams,
-            timeout,
-            stop: interrupt.request(),
-            progress: watched,
-        });
-        progress.end();
-        let report = report?;
-        if let Some(directory) = program.out.as_ref().filter(|_| !machine.quiet) {
-            remark(&format!("{} in {}\n", counted(report.returned, "file"), directory.display()));
-        }
-        Ok(Self { profile, report })
+        let plan = Plan { machine, program, region, watch };
+        plan.run(targets, |profile| Ok((events(profile)?, Vec::new())))
     }
 
     /// The program's own status, or why there is none.
@@ -170,6 +126,114 @@ impl Run {
             }
         }
     }
+}
+
+/// What is run, and what of it is wanted.
+#[derive(Clone, Copy)]
+struct Plan<'a> {
+    machine: &'a MachineArgs,
+    program: &'a ProgramArgs,
+    region: &'a RegionArgs,
+    watch: Watch,
+}
+
+impl Plan<'_> {
+    fn run(
+        self,
+        targets: [Target; 2],
+        events: impl FnOnce(&Profile) -> Result<(Vec<EventRequest>, Vec<PerfEvent>), CliError>,
+    ) -> Result<Run, CliError> {
+        let Self { machine, program, region, watch } = self;
+        if region.warm.is_some() && machine.detail != Some(Detail::Timing) {
+            return Err(CliError::NeedsModel("--warm"));
+        }
+        let profile = profile_with(&machine.profile.profile, machine.isa)?;
+        let (events, perf) = events(&profile)?;
+        // What is missing of the program is told before a boot.
+        let (files, job) = prepare::prepare(program, perf)?;
+        let roi = || region.roi.as_ref().map(|region| Roi::new(region, &files, &job)).transpose();
+        let found = roi()?;
+        let sampler = match watch {
+            Watch::Samples(period) => Some(Sampler::new(period, &files)),
+            Watch::Counts | Watch::Everything => None,
+        };
+        let interrupt = Interrupt::watch(Role::Alone).map_err(CliError::Signals)?;
+        let timeout = Duration::from_secs(machine.timeout(true).0.min(DAY));
+        let progress = Progress::start(format!("running {}", prepare::name(program)), machine.quiet);
+        let watched = RunProgress::default();
+        progress.follow(watched.clone());
+        let booted = || kernel::booted(machine, &profile, timeout, &interrupt, &watched, &progress);
+        let (snapshot, path) = booted()?;
+        let recorder = match watch {
+            Watch::Everything => Some(symbols::of_guest(&path, timeout, &interrupt)),
+            Watch::Counts | Watch::Samples(_) => None,
+        };
+        let config = |snapshot, streams: [Target; 2]| ProgramConfig {
+            snapshot,
+            files: files.clone(),
+            job: job.clone(),
+            detail: machine.detail.unwrap_or_default(),
+            compile: machine.compile == Switch::On,
+            threads: machine.threads.unwrap_or_else(processors),
+            roi: None,
+            warm_from: None,
+            only_search: false,
+            sampler: None,
+            recorder: None,
+            events: Vec::new(),
+            changed: None,
+            streams: streams
+                .map(|target| -> Output { Box::new(Console::new(target, Arc::clone(&progress), None)) }),
+            timeout,
+            stop: interrupt.request(),
+            progress: watched.clone(),
+        };
+        let mut warm_from = None;
+        if let Some(warm) = region.warm {
+            // Where it begins is known when it has been there.
+            let search = ProgramConfig {
+                roi: roi()?,
+                detail: Detail::Counts,
+                only_search: true,
+                ..config(booted()?.0, [Target::Nowhere, Target::Nowhere])
+            };
+            let searched = guest_program::run(search)?;
+            if searched.region.times > 0 {
+                warm_from = Some(searched.region.first.saturating_sub(warm));
+            }
+        }
+        let report = guest_program::run(ProgramConfig {
+            roi: found,
+            warm_from,
+            sampler,
+            recorder,
+            events,
+            changed: program.out.clone(),
+            ..config(snapshot, targets)
+        });
+        progress.end();
+        let report = report?;
+        if let Some(directory) = program.out.as_ref().filter(|_| !machine.quiet) {
+            remark(&format!("{} in {}\n", counted(report.returned, "file"), directory.display()));
+        }
+        if let Some(region) = region.roi.as_ref().filter(|_| report.status.is_some()) {
+            match report.region {
+                RegionReport { times: 0, .. } => {
+                    return Err(CliError::NoRegion { region: region.to_string() });
+                }
+                RegionReport { open: true, .. } if !is_endless(region) => {
+                    remark(&format!("{region} was counted to the program's end, where it had not ended\n"));
+                }
+                _ => {}
+            }
+        }
+        Ok(Run { profile, report })
+    }
+}
+
+/// Whether it ends with the program.
+fn is_endless(region: &Region) -> bool {
+    matches!(region, Region::Numbers { to: None, .. } | Region::Marks { to: None, .. })
 }
 
 /// As a shell has it: the status, or 128 and the signal.

@@ -71,7 +71,8 @@ fn everything(args: &RecordArgs, json: bool) -> Result<u8, CliError> {
     file::check(json, &[("--output", Some(output))])?;
     let to_stdout = json || file::is_stdout(output);
     let targets = [if to_stdout { Target::Nowhere } else { Target::Stdout }, Target::Stderr];
-    let mut run = Run::watched(machine, program, targets, Watch::Everything, |_| Ok(Vec::new()))?;
+    let mut run =
+        Run::watched(machine, program, &args.region, targets, Watch::Everything, |_| Ok(Vec::new()))?;
     let Some(recorder) = run.report.recorder.take() else { return Err(CliError::NothingRecorded) };
     let words = program.program.iter().map(|word| word.to_string_lossy().into_owned()).collect();
     let recording = recorder.finish(words, &run.profile.name, machine.detail.unwrap_or_default());
@@ -109,7 +110,8 @@ fn sample(args: &RecordArgs, count: NonZeroU64, json: bool) -> Result<u8, CliErr
     file::check(json, &[("--output", Some(output))])?;
     let to_stdout = json || file::is_stdout(output);
     let targets = [if to_stdout { Target::Nowhere } else { Target::Stdout }, Target::Stderr];
-    let run = Run::watched(machine, program, targets, Watch::Samples(count), |_| Ok(Vec::new()))?;
+    let run =
+        Run::watched(machine, program, &args.region, targets, Watch::Samples(count), |_| Ok(Vec::new()))?;
     let stacks = run.report.stacks.clone().unwrap_or_default();
     file::write(output, folded(&super::prepare::name(program), &stacks).as_bytes())?;
     let rows = rows(&stacks);

@@ -10,7 +10,7 @@ use super::MAX_TOTAL;
 use super::clock::Clock;
 use super::debug::Attached;
 use super::ram::Ram;
-use super::run::{self, Pause, Vcpu};
+use super::run::{self, Pause, Until, Vcpu};
 use super::timing::Timing;
 use crate::counts::timing::SharedCore;
 use crate::counts::totals::Retired;
@@ -136,7 +136,7 @@ impl ArmEngine {
         let retired = self.retired.clone();
         let bus = ArmBus::<TIMED>::new(machine, ram, &self.profile, retired, timing, self.clock);
         let mut vcpu = Running { cpu, bus, debugger: &mut self.debugger, exits: &mut self.exits };
-        let outcome = run::run(&mut vcpu, limits.timeout, until);
+        let outcome = run::run(&mut vcpu, limits.timeout, Until { instructions: until, user: u64::MAX });
         let Running { cpu, bus, .. } = vcpu;
         for missing in cpu.unimplemented().iter().filter(|_| outcome.is_some()) {
             log::warn!(

@@ -372,7 +372,7 @@ impl<const OBSERVED: bool> Bus for SoftBus<'_, OBSERVED> {
         if self.principal.is_none() && self.machine.program().is_some() {
             self.publish(access.totals);
             self.attention |= self.machine.switch_space(cr3);
-            let counts = self.machine.program().is_some_and(Program::is_running);
+            let counts = self.machine.program().is_some_and(Program::is_measured);
             self.observers.switch(cr3, counts);
         }
     }

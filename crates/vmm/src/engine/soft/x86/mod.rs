@@ -13,14 +13,14 @@ use super::MAX_TOTAL;
 use super::clock::Clock;
 use super::debug::Attached;
 use super::ram::Ram;
-use super::run::{self, Pause, Vcpu};
+use super::run::{self, Pause, Until, Vcpu};
 use crate::counts::model::Retired;
 use crate::counts::operations;
 use crate::counts::timing::{Probe, SharedCore};
 use crate::engine::paging::Paging;
 use crate::engine::{
-    Debugger, Debugging, Detail, Engine, EngineError, EngineReport, RegisterDump, Registers, RunLimits,
-    Snapshots, Stop, StoppedVcpu, VcpuState, dump,
+    DebugStops, Debugger, Debugging, Detail, Engine, EngineError, EngineReport, RegisterDump, Registers,
+    RunLimits, Snapshots, Stop, StoppedVcpu, VcpuState, dump,
 };
 use crate::machine::x86::Pc;
 use crate::machine::{Machine, Outcome, StateError};
@@ -40,6 +40,23 @@ use vpmu::ibs::{IbsSample, IbsTags};
 #[must_use]
 pub fn instructions_page() -> String {
     soft_cpu::coverage::markdown::<SoftBus<'_, false>>()
+}
+
+/// Where a run of a program stops, whatever comes first.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Goal {
+    /// Instructions retired since boot.
+    pub(crate) instructions: u64,
+    /// Those of them above CPL 0.
+    pub(crate) user: u64,
+    /// Linear addresses of instructions, before which to stop; the one at RIP is executed.
+    pub(crate) stops: Vec<u64>,
+}
+
+impl Default for Goal {
+    fn default() -> Self {
+        Self { instructions: u64::MAX, user: u64::MAX, stops: Vec::new() }
+    }
 }
 
 /// The interpreter with one vCPU.
@@ -136,8 +153,23 @@ impl SoftEngine {
 
     /// From here on what retires is recorded.
     pub(crate) fn start_recorder(&mut self, mut recorder: Recorder) {
+        if let Some(core) = &self.timing {
+            // What the model has counted until here belongs to nothing that is recorded.
+            observers::charge(&mut recorder, core);
+        }
         recorder.switch(self.state.cr3, true);
         self.recorder = Some(Rc::new(RefCell::new(recorder)));
+    }
+
+    /// From here on the recorder counts what retires, or only follows it.
+    pub(crate) fn set_recording(&mut self, counts: bool) {
+        if let Some(recorder) = &self.recorder {
+            let mut recorder = recorder.borrow_mut();
+            if let Some(core) = &self.timing {
+                observers::charge(&mut recorder, core);
+            }
+            recorder.switch(self.state.cr3, counts);
+        }
     }
 
     /// What has been recorded, which ends here.
@@ -160,6 +192,21 @@ impl SoftEngine {
         self.totals.instructions()
     }
 
+    /// Those of them above CPL 0.
+    pub(crate) fn user_instructions(&self) -> u64 {
+        self.totals.usr().instructions
+    }
+
+    /// Runs until the machine has an outcome, a program wants a pause, or the goal is reached: `None`.
+    pub(crate) fn run_to(
+        &mut self,
+        machine: &mut Machine<Pc>,
+        limits: RunLimits,
+        goal: &Goal,
+    ) -> Option<Outcome> {
+        self.run_machine(machine, limits, goal)
+    }
+
     /// The guest's page tables: CR3.
     pub(crate) fn address_space(&self) -> u64 {
         self.state.cr3
@@ -177,12 +224,11 @@ impl SoftEngine {
         self.retired.clone()
     }
 
-    /// Runs until the machine has an outcome, or `until` instructions have retired: `None`.
-    fn run_machine(&mut self, machine: &mut Machine<Pc>, limits: RunLimits, until: u64) -> Option<Outcome> {
+    fn run_machine(&mut self, machine: &mut Machine<Pc>, limits: RunLimits, goal: &Goal) -> Option<Outcome> {
         if self.timing.is_some() || self.recorder.is_some() {
-            self.run_on::<true>(machine, limits, until)
+            self.run_on::<true>(machine, limits, goal)
         } else {
-            self.run_on::<false>(machine, limits, until)
+            self.run_on::<false>(machine, limits, goal)
         }
     }
 
@@ -191,7 +237,7 @@ impl SoftEngine {
         &mut self,
         machine: &mut Machine<Pc>,
         limits: RunLimits,
-        until: u64,
+        goal: &Goal,
     ) -> Option<Outcome> {
         let mut cpu = Cpu::resume(&self.state, &self.totals, std::mem::take(&mut self.unimplemented))
             .with_silicon(silicon(&self.profile))
@@ -214,17 +260,22 @@ impl SoftEngine {
             Observers::new(self.timing.clone(), self.recorder.clone()),
             self.clock,
         );
+        if !goal.stops.is_empty() {
+            cpu.set_debug_stops(DebugStops { execute: goal.stops.clone(), ..DebugStops::default() });
+        }
         let tags = IbsTags::default();
         let mut vcpu = Running {
             cpu,
             bus,
             debugger: &mut self.debugger,
             exits: &mut self.exits,
+            stops: !goal.stops.is_empty(),
             tags,
             held: None,
             before: None,
         };
-        let outcome = run::run(&mut vcpu, limits.timeout, until);
+        let outcome =
+            run::run(&mut vcpu, limits.timeout, Until { instructions: goal.instructions, user: goal.user });
         let Running { cpu, bus, .. } = vcpu;
         for missing in cpu.unimplemented().iter().filter(|_| outcome.is_some()) {
             log::warn!(
@@ -259,6 +310,8 @@ struct Running<'a, const OBSERVED: bool> {
     bus: SoftBus<'a, OBSERVED>,
     debugger: &'a mut Attached<State>,
     exits: &'a mut Exits,
+    /// Breakpoints are those of the goal, not of a debugger.
+    stops: bool,
     /// What IBS had tagged before the last run.
     tags: IbsTags,
     /// What was sampled, if the next instruction may be one op with it.
@@ -276,6 +329,10 @@ impl<const OBSERVED: bool> Vcpu for Running<'_, OBSERVED> {
 
     fn instructions(&self) -> u64 {
         self.cpu.totals().instructions()
+    }
+
+    fn user_instructions(&self) -> u64 {
+        self.cpu.totals().usr().instructions
     }
 
     fn publish(&mut self) {
@@ -312,6 +369,7 @@ impl<const OBSERVED: bool> Vcpu for Running<'_, OBSERVED> {
                 (&mut exits.halt, Pause::Waits)
             }
             Exit::Shutdown => return Pause::Ended(Outcome::TripleFault),
+            Exit::Debug(_) if self.stops => return Pause::Reached,
             Exit::Debug(stop) => return Pause::Debug(stop.into()),
         };
         *count += 1;
@@ -446,7 +504,7 @@ impl Engine<Pc> for SoftEngine {
 
     fn run(&mut self, machine: &mut Machine<Pc>, limits: RunLimits) -> Result<Outcome, EngineError> {
         // So many instructions take longer than any time-out.
-        let outcome = self.run_machine(machine, limits, u64::MAX).unwrap_or(Outcome::TimedOut);
+        let outcome = self.run_machine(machine, limits, &Goal::default()).unwrap_or(Outcome::TimedOut);
         if let Some(core) = &self.timing {
             core.drive().log_totals();
         }
@@ -497,7 +555,7 @@ impl Snapshots<Pc> for SoftEngine {
         limits: RunLimits,
         instructions: u64,
     ) -> Option<Outcome> {
-        self.run_machine(machine, limits, instructions)
+        self.run_machine(machine, limits, &Goal { instructions, ..Goal::default() })
     }
 
     fn save(&self) -> VcpuState {

@@ -8,9 +8,9 @@
 mod exports;
 mod html;
 
-use super::Run;
 use super::derived::{self, Level3, MetricValue};
 use super::events::{self, Asked, Level};
+use super::{Run, Watch};
 use crate::args::StatArgs;
 use crate::commands::compare::html::About;
 use crate::commands::tma::Tma;
@@ -52,6 +52,9 @@ struct Document<'a> {
     exit_code: u8,
     profile: &'a str,
     detail: Detail,
+    /// The part that was counted, and how often it came; else the whole.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    region: Option<Part>,
     events: &'a [Row],
     tma_user: &'a Option<Tma>,
     tma_kernel: &'a Option<Tma>,
@@ -61,6 +64,13 @@ struct Document<'a> {
     dominant_path: &'a [(&'static str, f64)],
     metrics: &'a [MetricValue],
     guest_ns: u64,
+}
+
+/// A part of the program.
+#[derive(Debug, Serialize)]
+struct Part {
+    roi: String,
+    times: u64,
 }
 
 #[cfg(test)]
@@ -94,7 +104,7 @@ pub(in crate::commands) fn stat(args: &StatArgs, json: bool) -> Result<u8, CliEr
         json && output.is_none() || files.iter().any(|(_, path)| path.is_some_and(file::is_stdout));
     let targets = [if to_stdout { Target::Nowhere } else { Target::Stdout }, Target::Stderr];
     let mut asked = Vec::new();
-    let run = Run::new(machine, program, targets, |profile| {
+    let run = Run::watched(machine, program, &args.region, targets, Watch::Counts, |profile| {
         asked = match event.is_empty() {
             true => events::usual(profile, detail, args.detailed),
             false => events::parse(profile, event)?,
@@ -116,6 +126,7 @@ pub(in crate::commands) fn stat(args: &StatArgs, json: bool) -> Result<u8, CliEr
         exit_code: run.exit_code(),
         profile: &run.profile.name,
         detail,
+        region: args.region.roi.as_ref().map(|roi| Part { roi: roi.to_string(), times: report.region.times }),
         events: &rows,
         tma_user: &tma_user,
         tma_kernel: &tma_kernel,
@@ -238,9 +249,19 @@ fn rows(asked: &[Asked], run: &Run) -> Vec<Row> {
 
 fn render(document: &Document<'_>, run: &Run, only_topdown: bool) -> String {
     let Document { program, profile, detail, events, .. } = document;
+    let part = document.region.as_ref().map_or_else(String::new, |part| {
+        format!(
+            "{} of ",
+            if part.times > 1 {
+                format!("{} ({} times)", part.roi, grouped(part.times))
+            } else {
+                part.roi.clone()
+            }
+        )
+    });
     let mut text = format!(
         "\n{} on {profile} ({detail})\n\n",
-        paint(HEADING, format_args!("Counted by vpmu for {}", program.join(" ")))
+        paint(HEADING, format_args!("Counted by vpmu for {part}{}", program.join(" ")))
     );
     let heads = ["User", "Kernel", "Rest"].map(right);
     let [user, kernel, rest] = heads;
