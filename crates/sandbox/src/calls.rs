@@ -1,7 +1,8 @@
 //! The system calls of a run, by what they are for.
 
-/// Memory of the process: also that of compiled code, whose pages change between writing and executing.
+/// Memory of the process: also that of compiled code, whose pages are those of a file without a name, mapped twice.
 const MEMORY: &[libc::c_long] = &[
+    libc::SYS_memfd_create,
     libc::SYS_mmap,
     libc::SYS_munmap,
     libc::SYS_mprotect,

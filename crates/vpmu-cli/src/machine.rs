@@ -1,6 +1,6 @@
 //! From arguments to a run.
 
-use crate::args::{IsaArg, MachineArgs, Switch, word};
+use crate::args::{IsaArg, MachineArgs, word};
 use crate::error::CliError;
 use crate::exit;
 use crate::interrupt::{self, Interrupt, Role};
@@ -187,7 +187,7 @@ impl<'a> Plan<'a> {
         Ok(run::run(RunConfig {
             start,
             timeout,
-            compile: self.args.compile == Switch::On,
+            compile: self.args.compiles(),
             trace: self.args.trace.clone(),
             trace_exceptions: self.args.trace_exceptions.clone(),
             inject: self.args.inject.clone(),

@@ -456,8 +456,9 @@ pub(crate) struct MachineArgs {
     #[arg(long, value_name = "N", help_heading = "Machine")]
     pub(crate) threads: Option<NonZeroUsize>,
     /// Whether the soft engine compiles hot blocks. No result depends on it
-    #[arg(long, value_enum, default_value_t, help_heading = "Machine")]
-    pub(crate) compile: Switch,
+    /// [default: on, where the host is an x86-64 CPU with Linux]
+    #[arg(long, value_enum, help_heading = "Machine")]
+    compile: Option<Switch>,
     /// Whether the guest gets last branch records
     #[arg(long, value_enum, default_value_t, help_heading = "Machine")]
     pub(crate) lbr: LbrChoice,
@@ -540,6 +541,11 @@ pub(crate) struct MachineArgs {
 }
 
 impl MachineArgs {
+    /// Hot blocks are compiled, where the engine can.
+    pub(crate) fn compiles(&self) -> bool {
+        self.compile.map_or(cfg!(feature = "compile"), |switch| switch == Switch::On)
+    }
+
     /// The guest's console is the user's terminal: for a kernel, unless its input comes from elsewhere.
     pub(crate) fn is_interactive(&self, json: bool) -> bool {
         self.kernel.is_some() && self.input.is_none() && !json && crate::terminal::is_interactive()

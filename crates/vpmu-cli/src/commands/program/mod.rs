@@ -21,7 +21,7 @@ pub(super) mod stat;
 mod symbols;
 
 use crate::args::program::{ProgramArgs, RegionArgs};
-use crate::args::{MachineArgs, RunArgs, Switch};
+use crate::args::{MachineArgs, RunArgs};
 use crate::error::CliError;
 use crate::exit;
 use crate::interrupt::{self, Interrupt, Role};
@@ -173,7 +173,7 @@ impl Plan<'_> {
             files: files.clone(),
             job: job.clone(),
             detail: machine.detail.unwrap_or_default(),
-            compile: machine.compile == Switch::On,
+            compile: machine.compiles(),
             threads: machine.threads.unwrap_or_else(processors),
             roi: None,
             warm_from: None,
