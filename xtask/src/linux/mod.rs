@@ -90,6 +90,8 @@ pub(crate) enum Part {
     /// The same with PEBS or IBS, on profiles that have it
     #[value(alias = "pebs")]
     Precise,
+    /// Late interrupts beside precise samples (x86-64)
+    Skid,
     /// Matrix events of Falkor, by a module for its kernel
     Matrix,
     /// A table of perf's numbers beside the VMM's
@@ -163,7 +165,10 @@ pub(crate) fn boot_all(args: &LinuxArgs) -> Result<Tally, TaskError> {
             Session::of("session", steps::select).check(guest, &profile, &mut tally)?;
         }
         if args.includes(Part::Precise) && guest.facts(&profile)?.precise {
-            let session = Session { flags: &["--precise", "on"], ..Session::of("precise", steps::precise) };
+            Session::of("precise", steps::precise).check(guest, &profile, &mut tally)?;
+        }
+        if args.includes(Part::Skid) && !args.short && guest.facts(&profile)?.precise {
+            let session = Session { flags: &["--skid", "5-60"], ..Session::of("skid", steps::skid) };
             session.check(guest, &profile, &mut tally)?;
         }
         if args.includes(Part::Matrix) && profile == FALKOR {
@@ -230,7 +235,9 @@ impl Session {
         let wanted = &guest.args.step;
         steps.retain(|step| wanted.is_empty() || wanted.iter().any(|text| step.name.contains(text)));
         let started = Instant::now();
-        let report = guest.boot_with(profile, &session::script(&steps), self.flags, &self.files)?;
+        let prelude = if facts.one_cycle { "" } else { session::FEW_SYMBOLS };
+        let script = format!("{prelude}{}", session::script(&steps));
+        let report = guest.boot_with(profile, &script, self.flags, &self.files)?;
         // perf colours large shares.
         let text = anstream::adapter::strip_str(report["console"].as_str().unwrap_or_default()).to_string();
         fs::write(console, session::readable(&text)).map_err(|source| apt::file_error(console, source))?;

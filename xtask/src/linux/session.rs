@@ -80,6 +80,16 @@ pub(super) fn script(steps: &[Step]) -> String {
     script + END
 }
 
+/// At the beginning of a script for a model of the core. perf reads /proc/kallsyms several times whenever it
+/// records, which takes the kernel some billions of instructions before anything is sampled. What is sampled
+/// there is in user space, so that three symbols do. `LARGE` are more KiB than the caches have.
+pub(super) const FEW_SYMBOLS: &str = "\
+for symbol in _text _stext; do echo \"ffffffff81000000 T $symbol\"; done > /tmp/kallsyms
+echo 'ffffffff82000000 T _etext' >> /tmp/kallsyms
+mount -o bind /tmp/kallsyms /proc/kallsyms
+LARGE=$((4 * $(sed 's/K//' /sys/devices/system/cpu/cpu0/cache/index3/size)))
+";
+
 /// The last line of a script: the guest passes.
 pub(super) const END: &str = "guest-exit 0\n";
 

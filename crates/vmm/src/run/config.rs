@@ -121,7 +121,7 @@ pub enum LbrChoice {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 pub enum PreciseChoice {
-    /// Off.
+    /// Yes, if the engine and the profile's silicon have it.
     #[default]
     Auto,
     /// Yes, or the run is refused.

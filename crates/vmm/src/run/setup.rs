@@ -373,7 +373,8 @@ fn choose(config: &RunConfig, boot: &BootConfig, memory: &GuestMemory) -> Result
 /// The profile with the precise sampling of its silicon, if that is wanted.
 fn precise(profile: Profile, choice: PreciseChoice) -> Result<Profile, RunError> {
     match choice {
-        PreciseChoice::Auto | PreciseChoice::Off => Ok(profile),
+        PreciseChoice::Auto => Ok(profile.with_precise_sampling()),
+        PreciseChoice::Off => Ok(profile),
         PreciseChoice::On => {
             let shown = profile.with_precise_sampling();
             match shown.has_precise_sampling() {

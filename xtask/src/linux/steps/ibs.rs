@@ -4,20 +4,18 @@
 //! throttles: guest time is a cycle for each instruction.
 
 use super::super::session::{Output, Step};
-use super::{all_good, levels};
+use super::{all_good, by_instruction, dominates, levels};
 
 /// Nothing of the six instructions of a round is left out.
 fn every_instruction(output: &Output<'_>, least: u64) -> Result<(), String> {
     all_good(output, least)?;
-    let line = output.text.lines().find_map(|line| line.trim().strip_prefix("by instruction: ["));
-    let line = line.and_then(|line| line.strip_suffix(']')).ok_or("no counts by instruction")?;
-    let counts: Vec<u64> = line.split(", ").filter_map(|word| word.parse().ok()).collect();
+    let counts = by_instruction(output)?;
     // The return behind the loop executes once.
     match counts[..] {
         [first, second, third, fourth, fifth, _, seventh] => {
             let of_round = [first, second, third, fourth, fifth, seventh];
             let few = of_round.iter().any(|count| count * 50 < least);
-            if few { Err(format!("an instruction has too few samples: {line}")) } else { Ok(()) }
+            if few { Err(format!("an instruction has too few samples: {counts:?}")) } else { Ok(()) }
         }
         _ => Err(format!("counts of {} instructions", counts.len())),
     }
@@ -64,8 +62,34 @@ pub(super) const STEPS: &[Step] = &[
         check: |output| every_instruction(output, 1_000),
     },
     Step {
+        name: "cycles:pp of whole CPUs is sampled by IBS",
+        // By frequency: it begins with 16 cycles from one sample to the next, and the kernel throttles.
+        command: "perf record -q -a -o precise.data -e cycles:pp call-chain 100000 && \
+                  perf report -i precise.data --stdio --comm call-chain --percentage relative",
+        fits: |facts| facts.one_cycle,
+        short: false,
+        check: |output| {
+            output.success()?;
+            dominates(output, "leaf")
+        },
+    },
+    Step {
+        name: "perf mem record and perf c2c take loads and stores from IBS",
+        command: "perf mem record -o mem.data -- -q -c 40000 sampled-loop chase 4096 1000000 && \
+                  perf mem -i mem.data report --stdio --sort=mem,sym | grep sampled_chase; \
+                  perf c2c record -o c2c.data -- -q -c 40000 sampled-loop chase 4096 300000 && \
+                  perf c2c report -i c2c.data --stdio | grep -e 'Load Operations' -e 'Total records'",
+        fits: |facts| !facts.one_cycle,
+        short: false,
+        check: |output| {
+            output.success()?;
+            output.has("L3")?;
+            output.has("Load Operations")
+        },
+    },
+    Step {
         name: "data sources are those of chases through known amounts of memory",
-        command: "for kib in 16 256 4096 262144; do \
+        command: "for kib in 16 256 4096 $LARGE; do \
                   perf record -q -a -o mem.data -d -c 1600 -e ibs_op/cnt_ctl=1/ sampled-loop chase $kib 300000 && \
                   perf script -i mem.data -F ip,sym,data_src | grep 'sampled_chase' | grep 'OP LOAD' | \
                   grep -o 'LVL [^|]*' | sort | uniq -c | sort -rn | head -n 1; done",

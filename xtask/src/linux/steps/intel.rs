@@ -173,6 +173,27 @@ pub(super) const STEPS: &[Step] = &[
         },
     },
     Step {
+        name: "leader sampling reads slots and metrics in the NMI",
+        command: "perf record -q -o leader.data -c 1000003 -e '{slots:u,topdown-retiring:u,topdown-bad-spec:u,\
+                  topdown-fe-bound:u,topdown-be-bound:u}:S' call-chain 100000 && \
+                  perf script -i leader.data -F event,period | awk '{ sub(\":.*\", \"\", $2); n[$2]++; s[$2] += $1 } \
+                  END { for (e in n) print s[e], e, \"in\", n[e], \"samples\" }'",
+        fits: |facts| facts.metrics_level >= 1,
+        short: false,
+        check: |output| {
+            output.success()?;
+            let slots = output.count("slots")?;
+            // A sample each million of the slots of 50 million instructions.
+            if slots < 30_000_000 {
+                return Err(format!("{slots} slots in all samples"));
+            }
+            let metrics = ["topdown-retiring", "topdown-bad-spec", "topdown-fe-bound", "topdown-be-bound"];
+            let sum: u64 = metrics.into_iter().map(|metric| output.count(metric)).sum::<Result<_, _>>()?;
+            // PERF_METRICS has eight bits for a metric.
+            near("the metrics' slots", sum, slots, slots / 100)
+        },
+    },
+    Step {
         name: "perf record -b records branches with symbols",
         command: "perf record -q -o branches.data -c 2003 -b -e branches:u call-chain 10 && \
                   perf report -i branches.data --stdio -b | head -n 24; \

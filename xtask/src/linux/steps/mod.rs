@@ -8,6 +8,7 @@ mod ibs;
 mod intel;
 mod matrix;
 mod pebs;
+mod skid;
 
 use super::session::{Facts, Output, Step, near};
 use crate::tap::Tap;
@@ -31,6 +32,12 @@ pub(super) fn precise(facts: &Facts, short: bool) -> Vec<Step> {
     }
     let own = if facts.vendor == Vendor::Amd { ibs::STEPS } else { pebs::STEPS };
     let steps = own.iter().chain([&COMPLAINTS]);
+    steps.filter(|step| (step.fits)(facts) && (step.short || !short)).copied().collect()
+}
+
+/// The steps with late interrupts.
+pub(super) fn skid(facts: &Facts, short: bool) -> Vec<Step> {
+    let steps = skid::STEPS.iter().chain([&COMPLAINTS]);
     steps.filter(|step| (step.fits)(facts) && (step.short || !short)).copied().collect()
 }
 
@@ -93,13 +100,6 @@ const COMMON: &[Step] = &[
 
 /// What is about x86, or our programs for it.
 const X86: &[Step] = &[
-    Step {
-        name: "precise sampling is refused, for want of PEBS and IBS",
-        command: "perf record -q -o precise.data -e cycles:pp call-chain 100",
-        fits: |_| true,
-        short: false,
-        check: |output| if output.status == 0 { Err("it was accepted".to_owned()) } else { Ok(()) },
-    },
     Step {
         name: "time passes in perf bench, also in a REP",
         command: "perf bench mem memcpy && perf bench mem memset",
@@ -212,6 +212,13 @@ fn levels(output: &Output<'_>) -> Result<(), String> {
         Some((line, level)) => Err(format!("{} instead of {level}", line.trim())),
         None => Ok(()),
     }
+}
+
+/// Samples of each instruction, as `sampled-loop check` prints them.
+fn by_instruction(output: &Output<'_>) -> Result<Vec<u64>, String> {
+    let line = output.text.lines().find_map(|line| line.trim().strip_prefix("by instruction: ["));
+    let line = line.and_then(|line| line.strip_suffix(']')).ok_or("no counts by instruction")?;
+    Ok(line.split(", ").filter_map(|word| word.parse().ok()).collect())
 }
 
 /// Samples of a summary `N samples, M bad`: all are good, and there are enough.

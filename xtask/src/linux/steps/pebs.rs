@@ -73,7 +73,7 @@ pub(super) const STEPS: &[Step] = &[
         name: "data sources are those of chases through known amounts of memory",
         // From Sapphire Rapids on the event wants another one as its leader.
         command: "aux=''; [ -e /sys/bus/event_source/devices/cpu/events/mem-loads-aux ] && aux=cpu/mem-loads-aux/u,; \
-                  for kib in 16 256 4096 262144; do \
+                  for kib in 16 256 4096 $LARGE; do \
                   perf record -q -o mem.data -d -W -c 101 -e \"{${aux}cpu/mem-loads,ldlat=3/upp}\" \
                   sampled-loop chase $kib 300000 && \
                   perf script -i mem.data -F ip,sym,data_src | grep 'sampled_chase' | grep 'OP LOAD' | \
@@ -96,6 +96,17 @@ pub(super) const STEPS: &[Step] = &[
             all_good(output, 100)?;
             output.has("L3")?;
             output.has("Load Operations")
+        },
+    },
+    Step {
+        name: "perf record without -e takes cycles with the most precision there is",
+        command: "perf record -q -o default.data call-chain 10000 && perf evlist -v -i default.data",
+        fits: |_| true,
+        short: false,
+        check: |output| {
+            output.success()?;
+            output.has("cycles")?;
+            output.has("precise_ip: 3")
         },
     },
     Step {
