@@ -177,6 +177,77 @@ fn flops_of_zmm_registers() {
     check_eq!(counted(body).merged, 16 + 8 + 32);
 }
 
+/// Zen 4 and Zen 5's events of retired operations, by unit mask and event: those that both types have, and how often
+/// they count in [`operations_by_type`].
+const OPERATIONS: [(&str, u64, u64); 24] = [
+    ("fp_ops_retired_by_width.x87_uops_retired", 0x0108, 2),
+    ("fp_ops_retired_by_width.mmx_uops_retired", 0x0208, 3),
+    ("fp_ops_retired_by_width.scalar_uops_retired", 0x0408, 4),
+    ("fp_ops_retired_by_width.pack_128_uops_retired", 0x0808, 7),
+    ("fp_ops_retired_by_width.pack_256_uops_retired", 0x1008, 7),
+    ("fp_ops_retired_by_width.pack_512_uops_retired", 0x2008, 3),
+    ("fp_ops_retired_by_width.all", 0x3F08, 26),
+    ("fp_ops_retired_by_type.scalar_add", 0x010A, 1),
+    ("fp_ops_retired_by_type.scalar_mac", 0x040A, 1),
+    ("fp_ops_retired_by_type.scalar_all", 0x0F0A, 4),
+    ("fp_ops_retired_by_type.vector_add", 0x100A, 2),
+    ("fp_ops_retired_by_type.vector_mac", 0x400A, 1),
+    ("fp_ops_retired_by_type.vector_cvt", 0x800A, 1),
+    ("fp_ops_retired_by_type.vector_all", 0xF00A, 8),
+    ("scalar and vector additions", 0x110A, 3),
+    ("sse_avx_ops_retired.mmx_all", 0x0F0B, 3),
+    ("sse_avx_ops_retired.sse_avx_aes", 0x500B, 1),
+    ("sse_avx_ops_retired.sse_avx_logical", 0xD00B, 2),
+    ("sse_avx_ops_retired.all", 0xFF0B, 12),
+    ("fp_pack_ops_retired.fp128_all", 0x0F0C, 3),
+    ("fp_pack_ops_retired.fp256_all", 0xF00C, 3),
+    ("packed_int_op_type.int128_all", 0x0F0D, 4),
+    ("packed_int_op_type.int256_cmp", 0x700D, 1),
+    ("packed_int_op_type.all", 0xFF0D, 8),
+];
+
+/// Instructions of all files, widths and most types, and two without an operation.
+fn operations_by_type() {
+    // SAFETY: touches the named registers and a local; the x87 stack is as before.
+    unsafe {
+        asm!(
+            "fldz", "fstp st(0)",
+            "pxor mm0, mm0", "paddd mm0, mm0", "emms",
+            // One element: 4.
+            "addsd xmm0, xmm0", "vfmadd231ss xmm0, xmm0, xmm0", "comiss xmm0, xmm0", "cvtsi2sd xmm0, {n}",
+            // 128 bits of floating point: 3; of integers: 4.
+            "addps xmm0, xmm0", "xorps xmm0, xmm0", "haddps xmm0, xmm0",
+            "paddd xmm0, xmm0", "aesenc xmm0, xmm0", "pxor xmm0, xmm0", "movd xmm0, {n:e}",
+            // 256 bits: 3 and 4.
+            "vaddpd ymm0, ymm0, ymm0", "vcvtdq2ps ymm0, ymm0", "vblendps ymm0, ymm0, ymm0, 1",
+            "vpcmpeqb ymm0, ymm0, ymm0", "vpslld ymm0, ymm0, 1", "vpmaddwd ymm0, ymm0, ymm0",
+            "vpshufb ymm0, ymm0, ymm0",
+            // 512 bits: 2 and 1.
+            "vfmadd231pd zmm0, zmm0, zmm0", "vsqrtps zmm0, zmm0", "vpternlogd zmm0, zmm0, zmm0, 0",
+            "vzeroupper", "nop",
+            n = in(reg) 1_u64, out("xmm0") _,
+        );
+    }
+}
+
+/// Each operation has a width and a type; what is not asked for does not count.
+#[guest_test(needs(amd, exact))]
+fn operations_of_zen_4_by_width_and_type() {
+    use_avx512();
+    enable_globally();
+    for chunk in OPERATIONS.chunks(6) {
+        for (n, (_, event, _)) in (0..).zip(chunk) {
+            write(ctr(n), 0);
+            write(ctl(n), event | ALWAYS);
+        }
+        operations_by_type();
+        (0..).zip(chunk).for_each(|(n, _)| write(ctl(n), 0));
+        for (n, (name, _, expected)) in (0..).zip(chunk) {
+            check_eq!(count(n), *expected, "{name}");
+        }
+    }
+}
+
 /// FP_ARITH_INST_RETIRED: the unit masks of scalar and packed instructions, in double and in single precision.
 const FP_ARITH: [(&str, u64); 8] = [
     ("SCALAR_DOUBLE", 0x01C7),
