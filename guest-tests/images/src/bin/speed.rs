@@ -14,7 +14,7 @@ use guest_images::{
 use guest_runtime::{
     PerfMon, check, println,
     speed::{self, Counters, Mix},
-    wrmsr,
+    vector, wrmsr,
 };
 
 guest_runtime::image!(program_main);
@@ -77,11 +77,41 @@ assembly!(string:
     "mov rdi, r9", "xor eax, eax", "mov ecx, 125", "rep stosq",
     "mov rdi, r9", "mov rcx, r8");
 
+assembly!(avx2_integer:
+    "vmovdqu ymm0, [rdi]", "vpaddd ymm1, ymm1, ymm0", "vpxor ymm2, ymm2, ymm1", "vpshufb ymm3, ymm2, ymm0",
+    "vpcmpeqb ymm4, ymm3, ymm0", "vpmovmskb eax, ymm4", "vpsrld ymm5, ymm2, 3", "vmovdqu [rdi + 32], ymm2");
+assembly!(avx_float_loop:
+    "vmovups ymm0, [rdi + 8192]", "vaddps ymm1, ymm1, ymm0", "vmulps ymm2, ymm0, [rdi + 8224]",
+    "vsubps ymm3, ymm2, ymm1", "vmovupd ymm4, [rdi + 8256]", "vaddpd ymm5, ymm5, ymm4", "vmulpd ymm6, ymm5, ymm4",
+    "vmovups [rdi + 32], ymm3");
+assembly!(fma_loop:
+    "vmovups ymm0, [rdi + 8192]", "vfmadd231ps ymm1, ymm0, [rdi + 8224]", "vfmadd231ps ymm2, ymm0, ymm0",
+    "vmovupd ymm4, [rdi + 8256]", "vfmadd231pd ymm5, ymm4, [rdi + 8288]", "vfnmadd231pd ymm6, ymm4, ymm4",
+    "vfmsub132ps ymm0, ymm1, ymm2", "vmovups [rdi + 32], ymm0");
+
+/// Loops of packed floating point read 16 singles and 8 doubles from here on, between 1 and 2.
+const NUMBERS: usize = 8192 / size_of::<u64>();
+
+fn on_numbers(body: fn(&mut [u64], u64), memory: &mut [u64], iterations: u64) {
+    for (word, n) in memory.iter_mut().skip(NUMBERS).take(16).zip(0_u64..) {
+        // 1.0 with bits of a fraction that differ.
+        let single = 0x3F80_0000 | n << 18 | 0x1235;
+        *word = if n < 8 {
+            single << 32 | (single ^ 0x4_4321)
+        } else {
+            0x3FF0_0000_0000_0000 | n << 48 | 0x1234_5677
+        };
+    }
+    body(memory, iterations);
+}
+
 fn workload(name: &str, memory: &mut [u64], iterations: u64) {
     check!(workloads::run(name, memory, iterations), "there is no workload `{name}` for this memory");
 }
 
-const MIXES: [Mix; 9] = [
+/// Those with AVX2 and FMA come last.
+const WITHOUT_AVX2: usize = 9;
+const MIXES: [Mix; WITHOUT_AVX2 + 3] = [
     Mix { name: "alu", iterations: 714_000, run: |m, n| workload("alu", m, n) },
     Mix { name: "load-store", iterations: 910_000, run: load_store },
     Mix { name: "call-return", iterations: 910_000, run: calls },
@@ -91,6 +121,9 @@ const MIXES: [Mix; 9] = [
     Mix { name: "sse-scalar", iterations: 1_000_000, run: float },
     Mix { name: "sse-vector", iterations: 1_000_000, run: vector },
     Mix { name: "string", iterations: 20_000, run: string },
+    Mix { name: "avx2-int", iterations: 1_000_000, run: avx2_integer },
+    Mix { name: "avx-float", iterations: 1_000_000, run: |m, n| on_numbers(avx_float_loop, m, n) },
+    Mix { name: "fma", iterations: 1_000_000, run: |m, n| on_numbers(fma_loop, m, n) },
 ];
 
 /// Programs the counters, and starts the LBR stack.
@@ -122,5 +155,7 @@ const COUNTERS: Counters = Counters {
 };
 
 fn program_main() {
-    speed::measure(&MIXES, (PerfMon::discover().version >= 2).then_some(COUNTERS));
+    let avx2 = vector::has_avx2() && vector::enable(vector::AVX).is_ok();
+    let mixes = if avx2 { &MIXES[..] } else { &MIXES[..WITHOUT_AVX2] };
+    speed::measure(mixes, (PerfMon::discover().version >= 2).then_some(COUNTERS));
 }

@@ -49,7 +49,8 @@ const MACHINES: [Machine; 2] = [
         profile: "sapphire-rapids",
         architecture: Architecture::Amd64,
         qemu: "qemu-system-x86_64",
-        qemu_machine: &["-device", "isa-debug-exit,iobase=0xf4,iosize=4"],
+        // With AVX2 and FMA.
+        qemu_machine: &["-cpu", "max", "-device", "isa-debug-exit,iobase=0xf4,iosize=4"],
         qemu_package: "qemu-system-x86",
         bochs: true,
     },
