@@ -396,11 +396,14 @@ pub(crate) fn xrstor<B: Bus, const SUPERVISOR: bool, const WIDE: bool>(
     let format: u64 = c.load(b, header + 8, stack)?;
     let compacted = format & COMPACTED != 0;
     let requested = enabled & edx_eax(c);
-    if !compacted {
-        // Seen on Granite Rapids: in the standard format a #PF goes before the checks of the header, and of components
-        // that are not in it too.
-        operand::probe_read(c, b, i, linear, c.area_size(requested, None).into())?;
+    let possible = if compacted { format & !COMPACTED } else { enabled };
+    if possible & !enabled != 0 {
+        return Err(c.gp(0));
     }
+    // Seen on Granite Rapids: in both formats a #PF goes before the other checks of the header, and of components that
+    // are not in it too.
+    let size = c.area_size(requested & possible, compacted.then_some(possible));
+    operand::probe_read(c, b, i, linear, size.into())?;
     let mut rest = 0;
     for at in (16..64).step_by(8) {
         let word: u64 = c.load(b, header + at, stack)?;
@@ -409,11 +412,7 @@ pub(crate) fn xrstor<B: Bus, const SUPERVISOR: bool, const WIDE: bool>(
             rest |= word;
         }
     }
-    let possible = if compacted { format & !COMPACTED } else { enabled };
-    let wrong = present & !possible != 0
-        || possible & !enabled != 0
-        || rest != 0
-        || !compacted && (SUPERVISOR || format != 0);
+    let wrong = present & !possible != 0 || rest != 0 || !compacted && (SUPERVISOR || format != 0);
     if wrong {
         return Err(c.gp(0));
     }

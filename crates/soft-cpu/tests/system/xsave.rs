@@ -176,6 +176,45 @@ fn bad_areas_raise_gp() {
     }
 }
 
+/// What a Granite Rapids does with an area whose components reach into a page that is not mapped.
+#[test]
+fn page_faults_of_requested_components_come_before_bad_headers() {
+    const PF: u8 = 14;
+    /// 1,024 bytes are mapped: AVX at 576 is, opmask at 1088 (of a compacted area with it and AVX at 832) is not.
+    const AREA: u64 = (2 << 20) - 1024;
+    // (requested, XSTATE_BV, XCOMP_BV, byte 24, exception)
+    let table = [
+        (0x07, 0, 0, 0, None),
+        (0x27, 0, 0, 0, Some(PF)),
+        (0x27, 1 << 8, 0, 0, Some(PF)),
+        (0x27, 0, 1, 0, Some(PF)),
+        (0x07, 1 << 8, 0, 0, Some(GP)),
+        (0x27, 0, COMPACTED | 0x27, 0, None),
+        (0xE7, 0, COMPACTED | 0xE7, 0, Some(PF)),
+        (0xE7, 1 << 8, COMPACTED | 0xE7, 0, Some(PF)),
+        (0xE7, 0, COMPACTED | 0xE7, 1, Some(PF)),
+        (0x27, 0, COMPACTED | 0xE7, 1, Some(GP)),
+        (0xE7, 0, COMPACTED | 1 << 8 | 0xE7, 0, Some(GP)),
+    ];
+    for (row, (mask, present, format, byte24, exception)) in table.into_iter().enumerate() {
+        let mut code = xrstor();
+        code.splice(5.., (AREA as u32).to_le_bytes());
+        let mut guest = guest(&code, mask);
+        guest.state.xcr0 = 0xE7;
+        guest.bus.write(AREA, &[0; 1024]);
+        guest.bus.write_u64(AREA + 24, 0x1F80);
+        guest.bus.write_u64(AREA + 512, present);
+        guest.bus.write_u64(AREA + 520, format);
+        guest.bus.write_u64(AREA + 536, byte24);
+        match exception {
+            Some(vector) => {
+                expect_vector(&mut guest, vector);
+            }
+            None => assert_eq!(guest.cpu().run(&mut guest.bus, budget(100)), Exit::Halted, "row {row}"),
+        }
+    }
+}
+
 #[test]
 fn they_need_the_operating_system_and_respect_ts() {
     let all = [xsave(), xrstor(), xsavec(), xsaveopt(), xsaves(), xrstors(), vec![0x0F, 0x01, 0xD0]];
