@@ -15,6 +15,9 @@ const SHARED_PHYSICAL: u64 = DATA_PHYSICAL + 4 * PAGE;
 const TEMPLATE_PHYSICAL: u64 = SHARED_PHYSICAL + PAGE;
 const TABLES: u64 = TEMPLATE_PHYSICAL + PAGE;
 const RAM: u64 = TABLES + 0x60_0000;
+/// Bits of entries: present, writable, user, accessed, dirty; and a large page.
+const FLAGS: u64 = 0x67;
+const LARGE: u64 = 0x80;
 /// Pages that a block may touch.
 const MOST_PAGES: usize = 512;
 /// Executions of an image whose cycles count, after those that fill caches and predictors.
@@ -87,19 +90,26 @@ impl Observer for Watched {
 }
 
 /// RAM, and the model.
-struct Board {
+pub(super) struct Board {
     ram: Vec<u8>,
     watched: Watched,
     tables: u64,
 }
 
 impl Board {
-    fn new(model: Model) -> Self {
+    /// With so many bytes of RAM.
+    pub(super) fn new(model: Model, ram: u64) -> Self {
         let watched = Watched { model, newest: VecDeque::new(), forwards: false };
-        Self { ram: vec![0; RAM as usize], watched, tables: TABLES + PAGE }
+        Self { ram: vec![0; ram.max(RAM) as usize], watched, tables: TABLES + PAGE }
     }
 
-    fn write(&mut self, at: u64, bytes: &[u8]) {
+    /// Everything so far has retired; cycles until then.
+    pub(super) fn cycles(&mut self) -> u64 {
+        self.watched.model.event(CoreEvent::Serialise);
+        self.watched.model.cycles()
+    }
+
+    pub(super) fn write(&mut self, at: u64, bytes: &[u8]) {
         if let Some(place) = self.ram.get_mut(at as usize..at as usize + bytes.len()) {
             place.copy_from_slice(bytes);
         }
@@ -111,11 +121,19 @@ impl Board {
     }
 
     /// Maps a page; false if it is mapped already or there is no room.
-    fn map(&mut self, linear: u64, physical: u64) -> bool {
-        /// Present, writable, user, accessed, dirty.
-        const FLAGS: u64 = 0x67;
+    pub(super) fn map(&mut self, linear: u64, physical: u64) -> bool {
+        self.map_page(linear, physical | FLAGS, 0)
+    }
+
+    /// Maps a page of 2 MiB.
+    pub(super) fn map_large(&mut self, linear: u64, physical: u64) -> bool {
+        self.map_page(linear, physical | FLAGS | LARGE, 1)
+    }
+
+    /// Writes the entry of a page in a table of this level.
+    fn map_page(&mut self, linear: u64, entry: u64, lowest: u32) -> bool {
         let mut table = TABLES;
-        for level in (1..4).rev() {
+        for level in (lowest + 1..4).rev() {
             let at = table + (linear >> (12 + 9 * level) & 511) * 8;
             if self.entry(at) == 0 {
                 if self.tables + PAGE > RAM {
@@ -126,16 +144,16 @@ impl Board {
             }
             table = self.entry(at) & !0xFFF;
         }
-        let at = table + (linear >> 12 & 511) * 8;
+        let at = table + (linear >> (12 + 9 * lowest) & 511) * 8;
         let new = self.entry(at) == 0;
-        self.write(at, &(physical | FLAGS).to_le_bytes());
+        self.write(at, &entry.to_le_bytes());
         new
     }
 }
 
 impl soft_cpu::Ram for Board {
     fn ram_page(&mut self, gpa: u64) -> Option<u64> {
-        (gpa < RAM).then_some(gpa)
+        (gpa < self.ram.len() as u64).then_some(gpa)
     }
     fn ram_read<const N: usize>(&mut self, position: u64) -> [u8; N] {
         let mut bytes = [0; N];
@@ -239,7 +257,7 @@ struct Machine {
 
 impl Machine {
     fn new(model: Model) -> Self {
-        let mut board = Board::new(model);
+        let mut board = Board::new(model, RAM);
         for offset in (0..IMAGES).step_by(PAGE as usize) {
             board.map(CODE + offset, CODE_PHYSICAL + offset);
         }
@@ -286,7 +304,7 @@ impl Machine {
     fn attempt(&mut self, image: &Image, count: u64) -> Result<Result<u64, u64>, Refusal> {
         self.board.write(DATA_PHYSICAL + COUNT, &count.to_le_bytes());
         self.cpu.set_state(&start(image.again));
-        let before = self.cycles();
+        let before = self.board.cycles();
         let mut left = BUDGET;
         loop {
             let retired = self.cpu.totals().instructions();
@@ -299,17 +317,12 @@ impl Machine {
         }
         let state = self.cpu.state();
         if state.rip == image.end {
-            return Ok(Ok(self.cycles() - before));
+            return Ok(Ok(self.board.cycles() - before));
         }
         match state.cr2 {
             0 => Err(Refusal::Exception),
             address => Ok(Err(address & !(PAGE - 1))),
         }
-    }
-
-    fn cycles(&mut self) -> u64 {
-        self.board.watched.model.event(CoreEvent::Serialise);
-        self.board.watched.model.cycles()
     }
 
     /// Lines of the page that differ from the template.
@@ -324,7 +337,7 @@ impl Machine {
 }
 
 /// User mode at an address, with a flat memory and no handlers.
-fn start(rip: u64) -> State {
+pub(super) fn start(rip: u64) -> State {
     let data = |base| Segment { selector: 0x23, base, limit: u32::MAX, rights: 0xC0F3 };
     let code = Segment { selector: 0x2B, base: 0, limit: u32::MAX, rights: 0xA0FB };
     State {

@@ -8,6 +8,7 @@ mod block;
 mod compare;
 mod image;
 mod machine;
+mod micro;
 mod native;
 mod record;
 
@@ -17,7 +18,8 @@ use clap::Args;
 use compare::{Compared, Errors};
 use core_model::{Core, Isa, cores};
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::fs;
+use std::path::{Path, PathBuf};
 
 /// Classes that are printed.
 const CLASSES: usize = 8;
@@ -25,11 +27,17 @@ const CLASSES: usize = 8;
 #[derive(Debug, Args)]
 pub(crate) struct SiliconArgs {
     /// Compare a core with the blocks of this file, and measure nothing
-    #[arg(long, required_unless_present = "record")]
+    #[arg(long, required_unless_present_any = ["record", "micro", "record_micro"])]
     blocks: Option<PathBuf>,
     /// Measure blocks of our own on this host, write them to this file, and compare the core with them
     #[arg(long, conflicts_with = "blocks")]
     record: Option<PathBuf>,
+    /// Compare a core with the latencies and penalties of this file, and measure nothing
+    #[arg(long, conflicts_with_all = ["blocks", "record"])]
+    micro: Option<PathBuf>,
+    /// Measure latencies and penalties on this host, write them to this file, and compare the core with them
+    #[arg(long, conflicts_with_all = ["blocks", "record", "micro"])]
+    record_micro: Option<PathBuf>,
     /// Generated blocks to record
     #[arg(long, default_value_t = 600)]
     count: usize,
@@ -50,6 +58,12 @@ pub(crate) struct SiliconArgs {
 /// Compares a core with measured blocks.
 pub(crate) fn silicon(args: &SiliconArgs) -> Result<(), TaskError> {
     let core = find_core(&args.core)?;
+    if let Some(path) = &args.record_micro {
+        micro::record(path)?;
+    }
+    if let Some(path) = args.record_micro.as_ref().or(args.micro.as_ref()) {
+        return compare_micro(core, path);
+    }
     let path = match (&args.record, &args.blocks) {
         (Some(path), _) => {
             record::record(core, path, args.count, args.seed)?;
@@ -84,8 +98,28 @@ pub(crate) fn silicon(args: &SiliconArgs) -> Result<(), TaskError> {
         });
         let text: String =
             std::iter::once("way\tclass\tsilicon\tmodel\tcode\n".to_owned()).chain(rows).collect();
-        std::fs::write(path, text).map_err(|source| TaskError::File { path: path.clone(), source })?;
+        fs::write(path, text).map_err(|source| TaskError::File { path: path.clone(), source })?;
     }
+    Ok(())
+}
+
+fn compare_micro(core: &'static Core, path: &Path) -> Result<(), TaskError> {
+    let text =
+        fs::read_to_string(path).map_err(|source| TaskError::File { path: path.to_owned(), source })?;
+    let measured =
+        micro::parse(&text).map_err(|what| TaskError::Data(format!("{}: {what}", path.display())))?;
+    let lines = micro::compare(core, &measured);
+    for line in &lines {
+        let Some((silicon, model)) = line.silicon.zip(line.model) else { continue };
+        let mark = if line.agrees() == Some(true) { ' ' } else { '*' };
+        anstream::println!(
+            "{mark} {silicon:9.2} {model:9.2} {:+6.1} %  {}",
+            (model / silicon - 1.0) * 100.0,
+            line.name
+        );
+    }
+    let agree = lines.iter().filter(|line| line.agrees() == Some(true)).count();
+    anstream::println!("{agree} of {} rows agree", lines.len());
     Ok(())
 }
 

@@ -10,6 +10,7 @@ use super::image::{
 };
 use crate::error::TaskError;
 use std::arch::asm;
+use std::arch::x86_64::{_mm_lfence, _rdtsc};
 use std::ffi::c_void;
 use std::{io, ptr};
 
@@ -36,6 +37,13 @@ pub(crate) struct Sampled {
     pub(crate) cycles: f64,
     /// Half of all samples are within this share of it.
     pub(crate) spread: f64,
+}
+
+/// Code with its memory, which can be called.
+#[derive(Debug)]
+pub(crate) struct Function {
+    entry: u64,
+    mapped: [(u64, u64); 3],
 }
 
 /// Memory at the addresses of the images.
@@ -159,6 +167,71 @@ impl Host {
         read(DATA + AFTER).wrapping_sub(read(DATA + BEFORE))
     }
 
+    /// Maps a function, a page for variables and one below it for whatever is read there, and a buffer.
+    pub(crate) fn load(
+        entry: u64,
+        code: &[u8],
+        variables: u64,
+        (buffer, len, large): (u64, u64, bool),
+    ) -> Result<Function, TaskError> {
+        let first = entry & !(PAGE - 1);
+        let mapped = [
+            (first, (entry - first + code.len() as u64).next_multiple_of(PAGE)),
+            (variables, PAGE),
+            (buffer, len.next_multiple_of(1 << 21)),
+        ];
+        for (at, len) in mapped {
+            map(at, len, at == first, None)?;
+        }
+        let advice = if large { libc::MADV_HUGEPAGE } else { libc::MADV_NOHUGEPAGE };
+        // SAFETY: mapped above. Pages are of the other size if the host has none of these.
+        unsafe { libc::madvise(buffer as *mut c_void, mapped[2].1 as usize, advice) };
+        for at in (buffer..buffer + len).step_by(PAGE as usize) {
+            write(at, &[0]);
+        }
+        write(entry, code);
+        Ok(Function { entry, mapped })
+    }
+
+    /// Writes to the buffer or the variables of a function.
+    pub(crate) fn put(at: u64, bytes: &[u8]) {
+        write(at, bytes);
+    }
+
+    /// Unmaps what [`load`](Self::load) has mapped.
+    pub(crate) fn unload(function: &Function) {
+        for (at, len) in function.mapped {
+            // SAFETY: mapped by `load`, and Rust has no references to it.
+            unsafe { libc::munmap(at as *mut c_void, len as usize) };
+        }
+    }
+
+    /// Calls a function with three arguments; its ticks.
+    pub(crate) fn call(function: &Function, [a, b, c]: [u64; 3]) -> u64 {
+        let stamp = || {
+            // SAFETY: both are in every x86-64.
+            unsafe {
+                _mm_lfence();
+                let stamp = _rdtsc();
+                _mm_lfence();
+                stamp
+            }
+        };
+        let before = stamp();
+        // SAFETY: the function keeps to the calling convention, and touches only what is mapped for it.
+        unsafe {
+            asm!(
+                "call {entry}",
+                entry = in(reg) function.entry,
+                inout("rdi") a => _,
+                inout("rsi") b => _,
+                inout("rdx") c => _,
+                clobber_abi("C"),
+            );
+        }
+        stamp().wrapping_sub(before)
+    }
+
     /// Ticks per cycle, and cycles of independent additions.
     fn wide(&self) -> Option<(f64, f64)> {
         let difference = |images: &[Image; 2]| {
@@ -177,11 +250,19 @@ impl Host {
 
     /// Cycles of an execution of an image, of so many samples that count; `None` if there are too few.
     pub(crate) fn sample(&mut self, image: &Image, wanted: usize) -> Option<Sampled> {
+        let sampled = self.sample_by(wanted, || {
+            Self::ticks(image, 1);
+            Self::ticks(image, OUTER)
+        });
+        sampled.map(|Sampled { cycles, spread }| Sampled { cycles: cycles / OUTER as f64, spread })
+    }
+
+    /// Cycles of what takes so many ticks, of so many samples that count; `None` if there are too few.
+    pub(crate) fn sample_by(&mut self, wanted: usize, mut ticks: impl FnMut() -> u64) -> Option<Sampled> {
         let mut samples = Vec::with_capacity(wanted);
         for _ in 0..wanted * 20 {
             let before = self.look();
-            Self::ticks(image, 1);
-            let ticks = Self::ticks(image, OUTER) as f64;
+            let ticks = ticks() as f64;
             let (Some(before), Some(after)) = (before, self.look()) else {
                 self.dropped += 1;
                 continue;
@@ -190,7 +271,7 @@ impl Host {
                 self.dropped += 1;
                 continue;
             }
-            samples.push(ticks * 2.0 / (before + after) / OUTER as f64);
+            samples.push(ticks * 2.0 / (before + after));
             if samples.len() == wanted {
                 break;
             }

@@ -152,7 +152,7 @@ fn figure(core: &'static Core, host: &mut Host, code: &[u8], way: Way) -> Result
 }
 
 /// CPU, microcode, clock and date.
-fn host_name() -> String {
+pub(super) fn host_name() -> String {
     let info = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let field = |name: &str| {
         let line = info.lines().find(|line| line.split(':').next().is_some_and(|key| key.trim() == name));

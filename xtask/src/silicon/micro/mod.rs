@@ -1,0 +1,167 @@
+//! Latencies and penalties: the same code on silicon and in the model.
+
+mod kernels;
+mod model;
+mod rows;
+
+use super::native::Host;
+use super::record::host_name;
+use crate::error::TaskError;
+use core_model::Core;
+use rows::{Contents, PLACE, ROWS, Row};
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::path::Path;
+use std::{fs, thread};
+
+/// Where code, stack and buffer are on both sides.
+const CODE: u64 = 0x11_0000_0000;
+const STACK: u64 = 0x12_0000_0000;
+const BUFFER: u64 = 0x20_0020_0000;
+/// A row agrees if it is off by no larger share of silicon's cycles, or by no more cycles; of rows that are only a few
+/// cycles that may be no more than a quarter.
+const SHARE: f64 = 0.05;
+const CYCLES: f64 = 1.0;
+const QUARTER: f64 = 0.25;
+/// How often rows are tried that are not stable.
+const ROUNDS: usize = 8;
+/// Samples of each row, and their spread at most.
+const SAMPLES: usize = 25;
+const STABLE: f64 = 0.03;
+
+/// One row on both sides, as far as there is a figure.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Line {
+    pub(crate) name: &'static str,
+    pub(crate) silicon: Option<f64>,
+    pub(crate) model: Option<f64>,
+}
+
+impl Line {
+    /// True if both sides have a figure and agree.
+    pub(crate) fn agrees(&self) -> Option<bool> {
+        let (silicon, model) = self.silicon.zip(self.model)?;
+        let off = (model - silicon).abs();
+        Some(off <= SHARE * silicon || off <= CYCLES.min(QUARTER * silicon))
+    }
+}
+
+/// Marsaglia's xorshift64.
+fn random(state: &mut u64) -> u64 {
+    *state ^= *state << 13;
+    *state ^= *state >> 7;
+    *state ^= *state << 17;
+    *state >> 11
+}
+
+/// Writes what the buffer of a row holds, by offsets.
+fn contents(row: &Row, mut write: impl FnMut(u64, &[u8])) {
+    let mut state = 88_172_645_463_325_252;
+    match row.contents {
+        Contents::Zeros => {}
+        Contents::Bytes { below } => {
+            let bytes: Vec<u8> = (0..row.buffer).map(|_| (random(&mut state) % below) as u8).collect();
+            write(0, &bytes);
+        }
+        Contents::Pointers { nodes, stride } => {
+            // Sattolo's algorithm makes one cycle.
+            let mut order: Vec<u64> = (0..nodes).collect();
+            for node in (1..nodes as usize).rev() {
+                order.swap(node, (random(&mut state) % node as u64) as usize);
+            }
+            let at = |node: u64| node * stride + if stride >= 4096 { node % 64 * 64 } else { 0 };
+            for (node, &next) in (0..).zip(&order) {
+                write(at(node), &(BUFFER + at(next)).to_le_bytes());
+            }
+        }
+    }
+}
+
+/// Figures by the name of their row: lines of both, separated by a tab; `-` for none.
+pub(crate) fn parse(text: &str) -> Result<BTreeMap<&str, f64>, String> {
+    let lines = text.lines().filter(|line| !line.is_empty() && !line.starts_with('#'));
+    let mut figures = BTreeMap::new();
+    for line in lines {
+        let wrong = || format!("{line} is no row and its cycles");
+        let (name, cycles) = line.split_once('\t').ok_or_else(wrong)?;
+        let cycles = cycles.split('\t').next().unwrap_or_default();
+        if !ROWS.iter().any(|row| row.name == name) {
+            return Err(format!("{name} is none of the rows"));
+        }
+        if cycles != "-" {
+            let cycles = cycles.parse::<f64>().ok().filter(|cycles| cycles.is_finite() && *cycles > 0.0);
+            figures.insert(name, cycles.ok_or_else(wrong)?);
+        }
+    }
+    Ok(figures)
+}
+
+/// All rows that were measured, beside the model.
+pub(crate) fn compare(core: &'static Core, measured: &BTreeMap<&str, f64>) -> Vec<Line> {
+    let line = |row: &Row| Line {
+        name: row.name,
+        silicon: measured.get(row.name).copied(),
+        model: model::measure(core, row).ok(),
+    };
+    let wanted: Vec<&Row> = ROWS.iter().filter(|row| measured.contains_key(row.name)).collect();
+    let threads = thread::available_parallelism().map_or(1, usize::from);
+    let part =
+        |from: usize| wanted.iter().skip(from).step_by(threads).map(|row| line(row)).collect::<Vec<_>>();
+    let mut lines = thread::scope(|scope| {
+        let parts: Vec<_> = (0..threads).map(|from| scope.spawn(move || part(from))).collect();
+        parts.into_iter().flat_map(|part| part.join().unwrap_or_default()).collect::<Vec<_>>()
+    });
+    lines.sort_by_key(|line| ROWS.iter().position(|row| row.name == line.name));
+    lines
+}
+
+/// Measures all rows on this host, and writes them to a file.
+pub(crate) fn record(path: &Path) -> Result<(), TaskError> {
+    let work = || -> Result<_, TaskError> {
+        let mut host = Host::new()?;
+        let mut figures = vec![None; ROWS.len()];
+        for _ in 0..ROUNDS {
+            for (row, cycles) in ROWS.iter().zip(&mut figures).filter(|(_, cycles)| cycles.is_none()) {
+                *cycles = figure(&mut host, row)?;
+            }
+        }
+        let mut rows = String::new();
+        for (row, cycles) in ROWS.iter().zip(figures) {
+            let cycles = cycles.map_or_else(|| "-".to_owned(), |cycles| format!("{cycles:.3}"));
+            // Writing to a String cannot fail.
+            let _ = writeln!(rows, "{}\t{cycles}", row.name);
+        }
+        Ok((rows, host.dropped))
+    };
+    let measured = thread::scope(|scope| scope.spawn(work).join());
+    let (rows, dropped) =
+        measured.map_err(|_| TaskError::Data("the measuring thread has ended".to_owned()))??;
+    let text = format!("# {}\n# {dropped} samples dropped\n# row, cycles\n{rows}", host_name());
+    fs::write(path, text).map_err(|source| TaskError::File { path: path.to_owned(), source })
+}
+
+/// Cycles of a row on this host; `None` if they are not stable.
+fn figure(host: &mut Host, row: &Row) -> Result<Option<f64>, TaskError> {
+    let (code, offset) = row.code();
+    let function = Host::load(CODE + offset, &code, PLACE, (BUFFER, row.buffer, row.large_pages))?;
+    contents(row, |at, bytes| Host::put(BUFFER + at, bytes));
+    if matches!(row.contents, Contents::Pointers { .. }) {
+        Host::put(PLACE, &BUFFER.to_le_bytes());
+    }
+    let [first, second] = row.counts;
+    let call = |count| Host::call(&function, [BUFFER, count, row.parameter]);
+    call(second);
+    call(second);
+    let sample = |host: &mut Host, count| {
+        host.sample_by(SAMPLES, || {
+            call(row.warm);
+            call(count)
+        })
+    };
+    let (short, long) = (sample(host, first), sample(host, second));
+    Host::unload(&function);
+    let Some((short, long)) = short.zip(long) else { return Ok(None) };
+    let cycles = (long.cycles - short.cycles) / (second - first) as f64 / row.per;
+    let stable = long.spread <= STABLE && short.spread * short.cycles <= STABLE * long.cycles;
+    Ok((stable && cycles > 0.0).then_some(cycles))
+}
