@@ -86,7 +86,7 @@ pub(super) const STEPS: &[Step] = &[
         name: "perf mem record and perf c2c take loads above a latency",
         command: "perf mem -t load record -o mem.data --ldlat 30 -- -q -c 101 sampled-loop chase 4096 200000 && \
                   perf mem -i mem.data report --stdio --sort=mem | grep -v '^#' | grep '%'; \
-                  perf script -i mem.data -F weight,sym | grep sampled_chase | \
+                  perf script -i mem.data -F weight,ip,sym | grep sampled_chase | \
                   awk '{ n++; if ($1 < 30) bad++ } END { print n \" samples, \" bad + 0 \" bad\" }'; \
                   perf c2c record -o c2c.data -- -q -c 101 sampled-loop chase 4096 200000 && \
                   perf c2c report -i c2c.data --stdio | grep -e 'Load Operations' -e 'Total records'",
