@@ -228,7 +228,7 @@ mod source {
     pub(super) const FILL_BUFFER: u64 = 0x2;
     pub(super) const L2: u64 = 0x3;
     pub(super) const L3: u64 = 0x4;
-    pub(super) const LOCAL_MEMORY: u64 = 0xC;
+    pub(super) const LOCAL_MEMORY: u64 = 0xA;
     pub(super) const UNCACHED: u64 = 0xF;
     /// Bit: the access missed both levels of the TLB.
     pub(super) const STLB_MISS: u32 = 4;

@@ -305,7 +305,7 @@ fn the_source_of_data_is_encoded_as_linux_reads_it() {
         (DataSource::InFlight, 2),
         (DataSource::L2, 3),
         (DataSource::L3, 4),
-        (DataSource::Memory, 0xC),
+        (DataSource::Memory, 0xA),
     ];
     for profile in [&SKYLAKE_SP, &ICELAKE_SP, &SAPPHIRE_RAPIDS] {
         // Where the three words are.
