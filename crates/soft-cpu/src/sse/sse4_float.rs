@@ -16,6 +16,8 @@ use crate::silicon::Rule;
 pub(crate) struct Round;
 
 impl FloatOp for Round {
+    const ARITHMETIC: bool = false;
+
     fn apply<R: Float>(env: &mut Env, _a: R, b: R, control: u8) -> R {
         let value = if env.mxcsr & DAZ != 0 && b.subnormal() { b.signed_zero() } else { b };
         if value.nan() {
