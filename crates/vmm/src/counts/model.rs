@@ -279,8 +279,6 @@ fn quantity(event: Event) -> Option<Quantity> {
         Event::FpRetSseAvxOpsDivFlops => Quantity::Flops(4),
         Event::FpRetSseAvxOpsMacFlops => Quantity::Flops(8),
         Event::FpRetSseAvxOpsAll => Quantity::Flops(15),
-        // No CPU that is shown announces BF16.
-        Event::FpRetSseAvxOpsBfloatMacFlops => Quantity::Flops(0),
         Event::ExRetMmxFpInstrX87 => Quantity::X87,
         Event::ExRetMmxFpInstrMmx => Quantity::Mmx,
         Event::ExRetMmxFpInstrSse => Quantity::Sse,

@@ -121,8 +121,6 @@ pub(crate) fn flop_kinds(event: Event) -> Option<u8> {
         Event::FpRetSseAvxOpsMultFlops => 2,
         Event::FpRetSseAvxOpsDivFlops => 4,
         Event::FpRetSseAvxOpsMacFlops => 8,
-        // No CPU that is shown announces BF16.
-        Event::FpRetSseAvxOpsBfloatMacFlops => 0,
         Event::FpRetSseAvxOpsAll => 15,
         _ => return None,
     })
