@@ -259,5 +259,9 @@ fn lines_rise_late_or_for_nothing() {
     assert_eq!(run(&mut cleared, 100), None);
     let mut added = start(&[at(Trigger::Instruction, 3, Effect::AddPmi)]);
     assert_eq!(run(&mut added, 4), Some((3, true)));
+    // The interrupt controller's registers are none of the PMU's.
+    let acknowledge = crate::register::arm::encoding(3, 0, 12, 12, 0);
+    let answer = added.pmu.read_register(crate::Level::Kernel, acknowledge, &mut added.source);
+    assert_eq!(answer.into_parts(), (crate::ReadOutcome::NotHandled, crate::PmiRequests::NONE));
     assert_eq!(added.write_for(register("PMOVSCLR_EL0"), 1).line(), Some(false));
 }

@@ -122,9 +122,9 @@ impl Vpmu {
         index: u32,
         source: &mut dyn CountsSource,
     ) -> Answer<ReadOutcome> {
-        let stale = self.before_read(index, source);
         let vendor = self.profile().vendor();
         let located = locate(vendor, index).map(|located| (located.register.id, located));
+        let stale = located.is_some() && self.before_read(index, source);
         let outcome = match (&mut self.machine, located) {
             (Machine::Arm(own), Some((RegisterId::Arm(id), located))) => own.read(level, id, located, source),
             (Machine::Intel(_) | Machine::Amd(_), Some(_)) if level == Level::User => {
@@ -168,7 +168,9 @@ impl Vpmu {
             _ if is_pmu_register(vendor.architecture(), index) => WriteOutcome::Fault(Fault::Absent),
             _ => WriteOutcome::NotHandled,
         };
-        self.after_write(index, source);
+        if located.is_some() {
+            self.after_write(index, source);
+        }
         self.answer(outcome, source)
     }
 
