@@ -9,7 +9,7 @@
 //! Not offered: counters of the L3 cache, the data fabric and the memory controllers, branch
 //! sampling (BRS), and instructions-retired (IRPERF).
 
-use super::macros::{field_accessor, field_decl, registers};
+use super::macros::{field, field_accessor, field_decl, registers};
 use super::set::{RegisterSet, Typed, words_before};
 use super::{Access, Field, Holder, OnWrite, Register, Repeat, Reserved, When, Width};
 

@@ -9,7 +9,7 @@
 //!
 //! Reserved bits are RES0: they read as zero, and writes to them are dropped.
 
-use super::macros::{field_accessor, field_decl, registers};
+use super::macros::{field, field_accessor, field_decl, registers};
 use super::set::{RegisterSet, Typed, words_before};
 use super::{Access, Field, Holder, OnWrite, Register, Repeat, Reserved, When, Width};
 use crate::bits::low_u16;

@@ -3,7 +3,7 @@
 //!
 //! Instructions and the rest of a CPU are announced by an engine, not here.
 
-use super::macros::{field_accessor, field_decl};
+use super::macros::{field, field_accessor, field_decl};
 use super::{Field, OnWrite, Repeat, When, Width};
 use crate::bits::low_u32;
 use crate::profile::Vendor;
@@ -117,18 +117,7 @@ macro_rules! words {
             vendor: Vendor::$vendor,
             doc: concat!($($doc),+),
             source: $source,
-            fields: &[$({
-                let (lsb, width, repeat) = field_decl!($kind $args);
-                Field {
-                    name: $fname,
-                    doc: $fdoc,
-                    lsb,
-                    width,
-                    repeat,
-                    when: When::Always,
-                    on_write: OnWrite::Ignore,
-                }
-            }),*],
+            fields: &[$(field!($kind $args $fname $fdoc; ; ignore)),*],
         }),*];
     };
     (@subleaf) => { None };

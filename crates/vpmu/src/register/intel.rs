@@ -4,7 +4,7 @@
 //! around them) and volume 4 (MSR numbers), cross-checked with Linux `asm/perf_event.h` and
 //! `asm/msr-index.h`, and for fault behaviour with Linux `arch/x86/kvm/vmx/pmu_intel.c`.
 
-use super::macros::{field_accessor, field_decl, registers};
+use super::macros::{field, field_accessor, field_decl, registers};
 use super::set::{RegisterSet, Typed, words_before};
 use super::{Access, Field, Holder, OnWrite, Register, Repeat, Reserved, When, Width};
 

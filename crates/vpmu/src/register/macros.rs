@@ -62,6 +62,21 @@ macro_rules! field_decl {
     };
 }
 
+macro_rules! field {
+    ($kind:ident $args:tt $name:literal $doc:literal; $($when:ident)?; $($write:ident)?) => {{
+        let (lsb, width, repeat) = field_decl!($kind $args);
+        Field {
+            name: $name,
+            doc: $doc,
+            lsb,
+            width,
+            repeat,
+            when: field_decl!(when $($when)?),
+            on_write: field_decl!(write $($write)?),
+        }
+    }};
+}
+
 macro_rules! field_accessor {
     (flag $name:ident ($lsb:literal) $doc:literal) => {
         pastey::paste! {
@@ -192,18 +207,7 @@ macro_rules! registers {
                 /// The fields, lowest first.
                 pub const FIELDS: &'static [Field] = {
                     $(&[
-                        $({
-                            let (lsb, width, repeat) = field_decl!($kind $args);
-                            Field {
-                                name: $fname,
-                                doc: $fdoc,
-                                lsb,
-                                width,
-                                repeat,
-                                when: field_decl!(when $($fwhen)?),
-                                on_write: field_decl!(write $($write)?),
-                            }
-                        },)*
+                        $(field!($kind $args $fname $fdoc; $($fwhen)?; $($write)?),)*
                     ])?
                     $($other::FIELDS)?
                     $($like::FIELDS)?
@@ -276,4 +280,4 @@ macro_rules! registers {
     (@step $step:expr) => { $step };
 }
 
-pub(super) use {field_accessor, field_decl, registers};
+pub(super) use {field, field_accessor, field_decl, registers};
