@@ -255,6 +255,21 @@ struct Machine {
     pages: Vec<u64>,
 }
 
+/// Runs, for at most so many instructions, until an exception that the machine has no handler for, which is how code
+/// ends here. Returns the cycles of the model.
+pub(crate) fn until_exception(cpu: &mut Cpu<Board>, board: &mut Board, most: u64) -> Result<u64, Refusal> {
+    let before = board.cycles();
+    let mut left = most;
+    loop {
+        let retired = cpu.totals().instructions();
+        match cpu.run(board, Budget { instructions: left, interrupt_window: false }) {
+            Exit::Shutdown => return Ok(board.cycles() - before),
+            Exit::Budget | Exit::Halted => return Err(Refusal::Endless),
+            _ => left -= cpu.totals().instructions() - retired,
+        }
+    }
+}
+
 impl Machine {
     fn new(model: Model) -> Self {
         let mut board = Board::new(model, RAM);
@@ -304,20 +319,10 @@ impl Machine {
     fn attempt(&mut self, image: &Image, count: u64) -> Result<Result<u64, u64>, Refusal> {
         self.board.write(DATA_PHYSICAL + COUNT, &count.to_le_bytes());
         self.cpu.set_state(&start(image.again));
-        let before = self.board.cycles();
-        let mut left = BUDGET;
-        loop {
-            let retired = self.cpu.totals().instructions();
-            match self.cpu.run(&mut self.board, Budget { instructions: left, interrupt_window: false }) {
-                Exit::Shutdown => break,
-                Exit::Budget | Exit::Halted => return Err(Refusal::Endless),
-                _ => {}
-            }
-            left -= self.cpu.totals().instructions() - retired;
-        }
+        let cycles = until_exception(&mut self.cpu, &mut self.board, BUDGET)?;
         let state = self.cpu.state();
         if state.rip == image.end {
-            return Ok(Ok(self.board.cycles() - before));
+            return Ok(Ok(cycles));
         }
         match state.cr2 {
             0 => Err(Refusal::Exception),

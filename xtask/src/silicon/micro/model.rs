@@ -2,9 +2,9 @@
 
 use super::rows::{Contents, PLACE, Row};
 use super::{BUFFER, CODE, STACK, contents, random};
-use crate::silicon::machine::{Board, Refusal, start};
+use crate::silicon::machine::{Board, Refusal, start, until_exception};
 use core_model::{Core, Model};
-use soft_cpu::{Budget, Cpu, Exit, describe};
+use soft_cpu::{Cpu, describe};
 
 const PAGE: u64 = 4096;
 const LARGE: u64 = 1 << 21;
@@ -93,20 +93,10 @@ impl Machine {
         state.gpr[4] = STACK + PAGE - 64;
         (state.gpr[7], state.gpr[6], state.gpr[2]) = (BUFFER, count, row.parameter);
         self.cpu.set_state(&state);
-        let before = self.board.cycles();
-        let mut left = BUDGET;
-        loop {
-            let retired = self.cpu.totals().instructions();
-            match self.cpu.run(&mut self.board, Budget { instructions: left, interrupt_window: false }) {
-                Exit::Shutdown => break,
-                Exit::Budget | Exit::Halted => return Err(Refusal::Endless),
-                _ => {}
-            }
-            left -= self.cpu.totals().instructions() - retired;
-        }
+        let cycles = until_exception(&mut self.cpu, &mut self.board, BUDGET)?;
         if self.cpu.state().rip != CALLER + 5 {
             return Err(Refusal::Exception);
         }
-        Ok(self.board.cycles() - before)
+        Ok(cycles)
     }
 }
