@@ -39,6 +39,7 @@ mod global;
 mod handlers;
 mod have;
 mod heap;
+pub mod pace;
 mod power_on;
 pub mod random;
 mod recovery;

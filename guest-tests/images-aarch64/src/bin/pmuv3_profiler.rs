@@ -14,6 +14,7 @@ use guest_images_aarch64::{
     overflow::interrupts_to,
     pmu::{COUNTER_MAX, PMINTENSET, PMOVSCLR, counter, event, need_event, read, write},
 };
+use guest_runtime::pace::{Increments, Oddity, Pace};
 use guest_runtime::{
     Frame, boot, check, counting_loop, gic, guest_test, println, protocol::mmio::PMU_INTID, with_interrupts,
 };
@@ -101,41 +102,27 @@ fn sample(_: &mut Frame) {
     gic::end(PMU_INTID);
 }
 
-/// What two looks at the counters say, with no sample in between.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Pace {
-    Same,
-    /// Counter 0 has lost some.
-    Behind,
-    Stands,
-}
-
 /// Looks at the counters between the interrupts.
 fn watch() {
     let look = || (SAMPLES.load(Relaxed), count(0), count(1), SAMPLES.load(Relaxed));
-    let (mut before, mut pace) = (look(), Pace::Same);
+    let (mut before, mut pace) = (look(), Pace::default());
     for _ in 0..LOOKS {
         counting_loop(CHUNK);
         let now = look();
         if before.3 == now.0 && now.0 == now.3 && before.0 == before.3 {
-            let sampled = now.1.wrapping_sub(before.1) & COUNTER_MAX;
-            let counted = now.2.wrapping_sub(before.2) & COUNTER_MAX;
-            let next = match sampled {
-                0 => Pace::Stands,
-                _ if sampled & TOP != 0 || sampled + SOON < counted => Pace::Behind,
-                _ if sampled > counted + SOON || counted & TOP != 0 => {
-                    find(Finding::JumpedCounter);
-                    Pace::Same
-                }
-                _ => Pace::Same,
+            let increments = Increments {
+                suspected: now.1.wrapping_sub(before.1) & COUNTER_MAX,
+                other: now.2.wrapping_sub(before.2) & COUNTER_MAX,
+                top: TOP,
+                tolerance: SOON,
             };
-            // Where it stops and goes on it is behind once.
-            match (pace, next) {
-                (_, Pace::Stands) => find(Finding::FrozenCounter),
-                (Pace::Behind, Pace::Same | Pace::Behind) => find(Finding::LostCounts),
-                _ => {}
-            }
-            pace = if (pace, next) == (Pace::Stands, Pace::Behind) { Pace::Same } else { next };
+            pace = pace.follow(increments, |oddity| {
+                find(match oddity {
+                    Oddity::Frozen => Finding::FrozenCounter,
+                    Oddity::Jumped => Finding::JumpedCounter,
+                    Oddity::Lost => Finding::LostCounts,
+                });
+            });
         }
         if now.1 & TOP == 0 && now.1 > LOST {
             find(Finding::LostPmi);

@@ -21,6 +21,7 @@ use guest_images::{
     pmi,
     pmu::{count_metrics, has_arch_lbr, has_debug_store, preset, program, read, write},
 };
+use guest_runtime::pace::{Increments, Oddity, Pace};
 use guest_runtime::{Frame, PerfMon, apic, boot, check, cpu, cpuid, guest_test, println, rdmsr, ring3_loop};
 
 guest_runtime::image!();
@@ -192,43 +193,29 @@ fn stop() {
     }
 }
 
-/// What two looks at the counters say, with no sample in between.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Pace {
-    Same,
-    /// Counter 0 has lost some.
-    Behind,
-    Stands,
-}
-
 /// Samples, and looks at the counters between the interrupts.
 fn sampling() {
     start();
     let look = || (SAMPLES.load(Relaxed), value(0), value(1), SAMPLES.load(Relaxed));
-    let (mut before, mut pace) = (look(), Pace::Same);
+    let (mut before, mut pace) = (look(), Pace::default());
     for _ in 0..LOOKS {
         ring3_loop(CHUNK);
         let now = look();
         let undisturbed = before.3 == now.0 && now.0 == now.3 && before.0 == before.3;
         if undisturbed {
-            let sampled = now.1.wrapping_sub(before.1) & COUNTER_MAX;
-            let counted = now.2.wrapping_sub(before.2) & COUNTER_MAX;
-            let next = match sampled {
-                0 => Pace::Stands,
-                _ if sampled & TOP != 0 || sampled + SOON < counted => Pace::Behind,
-                _ if sampled > counted + SOON => {
-                    find(Finding::JumpedCounter);
-                    Pace::Same
-                }
-                _ => Pace::Same,
+            let increments = Increments {
+                suspected: now.1.wrapping_sub(before.1) & COUNTER_MAX,
+                other: now.2.wrapping_sub(before.2) & COUNTER_MAX,
+                top: TOP,
+                tolerance: SOON,
             };
-            // Where it stops and goes on it is behind once.
-            match (pace, next) {
-                (_, Pace::Stands) => find(Finding::FrozenCounter),
-                (Pace::Behind, Pace::Same | Pace::Behind) => find(Finding::LostCounts),
-                _ => {}
-            }
-            pace = if (pace, next) == (Pace::Stands, Pace::Behind) { Pace::Same } else { next };
+            pace = pace.follow(increments, |oddity| {
+                find(match oddity {
+                    Oddity::Frozen => Finding::FrozenCounter,
+                    Oddity::Jumped => Finding::JumpedCounter,
+                    Oddity::Lost => Finding::LostCounts,
+                });
+            });
         }
         if now.1 & TOP == 0 && now.1 > LOST {
             find(Finding::LostPmi);
