@@ -168,10 +168,10 @@ impl Plan<'_> {
             Watch::Everything => Some(symbols::of_guest(&path, timeout, &interrupt)),
             Watch::Counts | Watch::Samples(_) => None,
         };
-        let config = |snapshot, streams: [Target; 2]| ProgramConfig {
+        let config = |snapshot, (files, job), streams: [Target; 2]| ProgramConfig {
             snapshot,
-            files: files.clone(),
-            job: job.clone(),
+            files,
+            job,
             detail: machine.detail.unwrap_or_default(),
             compile: machine.compiles(),
             threads: machine.threads.unwrap_or_else(processors),
@@ -195,7 +195,7 @@ impl Plan<'_> {
                 roi: roi()?,
                 detail: Detail::Counts,
                 only_search: true,
-                ..config(booted()?.0, [Target::Nowhere, Target::Nowhere])
+                ..config(booted()?.0, (files.clone(), job.clone()), [Target::Nowhere, Target::Nowhere])
             };
             let searched = guest_program::run(search)?;
             if searched.region.times > 0 {
@@ -209,7 +209,7 @@ impl Plan<'_> {
             recorder,
             events,
             changed: program.out.clone(),
-            ..config(snapshot, targets)
+            ..config(snapshot, (files, job), targets)
         });
         progress.end();
         let report = report?;

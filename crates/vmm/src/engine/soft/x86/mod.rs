@@ -204,7 +204,11 @@ impl SoftEngine {
         limits: RunLimits,
         goal: &Goal,
     ) -> Option<Outcome> {
-        self.run_machine(machine, limits, goal)
+        if self.timing.is_some() || self.recorder.is_some() {
+            self.run_on::<true>(machine, limits, goal)
+        } else {
+            self.run_on::<false>(machine, limits, goal)
+        }
     }
 
     /// The guest's page tables: CR3.
@@ -224,15 +228,7 @@ impl SoftEngine {
         self.retired.clone()
     }
 
-    fn run_machine(&mut self, machine: &mut Machine<Pc>, limits: RunLimits, goal: &Goal) -> Option<Outcome> {
-        if self.timing.is_some() || self.recorder.is_some() {
-            self.run_on::<true>(machine, limits, goal)
-        } else {
-            self.run_on::<false>(machine, limits, goal)
-        }
-    }
-
-    /// The same, `OBSERVED` with a model of the core or a recorder.
+    /// [`run_to`](Self::run_to), `OBSERVED` with a model of the core or a recorder.
     fn run_on<const OBSERVED: bool>(
         &mut self,
         machine: &mut Machine<Pc>,
@@ -504,7 +500,7 @@ impl Engine<Pc> for SoftEngine {
 
     fn run(&mut self, machine: &mut Machine<Pc>, limits: RunLimits) -> Result<Outcome, EngineError> {
         // So many instructions take longer than any time-out.
-        let outcome = self.run_machine(machine, limits, &Goal::default()).unwrap_or(Outcome::TimedOut);
+        let outcome = self.run_to(machine, limits, &Goal::default()).unwrap_or(Outcome::TimedOut);
         if let Some(core) = &self.timing {
             core.drive().log_totals();
         }
@@ -555,7 +551,7 @@ impl Snapshots<Pc> for SoftEngine {
         limits: RunLimits,
         instructions: u64,
     ) -> Option<Outcome> {
-        self.run_machine(machine, limits, &Goal { instructions, ..Goal::default() })
+        self.run_to(machine, limits, &Goal { instructions, ..Goal::default() })
     }
 
     fn save(&self) -> VcpuState {
