@@ -569,10 +569,9 @@ impl<B: Bus> Cpu<B> {
         let (gpa, page) = fetched;
         let mut found = self.cache.find(gpa, self.core.mode);
         // Of the page into which its only instruction continues.
-        let beyond = |address: u64| address.wrapping_add(PAGE) & !(PAGE - 1);
         let mut rest = None;
         if let Some(second) = found.and_then(|id| self.cache.block(id)?.second()) {
-            let (address, size) = self.fetch_address(bus, beyond(linear), beyond(key))?;
+            let (address, size) = self.fetch_address(bus, next_page(linear), next_page(key))?;
             rest = Some((address, size));
             if address != second {
                 found = None;
@@ -589,7 +588,7 @@ impl<B: Bus> Cpu<B> {
         };
         // What began a new generation has happened by now.
         if let Some(rest) = rest {
-            self.cache.set_code_address(beyond(key), rest);
+            self.cache.set_code_address(next_page(key), rest);
         }
         self.cache.set_code_address(key, fetched);
         self.cache.set_jump(key, block);
@@ -627,8 +626,7 @@ impl<B: Bus> Cpu<B> {
             return Ok((block_of(decoded, mode, gpa, None), None));
         }
         // The first instruction continues in the next page.
-        let next = |address: u64| address.wrapping_add(PAGE) & !(PAGE - 1);
-        let (second, page) = self.fetch_address(bus, next(linear), next(key))?;
+        let (second, page) = self.fetch_address(bus, next_page(linear), next_page(key))?;
         let core = &mut self.core;
         let rest = &mut bytes[in_page..in_page + 15];
         if !fetch(bus, second, rest) {
@@ -668,6 +666,11 @@ impl<B: Bus> Cpu<B> {
             self.unimplemented.push(Unimplemented { code, rip, count: 1 });
         }
     }
+}
+
+/// Where the page behind that of an address begins.
+fn next_page(address: u64) -> u64 {
+    address.wrapping_add(PAGE) & !(PAGE - 1)
 }
 
 fn block_of<B>(decoded: decode::Decoded<B>, mode: Mode, gpa: u64, second: Option<u64>) -> Block<B> {

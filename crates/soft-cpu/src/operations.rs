@@ -1,8 +1,8 @@
 //! Retired floating-point and vector operations by type, as AMD's events of Zen 4 and Zen 5 tell them apart
 //! (`fp_ops_retired_by_type`, `sse_avx_ops_retired` and others). An instruction is one operation.
 //!
-//! They are counted from the moment somebody wants to know them, because every vector instruction takes a longer way
-//! then. Who counts and who reads share them, so that they need not be published.
+//! They are counted from the moment they are wanted, because every vector instruction takes a longer way then. Who
+//! counts and who reads share them, so that they need not be published.
 
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::Arc;

@@ -18,6 +18,7 @@ use serde::Serialize;
 use std::fmt::Write as _;
 use vpmu::decode::{Decoded, DecodedField, address};
 use vpmu::profile::{Architecture, Vendor};
+use vpmu::register::cpuid::Word;
 use vpmu::register::{Access, OnWrite, RegisterId, index_by_name, intel, numbered, registers};
 use vpmu::source::ScriptedSource;
 use vpmu::{Level, Profile, Vpmu, WriteOutcome};
@@ -76,7 +77,7 @@ pub(super) fn decode(args: &DecodeArgs, json: bool) -> Result<u8, CliError> {
         rdpmc::explain(&profile, ecx.ok_or_else(|| number(text, 32))?, json)?;
         return Ok(exit::PASS);
     }
-    if let Some(word) = cpuid::find(&args.register) {
+    if let Some(word) = Word::by_name(&args.register) {
         cpuid::show(&profile, word, args.value.as_deref(), json)?;
         return Ok(exit::PASS);
     }

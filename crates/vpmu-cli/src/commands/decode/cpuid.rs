@@ -2,8 +2,7 @@
 
 use super::fields;
 use crate::error::CliError;
-use crate::output::number;
-use crate::output::{BAD, HEADING, paint, print, print_json};
+use crate::output::{BAD, HEADING, number, paint, print, print_json};
 use serde::Serialize;
 use std::fmt::Write as _;
 use vpmu::Profile;
@@ -22,11 +21,6 @@ struct Explained {
     announced: bool,
     #[serde(flatten)]
     decoded: Decoded,
-}
-
-/// The register that the text means.
-pub(super) fn find(text: &str) -> Option<&'static Word> {
-    Word::by_name(text)
 }
 
 /// The names of all.
@@ -88,7 +82,7 @@ mod tests {
     use vpmu::profile::{SAPPHIRE_RAPIDS, SKYLAKE_SP, ZEN4};
 
     fn shown(profile: &Profile, name: &str, value: Option<u32>) -> String {
-        let word = find(name).expect("a register of CPUID");
+        let word = Word::by_name(name).expect("a register of CPUID");
         anstream::adapter::strip_str(&render(&explain(profile, word, value))).to_string()
     }
 
@@ -111,11 +105,11 @@ mod tests {
     #[test]
     fn every_name_finds_its_register() {
         for word in WORDS {
-            let found = find(&word.name().to_lowercase()).map(Word::name);
+            let found = Word::by_name(&word.name().to_lowercase()).map(Word::name);
             assert_eq!(found, Some(word.name()));
         }
         for wrong in ["CPUID", "CPUID.0AH", "CPUID.0AH:ESI", "CPUID.99H:EAX", "CPUID.7.9:EAX", "0AH:EAX"] {
-            assert!(find(wrong).is_none(), "{wrong}");
+            assert!(Word::by_name(wrong).is_none(), "{wrong}");
         }
         assert!(names().iter().any(|name| name == "CPUID.0AH:EAX"));
     }
