@@ -22,6 +22,10 @@ const GENERAL_PROTECTION: u8 = 13;
 /// Vector of #PF.
 const PAGE_FAULT: u8 = 14;
 
+/// Components of XCR0 that a host may have enabled and no case has: PKRU, and AMX's TILECFG and TILEDATA (SDM volume 1,
+/// "XSAVE-Supported Features and State-Component Bitmaps").
+const BEYOND_AVX512: u64 = 1 << 9 | 1 << 17 | 1 << 18;
+
 /// Behind the lower half of the address space.
 const LOWER_END: u64 = 0x8000_0000_0000;
 
@@ -49,7 +53,8 @@ pub enum Verdict {
     Undefined,
     /// The interpreter raises #GP(0) or #SS(0), the native side #UD, all else is equal: para-virtual KVM hands what
     /// raises those in ring 3 to its instruction emulator, and raises #UD for what that does not know. Or that has
-    /// done something of its own: [`Effect::LowerEnd`], [`Effect::EmulatedOrder`], [`Effect::EmulatedTarget`].
+    /// done something of its own: [`Effect::LowerEnd`], [`Effect::EmulatedOrder`], [`Effect::EmulatedTarget`],
+    /// [`Effect::HostComponents`].
     Emulated,
     /// They differ; a line for each register or byte: native, then soft.
     Different(Vec<String>),
@@ -75,6 +80,15 @@ pub fn compare(case: &Case, native: &Outcome, soft: &Outcome) -> Verdict {
             Verdict::Same | Verdict::Undefined => Verdict::Emulated,
             other => other,
         };
+    }
+    // Effect::HostComponents. Registers are as before the instruction, since it faults.
+    let requested = native.gpr[2] << 32 | native.gpr[0] & 0xFFFF_FFFF;
+    if native.vector == PAGE_FAULT
+        && masks::has(at(native), Effect::HostComponents)
+        && requested & !case.machine.xcr0() & BEYOND_AVX512 != 0
+        && (soft.vector, soft.rip) != (PAGE_FAULT, native.rip)
+    {
+        return Verdict::Emulated;
     }
     // Effect::LowerEnd.
     if native.vector == PAGE_FAULT

@@ -95,6 +95,8 @@ pub enum Effect {
     GatherRest,
     /// What is saved of components in their initial state.
     InitialState,
+    /// Anything at a #PF on the native side, if EDX:EAX names components that the case does not enable.
+    HostComponents,
     /// The case is left out once that happens.
     Unsupported,
     /// The instruction is not generated.
@@ -380,6 +382,7 @@ pub fn markdown() -> String {
             Effect::AliasedMemory => "memory".to_owned(),
             Effect::EmulatedTarget => "all".to_owned(),
             Effect::UpperHalf => "P and RSVD in the error code".to_owned(),
+            Effect::HostComponents => "whether it raises #PF".to_owned(),
             Effect::Unsupported => "the case is left out".to_owned(),
             Effect::Omit => "all".to_owned(),
         };

@@ -238,6 +238,13 @@ pub const MASKS: &[Mask] = &[
         "the CPU may take a component for in use that is in its initial state (SDM volume 1, XSAVE-Managed Features \
          and XINUSE); what is then written has to be that state",
     ),
+    row(
+        &[M::Xsave, M::Xsave64, M::Xsavec, M::Xsavec64, M::Xsaveopt, M::Xsaveopt64, M::Xrstor, M::Xrstor64],
+        W::Vector(14),
+        E::HostComponents,
+        "para-virtual KVM keeps the host's XCR0 in ring 3, so that an area has PKRU's and AMX's components too, if \
+         EDX:EAX asks for them, and reaches further",
+    ),
     any(
         E::Emulated,
         "para-virtual KVM hands what raises #GP(0) or #SS(0) in ring 3 to its instruction emulator, and raises #UD \

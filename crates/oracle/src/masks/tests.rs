@@ -113,3 +113,25 @@ fn a_stack_fault_of_cmps_is_masked_with_the_stack_segment_only() {
         assert_eq!(compare(&case, &native, &soft) == Verdict::Emulated, masked, "prefix {prefix:#x}");
     }
 }
+
+/// A page fault of XRSTOR passes only where EDX:EAX names components that para-virtual KVM leaves enabled.
+#[test]
+fn a_page_fault_is_masked_where_the_hosts_components_make_the_area_longer() {
+    use crate::compare::{Verdict, compare};
+    // xrstor64 [21C00h]; xor eax, eax
+    let xrstor = vec![0x48, 0x0F, 0xAE, 0x2C, 0x25, 0x00, 0x1C, 0x02, 0x00, 0x31, 0xC0];
+    let verdict = |code: &[u8], requested: u64| {
+        let case = Case { code: code.to_vec(), offset: 0, seed: 1, machine: Machine::Avx512 };
+        let mut native =
+            Outcome { vector: 14, error: 4, cr2: 0x2_3000, rip: case.rip(), ..Outcome::default() };
+        (native.gpr[0], native.gpr[2]) = (requested & 0xFFFF_FFFF, requested >> 32);
+        compare(&case, &native, &Outcome { vector: 3, rip: case.rip() + 12, ..Outcome::default() })
+    };
+    for component in [9, 17, 18] {
+        assert_eq!(verdict(&xrstor, 1 << component), Verdict::Emulated, "component {component}");
+    }
+    for requested in [0xE7, 1 << 8, 1 << 49] {
+        assert!(matches!(verdict(&xrstor, requested), Verdict::Different(_)), "{requested:#x}");
+    }
+    assert!(matches!(verdict(&[0x48, 0x8B, 0x00], 1 << 18), Verdict::Different(_)), "mov rax, [rax]");
+}

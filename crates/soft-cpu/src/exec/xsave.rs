@@ -237,7 +237,7 @@ fn area<B: Bus>(c: &mut Core, i: &Insn<B>, write: bool) -> Result<u64, Fault> {
         return Err(c.raise(Exception::plain(exception::NM)));
     }
     let linear = operand::linear(c, i, BASE_SIZE as usize, write)?;
-    if linear & 63 != 0 { Err(c.gp(0)) } else { Ok(linear) }
+    if linear & 63 != 0 { Err(crate::sse::misaligned(c, i, linear)) } else { Ok(linear) }
 }
 
 fn save<B: Bus>(c: &mut Core, b: &mut B, i: &Insn<B>, enabled: u64, how: Saving, wide: bool) -> Done {

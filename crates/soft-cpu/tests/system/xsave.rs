@@ -216,6 +216,20 @@ fn page_faults_of_requested_components_come_before_bad_headers() {
 }
 
 #[test]
+fn a_misaligned_area_that_is_not_canonical_belongs_to_its_segment() {
+    const SS: u8 = 12;
+    // xsave, xrstor, xsaveopt, xsavec [rsp + rbx] and [rax + rbx]
+    for (opcode, reg) in [(0xAE, 4), (0xAE, 5), (0xAE, 6), (0xC7, 4)] {
+        for (base, distance, vector) in [(4, 1 << 62, SS), (0, 1 << 62, GP), (4, 0, GP)] {
+            let mut guest = guest(&[0x0F, opcode, 0x04 | reg << 3, 0x18 | base], 3);
+            guest.state.gpr[usize::from(base)] = DATA;
+            guest.state.gpr[3] = distance + 4;
+            expect_vector(&mut guest, vector);
+        }
+    }
+}
+
+#[test]
 fn they_need_the_operating_system_and_respect_ts() {
     let all = [xsave(), xrstor(), xsavec(), xsaveopt(), xsaves(), xrstors(), vec![0x0F, 0x01, 0xD0]];
     for (n, code) in all.iter().enumerate() {
