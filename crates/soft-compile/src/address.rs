@@ -7,7 +7,7 @@ use iced_x86::{Code, Instruction, MemoryOperand, Register};
 use soft_base::{ENTRIES, Entry};
 
 /// Bytes of the longest operand.
-pub(crate) const LONGEST: u64 = 16;
+pub(crate) const LONGEST: u64 = 64;
 const PAGE_BITS: i32 = 12;
 const ENTRY: usize = size_of::<Entry>();
 const _: () = assert!(ENTRY.is_power_of_two() && ENTRIES.is_power_of_two());
@@ -85,18 +85,19 @@ impl Translation<'_> {
         self.look_up(bytes, access)
     }
 
-    /// The same for 16 bytes that have to be aligned.
+    /// The same for bytes that have to be aligned.
     pub(crate) fn aligned_memory(
         &mut self,
         instruction: &Instruction,
+        bytes: usize,
         access: Access,
     ) -> Result<MemoryOperand, Left> {
         self.free_flags();
         self.linear(instruction)?;
         let slow = self.slow();
-        self.e.ri(Code::Test_rm8_imm8, Register::CL, 15);
+        self.e.ri(Code::Test_rm8_imm8, Register::CL, i32::try_from(bytes - 1).map_err(|_| Left)?);
         self.e.jump_if(5, slow);
-        self.look_up(16, access)
+        self.look_up(bytes, access)
     }
 
     /// The host's instruction with its memory operand there.

@@ -5,6 +5,7 @@ use crate::emit::Emitter;
 use crate::frame::{self, BETWEEN, Passed, packed, unpacked};
 use crate::memory::{CODE, Memory, WORDS};
 use crate::ram::Ram;
+use crate::registers::{self, LOADED_BY, Vectors};
 use crate::translate::{Surroundings, translate};
 use core::arch::x86_64::{__cpuid, __cpuid_count, CpuidResult};
 use soft_cpu::compiled::{Code, Compiler, Entry, Exit, Frame, NotCompiled, Resume, Source};
@@ -37,8 +38,8 @@ pub struct BlockCompiler {
     links: u32,
     /// Where the code begins that goes out.
     exit: usize,
-    /// Where the code begins that loads vector registers.
-    load_vectors: usize,
+    /// Where the code begins that loads vector registers: those of SSE, AVX and AVX-512.
+    load_vectors: [usize; 3],
     /// Behind all of that.
     first: usize,
     /// What this host's CPU has.
@@ -53,6 +54,15 @@ impl BlockCompiler {
     /// # Errors
     /// Those of the system: there is no memory that may be executed.
     pub fn new(ram: Ram, threshold: u32) -> io::Result<Self> {
+        Self::with_vectors(ram, threshold, Vectors::Avx512)
+    }
+
+    /// The same as on a host that has no more vector registers than these.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub fn with_vectors(ram: Ram, threshold: u32, most: Vectors) -> io::Result<Self> {
+        let widest = Vectors::of_host().min(most).max(Vectors::Sse);
         // Bit 0: LAHF and SAHF in 64-bit mode (SDM volume 2, CPUID).
         if !ram.suffices() || __cpuid(0x8000_0001).ecx & 1 == 0 {
             return Err(io::ErrorKind::Unsupported.into());
@@ -64,16 +74,20 @@ impl BlockCompiler {
         let entry = entry.finish().ok_or(io::ErrorKind::Unsupported)?;
         let exit = entry.len().next_multiple_of(ALIGNMENT);
         let mut leave = Emitter::new(start + exit as u64);
-        frame::exit(&mut leave);
+        frame::exit(&mut leave, |e| registers::store(e, widest));
         let leave = leave.finish().ok_or(io::ErrorKind::Unsupported)?;
         memory.write_code(0, &entry);
         memory.write_code(exit, &leave);
-        let load_vectors = (exit + leave.len()).next_multiple_of(ALIGNMENT);
-        let mut load = Emitter::new(start + load_vectors as u64);
-        frame::load_vectors(&mut load);
-        let load = load.finish().ok_or(io::ErrorKind::Unsupported)?;
-        memory.write_code(load_vectors, &load);
-        let first = (load_vectors + load.len()).next_multiple_of(ALIGNMENT);
+        let mut first = (exit + leave.len()).next_multiple_of(ALIGNMENT);
+        let mut load_vectors = [0; 3];
+        for (at, wanted) in load_vectors.iter_mut().zip(LOADED_BY) {
+            *at = first;
+            let mut load = Emitter::new(start + first as u64);
+            registers::load(&mut load, wanted, widest);
+            let load = load.finish().ok_or(io::ErrorKind::Unsupported)?;
+            memory.write_code(first, &load);
+            first = (first + load.len()).next_multiple_of(ALIGNMENT);
+        }
         Ok(Self {
             memory,
             ram,
@@ -125,7 +139,7 @@ impl Compiler for BlockCompiler {
             start: self.address(self.used),
             offset: self.used as u32,
             exit: self.address(self.exit),
-            load_vectors: self.address(self.load_vectors),
+            load_vectors: self.load_vectors.map(|at| self.address(at)),
             link_words: self.memory.word_address(FIRST_LINK_WORD),
             table: self.memory.word_address(0),
             host: self.host,

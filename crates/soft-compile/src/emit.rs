@@ -128,6 +128,9 @@ impl Emitter {
     pub(crate) fn rr(&mut self, code: Code, a: Register, b: Register) {
         self.made(Instruction::with2(code, a, b));
     }
+    pub(crate) fn rrm(&mut self, code: Code, a: Register, b: Register, c: MemoryOperand) {
+        self.made(Instruction::with3(code, a, b, c));
+    }
     pub(crate) fn rm(&mut self, code: Code, a: Register, b: MemoryOperand) {
         self.made(Instruction::with2(code, a, b));
     }

@@ -9,10 +9,12 @@
 //! | R15 | where the next note goes |
 //! | RSP | the frame, by the offsets below |
 //! | XMM0 to XMM15, MXCSR | those of the guest, from the first SSE instruction on |
+//! | YMM0 to YMM15, ZMM0 to ZMM15 | the same from the first AVX instruction on |
+//! | ZMM16 to ZMM31, K0 to K7 | the same from the first AVX-512 instruction on |
 
 use crate::emit::Emitter;
 use iced_x86::{Code, MemoryOperand, Register};
-use soft_cpu::compiled::{OPERATIONS, VECTOR};
+use soft_cpu::compiled::OPERATIONS;
 
 /// What goes in and out; its first fields have the same offsets in the frame.
 #[repr(C)]
@@ -34,10 +36,12 @@ pub(crate) struct Passed {
     pub(crate) flags: u64,
     pub(crate) vectors: *mut u8,
     pub(crate) operations: *mut u64,
+    pub(crate) masks: *mut u64,
     /// The guest's, or what does no harm if `no_floats`.
     pub(crate) mxcsr: u32,
-    /// SSE instructions are the interpreter's.
-    pub(crate) no_sse: u32,
+    /// Which vector registers may be the guest's at most, `Vectors` as a number: instructions on others are the
+    /// interpreter's.
+    pub(crate) most: u32,
     /// Those are that look at MXCSR or change it.
     pub(crate) no_floats: u32,
     /// Where in the code it goes on behind what is the interpreter's; 0: nowhere.
@@ -55,12 +59,12 @@ offsets!(
 );
 offsets!(
     PASSED_BRANCHES: branches, PASSED_NOTE: note, PASSED_FLAGS: flags, PASSED_VECTORS: vectors,
-    PASSED_OPERATIONS: operations, PASSED_MXCSR: mxcsr,
-    PASSED_NO_SSE: no_sse, PASSED_NO_FLOATS: no_floats, PASSED_RESUME: resume
+    PASSED_OPERATIONS: operations, PASSED_MASKS: masks, PASSED_MXCSR: mxcsr,
+    PASSED_MOST: most, PASSED_NO_FLOATS: no_floats, PASSED_RESUME: resume
 );
 
 /// Pointer to the [`Passed`].
-const PASSED: i64 = 0;
+pub(crate) const PASSED: i64 = 0;
 /// Room for a value.
 pub(crate) const TEMPORARY: i64 = 80;
 /// Registers of the guest that no register of the host has.
@@ -68,18 +72,20 @@ const SPILLED: i64 = 88;
 const FIRST_SPILLED: usize = 10;
 /// Branches executed.
 pub(crate) const BRANCHES: i64 = SPILLED + 8 * (16 - FIRST_SPILLED as i64);
-/// The vector registers and MXCSR are the guest's.
+/// Which vector registers are the guest's, `Vectors` as a number; if any are, MXCSR is too.
 pub(crate) const LOADED: i64 = BRANCHES + 8 * 8;
-pub(crate) const NO_SSE: i64 = LOADED + 4;
+/// Which may be.
+pub(crate) const MOST: i64 = LOADED + 4;
 pub(crate) const NO_FLOATS: i64 = LOADED + 8;
 pub(crate) const RESUME: i64 = LOADED + 12;
 /// MXCSR of the host's code.
-const HOST_MXCSR: i64 = LOADED + 16;
+pub(crate) const HOST_MXCSR: i64 = LOADED + 16;
 /// Floating-point operations, while the vector registers are the guest's.
 pub(crate) const FLOATS: i64 = LOADED + 24;
 const SIZE: i64 = FLOATS + 8 * OPERATIONS as i64;
-/// Vector registers, and bytes from one to the next in memory.
-const VECTORS: u32 = 16;
+/// Vector registers without AVX-512, and with it.
+pub(crate) const VECTORS: u32 = 16;
+pub(crate) const ALL_VECTORS: u32 = 32;
 
 /// Left before a block; [`Passed::detail`] is the link that led there.
 pub(crate) const BETWEEN: u32 = u32::MAX;
@@ -152,7 +158,7 @@ pub(crate) fn entry(e: &mut Emitter) {
     for place in 0..8 {
         e.mi(Code::Mov_rm64_imm32, local(BRANCHES + 8 * place), 0);
     }
-    for (offset, from) in [(NO_SSE, PASSED_NO_SSE), (NO_FLOATS, PASSED_NO_FLOATS)] {
+    for (offset, from) in [(MOST, PASSED_MOST), (NO_FLOATS, PASSED_NO_FLOATS)] {
         e.rm(Code::Mov_r32_rm32, Register::ECX, at(Register::RDI, from));
         e.mr(Code::Mov_rm32_r32, local(offset), Register::ECX);
     }
@@ -174,8 +180,9 @@ pub(crate) fn entry(e: &mut Emitter) {
     e.m(Code::Jmp_rm64, local(TEMPORARY));
 }
 
-/// Where code jumps to that is left, with [`RIP`], [`BLOCK`] and [`DETAIL`] set.
-pub(crate) fn exit(e: &mut Emitter) {
+/// Where code jumps to that is left; what it stores vector registers by finds the [`Passed`] in the last temporary
+/// register. [`RIP`], [`BLOCK`] and [`DETAIL`] are set.
+pub(crate) fn exit(e: &mut Emitter, store_vectors: impl FnOnce(&mut Emitter)) {
     e.rm(Code::Mov_r64_rm64, T2, local(PASSED));
     e.rm(Code::Mov_r64_rm64, T1, at(T2, PASSED));
     for (number, register) in HOME.into_iter().enumerate() {
@@ -199,10 +206,7 @@ pub(crate) fn exit(e: &mut Emitter) {
     let unloaded = e.label();
     e.mi(Code::Cmp_rm32_imm8, local(LOADED), 0);
     e.jump_if(4, unloaded);
-    e.rm(Code::Mov_r64_rm64, T1, at(T2, PASSED_VECTORS));
-    for number in 0..VECTORS {
-        e.mr(Code::Movups_xmmm128_xmm, vector(number), Register::XMM0 + number);
-    }
+    store_vectors(e);
     e.rm(Code::Mov_r64_rm64, T1, at(T2, PASSED_OPERATIONS));
     for offset in (0..OPERATIONS as i64).map(|number| 8 * number) {
         e.rm(Code::Mov_r64_rm64, T0, local(FLOATS + offset));
@@ -218,30 +222,6 @@ pub(crate) fn exit(e: &mut Emitter) {
         e.r(Code::Pop_r64, register);
     }
     e.bare(Code::Retnq);
-}
-
-/// A function that code calls before its first SSE instruction: vector registers and MXCSR become the guest's. It uses
-/// the last two of the temporary registers.
-pub(crate) fn load_vectors(e: &mut Emitter) {
-    // Above the return address.
-    let local = |offset: i64| local(offset + 8);
-    e.m(Code::Stmxcsr_m32, local(HOST_MXCSR));
-    e.rm(Code::Mov_r64_rm64, T2, local(PASSED));
-    e.m(Code::Ldmxcsr_m32, at(T2, PASSED_MXCSR));
-    e.rm(Code::Mov_r64_rm64, T1, at(T2, PASSED_VECTORS));
-    for number in 0..VECTORS {
-        e.rm(Code::Movups_xmm_xmmm128, Register::XMM0 + number, vector(number));
-    }
-    for number in 0..OPERATIONS as i64 {
-        e.mi(Code::Mov_rm64_imm32, local(FLOATS + 8 * number), 0);
-    }
-    e.mi(Code::Mov_rm32_imm32, local(LOADED), 1);
-    e.bare(Code::Retnq);
-}
-
-/// Where a vector register is in memory.
-fn vector(number: u32) -> MemoryOperand {
-    at(T1, i64::from(number) * VECTOR as i64)
 }
 
 /// As AX has the flags between blocks.

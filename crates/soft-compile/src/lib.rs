@@ -12,7 +12,9 @@
 //!       integer.rs, bits.rs, divide.rs, locked.rs, vector.rs, branch.rs
 //!                               what each instruction becomes
 //!       address.rs, live.rs     memory operands, flags that matter
+//!       kinds.rs                which vector instructions are compiled
 //!     emit.rs, frame.rs         iced's encoder; registers, and what is on the stack
+//!     registers.rs              vector registers
 //!     memory.rs, ram.rs         all that is unsafe
 //! ```
 //!
@@ -48,6 +50,8 @@ mod frame;
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
 mod integer;
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+mod kinds;
+#[cfg(all(target_arch = "x86_64", target_os = "linux"))]
 mod live;
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
 mod locked;
@@ -55,6 +59,8 @@ mod locked;
 mod memory;
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
 mod ram;
+#[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+mod registers;
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
 mod translate;
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
@@ -64,3 +70,5 @@ mod vector;
 pub use compiler::{BlockCompiler, HOT};
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
 pub use ram::Ram;
+#[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+pub use registers::Vectors;

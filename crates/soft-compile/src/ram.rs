@@ -3,6 +3,7 @@
 
 use crate::address::LONGEST;
 use crate::frame::Passed;
+use crate::registers::Vectors;
 use core::ptr;
 use soft_cpu::compiled::Frame;
 
@@ -12,7 +13,7 @@ const MASKS: u32 = 0x3F << 7;
 const RESERVED: u32 = !0xFFFF;
 /// MXCSR after a reset.
 const RESET_MXCSR: u32 = 0x1F80;
-/// Bytes by which operands of vector instructions are aligned.
+/// Bytes by which operands of SSE instructions are aligned.
 const ALIGNMENT: usize = 16;
 
 /// RAM whose positions from 0 on, as [`soft_cpu::Ram`] has them, are bytes in a row in the host's memory.
@@ -65,7 +66,13 @@ impl Ram {
             operations: frame.operations.as_mut_ptr(),
             // Reserved bits would fault.
             mxcsr: if floats { frame.mxcsr } else { RESET_MXCSR },
-            no_sse: u32::from(!frame.sse),
+            masks: frame.masks.as_mut_ptr(),
+            most: match frame {
+                Frame { sse: false, .. } => Vectors::None,
+                Frame { avx: false, .. } => Vectors::Sse,
+                Frame { avx512: false, .. } => Vectors::Avx,
+                _ => Vectors::Avx512,
+            } as u32,
             no_floats: u32::from(!floats),
             resume: 0,
         }

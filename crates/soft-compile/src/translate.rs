@@ -2,10 +2,11 @@
 
 use crate::emit::{Emitter, Label, Mark};
 use crate::frame::{
-    BETWEEN, BLOCK, DETAIL, FLOATS, LIMIT, LOADED, NO_FLOATS, NO_SSE, NOTE, RESUME, RIP, T0, at, home, local,
+    BETWEEN, BLOCK, DETAIL, FLOATS, LIMIT, LOADED, MOST, NO_FLOATS, NOTE, RESUME, RIP, T0, at, home, local,
     part, spilled,
 };
 use crate::live;
+use crate::registers::Vectors;
 use iced_x86::{Code, Decoder, DecoderOptions, Instruction, Register};
 use soft_cpu::Features;
 use soft_cpu::compiled::{OPERATIONS, Source};
@@ -18,8 +19,8 @@ pub(crate) struct Surroundings {
     pub(crate) offset: u32,
     /// Address of the code that goes out.
     pub(crate) exit: u64,
-    /// Address of the function that loads vector registers.
-    pub(crate) load_vectors: u64,
+    /// Addresses of the functions that load vector registers.
+    pub(crate) load_vectors: [u64; 3],
     /// Address of a link's words.
     pub(crate) link_words: u64,
     /// Address of the table of blocks by address.
@@ -37,8 +38,8 @@ pub(crate) struct Translation<'a> {
     pub(crate) in_host: bool,
     /// AX has them.
     pub(crate) in_ax: bool,
-    /// The vector registers are the guest's.
-    pub(crate) vectors: bool,
+    /// Which vector registers are the guest's.
+    pub(crate) vectors: Vectors,
     /// Float instructions of the guest may be executed.
     pub(crate) floats: bool,
     /// Floating-point operations that are not counted yet.
@@ -77,8 +78,9 @@ struct Slow {
 pub(crate) struct Load {
     pub(crate) call: Label,
     pub(crate) back: Label,
-    /// Without SSE.
+    /// Where it goes if these cannot be had.
     pub(crate) slow: Label,
+    pub(crate) wanted: Vectors,
 }
 
 /// A way out of a block to a known address.
@@ -94,7 +96,7 @@ pub(crate) struct Link {
 struct Point {
     mark: Mark,
     flags: (bool, bool),
-    vectors: (bool, bool),
+    vectors: (Vectors, bool),
     operations: Operations,
     loads: usize,
     links: usize,
@@ -165,7 +167,7 @@ impl<'a> Translation<'a> {
             around,
             in_host: false,
             in_ax: true,
-            vectors: false,
+            vectors: Vectors::None,
             floats: false,
             operations: [0; OPERATIONS],
             live: 0,
@@ -192,7 +194,8 @@ impl<'a> Translation<'a> {
             if !left[index] {
                 let before = self.point();
                 if out.is_some() {
-                    (self.in_host, self.in_ax, self.vectors, self.floats) = (false, true, false, false);
+                    (self.in_host, self.in_ax) = (false, true);
+                    (self.vectors, self.floats) = (Vectors::None, false);
                     self.operations = [0; OPERATIONS];
                 }
                 let operations = self.operations;
@@ -259,12 +262,18 @@ impl<'a> Translation<'a> {
     fn leave(&mut self, full: Label) {
         let (id, rip) = (self.source.block.cast_signed(), self.source.rip);
         let inside = self.e.label();
-        for Load { call, back, slow } in std::mem::take(&mut self.loads) {
+        for Load { call, back, slow, wanted } in std::mem::take(&mut self.loads) {
             self.e.place(call);
-            self.e.mi(Code::Cmp_rm32_imm8, local(NO_SSE), 0);
-            self.e.jump_if(5, slow);
-            let function = self.around.load_vectors;
+            self.e.mi(Code::Cmp_rm32_imm8, local(MOST), wanted as i32);
+            self.e.jump_if(2, slow);
+            let [sse, avx, avx512] = self.around.load_vectors;
+            let function = match wanted {
+                Vectors::None | Vectors::Sse => sse,
+                Vectors::Avx => avx,
+                Vectors::Avx512 => avx512,
+            };
             self.e.any(&Instruction::with_branch(Code::Call_rel32_64, function).unwrap_or_default());
+            self.e.jump_if(5, slow);
             self.e.jump(back);
         }
         for Slow { label, operations, instruction, resume } in std::mem::take(&mut self.all_slow) {
@@ -335,19 +344,19 @@ fn is_branch(instruction: &Instruction) -> bool {
 
 // Vectors.
 impl Translation<'_> {
-    /// The vector registers of the host are the guest's from here on; with `floats` MXCSR is too. AX has the flags.
-    pub(crate) fn load_vectors(&mut self, floats: bool) {
-        if self.vectors && (self.floats || !floats) {
+    /// These vector registers are the guest's from here on; with `floats` MXCSR is too. AX has the flags.
+    pub(crate) fn load_vectors(&mut self, wanted: Vectors, floats: bool) {
+        if self.vectors >= wanted && (self.floats || !floats) {
             return;
         }
         self.free_flags();
-        if !self.vectors {
+        if self.vectors < wanted {
             let (call, back, slow) = (self.e.label(), self.e.label(), self.slow());
-            self.e.mi(Code::Cmp_rm32_imm8, local(LOADED), 0);
-            self.e.jump_if(4, call);
+            self.e.mi(Code::Cmp_rm32_imm8, local(LOADED), wanted as i32);
+            self.e.jump_if(2, call);
             self.e.place(back);
-            self.loads.push(Load { call, back, slow });
-            self.vectors = true;
+            self.loads.push(Load { call, back, slow, wanted });
+            self.vectors = wanted;
         }
         if floats && !self.floats {
             let slow = self.slow();

@@ -6,10 +6,12 @@
 
 #[path = "../../soft-cpu/tests/common/mod.rs"]
 mod common;
+#[path = "common/vectors.rs"]
+mod vectors;
 
 use common::{Random, TestBus};
 use iced_x86::code_asm::*;
-use soft_compile::{BlockCompiler, Ram};
+use soft_compile::{BlockCompiler, Ram, Vectors};
 use soft_cpu::{Budget, Cpu, DescriptorTable, Exit, Segment, State};
 
 const RAM: usize = 1 << 20;
@@ -163,6 +165,8 @@ impl Program<'_> {
             |p| { let (x, y) = (p.q(), p.below(0x8_0000)); p.a.mov(x, 0x3_0000 + y as u64) },
             |p| p.vector(),
             |p| p.vector(),
+            |p| p.encoded_vector(),
+            |p| p.encoded_vector(),
         );
     }
 
@@ -219,6 +223,12 @@ impl Program<'_> {
             42 => a.movapd(x, xmmword_ptr(m)),
             _ => a.pand(x, y),
         }
+    }
+
+    /// Any instruction encoded with VEX or EVEX.
+    fn encoded_vector(&mut self) -> Result<(), iced_x86::IcedError> {
+        let instruction = vectors::any(&mut |n| self.below(n));
+        self.a.add_instruction(instruction)
     }
 
     fn binary(&mut self) -> Result<(), iced_x86::IcedError> {
@@ -484,7 +494,8 @@ fn state(random: &mut Random) -> State {
         rflags: random.next() & 0x8D5 | 2,
         cr0: 0x8001_0033,
         cr3: 0x1000,
-        cr4: 0x620,
+        cr4: 0x4_0620,
+        xcr0: [0xE7, 0xE7, 0xE7, 7, 3][(random.next() >> 9) as usize % 5],
         efer: 0xD01,
         mxcsr: if random.next() & 3 == 0 { 0x9FC0 } else { 0x1F80 },
         ..State::default()
@@ -496,6 +507,16 @@ fn state(random: &mut Random) -> State {
         let number = |random: &mut Random| (random.next() as i32 as f64 / 64.0).to_bits();
         *register = u128::from(number(random)) << 64 | u128::from(number(random));
     }
+    for register in state.ymm_high.iter_mut().chain(state.zmm_high.as_flattened_mut()) {
+        *register = u128::from(random.next()) << 64 | u128::from(random.next());
+    }
+    if random.next() & 2 == 0 {
+        state.zmm_high = [[0; 2]; 16];
+    }
+    for register in state.zmm_16_to_31.as_flattened_mut() {
+        *register = u128::from(random.next()) << 64 | u128::from(random.next());
+    }
+    state.opmask.fill_with(|| random.next());
     (state.gpr[3], state.gpr[4], state.gpr[6], state.gpr[7]) = (CODE, STACK - 0x100, 0x4_0000, 0x5_0000);
     state.segments[1] = Segment { selector: 8, base: 0, limit: u32::MAX, rights: 0xA09B };
     for number in [0, 2, 3, 4, 5] {
@@ -507,10 +528,10 @@ fn state(random: &mut Random) -> State {
     state
 }
 
-fn compiler(bus: &mut TestBus, threshold: u32) -> Box<BlockCompiler> {
+fn compiler(bus: &mut TestBus, threshold: u32, vectors: Vectors) -> Box<BlockCompiler> {
     // SAFETY: the vector stays as long as the CPU, and does not move.
     let ram = unsafe { Ram::new(bus.ram.as_mut_ptr(), bus.ram.len() as u64) };
-    Box::new(BlockCompiler::new(ram, threshold).unwrap())
+    Box::new(BlockCompiler::with_vectors(ram, threshold, vectors).unwrap())
 }
 
 /// Compares a program's runs. Returns how many instructions it was.
@@ -526,8 +547,9 @@ fn compare(seed: u64, threshold: u32) -> u64 {
     }
     let start = state(&mut random);
     let [one, other] = &mut buses;
+    let vectors = [Vectors::Avx512, Vectors::Avx512, Vectors::Avx, Vectors::Sse][seed as usize / 2 % 4];
     let mut interpreted = Cpu::new(&start);
-    let mut compiled = Cpu::new(&start).with_compiler(compiler(other, threshold));
+    let mut compiled = Cpu::new(&start).with_compiler(compiler(other, threshold, vectors));
     for run in 0..40 {
         let instructions = match random.next() % 4 {
             0 => 1 + random.next() % 40,

@@ -54,12 +54,18 @@ pub struct Frame<'a> {
     pub branches: [u64; 8],
     /// Floating-point operations, as [`operations`] counts them.
     pub operations: [u64; OPERATIONS],
-    /// XMM0, with the others behind it, each [`VECTOR`] bytes from the one before.
+    /// ZMM0, with the 31 others behind it, each [`VECTOR`] bytes from the one before.
     pub vectors: *mut u8,
     /// MXCSR, at first and then.
     pub mxcsr: u32,
+    /// k0 to k7.
+    pub masks: &'a mut [u64; 8],
     /// SSE instructions raise neither #UD nor #NM.
     pub sse: bool,
+    /// Neither do VEX-encoded vector instructions.
+    pub avx: bool,
+    /// Neither do those on 512 bits, registers from 16 on or masks.
+    pub avx512: bool,
 }
 
 /// Kinds of floating-point operations and instructions that are counted.

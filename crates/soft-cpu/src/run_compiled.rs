@@ -14,6 +14,7 @@ use crate::exec::chain;
 use crate::flags::{ARITHMETIC, Flags};
 use crate::low::Low;
 use crate::mmu::view;
+use crate::vector::{AVX, AVX512};
 use core::ptr::from_mut;
 
 const _: () = assert!(size_of::<crate::vector::registers::Vector>() == VECTOR);
@@ -197,7 +198,10 @@ fn enter<B: Bus>(
         operations: [0; OPERATIONS],
         vectors: from_mut(&mut core.xmm).cast(),
         mxcsr: core.mxcsr,
+        masks: &mut core.opmask,
         sse: core.sse,
+        avx: core.vector & AVX != 0,
+        avx512: core.vector & AVX512 != 0,
     };
     let exit = compiler.run(entry, &mut frame);
     let Frame { next: now, flags, rip, branches, operations, mxcsr, .. } = frame;
