@@ -16,6 +16,7 @@ use platform::x86::apic::{ApicConfig, LocalApic};
 use platform::x86::devices::Devices;
 use platform::x86::memory::LAYOUT;
 use std::io;
+use vpmu::Profile;
 use vpmu::profile::ICELAKE_SP;
 
 /// Where its code starts.
@@ -30,20 +31,25 @@ pub(crate) struct Guest {
 
 impl Guest {
     pub(crate) fn with(code: &[u8], detail: Detail, apic: ApicConfig) -> Self {
+        Self::of(&ICELAKE_SP, code, detail, apic)
+    }
+
+    /// The same on another CPU.
+    pub(crate) fn of(profile: &Profile, code: &[u8], detail: Detail, apic: ApicConfig) -> Self {
         let memory = GuestMemory::new(MemoryConfig { size_mib: 4 }, &LAYOUT).expect("4 MiB of guest memory");
         memory.write(u64::from(CODE), code).expect("the code fits");
-        let mut engine = SoftEngine::new(&memory, &ICELAKE_SP);
-        let mut source: Box<dyn Source> = Box::new(ModelSource::new(&ICELAKE_SP, engine.retired()));
+        let mut engine = SoftEngine::new(&memory, profile);
+        let mut source: Box<dyn Source> = Box::new(ModelSource::new(profile, engine.retired()));
         if detail == Detail::Timing {
-            let core = SharedCore::new(&ICELAKE_SP).expect("a model");
-            source = Box::new(TimingSource::new(&ICELAKE_SP, core.clone()));
+            let core = SharedCore::new(profile).expect("a model");
+            source = Box::new(TimingSource::new(profile, core.clone()));
             engine = engine.with_model(core);
         }
         let trace = Capture::new(1 << 20);
         let tracer = Tracer::new(Box::new(trace.clone()));
         let devices = Devices::new(Box::new(io::sink()), Box::new(io::sink()), FwCfg::new(1, 4 << 20));
         let apic = LocalApic::new(apic).expect("a valid APIC");
-        let pmu = PmuDevice::new(ICELAKE_SP, source, Some(tracer));
+        let pmu = PmuDevice::new(profile.clone(), source, Some(tracer));
         let machine = Machine::new(memory, Pc::new(devices, apic, engine.tsc_hz()), pmu);
         engine.boot(&BootState::flat(CODE)).expect("a valid state");
         Self { engine, machine, trace }

@@ -177,7 +177,7 @@ impl PmuDevice {
     }
 
     /// Totals of the source at CPL 0 and above it.
-    pub(super) fn totals(&mut self, request: &EventRequest) -> [u64; 2] {
+    pub(crate) fn totals(&mut self, request: &EventRequest) -> [u64; 2] {
         LEVELS.map(|filter| self.source.total(request, filter))
     }
 

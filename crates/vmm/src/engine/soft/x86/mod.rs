@@ -608,4 +608,6 @@ fn segment(from: &SegmentState) -> Segment {
 #[cfg(test)]
 mod lbr_tests;
 #[cfg(test)]
+mod precise_tests;
+#[cfg(test)]
 mod tests;
