@@ -234,6 +234,9 @@ pub struct Core {
     /// The stack engine: register of the stack pointer, and the form of instruction whose ports the uop takes that
     /// brings the register up to date before an instruction names it.
     pub stack_engine: Option<(u8, &'static str)>,
+    /// Legacy SSE instructions wait for their destination while upper bits of any vector register are in use, because
+    /// they merge their result into it.
+    pub merges_upper_bits: bool,
     /// Moves between registers need no port.
     pub move_elimination: bool,
     /// Front end.

@@ -49,6 +49,7 @@ mod silicon;
 mod state;
 mod table;
 mod totals;
+mod upper_bits;
 
 pub use crate::core::{Core, Divider, Flows, FrontEnd, Geometry, Isa, Memory, Prediction, WideUnits};
 pub use cores::{

@@ -8,6 +8,7 @@ use crate::offload::Offload;
 use crate::predictor::Predictor;
 use crate::table::{Form, TableError, UopTable, is_port};
 use crate::totals::CoreTotals;
+use crate::upper_bits::{self, UpperBitsTracker};
 use retire::{Block, BlockId, CoreEvent, Instruction, InstructionSet, Observer};
 
 /// A model of one core.
@@ -23,6 +24,8 @@ pub struct Model {
     generation: u32,
     /// Branches are predicted here, in the order in which they retire: that takes no time of the machine.
     predictor: Predictor,
+    /// As are upper bits of vector registers, on a core for which they matter.
+    upper_bits: Option<UpperBitsTracker>,
     machine: Offload,
 }
 
@@ -42,7 +45,25 @@ impl Model {
         let units = Units { names: table.units(), loads: table.load_units(), bind: core.binds_ports, stack };
         let machine = Offload::new(Machine::new(core, &units, set.registers));
         let predictor = Predictor::new(core);
-        Ok(Self { core, table, free: Vec::new(), indices: 0, generation: 0, predictor, machine })
+        let upper_bits = core.merges_upper_bits.then(UpperBitsTracker::default);
+        Ok(Self { core, table, free: Vec::new(), indices: 0, generation: 0, predictor, upper_bits, machine })
+    }
+
+    /// Defines a block as the core executes it.
+    fn define_as(&mut self, instructions: &[Instruction]) -> BlockId {
+        let index = self.free.pop().unwrap_or_else(|| {
+            self.indices += 1;
+            self.indices - 1
+        });
+        self.generation = self.generation.wrapping_add(1);
+        if self.generation == 0 {
+            // From now on names come again, and those that have gone must not be remembered.
+            self.machine.get().forget();
+        }
+        let id = BlockId { index, generation: self.generation };
+        let prepare = |instruction| Prepared::new(instruction, self.core, &self.table);
+        self.machine.define(id, Definition::new(instructions.iter().map(prepare).collect()));
+        id
     }
 
     /// From now on the model may work on a thread of its own while its results are not read: see
@@ -104,23 +125,22 @@ impl Model {
 impl Observer for Model {
     /// An instruction that the uop table does not know gets costs by its class.
     fn define(&mut self, instructions: &[Instruction]) -> BlockId {
-        let index = self.free.pop().unwrap_or_else(|| {
-            self.indices += 1;
-            self.indices - 1
-        });
-        self.generation = self.generation.wrapping_add(1);
-        if self.generation == 0 {
-            // From now on names come again, and those that have gone must not be remembered.
-            self.machine.get().forget();
+        if self.upper_bits.is_none() {
+            return self.define_as(instructions);
         }
-        let id = BlockId { index, generation: self.generation };
-        let prepare = |instruction| Prepared::new(instruction, self.core, &self.table);
-        self.machine.define(id, Definition::new(instructions.iter().map(prepare).collect()));
+        let [clean, merging] = [false, true].map(|in_use| upper_bits::merge(instructions, in_use));
+        let id = self.define_as(&clean);
+        let merging = (merging != clean).then(|| self.define_as(&merging));
+        if let Some(tracker) = &mut self.upper_bits {
+            tracker.define(id, merging, instructions);
+        }
         id
     }
 
     fn release(&mut self, block: BlockId) {
         self.free.push(block.index);
+        let merging = self.upper_bits.as_mut().and_then(|tracker| tracker.release(block));
+        self.free.extend(merging.map(|merging| merging.index));
     }
 
     /// Never ends the run.
@@ -128,7 +148,8 @@ impl Observer for Model {
     fn retire(&mut self, block: &Block<'_>) -> bool {
         let at = |offset: u16| block.rip.wrapping_add(u64::from(offset));
         let outcome = self.predictor.outcome(block.branch.as_ref(), at(block.last), at(block.end));
-        self.machine.retire(&Predicted { block: *block, outcome });
+        let id = self.upper_bits.as_mut().map_or(block.id, |tracker| tracker.retire(block));
+        self.machine.retire(&Predicted { block: Block { id, ..*block }, outcome });
         false
     }
 

@@ -5,7 +5,7 @@
 mod common;
 
 use common::{CODE, Random, Run, assemble, block, describe, new, read, write};
-use core_model::{Core, CoreTotals, GOLDEN_COVE, Isa, PerCycle, SUNNY_COVE, cores};
+use core_model::{Core, CoreTotals, GOLDEN_COVE, Isa, PerCycle, SKYLAKE_SP, SUNNY_COVE, cores};
 use iced_x86::code_asm::*;
 use iced_x86::{FlowControl, Instruction};
 use proptest::prelude::*;
@@ -36,6 +36,9 @@ fn menu() -> Vec<Instruction> {
         a.rep().movsb().unwrap();
         a.xor(ebx, ebx).unwrap();
         a.movaps(xmm3, xmm4).unwrap();
+        a.vaddps(ymm5, ymm6, ymm7).unwrap();
+        a.cvtdq2ps(xmm8, xmm4).unwrap();
+        a.vzeroupper().unwrap();
         a.push(rax).unwrap();
         a.fsqrt().unwrap();
         a.syscall().unwrap();
@@ -143,6 +146,40 @@ proptest! {
     }
 }
 
+/// Cycles of CVTDQ2PS behind an instruction: its latency is 4, and two can begin in a cycle.
+fn conversion_behind(core: &'static Core, change: impl FnOnce(&mut CodeAssembler)) -> f64 {
+    let mut model = new(core);
+    let change = describe(&assemble(change));
+    let body = describe(&assemble(|a| (0..20).for_each(|_| a.cvtdq2ps(xmm1, xmm0).unwrap())));
+    let [before, body_id] = [&change, &body].map(|code| model.define(code));
+    model.retire(&block(before, &change));
+    for _ in 0..100 {
+        model.retire(&block(body_id, &body));
+    }
+    model.event(CoreEvent::Serialise);
+    model.cycles() as f64 / 2000.0
+}
+
+#[test]
+fn upper_bits_in_use_make_legacy_instructions_wait_for_their_destination() {
+    let clean = |a: &mut CodeAssembler| a.vpcmpeqd(xmm4, xmm4, xmm4).unwrap();
+    let dirty = |a: &mut CodeAssembler| a.vpcmpeqd(ymm4, ymm4, ymm4).unwrap();
+    let cleaned = |a: &mut CodeAssembler| {
+        a.vpcmpeqd(ymm4, ymm4, ymm4).unwrap();
+        a.vzeroupper().unwrap();
+    };
+    for core in [&SKYLAKE_SP, &GOLDEN_COVE] {
+        for (found, waits) in [
+            (conversion_behind(core, clean), false),
+            (conversion_behind(core, dirty), core.merges_upper_bits),
+            (conversion_behind(core, cleaned), false),
+        ] {
+            let expected = if waits { 3.9..4.5 } else { 0.5..1.0 };
+            assert!(expected.contains(&found), "{}: {found:.2} is not in {expected:?}", core.name);
+        }
+    }
+}
+
 /// Blocks at once give what their instructions give one by one.
 #[test]
 fn blocks_are_no_shortcut() {
@@ -152,7 +189,7 @@ fn blocks_are_no_shortcut() {
         let mut random = Random(9);
         for _ in 0..3000 {
             // Neighbours, without the string instruction and what jumps besides the last one.
-            let (first, end) = [(0, 11), (18, 24)][random.below(2) as usize];
+            let (first, end) = [(0, 11), (18, 27)][random.below(2) as usize];
             let start = first + random.below(end - first);
             let count = 1 + random.below(end - start);
             let instructions = &menu[start as usize..(start + count) as usize];

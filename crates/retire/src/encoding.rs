@@ -9,6 +9,24 @@ pub struct Encoding {
     pub stack_pointer: bool,
     /// It has a constant of 64 bits, or an immediate and a displacement of 32.
     pub wide: bool,
+    /// What it does to the upper bits of vector registers.
+    pub upper_bits: UpperBits,
+}
+
+/// What an instruction does to those bits of vector registers that older instructions of the same registers do not
+/// name: bits 128 and above of x86's registers 0 to 15, which legacy SSE instructions keep.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum UpperBits {
+    /// Nothing, or makes those of single registers 0.
+    #[default]
+    None,
+    /// Keeps those of the register with this number, less than [`REGISTERS`](crate::REGISTERS), of which it writes the
+    /// lower ones.
+    Kept(u8),
+    /// Writes some of them.
+    Written,
+    /// Makes all of them 0: VZEROUPPER and VZEROALL.
+    Cleared,
 }
 
 /// Parts of an address.

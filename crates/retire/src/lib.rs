@@ -17,7 +17,7 @@ mod observer;
 
 pub use block::{Block, BlockId};
 pub use branch::{Branch, BranchKind};
-pub use encoding::{Addressing, Encoding};
+pub use encoding::{Addressing, Encoding, UpperBits};
 pub use event::{Assist, CoreEvent};
 pub use instruction::{
     Arithmetic, Class, Divider, FormId, Fusion, Instruction, InstructionSet, JumpFlags, Prefetch, REGISTERS,

@@ -30,6 +30,7 @@ pub const FALKOR: Core = Core {
     fusion: true,
     binds_ports: false,
     stack_engine: None,
+    merges_upper_bits: false,
     move_elimination: false,
     front_end: FrontEnd {
         // estimate: a few cycles of decoding.

@@ -35,6 +35,8 @@ pub const GOLDEN_COVE: Core = Core {
     // Chips and Cheese: 5.6 moves a cycle, also dependent ones.
     // As before; no source has it anew.
     stack_engine: Some((4, "Add_r64_rm64")),
+    // Measured on Granite Rapids: CVTDQ2PS takes half a cycle whether or not upper bits are in use.
+    merges_upper_bits: false,
     move_elimination: true,
     front_end: FrontEnd {
         // manual: queue of 144 uops for one thread, uop cache of 4 K that delivers 8 (TMA: `DSB_Width`).

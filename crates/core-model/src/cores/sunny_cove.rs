@@ -63,6 +63,8 @@ pub const SUNNY_COVE: Core = Core {
     // Intel erratum ICL065: moves of general-purpose registers are not eliminated. uiCA: the same.
     // uiCA: ports 0, 1, 5, 6.
     stack_engine: Some((4, "Add_r64_rm64")),
+    // estimate: as on its successor.
+    merges_upper_bits: false,
     move_elimination: false,
     front_end: FrontEnd {
         // WikiChip, uiCA: queue of 70 uops a thread. TMA: `DSB_Width`. Chips and Cheese, WikiChip: 2.25 K uops.
@@ -243,6 +245,8 @@ pub const WILLOW_COVE: Core = Core {
 pub const CYPRESS_COVE: Core = Core {
     name: "Cypress Cove",
     // uiCA: moves of general-purpose registers are eliminated, without a limit.
+    // estimate: as on its successor.
+    merges_upper_bits: false,
     move_elimination: true,
     memory: Memory {
         // CPUID of a Core i9-11900K: 16 MiB of 16 ways.

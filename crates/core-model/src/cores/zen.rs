@@ -34,6 +34,7 @@ pub const ZEN2: Core = Core {
     fusion: true,
     binds_ports: false,
     stack_engine: None,
+    merges_upper_bits: false,
     move_elimination: true,
     front_end: FrontEnd {
         // WikiChip: queue of 72, op cache of 4096 that delivers 8, 4 decoders, 32 bytes a cycle. guide, of Zen 3: 64

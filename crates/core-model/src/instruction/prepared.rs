@@ -259,7 +259,7 @@ impl Prepared {
 
     /// What the encoding says, on cores that make something of it.
     fn encode(&mut self, instruction: &Instruction, core: &Core) {
-        let Encoding { addressing, stack_change, stack_pointer, wide } = instruction.encoding;
+        let Encoding { addressing, stack_change, stack_pointer, wide, .. } = instruction.encoding;
         let general = instruction.register_file == RegisterFile::General;
         let near = core.memory.fast_pointer && instruction.loads && general && addressing == Addressing::Near;
         self.traits.set(Traits::NEAR, near);

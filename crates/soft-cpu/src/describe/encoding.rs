@@ -1,12 +1,16 @@
 //! What encodings say beyond what instructions do.
 
-use iced_x86::{Instruction, Mnemonic, OpKind, Register};
-use retire::{Addressing, Encoding};
+use super::XMM;
+use iced_x86::{EncodingKind, Instruction, Mnemonic, OpKind, Register};
+use retire::{Addressing, Encoding, RegisterSet, UpperBits};
 
 /// Displacements that the short way from a load to the address of the next one takes.
 const NEAR: std::ops::Range<i64> = 0..2048;
 
-pub(super) fn encoding(instruction: &Instruction) -> Encoding {
+/// XMM0 to XMM15, whatever their width.
+const VECTORS: RegisterSet = 0xFFFF << XMM;
+
+pub(super) fn encoding(instruction: &Instruction, results: RegisterSet) -> Encoding {
     let memory = instruction.op_kinds().any(|kind| kind == OpKind::Memory);
     let stack = instruction.is_stack_instruction();
     let named = (0..instruction.op_count()).any(|operand| {
@@ -20,6 +24,24 @@ pub(super) fn encoding(instruction: &Instruction) -> Encoding {
         stack_change: if stack && instruction.mnemonic() != Mnemonic::Leave { change } else { 0 },
         stack_pointer: addressed || named && !matches!(instruction.mnemonic(), Mnemonic::Pop),
         wide: is_wide(instruction),
+        upper_bits: upper_bits(instruction, results & VECTORS),
+    }
+}
+
+/// `results`: the vector registers that it writes.
+fn upper_bits(instruction: &Instruction, results: RegisterSet) -> UpperBits {
+    // The destination is the first operand.
+    let register = instruction.op0_register();
+    let wide = (register.is_ymm() || register.is_zmm()) && register.number() < 16;
+    match (instruction.mnemonic(), instruction.code().encoding()) {
+        (Mnemonic::Vzeroupper | Mnemonic::Vzeroall, _) => UpperBits::Cleared,
+        // Not FXRSTOR, which writes all of them.
+        (_, EncodingKind::Legacy) if results.count_ones() == 1 => {
+            UpperBits::Kept(results.trailing_zeros() as u8)
+        }
+        (_, EncodingKind::Legacy) => UpperBits::None,
+        _ if results != 0 && wide => UpperBits::Written,
+        _ => UpperBits::None,
     }
 }
 
@@ -45,4 +67,55 @@ fn is_wide(instruction: &Instruction) -> bool {
         OpKind::Immediate32 | OpKind::Immediate32to64 => displaced,
         _ => false,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use iced_x86::InstructionInfoFactory;
+    use iced_x86::code_asm::*;
+
+    #[test]
+    fn upper_bits_are_kept_by_legacy_encodings_and_written_by_wide_ones() {
+        let mut a = CodeAssembler::new(64).expect("64 bits");
+        let assembled = (|| {
+            a.movaps(xmm3, xmm4)?;
+            a.pcmpistrm(xmm3, xmm4, 0)?; // Writes XMM0.
+            a.movd(eax, xmm1)?;
+            a.movaps(xmmword_ptr(rax), xmm1)?;
+            a.add(rax, rbx)?;
+            a.vmovaps(xmm3, xmm4)?;
+            a.vmovaps(ymm3, ymm4)?;
+            a.vmovaps(ymmword_ptr(rax), ymm4)?;
+            a.vmovaps(zmm15, zmm16)?;
+            a.vextracti128(xmm1, ymm2, 1)?;
+            a.vmovaps(zmm16, zmm17)?;
+            a.vzeroupper()?;
+            a.vzeroall()
+        })();
+        assembled.expect("instructions");
+        let mut info = InstructionInfoFactory::new();
+        let kinds: Vec<_> = a
+            .instructions()
+            .iter()
+            .map(|instruction| crate::describe::instruction(instruction, &mut info).encoding.upper_bits)
+            .collect();
+        use UpperBits::{Cleared, Kept, None, Written};
+        let expected = [
+            Kept(XMM + 3),
+            Kept(XMM),
+            None,
+            None,
+            None,
+            None,
+            Written,
+            None,
+            Written,
+            None,
+            None,
+            Cleared,
+            Cleared,
+        ];
+        assert_eq!(kinds, expected);
+    }
 }
