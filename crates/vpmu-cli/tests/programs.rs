@@ -25,6 +25,15 @@ fn without_a_kernel_the_next_step_is_setup() {
 fn what_is_missing_of_a_program_is_told_before_anything_boots() {
     let missing = without_kernel(&["stat", "--", "no-such-program-at-all"]);
     assert!(missing.stderr.contains("no-such-program-at-all"), "{}", missing.stderr);
+    for named in ["/etc/passwd", "/etc/"] {
+        let plain = without_kernel(&["stat", "--", named]);
+        assert!(plain.stderr.contains("is not an executable file"), "{}", plain.stderr);
+        assert!(plain.stderr.contains("chmod +x"), "{}", plain.stderr);
+    }
+    for (variable, found) in [("NOT_THERE_AT_ALL", "NAME=VALUE sets one"), ("=x", "needs a name")] {
+        let odd = without_kernel(&["stat", "--env", variable, "--", "true"]);
+        assert!(odd.stderr.contains(found), "{variable}: {}", odd.stderr);
+    }
     let foreign = without_kernel(&["stat", "--stdin", "/no/such/file", "--", "true"]);
     assert!(foreign.stderr.contains("/no/such/file"), "{}", foreign.stderr);
     let event = without_kernel(&["stat", "-e", "instructoins", "--", "true"]);

@@ -51,6 +51,9 @@ pub enum ProgramError {
     /// There is no such program.
     #[error("there is no program {0:?}")]
     NotFound(String),
+    /// The file has no permission to be executed, or is a directory.
+    #[error("{} is not an executable file", .0.display())]
+    NotExecutable(PathBuf),
     /// The program's file is for another machine.
     #[error("{} is no program for Linux on x86-64", .0.display())]
     Foreign(PathBuf),

@@ -1,7 +1,9 @@
 //! `-- PROGRAM`: a program of the host in a Linux guest.
 
 use clap::Args;
+use clap::builder::{OsStringValueParser, TypedValueParser as _};
 use std::ffi::OsString;
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::PathBuf;
 use std::str::FromStr as _;
 use vmm::guest_program::roi::spec::Region;
@@ -40,7 +42,8 @@ pub(crate) struct ProgramArgs {
     pub(crate) image: Option<PathBuf>,
     /// Give the program this variable of ours, or with this value (repeatable).
     /// It has PATH, HOME, LC_ALL=C and TZ=UTC otherwise
-    #[arg(long, value_name = "NAME[=VALUE]", requires = "program", help_heading = "Program")]
+    #[arg(long, value_name = "NAME[=VALUE]", requires = "program", help_heading = "Program",
+          value_parser = OsStringValueParser::new().try_map(variable))]
     pub(crate) env: Vec<OsString>,
     /// The program's standard input; `-` is ours [default: ours, if that is a
     /// file or a pipe]
@@ -58,6 +61,14 @@ pub(crate) struct ProgramArgs {
                                 "append", "module", "protocol", "trace", "trace_exceptions", "raw_exit", "test",
                                 "inject", "skid", "record_pmu", "replay_pmu"])]
     pub(crate) program: Vec<OsString>,
+}
+
+/// A variable of the environment, which has a name.
+fn variable(text: OsString) -> Result<OsString, &'static str> {
+    match text.as_bytes() {
+        [] | [b'=', ..] => Err("a variable needs a name: NAME or NAME=VALUE"),
+        _ => Ok(text),
+    }
 }
 
 /// The part of a program that is counted.

@@ -134,6 +134,9 @@ fn program_next_step(error: &ProgramError) -> Option<String> {
             }
             ProgramError::BootTimedOut => "raise --timeout",
             ProgramError::NotFound(_) => "check its name and PATH",
+            ProgramError::NotExecutable(_) => {
+                "make it executable (`chmod +x`), or name its interpreter before it"
+            }
             ProgramError::Foreign(_) => "programs are ELF files for x86-64, or scripts that begin with #!",
             ProgramError::NoPlace { .. } => {
                 "a function needs a symbol in the program itself (`nm`), not in a library; A..B needs none"

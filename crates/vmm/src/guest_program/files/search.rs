@@ -77,9 +77,16 @@ impl<'a> Needs<'a> {
     /// A program, by name or by path, with everything that it takes to execute it. Returns its absolute path.
     ///
     /// # Errors
-    /// It is not there, is for another machine, or lacks a library.
+    /// It is not there, cannot be executed, is for another machine, or lacks a library.
     pub fn program(&mut self, name: &OsStr, directory: &Path, path: &OsStr) -> Result<PathBuf, ProgramError> {
-        let not_found = || ProgramError::NotFound(name.to_string_lossy().into_owned());
+        let not_found = || {
+            let here = directory.join(name);
+            let named = name.as_bytes().contains(&b'/');
+            if named && self.roots.iter().any(|root| root.look(&here).is_some()) {
+                return ProgramError::NotExecutable(here);
+            }
+            ProgramError::NotFound(name.to_string_lossy().into_owned())
+        };
         let mut found =
             self.roots.iter().filter_map(|root| Some((*root, find(root, name, directory, path)?)));
         let (root, program) = found.next().ok_or_else(not_found)?;

@@ -183,6 +183,8 @@ fn environment(image: &[String], asked: &[OsString]) -> BTreeMap<Vec<u8>, Vec<u8
             None => {
                 if let Some(value) = env::var_os(text) {
                     variables.insert(bytes.to_vec(), value.into_vec());
+                } else {
+                    log::warn!("--env: there is no variable {text:?} here; NAME=VALUE sets one");
                 }
             }
         }
