@@ -2,8 +2,9 @@
 //!
 //! A counter whose bit in IA32_PEBS_ENABLE is set requests no PMI when it overflows: it is armed, and the next
 //! occurrence of its event becomes a record in the debug store, after which the counter holds its reset value from
-//! there. [`Vpmu::pebs_due`](crate::Vpmu::pebs_due) tells that this occurrence was in the instruction that has just
-//! retired; the embedder then hands in the CPU's state by [`Vpmu::write_pebs`](crate::Vpmu::write_pebs).
+//! there. With precise distribution it is armed one event earlier, so that the record is about what overflows.
+//! [`Vpmu::pebs_due`](crate::Vpmu::pebs_due) tells that this occurrence was in the instruction that has just retired;
+//! the embedder then hands in the CPU's state by [`Vpmu::write_pebs`](crate::Vpmu::write_pebs).
 //!
 //! Facts: Intel SDM vol. 3B, "Processor Event Based Sampling" and "Adaptive PEBS"; layouts cross-checked with Linux
 //! `arch/x86/events/intel/ds.c` and `asm/perf_event.h`.

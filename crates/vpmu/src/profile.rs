@@ -287,7 +287,7 @@ pub struct IntelPmu {
 /// Which PEBS records a CPU writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PebsKind {
-    /// None, or of a format whose details are not public.
+    /// None, or of a format that is not built.
     Unknown,
     /// Format 3: records of 200 bytes, on general-purpose counters (Skylake).
     Format3,

@@ -96,7 +96,9 @@ impl Machine<'_> {
                         + 1
                 }
             };
-            same(&format!("{:?} until overflow", active.counter), active.until_overflow, left)?;
+            // Precise distribution looks at what makes the counter overflow by itself.
+            let before = u64::from(pebs && left > 1 && self.is_distributed(active.counter));
+            same(&format!("{:?} until overflow", active.counter), active.until_overflow, left - before)?;
         }
         for n in 0..self.subject.profile.fixed_counters() {
             let counter = CounterId::Fixed(n);

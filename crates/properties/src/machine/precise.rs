@@ -66,7 +66,10 @@ impl Machine<'_> {
             _ => self.subject.profile.fixed_width(),
         };
         let left = (low_bits(width.into()) - value).saturating_add(1);
-        if left == 1 && active.until_overflow == 1 {
+        if self.is_distributed(active.counter) && active.until_overflow == 1 && left <= 2 {
+            // The event that makes it overflow is sampled. With two left it may also have overflowed a round ago.
+            *due = if left == 2 { None } else { due.map(|due| due || counted > 0) };
+        } else if left == 1 && active.until_overflow == 1 {
             // It is about to overflow, or has done so a whole round ago.
             *due = None;
         } else if active.until_overflow == 1 && counted > 0 {
@@ -76,6 +79,21 @@ impl Machine<'_> {
             same("a record is awaited", self.pmu.pebs_armed() || self.pmu.pebs_due(), true)?;
         }
         Ok(())
+    }
+
+    /// Its records are about the event that makes it overflow: fixed counter 0 of adaptive PEBS, counter 0 of Golden
+    /// Cove with what retires and is no instruction, counter 1 of Skylake with INST_RETIRED.PREC_DIST.
+    pub(super) fn is_distributed(&mut self, counter: CounterId) -> bool {
+        let adaptive = self.subject.profile.pebs_counters() >> 32 != 0;
+        match counter {
+            CounterId::Fixed(0) => adaptive,
+            CounterId::Gp(0) if adaptive && self.subject.profile.metrics_level() == 2 => {
+                let select = self.read_or_0(self.subject.select_of(0)) & 0xFF;
+                [0xC4, 0xC5, 0xC6, 0xCD, 0xD0, 0xD1, 0xD2, 0xD3, 0xD4].contains(&select)
+            }
+            CounterId::Gp(1) if !adaptive => self.read_or_0(self.subject.select_of(1)) & 0xFFFF == 0x01C0,
+            _ => false,
+        }
     }
 
     /// An instruction retires.

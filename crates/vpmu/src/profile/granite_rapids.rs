@@ -9,8 +9,8 @@ use crate::event::EventTable;
 /// Xeon 6 with performance cores.
 ///
 /// Source: model 6-AD in Linux `arch/x86/events/intel/core.c`; events from `GNR/events/graniterapids_core.json` in
-/// `intel/perfmon`, version 1.20. No public document names its perfmon version; 5 is what its predecessor has. PEBS,
-/// of which it has a newer format, is not announced.
+/// `intel/perfmon`, version 1.20. No public document names its perfmon version; 5 is what its predecessor has, whose
+/// format of PEBS records it shows.
 pub const GRANITE_RAPIDS: Profile = Profile {
     name: Cow::Borrowed("granite-rapids"),
     summary: Cow::Borrowed(

@@ -34,7 +34,7 @@ pub const LUNAR_LAKE_P: Profile = Profile {
         // Core type 40H, native model 3.
         hybrid_core: 0x4000_0003,
         perf_capabilities: sapphire_rapids::PMU.perf_capabilities.with_rdpmc_metrics_clear(true),
-        // Its architectural PEBS is another one.
+        // Format 6, whose groups of counters are not built.
         pebs: PebsKind::Unknown,
         offcore_rsp_mask: 0xFFF_FFFF_FFFF,
         ..sapphire_rapids::PMU

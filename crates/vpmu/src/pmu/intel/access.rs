@@ -96,7 +96,10 @@ impl Intel {
         match located.register.holder {
             _ if owner == RegisterId::PerfMetrics => self.rearm(source),
             // A new value starts and stops nothing; it only moves a deadline.
-            Holder::Counter => self.rearm(source),
+            Holder::Counter => {
+                self.foresee_overflows();
+                self.rearm(source);
+            }
             Holder::BranchStack => self.update_branch_filter(),
             Holder::Bank | Holder::None => self.restart(source),
         }

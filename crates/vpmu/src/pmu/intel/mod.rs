@@ -131,6 +131,7 @@ impl Intel {
         let mut overflowed = PerfGlobalStatus::default();
         let mut interrupt = false;
         let (pebs, before) = (self.pebs_counters(), self.pebs);
+        let pebs = (pebs, self.distributed(pebs));
         let gp_width = u32::from(self.profile.gp_width);
         for (n, counter) in (0..).zip(&mut self.gp) {
             if self.pebs.sync(pebs, counter, gp_width, source) {
@@ -213,6 +214,7 @@ impl Intel {
             _ if metrics => source.topdown(filter).map(|now| (filter, now)),
             _ => None,
         };
+        self.foresee_overflows();
         self.rearm(source);
     }
 
@@ -224,10 +226,16 @@ impl Intel {
     /// The running counters, as of the last update.
     pub(super) fn active(&self) -> impl Iterator<Item = Active> + '_ {
         let (counters, pebs) = (self.pebs_counters(), self.pebs);
+        let distributed = self.distributed(counters);
         let precise = move |counter: &Counter, width, interrupts| {
             let bit = pebs::bit(counter.id);
             let active = counter.active(width, interrupts || counters & bit != 0)?;
-            Some(if pebs.waits(bit) { Active { until_overflow: 1, ..active } } else { active })
+            Some(match active.until_overflow {
+                _ if pebs.waits(bit) => Active { until_overflow: 1, ..active },
+                // What makes it overflow is looked at by itself.
+                until @ 2.. if distributed & bit != 0 => Active { until_overflow: until - 1, ..active },
+                _ => active,
+            })
         };
         let gp_width = u32::from(self.profile.gp_width);
         let gp = (0..).zip(&self.gp).filter_map(move |(n, counter)| {

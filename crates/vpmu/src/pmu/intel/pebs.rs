@@ -30,7 +30,7 @@ const FIXED: u32 = 32;
 /// Counters between an overflow and their record, as bits of IA32_PEBS_ENABLE.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Pebs {
-    /// They have overflowed: their next event is sampled.
+    /// Their next event is sampled: they have overflowed, or that event makes them do so.
     pub(super) armed: u64,
     /// That event has happened.
     pub(super) due: u64,
@@ -46,10 +46,11 @@ pub(super) fn bit(counter: CounterId) -> u64 {
 }
 
 impl Pebs {
-    /// Brings a counter up to date; `enabled` are those that write records. True if it has overflowed and writes none.
+    /// Brings a counter up to date; `enabled` are those that write records, `distributed` of them those that do so
+    /// when they overflow. True if it has overflowed and writes none.
     pub(super) fn sync(
         &mut self,
-        enabled: u64,
+        (enabled, distributed): (u64, u64),
         counter: &mut Counter,
         width: u32,
         source: &mut dyn CountsSource,
@@ -68,7 +69,17 @@ impl Pebs {
         } else if wrapped && self.due & bit == 0 {
             self.armed |= bit;
         }
+        self.foresee(distributed, counter, width);
         false
+    }
+
+    /// The next event makes it overflow, and is the one to be sampled.
+    fn foresee(&mut self, distributed: u64, counter: &Counter, width: u32) {
+        let bit = bit(counter.id);
+        let about = distributed & !self.due & bit != 0 && counter.is_running();
+        if about && counter.until_overflow(width) == 1 {
+            self.armed |= bit;
+        }
     }
 
     /// The next event of a counter has to be seen.
@@ -81,6 +92,39 @@ impl Intel {
     /// Counters that write records.
     pub(super) fn pebs_counters(&self) -> u64 {
         self.bank.get::<PebsEnable>().0 & self.profile.pebs_counters()
+    }
+
+    /// Of these counters, which write records, those whose record is about the very event that makes them overflow:
+    /// precise distribution. Before adaptive PEBS that is INST_RETIRED.PREC_DIST on counter 1, then instructions on
+    /// fixed counter 0 (SDM vol. 3B, "Precise Distribution of Instructions Retired"), and from Golden Cove on, with all
+    /// fields of PERF_METRICS, precise events other than instructions on counter 0 (Linux
+    /// `arch/x86/events/intel/core.c`, what `:ppp` is limited to).
+    pub(super) fn distributed(&self, enabled: u64) -> u64 {
+        if enabled == 0 {
+            return 0;
+        }
+        let code = |n| self.bank.nth::<PerfEvtSel>(n).0 & 0xFFFF;
+        let fixed_0 = 1 << FIXED;
+        enabled
+            & match self.profile.metrics_level() {
+                _ if !When::PebsBaseline.holds(&self.profile) => u64::from(code(1) == PREC_DIST) << 1,
+                2.. => fixed_0 | u64::from(matches!(code(0) & 0xFF, 0xC4..=0xC6 | 0xCD | 0xD0..=0xD4)),
+                _ => fixed_0,
+            }
+    }
+
+    /// Counters have new values, or run since now.
+    pub(super) fn foresee_overflows(&mut self) {
+        let distributed = self.distributed(self.pebs_counters());
+        if distributed == 0 {
+            return;
+        }
+        for counter in &self.gp {
+            self.pebs.foresee(distributed, counter, self.profile.gp_width.into());
+        }
+        for counter in &self.fixed {
+            self.pebs.foresee(distributed, counter, self.intel.fixed_width.into());
+        }
     }
 
     pub(in crate::pmu) fn pebs_armed(&self) -> bool {
@@ -135,6 +179,7 @@ impl Intel {
         if written == Ok(true) {
             self.overflow(PerfGlobalStatus::default().with_ovf_buffer(true), true, source);
         } else {
+            self.foresee_overflows();
             self.rearm(source);
         }
         Some(written.map(drop))
@@ -218,6 +263,8 @@ impl Intel {
     }
 }
 
+/// INST_RETIRED.PREC_DIST of Skylake: event select and unit mask.
+const PREC_DIST: u64 = 0x1C0;
 /// MEM_TRANS_RETIRED.STORE_SAMPLE: event select and unit mask.
 const STORE_SAMPLE: u64 = 0x2CD;
 

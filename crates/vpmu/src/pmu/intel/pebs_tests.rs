@@ -7,6 +7,7 @@ use crate::precise::{DataSource, MemoryAccess, Served, Translation};
 use crate::profile::{GRANITE_RAPIDS, ICELAKE_SP, LUNAR_LAKE_P, Profile, SAPPHIRE_RAPIDS, SKYLAKE_SP, ZEN4};
 use crate::source::ScriptedSource;
 use crate::{Level, ReadOutcome, Vpmu, cpuid};
+use alloc::format;
 use alloc::vec;
 use alloc::vec::Vec;
 
@@ -220,10 +221,48 @@ fn a_fixed_counter_samples_with_adaptive_pebs_only() {
     let mut memory = Memory::new(400, 400, 0);
     memory.set(DATA + 64 + 8 * 8, WIDTH_MASK - 9);
     guest.retire_and_sync(1);
-    guest.retire_and_sync(1);
     assert_eq!(guest.sampled(&mut memory), Some(Ok(())));
     assert_eq!(memory.word(BUFFER + 16), fixed);
     assert_eq!(guest.rdmsr(0x309), WIDTH_MASK - 9);
+}
+
+/// With precise distribution the record is about the event that makes the counter overflow, else about the next one.
+#[test]
+fn some_counters_sample_what_makes_them_overflow() {
+    const NEAR_CALL: u64 = 0x43_02C4;
+    const PREC_DIST: u64 = 0x43_01C0;
+    let cases = [
+        (&SKYLAKE_SP, 1, PREC_DIST, true),
+        (&SKYLAKE_SP, 1, INSTRUCTIONS, false),
+        (&SKYLAKE_SP, 0, NEAR_CALL, false),
+        (&ICELAKE_SP, 0, NEAR_CALL, false),
+        (&SAPPHIRE_RAPIDS, 0, NEAR_CALL, true),
+        (&SAPPHIRE_RAPIDS, 1, NEAR_CALL, false),
+        (&SAPPHIRE_RAPIDS, 0, INSTRUCTIONS, false),
+    ];
+    for (profile, counter, select, distributed) in cases {
+        let what = format!("{select:#x} on counter {counter} of {}", profile.name);
+        let event = if select == NEAR_CALL { Event::BrInstRetiredNearCall } else { Event::InstRetiredAny };
+        for left in [1, 2, 10] {
+            let mut guest = Guest::on(&profile.clone().with_pebs());
+            guest.wrmsr(0x38F, 0);
+            guest.wrmsr(DS_AREA, DATA);
+            guest.wrmsr(0x186 + counter, select);
+            guest.wrmsr(0x4C1 + counter, WIDTH_MASK + 1 - left);
+            guest.wrmsr(PEBS_ENABLE, 1 << counter);
+            assert!(!guest.pmu.pebs_armed(), "{what}: it does not count yet");
+            guest.wrmsr(0x38F, 1 << counter);
+            let mut memory = Memory::new(1_000, 1_000, WIDTH_MASK + 1 - left);
+            let period = if distributed { left } else { left + 1 };
+            for n in 1..=3 * period {
+                assert_eq!(guest.pmu.pebs_armed(), (n - 1) % period == period - 1, "{what}, {left}: {n}");
+                guest.source.add_user(event, 1);
+                guest.sync();
+                assert_eq!(guest.pmu.pebs_due(), n % period == 0, "{what}, {left}: {n}");
+                assert_eq!(guest.sampled(&mut memory).is_some(), n % period == 0);
+            }
+        }
+    }
 }
 
 #[test]

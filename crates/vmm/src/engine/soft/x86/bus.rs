@@ -66,6 +66,8 @@ pub(in crate::engine) struct SoftBus<'a, const OBSERVED: bool> {
     branches: BranchLog,
     /// The CPU counts operations by type.
     counting: bool,
+    /// Where the last WRMSR was.
+    pub(super) last_wrmsr: u64,
     /// Something has happened that the run loop has to look at.
     pub(super) attention: bool,
 }
@@ -89,6 +91,7 @@ impl<'a, const OBSERVED: bool> SoftBus<'a, OBSERVED> {
             retired,
             observers,
             clock,
+            last_wrmsr: 0,
             attention: false,
         }
     }
@@ -312,6 +315,7 @@ impl<const OBSERVED: bool> Bus for SoftBus<'_, OBSERVED> {
         self.event(CoreEvent::Serialise);
         self.access_msr(index, access.totals);
         self.attention = true;
+        self.last_wrmsr = access.rip;
         if index == MSR_TSC && self.principal.is_none() {
             let offset = value.wrapping_sub(self.clock.ticks());
             self.machine.board.move_tsc(offset, self.machine.now());

@@ -397,7 +397,8 @@ impl<const OBSERVED: bool> Running<'_, OBSERVED> {
         let mut vcpu = StoppedVcpu::new(cpu.state(), bus.machine.memory.clone());
         let retired = retired(cpu, bus, self.before);
         let memory = &bus.machine.memory;
-        let sample = precise::pebs(retired.as_ref(), vcpu.state(), bus.tsc_at(cpu.totals()), memory);
+        let tsc = bus.tsc_at(cpu.totals());
+        let sample = precise::pebs(retired.as_ref(), bus.last_wrmsr, vcpu.state(), tsc, memory);
         bus.machine.write_pebs(&sample, &mut vcpu);
         for (address, len) in vcpu.into_changes().written {
             cpu.memory_changed(address, len);

@@ -20,10 +20,16 @@ pub(super) struct Retired {
 }
 
 /// What a record says of the CPU after the sampled instruction. Without a model of the core the source and the latency
-/// of its data are unknown.
-pub(super) fn pebs(retired: Option<&Retired>, state: &State, tsc: u64, memory: &GuestMemory) -> PebsSample {
+/// of its data are unknown. What nothing was looked at for is the WRMSR by which the counter began to count.
+pub(super) fn pebs(
+    retired: Option<&Retired>,
+    last_wrmsr: u64,
+    state: &State,
+    tsc: u64,
+    memory: &GuestMemory,
+) -> PebsSample {
     PebsSample {
-        event_ip: retired.map_or(state.rip, |retired| retired.sampled.rip),
+        event_ip: retired.map_or(last_wrmsr, |retired| retired.sampled.rip),
         rip: state.rip,
         rflags: state.rflags,
         gpr: state.gpr,
