@@ -72,7 +72,7 @@ impl Machine {
             PipelinePosition::Memoised { state, cycle } => Some((state, cycle)),
             PipelinePosition::Live(Some(state)) => Some((state, pipeline.cycles())),
             PipelinePosition::Live(None) if !definition.repeatable => None,
-            PipelinePosition::Live(None) => memo.look(pipeline, totals, block.id),
+            PipelinePosition::Live(None) => memo.look(pipeline, totals, block),
         };
         if let Some(known) = known
             && let Some((state, cycle)) = memo.replay(system, totals, known, block)

@@ -21,7 +21,7 @@ use crate::state::{Shaped, Words};
 use crate::totals::CoreTotals;
 use prospects::Prospects;
 use recorder::Recorder;
-use retire::BlockId;
+use retire::Block;
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 use tree::Tree;
@@ -81,6 +81,8 @@ pub(crate) struct Memo {
     /// A bit for each outline that a state had, and how many those are.
     seen: Vec<u64>,
     seen_count: usize,
+    /// The pipeline is where the last record ended, whose outline had not come before.
+    unknown: bool,
     tree: Tree,
     /// The shape at hand, and what the block at hand adds.
     shape: Vec<u64>,
@@ -96,6 +98,7 @@ impl Memo {
             known: HashMap::default(),
             seen: vec![0; OUTLINES / 64],
             seen_count: 0,
+            unknown: false,
             tree: Tree::default(),
             shape: Vec::new(),
             moved: Box::default(),
@@ -108,9 +111,10 @@ impl Memo {
         &mut self,
         pipeline: &mut Pipeline,
         totals: &mut CoreTotals,
-        block: BlockId,
+        block: &Block<'_>,
     ) -> Option<(u32, u64)> {
-        if !self.prospects.look(block) || !self.recognises(pipeline) {
+        let unknown = std::mem::take(&mut self.unknown);
+        if !self.prospects.look(block) || unknown || !self.recognises(pipeline) {
             return None;
         }
         pipeline.back_end.settle(totals);
@@ -198,7 +202,8 @@ impl Memo {
         pipeline.retire(&mut recorder, &mut self.moved, definition, block);
         let end = recorder.end();
         pipeline.back_end.settle(&mut self.moved);
-        let next = if self.recognises(pipeline) { self.number(pipeline) } else { None };
+        self.unknown = !self.recognises(pipeline);
+        let next = if self.unknown { None } else { self.number(pipeline) };
         if let (Some(end), Some(next)) = (end, next) {
             if let Some(sum) = self.tree.sums.take(&mut self.moved, totals) {
                 self.tree.finish(end, sum, next, pipeline.cycles() - from);

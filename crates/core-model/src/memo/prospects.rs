@@ -1,6 +1,6 @@
 //! Where it is worth to look for known states: a loop whose states come back goes on beside one whose states never do.
 
-use retire::BlockId;
+use retire::Block;
 
 /// Blocks that are told apart, by the low bits of their indices.
 const BLOCKS: usize = 1 << 12;
@@ -19,6 +19,17 @@ const SHORTEST: u16 = 64;
 /// Known blocks between two rests after which the next one is short.
 const SOME: u16 = 64;
 const LONGEST: u16 = 1 << 12;
+/// Instructions of the blocks that costs are stated for, and most that count: the pipeline takes longer for a longer
+/// block, a look does not.
+const USUAL: i32 = 8;
+const MANY: i32 = 32;
+/// A block that was executed so often on end will go on, and the states of such a loop come back, if only after some
+/// thousand iterations where many uops wait for their ports. So each of these is worth an allowance.
+const LOOP: u32 = 256;
+const LONG_LOOP: u32 = 1 << 15;
+const ALLOWANCE: i32 = 1;
+/// What these can make up for.
+const LOOP_CREDIT: i32 = 1 << 14;
 
 /// What came of looking at a block.
 #[derive(Debug, Clone, Copy, Default)]
@@ -35,8 +46,10 @@ struct Prospect {
 #[derive(Debug)]
 pub(super) struct Prospects {
     blocks: Box<[Prospect; BLOCKS]>,
-    /// The block that was looked at last.
+    /// The block that was looked at last, the instructions that count of it, and how often on end it was that one.
     newest: usize,
+    length: i32,
+    run: u32,
     /// Known blocks since then that its credit does not have yet.
     earned: u32,
     /// What all known blocks have saved lately, less what failures have cost.
@@ -45,15 +58,29 @@ pub(super) struct Prospects {
 
 impl Prospects {
     pub(super) fn new() -> Self {
-        Self { blocks: Box::new([Prospect::default(); BLOCKS]), newest: 0, earned: 0, balance: 0 }
+        Self {
+            blocks: Box::new([Prospect::default(); BLOCKS]),
+            newest: 0,
+            length: USUAL,
+            run: 0,
+            earned: 0,
+            balance: 0,
+        }
     }
 
     /// True if the pipeline should be looked at before this block.
     #[inline]
-    pub(super) fn look(&mut self, block: BlockId) -> bool {
+    pub(super) fn look(&mut self, block: &Block<'_>) -> bool {
         self.take_in();
-        self.newest = block.index as usize % BLOCKS;
+        let index = block.id.index as usize % BLOCKS;
+        self.run = if index == self.newest { self.run.saturating_add(1) } else { 0 };
+        self.newest = index;
+        let in_loop = self.run >= LOOP;
+        self.length = if in_loop { i32::from(block.count).clamp(USUAL, MANY) } else { USUAL };
         let prospect = &mut self.blocks[self.newest];
+        if in_loop && self.run < LONG_LOOP && prospect.credit < LOOP_CREDIT {
+            prospect.credit += ALLOWANCE;
+        }
         let looks = prospect.left == 0;
         prospect.left = prospect.left.saturating_sub(1);
         looks
@@ -68,7 +95,7 @@ impl Prospects {
     fn take_in(&mut self) {
         let Prospect { credit, hits, .. } = &mut self.blocks[self.newest];
         let saved = self.earned.min(CREDIT as u32) as i32 * SAVED;
-        *credit = (*credit + saved).min(CREDIT);
+        *credit = (*credit + saved).min(CREDIT.max(*credit));
         *hits = hits.saturating_add(self.earned.min(u16::MAX.into()) as u16);
         self.balance = (self.balance + saved).min(BALANCE);
         self.earned = 0;
@@ -77,6 +104,7 @@ impl Prospects {
     /// Looking was in vain; false if it should be given up.
     pub(super) fn pay(&mut self, cost: i32) -> bool {
         self.take_in();
+        let cost = (cost * USUAL / self.length).max(1);
         self.balance = (self.balance - cost).max(-BALANCE);
         let patience = if self.balance < 0 { LITTLE_PATIENCE } else { PATIENCE };
         let Prospect { credit, left, rest, hits } = &mut self.blocks[self.newest];
