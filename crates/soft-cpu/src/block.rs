@@ -11,7 +11,7 @@ impl BlockId {
 }
 
 /// Where in its block an instruction is, and what retires before it in the block.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, zerocopy::IntoBytes, zerocopy::Immutable)]
 #[repr(C)]
 pub(crate) struct Position {
     /// Offset of its first byte.
@@ -29,10 +29,10 @@ pub(crate) struct Position {
 }
 
 impl Position {
-    /// As compiled code notes it: its bytes in memory.
+    /// As compiled code notes it: its bytes in memory, the first one lowest.
+    #[inline(always)]
     pub(crate) fn bits(self) -> u64 {
-        let [low, high] = self.start.to_le_bytes();
-        u64::from_le_bytes([low, high, self.loads, self.stores, self.sse, self.fpu, self.index, self.len])
+        u64::from_le(zerocopy::transmute!(self))
     }
 }
 

@@ -131,20 +131,23 @@ impl Trail {
         if self.uncounted != self.next {
             // In the half before the next note, unless that one begins another.
             let ends = &self.notes.ends[usize::from(self.uncounted)..=usize::from(self.next.wrapping_sub(1))];
-            let (mut one, mut two, mut three) = (0, 0, 0);
+            // Four counts in a word: a half of 8 bits each has room in 16.
+            const EVEN: u64 = 0x00FF_00FF_00FF_00FF;
+            const _: () = assert!(HALF as u64 * 0xFF < 1 << 16);
+            let (mut even, mut odd, mut x87) = (0, 0, 0);
             for end in ends {
-                // Two counts in a word: they have 8 bits, and there are not many.
-                one += u64::from(end.loads) | u64::from(end.index) << 32;
-                two += u64::from(end.stores) | u64::from(end.sse) << 32;
-                three += u64::from(end.fpu & 0xF) | u64::from(end.fpu >> 4) << 32;
+                let bits = end.bits();
+                even += bits & EVEN;
+                odd += bits >> 8 & EVEN;
+                x87 += bits >> 40 & 0xF;
             }
-            const LOW: u64 = 0xFFFF_FFFF;
-            totals.instructions += one >> 32;
-            totals.loads += one & LOW;
-            totals.stores += two & LOW;
-            totals.sse += two >> 32;
-            totals.x87 += three & LOW;
-            totals.mmx += three >> 32;
+            let count = |sums: u64, n: u32| sums >> (16 * n) & 0xFFFF;
+            totals.loads += count(even, 1);
+            totals.sse += count(even, 2);
+            totals.instructions += count(even, 3);
+            totals.stores += count(odd, 1);
+            totals.x87 += x87;
+            totals.mmx += (count(odd, 2) - x87) >> 4;
             self.uncounted = self.next;
         }
     }
