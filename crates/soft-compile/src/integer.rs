@@ -54,7 +54,7 @@ impl Translation<'_> {
             M::Shl | M::Sal | M::Shr | M::Sar | M::Rol | M::Ror => return self.shift(instruction),
             M::Lea => return self.lea(instruction),
             M::Nop | M::Endbr64 | M::Pause => return Ok(()),
-            M::Prefetchnta | M::Prefetcht0 | M::Prefetcht1 | M::Prefetcht2 => return Ok(()),
+            M::Prefetchnta | M::Prefetcht0 | M::Prefetcht1 | M::Prefetcht2 | M::Prefetchw => return Ok(()),
             M::Lfence | M::Mfence | M::Sfence => return Ok(()),
             M::Stc | M::Clc | M::Cmc => return self.carry(instruction),
             M::Div | M::Idiv => return self.divide(instruction),
@@ -285,7 +285,7 @@ impl Translation<'_> {
             M::Ror => Undefined::RotateRight,
             _ => Undefined::ShiftRight,
         };
-        if rotates && (bytes < 4 || instruction.op0_kind() != OpKind::Register) {
+        if rotates && self.live != 0 && instruction.op0_kind() != OpKind::Register {
             return Err(Left);
         }
         if instruction.op1_kind() == OpKind::Register {
@@ -293,7 +293,7 @@ impl Translation<'_> {
         }
         let count = instruction.immediate(1) & if bytes == 8 { 63 } else { 31 };
         // CF is undefined behind the last bit, and without a count flags stay.
-        if count == 0 || count > 8 * bytes as u64 || left && count == 8 * bytes as u64 {
+        if count == 0 || count > 8 * bytes as u64 || (left || rotates) && count == 8 * bytes as u64 {
             return Err(Left);
         }
         let undefined = if count == 1 && !rotates { Undefined::ShiftByOne } else { several };
@@ -303,7 +303,11 @@ impl Translation<'_> {
     /// A register by CL. What flags are depends on whether the count is 0.
     fn shift_by_cl(&mut self, instruction: &Instruction, several: Undefined, bytes: usize) -> Done {
         let register = instruction.op0_register();
-        if instruction.op0_kind() != OpKind::Register || bytes < 4 {
+        // CF is undefined behind the last bit.
+        if instruction.op0_kind() != OpKind::Register || bytes < 4 && self.live != 0 {
+            return Err(Left);
+        }
+        if is_high_byte(register) {
             return Err(Left);
         }
         let mut changed = *instruction;
@@ -321,6 +325,10 @@ impl Translation<'_> {
                 self.e.rr(Code::Mov_r32_rm32, host, host);
             }
             let mask = if bytes == 8 { 63 } else { 31 };
+            if instruction.mnemonic() == M::Shr {
+                self.e.rr(Code::Mov_r32_rm32, part(T2, 4), part(T0, 4));
+                self.e.ri(Code::And_rm32_imm32, part(T2, 4), mask);
+            }
             self.e.ri(Code::Test_rm8_imm8, Register::CL, mask);
             self.e.jump_if(4, done);
             if several == Undefined::RotateLeft || several == Undefined::RotateRight {
@@ -330,8 +338,8 @@ impl Translation<'_> {
         self.e.any(&changed);
         if self.live == 0 {
             self.host_made_flags();
-        } else if several == Undefined::ShiftRight {
-            self.define_right_by_cl(instruction.mnemonic() == M::Shr)?;
+        } else if instruction.mnemonic() == M::Shr {
+            self.define_right_by_count();
         } else {
             self.define(several, Some(host))?;
         }
@@ -340,13 +348,18 @@ impl Translation<'_> {
         Ok(())
     }
 
-    /// SHR by 1 has the sign of the operand in OF; other counts and SAR have 0 there.
-    fn define_right_by_cl(&mut self, logical: bool) -> Done {
-        if logical {
-            // The host's OF is right for a count of 1; CL has bits above the mask too.
-            return Err(Left);
-        }
-        self.define(Undefined::ShiftRight, None)
+    /// SHR by 1 has the sign of the operand in OF; other counts have 0 there. The count is in the third temporary
+    /// register.
+    fn define_right_by_count(&mut self) {
+        self.e.bare(Code::Lahf);
+        self.e.r(Code::Seto_rm8, Register::AL);
+        self.e.ri(Code::And_rm8_imm8, Register::AH, !0x10);
+        let by_one = self.e.label();
+        self.e.ri(Code::Cmp_rm32_imm8, part(T2, 4), 1);
+        self.e.jump_if(4, by_one);
+        self.e.rr(Code::Xor_rm8_r8, Register::AL, Register::AL);
+        self.e.place(by_one);
+        self.ax_has_flags();
     }
 
     fn lea(&mut self, instruction: &Instruction) -> Done {

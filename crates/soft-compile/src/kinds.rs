@@ -20,6 +20,9 @@ pub(crate) fn kind(instruction: &Instruction) -> Option<Kind> {
         let register = instruction.op_register(n);
         instruction.op_kind(n) == OpKind::Register && (register.is_vector_register() || register.is_k())
     };
+    if matches!(instruction.mnemonic(), M::Stmxcsr | M::Vstmxcsr) {
+        return Some(Kind::Floats);
+    }
     // MOVSD and CMPSD are string instructions too.
     let string = |n| !matches!(instruction.op_kind(n), OpKind::Register | OpKind::Memory);
     if matches!(instruction.mnemonic(), M::Vzeroupper | M::Vzeroall) {
