@@ -8,7 +8,7 @@ use retire::BranchKind;
 use soft_cpu::compiled::{Notes, place};
 
 /// Entries of the table of blocks by address.
-pub(crate) const TABLE: usize = 1 << 12;
+pub(crate) const TABLE: usize = 1 << 15;
 /// Words of an entry: address, epoch, code, and one to round it up.
 pub(crate) const TABLE_ENTRY: usize = 4;
 
@@ -34,7 +34,7 @@ impl Translation<'_> {
     /// The block has retired. Uses the first temporary register; flags stay.
     pub(crate) fn note(&mut self) {
         let operations = self.operations;
-        self.count_operations(&operations);
+        self.count_operations(&operations, 1);
         self.e.store_constant(at(NOTE, 0), self.source.rip, T0);
         self.e.store_constant(at(NOTE, Notes::DISTANCE as i64), self.source.end, T0);
         self.e.rm(Code::Lea_r64_m, NOTE, at(NOTE, 8));

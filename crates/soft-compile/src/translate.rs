@@ -70,8 +70,29 @@ struct Slow {
     operations: Operations,
     /// Number of the instruction.
     instruction: u32,
-    /// Where it goes on, and behind how many instructions of the block.
-    resume: Option<(u32, u32)>,
+    /// Where it goes on.
+    resume: Option<Resume>,
+}
+
+/// A place where code goes on when the interpreter has executed what is before it.
+#[derive(Clone, Copy)]
+struct Resume {
+    label: Label,
+    /// How far it is from where all code begins.
+    at: u32,
+    /// Instructions of the block that are before it.
+    behind: u32,
+    /// What code there takes for granted.
+    state: Known,
+}
+
+/// What code takes for granted.
+#[derive(Clone, Copy)]
+struct Known {
+    flags: (bool, bool),
+    vectors: (Vectors, bool),
+    /// Operations that will be counted with those behind.
+    operations: Operations,
 }
 
 /// Where vector registers are loaded.
@@ -205,11 +226,19 @@ impl<'a> Translation<'a> {
                 if done.is_ok() {
                     ended = last;
                     if let Some((first, label, operations)) = out.take() {
-                        let resume = Some((self.around.offset + before.mark.len(), number));
+                        let at = self.around.offset + before.mark.len();
+                        let state = Known {
+                            flags: (false, true),
+                            vectors: (Vectors::None, false),
+                            operations: [0; OPERATIONS],
+                        };
+                        // Nothing has to be done there, so that nothing jumps to it.
+                        let resume = Some(Resume { label, at, behind: number, state });
                         self.all_slow.push(Slow { label, operations, instruction: first, resume });
                     }
                     if let Some(label) = self.slow {
-                        self.all_slow.push(Slow { label, operations, instruction: number, resume: None });
+                        let resume = (index + 1 < instructions.len()).then(|| self.resume(number + 1));
+                        self.all_slow.push(Slow { label, operations, instruction: number, resume });
                     }
                     continue;
                 }
@@ -247,6 +276,62 @@ impl<'a> Translation<'a> {
         }
     }
 
+    /// Code goes on here behind so many instructions.
+    fn resume(&mut self, behind: u32) -> Resume {
+        let label = self.e.label();
+        self.e.place(label);
+        let state = Known {
+            flags: (self.in_host, self.in_ax),
+            vectors: (self.vectors, self.floats),
+            operations: self.operations,
+        };
+        Resume { label, at: self.around.offset + self.e.mark().len(), behind, state }
+    }
+
+    /// Where to enter code to go on there: AX has the flags then, and no vector registers are loaded.
+    fn entry(&mut self, resume: Resume) -> u32 {
+        let Resume { label, at, behind, state } = resume;
+        let (vectors, floats) = state.vectors;
+        if !state.flags.0 && vectors == Vectors::None {
+            return at;
+        }
+        let at = self.around.offset + self.e.mark().len();
+        if vectors > Vectors::None {
+            let slow = self.e.label();
+            let operations = [0; OPERATIONS];
+            self.all_slow.push(Slow { label: slow, operations, instruction: behind, resume: None });
+            self.call_load(vectors, slow);
+            if floats {
+                self.e.mi(Code::Cmp_rm32_imm8, local(NO_FLOATS), 0);
+                self.e.jump_if(5, slow);
+            }
+            self.count_operations(&state.operations, -1);
+        }
+        if state.flags.0 {
+            (self.in_host, self.in_ax) = (false, true);
+            self.restore_flags();
+            if state.flags.1 {
+                self.save_flags();
+            }
+        }
+        self.e.jump(label);
+        at
+    }
+
+    /// Calls the function that loads vector registers.
+    fn call_load(&mut self, wanted: Vectors, slow: Label) {
+        self.e.mi(Code::Cmp_rm32_imm8, local(MOST), wanted as i32);
+        self.e.jump_if(2, slow);
+        let [sse, avx, avx512] = self.around.load_vectors;
+        let function = match wanted {
+            Vectors::None | Vectors::Sse => sse,
+            Vectors::Avx => avx,
+            Vectors::Avx512 => avx512,
+        };
+        self.e.any(&Instruction::with_branch(Code::Call_rel32_64, function).unwrap_or_default());
+        self.e.jump_if(5, slow);
+    }
+
     /// Takes back what has been written since.
     fn back_to(&mut self, point: Point) {
         self.e.back_to(point.mark);
@@ -264,23 +349,22 @@ impl<'a> Translation<'a> {
         let inside = self.e.label();
         for Load { call, back, slow, wanted } in std::mem::take(&mut self.loads) {
             self.e.place(call);
-            self.e.mi(Code::Cmp_rm32_imm8, local(MOST), wanted as i32);
-            self.e.jump_if(2, slow);
-            let [sse, avx, avx512] = self.around.load_vectors;
-            let function = match wanted {
-                Vectors::None | Vectors::Sse => sse,
-                Vectors::Avx => avx,
-                Vectors::Avx512 => avx512,
-            };
-            self.e.any(&Instruction::with_branch(Code::Call_rel32_64, function).unwrap_or_default());
-            self.e.jump_if(5, slow);
+            self.call_load(wanted, slow);
             self.e.jump(back);
         }
-        for Slow { label, operations, instruction, resume } in std::mem::take(&mut self.all_slow) {
+        let resumes: Vec<_> = self.all_slow.iter().map(|slow| slow.resume).collect();
+        let entries: Vec<_> = resumes
+            .into_iter()
+            .map(|resume| resume.map(|resume| (self.entry(resume), resume.behind)))
+            .collect();
+        // Those that entries have added go on nowhere.
+        let entries = entries.into_iter().chain(core::iter::repeat(None));
+        for (slow, entry) in std::mem::take(&mut self.all_slow).into_iter().zip(entries) {
+            let Slow { label, operations, instruction, .. } = slow;
             self.e.place(label);
-            self.count_operations(&operations);
-            let (at, next) = resume.unwrap_or_default();
-            if resume.is_some() {
+            self.count_operations(&operations, 1);
+            let (at, next) = entry.unwrap_or_default();
+            if entry.is_some() {
                 self.e.mi(Code::Mov_rm32_imm32, local(RESUME), at.cast_signed());
             }
             self.e.mi(Code::Mov_rm32_imm32, local(DETAIL), (instruction | next << 8).cast_signed());
@@ -368,12 +452,12 @@ impl Translation<'_> {
 }
 
 impl Translation<'_> {
-    /// Counts floating-point operations. Uses the first temporary register; flags stay.
-    pub(crate) fn count_operations(&mut self, operations: &Operations) {
+    /// Counts floating-point operations, or takes them back with -1. Uses the first temporary register; flags stay.
+    pub(crate) fn count_operations(&mut self, operations: &Operations, sign: i64) {
         for (number, count) in (0..).zip(operations).filter(|(_, count)| **count != 0) {
             let place = local(FLOATS + 8 * number);
             self.e.rm(Code::Mov_r64_rm64, T0, place);
-            self.e.rm(Code::Lea_r64_m, T0, at(T0, i64::from(*count)));
+            self.e.rm(Code::Lea_r64_m, T0, at(T0, sign * i64::from(*count)));
             self.e.mr(Code::Mov_rm64_r64, place, T0);
         }
     }

@@ -20,9 +20,7 @@ use core::ptr::from_mut;
 const _: () = assert!(size_of::<crate::vector::registers::Vector>() == VECTOR);
 
 /// Times after which a block is not worth to be entered.
-const FUTILE: u8 = 32;
-/// Instructions that are worth to enter compiled code for.
-const WORTH: u64 = 4;
+const FUTILE: u8 = 200;
 /// [`Block::heat`] of a block that stays interpreted.
 const NEVER: u32 = u32::MAX;
 
@@ -39,10 +37,10 @@ impl<B> Block<B> {
         self.heat.set(0);
     }
 
-    /// It was entered for so many instructions.
-    fn note_worth(&self, instructions: u64) {
+    /// It was entered, and code has done something or nothing.
+    fn note_worth(&self, something: bool) {
         let mut compiled = self.compiled.get();
-        compiled.futile = if instructions < WORTH { compiled.futile + 1 } else { 0 };
+        compiled.futile = if something { 0 } else { compiled.futile + 1 };
         if compiled.futile == FUTILE {
             compiled = Compiled::default();
             self.heat.set(NEVER);
@@ -131,7 +129,7 @@ fn execute<B: Bus>(
         };
         let done = (blocks + u64::from(instruction)).wrapping_sub(skipped);
         *compiled += done;
-        first.note_worth(done);
+        first.note_worth(done != 0 || resume.is_some());
         // It was compiled, so it is there.
         let block = cache.block(BlockId(block))?;
         let from = instruction as usize;
