@@ -9,9 +9,10 @@
 //! soft_cpu::Cpu::run            which block, how many fit, what it adds up to
 //!   BlockCompiler (compiler.rs) code by block, links between blocks, entering
 //!     translate.rs              one block: its head, its instructions, its ways out
-//!       integer.rs, bits.rs, divide.rs, locked.rs, vector.rs, branch.rs
+//!       integer.rs, shift.rs, bits.rs, divide.rs, locked.rs, vector.rs, branch.rs
 //!                               what each instruction becomes
-//!       address.rs, live.rs     memory operands, flags that matter
+//!       address.rs, state.rs    memory operands; where flags and registers are
+//!       live.rs                 flags that matter
 //!       kinds.rs                which vector instructions are compiled
 //!     emit.rs, frame.rs         iced's encoder; registers, and what is on the stack
 //!     registers.rs              vector registers
@@ -61,6 +62,10 @@ mod memory;
 mod ram;
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
 mod registers;
+#[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+mod shift;
+#[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+mod state;
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
 mod translate;
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
