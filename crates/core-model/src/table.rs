@@ -48,6 +48,8 @@ pub(crate) enum Order {
     /// Nothing.
     #[default]
     Free,
+    /// Nothing younger is allocated while it lasts; older ones go on.
+    Holding,
     /// Everything older has to be complete first, and nothing younger starts before it is complete itself.
     Serialising,
     /// As [`Serialising`](Self::Serialising), and older stores have reached the cache too.
@@ -162,7 +164,7 @@ impl UopTable {
 
     /// Reads the costs of system instructions, which replace those of the table. Lines that start with `#` are
     /// comments; all others have four fields separated by tabs: name of the form, slots, cycles, and `free`,
-    /// `serialising` or `fence`.
+    /// `holding`, `serialising` or `fence`.
     pub(crate) fn add_system(
         &mut self,
         text: &str,
@@ -173,6 +175,7 @@ impl UopTable {
             let [name, slots, cycles, order] = fields(line).map_err(error)?;
             let order = match order {
                 "free" => Order::Free,
+                "holding" => Order::Holding,
                 "serialising" => Order::Serialising,
                 "fence" => Order::Fence,
                 _ => return Err(error(format!("{order} is no order"))),

@@ -187,7 +187,10 @@ pub const GOLDEN_COVE: Core = Core {
         ],
     }],
     corrections: "",
-    system: include_str!("../../data/x86.system.tsv"),
+    system: concat!(
+        include_str!("../../data/x86.system.tsv"),
+        include_str!("../../data/golden-cove.system.tsv")
+    ),
 };
 
 /// Alder Lake's P-cores.
@@ -224,6 +227,11 @@ pub const REDWOOD_COVE: Core = Core {
         // CPUID of a Xeon 658X: 64 KiB of 16 ways; TLBs and second level as before.
         icache: Geometry { sets: 64, ways: 16 },
         ..GOLDEN_COVE.front_end
+    },
+    flows: Flows {
+        // Measured (docs/silicon.md).
+        pause: 39,
+        ..GOLDEN_COVE.flows
     },
     memory: Memory {
         // Xeon 6972P: 480 MiB for 96 cores. CPUID of a Xeon 658X: 16 ways, here 15 for a power of two of sets.

@@ -180,8 +180,8 @@ pub const SKYLAKE_SP: Core = Core {
 pub const CASCADE_LAKE: Core = Core {
     name: "Cascade Lake",
     flows: Flows {
-        // TMA, `Slow_Pause`: 40 cycles. InstLatx64: 40.4.
-        pause: 40,
+        // Measured: 14 (docs/silicon.md). TMA, `Slow_Pause`, and InstLatx64 have 40.
+        pause: 14,
         ..SKYLAKE_SP.flows
     },
     ..SKYLAKE_SP

@@ -74,6 +74,8 @@ pub(crate) struct Rest {
     pub(crate) fp_count: u64,
     /// Bytes of the register.
     pub(crate) fp_width: u8,
+    /// PAUSE.
+    pub(crate) pauses: bool,
     /// Of a software prefetch.
     pub(crate) prefetch: Prefetch,
 }
@@ -140,7 +142,7 @@ impl Prepared {
         });
         // A jump or NOP without uops still needs a slot.
         prepared.slots = prepared.slots.max(1);
-        let pause = SystemCost { slots: PAUSE_UOPS, cycles: core.flows.pause, order: Order::Free };
+        let pause = SystemCost { slots: PAUSE_UOPS, cycles: core.flows.pause, order: Order::Holding };
         let pause = (instruction.class == Class::Pause).then_some(pause);
         if let Some(cost) = table.system_cost(instruction.form).or(pause) {
             prepared.apply_system(cost);
@@ -216,6 +218,7 @@ impl Prepared {
                 flops: arithmetic.map_or([0; 4], |arithmetic| arithmetic.operations),
                 fp_count: arithmetic.map_or(1, |arithmetic| arithmetic.count.into()),
                 fp_width: arithmetic.map_or(16, |arithmetic| arithmetic.width),
+                pauses: instruction.class == Class::Pause,
                 prefetch: match instruction.class {
                     Class::Prefetch(prefetch) => prefetch,
                     _ => Prefetch::NonTemporal,
@@ -231,7 +234,8 @@ impl Prepared {
         self.slots = cost.slots;
         self.compute = cost.cycles;
         self.drop_uops();
-        self.traits.set(Traits::SERIALISING, cost.order != Order::Free);
+        self.traits.set(Traits::HOLDING, cost.order == Order::Holding);
+        self.traits.set(Traits::SERIALISING, matches!(cost.order, Order::Serialising | Order::Fence));
         self.traits.set(Traits::FENCE, cost.order == Order::Fence);
     }
 

@@ -35,7 +35,8 @@ bitflags! {
         const FP_DIVIDER = 1 << 22;
         /// A string instruction that compares or loads, an iteration at a time.
         const COMPARES = 1 << 23;
-        const PAUSE = 1 << 24;
+        /// Nothing younger is allocated while it lasts.
+        const HOLDING = 1 << 24;
         /// More registers than [`Prepared`](crate::instruction::Prepared) has places for.
         const MANY_REGISTERS = 1 << 25;
         /// A direct branch of a core that has a decoder for these.
@@ -55,7 +56,7 @@ bitflags! {
             | Self::SERIALISING.bits()
             | Self::FENCE.bits()
             | Self::NOP.bits()
-            | Self::PAUSE.bits()
+            | Self::HOLDING.bits()
             | Self::X87.bits()
             | Self::MICROCODED.bits()
             | Self::FLUSH.bits()
@@ -86,7 +87,7 @@ impl Traits {
         match instruction.class {
             Class::Plain | Class::DirectBranch => {}
             Class::Nop => traits.set(Self::NOP, true),
-            Class::Pause => traits.set(Self::PAUSE, true),
+            Class::Pause => traits.set(Self::HOLDING, true),
             Class::Repeated { compares } => {
                 traits.set(Self::STRING, true);
                 traits.set(Self::COMPARES, compares);

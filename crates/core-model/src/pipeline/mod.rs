@@ -260,9 +260,15 @@ impl Pipeline {
         if traits.intersects(Traits::NOP) {
             totals.nops += 1;
         }
-        if traits.intersects(Traits::PAUSE) {
-            totals.pauses += 1;
-            totals.pause_cycles += u64::from(prepared.compute);
+        if traits.intersects(Traits::HOLDING) {
+            let cycles = u64::from(prepared.compute);
+            if prepared.rest.pauses {
+                totals.pauses += 1;
+                totals.pause_cycles += cycles;
+            }
+            // From when it was allocated first.
+            let passed = u64::from(slots.saturating_sub(1) / self.core.dispatch_width.max(1));
+            self.back_end.serialised = (self.cycles() + cycles).saturating_sub(passed);
         }
         if traits.intersects(Traits::X87) {
             totals.x87_uops += u64::from(slots);
