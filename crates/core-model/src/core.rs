@@ -204,6 +204,11 @@ pub struct Flows {
     pub string_start: u32,
     /// Bytes that such an instruction reads and writes in a cycle.
     pub string_bytes: u32,
+    /// Cycles of REP MOVS by bytes moved, in the first level, ascending; between them as a line through both, and
+    /// beyond the last of them as through the last two. None: as the two figures above say.
+    pub string_moves: &'static [(u32, u32)],
+    /// The same of REP STOS.
+    pub string_stores: &'static [(u32, u32)],
 }
 
 /// One core.

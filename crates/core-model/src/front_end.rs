@@ -223,6 +223,18 @@ impl FrontEnd {
         self.bytes += length;
     }
 
+    /// Books microcode that takes no time of its own.
+    pub(crate) fn sequence_along(&mut self, totals: &mut CoreTotals, slots: u32) {
+        let width = self.core.front_end.microcode_width.max(1);
+        let mut before = 0;
+        if slots / width > 0 {
+            totals.ms_uops.book_run(width, (slots / width).into(), &mut before);
+        }
+        if !slots.is_multiple_of(width) {
+            totals.ms_uops.book_run(slots % width, 1, &mut before);
+        }
+    }
+
     /// Microcode.
     fn sequence(&mut self, totals: &mut CoreTotals, slots: u32) {
         let parameters = &self.core.front_end;

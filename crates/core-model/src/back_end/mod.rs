@@ -211,6 +211,12 @@ impl BackEnd {
         (end.min(memory_until).min(self.ports.horizon()), leaf)
     }
 
+    /// As [`hold`](Self::hold).
+    pub(crate) fn wait_until(&mut self, totals: &mut CoreTotals, until: u64) {
+        self.ports.look_from(self.allocation.cycle());
+        self.hold(totals, until);
+    }
+
     /// The oldest instruction that has not retired at a cycle; what has retired leaves the reorder buffer.
     #[inline]
     fn oldest_at(&mut self, cycle: u64) -> Option<InFlight> {

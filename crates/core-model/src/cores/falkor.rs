@@ -147,6 +147,8 @@ pub const FALKOR: Core = Core {
         // Not used.
         string_start: 0,
         string_bytes: 16,
+        string_moves: &[],
+        string_stores: &[],
     },
     table: include_str!("../../data/falkor.tsv"),
     wide: &[],

@@ -194,6 +194,8 @@ pub const SUNNY_COVE: Core = Core {
         // than the other.
         string_start: 30,
         string_bytes: 64,
+        string_moves: &[],
+        string_stores: &[],
     },
     table: include_str!("../../data/icelake-server.tsv"),
     wide: &[FUSED[0], FUSED[1], FUSED[2], SECOND_MULTIPLIER],

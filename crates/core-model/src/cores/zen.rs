@@ -147,6 +147,8 @@ pub const ZEN2: Core = Core {
         // 56.
         string_start: 25,
         string_bytes: 32,
+        string_moves: &[],
+        string_stores: &[],
     },
     table: include_str!("../../data/znver2.tsv"),
     wide: &[],

@@ -126,7 +126,21 @@ impl MemoryPort for MemorySystem {
     ) -> (u64, Level) {
         let flows = &self.core.flows;
         let mut deepest = Level::L1;
-        let start = issued + u64::from(flows.string_start);
+        let compares = prepared.traits.intersects(Traits::COMPARES);
+        let curve = match execution.memory.iter().any(|access| !access.write) {
+            true => flows.string_moves,
+            false => flows.string_stores,
+        };
+        let curve = if compares { &[] } else { curve };
+        let start = issued + if curve.is_empty() { u64::from(flows.string_start) } else { 0 };
+        let bytes = |write| execution.memory.iter().filter(move |access| access.write >= write);
+        let bytes = |write| bytes(write).map(|access| u64::from(access.size)).sum::<u64>();
+        let work = match curve {
+            _ if compares => 2 * execution.repetitions,
+            [] => bytes(false) / u64::from(flows.string_bytes.max(1)),
+            _ => along(curve, bytes(true)),
+        };
+        let all = bytes(false).max(1);
         let mut moved = 0;
         let mut done = start;
         let mut last = [u64::MAX; 2];
@@ -138,7 +152,7 @@ impl MemoryPort for MemorySystem {
                 continue;
             }
             last[write] = line;
-            let at = start + moved / u64::from(flows.string_bytes.max(1));
+            let at = start + moved.min(all) * work / all;
             let purpose = if access.write { Purpose::Store } else { Purpose::Load };
             let (translation, _) = self.tlbs.translate(totals, purpose, access.linear, access.page, at);
             if access.uncached {
@@ -150,9 +164,6 @@ impl MemoryPort for MemorySystem {
             deepest = deepest.max(level);
             done = done.max(arrival);
         }
-        let compares = prepared.traits.intersects(Traits::COMPARES);
-        let work =
-            if compares { 2 * execution.repetitions } else { moved / u64::from(flows.string_bytes.max(1)) };
         (done.max(start + work) - issued, deepest)
     }
 
@@ -278,6 +289,15 @@ impl MemorySystem {
         }
         loaded
     }
+}
+
+/// Cycles for so many bytes, by a curve of some points.
+fn along(curve: &[(u32, u32)], bytes: u64) -> u64 {
+    let points = || curve.windows(2).map(|pair| [pair[0], pair[1]]);
+    let beyond = points().next_back().unwrap_or_default();
+    let [low, high] = points().find(|[_, high]| bytes <= high.0.into()).unwrap_or(beyond);
+    let part = bytes.saturating_sub(low.0.into()) * u64::from(high.1 - low.1);
+    u64::from(low.1) + part / u64::from((high.0 - low.0).max(1))
 }
 
 #[inline]

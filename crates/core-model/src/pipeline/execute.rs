@@ -86,8 +86,11 @@ impl Pipeline {
         // A plain load computes nothing.
         let mut computes = if groups.is_empty() { 0 } else { completed - from.min(completed) };
         if RARE && traits.intersects(Traits::STRING) && !execution.memory.is_empty() {
-            let (delay, level) = port.string(totals, prepared, execution, issued);
-            completed = issued + delay;
+            // It has moved while its uops were allocated.
+            let passed = super::string_slots(prepared, execution) / self.core.dispatch_width.max(1);
+            let begun = issued.saturating_sub(passed.into());
+            let (delay, level) = port.string(totals, prepared, execution, begun);
+            completed = (begun + delay).max(issued);
             if level > Level::L1 {
                 memory_from = issued;
                 computes = 0;

@@ -37,10 +37,10 @@ const STACK_OFFSET: u16 = 192;
 /// Slots of a string instruction in addition to those that it always has.
 #[inline(never)]
 fn string_slots(prepared: &Prepared, execution: &Execution<'_>) -> u32 {
-    // A uop moves up to 16 bytes, and never less than one iteration that compares.
+    // A uop moves up to 32 bytes, and never less than one iteration that compares.
     let bytes: u64 = execution.memory.iter().map(|access| u64::from(access.size)).sum();
     let compares = prepared.traits.intersects(Traits::COMPARES);
-    let uops = if compares { 2 * execution.repetitions } else { bytes / 16 };
+    let uops = if compares { 2 * execution.repetitions } else { bytes / 32 };
     uops.min(60_000) as u32
 }
 
@@ -160,7 +160,12 @@ impl Pipeline {
         if synchronises || prepared.stack_change != 0 {
             self.move_stack(prepared, synchronises);
         }
-        let (supplied, slots) = (slots, slots + u32::from(synchronises));
+        // Microcode of strings flows while they move.
+        let along = if string { slots - u32::from(prepared.slots) } else { 0 };
+        if RARE && along > 0 {
+            self.front_end.sequence_along(totals, along);
+        }
+        let (supplied, slots) = (slots - along, slots + u32::from(synchronises));
         let load = MEMORY && traits.intersects(Traits::LOAD);
         let store = MEMORY && traits.intersects(Traits::STORE);
         let load_room = if load { self.back_end.load_room() } else { 0 };
@@ -172,7 +177,11 @@ impl Pipeline {
         }
         let executed = self.execute::<RARE, MEMORY>(port, totals, prepared, execution, allocated + 1);
         let Executed { addressed, completed, clear, .. } = executed;
-        let retired = self.back_end.complete::<RARE>(totals, prepared, slots, &executed);
+        if RARE && along > 0 {
+            let first = allocated.saturating_sub(u64::from(along / self.core.dispatch_width.max(1)));
+            self.back_end.microcode(totals, along, first);
+        }
+        let retired = self.back_end.complete::<RARE>(totals, prepared, slots - along, &executed);
         self.note_loaded(prepared);
         if load || store {
             self.back_end.write_back(prepared, addressed);
@@ -278,6 +287,7 @@ impl Pipeline {
         }
         if traits.intersects(Traits::STRING) {
             totals.repetitions += execution.repetitions;
+            self.back_end.wait_until(totals, retired);
         }
         match (
             traits.intersects(Traits::FP_DOUBLE),
