@@ -1,6 +1,6 @@
 //! A guest with instructions of all kinds, and what each of them has done.
 
-use super::{ENABLE, Setup};
+use super::Setup;
 use crate::engine::soft::x86::Goal;
 use crate::engine::{Detail, RunLimits};
 use crate::machine::Outcome;
@@ -78,9 +78,10 @@ pub(super) struct Step {
 /// A guest that counts and samples as set up, while it works.
 pub(super) fn guest(profile: &Profile, detail: Detail, setup: &Setup) -> Guest {
     let mut code: Vec<u8> = setup.registers.iter().flat_map(|(index, value)| wrmsr(*index, *value)).collect();
-    code.extend(wrmsr(ENABLE, setup.enable));
+    let (switch, on) = setup.switch;
+    code.extend(wrmsr(switch, on));
     code.extend(work());
-    code.extend(wrmsr(ENABLE, 0));
+    code.extend(wrmsr(switch, 0));
     code.extend([0x31, 0xC0, 0xE6, 0xF4]); //                             xor eax, eax; out 0xf4, al
     let guest = Guest::of(profile, &code, detail, ApicConfig::default());
     for line in 0..1_024 {
@@ -108,7 +109,7 @@ pub(super) fn advance(guest: &mut Guest, instructions: u64) -> Option<Outcome> {
 
 /// What each instruction does, from the WRMSR that enables to the one that disables, which is not in it: one
 /// instruction at a time, with nothing that samples.
-pub(super) fn trace(guest: &mut Guest, events: &[EventRequest]) -> Vec<Step> {
+pub(super) fn trace(guest: &mut Guest, setup: &Setup, events: &[EventRequest]) -> Vec<Step> {
     let mut steps: Vec<Step> = Vec::new();
     let totals = |guest: &mut Guest| -> Vec<u64> {
         events.iter().map(|event| guest.machine.pmu.totals(event).iter().sum()).collect()
@@ -119,7 +120,7 @@ pub(super) fn trace(guest: &mut Guest, events: &[EventRequest]) -> Vec<Step> {
         let (rip, before) = (state.rip, state.gpr);
         let mut code = [0; 2];
         guest.machine.memory.read(rip, &mut code).expect("RAM");
-        let writes = code == [0x0F, 0x30] && before[1] == u64::from(ENABLE);
+        let writes = code == [0x0F, 0x30] && before[1] == u64::from(setup.switch.0);
         let enables = writes && before[0] | before[2] != 0;
         if writes && !steps.is_empty() {
             return steps;

@@ -2,6 +2,7 @@
 //! a time, with what each of them has done; and as always, with records of every so many occurrences of an event.
 
 mod guest;
+mod ibs;
 
 use self::guest::Step;
 use crate::engine::Detail;
@@ -59,8 +60,8 @@ const PERIODS: [u64; 3] = [1, 7, 97];
 struct Setup {
     registers: Vec<(u32, u64)>,
     memory: Vec<(u64, u64)>,
-    /// Of IA32_PERF_GLOBAL_CTRL.
-    enable: u64,
+    /// The register that lets counters run, and its value.
+    switch: (u32, u64),
 }
 
 /// A counter that samples.
@@ -135,7 +136,7 @@ impl Sampled {
         let mut memory: Vec<(u64, u64)> =
             (AREA + 32..).step_by(8).zip([BUFFER, BUFFER, BUFFER_END, u64::MAX]).collect();
         memory.push((AREA + 64 + 8 * u64::from(reset), start));
-        Setup { registers, memory, enable: 1 << 32 | ((1 << profile.gp_counters) - 1) }
+        Setup { registers, memory, switch: (ENABLE, 1 << 32 | ((1 << profile.gp_counters) - 1)) }
     }
 }
 
@@ -219,7 +220,7 @@ fn check(profile: &Profile, detail: Detail, events: &[Sampled]) -> Vec<String> {
     for (index, value) in &mut setup.registers {
         *value = if *index == DsArea::INDEX { *value } else { 0 };
     }
-    let steps = guest::trace(&mut guest::guest(profile, detail, &setup), &requests);
+    let steps = guest::trace(&mut guest::guest(profile, detail, &setup), &setup, &requests);
     let mut happened = Vec::new();
     for (n, event) in events.iter().enumerate() {
         for period in PERIODS {
