@@ -12,6 +12,7 @@
 //! | [`steps`] | the commands, and what each has to print |
 //! | [`compare`] | perf's numbers beside the VMM's |
 //! | [`ends`] | other ways for a run to end: power-off, reboot, panic |
+//! | [`record_replay`] | rr in the guest |
 //! | [`programs`] | programs of the host in a guest, as on the host |
 //! | [`recordings`] | what programs execute, as `vpmu stat` counts it |
 //! | [`repeats`] | two runs are the same run |
@@ -26,6 +27,7 @@ mod kernel_module;
 mod libraries;
 mod packages;
 mod programs;
+mod record_replay;
 mod recordings;
 mod repeats;
 mod session;
@@ -92,6 +94,8 @@ pub(crate) enum Part {
     Precise,
     /// Late interrupts beside precise samples (x86-64)
     Skid,
+    /// Recording and replaying by rr (x86-64 CPUs that it knows)
+    Rr,
     /// Matrix events of Falkor, by a module for its kernel
     Matrix,
     /// A table of perf's numbers beside the VMM's
@@ -170,6 +174,9 @@ pub(crate) fn boot_all(args: &LinuxArgs) -> Result<Tally, TaskError> {
         if args.includes(Part::Skid) && !args.short && guest.facts(&profile)?.precise {
             let session = Session { flags: &["--skid", "5-60"], ..Session::of("skid", steps::skid) };
             session.check(guest, &profile, &mut tally)?;
+        }
+        if args.includes(Part::Rr) && architecture == Architecture::Amd64 {
+            record_replay::check(guest, &profile, &mut tally)?;
         }
         if args.includes(Part::Matrix) && profile == FALKOR {
             match kernel_module::falkor_matrix(&directory(architecture), &guest.kernel)? {

@@ -168,7 +168,7 @@ const X86: &[Step] = &[
 ];
 
 /// At the end, over the whole session.
-const COMPLAINTS: Step = Step {
+pub(super) const COMPLAINTS: Step = Step {
     name: "the NMI watchdog is not hungry, and nothing complains",
     command: "dmesg | grep -i -e 'unchecked MSR' -e 'not available' -e 'Broken' -e 'irq loop stuck' -e 'Uhhuh' \
               -e 'lockup' -e 'perf: interrupt took' -e 'WARNING: CPU' -e 'BUG:'; \
