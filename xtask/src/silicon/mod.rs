@@ -27,7 +27,7 @@ const CLASSES: usize = 8;
 #[derive(Debug, Args)]
 pub(crate) struct SiliconArgs {
     /// Compare a core with the blocks of this file, and measure nothing
-    #[arg(long, required_unless_present_any = ["record", "micro", "record_micro"])]
+    #[arg(long, required_unless_present_any = ["record", "micro", "record_micro", "update"])]
     blocks: Option<PathBuf>,
     /// Measure blocks of our own on this host, write them to this file, and compare the core with them
     #[arg(long, conflicts_with = "blocks")]
@@ -45,8 +45,11 @@ pub(crate) struct SiliconArgs {
     #[arg(long, default_value_t = 1)]
     seed: u64,
     /// The core (a name of the table in docs/core-model.md, or cascade-lake for Cascade Lake)
+    #[arg(long, required_unless_present = "update")]
+    core: Option<String>,
+    /// Write the tables of the recordings of rows that are in the repository to docs/silicon.md
     #[arg(long)]
-    core: String,
+    update: bool,
     /// Show this many of the blocks with the largest share of the error
     #[arg(long, default_value_t = 0)]
     worst: usize,
@@ -57,7 +60,10 @@ pub(crate) struct SiliconArgs {
 
 /// Compares a core with measured blocks.
 pub(crate) fn silicon(args: &SiliconArgs) -> Result<(), TaskError> {
-    let core = find_core(&args.core)?;
+    if args.update {
+        return micro::report::write(Path::new("."));
+    }
+    let core = find_core(args.core.as_deref().unwrap_or_default())?;
     if let Some(path) = &args.record_micro {
         micro::record(path)?;
     }

@@ -2,6 +2,7 @@
 
 mod kernels;
 mod model;
+pub(crate) mod report;
 mod rows;
 
 use super::native::Host;

@@ -1,0 +1,114 @@
+//! The tables of docs/silicon.md, and whether the model keeps to them.
+
+use super::{Line, compare, parse};
+use crate::error::TaskError;
+use core_model::{CASCADE_LAKE, Core, REDWOOD_COVE};
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::fs;
+use std::path::Path;
+
+/// The page, from the root of the repository.
+const PAGE: &str = "docs/silicon.md";
+const END: &str = "<!-- end -->\n";
+
+/// A recording in the repository.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Recording {
+    pub(crate) core: &'static Core,
+    text: &'static str,
+}
+
+pub(crate) const RECORDINGS: [Recording; 2] = [
+    Recording { core: &CASCADE_LAKE, text: include_str!("../../../data/silicon/cascade-lake-micro.tsv") },
+    Recording { core: &REDWOOD_COVE, text: include_str!("../../../data/silicon/granite-rapids-micro.tsv") },
+];
+
+/// Rows that do not agree: the core, the row, and why, separated by tabs.
+const OUTSIDE: &str = include_str!("../../../data/silicon/outside.tsv");
+
+/// Reasons by the name of the row.
+pub(crate) fn reasons(core: &Core) -> BTreeMap<&'static str, &'static str> {
+    let fields = OUTSIDE.lines().filter_map(|line| {
+        let (name, rest) = line.split_once('\t')?;
+        (name == core.name).then(|| rest.split_once('\t')).flatten()
+    });
+    fields.collect()
+}
+
+impl Recording {
+    pub(crate) fn lines(&self) -> Result<Vec<Line>, TaskError> {
+        Ok(compare(self.core, &parse(self.text).map_err(TaskError::Data)?))
+    }
+
+    fn begin(&self) -> String {
+        format!("<!-- rows of {} -->\n", self.core.name)
+    }
+
+    /// What is between the marks of the page.
+    fn section(&self, lines: &[Line]) -> String {
+        let reasons = reasons(self.core);
+        let mut text = "| | silicon | model | error | why |\n| --- | ---: | ---: | ---: | --- |\n".to_owned();
+        for line in lines {
+            let Some((silicon, model)) = line.silicon.zip(line.model) else { continue };
+            let error = (model / silicon - 1.0) * 100.0;
+            let why = if line.agrees() == Some(true) { "" } else { reasons.get(line.name).unwrap_or(&"?") };
+            // Writing to a String cannot fail.
+            let _ = writeln!(text, "| {} | {silicon:.2} | {model:.2} | {error:+.0} % | {why} |", line.name);
+        }
+        let agree = lines.iter().filter(|line| line.agrees() == Some(true)).count();
+        let _ = writeln!(text, "\n{agree} of {} rows agree.", lines.len());
+        text
+    }
+}
+
+/// The page with the tables of now.
+pub(crate) fn renew(page: &str) -> Result<String, TaskError> {
+    let mut page = page.to_owned();
+    for recording in RECORDINGS {
+        let begin = recording.begin();
+        let missing = || TaskError::Data(format!("{PAGE} has no {}", begin.trim_end()));
+        let from = page.find(&begin).ok_or_else(missing)? + begin.len();
+        let to = from + page[from..].find(END).ok_or_else(missing)?;
+        page.replace_range(from..to, &recording.section(&recording.lines()?));
+    }
+    Ok(page)
+}
+
+/// Writes the tables to the page, below this folder.
+pub(crate) fn write(root: &Path) -> Result<(), TaskError> {
+    let path = root.join(PAGE);
+    let failed = |source| TaskError::File { path: path.clone(), source };
+    let page = fs::read_to_string(&path).map_err(failed)?;
+    fs::write(&path, renew(&page)?).map_err(failed)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "test code")]
+    use super::*;
+
+    #[test]
+    fn rows_keep_to_their_bounds_but_for_those_that_are_named() {
+        for recording in RECORDINGS {
+            let name = recording.core.name;
+            let reasons = reasons(recording.core);
+            let lines = recording.lines().unwrap();
+            assert!(lines.len() > 60, "{name}: {} rows", lines.len());
+            for line in &lines {
+                let agrees = line.agrees().unwrap();
+                let named = reasons.contains_key(line.name);
+                assert!(agrees || named, "{name}: {line:?} has left its bound");
+                assert!(!agrees || !named, "{name}: {line:?} agrees, and is in outside.tsv");
+            }
+            let known = |row: &&str| lines.iter().any(|line| line.name == *row);
+            assert!(reasons.keys().all(known), "{name}: a row of outside.tsv is no row");
+        }
+    }
+
+    #[test]
+    fn the_page_has_the_tables_of_now() {
+        let page = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(PAGE)).unwrap();
+        assert!(renew(&page).unwrap() == page, "run `cargo xtask silicon --update` and commit {PAGE}");
+    }
+}
