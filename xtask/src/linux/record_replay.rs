@@ -21,8 +21,7 @@ const FILES: [&str; 7] = [
     "usr/lib/x86_64-linux-gnu/libcapnp-0.9.2.so",
     "usr/lib/x86_64-linux-gnu/libkj-0.9.2.so",
 ];
-/// Intel's CPUs that Debian's rr 5.6 knows. On AMD it single-steps up to 10,000 branches before each interrupt that it
-/// replays, which takes the interpreter too long.
+/// Intel's CPUs that Debian's rr 5.6 knows. On AMD it records too, but a replay takes the interpreter too long.
 const KNOWN: [&str; 3] = ["skylake-sp", "cascade-lake", "icelake-sp"];
 
 /// Records and replays on a CPU of these.
