@@ -3,6 +3,7 @@
 //! | module | what it does |
 //! | --- | --- |
 //! | [`architecture`] | what differs between x86-64 and AArch64 |
+//! | [`many_programs`] | the same of many, and of what is compiled here |
 //! | [`packages`] | fetches kernel, busybox and perf |
 //! | [`apt`] | downloads and unpacks packages without root |
 //! | [`kernel_module`] | builds the module for Falkor's matrix |
@@ -25,6 +26,7 @@ mod ends;
 mod initrd;
 mod kernel_module;
 mod libraries;
+mod many_programs;
 mod packages;
 mod programs;
 mod record_replay;
@@ -106,6 +108,8 @@ pub(crate) enum Part {
     Repeats,
     /// Programs of the host (x86-64)
     Programs,
+    /// Two dozen of them, a Go and a Rust program, redis; takes a minute
+    ManyPrograms,
 }
 
 impl LinuxArgs {
@@ -203,6 +207,9 @@ pub(crate) fn boot_all(args: &LinuxArgs) -> Result<Tally, TaskError> {
             programs::check(guest, &profile, &mut tally)?;
             recordings::check(guest, &profile, &mut tally)?;
             programs::by_level(guest, &profile, &mut tally)?;
+        }
+        if args.includes(Part::ManyPrograms) && architecture == Architecture::Amd64 {
+            many_programs::check(guest, &profile, &mut tally)?;
         }
     }
     Ok(tally)
