@@ -295,6 +295,11 @@ impl<B: Bus> Cache<B> {
         self.forget_jumps();
     }
 
+    /// Something has been decoded from a page.
+    pub(crate) fn has_code(&self, page: u64) -> bool {
+        self.by_page.contains_key(&page)
+    }
+
     pub(crate) fn clear(&mut self, mmu: &mut Mmu) {
         let observed = self.blocks.drain(..).filter_map(|block| block.observed);
         self.released.extend(observed.map(|observed| observed.id));

@@ -243,8 +243,11 @@ impl<B: Bus> Cpu<B> {
     /// RAM has been written to, but not by this CPU: `len` bytes from `gpa`, which may span pages.
     pub fn memory_changed(&mut self, gpa: u64, len: u64) {
         let last = gpa.saturating_add(len.max(1) - 1);
-        for page in (gpa / PAGE)..=(last / PAGE) {
-            self.cache.invalidate(page * PAGE, &mut self.core.mmu);
+        // Data leaves what is remembered of code alone: a debug store is written with each record.
+        for page in ((gpa / PAGE)..=(last / PAGE)).map(|page| page * PAGE) {
+            if self.cache.has_code(page) {
+                self.cache.invalidate(page, &mut self.core.mmu);
+            }
         }
     }
 

@@ -286,11 +286,10 @@ mod source {
 /// Puts the record into the buffer. True if that has reached its threshold.
 fn write(start: u64, record: &[u8], store: &mut dyn DebugStore) -> Result<bool, Lost> {
     let at = |offset| start.wrapping_add(offset);
-    let mut fields = [0; 4];
-    for (field, offset) in fields.iter_mut().zip((area::BUFFER..).step_by(8)) {
-        *field = word(store, at(offset))?;
-    }
-    let [base, index, maximum, threshold] = fields;
+    let mut bytes = [0; 32];
+    store.read(at(area::BUFFER), &mut bytes)?;
+    let (words, _) = bytes.as_chunks();
+    let [base, index, maximum, threshold] = core::array::from_fn(|n| u64::from_le_bytes(words[n]));
     let end = index.checked_add(record.len() as u64).filter(|end| index >= base && *end <= maximum);
     let end = end.ok_or(Lost::Full)?;
     store.write(index, record)?;
