@@ -44,8 +44,15 @@ pub struct BlockCompiler {
     first: usize,
     /// What this host's CPU has.
     host: Features,
+    intel: bool,
     /// The link by which code was left last, and the address that it leads to.
     left_by: Option<(u32, u64)>,
+}
+
+/// Whether this host's CPU is Intel's (SDM volume 2, CPUID leaf 0).
+fn is_intel() -> bool {
+    let CpuidResult { ebx, ecx, edx, .. } = __cpuid(0);
+    [ebx, edx, ecx].map(u32::to_le_bytes).concat() == b"GenuineIntel"
 }
 
 impl BlockCompiler {
@@ -102,6 +109,7 @@ impl BlockCompiler {
                 let CpuidResult { eax, ebx, ecx, edx } = __cpuid_count(leaf, subleaf);
                 CpuidLeaf { eax, ebx, ecx, edx }
             }),
+            intel: is_intel(),
             left_by: None,
         })
     }
@@ -143,6 +151,7 @@ impl Compiler for BlockCompiler {
             link_words: self.memory.word_address(FIRST_LINK_WORD),
             table: self.memory.word_address(0),
             host: self.host,
+            intel: self.intel,
         };
         let translated = translate(source, &surroundings, self.links);
         let (bytes, links) = translated.ok_or(NotCompiled::Unsuitable)?;

@@ -12,6 +12,8 @@ pub(crate) enum Kind {
     Integers,
     /// It looks at MXCSR, or changes it.
     Floats,
+    /// It does too, and the interpreter, whose results hold on every host, has been compared with Intel's CPUs only.
+    IntelFloats,
 }
 
 /// None: it is no vector instruction that is compiled.
@@ -108,6 +110,10 @@ kinds! {
             Cvtpd2ps Cvtss2sd Cvtsd2ss Cvtsi2ss Cvtsi2sd Cvtss2si Cvtsd2si Cvttss2si Cvttsd2si Addsubps Addsubpd
             Haddps Haddpd Hsubps Hsubpd Roundps Roundpd Roundss Roundsd
         ]
+        avx []
+    IntelFloats:
+        sse []
+        both []
         avx [
             Vfmadd132ps Vfmadd132pd Vfmadd132ss Vfmadd132sd Vfmadd213ps Vfmadd213pd Vfmadd213ss Vfmadd213sd
             Vfmadd231ps Vfmadd231pd Vfmadd231ss Vfmadd231sd Vfmsub132ps Vfmsub132pd Vfmsub132ss Vfmsub132sd

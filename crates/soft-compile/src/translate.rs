@@ -26,6 +26,8 @@ pub(crate) struct Surroundings {
     pub(crate) table: u64,
     /// What this host's CPU has.
     pub(crate) host: Features,
+    /// It is Intel's.
+    pub(crate) intel: bool,
 }
 
 /// What is written of a block, and what is known where it has come to.

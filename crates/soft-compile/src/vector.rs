@@ -30,8 +30,11 @@ impl Translation<'_> {
                 _ => return Err(Left),
             }
         }
+        if kind == Kind::IntelFloats && !self.around.intel {
+            return Err(Left);
+        }
         let needed = self.needed(instruction)?;
-        self.load_vectors(needed, kind == Kind::Floats);
+        self.load_vectors(needed, kind != Kind::Integers);
         let mut changed = *instruction;
         if (0..operands).any(|n| instruction.op_kind(n) == OpKind::Memory) {
             let bytes = instruction.memory_size().size();
