@@ -76,8 +76,11 @@ impl Vpmu {
 
     /// Names of the Intel profiles whose core has a model.
     pub(crate) fn modelled_intel_profiles(&self) -> Result<Vec<String>, TaskError> {
-        let profiles = self.json(Command::new(&self.path).args(["list", "profiles"]))?;
-        let profiles = profiles.as_array().map_or(&[][..], Vec::as_slice);
+        let mut command = Command::new(&self.path);
+        let document = self.json(command.args(["list", "profiles"]))?;
+        let what = "there are no profiles in it".to_owned();
+        let profiles = document["profiles"].as_array();
+        let profiles = profiles.ok_or_else(|| TaskError::Output { command: line(&command), what })?;
         let modelled = profiles.iter().filter(|p| p["vendor"] == "Intel" && p["core_model"] == true);
         Ok(modelled.filter_map(|p| p["name"].as_str().map(str::to_owned)).collect())
     }
