@@ -3,7 +3,6 @@
 //! | module | what it does |
 //! | --- | --- |
 //! | [`architecture`] | what differs between x86-64 and AArch64 |
-//! | [`many_programs`] | the same of many, and of what is compiled here |
 //! | [`packages`] | fetches kernel, busybox and perf |
 //! | [`apt`] | downloads and unpacks packages without root |
 //! | [`kernel_module`] | builds the module for Falkor's matrix |
@@ -15,6 +14,7 @@
 //! | [`ends`] | other ways for a run to end: power-off, reboot, panic |
 //! | [`record_replay`] | rr in the guest |
 //! | [`programs`] | programs of the host in a guest, as on the host |
+//! | [`many_programs`] | the same of many, and of what is compiled here |
 //! | [`recordings`] | what programs execute, as `vpmu stat` counts it |
 //! | [`repeats`] | two runs are the same run |
 
