@@ -88,12 +88,18 @@ struct Resume {
 }
 
 /// What code takes for granted.
-#[derive(Clone, Copy)]
+#[derive(Debug, Clone, Copy)]
 struct Known {
     flags: (bool, bool),
     vectors: (Vectors, bool),
     /// Operations that will be counted with those behind.
     operations: Operations,
+}
+
+impl Known {
+    /// Where code is entered: AX has the flags, and no vector registers are loaded.
+    const ENTERED: Self =
+        Self { flags: (false, true), vectors: (Vectors::None, false), operations: [0; OPERATIONS] };
 }
 
 /// Where vector registers are loaded.
@@ -117,9 +123,7 @@ pub(crate) struct Link {
 #[derive(Debug, Clone, Copy)]
 struct Point {
     mark: Mark,
-    flags: (bool, bool),
-    vectors: (Vectors, bool),
-    operations: Operations,
+    state: Known,
     loads: usize,
     links: usize,
     next_link: u32,
@@ -216,9 +220,7 @@ impl<'a> Translation<'a> {
             if !left[index] {
                 let before = self.point();
                 if out.is_some() {
-                    (self.in_host, self.in_ax) = (false, true);
-                    (self.vectors, self.floats) = (Vectors::None, false);
-                    self.operations = [0; OPERATIONS];
+                    self.take_for_granted(Known::ENTERED);
                 }
                 let operations = self.operations;
                 (self.live, self.slow) = (*live, None);
@@ -228,11 +230,7 @@ impl<'a> Translation<'a> {
                     ended = last;
                     if let Some((first, label, operations)) = out.take() {
                         let at = self.around.offset + before.mark.len();
-                        let state = Known {
-                            flags: (false, true),
-                            vectors: (Vectors::None, false),
-                            operations: [0; OPERATIONS],
-                        };
+                        let state = Known::ENTERED;
                         // Nothing has to be done there, so that nothing jumps to it.
                         let resume = Some(Resume { label, at, behind: number, state });
                         self.all_slow.push(Slow { label, operations, instruction: first, resume });
@@ -265,12 +263,24 @@ impl<'a> Translation<'a> {
         Some(())
     }
 
-    fn point(&self) -> Point {
-        Point {
-            mark: self.e.mark(),
+    fn state(&self) -> Known {
+        Known {
             flags: (self.in_host, self.in_ax),
             vectors: (self.vectors, self.floats),
             operations: self.operations,
+        }
+    }
+
+    fn take_for_granted(&mut self, state: Known) {
+        (self.in_host, self.in_ax) = state.flags;
+        (self.vectors, self.floats) = state.vectors;
+        self.operations = state.operations;
+    }
+
+    fn point(&self) -> Point {
+        Point {
+            mark: self.e.mark(),
+            state: self.state(),
             loads: self.loads.len(),
             links: self.links.len(),
             next_link: self.next_link,
@@ -281,12 +291,7 @@ impl<'a> Translation<'a> {
     fn resume(&mut self, behind: u32) -> Resume {
         let label = self.e.label();
         self.e.place(label);
-        let state = Known {
-            flags: (self.in_host, self.in_ax),
-            vectors: (self.vectors, self.floats),
-            operations: self.operations,
-        };
-        Resume { label, at: self.around.offset + self.e.mark().len(), behind, state }
+        Resume { label, at: self.around.offset + self.e.mark().len(), behind, state: self.state() }
     }
 
     /// Where to enter code to go on there: AX has the flags then, and no vector registers are loaded.
@@ -336,9 +341,7 @@ impl<'a> Translation<'a> {
     /// Takes back what has been written since.
     fn back_to(&mut self, point: Point) {
         self.e.back_to(point.mark);
-        (self.in_host, self.in_ax) = point.flags;
-        (self.vectors, self.floats) = point.vectors;
-        self.operations = point.operations;
+        self.take_for_granted(point.state);
         self.loads.truncate(point.loads);
         self.links.truncate(point.links);
         (self.next_link, self.slow) = (point.next_link, None);
