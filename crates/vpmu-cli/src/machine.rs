@@ -21,7 +21,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 use vmm::counts::CountsChoice;
-use vmm::engine::EngineChoice;
+use vmm::engine::{Detail, EngineChoice};
 use vmm::gdb::GdbServer;
 use vmm::machine::Outcome;
 use vmm::machine::progress::RunProgress;
@@ -78,6 +78,9 @@ impl<'a> Plan<'a> {
     pub(crate) fn new(args: &'a MachineArgs) -> Result<Self, CliError> {
         if args.detail.is_some() && args.engine == EngineChoice::Kvm {
             return Err(CliError::DetailUnderKvm);
+        }
+        if args.model_in.is_some() && args.detail != Some(Detail::Timing) {
+            return Err(CliError::NoModelForIntervals);
         }
         let plan = Self {
             args,
@@ -220,6 +223,7 @@ impl<'a> Plan<'a> {
             },
             counts: self.counts.clone(),
             detail: self.args.detail.unwrap_or_default(),
+            model_in: self.args.model_in.clone(),
             threads: self.args.threads.unwrap_or_else(processors),
             lbr: self.args.lbr,
             precise: if self.args.pebs { PreciseChoice::On } else { self.args.precise },

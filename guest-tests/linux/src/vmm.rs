@@ -12,6 +12,20 @@ use std::io;
 #[cfg(target_arch = "x86_64")]
 use x86_64::Control;
 
+/// Does something in an interval of this name; where the VMM's devices cannot be had, without.
+pub fn interval<T>(name: &str, run: impl FnOnce() -> T) -> T {
+    let vmm = Vmm::open().ok();
+    if let Some(vmm) = &vmm {
+        vmm.label(name);
+        vmm.begin_interval();
+    }
+    let result = run();
+    if let Some(vmm) = &vmm {
+        vmm.end_interval();
+    }
+    result
+}
+
 /// Access to the VMM's devices. On a machine without them it has no effect.
 #[derive(Debug)]
 pub struct Vmm(Control);

@@ -251,7 +251,12 @@ impl Session {
         let started = Instant::now();
         let prelude = if facts.one_cycle { "" } else { session::FEW_SYMBOLS };
         let script = format!("{prelude}{}", session::script(&steps));
-        let report = guest.boot_with(profile, &script, self.flags, &self.files)?;
+        let mut flags = self.flags.to_vec();
+        if !facts.one_cycle && self.name == "precise" {
+            // The kernel's boot and perf itself would take the model some minutes.
+            flags.extend(["--model-in", "sampled"]);
+        }
+        let report = guest.boot_with(profile, &script, &flags, &self.files)?;
         // perf colours large shares.
         let text = anstream::adapter::strip_str(report["console"].as_str().unwrap_or_default()).to_string();
         fs::write(console, session::readable(&text)).map_err(|source| apt::file_error(console, source))?;

@@ -119,6 +119,26 @@ pub(crate) const fn place(kind: BranchKind, taken: bool) -> usize {
 }
 
 impl ModeTotals {
+    fn since(&self, earlier: &Self) -> Self {
+        fn each<const N: usize>(now: &[u64; N], then: &[u64; N]) -> [u64; N] {
+            std::array::from_fn(|n| now[n].saturating_sub(then[n]))
+        }
+        let Self { instructions, loads, stores, events, repetitions, x87, mmx, sse, .. } = *earlier;
+        Self {
+            instructions: self.instructions.saturating_sub(instructions),
+            loads: self.loads.saturating_sub(loads),
+            stores: self.stores.saturating_sub(stores),
+            events: self.events.saturating_sub(events),
+            repetitions: self.repetitions.saturating_sub(repetitions),
+            x87: self.x87.saturating_sub(x87),
+            mmx: self.mmx.saturating_sub(mmx),
+            sse: self.sse.saturating_sub(sse),
+            branches: each(&self.branches, &earlier.branches),
+            flops: each(&self.flops, &earlier.flops),
+            arithmetic: each(&self.arithmetic, &earlier.arithmetic),
+        }
+    }
+
     /// Counts floating-point arithmetic, of a dot product with that immediate.
     pub(crate) fn count_arithmetic(&mut self, arithmetic: &retire::Arithmetic, immediate: u8) {
         self.arithmetic[Arithmetic::described(arithmetic) as usize] += u64::from(arithmetic.count);
@@ -291,6 +311,12 @@ impl Totals {
             counts.iter().chain(arrays).all(|count| *count < limit)
         };
         [&self.current, &self.other].into_iter().all(below)
+    }
+
+    /// What has retired since `earlier`, which none of the counts may be below.
+    #[must_use]
+    pub fn since(&self, earlier: &Self) -> Self {
+        Self { current: self.os().since(earlier.os()), other: self.usr().since(earlier.usr()), user: false }
     }
 
     /// Taken branches at all levels.

@@ -66,6 +66,15 @@ pub struct Machine<B: Board> {
     progress: RunProgress,
     unknown_msrs: UnknownMsrs,
     program: Option<Box<Program>>,
+    modelled: Option<Modelled>,
+}
+
+/// Intervals of a name, which the guest marks, are what a model of the core observes.
+#[derive(Debug)]
+struct Modelled {
+    name: String,
+    /// The engine shall start the model, or stop it.
+    wanted: Option<bool>,
 }
 
 /// The saved state of a [`Machine`] without its RAM.
@@ -103,6 +112,7 @@ impl<B: Board> Machine<B> {
             progress: RunProgress::default(),
             unknown_msrs: UnknownMsrs::default(),
             program: None,
+            modelled: None,
         }
     }
 
@@ -208,6 +218,24 @@ impl<B: Board> Machine<B> {
         typed
     }
 
+    /// From here on a model of the core observes intervals of this name, and nothing else.
+    pub fn model_intervals(&mut self, name: String) {
+        self.modelled = Some(Modelled { name, wanted: None });
+    }
+
+    /// The guest has begun such an interval, or ended it.
+    pub(crate) fn wants_model(&self) -> Option<bool> {
+        self.modelled.as_ref()?.wanted
+    }
+
+    /// The model is on or off as [wanted](Self::wants_model), and counts go on as it says.
+    pub(crate) fn model_switched(&mut self) {
+        if let Some(modelled) = &mut self.modelled {
+            modelled.wanted = None;
+        }
+        self.pmu.rearm();
+    }
+
     /// The host says that a counter may have overflowed.
     pub fn poll_pmu(&mut self) {
         let pmis = self.pmu.poll();
@@ -247,8 +275,14 @@ impl<B: Board> Machine<B> {
             Effect::Panicked => self.stop(Outcome::Panicked),
             Effect::Label(label) => self.pmu.label_window(label),
             Effect::Program(command) => self.program_command(command),
-            Effect::IntervalBegin => self.pmu.begin_interval(),
-            Effect::IntervalEnd => self.pmu.end_interval(),
+            Effect::IntervalBegin => {
+                self.pmu.begin_interval();
+                self.follow_interval();
+            }
+            Effect::IntervalEnd => {
+                self.pmu.end_interval();
+                self.follow_interval();
+            }
             Effect::SaveRestore => {
                 let (result, pmis) = self.pmu.save_and_restore().into_parts();
                 if let Err(reason) = &result {
@@ -259,6 +293,12 @@ impl<B: Board> Machine<B> {
             }
         }
         self.board.route_interrupts();
+    }
+
+    fn follow_interval(&mut self) {
+        if let Some(Modelled { name, wanted }) = &mut self.modelled {
+            *wanted = Some(self.pmu.interval() == Some(name));
+        }
     }
 
     /// The guest executes for the first time what the engine does not implement, and gets an exception.

@@ -93,6 +93,9 @@ pub struct BootConfig {
     pub counts: CountsChoice,
     /// How closely the soft engine models the core.
     pub detail: Detail,
+    /// With [`Detail::Timing`], the name of the intervals that the core is modelled in, which the guest marks (x86);
+    /// `None` is from the first instruction on.
+    pub model_in: Option<String>,
     /// Threads that may run the guest: with [`Detail::Timing`] a second one takes the model of the core. No result
     /// depends on it.
     pub threads: NonZeroUsize,

@@ -147,4 +147,7 @@ pub enum X86Only {
     /// Last branch records.
     #[error("the CPU of the profile has no branch records")]
     BranchRecords,
+    /// A model of the core for some intervals.
+    #[error("the AArch64 machine has a model of the core for whole runs only")]
+    ModelledIntervals,
 }

@@ -4,6 +4,8 @@ use super::config::{BootConfig, LbrChoice, PreciseChoice, RunConfig, SnapshotPla
 use super::console::console;
 use super::error::{RunError, SoftOnly, X86Only};
 use crate::counts::arm::ArmSource;
+use crate::counts::model::ModelSource;
+use crate::counts::switched::SwitchedSource;
 use crate::counts::timed::TimedTotals;
 use crate::counts::timing::{SharedCore, TimingSource, core_of};
 use crate::counts::{self, CountsChoice, Source};
@@ -145,6 +147,11 @@ impl<B: Platform> Guest<B> {
             pmu.record(Recorder::new(Box::new(File::create(path).map_err(failed)?), &header));
         }
         let mut machine = Machine::new(memory, board, pmu);
+        if let Start::Boot(boot) = &config.start
+            && let Some(name) = &boot.model_in
+        {
+            machine.model_intervals(name.clone());
+        }
         if let Some(gdb) = config.gdb {
             let debugging = engine.debugging().ok_or(SoftOnly::Debugger)?;
             debugging.attach(gdb.into_debugger::<B::GdbCpu>(config.stop.clone()));
@@ -258,6 +265,9 @@ impl Platform for Virt {
                 if boot.lbr == LbrChoice::On {
                     return Err(X86Only::BranchRecords.into());
                 }
+                if boot.model_in.is_some() {
+                    return Err(X86Only::ModelledIntervals.into());
+                }
                 counts::check_soft(&boot.counts)?;
                 let profile = boot.profile.clone();
                 let profile = precise(profile, boot.precise)?;
@@ -354,7 +364,9 @@ fn choose(config: &RunConfig, boot: &BootConfig, memory: &GuestMemory) -> Result
             LbrChoice::Off => boot.profile.clone().without_lbr(),
         };
         let profile = precise(profile, boot.precise)?;
-        soft(config, memory, profile, &boot.counts, model_threads(config, boot)?)
+        let model = model_threads(config, boot)?;
+        let model = model.map(|threads| Modelling { threads, parked: boot.model_in.is_some() });
+        soft(config, memory, profile, &boot.counts, model)
     };
     let soft_only = soft_only(config, boot);
     match (boot.engine, &boot.counts) {
@@ -427,20 +439,35 @@ fn model(profile: &Profile, threads: NonZeroUsize) -> Result<SharedCore, RunErro
     Ok(core)
 }
 
-/// With `threads` there is a model of the core, which may use so many.
+/// How the core of a PC is modelled.
+#[derive(Debug, Clone, Copy)]
+struct Modelling {
+    /// Threads that may run the guest.
+    threads: NonZeroUsize,
+    /// Not from the first instruction on.
+    parked: bool,
+}
+
 fn soft(
     config: &RunConfig,
     memory: &GuestMemory,
     profile: Profile,
     counts: &CountsChoice,
-    threads: Option<NonZeroUsize>,
+    modelling: Option<Modelling>,
 ) -> Result<Chosen<Pc>, RunError> {
     let mut engine = SoftEngine::new(memory, &profile).with_compiler(config.compile);
     let mut source = counts::choose_soft(counts, &profile, engine.retired())?;
-    if let Some(threads) = threads {
+    if let Some(Modelling { threads, parked }) = modelling {
         let core = model(&profile, threads)?;
-        source = Box::new(TimingSource::new(&profile, core.clone()));
-        engine = engine.with_model(core);
+        let timing = TimingSource::new(&profile, core.clone());
+        if parked {
+            let totals = ModelSource::new(&profile, engine.retired());
+            source = Box::new(SwitchedSource::new(&profile, timing, totals));
+            engine = engine.with_parked_model(core);
+        } else {
+            source = Box::new(timing);
+            engine = engine.with_model(core);
+        }
     }
     let tsc_hz = engine.tsc_hz();
     let apic = soft_apic_config(&profile);

@@ -431,7 +431,8 @@ pub(crate) struct MachineArgs {
     /// Go on from this snapshot instead of booting an image
     #[arg(long, value_name = "FILE", help_heading = "Snapshots",
           conflicts_with_all = ["image", "kernel", "initrd", "profile", "engine", "counts", "lbr", "precise", "pebs",
-                                "isa", "rates", "memory", "append", "module", "detail", "threads", "protocol", "test"])]
+                                "isa", "rates", "memory", "append", "module", "detail", "model_in", "threads",
+                                "protocol", "test"])]
     pub(crate) restore: Option<PathBuf>,
     /// Write a snapshot of the machine to this file (soft engine)
     #[arg(long, value_name = "FILE", requires = "snapshot_at", help_heading = "Snapshots")]
@@ -450,6 +451,10 @@ pub(crate) struct MachineArgs {
     /// How closely the soft engine models the core [default: counts]
     #[arg(long, value_enum, help_heading = "Machine")]
     pub(crate) detail: Option<Detail>,
+    /// With `--detail timing`, model the core only within intervals of this
+    /// name, which the guest marks; elsewhere an instruction takes a cycle
+    #[arg(long, value_name = "NAME", help_heading = "Machine")]
+    pub(crate) model_in: Option<String>,
     /// Threads that may run the guest: with `--detail timing` a second one
     /// takes the model of the core. No result depends on it [default: as many
     /// as the host has processors]

@@ -43,6 +43,7 @@ impl CliError {
                 "`vpmu list profiles` names what it can be based on; docs/cli.md lists the keys".to_owned()
             }
             Self::NoImage => "name an image, or a snapshot with --restore".to_owned(),
+            Self::NoModelForIntervals => "add --detail timing, or leave --model-in out".to_owned(),
             Self::DetailUnderKvm => "leave --detail out, or use --engine soft".to_owned(),
             Self::UnknownTest { image, similar: name, .. } => {
                 similar(name, &format!("`vpmu list tests {}` shows all", image.display()))
@@ -262,6 +263,7 @@ fn run_next_step(error: &RunError) -> Option<String> {
                 "leave --engine out, or choose the --profile of an x86 CPU, such as sapphire-rapids"
             }
             X86Only::BranchRecords => "leave --lbr out",
+            X86Only::ModelledIntervals => "leave --model-in out",
         }
         .to_owned(),
         RunError::NoPreciseSampling { .. } => {

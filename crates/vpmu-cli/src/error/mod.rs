@@ -44,6 +44,9 @@ pub(crate) enum CliError {
     /// `--detail` without the engine that has a model.
     #[error("--detail has no meaning with --engine kvm: a real CPU executes the guest, no model")]
     DetailUnderKvm,
+    /// `--model-in` without a model.
+    #[error("--model-in has no meaning without --detail timing, which models the core")]
+    NoModelForIntervals,
     /// A snapshot that is of no use.
     #[error("snapshot {}", path.display())]
     Snapshot { path: PathBuf, source: SnapshotError },

@@ -233,6 +233,12 @@ impl Vpmu {
         self.answer((), source).into_parts().1
     }
 
+    /// Tells a source what runs, as of the last update of the counters, and when it would overflow. Accesses and
+    /// overflows do that themselves: this is for a source that counts in another way from here on.
+    pub fn rearm(&self, source: &mut dyn CountsSource) {
+        each!(&self.machine, own => own.rearm(source));
+    }
+
     /// The running counters, as of the last update.
     pub fn active(&self) -> impl Iterator<Item = Active> + '_ {
         let (intel, amd, arm) = match &self.machine {

@@ -1,7 +1,9 @@
-//! `call-chain [ROUNDS]`: `outer` calls `middle` 100 times, which calls `leaf`, which loops ROUNDS times.
+//! `call-chain [ROUNDS [marked]]`: `outer` calls `middle` 100 times, which calls `leaf`, which loops ROUNDS times. With
+//! `marked` that is an interval `sampled` of the VMM.
 
 #![expect(unsafe_code, reason = "system calls, and instructions that the program is about")]
 
+use linux_guest::vmm;
 use std::hint::black_box;
 
 #[unsafe(no_mangle)]
@@ -28,6 +30,10 @@ extern "C" fn outer(rounds: u64) -> u64 {
 }
 
 fn main() {
-    let rounds = std::env::args().nth(1).and_then(|text| text.parse().ok()).unwrap_or(10_000);
-    black_box(outer(black_box(rounds)));
+    let mut args = std::env::args().skip(1);
+    let rounds = black_box(args.next().and_then(|text| text.parse().ok()).unwrap_or(10_000));
+    black_box(match args.next().as_deref() {
+        Some("marked") => vmm::interval("sampled", || outer(rounds)),
+        _ => outer(rounds),
+    });
 }

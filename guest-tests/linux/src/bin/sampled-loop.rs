@@ -6,9 +6,12 @@
 //! sampled-loop check         reads `perf script -F ip,sym,symoff`, and says how many samples are in the loop and how
 //!                            many of these are about no instruction of it
 //! ```
+//!
+//! Loop and chase are an interval `sampled` of the VMM.
 
 #![expect(unsafe_code, reason = "instructions that the program is about")]
 
+use linux_guest::vmm;
 use std::io::{self, BufRead};
 use std::process::ExitCode;
 
@@ -50,7 +53,7 @@ mod sampled {
     pub(super) fn run(rounds: u64) {
         let mut data = [1, 0];
         // SAFETY: it uses RAX, RDI and RSI, as functions may, and the two words.
-        unsafe { sampled_loop(rounds.max(1), &raw mut data) }
+        super::vmm::interval("sampled", || unsafe { sampled_loop(rounds.max(1), &raw mut data) });
     }
 
     /// Each line points to another one, by a generator with the full period (Knuth, volume 2, 3.2.1.2).
@@ -67,7 +70,7 @@ mod sampled {
             line = next;
         }
         // SAFETY: it reads pointers to lines of `memory`, which outlives it, and uses RDI and RSI as functions may.
-        unsafe { sampled_chase(rounds.max(1), base as *const u64) }
+        super::vmm::interval("sampled", || unsafe { sampled_chase(rounds.max(1), base as *const u64) });
         std::hint::black_box(&memory);
     }
 

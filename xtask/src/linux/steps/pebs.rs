@@ -31,7 +31,7 @@ pub(super) const STEPS: &[Step] = &[
     },
     Step {
         name: "perf record -e instructions:ppp finds the loop",
-        command: "perf record -q -o precise.data -c 10007 -e instructions:uppp call-chain 10000 && \
+        command: "perf record -q -o precise.data -c 10007 -e instructions:uppp call-chain 10000 marked && \
                   perf report -i precise.data --stdio",
         fits: |_| true,
         short: false,
@@ -42,7 +42,7 @@ pub(super) const STEPS: &[Step] = &[
     },
     Step {
         name: "perf record -e cycles:P",
-        command: "perf record -q -o cycles.data -c 10007 -e cycles:uP call-chain 10000 && \
+        command: "perf record -q -o cycles.data -c 10007 -e cycles:uP call-chain 10000 marked && \
                   perf report -i cycles.data --stdio",
         fits: |_| true,
         short: false,

@@ -19,6 +19,8 @@ pub(super) struct Clock {
     hz: u64,
     /// Core cycles, as of the last look at them.
     pub(super) cycles: u64,
+    /// Those that were no ticks of this clock.
+    origin: u64,
     idle_ticks: u64,
     /// Not saved: a run that goes on from a snapshot begins anew.
     idle: Idle,
@@ -27,13 +29,15 @@ pub(super) struct Clock {
 impl Clock {
     /// Time goes on after so many ticks in which the CPU was idle; `hz` is the core's rate, not 0.
     pub(super) fn new(hz: u64, idle_ticks: u64) -> Self {
-        Self { hz, cycles: 0, idle_ticks, idle: Idle::default() }
+        Self { hz, cycles: 0, origin: 0, idle_ticks, idle: Idle::default() }
     }
 
-    /// Cycles count from 0 again; time goes on.
-    pub(super) fn restart_cycles(&mut self) {
-        let cycles = std::mem::take(&mut self.cycles);
-        self.wait(cycles);
+    /// From here on cycles are counted in another way, which is at so many now; time goes on.
+    pub(super) fn recount(&mut self, cycles: u64) {
+        self.wait(self.cycles - self.origin);
+        self.cycles = cycles;
+        self.origin = cycles;
+        self.alive();
     }
 
     /// Ticks for which the CPU was halted or waited for a device.
@@ -43,7 +47,7 @@ impl Clock {
 
     /// Ticks until so many core cycles.
     pub(super) fn ticks_at(&self, cycles: u64) -> u64 {
-        cycles.saturating_add(self.idle_ticks)
+        cycles.saturating_sub(self.origin).saturating_add(self.idle_ticks)
     }
 
     /// Ticks until now.

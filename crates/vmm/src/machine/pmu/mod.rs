@@ -501,6 +501,17 @@ impl PmuDevice {
         self.intervals.end(&mut *self.source);
     }
 
+    /// The name of the interval that lasts.
+    pub(super) fn interval(&self) -> Option<&str> {
+        self.intervals.open()
+    }
+
+    /// The source counts in another way from here on: it is told anew what it has to look out for. Counters are up to
+    /// date.
+    pub(super) fn rearm(&mut self) {
+        self.vpmu.rearm(&mut *self.source);
+    }
+
     /// The intervals that the guest has marked.
     #[must_use]
     pub fn intervals(&self) -> Vec<Interval> {

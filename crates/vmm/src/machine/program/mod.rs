@@ -138,8 +138,11 @@ impl<B: Board> Machine<B> {
         self.program.as_deref_mut()
     }
 
-    /// True if a program wants the run to stop, which is over then.
+    /// True if a program wants the run to stop, which is over then, or the engine has to start or stop a model.
     pub(crate) fn take_pause(&mut self) -> bool {
+        if self.wants_model().is_some() {
+            return true;
+        }
         let Some(program) = &mut self.program else { return false };
         let pause = program.pause.take();
         program.paused = pause.or(program.paused);

@@ -175,7 +175,7 @@ impl Arm {
     }
 
     /// Tells the source what runs now and when it would overflow.
-    fn rearm(&self, source: &mut dyn CountsSource) {
+    pub(super) fn rearm(&self, source: &mut dyn CountsSource) {
         counter::rearm::<MAX_ACTIVE>(self.active(), source);
     }
 

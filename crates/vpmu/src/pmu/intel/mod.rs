@@ -219,7 +219,7 @@ impl Intel {
     }
 
     /// Tells the source what runs now and when it would overflow.
-    fn rearm(&self, source: &mut dyn CountsSource) {
+    pub(super) fn rearm(&self, source: &mut dyn CountsSource) {
         counter::rearm::<MAX_ACTIVE>(self.active(), source);
     }
 

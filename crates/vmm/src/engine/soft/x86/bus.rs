@@ -5,6 +5,7 @@ use super::cpuid;
 use super::observers::Observers;
 use crate::counts::Slice;
 use crate::counts::model::Retired;
+use crate::counts::switched::Published;
 use crate::counts::timing::Probe;
 use crate::engine::cpuid::APIC;
 use crate::engine::soft::clock::Clock;
@@ -58,6 +59,8 @@ pub(in crate::engine) struct SoftBus<'a, const OBSERVED: bool> {
     ram: Ram<0>,
     profile: &'a Profile,
     retired: Retired<Totals>,
+    /// What of the totals is published.
+    pub(super) published: Published,
     /// The model of the core, and who records what retires.
     observers: Observers,
     /// Guest time as of the last [`publish`](Self::publish); without a model an instruction is a cycle, and each
@@ -89,6 +92,7 @@ impl<'a, const OBSERVED: bool> SoftBus<'a, OBSERVED> {
             branches: BranchLog::new(observers.timing.is_some()),
             counting: retired.operations().are_wanted(),
             retired,
+            published: Published::default(),
             observers,
             clock,
             last_wrmsr: 0,
@@ -103,7 +107,7 @@ impl<'a, const OBSERVED: bool> SoftBus<'a, OBSERVED> {
         }
         self.complete_branch();
         self.branches.deliver(&mut self.machine.pmu);
-        self.retired.set(totals);
+        self.retired.set(&self.published.of(totals));
         self.machine.pmu.set_instructions(totals.instructions());
         self.clock.cycles = self.cycles_at(totals);
         self.machine.advance(self.clock.now(), Slice::default());

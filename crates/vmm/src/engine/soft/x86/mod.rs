@@ -16,6 +16,7 @@ use super::ram::Ram;
 use super::run::{self, Pause, Until, Vcpu};
 use crate::counts::model::Retired;
 use crate::counts::operations;
+use crate::counts::switched::Published;
 use crate::counts::timing::{Probe, SharedCore};
 use crate::engine::paging::Paging;
 use crate::engine::{
@@ -70,6 +71,9 @@ pub struct SoftEngine {
     memory: GuestMemory,
     retired: Retired<Totals>,
     timing: Option<SharedCore>,
+    /// A model that observes nothing now.
+    parked: Option<SharedCore>,
+    published: Published,
     compiles: bool,
     recorder: Option<SharedRecorder>,
     debugger: Attached<State>,
@@ -121,6 +125,8 @@ impl SoftEngine {
             memory: memory.clone(),
             retired: Retired::default(),
             timing: None,
+            parked: None,
+            published: Published::default(),
             compiles: false,
             recorder: None,
             debugger: Attached::default(),
@@ -136,6 +142,15 @@ impl SoftEngine {
         self
     }
 
+    /// The same engine with a model of the core that observes nothing until the machine
+    /// [wants](Machine::model_intervals) it to.
+    #[must_use]
+    pub fn with_parked_model(mut self, core: SharedCore) -> Self {
+        core.drive().follow_operations(self.retired.operations());
+        self.parked = Some(core);
+        self
+    }
+
     /// The same engine, which compiles hot blocks where no model of the core looks on. Nothing that the guest or a
     /// report shows depends on it.
     #[must_use]
@@ -147,8 +162,22 @@ impl SoftEngine {
     /// From here on a model of the core observes what retires; time goes on from where it is.
     pub(crate) fn start_model(&mut self, core: SharedCore) {
         core.drive().follow_operations(self.retired.operations());
-        self.clock.restart_cycles();
+        self.clock.recount(core.drive().cycles());
         self.timing = Some(core);
+    }
+
+    /// The model observes what retires from here on, or no longer; time and counts go on from where they are.
+    fn switch_model(&mut self, on: bool, machine: &mut Machine<Pc>) {
+        if on != self.timing.is_some() {
+            std::mem::swap(&mut self.timing, &mut self.parked);
+            let cycles = match &self.timing {
+                Some(core) => core.drive().cycles(),
+                None => self.totals.instructions() + self.totals.repetitions(),
+            };
+            self.clock.recount(cycles);
+            self.published.hold(on, &self.totals);
+        }
+        machine.model_switched();
     }
 
     /// From here on what retires is recorded.
@@ -248,7 +277,7 @@ impl SoftEngine {
         {
             cpu = cpu.with_compiler(compiler);
         }
-        let bus = SoftBus::<OBSERVED>::new(
+        let mut bus = SoftBus::<OBSERVED>::new(
             machine,
             ram,
             &self.profile,
@@ -256,6 +285,7 @@ impl SoftEngine {
             Observers::new(self.timing.clone(), self.recorder.clone()),
             self.clock,
         );
+        bus.published = self.published;
         if !goal.stops.is_empty() {
             cpu.set_debug_stops(DebugStops { execute: goal.stops.clone(), ..DebugStops::default() });
         }
@@ -475,7 +505,8 @@ impl Engine<Pc> for SoftEngine {
     }
 
     fn detail(&self) -> Option<Detail> {
-        Some(if self.timing.is_some() { Detail::Timing } else { Detail::Counts })
+        let model = self.timing.is_some() || self.parked.is_some();
+        Some(if model { Detail::Timing } else { Detail::Counts })
     }
 
     fn boot(&mut self, boot: &BootState) -> Result<(), EngineError> {
@@ -500,9 +531,18 @@ impl Engine<Pc> for SoftEngine {
     }
 
     fn run(&mut self, machine: &mut Machine<Pc>, limits: RunLimits) -> Result<Outcome, EngineError> {
-        // So many instructions take longer than any time-out.
-        let outcome = self.run_to(machine, limits, &Goal::default()).unwrap_or(Outcome::TimedOut);
-        if let Some(core) = &self.timing {
+        let end = Instant::now() + limits.timeout;
+        let outcome = loop {
+            let limits = RunLimits { timeout: end.saturating_duration_since(Instant::now()) };
+            let outcome = self.run_to(machine, limits, &Goal::default());
+            match (outcome, machine.wants_model()) {
+                (Some(outcome), _) => break outcome,
+                (None, Some(on)) => self.switch_model(on, machine),
+                // So many instructions take longer than any time-out.
+                (None, None) => break Outcome::TimedOut,
+            }
+        };
+        if let Some(core) = self.timing.as_ref().or(self.parked.as_ref()) {
             core.drive().log_totals();
         }
         Ok(outcome)
@@ -534,9 +574,9 @@ impl Engine<Pc> for SoftEngine {
 
     /// The state of a modelled core is not part of a snapshot.
     fn snapshots(&mut self) -> Option<&mut dyn Snapshots<Pc>> {
-        match self.timing {
-            Some(_) => None,
-            None => Some(self),
+        match (&self.timing, &self.parked) {
+            (None, None) => Some(self),
+            _ => None,
         }
     }
 

@@ -11,6 +11,7 @@ use vpmu::profile::ICELAKE_SP;
 use vpmu::register::intel::PerfGlobalStatus;
 
 mod exceptions;
+mod intervals;
 mod repetitions;
 
 /// OUT 0xF4, AL: ends the run with status (AL << 1) | 1.
