@@ -4,13 +4,27 @@
 #[derive(Debug, Clone, Copy)]
 pub struct Increments {
     /// Of the suspected counter.
-    pub suspected: u64,
+    suspected: u64,
     /// Of the one that counts the same and is never touched.
-    pub other: u64,
+    other: u64,
     /// Highest bit of a counter: set in a difference of a counter that has gone back.
-    pub top: u64,
+    top: u64,
     /// By how many events the two looks at one moment may be apart.
-    pub tolerance: u64,
+    tolerance: u64,
+}
+
+impl Increments {
+    /// What two looks at both counters say, each of the suspected one and the other, if the greatest value of a counter
+    /// is `max` and the counters may be so many events apart in one look.
+    #[must_use]
+    pub fn between(before: (u64, u64), now: (u64, u64), max: u64, tolerance: u64) -> Self {
+        Self {
+            suspected: now.0.wrapping_sub(before.0) & max,
+            other: now.1.wrapping_sub(before.1) & max,
+            top: max - max / 2,
+            tolerance,
+        }
+    }
 }
 
 /// What is wrong with the suspected counter.

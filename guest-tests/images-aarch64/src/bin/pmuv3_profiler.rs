@@ -110,12 +110,8 @@ fn watch() {
         counting_loop(CHUNK);
         let now = look();
         if before.3 == now.0 && now.0 == now.3 && before.0 == before.3 {
-            let increments = Increments {
-                suspected: now.1.wrapping_sub(before.1) & COUNTER_MAX,
-                other: now.2.wrapping_sub(before.2) & COUNTER_MAX,
-                top: TOP,
-                tolerance: SOON,
-            };
+            let looks = ((before.1, before.2), (now.1, now.2));
+            let increments = Increments::between(looks.0, looks.1, COUNTER_MAX, SOON);
             pace = pace.follow(increments, |oddity| {
                 find(match oddity {
                     Oddity::Frozen => Finding::FrozenCounter,
