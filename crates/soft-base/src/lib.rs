@@ -21,7 +21,7 @@ pub use low::Low;
 pub use operand::Operand;
 pub use prefetch::prefetch;
 pub use ram::Ram;
-pub use tlb::{ENTRIES, Entry, Flushed, Place, Tlb};
+pub use tlb::{Entry, Flushed, Place, Tlb};
 
 /// Bytes of a page, as the TLB has them.
 pub const PAGE: u64 = 4096;

@@ -1,10 +1,18 @@
 //! The software TLB: direct-mapped, RAM only, one part per view. A view is what decides, besides the page tables,
-//! whether an access is allowed and where it goes: the privilege level, for instance.
+//! whether an access is allowed and where it goes: the privilege level, for instance. A view grows while its entries
+//! take each other's places, and shrinks again where it is forgotten with few of them in use.
 
+#[cfg(test)]
+mod tests;
+
+use crate::by_address::ByAddress;
 use crate::{Low, OFFSET};
 
-/// Entries of a view; a linear address belongs to the one that its page number says, modulo this.
-pub const ENTRIES: usize = 1024;
+/// Entries of a view at least, and at most: pages of 64 MiB. A linear address belongs to the entry that its page
+/// number says, modulo how many there are.
+const FEWEST: usize = 1 << 10;
+/// Entries of a view at most.
+const MOST: usize = 1 << 14;
 /// No page-aligned address has this value, and none with the lowest bits of an address in it, by which a CPU may see
 /// whether an operand is aligned.
 const NONE: u64 = 1 << 11;
@@ -25,7 +33,15 @@ pub struct Entry {
 
 const EMPTY: Entry = Entry { read: NONE, write: NONE, addend: 0, gpa: 0 };
 
-type View = Box<[Entry; ENTRIES]>;
+/// The entries of a view; their number is a power of two.
+#[derive(Debug)]
+struct View {
+    entries: Vec<Entry>,
+    /// Translations added since all were forgotten last.
+    filled: usize,
+    /// Those of them that took the place of another page's since the view has had its size.
+    displaced: usize,
+}
 
 /// Where an operand is.
 #[derive(Debug, Clone, Copy)]
@@ -60,16 +76,22 @@ pub enum Flushed {
 #[derive(Debug)]
 pub struct Tlb<const VIEWS: usize> {
     views: [View; VIEWS],
-    /// Views that are not empty.
-    used: [bool; VIEWS],
-    /// Pages that are larger than those of the TLB and have entries, as their first address and log2 of their size.
-    large: Vec<(u64, u8)>,
+    large: Large,
     /// For an observer, which resets it.
     pub flushed: Option<Flushed>,
 }
 
+/// Pages that are larger than those of the TLB and have entries.
+#[derive(Debug, Default)]
+struct Large {
+    /// Their first addresses with log2 of their size in the low bits.
+    pages: ByAddress<u64, ()>,
+    /// The sizes among them, as bits.
+    sizes: u64,
+}
+
 /// Most large pages that are told apart. With more of them all entries are looked at when one is flushed.
-const LARGE: usize = 64;
+const LARGE: usize = 1024;
 
 impl Entry {
     /// Guest physical address of the page.
@@ -115,46 +137,116 @@ fn page_of_last(linear: u64, size: usize) -> u64 {
     linear.wrapping_add(size as u64 - 1) & !OFFSET
 }
 
+impl View {
+    fn new() -> Self {
+        Self { entries: vec![EMPTY; FEWEST], filled: 0, displaced: 0 }
+    }
+
+    #[inline(always)]
+    fn entry(&self, linear: u64) -> &Entry {
+        // There are some, so that this is in range.
+        &self.entries[(linear >> 12).low_usize() & (self.entries.len() - 1)]
+    }
+
+    #[inline(always)]
+    fn entry_mut(&mut self, linear: u64) -> &mut Entry {
+        let last = self.entries.len() - 1;
+        &mut self.entries[(linear >> 12).low_usize() & last]
+    }
+
+    /// Notes that the entry of a page is to have another translation.
+    fn note_fill(&mut self, page: u64) {
+        self.filled += 1;
+        let old = self.entry(page).read;
+        if old == page || old == NONE {
+            return;
+        }
+        self.displaced += 1;
+        // Half as many walks as there are entries pay for moving these.
+        if self.displaced > self.entries.len() / 2 && self.entries.len() < MOST {
+            self.resize(self.entries.len() * 4);
+        }
+    }
+
+    fn resize(&mut self, entries: usize) {
+        let old = std::mem::replace(&mut self.entries, vec![EMPTY; entries.clamp(FEWEST, MOST)]);
+        for entry in old.into_iter().filter(|entry| entry.read != NONE) {
+            *self.entry_mut(entry.read) = entry;
+        }
+        self.displaced = 0;
+    }
+
+    fn forget(&mut self) {
+        let filled = std::mem::take(&mut self.filled);
+        if filled == 0 {
+            return;
+        }
+        self.displaced = 0;
+        if filled < self.entries.len() / 8 {
+            self.entries.truncate((self.entries.len() / 4).max(FEWEST));
+        }
+        self.entries.fill(EMPTY);
+    }
+}
+
+impl Large {
+    fn note(&mut self, linear: u64, size: u8) {
+        if size > 12 && self.pages.len() <= LARGE {
+            self.pages.insert(linear >> size << size | u64::from(size), ());
+            self.sizes |= 1 << size;
+        }
+    }
+
+    /// True if a large page may be known that has this address.
+    fn may_have(&self, linear: u64) -> bool {
+        let mut sizes = self.sizes;
+        while sizes != 0 {
+            let size = sizes.trailing_zeros();
+            if self.pages.contains_key(&(linear >> size << size | u64::from(size))) {
+                return true;
+            }
+            sizes &= sizes - 1;
+        }
+        self.pages.len() > LARGE
+    }
+
+    fn clear(&mut self) {
+        self.pages.clear();
+        self.sizes = 0;
+    }
+}
+
 impl<const VIEWS: usize> Tlb<VIEWS> {
     /// Without translations.
     #[must_use]
     pub fn new() -> Self {
-        const { assert!(VIEWS.is_power_of_two()) };
-        Self {
-            views: std::array::from_fn(|_| Box::new([EMPTY; ENTRIES])),
-            used: [false; VIEWS],
-            large: Vec::new(),
-            flushed: None,
-        }
+        const { assert!(VIEWS.is_power_of_two() && FEWEST.is_power_of_two() && MOST.is_power_of_two()) };
+        Self { views: std::array::from_fn(|_| View::new()), large: Large::default(), flushed: None }
     }
 
     /// The entry that may have the translation of an address.
     #[inline(always)]
     #[must_use]
     pub fn entry(&self, view: usize, linear: u64) -> &Entry {
-        &self.views[view % VIEWS][(linear >> 12).low_usize() % ENTRIES]
+        self.views[view % VIEWS].entry(linear)
     }
 
-    /// All entries of a view.
+    /// All entries of a view: a power of two.
     #[must_use]
-    pub fn view(&self, view: usize) -> &[Entry; ENTRIES] {
-        &self.views[view % VIEWS]
+    pub fn view(&self, view: usize) -> &[Entry] {
+        &self.views[view % VIEWS].entries
     }
 
     /// Adds a translation to RAM at a position. `size` is log2 of the size of the page in the page tables.
     pub fn fill(&mut self, view: usize, linear: u64, position: u64, gpa: u64, size: u8, write: bool) {
         let page = linear & !OFFSET;
-        let entry = &mut self.views[view % VIEWS][(linear >> 12).low_usize() % ENTRIES];
+        let view = &mut self.views[view % VIEWS];
+        view.note_fill(page);
+        let entry = view.entry_mut(linear);
         let keep_write = entry.write == page && entry.gpa() == gpa;
         let write = if write || keep_write { page } else { NONE };
         *entry = Entry { read: page, write, addend: position.wrapping_sub(page), gpa: gpa | u64::from(size) };
-        self.used[view % VIEWS] = true;
-        if size > 12 {
-            let first = linear >> size << size;
-            if self.large.len() <= LARGE && !self.large.contains(&(first, size)) {
-                self.large.push((first, size));
-            }
-        }
+        self.large.note(linear, size);
     }
 
     /// Writes to this guest physical page take the slow path from now on.
@@ -169,26 +261,21 @@ impl<const VIEWS: usize> Tlb<VIEWS> {
     /// Forgets all translations.
     pub fn flush(&mut self) {
         self.flushed = Some(Flushed::All);
-        for view in 0..VIEWS {
-            self.flush_view(view);
-        }
+        self.views.iter_mut().for_each(View::forget);
         self.large.clear();
     }
 
     /// Forgets those of a view, of which an observer learns nothing.
     pub fn flush_view(&mut self, view: usize) {
-        if std::mem::take(&mut self.used[view % VIEWS]) {
-            self.views[view % VIEWS].fill(EMPTY);
-        }
+        self.views[view % VIEWS].forget();
     }
 
     /// Forgets the translation of an address, and everything else that the same large page may have translated.
     pub fn flush_page(&mut self, linear: u64) {
         self.flushed.get_or_insert(Flushed::Page(linear));
-        let unknown = self.large.len() > LARGE;
-        if !unknown && self.large.iter().all(|(first, size)| (first ^ linear) >> size != 0) {
-            for view in self.views.iter_mut() {
-                view[(linear >> 12).low_usize() % ENTRIES] = EMPTY;
+        if !self.large.may_have(linear) {
+            for view in &mut self.views {
+                *view.entry_mut(linear) = EMPTY;
             }
             return;
         }
@@ -200,8 +287,8 @@ impl<const VIEWS: usize> Tlb<VIEWS> {
     }
 
     fn used_entries(&mut self) -> impl Iterator<Item = &mut Entry> {
-        let used = self.views.iter_mut().zip(&self.used).filter(|(_, used)| **used);
-        used.flat_map(|(view, _)| view.iter_mut())
+        let used = self.views.iter_mut().filter(|view| view.filled > 0);
+        used.flat_map(|view| view.entries.iter_mut())
     }
 }
 

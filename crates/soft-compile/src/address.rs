@@ -1,16 +1,16 @@
 //! Memory operands: the linear address, and where that is in the host's memory.
 
-use crate::frame::{FS, GS, RAM, RAM_END, T0, T1, T2, TLB, at, local};
+use crate::frame::{FS, GS, RAM, RAM_END, T0, T1, T2, TLB, TLB_MASK, at, local};
 use crate::translate::{Done, Left, Translation};
 use core::mem::offset_of;
 use iced_x86::{Code, Instruction, MemoryOperand, Register};
-use soft_base::{ENTRIES, Entry};
+use soft_base::Entry;
 
 /// Bytes of the longest operand.
 pub(crate) const LONGEST: u64 = 64;
 const PAGE_BITS: i32 = 12;
 const ENTRY: usize = size_of::<Entry>();
-const _: () = assert!(ENTRY.is_power_of_two() && ENTRIES.is_power_of_two());
+const _: () = assert!(ENTRY.is_power_of_two());
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Access {
@@ -130,14 +130,13 @@ impl Translation<'_> {
             Access::Write => offset_of!(Entry, write),
         } as i64;
         let shift = PAGE_BITS - ENTRY.ilog2().cast_signed();
-        let mask = i32::try_from((ENTRIES - 1) * ENTRY).map_err(|_| Left)?;
         let slow = self.slow();
         let e = &mut self.e;
         e.rm(Code::Lea_r64_m, T2, at(T0, last.cast_signed()));
         e.rr(Code::Mov_r32_rm32, T1.full_register32(), T0.full_register32());
         e.ri(Code::Shr_rm32_imm8, T1.full_register32(), shift);
         e.ri(Code::And_rm64_imm32, T2, -(1 << PAGE_BITS));
-        e.ri(Code::And_rm32_imm32, T1.full_register32(), mask);
+        e.rm(Code::And_r32_rm32, T1.full_register32(), local(TLB_MASK));
         e.rm(Code::Add_r64_rm64, T1, local(TLB));
         e.rm(Code::Cmp_r64_rm64, T2, at(T1, tag));
         e.jump_if(5, slow);

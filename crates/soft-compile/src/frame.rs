@@ -24,6 +24,8 @@ pub(crate) struct Passed {
     pub(crate) epoch: u64,
     pub(crate) limit: *mut u64,
     pub(crate) tlb: *const soft_base::Entry,
+    /// The distance of the last entry.
+    pub(crate) tlb_mask: u64,
     pub(crate) ram: *mut u8,
     pub(crate) ram_end: u64,
     pub(crate) fs: u64,
@@ -54,8 +56,8 @@ macro_rules! offsets {
     };
 }
 offsets!(
-    EPOCH: epoch, LIMIT: limit, TLB: tlb, RAM: ram, RAM_END: ram_end, FS: fs, GS: gs, RIP: rip, BLOCK: block,
-    DETAIL: detail
+    EPOCH: epoch, LIMIT: limit, TLB: tlb, TLB_MASK: tlb_mask, RAM: ram, RAM_END: ram_end, FS: fs, GS: gs, RIP: rip,
+    BLOCK: block, DETAIL: detail
 );
 offsets!(
     PASSED_BRANCHES: branches, PASSED_NOTE: note, PASSED_FLAGS: flags, PASSED_VECTORS: vectors,
@@ -66,9 +68,9 @@ offsets!(
 /// Pointer to the [`Passed`].
 pub(crate) const PASSED: i64 = 0;
 /// Room for a value.
-pub(crate) const TEMPORARY: i64 = 80;
+pub(crate) const TEMPORARY: i64 = DETAIL + 4;
 /// Registers of the guest that no register of the host has.
-const SPILLED: i64 = 88;
+const SPILLED: i64 = TEMPORARY + 8;
 const FIRST_SPILLED: usize = 10;
 /// Branches executed.
 pub(crate) const BRANCHES: i64 = SPILLED + 8 * (16 - FIRST_SPILLED as i64);
@@ -151,7 +153,7 @@ pub(crate) fn entry(e: &mut Emitter) {
     }
     e.ri(Code::Sub_rm64_imm32, Register::RSP, SIZE as i32);
     e.mr(Code::Mov_rm64_r64, local(PASSED), Register::RDI);
-    for offset in [EPOCH, LIMIT, TLB, RAM, RAM_END, FS, GS] {
+    for offset in [EPOCH, LIMIT, TLB, TLB_MASK, RAM, RAM_END, FS, GS] {
         e.rm(Code::Mov_r64_rm64, T0, at(Register::RDI, offset));
         e.mr(Code::Mov_rm64_r64, local(offset), T0);
     }

@@ -5,6 +5,7 @@ use crate::address::LONGEST;
 use crate::frame::Passed;
 use crate::registers::Vectors;
 use core::ptr;
+use soft_base::Entry;
 use soft_cpu::compiled::Frame;
 
 /// Masks of all exceptions in MXCSR (SDM volume 1, section 10.2.3): no instruction raises #XM.
@@ -52,6 +53,7 @@ impl Ram {
             epoch: frame.epoch,
             limit: notes.wrapping_add(frame.limit),
             tlb: frame.tlb.as_ptr(),
+            tlb_mask: (frame.tlb.len().saturating_sub(1) * size_of::<Entry>()) as u64,
             ram: start,
             ram_end,
             fs,

@@ -34,8 +34,9 @@ pub struct Source<'a> {
 pub struct Frame<'a> {
     /// The general-purpose registers, then others that compiled code does not touch.
     pub registers: &'a mut [u64; 256],
-    /// Translations that are allowed at the current privilege level.
-    pub tlb: &'a [soft_base::Entry; soft_base::ENTRIES],
+    /// Translations that are allowed at the current privilege level: a power of two. The page number of a linear
+    /// address, modulo how many there are, says which may be of it.
+    pub tlb: &'a [soft_base::Entry],
     /// Addresses and ends of the blocks executed.
     pub notes: &'a mut Notes,
     /// Linear bases by segment number.
