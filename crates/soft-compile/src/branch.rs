@@ -12,9 +12,13 @@ pub(crate) const TABLE: usize = 1 << 15;
 /// Words of an entry: address, epoch, code, and one to round it up.
 pub(crate) const TABLE_ENTRY: usize = 4;
 
+/// Bits of an address that do not matter to which entry it has: few blocks begin beside others, but returns of short
+/// functions do so nearly.
+const NEAR: u32 = 1;
+
 /// The number of a block's entry.
 pub(crate) fn table_entry(rip: u64) -> usize {
-    usize::try_from(rip >> 3 & (TABLE as u64 - 1)).unwrap_or(0)
+    usize::try_from(rip >> NEAR & (TABLE as u64 - 1)).unwrap_or(0)
 }
 
 /// Conditions whose flag is a bit of AX, by number without the lowest bit.
@@ -166,7 +170,7 @@ impl Translation<'_> {
     /// the address of. What the table does not have is left to the interpreter: non-canonical addresses too.
     fn find(&mut self) -> Done {
         let slow = self.slow();
-        let shift = (TABLE_ENTRY * 8).ilog2() - 3;
+        let shift = (TABLE_ENTRY * 8).ilog2() - NEAR;
         let mask = (TABLE - 1) * TABLE_ENTRY * 8;
         let index = T1.full_register32();
         self.e.rr(Code::Mov_r32_rm32, index, T0.full_register32());

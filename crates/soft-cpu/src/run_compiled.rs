@@ -1,6 +1,6 @@
 //! The run loop with a compiler of blocks.
 
-use crate::account::trail::HALF;
+use crate::account::trail::{HALF, Trail};
 use crate::block::BlockId;
 use crate::bus::Bus;
 use crate::cache::{Block, Cache};
@@ -12,7 +12,6 @@ use crate::cpu::{Cpu, FETCH, Left, fetch, leave, run_some};
 use crate::decode::MAX_INSNS;
 use crate::exec::chain;
 use crate::flags::{ARITHMETIC, Flags};
-use crate::low::Low;
 use crate::mmu::view;
 use crate::vector::{AVX, AVX512};
 use core::ptr::from_mut;
@@ -206,7 +205,7 @@ fn enter<B: Bus>(
     core.mxcsr = mxcsr;
     core.flags = Flags::from_bits(flags & ARITHMETIC);
     core.rip = rip;
-    core.trail.next = now.low_u8();
+    core.trail.next = Trail::note_at(now);
     let totals = &mut core.totals.current;
     core.trail.count(totals);
     totals.add_branches(&branches);

@@ -3,7 +3,7 @@
 pub(crate) mod totals;
 pub(crate) mod trail;
 
-use self::trail::{HALF, NEAR, NOTES, Notes, Trail, taken};
+use self::trail::{HALF, NEAR, NOTES, Notes, Trail, before, taken};
 use crate::block::{Ending, Position};
 use crate::bus::{BranchRecorder, Bus, TakenBranch};
 use crate::context::{BLOCK, Core};
@@ -113,7 +113,7 @@ impl Core {
         let enough = now - self.trail.half >= self.trail.kept;
         self.trail.half = now;
         if enough {
-            self.trail.oldest = self.trail.next.wrapping_sub(HALF);
+            self.trail.oldest = before(self.trail.next, HALF);
         } else if self.trail.oldest == self.trail.next {
             self.between_blocks();
             self.record_newest(bus, NOTES);
@@ -124,7 +124,7 @@ impl Core {
     /// current instruction.
     #[inline(always)]
     pub(crate) fn record_branches<B: Bus>(&mut self, bus: &mut B) {
-        let count = self.trail.next.wrapping_sub(self.trail.oldest);
+        let count = before(self.trail.next, self.trail.oldest);
         if count != 0 {
             self.record_newest(bus, usize::from(count));
         }
@@ -146,7 +146,7 @@ impl Core {
             notes: Notes { ref starts, ref ends }, next: behind, wanted, kept, cpl, recorded, ..
         } = self.trail;
         let note = |age: usize| {
-            let place = usize::from(behind.wrapping_sub(age.low_u8()));
+            let place = usize::from(before(behind, age.low_u16()));
             (starts[place], ends[place])
         };
         let current = self.regs[BLOCK];

@@ -14,11 +14,18 @@ use super::totals::ModeTotals;
 use crate::block::{Ending, Position};
 use crate::low::Low;
 use retire::BranchKind;
+use zerocopy::IntoBytes;
 
-/// Notes in the ring, as an index of eight bits has it.
-pub(crate) const NOTES: usize = 1 << u8::BITS;
-/// Notes in half of it.
-pub(crate) const HALF: u8 = 1 << (u8::BITS - 1);
+/// Notes in half of the ring: compiled code is left when so many are full. Sums of so many bytes fit 16 bits.
+pub(crate) const HALF: u16 = 1 << 8;
+/// Notes in the ring.
+pub(crate) const NOTES: usize = 2 * HALF as usize;
+
+/// The number of the note that is so many before another one.
+#[inline(always)]
+pub(super) fn before(note: u16, distance: u16) -> u16 {
+    note.wrapping_sub(distance) & (2 * HALF - 1)
+}
 
 /// Near branches that may be taken.
 pub(super) const NEAR: u8 = !BranchKind::Far.bit();
@@ -66,11 +73,11 @@ pub(crate) struct Trail {
     /// Where they started, and what was at their ends.
     pub(crate) notes: Notes,
     /// Where the next note goes.
-    pub(crate) next: u8,
+    pub(crate) next: u16,
     /// The oldest note, unless there is none.
-    pub(super) oldest: u8,
+    pub(super) oldest: u16,
     /// The first note whose instructions the totals do not contain yet; in the half that is being filled.
-    pub(super) uncounted: u8,
+    pub(super) uncounted: u16,
     /// Privilege level of all blocks.
     pub(super) cpl: u8,
     /// The branches that are recorded: a bit for each kind.
@@ -98,6 +105,11 @@ impl Trail {
         }
     }
 
+    /// The number of the note behind so many, as [`next`](Self::next) has it.
+    pub(crate) fn note_at(behind: usize) -> u16 {
+        (behind % NOTES).low_u16()
+    }
+
     /// True if any branches are recorded.
     pub(crate) fn wants_any(&self) -> bool {
         self.wanted != 0
@@ -112,9 +124,9 @@ impl Trail {
     /// [`Core::trail_half_full`](crate::context::Core::trail_half_full) has to follow.
     #[inline(always)]
     pub(crate) fn note(&mut self, start: u64, end: Position) -> bool {
-        let place = usize::from(self.next);
+        let place = usize::from(self.next) & (NOTES - 1);
         (self.notes.starts[place], self.notes.ends[place]) = (start, end);
-        self.next = self.next.wrapping_add(1);
+        self.next = (self.next + 1) & (2 * HALF - 1);
         self.next.is_multiple_of(HALF)
     }
 
@@ -130,13 +142,14 @@ impl Trail {
     pub(crate) fn count(&mut self, totals: &mut ModeTotals) {
         if self.uncounted != self.next {
             // In the half before the next note, unless that one begins another.
-            let ends = &self.notes.ends[usize::from(self.uncounted)..=usize::from(self.next.wrapping_sub(1))];
+            let ends = &self.notes.ends[usize::from(self.uncounted)..=usize::from(before(self.next, 1))];
             // Four counts in a word: a half of 8 bits each has room in 16.
             const EVEN: u64 = 0x00FF_00FF_00FF_00FF;
-            const _: () = assert!(HALF as u64 * 0xFF < 1 << 16);
+            const _: () = assert!((HALF as u64) * 0xFF < 1 << 16 && HALF.is_power_of_two());
             let (mut even, mut odd, mut x87) = (0, 0, 0);
-            for end in ends {
-                let bits = end.bits();
+            // As bytes, of which words are read: of fields the compiler would put them together.
+            for end in ends.as_bytes().as_chunks().0 {
+                let bits = u64::from_le_bytes(*end);
                 even += bits & EVEN;
                 odd += bits >> 8 & EVEN;
                 x87 += bits >> 40 & 0xF;
