@@ -6,6 +6,7 @@
 mod access;
 mod exits;
 mod guest;
+mod progress;
 mod startup;
 mod timing;
 
@@ -17,9 +18,9 @@ use serde_json::{Value, json};
 /// Arguments of `cargo xtask bench`.
 #[derive(Debug, Clone, Copy, clap::Args)]
 pub(crate) struct BenchArgs {
-    /// Rounds of each side
-    #[arg(long, default_value_t = 15)]
-    rounds: usize,
+    /// Rounds of each side; 15, or 5 of what takes minutes
+    #[arg(long)]
+    rounds: Option<usize>,
     /// Measure only this
     #[arg(long, value_enum)]
     only: Option<Subject>,
@@ -53,6 +54,34 @@ struct Figure {
     spread: Option<(f64, f64)>,
 }
 
+/// Rounds of what is measured quickly, and of guest code on several emulators.
+const ROUNDS: usize = 15;
+const LONG_ROUNDS: usize = 5;
+
+/// What has been measured. Tables are printed as they come.
+#[derive(Debug, Default)]
+struct Report {
+    json: bool,
+    figures: Vec<Figure>,
+    skipped: Vec<String>,
+}
+
+impl Report {
+    fn add(&mut self, figures: Vec<Figure>, rounds: usize) {
+        if !self.json && !figures.is_empty() {
+            print(&figures, rounds);
+        }
+        self.figures.extend(figures);
+    }
+
+    fn skip(&mut self, reason: String) {
+        if !self.json {
+            anstream::println!("skipped {reason}");
+        }
+        self.skipped.push(reason);
+    }
+}
+
 /// Measures everything that this machine can measure.
 pub(crate) fn bench(args: &BenchArgs) -> Result<(), TaskError> {
     if cfg!(debug_assertions) {
@@ -62,39 +91,34 @@ pub(crate) fn bench(args: &BenchArgs) -> Result<(), TaskError> {
     }
     let vpmu = Vpmu::build()?;
     let wanted = |subject| args.only.is_none_or(|only| only == subject);
-    let mut figures = Vec::new();
-    let mut skipped = Vec::new();
+    let (rounds, long_rounds) = (args.rounds.unwrap_or(ROUNDS), args.rounds.unwrap_or(LONG_ROUNDS));
+    let mut report = Report { json: args.json, ..Report::default() };
     if wanted(Subject::Access) {
-        figures.extend(access::measure(args.rounds)?);
+        report.add(access::measure(rounds)?, rounds);
     }
     for (subject, measure) in
         [(Subject::Exits, exits::measure as fn(usize) -> _), (Subject::Startup, startup::measure)]
     {
         match vpmu.kvm_missing()? {
             _ if !wanted(subject) => {}
-            Some(reason) => skipped.push(format!("{subject:?}: {reason}")),
-            None => figures.extend(measure(args.rounds)?),
+            Some(reason) => report.skip(format!("{subject:?}: {reason}")),
+            None => report.add(measure(rounds)?, rounds),
         }
     }
     if wanted(Subject::Speed) {
-        let (speed, missing) = guest::measure(args.rounds)?;
-        figures.extend(speed);
-        skipped.extend(missing);
+        guest::measure(long_rounds, &mut report)?;
     }
     if wanted(Subject::Timing) {
-        figures.extend(timing::measure(args.rounds)?);
+        report.add(timing::measure(long_rounds)?, long_rounds);
     }
-    if args.json {
+    if report.json {
+        let Report { figures, skipped, .. } = report;
         let rows: Vec<Value> = figures
             .iter()
             .map(|f| json!({ "what": f.what, "value": f.value, "unit": f.unit, "spread": f.spread }))
             .collect();
-        anstream::println!("{}", json!({ "rounds": args.rounds, "figures": rows, "skipped": skipped }));
-        return Ok(());
-    }
-    print(&figures, args.rounds);
-    for reason in skipped {
-        anstream::println!("skipped {reason}");
+        let most = rounds.max(long_rounds);
+        anstream::println!("{}", json!({ "rounds": most, "figures": rows, "skipped": skipped }));
     }
     Ok(())
 }

@@ -9,8 +9,6 @@ use crate::vpmu_cli::{EngineFlags, Vpmu};
 const PROFILE: &str = "icelake-sp";
 /// Batches of each workload: the same work on both sides, of some seconds with the model.
 const PASSES: &str = "passes=40";
-/// The instructions are the same in each round.
-const ROUNDS: usize = 5;
 
 fn failed(reason: &str) -> TaskError {
     TaskError::Measure { what: "speed with a model of the core", reason: reason.to_owned() }
@@ -23,7 +21,7 @@ pub(super) fn measure(rounds: usize) -> Result<Vec<Figure>, TaskError> {
     let image =
         all.iter().find(|image| image.is_workload()).ok_or_else(|| failed("no image of workloads"))?;
     let mut rates = [Vec::new(), Vec::new()];
-    for _ in 0..rounds.min(ROUNDS) {
+    for _ in 0..rounds {
         for (rates, detail) in rates.iter_mut().zip(["counts", "timing"]) {
             let mut command = vpmu.on_image("run", &image.path, PROFILE, EngineFlags::Soft);
             command.args(["--detail", detail, "--append", PASSES, "--timeout", "600"]);

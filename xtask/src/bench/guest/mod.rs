@@ -12,7 +12,8 @@ mod linux;
 use self::bochs::Bochs;
 use self::console::Lines;
 use self::linux::Linux;
-use super::{Figure, figure, ratio};
+use super::progress::Progress;
+use super::{Figure, Report, figure, ratio};
 use crate::error::TaskError;
 use crate::images::{self, GuestImage};
 use crate::linux::Architecture;
@@ -20,10 +21,10 @@ use crate::vpmu_cli::{EngineFlags, Vpmu};
 use std::collections::BTreeMap;
 use std::process::{Command, Stdio};
 
-/// Length of the loops, in about ten million instructions.
-const SCALE: u32 = 10;
-/// The same for Bochs, which is slower.
+/// Length of the loops for Bochs, which is slower, in about ten million instructions.
 const BOCHS_SCALE: u32 = 3;
+/// Rounds in which Linux is booted at most.
+const BOOTS: usize = 3;
 
 /// A machine whose engines are compared.
 #[derive(Debug, Clone, Copy)]
@@ -33,6 +34,8 @@ struct Machine {
     image: &'static str,
     profile: &'static str,
     architecture: Architecture,
+    /// Length of the loops, in about ten million instructions: each takes a tenth of a second or so.
+    scale: u32,
     qemu: &'static str,
     /// Arguments of QEMU for this machine.
     qemu_machine: &'static [&'static str],
@@ -48,6 +51,7 @@ const MACHINES: [Machine; 2] = [
         image: "speed",
         profile: "sapphire-rapids",
         architecture: Architecture::Amd64,
+        scale: 20,
         qemu: "qemu-system-x86_64",
         // With AVX2 and FMA.
         qemu_machine: &["-cpu", "max", "-device", "isa-debug-exit,iobase=0xf4,iosize=4"],
@@ -59,6 +63,7 @@ const MACHINES: [Machine; 2] = [
         image: "arm_speed",
         profile: "falkor",
         architecture: Architecture::Arm64,
+        scale: 10,
         qemu: "qemu-system-aarch64",
         qemu_machine: &["-machine", "virt,gic-version=3", "-cpu", "cortex-a57"],
         qemu_package: "qemu-system-arm",
@@ -91,25 +96,24 @@ fn failed(reason: impl std::fmt::Display) -> TaskError {
     TaskError::Measure { what: "guest speed", reason: reason.to_string() }
 }
 
-/// The speed of guest code; the second list says what was left out.
-pub(super) fn measure(rounds: usize) -> Result<(Vec<Figure>, Vec<String>), TaskError> {
+/// The speed of guest code.
+pub(super) fn measure(rounds: usize, report: &mut Report) -> Result<(), TaskError> {
     let vpmu = Vpmu::build()?;
     let all = images::build()?;
-    let (mut figures, mut skipped) = (Vec::new(), Vec::new());
     for machine in &MACHINES {
         match all.iter().find(|image| image.name == machine.image) {
             Some(image) => {
                 let (own, missing) = on_machine(machine, &vpmu, image, rounds)?;
                 let titled =
                     |figure: Figure| Figure { what: format!("{}{}", machine.title, figure.what), ..figure };
-                figures.extend(own.into_iter().map(titled));
-                skipped.extend(missing);
+                report.add(own.into_iter().map(titled).collect(), rounds);
+                missing.into_iter().for_each(|reason| report.skip(reason));
             }
-            None => skipped
-                .push(format!("speed on {}: the image {} was not built", machine.profile, machine.image)),
+            None => report
+                .skip(format!("speed on {}: the image {} was not built", machine.profile, machine.image)),
         }
     }
-    Ok((figures, skipped))
+    Ok(())
 }
 
 fn on_machine(
@@ -132,7 +136,7 @@ fn on_machine(
         }
     };
     let soft = |scale, counting| soft(machine, vpmu, image, scale, counting);
-    let counts = instructions(&soft(SCALE, true)?)?;
+    let counts = instructions(&soft(machine.scale, true)?)?;
     let bochs_counts = match bochs {
         Some(_) => instructions(&soft(BOCHS_SCALE, true)?)?,
         None => BTreeMap::new(),
@@ -145,10 +149,14 @@ fn on_machine(
         skipped.push(format!("boot of Linux on {}: `cargo xtask linux` fetches a kernel", machine.profile));
     }
     let (mut our_boots, mut their_boots) = (Vec::new(), Vec::new());
+    let boots = linux.as_ref().map_or(0, |_| rounds.min(BOOTS));
+    let progress = Progress::new(rounds * (2 + usize::from(qemu) + usize::from(bochs.is_some())) + boots * 2);
     for round in 0..rounds {
+        progress.begin("soft engine");
         // Which of the two goes first changes, so that a drifting machine favours neither.
-        let first = soft(SCALE, round % 2 == 1)?;
-        let second = soft(SCALE, round % 2 == 0)?;
+        let first = soft(machine.scale, round % 2 == 1)?;
+        progress.begin("soft engine");
+        let second = soft(machine.scale, round % 2 == 0)?;
         let (idle, counting) = if round % 2 == 0 { (first, second) } else { (second, first) };
         lbr = counting.lbr;
         for (off, on) in idle.loops.iter().zip(&counting.loops) {
@@ -158,18 +166,24 @@ fn on_machine(
         cost.entry("all loops".to_owned()).or_default().push(total(&counting) / total(&idle));
         add(&mut ours, &idle, &counts);
         if qemu {
+            progress.begin("QEMU");
             add(&mut tcg, &qemu_run(machine, image)?, &counts);
         }
-        if let Some(linux) = &linux {
+        if let Some(linux) = linux.as_ref().filter(|_| round < BOOTS) {
+            progress.begin("boot of Linux, soft engine");
             our_boots.push(linux.soft(vpmu)?);
+            progress.begin("boot of Linux, QEMU");
             if qemu {
                 their_boots.push(linux.qemu()?);
             }
         }
         if let Some(bochs) = &bochs {
+            progress.begin("Bochs");
             add(&mut slow, &bochs.run()?, &bochs_counts);
         }
+        progress.say(&round_line(machine, round, [("soft engine", &ours), ("QEMU", &tcg), ("Bochs", &slow)]));
     }
+    drop(progress);
     let mut figures = Vec::new();
     let mut compare = |name: &str, rates: &Rates, ours: &Rates| {
         let (mut product, mut loops) = (1.0, 0);
@@ -217,6 +231,16 @@ fn on_machine(
     Ok((all, skipped))
 }
 
+/// What a round has shown of all loops together.
+fn round_line(machine: &Machine, round: usize, emulators: [(&str, &Rates); 3]) -> String {
+    let whole = |(name, rates): (&str, &Rates)| {
+        let rate = rates.get(WHOLE[0].0)?.last()?;
+        Some(format!("{name} {rate:.0} M insn/s"))
+    };
+    let rates: Vec<String> = emulators.into_iter().filter_map(whole).collect();
+    format!("{}round {}: {}", machine.title, round + 1, rates.join(", "))
+}
+
 /// Instructions of each loop.
 fn instructions(run: &Run) -> Result<BTreeMap<String, u64>, TaskError> {
     let count = |each: &Loop| {
@@ -257,7 +281,7 @@ fn soft(
 
 fn qemu_run(machine: &Machine, image: &GuestImage) -> Result<Run, TaskError> {
     let mut command = machine.qemu("shift=0", "128");
-    command.arg("-kernel").arg(&image.path).args(["-append", &format!("scale={SCALE}")]);
+    command.arg("-kernel").arg(&image.path).args(["-append", &format!("scale={}", machine.scale)]);
     collect(command)
 }
 
