@@ -83,25 +83,40 @@ pub(crate) fn div<B: Bus, T: Width, S: Get<T>>(c: &mut Core, b: &mut B, i: &Insn
     if divisor == 0 {
         return divide_error(c);
     }
-    let dividend = dividend::<T>(c);
-    let (quotient, remainder) = match u64::try_from(dividend) {
-        Ok(small) => (u128::from(small / divisor), small % divisor),
-        Err(_) => (dividend / u128::from(divisor), (dividend % u128::from(divisor)).low_u64()),
+    let (quotient, remainder) = match u64::try_from(dividend::<T>(c)) {
+        Ok(small) => (small / divisor, small % divisor),
+        // Else the quotient has more than 64 bits.
+        Err(_) if c.regs[RDX] < divisor => {
+            let dividend = dividend::<T>(c);
+            ((dividend / u128::from(divisor)).low_u64(), (dividend % u128::from(divisor)).low_u64())
+        }
+        Err(_) => return divide_error(c),
     };
-    if quotient >> T::BITS != 0 {
+    if T::BITS < 64 && quotient >> T::BITS != 0 {
         return divide_error(c);
     }
-    set_quotient(c, T::low(quotient.low_u64()), T::low(remainder));
+    set_quotient(c, T::low(quotient), T::low(remainder));
     Ok(())
 }
 
 pub(crate) fn idiv<B: Bus, T: Width, S: Get<T>>(c: &mut Core, b: &mut B, i: &Insn<B>) -> Done {
-    let divisor = i128::from(S::get(c, b, i)?.sext().cast_signed());
+    let divisor = S::get(c, b, i)?.sext().cast_signed();
     if divisor == 0 {
         return divide_error(c);
     }
     let shift = 128 - 2 * T::BITS;
     let dividend = (dividend::<T>(c) << shift).cast_signed() >> shift;
+    if let Ok(small) = i64::try_from(dividend)
+        && let (Some(quotient), Some(remainder)) = (small.checked_div(divisor), small.checked_rem(divisor))
+    {
+        let low = T::low(quotient.cast_unsigned());
+        if quotient != low.sext().cast_signed() {
+            return divide_error(c);
+        }
+        set_quotient(c, low, T::low(remainder.cast_unsigned()));
+        return Ok(());
+    }
+    let divisor = i128::from(divisor);
     let (quotient, remainder) = (dividend.wrapping_div(divisor), dividend.wrapping_rem(divisor));
     let low = T::low(quotient.low_u64());
     // i128::MIN / -1 wraps to itself, which does not fit either.
