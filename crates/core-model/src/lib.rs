@@ -44,6 +44,7 @@ mod model;
 mod offload;
 mod pipeline;
 mod predictor;
+mod sampling;
 mod sets;
 mod silicon;
 mod state;
@@ -58,6 +59,7 @@ pub use cores::{
 };
 pub use llvm::LlvmSimulation;
 pub use model::Model;
+pub use sampling::{Sampling, SamplingReport};
 pub use silicon::{Comparison, comparison};
 pub use table::{Cost, Form, TableError, UopTable, Uops};
 pub use totals::{

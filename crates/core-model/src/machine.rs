@@ -7,6 +7,7 @@ use crate::instruction::{Definition, Definitions, Predicted};
 use crate::memo::{Memo, PipelinePosition};
 use crate::memory::MemorySystem;
 use crate::pipeline::Pipeline;
+use crate::sampling::{Phase, Sampler, Sampling, SamplingReport};
 use crate::totals::CoreTotals;
 use retire::{BlockId, CoreEvent};
 
@@ -20,6 +21,8 @@ pub(crate) struct Machine {
     user: bool,
     /// Of kernel and user mode.
     totals: [CoreTotals; 2],
+    /// Only a part goes through the pipeline.
+    sampler: Option<Box<Sampler>>,
 }
 
 impl Machine {
@@ -32,6 +35,7 @@ impl Machine {
             position: PipelinePosition::Live(None),
             user: false,
             totals: Default::default(),
+            sampler: None,
         }
     }
 
@@ -42,6 +46,9 @@ impl Machine {
     /// Core cycles until now.
     #[inline(always)]
     pub(crate) fn cycles(&self) -> u64 {
+        if let Some(sampler) = self.between() {
+            return sampler.cycle();
+        }
         match self.position {
             PipelinePosition::Live(_) => self.pipeline.cycles(),
             PipelinePosition::Memoised { cycle, .. } => cycle,
@@ -50,20 +57,38 @@ impl Machine {
 
     /// Running totals of a privilege level, with all cycles until now.
     pub(crate) fn totals(&mut self, user: bool) -> &CoreTotals {
+        self.book();
+        &self.totals[usize::from(user)]
+    }
+
+    /// Books everything until now.
+    fn book(&mut self) {
+        if let Some(sampler) = &mut self.sampler
+            && sampler.phase == Phase::Between
+        {
+            return sampler.book(&mut self.totals);
+        }
         let now = &mut self.totals[usize::from(self.user)];
         if matches!(self.position, PipelinePosition::Live(_)) {
             // Known states have no such cycles: what is read must not depend on what is remembered.
             self.pipeline.back_end.settle(now);
         }
         self.memo.settle(now);
-        &self.totals[usize::from(user)]
     }
 
     pub(crate) fn retire(&mut self, block: &Predicted<'_>) {
         if block.user != self.user {
             self.switch_to(block.user);
         }
-        let Self { definitions, pipeline, system, memo, position, user, totals } = self;
+        if self.sampler.is_some() {
+            return self.retire_sampled(block);
+        }
+        self.retire_in_detail(block);
+    }
+
+    #[inline(always)]
+    fn retire_in_detail(&mut self, block: &Predicted<'_>) {
+        let Self { definitions, pipeline, system, memo, position, user, totals, .. } = self;
         let Some(definition) = definitions.get(block.id) else { return };
         let totals = &mut totals[usize::from(*user)];
         // What is remembered is remembered of whole blocks.
@@ -90,6 +115,71 @@ impl Machine {
                 None
             }
         });
+    }
+
+    /// From now on only samples go through the pipeline.
+    pub(crate) fn sample(&mut self, sampling: Sampling) {
+        self.sampler = Some(Box::new(Sampler::new(sampling)));
+    }
+
+    /// What sampling has come to, if there is any.
+    pub(crate) fn sampling(&self) -> Option<SamplingReport> {
+        self.sampler.as_ref().map(|sampler| sampler.report())
+    }
+
+    /// The sampler if no sample is being taken.
+    #[inline(always)]
+    fn between(&self) -> Option<&Sampler> {
+        self.sampler.as_deref().filter(|sampler| sampler.phase == Phase::Between)
+    }
+
+    #[inline(never)]
+    fn retire_sampled(&mut self, block: &Predicted<'_>) {
+        if self.between().is_some() {
+            self.pass(block);
+        } else {
+            self.retire_in_detail(block);
+        }
+        if self.sampler.as_mut().is_some_and(|sampler| sampler.is_over(block.count)) {
+            self.change_phase();
+        }
+    }
+
+    /// Counts a block, and leaves its traces in caches.
+    fn pass(&mut self, block: &Predicted<'_>) {
+        let Self { definitions, system, sampler: Some(sampler), user, totals, .. } = self else { return };
+        let Some(definition) = definitions.get(block.id) else { return };
+        let at = sampler.pass(*user, block.count);
+        let instructions = definition.retired(block);
+        let totals = &mut totals[usize::from(*user)];
+        totals.instructions += instructions.len() as u64;
+        if let Some(branch) = &block.branch {
+            totals.count_branch(branch, block.outcome.mispredicted);
+        }
+        let Sampler { ignored, fetched, .. } = &mut **sampler;
+        system.warm(ignored, fetched, instructions, block, at);
+    }
+
+    /// The next phase of sampling begins.
+    fn change_phase(&mut self) {
+        if self.between().is_none() {
+            self.go_live();
+        }
+        self.book();
+        let Self { pipeline, sampler: Some(sampler), totals, .. } = self else { return };
+        match sampler.phase {
+            Phase::WarmUp => sampler.begin_unit(totals),
+            Phase::Unit => {
+                sampler.end_unit(totals, pipeline.cycles());
+                // What is in flight has been booked with its allocation.
+                pipeline.back_end.drain(&mut sampler.ignored);
+            }
+            Phase::Between => {
+                let cycle = sampler.cycle();
+                pipeline.skip_to(&mut sampler.ignored, cycle);
+                sampler.warm_up();
+            }
+        }
     }
 
     /// From now on books how many instructions retire in each cycle.
@@ -128,6 +218,7 @@ impl Machine {
         self.go_live();
         let Self { pipeline, system, .. } = self;
         let totals = &mut self.totals[usize::from(self.user)];
+        let before = pipeline.cycles();
         match event {
             CoreEvent::Interrupt { .. } => pipeline.interrupt(totals),
             CoreEvent::Assist { kind, .. } => pipeline.assist(totals, kind),
@@ -161,6 +252,10 @@ impl Machine {
             // The predictor is not part of the machine.
             CoreEvent::PredictorBarrier => {}
         }
+        if let Some(sampler) = &mut self.sampler {
+            // Between samples its cycles come on top.
+            sampler.base += self.pipeline.cycles() - before;
+        }
         if let CoreEvent::Interrupt { user } = event
             && user != self.user
         {
@@ -176,6 +271,10 @@ impl Machine {
 
     /// Ends the current cycle, so that every cycle belongs to one privilege level.
     fn switch_to(&mut self, user: bool) {
+        if self.between().is_some() {
+            self.user = user;
+            return;
+        }
         self.go_live();
         let totals = &mut self.totals[usize::from(self.user)];
         self.memo.settle(totals);

@@ -6,6 +6,7 @@ use crate::instruction::{Definition, Predicted, Prepared};
 use crate::machine::Machine;
 use crate::offload::Offload;
 use crate::predictor::Predictor;
+use crate::sampling::{Sampling, SamplingReport};
 use crate::table::{Form, TableError, UopTable, is_port};
 use crate::totals::CoreTotals;
 use crate::upper_bits::{self, UpperBitsTracker};
@@ -64,6 +65,18 @@ impl Model {
         let prepare = |instruction| Prepared::new(instruction, self.core, &self.table);
         self.machine.define(id, Definition::new(instructions.iter().map(prepare).collect()));
         id
+    }
+
+    /// From now on only samples of what retires go through the pipeline, and what lies between them is estimated:
+    /// everything but instructions, branches and their predictions.
+    pub fn sample(&mut self, sampling: Sampling) {
+        self.machine.get().sample(sampling);
+    }
+
+    /// What [sampling](Self::sample) has come to; `None` without.
+    #[must_use]
+    pub fn sampling(&mut self) -> Option<SamplingReport> {
+        self.machine.get().sampling()
     }
 
     /// From now on the model may work on a thread of its own while its results are not read: see

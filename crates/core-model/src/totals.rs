@@ -1,7 +1,7 @@
 //! Running totals of what the model saw, for one privilege level.
 
-use retire::{BranchKind, RegisterFile};
-use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, transmute_mut};
+use retire::{Branch, BranchKind, RegisterFile};
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, transmute_mut, transmute_ref};
 
 /// Largest number of occurrences in a cycle that [`PerCycle`] tells apart.
 pub const MOST_PER_CYCLE: usize = 15;
@@ -433,6 +433,30 @@ impl CoreTotals {
     /// All numbers in a row.
     pub(crate) fn words_mut(&mut self) -> &mut [u64; NUMBERS] {
         transmute_mut!(self)
+    }
+
+    /// As [`words_mut`](Self::words_mut), to read.
+    pub(crate) fn words(&self) -> &[u64; NUMBERS] {
+        transmute_ref!(self)
+    }
+
+    /// Takes the numbers of an earlier time away.
+    pub(crate) fn subtract(&mut self, earlier: &Self) {
+        for (word, earlier) in self.words_mut().iter_mut().zip(earlier.words()) {
+            *word = word.wrapping_sub(*earlier);
+        }
+    }
+
+    /// A branch, and whether its prediction was wrong.
+    #[inline]
+    pub(crate) fn count_branch(&mut self, branch: &Branch, mispredicted: bool) {
+        let counts = &mut self.branches[branch.kind as usize];
+        let (all, wrong) = match branch.taken {
+            true => (&mut counts.taken, &mut counts.mispredicted_taken),
+            false => (&mut counts.not_taken, &mut counts.mispredicted_not_taken),
+        };
+        *all += 1;
+        *wrong += u64::from(mispredicted);
     }
 
     /// Adds all numbers of others, which are 0 afterwards.

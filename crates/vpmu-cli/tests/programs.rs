@@ -34,6 +34,16 @@ fn what_is_missing_of_a_program_is_told_before_anything_boots() {
         let odd = without_kernel(&["stat", "--env", variable, "--", "true"]);
         assert!(odd.stderr.contains(found), "{variable}: {}", odd.stderr);
     }
+    let detail = without_kernel(&["stat", "--sample", "--", "true"]);
+    assert!(
+        detail.stderr.contains("--sample") && detail.stderr.contains("--detail timing"),
+        "{}",
+        detail.stderr
+    );
+    for wrong in ["--sample=100", "--sample=often"] {
+        let odd = without_kernel(&["stat", "--detail", "timing", wrong, "--", "true"]);
+        assert_eq!(odd.code, Some(2), "{wrong}: {}", odd.stderr);
+    }
     let foreign = without_kernel(&["stat", "--stdin", "/no/such/file", "--", "true"]);
     assert!(foreign.stderr.contains("/no/such/file"), "{}", foreign.stderr);
     let event = without_kernel(&["stat", "-e", "instructoins", "--", "true"]);

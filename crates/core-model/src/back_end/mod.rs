@@ -564,6 +564,17 @@ impl BackEnd {
         let retired = self.retirement.cycle.max(self.serialised);
         self.hold(totals, retired);
         self.end_cycle(totals);
+        self.finish_all(totals);
+    }
+
+    /// Goes on at a later cycle, when everything has retired; the cycles in between belong to no instruction.
+    pub(crate) fn skip_to(&mut self, totals: &mut CoreTotals, cycle: u64) {
+        self.allocation.wait(totals, cycle, Leaf::Core, false);
+        self.finish_all(totals);
+    }
+
+    /// Books everything before now.
+    fn finish_all(&mut self, totals: &mut CoreTotals) {
         self.ports.look_from(self.cycle());
         self.finish_cycles(totals, self.cycle());
         self.retirement.idle_until(totals, self.cycle());

@@ -33,6 +33,12 @@ impl CodeCaches {
         }
     }
 
+    /// Log2 of the bytes of code that a line of the uop cache holds.
+    #[inline]
+    pub(crate) fn piece_shift(&self) -> u32 {
+        self.piece_shift
+    }
+
     /// True if the uop cache has the piece of code at an address; from now on it does.
     #[inline]
     pub(crate) fn has_uops(&mut self, physical: u64) -> bool {

@@ -10,9 +10,11 @@ mod store_buffer;
 mod stores;
 mod system;
 mod translation;
+mod warming;
 
 pub(crate) use answer::{Answer, NO_CODE, branch_code};
 pub(crate) use caches::Level;
 pub(crate) use interface::{Entered, Entry, Loaded, Loads, MemoryPort, Stored};
 pub(crate) use stores::StoreTimes;
 pub(crate) use system::MemorySystem;
+pub(crate) use warming::Fetched;

@@ -325,6 +325,6 @@ fn classify(totals: &mut CoreTotals, loaded: &Loaded) {
 
 /// True if an access touches two lines.
 #[inline]
-fn crosses_line(access: &MemoryAccess) -> bool {
+pub(super) fn crosses_line(access: &MemoryAccess) -> bool {
     (access.linear & 63) + u64::from(access.size) > 64
 }

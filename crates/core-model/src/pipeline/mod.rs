@@ -338,19 +338,9 @@ impl Pipeline {
         (branch, outcome): (&Branch, Outcome),
         completed: u64,
     ) {
-        let counts = &mut totals.branches[branch.kind as usize];
-        if branch.taken {
-            counts.taken += 1;
-        } else {
-            counts.not_taken += 1;
-        }
+        totals.count_branch(branch, outcome.mispredicted);
         port.branch(branch, outcome);
         if outcome.mispredicted {
-            if branch.taken {
-                counts.mispredicted_taken += 1;
-            } else {
-                counts.mispredicted_not_taken += 1;
-            }
             let prediction = &self.core.prediction;
             let recovered = completed + u64::from(prediction.recovery);
             self.restart(totals, completed, recovered, prediction.refill, Leaf::BranchMispredicts);
@@ -423,6 +413,14 @@ impl Pipeline {
         if uops > 0 {
             self.flow(totals, uops, flows.assist_cycles);
         }
+    }
+
+    /// Everything is over, and the next instruction comes at `cycle` at the earliest.
+    pub(crate) fn skip_to(&mut self, totals: &mut CoreTotals, cycle: u64) {
+        self.back_end.skip_to(totals, cycle);
+        self.front_end.restart(totals, self.cycles());
+        self.fusible_end = u64::MAX;
+        self.refilling = false;
     }
 
     /// Microcode of at least one uop, alone.

@@ -7,7 +7,7 @@ use super::job::{self, Job};
 use super::roi::{Change, Roi};
 use super::sample::{Sampler, Stacks};
 use super::{ProgramError, boot};
-use crate::counts::timing::{SharedCore, TimingSource};
+use crate::counts::timing::{Sampling, SamplingReport, SharedCore, TimingSource};
 use crate::engine::soft::x86::{Goal, SoftEngine};
 use crate::engine::{Detail, RunLimits};
 use crate::machine::program::spaces::SpaceCount;
@@ -47,6 +47,8 @@ pub struct ProgramConfig {
     pub job: Job,
     /// How closely the program is modelled.
     pub detail: Detail,
+    /// Only samples go through the model of the core, and the rest is estimated.
+    pub sampling: Option<Sampling>,
     /// Threads that may run the guest; no result depends on it.
     pub threads: NonZeroUsize,
     /// Hot blocks are compiled; no result depends on it.
@@ -125,6 +127,8 @@ pub struct ProgramReport {
     pub topdown_user: Option<TopdownSlots>,
     /// The same of the kernel in its address spaces.
     pub topdown_kernel: Option<TopdownSlots>,
+    /// What sampling has come to, if only samples went through the model of the core.
+    pub sampling: Option<SamplingReport>,
     /// Guest time of what was counted, in nanoseconds.
     pub guest_ns: u64,
     /// Wall-clock time until the program had its address space.
@@ -167,9 +171,7 @@ impl Receiver for Rc<RefCell<Told>> {
 /// The program could not be executed, or something outside the guest failed. What the program does is in the report.
 pub fn run(config: ProgramConfig) -> Result<ProgramReport, ProgramError> {
     let began = Instant::now();
-    let ProgramConfig {
-        snapshot, files, job, detail, threads, events, streams, timeout, mut sampler, ..
-    } = config;
+    let ProgramConfig { snapshot, files, job, detail, events, streams, timeout, mut sampler, .. } = config;
     let memory_mib = snapshot.snapshot.memory_mib();
     job::check_size(&files, memory_mib)?;
     let told = Rc::new(RefCell::new(Told::default()));
@@ -199,6 +201,10 @@ pub fn run(config: ProgramConfig) -> Result<ProgramReport, ProgramError> {
     let mut measured = Measured::default();
     let mut roi = config.roi;
     let mut warm_from = config.warm_from.filter(|_| detail == Detail::Timing);
+    let start_model = |engine: &mut SoftEngine, machine: &mut Machine<Pc>| {
+        start_model(engine, machine, config.threads, config.sampling)
+    };
+    let mut model = None;
     let mut started = None;
     let mut due = u64::MAX;
     machine.measure(roi.is_none());
@@ -206,7 +212,7 @@ pub fn run(config: ProgramConfig) -> Result<ProgramReport, ProgramError> {
         if warm_from.is_some_and(|from| engine.instructions() >= from) {
             warm_from = None;
             measured.has_model = true;
-            start_model(&mut engine, &mut machine, threads)?;
+            model = Some(start_model(&mut engine, &mut machine)?);
         }
         let left = timeout.saturating_sub(began.elapsed());
         let mut goal = match &roi {
@@ -249,7 +255,7 @@ pub fn run(config: ProgramConfig) -> Result<ProgramReport, ProgramError> {
                     break Outcome::Quit;
                 }
                 if detail == Detail::Timing && !std::mem::replace(&mut measured.has_model, true) {
-                    start_model(&mut engine, &mut machine, threads)?;
+                    model = Some(start_model(&mut engine, &mut machine)?);
                 }
                 machine.measure(true);
                 match recorder.take() {
@@ -310,6 +316,7 @@ pub fn run(config: ProgramConfig) -> Result<ProgramReport, ProgramError> {
         returned,
         topdown_user,
         topdown_kernel,
+        sampling: model.and_then(|core: SharedCore| core.drive().sampling()),
         guest_ns: measured.guest_ns,
         region,
         stacks: sampler.map(|sampler| sampler.stacks()),
@@ -357,16 +364,20 @@ fn start_model(
     engine: &mut SoftEngine,
     machine: &mut Machine<Pc>,
     threads: NonZeroUsize,
-) -> Result<(), ProgramError> {
+    sampling: Option<Sampling>,
+) -> Result<SharedCore, ProgramError> {
     let profile = machine.pmu.profile().clone();
     let core = SharedCore::new(&profile).map_err(RunError::from)?;
     if threads.get() > 1 {
         core.drive().start_thread();
     }
+    if let Some(sampling) = sampling {
+        core.drive().sample(sampling);
+    }
     engine.start_model(core.clone());
-    let source = Box::new(TimingSource::new(&profile, core));
+    let source = Box::new(TimingSource::new(&profile, core.clone()));
     machine.replace_source(source).map_err(|error| SnapshotError::Damaged(error.to_string()))?;
-    Ok(())
+    Ok(core)
 }
 
 fn instructions() -> EventRequest {

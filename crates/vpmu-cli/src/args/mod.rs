@@ -281,6 +281,13 @@ pub(crate) struct StatArgs {
     /// branches, memory, cache, tlb, all) or a name (repeatable)
     #[arg(short = 'M', long, value_name = "METRICS", requires = "program", help_heading = "Program")]
     pub(crate) metrics: Vec<String>,
+    /// Let only samples of PROGRAM go through the core model, one in each N
+    /// instructions [default: 30000], and estimate the rest: several times as
+    /// fast, with an error that is told (needs --detail timing)
+    #[arg(long, value_name = "N", requires = "program", num_args = 0..=1, require_equals = true,
+          default_missing_value = "30000", value_parser = clap::value_parser!(u32).range(6_000..),
+          help_heading = "Program")]
+    pub(crate) sample: Option<u32>,
     /// Only PROGRAM's top-down breakdown, down to level 3 (needs --detail
     /// timing)
     #[arg(long, requires = "program", help_heading = "Program")]

@@ -4,7 +4,7 @@ use super::probe::Probe;
 use super::quantity::{Clocks, Quantity};
 use super::{TimingError, core_of};
 use crate::counts::watch::{Rate, Watch};
-use core_model::{CoreTotals, Isa, Model};
+use core_model::{CoreTotals, Isa, Model, Sampling, SamplingReport};
 use retire::{Block, BlockId, CoreEvent, Instruction, Observer};
 use soft_cpu::Operations;
 use std::cell::{RefCell, RefMut};
@@ -60,6 +60,17 @@ impl TimingCore {
     /// From now on the model may work on a thread of its own. No count depends on it.
     pub fn start_thread(&mut self) {
         self.model.start_thread();
+    }
+
+    /// From now on only samples go through the model's pipeline.
+    pub fn sample(&mut self, sampling: Sampling) {
+        self.model.sample(sampling);
+    }
+
+    /// What sampling has come to; `None` without.
+    #[must_use]
+    pub fn sampling(&mut self) -> Option<SamplingReport> {
+        self.model.sampling()
     }
 
     /// The model's running totals of one privilege level.

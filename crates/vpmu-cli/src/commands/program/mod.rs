@@ -34,6 +34,7 @@ use platform::devices::Output;
 use std::num::NonZeroU64;
 use std::sync::Arc;
 use std::time::Duration;
+use vmm::counts::timing::Sampling;
 use vmm::engine::Detail;
 use vmm::guest_program::counters::PerfEvent;
 use vmm::guest_program::roi::Roi;
@@ -57,6 +58,8 @@ const SIGNALLED: u8 = 128;
 pub(super) enum Watch {
     /// Nothing.
     Counts,
+    /// Nothing, and counts that depend on the model of the core are estimated from samples.
+    Estimates(Sampling),
     /// A sample each so many instructions.
     Samples(NonZeroU64),
     /// A recording.
@@ -155,7 +158,7 @@ impl Plan<'_> {
         let found = roi()?;
         let sampler = match watch {
             Watch::Samples(period) => Some(Sampler::new(period, &files)),
-            Watch::Counts | Watch::Everything => None,
+            Watch::Counts | Watch::Estimates(_) | Watch::Everything => None,
         };
         let interrupt = Interrupt::watch(Role::Alone).map_err(CliError::Signals)?;
         let timeout = Duration::from_secs(machine.timeout(true).0.min(DAY));
@@ -166,13 +169,17 @@ impl Plan<'_> {
         let (snapshot, path) = booted()?;
         let recorder = match watch {
             Watch::Everything => Some(symbols::of_guest(&path, timeout, &interrupt)),
-            Watch::Counts | Watch::Samples(_) => None,
+            Watch::Counts | Watch::Estimates(_) | Watch::Samples(_) => None,
         };
         let config = |snapshot, (files, job), streams: [Target; 2]| ProgramConfig {
             snapshot,
             files,
             job,
             detail: machine.detail.unwrap_or_default(),
+            sampling: match watch {
+                Watch::Estimates(sampling) => Some(sampling),
+                Watch::Counts | Watch::Samples(_) | Watch::Everything => None,
+            },
             compile: machine.compiles(),
             threads: machine.threads.unwrap_or_else(processors),
             roi: None,

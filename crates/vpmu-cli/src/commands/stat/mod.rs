@@ -21,9 +21,9 @@ use std::io;
 use vmm::engine::Detail;
 use vmm::machine::Outcome;
 use vmm::run::{CountRow, RunReport};
-use vpmu::Provenance;
 use vpmu::event::Event;
 use vpmu::profile::PROFILES;
+use vpmu::{Profile, Provenance};
 
 /// What a count is set in relation to, and how that reads.
 struct Relation {
@@ -237,9 +237,13 @@ fn render(image: &str, report: &RunReport, stat: &Stat) -> String {
 fn off_silicon(report: &RunReport) -> String {
     let profile = PROFILES.iter().find(|profile| profile.name == report.profile);
     let timing = report.detail == Some(Detail::Timing);
-    let text = profile.filter(|_| timing).and_then(|profile| vmm::counts::timing::off_silicon(profile));
-    text.map_or_else(String::new, |text| {
-        format!("{} {} model: {text}\n", paint(WARN.bold(), "note:"), report.profile)
+    profile.filter(|_| timing).map_or_else(String::new, |profile| model_off_silicon(profile))
+}
+
+/// The same of a profile with a model of its core.
+pub(super) fn model_off_silicon(profile: &Profile) -> String {
+    vmm::counts::timing::off_silicon(profile).map_or_else(String::new, |text| {
+        format!("{} {} model: {text}\n", paint(WARN.bold(), "note:"), profile.name)
     })
 }
 

@@ -19,6 +19,8 @@ pub(super) struct Page<'a> {
     pub(super) level3: &'a [Level3],
     pub(super) path: &'a [(&'static str, f64)],
     pub(super) metrics: &'a [MetricValue],
+    /// How counts were estimated, if only samples were taken.
+    pub(super) estimate: Option<String>,
 }
 
 impl Page<'_> {
@@ -42,6 +44,7 @@ impl Page<'_> {
                         dt { "Profile" } dd { (self.profile) ", --detail " (self.detail) }
                     }
                     (self.counts())
+                    @if let Some(estimate) = &self.estimate { p { (estimate) } }
                     @if let Some(tma) = self.user {
                         (breakdown("The program itself", tma, self.path))
                         @if !self.path.is_empty() {
@@ -134,10 +137,13 @@ mod tests {
             level3: &[Level3 { name: "L3 bound", of: "Memory bound", percent_of_cycles: 31.5 }],
             path: &[("Backend bound", 60.0), ("Memory bound", 40.0)],
             metrics: &[MetricValue { group: "Summary", name: "ipc", value: None }],
+            estimate: Some("Estimated from 90 samples".to_owned()),
         };
         let about = About { command_line: "vpmu stat".to_owned(), date: "2026-01-01".to_owned() };
         let text = page.render(&about);
-        for expected in ["1,234,567", "<b>Memory bound</b>", "31.50 %", "not counted", "prog &lt;script&gt;"]
+        let prog = "prog &lt;script&gt;";
+        for expected in
+            ["1,234,567", "<b>Memory bound</b>", "31.50 %", "not counted", prog, "from 90 samples"]
         {
             assert!(text.contains(expected), "{expected}");
         }

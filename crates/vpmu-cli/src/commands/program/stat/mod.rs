@@ -13,6 +13,7 @@ use super::events::{self, Asked, Level};
 use super::{Run, Watch};
 use crate::args::StatArgs;
 use crate::commands::compare::html::About;
+use crate::commands::stat::model_off_silicon;
 use crate::commands::tma::Tma;
 use crate::error::CliError;
 use crate::output::console::Target;
@@ -23,6 +24,7 @@ use serde::Serialize;
 use serde_json::Value;
 use std::fmt::Write as _;
 use std::io;
+use vmm::counts::timing::{Sampling, SamplingReport};
 use vmm::engine::Detail;
 use vmm::machine::program::spaces::SpaceCount;
 use vpmu::Provenance;
@@ -63,7 +65,43 @@ struct Document<'a> {
     /// The largest category of the program itself, its largest part, and so on, with shares.
     dominant_path: &'a [(&'static str, f64)],
     metrics: &'a [MetricValue],
+    /// How counts that depend on the model of the core were estimated.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sampling: Option<Estimate>,
     guest_ns: u64,
+}
+
+/// How the rest was estimated from samples.
+#[derive(Debug, Serialize)]
+struct Estimate {
+    /// Instructions of each sample, in detail before it, and from one to the next.
+    unit: u32,
+    warm_up: u32,
+    period: u32,
+    samples: u64,
+    /// Half of the 95 % confidence interval of cycles per instruction, in percent; `None` for too few samples.
+    error_percent: Option<f64>,
+}
+
+impl Estimate {
+    fn new(report: &SamplingReport) -> Self {
+        let Sampling { unit, warm_up, period } = report.sampling;
+        let error_percent = report.error.map(|error| error * 100.0);
+        Self { unit, warm_up, period, samples: report.units, error_percent }
+    }
+
+    /// A sentence.
+    fn line(&self) -> String {
+        let Self { unit, warm_up, period, samples, error_percent } = self;
+        let error = error_percent.map_or("too few for an error".to_owned(), |error| {
+            format!("cycles ±{error:.2} % (95 % confidence)")
+        });
+        let [unit, warm_up, period] = [unit, warm_up, period].map(|&count| grouped(count.into()));
+        format!(
+            "Estimated from {} samples of {unit} instructions after {warm_up} in detail, one each {period}: {error}\n",
+            grouped(*samples)
+        )
+    }
 }
 
 /// A part of the program.
@@ -93,7 +131,9 @@ pub(in crate::commands) fn stat(args: &StatArgs, json: bool) -> Result<u8, CliEr
     file::check(json && output.is_none(), &files)?;
     let detail = machine.detail.unwrap_or_default();
     let modelled = detail == Detail::Timing;
-    for (flag, asked) in [("--topdown", args.topdown), ("--detailed", args.detailed)] {
+    let flags =
+        [("--topdown", args.topdown), ("--detailed", args.detailed), ("--sample", args.sample.is_some())];
+    for (flag, asked) in flags {
         if asked && !modelled {
             return Err(CliError::NeedsModel(flag));
         }
@@ -104,7 +144,8 @@ pub(in crate::commands) fn stat(args: &StatArgs, json: bool) -> Result<u8, CliEr
         json && output.is_none() || files.iter().any(|(_, path)| path.is_some_and(file::is_stdout));
     let targets = [if to_stdout { Target::Nowhere } else { Target::Stdout }, Target::Stderr];
     let mut asked = Vec::new();
-    let run = Run::watched(machine, program, &args.region, targets, Watch::Counts, |profile| {
+    let watch = args.sample.map_or(Watch::Counts, |period| Watch::Estimates(Sampling::every(period)));
+    let run = Run::watched(machine, program, &args.region, targets, watch, |profile| {
         asked = match event.is_empty() {
             true => events::usual(profile, detail, args.detailed),
             false => events::parse(profile, event)?,
@@ -133,6 +174,7 @@ pub(in crate::commands) fn stat(args: &StatArgs, json: bool) -> Result<u8, CliEr
         level3_user: &level3,
         dominant_path: &path,
         metrics: &metrics,
+        sampling: report.sampling.as_ref().map(Estimate::new),
         guest_ns: report.guest_ns,
     };
     export(args, &document)?;
@@ -191,6 +233,7 @@ fn export(args: &StatArgs, document: &Document<'_>) -> Result<(), CliError> {
             level3: document.level3_user,
             path: document.dominant_path,
             metrics: document.metrics,
+            estimate: document.sampling.as_ref().map(Estimate::line),
         };
         file::write(path, page.render(&About::this()).as_bytes())?;
     }
@@ -297,6 +340,12 @@ fn render(document: &Document<'_>, run: &Run, only_topdown: bool) -> String {
         text += &derived::render_level3(tma, document.level3_user);
     }
     text += &derived::render_metrics(document.metrics);
+    if let Some(estimate) = &document.sampling {
+        text += &estimate.line();
+    }
     let _ = writeln!(text, "{} of guest time", duration(run.report.guest_ns));
+    if *detail == Detail::Timing {
+        text += &model_off_silicon(&run.profile);
+    }
     text
 }
