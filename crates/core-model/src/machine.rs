@@ -166,13 +166,14 @@ impl Machine {
             self.go_live();
         }
         self.book();
-        let Self { pipeline, sampler: Some(sampler), totals, .. } = self else { return };
+        let Self { pipeline, sampler: Some(sampler), totals, user, .. } = self else { return };
         match sampler.phase {
             Phase::WarmUp => sampler.begin_unit(totals),
             Phase::Unit => {
-                sampler.end_unit(totals, pipeline.cycles());
-                // What is in flight has been booked with its allocation.
-                pipeline.back_end.drain(&mut sampler.ignored);
+                sampler.end_unit(totals);
+                // Allocation was ahead of retirement by this, as it will be again behind the next empty pipeline.
+                pipeline.back_end.drain(&mut totals[usize::from(*user)]);
+                sampler.base = pipeline.cycles();
             }
             Phase::Between => {
                 let cycle = sampler.cycle();

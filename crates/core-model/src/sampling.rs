@@ -92,7 +92,7 @@ pub(crate) struct Sampler {
     /// Instructions between stretches at each level since that began, and what has been booked of them.
     passed: [u64; 2],
     booked: [Box<CoreTotals>; 2],
-    /// The cycle at which that began, and cycles per instruction, in parts of 65,536.
+    /// The cycle from which that counts, and cycles per instruction, in parts of 65,536.
     pub(crate) base: u64,
     steps: [u64; 2],
     pub(crate) fetched: Fetched,
@@ -140,8 +140,8 @@ impl Sampler {
         }
     }
 
-    /// It is over at a cycle.
-    pub(crate) fn end_unit(&mut self, totals: &[CoreTotals; 2], cycle: u64) {
+    /// It is over.
+    pub(crate) fn end_unit(&mut self, totals: &[CoreTotals; 2]) {
         let (mut cycles, mut instructions) = (0, 0);
         let levels = self.gathered.iter_mut().zip(&mut self.rates).zip(&self.began).zip(totals);
         for (((gathered, rate), began), totals) in levels {
@@ -161,7 +161,7 @@ impl Sampler {
         }
         self.note(cycles as f64 / instructions.max(1) as f64);
         (self.phase, self.left) = (Phase::Between, self.sampling.between());
-        (self.base, self.passed, self.fetched) = (cycle, [0; 2], Fetched::default());
+        (self.passed, self.fetched) = ([0; 2], Fetched::default());
         self.booked.iter_mut().for_each(|booked| **booked = CoreTotals::default());
         let step = |level: usize| {
             let rate = self.rate(level);
