@@ -1,23 +1,16 @@
 //! Memory operands: the linear address, and where that is in the host's memory.
 
+use crate::emit::Label;
 use crate::frame::{FS, GS, RAM, RAM_END, T0, T1, T2, TLB, TLB_MASK, at, local};
+use crate::plan::{Access, LONGEST, Which};
 use crate::translate::{Done, Left, Translation};
 use core::mem::offset_of;
 use iced_x86::{Code, Instruction, MemoryOperand, Register};
 use soft_base::Entry;
 
-/// Bytes of the longest operand.
-pub(crate) const LONGEST: u64 = 64;
 const PAGE_BITS: i32 = 12;
 const ENTRY: usize = size_of::<Entry>();
 const _: () = assert!(ENTRY.is_power_of_two());
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Access {
-    Read,
-    /// Also before it is written.
-    Write,
-}
 
 impl Translation<'_> {
     /// The address of the memory operand without its segment, as an operand of LEA. May use the first two of the
@@ -81,6 +74,10 @@ impl Translation<'_> {
         access: Access,
     ) -> Result<MemoryOperand, Left> {
         self.free_flags();
+        let distance = instruction.memory_displacement64().cast_signed();
+        if let Some(memory) = self.in_group(Which::Memory, distance, bytes, access) {
+            return Ok(memory);
+        }
         self.linear(instruction)?;
         self.look_up(bytes, access)
     }
@@ -105,14 +102,17 @@ impl Translation<'_> {
         changed.set_memory_base(memory.base);
         changed.set_memory_index(Register::None);
         changed.set_memory_index_scale(1);
-        changed.set_memory_displacement64(0);
-        changed.set_memory_displ_size(0);
+        changed.set_memory_displacement64(memory.displacement.cast_unsigned());
+        changed.set_memory_displ_size(u32::from(memory.displacement != 0));
         changed.set_segment_prefix(Register::None);
     }
 
     /// The same for the stack, at a distance from where RSP points to.
     pub(crate) fn stack(&mut self, distance: i64, access: Access) -> Result<MemoryOperand, Left> {
         self.free_flags();
+        if let Some(memory) = self.in_group(Which::Stack, distance, 8, access) {
+            return Ok(memory);
+        }
         let sp = self.read_all(Register::RSP, T0);
         self.e.rm(Code::Lea_r64_m, T0, at(sp, distance));
         self.look_up(8, access)
@@ -121,18 +121,35 @@ impl Translation<'_> {
     /// The same for the linear address in the first temporary register: what the interpreter's fast path does. Beyond
     /// that, no position gets through that is not in RAM, whatever the TLB has.
     pub(crate) fn look_up(&mut self, bytes: usize, access: Access) -> Result<MemoryOperand, Left> {
-        let last = u64::try_from(bytes).map_err(|_| Left)?.wrapping_sub(1);
-        if last >= LONGEST {
+        let slow = self.slow();
+        self.look_up_or(bytes, access, slow)
+    }
+
+    /// The same, which goes elsewhere if the TLB does not know it.
+    pub(crate) fn look_up_or(
+        &mut self,
+        bytes: usize,
+        access: Access,
+        slow: Label,
+    ) -> Result<MemoryOperand, Left> {
+        let bytes = i64::try_from(bytes).map_err(|_| Left)?;
+        if !(1..=LONGEST as i64).contains(&bytes) {
             return Err(Left);
         }
+        self.probe(bytes, access, RAM_END, slow);
+        Ok(at(T0, 0))
+    }
+
+    /// The first temporary register, a linear address, becomes where that is in the host's memory, if so many bytes
+    /// may be accessed there and are in one page and the position is not beyond `end`, a word of the frame.
+    pub(crate) fn probe(&mut self, bytes: i64, access: Access, end: i64, slow: Label) {
         let tag = match access {
             Access::Read => offset_of!(Entry, read),
             Access::Write => offset_of!(Entry, write),
         } as i64;
         let shift = PAGE_BITS - ENTRY.ilog2().cast_signed();
-        let slow = self.slow();
         let e = &mut self.e;
-        e.rm(Code::Lea_r64_m, T2, at(T0, last.cast_signed()));
+        e.rm(Code::Lea_r64_m, T2, at(T0, bytes - 1));
         e.rr(Code::Mov_r32_rm32, T1.full_register32(), T0.full_register32());
         e.ri(Code::Shr_rm32_imm8, T1.full_register32(), shift);
         e.ri(Code::And_rm64_imm32, T2, -(1 << PAGE_BITS));
@@ -141,9 +158,8 @@ impl Translation<'_> {
         e.rm(Code::Cmp_r64_rm64, T2, at(T1, tag));
         e.jump_if(5, slow);
         e.rm(Code::Add_r64_rm64, T0, at(T1, offset_of!(Entry, addend) as i64));
-        e.rm(Code::Cmp_r64_rm64, T0, local(RAM_END));
+        e.rm(Code::Cmp_r64_rm64, T0, local(end));
         e.jump_if(7, slow);
         e.rm(Code::Add_r64_rm64, T0, local(RAM));
-        Ok(at(T0, 0))
     }
 }

@@ -1,7 +1,7 @@
 //! Bit counts and scans, and what BMI1 and BMI2 add. Flags that are undefined behind them are the interpreter's.
 
-use crate::address::Access;
 use crate::frame::{T0, T1, T2, part};
+use crate::plan::Access;
 use crate::translate::{Done, Left, Translation};
 use iced_x86::{Code, Instruction, Mnemonic as M, OpKind, Register};
 

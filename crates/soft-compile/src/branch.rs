@@ -1,7 +1,7 @@
 //! The ends of blocks: what is noted, and where it goes on.
 
-use crate::address::Access;
 use crate::frame::{BRANCHES, EPOCH, NOTE, T0, T1, T2, TEMPORARY, at, home, local};
+use crate::plan::Access;
 use crate::translate::{Done, Left, Link, Translation};
 use iced_x86::{Code, ConditionCode, Instruction, OpKind, Register};
 use retire::BranchKind;

@@ -1,7 +1,7 @@
 //! Divisions, without the host's exceptions, and products without flags.
 
-use crate::address::Access;
 use crate::frame::{T0, T1, T2, home, part};
+use crate::plan::Access;
 use crate::translate::{Done, Left, Translation};
 use iced_x86::{Code, Instruction, Mnemonic as M, OpKind, Register};
 

@@ -28,6 +28,8 @@ pub(crate) struct Passed {
     pub(crate) tlb_mask: u64,
     pub(crate) ram: *mut u8,
     pub(crate) ram_end: u64,
+    /// The same for the first of a page of bytes.
+    pub(crate) group_end: u64,
     pub(crate) fs: u64,
     pub(crate) gs: u64,
     pub(crate) rip: u64,
@@ -56,7 +58,8 @@ macro_rules! offsets {
     };
 }
 offsets!(
-    EPOCH: epoch, LIMIT: limit, TLB: tlb, TLB_MASK: tlb_mask, RAM: ram, RAM_END: ram_end, FS: fs, GS: gs, RIP: rip,
+    EPOCH: epoch, LIMIT: limit, TLB: tlb, TLB_MASK: tlb_mask, RAM: ram, RAM_END: ram_end,
+    GROUP_END: group_end, FS: fs, GS: gs, RIP: rip,
     BLOCK: block, DETAIL: detail
 );
 offsets!(
@@ -84,7 +87,11 @@ pub(crate) const RESUME: i64 = LOADED + 12;
 pub(crate) const HOST_MXCSR: i64 = LOADED + 16;
 /// Floating-point operations, while the vector registers are the guest's.
 pub(crate) const FLOATS: i64 = LOADED + 24;
-const SIZE: i64 = FLOATS + 8 * OPERATIONS as i64;
+/// Where registers point to in the host's memory by which there are several accesses.
+const GROUP_SLOTS: i64 = FLOATS + 8 * OPERATIONS as i64;
+/// How many of them a block has at most.
+pub(crate) const GROUPS: usize = 8;
+const SIZE: i64 = GROUP_SLOTS + 8 * GROUPS as i64;
 /// Vector registers without AVX-512, and with it.
 pub(crate) const VECTORS: u32 = 16;
 pub(crate) const ALL_VECTORS: u32 = 32;
@@ -134,6 +141,11 @@ pub(crate) fn spilled(number: usize) -> MemoryOperand {
     local(SPILLED + 8 * (number as i64 - FIRST_SPILLED as i64))
 }
 
+/// Where a group's register points to in the host's memory; 0 is unknown.
+pub(crate) fn group_slot(number: usize) -> MemoryOperand {
+    local(GROUP_SLOTS + 8 * number as i64)
+}
+
 /// The part of a 64-bit register with so many bytes.
 pub(crate) fn part(register: Register, bytes: usize) -> Register {
     let number = u32::try_from(register.number()).unwrap_or(0);
@@ -153,12 +165,15 @@ pub(crate) fn entry(e: &mut Emitter) {
     }
     e.ri(Code::Sub_rm64_imm32, Register::RSP, SIZE as i32);
     e.mr(Code::Mov_rm64_r64, local(PASSED), Register::RDI);
-    for offset in [EPOCH, LIMIT, TLB, TLB_MASK, RAM, RAM_END, FS, GS] {
+    for offset in [EPOCH, LIMIT, TLB, TLB_MASK, RAM, RAM_END, GROUP_END, FS, GS] {
         e.rm(Code::Mov_r64_rm64, T0, at(Register::RDI, offset));
         e.mr(Code::Mov_rm64_r64, local(offset), T0);
     }
     for place in 0..8 {
         e.mi(Code::Mov_rm64_imm32, local(BRANCHES + 8 * place), 0);
+    }
+    for group in 0..GROUPS {
+        e.mi(Code::Mov_rm64_imm32, group_slot(group), 0);
     }
     for (offset, from) in [(MOST, PASSED_MOST), (NO_FLOATS, PASSED_NO_FLOATS)] {
         e.rm(Code::Mov_r32_rm32, Register::ECX, at(Register::RDI, from));

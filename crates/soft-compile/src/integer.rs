@@ -1,8 +1,8 @@
 //! Integer instructions.
 
-use crate::address::Access;
 use crate::bits::{CF, SF, ZF};
 use crate::frame::{T0, T1, T2, TEMPORARY, at, home, local, part};
+use crate::plan::Access;
 use crate::translate::{Done, Left, Translation, is_high_byte};
 use iced_x86::{Code, ConditionCode, Instruction, Mnemonic as M, OpKind, Register};
 

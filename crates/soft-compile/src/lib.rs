@@ -11,7 +11,9 @@
 //!     translate.rs              one block: its head, its instructions, its ways out
 //!       integer.rs, shift.rs, bits.rs, divide.rs, locked.rs, vector.rs, branch.rs
 //!                               what each instruction becomes
-//!       address.rs, state.rs    memory operands; where flags and registers are
+//!       address.rs, pages.rs    memory operands: one, and several in a page
+//!       state.rs                where flags and registers are
+//!     plan.rs                   which operands may be in one page
 //!       live.rs                 flags that matter
 //!       kinds.rs                which vector instructions are compiled
 //!     emit.rs, frame.rs         iced's encoder; registers, and what is on the stack
@@ -58,6 +60,10 @@ mod live;
 mod locked;
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
 mod memory;
+#[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+mod pages;
+#[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+mod plan;
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
 mod ram;
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]

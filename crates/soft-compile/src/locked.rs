@@ -1,7 +1,7 @@
 //! XCHG, XADD and CMPXCHG with memory. One CPU executes them, so that they need no lock.
 
-use crate::address::Access;
 use crate::frame::{T0, T2, home, part};
+use crate::plan::Access;
 use crate::translate::{Done, Left, Translation, is_high_byte};
 use iced_x86::{Code, Instruction, OpKind, Register};
 

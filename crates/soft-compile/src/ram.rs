@@ -1,11 +1,11 @@
 //! The guest's RAM, as compiled code accesses it.
 #![expect(unsafe_code, reason = "what a pointer leads to is the word of who gives it")]
 
-use crate::address::LONGEST;
 use crate::frame::Passed;
+use crate::plan::LONGEST;
 use crate::registers::Vectors;
 use core::ptr;
-use soft_base::Entry;
+use soft_base::{Entry, PAGE};
 use soft_cpu::compiled::Frame;
 
 /// Masks of all exceptions in MXCSR (SDM volume 1, section 10.2.3): no instruction raises #XM.
@@ -41,9 +41,9 @@ impl Ram {
     /// What code is entered with; the flags are still missing.
     pub(crate) fn passed(&self, frame: &mut Frame<'_>) -> Passed {
         // With less no position gets through, as it compares with the last one that does.
-        let (start, ram_end) = match self.size.checked_sub(LONGEST) {
-            Some(end) => (self.start, end),
-            None => (ptr::null_mut(), 0),
+        let (start, ram_end, group_end) = match self.size.checked_sub(LONGEST + PAGE) {
+            Some(end) => (self.start, end + PAGE, end),
+            None => (ptr::null_mut(), 0, 0),
         };
         let notes = frame.notes.first();
         let [.., fs, gs, _, _] = *frame.bases;
@@ -56,6 +56,7 @@ impl Ram {
             tlb_mask: (frame.tlb.len().saturating_sub(1) * size_of::<Entry>()) as u64,
             ram: start,
             ram_end,
+            group_end,
             fs,
             gs,
             rip: frame.rip,
@@ -82,6 +83,6 @@ impl Ram {
 
     /// True if there is enough for an operand, and what is aligned for the guest is for the host.
     pub(crate) fn suffices(&self) -> bool {
-        self.size >= LONGEST && self.start.addr().is_multiple_of(ALIGNMENT)
+        self.size >= LONGEST + PAGE && self.start.addr().is_multiple_of(ALIGNMENT)
     }
 }

@@ -2,9 +2,11 @@
 
 use crate::emit::{Emitter, Label, Mark};
 use crate::frame::{
-    BETWEEN, BLOCK, DETAIL, FLOATS, LIMIT, LOADED, MOST, NO_FLOATS, NOTE, RESUME, RIP, T0, at, local,
+    BETWEEN, BLOCK, DETAIL, FLOATS, GROUPS, LIMIT, LOADED, MOST, NO_FLOATS, NOTE, RESUME, RIP, T0, at,
+    group_slot, local,
 };
 use crate::live;
+use crate::plan::{Alone, Plan};
 use crate::registers::Vectors;
 use iced_x86::{Code, Decoder, DecoderOptions, Instruction, Register};
 use soft_cpu::Features;
@@ -45,6 +47,14 @@ pub(crate) struct Translation<'a> {
     pub(crate) floats: bool,
     /// Floating-point operations that are not counted yet.
     pub(crate) operations: Operations,
+    /// Operands by the same register.
+    pub(crate) plan: Plan,
+    /// Groups of these that have been looked up: a bit for each.
+    pub(crate) groups: u32,
+    /// Accesses out of the way.
+    pub(crate) alone: Vec<Alone>,
+    /// Number of this instruction.
+    pub(crate) index: usize,
     /// The flags that matter behind this instruction.
     pub(crate) live: u32,
     /// Where it goes if this instruction is left to the interpreter.
@@ -94,12 +104,17 @@ struct Known {
     vectors: (Vectors, bool),
     /// Operations that will be counted with those behind.
     operations: Operations,
+    groups: u32,
 }
 
 impl Known {
-    /// Where code is entered: AX has the flags, and no vector registers are loaded.
-    const ENTERED: Self =
-        Self { flags: (false, true), vectors: (Vectors::None, false), operations: [0; OPERATIONS] };
+    /// Where code is entered: AX has the flags, and nothing else is known.
+    const ENTERED: Self = Self {
+        flags: (false, true),
+        vectors: (Vectors::None, false),
+        operations: [0; OPERATIONS],
+        groups: 0,
+    };
 }
 
 /// Where vector registers are loaded.
@@ -125,6 +140,7 @@ struct Point {
     mark: Mark,
     state: Known,
     loads: usize,
+    alone: usize,
     links: usize,
     next_link: u32,
 }
@@ -152,6 +168,7 @@ pub(crate) fn translate(
     let mut left = vec![false; instructions.len()];
     loop {
         let mut translation = Translation::new(source, around, next_link);
+        translation.plan = Plan::new(&instructions);
         translation.block(&instructions, &live, &mut left)?;
         if left.iter().all(|left| *left) {
             return None;
@@ -196,6 +213,10 @@ impl<'a> Translation<'a> {
             vectors: Vectors::None,
             floats: false,
             operations: [0; OPERATIONS],
+            plan: Plan::default(),
+            groups: 0,
+            alone: Vec::new(),
+            index: 0,
             live: 0,
             slow: None,
             all_slow: Vec::new(),
@@ -223,7 +244,7 @@ impl<'a> Translation<'a> {
                     self.take_for_granted(Known::ENTERED);
                 }
                 let operations = self.operations;
-                (self.live, self.slow) = (*live, None);
+                (self.live, self.slow, self.index) = (*live, None, index);
                 let last = index + 1 == instructions.len() && is_branch(instruction);
                 let done = if last { self.branch(instruction) } else { self.instruction(instruction) };
                 if done.is_ok() {
@@ -259,6 +280,7 @@ impl<'a> Translation<'a> {
             let next = self.source.rip.wrapping_add(self.source.bytes.len() as u64);
             self.link(next);
         }
+        self.look_alone().ok()?;
         self.leave(full);
         Some(())
     }
@@ -268,6 +290,7 @@ impl<'a> Translation<'a> {
             flags: (self.in_host, self.in_ax),
             vectors: (self.vectors, self.floats),
             operations: self.operations,
+            groups: self.groups,
         }
     }
 
@@ -275,6 +298,7 @@ impl<'a> Translation<'a> {
         (self.in_host, self.in_ax) = state.flags;
         (self.vectors, self.floats) = state.vectors;
         self.operations = state.operations;
+        self.groups = state.groups;
     }
 
     fn point(&self) -> Point {
@@ -282,6 +306,7 @@ impl<'a> Translation<'a> {
             mark: self.e.mark(),
             state: self.state(),
             loads: self.loads.len(),
+            alone: self.alone.len(),
             links: self.links.len(),
             next_link: self.next_link,
         }
@@ -298,10 +323,14 @@ impl<'a> Translation<'a> {
     fn entry(&mut self, resume: Resume) -> u32 {
         let Resume { label, at, behind, state } = resume;
         let (vectors, floats) = state.vectors;
-        if !state.flags.0 && vectors == Vectors::None {
+        if !state.flags.0 && vectors == Vectors::None && state.groups == 0 {
             return at;
         }
         let at = self.around.offset + self.e.mark().len();
+        // The interpreter may have changed the TLB.
+        for group in (0..GROUPS).filter(|group| state.groups >> group & 1 != 0) {
+            self.e.mi(Code::Mov_rm64_imm32, group_slot(group), 0);
+        }
         if vectors > Vectors::None {
             let slow = self.e.label();
             let operations = [0; OPERATIONS];
@@ -343,6 +372,7 @@ impl<'a> Translation<'a> {
         self.e.back_to(point.mark);
         self.take_for_granted(point.state);
         self.loads.truncate(point.loads);
+        self.alone.truncate(point.alone);
         self.links.truncate(point.links);
         (self.next_link, self.slow) = (point.next_link, None);
     }

@@ -5,9 +5,9 @@
 //! and the flags of exceptions are what the CPU makes of them. With an unmasked exception whatever looks at MXCSR is
 //! the interpreter's. An access that crosses a page is too, so that all of a masked one may be accessed.
 
-use crate::address::Access;
 use crate::frame::{T1, T2};
 use crate::kinds::{Kind, kind};
+use crate::plan::Access;
 use crate::registers::Vectors;
 use crate::translate::{Done, Left, Translation};
 use iced_x86::{Code, EncodingKind, Instruction, Mnemonic as M, OpKind};
