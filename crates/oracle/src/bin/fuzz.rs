@@ -7,6 +7,7 @@ use oracle::Isa;
 use oracle::a64;
 use oracle::fuzz::{Fuzzer, Rounds};
 use random_testing::Random;
+use std::io::{IsTerminal, stderr};
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
@@ -48,11 +49,8 @@ fn main() -> ExitCode {
     };
     let kinds = fuzzer.kinds();
     watch(args.patience);
-    let bar = ProgressBar::new(args.instructions).with_style(
-        ProgressStyle::with_template("{bar:30} {human_pos}/{human_len} instructions, {eta} left")
-            .unwrap_or_else(|_| ProgressStyle::default_bar()),
-    );
     let started = Instant::now();
+    let mut progress = Progress::new(args.instructions);
     let (mut retired, mut defects, mut total) = (vec![0; kinds.len()], 0_u64, 0);
     let mut seeds = Random::new(args.seed);
     'all: loop {
@@ -72,10 +70,10 @@ fn main() -> ExitCode {
                 }
             }
             ROUNDS.fetch_add(1, Ordering::Relaxed);
-            bar.set_position(total);
+            progress.update(total, defects);
         }
     }
-    bar.finish_and_clear();
+    progress.bar.finish_and_clear();
     print(&kinds, &retired);
     let rounds = ROUNDS.load(Ordering::Relaxed);
     let seconds = started.elapsed().as_secs_f64();
@@ -84,6 +82,42 @@ fn main() -> ExitCode {
     }
     anstream::println!("{total} instructions in {rounds} rounds, {defects} defects, {seconds:.1} s");
     if defects == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// A bar on a terminal, a line now and then elsewhere.
+struct Progress {
+    bar: ProgressBar,
+    instructions: u64,
+    started: Instant,
+    /// When the next line is due; never on a terminal.
+    due: Option<Instant>,
+}
+
+/// Time from one line to the next.
+const LINES: Duration = Duration::from_secs(30);
+
+impl Progress {
+    fn new(instructions: u64) -> Self {
+        let template = "{bar:30} {human_pos}/{human_len} instructions, {per_sec}, {msg}, {eta} left";
+        let style = ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
+        let bar = ProgressBar::new(instructions).with_style(style).with_message("0 defects");
+        let started = Instant::now();
+        Self { bar, instructions, started, due: (!stderr().is_terminal()).then_some(started + LINES) }
+    }
+
+    fn update(&mut self, total: u64, defects: u64) {
+        self.bar.set_position(total);
+        self.bar.set_message(format!("{defects} defects"));
+        let now = Instant::now();
+        if self.due.is_some_and(|due| now >= due) {
+            self.due = Some(now + LINES);
+            let speed = total as f64 / 1e6 / self.started.elapsed().as_secs_f64();
+            let all = self.instructions;
+            anstream::eprintln!(
+                "{total} of {all} instructions, {speed:.2} million a second, {defects} defects"
+            );
+        }
+    }
 }
 
 fn print(kinds: &[[&str; 2]], retired: &[u64]) {
