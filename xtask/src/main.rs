@@ -23,6 +23,7 @@
 #[cfg(feature = "engines")]
 mod bench;
 mod cargo;
+mod compiled;
 mod demo;
 #[cfg(feature = "docs")]
 mod docs;

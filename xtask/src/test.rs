@@ -1,6 +1,7 @@
 //! `cargo xtask test`: everything that CI checks.
 
 use crate::cargo::{capture, cargo, line, run};
+use crate::compiled;
 use crate::docs::docs;
 use crate::error::TaskError;
 use crate::images::{self, GuestImage};
@@ -45,6 +46,8 @@ pub(crate) enum Stage {
     Timing,
     /// The soft engine writes the same trace twice
     Repeats,
+    /// Compiled code does what the interpreter does
+    Compiled,
     /// Workloads are bound by what they were written for
     Tma,
     /// A Linux guest
@@ -64,6 +67,7 @@ impl Stage {
             Self::Guest => "guest tests",
             Self::Timing => "guest tests with a model of the core",
             Self::Repeats => "the soft engine repeats itself",
+            Self::Compiled => "compiled code does what the interpreter does",
             Self::Tma => "workloads are bound by what they were written for",
             Self::Linux => "a Linux guest",
             Self::Qemu => "guest images under QEMU",
@@ -95,6 +99,7 @@ impl Stage {
             Self::Guest => built.then(guest_tests),
             Self::Timing => built.then(timing_tests),
             Self::Repeats => built.then(repeats),
+            Self::Compiled => built.then(compiled::check),
             Self::Tma => built.then(|vpmu, images| {
                 let image = images.iter().find(|image| image.is_workload());
                 image.map_or(Ok(Tally::default()), |image| {

@@ -16,7 +16,7 @@
 //! | [`programs`] | programs of the host in a guest, as on the host |
 //! | [`many_programs`] | the same of many, and of what is compiled here |
 //! | [`recordings`] | what programs execute, as `vpmu stat` counts it |
-//! | [`repeats`] | two runs are the same run |
+//! | [`repeats`] | two runs are the same run, compiled or not |
 
 mod apt;
 mod architecture;
@@ -41,6 +41,7 @@ use crate::tally::Tally;
 use crate::vpmu_cli::{EngineFlags, Vpmu};
 pub(crate) use architecture::Architecture;
 use clap::{Args, ValueEnum};
+pub(crate) use repeats::SAME;
 use serde_json::Value;
 use session::StepResult;
 use std::collections::BTreeMap;
@@ -104,7 +105,7 @@ pub(crate) enum Part {
     Compare,
     /// Power-off, reboot and panic
     Ends,
-    /// The short session twice
+    /// The short session twice, and interpreted
     Repeats,
     /// Programs of the host (x86-64)
     Programs,
