@@ -1,5 +1,5 @@
-//! `call-chain [ROUNDS [marked]]`: `outer` calls `middle` 100 times, which calls `leaf`, which loops ROUNDS times. With
-//! `marked` that is an interval `sampled` of the VMM.
+//! `call-chain [ROUNDS [marked]]`: `outer` calls `middle` 100 times, which calls `leaf`, which loops ROUNDS times.
+//! With `marked` that is an interval `sampled` of the VMM.
 
 #![expect(unsafe_code, reason = "system calls, and instructions that the program is about")]
 
