@@ -38,6 +38,8 @@ pub struct BlockCompiler {
     links: u32,
     /// Where the code begins that goes out.
     exit: usize,
+    /// Where the function begins that moves the limit.
+    refill: usize,
     /// Where the code begins that loads vector registers: those of SSE, AVX and AVX-512.
     load_vectors: [usize; 3],
     /// Behind all of that.
@@ -85,7 +87,12 @@ impl BlockCompiler {
         let leave = leave.finish().ok_or(io::ErrorKind::Unsupported)?;
         memory.write_code(0, &entry);
         memory.write_code(exit, &leave);
-        let mut first = (exit + leave.len()).next_multiple_of(ALIGNMENT);
+        let refill = (exit + leave.len()).next_multiple_of(ALIGNMENT);
+        let mut moves = Emitter::new(start + refill as u64);
+        frame::refill(&mut moves);
+        let moves = moves.finish().ok_or(io::ErrorKind::Unsupported)?;
+        memory.write_code(refill, &moves);
+        let mut first = (refill + moves.len()).next_multiple_of(ALIGNMENT);
         let mut load_vectors = [0; 3];
         for (at, wanted) in load_vectors.iter_mut().zip(LOADED_BY) {
             *at = first;
@@ -103,6 +110,7 @@ impl BlockCompiler {
             used: first,
             links: 0,
             exit,
+            refill,
             load_vectors,
             first,
             host: Features::of(|leaf, subleaf| {
@@ -147,6 +155,7 @@ impl Compiler for BlockCompiler {
             start: self.address(self.used),
             offset: self.used as u32,
             exit: self.address(self.exit),
+            refill: self.address(self.refill),
             load_vectors: self.load_vectors.map(|at| self.address(at)),
             link_words: self.memory.word_address(FIRST_LINK_WORD),
             table: self.memory.word_address(0),

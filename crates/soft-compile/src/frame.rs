@@ -14,7 +14,7 @@
 
 use crate::emit::Emitter;
 use iced_x86::{Code, MemoryOperand, Register};
-use soft_cpu::compiled::OPERATIONS;
+use soft_cpu::compiled::{LONGEST, Notes, OPERATIONS};
 
 /// What goes in and out; its first fields have the same offsets in the frame.
 #[repr(C)]
@@ -50,6 +50,12 @@ pub(crate) struct Passed {
     pub(crate) no_floats: u32,
     /// Where in the code it goes on behind what is the interpreter's; 0: nowhere.
     pub(crate) resume: u32,
+    /// The end of the notes that may be used.
+    pub(crate) room: *mut u64,
+    /// The first note that [`left`](Self::left) has not been told of.
+    pub(crate) counted: *mut u64,
+    /// Instructions that may be executed.
+    pub(crate) left: u64,
 }
 
 macro_rules! offsets {
@@ -65,7 +71,8 @@ offsets!(
 offsets!(
     PASSED_BRANCHES: branches, PASSED_NOTE: note, PASSED_FLAGS: flags, PASSED_VECTORS: vectors,
     PASSED_OPERATIONS: operations, PASSED_MASKS: masks, PASSED_MXCSR: mxcsr,
-    PASSED_MOST: most, PASSED_NO_FLOATS: no_floats, PASSED_RESUME: resume
+    PASSED_MOST: most, PASSED_NO_FLOATS: no_floats, PASSED_RESUME: resume,
+    PASSED_ROOM: room, PASSED_COUNTED: counted, PASSED_LEFT: left
 );
 
 /// Pointer to the [`Passed`].
@@ -238,6 +245,52 @@ pub(crate) fn exit(e: &mut Emitter, store_vectors: impl FnOnce(&mut Emitter)) {
     for register in SAVED.into_iter().rev() {
         e.r(Code::Pop_r64, register);
     }
+    e.bare(Code::Retnq);
+}
+
+/// The function that code calls before a block when it has come to the limit. It uses the temporary registers, moves the
+/// limit to where so many of the longest blocks fit what is left of the budget, and leaves ZF if it has done so: near
+/// the end of a budget code would else be entered anew for every few blocks.
+pub(crate) fn refill(e: &mut Emitter) {
+    const SHIFT: i32 = LONGEST.trailing_zeros() as i32;
+    const _: () = assert!(LONGEST.is_power_of_two());
+    // Above the return address.
+    let local = |offset: i64| local(offset + 8);
+    let (next, fits, stop) = (e.label(), e.label(), e.label());
+    e.rm(Code::Mov_r64_rm64, T2, local(PASSED));
+    e.rm(Code::Cmp_r64_rm64, NOTE, at(T2, PASSED_ROOM));
+    e.jump_if(3, stop);
+    e.rm(Code::Mov_r64_rm64, T1, at(T2, PASSED_COUNTED));
+    e.rr(Code::Cmp_r64_rm64, T1, NOTE);
+    e.jump_if(3, stop);
+    // The instructions of the blocks since the last time.
+    e.rr(Code::Xor_r32_rm32, part(T0, 4), part(T0, 4));
+    e.place(next);
+    let count = at(T1, (Notes::DISTANCE + Notes::INSTRUCTIONS) as i64);
+    e.rm(Code::Movzx_r32_rm8, part(T2, 4), count);
+    e.rr(Code::Add_r64_rm64, T0, T2);
+    e.ri(Code::Add_rm64_imm32, T1, 8);
+    e.rr(Code::Cmp_r64_rm64, T1, NOTE);
+    e.jump_if(2, next);
+    e.rm(Code::Mov_r64_rm64, T2, local(PASSED));
+    e.mr(Code::Mov_rm64_r64, at(T2, PASSED_COUNTED), T1);
+    e.rm(Code::Mov_r64_rm64, T1, at(T2, PASSED_LEFT));
+    e.rr(Code::Sub_r64_rm64, T1, T0);
+    e.mr(Code::Mov_rm64_r64, at(T2, PASSED_LEFT), T1);
+    e.ri(Code::Shr_rm64_imm8, T1, SHIFT);
+    e.jump_if(4, stop);
+    let blocks = MemoryOperand::with_base_index_scale(NOTE, T1, 8);
+    e.rm(Code::Lea_r64_m, T1, blocks);
+    e.rm(Code::Mov_r64_rm64, T0, at(T2, PASSED_ROOM));
+    e.rr(Code::Cmp_r64_rm64, T1, T0);
+    e.jump_if(6, fits);
+    e.rr(Code::Mov_r64_rm64, T1, T0);
+    e.place(fits);
+    e.mr(Code::Mov_rm64_r64, local(LIMIT), T1);
+    e.ri(Code::Test_rm64_imm32, Register::RSP, -1);
+    e.bare(Code::Retnq);
+    e.place(stop);
+    e.rr(Code::Xor_r32_rm32, part(T0, 4), part(T0, 4));
     e.bare(Code::Retnq);
 }
 

@@ -78,6 +78,9 @@ impl Ram {
             } as u32,
             no_floats: u32::from(!floats),
             resume: 0,
+            room: notes.wrapping_add(frame.room),
+            counted: notes.wrapping_add(frame.next),
+            left: frame.left,
         }
     }
 

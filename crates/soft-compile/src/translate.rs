@@ -20,6 +20,8 @@ pub(crate) struct Surroundings {
     pub(crate) offset: u32,
     /// Address of the code that goes out.
     pub(crate) exit: u64,
+    /// Address of the function that moves the limit.
+    pub(crate) refill: u64,
     /// Addresses of the functions that load vector registers.
     pub(crate) load_vectors: [u64; 3],
     /// Address of a link's words.
@@ -418,6 +420,8 @@ impl<'a> Translation<'a> {
             self.e.jump(between);
         }
         self.e.place(full);
+        self.e.any(&Instruction::with_branch(Code::Call_rel32_64, self.around.refill).unwrap_or_default());
+        self.e.jump_if(5, self.head);
         self.e.store_constant(local(RIP), rip, T0);
         self.e.mi(Code::Mov_rm32_imm32, local(DETAIL), BETWEEN.cast_signed());
         self.e.place(between);

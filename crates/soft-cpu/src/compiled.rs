@@ -8,6 +8,7 @@
 pub use crate::account::trail::Notes;
 
 use crate::account::totals;
+use crate::decode::MAX_INSNS;
 use crate::features::Features;
 use core::fmt::Debug;
 use iced_x86::Instruction;
@@ -43,8 +44,13 @@ pub struct Frame<'a> {
     pub bases: &'a [u64; 8],
     /// Where the next note goes, at first and then.
     pub next: usize,
-    /// Where it must not go any more: behind the first place, and at most at the end of the notes.
+    /// Where it must not go any more: behind the first place, and at most at `room`.
     pub limit: usize,
+    /// The end of the notes that may be used. Code that comes to the limit before it may go on up to where so many of
+    /// the [longest](LONGEST) blocks fit what the noted ones have left of the budget.
+    pub room: usize,
+    /// The budget: instructions that may be executed.
+    pub left: u64,
     /// The arithmetic flags of RFLAGS, at first and then.
     pub flags: u64,
     /// Address of the first block, and then of the block that is next or that was left.
@@ -85,6 +91,9 @@ pub fn operations(instruction: &Instruction) -> [u8; OPERATIONS] {
     }
     all
 }
+
+/// Instructions of the longest blocks.
+pub const LONGEST: usize = MAX_INSNS;
 
 /// Bytes from one vector register to the next.
 pub const VECTOR: usize = 64;

@@ -188,6 +188,8 @@ fn enter<B: Bus>(
         bases: &core.bases,
         next,
         limit: next + room.min(most),
+        room: next + room,
+        left: *left,
         flags: core.flags.bits(),
         rip: core.rip,
         epoch: cache.epoch() << 2 | core.user as u64,
