@@ -223,10 +223,16 @@ pub fn leaf_23(profile: &Profile, subleaf: u32) -> CpuidResult {
 #[must_use]
 pub fn leaf_1c(profile: &Profile) -> CpuidResult {
     let LbrKind::Architectural { depths } = profile.lbr else { return CpuidResult::default() };
+    let logging = profile.intel().map_or(0, |pmu| pmu.lbr_event_logging);
     CpuidResult {
         eax: LbrEax::default().with_depths(depths.into()).into(),
         ebx: LbrEbx::default().with_cpl_filter(true).with_branch_filter(true).with_call_stack(true).into(),
-        ecx: LbrEcx::default().with_mispredict(true).with_timed(true).with_branch_type(true).into(),
+        ecx: LbrEcx::default()
+            .with_mispredict(true)
+            .with_timed(true)
+            .with_branch_type(true)
+            .with_event_logging(logging.into())
+            .into(),
         edx: 0,
     }
 }

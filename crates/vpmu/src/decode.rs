@@ -379,6 +379,8 @@ fn condition(when: When) -> &'static str {
         When::MetricsClear => "PERF_CAPABILITIES[19]",
         When::FreezeWhileSmm => "PERF_CAPABILITIES[12]",
         When::LegacyLbr => "model-specific LBR",
+        When::LbrEventLogging => "LBR event logging",
+        When::NoLbrEventLogging => "no LBR event logging",
         When::NoLegacyLbr => "no model-specific LBR",
         When::ArchLbr => "CPUID.07H:EDX[19]",
         When::AnyLbr => "LBR",

@@ -267,6 +267,8 @@ pub struct IntelPmu {
     pub any_thread_deprecated: bool,
     /// CPUID.23H.0:EBX bit 0: unit masks of 16 bits. Needs version 6.
     pub umask2: bool,
+    /// CPUID.1CH:ECX bits 19:16: general-purpose counters whose events are logged with architectural branch records.
+    pub lbr_event_logging: u8,
     /// CPUID.1AH:EAX of a core of a hybrid part: its type in bits 31:24 (40H Core, 20H Atom), its native model ID in
     /// bits 23:0. CPUID.07H:EDX bit 15 announces it. 0: not hybrid.
     pub hybrid_core: u32,

@@ -5,6 +5,7 @@
 
 use crate::metrics::{ACCUMULATOR_BITS, Metrics, fields_of};
 use crate::profile::Profile;
+use crate::register::When;
 use crate::register::intel::{PebsEnable, REGISTERS, RegisterId};
 use alloc::collections::BTreeMap;
 use alloc::string::{String, ToString};
@@ -32,6 +33,10 @@ pub struct VpmuState {
     /// Counters that have overflowed and whose next event becomes a PEBS record, as bits of IA32_PEBS_ENABLE.
     #[cfg_attr(feature = "serde", serde(default))]
     pub pebs_armed: u64,
+    /// Occurrences of the events of counters 0 to 3 since the newest branch record, as such a record has them; all 0
+    /// where no events are logged.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub branch_events: u8,
     /// What IBS keeps beside its registers; all 0 without it.
     #[cfg_attr(feature = "serde", serde(default))]
     pub ibs: IbsState,
@@ -101,6 +106,12 @@ pub enum RestoreError {
         /// Bits of IA32_PEBS_ENABLE that are not set, or that are no counters.
         bits: u64,
     },
+    /// Events since the newest branch record, of counters that log none.
+    #[error("saved vPMU state has events {events:#x} of branch records, which this profile does not log")]
+    BranchEvents {
+        /// What was saved.
+        events: u8,
+    },
     /// State of instruction-based sampling, of a CPU that has none, or a count beyond its maximum.
     #[error("saved vPMU state has IBS state that this profile could not have")]
     Ibs,
@@ -122,6 +133,7 @@ impl VpmuState {
             metrics: Metrics::default(),
             branch_cycle: None,
             pebs_armed: 0,
+            branch_events: 0,
             ibs: IbsState::default(),
         }
     }
@@ -144,6 +156,9 @@ impl VpmuState {
         };
         if present == 0 && self.metrics.counted {
             return Err(RestoreError::Stray { index: register.index_of(0) });
+        }
+        if self.branch_events != 0 && !When::LbrEventLogging.holds(profile) {
+            return Err(RestoreError::BranchEvents { events: self.branch_events });
         }
         let enable = self.registers.get(&PebsEnable::INDEX).copied().unwrap_or(0);
         let enabled = enable & profile.pebs_counters();

@@ -26,13 +26,14 @@ pub(crate) fn filter(ctl: ArchLbrCtl) -> BranchFilter {
     BranchFilter::of(admits, ctl.os(), ctl.usr())
 }
 
-/// The record of a branch, `cycles` after the one before it.
+/// The record of a branch, `cycles` after the one before it, with events in between as INFO has them.
 #[inline]
-pub(crate) fn entry(branch: &BranchRecord, ctl: ArchLbrCtl, cycles: Option<u64>) -> LbrEntry {
+pub(crate) fn entry(branch: &BranchRecord, ctl: ArchLbrCtl, cycles: Option<u64>, logged: u64) -> LbrEntry {
     let info = ArchLbrInfo::default()
         .with_branch_type(branch.kind as u64)
         .with_cycles(cycles.unwrap_or(0))
         .with_cycles_valid(cycles.is_some())
+        .with_logged(logged)
         .with_mispredicted(branch.mispredicted);
     let recorded = if branch.from_cpl == 0 { ctl.os() } else { ctl.usr() };
     LbrEntry { from: if recorded { branch.from } else { FILTERED_FROM }, to: branch.to, info: info.0 }

@@ -23,6 +23,8 @@ pub(super) struct Counter {
     pub(super) enabled: bool,
     /// Occurrences since the ledger last took them.
     pub(super) tally: u64,
+    /// Occurrences since the newest branch record with logged events, as of the last update; wraps.
+    pub(super) logged: u64,
     /// Enabled at least once since the ledger last looked.
     pub(super) touched: bool,
 }
@@ -40,6 +42,7 @@ impl Counter {
             held: false,
             enabled: false,
             tally: 0,
+            logged: 0,
             touched: false,
         }
     }
@@ -64,6 +67,7 @@ impl Counter {
     /// Counts so many. Returns how often the value wrapped.
     pub(super) fn add(&mut self, count: u64, width: u32) -> u64 {
         self.tally = self.tally.wrapping_add(count);
+        self.logged = self.logged.wrapping_add(count);
         let (sum, wrapped) = self.value.overflowing_add(count);
         self.value = sum & low_bits(width);
         match wrapped {
@@ -83,6 +87,17 @@ impl Counter {
         let now = source.total(&self.request, self.filter).max(mark);
         let sum = self.value.checked_add((now >> self.prescale) - (mark >> self.prescale))?;
         (sum <= low_bits(width)).then_some(sum)
+    }
+
+    /// Occurrences since the newest branch record, which gets one that they are logged with. The value need not be up to
+    /// date.
+    pub(super) fn take_logged(&mut self, source: &mut dyn CountsSource) -> u64 {
+        let pending = match self.mark {
+            Some(mark) => source.total(&self.request, self.filter).max(mark) - mark,
+            None => 0,
+        };
+        // They come with the next update, and belong to this record.
+        core::mem::replace(&mut self.logged, pending.wrapping_neg()).wrapping_add(pending)
     }
 
     /// Starts or stops. The value must be up to date.

@@ -264,6 +264,23 @@ impl Vpmu {
         each!(&mut self.machine, own => own.record_branch(branch));
     }
 
+    /// Records of branches hold how often events of some counters have occurred since the record before (LBR event
+    /// logging): run one instruction at a time, and tell each branch by
+    /// [`record_branch_with_events`](Self::record_branch_with_events) before the counters are updated.
+    #[must_use]
+    pub fn logs_events(&self) -> bool {
+        matches!(&self.machine, Machine::Intel(own) if own.logs_events())
+    }
+
+    /// As [`record_branch`](Self::record_branch), while the source has counted up to the end of the branch and nothing
+    /// behind it.
+    pub fn record_branch_with_events(&mut self, branch: &BranchRecord, source: &mut dyn CountsSource) {
+        match &mut self.machine {
+            Machine::Intel(own) => own.record_branch_with_events(branch, source),
+            Machine::Amd(_) | Machine::Arm(_) => self.record_branch(branch),
+        }
+    }
+
     /// An exception or interrupt other than #DB is delivered, or INT n, INT3 or INTO executed: the newest record
     /// becomes the last-exception record. Call it before [`record_branch`](Self::record_branch) for the same event.
     pub fn interrupted(&mut self) {

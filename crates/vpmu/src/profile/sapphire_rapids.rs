@@ -39,6 +39,7 @@ pub(super) const PMU: IntelPmu = IntelPmu {
     arch_events_unavailable: 0,
     any_thread_deprecated: true,
     umask2: false,
+    lbr_event_logging: 0,
     hybrid_core: 0,
     // Silicon has 0xF4FF: Profile::with_pebs sets the rest.
     perf_capabilities: PerfCapabilities(0)

@@ -35,6 +35,7 @@ pub const SKYLAKE_SP: Profile = Profile {
         arch_events_unavailable: 0,
         any_thread_deprecated: false,
         umask2: false,
+        lbr_event_logging: 0,
         hybrid_core: 0,
         // Silicon has 0x33C5: Profile::with_pebs sets the rest.
         perf_capabilities: PerfCapabilities(0)

@@ -21,7 +21,8 @@ registers! { Intel:
     }
     /// Event select: what a general-purpose counter counts, and when.
     PerfEvtSel = "IA32_PERFEVTSEL{n}" @ 0x186, gp x 10, if Always, ReadWrite, reserved Fault,
-        source "SDM vol. 3B, IA32_PERFEVTSELx MSRs" {
+        source "SDM vol. 3B, IA32_PERFEVTSELx MSRs; bit 35 as in Linux asm/perf_event.h \
+             (ARCH_PERFMON_EVENTSEL_BR_CNTR)" {
         bits event_select(0, 8) = "EventSelect", "Event select code";
         bits umask(8, 8) = "UnitMask", "Unit mask: the condition that the event logic detects";
         flag usr(16) = "USR", "Count while CPL > 0";
@@ -36,6 +37,8 @@ registers! { Intel:
         bits cmask(24, 8) = "CMASK",
             "Counter mask: count cycles with at least this many occurrences (0: count occurrences)";
         flag adaptive(34) if PebsBaseline = "ADAPTIVE", "Its PEBS records have the groups of MSR_PEBS_DATA_CFG";
+        flag en_lbr_log(35) if LbrEventLogging = "EN_LBR_LOG",
+            "Log its events with architectural branch records; of counters 0 to 3";
         bits umask2(40, 8) if UnitMask2 = "UnitMask2", "Unit mask, bits 15:8";
     }
     /// Fixed-function counter. 0 INST_RETIRED.ANY, 1 CPU_CLK_UNHALTED.THREAD, 2 CPU_CLK_UNHALTED.REF_TSC, 3
@@ -307,9 +310,14 @@ registers! { Intel:
     /// which the SDM calls undefined, does not fault; they read as 0, because no events are logged there
     /// (CPUID.1CH:ECX).
     ArchLbrInfo = "IA32_LBR_{n}_INFO" @ 0x1200, lbr x 32, if ArchLbr, ReadWrite, reserved Fault, held by stack,
-        source "SDM vol. 3B, Last Branch Records, IA32_LBR_x_INFO" {
+        source "SDM vol. 3B, Last Branch Records, IA32_LBR_x_INFO; bits 39:32 as in Linux asm/msr-index.h \
+             (LBR_INFO_BR_CNTR_OFFSET)" {
         bits cycles(0, 16) = "CYC_CNT", "Core cycles since the record before, saturating";
-        bits undefined(16, 40), ignore = "Undefined", "Accepted and dropped";
+        bits undefined(16, 16), ignore = "Undefined", "Accepted and dropped";
+        bits logged(32, 8) if LbrEventLogging = "PMC_CNT",
+            "Events of counters 0 to 3 since the record before, two bits each, 3 for more";
+        bits undefined_32(32, 8) if NoLbrEventLogging, ignore = "Undefined", "Accepted and dropped";
+        bits undefined_40(40, 16), ignore = "Undefined", "Accepted and dropped";
         bits branch_type(56, 4) = "BR_TYPE",
             "0 conditional, 1 indirect jump, 2 relative jump, 3 indirect call, 4 relative call, 5 return, 8 other";
         flag cycles_valid(60) = "CYC_CNT_VALID",

@@ -91,6 +91,10 @@ pub enum When {
     NoLegacyLbr,
     /// The profile has the architectural stack of branch records, CPUID.07H:EDX bit 19.
     ArchLbr,
+    /// CPUID.1CH:ECX bits 19:16: events of some counters are logged with architectural branch records.
+    LbrEventLogging,
+    /// They are not.
+    NoLbrEventLogging,
     /// The profile has branch records of either kind.
     AnyLbr,
     /// It has none.
@@ -188,6 +192,8 @@ impl When {
             Self::LegacyLbr => lbr == LbrKind::Legacy,
             Self::NoLegacyLbr => lbr != LbrKind::Legacy,
             Self::ArchLbr => matches!(lbr, LbrKind::Architectural { .. }),
+            Self::LbrEventLogging => Self::ArchLbr.holds_on_intel(lbr, pmu) && pmu.lbr_event_logging != 0,
+            Self::NoLbrEventLogging => !Self::LbrEventLogging.holds_on_intel(lbr, pmu),
             Self::AnyLbr => lbr != LbrKind::None,
             Self::NoLbr => lbr == LbrKind::None,
             Self::ExtCore

@@ -310,7 +310,17 @@ impl PmuDevice {
 
     /// The guest has taken a branch.
     pub fn record_branch(&mut self, branch: &BranchRecord) {
-        self.vpmu.record_branch(branch);
+        if self.vpmu.logs_events() {
+            self.vpmu.record_branch_with_events(branch, &mut *self.source);
+        } else {
+            self.vpmu.record_branch(branch);
+        }
+    }
+
+    /// See [`Vpmu::logs_events`].
+    #[must_use]
+    pub fn logs_branch_events(&self) -> bool {
+        self.vpmu.logs_events()
     }
 
     /// See [`Vpmu::interrupted`].

@@ -5,10 +5,16 @@ use crate::lbr::{BranchFilter, BranchRecord, RingWord, arch, legacy};
 use crate::pmu::Fault;
 use crate::profile::LbrKind;
 use crate::register::intel::{
-    ArchLbrCtl, DebugCtl, LbrSelect, LerFrom, LerInfo, LerTo, PerfGlobalStatus, RegisterId,
+    ArchLbrCtl, DebugCtl, LbrSelect, LerFrom, LerInfo, LerTo, PerfEvtSel, PerfGlobalStatus, RegisterId,
 };
 use crate::register::set::RegisterSet;
 use crate::register::{Holder, Repeat};
+use crate::source::CountsSource;
+
+/// Counters whose events can be logged with branch records (CPUID.1CH:ECX bits 19:16), and the most of a counter that
+/// a record holds.
+pub(super) const LOGGED_COUNTERS: u32 = 4;
+pub(super) const MOST_LOGGED: u64 = 3;
 
 impl Intel {
     #[inline]
@@ -18,9 +24,43 @@ impl Intel {
 
     #[inline]
     pub(in crate::pmu) fn record_branch(&mut self, branch: &BranchRecord) {
+        if self.branch_filter.admits(branch.kind, branch.cpl) {
+            self.push(branch, 0);
+        }
+    }
+
+    /// The same of a CPU that [logs events](Self::logs_events).
+    pub(in crate::pmu) fn record_branch_with_events(
+        &mut self,
+        branch: &BranchRecord,
+        source: &mut dyn CountsSource,
+    ) {
         if !self.branch_filter.admits(branch.kind, branch.cpl) {
             return;
         }
+        let logging = self.logging_counters();
+        let mut logged = 0;
+        for (n, counter) in (0..LOGGED_COUNTERS).zip(&mut self.gp) {
+            if logging >> n & 1 != 0 {
+                logged |= counter.take_logged(source).min(MOST_LOGGED) << (2 * n);
+            }
+        }
+        self.push(branch, logged);
+    }
+
+    /// Bits of the counters whose events are logged with records.
+    fn logging_counters(&self) -> u8 {
+        let bit = |n: u32| u8::from(self.bank.nth::<PerfEvtSel>(n).en_lbr_log()) << n;
+        self.intel.lbr_event_logging & (0..LOGGED_COUNTERS).fold(0, |bits, n| bits | bit(n))
+    }
+
+    /// Records hold events.
+    pub(in crate::pmu) fn logs_events(&self) -> bool {
+        self.intel.lbr_event_logging != 0 && !self.branch_filter.is_empty() && self.logging_counters() != 0
+    }
+
+    #[inline]
+    fn push(&mut self, branch: &BranchRecord, logged: u64) {
         if branch.kind == crate::BranchKind::Return && self.needs_every_branch() {
             self.ring.pop(branch.cycle);
             return;
@@ -28,7 +68,7 @@ impl Intel {
         let cycles = self.ring.elapsed(branch.cycle);
         let entry = match self.profile.lbr {
             LbrKind::Legacy => legacy::entry(branch, cycles),
-            _ => arch::entry(branch, self.bank.get(), cycles),
+            _ => arch::entry(branch, self.bank.get(), cycles, logged),
         };
         self.ring.push(entry, branch.cycle);
     }
@@ -91,6 +131,7 @@ impl Intel {
         if self.branch_filter.is_empty() && !wanted.is_empty() {
             // Recording begins: the distance to the last record is unknown.
             self.ring.updated = None;
+            self.gp.iter_mut().for_each(|counter| counter.logged = 0);
         }
         self.branch_filter = wanted;
     }

@@ -1,11 +1,13 @@
 //! Saving and restoring.
 
 use super::Intel;
+use super::branches::{LOGGED_COUNTERS, MOST_LOGGED};
 use super::pebs::Pebs;
+use crate::bits::low_u8;
 use crate::lbr::Ring;
-use crate::register::Repeat;
 use crate::register::intel::ArchLbrDepth;
 use crate::register::set::RegisterSet;
+use crate::register::{Repeat, When};
 use crate::source::CountsSource;
 use crate::state::{RestoreError, VpmuState};
 
@@ -17,6 +19,11 @@ impl Intel {
         state.metrics = self.metrics.clone();
         state.branch_cycle = self.ring.updated;
         state.pebs_armed = self.pebs.armed | self.pebs.due;
+        if When::LbrEventLogging.holds(&self.profile) {
+            let logged = (0..LOGGED_COUNTERS).zip(&self.gp);
+            let logged = logged.map(|(n, counter)| counter.logged.min(MOST_LOGGED) << (2 * n));
+            state.branch_events = low_u8(logged.fold(0, |all, bits| all | bits));
+        }
     }
 
     pub(in crate::pmu) fn restore(
@@ -39,6 +46,9 @@ impl Intel {
         // Recording that was on when the state was saved does not begin anew.
         self.branch_filter = self.wanted_branches();
         self.reprogram_all();
+        for (n, counter) in (0..LOGGED_COUNTERS).zip(&mut self.gp) {
+            counter.logged = u64::from(state.branch_events) >> (2 * n) & MOST_LOGGED;
+        }
         self.restart(source);
         Ok(())
     }

@@ -106,8 +106,8 @@ impl<'a, const OBSERVED: bool> SoftBus<'a, OBSERVED> {
             return;
         }
         self.complete_branch();
-        self.branches.deliver(&mut self.machine.pmu);
         self.retired.set(&self.published.of(totals));
+        self.branches.deliver(&mut self.machine.pmu);
         self.machine.pmu.set_instructions(totals.instructions());
         self.clock.cycles = self.cycles_at(totals);
         self.machine.advance(self.clock.now(), Slice::default());
@@ -483,6 +483,12 @@ impl<const OBSERVED: bool> Tracer for SoftBus<'_, OBSERVED> {
             Moment::default()
         };
         self.machine.exceptions.note(delivery, self.profile, moment);
+        if self.machine.pmu.logs_branch_events() {
+            // The first instruction of the handler is not the record's.
+            self.complete_branch();
+            self.retired.set(&self.published.of(totals));
+            self.branches.deliver(&mut self.machine.pmu);
+        }
     }
 
     fn unimplemented(&mut self, code: &str, access: &Access<'_>) {

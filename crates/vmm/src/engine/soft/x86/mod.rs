@@ -382,7 +382,8 @@ impl<const OBSERVED: bool> Vcpu for Running<'_, OBSERVED> {
         cpu.set_sampling(armed);
         self.before = if armed { bus.probe() } else { None };
         // One at a time, until the one that is sampled.
-        let (instructions, repetitions) = bus.budget(if armed { 1 } else { most });
+        let single = armed || bus.machine.pmu.logs_branch_events();
+        let (instructions, repetitions) = bus.budget(if single { 1 } else { most });
         cpu.limit_repetitions(repetitions);
         bus.attention = false;
         let (count, pause) = match cpu.run(bus, Budget { instructions, interrupt_window }) {

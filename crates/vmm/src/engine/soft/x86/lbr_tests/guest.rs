@@ -378,6 +378,21 @@ impl Guest {
 
 fn boot(profile: &Profile, setting: &Setting) -> Vec<u8> {
     let mut code = tables();
+    if setting.logged {
+        /// IA32_PERFEVTSELx: USR, OS, EN; EN_LBR_LOG.
+        const COUNT: u64 = 0x43 << 16;
+        const LOG: u64 = 1 << 35;
+        let (instructions, branches) = (0xC0, 0xC4);
+        for (index, value) in [
+            (0x38F, 0),
+            (0x186, instructions | COUNT | LOG),
+            (0x188, instructions | COUNT),
+            (0x189, branches | COUNT | LOG),
+            (0x38F, 0b1101),
+        ] {
+            code.extend(wrmsr(index, value));
+        }
+    }
     for (index, value) in programming(profile, setting) {
         code.extend(wrmsr(index, value));
     }

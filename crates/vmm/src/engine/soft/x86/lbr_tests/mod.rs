@@ -7,7 +7,7 @@ mod oracle;
 use self::guest::{Guest, Program, Random};
 use self::oracle::{Kind, Taken};
 use vpmu::Profile;
-use vpmu::profile::{ICELAKE_SP, SAPPHIRE_RAPIDS};
+use vpmu::profile::{ICELAKE_SP, LUNAR_LAKE_P, SAPPHIRE_RAPIDS};
 
 /// Records of either kind.
 const DEPTH: usize = 32;
@@ -22,11 +22,13 @@ pub(super) struct Setting {
     call_stack: bool,
     /// Of the architectural records.
     depth: usize,
+    /// Instructions and branches are logged with records, of the counters 0 and 3.
+    logged: bool,
 }
 
 impl Setting {
     fn of(kinds: &[Kind]) -> Self {
-        Self { kinds: kinds.to_vec(), rings: (true, true), call_stack: false, depth: DEPTH }
+        Self { kinds: kinds.to_vec(), rings: (true, true), call_stack: false, depth: DEPTH, logged: false }
     }
 
     fn admits(&self, taken: &Taken) -> bool {
@@ -59,6 +61,7 @@ fn expected(profile: &Profile, setting: &Setting, taken: &[Taken]) -> Vec<[u64; 
     let depth = if is_arch { setting.depth } else { DEPTH };
     let mut stack: Vec<[u64; 3]> = Vec::new();
     let mut last = None;
+    let mut logged = [0; 2];
     for branch in taken.iter().filter(|branch| setting.admits(branch)) {
         if setting.call_stack && branch.kind == Kind::Return {
             if stack.pop().is_some() {
@@ -72,6 +75,9 @@ fn expected(profile: &Profile, setting: &Setting, taken: &[Taken]) -> Vec<[u64; 
             cycles => cycles.unwrap_or(0),
         };
         let kind = if is_arch { branch.kind.arch_type() << 56 } else { 0 };
+        let events = [0, 1].map(|n| (branch.through[n] - logged[n]).min(3));
+        logged = branch.through;
+        let info = if setting.logged { info | events[0] << 32 | events[1] << 38 } else { info };
         // The architectural records hide where a branch comes from if that level is not recorded.
         let hidden = is_arch && !if branch.from_ring == 0 { setting.rings.0 } else { setting.rings.1 };
         stack.push([if hidden { u64::MAX } else { branch.from }, branch.to, info | kind]);
@@ -108,6 +114,26 @@ impl std::fmt::Debug for Hex {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{:#x}", self.0)
     }
+}
+
+/// Counters 0 and 3 log instructions and branches, counter 2 counts instructions only. Before the first record the
+/// number of either is that of the guest's start too, so that programs with few records are no test.
+#[test]
+fn records_hold_the_events_since_the_one_before() {
+    let mut checked = 0;
+    for seed in 0..PROGRAMS {
+        let program = Program::random(seed);
+        let mut random = Random::new(seed ^ 0x1_0661);
+        let taken = oracle::trace(&LUNAR_LAKE_P, &program);
+        for setting in settings(&mut random) {
+            let setting = Setting { logged: true, ..setting };
+            if taken.iter().filter(|branch| setting.admits(branch)).count() > setting.depth {
+                check(&LUNAR_LAKE_P, &program, &taken, &setting);
+                checked += 1;
+            }
+        }
+    }
+    assert!(checked > 30, "only {checked} programs have so many records");
 }
 
 const BOTH: [Profile; 2] = [ICELAKE_SP, SAPPHIRE_RAPIDS];

@@ -66,6 +66,8 @@ pub(super) struct Taken {
     pub(super) to_ring: u8,
     /// Instructions retired before it.
     pub(super) retired: u64,
+    /// Instructions and branches retired up to it, itself included if it is one.
+    pub(super) through: [u64; 2],
 }
 
 /// The branches between the WRMSR that begins recording and the one that ends it.
@@ -74,6 +76,7 @@ pub(super) fn trace(profile: &Profile, program: &Program) -> Vec<Taken> {
     let mut guest = Guest::new(profile, program, &setting);
     let mut taken = Vec::new();
     let mut recording = false;
+    let mut branches = 0;
     for retired in 0.. {
         assert!(retired < 100_000, "program {} does not end", program.seed);
         let from = guest.rip();
@@ -89,8 +92,11 @@ pub(super) fn trace(profile: &Profile, program: &Program) -> Vec<Taken> {
                 _ => recording,
             };
         } else if recording {
-            let branch = |to, kind, to_ring| Taken { from, to, kind, from_ring, to_ring, retired };
-            if instruction.mnemonic() == Mnemonic::Ud2 {
+            let faults = instruction.mnemonic() == Mnemonic::Ud2;
+            branches += u64::from(kind(&instruction).is_some() && !faults);
+            let through = [retired + u64::from(!faults), branches];
+            let branch = |to, kind, to_ring| Taken { from, to, kind, from_ring, to_ring, retired, through };
+            if faults {
                 // It does not retire: the step was the first instruction of its handler.
                 assert_eq!(decode(&guest, UD_HANDLER).flow_control(), FlowControl::Next);
                 taken.push(branch(UD_HANDLER, Kind::Far, 0));
