@@ -421,6 +421,8 @@ pub struct CoreTotals {
 
     /// Cycles from the issue of loads to their data; of an instruction with several those of the slowest.
     pub load_latency: u64,
+    /// Cycles from when stores could be written, retired and translated, to when the cache has them.
+    pub store_latency: u64,
     /// Instructions whose loads took more cycles than
     /// [`Model::count_slow_loads`](crate::Model::count_slow_loads) says.
     pub slow_loads: u64,

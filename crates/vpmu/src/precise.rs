@@ -43,7 +43,7 @@ pub enum Translation {
 pub struct Served {
     /// Where its data came from.
     pub source: DataSource,
-    /// Core cycles from its start to its data; 0 of stores.
+    /// Core cycles from its start to its data; of a store from when it could be written to when the cache has it.
     pub latency: u16,
     /// Where its translation came from.
     pub translation: Translation,

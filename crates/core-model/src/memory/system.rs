@@ -94,6 +94,7 @@ impl MemoryPort for MemorySystem {
         let new_line = self.stores.changes_line(access.linear) || !self.core.memory.joins_stores;
         let writes = u64::from(new_line) + u64::from(crosses_line(access));
         let committed = self.store_buffer.add(writes, retired, arrival);
+        totals.store_latency += committed.saturating_sub(at);
         self.stores.keep(access.linear, access.size, times, committed);
         Some(Stored { more, room: self.store_buffer.room() <= times.allocated })
     }

@@ -21,6 +21,8 @@ pub struct Probe {
     l3_misses: u64,
     store_l2_hits: u64,
     store_l2_misses: u64,
+    store_l3_misses: u64,
+    store_latency: u64,
     cycles: u64,
 }
 
@@ -74,6 +76,8 @@ impl Probe {
         self.l3_misses += totals.l3_misses;
         self.store_l2_hits += totals.l2_ownership.hits;
         self.store_l2_misses += totals.l2_ownership.misses;
+        self.store_l3_misses += totals.offcore_ownership_misses;
+        self.store_latency += totals.store_latency;
         self.cycles += totals.cycles;
     }
 
@@ -95,6 +99,8 @@ impl Probe {
             l3_misses: self.l3_misses - earlier.l3_misses,
             store_l2_hits: self.store_l2_hits - earlier.store_l2_hits,
             store_l2_misses: self.store_l2_misses - earlier.store_l2_misses,
+            store_l3_misses: self.store_l3_misses - earlier.store_l3_misses,
+            store_latency: self.store_latency - earlier.store_latency,
             cycles: self.cycles - earlier.cycles,
         }
     }
@@ -132,7 +138,7 @@ impl Probe {
             Self { l3_hits: 1.., .. } if load => DataSource::L3,
             Self { l2_hits: 1.., .. } if load => DataSource::L2,
             Self { fill_buffer_hits: 1.., .. } if load => DataSource::InFlight,
-            // Of stores it is known which level has the line, and not what is behind the second.
+            Self { store_l3_misses: 1.., .. } if !load => DataSource::Memory,
             Self { store_l2_misses: 1.., .. } if !load => DataSource::L3,
             Self { store_l2_hits: 1.., .. } if !load => DataSource::L2,
             _ => DataSource::L1,
@@ -140,7 +146,7 @@ impl Probe {
         let translated = if load { self.loads } else { self.stores };
         Served {
             source,
-            latency: if load { saturate(self.load_latency) } else { 0 },
+            latency: saturate(if load { self.load_latency } else { self.store_latency }),
             translation: translated.by(),
             translation_latency: saturate(translated.cycles),
         }

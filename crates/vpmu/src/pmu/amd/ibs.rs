@@ -338,7 +338,7 @@ fn data_3(access: &MemoryAccess) -> IbsOpData3 {
     data.with_dcache_miss(missed)
         .with_l2_miss(missed && served.source != DataSource::L2)
         .with_no_mab(served.source == DataSource::InFlight)
-        .with_miss_latency(if missed { served.latency.into() } else { 0 })
+        .with_miss_latency(if missed && access.load { served.latency.into() } else { 0 })
         .with_l1_tlb_miss(!first)
         .with_l2_tlb_miss(served.translation == Translation::Walk)
         .with_l1_tlb_hit_2m(first && access.page == Page::Large)

@@ -256,7 +256,8 @@ impl Intel {
             DataSource::Memory => source::LOCAL_MEMORY,
         };
         let walked = u64::from(served.translation == Translation::Walk) << source::STLB_MISS;
-        let latency = u64::from(served.latency);
+        // Of stores only those have one that are sampled for it.
+        let latency = if access.load || of_stores { u64::from(served.latency) } else { 0 };
         // From Golden Cove on, which has all fields of PERF_METRICS: of the instruction, and of its access.
         let latency = if self.profile.metrics_level() > 1 { latency | latency << 32 } else { latency };
         [access.address, source | walked | u64::from(access.locked) << source::LOCKED, latency]
