@@ -2,12 +2,13 @@
 //!
 //! ```text
 //! sampled-loop run ROUNDS    runs the loop
-//! sampled-loop chase KIB ROUNDS  follows pointers through so much memory, a line each, in an order of no stride
+//! sampled-loop chase KIB STEPS  follows pointers through so much memory, a line each, in an order of no stride
+//! sampled-loop store KIB STEPS  stores to so much memory in that order
 //! sampled-loop check         reads `perf script -F ip,sym,symoff`, and says how many samples are in the loop and how
 //!                            many of these are about no instruction of it
 //! ```
 //!
-//! Loop and chase are an interval `sampled` of the VMM.
+//! Loop, chase and stores are an interval `sampled` of the VMM.
 
 #![expect(unsafe_code, reason = "instructions that the program is about")]
 
@@ -33,10 +34,21 @@ mod sampled {
         ".type sampled_chase, @function",
         "sampled_chase:",
         "2: mov rsi, qword ptr [rsi]",
+        "mov rsi, qword ptr [rsi]",
         "dec rdi",
         "jnz 2b",
         "ret",
         ".size sampled_chase, . - sampled_chase",
+        ".globl sampled_store",
+        ".type sampled_store, @function",
+        "sampled_store:",
+        "2: mov rax, qword ptr [rsi]",
+        "mov qword ptr [rax + 8], rdi",
+        "add rsi, 8",
+        "dec rdi",
+        "jnz 2b",
+        "ret",
+        ".size sampled_store, . - sampled_store",
         ".pushsection .rodata",
         ".globl sampled_places",
         "sampled_places:",
@@ -48,6 +60,7 @@ mod sampled {
         safe static sampled_places: [u32; 7];
         fn sampled_loop(rounds: u64, data: *mut [u64; 2]);
         fn sampled_chase(rounds: u64, first: *const u64);
+        fn sampled_store(stores: u64, places: *const u64);
     }
 
     pub(super) fn run(rounds: u64) {
@@ -56,22 +69,63 @@ mod sampled {
         super::vmm::interval("sampled", || unsafe { sampled_loop(rounds.max(1), &raw mut data) });
     }
 
-    /// Each line points to another one, by a generator with the full period (Knuth, volume 2, 3.2.1.2).
-    pub(super) fn chase(kib: usize, rounds: u64) {
-        const WORDS: usize = 8;
-        let lines = (kib * 16).next_power_of_two();
-        let mut memory = vec![0_u64; (lines + 1) * WORDS];
-        let skip = memory.as_ptr().align_offset(64);
-        let base = memory[skip..].as_ptr() as u64;
-        let mut line = 0;
-        for _ in 0..lines {
-            let next = (line * 1_664_525 + 1_013_904_223) % lines;
-            memory[skip + line * WORDS] = base + (next * WORDS * 8) as u64;
-            line = next;
+    /// Lines of memory, of which each points to another one, by a generator with the full period (Knuth, volume 2,
+    /// 3.2.1.2).
+    struct Lines {
+        memory: Vec<u64>,
+        /// The word that the first line begins with.
+        skip: usize,
+        count: usize,
+    }
+
+    const WORDS: usize = 8;
+
+    impl Lines {
+        fn new(kib: usize) -> Self {
+            let count = (kib * 16).next_power_of_two();
+            let mut memory = vec![0_u64; (count + 1) * WORDS];
+            let skip = memory.as_ptr().align_offset(64);
+            let base = memory[skip..].as_ptr() as u64;
+            let mut line = 0;
+            for _ in 0..count {
+                let next = (line * 1_664_525 + 1_013_904_223) % count;
+                memory[skip + line * WORDS] = base + (next * WORDS * 8) as u64;
+                line = next;
+            }
+            Self { memory, skip, count }
         }
-        // SAFETY: it reads pointers to lines of `memory`, which outlives it, and uses RDI and RSI as functions may.
-        super::vmm::interval("sampled", || unsafe { sampled_chase(rounds.max(1), base as *const u64) });
-        std::hint::black_box(&memory);
+
+        fn first(&self) -> *const u64 {
+            self.memory[self.skip..].as_ptr()
+        }
+    }
+
+    pub(super) fn chase(kib: usize, steps: u64) {
+        let lines = Lines::new(kib);
+        let (rounds, first) = (steps.max(1).div_ceil(2), lines.first());
+        // SAFETY: it reads pointers to lines of memory that outlives it, and uses RDI and RSI as functions may.
+        super::vmm::interval("sampled", || unsafe { sampled_chase(rounds, first) });
+        std::hint::black_box(&lines.memory);
+    }
+
+    pub(super) fn store(kib: usize, steps: u64) {
+        let lines = Lines::new(kib);
+        let mut line = 0;
+        let order: Vec<u64> = std::iter::repeat_with(|| {
+            let place = lines.memory[lines.skip + line * WORDS];
+            line = (place - lines.first() as u64) as usize / (WORDS * 8);
+            place
+        })
+        .take(lines.count.min(usize::try_from(steps.max(1)).unwrap_or(usize::MAX)))
+        .collect();
+        super::vmm::interval("sampled", || {
+            for _ in 0..steps.max(1).div_ceil(order.len() as u64) {
+                // SAFETY: it writes to the second words of lines, which nothing else uses, by as many pointers to lines
+                // as there are, and uses RAX, RDI and RSI as functions may.
+                unsafe { sampled_store(order.len() as u64, order.as_ptr()) }
+            }
+        });
+        std::hint::black_box(&lines.memory);
     }
 
     /// Where instructions begin.
@@ -84,7 +138,9 @@ mod sampled {
 mod sampled {
     pub(super) fn run(_rounds: u64) {}
 
-    pub(super) fn chase(_kib: usize, _rounds: u64) {}
+    pub(super) fn chase(_kib: usize, _steps: u64) {}
+
+    pub(super) fn store(_kib: usize, _steps: u64) {}
 
     pub(super) fn places() -> &'static [u32] {
         &[]
@@ -107,6 +163,10 @@ fn main() -> ExitCode {
             Ok(kib @ 1..=0x10_0000) => sampled::chase(kib, rounds),
             _ => return ExitCode::FAILURE,
         },
+        (Some("store"), Some(kib), Some(rounds)) => match usize::try_from(kib) {
+            Ok(kib @ 1..=0x10_0000) => sampled::store(kib, rounds),
+            _ => return ExitCode::FAILURE,
+        },
         (Some("check"), None, None) => {
             let mut seen = vec![0_u64; sampled::places().len()];
             let (mut samples, mut bad) = (0, 0);
@@ -121,7 +181,7 @@ fn main() -> ExitCode {
             println!("{samples} samples, {bad} bad");
         }
         _ => {
-            eprintln!("usage: sampled-loop run ROUNDS | chase KIB ROUNDS | check");
+            eprintln!("usage: sampled-loop run ROUNDS | chase KIB STEPS | store KIB STEPS | check");
             return ExitCode::FAILURE;
         }
     }

@@ -83,6 +83,27 @@ pub(super) const STEPS: &[Step] = &[
         check: levels,
     },
     Step {
+        name: "data sources and latencies of stores are those of known amounts of memory",
+        // MEM_TRANS_RETIRED.STORE_SAMPLE, from Golden Cove on.
+        command: "for kib in 16 256 4096 $LARGE; do \
+                  perf record -q -o store.data -d -W -c 101 -e cpu/mem-stores/upp sampled-loop store $kib 300000 && \
+                  perf script -i store.data -F ip,sym,data_src | grep 'sampled_store' | \
+                  grep -o 'LVL [^|]*' | sort | uniq -c | sort -rn | head -n 1; \
+                  perf script -i store.data -F weight,ip,sym | grep 'sampled_store' | \
+                  awk '{ sum += $1 } END { print \"cycles: \" int(sum / NR) }'; done",
+        fits: |facts| !facts.one_cycle && facts.metrics_level == 2,
+        short: false,
+        check: |output| {
+            levels(output)?;
+            let cycles = output.text.lines().filter_map(|line| line.trim().strip_prefix("cycles: "));
+            let cycles: Vec<u64> = cycles.filter_map(|number| number.parse().ok()).collect();
+            match cycles[..] {
+                [l1, l2, l3, memory] if l1 < l2 && l2 < l3 && l3 < memory => Ok(()),
+                _ => Err(format!("latencies {cycles:?}")),
+            }
+        },
+    },
+    Step {
         name: "perf mem record and perf c2c take loads above a latency",
         command: "perf mem -t load record -o mem.data --ldlat 30 -- -q -c 101 sampled-loop chase 4096 200000 && \
                   perf mem -i mem.data report --stdio --sort=mem | grep -v '^#' | grep '%'; \
