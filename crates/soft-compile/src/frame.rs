@@ -248,9 +248,9 @@ pub(crate) fn exit(e: &mut Emitter, store_vectors: impl FnOnce(&mut Emitter)) {
     e.bare(Code::Retnq);
 }
 
-/// The function that code calls before a block when it has come to the limit. It uses the temporary registers, moves the
-/// limit to where so many of the longest blocks fit what is left of the budget, and leaves ZF if it has done so: near
-/// the end of a budget code would else be entered anew for every few blocks.
+/// The function that code calls before a block when it has come to the limit. It uses the temporary registers, moves
+/// the limit to where so many of the longest blocks fit what is left of the budget, and clears ZF if it has done so:
+/// near the end of a budget code would else be entered anew for every few blocks.
 pub(crate) fn refill(e: &mut Emitter) {
     const SHIFT: i32 = LONGEST.trailing_zeros() as i32;
     const _: () = assert!(LONGEST.is_power_of_two());

@@ -89,8 +89,8 @@ impl Counter {
         (sum <= low_bits(width)).then_some(sum)
     }
 
-    /// Occurrences since the newest branch record, which gets one that they are logged with. The value need not be up to
-    /// date.
+    /// Occurrences since the newest branch record, which gets one that they are logged with. The value need not be up
+    /// to date.
     pub(super) fn take_logged(&mut self, source: &mut dyn CountsSource) -> u64 {
         let pending = match self.mark {
             Some(mark) => source.total(&self.request, self.filter).max(mark) - mark,
