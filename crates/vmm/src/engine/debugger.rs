@@ -101,7 +101,7 @@ impl<R: Registers> StoppedVcpu<R> {
             let at = address.wrapping_add(done as u64);
             let part = &bytes[done..in_page(at, done, bytes.len())];
             let Some(physical) = self.state.translate(&self.memory, at) else { return false };
-            if self.memory.read(physical, &mut vec![0; part.len()]).is_err() {
+            if !self.memory.contains(physical, physical.saturating_add(part.len() as u64)) {
                 return false;
             }
             parts.push((physical, part));

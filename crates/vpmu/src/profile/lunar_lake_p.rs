@@ -14,8 +14,8 @@ use crate::event::EventTable;
 /// the metrics from Linux `arch/x86/events/intel/core.c` and the commits that added this core to it; event register
 /// masks from its `intel_lnc_extra_regs`; ten counters and the events from `LNL/events/lunarlake_lioncove_core.json`
 /// in `intel/perfmon`, version 1.26; pipeline width 8 from the published TMA formulas. What no public document says is
-/// as in its predecessor. The TSC runs at the base frequency of a Core Ultra 7 258V. Leaves 07H, 1AH, 1CH (ECX) and 23H
-/// as in a public CPUID dump (InstLatX64, Core Ultra 9 288V).
+/// as in its predecessor. The TSC runs at the base frequency of a Core Ultra 7 258V. Leaves 07H, 1AH, 1CH (ECX) and
+/// 23H as in a public CPUID dump (InstLatX64, Core Ultra 9 288V).
 pub const LUNAR_LAKE_P: Profile = Profile {
     name: Cow::Borrowed("lunar-lake-p"),
     summary: Cow::Borrowed(

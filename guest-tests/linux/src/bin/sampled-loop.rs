@@ -120,8 +120,8 @@ mod sampled {
         .collect();
         super::vmm::interval("sampled", || {
             for _ in 0..steps.max(1).div_ceil(order.len() as u64) {
-                // SAFETY: it writes to the second words of lines, which nothing else uses, by as many pointers to lines
-                // as there are, and uses RAX, RDI and RSI as functions may.
+                // SAFETY: it writes to the second words of lines, which nothing else uses, by as many pointers to
+                // lines as there are, and uses RAX, RDI and RSI as functions may.
                 unsafe { sampled_store(order.len() as u64, order.as_ptr()) }
             }
         });

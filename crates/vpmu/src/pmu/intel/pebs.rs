@@ -187,7 +187,8 @@ impl Intel {
 
     /// The record for these counters.
     fn record(&self, counters: u64, sample: &PebsSample) -> Vec<u8> {
-        let mut words = Words::default();
+        // The largest without its branch records.
+        let mut words = Words(Vec::with_capacity(512));
         if When::PebsBaseline.holds(&self.profile) {
             self.adaptive(counters, sample, &mut words);
         } else {
@@ -311,7 +312,6 @@ impl From<NotMapped> for Lost {
 }
 
 /// A record while it is put together.
-#[derive(Default)]
 struct Words(Vec<u8>);
 
 impl Words {
