@@ -89,7 +89,11 @@ impl Machine<'_> {
         self.sync();
         let admitted = self.pmu.branch_filter().admits(branch.kind, branch.cpl);
         let before = self.newest();
-        self.pmu.record_branch(branch);
+        if self.pmu.logs_events() {
+            self.pmu.record_branch_with_events(branch, &mut self.totals);
+        } else {
+            self.pmu.record_branch(branch);
+        }
         if !admitted {
             self.note(Reached::BranchesLeftOut);
             return same("newest record after a branch that is left out", self.newest(), before);
@@ -141,7 +145,9 @@ impl Machine<'_> {
         }
         // Undefined bits of INFO.
         expected[LER_INFO] &= 0xEF << 56;
-        expected[RECORDS..].iter_mut().skip(2).step_by(3).for_each(|info| *info &= !0xFF_FFFF_FFFF_0000);
+        let logs = self.subject.profile.intel().is_some_and(|pmu| pmu.lbr_event_logging != 0);
+        let defined = if logs { !0xFF_FF00_FFFF_0000 } else { !0xFF_FFFF_FFFF_0000 };
+        expected[RECORDS..].iter_mut().skip(2).step_by(3).for_each(|info| *info &= defined);
         // Records beyond the depth are not taken.
         for record in expected[RECORDS..].chunks_mut(3).skip(saved[DEPTH] as usize) {
             record.fill(0);
