@@ -92,6 +92,8 @@ pub struct Prediction {
     pub return_stack: u32,
     /// Cycles that a taken branch loses if its target comes from the larger buffer.
     pub slow_target: u32,
+    /// Cycles that fetch loses at an indirect jump or call.
+    pub indirect_bubble: u32,
     /// Cycles until fetch is redirected from the decoders, for a taken direct branch without known target.
     pub unknown_branch: u32,
     /// Cycles that allocation recovers after a mispredicted branch was executed.

@@ -308,13 +308,13 @@ impl FrontEnd {
         self.loop_uops = 0;
         self.piece = u64::MAX;
         self.line = u64::MAX;
-        if slow {
-            let cycles = self.core.prediction.slow_target;
-            self.bubble(totals, cycles);
-        }
         if self.used > 0 {
             self.end_cycle(totals);
             self.cycle += 1;
+        }
+        if slow {
+            let cycles = self.core.prediction.slow_target;
+            self.bubble(totals, cycles);
         }
     }
 

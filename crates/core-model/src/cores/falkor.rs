@@ -70,6 +70,7 @@ pub const FALKOR: Core = Core {
         indirect_bits: 9,
         return_stack: 16,
         slow_target: 1,
+        indirect_bubble: 0,
         // AnandTech: four stages of fetch and one of decoding.
         unknown_branch: 5,
         // LLVM: at least 11 cycles in all. AnandTech: fetch, decoding and renaming are six of them.

@@ -77,6 +77,7 @@ pub const GOLDEN_COVE: Core = Core {
         targets: Geometry { sets: 2048, ways: 6 },
         fast_targets: Geometry { sets: 32, ways: 4 },
         slow_target: 1,
+        indirect_bubble: 0,
         // estimate: twice Sunny Cove's.
         indirect_bits: 11,
         // Jiegec: 20 entries.

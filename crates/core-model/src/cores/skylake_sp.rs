@@ -80,6 +80,8 @@ pub const SKYLAKE_SP: Core = Core {
         return_stack: 16,
         // estimate: as the one cycle a level that was measured on Golden Cove.
         slow_target: 1,
+        // Measured: a loop with an indirect and two other jumps takes 6 cycles (docs/silicon.md).
+        indirect_bubble: 2,
         // TMA: `BAClear_Cost`.
         unknown_branch: 9,
         // Agner Fog: 15 to 20 cycles in all. How they divide is an estimate.

@@ -111,6 +111,7 @@ pub const SUNNY_COVE: Core = Core {
         return_stack: 16,
         // estimate: as the one cycle a level that was measured on Golden Cove.
         slow_target: 1,
+        indirect_bubble: 0,
         // TMA: `BAClear_Cost`.
         unknown_branch: 10,
         // Agner Fog, microarchitecture: 15 to 20 cycles in all on Skylake; WikiChip: 14 to 19 stages. How they

@@ -73,6 +73,7 @@ pub const ZEN2: Core = Core {
         indirect_bits: 10,
         return_stack: 31,
         slow_target: 4,
+        indirect_bubble: 0,
         // estimate: as Intel's cores.
         unknown_branch: 10,
         // guide: 12 to 18 cycles, 16 in the common case. How they divide is an estimate.
@@ -178,6 +179,7 @@ pub const ZEN3: Core = Core {
         indirect_bits: 10,
         return_stack: 32,
         slow_target: 3,
+        indirect_bubble: 0,
         unknown_branch: 10,
         // guide: 11 to 18 cycles, 13 in the common case. How they divide is an estimate.
         recovery: 4,
@@ -249,6 +251,7 @@ pub const ZEN4: Core = Core {
         indirect_bits: 11,
         return_stack: 32,
         slow_target: 1,
+        indirect_bubble: 0,
         unknown_branch: 10,
         // guide: 11 to 18 cycles, 13 in the common case. How they divide is an estimate.
         recovery: 4,

@@ -350,6 +350,10 @@ impl Pipeline {
             self.front_end.restart(totals, completed);
         } else if branch.taken {
             self.front_end.jump(totals, rip, branch.target, outcome.slow);
+            let indirect = matches!(branch.kind, BranchKind::IndirectJump | BranchKind::IndirectCall);
+            if indirect && self.core.prediction.indirect_bubble > 0 {
+                self.front_end.bubble(totals, self.core.prediction.indirect_bubble);
+            }
             if outcome.unknown {
                 let cycles = self.core.prediction.unknown_branch;
                 totals.baclears += 1;

@@ -60,6 +60,15 @@ pub(crate) struct Outcome {
     pub(crate) slow: bool,
 }
 
+/// The key of a branch's target: its window of 32 bytes says in which set it is. Measured on Cascade Lake, where 128
+/// jumps 32 bytes apart lose no cycle and 2048 lose one (docs/silicon.md).
+fn by_window(rip: u64) -> u64 {
+    const WINDOW: u32 = 5;
+    const ADDRESS: u32 = 52;
+    let within = rip & ((1 << WINDOW) - 1);
+    rip >> WINDOW & ((1 << ADDRESS) - 1) | within << ADDRESS
+}
+
 #[derive(Debug)]
 pub(crate) struct Predictor {
     history: History,
@@ -113,13 +122,12 @@ impl Predictor {
         if matches!(kind, BranchKind::DirectCall | BranchKind::IndirectCall) {
             self.returns.push(next);
         }
-        if branch.taken && !self.fast_targets.bring(rip) {
-            outcome.slow = true;
-            if !self.targets.bring(rip) {
-                let direct =
-                    matches!(kind, BranchKind::Conditional | BranchKind::DirectJump | BranchKind::DirectCall);
-                outcome.unknown = direct && !outcome.mispredicted;
-            }
+        let key = by_window(rip);
+        if branch.taken && !self.fast_targets.bring(key) {
+            outcome.slow = self.targets.bring(key);
+            let direct =
+                matches!(kind, BranchKind::Conditional | BranchKind::DirectJump | BranchKind::DirectCall);
+            outcome.unknown = !outcome.slow && direct && !outcome.mispredicted;
         }
         outcome
     }
