@@ -36,6 +36,9 @@ pub struct FrontEnd {
     pub decode_width: u32,
     /// Bytes a cycle to the decoders.
     pub decode_bytes: u32,
+    /// Instructions a cycle that are told apart in an aligned block of so many bytes, and then wait in a queue in front
+    /// of the decoders; 0 if the decoders take any bytes.
+    pub predecode_width: u32,
     /// Most uops of an instruction that a decoder makes; more come from the microcode sequencer.
     pub decoder_uops: u32,
     /// Most uops of an instruction that each decoder makes; more makes the first one only.

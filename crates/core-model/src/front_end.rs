@@ -9,6 +9,8 @@ use crate::totals::CoreTotals;
 
 /// Iterations after which a loop is known to be one.
 const LOOP_ITERATIONS: u32 = 16;
+/// Cycles by which instructions can be told apart ahead of the decoders: a queue of 25 (uiCA), 4 a cycle.
+const AHEAD: u64 = 6;
 /// Places for uops between front end and allocation: more than any core has.
 const QUEUE: usize = 256;
 
@@ -42,6 +44,11 @@ pub(crate) struct FrontEnd {
     cycle: u64,
     used: u32,
     bytes: u32,
+    /// The aligned block of code that was split into instructions last, when, and how many instructions ended there.
+    block: u64,
+    split: u64,
+    split_count: u32,
+    block_shift: u32,
     /// A uop of this cycle has more than 32 bits of constants.
     wide: bool,
     /// The last cycle with uops of each path, and how many, to know when a run begins.
@@ -71,6 +78,10 @@ impl FrontEnd {
             cycle: 0,
             used: 0,
             bytes: 0,
+            block: u64::MAX,
+            split: 0,
+            split_count: 0,
+            block_shift: parameters.decode_bytes.max(1).ilog2(),
             wide: false,
             before: [(0, 0); 4],
             left: [0; QUEUE],
@@ -106,7 +117,7 @@ impl FrontEnd {
         }
         self.loop_uops += slots;
         if self.path == Path::Decoders || RARE && traits.intersects(Traits::MICROCODED) {
-            self.make(totals, traits, length, slots);
+            self.make(totals, traits, linear, length, slots);
         } else {
             let wide = traits.intersects(Traits::WIDE) && self.path == Path::UopCache;
             if self.used + slots > self.width || wide && self.wide {
@@ -131,11 +142,11 @@ impl FrontEnd {
     }
 
     #[inline(never)]
-    fn make(&mut self, totals: &mut CoreTotals, traits: Traits, length: u8, slots: u32) {
+    fn make(&mut self, totals: &mut CoreTotals, traits: Traits, linear: u64, length: u8, slots: u32) {
         if traits.intersects(Traits::MICROCODED) {
             self.sequence(totals, slots);
         } else {
-            self.decode(totals, traits, length, slots);
+            self.decode(totals, traits, linear, length, slots);
         }
     }
 
@@ -172,6 +183,7 @@ impl FrontEnd {
             switch,
         };
         let entered = port.enter(totals, &entry);
+        let begins = self.path != Path::Decoders || self.piece == u64::MAX;
         self.piece = physical >> self.piece_shift;
         self.page = page;
         if entered.translation > 0 {
@@ -198,20 +210,31 @@ impl FrontEnd {
             totals.icache_stall_cycles += entered.wait;
             self.stall(totals, entered.wait);
         }
+        if begins {
+            self.block = u64::MAX;
+            self.split = self.split.max(self.cycle.saturating_sub(1));
+        }
     }
 
     #[inline]
-    fn decode(&mut self, totals: &mut CoreTotals, traits: Traits, length: u8, slots: u32) {
+    fn decode(&mut self, totals: &mut CoreTotals, traits: Traits, linear: u64, length: u8, slots: u32) {
         let parameters = &self.core.front_end;
         if traits.intersects(Traits::LENGTH_CHANGING) {
             totals.length_changing_prefixes += 1;
             self.stall(totals, parameters.length_changing_prefix.into());
         }
         let length = u32::from(length);
+        if parameters.predecode_width > 0 {
+            let split = self.split(parameters.predecode_width, linear + u64::from(length) - 1);
+            if split > self.cycle {
+                self.end_cycle(totals);
+                self.cycle = split;
+            }
+        }
         let complex = slots > parameters.simple_uops && self.used > 0;
         if complex
             || self.used + slots > parameters.decode_width
-            || self.bytes + length > parameters.decode_bytes
+            || parameters.predecode_width == 0 && self.bytes + length > parameters.decode_bytes
         {
             self.end_cycle(totals);
             self.cycle += 1;
@@ -221,6 +244,23 @@ impl FrontEnd {
         }
         self.used += slots;
         self.bytes += length;
+    }
+
+    /// When an instruction whose last byte is at an address can be decoded: an aligned block of code is split into
+    /// instructions in a cycle, or in more if it has more than `width` of them.
+    fn split(&mut self, width: u32, last: u64) -> u64 {
+        let block = last >> self.block_shift;
+        if block != self.block {
+            self.block = block;
+            self.split = (self.split + 1).max(self.cycle.saturating_sub(AHEAD));
+            self.split_count = 0;
+        }
+        if self.split_count == width {
+            self.split += 1;
+            self.split_count = 0;
+        }
+        self.split_count += 1;
+        self.split
     }
 
     /// Books microcode that takes no time of its own.
@@ -381,6 +421,12 @@ impl Shaped for FrontEnd {
         }
         shape.push(word);
         shape.extend([self.piece, self.line, self.page]);
+        if self.core.front_end.predecode_width > 0 {
+            let splits = self.path == Path::Decoders;
+            let since = self.cycle.wrapping_sub(self.split).wrapping_add(1 << 15);
+            let since = u64::from(u16::try_from(since).ok()?) << 8 | u64::from(self.split_count);
+            shape.extend(if splits { [self.block, since] } else { [u64::MAX, 0] });
+        }
         if self.core.front_end.loop_stream {
             shape.extend([self.loop_branch, self.loop_target]);
             shape.push(u64::from(self.loop_count) << 32 | u64::from(self.loop_uops));
@@ -408,6 +454,15 @@ impl Shaped for FrontEnd {
         };
         (self.bytes, self.used) = ((word >> 8 & 0xFF) as u32, (word >> 16 & 0xFF) as u32);
         (self.piece, self.line, self.page) = (shape.next(), shape.next(), shape.next());
+        if self.core.front_end.predecode_width > 0 {
+            let (block, since) = (shape.next(), shape.next());
+            self.block = block;
+            // Nothing is split while the decoders rest.
+            let long_ago = since == 0;
+            self.split =
+                if long_ago { 0 } else { self.cycle.wrapping_sub((since >> 8).wrapping_sub(1 << 15)) };
+            self.split_count = (since & 0xFF) as u32;
+        }
         (self.loop_branch, self.loop_target, self.loop_count, self.loop_uops) = (u64::MAX, 0, 0, 0);
         if self.core.front_end.loop_stream {
             (self.loop_branch, self.loop_target) = (shape.next(), shape.next());

@@ -42,6 +42,7 @@ pub const FALKOR: Core = Core {
         uop_cache_shift: 6,
         decode_width: 3,
         decode_bytes: 16,
+        predecode_width: 0,
         // LLVM: there is no microcode; all decoders make as many uops as it takes.
         decoder_uops: u32::MAX,
         simple_uops: u32::MAX,

@@ -49,6 +49,7 @@ pub const GOLDEN_COVE: Core = Core {
         // manual: 6 decoders, 32 bytes. TMA: `Decode_Width`.
         decode_width: 6,
         decode_bytes: 32,
+        predecode_width: 0,
         // manual, of Skylake: up to 4 uops from the first decoder.
         decoder_uops: 4,
         simple_uops: 1,

@@ -46,6 +46,8 @@ pub const SKYLAKE_SP: Core = Core {
         // several are left out.
         decode_width: 4,
         decode_bytes: 16,
+        // uiCA: 5 instructions of 16 bytes.
+        predecode_width: 5,
         // manual: up to 4 uops from the first decoder.
         decoder_uops: 4,
         simple_uops: 1,

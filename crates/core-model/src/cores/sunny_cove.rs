@@ -78,6 +78,7 @@ pub const SUNNY_COVE: Core = Core {
         // WikiChip's 5 are the uops that they make together (`MITE_Width`).
         decode_width: 4,
         decode_bytes: 16,
+        predecode_width: 0,
         // manual, of Skylake: up to 4 uops from the first decoder.
         decoder_uops: 4,
         simple_uops: 1,

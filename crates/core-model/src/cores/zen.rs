@@ -45,6 +45,7 @@ pub const ZEN2: Core = Core {
         uop_cache_shift: 5,
         decode_width: 4,
         decode_bytes: 32,
+        predecode_width: 0,
         // WikiChip: more than two macro-ops are microcode.
         decoder_uops: 2,
         simple_uops: 1,
