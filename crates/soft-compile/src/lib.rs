@@ -24,9 +24,9 @@
 //! # Exactness
 //!
 //! A block is executed as a whole or up to an instruction that the interpreter does. It is entered if a block of the
-//! greatest length fits what is left of the budget, and for so many blocks only; each leaves a note, from which
-//! totals and branches are worked out as after interpreted blocks. Flags that the SDM leaves undefined get the
-//! interpreter's values, wherever anything may look at them.
+//! greatest length fits what is left of the budget, and for so many blocks only, or for more after a look at what
+//! they have left of it; each leaves a note, from which totals and branches are worked out as after interpreted
+//! blocks. Flags that the SDM leaves undefined get the interpreter's values, wherever anything may look at them.
 //!
 //! # Security
 //!

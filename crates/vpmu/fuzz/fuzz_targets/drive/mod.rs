@@ -25,7 +25,8 @@ pub(crate) fn accesses(pmu: &mut PmuDevice, bytes: &[u8]) {
     let mut rest = bytes.iter().copied();
     let mut retired = 0_u64;
     while let Some(what) = rest.next() {
-        let mut word = |bytes: u32| (0..bytes).fold(0, |word, _| word << 8 | u64::from(rest.next().unwrap_or(0)));
+        let mut word =
+            |bytes: u32| (0..bytes).fold(0, |word, _| word << 8 | u64::from(rest.next().unwrap_or(0)));
         let index = |word: u64| indices[usize::try_from(word).unwrap_or(0) % indices.len()];
         let level = if what & 0x80 == 0 { Level::Kernel } else { Level::User };
         match what & 7 {
