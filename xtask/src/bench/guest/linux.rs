@@ -1,7 +1,7 @@
 //! A real kernel as an image: the processor time that an emulator needs to boot it to the first process.
 
 use super::console::Lines;
-use super::{Machine, failed};
+use super::{Machine, failed, of};
 use crate::error::TaskError;
 use crate::linux::{MEMORY, fetched};
 use crate::vpmu_cli::{EngineFlags, Vpmu};
@@ -59,5 +59,5 @@ fn seconds(mut command: Command) -> Result<f64, TaskError> {
     let seconds = lines.ok_or_else(|| failed("no console")).and_then(|mut lines| lines.until(SAYS));
     let _ = child.kill();
     child.wait().map_err(failed)?;
-    seconds
+    seconds.map_err(|error| of(&command, &error))
 }

@@ -23,6 +23,8 @@ use std::process::{Command, Stdio};
 
 /// Length of the loops for Bochs, which is slower, in about ten million instructions.
 const BOCHS_SCALE: u32 = 3;
+/// Seconds of a loop that say what counters cost: a line is seen some time after it was written.
+const SHORTEST: f64 = 0.01;
 /// Rounds in which Linux is booted at most.
 const BOOTS: usize = 3;
 
@@ -159,7 +161,7 @@ fn on_machine(
         let second = soft(machine.scale, round % 2 == 0)?;
         let (idle, counting) = if round % 2 == 0 { (first, second) } else { (second, first) };
         lbr = counting.lbr;
-        for (off, on) in idle.loops.iter().zip(&counting.loops) {
+        for (off, on) in idle.loops.iter().zip(&counting.loops).filter(|(off, _)| off.seconds > SHORTEST) {
             cost.entry(off.name.clone()).or_default().push(on.seconds / off.seconds);
         }
         let total = |run: &Run| run.loops.iter().map(|each| each.seconds).sum::<f64>();
@@ -251,7 +253,7 @@ fn instructions(run: &Run) -> Result<BTreeMap<String, u64>, TaskError> {
 }
 
 fn add(rates: &mut Rates, run: &Run, counts: &BTreeMap<String, u64>) {
-    for each in &run.loops {
+    for each in run.loops.iter().filter(|each| each.seconds > 0.0) {
         if let Some(count) = counts.get(&each.name) {
             rates.entry(each.name.clone()).or_default().push(*count as f64 / each.seconds / 1e6);
         }
@@ -305,7 +307,12 @@ fn collect(mut command: Command) -> Result<Run, TaskError> {
     // Done or not, the guest is no longer needed.
     let _ = child.kill();
     child.wait().map_err(failed)?;
-    run
+    run.map_err(|error| of(&command, &error))
+}
+
+/// What went wrong, with the emulator that it went wrong in.
+fn of(command: &Command, error: &TaskError) -> TaskError {
+    failed(format!("{}: {error}", command.get_program().to_string_lossy()))
 }
 
 /// True if a program can be started.
