@@ -42,15 +42,21 @@ impl Binding {
     /// The unit for a uop that can go to several, in an even or odd slot.
     #[inline]
     pub(super) fn choose(&self, units: u32, odd: bool) -> usize {
-        let (mut least, mut next) = (u32::MAX, u32::MAX);
-        for_each_bit(units.into(), |unit| {
-            let key = u32::from(self.at_start[unit % BOUND]) << 8 | (0xFF - unit as u32);
-            if key < least {
-                (least, next) = (key, least);
-            } else {
-                next = next.min(key);
-            }
-        });
+        let (mut least, mut next, mut rest) = (u32::MAX, u32::MAX, units);
+        let mut consider = || {
+            let unit = rest.trailing_zeros();
+            let key = u32::from(self.at_start[unit as usize % BOUND]) << 8 | 0xFF_u32.wrapping_sub(unit);
+            let key = if rest == 0 { u32::MAX } else { key };
+            next = next.min(key.max(least));
+            least = least.min(key);
+            rest &= rest.wrapping_sub(1);
+            rest != 0
+        };
+        // Mostly there are two to four: without a branch for each.
+        consider();
+        consider();
+        consider();
+        while consider() {}
         let much = next >> 8 >= (least >> 8) + u32::from(MUCH);
         let key = if odd && !much { next } else { least };
         0xFF - (key & 0xFF) as usize
