@@ -1,8 +1,8 @@
 //! Loops of one kind of instruction each, for measuring how fast an engine executes them. What watches the
 //! console takes the time from a loop's `begin` line to its `end` line.
 //!
-//! Command line: `scale=N` sets the length of each loop, in about ten million instructions (default 1); `pmu` has
-//! counters run, with their overflow interrupts armed. The `end` lines then tell the instructions.
+//! Command line: `scale=N` sets the length of each loop, in about ten million instructions (default 1). Words
+//! of the image's own have counters run. The `end` lines then tell the instructions.
 
 use crate::{boot, check, println};
 
@@ -31,10 +31,9 @@ pub struct Counters {
     pub stop: fn() -> u64,
 }
 
-/// Runs the loops as the command line asks for. `counters` are those of a machine that has a PMU.
+/// Runs the loops, as long as the command line asks for, with these counters.
 pub fn measure(mixes: &[Mix], counters: Option<Counters>) {
     let scale = boot::option("scale").and_then(|scale| scale.parse().ok()).unwrap_or(1);
-    let counters = counters.filter(|_| boot::flag("pmu"));
     if let Some(counters) = counters {
         (counters.prepare)();
     }

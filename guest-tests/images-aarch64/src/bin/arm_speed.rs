@@ -11,7 +11,7 @@ use guest_images_aarch64::pmu::{
     PMCNTENSET, PMCR, PMINTENSET, counter, event, event_type, pmcr, read, write,
 };
 use guest_runtime::{
-    check, counters,
+    boot, check, counters,
     speed::{self, Counters, Mix},
 };
 
@@ -110,5 +110,5 @@ const COUNTERS: Counters = Counters {
 };
 
 fn program_main() {
-    speed::measure(&MIXES, (counters() > 0).then_some(COUNTERS));
+    speed::measure(&MIXES, (boot::flag("pmu") && counters() > 0).then_some(COUNTERS));
 }

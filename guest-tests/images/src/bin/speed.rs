@@ -1,6 +1,8 @@
 //! How fast an engine executes loops of one kind of instruction each: see [`guest_runtime::speed`].
 //!
 //! With `pmu` on the command line eight counters run, and the LBR stack if there is one. The first counts instructions.
+//! With `pebs` one counter samples instructions, one in 10,000, into a debug store that has room for all records, and
+//! another counts them: what sampling costs without a handler.
 #![no_std]
 #![no_main]
 #![expect(unsafe_code, reason = "instructions that the image is about")]
@@ -8,11 +10,11 @@
 use core::arch::asm;
 
 use guest_images::{
-    msr::{DEBUGCTL, GLOBAL_CTRL, event, select},
+    msr::{DEBUGCTL, DS_AREA, GLOBAL_CTRL, PEBS_ENABLE, event, select},
     pmu::{all_gp, gp, gp_counters, has_arch_lbr, preset, program, read, write},
 };
 use guest_runtime::{
-    PerfMon, check, println,
+    PerfMon, boot, check, println,
     speed::{self, Counters, Mix},
     vector, wrmsr,
 };
@@ -155,8 +157,67 @@ const COUNTERS: Counters = Counters {
     },
 };
 
+/// Instructions from one record to the next, and words of the debug store: room for 20,000 records.
+const SAMPLE_PERIOD: u64 = 10_000;
+const STORE_WORDS: usize = 1 << 19;
+
+#[repr(C, align(64))]
+struct Store {
+    /// Base, index, maximum and threshold of the branch trace, then of PEBS, then reset values.
+    area: [u64; 24],
+    records: [u64; STORE_WORDS],
+}
+
+static mut STORE: Store = Store { area: [0; 24], records: [0; STORE_WORDS] };
+
+/// A word of the debug store's head.
+fn area(n: usize) -> *mut u64 {
+    // SAFETY: only its address is taken.
+    unsafe { (&raw mut STORE.area).cast::<u64>().wrapping_add(n % 24) }
+}
+
+/// An empty debug store, one counter that fills it, and one that counts.
+fn start_samples() {
+    write(GLOBAL_CTRL, 0);
+    // SAFETY: only its address is taken.
+    let base = unsafe { &raw const STORE.records } as u64;
+    let end = base + size_of::<[u64; STORE_WORDS]>() as u64;
+    let head = [base, base, end, end, SAMPLE_PERIOD.wrapping_neg()];
+    for (n, value) in (4..).zip(head) {
+        // SAFETY: within the area; the CPU uses it too, but not now.
+        unsafe { area(n).write_volatile(value) };
+    }
+    check!(wrmsr(DS_AREA, area(0) as u64).is_ok(), "there is no debug store");
+    program(0, event::INSTRUCTIONS, select::ALWAYS);
+    program(1, event::INSTRUCTIONS, select::ALWAYS);
+    write(PEBS_ENABLE, 1);
+}
+
+const SAMPLES: Counters = Counters {
+    prepare: start_samples,
+    start: || {
+        // SAFETY: within the area; nothing is sampled yet.
+        unsafe { area(5).write_volatile(area(4).read_volatile()) };
+        preset(0, SAMPLE_PERIOD as u32);
+        preset(1, PERIOD);
+        write(GLOBAL_CTRL, 3);
+    },
+    stop: || {
+        write(GLOBAL_CTRL, 0);
+        let instructions = (gp(1) & u64::from(u32::MAX)) - u64::from(PERIOD);
+        // SAFETY: within the area; nothing is sampled any more.
+        let bytes = unsafe { area(5).read_volatile() - area(4).read_volatile() };
+        // The smallest record has 32 bytes, and the sample is taken after the overflow.
+        let enough = bytes >= instructions / (SAMPLE_PERIOD + 2) * 32;
+        check!(enough, "{bytes} bytes of records for {instructions} instructions");
+        instructions
+    },
+};
+
 fn program_main() {
     let avx2 = vector::has_avx2() && vector::enable(vector::AVX).is_ok();
     let mixes = if avx2 { &MIXES[..] } else { &MIXES[..WITHOUT_AVX2] };
-    speed::measure(mixes, (PerfMon::discover().version >= 2).then_some(COUNTERS));
+    let counters = [("pmu", COUNTERS), ("pebs", SAMPLES)];
+    let wanted = counters.into_iter().find(|(word, _)| boot::flag(word)).map(|(_, counters)| counters);
+    speed::measure(mixes, wanted.filter(|_| PerfMon::discover().version >= 2));
 }

@@ -91,6 +91,26 @@ struct Loop {
     instructions: Option<u64>,
 }
 
+/// What the guest's PMU does meanwhile.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Watch {
+    Nothing,
+    Counts,
+    /// Samples one instruction in 10,000 by PEBS, without a handler.
+    Samples,
+}
+
+impl Watch {
+    /// For the image's command line.
+    fn word(self) -> &'static str {
+        match self {
+            Self::Nothing => "",
+            Self::Counts => " pmu",
+            Self::Samples => " pebs",
+        }
+    }
+}
+
 /// Million instructions per second by loop and round.
 type Rates = BTreeMap<String, Vec<f64>>;
 
@@ -137,14 +157,15 @@ fn on_machine(
             None
         }
     };
-    let soft = |scale, counting| soft(machine, vpmu, image, scale, counting);
-    let counts = instructions(&soft(machine.scale, true)?)?;
+    let soft = |scale, watch| soft(machine, vpmu, image, scale, watch);
+    let counts = instructions(&soft(machine.scale, Watch::Counts)?)?;
     let bochs_counts = match bochs {
-        Some(_) => instructions(&soft(BOCHS_SCALE, true)?)?,
+        Some(_) => instructions(&soft(BOCHS_SCALE, Watch::Counts)?)?,
         None => BTreeMap::new(),
     };
     let (mut ours, mut tcg, mut slow) = (Rates::new(), Rates::new(), Rates::new());
     let mut cost: BTreeMap<String, Vec<f64>> = BTreeMap::new();
+    let mut sampling = Vec::new();
     let mut lbr = false;
     let linux = Linux::find(*machine)?;
     if linux.is_none() {
@@ -152,13 +173,16 @@ fn on_machine(
     }
     let (mut our_boots, mut their_boots) = (Vec::new(), Vec::new());
     let boots = linux.as_ref().map_or(0, |_| rounds.min(BOOTS));
-    let progress = Progress::new(rounds * (2 + usize::from(qemu) + usize::from(bochs.is_some())) + boots * 2);
+    let samples = usize::from(machine.architecture == Architecture::Amd64);
+    let steps = 2 + samples + usize::from(qemu) + usize::from(bochs.is_some());
+    let progress = Progress::new(rounds * steps + boots * 2);
     for round in 0..rounds {
         progress.begin("soft engine");
         // Which of the two goes first changes, so that a drifting machine favours neither.
-        let first = soft(machine.scale, round % 2 == 1)?;
+        let watches = [Watch::Nothing, Watch::Counts];
+        let first = soft(machine.scale, watches[round % 2])?;
         progress.begin("soft engine");
-        let second = soft(machine.scale, round % 2 == 0)?;
+        let second = soft(machine.scale, watches[(round + 1) % 2])?;
         let (idle, counting) = if round % 2 == 0 { (first, second) } else { (second, first) };
         lbr = counting.lbr;
         for (off, on) in idle.loops.iter().zip(&counting.loops).filter(|(off, _)| off.seconds > SHORTEST) {
@@ -166,6 +190,10 @@ fn on_machine(
         }
         let total = |run: &Run| run.loops.iter().map(|each| each.seconds).sum::<f64>();
         cost.entry("all loops".to_owned()).or_default().push(total(&counting) / total(&idle));
+        if machine.architecture == Architecture::Amd64 {
+            progress.begin("soft engine with PEBS");
+            sampling.push(total(&idle) / total(&soft(machine.scale, Watch::Samples)?));
+        }
         add(&mut ours, &idle, &counts);
         if qemu {
             progress.begin("QEMU");
@@ -215,6 +243,10 @@ fn on_machine(
         if qemu {
             figures.extend([theirs, over]);
         }
+    }
+    if !sampling.is_empty() {
+        let what = "all loops, speed with a PEBS record each 10,000 instructions to without";
+        figures.push(figure(what, "ratio", sampling));
     }
     let active = match (machine.architecture, lbr) {
         (Architecture::Arm64, _) => "6 armed counters",
@@ -273,11 +305,10 @@ fn soft(
     vpmu: &Vpmu,
     image: &GuestImage,
     scale: u32,
-    counting: bool,
+    watch: Watch,
 ) -> Result<Run, TaskError> {
     let mut command = vpmu.on_image("run", &image.path, machine.profile, EngineFlags::Soft);
-    let words = if counting { " pmu" } else { "" };
-    command.args(["--append", &format!("scale={scale}{words}")]);
+    command.args(["--append", &format!("scale={scale}{}", watch.word())]);
     collect(command)
 }
 
