@@ -9,7 +9,7 @@ use vpmu::source::{EventRequest, PrivilegeFilter};
 use vpmu::{Active, CountsSource, Profile, Provenance, TopdownSlots};
 
 /// Counts of both, of which one stands still while the other goes on: the engine tells the model nothing outside the
-/// intervals, and does not publish in [`Published`] what retires within them. What only the model can count stands
+/// intervals, and does not publish in `Published` what retires within them. What only the model can count stands
 /// still outside.
 #[derive(Debug)]
 pub struct SwitchedSource {
