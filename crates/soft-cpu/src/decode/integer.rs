@@ -55,7 +55,7 @@ fn arithmetic<B: Bus>(ins: &Instruction, insn: &mut Insn<B>) -> Option<Handler<B
         M::Cmpxchg8b => alu::cmpxchg8b::<B>,
         M::Cmpxchg16b => alu::cmpxchg16b::<B>,
         M::Mul => place!(is_memory(ins, 0), Dst, S => width!(size0, T => muldiv::mul::<B, T, S>)),
-        M::Div => place!(is_memory(ins, 0), Dst, S => width!(size0, T => muldiv::div::<B, T, S>)),
+        M::Div => place!(is_memory(ins, 0), Dst, S => width!(size0, T => hot!(insn, muldiv::div[B, T, S]))),
         M::Idiv => place!(is_memory(ins, 0), Dst, S => width!(size0, T => muldiv::idiv::<B, T, S>)),
         M::Imul => match ins.op_count() {
             1 => place!(is_memory(ins, 0), Dst, S => width!(size0, T => muldiv::imul::<B, T, S>)),

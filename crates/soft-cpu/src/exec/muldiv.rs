@@ -144,4 +144,17 @@ pub(crate) mod quick {
         low.set_reg(c, i.dst);
         true
     }
+
+    /// Of a dividend of 64 bits, without #DE.
+    #[inline(always)]
+    pub(crate) fn div<B: Bus, T: Width, S: Get<T>>(c: &mut Core, b: &mut B, i: &Insn<B>) -> bool {
+        let Some(divisor) = S::quick(c, b, i).map(T::zext) else { return false };
+        let Ok(dividend) = u64::try_from(dividend::<T>(c)) else { return false };
+        let Some(quotient) = dividend.checked_div(divisor) else { return false };
+        if T::BITS < 64 && quotient >> T::BITS != 0 {
+            return false;
+        }
+        set_quotient(c, T::low(quotient), T::low(dividend - quotient * divisor));
+        true
+    }
 }
