@@ -6,6 +6,7 @@
 
 pub mod amd;
 pub mod counts;
+pub mod debug_store;
 pub mod faulting;
 pub mod msr;
 pub mod pmi;

@@ -1,14 +1,12 @@
 //! PEBS: what announces it, its registers, and the records in the debug store.
 #![no_std]
 #![no_main]
-#![expect(unsafe_code, reason = "the debug store is memory that the CPU writes")]
+#![expect(unsafe_code, reason = "instructions that the image is about")]
 
-use core::{
-    arch::global_asm,
-    ptr::{read_volatile, write_volatile},
-};
+use core::arch::global_asm;
 
 use guest_images::{
+    debug_store::{DebugStore, FIRST_RESET},
     msr::{
         DS_AREA, FIXED_CTR_CTRL, GLOBAL_CTRL, MISC_ENABLE, PEBS_DATA_CFG, PEBS_ENABLE, PERF_CAPABILITIES,
         PERFEVTSEL0, STATUS_RESET, event, fixed_ctrl, global, select::ALWAYS,
@@ -32,17 +30,9 @@ const ROUNDS: u64 = 5_000;
 /// Period of the samples in instructions: no multiple of the loop's.
 const PERIOD: u64 = 101;
 
-/// Words of the buffer.
-const WORDS: usize = 8_192;
+type Buffer = DebugStore<8_192>;
 
-#[repr(C, align(64))]
-struct Store {
-    /// Base, index, maximum and threshold of the branch trace, then of PEBS, then reset values.
-    area: [u64; 24],
-    buffer: [u64; WORDS],
-}
-
-static mut STORE: Store = Store { area: [0; 24], buffer: [0; WORDS] };
+static STORE: Buffer = Buffer::new();
 
 // RAX: how often. RBX is the loop's number of the round.
 global_asm!(
@@ -80,38 +70,9 @@ fn adaptive() -> bool {
     read(PERF_CAPABILITIES) & 1 << 14 != 0
 }
 
-fn word(n: usize) -> u64 {
-    // SAFETY: within the buffer; the CPU writes it behind the compiler's back.
-    unsafe { read_volatile(&raw const STORE.buffer[n]) }
-}
-
-fn area(n: usize) -> u64 {
-    // SAFETY: within the area.
-    unsafe { read_volatile(&raw const STORE.area[n]) }
-}
-
-fn set_area(n: usize, value: u64) {
-    // SAFETY: within the area.
-    unsafe { write_volatile(&raw mut STORE.area[n], value) }
-}
-
-/// An empty buffer of `bytes`, with a threshold, and reset values that make a period.
+/// An empty buffer of `bytes`, with a threshold.
 fn prepare(bytes: u64, threshold: u64) {
-    // SAFETY: only its address is taken.
-    let base = unsafe { &raw const STORE.buffer } as u64;
-    for (n, value) in (4..).zip([base, base, base + bytes, base + threshold]) {
-        set_area(n, value);
-    }
-    for n in 8..24 {
-        set_area(n, PERIOD.wrapping_neg());
-    }
-    // SAFETY: only its address is taken.
-    write(DS_AREA, unsafe { &raw const STORE.area } as u64);
-}
-
-/// Bytes in the buffer.
-fn filled() -> u64 {
-    area(5) - area(4)
+    STORE.prepare(bytes, threshold, PERIOD);
 }
 
 /// Samples instructions of the loop on PMC0, with these bits of PERFEVTSEL.
@@ -167,17 +128,17 @@ fn registers_have_their_bits_and_no_others() {
 /// One record for each period, each about an instruction of the loop.
 #[guest_test(needs(pmu, exact))]
 fn every_period_has_its_record() {
-    prepare(8 * WORDS as u64, u64::MAX >> 1);
+    prepare(Buffer::BYTES, u64::MAX >> 1);
     sample(0);
     let (size, at) = if adaptive() { (32, 1) } else { (200, 22) };
     let [first, branch, end] = places();
     // After the overflow comes the event that is sampled: a period and one.
     let expected = 2 * ROUNDS / (PERIOD + 1);
-    let records = filled() / size;
+    let records = STORE.filled() / size;
     check!(records.abs_diff(expected) <= 1, "{records} records instead of {expected}");
-    check_eq!(filled() % size, 0);
+    check_eq!(STORE.filled() % size, 0);
     for n in 0..records as usize {
-        let ip = word(n * size as usize / 8 + at);
+        let ip = STORE.word(n * size as usize / 8 + at);
         let inside = ip == first || ip == branch;
         check!(inside || ip < first || ip >= end, "{ip:#x} is no instruction");
         check!(inside || n == 0 || n + 1 == records as usize, "record {n} is about {ip:#x}");
@@ -189,7 +150,7 @@ fn every_period_has_its_record() {
 /// The registers of a record are those after its instruction.
 #[guest_test(needs(pmu, exact))]
 fn registers_are_those_of_the_moment() {
-    prepare(8 * WORDS as u64, u64::MAX >> 1);
+    prepare(Buffer::BYTES, u64::MAX >> 1);
     let [first, branch, end] = places();
     // Where the record has the sampled instruction, RIP and RAX.
     let (at, rip, rax, size) = if adaptive() {
@@ -201,7 +162,7 @@ fn registers_are_those_of_the_moment() {
     sample(if adaptive() { ADAPTIVE } else { 0 });
     let mut before = ROUNDS + 1;
     for n in 1..10 {
-        let record = |offset: usize| word(n * size + offset);
+        let record = |offset: usize| STORE.word(n * size + offset);
         check!(record(rax) < before, "RAX counts down: {} after {before}", record(rax));
         before = record(rax);
         if record(at) == branch {
@@ -228,7 +189,7 @@ fn the_threshold_requests_a_pmi() {
     write(STATUS_RESET, BUFFER_FULL);
     check_eq!(status(), 0);
     // What did not fit is lost, and nothing behind the end is touched.
-    check_eq!(filled(), 10 * size);
+    check_eq!(STORE.filled(), 10 * size);
 }
 
 /// A debug store that is not mapped loses records; the guest sees no exception.
@@ -247,16 +208,16 @@ fn adaptive_records_have_their_groups() {
         skip!("needs adaptive PEBS");
     }
     for (config, size) in [(0, 32), (1, 64), (2, 176), (4, 288), (8 | 3 << 24, 128), (0xF | 7 << 24, 656)] {
-        prepare(8 * WORDS as u64, u64::MAX >> 1);
+        prepare(Buffer::BYTES, u64::MAX >> 1);
         write(PEBS_DATA_CFG, config);
         sample(ADAPTIVE);
-        check_eq!(word(0), size << 48 | config);
-        check_eq!(word(2), 1, "PMC0");
-        check_eq!(filled() % size, 0);
+        check_eq!(STORE.word(0), size << 48 | config);
+        check_eq!(STORE.word(2), 1, "PMC0");
+        check_eq!(STORE.filled() % size, 0);
         // Without the counter's own bit the basic group is all.
-        prepare(8 * WORDS as u64, u64::MAX >> 1);
+        prepare(Buffer::BYTES, u64::MAX >> 1);
         sample(0);
-        check_eq!(word(0), 32 << 48);
+        check_eq!(STORE.word(0), 32 << 48);
     }
     write(PEBS_DATA_CFG, 0);
 }
@@ -268,7 +229,7 @@ fn records_hold_branches() {
         skip!("needs adaptive PEBS and architectural branch records");
     }
     const LBR_CTL: u32 = 0x14CE;
-    prepare(8 * WORDS as u64, u64::MAX >> 1);
+    prepare(Buffer::BYTES, u64::MAX >> 1);
     write(PEBS_DATA_CFG, 8 | 1 << 24);
     write(LBR_CTL, 0x7F_0007);
     sample(ADAPTIVE);
@@ -276,7 +237,7 @@ fn records_hold_branches() {
     write(PEBS_DATA_CFG, 0);
     let [first, branch, _] = places();
     for n in 1..10 {
-        let record = |offset: usize| word(n * 10 + offset);
+        let record = |offset: usize| STORE.word(n * 10 + offset);
         for entry in 0..2 {
             check_eq!((record(4 + 3 * entry), record(5 + 3 * entry)), (branch, first), "entry {entry}");
         }
@@ -290,8 +251,8 @@ fn fixed_counter_0_samples() {
     if !adaptive() {
         skip!("needs adaptive PEBS");
     }
-    prepare(8 * WORDS as u64, u64::MAX >> 1);
-    set_area(8, 0);
+    prepare(Buffer::BYTES, u64::MAX >> 1);
+    STORE.set_area(FIRST_RESET, 0);
     write(FIXED_CTR_CTRL, fixed_ctrl::of(0, fixed_ctrl::OS | fixed_ctrl::USR));
     preset_fixed(0, PERIOD);
     write(PEBS_ENABLE, 1 << 32);
@@ -300,8 +261,8 @@ fn fixed_counter_0_samples() {
     write(GLOBAL_CTRL, 0);
     write(PEBS_ENABLE, 0);
     // Besides the loop's some instructions around it.
-    let (records, expected) = (filled() / 32, 2 * ROUNDS / PERIOD);
+    let (records, expected) = (STORE.filled() / 32, 2 * ROUNDS / PERIOD);
     check!(records == expected || records == expected + 1, "{records} records instead of {expected}");
-    check_eq!(word(2), 1 << 32);
+    check_eq!(STORE.word(2), 1 << 32);
     check!(fixed(0) > PERIOD.wrapping_neg() & 0xFFFF_FFFF_FFFF);
 }

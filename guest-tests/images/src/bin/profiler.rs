@@ -3,16 +3,15 @@
 //! `find=NAME[,NAME]` of the command line names.
 #![no_std]
 #![no_main]
-#![expect(unsafe_code, reason = "the debug store is memory that the CPU writes")]
 
 use core::{
     fmt,
-    ptr::{read_volatile, write_volatile},
     sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed},
 };
 
 use guest_images::{
     amd,
+    debug_store::DebugStore,
     msr::{
         COUNTER_MAX, DEBUGCTL, DS_AREA, GLOBAL_CTRL, GLOBAL_STATUS, PEBS_DATA_CFG, PEBS_ENABLE,
         PERF_CAPABILITIES, PERF_METRICS, PERFEVTSEL0, PMC0, STATUS_RESET, event, global,
@@ -280,16 +279,9 @@ fn branches() {
     }
 }
 
-/// Words of the PEBS buffer.
-const WORDS: usize = 1_024;
+type Buffer = DebugStore<1_024>;
 
-#[repr(C, align(64))]
-struct Store {
-    area: [u64; 24],
-    buffer: [u64; WORDS],
-}
-
-static mut STORE: Store = Store { area: [0; 24], buffer: [0; WORDS] };
+static STORE: Buffer = Buffer::new();
 
 /// Records follow one another by the sizes that they say.
 fn records() {
@@ -297,16 +289,7 @@ fn records() {
     if is_amd() || !has_debug_store() || rdmsr(PEBS_ENABLE).is_err() || !adaptive() {
         return;
     }
-    // SAFETY: only its addresses are taken.
-    let (area, base) = unsafe { (&raw const STORE.area as u64, &raw const STORE.buffer as u64) };
-    let set = |n: usize, value: u64| {
-        // SAFETY: within the area.
-        unsafe { write_volatile(&raw mut STORE.area[n], value) }
-    };
-    let end = base + 8 * WORDS as u64;
-    (4..).zip([base, base, end, end + 1]).for_each(|(n, value)| set(n, value));
-    (8..24).for_each(|n| set(n, 100_u64.wrapping_neg()));
-    write(DS_AREA, area);
+    STORE.prepare(Buffer::BYTES, Buffer::BYTES + 1, 100);
     // Groups of registers, in adaptive records of counter 0.
     write(PEBS_DATA_CFG, 2);
     program(0, event::INSTRUCTIONS, ALWAYS | 1 << 34);
@@ -318,12 +301,10 @@ fn records() {
     write(PEBS_ENABLE, 0);
     write(PEBS_DATA_CFG, 0);
     write(DS_AREA, 0);
-    // SAFETY: within the area.
-    let filled = unsafe { read_volatile(&raw const STORE.area[5]) } - base;
+    let filled = STORE.filled();
     let mut at = 0;
     while at < filled {
-        // SAFETY: `filled` is at most the size of the buffer.
-        let size = unsafe { read_volatile(&raw const STORE.buffer[at as usize / 8]) } >> 48;
+        let size = STORE.word(at as usize / 8) >> 48;
         at += size;
         if size != 176 || at > filled {
             println!("# a record of {size} bytes ends at {at} of {filled}");

@@ -10,7 +10,8 @@
 use core::arch::asm;
 
 use guest_images::{
-    msr::{DEBUGCTL, DS_AREA, GLOBAL_CTRL, PEBS_ENABLE, event, select},
+    debug_store::DebugStore,
+    msr::{DEBUGCTL, GLOBAL_CTRL, PEBS_ENABLE, event, select},
     pmu::{all_gp, gp, gp_counters, has_arch_lbr, preset, program, read, write},
 };
 use guest_runtime::{
@@ -157,47 +158,25 @@ const COUNTERS: Counters = Counters {
     },
 };
 
-/// Instructions from one record to the next, and words of the debug store: room for 20,000 records.
+/// Instructions from one record to the next.
 const SAMPLE_PERIOD: u64 = 10_000;
-const STORE_WORDS: usize = 1 << 19;
 
-#[repr(C, align(64))]
-struct Store {
-    /// Base, index, maximum and threshold of the branch trace, then of PEBS, then reset values.
-    area: [u64; 24],
-    records: [u64; STORE_WORDS],
-}
+/// Room for 20,000 records.
+type Buffer = DebugStore<{ 1 << 19 }>;
 
-static mut STORE: Store = Store { area: [0; 24], records: [0; STORE_WORDS] };
+static STORE: Buffer = Buffer::new();
 
-/// A word of the debug store's head.
-fn area(n: usize) -> *mut u64 {
-    // SAFETY: only its address is taken.
-    unsafe { (&raw mut STORE.area).cast::<u64>().wrapping_add(n % 24) }
-}
-
-/// An empty debug store, one counter that fills it, and one that counts.
-fn start_samples() {
-    write(GLOBAL_CTRL, 0);
-    // SAFETY: only its address is taken.
-    let base = unsafe { &raw const STORE.records } as u64;
-    let end = base + size_of::<[u64; STORE_WORDS]>() as u64;
-    let head = [base, base, end, end, SAMPLE_PERIOD.wrapping_neg()];
-    for (n, value) in (4..).zip(head) {
-        // SAFETY: within the area; the CPU uses it too, but not now.
-        unsafe { area(n).write_volatile(value) };
-    }
-    check!(wrmsr(DS_AREA, area(0) as u64).is_ok(), "there is no debug store");
-    program(0, event::INSTRUCTIONS, select::ALWAYS);
-    program(1, event::INSTRUCTIONS, select::ALWAYS);
-    write(PEBS_ENABLE, 1);
-}
-
+/// One counter fills the debug store, another one counts.
 const SAMPLES: Counters = Counters {
-    prepare: start_samples,
+    prepare: || {
+        write(GLOBAL_CTRL, 0);
+        STORE.prepare(Buffer::BYTES, Buffer::BYTES, SAMPLE_PERIOD);
+        program(0, event::INSTRUCTIONS, select::ALWAYS);
+        program(1, event::INSTRUCTIONS, select::ALWAYS);
+        write(PEBS_ENABLE, 1);
+    },
     start: || {
-        // SAFETY: within the area; nothing is sampled yet.
-        unsafe { area(5).write_volatile(area(4).read_volatile()) };
+        STORE.clear();
         preset(0, SAMPLE_PERIOD as u32);
         preset(1, PERIOD);
         write(GLOBAL_CTRL, 3);
@@ -205,8 +184,7 @@ const SAMPLES: Counters = Counters {
     stop: || {
         write(GLOBAL_CTRL, 0);
         let instructions = (gp(1) & u64::from(u32::MAX)) - u64::from(PERIOD);
-        // SAFETY: within the area; nothing is sampled any more.
-        let bytes = unsafe { area(5).read_volatile() - area(4).read_volatile() };
+        let bytes = STORE.filled();
         // The smallest record has 32 bytes, and the sample is taken after the overflow.
         let enough = bytes >= instructions / (SAMPLE_PERIOD + 2) * 32;
         check!(enough, "{bytes} bytes of records for {instructions} instructions");
