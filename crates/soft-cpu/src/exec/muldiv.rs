@@ -78,52 +78,54 @@ fn set_quotient<T: Width>(c: &mut Core, quotient: T, remainder: T) {
     }
 }
 
-pub(crate) fn div<B: Bus, T: Width, S: Get<T>>(c: &mut Core, b: &mut B, i: &Insn<B>) -> Done {
-    let divisor = S::get(c, b, i)?.zext();
-    if divisor == 0 {
-        return divide_error(c);
-    }
+/// Quotient and remainder of the dividend; nothing is #DE.
+#[inline(always)]
+fn divided<T: Width>(c: &Core, divisor: u64) -> Option<(T, T)> {
     let (quotient, remainder) = match u64::try_from(dividend::<T>(c)) {
-        Ok(small) => (small / divisor, small % divisor),
+        Ok(small) => {
+            let quotient = small.checked_div(divisor)?;
+            (quotient, small - quotient * divisor)
+        }
         // Else the quotient has more than 64 bits.
         Err(_) if c.regs[RDX] < divisor => {
-            let dividend = dividend::<T>(c);
-            ((dividend / u128::from(divisor)).low_u64(), (dividend % u128::from(divisor)).low_u64())
+            let (dividend, divisor) = (dividend::<T>(c), u128::from(divisor));
+            ((dividend / divisor).low_u64(), (dividend % divisor).low_u64())
         }
-        Err(_) => return divide_error(c),
+        Err(_) => return None,
     };
-    if T::BITS < 64 && quotient >> T::BITS != 0 {
-        return divide_error(c);
-    }
-    set_quotient(c, T::low(quotient), T::low(remainder));
+    let fits = T::BITS == 64 || quotient >> T::BITS == 0;
+    fits.then(|| (T::low(quotient), T::low(remainder)))
+}
+
+/// The same of signed numbers.
+fn divided_signed<T: Width>(c: &Core, divisor: i64) -> Option<(T, T)> {
+    let shift = 128 - 2 * T::BITS;
+    let dividend = (dividend::<T>(c) << shift).cast_signed() >> shift;
+    let (quotient, remainder) = match i64::try_from(dividend) {
+        Ok(small) => (small.checked_div(divisor)?, small.checked_rem(divisor)?),
+        Err(_) => {
+            let divisor = i128::from(divisor);
+            let quotient = i64::try_from(dividend.checked_div(divisor)?).ok()?;
+            // It is closer to 0 than the divisor.
+            (quotient, i64::try_from(dividend.checked_rem(divisor)?).ok()?)
+        }
+    };
+    let low = T::low(quotient.cast_unsigned());
+    let fits = quotient == low.sext().cast_signed();
+    fits.then(|| (low, T::low(remainder.cast_unsigned())))
+}
+
+pub(crate) fn div<B: Bus, T: Width, S: Get<T>>(c: &mut Core, b: &mut B, i: &Insn<B>) -> Done {
+    let divisor = S::get(c, b, i)?.zext();
+    let Some((quotient, remainder)) = divided::<T>(c, divisor) else { return divide_error(c) };
+    set_quotient(c, quotient, remainder);
     Ok(())
 }
 
 pub(crate) fn idiv<B: Bus, T: Width, S: Get<T>>(c: &mut Core, b: &mut B, i: &Insn<B>) -> Done {
     let divisor = S::get(c, b, i)?.sext().cast_signed();
-    if divisor == 0 {
-        return divide_error(c);
-    }
-    let shift = 128 - 2 * T::BITS;
-    let dividend = (dividend::<T>(c) << shift).cast_signed() >> shift;
-    if let Ok(small) = i64::try_from(dividend)
-        && let (Some(quotient), Some(remainder)) = (small.checked_div(divisor), small.checked_rem(divisor))
-    {
-        let low = T::low(quotient.cast_unsigned());
-        if quotient != low.sext().cast_signed() {
-            return divide_error(c);
-        }
-        set_quotient(c, low, T::low(remainder.cast_unsigned()));
-        return Ok(());
-    }
-    let divisor = i128::from(divisor);
-    let (quotient, remainder) = (dividend.wrapping_div(divisor), dividend.wrapping_rem(divisor));
-    let low = T::low(quotient.low_u64());
-    // i128::MIN / -1 wraps to itself, which does not fit either.
-    if quotient != i128::from(low.sext().cast_signed()) {
-        return divide_error(c);
-    }
-    set_quotient(c, low, T::low(remainder.low_u64()));
+    let Some((quotient, remainder)) = divided_signed::<T>(c, divisor) else { return divide_error(c) };
+    set_quotient(c, quotient, remainder);
     Ok(())
 }
 
@@ -145,16 +147,11 @@ pub(crate) mod quick {
         true
     }
 
-    /// Of a dividend of 64 bits, without #DE.
     #[inline(always)]
     pub(crate) fn div<B: Bus, T: Width, S: Get<T>>(c: &mut Core, b: &mut B, i: &Insn<B>) -> bool {
-        let Some(divisor) = S::quick(c, b, i).map(T::zext) else { return false };
-        let Ok(dividend) = u64::try_from(dividend::<T>(c)) else { return false };
-        let Some(quotient) = dividend.checked_div(divisor) else { return false };
-        if T::BITS < 64 && quotient >> T::BITS != 0 {
-            return false;
-        }
-        set_quotient(c, T::low(quotient), T::low(dividend - quotient * divisor));
+        let Some(divisor) = S::quick(c, b, i) else { return false };
+        let Some((quotient, remainder)) = divided::<T>(c, divisor.zext()) else { return false };
+        set_quotient(c, quotient, remainder);
         true
     }
 }
