@@ -223,7 +223,6 @@ impl FrontEnd {
             totals.length_changing_prefixes += 1;
             self.stall(totals, parameters.length_changing_prefix.into());
         }
-        let length = u32::from(length);
         if parameters.predecode_width > 0 {
             let split = self.split(parameters.predecode_width, linear + u64::from(length) - 1);
             if split > self.cycle {
@@ -231,10 +230,12 @@ impl FrontEnd {
                 self.cycle = split;
             }
         }
+        // What has been split takes no room among the bytes of a cycle.
+        let bytes = if parameters.predecode_width > 0 { 0 } else { u32::from(length) };
         let complex = slots > parameters.simple_uops && self.used > 0;
         if complex
             || self.used + slots > parameters.decode_width
-            || parameters.predecode_width == 0 && self.bytes + length > parameters.decode_bytes
+            || self.bytes + bytes > parameters.decode_bytes
         {
             self.end_cycle(totals);
             self.cycle += 1;
@@ -243,7 +244,7 @@ impl FrontEnd {
             totals.first_decoder_uops += u64::from(slots);
         }
         self.used += slots;
-        self.bytes += length;
+        self.bytes += bytes;
     }
 
     /// When an instruction whose last byte is at an address can be decoded: an aligned block of code is split into

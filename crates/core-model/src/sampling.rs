@@ -79,6 +79,14 @@ impl Rate {
     }
 }
 
+/// What is known of a level, or else of the other.
+fn rate(rates: &[Rate; 2], level: usize) -> &Rate {
+    match &rates[level] {
+        Rate { instructions: 0, .. } => &rates[1 - level],
+        rate => rate,
+    }
+}
+
 #[derive(Debug)]
 pub(crate) struct Sampler {
     sampling: Sampling,
@@ -164,7 +172,7 @@ impl Sampler {
         (self.passed, self.fetched) = ([0; 2], Fetched::default());
         self.booked.iter_mut().for_each(|booked| **booked = CoreTotals::default());
         let step = |level: usize| {
-            let rate = self.rate(level);
+            let rate = rate(&self.rates, level);
             (rate.totals.cycles << 16) / rate.instructions.max(1)
         };
         self.steps = [step(0), step(1)];
@@ -176,14 +184,6 @@ impl Sampler {
         let before = cycles - self.mean;
         self.mean += before / self.units as f64;
         self.squares += before * (cycles - self.mean);
-    }
-
-    /// What is known of a level, or else of the other.
-    fn rate(&self, level: usize) -> &Rate {
-        match &self.rates[level] {
-            Rate { instructions: 0, .. } => &self.rates[1 - level],
-            rate => rate,
-        }
     }
 
     /// Instructions between stretches; the cycle in which they are.
@@ -198,7 +198,7 @@ impl Sampler {
     /// The cycle that is reached between stretches.
     pub(crate) fn cycle(&self) -> u64 {
         let cycles = |level: usize| {
-            let rate = self.rate(level);
+            let rate = rate(&self.rates, level);
             rate.of(rate.totals.cycles, self.passed[level])
         };
         self.base + cycles(0) + cycles(1)
@@ -211,10 +211,7 @@ impl Sampler {
             if passed == 0 {
                 continue;
             }
-            let rate = match &self.rates[level] {
-                Rate { instructions: 0, .. } => &self.rates[1 - level],
-                rate => rate,
-            };
+            let rate = rate(&self.rates, level);
             let words = totals.words_mut().iter_mut().zip(self.booked[level].words_mut());
             for ((total, booked), &word) in words.zip(rate.totals.words()) {
                 if word != 0 {
