@@ -367,10 +367,7 @@ fn start_model(
     sampling: Option<Sampling>,
 ) -> Result<SharedCore, ProgramError> {
     let profile = machine.pmu.profile().clone();
-    let core = SharedCore::new(&profile).map_err(RunError::from)?;
-    if threads.get() > 1 {
-        core.drive().start_thread();
-    }
+    let core = SharedCore::on_threads(&profile, threads).map_err(RunError::from)?;
     if let Some(sampling) = sampling {
         core.drive().sample(sampling);
     }

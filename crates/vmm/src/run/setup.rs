@@ -278,7 +278,7 @@ impl Platform for Virt {
         let mut engine = ArmEngine::new(memory, &profile);
         let totals = ArmSource::new(engine.retired());
         let source: Box<dyn Source> = if let Some(threads) = threads {
-            let core = model(&profile, threads)?;
+            let core = SharedCore::on_threads(&profile, threads)?;
             engine = engine.with_model(core.clone());
             Box::new(TimedTotals::new(TimingSource::new(&profile, core), totals))
         } else {
@@ -430,15 +430,6 @@ fn model_threads(config: &RunConfig, boot: &BootConfig) -> Result<Option<NonZero
     Ok(threads)
 }
 
-/// The model of a profile's core, which may use so many threads.
-fn model(profile: &Profile, threads: NonZeroUsize) -> Result<SharedCore, RunError> {
-    let core = SharedCore::new(profile)?;
-    if threads.get() > 1 {
-        core.drive().start_thread();
-    }
-    Ok(core)
-}
-
 /// How the core of a PC is modelled.
 #[derive(Debug, Clone, Copy)]
 struct Modelling {
@@ -458,7 +449,7 @@ fn soft(
     let mut engine = SoftEngine::new(memory, &profile).with_compiler(config.compile);
     let mut source = counts::choose_soft(counts, &profile, engine.retired())?;
     if let Some(Modelling { threads, parked }) = modelling {
-        let core = model(&profile, threads)?;
+        let core = SharedCore::on_threads(&profile, threads)?;
         let timing = TimingSource::new(&profile, core.clone());
         if parked {
             let totals = ModelSource::new(&profile, engine.retired());

@@ -15,6 +15,7 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr as _;
 use test::TestArgs;
 use vmm::counts::CountsChoice;
+use vmm::counts::timing::Sampling;
 use vmm::engine::{Detail, EngineChoice};
 use vmm::inject::SkidChoice;
 use vmm::run::{LbrChoice, PreciseChoice};
@@ -285,7 +286,7 @@ pub(crate) struct StatArgs {
     /// instructions [default: 30000], and estimate the rest: several times as
     /// fast, with an error that is told (needs --detail timing)
     #[arg(long, value_name = "N", requires = "program", num_args = 0..=1, require_equals = true,
-          default_missing_value = "30000", value_parser = clap::value_parser!(u32).range(6_000..),
+          default_missing_value = "30000", value_parser = clap::value_parser!(u32).range(i64::from(Sampling::LEAST_PERIOD)..),
           help_heading = "Program")]
     pub(crate) sample: Option<u32>,
     /// Only PROGRAM's top-down breakdown, down to level 3 (needs --detail

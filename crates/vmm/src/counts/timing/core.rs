@@ -8,6 +8,7 @@ use core_model::{CoreTotals, Isa, Model, Sampling, SamplingReport};
 use retire::{Block, BlockId, CoreEvent, Instruction, Observer};
 use soft_cpu::Operations;
 use std::cell::{RefCell, RefMut};
+use std::num::NonZeroUsize;
 use std::rc::Rc;
 use std::sync::Arc;
 use vpmu::source::PrivilegeFilter;
@@ -55,11 +56,6 @@ impl TimingCore {
     #[must_use]
     pub fn model(&self) -> &Model {
         &self.model
-    }
-
-    /// From now on the model may work on a thread of its own. No count depends on it.
-    pub fn start_thread(&mut self) {
-        self.model.start_thread();
     }
 
     /// From now on only samples go through the model's pipeline.
@@ -252,6 +248,18 @@ impl SharedCore {
             quiet_for: u64::MAX,
             quiet: 0,
         }))))
+    }
+
+    /// The same, on so many threads: with a second one the model may work there. No count depends on it.
+    ///
+    /// # Errors
+    /// There is no model of it.
+    pub fn on_threads(profile: &Profile, threads: NonZeroUsize) -> Result<Self, TimingError> {
+        let core = Self::new(profile)?;
+        if threads.get() > 1 {
+            core.drive().model.start_thread();
+        }
+        Ok(core)
     }
 
     /// The core, to be driven.
