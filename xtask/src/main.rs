@@ -46,6 +46,7 @@ mod tally;
 mod tap;
 mod test;
 mod tma;
+mod traced;
 mod vpmu_cli;
 
 use clap::{Parser, Subcommand};

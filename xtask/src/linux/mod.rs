@@ -41,7 +41,6 @@ use crate::tally::Tally;
 use crate::vpmu_cli::{EngineFlags, Vpmu};
 pub(crate) use architecture::Architecture;
 use clap::{Args, ValueEnum};
-pub(crate) use repeats::SAME;
 use serde_json::Value;
 use session::StepResult;
 use std::collections::BTreeMap;

@@ -1,13 +1,9 @@
 //! Two runs of one session have to be the same run, whether code is compiled or interpreted.
 
-use super::{Architecture, Guest, apt, session, steps};
+use super::{Architecture, Guest, session, steps};
 use crate::error::TaskError;
 use crate::tally::Tally;
-use serde_json::Value;
-use std::fs;
-
-/// What must not differ between two reports. Times of the host may.
-pub(crate) const SAME: [&str; 6] = ["outcome", "instructions", "console", "counted", "intervals", "accesses"];
+use crate::traced::Traced;
 
 /// Boots the short session twice, and once more interpreted, and compares reports and traces.
 pub(super) fn check(guest: &Guest, profile: &str, tally: &mut Tally) -> Result<(), TaskError> {
@@ -20,8 +16,7 @@ pub(super) fn check(guest: &Guest, profile: &str, tally: &mut Tally) -> Result<(
     }
     for (name, flags) in others {
         let other = run(guest, profile, &script, flags)?;
-        let difference = SAME.iter().find(|key| first.report[*key] != other.report[*key]);
-        let difference = difference.copied().or_else(|| (first.trace != other.trace).then_some("trace"));
+        let difference = first.differs_in(&other);
         tally.add(difference.is_none());
         let bytes = first.report["console"].as_str().unwrap_or_default().len();
         match difference {
@@ -30,22 +25,15 @@ pub(super) fn check(guest: &Guest, profile: &str, tally: &mut Tally) -> Result<(
                 first.report["instructions"],
                 first.trace.len()
             ),
-            Some(key) => anstream::println!("FAILED {profile}: {name} differs in `{key}`"),
+            Some(keys) => anstream::println!("FAILED {profile}: {name} differs in {keys}"),
         }
     }
     Ok(())
 }
 
-struct Run {
-    report: Value,
-    trace: Vec<u8>,
-}
-
-fn run(guest: &Guest, profile: &str, script: &str, flags: &[&str]) -> Result<Run, TaskError> {
-    let path = std::env::temp_dir().join(format!("vpmu-repeats-{profile}-{}", std::process::id()));
-    let name = path.to_string_lossy();
-    let report = guest.boot_with(profile, script, &[flags, &["--trace", &name]].concat(), &[])?;
-    let trace = fs::read(&path).map_err(|source| apt::file_error(&path, source))?;
-    fs::remove_file(&path).map_err(|source| apt::file_error(&path, source))?;
-    Ok(Run { report, trace })
+fn run(guest: &Guest, profile: &str, script: &str, flags: &[&str]) -> Result<Traced, TaskError> {
+    Traced::of(&format!("repeats-{profile}"), |path| {
+        let path = path.to_string_lossy();
+        guest.boot_with(profile, script, &[flags, &["--trace", &path]].concat(), &[])
+    })
 }
