@@ -286,8 +286,8 @@ pub(crate) struct StatArgs {
     /// instructions [default: 30000], and estimate the rest: several times as
     /// fast, with an error that is told (needs --detail timing)
     #[arg(long, value_name = "N", requires = "program", num_args = 0..=1, require_equals = true,
-          default_missing_value = "30000", value_parser = clap::value_parser!(u32).range(i64::from(Sampling::LEAST_PERIOD)..),
-          help_heading = "Program")]
+          default_missing_value = "30000", help_heading = "Program",
+          value_parser = clap::value_parser!(u32).range(i64::from(Sampling::LEAST_PERIOD)..))]
     pub(crate) sample: Option<u32>,
     /// Only PROGRAM's top-down breakdown, down to level 3 (needs --detail
     /// timing)
