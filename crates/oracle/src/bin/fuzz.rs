@@ -28,6 +28,9 @@ struct Args {
     /// Let another CPU do the same with every block compiled when it is come to first, and compare
     #[arg(long)]
     compile: bool,
+    /// Give up all rights before the first round: seccomp and landlock, as for `vpmu run --sandbox`
+    #[arg(long)]
+    sandbox: bool,
     /// Seconds after which a round counts as hung
     #[arg(long, default_value_t = 60)]
     patience: u64,
@@ -49,6 +52,12 @@ fn main() -> ExitCode {
     };
     let kinds = fuzzer.kinds();
     watch(args.patience);
+    if args.sandbox
+        && let Err(error) = sandbox::enter(sandbox::Needs::default())
+    {
+        anstream::eprintln!("error: {error}; without --sandbox the rounds run with your rights");
+        return ExitCode::from(2);
+    }
     let started = Instant::now();
     let mut progress = Progress::new(args.instructions);
     let (mut retired, mut defects, mut total) = (vec![0; kinds.len()], 0_u64, 0);
