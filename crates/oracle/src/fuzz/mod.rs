@@ -101,7 +101,9 @@ impl Rounds for Fuzzer {
 }
 
 /// Fresh states that a round runs from.
-const STATES: u32 = 48;
+const STATES: u32 = 192;
+/// States that find the same code, each at another place of it: to make code takes longer than to run it.
+const STATES_OF_CODE: u32 = 16;
 /// Runs from one state, with an interrupt or an NMI between them.
 const RUNS: u32 = 24;
 /// Largest number of instructions of one run.
@@ -148,8 +150,12 @@ impl Fuzzer {
         let mut machine = Machine::new(random);
         let mut cpu = Cpu::default();
         let mut other = self.compiles.then(|| Other::new(&machine)).transpose()?;
-        for _ in 0..STATES {
-            let code = self.code.bytes(random, mode, source, (CODE_END - CODE_START) as usize);
+        let mut code = Vec::new();
+        for number in 0..STATES {
+            if number % STATES_OF_CODE == 0 {
+                code = self.code.bytes(random, mode, source, (CODE_END - CODE_START) as usize);
+            }
+            // Runs before this one may have written to it.
             machine.load(&code);
             machine.tables(random, mode);
             let state = machine::state(random, mode);
