@@ -66,6 +66,8 @@ pub enum Rule {
     TinySineAndCosineUnrounded,
     /// The state of AVX-512 follows that of AVX in an XSAVE area.
     XsaveWithoutGap,
+    /// XRSTOR of the compacted format looks at MXCSR last in the legacy region.
+    CompactedMxcsrLast,
 }
 
 /// A row.
@@ -197,6 +199,15 @@ pub const RULES: &[RuleRow] = &[
         does: "opmask, ZMM_Hi256 and Hi16_ZMM are at 832, 896 and 1408",
         otherwise: "they are at 1088, 1152 and 1664, behind the state of MPX",
         evidence: "CPUID leaf 0DH in public dumps of Skylake-SP to Granite Rapids, and of Zen 4 and Zen 5",
+    },
+    RuleRow {
+        rule: Rule::CompactedMxcsrLast,
+        instructions: "XRSTOR, XRSTORS in the compacted format",
+        holds_on: &[Silicon::Intel],
+        does: "at the #GP of reserved bits in MXCSR the x87 and XMM registers are loaded, and components that are not \
+               in the area are as after RESET",
+        otherwise: "all components are as before, as with the standard format",
+        evidence: "seen: Granite Rapids; not looked for on other cores",
     },
 ];
 

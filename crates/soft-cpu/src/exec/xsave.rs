@@ -3,7 +3,7 @@
 
 use super::Insn;
 use super::operand::{self, is_stack};
-use super::x87::X87State;
+use super::x87::{MXCSR_MASK, X87State};
 use crate::bus::{Bus, LBR_COMPONENT_WORDS, LbrState};
 use crate::context::{CR0_TS, CR4_OSXSAVE, Core, RAX, RCX, RDX};
 use crate::cpuid::{AVX_STATE, AVX512_STATE, CpuidLeaf, SSE_STATE, X87_STATE};
@@ -19,6 +19,8 @@ const LBR: u64 = 1 << 15;
 const COMPACTED: u64 = 1 << 63;
 /// Legacy region and header.
 const BASE_SIZE: u32 = 576;
+/// Where MXCSR is.
+const MXCSR: u64 = 24;
 /// Where the header is.
 const HEADER: u64 = 512;
 /// MXCSR as after RESET.
@@ -417,7 +419,14 @@ pub(crate) fn xrstor<B: Bus, const SUPERVISOR: bool, const WIDE: bool>(
         return Err(c.gp(0));
     }
     let restored = requested & present;
+    // MXCSR has reserved bits, which is found when the legacy region has been loaded.
+    let mut refused = false;
     let mxcsr = match compacted {
+        true if restored & SSE_STATE != 0 && c.holds(Rule::CompactedMxcsrLast) => {
+            let mxcsr = c.load::<u32, B>(b, linear + MXCSR, stack)?;
+            refused = mxcsr & !MXCSR_MASK != 0;
+            if refused { c.mxcsr } else { mxcsr }
+        }
         true if restored & SSE_STATE != 0 => c.load_mxcsr(b, linear, stack)?,
         true if requested & SSE_STATE != 0 => MXCSR_INIT,
         false if requested & (SSE_STATE | AVX_STATE) != 0 => c.load_mxcsr(b, linear, stack)?,
@@ -434,9 +443,12 @@ pub(crate) fn xrstor<B: Bus, const SUPERVISOR: bool, const WIDE: bool>(
     for component in COMPONENTS.into_iter().filter(|component| requested & component.bit() != 0) {
         let place = linear + u64::from(component.place(c, compacted.then_some(possible)));
         let place = (restored & component.bit() != 0).then_some(place);
+        if refused && place.is_some() {
+            continue;
+        }
         c.load_component(b, component.number, place, (&mut vectors, &mut masks), stack)?;
     }
-    if requested & LBR != 0 {
+    if requested & LBR != 0 && !refused {
         let at = linear + u64::from(compacted_size(possible));
         restore_lbr(c, b, at, restored & LBR != 0, stack)?;
     }
@@ -444,7 +456,7 @@ pub(crate) fn xrstor<B: Bus, const SUPERVISOR: bool, const WIDE: bool>(
         c.set_x87(&x87);
     }
     (c.mxcsr, c.xmm, c.opmask) = (mxcsr, vectors, masks);
-    Ok(())
+    if refused { Err(c.gp(0)) } else { Ok(()) }
 }
 
 /// Restores component 15 from memory at `linear`, or initialises it.

@@ -398,6 +398,43 @@ fn the_state_of_avx_512_comes_back() {
     }
 }
 
+/// What a Granite Rapids makes of reserved bits in MXCSR: rows are (compacted format, XSTATE_BV, EDX:EAX), and whether
+/// XMM0, ST0, YMM0, k0, ZMM0 and ZMM16 are as in the area (`m`), as after RESET (`0`) or as before (`.`).
+#[test]
+fn a_compacted_area_is_restored_in_part_before_mxcsr_faults() {
+    let table = [
+        (false, 0xE7, 0xE7, "......"),
+        (true, 0xE7, 0xE7, "mm...."),
+        (true, 0xE6, 0xE7, "m0...."),
+        (true, 0xE3, 0xE7, "mm0..."),
+        (true, 0x02, 0xE7, "m00000"),
+        (true, 0x22, 0xE7, "m00.00"),
+        (true, 0x42, 0xE7, "m000.0"),
+        (true, 0x82, 0xE7, "m0000."),
+        (true, 0xE7, 0x02, "m....."),
+        (true, 0x02, 0x06, "m.0..."),
+        (true, 0x02, 0x22, "m..0.."),
+    ];
+    for (format, present, requested, wanted) in table {
+        let mut guest = wide(&xrstor(), requested);
+        guest.bus.write(DATA, &[0x11; 512]);
+        guest.bus.write_u64(DATA + 24, 0x1_1F80);
+        guest.bus.write_u64(HEADER, present);
+        guest.bus.write_u64(HEADER + 8, if format { COMPACTED | 0xE7 } else { 0 });
+        let parts = |s: &State| {
+            let zmm = s.zmm_16_to_31[0][0];
+            [s.xmm[0], s.st[0], s.ymm_high[0], s.opmask[0].into(), s.zmm_high[0][0], zmm]
+        };
+        let (before, after) = (parts(&guest.state), parts(&expect_vector(&mut guest, GP).state()));
+        let told = std::iter::zip(before, after).map(|(before, after)| match after {
+            0 => '0',
+            _ if after == before => '.',
+            _ => 'm',
+        });
+        assert_eq!(told.collect::<String>(), wanted, "{present:#x} {requested:#x}");
+    }
+}
+
 #[test]
 fn a_cpu_without_avx_has_neither_its_state_nor_newer_instructions() {
     let none = Features::of(|leaf, subleaf| match (leaf, subleaf) {
