@@ -101,7 +101,7 @@ impl Rounds for Fuzzer {
 }
 
 /// Fresh states that a round runs from.
-const STATES: u32 = 192;
+const STATES: u32 = 48;
 /// States that find the same code, each at another place of it: to make code takes longer than to run it.
 const STATES_OF_CODE: u32 = 16;
 /// Runs from one state, with an interrupt or an NMI between them.
