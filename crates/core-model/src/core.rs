@@ -153,8 +153,13 @@ pub struct Memory {
     /// Additional cycles of a forwarding from every second store to a general-purpose register, if the load was ready
     /// before the data.
     pub store_forward_again: u32,
-    /// Neighbouring stores to a line reach the cache together.
+    /// Two neighbouring stores to a line reach the cache together.
     pub joins_stores: bool,
+    /// A load that missed the first level takes a port once more when its line arrives.
+    pub replays_loads: bool,
+    /// Cycles in which no store reaches the first level, for each line that comes there and for each modified one that
+    /// leaves.
+    pub fill_cycles: [u32; 2],
     /// Additional cycles if a store cannot be forwarded, after it has reached the cache.
     pub store_forward_block: u32,
     /// Additional cycles of a load whose address agrees with an older store in the low 12 bits only.

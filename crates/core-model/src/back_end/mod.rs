@@ -407,6 +407,12 @@ impl BackEnd {
         issued
     }
 
+    /// Loads take ports again; when the last one begins. They have a place in the scheduler already.
+    #[inline(never)]
+    pub(crate) fn replay(&mut self, groups: &[Uops], start: u64) -> u64 {
+        groups.iter().fold(start, |last, &uops| last.max(self.ports.issue(uops, start)))
+    }
+
     /// Brings the stack pointer up to date, not before `earliest`.
     #[inline(never)]
     pub(crate) fn synchronise_stack(&mut self, earliest: u64) {

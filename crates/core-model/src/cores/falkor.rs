@@ -114,6 +114,8 @@ pub const FALKOR: Core = Core {
         store_forward_vector: 5,
         store_forward_again: 0,
         joins_stores: true,
+        replays_loads: false,
+        fill_cycles: [0, 0],
         store_forward_block: 12,
         alias_block: 0,
         // estimate: prefetchers follow strides and look in the second and third level (AnandTech). How far is unknown.

@@ -125,6 +125,12 @@ pub const GOLDEN_COVE: Core = Core {
         store_forward_vector: 5,
         store_forward_again: 0,
         joins_stores: true,
+        // Measured: loads from the second level take twice the ports of those from the first (docs/silicon.md). Travis
+        // Downs, "uop replay after L1 miss" (Real World Tech, 2018): what needs the line is dispatched once more.
+        replays_loads: true,
+        // Travis Downs, "Unexpectedly poor and weirdly bimodal performance for store loop on Intel Skylake" (Stack
+        // Overflow): 1.25 cycles for each of four stores to a line of the second level. Measured: two cycles more.
+        fill_cycles: [1, 1],
         // TMA: 13 cycles in `Store_Fwd_Blk`; Jiegec: 19 in all. For aliases, Skylake's estimate.
         store_forward_block: 13,
         alias_block: 7,

@@ -129,6 +129,12 @@ pub const SKYLAKE_SP: Core = Core {
         store_forward_again: 1,
         // Four unaligned stores, of which one crosses a line, take 5.3 cycles (measured).
         joins_stores: false,
+        // Measured: loads from the second level take twice the ports of those from the first (docs/silicon.md). Travis
+        // Downs, "uop replay after L1 miss" (Real World Tech, 2018): what needs the line is dispatched once more.
+        replays_loads: true,
+        // Travis Downs, "Unexpectedly poor and weirdly bimodal performance for store loop on Intel Skylake" (Stack
+        // Overflow): 1.25 cycles for each of four stores to a line of the second level. Measured: the same.
+        fill_cycles: [1, 0],
         // TMA: 13 cycles in `Store_Fwd_Blk`; `4K_Aliasing` has 1. manual: re-issued after a few cycles; 7 is an
         // estimate.
         store_forward_block: 13,

@@ -116,6 +116,8 @@ pub const ZEN2: Core = Core {
         store_forward_vector: 7,
         store_forward_again: 0,
         joins_stores: true,
+        replays_loads: false,
+        fill_cycles: [0, 0],
         // estimates: as Intel's cores, without their aliases of 4 KiB; a shorter streamer, to the second level.
         store_forward_block: 14,
         alias_block: 0,

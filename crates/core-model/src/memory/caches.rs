@@ -93,6 +93,9 @@ pub(crate) struct Caches {
     memory_latency: u64,
     adjacent_line: bool,
     stream_distances: [u64; 2],
+    /// Cycles that lines have taken of the first level since the last store: see `Memory::fill_cycles`.
+    filling: u64,
+    fill_cycles: [u64; 2],
 }
 
 impl Caches {
@@ -116,6 +119,8 @@ impl Caches {
             memory_latency: memory.memory_latency.into(),
             adjacent_line: memory.adjacent_line,
             stream_distances: [memory.stream_distance.into(), memory.stream_llc_distance.into()],
+            filling: 0,
+            fill_cycles: memory.fill_cycles.map(u64::from),
         }
     }
 
@@ -177,9 +182,17 @@ impl Caches {
 
     fn replace_first(&mut self, totals: &mut CoreTotals, old: Option<(u64, bool)>) {
         totals.l1d_replacements += 1;
+        self.filling += self.fill_cycles[0];
         if let Some((old, true)) = old {
+            self.filling += self.fill_cycles[1];
             self.write_back(totals, old);
         }
+    }
+
+    /// Cycles that lines have taken of the first level since it was asked last.
+    #[inline]
+    pub(crate) fn take_filling(&mut self) -> u64 {
+        std::mem::take(&mut self.filling)
     }
 
     /// A modified line leaves the first level.

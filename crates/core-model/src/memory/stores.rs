@@ -45,6 +45,8 @@ pub(crate) struct Stores {
     careful: Box<[u8; CAREFUL]>,
     latest: u64,
     last_line: u64,
+    /// The newest store reaches the cache together with the one before.
+    joined: bool,
     odd: bool,
 }
 
@@ -55,15 +57,18 @@ impl Stores {
             careful: Box::new([0; CAREFUL]),
             latest: 0,
             last_line: u64::MAX,
+            joined: false,
             odd: false,
         }
     }
 
-    /// True if a store goes to another line than the one before.
+    /// True if a store, from one line up to the same or the next, reaches the cache together with the one before: two
+    /// of a line do.
     #[inline]
-    pub(crate) fn changes_line(&mut self, linear: u64) -> bool {
-        let line = linear >> 6;
-        std::mem::replace(&mut self.last_line, line) != line
+    pub(crate) fn joins(&mut self, first: u64, last: u64) -> bool {
+        self.joined = self.last_line == first && !self.joined;
+        self.last_line = last;
+        self.joined
     }
 
     /// Keeps what a store wrote until the cache has it, at `committed`: loads can read from it.

@@ -91,8 +91,9 @@ impl MemoryPort for MemorySystem {
                 arrival = arrival.max(self.caches.access(totals, line + 1, at, Asker::Store).1);
             }
         }
-        let new_line = self.stores.changes_line(access.linear) || !self.core.memory.joins_stores;
-        let writes = u64::from(new_line) + u64::from(crosses_line(access));
+        let (first, crosses) = (access.linear >> 6, u64::from(crosses_line(access)));
+        let joins = self.stores.joins(first, first + crosses) && self.core.memory.joins_stores;
+        let writes = u64::from(!joins) + crosses + self.caches.take_filling();
         let committed = self.store_buffer.add(writes, retired, arrival);
         totals.store_latency += committed.saturating_sub(at);
         self.stores.keep(access.linear, access.size, times, committed);

@@ -69,6 +69,9 @@ impl Pipeline {
                     self.back_end.outstanding(issued + loaded.data, issued + load + loaded.delay, missed);
                 }
                 from += loaded.delay;
+                if loaded.level > Level::L1 && self.core.memory.replays_loads {
+                    from = self.back_end.replay(load_groups, from - load) + load;
+                }
                 // Intel counts any unfinished demand load while nothing executes (TMA: L1 bound). A hit that
                 // waited for its address is in such a chain; others only keep the load ports busy.
                 if loaded.level > Level::L1 || loaded.held || address > earliest {
