@@ -247,8 +247,8 @@ impl Prepared {
             self.load += std::mem::take(&mut self.compute);
         } else if loads && stores {
             self.load = self.load.min(READ_MODIFY_WRITE_LOAD);
-        } else if stores && memory_operand {
-            // Its value can be forwarded as soon as it is there.
+        } else if stores && !loads && (memory_operand || encoding.stack_change != 0) {
+            // Its value can be forwarded as soon as it is there, that of PUSH too.
             self.compute = 0;
         }
         if stores && matches!(encoding.addressing, Addressing::Index | Addressing::All) {

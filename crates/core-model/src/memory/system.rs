@@ -249,8 +249,8 @@ impl MemorySystem {
             Found::Forward { data, addressed, odd } => {
                 // Forwarding takes as long as a hit of the cache, once the data are there.
                 let mut from = data;
-                // It looks for stores when it has its own address.
-                let early = addressed > at + 1;
+                // It looks for stores in the cycle after it has its own address.
+                let early = addressed > at + 2;
                 if self.stores.is_careful(rip, early) {
                     from = from.max(addressed);
                 } else {
