@@ -160,6 +160,14 @@ pub struct Memory {
     /// Cycles in which no store reaches the first level, for each line that comes there and for each modified one that
     /// leaves.
     pub fill_cycles: [u32; 2],
+    /// Additional cycles of a load across lines or pages.
+    pub split_load: u32,
+    /// How often such a load takes a port again: across lines, and across pages; 15 at most.
+    pub split_ports: [u8; 2],
+    /// Additional cycles in which a store across pages lets no other reach the cache.
+    pub page_split_store: u32,
+    /// Renaming connects loads to general-purpose registers with stores of the same address.
+    pub renames_memory: bool,
     /// Additional cycles if a store cannot be forwarded, after it has reached the cache.
     pub store_forward_block: u32,
     /// Additional cycles of a load whose address agrees with an older store in the low 12 bits only.
@@ -194,6 +202,12 @@ pub struct Divider {
 pub struct Flows {
     /// Cycles of a locked read-modify-write on a line that is in the first-level cache.
     pub lock: u32,
+    /// Additional cycles of one on the line of the newest store, and on another line.
+    pub lock_line: [u32; 2],
+    /// Cycles from the end of one to the next, at least, if there is a load in between.
+    pub lock_after_load: u32,
+    /// Cycles from when stores of other instructions have reached the cache to one, at least.
+    pub lock_drain: u32,
     /// Cycles of PAUSE.
     pub pause: u16,
     /// Uops of the delivery of an interrupt or exception.

@@ -242,7 +242,10 @@ fn a_store_is_forwarded_unless_it_is_too_narrow() {
             (totals.cycles as f64 / 10_000.0, totals.store_forward_blocks)
         };
         let (forwarded, blocks) = cycles(false);
-        assert!((4.0..10.0).contains(&forwarded) && blocks == 0, "{}: {forwarded}", core.name);
+        // Renaming connects the two, and stores and loads are bound by ports.
+        let least = if core.memory.renames_memory { 0.5 } else { 4.0 };
+        assert!((least..10.0).contains(&forwarded) && blocks == 0, "{}: {forwarded}", core.name);
+        assert!(!core.memory.renames_memory || forwarded < 2.0, "{}: {forwarded}", core.name);
         let (blocked, blocks) = cycles(true);
         assert!(blocked > 13.0 && blocks > 9_000, "{}: {blocked}", core.name);
     }

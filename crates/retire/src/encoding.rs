@@ -9,6 +9,9 @@ pub struct Encoding {
     pub stack_pointer: bool,
     /// It has a constant of 64 bits, or an immediate and a displacement of 32.
     pub wide: bool,
+    /// Its access to memory is one that renaming can follow on cores that connect loads with stores there: no index, no
+    /// 16 bits, no extension of a sign, no register to a destination in memory that it also reads.
+    pub plain_access: bool,
     /// What it does to the upper bits of vector registers.
     pub upper_bits: UpperBits,
 }

@@ -116,6 +116,10 @@ pub const FALKOR: Core = Core {
         joins_stores: true,
         replays_loads: false,
         fill_cycles: [0, 0],
+        split_load: 4,
+        split_ports: [0, 0],
+        page_split_store: 0,
+        renames_memory: false,
         store_forward_block: 12,
         alias_block: 0,
         // estimate: prefetchers follow strides and look in the second and third level (AnandTech). How far is unknown.
@@ -127,6 +131,9 @@ pub const FALKOR: Core = Core {
     flows: Flows {
         // Not used: there are no locked instructions in Armv8.0.
         lock: 0,
+        lock_line: [0, 0],
+        lock_after_load: 0,
+        lock_drain: 0,
         // LLVM: a hint takes a slot, and no unit.
         pause: 1,
         // estimates: an exception is a flush, a fetch from the vector and three registers, without microcode.

@@ -118,8 +118,7 @@ pub const GOLDEN_COVE: Core = Core {
         // estimate: four steps through structures that cache the upper levels.
         walk_base: 9,
         walkers: 4,
-        // Chips and Cheese, Jiegec: 5 cycles from store to load; forwarding of the same address without a lost cycle
-        // is left out.
+        // Chips and Cheese, Jiegec: 5 cycles from store to load, where renaming does not connect the two.
         fast_pointer: false,
         store_forward: 5,
         store_forward_vector: 5,
@@ -131,6 +130,13 @@ pub const GOLDEN_COVE: Core = Core {
         // Travis Downs, "Unexpectedly poor and weirdly bimodal performance for store loop on Intel Skylake" (Stack
         // Overflow): 1.25 cycles for each of four stores to a line of the second level. Measured: two cycles more.
         fill_cycles: [1, 1],
+        // Measured: a chain of loads across lines or pages takes 12 cycles; one of them a cycle, and one in 3.3.
+        split_load: 7,
+        split_ports: [2, 9],
+        // Measured: 25 cycles.
+        page_split_store: 23,
+        // Chips and Cheese, and measured: 0.5 cycles for a store and a load.
+        renames_memory: true,
         // TMA: 13 cycles in `Store_Fwd_Blk`; Jiegec: 19 in all. For aliases, Skylake's estimate.
         store_forward_block: 13,
         alias_block: 7,
@@ -141,8 +147,12 @@ pub const GOLDEN_COVE: Core = Core {
         adjacent_line: true,
     },
     flows: Flows {
-        // InstLatx64: 17.9 cycles for LOCK ADD.
-        lock: 18,
+        // InstLatx64: 17.9 cycles for LOCK ADD, of which one is for the line.
+        lock: 17,
+        // Measured on Redwood Cove: 18 cycles on one line, 17 on several, 25 with a store in between (docs/silicon.md).
+        lock_line: [1, 0],
+        lock_after_load: 0,
+        lock_drain: 6,
         // InstLatx64: 160 cycles. TMA measures it here.
         pause: 160,
         // estimates, as for Sunny Cove.
@@ -248,6 +258,8 @@ pub const REDWOOD_COVE: Core = Core {
         // Xeon 6972P: 480 MiB for 96 cores. CPUID of a Xeon 658X: 16 ways, here 15 for a power of two of sets.
         // Latencies: estimate, as Sapphire Rapids; TMA takes them from measurements by then.
         llc: Geometry { sets: 524_288, ways: 15 },
+        // Measured: a chain of loads behind aliasing stores takes 5 cycles each (docs/silicon.md).
+        alias_block: 0,
         ..GOLDEN_COVE.memory
     },
     ..GOLDEN_COVE

@@ -135,6 +135,11 @@ pub const SKYLAKE_SP: Core = Core {
         // Travis Downs, "Unexpectedly poor and weirdly bimodal performance for store loop on Intel Skylake" (Stack
         // Overflow): 1.25 cycles for each of four stores to a line of the second level. Measured: the same.
         fill_cycles: [1, 0],
+        // estimate: the second half takes as long as the first. Agner Fog: one load across lines a cycle.
+        split_load: 4,
+        split_ports: [1, 1],
+        page_split_store: 0,
+        renames_memory: false,
         // TMA: 13 cycles in `Store_Fwd_Blk`; `4K_Aliasing` has 1. manual: re-issued after a few cycles; 7 is an
         // estimate.
         store_forward_block: 13,
@@ -148,6 +153,10 @@ pub const SKYLAKE_SP: Core = Core {
     flows: Flows {
         // InstLatx64: 18.1 cycles for LOCK ADD.
         lock: 18,
+        // Measured: 23 cycles if each is on another line, 25 with loads in between (docs/silicon.md).
+        lock_line: [0, 5],
+        lock_after_load: 7,
+        lock_drain: 0,
         // InstLatx64: 141 cycles.
         pause: 141,
         // estimate: Agner Fog's tables have INT n at about 80 uops and some hundred cycles.

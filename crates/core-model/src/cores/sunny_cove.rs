@@ -163,6 +163,12 @@ pub const SUNNY_COVE: Core = Core {
         // Travis Downs, "Unexpectedly poor and weirdly bimodal performance for store loop on Intel Skylake" (Stack
         // Overflow): 1.25 cycles for each of four stores to a line of the second level. Here: as on Skylake.
         fill_cycles: [1, 0],
+        // estimate: as on Skylake, and for stores, of which nothing is known.
+        split_load: 4,
+        split_ports: [1, 1],
+        page_split_store: 0,
+        // Travis Downs, "A quick check of split forwarding scenarios": 0.58 cycles for a store and a load of it.
+        renames_memory: true,
         // TMA: 13 cycles in `Store_Fwd_Blk`; `4K_Aliasing` has 1. manual: re-issued after a few cycles; 7 is an
         // estimate.
         store_forward_block: 13,
@@ -176,6 +182,10 @@ pub const SUNNY_COVE: Core = Core {
     flows: Flows {
         // InstLatx64: 20 cycles for LOCK ADD, 21 on Tiger Lake and Rocket Lake.
         lock: 20,
+        // estimate: nothing is known of other lines, of loads and of stores in between.
+        lock_line: [0, 0],
+        lock_after_load: 0,
+        lock_drain: 0,
         // TMA, `Slow_Pause`: 37 cycles on ICX. InstLatx64: 34.
         pause: 37,
         // estimate: Agner Fog's tables have INT n at about 80 uops and some hundred cycles.

@@ -118,6 +118,10 @@ pub const ZEN2: Core = Core {
         joins_stores: true,
         replays_loads: false,
         fill_cycles: [0, 0],
+        split_load: 4,
+        split_ports: [0, 0],
+        page_split_store: 0,
+        renames_memory: false,
         // estimates: as Intel's cores, without their aliases of 4 KiB; a shorter streamer, to the second level.
         store_forward_block: 14,
         alias_block: 0,
@@ -128,6 +132,9 @@ pub const ZEN2: Core = Core {
     flows: Flows {
         // InstLatx64: 17.7 cycles for LOCK ADD, 65 for PAUSE on all three.
         lock: 18,
+        lock_line: [0, 0],
+        lock_after_load: 0,
+        lock_drain: 0,
         pause: 65,
         // estimates, as Intel's cores.
         interrupt_uops: 80,

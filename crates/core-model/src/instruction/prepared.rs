@@ -76,6 +76,8 @@ pub(crate) struct Rest {
     pub(crate) fp_width: u8,
     /// PAUSE.
     pub(crate) pauses: bool,
+    /// A string instruction that compares or loads, an iteration at a time.
+    pub(crate) compares: bool,
     /// Of a software prefetch.
     pub(crate) prefetch: Prefetch,
 }
@@ -219,6 +221,7 @@ impl Prepared {
                 fp_count: arithmetic.map_or(1, |arithmetic| arithmetic.count.into()),
                 fp_width: arithmetic.map_or(16, |arithmetic| arithmetic.width),
                 pauses: instruction.class == Class::Pause,
+                compares: instruction.class == (Class::Repeated { compares: true }),
                 prefetch: match instruction.class {
                     Class::Prefetch(prefetch) => prefetch,
                     _ => Prefetch::NonTemporal,
@@ -263,10 +266,13 @@ impl Prepared {
 
     /// What the encoding says, on cores that make something of it.
     fn encode(&mut self, instruction: &Instruction, core: &Core) {
-        let Encoding { addressing, stack_change, stack_pointer, wide, .. } = instruction.encoding;
+        let Encoding { addressing, stack_change, stack_pointer, wide, plain_access, .. } =
+            instruction.encoding;
         let general = instruction.register_file == RegisterFile::General;
         let near = core.memory.fast_pointer && instruction.loads && general && addressing == Addressing::Near;
         self.traits.set(Traits::NEAR, near);
+        let renamed = core.memory.renames_memory && plain_access && general && !instruction.locked;
+        self.traits.set(Traits::RENAMED, renamed);
         let plain = instruction.loads && !instruction.stores && self.group_count == self.load_groups;
         self.traits.set(Traits::LOADED, plain && general);
         self.traits.set(Traits::MOVE, core.move_elimination && instruction.renaming == Renaming::Move);

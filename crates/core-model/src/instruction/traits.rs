@@ -33,8 +33,8 @@ bitflags! {
         const FP_PACKED = 1 << 20;
         const INTEGER_DIVIDER = 1 << 21;
         const FP_DIVIDER = 1 << 22;
-        /// A string instruction that compares or loads, an iteration at a time.
-        const COMPARES = 1 << 23;
+        /// A load or store that renaming can connect with another one, on cores that do.
+        const RENAMED = 1 << 23;
         /// Nothing younger is allocated while it lasts.
         const HOLDING = 1 << 24;
         /// More registers than [`Prepared`](crate::instruction::Prepared) has places for.
@@ -88,10 +88,7 @@ impl Traits {
             Class::Plain | Class::DirectBranch => {}
             Class::Nop => traits.set(Self::NOP, true),
             Class::Pause => traits.set(Self::HOLDING, true),
-            Class::Repeated { compares } => {
-                traits.set(Self::STRING, true);
-                traits.set(Self::COMPARES, compares);
-            }
+            Class::Repeated { .. } => traits.set(Self::STRING, true),
             Class::Prefetch(_) => traits.set(Self::PREFETCH, true),
             Class::LineFlush => traits.set(Self::FLUSH, true),
         }

@@ -47,6 +47,7 @@ pub(crate) enum Question {
         number: u8,
         lock: bool,
         vector: bool,
+        renamed: bool,
         offset: u16,
         latency: u16,
         issued: i16,
@@ -54,6 +55,7 @@ pub(crate) enum Question {
     Store {
         number: u8,
         index: u8,
+        renamed: bool,
         allocated: i16,
         addressed: i16,
         data: i16,
@@ -199,17 +201,18 @@ impl Tree {
                     };
                     system.enter(totals, &entry).code()
                 }
-                Question::Loads { number, lock, vector, offset, latency, issued } => {
+                Question::Loads { number, lock, vector, renamed, offset, latency, issued } => {
                     let rip = block.rip.wrapping_add(offset.into());
-                    let loads = Loads { latency, lock, vector, issued: later(from, issued) };
+                    let loads = Loads { latency, lock, vector, renamed, issued: later(from, issued) };
                     system.loads(totals, &accesses.of(number, rip), loads).code()
                 }
-                Question::Store { number, index, allocated, addressed, data, retired } => {
+                Question::Store { number, index, renamed, allocated, addressed, data, retired } => {
                     let times = StoreTimes {
                         allocated: later(from, allocated),
                         addressed: later(from, addressed),
                         data: later(from, data),
                         retired: later(from, retired),
+                        renamed,
                     };
                     system.store(totals, &accesses.of(number, 0), index, times).code()
                 }

@@ -39,27 +39,29 @@ impl Answer for Entered {
 impl Answer for Option<Loaded> {
     #[inline]
     fn code(&self) -> Option<u64> {
-        let Some(Loaded { delay, level, any, held, data, walked, early }) = *self else {
+        let Some(Loaded { delay, level, any, held, data, walked, early, renamed, again }) = *self else {
             return Some(NOTHING);
         };
-        let flags =
-            [any, held, walked, early].iter().fold(level as u64, |word, &flag| word << 1 | u64::from(flag));
-        pack(pack(flags, delay, 24)?, data, 24)
+        let flags = [any, held, walked, early, renamed];
+        let flags = flags.iter().fold(level as u64, |word, &flag| word << 1 | u64::from(flag));
+        pack(pack(pack(flags, again.into(), 4)?, delay, 24)?, data, 24)
     }
 
     fn of_code(code: u64) -> Option<Self> {
-        let flag = |bit: u32| code >> (48 + bit) & 1 == 1;
+        let flag = |bit: u32| code >> (52 + bit) & 1 == 1;
         if code == NOTHING {
             return Some(None);
         }
         Some(Some(Loaded {
             delay: code >> 24 & 0xFF_FFFF,
-            level: Level::of_number(code >> 52)?,
-            any: flag(3),
-            held: flag(2),
+            level: Level::of_number(code >> 57)?,
+            any: flag(4),
+            held: flag(3),
             data: code & 0xFF_FFFF,
-            walked: flag(1),
-            early: flag(0),
+            walked: flag(2),
+            early: flag(1),
+            renamed: flag(0),
+            again: (code >> 48 & 15) as u8,
         }))
     }
 }

@@ -41,6 +41,8 @@ pub(crate) struct Loads {
     pub(crate) lock: bool,
     /// To a register that is none of the general-purpose ones.
     pub(crate) vector: bool,
+    /// Renaming connects it with a store.
+    pub(crate) renamed: bool,
     /// When the address is known and a port is free.
     pub(crate) issued: u64,
 }
@@ -60,11 +62,24 @@ pub(crate) struct Loaded {
     pub(super) walked: bool,
     /// A load was executed before the store that it reads from had its address.
     pub(crate) early: bool,
+    /// Renaming has connected it with a store, whose value it has after `data` cycles.
+    pub(crate) renamed: bool,
+    /// How often it takes a port again, 15 at most.
+    pub(crate) again: u8,
 }
 
 impl Loaded {
-    pub(crate) const NOTHING: Self =
-        Self { delay: 0, level: Level::L1, any: false, held: false, data: 0, walked: false, early: false };
+    pub(crate) const NOTHING: Self = Self {
+        delay: 0,
+        level: Level::L1,
+        any: false,
+        held: false,
+        data: 0,
+        walked: false,
+        early: false,
+        renamed: false,
+        again: 0,
+    };
 }
 
 /// What a store met.

@@ -15,6 +15,8 @@ struct Place {
     bytes: u8,
     /// The number of the store is odd.
     odd: bool,
+    /// Renaming can connect it with a load.
+    renamed: bool,
     /// When the address is known, when the data, and when the cache has it.
     addressed: u64,
     data: u64,
@@ -30,6 +32,8 @@ pub(crate) enum Found {
         data: u64,
         addressed: u64,
         odd: bool,
+        /// It begins where the load begins, and renaming can connect the two.
+        same: bool,
     },
     /// Only a part is there: the load waits until the cache has it.
     Blocked {
@@ -71,10 +75,15 @@ impl Stores {
         self.joined
     }
 
+    /// True if the newest store was to this line.
+    pub(crate) fn wrote_last(&self, line: u64) -> bool {
+        self.last_line == line
+    }
+
     /// Keeps what a store wrote until the cache has it, at `committed`: loads can read from it.
     #[inline]
     pub(crate) fn keep(&mut self, linear: u64, size: u8, times: StoreTimes, committed: u64) {
-        let StoreTimes { addressed, data, .. } = times;
+        let StoreTimes { addressed, data, renamed, .. } = times;
         self.latest = committed;
         self.odd = !self.odd;
         let odd = self.odd;
@@ -84,13 +93,13 @@ impl Stores {
         let mut word = first;
         while word < last {
             self.places[word as usize % PLACES] =
-                Place { word: word + 1, bytes, odd, addressed, data, committed };
+                Place { word: word + 1, bytes, odd, renamed, addressed, data, committed };
             bytes = 0xFF;
             word += 1;
         }
         bytes &= 0xFF >> (7 - (end & 7));
         self.places[word as usize % PLACES] =
-            Place { word: word + 1, bytes, odd, addressed, data, committed };
+            Place { word: word + 1, bytes, odd, renamed, addressed, data, committed };
     }
 
     /// What a load at `at` finds.
@@ -112,7 +121,8 @@ impl Stores {
         } else if place.word != word + 1 {
             Found::Alias
         } else if covered == bytes {
-            Found::Forward { data: place.data, addressed: place.addressed, odd: place.odd }
+            let same = place.renamed && place.bytes.trailing_zeros() == first;
+            Found::Forward { data: place.data, addressed: place.addressed, odd: place.odd, same }
         } else {
             Found::Blocked { committed: place.committed }
         }
@@ -149,7 +159,7 @@ impl Stores {
         match covered {
             0 if alias => Found::Alias,
             0 => Found::Nothing,
-            _ if covered == missing => Found::Forward { data, addressed, odd },
+            _ if covered == missing => Found::Forward { data, addressed, odd, same: false },
             _ => Found::Blocked { committed },
         }
     }
@@ -173,6 +183,8 @@ pub(crate) struct StoreTimes {
     pub(crate) addressed: u64,
     pub(crate) data: u64,
     pub(crate) retired: u64,
+    /// Renaming can connect it with a load.
+    pub(crate) renamed: bool,
 }
 
 #[cfg(test)]
@@ -182,8 +194,16 @@ mod tests {
     #[test]
     fn loads_find_younger_bytes_of_stores() {
         let mut stores = Stores::new();
-        stores.keep(0x1000, 4, StoreTimes { allocated: 3, addressed: 5, data: 9, retired: 10 }, 21);
-        assert_eq!(stores.find(0x1000, 4, 10), Found::Forward { data: 9, addressed: 5, odd: true });
+        stores.keep(
+            0x1000,
+            4,
+            StoreTimes { allocated: 3, addressed: 5, data: 9, retired: 10, renamed: true },
+            21,
+        );
+        assert_eq!(
+            stores.find(0x1000, 4, 10),
+            Found::Forward { data: 9, addressed: 5, odd: true, same: true }
+        );
         assert_eq!(stores.find(0x1000, 8, 10), Found::Blocked { committed: 21 });
         assert_eq!(stores.find(0x1004, 4, 10), Found::Nothing);
         assert_eq!(stores.find(0x3000, 4, 10), Found::Alias);

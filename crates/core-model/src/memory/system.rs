@@ -7,13 +7,13 @@ use super::store_buffer::StoreBuffer;
 use super::stores::{Found, StoreTimes, Stores};
 use super::translation::{Purpose, Tlbs};
 use crate::core::Core;
-use crate::instruction::{Execution, Prepared, Traits};
+use crate::instruction::{Execution, Prepared};
 use crate::predictor::Outcome;
 use crate::totals::CoreTotals;
 use retire::{Branch, MemoryAccess, Prefetch};
 
-/// Cycles that the second half of an access across lines takes.
-const SPLIT: u64 = 4;
+/// Bytes of the smallest pages: an access across two of them is two.
+const PAGE: u64 = 4096;
 
 #[derive(Debug)]
 pub(crate) struct MemorySystem {
@@ -23,6 +23,11 @@ pub(crate) struct MemorySystem {
     pub(crate) code: CodeCaches,
     stores: Stores,
     store_buffer: StoreBuffer,
+    /// When the newest locked instruction is done, and whether anything was loaded since.
+    locked_until: u64,
+    loads_since_lock: bool,
+    /// Stores since then, its own among them.
+    stores_since_lock: u32,
     /// Loads of more cycles are slow.
     pub(crate) slow_load: u64,
 }
@@ -92,9 +97,15 @@ impl MemoryPort for MemorySystem {
             }
         }
         let (first, crosses) = (access.linear >> 6, u64::from(crosses_line(access)));
+        let page = access.linear.is_multiple_of(PAGE) && goes_on(execution.memory, access);
+        if page {
+            totals.split_stores += 1;
+        }
         let joins = self.stores.joins(first, first + crosses) && self.core.memory.joins_stores;
-        let writes = u64::from(!joins) + crosses + self.caches.take_filling();
+        let split = if page { u64::from(self.core.memory.page_split_store) } else { 0 };
+        let writes = u64::from(!joins) + crosses + split + self.caches.take_filling();
         let committed = self.store_buffer.add(writes, retired, arrival);
+        self.stores_since_lock = self.stores_since_lock.saturating_add(1);
         totals.store_latency += committed.saturating_sub(at);
         self.stores.keep(access.linear, access.size, times, committed);
         Some(Stored { more, room: self.store_buffer.room() <= times.allocated })
@@ -128,7 +139,7 @@ impl MemoryPort for MemorySystem {
     ) -> (u64, Level) {
         let flows = &self.core.flows;
         let mut deepest = Level::L1;
-        let compares = prepared.traits.intersects(Traits::COMPARES);
+        let compares = prepared.rest.compares;
         let curve = match execution.memory.iter().any(|access| !access.write) {
             true => flows.string_moves,
             false => flows.string_stores,
@@ -170,35 +181,44 @@ impl MemoryPort for MemorySystem {
     }
 
     #[inline]
-    fn loads(
-        &mut self,
-        totals: &mut CoreTotals,
-        execution: &Execution<'_>,
-        Loads { latency, lock, vector, issued }: Loads,
-    ) -> Option<Loaded> {
+    fn loads(&mut self, totals: &mut CoreTotals, execution: &Execution<'_>, loads: Loads) -> Option<Loaded> {
         if execution.memory.is_empty() {
             return None;
         }
-        let latency = u64::from(latency);
+        let Loads { lock, issued, .. } = loads;
+        let (latency, split) = (u64::from(loads.latency), u64::from(self.core.memory.split_load));
+        let [line_ports, page_ports] = self.core.memory.split_ports;
         let mut all = Loaded::NOTHING;
         for access in execution.memory.iter().filter(|access| !access.write) {
             all.any = true;
-            let loaded = self.load(totals, execution.rip, access, issued, (latency, vector));
+            let loaded = self.load(totals, execution.rip, access, loads);
             all.delay = all.delay.max(loaded.delay);
             all.level = all.level.max(loaded.level);
             all.held |= loaded.held;
             all.data = all.data.max(loaded.data);
             all.walked |= loaded.walked;
             all.early |= loaded.early;
+            all.renamed |= loaded.renamed;
             if crosses_line(access) {
                 totals.split_loads += 1;
                 totals.split_locks += u64::from(lock);
                 let second = (access.physical >> 6) + 1;
                 let (level, arrival) = self.caches.access(totals, second, issued, Asker::Load);
                 let delay = arrival.saturating_sub(issued + if level > Level::L1 { latency } else { 0 });
-                all.delay = all.delay.max(delay) + SPLIT;
+                all.delay = all.delay.max(delay) + split;
                 all.level = all.level.max(level);
+                all.again = all.again.max(line_ports);
+            } else if access.linear.is_multiple_of(PAGE) && goes_on(execution.memory, access) {
+                totals.split_loads += 1;
+                totals.split_locks += u64::from(lock);
+                all.delay += split;
+                all.again = page_ports;
             }
+        }
+        if lock {
+            all.delay += self.lock_delay(execution.memory, issued);
+        } else {
+            self.loads_since_lock |= all.any;
         }
         if all.any {
             classify(totals, &all);
@@ -218,8 +238,28 @@ impl MemorySystem {
             code: CodeCaches::new(core),
             stores: Stores::new(),
             store_buffer: StoreBuffer::new(core.store_buffer),
+            locked_until: 0,
+            loads_since_lock: false,
+            stores_since_lock: 0,
             slow_load: u64::MAX,
         }
+    }
+
+    /// Cycles by which a locked instruction that could begin at `at` is late for what was accessed before.
+    #[cold]
+    fn lock_delay(&mut self, accesses: &[MemoryAccess], at: u64) -> u64 {
+        let flows = &self.core.flows;
+        let same = accesses.iter().any(|access| self.stores.wrote_last(access.linear >> 6));
+        let line = u64::from(flows.lock_line[usize::from(!same)]);
+        let after = self.locked_until + u64::from(flows.lock_after_load);
+        let drained = self.store_buffer.drained() + u64::from(flows.lock_drain);
+        let mut wait = if self.loads_since_lock { after.saturating_sub(at) } else { 0 };
+        if self.stores_since_lock > 1 {
+            wait = wait.max(drained.saturating_sub(at));
+        }
+        (self.loads_since_lock, self.stores_since_lock) = (false, 0);
+        self.locked_until = at + wait + line + u64::from(flows.lock);
+        wait + line
     }
 
     /// One load.
@@ -229,9 +269,9 @@ impl MemorySystem {
         totals: &mut CoreTotals,
         rip: u64,
         access: &MemoryAccess,
-        issued: u64,
-        (latency, vector): (u64, bool),
+        Loads { latency, vector, renamed, issued, .. }: Loads,
     ) -> Loaded {
+        let latency = u64::from(latency);
         let (translation, walked) =
             self.tlbs.translate(totals, Purpose::Load, access.linear, access.page, issued);
         let mut loaded = Loaded { delay: translation, held: translation > 0, walked, ..Loaded::NOTHING };
@@ -246,7 +286,13 @@ impl MemorySystem {
             Found::Nothing => {
                 self.stores.is_careful(rip, false);
             }
-            Found::Forward { data, addressed, odd } => {
+            Found::Forward { data, same: true, .. } if renamed => {
+                // Renaming has connected the two: the value is there as soon as the store has it.
+                loaded.data = data.saturating_sub(issued);
+                loaded.renamed = true;
+                return loaded;
+            }
+            Found::Forward { data, addressed, odd, .. } => {
                 // Forwarding takes as long as a hit of the cache, once the data are there.
                 let mut from = data;
                 // It looks for stores in the cycle after it has its own address.
@@ -323,6 +369,13 @@ fn classify(totals: &mut CoreTotals, loaded: &Loaded) {
             totals.l3_misses += 1;
         }
     }
+}
+
+/// True if an access goes on where another one of the instruction ends, in the page before.
+#[cold]
+fn goes_on(accesses: &[MemoryAccess], access: &MemoryAccess) -> bool {
+    let end = |other: &MemoryAccess| other.linear.wrapping_add(other.size.into());
+    accesses.iter().any(|other| other.write == access.write && end(other) == access.linear)
 }
 
 /// True if an access touches two lines.

@@ -61,7 +61,8 @@ impl Pipeline {
             } else {
                 let lock = RARE && traits.intersects(Traits::LOCK);
                 let vector = prepared.register_file != RegisterFile::General;
-                port.loads(totals, execution, Loads { latency, lock, vector, issued })
+                let renamed = traits.intersects(Traits::RENAMED);
+                port.loads(totals, execution, Loads { latency, lock, vector, renamed, issued })
             };
             if let Some(loaded) = loaded {
                 if loaded.any {
@@ -71,6 +72,12 @@ impl Pipeline {
                 from += loaded.delay;
                 if loaded.level > Level::L1 && self.core.memory.replays_loads {
                     from = self.back_end.replay(load_groups, from - load) + load;
+                }
+                for _ in 0..loaded.again {
+                    from = from.max(self.back_end.replay(load_groups, issued + 1) + load);
+                }
+                if loaded.renamed {
+                    from = if loaded.data > 0 { issued + loaded.data } else { earliest };
                 }
                 // Intel counts any unfinished demand load while nothing executes (TMA: L1 bound). A hit that
                 // waited for its address is in such a chain; others only keep the load ports busy.

@@ -39,7 +39,7 @@ const STACK_OFFSET: u16 = 192;
 fn string_slots(prepared: &Prepared, execution: &Execution<'_>) -> u32 {
     // A uop moves up to 32 bytes, and never less than one iteration that compares.
     let bytes: u64 = execution.memory.iter().map(|access| u64::from(access.size)).sum();
-    let compares = prepared.traits.intersects(Traits::COMPARES);
+    let compares = prepared.rest.compares;
     let uops = if compares { 2 * execution.repetitions } else { bytes / 32 };
     uops.min(60_000) as u32
 }
@@ -192,7 +192,8 @@ impl Pipeline {
         }
         if store {
             totals.stores += 1;
-            let times = StoreTimes { allocated, addressed, data: completed, retired };
+            let renamed = traits.intersects(Traits::RENAMED);
+            let times = StoreTimes { allocated, addressed, data: completed, retired, renamed };
             self.store(port, totals, prepared, execution, times);
         }
         if MEMORY && clear {
