@@ -166,21 +166,36 @@ pub(super) fn numbered<const N: usize>(mut make: impl FnMut(u8) -> Counter) -> [
 }
 
 /// Tells the source what runs now and when it would overflow; at most `N` counters.
-pub(super) fn rearm<const N: usize>(
-    mut running: impl Iterator<Item = Active>,
-    source: &mut dyn CountsSource,
-) {
-    let Some(first) = running.next() else {
-        source.rearm(&[]);
-        return;
+pub(super) fn rearm<const N: usize>(running: impl Iterator<Item = Active>, source: &mut dyn CountsSource) {
+    /// As many as there mostly are: more room takes longer to fill than to look through.
+    const FEW: usize = 4;
+    let nothing = Active {
+        counter: CounterId::Gp(0),
+        request: EventRequest::default(),
+        filter: PrivilegeFilter::default(),
+        until_overflow: 0,
+        interrupts: false,
     };
-    let mut list = [first; N];
-    let mut count = 1;
-    for (slot, active) in list[1..].iter_mut().zip(running) {
-        *slot = active;
-        count += 1;
-    }
-    source.rearm(&list[..count]);
+    let mut few = [nothing; FEW];
+    let mut all = None;
+    let mut count = 0;
+    running.for_each(|active| {
+        let slot = if count < FEW {
+            few.get_mut(count)
+        } else {
+            all.get_or_insert_with(|| {
+                let mut all = [nothing; N];
+                all[..FEW].copy_from_slice(&few);
+                all
+            })
+            .get_mut(count)
+        };
+        if let Some(slot) = slot {
+            *slot = active;
+            count += 1;
+        }
+    });
+    source.rearm(&all.as_ref().map_or(&few[..], |all| &all[..])[..count]);
 }
 
 /// The code of an event that a fixed counter counts, as perf writes it (Linux

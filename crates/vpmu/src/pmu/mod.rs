@@ -336,6 +336,13 @@ impl Vpmu {
         matches!(&self.machine, Machine::Intel(own) if own.pebs_armed())
     }
 
+    /// Records of the counters that write some say what memory the instruction has accessed, as of now: else
+    /// [`PebsSample::memory`] is not looked at.
+    #[must_use]
+    pub fn pebs_wants_access(&self) -> bool {
+        matches!(&self.machine, Machine::Intel(own) if own.pebs_wants_access())
+    }
+
     /// A PEBS record is due, as of the last update of the counters: call [`write_pebs`](Self::write_pebs) before the
     /// next instruction.
     #[must_use]

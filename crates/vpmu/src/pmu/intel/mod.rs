@@ -133,14 +133,15 @@ impl Intel {
         let (pebs, before) = (self.pebs_counters(), self.pebs);
         let pebs = (pebs, self.distributed(pebs));
         let gp_width = u32::from(self.profile.gp_width);
-        for (n, counter) in (0..).zip(&mut self.gp) {
+        // Those that stand still are looked at for nothing else: most do.
+        for (n, counter) in (0..).zip(&mut self.gp).filter(|(_, counter)| counter.is_running()) {
             if self.pebs.sync(pebs, counter, gp_width, source) {
                 overflowed.set_ovf_pmc(n, true);
                 interrupt |= self.bank.nth::<PerfEvtSel>(n).interrupt();
             }
         }
         let fixed_width = u32::from(self.intel.fixed_width);
-        for (n, counter) in (0..).zip(&mut self.fixed) {
+        for (n, counter) in (0..).zip(&mut self.fixed).filter(|(_, counter)| counter.is_running()) {
             if self.pebs.sync(pebs, counter, fixed_width, source) {
                 overflowed.set_ovf_fixed(n, true);
                 interrupt |= self.bank.get::<FixedCtrCtrl>().pmi(n);
@@ -160,7 +161,8 @@ impl Intel {
         }
         if overflowed.0 != 0 {
             self.overflow(overflowed, interrupt, source);
-        } else if self.pebs != before {
+        } else if self.pebs.armed & !before.armed != 0 {
+            // What is due is written before the next instruction, and the counters start anew then.
             self.rearm(source);
         }
     }
@@ -238,13 +240,16 @@ impl Intel {
             })
         };
         let gp_width = u32::from(self.profile.gp_width);
-        let gp = (0..).zip(&self.gp).filter_map(move |(n, counter)| {
+        let running = |(_, counter): &(u32, &Counter)| counter.is_running();
+        let gp = (0..).zip(&self.gp).filter(running).filter_map(move |(n, counter)| {
             precise(counter, gp_width, self.bank.nth::<PerfEvtSel>(n).interrupt())
         });
         let fixed_width = u32::from(self.intel.fixed_width);
         let ctrl = self.bank.get::<FixedCtrCtrl>();
-        let fixed =
-            (0..).zip(&self.fixed).filter_map(move |(n, counter)| precise(counter, fixed_width, ctrl.pmi(n)));
+        let fixed = (0..)
+            .zip(&self.fixed)
+            .filter(running)
+            .filter_map(move |(n, counter)| precise(counter, fixed_width, ctrl.pmi(n)));
         let slots = &self.fixed[SLOTS_COUNTER];
         let metrics = self.metrics_mark.into_iter().flat_map(move |(filter, _)| {
             let each = self.metrics.until_overflow(self.intel.metrics_level);

@@ -135,6 +135,11 @@ impl Intel {
         self.pebs.due != 0
     }
 
+    /// Some record has the group of memory accesses.
+    pub(in crate::pmu) fn pebs_wants_access(&self) -> bool {
+        !When::PebsBaseline.holds(&self.profile) || self.groups(self.pebs_counters()).memory_info()
+    }
+
     /// IA32_PEBS_ENABLE or a counter has been written.
     pub(super) fn pebs_written(&mut self, id: RegisterId, n: u32) {
         let kept = match id.owner() {
@@ -159,20 +164,20 @@ impl Intel {
             return None;
         }
         let mut record = self.record(due, sample);
-        if let Some(bytes) = self.truncate_pebs.take() {
-            record.truncate(bytes.into());
+        let mut bytes = record.bytes();
+        if let Some(shorter) = self.truncate_pebs.take() {
+            bytes = bytes.get(..shorter.into()).unwrap_or(bytes);
         }
         let start = self.bank.get::<DsArea>().0;
-        let written = write(start, &record, store);
-        for counter in self.gp.iter_mut().chain(&mut self.fixed) {
+        let written = write(start, bytes, store);
+        let written_for = |counter: &&mut Counter| due & bit(counter.id) != 0;
+        for counter in self.gp.iter_mut().chain(&mut self.fixed).filter(written_for) {
             let (slot, width) = match counter.id {
                 CounterId::Gp(n) => (u64::from(n), self.profile.gp_width),
                 CounterId::Fixed(n) => (area::GP_RESETS + u64::from(n), self.intel.fixed_width),
                 CounterId::Metric(_) | CounterId::Ibs(_) => continue,
             };
-            if due & bit(counter.id) != 0
-                && let Ok(reset) = word(store, start.wrapping_add(area::RESET + 8 * slot))
-            {
+            if let Ok(reset) = word(store, start.wrapping_add(area::RESET + 8 * slot)) {
                 counter.value = reset & low_bits(width.into());
             }
         }
@@ -186,25 +191,19 @@ impl Intel {
     }
 
     /// The record for these counters.
-    fn record(&self, counters: u64, sample: &PebsSample) -> Vec<u8> {
-        // The largest without its branch records.
-        let mut words = Words(Vec::with_capacity(512));
+    fn record(&self, counters: u64, sample: &PebsSample) -> Words {
+        let mut words = Words::new();
         if When::PebsBaseline.holds(&self.profile) {
             self.adaptive(counters, sample, &mut words);
         } else {
             self.format_3(counters, sample, &mut words);
         }
-        words.0
+        words
     }
 
     /// Format 4: the basic group, and those that MSR_PEBS_DATA_CFG adds for counters with their ADAPTIVE bit.
     fn adaptive(&self, counters: u64, sample: &PebsSample, words: &mut Words) {
-        let fixed = self.bank.get::<FixedCtrCtrl>();
-        let adapts = (0..u32::from(self.profile.gp_counters))
-            .any(|n| counters >> n & 1 != 0 && self.bank.nth::<PerfEvtSel>(n).adaptive())
-            || (0..u32::from(self.intel.fixed_counters))
-                .any(|n| counters >> (FIXED + n) & 1 != 0 && fixed.adaptive(n));
-        let config = if adapts { self.bank.get() } else { PebsDataCfg::default() };
+        let config = self.groups(counters);
         // The first word says what the record has, and in bits 63:48 its size.
         words.all([config.0, sample.event_ip, counters, sample.tsc]);
         if config.memory_info() {
@@ -216,18 +215,28 @@ impl Intel {
             words.all(sample.gpr);
         }
         if config.xmms() {
-            for register in sample.xmm {
-                words.0.extend(register.to_le_bytes());
+            for register in &sample.xmm {
+                words.put(&register.to_le_bytes());
             }
         }
         if config.lbrs() {
             let depth = self.ring.depth();
             for n in (0..=config.lbr_entries()).map(crate::bits::low_u32) {
                 let entry = if u64::from(n) < depth { self.ring.entry(self.ring.back(n)) } else { [0; 3] };
-                words.all(entry);
+                words.branches(entry);
             }
         }
         words.set_size();
+    }
+
+    /// The groups behind the basic one in a record for these counters.
+    fn groups(&self, counters: u64) -> PebsDataCfg {
+        let fixed = self.bank.get::<FixedCtrCtrl>();
+        let adapts = (0..u32::from(self.profile.gp_counters))
+            .any(|n| counters >> n & 1 != 0 && self.bank.nth::<PerfEvtSel>(n).adaptive())
+            || (0..u32::from(self.intel.fixed_counters))
+                .any(|n| counters >> (FIXED + n) & 1 != 0 && fixed.adaptive(n));
+        if adapts { self.bank.get() } else { PebsDataCfg::default() }
     }
 
     /// Format 3, of Skylake: all registers, and the instruction behind the sampled one beside its own address.
@@ -311,18 +320,57 @@ impl From<NotMapped> for Lost {
     }
 }
 
+/// Bytes of the largest record without branches: the basic group, that of the memory access, general-purpose and XMM
+/// registers (Linux `arch/x86/include/asm/perf_event.h`, `struct pebs_basic` and those behind it).
+const LARGEST: usize = 8 * (4 + 4 + 18 + 2 * 16);
+
 /// A record while it is put together.
-struct Words(Vec<u8>);
+struct Words {
+    bytes: [u8; LARGEST],
+    len: usize,
+    /// What is behind these: branches.
+    more: Vec<u8>,
+}
 
 impl Words {
+    fn new() -> Self {
+        Self { bytes: [0; LARGEST], len: 0, more: Vec::new() }
+    }
+
+    /// What is there. With branches it is put together for that.
+    fn bytes(&mut self) -> &[u8] {
+        let fixed = self.bytes.get(..self.len).unwrap_or_default();
+        if self.more.is_empty() {
+            return fixed;
+        }
+        self.more.splice(..0, fixed.iter().copied());
+        self.len = 0;
+        &self.more
+    }
+
+    fn put<const N: usize>(&mut self, bytes: &[u8; N]) {
+        match self.bytes.get_mut(self.len..).and_then(<[u8]>::first_chunk_mut) {
+            Some(place) => {
+                *place = *bytes;
+                self.len += N;
+            }
+            None => self.more.extend_from_slice(bytes),
+        }
+    }
+
     fn all(&mut self, words: impl IntoIterator<Item = u64>) {
-        self.0.extend(words.into_iter().flat_map(u64::to_le_bytes));
+        words.into_iter().for_each(|word| self.put(&word.to_le_bytes()));
+    }
+
+    /// From here on there are branches.
+    fn branches(&mut self, words: impl IntoIterator<Item = u64>) {
+        self.more.extend(words.into_iter().flat_map(u64::to_le_bytes));
     }
 
     /// Bits 63:48 of the first word.
     fn set_size(&mut self) {
-        let size = u16::try_from(self.0.len()).unwrap_or(u16::MAX);
-        if let Some(field) = self.0.get_mut(6..8) {
+        let size = u16::try_from(self.len + self.more.len()).unwrap_or(u16::MAX);
+        if let Some(field) = self.bytes.get_mut(6..8) {
             field.copy_from_slice(&size.to_le_bytes());
         }
     }
