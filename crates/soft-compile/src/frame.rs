@@ -256,7 +256,8 @@ pub(crate) fn refill(e: &mut Emitter) {
     const _: () = assert!(LONGEST.is_power_of_two());
     // Above the return address.
     let local = |offset: i64| local(offset + 8);
-    let (next, fits, stop) = (e.label(), e.label(), e.label());
+    let (four, next, counted) = (e.label(), e.label(), e.label());
+    let (fits, stop) = (e.label(), e.label());
     e.rm(Code::Mov_r64_rm64, T2, local(PASSED));
     e.rm(Code::Cmp_r64_rm64, NOTE, at(T2, PASSED_ROOM));
     e.jump_if(3, stop);
@@ -265,13 +266,31 @@ pub(crate) fn refill(e: &mut Emitter) {
     e.jump_if(3, stop);
     // The instructions of the blocks since the last time.
     e.rr(Code::Xor_r32_rm32, part(T0, 4), part(T0, 4));
+    let add = |e: &mut Emitter, number: i64| {
+        let count = at(T1, (Notes::DISTANCE + Notes::INSTRUCTIONS) as i64 + 8 * number);
+        e.rm(Code::Movzx_r32_rm8, part(T2, 4), count);
+        e.rr(Code::Add_r64_rm64, T0, T2);
+    };
+    // Four at a time, since there are up to hundreds each time, and then the rest.
+    let room_for_four = |e: &mut Emitter| {
+        e.rm(Code::Lea_r64_m, T2, at(T1, 4 * 8));
+        e.rr(Code::Cmp_r64_rm64, T2, NOTE);
+    };
+    room_for_four(e);
+    e.jump_if(7, next);
+    e.place(four);
+    (0..4).for_each(|number| add(e, number));
+    e.ri(Code::Add_rm64_imm32, T1, 4 * 8);
+    room_for_four(e);
+    e.jump_if(6, four);
+    e.rr(Code::Cmp_r64_rm64, T1, NOTE);
+    e.jump_if(3, counted);
     e.place(next);
-    let count = at(T1, (Notes::DISTANCE + Notes::INSTRUCTIONS) as i64);
-    e.rm(Code::Movzx_r32_rm8, part(T2, 4), count);
-    e.rr(Code::Add_r64_rm64, T0, T2);
+    add(e, 0);
     e.ri(Code::Add_rm64_imm32, T1, 8);
     e.rr(Code::Cmp_r64_rm64, T1, NOTE);
     e.jump_if(2, next);
+    e.place(counted);
     e.rm(Code::Mov_r64_rm64, T2, local(PASSED));
     e.mr(Code::Mov_rm64_r64, at(T2, PASSED_COUNTED), T1);
     e.rm(Code::Mov_r64_rm64, T1, at(T2, PASSED_LEFT));
