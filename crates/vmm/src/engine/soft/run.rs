@@ -6,6 +6,9 @@ use std::time::{Duration, Instant};
 
 /// Instructions between two looks at the wall clock.
 const CHUNK: u64 = 1 << 20;
+/// Pauses between two such looks at most, and instructions in those: a look takes as long as a hundred instructions.
+const PAUSES: u32 = 16;
+const MANY: u64 = 1 << 16;
 
 /// Why a CPU has returned.
 #[derive(Debug)]
@@ -73,6 +76,7 @@ pub(super) struct Until {
 /// Runs until the machine has an outcome, so many instructions have retired, or a program wants a pause: `None`.
 pub(super) fn run(vcpu: &mut impl Vcpu, timeout: Duration, until: Until) -> Option<Outcome> {
     let mut end = Instant::now() + timeout;
+    let (mut pauses, mut looked) = (PAUSES, 0);
     loop {
         vcpu.publish();
         let instructions = vcpu.instructions();
@@ -95,9 +99,13 @@ pub(super) fn run(vcpu: &mut impl Vcpu, timeout: Duration, until: Until) -> Opti
         if left == 0 {
             return None;
         }
-        if Instant::now() >= end {
-            vcpu.machine().stop(Outcome::TimedOut);
-            continue;
+        pauses += 1;
+        if pauses >= PAUSES || instructions - looked >= MANY {
+            (pauses, looked) = (0, instructions);
+            if Instant::now() >= end {
+                vcpu.machine().stop(Outcome::TimedOut);
+                continue;
+            }
         }
         if vcpu.wants_stop() {
             end += vcpu.stand_still(&Stop::Asked);
