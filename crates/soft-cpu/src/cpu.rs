@@ -16,7 +16,7 @@ use crate::flags::{IF, RF, TF};
 use crate::low::Low;
 use crate::mmu::{Intent, PAGE, is_canonical};
 use crate::operations::{Counting, OperationTypes, Operations};
-use crate::sampled::Sampled;
+use crate::sampled::{Sampled, Sampling};
 use crate::silicon::{Rule, Silicon};
 use crate::state::State;
 use core::cell::Cell;
@@ -79,7 +79,7 @@ pub struct Cpu<B: Bus> {
     pub(crate) cache: Cache<B>,
     interrupt: Option<u8>,
     unimplemented: Vec<Unimplemented>,
-    pub(crate) sampling: bool,
+    pub(crate) sampling: Sampling,
     pub(crate) sampled: Option<Sampled>,
     pub(crate) compiler: Option<Box<dyn Compiler>>,
     /// Instructions executed by its code.
@@ -128,7 +128,7 @@ impl<B: Bus> Cpu<B> {
             cache: Cache::new(),
             interrupt: state.interrupt,
             unimplemented: Vec::new(),
-            sampling: false,
+            sampling: Sampling::Off,
             sampled: None,
             compiler: None,
             compiled: 0,
@@ -336,7 +336,7 @@ impl<B: Bus> Cpu<B> {
             core.rflags &= !RF;
             (core.shadow, core.debug_shadow, core.entered) = (false, false, false);
             core.system_call = false;
-            let sample = (self.sampling && left == 1).then(|| self.next_sample(bus));
+            let sample = (self.sampling != Sampling::Off && left == 1).then(|| self.next_sample(bus));
             let outcome = self.run_blocks(bus, &mut left, pace);
             self.sampled = sample.filter(|_| left == 0);
             self.drop_stale_code();

@@ -84,7 +84,7 @@ pub use cpuid::CpuidLeaf;
 pub use exception::{Delivery, EventKind, Exception, Place};
 pub use features::Features;
 pub use operations::{OperationFile, OperationTypes, Operations};
-pub use sampled::{Physical, Sampled, SampledData};
+pub use sampled::{Physical, Sampled, SampledData, Sampling};
 pub use soft_base::Ram;
 pub use soft_base::{DebugStop, DebugStops, Watchpoint};
 pub use state::{DescriptorTable, RFLAGS_IF, Segment, State};

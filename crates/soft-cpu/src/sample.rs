@@ -5,7 +5,7 @@ use crate::context::{CR0_PG, CS, Core, Mode};
 use crate::cpu::{Cpu, fetch};
 use crate::low::Low;
 use crate::mmu::{PAGE, is_canonical};
-use crate::sampled::{Physical, Sampled, SampledData};
+use crate::sampled::{Physical, Sampled, SampledData, Sampling};
 use iced_x86::{
     Decoder, DecoderOptions, FlowControl, Instruction, InstructionInfoFactory, Mnemonic, OpAccess, OpKind,
     Register, UsedMemory,
@@ -16,15 +16,45 @@ use retire::BranchKind;
 const LONGEST: usize = 15;
 
 impl<B: Bus> Cpu<B> {
-    /// From now on runs of a single instruction remember which it was: [`sampled`](Self::sampled).
-    pub fn set_sampling(&mut self, on: bool) {
-        self.sampling = on;
+    /// From now on runs of a single instruction remember this of it: [`sampled`](Self::sampled).
+    pub fn set_sampling(&mut self, what: Sampling) {
+        self.sampling = what;
     }
 
     /// The instruction in which the last run ended, if it had a budget of one, and that has retired.
     #[must_use]
     pub fn sampled(&self) -> Option<Sampled> {
         self.sampled
+    }
+
+    /// Address of the next instruction (RIP).
+    #[must_use]
+    pub fn rip(&self) -> u64 {
+        self.core.rip
+    }
+
+    /// RFLAGS.
+    #[must_use]
+    pub fn rflags(&self) -> u64 {
+        self.core.rflags()
+    }
+
+    /// RAX, RCX, RDX, RBX, RSP, RBP, RSI, RDI, R8 to R15.
+    #[must_use]
+    pub fn gpr(&self) -> [u64; 16] {
+        self.core.regs.first_chunk().copied().unwrap_or_default()
+    }
+
+    /// XMM0 to XMM15.
+    #[must_use]
+    pub fn xmm(&self) -> [u128; 16] {
+        self.core.xmm.low()
+    }
+
+    /// CR0, CR3, CR4 and EFER, which say how addresses are translated.
+    #[must_use]
+    pub fn paging(&self) -> [u64; 4] {
+        [self.core.cr0, self.core.cr3, self.core.cr4, self.core.efer]
     }
 
     /// Linear address of the next instruction.
@@ -37,8 +67,11 @@ impl<B: Bus> Cpu<B> {
     #[cold]
     pub(crate) fn next_sample(&mut self, bus: &mut B) -> Sampled {
         let rip = self.core.rip;
-        let mut bytes = [0; LONGEST];
         let linear = self.linear_rip();
+        if self.sampling == Sampling::Address {
+            return Sampled { rip, linear, length: 0, physical: None, branch: None, data: None };
+        }
+        let mut bytes = [0; LONGEST];
         let physical = self.core.physical_place(bus, linear);
         let mut len = 0;
         for (at, from, to) in parts(linear, LONGEST) {

@@ -2,6 +2,18 @@
 
 use retire::BranchKind;
 
+/// What a CPU remembers of an instruction that is sampled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Sampling {
+    /// Nothing: none is.
+    #[default]
+    Off,
+    /// Its address; [`Sampled`] has nothing else.
+    Address,
+    /// Everything, for which it is decoded.
+    All,
+}
+
 /// An instruction that has retired.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Sampled {

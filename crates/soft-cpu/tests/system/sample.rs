@@ -1,12 +1,12 @@
 //! Which instruction a precise sample is about, and what memory it accessed.
 
 use super::*;
-use soft_cpu::Sampled;
+use soft_cpu::{Sampled, Sampling};
 
 /// Runs instruction by instruction; what each was.
 fn samples(guest: &mut Guest, count: usize) -> Vec<Option<Sampled>> {
     let mut cpu = guest.cpu();
-    cpu.set_sampling(true);
+    cpu.set_sampling(Sampling::All);
     (0..count)
         .map(|_| {
             let _ = cpu.run(&mut guest.bus, budget(1));
@@ -58,8 +58,24 @@ fn after_an_exception_it_is_the_handlers_first_instruction() {
 fn longer_runs_remember_nothing() {
     let mut guest = Guest::new(&[0x90, 0x90, 0x90]);
     let mut cpu = guest.cpu();
-    cpu.set_sampling(true);
+    cpu.set_sampling(Sampling::All);
     let _ = cpu.run(&mut guest.bus, budget(2));
+    assert_eq!(cpu.sampled(), None);
+}
+
+#[test]
+fn where_only_the_address_is_wanted_nothing_else_is_worked_out() {
+    let code = code! { nop(); mov(rbx, qword_ptr(DATA)) };
+    let mut guest = Guest::new(&code);
+    let mut cpu = guest.cpu();
+    cpu.set_sampling(Sampling::Address);
+    for rip in [CODE, CODE + 1] {
+        let _ = cpu.run(&mut guest.bus, budget(1));
+        let sampled = cpu.sampled().expect("it retires");
+        assert_eq!((sampled.rip, sampled.linear, sampled.length, sampled.data), (rip, rip, 0, None));
+    }
+    cpu.set_sampling(Sampling::Off);
+    let _ = cpu.run(&mut guest.bus, budget(1));
     assert_eq!(cpu.sampled(), None);
 }
 

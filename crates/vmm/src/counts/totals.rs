@@ -5,7 +5,7 @@
 use super::source::Source;
 use super::watch::{Rate, Watch, counted};
 use soft_cpu::Operations;
-use std::cell::Cell;
+use std::cell::{Ref, RefCell};
 use std::fmt;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use vpmu::{Active, CountsSource, Provenance, TopdownSlots};
 /// be read.
 #[derive(Debug, Clone, Default)]
 pub struct Retired<T: Copy> {
-    totals: Rc<Cell<T>>,
+    totals: Rc<RefCell<T>>,
     /// What an x86 CPU counts while it executes.
     operations: Arc<Operations>,
 }
@@ -24,11 +24,11 @@ pub struct Retired<T: Copy> {
 impl<T: Copy> Retired<T> {
     /// Publishes the CPU's totals.
     pub fn set(&self, totals: &T) {
-        self.totals.set(*totals);
+        *self.totals.borrow_mut() = *totals;
     }
 
-    fn get(&self) -> T {
-        self.totals.get()
+    fn get(&self) -> Ref<'_, T> {
+        self.totals.borrow()
     }
 
     /// Operations by type, if they are wanted.

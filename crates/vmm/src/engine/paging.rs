@@ -20,6 +20,20 @@ const LARGE: u64 = 1 << 7;
 /// Address bits of a 64-bit entry: 51:12.
 const ADDRESS: u64 = 0x000F_FFFF_FFFF_F000;
 
+/// Where page tables are.
+pub(crate) trait Tables {
+    /// Bytes at a physical address; `None` where there is no RAM.
+    fn entry<const N: usize>(&self, address: u64) -> Option<[u8; N]>;
+}
+
+impl Tables for GuestMemory {
+    fn entry<const N: usize>(&self, address: u64) -> Option<[u8; N]> {
+        let mut bytes = [0; N];
+        self.read(address, &mut bytes).ok()?;
+        Some(bytes)
+    }
+}
+
 /// The registers that decide how a linear address is translated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Paging {
@@ -66,7 +80,7 @@ impl Paging {
     }
 
     /// The physical address, or `None` where nothing is mapped or a table is not in RAM.
-    pub(super) fn translate(&self, memory: &GuestMemory, linear: u64) -> Option<u64> {
+    pub(super) fn translate(&self, memory: &impl Tables, linear: u64) -> Option<u64> {
         match self.mode {
             Mode::Off => Some(linear & 0xFFFF_FFFF),
             Mode::Bits32 { pse } => self.walk_32(memory, linear & 0xFFFF_FFFF, pse),
@@ -79,11 +93,9 @@ impl Paging {
         }
     }
 
-    fn walk_32(&self, memory: &GuestMemory, linear: u64, pse: bool) -> Option<u64> {
+    fn walk_32(&self, memory: &impl Tables, linear: u64, pse: bool) -> Option<u64> {
         let read = |address: u64| {
-            let mut bytes = [0; 4];
-            memory.read(address, &mut bytes).ok()?;
-            let entry = u64::from(u32::from_le_bytes(bytes));
+            let entry = u64::from(u32::from_le_bytes(memory.entry(address)?));
             (entry & PRESENT != 0).then_some(entry)
         };
         let directory = read((self.cr3 & 0xFFFF_F000) + (linear >> 22) * 4)?;
@@ -119,15 +131,13 @@ impl Paging {
 }
 
 /// A present 64-bit entry.
-fn entry(memory: &GuestMemory, address: u64) -> Option<u64> {
-    let mut bytes = [0; 8];
-    memory.read(address, &mut bytes).ok()?;
-    let entry = u64::from_le_bytes(bytes);
+fn entry(memory: &impl Tables, address: u64) -> Option<u64> {
+    let entry = u64::from_le_bytes(memory.entry(address)?);
     (entry & PRESENT != 0).then_some(entry)
 }
 
 /// Walks `levels` tables of 512 entries. Large pages: level 2 (2 MiB) and 3 (1 GiB).
-fn walk(memory: &GuestMemory, mut table: u64, linear: u64, levels: u32) -> Option<u64> {
+fn walk(memory: &impl Tables, mut table: u64, linear: u64, levels: u32) -> Option<u64> {
     for level in (1..=levels).rev() {
         let shift = 12 + 9 * (level - 1);
         let found = entry(memory, table + (linear >> shift & 0x1FF) * 8)?;

@@ -2,6 +2,7 @@
 
 #![expect(unsafe_code, reason = "guest memory at the speed of memory")]
 
+use crate::engine::paging::Tables;
 use platform::convert::host_size;
 use platform::memory::GuestMemory;
 
@@ -13,6 +14,15 @@ pub(super) struct Ram<const BASE: u64> {
     low_end: u64,
     // Keeps the mapping alive.
     _memory: GuestMemory,
+}
+
+impl<const BASE: u64> Tables for Ram<BASE> {
+    fn entry<const N: usize>(&self, address: u64) -> Option<[u8; N]> {
+        self.read_quick(address).or_else(|| {
+            let mut bytes = [0; N];
+            self.read_bytes(address, &mut bytes).then_some(bytes)
+        })
+    }
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -106,6 +116,28 @@ impl<const BASE: u64> Ram<BASE> {
         if !self.write_quick(gpa, bytes) {
             self.write_anywhere(gpa, bytes);
         }
+    }
+
+    /// True if so many bytes are RAM of one region.
+    pub(super) fn has_bytes(&self, gpa: u64, len: u64) -> bool {
+        self.pointer(gpa, len).is_some()
+    }
+
+    /// Reads bytes; false, and nothing happens, if some are not RAM of one region.
+    pub(super) fn read_bytes(&self, gpa: u64, bytes: &mut [u8]) -> bool {
+        let Some(pointer) = self.pointer(gpa, bytes.len() as u64) else { return false };
+        // SAFETY: `pointer` has checked that so many bytes from here lie in a region that `_memory` keeps mapped; no
+        // Rust reference, and so neither `bytes`, points into guest memory, and one thread uses it.
+        unsafe { pointer.copy_to_nonoverlapping(bytes.as_mut_ptr(), bytes.len()) };
+        true
+    }
+
+    /// Writes bytes; false, and nothing happens, if some are not RAM of one region.
+    pub(super) fn write_bytes(&self, gpa: u64, bytes: &[u8]) -> bool {
+        let Some(pointer) = self.pointer(gpa, bytes.len() as u64) else { return false };
+        // SAFETY: as in `read_bytes`.
+        unsafe { pointer.copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };
+        true
     }
 
     #[inline(never)]

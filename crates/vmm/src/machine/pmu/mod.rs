@@ -364,6 +364,12 @@ impl PmuDevice {
         self.vpmu.pebs_armed()
     }
 
+    /// See [`Vpmu::pebs_wants_access`].
+    #[must_use]
+    pub fn pebs_wants_access(&self) -> bool {
+        self.vpmu.pebs_wants_access()
+    }
+
     /// See [`Vpmu::pebs_due`].
     #[must_use]
     pub fn pebs_due(&self) -> bool {

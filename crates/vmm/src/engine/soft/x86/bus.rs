@@ -56,7 +56,7 @@ pub(in crate::engine) struct SoftBus<'a, const OBSERVED: bool> {
     pub(super) machine: &'a mut Machine<Pc>,
     /// Another engine's CPU, which has this one complete an instruction.
     principal: Option<&'a dyn Principal>,
-    ram: Ram<0>,
+    pub(super) ram: Ram<0>,
     profile: &'a Profile,
     retired: Retired<Totals>,
     /// What of the totals is published.
@@ -117,7 +117,7 @@ impl<'a, const OBSERVED: bool> SoftBus<'a, OBSERVED> {
     }
 
     /// Takes over which branches the guest wants recorded, and whether it wants to know of operations.
-    fn follow_branches(&mut self) {
+    pub(super) fn follow_branches(&mut self) {
         // The CPU asks for what is wanted when it has been stopped.
         self.attention |= self.branches.follow(&self.machine.pmu);
         let counting = self.retired.operations().are_wanted();

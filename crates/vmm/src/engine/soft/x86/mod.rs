@@ -9,6 +9,7 @@ mod precise;
 pub(in crate::engine) use self::bus::{Principal, SoftBus};
 pub(in crate::engine) use self::cpuid::silicon;
 use self::observers::{Observers, SharedRecorder};
+use self::precise::Store;
 use super::MAX_TOTAL;
 use super::clock::Clock;
 use super::debug::Attached;
@@ -21,7 +22,7 @@ use crate::counts::timing::{Probe, SharedCore};
 use crate::engine::paging::Paging;
 use crate::engine::{
     DebugStops, Debugger, Debugging, Detail, Engine, EngineError, EngineReport, RegisterDump, Registers,
-    RunLimits, Snapshots, Stop, StoppedVcpu, VcpuState, dump,
+    RunLimits, Snapshots, Stop, VcpuState, dump,
 };
 use crate::machine::x86::Pc;
 use crate::machine::{Machine, Outcome, StateError};
@@ -30,7 +31,9 @@ use platform::loader::x86::{BootState, SegmentState};
 use platform::memory::GuestMemory;
 use serde::{Deserialize, Serialize};
 use soft_cpu::compiled::Compiler;
-use soft_cpu::{Budget, Cpu, DescriptorTable, Exit, RFLAGS_IF, Segment, State, Totals, Unimplemented};
+use soft_cpu::{
+    Budget, Cpu, DescriptorTable, Exit, RFLAGS_IF, Sampling, Segment, State, Totals, Unimplemented,
+};
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
@@ -379,8 +382,13 @@ impl<const OBSERVED: bool> Vcpu for Running<'_, OBSERVED> {
             self.held = None;
         }
         let armed = bus.machine.pmu.pebs_armed() || self.tags.any();
-        cpu.set_sampling(armed);
         self.before = if armed { bus.probe() } else { None };
+        let more = || self.tags.any() || self.before.is_some() || bus.machine.pmu.pebs_wants_access();
+        cpu.set_sampling(match armed {
+            false => Sampling::Off,
+            true if more() => Sampling::All,
+            true => Sampling::Address,
+        });
         // One at a time, until the one that is sampled.
         let single = armed || bus.machine.pmu.logs_branch_events();
         let (instructions, repetitions) = bus.budget(if single { 1 } else { most });
@@ -404,7 +412,7 @@ impl<const OBSERVED: bool> Vcpu for Running<'_, OBSERVED> {
     }
 
     fn sleep(&mut self, end: Instant) -> bool {
-        self.bus.sleep(self.cpu.state().rflags & RFLAGS_IF != 0, end)
+        self.bus.sleep(self.cpu.rflags() & RFLAGS_IF != 0, end)
     }
 
     fn wants_stop(&mut self) -> bool {
@@ -425,16 +433,18 @@ impl<const OBSERVED: bool> Running<'_, OBSERVED> {
     #[cold]
     fn write_pebs(&mut self) {
         let Self { cpu, bus, .. } = self;
-        let mut vcpu = StoppedVcpu::new(cpu.state(), bus.machine.memory.clone());
         let retired = retired(cpu, bus, self.before);
         let memory = &bus.machine.memory;
         let tsc = bus.tsc_at(cpu.totals());
-        let sample = precise::pebs(retired.as_ref(), bus.last_wrmsr, vcpu.state(), tsc, memory);
-        bus.machine.write_pebs(&sample, &mut vcpu);
-        for (address, len) in vcpu.into_changes().written {
-            cpu.memory_changed(address, len);
+        let sample = precise::pebs(retired.as_ref(), bus.last_wrmsr, cpu, tsc, memory);
+        let SoftBus { machine, ram, .. } = bus;
+        machine.write_pebs(&sample, &mut Store::new(cpu, ram));
+        if machine.until_injection().is_some() {
+            bus.publish(cpu.totals());
+        } else {
+            // Nothing has retired since counts and time were brought up to date.
+            bus.follow_branches();
         }
-        bus.publish(cpu.totals());
     }
 
     /// The last run was of what IBS had tagged, if that has retired.

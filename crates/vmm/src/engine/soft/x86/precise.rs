@@ -2,10 +2,12 @@
 //! guest's debug store.
 
 use crate::counts::timing::Probe;
-use crate::engine::StoppedVcpu;
+use crate::engine::paging::Paging;
+use crate::engine::soft::ram::Ram;
+use platform::convert::host_size;
 use platform::memory::GuestMemory;
 use retire::BranchKind;
-use soft_cpu::{Physical, Sampled, SampledData, State};
+use soft_cpu::{Bus, Cpu, Physical, Sampled, SampledData};
 use vpmu::ibs::{IbsBranch, IbsSample};
 use vpmu::pebs::{DebugStore, NotMapped, PebsSample};
 use vpmu::precise::{MemoryAccess, Page};
@@ -24,16 +26,16 @@ pub(super) struct Retired {
 pub(super) fn pebs(
     retired: Option<&Retired>,
     last_wrmsr: u64,
-    state: &State,
+    cpu: &Cpu<impl Bus>,
     tsc: u64,
     memory: &GuestMemory,
 ) -> PebsSample {
     PebsSample {
         event_ip: retired.map_or(last_wrmsr, |retired| retired.sampled.rip),
-        rip: state.rip,
-        rflags: state.rflags,
-        gpr: state.gpr,
-        xmm: state.xmm,
+        rip: cpu.rip(),
+        rflags: cpu.rflags(),
+        gpr: cpu.gpr(),
+        xmm: cpu.xmm(),
         tsc,
         memory: retired.and_then(|retired| retired.access(memory)),
     }
@@ -105,14 +107,83 @@ fn page(place: Option<Physical>) -> Page {
 }
 
 /// The debug store is supervisor memory that software keeps mapped (SDM volume 3B, "Setting Up the DS Save Area"): the
-/// rights of its pages are not looked at.
-impl DebugStore for StoppedVcpu<State> {
-    fn read(&mut self, address: u64, bytes: &mut [u8]) -> Result<(), NotMapped> {
-        let len = bytes.len();
-        if Self::read(self, address, bytes) == len { Ok(()) } else { Err(NotMapped) }
+/// rights of its pages are not looked at. A record and what belongs to it are in two pages mostly, each of which is
+/// translated once.
+pub(super) struct Store<'a, B: Bus> {
+    cpu: &'a mut Cpu<B>,
+    ram: &'a Ram<0>,
+    paging: Paging,
+    /// Linear and physical addresses of the pages last come to, the last one first.
+    pages: [Option<(u64, u64)>; 2],
+}
+
+impl<'a, B: Bus> Store<'a, B> {
+    pub(super) fn new(cpu: &'a mut Cpu<B>, ram: &'a Ram<0>) -> Self {
+        let [cr0, cr3, cr4, efer] = cpu.paging();
+        Self { cpu, ram, paging: Paging::new(cr0, cr3, cr4, efer), pages: [None; 2] }
     }
 
+    fn translate(&mut self, linear: u64) -> Result<u64, NotMapped> {
+        let (page, offset) = (linear & !(PAGE - 1), linear % PAGE);
+        let known = |place: &Option<(u64, u64)>| place.filter(|(of, _)| *of == page);
+        if let Some((_, physical)) = self.pages.iter().find_map(known) {
+            return Ok(physical + offset);
+        }
+        let physical = self.paging.translate(self.ram, page).ok_or(NotMapped)?;
+        self.pages = [Some((page, physical)), self.pages[0]];
+        Ok(physical + offset)
+    }
+}
+
+const PAGE: u64 = 0x1000;
+
+/// Where the page ends of byte `done` of so many, which is at this address.
+fn in_page(address: u64, done: usize, len: usize) -> usize {
+    len.min(done + host_size(PAGE - address % PAGE))
+}
+
+impl<B: Bus> DebugStore for Store<'_, B> {
+    fn read(&mut self, address: u64, bytes: &mut [u8]) -> Result<(), NotMapped> {
+        let (mut done, len) = (0, bytes.len());
+        while done < len {
+            let at = address.wrapping_add(done as u64);
+            let end = in_page(at, done, len);
+            let physical = self.translate(at)?;
+            if !self.ram.read_bytes(physical, &mut bytes[done..end]) {
+                return Err(NotMapped);
+            }
+            done = end;
+        }
+        Ok(())
+    }
+
+    /// Nothing is written if a part cannot be.
     fn write(&mut self, address: u64, bytes: &[u8]) -> Result<(), NotMapped> {
-        if Self::write(self, address, bytes) { Ok(()) } else { Err(NotMapped) }
+        let len = bytes.len();
+        let end = in_page(address, 0, len);
+        if end < len {
+            let mut done = end;
+            while done < len {
+                let at = address.wrapping_add(done as u64);
+                let part = in_page(at, done, len);
+                let physical = self.translate(at)?;
+                if !self.ram.has_bytes(physical, (part - done) as u64) {
+                    return Err(NotMapped);
+                }
+                done = part;
+            }
+        }
+        let mut done = 0;
+        while done < len {
+            let at = address.wrapping_add(done as u64);
+            let end = in_page(at, done, len);
+            let physical = self.translate(at)?;
+            if !self.ram.write_bytes(physical, &bytes[done..end]) {
+                return Err(NotMapped);
+            }
+            self.cpu.memory_changed(physical, (end - done) as u64);
+            done = end;
+        }
+        Ok(())
     }
 }
