@@ -39,6 +39,8 @@ pub struct FrontEnd {
     /// Instructions a cycle that are told apart in an aligned block of so many bytes, and then wait in a queue in front
     /// of the decoders; 0 if the decoders take any bytes.
     pub predecode_width: u32,
+    /// Windows of 32 bytes with a branch that crosses or ends at their boundary are not in the uop cache.
+    pub bars_boundary_branches: bool,
     /// Most uops of an instruction that a decoder makes; more come from the microcode sequencer.
     pub decoder_uops: u32,
     /// Most uops of an instruction that each decoder makes; more makes the first one only.

@@ -48,6 +48,9 @@ pub const SKYLAKE_SP: Core = Core {
         decode_bytes: 16,
         // uiCA: 5 instructions of 16 bytes.
         predecode_width: 5,
+        // Intel, "Mitigations for Jump Conditional Code Erratum": microcode since November 2019. uiCA also keeps the other
+        // half of the line out; loops of blocks on silicon do not bear that out.
+        bars_boundary_branches: true,
         // manual: up to 4 uops from the first decoder.
         decoder_uops: 4,
         simple_uops: 1,

@@ -79,6 +79,7 @@ pub const SUNNY_COVE: Core = Core {
         decode_width: 4,
         decode_bytes: 16,
         predecode_width: 0,
+        bars_boundary_branches: false,
         // manual, of Skylake: up to 4 uops from the first decoder.
         decoder_uops: 4,
         simple_uops: 1,

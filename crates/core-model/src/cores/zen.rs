@@ -46,6 +46,7 @@ pub const ZEN2: Core = Core {
         decode_width: 4,
         decode_bytes: 32,
         predecode_width: 0,
+        bars_boundary_branches: false,
         // WikiChip: more than two macro-ops are microcode.
         decoder_uops: 2,
         simple_uops: 1,

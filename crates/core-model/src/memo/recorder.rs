@@ -137,6 +137,14 @@ impl MemoryPort for Recorder<'_> {
         self.answer(question, |system, totals| system.store(totals, execution, index, times))
     }
 
+    fn bar(&mut self, linear: u64, physical: u64) {
+        if self.given().is_none() {
+            self.system.bar(linear, physical);
+        }
+        let question = self.offset(linear).map(|offset| Question::Bar { offset });
+        self.follow(question, Some(0));
+    }
+
     fn branch(&mut self, branch: &Branch, outcome: Outcome) {
         self.follow(Some(Question::Branch), Some(branch_code(branch, outcome)));
     }

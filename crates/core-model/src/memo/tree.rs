@@ -67,6 +67,10 @@ pub(crate) enum Question {
     Drain {
         at: i16,
     },
+    /// No question: see [`MemoryPort::bar`].
+    Bar {
+        offset: u16,
+    },
     /// No question: how the branch went and was predicted.
     Branch,
     /// No question: what comes of it.
@@ -218,6 +222,11 @@ impl Tree {
                 }
                 Question::StoreRoom { at } => system.store_room(later(from, at)).code(),
                 Question::Drain { at } => system.drain(later(from, at)).code(),
+                Question::Bar { offset } => {
+                    let offset = u64::from(offset);
+                    system.bar(block.rip.wrapping_add(offset), block.fetch_pa + offset);
+                    Some(0)
+                }
                 Question::Branch => {
                     let Some(branch) = &block.branch else { return Err((last, None)) };
                     Some(branch_code(branch, block.outcome))

@@ -89,6 +89,11 @@ impl CodeCaches {
         true
     }
 
+    /// The uop cache does not have the piece of an address any more.
+    pub(crate) fn bar(&mut self, physical: u64) {
+        self.uop_cache.remove(physical >> self.piece_shift);
+    }
+
     pub(crate) fn flush(&mut self) {
         self.icache.clear();
         self.uop_cache.clear();

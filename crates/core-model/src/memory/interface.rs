@@ -113,6 +113,9 @@ pub(crate) trait MemoryPort {
         times: StoreTimes,
     ) -> Option<Stored>;
 
+    /// No question: the uop cache cannot keep the piece of a branch at these addresses.
+    fn bar(&mut self, linear: u64, physical: u64);
+
     /// No question: a branch, and what was predicted of it.
     fn branch(&mut self, branch: &Branch, outcome: Outcome);
 

@@ -111,6 +111,10 @@ impl MemoryPort for MemorySystem {
         Some(Stored { more, room: self.store_buffer.room() <= times.allocated })
     }
 
+    fn bar(&mut self, _: u64, physical: u64) {
+        self.code.bar(physical);
+    }
+
     #[inline(always)]
     fn branch(&mut self, _: &Branch, _: Outcome) {}
 

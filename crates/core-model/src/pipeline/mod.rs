@@ -23,6 +23,8 @@ pub(crate) struct Pipeline {
     /// Where the next instruction is if the last one can fuse with it.
     pub(crate) fusible_end: u64,
     pub(crate) fusible: Traits,
+    /// How long that one is.
+    pub(crate) fusible_length: u8,
     /// Which of the first 16 registers have a value that a load has brought.
     pub(crate) loaded: u16,
     /// What the stack engine adds to the stack pointer.
@@ -33,6 +35,9 @@ pub(crate) struct Pipeline {
 
 /// Bytes by which the stack pointer can be ahead in the stack engine (uiCA).
 const STACK_OFFSET: u16 = 192;
+
+/// Log2 of the bytes of windows that branches may not cross to be in the uop cache of some cores.
+const BARRED_SHIFT: u32 = 5;
 
 /// Slots of a string instruction in addition to those that it always has.
 #[inline(never)]
@@ -53,6 +58,7 @@ impl Pipeline {
             store_fits: true,
             fusible_end: u64::MAX,
             fusible: Traits::default(),
+            fusible_length: 0,
             loaded: 0,
             stack_offset: 0,
             refilling: false,
@@ -75,10 +81,11 @@ impl Pipeline {
         let Some(first) = instructions.first() else { return };
         let follows = block.rip.wrapping_add(u64::from(first.offset)) == self.fusible_end;
         let mut before = if follows { self.fusible } else { Traits::default() };
-        let (mut rest, mut rip, mut length, mut completed, mut slots, mut light) = (0, 0, 0, 0, 0, 0);
+        let mut length = if follows { self.fusible_length } else { 0 };
+        let (mut rest, mut rip, mut start, mut completed, mut slots, mut light) = (0, 0, 0, 0, 0, 0);
         for (number, prepared) in (usize::from(block.first)..).zip(instructions) {
             rip = block.rip.wrapping_add(u64::from(prepared.offset));
-            length = prepared.length;
+            let last_length = std::mem::replace(&mut length, prepared.length);
             let place = Place {
                 linear: rip,
                 physical: block.fetch_pa + u64::from(prepared.offset),
@@ -86,6 +93,7 @@ impl Pipeline {
                 length,
             };
             let fused = prepared.traits.intersects(Traits::CONDITIONAL) && before.fuses_with(prepared.traits);
+            start = if fused { rip.wrapping_sub(last_length.into()) } else { rip };
             before = prepared.traits;
             let memory = if prepared.is_plain() { &[] } else { accesses_of(block, number, &mut rest) };
             let execution = Execution { number: number as u8, rip, memory, repetitions: block.repetitions };
@@ -104,10 +112,15 @@ impl Pipeline {
         }
         self.fusible = before;
         self.fusible_end = rip.wrapping_add(u64::from(length));
+        self.fusible_length = length;
         totals.instructions += instructions.len() as u64;
         totals.slots.light_operations += light;
         totals.slots.heavy_operations += slots - light;
         if let Some(branch) = &block.branch {
+            let end = rip.wrapping_add(length.into());
+            if self.core.front_end.bars_boundary_branches && start >> BARRED_SHIFT != end >> BARRED_SHIFT {
+                port.bar(start, block.fetch_pa.wrapping_add(start.wrapping_sub(block.rip)));
+            }
             self.branch(port, totals, rip, (branch, block.outcome), completed);
         }
     }
@@ -461,7 +474,8 @@ impl Shaped for Pipeline {
     fn save(&self, now: u64, shape: &mut Vec<u64>) -> Option<()> {
         let flags = u64::from(self.store_fits) << 1 | u64::from(self.refilling);
         shape.extend([self.fusible_end, u64::from(self.fusible.bits()) << 2 | flags]);
-        shape.push(u64::from(self.loaded) << 16 | u64::from(self.stack_offset as u16));
+        let length = u64::from(self.fusible_length);
+        shape.push(length << 32 | u64::from(self.loaded) << 16 | u64::from(self.stack_offset as u16));
         self.front_end.save(now, shape)?;
         self.back_end.save(now, shape)
     }
@@ -472,6 +486,7 @@ impl Shaped for Pipeline {
         self.fusible = Traits::from_bits_retain((word >> 2) as u32);
         (self.store_fits, self.refilling) = (word >> 1 & 1 == 1, word & 1 == 1);
         let word = shape.next();
+        self.fusible_length = (word >> 32) as u8;
         (self.loaded, self.stack_offset) = ((word >> 16) as u16, word as u16 as i16);
         self.front_end.restore(now, shape);
         self.back_end.restore(now, shape);
