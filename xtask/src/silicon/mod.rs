@@ -38,6 +38,9 @@ pub(crate) struct SiliconArgs {
     /// Measure latencies and penalties on this host, write them to this file, and compare the core with them
     #[arg(long, conflicts_with_all = ["blocks", "record", "micro"])]
     record_micro: Option<PathBuf>,
+    /// Of the latencies and penalties, only those whose names contain this
+    #[arg(long, value_name = "TEXT", default_value = "")]
+    row: String,
     /// Generated blocks to record
     #[arg(long, default_value_t = 600)]
     count: usize,
@@ -68,7 +71,7 @@ pub(crate) fn silicon(args: &SiliconArgs) -> Result<(), TaskError> {
         micro::record(path)?;
     }
     if let Some(path) = args.record_micro.as_ref().or(args.micro.as_ref()) {
-        return compare_micro(core, path);
+        return compare_micro(core, path, &args.row);
     }
     let path = match (&args.record, &args.blocks) {
         (Some(path), _) => {
@@ -109,11 +112,12 @@ pub(crate) fn silicon(args: &SiliconArgs) -> Result<(), TaskError> {
     Ok(())
 }
 
-fn compare_micro(core: &'static Core, path: &Path) -> Result<(), TaskError> {
+fn compare_micro(core: &'static Core, path: &Path, part: &str) -> Result<(), TaskError> {
     let text =
         fs::read_to_string(path).map_err(|source| TaskError::File { path: path.to_owned(), source })?;
-    let measured =
+    let mut measured =
         micro::parse(&text).map_err(|what| TaskError::Data(format!("{}: {what}", path.display())))?;
+    measured.retain(|row, _| row.contains(part));
     let lines = micro::compare(core, &measured);
     for line in &lines {
         let Some((silicon, model)) = line.silicon.zip(line.model) else { continue };
