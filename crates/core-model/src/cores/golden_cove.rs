@@ -208,7 +208,7 @@ pub const GOLDEN_COVE: Core = Core {
             "Vplzcnt",
         ],
     }],
-    corrections: "",
+    corrections: include_str!("../../data/golden-cove.corrections.tsv"),
     system: concat!(
         include_str!("../../data/x86.system.tsv"),
         include_str!("../../data/golden-cove.system.tsv")
