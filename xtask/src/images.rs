@@ -82,8 +82,8 @@ pub(crate) fn arguments_of_others() -> Vec<Vec<&'static str>> {
 }
 
 /// Flags that keep branches off the boundaries of 32 bytes, where microcode against the erratum of conditional jumps
-/// takes code out of Skylake's uop cache (Intel, "Mitigations for Jump Conditional Code Erratum"): of all kinds that it
-/// names, not only those that LLVM's short flag aligns.
+/// takes code out of Skylake's uop cache (Intel, "Mitigations for Jump Conditional Code Erratum"): of all kinds that
+/// it names, not only those that LLVM's short flag aligns.
 const WITHIN_WINDOWS: [&str; 2] = [
     "-Cllvm-args=-x86-align-branch-boundary=32",
     "-Cllvm-args=-x86-align-branch=fused+jcc+jmp+call+ret+indirect",

@@ -36,8 +36,8 @@ pub struct FrontEnd {
     pub decode_width: u32,
     /// Bytes a cycle to the decoders.
     pub decode_bytes: u32,
-    /// Instructions a cycle that are told apart in an aligned block of so many bytes, and then wait in a queue in front
-    /// of the decoders; 0 if the decoders take any bytes.
+    /// Instructions a cycle that are told apart in an aligned block of so many bytes, and then wait in a queue in
+    /// front of the decoders; 0 if the decoders take any bytes.
     pub predecode_width: u32,
     /// Windows of 32 bytes with a branch that crosses or ends at their boundary are not in the uop cache.
     pub bars_boundary_branches: bool,
@@ -59,6 +59,11 @@ pub struct FrontEnd {
     pub microcode_switch: u32,
     /// Cycles lost by a length-changing prefix in the decoders.
     pub length_changing_prefix: u32,
+    /// Cycles by which the branch predictor can be ahead of the decoders, and ask for lines of code that will be
+    /// needed.
+    pub run_ahead: u8,
+    /// Cycles between lines of code from the second level.
+    pub line_cycles: u8,
     /// First-level instruction cache, lines of 64 bytes.
     pub icache: Geometry,
     /// First-level instruction TLB for pages of 4 KiB.
@@ -95,10 +100,18 @@ pub struct Prediction {
     pub indirect_bits: u32,
     /// Return addresses.
     pub return_stack: u32,
+    /// A return that the stack knows nothing of is predicted as an indirect jump.
+    pub predicts_more_returns: bool,
+    /// Taken branches of a cycle, outside of loops that the queue replays, whose iterations have cycles of their own.
+    pub taken_branches: u32,
     /// Cycles that a taken branch loses if its target comes from the larger buffer.
     pub slow_target: u32,
     /// Cycles that fetch loses at an indirect jump or call.
     pub indirect_bubble: u32,
+    /// Cycles that fetch loses at a direct call.
+    pub call_bubble: u32,
+    /// The same at an indirect call, besides what it loses as any indirect branch.
+    pub indirect_call_bubble: u32,
     /// Cycles until fetch is redirected from the decoders, for a taken direct branch without known target.
     pub unknown_branch: u32,
     /// Cycles that allocation recovers after a mispredicted branch was executed.

@@ -59,11 +59,17 @@ pub(crate) struct FrontEnd {
     queue: usize,
     piece_shift: u32,
     width: u32,
+    /// Taken branches among the uops of this cycle.
+    taken: u32,
+    /// Cycles by which the branch predictor is ahead of the decoders.
+    ahead: u64,
     /// The taken branch that may close a loop: its address, target, iterations, and uops since the last one.
     loop_branch: u64,
     loop_target: u64,
     loop_count: u32,
     loop_uops: u32,
+    /// The branch of the last loop that was replayed: it is known from its first iteration on.
+    replayed: u64,
 }
 
 impl FrontEnd {
@@ -89,10 +95,13 @@ impl FrontEnd {
             queue: (parameters.queue.max(1) as usize).min(QUEUE),
             piece_shift: parameters.uop_cache_shift,
             width: parameters.uop_cache_width,
+            taken: 0,
+            ahead: 0,
             loop_branch: u64::MAX,
             loop_target: 0,
             loop_count: 0,
             loop_uops: 0,
+            replayed: u64::MAX,
         }
     }
 
@@ -181,6 +190,7 @@ impl FrontEnd {
             new_page: page != self.page,
             new_line: line != self.line,
             switch,
+            ahead: self.ahead,
         };
         let entered = port.enter(totals, &entry);
         let begins = self.path != Path::Decoders || self.piece == u64::MAX;
@@ -210,6 +220,8 @@ impl FrontEnd {
             totals.icache_stall_cycles += entered.wait;
             self.stall(totals, entered.wait);
         }
+        // Prediction goes on while a line is awaited, and has more of a cycle than the decoders.
+        self.ahead = (self.ahead + entered.wait + 1).min(self.core.front_end.run_ahead.into());
         if begins {
             self.block = u64::MAX;
             self.split = self.split.max(self.cycle.saturating_sub(1));
@@ -307,6 +319,7 @@ impl FrontEnd {
     /// Books the uops of the cycle that is over.
     #[inline]
     fn end_cycle(&mut self, totals: &mut CoreTotals) {
+        self.taken = 0;
         if self.used == 0 {
             return;
         }
@@ -330,12 +343,18 @@ impl FrontEnd {
         if rip == self.loop_branch && target == self.loop_target {
             self.loop_count = (self.loop_count + 1).min(LOOP_ITERATIONS);
             if self.path == Path::Loop {
-                // Iterations follow each other without a gap.
+                // Iterations follow each other without a gap, but in cycles of their own.
                 self.loop_uops = 0;
+                if self.taken > 0 {
+                    self.next_cycle(totals);
+                }
+                self.taken = 1;
                 return;
             }
             let fits = self.loop_uops <= self.core.front_end.queue;
-            if self.core.front_end.loop_stream && fits && self.loop_count >= LOOP_ITERATIONS {
+            let known = self.loop_count >= LOOP_ITERATIONS || rip == self.replayed;
+            if self.core.front_end.loop_stream && fits && known {
+                self.replayed = rip;
                 self.end_cycle(totals);
                 self.cycle += 1;
                 self.path = Path::Loop;
@@ -350,8 +369,10 @@ impl FrontEnd {
         self.piece = u64::MAX;
         self.line = u64::MAX;
         if self.used > 0 {
-            self.end_cycle(totals);
-            self.cycle += 1;
+            self.taken += 1;
+            if self.taken >= self.core.prediction.taken_branches || self.path == Path::Decoders {
+                self.next_cycle(totals);
+            }
         }
         if slow {
             let cycles = self.core.prediction.slow_target;
@@ -381,9 +402,16 @@ impl FrontEnd {
         self.stall(totals, cycles.into());
     }
 
+    /// Decoders redirect fetch, which loses cycles.
+    pub(crate) fn redirect(&mut self, totals: &mut CoreTotals, cycles: u32) {
+        self.ahead = 0;
+        self.bubble(totals, cycles);
+    }
+
     /// Everything that was fetched is thrown away, and supply begins again at `cycle`.
     pub(crate) fn restart(&mut self, totals: &mut CoreTotals, cycle: u64) {
         self.end_cycle(totals);
+        self.ahead = 0;
         self.leave_loop(totals);
         self.loop_count = 0;
         self.loop_branch = u64::MAX;
@@ -411,7 +439,12 @@ impl Shaped for FrontEnd {
         shape.push(u64::from(u32::try_from(place.wrapping_add(1 << 31)).ok()?));
         let used = u64::from(u8::try_from(self.used).ok()?);
         let bytes = u64::from(u8::try_from(self.bytes).ok()?);
-        let mut word = used << 16 | bytes << 8 | u64::from(self.wide) << 4 | self.path as u64;
+        let mut word = self.ahead << 24
+            | used << 16
+            | bytes << 8
+            | u64::from(self.taken & 7) << 5
+            | u64::from(self.wide) << 4
+            | self.path as u64;
         for (cycle, count) in self.before {
             // What a run of cycles was before counts only if the run goes on.
             let gap = self.cycle.wrapping_sub(cycle);
@@ -429,7 +462,7 @@ impl Shaped for FrontEnd {
             shape.extend(if splits { [self.block, since] } else { [u64::MAX, 0] });
         }
         if self.core.front_end.loop_stream {
-            shape.extend([self.loop_branch, self.loop_target]);
+            shape.extend([self.loop_branch, self.loop_target, self.replayed]);
             shape.push(u64::from(self.loop_count) << 32 | u64::from(self.loop_uops));
         }
         let left = (1..=self.queue).map(|n| self.left[self.entered.wrapping_sub(n) % QUEUE]);
@@ -448,12 +481,14 @@ impl Shaped for FrontEnd {
             word >>= 8;
         }
         self.wide = word >> 4 & 1 == 1;
+        self.taken = (word >> 5 & 7) as u32;
         self.path = match word & 0xF {
             0 => Path::Decoders,
             1 => Path::UopCache,
             _ => Path::Loop,
         };
         (self.bytes, self.used) = ((word >> 8 & 0xFF) as u32, (word >> 16 & 0xFF) as u32);
+        self.ahead = word >> 24 & 0xFF;
         (self.piece, self.line, self.page) = (shape.next(), shape.next(), shape.next());
         if self.core.front_end.predecode_width > 0 {
             let (block, since) = (shape.next(), shape.next());
@@ -465,8 +500,10 @@ impl Shaped for FrontEnd {
             self.split_count = (since & 0xFF) as u32;
         }
         (self.loop_branch, self.loop_target, self.loop_count, self.loop_uops) = (u64::MAX, 0, 0, 0);
+        self.replayed = u64::MAX;
         if self.core.front_end.loop_stream {
             (self.loop_branch, self.loop_target) = (shape.next(), shape.next());
+            self.replayed = shape.next();
             let word = shape.next();
             (self.loop_count, self.loop_uops) = ((word >> 32) as u32, word as u32);
         }

@@ -185,21 +185,23 @@ fn a_sequential_walk_is_prefetched() {
 fn a_huge_footprint_of_code_is_front_end_bound() {
     for core in cores(Isa::X86) {
         let mut run = Run::new(core);
-        // Straight code of 128 KiB, over and over: far more than the first-level caches.
+        // A jump in each line of 256 KiB, over and over: far more than the first-level caches.
         let code = run.define(&assemble(|a| {
-            for n in 0..32 * 1024 {
-                a.lea([rax, rbx, rcx, rdx][n % 4], rsi + 8).unwrap();
+            for n in 1..=4096 {
+                a.jmp(CODE + n * 64).unwrap();
+                a.nops_with_size(62).unwrap();
             }
         }));
+        let jumps: Vec<_> = code.iter().filter(|(_, one)| one.is_jmp_short_or_near()).collect();
         for _ in 0..3 {
-            for one in &code {
-                run.step(one, &[], None);
+            for jump in &jumps {
+                run.step(jump, &[], Some((true, jump.1.near_branch_target())));
             }
         }
         let totals = run.totals();
         let found = shares(&totals);
         assert!(found.front > 40.0 && found.front > found.core + found.memory, "{}: {found:?}", core.name);
-        assert!(totals.icache.misses > 3_000);
+        assert!(totals.icache.hits + totals.icache.misses > 12_000, "{}: {:?}", core.name, totals.icache);
         assert!(totals.mite_uops.total > 9 * totals.dsb_uops.total);
     }
 }

@@ -31,17 +31,19 @@ pub(crate) fn indirect(_: &mut [u64], iterations: u64) -> u64 {
     sum
 }
 
-/// The work after the call keeps it from becoming a loop. Two call sites, so that the return address says which
-/// way was taken: a predictor that lost its return stack has to guess.
+/// The rotation of what comes back keeps it from becoming a loop. Two call sites, so that the return address says
+/// which way was taken: a predictor that lost its return stack has to guess. The next way is known late, so that what
+/// is fetched behind a wrong guess takes longer than to begin anew.
 #[inline(never)]
 fn descend(depth: u64, random: u64) -> u64 {
     if depth == 0 {
         return random;
     }
-    if random >> (depth % 64) & 1 == 0 {
-        descend(depth - 1, random).wrapping_add(depth)
+    let random = xorshift(xorshift(random));
+    if random >> 20 & 1 == 0 {
+        descend(depth - 1, random).rotate_left(3).wrapping_add(depth)
     } else {
-        descend(depth - 1, random).rotate_left(1) ^ depth
+        descend(depth - 1, !random).rotate_left(1) ^ depth
     }
 }
 

@@ -15,8 +15,8 @@ pub const FALKOR: Core = Core {
     name: "Falkor",
     isa: Isa::A64,
     llvm_name: "falkor",
-    // AnandTech: four instructions are decoded and renamed in a cycle, and up to eight uops go from there to the queues
-    // of the units. Four usually retire.
+    // AnandTech: four instructions are decoded and renamed in a cycle, and up to eight uops go from there to the
+    // queues of the units. Four usually retire.
     dispatch_width: 4,
     retire_width: 4,
     // WikiChip: 256 and 76. (LLVM has one buffer of 128 for both.)
@@ -57,6 +57,9 @@ pub const FALKOR: Core = Core {
         microcode_width: 4,
         microcode_switch: 0,
         length_changing_prefix: 0,
+        run_ahead: 0,
+        // estimate: as Skylake.
+        line_cycles: 4,
         // WikiChip: 64 KiB, 8 ways. TLB: estimate, as that of data.
         icache: Geometry { sets: 128, ways: 8 },
         itlb: Geometry { sets: 1, ways: 64 },
@@ -71,8 +74,12 @@ pub const FALKOR: Core = Core {
         fast_targets: Geometry { sets: 32, ways: 4 },
         indirect_bits: 9,
         return_stack: 16,
+        taken_branches: 1,
+        predicts_more_returns: false,
         slow_target: 1,
         indirect_bubble: 0,
+        call_bubble: 0,
+        indirect_call_bubble: 0,
         // AnandTech: four stages of fetch and one of decoding.
         unknown_branch: 5,
         // LLVM: at least 11 cycles in all. AnandTech: fetch, decoding and renaming are six of them.
@@ -146,8 +153,8 @@ pub const FALKOR: Core = Core {
         assist_cycles: 0,
         // estimate: a misprediction and as much again to restart at an instruction that had retired.
         machine_clear: 22,
-        // LLVM: integers. It has FP division and square root pipelined, and yet four singles take twice as long as two:
-        // so they are not, and their latencies are what they take.
+        // LLVM: integers. It has FP division and square root pipelined, and yet four singles take twice as long as
+        // two: so they are not, and their latencies are what they take.
         divider: Divider {
             integer: 8,
             wide_integer: 11,

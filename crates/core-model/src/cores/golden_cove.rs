@@ -65,6 +65,11 @@ pub const GOLDEN_COVE: Core = Core {
         microcode_switch: 3,
         // Intel's event list: "a three-cycle penalty for each" (DECODE.LCP).
         length_changing_prefix: 3,
+        // Ishii and others, "Rebasing Instruction Prefetching" (2020): a queue of 24 fetches, of 32 bytes each, which
+        // the decoders take two cycles for.
+        run_ahead: 48,
+        // Measured on Granite Rapids: NOPs of 8 bytes take 4.9 cycles a line, those of 4 bytes too.
+        line_cycles: 5,
         // CPUID: 32 KiB of 8 ways; 256 entries of 8 ways, 32 of 8 for large pages. Jiegec: measured as well.
         icache: Geometry { sets: 64, ways: 8 },
         itlb: Geometry { sets: 32, ways: 8 },
@@ -80,10 +85,16 @@ pub const GOLDEN_COVE: Core = Core {
         fast_targets: Geometry { sets: 32, ways: 4 },
         slow_target: 1,
         indirect_bubble: 0,
+        // Measured on Granite Rapids: 3.3 cycles for a call and its return, which are two taken branches.
+        call_bubble: 1,
+        indirect_call_bubble: 1,
         // estimate: twice Sunny Cove's.
         indirect_bits: 11,
         // Jiegec: 20 entries.
         return_stack: 20,
+        taken_branches: 1,
+        // Measured on Granite Rapids: 128 calls within each other lose a cycle each and no more (docs/silicon.md).
+        predicts_more_returns: true,
         // estimate, as Sunny Cove: TMA measures it here.
         unknown_branch: 10,
         // Intel's Architecture Day 2021: 17 cycles, one more than the predecessor. How they divide is an estimate.
@@ -150,7 +161,8 @@ pub const GOLDEN_COVE: Core = Core {
     flows: Flows {
         // InstLatx64: 17.9 cycles for LOCK ADD, of which one is for the line.
         lock: 17,
-        // Measured on Redwood Cove: 18 cycles on one line, 17 on several, 25 with a store in between (docs/silicon.md).
+        // Measured on Redwood Cove: 18 cycles on one line, 17 on several, 25 with a store in between
+        // (docs/silicon.md).
         lock_line: [1, 0],
         lock_after_load: 0,
         lock_drain: 6,
@@ -249,6 +261,15 @@ pub const REDWOOD_COVE: Core = Core {
         // CPUID of a Xeon 658X: 64 KiB of 16 ways; TLBs and second level as before.
         icache: Geometry { sets: 64, ways: 16 },
         ..GOLDEN_COVE.front_end
+    },
+    prediction: Prediction {
+        // Measured: 8 jumps 32 bytes apart take 3 cycles, loops of 4 to 16 iterations half a cycle each, but longer
+        // ones a cycle (docs/silicon.md).
+        taken_branches: 2,
+        // Measured: 3.3 cycles for a direct call and its return, 3.8 if it is indirect.
+        call_bubble: 2,
+        indirect_call_bubble: 2,
+        ..GOLDEN_COVE.prediction
     },
     flows: Flows {
         // Measured (docs/silicon.md).

@@ -48,8 +48,8 @@ pub const SKYLAKE_SP: Core = Core {
         decode_bytes: 16,
         // uiCA: 5 instructions of 16 bytes.
         predecode_width: 5,
-        // Intel, "Mitigations for Jump Conditional Code Erratum": microcode since November 2019. uiCA also keeps the other
-        // half of the line out; loops of blocks on silicon do not bear that out.
+        // Intel, "Mitigations for Jump Conditional Code Erratum": microcode since November 2019. uiCA also keeps the
+        // other half of the line out; loops of blocks on silicon do not bear that out.
         bars_boundary_branches: true,
         // manual: up to 4 uops from the first decoder.
         decoder_uops: 4,
@@ -66,6 +66,11 @@ pub const SKYLAKE_SP: Core = Core {
         microcode_switch: 2,
         // events: "a three-cycle penalty for each" (DECODE.LCP).
         length_changing_prefix: 3,
+        // Ishii and others, "Rebasing Instruction Prefetching" (2020): a queue of 24 fetches, of 32 bytes each, which
+        // the decoders take two cycles for.
+        run_ahead: 48,
+        // Measured: 16 bytes a cycle, as decoders take no more (docs/silicon.md).
+        line_cycles: 4,
         // CPUID. The TLB for 4 KiB is the manual's, 128 entries of 8 ways; CPUID has 64.
         icache: Geometry { sets: 64, ways: 8 },
         itlb: Geometry { sets: 16, ways: 8 },
@@ -83,10 +88,16 @@ pub const SKYLAKE_SP: Core = Core {
         indirect_bits: 9,
         // Agner Fog: 16 entries.
         return_stack: 16,
+        taken_branches: 1,
+        predicts_more_returns: false,
         // estimate: as the one cycle a level that was measured on Golden Cove.
         slow_target: 1,
         // Measured: a loop with an indirect and two other jumps takes 6 cycles (docs/silicon.md).
         indirect_bubble: 2,
+        // Agner Fog, instruction tables: a direct call every 3 cycles. Measured: 3.6 to 4.7 cycles for a call and its
+        // return.
+        call_bubble: 2,
+        indirect_call_bubble: 0,
         // TMA: `BAClear_Cost`.
         unknown_branch: 9,
         // Agner Fog: 15 to 20 cycles in all. How they divide is an estimate.

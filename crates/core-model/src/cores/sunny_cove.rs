@@ -94,6 +94,11 @@ pub const SUNNY_COVE: Core = Core {
         microcode_switch: 3,
         // events: "a three-cycle penalty for each" (DECODE.LCP).
         length_changing_prefix: 3,
+        // Ishii and others, "Rebasing Instruction Prefetching" (2020): a queue of 24 fetches, of 32 bytes each, which
+        // the decoders take two cycles for.
+        run_ahead: 48,
+        // estimate: as Skylake.
+        line_cycles: 4,
         // CPUID, of Tiger Lake for the TLBs: 16 sets of 8 ways, and 2 of 8 for large pages.
         icache: Geometry { sets: 64, ways: 8 },
         itlb: Geometry { sets: 16, ways: 8 },
@@ -111,9 +116,13 @@ pub const SUNNY_COVE: Core = Core {
         fast_targets: Geometry { sets: 32, ways: 4 },
         indirect_bits: 10,
         return_stack: 16,
+        taken_branches: 1,
+        predicts_more_returns: false,
         // estimate: as the one cycle a level that was measured on Golden Cove.
         slow_target: 1,
         indirect_bubble: 0,
+        call_bubble: 0,
+        indirect_call_bubble: 0,
         // TMA: `BAClear_Cost`.
         unknown_branch: 10,
         // Agner Fog, microarchitecture: 15 to 20 cycles in all on Skylake; WikiChip: 14 to 19 stages. How they

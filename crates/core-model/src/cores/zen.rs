@@ -58,6 +58,11 @@ pub const ZEN2: Core = Core {
         microcode_width: 4,
         microcode_switch: 2,
         length_changing_prefix: 0,
+        // Ishii and others, "Rebasing Instruction Prefetching" (2020): a queue of 24 fetches, of 32 bytes each, which
+        // the decoders take two cycles for.
+        run_ahead: 48,
+        // guide: 32 bytes a cycle.
+        line_cycles: 2,
         // CPUID: 32 KiB of 8 ways, 64 entries for all pages. The second level for code, 512 entries, is that of data
         // here.
         icache: Geometry { sets: 64, ways: 8 },
@@ -74,8 +79,12 @@ pub const ZEN2: Core = Core {
         fast_targets: Geometry { sets: 128, ways: 4 },
         indirect_bits: 10,
         return_stack: 31,
+        taken_branches: 1,
+        predicts_more_returns: false,
         slow_target: 4,
         indirect_bubble: 0,
+        call_bubble: 0,
+        indirect_call_bubble: 0,
         // estimate: as Intel's cores.
         unknown_branch: 10,
         // guide: 12 to 18 cycles, 16 in the common case. How they divide is an estimate.
@@ -189,8 +198,12 @@ pub const ZEN3: Core = Core {
         fast_targets: Geometry { sets: 256, ways: 4 },
         indirect_bits: 10,
         return_stack: 32,
+        taken_branches: 1,
+        predicts_more_returns: false,
         slow_target: 3,
         indirect_bubble: 0,
+        call_bubble: 0,
+        indirect_call_bubble: 0,
         unknown_branch: 10,
         // guide: 11 to 18 cycles, 13 in the common case. How they divide is an estimate.
         recovery: 4,
@@ -261,8 +274,12 @@ pub const ZEN4: Core = Core {
         fast_targets: Geometry { sets: 512, ways: 3 },
         indirect_bits: 11,
         return_stack: 32,
+        taken_branches: 1,
+        predicts_more_returns: false,
         slow_target: 1,
         indirect_bubble: 0,
+        call_bubble: 0,
+        indirect_call_bubble: 0,
         unknown_branch: 10,
         // guide: 11 to 18 cycles, 13 in the common case. How they divide is an estimate.
         recovery: 4,

@@ -87,9 +87,11 @@ impl MemoryPort for Recorder<'_> {
     fn enter(&mut self, _: &mut CoreTotals, entry: &Entry) -> Entered {
         let offset = self.offset(entry.linear);
         let switch = u16::try_from(entry.switch).ok();
-        let question = offset.zip(switch).zip(self.since(entry.at)).map(|((offset, switch), at)| {
+        let ahead = u8::try_from(entry.ahead).ok();
+        let places = offset.zip(switch).zip(self.since(entry.at).zip(ahead));
+        let question = places.map(|((offset, switch), (at, ahead))| {
             let Entry { new_page, new_line, .. } = *entry;
-            Question::Enter { offset, switch, new_page, new_line, at }
+            Question::Enter { offset, switch, new_page, new_line, at, ahead }
         });
         self.answer(question, |system, totals| system.enter(totals, entry))
     }

@@ -42,6 +42,7 @@ pub(crate) enum Question {
         new_page: bool,
         new_line: bool,
         at: i16,
+        ahead: u8,
     },
     Loads {
         number: u8,
@@ -193,7 +194,7 @@ impl Tree {
         loop {
             let Some(mut node) = self.nodes.get(place as usize) else { return Err((last, None)) };
             let answer = match node.question {
-                Question::Enter { offset, switch, new_page, new_line, at } => {
+                Question::Enter { offset, switch, new_page, new_line, at, ahead } => {
                     let entry = Entry {
                         linear: block.rip.wrapping_add(u64::from(offset)),
                         physical: block.fetch_pa + u64::from(offset),
@@ -202,6 +203,7 @@ impl Tree {
                         new_page,
                         new_line,
                         switch: switch.into(),
+                        ahead: ahead.into(),
                     };
                     system.enter(totals, &entry).code()
                 }

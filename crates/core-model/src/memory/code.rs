@@ -17,7 +17,12 @@ pub(crate) struct CodeCaches {
     next_fetch: usize,
     /// When the last of them comes.
     latest: u64,
+    /// The line that came along with another one last, and has not been read.
+    along: u64,
     piece_shift: u32,
+    /// Cycles between lines, and when the next one can come.
+    line_cycles: u64,
+    next_line: u64,
 }
 
 impl CodeCaches {
@@ -29,7 +34,10 @@ impl CodeCaches {
             fetches: [(u64::MAX, 0); FETCHES],
             next_fetch: 0,
             latest: 0,
+            along: u64::MAX,
             piece_shift: parameters.uop_cache_shift,
+            line_cycles: parameters.line_cycles.into(),
+            next_line: 0,
         }
     }
 
@@ -45,29 +53,46 @@ impl CodeCaches {
         self.uop_cache.bring(physical >> self.piece_shift)
     }
 
-    /// Reads a line of code; how long that takes.
-    pub(crate) fn fetch(&mut self, totals: &mut CoreTotals, line: u64, at: u64, caches: &mut Caches) -> u64 {
+    /// Reads a line of code, for which was asked some cycles before; how long it takes.
+    pub(crate) fn fetch(
+        &mut self,
+        totals: &mut CoreTotals,
+        line: u64,
+        (at, ahead): (u64, u64),
+        caches: &mut Caches,
+    ) -> u64 {
+        let asked = at.saturating_sub(ahead);
         let arrival = if self.icache.bring(line) {
             totals.icache.hits += 1;
+            if line == self.along {
+                self.bring_along(totals, line + 1, asked, caches);
+            }
             if at >= self.latest {
                 return 0;
             }
             self.fetches.iter().find(|fetch| fetch.0 == line).map_or(0, |fetch| fetch.1)
         } else {
             totals.icache.misses += 1;
-            let arrival = self.request(totals, line, at, caches);
-            // The next line comes along.
-            if !self.icache.contains(line + 1) {
-                self.icache.insert(line + 1);
-                self.request(totals, line + 1, at, caches);
-            }
+            let arrival = self.request(totals, line, asked, caches);
+            self.bring_along(totals, line + 1, asked, caches);
             arrival
         };
         arrival.saturating_sub(at)
     }
 
+    /// The line behind one that was missed, or that has come along itself.
+    fn bring_along(&mut self, totals: &mut CoreTotals, line: u64, at: u64, caches: &mut Caches) {
+        self.along = line;
+        if !self.icache.contains(line) {
+            self.icache.insert(line);
+            self.request(totals, line, at, caches);
+        }
+    }
+
     /// Asks for a line that has a place already; when it comes.
     fn request(&mut self, totals: &mut CoreTotals, line: u64, at: u64, caches: &mut Caches) -> u64 {
+        let at = at.max(self.next_line);
+        self.next_line = at + self.line_cycles;
         let (_, arrival) = caches.second(totals, line, at, Asker::Fetch);
         self.fetches[self.next_fetch] = (line, arrival);
         self.next_fetch = (self.next_fetch + 1) % FETCHES;

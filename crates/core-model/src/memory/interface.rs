@@ -20,6 +20,8 @@ pub(crate) struct Entry {
     pub(crate) new_line: bool,
     /// Cycles until decoders can begin.
     pub(crate) switch: u64,
+    /// How long before the line was asked for.
+    pub(crate) ahead: u64,
 }
 
 /// What fetch met.

@@ -96,7 +96,7 @@ impl MemorySystem {
             let line = physical >> 6;
             if !self.code.has_uops(physical) && line != fetched.line {
                 fetched.line = line;
-                self.code.fetch(totals, line, at, &mut self.caches);
+                self.code.fetch(totals, line, (at, 0), &mut self.caches);
             }
         }
     }

@@ -364,15 +364,21 @@ impl Pipeline {
             self.front_end.restart(totals, completed);
         } else if branch.taken {
             self.front_end.jump(totals, rip, branch.target, outcome.slow);
-            let indirect = matches!(branch.kind, BranchKind::IndirectJump | BranchKind::IndirectCall);
-            if indirect && self.core.prediction.indirect_bubble > 0 {
-                self.front_end.bubble(totals, self.core.prediction.indirect_bubble);
+            let prediction = &self.core.prediction;
+            let bubble = match branch.kind {
+                BranchKind::DirectCall => prediction.call_bubble,
+                BranchKind::IndirectCall => prediction.indirect_bubble + prediction.indirect_call_bubble,
+                BranchKind::IndirectJump => prediction.indirect_bubble,
+                _ => 0,
+            };
+            if bubble > 0 {
+                self.front_end.bubble(totals, bubble);
             }
             if outcome.unknown {
                 let cycles = self.core.prediction.unknown_branch;
                 totals.baclears += 1;
                 totals.unknown_branch_cycles += u64::from(cycles);
-                self.front_end.bubble(totals, cycles);
+                self.front_end.redirect(totals, cycles);
             }
         } else {
             self.front_end.fall_through(totals, rip);

@@ -77,6 +77,8 @@ pub(crate) struct Predictor {
     fast_targets: Sets,
     indirect: Indirect,
     returns: ReturnStack,
+    /// See [`Prediction::predicts_more_returns`](crate::core::Prediction::predicts_more_returns).
+    predicts_more_returns: bool,
 }
 
 impl Predictor {
@@ -89,6 +91,7 @@ impl Predictor {
             fast_targets: Sets::new(parameters.fast_targets),
             indirect: Indirect::new(parameters),
             returns: ReturnStack::new(parameters),
+            predicts_more_returns: parameters.predicts_more_returns,
         }
     }
 
@@ -113,7 +116,12 @@ impl Predictor {
                 self.history.push(branch.target.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 62, 2);
             }
             BranchKind::Return => {
-                outcome.mispredicted = self.returns.pop() != Some(branch.target);
+                outcome.mispredicted = match self.returns.pop() {
+                    None if self.predicts_more_returns => {
+                        !self.indirect.predict(rip, &self.history, branch.target)
+                    }
+                    predicted => predicted != Some(branch.target),
+                };
             }
             // Serialises anyway.
             BranchKind::Far => return outcome,
@@ -146,7 +154,7 @@ impl Predictor {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::SUNNY_COVE;
+    use crate::{GOLDEN_COVE, SUNNY_COVE};
 
     fn mispredicted(kind: BranchKind, outcomes: impl Iterator<Item = (bool, u64)>) -> f64 {
         let mut predictor = Predictor::new(&SUNNY_COVE);
@@ -194,8 +202,8 @@ mod tests {
 
     #[test]
     fn returns_follow_calls_as_deep_as_the_stack_is() {
-        let depth = |depth: u64| {
-            let mut predictor = Predictor::new(&SUNNY_COVE);
+        let depth = |core: &Core, depth: u64| {
+            let mut predictor = Predictor::new(core);
             let mut wrong = 0;
             for n in 0..depth {
                 let call = Branch { kind: BranchKind::DirectCall, taken: true, target: 0 };
@@ -207,8 +215,29 @@ mod tests {
             }
             wrong
         };
-        assert_eq!(depth(16), 0);
-        assert_eq!(depth(20), 4);
+        assert_eq!((depth(&SUNNY_COVE, 16), depth(&SUNNY_COVE, 20)), (0, 4));
+        // Where returns beyond the stack are predicted as indirect jumps, the same way up is learnt.
+        let again = |core: &Core| {
+            let mut predictor = Predictor::new(core);
+            for n in 0..40 * 8 {
+                let call = Branch { kind: BranchKind::DirectCall, taken: true, target: 0 };
+                let back = Branch { kind: BranchKind::Return, taken: true, target: 0x105 };
+                match n % 80 {
+                    0..40 => predictor.see(0x100, 0x105, &call),
+                    _ => predictor.see(0x8000, 0, &back),
+                };
+            }
+            let mut wrong = 0;
+            for _ in 0..40 {
+                predictor.see(0x100, 0x105, &Branch { kind: BranchKind::DirectCall, taken: true, target: 0 });
+            }
+            for _ in 0..40 {
+                let back = Branch { kind: BranchKind::Return, taken: true, target: 0x105 };
+                wrong += u32::from(predictor.see(0x8000, 0, &back).mispredicted);
+            }
+            wrong
+        };
+        assert_eq!((again(&SUNNY_COVE), again(&GOLDEN_COVE)), (24, 0));
     }
 
     #[test]
