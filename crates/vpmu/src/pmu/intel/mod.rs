@@ -161,8 +161,7 @@ impl Intel {
         }
         if overflowed.0 != 0 {
             self.overflow(overflowed, interrupt, source);
-        } else if self.pebs.armed & !before.armed != 0 {
-            // What is due is written before the next instruction, and the counters start anew then.
+        } else if self.pebs != before {
             self.rearm(source);
         }
     }
