@@ -10,6 +10,7 @@ mod image;
 mod machine;
 mod micro;
 mod native;
+mod programs;
 mod record;
 
 use crate::error::TaskError;
@@ -27,7 +28,7 @@ const CLASSES: usize = 8;
 #[derive(Debug, Args)]
 pub(crate) struct SiliconArgs {
     /// Compare a core with the blocks of this file, and measure nothing
-    #[arg(long, required_unless_present_any = ["record", "micro", "record_micro", "update"])]
+    #[arg(long, required_unless_present_any = ["record", "micro", "record_micro", "programs", "update"])]
     blocks: Option<PathBuf>,
     /// Measure blocks of our own on this host, write them to this file, and compare the core with them
     #[arg(long, conflicts_with = "blocks")]
@@ -41,6 +42,9 @@ pub(crate) struct SiliconArgs {
     /// Of the latencies and penalties, only those whose names contain this
     #[arg(long, value_name = "TEXT", default_value = "")]
     row: String,
+    /// Run programs of this host on it and in a guest with this profile, and compare their cycles
+    #[arg(long, value_name = "PROFILE", conflicts_with_all = ["blocks", "record", "micro", "record_micro"])]
+    programs: Option<String>,
     /// Generated blocks to record
     #[arg(long, default_value_t = 600)]
     count: usize,
@@ -48,7 +52,7 @@ pub(crate) struct SiliconArgs {
     #[arg(long, default_value_t = 1)]
     seed: u64,
     /// The core (a name of the table in docs/core-model.md, or cascade-lake for Cascade Lake)
-    #[arg(long, required_unless_present = "update")]
+    #[arg(long, required_unless_present_any = ["update", "programs"])]
     core: Option<String>,
     /// Write the tables of the recordings of rows that are in the repository to docs/silicon.md
     #[arg(long)]
@@ -65,6 +69,9 @@ pub(crate) struct SiliconArgs {
 pub(crate) fn silicon(args: &SiliconArgs) -> Result<(), TaskError> {
     if args.update {
         return micro::report::write(Path::new("."));
+    }
+    if let Some(profile) = &args.programs {
+        return programs::compare(profile);
     }
     let core = find_core(args.core.as_deref().unwrap_or_default())?;
     if let Some(path) = &args.record_micro {

@@ -12,7 +12,9 @@ use crate::error::TaskError;
 use std::arch::asm;
 use std::arch::x86_64::{_mm_lfence, _rdtsc};
 use std::ffi::c_void;
-use std::{io, ptr};
+use std::process::Command;
+use std::time::Instant;
+use std::{io, mem, ptr};
 
 const PAGE: u64 = 4096;
 /// Bytes behind the two images: those that calibrate.
@@ -24,6 +26,8 @@ const LATENCY: u32 = 3;
 const ROUNDS: [u32; 2] = [20, 100];
 /// By how much two looks at the clock may differ, and by how much additions may be slower than ever before.
 const STEADY: f64 = 1.003;
+/// The first for samples of a tenth of a second.
+const STEADY_LONG: f64 = 1.01;
 const QUIET: f64 = 1.03;
 /// Executions of an image in a sample.
 const OUTER: u64 = 4;
@@ -276,10 +280,85 @@ impl Host {
                 break;
             }
         }
-        samples.sort_by(f64::total_cmp);
-        let at = |share: usize| samples.get(samples.len() * share / 12).copied();
-        // A third from below: whatever disturbs makes it longer.
-        let (cycles, low, middle) = (at(4)?, at(1)?, at(6)?);
-        (samples.len() >= wanted / 2).then_some(Sampled { cycles, spread: (middle - low) / middle })
+        summed_up(samples, wanted)
     }
+
+    /// Cycles of what takes so many seconds of processor time on this core, of so many samples that count; `None` if
+    /// there are too few.
+    pub(crate) fn sample_seconds(
+        &mut self,
+        wanted: usize,
+        mut seconds: impl FnMut() -> Option<f64>,
+    ) -> Option<Sampled> {
+        let mut samples = Vec::with_capacity(wanted);
+        let stamp = || {
+            // SAFETY: in every x86-64.
+            unsafe { _rdtsc() }
+        };
+        for _ in 0..wanted * 4 {
+            let before = self.patient_look();
+            let (from, started) = (stamp(), Instant::now());
+            let used = seconds()?;
+            let rate = stamp().wrapping_sub(from) as f64 / started.elapsed().as_secs_f64();
+            let (Some(before), Some(after)) = (before, self.patient_look()) else {
+                self.dropped += 1;
+                continue;
+            };
+            if before / after > STEADY_LONG || after / before > STEADY_LONG {
+                self.dropped += 1;
+                continue;
+            }
+            samples.push(used * rate * 2.0 / (before + after));
+            if samples.len() == wanted {
+                break;
+            }
+        }
+        summed_up(samples, wanted)
+    }
+
+    /// The first of some looks that counts.
+    fn patient_look(&self) -> Option<f64> {
+        (0..LOOKS).find_map(|_| self.look())
+    }
+
+    /// Runs a command on this core to its end: seconds of processor time, user and system, of it and its children.
+    pub(crate) fn processor_time(command: &mut Command) -> Result<[f64; 2], TaskError> {
+        // SAFETY: sets of CPUs, and counts of times, are plain data; both calls only write to them.
+        unsafe {
+            let mut set: libc::cpu_set_t = mem::zeroed();
+            let cpu = libc::sched_getcpu();
+            libc::CPU_SET(usize::try_from(cpu).unwrap_or(0), &mut set);
+            // The child has it too. Where this is refused, samples are less stable.
+            libc::sched_setaffinity(0, mem::size_of_val(&set), &raw const set);
+        }
+        let used = || {
+            // SAFETY: as above.
+            let usage = unsafe {
+                let mut usage: libc::rusage = mem::zeroed();
+                libc::getrusage(libc::RUSAGE_CHILDREN, &raw mut usage);
+                usage
+            };
+            [usage.ru_utime, usage.ru_stime].map(|time| time.tv_sec as f64 + time.tv_usec as f64 / 1e6)
+        };
+        let before = used();
+        let status = command.status();
+        let reason = match status {
+            Ok(status) if status.success() => {
+                let after = used();
+                return Ok([after[0] - before[0], after[1] - before[1]]);
+            }
+            Ok(status) => format!("{command:?}: {status}"),
+            Err(error) => format!("{command:?}: {error}"),
+        };
+        Err(TaskError::Measure { what: "a program", reason })
+    }
+}
+
+/// Of samples, which are cycles.
+fn summed_up(mut samples: Vec<f64>, wanted: usize) -> Option<Sampled> {
+    samples.sort_by(f64::total_cmp);
+    let at = |share: usize| samples.get(samples.len() * share / 12).copied();
+    // A third from below: whatever disturbs makes it longer.
+    let (cycles, low, middle) = (at(4)?, at(1)?, at(6)?);
+    (samples.len() >= wanted / 2).then_some(Sampled { cycles, spread: (middle - low) / middle })
 }
