@@ -1,9 +1,10 @@
 //! Whole programs: cycles of each on this host, and in a guest with the core model.
 //!
-//! The host has no PMU that could be asked, so its cycles are the processor time of the program, user and system, times
-//! the clock of the core, which is looked at before and behind each run.
+//! The host need not have a PMU, so its cycles are the processor time of the program times the clock of the core, which
+//! is looked at before and behind each run. User code alone is compared: the kernels differ, and so do page faults in a
+//! virtual machine and out of one.
 
-use super::native::Host;
+use super::native::{Host, Sampled};
 use super::record::host_name;
 use crate::cargo::root;
 use crate::error::TaskError;
@@ -11,12 +12,14 @@ use crate::vpmu_cli::Vpmu;
 use comfy_table::{CellAlignment, Table, presets};
 use serde_json::Value;
 use std::fmt::Write as _;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::{fs, thread};
 
-/// Runs of each program that count, natively.
-const RUNS: usize = 15;
+/// Runs of each program that count, natively: as many as take so many seconds.
+const LONG_ENOUGH: f64 = 3.0;
+const RUNS: Range<usize> = 15..200;
 /// Bytes of source code that are compressed.
 const TEXT: usize = 300_000;
 /// Functions of the C file.
@@ -25,20 +28,37 @@ const FUNCTIONS: u32 = 150;
 /// A program with what it is given, in the working directory of [`inputs`].
 struct Program {
     name: &'static str,
-    words: &'static [&'static str],
+    /// For a shell: prints its path.
+    path: &'static str,
+    arguments: &'static [&'static str],
     input: Option<&'static str>,
+    /// For a shell: prints directories that the guest needs.
+    directories: Option<&'static str>,
+}
+
+impl Program {
+    const fn new(name: &'static str, path: &'static str, arguments: &'static [&'static str]) -> Self {
+        Self { name, path, arguments, input: None, directories: None }
+    }
 }
 
 /// What hosts have, with inputs of our own: 20 to 500 million instructions each.
 const PROGRAMS: [Program; 8] = [
-    Program { name: "gzip -9", words: &["gzip", "-9", "-c", "text"], input: None },
-    Program { name: "xz -2", words: &["xz", "-2", "-T1", "-c", "text"], input: None },
-    Program { name: "bzip2", words: &["bzip2", "-c", "text"], input: None },
-    Program { name: "zstd -9", words: &["zstd", "-q", "-9", "--single-thread", "-c", "text"], input: None },
-    Program { name: "sqlite3", words: &["sqlite3", ":memory:"], input: Some("rows.sql") },
-    Program { name: "python3", words: &["/usr/bin/python3", "-I", "-S", "work.py"], input: None },
-    Program { name: "perl", words: &["perl", "words.pl", "text"], input: None },
-    Program { name: "gcc -O1", words: &["gcc", "-O1", "-S", "-o", "-", "functions.c"], input: None },
+    Program::new("gzip -9", "command -v gzip", &["-9", "-c", "text"]),
+    Program::new("xz -2", "command -v xz", &["-2", "-T1", "-c", "text"]),
+    Program::new("bzip2", "command -v bzip2", &["-c", "text"]),
+    Program::new("zstd -9", "command -v zstd", &["-q", "-9", "--single-thread", "-c", "text"]),
+    Program { input: Some("rows.sql"), ..Program::new("sqlite3", "command -v sqlite3", &[":memory:"]) },
+    Program {
+        directories: Some("/usr/bin/python3 -c 'import sysconfig; print(sysconfig.get_path(\"stdlib\"))'"),
+        ..Program::new("python3", "ls /usr/bin/python3", &["-I", "-S", "work.py"])
+    },
+    Program::new("perl", "command -v perl", &["words.pl", "text"]),
+    Program::new(
+        "cc1 -O1",
+        "gcc -print-prog-name=cc1",
+        &["-quiet", "-fpreprocessed", "-O1", "-o", "-", "functions.c"],
+    ),
 ];
 
 const ROWS: &str = "CREATE TABLE t(a INTEGER PRIMARY KEY, b INTEGER, c TEXT);
@@ -145,42 +165,58 @@ impl Program {
         Ok(command.current_dir(directory).stdin(input).stdout(Stdio::null()))
     }
 
-    fn is_installed(&self) -> bool {
-        let found = Command::new("sh").args(["-c", "command -v \"$0\"", self.words[0]]).output();
-        found.is_ok_and(|found| found.status.success())
+    /// Its file, if this host has it.
+    fn find(&self) -> Option<String> {
+        lines_of(self.path).into_iter().next().filter(|path| path.starts_with('/'))
     }
 
-    /// Cycles on this host, their spread, and the share of them that the kernel has; `None` if they are not stable.
-    fn natively(&self, host: &mut Host, directory: &Path) -> Result<Option<(f64, f64, f64)>, TaskError> {
-        let mut kernel = 0.0;
-        let mut failed = None;
-        let sampled = host.sample_seconds(RUNS, || {
-            let mut command = Command::new(self.words[0]);
-            command.args(&self.words[1..]).stderr(Stdio::null());
-            let used = self.streams(&mut command, directory).and_then(Host::processor_time);
-            match used {
-                Ok([user, system]) => {
-                    kernel = system / (user + system).max(f64::MIN_POSITIVE);
-                    Some(user + system)
-                }
-                Err(error) => {
-                    failed = Some(error);
-                    None
-                }
+    /// Cycles of user code on this host; `None` if they are not stable.
+    fn natively(&self, path: &str, host: &mut Host, directory: &Path) -> Result<Option<Native>, TaskError> {
+        let run = || {
+            let mut command = Command::new(path);
+            command.args(self.arguments).stderr(Stdio::null());
+            self.streams(&mut command, directory).and_then(Host::processor_time)
+        };
+        let [user, system] = run()?;
+        let runs = ((LONG_ENOUGH / (user + system).max(0.001)) as usize).clamp(RUNS.start, RUNS.end);
+        let (mut all, mut failed) = ([0.0; 2], None);
+        let sampled = host.sample_seconds(runs, || match run() {
+            Ok(used) => {
+                all = [all[0] + used[0], all[1] + used[1]];
+                Some(used[0] + used[1])
+            }
+            Err(error) => {
+                failed = Some(error);
+                None
             }
         });
-        match failed {
-            Some(error) => Err(error),
-            None => Ok(sampled.map(|sampled| (sampled.cycles, sampled.spread, kernel))),
+        if let Some(error) = failed {
+            return Err(error);
         }
+        // The kernel tells user from system time by what a timer interrupts, so of all runs together.
+        let user = all[0] / (all[0] + all[1]);
+        Ok(sampled.map(|Sampled { cycles, spread }| Native {
+            user: cycles * user,
+            kernel: 1.0 - user,
+            spread,
+        }))
     }
 
-    /// Instructions and cycles in the guest, of user and kernel together.
-    fn in_guest(&self, vpmu: &Vpmu, profile: &str, directory: &Path) -> Result<[f64; 2], TaskError> {
+    /// Instructions and cycles of user code in the guest.
+    fn in_guest(
+        &self,
+        path: &str,
+        vpmu: &Vpmu,
+        profile: &str,
+        directory: &Path,
+    ) -> Result<[f64; 2], TaskError> {
         let report = directory.join("report.json");
         let mut command = vpmu.bare();
         command.args(["stat", "--json", "--detail", "timing", "--profile", profile, "-o"]).arg(&report);
-        command.arg("--").args(self.words).stderr(Stdio::null());
+        for needed in self.directories.map(lines_of).into_iter().flatten() {
+            command.arg("--dir").arg(needed);
+        }
+        command.arg("--").arg(path).args(self.arguments).stderr(Stdio::null());
         let status = self.streams(&mut command, directory)?.status();
         if !status.is_ok_and(|status| status.success()) {
             return Err(TaskError::Data(format!("{} failed in the guest; try {command:?}", self.name)));
@@ -191,14 +227,32 @@ impl Program {
         let of = |event: &str| {
             let rows = json["events"].as_array().into_iter().flatten();
             let row = rows.into_iter().find(|row| row["event"] == event);
-            let part = |column: &str| row.and_then(|row| row[column].as_f64());
-            part("user").zip(part("kernel")).map(|(user, kernel)| user + kernel)
+            row.and_then(|row| row["user"].as_f64())
         };
         match (of("instructions"), of("cycles")) {
             (Some(instructions), Some(cycles)) => Ok([instructions, cycles]),
             _ => Err(TaskError::Data(format!("no cycles in {}", report.display()))),
         }
     }
+}
+
+/// What a shell prints, in lines; none if it fails.
+fn lines_of(script: &str) -> Vec<String> {
+    let output =
+        Command::new("sh").args(["-c", script]).output().ok().filter(|output| output.status.success());
+    let text = output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default();
+    text.lines().map(str::to_owned).collect()
+}
+
+/// What a program took on this host.
+#[derive(Debug, Clone, Copy)]
+struct Native {
+    /// Cycles of user code.
+    user: f64,
+    /// Share of the kernel in all cycles.
+    kernel: f64,
+    /// As that of [`Sampled`].
+    spread: f64,
 }
 
 /// Prints cycles of programs on this host and on a profile's core.
@@ -220,31 +274,46 @@ pub(crate) fn compare(profile: &str) -> Result<(), TaskError> {
     for column in table.column_iter_mut().skip(1) {
         column.set_cell_alignment(CellAlignment::Right);
     }
-    let mut errors = Vec::new();
+    let mut installed = Vec::new();
     for program in &PROGRAMS {
-        if !program.is_installed() {
-            anstream::eprintln!("{}: not on this host", program.name);
-            continue;
+        match program.find() {
+            Some(path) => installed.push((program, path)),
+            None => anstream::eprintln!("{}: not on this host", program.name),
         }
-        let native = thread::scope(|scope| {
-            let work = || Host::new().and_then(|mut host| program.natively(&mut host, &directory));
-            scope.spawn(work).join()
-        });
-        let native = native.map_err(|_| TaskError::Data("the measuring thread has ended".to_owned()))??;
-        let Some((cycles, spread, kernel)) = native else {
+    }
+    // On a thread of its own, whose floating-point state and CPU do not matter to others.
+    let work = || {
+        let mut host = Host::new()?;
+        let measure = |(program, path): &(&Program, String)| {
+            anstream::eprintln!("{} on this host", program.name);
+            program.natively(path, &mut host, &directory)
+        };
+        installed.iter().map(measure).collect()
+    };
+    let measured: Result<Vec<_>, TaskError> = thread::scope(|scope| scope.spawn(work).join())
+        .map_err(|_| TaskError::Data("the measuring thread has ended".to_owned()))?;
+    let mut errors = Vec::new();
+    for ((program, path), native) in installed.iter().zip(measured?) {
+        let Some(Native { user, kernel, spread }) = native else {
             anstream::eprintln!("{}: not stable on this host", program.name);
             continue;
         };
-        anstream::eprintln!("{}: {:.1} million cycles on this host", program.name, cycles / 1e6);
-        let [instructions, model] = program.in_guest(&vpmu, profile, &directory)?;
-        let error = model / cycles - 1.0;
+        anstream::eprintln!("{} in a guest", program.name);
+        let [instructions, model] = match program.in_guest(path, &vpmu, profile, &directory) {
+            Ok(counted) => counted,
+            Err(error) => {
+                anstream::eprintln!("{error}");
+                continue;
+            }
+        };
+        let error = model / user - 1.0;
         errors.push(error.abs());
         table.add_row([
             program.name.to_owned(),
             format!("{:.1} M", instructions / 1e6),
-            format!("{:.1}", cycles / 1e6),
+            format!("{:.1}", user / 1e6),
             format!("{:.1} %", spread * 100.0),
-            format!("{:.1} %", kernel * 100.0),
+            format!("{:.0} %", kernel * 100.0),
             format!("{:.1}", model / 1e6),
             format!("{:+.1} %", error * 100.0),
         ]);
