@@ -23,7 +23,7 @@ const RUNS: Range<usize> = 15..200;
 /// Bytes of source code that are compressed.
 const TEXT: usize = 300_000;
 /// Functions of the C file.
-const FUNCTIONS: u32 = 150;
+const FUNCTIONS: u32 = 50;
 
 /// A program with what it is given, in the working directory of [`inputs`].
 struct Program {
