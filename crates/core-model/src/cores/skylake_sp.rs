@@ -66,8 +66,8 @@ pub const SKYLAKE_SP: Core = Core {
         microcode_switch: 2,
         // events: "a three-cycle penalty for each" (DECODE.LCP).
         length_changing_prefix: 3,
-        // Ishii and others, "Rebasing Instruction Prefetching" (2020): a queue of 24 fetches, of 32 bytes each, which
-        // the decoders take two cycles for.
+        // estimate: a queue of 24 fetches, of 32 bytes each, which the decoders take two cycles for. That code far
+        // beyond the first level runs as fast as decoders take it is measured (docs/silicon.md).
         run_ahead: 48,
         // Measured: 16 bytes a cycle, as decoders take no more (docs/silicon.md).
         line_cycles: 4,
@@ -94,8 +94,7 @@ pub const SKYLAKE_SP: Core = Core {
         slow_target: 1,
         // Measured: a loop with an indirect and two other jumps takes 6 cycles (docs/silicon.md).
         indirect_bubble: 2,
-        // Agner Fog, instruction tables: a direct call every 3 cycles. Measured: 3.6 to 4.7 cycles for a call and its
-        // return.
+        // Measured: 3.6 to 4.7 cycles for a call and its return (docs/silicon.md).
         call_bubble: 2,
         indirect_call_bubble: 0,
         // TMA: `BAClear_Cost`.

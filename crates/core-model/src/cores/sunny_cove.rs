@@ -94,8 +94,8 @@ pub const SUNNY_COVE: Core = Core {
         microcode_switch: 3,
         // events: "a three-cycle penalty for each" (DECODE.LCP).
         length_changing_prefix: 3,
-        // Ishii and others, "Rebasing Instruction Prefetching" (2020): a queue of 24 fetches, of 32 bytes each, which
-        // the decoders take two cycles for.
+        // estimate: a queue of 24 fetches, of 32 bytes each, which the decoders take two cycles for. That code far
+        // beyond the first level runs as fast as decoders take it is measured (docs/silicon.md).
         run_ahead: 48,
         // estimate: as Skylake.
         line_cycles: 4,

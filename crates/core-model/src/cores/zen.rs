@@ -58,8 +58,8 @@ pub const ZEN2: Core = Core {
         microcode_width: 4,
         microcode_switch: 2,
         length_changing_prefix: 0,
-        // Ishii and others, "Rebasing Instruction Prefetching" (2020): a queue of 24 fetches, of 32 bytes each, which
-        // the decoders take two cycles for.
+        // estimate: a queue of 24 fetches, of 32 bytes each, which the decoders take two cycles for. That code far
+        // beyond the first level runs as fast as decoders take it is measured (docs/silicon.md).
         run_ahead: 48,
         // guide: 32 bytes a cycle.
         line_cycles: 2,
