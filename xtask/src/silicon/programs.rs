@@ -264,10 +264,10 @@ pub(crate) fn compare(profile: &str) -> Result<(), TaskError> {
     table.load_style(presets::NOTHING);
     table.set_header([
         "program",
-        "instructions",
+        "user instructions",
         "host Mcycles",
         "spread",
-        "kernel",
+        "kernel besides",
         "model Mcycles",
         "error",
     ]);
