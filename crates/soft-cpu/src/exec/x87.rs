@@ -188,8 +188,18 @@ impl Core {
         linear: u64,
         stack: bool,
     ) -> Result<u32, exception::Fault> {
+        self.peek_mxcsr(b, linear, stack)?.ok_or_else(|| self.gp(0))
+    }
+
+    /// The same; `None` if it has.
+    pub(crate) fn peek_mxcsr<B: Bus>(
+        &mut self,
+        b: &mut B,
+        linear: u64,
+        stack: bool,
+    ) -> Result<Option<u32>, exception::Fault> {
         let mxcsr: u32 = self.load(b, linear + 24, stack)?;
-        if mxcsr & !MXCSR_MASK != 0 { Err(self.gp(0)) } else { Ok(mxcsr) }
+        Ok((mxcsr & !MXCSR_MASK == 0).then_some(mxcsr))
     }
 
     /// All XMM registers: those of memory, and the others as they are.

@@ -3,7 +3,7 @@
 
 use super::Insn;
 use super::operand::{self, is_stack};
-use super::x87::{MXCSR_MASK, X87State};
+use super::x87::X87State;
 use crate::bus::{Bus, LBR_COMPONENT_WORDS, LbrState};
 use crate::context::{CR0_TS, CR4_OSXSAVE, Core, RAX, RCX, RDX};
 use crate::cpuid::{AVX_STATE, AVX512_STATE, CpuidLeaf, SSE_STATE, X87_STATE};
@@ -19,8 +19,6 @@ const LBR: u64 = 1 << 15;
 const COMPACTED: u64 = 1 << 63;
 /// Legacy region and header.
 const BASE_SIZE: u32 = 576;
-/// Where MXCSR is.
-const MXCSR: u64 = 24;
 /// Where the header is.
 const HEADER: u64 = 512;
 /// MXCSR as after RESET.
@@ -423,9 +421,9 @@ pub(crate) fn xrstor<B: Bus, const SUPERVISOR: bool, const WIDE: bool>(
     let mut refused = false;
     let mxcsr = match compacted {
         true if restored & SSE_STATE != 0 && c.holds(Rule::CompactedMxcsrLast) => {
-            let mxcsr = c.load::<u32, B>(b, linear + MXCSR, stack)?;
-            refused = mxcsr & !MXCSR_MASK != 0;
-            if refused { c.mxcsr } else { mxcsr }
+            let mxcsr = c.peek_mxcsr(b, linear, stack)?;
+            refused = mxcsr.is_none();
+            mxcsr.unwrap_or(c.mxcsr)
         }
         true if restored & SSE_STATE != 0 => c.load_mxcsr(b, linear, stack)?,
         true if requested & SSE_STATE != 0 => MXCSR_INIT,
