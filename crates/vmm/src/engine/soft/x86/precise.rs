@@ -8,6 +8,7 @@ use platform::convert::host_size;
 use platform::memory::GuestMemory;
 use retire::BranchKind;
 use soft_cpu::{Bus, Cpu, Physical, Sampled, SampledData};
+use std::ops::Range;
 use vpmu::ibs::{IbsBranch, IbsSample};
 use vpmu::pebs::{DebugStore, NotMapped, PebsSample};
 use vpmu::precise::{MemoryAccess, Page};
@@ -137,53 +138,50 @@ impl<'a, B: Bus> Store<'a, B> {
 
 const PAGE: u64 = 0x1000;
 
-/// Where the page ends of byte `done` of so many, which is at this address.
-fn in_page(address: u64, done: usize, len: usize) -> usize {
-    len.min(done + host_size(PAGE - address % PAGE))
-}
-
-impl<B: Bus> DebugStore for Store<'_, B> {
-    fn read(&mut self, address: u64, bytes: &mut [u8]) -> Result<(), NotMapped> {
-        let (mut done, len) = (0, bytes.len());
+impl<B: Bus> Store<'_, B> {
+    /// Goes through the pages of so many bytes: where each part is in RAM, and which bytes it has. Ends at the first
+    /// page that is not mapped, or with which `each` could do nothing.
+    fn each_page(
+        &mut self,
+        address: u64,
+        len: usize,
+        mut each: impl FnMut(&mut Self, u64, Range<usize>) -> bool,
+    ) -> Result<(), NotMapped> {
+        let mut done = 0;
         while done < len {
             let at = address.wrapping_add(done as u64);
-            let end = in_page(at, done, len);
+            let end = len.min(done + host_size(PAGE - at % PAGE));
             let physical = self.translate(at)?;
-            if !self.ram.read_bytes(physical, &mut bytes[done..end]) {
+            if !each(self, physical, done..end) {
                 return Err(NotMapped);
             }
             done = end;
         }
         Ok(())
     }
+}
+
+impl<B: Bus> DebugStore for Store<'_, B> {
+    fn read(&mut self, address: u64, bytes: &mut [u8]) -> Result<(), NotMapped> {
+        let len = bytes.len();
+        self.each_page(address, len, |store, physical, part| store.ram.read_bytes(physical, &mut bytes[part]))
+    }
 
     /// Nothing is written if a part cannot be.
     fn write(&mut self, address: u64, bytes: &[u8]) -> Result<(), NotMapped> {
         let len = bytes.len();
-        let end = in_page(address, 0, len);
-        if end < len {
-            let mut done = end;
-            while done < len {
-                let at = address.wrapping_add(done as u64);
-                let part = in_page(at, done, len);
-                let physical = self.translate(at)?;
-                if !self.ram.has_bytes(physical, (part - done) as u64) {
-                    return Err(NotMapped);
-                }
-                done = part;
-            }
+        if address % PAGE + len as u64 > PAGE {
+            self.each_page(address, len, |store, physical, part| {
+                store.ram.has_bytes(physical, part.len() as u64)
+            })?;
         }
-        let mut done = 0;
-        while done < len {
-            let at = address.wrapping_add(done as u64);
-            let end = in_page(at, done, len);
-            let physical = self.translate(at)?;
-            if !self.ram.write_bytes(physical, &bytes[done..end]) {
-                return Err(NotMapped);
+        self.each_page(address, len, |store, physical, part| {
+            let count = part.len() as u64;
+            let written = store.ram.write_bytes(physical, &bytes[part]);
+            if written {
+                store.cpu.memory_changed(physical, count);
             }
-            self.cpu.memory_changed(physical, (end - done) as u64);
-            done = end;
-        }
-        Ok(())
+            written
+        })
     }
 }
