@@ -14,7 +14,7 @@ use std::arch::x86_64::{_mm_lfence, _rdtsc};
 use std::ffi::c_void;
 use std::process::Command;
 use std::time::Instant;
-use std::{io, mem, ptr};
+use std::{io, mem, ptr, thread};
 
 const PAGE: u64 = 4096;
 /// Bytes behind the two images: those that calibrate.
@@ -263,15 +263,44 @@ impl Host {
 
     /// Cycles of what takes so many ticks, of so many samples that count; `None` if there are too few.
     pub(crate) fn sample_by(&mut self, wanted: usize, mut ticks: impl FnMut() -> u64) -> Option<Sampled> {
+        let looks = Looks { look: Self::look, steady: STEADY, tries: 20 };
+        self.sample_between(&looks, wanted, || Some(ticks() as f64))
+    }
+
+    /// The same of what takes so many seconds of processor time on this core; `None` also if it says so.
+    pub(crate) fn sample_seconds(
+        &mut self,
+        wanted: usize,
+        mut seconds: impl FnMut() -> Option<f64>,
+    ) -> Option<Sampled> {
+        let looks = Looks { look: Self::patient_look, steady: STEADY_LONG, tries: 4 };
+        let stamp = || {
+            // SAFETY: in every x86-64.
+            unsafe { _rdtsc() }
+        };
+        self.sample_between(&looks, wanted, || {
+            let (from, started) = (stamp(), Instant::now());
+            let used = seconds()?;
+            Some(used * stamp().wrapping_sub(from) as f64 / started.elapsed().as_secs_f64())
+        })
+    }
+
+    /// Cycles of what takes so many ticks, between two looks at the clock.
+    fn sample_between(
+        &mut self,
+        &Looks { look, steady, tries }: &Looks,
+        wanted: usize,
+        mut ticks: impl FnMut() -> Option<f64>,
+    ) -> Option<Sampled> {
         let mut samples = Vec::with_capacity(wanted);
-        for _ in 0..wanted * 20 {
-            let before = self.look();
-            let ticks = ticks() as f64;
-            let (Some(before), Some(after)) = (before, self.look()) else {
+        for _ in 0..wanted * tries {
+            let before = look(self);
+            let ticks = ticks()?;
+            let (Some(before), Some(after)) = (before, look(self)) else {
                 self.dropped += 1;
                 continue;
             };
-            if before / after > STEADY || after / before > STEADY {
+            if before / after > steady || after / before > steady {
                 self.dropped += 1;
                 continue;
             }
@@ -280,40 +309,11 @@ impl Host {
                 break;
             }
         }
-        summed_up(samples, wanted)
-    }
-
-    /// Cycles of what takes so many seconds of processor time on this core, of so many samples that count; `None` if
-    /// there are too few.
-    pub(crate) fn sample_seconds(
-        &mut self,
-        wanted: usize,
-        mut seconds: impl FnMut() -> Option<f64>,
-    ) -> Option<Sampled> {
-        let mut samples = Vec::with_capacity(wanted);
-        let stamp = || {
-            // SAFETY: in every x86-64.
-            unsafe { _rdtsc() }
-        };
-        for _ in 0..wanted * 4 {
-            let before = self.patient_look();
-            let (from, started) = (stamp(), Instant::now());
-            let used = seconds()?;
-            let rate = stamp().wrapping_sub(from) as f64 / started.elapsed().as_secs_f64();
-            let (Some(before), Some(after)) = (before, self.patient_look()) else {
-                self.dropped += 1;
-                continue;
-            };
-            if before / after > STEADY_LONG || after / before > STEADY_LONG {
-                self.dropped += 1;
-                continue;
-            }
-            samples.push(used * rate * 2.0 / (before + after));
-            if samples.len() == wanted {
-                break;
-            }
-        }
-        summed_up(samples, wanted)
+        samples.sort_by(f64::total_cmp);
+        let at = |share: usize| samples.get(samples.len() * share / 12).copied();
+        // A third from below: whatever disturbs makes it longer.
+        let (cycles, low, middle) = (at(4)?, at(1)?, at(6)?);
+        (samples.len() >= wanted / 2).then_some(Sampled { cycles, spread: (middle - low) / middle })
     }
 
     /// The first of some looks that counts.
@@ -354,11 +354,18 @@ impl Host {
     }
 }
 
-/// Of samples, which are cycles.
-fn summed_up(mut samples: Vec<f64>, wanted: usize) -> Option<Sampled> {
-    samples.sort_by(f64::total_cmp);
-    let at = |share: usize| samples.get(samples.len() * share / 12).copied();
-    // A third from below: whatever disturbs makes it longer.
-    let (cycles, low, middle) = (at(4)?, at(1)?, at(6)?);
-    (samples.len() >= wanted / 2).then_some(Sampled { cycles, spread: (middle - low) / middle })
+/// How the clock is looked at around a sample: by how much two looks may differ, and how many samples are tried for
+/// each that is wanted.
+struct Looks {
+    look: fn(&Host) -> Option<f64>,
+    steady: f64,
+    tries: usize,
+}
+
+/// Measures on a thread of its own, whose floating-point state and CPU do not matter to others.
+pub(crate) fn on_thread<T: Send>(
+    work: impl FnOnce(Host) -> Result<T, TaskError> + Send,
+) -> Result<T, TaskError> {
+    thread::scope(|scope| scope.spawn(|| work(Host::new()?)).join())
+        .map_err(|_| TaskError::Data("the measuring thread has ended".to_owned()))?
 }

@@ -4,7 +4,7 @@
 //! is looked at before and behind each run. User code alone is compared: the kernels differ, and so do page faults in a
 //! virtual machine and out of one.
 
-use super::native::{Host, Sampled};
+use super::native::{self, Host, Sampled};
 use super::record::host_name;
 use crate::cargo::root;
 use crate::error::TaskError;
@@ -12,10 +12,10 @@ use crate::vpmu_cli::Vpmu;
 use comfy_table::{CellAlignment, Table, presets};
 use serde_json::Value;
 use std::fmt::Write as _;
+use std::fs;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::{fs, thread};
 
 /// Runs of each program that count, natively: as many as take so many seconds.
 const LONG_ENOUGH: f64 = 3.0;
@@ -42,7 +42,7 @@ impl Program {
     }
 }
 
-/// What hosts have, with inputs of our own: 20 to 500 million instructions each.
+/// What hosts have, with inputs of our own: 50 million to a billion instructions each.
 const PROGRAMS: [Program; 8] = [
     Program::new("gzip -9", "command -v gzip", &["-9", "-c", "text"]),
     Program::new("xz -2", "command -v xz", &["-2", "-T1", "-c", "text"]),
@@ -281,19 +281,15 @@ pub(crate) fn compare(profile: &str) -> Result<(), TaskError> {
             None => anstream::eprintln!("{}: not on this host", program.name),
         }
     }
-    // On a thread of its own, whose floating-point state and CPU do not matter to others.
-    let work = || {
-        let mut host = Host::new()?;
+    let measured = native::on_thread(|mut host| {
         let measure = |(program, path): &(&Program, String)| {
             anstream::eprintln!("{} on this host", program.name);
             program.natively(path, &mut host, &directory)
         };
-        installed.iter().map(measure).collect()
-    };
-    let measured: Result<Vec<_>, TaskError> = thread::scope(|scope| scope.spawn(work).join())
-        .map_err(|_| TaskError::Data("the measuring thread has ended".to_owned()))?;
+        installed.iter().map(measure).collect::<Result<Vec<_>, TaskError>>()
+    })?;
     let mut errors = Vec::new();
-    for ((program, path), native) in installed.iter().zip(measured?) {
+    for ((program, path), native) in installed.iter().zip(measured) {
         let Some(Native { user, kernel, spread }) = native else {
             anstream::eprintln!("{}: not stable on this host", program.name);
             continue;

@@ -3,15 +3,15 @@
 use super::block::{Way, decode, shapes, stores};
 use super::image::{self, CODE, IMAGE};
 use super::machine;
-use super::native::{Host, Sampled};
+use super::native::{self, Host, Sampled};
 use crate::error::TaskError;
 use crate::mca::blocks::{KINDS, Random, block};
 use core_model::Core;
 use iced_x86::Encoder;
 use std::fmt::Write as _;
+use std::fs;
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
-use std::{fs, thread};
 
 /// Samples of each image.
 const SAMPLES: usize = 15;
@@ -88,11 +88,7 @@ fn blocks(count: usize, seed: u64) -> Result<Vec<(String, Vec<u8>)>, TaskError> 
 /// Measures blocks of our own on this host, and writes them to a file.
 pub(crate) fn record(core: &'static Core, path: &Path, count: usize, seed: u64) -> Result<(), TaskError> {
     let all = blocks(count, seed)?;
-    // On a thread of its own, whose floating-point state does not matter to others.
-    let work = || measure(core, &all);
-    let measured = thread::scope(|scope| scope.spawn(work).join());
-    let (rows, dropped, unstable) =
-        measured.map_err(|_| TaskError::Data("the measuring thread has ended".to_owned()))??;
+    let (rows, dropped, unstable) = native::on_thread(|host| measure(core, host, &all))?;
     let text = format!(
         "# {}\n# {} of {} figures stable, {dropped} samples dropped\nsource\tunrolled_cycles\t\
          unrolled_spread\tloop_cycles\tloop_spread\tcode\n{rows}",
@@ -110,8 +106,11 @@ pub(crate) fn record(core: &'static Core, path: &Path, count: usize, seed: u64) 
 }
 
 /// Rows of the file, dropped samples, and figures that are not there.
-fn measure(core: &'static Core, all: &[(String, Vec<u8>)]) -> Result<(String, u64, usize), TaskError> {
-    let mut host = Host::new()?;
+fn measure(
+    core: &'static Core,
+    mut host: Host,
+    all: &[(String, Vec<u8>)],
+) -> Result<(String, u64, usize), TaskError> {
     let (mut rows, mut missing) = (String::new(), 0);
     for (name, code) in all {
         let [looped, unrolled] =

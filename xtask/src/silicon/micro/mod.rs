@@ -5,7 +5,7 @@ mod model;
 pub(crate) mod report;
 mod rows;
 
-use super::native::Host;
+use super::native::{self, Host};
 use super::record::host_name;
 use crate::error::TaskError;
 use core_model::Core;
@@ -118,8 +118,7 @@ pub(crate) fn compare(core: &'static Core, measured: &BTreeMap<&str, f64>) -> Ve
 
 /// Measures all rows on this host, and writes them to a file.
 pub(crate) fn record(path: &Path) -> Result<(), TaskError> {
-    let work = || -> Result<_, TaskError> {
-        let mut host = Host::new()?;
+    let (rows, dropped) = native::on_thread(|mut host| {
         let mut figures = vec![None; ROWS.len()];
         for _ in 0..ROUNDS {
             for (row, cycles) in ROWS.iter().zip(&mut figures).filter(|(_, cycles)| cycles.is_none()) {
@@ -133,10 +132,7 @@ pub(crate) fn record(path: &Path) -> Result<(), TaskError> {
             let _ = writeln!(rows, "{}\t{cycles}", row.name);
         }
         Ok((rows, host.dropped))
-    };
-    let measured = thread::scope(|scope| scope.spawn(work).join());
-    let (rows, dropped) =
-        measured.map_err(|_| TaskError::Data("the measuring thread has ended".to_owned()))??;
+    })?;
     let text = format!("# {}\n# {dropped} samples dropped\n# row, cycles\n{rows}", host_name());
     fs::write(path, text).map_err(|source| TaskError::File { path: path.to_owned(), source })
 }
