@@ -1,6 +1,8 @@
 //! The ends of blocks: what is noted, and where it goes on.
 
-use crate::frame::{BRANCHES, EPOCH, NOTE, T0, T1, T2, TEMPORARY, at, home, local};
+use crate::frame::{
+    BRANCHES, EPOCH, INSTRUCTIONS, NOTE, T0, T1, T2, TEMPORARY, WITHOUT_BRANCH, at, home, local,
+};
 use crate::plan::Access;
 use crate::translate::{Done, Left, Link, Translation};
 use iced_x86::{Code, ConditionCode, Instruction, OpKind, Register};
@@ -45,7 +47,13 @@ impl Translation<'_> {
     }
 
     fn count(&mut self, kind: BranchKind, taken: bool) {
-        self.e.m(Code::Inc_rm64, local(BRANCHES + 8 * place(kind, taken) as i64));
+        let counted = 1 | self.instructions() << INSTRUCTIONS;
+        self.e.mi(Code::Add_rm64_imm32, local(BRANCHES + 8 * place(kind, taken) as i64), counted);
+    }
+
+    /// The block has ended without a branch.
+    pub(crate) fn count_no_branch(&mut self) {
+        self.e.mi(Code::Add_rm64_imm32, local(WITHOUT_BRANCH), self.instructions() << INSTRUCTIONS);
     }
 
     /// Goes on at an address. AX has the flags.

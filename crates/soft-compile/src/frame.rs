@@ -14,7 +14,8 @@
 
 use crate::emit::Emitter;
 use iced_x86::{Code, MemoryOperand, Register};
-use soft_cpu::compiled::{LONGEST, Notes, OPERATIONS};
+use retire::BranchKind;
+use soft_cpu::compiled::{LONGEST, NOTES, OPERATIONS, place};
 
 /// What goes in and out; its first fields have the same offsets in the frame.
 #[repr(C)]
@@ -52,8 +53,6 @@ pub(crate) struct Passed {
     pub(crate) resume: u32,
     /// The end of the notes that may be used.
     pub(crate) room: *mut u64,
-    /// The first note that [`left`](Self::left) has not been told of.
-    pub(crate) counted: *mut u64,
     /// Instructions that may be executed.
     pub(crate) left: u64,
 }
@@ -72,7 +71,7 @@ offsets!(
     PASSED_BRANCHES: branches, PASSED_NOTE: note, PASSED_FLAGS: flags, PASSED_VECTORS: vectors,
     PASSED_OPERATIONS: operations, PASSED_MASKS: masks, PASSED_MXCSR: mxcsr,
     PASSED_MOST: most, PASSED_NO_FLOATS: no_floats, PASSED_RESUME: resume,
-    PASSED_ROOM: room, PASSED_COUNTED: counted, PASSED_LEFT: left
+    PASSED_ROOM: room, PASSED_LEFT: left
 );
 
 /// Pointer to the [`Passed`].
@@ -82,8 +81,13 @@ pub(crate) const TEMPORARY: i64 = DETAIL + 4;
 /// Registers of the guest that no register of the host has.
 const SPILLED: i64 = TEMPORARY + 8;
 const FIRST_SPILLED: usize = 10;
-/// Branches executed.
+/// Blocks executed, by the branch at their ends: how many, and from bit [`INSTRUCTIONS`] on their instructions.
 pub(crate) const BRANCHES: i64 = SPILLED + 8 * (16 - FIRST_SPILLED as i64);
+/// There are fewer blocks in a run of code than these bits can count, as each takes a note.
+pub(crate) const INSTRUCTIONS: u32 = 16;
+const _: () = assert!(NOTES < 1 << INSTRUCTIONS);
+/// Those that end without a branch are with the far ones, which are not compiled; they add instructions only.
+pub(crate) const WITHOUT_BRANCH: i64 = BRANCHES + 8 * place(BranchKind::Far, true) as i64;
 /// Which vector registers are the guest's, `Vectors` as a number; if any are, MXCSR is too.
 pub(crate) const LOADED: i64 = BRANCHES + 8 * 8;
 /// Which may be.
@@ -248,56 +252,33 @@ pub(crate) fn exit(e: &mut Emitter, store_vectors: impl FnOnce(&mut Emitter)) {
     e.bare(Code::Retnq);
 }
 
-/// The function that code calls before a block when it has come to the limit. It uses the temporary registers, moves
-/// the limit to where so many of the longest blocks fit what is left of the budget, and clears ZF if it has done so:
-/// near the end of a budget code would else be entered anew for every few blocks.
+/// The function that code calls before a block when it has come to the limit, with the block's instructions in the
+/// first temporary register. It uses all of those, moves the limit to where so many of the longest blocks fit what is
+/// left of the budget, but at least behind this block if that one fits, and clears ZF if it has done so: near the end
+/// of a budget code would else be entered anew for every few blocks.
 pub(crate) fn refill(e: &mut Emitter) {
     const SHIFT: i32 = LONGEST.trailing_zeros() as i32;
     const _: () = assert!(LONGEST.is_power_of_two());
     // Above the return address.
     let local = |offset: i64| local(offset + 8);
-    let (four, next, counted) = (e.label(), e.label(), e.label());
     let (fits, stop) = (e.label(), e.label());
     e.rm(Code::Mov_r64_rm64, T2, local(PASSED));
     e.rm(Code::Cmp_r64_rm64, NOTE, at(T2, PASSED_ROOM));
     e.jump_if(3, stop);
-    e.rm(Code::Mov_r64_rm64, T1, at(T2, PASSED_COUNTED));
-    e.rr(Code::Cmp_r64_rm64, T1, NOTE);
-    e.jump_if(3, stop);
-    // The instructions of the blocks since the last time.
-    e.rr(Code::Xor_r32_rm32, part(T0, 4), part(T0, 4));
-    let add = |e: &mut Emitter, number: i64| {
-        let count = at(T1, (Notes::DISTANCE + Notes::INSTRUCTIONS) as i64 + 8 * number);
-        e.rm(Code::Movzx_r32_rm8, part(T2, 4), count);
-        e.rr(Code::Add_r64_rm64, T0, T2);
-    };
-    // Four at a time, since there are up to hundreds each time, and then the rest.
-    let room_for_four = |e: &mut Emitter| {
-        e.rm(Code::Lea_r64_m, T2, at(T1, 4 * 8));
-        e.rr(Code::Cmp_r64_rm64, T2, NOTE);
-    };
-    room_for_four(e);
-    e.jump_if(7, next);
-    e.place(four);
-    (0..4).for_each(|number| add(e, number));
-    e.ri(Code::Add_rm64_imm32, T1, 4 * 8);
-    room_for_four(e);
-    e.jump_if(6, four);
-    e.rr(Code::Cmp_r64_rm64, T1, NOTE);
-    e.jump_if(3, counted);
-    e.place(next);
-    add(e, 0);
-    e.ri(Code::Add_rm64_imm32, T1, 8);
-    e.rr(Code::Cmp_r64_rm64, T1, NOTE);
-    e.jump_if(2, next);
-    e.place(counted);
-    e.rm(Code::Mov_r64_rm64, T2, local(PASSED));
-    e.mr(Code::Mov_rm64_r64, at(T2, PASSED_COUNTED), T1);
-    e.rm(Code::Mov_r64_rm64, T1, at(T2, PASSED_LEFT));
-    e.rr(Code::Sub_r64_rm64, T1, T0);
-    e.mr(Code::Mov_rm64_r64, at(T2, PASSED_LEFT), T1);
+    // The instructions of all blocks since code was entered.
+    e.rm(Code::Mov_r64_rm64, T1, local(BRANCHES));
+    for place in 1..8 {
+        e.rm(Code::Add_r64_rm64, T1, local(BRANCHES + 8 * place));
+    }
+    e.ri(Code::Shr_rm64_imm8, T1, INSTRUCTIONS.cast_signed());
+    e.r(Code::Neg_rm64, T1);
+    e.rm(Code::Add_r64_rm64, T1, at(T2, PASSED_LEFT));
+    e.rr(Code::Cmp_r64_rm64, T1, T0);
+    e.jump_if(2, stop);
     e.ri(Code::Shr_rm64_imm8, T1, SHIFT);
-    e.jump_if(4, stop);
+    // One if there is none.
+    e.ri(Code::Cmp_rm64_imm8, T1, 1);
+    e.ri(Code::Adc_rm64_imm8, T1, 0);
     let blocks = MemoryOperand::with_base_index_scale(NOTE, T1, 8);
     e.rm(Code::Lea_r64_m, T1, blocks);
     e.rm(Code::Mov_r64_rm64, T0, at(T2, PASSED_ROOM));

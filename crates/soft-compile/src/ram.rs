@@ -79,7 +79,6 @@ impl Ram {
             no_floats: u32::from(!floats),
             resume: 0,
             room: notes.wrapping_add(frame.room),
-            counted: notes.wrapping_add(frame.next),
             left: frame.left,
         }
     }

@@ -279,6 +279,7 @@ impl<'a> Translation<'a> {
         } else if !ended {
             self.save_flags();
             self.note();
+            self.count_no_branch();
             let next = self.source.rip.wrapping_add(self.source.bytes.len() as u64);
             self.link(next);
         }
@@ -420,6 +421,7 @@ impl<'a> Translation<'a> {
             self.e.jump(between);
         }
         self.e.place(full);
+        self.e.ri(Code::Mov_r32_imm32, T0.full_register32(), self.instructions());
         self.e.any(&Instruction::with_branch(Code::Call_rel32_64, self.around.refill).unwrap_or_default());
         self.e.jump_if(5, self.head);
         self.e.store_constant(local(RIP), rip, T0);
@@ -427,6 +429,11 @@ impl<'a> Translation<'a> {
         self.e.place(between);
         self.e.mi(Code::Mov_rm32_imm32, local(BLOCK), BETWEEN.cast_signed());
         self.e.jump(out);
+    }
+
+    /// Those of the block.
+    pub(crate) fn instructions(&self) -> i32 {
+        i32::from(self.source.instructions())
     }
 
     fn far_jump(&mut self, address: u64) {

@@ -2,12 +2,14 @@
 //!
 //! The compiler is the embedder's. It executes whole blocks, one behind the other, up to the next instruction that it
 //! leaves to the interpreter: then nothing of that instruction has happened, and everything before it in its block
-//! has. Compiled code looks at neither budgets nor events: it is entered only if so many of the longest blocks fit
-//! the budget, and notes each block in the [`Notes`], from which everything is counted.
+//! has. Compiled code does not look at events, and at the budget only where the longest blocks might not fit what is
+//! left of it. It notes each block in the [`Notes`], from which everything is counted.
 
 pub use crate::account::trail::Notes;
 
 use crate::account::totals;
+use crate::account::trail;
+use crate::block::Position;
 use crate::decode::MAX_INSNS;
 use crate::features::Features;
 use core::fmt::Debug;
@@ -29,6 +31,15 @@ pub struct Source<'a> {
     pub features: Features,
 }
 
+impl Source<'_> {
+    /// How many there are.
+    #[must_use]
+    pub fn instructions(&self) -> u8 {
+        let bytes = self.end.to_le_bytes();
+        bytes[core::mem::offset_of!(Position, index)]
+    }
+}
+
 /// What compiled code works on.
 #[derive(Debug)]
 #[repr(C)]
@@ -46,8 +57,8 @@ pub struct Frame<'a> {
     pub next: usize,
     /// Where it must not go any more: behind the first place, and at most at `room`.
     pub limit: usize,
-    /// The end of the notes that may be used. Code that comes to the limit before it may go on up to where so many of
-    /// the [longest](LONGEST) blocks fit what the noted ones have left of the budget.
+    /// The end of the notes that may be used. Code that comes to the limit before it may go on with blocks that fit
+    /// what the noted ones have left of the budget.
     pub room: usize,
     /// The budget: instructions that may be executed.
     pub left: u64,
@@ -91,6 +102,9 @@ pub fn operations(instruction: &Instruction) -> [u8; OPERATIONS] {
     }
     all
 }
+
+/// Notes that there are at most.
+pub const NOTES: usize = trail::NOTES;
 
 /// Instructions of the longest blocks.
 pub const LONGEST: usize = MAX_INSNS;

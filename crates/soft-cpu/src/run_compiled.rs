@@ -180,7 +180,8 @@ fn enter<B: Bus>(
     let before = totals.instructions;
     let next = usize::from(core.trail.next);
     let room = usize::from(HALF - core.trail.next % HALF);
-    let most = usize::try_from(*left / MAX_INSNS as u64).unwrap_or(usize::MAX);
+    // The first block fits.
+    let most = usize::try_from(*left / MAX_INSNS as u64).unwrap_or(usize::MAX).max(1);
     let mut frame = Frame {
         registers: &mut core.regs,
         tlb: core.mmu.tlb.view(core.user),

@@ -51,9 +51,6 @@ impl Notes {
     /// Bytes from the address in a note to the end in it.
     pub const DISTANCE: usize = NOTES * size_of::<u64>();
 
-    /// Bytes from the end in a note to the number of its instructions, a byte.
-    pub const INSTRUCTIONS: usize = core::mem::offset_of!(Position, index);
-
     pub(crate) fn new() -> Self {
         Self { starts: [0; NOTES], ends: [Position::default(); NOTES] }
     }
