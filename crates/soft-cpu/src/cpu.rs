@@ -336,8 +336,13 @@ impl<B: Bus> Cpu<B> {
             core.rflags &= !RF;
             (core.shadow, core.debug_shadow, core.entered) = (false, false, false);
             core.system_call = false;
-            let sample = (self.sampling != Sampling::Off && left == 1).then(|| self.next_sample(bus));
+            let sampling = self.sampling != Sampling::Off;
+            let sample = (sampling && left == 1).then(|| self.next_sample(bus));
+            // The last one is looked at by itself.
+            let last = u64::from(sampling && left > 1);
+            left -= last;
             let outcome = self.run_blocks(bus, &mut left, pace);
+            left += last;
             self.sampled = sample.filter(|_| left == 0);
             self.drop_stale_code();
             match outcome {

@@ -16,12 +16,12 @@ use retire::BranchKind;
 const LONGEST: usize = 15;
 
 impl<B: Bus> Cpu<B> {
-    /// From now on runs of a single instruction remember this of it: [`sampled`](Self::sampled).
+    /// From now on runs remember this of the last instruction of their budgets: [`sampled`](Self::sampled).
     pub fn set_sampling(&mut self, what: Sampling) {
         self.sampling = what;
     }
 
-    /// The instruction in which the last run ended, if it had a budget of one, and that has retired.
+    /// The instruction in which the last run ended, if that was the last one of its budget, and has retired.
     #[must_use]
     pub fn sampled(&self) -> Option<Sampled> {
         self.sampled

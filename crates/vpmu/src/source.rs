@@ -237,7 +237,8 @@ pub struct Active {
     pub request: EventRequest,
     /// Where it counts.
     pub filter: PrivilegeFilter,
-    /// Occurrences from now until it overflows, at least 1.
+    /// Occurrences from now until it overflows, at least 1; for a source that
+    /// [runs through samples](CountsSource::runs_through_samples) until the one that a record is about.
     pub until_overflow: u64,
     /// The overflow requests a PMI, so the engine has to stop there.
     pub interrupts: bool,
@@ -273,6 +274,12 @@ pub trait CountsSource {
     /// Slots so far by category, or `None` when the source knows no categories. The slots are the
     /// same number as the total of TOPDOWN.SLOTS.
     fn topdown(&mut self, filter: PrivilegeFilter) -> Option<TopdownSlots>;
+
+    /// The engine runs by deadlines of this source up to and including the instruction that a PEBS record is about, and
+    /// looks at each in which a run ends: counters of instructions need not be stopped at before it.
+    fn runs_through_samples(&self) -> bool {
+        false
+    }
 
     /// The set of running counters has changed. A source that owns hardware counters opens, closes
     /// and re-arms them here; [`total`](Self::total) may already have been called for a new one.

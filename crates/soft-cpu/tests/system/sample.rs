@@ -55,11 +55,15 @@ fn after_an_exception_it_is_the_handlers_first_instruction() {
 }
 
 #[test]
-fn longer_runs_remember_nothing() {
-    let mut guest = Guest::new(&[0x90, 0x90, 0x90]);
+fn longer_runs_remember_the_last_instruction_of_their_budgets() {
+    let mut guest = Guest::new(&code! { nop(); nop(); mov(rbx, qword_ptr(DATA)); nop(); hlt() });
     let mut cpu = guest.cpu();
     cpu.set_sampling(Sampling::All);
-    let _ = cpu.run(&mut guest.bus, budget(2));
+    let _ = cpu.run(&mut guest.bus, budget(3));
+    let sampled = cpu.sampled().expect("it retires");
+    assert_eq!((sampled.rip, sampled.data.map(|data| data.address)), (CODE + 2, Some(DATA)));
+    // It ends before its budget does.
+    assert_eq!(cpu.run(&mut guest.bus, budget(3)), Exit::Halted);
     assert_eq!(cpu.sampled(), None);
 }
 

@@ -102,6 +102,10 @@ impl<T: Tally> CountsSource for TotalsSource<T> {
         self.tally.topdown(&self.retired.get(), filter)
     }
 
+    fn runs_through_samples(&self) -> bool {
+        true
+    }
+
     fn rearm(&mut self, active: &[Active]) {
         self.watches.clear();
         for counter in active.iter().filter(|counter| counter.interrupts) {

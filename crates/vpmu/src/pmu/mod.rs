@@ -242,7 +242,7 @@ impl Vpmu {
     /// The running counters, as of the last update.
     pub fn active(&self) -> impl Iterator<Item = Active> + '_ {
         let (intel, amd, arm) = match &self.machine {
-            Machine::Intel(own) => (Some(own.active()), None, None),
+            Machine::Intel(own) => (Some(own.active(false)), None, None),
             Machine::Amd(own) => (None, Some(own.active()), None),
             Machine::Arm(own) => (None, None, Some(own.active())),
         };
@@ -334,6 +334,13 @@ impl Vpmu {
     #[must_use]
     pub fn pebs_armed(&self) -> bool {
         matches!(&self.machine, Machine::Intel(own) if own.pebs_armed())
+    }
+
+    /// A counter of instructions writes records: by a source that
+    /// [runs through samples](CountsSource::runs_through_samples) run so that the last instruction is known.
+    #[must_use]
+    pub fn pebs_samples_instructions(&self) -> bool {
+        matches!(&self.machine, Machine::Intel(own) if own.pebs_samples_instructions())
     }
 
     /// Records of the counters that write some say what memory the instruction has accessed, as of now: else

@@ -364,6 +364,13 @@ impl PmuDevice {
         self.vpmu.pebs_armed()
     }
 
+    /// The next run may end in an instruction that a PEBS record is about, because a counter of instructions writes
+    /// them.
+    #[must_use]
+    pub fn runs_through_samples(&self) -> bool {
+        self.source.runs_through_samples() && self.vpmu.pebs_samples_instructions()
+    }
+
     /// See [`Vpmu::pebs_wants_access`].
     #[must_use]
     pub fn pebs_wants_access(&self) -> bool {

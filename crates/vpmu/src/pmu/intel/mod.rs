@@ -221,22 +221,21 @@ impl Intel {
 
     /// Tells the source what runs now and when it would overflow.
     pub(super) fn rearm(&self, source: &mut dyn CountsSource) {
-        counter::rearm::<MAX_ACTIVE>(self.active(), source);
+        counter::rearm::<MAX_ACTIVE>(self.active(source.runs_through_samples()), source);
     }
 
-    /// The running counters, as of the last update.
-    pub(super) fn active(&self) -> impl Iterator<Item = Active> + '_ {
+    /// The running counters, as of the last update; `through` is whether the source
+    /// [runs through samples](CountsSource::runs_through_samples).
+    pub(super) fn active(&self, through: bool) -> impl Iterator<Item = Active> + '_ {
         let (counters, pebs) = (self.pebs_counters(), self.pebs);
         let distributed = self.distributed(counters);
         let precise = move |counter: &Counter, width, interrupts| {
             let bit = pebs::bit(counter.id);
-            let active = counter.active(width, interrupts || counters & bit != 0)?;
-            Some(match active.until_overflow {
-                _ if pebs.waits(bit) => Active { until_overflow: 1, ..active },
-                // What makes it overflow is looked at by itself.
-                until @ 2.. if distributed & bit != 0 => Active { until_overflow: until - 1, ..active },
-                _ => active,
-            })
+            let mut active = counter.active(width, interrupts || counters & bit != 0)?;
+            if counters & bit != 0 {
+                active.until_overflow = pebs.deadline(distributed, counter, active.until_overflow, through);
+            }
+            Some(active)
         };
         let gp_width = u32::from(self.profile.gp_width);
         let running = |(_, counter): &(u32, &Counter)| counter.is_running();

@@ -1,6 +1,7 @@
 //! PEBS: which counters are armed, and the records.
 
 use super::Intel;
+use crate::event::Event;
 use crate::pebs::{DebugStore, Lost, NotMapped, PebsSample};
 use crate::pmu::counter::Counter;
 use crate::precise::{DataSource, Translation};
@@ -45,6 +46,11 @@ pub(super) fn bit(counter: CounterId) -> u64 {
     }
 }
 
+/// Each instruction counts one, if it counts.
+fn counts_instructions(counter: &Counter) -> bool {
+    counter.request.event.map(Event::counts_as) == Some(Event::InstRetiredAny)
+}
+
 impl Pebs {
     /// Brings a counter up to date; `enabled` are those that write records, `distributed` of them those that do so
     /// when they overflow. True if it has overflowed and writes none.
@@ -67,7 +73,10 @@ impl Pebs {
                 self.due |= bit;
             }
         } else if wrapped && self.due & bit == 0 {
-            self.armed |= bit;
+            // The engine may have gone on to the event already.
+            let happened = distributed & bit != 0 || counter.value != 0;
+            let through = happened && counts_instructions(counter) && source.runs_through_samples();
+            *(if through { &mut self.due } else { &mut self.armed }) |= bit;
         }
         self.foresee(distributed, counter, width);
         false
@@ -82,9 +91,25 @@ impl Pebs {
         }
     }
 
-    /// The next event of a counter has to be seen.
-    pub(super) fn waits(self, bit: u64) -> bool {
-        (self.armed | self.due) & bit != 0
+    /// Occurrences until a counter, one of those that write records, has to be looked at; `through` is whether the
+    /// source [runs through samples](CountsSource::runs_through_samples).
+    pub(super) fn deadline(
+        self,
+        distributed: u64,
+        counter: &Counter,
+        until_overflow: u64,
+        through: bool,
+    ) -> u64 {
+        let bit = bit(counter.id);
+        let distributed = distributed & bit != 0;
+        match until_overflow {
+            // The next event has to be seen.
+            _ if (self.armed | self.due) & bit != 0 => 1,
+            until if through && counts_instructions(counter) => until.saturating_add(u64::from(!distributed)),
+            // What makes it overflow is looked at by itself.
+            until @ 2.. if distributed => until - 1,
+            until => until,
+        }
     }
 }
 
@@ -129,6 +154,14 @@ impl Intel {
 
     pub(in crate::pmu) fn pebs_armed(&self) -> bool {
         self.pebs.armed != 0
+    }
+
+    /// A counter of instructions writes records.
+    pub(in crate::pmu) fn pebs_samples_instructions(&self) -> bool {
+        let enabled = self.pebs_counters();
+        let samples = |counter: &Counter| enabled & bit(counter.id) != 0 && counts_instructions(counter);
+        enabled != 0
+            && self.gp.iter().chain(&self.fixed).any(|counter| samples(counter) && counter.is_running())
     }
 
     pub(in crate::pmu) fn pebs_due(&self) -> bool {

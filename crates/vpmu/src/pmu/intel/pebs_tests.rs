@@ -5,7 +5,9 @@ use crate::pebs::{DebugStore, Lost, NotMapped, PebsSample};
 use crate::pmu::test_guest::Guest;
 use crate::precise::{DataSource, MemoryAccess, Served, Translation};
 use crate::profile::{GRANITE_RAPIDS, ICELAKE_SP, LUNAR_LAKE_P, Profile, SAPPHIRE_RAPIDS, SKYLAKE_SP, ZEN4};
-use crate::source::ScriptedSource;
+use crate::source::{
+    Active, CountsSource, EventRequest, PrivilegeFilter, Provenance, ScriptedSource, TopdownSlots,
+};
 use crate::{Level, ReadOutcome, Vpmu, cpuid};
 use alloc::format;
 use alloc::vec;
@@ -128,6 +130,80 @@ fn the_event_after_the_overflow_is_sampled_and_the_counter_starts_anew() {
         // No status bit of its own, no PMI.
         assert_eq!((guest.rdmsr(GLOBAL_STATUS), guest.take_pmi()), (0, false));
         assert!(!guest.pmu.pebs_armed() && !guest.pmu.pebs_due());
+    }
+}
+
+/// The source of an engine that stops behind what is sampled, not before it.
+#[derive(Default)]
+struct Through {
+    counts: ScriptedSource,
+    deadlines: Vec<u64>,
+}
+
+impl CountsSource for Through {
+    fn provenance(&self, request: &EventRequest) -> Provenance {
+        self.counts.provenance(request)
+    }
+
+    fn total(&mut self, request: &EventRequest, filter: PrivilegeFilter) -> u64 {
+        self.counts.total(request, filter)
+    }
+
+    fn topdown(&mut self, filter: PrivilegeFilter) -> Option<TopdownSlots> {
+        self.counts.topdown(filter)
+    }
+
+    fn runs_through_samples(&self) -> bool {
+        true
+    }
+
+    fn rearm(&mut self, active: &[Active]) {
+        self.deadlines = active.iter().map(|active| active.until_overflow).collect();
+    }
+}
+
+#[test]
+fn an_engine_may_run_through_the_instruction_that_is_sampled() {
+    let fixed = (0x309, 1 << 32);
+    // The counter, its event, its deadline ten events before the overflow, and whether a record is due then.
+    for (profile, (counter, bit), select, event, deadline, due) in [
+        (&SKYLAKE_SP, (0x4C1, 1), 0x43_00C0, Event::InstRetiredAny, 11, true),
+        (&SAPPHIRE_RAPIDS, (0x4C1, 1), 0x43_00C0, Event::InstRetiredAny, 11, true),
+        (&SAPPHIRE_RAPIDS, fixed, 0, Event::InstRetiredAny, 10, true),
+        // Several may be the same instruction's.
+        (&SKYLAKE_SP, (0x4C1, 1), 0x43_00C4, Event::BrInstRetiredAllBranches, 10, false),
+    ] {
+        let what = format!("{} {counter:#x} {select:#x}", profile.name);
+        for parts in [vec![deadline], vec![deadline - 1, 1], vec![3, deadline - 3]] {
+            let mut source = Through::default();
+            let mut pmu = Vpmu::new(profile.clone().with_pebs());
+            let written = [
+                (DS_AREA, DATA),
+                (0x186, select),
+                (0x38D, 3),
+                (counter, WIDTH_MASK - 9),
+                (PEBS_ENABLE, bit),
+                (0x38F, bit),
+            ];
+            for (index, value) in written {
+                let written = pmu.write_register(Level::Kernel, index, value, &mut source).quiet();
+                assert_eq!(written, crate::WriteOutcome::Done, "{what} {index:#x}");
+            }
+            assert_eq!(source.deadlines, [deadline], "{what}");
+            assert_eq!(pmu.pebs_samples_instructions(), event == Event::InstRetiredAny, "{what}");
+            for part in &parts {
+                assert!(!pmu.pebs_due(), "{what} {parts:?}");
+                source.counts.add_user(event, *part);
+                pmu.sync(&mut source).deliver(|| panic!("no PMI"));
+            }
+            assert_eq!((pmu.pebs_due(), pmu.pebs_armed()), (due, !due), "{what} {parts:?}");
+            if due {
+                let mut memory = Memory::new(400, 400, WIDTH_MASK - 4);
+                let answer = pmu.write_pebs(&sample(), &mut memory, &mut source);
+                assert_eq!(answer.record, Some(Ok(())), "{what}");
+                assert_eq!(source.deadlines, [deadline - 5], "{what}");
+            }
+        }
     }
 }
 

@@ -384,7 +384,7 @@ impl<const OBSERVED: bool> Vcpu for Running<'_, OBSERVED> {
         let armed = bus.machine.pmu.pebs_armed() || self.tags.any();
         self.before = if armed { bus.probe() } else { None };
         let more = || self.tags.any() || self.before.is_some() || bus.machine.pmu.pebs_wants_access();
-        cpu.set_sampling(match armed {
+        cpu.set_sampling(match armed || bus.machine.pmu.runs_through_samples() {
             false => Sampling::Off,
             true if more() => Sampling::All,
             true => Sampling::Address,
