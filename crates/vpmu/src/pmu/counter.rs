@@ -165,8 +165,11 @@ pub(super) fn numbered<const N: usize>(mut make: impl FnMut(u8) -> Counter) -> [
     core::array::from_fn(|_| make(numbers.next().unwrap_or_default()))
 }
 
-/// Tells the source what runs now and when it would overflow; at most `N` counters.
-pub(super) fn rearm<const N: usize>(running: impl Iterator<Item = Active>, source: &mut dyn CountsSource) {
+/// Tells the source what runs now and when it would overflow: at most `N` counters, each of which is passed on.
+pub(super) fn rearm<const N: usize>(
+    running: impl FnOnce(&mut dyn FnMut(Active)),
+    source: &mut dyn CountsSource,
+) {
     /// As many as there mostly are: more room takes longer to fill than to look through.
     const FEW: usize = 4;
     let nothing = Active {
@@ -179,7 +182,7 @@ pub(super) fn rearm<const N: usize>(running: impl Iterator<Item = Active>, sourc
     let mut few = [nothing; FEW];
     let mut all = None;
     let mut count = 0;
-    running.for_each(|active| {
+    running(&mut |active| {
         let slot = if count < FEW {
             few.get_mut(count)
         } else {

@@ -242,7 +242,7 @@ impl Vpmu {
     /// The running counters, as of the last update.
     pub fn active(&self) -> impl Iterator<Item = Active> + '_ {
         let (intel, amd, arm) = match &self.machine {
-            Machine::Intel(own) => (Some(own.active(false)), None, None),
+            Machine::Intel(own) => (Some(own.active()), None, None),
             Machine::Amd(own) => (None, Some(own.active()), None),
             Machine::Arm(own) => (None, None, Some(own.active())),
         };

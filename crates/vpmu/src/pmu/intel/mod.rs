@@ -22,7 +22,7 @@ mod state;
 
 pub use lbr_component::LBR_COMPONENT_WORDS;
 
-use self::pebs::Pebs;
+use self::pebs::{Pebs, Writers};
 use super::counter::{self, Counter, fixed_code};
 use super::ledger::Ledger;
 use super::masks::AllMasks;
@@ -38,10 +38,22 @@ use crate::register::intel::{
 };
 use crate::register::{RegisterId as AnyId, locate, low_bits};
 use crate::source::{Active, CounterId, CountsSource, EventRequest, PrivilegeFilter, TopdownSlots};
+use alloc::vec::Vec;
 
 /// The fixed counter that counts slots.
 const SLOTS_COUNTER: usize = 3;
+/// Where in GLOBAL_CTRL, in IA32_PEBS_ENABLE and in records the bits of fixed counters begin.
+const FIXED: u32 = 32;
 const MAX_ACTIVE: usize = MAX_GP + MAX_FIXED + ALL_FIELDS;
+
+/// The numbers of the bits that are set.
+fn ones(mut bits: u64) -> impl Iterator<Item = u32> {
+    core::iter::from_fn(move || {
+        let next = (bits != 0).then(|| bits.trailing_zeros());
+        bits &= bits.wrapping_sub(1);
+        next
+    })
+}
 
 /// The state machine.
 #[derive(Debug, Clone)]
@@ -62,6 +74,10 @@ pub(super) struct Intel {
     truncate_pebs: Option<u16>,
     /// Which branches the registers ask for; derived from them.
     branch_filter: BranchFilter,
+    /// Which counters write records; derived from the registers.
+    writers: Writers,
+    /// Those that run, as bits of GLOBAL_CTRL; some may have been stopped since.
+    running: u64,
     // Relation to the source.
     metrics_mark: Option<(PrivilegeFilter, TopdownSlots)>,
     // Reports.
@@ -89,6 +105,8 @@ impl Intel {
             pebs: Pebs::default(),
             truncate_pebs: None,
             branch_filter: BranchFilter::EMPTY,
+            writers: Writers::default(),
+            running: 0,
             metrics_mark: None,
             ledger: Ledger::default(),
             profile,
@@ -130,19 +148,20 @@ impl Intel {
     pub(super) fn sync(&mut self, source: &mut dyn CountsSource) {
         let mut overflowed = PerfGlobalStatus::default();
         let mut interrupt = false;
-        let (pebs, before) = (self.pebs_counters(), self.pebs);
-        let pebs = (pebs, self.distributed(pebs));
+        let (writers, before) = (self.writers, self.pebs);
         let gp_width = u32::from(self.profile.gp_width);
-        // Those that stand still are looked at for nothing else: most do.
-        for (n, counter) in (0..).zip(&mut self.gp).filter(|(_, counter)| counter.is_running()) {
-            if self.pebs.sync(pebs, counter, gp_width, source) {
+        // Those that stand still are not looked at: most do.
+        for n in ones(self.running & low_bits(FIXED)) {
+            let Some(counter) = self.gp.get_mut(n as usize) else { break };
+            if self.pebs.sync(writers, counter, gp_width, source) {
                 overflowed.set_ovf_pmc(n, true);
                 interrupt |= self.bank.nth::<PerfEvtSel>(n).interrupt();
             }
         }
         let fixed_width = u32::from(self.intel.fixed_width);
-        for (n, counter) in (0..).zip(&mut self.fixed).filter(|(_, counter)| counter.is_running()) {
-            if self.pebs.sync(pebs, counter, fixed_width, source) {
+        for n in ones(self.running >> FIXED) {
+            let Some(counter) = self.fixed.get_mut(n as usize) else { break };
+            if self.pebs.sync(writers, counter, fixed_width, source) {
                 overflowed.set_ovf_fixed(n, true);
                 interrupt |= self.bank.get::<FixedCtrCtrl>().pmi(n);
             }
@@ -215,51 +234,54 @@ impl Intel {
             _ if metrics => source.topdown(filter).map(|now| (filter, now)),
             _ => None,
         };
+        let running = |counters: &[Counter]| {
+            (0..).zip(counters).fold(0, |bits, (n, counter)| bits | u64::from(counter.is_running()) << n)
+        };
+        self.running = running(&self.gp) | running(&self.fixed) << FIXED;
+        self.writers = self.writers();
         self.foresee_overflows();
         self.rearm(source);
     }
 
     /// Tells the source what runs now and when it would overflow.
     pub(super) fn rearm(&self, source: &mut dyn CountsSource) {
-        counter::rearm::<MAX_ACTIVE>(self.active(source.runs_through_samples()), source);
+        let through = source.runs_through_samples();
+        counter::rearm::<MAX_ACTIVE>(|each| self.each_active(through, each), source);
     }
 
-    /// The running counters, as of the last update; `through` is whether the source
+    /// The running counters, as of the last update.
+    pub(super) fn active(&self) -> impl Iterator<Item = Active> + use<> {
+        let mut all = Vec::new();
+        self.each_active(false, |active| all.push(active));
+        all.into_iter()
+    }
+
+    /// The same, one after the other; `through` is whether the source
     /// [runs through samples](CountsSource::runs_through_samples).
-    pub(super) fn active(&self, through: bool) -> impl Iterator<Item = Active> + '_ {
-        let (counters, pebs) = (self.pebs_counters(), self.pebs);
-        let distributed = self.distributed(counters);
-        let precise = move |counter: &Counter, width, interrupts| {
-            let bit = pebs::bit(counter.id);
-            let mut active = counter.active(width, interrupts || counters & bit != 0)?;
-            if counters & bit != 0 {
-                active.until_overflow = pebs.deadline(distributed, counter, active.until_overflow, through);
+    fn each_active(&self, through: bool, mut each: impl FnMut(Active)) {
+        let (writers, pebs) = (self.writers, self.pebs);
+        let mut tell = |counter: &Counter, width: u8, interrupts: bool| {
+            let writes = writers.enabled & pebs::bit(counter.id) != 0;
+            let Some(mut active) = counter.active(width.into(), interrupts || writes) else { return };
+            if writes {
+                active.until_overflow = pebs.deadline(writers, counter, active.until_overflow, through);
             }
-            Some(active)
+            each(active);
         };
-        let gp_width = u32::from(self.profile.gp_width);
-        let running = |(_, counter): &(u32, &Counter)| counter.is_running();
-        let gp = (0..).zip(&self.gp).filter(running).filter_map(move |(n, counter)| {
-            precise(counter, gp_width, self.bank.nth::<PerfEvtSel>(n).interrupt())
-        });
-        let fixed_width = u32::from(self.intel.fixed_width);
-        let ctrl = self.bank.get::<FixedCtrCtrl>();
-        let fixed = (0..)
-            .zip(&self.fixed)
-            .filter(running)
-            .filter_map(move |(n, counter)| precise(counter, fixed_width, ctrl.pmi(n)));
-        let slots = &self.fixed[SLOTS_COUNTER];
-        let metrics = self.metrics_mark.into_iter().flat_map(move |(filter, _)| {
-            let each = self.metrics.until_overflow(self.intel.metrics_level);
-            (0..).zip(each).map(move |(n, until)| Active {
-                counter: CounterId::Metric(n),
-                request: slots.request,
-                filter,
-                until_overflow: until,
-                interrupts: true,
-            })
-        });
-        gp.chain(fixed).chain(metrics)
+        for n in ones(self.running & low_bits(FIXED)) {
+            let Some(counter) = self.gp.get(n as usize) else { break };
+            tell(counter, self.profile.gp_width, self.bank.nth::<PerfEvtSel>(n).interrupt());
+        }
+        for n in ones(self.running >> FIXED) {
+            let Some(counter) = self.fixed.get(n as usize) else { break };
+            tell(counter, self.intel.fixed_width, self.bank.get::<FixedCtrCtrl>().pmi(n));
+        }
+        let Some((filter, _)) = self.metrics_mark else { return };
+        let request = self.fixed[SLOTS_COUNTER].request;
+        for (n, until_overflow) in (0..).zip(self.metrics.until_overflow(self.intel.metrics_level)) {
+            let counter = CounterId::Metric(n);
+            each(Active { counter, request, filter, until_overflow, interrupts: true });
+        }
     }
 
     pub(super) fn ledger(&mut self) -> &Ledger {

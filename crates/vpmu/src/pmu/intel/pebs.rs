@@ -1,6 +1,6 @@
 //! PEBS: which counters are armed, and the records.
 
-use super::Intel;
+use super::{FIXED, Intel, ones};
 use crate::event::Event;
 use crate::pebs::{DebugStore, Lost, NotMapped, PebsSample};
 use crate::pmu::counter::Counter;
@@ -25,8 +25,18 @@ mod area {
     pub(super) const GP_RESETS: u64 = 8;
 }
 
-/// Where in IA32_PEBS_ENABLE and in records the bits of fixed counters begin.
-const FIXED: u32 = 32;
+/// Counters that write records, as bits of IA32_PEBS_ENABLE.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Writers {
+    /// All.
+    pub(super) enabled: u64,
+    /// Those of them that do so when they overflow.
+    distributed: u64,
+    /// One of them counts instructions.
+    instructions: bool,
+    /// Some record has the group of memory accesses.
+    access: bool,
+}
 
 /// Counters between an overflow and their record, as bits of IA32_PEBS_ENABLE.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -52,11 +62,10 @@ fn counts_instructions(counter: &Counter) -> bool {
 }
 
 impl Pebs {
-    /// Brings a counter up to date; `enabled` are those that write records, `distributed` of them those that do so
-    /// when they overflow. True if it has overflowed and writes none.
+    /// Brings a counter up to date. True if it has overflowed and writes no records.
     pub(super) fn sync(
         &mut self,
-        (enabled, distributed): (u64, u64),
+        writers: Writers,
         counter: &mut Counter,
         width: u32,
         source: &mut dyn CountsSource,
@@ -64,7 +73,7 @@ impl Pebs {
         let tally = counter.tally;
         let wrapped = counter.sync(width, source) != 0;
         let bit = bit(counter.id);
-        if enabled & bit == 0 {
+        if writers.enabled & bit == 0 {
             return wrapped;
         }
         if self.armed & bit != 0 {
@@ -74,18 +83,18 @@ impl Pebs {
             }
         } else if wrapped && self.due & bit == 0 {
             // The engine may have gone on to the event already.
-            let happened = distributed & bit != 0 || counter.value != 0;
+            let happened = writers.distributed & bit != 0 || counter.value != 0;
             let through = happened && counts_instructions(counter) && source.runs_through_samples();
             *(if through { &mut self.due } else { &mut self.armed }) |= bit;
         }
-        self.foresee(distributed, counter, width);
+        self.foresee(writers, counter, width);
         false
     }
 
     /// The next event makes it overflow, and is the one to be sampled.
-    fn foresee(&mut self, distributed: u64, counter: &Counter, width: u32) {
+    fn foresee(&mut self, writers: Writers, counter: &Counter, width: u32) {
         let bit = bit(counter.id);
-        let about = distributed & !self.due & bit != 0 && counter.is_running();
+        let about = writers.distributed & !self.due & bit != 0 && counter.is_running();
         if about && counter.until_overflow(width) == 1 {
             self.armed |= bit;
         }
@@ -95,13 +104,13 @@ impl Pebs {
     /// source [runs through samples](CountsSource::runs_through_samples).
     pub(super) fn deadline(
         self,
-        distributed: u64,
+        writers: Writers,
         counter: &Counter,
         until_overflow: u64,
         through: bool,
     ) -> u64 {
         let bit = bit(counter.id);
-        let distributed = distributed & bit != 0;
+        let distributed = writers.distributed & bit != 0;
         match until_overflow {
             // The next event has to be seen.
             _ if (self.armed | self.due) & bit != 0 => 1,
@@ -119,15 +128,28 @@ impl Intel {
         self.bank.get::<PebsEnable>().0 & self.profile.pebs_counters()
     }
 
+    /// What the registers say, and which counters run.
+    pub(super) fn writers(&self) -> Writers {
+        let enabled = self.pebs_counters();
+        if enabled == 0 {
+            return Writers::default();
+        }
+        let samples = |counter: &Counter| enabled & self.running & bit(counter.id) != 0;
+        let mut counters = self.gp.iter().chain(&self.fixed);
+        Writers {
+            enabled,
+            distributed: self.distributed(enabled),
+            instructions: counters.any(|counter| samples(counter) && counts_instructions(counter)),
+            access: !When::PebsBaseline.holds(&self.profile) || self.groups(enabled).memory_info(),
+        }
+    }
+
     /// Of these counters, which write records, those whose record is about the very event that makes them overflow:
     /// precise distribution. Before adaptive PEBS that is INST_RETIRED.PREC_DIST on counter 1, then instructions on
     /// fixed counter 0 (SDM vol. 3B, "Precise Distribution of Instructions Retired"), and from Golden Cove on, with all
     /// fields of PERF_METRICS, precise events other than instructions on counter 0 (Linux
     /// `arch/x86/events/intel/core.c`, what `:ppp` is limited to).
-    pub(super) fn distributed(&self, enabled: u64) -> u64 {
-        if enabled == 0 {
-            return 0;
-        }
+    fn distributed(&self, enabled: u64) -> u64 {
         let code = |n| self.bank.nth::<PerfEvtSel>(n).0 & 0xFFFF;
         let fixed_0 = 1 << FIXED;
         enabled
@@ -140,15 +162,15 @@ impl Intel {
 
     /// Counters have new values, or run since now.
     pub(super) fn foresee_overflows(&mut self) {
-        let distributed = self.distributed(self.pebs_counters());
-        if distributed == 0 {
+        let writers = self.writers;
+        if writers.distributed == 0 {
             return;
         }
         for counter in &self.gp {
-            self.pebs.foresee(distributed, counter, self.profile.gp_width.into());
+            self.pebs.foresee(writers, counter, self.profile.gp_width.into());
         }
         for counter in &self.fixed {
-            self.pebs.foresee(distributed, counter, self.intel.fixed_width.into());
+            self.pebs.foresee(writers, counter, self.intel.fixed_width.into());
         }
     }
 
@@ -158,10 +180,7 @@ impl Intel {
 
     /// A counter of instructions writes records.
     pub(in crate::pmu) fn pebs_samples_instructions(&self) -> bool {
-        let enabled = self.pebs_counters();
-        let samples = |counter: &Counter| enabled & bit(counter.id) != 0 && counts_instructions(counter);
-        enabled != 0
-            && self.gp.iter().chain(&self.fixed).any(|counter| samples(counter) && counter.is_running())
+        self.writers.instructions
     }
 
     pub(in crate::pmu) fn pebs_due(&self) -> bool {
@@ -170,7 +189,7 @@ impl Intel {
 
     /// Some record has the group of memory accesses.
     pub(in crate::pmu) fn pebs_wants_access(&self) -> bool {
-        !When::PebsBaseline.holds(&self.profile) || self.groups(self.pebs_counters()).memory_info()
+        self.writers.access
     }
 
     /// IA32_PEBS_ENABLE or a counter has been written.
@@ -203,14 +222,17 @@ impl Intel {
         }
         let start = self.bank.get::<DsArea>().0;
         let written = write(start, bytes, store);
-        let written_for = |counter: &&mut Counter| due & bit(counter.id) != 0;
-        for counter in self.gp.iter_mut().chain(&mut self.fixed).filter(written_for) {
-            let (slot, width) = match counter.id {
-                CounterId::Gp(n) => (u64::from(n), self.profile.gp_width),
-                CounterId::Fixed(n) => (area::GP_RESETS + u64::from(n), self.intel.fixed_width),
-                CounterId::Metric(_) | CounterId::Ibs(_) => continue,
+        for n in ones(due) {
+            let (counter, slot, width) = match n.checked_sub(FIXED) {
+                None => (self.gp.get_mut(n as usize), u64::from(n), self.profile.gp_width),
+                Some(fixed) => {
+                    let slot = area::GP_RESETS + u64::from(fixed);
+                    (self.fixed.get_mut(fixed as usize), slot, self.intel.fixed_width)
+                }
             };
-            if let Ok(reset) = word(store, start.wrapping_add(area::RESET + 8 * slot)) {
+            if let Some(counter) = counter
+                && let Ok(reset) = word(store, start.wrapping_add(area::RESET + 8 * slot))
+            {
                 counter.value = reset & low_bits(width.into());
             }
         }
