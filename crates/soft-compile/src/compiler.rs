@@ -2,7 +2,7 @@
 
 use crate::branch::{TABLE, TABLE_ENTRY, table_entry};
 use crate::emit::Emitter;
-use crate::frame::{self, BETWEEN, INSTRUCTIONS, Passed, packed, unpacked};
+use crate::frame::{self, BETWEEN, CLASSES, INSTRUCTIONS, Passed, packed, unpacked};
 use crate::memory::{CODE, Memory, WORDS};
 use crate::ram::Ram;
 use crate::registers::{self, LOADED_BY, Vectors};
@@ -38,8 +38,8 @@ pub struct BlockCompiler {
     links: u32,
     /// Where the code begins that goes out.
     exit: usize,
-    /// Where the function begins that moves the limit.
-    refill: usize,
+    /// Where the functions begin that move limits.
+    refill: [usize; CLASSES.len()],
     /// Where the code begins that loads vector registers: those of SSE, AVX and AVX-512.
     load_vectors: [usize; 3],
     /// Behind all of that.
@@ -87,12 +87,16 @@ impl BlockCompiler {
         let leave = leave.finish().ok_or(io::ErrorKind::Unsupported)?;
         memory.write_code(0, &entry);
         memory.write_code(exit, &leave);
-        let refill = (exit + leave.len()).next_multiple_of(ALIGNMENT);
-        let mut moves = Emitter::new(start + refill as u64);
-        frame::refill(&mut moves);
-        let moves = moves.finish().ok_or(io::ErrorKind::Unsupported)?;
-        memory.write_code(refill, &moves);
-        let mut first = (refill + moves.len()).next_multiple_of(ALIGNMENT);
+        let mut first = (exit + leave.len()).next_multiple_of(ALIGNMENT);
+        let mut refill = [0; CLASSES.len()];
+        for (class, at) in refill.iter_mut().enumerate() {
+            *at = first;
+            let mut moves = Emitter::new(start + first as u64);
+            frame::refill(&mut moves, class);
+            let moves = moves.finish().ok_or(io::ErrorKind::Unsupported)?;
+            memory.write_code(first, &moves);
+            first = (first + moves.len()).next_multiple_of(ALIGNMENT);
+        }
         let mut load_vectors = [0; 3];
         for (at, wanted) in load_vectors.iter_mut().zip(LOADED_BY) {
             *at = first;
@@ -155,7 +159,7 @@ impl Compiler for BlockCompiler {
             start: self.address(self.used),
             offset: self.used as u32,
             exit: self.address(self.exit),
-            refill: self.address(self.refill),
+            refill: self.refill.map(|at| self.address(at)),
             load_vectors: self.load_vectors.map(|at| self.address(at)),
             link_words: self.memory.word_address(FIRST_LINK_WORD),
             table: self.memory.word_address(0),

@@ -63,12 +63,12 @@ macro_rules! offsets {
     };
 }
 offsets!(
-    EPOCH: epoch, LIMIT: limit, TLB: tlb, TLB_MASK: tlb_mask, RAM: ram, RAM_END: ram_end,
+    EPOCH: epoch, TLB: tlb, TLB_MASK: tlb_mask, RAM: ram, RAM_END: ram_end,
     GROUP_END: group_end, FS: fs, GS: gs, RIP: rip,
     BLOCK: block, DETAIL: detail
 );
 offsets!(
-    PASSED_BRANCHES: branches, PASSED_NOTE: note, PASSED_FLAGS: flags, PASSED_VECTORS: vectors,
+    PASSED_LIMIT: limit, PASSED_BRANCHES: branches, PASSED_NOTE: note, PASSED_FLAGS: flags, PASSED_VECTORS: vectors,
     PASSED_OPERATIONS: operations, PASSED_MASKS: masks, PASSED_MXCSR: mxcsr,
     PASSED_MOST: most, PASSED_NO_FLOATS: no_floats, PASSED_RESUME: resume,
     PASSED_ROOM: room, PASSED_LEFT: left
@@ -102,7 +102,9 @@ pub(crate) const FLOATS: i64 = LOADED + 24;
 const GROUP_SLOTS: i64 = FLOATS + 8 * OPERATIONS as i64;
 /// How many of them a block has at most.
 pub(crate) const GROUPS: usize = 8;
-const SIZE: i64 = GROUP_SLOTS + 8 * GROUPS as i64;
+/// Where NOTE must not be any more before a block: a limit for each class.
+const LIMITS: i64 = GROUP_SLOTS + 8 * GROUPS as i64;
+const SIZE: i64 = LIMITS + 8 * CLASSES.len() as i64;
 /// Vector registers without AVX-512, and with it.
 pub(crate) const VECTORS: u32 = 16;
 pub(crate) const ALL_VECTORS: u32 = 32;
@@ -176,9 +178,13 @@ pub(crate) fn entry(e: &mut Emitter) {
     }
     e.ri(Code::Sub_rm64_imm32, Register::RSP, SIZE as i32);
     e.mr(Code::Mov_rm64_r64, local(PASSED), Register::RDI);
-    for offset in [EPOCH, LIMIT, TLB, TLB_MASK, RAM, RAM_END, GROUP_END, FS, GS] {
+    for offset in [EPOCH, TLB, TLB_MASK, RAM, RAM_END, GROUP_END, FS, GS] {
         e.rm(Code::Mov_r64_rm64, T0, at(Register::RDI, offset));
         e.mr(Code::Mov_rm64_r64, local(offset), T0);
+    }
+    e.rm(Code::Mov_r64_rm64, T0, at(Register::RDI, PASSED_LIMIT));
+    for class in 0..CLASSES.len() {
+        e.mr(Code::Mov_rm64_r64, limit(class), T0);
     }
     for place in 0..8 {
         e.mi(Code::Mov_rm64_imm32, local(BRANCHES + 8 * place), 0);
@@ -252,16 +258,30 @@ pub(crate) fn exit(e: &mut Emitter, store_vectors: impl FnOnce(&mut Emitter)) {
     e.bare(Code::Retnq);
 }
 
-/// The function that code calls before a block when it has come to the limit, with the block's instructions in the
-/// first temporary register. It uses all of those, moves the limit to where so many of the longest blocks fit what is
-/// left of the budget, but at least behind this block if that one fits, and clears ZF if it has done so: near the end
-/// of a budget code would else be entered anew for every few blocks.
-pub(crate) fn refill(e: &mut Emitter) {
-    const SHIFT: i32 = LONGEST.trailing_zeros() as i32;
-    const _: () = assert!(LONGEST.is_power_of_two());
+/// Blocks with at most so many instructions have a limit of their own.
+pub(crate) const CLASSES: [usize; 3] = [8, 16, LONGEST];
+
+/// The limit of blocks with so many instructions: where NOTE must not be any more before one of them.
+pub(crate) fn limit_of(instructions: usize) -> usize {
+    CLASSES.iter().position(|most| instructions <= *most).unwrap_or(CLASSES.len() - 1)
+}
+
+/// In the frame.
+pub(crate) fn limit(class: usize) -> MemoryOperand {
+    local(LIMITS + 8 * class as i64)
+}
+
+/// The function that code calls before a block of a class when it has come to the limit, with the block's instructions
+/// in the first temporary register. It uses all of those, and clears ZF if the block fits what is left of the budget:
+/// near the end of a budget code would else be entered anew for every few blocks. Limits move to where so many more
+/// blocks of the class fit what is left then, and longer ones have to ask before each: blocks that are executed often
+/// are mostly as long as this one, and the more fit, the fewer calls there are, which no CPU foresees.
+pub(crate) fn refill(e: &mut Emitter, class: usize) {
+    const _: () =
+        assert!(CLASSES[0].is_power_of_two() && CLASSES[1].is_power_of_two() && LONGEST.is_power_of_two());
     // Above the return address.
     let local = |offset: i64| local(offset + 8);
-    let (fits, stop) = (e.label(), e.label());
+    let stop = e.label();
     e.rm(Code::Mov_r64_rm64, T2, local(PASSED));
     e.rm(Code::Cmp_r64_rm64, NOTE, at(T2, PASSED_ROOM));
     e.jump_if(3, stop);
@@ -273,20 +293,21 @@ pub(crate) fn refill(e: &mut Emitter) {
     e.ri(Code::Shr_rm64_imm8, T1, INSTRUCTIONS.cast_signed());
     e.r(Code::Neg_rm64, T1);
     e.rm(Code::Add_r64_rm64, T1, at(T2, PASSED_LEFT));
-    e.rr(Code::Cmp_r64_rm64, T1, T0);
+    e.rr(Code::Sub_r64_rm64, T1, T0);
     e.jump_if(2, stop);
-    e.ri(Code::Shr_rm64_imm8, T1, SHIFT);
-    // One if there is none.
-    e.ri(Code::Cmp_rm64_imm8, T1, 1);
-    e.ri(Code::Adc_rm64_imm8, T1, 0);
-    let blocks = MemoryOperand::with_base_index_scale(NOTE, T1, 8);
-    e.rm(Code::Lea_r64_m, T1, blocks);
+    e.ri(Code::Shr_rm64_imm8, T1, CLASSES[class].trailing_zeros().cast_signed());
+    e.rm(Code::Lea_r64_m, T1, MemoryOperand::with_base_index_scale_displ_size(NOTE, T1, 8, 8, 1));
     e.rm(Code::Mov_r64_rm64, T0, at(T2, PASSED_ROOM));
     e.rr(Code::Cmp_r64_rm64, T1, T0);
-    e.jump_if(6, fits);
-    e.rr(Code::Mov_r64_rm64, T1, T0);
-    e.place(fits);
-    e.mr(Code::Mov_rm64_r64, local(LIMIT), T1);
+    e.rr(Code::Cmova_r64_rm64, T1, T0);
+    for other in 0..CLASSES.len() {
+        let place = local(LIMITS + 8 * other as i64);
+        if other <= class {
+            e.mr(Code::Mov_rm64_r64, place, T1);
+        } else {
+            e.mi(Code::Mov_rm64_imm32, place, 0);
+        }
+    }
     e.ri(Code::Test_rm64_imm32, Register::RSP, -1);
     e.bare(Code::Retnq);
     e.place(stop);

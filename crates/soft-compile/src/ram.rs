@@ -6,7 +6,7 @@ use crate::plan::LONGEST;
 use crate::registers::Vectors;
 use core::ptr;
 use soft_base::{Entry, PAGE};
-use soft_cpu::compiled::Frame;
+use soft_cpu::compiled::{self, Frame, NOTES};
 
 /// Masks of all exceptions in MXCSR (SDM volume 1, section 10.2.3): no instruction raises #XM.
 const MASKS: u32 = 0x3F << 7;
@@ -26,6 +26,9 @@ pub struct Ram {
 
 // SAFETY: a pointer and a number; what `new` asks for holds on any thread that uses them.
 unsafe impl Send for Ram {}
+
+/// More than what all notes have room for.
+const MANY: u64 = (NOTES * compiled::LONGEST) as u64;
 
 impl Ram {
     /// RAM of so many bytes. Other positions are left to the interpreter.
@@ -79,7 +82,8 @@ impl Ram {
             no_floats: u32::from(!floats),
             resume: 0,
             room: notes.wrapping_add(frame.room),
-            left: frame.left,
+            // More cannot be executed until the notes are full.
+            left: frame.left.min(MANY),
         }
     }
 

@@ -2,8 +2,8 @@
 
 use crate::emit::{Emitter, Label, Mark};
 use crate::frame::{
-    BETWEEN, BLOCK, DETAIL, FLOATS, GROUPS, LIMIT, LOADED, MOST, NO_FLOATS, NOTE, RESUME, RIP, T0, at,
-    group_slot, local,
+    BETWEEN, BLOCK, CLASSES, DETAIL, FLOATS, GROUPS, LOADED, MOST, NO_FLOATS, NOTE, RESUME, RIP, T0, at,
+    group_slot, limit, limit_of, local,
 };
 use crate::live;
 use crate::plan::{Alone, Plan};
@@ -20,8 +20,8 @@ pub(crate) struct Surroundings {
     pub(crate) offset: u32,
     /// Address of the code that goes out.
     pub(crate) exit: u64,
-    /// Address of the function that moves the limit.
-    pub(crate) refill: u64,
+    /// Addresses of the functions that move limits, by class of block.
+    pub(crate) refill: [u64; CLASSES.len()],
     /// Addresses of the functions that load vector registers.
     pub(crate) load_vectors: [u64; 3],
     /// Address of a link's words.
@@ -233,8 +233,11 @@ impl<'a> Translation<'a> {
     fn block(&mut self, instructions: &[Instruction], live: &[u32], left: &mut [bool]) -> Option<()> {
         let full = self.e.label();
         self.e.place(self.head);
-        self.e.rm(Code::Cmp_r64_rm64, NOTE, local(LIMIT));
+        let class = limit_of(usize::from(self.source.instructions()));
+        self.e.rm(Code::Cmp_r64_rm64, NOTE, limit(class));
         self.e.jump_if(3, full);
+        let begin = self.e.label();
+        self.e.place(begin);
         let mut ended = false;
         // The first of some instructions that are left, and the way out before it.
         let mut out: Option<(u32, Label, Operations)> = None;
@@ -284,7 +287,7 @@ impl<'a> Translation<'a> {
             self.link(next);
         }
         self.look_alone().ok()?;
-        self.leave(full);
+        self.leave((full, begin), class);
         Some(())
     }
 
@@ -381,7 +384,7 @@ impl<'a> Translation<'a> {
     }
 
     /// The ways out.
-    fn leave(&mut self, full: Label) {
+    fn leave(&mut self, (full, begin): (Label, Label), class: usize) {
         let (id, rip) = (self.source.block.cast_signed(), self.source.rip);
         let inside = self.e.label();
         for Load { call, back, slow, wanted } in std::mem::take(&mut self.loads) {
@@ -422,8 +425,10 @@ impl<'a> Translation<'a> {
         }
         self.e.place(full);
         self.e.ri(Code::Mov_r32_imm32, T0.full_register32(), self.instructions());
-        self.e.any(&Instruction::with_branch(Code::Call_rel32_64, self.around.refill).unwrap_or_default());
-        self.e.jump_if(5, self.head);
+        self.e.any(
+            &Instruction::with_branch(Code::Call_rel32_64, self.around.refill[class]).unwrap_or_default(),
+        );
+        self.e.jump_if(5, begin);
         self.e.store_constant(local(RIP), rip, T0);
         self.e.mi(Code::Mov_rm32_imm32, local(DETAIL), BETWEEN.cast_signed());
         self.e.place(between);
