@@ -1,6 +1,6 @@
 //! A model of the core that observes some intervals of a run only, and totals in between.
 
-use super::model::ModelSource;
+use super::model::{ModelSource, Retired};
 use super::operations::{self, Selection};
 use super::source::Source;
 use super::timing::TimingSource;
@@ -82,12 +82,20 @@ pub(crate) struct Published {
 }
 
 impl Published {
-    /// The totals without what retired within intervals.
-    pub(crate) fn of(&self, totals: &Totals) -> Totals {
-        match (self.held, &self.skipped) {
-            (Some(held), _) => held,
+    fn of(&self, totals: &Totals) -> Totals {
+        match (&self.held, &self.skipped) {
+            (Some(held), _) => *held,
             (None, Some(skipped)) => totals.since(skipped),
             (None, None) => *totals,
+        }
+    }
+
+    /// Lets the source have the totals without what retired within intervals.
+    pub(crate) fn publish(&self, totals: &Totals, retired: &Retired<Totals>) {
+        match self {
+            Self { held: Some(held), .. } => retired.set(held),
+            Self { skipped: Some(skipped), .. } => retired.set(&totals.since(skipped)),
+            Self { skipped: None, .. } => retired.set(totals),
         }
     }
 

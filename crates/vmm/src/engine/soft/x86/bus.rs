@@ -106,7 +106,7 @@ impl<'a, const OBSERVED: bool> SoftBus<'a, OBSERVED> {
             return;
         }
         self.complete_branch();
-        self.retired.set(&self.published.of(totals));
+        self.published.publish(totals, &self.retired);
         self.branches.deliver(&mut self.machine.pmu);
         self.machine.pmu.set_instructions(totals.instructions());
         self.clock.cycles = self.cycles_at(totals);
@@ -486,7 +486,7 @@ impl<const OBSERVED: bool> Tracer for SoftBus<'_, OBSERVED> {
         if self.machine.pmu.logs_branch_events() {
             // The first instruction of the handler is not the record's.
             self.complete_branch();
-            self.retired.set(&self.published.of(totals));
+            self.published.publish(totals, &self.retired);
             self.branches.deliver(&mut self.machine.pmu);
         }
     }
