@@ -190,6 +190,15 @@ impl MemoryPort for MemorySystem {
             return None;
         }
         let Loads { lock, issued, .. } = loads;
+        if let [access] = execution.memory
+            && !(access.write || lock || crosses_line(access) || access.linear.is_multiple_of(PAGE))
+        {
+            // As most loads are.
+            let loaded = Loaded { any: true, ..self.load(totals, execution.rip, access, loads) };
+            self.loads_since_lock = true;
+            self.count_load(totals, &loaded, loads.latency);
+            return Some(loaded);
+        }
         let (latency, split) = (u64::from(loads.latency), u64::from(self.core.memory.split_load));
         let [line_ports, page_ports] = self.core.memory.split_ports;
         let mut all = Loaded::NOTHING;
@@ -225,9 +234,7 @@ impl MemoryPort for MemorySystem {
             self.loads_since_lock |= all.any;
         }
         if all.any {
-            classify(totals, &all);
-            totals.load_latency += latency + all.delay;
-            totals.slow_loads += u64::from(latency + all.delay > self.slow_load);
+            self.count_load(totals, &all, loads.latency);
         }
         Some(all)
     }
@@ -264,6 +271,15 @@ impl MemorySystem {
         (self.loads_since_lock, self.stores_since_lock) = (false, 0);
         self.locked_until = at + wait + line + u64::from(flows.lock);
         wait + line
+    }
+
+    /// Books a load, or those of an instruction.
+    #[inline(always)]
+    fn count_load(&self, totals: &mut CoreTotals, loaded: &Loaded, latency: u16) {
+        classify(totals, loaded);
+        let cycles = u64::from(latency) + loaded.delay;
+        totals.load_latency += cycles;
+        totals.slow_loads += u64::from(cycles > self.slow_load);
     }
 
     /// One load.
