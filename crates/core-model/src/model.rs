@@ -161,8 +161,15 @@ impl Observer for Model {
     fn retire(&mut self, block: &Block<'_>) -> bool {
         let at = |offset: u16| block.rip.wrapping_add(u64::from(offset));
         let outcome = self.predictor.outcome(block.branch.as_ref(), at(block.last), at(block.end));
-        let id = self.upper_bits.as_mut().map_or(block.id, |tracker| tracker.retire(block));
-        self.machine.retire(&Predicted { block: Block { id, ..*block }, outcome });
+        let merging;
+        let block = match self.upper_bits.as_mut().map(|tracker| tracker.retire(block)) {
+            Some(id) if id != block.id => {
+                merging = Block { id, ..*block };
+                &merging
+            }
+            _ => block,
+        };
+        self.machine.retire(&Predicted { block, outcome });
         false
     }
 

@@ -50,7 +50,7 @@ impl Definitions {
 /// Instructions that have retired, and what was predicted of the branch at their end.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Predicted<'a> {
-    pub(crate) block: Block<'a>,
+    pub(crate) block: &'a Block<'a>,
     pub(crate) outcome: Outcome,
 }
 
@@ -59,7 +59,7 @@ impl<'a> Deref for Predicted<'a> {
 
     #[inline(always)]
     fn deref(&self) -> &Block<'a> {
-        &self.block
+        self.block
     }
 }
 

@@ -66,7 +66,7 @@ impl Batch {
     #[inline(always)]
     pub(super) fn push(&mut self, block: &Predicted<'_>) {
         let &Predicted { block, outcome } = block;
-        let Block { id, first, count, whole, user, fetch_page, rip, fetch_pa, memory, branch, .. } = block;
+        let Block { id, first, count, whole, user, fetch_page, rip, fetch_pa, memory, branch, .. } = *block;
         self.memory.extend_from_slice(memory);
         if !whole {
             self.repetitions.push(block.repetitions);
@@ -121,7 +121,7 @@ impl Batch {
                 end: 0,
                 repetitions,
             };
-            machine.retire(&Predicted { block, outcome: entry.outcome });
+            machine.retire(&Predicted { block: &block, outcome: entry.outcome });
         }
         new.for_each(|New { id, definition, .. }| machine.define(id, definition));
         self.blocks.clear();
