@@ -51,6 +51,10 @@ bitflags! {
         const STACK_POINTER = 1 << 30;
         /// Takes more room in the uop cache for its constants.
         const WIDE = 1 << 31;
+        /// First half of any macro-fused pair.
+        const FIRST = Self::FUSES.bits() | Self::FUSES_NO_SIGN.bits() | Self::FUSES_NO_SIGN_OR_CARRY.bits();
+        /// Counts floating-point operations.
+        const COUNTS_FP = Self::FP_DOUBLE.bits() | Self::FP_SINGLE.bits();
         /// Anything that needs more than execution and a memory access.
         const RARE = Self::LOCK.bits()
             | Self::SERIALISING.bits()
@@ -62,8 +66,6 @@ bitflags! {
             | Self::FLUSH.bits()
             | Self::PREFETCH.bits()
             | Self::STRING.bits()
-            | Self::FP_DOUBLE.bits()
-            | Self::FP_SINGLE.bits()
             | Self::INTEGER_DIVIDER.bits()
             | Self::FP_DIVIDER.bits()
             | Self::MANY_REGISTERS.bits();

@@ -213,6 +213,9 @@ impl Pipeline {
             totals.machine_clears += 1;
             self.clear(totals, completed);
         }
+        if traits.intersects(Traits::COUNTS_FP) {
+            self.count_floating_point(totals, prepared);
+        }
         if RARE && traits.intersects(Traits::RARE) {
             self.rare(port, totals, prepared, execution, slots, retired);
         }
@@ -303,6 +306,24 @@ impl Pipeline {
             totals.repetitions += execution.repetitions;
             self.back_end.wait_until(totals, retired);
         }
+        if traits.intersects(Traits::LOCK) {
+            totals.lock_loads += 1;
+        }
+        if traits.intersects(Traits::SERIALISING) {
+            self.back_end.serialised = retired;
+        }
+        if traits.intersects(Traits::FLUSH) {
+            port.flush_lines(execution.memory);
+        }
+        if traits.intersects(Traits::PREFETCH) {
+            totals.software_prefetches[prepared.rest.prefetch as usize] += 1;
+        }
+    }
+
+    /// Counts floating-point operations of the instruction that has retired last.
+    #[inline(never)]
+    fn count_floating_point(&mut self, totals: &mut CoreTotals, prepared: &Prepared) {
+        let traits = prepared.traits;
         match (
             traits.intersects(Traits::FP_DOUBLE),
             traits.intersects(Traits::FP_SINGLE),
@@ -323,24 +344,10 @@ impl Pipeline {
             }
             _ => {}
         }
-        if traits.intersects(Traits::FP_DOUBLE | Traits::FP_SINGLE) {
-            for (total, count) in totals.flops.iter_mut().zip(prepared.rest.flops) {
-                *total += u64::from(count);
-            }
-            self.back_end.pass_flops(totals, prepared.rest.flops);
+        for (total, count) in totals.flops.iter_mut().zip(prepared.rest.flops) {
+            *total += u64::from(count);
         }
-        if traits.intersects(Traits::LOCK) {
-            totals.lock_loads += 1;
-        }
-        if traits.intersects(Traits::SERIALISING) {
-            self.back_end.serialised = retired;
-        }
-        if traits.intersects(Traits::FLUSH) {
-            port.flush_lines(execution.memory);
-        }
-        if traits.intersects(Traits::PREFETCH) {
-            totals.software_prefetches[prepared.rest.prefetch as usize] += 1;
-        }
+        self.back_end.pass_flops(totals, prepared.rest.flops);
     }
 
     /// A branch at `rip`, and what was predicted of it.
