@@ -42,8 +42,8 @@ impl LlvmSimulation {
                     .unwrap_or_else(|| Prepared::new(instruction, self.core, &self.table))
             })
             .collect();
-        let units =
-            Units { names: self.table.units(), loads: self.table.load_units(), bind: false, stack: 0 };
+        let (names, loads) = (self.table.units(), self.table.load_units());
+        let units = Units { names, loads, choices: 0, bind: false, stack: 0 };
         let mut run = Run {
             back_end: BackEnd::new(self.core, &units, self.set.registers),
             totals: CoreTotals::default(),

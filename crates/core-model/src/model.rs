@@ -43,7 +43,8 @@ impl Model {
         table.add_system(core.system, set.form)?;
         let engine = core.stack_engine.and_then(|(_, name)| table.cost((set.form)(name)?, Form::Register));
         let stack = engine.map_or(0, |cost| cost.uops.iter().fold(0, |units, uops| units | uops.units));
-        let units = Units { names: table.units(), loads: table.load_units(), bind: core.binds_ports, stack };
+        let (loads, choices) = (table.load_units(), table.choice_units() | stack);
+        let units = Units { names: table.units(), loads, choices, bind: core.binds_ports, stack };
         let machine = Offload::new(Machine::new(core, &units, set.registers));
         let predictor = Predictor::new(core);
         let upper_bits = core.merges_upper_bits.then(UpperBitsTracker::default);

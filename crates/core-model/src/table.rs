@@ -250,6 +250,14 @@ impl UopTable {
         load.map_or(0, |cost| cost.uops.iter().fold(0, |units, uops| units | uops.units))
     }
 
+    /// The units of uops that have a choice, but for that among units of loads.
+    pub(crate) fn choice_units(&self) -> u32 {
+        let loads = self.load_units();
+        let masks = self.costs.values().flat_map(|cost| &cost.uops).map(|uops| uops.units);
+        let choices = masks.filter(|&units| units.count_ones() > 1 && units & !loads != 0);
+        choices.fold(0, |all, units| all | units)
+    }
+
     /// Entries.
     #[must_use]
     pub fn len(&self) -> usize {

@@ -121,6 +121,24 @@ impl Allocation {
         *first.unwrap_or(others) += u64::from(rest);
     }
 
+    /// Books all empty slots before `until`, which is later than now, to the back end: in so many of the cycles it
+    /// waits for memory. `first`: the leaf of this cycle.
+    pub(crate) fn hold(&mut self, totals: &mut CoreTotals, until: u64, first: Leaf, waiting: u64) {
+        let (width, rest) = (u64::from(self.width), u64::from(self.width - self.used));
+        self.end_cycle(totals);
+        let whole = until - self.cycle;
+        if whole > 0 {
+            totals.uops_issued.book_run(0, whole, &mut self.issued_before);
+            totals.uops_not_delivered.book_run(0, whole, &mut self.bubbles_before);
+            totals.cycles += whole;
+            self.cycle = until;
+        }
+        let is_memory = u64::from(first == Leaf::Memory);
+        let waiting = waiting - is_memory;
+        totals.slots.memory_bound += waiting * width + is_memory * rest;
+        totals.slots.core_bound += (whole - waiting) * width + (1 - is_memory) * rest;
+    }
+
     /// Takes slots for uops that retire; the cycle of the last one.
     #[inline(always)]
     pub(crate) fn take(&mut self, totals: &mut CoreTotals, slots: u32) -> u64 {

@@ -26,40 +26,41 @@ pub(super) struct Binding {
     /// Units that were taken in each of the last cycles.
     recent: [u32; RING],
     pub(super) cycle: u64,
+    /// Units that there is a choice of: of others it does not matter how many uops wait.
+    choices: u32,
 }
 
 impl Binding {
-    pub(super) fn new() -> Self {
-        Self { waiting: [0; BOUND], at_start: [0; BOUND], recent: [0; RING], cycle: 0 }
+    pub(super) fn new(choices: u32) -> Self {
+        Self { waiting: [0; BOUND], at_start: [0; BOUND], recent: [0; RING], cycle: 0, choices }
     }
 
     /// A uop takes a unit.
     #[inline(always)]
     pub(super) fn take(&mut self, unit: usize) {
-        self.waiting[unit % BOUND] += 1;
+        self.waiting[unit % BOUND] += (self.choices >> (unit % BOUND) & 1) as u16;
     }
 
-    /// The unit for a uop that can go to several, in an even or odd slot.
+    /// The units for uops that can go to several: in an even, and in an odd slot.
     #[inline]
-    pub(super) fn choose(&self, units: u32, odd: bool) -> usize {
-        let (mut least, mut next, mut rest) = (u32::MAX, u32::MAX, units);
-        let mut consider = || {
-            let unit = rest.trailing_zeros();
-            let key = u32::from(self.at_start[unit as usize % BOUND]) << 8 | 0xFF_u32.wrapping_sub(unit);
-            let key = if rest == 0 { u32::MAX } else { key };
+    pub(super) fn choose(&self, units: u32) -> [usize; 2] {
+        let key = |units: u32| {
+            let unit = units.trailing_zeros();
+            u32::from(self.at_start[unit as usize % BOUND]) << 8 | 0xFF_u32.wrapping_sub(unit)
+        };
+        let mut rest = units & units.wrapping_sub(1);
+        let (first, second) = (key(units), key(rest));
+        let (mut least, mut next) = (first.min(second), first.max(second));
+        rest &= rest.wrapping_sub(1);
+        while rest != 0 {
+            let key = key(rest);
             next = next.min(key.max(least));
             least = least.min(key);
-            rest &= rest.wrapping_sub(1);
-            rest != 0
-        };
-        // Mostly there are two to four: without a branch for each.
-        consider();
-        consider();
-        consider();
-        while consider() {}
+            rest &= rest - 1;
+        }
         let much = next >> 8 >= (least >> 8) + u32::from(MUCH);
-        let key = if odd && !much { next } else { least };
-        0xFF - (key & 0xFF) as usize
+        let odd = if much { least } else { next };
+        [least, odd].map(|key| 0xFF - (key & 0xFF) as usize)
     }
 
     fn leave(waiting: &mut [u16; BOUND], units: u32) {
@@ -74,7 +75,7 @@ impl Binding {
     pub(super) fn step(&mut self, ended: u32) {
         let Self { waiting, recent, cycle, .. } = self;
         Self::leave(waiting, recent[cycle.wrapping_sub(COUNTED) as usize % RING]);
-        recent[*cycle as usize % RING] = ended;
+        recent[*cycle as usize % RING] = ended & self.choices;
         *cycle += 1;
     }
 
@@ -90,7 +91,7 @@ impl Binding {
 
     /// What was taken before the current cycle, and still counts.
     pub(super) fn note_recent(&mut self, cycle: u64, units: u32) {
-        self.recent[cycle as usize % RING] = units;
+        self.recent[cycle as usize % RING] = units & self.choices;
     }
 
     /// From now on choices see what waits now.
@@ -103,8 +104,12 @@ impl Binding {
     pub(super) fn save(&self, shape: &mut Vec<u64>) -> Option<()> {
         let past = |past: u64| u64::from(self.recent[self.cycle.wrapping_sub(past) as usize % RING]);
         shape.extend([past(1) << 32 | past(2), past(3) << 32 | past(4), past(5)]);
-        let counts = self.waiting.iter().zip(self.at_start);
-        let added = counts.map(|(now, before)| now.saturating_sub(before));
+        let counts = self.waiting.iter().zip(self.at_start).enumerate();
+        let added = counts.map(
+            |(unit, (now, before))| {
+                if self.choices >> unit & 1 == 1 { now.saturating_sub(before) } else { 0 }
+            },
+        );
         let word =
             added.rev().try_fold(0, |word, added| (added < 16).then_some(word << 4 | u64::from(added)));
         shape.push(word?);
@@ -113,7 +118,7 @@ impl Binding {
 
     /// `waiting`: what is taken from this cycle on.
     pub(super) fn restore(&mut self, cycle: u64, waiting: [u16; BOUND], words: [u64; 4]) {
-        *self = Self { waiting, cycle, ..Self::new() };
+        *self = Self { waiting, cycle, ..Self::new(self.choices) };
         let [a, b, c, added] = words;
         let past = [a >> 32, a & 0xFFFF_FFFF, b >> 32, b & 0xFFFF_FFFF, c];
         for (past, units) in (1..).zip(past) {

@@ -43,6 +43,16 @@ struct InFlight {
     computes_for: u16,
 }
 
+impl InFlight {
+    /// What matters of its wait for memory if it becomes the oldest at this cycle.
+    #[inline(always)]
+    fn waits_from(&self, cycle: u64) -> (u64, u64) {
+        let (memory_for, computes_for) = (u64::from(self.memory_for), u64::from(self.computes_for));
+        let memory_for = memory_for.min(self.retired - cycle);
+        if memory_for <= computes_for { (0, 0) } else { (memory_for, computes_for) }
+    }
+}
+
 /// Why allocation begins again.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Restart {
@@ -68,6 +78,8 @@ pub(crate) struct Units<'a> {
     pub(crate) names: &'a [String],
     /// Those that plain loads go to: a bit for each.
     pub(crate) loads: u32,
+    /// Those of uops with a choice among others.
+    pub(crate) choices: u32,
     /// Uops are bound to one of theirs at allocation.
     pub(crate) bind: bool,
     /// Those of the uop that brings the stack pointer up to date.
@@ -138,7 +150,7 @@ impl BackEnd {
         Self {
             allocation: Allocation::new(core.dispatch_width),
             retirement: Lane::new(core.retire_width),
-            ports: Ports::new(units.loads, units.bind && units.names.len() <= BOUND),
+            ports: Ports::new(units, units.bind && units.names.len() <= BOUND),
             port_places,
             port_units,
             executed_before: 0,
@@ -177,38 +189,29 @@ impl BackEnd {
         self.allocation.cycle()
     }
 
-    /// Waits until a cycle, for a reason in the back end: memory while the oldest instruction waits for it.
+    /// Waits until a cycle, for a reason in the back end: memory in cycles in which the oldest instruction waits for a
+    /// load and nothing executes. TMA's memory bound is loads in flight that coincide with starvation of the execution
+    /// units.
     fn hold(&mut self, totals: &mut CoreTotals, until: u64) {
-        while self.allocation.cycle() < until {
-            let (end, leaf) = self.stall(self.allocation.cycle());
-            self.allocation.wait(totals, end.min(until), leaf, false);
+        let start = self.allocation.cycle();
+        let (mut cycle, mut waiting, mut first) = (start, 0, Leaf::Core);
+        while cycle < until {
+            let Some(oldest) = self.oldest_at(cycle) else { break };
+            let from = cycle.max(oldest.retired - u64::from(oldest.memory_for));
+            let to = until.min(oldest.retired - u64::from(oldest.computes_for));
+            if from < to {
+                // Nothing is known to execute beyond the horizon.
+                let known = to.min(self.ports.horizon());
+                waiting += to - from - self.ports.count_busy(from, known, self.port_units);
+                if from == start && !(from < known && self.ports.is_busy(from, self.port_units)) {
+                    first = Leaf::Memory;
+                }
+            }
+            cycle = oldest.retired;
         }
-    }
-
-    /// What a cycle without allocation is booked to, and until when it stays so: memory if the oldest instruction
-    /// waits for a load and nothing executes meanwhile. TMA's memory bound is loads in flight that coincide with
-    /// starvation of the execution units.
-    fn stall(&mut self, cycle: u64) -> (u64, Leaf) {
-        let Some(oldest) = self.oldest_at(cycle) else { return (u64::MAX, Leaf::Core) };
-        let memory_from = oldest.retired - u64::from(oldest.memory_for);
-        let memory_until = oldest.retired - u64::from(oldest.computes_for);
-        if cycle < memory_from {
-            return (memory_from, Leaf::Core);
+        if start < until {
+            self.allocation.hold(totals, until, first, waiting);
         }
-        if cycle >= memory_until {
-            return (oldest.retired, Leaf::Core);
-        }
-        // Nothing is known to execute so far ahead.
-        if cycle >= self.ports.horizon() {
-            return (memory_until, Leaf::Memory);
-        }
-        let busy = self.ports.busy(cycle, self.port_units) >> (cycle % 64);
-        let (run, leaf) = match busy & 1 {
-            1 => (busy.trailing_ones(), Leaf::Core),
-            _ => (busy.trailing_zeros(), Leaf::Memory),
-        };
-        let end = cycle + u64::from(run).min(64 - cycle % 64);
-        (end.min(memory_until).min(self.ports.horizon()), leaf)
     }
 
     /// As [`hold`](Self::hold).
@@ -261,7 +264,7 @@ impl BackEnd {
 
     #[inline(never)]
     fn wait_for_room(&mut self, totals: &mut CoreTotals, slots: u32, load_room: u64, stores_room: u64) {
-        self.ports.look_from(self.allocation.cycle());
+        self.ports.wait_from(self.allocation.cycle());
         if let Some(restart) = self.restart.take() {
             self.recover(totals, restart);
         }
@@ -291,13 +294,11 @@ impl BackEnd {
     }
 
     fn make_room_in_scheduler(&mut self, totals: &mut CoreTotals, slots: u32) {
-        self.scheduler.advance(self.allocation.cycle());
-        while self.scheduler.waiting() + slots > self.schedulers {
-            let Some(next) = self.scheduler.next_departure() else { break };
-            totals.scheduler_stalls += next.saturating_sub(self.allocation.cycle());
-            self.hold(totals, next);
-            self.scheduler.advance(self.allocation.cycle());
-        }
+        let cycle = self.allocation.cycle();
+        self.scheduler.advance(cycle);
+        let room = self.scheduler.advance_until(self.schedulers.saturating_sub(slots));
+        totals.scheduler_stalls += room - cycle;
+        self.hold(totals, room);
     }
 
     /// Wrong-path uops until the reason of a restart is known, as long as there is room for them, then recovery.
@@ -491,8 +492,8 @@ impl BackEnd {
     fn enter_reorder_buffer(&mut self, entry: InFlight) {
         self.in_flight_slots += u32::from(entry.slots);
         let newest = &mut self.in_flight[self.newest.wrapping_sub(1) % IN_FLIGHT];
-        // Neighbours with the same times leave together. What has left did so at an earlier time.
-        if *newest == (InFlight { slots: newest.slots, ..entry }) {
+        // Neighbours leave together, and only the first can be the oldest. What has left did so at an earlier time.
+        if newest.retired == entry.retired {
             newest.slots += entry.slots;
             return;
         }

@@ -1,5 +1,6 @@
 //! Execution ports: which cycles of each are taken.
 
+use super::Units;
 use super::binding::{BOUND, Binding, COUNTED};
 use crate::instruction::NEVER;
 use crate::state::cycle_bits::{AHEAD, CycleBits, WORDS, cycles_of, for_each_bit, word_of};
@@ -36,10 +37,10 @@ pub(crate) struct Ports {
 }
 
 impl Ports {
-    pub(crate) fn new(load_units: u32, binds: bool) -> Self {
+    pub(crate) fn new(units: &Units<'_>, binds: bool) -> Self {
         Self {
-            binding: binds.then(|| Box::new(Binding::new())),
-            load_units,
+            binding: binds.then(|| Box::new(Binding::new(units.choices))),
+            load_units: units.loads,
             taken: CycleBits::new(),
             busy: Box::new([[0; 64]; WORDS]),
             base: 0,
@@ -59,10 +60,16 @@ impl Ports {
         self.horizon
     }
 
+    /// What comes is of interest from this cycle on, in which nothing is allocated yet.
+    #[inline(always)]
+    pub(crate) fn wait_from(&mut self, cycle: u64) {
+        self.horizon = cycle + AHEAD;
+    }
+
     /// What comes is of interest from this cycle on.
     #[inline(always)]
     pub(crate) fn look_from(&mut self, cycle: u64) {
-        self.horizon = cycle + AHEAD;
+        self.wait_from(cycle);
         if self.binding.as_ref().is_some_and(|binding| binding.cycle != cycle) {
             self.bind_from(cycle);
         }
@@ -109,7 +116,7 @@ impl Ports {
                     // Microcode, whose uops do not wait in the scheduler together.
                     self.issue(uops, start)
                 } else if uops.cycles == 1 {
-                    let unit = binding.choose(uops.units, odd);
+                    let unit = binding.choose(uops.units)[usize::from(odd)];
                     self.reserve(self.bound(unit, uops.units), start)
                 } else {
                     self.issue_many_bound(uops, start, odd)
@@ -129,21 +136,32 @@ impl Ports {
     #[inline(never)]
     fn issue_many_bound(&mut self, uops: Uops, start: u64, odd: bool) -> u64 {
         let (mut first, mut last) = (NEVER, start);
+        let Some(binding) = &self.binding else { return start };
+        let units = binding.choose(uops.units).map(|unit| self.bound(unit, uops.units));
         for number in 0..uops.cycles {
-            let Some(binding) = &self.binding else { break };
-            let unit = binding.choose(uops.units, odd ^ (number & 1 == 1));
-            let issued = self.reserve(self.bound(unit, uops.units), start);
+            let issued = self.reserve(units[usize::from(odd) ^ usize::from(number & 1)], start);
             (first, last) = (first.min(issued), last.max(issued));
         }
         first.min(last).max((last + 1).saturating_sub(uops.cycles.into()))
     }
 
-    /// In which of the 64 cycles around a cycle any of these units is taken; the cycle lies in the window.
-    pub(crate) fn busy(&self, cycle: u64, units: u32) -> u64 {
-        let words = self.taken.word(word_of(cycle));
-        let mut any = 0;
-        for_each_bit(units.into(), |unit| any |= words[unit % MAX_UNITS]);
-        any
+    /// True if any of these units is taken in a cycle of the window.
+    pub(crate) fn is_busy(&self, cycle: u64, units: u32) -> bool {
+        self.busy[word_of(cycle)][(cycle % 64) as usize] & units != 0
+    }
+
+    /// In how many cycles of the window any of these units is taken.
+    pub(crate) fn count_busy(&self, from: u64, to: u64, units: u32) -> u64 {
+        let (mut cycle, mut count) = (from, 0);
+        while cycle < to {
+            let next = ((cycle | 63) + 1).min(to);
+            let words = self.taken.word(word_of(cycle));
+            let mut any = 0;
+            for_each_bit(units.into(), |unit| any |= words[unit % MAX_UNITS]);
+            count += u64::from((any & cycles_of(cycle, next)).count_ones());
+            cycle = next;
+        }
+        count
     }
 
     /// Reserves units for some uops from `start` on; the cycle in which the last of them begins. What begins after the
@@ -245,8 +263,9 @@ impl Ports {
     fn reserve_later(&mut self, units: u32, from: u64) -> u64 {
         let end = self.horizon;
         let mut cycle = from;
-        // Mostly it is not much later.
-        while cycle < end.min(from + SOON) {
+        // Mostly it is not much later, which for one unit takes no more than a look at its word.
+        let soon = if units & units.wrapping_sub(1) == 0 { from } else { end.min(from + SOON) };
+        while cycle < soon {
             let free = units & !self.busy[word_of(cycle)][(cycle % 64) as usize];
             if free != 0 {
                 self.take(free, cycle);
@@ -320,7 +339,7 @@ mod tests {
 
     #[test]
     fn the_kept_counts_choose_as_counting_anew_does() {
-        let mut ports = Ports::new(0, false);
+        let mut ports = Ports::new(&Units { names: &[], loads: 0, choices: 0, bind: false, stack: 0 }, false);
         let (mut now, mut seed) = (0, 1_u64);
         for _ in 0..20_000 {
             seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);

@@ -88,6 +88,11 @@ impl Scheduler {
             self.now = next;
         }
         self.now = cycle;
+        self.come_near();
+    }
+
+    /// What leaves within the window from now on has its place there.
+    fn come_near(&mut self) {
         while let Some(&(leave, uops)) = self.far.front() {
             if leave >= self.now + KNOWN {
                 break;
@@ -101,8 +106,31 @@ impl Scheduler {
         }
     }
 
+    /// Goes on to the first cycle in which no more than so many uops are left; the cycle.
+    pub(crate) fn advance_until(&mut self, most: u32) -> u64 {
+        while self.waiting > most {
+            let (word, first) = (word_of(self.now), self.now & !63);
+            let mut cycles = self.any.word(word)[0] & cycles_of(self.now, first + 64);
+            if cycles == 0 {
+                let Some(next) = self.next_departure() else { break };
+                self.advance_to(next - 1);
+                continue;
+            }
+            let all = cycles;
+            while cycles != 0 && self.waiting > most {
+                let cycle = cycles.trailing_zeros();
+                cycles &= cycles - 1;
+                self.waiting -= u32::from(std::mem::take(&mut self.leaving[word][cycle as usize]));
+                self.now = first + u64::from(cycle) + 1;
+            }
+            self.any.take(word, all & !cycles);
+            self.come_near();
+        }
+        self.now
+    }
+
     /// The first cycle after which uops will have left; `None` if nothing waits.
-    pub(crate) fn next_departure(&self) -> Option<u64> {
+    fn next_departure(&self) -> Option<u64> {
         let mut cycle = self.now;
         while cycle < self.now + KNOWN {
             let later = self.any.word(word_of(cycle))[0] >> (cycle % 64);
@@ -178,5 +206,17 @@ mod tests {
         assert_eq!(scheduler.waiting(), 1);
         scheduler.advance(100_001);
         assert_eq!((scheduler.waiting(), scheduler.next_departure()), (0, None));
+    }
+
+    #[test]
+    fn room_is_where_enough_have_left() {
+        let mut scheduler = Scheduler::new(8);
+        for leave in [70, 10, 63, 10, 64, 9000] {
+            scheduler.enter(2, leave);
+        }
+        assert_eq!((scheduler.advance_until(12), scheduler.waiting()), (0, 12));
+        assert_eq!((scheduler.advance_until(11), scheduler.waiting()), (11, 8));
+        assert_eq!((scheduler.advance_until(4), scheduler.waiting()), (65, 4));
+        assert_eq!((scheduler.advance_until(0), scheduler.waiting()), (9001, 0));
     }
 }

@@ -40,8 +40,8 @@ impl BackEnd {
             let slots = u64::from(entry.slots);
             place = place.wrapping_add(1);
             let after = entry.retired - before;
+            let (memory_for, computes_for) = entry.waits_from(before);
             before = entry.retired;
-            let (memory_for, computes_for) = (u64::from(entry.memory_for), u64::from(entry.computes_for));
             let numbers = ((computes_for << SHORT | slots) << SHORT | after) << KIND;
             if (after | slots | computes_for) >> SHORT | memory_for == 0 {
                 packer.put(numbers | SMALL, KIND + 3 * SHORT);
