@@ -462,8 +462,14 @@ impl Shaped for FrontEnd {
             shape.extend(if splits { [self.block, since] } else { [u64::MAX, 0] });
         }
         if self.core.front_end.loop_stream {
-            shape.extend([self.loop_branch, self.loop_target, self.replayed]);
-            shape.push(u64::from(self.loop_count) << 32 | u64::from(self.loop_uops));
+            // What a restart leaves of a loop is not looked at. More uops than fit are too many, and the iterations of
+            // a loop that is known are not counted.
+            let is_loop = self.loop_branch != u64::MAX;
+            let uops = self.loop_uops.min(self.core.front_end.queue + 1);
+            let count = if self.loop_branch == self.replayed { 0 } else { self.loop_count };
+            let word = u64::from(count) << 32 | u64::from(uops);
+            let [target, word] = if is_loop { [self.loop_target, word] } else { [0; 2] };
+            shape.extend([self.loop_branch, target, self.replayed, word]);
         }
         let left = (1..=self.queue).map(|n| self.left[self.entered.wrapping_sub(n) % QUEUE]);
         let mut packer = Packer::new(shape);

@@ -25,8 +25,12 @@ pub(crate) struct Pipeline {
     pub(crate) fusible: Traits,
     /// How long that one is.
     pub(crate) fusible_length: u8,
+    /// Where the newest block ended: no part of the state, but it tells states apart.
+    end: u64,
     /// Which of the first 16 registers have a value that a load has brought.
     pub(crate) loaded: u16,
+    /// That is of interest.
+    tracks_loads: bool,
     /// What the stack engine adds to the stack pointer.
     pub(crate) stack_offset: i16,
     /// Recovery is over, and the front end has not delivered anything since.
@@ -59,7 +63,9 @@ impl Pipeline {
             fusible_end: u64::MAX,
             fusible: Traits::default(),
             fusible_length: 0,
+            end: 0,
             loaded: 0,
+            tracks_loads: core.memory.fast_pointer,
             stack_offset: 0,
             refilling: false,
         }
@@ -110,14 +116,16 @@ impl Pipeline {
             slots += u64::from(taken);
             light += u64::from(!fused);
         }
-        self.fusible = before;
-        self.fusible_end = rip.wrapping_add(u64::from(length));
-        self.fusible_length = length;
+        let end = rip.wrapping_add(u64::from(length));
+        self.end = end;
+        // Mostly a branch, behind which it does not matter where it was.
+        let fuses = before.intersects(Traits::FIRST);
+        (self.fusible, self.fusible_end, self.fusible_length) =
+            if fuses { (before, end, length) } else { (Traits::default(), u64::MAX, 0) };
         totals.instructions += instructions.len() as u64;
         totals.slots.light_operations += light;
         totals.slots.heavy_operations += slots - light;
         if let Some(branch) = &block.branch {
-            let end = rip.wrapping_add(length.into());
             if self.core.front_end.bars_boundary_branches && start >> BARRED_SHIFT != end >> BARRED_SHIFT {
                 port.bar(start, block.fetch_pa.wrapping_add(start.wrapping_sub(block.rip)));
             }
@@ -195,7 +203,9 @@ impl Pipeline {
             self.back_end.microcode(totals, along, first);
         }
         let retired = self.back_end.complete::<RARE>(totals, prepared, slots - along, &executed);
-        self.note_loaded(prepared);
+        if self.tracks_loads {
+            self.note_loaded(prepared);
+        }
         if load || store {
             self.back_end.write_back(prepared, addressed);
         }
@@ -478,7 +488,7 @@ impl Pipeline {
     pub(crate) fn outline(&mut self) -> [u64; OUTLINE] {
         let now = self.cycles();
         let [a, b, c, d, e] = self.back_end.outline(now);
-        [self.fusible_end, a, b, c, d, e]
+        [self.end, a, b, c, d, e]
     }
 }
 
