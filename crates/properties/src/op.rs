@@ -73,6 +73,8 @@ impl Op {
                 Self::Wrmsr { index: slot.index, value: value(u, subject, &slot)? }
             }
             80..=87 => Self::Wrmsr { index: any_index(u)?, value: u.arbitrary()? },
+            // Few CPUs have records of more than branches.
+            88..=107 if subject.logs_events() => branch(u)?,
             88..=107 => Self::Rdmsr { index: a_register(u, subject)?.index },
             108..=115 => Self::Rdmsr { index: any_index(u)? },
             116..=135 => rdpmc(u)?,
@@ -95,14 +97,7 @@ impl Op {
             211 => Self::DebugException,
             // Few CPUs have samples to give.
             212..=223 if subject.profile.has_precise_sampling() => Self::Retire(Retirement::read(u)?),
-            212..=231 => Self::Branch {
-                kind: *u.choose(&BranchKind::ALL)?,
-                levels: *u.choose(&[(0, 0), (3, 0), (0, 3), (3, 3)])?,
-                from: u64::from(u.arbitrary::<u16>()?) << 4 | 0x40_0000,
-                to: u64::from(u.arbitrary::<u16>()?) << 4 | 0xFFFF_8000_0000_0000,
-                mispredicted: u.ratio(1, 4)?,
-                cycles: u64::from(byte(u)?).pow(2),
-            },
+            212..=231 => branch(u)?,
             232..=235 => {
                 let whole = u.ratio(1, 4)?;
                 Self::Xrstors {
@@ -126,6 +121,17 @@ impl Op {
 
 fn byte(u: &mut Unstructured<'_>) -> Result<u8> {
     u.arbitrary()
+}
+
+fn branch(u: &mut Unstructured<'_>) -> Result<Op> {
+    Ok(Op::Branch {
+        kind: *u.choose(&BranchKind::ALL)?,
+        levels: *u.choose(&[(0, 0), (3, 0), (0, 3), (3, 3)])?,
+        from: u64::from(u.arbitrary::<u16>()?) << 4 | 0x40_0000,
+        to: u64::from(u.arbitrary::<u16>()?) << 4 | 0xFFFF_8000_0000_0000,
+        mispredicted: u.ratio(1, 4)?,
+        cycles: u64::from(byte(u)?).pow(2),
+    })
 }
 
 fn notice(u: &mut Unstructured<'_>) -> Result<Notice> {
@@ -196,7 +202,9 @@ fn value(u: &mut Unstructured<'_>, subject: &Subject, slot: &Slot) -> Result<u64
         // CMASK, INV and E now and then.
         let modifiers =
             if u.ratio(1, 16)? { u64::from(u.arbitrary::<u16>()?) << 18 & 0xFF84_0000 } else { 0 };
-        code | rings | interrupt | enable | modifiers
+        // EN_LBR_LOG.
+        let logs = if subject.logs_events() && !u.ratio(1, 4)? { slot.accepted & 1 << 35 } else { 0 };
+        code | rings | interrupt | enable | modifiers | logs
     } else if slot.is_counter() {
         match byte(u)? {
             0..=99 => u64::from(byte(u)?).wrapping_neg(),
@@ -231,7 +239,7 @@ fn value(u: &mut Unstructured<'_>, subject: &Subject, slot: &Slot) -> Result<u64
                 kind | u64::from(byte(u)? % 32) | u64::from(byte(u)? % 32) << 16
             }
             RegisterId::Intel(I::ArchLbrDepth) => 8 * u64::from(byte(u)? % 6),
-            RegisterId::Intel(I::ArchLbrCtl) if u.ratio(1, 2)? => 0x7F_0007,
+            RegisterId::Intel(I::ArchLbrCtl) if subject.logs_events() || u.ratio(1, 2)? => 0x7F_0007,
             RegisterId::Intel(I::LbrSelect) | RegisterId::Amd(A::LbrSelect) if u.ratio(1, 2)? => 0,
             RegisterId::Intel(I::PerfMetrics) => match byte(u)? {
                 0..=99 => 0,

@@ -47,6 +47,8 @@ reached! {
     Whole = "PERF_METRICS that show one whole",
     Branches = "branches recorded",
     BranchesLeftOut = "branches left out",
+    Logged = "events in branch records",
+    NotLogged = "branch records without events of a counter",
     Xrstors = "XRSTORS done",
     XrstorsFaults = "XRSTORS raised #GP",
     Saved = "states saved and restored",

@@ -31,12 +31,17 @@ impl Machine<'_> {
         let status = self.read_status();
         self.sync();
         let pmi = self.pmu.pmi_pending();
+        let before = self.selects();
         let whole = (expected != WriteOutcome::Done
             && self.report.operations.is_multiple_of(WHOLE_STATE_EVERY))
         .then(|| self.pmu.save(&mut self.totals));
         let outcome = self.pmu.write_register(Level::Kernel, index, value, &mut self.totals);
         same("WRMSR", outcome, expected)?;
         self.check_write(index, value, outcome)?;
+        let after = self.selects();
+        if let Some(logged) = self.logged.as_mut().filter(|_| outcome == WriteOutcome::Done) {
+            logged.written(index, before, after);
+        }
         if let Some(state) = whole {
             same("state after a refused WRMSR", self.pmu.save(&mut self.totals), state)?;
         }

@@ -12,7 +12,7 @@ impl Machine<'_> {
     /// Something is counted.
     pub(super) fn pass(&mut self, notice: Notice, tick: Tick) -> Checked {
         if notice == Notice::Later {
-            self.totals.pass(&tick);
+            self.occur(&tick);
             self.unnoticed.events.extend(tick.events);
             self.unnoticed.slots.extend(tick.slots);
             self.behind = true;
@@ -22,7 +22,7 @@ impl Machine<'_> {
         if notice == Notice::AtOnce {
             self.count(&tick)?;
         } else {
-            self.totals.pass(&tick);
+            self.occur(&tick);
             if self.totals.deadline_reached() {
                 self.note(Reached::Deadlines);
                 self.pmu.sync(&mut self.totals);

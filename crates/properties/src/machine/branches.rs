@@ -1,6 +1,7 @@
 //! Branch records.
 
 use super::{Checked, Machine, same};
+use crate::model::COUNTERS;
 use crate::report::Reached;
 use vpmu::pmu::LBR_COMPONENT_WORDS;
 use vpmu::profile::LbrKind;
@@ -9,6 +10,8 @@ use vpmu::{BranchKind, BranchRecord};
 const LBR_TOS: u32 = 0x1C9;
 const LBR_SELECT: u32 = 0x1C8;
 const ARCH_LBR_CTL: u32 = 0x14CE;
+/// INFO of the newest record.
+const ARCH_LBR_INFO: u32 = 0x1200;
 /// Word of the component that holds IA32_LBR_DEPTH.
 const DEPTH: usize = 1;
 /// The first record, behind the last-exception record.
@@ -86,10 +89,15 @@ impl Machine<'_> {
     }
 
     pub(super) fn branch(&mut self, branch: &BranchRecord) -> Checked {
-        self.sync();
+        let selects = self.selects();
+        let logs = self.pmu.logs_events();
+        // Events that were not looked at belong to the record as well: the engine tells the branch before.
+        if !logs || branch.cycle.is_multiple_of(2) {
+            self.sync();
+        }
         let admitted = self.pmu.branch_filter().admits(branch.kind, branch.cpl);
         let before = self.newest();
-        if self.pmu.logs_events() {
+        if logs {
             self.pmu.record_branch_with_events(branch, &mut self.totals);
         } else {
             self.pmu.record_branch(branch);
@@ -101,7 +109,14 @@ impl Machine<'_> {
         self.note(Reached::Branches);
         if before.is_some() && !(self.is_call_stack() && branch.kind == BranchKind::Return) {
             let from = if self.hides(branch.from_cpl) { u64::MAX } else { branch.from };
-            same("newest record", self.newest(), Some((from, branch.to, branch.mispredicted)))?;
+            let found = self.newest();
+            same("newest record", found, Some((from, branch.to, branch.mispredicted)))?;
+        }
+        self.check_logged(branch, selects)?;
+        if logs {
+            // And once more with nothing in between.
+            self.pmu.record_branch_with_events(branch, &mut self.totals);
+            self.check_logged(branch, selects)?;
         }
         // DBG_CTL_MSR.LBR
         if matches!(self.subject.profile.lbr, LbrKind::LastBranch | LbrKind::ExtV2 { .. })
@@ -109,6 +124,22 @@ impl Machine<'_> {
         {
             let last = [self.read_or_0(0x1DB), self.read_or_0(0x1DC)];
             same("last branch", last, [branch.from, branch.to])?;
+        }
+        Ok(())
+    }
+
+    /// The branch that has just been recorded has the events since the one before it.
+    fn check_logged(&mut self, branch: &BranchRecord, selects: [u64; COUNTERS]) -> Checked {
+        let Some(expected) = self.logged.as_mut().map(|logged| logged.branch(selects)) else { return Ok(()) };
+        if self.is_call_stack() && branch.kind == BranchKind::Return {
+            return Ok(());
+        }
+        let info = self.read_or_0(ARCH_LBR_INFO);
+        for (n, field) in expected.into_iter().enumerate() {
+            let found = info >> (32 + 2 * n) & 3;
+            let Some(field) = field else { continue };
+            same(&format!("events of counter {n} in the newest record"), found, field)?;
+            self.note(if field == 0 { Reached::NotLogged } else { Reached::Logged });
         }
         Ok(())
     }
@@ -145,8 +176,7 @@ impl Machine<'_> {
         }
         // Undefined bits of INFO.
         expected[LER_INFO] &= 0xEF << 56;
-        let logs = self.subject.profile.intel().is_some_and(|pmu| pmu.lbr_event_logging != 0);
-        let defined = if logs { !0xFF_FF00_FFFF_0000 } else { !0xFF_FFFF_FFFF_0000 };
+        let defined = if self.subject.logs_events() { !0xFF_FF00_FFFF_0000 } else { !0xFF_FFFF_FFFF_0000 };
         expected[RECORDS..].iter_mut().skip(2).step_by(3).for_each(|info| *info &= defined);
         // Records beyond the depth are not taken.
         for record in expected[RECORDS..].chunks_mut(3).skip(saved[DEPTH] as usize) {

@@ -111,7 +111,7 @@ impl Machine<'_> {
         let pmi = self.pmu.pmi_pending();
         let (pebs, due) = (self.pebs_counters(), self.pmu.pebs_due());
         let mut sampled = Some(due);
-        self.totals.pass(tick);
+        self.occur(tick);
         self.pmu.sync(&mut self.totals);
         for (counter, value) in standing {
             same(&format!("{counter:?}, which does not run"), self.value(counter)?, value)?;

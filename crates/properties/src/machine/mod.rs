@@ -4,7 +4,7 @@
 //! | --- | --- |
 //! | `access.rs` | every RDMSR, WRMSR and RDPMC does what the declarations say, and nothing else |
 //! | `counting.rs` | counters move by what was counted; overflow, freezing and PMI follow from it |
-//! | `branches.rs` | branch records, and their XSAVE component |
+//! | `branches.rs` | branch records with the events that they hold, and their XSAVE component |
 //! | `precise.rs` | PEBS records and IBS samples |
 //! | `state.rs` | saving and restoring |
 //! | `look.rs` | what every register shows at any time |
@@ -18,7 +18,7 @@ mod look;
 mod precise;
 mod state;
 
-use crate::model::{Books, Ibs, Model, Tick};
+use crate::model::{Books, COUNTERS, Ibs, Logged, Model, Tick};
 use crate::op::Op;
 use crate::report::{Reached, Report};
 use crate::retirement::Retirement;
@@ -26,7 +26,7 @@ use crate::subject::Subject;
 use crate::totals::Totals;
 use crate::{Latched, Saved};
 use std::fmt::Debug;
-use vpmu::{Level, ReadOutcome};
+use vpmu::{Active, CounterId, Level, ReadOutcome};
 
 /// What was broken, in words.
 pub(crate) type Checked = Result<(), String>;
@@ -36,6 +36,7 @@ struct Snapshot {
     saved: Saved,
     model: Option<Box<dyn Model>>,
     ibs: Option<Ibs>,
+    logged: Option<Logged>,
 }
 
 pub(crate) struct Machine<'a> {
@@ -48,6 +49,8 @@ pub(crate) struct Machine<'a> {
     model: Option<Box<dyn Model>>,
     /// A naive model of IBS.
     ibs: Option<Ibs>,
+    /// A naive model of the events that branch records hold.
+    logged: Option<Logged>,
     /// The instruction that retires when a sample is due.
     retirement: Retirement,
     /// What the model has counted.
@@ -74,6 +77,7 @@ impl<'a> Machine<'a> {
             snapshot: None,
             model: subject.model.as_ref().map(|model| model.boxed()),
             ibs: subject.profile.has_ibs().then(|| Ibs::power_on(&subject.profile)),
+            logged: subject.logs_events().then(Logged::default),
             retirement: Retirement::default(),
             books: Books::default(),
             unnoticed: Tick::default(),
@@ -93,6 +97,7 @@ impl<'a> Machine<'a> {
             self.write_pebs()?;
         }
         self.act(op)?;
+        self.follow_branches();
         self.check_pmi()
     }
 
@@ -117,7 +122,8 @@ impl<'a> Machine<'a> {
             Op::Snapshot => {
                 let model = self.model.as_ref().map(|model| model.boxed());
                 let saved = self.pmu.save(&mut self.totals);
-                self.snapshot = Some(Snapshot { saved, model, ibs: self.ibs.clone() });
+                let (ibs, logged) = (self.ibs.clone(), self.logged.clone());
+                self.snapshot = Some(Snapshot { saved, model, ibs, logged });
                 Ok(())
             }
             Op::RollBack => self.roll_back(),
@@ -144,7 +150,39 @@ impl<'a> Machine<'a> {
     /// The vPMU looks at what was counted.
     fn sync(&mut self) {
         self.pmu.sync(&mut self.totals);
+        self.follow_branches();
         self.behind = false;
+    }
+
+    /// Something happens in the guest, which the vPMU may not look at yet.
+    fn occur(&mut self, tick: &Tick) {
+        let Some(logged) = &mut self.logged else { return self.totals.pass(tick) };
+        let active: Vec<Active> = self.pmu.active().collect();
+        let before: Vec<u64> = active.iter().map(|active| self.totals.of(active)).collect();
+        self.totals.pass(tick);
+        for (active, before) in active.iter().zip(before) {
+            if let CounterId::Gp(n) = active.counter {
+                logged.counted(n, self.totals.of(active) - before);
+            }
+        }
+    }
+
+    /// The event selects of counters whose events can be logged, where there are such.
+    fn selects(&mut self) -> [u64; COUNTERS] {
+        let mut selects = [0; COUNTERS];
+        if self.logged.is_some() {
+            for (n, select) in (0..).zip(&mut selects) {
+                *select = self.read_or_0(self.subject.select_of(n));
+            }
+        }
+        selects
+    }
+
+    /// Recording of branches may have begun or ended.
+    fn follow_branches(&mut self) {
+        if let Some(logged) = &mut self.logged {
+            logged.follow(!self.pmu.branch_filter().is_empty());
+        }
     }
 
     fn note(&mut self, what: Reached) {
@@ -184,6 +222,7 @@ impl<'a> Machine<'a> {
             model.reset();
         }
         self.ibs = self.ibs.as_ref().map(|_| Ibs::power_on(&self.subject.profile));
+        self.logged = self.logged.as_ref().map(|_| Logged::default());
         self.note(Reached::Resets);
         let state = self.pmu.save(&mut self.totals);
         same("state after RESET", state, self.subject.pristine.clone().save(&mut self.totals))

@@ -25,9 +25,10 @@ impl Machine<'_> {
     }
 
     pub(super) fn roll_back(&mut self) -> Checked {
-        let Some(Snapshot { saved, model, ibs }) = &self.snapshot else { return Ok(()) };
+        let Some(Snapshot { saved, model, ibs, logged }) = &self.snapshot else { return Ok(()) };
         let state = saved.clone();
         self.ibs = ibs.clone();
+        self.logged = logged.clone();
         self.model = model.as_ref().map(|model| model.boxed());
         self.behind = false;
         same("restore of an older state", self.pmu.restore(&state, &mut self.totals), Ok(()))?;
@@ -50,7 +51,8 @@ impl Machine<'_> {
         same("state after restore of a changed one", self.pmu.save(&mut self.totals), expected)?;
         self.behind = false;
         // The models cannot follow.
-        let back = (taken && (self.model.is_some() || self.ibs.is_some())).then_some(before);
+        let modelled = self.model.is_some() || self.ibs.is_some() || self.logged.is_some();
+        let back = (taken && modelled).then_some(before);
         back.map_or(Ok(()), |state| same("restore", self.pmu.restore(&state, &mut self.totals), Ok(())))
     }
 }

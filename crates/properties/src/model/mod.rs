@@ -6,8 +6,10 @@
 mod amd;
 mod ibs;
 mod intel;
+mod logged;
 
 pub(crate) use ibs::Ibs;
+pub(crate) use logged::{COUNTERS, Logged};
 
 use std::fmt::Debug;
 use vpmu::event::Event;
