@@ -2,7 +2,7 @@
 
 use crate::branch::{TABLE, TABLE_ENTRY, table_entry};
 use crate::emit::Emitter;
-use crate::frame::{self, BETWEEN, CLASSES, INSTRUCTIONS, Passed, packed, unpacked};
+use crate::frame::{self, BETWEEN, CLASSES, Passed, packed, unpacked};
 use crate::memory::{CODE, Memory, WORDS};
 use crate::ram::Ram;
 use crate::registers::{self, LOADED_BY, Vectors};
@@ -198,7 +198,6 @@ impl Compiler for BlockCompiler {
         passed.flags = packed(frame.flags);
         self.memory.enter(entry, &mut passed);
         let Passed { rip, block, detail, flags, note, mxcsr, no_floats, resume, .. } = passed;
-        frame.branches.iter_mut().for_each(|counted| *counted &= (1 << INSTRUCTIONS) - 1);
         frame.next = frame.notes.number_of(note);
         frame.flags = unpacked(flags);
         frame.rip = rip;

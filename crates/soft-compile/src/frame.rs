@@ -84,7 +84,7 @@ const FIRST_SPILLED: usize = 10;
 /// Blocks executed, by the branch at their ends: how many, and from bit [`INSTRUCTIONS`] on their instructions.
 pub(crate) const BRANCHES: i64 = SPILLED + 8 * (16 - FIRST_SPILLED as i64);
 /// There are fewer blocks in a run of code than these bits can count, as each takes a note.
-pub(crate) const INSTRUCTIONS: u32 = 16;
+pub(crate) const INSTRUCTIONS: u32 = u16::BITS;
 const _: () = assert!(NOTES < 1 << INSTRUCTIONS);
 /// Those that end without a branch are with the far ones, which are not compiled; they add instructions only.
 pub(crate) const WITHOUT_BRANCH: i64 = BRANCHES + 8 * place(BranchKind::Far, true) as i64;
@@ -228,7 +228,8 @@ pub(crate) fn exit(e: &mut Emitter, store_vectors: impl FnOnce(&mut Emitter)) {
     }
     e.rm(Code::Mov_r64_rm64, T1, at(T2, PASSED_BRANCHES));
     for place in 0..8 {
-        e.rm(Code::Mov_r64_rm64, T0, local(BRANCHES + 8 * place));
+        // Without the instructions.
+        e.rm(Code::Movzx_r32_rm16, part(T0, 4), local(BRANCHES + 8 * place));
         e.mr(Code::Mov_rm64_r64, at(T1, 8 * place), T0);
     }
     for offset in [RIP, BLOCK] {
