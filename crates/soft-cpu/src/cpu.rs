@@ -343,7 +343,9 @@ impl<B: Bus> Cpu<B> {
             left -= last;
             let outcome = self.run_blocks(bus, &mut left, pace);
             left += last;
-            self.sampled = sample.filter(|_| left == 0);
+            if sample.is_some() {
+                self.sampled = sample.filter(|_| left == 0);
+            }
             self.drop_stale_code();
             match outcome {
                 Left::Through | Left::Stopped => {

@@ -100,6 +100,9 @@ impl Core {
     /// Branches of the kinds that are recorded, in the totals.
     fn wanted_so_far(&self) -> u64 {
         let wanted = self.trail.wanted;
+        if wanted == 0 {
+            return 0;
+        }
         let kinds = BranchKind::ALL.into_iter();
         kinds.map(|kind| if wanted & kind.bit() == 0 { 0 } else { self.totals.current.taken(kind) }).sum()
     }

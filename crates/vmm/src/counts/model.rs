@@ -155,6 +155,11 @@ impl Tally for X86 {
     }
 
     fn sum(&self, quantity: Quantity, totals: &Totals, filter: PrivilegeFilter) -> u64 {
+        // What is mostly asked for.
+        if quantity == Quantity::Instructions {
+            let at = |wanted, mode: &ModeTotals| if wanted { mode.instructions } else { 0 };
+            return at(filter.os, totals.os()) + at(filter.usr, totals.usr());
+        }
         if let (Quantity::Operations(selection), Some(operations)) = (quantity, &self.operations) {
             return selection.sum(operations, filter);
         }

@@ -165,40 +165,58 @@ pub(super) fn numbered<const N: usize>(mut make: impl FnMut(u8) -> Counter) -> [
     core::array::from_fn(|_| make(numbers.next().unwrap_or_default()))
 }
 
-/// Tells the source what runs now and when it would overflow: at most `N` counters, each of which is passed on.
-pub(super) fn rearm<const N: usize>(
-    running: impl FnOnce(&mut dyn FnMut(Active)),
-    source: &mut dyn CountsSource,
-) {
-    /// As many as there mostly are: more room takes longer to fill than to look through.
-    const FEW: usize = 4;
-    let nothing = Active {
-        counter: CounterId::Gp(0),
-        request: EventRequest::default(),
-        filter: PrivilegeFilter::default(),
-        until_overflow: 0,
-        interrupts: false,
-    };
-    let mut few = [nothing; FEW];
-    let mut all = None;
-    let mut count = 0;
-    running(&mut |active| {
-        let slot = if count < FEW {
-            few.get_mut(count)
+/// As many counters as there mostly are: more room takes longer to fill than to look through.
+const FEW: usize = 4;
+
+/// Running counters, as a source is told of them: at most `N`.
+pub(super) struct Actives<const N: usize> {
+    few: [Active; FEW],
+    all: Option<[Active; N]>,
+    count: usize,
+}
+
+impl<const N: usize> Actives<N> {
+    pub(super) fn new() -> Self {
+        let nothing = Active {
+            counter: CounterId::Gp(0),
+            request: EventRequest::default(),
+            filter: PrivilegeFilter::default(),
+            until_overflow: 0,
+            interrupts: false,
+        };
+        Self { few: [nothing; FEW], all: None, count: 0 }
+    }
+
+    #[inline]
+    pub(super) fn push(&mut self, active: Active) {
+        let slot = if self.count < FEW {
+            self.few.get_mut(self.count)
         } else {
-            all.get_or_insert_with(|| {
-                let mut all = [nothing; N];
-                all[..FEW].copy_from_slice(&few);
+            let few = &self.few;
+            let all = self.all.get_or_insert_with(|| {
+                let mut all = [few[0]; N];
+                all[..FEW].copy_from_slice(few);
                 all
-            })
-            .get_mut(count)
+            });
+            all.get_mut(self.count)
         };
         if let Some(slot) = slot {
             *slot = active;
-            count += 1;
+            self.count += 1;
         }
-    });
-    source.rearm(&all.as_ref().map_or(&few[..], |all| &all[..])[..count]);
+    }
+
+    /// What runs now and when it would overflow.
+    pub(super) fn tell(&self, source: &mut dyn CountsSource) {
+        source.rearm(&self.all.as_ref().map_or(&self.few[..], |all| &all[..])[..self.count]);
+    }
+}
+
+/// Tells the source what runs now and when it would overflow; at most `N` counters.
+pub(super) fn rearm<const N: usize>(running: impl Iterator<Item = Active>, source: &mut dyn CountsSource) {
+    let mut actives = Actives::<N>::new();
+    running.for_each(|active| actives.push(active));
+    actives.tell(source);
 }
 
 /// The code of an event that a fixed counter counts, as perf writes it (Linux

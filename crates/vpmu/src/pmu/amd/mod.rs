@@ -164,7 +164,7 @@ impl Amd {
 
     /// Tells the source what runs now and when it would overflow.
     pub(super) fn rearm(&self, source: &mut dyn CountsSource) {
-        counter::rearm::<MAX_ACTIVE>(|each| self.active().for_each(each), source);
+        counter::rearm::<MAX_ACTIVE>(self.active(), source);
     }
 
     /// The running counters, as of the last update.

@@ -176,7 +176,7 @@ impl Arm {
 
     /// Tells the source what runs now and when it would overflow.
     pub(super) fn rearm(&self, source: &mut dyn CountsSource) {
-        counter::rearm::<MAX_ACTIVE>(|each| self.active().for_each(each), source);
+        counter::rearm::<MAX_ACTIVE>(self.active(), source);
     }
 
     /// The running counters, as of the last update. A counter of CHAIN is there with what makes it overflow: the

@@ -23,7 +23,7 @@ mod state;
 pub use lbr_component::LBR_COMPONENT_WORDS;
 
 use self::pebs::{Pebs, Writers};
-use super::counter::{self, Counter, fixed_code};
+use super::counter::{self, Actives, Counter, fixed_code};
 use super::ledger::Ledger;
 use super::masks::AllMasks;
 use super::pmi::PmiRequests;
@@ -245,8 +245,9 @@ impl Intel {
 
     /// Tells the source what runs now and when it would overflow.
     pub(super) fn rearm(&self, source: &mut dyn CountsSource) {
-        let through = source.runs_through_samples();
-        counter::rearm::<MAX_ACTIVE>(|each| self.each_active(through, each), source);
+        let mut actives = Actives::<MAX_ACTIVE>::new();
+        self.each_active(source.runs_through_samples(), |active| actives.push(active));
+        actives.tell(source);
     }
 
     /// The running counters, as of the last update.

@@ -215,7 +215,8 @@ impl Intel {
         if due == 0 {
             return None;
         }
-        let mut record = self.record(due, sample);
+        let mut record = Words::new();
+        self.record(due, sample, &mut record);
         let mut bytes = record.bytes();
         if let Some(shorter) = self.truncate_pebs.take() {
             bytes = bytes.get(..shorter.into()).unwrap_or(bytes);
@@ -246,14 +247,12 @@ impl Intel {
     }
 
     /// The record for these counters.
-    fn record(&self, counters: u64, sample: &PebsSample) -> Words {
-        let mut words = Words::new();
+    fn record(&self, counters: u64, sample: &PebsSample, words: &mut Words) {
         if When::PebsBaseline.holds(&self.profile) {
-            self.adaptive(counters, sample, &mut words);
+            self.adaptive(counters, sample, words);
         } else {
-            self.format_3(counters, sample, &mut words);
+            self.format_3(counters, sample, words);
         }
-        words
     }
 
     /// Format 4: the basic group, and those that MSR_PEBS_DATA_CFG adds for counters with their ADAPTIVE bit.
