@@ -45,6 +45,8 @@ pub(crate) struct Subject {
     pub(crate) model: Option<Box<dyn Model>>,
     /// Event codes as bits of the event select, with the event that they count; the first few are the usual ones.
     pub(crate) codes: Vec<(u64, Option<Event>)>,
+    /// Its engine runs through the instructions that PEBS records are about.
+    pub(crate) through: bool,
     /// Groups of MSR indices that are one register.
     pub(crate) aliases: Vec<Vec<u32>>,
     /// MSR ranges of the PMUs of all vendors.
@@ -57,7 +59,9 @@ pub(crate) static SUBJECTS: LazyLock<Vec<Subject>> = LazyLock::new(|| {
     let built_in = Architecture::X86_64.profiles().cloned();
     let alone = built_in.chain(made_up()).map(|profile| Subject::new(profile, None));
     let modelled = modelled().into_iter().map(|(kind, profile)| Subject::new(profile, Some(kind)));
-    alone.chain(modelled).chain(precise().map(|profile| Subject::new(profile, None))).collect()
+    let precise = precise().map(|profile| Subject::new(profile, None));
+    let through = through().map(|profile| Subject { through: true, ..Subject::new(profile, None) });
+    alone.chain(modelled).chain(precise).chain(through).collect()
 });
 
 fn named(name: &'static str, profile: Profile) -> Profile {
@@ -88,6 +92,13 @@ fn precise() -> impl Iterator<Item = Profile> {
         named("zen4, precise", &ZEN4),
     ]
     .into_iter()
+}
+
+/// CPUs with PEBS whose engine looks at the instruction in which each run ends.
+fn through() -> impl Iterator<Item = Profile> {
+    let named = |name, profile: &Profile| named(name, profile.clone().with_precise_sampling());
+    [named("skylake-sp, run through", &SKYLAKE_SP), named("sapphire-rapids, run through", &SAPPHIRE_RAPIDS)]
+        .into_iter()
 }
 
 /// CPUs that a model knows too; Intel's without branch records.
@@ -176,6 +187,7 @@ impl Subject {
             pristine: Latched::new(profile.clone()),
             codes: model.as_ref().map_or_else(|| codes(&profile), |model| model.codes()),
             model,
+            through: false,
             aliases: Vec::new(),
             slots,
             registers: by_register,

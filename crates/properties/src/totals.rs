@@ -15,6 +15,8 @@ pub(crate) struct Totals {
     topdown: [TopdownSlots; 2],
     /// What the vPMU asked to be stopped at: counters that interrupt, and the total at which each overflows.
     pub(crate) deadlines: Vec<(Active, u64)>,
+    /// As [`of_engine`](Self::of_engine) has it.
+    pub(crate) through: bool,
 }
 
 impl Default for Totals {
@@ -23,11 +25,17 @@ impl Default for Totals {
             rings: [[[0; LIMITS.len()]; Event::COUNT]; 2],
             topdown: [TopdownSlots::default(); 2],
             deadlines: Vec::new(),
+            through: false,
         }
     }
 }
 
 impl Totals {
+    /// All are 0; `through` is whether the engine runs through the instructions that PEBS records are about.
+    pub(crate) fn of_engine(through: bool) -> Self {
+        Self { through, ..Self::default() }
+    }
+
     /// Something happens. TOPDOWN.SLOTS grows with the slots by category.
     pub(crate) fn pass(&mut self, tick: &Tick) {
         for &Occurrences { event, os, each, cycles } in &tick.events {
@@ -100,6 +108,10 @@ impl CountsSource for Totals {
 
     fn topdown(&mut self, filter: PrivilegeFilter) -> Option<TopdownSlots> {
         Some(self.slots(filter))
+    }
+
+    fn runs_through_samples(&self) -> bool {
+        self.through
     }
 
     fn rearm(&mut self, active: &[Active]) {

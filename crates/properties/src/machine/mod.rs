@@ -72,7 +72,7 @@ impl<'a> Machine<'a> {
         Self {
             subject,
             pmu: subject.pristine.clone(),
-            totals: Totals::default(),
+            totals: Totals::of_engine(subject.through),
             cycle: 0,
             snapshot: None,
             model: subject.model.as_ref().map(|model| model.boxed()),

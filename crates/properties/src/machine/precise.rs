@@ -3,6 +3,8 @@
 use super::{Checked, Machine, same};
 use crate::report::Reached;
 use crate::retirement::{Retirement, Store};
+use crate::totals::Totals;
+use vpmu::event::Event;
 use vpmu::pebs::Lost;
 use vpmu::register::low_bits;
 use vpmu::{Active, CounterId};
@@ -66,7 +68,12 @@ impl Machine<'_> {
             _ => self.subject.profile.fixed_width(),
         };
         let left = (low_bits(width.into()) - value).saturating_add(1);
-        if self.is_distributed(active.counter) && active.until_overflow == 1 && left <= 2 {
+        if wrapped && active.until_overflow != 1 && self.runs_through(active) {
+            // One of those that make it overflow, or are behind that, is what the run ended in.
+            let behind = value.wrapping_add(counted) & low_bits(width.into()) != 0;
+            let happened = behind || self.is_distributed(active.counter);
+            *due = due.map(|due| due || happened);
+        } else if self.is_distributed(active.counter) && active.until_overflow == 1 && left <= 2 {
             // The event that makes it overflow is sampled. With two left it may also have overflowed a round ago.
             *due = if left == 2 { None } else { due.map(|due| due || counted > 0) };
         } else if left == 1 && active.until_overflow == 1 {
@@ -79,6 +86,13 @@ impl Machine<'_> {
             same("a record is awaited", self.pmu.pebs_armed() || self.pmu.pebs_due(), true)?;
         }
         Ok(())
+    }
+
+    /// The engine need not stop before what a record of this counter is about: an instruction.
+    pub(super) fn runs_through(&mut self, active: &Active) -> bool {
+        self.totals.through
+            && self.pebs_counters() & pebs_bit(active.counter) != 0
+            && Totals::event(&active.request) == Some(Event::InstRetiredAny)
     }
 
     /// Its records are about the event that makes it overflow: fixed counter 0 of adaptive PEBS, counter 0 of Golden
