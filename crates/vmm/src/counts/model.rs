@@ -118,6 +118,10 @@ impl Tally for X86 {
     type Quantity = Quantity;
 
     fn quantity(&self, request: &EventRequest) -> Option<Quantity> {
+        // What is mostly asked for.
+        if matches!(request.event, Some(Event::InstRetiredAny | Event::InstRetiredAnyP)) {
+            return Some(Quantity::Instructions);
+        }
         if self.operations.is_some()
             && let Some(selection) = Selection::of(request)
         {
@@ -155,7 +159,6 @@ impl Tally for X86 {
     }
 
     fn sum(&self, quantity: Quantity, totals: &Totals, filter: PrivilegeFilter) -> u64 {
-        // What is mostly asked for.
         if quantity == Quantity::Instructions {
             let at = |wanted, mode: &ModeTotals| if wanted { mode.instructions } else { 0 };
             return at(filter.os, totals.os()) + at(filter.usr, totals.usr());

@@ -245,7 +245,9 @@ impl<B: Board> Machine<B> {
     /// Passes what the PMU requests to the interrupt controller.
     fn deliver(&mut self, pmis: PmiRequests) {
         self.pmu.follow_injections(self.now);
-        self.board.interrupt(pmis, |delivery| self.pmu.trace_pmi(delivery, self.now));
+        if pmis != PmiRequests::NONE {
+            self.board.interrupt(pmis, |delivery| self.pmu.trace_pmi(delivery, self.now));
+        }
     }
 
     /// So many instructions have retired: planned faults and late interrupts that are due happen.

@@ -262,12 +262,17 @@ impl Intel {
     fn each_active(&self, through: bool, mut each: impl FnMut(Active)) {
         let (writers, pebs) = (self.writers, self.pebs);
         let mut tell = |counter: &Counter, width: u8, interrupts: bool| {
-            let writes = writers.enabled & pebs::bit(counter.id) != 0;
-            let Some(mut active) = counter.active(width.into(), interrupts || writes) else { return };
-            if writes {
-                active.until_overflow = pebs.deadline(writers, counter, active.until_overflow, through);
+            if !counter.is_running() {
+                return;
             }
-            each(active);
+            let writes = writers.enabled & pebs::bit(counter.id) != 0;
+            let until_overflow = counter.until_overflow(width.into());
+            let until_overflow = match writes {
+                true => pebs.deadline(writers, counter, until_overflow, through),
+                false => until_overflow,
+            };
+            let Counter { id: counter, request, filter, .. } = *counter;
+            each(Active { counter, request, filter, until_overflow, interrupts: interrupts || writes });
         };
         for n in ones(self.running & low_bits(FIXED)) {
             let Some(counter) = self.gp.get(n as usize) else { break };
