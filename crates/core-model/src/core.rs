@@ -41,6 +41,8 @@ pub struct FrontEnd {
     pub predecode_width: u32,
     /// Windows of 32 bytes with a branch that crosses or ends at their boundary are not in the uop cache.
     pub bars_boundary_branches: bool,
+    /// Decoders that have taken over go on up to the next taken branch; only there is the uop cache asked again.
+    pub decodes_until_branch: bool,
     /// Most uops of an instruction that a decoder makes; more come from the microcode sequencer.
     pub decoder_uops: u32,
     /// Most uops of an instruction that each decoder makes; more makes the first one only.

@@ -182,6 +182,7 @@ impl FrontEnd {
             Path::UopCache => self.core.front_end.decode_switch.into(),
             Path::Decoders | Path::Loop => 0,
         };
+        let begins = self.path != Path::Decoders || self.piece == u64::MAX;
         let entry = Entry {
             linear,
             physical,
@@ -191,9 +192,9 @@ impl FrontEnd {
             new_line: line != self.line,
             switch,
             ahead: self.ahead,
+            decoded: self.core.front_end.decodes_until_branch && !begins,
         };
         let entered = port.enter(totals, &entry);
-        let begins = self.path != Path::Decoders || self.piece == u64::MAX;
         self.piece = physical >> self.piece_shift;
         self.page = page;
         if entered.translation > 0 {

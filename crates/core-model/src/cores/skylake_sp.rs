@@ -51,6 +51,8 @@ pub const SKYLAKE_SP: Core = Core {
         // Intel, "Mitigations for Jump Conditional Code Erratum": microcode since November 2019. uiCA also keeps the
         // other half of the line out; loops of blocks on silicon do not bear that out.
         bars_boundary_branches: true,
+        // uiCA (`uiCA.py`): they go on up to a branch.
+        decodes_until_branch: true,
         // manual: up to 4 uops from the first decoder.
         decoder_uops: 4,
         simple_uops: 1,

@@ -80,6 +80,8 @@ pub const SUNNY_COVE: Core = Core {
         decode_bytes: 16,
         predecode_width: 0,
         bars_boundary_branches: false,
+        // uiCA (`uiCA.py`): they go on up to a branch.
+        decodes_until_branch: true,
         // manual, of Skylake: up to 4 uops from the first decoder.
         decoder_uops: 4,
         simple_uops: 1,

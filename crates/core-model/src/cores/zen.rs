@@ -47,6 +47,7 @@ pub const ZEN2: Core = Core {
         decode_bytes: 32,
         predecode_width: 0,
         bars_boundary_branches: false,
+        decodes_until_branch: false,
         // WikiChip: more than two macro-ops are microcode.
         decoder_uops: 2,
         simple_uops: 1,

@@ -41,6 +41,7 @@ pub(crate) enum Question {
         switch: u16,
         new_page: bool,
         new_line: bool,
+        decoded: bool,
         at: i16,
         ahead: u8,
     },
@@ -194,7 +195,7 @@ impl Tree {
         loop {
             let Some(mut node) = self.nodes.get(place as usize) else { return Err((last, None)) };
             let answer = match node.question {
-                Question::Enter { offset, switch, new_page, new_line, at, ahead } => {
+                Question::Enter { offset, switch, new_page, new_line, decoded, at, ahead } => {
                     let entry = Entry {
                         linear: block.rip.wrapping_add(u64::from(offset)),
                         physical: block.fetch_pa + u64::from(offset),
@@ -204,6 +205,7 @@ impl Tree {
                         new_line,
                         switch: switch.into(),
                         ahead: ahead.into(),
+                        decoded,
                     };
                     system.enter(totals, &entry).code()
                 }

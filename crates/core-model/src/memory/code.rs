@@ -5,6 +5,9 @@ use crate::core::Core;
 use crate::sets::Lines;
 use crate::totals::CoreTotals;
 
+/// Log2 of the bytes of windows that branches may not cross to be in the uop cache of some cores.
+pub(crate) const BARRED_SHIFT: u32 = 5;
+
 /// Lines of code on their way.
 const FETCHES: usize = 8;
 
@@ -114,9 +117,13 @@ impl CodeCaches {
         true
     }
 
-    /// The uop cache does not have the piece of an address any more.
+    /// The uop cache does not have the window of an address any more.
     pub(crate) fn bar(&mut self, physical: u64) {
-        self.uop_cache.remove(physical >> self.piece_shift);
+        let shift = BARRED_SHIFT.saturating_sub(self.piece_shift);
+        let first = physical >> self.piece_shift >> shift << shift;
+        for piece in first..first + (1 << shift) {
+            self.uop_cache.remove(piece);
+        }
     }
 
     pub(crate) fn flush(&mut self) {

@@ -22,6 +22,8 @@ pub(crate) struct Entry {
     pub(crate) switch: u64,
     /// How long before the line was asked for.
     pub(crate) ahead: u64,
+    /// The decoders go on, whatever the uop cache has.
+    pub(crate) decoded: bool,
 }
 
 /// What fetch met.

@@ -14,6 +14,7 @@ mod warming;
 
 pub(crate) use answer::{Answer, NO_CODE, branch_code};
 pub(crate) use caches::Level;
+pub(crate) use code::BARRED_SHIFT;
 pub(crate) use interface::{Entered, Entry, Loaded, Loads, MemoryPort, Stored};
 pub(crate) use stores::StoreTimes;
 pub(crate) use system::MemorySystem;

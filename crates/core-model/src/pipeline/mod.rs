@@ -7,7 +7,7 @@ use crate::back_end::{BackEnd, Leaf, Restart, Units};
 use crate::core::Core;
 use crate::front_end::{FrontEnd, Place};
 use crate::instruction::{Definition, Executed, Execution, Predicted, Prepared, Traits, accesses_of};
-use crate::memory::{MemoryPort, StoreTimes};
+use crate::memory::{BARRED_SHIFT, MemoryPort, StoreTimes};
 use crate::predictor::Outcome;
 use crate::state::{Shaped, Words};
 use crate::totals::CoreTotals;
@@ -39,9 +39,6 @@ pub(crate) struct Pipeline {
 
 /// Bytes by which the stack pointer can be ahead in the stack engine (uiCA).
 const STACK_OFFSET: u16 = 192;
-
-/// Log2 of the bytes of windows that branches may not cross to be in the uop cache of some cores.
-const BARRED_SHIFT: u32 = 5;
 
 /// Slots of a string instruction in addition to those that it always has.
 #[inline(never)]
