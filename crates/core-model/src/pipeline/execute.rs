@@ -109,8 +109,9 @@ impl Pipeline {
         if RARE && traits.intersects(Traits::LOCK) {
             computes = 0;
             memory_from = from.saturating_sub(load);
-            // The next one can begin a cycle after this one has retired.
-            completed = completed.max(memory_from + u64::from(self.core.flows.lock.saturating_sub(1)));
+            // The next one can begin a cycle after this one has retired. An exchange has no operation of its own.
+            let cycles = self.core.flows.lock.saturating_sub(1 + u32::from(prepared.compute == 0));
+            completed = completed.max(memory_from + u64::from(cycles));
             // Its load is outstanding until the store is done.
             self.back_end.outstanding(memory_from, completed, 0);
         }
