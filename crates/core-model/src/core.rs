@@ -167,8 +167,8 @@ pub struct Memory {
     pub store_forward: u32,
     /// The same for vector and x87 registers.
     pub store_forward_vector: u32,
-    /// Additional cycles of a forwarding from every second store to a general-purpose register, if the load was ready
-    /// before the data.
+    /// Additional cycles of a forwarding from every second store to a place, to a general-purpose register, if the load
+    /// was ready before the data.
     pub store_forward_again: u32,
     /// Two neighbouring stores to a line reach the cache together.
     pub joins_stores: bool,

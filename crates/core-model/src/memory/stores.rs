@@ -13,7 +13,7 @@ struct Place {
     word: u64,
     /// Which of these bytes.
     bytes: u8,
-    /// The number of the store is odd.
+    /// The number of the store, among those to this place, is odd.
     odd: bool,
     /// Renaming can connect it with a load.
     renamed: bool,
@@ -51,7 +51,6 @@ pub(crate) struct Stores {
     last_line: u64,
     /// The newest store reaches the cache together with the one before.
     joined: bool,
-    odd: bool,
 }
 
 impl Stores {
@@ -62,7 +61,6 @@ impl Stores {
             latest: 0,
             last_line: u64::MAX,
             joined: false,
-            odd: false,
         }
     }
 
@@ -85,10 +83,9 @@ impl Stores {
     pub(crate) fn keep(&mut self, linear: u64, size: u8, times: StoreTimes, committed: u64) {
         let StoreTimes { addressed, data, renamed, .. } = times;
         self.latest = committed;
-        self.odd = !self.odd;
-        let odd = self.odd;
         let Some(end) = linear.wrapping_add(size.into()).checked_sub(1).filter(|_| size > 0) else { return };
         let (first, last) = (linear >> 3, end >> 3);
+        let odd = !self.places[first as usize % PLACES].odd;
         let mut bytes = 0xFF << (linear & 7);
         let mut word = first;
         while word < last {
