@@ -33,6 +33,9 @@ pub(crate) struct SiliconArgs {
     /// Measure blocks of our own on this host, write them to this file, and compare the core with them
     #[arg(long, conflicts_with = "blocks")]
     record: Option<PathBuf>,
+    /// Measure the blocks of this file, of another CPU maybe, in place of our own
+    #[arg(long, value_name = "BLOCKS", requires = "record", conflicts_with_all = ["count", "seed"])]
+    of: Option<PathBuf>,
     /// Compare a core with the latencies and penalties of this file, and measure nothing
     #[arg(long, conflicts_with_all = ["blocks", "record"])]
     micro: Option<PathBuf>,
@@ -82,7 +85,13 @@ pub(crate) fn silicon(args: &SiliconArgs) -> Result<(), TaskError> {
     }
     let path = match (&args.record, &args.blocks) {
         (Some(path), _) => {
-            record::record(core, path, args.count, args.seed)?;
+            let blocks = match &args.of {
+                Some(path) => {
+                    block::read(path)?.into_iter().map(|block| (block.source, block.code)).collect()
+                }
+                None => record::blocks(args.count, args.seed)?,
+            };
+            record::record(core, path, &blocks)?;
             path
         }
         (None, Some(path)) => path,

@@ -20,15 +20,18 @@ const PAGE: u64 = 4096;
 /// Bytes behind the two images: those that calibrate.
 const CALIBRATION: u64 = 0x4_0000;
 /// Multiplications of a chain, the cycles of each (3 on Intel's cores since Nehalem and on Zen), and how often its
-/// loop runs, of two images.
+/// loop runs, of two images: long enough that the code around them, whose time varies by some 20 cycles, is no more
+/// than a thousandth.
 const LINKS: u32 = 40;
 const LATENCY: u32 = 3;
-const ROUNDS: [u32; 2] = [20, 100];
+const ROUNDS: [u32; 2] = [20, 220];
+/// How often the loop of independent additions runs, which take a fifth to a quarter of a cycle each.
+const WIDE_ROUNDS: [u32; 2] = [100, 500];
 /// By how much two looks at the clock may differ, and by how much additions may be slower than ever before.
 const STEADY: f64 = 1.003;
 /// The first for samples of a tenth of a second.
 const STEADY_LONG: f64 = 1.01;
-const QUIET: f64 = 1.03;
+const QUIET: f64 = 1.08;
 /// Executions of an image in a sample.
 const OUTER: u64 = 4;
 /// Looks at the clock before anything is measured.
@@ -126,7 +129,7 @@ impl Host {
             Ok::<_, TaskError>(image)
         };
         let chains = [build(&chain, LINKS, ROUNDS[0])?, build(&chain, LINKS, ROUNDS[1])?];
-        let wides = [build(&wide, LINKS / 4, ROUNDS[0])?, build(&wide, LINKS / 4, ROUNDS[1])?];
+        let wides = [build(&wide, LINKS / 4, WIDE_ROUNDS[0])?, build(&wide, LINKS / 4, WIDE_ROUNDS[1])?];
         let mut host = Self { page, chains, wides, best: f64::MAX, dropped: 0 };
         let mut looks: Vec<f64> = (0..LOOKS).filter_map(|_| host.wide().map(|(_, wide)| wide)).collect();
         looks.sort_by(f64::total_cmp);

@@ -1,4 +1,4 @@
-//! Recordings: blocks of our own, measured on this host.
+//! Recordings: blocks of our own, or of a file, measured on this host.
 
 use super::block::{Way, decode, shapes, stores};
 use super::image::{self, CODE, IMAGE};
@@ -7,7 +7,7 @@ use super::native::{self, Host, Sampled};
 use crate::error::TaskError;
 use crate::mca::blocks::{KINDS, Random, block};
 use core_model::Core;
-use iced_x86::Encoder;
+use iced_x86::{Encoder, Register};
 use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
@@ -70,7 +70,7 @@ const SINGLE: [(&str, &[u8]); 24] = [
 ];
 
 /// Blocks by name: those above, and generated ones.
-fn blocks(count: usize, seed: u64) -> Result<Vec<(String, Vec<u8>)>, TaskError> {
+pub(super) fn blocks(count: usize, seed: u64) -> Result<Vec<(String, Vec<u8>)>, TaskError> {
     let mut random = Random::new(seed);
     let mut all: Vec<_> = SINGLE.iter().map(|(name, code)| ((*name).to_owned(), code.to_vec())).collect();
     for kind in KINDS.into_iter().cycle().take(count) {
@@ -85,10 +85,9 @@ fn blocks(count: usize, seed: u64) -> Result<Vec<(String, Vec<u8>)>, TaskError> 
     Ok(all)
 }
 
-/// Measures blocks of our own on this host, and writes them to a file.
-pub(crate) fn record(core: &'static Core, path: &Path, count: usize, seed: u64) -> Result<(), TaskError> {
-    let all = blocks(count, seed)?;
-    let (rows, dropped, unstable) = native::on_thread(|host| measure(core, host, &all))?;
+/// Measures blocks, which have names, on this host, and writes them to a file.
+pub(super) fn record(core: &'static Core, path: &Path, all: &[(String, Vec<u8>)]) -> Result<(), TaskError> {
+    let (rows, dropped, unstable) = native::on_thread(|host| measure(core, host, all))?;
     let text = format!(
         "# {}\n# {} of {} figures stable, {dropped} samples dropped\nsource\tunrolled_cycles\t\
          unrolled_spread\tloop_cycles\tloop_spread\tcode\n{rows}",
@@ -132,6 +131,10 @@ fn measure(
 fn figure(core: &'static Core, host: &mut Host, code: &[u8], way: Way) -> Result<Option<Sampled>, TaskError> {
     let Ok(pages) = machine::pages(core, code, way) else { return Ok(None) };
     let instructions = decode(code).unwrap_or_default();
+    // Their bases are this process's own.
+    if instructions.iter().any(|one| matches!(one.segment_prefix(), Register::FS | Register::GS)) {
+        return Ok(None);
+    }
     let dirty = if stores(&instructions) { u64::MAX } else { 0 };
     let Some((shapes, more)) = shapes(way, &instructions, code.len()) else { return Ok(None) };
     let [first, second] = shapes;
