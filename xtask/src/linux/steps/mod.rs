@@ -108,12 +108,11 @@ const X86: &[Step] = &[
         check: |output| {
             output.success()?;
             // A timer's interrupt in between makes MB of GB.
-            let rate = |line: &str| {
-                let line = line.trim();
-                line.strip_suffix("GB/sec").or_else(|| line.strip_suffix("MB/sec")).map(str::to_owned)
-            };
-            let rates: Vec<String> = output.text.lines().filter_map(rate).collect();
-            let finite = |rate: &&String| rate.trim().parse::<f64>().is_ok_and(|r| r.is_finite() && r > 0.0);
+            let lines = output.text.lines().map(str::trim);
+            let rates: Vec<&str> = lines
+                .filter_map(|line| line.strip_suffix("GB/sec").or_else(|| line.strip_suffix("MB/sec")))
+                .collect();
+            let finite = |rate: &&str| rate.trim().parse::<f64>().is_ok_and(|r| r.is_finite() && r > 0.0);
             match rates.iter().find(|rate| !finite(rate)) {
                 Some(rate) => Err(format!("a rate of {}", rate.trim())),
                 // By the C library, unrolled, and by REP with both sizes.
