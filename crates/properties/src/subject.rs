@@ -214,13 +214,12 @@ impl Subject {
         next > 0 && index - self.claimed[next - 1].0 < self.claimed[next - 1].1
     }
 
-    /// An address of a general-purpose counter's event select.
     /// Branch records hold how often events of counters have occurred.
     pub(crate) fn logs_events(&self) -> bool {
         self.profile.intel().is_some_and(|pmu| pmu.lbr_event_logging != 0)
     }
 
-    /// The event select of a general-purpose counter.
+    /// An address of a general-purpose counter's event select.
     pub(crate) fn select_of(&self, n: u32) -> u32 {
         match self.profile.amd() {
             None => 0x186 + n,

@@ -274,11 +274,8 @@ impl Prepared {
         let renamed = core.memory.renames_memory && plain_access && general && !instruction.locked;
         self.traits.set(Traits::RENAMED, renamed);
         let plain = instruction.loads && !instruction.stores && self.group_count == self.load_groups;
-        // Only for the fast way to an address is it of interest which registers have been loaded.
-        let fast = core.memory.fast_pointer;
-        self.traits.set(Traits::LOADED, fast && plain && general);
-        let moves = fast && core.move_elimination && instruction.renaming == Renaming::Move;
-        self.traits.set(Traits::MOVE, moves);
+        self.traits.set(Traits::LOADED, plain && general);
+        self.traits.set(Traits::MOVE, core.move_elimination && instruction.renaming == Renaming::Move);
         self.traits.set(Traits::WIDE, wide && core.front_end.wide_alone);
         if core.stack_engine.is_some() {
             self.traits.set(Traits::STACK_POINTER, stack_pointer);

@@ -29,8 +29,6 @@ pub(crate) struct Pipeline {
     end: u64,
     /// Which of the first 16 registers have a value that a load has brought.
     pub(crate) loaded: u16,
-    /// That is of interest.
-    tracks_loads: bool,
     /// What the stack engine adds to the stack pointer.
     pub(crate) stack_offset: i16,
     /// Recovery is over, and the front end has not delivered anything since.
@@ -62,7 +60,6 @@ impl Pipeline {
             fusible_length: 0,
             end: 0,
             loaded: 0,
-            tracks_loads: core.memory.fast_pointer,
             stack_offset: 0,
             refilling: false,
         }
@@ -200,7 +197,7 @@ impl Pipeline {
             self.back_end.microcode(totals, along, first);
         }
         let retired = self.back_end.complete::<RARE>(totals, prepared, slots - along, &executed);
-        if self.tracks_loads {
+        if self.core.memory.fast_pointer {
             self.note_loaded(prepared);
         }
         if load || store {

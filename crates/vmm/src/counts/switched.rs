@@ -82,27 +82,24 @@ pub(crate) struct Published {
 }
 
 impl Published {
-    fn of(&self, totals: &Totals) -> Totals {
+    /// Hands on the totals without what retired within intervals; they are large, so without a copy of them.
+    fn with<R>(&self, totals: &Totals, each: impl FnOnce(&Totals) -> R) -> R {
         match (&self.held, &self.skipped) {
-            (Some(held), _) => *held,
-            (None, Some(skipped)) => totals.since(skipped),
-            (None, None) => *totals,
+            (Some(held), _) => each(held),
+            (None, Some(skipped)) => each(&totals.since(skipped)),
+            (None, None) => each(totals),
         }
     }
 
     /// Lets the source have the totals without what retired within intervals.
     pub(crate) fn publish(&self, totals: &Totals, retired: &Retired<Totals>) {
-        match self {
-            Self { held: Some(held), .. } => retired.set(held),
-            Self { skipped: Some(skipped), .. } => retired.set(&totals.since(skipped)),
-            Self { skipped: None, .. } => retired.set(totals),
-        }
+        self.with(totals, |totals| retired.set(totals));
     }
 
     /// An interval begins, or ends.
     pub(crate) fn hold(&mut self, held: bool, totals: &Totals) {
         if held {
-            self.held = Some(self.of(totals));
+            self.held = Some(self.with(totals, Totals::clone));
         } else if let Some(held) = self.held.take() {
             self.skipped = Some(totals.since(&held));
         }
