@@ -47,7 +47,8 @@ pub struct FrontEnd {
     pub decoder_uops: u32,
     /// Most uops of an instruction that each decoder makes; more makes the first one only.
     pub simple_uops: u32,
-    /// The uop cache delivers one uop a cycle that has more than 32 bits of constants.
+    /// A uop whose constants take the room of another one in the uop cache is the last of its cycle from there, and
+    /// takes two places of it.
     pub wide_alone: bool,
     /// Direct branches have a decoder of their own, beside the others, and take nothing of their width.
     pub branch_decoder: bool,

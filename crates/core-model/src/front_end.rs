@@ -49,7 +49,7 @@ pub(crate) struct FrontEnd {
     split: u64,
     split_count: u32,
     block_shift: u32,
-    /// A uop of this cycle has more than 32 bits of constants.
+    /// The last uop of this cycle has more constants than there is room for beside it.
     wide: bool,
     /// The last cycle with uops of each path, and how many, to know when a run begins.
     before: [(u64, u32); 4],
@@ -129,7 +129,7 @@ impl FrontEnd {
             self.make(totals, traits, linear, length, slots);
         } else {
             let wide = traits.intersects(Traits::WIDE) && self.path == Path::UopCache;
-            if self.used + slots > self.width || wide && self.wide {
+            if self.used + slots + u32::from(wide) > self.width || self.wide {
                 self.next_cycle(totals);
             }
             self.wide |= wide;

@@ -7,7 +7,7 @@ pub struct Encoding {
     pub stack_change: i8,
     /// Reads the stack pointer as an operand, or as a part of an address that it names.
     pub stack_pointer: bool,
-    /// It has a constant of 64 bits, or an immediate and a displacement of 32.
+    /// Its immediate value is more than a sign-extended one of 32 bits, or of 16 bits if it has an operand in memory.
     pub wide: bool,
     /// Its access to memory is one that renaming can follow on cores that connect loads with stores there: no index, no
     /// 16 bits, no extension of a sign, no register to a destination in memory that it also reads.

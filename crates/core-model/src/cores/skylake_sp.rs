@@ -56,7 +56,8 @@ pub const SKYLAKE_SP: Core = Core {
         // manual: up to 4 uops from the first decoder.
         decoder_uops: 4,
         simple_uops: 1,
-        // Agner Fog, uop cache: more than 32 bits of data take two entries. One a cycle: measured, docs/silicon.md.
+        // Agner Fog, uop cache: more than 32 bits of data take two entries. uiCA: which constants those are, and that
+        // the cycle ends with them.
         wide_alone: true,
         branch_decoder: false,
         // Intel erratum SKX150: the loop stream detector is off. uiCA: the same.

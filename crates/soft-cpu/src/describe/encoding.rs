@@ -78,12 +78,13 @@ fn addressing(instruction: &Instruction) -> Addressing {
     }
 }
 
-/// A constant of 64 bits, or two of 32.
+/// An immediate value that is no sign-extended one of 32 bits, or of 16 bits beside an operand in memory.
 fn is_wide(instruction: &Instruction) -> bool {
-    let displaced = instruction.is_ip_rel_memory_operand() || instruction.memory_displ_size() > 1;
+    let memory = instruction.op_kinds().any(|kind| kind == OpKind::Memory);
     instruction.op_kinds().any(|kind| match kind {
-        OpKind::Immediate64 => true,
-        OpKind::Immediate32 | OpKind::Immediate32to64 => displaced,
+        OpKind::Immediate64 => i32::try_from(instruction.immediate64().cast_signed()).is_err(),
+        OpKind::Immediate32 => memory && i16::try_from(instruction.immediate32().cast_signed()).is_err(),
+        OpKind::Immediate32to64 => memory && i16::try_from(instruction.immediate32to64()).is_err(),
         _ => false,
     })
 }
