@@ -276,6 +276,9 @@ pub struct Core {
     pub store_buffer: u32,
     /// Compare and jump become one uop, as do operations and their memory operand, and address and data of a store.
     pub fusion: bool,
+    /// An operation and its load with an index become two uops behind the decoders and the uop cache, unless the
+    /// instruction has two operands, of which it reads and writes the first, and reads no flags.
+    pub unlaminates: bool,
     /// A uop's port is chosen when it is allocated, by what waits for each, not when it executes.
     pub binds_ports: bool,
     /// The stack engine: register of the stack pointer, and the form of instruction whose ports the uop takes that

@@ -9,6 +9,8 @@ pub struct Encoding {
     pub stack_pointer: bool,
     /// Its immediate value is more than a sign-extended one of 32 bits, or of 16 bits if it has an operand in memory.
     pub wide: bool,
+    /// It has two operands, reads and writes the first, a register, and reads no flags.
+    pub two_operands: bool,
     /// Its access to memory is one that renaming can follow on cores that connect loads with stores there: no index, no
     /// 16 bits, no extension of a sign, no register to a destination in memory that it also reads.
     pub plain_access: bool,

@@ -77,7 +77,7 @@ pub fn instruction(instruction: &Instruction, info: &mut InstructionInfoFactory)
         divider: divider(instruction),
         arithmetic: arithmetic(instruction),
         register_file: register_file(instruction),
-        encoding: encoding::encoding(instruction, results),
+        encoding: encoding::encoding(instruction, info, results),
     }
 }
 

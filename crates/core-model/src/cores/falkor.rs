@@ -28,6 +28,7 @@ pub const FALKOR: Core = Core {
     // A store is split on the way to the queues, of which eight are filled in a cycle, after renaming (AnandTech).
     // LLVM: a move between registers takes a unit.
     fusion: true,
+    unlaminates: false,
     binds_ports: false,
     stack_engine: None,
     merges_upper_bits: false,

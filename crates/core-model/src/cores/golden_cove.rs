@@ -31,6 +31,7 @@ pub const GOLDEN_COVE: Core = Core {
     scheduler: 205,
     fusion: true,
     // No source says whether it still is as up to Rocket Lake.
+    unlaminates: false,
     binds_ports: false,
     // Chips and Cheese: 5.6 moves a cycle, also dependent ones.
     // As before; no source has it anew.

@@ -27,6 +27,9 @@ pub const SKYLAKE_SP: Core = Core {
     store_buffer: 56,
     scheduler: 97,
     fusion: true,
+    // Peter Cordes, "Micro fusion and addressing modes" (Stack Overflow), of Haswell and Skylake. That stores with an
+    // index stay one uop is measured (docs/silicon.md).
+    unlaminates: true,
     // uiCA: measured on all cores from Sandy Bridge to Rocket Lake.
     binds_ports: true,
     // uiCA: up to four at a time; here without a limit.

@@ -58,6 +58,8 @@ pub const SUNNY_COVE: Core = Core {
     // uiCA, Chips and Cheese: 160 entries together.
     scheduler: 160,
     fusion: true,
+    // Not known for this core.
+    unlaminates: false,
     // uiCA: measured on all cores from Sandy Bridge to Rocket Lake.
     binds_ports: true,
     // Intel erratum ICL065: moves of general-purpose registers are not eliminated. uiCA: the same.

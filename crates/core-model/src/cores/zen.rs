@@ -32,6 +32,7 @@ pub const ZEN2: Core = Core {
     // WikiChip, AnandTech: 64 for integer, 28 for addresses; WikiChip: 36 for floating point.
     scheduler: 128,
     fusion: true,
+    unlaminates: false,
     binds_ports: false,
     stack_engine: None,
     merges_upper_bits: false,

@@ -37,8 +37,6 @@ pub(crate) struct Prepared {
     pub(crate) load: u16,
     /// Cycles from the last source to the result.
     pub(crate) compute: u16,
-    /// Cycles that a divider is busy.
-    pub(crate) divider: u16,
     /// The registers below one by one, unless there are too many.
     pub(crate) address_registers: [u8; 2],
     pub(crate) source_registers: [u8; 4],
@@ -51,6 +49,8 @@ pub(crate) struct Prepared {
     group_count: u8,
     /// How many of the groups are loads; they come first.
     load_groups: u8,
+    /// Slots that it takes at allocation beyond those in the queue in front of it.
+    pub(crate) unlaminated: u8,
     pub(crate) register_file: RegisterFile,
     /// The register that it writes back its address to.
     pub(crate) base_register: u8,
@@ -68,6 +68,8 @@ pub(crate) struct Rest {
     pub(crate) address: RegisterSet,
     pub(crate) sources: RegisterSet,
     pub(crate) results: RegisterSet,
+    /// Cycles that a divider is busy.
+    pub(crate) divider: u16,
     /// Floating-point operations by kind.
     pub(crate) flops: [u8; 4],
     /// What it adds to the count of packed instructions.
@@ -155,12 +157,15 @@ impl Prepared {
         }
         prepared.rename(instruction, core);
         if let Some(divider) = instruction.divider {
-            prepared.divider = divider_cycles(divider, core);
+            prepared.rest.divider = divider_cycles(divider, core);
             prepared.traits.set_divider(divider);
         }
         let string = prepared.traits.intersects(Traits::STRING);
         let decoded = u32::from(prepared.slots) <= core.front_end.decoder_uops && !string;
         prepared.traits.set(Traits::MICROCODED, !decoded);
+        if core.unlaminates {
+            prepared.unlaminate(instruction);
+        }
         prepared.encode(instruction, core);
         let branch = instruction.class == Class::DirectBranch;
         prepared.traits.set(Traits::OWN_DECODER, branch && core.front_end.branch_decoder);
@@ -199,7 +204,6 @@ impl Prepared {
             slots: cost.slots,
             load,
             compute,
-            divider: 0,
             address_registers: [READY; 2],
             source_registers: [READY; 4],
             result_registers: [UNREAD; 4],
@@ -208,6 +212,7 @@ impl Prepared {
             stack_change: 0,
             group_count: group_count as u8,
             load_groups: load_groups as u8,
+            unlaminated: 0,
             register_file: instruction.register_file,
             base_register: base.unwrap_or(UNREAD),
             first_results: results as u16,
@@ -217,6 +222,7 @@ impl Prepared {
                 address,
                 sources,
                 results,
+                divider: 0,
                 flops: arithmetic.map_or([0; 4], |arithmetic| arithmetic.operations),
                 fp_count: arithmetic.map_or(1, |arithmetic| arithmetic.count.into()),
                 fp_width: arithmetic.map_or(16, |arithmetic| arithmetic.width),
@@ -294,6 +300,17 @@ impl Prepared {
             }
         }
         self.traits.set_fusion(instruction.fusion);
+    }
+
+    /// An operation and its load that cannot stay one uop.
+    fn unlaminate(&mut self, instruction: &Instruction) {
+        let &Instruction { loads, stores, encoding, .. } = instruction;
+        let indexed = matches!(encoding.addressing, Addressing::Index | Addressing::All);
+        let fused = loads && !stores && self.group_count > self.load_groups && self.load_groups > 0;
+        if indexed && fused && !encoding.two_operands {
+            self.unlaminated = 1;
+            self.slots += 1;
+        }
     }
 
     /// Zeroing idioms and moves that renaming does.

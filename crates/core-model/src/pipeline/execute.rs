@@ -88,8 +88,9 @@ impl Pipeline {
             }
         }
         let mut start = value.max(from);
-        if rare && prepared.divider > 0 {
-            start = self.back_end.divide(start, prepared.divider, traits.intersects(Traits::INTEGER_DIVIDER));
+        if rare && traits.intersects(Traits::INTEGER_DIVIDER | Traits::FP_DIVIDER) {
+            let integer = traits.intersects(Traits::INTEGER_DIVIDER);
+            start = self.back_end.divide(start, prepared.rest.divider, integer);
         }
         let issued = self.back_end.issue(groups, start);
         let mut completed = issued + u64::from(prepared.compute);

@@ -180,7 +180,8 @@ impl Pipeline {
         if RARE && along > 0 {
             self.front_end.sequence_along(totals, along);
         }
-        let (supplied, slots) = (slots - along, slots + u32::from(synchronises));
+        let supplied = slots - along - u32::from(prepared.unlaminated);
+        let slots = slots + u32::from(synchronises);
         let load = MEMORY && traits.intersects(Traits::LOAD);
         let store = MEMORY && traits.intersects(Traits::STORE);
         let load_room = if load { self.back_end.load_room() } else { 0 };

@@ -1,7 +1,7 @@
 //! What encodings say beyond what instructions do.
 
 use super::XMM;
-use iced_x86::{EncodingKind, Instruction, Mnemonic, OpKind, Register};
+use iced_x86::{EncodingKind, Instruction, InstructionInfo, Mnemonic, OpAccess, OpKind, Register};
 use retire::{Addressing, Encoding, RegisterSet, UpperBits};
 
 /// Displacements that the short way from a load to the address of the next one takes.
@@ -10,7 +10,7 @@ const NEAR: std::ops::Range<i64> = 0..2048;
 /// XMM0 to XMM15, whatever their width.
 const VECTORS: RegisterSet = 0xFFFF << XMM;
 
-pub(super) fn encoding(instruction: &Instruction, results: RegisterSet) -> Encoding {
+pub(super) fn encoding(instruction: &Instruction, info: &InstructionInfo, results: RegisterSet) -> Encoding {
     let memory = instruction.op_kinds().any(|kind| kind == OpKind::Memory);
     let stack = instruction.is_stack_instruction();
     let named = (0..instruction.op_count()).any(|operand| {
@@ -24,9 +24,17 @@ pub(super) fn encoding(instruction: &Instruction, results: RegisterSet) -> Encod
         stack_change: if stack && instruction.mnemonic() != Mnemonic::Leave { change } else { 0 },
         stack_pointer: addressed || named && !matches!(instruction.mnemonic(), Mnemonic::Pop),
         wide: is_wide(instruction),
+        two_operands: has_two_operands(instruction, info),
         plain_access: memory && is_plain_access(instruction) || is_push_or_pop(instruction),
         upper_bits: upper_bits(instruction, results & VECTORS),
     }
+}
+
+fn has_two_operands(instruction: &Instruction, info: &InstructionInfo) -> bool {
+    instruction.op_count() == 2
+        && instruction.op0_kind() == OpKind::Register
+        && matches!(info.op0_access(), OpAccess::ReadWrite | OpAccess::ReadCondWrite)
+        && instruction.rflags_read() == 0
 }
 
 /// Measured on Redwood Cove: which accesses a store and a load without a lost cycle are.
