@@ -15,7 +15,13 @@ pub(crate) struct Definition {
 }
 
 impl Definition {
-    pub(crate) fn new(instructions: Box<[Prepared]>) -> Self {
+    pub(crate) fn new(mut instructions: Box<[Prepared]>) -> Self {
+        for second in 1..instructions.len() {
+            let (older, younger) = instructions.split_at_mut(second);
+            if let (Some(older), Some(jump)) = (older.last_mut(), younger.first()) {
+                older.take_ports_of(jump);
+            }
+        }
         let repeatable = instructions.iter().all(Prepared::is_repeatable);
         Self { instructions, repeatable }
     }

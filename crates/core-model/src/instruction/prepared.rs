@@ -49,6 +49,8 @@ pub(crate) struct Prepared {
     group_count: u8,
     /// How many of the groups are loads; they come first.
     load_groups: u8,
+    /// How many of those behind them make addresses of stores.
+    address_groups: u8,
     /// Slots that it takes at allocation beyond those in the queue in front of it.
     pub(crate) unlaminated: u8,
     pub(crate) register_file: RegisterFile,
@@ -113,10 +115,12 @@ impl Prepared {
         self.near_groups.get(..count).unwrap_or_else(|| &self.rest.groups[..count.min(GROUPS)])
     }
 
-    /// The groups that load, and the others.
+    /// The groups that load, those that make addresses of stores, and the others.
     #[inline(always)]
-    pub(crate) fn split_groups(&self) -> (&[Uops], &[Uops]) {
-        self.groups().split_at(usize::from(self.load_groups))
+    pub(crate) fn split_groups(&self) -> (&[Uops], &[Uops], &[Uops]) {
+        let (loads, others) = self.groups().split_at(usize::from(self.load_groups));
+        let (addresses, others) = others.split_at(usize::from(self.address_groups));
+        (loads, addresses, others)
     }
 
     /// Gives each register its place.
@@ -183,14 +187,21 @@ impl Prepared {
         register_form: Option<&Cost>,
         load_units: u32,
     ) -> Self {
-        let &Instruction { loads, address, sources, results, base, arithmetic, .. } = instruction;
+        let &Instruction { loads, stores, address, sources, results, base, arithmetic, .. } = instruction;
         let (load, compute) = split_latency(instruction, cost, register_form);
         let mut groups = [Uops { units: 0, cycles: 0 }; GROUPS];
         let mut group_count = 0;
         let is_load = |uops: &&Uops| uops.units & !load_units == 0;
+        // Addresses of stores have the ports of loads, and others beside them.
+        let is_address = |uops: &&Uops| {
+            stores && load_units != 0 && uops.units & load_units == load_units && !is_load(uops)
+        };
         let loading = cost.uops.iter().filter(is_load);
+        let addressing = cost.uops.iter().filter(is_address);
+        let address_groups = addressing.clone().count();
+        let others = cost.uops.iter().filter(|uops| !is_load(uops) && !is_address(uops));
         let load_groups = if loads { loading.clone().count().min(GROUPS) } else { 0 };
-        for uops in loading.chain(cost.uops.iter().filter(|uops| !is_load(uops))) {
+        for uops in loading.chain(addressing).chain(others) {
             if group_count < GROUPS {
                 groups[group_count] = *uops;
                 group_count += 1;
@@ -212,6 +223,7 @@ impl Prepared {
             stack_change: 0,
             group_count: group_count as u8,
             load_groups: load_groups as u8,
+            address_groups: address_groups.min(GROUPS - load_groups) as u8,
             unlaminated: 0,
             register_file: instruction.register_file,
             base_register: base.unwrap_or(UNREAD),
@@ -335,8 +347,27 @@ impl Prepared {
         }
     }
 
+    /// If a jump behind this instruction becomes one uop with it, that uop goes where jumps go.
+    pub(crate) fn take_ports_of(&mut self, jump: &Self) {
+        if !self.traits.fuses_with(jump.traits) {
+            return;
+        }
+        let Some(&Uops { units, .. }) = jump.groups().first() else { return };
+        let places = usize::from(self.load_groups)..usize::from(self.group_count);
+        for place in places {
+            let Some(group) = self.rest.groups.get_mut(place) else { return };
+            if group.units & units == units {
+                group.units = units;
+                if let Some(near) = self.near_groups.get_mut(place) {
+                    *near = *group;
+                }
+                return;
+            }
+        }
+    }
+
     fn drop_uops(&mut self) {
-        (self.group_count, self.load_groups) = (0, 0);
+        (self.group_count, self.load_groups, self.address_groups) = (0, 0, 0);
     }
 }
 

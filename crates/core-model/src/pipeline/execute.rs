@@ -46,7 +46,7 @@ impl Pipeline {
             }
             address = self.order(port, traits, address);
         }
-        let (load_groups, groups) = prepared.split_groups();
+        let (load_groups, address_groups, groups) = prepared.split_groups();
         let (mut memory_from, mut clear) = (NEVER, false);
         // The load goes ahead of the rest.
         let mut from = address;
@@ -92,6 +92,8 @@ impl Pipeline {
             let integer = traits.intersects(Traits::INTEGER_DIVIDER);
             start = self.back_end.divide(start, prepared.rest.divider, integer);
         }
+        // The address of a store does not wait for its value.
+        let addressed = self.back_end.issue(address_groups, address) + 1;
         let issued = self.back_end.issue(groups, start);
         let mut completed = issued + u64::from(prepared.compute);
         // A plain load computes nothing.
@@ -116,7 +118,7 @@ impl Pipeline {
             // Its load is outstanding until the store is done.
             self.back_end.outstanding(memory_from, completed, 0);
         }
-        Executed { issued, addressed: address + 1, completed, memory_from, computes, clear }
+        Executed { issued, addressed, completed, memory_from, computes, clear }
     }
 
     /// What locked and serialising instructions wait for.
