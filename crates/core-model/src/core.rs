@@ -270,6 +270,12 @@ pub struct Core {
     pub reorder_buffer: u32,
     /// Entries of the schedulers together, in uops.
     pub scheduler: u32,
+    /// How many of these are for uops of some units alone, and the names of these units, those of memory; the others
+    /// are for all other uops.
+    pub memory_scheduler: Option<(u32, &'static [&'static str])>,
+    /// A uop whose last source is there in the first cycle in which it could be dispatched, or in the next one, is
+    /// dispatched a cycle later.
+    pub wakes_late: bool,
     /// Loads between allocation and retirement.
     pub load_buffer: u32,
     /// Stores between allocation and the cache.

@@ -44,7 +44,11 @@ impl Model {
         let engine = core.stack_engine.and_then(|(_, name)| table.cost((set.form)(name)?, Form::Register));
         let stack = engine.map_or(0, |cost| cost.uops.iter().fold(0, |units, uops| units | uops.units));
         let (loads, choices) = (table.load_units(), table.choice_units() | stack);
-        let units = Units { names: table.units(), loads, choices, bind: core.binds_ports, stack };
+        let names = core.memory_scheduler.map_or(&[][..], |(_, names)| names);
+        let is_memory = |name: &String| names.contains(&name.as_str());
+        let memory =
+            table.units().iter().enumerate().map(|(unit, name)| u32::from(is_memory(name)) << unit).sum();
+        let units = Units { names: table.units(), loads, choices, bind: core.binds_ports, stack, memory };
         let machine = Offload::new(Machine::new(core, &units, set.registers));
         let predictor = Predictor::new(core);
         let upper_bits = core.merges_upper_bits.then(UpperBitsTracker::default);

@@ -29,7 +29,7 @@ impl BackEnd {
     }
 
     fn finish_known(&mut self, totals: &mut CoreTotals, cycle: u64) {
-        self.scheduler.advance(cycle);
+        self.schedulers.iter_mut().for_each(|scheduler| scheduler.advance(cycle));
         self.note_empty(totals, cycle);
         let Self { ports, port_places, activity, executed_before, .. } = self;
         ports.forget_before(cycle, |word, cycles, units| {
@@ -106,7 +106,8 @@ mod tests {
     #[test]
     fn a_long_wait_does_not_hide_what_waited_before_it() {
         let mut totals = CoreTotals::default();
-        let units = Units { names: &["ICXPort0".to_owned()], loads: 0, choices: 0, bind: true, stack: 0 };
+        let units =
+            Units { names: &["ICXPort0".to_owned()], loads: 0, choices: 0, bind: true, stack: 0, memory: 0 };
         let mut back_end = BackEnd::new(&SUNNY_COVE, &units, 1);
         back_end.last_issue = 1000;
         back_end.finish_cycles(&mut totals, 20_000);

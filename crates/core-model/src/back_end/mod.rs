@@ -84,6 +84,8 @@ pub(crate) struct Units<'a> {
     pub(crate) bind: bool,
     /// Those of the uop that brings the stack pointer up to date.
     pub(crate) stack: u32,
+    /// Those of loads and stores, if their uops have a scheduler of their own.
+    pub(crate) memory: u32,
 }
 
 #[derive(Debug)]
@@ -96,7 +98,11 @@ pub(crate) struct BackEnd {
     /// The same as bits.
     port_units: u32,
     executed_before: u32,
-    scheduler: Scheduler,
+    /// Of all uops, or of those that need no unit of memory, and of the others.
+    schedulers: [Scheduler; 2],
+    /// Their entries.
+    entries: [u32; 2],
+    memory_units: u32,
     /// When each register is ready, and how many there are.
     ready: [u64; RESOURCES],
     registers: usize,
@@ -110,7 +116,6 @@ pub(crate) struct BackEnd {
     load_count: usize,
     load_buffer: usize,
     reorder_buffer: u32,
-    schedulers: u32,
     activity: Activity,
     /// When the newest of all uops leaves the scheduler.
     last_issue: u64,
@@ -129,12 +134,14 @@ pub(crate) struct BackEnd {
     first_slot: u32,
     more_slots: bool,
     binds: bool,
+    wakes_late: bool,
     /// Register of the stack pointer, and units of the uop that brings it up to date.
     stack: (u8, u32),
 }
 
 impl BackEnd {
     pub(crate) fn new(core: &'static Core, units: &Units<'_>, registers: u32) -> Self {
+        let binds = units.bind && units.names.len() <= BOUND;
         let mut place = 0;
         let port_places: Vec<Option<usize>> = units
             .names
@@ -145,16 +152,20 @@ impl BackEnd {
                 port.then(|| place - 1)
             })
             .collect();
+        let apart = core.memory_scheduler.filter(|_| units.memory != 0).map(|(entries, _)| entries);
+        let entries = [core.scheduler.saturating_sub(apart.unwrap_or(0)), apart.unwrap_or(u32::MAX)];
         let is_some = |(unit, place): (usize, &Option<usize>)| u32::from(place.is_some()) << unit;
         let port_units = port_places.iter().enumerate().map(is_some).sum();
         Self {
             allocation: Allocation::new(core.dispatch_width),
             retirement: Lane::new(core.retire_width),
-            ports: Ports::new(units, units.bind && units.names.len() <= BOUND),
+            ports: Ports::new(units, binds),
             port_places,
             port_units,
             executed_before: 0,
-            scheduler: Scheduler::new(core.scheduler),
+            schedulers: [Scheduler::new(entries[0]), Scheduler::new(apart.unwrap_or(0))],
+            entries,
+            memory_units: units.memory,
             ready: [0; RESOURCES],
             // Four at a time; what is more than there are stays 0.
             registers: registers.min(REGISTERS).next_multiple_of(4) as usize,
@@ -166,7 +177,6 @@ impl BackEnd {
             load_count: 0,
             load_buffer: (core.load_buffer.max(1) as usize).min(LOAD_BUFFER),
             reorder_buffer: core.reorder_buffer.min(IN_FLIGHT as u32 - 1),
-            schedulers: core.scheduler,
             activity: Activity::new(),
             last_issue: 0,
             empty_until: 0,
@@ -178,7 +188,8 @@ impl BackEnd {
             newest_allocation: u64::MAX,
             first_slot: 0,
             more_slots: false,
-            binds: units.bind && units.names.len() <= BOUND,
+            binds,
+            wakes_late: core.wakes_late,
             stack: (core.stack_engine.map_or(READY, |engine| engine.0), units.stack),
         }
     }
@@ -252,9 +263,16 @@ impl BackEnd {
         let cycle = self.allocation.cycle();
         // It is not looked at what has left the schedulers until there is no room, or the cycles are finished.
         // Where uops are bound, a whole cycle of them needs room, or none of them enters.
-        let slots = if self.binds && self.allocation.used() == 0 { self.allocation.width() } else { slots };
+        let width = self.allocation.width();
+        let slots = match self.binds {
+            true if self.allocation.used() == 0 => width,
+            true => slots.min(width),
+            false => slots,
+        };
+        let [waiting, memory] = self.schedulers.each_ref().map(Scheduler::waiting);
         if self.in_flight_slots + slots > self.reorder_buffer
-            || self.scheduler.waiting() + slots > self.schedulers
+            || waiting + slots > self.entries[0]
+            || memory + slots > self.entries[1]
             || load_room.max(stores_room).max(self.serialised) > cycle
             || self.restart.is_some()
         {
@@ -288,15 +306,18 @@ impl BackEnd {
             totals.store_buffer_stalls += stores_room - self.allocation.cycle();
             self.allocation.wait(totals, stores_room, Leaf::Memory, false);
         }
-        if self.scheduler.waiting() + slots > self.schedulers {
-            self.make_room_in_scheduler(totals, slots);
+        for place in 0..self.schedulers.len() {
+            if self.schedulers[place].waiting() + slots > self.entries[place] {
+                self.make_room_in_scheduler(totals, slots, place);
+            }
         }
     }
 
-    fn make_room_in_scheduler(&mut self, totals: &mut CoreTotals, slots: u32) {
+    fn make_room_in_scheduler(&mut self, totals: &mut CoreTotals, slots: u32, place: usize) {
         let cycle = self.allocation.cycle();
-        self.scheduler.advance(cycle);
-        let room = self.scheduler.advance_until(self.schedulers.saturating_sub(slots));
+        let scheduler = &mut self.schedulers[place];
+        scheduler.advance(cycle);
+        let room = scheduler.advance_until(self.entries[place].saturating_sub(slots));
         totals.scheduler_stalls += room - cycle;
         self.hold(totals, room);
     }
@@ -373,6 +394,19 @@ impl BackEnd {
         a.max(b)
     }
 
+    /// Those schedulers that there are.
+    fn used_schedulers(&self) -> &[Scheduler] {
+        let count = 1 + usize::from(self.memory_units != 0);
+        self.schedulers.get(..count).unwrap_or(&self.schedulers)
+    }
+
+    /// When a uop can be dispatched whose sources are ready at a cycle, not before `earliest`.
+    #[inline(always)]
+    pub(crate) fn woken(&self, ready: u64, earliest: u64) -> u64 {
+        let late = self.wakes_late && ready.wrapping_sub(earliest) <= 1;
+        ready.max(earliest) + u64::from(late)
+    }
+
     /// When its sources are ready.
     #[inline(always)]
     pub(crate) fn sources_ready(&self, prepared: &Prepared) -> u64 {
@@ -402,7 +436,8 @@ impl BackEnd {
             issued = issued.max(begun);
             odd ^= self.more_slots;
             if self.binds && uops.cycles > 0 {
-                self.scheduler.enter(uops.cycles, begun + DISPATCH);
+                let memory = usize::from(uops.units & self.memory_units != 0);
+                self.schedulers[memory].enter(uops.cycles, begun + DISPATCH);
             }
         }
         issued
@@ -474,7 +509,7 @@ impl BackEnd {
             let computes_for = computes.min(memory_for.into()).min(u64::from(u16::MAX)) as u16;
             self.enter_reorder_buffer(InFlight { retired, slots: slots as u16, memory_for, computes_for });
             if !self.binds {
-                self.scheduler.enter(slots as u16, issued);
+                self.schedulers[0].enter(slots as u16, issued);
             }
             self.last_issue = self.last_issue.max(issued);
         }

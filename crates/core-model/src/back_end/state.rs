@@ -1,6 +1,7 @@
 //! The back end as words.
 
 use super::allocation::Leaf;
+use super::scheduler::Scheduler;
 use super::{BackEnd, IN_FLIGHT, InFlight, LOAD_BUFFER, Restart};
 use crate::instruction::RESOURCES;
 use crate::state::cycle_bits::for_each_bit;
@@ -97,7 +98,7 @@ impl BackEnd {
 
     /// Words that are the same for the same state.
     pub(crate) fn outline(&mut self, now: u64) -> [u64; 5] {
-        self.scheduler.advance(now);
+        self.schedulers.iter_mut().for_each(|scheduler| scheduler.advance(now));
         self.oldest_at(now);
         // In four mixtures, which is quicker than one after the other.
         let mut mixed = [0_u64; 4];
@@ -114,7 +115,8 @@ impl BackEnd {
             add([0, 1, 2, 3].map(|quarter| self.in_flight[place(quarter) % IN_FLIGHT].retired));
         }
         let ends = self.retirement.cycle.wrapping_sub(now) ^ self.last_issue.saturating_sub(now) << 24;
-        let waiting = self.in_flight_slots ^ self.scheduler.waiting() << 12 ^ self.allocation.used() << 24;
+        let [waiting, memory] = self.schedulers.each_ref().map(Scheduler::waiting);
+        let waiting = self.in_flight_slots ^ (waiting ^ memory << 6) << 12 ^ self.allocation.used() << 24;
         let [a, b, c, d] = mixed;
         [a, b, c, d, ends ^ u64::from(waiting) << 32]
     }
@@ -164,7 +166,9 @@ impl Shaped for BackEnd {
         let loads = (1..=self.load_buffer).map(|n| self.loads[self.load_count.wrapping_sub(n) % LOAD_BUFFER]);
         packer.falling(loads.map(after).take_while(|&after| after > 0))?;
         packer.finish();
-        self.scheduler.save(now, shape)?;
+        for scheduler in self.used_schedulers() {
+            scheduler.save(now, shape)?;
+        }
         self.ports.save(now, shape)?;
         self.activity.save(now, shape);
         Some(())
@@ -208,7 +212,8 @@ impl Shaped for BackEnd {
             self.loads[self.load_count.wrapping_sub(n) % LOAD_BUFFER] = now + after;
         });
         self.activity.clear(self.ports.base(), |_| {});
-        self.scheduler.restore(now, shape);
+        let count = self.used_schedulers().len();
+        self.schedulers[..count].iter_mut().for_each(|scheduler| scheduler.restore(now, shape));
         self.ports.restore(now, shape);
         self.activity.restore(now, shape, |_, _, _| {});
     }

@@ -22,6 +22,8 @@ pub const FALKOR: Core = Core {
     // WikiChip: 256 and 76. (LLVM has one buffer of 128 for both.)
     reorder_buffer: 256,
     scheduler: 76,
+    memory_scheduler: None,
+    wakes_late: false,
     // estimates: in proportion to the reorder buffer, as Skylake has them.
     load_buffer: 72,
     store_buffer: 56,

@@ -29,6 +29,8 @@ pub const GOLDEN_COVE: Core = Core {
     store_buffer: 114,
     // Chips and Cheese: 205, of which 97 for arithmetic, 70 for loads, 38 for stores. LLVM has 112, 72 and 48.
     scheduler: 205,
+    memory_scheduler: None,
+    wakes_late: false,
     fusion: true,
     // No source says whether it still is as up to Rocket Lake.
     unlaminates: false,

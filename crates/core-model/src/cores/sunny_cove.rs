@@ -57,6 +57,9 @@ pub const SUNNY_COVE: Core = Core {
     store_buffer: 72,
     // uiCA, Chips and Cheese: 160 entries together.
     scheduler: 160,
+    memory_scheduler: None,
+    // uiCA (`uiCA.py`).
+    wakes_late: true,
     fusion: true,
     // Not known for this core.
     unlaminates: false,

@@ -31,6 +31,8 @@ pub const ZEN2: Core = Core {
     store_buffer: 48,
     // WikiChip, AnandTech: 64 for integer, 28 for addresses; WikiChip: 36 for floating point.
     scheduler: 128,
+    memory_scheduler: None,
+    wakes_late: false,
     fusion: true,
     unlaminates: false,
     binds_ports: false,

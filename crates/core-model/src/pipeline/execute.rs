@@ -19,7 +19,10 @@ impl Pipeline {
     ) -> Executed {
         let traits = prepared.traits;
         if !RARE && !MEMORY {
-            let value = self.back_end.sources_ready(prepared).max(earliest);
+            let ready = self.back_end.sources_ready(prepared);
+            // What renaming does waits for no dispatch.
+            let executes = prepared.has_groups();
+            let value = if executes { self.back_end.woken(ready, earliest) } else { ready.max(earliest) };
             let issued = self.back_end.issue(prepared.groups(), value);
             let completed = issued + u64::from(prepared.compute);
             return Executed {
@@ -27,12 +30,12 @@ impl Pipeline {
                 addressed: earliest + 1,
                 completed,
                 memory_from: NEVER,
-                computes: if prepared.has_groups() { completed - earliest } else { 0 },
+                computes: if executes { completed - earliest } else { 0 },
                 clear: false,
             };
         }
-        let mut address = self.back_end.address_ready(prepared).max(earliest);
-        let mut value = self.back_end.sources_ready(prepared).max(earliest);
+        let mut address = self.back_end.woken(self.back_end.address_ready(prepared), earliest);
+        let mut value = self.back_end.woken(self.back_end.sources_ready(prepared), earliest);
         let near = traits.intersects(Traits::NEAR)
             && self.loaded >> (prepared.address_registers[0] & 15) & 1 == 1
             && prepared.load > 0;
@@ -41,8 +44,8 @@ impl Pipeline {
         let rare = RARE && traits.intersects(Traits::RARE);
         if rare {
             if traits.intersects(Traits::MANY_REGISTERS) {
-                address = self.back_end.ready(prepared.rest.address).max(earliest);
-                value = self.back_end.ready(prepared.rest.sources).max(earliest);
+                address = self.back_end.woken(self.back_end.ready(prepared.rest.address), earliest);
+                value = self.back_end.woken(self.back_end.ready(prepared.rest.sources), earliest);
             }
             address = self.order(port, traits, address);
         }
