@@ -146,4 +146,20 @@ mod tests {
         ];
         assert_eq!(kinds, expected);
     }
+
+    #[test]
+    fn constants_count_by_their_values() {
+        let mut a = CodeAssembler::new(64).expect("64 bits");
+        let assembled = (|| {
+            a.mov(rax, 0x7FFF_FFFF_FFFF_FFFF_i64)?;
+            a.mov(eax, -1)?;
+            a.cmp(ebx, 0x12345)?;
+            a.mov(dword_ptr(rax + 0x1000), 0x12345)?;
+            a.mov(dword_ptr(rax + 0x1000), 0x7FFF)?;
+            a.mov(dword_ptr(rax), 0x12345)
+        })();
+        assembled.expect("instructions");
+        let wide: Vec<_> = a.instructions().iter().map(is_wide).collect();
+        assert_eq!(wide, [true, false, false, true, false, true]);
+    }
 }
