@@ -24,10 +24,11 @@ const LONGEST: u16 = 1 << 12;
 const USUAL: i32 = 8;
 const MANY: i32 = 32;
 /// A block that was executed so often on end will go on, and the states of such a loop come back, if only after some
-/// thousand iterations where many uops wait for their ports. So each of these is worth an allowance.
+/// thousand iterations where many uops wait for their ports. So each of these is worth an allowance, until there were
+/// so many more of them than known blocks: those of some loops never come back.
 const LOOP: u32 = 256;
-const LONG_LOOP: u32 = 1 << 15;
 const ALLOWANCE: i32 = 1;
+const ALLOWANCES: u16 = 1 << 15;
 /// What these can make up for.
 const LOOP_CREDIT: i32 = 1 << 14;
 
@@ -41,6 +42,8 @@ struct Prospect {
     rest: u16,
     /// Known blocks since it was looked at again.
     hits: u16,
+    /// Allowances less known blocks.
+    allowed: u16,
 }
 
 #[derive(Debug)]
@@ -78,8 +81,9 @@ impl Prospects {
         let in_loop = self.run >= LOOP;
         self.length = if in_loop { i32::from(block.count).clamp(USUAL, MANY) } else { USUAL };
         let prospect = &mut self.blocks[self.newest];
-        if in_loop && self.run < LONG_LOOP && prospect.credit < LOOP_CREDIT {
+        if in_loop && prospect.allowed < ALLOWANCES && prospect.credit < LOOP_CREDIT {
             prospect.credit += ALLOWANCE;
+            prospect.allowed += 1;
         }
         let looks = prospect.left == 0;
         prospect.left = prospect.left.saturating_sub(1);
@@ -93,10 +97,12 @@ impl Prospects {
     }
 
     fn take_in(&mut self) {
-        let Prospect { credit, hits, .. } = &mut self.blocks[self.newest];
+        let Prospect { credit, hits, allowed, .. } = &mut self.blocks[self.newest];
         let saved = self.earned.min(CREDIT as u32) as i32 * SAVED;
+        let known = self.earned.min(u16::MAX.into()) as u16;
         *credit = (*credit + saved).min(CREDIT.max(*credit));
-        *hits = hits.saturating_add(self.earned.min(u16::MAX.into()) as u16);
+        *hits = hits.saturating_add(known);
+        *allowed = allowed.saturating_sub(known);
         self.balance = (self.balance + saved).min(BALANCE);
         self.earned = 0;
     }
@@ -107,7 +113,7 @@ impl Prospects {
         let cost = (cost * USUAL / self.length).max(1);
         self.balance = (self.balance - cost).max(-BALANCE);
         let patience = if self.balance < 0 { LITTLE_PATIENCE } else { PATIENCE };
-        let Prospect { credit, left, rest, hits } = &mut self.blocks[self.newest];
+        let Prospect { credit, left, rest, hits, .. } = &mut self.blocks[self.newest];
         *credit -= cost;
         if *credit > 0 {
             *rest = 0;
