@@ -94,6 +94,13 @@ fn write(at: u64, bytes: &[u8]) {
     unsafe { ptr::copy_nonoverlapping(bytes.as_ptr(), at as *mut u8, bytes.len()) };
 }
 
+/// Fills a mapped page with addresses in the shared page.
+fn fill(page: u64) {
+    for offset in (0..PAGE).step_by(8) {
+        write(page + offset, &FILL.to_le_bytes());
+    }
+}
+
 fn read(at: u64) -> u64 {
     // SAFETY: as for `write`.
     unsafe { (at as *const u64).read_volatile() }
@@ -112,10 +119,7 @@ impl Host {
             return Err(failed("a shared page"));
         }
         map(ALIAS, PAGE, false, Some(page))?;
-        for offset in (0..PAGE).step_by(8) {
-            write(ALIAS + offset, &FILL.to_le_bytes());
-            write(TEMPLATE + offset, &FILL.to_le_bytes());
-        }
+        fill(TEMPLATE);
         write(DATA + FXSAVE, &image::fxsave());
         // IMUL RAX, RAX, as Golden Cove renames additions of constants away; and ADD of 1 to RAX, RDX, RSI, R8
         let chain = [0x48, 0x0F, 0xAF, 0xC0];
@@ -149,8 +153,9 @@ impl Host {
         unsafe { libc::munmap(linear as *mut c_void, PAGE as usize) };
     }
 
-    /// Puts the images of a block where they belong.
+    /// Puts the images of a block where they belong, and into the shared page what it has for each block first.
     pub(crate) fn place(images: &[Image]) {
+        fill(ALIAS);
         images.iter().for_each(|image| write(image.entry, &image.bytes));
     }
 
