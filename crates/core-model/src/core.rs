@@ -285,8 +285,9 @@ pub struct Core {
     /// An operation and its load with an index become two uops behind the decoders and the uop cache, unless the
     /// instruction has two operands, of which it reads and writes the first, and reads no flags.
     pub unlaminates: bool,
-    /// A uop's port is chosen when it is allocated, by what waits for each, not when it executes.
-    pub binds_ports: bool,
+    /// A uop's port is chosen when it is allocated, by what waits for each, not when it executes; but for these units,
+    /// which are taken as they are free. Those of loads are so on all cores.
+    pub binds_ports: Option<&'static [&'static str]>,
     /// The stack engine: register of the stack pointer, and the form of instruction whose ports the uop takes that
     /// brings the register up to date before an instruction names it.
     pub stack_engine: Option<(u8, &'static str)>,
@@ -295,6 +296,8 @@ pub struct Core {
     pub merges_upper_bits: bool,
     /// Moves between registers need no port.
     pub move_elimination: bool,
+    /// Nor do sums of a register and a small constant, which renaming makes, and extensions of low bytes.
+    pub adds_at_renaming: bool,
     /// Front end.
     pub front_end: FrontEnd,
     /// Branch prediction.

@@ -39,16 +39,16 @@ impl Model {
     /// be.
     pub fn new(core: &'static Core, set: &InstructionSet) -> Result<Self, TableError> {
         let mut table = UopTable::parse_wide(core.table, core.wide, set.form)?;
-        table.correct(UopTable::parse(core.corrections, set.form)?);
+        table.correct(UopTable::parse_wide(core.corrections, core.wide, set.form)?);
         table.add_system(core.system, set.form)?;
         let engine = core.stack_engine.and_then(|(_, name)| table.cost((set.form)(name)?, Form::Register));
         let stack = engine.map_or(0, |cost| cost.uops.iter().fold(0, |units, uops| units | uops.units));
-        let (loads, choices) = (table.load_units(), table.choice_units() | stack);
-        let names = core.memory_scheduler.map_or(&[][..], |(_, names)| names);
-        let is_memory = |name: &String| names.contains(&name.as_str());
-        let memory =
-            table.units().iter().enumerate().map(|(unit, name)| u32::from(is_memory(name)) << unit).sum();
-        let units = Units { names: table.units(), loads, choices, bind: core.binds_ports, stack, memory };
+        let loads = table.load_units();
+        let free = loads | core.binds_ports.map_or(0, |names| table.known_units(names));
+        let choices = table.choice_units(free) | stack;
+        let memory = core.memory_scheduler.map_or(0, |(_, names)| table.known_units(names));
+        let bind = core.binds_ports.is_some();
+        let units = Units { names: table.units(), free, choices, bind, stack, memory };
         let machine = Offload::new(Machine::new(core, &units, set.registers));
         let predictor = Predictor::new(core);
         let upper_bits = core.merges_upper_bits.then(UpperBitsTracker::default);

@@ -18,6 +18,8 @@ pub enum Form {
     Memory,
     /// A memory operand of index, register and displacement, where that is another matter.
     Complex,
+    /// A memory operand of a multiplied index, where that is another matter.
+    Scaled,
 }
 
 /// Some uops that can go to the same units.
@@ -90,6 +92,7 @@ impl fmt::Display for Form {
             Self::Register => "r",
             Self::Memory => "m",
             Self::Complex => "x",
+            Self::Scaled => "s",
         })
     }
 }
@@ -97,7 +100,7 @@ impl fmt::Display for Form {
 impl UopTable {
     /// Reads a table. `form` resolves names of forms, as the producer of the retirement stream numbers them. Lines
     /// that start with `#` are comments, except that `#units` names the units and `#load` the form of a plain load.
-    /// All others have five fields separated by tabs: name of the form, `r`, `m` or `x` ([`Form`]),
+    /// All others have five fields separated by tabs: name of the form, `r`, `m`, `x` or `s` ([`Form`]),
     /// slots, latency, and uops as
     /// `cycles*unit,unit...` joined by `+`, `-` for none. A latency may be that of the load and that of the rest,
     /// joined by `+`.
@@ -145,7 +148,8 @@ impl UopTable {
             "r" => Form::Register,
             "m" => Form::Memory,
             "x" => Form::Complex,
-            _ => return Err(format!("form {operand} is neither r, m nor x")),
+            "s" => Form::Scaled,
+            _ => return Err(format!("form {operand} is neither r, m, x nor s")),
         };
         let (load, latency) = match latency.split_once('+') {
             Some((load, rest)) => (Some(number(load)?), number(load)?.saturating_add(number(rest)?)),
@@ -250,11 +254,16 @@ impl UopTable {
         load.map_or(0, |cost| cost.uops.iter().fold(0, |units, uops| units | uops.units))
     }
 
-    /// The units of uops that have a choice, but for that among units of loads.
-    pub(crate) fn choice_units(&self) -> u32 {
-        let loads = self.load_units();
+    /// Those of these units that the table names, as bits.
+    pub(crate) fn known_units(&self, names: &[&str]) -> u32 {
+        let is_named = |unit: &String| names.contains(&unit.as_str());
+        (0..).zip(&self.units).map(|(index, unit)| u32::from(is_named(unit)) << index).sum()
+    }
+
+    /// The units of uops that have a choice, but for that among `free` ones.
+    pub(crate) fn choice_units(&self, free: u32) -> u32 {
         let masks = self.costs.values().flat_map(|cost| &cost.uops).map(|uops| uops.units);
-        let choices = masks.filter(|&units| units.count_ones() > 1 && units & !loads != 0);
+        let choices = masks.filter(|&units| units.count_ones() > 1 && units & !free != 0);
         choices.fold(0, |all, units| all | units)
     }
 

@@ -3,6 +3,8 @@
 pub struct Encoding {
     /// How its address is made, of an access or of LEA.
     pub addressing: Addressing,
+    /// A part of the address is multiplied.
+    pub scaled: bool,
     /// What it adds to the stack pointer beside what it does: -8 for PUSH and CALL, 8 for POP and RET.
     pub stack_change: i8,
     /// Reads the stack pointer as an operand, or as a part of an address that it names.

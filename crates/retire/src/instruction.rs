@@ -145,6 +145,10 @@ pub enum Renaming {
     VectorMove,
     /// The result does not depend on the sources, but it is not zero.
     Independent,
+    /// The result is a general-purpose register of 64 bits plus a constant from -1024 to 1023.
+    Offset,
+    /// The low byte of one general-purpose register, extended by zeros, goes to another one.
+    Extension,
 }
 
 /// Dividers, by how long they are busy.

@@ -31,10 +31,11 @@ pub const FALKOR: Core = Core {
     // LLVM: a move between registers takes a unit.
     fusion: true,
     unlaminates: false,
-    binds_ports: false,
+    binds_ports: None,
     stack_engine: None,
     merges_upper_bits: false,
     move_elimination: false,
+    adds_at_renaming: false,
     front_end: FrontEnd {
         // estimate: a few cycles of decoding.
         queue: 24,

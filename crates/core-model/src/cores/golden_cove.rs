@@ -32,15 +32,18 @@ pub const GOLDEN_COVE: Core = Core {
     memory_scheduler: None,
     wakes_late: false,
     fusion: true,
-    // No source says whether it still is as up to Rocket Lake.
     unlaminates: false,
-    binds_ports: false,
+    // Measured on Granite Rapids: chains of additions beside others that are independent take each other's ports, as on
+    // older cores. LLVM does not tell stores' units for data from those for addresses.
+    binds_ports: Some(&["SPRPort04", "SPRPort07", "SPRPort08", "SPRPort09"]),
     // Chips and Cheese: 5.6 moves a cycle, also dependent ones.
     // As before; no source has it anew.
     stack_engine: Some((4, "Add_r64_rm64")),
     // Measured on Granite Rapids: CVTDQ2PS takes half a cycle whether or not upper bits are in use.
     merges_upper_bits: false,
     move_elimination: true,
+    // Measured on Granite Rapids: sums of a register and -1024 to 1023, with or without flags (docs/silicon.md).
+    adds_at_renaming: true,
     front_end: FrontEnd {
         // manual: queue of 144 uops for one thread, uop cache of 4 K that delivers 8 (TMA: `DSB_Width`).
         queue: 144,
@@ -282,11 +285,17 @@ pub const REDWOOD_COVE: Core = Core {
     },
     memory: Memory {
         // Xeon 6972P: 480 MiB for 96 cores. CPUID of a Xeon 658X: 16 ways, here 15 for a power of two of sets.
-        // Latencies: estimate, as Sapphire Rapids; TMA takes them from measurements by then.
+        // Latency of the last level: estimate, as Sapphire Rapids; TMA takes them from measurements by then. Measured: a
+        // chase beyond the last level takes 600 cycles, on a virtual machine.
         llc: Geometry { sets: 524_288, ways: 15 },
+        memory_latency: 600,
         // Measured: a chain of loads behind aliasing stores takes 5 cycles each (docs/silicon.md).
         alias_block: 0,
         ..GOLDEN_COVE.memory
     },
+    corrections: concat!(
+        include_str!("../../data/golden-cove.corrections.tsv"),
+        include_str!("../../data/redwood-cove.corrections.tsv")
+    ),
     ..GOLDEN_COVE
 };

@@ -37,13 +37,14 @@ pub const SKYLAKE_SP: Core = Core {
     // index stay one uop is measured (docs/silicon.md).
     unlaminates: true,
     // uiCA: measured on all cores from Sandy Bridge to Rocket Lake.
-    binds_ports: true,
+    binds_ports: Some(&[]),
     // uiCA: up to four at a time; here without a limit.
     // uiCA: ports 0, 1, 5, 6.
     stack_engine: Some((4, "Add_r64_rm64")),
     // manual: "Mixing AVX Code with SSE Code". Whether the blend is a uop of its own is not said.
     merges_upper_bits: true,
     move_elimination: true,
+    adds_at_renaming: false,
     front_end: FrontEnd {
         // manual, uiCA: queue of 64 uops a thread. TMA: `DSB_Width`. manual: uop cache of 1536.
         queue: 64,

@@ -64,13 +64,14 @@ pub const SUNNY_COVE: Core = Core {
     // Not known for this core.
     unlaminates: false,
     // uiCA: measured on all cores from Sandy Bridge to Rocket Lake.
-    binds_ports: true,
+    binds_ports: Some(&[]),
     // Intel erratum ICL065: moves of general-purpose registers are not eliminated. uiCA: the same.
     // uiCA: ports 0, 1, 5, 6.
     stack_engine: Some((4, "Add_r64_rm64")),
     // estimate: as on its successor.
     merges_upper_bits: false,
     move_elimination: false,
+    adds_at_renaming: false,
     front_end: FrontEnd {
         // WikiChip, uiCA: queue of 70 uops a thread. TMA: `DSB_Width`. Chips and Cheese, WikiChip: 2.25 K uops.
         queue: 70,

@@ -35,10 +35,11 @@ pub const ZEN2: Core = Core {
     wakes_late: false,
     fusion: true,
     unlaminates: false,
-    binds_ports: false,
+    binds_ports: None,
     stack_engine: None,
     merges_upper_bits: false,
     move_elimination: true,
+    adds_at_renaming: false,
     front_end: FrontEnd {
         // WikiChip: queue of 72, op cache of 4096 that delivers 8, 4 decoders, 32 bytes a cycle. guide, of Zen 3: 64
         // sets of 8 ways, each of 8 ops. In this model a line holds 32 bytes of code.

@@ -134,9 +134,12 @@ impl Prepared {
     /// As the table says; `None` if the table does not know the instruction.
     pub(crate) fn from_table(instruction: &Instruction, table: &UopTable) -> Option<Self> {
         let form = if instruction.memory_operand { Form::Memory } else { Form::Register };
-        let complex = instruction.encoding.addressing == Addressing::All;
-        let complex = if complex { table.cost(instruction.form, Form::Complex) } else { None };
-        let cost = complex.or_else(|| table.cost(instruction.form, form))?;
+        let Encoding { addressing, scaled, .. } = instruction.encoding;
+        let special = [(scaled, Form::Scaled), (addressing == Addressing::All, Form::Complex)];
+        let mut special = special
+            .iter()
+            .filter_map(|&(has, form)| if has { table.cost(instruction.form, form) } else { None });
+        let cost = special.next().or_else(|| table.cost(instruction.form, form))?;
         let register_form = table.cost(instruction.form, Form::Register);
         Some(Self::with_cost(instruction, cost, register_form, table.load_units()))
     }
@@ -325,7 +328,7 @@ impl Prepared {
         }
     }
 
-    /// Zeroing idioms and moves that renaming does.
+    /// What renaming does.
     fn rename(&mut self, instruction: &Instruction, core: &Core) {
         let nop = self.traits.intersects(Traits::NOP);
         let eliminated = match instruction.renaming {
@@ -335,6 +338,7 @@ impl Prepared {
             }
             Renaming::Move => core.move_elimination,
             Renaming::VectorMove => true,
+            Renaming::Offset | Renaming::Extension => core.adds_at_renaming,
             Renaming::Independent => {
                 self.rest.sources = 0;
                 false

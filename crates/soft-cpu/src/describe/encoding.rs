@@ -21,6 +21,9 @@ pub(super) fn encoding(instruction: &Instruction, info: &InstructionInfo, result
     let change = i8::try_from(instruction.stack_pointer_increment()).unwrap_or(0);
     Encoding {
         addressing: if memory { addressing(instruction) } else { Addressing::None },
+        scaled: memory
+            && instruction.memory_index() != Register::None
+            && instruction.memory_index_scale() > 1,
         stack_change: if stack && instruction.mnemonic() != Mnemonic::Leave { change } else { 0 },
         stack_pointer: addressed || named && !matches!(instruction.mnemonic(), Mnemonic::Pop),
         wide: is_wide(instruction),
