@@ -178,6 +178,8 @@ pub struct Memory {
     /// Cycles in which no store reaches the first level, for each line that comes there and for each modified one that
     /// leaves.
     pub fill_cycles: [u32; 2],
+    /// Each four bytes of a line can be read by two loads a cycle only.
+    pub load_banks: bool,
     /// Additional cycles of a load across lines or pages.
     pub split_load: u32,
     /// How often such a load takes a port again: across lines, and across pages; 15 at most.

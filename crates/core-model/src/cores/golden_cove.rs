@@ -150,6 +150,7 @@ pub const GOLDEN_COVE: Core = Core {
         // Overflow): 1.25 cycles for each of four stores to a line of the second level. Measured: two cycles more.
         fill_cycles: [1, 1],
         // Measured: a chain of loads across lines or pages takes 12 cycles; one of them a cycle, and one in 3.3.
+        load_banks: false,
         split_load: 7,
         split_ports: [2, 9],
         // Measured: 25 cycles.
@@ -291,6 +292,9 @@ pub const REDWOOD_COVE: Core = Core {
         memory_latency: 600,
         // Measured: a chain of loads behind aliasing stores takes 5 cycles each (docs/silicon.md).
         alias_block: 0,
+        // Measured: three loads a cycle, but two of the same four bytes of lines (docs/silicon.md). uops.info has three of
+        // one address on Alder Lake.
+        load_banks: true,
         ..GOLDEN_COVE.memory
     },
     corrections: concat!(

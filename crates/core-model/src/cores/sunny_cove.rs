@@ -182,6 +182,7 @@ pub const SUNNY_COVE: Core = Core {
         // Overflow): 1.25 cycles for each of four stores to a line of the second level. Here: as on Skylake.
         fill_cycles: [1, 0],
         // estimate: as on Skylake, and for stores, of which nothing is known.
+        load_banks: false,
         split_load: 4,
         split_ports: [1, 1],
         page_split_store: 0,

@@ -133,6 +133,7 @@ pub const ZEN2: Core = Core {
         joins_stores: true,
         replays_loads: false,
         fill_cycles: [0, 0],
+        load_banks: false,
         split_load: 4,
         split_ports: [0, 0],
         page_split_store: 0,

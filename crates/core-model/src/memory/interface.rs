@@ -70,6 +70,8 @@ pub(crate) struct Loaded {
     pub(crate) renamed: bool,
     /// How often it takes a port again, 15 at most.
     pub(crate) again: u8,
+    /// Others read the same bank of the cache when it began: it takes a port again when it can.
+    pub(crate) conflict: bool,
 }
 
 impl Loaded {
@@ -83,6 +85,7 @@ impl Loaded {
         early: false,
         renamed: false,
         again: 0,
+        conflict: false,
     };
 }
 

@@ -1,6 +1,7 @@
 //! Memory as the core sees it: TLBs, caches, prefetchers, caches of code, and stores to forward from.
 
 mod answer;
+mod banks;
 mod caches;
 mod code;
 mod interface;

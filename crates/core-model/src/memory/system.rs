@@ -1,5 +1,6 @@
 //! Caches, translations, and stores to forward from, together.
 
+use super::banks::Banks;
 use super::caches::{Asker, Caches, Level};
 use super::code::CodeCaches;
 use super::interface::{Entered, Entry, Loaded, Loads, MemoryPort, Stored};
@@ -22,6 +23,8 @@ pub(crate) struct MemorySystem {
     pub(crate) caches: Caches,
     pub(crate) code: CodeCaches,
     stores: Stores,
+    /// Of the first level, where that matters.
+    banks: Option<Banks>,
     store_buffer: StoreBuffer,
     /// When the newest locked instruction is done, and whether anything was loaded since.
     locked_until: u64,
@@ -194,7 +197,7 @@ impl MemoryPort for MemorySystem {
             && !(access.write || lock || crosses_line(access) || access.linear.is_multiple_of(PAGE))
         {
             // As most loads are.
-            let loaded = Loaded { any: true, ..self.load(totals, execution.rip, access, loads) };
+            let loaded = Loaded { any: true, ..self.load_from_bank(totals, execution.rip, access, loads) };
             self.loads_since_lock = true;
             self.count_load(totals, &loaded, loads.latency);
             return Some(loaded);
@@ -204,7 +207,11 @@ impl MemoryPort for MemorySystem {
         let mut all = Loaded::NOTHING;
         for access in execution.memory.iter().filter(|access| !access.write) {
             all.any = true;
-            let loaded = self.load(totals, execution.rip, access, loads);
+            let loaded = if crosses_line(access) {
+                self.load(totals, execution.rip, access, loads)
+            } else {
+                self.load_from_bank(totals, execution.rip, access, loads)
+            };
             all.delay = all.delay.max(loaded.delay);
             all.level = all.level.max(loaded.level);
             all.held |= loaded.held;
@@ -212,6 +219,7 @@ impl MemoryPort for MemorySystem {
             all.walked |= loaded.walked;
             all.early |= loaded.early;
             all.renamed |= loaded.renamed;
+            all.conflict |= loaded.conflict;
             if crosses_line(access) {
                 totals.split_loads += 1;
                 totals.split_locks += u64::from(lock);
@@ -248,6 +256,7 @@ impl MemorySystem {
             caches: Caches::new(core),
             code: CodeCaches::new(core),
             stores: Stores::new(),
+            banks: core.memory.load_banks.then(Banks::new),
             store_buffer: StoreBuffer::new(core.store_buffer),
             locked_until: 0,
             loads_since_lock: false,
@@ -280,6 +289,27 @@ impl MemorySystem {
         let cycles = u64::from(latency) + loaded.delay;
         totals.load_latency += cycles;
         totals.slow_loads += u64::from(cycles > self.slow_load);
+    }
+
+    /// One load within a line, which waits until it can read its banks of the cache.
+    #[inline]
+    fn load_from_bank(
+        &mut self,
+        totals: &mut CoreTotals,
+        rip: u64,
+        access: &MemoryAccess,
+        loads: Loads,
+    ) -> Loaded {
+        let Some(banks) = &mut self.banks else { return self.load(totals, rip, access, loads) };
+        let issued = banks.read(access.linear, access.size, loads.issued);
+        let mut loaded = self.load(totals, rip, access, Loads { issued, ..loads });
+        let late = issued - loads.issued;
+        if late > 0 {
+            loaded.data += if loaded.data > 0 { late } else { 0 };
+            loaded.conflict = !loaded.renamed;
+            loaded.delay += if loaded.conflict { late } else { 0 };
+        }
+        loaded
     }
 
     /// One load.

@@ -73,7 +73,7 @@ impl Pipeline {
                     self.back_end.outstanding(issued + loaded.data, issued + load + loaded.delay, missed);
                 }
                 from += loaded.delay;
-                if loaded.level > Level::L1 && self.core.memory.replays_loads {
+                if loaded.conflict || loaded.level > Level::L1 && self.core.memory.replays_loads {
                     from = self.back_end.replay(load_groups, from - load) + load;
                 }
                 for _ in 0..loaded.again {
