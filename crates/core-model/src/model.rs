@@ -42,6 +42,8 @@ impl Model {
         table.correct(UopTable::parse_wide(core.corrections, core.wide, set.form)?);
         table.add_system(core.system, set.form)?;
         let engine = core.stack_engine.and_then(|(_, name)| table.cost((set.form)(name)?, Form::Register));
+        // Where renaming adds, it also brings the stack pointer up to date.
+        let engine = engine.filter(|_| !core.adds_at_renaming);
         let stack = engine.map_or(0, |cost| cost.uops.iter().fold(0, |units, uops| units | uops.units));
         let loads = table.load_units();
         let free = loads | core.binds_ports.map_or(0, |names| table.known_units(names));

@@ -82,7 +82,7 @@ pub(crate) struct Units<'a> {
     pub(crate) choices: u32,
     /// Uops are bound to one of theirs at allocation.
     pub(crate) bind: bool,
-    /// Those of the uop that brings the stack pointer up to date.
+    /// Those of the uop that brings the stack pointer up to date; 0 if renaming does that.
     pub(crate) stack: u32,
     /// Those of loads and stores, if their uops have a scheduler of their own.
     pub(crate) memory: u32,
@@ -449,14 +449,17 @@ impl BackEnd {
         groups.iter().fold(start, |last, &uops| last.max(self.ports.issue(uops, start)))
     }
 
-    /// Brings the stack pointer up to date, not before `earliest`.
+    /// Brings the stack pointer up to date, not before `earliest`; without a uop that executes if it needs no units.
     #[inline(never)]
     pub(crate) fn synchronise_stack(&mut self, earliest: u64) {
         let (register, units) = self.stack;
-        let ready = self.ready[usize::from(register) % RESOURCES].max(earliest);
-        let issued = self.ports.issue_bound(Uops { units, cycles: 1 }, ready, self.first_slot & 1 == 1);
-        self.ready[usize::from(register) % RESOURCES] = issued + 1;
         self.first_slot += 1;
+        if units == 0 {
+            return;
+        }
+        let ready = self.ready[usize::from(register) % RESOURCES].max(earliest);
+        let issued = self.ports.issue_bound(Uops { units, cycles: 1 }, ready, self.first_slot & 1 == 0);
+        self.ready[usize::from(register) % RESOURCES] = issued + 1;
     }
 
     /// Waits for a divider, and keeps it busy; when the division begins.
