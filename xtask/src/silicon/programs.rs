@@ -1,5 +1,8 @@
 //! Whole programs: cycles of each on this host, and in a guest with the core model.
 //!
+//! Each does two amounts of the same work, of which the difference is compared too: what it takes to start, and memory
+//! that is touched for the first time, is not in it.
+//!
 //! The host need not have a PMU, so its cycles are the processor time of the program times the clock of the core, which
 //! is looked at before and behind each run. User code alone is compared: the kernels differ, and so do page faults in a
 //! virtual machine and out of one.
@@ -20,12 +23,19 @@ use std::process::{Command, Stdio};
 /// Runs of each program that count, natively: as many as take so many seconds.
 const LONG_ENOUGH: f64 = 3.0;
 const RUNS: Range<usize> = 15..200;
+/// Amounts of work: indices of what follows.
+const AMOUNTS: [usize; 2] = [0, 1];
 /// Bytes of source code that are compressed.
-const TEXT: usize = 300_000;
+const TEXT: [usize; 2] = [300_000, 900_000];
 /// Functions of the C file.
-const FUNCTIONS: u32 = 50;
+const FUNCTIONS: [u32; 2] = [50, 100];
+/// Rows of the database.
+const ROWS: [u32; 2] = [60_000, 120_000];
+/// Rows of the JSON text.
+const RECORDS: [u32; 2] = [12_000, 24_000];
 
-/// A program with what it is given, in the working directory of [`inputs`].
+/// A program with what it is given, in the working directory of [`inputs`]. Files have an amount of work behind their
+/// names, 0 or 1, which is `@` here.
 struct Program {
     name: &'static str,
     /// For a shell: prints its path.
@@ -42,42 +52,50 @@ impl Program {
     }
 }
 
-/// What hosts have, with inputs of our own: 50 million to a billion instructions each.
+/// What hosts have, with inputs of our own: 50 million to two billion instructions each.
 const PROGRAMS: [Program; 8] = [
-    Program::new("gzip -9", "command -v gzip", &["-9", "-c", "text"]),
-    Program::new("xz -2", "command -v xz", &["-2", "-T1", "-c", "text"]),
-    Program::new("bzip2", "command -v bzip2", &["-c", "text"]),
-    Program::new("zstd -9", "command -v zstd", &["-q", "-9", "--single-thread", "-c", "text"]),
-    Program { input: Some("rows.sql"), ..Program::new("sqlite3", "command -v sqlite3", &[":memory:"]) },
+    Program::new("gzip -9", "command -v gzip", &["-9", "-c", "text@"]),
+    Program::new("xz -2", "command -v xz", &["-2", "-T1", "-c", "text@"]),
+    Program::new("bzip2", "command -v bzip2", &["-c", "text@"]),
+    Program::new("zstd -9", "command -v zstd", &["-q", "-9", "--single-thread", "-c", "text@"]),
+    Program { input: Some("rows@.sql"), ..Program::new("sqlite3", "command -v sqlite3", &[":memory:"]) },
     Program {
         directories: Some("/usr/bin/python3 -c 'import sysconfig; print(sysconfig.get_path(\"stdlib\"))'"),
-        ..Program::new("python3", "ls /usr/bin/python3", &["-I", "-S", "work.py"])
+        ..Program::new("python3", "ls /usr/bin/python3", &["-I", "-S", "work@.py"])
     },
-    Program::new("perl", "command -v perl", &["words.pl", "text"]),
+    Program::new("perl", "command -v perl", &["words.pl", "text@"]),
     Program::new(
         "cc1 -O1",
         "gcc -print-prog-name=cc1",
-        &["-quiet", "-fpreprocessed", "-O1", "-o", "-", "functions.c"],
+        &["-quiet", "-fpreprocessed", "-O1", "-o", "-", "functions@.c"],
     ),
 ];
 
-const ROWS: &str = "CREATE TABLE t(a INTEGER PRIMARY KEY, b INTEGER, c TEXT);
-WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n WHERE x < 60000)
+fn rows(count: u32) -> String {
+    format!(
+        "CREATE TABLE t(a INTEGER PRIMARY KEY, b INTEGER, c TEXT);
+WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n WHERE x < {count})
   INSERT INTO t SELECT x, x * 2654435761 % 1000003, 'row ' || x FROM n;
 CREATE INDEX i ON t(b);
 UPDATE t SET c = c || '!' WHERE b % 7 = 0;
 SELECT count(*), sum(b), max(c) FROM t WHERE b BETWEEN 1000 AND 900000;
-";
+"
+    )
+}
 
-const WORK: &str = "import json
-rows = [{'n': n, 'square': n * n, 'text': str(n) * 3} for n in range(12000)]
+fn work(records: u32) -> String {
+    format!(
+        "import json
+rows = [{{'n': n, 'square': n * n, 'text': str(n) * 3}} for n in range({records})]
 again = json.loads(json.dumps(rows))
 again.sort(key=lambda row: (row['text'], -row['n']))
 total = 0
 for row in again:
     total = (total * 31 + row['square']) % 1000003
 print(total)
-";
+"
+    )
+}
 
 const WORDS: &str = "my %count;
 while (<>) { $count{lc $1}++ while /([A-Za-z_]+)/g; }
@@ -86,9 +104,9 @@ print \"$_ $count{$_}\\n\" for @best[0..19];
 ";
 
 /// C that makes a compiler work: loops, branches, calls, a switch.
-fn functions() -> String {
+fn functions(count: u32) -> String {
     let mut text = String::from("unsigned table[256];\n");
-    for n in 0..FUNCTIONS {
+    for n in 0..count {
         let before = n.saturating_sub(1);
         // Writing to a String cannot fail.
         let _ = write!(
@@ -124,7 +142,7 @@ fn inputs() -> Result<PathBuf, TaskError> {
     let mut sources = vec![root().join("crates")];
     // Files and folders in the order of their names.
     while let Some(path) = sources.pop() {
-        if text.len() >= TEXT {
+        if text.len() >= TEXT[1] {
             break;
         }
         if path.is_dir() {
@@ -136,15 +154,16 @@ fn inputs() -> Result<PathBuf, TaskError> {
             text.extend(fs::read(&path).map_err(failed(&path))?);
         }
     }
-    text.truncate(TEXT);
-    let functions = functions();
-    let files: [(&str, &[u8]); 5] = [
-        ("text", &text),
-        ("rows.sql", ROWS.as_bytes()),
-        ("work.py", WORK.as_bytes()),
-        ("words.pl", WORDS.as_bytes()),
-        ("functions.c", functions.as_bytes()),
-    ];
+    let mut files = vec![("words.pl".to_owned(), WORDS.as_bytes().to_vec())];
+    for amount in AMOUNTS {
+        let part = &text[..text.len().min(TEXT[amount])];
+        files.extend([
+            (format!("text{amount}"), part.to_vec()),
+            (format!("rows{amount}.sql"), rows(ROWS[amount]).into_bytes()),
+            (format!("work{amount}.py"), work(RECORDS[amount]).into_bytes()),
+            (format!("functions{amount}.c"), functions(FUNCTIONS[amount]).into_bytes()),
+        ]);
+    }
     for (name, bytes) in files {
         let path = directory.join(name);
         fs::write(&path, bytes).map_err(failed(&path))?;
@@ -153,11 +172,21 @@ fn inputs() -> Result<PathBuf, TaskError> {
 }
 
 impl Program {
+    /// Its arguments.
+    fn arguments(&self, amount: usize) -> impl Iterator<Item = String> {
+        self.arguments.iter().map(move |argument| of_amount(argument, amount))
+    }
+
     /// The same streams for a command, whoever runs the program.
-    fn streams<'a>(&self, command: &'a mut Command, directory: &Path) -> Result<&'a mut Command, TaskError> {
+    fn streams<'a>(
+        &self,
+        command: &'a mut Command,
+        amount: usize,
+        directory: &Path,
+    ) -> Result<&'a mut Command, TaskError> {
         let input = match self.input {
             Some(name) => {
-                let path = directory.join(name);
+                let path = directory.join(of_amount(name, amount));
                 fs::File::open(&path).map_err(|source| TaskError::File { path, source })?.into()
             }
             None => Stdio::null(),
@@ -171,11 +200,16 @@ impl Program {
     }
 
     /// Cycles of user code on this host; `None` if they are not stable.
-    fn natively(&self, path: &str, host: &mut Host, directory: &Path) -> Result<Option<Native>, TaskError> {
+    fn natively(
+        &self,
+        (path, amount): (&str, usize),
+        host: &mut Host,
+        directory: &Path,
+    ) -> Result<Option<Native>, TaskError> {
         let run = || {
             let mut command = Command::new(path);
-            command.args(self.arguments).stderr(Stdio::null());
-            self.streams(&mut command, directory).and_then(Host::processor_time)
+            command.args(self.arguments(amount)).stderr(Stdio::null());
+            self.streams(&mut command, amount, directory).and_then(Host::processor_time)
         };
         let [user, system] = run()?;
         let runs = ((LONG_ENOUGH / (user + system).max(0.001)) as usize).clamp(RUNS.start, RUNS.end);
@@ -205,7 +239,7 @@ impl Program {
     /// Instructions and cycles of user code in the guest.
     fn in_guest(
         &self,
-        path: &str,
+        (path, amount): (&str, usize),
         vpmu: &Vpmu,
         profile: &str,
         directory: &Path,
@@ -216,8 +250,8 @@ impl Program {
         for needed in self.directories.map(lines_of).into_iter().flatten() {
             command.arg("--dir").arg(needed);
         }
-        command.arg("--").arg(path).args(self.arguments).stderr(Stdio::null());
-        let status = self.streams(&mut command, directory)?.status();
+        command.arg("--").arg(path).args(self.arguments(amount)).stderr(Stdio::null());
+        let status = self.streams(&mut command, amount, directory)?.status();
         if !status.is_ok_and(|status| status.success()) {
             return Err(TaskError::Data(format!("{} failed in the guest; try {command:?}", self.name)));
         }
@@ -234,6 +268,11 @@ impl Program {
             _ => Err(TaskError::Data(format!("no cycles in {}", report.display()))),
         }
     }
+}
+
+/// The name of a file for an amount of work.
+fn of_amount(name: &str, amount: usize) -> String {
+    name.replace('@', &amount.to_string())
 }
 
 /// What a shell prints, in lines; none if it fails.
@@ -255,11 +294,69 @@ struct Native {
     spread: f64,
 }
 
-/// Prints cycles of programs on this host and on a profile's core.
+impl Native {
+    /// The same of what one run does more than another one; the larger spread of both, of the difference.
+    fn less(self, other: Self) -> Self {
+        let all = |native: Self| native.user / (1.0 - native.kernel);
+        let (more, user) = (all(self) - all(other), self.user - other.user);
+        let cycles = (self.spread * all(self)).max(other.spread * all(other));
+        Self { user, kernel: 1.0 - user / more, spread: cycles / more }
+    }
+}
+
+/// Prints cycles of programs on this host and on a profile's core: of a run, and of what another one does more.
 pub(crate) fn compare(profile: &str) -> Result<(), TaskError> {
     let directory = inputs()?;
     let vpmu = Vpmu::build()?;
     anstream::println!("{}, beside {profile}", host_name());
+    let mut installed = Vec::new();
+    for program in &PROGRAMS {
+        match program.find() {
+            Some(path) => installed.push((program, path)),
+            None => anstream::eprintln!("{}: not on this host", program.name),
+        }
+    }
+    let measured = native::on_thread(|mut host| {
+        let mut measure = |program: &Program, path: &str| {
+            anstream::eprintln!("{} on this host", program.name);
+            let mut of = |amount| program.natively((path, amount), &mut host, &directory);
+            Ok(of(0)?.zip(of(1)?))
+        };
+        installed.iter().map(|(program, path)| measure(program, path)).collect::<Result<Vec<_>, TaskError>>()
+    })?;
+    let mut tables = [table(), table()];
+    let mut errors = [Vec::new(), Vec::new()];
+    for ((program, path), native) in installed.iter().zip(measured) {
+        let Some((less, more)) = native else {
+            anstream::eprintln!("{}: not stable on this host", program.name);
+            continue;
+        };
+        anstream::eprintln!("{} in a guest", program.name);
+        let guest = |amount| program.in_guest((path, amount), &vpmu, profile, &directory);
+        let (first, second) = match guest(0).and_then(|first| Ok((first, guest(1)?))) {
+            Ok(counted) => counted,
+            Err(error) => {
+                anstream::eprintln!("{error}");
+                continue;
+            }
+        };
+        let difference = [second[0] - first[0], second[1] - first[1]];
+        let rows = [(less, first), (more.less(less), difference)];
+        for ((native, guest), (table, errors)) in rows.into_iter().zip(tables.iter_mut().zip(&mut errors)) {
+            errors.push((guest[1] / native.user - 1.0).abs());
+            add_row(table, program.name, native, guest);
+        }
+    }
+    let titles = ["A run, start included", "What a second run with more work takes more"];
+    for ((title, table), errors) in titles.into_iter().zip(tables).zip(errors) {
+        let mean = errors.iter().sum::<f64>() / (errors.len() as f64).max(1.0);
+        anstream::println!("\n{title}: {} programs, mean error {:.1} %\n{table}", errors.len(), mean * 100.0);
+    }
+    Ok(())
+}
+
+/// A table without rows.
+fn table() -> Table {
     let mut table = Table::new();
     table.load_style(presets::NOTHING);
     table.set_header([
@@ -274,48 +371,19 @@ pub(crate) fn compare(profile: &str) -> Result<(), TaskError> {
     for column in table.column_iter_mut().skip(1) {
         column.set_cell_alignment(CellAlignment::Right);
     }
-    let mut installed = Vec::new();
-    for program in &PROGRAMS {
-        match program.find() {
-            Some(path) => installed.push((program, path)),
-            None => anstream::eprintln!("{}: not on this host", program.name),
-        }
-    }
-    let measured = native::on_thread(|mut host| {
-        let measure = |(program, path): &(&Program, String)| {
-            anstream::eprintln!("{} on this host", program.name);
-            program.natively(path, &mut host, &directory)
-        };
-        installed.iter().map(measure).collect::<Result<Vec<_>, TaskError>>()
-    })?;
-    let mut errors = Vec::new();
-    for ((program, path), native) in installed.iter().zip(measured) {
-        let Some(Native { user, kernel, spread }) = native else {
-            anstream::eprintln!("{}: not stable on this host", program.name);
-            continue;
-        };
-        anstream::eprintln!("{} in a guest", program.name);
-        let [instructions, model] = match program.in_guest(path, &vpmu, profile, &directory) {
-            Ok(counted) => counted,
-            Err(error) => {
-                anstream::eprintln!("{error}");
-                continue;
-            }
-        };
-        let error = model / user - 1.0;
-        errors.push(error.abs());
-        table.add_row([
-            program.name.to_owned(),
-            format!("{:.1} M", instructions / 1e6),
-            format!("{:.1}", user / 1e6),
-            format!("{:.1} %", spread * 100.0),
-            format!("{:.0} %", kernel * 100.0),
-            format!("{:.1}", model / 1e6),
-            format!("{:+.1} %", error * 100.0),
-        ]);
-    }
-    anstream::println!("{table}");
-    let mean = errors.iter().sum::<f64>() / (errors.len() as f64).max(1.0);
-    anstream::println!("{} programs, mean error {:.1} %", errors.len(), mean * 100.0);
-    Ok(())
+    table
+}
+
+/// `guest`: instructions and cycles.
+fn add_row(table: &mut Table, name: &str, native: Native, [instructions, model]: [f64; 2]) {
+    let Native { user, kernel, spread } = native;
+    table.add_row([
+        name.to_owned(),
+        format!("{:.1} M", instructions / 1e6),
+        format!("{:.1}", user / 1e6),
+        format!("{:.1} %", spread * 100.0),
+        format!("{:.0} %", kernel * 100.0),
+        format!("{:.1}", model / 1e6),
+        format!("{:+.1} %", (model / user - 1.0) * 100.0),
+    ]);
 }
