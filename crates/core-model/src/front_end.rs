@@ -1,6 +1,6 @@
 //! Supply of uops: uop cache, decoders, loop stream detector, microcode sequencer, instruction cache and TLB.
 
-use crate::core::Core;
+use crate::core::{Core, Prediction};
 use crate::instruction::Traits;
 use crate::memory::{Entry, MemoryPort};
 use crate::state::packed::{Packer, Unpacker};
@@ -11,6 +11,9 @@ use crate::totals::CoreTotals;
 const LOOP_ITERATIONS: u32 = 16;
 /// Cycles by which instructions can be told apart ahead of the decoders: a queue of 25 (uiCA), 4 a cycle.
 const AHEAD: u64 = 6;
+/// Cycles by which the predictor can be ahead with taken branches: estimate; more would be of use after long bubbles only,
+/// and give the pipeline more states.
+const LEAD: u64 = 8;
 /// Places for uops between front end and allocation: more than any core has.
 const QUEUE: usize = 256;
 
@@ -63,6 +66,8 @@ pub(crate) struct FrontEnd {
     taken: u32,
     /// Cycles by which the branch predictor is ahead of the decoders.
     ahead: u64,
+    /// When it has predicted the newest taken branch.
+    predicted: u64,
     /// The taken branch that may close a loop: its address, target, iterations, and uops since the last one.
     loop_branch: u64,
     loop_target: u64,
@@ -97,6 +102,7 @@ impl FrontEnd {
             width: parameters.uop_cache_width,
             taken: 0,
             ahead: 0,
+            predicted: 0,
             loop_branch: u64::MAX,
             loop_target: 0,
             loop_count: 0,
@@ -375,9 +381,18 @@ impl FrontEnd {
                 self.next_cycle(totals);
             }
         }
-        if slow {
-            let cycles = self.core.prediction.slow_target;
-            self.bubble(totals, cycles);
+        let Prediction { slow_target, taken_branches, .. } = self.core.prediction;
+        self.predict(totals, if slow { slow_target + 1 } else { u32::from(taken_branches == 1) });
+    }
+
+    /// The predictor takes some cycles for a taken branch, and fetch waits for it if it is not ahead: measured on Granite
+    /// Rapids (docs/silicon.md).
+    fn predict(&mut self, totals: &mut CoreTotals, cycles: u32) {
+        let lead = LEAD.min(self.core.front_end.run_ahead.into());
+        let begun = self.predicted.max(self.cycle.saturating_sub(lead + 1));
+        self.predicted = (begun + u64::from(cycles)).max(self.cycle.saturating_sub(lead));
+        if self.predicted > self.cycle {
+            self.stall(totals, self.predicted - self.cycle);
         }
     }
 
@@ -398,15 +413,17 @@ impl FrontEnd {
         }
     }
 
-    /// Fetch loses cycles.
+    /// Prediction and fetch lose cycles.
     pub(crate) fn bubble(&mut self, totals: &mut CoreTotals, cycles: u32) {
         self.stall(totals, cycles.into());
+        self.predicted += u64::from(cycles);
     }
 
     /// Decoders redirect fetch, which loses cycles.
     pub(crate) fn redirect(&mut self, totals: &mut CoreTotals, cycles: u32) {
         self.ahead = 0;
-        self.bubble(totals, cycles);
+        self.stall(totals, cycles.into());
+        self.predicted = self.cycle;
     }
 
     /// Everything that was fetched is thrown away, and supply begins again at `cycle`.
@@ -419,6 +436,7 @@ impl FrontEnd {
         self.piece = u64::MAX;
         self.line = u64::MAX;
         self.cycle = self.cycle.max(cycle);
+        self.predicted = self.cycle;
     }
 
     /// Translations have changed.
@@ -437,7 +455,8 @@ impl FrontEnd {
 impl Shaped for FrontEnd {
     fn save(&self, now: u64, shape: &mut Vec<u64>) -> Option<()> {
         let place = self.cycle.wrapping_sub(now);
-        shape.push(u64::from(u32::try_from(place.wrapping_add(1 << 31)).ok()?));
+        let lead = self.cycle.saturating_sub(self.predicted).min(LEAD);
+        shape.push(lead << 32 | u64::from(u32::try_from(place.wrapping_add(1 << 31)).ok()?));
         let used = u64::from(u8::try_from(self.used).ok()?);
         let bytes = u64::from(u8::try_from(self.bytes).ok()?);
         let mut word = self.ahead << 24
@@ -480,7 +499,9 @@ impl Shaped for FrontEnd {
     }
 
     fn restore(&mut self, now: u64, shape: &mut Words<'_>) {
-        self.cycle = now.wrapping_add(shape.next()).wrapping_sub(1 << 31);
+        let place = shape.next();
+        self.cycle = now.wrapping_add(place & 0xFFFF_FFFF).wrapping_sub(1 << 31);
+        self.predicted = self.cycle.saturating_sub(place >> 32);
         let mut word = shape.next();
         for before in self.before.iter_mut().rev() {
             let count = (word >> 1 & 0x7F) as u32;
