@@ -11,8 +11,8 @@ use crate::totals::CoreTotals;
 const LOOP_ITERATIONS: u32 = 16;
 /// Cycles by which instructions can be told apart ahead of the decoders: a queue of 25 (uiCA), 4 a cycle.
 const AHEAD: u64 = 6;
-/// Cycles by which the predictor can be ahead with taken branches: estimate; more would be of use after long bubbles only,
-/// and give the pipeline more states.
+/// Cycles by which the predictor can be ahead with taken branches: estimate; more would be of use after long bubbles
+/// only, and give the pipeline more states.
 const LEAD: u64 = 8;
 /// Places for uops between front end and allocation: more than any core has.
 const QUEUE: usize = 256;
@@ -385,8 +385,8 @@ impl FrontEnd {
         self.predict(totals, if slow { slow_target + 1 } else { u32::from(taken_branches == 1) });
     }
 
-    /// The predictor takes some cycles for a taken branch, and fetch waits for it if it is not ahead: measured on Granite
-    /// Rapids (docs/silicon.md).
+    /// The predictor takes some cycles for a taken branch, and fetch waits for it if it is not ahead: measured on
+    /// Granite Rapids (docs/silicon.md).
     fn predict(&mut self, totals: &mut CoreTotals, cycles: u32) {
         let lead = LEAD.min(self.core.front_end.run_ahead.into());
         let begun = self.predicted.max(self.cycle.saturating_sub(lead + 1));

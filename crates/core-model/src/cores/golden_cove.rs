@@ -288,14 +288,14 @@ pub const REDWOOD_COVE: Core = Core {
     },
     memory: Memory {
         // Xeon 6972P: 480 MiB for 96 cores. CPUID of a Xeon 658X: 16 ways, here 15 for a power of two of sets.
-        // Latency of the last level: estimate, as Sapphire Rapids; TMA takes them from measurements by then. Measured: a
-        // chase beyond the last level takes 600 cycles, on a virtual machine.
+        // Latency of the last level: estimate, as Sapphire Rapids; TMA takes them from measurements by then. Measured:
+        // a chase beyond the last level takes 600 cycles, on a virtual machine.
         llc: Geometry { sets: 524_288, ways: 15 },
         memory_latency: 600,
         // Measured: a chain of loads behind aliasing stores takes 5 cycles each (docs/silicon.md).
         alias_block: 0,
-        // Measured: three loads a cycle, but two of the same four bytes of lines (docs/silicon.md). uops.info has three of
-        // one address on Alder Lake.
+        // Measured: three loads a cycle, but two of the same four bytes of lines (docs/silicon.md). uops.info has three
+        // of one address on Alder Lake.
         load_banks: true,
         ..GOLDEN_COVE.memory
     },
