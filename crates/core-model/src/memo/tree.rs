@@ -105,8 +105,16 @@ pub(crate) enum Link {
     Other(u32),
 }
 
-#[derive(Debug, Default)]
+/// Edges that are found without a search.
+const SHORTCUTS: usize = 1 << 12;
+/// Edges of a state that are searched before one is worth a shortcut.
+const FEW_EDGES: u32 = 2;
+
+#[derive(Debug)]
 pub(crate) struct Tree {
+    /// A state and an edge of it, by state and block: a state that depends on no address has an edge for each of
+    /// thousands of functions.
+    shortcuts: Box<[(u32, u32); SHORTCUTS]>,
     /// The first edge of each state, and the others.
     first: Vec<Edge>,
     edges: Vec<Edge>,
@@ -122,6 +130,20 @@ fn later(from: u64, by: i16) -> u64 {
     from.wrapping_add(by as i64 as u64)
 }
 
+impl Default for Tree {
+    fn default() -> Self {
+        Self {
+            shortcuts: Box::new([(NONE, NONE); SHORTCUTS]),
+            first: Vec::new(),
+            edges: Vec::new(),
+            nodes: Vec::new(),
+            sums: Sums::default(),
+            answers: Vec::new(),
+            fetched: 0,
+        }
+    }
+}
+
 impl Tree {
     pub(crate) fn add_state(&mut self) {
         self.first.push(Edge::new(None, 0, false, NONE));
@@ -131,6 +153,7 @@ impl Tree {
     pub(crate) fn clear(&mut self) {
         self.first.clear();
         self.edges.clear();
+        self.shortcuts.fill((NONE, NONE));
         self.nodes.clear();
         self.answers.clear();
         self.sums.clear();
@@ -143,12 +166,31 @@ impl Tree {
 
     /// The first node of a block in a state.
     #[inline(always)]
-    fn first_node(&self, state: u32, block: &Block<'_>) -> Option<u32> {
-        let mut edge = self.first.get(state as usize)?;
-        while !edge.is_of(block) {
-            edge = self.edges.get(edge.other as usize)?;
+    fn first_node(&mut self, state: u32, block: &Block<'_>) -> Option<u32> {
+        let first = self.first.get(state as usize)?;
+        if first.is_of(block) { Some(first.node) } else { self.other_node(state, first.other, block) }
+    }
+
+    fn other_node(&mut self, state: u32, mut number: u32, block: &Block<'_>) -> Option<u32> {
+        let place = (state.wrapping_mul(0x9E37_79B9) ^ block.id.index.wrapping_mul(0x85EB_CA6B)) >> 20;
+        let shortcut = &mut self.shortcuts[place as usize % SHORTCUTS];
+        if shortcut.0 == state
+            && let Some(edge) = self.edges.get(shortcut.1 as usize)
+            && edge.is_of(block)
+        {
+            return Some(edge.node);
         }
-        Some(edge.node)
+        let mut searched = 0;
+        loop {
+            let edge = self.edges.get(number as usize)?;
+            if edge.is_of(block) {
+                if searched >= FEW_EDGES {
+                    *shortcut = (state, number);
+                }
+                return Some(edge.node);
+            }
+            (number, searched) = (edge.other, searched + 1);
+        }
     }
 
     /// See [`Memo::replay`](super::Memo::replay).
