@@ -42,12 +42,13 @@ impl Pipeline {
         let latency = prepared.load - u16::from(near);
         let load = u64::from(latency);
         let rare = RARE && traits.intersects(Traits::RARE);
+        let mut drains_from = NEVER;
         if rare {
             if traits.intersects(Traits::MANY_REGISTERS) {
                 address = self.back_end.woken(self.back_end.ready(prepared.rest.address), earliest);
                 value = self.back_end.woken(self.back_end.ready(prepared.rest.sources), earliest);
             }
-            address = self.order(port, traits, address);
+            (drains_from, address) = self.order(port, traits, address);
         }
         let (load_groups, address_groups, groups) = prepared.split_groups();
         let (mut memory_from, mut clear) = (NEVER, false);
@@ -114,18 +115,20 @@ impl Pipeline {
         }
         if RARE && traits.intersects(Traits::LOCK) {
             computes = 0;
-            memory_from = from.saturating_sub(load);
+            let begun = from.saturating_sub(load);
             // The next one can begin a cycle after this one has retired. An exchange has no operation of its own.
             let cycles = self.core.flows.lock.saturating_sub(1 + u32::from(prepared.compute == 0));
-            completed = completed.max(memory_from + u64::from(cycles));
+            completed = completed.max(begun + u64::from(cycles));
             // Its load is outstanding until the store is done.
-            self.back_end.outstanding(memory_from, completed, 0);
+            self.back_end.outstanding(begun, completed, 0);
+            // That it waits for older stores and locks is a wait for memory too.
+            memory_from = begun.min(drains_from);
         }
         Executed { issued, addressed, completed, memory_from, computes, clear }
     }
 
-    /// What locked and serialising instructions wait for.
-    fn order(&self, port: &mut impl MemoryPort, traits: Traits, start: u64) -> u64 {
+    /// When locked and serialising instructions can begin but for older stores, and when with them.
+    fn order(&self, port: &mut impl MemoryPort, traits: Traits, start: u64) -> (u64, u64) {
         let mut start = start;
         if traits.intersects(Traits::SERIALISING | Traits::FENCE) {
             start = start.max(self.back_end.last_completed);
@@ -134,10 +137,8 @@ impl Pipeline {
             // It begins when everything older has retired. Younger loads do not wait for it (docs/silicon.md).
             start = start.max(self.back_end.retired());
         }
-        if traits.intersects(Traits::LOCK | Traits::FENCE) {
-            start += port.drain(start);
-        }
-        start
+        let drains = traits.intersects(Traits::LOCK | Traits::FENCE);
+        (start, start + if drains { port.drain(start) } else { 0 })
     }
 
     /// When there is room for a store.
