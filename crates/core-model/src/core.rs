@@ -287,9 +287,8 @@ pub struct Core {
     /// An operation and its load with an index become two uops behind the decoders and the uop cache, unless the
     /// instruction has two operands, of which it reads and writes the first, and reads no flags.
     pub unlaminates: bool,
-    /// A uop's port is chosen when it is allocated, by what waits for each, not when it executes; but for these units,
-    /// which are taken as they are free. Those of loads are so on all cores.
-    pub binds_ports: Option<&'static [&'static str]>,
+    /// A uop's port is chosen when it is allocated, by what waits for each, not when it executes.
+    pub binds_ports: bool,
     /// The stack engine: register of the stack pointer, and the form of instruction whose ports the uop takes that
     /// brings the register up to date before an instruction names it.
     pub stack_engine: Option<(u8, &'static str)>,

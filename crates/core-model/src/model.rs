@@ -45,12 +45,9 @@ impl Model {
         // Where renaming adds, it also brings the stack pointer up to date.
         let engine = engine.filter(|_| !core.adds_at_renaming);
         let stack = engine.map_or(0, |cost| cost.uops.iter().fold(0, |units, uops| units | uops.units));
-        let loads = table.load_units();
-        let free = loads | core.binds_ports.map_or(0, |names| table.known_units(names));
-        let choices = table.choice_units(free) | stack;
+        let (loads, choices) = (table.load_units(), table.choice_units() | stack);
         let memory = core.memory_scheduler.map_or(0, |(_, names)| table.known_units(names));
-        let bind = core.binds_ports.is_some();
-        let units = Units { names: table.units(), free, choices, bind, stack, memory };
+        let units = Units { names: table.units(), loads, choices, bind: core.binds_ports, stack, memory };
         let machine = Offload::new(Machine::new(core, &units, set.registers));
         let predictor = Predictor::new(core);
         let upper_bits = core.merges_upper_bits.then(UpperBitsTracker::default);

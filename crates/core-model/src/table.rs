@@ -260,10 +260,11 @@ impl UopTable {
         (0..).zip(&self.units).map(|(index, unit)| u32::from(is_named(unit)) << index).sum()
     }
 
-    /// The units of uops that have a choice, but for that among `free` ones.
-    pub(crate) fn choice_units(&self, free: u32) -> u32 {
+    /// The units of uops that have a choice, but for that among units of loads.
+    pub(crate) fn choice_units(&self) -> u32 {
+        let loads = self.load_units();
         let masks = self.costs.values().flat_map(|cost| &cost.uops).map(|uops| uops.units);
-        let choices = masks.filter(|&units| units.count_ones() > 1 && units & !free != 0);
+        let choices = masks.filter(|&units| units.count_ones() > 1 && units & !loads != 0);
         choices.fold(0, |all, units| all | units)
     }
 

@@ -76,8 +76,8 @@ const FP_DIVIDER: usize = 6;
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Units<'a> {
     pub(crate) names: &'a [String],
-    /// Those that a uop takes as they are free even if others are bound, such as those of loads: a bit for each.
-    pub(crate) free: u32,
+    /// Those that plain loads go to: a bit for each.
+    pub(crate) loads: u32,
     /// Those of uops with a choice among others.
     pub(crate) choices: u32,
     /// Uops are bound to one of theirs at allocation.

@@ -32,15 +32,15 @@ pub(crate) struct Ports {
     counted_from: u64,
     /// Ports are chosen at allocation.
     binding: Option<Box<Binding>>,
-    /// Units of which a uop that was bound to one of them takes whichever is free.
-    free_units: u32,
+    /// Units of loads, which a uop that was bound to one of them takes from whichever is free.
+    load_units: u32,
 }
 
 impl Ports {
     pub(crate) fn new(units: &Units<'_>, binds: bool) -> Self {
         Self {
             binding: binds.then(|| Box::new(Binding::new(units.choices))),
-            free_units: units.free,
+            load_units: units.loads,
             taken: CycleBits::new(),
             busy: Box::new([[0; 64]; WORDS]),
             base: 0,
@@ -109,7 +109,7 @@ impl Ports {
     /// As [`issue`](Self::issue), where ports are chosen at allocation; whether the next uop is in an odd slot.
     #[inline(always)]
     pub(crate) fn issue_bound(&mut self, uops: Uops, start: u64, odd: bool) -> u64 {
-        let choice = uops.units & (uops.units.wrapping_sub(1)) != 0 && uops.units & !self.free_units != 0;
+        let choice = uops.units & (uops.units.wrapping_sub(1)) != 0 && uops.units & !self.load_units != 0;
         match &self.binding {
             Some(binding) if choice && start < self.horizon => {
                 if uops.cycles > MANY {
@@ -130,7 +130,7 @@ impl Ports {
     #[inline(always)]
     fn bound(&self, unit: usize, units: u32) -> u32 {
         let bit = 1 << unit;
-        if bit & self.free_units != 0 { units & self.free_units } else { bit }
+        if bit & self.load_units != 0 { units & self.load_units } else { bit }
     }
 
     #[inline(never)]
@@ -340,7 +340,7 @@ mod tests {
     #[test]
     fn the_kept_counts_choose_as_counting_anew_does() {
         let mut ports =
-            Ports::new(&Units { names: &[], free: 0, choices: 0, bind: false, stack: 0, memory: 0 }, false);
+            Ports::new(&Units { names: &[], loads: 0, choices: 0, bind: false, stack: 0, memory: 0 }, false);
         let (mut now, mut seed) = (0, 1_u64);
         for _ in 0..20_000 {
             seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);

@@ -31,7 +31,7 @@ pub const FALKOR: Core = Core {
     // LLVM: a move between registers takes a unit.
     fusion: true,
     unlaminates: false,
-    binds_ports: None,
+    binds_ports: false,
     stack_engine: None,
     merges_upper_bits: false,
     move_elimination: false,

@@ -34,8 +34,8 @@ pub const GOLDEN_COVE: Core = Core {
     fusion: true,
     unlaminates: false,
     // Measured on Granite Rapids: chains of additions beside others that are independent take each other's ports, as on
-    // older cores. LLVM does not tell stores' units for data from those for addresses.
-    binds_ports: Some(&["SPRPort04", "SPRPort07", "SPRPort08", "SPRPort09"]),
+    // older cores. But by what rule is not known: that of these is no better on blocks of programs (docs/silicon.md).
+    binds_ports: false,
     // Chips and Cheese: 5.6 moves a cycle, also dependent ones.
     // As before; no source has it anew.
     stack_engine: Some((4, "Add_r64_rm64")),

@@ -37,7 +37,7 @@ pub const SKYLAKE_SP: Core = Core {
     // index stay one uop is measured (docs/silicon.md).
     unlaminates: true,
     // uiCA: measured on all cores from Sandy Bridge to Rocket Lake.
-    binds_ports: Some(&[]),
+    binds_ports: true,
     // uiCA: up to four at a time; here without a limit.
     // uiCA: ports 0, 1, 5, 6.
     stack_engine: Some((4, "Add_r64_rm64")),

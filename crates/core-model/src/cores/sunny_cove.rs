@@ -64,7 +64,7 @@ pub const SUNNY_COVE: Core = Core {
     // Not known for this core.
     unlaminates: false,
     // uiCA: measured on all cores from Sandy Bridge to Rocket Lake.
-    binds_ports: Some(&[]),
+    binds_ports: true,
     // Intel erratum ICL065: moves of general-purpose registers are not eliminated. uiCA: the same.
     // uiCA: ports 0, 1, 5, 6.
     stack_engine: Some((4, "Add_r64_rm64")),

@@ -35,7 +35,7 @@ pub const ZEN2: Core = Core {
     wakes_late: false,
     fusion: true,
     unlaminates: false,
-    binds_ports: None,
+    binds_ports: false,
     stack_engine: None,
     merges_upper_bits: false,
     move_elimination: true,
