@@ -455,7 +455,7 @@ impl FrontEnd {
 impl Shaped for FrontEnd {
     fn save(&self, now: u64, shape: &mut Vec<u64>) -> Option<()> {
         let place = self.cycle.wrapping_sub(now);
-        let lead = self.cycle.saturating_sub(self.predicted).min(LEAD);
+        let lead = self.cycle.saturating_sub(self.predicted).min(LEAD + 1);
         shape.push(lead << 32 | u64::from(u32::try_from(place.wrapping_add(1 << 31)).ok()?));
         let used = u64::from(u8::try_from(self.used).ok()?);
         let bytes = u64::from(u8::try_from(self.bytes).ok()?);

@@ -149,8 +149,8 @@ pub const GOLDEN_COVE: Core = Core {
         // Travis Downs, "Unexpectedly poor and weirdly bimodal performance for store loop on Intel Skylake" (Stack
         // Overflow): 1.25 cycles for each of four stores to a line of the second level. Measured: two cycles more.
         fill_cycles: [1, 1],
-        // Measured: a chain of loads across lines or pages takes 12 cycles; one of them a cycle, and one in 3.3.
         load_banks: false,
+        // Measured: a chain of loads across lines or pages takes 12 cycles; one of them a cycle, and one in 3.3.
         split_load: 7,
         split_ports: [2, 9],
         // Measured: 25 cycles.

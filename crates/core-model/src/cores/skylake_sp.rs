@@ -161,8 +161,8 @@ pub const SKYLAKE_SP: Core = Core {
         // Travis Downs, "Unexpectedly poor and weirdly bimodal performance for store loop on Intel Skylake" (Stack
         // Overflow): 1.25 cycles for each of four stores to a line of the second level. Measured: the same.
         fill_cycles: [1, 0],
-        // estimate: the second half takes as long as the first. Agner Fog: one load across lines a cycle.
         load_banks: false,
+        // estimate: the second half takes as long as the first. Agner Fog: one load across lines a cycle.
         split_load: 4,
         split_ports: [1, 1],
         page_split_store: 0,

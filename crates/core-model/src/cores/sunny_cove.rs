@@ -181,8 +181,8 @@ pub const SUNNY_COVE: Core = Core {
         // Travis Downs, "Unexpectedly poor and weirdly bimodal performance for store loop on Intel Skylake" (Stack
         // Overflow): 1.25 cycles for each of four stores to a line of the second level. Here: as on Skylake.
         fill_cycles: [1, 0],
-        // estimate: as on Skylake, and for stores, of which nothing is known.
         load_banks: false,
+        // estimate: as on Skylake, and for stores, of which nothing is known.
         split_load: 4,
         split_ports: [1, 1],
         page_split_store: 0,
