@@ -26,8 +26,10 @@ pub const SKYLAKE_SP: Core = Core {
     load_buffer: 72,
     store_buffer: 56,
     scheduler: 97,
-    // Intel has 97 entries for all. That 58 of them are for ports 0, 1, 5 and 6 is measured: LEA and a comparison take
-    // 0.56 cycles, in a loop and unrolled, an addition and a comparison 1.05, where 97 make 0.54 and 1.09
+    // Intel has 97 entries for all. Travis Downs found that memory has some of its own (64 and 33, by additions
+    // that wait for a load; pull request 2 of microarchitecturometer). That it is 58 for ports 0, 1, 5 and 6 is
+    // measured: LEA and a comparison take 0.56 cycles, in a loop and unrolled, an addition and a comparison 1.05,
+    // where 97 make 0.54 and 1.09, and loops of stores 1.49, where 39 entries for memory make 1.57 and 33 make 1.70
     // (docs/silicon.md).
     memory_scheduler: Some((39, &["SKXPort2", "SKXPort3", "SKXPort4", "SKXPort7"])),
     // uiCA (`uiCA.py`).

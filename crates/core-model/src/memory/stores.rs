@@ -2,8 +2,8 @@
 
 /// Entries by bits 11:3 of the address, so that addresses that agree in their low 12 bits meet.
 const PLACES: usize = 512;
-/// Counters of loads, by the low bits of their addresses, and executions after which a load runs ahead of stores again
-/// that it once depended on (Intel's patent US 8,549,263: a saturating counter of four bits).
+/// Counters of loads, by the low bits of their addresses, and executions that depend on no store after which a load
+/// runs ahead of stores again (Intel's patents US 7,590,825 and 8,549,263: a saturating counter of four bits).
 const CAREFUL: usize = 256;
 const EXECUTIONS: u8 = 15;
 
@@ -162,13 +162,24 @@ impl Stores {
     }
 
     /// True if the load at this address waits for the addresses of older stores, because it was too early not long
-    /// ago. `early`: it would be now.
+    /// ago.
     #[inline]
-    pub(crate) fn is_careful(&mut self, rip: u64, early: bool) -> bool {
+    pub(crate) fn is_careful(&self, rip: u64) -> bool {
+        self.careful[rip as usize % CAREFUL] > 0
+    }
+
+    /// The load at this address was too early, or would have been.
+    #[inline]
+    pub(crate) fn was_early(&mut self, rip: u64) {
+        self.careful[rip as usize % CAREFUL] = EXECUTIONS;
+    }
+
+    /// The load at this address read from no older store. One that did, of which it knew the address, says nothing:
+    /// what the patent counts are loads that do not conflict with stores that are still pending.
+    #[inline]
+    pub(crate) fn was_independent(&mut self, rip: u64) {
         let counter = &mut self.careful[rip as usize % CAREFUL];
-        let careful = *counter > 0;
-        *counter = if early { EXECUTIONS } else { counter.saturating_sub(1) };
-        careful
+        *counter = counter.saturating_sub(1);
     }
 }
 

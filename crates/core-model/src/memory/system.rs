@@ -333,9 +333,7 @@ impl MemorySystem {
         }
         let at = issued + translation;
         match self.stores.find(access.linear, access.size, at) {
-            Found::Nothing => {
-                self.stores.is_careful(rip, false);
-            }
+            Found::Nothing => self.stores.was_independent(rip),
             Found::Forward { data, same: true, .. } if renamed => {
                 // Renaming has connected the two: the value is there as soon as the store has it.
                 loaded.data = data.saturating_sub(issued);
@@ -347,10 +345,13 @@ impl MemorySystem {
                 let mut from = data;
                 // It looks for stores in the cycle after it has its own address.
                 let early = addressed > at + 2;
-                if self.stores.is_careful(rip, early) {
+                if self.stores.is_careful(rip) {
                     from = from.max(addressed);
                 } else {
                     loaded.early = early;
+                }
+                if early {
+                    self.stores.was_early(rip);
                 }
                 let forward = if vector { memory.store_forward_vector } else { memory.store_forward };
                 // It waits for the data: see `Memory::store_forward_again`.
