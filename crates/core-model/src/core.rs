@@ -207,6 +207,9 @@ pub struct Divider {
     pub integer: u16,
     /// DIV and IDIV of 64 bits.
     pub wide_integer: u16,
+    /// Those whose dividend needs both registers, and cycles from their last uop to the result; 0 if they take no
+    /// longer than others.
+    pub long_integer: [u16; 2],
     /// Floating-point division of singles.
     pub single: u16,
     /// Floating-point division of doubles, and of the x87 unit.

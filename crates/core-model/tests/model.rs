@@ -467,3 +467,21 @@ fn nothing_changes_by_a_thread() {
         }
     }
 }
+
+/// A dividend in two registers of 64 bits takes Skylake longer, which retires such a division by itself; it was
+/// measured (docs/silicon.md). Sunny Cove does not care.
+#[test]
+fn long_dividends() {
+    let cycles = |core, repetitions| {
+        let mut model = new(core);
+        let code = describe(&assemble(|a| a.div(rcx).unwrap()));
+        let id = model.define(&code);
+        for _ in 0..1000 {
+            _ = model.retire(&Block { whole: false, repetitions, ..block(id, &code) });
+        }
+        model.event(CoreEvent::Serialise);
+        (model.cycles() as f64 / 1000.0).round()
+    };
+    assert_eq!(cycles(&SKYLAKE_SP, 2) - cycles(&SKYLAKE_SP, 1), 52.0);
+    assert_eq!(cycles(&SUNNY_COVE, 2), cycles(&SUNNY_COVE, 1));
+}

@@ -38,6 +38,7 @@ pub struct Block<'a> {
     pub last: u16,
     /// Where it ends.
     pub end: u16,
-    /// Iterations of a repeated string instruction, which retires as a part of its own; else 1.
+    /// Iterations of a repeated string instruction, and 2 of a division of 64 bits whose dividend needs the upper
+    /// register too. Both retire as a part of their own; else 1.
     pub repetitions: u64,
 }

@@ -136,6 +136,22 @@ fn branches() {
     assert_eq!(recorder.events, []);
 }
 
+/// A division whose dividend needs both registers is told apart, in the midst of its block.
+#[test]
+fn long_divisions() {
+    // nop; div rbx; idiv rbx; nop.
+    let code = [0x90, 0x48, 0xF7, 0xF3, 0x48, 0xF7, 0xFB, 0x90];
+    let repetitions = |low, high| {
+        let recorder = run(&code, |state| {
+            (state.gpr[0], state.gpr[2], state.gpr[3]) = (low, high, 7);
+        });
+        recorder.steps[..4].iter().map(|step| step.repetitions).collect::<Vec<_>>()
+    };
+    // Without a remainder, which is the upper half of the next dividend.
+    assert_eq!(repetitions(98, 0), [1; 4]);
+    assert_eq!(repetitions(0, 1), [1, 2, 2, 1]);
+}
+
 /// REP works on lines; what it did before a page fault is not lost when it goes on.
 #[test]
 fn repeated_strings() {

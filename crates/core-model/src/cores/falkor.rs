@@ -164,6 +164,7 @@ pub const FALKOR: Core = Core {
         divider: Divider {
             integer: 8,
             wide_integer: 11,
+            long_integer: [0; 2],
             single: 10,
             double: 14,
             root_single: 12,

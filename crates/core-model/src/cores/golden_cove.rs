@@ -189,6 +189,7 @@ pub const GOLDEN_COVE: Core = Core {
         divider: Divider {
             integer: 6,
             wide_integer: 10,
+            long_integer: [0; 2],
             single: 3,
             double: 4,
             root_single: 3,

@@ -202,6 +202,8 @@ pub const SKYLAKE_SP: Core = Core {
         divider: Divider {
             integer: 6,
             wide_integer: 24,
+            // Measured: 83 cycles from result to result (docs/silicon.md), of which 6 are for the other uops.
+            long_integer: [83, 77],
             single: 3,
             double: 4,
             root_single: 3,

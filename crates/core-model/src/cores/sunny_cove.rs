@@ -221,6 +221,7 @@ pub const SUNNY_COVE: Core = Core {
         divider: Divider {
             integer: 6,
             wide_integer: 10,
+            long_integer: [0; 2],
             single: 3,
             double: 4,
             root_single: 3,

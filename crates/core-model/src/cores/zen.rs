@@ -165,6 +165,7 @@ pub const ZEN2: Core = Core {
         divider: Divider {
             integer: 14,
             wide_integer: 20,
+            long_integer: [0; 2],
             single: 4,
             double: 5,
             root_single: 6,
@@ -235,6 +236,7 @@ pub const ZEN3: Core = Core {
         divider: Divider {
             integer: 6,
             wide_integer: 10,
+            long_integer: [0; 2],
             single: 2,
             double: 4,
             root_single: 4,
@@ -320,6 +322,7 @@ pub const ZEN4: Core = Core {
         divider: Divider {
             integer: 6,
             wide_integer: 10,
+            long_integer: [0; 2],
             single: 3,
             double: 5,
             root_single: 5,

@@ -92,14 +92,20 @@ impl Pipeline {
             }
         }
         let mut start = value.max(from);
+        let mut compute = prepared.compute;
         if rare && traits.intersects(Traits::INTEGER_DIVIDER | Traits::FP_DIVIDER) {
             let integer = traits.intersects(Traits::INTEGER_DIVIDER);
-            start = self.back_end.divide(start, prepared.rest.divider, integer);
+            let mut cycles = prepared.rest.divider;
+            if integer && execution.repetitions > 1 {
+                let [busy, latency] = self.core.flows.divider.long_integer;
+                (cycles, compute) = (cycles.max(busy), compute.max(latency));
+            }
+            start = self.back_end.divide(start, cycles, integer);
         }
         // The address of a store does not wait for its value.
         let addressed = self.back_end.issue(address_groups, address) + 1;
         let issued = self.back_end.issue(groups, start);
-        let mut completed = issued + u64::from(prepared.compute);
+        let mut completed = issued + u64::from(compute);
         // A plain load computes nothing.
         let mut computes = if groups.is_empty() { 0 } else { completed - from.min(completed) };
         if RARE && traits.intersects(Traits::STRING) && !execution.memory.is_empty() {

@@ -78,6 +78,19 @@ fn set_quotient<T: Width>(c: &mut Core, quotient: T, remainder: T) {
     }
 }
 
+/// True if the dividend needs the upper of two registers of 64 bits: some CPUs take longer.
+#[inline(always)]
+fn is_long<T: Width>(c: &Core, signed: bool) -> bool {
+    let extension = if signed { (c.regs[RAX].cast_signed() >> 63).cast_unsigned() } else { 0 };
+    T::BITS == 64 && c.regs[RDX] != extension
+}
+
+/// Such a division is reported by itself.
+#[inline(always)]
+fn note_long<B: Bus, T: Width>(c: &mut Core, signed: bool) -> Done {
+    if B::OBSERVED && c.watch.on && is_long::<T>(c, signed) { c.note_long_division() } else { Ok(()) }
+}
+
 /// Quotient and remainder of the dividend; nothing is #DE.
 #[inline(always)]
 fn divided<T: Width>(c: &Core, divisor: u64) -> Option<(T, T)> {
@@ -116,6 +129,7 @@ fn divided_signed<T: Width>(c: &Core, divisor: i64) -> Option<(T, T)> {
 }
 
 pub(crate) fn div<B: Bus, T: Width, S: Get<T>>(c: &mut Core, b: &mut B, i: &Insn<B>) -> Done {
+    note_long::<B, T>(c, false)?;
     let divisor = S::get(c, b, i)?.zext();
     let Some((quotient, remainder)) = divided::<T>(c, divisor) else { return divide_error(c) };
     set_quotient(c, quotient, remainder);
@@ -123,6 +137,7 @@ pub(crate) fn div<B: Bus, T: Width, S: Get<T>>(c: &mut Core, b: &mut B, i: &Insn
 }
 
 pub(crate) fn idiv<B: Bus, T: Width, S: Get<T>>(c: &mut Core, b: &mut B, i: &Insn<B>) -> Done {
+    note_long::<B, T>(c, true)?;
     let divisor = S::get(c, b, i)?.sext().cast_signed();
     let Some((quotient, remainder)) = divided_signed::<T>(c, divisor) else { return divide_error(c) };
     set_quotient(c, quotient, remainder);
@@ -149,6 +164,9 @@ pub(crate) mod quick {
 
     #[inline(always)]
     pub(crate) fn div<B: Bus, T: Width, S: Get<T>>(c: &mut Core, b: &mut B, i: &Insn<B>) -> bool {
+        if B::OBSERVED && is_long::<T>(c, false) {
+            return false;
+        }
         let Some(divisor) = S::quick(c, b, i) else { return false };
         let Some((quotient, remainder)) = divided::<T>(c, divisor.zext()) else { return false };
         set_quotient(c, quotient, remainder);

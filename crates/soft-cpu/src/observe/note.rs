@@ -19,6 +19,14 @@ impl Core {
         }
     }
 
+    /// To be called before a division whose dividend needs both registers. A fault without an exception if it is to
+    /// be executed and reported by itself.
+    #[cold]
+    pub(crate) fn note_long_division(&mut self) -> Done {
+        (self.watch.single, self.watch.long) = (self.watch.batched, !self.watch.batched);
+        if self.watch.batched { Err(Fault) } else { Ok(()) }
+    }
+
     /// Position and place of an operand in RAM, if its translation is at hand.
     #[inline(always)]
     fn watched(&self, user: usize, linear: u64, size: usize, write: bool) -> Option<(u64, Place)> {

@@ -356,7 +356,7 @@ fn execute<B: Bus>(
     record_branch(core, bus, near, branch);
     let repetitions = match special {
         Special::Repeats => core.watch.repetitions + iterations(core, insn, count),
-        Special::No | Special::Prefetch => 1,
+        Special::No | Special::Prefetch => 1 + u64::from(core.watch.long),
     };
     report_assists(core, bus);
     let Position { start: last, len, index, .. } = core.position;

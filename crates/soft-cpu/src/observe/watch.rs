@@ -35,6 +35,8 @@ pub(crate) struct Watch {
     count: u8,
     /// The current instruction has done nothing: it is to be executed and reported by itself.
     pub(crate) single: bool,
+    /// It is a division whose dividend needs both registers.
+    pub(crate) long: bool,
     /// Iterations of a REP instruction that has not finished.
     pub(crate) repetitions: u64,
     /// Microcode assists that have not been reported, and whether they were at CPL 3.
@@ -75,6 +77,7 @@ impl Watch {
             of_blocks: [NONE; MAX_TOGETHER],
             count: 0,
             single: false,
+            long: false,
             repetitions: 0,
             assists: Vec::new(),
         }
@@ -181,7 +184,7 @@ impl Watch {
     #[inline(always)]
     pub(crate) fn clear(&mut self) {
         self.accesses.clear();
-        self.repetitions = 0;
+        (self.repetitions, self.long) = (0, false);
     }
 
     /// Everything has been reported.
