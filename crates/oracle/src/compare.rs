@@ -223,7 +223,12 @@ pub(crate) fn differences(native: &Outcome, soft: &Outcome) -> Vec<String> {
         value(&format!("st{n}"), *native, *soft);
     }
     if native.memory != soft.memory {
-        let [native, soft] = [native, soft].map(|side| changes::text(SCRATCH, &side.memory));
+        let beside = |side: &Outcome, other: &Outcome| {
+            let own: Vec<_> =
+                side.memory.iter().filter(|byte| !other.memory.contains(byte)).copied().collect();
+            changes::text(SCRATCH, &own)
+        };
+        let [native, soft] = [beside(native, soft), beside(soft, native)];
         lines.push(format!("memory: CPU {native}, soft-cpu {soft}"));
     }
     if !lines.is_empty() && native.vector == soft.vector {

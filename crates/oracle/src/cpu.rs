@@ -35,7 +35,7 @@ pub struct KnownCore {
 const GRANITE_RAPIDS: u8 = 173;
 
 /// The cores that are known (signatures: Linux, arch/x86/include/asm/intel-family.h and arch/x86/kernel/cpu/amd.c).
-pub const CORES: [KnownCore; 5] = [
+pub const CORES: [KnownCore; 6] = [
     // Steppings below 5 are Skylake.
     KnownCore {
         name: "cascade-lake",
@@ -58,6 +58,7 @@ pub const CORES: [KnownCore; 5] = [
         family: 6,
         models: (GRANITE_RAPIDS, 174, 0),
     },
+    KnownCore { name: "zen3", title: "AMD Zen 3", amd: true, family: 25, models: (0, 15, 0) },
     KnownCore { name: "zen4", title: "AMD Zen 4", amd: true, family: 25, models: (16, 31, 0) },
     KnownCore { name: "zen5", title: "AMD Zen 5", amd: true, family: 26, models: (0, 31, 0) },
 ];
@@ -132,7 +133,9 @@ impl CpuId {
     pub fn silicon(&self) -> Silicon {
         match self.family {
             _ if !self.amd => Silicon::Intel,
-            ..=25 => Silicon::Zen4,
+            ..25 => Silicon::Zen3,
+            25 if !matches!(self.model, 0x10..=0x1F | 0x60..=0xAF) => Silicon::Zen3,
+            25 => Silicon::Zen4,
             _ => Silicon::Zen5,
         }
     }
@@ -174,8 +177,24 @@ mod tests {
         assert_eq!(title(false, 0xA06D1), Some("granite-rapids"));
         assert_eq!(title(true, 0xA10F11), Some("zen4"));
         assert_eq!(title(true, 0xB00F21), Some("zen5"));
-        assert_eq!(title(true, 0xA00F11), None, "Zen 3");
+        assert_eq!(title(true, 0xA00F11), Some("zen3"));
+        assert_eq!(title(true, 0xA20F10), None, "Zen 3 of a desktop");
         assert_eq!(title(false, 0xA10F11), None, "not AMD's");
+    }
+
+    #[test]
+    fn generations_of_family_25_are_told_by_the_model() {
+        let silicon = |eax| CpuId::from_signature(true, eax).silicon();
+        for (eax, expected) in [
+            (0x830F10, Silicon::Zen3),
+            (0xA20F10, Silicon::Zen3),
+            (0xA40F41, Silicon::Zen3),
+            (0xA60F12, Silicon::Zen4),
+            (0xAA0F01, Silicon::Zen4),
+            (0xB00F21, Silicon::Zen5),
+        ] {
+            assert_eq!(silicon(eax), expected, "{eax:#x}");
+        }
     }
 
     #[cfg(target_arch = "x86_64")]

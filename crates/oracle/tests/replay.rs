@@ -9,18 +9,20 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 const ZEN_5: &[u8] = include_bytes!("../corpus/zen5.bin");
-const RECORDINGS: [(&str, &[u8]); 4] = [
+const RECORDINGS: [(&str, &[u8]); 5] = [
     ("cascade-lake.bin", include_bytes!("../corpus/cascade-lake.bin")),
     ("emerald-rapids.bin", include_bytes!("../corpus/emerald-rapids.bin")),
+    ("zen3.bin", include_bytes!("../corpus/zen3.bin")),
     ("zen4.bin", include_bytes!("../corpus/zen4.bin")),
     ("zen5.bin", ZEN_5),
 ];
 
 /// Recordings of some encodings, in which the vendors need not differ, and how many cases they have.
-const PARTIAL: [(&str, usize, &[u8]); 3] = [
+const PARTIAL: [(&str, usize, &[u8]); 4] = [
     ("granite-rapids.bin", 12000, include_bytes!("../corpus/granite-rapids.bin")),
     ("granite-rapids-crypto.bin", 3000, include_bytes!("../corpus/granite-rapids-crypto.bin")),
     ("granite-rapids-xsave.bin", 160, include_bytes!("../corpus/granite-rapids-xsave.bin")),
+    ("zen3-vex.bin", 5000, include_bytes!("../corpus/zen3-vex.bin")),
 ];
 
 #[test]

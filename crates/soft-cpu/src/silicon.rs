@@ -8,7 +8,9 @@
 pub enum Silicon {
     /// Intel's. Seen: Cascade Lake, Emerald Rapids.
     Intel,
-    /// AMD's up to Zen 4. Seen: Zen 4.
+    /// AMD's up to Zen 3. Seen: Zen 3.
+    Zen3,
+    /// AMD's Zen 4. Seen: Zen 4.
     Zen4,
     /// AMD's from Zen 5 on.
     Zen5,
@@ -16,7 +18,7 @@ pub enum Silicon {
 
 impl Silicon {
     /// All.
-    pub const ALL: [Self; 3] = [Self::Intel, Self::Zen4, Self::Zen5];
+    pub const ALL: [Self; 4] = [Self::Intel, Self::Zen3, Self::Zen4, Self::Zen5];
 
     /// A bit for each [`Rule`] that holds.
     pub(crate) const fn rules(self) -> u32 {
@@ -68,6 +70,12 @@ pub enum Rule {
     XsaveWithoutGap,
     /// XRSTOR of the compacted format looks at MXCSR last in the legacy region.
     CompactedMxcsrLast,
+    /// The memory operand of an instruction of SHA has to be aligned.
+    ShaAligned,
+    /// VCVTPS2PH notes its exceptions before it looks at its memory.
+    HalfStoreRaisesFirst,
+    /// A #PF of a masked store's second page is about the last byte.
+    MaskedStoreFaultsAtEnd,
 }
 
 /// A row.
@@ -87,15 +95,16 @@ pub struct RuleRow {
     pub evidence: &'static str,
 }
 
-const RECORDED: &str =
-    "seen: recordings of Cascade Lake, Emerald Rapids, Zen 4 and Zen 5; Emerald Rapids and Zen 4 live";
+const RECORDED: &str = "seen: recordings of Cascade Lake, Emerald Rapids, Zen 3, Zen 4 and Zen 5; Emerald Rapids, \
+                        Zen 3 and Zen 4 live";
+const AVX: &str = "seen: Granite Rapids and Zen 3, live and recorded; not looked for on Zen 4 and Zen 5";
 
 /// The table.
 pub const RULES: &[RuleRow] = &[
     RuleRow {
         rule: Rule::LegacySyscall,
         instructions: "SYSCALL, SYSRET, SYSENTER, SYSEXIT",
-        holds_on: &[Silicon::Zen4, Silicon::Zen5],
+        holds_on: &[Silicon::Zen3, Silicon::Zen4, Silicon::Zen5],
         does: "SYSCALL in every protected mode, SYSENTER and SYSEXIT in legacy mode only",
         otherwise: "SYSCALL in 64-bit mode only, SYSENTER and SYSEXIT in every protected mode",
         evidence: "SDM volume 2, SYSCALL and SYSENTER; APM volume 3, the same",
@@ -120,7 +129,7 @@ pub const RULES: &[RuleRow] = &[
     RuleRow {
         rule: Rule::CmpsReadsRdiFirst,
         instructions: "CMPS, but for REPE CMPSB",
-        holds_on: &[Silicon::Intel, Silicon::Zen4],
+        holds_on: &[Silicon::Intel, Silicon::Zen3, Silicon::Zen4],
         does: "the operand at RDI faults first",
         otherwise: "the operand at RSI faults first",
         evidence: RECORDED,
@@ -128,7 +137,7 @@ pub const RULES: &[RuleRow] = &[
     RuleRow {
         rule: Rule::RepeCmpsbReadsRdiFirst,
         instructions: "REPE CMPSB",
-        holds_on: &[Silicon::Intel],
+        holds_on: &[Silicon::Intel, Silicon::Zen3],
         does: "the operand at RDI faults first",
         otherwise: "the operand at RSI faults first",
         evidence: RECORDED,
@@ -195,7 +204,7 @@ pub const RULES: &[RuleRow] = &[
     RuleRow {
         rule: Rule::XsaveWithoutGap,
         instructions: "XSAVE, XSAVEOPT, XRSTOR in the standard format",
-        holds_on: &[Silicon::Zen4, Silicon::Zen5],
+        holds_on: &[Silicon::Zen3, Silicon::Zen4, Silicon::Zen5],
         does: "opmask, ZMM_Hi256 and Hi16_ZMM are at 832, 896 and 1408",
         otherwise: "they are at 1088, 1152 and 1664, behind the state of MPX",
         evidence: "CPUID leaf 0DH in public dumps of Skylake-SP to Granite Rapids, and of Zen 4 and Zen 5",
@@ -209,6 +218,30 @@ pub const RULES: &[RuleRow] = &[
         otherwise: "all components are as before, as with the standard format",
         evidence: "seen: Granite Rapids; not looked for on other cores",
     },
+    RuleRow {
+        rule: Rule::ShaAligned,
+        instructions: "SHA1RNDS4, SHA1NEXTE, SHA1MSG1, SHA1MSG2, SHA256RNDS2, SHA256MSG1, SHA256MSG2",
+        holds_on: &[Silicon::Intel],
+        does: "a memory operand that is not aligned to 16 bytes raises #GP",
+        otherwise: "it need not be aligned",
+        evidence: AVX,
+    },
+    RuleRow {
+        rule: Rule::HalfStoreRaisesFirst,
+        instructions: "VCVTPS2PH to memory",
+        holds_on: &[Silicon::Intel],
+        does: "#XM comes before a #PF of the operand, and exceptions that are masked are in MXCSR then",
+        otherwise: "the fault of the operand comes first, and MXCSR is as before",
+        evidence: AVX,
+    },
+    RuleRow {
+        rule: Rule::MaskedStoreFaultsAtEnd,
+        instructions: "VMASKMOVPS, VMASKMOVPD, VPMASKMOVD, VPMASKMOVQ to memory, and stores with a write mask",
+        holds_on: &[Silicon::Intel],
+        does: "where the elements run across the end of a page, a #PF of the second one is about the last byte",
+        otherwise: "it is about the first byte that is written there",
+        evidence: AVX,
+    },
 ];
 
 /// The table for `docs/oracle.md`.
@@ -217,8 +250,12 @@ pub fn markdown() -> String {
     let mut text = String::from("| instructions | Intel | AMD | source |\n| --- | --- | --- | --- |\n");
     for row in RULES {
         let side = |silicon| if row.holds_on.contains(&silicon) { row.does } else { row.otherwise };
-        let (zen4, zen5) = (side(Silicon::Zen4), side(Silicon::Zen5));
-        let amd = if zen4 == zen5 { zen4.to_owned() } else { format!("Zen 4: {zen4}; Zen 5: {zen5}") };
+        let [zen3, zen4, zen5] = [Silicon::Zen3, Silicon::Zen4, Silicon::Zen5].map(side);
+        let amd = match (zen3 == zen4, zen4 == zen5) {
+            (true, true) => zen3.to_owned(),
+            (true, false) => format!("Zen 3 and Zen 4: {zen4}; Zen 5: {zen5}"),
+            (false, _) => format!("Zen 3: {zen3}; Zen 4 and Zen 5: {zen4}"),
+        };
         text += &format!("| {} | {} | {amd} | {} |\n", row.instructions, side(Silicon::Intel), row.evidence);
     }
     text
@@ -236,6 +273,8 @@ mod tests {
         }
         let holds = |silicon: Silicon, rule: Rule| silicon.rules() >> rule as u32 & 1 != 0;
         assert!(holds(Silicon::Intel, Rule::CmpsReadsRdiFirst));
+        assert!(holds(Silicon::Zen3, Rule::RepeCmpsbReadsRdiFirst));
+        assert!(!holds(Silicon::Zen4, Rule::RepeCmpsbReadsRdiFirst));
         assert!(holds(Silicon::Zen4, Rule::CmpsReadsRdiFirst));
         assert!(!holds(Silicon::Zen5, Rule::CmpsReadsRdiFirst));
     }

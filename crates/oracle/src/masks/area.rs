@@ -60,13 +60,13 @@ pub(super) fn clear(case: &Case, list: &[Instruction], outcome: &mut Outcome) {
         return;
     };
     let at = (address & !HIGH).wrapping_sub(SCRATCH) as usize;
+    // Effect::Pointers.
+    let masked = |byte: usize| (6..24).contains(&byte) || (28..32).contains(&byte);
+    outcome.memory.retain(|(offset, _)| !usize::from(*offset).checked_sub(at).is_some_and(masked));
     let image = &IMAGES[start.image];
     if at.saturating_add(4096) > image.len() {
         return;
     }
-    // Effect::Pointers.
-    let masked = |byte: usize| (6..24).contains(&byte) || (28..32).contains(&byte);
-    outcome.memory.retain(|(offset, _)| !usize::from(*offset).checked_sub(at).is_some_and(masked));
     let compacted = matches!(instruction.mnemonic(), Mnemonic::Xsavec | Mnemonic::Xsavec64);
     let all = !compacted && !matches!(instruction.mnemonic(), Mnemonic::Xsaveopt | Mnemonic::Xsaveopt64);
     let mut memory: BTreeMap<u16, u8> = outcome.memory.iter().copied().collect();

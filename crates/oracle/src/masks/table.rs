@@ -294,6 +294,11 @@ pub const MASKS: &[Mask] = &[
         "MXCSR bit 17 (MM) that LDMXCSR sets: AMD has it (APM volume 1, MXCSR Register), on Intel it is reserved and \
          raises #GP (SDM volume 1, MXCSR Control and Status Register)",
     ),
+    any(
+        E::Unsupported,
+        "VPERMQ and VPERMPD with VEX.W 0: #UD (SDM volume 2, under each, W1), which soft-cpu raises; Zen 3 executes \
+         them",
+    ),
     row(
         &[M::Fxsave, M::Fxsave64, M::Fxrstor, M::Fxrstor64],
         W::Always,

@@ -60,8 +60,11 @@ macro_rules! place {
 /// The source of a packed operation: aligned memory or a register.
 macro_rules! source {
     ($ins:expr, $S:ident => $e:expr) => {
+        $crate::decode::select::source!($ins, Aligned, $S => $e)
+    };
+    ($ins:expr, $memory:ty, $S:ident => $e:expr) => {
         if $crate::decode::operands::is_memory($ins, 1) {
-            type $S = Aligned;
+            type $S = $memory;
             $e
         } else {
             type $S = XmmSrc;

@@ -20,11 +20,14 @@ use crate::exception::{self, Done, Exception, Fault};
 use crate::exec::Insn;
 use crate::exec::operand::{self, Get, Imm, is_stack};
 use crate::low::Low;
+use crate::silicon::Rule;
 
 /// The XMM register [`Insn::src`].
 pub(crate) struct XmmSrc;
 /// A 16-byte memory operand that must be aligned.
 pub(crate) struct Aligned;
+/// One of SHA, which must be aligned by [`Rule::ShaAligned`] only.
+pub(crate) struct OfSha;
 
 impl Get<u128> for XmmSrc {
     #[inline(always)]
@@ -47,6 +50,20 @@ impl Get<u128> for Aligned {
     fn quick<B: Bus>(c: &mut Core, b: &mut B, i: &Insn<B>) -> Option<u128> {
         let linear = operand::quick_linear(c, i)?;
         if linear & 15 == 0 { c.quick_load(b, i, linear) } else { None }
+    }
+}
+
+impl Get<u128> for OfSha {
+    fn get<B: Bus>(c: &mut Core, b: &mut B, i: &Insn<B>) -> Result<u128, Fault> {
+        if c.holds(Rule::ShaAligned) {
+            return Aligned::get(c, b, i);
+        }
+        let linear = operand::linear(c, i, 16, false)?;
+        c.load(b, linear, is_stack(i))
+    }
+    #[inline(always)]
+    fn quick<B: Bus>(c: &mut Core, b: &mut B, i: &Insn<B>) -> Option<u128> {
+        Aligned::quick(c, b, i)
     }
 }
 

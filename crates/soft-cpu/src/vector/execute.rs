@@ -6,8 +6,9 @@ use super::memory;
 use super::{Element, Operands, Vector};
 use crate::bus::Bus;
 use crate::context::Core;
-use crate::exception::{Done, Fault};
+use crate::exception::{self, Done, Fault};
 use crate::exec::Insn;
+use crate::exec::operand;
 use crate::flags::Flags;
 use crate::low::Low;
 use crate::silicon::Rule;
@@ -53,8 +54,26 @@ pub(crate) fn load<B: Bus>(c: &mut Core, b: &mut B, i: &Insn<B>) -> Done {
 pub(crate) fn store<B: Bus>(c: &mut Core, b: &mut B, i: &Insn<B>) -> Done {
     let parts = parts(i);
     c.require_vector(parts.code.needed())?;
-    let value = c.stored(parts)?;
-    memory::store(c, b, i, parts.code, &value)
+    let before = c.mxcsr;
+    let done = c.stored(parts).and_then(|value| memory::store(c, b, i, parts.code, &value));
+    if done.is_err() && !c.holds(Rule::HalfStoreRaisesFirst) && parts.code.mask() == 0 {
+        return of_memory_first(c, b, i, parts.code, before);
+    }
+    done
+}
+
+/// The fault of a store, or of computing what goes there, where that of memory comes first.
+#[cold]
+fn of_memory_first<B: Bus>(c: &mut Core, b: &mut B, i: &Insn<B>, code: Encoded, before: u32) -> Done {
+    let (mxcsr, raised) = (c.mxcsr, c.raised);
+    c.mxcsr = before;
+    if raised.is_some_and(|raised| raised.vector == exception::XM) {
+        let linear = operand::linear(c, i, code.memory(), true)?;
+        operand::probe(c, b, i, linear, code.memory() as u64)?;
+        c.mxcsr = mxcsr;
+    }
+    c.raised = raised;
+    Err(Fault)
 }
 
 /// What an instruction leaves beside its result.

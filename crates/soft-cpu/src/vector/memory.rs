@@ -8,6 +8,7 @@ use crate::context::Core;
 use crate::exception::{Done, Fault};
 use crate::exec::Insn;
 use crate::exec::operand::{self, is_stack};
+use crate::silicon::Rule;
 use crate::sse::misaligned;
 use crate::width::Memory;
 use zerocopy::IntoBytes;
@@ -172,8 +173,7 @@ pub(super) fn store_whole<B: Bus>(
     }
 }
 
-/// Element after element, but none that is masked, and nothing if one of them faults. Seen on Granite Rapids: where the
-/// elements run across the end of a page, a #PF of the second one is about the last byte.
+/// Element after element, but none that is masked, and nothing if one of them faults.
 pub(super) fn store_elements<B: Bus>(
     c: &mut Core,
     b: &mut B,
@@ -186,7 +186,10 @@ pub(super) fn store_elements<B: Bus>(
     let all = || (0..size / each).filter(move |n| active >> n & 1 != 0);
     let at = |n: usize| linear.wrapping_add((n * each) as u64);
     if let (Some(first), Some(last)) = (all().next(), all().next_back()) {
-        probe(c, b, at(first), (last + 1 - first) * each, stack)?;
+        let end = at(last + 1).wrapping_sub(1);
+        let on_last_page = |at: u64| (at ^ end) >> 12 == 0;
+        let written = all().map(at).find(|at| on_last_page(at.wrapping_add(each as u64 - 1))).unwrap_or(end);
+        probe_ends(c, b, at(first), if on_last_page(written) { written } else { end & !0xFFF }, end, stack)?;
     }
     for n in all() {
         match each {
@@ -201,13 +204,19 @@ pub(super) fn store_elements<B: Bus>(
 }
 
 /// #PF and the like if the operand cannot be written; it is at most 64 bytes. Within a page the store itself raises
-/// them, about its first byte.
+/// them, about its first byte. That it ends beyond canonical addresses comes before a #PF, as it does for any operand.
 pub(super) fn probe<B: Bus>(c: &mut Core, b: &mut B, linear: u64, size: usize, stack: bool) -> Done {
     let last = linear.wrapping_add(size as u64 - 1);
-    if (linear ^ last) >> 12 == 0 {
+    probe_ends(c, b, linear, last & !0xFFF, last, stack)
+}
+
+/// The same of what is written from `first` to `last`, of which `second` is the first byte in the last page.
+fn probe_ends<B: Bus>(c: &mut Core, b: &mut B, first: u64, second: u64, last: u64, stack: bool) -> Done {
+    if (first ^ last) >> 12 == 0 {
         return Ok(());
     }
-    for at in [linear, last] {
+    let second = if c.holds(Rule::MaskedStoreFaultsAtEnd) { last } else { second };
+    for at in if c.canonical(last) { [first, second] } else { [last, first] } {
         c.load_for_update::<u8, B>(b, at, stack)?;
     }
     Ok(())

@@ -32,7 +32,8 @@ pub fn host_silicon() -> Silicon {
     let signature = __cpuid(1).eax;
     match __cpuid(0).ebx.to_le_bytes() {
         [b'A', ..] if signature >> 20 & 0xFF > 10 => Silicon::Zen5,
-        [b'A', ..] => Silicon::Zen4,
+        [b'A', ..] if matches!(signature >> 16, 0xA1 | 0xA6..=0xAA) => Silicon::Zen4,
+        [b'A', ..] => Silicon::Zen3,
         _ => Silicon::Intel,
     }
 }

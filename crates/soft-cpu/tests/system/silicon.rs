@@ -1,7 +1,7 @@
 //! Both sides of each rule of `soft_cpu::silicon`.
 
 use super::*;
-use soft_cpu::silicon::Silicon::{Intel, Zen4, Zen5};
+use soft_cpu::silicon::Silicon::{Intel, Zen3, Zen4, Zen5};
 
 /// Linear addresses that are not canonical.
 const NOWHERE: u64 = 1 << 63;
@@ -27,7 +27,7 @@ fn interrupted(guest: &Guest, cpu: &Cpu<TestBus>, error_code: bool) -> (u64, u64
 #[test]
 fn mov_ss_holds_back_a_code_breakpoint_on_intel_only() {
     // mov ss, ax; nop; hlt. The breakpoint is on the NOP.
-    for (silicon, hits) in [(Intel, 0), (Zen4, 1), (Zen5, 1)] {
+    for (silicon, hits) in [(Intel, 0), (Zen3, 1), (Zen4, 1), (Zen5, 1)] {
         let mut guest = Guest::new(&[]);
         guest.silicon = silicon;
         guest.state.gpr[0] = 0x10;
@@ -54,7 +54,7 @@ fn sti_holds_back_no_code_breakpoint() {
 #[test]
 fn syscall_outside_of_64_bit_mode_is_amds() {
     // In compatibility mode: syscall.
-    for (silicon, vector) in [(Intel, Some(6)), (Zen4, None), (Zen5, None)] {
+    for (silicon, vector) in [(Intel, Some(6)), (Zen3, None), (Zen4, None), (Zen5, None)] {
         let mut guest = guest(silicon, &[0x0F, 0x05]);
         guest.bus.write(HANDLERS + 0x2000, &[0xF4]);
         guest.state.segments[1].rights = 0xC0FB;
@@ -70,7 +70,7 @@ fn syscall_outside_of_64_bit_mode_is_amds() {
 #[test]
 fn call_has_pushed_before_its_target_faults_on_intel() {
     // call rax
-    for (silicon, pushed) in [(Intel, CODE + 2), (Zen4, 0), (Zen5, 0)] {
+    for (silicon, pushed) in [(Intel, CODE + 2), (Zen3, 0), (Zen4, 0), (Zen5, 0)] {
         let mut guest = guest(silicon, &[0xFF, 0xD0]);
         (guest.state.gpr[0], guest.state.gpr[4]) = (NOWHERE, DATA + 8);
         let cpu = expect_vector(&mut guest, 13);
@@ -86,9 +86,12 @@ fn compares_read_their_operands_in_the_order_of_the_core() {
     let cmpsq: (&str, &[u8]) = ("repe cmpsq", &[0xF3, 0x48, 0xA7]);
     let repne_cmpsb: (&str, &[u8]) = ("repne cmpsb", &[0xF2, 0xA6]);
     let repe_cmpsb: (&str, &[u8]) = ("repe cmpsb", &[0xF3, 0xA6]);
-    for (silicon, most, repe) in
-        [(Intel, destination, destination), (Zen4, destination, source), (Zen5, source, source)]
-    {
+    for (silicon, most, repe) in [
+        (Intel, destination, destination),
+        (Zen3, destination, destination),
+        (Zen4, destination, source),
+        (Zen5, source, source),
+    ] {
         for ((name, code), first) in [(cmpsb, most), (cmpsq, most), (repne_cmpsb, most), (repe_cmpsb, repe)] {
             let mut guest = guest(silicon, code);
             (guest.state.gpr[1], guest.state.gpr[6], guest.state.gpr[7]) = (5, source, destination);
@@ -102,7 +105,7 @@ fn compares_read_their_operands_in_the_order_of_the_core() {
 fn mmx_stores_that_fault_leave_top_as_the_vendor_does() {
     // movq [ABSENT], mm0; movntq and movd
     let address = [0x04, 0x25, 0, 0x10, 8, 0];
-    for (silicon, top) in [(Intel, 0), (Zen4, 3), (Zen5, 3)] {
+    for (silicon, top) in [(Intel, 0), (Zen3, 3), (Zen4, 3), (Zen5, 3)] {
         for opcode in [0x7F, 0xE7, 0x7E] {
             let mut guest = guest(silicon, &[&[0x0F, opcode], &address[..]].concat());
             (guest.state.fsw, guest.state.ftw) = (3 << 11, 0x18);
@@ -115,7 +118,7 @@ fn mmx_stores_that_fault_leave_top_as_the_vendor_does() {
 #[test]
 fn flags_at_a_fault_within_a_repeated_compare_are_those_of_the_vendor() {
     // repne scasb: nine bytes that are greater than AL, then a page that is not there; repe cmpsb of equal bytes.
-    for (silicon, committed) in [(Intel, false), (Zen4, true), (Zen5, true)] {
+    for (silicon, committed) in [(Intel, false), (Zen3, true), (Zen4, true), (Zen5, true)] {
         for (code, flags) in [([0xF2, 0xAE], 0x95), ([0xF3, 0xA6], 0x44)] {
             let mut guest = guest(silicon, &code);
             guest.bus.write(ABSENT - 9, &[1; 9]);
@@ -140,7 +143,7 @@ fn registers_of_rep_with_32_bit_addresses_are_extended_when_the_vendor_does() {
     for (opcode, at_once) in table.into_iter().chain(compares) {
         // At once a fault; nothing to do.
         for (count, vector) in [(5, 14), (0, 13)] {
-            for (silicon, extends) in [(Intel, true), (Zen4, false), (Zen5, false)] {
+            for (silicon, extends) in [(Intel, true), (Zen3, false), (Zen4, false), (Zen5, false)] {
                 let mut guest = guest(silicon, &[0x67, 0xF3, opcode, 0xF4]);
                 let before = [count, ABSENT, ABSENT];
                 let [rcx, rsi, rdi] = before.map(|value| value | UPPER);
@@ -160,9 +163,13 @@ fn registers_of_rep_with_32_bit_addresses_are_extended_when_the_vendor_does() {
 #[test]
 fn x87_stores_without_a_result_look_at_memory_on_amd() {
     // fistp word [rbx] of a NaN with invalid operations unmasked; then fnstsw ax; hlt.
-    for (silicon, address, vector) in
-        [(Intel, ABSENT, 13), (Intel, NOWHERE, 13), (Zen4, ABSENT, 14), (Zen5, ABSENT, 14)]
-    {
+    for (silicon, address, vector) in [
+        (Intel, ABSENT, 13),
+        (Intel, NOWHERE, 13),
+        (Zen3, ABSENT, 14),
+        (Zen4, ABSENT, 14),
+        (Zen5, ABSENT, 14),
+    ] {
         let mut guest = guest(silicon, &[0xDF, 0x1B, 0xDF, 0xE0, 0xF4]);
         guest.state.fcw = 0x37E;
         guest.state.ftw = 1;
@@ -178,7 +185,7 @@ fn x87_stores_without_a_result_look_at_memory_on_amd() {
 #[test]
 fn ten_bytes_are_stored_in_two_parts_on_intel() {
     // fstp tbyte [rbx]: eight bytes in a page and two in the next one. fbstp.
-    for (silicon, stored) in [(Intel, true), (Zen4, false), (Zen5, false)] {
+    for (silicon, stored) in [(Intel, true), (Zen3, false), (Zen4, false), (Zen5, false)] {
         for (code, bits) in [([0xDB, 0x3B], 0x8000_0000_0000_0000), ([0xDF, 0x33], 1)] {
             let mut guest = guest(silicon, &code);
             guest.state.ftw = 1;
@@ -215,7 +222,7 @@ fn the_nan_of_a_dot_product_is_that_of_the_lane_on_intel() {
         ),
     ];
     for (opcode, left, right, intel, amd) in table {
-        for (silicon, expected) in [(Intel, intel), (Zen4, amd), (Zen5, amd)] {
+        for (silicon, expected) in [(Intel, intel), (Zen3, amd), (Zen4, amd), (Zen5, amd)] {
             // dpps xmm0, xmm1, 0xFF; hlt
             let mut guest = guest(silicon, &[0x66, 0x0F, 0x3A, opcode, 0xC1, 0xFF, 0xF4]);
             guest.state.xmm[0] = left;
@@ -239,13 +246,83 @@ fn sine_and_cosine_of_tiny_numbers_are_those_of_the_vendor() {
         (0xFF, SMALLEST + (5 << 64), (below_one, 0x20), (below_one, 0x20)),
     ];
     for (opcode, operand, intel, amd) in table {
-        for (silicon, expected) in [(Intel, intel), (Zen4, amd), (Zen5, amd)] {
+        for (silicon, expected) in [(Intel, intel), (Zen3, amd), (Zen4, amd), (Zen5, amd)] {
             let mut guest = guest(silicon, &[0xD9, opcode, 0xF4]);
             guest.state.fcw = 0xF7F;
             guest.state.ftw = 1;
             guest.state.st[0] = operand;
             let state = expect_vector(&mut guest, 13).state();
             assert_eq!((state.st[0], state.fsw & 0x3F), expected, "{silicon:?} {opcode:#x} {operand:#x}");
+        }
+    }
+}
+
+#[test]
+fn operands_of_sha_need_not_be_aligned_on_amd() {
+    // SHA1NEXTE, SHA1MSG1, SHA1MSG2, SHA256RNDS2, SHA256MSG1, SHA256MSG2 and SHA1RNDS4 with [rbx]; hlt.
+    let codes = (0xC8..=0xCD).map(|opcode| vec![0x0F, 0x38, opcode, 0x0B, 0xF4]);
+    for code in codes.chain([vec![0x0F, 0x3A, 0xCC, 0x0B, 0, 0xF4]]) {
+        for (silicon, ends_at) in [(Intel, 0), (Zen3, code.len() - 1), (Zen4, code.len() - 1)] {
+            let mut guest = guest(silicon, &code);
+            guest.state.gpr[3] = DATA + 8;
+            let cpu = expect_vector(&mut guest, 13);
+            let (rip, _) = interrupted(&guest, &cpu, true);
+            assert_eq!(rip, CODE + ends_at as u64, "{silicon:?} {code:x?}");
+        }
+    }
+}
+
+#[test]
+fn a_half_is_computed_before_its_memory_is_looked_at_on_intel() {
+    // vcvtps2ph [rbx], xmm1, 0 of numbers that are no halves, with the exception masked and not.
+    let code = [0xC4, 0xE3, 0x79, 0x1D, 0x0B, 0];
+    let table = [(Intel, 0x1F80, 14, 0x1FA0), (Intel, 0xF80, 19, 0xFA0), (Zen3, 0x1F80, 14, 0x1F80)];
+    for (silicon, mxcsr, vector, after) in table.into_iter().chain([(Zen3, 0xF80, 14, 0xF80)]) {
+        let mut guest = guest(silicon, &code);
+        guest.state.xcr0 = 7;
+        guest.state.cr4 |= 1 << 18;
+        guest.state.mxcsr = mxcsr;
+        guest.state.xmm[1] = 0x3F80_0001;
+        guest.state.gpr[3] = ABSENT;
+        let state = expect_vector(&mut guest, vector).state();
+        assert_eq!(state.mxcsr, after, "{silicon:?} {mxcsr:#x}");
+    }
+}
+
+#[test]
+fn a_masked_store_across_pages_faults_at_its_end_on_intel() {
+    // vmaskmovps [rbx], xmm1, xmm2. Elements by their signs: all; the last two, in one page; the first and the last.
+    let all = 0x80000000_80000000_80000000_80000000;
+    let ends = 1 << 127 | 1 << 31;
+    let table = [
+        (all, ABSENT - 6, ABSENT + 9, ABSENT),
+        (all << 64, ABSENT - 6, ABSENT + 2, ABSENT + 2),
+        (ends, ABSENT - 6, ABSENT + 9, ABSENT + 6),
+    ];
+    for (mask, start, intel, amd) in table {
+        for (silicon, address) in [(Intel, intel), (Zen3, amd), (Zen4, amd)] {
+            let mut guest = guest(silicon, &[0xC4, 0xE2, 0x71, 0x2E, 0x13]);
+            guest.state.xcr0 = 7;
+            guest.state.cr4 |= 1 << 18;
+            guest.state.xmm[1] = mask;
+            guest.state.gpr[3] = start;
+            let state = expect_vector(&mut guest, 14).state();
+            assert_eq!(state.cr2, address, "{silicon:?} {mask:#x}");
+        }
+    }
+}
+
+#[test]
+fn a_masked_store_that_ends_beyond_canonical_addresses_raises_gp() {
+    // The last canonical byte is in a page that is not there. vmaskmovps [rbx], xmm1, xmm2, first element only; all.
+    for mask in [1_u128 << 31, 0x80000000_80000000_80000000_80000000] {
+        for silicon in Silicon::ALL {
+            let mut guest = guest(silicon, &[0xC4, 0xE2, 0x71, 0x2E, 0x13]);
+            guest.state.xcr0 = 7;
+            guest.state.cr4 |= 1 << 18;
+            guest.state.xmm[1] = mask;
+            guest.state.gpr[3] = (1 << 47) - 1;
+            expect_vector(&mut guest, 13);
         }
     }
 }

@@ -25,8 +25,11 @@ const BRAND: u32 = 0x8000_0002;
 pub(in crate::engine) fn silicon(profile: &Profile) -> Silicon {
     match profile.vendor() {
         Vendor::Intel => Silicon::Intel,
-        Vendor::Amd if profile.core == "Zen 5" => Silicon::Zen5,
-        Vendor::Amd => Silicon::Zen4,
+        Vendor::Amd => match profile.core {
+            "Zen 5" => Silicon::Zen5,
+            "Zen 4" => Silicon::Zen4,
+            _ => Silicon::Zen3,
+        },
         // No x86 CPU: a run with its profile does not begin.
         Vendor::Qualcomm => Silicon::Intel,
     }
