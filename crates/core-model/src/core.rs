@@ -123,6 +123,34 @@ pub struct Prediction {
     pub refill: u32,
 }
 
+/// Cycles from a store's data to a load that reads it, by what loads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Forwarding {
+    /// A load of a general-purpose register.
+    pub load: u32,
+    /// An operation with the loaded value.
+    pub operand: u32,
+    /// One that stores its result in the same place.
+    pub update: u32,
+    /// A load of a vector or x87 register.
+    pub vector: u32,
+}
+
+/// Loads of general-purpose registers whose value renaming has from an older store of the same address.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MemoryRenaming {
+    /// None.
+    None,
+    /// Those that [`retire::Encoding::plain_access`] describes.
+    Plain,
+    /// Those that [`retire::Encoding::whole_access`] describes: at addresses relative to the stack pointer, if the
+    /// store has such a one too, and of others as many as a predictor knows to read from stores.
+    Predicted {
+        /// Loads that the predictor knows.
+        loads: usize,
+    },
+}
+
 /// Caches, TLBs and the buffers between them. Lines have 64 bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Memory {
@@ -164,20 +192,25 @@ pub struct Memory {
     pub walkers: u32,
     /// A load whose address is a register and a small displacement takes a cycle less if the register was loaded.
     pub fast_pointer: bool,
+    /// Additional cycles of a load whose address has a multiplied index.
+    pub scaled_index: u16,
     /// Cycles from a store's data to a load that reads it.
-    pub store_forward: u32,
-    /// The same for vector and x87 registers.
-    pub store_forward_vector: u32,
+    pub store_forward: Forwarding,
     /// Additional cycles of a forwarding from every second store to a place, to a general-purpose register, if the load
     /// was ready before the data.
     pub store_forward_again: u32,
-    /// Two neighbouring stores to a line reach the cache together.
-    pub joins_stores: bool,
+    /// Log2 of the aligned bytes to which two neighbouring stores reach the cache together; 0 if none do.
+    pub joins_stores: u32,
     /// A load that missed the first level takes a port once more when its line arrives.
     pub replays_loads: bool,
     /// Cycles in which no store reaches the first level, for each line that comes there and for each modified one that
     /// leaves.
     pub fill_cycles: [u32; 2],
+    /// Lines of the first level are found by a hash of the linear address that they were used by last.
+    pub linear_tags: bool,
+    /// Additional cycles of a store that does not begin and end at addresses that are multiples of 4, if one of the
+    /// last stores wrote to the same place, and another one to other places since.
+    pub partial_store: u32,
     /// Each four bytes of a line can be read by two loads a cycle only.
     pub load_banks: bool,
     /// Additional cycles of a load across lines or pages.
@@ -186,8 +219,8 @@ pub struct Memory {
     pub split_ports: [u8; 2],
     /// Additional cycles in which a store across pages lets no other reach the cache.
     pub page_split_store: u32,
-    /// Renaming connects loads to general-purpose registers with stores of the same address.
-    pub renames_memory: bool,
+    /// Which loads to general-purpose registers renaming connects with stores of the same address.
+    pub renames_memory: MemoryRenaming,
     /// Additional cycles if a store cannot be forwarded, after it has reached the cache.
     pub store_forward_block: u32,
     /// Additional cycles of a load whose address agrees with an older store in the low 12 bits only.
@@ -298,8 +331,14 @@ pub struct Core {
     /// Legacy SSE instructions wait for their destination while upper bits of any vector register are in use, because
     /// they merge their result into it.
     pub merges_upper_bits: bool,
+    /// Cycles that a result takes longer to an operation on vector registers of another domain.
+    pub bypass_delay: u8,
     /// Moves between registers need no port.
     pub move_elimination: bool,
+    /// SBB of a register and itself waits for the carry flag alone.
+    pub breaks_borrow: bool,
+    /// Moves from the stack pointer do.
+    pub moves_stack_pointer: bool,
     /// Nor do sums of a register and a small constant, which renaming makes, and extensions of low bytes.
     pub adds_at_renaming: bool,
     /// Front end.

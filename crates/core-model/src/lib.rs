@@ -52,7 +52,9 @@ mod table;
 mod totals;
 mod upper_bits;
 
-pub use crate::core::{Core, Divider, Flows, FrontEnd, Geometry, Isa, Memory, Prediction, WideUnits};
+pub use crate::core::{
+    Core, Divider, Flows, Forwarding, FrontEnd, Geometry, Isa, Memory, MemoryRenaming, Prediction, WideUnits,
+};
 pub use cores::{
     CASCADE_LAKE, CORES, CYPRESS_COVE, FALKOR, GOLDEN_COVE, GOLDEN_COVE_CLIENT, RAPTOR_COVE, REDWOOD_COVE,
     SKYLAKE_SP, SUNNY_COVE, SUNNY_COVE_CLIENT, WILLOW_COVE, ZEN2, ZEN3, ZEN4, cores, pipelines,

@@ -16,6 +16,9 @@ pub struct Encoding {
     /// Its access to memory is one that renaming can follow on cores that connect loads with stores there: no index, no
     /// 16 bits, no extension of a sign, no register to a destination in memory that it also reads.
     pub plain_access: bool,
+    /// Its access to memory is of 4 or 8 bytes, and a load that is moved as it is, on a condition or not, a store, or
+    /// an operation in place.
+    pub whole_access: bool,
     /// What it does to the upper bits of vector registers.
     pub upper_bits: UpperBits,
 }

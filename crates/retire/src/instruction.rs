@@ -62,6 +62,8 @@ pub struct Instruction {
     pub arithmetic: Option<Arithmetic>,
     /// The registers that it works on.
     pub register_file: RegisterFile,
+    /// Where operations on vector registers execute.
+    pub domain: Domain,
     /// What else its encoding says.
     pub encoding: Encoding,
 }
@@ -131,6 +133,18 @@ pub enum JumpFlags {
     NoSignOrCarry,
 }
 
+/// Parts of the vector unit, between which results may take longer than within.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Domain {
+    /// Either, or none: a load, a store, a move of a whole register.
+    #[default]
+    None,
+    /// Integers, and what moves elements of any kind.
+    Integer,
+    /// Floating-point numbers.
+    Float,
+}
+
 /// What renaming may do in place of execution.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Renaming {
@@ -145,6 +159,8 @@ pub enum Renaming {
     VectorMove,
     /// The result does not depend on the sources, but it is not zero.
     Independent,
+    /// The result depends on a flag alone, and not on the register with this number, which is named as a source.
+    Borrow(u8),
     /// The result is a general-purpose register of 64 bits plus a constant from -1024 to 1023.
     Offset,
     /// The low byte of one general-purpose register, extended by zeros, goes to another one.

@@ -20,8 +20,8 @@ pub use branch::{Branch, BranchKind};
 pub use encoding::{Addressing, Encoding, UpperBits};
 pub use event::{Assist, CoreEvent};
 pub use instruction::{
-    Arithmetic, Class, Divider, FormId, Fusion, Instruction, InstructionSet, JumpFlags, Prefetch, REGISTERS,
-    RegisterFile, RegisterSet, Renaming,
+    Arithmetic, Class, Divider, Domain, FormId, Fusion, Instruction, InstructionSet, JumpFlags, Prefetch,
+    REGISTERS, RegisterFile, RegisterSet, Renaming,
 };
 pub use memory::MemoryAccess;
 pub use observer::{Observer, Unobserved};

@@ -77,6 +77,7 @@ pub fn instruction(instruction: &Instruction, info: &mut InstructionInfoFactory)
         divider: divider(instruction),
         arithmetic: arithmetic(instruction),
         register_file: register_file(instruction),
+        domain: operation::domain(instruction),
         encoding: encoding::encoding(instruction, info, results),
     }
 }
@@ -262,6 +263,7 @@ fn renaming(instruction: &Instruction) -> Renaming {
     let general = to.is_gpr32() || to.is_gpr64();
     match instruction.mnemonic() {
         M::Xor | M::Sub if general && to == from => Renaming::Zero,
+        M::Sbb if general && to == from => Renaming::Borrow(to.full_register().number() as u8),
         M::Pxor | M::Xorps | M::Xorpd | M::Psubb | M::Psubw | M::Psubd | M::Psubq
             if to.is_xmm() && to == from =>
         {

@@ -97,6 +97,7 @@ pub fn instruction(word: u32, offset: u16) -> retire::Instruction {
         divider: definition.and_then(|of| divider(word, of)),
         arithmetic: definition.and_then(|of| arithmetic::of(word, of)),
         register_file: definition.map_or(RegisterFile::General, |of| register_file(word, of)),
+        domain: retire::Domain::None,
         encoding: Encoding::default(),
     }
 }

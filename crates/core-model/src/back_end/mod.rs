@@ -12,7 +12,9 @@ mod scheduler;
 mod state;
 
 use crate::core::Core;
+use crate::instruction::prepared::Rest;
 use crate::instruction::{Executed, Prepared, READY, RESOURCES, Traits};
+use crate::memory::Follow;
 use crate::state::cycle_bits::CycleBits;
 use crate::table::{Uops, is_port};
 use crate::totals::{CoreTotals, PORTS};
@@ -21,7 +23,7 @@ pub(crate) use allocation::Leaf;
 use binding::BOUND;
 use lane::Lane;
 use ports::Ports;
-use retire::{REGISTERS, RegisterSet};
+use retire::{Domain, REGISTERS, RegisterFile, RegisterSet};
 use scheduler::Scheduler;
 use std::ops::Range;
 
@@ -135,6 +137,9 @@ pub(crate) struct BackEnd {
     more_slots: bool,
     binds: bool,
     wakes_late: bool,
+    bypass_delay: u64,
+    /// Vector registers whose value was made by operations on integers, and on floating-point numbers.
+    domains: [RegisterSet; 2],
     /// Register of the stack pointer, and units of the uop that brings it up to date.
     stack: (u8, u32),
 }
@@ -190,6 +195,8 @@ impl BackEnd {
             more_slots: false,
             binds,
             wakes_late: core.wakes_late,
+            bypass_delay: core.bypass_delay.into(),
+            domains: [0; 2],
             stack: (core.stack_engine.map_or(READY, |engine| engine.0), units.stack),
         }
     }
@@ -415,6 +422,36 @@ impl BackEnd {
         a.max(b).max(c.max(d))
     }
 
+    /// When the sources of an operation on vector registers are there that come from the other domain.
+    #[inline(always)]
+    pub(crate) fn crossing(&self, prepared: &Prepared) -> u64 {
+        if self.bypass_delay == 0 || prepared.register_file != RegisterFile::Vector {
+            return 0;
+        }
+        let other = match prepared.rest.domain {
+            Domain::None => return 0,
+            Domain::Integer => self.domains[1],
+            Domain::Float => self.domains[0],
+        };
+        match other & prepared.rest.sources {
+            0 => 0,
+            late => self.ready(late) + self.bypass_delay,
+        }
+    }
+
+    /// Notes in which domain the results were made; a move of a whole register leaves them in that of its source.
+    #[inline(always)]
+    fn note_domain(&mut self, prepared: &Prepared) {
+        if self.bypass_delay == 0 || prepared.register_file != RegisterFile::Vector {
+            return;
+        }
+        let Rest { domain, sources, results, .. } = *prepared.rest;
+        for (set, of) in self.domains.iter_mut().zip([Domain::Integer, Domain::Float]) {
+            let here = domain == of || domain == Domain::None && *set & sources != 0;
+            *set = *set & !results | if here { results } else { 0 };
+        }
+    }
+
     /// When all registers of a set are ready.
     pub(crate) fn ready(&self, mut registers: RegisterSet) -> u64 {
         let mut latest = 0;
@@ -441,6 +478,16 @@ impl BackEnd {
             }
         }
         issued
+    }
+
+    /// How renaming can connect an access with another one.
+    #[inline(always)]
+    pub(crate) fn follow(&self, prepared: &Prepared) -> Follow {
+        if !prepared.traits.intersects(Traits::RENAMED) {
+            return Follow::No;
+        }
+        let stack = prepared.stack_change != 0 || prepared.address_registers == [self.stack.0, READY];
+        if stack { Follow::Stack } else { Follow::Access }
     }
 
     /// Loads take ports again; when the last one begins. They have a place in the scheduler already.
@@ -505,6 +552,7 @@ impl BackEnd {
         if RARE && prepared.traits.intersects(Traits::MANY_REGISTERS) {
             self.complete_many(prepared.rest.results, completed);
         }
+        self.note_domain(prepared);
         self.last_completed = self.last_completed.max(completed);
         let retired = self.retirement.pass_instruction(totals, completed, slots);
         if slots > 0 {

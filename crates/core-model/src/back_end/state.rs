@@ -136,11 +136,15 @@ impl Shaped for BackEnd {
         shape.extend(words.clone().map(pending));
         let mut packer = Packer::new(shape);
         let mut too_far = false;
-        for word in words {
+        for (number, word) in words.enumerate() {
             for_each_bit(pending(word), |register| {
                 let after = after(word[register % word.len()]);
                 too_far |= after >> CYCLES != 0;
                 packer.put(after & ((1 << CYCLES) - 1), CYCLES);
+                if self.bypass_delay > 0 {
+                    let domain = self.domains.map(|set| (set >> (64 * number + register) & 1) as u64);
+                    packer.put(domain[0] | domain[1] << 1, 2);
+                }
             });
         }
         if too_far {
@@ -181,8 +185,17 @@ impl Shaped for BackEnd {
         pending.iter_mut().take(self.registers.div_ceil(64)).for_each(|word| *word = shape.next());
         let mut unpacker = Unpacker::new(shape);
         self.ready[..self.registers].fill(now);
-        for (word, pending) in self.ready.chunks_mut(64).zip(pending) {
-            for_each_bit(pending, |register| word[register % 64] = now + unpacker.get(CYCLES));
+        self.domains = [0; 2];
+        for (number, (word, pending)) in self.ready.chunks_mut(64).zip(pending).enumerate() {
+            for_each_bit(pending, |register| {
+                word[register % 64] = now + unpacker.get(CYCLES);
+                if self.bypass_delay > 0 {
+                    let domain = unpacker.get(2);
+                    let bit = 1 << (64 * number + register);
+                    self.domains[0] |= if domain & 1 == 1 { bit } else { 0 };
+                    self.domains[1] |= if domain & 2 == 2 { bit } else { 0 };
+                }
+            });
         }
         let Self { last_completed, serialised, integer_divider, fp_divider, .. } = self;
         for cycle in [last_completed, serialised, integer_divider, fp_divider] {

@@ -8,7 +8,9 @@
 //! - *Chips and Cheese*: "Qualcomm's Centriq 2400 and the Falkor Architecture" (2025), as others quote its measurements
 //! - *estimate*: in no source that was found; the reason is beside it
 
-use crate::core::{Core, Divider, Flows, FrontEnd, Geometry, Isa, Memory, Prediction};
+use crate::core::{
+    Core, Divider, Flows, Forwarding, FrontEnd, Geometry, Isa, Memory, MemoryRenaming, Prediction,
+};
 
 /// Falkor. The other core of its duplex, which has a part in the second-level cache, is idle.
 pub const FALKOR: Core = Core {
@@ -34,7 +36,10 @@ pub const FALKOR: Core = Core {
     binds_ports: false,
     stack_engine: None,
     merges_upper_bits: false,
+    bypass_delay: 0,
     move_elimination: false,
+    moves_stack_pointer: false,
+    breaks_borrow: false,
     adds_at_renaming: false,
     front_end: FrontEnd {
         // estimate: a few cycles of decoding.
@@ -123,17 +128,19 @@ pub const FALKOR: Core = Core {
         walkers: 1,
         // estimates: two cycles more than a hit, and as long again as a store takes to the cache if not forwarded.
         fast_pointer: false,
-        store_forward: 5,
-        store_forward_vector: 5,
+        scaled_index: 0,
+        store_forward: Forwarding { load: 5, operand: 5, update: 5, vector: 5 },
         store_forward_again: 0,
-        joins_stores: true,
+        joins_stores: 6,
         replays_loads: false,
         fill_cycles: [0, 0],
+        linear_tags: false,
+        partial_store: 0,
         load_banks: false,
         split_load: 4,
         split_ports: [0, 0],
         page_split_store: 0,
-        renames_memory: false,
+        renames_memory: MemoryRenaming::None,
         store_forward_block: 12,
         alias_block: 0,
         // estimate: prefetchers follow strides and look in the second and third level (AnandTech). How far is unknown.

@@ -13,7 +13,9 @@
 //! - *InstLatx64*: measured latencies and throughputs, same repository, `GenuineIntel0090672_AlderLake_01_BC_AVX512`
 //! - *estimate*: in no source that was found; the reason is beside it
 
-use crate::core::{Core, Divider, Flows, FrontEnd, Geometry, Isa, Memory, Prediction, WideUnits};
+use crate::core::{
+    Core, Divider, Flows, Forwarding, FrontEnd, Geometry, Isa, Memory, MemoryRenaming, Prediction, WideUnits,
+};
 
 /// Sapphire Rapids.
 pub const GOLDEN_COVE: Core = Core {
@@ -41,8 +43,11 @@ pub const GOLDEN_COVE: Core = Core {
     stack_engine: Some((4, "Add_r64_rm64")),
     // Measured on Granite Rapids: CVTDQ2PS takes half a cycle whether or not upper bits are in use.
     merges_upper_bits: false,
+    bypass_delay: 0,
     move_elimination: true,
     // Measured on Granite Rapids: sums of a register and -1024 to 1023, with or without flags (docs/silicon.md).
+    moves_stack_pointer: false,
+    breaks_borrow: false,
     adds_at_renaming: true,
     front_end: FrontEnd {
         // manual: queue of 144 uops for one thread, uop cache of 4 K that delivers 8 (TMA: `DSB_Width`).
@@ -139,16 +144,18 @@ pub const GOLDEN_COVE: Core = Core {
         walkers: 4,
         // Chips and Cheese, Jiegec: 5 cycles from store to load, where renaming does not connect the two.
         fast_pointer: false,
-        store_forward: 5,
-        store_forward_vector: 5,
+        scaled_index: 0,
+        store_forward: Forwarding { load: 5, operand: 5, update: 5, vector: 5 },
         store_forward_again: 0,
-        joins_stores: true,
+        joins_stores: 6,
         // Measured: loads from the second level take twice the ports of those from the first (docs/silicon.md). Travis
         // Downs, "uop replay after L1 miss" (Real World Tech, 2018): what needs the line is dispatched once more.
         replays_loads: true,
         // Travis Downs, "Unexpectedly poor and weirdly bimodal performance for store loop on Intel Skylake" (Stack
         // Overflow): 1.25 cycles for each of four stores to a line of the second level. Measured: two cycles more.
         fill_cycles: [1, 1],
+        linear_tags: false,
+        partial_store: 0,
         load_banks: false,
         // Measured: a chain of loads across lines or pages takes 12 cycles; one of them a cycle, and one in 3.3.
         split_load: 7,
@@ -156,7 +163,7 @@ pub const GOLDEN_COVE: Core = Core {
         // Measured: 25 cycles.
         page_split_store: 23,
         // Chips and Cheese, and measured: 0.5 cycles for a store and a load.
-        renames_memory: true,
+        renames_memory: MemoryRenaming::Plain,
         // TMA: 13 cycles in `Store_Fwd_Blk`; Jiegec: 19 in all. For aliases, Skylake's estimate.
         store_forward_block: 13,
         alias_block: 7,
@@ -297,6 +304,8 @@ pub const REDWOOD_COVE: Core = Core {
         alias_block: 0,
         // Measured: three loads a cycle, but two of the same four bytes of lines (docs/silicon.md). uops.info has three
         // of one address on Alder Lake.
+        linear_tags: false,
+        partial_store: 0,
         load_banks: true,
         ..GOLDEN_COVE.memory
     },

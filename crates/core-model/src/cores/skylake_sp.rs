@@ -12,7 +12,9 @@
 //! - *Agner Fog*: "The microarchitecture of Intel, AMD, and VIA CPUs", section on Skylake
 //! - *estimate*: in no source that was found; the reason is beside it
 
-use crate::core::{Core, Divider, Flows, FrontEnd, Geometry, Isa, Memory, Prediction, WideUnits};
+use crate::core::{
+    Core, Divider, Flows, Forwarding, FrontEnd, Geometry, Isa, Memory, MemoryRenaming, Prediction, WideUnits,
+};
 
 /// Skylake-SP.
 pub const SKYLAKE_SP: Core = Core {
@@ -45,7 +47,10 @@ pub const SKYLAKE_SP: Core = Core {
     stack_engine: Some((4, "Add_r64_rm64")),
     // manual: "Mixing AVX Code with SSE Code". Whether the blend is a uop of its own is not said.
     merges_upper_bits: true,
+    bypass_delay: 0,
     move_elimination: true,
+    moves_stack_pointer: false,
+    breaks_borrow: false,
     adds_at_renaming: false,
     front_end: FrontEnd {
         // manual, uiCA: queue of 64 uops a thread. TMA: `DSB_Width`. manual: uop cache of 1536.
@@ -151,24 +156,26 @@ pub const SKYLAKE_SP: Core = Core {
         // InstLatx64: 4.4 cycles (PUSH and POP of a register); measured: 4, and 5 of XMM registers (docs/silicon.md).
         // manual: base and a displacement below 2048. uiCA: from a load only; no more on Ice Lake.
         fast_pointer: true,
-        store_forward: 4,
-        store_forward_vector: 5,
+        scaled_index: 0,
+        store_forward: Forwarding { load: 4, operand: 4, update: 4, vector: 5 },
         // Chains of a read-modify-write take 5.5 cycles (measured, docs/silicon.md), of which one is the operation.
         store_forward_again: 1,
         // Four unaligned stores, of which one crosses a line, take 5.3 cycles (measured).
-        joins_stores: false,
+        joins_stores: 0,
         // Measured: loads from the second level take twice the ports of those from the first (docs/silicon.md). Travis
         // Downs, "uop replay after L1 miss" (Real World Tech, 2018): what needs the line is dispatched once more.
         replays_loads: true,
         // Travis Downs, "Unexpectedly poor and weirdly bimodal performance for store loop on Intel Skylake" (Stack
         // Overflow): 1.25 cycles for each of four stores to a line of the second level. Measured: the same.
         fill_cycles: [1, 0],
+        linear_tags: false,
+        partial_store: 0,
         load_banks: false,
         // estimate: the second half takes as long as the first. Agner Fog: one load across lines a cycle.
         split_load: 4,
         split_ports: [1, 1],
         page_split_store: 0,
-        renames_memory: false,
+        renames_memory: MemoryRenaming::None,
         // TMA: 13 cycles in `Store_Fwd_Blk`; `4K_Aliasing` has 1. manual: re-issued after a few cycles; 7 is an
         // estimate.
         store_forward_block: 13,

@@ -16,7 +16,9 @@
 //! - *Chips and Cheese*: "Popping the Hood on Golden Cove", table of resources, measured on a Xeon 8370C
 //! - *estimate*: in no source that was found; the reason is beside it
 
-use crate::core::{Core, Divider, Flows, FrontEnd, Geometry, Isa, Memory, Prediction, WideUnits};
+use crate::core::{
+    Core, Divider, Flows, Forwarding, FrontEnd, Geometry, Isa, Memory, MemoryRenaming, Prediction, WideUnits,
+};
 
 /// manual: uops of 512 bits take the vector units of ports 0 and 1 together, by port 0, or that of port 5.
 const FUSED: [WideUnits; 3] = [
@@ -70,7 +72,10 @@ pub const SUNNY_COVE: Core = Core {
     stack_engine: Some((4, "Add_r64_rm64")),
     // estimate: as on its successor.
     merges_upper_bits: false,
+    bypass_delay: 0,
     move_elimination: false,
+    moves_stack_pointer: false,
+    breaks_borrow: false,
     adds_at_renaming: false,
     front_end: FrontEnd {
         // WikiChip, uiCA: queue of 70 uops a thread. TMA: `DSB_Width`. Chips and Cheese, WikiChip: 2.25 K uops.
@@ -171,23 +176,25 @@ pub const SUNNY_COVE: Core = Core {
         walkers: 2,
         // InstLatx64: 5 cycles (PUSH and POP of a register).
         fast_pointer: false,
-        store_forward: 5,
-        store_forward_vector: 5,
+        scaled_index: 0,
+        store_forward: Forwarding { load: 5, operand: 5, update: 5, vector: 5 },
         store_forward_again: 0,
-        joins_stores: true,
+        joins_stores: 6,
         // Measured: loads from the second level take twice the ports of those from the first (docs/silicon.md). Travis
         // Downs, "uop replay after L1 miss" (Real World Tech, 2018): what needs the line is dispatched once more.
         replays_loads: true,
         // Travis Downs, "Unexpectedly poor and weirdly bimodal performance for store loop on Intel Skylake" (Stack
         // Overflow): 1.25 cycles for each of four stores to a line of the second level. Here: as on Skylake.
         fill_cycles: [1, 0],
+        linear_tags: false,
+        partial_store: 0,
         load_banks: false,
         // estimate: as on Skylake, and for stores, of which nothing is known.
         split_load: 4,
         split_ports: [1, 1],
         page_split_store: 0,
         // Travis Downs, "A quick check of split forwarding scenarios": 0.58 cycles for a store and a load of it.
-        renames_memory: true,
+        renames_memory: MemoryRenaming::Plain,
         // TMA: 13 cycles in `Store_Fwd_Blk`; `4K_Aliasing` has 1. manual: re-issued after a few cycles; 7 is an
         // estimate.
         store_forward_block: 13,
@@ -287,6 +294,7 @@ pub const CYPRESS_COVE: Core = Core {
     // uiCA: moves of general-purpose registers are eliminated, without a limit.
     // estimate: as on its successor.
     merges_upper_bits: false,
+    bypass_delay: 0,
     move_elimination: true,
     memory: Memory {
         // CPUID of a Core i9-11900K: 16 MiB of 16 ways.

@@ -16,7 +16,9 @@
 //! - *Chips and Cheese*: "AMD's Zen 4", parts 1 and 2; "Popping the Hood on Golden Cove" for Zen 3's resources
 //! - *estimate*: in no source that was found; the reason is beside it
 
-use crate::core::{Core, Divider, Flows, FrontEnd, Geometry, Isa, Memory, Prediction};
+use crate::core::{
+    Core, Divider, Flows, Forwarding, FrontEnd, Geometry, Isa, Memory, MemoryRenaming, Prediction,
+};
 
 /// Rome.
 pub const ZEN2: Core = Core {
@@ -38,7 +40,10 @@ pub const ZEN2: Core = Core {
     binds_ports: false,
     stack_engine: None,
     merges_upper_bits: false,
+    bypass_delay: 0,
     move_elimination: true,
+    moves_stack_pointer: false,
+    breaks_borrow: false,
     adds_at_renaming: false,
     front_end: FrontEnd {
         // WikiChip: queue of 72, op cache of 4096 that delivers 8, 4 decoders, 32 bytes a cycle. guide, of Zen 3: 64
@@ -127,17 +132,19 @@ pub const ZEN2: Core = Core {
         walkers: 2,
         // Agner Fog, microarchitecture: 7 cycles through memory. InstLatx64, Zen 3: 7.8.
         fast_pointer: false,
-        store_forward: 7,
-        store_forward_vector: 7,
+        scaled_index: 0,
+        store_forward: Forwarding { load: 7, operand: 7, update: 7, vector: 7 },
         store_forward_again: 0,
-        joins_stores: true,
+        joins_stores: 6,
         replays_loads: false,
         fill_cycles: [0, 0],
+        linear_tags: false,
+        partial_store: 0,
         load_banks: false,
         split_load: 4,
         split_ports: [0, 0],
         page_split_store: 0,
-        renames_memory: false,
+        renames_memory: MemoryRenaming::None,
         // estimates: as Intel's cores, without their aliases of 4 KiB; a shorter streamer, to the second level.
         store_forward_block: 14,
         alias_block: 0,
@@ -195,6 +202,14 @@ pub const ZEN3: Core = Core {
     store_buffer: 64,
     // AnandTech: 4 times 24 for integer and addresses. guide: 2 times 32 for floating point.
     scheduler: 160,
+    // measured, all of this and what else is said to be: `xtask/data/silicon/zen3-micro.tsv`, and blocks of one or two
+    // instructions (docs/silicon.md).
+    moves_stack_pointer: true,
+    bypass_delay: 1,
+    breaks_borrow: true,
+    stack_engine: Some((4, "Add_r64_rm64")),
+    // measured: code of NOPs beyond the first level, a line in 4 cycles.
+    front_end: FrontEnd { line_cycles: 4, ..ZEN2.front_end },
     prediction: Prediction {
         // guide: 1024 targets without a bubble, 6656 with three. Chips and Cheese: return stack of 32. Ways and the
         // rest: estimate, between Zen 2 and Zen 4.
@@ -206,11 +221,12 @@ pub const ZEN3: Core = Core {
         indirect_bits: 10,
         return_stack: 32,
         taken_branches: 1,
-        predicts_more_returns: false,
+        predicts_more_returns: true,
         slow_target: 3,
-        indirect_bubble: 0,
-        call_bubble: 0,
-        indirect_call_bubble: 0,
+        // measured: calls 4 cycles each, of a register 5, indirect jumps 4; 40 calls deep returns cost no more.
+        indirect_bubble: 1,
+        call_bubble: 2,
+        indirect_call_bubble: 2,
         unknown_branch: 10,
         // guide: 11 to 18 cycles, 13 in the common case. How they divide is an estimate.
         recovery: 4,
@@ -226,17 +242,31 @@ pub const ZEN3: Core = Core {
         fill_buffers: 24,
         l2_fill_buffers: 64,
         walkers: 6,
+        // measured.
+        scaled_index: 1,
+        split_load: 1,
+        split_ports: [1, 1],
+        page_split_store: 23,
+        store_forward: Forwarding { load: 6, operand: 7, update: 5, vector: 9 },
+        joins_stores: 5,
+        replays_loads: true,
+        linear_tags: true,
+        partial_store: 3,
+        renames_memory: MemoryRenaming::Predicted { loads: 24 },
         ..ZEN2.memory
     },
     flows: Flows {
-        // InstLatx64: 6.5 to 7.6 cycles for LOCK ADD.
-        lock: 7,
-        // InstLatx64: reciprocal throughputs. DIV of 64 bits takes 7 for short quotients, 20 for the longest:
-        // estimate.
+        // measured: LOCK ADD, PAUSE.
+        lock: 6,
+        lock_line: [0, 2],
+        pause: 79,
+        string_moves: &[(64, 18), (256, 32), (1024, 56), (4096, 152), (16384, 544)],
+        string_stores: &[(64, 71), (256, 71), (1024, 95), (4096, 191), (16384, 578)],
+        // measured: DIV, if the upper half is 0; InstLatx64: the others' reciprocal throughputs.
         divider: Divider {
             integer: 6,
-            wide_integer: 10,
-            long_integer: [0; 2],
+            wide_integer: 7,
+            long_integer: [10, 18],
             single: 2,
             double: 4,
             root_single: 4,
@@ -245,6 +275,8 @@ pub const ZEN3: Core = Core {
         ..ZEN2.flows
     },
     table: include_str!("../../data/znver3.tsv"),
+    corrections: include_str!("../../data/znver3.corrections.tsv"),
+    system: concat!(include_str!("../../data/x86.system.tsv"), include_str!("../../data/zen3.system.tsv")),
     ..ZEN2
 };
 

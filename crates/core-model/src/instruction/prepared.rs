@@ -1,11 +1,11 @@
 //! An instruction as the model needs it, made once for all its executions.
 
 use super::traits::Traits;
-use crate::core::Core;
+use crate::core::{Core, MemoryRenaming};
 use crate::table::{Cost, Form, Order, SystemCost, UopTable, Uops};
 use retire::{
-    Addressing, Class, Divider, Encoding, Instruction, Prefetch, REGISTERS, RegisterFile, RegisterSet,
-    Renaming,
+    Addressing, Class, Divider, Domain, Encoding, Instruction, Prefetch, REGISTERS, RegisterFile,
+    RegisterSet, Renaming,
 };
 
 /// Registers and places that stand for none: the bits of a [`RegisterSet`].
@@ -72,6 +72,8 @@ pub(crate) struct Rest {
     pub(crate) results: RegisterSet,
     /// Cycles that a divider is busy.
     pub(crate) divider: u16,
+    /// Part of the vector unit.
+    pub(crate) domain: Domain,
     /// Floating-point operations by kind.
     pub(crate) flops: [u8; 4],
     /// What it adds to the count of packed instructions.
@@ -238,6 +240,7 @@ impl Prepared {
                 sources,
                 results,
                 divider: 0,
+                domain: instruction.domain,
                 flops: arithmetic.map_or([0; 4], |arithmetic| arithmetic.operations),
                 fp_count: arithmetic.map_or(1, |arithmetic| arithmetic.count.into()),
                 fp_width: arithmetic.map_or(16, |arithmetic| arithmetic.width),
@@ -287,14 +290,22 @@ impl Prepared {
 
     /// What the encoding says, on cores that make something of it.
     fn encode(&mut self, instruction: &Instruction, core: &Core) {
-        let Encoding { addressing, stack_change, stack_pointer, wide, plain_access, .. } =
-            instruction.encoding;
+        let encoding = &instruction.encoding;
+        let &Encoding { addressing, stack_change, stack_pointer, wide, plain_access, whole_access, .. } =
+            encoding;
         let general = instruction.register_file == RegisterFile::General;
         let near = core.memory.fast_pointer && instruction.loads && general && addressing == Addressing::Near;
         self.traits.set(Traits::NEAR, near);
-        let renamed = core.memory.renames_memory && plain_access && general && !instruction.locked;
-        self.traits.set(Traits::RENAMED, renamed);
         let plain = instruction.loads && !instruction.stores && self.group_count == self.load_groups;
+        let follows = match core.memory.renames_memory {
+            MemoryRenaming::None => false,
+            MemoryRenaming::Plain => plain_access,
+            MemoryRenaming::Predicted { .. } => whole_access,
+        };
+        self.traits.set(Traits::RENAMED, follows && general && !instruction.locked);
+        if instruction.loads && encoding.scaled {
+            self.load += core.memory.scaled_index;
+        }
         self.traits.set(Traits::LOADED, plain && general);
         self.traits.set(Traits::MOVE, core.move_elimination && instruction.renaming == Renaming::Move);
         self.traits.set(Traits::WIDE, wide && core.front_end.wide_alone);
@@ -336,7 +347,13 @@ impl Prepared {
                 self.rest.sources = 0;
                 true
             }
-            Renaming::Move => core.move_elimination,
+            Renaming::Move => core.move_elimination && !self.moves_stack_pointer(core),
+            Renaming::Borrow(register) => {
+                if core.breaks_borrow {
+                    self.rest.sources &= !(1 << register);
+                }
+                false
+            }
             Renaming::VectorMove => true,
             Renaming::Offset | Renaming::Extension => core.adds_at_renaming,
             Renaming::Independent => {
@@ -349,6 +366,12 @@ impl Prepared {
             self.compute = 0;
             self.drop_uops();
         }
+    }
+
+    /// It is a move from the stack pointer, on a core that executes those.
+    fn moves_stack_pointer(&self, core: &Core) -> bool {
+        let pointer = core.stack_engine.map_or(0, |(register, _)| 1 << register);
+        core.moves_stack_pointer && self.rest.sources & pointer != 0
     }
 
     /// If a jump behind this instruction becomes one uop with it, that uop goes where jumps go.

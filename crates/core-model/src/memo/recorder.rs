@@ -97,13 +97,13 @@ impl MemoryPort for Recorder<'_> {
     }
 
     fn loads(&mut self, _: &mut CoreTotals, execution: &Execution<'_>, loads: Loads) -> Option<Loaded> {
-        let Loads { latency, lock, vector, renamed, issued } = loads;
+        let Loads { latency, lock, destination, follow, issued } = loads;
         let offset = self.offset(execution.rip).zip(self.since(issued));
         let question = offset.map(|(offset, issued)| Question::Loads {
             number: execution.number,
             lock,
-            vector,
-            renamed,
+            destination,
+            follow,
             offset,
             latency,
             issued,
@@ -128,11 +128,11 @@ impl MemoryPort for Recorder<'_> {
         index: u8,
         times: StoreTimes,
     ) -> Option<Stored> {
-        let StoreTimes { allocated, addressed, data, retired, renamed } = times;
+        let StoreTimes { allocated, addressed, data, retired, follow } = times;
         let since = [allocated, addressed, data, retired].map(|cycle| self.since(cycle));
         let question = if let [Some(allocated), Some(addressed), Some(data), Some(retired)] = since {
             let number = execution.number;
-            Some(Question::Store { number, index, renamed, allocated, addressed, data, retired })
+            Some(Question::Store { number, index, follow, allocated, addressed, data, retired })
         } else {
             None
         };

@@ -2,7 +2,9 @@
 
 use super::sums::Sums;
 use crate::instruction::{Execution, Predicted, accesses_of};
-use crate::memory::{Answer, Entry, Loads, MemoryPort, MemorySystem, NO_CODE, StoreTimes, branch_code};
+use crate::memory::{
+    Answer, Destination, Entry, Follow, Loads, MemoryPort, MemorySystem, NO_CODE, StoreTimes, branch_code,
+};
 use crate::totals::CoreTotals;
 use retire::{Block, BlockId, MemoryAccess};
 
@@ -48,8 +50,8 @@ pub(crate) enum Question {
     Loads {
         number: u8,
         lock: bool,
-        vector: bool,
-        renamed: bool,
+        destination: Destination,
+        follow: Follow,
         offset: u16,
         latency: u16,
         issued: i16,
@@ -57,7 +59,7 @@ pub(crate) enum Question {
     Store {
         number: u8,
         index: u8,
-        renamed: bool,
+        follow: Follow,
         allocated: i16,
         addressed: i16,
         data: i16,
@@ -251,18 +253,18 @@ impl Tree {
                     };
                     system.enter(totals, &entry).code()
                 }
-                Question::Loads { number, lock, vector, renamed, offset, latency, issued } => {
+                Question::Loads { number, lock, destination, follow, offset, latency, issued } => {
                     let rip = block.rip.wrapping_add(offset.into());
-                    let loads = Loads { latency, lock, vector, renamed, issued: later(from, issued) };
+                    let loads = Loads { latency, lock, destination, follow, issued: later(from, issued) };
                     system.loads(totals, &accesses.of(number, rip), loads).code()
                 }
-                Question::Store { number, index, renamed, allocated, addressed, data, retired } => {
+                Question::Store { number, index, follow, allocated, addressed, data, retired } => {
                     let times = StoreTimes {
                         allocated: later(from, allocated),
                         addressed: later(from, addressed),
                         data: later(from, data),
                         retired: later(from, retired),
-                        renamed,
+                        follow,
                     };
                     system.store(totals, &accesses.of(number, 0), index, times).code()
                 }

@@ -1,7 +1,9 @@
 //! The pipeline's interface to memory: everything that depends on addresses and on all of the past.
 
 use super::caches::Level;
+use super::renaming::Follow;
 use super::stores::StoreTimes;
+use crate::core::Forwarding;
 use crate::instruction::{Execution, Prepared};
 use crate::predictor::Outcome;
 use crate::totals::CoreTotals;
@@ -37,16 +39,39 @@ pub(crate) struct Entered {
     pub(crate) wait: u64,
 }
 
+/// What a loaded value is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Destination {
+    /// A general-purpose register.
+    Register,
+    /// An operation of the instruction that loads it.
+    Operand,
+    /// One whose result is stored in its place.
+    Update,
+    /// A register of another kind.
+    Vector,
+}
+
+impl Forwarding {
+    pub(super) fn cycles(&self, destination: Destination) -> u64 {
+        u64::from(match destination {
+            Destination::Register => self.load,
+            Destination::Operand => self.operand,
+            Destination::Update => self.update,
+            Destination::Vector => self.vector,
+        })
+    }
+}
+
 /// What an instruction loads with.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Loads {
     /// Cycles of a hit of the first level.
     pub(crate) latency: u16,
     pub(crate) lock: bool,
-    /// To a register that is none of the general-purpose ones.
-    pub(crate) vector: bool,
-    /// Renaming connects it with a store.
-    pub(crate) renamed: bool,
+    pub(crate) destination: Destination,
+    /// How renaming connects it with a store.
+    pub(crate) follow: Follow,
     /// When the address is known and a port is free.
     pub(crate) issued: u64,
 }

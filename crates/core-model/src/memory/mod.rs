@@ -1,5 +1,6 @@
 //! Memory as the core sees it: TLBs, caches, prefetchers, caches of code, and stores to forward from.
 
+mod aliases;
 mod answer;
 mod banks;
 mod caches;
@@ -7,6 +8,7 @@ mod code;
 mod interface;
 mod limits;
 mod prefetch;
+mod renaming;
 mod store_buffer;
 mod stores;
 mod system;
@@ -16,7 +18,8 @@ mod warming;
 pub(crate) use answer::{Answer, NO_CODE, branch_code};
 pub(crate) use caches::Level;
 pub(crate) use code::BARRED_SHIFT;
-pub(crate) use interface::{Entered, Entry, Loaded, Loads, MemoryPort, Stored};
+pub(crate) use interface::{Destination, Entered, Entry, Loaded, Loads, MemoryPort, Stored};
+pub(crate) use renaming::Follow;
 pub(crate) use stores::StoreTimes;
 pub(crate) use system::MemorySystem;
 pub(crate) use warming::Fetched;

@@ -1,13 +1,15 @@
 //! Caches, translations, and stores to forward from, together.
 
+use super::aliases::Aliases;
 use super::banks::Banks;
 use super::caches::{Asker, Caches, Level};
 use super::code::CodeCaches;
-use super::interface::{Entered, Entry, Loaded, Loads, MemoryPort, Stored};
+use super::interface::{Destination, Entered, Entry, Loaded, Loads, MemoryPort, Stored};
+use super::renaming::Connections;
 use super::store_buffer::StoreBuffer;
 use super::stores::{Found, StoreTimes, Stores};
 use super::translation::{Purpose, Tlbs};
-use crate::core::Core;
+use crate::core::{Core, MemoryRenaming};
 use crate::instruction::{Execution, Prepared};
 use crate::predictor::Outcome;
 use crate::totals::CoreTotals;
@@ -23,6 +25,9 @@ pub(crate) struct MemorySystem {
     pub(crate) caches: Caches,
     pub(crate) code: CodeCaches,
     stores: Stores,
+    connections: Connections,
+    /// Linear addresses of the first level, where they matter.
+    aliases: Option<Aliases>,
     /// Of the first level, where that matters.
     banks: Option<Banks>,
     store_buffer: StoreBuffer,
@@ -93,20 +98,27 @@ impl MemoryPort for MemorySystem {
             arrival += u64::from(self.core.memory.uncached_latency);
         } else {
             let line = access.physical >> 6;
-            arrival = arrival.max(self.caches.access(totals, line, at, Asker::Store).1);
+            let (level, ready) = self.caches.access(totals, line, at, Asker::Store);
+            arrival = arrival.max(ready);
+            if let Some(aliases) = self.aliases.as_mut().filter(|_| level == Level::L1) {
+                arrival = arrival.max(aliases.known(line, access, at));
+            }
             if crosses_line(access) {
                 totals.split_stores += 1;
                 arrival = arrival.max(self.caches.access(totals, line + 1, at, Asker::Store).1);
             }
         }
-        let (first, crosses) = (access.linear >> 6, u64::from(crosses_line(access)));
+        let crosses = u64::from(Stores::crosses(access, self.core.memory.joins_stores));
         let page = access.linear.is_multiple_of(PAGE) && goes_on(execution.memory, access);
         if page {
             totals.split_stores += 1;
         }
-        let joins = self.stores.joins(first, first + crosses) && self.core.memory.joins_stores;
+        let before = self.stores.last();
+        let joins = self.stores.joins(access, self.core.memory.joins_stores);
+        let partial = self.core.memory.partial_store;
+        let partial = if partial > 0 && self.stores.is_partial(access, before) { partial } else { 0 };
         let split = if page { u64::from(self.core.memory.page_split_store) } else { 0 };
-        let writes = u64::from(!joins) + crosses + split + self.caches.take_filling();
+        let writes = u64::from(!joins) + u64::from(partial) + crosses + split + self.caches.take_filling();
         let committed = self.store_buffer.add(writes, retired, arrival);
         self.stores_since_lock = self.stores_since_lock.saturating_add(1);
         totals.store_latency += committed.saturating_sub(at);
@@ -256,6 +268,8 @@ impl MemorySystem {
             caches: Caches::new(core),
             code: CodeCaches::new(core),
             stores: Stores::new(),
+            connections: Connections::new(core.memory.renames_memory),
+            aliases: core.memory.linear_tags.then(Aliases::new),
             banks: core.memory.load_banks.then(Banks::new),
             store_buffer: StoreBuffer::new(core.store_buffer),
             locked_until: 0,
@@ -319,7 +333,7 @@ impl MemorySystem {
         totals: &mut CoreTotals,
         rip: u64,
         access: &MemoryAccess,
-        Loads { latency, vector, renamed, issued, .. }: Loads,
+        Loads { latency, destination, follow, issued, .. }: Loads,
     ) -> Loaded {
         let latency = u64::from(latency);
         let (translation, walked) =
@@ -334,10 +348,13 @@ impl MemorySystem {
         let at = issued + translation;
         match self.stores.find(access.linear, access.size, at) {
             Found::Nothing => self.stores.was_independent(rip),
-            Found::Forward { data, same: true, .. } if renamed => {
+            Found::Forward { data, follow: store, .. } if self.connections.connects(rip, follow, store) => {
                 // Renaming has connected the two: the value is there as soon as the store has it.
                 loaded.data = data.saturating_sub(issued);
                 loaded.renamed = true;
+                if matches!(memory.renames_memory, MemoryRenaming::Predicted { .. }) {
+                    self.stores.was_renamed(access.linear);
+                }
                 return loaded;
             }
             Found::Forward { data, addressed, odd, .. } => {
@@ -353,10 +370,11 @@ impl MemorySystem {
                 if early {
                     self.stores.was_early(rip);
                 }
-                let forward = if vector { memory.store_forward_vector } else { memory.store_forward };
+                let forward = memory.store_forward.cycles(destination);
                 // It waits for the data: see `Memory::store_forward_again`.
-                let again = if odd && data > at && !vector { memory.store_forward_again } else { 0 };
-                let ready = from.max(at) + u64::from(forward + again);
+                let waits = odd && data > at && destination != Destination::Vector;
+                let again = if waits { memory.store_forward_again } else { 0 };
+                let ready = from.max(at) + forward + u64::from(again);
                 loaded.data = from.saturating_sub(issued);
                 loaded.delay = loaded.delay.max(ready.saturating_sub(issued + latency));
                 // The line is used, but no instruction waits for it.
@@ -385,6 +403,12 @@ impl MemorySystem {
         loaded.level = level;
         if level > Level::L1 {
             loaded.delay = loaded.delay.max(arrival.saturating_sub(issued + latency));
+        } else if let Some(aliases) = &mut self.aliases {
+            let known = aliases.known(line, access, at);
+            if known > at {
+                loaded.level = Level::FillBuffer;
+                loaded.delay = loaded.delay.max(known - issued);
+            }
         }
         loaded
     }

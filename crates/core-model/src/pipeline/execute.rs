@@ -1,7 +1,7 @@
 //! Execution of one instruction, with its accesses to memory.
 
 use crate::instruction::{Executed, Execution, NEVER, Prepared, Traits};
-use crate::memory::{Level, Loaded, Loads, MemoryPort, StoreTimes};
+use crate::memory::{Destination, Level, Loaded, Loads, MemoryPort, StoreTimes};
 use crate::pipeline::Pipeline;
 use crate::totals::CoreTotals;
 use retire::RegisterFile;
@@ -19,7 +19,7 @@ impl Pipeline {
     ) -> Executed {
         let traits = prepared.traits;
         if !RARE && !MEMORY {
-            let ready = self.back_end.sources_ready(prepared);
+            let ready = self.back_end.sources_ready(prepared).max(self.back_end.crossing(prepared));
             // What renaming does waits for no dispatch.
             let executes = prepared.has_groups();
             let value = if executes { self.back_end.woken(ready, earliest) } else { ready.max(earliest) };
@@ -35,7 +35,8 @@ impl Pipeline {
             };
         }
         let mut address = self.back_end.woken(self.back_end.address_ready(prepared), earliest);
-        let mut value = self.back_end.woken(self.back_end.sources_ready(prepared), earliest);
+        let ready = self.back_end.sources_ready(prepared).max(self.back_end.crossing(prepared));
+        let mut value = self.back_end.woken(ready, earliest);
         let near = traits.intersects(Traits::NEAR)
             && self.loaded >> (prepared.address_registers[0] & 15) & 1 == 1
             && prepared.load > 0;
@@ -64,9 +65,14 @@ impl Pipeline {
                 (!execution.memory.is_empty()).then_some(Loaded::NOTHING)
             } else {
                 let lock = RARE && traits.intersects(Traits::LOCK);
-                let vector = prepared.register_file != RegisterFile::General;
-                let renamed = traits.intersects(Traits::RENAMED);
-                port.loads(totals, execution, Loads { latency, lock, vector, renamed, issued })
+                let follow = self.back_end.follow(prepared);
+                let destination = match prepared.register_file {
+                    RegisterFile::General if traits.intersects(Traits::STORE) => Destination::Update,
+                    RegisterFile::General if groups.is_empty() => Destination::Register,
+                    RegisterFile::General => Destination::Operand,
+                    _ => Destination::Vector,
+                };
+                port.loads(totals, execution, Loads { latency, lock, destination, follow, issued })
             };
             if let Some(loaded) = loaded {
                 if loaded.any {

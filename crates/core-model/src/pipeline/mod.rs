@@ -210,8 +210,8 @@ impl Pipeline {
         }
         if store {
             totals.stores += 1;
-            let renamed = traits.intersects(Traits::RENAMED);
-            let times = StoreTimes { allocated, addressed, data: completed, retired, renamed };
+            let follow = self.back_end.follow(prepared);
+            let times = StoreTimes { allocated, addressed, data: completed, retired, follow };
             self.store(port, totals, prepared, execution, times);
         }
         if MEMORY && clear {

@@ -1,7 +1,9 @@
 //! What encodings say beyond what instructions do.
 
 use super::XMM;
-use iced_x86::{EncodingKind, Instruction, InstructionInfo, Mnemonic, OpAccess, OpKind, Register};
+use iced_x86::{
+    ConditionCode, EncodingKind, Instruction, InstructionInfo, Mnemonic, OpAccess, OpKind, Register,
+};
 use retire::{Addressing, Encoding, RegisterSet, UpperBits};
 
 /// Displacements that the short way from a load to the address of the next one takes.
@@ -29,6 +31,7 @@ pub(super) fn encoding(instruction: &Instruction, info: &InstructionInfo, result
         wide: is_wide(instruction),
         two_operands: has_two_operands(instruction, info),
         plain_access: memory && is_plain_access(instruction) || is_push_or_pop(instruction),
+        whole_access: memory && is_whole_access(instruction) || is_push_or_pop(instruction),
         upper_bits: upper_bits(instruction, results & VECTORS),
     }
 }
@@ -49,6 +52,14 @@ fn is_plain_access(instruction: &Instruction) -> bool {
         && matches!(instruction.memory_size().size(), 1 | 4 | 8)
         && !matches!(instruction.mnemonic(), Mnemonic::Movsx | Mnemonic::Movsxd)
         && !combines
+}
+
+/// Measured on Zen 3: loads that can have the value of a store from renaming.
+fn is_whole_access(instruction: &Instruction) -> bool {
+    let in_place = instruction.op0_kind() == OpKind::Memory;
+    let mnemonic = instruction.mnemonic();
+    let moves = mnemonic == Mnemonic::Mov || instruction.condition_code() != ConditionCode::None;
+    matches!(instruction.memory_size().size(), 4 | 8) && (in_place || moves)
 }
 
 fn is_push_or_pop(instruction: &Instruction) -> bool {

@@ -7,7 +7,7 @@
 use super::register_file;
 use crate::operations::{Operation, OperationFile, OperationTypes};
 use iced_x86::{Instruction, Mnemonic, OpKind, Register};
-use retire::RegisterFile;
+use retire::{Domain, RegisterFile};
 
 const ADD: u8 = 1;
 const SUB: u8 = 2;
@@ -68,6 +68,26 @@ fn name(mnemonic: Mnemonic) -> String {
     match name.strip_prefix('v') {
         Some(rest) => rest.to_owned(),
         None => name,
+    }
+}
+
+/// The part of the vector unit in which an instruction executes; measured on Zen 3, by chains with ADDPS and PADDD.
+pub(super) fn domain(instruction: &Instruction) -> Domain {
+    if register_file(instruction) != RegisterFile::Vector {
+        return Domain::None;
+    }
+    let name = name(instruction.mnemonic());
+    let starts = |parts: &[&str]| parts.iter().any(|part| name.starts_with(part));
+    let scalar_move = matches!(name.as_str(), "movss" | "movsd");
+    let memory = instruction.op_kinds().any(|kind| kind == OpKind::Memory);
+    let whole = starts(&["mova", "movu", "movdq", "movd", "movq", "movnt", "lddqu"]) && name != "movddup";
+    if whole || scalar_move && memory {
+        return Domain::None;
+    }
+    let elements = ["shuf", "unpck", "blend", "mov", "insert", "extract", "broadcast", "perm"];
+    match shape(&name) {
+        Some(_) if scalar_move || !starts(&elements) => Domain::Float,
+        _ => Domain::Integer,
     }
 }
 
