@@ -337,7 +337,7 @@ pub struct Core {
     pub move_elimination: bool,
     /// SBB of a register and itself waits for the carry flag alone.
     pub breaks_borrow: bool,
-    /// Moves from the stack pointer do.
+    /// Moves from the stack pointer are executed, whatever becomes of other moves.
     pub moves_stack_pointer: bool,
     /// Nor do sums of a register and a small constant, which renaming makes, and extensions of low bytes.
     pub adds_at_renaming: bool,
