@@ -40,7 +40,11 @@ fn what_xsaveopt_saves_is_restored() {
         (Machine::Avx512, &[0x62, 0xE3, 0x75, 0x48, 0x25, 0xCA, 0xFF, 0xC4, 0xE1, 0xEC, 0x46, 0xCA]),
     ];
     let mut ended = 0;
-    for seed in 0..600_u64 {
+    for seed in 0..6_000_u64 {
+        // Without AVX-512, XRSTOR refuses the seven of eight areas whose XSTATE_BV names a part of it: more are tried.
+        if seed >= 600 && ended > 100 {
+            break;
+        }
         let (needed, change) = changes[(seed % 4) as usize];
         if machine < needed {
             continue;
