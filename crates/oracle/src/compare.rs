@@ -53,8 +53,8 @@ pub enum Verdict {
     Undefined,
     /// The interpreter raises #GP(0) or #SS(0), the native side #UD, all else is equal: para-virtual KVM hands what
     /// raises those in ring 3 to its instruction emulator, and raises #UD for what that does not know. Or that has
-    /// done something of its own: [`Effect::LowerEnd`], [`Effect::EmulatedOrder`], [`Effect::EmulatedTarget`],
-    /// [`Effect::HostComponents`].
+    /// done something of its own: [`Effect::LowerEnd`], [`Effect::EmulatedStack`], [`Effect::EmulatedOrder`],
+    /// [`Effect::EmulatedTarget`], [`Effect::HostComponents`].
     Emulated,
     /// They differ; a line for each register or byte: native, then soft.
     Different(Vec<String>),
@@ -116,6 +116,16 @@ pub fn compare(case: &Case, native: &Outcome, soft: &Outcome) -> Verdict {
         if masks::has(Some(instruction), Effect::EmulatedOrder) && first_operand {
             let as_reported =
                 Outcome { vector: native.vector, error: native.error, cr2: native.cr2, ..soft.clone() };
+            return match compare(case, native, &as_reported) {
+                Verdict::Same | Verdict::Undefined => Verdict::Emulated,
+                other => other,
+            };
+        }
+        // Effect::EmulatedStack.
+        if (native.vector, native.error, soft.error) == (STACK_FAULT, 0, 0)
+            && instruction.memory_segment() == Register::SS
+        {
+            let as_reported = Outcome { vector: STACK_FAULT, ..soft.clone() };
             return match compare(case, native, &as_reported) {
                 Verdict::Same | Verdict::Undefined => Verdict::Emulated,
                 other => other,

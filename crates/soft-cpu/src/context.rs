@@ -12,7 +12,7 @@ use crate::flags::{self, Flags};
 use crate::mmu::{Mmu, view};
 use crate::observe::Watch;
 use crate::operations::Counting;
-use crate::silicon::{Rule, Silicon};
+use crate::silicon::{Rule, Rules, Silicon};
 use crate::state::{DescriptorTable, Segment, State};
 use crate::vector::description::Descriptions;
 use crate::vector::registers::Registers;
@@ -121,7 +121,7 @@ pub(crate) struct Core {
     pub(crate) totals: Totals,
     pub(crate) trail: Trail,
     /// A bit for each [`Rule`] that holds.
-    pub(crate) rules: u32,
+    pub(crate) rules: Rules,
     /// The XSAVE feature set is this CPU's, not the embedder's.
     pub(crate) xsave: bool,
     pub(crate) features: Features,
@@ -344,7 +344,7 @@ impl Core {
     /// Whether a rule of the table holds for this CPU.
     #[inline(always)]
     pub(crate) fn holds(&self, rule: Rule) -> bool {
-        self.rules >> rule as u32 & 1 != 0
+        self.rules.holds(rule)
     }
 
     /// In long mode, compatibility mode included.

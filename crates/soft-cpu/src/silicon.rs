@@ -20,8 +20,8 @@ impl Silicon {
     /// All.
     pub const ALL: [Self; 4] = [Self::Intel, Self::Zen3, Self::Zen4, Self::Zen5];
 
-    /// A bit for each [`Rule`] that holds.
-    pub(crate) const fn rules(self) -> u32 {
+    /// The rules that hold.
+    pub(crate) const fn rules(self) -> Rules {
         let mut bits = 0;
         let mut n = 0;
         while n < RULES.len() {
@@ -34,7 +34,18 @@ impl Silicon {
             }
             n += 1;
         }
-        bits
+        Rules(bits)
+    }
+}
+
+/// The rules that hold for a CPU, a bit for each.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Rules(u32);
+
+impl Rules {
+    #[inline(always)]
+    pub(crate) const fn holds(self, rule: Rule) -> bool {
+        self.0 >> rule as u32 & 1 != 0
     }
 }
 
@@ -76,6 +87,12 @@ pub enum Rule {
     HalfStoreRaisesFirst,
     /// A #PF of a masked store's second page is about the last byte.
     MaskedStoreFaultsAtEnd,
+    /// VCVTPS2PH of a subnormal number is inexact beside an unmasked UE, whatever its significand.
+    HalfOfSubnormalInexact,
+    /// What has to be aligned and is not raises #SS if its address in the stack segment is not canonical either.
+    MisalignedStackRaisesSs,
+    /// XRSTOR looks for #PF before it looks at the reserved bits of the header.
+    XrstorFaultsBeforeHeader,
 }
 
 /// A row.
@@ -242,6 +259,30 @@ pub const RULES: &[RuleRow] = &[
         otherwise: "it is about the first byte that is written there",
         evidence: AVX,
     },
+    RuleRow {
+        rule: Rule::HalfOfSubnormalInexact,
+        instructions: "VCVTPS2PH",
+        holds_on: &[Silicon::Intel],
+        does: "a subnormal number raises PE beside an unmasked UE, whatever its significand",
+        otherwise: "it does if its significand does not fit",
+        evidence: AVX,
+    },
+    RuleRow {
+        rule: Rule::MisalignedStackRaisesSs,
+        instructions: "memory operands that have to be aligned",
+        holds_on: &[Silicon::Intel],
+        does: "one that is neither aligned nor canonical raises #SS in the stack segment",
+        otherwise: "it raises #GP",
+        evidence: "seen: Granite Rapids and Zen 3, live; not looked for on Zen 4 and Zen 5",
+    },
+    RuleRow {
+        rule: Rule::XrstorFaultsBeforeHeader,
+        instructions: "XRSTOR, XRSTORS",
+        holds_on: &[Silicon::Intel],
+        does: "a #PF of the components comes before the #GP of XSTATE_BV and of the header's reserved bytes",
+        otherwise: "the #GP comes first",
+        evidence: "seen: Granite Rapids and Zen 3, live; not looked for on Zen 4 and Zen 5",
+    },
 ];
 
 /// The table for `docs/oracle.md`.
@@ -271,7 +312,7 @@ mod tests {
             assert_eq!(row.rule as usize, n, "{:?}", row.rule);
             assert!((1..Silicon::ALL.len()).contains(&row.holds_on.len()), "{:?}", row.rule);
         }
-        let holds = |silicon: Silicon, rule: Rule| silicon.rules() >> rule as u32 & 1 != 0;
+        let holds = |silicon: Silicon, rule: Rule| silicon.rules().holds(rule);
         assert!(holds(Silicon::Intel, Rule::CmpsReadsRdiFirst));
         assert!(holds(Silicon::Zen3, Rule::RepeCmpsbReadsRdiFirst));
         assert!(!holds(Silicon::Zen4, Rule::RepeCmpsbReadsRdiFirst));

@@ -55,7 +55,10 @@ fn the_console_is_stdout_and_the_summary_stderr() {
     assert!(ran.stderr.contains("outcome  passed"), "{}", ran.stderr);
     assert!(ran.stderr.contains("synthetic"), "{}", ran.stderr);
     let quiet = run("run", "console-quiet", &code, &["-q"]);
-    assert_eq!((quiet.stdout.as_str(), quiet.stderr.as_str()), ("hello\n", ""));
+    assert_eq!(quiet.stdout, "hello\n");
+    // A host without all of the profile's instructions is warned about whatever it is.
+    let host = |line: &str| line.contains("which this host's KVM does not give");
+    assert!(quiet.stderr.lines().all(host), "{}", quiet.stderr);
 }
 
 #[test]

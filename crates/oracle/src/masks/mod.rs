@@ -85,6 +85,8 @@ pub enum Effect {
     LowerEnd,
     /// #PF or #SS of the operand at RSI on the native side, #GP(0) of the one at RDI on the other.
     EmulatedOrder,
+    /// #SS on the native side, #GP(0) on the other, of an operand in the stack segment.
+    EmulatedStack,
     /// Memory, if a repeated instruction reads through one address what it writes through another.
     AliasedMemory,
     /// Anything at the #GP of a CALL whose return address is stored over its target.
@@ -378,6 +380,7 @@ pub fn markdown() -> String {
             Effect::Misaligned => "whether it raises #GP".to_owned(),
             Effect::Emulated => "#UD or #GP, #SS".to_owned(),
             Effect::LowerEnd => "#PF or #GP, #SS".to_owned(),
+            Effect::EmulatedStack => "#SS or #GP".to_owned(),
             Effect::EmulatedOrder => "#PF or #SS, or #GP".to_owned(),
             Effect::AliasedMemory => "memory".to_owned(),
             Effect::EmulatedTarget => "all".to_owned(),

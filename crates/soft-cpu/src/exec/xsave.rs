@@ -400,10 +400,12 @@ pub(crate) fn xrstor<B: Bus, const SUPERVISOR: bool, const WIDE: bool>(
     if possible & !enabled != 0 {
         return Err(c.gp(0));
     }
-    // Seen on Granite Rapids: in both formats a #PF goes before the other checks of the header, and of components that
-    // are not in it too.
-    let size = c.area_size(requested & possible, compacted.then_some(possible));
-    operand::probe_read(c, b, i, linear, size.into())?;
+    // In both formats, and of components that are not in the header too.
+    let size = c.area_size(requested & possible, compacted.then_some(possible)).into();
+    let faults_first = c.holds(Rule::XrstorFaultsBeforeHeader);
+    if faults_first {
+        operand::probe_read(c, b, i, linear, size)?;
+    }
     let mut rest = 0;
     for at in (16..64).step_by(8) {
         let word: u64 = c.load(b, header + at, stack)?;
@@ -415,6 +417,9 @@ pub(crate) fn xrstor<B: Bus, const SUPERVISOR: bool, const WIDE: bool>(
     let wrong = present & !possible != 0 || rest != 0 || !compacted && (SUPERVISOR || format != 0);
     if wrong {
         return Err(c.gp(0));
+    }
+    if !faults_first {
+        operand::probe_read(c, b, i, linear, size)?;
     }
     let restored = requested & present;
     // MXCSR has reserved bits, which is found when the legacy region has been loaded.

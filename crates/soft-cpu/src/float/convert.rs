@@ -122,11 +122,13 @@ pub(crate) fn between(env: &mut Env, from: Format, to: Format, a: u64, quiet_sub
     converted(env, [from, to], a, quiet_subnormals, |env, value| round_to(env, to, value, mode))
 }
 
-/// From single to half precision in a given direction (VCVTPS2PH).
-pub(crate) fn to_half_in(env: &mut Env, a: u32, mode: Rounding) -> u64 {
-    // Of a subnormal operand all is lost (seen on Granite Rapids).
-    let normal = SINGLE.exponent_field(a.into()) != 0;
-    converted(env, [SINGLE, HALF], a.into(), false, |env, value| round_as(env, HALF, value, mode, normal))
+/// From single to half precision in a given direction (VCVTPS2PH). With `subnormal_inexact`
+/// [`Rule::HalfOfSubnormalInexact`](crate::silicon::Rule) holds.
+pub(crate) fn to_half_in(env: &mut Env, a: u32, mode: Rounding, subnormal_inexact: bool) -> u64 {
+    let by_significand = !subnormal_inexact || SINGLE.exponent_field(a.into()) != 0;
+    converted(env, [SINGLE, HALF], a.into(), false, |env, value| {
+        round_as(env, HALF, value, mode, by_significand)
+    })
 }
 
 /// Between formats; `round` takes numbers that are neither 0 nor infinite.

@@ -85,10 +85,11 @@ fn aligned<B: Bus>(c: &mut Core, i: &Insn<B>, write: bool) -> Result<u64, Fault>
     if linear & 15 != 0 { Err(misaligned(c, i, linear)) } else { Ok(linear) }
 }
 
-/// #GP(0), or #SS(0) for a non-canonical address in the stack segment.
+/// #GP(0), or #SS(0) for a non-canonical address in the stack segment, by [`Rule::MisalignedStackRaisesSs`].
 #[cold]
 pub(crate) fn misaligned<B: Bus>(c: &mut Core, i: &Insn<B>, linear: u64) -> Fault {
-    if is_stack(i) && c.in_64_bit_mode() && !crate::mmu::is_canonical(linear) {
+    let stack = is_stack(i) && c.holds(Rule::MisalignedStackRaisesSs);
+    if stack && c.in_64_bit_mode() && !crate::mmu::is_canonical(linear) {
         return c.raise(Exception::with_error(exception::SS, 0));
     }
     c.gp(0)

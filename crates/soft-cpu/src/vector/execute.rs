@@ -166,7 +166,7 @@ impl Core {
             bytes,
             active,
             env: &mut env,
-            dot_product_nan_by_lane: self.holds(Rule::DotProductNanByLane),
+            rules: self.rules,
             flags: None,
         };
         (description.operation)(&mut operands);

@@ -1,6 +1,7 @@
 //! What an operation works on.
 
 use super::registers::Vector;
+use crate::silicon::Rules;
 use crate::sse::float::Env;
 
 /// What an operation works on. A mask register or general-purpose register is the lowest 64 bits of a [`Vector`].
@@ -21,8 +22,8 @@ pub(crate) struct Operands<'a> {
     pub(crate) active: u64,
     /// Rounding as the instruction says; collects exceptions.
     pub(crate) env: &'a mut Env,
-    /// [`Rule::DotProductNanByLane`](crate::silicon::Rule) holds.
-    pub(crate) dot_product_nan_by_lane: bool,
+    /// Where CPUs differ.
+    pub(crate) rules: Rules,
     /// Replaces the arithmetic flags.
     pub(crate) flags: Option<u64>,
 }

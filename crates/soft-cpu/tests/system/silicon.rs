@@ -326,3 +326,67 @@ fn a_masked_store_that_ends_beyond_canonical_addresses_raises_gp() {
         }
     }
 }
+
+#[test]
+fn the_half_of_a_subnormal_number_is_inexact_on_intel_only() {
+    // vcvtps2ph xmm0, xmm1, 0 with UE not masked: DE and UE; PE by the significand (as a Zen 3 did), or always.
+    let code = [0xC4, 0xE3, 0x79, 0x1D, 0xC8, 0];
+    let table = [(Intel, 0x0040_0000, 0x32), (Zen3, 0x0040_0000, 0x12), (Intel, 0x0055_5555, 0x32)];
+    for (silicon, number, raised) in table.into_iter().chain([
+        (Zen3, 0x0055_5555, 0x32),
+        (Zen3, 0x007F_E000, 0x12),
+        (Zen3, 0x0080_0001, 0x30),
+        (Zen3, 0x0090_0000, 0x10),
+        (Intel, 0x0090_0000, 0x10),
+    ]) {
+        let mut guest = guest(silicon, &code);
+        guest.state.xcr0 = 7;
+        guest.state.cr4 |= 1 << 18;
+        guest.state.mxcsr = 0x1780;
+        guest.state.xmm[1] = number;
+        let state = expect_vector(&mut guest, 19).state();
+        assert_eq!(state.mxcsr, 0x1780 | raised, "{silicon:?} {number:#x}");
+    }
+}
+
+#[test]
+fn a_misaligned_operand_beyond_canonical_addresses_belongs_to_its_segment_on_intel_only() {
+    // movaps xmm0, [rsp + rbx]; lock cmpxchg16b [rsp + rbx]; xsave [rsp + rbx]
+    let codes: [&[u8]; 3] =
+        [&[0x0F, 0x28, 0x04, 0x1C], &[0xF0, 0x48, 0x0F, 0xC7, 0x0C, 0x1C], &[0x0F, 0xAE, 0x24, 0x1C]];
+    for code in codes {
+        for (silicon, misaligned, vector) in [(Intel, 4, 12), (Intel, 0, 12), (Zen3, 4, 13), (Zen3, 0, 12)] {
+            let mut guest = guest(silicon, code);
+            guest.state.cr4 |= 1 << 18;
+            guest.state.gpr[3] = (1 << 62) + misaligned - (guest.state.gpr[4] & 63);
+            expect_vector(&mut guest, vector);
+        }
+    }
+}
+
+#[test]
+fn xrstor_looks_at_its_header_before_it_faults_on_amd() {
+    // xrstor [rbx] with the state of AVX, whose page is not there.
+    let code = [0x0F, 0xAE, 0x2B];
+    let area = ABSENT - 640;
+    for (silicon, present, rest, vector) in [
+        (Intel, 7, 0, 14),
+        (Zen3, 7, 0, 14),
+        (Intel, 1 << 63, 0, 14),
+        (Zen3, 1 << 63, 0, 13),
+        (Intel, 7, 1, 14),
+        (Zen3, 7, 1, 13),
+    ] {
+        let mut guest = guest(silicon, &code);
+        guest.state.xcr0 = 7;
+        guest.state.cr4 |= 1 << 18;
+        guest.state.gpr[0] = 7;
+        guest.state.gpr[2] = 0;
+        guest.state.gpr[3] = area;
+        guest.bus.write(area, &[0; 640]);
+        guest.bus.write_u64(area + 24, 0x1F80);
+        guest.bus.write_u64(area + 512, present);
+        guest.bus.write_u64(area + 528, rest);
+        expect_vector(&mut guest, vector);
+    }
+}

@@ -4,6 +4,7 @@ use super::{FloatElement, active, packed, scalar};
 use crate::float::convert::{Integer, between, round_scale, rounding_of, to_half_in};
 use crate::float::{Env, HALF, SINGLE};
 use crate::low::Low;
+use crate::silicon::Rule;
 use crate::vector::operands::Operation;
 use crate::vector::{Description, Element, Operands, Vector};
 use iced_x86::{Instruction, Mnemonic as M, OpKind};
@@ -91,10 +92,10 @@ fn from_half(o: &mut Operands<'_>) {
 
 /// VCVTPS2PH: bits 2:0 of the immediate are the rounding.
 fn to_half(o: &mut Operands<'_>) {
-    let imm = o.imm;
+    let (imm, subnormal_inexact) = (o.imm, o.rules.holds(Rule::HalfOfSubnormalInexact));
     convert::<f32, u16>(o, |env, a: f32| {
         let (mode, _) = rounding_of(env, imm);
-        to_half_in(env, a.to_bits(), mode).low_u16()
+        to_half_in(env, a.to_bits(), mode, subnormal_inexact).low_u16()
     });
 }
 

@@ -274,7 +274,7 @@ mod tests {
                         bytes,
                         active: u64::MAX,
                         env: &mut env,
-                        dot_product_nan_by_lane: false,
+                        rules: crate::silicon::Silicon::Intel.rules(),
                         flags: None,
                     });
                     slow.zero_from(bytes.max(16));

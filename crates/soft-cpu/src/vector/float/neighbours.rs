@@ -2,6 +2,7 @@
 
 use super::{FloatElement, active, packed};
 use crate::float::Operation;
+use crate::silicon::Rule;
 use crate::sse::reciprocal::{Approximation, Reciprocal, ReciprocalRoot};
 use crate::vector::{Description, Operands, Vector};
 use iced_x86::{Instruction, Mnemonic as M};
@@ -66,7 +67,7 @@ fn dot_product<E: FloatElement>(o: &mut Operands<'_>) {
         let total = from(0);
         let nan = E::FORMAT.unpack(total.raw()).is_nan();
         for n in 0..lane {
-            let own = if nan && o.dot_product_nan_by_lane {
+            let own = if nan && o.rules.holds(Rule::DotProductNanByLane) {
                 from(if lane == 2 { n } else { n ^ 1 })
             } else {
                 total
