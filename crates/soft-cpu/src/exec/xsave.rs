@@ -392,6 +392,10 @@ pub(crate) fn xrstor<B: Bus, const SUPERVISOR: bool, const WIDE: bool>(
     let linear = area(c, i, false)?;
     let stack = is_stack(i);
     let header = linear + HEADER;
+    let faults_first = c.holds(Rule::XrstorFaultsBeforeHeader);
+    if !faults_first {
+        operand::probe_read(c, b, i, linear, BASE_SIZE.into())?;
+    }
     let present: u64 = c.load(b, header, stack)?;
     let format: u64 = c.load(b, header + 8, stack)?;
     let compacted = format & COMPACTED != 0;
@@ -402,7 +406,6 @@ pub(crate) fn xrstor<B: Bus, const SUPERVISOR: bool, const WIDE: bool>(
     }
     // In both formats, and of components that are not in the header too.
     let size = c.area_size(requested & possible, compacted.then_some(possible)).into();
-    let faults_first = c.holds(Rule::XrstorFaultsBeforeHeader);
     if faults_first {
         operand::probe_read(c, b, i, linear, size)?;
     }
