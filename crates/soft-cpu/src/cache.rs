@@ -156,6 +156,15 @@ impl<B: Bus> Cache<B> {
         }
     }
 
+    /// The page of a linear address may lead elsewhere from now on. Most such pages have data.
+    pub(crate) fn forget_page(&mut self, linear: u64) {
+        // Keys have the privilege level in a bit that canonical addresses repeat.
+        let other = |key: &u64| (key ^ linear) & !(1 << 62);
+        if self.pages.iter().any(|(key, (_, size))| other(key) >> (*size).max(12) == 0) {
+            self.forget_jumps();
+        }
+    }
+
     /// What a key is known by in this generation; never 0. A canonical address repeats its bit 47 in those above, so
     /// that different keys have different tags. So do those that code gets to by running or jumping over the end of
     /// the canonical space, whose bit 63 differs from bit 47.

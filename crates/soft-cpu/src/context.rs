@@ -9,7 +9,7 @@ use crate::debug::breakpoints::Breakpoints;
 use crate::exception::{self, Exception, Fault};
 use crate::features::Features;
 use crate::flags::{self, Flags};
-use crate::mmu::{Mmu, view};
+use crate::mmu::{Flushed, Mmu, view};
 use crate::observe::Watch;
 use crate::operations::Counting;
 use crate::silicon::{Rule, Rules, Silicon};
@@ -105,8 +105,8 @@ pub(crate) struct Core {
     pub(crate) attention: bool,
     /// Why the instruction did not complete; none: it wants to be resumed (REP).
     pub(crate) raised: Option<Exception>,
-    /// Decoded code may no longer match memory or mode.
-    pub(crate) remap: bool,
+    /// Translations that are gone: decoded code may no longer match memory or mode.
+    pub(crate) remap: Option<Flushed>,
     pub(crate) unimplemented: bool,
     pub(crate) mode: Mode,
     pub(crate) cpl: u8,
@@ -202,7 +202,7 @@ impl Core {
             repetitions_left: u64::MAX,
             attention: false,
             raised: None,
-            remap: false,
+            remap: None,
             unimplemented: false,
             mode: Mode::Bits32,
             cpl: state.segments[SS].dpl(),
@@ -368,7 +368,7 @@ impl Core {
         };
         if mode != self.mode {
             self.mode = mode;
-            self.remap = true;
+            self.remap = Some(Flushed::All);
         }
         self.user = self.view_at(self.cpl);
         self.update_sse();

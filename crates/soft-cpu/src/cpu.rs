@@ -14,7 +14,7 @@ use crate::exec::event::TripleFault;
 use crate::features::Features;
 use crate::flags::{IF, RF, TF};
 use crate::low::Low;
-use crate::mmu::{Intent, PAGE, is_canonical};
+use crate::mmu::{Flushed, Intent, PAGE, is_canonical};
 use crate::operations::{Counting, OperationTypes, Operations};
 use crate::sampled::{Sampled, Sampling};
 use crate::silicon::{Rule, Silicon};
@@ -472,8 +472,10 @@ impl<B: Bus> Cpu<B> {
         while let Some(page) = self.core.mmu.code.take_stale() {
             self.cache.invalidate(page, &mut self.core.mmu);
         }
-        if std::mem::take(&mut self.core.remap) {
-            self.cache.forget_jumps();
+        match self.core.remap.take() {
+            Some(Flushed::All) => self.cache.forget_jumps(),
+            Some(Flushed::Page(linear)) => self.cache.forget_page(linear),
+            None => {}
         }
     }
 

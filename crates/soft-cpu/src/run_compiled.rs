@@ -141,7 +141,7 @@ fn execute<B: Bus>(
         }
         if let Some(resume) = resume {
             // What the totals have of a block already must not be counted with it.
-            if core.synced.index == 0 && !core.remap {
+            if core.synced.index == 0 && core.remap.is_none() {
                 core.rip = core.regs[BLOCK];
                 entry = Entry::Inside(resume);
                 continue;

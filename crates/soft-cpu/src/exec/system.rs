@@ -12,6 +12,7 @@ use crate::debug::breakpoints::{DR6_BD, DR7_GD};
 use crate::exception::{self, Done, Exception};
 use crate::flags::{RF, ZF};
 use crate::low::Low;
+use crate::mmu::Flushed;
 use crate::state::DescriptorTable;
 use crate::width::Width;
 use iced_x86::CpuidFeature;
@@ -391,7 +392,11 @@ pub(crate) fn invlpg<B: Bus>(c: &mut Core, _b: &mut B, i: &Insn<B>) -> Done {
         // A page may have 4 MiB, which is recorded as the 2 MiB that it has with PAE.
         c.mmu.tlb.flush_page(linear ^ 1 << 21);
     }
-    c.remap = true;
+    c.remap = Some(match c.remap {
+        None if c.cr4 & CR4_PAE != 0 => Flushed::Page(linear),
+        _ => Flushed::All,
+    });
+    c.stop = true;
     Ok(())
 }
 

@@ -1,6 +1,6 @@
 //! Memory accesses of guest instructions.
 
-use super::{Intent, OFFSET, PAGE, is_canonical, view};
+use super::{Flushed, Intent, OFFSET, PAGE, is_canonical, view};
 use crate::bus::Bus;
 use crate::context::{CR0_AM, CR4_SMAP, Core};
 use crate::exception::{self, Done, Exception, Fault};
@@ -347,7 +347,9 @@ impl Core {
 
     pub(crate) fn flush_tlb(&mut self) {
         self.mmu.tlb.flush();
-        self.remap = true;
+        self.remap = Some(Flushed::All);
+        // What is known of code is forgotten before the next block.
+        self.stop = true;
     }
 }
 

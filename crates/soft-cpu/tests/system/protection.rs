@@ -170,6 +170,26 @@ fn invlpg_forgets_the_whole_large_page() {
 }
 
 #[test]
+fn invlpg_forgets_code_in_the_whole_large_page() {
+    let code = [
+        0xB9, 0, 0x50, 0x24, 0, // mov ecx, 0x245000
+        0xFF, 0xD1, // call rcx
+        0x89, 0xC3, // mov ebx, eax
+        0x48, 0xC7, 0x04, 0x25, 8, 0x30, 0, 0, 0x83, 0, 0, 0, // mov qword [0x3008], 0x83
+        0x0F, 0x01, 0x3C, 0x25, 0, 0, 0x30, 0, // invlpg [0x300000]
+        0xFF, 0xD1, // call rcx
+        0xF4,
+    ];
+    let mut guest = Guest::new(&code);
+    // As above: mov eax, 1; ret in their own RAM, and mov eax, 2; ret in the first 2 MiB.
+    guest.bus.write_u64(0x3008, 0x20_0083);
+    guest.bus.write(0x24_5000, &[0xB8, 1, 0, 0, 0, 0xC3]);
+    guest.bus.write(0x4_5000, &[0xB8, 2, 0, 0, 0, 0xC3]);
+    let state = expect_end(&mut guest).state();
+    assert_eq!((state.gpr[3], state.gpr[0]), (1, 2));
+}
+
+#[test]
 fn cr3_takes_a_pcid_and_the_no_flush_bit_with_pcide() {
     // mov rax, 1 << 63 | PML4 | 5; mov cr3, rax; mov rbx, cr3; hlt
     let code = [0x48, 0xB8, 5, 0x10, 0, 0, 0, 0, 0, 0x80, 0x0F, 0x22, 0xD8, 0x0F, 0x20, 0xDB, 0xF4];
