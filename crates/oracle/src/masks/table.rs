@@ -259,8 +259,9 @@ pub const MASKS: &[Mask] = &[
     ),
     any(
         E::EmulatedStack,
-        "Zen 3 raises #GP(0) for an operand in the stack segment that is neither aligned nor canonical; the instruction \
-         emulator of para-virtual KVM, which gets it, asks first whether the address is canonical, and raises #SS(0)",
+        "Zen 3 raises #GP(0) for an operand in the stack segment that is neither aligned nor canonical; the \
+         instruction emulator of para-virtual KVM, which gets it, asks first whether the address is canonical, and \
+         raises #SS(0)",
     ),
     row(
         &[M::Cmpsb, M::Cmpsw, M::Cmpsd, M::Cmpsq],
