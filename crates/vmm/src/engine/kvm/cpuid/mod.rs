@@ -76,7 +76,7 @@ pub(super) fn cpuid_table(supported: &[kvm_cpuid_entry2], policy: Policy<'_>) ->
             table.put_indexed(leaf, subleaf, level);
         }
     }
-    let absent = absent_components(&host, profile);
+    let absent = absent_components(profile);
     for entry in supported.iter().filter(|entry| PASSED.contains(&entry.function)) {
         let kvm_cpuid_entry2 { function, index, flags, eax, ebx, ecx, edx, .. } = *entry;
         let own = CpuidResult { eax, ebx, ecx, edx };
@@ -150,12 +150,14 @@ pub(super) fn missing(shown: &[kvm_cpuid_entry2], profile: &Profile) -> Vec<&'st
     instruction_sets::missing(profile, |leaf, subleaf| shown.leaf(leaf, subleaf))
 }
 
-/// Components of XCR0 that belong to instructions which `profile` does not announce on a host.
-fn absent_components(host: &Host<'_>, profile: &Profile) -> u32 {
+/// Components of XCR0 that belong to instructions which the profile's CPU has not. Those of instructions that KVM does
+/// not list stay: a para-virtual KVM that answers CPUID from the CPU itself shows them, and leaf 0DH has to agree.
+fn absent_components(profile: &Profile) -> u32 {
     const AVX: u32 = 1 << 28;
     const AVX_512F: u32 = 1 << 16;
     const AMX_TILE: u32 = 1 << 24;
-    let shown = |leaf| instruction_sets::announced_of_host(profile, leaf, 0, host.leaf(leaf, 0));
+    const ALL: CpuidResult = CpuidResult { eax: u32::MAX, ebx: u32::MAX, ecx: u32::MAX, edx: u32::MAX };
+    let shown = |leaf| instruction_sets::announced_of_host(profile, leaf, 0, ALL);
     let lacks = |word: u32, bit, components| if word & bit == 0 { components } else { 0 };
     lacks(shown(1).ecx, AVX, 1 << 2)
         | lacks(shown(7).ebx, AVX_512F, 0b111 << 5)

@@ -166,6 +166,21 @@ fn instructions_of_a_newer_host_are_masked() {
     assert_eq!(missing(&zen3, &vpmu::profile::ZEN4)[..2], ["avx512f", "avx512dq"]);
 }
 
+/// A para-virtual KVM on Zen 3 lists neither AVX nor XSAVE, and lists AVX' component.
+#[test]
+fn components_of_instructions_that_kvm_does_not_list_stay() {
+    let mut host = amd_host();
+    host.retain(|entry| entry.function != 0xD);
+    for entry in host.iter_mut().filter(|entry| entry.function == 1) {
+        entry.ecx &= !(1 << 28 | 1 << 26);
+    }
+    host.push(entry(0xD, 0, true, [7, 0x340, 0x340, 0]));
+    host.push(entry(0xD, 2, true, [0x100, 0x240, 0, 0]));
+    let table = table_with(&host, &ApicConfig::default());
+    assert_eq!(leaf(&table, 0xD, 0), [7, 0x340, 0x340, 0]);
+    assert_eq!(leaf(&table, 0xD, 2), [0x100, 0x240, 0, 0]);
+}
+
 #[test]
 fn hle_rtm_and_arch_lbr_are_hidden_in_leaf_7() {
     let table = table();
