@@ -17,3 +17,9 @@ pub(crate) fn discover() -> Needs {
         .filter_map(|(need, present)| present.then_some(need))
         .collect()
 }
+
+/// True if this machine meets all of these needs: for tests that skip a part only.
+#[must_use]
+pub fn has(needs: Needs) -> bool {
+    discover().contains(needs)
+}

@@ -59,6 +59,7 @@ use firmware::BootInfo;
 pub use guest_macros::guest_test;
 pub use guest_protocol as protocol;
 pub use handlers::{Handler, set_handler, with_interrupts};
+pub use have::has;
 pub use machine::*;
 pub use power_on::power_on_value;
 pub use recovery::{Failure, catch, fail, skip};

@@ -9,7 +9,7 @@ use core::arch::asm;
 use guest_images::{
     faulting,
     faulting::Raised,
-    vector::{use_avx2, use_avx512},
+    vector::{reaches_ring_3, use_avx2, use_avx512, use_own_xcr0},
 };
 use guest_runtime::{
     CALL_WRITE_CR0, CR0_TS, Exception, check, check_eq, cpuid, guest_test, read_cr0, set_osxsave, skip,
@@ -127,9 +127,7 @@ fn use_xsave() {
 #[guest_test]
 fn xcr0_refuses_inconsistent_values() {
     use_xsave();
-    if let Err(exception) = vector::enable(0) {
-        skip!("this machine does not execute XSETBV: {exception:?}");
-    }
+    use_own_xcr0();
     let offered = vector::offered();
     for value in
         [0, 0b10, 0b101, 0b100, SSE | 1 << 5, SSE | AVX | 1 << 5, SSE | AVX | 0b110 << 5, SSE | AVX512]
@@ -156,7 +154,9 @@ fn without_osxsave_there_is_no_xsave() {
     check_eq!(shown(), 1, "OSXSAVE in CPUID");
     check_eq!(set_osxsave(false), Ok(()));
     check_eq!(shown(), 0, "OSXSAVE in CPUID");
-    check_eq!(faulting!("xgetbv"; in("ecx") 0, out("eax") _, out("edx") _,), Some(Raised::UD), "XGETBV");
+    let raised = faulting!("xgetbv"; in("ecx") 0, out("eax") _, out("edx") _,);
+    reaches_ring_3(raised, "CR4.OSXSAVE");
+    check_eq!(raised, Some(Raised::UD), "XGETBV");
     check_eq!(xsave(&mut Area::new(0), ALL), Some(Raised::UD), "XSAVE");
     check_eq!(faulting!("vpxor xmm0, xmm0, xmm0"), Some(Raised::UD), "VPXOR");
     check_eq!(xsetbv(SSE), Err(Exception { vector: 6, error: 0 }), "XSETBV");
@@ -180,7 +180,7 @@ fn encodings_need_their_components() {
     let vex = || faulting!("vaddps ymm0, ymm0, ymm0");
     let gather = || faulting!("vpxor xmm2, xmm2, xmm2", "vpgatherdd xmm0, [rax + xmm1], xmm2"; in("rax") 0,);
     check_eq!((vex(), gather()), (None, None), "with AVX");
-    check_eq!(vector::enable(0), Ok(()));
+    use_own_xcr0();
     check_eq!((vex(), gather()), (Some(Raised::UD), Some(Raised::UD)), "without AVX");
     // Of general-purpose registers.
     check_eq!(faulting!("andn eax, eax, eax"; out("eax") _,), None, "ANDN");
@@ -200,8 +200,8 @@ fn task_switched_raises_nm() {
     let cr0 = read_cr0() | CR0_TS;
     // CR0 is written right before the instruction: the compiler's own ones would raise #NM too.
     let nm = |raised: Option<Raised>, what: &str| {
-        if raised.is_none() && what == "VADDPS" {
-            skip!("CR0.TS does not reach ring 3 on this machine");
+        if what == "VADDPS" {
+            reaches_ring_3(raised, "CR0.TS");
         }
         check_eq!(raised, Some(Raised::NM), "{what}");
     };
