@@ -10,7 +10,7 @@ use crate::native::{Native, NativeError};
 use crate::shrink::{Shrunk, shrink};
 use crate::soft::{NotCompiling, Soft};
 use crate::start::Start;
-use iced_x86::Code;
+use iced_x86::{Code, Instruction, Mnemonic};
 use random_testing::Random;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -22,6 +22,8 @@ const MAX_DIFFERENCES: usize = 200;
 const DEBUG: u8 = 1;
 /// Vector of #UD.
 const UNDEFINED_OPCODE: u8 = 6;
+/// #GP.
+const GENERAL_PROTECTION: u8 = 13;
 /// RFLAGS.AC.
 const AC: u64 = 1 << 18;
 
@@ -266,8 +268,9 @@ impl Oracle {
         if native.as_ref().is_ok_and(|outcome| outcome.vector == DEBUG) {
             return (None, soft);
         }
-        // LDMXCSR has set MXCSR.MM, which only AMD has.
-        let amd = native.as_ref().is_ok_and(|outcome| outcome.mxcsr & MISALIGNED_MODE != 0);
+        // LDMXCSR has set MXCSR.MM, which only AMD has; XRSTOR may have cleared it.
+        let amd = self.cpu.amd && passes_ldmxcsr(case, &native, &soft)
+            || native.as_ref().is_ok_and(|outcome| outcome.mxcsr & MISALIGNED_MODE != 0);
         ((!amd).then_some(native), soft)
     }
 }
@@ -275,6 +278,16 @@ impl Oracle {
 /// Whether POPF has left TF and AC alone, which para-virtual KVM does not let ring 3 have.
 fn comparable(soft: &Result<Outcome, Failure>) -> bool {
     soft.as_ref().map_or(true, |outcome| outcome.vector != DEBUG && outcome.rflags & AC == 0)
+}
+
+/// Whether the CPU goes on behind an LDMXCSR at which the interpreter raises #GP. Bits that AMD reserves too end the
+/// case there on both sides.
+fn passes_ldmxcsr(case: &Case, native: &Result<Outcome, Failure>, soft: &Result<Outcome, Failure>) -> bool {
+    let (Ok(native), Ok(soft)) = (native, soft) else { return false };
+    let loads = |code: &Instruction| matches!(code.mnemonic(), Mnemonic::Ldmxcsr | Mnemonic::Vldmxcsr);
+    soft.vector == GENERAL_PROTECTION
+        && native.rip > soft.rip
+        && instructions(case).iter().any(|instruction| instruction.ip() == soft.rip && loads(instruction))
 }
 
 /// Whether the #UD is that of VPERMQ or VPERMPD (C4, map 3, 256 bits, 66) whose VEX.W is 0, which Zen 3 executes.
