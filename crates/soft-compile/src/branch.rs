@@ -1,5 +1,6 @@
 //! The ends of blocks: what is noted, and where it goes on.
 
+use crate::emit::Label;
 use crate::frame::{
     BRANCHES, EPOCH, INSTRUCTIONS, NOTE, T0, T1, T2, TEMPORARY, WITHOUT_BRANCH, at, home, local,
 };
@@ -117,14 +118,17 @@ impl Translation<'_> {
                 self.note_and_go(BranchKind::Return);
             }
             _ if direct && instruction.is_jcc_short_or_near() => self.conditional(instruction)?,
+            Code::Loop_rel8_64_RCX => self.by_count(instruction, -1, 5)?,
+            Code::Jrcxz_rel8_64 => self.by_count(instruction, 0, 4)?,
             _ => return Err(Left),
         }
         Ok(())
     }
 
     fn conditional(&mut self, instruction: &Instruction) -> Done {
-        let (target, next) = (instruction.near_branch_target(), instruction.next_ip());
-        if target == next || instruction.condition_code() == ConditionCode::None {
+        if instruction.near_branch_target() == instruction.next_ip()
+            || instruction.condition_code() == ConditionCode::None
+        {
             return Err(Left);
         }
         let condition = instruction.condition_code() as u8 - 1;
@@ -143,13 +147,36 @@ impl Translation<'_> {
             }
             _ => self.e.jump_if(condition, taken),
         }
+        self.one_or_other(taken, instruction);
+        Ok(())
+    }
+
+    /// LOOP and JRCXZ: RCX changes, and the branch is taken if it is 0 (condition 4) or is not (condition 5).
+    fn by_count(&mut self, instruction: &Instruction, change: i64, condition: u8) -> Done {
+        if instruction.near_branch_target() == instruction.next_ip() {
+            return Err(Left);
+        }
+        let count = home(Register::RCX.number()).ok_or(Left)?;
+        self.save_flags();
+        self.note();
+        if change != 0 {
+            self.e.rm(Code::Lea_r64_m, count, at(count, change));
+        }
+        self.e.rr(Code::Test_rm64_r64, count, count);
+        let taken = self.e.label();
+        self.e.jump_if(condition, taken);
+        self.one_or_other(taken, instruction);
+        Ok(())
+    }
+
+    /// Both ends of a conditional branch; AX has the flags.
+    fn one_or_other(&mut self, taken: Label, instruction: &Instruction) {
         self.in_host = false;
         self.count(BranchKind::Conditional, false);
-        self.link(next);
+        self.link(instruction.next_ip());
         self.e.place(taken);
         self.count(BranchKind::Conditional, true);
-        self.link(target);
-        Ok(())
+        self.link(instruction.near_branch_target());
     }
 
     /// RSP moves. Flags stay.

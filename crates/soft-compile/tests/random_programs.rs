@@ -463,10 +463,12 @@ impl Program<'_> {
             }};
         }
         all!(jo jno jb jae je jne jbe ja js jns jp jnp jl jge jle jg jmp call);
-        match self.below(4) {
+        match self.below(6) {
             0 => self.a.ret(),
             1 => self.a.jmp(rbx),
             2 => self.a.call(rbx),
+            3 => self.a.loop_(to),
+            4 => self.a.loope(to),
             _ => self.a.jrcxz(to),
         }
     }
