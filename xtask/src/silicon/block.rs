@@ -58,6 +58,9 @@ impl Measured {
     }
 }
 
+/// Names of the columns, which every recording begins with.
+pub(crate) const HEADER: &str = "source\tunrolled_cycles\tunrolled_spread\tloop_cycles\tloop_spread\tcode";
+
 /// Reads blocks: source, cycles unrolled and their spread, cycles in a loop and their spread, code in hexadecimal,
 /// separated by tabs, below a line that begins with `source`. `-` stands for what could not be measured.
 pub(crate) fn read(path: &Path) -> Result<Vec<Measured>, TaskError> {

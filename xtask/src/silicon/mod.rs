@@ -4,6 +4,7 @@
 //! the same bytes ([`image`]), in a loop and unrolled. `--record FILE` measures blocks of our own on this host first.
 //! The protocol is in `docs/silicon.md`.
 
+mod agreed;
 mod block;
 mod compare;
 mod image;
@@ -36,6 +37,10 @@ pub(crate) struct SiliconArgs {
     /// Measure the blocks of this file, of another CPU maybe, in place of our own
     #[arg(long, value_name = "BLOCKS", requires = "record", conflicts_with_all = ["count", "seed"])]
     of: Option<PathBuf>,
+    /// Measure nothing, but write what these recordings of one CPU agree on (repeatable): the lowest figure of a block
+    /// that another one is within 3 % of
+    #[arg(long, value_name = "RECORDING", requires = "record", conflicts_with_all = ["of", "count", "seed"])]
+    agreed: Vec<PathBuf>,
     /// Compare a core with the latencies and penalties of this file, and measure nothing
     #[arg(long, conflicts_with_all = ["blocks", "record"])]
     micro: Option<PathBuf>,
@@ -84,6 +89,10 @@ pub(crate) fn silicon(args: &SiliconArgs) -> Result<(), TaskError> {
         return compare_micro(core, path, &args.row);
     }
     let path = match (&args.record, &args.blocks) {
+        (Some(path), _) if !args.agreed.is_empty() => {
+            agreed::write(path, &args.agreed)?;
+            path
+        }
         (Some(path), _) => {
             let blocks = match &args.of {
                 Some(path) => {

@@ -1,6 +1,6 @@
 //! Recordings: blocks of our own, or of a file, measured on this host.
 
-use super::block::{Way, decode, shapes, stores};
+use super::block::{HEADER, Way, decode, shapes, stores};
 use super::image::{self, CODE, IMAGE};
 use super::machine;
 use super::native::{self, Host, Sampled};
@@ -89,8 +89,7 @@ pub(super) fn blocks(count: usize, seed: u64) -> Result<Vec<(String, Vec<u8>)>, 
 pub(super) fn record(core: &'static Core, path: &Path, all: &[(String, Vec<u8>)]) -> Result<(), TaskError> {
     let (rows, dropped, unstable) = native::on_thread(|host| measure(core, host, all))?;
     let text = format!(
-        "# {}\n# {} of {} figures stable, {dropped} samples dropped\nsource\tunrolled_cycles\t\
-         unrolled_spread\tloop_cycles\tloop_spread\tcode\n{rows}",
+        "# {}\n# {} of {} figures stable, {dropped} samples dropped\n{HEADER}\n{rows}",
         host_name(),
         2 * all.len() - unstable,
         2 * all.len(),

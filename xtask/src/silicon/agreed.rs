@@ -1,0 +1,83 @@
+//! What several recordings of one CPU agree on.
+//!
+//! A process may measure a block some percent slower than the next one does, in all of its samples. Whatever disturbs
+//! makes it longer, so the lowest figure that is seen twice counts.
+
+use super::block::{self, Measured, Way};
+use crate::error::TaskError;
+use std::collections::HashMap;
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// By how much more a second recording may have measured that agrees.
+const AGREES: f64 = 0.03;
+
+/// The lowest figure that another recording agrees with, and by how much more that has.
+fn lowest(mut figures: Vec<f64>) -> Option<(f64, f64)> {
+    figures.sort_by(f64::total_cmp);
+    let pairs = figures.iter().zip(figures.iter().skip(1));
+    pairs.map(|(low, next)| (*low, next / low - 1.0)).find(|(_, more)| *more <= AGREES)
+}
+
+/// Rows of a file with what recordings agree on, in the order of the first one, and how many figures these are.
+fn rows(recordings: &[Vec<Measured>]) -> (String, usize) {
+    let mut by_code: HashMap<&[u8], Vec<&Measured>> = HashMap::new();
+    for block in recordings.iter().flatten() {
+        by_code.entry(&block.code).or_default().push(block);
+    }
+    let (mut text, mut agreed) = (String::new(), 0);
+    for block in recordings.first().into_iter().flatten() {
+        // A block that is there twice has been measured twice.
+        let Some(of_it) = by_code.remove(block.code.as_slice()) else { continue };
+        let mut column = |way| {
+            let figure = lowest(of_it.iter().filter_map(|block| block.cycles(way)).collect());
+            agreed += usize::from(figure.is_some());
+            figure.map_or_else(|| "-\t-".to_owned(), |(cycles, more)| format!("{cycles:.4}\t{more:.4}"))
+        };
+        let (unrolled, looped) = (column(Way::Unrolled), column(Way::Loop));
+        // Writing to a String cannot fail.
+        let _ = writeln!(text, "{}\t{unrolled}\t{looped}\t{}", block.source, block.hexadecimal());
+    }
+    (text, agreed)
+}
+
+/// Writes what the recordings agree on to a file.
+pub(super) fn write(path: &Path, of: &[PathBuf]) -> Result<(), TaskError> {
+    let recordings = of.iter().map(|path| block::read(path)).collect::<Result<Vec<_>, _>>()?;
+    let (rows, agreed) = rows(&recordings);
+    let mut text = String::new();
+    for path in of {
+        let own =
+            fs::read_to_string(path).map_err(|source| TaskError::File { path: path.clone(), source })?;
+        own.lines().take_while(|line| line.starts_with('#')).for_each(|line| text.extend([line, "\n"]));
+    }
+    let figures = 2 * rows.lines().count();
+    let _ = writeln!(text, "# {agreed} of {figures} figures are the lowest that two of these agree on");
+    let _ = writeln!(text, "{}", block::HEADER);
+    text += &rows;
+    fs::write(path, text).map_err(|source| TaskError::File { path: path.to_owned(), source })?;
+    anstream::println!("wrote {}: {agreed} of {figures} figures", path.display());
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "test code")]
+    use super::*;
+
+    #[test]
+    fn the_lowest_that_two_agree_on_counts() {
+        assert_eq!(lowest(vec![2.0, 1.0, 1.5, 1.51]).map(|(cycles, _)| cycles), Some(1.5));
+        assert_eq!(lowest(vec![1.0, 1.1]), None);
+        assert_eq!(lowest(vec![1.0]), None);
+        let recording = |figures: [&str; 2]| {
+            let [add, sub] = figures;
+            block::parse(&format!("a\t{add}\t0\t-\t-\t4801d8\na\t{sub}\t0\t2.0\t0\t4829d8\n")).unwrap()
+        };
+        let (rows, agreed) =
+            rows(&[recording(["1.2", "-"]), recording(["1.0", "3.0"]), recording(["1.01", "4"])]);
+        assert_eq!(rows, "a\t1.0000\t0.0100\t-\t-\t4801d8\na\t-\t-\t2.0000\t0.0000\t4829d8\n");
+        assert_eq!(agreed, 2);
+    }
+}
