@@ -28,11 +28,14 @@ pub(super) struct Binding {
     pub(super) cycle: u64,
     /// Units that there is a choice of: of others it does not matter how many uops wait.
     choices: u32,
+    /// Units that there was a choice of last, and what was chosen: in a cycle always the same.
+    chosen: (u32, [u8; 2]),
 }
 
 impl Binding {
     pub(super) fn new(choices: u32) -> Self {
-        Self { waiting: [0; BOUND], at_start: [0; BOUND], recent: [0; RING], cycle: 0, choices }
+        let zeros = [0; BOUND];
+        Self { waiting: zeros, at_start: zeros, recent: [0; RING], cycle: 0, choices, chosen: (0, [0; 2]) }
     }
 
     /// A uop takes a unit.
@@ -42,8 +45,16 @@ impl Binding {
     }
 
     /// The units for uops that can go to several: in an even, and in an odd slot.
-    #[inline]
-    pub(super) fn choose(&self, units: u32) -> [usize; 2] {
+    #[inline(always)]
+    pub(super) fn choose(&mut self, units: u32) -> [usize; 2] {
+        if self.chosen.0 != units {
+            self.chosen = (units, self.choose_anew(units));
+        }
+        self.chosen.1.map(usize::from)
+    }
+
+    #[inline(never)]
+    fn choose_anew(&self, units: u32) -> [u8; 2] {
         let key = |units: u32| {
             let unit = units.trailing_zeros();
             u32::from(self.at_start[unit as usize % BOUND]) << 8 | 0xFF_u32.wrapping_sub(unit)
@@ -60,7 +71,7 @@ impl Binding {
         }
         let much = next >> 8 >= (least >> 8) + u32::from(MUCH);
         let odd = if much { least } else { next };
-        [least, odd].map(|key| 0xFF - (key & 0xFF) as usize)
+        [least, odd].map(|key| !key as u8)
     }
 
     fn leave(waiting: &mut [u16; BOUND], units: u32) {
@@ -98,6 +109,7 @@ impl Binding {
     #[inline]
     pub(super) fn begin(&mut self) {
         self.at_start = self.waiting;
+        self.chosen.0 = 0;
     }
 
     /// As four words; `None` if there are too many.

@@ -110,7 +110,7 @@ impl Ports {
     #[inline(always)]
     pub(crate) fn issue_bound(&mut self, uops: Uops, start: u64, odd: bool) -> u64 {
         let choice = uops.units & (uops.units.wrapping_sub(1)) != 0 && uops.units & !self.load_units != 0;
-        match &self.binding {
+        match &mut self.binding {
             Some(binding) if choice && start < self.horizon => {
                 if uops.cycles > MANY {
                     // Microcode, whose uops do not wait in the scheduler together.
@@ -136,7 +136,7 @@ impl Ports {
     #[inline(never)]
     fn issue_many_bound(&mut self, uops: Uops, start: u64, odd: bool) -> u64 {
         let (mut first, mut last) = (NEVER, start);
-        let Some(binding) = &self.binding else { return start };
+        let Some(binding) = &mut self.binding else { return start };
         let units = binding.choose(uops.units).map(|unit| self.bound(unit, uops.units));
         for number in 0..uops.cycles {
             let issued = self.reserve(units[usize::from(odd) ^ usize::from(number & 1)], start);
