@@ -27,8 +27,8 @@ use std::hash::{BuildHasherDefault, Hasher};
 use tree::Tree;
 
 /// Words of shapes, and nodes, after which everything is forgotten.
-const MOST_WORDS: usize = 1 << 21;
-const MOST_NODES: usize = 1 << 19;
+const MOST_WORDS: usize = 1 << 22;
+const MOST_NODES: usize = 1 << 20;
 /// What it costs to find a state of a new outline, one with a new number, one that has no shape, and that a block has
 /// to be worked out in a known state: in quarters of what a known block saves.
 const UNSEEN: i32 = 1;

@@ -25,7 +25,9 @@ const USUAL: i32 = 8;
 const MANY: i32 = 32;
 /// A block that was executed so often on end will go on, and the states of such a loop come back, if only after some
 /// thousand iterations where many uops wait for their ports. So each of these is worth an allowance, until there were
-/// so many more of them than known blocks: those of some loops never come back.
+/// so many more of them than known blocks: those of some loops never come back. A known outline says that a loop has
+/// come around; then all of it is to be remembered at once, not a few blocks after each rest, so that costs nothing, as
+/// often.
 const LOOP: u32 = 256;
 const ALLOWANCE: i32 = 1;
 const ALLOWANCES: u16 = 1 << 15;
@@ -42,8 +44,9 @@ struct Prospect {
     rest: u16,
     /// Known blocks since it was looked at again.
     hits: u16,
-    /// Allowances less known blocks.
+    /// Allowances less known blocks, and failures that cost nothing less known blocks.
     allowed: u16,
+    free: u16,
 }
 
 #[derive(Debug)]
@@ -97,12 +100,13 @@ impl Prospects {
     }
 
     fn take_in(&mut self) {
-        let Prospect { credit, hits, allowed, .. } = &mut self.blocks[self.newest];
+        let Prospect { credit, hits, allowed, free, .. } = &mut self.blocks[self.newest];
         let saved = self.earned.min(CREDIT as u32) as i32 * SAVED;
         let known = self.earned.min(u16::MAX.into()) as u16;
         *credit = (*credit + saved).min(CREDIT.max(*credit));
         *hits = hits.saturating_add(known);
         *allowed = allowed.saturating_sub(known);
+        *free = free.saturating_sub(known);
         self.balance = (self.balance + saved).min(BALANCE);
         self.earned = 0;
     }
@@ -110,7 +114,12 @@ impl Prospects {
     /// Looking was in vain; false if it should be given up.
     pub(super) fn pay(&mut self, cost: i32) -> bool {
         self.take_in();
-        let cost = (cost * USUAL / self.length).max(1);
+        let mut cost = (cost * USUAL / self.length).max(1);
+        let prospect = &mut self.blocks[self.newest];
+        if self.run >= LOOP && cost > ALLOWANCE && prospect.free < ALLOWANCES {
+            prospect.free += 1;
+            cost = 0;
+        }
         self.balance = (self.balance - cost).max(-BALANCE);
         let patience = if self.balance < 0 { LITTLE_PATIENCE } else { PATIENCE };
         let Prospect { credit, left, rest, hits, .. } = &mut self.blocks[self.newest];
