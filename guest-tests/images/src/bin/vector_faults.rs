@@ -241,6 +241,11 @@ fn impossible_encodings_are_undefined() {
     ] {
         check_eq!(raised, Some(Raised::UD), "{what}");
     }
+    // Zen 3 executes it.
+    if has(Needs::EXACT) {
+        let raised = faulting!(".byte 0xC4, 0xE3, 0x7D, 0x00, 0xC0, 0x1B");
+        check_eq!(raised, Some(Raised::UD), "VEX.W of VPERMQ");
+    }
 }
 
 /// The same of EVEX.
