@@ -14,11 +14,11 @@ const GPR: [&str; 16] = [
 ];
 
 /// Vector of #UD.
-const UNDEFINED_OPCODE: u8 = 6;
+pub(crate) const UNDEFINED_OPCODE: u8 = 6;
 /// Vector of #SS.
 const STACK_FAULT: u8 = 12;
 /// Vector of #GP.
-const GENERAL_PROTECTION: u8 = 13;
+pub(crate) const GENERAL_PROTECTION: u8 = 13;
 /// Vector of #PF.
 const PAGE_FAULT: u8 = 14;
 

@@ -1,7 +1,7 @@
 //! Many cases on both sides.
 
 use crate::case::{Case, Failure, Outcome};
-use crate::compare::{Verdict, compare, instructions, listing};
+use crate::compare::{GENERAL_PROTECTION, UNDEFINED_OPCODE, Verdict, compare, instructions, listing};
 use crate::cpu::CpuId;
 use crate::generator::Generator;
 use crate::group;
@@ -20,10 +20,6 @@ const MAX_DIFFERENCES: usize = 200;
 
 /// Vector of #DB.
 const DEBUG: u8 = 1;
-/// Vector of #UD.
-const UNDEFINED_OPCODE: u8 = 6;
-/// #GP.
-const GENERAL_PROTECTION: u8 = 13;
 /// RFLAGS.AC.
 const AC: u64 = 1 << 18;
 

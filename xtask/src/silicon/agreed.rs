@@ -44,14 +44,13 @@ fn rows(recordings: &[Vec<Measured>]) -> (String, usize) {
 
 /// Writes what the recordings agree on to a file.
 pub(super) fn write(path: &Path, of: &[PathBuf]) -> Result<(), TaskError> {
-    let recordings = of.iter().map(|path| block::read(path)).collect::<Result<Vec<_>, _>>()?;
-    let (rows, agreed) = rows(&recordings);
-    let mut text = String::new();
+    let (mut text, mut recordings) = (String::new(), Vec::new());
     for path in of {
-        let own =
-            fs::read_to_string(path).map_err(|source| TaskError::File { path: path.clone(), source })?;
+        let own = block::text(path)?;
         own.lines().take_while(|line| line.starts_with('#')).for_each(|line| text.extend([line, "\n"]));
+        recordings.push(block::parse_file(path, &own)?);
     }
+    let (rows, agreed) = rows(&recordings);
     let figures = 2 * rows.lines().count();
     let _ = writeln!(text, "# {agreed} of {figures} figures are the lowest that two of these agree on");
     let _ = writeln!(text, "{}", block::HEADER);

@@ -115,14 +115,13 @@ impl Prospects {
     pub(super) fn pay(&mut self, cost: i32) -> bool {
         self.take_in();
         let mut cost = (cost * USUAL / self.length).max(1);
-        let prospect = &mut self.blocks[self.newest];
-        if self.run >= LOOP && cost > ALLOWANCE && prospect.free < ALLOWANCES {
-            prospect.free += 1;
+        let Prospect { credit, left, rest, hits, free, .. } = &mut self.blocks[self.newest];
+        if self.run >= LOOP && cost > ALLOWANCE && *free < ALLOWANCES {
+            *free += 1;
             cost = 0;
         }
         self.balance = (self.balance - cost).max(-BALANCE);
         let patience = if self.balance < 0 { LITTLE_PATIENCE } else { PATIENCE };
-        let Prospect { credit, left, rest, hits, .. } = &mut self.blocks[self.newest];
         *credit -= cost;
         if *credit > 0 {
             *rest = 0;
