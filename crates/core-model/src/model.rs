@@ -47,7 +47,8 @@ impl Model {
         let stack = engine.map_or(0, |cost| cost.uops.iter().fold(0, |units, uops| units | uops.units));
         let (loads, choices) = (table.load_units(), table.choice_units() | stack);
         let memory = core.memory_scheduler.map_or(0, |(_, names)| table.known_units(names));
-        let units = Units { names: table.units(), loads, choices, bind: core.binds_ports, stack, memory };
+        let (names, way) = (table.units(), table.longest_way());
+        let units = Units { names, loads, choices, bind: core.binds_ports, stack, memory, way };
         let machine = Offload::new(Machine::new(core, &units, set.registers));
         let predictor = Predictor::new(core);
         let upper_bits = core.merges_upper_bits.then(UpperBitsTracker::default);

@@ -38,7 +38,8 @@ pub struct Cost {
     pub slots: u16,
     /// Cycles from its last source to its result; for loads with the first-level cache's latency.
     pub latency: u16,
-    /// How much of that the load takes, where it is known.
+    /// How much of that the load takes, where it is known; without a load, how much only what waits for distant sources
+    /// takes ([`Instruction::distant`](retire::Instruction::distant)).
     pub load: Option<u16>,
     /// What it needs of the units.
     pub uops: Vec<Uops>,
@@ -102,8 +103,8 @@ impl UopTable {
     /// that start with `#` are comments, except that `#units` names the units and `#load` the form of a plain load.
     /// All others have five fields separated by tabs: name of the form, `r`, `m`, `x` or `s` ([`Form`]),
     /// slots, latency, and uops as
-    /// `cycles*unit,unit...` joined by `+`, `-` for none. A latency may be that of the load and that of the rest,
-    /// joined by `+`.
+    /// `cycles*unit,unit...` joined by `+`, `-` for none. A latency may be that of the load, or of the way from distant
+    /// sources, and that of the rest, joined by `+`.
     ///
     /// # Errors
     /// [`TableError`] names the first line that is wrong.
@@ -245,6 +246,12 @@ impl UopTable {
     /// Cost of a system instruction; `None` if it is none.
     pub(crate) fn system_cost(&self, id: FormId) -> Option<SystemCost> {
         self.system.get(&id).copied()
+    }
+
+    /// The longest way from distant sources.
+    pub(crate) fn longest_way(&self) -> u16 {
+        let ways = self.costs.iter().filter(|((_, form), _)| matches!(form, Form::Register | Form::Complex));
+        ways.filter_map(|(_, cost)| cost.load).max().unwrap_or(0)
     }
 
     /// The units that plain loads go to.

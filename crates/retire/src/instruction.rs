@@ -46,6 +46,9 @@ pub struct Instruction {
     pub address: RegisterSet,
     /// Other registers that it reads.
     pub sources: RegisterSet,
+    /// Those of all these that may be farther away than the others: the base of the address that LEA computes, and
+    /// general-purpose registers of an operation on vector registers.
+    pub distant: RegisterSet,
     /// Registers that it writes, but for [`base`](Self::base).
     pub results: RegisterSet,
     /// The register of its address that it writes back, less than [`REGISTERS`]: it does not wait for memory.

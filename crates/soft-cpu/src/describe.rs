@@ -29,6 +29,8 @@ const MASKS: u8 = 51;
 /// MXCSR, control registers, and whatever else is written rarely.
 const SYSTEM: u8 = 59;
 const STACK_POINTER: RegisterSet = 1 << 4;
+/// General-purpose registers.
+const GENERAL: RegisterSet = 0xFFFF;
 
 /// How instructions are numbered. Names of forms are those of iced-x86's `Code`, such as `Add_r64_rm64`.
 pub const X86: InstructionSet =
@@ -69,6 +71,7 @@ pub fn instruction(instruction: &Instruction, info: &mut InstructionInfoFactory)
         length_changing: changes_length(instruction),
         address,
         sources,
+        distant: distant(instruction, sources),
         results,
         base: None,
         class: class(instruction),
@@ -141,6 +144,15 @@ fn registers(instruction: &Instruction, info: &InstructionInfo) -> Registers {
         sources &= !STACK_POINTER;
     }
     Registers { address, sources, results }
+}
+
+/// See [`retire::Instruction::distant`].
+fn distant(instruction: &Instruction, sources: RegisterSet) -> RegisterSet {
+    match (instruction.mnemonic(), register_file(instruction)) {
+        (Mnemonic::Lea, _) => bit(instruction.memory_base()),
+        (_, RegisterFile::Vector) => sources & GENERAL,
+        _ => 0,
+    }
 }
 
 fn class(instruction: &Instruction) -> Class {

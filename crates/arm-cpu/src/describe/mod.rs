@@ -89,6 +89,7 @@ pub fn instruction(word: u32, offset: u16) -> retire::Instruction {
         length_changing: false,
         address: registers.address,
         sources: registers.sources,
+        distant: 0,
         results: registers.results,
         base: registers.base,
         class: definition.map_or_else(|| system::class(word), |of| class(word, of)),

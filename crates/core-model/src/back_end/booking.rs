@@ -106,8 +106,15 @@ mod tests {
     #[test]
     fn a_long_wait_does_not_hide_what_waited_before_it() {
         let mut totals = CoreTotals::default();
-        let units =
-            Units { names: &["ICXPort0".to_owned()], loads: 0, choices: 0, bind: true, stack: 0, memory: 0 };
+        let units = Units {
+            names: &["ICXPort0".to_owned()],
+            loads: 0,
+            choices: 0,
+            bind: true,
+            stack: 0,
+            memory: 0,
+            way: 0,
+        };
         let mut back_end = BackEnd::new(&SUNNY_COVE, &units, 1);
         back_end.last_issue = 1000;
         back_end.finish_cycles(&mut totals, 20_000);

@@ -88,6 +88,8 @@ pub(crate) struct Units<'a> {
     pub(crate) stack: u32,
     /// Those of loads and stores, if their uops have a scheduler of their own.
     pub(crate) memory: u32,
+    /// The longest way from distant sources, in cycles.
+    pub(crate) way: u16,
 }
 
 #[derive(Debug)]
@@ -138,6 +140,8 @@ pub(crate) struct BackEnd {
     binds: bool,
     wakes_late: bool,
     bypass_delay: u64,
+    /// Cycles after which a result still matters that is there: to what it is distant from.
+    lingers: u64,
     /// Vector registers whose value was made by operations on integers, and on floating-point numbers.
     domains: [RegisterSet; 2],
     /// Register of the stack pointer, and units of the uop that brings it up to date.
@@ -196,6 +200,7 @@ impl BackEnd {
             binds,
             wakes_late: core.wakes_late,
             bypass_delay: core.bypass_delay.into(),
+            lingers: u64::from(units.way).saturating_sub(1),
             domains: [0; 2],
             stack: (core.stack_engine.map_or(READY, |engine| engine.0), units.stack),
         }
@@ -437,6 +442,15 @@ impl BackEnd {
             0 => 0,
             late => self.ready(late) + self.bypass_delay,
         }
+    }
+
+    /// When the distant sources of an instruction without memory are there.
+    #[inline(always)]
+    pub(crate) fn distant(&self, prepared: &Prepared) -> u64 {
+        if prepared.load == 0 {
+            return 0;
+        }
+        self.ready(prepared.rest.distant) + u64::from(prepared.load)
     }
 
     /// Notes in which domain the results were made; a move of a whole register leaves them in that of its source.

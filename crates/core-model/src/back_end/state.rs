@@ -128,17 +128,18 @@ impl Shaped for BackEnd {
         self.allocation.save(now, shape)?;
         self.retirement.save(now, shape)?;
         let after = |cycle: u64| cycle.saturating_sub(now);
-        // In words of 64 registers: which are not ready, and then when they are.
+        // In words of 64 registers: which are not ready everywhere, and then when they are.
         let words = self.ready[..self.registers].chunks(64);
+        let lingers = self.lingers;
         let pending = |word: &[u64]| {
-            word.iter().enumerate().fold(0, |set, (n, &cycle)| set | u64::from(cycle > now) << n)
+            word.iter().enumerate().fold(0, |set, (n, &cycle)| set | u64::from(cycle + lingers > now) << n)
         };
         shape.extend(words.clone().map(pending));
         let mut packer = Packer::new(shape);
         let mut too_far = false;
         for (number, word) in words.enumerate() {
             for_each_bit(pending(word), |register| {
-                let after = after(word[register % word.len()]);
+                let after = after(word[register % word.len()] + lingers);
                 too_far |= after >> CYCLES != 0;
                 packer.put(after & ((1 << CYCLES) - 1), CYCLES);
                 if self.bypass_delay > 0 {
@@ -184,11 +185,12 @@ impl Shaped for BackEnd {
         let mut pending = [0; RESOURCES / 64];
         pending.iter_mut().take(self.registers.div_ceil(64)).for_each(|word| *word = shape.next());
         let mut unpacker = Unpacker::new(shape);
-        self.ready[..self.registers].fill(now);
+        let lingers = self.lingers;
+        self.ready[..self.registers].fill(now.saturating_sub(lingers));
         self.domains = [0; 2];
         for (number, (word, pending)) in self.ready.chunks_mut(64).zip(pending).enumerate() {
             for_each_bit(pending, |register| {
-                word[register % 64] = now + unpacker.get(CYCLES);
+                word[register % 64] = (now + unpacker.get(CYCLES)).saturating_sub(lingers);
                 if self.bypass_delay > 0 {
                     let domain = unpacker.get(2);
                     let bit = 1 << (64 * number + register);

@@ -33,7 +33,7 @@ pub(crate) struct Prepared {
     pub(crate) traits: Traits,
     /// Slots at allocation.
     pub(crate) slots: u16,
-    /// Cycles from the address to the loaded value; 0 without a load.
+    /// Cycles from the address to the loaded value; without a load, those that distant sources take longer.
     pub(crate) load: u16,
     /// Cycles from the last source to the result.
     pub(crate) compute: u16,
@@ -66,9 +66,11 @@ pub(crate) struct Prepared {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Rest {
     groups: [Uops; GROUPS],
-    /// Registers that the address is made of, other sources, and results: a bit for each.
+    /// Registers that the address is made of, other sources, those of all these that are distant, and results: a bit
+    /// for each.
     pub(crate) address: RegisterSet,
     pub(crate) sources: RegisterSet,
+    pub(crate) distant: RegisterSet,
     pub(crate) results: RegisterSet,
     /// Cycles that a divider is busy.
     pub(crate) divider: u16,
@@ -192,7 +194,8 @@ impl Prepared {
         register_form: Option<&Cost>,
         load_units: u32,
     ) -> Self {
-        let &Instruction { loads, stores, address, sources, results, base, arithmetic, .. } = instruction;
+        let &Instruction { loads, stores, address, sources, distant, results, base, arithmetic, .. } =
+            instruction;
         let (load, compute) = split_latency(instruction, cost, register_form);
         let mut groups = [Uops { units: 0, cycles: 0 }; GROUPS];
         let mut group_count = 0;
@@ -238,6 +241,7 @@ impl Prepared {
                 groups,
                 address,
                 sources,
+                distant,
                 results,
                 divider: 0,
                 domain: instruction.domain,

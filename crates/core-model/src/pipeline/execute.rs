@@ -20,6 +20,7 @@ impl Pipeline {
         let traits = prepared.traits;
         if !RARE && !MEMORY {
             let ready = self.back_end.sources_ready(prepared).max(self.back_end.crossing(prepared));
+            let ready = ready.max(self.back_end.distant(prepared));
             // What renaming does waits for no dispatch.
             let executes = prepared.has_groups();
             let value = if executes { self.back_end.woken(ready, earliest) } else { ready.max(earliest) };
