@@ -208,6 +208,10 @@ pub struct Memory {
     pub fill_cycles: [u32; 2],
     /// Lines of the first level are found by a hash of the linear address that they were used by last.
     pub linear_tags: bool,
+    /// Of so many loads that wait for an address that a load has brought, so many take a port twice; `[0, 0]`: none do.
+    pub dependent_loads: [u8; 2],
+    /// Loads to general-purpose registers take a port once more if an older store does not have its address yet.
+    pub overtaking_loads: bool,
     /// Additional cycles of a store that does not begin and end at addresses that are multiples of 4, if one of the
     /// last stores wrote to the same place, and another one to other places since.
     pub partial_store: u32,

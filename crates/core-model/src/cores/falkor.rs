@@ -135,6 +135,8 @@ pub const FALKOR: Core = Core {
         replays_loads: false,
         fill_cycles: [0, 0],
         linear_tags: false,
+        dependent_loads: [0, 0],
+        overtaking_loads: false,
         partial_store: 0,
         load_banks: false,
         split_load: 4,

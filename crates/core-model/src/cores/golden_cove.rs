@@ -155,6 +155,8 @@ pub const GOLDEN_COVE: Core = Core {
         // Overflow): 1.25 cycles for each of four stores to a line of the second level. Measured: two cycles more.
         fill_cycles: [1, 1],
         linear_tags: false,
+        dependent_loads: [0, 0],
+        overtaking_loads: false,
         partial_store: 0,
         load_banks: false,
         // Measured: a chain of loads across lines or pages takes 12 cycles; one of them a cycle, and one in 3.3.
@@ -305,6 +307,8 @@ pub const REDWOOD_COVE: Core = Core {
         // Measured: three loads a cycle, but two of the same four bytes of lines (docs/silicon.md). uops.info has three
         // of one address on Alder Lake.
         linear_tags: false,
+        dependent_loads: [0, 0],
+        overtaking_loads: false,
         partial_store: 0,
         load_banks: true,
         ..GOLDEN_COVE.memory

@@ -169,6 +169,8 @@ pub const SKYLAKE_SP: Core = Core {
         // Overflow): 1.25 cycles for each of four stores to a line of the second level. Measured: the same.
         fill_cycles: [1, 0],
         linear_tags: false,
+        dependent_loads: [0, 0],
+        overtaking_loads: false,
         partial_store: 0,
         load_banks: false,
         // estimate: the second half takes as long as the first. Agner Fog: one load across lines a cycle.

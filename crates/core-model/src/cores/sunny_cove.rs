@@ -187,6 +187,8 @@ pub const SUNNY_COVE: Core = Core {
         // Overflow): 1.25 cycles for each of four stores to a line of the second level. Here: as on Skylake.
         fill_cycles: [1, 0],
         linear_tags: false,
+        dependent_loads: [0, 0],
+        overtaking_loads: false,
         partial_store: 0,
         load_banks: false,
         // estimate: as on Skylake, and for stores, of which nothing is known.

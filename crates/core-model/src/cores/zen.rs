@@ -139,6 +139,8 @@ pub const ZEN2: Core = Core {
         replays_loads: false,
         fill_cycles: [0, 0],
         linear_tags: false,
+        dependent_loads: [0, 0],
+        overtaking_loads: false,
         partial_store: 0,
         load_banks: false,
         split_load: 4,
@@ -251,6 +253,8 @@ pub const ZEN3: Core = Core {
         joins_stores: 5,
         replays_loads: true,
         linear_tags: true,
+        dependent_loads: [5, 2],
+        overtaking_loads: true,
         partial_store: 3,
         renames_memory: MemoryRenaming::Predicted { loads: 24 },
         ..ZEN2.memory

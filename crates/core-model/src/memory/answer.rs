@@ -39,11 +39,23 @@ impl Answer for Entered {
 impl Answer for Option<Loaded> {
     #[inline]
     fn code(&self) -> Option<u64> {
-        let Some(Loaded { delay, level, any, held, data, walked, early, renamed, again, conflict }) = *self
+        let Some(Loaded {
+            delay,
+            level,
+            any,
+            held,
+            data,
+            walked,
+            early,
+            renamed,
+            again,
+            overtakes,
+            conflict,
+        }) = *self
         else {
             return Some(NOTHING);
         };
-        let flags = [any, held, walked, early, renamed, conflict];
+        let flags = [any, held, walked, early, renamed, overtakes, conflict];
         let flags = flags.iter().fold(level as u64, |word, &flag| word << 1 | u64::from(flag));
         pack(pack(pack(flags, again.into(), 4)?, delay, 24)?, data, 24)
     }
@@ -55,13 +67,14 @@ impl Answer for Option<Loaded> {
         }
         Some(Some(Loaded {
             delay: code >> 24 & 0xFF_FFFF,
-            level: Level::of_number(code >> 58)?,
-            any: flag(5),
-            held: flag(4),
+            level: Level::of_number(code >> 59)?,
+            any: flag(6),
+            held: flag(5),
             data: code & 0xFF_FFFF,
-            walked: flag(3),
-            early: flag(2),
-            renamed: flag(1),
+            walked: flag(4),
+            early: flag(3),
+            renamed: flag(2),
+            overtakes: flag(1),
             conflict: flag(0),
             again: (code >> 48 & 15) as u8,
         }))

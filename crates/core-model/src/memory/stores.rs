@@ -54,6 +54,8 @@ pub(crate) struct Stores {
     places: Box<[Place; PLACES]>,
     careful: Box<[u8; CAREFUL]>,
     latest: u64,
+    /// When all stores so far have their addresses.
+    addressed: u64,
     /// The last byte of the newest store.
     last_store: u64,
     /// The newest store reaches the cache together with the one before.
@@ -70,6 +72,7 @@ impl Stores {
             places: Box::new([Place::default(); PLACES]),
             careful: Box::new([0; CAREFUL]),
             latest: 0,
+            addressed: 0,
             last_store: u64::MAX,
             joined: false,
             last_source: false,
@@ -126,6 +129,12 @@ impl Stores {
         again
     }
 
+    /// True if a store does not have its address yet.
+    #[inline]
+    pub(crate) fn are_overtaken(&self, at: u64) -> bool {
+        at < self.addressed
+    }
+
     /// The last byte of the newest store.
     pub(crate) fn last(&self) -> u64 {
         self.last_store
@@ -141,6 +150,7 @@ impl Stores {
     pub(crate) fn keep(&mut self, linear: u64, size: u8, times: StoreTimes, committed: u64) {
         let StoreTimes { addressed, data, follow, .. } = times;
         self.latest = committed;
+        self.addressed = self.addressed.max(addressed);
         let Some(end) = linear.wrapping_add(size.into()).checked_sub(1).filter(|_| size > 0) else { return };
         let (first, last) = (linear >> 3, end >> 3);
         let odd = !self.places[first as usize % PLACES].odd;

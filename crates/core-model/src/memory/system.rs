@@ -101,7 +101,7 @@ impl MemoryPort for MemorySystem {
             let (level, ready) = self.caches.access(totals, line, at, Asker::Store);
             arrival = arrival.max(ready);
             if let Some(aliases) = self.aliases.as_mut().filter(|_| level == Level::L1) {
-                arrival = arrival.max(aliases.known(line, access, at));
+                arrival = arrival.max(aliases.known(line, access, at).0);
             }
             if crosses_line(access) {
                 totals.split_stores += 1;
@@ -231,6 +231,8 @@ impl MemoryPort for MemorySystem {
             all.walked |= loaded.walked;
             all.early |= loaded.early;
             all.renamed |= loaded.renamed;
+            all.again = all.again.max(loaded.again);
+            all.overtakes |= loaded.overtakes;
             all.conflict |= loaded.conflict;
             if crosses_line(access) {
                 totals.split_loads += 1;
@@ -245,7 +247,7 @@ impl MemoryPort for MemorySystem {
                 totals.split_loads += 1;
                 totals.split_locks += u64::from(lock);
                 all.delay += split;
-                all.again = page_ports;
+                all.again = all.again.max(page_ports);
             }
         }
         if lock {
@@ -346,6 +348,9 @@ impl MemorySystem {
             return loaded;
         }
         let at = issued + translation;
+        loaded.overtakes = memory.overtaking_loads
+            && destination != Destination::Vector
+            && self.stores.are_overtaken(issued);
         match self.stores.find(access.linear, access.size, at) {
             Found::Nothing => self.stores.was_independent(rip),
             Found::Forward { data, follow: store, .. } if self.connections.connects(rip, follow, store) => {
@@ -404,9 +409,10 @@ impl MemorySystem {
         if level > Level::L1 {
             loaded.delay = loaded.delay.max(arrival.saturating_sub(issued + latency));
         } else if let Some(aliases) = &mut self.aliases {
-            let known = aliases.known(line, access, at);
+            let (known, again) = aliases.known(line, access, at);
             if known > at {
                 loaded.level = Level::FillBuffer;
+                loaded.again = again;
                 loaded.delay = loaded.delay.max(known - issued);
             }
         }

@@ -45,11 +45,13 @@ impl Pipeline {
         let load = u64::from(latency);
         let rare = RARE && traits.intersects(Traits::RARE);
         let mut drains_from = NEVER;
+        let mut store_address = address;
         if rare {
             if traits.intersects(Traits::MANY_REGISTERS) {
                 address = self.back_end.woken(self.back_end.ready(prepared.rest.address), earliest);
                 value = self.back_end.woken(self.back_end.ready(prepared.rest.sources), earliest);
             }
+            store_address = address;
             (drains_from, address) = self.order(port, traits, address);
         }
         let (load_groups, address_groups, groups) = prepared.split_groups();
@@ -84,6 +86,12 @@ impl Pipeline {
                 if loaded.conflict || loaded.level > Level::L1 && self.core.memory.replays_loads {
                     from = self.back_end.replay(load_groups, from - load) + load;
                 }
+                let overtakes = u8::from(loaded.overtakes);
+                let dependent = u8::from(address > earliest && self.loads_again(prepared));
+                for _ in 0..overtakes + dependent {
+                    // The value does not wait for that.
+                    self.back_end.replay(load_groups, from);
+                }
                 for _ in 0..loaded.again {
                     from = from.max(self.back_end.replay(load_groups, issued + 1) + load);
                 }
@@ -109,8 +117,8 @@ impl Pipeline {
             }
             start = self.back_end.divide(start, cycles, integer);
         }
-        // The address of a store does not wait for its value.
-        let addressed = self.back_end.issue(address_groups, address) + 1;
+        // The address of a store waits neither for its value nor for what is older.
+        let addressed = self.back_end.issue(address_groups, store_address) + 1;
         let issued = self.back_end.issue(groups, start);
         let mut completed = issued + u64::from(compute);
         // A plain load computes nothing.

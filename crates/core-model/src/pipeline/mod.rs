@@ -27,8 +27,11 @@ pub(crate) struct Pipeline {
     pub(crate) fusible_length: u8,
     /// Where the newest block ended: no part of the state, but it tells states apart.
     end: u64,
-    /// Which of the first 16 registers have a value that a load has brought.
+    /// Which of the first 16 registers have a value that a load has brought, on cores where that matters.
     pub(crate) loaded: u16,
+    notes_loaded: bool,
+    /// Counts loads that wait for such a value: see [`Memory::dependent_loads`](crate::core::Memory::dependent_loads).
+    pub(crate) dependent: u8,
     /// What the stack engine adds to the stack pointer.
     pub(crate) stack_offset: i16,
     /// Recovery is over, and the front end has not delivered anything since.
@@ -60,6 +63,8 @@ impl Pipeline {
             fusible_length: 0,
             end: 0,
             loaded: 0,
+            notes_loaded: core.memory.fast_pointer || core.memory.dependent_loads[0] > 0,
+            dependent: 0,
             stack_offset: 0,
             refilling: false,
         }
@@ -198,7 +203,7 @@ impl Pipeline {
             self.back_end.microcode(totals, along, first);
         }
         let retired = self.back_end.complete::<RARE>(totals, prepared, slots - along, &executed);
-        if self.core.memory.fast_pointer {
+        if self.notes_loaded {
             self.note_loaded(prepared);
         }
         if load || store {
@@ -231,11 +236,28 @@ impl Pipeline {
     #[inline(always)]
     fn note_loaded(&mut self, prepared: &Prepared) {
         let traits = prepared.traits;
-        let source = u32::from(prepared.source_registers[0] & 15);
-        let loads = traits.intersects(Traits::LOADED)
-            || traits.intersects(Traits::MOVE) && self.loaded >> source & 1 == 1;
+        let loads = if self.core.memory.fast_pointer {
+            // As it is in memory.
+            let source = u32::from(prepared.source_registers[0] & 15);
+            traits.intersects(Traits::LOADED)
+                || traits.intersects(Traits::MOVE) && self.loaded >> source & 1 == 1
+        } else {
+            traits.intersects(Traits::LOAD) || self.loaded & prepared.rest.sources as u16 != 0
+        };
         self.loaded &= !prepared.first_results;
         self.loaded |= if loads { prepared.first_results } else { 0 };
+    }
+
+    /// True if a load, which waits for its address, takes a port once more because a load has brought that.
+    #[inline(always)]
+    fn loads_again(&mut self, prepared: &Prepared) -> bool {
+        let [among, again] = self.core.memory.dependent_loads;
+        let is_loaded = |&register: &u8| register < 16 && self.loaded >> register & 1 == 1;
+        if among == 0 || !prepared.address_registers.iter().any(is_loaded) {
+            return false;
+        }
+        self.dependent = (self.dependent + again) % among;
+        self.dependent < again
     }
 
     /// What the stack engine makes of an instruction.
@@ -493,6 +515,7 @@ impl Shaped for Pipeline {
         let flags = u64::from(self.store_fits) << 1 | u64::from(self.refilling);
         shape.extend([self.fusible_end, u64::from(self.fusible.bits()) << 2 | flags]);
         let length = u64::from(self.fusible_length);
+        let length = length | u64::from(self.dependent) << 8;
         shape.push(length << 32 | u64::from(self.loaded) << 16 | u64::from(self.stack_offset as u16));
         self.front_end.save(now, shape)?;
         self.back_end.save(now, shape)
@@ -504,7 +527,7 @@ impl Shaped for Pipeline {
         self.fusible = Traits::from_bits_retain((word >> 2) as u32);
         (self.store_fits, self.refilling) = (word >> 1 & 1 == 1, word & 1 == 1);
         let word = shape.next();
-        self.fusible_length = (word >> 32) as u8;
+        (self.dependent, self.fusible_length) = ((word >> 40) as u8, (word >> 32) as u8);
         (self.loaded, self.stack_offset) = ((word >> 16) as u16, word as u16 as i16);
         self.front_end.restore(now, shape);
         self.back_end.restore(now, shape);
