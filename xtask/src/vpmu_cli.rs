@@ -95,3 +95,37 @@ impl Vpmu {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "test code")]
+    use super::*;
+    use std::collections::HashMap;
+
+    /// Features of each package, by its name and version, that is a part of one.
+    fn features(package: &str, flags: &[&str]) -> HashMap<String, String> {
+        let tree =
+            ["tree", "--edges", "normal", "--prefix", "none", "--format", "{p}\t{f}", "--package", package];
+        let mut command = cargo(tree);
+        let output = capture(command.args(flags)).unwrap();
+        assert!(output.status.success(), "{}: {}", line(&command), String::from_utf8_lossy(&output.stderr));
+        let text = String::from_utf8(output.stdout).unwrap();
+        let parts = text.lines().filter_map(|line| line.split_once('\t'));
+        parts
+            .map(|(part, features)| (part.to_owned(), features.trim_end_matches(" (*)").to_owned()))
+            .collect()
+    }
+
+    #[test]
+    fn what_the_command_and_the_tasks_share_is_built_once() {
+        let command = features("vpmu-cli", &[]);
+        for flag in ["docs", "engines"] {
+            let tasks = features("xtask", &["--no-default-features", "--features", flag]);
+            assert!(tasks.len() > 50, "{tasks:?}");
+            for (part, features) in &tasks {
+                let shared = command.get(part).unwrap_or(features);
+                assert_eq!(features, shared, "xtask's feature {flag}: features of {part}");
+            }
+        }
+    }
+}
