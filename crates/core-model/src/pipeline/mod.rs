@@ -237,11 +237,12 @@ impl Pipeline {
     fn note_loaded(&mut self, prepared: &Prepared) {
         let traits = prepared.traits;
         let loads = if self.core.memory.fast_pointer {
-            // As it is in memory.
+            // The value itself, or a copy of it; what is computed from it has lost that.
             let source = u32::from(prepared.source_registers[0] & 15);
             traits.intersects(Traits::LOADED)
                 || traits.intersects(Traits::MOVE) && self.loaded >> source & 1 == 1
         } else {
+            // What is computed from it waits for the load as well.
             traits.intersects(Traits::LOAD) || self.loaded & prepared.rest.sources as u16 != 0
         };
         self.loaded &= !prepared.first_results;
@@ -514,8 +515,7 @@ impl Shaped for Pipeline {
     fn save(&self, now: u64, shape: &mut Vec<u64>) -> Option<()> {
         let flags = u64::from(self.store_fits) << 1 | u64::from(self.refilling);
         shape.extend([self.fusible_end, u64::from(self.fusible.bits()) << 2 | flags]);
-        let length = u64::from(self.fusible_length);
-        let length = length | u64::from(self.dependent) << 8;
+        let length = u64::from(self.dependent) << 8 | u64::from(self.fusible_length);
         shape.push(length << 32 | u64::from(self.loaded) << 16 | u64::from(self.stack_offset as u16));
         self.front_end.save(now, shape)?;
         self.back_end.save(now, shape)
