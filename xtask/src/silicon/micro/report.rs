@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
+use std::thread;
 
 /// The page, from the root of the repository.
 const PAGE: &str = "docs/silicon.md";
@@ -63,15 +64,27 @@ impl Recording {
     }
 }
 
-/// The page with the tables of now.
-pub(crate) fn renew(page: &str) -> Result<String, TaskError> {
+/// The rows of all recordings, each on a thread of its own: the model takes seconds for one.
+fn all_lines() -> Result<Vec<(Recording, Vec<Line>)>, TaskError> {
+    thread::scope(|scope| {
+        let threads = RECORDINGS.map(|recording| (recording, scope.spawn(move || recording.lines())));
+        let lines = threads.into_iter().map(|(recording, thread)| {
+            let lines = thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+            Ok((recording, lines?))
+        });
+        lines.collect()
+    })
+}
+
+/// The page with these tables.
+fn renew(page: &str, all: &[(Recording, Vec<Line>)]) -> Result<String, TaskError> {
     let mut page = page.to_owned();
-    for recording in RECORDINGS {
+    for (recording, lines) in all {
         let begin = recording.begin();
         let missing = || TaskError::Data(format!("{PAGE} has no {}", begin.trim_end()));
         let from = page.find(&begin).ok_or_else(missing)? + begin.len();
         let to = from + page[from..].find(END).ok_or_else(missing)?;
-        page.replace_range(from..to, &recording.section(&recording.lines()?));
+        page.replace_range(from..to, &recording.section(lines));
     }
     Ok(page)
 }
@@ -81,22 +94,24 @@ pub(crate) fn write(root: &Path) -> Result<(), TaskError> {
     let path = root.join(PAGE);
     let failed = |source| TaskError::File { path: path.clone(), source };
     let page = fs::read_to_string(&path).map_err(failed)?;
-    fs::write(&path, renew(&page)?).map_err(failed)
+    fs::write(&path, renew(&page, &all_lines()?)?).map_err(failed)
 }
 
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "test code")]
     use super::*;
+    use std::sync::LazyLock;
+
+    static ALL: LazyLock<Vec<(Recording, Vec<Line>)>> = LazyLock::new(|| all_lines().unwrap());
 
     #[test]
     fn rows_keep_to_their_bounds_but_for_those_that_are_named() {
-        for recording in RECORDINGS {
+        for (recording, lines) in ALL.iter() {
             let name = recording.core.name;
             let reasons = reasons(recording.core);
-            let lines = recording.lines().unwrap();
             assert!(lines.len() > 60, "{name}: {} rows", lines.len());
-            for line in &lines {
+            for line in lines {
                 let agrees = line.agrees().unwrap();
                 let named = reasons.contains_key(line.name);
                 assert!(agrees || named, "{name}: {line:?} has left its bound");
@@ -110,6 +125,6 @@ mod tests {
     #[test]
     fn the_page_has_the_tables_of_now() {
         let page = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(PAGE)).unwrap();
-        assert!(renew(&page).unwrap() == page, "run `cargo xtask silicon --update` and commit {PAGE}");
+        assert!(renew(&page, &ALL).unwrap() == page, "run `cargo xtask silicon --update` and commit {PAGE}");
     }
 }
