@@ -7,7 +7,6 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
-use std::thread;
 
 /// The page, from the root of the repository.
 const PAGE: &str = "docs/silicon.md";
@@ -64,16 +63,9 @@ impl Recording {
     }
 }
 
-/// The rows of all recordings, each on a thread of its own: the model takes seconds for one.
+/// The rows of all recordings.
 fn all_lines() -> Result<Vec<(Recording, Vec<Line>)>, TaskError> {
-    thread::scope(|scope| {
-        let threads = RECORDINGS.map(|recording| (recording, scope.spawn(move || recording.lines())));
-        let lines = threads.into_iter().map(|(recording, thread)| {
-            let lines = thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-            Ok((recording, lines?))
-        });
-        lines.collect()
-    })
+    RECORDINGS.into_iter().map(|recording| Ok((recording, recording.lines()?))).collect()
 }
 
 /// The page with these tables.
