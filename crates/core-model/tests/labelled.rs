@@ -124,6 +124,11 @@ fn a_chase_beyond_the_last_level_is_memory_bound() {
         // One after the other: each costs the latency of memory.
         let each = totals.cycles as f64 / 5_000.0;
         assert!(each > f64::from(core.memory.memory_latency), "{each}");
+        // They wait for each other up to a hundred thousand cycles ahead, yet all are executed and outstanding.
+        let executed = totals.uops_executed.total;
+        assert!((10_000..18_000).contains(&executed), "{}: {executed}", core.name);
+        let stalled = totals.stalls_l3_miss as f64 / totals.cycles as f64;
+        assert!(stalled > 0.9, "{}: {stalled}", core.name);
     }
 }
 

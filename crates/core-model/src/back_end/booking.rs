@@ -24,8 +24,23 @@ impl BackEnd {
         // No more at a time than the window tells apart.
         while self.ports.base() + AHEAD < cycle {
             self.finish_known(totals, self.ports.base() + AHEAD);
+            self.come_near();
         }
         self.finish_known(totals, cycle);
+        self.come_near();
+    }
+
+    /// The window has moved: what is in it now has its place there.
+    #[inline]
+    fn come_near(&mut self) {
+        self.ports.come_near();
+        let end = self.ports.base() + AHEAD;
+        while let Some((from, (things, to))) = self.far_activity.take_before(end) {
+            if to > end {
+                self.far_activity.add(end, (things.clone(), to));
+            }
+            self.activity.set_all(things, from.max(self.ports.base()), to.min(end));
+        }
     }
 
     fn finish_known(&mut self, totals: &mut CoreTotals, cycle: u64) {

@@ -6,6 +6,7 @@
 mod allocation;
 mod binding;
 mod booking;
+mod far;
 mod lane;
 mod ports;
 mod scheduler;
@@ -21,6 +22,7 @@ use crate::totals::{CoreTotals, PORTS};
 use allocation::Allocation;
 pub(crate) use allocation::Leaf;
 use binding::BOUND;
+use far::Far;
 use lane::Lane;
 use ports::Ports;
 use retire::{Domain, REGISTERS, RegisterFile, RegisterSet};
@@ -121,6 +123,8 @@ pub(crate) struct BackEnd {
     load_buffer: usize,
     reorder_buffer: u32,
     activity: Activity,
+    /// The same behind the window: which things, and until when.
+    far_activity: Far<(Range<usize>, u64)>,
     /// When the newest of all uops leaves the scheduler.
     last_issue: u64,
     /// Up to where that is only known to be empty.
@@ -172,7 +176,7 @@ impl BackEnd {
             port_places,
             port_units,
             executed_before: 0,
-            schedulers: [Scheduler::new(entries[0]), Scheduler::new(apart.unwrap_or(0))],
+            schedulers: [Scheduler::new(), Scheduler::new()],
             entries,
             memory_units: units.memory,
             ready: [0; RESOURCES],
@@ -187,6 +191,7 @@ impl BackEnd {
             load_buffer: (core.load_buffer.max(1) as usize).min(LOAD_BUFFER),
             reorder_buffer: core.reorder_buffer.min(IN_FLIGHT as u32 - 1),
             activity: Activity::new(),
+            far_activity: Far::new(),
             last_issue: 0,
             empty_until: 0,
             last_completed: 0,
@@ -543,10 +548,14 @@ impl BackEnd {
         self.note(LOADS..(LOADS + 1 + missed as usize).min(MISSED_L3 + 1), from, to);
     }
 
-    /// Notes some things for the cycles of the window from one up to, and without, another.
+    /// Notes some things for the cycles from one up to, and without, another.
     #[inline]
     fn note(&mut self, things: Range<usize>, from: u64, to: u64) {
-        self.activity.set_all(things, from.max(self.ports.base()), to.min(self.ports.horizon()));
+        let (from, end) = (from.max(self.ports.base()), self.ports.horizon());
+        if to > end {
+            self.far_activity.add(from.max(end), (things.clone(), to));
+        }
+        self.activity.set_all(things, from, to.min(end));
     }
 
     /// Writes the results, and retires an instruction, which has no [`Traits::RARE`] unless `RARE`; the cycle of

@@ -2,6 +2,7 @@
 
 use super::Units;
 use super::binding::{BOUND, Binding, COUNTED};
+use super::far::Far;
 use crate::instruction::NEVER;
 use crate::state::cycle_bits::{AHEAD, CycleBits, WORDS, cycles_of, for_each_bit, word_of};
 use crate::state::{Shaped, Words};
@@ -27,6 +28,8 @@ pub(crate) struct Ports {
     base: u64,
     /// Cycle up to which anything can be taken.
     horizon: u64,
+    /// Uops that begin behind it.
+    far: Far<Uops>,
     /// In how many of the 64 cycles from one on each unit is taken. What was before that is in `busy`.
     counts: [u8; MAX_UNITS],
     counted_from: u64,
@@ -45,6 +48,7 @@ impl Ports {
             busy: Box::new([[0; 64]; WORDS]),
             base: 0,
             horizon: AHEAD,
+            far: Far::new(),
             counts: [0; MAX_UNITS],
             counted_from: NEVER,
         }
@@ -165,12 +169,18 @@ impl Ports {
     }
 
     /// Reserves units for some uops from `start` on; the cycle in which the last of them begins. What begins after the
-    /// window, which is too far ahead to be known, takes none.
+    /// window, which is too far ahead to be known, does so at once.
     #[inline(always)]
     pub(crate) fn issue(&mut self, uops: Uops, start: u64) -> u64 {
         if start >= self.horizon {
+            self.far.add(start, uops);
             return start;
         }
+        self.issue_near(uops, start)
+    }
+
+    #[inline(always)]
+    fn issue_near(&mut self, uops: Uops, start: u64) -> u64 {
         if uops.cycles == 1 { self.reserve(uops.units, start) } else { self.issue_many(uops, start) }
     }
 
@@ -291,6 +301,14 @@ impl Ports {
         end
     }
 
+    /// The window has moved: what begins in it has its units there.
+    #[inline]
+    pub(crate) fn come_near(&mut self) {
+        while let Some((start, uops)) = self.far.take_before(self.base + AHEAD) {
+            self.issue_near(uops, start.max(self.base));
+        }
+    }
+
     /// Hands out what lies before `cycle`, by words of 64 cycles and unit by unit, and forgets it.
     #[inline]
     pub(crate) fn forget_before(
@@ -312,14 +330,18 @@ impl Ports {
 }
 
 impl Shaped for Ports {
-    /// Everything before `now` has been handed out.
+    /// Everything before `now` has been handed out. What is far away has no shape.
     fn save(&self, now: u64, shape: &mut Vec<u64>) -> Option<()> {
+        if !self.far.is_empty() {
+            return None;
+        }
         self.taken.save(now, shape);
         self.binding.as_ref().map_or(Some(()), |binding| binding.save(shape))
     }
 
     fn restore(&mut self, now: u64, shape: &mut Words<'_>) {
         self.taken.clear(self.base, |word| self.busy[word] = [0; 64]);
+        self.far.clear();
         (self.base, self.horizon, self.counted_from) = (now, now + AHEAD, NEVER);
         let Self { taken, busy, .. } = self;
         let mut waiting = [0; BOUND];

@@ -1,9 +1,9 @@
 //! The schedulers: uops between allocation and execution.
 
+use super::far::Far;
 use crate::state::cycle_bits::{CycleBits, WINDOW, WORDS, cycles_of, for_each_bit, word_of};
 use crate::state::packed::{Packer, Unpacker};
 use crate::state::{Shaped, Words};
-use std::collections::VecDeque;
 
 /// Cycles from now on of which the uops that leave are known one by one: those of a window but for the word that now
 /// is in, so that each word stands for one time.
@@ -19,19 +19,19 @@ pub(crate) struct Scheduler {
     leaving: Box<[[u16; 64]; WORDS]>,
     /// Cycles in which any leave.
     any: CycleBits<1>,
-    /// What leaves after the window, in order.
-    far: VecDeque<(u64, u16)>,
+    /// What leaves after the window.
+    far: Far<u16>,
     /// Everything before this cycle has left.
     now: u64,
     waiting: u32,
 }
 
 impl Scheduler {
-    pub(crate) fn new(entries: u32) -> Self {
+    pub(crate) fn new() -> Self {
         Self {
             leaving: Box::new([[0; 64]; WORDS]),
             any: CycleBits::new(),
-            far: VecDeque::with_capacity(entries as usize + 1),
+            far: Far::new(),
             now: 0,
             waiting: 0,
         }
@@ -58,8 +58,7 @@ impl Scheduler {
     fn enter_far(&mut self, uops: u16, leave: u64) {
         if leave >= self.now && uops > 0 {
             self.waiting += u32::from(uops);
-            let place = self.far.partition_point(|&(earlier, _)| earlier <= leave);
-            self.far.insert(place, (leave, uops));
+            self.far.add(leave, uops);
         }
     }
 
@@ -93,11 +92,7 @@ impl Scheduler {
 
     /// What leaves within the window from now on has its place there.
     fn come_near(&mut self) {
-        while let Some(&(leave, uops)) = self.far.front() {
-            if leave >= self.now + KNOWN {
-                break;
-            }
-            self.far.pop_front();
+        while let Some((leave, uops)) = self.far.take_before(self.now + KNOWN) {
             if leave < self.now {
                 self.waiting -= u32::from(uops);
             } else {
@@ -139,7 +134,7 @@ impl Scheduler {
             }
             cycle = (cycle | 63) + 1;
         }
-        self.far.front().map(|&(leave, _)| leave + 1)
+        self.far.first().map(|leave| leave + 1)
     }
 }
 
@@ -193,7 +188,7 @@ mod tests {
 
     #[test]
     fn uops_leave_in_their_cycle_near_and_far() {
-        let mut scheduler = Scheduler::new(8);
+        let mut scheduler = Scheduler::new();
         scheduler.enter(2, 10);
         scheduler.enter(1, 100_000);
         assert_eq!(scheduler.next_departure(), Some(11));
@@ -210,7 +205,7 @@ mod tests {
 
     #[test]
     fn room_is_where_enough_have_left() {
-        let mut scheduler = Scheduler::new(8);
+        let mut scheduler = Scheduler::new();
         for leave in [70, 10, 63, 10, 64, 9000] {
             scheduler.enter(2, leave);
         }

@@ -176,7 +176,8 @@ impl Shaped for BackEnd {
         }
         self.ports.save(now, shape)?;
         self.activity.save(now, shape);
-        Some(())
+        // What is far away has no shape.
+        self.far_activity.is_empty().then_some(())
     }
 
     fn restore(&mut self, now: u64, shape: &mut Words<'_>) {
@@ -227,6 +228,7 @@ impl Shaped for BackEnd {
             self.loads[self.load_count.wrapping_sub(n) % LOAD_BUFFER] = now + after;
         });
         self.activity.clear(self.ports.base(), |_| {});
+        self.far_activity.clear();
         let count = self.used_schedulers().len();
         self.schedulers[..count].iter_mut().for_each(|scheduler| scheduler.restore(now, shape));
         self.ports.restore(now, shape);
