@@ -34,6 +34,8 @@ const STEADY_LONG: f64 = 1.01;
 const QUIET: f64 = 1.08;
 /// Executions of an image in a sample. With four of them, blocks of one cycle took 0.975 unrolled on Zen 3.
 const OUTER: u64 = 64;
+/// Looks at the clock before and behind a long sample.
+const PATIENT_LOOKS: usize = 15;
 /// Looks at the clock before anything is measured.
 const LOOKS: u32 = 2000;
 
@@ -257,7 +259,8 @@ impl Host {
     /// Ticks per cycle, if nothing else runs on this core.
     fn look(&self) -> Option<f64> {
         let (ticks, wide) = self.wide()?;
-        (wide <= self.best * QUIET).then_some(ticks)
+        // Less than ever means that the chain was interrupted.
+        (wide <= self.best * QUIET && self.best <= wide * QUIET).then_some(ticks)
     }
 
     /// Cycles of an execution of an image, of so many samples that count; `None` if there are too few.
@@ -324,9 +327,11 @@ impl Host {
         (samples.len() >= wanted / 2).then_some(Sampled { cycles, spread: (middle - low) / middle })
     }
 
-    /// The first of some looks that counts.
+    /// The middle one of the first looks that count, as a clock may be elsewhere for a moment.
     fn patient_look(&self) -> Option<f64> {
-        (0..LOOKS).find_map(|_| self.look())
+        let mut looks: Vec<f64> = (0..LOOKS).filter_map(|_| self.look()).take(PATIENT_LOOKS).collect();
+        looks.sort_by(f64::total_cmp);
+        looks.get(looks.len() / 2).copied()
     }
 
     /// Runs a command on this core to its end: seconds of processor time, user and system, of it and its children.
