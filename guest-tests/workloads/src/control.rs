@@ -1,6 +1,6 @@
 //! Workloads that jump to places that are hard to predict.
 
-use crate::compute::{GOLDEN, xorshift};
+use crate::compute::{GOLDEN, RANDOM, xorshift};
 use core::hint::black_box;
 
 /// What an indirect call may reach.
@@ -20,14 +20,15 @@ macro_rules! targets {
 
 /// Each call goes where random bits say, which no predictor can learn.
 #[inline(never)]
-pub(crate) fn indirect(_: &mut [u64], iterations: u64) -> u64 {
+pub(crate) fn indirect(memory: &mut [u64], iterations: u64) -> u64 {
     let table: [fn(u64) -> u64; TARGETS] = black_box(targets!(0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15));
-    let mut random = GOLDEN;
+    let mut random = memory[RANDOM];
     let mut sum = 0;
     for _ in 0..iterations {
         random = xorshift(random);
         sum = table[(random >> 20) as usize % TARGETS](sum);
     }
+    memory[RANDOM] = random;
     sum
 }
 
@@ -49,12 +50,13 @@ fn descend(depth: u64, random: u64) -> u64 {
 
 /// Goes down and up again, another way each time.
 #[inline(never)]
-pub(crate) fn calls(_: &mut [u64], iterations: u64) -> u64 {
-    let mut random = GOLDEN;
+pub(crate) fn calls(memory: &mut [u64], iterations: u64) -> u64 {
+    let mut random = memory[RANDOM];
     let mut sum = 0_u64;
     for _ in 0..iterations {
         random = xorshift(random);
         sum = sum.rotate_left(1) ^ descend(DEPTH, random);
     }
+    memory[RANDOM] = random;
     sum
 }

@@ -27,6 +27,13 @@ pub(crate) fn prepare_chase(memory: &mut [u64]) {
 /// The word, in the first line, that keeps the place between two calls: a large ring is walked on, not from its
 /// start again and again.
 const PLACE: usize = 1;
+/// The same for random numbers.
+const RANDOM: usize = 2;
+
+pub(crate) fn prepare_mixed(memory: &mut [u64]) {
+    prepare_chase(memory);
+    memory[RANDOM] = GOLDEN;
+}
 
 /// Follows the links: each load needs the one before it.
 #[inline(never)]
@@ -43,7 +50,7 @@ pub(crate) fn chase(memory: &mut [u64], iterations: u64) -> u64 {
 #[inline(never)]
 pub(crate) fn mixed(memory: &mut [u64], iterations: u64) -> u64 {
     let mut position = memory[PLACE];
-    let mut random = GOLDEN;
+    let mut random = memory[RANDOM];
     let mut sum = 0;
     for _ in 0..iterations {
         position = memory[position as usize];
@@ -51,6 +58,7 @@ pub(crate) fn mixed(memory: &mut [u64], iterations: u64) -> u64 {
         sum = decide(sum, random).wrapping_add(position);
     }
     memory[PLACE] = position;
+    memory[RANDOM] = random;
     sum
 }
 
