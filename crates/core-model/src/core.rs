@@ -91,10 +91,15 @@ pub struct WideUnits {
 pub struct Prediction {
     /// Log2 of the counters that are indexed by address alone.
     pub bimodal_bits: u32,
-    /// Log2 of the entries of each table that is indexed by address and history.
-    pub tagged_bits: u32,
-    /// Branches of history that each of these tables looks at, shortest first; at most 128.
+    /// Each of the tables that are looked up by address and history.
+    pub tagged: Geometry,
+    /// Bits of the path history register that each of these tables looks at, shortest first; at most 576, in pairs: a
+    /// taken branch shifts the register by two.
     pub histories: &'static [u32],
+    /// A mispredicted branch gets an entry of any table with a longer history, not always of the first that has room.
+    pub spreads_branches: bool,
+    /// The lowest bit of a branch's address that the register has: 16 of them.
+    pub path_address: u32,
     /// Branches whose targets are known.
     pub targets: Geometry,
     /// Branches whose targets are known without a lost cycle.

@@ -78,8 +78,10 @@ pub const FALKOR: Core = Core {
     prediction: Prediction {
         // estimates: as Skylake, its contemporary.
         bimodal_bits: 13,
-        tagged_bits: 10,
-        histories: &[5, 12, 28, 64],
+        tagged: Geometry { sets: 512, ways: 4 },
+        histories: &[22, 58, 186],
+        spreads_branches: false,
+        path_address: 3,
         targets: Geometry { sets: 1024, ways: 4 },
         fast_targets: Geometry { sets: 32, ways: 4 },
         indirect_bits: 9,

@@ -118,10 +118,13 @@ pub const SUNNY_COVE: Core = Core {
         itlb_large: Geometry { sets: 2, ways: 8 },
     },
     prediction: Prediction {
-        // estimate: about 32 KiB of state, as published winners of the branch prediction championships used.
+        // jia.je/cpu/cbp.html (Half&Half has three tables): tables, sets, ways, bits of history, and those that a
+        // taken branch adds. The rest: estimate.
         bimodal_bits: 13,
-        tagged_bits: 10,
-        histories: &[5, 11, 22, 44, 88],
+        tagged: Geometry { sets: 512, ways: 4 },
+        histories: &[36, 68, 132, 388],
+        spreads_branches: true,
+        path_address: 0,
         // Intel's Architecture Day 2021, of Golden Cove: 12 K targets, up from 5 K. Ways: estimate.
         targets: Geometry { sets: 1024, ways: 5 },
         // Chips and Cheese: more than Golden Cove's 128, which is all that is known of it. The rest: estimate, twice

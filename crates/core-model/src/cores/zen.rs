@@ -81,10 +81,12 @@ pub const ZEN2: Core = Core {
     },
     prediction: Prediction {
         // guide: 7168 targets with four bubbles, 512 with one, which is left out here. WikiChip: 1024 indirect
-        // targets, return stack of 31. Ways, and sizes of the direction predictor (TAGE): estimate.
+        // targets, return stack of 31. Ways, and the direction predictor (TAGE): estimate, as Sunny Cove.
         bimodal_bits: 13,
-        tagged_bits: 10,
-        histories: &[5, 11, 22, 44, 88],
+        tagged: Geometry { sets: 512, ways: 4 },
+        histories: &[36, 68, 132, 388],
+        spreads_branches: true,
+        path_address: 0,
         targets: Geometry { sets: 1024, ways: 7 },
         fast_targets: Geometry { sets: 128, ways: 4 },
         indirect_bits: 10,
@@ -216,8 +218,10 @@ pub const ZEN3: Core = Core {
         // guide: 1024 targets without a bubble, 6656 with three. Chips and Cheese: return stack of 32. Ways and the
         // rest: estimate, between Zen 2 and Zen 4.
         bimodal_bits: 14,
-        tagged_bits: 10,
-        histories: &[5, 11, 22, 44, 88],
+        tagged: Geometry { sets: 512, ways: 4 },
+        histories: &[36, 68, 132, 388],
+        spreads_branches: true,
+        path_address: 0,
         targets: Geometry { sets: 512, ways: 13 },
         fast_targets: Geometry { sets: 256, ways: 4 },
         indirect_bits: 10,
@@ -312,8 +316,10 @@ pub const ZEN4: Core = Core {
         // Chips and Cheese: 1.5 K targets without a lost cycle, each of up to two branches, 8 K with one; 3072
         // indirect, here 2048 for a power of two; return stack of 32. Ways and the direction predictor: estimate.
         bimodal_bits: 14,
-        tagged_bits: 11,
-        histories: &[5, 12, 27, 58, 120],
+        tagged: Geometry { sets: 512, ways: 4 },
+        histories: &[36, 68, 132, 388],
+        spreads_branches: true,
+        path_address: 0,
         targets: Geometry { sets: 1024, ways: 8 },
         fast_targets: Geometry { sets: 512, ways: 3 },
         indirect_bits: 11,

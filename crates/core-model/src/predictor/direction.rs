@@ -1,14 +1,14 @@
 //! Taken or not: a bimodal table and tagged tables with longer and longer histories, after TAGE (Seznec and Michaud,
 //! "A case for (partially) TAgged GEometric history length branch prediction", 2006), without its statistical
-//! corrector.
+//! corrector. Half&Half (see [`super::path`]) found such tables in Intel's cores.
 
-use super::{History, Kept};
+use super::path::{Folds, TABLES, hash};
 use crate::core::Prediction;
 
-/// Most tagged tables.
-const TABLES: usize = 6;
 /// Predictions between two ageings of the useful counters.
 const AGEING: u32 = 1 << 18;
+/// No entry has the branch.
+const NONE: u32 = u32::MAX;
 
 #[derive(Debug, Clone, Copy, Default)]
 struct Entry {
@@ -22,64 +22,71 @@ struct Entry {
 pub(crate) struct Direction {
     /// -2 to 1: taken from 0 on.
     bimodal: Box<[i8]>,
+    /// Of each table its sets.
     tables: Box<[Entry]>,
-    bits: u32,
-    /// The history of each table.
-    histories: [Kept; TABLES],
+    sets: usize,
+    ways: usize,
     count: usize,
+    /// How much better than new entries those are that they come after: -8 to 7.
+    newcomers: i8,
+    /// See [`Prediction::spreads_branches`].
+    spreads: bool,
+    random: u32,
     updates: u32,
     /// How often a tag changed.
     changes: u64,
     recent: Box<[Recent; RECENT]>,
 }
 
-/// The history with which a branch was looked up last, where, and which tables had it when so many tags had changed:
+/// The history with which a branch was looked up last, where, and which entries had it when so many tags had changed:
 /// branches of steady loops come back to the same history.
 #[derive(Debug, Clone, Copy)]
 struct Recent {
     rip: u64,
-    history: History,
+    history: Folds,
     places: [Place; TABLES],
     changes: u64,
-    /// The tables with the longest and second longest history that have the branch, by number from 1 on; 0 is the
-    /// bimodal one.
-    provider: usize,
-    alternate: usize,
+    /// The entries with the longest and second longest history that have the branch.
+    provider: u32,
+    alternate: u32,
+    /// The first table with a longer history than the provider's.
+    longer: usize,
 }
 
 /// No conditional branch is at the last address.
 const NOTHING: Recent = Recent {
     rip: u64::MAX,
-    history: History { near: 0, far: 0 },
-    places: [Place { index: 0, tag: 0 }; TABLES],
+    history: [0; TABLES],
+    places: [Place { set: 0, tag: 0 }; TABLES],
     changes: 0,
-    provider: 0,
-    alternate: 0,
+    provider: NONE,
+    alternate: NONE,
+    longer: 0,
 };
 
 /// How many branches that is kept of.
 const RECENT: usize = 16;
 
-/// Where a branch is looked up.
+/// Where a branch is looked up: the first entry of a set, and a tag.
 #[derive(Debug, Clone, Copy, Default)]
 struct Place {
-    index: u32,
+    set: u32,
     tag: u16,
 }
 
 impl Direction {
     pub(crate) fn new(parameters: &Prediction) -> Self {
         let count = parameters.histories.len().min(TABLES);
-        let mut histories = [Kept::default(); TABLES];
-        for (history, &length) in histories.iter_mut().zip(parameters.histories) {
-            *history = Kept::new(length);
-        }
+        let (sets, ways) = (parameters.tagged.sets as usize, parameters.tagged.ways as usize);
         Self {
             bimodal: vec![-1; 1 << parameters.bimodal_bits].into_boxed_slice(),
-            tables: vec![Entry::default(); count << parameters.tagged_bits].into_boxed_slice(),
-            bits: parameters.tagged_bits,
-            histories,
+            tables: vec![Entry::default(); count * sets * ways].into_boxed_slice(),
+            sets,
+            ways,
             count,
+            newcomers: 0,
+            spreads: parameters.spreads_branches,
+            random: 0x1234_5678,
             updates: 0,
             changes: 0,
             recent: Box::new([NOTHING; RECENT]),
@@ -88,91 +95,105 @@ impl Direction {
 
     /// Looks a branch up; the number of its record.
     #[inline(always)]
-    fn look_up(&mut self, rip: u64, history: &History) -> usize {
+    fn look_up(&mut self, rip: u64, history: &Folds) -> usize {
         let number = (rip ^ rip >> 4) as usize % RECENT;
         let recent = &self.recent[number];
         let known = recent.rip == rip && recent.history == *history;
         if !known || recent.changes != self.changes {
             let places = if known { recent.places } else { self.place(rip, history) };
-            let (mut provider, mut alternate) = (0, 0);
+            let (mut provider, mut alternate, mut longer) = (NONE, NONE, 0);
             for (table, place) in places[..self.count].iter().enumerate() {
-                if self.tables[place.index as usize].tag == place.tag {
-                    alternate = provider;
-                    provider = table + 1;
+                let set = &self.tables[place.set as usize..][..self.ways];
+                if let Some(way) = set.iter().position(|entry| entry.tag == place.tag) {
+                    (alternate, provider, longer) = (provider, place.set + way as u32, table + 1);
                 }
             }
-            let history = *history;
-            self.recent[number] = Recent { rip, history, places, changes: self.changes, provider, alternate };
+            let (history, changes) = (*history, self.changes);
+            self.recent[number] = Recent { rip, history, places, changes, provider, alternate, longer };
         }
         number
     }
 
     /// Works out where a branch is looked up.
     #[inline]
-    fn place(&self, rip: u64, history: &History) -> [Place; TABLES] {
+    fn place(&self, rip: u64, history: &Folds) -> [Place; TABLES] {
         let mut places = [Place::default(); TABLES];
-        for (table, (kept, place)) in self.histories[..self.count].iter().zip(&mut places).enumerate() {
-            let hash = history.hash(rip, kept);
-            let index = table << self.bits | (hash as usize & ((1 << self.bits) - 1));
+        for (table, (&fold, place)) in history[..self.count].iter().zip(&mut places).enumerate() {
+            let hash = hash(rip, fold);
+            let set = table * self.sets + (hash as usize & (self.sets - 1));
             // No tag is 0, which marks empty entries.
-            *place = Place { index: index as u32, tag: (hash >> 40) as u16 & 0xFFF | 0x1000 };
+            *place = Place { set: (set * self.ways) as u32, tag: (hash >> 40) as u16 & 0xFFF | 0x1000 };
         }
         places
     }
 
     /// Predicts, and learns what was right; true if the prediction was.
     #[inline]
-    pub(crate) fn predict(&mut self, rip: u64, history: &History, taken: bool) -> bool {
+    pub(crate) fn predict(&mut self, rip: u64, history: &Folds, taken: bool) -> bool {
         let number = self.look_up(rip, history);
-        let Recent { places, provider, alternate, .. } = &self.recent[number];
-        let (provider, alternate) = (*provider, *alternate);
+        let Recent { provider, alternate, longer, .. } = self.recent[number];
         let mask = self.bimodal.len() - 1;
         let base = &mut self.bimodal[(rip ^ rip >> 13) as usize & mask];
         let base_taken = *base >= 0;
-        let Some(place) = provider.checked_sub(1).map(|table| places[table]) else {
+        if provider == NONE {
             *base = (*base + if taken { 1 } else { -1 }).clamp(-2, 1);
             if base_taken != taken {
                 self.allocate(number, 0, taken);
             }
             return base_taken == taken;
+        }
+        let alternate_taken = match alternate {
+            NONE => base_taken,
+            entry => self.tables[entry as usize].counter >= 0,
         };
-        let alternate_taken = match alternate.checked_sub(1) {
-            Some(table) => self.tables[places[table].index as usize].counter >= 0,
-            None => base_taken,
-        };
-        let entry = &mut self.tables[place.index as usize];
+        let entry = &mut self.tables[provider as usize];
         let entry_taken = entry.counter >= 0;
-        // A new entry knows less than the one before it.
+        // A new entry may know less than the one before it.
         let new = entry.useful == 0 && matches!(entry.counter, -1 | 0);
-        let predicted = if new { alternate_taken } else { entry_taken };
+        let predicted = if new && self.newcomers >= 0 { alternate_taken } else { entry_taken };
         if entry_taken != alternate_taken {
+            if new {
+                let worse = if entry_taken == taken { -1 } else { 1 };
+                self.newcomers = (self.newcomers + worse).clamp(-8, 7);
+            }
             entry.useful =
                 if entry_taken == taken { (entry.useful + 1).min(3) } else { entry.useful.saturating_sub(1) };
         }
         entry.counter = (entry.counter + if taken { 1 } else { -1 }).clamp(-4, 3);
-        if new && alternate == 0 {
+        if new && alternate == NONE {
             *base = (*base + if taken { 1 } else { -1 }).clamp(-2, 1);
         }
         if entry_taken != taken {
-            self.allocate(number, provider, taken);
+            self.allocate(number, longer, taken);
         }
         predicted == taken
     }
 
-    /// Gives a mispredicted branch an entry with a longer history.
-    fn allocate(&mut self, number: usize, from: usize, taken: bool) {
-        let longer = &self.recent[number].places[from.min(self.count)..self.count];
-        let free = longer.iter().find(|place| self.tables[place.index as usize].useful == 0);
-        match free {
-            Some(place) => {
-                self.changes += 1;
-                self.tables[place.index as usize] =
-                    Entry { tag: place.tag, counter: if taken { 0 } else { -1 }, useful: 0 };
+    /// Gives a mispredicted branch an entry with a longer history, of the first table that has one to spare, or as
+    /// often of the ones behind it.
+    fn allocate(&mut self, number: usize, longer: usize, taken: bool) {
+        let random = if self.spreads { self.random() } else { 0 };
+        let places = &self.recent[number].places[longer.min(self.count)..self.count];
+        let free = places.iter().filter_map(|place| {
+            let set = &self.tables[place.set as usize..][..self.ways];
+            let ways = (0..self.ways).map(|way| (way + random as usize) % self.ways);
+            let way = ways.into_iter().find(|&way| set[way].useful == 0)?;
+            Some((place.set as usize + way, place.tag))
+        });
+        let mut chosen = None;
+        for (n, free) in free.enumerate() {
+            chosen = Some(free);
+            if random >> (8 + n) & 1 == 0 {
+                break;
             }
-            None => {
-                for place in longer {
-                    self.tables[place.index as usize].useful =
-                        self.tables[place.index as usize].useful.saturating_sub(1);
+        }
+        if let Some((entry, tag)) = chosen {
+            self.changes += 1;
+            self.tables[entry] = Entry { tag, counter: if taken { 0 } else { -1 }, useful: 0 };
+        } else {
+            for place in places {
+                for entry in &mut self.tables[place.set as usize..][..self.ways] {
+                    entry.useful = entry.useful.saturating_sub(1);
                 }
             }
         }
@@ -183,9 +204,18 @@ impl Direction {
         }
     }
 
+    /// Marsaglia's xorshift32.
+    fn random(&mut self) -> u32 {
+        self.random ^= self.random << 13;
+        self.random ^= self.random >> 17;
+        self.random ^= self.random << 5;
+        self.random
+    }
+
     pub(crate) fn forget(&mut self) {
         self.bimodal.fill(-1);
         self.tables.fill(Entry::default());
+        self.newcomers = 0;
         self.changes += 1;
     }
 }

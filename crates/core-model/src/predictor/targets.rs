@@ -1,10 +1,10 @@
 //! Where branches go: indirect targets by history, and return addresses.
 
-use super::{History, Kept};
+use super::path::{Folds, hash};
 use crate::core::Prediction;
 
-/// History for the second indirect table.
-const HISTORY: Kept = Kept::new(24);
+/// The history of the second indirect table: that of this one for directions.
+const HISTORY: usize = 0;
 
 #[derive(Debug, Clone, Copy, Default)]
 struct Entry {
@@ -27,8 +27,8 @@ impl Indirect {
     }
 
     /// Predicts and learns; true if the target was right.
-    pub(crate) fn predict(&mut self, rip: u64, history: &History, target: u64) -> bool {
-        let hash = history.hash(rip, &HISTORY);
+    pub(crate) fn predict(&mut self, rip: u64, history: &Folds, target: u64) -> bool {
+        let hash = hash(rip, history[HISTORY]);
         let (mask, tag) = (self.plain.len() - 1, (hash >> 32) as u32 | 1);
         let long = &mut self.by_history[hash as usize & mask];
         let plain_tag = (rip >> 4) as u32 | 1;

@@ -38,8 +38,9 @@ pub(super) fn measure(core: &'static Core, row: &Row) -> Result<f64, Refusal> {
     let model = Model::new(core, &describe::X86).map_err(|_| Refusal::Shape)?;
     let mut machine = Machine::new(model, row);
     let [first, second] = row.counts;
-    machine.run(row, second)?;
-    machine.run(row, second)?;
+    for _ in 0..row.repeats {
+        machine.run(row, second)?;
+    }
     let mut cycles = [0, 0];
     for (count, cycles) in [first, second].into_iter().zip(&mut cycles) {
         machine.run(row, row.warm)?;

@@ -1,6 +1,6 @@
 //! The rows of the table of latencies and penalties.
 
-use super::kernels;
+use super::{SAMPLES, kernels};
 
 /// Where the next of a chain of pointers is kept.
 pub(super) const PLACE: u64 = super::BUFFER - 4096;
@@ -41,6 +41,8 @@ pub(super) struct Row {
     pub(super) counts: [u64; 2],
     /// A count that puts caches and predictors into the state in which it begins.
     pub(super) warm: u64,
+    /// How often the model runs the code before it counts.
+    pub(super) repeats: usize,
     pub(super) parameter: u64,
     /// Executions of what the row is about, for each of the count.
     pub(super) per: f64,
@@ -56,6 +58,7 @@ impl Row {
             large_pages: false,
             counts,
             warm: if counts[0] < 50 { 1 } else { 40 },
+            repeats: 2,
             parameter: 0,
             per: 1.0,
             contents: Contents::Zeros,
@@ -64,6 +67,11 @@ impl Row {
 
     const fn with(self, parameter: u64) -> Self {
         Self { parameter, ..self }
+    }
+
+    /// Runs as often as for samples on silicon, where a predictor goes on learning.
+    const fn learning(self) -> Self {
+        Self { repeats: 2 * SAMPLES, ..self }
     }
 
     const fn per(self, per: u32) -> Self {
@@ -153,15 +161,21 @@ pub(super) const ROWS: &[Row] = &[
     Row::chase("pages 1400", 1400, 4096),
     Row::chase("pages 3072", 3072, 4096),
     Row::chase("pages 8192", 8192, 4096),
-    Row::new("branch, predictable", "silicon_branch", [1000, 5000]),
-    Row::new("branch, random bit", "silicon_branch", [1000, 5000]).with(1),
-    Row::new("branch, 1 in 4", "silicon_branch", [1000, 5000]).with(3),
-    Row::new("branch on load, constant", "silicon_branch_load", [16_384, 32_768]).buffer(16 * KIB),
-    Row::new("branch on load, random", "silicon_branch_load", [16_384, 32_768]).buffer(16 * KIB).bytes(2),
-    Row::new("indirect, 1 target", "silicon_indirect", [16_384, 32_768]).buffer(16 * KIB),
-    Row::new("indirect, 2 random", "silicon_indirect", [16_384, 32_768]).buffer(16 * KIB).bytes(2),
-    Row::new("indirect, 4 random", "silicon_indirect", [16_384, 32_768]).buffer(16 * KIB).bytes(4),
-    Row::new("indirect, 16 random", "silicon_indirect", [16_384, 32_768]).buffer(16 * KIB).bytes(16),
+    Row::new("branch, predictable", "silicon_branch", [1000, 5000]).learning(),
+    Row::new("branch, random bit", "silicon_branch", [1000, 5000]).with(1).learning(),
+    Row::new("branch, 1 in 4", "silicon_branch", [1000, 5000]).with(3).learning(),
+    Row::new("branch on load, constant", "silicon_branch_load", [16_384, 32_768]).buffer(16 * KIB).learning(),
+    Row::new("branch on load, random", "silicon_branch_load", [16_384, 32_768])
+        .buffer(16 * KIB)
+        .bytes(2)
+        .learning(),
+    Row::new("indirect, 1 target", "silicon_indirect", [16_384, 32_768]).buffer(16 * KIB).learning(),
+    Row::new("indirect, 2 random", "silicon_indirect", [16_384, 32_768]).buffer(16 * KIB).bytes(2).learning(),
+    Row::new("indirect, 4 random", "silicon_indirect", [16_384, 32_768]).buffer(16 * KIB).bytes(4).learning(),
+    Row::new("indirect, 16 random", "silicon_indirect", [16_384, 32_768])
+        .buffer(16 * KIB)
+        .bytes(16)
+        .learning(),
     Row::new("call+ret, 32 B apart", "silicon_calls", [1600, 8000]),
     Row::new("call of register + ret", "silicon_calls_indirect", [1600, 8000]),
     Row::new("calls 8 deep", "silicon_deep", [200, 1000]).with(8).per(8),
