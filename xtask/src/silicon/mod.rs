@@ -83,7 +83,7 @@ pub(crate) fn silicon(args: &SiliconArgs) -> Result<(), TaskError> {
     }
     let core = find_core(args.core.as_deref().unwrap_or_default())?;
     if let Some(path) = &args.record_micro {
-        micro::record(path)?;
+        micro::record(path, &args.row)?;
     }
     if let Some(path) = args.record_micro.as_ref().or(args.micro.as_ref()) {
         return compare_micro(core, path, &args.row);

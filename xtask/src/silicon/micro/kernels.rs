@@ -52,6 +52,14 @@ kernels! {
     silicon_indirect 0x30 "xor eax, eax; mov rcx, rax; lea r8, [rip + 3f]
         1: movzx edx, byte ptr [rdi + rcx]; inc rcx; and rcx, 0x3fff; shl edx, 5; add rdx, r8; jmp rdx
         .p2align 5; 3: .rept 16; add rax, 1; jmp 2f; .p2align 5; .endr; 2: dec rsi; jne 1b; ret";
+    // Branches on bits of such a generator, and at last one of two ways to the end.
+    silicon_decides 0 "mov rax, [rdi]; movabs r9, 6364136223846793005; imul rax, r9; add rax, 12345; mov [rdi], rax
+        .irp bit, 40, 41, 42, 43, 44, 45, 46, 47, 48, 49, 50, 51; bt rax, \\bit; jc 1f; nop word ptr [rax + rax]; 1:
+        .endr; bt rax, 60; jc 2f; nop dword ptr [rax]; jmp 3f; nop dword ptr [rax]; 2: nop word ptr [rax + rax]
+        jmp 3f; .skip 9, 0x90; 3:";
+    // A jump to one of two targets, as the last of these branches went.
+    silicon_decided 0 "lea rcx, [rip + 4f]; lea rdx, [rip + 5f]; bt rax, 60; cmovc rcx, rdx; jmp rcx; .skip 30, 0x90
+        4: nop; jmp 6f; .skip 29, 0x90; 5: nop; nop; jmp 6f; .skip 7, 0x90; 6:";
     silicon_calls 0x10 "1: .rept 8; call 2f; .p2align 5; .endr; sub rsi, 8; jne 1b; xor eax, eax; ret
         .p2align 6; 2: ret";
     // Indirect calls of a function that adds.
@@ -84,6 +92,10 @@ kernels! {
     silicon_gather 0 "mov r8, rdx; xor ecx, ecx; mov eax, 12345; movabs r9, 6364136223846793005; .p2align 3
         1: imul rax, r9; add rax, 12345; mov rdx, rax; shr rdx, 30; and rdx, r8; shl rdx, 6; add rcx, [rdi + rdx]
         sub rsi, 1; jne 1b; ret";
+    // Stores to such lines, two of a number.
+    silicon_scatter 0 "mov r8, rdx; mov eax, 12345; movabs r9, 6364136223846793005; .p2align 3
+        1: imul rax, r9; add rax, 12345; mov rdx, rax; shr rdx, 30; and rdx, r8; shl rdx, 6; mov [rdi + rdx], rax
+        mov rdx, rax; shr rdx, 46; and rdx, r8; shl rdx, 6; mov [rdi + rdx], rax; sub rsi, 1; jne 1b; ret";
     silicon_lock_add 0x30 "1: lock add qword ptr [rdi], 1; sub rsi, 1; jne 1b; ret";
     silicon_lock_four 0 "1: lock add qword ptr [rdi], 1; lock add qword ptr [rdi + 64], 1
         lock add qword ptr [rdi + 128], 1; lock add qword ptr [rdi + 192], 1; sub rsi, 1; jne 1b; ret";

@@ -60,9 +60,9 @@ fn contents(row: &Row, mut write: impl FnMut(u64, &[u8])) {
     let mut state = 88_172_645_463_325_252;
     match row.contents {
         Contents::Zeros => {}
-        Contents::Bytes { below } => {
-            let bytes: Vec<u8> = (0..row.buffer).map(|_| (random(&mut state) % below) as u8).collect();
-            write(0, &bytes);
+        Contents::Bytes { below, period } => {
+            let bytes: Vec<u8> = (0..period).map(|_| (random(&mut state) % below) as u8).collect();
+            (0..row.buffer).step_by(bytes.len().max(1)).for_each(|at| write(at, &bytes));
         }
         Contents::Pointers { nodes, stride } => {
             // Sattolo's algorithm makes one cycle.
@@ -116,17 +116,18 @@ pub(crate) fn compare(core: &'static Core, measured: &BTreeMap<&str, f64>) -> Ve
     lines
 }
 
-/// Measures all rows on this host, and writes them to a file.
-pub(crate) fn record(path: &Path) -> Result<(), TaskError> {
+/// Measures the rows whose names contain `text` on this host, and writes them to a file.
+pub(crate) fn record(path: &Path, text: &str) -> Result<(), TaskError> {
+    let wanted: Vec<&Row> = ROWS.iter().filter(|row| row.name.contains(text)).collect();
     let (rows, dropped) = native::on_thread(|mut host| {
-        let mut figures = vec![None; ROWS.len()];
+        let mut figures = vec![None; wanted.len()];
         for _ in 0..ROUNDS {
-            for (row, cycles) in ROWS.iter().zip(&mut figures).filter(|(_, cycles)| cycles.is_none()) {
+            for (row, cycles) in wanted.iter().zip(&mut figures).filter(|(_, cycles)| cycles.is_none()) {
                 *cycles = figure(&mut host, row)?;
             }
         }
         let mut rows = String::new();
-        for (row, cycles) in ROWS.iter().zip(figures) {
+        for (row, cycles) in wanted.iter().zip(figures) {
             let cycles = cycles.map_or_else(|| "-".to_owned(), |cycles| format!("{cycles:.3}"));
             // Writing to a String cannot fail.
             let _ = writeln!(rows, "{}\t{cycles}", row.name);

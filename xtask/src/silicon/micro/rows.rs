@@ -14,9 +14,10 @@ pub(super) enum Contents {
         nodes: u64,
         stride: u64,
     },
-    /// Bytes below a number, at random.
+    /// Bytes below a number, at random, that repeat after some.
     Bytes {
         below: u64,
+        period: u64,
     },
 }
 
@@ -27,6 +28,8 @@ pub(super) enum Code {
     Kernel(&'static str),
     /// These bytes so many times, then a loop of all of them.
     Repeated(&'static [u8], usize),
+    /// So many jumps between two kernels, then a loop of all of it.
+    Apart(&'static str, usize, &'static str),
 }
 
 /// One row.
@@ -87,7 +90,13 @@ impl Row {
     }
 
     const fn bytes(self, below: u64) -> Self {
-        Self { contents: Contents::Bytes { below }, parameter: below, ..self }
+        Self { contents: Contents::Bytes { below, period: self.buffer }, parameter: below, ..self }
+    }
+
+    /// Jumps to 16 targets that repeat after some.
+    const fn sequence(name: &'static str, period: u64) -> Self {
+        let row = Self::new(name, "silicon_indirect", [16_384, 32_768]).buffer(16 * KIB).learning();
+        Self { contents: Contents::Bytes { below: 16, period }, ..row }
     }
 
     /// A chain of pointers.
@@ -103,6 +112,17 @@ impl Row {
         Self { warm: 800, ..row.buffer(lines * 64) }
     }
 
+    /// A jump whose target a branch decides that is so many jumps before, behind branches of random directions.
+    const fn decided(name: &'static str, jumps: usize) -> Self {
+        let code = Code::Apart("silicon_decides", jumps, "silicon_decided");
+        Self { code, ..Self::new(name, "", [2_000, 10_000]).buffer(4 * KIB).learning() }
+    }
+
+    const fn scatter(name: &'static str, lines: u64) -> Self {
+        let row = Self::new(name, "silicon_scatter", [2_000, 10_000]).with(lines - 1).per(2);
+        Self { warm: 800, ..row.buffer(lines * 64) }
+    }
+
     const fn repeated(name: &'static str, code: &'static [u8], times: usize, counts: [u64; 2]) -> Self {
         Self { code: Code::Repeated(code, times), ..Self::new(name, "", counts) }.per(times as u32)
     }
@@ -114,17 +134,23 @@ impl Row {
                 let (bytes, offset) = kernels::bytes(name).unwrap_or_default();
                 (bytes.to_vec(), offset)
             }
-            Code::Repeated(unit, times) => {
-                let mut bytes = unit.repeat(times);
-                // DEC RSI; JNZ to the beginning; XOR EAX, EAX; RET
-                bytes.extend([0x48, 0xFF, 0xCE, 0x0F, 0x85]);
-                let back = -(bytes.len() as i32 + 4);
-                bytes.extend(back.to_le_bytes());
-                bytes.extend([0x31, 0xC0, 0xC3]);
-                (bytes, 0)
+            Code::Repeated(unit, times) => (looped(unit.repeat(times)), 0),
+            Code::Apart(head, jumps, tail) => {
+                let kernel = |name| kernels::bytes(name).unwrap_or_default().0;
+                (looped([kernel(head), &JUMP_8.repeat(jumps), kernel(tail)].concat()), 0)
             }
         }
     }
+}
+
+/// Code that is repeated as often as RSI says.
+fn looped(mut bytes: Vec<u8>) -> Vec<u8> {
+    // DEC RSI; JNZ to the beginning; XOR EAX, EAX; RET
+    bytes.extend([0x48, 0xFF, 0xCE, 0x0F, 0x85]);
+    let back = -(bytes.len() as i32 + 4);
+    bytes.extend(back.to_le_bytes());
+    bytes.extend([0x31, 0xC0, 0xC3]);
+    bytes
 }
 
 const KIB: u64 = 1024;
@@ -134,7 +160,8 @@ const MIB: u64 = 1024 * KIB;
 const LEA: &[u8] = &[0x48, 0x8D, 0x50, 0x01];
 /// NOP of 8 bytes
 const NOP8: &[u8] = &[0x0F, 0x1F, 0x84, 0, 0, 0, 0, 0];
-/// A jump across 30 bytes, and across 62.
+/// A jump across 6 bytes, 30, and 62.
+const JUMP_8: &[u8] = &jump::<8>();
 const JUMP_32: &[u8] = &jump::<32>();
 const JUMP_64: &[u8] = &jump::<64>();
 
@@ -176,6 +203,17 @@ pub(super) const ROWS: &[Row] = &[
         .buffer(16 * KIB)
         .bytes(16)
         .learning(),
+    Row::sequence("indirect, 16 targets, 64 in turn", 64),
+    Row::sequence("indirect, 16 targets, 512 in turn", 512),
+    Row::sequence("indirect, 16 targets, 4096 in turn", 4096),
+    Row::decided("target decided 7 jumps before", 7),
+    Row::decided("target decided 9 jumps before", 9),
+    Row::decided("target decided 17 jumps before", 17),
+    Row::decided("target decided 20 jumps before", 20),
+    Row::decided("target decided 33 jumps before", 33),
+    Row::decided("target decided 40 jumps before", 40),
+    Row::decided("target decided 193 jumps before", 193),
+    Row::decided("target decided 196 jumps before", 196),
     Row::new("call+ret, 32 B apart", "silicon_calls", [1600, 8000]),
     Row::new("call of register + ret", "silicon_calls_indirect", [1600, 8000]),
     Row::new("calls 8 deep", "silicon_deep", [200, 1000]).with(8).per(8),
@@ -217,6 +255,8 @@ pub(super) const ROWS: &[Row] = &[
     Row::new("copy 128K, per line", "silicon_copy", [3, 12]).with(128 * KIB).per(2048).buffer(512 * KIB),
     Row::gather("random loads 16K", 256),
     Row::gather("random loads 512K", 8192),
+    Row::scatter("random stores 16K", 256),
+    Row::scatter("random stores 512K", 8192),
     Row::repeated("code 4K of LEA, per instr", LEA, 1000, [10, 50]),
     Row::repeated("code 16K", LEA, 4000, [4, 20]),
     Row::repeated("code 64K", LEA, 16_000, [2, 10]),
