@@ -104,8 +104,13 @@ pub struct Prediction {
     pub targets: Geometry,
     /// Branches whose targets are known without a lost cycle.
     pub fast_targets: Geometry,
-    /// Log2 of the entries for indirect branches.
+    /// Log2 of the bytes of code whose branches share a set of these.
+    pub fast_target_window: u32,
+    /// Log2 of the entries for indirect branches by address alone.
     pub indirect_bits: u32,
+    /// The tables for indirect branches by address and history: which of `histories` each looks at, by number, shortest
+    /// first.
+    pub indirect: &'static [(usize, Geometry)],
     /// Return addresses.
     pub return_stack: u32,
     /// A return that the stack knows nothing of is predicted as an indirect jump.
@@ -116,6 +121,8 @@ pub struct Prediction {
     pub slow_target: u32,
     /// Cycles that fetch loses at an indirect jump or call.
     pub indirect_bubble: u32,
+    /// Cycles that fetch loses if history knows another target of an indirect branch than its address alone.
+    pub overridden_target: u32,
     /// Cycles that fetch loses at a direct call.
     pub call_bubble: u32,
     /// The same at an indirect call, besides what it loses as any indirect branch.
@@ -208,9 +215,11 @@ pub struct Memory {
     pub joins_stores: u32,
     /// A load that missed the first level takes a port once more when its line arrives.
     pub replays_loads: bool,
-    /// Cycles in which no store reaches the first level, for each line that comes there and for each modified one that
-    /// leaves.
-    pub fill_cycles: [u32; 2],
+    /// Cycles in which no store reaches the first level, for each line that comes there.
+    pub fill_cycles: u32,
+    /// Cycles that a line takes of the way between the first two levels, and a modified one that makes room for it;
+    /// `[0, 0]`: that never is what lines wait for.
+    pub l1_line_cycles: [u32; 2],
     /// Lines of the first level are found by a hash of the linear address that they were used by last.
     pub linear_tags: bool,
     /// Of so many loads that wait for an address that a load has brought, so many take a port twice; `[0, 0]`: none do.

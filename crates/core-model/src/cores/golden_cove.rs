@@ -99,13 +99,22 @@ pub const GOLDEN_COVE: Core = Core {
         // Chips and Cheese: 128 targets without a lost cycle, 4.5 K with one, 12 K with two. Ways: estimate.
         targets: Geometry { sets: 2048, ways: 6 },
         fast_targets: Geometry { sets: 32, ways: 4 },
+        fast_target_window: 5,
         slow_target: 1,
         indirect_bubble: 0,
+        // Measured on Granite Rapids: a loop that jumps to 16 targets in turn takes 6 cycles, to one target 1.5.
+        overridden_target: 5,
         // Measured on Granite Rapids: 3.3 cycles for a call and its return, which are two taken branches.
         call_bubble: 1,
         indirect_call_bubble: 1,
-        // estimate: twice Sunny Cove's.
+        // Targets by address alone: estimate, twice Sunny Cove's. By history: Indirector (Li, Yavarzadeh and Tullsen,
+        // 2024), three tables; which of the histories they have, beside the longest, is an estimate, Half&Half's.
         indirect_bits: 11,
+        indirect: &[
+            (1, Geometry { sets: 512, ways: 2 }),
+            (2, Geometry { sets: 512, ways: 2 }),
+            (3, Geometry { sets: 512, ways: 2 }),
+        ],
         // Jiegec: 20 entries.
         return_stack: 20,
         taken_branches: 1,
@@ -156,8 +165,12 @@ pub const GOLDEN_COVE: Core = Core {
         // Downs, "uop replay after L1 miss" (Real World Tech, 2018): what needs the line is dispatched once more.
         replays_loads: true,
         // Travis Downs, "Unexpectedly poor and weirdly bimodal performance for store loop on Intel Skylake" (Stack
-        // Overflow): 1.25 cycles for each of four stores to a line of the second level. Measured: two cycles more.
-        fill_cycles: [1, 1],
+        // Overflow): 1.25 cycles for each of four stores to a line of the second level.
+        fill_cycles: 1,
+        // Measured on Granite Rapids, lines of the second level: those that are loaded and stored to take 3.9 cycles
+        // each, with one and two stores of the first level in between as well, 5.1 with three; copies 5.1
+        // (docs/silicon.md).
+        l1_line_cycles: [1, 3],
         linear_tags: false,
         dependent_loads: [0, 0],
         overtaking_loads: false,
@@ -290,6 +303,21 @@ pub const REDWOOD_COVE: Core = Core {
         taken_branches: 2,
         // Measured: 256 jumps with four instructions before each take 0.9 cycles, 384 take 1.4.
         fast_targets: Geometry { sets: 64, ways: 4 },
+        // Measured: jumps over 6 bytes take 1.6 cycles each and so do eight in a line in any order, four or less 0.85.
+        fast_target_window: 6,
+        // Measured on Granite Rapids: what a branch did decides another one's target, and its direction, 8, 18, 34, 66
+        // and 194 taken branches later, and in between where less than a dozen random ones are further back. Half&Half
+        // and Indirector, of Golden Cove, have no table of 8.
+        histories: &[16, 36, 68, 132, 388],
+        // Estimate, from jumps to 16 targets in turn without and with random directions and more jumps in between: 512
+        // are learnt at times, 4096 are not (docs/silicon.md).
+        indirect: &[
+            (0, Geometry { sets: 256, ways: 2 }),
+            (1, Geometry { sets: 128, ways: 2 }),
+            (2, Geometry { sets: 128, ways: 2 }),
+            (3, Geometry { sets: 128, ways: 2 }),
+            (4, Geometry { sets: 128, ways: 2 }),
+        ],
         // Measured: 3.3 cycles for a direct call and its return, 3.8 if it is indirect.
         call_bubble: 2,
         indirect_call_bubble: 2,

@@ -108,8 +108,10 @@ pub const SKYLAKE_SP: Core = Core {
         // Hardware Times, "Intel's P-Core Architectures Compared": 128 and 4096 targets. Ways: estimate.
         targets: Geometry { sets: 1024, ways: 4 },
         fast_targets: Geometry { sets: 32, ways: 4 },
+        fast_target_window: 5,
         // estimate: half of Sunny Cove's.
         indirect_bits: 9,
+        indirect: &[(0, Geometry { sets: 512, ways: 1 })],
         // Agner Fog: 16 entries.
         return_stack: 16,
         taken_branches: 1,
@@ -118,6 +120,7 @@ pub const SKYLAKE_SP: Core = Core {
         slow_target: 1,
         // Measured: a loop with an indirect and two other jumps takes 6 cycles (docs/silicon.md).
         indirect_bubble: 2,
+        overridden_target: 0,
         // Measured: 3.6 to 4.7 cycles for a call and its return (docs/silicon.md).
         call_bubble: 2,
         indirect_call_bubble: 0,
@@ -171,7 +174,8 @@ pub const SKYLAKE_SP: Core = Core {
         replays_loads: true,
         // Travis Downs, "Unexpectedly poor and weirdly bimodal performance for store loop on Intel Skylake" (Stack
         // Overflow): 1.25 cycles for each of four stores to a line of the second level. Measured: the same.
-        fill_cycles: [1, 0],
+        fill_cycles: 1,
+        l1_line_cycles: [0, 0],
         linear_tags: false,
         dependent_loads: [0, 0],
         overtaking_loads: false,

@@ -128,15 +128,22 @@ pub const SUNNY_COVE: Core = Core {
         // Intel's Architecture Day 2021, of Golden Cove: 12 K targets, up from 5 K. Ways: estimate.
         targets: Geometry { sets: 1024, ways: 5 },
         // Chips and Cheese: more than Golden Cove's 128, which is all that is known of it. The rest: estimate, twice
-        // the indirect targets of Skylake, and its return stack.
+        // the indirect targets of Skylake by address, Golden Cove's by history, and Skylake's return stack.
         fast_targets: Geometry { sets: 32, ways: 4 },
+        fast_target_window: 5,
         indirect_bits: 10,
+        indirect: &[
+            (1, Geometry { sets: 512, ways: 2 }),
+            (2, Geometry { sets: 512, ways: 2 }),
+            (3, Geometry { sets: 512, ways: 2 }),
+        ],
         return_stack: 16,
         taken_branches: 1,
         predicts_more_returns: false,
         // estimate: as the one cycle a level that was measured on Golden Cove.
         slow_target: 1,
         indirect_bubble: 0,
+        overridden_target: 0,
         call_bubble: 0,
         indirect_call_bubble: 0,
         // TMA: `BAClear_Cost`.
@@ -188,7 +195,8 @@ pub const SUNNY_COVE: Core = Core {
         replays_loads: true,
         // Travis Downs, "Unexpectedly poor and weirdly bimodal performance for store loop on Intel Skylake" (Stack
         // Overflow): 1.25 cycles for each of four stores to a line of the second level. Here: as on Skylake.
-        fill_cycles: [1, 0],
+        fill_cycles: 1,
+        l1_line_cycles: [0, 0],
         linear_tags: false,
         dependent_loads: [0, 0],
         overtaking_loads: false,

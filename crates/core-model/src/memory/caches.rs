@@ -95,7 +95,10 @@ pub(crate) struct Caches {
     stream_distances: [u64; 2],
     /// Cycles that lines have taken of the first level since the last store: see `Memory::fill_cycles`.
     filling: u64,
-    fill_cycles: [u64; 2],
+    fill_cycles: u64,
+    /// The way between the first two levels.
+    l1_lines: Bandwidth,
+    l1_line_cycles: [u32; 2],
 }
 
 impl Caches {
@@ -120,7 +123,9 @@ impl Caches {
             adjacent_line: memory.adjacent_line,
             stream_distances: [memory.stream_distance.into(), memory.stream_llc_distance.into()],
             filling: 0,
-            fill_cycles: memory.fill_cycles.map(u64::from),
+            fill_cycles: memory.fill_cycles.into(),
+            l1_lines: Bandwidth::new(memory.l1_line_cycles[0]),
+            l1_line_cycles: memory.l1_line_cycles,
         }
     }
 
@@ -172,6 +177,7 @@ impl Caches {
     ) -> (Level, u64) {
         let start = self.fill_buffers.admit(at);
         totals.fill_buffers_full_cycles += start - at;
+        let start = self.exchange(start, old);
         let (level, arrival) = self.second(totals, line, start, asker);
         self.fill_buffers.add(start, arrival);
         totals.l1d_pending += arrival - start;
@@ -180,11 +186,21 @@ impl Caches {
         (level, arrival)
     }
 
+    /// When a line that is asked for at `at` has the way to the first level, where it takes the place of an old one.
+    #[inline]
+    fn exchange(&mut self, at: u64, old: Option<(u64, bool)>) -> u64 {
+        let [comes, leaves] = self.l1_line_cycles;
+        match old {
+            _ if comes == 0 => at,
+            Some((_, true)) => self.l1_lines.take_cycles(at, comes + leaves),
+            _ => self.l1_lines.take(at),
+        }
+    }
+
     fn replace_first(&mut self, totals: &mut CoreTotals, old: Option<(u64, bool)>) {
         totals.l1d_replacements += 1;
-        self.filling += self.fill_cycles[0];
+        self.filling += self.fill_cycles;
         if let Some((old, true)) = old {
-            self.filling += self.fill_cycles[1];
             self.write_back(totals, old);
         }
     }
@@ -351,6 +367,7 @@ impl Caches {
             return;
         }
         let old = self.l1.insert(line);
+        let at = self.exchange(at, old);
         let (_, arrival) = self.second(totals, line, at, asker);
         self.fill_buffers.add(at, arrival);
         self.replace_first(totals, old);

@@ -205,6 +205,12 @@ impl Bandwidth {
     /// Takes a share at `at` or later; the cycle.
     #[inline]
     pub(crate) fn take(&mut self, at: u64) -> u64 {
+        self.take_cycles(at, self.cost)
+    }
+
+    /// The same for what costs so many cycles.
+    #[inline]
+    pub(crate) fn take_cycles(&mut self, at: u64, cost: u32) -> u64 {
         let first = at >> PERIOD_SHIFT;
         let mut period = first;
         loop {
@@ -216,10 +222,10 @@ impl Bandwidth {
                 *entry = (period, 0);
                 self.latest = self.latest.max(period);
             }
-            if entry.0 > period || entry.1 + self.cost <= 1 << PERIOD_SHIFT {
+            if entry.0 > period || entry.1 + cost <= 1 << PERIOD_SHIFT {
                 // A period that is long over has no record any more.
                 if entry.0 == period {
-                    entry.1 += self.cost;
+                    entry.1 += cost;
                 }
                 break;
             }

@@ -406,6 +406,7 @@ impl Pipeline {
                 BranchKind::IndirectJump => prediction.indirect_bubble,
                 _ => 0,
             };
+            let bubble = bubble + if outcome.overridden { prediction.overridden_target } else { 0 };
             if bubble > 0 {
                 self.front_end.bubble(totals, bubble);
             }

@@ -2,7 +2,7 @@
 //! "A case for (partially) TAgged GEometric history length branch prediction", 2006), without its statistical
 //! corrector. Half&Half (see [`super::path`]) found such tables in Intel's cores.
 
-use super::path::{Folds, TABLES, hash};
+use super::path::{Folds, TABLES, Xorshift, hash};
 use crate::core::Prediction;
 
 /// Predictions between two ageings of the useful counters.
@@ -31,7 +31,7 @@ pub(crate) struct Direction {
     newcomers: i8,
     /// See [`Prediction::spreads_branches`].
     spreads: bool,
-    random: u32,
+    random: Xorshift,
     updates: u32,
     /// How often a tag changed.
     changes: u64,
@@ -86,7 +86,7 @@ impl Direction {
             count,
             newcomers: 0,
             spreads: parameters.spreads_branches,
-            random: 0x1234_5678,
+            random: Xorshift::new(),
             updates: 0,
             changes: 0,
             recent: Box::new([NOTHING; RECENT]),
@@ -172,7 +172,7 @@ impl Direction {
     /// Gives a mispredicted branch an entry with a longer history, of the first table that has one to spare, or as
     /// often of the ones behind it.
     fn allocate(&mut self, number: usize, longer: usize, taken: bool) {
-        let random = if self.spreads { self.random() } else { 0 };
+        let random = if self.spreads { self.random.next() } else { 0 };
         let places = &self.recent[number].places[longer.min(self.count)..self.count];
         let free = places.iter().filter_map(|place| {
             let set = &self.tables[place.set as usize..][..self.ways];
@@ -202,14 +202,6 @@ impl Direction {
             self.updates = 0;
             self.tables.iter_mut().for_each(|entry| entry.useful /= 2);
         }
-    }
-
-    /// Marsaglia's xorshift32.
-    fn random(&mut self) -> u32 {
-        self.random ^= self.random << 13;
-        self.random ^= self.random >> 17;
-        self.random ^= self.random << 5;
-        self.random
     }
 
     pub(crate) fn forget(&mut self) {

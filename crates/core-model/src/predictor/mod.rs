@@ -20,15 +20,19 @@ pub(crate) struct Outcome {
     pub(crate) unknown: bool,
     /// The target came from the larger, slower buffer.
     pub(crate) slow: bool,
+    /// History had another target for it than its address, which fetch had followed.
+    pub(crate) overridden: bool,
 }
 
-/// The key of a branch's target: its window of 32 bytes says in which set it is. Measured on Cascade Lake, where 128
-/// jumps 32 bytes apart lose no cycle and 2048 lose one (docs/silicon.md).
-fn by_window(rip: u64) -> u64 {
-    const WINDOW: u32 = 5;
+/// Log2 of the bytes of code whose branches share a set of the larger buffer of targets. Measured on Cascade Lake,
+/// where 128 jumps 32 bytes apart lose no cycle and 2048 lose one (docs/silicon.md).
+const WINDOW: u32 = 5;
+
+/// The key of a branch's target: its window of so many bytes (log2) says in which set it is.
+fn by_window(rip: u64, bits: u32) -> u64 {
     const ADDRESS: u32 = 52;
-    let within = rip & ((1 << WINDOW) - 1);
-    rip >> WINDOW & ((1 << ADDRESS) - 1) | within << ADDRESS
+    let within = rip & ((1 << bits) - 1);
+    rip >> bits & ((1 << ADDRESS) - 1) | within << ADDRESS
 }
 
 #[derive(Debug)]
@@ -37,6 +41,7 @@ pub(crate) struct Predictor {
     direction: Direction,
     targets: Sets,
     fast_targets: Sets,
+    fast_target_window: u32,
     indirect: Indirect,
     returns: ReturnStack,
     /// See [`Prediction::predicts_more_returns`](crate::core::Prediction::predicts_more_returns).
@@ -51,6 +56,7 @@ impl Predictor {
             direction: Direction::new(parameters),
             targets: Sets::new(parameters.targets),
             fast_targets: Sets::new(parameters.fast_targets),
+            fast_target_window: parameters.fast_target_window,
             indirect: Indirect::new(parameters),
             returns: ReturnStack::new(parameters),
             predicts_more_returns: parameters.predicts_more_returns,
@@ -73,12 +79,13 @@ impl Predictor {
                 outcome.mispredicted = !self.direction.predict(rip, self.path.folds(), branch.taken);
             }
             BranchKind::IndirectJump | BranchKind::IndirectCall => {
-                outcome.mispredicted = !self.indirect.predict(rip, self.path.folds(), branch.target);
+                let target = self.indirect.predict(rip, self.path.folds(), branch.target);
+                (outcome.mispredicted, outcome.overridden) = (!target.right, target.overrides);
             }
             BranchKind::Return => {
                 outcome.mispredicted = match self.returns.pop() {
                     None if self.predicts_more_returns => {
-                        !self.indirect.predict(rip, self.path.folds(), branch.target)
+                        !self.indirect.predict(rip, self.path.folds(), branch.target).right
                     }
                     predicted => predicted != Some(branch.target),
                 };
@@ -93,9 +100,8 @@ impl Predictor {
         if branch.taken {
             self.path.push(next.wrapping_sub(1), branch.target);
         }
-        let key = by_window(rip);
-        if branch.taken && !self.fast_targets.bring(key) {
-            outcome.slow = self.targets.bring(key);
+        if branch.taken && !self.fast_targets.bring(by_window(rip, self.fast_target_window)) {
+            outcome.slow = self.targets.bring(by_window(rip, WINDOW));
             let direct =
                 matches!(kind, BranchKind::Conditional | BranchKind::DirectJump | BranchKind::DirectCall);
             outcome.unknown = !outcome.slow && direct && !outcome.mispredicted;
@@ -117,7 +123,7 @@ impl Predictor {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{GOLDEN_COVE, SKYLAKE_SP, SUNNY_COVE};
+    use crate::{GOLDEN_COVE, REDWOOD_COVE, SKYLAKE_SP, SUNNY_COVE};
 
     /// The branch that makes a loop of what is predicted, as a branch that is not taken leaves no trace.
     const BACK: Branch = Branch { kind: BranchKind::DirectJump, taken: true, target: 0xFE0 };
@@ -191,6 +197,75 @@ mod tests {
         assert!(mispredicted(BranchKind::IndirectJump, cycle) < 0.01);
         let random = random().take(20_000).map(|bits| (true, 0x2000 + bits % 8 * 0x144));
         assert!(mispredicted(BranchKind::IndirectJump, random) > 0.7);
+    }
+
+    /// The share of mispredicted jumps whose target a branch decides that is so many taken branches before, behind
+    /// random ones.
+    fn mispredicted_behind(core: &Core, distance: u64) -> f64 {
+        let mut predictor = Predictor::new(core);
+        let mut bits = random();
+        let mut wrong = 0;
+        let direct = |target| Branch { kind: BranchKind::DirectJump, taken: true, target };
+        for round in 0..30_000 {
+            let random = bits.next().unwrap_or_default();
+            for n in 0..14_u64 {
+                let (rip, taken) = (0x1000 + n * 13, random >> n & 1 == 1);
+                let target = rip + 8;
+                predictor.see(rip, rip + 2, &Branch { kind: BranchKind::Conditional, taken, target });
+            }
+            let taken = random >> 20 & 1 == 1;
+            let branch = Branch { kind: BranchKind::Conditional, taken, target: 0x2010 };
+            predictor.see(0x2000, 0x2002, &branch);
+            let rip = if taken { 0x2010 } else { 0x2003 };
+            predictor.see(rip, rip + 2, &direct(0x3000));
+            for n in 0..distance {
+                predictor.see(0x3000 + n * 8, 0x3002 + n * 8, &direct(0x3008 + n * 8));
+            }
+            let jump = Branch {
+                kind: BranchKind::IndirectJump,
+                taken: true,
+                target: if taken { 0x6000 } else { 0x6040 },
+            };
+            let outcome = predictor.see(0x5000, 0x5002, &jump);
+            predictor.see(0x6060, 0x6062, &direct(0x1000));
+            wrong += u32::from(round >= 20_000 && outcome.mispredicted);
+        }
+        f64::from(wrong) / 10_000.0
+    }
+
+    /// Measured on Granite Rapids: see docs/silicon.md.
+    #[test]
+    fn targets_are_learnt_as_far_as_each_history_reaches() {
+        for distance in [7, 17, 33, 65, 193] {
+            let share = mispredicted_behind(&REDWOOD_COVE, distance);
+            assert!(share < 0.05, "{distance}: {share}");
+        }
+        for distance in [9, 19, 35, 67, 194] {
+            let share = mispredicted_behind(&REDWOOD_COVE, distance);
+            assert!(share > 0.3, "{distance}: {share}");
+        }
+    }
+
+    #[test]
+    fn targets_that_history_has_override_those_of_the_address() {
+        let mut predictor = Predictor::new(&REDWOOD_COVE);
+        let mut see = |target| {
+            let jump = Branch { kind: BranchKind::IndirectJump, taken: true, target };
+            let outcome = predictor.see(0x1000, 0x1002, &jump);
+            predictor.see(target, target + 2, &BACK);
+            (outcome.mispredicted, outcome.overridden)
+        };
+        for n in 0..100 {
+            see(0x2000 + n % 4 * 0x144);
+        }
+        let all: Vec<_> = (0..8).map(|n| see(0x2000 + n % 4 * 0x144)).collect();
+        assert!(all.iter().all(|&(mispredicted, _)| !mispredicted), "{all:?}");
+        // The address alone is right once in four times at most.
+        assert!(all.iter().filter(|&&(_, overridden)| overridden).count() >= 6, "{all:?}");
+        for _ in 0..100 {
+            see(0x4000);
+        }
+        assert_eq!(see(0x4000), (false, false));
     }
 
     #[test]

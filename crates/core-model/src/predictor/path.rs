@@ -111,6 +111,23 @@ pub(super) fn hash(rip: u64, fold: u64) -> u64 {
     mixed ^ mixed >> 32
 }
 
+/// Marsaglia's xorshift32, which chooses among entries.
+#[derive(Debug)]
+pub(super) struct Xorshift(u32);
+
+impl Xorshift {
+    pub(super) const fn new() -> Self {
+        Self(0x1234_5678)
+    }
+
+    pub(super) fn next(&mut self) -> u32 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 17;
+        self.0 ^= self.0 << 5;
+        self.0
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,10 +1,28 @@
 //! Where branches go: indirect targets by history, and return addresses.
 
-use super::path::{Folds, hash};
-use crate::core::Prediction;
+use super::path::{Folds, TABLES, Xorshift, hash};
+use crate::core::{Geometry, Prediction};
 
-/// The history of the second indirect table: that of this one for directions.
-const HISTORY: usize = 0;
+/// How sure an entry can be of its target.
+const SURE: u8 = 3;
+
+/// What is known by address and one of the histories.
+#[derive(Debug)]
+struct Table {
+    /// The number of the history.
+    history: usize,
+    /// All ways of all sets.
+    entries: Box<[Entry]>,
+    sets: usize,
+    ways: usize,
+}
+
+/// The entries of a set of a table, and the tag of a branch.
+#[derive(Debug, Clone, Copy, Default)]
+struct Place {
+    set: usize,
+    tag: u32,
+}
 
 #[derive(Debug, Clone, Copy, Default)]
 struct Entry {
@@ -13,56 +31,109 @@ struct Entry {
     target: u64,
 }
 
-/// Targets of indirect jumps and calls: by address, and by address and history.
+/// Where an indirect jump or call is predicted to go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Target {
+    pub(crate) right: bool,
+    /// The history knows another target than the address alone.
+    pub(crate) overrides: bool,
+}
+
+/// Targets of indirect jumps and calls: by address, and by address and history (ITTAGE: Seznec, "A 64-Kbytes ITTAGE
+/// indirect branch predictor", 2011).
 #[derive(Debug)]
 pub(crate) struct Indirect {
     plain: Box<[Entry]>,
-    by_history: Box<[Entry]>,
+    /// By history, shortest first.
+    tables: Box<[Table]>,
+    random: Xorshift,
 }
 
 impl Indirect {
     pub(crate) fn new(parameters: &Prediction) -> Self {
-        let table = || vec![Entry::default(); 1 << parameters.indirect_bits].into_boxed_slice();
-        Self { plain: table(), by_history: table() }
+        let table = |&(history, Geometry { sets, ways }): &(usize, Geometry)| {
+            let (sets, ways) = (sets as usize, ways as usize);
+            Table { history, entries: vec![Entry::default(); sets * ways].into_boxed_slice(), sets, ways }
+        };
+        Self {
+            plain: vec![Entry::default(); 1 << parameters.indirect_bits].into_boxed_slice(),
+            tables: parameters.indirect.iter().map(table).collect(),
+            random: Xorshift::new(),
+        }
     }
 
-    /// Predicts and learns; true if the target was right.
-    pub(crate) fn predict(&mut self, rip: u64, history: &Folds, target: u64) -> bool {
-        let hash = hash(rip, history[HISTORY]);
-        let (mask, tag) = (self.plain.len() - 1, (hash >> 32) as u32 | 1);
-        let long = &mut self.by_history[hash as usize & mask];
-        let plain_tag = (rip >> 4) as u32 | 1;
-        let plain = &mut self.plain[(rip ^ rip >> 12) as usize & mask];
-        let plain_right = plain.tag == plain_tag && plain.target == target;
-        let known = long.tag == tag;
-        let right = if known { long.target == target } else { plain_right };
-        if known {
-            learn(long, tag, target);
-        } else if !plain_right {
-            // What the address alone does not tell, the history may.
-            if long.sure > 0 && long.tag != 0 {
-                long.sure -= 1;
-            } else {
-                *long = Entry { tag, sure: 0, target };
+    /// Predicts, and learns where it went.
+    pub(crate) fn predict(&mut self, rip: u64, history: &Folds, target: u64) -> Target {
+        let (mut places, mut provider, mut alternate) = ([Place::default(); TABLES], None, None);
+        for (number, (table, place)) in self.tables.iter().zip(&mut places).enumerate() {
+            let hash = hash(rip, history[table.history]);
+            let (set, tag) = ((hash as usize & (table.sets - 1)) * table.ways, (hash >> 32) as u32 | 1);
+            *place = Place { set, tag };
+            if let Some(way) = table.entries[set..][..table.ways].iter().position(|entry| entry.tag == tag) {
+                (alternate, provider) = (provider, Some((number, set + way)));
             }
         }
-        if plain.tag == plain_tag {
-            learn(plain, plain_tag, target);
-        } else {
-            *plain = Entry { tag: plain_tag, sure: 0, target };
+        let by_address = self.by_address(rip, target);
+        let of = |(table, entry): (usize, usize)| self.tables[table].entries[entry];
+        let before = alternate.map_or(by_address, |place| Some(of(place).target));
+        let predicted = match provider.map(of) {
+            // A new entry may know less than the one before it.
+            Some(entry) if entry.sure > 0 || before.is_none() => Some(entry.target),
+            _ => before,
+        };
+        let known = provider.is_some_and(|place| of(place).target == target);
+        if let Some((table, entry)) = provider {
+            learn(&mut self.tables[table].entries[entry], places[table].tag, target);
         }
-        right
+        if predicted != Some(target) && !known {
+            self.allocate(&places, provider.map_or(0, |(table, _)| table + 1), target);
+        }
+        Target {
+            right: predicted == Some(target),
+            overrides: by_address.is_some() && predicted != by_address,
+        }
+    }
+
+    /// Predicts by address alone, and learns.
+    fn by_address(&mut self, rip: u64, target: u64) -> Option<u64> {
+        let mask = self.plain.len() - 1;
+        let entry = &mut self.plain[(rip ^ rip >> 12) as usize & mask];
+        let tag = (rip >> 4) as u32 | 1;
+        if entry.tag == tag {
+            let predicted = entry.target;
+            learn(entry, tag, target);
+            Some(predicted)
+        } else {
+            *entry = Entry { tag, sure: 0, target };
+            None
+        }
+    }
+
+    /// Gives a mispredicted branch an entry with a longer history, of the first table from a number on that has one to
+    /// spare, or as often of the next.
+    fn allocate(&mut self, places: &[Place], from: usize, target: u64) {
+        let random = self.random.next() as usize;
+        let skipped = if from + 1 < self.tables.len() { random >> 8 & 1 } else { 0 };
+        for (table, &Place { set, tag }) in self.tables.iter_mut().zip(places).skip(from + skipped) {
+            let ways = &mut table.entries[set..][..table.ways];
+            let mut order = (0..table.ways).map(|way| (way + random) % table.ways);
+            if let Some(way) = order.find(|&way| ways[way].sure == 0) {
+                ways[way] = Entry { tag, sure: 0, target };
+                return;
+            }
+            ways.iter_mut().for_each(|entry| entry.sure -= 1);
+        }
     }
 
     pub(crate) fn forget(&mut self) {
         self.plain.fill(Entry::default());
-        self.by_history.fill(Entry::default());
+        self.tables.iter_mut().for_each(|table| table.entries.fill(Entry::default()));
     }
 }
 
 fn learn(entry: &mut Entry, tag: u32, target: u64) {
     if entry.target == target {
-        entry.sure = (entry.sure + 1).min(3);
+        entry.sure = (entry.sure + 1).min(SURE);
     } else if entry.sure > 0 {
         entry.sure -= 1;
     } else {
