@@ -52,7 +52,7 @@ kernels! {
     silicon_indirect 0x30 "xor eax, eax; mov rcx, rax; lea r8, [rip + 3f]
         1: movzx edx, byte ptr [rdi + rcx]; inc rcx; and rcx, 0x3fff; shl edx, 5; add rdx, r8; jmp rdx
         .p2align 5; 3: .rept 16; add rax, 1; jmp 2f; .p2align 5; .endr; 2: dec rsi; jne 1b; ret";
-    // Branches on bits of such a generator, and at last one of two ways to the end.
+    // Branches on bits of a linear congruential generator, and at last one of two ways to the end.
     silicon_decides 0 "mov rax, [rdi]; movabs r9, 6364136223846793005; imul rax, r9; add rax, 12345; mov [rdi], rax
         .irp bit, 40, 41, 42, 43, 44, 45, 46, 47, 48, 49, 50, 51; bt rax, \\bit; jc 1f; nop word ptr [rax + rax]; 1:
         .endr; bt rax, 60; jc 2f; nop dword ptr [rax]; jmp 3f; nop dword ptr [rax]; 2: nop word ptr [rax + rax]

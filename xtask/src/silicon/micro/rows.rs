@@ -90,13 +90,17 @@ impl Row {
     }
 
     const fn bytes(self, below: u64) -> Self {
-        Self { contents: Contents::Bytes { below, period: self.buffer }, parameter: below, ..self }
+        Self { parameter: below, ..self.in_turn(below, self.buffer) }
     }
 
-    /// Jumps to 16 targets that repeat after some.
-    const fn sequence(name: &'static str, period: u64) -> Self {
-        let row = Self::new(name, "silicon_indirect", [16_384, 32_768]).buffer(16 * KIB).learning();
-        Self { contents: Contents::Bytes { below: 16, period }, ..row }
+    /// Such bytes that repeat after some.
+    const fn in_turn(self, below: u64, period: u64) -> Self {
+        Self { contents: Contents::Bytes { below, period }, ..self }
+    }
+
+    /// Jumps to one of 16 targets.
+    const fn indirect(name: &'static str) -> Self {
+        Self::new(name, "silicon_indirect", [16_384, 32_768]).buffer(16 * KIB).learning()
     }
 
     /// A chain of pointers.
@@ -107,8 +111,9 @@ impl Row {
         Self { warm: 800, buffer, contents: Contents::Pointers { nodes, stride }, parameter: PLACE, ..row }
     }
 
-    const fn gather(name: &'static str, lines: u64) -> Self {
-        let row = Self::new(name, "silicon_gather", [2_000, 10_000]).with(lines - 1);
+    /// Accesses of so many lines at random.
+    const fn random(name: &'static str, kernel: &'static str, lines: u64) -> Self {
+        let row = Self::new(name, kernel, [2_000, 10_000]).with(lines - 1);
         Self { warm: 800, ..row.buffer(lines * 64) }
     }
 
@@ -116,11 +121,6 @@ impl Row {
     const fn decided(name: &'static str, jumps: usize) -> Self {
         let code = Code::Apart("silicon_decides", jumps, "silicon_decided");
         Self { code, ..Self::new(name, "", [2_000, 10_000]).buffer(4 * KIB).learning() }
-    }
-
-    const fn scatter(name: &'static str, lines: u64) -> Self {
-        let row = Self::new(name, "silicon_scatter", [2_000, 10_000]).with(lines - 1).per(2);
-        Self { warm: 800, ..row.buffer(lines * 64) }
     }
 
     const fn repeated(name: &'static str, code: &'static [u8], times: usize, counts: [u64; 2]) -> Self {
@@ -196,16 +196,13 @@ pub(super) const ROWS: &[Row] = &[
         .buffer(16 * KIB)
         .bytes(2)
         .learning(),
-    Row::new("indirect, 1 target", "silicon_indirect", [16_384, 32_768]).buffer(16 * KIB).learning(),
-    Row::new("indirect, 2 random", "silicon_indirect", [16_384, 32_768]).buffer(16 * KIB).bytes(2).learning(),
-    Row::new("indirect, 4 random", "silicon_indirect", [16_384, 32_768]).buffer(16 * KIB).bytes(4).learning(),
-    Row::new("indirect, 16 random", "silicon_indirect", [16_384, 32_768])
-        .buffer(16 * KIB)
-        .bytes(16)
-        .learning(),
-    Row::sequence("indirect, 16 targets, 64 in turn", 64),
-    Row::sequence("indirect, 16 targets, 512 in turn", 512),
-    Row::sequence("indirect, 16 targets, 4096 in turn", 4096),
+    Row::indirect("indirect, 1 target"),
+    Row::indirect("indirect, 2 random").bytes(2),
+    Row::indirect("indirect, 4 random").bytes(4),
+    Row::indirect("indirect, 16 random").bytes(16),
+    Row::indirect("indirect, 16 targets, 64 in turn").in_turn(16, 64),
+    Row::indirect("indirect, 16 targets, 512 in turn").in_turn(16, 512),
+    Row::indirect("indirect, 16 targets, 4096 in turn").in_turn(16, 4096),
     Row::decided("target decided 7 jumps before", 7),
     Row::decided("target decided 9 jumps before", 9),
     Row::decided("target decided 17 jumps before", 17),
@@ -253,10 +250,10 @@ pub(super) const ROWS: &[Row] = &[
     Row::new("write 256K, per line", "silicon_write", [3, 12]).with(256 * KIB).per(4096).buffer(256 * KIB),
     Row::new("copy 8K, per line", "silicon_copy", [20, 100]).with(8 * KIB).per(128).buffer(64 * KIB),
     Row::new("copy 128K, per line", "silicon_copy", [3, 12]).with(128 * KIB).per(2048).buffer(512 * KIB),
-    Row::gather("random loads 16K", 256),
-    Row::gather("random loads 512K", 8192),
-    Row::scatter("random stores 16K", 256),
-    Row::scatter("random stores 512K", 8192),
+    Row::random("random loads 16K", "silicon_gather", 256),
+    Row::random("random loads 512K", "silicon_gather", 8192),
+    Row::random("random stores 16K", "silicon_scatter", 256).per(2),
+    Row::random("random stores 512K", "silicon_scatter", 8192).per(2),
     Row::repeated("code 4K of LEA, per instr", LEA, 1000, [10, 50]),
     Row::repeated("code 16K", LEA, 4000, [4, 20]),
     Row::repeated("code 64K", LEA, 16_000, [2, 10]),
