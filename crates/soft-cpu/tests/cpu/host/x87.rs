@@ -3,14 +3,8 @@
 //! leave the same.
 //!
 //! Not compared: the opcode and pointers, which depend on vendor and model.
-#![cfg(all(target_arch = "x86_64", target_os = "linux"))]
-#![allow(missing_docs)]
-#![allow(clippy::unwrap_used, reason = "test code")]
-#![expect(unsafe_code, reason = "executes instructions on the host's CPU")]
 
-mod common;
-
-use common::{Random, TestBus};
+use crate::common::{Random, TestBus};
 use soft_cpu::{Budget, Cpu, Exit, Segment, State};
 use std::arch::asm;
 use std::fmt::Write as _;
@@ -109,7 +103,7 @@ fn guest() -> (TestBus, Cpu<TestBus>) {
     bus.write_u64(TABLES, (TABLES + 0x1000) | 7);
     bus.write_u64(TABLES + 0x1000, (TABLES + 0x2000) | 7);
     bus.write_u64(TABLES + 0x2000, 0x87);
-    (bus, Cpu::default().with_silicon(common::host_silicon()))
+    (bus, Cpu::default().with_silicon(crate::common::host_silicon()))
 }
 
 fn user_state(machine: &Machine) -> State {

@@ -1,10 +1,7 @@
 //! Random bytes as guest code: whatever they do, the interpreter neither panics nor hangs, and executes
 //! exactly as many instructions as it says. `cargo xtask fuzz` does more of it, and in more ways.
-#![allow(missing_docs)]
 
-mod common;
-
-use common::{AnyBus, Random, Recorder};
+use crate::common::{AnyBus, Random, Recorder};
 use soft_cpu::{Budget, Cpu, DescriptorTable, Exit, Segment, State};
 use std::hash::{DefaultHasher, Hash, Hasher};
 

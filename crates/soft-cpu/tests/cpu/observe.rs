@@ -1,10 +1,6 @@
 //! What an observer gets to know of the instructions that retire.
-#![allow(missing_docs)]
-#![allow(clippy::unwrap_used, reason = "test code")]
 
-mod common;
-
-use common::{ObservedBus, Recorded, Recorder};
+use crate::common::{ObservedBus, Recorded, Recorder};
 use retire::{Assist, Branch, BranchKind, CoreEvent, MemoryAccess};
 use soft_cpu::{Budget, Cpu, DescriptorTable, Exit, Segment, State};
 

@@ -1,7 +1,7 @@
 //! The XSAVE feature set.
 
 use super::*;
-use common::Lbr;
+use crate::common::Lbr;
 use soft_cpu::silicon::Silicon;
 use soft_cpu::{CpuidLeaf, Features};
 

@@ -1,14 +1,6 @@
 //! SSE3 to SSE4.2 and the reciprocals of SSE against the host's CPU.
-#![cfg(all(target_arch = "x86_64", target_os = "linux"))]
-#![allow(missing_docs)]
-#![allow(clippy::unwrap_used, reason = "test code")]
-#![expect(unsafe_code, reason = "executes code on the host's CPU")]
 
-mod common;
-#[path = "common/oracle.rs"]
-mod oracle;
-
-use oracle::{Case, Inputs, assemble, cases, check, outputs};
+use super::{Case, Inputs, assemble, cases, check, outputs};
 
 /// Each as register-register and register-memory.
 macro_rules! both {

@@ -1,16 +1,8 @@
 //! The host's CPU as oracle: user-mode instructions run natively and in the interpreter, on the same
 //! registers, flags and memory, and must agree. Flags that the SDM leaves undefined are masked per
 //! instruction.
-#![cfg(all(target_arch = "x86_64", target_os = "linux"))]
-#![allow(missing_docs)]
-#![allow(clippy::unwrap_used, reason = "test code")]
-#![expect(unsafe_code, reason = "executes code on the host's CPU")]
 
-mod common;
-#[path = "common/oracle.rs"]
-mod oracle;
-
-use oracle::{AF, CF, Case, FLAGS, Inputs, OF, PF, SF, ZF, assemble, cases, check};
+use super::{AF, CF, Case, FLAGS, Inputs, OF, PF, SF, ZF, assemble, cases, check};
 
 #[test]
 fn arithmetic_and_logic() {

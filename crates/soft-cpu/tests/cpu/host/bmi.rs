@@ -1,14 +1,6 @@
 //! LZCNT, BMI1, BMI2 and ADX against the host's CPU.
-#![cfg(all(target_arch = "x86_64", target_os = "linux"))]
-#![allow(missing_docs)]
-#![allow(clippy::unwrap_used, reason = "test code")]
-#![expect(unsafe_code, reason = "executes code on the host's CPU")]
 
-mod common;
-#[path = "common/oracle.rs"]
-mod oracle;
-
-use oracle::{AF, Inputs, OF, PF, SF, ZF, cases, check};
+use super::{AF, Inputs, OF, PF, SF, ZF, cases, check};
 
 #[test]
 fn bit_manipulation() {

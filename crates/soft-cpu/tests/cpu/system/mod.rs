@@ -1,7 +1,5 @@
 //! What system software relies on: paging, exceptions, interrupts, self-modifying code, and exact
 //! accounting across all of them.
-#![allow(missing_docs)]
-#![allow(clippy::unwrap_used, reason = "test code")]
 
 /// 64-bit code that starts at [`CODE`].
 macro_rules! code {
@@ -14,23 +12,15 @@ macro_rules! code {
     }};
 }
 
-mod common;
-#[path = "system/debug.rs"]
 mod debug;
-#[path = "system/newer.rs"]
 mod newer;
-#[path = "system/protection.rs"]
 mod protection;
-#[path = "system/sample.rs"]
 mod sample;
-#[path = "system/silicon.rs"]
 mod silicon;
-#[path = "system/vector.rs"]
 mod vector;
-#[path = "system/xsave.rs"]
 mod xsave;
 
-use common::TestBus;
+use crate::common::TestBus;
 use retire::BranchKind;
 use soft_cpu::silicon::Silicon;
 use soft_cpu::{Arithmetic, Budget, Cpu, DescriptorTable, Exit, Flop, Segment, State};

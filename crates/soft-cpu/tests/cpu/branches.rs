@@ -1,10 +1,7 @@
 //! The same branches are recorded whether code runs in one go, in pieces, one by one or under an observer, and
 //! however few of them matter.
-#![allow(missing_docs)]
 
-mod common;
-
-use common::{AnyBus, Random, Recorder, TestBus};
+use crate::common::{AnyBus, Random, Recorder, TestBus};
 use retire::BranchKind;
 use soft_cpu::{Budget, Cpu, DescriptorTable, Exit, Segment, State, TakenBranch, Totals};
 

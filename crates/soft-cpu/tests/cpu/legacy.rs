@@ -1,9 +1,6 @@
 //! Instructions that 64-bit mode does not have, in 32-bit mode.
-#![allow(missing_docs)]
 
-mod common;
-
-use common::TestBus;
+use crate::common::TestBus;
 use soft_cpu::{Budget, Cpu, Exit, State};
 
 const CF: u64 = 1;

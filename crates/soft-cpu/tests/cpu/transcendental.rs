@@ -1,10 +1,6 @@
 //! The x87 transcendental functions: known values, rounding, operands out of range, special operands, the stack.
-#![allow(missing_docs)]
-#![allow(clippy::unwrap_used, reason = "test code")]
 
-mod common;
-
-use common::TestBus;
+use crate::common::TestBus;
 use soft_cpu::{Budget, Cpu, Exit, Segment, State};
 
 const VALUES: &str = include_str!("transcendental/values.txt");

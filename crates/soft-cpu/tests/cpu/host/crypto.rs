@@ -1,14 +1,6 @@
 //! AES, PCLMULQDQ, SHA and GFNI against the host's CPU, without and with VEX.
-#![cfg(all(target_arch = "x86_64", target_os = "linux"))]
-#![allow(missing_docs)]
-#![allow(clippy::unwrap_used, reason = "test code")]
-#![expect(unsafe_code, reason = "executes code on the host's CPU")]
 
-mod common;
-#[path = "common/oracle.rs"]
-mod oracle;
-
-use oracle::{Case, Inputs, assemble, check};
+use super::{Case, Inputs, assemble, check};
 
 /// A source in a register and in memory, in the form without VEX (`two`) or with it (`three`).
 macro_rules! cases {

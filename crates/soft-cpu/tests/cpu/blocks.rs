@@ -1,10 +1,7 @@
 //! Code leaves the same state behind each of its instructions, whether it runs in one go or under an observer, who has
 //! each one executed by itself: what a block leaves out or does at once cannot be seen.
-#![allow(missing_docs)]
 
-mod common;
-
-use common::{Random, Recorder, TestBus};
+use crate::common::{Random, Recorder, TestBus};
 use soft_cpu::{Budget, Bus, Cpu, Exit, Segment, State, Totals};
 
 const RAM: usize = 1 << 16;

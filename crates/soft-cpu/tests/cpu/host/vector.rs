@@ -1,13 +1,7 @@
 //! AVX to AVX-512 against the host's CPU, where it has them: each form that is implemented, with random operands,
 //! masks, rounding and memory. Nothing here faults; `crates/oracle` compares that too.
-#![allow(missing_docs)]
-#![allow(clippy::unwrap_used, reason = "test code")]
-#![allow(unsafe_code, reason = "runs instructions natively")]
-#![cfg(all(target_arch = "x86_64", target_os = "linux"))]
 
-mod common;
-
-use common::{Random, TestBus};
+use crate::common::{Random, TestBus};
 use iced_x86::{
     Code, Decoder, DecoderOptions, Encoder, EncodingKind, Instruction, Mnemonic, OpCodeInfo,
     OpCodeOperandKind as K, OpKind, Register, RoundingControl,
@@ -160,7 +154,7 @@ fn soft(
     state.gpr[4] = BASE + LEN as u64;
     state.segments[1] = Segment { selector: 0x2B, base: 0, limit: u32::MAX, rights: 0xA0FB };
     state.segments[2] = Segment { selector: 0x23, base: 0, limit: u32::MAX, rights: 0xC0F3 };
-    let mut cpu = Cpu::new(&state).with_silicon(common::host_silicon());
+    let mut cpu = Cpu::new(&state).with_silicon(crate::common::host_silicon());
     // With the jump behind it the block is executed as a whole.
     let (instructions, end) = if quick { (4 + REST as u64, code.len()) } else { (1, instruction.len()) };
     let exit = cpu.run(bus, Budget { instructions, interrupt_window: false });

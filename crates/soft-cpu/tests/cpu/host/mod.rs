@@ -1,5 +1,12 @@
 //! Runs user-mode instructions natively and in the interpreter, on the same registers, flags and memory.
-#![allow(dead_code, unused_macros, reason = "each test crate uses its part")]
+#![expect(unsafe_code, reason = "executes code on the host's CPU")]
+
+mod bmi;
+mod crypto;
+mod integer;
+mod sse;
+mod vector;
+mod x87;
 
 use crate::common::{Random, TestBus};
 use soft_cpu::{Budget, Cpu, Exit, Segment, State};
@@ -133,15 +140,14 @@ pub(crate) struct Case {
 
 macro_rules! cases {
     ($list:ident: $($undefined:expr => $($text:literal)*;)*) => {
-        $( $( $list.push($crate::oracle::Case {
+        $( $( $list.push($crate::host::Case {
             text: $text,
-            bytes: $crate::oracle::assemble!($text),
+            bytes: $crate::host::assemble!($text),
             undefined: $undefined,
         }); )* )*
     };
 }
 
-#[allow(unused_imports, reason = "not every file uses both")]
 pub(crate) use {assemble, cases};
 
 /// Edges, and random values.
@@ -240,7 +246,7 @@ fn guest() -> (TestBus, Cpu<TestBus>) {
     for page in 0..SCRATCH_LEN as u64 / 4096 {
         bus.write_u64(TABLES + 0x3000 + page * 8, (DATA + page * 4096) | 7);
     }
-    (bus, Cpu::default().with_silicon(super::common::host_silicon()))
+    (bus, Cpu::default().with_silicon(crate::common::host_silicon()))
 }
 
 fn user_state(context: &Context) -> State {
