@@ -98,6 +98,7 @@ mod tests {
     static ALL: LazyLock<Vec<(Recording, Vec<Line>)>> = LazyLock::new(|| all_lines().unwrap());
 
     #[test]
+    #[cfg_attr(debug_assertions, ignore = "takes two minutes without --release")]
     fn rows_keep_to_their_bounds_but_for_those_that_are_named() {
         for (recording, lines) in ALL.iter() {
             let name = recording.core.name;
@@ -115,6 +116,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(debug_assertions, ignore = "takes two minutes without --release")]
     fn the_page_has_the_tables_of_now() {
         let page = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(PAGE)).unwrap();
         assert!(renew(&page, &ALL).unwrap() == page, "run `cargo xtask silicon --update` and commit {PAGE}");
