@@ -8,7 +8,6 @@ use crate::bus::Bus;
 use crate::context::Core;
 use crate::exception::{self, Done, Fault};
 use crate::exec::Insn;
-use crate::exec::operand;
 use crate::flags::Flags;
 use crate::low::Low;
 use crate::silicon::Rule;
@@ -56,7 +55,7 @@ pub(crate) fn store<B: Bus>(c: &mut Core, b: &mut B, i: &Insn<B>) -> Done {
     c.require_vector(parts.code.needed())?;
     let before = c.mxcsr;
     let done = c.stored(parts).and_then(|value| memory::store(c, b, i, parts.code, &value));
-    if done.is_err() && !c.holds(Rule::HalfStoreRaisesFirst) && parts.code.mask() == 0 {
+    if done.is_err() && !c.holds(Rule::HalfStoreRaisesFirst) {
         return of_memory_first(c, b, i, parts.code, before);
     }
     done
@@ -68,8 +67,7 @@ fn of_memory_first<B: Bus>(c: &mut Core, b: &mut B, i: &Insn<B>, code: Encoded, 
     let (mxcsr, raised) = (c.mxcsr, c.raised);
     c.mxcsr = before;
     if raised.is_some_and(|raised| raised.vector == exception::XM) {
-        let linear = operand::linear(c, i, code.memory(), true)?;
-        operand::probe(c, b, i, linear, code.memory() as u64)?;
+        memory::probe_destination(c, b, i, code)?;
         c.mxcsr = mxcsr;
     }
     c.raised = raised;

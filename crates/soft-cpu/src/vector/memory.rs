@@ -154,6 +154,22 @@ pub(super) fn store<B: Bus>(c: &mut Core, b: &mut B, i: &Insn<B>, code: Encoded,
     store_elements(c, b, linear, size, elements, value, stack)
 }
 
+/// The faults of a [`store`] whose elements have to be looked at one by one, or of all of its bytes.
+#[cold]
+pub(super) fn probe_destination<B: Bus>(c: &mut Core, b: &mut B, i: &Insn<B>, code: Encoded) -> Done {
+    let size = code.memory();
+    let linear = operand::linear(c, i, size, true)?;
+    match masked(c, code, size, true) {
+        None => operand::probe(c, b, i, linear, size as u64),
+        Some(elements) => {
+            let Some(first) = probe_elements(c, b, linear, size, elements, is_stack(i))? else {
+                return Ok(());
+            };
+            c.load_for_update::<u8, B>(b, first, is_stack(i)).map(drop)
+        }
+    }
+}
+
 pub(super) fn store_whole<B: Bus>(
     c: &mut Core,
     b: &mut B,
@@ -183,15 +199,9 @@ pub(super) fn store_elements<B: Bus>(
     value: &Vector,
     stack: bool,
 ) -> Done {
-    let all = || (0..size / each).filter(move |n| active >> n & 1 != 0);
+    probe_elements(c, b, linear, size, Elements { size: each, active }, stack)?;
     let at = |n: usize| linear.wrapping_add((n * each) as u64);
-    if let (Some(first), Some(last)) = (all().next(), all().next_back()) {
-        let end = at(last + 1).wrapping_sub(1);
-        let on_last_page = |at: u64| (at ^ end) >> 12 == 0;
-        let written = all().map(at).find(|at| on_last_page(at.wrapping_add(each as u64 - 1))).unwrap_or(end);
-        probe_ends(c, b, at(first), if on_last_page(written) { written } else { end & !0xFFF }, end, stack)?;
-    }
-    for n in all() {
+    for n in (0..size / each).filter(|n| active >> n & 1 != 0) {
         match each {
             1 => c.store(b, at(n), value.get::<u8>(n), stack)?,
             2 => c.store(b, at(n), value.get::<u16>(n), stack)?,
@@ -201,6 +211,25 @@ pub(super) fn store_elements<B: Bus>(
         }
     }
     Ok(())
+}
+
+/// The faults of a masked store that reaches into a second page. The address of the first element that is stored.
+fn probe_elements<B: Bus>(
+    c: &mut Core,
+    b: &mut B,
+    linear: u64,
+    size: usize,
+    Elements { size: each, active }: Elements,
+    stack: bool,
+) -> Result<Option<u64>, Fault> {
+    let all = || (0..size / each).filter(move |n| active >> n & 1 != 0);
+    let at = |n: usize| linear.wrapping_add((n * each) as u64);
+    let (Some(first), Some(last)) = (all().next(), all().next_back()) else { return Ok(None) };
+    let end = at(last + 1).wrapping_sub(1);
+    let on_last_page = |at: u64| (at ^ end) >> 12 == 0;
+    let written = all().map(at).find(|at| on_last_page(at.wrapping_add(each as u64 - 1))).unwrap_or(end);
+    probe_ends(c, b, at(first), if on_last_page(written) { written } else { end & !0xFFF }, end, stack)?;
+    Ok(Some(at(first)))
 }
 
 /// #PF and the like if the operand cannot be written; it is at most 64 bytes. Within a page the store itself raises

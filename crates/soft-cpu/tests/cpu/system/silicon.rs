@@ -290,6 +290,35 @@ fn a_half_is_computed_before_its_memory_is_looked_at_on_intel() {
 }
 
 #[test]
+fn halves_that_a_mask_selects_are_computed_before_memory_on_intel() {
+    // vcvtps2ph [rbx]{k1}, xmm1, 0 of numbers that are no halves: the first in the last bytes of a page, or two.
+    let code = [0x62, 0xF3, 0x7D, 9, 0x1D, 0x0B, 0];
+    let table = [
+        (Intel, ABSENT, 1, 0x1F80, 14, 0x1FA0),
+        (Zen5, ABSENT, 1, 0x1F80, 14, 0x1F80),
+        (Intel, ABSENT, 1, 0xF80, 19, 0xFA0),
+        (Zen5, ABSENT, 1, 0xF80, 14, 0xF80),
+        (Zen5, ABSENT - 2, 1, 0xF80, 19, 0xFA0),
+        (Zen5, ABSENT - 2, 3, 0xF80, 14, 0xF80),
+        (Zen5, ABSENT - 8, 15, 0xF80, 19, 0xFA0),
+    ];
+    for (silicon, start, mask, mxcsr, vector, after) in table {
+        let mut guest = guest(silicon, &code);
+        guest.state.xcr0 = 0xE7;
+        guest.state.cr4 |= 1 << 18;
+        guest.state.mxcsr = mxcsr;
+        guest.state.xmm[1] = 0x3F80_0001_3F80_0001;
+        guest.state.opmask[1] = mask;
+        guest.state.gpr[3] = start;
+        let state = expect_vector(&mut guest, vector).state();
+        assert_eq!(state.mxcsr, after, "{silicon:?} {start:#x} {mask:#x} {mxcsr:#x}");
+        if vector == 14 {
+            assert_eq!(state.cr2, ABSENT, "{silicon:?} {start:#x}");
+        }
+    }
+}
+
+#[test]
 fn a_masked_store_across_pages_faults_at_its_end_on_intel() {
     // vmaskmovps [rbx], xmm1, xmm2. Elements by their signs: all; the last two, in one page; the first and the last.
     let all = 0x80000000_80000000_80000000_80000000;
@@ -300,7 +329,7 @@ fn a_masked_store_across_pages_faults_at_its_end_on_intel() {
         (ends, ABSENT - 6, ABSENT + 9, ABSENT + 6),
     ];
     for (mask, start, intel, amd) in table {
-        for (silicon, address) in [(Intel, intel), (Zen3, amd), (Zen4, amd)] {
+        for (silicon, address) in [(Intel, intel), (Zen3, amd), (Zen4, amd), (Zen5, amd)] {
             let mut guest = guest(silicon, &[0xC4, 0xE2, 0x71, 0x2E, 0x13]);
             guest.state.xcr0 = 7;
             guest.state.cr4 |= 1 << 18;
@@ -329,7 +358,7 @@ fn a_masked_store_that_ends_beyond_canonical_addresses_raises_gp() {
 
 #[test]
 fn the_half_of_a_subnormal_number_is_inexact_on_intel_only() {
-    // vcvtps2ph xmm0, xmm1, 0 with UE not masked: DE and UE; PE by the significand (as a Zen 3 did), or always.
+    // vcvtps2ph xmm0, xmm1, 0 with UE not masked: DE and UE; PE by the significand (Zen 3, Zen 5), or always.
     let code = [0xC4, 0xE3, 0x79, 0x1D, 0xC8, 0];
     let table = [(Intel, 0x0040_0000, 0x32), (Zen3, 0x0040_0000, 0x12), (Intel, 0x0055_5555, 0x32)];
     for (silicon, number, raised) in table.into_iter().chain([
