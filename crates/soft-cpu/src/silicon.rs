@@ -93,6 +93,8 @@ pub enum Rule {
     MisalignedStackRaisesSs,
     /// XRSTOR looks for #PF before it looks at the reserved bits of the header.
     XrstorFaultsBeforeHeader,
+    /// VREDUCExx applies FTZ whether UE is masked or not.
+    ReduceFlushesAlways,
 }
 
 /// A row.
@@ -282,6 +284,14 @@ pub const RULES: &[RuleRow] = &[
         does: "a #PF of the components comes before the #GP of XSTATE_BV and of the header's reserved bytes",
         otherwise: "the #GP comes first",
         evidence: "seen: Granite Rapids and Zen 3, live; not looked for on Zen 4 and Zen 5",
+    },
+    RuleRow {
+        rule: Rule::ReduceFlushesAlways,
+        instructions: "VREDUCEPD, VREDUCEPS, VREDUCESD, VREDUCESS",
+        holds_on: &[Silicon::Intel],
+        does: "with FTZ a subnormal result becomes 0 with PE, even if UE is not masked",
+        otherwise: "only if UE is masked",
+        evidence: "seen: Granite Rapids and Zen 5, live; Zen 5 recorded; not looked for on Zen 4",
     },
 ];
 

@@ -214,8 +214,9 @@ pub(crate) fn round_scale(env: &mut Env, format: Format, a: u64, control: u8, di
     result
 }
 
-/// What [`round_scale`] drops (VREDUCExx). The difference is rounded in the same direction.
-pub(crate) fn reduce(env: &mut Env, format: Format, a: u64, control: u8) -> u64 {
+/// What [`round_scale`] drops (VREDUCExx). The difference is rounded in the same direction. With `flushes_always`
+/// [`Rule::ReduceFlushesAlways`](crate::silicon::Rule) holds.
+pub(crate) fn reduce(env: &mut Env, format: Format, a: u64, control: u8, flushes_always: bool) -> u64 {
     let (mode, quiet) = rounding_of(env, control);
     let mut inner = Env::new(env.mxcsr);
     let rounded = round_scale(&mut inner, format, a, control, control >> 4);
@@ -236,7 +237,8 @@ pub(crate) fn reduce(env: &mut Env, format: Format, a: u64, control: u8) -> u64 
     }
     let mut inner = Env::quiet();
     let mut result = round_to(&mut inner, format, rest, mode);
-    if env.flushes_always(format) && format.exponent_field(result) == 0 {
+    let flushes = env.flushes(format) || flushes_always && env.flushes_always(format);
+    if flushes && format.exponent_field(result) == 0 {
         result = format.zero(rest.negative);
         inner.raised |= PE;
     }

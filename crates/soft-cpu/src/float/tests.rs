@@ -235,10 +235,13 @@ fn scales_multiples_and_what_is_left_of_them() {
     assert_eq!(of(MASKED, |env| round_scale(env, SINGLE, two_and_a_half, 0, 1)), (two_and_a_half, 0));
     assert_eq!(of(MASKED, |env| round_scale(env, SINGLE, two_and_a_half, 0, 0)), (0x4000_0000, PE));
     assert_eq!(of(MASKED, |env| round_scale(env, SINGLE, two_and_a_half, 8, 0)), (0x4000_0000, 0));
-    assert_eq!(of(MASKED, |env| reduce(env, SINGLE, two_and_a_half, 0)), (0x3F00_0000, 0));
-    assert_eq!(of(MASKED, |env| reduce(env, SINGLE, INFINITY, 0)), (0, 0));
-    // The subnormal rest is flushed even if UE is not masked.
-    assert_eq!(of(MASKED & !0x800 | FTZ, |env| reduce(env, SINGLE, SUBNORMAL, 0)), (0, PE));
+    assert_eq!(of(MASKED, |env| reduce(env, SINGLE, two_and_a_half, 0, true)), (0x3F00_0000, 0));
+    assert_eq!(of(MASKED, |env| reduce(env, SINGLE, INFINITY, 0, true)), (0, 0));
+    // A subnormal rest is flushed even if UE is not masked, or only if it is.
+    let unmasked = MASKED & !0x800 | FTZ;
+    assert_eq!(of(unmasked, |env| reduce(env, SINGLE, SUBNORMAL, 0, true)), (0, PE));
+    assert_eq!(of(unmasked, |env| reduce(env, SINGLE, SUBNORMAL, 0, false)), (SUBNORMAL, 0));
+    assert_eq!(of(MASKED | FTZ, |env| reduce(env, SINGLE, SUBNORMAL, 0, false)), (0, PE));
     // The larger magnitude with the first one's sign.
     assert_eq!(of(MASKED, |env| range(env, SINGLE, 0b0011, ONE, minus_three)), (0x4040_0000, 0));
     assert_eq!(of(MASKED, |env| range(env, SINGLE, 0b0111, ONE, minus_three)), (minus_three, 0));

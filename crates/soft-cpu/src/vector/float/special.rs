@@ -6,6 +6,7 @@ use crate::float::convert::reduce;
 use crate::float::estimate::{reciprocal, reciprocal_root};
 use crate::float::order::range;
 use crate::float::parts::{exponent, fix_up, is_of_class, scale, significand};
+use crate::silicon::Rule;
 use crate::vector::{Description, Operands, Vector};
 use iced_x86::{Instruction, Mnemonic as M};
 
@@ -17,8 +18,8 @@ fn range_of<E: FloatElement>(o: &mut Operands<'_>) {
 
 /// VREDUCExx.
 fn reduced<E: FloatElement>(o: &mut Operands<'_>) {
-    let imm = o.imm;
-    map::<E>(o, |env, b| E::of(reduce(env, E::FORMAT, b.raw(), imm)));
+    let (imm, flushes_always) = (o.imm, o.rules.holds(Rule::ReduceFlushesAlways));
+    map::<E>(o, |env, b| E::of(reduce(env, E::FORMAT, b.raw(), imm, flushes_always)));
 }
 
 /// VGETEXPxx.

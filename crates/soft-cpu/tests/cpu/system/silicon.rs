@@ -319,6 +319,28 @@ fn halves_that_a_mask_selects_are_computed_before_memory_on_intel() {
 }
 
 #[test]
+fn the_subnormal_rest_of_a_reduction_is_flushed_beside_an_unmasked_ue_on_intel() {
+    // vreducess xmm0, xmm1, xmm1, 0; hlt. UE is masked, or not.
+    let code = [0x62, 0xF3, 0x75, 8, 0x57, 0xC1, 0, 0xF4];
+    for (silicon, mxcsr, result, raised) in [
+        (Intel, 0x9F80, 0, 0x20),
+        (Zen5, 0x9F80, 0, 0x20),
+        (Intel, 0x9780, 0, 0x20),
+        (Zen5, 0x9780, 0x3A6C, 0),
+        (Intel, 0x1780, 0x3A6C, 0),
+        (Zen5, 0x1780, 0x3A6C, 0),
+    ] {
+        let mut guest = guest(silicon, &code);
+        guest.state.xcr0 = 0xE7;
+        guest.state.cr4 |= 1 << 18;
+        guest.state.mxcsr = mxcsr;
+        guest.state.xmm[1] = 0x3A6C;
+        let state = expect_vector(&mut guest, 13).state();
+        assert_eq!((state.xmm[0], state.mxcsr), (result, mxcsr | raised), "{silicon:?} {mxcsr:#x}");
+    }
+}
+
+#[test]
 fn a_masked_store_across_pages_faults_at_its_end_on_intel() {
     // vmaskmovps [rbx], xmm1, xmm2. Elements by their signs: all; the last two, in one page; the first and the last.
     let all = 0x80000000_80000000_80000000_80000000;
