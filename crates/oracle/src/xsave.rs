@@ -15,12 +15,18 @@ const XMM: usize = 40;
 /// The first word of XSTATE_BV.
 const BV: usize = 128;
 
+/// MXCSR after RESET.
+const MXCSR_INIT: u32 = 0x1F80;
+
 /// Bits of XSTATE_BV.
 const X87_SSE: u32 = 3;
+const SSE: u32 = 1 << 1;
 const AVX: u32 = 1 << 2;
 const OPMASK: u32 = 1 << 5;
 const ZMM_HI256: u32 = 1 << 6;
 const HI16_ZMM: u32 = 1 << 7;
+/// The bit of EAX of CPUID leaf 0DH, subleaf 1, for XSAVES.
+const XSAVES: u32 = 1 << 3;
 
 /// Where the host's CPU has the components beyond SSE, in words.
 #[derive(Debug, Clone, Copy)]
@@ -29,16 +35,23 @@ pub(crate) struct Area {
     opmask: usize,
     zmm_hi256: usize,
     hi16_zmm: usize,
+    /// Linux saves with XSAVES, which writes MXCSR with the SSE state only (SDM volume 1, section 13.11).
+    compacted: bool,
 }
 
 impl Area {
     /// Asks CPUID leaf 0DH (SDM volume 2). A component that there is not has no place.
     pub(crate) fn host() -> Self {
         #[cfg(target_arch = "x86_64")]
-        let place = |component| std::arch::x86_64::__cpuid_count(0xD, component).ebx as usize / 4;
+        let leaf = |component| {
+            let leaf = std::arch::x86_64::__cpuid_count(0xD, component);
+            (leaf.eax, leaf.ebx)
+        };
         #[cfg(not(target_arch = "x86_64"))]
-        let place = |_component| 0;
-        Self { avx: place(2), opmask: place(5), zmm_hi256: place(6), hi16_zmm: place(7) }
+        let leaf = |_component| (0, 0);
+        let place = |component| leaf(component).1 as usize / 4;
+        let compacted = leaf(1).0 & XSAVES != 0;
+        Self { avx: place(2), opmask: place(5), zmm_hi256: place(6), hi16_zmm: place(7), compacted }
     }
 
     /// The area in which a case starts. What is 0 everywhere is in its initial state.
@@ -86,7 +99,9 @@ impl Area {
     pub(crate) fn read(self, words: &Words, outcome: &mut Outcome) {
         let wide = |at: usize| (0..4).fold(0, |value, n| value | u128::from(words[at + n]) << (32 * n));
         let used = |bit: u32| words[BV] & bit != 0;
-        outcome.mxcsr = words[MXCSR];
+        // What is there was MXCSR earlier.
+        let stale = self.compacted && !used(SSE);
+        outcome.mxcsr = if stale { MXCSR_INIT } else { words[MXCSR] };
         outcome.fcw = words[0] as u16;
         outcome.fsw = (words[0] >> 16) as u16;
         outcome.ftw = words[1] as u8;

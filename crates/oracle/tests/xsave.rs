@@ -10,6 +10,7 @@ use oracle::layout::{SCRATCH, XSAVE_IMAGE};
 use oracle::machine::Machine;
 use oracle::native::Native;
 use oracle::soft::Soft;
+use soft_cpu::silicon::Silicon;
 
 /// MOV EAX, components; XRSTOR or XSAVEOPT [XSAVE_IMAGE].
 fn on_area(components: u8, reg: u8) -> Vec<u8> {
@@ -30,7 +31,8 @@ fn what_xsaveopt_saves_is_restored() {
     }
     let native = Native::new().inspect_err(|error| println!("SKIP oracle: {error}"));
     let (Ok(mut native), Some(cpu)) = (native, CpuId::host()) else { return };
-    let mut soft = Soft::new(cpu.silicon());
+    let silicon = cpu.silicon();
+    let mut soft = Soft::new(silicon);
     // Nothing; PCMPEQB xmm3, xmm3; VPCMPEQB ymm4, ymm5, ymm5; VPTERNLOGD zmm17, zmm1, zmm2, 0FFH and KXNORQ k1, k2, k2:
     // ones, so that there is no doubt that a component is in use.
     let changes: [(Machine, &[u8]); 4] = [
@@ -61,6 +63,12 @@ fn what_xsaveopt_saves_is_restored() {
             end.memory.retain(|(at, _)| !(area + 28..area + 4096).contains(at));
             end
         });
+        // Seen on Zen 5: a legacy SSE instruction puts the initial AVX state in use if ZMM_Hi256 is, and XSAVEOPT does
+        // not write it, as if unmodified. XRSTOR finds what the area had before, or a bit that its format lacks.
+        let legacy_sse = seed % 4 == 1 && silicon == Silicon::Zen5;
+        if legacy_sse && own.zmm[..16].iter().all(|register| register[1] == 0) {
+            continue;
+        }
         if let Verdict::Different(lines) = compare(&case, &cpu, &own) {
             panic!("seed {seed}, restored {restored:#x}, saved {saved:#x}: {lines:#?}");
         }
