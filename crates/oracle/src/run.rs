@@ -286,7 +286,8 @@ fn passes_ldmxcsr(case: &Case, native: &Result<Outcome, Failure>, soft: &Result<
         && instructions(case).iter().any(|instruction| instruction.ip() == soft.rip && loads(instruction))
 }
 
-/// Whether the #UD is that of VPERMQ or VPERMPD (C4, map 3, 256 bits, 66) whose VEX.W is 0, which Zen 3 executes.
+/// Whether the #UD is that of VPERMQ or VPERMPD (C4, map 3, 256 bits, 66) whose VEX.W is 0, which Zen 3 and Zen 5
+/// execute.
 fn ends_in_permutation_without_w(case: &Case, soft: &Result<Outcome, Failure>) -> bool {
     let Some(end) = soft.as_ref().ok().filter(|end| end.vector == UNDEFINED_OPCODE) else { return false };
     let at = end.rip.wrapping_sub(case.rip()) as usize;

@@ -12,7 +12,7 @@ pub enum Silicon {
     Zen3,
     /// AMD's Zen 4. Seen: Zen 4.
     Zen4,
-    /// AMD's from Zen 5 on.
+    /// AMD's from Zen 5 on. Seen: Zen 5.
     Zen5,
 }
 
@@ -115,8 +115,8 @@ pub struct RuleRow {
 }
 
 const RECORDED: &str = "seen: recordings of Cascade Lake, Emerald Rapids, Zen 3, Zen 4 and Zen 5; Emerald Rapids, \
-                        Zen 3 and Zen 4 live";
-const AVX: &str = "seen: Granite Rapids and Zen 3, live and recorded; not looked for on Zen 4 and Zen 5";
+                        Zen 3, Zen 4 and Zen 5 live";
+const AVX: &str = "seen: Granite Rapids, Zen 3 and Zen 5, live and recorded; not looked for on Zen 4";
 
 /// The table.
 pub const RULES: &[RuleRow] = &[
@@ -235,7 +235,7 @@ pub const RULES: &[RuleRow] = &[
         does: "at the #GP of reserved bits in MXCSR the x87 and XMM registers are loaded, and components that are not \
                in the area are as after RESET",
         otherwise: "all components are as before, as with the standard format",
-        evidence: "seen: Granite Rapids; not looked for on other cores",
+        evidence: "seen: Granite Rapids, and Zen 5 live; not looked for on other cores",
     },
     RuleRow {
         rule: Rule::ShaAligned,
@@ -275,7 +275,7 @@ pub const RULES: &[RuleRow] = &[
         holds_on: &[Silicon::Intel],
         does: "one that is neither aligned nor canonical raises #SS in the stack segment",
         otherwise: "it raises #GP",
-        evidence: "seen: Granite Rapids and Zen 3, live; not looked for on Zen 4 and Zen 5",
+        evidence: "seen: Granite Rapids, Zen 3 and Zen 5, live; not looked for on Zen 4",
     },
     RuleRow {
         rule: Rule::XrstorFaultsBeforeHeader,
@@ -283,7 +283,7 @@ pub const RULES: &[RuleRow] = &[
         holds_on: &[Silicon::Intel],
         does: "a #PF of the components comes before the #GP of XSTATE_BV and of the header's reserved bytes",
         otherwise: "the #GP comes first",
-        evidence: "seen: Granite Rapids and Zen 3, live; not looked for on Zen 4 and Zen 5",
+        evidence: "seen: Granite Rapids, Zen 3 and Zen 5, live; not looked for on Zen 4",
     },
     RuleRow {
         rule: Rule::ReduceFlushesAlways,

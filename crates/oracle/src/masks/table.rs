@@ -259,7 +259,7 @@ pub const MASKS: &[Mask] = &[
     ),
     any(
         E::EmulatedStack,
-        "Zen 3 raises #GP(0) for an operand in the stack segment that is neither aligned nor canonical; the \
+        "Zen 3 and Zen 5 raise #GP(0) for an operand in the stack segment that is neither aligned nor canonical; the \
          instruction emulator of para-virtual KVM, which gets it, asks first whether the address is canonical, and \
          raises #SS(0)",
     ),
@@ -302,8 +302,8 @@ pub const MASKS: &[Mask] = &[
     ),
     any(
         E::Unsupported,
-        "VPERMQ and VPERMPD with VEX.W 0: #UD (SDM volume 2, under each, W1), which soft-cpu raises; Zen 3 executes \
-         them",
+        "VPERMQ and VPERMPD with VEX.W 0: #UD (SDM volume 2, under each, W1), which soft-cpu raises; Zen 3 and Zen 5 \
+         execute them",
     ),
     row(
         &[M::Fxsave, M::Fxsave64, M::Fxrstor, M::Fxrstor64],
