@@ -32,6 +32,10 @@ pub struct FrontEnd {
     pub uop_cache: Geometry,
     /// Log2 of the bytes of code that one of its lines holds in this model, at most 6.
     pub uop_cache_shift: u32,
+    /// Uops of one line of code that come from that cache in a cycle; 0: lines make no difference.
+    pub line_width: u32,
+    /// Constants (displacements, immediate values) that these can have.
+    pub line_constants: u32,
     /// Decoders: instructions, and uops, a cycle.
     pub decode_width: u32,
     /// Bytes a cycle to the decoders.
@@ -161,6 +165,14 @@ pub enum MemoryRenaming {
         /// Loads that the predictor knows.
         loads: usize,
     },
+    /// Those that [`retire::Encoding::operand_access`] describes, from one of the last stores: at addresses that have
+    /// been read from stores before, or relative to the stack pointer, and of others as many as a predictor knows.
+    Addressed {
+        /// Loads that the predictor knows.
+        loads: usize,
+        /// The store, counted from the newest, that a load cannot be connected with any more.
+        distance: u32,
+    },
 }
 
 /// Caches, TLBs and the buffers between them. Lines have 64 bytes.
@@ -211,7 +223,8 @@ pub struct Memory {
     /// Additional cycles of a forwarding from every second store to a place, to a general-purpose register, if the load
     /// was ready before the data.
     pub store_forward_again: u32,
-    /// Log2 of the aligned bytes to which two neighbouring stores reach the cache together; 0 if none do.
+    /// Log2 of the aligned bytes to which two neighbouring stores reach the cache together; 0 if none do, 64 if any two
+    /// do.
     pub joins_stores: u32,
     /// A load that missed the first level takes a port once more when its line arrives.
     pub replays_loads: bool,
@@ -332,6 +345,9 @@ pub struct Core {
     /// A uop whose last source is there in the first cycle in which it could be dispatched, or in the next one, is
     /// dispatched a cycle later.
     pub wakes_late: bool,
+    /// A uop that waits for an operation of one cycle, whose own sources were ready when it was allocated, takes a port
+    /// once more: it is selected too early.
+    pub selects_early: bool,
     /// Loads between allocation and retirement.
     pub load_buffer: u32,
     /// Stores between allocation and the cache.
@@ -346,11 +362,15 @@ pub struct Core {
     /// The stack engine: register of the stack pointer, and the form of instruction whose ports the uop takes that
     /// brings the register up to date before an instruction names it.
     pub stack_engine: Option<(u8, &'static str)>,
+    /// An instruction that names the stack pointer needs that uop if it does no more than read it.
+    pub reads_synchronise: bool,
     /// Legacy SSE instructions wait for their destination while upper bits of any vector register are in use, because
     /// they merge their result into it.
     pub merges_upper_bits: bool,
     /// Cycles that a result takes longer to an operation on vector registers of another domain.
     pub bypass_delay: u8,
+    /// Cycles that a floating-point sum takes longer to an operation that is none; not beside a bypass delay.
+    pub sum_delay: u8,
     /// Moves between registers need no port.
     pub move_elimination: bool,
     /// SBB of a register and itself waits for the carry flag alone.

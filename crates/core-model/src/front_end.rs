@@ -1,6 +1,6 @@
 //! Supply of uops: uop cache, decoders, loop stream detector, microcode sequencer, instruction cache and TLB.
 
-use crate::core::{Core, Prediction};
+use crate::core::{self, Core, Prediction};
 use crate::instruction::Traits;
 use crate::memory::{Entry, MemoryPort};
 use crate::state::packed::{Packer, Unpacker};
@@ -25,7 +25,17 @@ pub(crate) struct Place {
     /// Log2 of the size of its page.
     pub(crate) page: u8,
     pub(crate) length: u8,
+    /// Constants that it takes room for in an entry of the uop cache.
+    pub(crate) constants: u8,
 }
+
+/// Uops of one line of code that share a cycle with those of the next line, and those behind which a cycle has a
+/// quarter of the others': measured on Zen 5 (docs/silicon.md). Lines of 9 to 13 uops take an eighth of a cycle for
+/// each, of 17 to 24 three cycles, of 25 and 26 four, of 27 to 32 five.
+const LITTLE: u32 = 13;
+const DENSE: u32 = 24;
+/// Uops of a line are counted so far.
+const MOST_IN_LINE: u32 = 64;
 
 /// Where uops come from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,6 +64,11 @@ pub(crate) struct FrontEnd {
     block_shift: u32,
     /// The last uop of this cycle has more constants than there is room for beside it.
     wide: bool,
+    /// Constants of the uops of this cycle; uops of this line of code, and those of them before this cycle.
+    constants: u32,
+    two_constants: bool,
+    line_uops: u32,
+    line_before: u32,
     /// The last cycle with uops of each path, and how many, to know when a run begins.
     before: [(u64, u32); 4],
     /// When the newest instructions left the queue, which has a place for so many.
@@ -94,6 +109,10 @@ impl FrontEnd {
             split_count: 0,
             block_shift: parameters.decode_bytes.max(1).ilog2(),
             wide: false,
+            constants: 0,
+            two_constants: false,
+            line_uops: 0,
+            line_before: 0,
             before: [(0, 0); 4],
             left: [0; QUEUE],
             entered: 0,
@@ -126,7 +145,7 @@ impl FrontEnd {
         if room > self.cycle {
             self.wait_for_queue(totals, room);
         }
-        let Place { linear, physical, page, length } = place;
+        let Place { linear, physical, page, length, constants } = place;
         if physical >> self.piece_shift != self.piece && self.path != Path::Loop {
             self.enter(port, totals, linear, physical, page);
         }
@@ -135,10 +154,14 @@ impl FrontEnd {
             self.make(totals, traits, linear, length, slots);
         } else {
             let wide = traits.intersects(Traits::WIDE) && self.path == Path::UopCache;
-            if self.used + slots + u32::from(wide) > self.width || self.wide {
+            if self.core.front_end.line_width > 0 && self.path == Path::UopCache {
+                self.read_line(totals, slots, constants.into());
+            } else if self.used + slots + u32::from(wide) > self.width || self.wide {
                 self.next_cycle(totals);
+                self.wide = wide;
+            } else {
+                self.wide |= wide;
             }
-            self.wide |= wide;
             self.used += slots;
         }
         self.cycle
@@ -154,6 +177,32 @@ impl FrontEnd {
     fn next_cycle(&mut self, totals: &mut CoreTotals) {
         self.end_cycle(totals);
         self.cycle += 1;
+    }
+
+    /// More uops come from the line.
+    #[inline]
+    fn read_line(&mut self, totals: &mut CoreTotals, slots: u32, constants: u32) {
+        let core::FrontEnd { line_width, line_constants, .. } = self.core.front_end;
+        // The second of two neighbours with two constants takes room for one more.
+        let again = std::mem::replace(&mut self.two_constants, constants > 1) && constants > 1;
+        let more = self.constants + constants + u32::from(again);
+        let width = if self.line_before == DENSE { line_width / 4 } else { line_width };
+        if self.used > 0 && (self.used + slots > width || more > line_constants) {
+            self.next_cycle(totals);
+            self.line_before = self.line_uops;
+        }
+        self.constants = if self.used > 0 { more } else { constants };
+        self.line_uops = (self.line_uops + slots).min(MOST_IN_LINE);
+    }
+
+    /// The predictor names another line: one in a cycle, or two if the first ends with a taken branch. What is left of
+    /// a line that has little more than comes in a cycle shares one with the next line.
+    fn begin_line(&mut self, totals: &mut CoreTotals) {
+        let shares = self.line_uops > self.core.front_end.line_width && self.line_uops <= LITTLE;
+        if self.used > 0 && self.taken == 0 && !shares {
+            self.next_cycle(totals);
+        }
+        (self.line_uops, self.line_before) = (0, 0);
     }
 
     #[inline(never)]
@@ -208,6 +257,9 @@ impl FrontEnd {
             self.stall(totals, entered.translation);
         }
         if entered.hit {
+            if self.core.front_end.line_width > 0 {
+                self.begin_line(totals);
+            }
             if self.path == Path::Decoders {
                 self.path = Path::UopCache;
                 self.end_cycle(totals);
@@ -341,13 +393,15 @@ impl FrontEnd {
         self.before[index] = (self.cycle, self.used);
         self.used = 0;
         self.bytes = 0;
+        self.constants = 0;
         self.wide = false;
     }
 
     /// A taken branch, predicted rightly: what comes next is somewhere else.
     #[inline]
     pub(crate) fn jump(&mut self, totals: &mut CoreTotals, rip: u64, target: u64, slow: bool) {
-        if rip == self.loop_branch && target == self.loop_target {
+        let again = rip == self.loop_branch && target == self.loop_target;
+        if again {
             self.loop_count = (self.loop_count + 1).min(LOOP_ITERATIONS);
             if self.path == Path::Loop {
                 // Iterations follow each other without a gap, but in cycles of their own.
@@ -377,7 +431,9 @@ impl FrontEnd {
         self.line = u64::MAX;
         if self.used > 0 {
             self.taken += 1;
-            if self.taken >= self.core.prediction.taken_branches || self.path == Path::Decoders {
+            // The next iteration of a loop begins in another cycle where lines matter.
+            let alone = again && self.core.front_end.line_width > 0;
+            if self.taken >= self.core.prediction.taken_branches || self.path == Path::Decoders || alone {
                 self.next_cycle(totals);
             }
         }
@@ -475,6 +531,13 @@ impl Shaped for FrontEnd {
         }
         shape.push(word);
         shape.extend([self.piece, self.line, self.page]);
+        if self.core.front_end.line_width > 0 {
+            let constants = u64::from(u8::try_from(self.constants).ok()?);
+            let target = if self.loop_branch == u64::MAX { 0 } else { self.loop_target };
+            let line = u64::from(self.line_uops) << 8 | u64::from(self.line_before);
+            let two = u64::from(self.two_constants);
+            shape.extend([two << 24 | constants << 16 | line, self.loop_branch, target]);
+        }
         if self.core.front_end.predecode_width > 0 {
             let splits = self.path == Path::Decoders;
             let since = self.cycle.wrapping_sub(self.split).wrapping_add(1 << 15);
@@ -518,6 +581,14 @@ impl Shaped for FrontEnd {
         (self.bytes, self.used) = ((word >> 8 & 0xFF) as u32, (word >> 16 & 0xFF) as u32);
         self.ahead = word >> 24 & 0xFF;
         (self.piece, self.line, self.page) = (shape.next(), shape.next(), shape.next());
+        (self.loop_branch, self.loop_target, self.loop_count, self.loop_uops) = (u64::MAX, 0, 0, 0);
+        self.replayed = u64::MAX;
+        if self.core.front_end.line_width > 0 {
+            let word = shape.next();
+            (self.line_before, self.line_uops) = ((word & 0xFF) as u32, (word >> 8 & 0xFF) as u32);
+            (self.constants, self.two_constants) = ((word >> 16 & 0xFF) as u32, word >> 24 == 1);
+            (self.loop_branch, self.loop_target) = (shape.next(), shape.next());
+        }
         if self.core.front_end.predecode_width > 0 {
             let (block, since) = (shape.next(), shape.next());
             self.block = block;
@@ -527,8 +598,6 @@ impl Shaped for FrontEnd {
                 if long_ago { 0 } else { self.cycle.wrapping_sub((since >> 8).wrapping_sub(1 << 15)) };
             self.split_count = (since & 0xFF) as u32;
         }
-        (self.loop_branch, self.loop_target, self.loop_count, self.loop_uops) = (u64::MAX, 0, 0, 0);
-        self.replayed = u64::MAX;
         if self.core.front_end.loop_stream {
             (self.loop_branch, self.loop_target) = (shape.next(), shape.next());
             self.replayed = shape.next();

@@ -57,7 +57,7 @@ pub use crate::core::{
 };
 pub use cores::{
     CASCADE_LAKE, CORES, CYPRESS_COVE, FALKOR, GOLDEN_COVE, GOLDEN_COVE_CLIENT, RAPTOR_COVE, REDWOOD_COVE,
-    SKYLAKE_SP, SUNNY_COVE, SUNNY_COVE_CLIENT, WILLOW_COVE, ZEN2, ZEN3, ZEN4, cores, pipelines,
+    SKYLAKE_SP, SUNNY_COVE, SUNNY_COVE_CLIENT, WILLOW_COVE, ZEN2, ZEN3, ZEN4, ZEN5, cores, pipelines,
 };
 pub use llvm::LlvmSimulation;
 pub use model::Model;

@@ -118,6 +118,14 @@ impl Run {
             self.last_load = self.last_load.max(issued);
         }
         let completed = issued + load + u64::from(prepared.compute);
-        Executed { issued, addressed: issued, completed, memory_from: NEVER, computes: 0, clear: false }
+        Executed {
+            issued,
+            addressed: issued,
+            completed,
+            memory_from: NEVER,
+            computes: 0,
+            clear: false,
+            prompt: false,
+        }
     }
 }

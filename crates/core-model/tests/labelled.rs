@@ -31,7 +31,9 @@ fn wide_arithmetic_retires() {
         }
         let totals = run.totals();
         let found = shares(&totals);
-        assert!(found.retiring >= 80.0, "{}: {found:?}", core.name);
+        // Where lines of code matter, one of more than 16 uops takes a third cycle.
+        let least = if core.front_end.line_width > 0 { 70.0 } else { 80.0 };
+        assert!(found.retiring >= least, "{}: {found:?}", core.name);
         assert_eq!(totals.macro_fused, 5000);
     }
 }
@@ -332,7 +334,8 @@ fn loads_stay_careful_as_long_as_they_depend_on_stores() {
         };
         assert!(clears(0) <= 2, "{}: {}", core.name, clears(0));
         // A load that is known to read from a store has its value from there.
-        let known = matches!(core.memory.renames_memory, MemoryRenaming::Predicted { .. });
+        let renames = core.memory.renames_memory;
+        let known = matches!(renames, MemoryRenaming::Predicted { .. } | MemoryRenaming::Addressed { .. });
         assert!(known || clears(1024) > 40, "{}: {}", core.name, clears(1024));
     }
 }

@@ -11,6 +11,8 @@ pub struct Encoding {
     pub stack_pointer: bool,
     /// Its immediate value is more than a sign-extended one of 32 bits, or of 16 bits if it has an operand in memory.
     pub wide: bool,
+    /// Its displacement and its immediate value: none, one, or both; an immediate value of 64 bits counts as two.
+    pub constants: u8,
     /// It has two operands, reads and writes the first, a register, and reads no flags.
     pub two_operands: bool,
     /// Its access to memory is one that renaming can follow on cores that connect loads with stores there: no index, no
@@ -19,6 +21,8 @@ pub struct Encoding {
     /// Its access to memory is of 4 or 8 bytes, and a load that is moved as it is, on a condition or not, a store, or
     /// an operation in place.
     pub whole_access: bool,
+    /// It is no load that extends a shorter value with zeros, or in another order.
+    pub operand_access: bool,
     /// What it does to the upper bits of vector registers.
     pub upper_bits: UpperBits,
 }

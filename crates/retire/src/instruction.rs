@@ -146,6 +146,8 @@ pub enum Domain {
     Integer,
     /// Floating-point numbers.
     Float,
+    /// Sums and differences of these.
+    Sum,
 }
 
 /// What renaming may do in place of execution.

@@ -143,7 +143,9 @@ pub(crate) struct BackEnd {
     more_slots: bool,
     binds: bool,
     wakes_late: bool,
-    bypass_delay: u64,
+    crossing_delay: u64,
+    /// Sums of floating-point numbers are in the second set alone, not all operations with these.
+    sums_apart: bool,
     /// Cycles after which a result still matters that is there: to what it is distant from.
     lingers: u64,
     /// Vector registers whose value was made by operations on integers, and on floating-point numbers.
@@ -204,7 +206,8 @@ impl BackEnd {
             more_slots: false,
             binds,
             wakes_late: core.wakes_late,
-            bypass_delay: core.bypass_delay.into(),
+            crossing_delay: core.bypass_delay.max(core.sum_delay).into(),
+            sums_apart: core.sum_delay > 0,
             lingers: u64::from(units.way).saturating_sub(1),
             domains: [0; 2],
             stack: (core.stack_engine.map_or(READY, |engine| engine.0), units.stack),
@@ -435,17 +438,19 @@ impl BackEnd {
     /// When the sources of an operation on vector registers are there that come from the other domain.
     #[inline(always)]
     pub(crate) fn crossing(&self, prepared: &Prepared) -> u64 {
-        if self.bypass_delay == 0 || prepared.register_file != RegisterFile::Vector {
+        if self.crossing_delay == 0 || prepared.register_file != RegisterFile::Vector {
             return 0;
         }
         let other = match prepared.rest.domain {
             Domain::None => return 0,
+            Domain::Sum if self.sums_apart => return 0,
+            Domain::Float | Domain::Sum => self.domains[0],
             Domain::Integer => self.domains[1],
-            Domain::Float => self.domains[0],
         };
+        let other = if self.sums_apart { self.domains[1] } else { other };
         match other & prepared.rest.sources {
             0 => 0,
-            late => self.ready(late) + self.bypass_delay,
+            late => self.ready(late) + self.crossing_delay,
         }
     }
 
@@ -461,12 +466,13 @@ impl BackEnd {
     /// Notes in which domain the results were made; a move of a whole register leaves them in that of its source.
     #[inline(always)]
     fn note_domain(&mut self, prepared: &Prepared) {
-        if self.bypass_delay == 0 || prepared.register_file != RegisterFile::Vector {
+        if self.crossing_delay == 0 || prepared.register_file != RegisterFile::Vector {
             return;
         }
         let Rest { domain, sources, results, .. } = *prepared.rest;
-        for (set, of) in self.domains.iter_mut().zip([Domain::Integer, Domain::Float]) {
-            let here = domain == of || domain == Domain::None && *set & sources != 0;
+        let float = domain == Domain::Sum || domain == Domain::Float && !self.sums_apart;
+        for (set, in_set) in self.domains.iter_mut().zip([domain == Domain::Integer, float]) {
+            let here = in_set || domain == Domain::None && *set & sources != 0;
             *set = *set & !results | if here { results } else { 0 };
         }
     }

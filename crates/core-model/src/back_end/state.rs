@@ -142,7 +142,7 @@ impl Shaped for BackEnd {
                 let after = after(word[register % word.len()] + lingers);
                 too_far |= after >> CYCLES != 0;
                 packer.put(after & ((1 << CYCLES) - 1), CYCLES);
-                if self.bypass_delay > 0 {
+                if self.crossing_delay > 0 {
                     let domain = self.domains.map(|set| (set >> (64 * number + register) & 1) as u64);
                     packer.put(domain[0] | domain[1] << 1, 2);
                 }
@@ -192,7 +192,7 @@ impl Shaped for BackEnd {
         for (number, (word, pending)) in self.ready.chunks_mut(64).zip(pending).enumerate() {
             for_each_bit(pending, |register| {
                 word[register % 64] = (now + unpacker.get(CYCLES)).saturating_sub(lingers);
-                if self.bypass_delay > 0 {
+                if self.crossing_delay > 0 {
                     let domain = unpacker.get(2);
                     let bit = 1 << (64 * number + register);
                     self.domains[0] |= if domain & 1 == 1 { bit } else { 0 };

@@ -33,6 +33,7 @@ pub const GOLDEN_COVE: Core = Core {
     scheduler: 205,
     memory_scheduler: None,
     wakes_late: false,
+    selects_early: false,
     fusion: true,
     unlaminates: false,
     // Measured on Granite Rapids: chains of additions beside others that are independent take each other's ports, as on
@@ -42,8 +43,10 @@ pub const GOLDEN_COVE: Core = Core {
     // As before; no source has it anew.
     stack_engine: Some((4, "Add_r64_rm64")),
     // Measured on Granite Rapids: CVTDQ2PS takes half a cycle whether or not upper bits are in use.
+    reads_synchronise: true,
     merges_upper_bits: false,
     bypass_delay: 0,
+    sum_delay: 0,
     move_elimination: true,
     // Measured on Granite Rapids: sums of a register and -1024 to 1023, with or without flags (docs/silicon.md).
     moves_stack_pointer: false,
@@ -57,6 +60,8 @@ pub const GOLDEN_COVE: Core = Core {
         // have about 8 uops.
         uop_cache: Geometry { sets: 64, ways: 8 },
         uop_cache_shift: 5,
+        line_width: 0,
+        line_constants: 0,
         // manual: 6 decoders, 32 bytes. TMA: `Decode_Width`.
         decode_width: 6,
         decode_bytes: 32,

@@ -5,6 +5,7 @@ mod golden_cove;
 mod skylake_sp;
 mod sunny_cove;
 mod zen;
+mod zen5;
 
 use crate::core::{Core, Isa};
 pub use falkor::FALKOR;
@@ -12,9 +13,10 @@ pub use golden_cove::{GOLDEN_COVE, GOLDEN_COVE_CLIENT, RAPTOR_COVE, REDWOOD_COVE
 pub use skylake_sp::{CASCADE_LAKE, SKYLAKE_SP};
 pub use sunny_cove::{CYPRESS_COVE, SUNNY_COVE, SUNNY_COVE_CLIENT, WILLOW_COVE};
 pub use zen::{ZEN2, ZEN3, ZEN4};
+pub use zen5::ZEN5;
 
 /// All cores.
-pub const CORES: [&Core; 14] = [
+pub const CORES: [&Core; 15] = [
     &SKYLAKE_SP,
     &CASCADE_LAKE,
     &SUNNY_COVE,
@@ -28,6 +30,7 @@ pub const CORES: [&Core; 14] = [
     &ZEN2,
     &ZEN3,
     &ZEN4,
+    &ZEN5,
     &FALKOR,
 ];
 

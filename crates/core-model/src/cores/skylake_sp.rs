@@ -36,6 +36,7 @@ pub const SKYLAKE_SP: Core = Core {
     memory_scheduler: Some((39, &["SKXPort2", "SKXPort3", "SKXPort4", "SKXPort7"])),
     // uiCA (`uiCA.py`).
     wakes_late: true,
+    selects_early: false,
     fusion: true,
     // Peter Cordes, "Micro fusion and addressing modes" (Stack Overflow), of Haswell and Skylake. That stores with an
     // index stay one uop is measured (docs/silicon.md).
@@ -46,8 +47,10 @@ pub const SKYLAKE_SP: Core = Core {
     // uiCA: ports 0, 1, 5, 6.
     stack_engine: Some((4, "Add_r64_rm64")),
     // manual: "Mixing AVX Code with SSE Code". Whether the blend is a uop of its own is not said.
+    reads_synchronise: true,
     merges_upper_bits: true,
     bypass_delay: 0,
+    sum_delay: 0,
     move_elimination: true,
     moves_stack_pointer: false,
     breaks_borrow: false,
@@ -59,6 +62,8 @@ pub const SKYLAKE_SP: Core = Core {
         // manual: 256 lines of 6 uops, three for 32 bytes of code; in this model, a line holds 16 bytes.
         uop_cache: Geometry { sets: 32, ways: 8 },
         uop_cache_shift: 4,
+        line_width: 0,
+        line_constants: 0,
         // TMA: `Decode_Width`; uiCA: 4 decoders, 16 bytes. Up to 5 uops (`MITE_Width`) if the first decoder makes
         // several are left out.
         decode_width: 4,

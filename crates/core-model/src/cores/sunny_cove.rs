@@ -62,6 +62,7 @@ pub const SUNNY_COVE: Core = Core {
     memory_scheduler: None,
     // uiCA (`uiCA.py`).
     wakes_late: true,
+    selects_early: false,
     fusion: true,
     // Not known for this core.
     unlaminates: false,
@@ -71,8 +72,10 @@ pub const SUNNY_COVE: Core = Core {
     // uiCA: ports 0, 1, 5, 6.
     stack_engine: Some((4, "Add_r64_rm64")),
     // estimate: as on its successor.
+    reads_synchronise: true,
     merges_upper_bits: false,
     bypass_delay: 0,
+    sum_delay: 0,
     move_elimination: false,
     moves_stack_pointer: false,
     breaks_borrow: false,
@@ -85,6 +88,8 @@ pub const SUNNY_COVE: Core = Core {
         // line holds 16 bytes of code.
         uop_cache: Geometry { sets: 64, ways: 6 },
         uop_cache_shift: 4,
+        line_width: 0,
+        line_constants: 0,
         // TMA: `Decode_Width`; manual: Golden Cove has 6 decoders and 32 bytes a cycle where this has 4 and 16.
         // WikiChip's 5 are the uops that they make together (`MITE_Width`).
         decode_width: 4,
@@ -306,8 +311,10 @@ pub const CYPRESS_COVE: Core = Core {
     name: "Cypress Cove",
     // uiCA: moves of general-purpose registers are eliminated, without a limit.
     // estimate: as on its successor.
+    reads_synchronise: true,
     merges_upper_bits: false,
     bypass_delay: 0,
+    sum_delay: 0,
     move_elimination: true,
     memory: Memory {
         // CPUID of a Core i9-11900K: 16 MiB of 16 ways.

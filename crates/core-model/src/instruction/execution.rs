@@ -29,4 +29,6 @@ pub(crate) struct Executed {
     pub(crate) computes: u64,
     /// A load that was executed too early: everything younger is done again.
     pub(crate) clear: bool,
+    /// An operation of one cycle whose sources were ready when it was allocated.
+    pub(crate) prompt: bool,
 }

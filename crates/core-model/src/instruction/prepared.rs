@@ -41,9 +41,10 @@ pub(crate) struct Prepared {
     pub(crate) address_registers: [u8; 2],
     pub(crate) source_registers: [u8; 4],
     pub(crate) result_registers: [u8; 4],
-    /// Where it begins in its block, and its length in bytes.
+    /// Where it begins in its block.
     pub(crate) offset: u16,
-    pub(crate) length: u8,
+    /// Its length, and above bit 4 the constants among its bytes.
+    bytes: u8,
     /// What it adds to the stack pointer in the stack engine.
     pub(crate) stack_change: i8,
     group_count: u8,
@@ -97,6 +98,18 @@ impl Prepared {
     #[inline(always)]
     pub(crate) fn is_plain(&self) -> bool {
         !self.traits.intersects(Traits::LOAD | Traits::STORE | Traits::RARE)
+    }
+
+    /// Its length in bytes.
+    #[inline(always)]
+    pub(crate) fn length(&self) -> u8 {
+        self.bytes & 0xF
+    }
+
+    /// Its displacement and immediate value, if the uop cache makes something of them.
+    #[inline(always)]
+    pub(crate) fn constants(&self) -> u8 {
+        self.bytes >> 4
     }
 
     /// True if what an execution does to the pipeline depends on nothing but the state of the pipeline and on the
@@ -227,7 +240,7 @@ impl Prepared {
             source_registers: [READY; 4],
             result_registers: [UNREAD; 4],
             offset: instruction.offset,
-            length: instruction.length,
+            bytes: instruction.length & 0xF,
             stack_change: 0,
             group_count: group_count as u8,
             load_groups: load_groups as u8,
@@ -295,8 +308,16 @@ impl Prepared {
     /// What the encoding says, on cores that make something of it.
     fn encode(&mut self, instruction: &Instruction, core: &Core) {
         let encoding = &instruction.encoding;
-        let &Encoding { addressing, stack_change, stack_pointer, wide, plain_access, whole_access, .. } =
-            encoding;
+        let &Encoding {
+            addressing,
+            stack_change,
+            stack_pointer,
+            wide,
+            plain_access,
+            whole_access,
+            operand_access,
+            ..
+        } = encoding;
         let general = instruction.register_file == RegisterFile::General;
         let near = core.memory.fast_pointer && instruction.loads && general && addressing == Addressing::Near;
         self.traits.set(Traits::NEAR, near);
@@ -305,6 +326,7 @@ impl Prepared {
             MemoryRenaming::None => false,
             MemoryRenaming::Plain => plain_access,
             MemoryRenaming::Predicted { .. } => whole_access,
+            MemoryRenaming::Addressed { .. } => operand_access,
         };
         self.traits.set(Traits::RENAMED, follows && general && !instruction.locked);
         if instruction.loads && encoding.scaled {
@@ -312,9 +334,13 @@ impl Prepared {
         }
         self.traits.set(Traits::LOADED, plain && general);
         self.traits.set(Traits::MOVE, core.move_elimination && instruction.renaming == Renaming::Move);
+        let constants = if core.front_end.line_constants > 0 { encoding.constants } else { 0 };
+        self.bytes |= constants << 4;
         self.traits.set(Traits::WIDE, wide && core.front_end.wide_alone);
         if core.stack_engine.is_some() {
-            self.traits.set(Traits::STACK_POINTER, stack_pointer);
+            let (register, _) = core.stack_engine.unwrap_or_default();
+            let writes = instruction.results >> register & 1 == 1;
+            self.traits.set(Traits::STACK_POINTER, stack_pointer && (writes || core.reads_synchronise));
             self.stack_change = stack_change;
         }
     }

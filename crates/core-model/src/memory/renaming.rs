@@ -21,6 +21,17 @@ pub(crate) enum Follow {
     Stack,
 }
 
+/// A store that a load reads from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Forwarder {
+    /// How renaming can connect it with a load that begins where it begins.
+    pub(crate) follow: Follow,
+    /// Stores since.
+    pub(crate) younger: u32,
+    /// How often loads have read from stores to this place.
+    pub(crate) reads: u8,
+}
+
 /// What is known of loads.
 #[derive(Debug)]
 pub(super) struct Connections {
@@ -35,10 +46,12 @@ impl Connections {
     }
 
     /// The load at an address reads from a store: true if renaming connects the two.
-    pub(super) fn connects(&mut self, rip: u64, load: Follow, store: Follow) -> bool {
-        match (self.renaming, load, store) {
+    pub(super) fn connects(&mut self, rip: u64, load: Follow, store: Forwarder) -> bool {
+        match (self.renaming, load, store.follow) {
             (_, Follow::No, _) | (_, _, Follow::No) | (MemoryRenaming::None, ..) => false,
+            (MemoryRenaming::Addressed { distance, .. }, ..) if store.younger >= distance => false,
             (MemoryRenaming::Plain, ..) | (_, Follow::Stack, Follow::Stack) => true,
+            (MemoryRenaming::Addressed { loads, .. }, ..) => store.reads > KNOWN || self.is_known(rip, loads),
             (MemoryRenaming::Predicted { loads }, ..) => self.is_known(rip, loads),
         }
     }
@@ -61,11 +74,27 @@ impl Connections {
 mod tests {
     use super::*;
 
+    fn store(follow: Follow) -> Forwarder {
+        Forwarder { follow, younger: 0, reads: 0 }
+    }
+
+    #[test]
+    fn an_address_that_has_been_read_needs_no_load_that_is_known() {
+        let mut connections = Connections::new(MemoryRenaming::Addressed { loads: 24, distance: 12 });
+        let mut connects = |rip, younger, reads| {
+            connections.connects(rip, Follow::Access, Forwarder { follow: Follow::Access, younger, reads })
+        };
+        assert!(connects(1, 11, KNOWN + 1));
+        assert!(!connects(1, 12, KNOWN + 1));
+        assert!(!connects(1, 0, 0));
+        assert!((0..KNOWN).all(|_| !connects(2, 0, 0)) && connects(2, 0, 0));
+    }
+
     #[test]
     fn a_loop_of_more_loads_than_are_known_has_none_that_is() {
         let renamed = |loads: u64| {
             let mut connections = Connections::new(MemoryRenaming::Predicted { loads: 24 });
-            let mut access = |rip| connections.connects(rip, Follow::Access, Follow::Access);
+            let mut access = |rip| connections.connects(rip, Follow::Access, store(Follow::Access));
             (0..10).for_each(|_| (0..loads).for_each(|rip| _ = access(rip)));
             (0..loads).filter(|&rip| access(rip)).count()
         };
@@ -75,8 +104,8 @@ mod tests {
     #[test]
     fn the_stack_needs_no_knowledge() {
         let mut connections = Connections::new(MemoryRenaming::Predicted { loads: 24 });
-        assert!(connections.connects(1, Follow::Stack, Follow::Stack));
-        assert!(!connections.connects(2, Follow::Stack, Follow::Access));
-        assert!(!connections.connects(1, Follow::No, Follow::Stack));
+        assert!(connections.connects(1, Follow::Stack, store(Follow::Stack)));
+        assert!(!connections.connects(2, Follow::Stack, store(Follow::Access)));
+        assert!(!connections.connects(1, Follow::No, store(Follow::Stack)));
     }
 }

@@ -1,6 +1,6 @@
 //! What stores wrote that the cache does not have yet, for loads that read it.
 
-use super::renaming::Follow;
+use super::renaming::{Follow, Forwarder};
 use retire::MemoryAccess;
 
 /// Entries by bits 11:3 of the address, so that addresses that agree in their low 12 bits meet.
@@ -9,6 +9,8 @@ const PLACES: usize = 512;
 /// runs ahead of stores again (Intel's patents US 7,590,825 and 8,549,263: a saturating counter of four bits).
 const CAREFUL: usize = 256;
 const EXECUTIONS: u8 = 15;
+/// Two neighbouring stores to any addresses reach the cache together.
+pub(crate) const ANYWHERE: u32 = 64;
 /// Stores that one to a part of four bytes can conflict with: measured on Zen 3.
 const RECENT: usize = 4;
 
@@ -23,6 +25,9 @@ struct Place {
     /// How renaming can connect it with a load, and that it has.
     follow: Follow,
     source: bool,
+    /// The number of the store, among all, and how often loads have read from stores to this place.
+    number: u32,
+    reads: u8,
     /// When the address is known, when the data, and when the cache has it.
     addressed: u64,
     data: u64,
@@ -38,8 +43,8 @@ pub(crate) enum Found {
         data: u64,
         addressed: u64,
         odd: bool,
-        /// How renaming can connect it with the load, if it begins where the load begins.
-        follow: Follow,
+        /// For renaming.
+        store: Forwarder,
     },
     /// Only a part is there: the load waits until the cache has it.
     Blocked {
@@ -56,6 +61,8 @@ pub(crate) struct Stores {
     latest: u64,
     /// When all stores so far have their addresses.
     addressed: u64,
+    /// Stores so far.
+    count: u32,
     /// The last byte of the newest store.
     last_store: u64,
     /// The newest store reaches the cache together with the one before.
@@ -73,6 +80,7 @@ impl Stores {
             careful: Box::new([0; CAREFUL]),
             latest: 0,
             addressed: 0,
+            count: 0,
             last_store: u64::MAX,
             joined: false,
             last_source: false,
@@ -87,7 +95,7 @@ impl Stores {
         let last = access.linear.wrapping_add(access.size.max(1).into()).wrapping_sub(1);
         let source = self.is_source(access.linear);
         let apart = std::mem::replace(&mut self.last_source, source) || source;
-        let same = self.last_store >> shift == access.linear >> shift && shift > 0;
+        let same = shift >= ANYWHERE || self.last_store >> shift == access.linear >> shift && shift > 0;
         self.joined = same && !self.joined && !apart;
         self.last_store = last;
         self.joined
@@ -96,7 +104,7 @@ impl Stores {
     /// True if a store goes from one such place to the next, or from line to line.
     #[inline]
     pub(crate) fn crosses(access: &MemoryAccess, shift: u32) -> bool {
-        let shift = if shift == 0 { 6 } else { shift };
+        let shift = if shift == 0 { 6 } else { shift.min(6) };
         let last = access.linear.wrapping_add(access.size.max(1).into()).wrapping_sub(1);
         last >> shift != access.linear >> shift
     }
@@ -111,6 +119,12 @@ impl Stores {
     /// has it (measured).
     pub(crate) fn was_renamed(&mut self, linear: u64) {
         self.places[(linear >> 3) as usize % PLACES].source = true;
+    }
+
+    /// A load reads from the store to these 8 bytes.
+    pub(crate) fn was_read(&mut self, linear: u64) {
+        let place = &mut self.places[(linear >> 3) as usize % PLACES];
+        place.reads = place.reads.saturating_add(1);
     }
 
     /// True if a store to a part of four bytes, that of its eight bytes one of the last few stores wrote to, is not the
@@ -153,18 +167,22 @@ impl Stores {
         self.addressed = self.addressed.max(addressed);
         let Some(end) = linear.wrapping_add(size.into()).checked_sub(1).filter(|_| size > 0) else { return };
         let (first, last) = (linear >> 3, end >> 3);
+        self.count = self.count.wrapping_add(1);
+        let number = self.count;
         let odd = !self.places[first as usize % PLACES].odd;
+        let mut put = |word: u64, bytes| {
+            let place = &mut self.places[word as usize % PLACES];
+            let reads = if place.word == word + 1 { place.reads } else { 0 };
+            let word = word + 1;
+            *place =
+                Place { word, bytes, odd, follow, source: false, number, reads, addressed, data, committed };
+        };
         let mut bytes = 0xFF << (linear & 7);
-        let mut word = first;
-        while word < last {
-            self.places[word as usize % PLACES] =
-                Place { word: word + 1, bytes, odd, follow, source: false, addressed, data, committed };
+        for word in first..last {
+            put(word, bytes);
             bytes = 0xFF;
-            word += 1;
         }
-        bytes &= 0xFF >> (7 - (end & 7));
-        self.places[word as usize % PLACES] =
-            Place { word: word + 1, bytes, odd, follow, source: false, addressed, data, committed };
+        put(last, bytes & 0xFF >> (7 - (end & 7)));
     }
 
     /// What a load at `at` finds.
@@ -187,7 +205,9 @@ impl Stores {
             Found::Alias
         } else if covered == bytes {
             let follow = if place.bytes.trailing_zeros() == first { place.follow } else { Follow::No };
-            Found::Forward { data: place.data, addressed: place.addressed, odd: place.odd, follow }
+            let younger = self.count.wrapping_sub(place.number);
+            let store = Forwarder { follow, younger, reads: place.reads };
+            Found::Forward { data: place.data, addressed: place.addressed, odd: place.odd, store }
         } else {
             Found::Blocked { committed: place.committed }
         }
@@ -224,7 +244,7 @@ impl Stores {
         match covered {
             0 if alias => Found::Alias,
             0 => Found::Nothing,
-            _ if covered == missing => Found::Forward { data, addressed, odd, follow: Follow::No },
+            _ if covered == missing => Found::Forward { data, addressed, odd, store: Forwarder::default() },
             _ => Found::Blocked { committed },
         }
     }
@@ -278,7 +298,12 @@ mod tests {
         );
         assert_eq!(
             stores.find(0x1000, 4, 10),
-            Found::Forward { data: 9, addressed: 5, odd: true, follow: Follow::Access }
+            Found::Forward {
+                data: 9,
+                addressed: 5,
+                odd: true,
+                store: Forwarder { follow: Follow::Access, younger: 0, reads: 0 }
+            }
         );
         assert_eq!(stores.find(0x1000, 8, 10), Found::Blocked { committed: 21 });
         assert_eq!(stores.find(0x1004, 4, 10), Found::Nothing);

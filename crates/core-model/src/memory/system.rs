@@ -7,7 +7,7 @@ use super::code::CodeCaches;
 use super::interface::{Destination, Entered, Entry, Loaded, Loads, MemoryPort, Stored};
 use super::renaming::Connections;
 use super::store_buffer::StoreBuffer;
-use super::stores::{Found, StoreTimes, Stores};
+use super::stores::{ANYWHERE, Found, StoreTimes, Stores};
 use super::translation::{Purpose, Tlbs};
 use crate::core::{Core, MemoryRenaming};
 use crate::instruction::{Execution, Prepared};
@@ -118,7 +118,13 @@ impl MemoryPort for MemorySystem {
         let partial = self.core.memory.partial_store;
         let partial = if partial > 0 && self.stores.is_partial(access, before) { partial } else { 0 };
         let split = if page { u64::from(self.core.memory.page_split_store) } else { 0 };
-        let writes = u64::from(!joins) + u64::from(partial) + crosses + split + self.caches.take_filling();
+        // Where any two stores go together, both halves of one do.
+        let halves = if self.core.memory.joins_stores >= ANYWHERE && crosses > 0 {
+            1
+        } else {
+            u64::from(!joins) + crosses
+        };
+        let writes = halves + u64::from(partial) + split + self.caches.take_filling();
         let committed = self.store_buffer.add(writes, retired, arrival);
         self.stores_since_lock = self.stores_since_lock.saturating_add(1);
         totals.store_latency += committed.saturating_sub(at);
@@ -353,7 +359,7 @@ impl MemorySystem {
             && self.stores.are_overtaken(issued);
         match self.stores.find(access.linear, access.size, at) {
             Found::Nothing => self.stores.was_independent(rip),
-            Found::Forward { data, follow: store, .. } if self.connections.connects(rip, follow, store) => {
+            Found::Forward { data, store, .. } if self.connections.connects(rip, follow, store) => {
                 // Renaming has connected the two: the value is there as soon as the store has it.
                 loaded.data = data.saturating_sub(issued);
                 loaded.renamed = true;
@@ -363,6 +369,7 @@ impl MemorySystem {
                 return loaded;
             }
             Found::Forward { data, addressed, odd, .. } => {
+                self.stores.was_read(access.linear);
                 // Forwarding takes as long as a hit of the cache, once the data are there.
                 let mut from = data;
                 // It looks for stores in the cycle after it has its own address.

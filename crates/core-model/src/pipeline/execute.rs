@@ -2,9 +2,10 @@
 
 use crate::instruction::{Executed, Execution, NEVER, Prepared, Traits};
 use crate::memory::{Destination, Level, Loaded, Loads, MemoryPort, StoreTimes};
-use crate::pipeline::Pipeline;
+use crate::pipeline::{Origin, Pipeline};
+use crate::table::Uops;
 use crate::totals::CoreTotals;
-use retire::RegisterFile;
+use retire::{RegisterFile, RegisterSet};
 
 impl Pipeline {
     /// Executes; nothing begins before `earliest`. `RARE` and `MEMORY`: see [`complete`](Self::complete).
@@ -26,7 +27,12 @@ impl Pipeline {
             let value = if executes { self.back_end.woken(ready, earliest) } else { ready.max(earliest) };
             let issued = self.back_end.issue(prepared.groups(), value);
             let completed = issued + u64::from(prepared.compute);
+            let prompt = executes && value == earliest && prepared.compute == 1;
+            if self.origin == Origin::Prompt && value > earliest {
+                self.select_early(prepared, prepared.groups(), earliest);
+            }
             return Executed {
+                prompt,
                 issued,
                 addressed: earliest + 1,
                 completed,
@@ -39,7 +45,7 @@ impl Pipeline {
         let ready = self.back_end.sources_ready(prepared).max(self.back_end.crossing(prepared));
         let mut value = self.back_end.woken(ready, earliest);
         let near = traits.intersects(Traits::NEAR)
-            && self.loaded >> (prepared.address_registers[0] & 15) & 1 == 1
+            && self.marked >> (prepared.address_registers[0] & 15) & 1 == 1
             && prepared.load > 0;
         let latency = prepared.load - u16::from(near);
         let load = u64::from(latency);
@@ -119,6 +125,9 @@ impl Pipeline {
         }
         // The address of a store waits neither for its value nor for what is older.
         let addressed = self.back_end.issue(address_groups, store_address) + 1;
+        if self.origin == Origin::Prompt && value > earliest {
+            self.select_early(prepared, groups, earliest);
+        }
         let issued = self.back_end.issue(groups, start);
         let mut completed = issued + u64::from(compute);
         // A plain load computes nothing.
@@ -145,7 +154,17 @@ impl Pipeline {
             // That it waits for older stores and locks is a wait for memory too.
             memory_from = begun.min(drains_from);
         }
-        Executed { issued, addressed, completed, memory_from, computes, clear }
+        Executed { issued, addressed, completed, memory_from, computes, clear, prompt: false }
+    }
+
+    /// The operation takes a port once more if it waits for a marked source.
+    #[inline]
+    fn select_early(&mut self, prepared: &Prepared, groups: &[Uops], earliest: u64) {
+        let marked = prepared.rest.sources & RegisterSet::from(self.marked);
+        let ready = if marked == 0 { 0 } else { self.back_end.ready(marked) };
+        if ready > earliest {
+            self.back_end.replay(&groups[groups.len().saturating_sub(1)..], ready);
+        }
     }
 
     /// When locked and serialising instructions can begin but for older stores, and when with them.

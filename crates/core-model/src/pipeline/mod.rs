@@ -13,6 +13,30 @@ use crate::state::{Shaped, Words};
 use crate::totals::CoreTotals;
 use retire::{Assist, Branch, BranchKind};
 
+/// Where a register's value comes from, as far as a core treats it in a way of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Origin {
+    /// That makes no difference.
+    Any,
+    /// A load, or a copy of what it has brought; what is computed from that is another matter.
+    Load,
+    /// A load, or what waited for one.
+    BehindLoad,
+    /// An operation of one cycle whose sources were ready when it was allocated.
+    Prompt,
+}
+
+impl Origin {
+    fn that_matters(core: &Core) -> Self {
+        match core {
+            _ if core.selects_early => Self::Prompt,
+            _ if core.memory.fast_pointer => Self::Load,
+            _ if core.memory.dependent_loads[0] > 0 => Self::BehindLoad,
+            _ => Self::Any,
+        }
+    }
+}
+
 #[derive(Debug)]
 pub(crate) struct Pipeline {
     pub(crate) core: &'static Core,
@@ -27,9 +51,9 @@ pub(crate) struct Pipeline {
     pub(crate) fusible_length: u8,
     /// Where the newest block ended: no part of the state, but it tells states apart.
     end: u64,
-    /// Which of the first 16 registers have a value that a load has brought, on cores where that matters.
-    pub(crate) loaded: u16,
-    notes_loaded: bool,
+    /// Those of the first 16 registers whose value comes from where `origin` says.
+    pub(crate) marked: u16,
+    pub(crate) origin: Origin,
     /// Counts loads that wait for such a value: see [`Memory::dependent_loads`](crate::core::Memory::dependent_loads).
     pub(crate) dependent: u8,
     /// What the stack engine adds to the stack pointer.
@@ -62,8 +86,8 @@ impl Pipeline {
             fusible: Traits::default(),
             fusible_length: 0,
             end: 0,
-            loaded: 0,
-            notes_loaded: core.memory.fast_pointer || core.memory.dependent_loads[0] > 0,
+            marked: 0,
+            origin: Origin::that_matters(core),
             dependent: 0,
             stack_offset: 0,
             refilling: false,
@@ -90,12 +114,13 @@ impl Pipeline {
         let (mut rest, mut rip, mut start, mut completed, mut slots, mut light) = (0, 0, 0, 0, 0, 0);
         for (number, prepared) in (usize::from(block.first)..).zip(instructions) {
             rip = block.rip.wrapping_add(u64::from(prepared.offset));
-            let last_length = std::mem::replace(&mut length, prepared.length);
+            let last_length = std::mem::replace(&mut length, prepared.length());
             let place = Place {
                 linear: rip,
                 physical: block.fetch_pa + u64::from(prepared.offset),
                 page: block.fetch_page,
                 length,
+                constants: prepared.constants(),
             };
             let fused = prepared.traits.intersects(Traits::CONDITIONAL) && before.fuses_with(prepared.traits);
             start = if fused { rip.wrapping_sub(last_length.into()) } else { rip };
@@ -203,8 +228,8 @@ impl Pipeline {
             self.back_end.microcode(totals, along, first);
         }
         let retired = self.back_end.complete::<RARE>(totals, prepared, slots - along, &executed);
-        if self.notes_loaded {
-            self.note_loaded(prepared);
+        if self.origin != Origin::Any {
+            self.mark(prepared, executed.prompt);
         }
         if load || store {
             self.back_end.write_back(prepared, addressed);
@@ -232,28 +257,31 @@ impl Pipeline {
         (completed, slots)
     }
 
-    /// Which registers have been loaded after an instruction.
+    /// Which registers are marked after an instruction.
     #[inline(always)]
-    fn note_loaded(&mut self, prepared: &Prepared) {
+    fn mark(&mut self, prepared: &Prepared, prompt: bool) {
         let traits = prepared.traits;
-        let loads = if self.core.memory.fast_pointer {
-            // The value itself, or a copy of it; what is computed from it has lost that.
-            let source = u32::from(prepared.source_registers[0] & 15);
-            traits.intersects(Traits::LOADED)
-                || traits.intersects(Traits::MOVE) && self.loaded >> source & 1 == 1
-        } else {
-            // What is computed from it waits for the load as well.
-            traits.intersects(Traits::LOAD) || self.loaded & prepared.rest.sources as u16 != 0
+        let marks = match self.origin {
+            Origin::Any => false,
+            Origin::Load => {
+                let source = u32::from(prepared.source_registers[0] & 15);
+                traits.intersects(Traits::LOADED)
+                    || traits.intersects(Traits::MOVE) && self.marked >> source & 1 == 1
+            }
+            Origin::BehindLoad => {
+                traits.intersects(Traits::LOAD) || self.marked & prepared.rest.sources as u16 != 0
+            }
+            Origin::Prompt => prompt,
         };
-        self.loaded &= !prepared.first_results;
-        self.loaded |= if loads { prepared.first_results } else { 0 };
+        self.marked &= !prepared.first_results;
+        self.marked |= if marks { prepared.first_results } else { 0 };
     }
 
     /// True if a load, which waits for its address, takes a port once more because a load has brought that.
     #[inline(always)]
     fn loads_again(&mut self, prepared: &Prepared) -> bool {
         let [among, again] = self.core.memory.dependent_loads;
-        let is_loaded = |&register: &u8| register < 16 && self.loaded >> register & 1 == 1;
+        let is_loaded = |&register: &u8| register < 16 && self.marked >> register & 1 == 1;
         if among == 0 || !prepared.address_registers.iter().any(is_loaded) {
             return false;
         }
@@ -517,7 +545,7 @@ impl Shaped for Pipeline {
         let flags = u64::from(self.store_fits) << 1 | u64::from(self.refilling);
         shape.extend([self.fusible_end, u64::from(self.fusible.bits()) << 2 | flags]);
         let length = u64::from(self.dependent) << 8 | u64::from(self.fusible_length);
-        shape.push(length << 32 | u64::from(self.loaded) << 16 | u64::from(self.stack_offset as u16));
+        shape.push(length << 32 | u64::from(self.marked) << 16 | u64::from(self.stack_offset as u16));
         self.front_end.save(now, shape)?;
         self.back_end.save(now, shape)
     }
@@ -529,7 +557,7 @@ impl Shaped for Pipeline {
         (self.store_fits, self.refilling) = (word >> 1 & 1 == 1, word & 1 == 1);
         let word = shape.next();
         (self.dependent, self.fusible_length) = ((word >> 40) as u8, (word >> 32) as u8);
-        (self.loaded, self.stack_offset) = ((word >> 16) as u16, word as u16 as i16);
+        (self.marked, self.stack_offset) = ((word >> 16) as u16, word as u16 as i16);
         self.front_end.restore(now, shape);
         self.back_end.restore(now, shape);
     }

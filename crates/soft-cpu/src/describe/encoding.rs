@@ -29,9 +29,11 @@ pub(super) fn encoding(instruction: &Instruction, info: &InstructionInfo, result
         stack_change: if stack && instruction.mnemonic() != Mnemonic::Leave { change } else { 0 },
         stack_pointer: addressed || named && !matches!(instruction.mnemonic(), Mnemonic::Pop),
         wide: is_wide(instruction),
+        constants: constants(instruction),
         two_operands: has_two_operands(instruction, info),
         plain_access: memory && is_plain_access(instruction) || is_push_or_pop(instruction),
         whole_access: memory && is_whole_access(instruction) || is_push_or_pop(instruction),
+        operand_access: memory && is_operand_access(instruction) || is_push_or_pop(instruction),
         upper_bits: upper_bits(instruction, results & VECTORS),
     }
 }
@@ -60,6 +62,11 @@ fn is_whole_access(instruction: &Instruction) -> bool {
     let mnemonic = instruction.mnemonic();
     let moves = mnemonic == Mnemonic::Mov || instruction.condition_code() != ConditionCode::None;
     matches!(instruction.memory_size().size(), 4 | 8) && (in_place || moves)
+}
+
+/// Measured on Zen 5: loads that can have the value of a store from renaming.
+fn is_operand_access(instruction: &Instruction) -> bool {
+    !matches!(instruction.mnemonic(), Mnemonic::Movzx | Mnemonic::Movbe)
 }
 
 fn is_push_or_pop(instruction: &Instruction) -> bool {
@@ -98,6 +105,17 @@ fn addressing(instruction: &Instruction) -> Addressing {
     } else {
         Addressing::Far
     }
+}
+
+fn constants(instruction: &Instruction) -> u8 {
+    let displaced = instruction.op_kinds().any(|kind| kind == OpKind::Memory)
+        && (instruction.memory_displacement64() != 0 || instruction.is_ip_rel_memory_operand());
+    let immediates = instruction.op_kinds().map(|kind| match kind {
+        OpKind::Immediate64 => 2,
+        kind if (OpKind::Immediate8..=OpKind::Immediate32to64).contains(&kind) => 1,
+        _ => 0,
+    });
+    u8::from(displaced) + immediates.max().unwrap_or(0)
 }
 
 /// An immediate value that is no sign-extended one of 32 bits, or of 16 bits beside an operand in memory.

@@ -86,6 +86,7 @@ pub(super) fn domain(instruction: &Instruction) -> Domain {
     }
     let elements = ["shuf", "unpck", "blend", "mov", "insert", "extract", "broadcast", "perm"];
     match shape(&name) {
+        Some(_) if starts(&["add", "sub"]) => Domain::Sum,
         Some(_) if scalar_move || !starts(&elements) => Domain::Float,
         _ => Domain::Integer,
     }

@@ -28,30 +28,18 @@ struct Caches {
     llc: Geometry,
 }
 
-/// Cores that profiles name and that have no model. Source: leaves 4 and 8000_001DH of a Core Ultra 200V and of a
-/// family 1AH model 02H EPYC in `InstLatx64/InstLatx64` (`GenuineIntel00B06D1_LunarLake_04_CPUID`,
-/// `AuthenticAMD0B00F21_K20_Turin_01_CPUID`). Lion Cove has 192 KiB between the first level and the second, which its
+/// Cores that profiles name and that have no model. Source: leaf 4 of a Core Ultra 200V in `InstLatx64/InstLatx64`
+/// (`GenuineIntel00B06D1_LunarLake_04_CPUID`). Lion Cove has 192 KiB between the first level and the second, which its
 /// leaf 4 does not list either.
-const NOT_MODELLED: [(&str, Caches); 2] = [
-    (
-        "Lion Cove",
-        Caches {
-            l1d: Geometry { sets: 64, ways: 12 },
-            l1i: Geometry { sets: 64, ways: 16 },
-            l2: Geometry { sets: 4096, ways: 10 },
-            llc: Geometry { sets: 16384, ways: 12 },
-        },
-    ),
-    (
-        "Zen 5",
-        Caches {
-            l1d: Geometry { sets: 64, ways: 12 },
-            l1i: Geometry { sets: 64, ways: 8 },
-            l2: Geometry { sets: 1024, ways: 16 },
-            llc: Geometry { sets: 32768, ways: 16 },
-        },
-    ),
-];
+const NOT_MODELLED: [(&str, Caches); 1] = [(
+    "Lion Cove",
+    Caches {
+        l1d: Geometry { sets: 64, ways: 12 },
+        l1i: Geometry { sets: 64, ways: 16 },
+        l2: Geometry { sets: 4096, ways: 10 },
+        llc: Geometry { sets: 16384, ways: 12 },
+    },
+)];
 
 /// What `leaf` says about caches and who shares them; `None` if it is about something else, or the core is unknown.
 pub(super) fn leaf(profile: &Profile, apic_id: u32, leaf: u32, subleaf: u32) -> Option<CpuidResult> {
