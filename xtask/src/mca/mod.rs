@@ -11,7 +11,7 @@ mod compare;
 mod llvm;
 mod target;
 mod uops;
-mod x86;
+pub(crate) mod x86;
 
 pub(crate) use compare::{CompareArgs, compare};
 pub(crate) use uops::{UopsArgs, write_tables};

@@ -96,7 +96,7 @@ fn uses_masks(instruction: &Instruction) -> bool {
 }
 
 /// Every instruction of these sets in 64-bit mode, in the forms that it has.
-fn all() -> impl Iterator<Item = (Code, Form, Instruction)> {
+pub(crate) fn all() -> impl Iterator<Item = (Code, Form, Instruction)> {
     let forms = [Form::Register, Form::Memory];
     Code::values()
         .filter(|code| {

@@ -234,12 +234,17 @@ pub(crate) fn measure(core: &'static Core, code: &[u8], way: Way) -> Result<Outc
 }
 
 /// The pages that a block touches, beside those of its images.
-pub(crate) fn pages(core: &'static Core, code: &[u8], way: Way) -> Result<Vec<u64>, Refusal> {
+pub(crate) fn pages(
+    core: &'static Core,
+    code: &[u8],
+    way: Way,
+    vectors: Vectors,
+) -> Result<Vec<u64>, Refusal> {
     let instructions = decode(code).ok_or(Refusal::Shape)?;
     let ([first, second], _) = shapes(way, &instructions, code.len()).ok_or(Refusal::Shape)?;
     let dirty = if stores(&instructions) { u64::MAX } else { 0 };
     let model = Model::new(core, &describe::X86).map_err(|_| Refusal::Shape)?;
-    let mut machine = Machine::new(model);
+    let mut machine = Machine { vectors, ..Machine::new(model) };
     let build = |at, shape| image::build(at, code, shape, dirty).ok_or(Refusal::Shape);
     let images = [build(CODE, first)?, build(CODE + IMAGE, second)?];
     machine.place(&images);
@@ -249,10 +254,20 @@ pub(crate) fn pages(core: &'static Core, code: &[u8], way: Way) -> Result<Vec<u6
     Ok(machine.pages)
 }
 
+/// The vector instructions that a block may have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Vectors {
+    /// Those of the image's own state: SSE.
+    Sse,
+    /// Also AVX and AVX-512.
+    Avx512,
+}
+
 struct Machine {
     board: Board,
     cpu: Cpu<Board>,
     pages: Vec<u64>,
+    vectors: Vectors,
 }
 
 /// Runs, for at most so many instructions, until an exception that the machine has no handler for, which is how code
@@ -286,7 +301,7 @@ impl Machine {
             board.write(TEMPLATE_PHYSICAL + offset, &image::FILL.to_le_bytes());
         }
         board.write(DATA_PHYSICAL + FXSAVE, &image::fxsave());
-        Self { board, cpu: Cpu::default(), pages: Vec::new() }
+        Self { board, cpu: Cpu::default(), pages: Vec::new(), vectors: Vectors::Sse }
     }
 
     fn place(&mut self, images: &[Image]) {
@@ -318,7 +333,13 @@ impl Machine {
     /// As [`run`](Self::run), or the page that is missing.
     fn attempt(&mut self, image: &Image, count: u64) -> Result<Result<u64, u64>, Refusal> {
         self.board.write(DATA_PHYSICAL + COUNT, &count.to_le_bytes());
-        self.cpu.set_state(&start(image.again));
+        let mut state = start(image.again);
+        if self.vectors == Vectors::Avx512 {
+            // OSXSAVE; x87, SSE, AVX and the three parts of AVX-512.
+            state.cr4 |= 1 << 18;
+            state.xcr0 = 0xE7;
+        }
+        self.cpu.set_state(&state);
         let cycles = until_exception(&mut self.cpu, &mut self.board, BUDGET)?;
         let state = self.cpu.state();
         if state.rip == image.end {

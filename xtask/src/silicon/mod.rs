@@ -4,9 +4,11 @@
 //! the same bytes ([`image`]), in a loop and unrolled. `--record FILE` measures blocks of our own on this host first.
 //! The protocol is in `docs/silicon.md`.
 
+mod able;
 mod agreed;
 mod block;
 mod compare;
+pub(crate) mod forms;
 mod image;
 mod machine;
 mod micro;
@@ -23,13 +25,15 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+/// What can be asked for in place of blocks.
+const MEASURES: [&str; 6] = ["record", "record_forms", "micro", "record_micro", "programs", "update"];
 /// Classes that are printed.
 const CLASSES: usize = 8;
 
 #[derive(Debug, Args)]
 pub(crate) struct SiliconArgs {
     /// Compare a core with the blocks of this file, and measure nothing
-    #[arg(long, required_unless_present_any = ["record", "micro", "record_micro", "programs", "update"])]
+    #[arg(long, required_unless_present_any = MEASURES)]
     blocks: Option<PathBuf>,
     /// Measure blocks of our own on this host, write them to this file, and compare the core with them
     #[arg(long, conflicts_with = "blocks")]
@@ -47,6 +51,9 @@ pub(crate) struct SiliconArgs {
     /// Measure latencies and penalties on this host, write them to this file, and compare the core with them
     #[arg(long, conflicts_with_all = ["blocks", "record", "micro"])]
     record_micro: Option<PathBuf>,
+    /// Measure each form of instructions on this host, and write throughputs and latencies to this file
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["blocks", "record", "micro", "record_micro"])]
+    record_forms: Option<PathBuf>,
     /// Of the latencies and penalties, only those whose names contain this
     #[arg(long, value_name = "TEXT", default_value = "")]
     row: String,
@@ -82,6 +89,9 @@ pub(crate) fn silicon(args: &SiliconArgs) -> Result<(), TaskError> {
         return programs::compare(profile);
     }
     let core = find_core(args.core.as_deref().unwrap_or_default())?;
+    if let Some(path) = &args.record_forms {
+        return forms::record(core, path);
+    }
     if let Some(path) = &args.record_micro {
         micro::record(path, &args.row)?;
     }

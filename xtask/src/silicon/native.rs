@@ -164,7 +164,7 @@ impl Host {
     }
 
     /// Ticks of so many executions of an image.
-    fn ticks(image: &Image, count: u64) -> u64 {
+    pub(super) fn ticks(image: &Image, count: u64) -> u64 {
         write(DATA + COUNT, &count.to_le_bytes());
         let mut control = 0_u32;
         // SAFETY: the image is code of this process that keeps to the calling convention but for MXCSR, which is
