@@ -1,8 +1,8 @@
-//! The uop tables, from LLVM's scheduling models.
+//! The uop tables, from LLVM's scheduling models, and those of cores that LLVM does not know.
 
 use super::llvm::Mca;
 use super::target::{Entry, Target};
-use super::{a64, x86};
+use super::{a64, measured, x86};
 use crate::cargo::root;
 use crate::error::TaskError;
 use clap::Args;
@@ -17,14 +17,16 @@ const EPSILON: f64 = 0.01;
 
 #[derive(Debug, Args)]
 pub(crate) struct UopsArgs {
-    /// Write this core's table only (its name as LLVM's -mcpu takes it)
+    /// Write this core's table only (its name as LLVM's -mcpu takes it, or would)
     #[arg(long)]
     core: Option<String>,
 }
 
 /// Writes `crates/core-model/data/*.tsv`.
 pub(crate) fn write_tables(args: &UopsArgs) -> Result<(), TaskError> {
-    let wanted = |core: &&Core| args.core.as_ref().is_none_or(|name| *name == core.llvm_name);
+    let asked = |table: &str| args.core.as_ref().is_none_or(|name| *name == table);
+    let is_measured = |table: &str| measured::CORES.iter().any(|core| core.name == table);
+    let wanted = |core: &&Core| asked(core.llvm_name) && !is_measured(core.llvm_name);
     for target in [&x86::TARGET, &a64::TARGET] {
         let mut cores = pipelines(target.isa).filter(wanted).peekable();
         if cores.peek().is_none() {
@@ -48,7 +50,8 @@ pub(crate) fn write_tables(args: &UopsArgs) -> Result<(), TaskError> {
             );
         }
     }
-    Ok(())
+    // After those that they are made of.
+    measured::CORES.iter().filter(|core| asked(core.name)).try_for_each(measured::write_table)
 }
 
 fn table(mca: &Mca, core: &Core, target: &Target, entries: &[&Entry]) -> Result<(String, usize), TaskError> {
