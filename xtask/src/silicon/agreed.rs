@@ -4,6 +4,7 @@
 //! makes it longer, so the lowest figure that is seen twice counts.
 
 use super::block::{self, Measured, Way};
+use super::form_rows::{self, Row};
 use crate::error::TaskError;
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -60,6 +61,53 @@ pub(super) fn write(path: &Path, of: &[PathBuf]) -> Result<(), TaskError> {
     Ok(())
 }
 
+/// What recordings of forms agree on, in the order of the first one, without forms of which that is nothing.
+fn forms(recordings: &[Vec<Row>]) -> Vec<Row> {
+    let mut by_form: HashMap<(&str, &str), Vec<&Row>> = HashMap::new();
+    for row in recordings.iter().flatten() {
+        by_form.entry((&row.form, &row.operand)).or_default().push(row);
+    }
+    let agreed = |row: &Row| {
+        let of_it = by_form.get(&(row.form.as_str(), row.operand.as_str())).map_or(&[][..], Vec::as_slice);
+        let lowest = |figures: Vec<f64>| lowest(figures).map(|(cycles, _)| cycles);
+        let through = |operand: u32| {
+            let all = of_it.iter().flat_map(|row| &row.latencies).filter(|(of, _)| *of == operand);
+            Some((operand, lowest(all.map(|(_, cycles)| *cycles).collect())?))
+        };
+        let mut operands: Vec<u32> =
+            of_it.iter().flat_map(|row| row.latencies.iter().map(|(operand, _)| *operand)).collect();
+        operands.sort_unstable();
+        operands.dedup();
+        Row {
+            cycles: lowest(of_it.iter().filter_map(|row| row.cycles).collect()),
+            latencies: operands.into_iter().filter_map(through).collect(),
+            ..row.clone()
+        }
+    };
+    recordings.first().into_iter().flatten().map(agreed).filter(|row| row.count() > 0).collect()
+}
+
+/// Writes what recordings of forms agree on to a file.
+pub(super) fn write_forms(path: &Path, of: &[PathBuf]) -> Result<(), TaskError> {
+    let (mut text, mut recordings) = (String::new(), Vec::new());
+    for path in of {
+        let own = block::text(path)?;
+        own.lines().take_while(|line| line.starts_with('#')).for_each(|line| text.extend([line, "\n"]));
+        let rows = form_rows::parse(&own);
+        let wrong = |(line, what)| TaskError::Data(format!("{}:{line}: {what}", path.display()));
+        recordings.push(rows.map_err(wrong)?);
+    }
+    let rows = forms(&recordings);
+    let agreed: usize = rows.iter().map(Row::count).sum();
+    // Writing to a String cannot fail.
+    let _ = writeln!(text, "# {agreed} figures are the lowest that two of these agree on");
+    let _ = writeln!(text, "{}", form_rows::HEADER);
+    rows.iter().for_each(|row| text.extend([row.to_string(), "\n".to_owned()]));
+    fs::write(path, text).map_err(|source| TaskError::File { path: path.to_owned(), source })?;
+    anstream::println!("wrote {}: {agreed} figures of {} forms", path.display(), rows.len());
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "test code")]
@@ -78,5 +126,17 @@ mod tests {
             rows(&[recording(["1.2", "-"]), recording(["1.0", "3.0"]), recording(["1.01", "4"])]);
         assert_eq!(rows, "a\t1.0000\t0.0100\t-\t-\t4801d8\na\t-\t-\t2.0000\t0.0000\t4829d8\n");
         assert_eq!(agreed, 2);
+    }
+
+    #[test]
+    fn forms_have_what_two_agree_on() {
+        let recording = |text| form_rows::parse(text).unwrap();
+        let rows = forms(&[
+            recording("A\tr\t0.16\t1:2.0\nB\tr\t1\t-"),
+            recording("A\tr\t0.25\t1:2.5"),
+            recording("A\tr\t0.2501\t0:1,1:2.01\nB\tr\t2\t-"),
+        ]);
+        let texts: Vec<String> = rows.iter().map(Row::to_string).collect();
+        assert_eq!(texts, ["A\tr\t0.2500\t1:2.0000"]);
     }
 }

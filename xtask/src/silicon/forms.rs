@@ -2,6 +2,7 @@
 
 use super::able;
 use super::block::Way;
+use super::form_rows::{HEADER, Row};
 use super::machine::Vectors;
 use super::native::{self, Host};
 use super::record::{How, figure, host_name};
@@ -59,9 +60,6 @@ const BY_VALUE: [Mnemonic; 9] = [
     Mnemonic::Vpmaskmovd,
     Mnemonic::Vpmaskmovq,
 ];
-/// Names of the columns.
-pub(crate) const HEADER: &str = "form\toperand\tcycles\tlatency";
-
 /// Registers that are as good as each other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
@@ -223,27 +221,22 @@ fn cycles(core: &'static Core, host: &mut Host, block: &[Instruction]) -> Result
     Ok(figure(core, host, &code, how)?.map(|sampled| sampled.cycles))
 }
 
-/// A line of the file; `None` if nothing of the form could be measured.
+/// The row of a form.
 fn row(
     core: &'static Core,
     host: &mut Host,
     (code, form, instruction): &(Code, Form, Instruction),
-) -> Result<Option<String>, TaskError> {
+) -> Result<Row, TaskError> {
     let all: Vec<_> = (0..copies(instruction)).map(|number| copy(instruction, number, None)).collect();
     let throughput = cycles(core, host, &all)?.map(|cycles| cycles / all.len() as f64);
     let mut latencies = Vec::new();
     for operand in chains(instruction) {
         let chained = (operand != 0).then_some(operand);
         if let Some(latency) = cycles(core, host, &[copy(instruction, 0, chained)])? {
-            latencies.push(format!("{operand}:{latency:.4}"));
+            latencies.push((operand, latency));
         }
     }
-    if throughput.is_none() && latencies.is_empty() {
-        return Ok(None);
-    }
-    let throughput = throughput.map_or("-".to_owned(), |cycles| format!("{cycles:.4}"));
-    let latencies = if latencies.is_empty() { "-".to_owned() } else { latencies.join(",") };
-    Ok(Some(format!("{code:?}\t{form}\t{throughput}\t{latencies}\n")))
+    Ok(Row { form: format!("{code:?}"), operand: form.to_string(), cycles: throughput, latencies })
 }
 
 /// Measures every form on this host, and writes throughputs and latencies to a file.
@@ -256,8 +249,9 @@ pub(super) fn record(core: &'static Core, path: &Path) -> Result<(), TaskError> 
         let (mut rows, mut count) = (String::new(), 0);
         for one in &all {
             bar.inc(1);
-            if let Some(row) = row(core, &mut host, one)? {
-                rows.push_str(&row);
+            let row = row(core, &mut host, one)?;
+            if row.count() > 0 {
+                rows.extend([row.to_string(), "\n".to_owned()]);
                 count += 1;
             }
         }

@@ -8,7 +8,8 @@ mod able;
 mod agreed;
 mod block;
 mod compare;
-pub(crate) mod forms;
+pub(crate) mod form_rows;
+mod forms;
 mod image;
 mod machine;
 mod micro;
@@ -54,6 +55,9 @@ pub(crate) struct SiliconArgs {
     /// Measure each form of instructions on this host, and write throughputs and latencies to this file
     #[arg(long, value_name = "FILE", conflicts_with_all = ["blocks", "record", "micro", "record_micro"])]
     record_forms: Option<PathBuf>,
+    /// Measure no form, but write what these recordings of forms of one CPU agree on (repeatable)
+    #[arg(long, value_name = "RECORDING", requires = "record_forms")]
+    agreed_forms: Vec<PathBuf>,
     /// Of the latencies and penalties, only those whose names contain this
     #[arg(long, value_name = "TEXT", default_value = "")]
     row: String,
@@ -90,7 +94,10 @@ pub(crate) fn silicon(args: &SiliconArgs) -> Result<(), TaskError> {
     }
     let core = find_core(args.core.as_deref().unwrap_or_default())?;
     if let Some(path) = &args.record_forms {
-        return forms::record(core, path);
+        return match &args.agreed_forms[..] {
+            [] => forms::record(core, path),
+            recordings => agreed::write_forms(path, recordings),
+        };
     }
     if let Some(path) = &args.record_micro {
         micro::record(path, &args.row)?;

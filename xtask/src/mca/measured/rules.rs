@@ -4,7 +4,7 @@
 //! vectors a quarter, two a half. Which ones they are it does not tell, so Zen 4's are kept as far as the number fits.
 
 use super::convert::{Parts, Units, convert};
-use super::figures::{Figure, Figures};
+use super::figures::Figures;
 use super::table::{Latency, Line, Lines, Operand, Uops};
 
 /// Slots a cycle.
@@ -21,24 +21,22 @@ pub(super) fn measured(older: &Lines, figures: &Figures) -> Vec<Line> {
 }
 
 fn measured_line(line: &Line, older: &Lines, figures: &Figures) -> Line {
-    let none = Figure::default();
     let name = general_name(&line.name);
-    let of = |form| figures.of(&name, form).unwrap_or(&none);
-    let (own, register) = (of(line.form).cycles, of(Operand::Register));
+    let latencies = figures.latencies(&name, Operand::Register);
     let parts = Parts::of(line);
     let (mut operation, memory): (Vec<Uops>, Vec<Uops>) = convert(line).into_iter().partition(is_operation);
     let moves = operation.is_empty() && (parts.load || parts.store || is_stack(&line.name));
-    if let (Some(cycles), false) = (register.cycles, moves) {
+    if let (Some(cycles), false) = (figures.cycles(&name, Operand::Register), moves) {
         operation = if parts.vector {
             vector_operation(operation, cycles)
         } else if operation.is_empty() && names_vectors(&line.name) {
             // What Zen 4 leaves to renaming.
             if cycles < 0.2 { operation } else { vector_operation(vec![Units::Vector.uops(1)], cycles) }
         } else {
-            integer_operation(operation, cycles, register)
+            integer_operation(operation, cycles, &latencies)
         };
     }
-    let longest = register.latencies().reduce(f64::max).filter(|cycles| *cycles > SHORTEST).map(nearest);
+    let longest = latencies.into_iter().reduce(f64::max).filter(|cycles| *cycles > SHORTEST).map(nearest);
     let latency = match (line.form, longest) {
         (Operand::Memory, _) if parts.load => {
             let behind = longest.unwrap_or_else(|| unmeasured(line, older, parts));
@@ -51,7 +49,8 @@ fn measured_line(line: &Line, older: &Lines, figures: &Figures) -> Line {
         _ => line.latency,
     };
     let uops = memory.into_iter().chain(operation).collect();
-    Line { name: line.name.clone(), form: line.form, slots: slots(line, own), latency, uops }
+    let slots = slots(line, figures.cycles(&name, line.form));
+    Line { name: line.name.clone(), form: line.form, slots, latency, uops }
 }
 
 /// The form that has any register in the place of the accumulator: so many copies can be independent.
@@ -130,9 +129,9 @@ fn partner(unit: &str) -> String {
     format!("{stem}{other}")
 }
 
-/// The uops of any other operation, of these figures.
-fn integer_operation(operation: Vec<Uops>, cycles: f64, figure: &Figure) -> Vec<Uops> {
-    if cycles < 0.15 && figure.latencies().next().is_none() {
+/// The uops of any other operation, which has these latencies.
+fn integer_operation(operation: Vec<Uops>, cycles: f64, latencies: &[f64]) -> Vec<Uops> {
+    if cycles < 0.15 && latencies.is_empty() {
         // Renaming makes it.
         return Vec::new();
     }
@@ -141,7 +140,7 @@ fn integer_operation(operation: Vec<Uops>, cycles: f64, figure: &Figure) -> Vec<
     }
     let units = operation.first().map_or_else(|| Units::Alu.names(), |uops| uops.units.clone());
     let multiplies = units == Units::Multiply.names();
-    let waits = figure.latencies().reduce(f64::min).is_none_or(|shortest| shortest > 1.5);
+    let waits = latencies.iter().copied().reduce(f64::min).is_none_or(|shortest| shortest > 1.5);
     match cycles {
         _ if cycles < 0.24 => vec![Units::Alu.uops(1)],
         _ if cycles > 0.3 && cycles < 0.42 => {
