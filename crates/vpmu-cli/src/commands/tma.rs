@@ -241,8 +241,8 @@ mod tests {
         assert!(counts.contains("--detail timing has one"), "{counts}");
         let made_up = said("kvm", None, synthetic, "sapphire-rapids");
         assert!(made_up.contains("--engine soft --detail timing"), "{made_up}");
-        let unknown = said("soft", Some(Detail::Counts), modelled, "zen5");
-        assert!(unknown.contains("zen5 has no model of its core"), "{unknown}");
+        let unknown = said("soft", Some(Detail::Counts), modelled, "lunar-lake-p");
+        assert!(unknown.contains("lunar-lake-p has no model of its core"), "{unknown}");
     }
 
     #[test]
