@@ -142,7 +142,11 @@ fn alignment_of_avx512() {
     use_avx512();
     let line = Line([0; 32]);
     let at = |offset: usize| line.0.as_ptr() as usize + offset;
-    check_eq!(faulting!("vmovaps zmm0, [{at}]"; at = in(reg) at(32),), Some(Raised::GP0), "VMOVAPS ZMM");
+    let raised = faulting!("vmovaps zmm0, [{at}]"; at = in(reg) at(32),);
+    if raised == Some(Raised::UD) && !has(Needs::EXACT) {
+        skip!("the host's KVM emulates what raises #GP, and does not know VMOVAPS");
+    }
+    check_eq!(raised, Some(Raised::GP0), "VMOVAPS ZMM");
     check_eq!(faulting!("vmovaps zmm0, [{at}]"; at = in(reg) at(64),), None, "VMOVAPS ZMM, aligned");
     check_eq!(faulting!("vmovdqu64 zmm0, [{at}]"; at = in(reg) at(8),), None, "VMOVDQU64");
     check_eq!(faulting!("vaddps zmm0, zmm0, [{at}]"; at = in(reg) at(4),), None, "VADDPS");
