@@ -64,9 +64,10 @@ pub(crate) struct FrontEnd {
     block_shift: u32,
     /// The last uop of this cycle has more constants than there is room for beside it.
     wide: bool,
-    /// Constants of the uops of this cycle; uops of this line of code, and those of them before this cycle.
+    /// Constants of the uops of this cycle, and whether the newest uop has two.
     constants: u32,
     two_constants: bool,
+    /// Uops of this line of code, and those of them before this cycle.
     line_uops: u32,
     line_before: u32,
     /// The last cycle with uops of each path, and how many, to know when a run begins.

@@ -7,36 +7,22 @@ mod common;
 use common::{CODE, Run, assemble, read, write};
 use core_model::ZEN5;
 use iced_x86::code_asm::*;
-use iced_x86::{Instruction, OpAccess, OpKind};
+use iced_x86::{Instruction, InstructionInfoFactory, OpAccess, UsedMemory};
 use retire::MemoryAccess;
 
 const PASSES: u32 = 2_000;
 const COPIES: u32 = 56;
 const PLACE: u64 = 0x10_0000;
 
-/// What an instruction with a memory operand does to one place.
+/// What an instruction with a memory operand does to one place; LEA does nothing.
 fn accesses(instruction: &Instruction) -> Vec<MemoryAccess> {
-    if !instruction.op_kinds().any(|kind| kind == OpKind::Memory) || instruction.is_lea() {
-        return Vec::new();
-    }
     let place = PLACE + instruction.memory_displacement64();
-    let mut factory = iced_x86::InstructionInfoFactory::new();
-    let info = factory.info(instruction);
-    let access = info.used_memory().first().map(iced_x86::UsedMemory::access);
-    match access {
+    let mut factory = InstructionInfoFactory::new();
+    match factory.info(instruction).used_memory().first().map(UsedMemory::access) {
+        Some(OpAccess::Read) => vec![read(place, 8)],
         Some(OpAccess::Write) => vec![write(place, 8)],
         Some(OpAccess::ReadWrite) => vec![read(place, 8), write(place, 8)],
-        _ => vec![read(place, 8)],
-    }
-}
-
-trait Lea {
-    fn is_lea(&self) -> bool;
-}
-
-impl Lea for Instruction {
-    fn is_lea(&self) -> bool {
-        self.mnemonic() == iced_x86::Mnemonic::Lea
+        _ => Vec::new(),
     }
 }
 

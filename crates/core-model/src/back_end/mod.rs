@@ -444,10 +444,10 @@ impl BackEnd {
         let other = match prepared.rest.domain {
             Domain::None => return 0,
             Domain::Sum if self.sums_apart => return 0,
+            _ if self.sums_apart => self.domains[1],
             Domain::Float | Domain::Sum => self.domains[0],
             Domain::Integer => self.domains[1],
         };
-        let other = if self.sums_apart { self.domains[1] } else { other };
         match other & prepared.rest.sources {
             0 => 0,
             late => self.ready(late) + self.crossing_delay,

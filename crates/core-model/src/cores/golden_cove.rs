@@ -42,8 +42,8 @@ pub const GOLDEN_COVE: Core = Core {
     // Chips and Cheese: 5.6 moves a cycle, also dependent ones.
     // As before; no source has it anew.
     stack_engine: Some((4, "Add_r64_rm64")),
-    // Measured on Granite Rapids: CVTDQ2PS takes half a cycle whether or not upper bits are in use.
     reads_synchronise: true,
+    // Measured on Granite Rapids: CVTDQ2PS takes half a cycle whether or not upper bits are in use.
     merges_upper_bits: false,
     bypass_delay: 0,
     sum_delay: 0,

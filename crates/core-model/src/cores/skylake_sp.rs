@@ -46,8 +46,8 @@ pub const SKYLAKE_SP: Core = Core {
     // uiCA: up to four at a time; here without a limit.
     // uiCA: ports 0, 1, 5, 6.
     stack_engine: Some((4, "Add_r64_rm64")),
-    // manual: "Mixing AVX Code with SSE Code". Whether the blend is a uop of its own is not said.
     reads_synchronise: true,
+    // manual: "Mixing AVX Code with SSE Code". Whether the blend is a uop of its own is not said.
     merges_upper_bits: true,
     bypass_delay: 0,
     sum_delay: 0,

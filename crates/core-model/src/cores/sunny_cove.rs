@@ -71,8 +71,8 @@ pub const SUNNY_COVE: Core = Core {
     // Intel erratum ICL065: moves of general-purpose registers are not eliminated. uiCA: the same.
     // uiCA: ports 0, 1, 5, 6.
     stack_engine: Some((4, "Add_r64_rm64")),
-    // estimate: as on its successor.
     reads_synchronise: true,
+    // estimate: as on its successor.
     merges_upper_bits: false,
     bypass_delay: 0,
     sum_delay: 0,
@@ -311,10 +311,8 @@ pub const CYPRESS_COVE: Core = Core {
     name: "Cypress Cove",
     // uiCA: moves of general-purpose registers are eliminated, without a limit.
     // estimate: as on its successor.
-    reads_synchronise: true,
     merges_upper_bits: false,
     bypass_delay: 0,
-    sum_delay: 0,
     move_elimination: true,
     memory: Memory {
         // CPUID of a Core i9-11900K: 16 MiB of 16 ways.

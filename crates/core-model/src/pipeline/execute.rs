@@ -28,9 +28,7 @@ impl Pipeline {
             let issued = self.back_end.issue(prepared.groups(), value);
             let completed = issued + u64::from(prepared.compute);
             let prompt = executes && value == earliest && prepared.compute == 1;
-            if self.origin == Origin::Prompt && value > earliest {
-                self.select_early(prepared, prepared.groups(), earliest);
-            }
+            self.select_early(prepared, prepared.groups(), earliest);
             return Executed {
                 prompt,
                 issued,
@@ -125,9 +123,7 @@ impl Pipeline {
         }
         // The address of a store waits neither for its value nor for what is older.
         let addressed = self.back_end.issue(address_groups, store_address) + 1;
-        if self.origin == Origin::Prompt && value > earliest {
-            self.select_early(prepared, groups, earliest);
-        }
+        self.select_early(prepared, groups, earliest);
         let issued = self.back_end.issue(groups, start);
         let mut completed = issued + u64::from(compute);
         // A plain load computes nothing.
@@ -157,11 +153,13 @@ impl Pipeline {
         Executed { issued, addressed, completed, memory_from, computes, clear, prompt: false }
     }
 
-    /// The operation takes a port once more if it waits for a marked source.
-    #[inline]
+    /// The operation takes a port once more if it waits for what a prompt one makes, on cores where that matters.
+    #[inline(always)]
     fn select_early(&mut self, prepared: &Prepared, groups: &[Uops], earliest: u64) {
-        let marked = prepared.rest.sources & RegisterSet::from(self.marked);
-        let ready = if marked == 0 { 0 } else { self.back_end.ready(marked) };
+        if self.origin != Origin::Prompt {
+            return;
+        }
+        let ready = self.back_end.ready(prepared.rest.sources & RegisterSet::from(self.marked));
         if ready > earliest {
             self.back_end.replay(&groups[groups.len().saturating_sub(1)..], ready);
         }
