@@ -1,7 +1,7 @@
 //! Why a task failed.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// A failed task, as one sentence.
 #[derive(Debug, thiserror::Error)]
@@ -61,4 +61,11 @@ pub(crate) enum TaskError {
         /// Why not.
         reason: String,
     },
+}
+
+impl TaskError {
+    /// A line of a file, from 1, with what is wrong there.
+    pub(crate) fn at_line(path: &Path, (line, what): (usize, String)) -> Self {
+        Self::Data(format!("{}:{line}: {what}", path.display()))
+    }
 }

@@ -87,14 +87,28 @@ pub struct TableError {
     pub what: String,
 }
 
-impl fmt::Display for Form {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
+impl Form {
+    const ALL: [Self; 4] = [Self::Register, Self::Memory, Self::Complex, Self::Scaled];
+
+    fn letter(self) -> &'static str {
+        match self {
             Self::Register => "r",
             Self::Memory => "m",
             Self::Complex => "x",
             Self::Scaled => "s",
-        })
+        }
+    }
+
+    /// The form that a table has under a letter, as it is displayed; `None` if no form has it.
+    #[must_use]
+    pub fn from_letter(letter: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|form| form.letter() == letter)
+    }
+}
+
+impl fmt::Display for Form {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.letter())
     }
 }
 
@@ -145,13 +159,8 @@ impl UopTable {
         }
         let [name, operand, slots, latency, uops] = fields(line)?;
         let id = resolve(name, form)?;
-        let operand = match operand {
-            "r" => Form::Register,
-            "m" => Form::Memory,
-            "x" => Form::Complex,
-            "s" => Form::Scaled,
-            _ => return Err(format!("form {operand} is neither r, m, x nor s")),
-        };
+        let operand =
+            Form::from_letter(operand).ok_or_else(|| format!("form {operand} is neither r, m, x nor s"))?;
         let (load, latency) = match latency.split_once('+') {
             Some((load, rest)) => (Some(number(load)?), number(load)?.saturating_add(number(rest)?)),
             None => (None, number(latency)?),

@@ -6,6 +6,7 @@
 use super::block::{self, Measured, Way};
 use super::form_rows::{self, Row};
 use crate::error::TaskError;
+use core_model::Form;
 use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::fs;
@@ -13,6 +14,9 @@ use std::path::{Path, PathBuf};
 
 /// By how much more a second recording may have measured that agrees.
 const AGREES: f64 = 0.03;
+
+/// Reads a text, or names the first line that is wrong.
+type Parse<T> = fn(&str) -> Result<Vec<T>, (usize, String)>;
 
 /// The lowest figure that another recording agrees with, and by how much more that has.
 fn lowest(mut figures: Vec<f64>) -> Option<(f64, f64)> {
@@ -43,14 +47,20 @@ fn rows(recordings: &[Vec<Measured>]) -> (String, usize) {
     (text, agreed)
 }
 
-/// Writes what the recordings agree on to a file.
-pub(super) fn write(path: &Path, of: &[PathBuf]) -> Result<(), TaskError> {
+/// What recordings say of themselves, one behind the other, and what they have.
+fn read<T>(of: &[PathBuf], parse: Parse<T>) -> Result<(String, Vec<Vec<T>>), TaskError> {
     let (mut text, mut recordings) = (String::new(), Vec::new());
     for path in of {
         let own = block::text(path)?;
         own.lines().take_while(|line| line.starts_with('#')).for_each(|line| text.extend([line, "\n"]));
-        recordings.push(block::parse_file(path, &own)?);
+        recordings.push(parse(&own).map_err(|wrong| TaskError::at_line(path, wrong))?);
     }
+    Ok((text, recordings))
+}
+
+/// Writes what the recordings agree on to a file.
+pub(super) fn write(path: &Path, of: &[PathBuf]) -> Result<(), TaskError> {
+    let (mut text, recordings) = read(of, block::parse)?;
     let (rows, agreed) = rows(&recordings);
     let figures = 2 * rows.lines().count();
     let _ = writeln!(text, "# {agreed} of {figures} figures are the lowest that two of these agree on");
@@ -63,12 +73,12 @@ pub(super) fn write(path: &Path, of: &[PathBuf]) -> Result<(), TaskError> {
 
 /// What recordings of forms agree on, in the order of the first one, without forms of which that is nothing.
 fn forms(recordings: &[Vec<Row>]) -> Vec<Row> {
-    let mut by_form: HashMap<(&str, &str), Vec<&Row>> = HashMap::new();
+    let mut by_form: HashMap<(&str, Form), Vec<&Row>> = HashMap::new();
     for row in recordings.iter().flatten() {
-        by_form.entry((&row.form, &row.operand)).or_default().push(row);
+        by_form.entry((&row.form, row.operand)).or_default().push(row);
     }
     let agreed = |row: &Row| {
-        let of_it = by_form.get(&(row.form.as_str(), row.operand.as_str())).map_or(&[][..], Vec::as_slice);
+        let of_it = by_form.get(&(row.form.as_str(), row.operand)).map_or(&[][..], Vec::as_slice);
         let lowest = |figures: Vec<f64>| lowest(figures).map(|(cycles, _)| cycles);
         let through = |operand: u32| {
             let all = of_it.iter().flat_map(|row| &row.latencies).filter(|(of, _)| *of == operand);
@@ -89,14 +99,7 @@ fn forms(recordings: &[Vec<Row>]) -> Vec<Row> {
 
 /// Writes what recordings of forms agree on to a file.
 pub(super) fn write_forms(path: &Path, of: &[PathBuf]) -> Result<(), TaskError> {
-    let (mut text, mut recordings) = (String::new(), Vec::new());
-    for path in of {
-        let own = block::text(path)?;
-        own.lines().take_while(|line| line.starts_with('#')).for_each(|line| text.extend([line, "\n"]));
-        let rows = form_rows::parse(&own);
-        let wrong = |(line, what)| TaskError::Data(format!("{}:{line}: {what}", path.display()));
-        recordings.push(rows.map_err(wrong)?);
-    }
+    let (mut text, recordings) = read(of, form_rows::parse)?;
     let rows = forms(&recordings);
     let agreed: usize = rows.iter().map(Row::count).sum();
     // Writing to a String cannot fail.

@@ -64,17 +64,12 @@ pub(crate) const HEADER: &str = "source\tunrolled_cycles\tunrolled_spread\tloop_
 /// Reads blocks: source, cycles unrolled and their spread, cycles in a loop and their spread, code in hexadecimal,
 /// separated by tabs, below a line that begins with `source`. `-` stands for what could not be measured.
 pub(crate) fn read(path: &Path) -> Result<Vec<Measured>, TaskError> {
-    parse_file(path, &text(path)?)
+    parse(&text(path)?).map_err(|wrong| TaskError::at_line(path, wrong))
 }
 
 /// A file's text.
 pub(crate) fn text(path: &Path) -> Result<String, TaskError> {
     fs::read_to_string(path).map_err(|source| TaskError::File { path: path.to_owned(), source })
-}
-
-/// Blocks in the text of this file.
-pub(crate) fn parse_file(path: &Path, text: &str) -> Result<Vec<Measured>, TaskError> {
-    parse(text).map_err(|(line, what)| TaskError::Data(format!("{}:{line}: {what}", path.display())))
 }
 
 /// Blocks, or the first line that is wrong, and why.

@@ -1,5 +1,6 @@
 //! The file of a recording of forms.
 
+use core_model::Form;
 use std::fmt;
 
 /// Names of the columns.
@@ -9,8 +10,8 @@ pub(crate) const HEADER: &str = "form\toperand\tcycles\tlatency";
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Row {
     pub(crate) form: String,
-    /// As uop tables have it: `r` for a register, `m` for memory.
-    pub(crate) operand: String,
+    /// A register or memory.
+    pub(crate) operand: Form,
     /// Cycles of one of many independent copies.
     pub(crate) cycles: Option<f64>,
     /// Cycles of chains, each through this operand.
@@ -28,9 +29,9 @@ impl Row {
         let [form, operand, cycles, latencies] = fields[..] else {
             return Err(format!("{} fields instead of 4", fields.len()));
         };
-        if !["r", "m"].contains(&operand) {
-            return Err(format!("{operand} is no form of an operand"));
-        }
+        let operand = Form::from_letter(operand)
+            .filter(|form| matches!(form, Form::Register | Form::Memory))
+            .ok_or_else(|| format!("{operand} is no form of an operand"))?;
         let number = |text: &str| match text.parse::<f64>() {
             Ok(cycles) if cycles > 0.0 && cycles.is_finite() => Ok(cycles),
             _ => Err(format!("{text} is no number of cycles")),
@@ -45,7 +46,7 @@ impl Row {
         };
         Ok(Self {
             form: form.to_owned(),
-            operand: operand.to_owned(),
+            operand,
             cycles: if cycles == "-" { None } else { Some(number(cycles)?) },
             latencies: latencies?,
         })

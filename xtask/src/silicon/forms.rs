@@ -236,7 +236,7 @@ fn row(
             latencies.push((operand, latency));
         }
     }
-    Ok(Row { form: format!("{code:?}"), operand: form.to_string(), cycles: throughput, latencies })
+    Ok(Row { form: format!("{code:?}"), operand: *form, cycles: throughput, latencies })
 }
 
 /// Measures every form on this host, and writes throughputs and latencies to a file.

@@ -12,6 +12,8 @@
 
 use std::ops::Range;
 
+/// Bytes of a page.
+pub(crate) const PAGE: u64 = 4096;
 /// Linear address of the first image.
 pub(crate) const CODE: u64 = 0x10_0000_0000;
 /// Bytes between the images of one block, and of all of them.

@@ -1,13 +1,12 @@
 //! Blocks on the core model: the interpreter runs their images, and the model observes.
 
-use super::image::{self, ALIAS, CODE, COUNT, DATA, FS, FXSAVE, GS, IMAGE, IMAGES, Image, TEMPLATE};
+use super::image::{self, ALIAS, CODE, COUNT, DATA, FS, FXSAVE, GS, IMAGE, IMAGES, Image, PAGE, TEMPLATE};
 use crate::silicon::block::{Way, decode, shapes, stores};
 use core_model::{Core, Model};
 use retire::{Block, BlockId, CoreEvent, Instruction, Observer};
 use soft_cpu::{Access, Budget, Bus, Cpu, CpuidLeaf, Exit, GeneralProtection, Segment, State, describe};
 use std::collections::VecDeque;
 
-const PAGE: u64 = 4096;
 /// Where things are in RAM: page tables at its end, which grow.
 const CODE_PHYSICAL: u64 = 0x10_0000;
 const DATA_PHYSICAL: u64 = CODE_PHYSICAL + IMAGES;

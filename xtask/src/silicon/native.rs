@@ -6,7 +6,7 @@
 #![expect(unsafe_code, reason = "runs generated code, on memory at fixed addresses")]
 
 use super::image::{
-    self, AFTER, ALIAS, BEFORE, CODE, COUNT, DATA, FILL, FXSAVE, IMAGES, Image, Shape, TEMPLATE,
+    self, AFTER, ALIAS, BEFORE, CODE, COUNT, DATA, FILL, FXSAVE, IMAGES, Image, PAGE, Shape, TEMPLATE,
 };
 use crate::error::TaskError;
 use std::arch::asm;
@@ -16,7 +16,6 @@ use std::process::Command;
 use std::time::Instant;
 use std::{io, mem, ptr, thread};
 
-const PAGE: u64 = 4096;
 /// Bytes behind the two images: those that calibrate.
 const CALIBRATION: u64 = 0x4_0000;
 /// Multiplications of a chain, the cycles of each (3 on Intel's cores since Nehalem and on Zen), and how often its

@@ -2,7 +2,7 @@
 
 use super::able;
 use super::block::{HEADER, Way, decode, shapes, stores};
-use super::image::{self, CODE, IMAGE};
+use super::image::{self, CODE, IMAGE, PAGE};
 use super::machine::{self, Vectors};
 use super::native::{self, Host, Sampled};
 use crate::error::TaskError;
@@ -14,7 +14,6 @@ use std::fs;
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-const PAGE: u64 = 4096;
 /// Samples of each image.
 const SAMPLES: usize = 15;
 /// A figure whose spread is more does not count.
@@ -166,9 +165,11 @@ pub(super) fn figure(
     for &page in &pages {
         host.map_page(page)?;
     }
-    Host::place(&images);
     // The interpreter has instructions that not every CPU has.
-    let runs = !wide || able::survives(&images);
+    let runs = !wide || {
+        Host::place(&images);
+        able::survives(&images)
+    };
     let mut found = None;
     for _ in 0..if runs { tries } else { 0 } {
         Host::place(&images);

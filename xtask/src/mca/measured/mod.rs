@@ -75,7 +75,7 @@ fn lines(core: &Measured) -> Result<(Vec<Line>, usize), TaskError> {
 fn read<T>(path: &Path, parse: fn(&str) -> Result<T, (usize, String)>) -> Result<T, TaskError> {
     let text =
         fs::read_to_string(path).map_err(|source| TaskError::File { path: path.to_owned(), source })?;
-    parse(&text).map_err(|(line, what)| TaskError::Data(format!("{}:{line}: {what}", path.display())))
+    parse(&text).map_err(|wrong| TaskError::at_line(path, wrong))
 }
 
 fn text(core: &Measured, lines: &[Line]) -> String {

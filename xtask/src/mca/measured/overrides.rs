@@ -8,7 +8,8 @@
 //! as the table has it, with a form that the table does not have of it, is a line of its own.
 
 use super::convert::Units;
-use super::table::{Latency, Line, Operand, Uops};
+use super::table::{self, Latency, Line, Uops};
+use core_model::Form;
 use std::collections::HashMap;
 
 /// What a line makes of uops.
@@ -25,7 +26,7 @@ enum Change {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Override {
     names: Vec<String>,
-    form: Option<Operand>,
+    form: Option<Form>,
     slots: Option<u32>,
     latency: Option<Latency>,
     uops: Change,
@@ -71,7 +72,7 @@ fn parse_line(fields: &[&str], sets: &HashMap<&str, &str>) -> Result<Override, S
     let wrong = |_| format!("{slots} is no number of slots");
     Ok(Override {
         names: names.split(',').map(str::to_owned).collect(),
-        form: if form == "*" { None } else { Some(Operand::parse(form)?) },
+        form: if form == "*" { None } else { Some(table::form(form)?) },
         slots: given(slots).map(|text| text.parse().map_err(wrong)).transpose()?,
         latency: given(latency).map(|text| Latency::parse(&text)).transpose()?,
         uops,

@@ -5,7 +5,8 @@
 
 use super::convert::{Parts, Units, convert};
 use super::figures::Figures;
-use super::table::{Latency, Line, Lines, Operand, Uops};
+use super::table::{Latency, Line, Lines, Uops};
+use core_model::Form;
 
 /// Slots a cycle.
 const WIDTH: f64 = 8.0;
@@ -22,11 +23,11 @@ pub(super) fn measured(older: &Lines, figures: &Figures) -> Vec<Line> {
 
 fn measured_line(line: &Line, older: &Lines, figures: &Figures) -> Line {
     let name = general_name(&line.name);
-    let latencies = figures.latencies(&name, Operand::Register);
+    let latencies = figures.latencies(&name, Form::Register);
     let parts = Parts::of(line);
     let (mut operation, memory): (Vec<Uops>, Vec<Uops>) = convert(line).into_iter().partition(is_operation);
     let moves = operation.is_empty() && (parts.load || parts.store || is_stack(&line.name));
-    if let (Some(cycles), false) = (figures.cycles(&name, Operand::Register), moves) {
+    if let (Some(cycles), false) = (figures.cycles(&name, Form::Register), moves) {
         operation = if parts.vector {
             vector_operation(operation, cycles)
         } else if operation.is_empty() && names_vectors(&line.name) {
@@ -38,12 +39,12 @@ fn measured_line(line: &Line, older: &Lines, figures: &Figures) -> Line {
     }
     let longest = latencies.into_iter().reduce(f64::max).filter(|cycles| *cycles > SHORTEST).map(nearest);
     let latency = match (line.form, longest) {
-        (Operand::Memory, _) if parts.load => {
+        (Form::Memory, _) if parts.load => {
             let behind = longest.unwrap_or_else(|| unmeasured(line, older, parts));
             loaded(parts, if operation.is_empty() { 0 } else { behind })
         }
         // Moves are eliminated as long as they find a register, and take a cycle where they do not.
-        (Operand::Register, Some(cycles)) if !line.name.starts_with("Mov") => {
+        (Form::Register, Some(cycles)) if !line.name.starts_with("Mov") => {
             Latency { load: None, own: cycles }
         }
         _ => line.latency,
@@ -163,7 +164,7 @@ fn shared(cycles: f64, units: usize) -> u32 {
 
 /// The latency of the operation behind a load where no chain tells it: LLVM's, without the load.
 fn unmeasured(line: &Line, older: &Lines, parts: Parts) -> u32 {
-    match older.get(&line.name, Operand::Register) {
+    match older.get(&line.name, Form::Register) {
         Some(register) => register.latency.own,
         None => line.latency.own.saturating_sub(OLDER_LOAD[usize::from(parts.vector)]).max(1),
     }

@@ -1,37 +1,12 @@
 //! Lines of a uop table.
 
+use core_model::Form;
 use std::collections::HashMap;
 use std::fmt;
 
-/// Whether an instruction has a memory operand.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) enum Operand {
-    /// It has none.
-    Register,
-    Memory,
-    /// It has one of base, index and displacement, where that is another matter.
-    Complex,
-}
-
-impl Operand {
-    pub(super) fn parse(text: &str) -> Result<Self, String> {
-        match text {
-            "r" => Ok(Self::Register),
-            "m" => Ok(Self::Memory),
-            "x" => Ok(Self::Complex),
-            _ => Err(format!("{text} is no form of an operand")),
-        }
-    }
-}
-
-impl fmt::Display for Operand {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Register => "r",
-            Self::Memory => "m",
-            Self::Complex => "x",
-        })
-    }
+/// A form by its letter.
+pub(super) fn form(text: &str) -> Result<Form, String> {
+    Form::from_letter(text).ok_or_else(|| format!("{text} is no form of an operand"))
 }
 
 /// Cycles that an instruction takes of some units, in total.
@@ -92,7 +67,7 @@ impl fmt::Display for Latency {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Line {
     pub(super) name: String,
-    pub(super) form: Operand,
+    pub(super) form: Form,
     pub(super) slots: u32,
     pub(super) latency: Latency,
     pub(super) uops: Vec<Uops>,
@@ -101,12 +76,12 @@ pub(super) struct Line {
 impl Line {
     fn parse(text: &str) -> Result<Self, String> {
         let fields: Vec<&str> = text.split('\t').collect();
-        let [name, form, slots, latency, uops] = fields[..] else {
+        let [name, letter, slots, latency, uops] = fields[..] else {
             return Err(format!("{} fields instead of 5", fields.len()));
         };
         Ok(Self {
             name: name.to_owned(),
-            form: Operand::parse(form)?,
+            form: form(letter)?,
             slots: slots.parse().map_err(|_| format!("{slots} is no number of slots"))?,
             latency: Latency::parse(latency)?,
             uops: Uops::parse_all(uops)?,
@@ -133,7 +108,7 @@ impl fmt::Display for Line {
 #[derive(Debug, Default)]
 pub(super) struct Lines {
     lines: Vec<Line>,
-    places: HashMap<(String, Operand), usize>,
+    places: HashMap<(String, Form), usize>,
 }
 
 impl Lines {
@@ -152,7 +127,7 @@ impl Lines {
         self.lines.iter()
     }
 
-    pub(super) fn get(&self, name: &str, form: Operand) -> Option<&Line> {
+    pub(super) fn get(&self, name: &str, form: Form) -> Option<&Line> {
         self.lines.get(*self.places.get(&(name.to_owned(), form))?)
     }
 }
@@ -168,7 +143,7 @@ mod tests {
         let lines = Lines::parse(text).unwrap();
         let back: Vec<String> = lines.iter().map(Line::to_string).collect();
         assert_eq!(back.join("\n"), text);
-        assert_eq!(lines.get("Nopw", Operand::Register).unwrap().uops, []);
+        assert_eq!(lines.get("Nopw", Form::Register).unwrap().uops, []);
         assert_eq!(
             Lines::parse("#\nA\tq\t1\t0\t-").unwrap_err(),
             (2, "q is no form of an operand".to_owned())
