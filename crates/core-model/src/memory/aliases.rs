@@ -55,15 +55,22 @@ impl Aliases {
         if known.line != line {
             *known = Tags { line, tags: [(hash, 0); KNOWN] };
         }
-        for (tag, since) in known.tags {
-            if tag == hash {
-                return (since.max(at), 0);
+        let (_, newest) = known.tags[0];
+        for (tag, since) in &mut known.tags {
+            if *tag == hash {
+                // What will know it later, a store that has not retired, is not waited for.
+                let own = at.max(*next) + MISS;
+                if *since <= own {
+                    return ((*since).max(at), 0);
+                }
+                *next = own - MISS + ANY_LINE;
+                *since = own;
+                return (own, AGAIN);
             }
-            if since <= at {
+            if *since <= at {
                 break;
             }
         }
-        let (_, newest) = known.tags[0];
         let start = at.max(*next).max((newest + SAME_LINE).saturating_sub(MISS));
         *next = start + ANY_LINE;
         known.tags.rotate_right(1);
