@@ -36,6 +36,8 @@ pub struct FrontEnd {
     pub line_width: u32,
     /// Constants (displacements, immediate values) that these can have.
     pub line_constants: u32,
+    /// Lines of code, of 64 bytes, that the uops of one cycle of dispatch can come from; 0: any number.
+    pub dispatched_lines: u8,
     /// Decoders: instructions, and uops, a cycle.
     pub decode_width: u32,
     /// Bytes a cycle to the decoders.
@@ -88,6 +90,22 @@ pub struct WideUnits {
     pub to: &'static [&'static str],
     /// Beginnings of the names, behind the prefix, of the instructions that this is about; all if there is none.
     pub of: &'static [&'static str],
+}
+
+/// When a uop's port is chosen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PortBinding {
+    /// When it executes.
+    AtExecution,
+    /// When it is allocated, by what waits for each.
+    ByPressure,
+    /// When it is allocated, in turn.
+    InTurn {
+        /// The units that are chosen so, four; uops that can go to another unit choose when they execute.
+        units: &'static [&'static str],
+        /// Entries of each one's scheduler.
+        entries: u32,
+    },
 }
 
 /// Prediction of branches, and what it costs to be wrong.
@@ -226,6 +244,8 @@ pub struct Memory {
     /// Log2 of the aligned bytes to which two neighbouring stores reach the cache together; 0 if none do, 64 if any two
     /// do.
     pub joins_stores: u32,
+    /// More than two neighbours do so too.
+    pub joins_runs: bool,
     /// A load that missed the first level takes a port once more when its line arrives.
     pub replays_loads: bool,
     /// Cycles in which no store reaches the first level, for each line that comes there.
@@ -237,6 +257,8 @@ pub struct Memory {
     pub linear_tags: bool,
     /// Of so many loads that wait for an address that a load has brought, so many take a port twice; `[0, 0]`: none do.
     pub dependent_loads: [u8; 2],
+    /// One of so many operations with a load that follow plain loads takes a load's port twice; 0: none does.
+    pub mixed_loads: u8,
     /// Loads to general-purpose registers take a port once more if an older store does not have its address yet.
     pub overtaking_loads: bool,
     /// Additional cycles of a store that does not begin and end at addresses that are multiples of 4, if one of the
@@ -357,8 +379,8 @@ pub struct Core {
     /// An operation and its load with an index become two uops behind the decoders and the uop cache, unless the
     /// instruction has two operands, of which it reads and writes the first, and reads no flags.
     pub unlaminates: bool,
-    /// A uop's port is chosen when it is allocated, by what waits for each, not when it executes.
-    pub binds_ports: bool,
+    /// When a uop's port is chosen, and how.
+    pub binding: PortBinding,
     /// The stack engine: register of the stack pointer, and the form of instruction whose ports the uop takes that
     /// brings the register up to date before an instruction names it.
     pub stack_engine: Option<(u8, &'static str)>,
@@ -373,6 +395,8 @@ pub struct Core {
     pub sum_delay: u8,
     /// Moves between registers need no port.
     pub move_elimination: bool,
+    /// Nor do moves of 32 and 64 bits of a register to itself.
+    pub own_move_elimination: bool,
     /// SBB of a register and itself waits for the carry flag alone.
     pub breaks_borrow: bool,
     /// Moves from the stack pointer are executed, whatever becomes of other moves.

@@ -43,7 +43,8 @@ impl LlvmSimulation {
             })
             .collect();
         let (names, loads) = (self.table.units(), self.table.load_units());
-        let units = Units { names, loads, choices: 0, bind: false, stack: 0, memory: 0, way: 0 };
+        let units =
+            Units { names, loads, choices: 0, bind: false, turns: (0, 0), stack: 0, memory: 0, way: 0 };
         let mut run = Run {
             back_end: BackEnd::new(self.core, &units, self.set.registers),
             totals: CoreTotals::default(),
@@ -76,7 +77,7 @@ impl Run {
         let slots = u32::from(prepared.slots);
         let load = prepared.traits.intersects(Traits::LOAD);
         let load_room = if load { self.back_end.load_room() } else { 0 };
-        self.back_end.make_room(&mut self.totals, slots, load_room, 0);
+        self.back_end.make_room(&mut self.totals, slots, load_room, 0, 0);
         let allocated = self.back_end.allocate(&mut self.totals, slots);
         let executed = self.execute(prepared, allocated + 1);
         let retired = self.back_end.complete::<true>(&mut self.totals, prepared, slots, &executed);

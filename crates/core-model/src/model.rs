@@ -1,7 +1,7 @@
 //! What an engine uses: one core, from retired instructions to totals.
 
 use crate::back_end::Units;
-use crate::core::Core;
+use crate::core::{Core, PortBinding};
 use crate::instruction::{Definition, Predicted, Prepared};
 use crate::machine::Machine;
 use crate::offload::Offload;
@@ -48,7 +48,12 @@ impl Model {
         let (loads, choices) = (table.load_units(), table.choice_units() | stack);
         let memory = core.memory_scheduler.map_or(0, |(_, names)| table.known_units(names));
         let (names, way) = (table.units(), table.longest_way());
-        let units = Units { names, loads, choices, bind: core.binds_ports, stack, memory, way };
+        let bind = core.binding == PortBinding::ByPressure;
+        let turns = match core.binding {
+            PortBinding::InTurn { units, entries } => (table.known_units(units), entries),
+            _ => (0, 0),
+        };
+        let units = Units { names, loads, choices, bind, turns, stack, memory, way };
         let machine = Offload::new(Machine::new(core, &units, set.registers));
         let predictor = Predictor::new(core);
         let upper_bits = core.merges_upper_bits.then(UpperBitsTracker::default);

@@ -200,9 +200,12 @@ impl UopTable {
         Ok(())
     }
 
-    /// Replaces what `other` has too. Both must name the same units.
+    /// Replaces what `other` has too. Both must name the same units; `other` may name more behind them.
     pub(crate) fn correct(&mut self, other: Self) {
         self.costs.extend(other.costs);
+        if other.units.len() > self.units.len() {
+            self.units = other.units;
+        }
     }
 
     /// Sends the uops of an instruction of 512 bits to the units where they belong: the first rule that names theirs.

@@ -4,48 +4,13 @@
 
 mod common;
 
-use common::{CODE, Run, assemble, read, write};
+use common::{about, looped};
 use core_model::ZEN5;
 use iced_x86::code_asm::*;
-use iced_x86::{Instruction, InstructionInfoFactory, OpAccess, UsedMemory};
-use retire::MemoryAccess;
-
-const PASSES: u32 = 2_000;
-const COPIES: u32 = 56;
-const PLACE: u64 = 0x10_0000;
-
-/// What an instruction with a memory operand does to one place; LEA does nothing.
-fn accesses(instruction: &Instruction) -> Vec<MemoryAccess> {
-    let place = PLACE + instruction.memory_displacement64();
-    let mut factory = InstructionInfoFactory::new();
-    match factory.info(instruction).used_memory().first().map(UsedMemory::access) {
-        Some(OpAccess::Read) => vec![read(place, 8)],
-        Some(OpAccess::Write) => vec![write(place, 8)],
-        Some(OpAccess::ReadWrite) => vec![read(place, 8), write(place, 8)],
-        _ => Vec::new(),
-    }
-}
 
 /// Cycles of some instructions, in a loop of some copies.
 fn cycles(body: impl Fn(&mut CodeAssembler)) -> f64 {
-    let mut run = Run::new(&ZEN5);
-    let code = run.define(&assemble(|a| {
-        (0..COPIES).for_each(|_| body(a));
-        a.jmp(CODE).unwrap();
-    }));
-    let memory: Vec<_> = code.iter().map(|(_, one)| accesses(one)).collect();
-    for _ in 0..PASSES {
-        for (step, memory) in code.iter().zip(&memory) {
-            let jump = step.1.is_jmp_short_or_near();
-            run.step(step, memory, jump.then_some((true, CODE)));
-        }
-    }
-    run.totals().cycles as f64 / f64::from(COPIES * PASSES)
-}
-
-#[track_caller]
-fn about(found: f64, expected: f64) {
-    assert!((found / expected - 1.0).abs() < 0.08, "{found:.3} cycles instead of {expected}");
+    looped(&ZEN5, body)
 }
 
 #[test]

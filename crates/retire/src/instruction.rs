@@ -160,6 +160,8 @@ pub enum Renaming {
     Zero,
     /// A move between general-purpose registers.
     Move,
+    /// A move of a general-purpose register of 32 or 64 bits to itself.
+    OwnMove,
     /// A move between vector registers.
     VectorMove,
     /// The result does not depend on the sources, but it is not zero.

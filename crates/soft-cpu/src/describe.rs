@@ -289,6 +289,7 @@ fn renaming(instruction: &Instruction) -> Renaming {
             Renaming::Extension
         }
         M::Mov if general && !from.is_segment_register() && to != from => Renaming::Move,
+        M::Mov if (to.is_gpr32() || to.is_gpr64()) && to == from => Renaming::OwnMove,
         M::Movaps | M::Movapd | M::Movups | M::Movdqa | M::Movdqu
             if to.is_xmm() && from.is_xmm() && to != from =>
         {

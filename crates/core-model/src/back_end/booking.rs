@@ -44,7 +44,8 @@ impl BackEnd {
     }
 
     fn finish_known(&mut self, totals: &mut CoreTotals, cycle: u64) {
-        self.schedulers.iter_mut().for_each(|scheduler| scheduler.advance(cycle));
+        let turns = self.turns.as_mut().map_or(&mut [][..], |turns| &mut turns.schedulers[..]);
+        self.schedulers.iter_mut().chain(turns).for_each(|scheduler| scheduler.advance(cycle));
         self.note_empty(totals, cycle);
         let Self { ports, port_places, activity, executed_before, .. } = self;
         ports.forget_before(cycle, |word, cycles, units| {
@@ -126,6 +127,7 @@ mod tests {
             loads: 0,
             choices: 0,
             bind: true,
+            turns: (0, 0),
             stack: 0,
             memory: 0,
             way: 0,

@@ -11,6 +11,7 @@ mod lane;
 mod ports;
 mod scheduler;
 mod state;
+mod turns;
 
 use crate::core::Core;
 use crate::instruction::prepared::Rest;
@@ -28,6 +29,7 @@ use ports::Ports;
 use retire::{Domain, REGISTERS, RegisterFile, RegisterSet};
 use scheduler::Scheduler;
 use std::ops::Range;
+use turns::Turns;
 
 /// Places for what is in the reorder buffer, and for loads: more than any core has.
 const IN_FLIGHT: usize = 1024;
@@ -86,6 +88,8 @@ pub(crate) struct Units<'a> {
     pub(crate) choices: u32,
     /// Uops are bound to one of theirs at allocation.
     pub(crate) bind: bool,
+    /// Those that uops are bound to in turn at allocation, if there are any, and entries of each one's scheduler.
+    pub(crate) turns: (u32, u32),
     /// Those of the uop that brings the stack pointer up to date; 0 if renaming does that.
     pub(crate) stack: u32,
     /// Those of loads and stores, if their uops have a scheduler of their own.
@@ -109,6 +113,8 @@ pub(crate) struct BackEnd {
     /// Their entries.
     entries: [u32; 2],
     memory_units: u32,
+    /// The units that uops take in turn.
+    turns: Option<Box<Turns>>,
     /// When each register is ready, and how many there are.
     ready: [u64; RESOURCES],
     registers: usize,
@@ -181,6 +187,7 @@ impl BackEnd {
             schedulers: [Scheduler::new(), Scheduler::new()],
             entries,
             memory_units: units.memory,
+            turns: Turns::new(units.turns.0, units.turns.1).map(Box::new),
             ready: [0; RESOURCES],
             // Four at a time; what is more than there are stays 0.
             registers: registers.min(REGISTERS).next_multiple_of(4) as usize,
@@ -245,6 +252,12 @@ impl BackEnd {
         }
     }
 
+    /// True if uops have been allocated in this cycle, and others can be.
+    #[inline(always)]
+    pub(crate) fn is_within_cycle(&self) -> bool {
+        (1..self.allocation.width()).contains(&self.allocation.used())
+    }
+
     /// As [`hold`](Self::hold).
     pub(crate) fn wait_until(&mut self, totals: &mut CoreTotals, until: u64) {
         self.ports.look_from(self.allocation.cycle());
@@ -279,6 +292,7 @@ impl BackEnd {
         slots: u32,
         load_room: u64,
         stores_room: u64,
+        unit_room: u64,
     ) {
         let cycle = self.allocation.cycle();
         // It is not looked at what has left the schedulers until there is no room, or the cycles are finished.
@@ -293,15 +307,28 @@ impl BackEnd {
         if self.in_flight_slots + slots > self.reorder_buffer
             || waiting + slots > self.entries[0]
             || memory + slots > self.entries[1]
-            || load_room.max(stores_room).max(self.serialised) > cycle
+            || load_room.max(stores_room).max(unit_room).max(self.serialised) > cycle
             || self.restart.is_some()
         {
-            self.wait_for_room(totals, slots, load_room, stores_room);
+            self.wait_for_room(totals, slots, [load_room, stores_room, unit_room]);
+        }
+    }
+
+    /// When the scheduler of the unit whose turn it is has room for the operation of an instruction.
+    #[inline(always)]
+    pub(crate) fn unit_room(&mut self, prepared: &Prepared) -> u64 {
+        match &mut self.turns {
+            None => 0,
+            Some(turns) => match prepared.groups().iter().find(|uops| turns.include(uops.units)) {
+                Some(uops) => turns.room(uops.units, self.allocation.cycle()),
+                None => 0,
+            },
         }
     }
 
     #[inline(never)]
-    fn wait_for_room(&mut self, totals: &mut CoreTotals, slots: u32, load_room: u64, stores_room: u64) {
+    fn wait_for_room(&mut self, totals: &mut CoreTotals, slots: u32, rooms: [u64; 3]) {
+        let [load_room, stores_room, unit_room] = rooms;
         self.ports.wait_from(self.allocation.cycle());
         if let Some(restart) = self.restart.take() {
             self.recover(totals, restart);
@@ -325,6 +352,10 @@ impl BackEnd {
         if stores_room > self.allocation.cycle() {
             totals.store_buffer_stalls += stores_room - self.allocation.cycle();
             self.allocation.wait(totals, stores_room, Leaf::Memory, false);
+        }
+        if unit_room > self.allocation.cycle() {
+            totals.scheduler_stalls += unit_room - self.allocation.cycle();
+            self.hold(totals, unit_room);
         }
         for place in 0..self.schedulers.len() {
             if self.schedulers[place].waiting() + slots > self.entries[place] {
@@ -494,7 +525,12 @@ impl BackEnd {
         let mut issued = start;
         let mut odd = self.first_slot & 1 == 1;
         for &uops in groups {
-            let begun = self.ports.issue_bound(uops, start, odd);
+            let begun = match &mut self.turns {
+                Some(turns) if turns.include(uops.units) => {
+                    turns.issue(&mut self.ports, uops, start, self.allocation.cycle())
+                }
+                _ => self.ports.issue_bound(uops, start, odd),
+            };
             issued = issued.max(begun);
             odd ^= self.more_slots;
             if self.binds && uops.cycles > 0 {

@@ -309,6 +309,20 @@ impl Ports {
         }
     }
 
+    /// A uop that has taken a unit in a cycle takes another one in the same cycle instead; false if that is taken, or
+    /// the cycle is not in the window.
+    pub(crate) fn exchange(&mut self, cycle: u64, from: usize, to: usize) -> bool {
+        let busy = &mut self.busy[word_of(cycle)][(cycle % 64) as usize];
+        if cycle < self.base || cycle >= self.horizon || *busy >> to & 1 == 1 {
+            return false;
+        }
+        *busy ^= 1 << from | 1 << to;
+        self.taken.clear_one(from, cycle);
+        self.taken.set(to, cycle);
+        self.counted_from = NEVER;
+        true
+    }
+
     /// Hands out what lies before `cycle`, by words of 64 cycles and unit by unit, and forgets it.
     #[inline]
     pub(crate) fn forget_before(
@@ -362,7 +376,16 @@ mod tests {
     #[test]
     fn the_kept_counts_choose_as_counting_anew_does() {
         let mut ports = Ports::new(
-            &Units { names: &[], loads: 0, choices: 0, bind: false, stack: 0, memory: 0, way: 0 },
+            &Units {
+                names: &[],
+                loads: 0,
+                choices: 0,
+                bind: false,
+                turns: (0, 0),
+                stack: 0,
+                memory: 0,
+                way: 0,
+            },
             false,
         );
         let (mut now, mut seed) = (0, 1_u64);

@@ -54,6 +54,20 @@ impl Scheduler {
         self.place(uops, leave);
     }
 
+    /// A uop that was to leave at a cycle leaves no more; false if it has left, or that is too far away.
+    pub(crate) fn withdraw(&mut self, leave: u64) -> bool {
+        let leaving = &mut self.leaving[word_of(leave)][(leave % 64) as usize];
+        if leave.wrapping_sub(self.now) >= KNOWN || *leaving == 0 {
+            return false;
+        }
+        *leaving -= 1;
+        self.waiting -= 1;
+        if *leaving == 0 {
+            self.any.clear_one(0, leave);
+        }
+        true
+    }
+
     #[inline(never)]
     fn enter_far(&mut self, uops: u16, leave: u64) {
         if leave >= self.now && uops > 0 {

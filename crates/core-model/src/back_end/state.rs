@@ -98,7 +98,8 @@ impl BackEnd {
 
     /// Words that are the same for the same state.
     pub(crate) fn outline(&mut self, now: u64) -> [u64; 5] {
-        self.schedulers.iter_mut().for_each(|scheduler| scheduler.advance(now));
+        let turns = self.turns.as_mut().map_or(&mut [][..], |turns| &mut turns.schedulers[..]);
+        self.schedulers.iter_mut().chain(turns).for_each(|scheduler| scheduler.advance(now));
         self.oldest_at(now);
         // In four mixtures, which is quicker than one after the other.
         let mut mixed = [0_u64; 4];
@@ -117,7 +118,8 @@ impl BackEnd {
         let ends = self.retirement.cycle.wrapping_sub(now) ^ self.last_issue.saturating_sub(now) << 24;
         let [waiting, memory] = self.schedulers.each_ref().map(Scheduler::waiting);
         let waiting = self.in_flight_slots ^ (waiting ^ memory << 6) << 12 ^ self.allocation.used() << 24;
-        let [a, b, c, d] = mixed;
+        let [a, mut b, c, d] = mixed;
+        b ^= self.turns.as_ref().map_or(0, |turns| turns.outline());
         [a, b, c, d, ends ^ u64::from(waiting) << 32]
     }
 }
@@ -173,6 +175,9 @@ impl Shaped for BackEnd {
         packer.finish();
         for scheduler in self.used_schedulers() {
             scheduler.save(now, shape)?;
+        }
+        if let Some(turns) = &self.turns {
+            turns.save(now, shape)?;
         }
         self.ports.save(now, shape)?;
         self.activity.save(now, shape);
@@ -231,6 +236,9 @@ impl Shaped for BackEnd {
         self.far_activity.clear();
         let count = self.used_schedulers().len();
         self.schedulers[..count].iter_mut().for_each(|scheduler| scheduler.restore(now, shape));
+        if let Some(turns) = &mut self.turns {
+            turns.restore(now, shape);
+        }
         self.ports.restore(now, shape);
         self.activity.restore(now, shape, |_, _, _| {});
     }

@@ -9,7 +9,8 @@
 //! - *estimate*: in no source that was found; the reason is beside it
 
 use crate::core::{
-    Core, Divider, Flows, Forwarding, FrontEnd, Geometry, Isa, Memory, MemoryRenaming, Prediction,
+    Core, Divider, Flows, Forwarding, FrontEnd, Geometry, Isa, Memory, MemoryRenaming, PortBinding,
+    Prediction,
 };
 
 /// Falkor. The other core of its duplex, which has a part in the second-level cache, is idle.
@@ -34,13 +35,14 @@ pub const FALKOR: Core = Core {
     // LLVM: a move between registers takes a unit.
     fusion: true,
     unlaminates: false,
-    binds_ports: false,
+    binding: PortBinding::AtExecution,
     stack_engine: None,
     reads_synchronise: true,
     merges_upper_bits: false,
     bypass_delay: 0,
     sum_delay: 0,
     move_elimination: false,
+    own_move_elimination: false,
     moves_stack_pointer: false,
     breaks_borrow: false,
     adds_at_renaming: false,
@@ -54,6 +56,7 @@ pub const FALKOR: Core = Core {
         uop_cache_shift: 6,
         line_width: 0,
         line_constants: 0,
+        dispatched_lines: 0,
         decode_width: 3,
         decode_bytes: 16,
         predecode_width: 0,
@@ -142,11 +145,13 @@ pub const FALKOR: Core = Core {
         store_forward: Forwarding { load: 5, operand: 5, update: 5, vector: 5 },
         store_forward_again: 0,
         joins_stores: 6,
+        joins_runs: false,
         replays_loads: false,
         fill_cycles: 0,
         l1_line_cycles: [0, 0],
         linear_tags: false,
         dependent_loads: [0, 0],
+        mixed_loads: 0,
         overtaking_loads: false,
         partial_store: 0,
         load_banks: false,

@@ -14,7 +14,8 @@
 //! - *estimate*: in no source that was found; the reason is beside it
 
 use crate::core::{
-    Core, Divider, Flows, Forwarding, FrontEnd, Geometry, Isa, Memory, MemoryRenaming, Prediction, WideUnits,
+    Core, Divider, Flows, Forwarding, FrontEnd, Geometry, Isa, Memory, MemoryRenaming, PortBinding,
+    Prediction, WideUnits,
 };
 
 /// Sapphire Rapids.
@@ -38,7 +39,7 @@ pub const GOLDEN_COVE: Core = Core {
     unlaminates: false,
     // Measured on Granite Rapids: chains of additions beside others that are independent take each other's ports, as on
     // older cores. But by what rule is not known: that of these is no better on blocks of programs (docs/silicon.md).
-    binds_ports: false,
+    binding: PortBinding::AtExecution,
     // Chips and Cheese: 5.6 moves a cycle, also dependent ones.
     // As before; no source has it anew.
     stack_engine: Some((4, "Add_r64_rm64")),
@@ -48,6 +49,7 @@ pub const GOLDEN_COVE: Core = Core {
     bypass_delay: 0,
     sum_delay: 0,
     move_elimination: true,
+    own_move_elimination: false,
     // Measured on Granite Rapids: sums of a register and -1024 to 1023, with or without flags (docs/silicon.md).
     moves_stack_pointer: false,
     breaks_borrow: false,
@@ -62,6 +64,7 @@ pub const GOLDEN_COVE: Core = Core {
         uop_cache_shift: 5,
         line_width: 0,
         line_constants: 0,
+        dispatched_lines: 0,
         // manual: 6 decoders, 32 bytes. TMA: `Decode_Width`.
         decode_width: 6,
         decode_bytes: 32,
@@ -166,6 +169,7 @@ pub const GOLDEN_COVE: Core = Core {
         store_forward: Forwarding { load: 5, operand: 5, update: 5, vector: 5 },
         store_forward_again: 0,
         joins_stores: 6,
+        joins_runs: false,
         // Measured: loads from the second level take twice the ports of those from the first (docs/silicon.md). Travis
         // Downs, "uop replay after L1 miss" (Real World Tech, 2018): what needs the line is dispatched once more.
         replays_loads: true,
@@ -178,6 +182,7 @@ pub const GOLDEN_COVE: Core = Core {
         l1_line_cycles: [1, 3],
         linear_tags: false,
         dependent_loads: [0, 0],
+        mixed_loads: 0,
         overtaking_loads: false,
         partial_store: 0,
         load_banks: false,

@@ -13,7 +13,8 @@
 //! - *estimate*: in no source that was found; the reason is beside it
 
 use crate::core::{
-    Core, Divider, Flows, Forwarding, FrontEnd, Geometry, Isa, Memory, MemoryRenaming, Prediction, WideUnits,
+    Core, Divider, Flows, Forwarding, FrontEnd, Geometry, Isa, Memory, MemoryRenaming, PortBinding,
+    Prediction, WideUnits,
 };
 
 /// Skylake-SP.
@@ -42,7 +43,7 @@ pub const SKYLAKE_SP: Core = Core {
     // index stay one uop is measured (docs/silicon.md).
     unlaminates: true,
     // uiCA: measured on all cores from Sandy Bridge to Rocket Lake.
-    binds_ports: true,
+    binding: PortBinding::ByPressure,
     // uiCA: up to four at a time; here without a limit.
     // uiCA: ports 0, 1, 5, 6.
     stack_engine: Some((4, "Add_r64_rm64")),
@@ -52,6 +53,7 @@ pub const SKYLAKE_SP: Core = Core {
     bypass_delay: 0,
     sum_delay: 0,
     move_elimination: true,
+    own_move_elimination: false,
     moves_stack_pointer: false,
     breaks_borrow: false,
     adds_at_renaming: false,
@@ -64,6 +66,7 @@ pub const SKYLAKE_SP: Core = Core {
         uop_cache_shift: 4,
         line_width: 0,
         line_constants: 0,
+        dispatched_lines: 0,
         // TMA: `Decode_Width`; uiCA: 4 decoders, 16 bytes. Up to 5 uops (`MITE_Width`) if the first decoder makes
         // several are left out.
         decode_width: 4,
@@ -174,6 +177,7 @@ pub const SKYLAKE_SP: Core = Core {
         store_forward_again: 1,
         // Four unaligned stores, of which one crosses a line, take 5.3 cycles (measured).
         joins_stores: 0,
+        joins_runs: false,
         // Measured: loads from the second level take twice the ports of those from the first (docs/silicon.md). Travis
         // Downs, "uop replay after L1 miss" (Real World Tech, 2018): what needs the line is dispatched once more.
         replays_loads: true,
@@ -183,6 +187,7 @@ pub const SKYLAKE_SP: Core = Core {
         l1_line_cycles: [0, 0],
         linear_tags: false,
         dependent_loads: [0, 0],
+        mixed_loads: 0,
         overtaking_loads: false,
         partial_store: 0,
         load_banks: false,

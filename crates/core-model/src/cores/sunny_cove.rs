@@ -17,7 +17,8 @@
 //! - *estimate*: in no source that was found; the reason is beside it
 
 use crate::core::{
-    Core, Divider, Flows, Forwarding, FrontEnd, Geometry, Isa, Memory, MemoryRenaming, Prediction, WideUnits,
+    Core, Divider, Flows, Forwarding, FrontEnd, Geometry, Isa, Memory, MemoryRenaming, PortBinding,
+    Prediction, WideUnits,
 };
 
 /// manual: uops of 512 bits take the vector units of ports 0 and 1 together, by port 0, or that of port 5.
@@ -67,7 +68,7 @@ pub const SUNNY_COVE: Core = Core {
     // Not known for this core.
     unlaminates: false,
     // uiCA: measured on all cores from Sandy Bridge to Rocket Lake.
-    binds_ports: true,
+    binding: PortBinding::ByPressure,
     // Intel erratum ICL065: moves of general-purpose registers are not eliminated. uiCA: the same.
     // uiCA: ports 0, 1, 5, 6.
     stack_engine: Some((4, "Add_r64_rm64")),
@@ -77,6 +78,7 @@ pub const SUNNY_COVE: Core = Core {
     bypass_delay: 0,
     sum_delay: 0,
     move_elimination: false,
+    own_move_elimination: false,
     moves_stack_pointer: false,
     breaks_borrow: false,
     adds_at_renaming: false,
@@ -90,6 +92,7 @@ pub const SUNNY_COVE: Core = Core {
         uop_cache_shift: 4,
         line_width: 0,
         line_constants: 0,
+        dispatched_lines: 0,
         // TMA: `Decode_Width`; manual: Golden Cove has 6 decoders and 32 bytes a cycle where this has 4 and 16.
         // WikiChip's 5 are the uops that they make together (`MITE_Width`).
         decode_width: 4,
@@ -195,6 +198,7 @@ pub const SUNNY_COVE: Core = Core {
         store_forward: Forwarding { load: 5, operand: 5, update: 5, vector: 5 },
         store_forward_again: 0,
         joins_stores: 6,
+        joins_runs: false,
         // Measured: loads from the second level take twice the ports of those from the first (docs/silicon.md). Travis
         // Downs, "uop replay after L1 miss" (Real World Tech, 2018): what needs the line is dispatched once more.
         replays_loads: true,
@@ -204,6 +208,7 @@ pub const SUNNY_COVE: Core = Core {
         l1_line_cycles: [0, 0],
         linear_tags: false,
         dependent_loads: [0, 0],
+        mixed_loads: 0,
         overtaking_loads: false,
         partial_store: 0,
         load_banks: false,

@@ -17,7 +17,8 @@
 //! - *estimate*: in no source that was found; the reason is beside it
 
 use crate::core::{
-    Core, Divider, Flows, Forwarding, FrontEnd, Geometry, Isa, Memory, MemoryRenaming, Prediction,
+    Core, Divider, Flows, Forwarding, FrontEnd, Geometry, Isa, Memory, MemoryRenaming, PortBinding,
+    Prediction,
 };
 
 /// Rome.
@@ -38,13 +39,14 @@ pub const ZEN2: Core = Core {
     selects_early: false,
     fusion: true,
     unlaminates: false,
-    binds_ports: false,
+    binding: PortBinding::AtExecution,
     stack_engine: None,
     reads_synchronise: true,
     merges_upper_bits: false,
     bypass_delay: 0,
     sum_delay: 0,
     move_elimination: true,
+    own_move_elimination: false,
     moves_stack_pointer: false,
     breaks_borrow: false,
     adds_at_renaming: false,
@@ -57,6 +59,7 @@ pub const ZEN2: Core = Core {
         uop_cache_shift: 5,
         line_width: 0,
         line_constants: 0,
+        dispatched_lines: 0,
         decode_width: 4,
         decode_bytes: 32,
         predecode_width: 0,
@@ -146,11 +149,13 @@ pub const ZEN2: Core = Core {
         store_forward: Forwarding { load: 7, operand: 7, update: 7, vector: 7 },
         store_forward_again: 0,
         joins_stores: 6,
+        joins_runs: false,
         replays_loads: false,
         fill_cycles: 0,
         l1_line_cycles: [0, 0],
         linear_tags: false,
         dependent_loads: [0, 0],
+        mixed_loads: 0,
         overtaking_loads: false,
         partial_store: 0,
         load_banks: false,
@@ -218,11 +223,13 @@ pub const ZEN3: Core = Core {
     // measured, all of this and what else is said to be: `xtask/data/silicon/zen3-micro.tsv`, and blocks of one or two
     // instructions (docs/silicon.md).
     moves_stack_pointer: true,
+    own_move_elimination: true,
+    binding: PortBinding::InTurn { units: &["Zn3ALU0", "Zn3ALU1", "Zn3ALU2", "Zn3ALU3"], entries: 24 },
     bypass_delay: 1,
     breaks_borrow: true,
     stack_engine: Some((4, "Add_r64_rm64")),
     // measured: code of NOPs beyond the first level, a line in 4 cycles.
-    front_end: FrontEnd { line_cycles: 4, ..ZEN2.front_end },
+    front_end: FrontEnd { line_cycles: 4, dispatched_lines: 2, ..ZEN2.front_end },
     prediction: Prediction {
         // guide: 1024 targets without a bubble, 6656 with three. Chips and Cheese: return stack of 32. Ways and the
         // rest: estimate, between Zen 2 and Zen 4.
@@ -267,9 +274,11 @@ pub const ZEN3: Core = Core {
         page_split_store: 23,
         store_forward: Forwarding { load: 6, operand: 7, update: 5, vector: 9 },
         joins_stores: 5,
+        joins_runs: true,
         replays_loads: true,
         linear_tags: true,
         dependent_loads: [5, 2],
+        mixed_loads: 4,
         overtaking_loads: true,
         partial_store: 3,
         renames_memory: MemoryRenaming::Predicted { loads: 24 },

@@ -10,7 +10,9 @@
 //! - *estimate*: in no source that was found; the reason is beside it
 
 use super::zen::{ZEN3, ZEN4};
-use crate::core::{Core, Divider, Flows, Forwarding, FrontEnd, Geometry, Memory, MemoryRenaming, Prediction};
+use crate::core::{
+    Core, Divider, Flows, Forwarding, FrontEnd, Geometry, Memory, MemoryRenaming, PortBinding, Prediction,
+};
 
 /// Turin.
 pub const ZEN5: Core = Core {
@@ -99,11 +101,13 @@ pub const ZEN5: Core = Core {
         store_forward: Forwarding { load: 7, operand: 7, update: 7, vector: 9 },
         store_forward_block: 9,
         joins_stores: 64,
+        joins_runs: false,
         renames_memory: MemoryRenaming::Addressed { loads: 24, distance: 12 },
         // Zen 3 has all of these; here they were not looked for, or are not there.
         linear_tags: false,
         replays_loads: false,
         dependent_loads: [0, 0],
+        mixed_loads: 0,
         overtaking_loads: false,
         partial_store: 0,
         ..ZEN3.memory
@@ -133,5 +137,8 @@ pub const ZEN5: Core = Core {
         include_str!("../../data/zen3.system.tsv"),
         include_str!("../../data/zen5.system.tsv")
     ),
+    // Zen 3 has them; here they were not looked for.
+    binding: PortBinding::AtExecution,
+    own_move_elimination: false,
     ..ZEN3
 };

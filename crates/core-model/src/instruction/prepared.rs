@@ -378,6 +378,7 @@ impl Prepared {
                 true
             }
             Renaming::Move => core.move_elimination && !self.moves_stack_pointer(core),
+            Renaming::OwnMove => core.own_move_elimination && !self.moves_stack_pointer(core),
             Renaming::Borrow(register) => {
                 if core.breaks_borrow {
                     self.rest.sources &= !(1 << register);

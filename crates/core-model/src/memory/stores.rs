@@ -88,15 +88,15 @@ impl Stores {
         }
     }
 
-    /// True if a store reaches the cache together with the one before: two to the same aligned bytes do. `shift`: log2
-    /// of these.
+    /// True if a store reaches the cache together with the one before: two to the same aligned bytes do, or `runs` of
+    /// any length. `shift`: log2 of these.
     #[inline]
-    pub(crate) fn joins(&mut self, access: &MemoryAccess, shift: u32) -> bool {
+    pub(crate) fn joins(&mut self, access: &MemoryAccess, shift: u32, runs: bool) -> bool {
         let last = access.linear.wrapping_add(access.size.max(1).into()).wrapping_sub(1);
         let source = self.is_source(access.linear);
         let apart = std::mem::replace(&mut self.last_source, source) || source;
         let same = shift >= ANYWHERE || self.last_store >> shift == access.linear >> shift && shift > 0;
-        self.joined = same && !self.joined && !apart;
+        self.joined = same && (runs || !self.joined) && !apart;
         self.last_store = last;
         self.joined
     }
@@ -130,10 +130,16 @@ impl Stores {
     /// True if a store to a part of four bytes, that of its eight bytes one of the last few stores wrote to, is not the
     /// neighbour of one to the same 32 bytes. It is added to these.
     #[inline]
-    pub(crate) fn is_partial(&mut self, access: &MemoryAccess, before: u64) -> bool {
+    pub(crate) fn is_partial(&mut self, access: &MemoryAccess) -> bool {
         let parts = (access.linear | u64::from(access.size)) & 3 != 0;
         let word = access.linear >> 3;
-        let again = parts && self.recent.contains(&word) && before >> 5 != access.linear >> 5;
+        let apart = |other: &u64| other >> 2 != word >> 2;
+        let again = parts
+            && self
+                .recent
+                .iter()
+                .position(|&other| other == word)
+                .is_some_and(|place| self.recent[..place].iter().any(apart));
         if again {
             // It has waited for all of them.
             self.recent = [u64::MAX; RECENT];
@@ -147,11 +153,6 @@ impl Stores {
     #[inline]
     pub(crate) fn are_overtaken(&self, at: u64) -> bool {
         at < self.addressed
-    }
-
-    /// The last byte of the newest store.
-    pub(crate) fn last(&self) -> u64 {
-        self.last_store
     }
 
     /// True if the newest store was to this line.

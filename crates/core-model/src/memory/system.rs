@@ -5,11 +5,11 @@ use super::banks::Banks;
 use super::caches::{Asker, Caches, Level};
 use super::code::CodeCaches;
 use super::interface::{Destination, Entered, Entry, Loaded, Loads, MemoryPort, Stored};
-use super::renaming::Connections;
+use super::renaming::{Connections, Follow};
 use super::store_buffer::StoreBuffer;
 use super::stores::{ANYWHERE, Found, StoreTimes, Stores};
 use super::translation::{Purpose, Tlbs};
-use crate::core::{Core, MemoryRenaming};
+use crate::core::{Core, Memory, MemoryRenaming};
 use crate::instruction::{Execution, Prepared};
 use crate::predictor::Outcome;
 use crate::totals::CoreTotals;
@@ -94,6 +94,9 @@ impl MemoryPort for MemorySystem {
         totals.second_level_tlb_miss_stores += u64::from(walked);
         let at = retired.max(addressed + translation);
         let mut arrival = at;
+        // A store that is relative to the stack pointer goes alone if its line is known by another address (measured on
+        // Zen 3).
+        let mut alone = false;
         if access.uncached {
             arrival += u64::from(self.core.memory.uncached_latency);
         } else {
@@ -101,7 +104,9 @@ impl MemoryPort for MemorySystem {
             let (level, ready) = self.caches.access(totals, line, at, Asker::Store);
             arrival = arrival.max(ready);
             if let Some(aliases) = self.aliases.as_mut().filter(|_| level == Level::L1) {
-                arrival = arrival.max(aliases.known(line, access, at).0);
+                let (known, _) = aliases.known(line, access, at);
+                arrival = arrival.max(known);
+                alone = known > at && times.follow == Follow::Stack;
             }
             if crosses_line(access) {
                 totals.split_stores += 1;
@@ -113,10 +118,10 @@ impl MemoryPort for MemorySystem {
         if page {
             totals.split_stores += 1;
         }
-        let before = self.stores.last();
-        let joins = self.stores.joins(access, self.core.memory.joins_stores);
+        let Memory { joins_stores, joins_runs, .. } = self.core.memory;
+        let joins = self.stores.joins(access, joins_stores, joins_runs) && !alone;
         let partial = self.core.memory.partial_store;
-        let partial = if partial > 0 && self.stores.is_partial(access, before) { partial } else { 0 };
+        let partial = if partial > 0 && self.stores.is_partial(access) { partial } else { 0 };
         let split = if page { u64::from(self.core.memory.page_split_store) } else { 0 };
         // Where any two stores go together, both halves of one do.
         let halves = if self.core.memory.joins_stores >= ANYWHERE && crosses > 0 {

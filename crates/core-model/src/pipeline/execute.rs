@@ -91,8 +91,10 @@ impl Pipeline {
                     from = self.back_end.replay(load_groups, from - load) + load;
                 }
                 let overtakes = u8::from(loaded.overtakes);
-                let dependent = u8::from(address > earliest && self.loads_again(prepared));
-                for _ in 0..overtakes + dependent {
+                let mixed = self.mixes(prepared, groups);
+                let dependent = u8::from(!mixed && address > earliest && self.loads_again(prepared));
+                let mixed = u8::from(mixed);
+                for _ in 0..overtakes + dependent + mixed {
                     // The value does not wait for that.
                     self.back_end.replay(load_groups, from);
                 }

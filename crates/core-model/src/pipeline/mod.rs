@@ -10,8 +10,9 @@ use crate::instruction::{Definition, Executed, Execution, Predicted, Prepared, T
 use crate::memory::{BARRED_SHIFT, MemoryPort, StoreTimes};
 use crate::predictor::Outcome;
 use crate::state::{Shaped, Words};
+use crate::table::Uops;
 use crate::totals::CoreTotals;
-use retire::{Assist, Branch, BranchKind};
+use retire::{Assist, Branch, BranchKind, RegisterFile};
 
 /// Where a register's value comes from, as far as a core treats it in a way of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,6 +57,15 @@ pub(crate) struct Pipeline {
     pub(crate) origin: Origin,
     /// Counts loads that wait for such a value: see [`Memory::dependent_loads`](crate::core::Memory::dependent_loads).
     pub(crate) dependent: u8,
+    /// Counts operations with a load that follow plain loads, and whether the newest load was a plain one: see
+    /// [`Memory::mixed_loads`](crate::core::Memory::mixed_loads).
+    pub(crate) mixed: (u8, bool),
+    /// Line of the newest instruction, and how many lines the uops of this cycle of allocation are from: see
+    /// [`FrontEnd::dispatched_lines`](crate::core::FrontEnd::dispatched_lines).
+    pub(crate) line: u64,
+    pub(crate) lines: u8,
+    /// That cycle.
+    pub(crate) lines_cycle: u64,
     /// What the stack engine adds to the stack pointer.
     pub(crate) stack_offset: i16,
     /// Recovery is over, and the front end has not delivered anything since.
@@ -89,6 +99,10 @@ impl Pipeline {
             marked: 0,
             origin: Origin::that_matters(core),
             dependent: 0,
+            mixed: (0, false),
+            line: u64::MAX,
+            lines: 0,
+            lines_cycle: u64::MAX,
             stack_offset: 0,
             refilling: false,
         }
@@ -180,7 +194,7 @@ impl Pipeline {
     ) -> (u64, u32) {
         totals.macro_fused += 1;
         totals.register_files[prepared.register_file as usize] += 1;
-        let allocated = self.allocate::<false>(port, totals, prepared.traits, place, [0; 2], [0; 2]);
+        let allocated = self.allocate::<false>(port, totals, prepared.traits, place, [0; 2], [0; 3]);
         let ready = self.back_end.sources_ready(prepared).max(allocated);
         self.back_end.complete_fused(totals, ready);
         (ready, 0)
@@ -216,7 +230,7 @@ impl Pipeline {
         let store = MEMORY && traits.intersects(Traits::STORE);
         let load_room = if load { self.back_end.load_room() } else { 0 };
         let store_room = if store { self.store_room(port) } else { 0 };
-        let rooms = [load_room, store_room];
+        let rooms = [load_room, store_room, self.back_end.unit_room(prepared)];
         let allocated = self.allocate::<RARE>(port, totals, traits, place, [supplied, slots], rooms);
         if synchronises {
             self.back_end.synchronise_stack(allocated + 1);
@@ -289,6 +303,24 @@ impl Pipeline {
         self.dependent < again
     }
 
+    /// True if the load of an instruction, which has these groups besides, takes a port once more because it is part of
+    /// an operation, and the one before was not.
+    #[inline(always)]
+    pub(crate) fn mixes(&mut self, prepared: &Prepared, groups: &[Uops]) -> bool {
+        let among = self.core.memory.mixed_loads;
+        if among == 0 || prepared.traits.intersects(Traits::STORE) {
+            return false;
+        }
+        let general = prepared.register_file == RegisterFile::General;
+        let (count, plain) = self.mixed;
+        self.mixed.1 = groups.is_empty() || plain && !general;
+        if !plain || !general || groups.is_empty() {
+            return false;
+        }
+        self.mixed.0 = (count + 1) % among;
+        self.mixed.0 == 0
+    }
+
     /// What the stack engine makes of an instruction.
     #[inline(always)]
     fn move_stack(&mut self, prepared: &Prepared, synchronises: bool) {
@@ -302,6 +334,18 @@ impl Pipeline {
         }
     }
 
+    /// No more uops are allocated in this cycle if the next one is from one line of code more than there can be.
+    #[inline]
+    fn limit_lines(&mut self, totals: &mut CoreTotals, line: u64) {
+        let other = std::mem::replace(&mut self.line, line) != line;
+        if other && self.back_end.is_within_cycle() && self.back_end.cycle() == self.lines_cycle {
+            self.lines += 1;
+            if self.lines > self.core.front_end.dispatched_lines {
+                self.back_end.wait_for_supply(totals, self.back_end.cycle() + 1);
+            }
+        }
+    }
+
     /// Supplies an instruction and allocates it; the cycle of its last uop.
     #[inline(always)]
     fn allocate<const RARE: bool>(
@@ -311,11 +355,14 @@ impl Pipeline {
         traits: Traits,
         place: Place,
         [supplied, slots]: [u32; 2],
-        [load_room, store_room]: [u64; 2],
+        [load_room, store_room, unit_room]: [u64; 3],
     ) -> u64 {
         let decoded = if traits.intersects(Traits::OWN_DECODER) { 0 } else { supplied };
         let supplied = self.front_end.supply::<RARE>(port, totals, traits, place, decoded);
-        self.back_end.make_room(totals, slots, load_room, store_room);
+        if self.core.front_end.dispatched_lines > 0 && slots > 0 {
+            self.limit_lines(totals, place.linear >> 6);
+        }
+        self.back_end.make_room(totals, slots, load_room, store_room, unit_room);
         if supplied > self.back_end.cycle() {
             if self.refilling {
                 totals.clear_resteer_cycles += supplied - self.back_end.cycle();
@@ -324,6 +371,9 @@ impl Pipeline {
         }
         self.refilling = false;
         let allocated = self.back_end.allocate(totals, slots);
+        if allocated != self.lines_cycle {
+            (self.lines_cycle, self.lines) = (allocated, 1);
+        }
         self.front_end.leave_queue(allocated);
         allocated
     }
@@ -515,7 +565,7 @@ impl Pipeline {
     fn flow(&mut self, totals: &mut CoreTotals, uops: u32, cycles: u32) {
         let uops = uops.max(1);
         self.back_end.drain(totals);
-        self.back_end.make_room(totals, uops, 0, 0);
+        self.back_end.make_room(totals, uops, 0, 0, 0);
         self.back_end.allocate(totals, uops);
         totals.slots.heavy_operations += u64::from(uops);
         totals.ms_retired += u64::from(uops);
@@ -544,8 +594,14 @@ impl Shaped for Pipeline {
     fn save(&self, now: u64, shape: &mut Vec<u64>) -> Option<()> {
         let flags = u64::from(self.store_fits) << 1 | u64::from(self.refilling);
         shape.extend([self.fusible_end, u64::from(self.fusible.bits()) << 2 | flags]);
-        let length = u64::from(self.dependent) << 8 | u64::from(self.fusible_length);
+        let mixed = u64::from(self.mixed.0) << 1 | u64::from(self.mixed.1);
+        let length = mixed << 16 | u64::from(self.dependent) << 8 | u64::from(self.fusible_length);
         shape.push(length << 32 | u64::from(self.marked) << 16 | u64::from(self.stack_offset as u16));
+        if self.core.front_end.dispatched_lines > 0 {
+            // Those of an older cycle do not matter.
+            let lines = if self.lines_cycle == now { self.lines } else { 0 };
+            shape.extend([self.line, lines.into()]);
+        }
         self.front_end.save(now, shape)?;
         self.back_end.save(now, shape)
     }
@@ -557,7 +613,12 @@ impl Shaped for Pipeline {
         (self.store_fits, self.refilling) = (word >> 1 & 1 == 1, word & 1 == 1);
         let word = shape.next();
         (self.dependent, self.fusible_length) = ((word >> 40) as u8, (word >> 32) as u8);
+        self.mixed = ((word >> 49) as u8, word >> 48 & 1 == 1);
         (self.marked, self.stack_offset) = ((word >> 16) as u16, word as u16 as i16);
+        if self.core.front_end.dispatched_lines > 0 {
+            (self.line, self.lines) = (shape.next(), shape.next() as u8);
+            self.lines_cycle = if self.lines > 0 { now } else { u64::MAX };
+        }
         self.front_end.restore(now, shape);
         self.back_end.restore(now, shape);
     }

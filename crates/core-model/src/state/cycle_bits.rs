@@ -51,6 +51,12 @@ impl<const N: usize> CycleBits<N> {
         self.end = self.end.max(cycle + 1);
     }
 
+    /// Clears a thing in one cycle.
+    #[inline(always)]
+    pub(crate) fn clear_one(&mut self, thing: usize, cycle: u64) {
+        self.words[word_of(cycle)][thing % N] &= !(1 << (cycle % 64));
+    }
+
     /// Sets the first of some things in the cycles from `from` up to, and without, `to`.
     #[inline]
     pub(crate) fn set_all(&mut self, things: Range<usize>, from: u64, to: u64) {

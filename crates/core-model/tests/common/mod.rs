@@ -3,7 +3,8 @@
 
 use core_model::{Core, CoreTotals, Model};
 use iced_x86::{
-    Decoder, DecoderOptions, FlowControl, Instruction, InstructionInfoFactory, code_asm::CodeAssembler,
+    Decoder, DecoderOptions, FlowControl, Instruction, InstructionInfoFactory, OpAccess, UsedMemory,
+    code_asm::CodeAssembler,
 };
 use retire::{Block, BlockId, Branch, BranchKind, CoreEvent, MemoryAccess, Observer};
 use soft_cpu::describe;
@@ -163,4 +164,43 @@ pub(crate) fn shares(totals: &CoreTotals) -> Shares {
         memory: share(slots.memory_bound),
         core: share(slots.core_bound),
     }
+}
+
+const PASSES: u32 = 2_000;
+const COPIES: u32 = 56;
+const PLACE: u64 = 0x10_0000;
+
+/// What an instruction with a memory operand does to one place; LEA does nothing.
+fn accesses(instruction: &Instruction) -> Vec<MemoryAccess> {
+    let place = PLACE + instruction.memory_displacement64();
+    let mut factory = InstructionInfoFactory::new();
+    match factory.info(instruction).used_memory().first().map(UsedMemory::access) {
+        Some(OpAccess::Read) => vec![read(place, 8)],
+        Some(OpAccess::Write) => vec![write(place, 8)],
+        Some(OpAccess::ReadWrite | OpAccess::ReadCondWrite) => vec![read(place, 8), write(place, 8)],
+        _ => Vec::new(),
+    }
+}
+
+/// Cycles of some instructions on a core, in a loop of some copies; what they access is one place, by displacement.
+pub(crate) fn looped(core: &'static Core, body: impl Fn(&mut CodeAssembler)) -> f64 {
+    let mut run = Run::new(core);
+    let code = run.define(&assemble(|a| {
+        (0..COPIES).for_each(|_| body(a));
+        a.jmp(CODE).unwrap();
+    }));
+    let memory: Vec<_> = code.iter().map(|(_, one)| accesses(one)).collect();
+    for _ in 0..PASSES {
+        for (step, memory) in code.iter().zip(&memory) {
+            let jump = step.1.is_jmp_short_or_near();
+            run.step(step, memory, jump.then_some((true, CODE)));
+        }
+    }
+    run.totals().cycles as f64 / f64::from(COPIES * PASSES)
+}
+
+/// Within 8 %.
+#[track_caller]
+pub(crate) fn about(found: f64, expected: f64) {
+    assert!((found / expected - 1.0).abs() < 0.08, "{found:.3} cycles instead of {expected}");
 }
