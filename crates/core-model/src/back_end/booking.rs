@@ -44,8 +44,7 @@ impl BackEnd {
     }
 
     fn finish_known(&mut self, totals: &mut CoreTotals, cycle: u64) {
-        let turns = self.turns.as_mut().map_or(&mut [][..], |turns| &mut turns.schedulers[..]);
-        self.schedulers.iter_mut().chain(turns).for_each(|scheduler| scheduler.advance(cycle));
+        self.advance_schedulers(cycle);
         self.note_empty(totals, cycle);
         let Self { ports, port_places, activity, executed_before, .. } = self;
         ports.forget_before(cycle, |word, cycles, units| {

@@ -314,6 +314,12 @@ impl BackEnd {
         }
     }
 
+    /// What leaves the schedulers before a cycle has left.
+    fn advance_schedulers(&mut self, cycle: u64) {
+        let turns = self.turns.as_mut().map_or(&mut [][..], |turns| &mut turns.schedulers[..]);
+        self.schedulers.iter_mut().chain(turns).for_each(|scheduler| scheduler.advance(cycle));
+    }
+
     /// When the scheduler of the unit whose turn it is has room for the operation of an instruction.
     #[inline(always)]
     pub(crate) fn unit_room(&mut self, prepared: &Prepared) -> u64 {

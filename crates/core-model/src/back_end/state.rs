@@ -98,8 +98,7 @@ impl BackEnd {
 
     /// Words that are the same for the same state.
     pub(crate) fn outline(&mut self, now: u64) -> [u64; 5] {
-        let turns = self.turns.as_mut().map_or(&mut [][..], |turns| &mut turns.schedulers[..]);
-        self.schedulers.iter_mut().chain(turns).for_each(|scheduler| scheduler.advance(now));
+        self.advance_schedulers(now);
         self.oldest_at(now);
         // In four mixtures, which is quicker than one after the other.
         let mut mixed = [0_u64; 4];

@@ -371,7 +371,7 @@ impl Pipeline {
         }
         self.refilling = false;
         let allocated = self.back_end.allocate(totals, slots);
-        if allocated != self.lines_cycle {
+        if self.core.front_end.dispatched_lines > 0 && allocated != self.lines_cycle {
             (self.lines_cycle, self.lines) = (allocated, 1);
         }
         self.front_end.leave_queue(allocated);
