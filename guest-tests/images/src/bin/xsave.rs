@@ -25,6 +25,10 @@ guest_runtime::image!();
 const ALL: u64 = SSE | AVX | AVX512;
 /// XCOMP_BV: the compacted format.
 const COMPACTED: u64 = 1 << 63;
+/// Components: one that hosts may have where guests do not, and one that no CPU defines (APM volume 2, 11.5.2, has
+/// bit 62).
+const PKRU: u32 = 9;
+const UNDEFINED: u32 = 61;
 /// Where MXCSR is, and the header, and its end.
 const MXCSR: usize = 24;
 const HEADER: usize = 512;
@@ -385,7 +389,7 @@ fn malformed_areas_are_refused() {
     let odd = area.pointer().wrapping_add(16);
     let raised = faulting!("xsave64 [{area}]"; area = in(reg) odd, in("eax") 7, in("edx") 0,);
     check_eq!(raised, Some(Raised::GP0), "XSAVE to an address that is not aligned");
-    area.0[HEADER / 8] = 1 << 9;
+    area.0[HEADER / 8] = 1 << UNDEFINED;
     check_eq!(xrstor(&mut area, 7), Some(Raised::GP0), "XSTATE_BV beyond XCR0");
     area.0[HEADER / 8] = 0;
     area.0[HEADER / 8 + 1] = AVX;
@@ -398,9 +402,25 @@ fn malformed_areas_are_refused() {
         area.0[HEADER / 8 + 1] = COMPACTED | SSE;
         area.0[HEADER / 8] = AVX;
         check_eq!(xrstor(&mut area, 7), Some(Raised::GP0), "XSTATE_BV beyond XCOMP_BV");
-        area.0[HEADER / 8 + 1] = COMPACTED | 1 << 9;
+        area.0[HEADER / 8 + 1] = COMPACTED | 1 << UNDEFINED;
         area.0[HEADER / 8] = 0;
         check_eq!(xrstor(&mut area, 7), Some(Raised::GP0), "XCOMP_BV beyond XCR0");
+    }
+}
+
+/// A component that CPUs have, but which XCR0 leaves out, is refused like one that no CPU has.
+#[guest_test]
+fn components_outside_xcr0_are_refused() {
+    use_avx2();
+    let mut area = Area::new(0);
+    area.0[HEADER / 8] = 1 << PKRU;
+    let raised = xrstor(&mut area, 7);
+    reaches_ring_3(raised.is_some(), "XCR0");
+    check_eq!(raised, Some(Raised::GP0), "XSTATE_BV");
+    if has_xsavec() {
+        area.0[HEADER / 8 + 1] = COMPACTED | 1 << PKRU;
+        area.0[HEADER / 8] = 0;
+        check_eq!(xrstor(&mut area, 7), Some(Raised::GP0), "XCOMP_BV");
     }
 }
 
