@@ -3,6 +3,8 @@
 //! Cores are data: `cores/*.rs` has one constant for each, with the source of its figures. Latencies are in core
 //! cycles; where a source gives nanoseconds they are converted at the clock that is named there.
 
+use std::num::{NonZeroU32, NonZeroU64};
+
 /// Instruction sets of cores: what the names in their uop tables mean.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Isa {
@@ -19,6 +21,31 @@ pub struct Geometry {
     pub sets: u32,
     /// Entries of a set.
     pub ways: u16,
+}
+
+impl Geometry {
+    /// Of so many bytes in lines, in about as many ways as this has, more rather than fewer; at least one set.
+    #[must_use]
+    pub(crate) fn resized(self, bytes: u64) -> Self {
+        let lines = (bytes / 64).max(self.ways.into());
+        let sets = 1 << (lines / u64::from(self.ways)).ilog2().min(31);
+        Self { sets: sets as u32, ways: (lines / sets).min(u64::from(u16::MAX)) as u16 }
+    }
+}
+
+/// What a core finds outside of itself, where that is not what its CPU has for a single core: others share the last
+/// level and memory, or a partition (Intel CAT, AMD's L3 allocation enforcement) gives it a part.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Uncore {
+    /// Bytes of the last-level cache; `None` is all of it.
+    pub llc: Option<NonZeroU64>,
+    /// Cycles from a load's issue to its value from memory; `None` is [`Memory::memory_latency`].
+    pub memory_latency: Option<NonZeroU32>,
+}
+
+impl Uncore {
+    /// Cycles of [`memory_latency`](Self::memory_latency) that there may be at most.
+    pub const MOST_LATENCY: u32 = 2000;
 }
 
 /// From the bytes of instructions to uops for the back end.

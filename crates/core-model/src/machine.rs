@@ -2,7 +2,7 @@
 //! did at each privilege level.
 
 use crate::back_end::Units;
-use crate::core::Core;
+use crate::core::{Core, Uncore};
 use crate::instruction::{Definition, Definitions, Predicted};
 use crate::memo::{Memo, PipelinePosition};
 use crate::memory::MemorySystem;
@@ -115,6 +115,11 @@ impl Machine {
                 None
             }
         });
+    }
+
+    /// What the core finds outside of itself from now on, with an empty last level.
+    pub(crate) fn set_uncore(&mut self, core: &Core, uncore: Uncore) {
+        self.system.caches.set_uncore(core, uncore);
     }
 
     /// From now on only samples go through the pipeline.

@@ -1,7 +1,7 @@
 //! What an engine uses: one core, from retired instructions to totals.
 
 use crate::back_end::Units;
-use crate::core::{Core, PortBinding};
+use crate::core::{Core, PortBinding, Uncore};
 use crate::instruction::{Definition, Predicted, Prepared};
 use crate::machine::Machine;
 use crate::offload::Offload;
@@ -75,6 +75,11 @@ impl Model {
         let prepare = |instruction| Prepared::new(instruction, self.core, &self.table);
         self.machine.define(id, Definition::new(instructions.iter().map(prepare).collect()));
         id
+    }
+
+    /// What the core finds outside of itself from now on, with an empty last level.
+    pub fn set_uncore(&mut self, uncore: Uncore) {
+        self.machine.get().set_uncore(self.core, uncore);
     }
 
     /// From now on only samples of what retires go through the pipeline, and what lies between them is estimated:

@@ -5,9 +5,10 @@
 mod common;
 
 use common::{CODE, Random, Run, assemble, read, shares, write};
-use core_model::{Core, Isa, MemoryRenaming, SKYLAKE_SP, SUNNY_COVE, cores};
+use core_model::{Core, Isa, MemoryRenaming, SKYLAKE_SP, SUNNY_COVE, Uncore, cores};
 use iced_x86::code_asm::*;
 use retire::{BranchKind, CoreEvent, Observer};
+use std::num::{NonZeroU32, NonZeroU64};
 
 #[test]
 fn wide_arithmetic_retires() {
@@ -97,7 +98,19 @@ fn dependent_divisions_are_core_bound() {
 
 /// A chain of loads through `lines` lines in random order, so many of them for each jump.
 fn chase(core: &'static Core, lines: u64, steps: u64, loads: usize) -> (Run, core_model::CoreTotals) {
+    chase_within(core, Uncore::default(), lines, steps, loads)
+}
+
+/// The same with this outside of the core.
+fn chase_within(
+    core: &'static Core,
+    uncore: Uncore,
+    lines: u64,
+    steps: u64,
+    loads: usize,
+) -> (Run, core_model::CoreTotals) {
     let mut run = Run::new(core);
+    run.model.set_uncore(uncore);
     let code = run.define(&assemble(|a| {
         for _ in 0..loads {
             a.mov(rax, qword_ptr(rax)).unwrap();
@@ -131,6 +144,28 @@ fn a_chase_beyond_the_last_level_is_memory_bound() {
         assert!((10_000..18_000).contains(&executed), "{}: {executed}", core.name);
         let stalled = totals.stalls_l3_miss as f64 / totals.cycles as f64;
         assert!(stalled > 0.9, "{}: {stalled}", core.name);
+    }
+}
+
+/// A share of the last level holds as much as it is said to, and what it does not hold comes from memory, in as many
+/// cycles as are said.
+#[test]
+fn a_share_of_the_last_level_holds_that_much() {
+    const LATENCY: u32 = 700;
+    for core in cores(Isa::X86) {
+        let missed = |llc: u64| {
+            let uncore = Uncore { llc: NonZeroU64::new(llc), memory_latency: NonZeroU32::new(LATENCY) };
+            // Of 4 MiB, more than all second levels have and each share.
+            let (_, totals) = chase_within(core, uncore, 1 << 16, 80_000, 1);
+            (totals.l3_misses, totals.cycles)
+        };
+        let (few, less) = missed(16 << 20);
+        let (many, more) = missed(1 << 20);
+        // Lines come in pairs.
+        assert!(few <= 1 << 15 && many > few + 4_000, "{}: {few}, {many}", core.name);
+        let each = (more - less) as f64 / (many - few) as f64;
+        let expected = f64::from(LATENCY - core.memory.llc_latency);
+        assert!((each - expected).abs() < 1.0, "{}: {each} in place of {expected}", core.name);
     }
 }
 

@@ -15,12 +15,13 @@ use platform::loader::{self, BootParams, Image, Module, TestInfo};
 use platform::memory::MemoryConfig;
 use std::fs::File;
 use std::io::Read as _;
-use std::num::NonZeroUsize;
+use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 use vmm::counts::CountsChoice;
+use vmm::counts::timing::Uncore;
 use vmm::engine::{Detail, EngineChoice};
 use vmm::gdb::GdbServer;
 use vmm::machine::Outcome;
@@ -34,6 +35,7 @@ use vpmu::profile::{Isa, PROFILES};
 #[derive(Debug)]
 pub(crate) struct Plan<'a> {
     args: &'a MachineArgs,
+    uncore: Uncore,
     start: Start,
     profile: Profile,
     counts: CountsChoice,
@@ -73,6 +75,18 @@ impl Start {
     }
 }
 
+/// What the modelled core finds outside of itself.
+pub(crate) fn uncore(args: &MachineArgs) -> Result<Uncore, CliError> {
+    let flags = [("--llc", args.llc.is_some()), ("--memory-latency", args.memory_latency.is_some())];
+    match flags.into_iter().find(|(_, asked)| *asked && args.detail != Some(Detail::Timing)) {
+        Some((flag, _)) => Err(CliError::NeedsModel(flag)),
+        None => {
+            let memory_latency = args.memory_latency.and_then(NonZeroU32::new);
+            Ok(Uncore { llc: args.llc, memory_latency })
+        }
+    }
+}
+
 impl<'a> Plan<'a> {
     /// Reads the files and checks what can be checked without a machine.
     pub(crate) fn new(args: &'a MachineArgs) -> Result<Self, CliError> {
@@ -82,8 +96,10 @@ impl<'a> Plan<'a> {
         if args.model_in.is_some() && args.detail != Some(Detail::Timing) {
             return Err(CliError::NoModelForIntervals);
         }
+        let uncore = uncore(args)?;
         let plan = Self {
             args,
+            uncore,
             counts: counts(args)?,
             start: Start::new(args)?,
             profile: profile_with(&args.profile.profile, args.isa)?,
@@ -223,6 +239,7 @@ impl<'a> Plan<'a> {
             },
             counts: self.counts.clone(),
             detail: self.args.detail.unwrap_or_default(),
+            uncore: self.uncore,
             model_in: self.args.model_in.clone(),
             threads: self.args.threads.unwrap_or_else(processors),
             lbr: self.args.lbr,

@@ -140,6 +140,20 @@ fn detail_is_a_property_of_the_soft_engine() {
     assert!(kvm.stderr.contains("--engine soft"), "{}", kvm.stderr);
     let timing = vpmu(&["run", image.as_str(), "--detail", "timing", "--json"]);
     assert_eq!((timing.code, &json(&timing)["detail"]), (Some(0), &serde_json::json!("timing")));
+    for flag in [["--llc", "4M"], ["--memory-latency", "500"]] {
+        let of_model = [&["run", image.as_str(), "--engine", "soft"], &flag[..]].concat();
+        let without = vpmu(&of_model);
+        assert_eq!(without.code, Some(2), "{flag:?}: {}", without.stderr);
+        assert!(without.stderr.contains(flag[0]), "{}", without.stderr);
+        assert!(without.stderr.contains("next: add --detail timing"), "{}", without.stderr);
+        assert_eq!(vpmu(&[&of_model[..], &["--detail", "timing"]].concat()).code, Some(0), "{flag:?}");
+    }
+    for wrong in [["--llc", "0"], ["--llc", "8G"], ["--memory-latency", "0"]] {
+        assert_eq!(
+            vpmu(&[&["run", image.as_str(), "--detail", "timing"], &wrong[..]].concat()).code,
+            Some(2)
+        );
+    }
     let wrong = vpmu(&["run", image.as_str(), "--detail", "cycles"]);
     assert_eq!(wrong.code, Some(2));
     assert!(wrong.stderr.contains("counts") && wrong.stderr.contains("timing"), "{}", wrong.stderr);

@@ -16,6 +16,7 @@ mod micro;
 mod native;
 mod programs;
 mod record;
+mod uncore;
 
 use crate::error::TaskError;
 use block::Way;
@@ -58,7 +59,7 @@ pub(crate) struct SiliconArgs {
     /// Measure no form, but write what these recordings of forms of one CPU agree on (repeatable)
     #[arg(long, value_name = "RECORDING", requires = "record_forms")]
     agreed_forms: Vec<PathBuf>,
-    /// Of the latencies and penalties, only those whose names contain this
+    /// Of the latencies and penalties, or of the programs, only those whose names contain this
     #[arg(long, value_name = "TEXT", default_value = "")]
     row: String,
     /// Run programs of this host on it and in a guest with this profile, and compare their cycles
@@ -90,7 +91,7 @@ pub(crate) fn silicon(args: &SiliconArgs) -> Result<(), TaskError> {
         return micro::report::write(Path::new("."));
     }
     if let Some(profile) = &args.programs {
-        return programs::compare(profile);
+        return programs::compare(profile, &args.row);
     }
     let core = find_core(args.core.as_deref().unwrap_or_default())?;
     if let Some(path) = &args.record_forms {

@@ -9,16 +9,20 @@
 
 use super::native::{self, Host, Sampled};
 use super::record::host_name;
+use super::uncore;
 use crate::cargo::root;
 use crate::error::TaskError;
 use crate::vpmu_cli::Vpmu;
 use comfy_table::{CellAlignment, Table, presets};
+use core_model::Uncore;
 use serde_json::Value;
 use std::fmt::Write as _;
 use std::fs;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use vmm::counts::timing::core_of;
+use vpmu::Profile;
 
 /// Runs of each program that count, natively: as many as take so many seconds.
 const LONG_ENOUGH: f64 = 3.0;
@@ -241,12 +245,12 @@ impl Program {
         &self,
         (path, amount): (&str, usize),
         vpmu: &Vpmu,
-        profile: &str,
+        guest: &[String],
         directory: &Path,
     ) -> Result<[f64; 2], TaskError> {
         let report = directory.join("report.json");
         let mut command = vpmu.bare();
-        command.args(["stat", "--json", "--detail", "timing", "--profile", profile, "-o"]).arg(&report);
+        command.args(["stat", "--json", "--detail", "timing"]).args(guest).arg("-o").arg(&report);
         for needed in self.directories.map(lines_of).into_iter().flatten() {
             command.arg("--dir").arg(needed);
         }
@@ -305,25 +309,42 @@ impl Native {
 }
 
 /// Prints cycles of programs on this host and on a profile's core: of a run, and of what another one does more.
-pub(crate) fn compare(profile: &str) -> Result<(), TaskError> {
+/// Only programs whose names contain `part`.
+pub(crate) fn compare(profile: &str, part: &str) -> Result<(), TaskError> {
     let directory = inputs()?;
     let vpmu = Vpmu::build()?;
+    let core = Profile::by_name(profile).and_then(core_of);
     anstream::println!("{}, beside {profile}", host_name());
     let mut installed = Vec::new();
-    for program in &PROGRAMS {
+    for program in PROGRAMS.iter().filter(|program| program.name.contains(part)) {
         match program.find() {
             Some(path) => installed.push((program, path)),
             None => anstream::eprintln!("{}: not on this host", program.name),
         }
     }
-    let measured = native::on_thread(|mut host| {
+    let (uncore, measured) = native::on_thread(|mut host| {
+        let uncore = core.and_then(|core| uncore::measure(&mut host, core));
         let mut measure = |program: &Program, path: &str| {
             anstream::eprintln!("{} on this host", program.name);
             let mut of = |amount| program.natively((path, amount), &mut host, &directory);
-            Ok(of(0)?.zip(of(1)?))
+            let both = of(0)?.zip(of(1)?);
+            if let Some((less, more)) = both {
+                anstream::eprintln!("    {}", megacycles([less.user, more.user]));
+            }
+            Ok(both)
         };
-        installed.iter().map(|(program, path)| measure(program, path)).collect::<Result<Vec<_>, TaskError>>()
+        let measured = installed.iter().map(|(program, path)| measure(program, path));
+        Ok((uncore, measured.collect::<Result<Vec<_>, TaskError>>()?))
     })?;
+    let mut guest = vec!["--profile".to_owned(), profile.to_owned()];
+    match uncore {
+        Some(Uncore { llc: Some(llc), memory_latency: Some(cycles) }) => {
+            anstream::println!("last-level cache: {} MiB of it, memory: {cycles} cycles", llc.get() >> 20);
+            guest.extend(["--llc".to_owned(), format!("{}M", llc.get() >> 20)]);
+            guest.extend(["--memory-latency".to_owned(), cycles.to_string()]);
+        }
+        _ => anstream::println!("last-level cache and memory: as the core's description has them"),
+    }
     let mut tables = [table(), table()];
     let mut errors = [Vec::new(), Vec::new()];
     for ((program, path), native) in installed.iter().zip(measured) {
@@ -332,14 +353,15 @@ pub(crate) fn compare(profile: &str) -> Result<(), TaskError> {
             continue;
         };
         anstream::eprintln!("{} in a guest", program.name);
-        let guest = |amount| program.in_guest((path, amount), &vpmu, profile, &directory);
-        let (first, second) = match guest(0).and_then(|first| Ok((first, guest(1)?))) {
+        let in_guest = |amount| program.in_guest((path, amount), &vpmu, &guest, &directory);
+        let (first, second) = match in_guest(0).and_then(|first| Ok((first, in_guest(1)?))) {
             Ok(counted) => counted,
             Err(error) => {
                 anstream::eprintln!("{error}");
                 continue;
             }
         };
+        anstream::eprintln!("    {}", megacycles([first[1], second[1]]));
         let difference = [second[0] - first[0], second[1] - first[1]];
         let rows = [(less, first), (more.less(less), difference)];
         for ((native, guest), (table, errors)) in rows.into_iter().zip(tables.iter_mut().zip(&mut errors)) {
@@ -353,6 +375,11 @@ pub(crate) fn compare(profile: &str) -> Result<(), TaskError> {
         anstream::println!("\n{title}: {} programs, mean error {:.1} %\n{table}", errors.len(), mean * 100.0);
     }
     Ok(())
+}
+
+/// Cycles of both amounts of work, for who cannot wait for the tables.
+fn megacycles([less, more]: [f64; 2]) -> String {
+    format!("{:.1} and {:.1} Mcycles", less / 1e6, more / 1e6)
 }
 
 /// A table without rows.

@@ -2,9 +2,10 @@
 
 use super::limits::{Bandwidth, Overlap};
 use super::prefetch::{Streams, Strides};
-use crate::core::Core;
+use crate::core::{Core, Uncore};
 use crate::sets::Lines;
 use crate::totals::{CoreTotals, Lookups};
+use std::num::NonZeroU32;
 
 /// Lines on their way that are remembered, by the low bits of their number.
 const ARRIVALS: usize = 256;
@@ -102,6 +103,14 @@ pub(crate) struct Caches {
 }
 
 impl Caches {
+    /// From now on, with an empty last level.
+    pub(crate) fn set_uncore(&mut self, core: &Core, uncore: Uncore) {
+        let llc = uncore.llc.map_or(core.memory.llc, |bytes| core.memory.llc.resized(bytes.get()));
+        self.llc = Lines::new(llc);
+        self.memory_latency =
+            uncore.memory_latency.map_or(core.memory.memory_latency, NonZeroU32::get).into();
+    }
+
     pub(crate) fn new(core: &Core) -> Self {
         let memory = &core.memory;
         Self {

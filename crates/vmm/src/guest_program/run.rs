@@ -7,7 +7,7 @@ use super::job::{self, Job};
 use super::roi::{Change, Roi};
 use super::sample::{Sampler, Stacks};
 use super::{ProgramError, boot};
-use crate::counts::timing::{Sampling, SamplingReport, SharedCore, TimingSource};
+use crate::counts::timing::{Sampling, SamplingReport, SharedCore, TimingSource, Uncore};
 use crate::engine::soft::x86::{Goal, SoftEngine};
 use crate::engine::{Detail, RunLimits};
 use crate::machine::program::spaces::SpaceCount;
@@ -47,6 +47,8 @@ pub struct ProgramConfig {
     pub job: Job,
     /// How closely the program is modelled.
     pub detail: Detail,
+    /// What the modelled core finds outside of itself.
+    pub uncore: Uncore,
     /// Only samples go through the model of the core, and the rest is estimated.
     pub sampling: Option<Sampling>,
     /// Threads that may run the guest; no result depends on it.
@@ -202,7 +204,7 @@ pub fn run(config: ProgramConfig) -> Result<ProgramReport, ProgramError> {
     let mut roi = config.roi;
     let mut warm_from = config.warm_from.filter(|_| detail == Detail::Timing);
     let start_model = |engine: &mut SoftEngine, machine: &mut Machine<Pc>| {
-        start_model(engine, machine, config.threads, config.sampling)
+        start_model(engine, machine, (config.uncore, config.threads), config.sampling)
     };
     let mut model = None;
     let mut started = None;
@@ -363,11 +365,11 @@ impl Measured {
 fn start_model(
     engine: &mut SoftEngine,
     machine: &mut Machine<Pc>,
-    threads: NonZeroUsize,
+    (uncore, threads): (Uncore, NonZeroUsize),
     sampling: Option<Sampling>,
 ) -> Result<SharedCore, ProgramError> {
     let profile = machine.pmu.profile().clone();
-    let core = SharedCore::on_threads(&profile, threads).map_err(RunError::from)?;
+    let core = SharedCore::on_threads(&profile, uncore, threads).map_err(RunError::from)?;
     if let Some(sampling) = sampling {
         core.drive().sample(sampling);
     }

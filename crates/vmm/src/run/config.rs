@@ -1,6 +1,7 @@
 //! What to run, on what.
 
 use crate::counts::CountsChoice;
+use crate::counts::timing::Uncore;
 use crate::engine::{Detail, EngineChoice};
 use crate::gdb::GdbServer;
 use crate::inject::SkidChoice;
@@ -93,6 +94,8 @@ pub struct BootConfig {
     pub counts: CountsChoice,
     /// How closely the soft engine models the core.
     pub detail: Detail,
+    /// With [`Detail::Timing`], what the core finds outside of itself.
+    pub uncore: Uncore,
     /// With [`Detail::Timing`], the name of the intervals that the core is modelled in, which the guest marks (x86);
     /// `None` is from the first instruction on.
     pub model_in: Option<String>,

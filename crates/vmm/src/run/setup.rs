@@ -7,7 +7,7 @@ use crate::counts::arm::ArmSource;
 use crate::counts::model::ModelSource;
 use crate::counts::switched::SwitchedSource;
 use crate::counts::timed::TimedTotals;
-use crate::counts::timing::{SharedCore, TimingSource, core_of};
+use crate::counts::timing::{SharedCore, TimingSource, Uncore, core_of};
 use crate::counts::{self, CountsChoice, Source};
 use crate::engine::kvm::{KvmConfig, KvmEngine};
 use crate::engine::soft::arm::ArmEngine;
@@ -257,7 +257,7 @@ impl Platform for Virt {
     }
 
     fn choose(config: &RunConfig, memory: &GuestMemory) -> Result<Chosen<Self>, RunError> {
-        let (profile, threads) = match &config.start {
+        let (profile, threads, uncore) = match &config.start {
             Start::Boot(boot) => {
                 if boot.engine == EngineChoice::Kvm {
                     return Err(X86Only::Kvm.into());
@@ -271,14 +271,14 @@ impl Platform for Virt {
                 counts::check_soft(&boot.counts)?;
                 let profile = boot.profile.clone();
                 let profile = precise(profile, boot.precise)?;
-                (profile, model_threads(config, boot)?)
+                (profile, model_threads(config, boot)?, boot.uncore)
             }
-            Start::Resume(snapshot) => (snapshot.profile()?, None),
+            Start::Resume(snapshot) => (snapshot.profile()?, None, Uncore::default()),
         };
         let mut engine = ArmEngine::new(memory, &profile);
         let totals = ArmSource::new(engine.retired());
         let source: Box<dyn Source> = if let Some(threads) = threads {
-            let core = SharedCore::on_threads(&profile, threads)?;
+            let core = SharedCore::on_threads(&profile, uncore, threads)?;
             engine = engine.with_model(core.clone());
             Box::new(TimedTotals::new(TimingSource::new(&profile, core), totals))
         } else {
@@ -365,7 +365,8 @@ fn choose(config: &RunConfig, boot: &BootConfig, memory: &GuestMemory) -> Result
         };
         let profile = precise(profile, boot.precise)?;
         let model = model_threads(config, boot)?;
-        let model = model.map(|threads| Modelling { threads, parked: boot.model_in.is_some() });
+        let model =
+            model.map(|threads| Modelling { uncore: boot.uncore, threads, parked: boot.model_in.is_some() });
         soft(config, memory, profile, &boot.counts, model)
     };
     let soft_only = soft_only(config, boot);
@@ -433,6 +434,7 @@ fn model_threads(config: &RunConfig, boot: &BootConfig) -> Result<Option<NonZero
 /// How the core of a PC is modelled.
 #[derive(Debug, Clone, Copy)]
 struct Modelling {
+    uncore: Uncore,
     /// Threads that may run the guest.
     threads: NonZeroUsize,
     /// Not from the first instruction on.
@@ -448,8 +450,8 @@ fn soft(
 ) -> Result<Chosen<Pc>, RunError> {
     let mut engine = SoftEngine::new(memory, &profile).with_compiler(config.compile);
     let mut source = counts::choose_soft(counts, &profile, engine.retired())?;
-    if let Some(Modelling { threads, parked }) = modelling {
-        let core = SharedCore::on_threads(&profile, threads)?;
+    if let Some(Modelling { uncore, threads, parked }) = modelling {
+        let core = SharedCore::on_threads(&profile, uncore, threads)?;
         let timing = TimingSource::new(&profile, core.clone());
         if parked {
             let totals = ModelSource::new(&profile, engine.retired());

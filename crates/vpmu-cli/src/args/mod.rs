@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr as _;
 use test::TestArgs;
 use vmm::counts::CountsChoice;
-use vmm::counts::timing::Sampling;
+use vmm::counts::timing::{Sampling, Uncore};
 use vmm::engine::{Detail, EngineChoice};
 use vmm::inject::SkidChoice;
 use vmm::run::{LbrChoice, PreciseChoice};
@@ -439,7 +439,8 @@ pub(crate) struct MachineArgs {
     /// Go on from this snapshot instead of booting an image
     #[arg(long, value_name = "FILE", help_heading = "Snapshots",
           conflicts_with_all = ["image", "kernel", "initrd", "profile", "engine", "counts", "lbr", "precise", "pebs",
-                                "isa", "rates", "memory", "append", "module", "detail", "model_in", "threads",
+                                "isa", "rates", "memory", "append", "module", "detail", "model_in", "llc",
+                                "memory_latency", "threads",
                                 "protocol", "test"])]
     pub(crate) restore: Option<PathBuf>,
     /// Write a snapshot of the machine to this file (soft engine)
@@ -463,6 +464,15 @@ pub(crate) struct MachineArgs {
     /// name, which the guest marks; elsewhere an instruction takes a cycle
     #[arg(long, value_name = "NAME", help_heading = "Machine")]
     pub(crate) model_in: Option<String>,
+    /// With `--detail timing`, the share of the last-level cache that the core
+    /// has, as other cores or a partition leave it: 4M [default: all of it]
+    #[arg(long, value_name = "SIZE", value_parser = llc, help_heading = "Machine")]
+    pub(crate) llc: Option<NonZeroU64>,
+    /// With `--detail timing`, core cycles of a load from memory [default:
+    /// those of the core's description]
+    #[arg(long, value_name = "CYCLES", value_parser = clap::value_parser!(u32).range(1..=i64::from(Uncore::MOST_LATENCY)),
+          help_heading = "Machine")]
+    pub(crate) memory_latency: Option<u32>,
     /// Threads that may run the guest: with `--detail timing` a second one
     /// takes the model of the core. No result depends on it [default: as many
     /// as the host has processors]
@@ -588,6 +598,13 @@ pub(crate) fn mebibytes(text: &str) -> Result<u64, String> {
     };
     let number: u64 = number.parse().map_err(|_| "write it as 512, 512M or 2G".to_owned())?;
     number.checked_mul(mib).ok_or_else(|| "that is more than any machine has".to_owned())
+}
+
+/// Bytes of a cache, from a size as of memory.
+fn llc(text: &str) -> Result<NonZeroU64, String> {
+    let mib = mebibytes(text)?;
+    let bytes = (mib <= 1 << 12).then(|| mib << 20);
+    bytes.and_then(NonZeroU64::new).ok_or_else(|| "give it 1M to 4G".to_owned())
 }
 
 #[derive(Debug, Clone, Args)]

@@ -4,7 +4,7 @@ use super::probe::Probe;
 use super::quantity::{Clocks, Quantity};
 use super::{TimingError, core_of};
 use crate::counts::watch::{Rate, Watch};
-use core_model::{CoreTotals, Isa, Model, Sampling, SamplingReport};
+use core_model::{CoreTotals, Isa, Model, Sampling, SamplingReport, Uncore};
 use retire::{Block, BlockId, CoreEvent, Instruction, Observer};
 use soft_cpu::Operations;
 use std::cell::{RefCell, RefMut};
@@ -16,7 +16,7 @@ use vpmu::{Active, Profile};
 
 /// More cycles than any instruction takes on average over a block: two page walks, and a line from memory behind all
 /// others that can be on their way.
-const MOST_CYCLES: u64 = 2048;
+const MOST_CYCLES: u64 = 2048 + Uncore::MOST_LATENCY as u64;
 
 /// A horizon of so many instructions is not worked out anew.
 const ENOUGH: u64 = 1024;
@@ -250,12 +250,14 @@ impl SharedCore {
         }))))
     }
 
-    /// The same, on so many threads: with a second one the model may work there. No count depends on it.
+    /// The same with this outside of it, on so many threads: with a second one the model may work there. No count
+    /// depends on that.
     ///
     /// # Errors
     /// There is no model of it.
-    pub fn on_threads(profile: &Profile, threads: NonZeroUsize) -> Result<Self, TimingError> {
+    pub fn on_threads(profile: &Profile, uncore: Uncore, threads: NonZeroUsize) -> Result<Self, TimingError> {
         let core = Self::new(profile)?;
+        core.drive().model.set_uncore(uncore);
         if threads.get() > 1 {
             core.drive().model.start_thread();
         }

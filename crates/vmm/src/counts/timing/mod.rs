@@ -14,7 +14,7 @@ use super::operations::{self, Selection};
 use super::source::Source;
 use super::watch::{Rate, counted, every_cycle};
 use core_model::CORES;
-pub use core_model::{Sampling, SamplingReport};
+pub use core_model::{Sampling, SamplingReport, Uncore};
 use event::Total;
 use quantity::Quantity;
 use std::collections::HashMap;

@@ -25,7 +25,7 @@ use crate::args::{MachineArgs, RunArgs};
 use crate::error::CliError;
 use crate::exit;
 use crate::interrupt::{self, Interrupt, Role};
-use crate::machine::{processors, profile_with};
+use crate::machine::{processors, profile_with, uncore};
 use crate::output::console::{Console, Target};
 use crate::output::number::counted;
 use crate::output::progress::Progress;
@@ -150,6 +150,7 @@ impl Plan<'_> {
         if region.warm.is_some() && machine.detail != Some(Detail::Timing) {
             return Err(CliError::NeedsModel("--warm"));
         }
+        let uncore = uncore(machine)?;
         let profile = profile_with(&machine.profile.profile, machine.isa)?;
         let (events, perf) = events(&profile)?;
         // What is missing of the program is told before a boot.
@@ -176,6 +177,7 @@ impl Plan<'_> {
             files,
             job,
             detail: machine.detail.unwrap_or_default(),
+            uncore,
             sampling: match watch {
                 Watch::Estimates(sampling) => Some(sampling),
                 Watch::Counts | Watch::Samples(_) | Watch::Everything => None,

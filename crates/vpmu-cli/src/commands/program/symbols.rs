@@ -9,6 +9,7 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
+use vmm::counts::timing::Uncore;
 use vmm::engine::Detail;
 use vmm::file;
 use vmm::guest_program::{self, ProgramConfig};
@@ -52,6 +53,7 @@ fn ask(guest: &Path, timeout: Duration, interrupt: &Interrupt) -> Result<String,
         files,
         job,
         detail: Detail::Counts,
+        uncore: Uncore::default(),
         sampling: None,
         compile: false,
         threads: NonZeroUsize::MIN,
