@@ -41,6 +41,8 @@ pub struct Cost {
     /// How much of that the load takes, where it is known; without a load, how much only what waits for distant sources
     /// takes ([`Instruction::distant`](retire::Instruction::distant)).
     pub load: Option<u16>,
+    /// Cycles by which the second general register that it writes, in the order of their numbers, comes later.
+    pub second: u16,
     /// What it needs of the units.
     pub uops: Vec<Uops>,
 }
@@ -118,7 +120,8 @@ impl UopTable {
     /// All others have five fields separated by tabs: name of the form, `r`, `m`, `x` or `s` ([`Form`]),
     /// slots, latency, and uops as
     /// `cycles*unit,unit...` joined by `+`, `-` for none. A latency may be that of the load, or of the way from distant
-    /// sources, and that of the rest, joined by `+`.
+    /// sources, and that of the rest, joined by `+`; behind a comma comes the latter to the second register that is
+    /// written, if that is another one.
     ///
     /// # Errors
     /// [`TableError`] names the first line that is wrong.
@@ -161,15 +164,19 @@ impl UopTable {
         let id = resolve(name, form)?;
         let operand =
             Form::from_letter(operand).ok_or_else(|| format!("form {operand} is neither r, m, x nor s"))?;
+        let (latency, second) =
+            latency.split_once(',').map_or((latency, None), |(one, two)| (one, Some(two)));
         let (load, latency) = match latency.split_once('+') {
             Some((load, rest)) => (Some(number(load)?), number(load)?.saturating_add(number(rest)?)),
             None => (None, number(latency)?),
         };
+        let compute = latency.saturating_sub(load.unwrap_or_default());
+        let second = second.map(number).transpose()?.map_or(0, |second| second.saturating_sub(compute));
         let mut uops = self.uops(uops)?;
         if name.contains("_zmm") {
             self.widen(name, wide, &mut uops)?;
         }
-        let cost = Cost { slots: number(slots)?, latency, load, uops };
+        let cost = Cost { slots: number(slots)?, latency, load, second, uops };
         match self.costs.insert((id, operand), cost) {
             None => Ok(()),
             Some(_) => Err(format!("{name} {operand} is there twice")),

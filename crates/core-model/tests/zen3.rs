@@ -124,3 +124,17 @@ fn exchanges_take_as_long_without_a_lock() {
     about(exchange(true), 9.1);
     about(cycles(|a| a.xadd(qword_ptr(rdi), rcx).unwrap()), 7.9);
 }
+
+#[test]
+fn the_upper_half_of_a_product_comes_a_cycle_later() {
+    let of = |again: bool| {
+        cycles(move |a: &mut CodeAssembler| {
+            a.mul(r10).unwrap();
+            if again {
+                a.mov(rax, rdx).unwrap();
+            }
+        })
+    };
+    about(of(false), 3.0);
+    about(of(true), 4.0);
+}

@@ -621,7 +621,7 @@ impl BackEnd {
             self.ready[usize::from(register) % RESOURCES] = completed;
         }
         if RARE && prepared.traits.intersects(Traits::MANY_REGISTERS) {
-            self.complete_many(prepared.rest.results, completed);
+            self.complete_many(&prepared.rest, completed);
         }
         self.note_domain(prepared);
         self.last_completed = self.last_completed.max(completed);
@@ -659,12 +659,15 @@ impl BackEnd {
     }
 
     #[inline(never)]
-    fn complete_many(&mut self, mut results: RegisterSet, completed: u64) {
+    fn complete_many(&mut self, rest: &Rest, completed: u64) {
+        let mut results = rest.results;
         while results != 0 {
             let register = results.trailing_zeros() as usize;
             results &= results - 1;
             self.ready[register % RESOURCES] = completed;
         }
+        let (register, cycles) = rest.second;
+        self.ready[usize::from(register) % RESOURCES] = completed + u64::from(cycles);
     }
 
     /// Writes the address of a load or store back to its base register, if it has one.

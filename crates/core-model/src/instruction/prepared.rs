@@ -73,6 +73,8 @@ pub(crate) struct Rest {
     pub(crate) sources: RegisterSet,
     pub(crate) distant: RegisterSet,
     pub(crate) results: RegisterSet,
+    /// A result that comes some cycles later than the others.
+    pub(crate) second: (u8, u16),
     /// Cycles that a divider is busy.
     pub(crate) divider: u16,
     /// Part of the vector unit.
@@ -145,7 +147,7 @@ impl Prepared {
         let address = one_by_one(self.rest.address, &mut self.address_registers, READY);
         let sources = one_by_one(self.rest.sources, &mut self.source_registers, READY);
         let results = one_by_one(self.rest.results, &mut self.result_registers, UNREAD);
-        self.traits.set(Traits::MANY_REGISTERS, !(address && sources && results));
+        self.traits.set(Traits::MANY_REGISTERS, !(address && sources && results) || self.rest.second.1 > 0);
     }
 
     /// As the table says; `None` if the table does not know the instruction.
@@ -165,7 +167,7 @@ impl Prepared {
     pub(crate) fn new(instruction: &Instruction, core: &Core, table: &UopTable) -> Self {
         let mut prepared = Self::from_table(instruction, table).unwrap_or_else(|| {
             // As a class: an operation of one cycle on any port.
-            let cost = Cost { slots: 1, latency: 1, load: None, uops: Vec::new() };
+            let cost = Cost { slots: 1, latency: 1, load: None, second: 0, uops: Vec::new() };
             Self::with_cost(instruction, &cost, None, 0)
         });
         // A jump or NOP without uops still needs a slot.
@@ -256,6 +258,7 @@ impl Prepared {
                 sources,
                 distant,
                 results,
+                second: second_result(results, cost.second),
                 divider: 0,
                 domain: instruction.domain,
                 flops: arithmetic.map_or([0; 4], |arithmetic| arithmetic.operations),
@@ -439,6 +442,12 @@ fn divider_cycles(divider: Divider, core: &Core) -> u16 {
         Divider::RootSingle => cycles.root_single,
         Divider::RootDouble => cycles.root_double,
     }
+}
+
+/// The second of these registers, for a number of cycles.
+fn second_result(results: RegisterSet, cycles: u16) -> (u8, u16) {
+    let others = results & results.wrapping_sub(1);
+    if others == 0 { (UNREAD, 0) } else { (others.trailing_zeros() as u8, cycles) }
 }
 
 /// Latency of the load and of the rest.
