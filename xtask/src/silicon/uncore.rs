@@ -41,7 +41,7 @@ pub(crate) fn measure(host: &mut Host, core: &Core) -> Option<Uncore> {
     if memory < 1.5 * level {
         return None;
     }
-    let sizes = (0..).flat_map(|power| [2 * MIB << power, 3 * MIB << power]);
+    let sizes = (0..).flat_map(|power| [MIB << (power + 1), (3 * MIB) << power]);
     let mut llc = MIB;
     for size in sizes.take_while(|size| *size <= far / 2) {
         if chase(host, size)? - base > (level + memory) / 2.0 {

@@ -470,8 +470,8 @@ pub(crate) struct MachineArgs {
     pub(crate) llc: Option<NonZeroU64>,
     /// With `--detail timing`, core cycles of a load from memory [default:
     /// those of the core's description]
-    #[arg(long, value_name = "CYCLES", value_parser = clap::value_parser!(u32).range(1..=i64::from(Uncore::MOST_LATENCY)),
-          help_heading = "Machine")]
+    #[arg(long, value_name = "CYCLES", help_heading = "Machine",
+          value_parser = clap::value_parser!(u32).range(1..=i64::from(Uncore::MOST_LATENCY)))]
     pub(crate) memory_latency: Option<u32>,
     /// Threads that may run the guest: with `--detail timing` a second one
     /// takes the model of the core. No result depends on it [default: as many
@@ -603,7 +603,7 @@ pub(crate) fn mebibytes(text: &str) -> Result<u64, String> {
 /// Bytes of a cache, from a size as of memory.
 fn llc(text: &str) -> Result<NonZeroU64, String> {
     let mib = mebibytes(text)?;
-    let bytes = (mib <= 1 << 12).then(|| mib << 20);
+    let bytes = (mib <= 1 << 12).then_some(mib << 20);
     bytes.and_then(NonZeroU64::new).ok_or_else(|| "give it 1M to 4G".to_owned())
 }
 
