@@ -23,6 +23,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use vmm::counts::timing::core_of;
 use vpmu::Profile;
+use vpmu::profile::PROFILES;
 
 /// Runs of each program that count, natively: as many as take so many seconds.
 const LONG_ENOUGH: f64 = 3.0;
@@ -311,19 +312,31 @@ impl Native {
 /// Prints cycles of programs on this host and on a profile's core: of a run, and of what another one does more.
 /// Only programs whose names contain `part`.
 pub(crate) fn compare(profile: &str, part: &str) -> Result<(), TaskError> {
+    let wanted: Vec<&Program> = PROGRAMS.iter().filter(|program| program.name.contains(part)).collect();
+    if wanted.is_empty() {
+        let names = PROGRAMS.map(|program| program.name).join(", ");
+        return Err(TaskError::Data(format!("no program has {part} in its name; there are {names}")));
+    }
+    let core = Profile::by_name(profile).and_then(core_of).ok_or_else(|| {
+        let modelled = PROFILES.iter().filter(|profile| core_of(profile).is_some());
+        let names: Vec<&str> = modelled.map(|profile| &*profile.name).collect();
+        TaskError::Data(format!(
+            "{profile} is no profile with a model of its core; there are {}",
+            names.join(", ")
+        ))
+    })?;
     let directory = inputs()?;
     let vpmu = Vpmu::build()?;
-    let core = Profile::by_name(profile).and_then(core_of);
     anstream::println!("{}, beside {profile}", host_name());
     let mut installed = Vec::new();
-    for program in PROGRAMS.iter().filter(|program| program.name.contains(part)) {
+    for program in wanted {
         match program.find() {
             Some(path) => installed.push((program, path)),
             None => anstream::eprintln!("{}: not on this host", program.name),
         }
     }
     let (uncore, measured) = native::on_thread(|mut host| {
-        let uncore = core.and_then(|core| uncore::measure(&mut host, core));
+        let uncore = uncore::measure(&mut host, core);
         let mut measure = |program: &Program, path: &str| {
             anstream::eprintln!("{} on this host", program.name);
             let mut of = |amount| program.natively((path, amount), &mut host, &directory);

@@ -119,6 +119,9 @@ pub(crate) fn compare(core: &'static Core, measured: &BTreeMap<&str, f64>) -> Ve
 /// Measures the rows whose names contain `text` on this host, and writes them to a file.
 pub(crate) fn record(path: &Path, text: &str) -> Result<(), TaskError> {
     let wanted: Vec<&Row> = ROWS.iter().filter(|row| row.name.contains(text)).collect();
+    if wanted.is_empty() {
+        return Err(TaskError::Data(format!("no row has {text} in its name")));
+    }
     let (rows, dropped) = native::on_thread(|mut host| {
         let mut figures = vec![None; wanted.len()];
         for _ in 0..ROUNDS {
