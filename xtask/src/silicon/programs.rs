@@ -14,7 +14,7 @@ use crate::cargo::root;
 use crate::error::TaskError;
 use crate::vpmu_cli::Vpmu;
 use comfy_table::{CellAlignment, Table, presets};
-use core_model::Uncore;
+use core_model::{Isa, Uncore};
 use serde_json::Value;
 use std::fmt::Write as _;
 use std::fs;
@@ -317,6 +317,7 @@ pub(crate) fn compare(profile: &str, part: &str) -> Result<(), TaskError> {
         let names = PROGRAMS.map(|program| program.name).join(", ");
         return Err(TaskError::Data(format!("no program has {part} in its name; there are {names}")));
     }
+    let core_of = |profile: &Profile| core_of(profile).filter(|core| core.isa == Isa::X86);
     let core = Profile::by_name(profile).and_then(core_of).ok_or_else(|| {
         let modelled = PROFILES.iter().filter(|profile| core_of(profile).is_some());
         let names: Vec<&str> = modelled.map(|profile| &*profile.name).collect();
