@@ -337,7 +337,7 @@ pub(crate) fn compare(profile: &str, part: &str) -> Result<(), TaskError> {
         }
     }
     let (uncore, measured) = native::on_thread(|mut host| {
-        let uncore = uncore::measure(&mut host, core);
+        let uncore = uncore::measure(&mut host, core)?;
         let mut measure = |program: &Program, path: &str| {
             anstream::eprintln!("{} on this host", program.name);
             let mut of = |amount| program.natively((path, amount), &mut host, &directory);

@@ -5,7 +5,7 @@ mod model;
 pub(crate) mod report;
 mod rows;
 
-use super::native::{self, Host};
+use super::native::{self, Function, Host};
 use super::record::host_name;
 use crate::error::TaskError;
 use core_model::Core;
@@ -13,6 +13,7 @@ use rows::{Contents, PLACE, ROWS, Row};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::Path;
+use std::time::Instant;
 use std::{fs, thread};
 
 /// Where code, stack and buffer are on both sides.
@@ -29,6 +30,9 @@ const ROUNDS: usize = 8;
 /// Samples of each row, and their spread at most.
 const SAMPLES: usize = 25;
 const STABLE: f64 = 0.03;
+/// Loads of a sample of [`chase`], in eights, and its samples.
+const CHASED: u64 = 100_000;
+const CHASES: usize = 9;
 
 /// One row on both sides, as far as there is a figure.
 #[derive(Debug, Clone, Copy)]
@@ -141,14 +145,36 @@ pub(crate) fn record(path: &Path, text: &str) -> Result<(), TaskError> {
     fs::write(path, text).map_err(|source| TaskError::File { path: path.to_owned(), source })
 }
 
-/// Cycles of a row on this host; `None` if they are not stable.
-fn figure(host: &mut Host, row: &Row) -> Result<Option<f64>, TaskError> {
+/// Cycles of each load of a chain of them in a random order through so many bytes, in large pages; `None` if too few
+/// samples count.
+pub(crate) fn chase(host: &mut Host, bytes: u64) -> Result<Option<f64>, TaskError> {
+    let row = Row::chase("", bytes / 64, 64).large();
+    let function = load(&row)?;
+    let walk = |loads| {
+        let started = Instant::now();
+        Host::call(&function, [BUFFER, loads, row.parameter]);
+        started.elapsed().as_secs_f64()
+    };
+    walk((bytes / 64).clamp(CHASED, 4 * CHASED).next_multiple_of(8));
+    let sampled = host.sample_seconds(CHASES, || Some(walk(CHASED)));
+    Host::unload(&function);
+    Ok(sampled.map(|sampled| sampled.cycles / CHASED as f64))
+}
+
+/// Maps the code of a row, and its buffer with what that holds.
+fn load(row: &Row) -> Result<Function, TaskError> {
     let (code, offset) = row.code();
     let function = Host::load(CODE + offset, &code, PLACE, (BUFFER, row.buffer, row.large_pages))?;
     contents(row, |at, bytes| Host::put(BUFFER + at, bytes));
     if matches!(row.contents, Contents::Pointers { .. }) {
         Host::put(PLACE, &BUFFER.to_le_bytes());
     }
+    Ok(function)
+}
+
+/// Cycles of a row on this host; `None` if they are not stable.
+fn figure(host: &mut Host, row: &Row) -> Result<Option<f64>, TaskError> {
+    let function = load(row)?;
     let [first, second] = row.counts;
     let call = |count| Host::call(&function, [BUFFER, count, row.parameter]);
     call(second);

@@ -85,7 +85,7 @@ impl Row {
         Self { buffer, ..self }
     }
 
-    const fn large(self) -> Self {
+    pub(super) const fn large(self) -> Self {
         Self { large_pages: true, ..self }
     }
 
@@ -104,7 +104,7 @@ impl Row {
     }
 
     /// A chain of pointers.
-    const fn chase(name: &'static str, nodes: u64, stride: u64) -> Self {
+    pub(super) const fn chase(name: &'static str, nodes: u64, stride: u64) -> Self {
         let few = nodes < 8192;
         let row = Self::new(name, "silicon_chase", if few { [8_000, 40_000] } else { [16_000, 64_000] });
         let buffer = (nodes * stride + 4 * KIB).next_multiple_of(4 * KIB);
