@@ -43,8 +43,7 @@ impl LlvmSimulation {
             })
             .collect();
         let (names, loads) = (self.table.units(), self.table.load_units());
-        let units =
-            Units { names, loads, choices: 0, bind: false, turns: (0, 0), stack: 0, memory: 0, way: 0 };
+        let units = Units { names, loads, ..Units::default() };
         let mut run = Run {
             back_end: BackEnd::new(self.core, &units, self.set.registers),
             totals: CoreTotals::default(),

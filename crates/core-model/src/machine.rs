@@ -2,7 +2,7 @@
 //! did at each privilege level.
 
 use crate::back_end::Units;
-use crate::core::{Core, Uncore};
+use crate::core::{Core, Geometry, Uncore};
 use crate::instruction::{Definition, Definitions, Predicted};
 use crate::memo::{Memo, PipelinePosition};
 use crate::memory::MemorySystem;
@@ -117,9 +117,9 @@ impl Machine {
         });
     }
 
-    /// What the core finds outside of itself from now on, with an empty last level.
-    pub(crate) fn set_uncore(&mut self, core: &Core, uncore: Uncore) {
-        self.system.caches.set_uncore(core, uncore);
+    /// Changes what the core, which has this last level, finds outside of itself.
+    pub(crate) fn set_uncore(&mut self, llc: Geometry, uncore: Uncore) {
+        self.system.caches.set_uncore(llc, uncore);
     }
 
     /// From now on only samples go through the pipeline.

@@ -77,9 +77,9 @@ impl Model {
         id
     }
 
-    /// What the core finds outside of itself from now on, with an empty last level.
+    /// Changes what the core finds outside of itself, before anything has run; what `uncore` leaves open stays.
     pub fn set_uncore(&mut self, uncore: Uncore) {
-        self.machine.get().set_uncore(self.core, uncore);
+        self.machine.get().set_uncore(self.core.memory.llc, uncore);
     }
 
     /// From now on only samples of what retires go through the pipeline, and what lies between them is estimated:

@@ -121,16 +121,8 @@ mod tests {
     #[test]
     fn a_long_wait_does_not_hide_what_waited_before_it() {
         let mut totals = CoreTotals::default();
-        let units = Units {
-            names: &["ICXPort0".to_owned()],
-            loads: 0,
-            choices: 0,
-            bind: true,
-            turns: (0, 0),
-            stack: 0,
-            memory: 0,
-            way: 0,
-        };
+        let names = ["ICXPort0".to_owned()];
+        let units = Units { names: &names, bind: true, ..Units::default() };
         let mut back_end = BackEnd::new(&SUNNY_COVE, &units, 1);
         back_end.last_issue = 1000;
         back_end.finish_cycles(&mut totals, 20_000);

@@ -79,7 +79,7 @@ const INTEGER_DIVIDER: usize = 5;
 const FP_DIVIDER: usize = 6;
 
 /// The units of a core.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Units<'a> {
     pub(crate) names: &'a [String],
     /// Those that plain loads go to: a bit for each.

@@ -375,19 +375,7 @@ mod tests {
 
     #[test]
     fn the_kept_counts_choose_as_counting_anew_does() {
-        let mut ports = Ports::new(
-            &Units {
-                names: &[],
-                loads: 0,
-                choices: 0,
-                bind: false,
-                turns: (0, 0),
-                stack: 0,
-                memory: 0,
-                way: 0,
-            },
-            false,
-        );
+        let mut ports = Ports::new(&Units::default(), false);
         let (mut now, mut seed) = (0, 1_u64);
         for _ in 0..20_000 {
             seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);

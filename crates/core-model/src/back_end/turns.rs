@@ -3,8 +3,7 @@
 //! Measured on an EPYC 7003 (docs/silicon.md): blocks of additions, comparisons and NOPs take the cycles of four
 //! schedulers that uops enter one after the other, whatever waits in them, and of allocation that stops at a uop whose
 //! scheduler is full. A uop that cannot use the unit of its turn changes places with another one: on silicon with a
-//! neighbour on either side, here with the one before, or the next one
-//! whose turn it can have.
+//! neighbour on either side, here with the one before, or the next one whose turn it can have.
 
 use super::ports::Ports;
 use super::scheduler::Scheduler;

@@ -2,10 +2,9 @@
 
 use super::limits::{Bandwidth, Overlap};
 use super::prefetch::{Streams, Strides};
-use crate::core::{Core, Uncore};
+use crate::core::{Core, Geometry, Uncore};
 use crate::sets::Lines;
 use crate::totals::{CoreTotals, Lookups};
-use std::num::NonZeroU32;
 
 /// Lines on their way that are remembered, by the low bits of their number.
 const ARRIVALS: usize = 256;
@@ -103,14 +102,6 @@ pub(crate) struct Caches {
 }
 
 impl Caches {
-    /// From now on, with an empty last level.
-    pub(crate) fn set_uncore(&mut self, core: &Core, uncore: Uncore) {
-        let llc = uncore.llc.map_or(core.memory.llc, |bytes| core.memory.llc.resized(bytes.get()));
-        self.llc = Lines::new(llc);
-        self.memory_latency =
-            uncore.memory_latency.map_or(core.memory.memory_latency, NonZeroU32::get).into();
-    }
-
     pub(crate) fn new(core: &Core) -> Self {
         let memory = &core.memory;
         Self {
@@ -135,6 +126,16 @@ impl Caches {
             fill_cycles: memory.fill_cycles.into(),
             l1_lines: Bandwidth::new(memory.l1_line_cycles[0]),
             l1_line_cycles: memory.l1_line_cycles,
+        }
+    }
+
+    /// Changes what is outside of the core, as far as that says anything; another last level is empty.
+    pub(crate) fn set_uncore(&mut self, llc: Geometry, uncore: Uncore) {
+        if let Some(bytes) = uncore.llc {
+            self.llc = Lines::new(llc.resized(bytes.get()));
+        }
+        if let Some(cycles) = uncore.memory_latency {
+            self.memory_latency = cycles.get().into();
         }
     }
 

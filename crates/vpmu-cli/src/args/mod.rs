@@ -440,8 +440,7 @@ pub(crate) struct MachineArgs {
     #[arg(long, value_name = "FILE", help_heading = "Snapshots",
           conflicts_with_all = ["image", "kernel", "initrd", "profile", "engine", "counts", "lbr", "precise", "pebs",
                                 "isa", "rates", "memory", "append", "module", "detail", "model_in", "llc",
-                                "memory_latency", "threads",
-                                "protocol", "test"])]
+                                "memory_latency", "threads", "protocol", "test"])]
     pub(crate) restore: Option<PathBuf>,
     /// Write a snapshot of the machine to this file (soft engine)
     #[arg(long, value_name = "FILE", requires = "snapshot_at", help_heading = "Snapshots")]

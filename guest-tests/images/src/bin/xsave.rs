@@ -25,8 +25,8 @@ guest_runtime::image!();
 const ALL: u64 = SSE | AVX | AVX512;
 /// XCOMP_BV: the compacted format.
 const COMPACTED: u64 = 1 << 63;
-/// Components: one that hosts may have where guests do not, and one that no CPU defines (APM volume 2, 11.5.2, has
-/// bit 62).
+/// Components: one that hosts may have where guests do not, and one that no CPU defines (62 is AMD's lightweight
+/// profiling).
 const PKRU: u32 = 9;
 const UNDEFINED: u32 = 61;
 /// Where MXCSR is, and the header, and its end.

@@ -15,7 +15,7 @@ use vpmu::source::PrivilegeFilter;
 use vpmu::{Active, Profile};
 
 /// More cycles than any instruction takes on average over a block: two page walks, and a line from memory behind all
-/// others that can be on their way.
+/// others that can be on their way; and the latency of memory that may be asked for.
 const MOST_CYCLES: u64 = 2048 + Uncore::MOST_LATENCY as u64;
 
 /// A horizon of so many instructions is not worked out anew.
