@@ -1,6 +1,7 @@
 //! Running cargo and other programs.
 
 use crate::error::TaskError;
+use serde_json::Value;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -44,4 +45,17 @@ pub(crate) fn line(command: &Command) -> String {
     let mut words = vec![program.file_name().unwrap_or(command.get_program()).to_string_lossy().into_owned()];
     words.extend(command.get_args().map(|argument| argument.to_string_lossy().into_owned()));
     words.join(" ")
+}
+
+/// Runs a cargo command that builds; what it has built, as `cargo` describes it (`--message-format json`, reason
+/// `compiler-artifact`).
+pub(crate) fn artifacts(command: &mut Command) -> Result<Vec<Value>, TaskError> {
+    let output =
+        capture(command.args(["--message-format", "json-render-diagnostics"]).stderr(Stdio::inherit()))?;
+    if !output.status.success() {
+        return Err(TaskError::Command { command: line(command) });
+    }
+    let text = String::from_utf8_lossy(&output.stdout);
+    let messages = text.lines().filter_map(|message| serde_json::from_str::<Value>(message).ok());
+    Ok(messages.filter(|message| message["reason"] == "compiler-artifact").collect())
 }

@@ -1,9 +1,8 @@
 //! Building the guest test images.
 
-use crate::cargo::{capture, cargo, line};
+use crate::cargo::{artifacts, cargo, line};
 use crate::error::TaskError;
 use crate::linux::Architecture;
-use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -117,19 +116,14 @@ fn build_images(
     arguments: &[&str],
     flags: Option<String>,
 ) -> Result<Vec<GuestImage>, TaskError> {
-    let mut command = cargo(["build", "--profile", "guest", "--message-format", "json-render-diagnostics"]);
+    let mut command = cargo(["build", "--profile", "guest"]);
     command.args(package.arguments).args(package.target.map(|target| format!("--target={target}")));
     command.args(arguments).envs(flags.map(|flags| ("CARGO_ENCODED_RUSTFLAGS", flags)));
-    let output = capture(command.stderr(Stdio::inherit()))?;
-    if !output.status.success() {
-        return Err(TaskError::Command { command: line(&command) });
-    }
     let mut images = Vec::new();
-    for message in String::from_utf8_lossy(&output.stdout).lines() {
-        let Ok(message) = serde_json::from_str::<Value>(message) else { continue };
-        let is_bin = message["target"]["kind"][0] == "bin" && message["reason"] == "compiler-artifact";
+    for artifact in artifacts(&mut command)? {
+        let is_bin = artifact["target"]["kind"][0] == "bin";
         if let (true, Some(path), Some(name)) =
-            (is_bin, message["executable"].as_str(), message["target"]["name"].as_str())
+            (is_bin, artifact["executable"].as_str(), artifact["target"]["name"].as_str())
         {
             let (name, path) = (name.to_owned(), PathBuf::from(path));
             images.push(GuestImage { name, path, architecture: package.architecture });

@@ -31,6 +31,7 @@ mod docs;
 mod elsewhere;
 mod error;
 mod events;
+mod host_tests;
 mod images;
 mod lines;
 mod linux;

@@ -4,6 +4,7 @@ use crate::cargo::{capture, cargo, line, run};
 use crate::compiled;
 use crate::docs::docs;
 use crate::error::TaskError;
+use crate::host_tests::host_tests;
 use crate::images::{self, GuestImage};
 use crate::lines;
 use crate::linux::{self, Architecture};
@@ -15,11 +16,10 @@ use crate::tma;
 use crate::vpmu_cli::{EngineFlags, Vpmu};
 use anstyle::Style;
 use clap::ValueEnum;
-use indicatif::ProgressBar;
 use std::cell::OnceCell;
 use std::fs;
-use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::process::Command;
+use std::time::Instant;
 
 const BOLD: Style = Style::new().bold();
 const DIM: Style = Style::new().dimmed();
@@ -185,45 +185,6 @@ pub(crate) fn test(args: &TestArgs) -> Result<(), TaskError> {
 
 fn announce(stage: &str) {
     anstream::println!("{BOLD}== {stage}{BOLD:#}");
-}
-
-/// Runs the workspace's tests. A test that lacks KVM or a PMU passes with a line that says so; those
-/// lines are counted here, so that a skip never looks like a success.
-fn host_tests() -> Result<Tally, TaskError> {
-    let of_crates = cargo_test(&["--workspace", "--exclude", "xtask"])?;
-    // Compares the core model with recorded CPUs, which takes minutes if it is not optimised.
-    let of_tasks = cargo_test(&["--package", "xtask", "--release"])?;
-    Ok(Tally { skipped: of_crates + of_tasks, ..Tally::default() })
-}
-
-/// The tests of these packages; how many were skipped.
-fn cargo_test(packages: &[&str]) -> Result<usize, TaskError> {
-    // First the part of which cargo shows how far it is.
-    run(cargo(["test", "--no-run"]).args(packages))?;
-    // Hidden where stderr is no terminal.
-    let spinner = ProgressBar::new_spinner().with_message("cargo test, about a minute");
-    spinner.enable_steady_tick(Duration::from_millis(100));
-    let mut command = cargo(["test", "--quiet"]);
-    command.args(packages).args(["--", "--show-output"]);
-    let output = capture(command.stderr(Stdio::inherit()))?;
-    spinner.finish_and_clear();
-    let log = String::from_utf8_lossy(&output.stdout);
-    if !output.status.success() {
-        anstream::println!("{log}");
-        return Err(TaskError::Command { command: line(&command) });
-    }
-    for result in log.lines().filter(|line| line.starts_with("test result:") && !line.contains(" 0 passed")) {
-        anstream::println!("{result}");
-    }
-    let is_skip = |line: &&str| line.starts_with("SKIP ") || line.starts_with("skipped");
-    let skipped: Vec<&str> = log.lines().filter(is_skip).collect();
-    let mut reasons = skipped.clone();
-    reasons.sort_unstable();
-    reasons.dedup();
-    for reason in reasons {
-        anstream::println!("{reason}");
-    }
-    Ok(skipped.len())
 }
 
 /// Every image on every profile of its instruction set, misbehaving ones included; under KVM, where they take seconds,
