@@ -67,7 +67,8 @@ impl Observer for Watched {
 
     fn retire(&mut self, block: &Block<'_>) -> bool {
         let own = |linear: u64| (DATA..DATA + 0x10_0000).contains(&linear);
-        for access in block.memory.iter().filter(|access| !own(access.linear)) {
+        let looked_at = if self.forwards { &[] } else { block.memory };
+        for access in looked_at.iter().filter(|access| !own(access.linear)) {
             let (from, to) = (access.linear, access.linear.wrapping_add(access.size.into()));
             if access.write {
                 self.newest.truncate(FORWARDERS - 1);
