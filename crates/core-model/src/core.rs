@@ -284,6 +284,8 @@ pub struct Memory {
     pub linear_tags: bool,
     /// Of so many loads that wait for an address that a load has brought, so many take a port twice; `[0, 0]`: none do.
     pub dependent_loads: [u8; 2],
+    /// One of so many loads whose value comes from a store takes a port twice; 0: none does.
+    pub forwarded_loads: u8,
     /// One of so many operations with a load that follow plain loads takes a load's port twice; 0: none does.
     pub mixed_loads: u8,
     /// Loads to general-purpose registers take a port once more if an older store does not have its address yet.

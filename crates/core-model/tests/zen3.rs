@@ -138,3 +138,27 @@ fn the_upper_half_of_a_product_comes_a_cycle_later() {
     about(of(false), 3.0);
     about(of(true), 4.0);
 }
+
+#[test]
+fn every_other_load_of_what_a_store_has_takes_a_port_twice() {
+    let of_a_store = |loads: u32, there: u32| {
+        cycles(move |a: &mut CodeAssembler| {
+            a.mov(qword_ptr(rdi + rsi), rbx).unwrap();
+            (0..loads).for_each(|_| a.mov(rcx, qword_ptr(rdi + rsi + there)).unwrap());
+        })
+    };
+    about(of_a_store(4, 0), 2.35);
+    about(of_a_store(4, 64), 1.67);
+    about(of_a_store(8, 64), 3.0);
+    // In place it is the load that takes one twice, and not the store.
+    let in_place = |loads: u32| {
+        cycles(move |a: &mut CodeAssembler| {
+            a.add(dword_ptr(rsp + 0x28), 1).unwrap();
+            (0..loads).for_each(|_| a.mov(ecx, dword_ptr(rdi)).unwrap());
+            a.nop().unwrap();
+            a.nop().unwrap();
+        })
+    };
+    about(in_place(2), 1.48);
+    about(in_place(3), 1.77);
+}

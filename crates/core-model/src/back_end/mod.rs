@@ -557,10 +557,12 @@ impl BackEnd {
         if stack { Follow::Stack } else { Follow::Access }
     }
 
-    /// Loads take ports again; when the last one begins. They have a place in the scheduler already.
+    /// A load takes ports again, though not those of its instruction's store; when it begins. It has a place in the
+    /// scheduler already.
     #[inline(never)]
     pub(crate) fn replay(&mut self, groups: &[Uops], start: u64) -> u64 {
-        groups.iter().fold(start, |last, &uops| last.max(self.ports.issue(uops, start)))
+        let once = groups.iter().map(|&Uops { units, .. }| Uops { units, cycles: 1 });
+        once.fold(start, |last, uops| last.max(self.ports.issue(uops, start)))
     }
 
     /// Brings the stack pointer up to date, not before `earliest`; without a uop that executes if it needs no units.

@@ -182,6 +182,7 @@ pub const GOLDEN_COVE: Core = Core {
         l1_line_cycles: [1, 3],
         linear_tags: false,
         dependent_loads: [0, 0],
+        forwarded_loads: 0,
         mixed_loads: 0,
         overtaking_loads: false,
         partial_store: 0,
@@ -352,6 +353,7 @@ pub const REDWOOD_COVE: Core = Core {
         // of one address on Alder Lake.
         linear_tags: false,
         dependent_loads: [0, 0],
+        forwarded_loads: 0,
         overtaking_loads: false,
         partial_store: 0,
         load_banks: true,

@@ -187,6 +187,7 @@ pub const SKYLAKE_SP: Core = Core {
         l1_line_cycles: [0, 0],
         linear_tags: false,
         dependent_loads: [0, 0],
+        forwarded_loads: 0,
         mixed_loads: 0,
         overtaking_loads: false,
         partial_store: 0,

@@ -107,6 +107,7 @@ pub const ZEN5: Core = Core {
         linear_tags: false,
         replays_loads: false,
         dependent_loads: [0, 0],
+        forwarded_loads: 0,
         mixed_loads: 0,
         overtaking_loads: false,
         partial_store: 0,

@@ -39,23 +39,12 @@ impl Answer for Entered {
 impl Answer for Option<Loaded> {
     #[inline]
     fn code(&self) -> Option<u64> {
-        let Some(Loaded {
-            delay,
-            level,
-            any,
-            held,
-            data,
-            walked,
-            early,
-            renamed,
-            again,
-            overtakes,
-            conflict,
-        }) = *self
+        let Some(Loaded { delay, level, any, held, data, walked, early, renamed, again, twice, conflict }) =
+            *self
         else {
             return Some(NOTHING);
         };
-        let flags = [any, held, walked, early, renamed, overtakes, conflict];
+        let flags = [any, held, walked, early, renamed, twice, conflict];
         let flags = flags.iter().fold(level as u64, |word, &flag| word << 1 | u64::from(flag));
         pack(pack(pack(flags, again.into(), 4)?, delay, 24)?, data, 24)
     }
@@ -74,7 +63,7 @@ impl Answer for Option<Loaded> {
             walked: flag(4),
             early: flag(3),
             renamed: flag(2),
-            overtakes: flag(1),
+            twice: flag(1),
             conflict: flag(0),
             again: (code >> 48 & 15) as u8,
         }))

@@ -95,8 +95,9 @@ pub(crate) struct Loaded {
     pub(crate) renamed: bool,
     /// How often it takes a port again, 15 at most.
     pub(crate) again: u8,
-    /// An older store did not have its address yet, on cores that look at such loads once more.
-    pub(crate) overtakes: bool,
+    /// It takes a port twice, and its value does not wait for that: an older store did not have its address yet, or
+    /// its value comes from a store.
+    pub(crate) twice: bool,
     /// Others read the same bank of the cache when it began: it takes a port again when it can.
     pub(crate) conflict: bool,
 }
@@ -112,7 +113,7 @@ impl Loaded {
         early: false,
         renamed: false,
         again: 0,
-        overtakes: false,
+        twice: false,
         conflict: false,
     };
 }

@@ -36,6 +36,8 @@ pub(crate) struct MemorySystem {
     loads_since_lock: bool,
     /// Stores since then, its own among them.
     stores_since_lock: u32,
+    /// Counts loads of what stores have: see [`Memory::forwarded_loads`].
+    forwarded: u8,
     /// Loads of more cycles are slow.
     pub(crate) slow_load: u64,
 }
@@ -243,7 +245,7 @@ impl MemoryPort for MemorySystem {
             all.early |= loaded.early;
             all.renamed |= loaded.renamed;
             all.again = all.again.max(loaded.again);
-            all.overtakes |= loaded.overtakes;
+            all.twice |= loaded.twice;
             all.conflict |= loaded.conflict;
             if crosses_line(access) {
                 totals.split_loads += 1;
@@ -289,6 +291,7 @@ impl MemorySystem {
             loads_since_lock: false,
             stores_since_lock: 0,
             slow_load: u64::MAX,
+            forwarded: 0,
         }
     }
 
@@ -339,6 +342,17 @@ impl MemorySystem {
         loaded
     }
 
+    /// True if a load that takes its value from a store takes a port once more.
+    #[inline]
+    fn forwarded_again(&mut self) -> bool {
+        let among = self.core.memory.forwarded_loads;
+        if among == 0 {
+            return false;
+        }
+        self.forwarded = (self.forwarded + 1) % among;
+        self.forwarded == 0
+    }
+
     /// One load.
     #[inline]
     fn load(
@@ -359,7 +373,7 @@ impl MemorySystem {
             return loaded;
         }
         let at = issued + translation;
-        loaded.overtakes = memory.overtaking_loads
+        loaded.twice = memory.overtaking_loads
             && destination != Destination::Vector
             && self.stores.are_overtaken(issued);
         match self.stores.find(access.linear, access.size, at) {
@@ -368,6 +382,7 @@ impl MemorySystem {
                 // Renaming has connected the two: the value is there as soon as the store has it.
                 loaded.data = data.saturating_sub(issued);
                 loaded.renamed = true;
+                loaded.twice |= self.forwarded_again();
                 if matches!(memory.renames_memory, MemoryRenaming::Predicted { .. }) {
                     self.stores.was_renamed(access.linear);
                 }
@@ -392,6 +407,7 @@ impl MemorySystem {
                 let waits = odd && data > at && destination != Destination::Vector;
                 let again = if waits { memory.store_forward_again } else { 0 };
                 let ready = from.max(at) + forward + u64::from(again);
+                loaded.twice |= self.forwarded_again();
                 loaded.data = from.saturating_sub(issued);
                 loaded.delay = loaded.delay.max(ready.saturating_sub(issued + latency));
                 // The line is used, but no instruction waits for it.

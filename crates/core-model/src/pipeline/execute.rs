@@ -90,11 +90,11 @@ impl Pipeline {
                 if loaded.conflict || loaded.level > Level::L1 && self.core.memory.replays_loads {
                     from = self.back_end.replay(load_groups, from - load) + load;
                 }
-                let overtakes = u8::from(loaded.overtakes);
+                let twice = u8::from(loaded.twice);
                 let mixed = self.mixes(prepared, groups);
                 let dependent = u8::from(!mixed && address > earliest && self.loads_again(prepared));
                 let mixed = u8::from(mixed);
-                for _ in 0..overtakes + dependent + mixed {
+                for _ in 0..twice + dependent + mixed {
                     // The value does not wait for that.
                     self.back_end.replay(load_groups, from);
                 }
