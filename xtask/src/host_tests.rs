@@ -1,4 +1,4 @@
-//! The workspace's tests, as many binaries of them at a time as there are cores.
+//! The workspace's tests, several binaries of them at a time.
 //!
 //! `cargo test` runs one binary after the other, and many a binary ends with one long test. What one leaves idle the
 //! next one takes.
@@ -19,6 +19,9 @@ use std::time::Duration;
 const TASKS: [&str; 3] = ["--package", "xtask", "--release"];
 /// Built together: what features a crate has depends on who else is built.
 const CRATES: [&str; 3] = ["--workspace", "--exclude", "xtask"];
+
+/// Binaries at a time at most: each has as many threads as there are cores, and the longest one ends last anyway.
+const MOST: usize = 4;
 
 /// Runs all tests. A test that lacks KVM or a PMU passes with a line that says so; those lines are counted here, so
 /// that a skip never looks like a success.
@@ -84,7 +87,7 @@ impl Tests {
     }
 }
 
-/// What `each` makes of the items, in their order; as many at a time as there are cores.
+/// What `each` makes of the items, in their order; as many at a time as there are cores, [`MOST`] at most.
 fn concurrently<T: Send, R: Send>(items: Vec<T>, each: impl Fn(T) -> R + Sync) -> Vec<R> {
     let left = Mutex::new(items.into_iter().enumerate());
     let done = Mutex::new(Vec::new());
@@ -97,7 +100,7 @@ fn concurrently<T: Send, R: Send>(items: Vec<T>, each: impl Fn(T) -> R + Sync) -
         }
     };
     thread::scope(|scope| {
-        for _ in 0..thread::available_parallelism().map_or(1, usize::from) {
+        for _ in 0..thread::available_parallelism().map_or(1, usize::from).min(MOST) {
             scope.spawn(work);
         }
     });
