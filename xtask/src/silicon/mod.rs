@@ -161,6 +161,10 @@ fn compare_micro(core: &'static Core, path: &Path, part: &str) -> Result<(), Tas
     let mut measured =
         micro::parse(&text).map_err(|what| TaskError::Data(format!("{}: {what}", path.display())))?;
     measured.retain(|row, _| row.contains(part));
+    if measured.is_empty() {
+        let what = format!("{} has no figure of a row with \"{part}\" in its name", path.display());
+        return Err(TaskError::Data(what));
+    }
     let lines = micro::compare(core, &measured);
     for line in &lines {
         let Some((silicon, model)) = line.silicon.zip(line.model) else { continue };
