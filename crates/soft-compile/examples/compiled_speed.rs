@@ -1,4 +1,5 @@
-//! Million instructions per second of small loops, interpreted and compiled: `cargo run --release --example speed`.
+//! Million instructions per second of small loops, interpreted and compiled:
+//! `cargo run --release -p soft-compile --example compiled_speed`.
 #![allow(clippy::unwrap_used, reason = "the code assembles")]
 #![expect(unsafe_code, reason = "compiled code accesses the RAM of the example")]
 
