@@ -4,6 +4,7 @@
 //! next one takes.
 
 use crate::cargo::{artifacts, capture, cargo, line, root};
+use crate::concurrently::{concurrently, cores};
 use crate::error::TaskError;
 use crate::tally::Tally;
 use indicatif::ProgressBar;
@@ -11,9 +12,6 @@ use serde_json::Value;
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::sync::{Mutex, PoisonError};
-use std::thread;
-use std::time::Duration;
 
 /// Compares the core model with recorded CPUs, which takes minutes if it is not optimised.
 const TASKS: [&str; 3] = ["--package", "xtask", "--release"];
@@ -37,9 +35,9 @@ pub(crate) fn host_tests() -> Result<Tally, TaskError> {
     all.push(Tests { alone: line(&command), command });
 
     // Hidden where stderr is no terminal.
-    let bar = ProgressBar::new(all.len() as u64).with_message("binaries of tests");
-    bar.enable_steady_tick(Duration::from_millis(100));
-    let logs = concurrently(all, |tests| {
+    let bar = ProgressBar::new(all.len() as u64);
+    bar.tick();
+    let logs = concurrently(all, cores().min(MOST), |tests| {
         let log = tests.run();
         bar.inc(1);
         log
@@ -87,28 +85,6 @@ impl Tests {
     }
 }
 
-/// What `each` makes of the items, in their order; as many at a time as there are cores, [`MOST`] at most.
-fn concurrently<T: Send, R: Send>(items: Vec<T>, each: impl Fn(T) -> R + Sync) -> Vec<R> {
-    let left = Mutex::new(items.into_iter().enumerate());
-    let done = Mutex::new(Vec::new());
-    let work = || {
-        loop {
-            let next = left.lock().unwrap_or_else(PoisonError::into_inner).next();
-            let Some((index, item)) = next else { return };
-            let result = each(item);
-            done.lock().unwrap_or_else(PoisonError::into_inner).push((index, result));
-        }
-    };
-    thread::scope(|scope| {
-        for _ in 0..thread::available_parallelism().map_or(1, usize::from).min(MOST) {
-            scope.spawn(work);
-        }
-    });
-    let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
-    done.sort_by_key(|(index, _)| *index);
-    done.into_iter().map(|(_, result)| result).collect()
-}
-
 /// Prints results, and why tests were skipped; how many were.
 fn report(log: &str) -> usize {
     for result in log.lines().filter(|line| line.starts_with("test result:") && !line.contains(" 0 passed")) {
@@ -144,14 +120,5 @@ mod tests {
         assert_eq!(alone("proc-macro", true), command("", "--lib"));
         assert_eq!(alone("bin", true), command(" --release", "--bin refused"));
         assert_eq!(alone("bin", false), None, "a program is no test");
-    }
-
-    #[test]
-    fn results_are_in_the_order_of_the_items() {
-        let results = concurrently((0..50_u64).collect(), |n| {
-            thread::sleep(Duration::from_micros(50 - n));
-            n * n
-        });
-        assert_eq!(results, (0..50).map(|n| n * n).collect::<Vec<_>>());
     }
 }

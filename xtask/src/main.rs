@@ -24,6 +24,7 @@
 mod bench;
 mod cargo;
 mod compiled;
+mod concurrently;
 mod demo;
 #[cfg(feature = "docs")]
 mod docs;

@@ -2,12 +2,10 @@
 
 use super::block::{Measured, Way, decode};
 use super::machine::{Outcome, Refusal, measure};
+use crate::concurrently::{concurrently, cores};
 use core_model::Core;
 use iced_x86::{Instruction, Mnemonic, OpKind, Register};
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
-use std::thread;
 
 /// One block on both sides.
 #[derive(Debug, Clone)]
@@ -48,34 +46,22 @@ impl Errors {
 
 /// All blocks in all ways, and what was refused.
 pub(crate) fn compare(core: &'static Core, blocks: &[Measured]) -> (Vec<Compared>, BTreeMap<String, usize>) {
-    let next = AtomicUsize::new(0);
-    let found = Mutex::new((Vec::new(), BTreeMap::new()));
-    let work = || {
-        loop {
-            let index = next.fetch_add(1, Ordering::Relaxed);
-            let Some(block) = blocks.get(index) else { return };
-            for way in Way::ALL {
-                let Some(silicon) = block.cycles(way) else { continue };
-                let outcome = measure(core, &block.code, way);
-                let mut found = found.lock().unwrap_or_else(PoisonError::into_inner);
-                match outcome {
-                    Ok(Outcome { cycles, forwards }) => {
-                        let class = class(&block.code, forwards);
-                        found.0.push(Compared { index, way, class, silicon, model: cycles });
-                    }
-                    Err(refusal) => *found.1.entry(reason(refusal).to_owned()).or_default() += 1,
-                }
-            }
-        }
+    let on_the_model = |(index, block): (usize, &Measured)| {
+        let measured = Way::ALL.into_iter().filter_map(|way| Some((way, block.cycles(way)?)));
+        let both = measured.map(|(way, silicon)| {
+            let Outcome { cycles: model, forwards } = measure(core, &block.code, way)?;
+            Ok(Compared { index, way, class: class(&block.code, forwards), silicon, model })
+        });
+        both.collect::<Vec<Result<Compared, Refusal>>>()
     };
-    let threads = thread::available_parallelism().map_or(1, usize::from);
-    thread::scope(|scope| {
-        for _ in 0..threads {
-            scope.spawn(work);
+    let mut compared = Vec::new();
+    let mut refused = BTreeMap::new();
+    for outcome in concurrently(blocks.iter().enumerate(), cores(), on_the_model).into_iter().flatten() {
+        match outcome {
+            Ok(one) => compared.push(one),
+            Err(refusal) => *refused.entry(reason(refusal).to_owned()).or_default() += 1,
         }
-    });
-    let (mut compared, refused) = found.into_inner().unwrap_or_else(PoisonError::into_inner);
-    compared.sort_by_key(|one: &Compared| (one.index, one.way == Way::Unrolled));
+    }
     (compared, refused)
 }
 

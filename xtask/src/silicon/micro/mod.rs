@@ -7,14 +7,15 @@ mod rows;
 
 use super::native::{self, Function, Host};
 use super::record::host_name;
+use crate::concurrently::{concurrently, cores};
 use crate::error::TaskError;
 use core_model::Core;
 use rows::{Contents, PLACE, ROWS, Row};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
+use std::fs;
 use std::path::Path;
 use std::time::Instant;
-use std::{fs, thread};
 
 /// Where code, stack and buffer are on both sides.
 const CODE: u64 = 0x11_0000_0000;
@@ -108,16 +109,8 @@ pub(crate) fn compare(core: &'static Core, measured: &BTreeMap<&str, f64>) -> Ve
         silicon: measured.get(row.name).copied(),
         model: model::measure(core, row).ok(),
     };
-    let wanted: Vec<&Row> = ROWS.iter().filter(|row| measured.contains_key(row.name)).collect();
-    let threads = thread::available_parallelism().map_or(1, usize::from);
-    let part =
-        |from: usize| wanted.iter().skip(from).step_by(threads).map(|row| line(row)).collect::<Vec<_>>();
-    let mut lines = thread::scope(|scope| {
-        let parts: Vec<_> = (0..threads).map(|from| scope.spawn(move || part(from))).collect();
-        parts.into_iter().flat_map(|part| part.join().unwrap_or_default()).collect::<Vec<_>>()
-    });
-    lines.sort_by_key(|line| ROWS.iter().position(|row| row.name == line.name));
-    lines
+    let wanted = ROWS.iter().filter(|row| measured.contains_key(row.name));
+    concurrently(wanted, cores(), line)
 }
 
 /// Measures the rows whose names contain `text` on this host, and writes them to a file.
