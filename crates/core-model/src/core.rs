@@ -209,6 +209,10 @@ pub enum MemoryRenaming {
     Predicted {
         /// Loads that the predictor knows.
         loads: usize,
+        /// Loads whose address is made of the same registers and displacement as the store's, which were not written
+        /// since, need no predictor, if the store is among so many newest ones, at most 15; 0: that makes no
+        /// difference.
+        distance: u8,
     },
     /// Those that [`retire::Encoding::operand_access`] describes, from one of the last stores: at addresses that have
     /// been read from stores before, or relative to the stack pointer, and of others as many as a predictor knows.
@@ -217,6 +221,21 @@ pub enum MemoryRenaming {
         loads: usize,
         /// The store, counted from the newest, that a load cannot be connected with any more.
         distance: u32,
+    },
+}
+
+/// Lines of the first level that are found by a hash of a linear address, and accesses by another one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LinearTags {
+    /// They are found by their physical address.
+    None,
+    /// The first load takes a port four times, the next ones twice; stores relative to the stack pointer reach the
+    /// cache alone until their line is known by their address.
+    StackApart,
+    /// Loads take a port twice, and the first store one of these units.
+    StoreAgain {
+        /// Names of the units in the uop table.
+        units: &'static [&'static str],
     },
 }
 
@@ -263,6 +282,8 @@ pub struct Memory {
     pub fast_pointer: bool,
     /// Additional cycles of a load whose address has a multiplied index.
     pub scaled_index: u16,
+    /// Additional cycles of a load whose address has base, index and displacement, if the index is not multiplied.
+    pub displaced_index: u16,
     /// Cycles from a store's data to a load that reads it.
     pub store_forward: Forwarding,
     /// Additional cycles of a forwarding from every second store to a place, to a general-purpose register, if the load
@@ -280,8 +301,8 @@ pub struct Memory {
     /// Cycles that a line takes of the way between the first two levels, and a modified one that makes room for it;
     /// `[0, 0]`: that never is what lines wait for.
     pub l1_line_cycles: [u32; 2],
-    /// Lines of the first level are found by a hash of the linear address that they were used by last.
-    pub linear_tags: bool,
+    /// Whether lines of the first level are found by a hash of the linear address that they were used by last.
+    pub linear_tags: LinearTags,
     /// Of so many loads that wait for an address that a load has brought, so many take a port twice; `[0, 0]`: none do.
     pub dependent_loads: [u8; 2],
     /// One of so many loads whose value comes from a store takes a port twice; 0: none does.
@@ -428,6 +449,8 @@ pub struct Core {
     pub own_move_elimination: bool,
     /// SBB of a register and itself waits for the carry flag alone.
     pub breaks_borrow: bool,
+    /// A NOP and the instruction or the short NOP in front of it take one slot.
+    pub fuses_nops: bool,
     /// Moves from the stack pointer are executed, whatever becomes of other moves.
     pub moves_stack_pointer: bool,
     /// Nor do sums of a register and a small constant, which renaming makes, and extensions of low bytes.
@@ -444,8 +467,9 @@ pub struct Core {
     pub table: &'static str,
     /// Where uops of 512 bits go instead of the units that the table has for them.
     pub wide: &'static [WideUnits],
-    /// Entries that replace those of the table, where measurements differ from LLVM; the same format.
-    pub corrections: &'static str,
+    /// Entries that replace those of the table and of corrections before them, where measurements differ from LLVM; the
+    /// same format.
+    pub corrections: &'static [&'static str],
     /// Costs of system instructions, which replace those of the table: name of the form, slots, cycles and order
     /// (`free`, `serialising` or `fence`), separated by tabs.
     pub system: &'static str,

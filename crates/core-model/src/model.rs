@@ -1,7 +1,7 @@
 //! What an engine uses: one core, from retired instructions to totals.
 
 use crate::back_end::Units;
-use crate::core::{Core, PortBinding, Uncore};
+use crate::core::{Core, LinearTags, PortBinding, Uncore};
 use crate::instruction::{Definition, Predicted, Prepared};
 use crate::machine::Machine;
 use crate::offload::Offload;
@@ -39,7 +39,9 @@ impl Model {
     /// be.
     pub fn new(core: &'static Core, set: &InstructionSet) -> Result<Self, TableError> {
         let mut table = UopTable::parse_wide(core.table, core.wide, set.form)?;
-        table.correct(UopTable::parse_wide(core.corrections, core.wide, set.form)?);
+        for corrections in core.corrections {
+            table.correct(UopTable::parse_wide(corrections, core.wide, set.form)?);
+        }
         table.add_system(core.system, set.form)?;
         let engine = core.stack_engine.and_then(|(_, name)| table.cost((set.form)(name)?, Form::Register));
         // Where renaming adds, it also brings the stack pointer up to date.
@@ -53,7 +55,11 @@ impl Model {
             PortBinding::InTurn { units, entries } => (table.known_units(units), entries),
             _ => (0, 0),
         };
-        let units = Units { names, loads, choices, bind, turns, stack, memory, way };
+        let stores = match core.memory.linear_tags {
+            LinearTags::StoreAgain { units } => table.known_units(units),
+            _ => 0,
+        };
+        let units = Units { names, loads, choices, bind, turns, stack, memory, stores, way };
         let machine = Offload::new(Machine::new(core, &units, set.registers));
         let predictor = Predictor::new(core);
         let upper_bits = core.merges_upper_bits.then(UpperBitsTracker::default);

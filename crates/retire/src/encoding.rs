@@ -23,6 +23,9 @@ pub struct Encoding {
     pub whole_access: bool,
     /// It is no load that extends a shorter value with zeros, or in another order.
     pub operand_access: bool,
+    /// The same for accesses whose address is made of the same registers, factor and displacement; one in 256
+    /// others has it too.
+    pub expression: u8,
     /// What it does to the upper bits of vector registers.
     pub upper_bits: UpperBits,
 }

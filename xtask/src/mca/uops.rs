@@ -118,10 +118,15 @@ fn table(mca: &Mca, core: &Core, target: &Target, entries: &[&Entry]) -> Result<
     Ok((text, known.len()))
 }
 
-/// LLVM numbers the units of some resources by a byte instead of a digit.
+/// LLVM numbers the units of some resources by a byte instead of a digit. Those of Zen begin with the core's name,
+/// which is left out: Zen 3 and Zen 4 have corrections in common.
 fn printable(name: &str) -> String {
     let digit = |c: char| char::from_digit(c as u32, 10).filter(|_| c.is_control()).unwrap_or(c);
-    name.chars().map(digit).collect()
+    let name: String = name.chars().map(digit).collect();
+    match name.strip_prefix("Zn") {
+        Some(rest) => rest.trim_start_matches(|c: char| c.is_ascii_digit()).to_owned(),
+        None => name,
+    }
 }
 
 /// A unit's name without its number: units of the same kind.

@@ -94,6 +94,8 @@ pub(crate) struct Units<'a> {
     pub(crate) stack: u32,
     /// Those of loads and stores, if their uops have a scheduler of their own.
     pub(crate) memory: u32,
+    /// Those that a store takes again if its line is not known by its linear address.
+    pub(crate) stores: u32,
     /// The longest way from distant sources, in cycles.
     pub(crate) way: u16,
 }
@@ -158,6 +160,8 @@ pub(crate) struct BackEnd {
     domains: [RegisterSet; 2],
     /// Register of the stack pointer, and units of the uop that brings it up to date.
     stack: (u8, u32),
+    /// See [`Units::stores`].
+    store_units: u32,
 }
 
 impl BackEnd {
@@ -218,6 +222,7 @@ impl BackEnd {
             lingers: u64::from(units.way).saturating_sub(1),
             domains: [0; 2],
             stack: (core.stack_engine.map_or(READY, |engine| engine.0), units.stack),
+            store_units: units.stores,
         }
     }
 
@@ -551,10 +556,10 @@ impl BackEnd {
     #[inline(always)]
     pub(crate) fn follow(&self, prepared: &Prepared) -> Follow {
         if !prepared.traits.intersects(Traits::RENAMED) {
-            return Follow::No;
+            return Follow::NO;
         }
         let stack = prepared.stack_change != 0 || prepared.address_registers == [self.stack.0, READY];
-        if stack { Follow::Stack } else { Follow::Access }
+        if stack { Follow::STACK } else { Follow::access(prepared.rest.expression) }
     }
 
     /// A load takes ports again, though not those of its instruction's store; when it begins. It has a place in the
@@ -563,6 +568,12 @@ impl BackEnd {
     pub(crate) fn replay(&mut self, groups: &[Uops], start: u64) -> u64 {
         let once = groups.iter().map(|&Uops { units, .. }| Uops { units, cycles: 1 });
         once.fold(start, |last, uops| last.max(self.ports.issue(uops, start)))
+    }
+
+    /// A store takes its unit once more, from `start` on.
+    #[inline(never)]
+    pub(crate) fn store_again(&mut self, start: u64) {
+        self.ports.issue(Uops { units: self.store_units, cycles: 1 }, start);
     }
 
     /// Brings the stack pointer up to date, not before `earliest`; without a uop that executes if it needs no units.

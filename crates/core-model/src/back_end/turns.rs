@@ -70,20 +70,33 @@ impl Turns {
         (0..).zip(self.units).fold(0, |turns, (turn, unit)| turns | ((units >> unit & 1) as u8) << turn)
     }
 
-    /// The turn that a uop gets which can have these, and whether the next uop with that turn gets this one's.
+    /// The turn that a uop gets which can have these, and what the uop gets instead whose turn that is.
     #[inline(always)]
-    fn choose(&self, turns: u8) -> (usize, bool) {
+    fn choose(&self, turns: u8) -> (usize, Option<usize>) {
         let fits = |turn: usize| turns >> turn & 1 == 1;
         let own = self.next;
-        match self.instead[own % TURNS] {
-            Some(turn) if fits(turn) => (turn, false),
-            _ if fits(own) => (own, false),
-            _ => {
-                // The other one of the pair first.
-                let turn = [1, 2, 3].map(|other| own ^ other).into_iter().find(|&turn| fits(turn));
-                let turn = turn.unwrap_or(own);
-                (turn, self.instead[turn % TURNS].is_none())
+        // An older one may have taken the turn.
+        let left = self.instead[own % TURNS];
+        let free = left.unwrap_or(own);
+        if fits(free) {
+            return (free, None);
+        }
+        // The other one of the pair first.
+        let others = [1, 2, 3].map(|other| own ^ other).into_iter().filter(|&turn| fits(turn));
+        let given = |turn: usize| self.instead[turn % TURNS].is_some();
+        match left {
+            None => {
+                others.clone().next().map_or((own, None), |turn| (turn, Some(free).filter(|_| !given(turn))))
             }
+            // One that is still to come.
+            Some(_) => match others.clone().find(|&turn| turn > own && !given(turn)) {
+                Some(turn) => (turn, left),
+                None => {
+                    let fitting = std::iter::once(own).filter(|&turn| fits(turn)).chain(others);
+                    let waiting = |turn: &usize| self.schedulers[*turn % TURNS].waiting();
+                    (fitting.min_by_key(waiting).unwrap_or(own), None)
+                }
+            },
         }
     }
 
@@ -116,7 +129,7 @@ impl Turns {
     pub(super) fn room(&mut self, units: u32, now: u64) -> u64 {
         let turns = self.turns(units);
         let (turn, _) = match self.exchangeable(turns, now) {
-            Some(newest) => (newest.turn, false),
+            Some(newest) => (newest.turn, None),
             None => self.choose(turns),
         };
         let scheduler = &mut self.schedulers[turn % TURNS];
@@ -138,13 +151,13 @@ impl Turns {
         for _ in 0..uops.cycles {
             let turns = self.turns(uops.units);
             let own = self.next;
-            let (turn, later) = match self.exchangeable(turns, now) {
-                Some(newest) if self.exchange(ports, newest) => (newest.turn, false),
+            let (turn, left) = match self.exchangeable(turns, now) {
+                Some(newest) if self.exchange(ports, newest) => (newest.turn, None),
                 _ => self.choose(turns),
             };
             self.pass();
-            if later {
-                self.instead[turn % TURNS] = Some(own);
+            if left.is_some() {
+                self.instead[turn % TURNS] = left;
             }
             let issued = ports.issue(Uops { units: 1 << self.units[turn % TURNS], cycles: 1 }, start);
             self.schedulers[turn % TURNS].enter(1, issued);

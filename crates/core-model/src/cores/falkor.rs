@@ -9,8 +9,8 @@
 //! - *estimate*: in no source that was found; the reason is beside it
 
 use crate::core::{
-    Core, Divider, Flows, Forwarding, FrontEnd, Geometry, Isa, Memory, MemoryRenaming, PortBinding,
-    Prediction,
+    Core, Divider, Flows, Forwarding, FrontEnd, Geometry, Isa, LinearTags, Memory, MemoryRenaming,
+    PortBinding, Prediction,
 };
 
 /// Falkor. The other core of its duplex, which has a part in the second-level cache, is idle.
@@ -45,6 +45,7 @@ pub const FALKOR: Core = Core {
     own_move_elimination: false,
     moves_stack_pointer: false,
     breaks_borrow: false,
+    fuses_nops: false,
     adds_at_renaming: false,
     front_end: FrontEnd {
         // estimate: a few cycles of decoding.
@@ -142,6 +143,7 @@ pub const FALKOR: Core = Core {
         // estimates: two cycles more than a hit, and as long again as a store takes to the cache if not forwarded.
         fast_pointer: false,
         scaled_index: 0,
+        displaced_index: 0,
         store_forward: Forwarding { load: 5, operand: 5, update: 5, vector: 5 },
         store_forward_again: 0,
         joins_stores: 6,
@@ -149,7 +151,7 @@ pub const FALKOR: Core = Core {
         replays_loads: false,
         fill_cycles: 0,
         l1_line_cycles: [0, 0],
-        linear_tags: false,
+        linear_tags: LinearTags::None,
         dependent_loads: [0, 0],
         forwarded_loads: 0,
         mixed_loads: 0,
@@ -204,6 +206,6 @@ pub const FALKOR: Core = Core {
     },
     table: include_str!("../../data/falkor.tsv"),
     wide: &[],
-    corrections: include_str!("../../data/falkor.corrections.tsv"),
+    corrections: &[include_str!("../../data/falkor.corrections.tsv")],
     system: include_str!("../../data/a64.system.tsv"),
 };

@@ -14,8 +14,8 @@
 //! - *estimate*: in no source that was found; the reason is beside it
 
 use crate::core::{
-    Core, Divider, Flows, Forwarding, FrontEnd, Geometry, Isa, Memory, MemoryRenaming, PortBinding,
-    Prediction, WideUnits,
+    Core, Divider, Flows, Forwarding, FrontEnd, Geometry, Isa, LinearTags, Memory, MemoryRenaming,
+    PortBinding, Prediction, WideUnits,
 };
 
 /// Sapphire Rapids.
@@ -53,6 +53,7 @@ pub const GOLDEN_COVE: Core = Core {
     // Measured on Granite Rapids: sums of a register and -1024 to 1023, with or without flags (docs/silicon.md).
     moves_stack_pointer: false,
     breaks_borrow: false,
+    fuses_nops: false,
     adds_at_renaming: true,
     front_end: FrontEnd {
         // manual: queue of 144 uops for one thread, uop cache of 4 K that delivers 8 (TMA: `DSB_Width`).
@@ -166,6 +167,7 @@ pub const GOLDEN_COVE: Core = Core {
         // Chips and Cheese, Jiegec: 5 cycles from store to load, where renaming does not connect the two.
         fast_pointer: false,
         scaled_index: 0,
+        displaced_index: 0,
         store_forward: Forwarding { load: 5, operand: 5, update: 5, vector: 5 },
         store_forward_again: 0,
         joins_stores: 6,
@@ -180,7 +182,7 @@ pub const GOLDEN_COVE: Core = Core {
         // each, with one and two stores of the first level in between as well, 5.1 with three; copies 5.1
         // (docs/silicon.md).
         l1_line_cycles: [1, 3],
-        linear_tags: false,
+        linear_tags: LinearTags::None,
         dependent_loads: [0, 0],
         forwarded_loads: 0,
         mixed_loads: 0,
@@ -266,7 +268,7 @@ pub const GOLDEN_COVE: Core = Core {
             "Vplzcnt",
         ],
     }],
-    corrections: include_str!("../../data/golden-cove.corrections.tsv"),
+    corrections: &[include_str!("../../data/golden-cove.corrections.tsv")],
     system: concat!(
         include_str!("../../data/x86.system.tsv"),
         include_str!("../../data/golden-cove.system.tsv")
@@ -351,7 +353,7 @@ pub const REDWOOD_COVE: Core = Core {
         alias_block: 0,
         // Measured: three loads a cycle, but two of the same four bytes of lines (docs/silicon.md). uops.info has three
         // of one address on Alder Lake.
-        linear_tags: false,
+        linear_tags: LinearTags::None,
         dependent_loads: [0, 0],
         forwarded_loads: 0,
         overtaking_loads: false,
@@ -359,9 +361,9 @@ pub const REDWOOD_COVE: Core = Core {
         load_banks: true,
         ..GOLDEN_COVE.memory
     },
-    corrections: concat!(
+    corrections: &[
         include_str!("../../data/golden-cove.corrections.tsv"),
-        include_str!("../../data/redwood-cove.corrections.tsv")
-    ),
+        include_str!("../../data/redwood-cove.corrections.tsv"),
+    ],
     ..GOLDEN_COVE
 };

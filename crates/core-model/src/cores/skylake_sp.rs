@@ -13,8 +13,8 @@
 //! - *estimate*: in no source that was found; the reason is beside it
 
 use crate::core::{
-    Core, Divider, Flows, Forwarding, FrontEnd, Geometry, Isa, Memory, MemoryRenaming, PortBinding,
-    Prediction, WideUnits,
+    Core, Divider, Flows, Forwarding, FrontEnd, Geometry, Isa, LinearTags, Memory, MemoryRenaming,
+    PortBinding, Prediction, WideUnits,
 };
 
 /// Skylake-SP.
@@ -56,6 +56,7 @@ pub const SKYLAKE_SP: Core = Core {
     own_move_elimination: false,
     moves_stack_pointer: false,
     breaks_borrow: false,
+    fuses_nops: false,
     adds_at_renaming: false,
     front_end: FrontEnd {
         // manual, uiCA: queue of 64 uops a thread. TMA: `DSB_Width`. manual: uop cache of 1536.
@@ -172,6 +173,7 @@ pub const SKYLAKE_SP: Core = Core {
         // manual: base and a displacement below 2048. uiCA: from a load only; no more on Ice Lake.
         fast_pointer: true,
         scaled_index: 0,
+        displaced_index: 0,
         store_forward: Forwarding { load: 4, operand: 4, update: 4, vector: 5 },
         // Chains of a read-modify-write take 5.5 cycles (measured, docs/silicon.md), of which one is the operation.
         store_forward_again: 1,
@@ -185,7 +187,7 @@ pub const SKYLAKE_SP: Core = Core {
         // Overflow): 1.25 cycles for each of four stores to a line of the second level. Measured: the same.
         fill_cycles: 1,
         l1_line_cycles: [0, 0],
-        linear_tags: false,
+        linear_tags: LinearTags::None,
         dependent_loads: [0, 0],
         forwarded_loads: 0,
         mixed_loads: 0,
@@ -252,7 +254,7 @@ pub const SKYLAKE_SP: Core = Core {
         WideUnits { from: &["SKXPort0", "SKXPort1"], to: &["SKXPort0"], of: &[] },
         WideUnits { from: &["SKXPort1", "SKXPort5"], to: &["SKXPort5"], of: &[] },
     ],
-    corrections: include_str!("../../data/skylake-avx512.corrections.tsv"),
+    corrections: &[include_str!("../../data/skylake-avx512.corrections.tsv")],
     system: include_str!("../../data/x86.system.tsv"),
 };
 

@@ -17,8 +17,8 @@
 //! - *estimate*: in no source that was found; the reason is beside it
 
 use crate::core::{
-    Core, Divider, Flows, Forwarding, FrontEnd, Geometry, Isa, Memory, MemoryRenaming, PortBinding,
-    Prediction, WideUnits,
+    Core, Divider, Flows, Forwarding, FrontEnd, Geometry, Isa, LinearTags, Memory, MemoryRenaming,
+    PortBinding, Prediction, WideUnits,
 };
 
 /// manual: uops of 512 bits take the vector units of ports 0 and 1 together, by port 0, or that of port 5.
@@ -81,6 +81,7 @@ pub const SUNNY_COVE: Core = Core {
     own_move_elimination: false,
     moves_stack_pointer: false,
     breaks_borrow: false,
+    fuses_nops: false,
     adds_at_renaming: false,
     front_end: FrontEnd {
         // WikiChip, uiCA: queue of 70 uops a thread. TMA: `DSB_Width`. Chips and Cheese, WikiChip: 2.25 K uops.
@@ -195,6 +196,7 @@ pub const SUNNY_COVE: Core = Core {
         // InstLatx64: 5 cycles (PUSH and POP of a register).
         fast_pointer: false,
         scaled_index: 0,
+        displaced_index: 0,
         store_forward: Forwarding { load: 5, operand: 5, update: 5, vector: 5 },
         store_forward_again: 0,
         joins_stores: 6,
@@ -206,7 +208,7 @@ pub const SUNNY_COVE: Core = Core {
         // Overflow): 1.25 cycles for each of four stores to a line of the second level. Here: as on Skylake.
         fill_cycles: 1,
         l1_line_cycles: [0, 0],
-        linear_tags: false,
+        linear_tags: LinearTags::None,
         dependent_loads: [0, 0],
         forwarded_loads: 0,
         mixed_loads: 0,
@@ -268,7 +270,7 @@ pub const SUNNY_COVE: Core = Core {
     },
     table: include_str!("../../data/icelake-server.tsv"),
     wide: &[FUSED[0], FUSED[1], FUSED[2], SECOND_MULTIPLIER],
-    corrections: include_str!("../../data/icelake-server.corrections.tsv"),
+    corrections: &[include_str!("../../data/icelake-server.corrections.tsv")],
     system: include_str!("../../data/x86.system.tsv"),
 };
 

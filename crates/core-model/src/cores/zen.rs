@@ -17,8 +17,8 @@
 //! - *estimate*: in no source that was found; the reason is beside it
 
 use crate::core::{
-    Core, Divider, Flows, Forwarding, FrontEnd, Geometry, Isa, Memory, MemoryRenaming, PortBinding,
-    Prediction,
+    Core, Divider, Flows, Forwarding, FrontEnd, Geometry, Isa, LinearTags, Memory, MemoryRenaming,
+    PortBinding, Prediction,
 };
 
 /// Rome.
@@ -49,6 +49,7 @@ pub const ZEN2: Core = Core {
     own_move_elimination: false,
     moves_stack_pointer: false,
     breaks_borrow: false,
+    fuses_nops: false,
     adds_at_renaming: false,
     front_end: FrontEnd {
         // WikiChip: queue of 72, op cache of 4096 that delivers 8, 4 decoders, 32 bytes a cycle. guide, of Zen 3: 64
@@ -146,6 +147,7 @@ pub const ZEN2: Core = Core {
         // Agner Fog, microarchitecture: 7 cycles through memory. InstLatx64, Zen 3: 7.8.
         fast_pointer: false,
         scaled_index: 0,
+        displaced_index: 0,
         store_forward: Forwarding { load: 7, operand: 7, update: 7, vector: 7 },
         store_forward_again: 0,
         joins_stores: 6,
@@ -153,7 +155,7 @@ pub const ZEN2: Core = Core {
         replays_loads: false,
         fill_cycles: 0,
         l1_line_cycles: [0, 0],
-        linear_tags: false,
+        linear_tags: LinearTags::None,
         dependent_loads: [0, 0],
         forwarded_loads: 0,
         mixed_loads: 0,
@@ -206,7 +208,7 @@ pub const ZEN2: Core = Core {
     },
     table: include_str!("../../data/znver2.tsv"),
     wide: &[],
-    corrections: "",
+    corrections: &[],
     system: include_str!("../../data/x86.system.tsv"),
 };
 
@@ -225,7 +227,7 @@ pub const ZEN3: Core = Core {
     // instructions (docs/silicon.md).
     moves_stack_pointer: true,
     own_move_elimination: true,
-    binding: PortBinding::InTurn { units: &["Zn3ALU0", "Zn3ALU1", "Zn3ALU2", "Zn3ALU3"], entries: 24 },
+    binding: PortBinding::InTurn { units: &["ALU0", "ALU1", "ALU2", "ALU3"], entries: 24 },
     bypass_delay: 1,
     breaks_borrow: true,
     stack_engine: Some((4, "Add_r64_rm64")),
@@ -278,13 +280,13 @@ pub const ZEN3: Core = Core {
         joins_stores: 5,
         joins_runs: true,
         replays_loads: true,
-        linear_tags: true,
+        linear_tags: LinearTags::StackApart,
         dependent_loads: [5, 2],
         forwarded_loads: 2,
         mixed_loads: 4,
         overtaking_loads: true,
         partial_store: 3,
-        renames_memory: MemoryRenaming::Predicted { loads: 24 },
+        renames_memory: MemoryRenaming::Predicted { loads: 24, distance: 0 },
         ..ZEN2.memory
     },
     flows: Flows {
@@ -307,7 +309,7 @@ pub const ZEN3: Core = Core {
         ..ZEN2.flows
     },
     table: include_str!("../../data/znver3.tsv"),
-    corrections: include_str!("../../data/znver3.corrections.tsv"),
+    corrections: &[include_str!("../../data/zen3.corrections.tsv")],
     system: concat!(include_str!("../../data/x86.system.tsv"), include_str!("../../data/zen3.system.tsv")),
     ..ZEN2
 };
@@ -319,87 +321,88 @@ pub const ZEN4: Core = Core {
     llvm_name: "znver4",
     // guide: dispatch of 6 macro-ops, retire queue 320, store queue 64. LLVM has 72 loads and retirement of 9. AMD's
     // slides: load queue 88. Retirement: estimate, as Zen 3; dispatch is narrower than either.
-    dispatch_width: 6,
-    retire_width: 8,
     reorder_buffer: 320,
     load_buffer: 88,
-    store_buffer: 64,
-    // Chips and Cheese: the schedulers of Zen 3.
-    scheduler: 160,
+    // measured, all of this and what else is said to be: `xtask/data/silicon/zen4-micro.tsv`, and blocks of one or two
+    // instructions (docs/silicon.md).
+    fuses_nops: true,
+    bypass_delay: 0,
+    reads_synchronise: false,
     front_end: FrontEnd {
         // guide: op cache of 6.75 K ops in 64 sets. Chips and Cheese: it delivers 9. Queue: estimate, for two threads'
         // share of 72 each.
         queue: 144,
         uop_cache_width: 9,
         uop_cache: Geometry { sets: 64, ways: 12 },
-        itlb: Geometry { sets: 1, ways: 64 },
-        itlb_large: Geometry { sets: 1, ways: 64 },
-        ..ZEN2.front_end
+        ..ZEN3.front_end
     },
     prediction: Prediction {
-        // Chips and Cheese: 1.5 K targets without a lost cycle, each of up to two branches, 8 K with one; 3072
-        // indirect, here 2048 for a power of two; return stack of 32. Ways and the direction predictor: estimate.
-        bimodal_bits: 14,
-        tagged: Geometry { sets: 512, ways: 4 },
-        histories: &[36, 68, 132, 388],
-        spreads_branches: true,
-        path_address: 0,
-        targets: Geometry { sets: 1024, ways: 8 },
-        fast_targets: Geometry { sets: 512, ways: 3 },
-        fast_target_window: 5,
+        // AMD's slides: 1.5 K targets without a lost cycle and 7 K others. Chips and Cheese: one cycle for those; 3072
+        // indirect, here 2048 for a power of two. Ways: estimate; jumps that are close together are all among the
+        // former (measured).
+        targets: Geometry { sets: 1024, ways: 7 },
+        fast_targets: Geometry { sets: 128, ways: 12 },
+        fast_target_window: 6,
         indirect_bits: 11,
         indirect: &[(0, Geometry { sets: 2048, ways: 1 })],
-        return_stack: 32,
-        taken_branches: 1,
-        predicts_more_returns: false,
         slow_target: 1,
-        indirect_bubble: 0,
-        overridden_target: 0,
-        call_bubble: 0,
-        indirect_call_bubble: 0,
-        unknown_branch: 10,
-        // guide: 11 to 18 cycles, 13 in the common case. How they divide is an estimate.
-        recovery: 4,
-        refill: 9,
+        // measured: 8192 jumps take 15 to 18 cycles each.
+        unknown_branch: 16,
+        ..ZEN3.prediction
     },
     memory: Memory {
-        // CPUID: 32 KiB of 8 ways, 1 MiB of 8 ways, 32 MiB of 16 ways for eight cores.
-        l1d: Geometry { sets: 64, ways: 8 },
+        // CPUID: 1 MiB of 8 ways.
         l2: Geometry { sets: 2048, ways: 8 },
-        llc: Geometry { sets: 32768, ways: 16 },
         // InstLatx64: 14 cycles and 50. Memory: 115 ns (288 cycles at 2.5 GHz, Threadripper PRO), at 3.7 GHz.
         l2_latency: 14,
         llc_latency: 50,
         memory_latency: 425,
-        // estimates: a device farther away than memory; the rest as Zen 3 and Zen 2.
+        // estimate: a device farther away than memory.
         uncached_latency: 750,
-        fill_buffers: 24,
-        l2_fill_buffers: 64,
-        llc_line_cycles: 3,
-        memory_line_cycles: 12,
         // CPUID: 72 entries for all pages, second level 3072; 24 ways for a power of two of sets.
         dtlb_load: Geometry { sets: 1, ways: 72 },
         dtlb_load_large: Geometry { sets: 1, ways: 72 },
         dtlb_store: Geometry { sets: 1, ways: 72 },
         stlb: Geometry { sets: 128, ways: 24 },
-        walkers: 6,
-        ..ZEN2.memory
+        page_split_store: 32,
+        // measured in a virtual machine, where translations are nested.
+        walk_base: 56,
+        renames_memory: MemoryRenaming::Predicted { loads: 24, distance: 12 },
+        partial_store: 0,
+        overtaking_loads: false,
+        mixed_loads: 0,
+        dependent_loads: [0, 0],
+        displaced_index: 1,
+        linear_tags: LinearTags::StoreAgain { units: &["Store.0", "Store.1"] },
+        ..ZEN3.memory
     },
     flows: Flows {
-        // InstLatx64: reciprocal throughputs. DIV of 64 bits takes 7 for short quotients, 19 for the longest:
-        // estimate.
+        // measured.
+        pause: 89,
+        string_moves: &[(64, 11), (256, 31), (1024, 52), (4096, 147), (16384, 549)],
+        string_stores: &[(64, 8), (256, 31), (1024, 46), (4096, 130), (16384, 529)],
+        // measured: DIV, if the upper half is 0; InstLatx64: the others' reciprocal throughputs.
         divider: Divider {
             integer: 6,
-            wide_integer: 10,
-            long_integer: [0; 2],
+            wide_integer: 7,
+            long_integer: [10, 18],
             single: 3,
             double: 5,
             root_single: 5,
             root_double: 8,
         },
-        // InstLatx64: 7.4 cycles for LOCK ADD, as Zen 3.
         ..ZEN3.flows
     },
     table: include_str!("../../data/znver4.tsv"),
-    ..ZEN2
+    corrections: &[
+        include_str!("../../data/zen4.vectors.tsv"),
+        include_str!("../../data/zen3.corrections.tsv"),
+        include_str!("../../data/zen4.corrections.tsv"),
+    ],
+    system: concat!(
+        include_str!("../../data/x86.system.tsv"),
+        include_str!("../../data/zen3.system.tsv"),
+        include_str!("../../data/zen4.system.tsv")
+    ),
+    ..ZEN3
 };

@@ -11,7 +11,8 @@
 
 use super::zen::{ZEN3, ZEN4};
 use crate::core::{
-    Core, Divider, Flows, Forwarding, FrontEnd, Geometry, Memory, MemoryRenaming, PortBinding, Prediction,
+    Core, Divider, Flows, Forwarding, FrontEnd, Geometry, LinearTags, Memory, MemoryRenaming, PortBinding,
+    Prediction,
 };
 
 /// Turin.
@@ -27,7 +28,7 @@ pub const ZEN5: Core = Core {
     store_buffer: 104,
     // guide: 88 for integer, 56 for addresses, 3 times 38 for floating point.
     scheduler: 258,
-    memory_scheduler: Some((56, &["Zn5AGU0", "Zn5AGU1", "Zn5AGU2", "Zn5AGU3"])),
+    memory_scheduler: Some((56, &["AGU0", "AGU1", "AGU2", "AGU3"])),
     // measured: a comparison behind LEA of its register takes half a cycle with it, not a third.
     selects_early: true,
     // measured: sums take two cycles to each other, three to products, shuffles and integers.
@@ -50,6 +51,9 @@ pub const ZEN5: Core = Core {
         // measured: code without jumps runs at 16 bytes or 4 instructions a cycle, even if it is executed again.
         decode_bytes: 16,
         decodes_until_branch: true,
+        // Zen 3 and Zen 4 have these; here they were not looked for.
+        dispatched_lines: 0,
+        line_cycles: 2,
         icache: Geometry { sets: 64, ways: 8 },
         itlb: Geometry { sets: 1, ways: 64 },
         itlb_large: Geometry { sets: 1, ways: 64 },
@@ -69,6 +73,9 @@ pub const ZEN5: Core = Core {
         taken_branches: 2,
         slow_target: 1,
         // measured: calls 4 cycles each with their return, and so do targets that take turns.
+        indirect_bubble: 0,
+        // estimate: as Zen 3.
+        unknown_branch: 10,
         call_bubble: 2,
         indirect_call_bubble: 3,
         overridden_target: 2,
@@ -104,7 +111,7 @@ pub const ZEN5: Core = Core {
         joins_runs: false,
         renames_memory: MemoryRenaming::Addressed { loads: 24, distance: 12 },
         // Zen 3 has all of these; here they were not looked for, or are not there.
-        linear_tags: false,
+        linear_tags: LinearTags::None,
         replays_loads: false,
         dependent_loads: [0, 0],
         forwarded_loads: 0,
@@ -134,7 +141,7 @@ pub const ZEN5: Core = Core {
         ..ZEN4.flows
     },
     table: include_str!("../../data/znver5.tsv"),
-    corrections: "",
+    corrections: &[],
     system: concat!(
         include_str!("../../data/x86.system.tsv"),
         include_str!("../../data/zen3.system.tsv"),

@@ -89,6 +89,8 @@ pub(crate) struct Rest {
     pub(crate) pauses: bool,
     /// A string instruction that compares or loads, an iteration at a time.
     pub(crate) compares: bool,
+    /// What its address is made of: see [`retire::Encoding::expression`].
+    pub(crate) expression: u8,
     /// Of a software prefetch.
     pub(crate) prefetch: Prefetch,
 }
@@ -266,6 +268,7 @@ impl Prepared {
                 fp_width: arithmetic.map_or(16, |arithmetic| arithmetic.width),
                 pauses: instruction.class == Class::Pause,
                 compares: instruction.class == (Class::Repeated { compares: true }),
+                expression: instruction.encoding.expression,
                 prefetch: match instruction.class {
                     Class::Prefetch(prefetch) => prefetch,
                     _ => Prefetch::NonTemporal,
@@ -334,6 +337,8 @@ impl Prepared {
         self.traits.set(Traits::RENAMED, follows && general && !instruction.locked);
         if instruction.loads && encoding.scaled {
             self.load += core.memory.scaled_index;
+        } else if instruction.loads && addressing == Addressing::All {
+            self.load += core.memory.displaced_index;
         }
         self.traits.set(Traits::LOADED, plain && general);
         self.traits.set(Traits::MOVE, core.move_elimination && instruction.renaming == Renaming::Move);

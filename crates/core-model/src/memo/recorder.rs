@@ -97,13 +97,14 @@ impl MemoryPort for Recorder<'_> {
     }
 
     fn loads(&mut self, _: &mut CoreTotals, execution: &Execution<'_>, loads: Loads) -> Option<Loaded> {
-        let Loads { latency, lock, destination, follow, issued } = loads;
+        let Loads { latency, lock, destination, follow, since, issued } = loads;
         let offset = self.offset(execution.rip).zip(self.since(issued));
         let question = offset.map(|(offset, issued)| Question::Loads {
             number: execution.number,
             lock,
             destination,
             follow,
+            since,
             offset,
             latency,
             issued,

@@ -52,6 +52,7 @@ pub(crate) enum Question {
         lock: bool,
         destination: Destination,
         follow: Follow,
+        since: u8,
         offset: u16,
         latency: u16,
         issued: i16,
@@ -253,9 +254,10 @@ impl Tree {
                     };
                     system.enter(totals, &entry).code()
                 }
-                Question::Loads { number, lock, destination, follow, offset, latency, issued } => {
+                Question::Loads { number, lock, destination, follow, since, offset, latency, issued } => {
                     let rip = block.rip.wrapping_add(offset.into());
-                    let loads = Loads { latency, lock, destination, follow, issued: later(from, issued) };
+                    let loads =
+                        Loads { latency, lock, destination, follow, since, issued: later(from, issued) };
                     system.loads(totals, &accesses.of(number, rip), loads).code()
                 }
                 Question::Store { number, index, follow, allocated, addressed, data, retired } => {

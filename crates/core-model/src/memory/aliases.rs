@@ -10,11 +10,15 @@ use retire::MemoryAccess;
 const LINES: usize = 512;
 /// Cycles from a load by another address to its value, without those of a hit: measured on Zen 3, 19 together.
 const MISS: u64 = 15;
+/// The same where each load misses by itself, whatever older loads of the line have met: measured on Zen 4, 21
+/// together.
+pub(super) const OWN_MISS: u64 = 17;
 /// Cycles from one such miss to the next, of the same line and of any: measured on Zen 3.
 const SAME_LINE: u64 = 4;
 const ANY_LINE: u64 = 2;
 
-/// How often the first load to miss takes a port again before that: measured on Zen 3, one to two times.
+/// How often the first load to miss takes a port again before that: measured on Zen 3, one to two times. On Zen 4 it
+/// does not.
 const AGAIN: u8 = 2;
 
 /// Addresses of a line that are remembered: what waits for an older one than those misses once more.

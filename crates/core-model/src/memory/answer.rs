@@ -85,11 +85,14 @@ impl Answer for u64 {
 impl Answer for Option<Stored> {
     #[inline]
     fn code(&self) -> Option<u64> {
-        Some(self.map_or(NOTHING, |Stored { more, room }| u64::from(more) << 1 | u64::from(room)))
+        let flags =
+            |Stored { more, room, twice }| u64::from(twice) << 2 | u64::from(more) << 1 | u64::from(room);
+        Some(self.map_or(NOTHING, flags))
     }
 
     fn of_code(code: u64) -> Option<Self> {
-        Some((code != NOTHING).then_some(Stored { more: code >> 1 & 1 == 1, room: code & 1 == 1 }))
+        let flag = |bit: u32| code >> bit & 1 == 1;
+        Some((code != NOTHING).then(|| Stored { twice: flag(2), more: flag(1), room: flag(0) }))
     }
 }
 

@@ -72,6 +72,8 @@ pub(crate) struct Loads {
     pub(crate) destination: Destination,
     /// How renaming connects it with a store.
     pub(crate) follow: Follow,
+    /// Stores since the registers of its address were written, at most 15, where that matters.
+    pub(crate) since: u8,
     /// When the address is known and a port is free.
     pub(crate) issued: u64,
 }
@@ -125,6 +127,8 @@ pub(crate) struct Stored {
     pub(crate) more: bool,
     /// The store buffer had room for one more in the cycle in which this one was allocated, so it has for the next.
     pub(crate) room: bool,
+    /// It takes a unit of stores once more.
+    pub(crate) twice: bool,
 }
 
 /// Who answers the pipeline. Cycles of an answer count from those of the question.

@@ -205,7 +205,7 @@ impl Stores {
         } else if place.word != word + 1 {
             Found::Alias
         } else if covered == bytes {
-            let follow = if place.bytes.trailing_zeros() == first { place.follow } else { Follow::No };
+            let follow = if place.bytes.trailing_zeros() == first { place.follow } else { Follow::NO };
             let younger = self.count.wrapping_sub(place.number);
             let store = Forwarder { follow, younger, reads: place.reads };
             Found::Forward { data: place.data, addressed: place.addressed, odd: place.odd, store }
@@ -222,6 +222,7 @@ impl Stores {
         let mut missing = 0;
         let (mut data, mut addressed, mut committed) = (0, 0, 0);
         let (mut alias, mut odd) = (false, false);
+        let mut whole = None;
         while left > 0 {
             let here = left.min(8 - first);
             let bytes = (((1u32 << here) - 1) << first) as u8;
@@ -229,6 +230,9 @@ impl Stores {
             if place.committed > at && place.bytes & bytes != 0 {
                 if place.word == word + 1 {
                     covered += (place.bytes & bytes).count_ones();
+                    let starts = place.bytes.trailing_zeros() == first;
+                    let of = whole.get_or_insert((place, starts));
+                    of.1 &= of.0.number == place.number;
                     odd |= place.odd && place.data >= data;
                     data = place.data.max(data);
                     addressed = place.addressed.max(addressed);
@@ -242,10 +246,15 @@ impl Stores {
             first = 0;
             word += 1;
         }
+        let store = whole.map_or(Forwarder::default(), |(place, whole)| Forwarder {
+            follow: if whole { place.follow } else { Follow::NO },
+            younger: self.count.wrapping_sub(place.number),
+            reads: place.reads,
+        });
         match covered {
             0 if alias => Found::Alias,
             0 => Found::Nothing,
-            _ if covered == missing => Found::Forward { data, addressed, odd, store: Forwarder::default() },
+            _ if covered == missing => Found::Forward { data, addressed, odd, store },
             _ => Found::Blocked { committed },
         }
     }
@@ -288,13 +297,15 @@ pub(crate) struct StoreTimes {
 mod tests {
     use super::*;
 
+    const ACCESS: Follow = Follow::STACK;
+
     #[test]
     fn loads_find_younger_bytes_of_stores() {
         let mut stores = Stores::new();
         stores.keep(
             0x1000,
             4,
-            StoreTimes { allocated: 3, addressed: 5, data: 9, retired: 10, follow: Follow::Access },
+            StoreTimes { allocated: 3, addressed: 5, data: 9, retired: 10, follow: ACCESS },
             21,
         );
         assert_eq!(
@@ -303,7 +314,7 @@ mod tests {
                 data: 9,
                 addressed: 5,
                 odd: true,
-                store: Forwarder { follow: Follow::Access, younger: 0, reads: 0 }
+                store: Forwarder { follow: ACCESS, younger: 0, reads: 0 }
             }
         );
         assert_eq!(stores.find(0x1000, 8, 10), Found::Blocked { committed: 21 });

@@ -1,6 +1,6 @@
 //! Caches, translations, and stores to forward from, together.
 
-use super::aliases::Aliases;
+use super::aliases::{self, Aliases};
 use super::banks::Banks;
 use super::caches::{Asker, Caches, Level};
 use super::code::CodeCaches;
@@ -9,7 +9,7 @@ use super::renaming::{Connections, Follow};
 use super::store_buffer::StoreBuffer;
 use super::stores::{ANYWHERE, Found, StoreTimes, Stores};
 use super::translation::{Purpose, Tlbs};
-use crate::core::{Core, Memory, MemoryRenaming};
+use crate::core::{Core, LinearTags, Memory, MemoryRenaming};
 use crate::instruction::{Execution, Prepared};
 use crate::predictor::Outcome;
 use crate::totals::CoreTotals;
@@ -98,7 +98,7 @@ impl MemoryPort for MemorySystem {
         let mut arrival = at;
         // A store that is relative to the stack pointer goes alone if its line is known by another address (measured on
         // Zen 3).
-        let mut alone = false;
+        let (mut alone, mut twice) = (false, false);
         if access.uncached {
             arrival += u64::from(self.core.memory.uncached_latency);
         } else {
@@ -106,9 +106,13 @@ impl MemoryPort for MemorySystem {
             let (level, ready) = self.caches.access(totals, line, at, Asker::Store);
             arrival = arrival.max(ready);
             if let Some(aliases) = self.aliases.as_mut().filter(|_| level == Level::L1) {
-                let (known, _) = aliases.known(line, access, at);
+                let (known, again) = aliases.known(line, access, at);
                 arrival = arrival.max(known);
-                alone = known > at && times.follow == Follow::Stack;
+                match self.core.memory.linear_tags {
+                    LinearTags::None => {}
+                    LinearTags::StackApart => alone = known > at && times.follow == Follow::STACK,
+                    LinearTags::StoreAgain { .. } => twice = again > 0,
+                }
             }
             if crosses_line(access) {
                 totals.split_stores += 1;
@@ -136,7 +140,7 @@ impl MemoryPort for MemorySystem {
         self.stores_since_lock = self.stores_since_lock.saturating_add(1);
         totals.store_latency += committed.saturating_sub(at);
         self.stores.keep(access.linear, access.size, times, committed);
-        Some(Stored { more, room: self.store_buffer.room() <= times.allocated })
+        Some(Stored { more, room: self.store_buffer.room() <= times.allocated, twice })
     }
 
     fn bar(&mut self, _: u64, physical: u64) {
@@ -284,7 +288,7 @@ impl MemorySystem {
             code: CodeCaches::new(core),
             stores: Stores::new(),
             connections: Connections::new(core.memory.renames_memory),
-            aliases: core.memory.linear_tags.then(Aliases::new),
+            aliases: (core.memory.linear_tags != LinearTags::None).then(Aliases::new),
             banks: core.memory.load_banks.then(Banks::new),
             store_buffer: StoreBuffer::new(core.store_buffer),
             locked_until: 0,
@@ -360,7 +364,7 @@ impl MemorySystem {
         totals: &mut CoreTotals,
         rip: u64,
         access: &MemoryAccess,
-        Loads { latency, destination, follow, issued, .. }: Loads,
+        Loads { latency, destination, follow, since, issued, .. }: Loads,
     ) -> Loaded {
         let latency = u64::from(latency);
         let (translation, walked) =
@@ -378,12 +382,16 @@ impl MemorySystem {
             && self.stores.are_overtaken(issued);
         match self.stores.find(access.linear, access.size, at) {
             Found::Nothing => self.stores.was_independent(rip),
-            Found::Forward { data, store, .. } if self.connections.connects(rip, follow, store) => {
+            Found::Forward { data, store, .. } if self.connections.connects(rip, follow, since, store) => {
                 // Renaming has connected the two: the value is there as soon as the store has it.
                 loaded.data = data.saturating_sub(issued);
                 loaded.renamed = true;
                 loaded.twice |= self.forwarded_again();
-                if matches!(memory.renames_memory, MemoryRenaming::Predicted { .. }) {
+                // The next store to its place goes alone; where registers and displacements tell what to connect, not
+                // if the load is that of an operation in place.
+                if let MemoryRenaming::Predicted { distance, .. } = memory.renames_memory
+                    && (distance == 0 || destination != Destination::Update)
+                {
                     self.stores.was_renamed(access.linear);
                 }
                 return loaded;
@@ -437,10 +445,15 @@ impl MemorySystem {
         if level > Level::L1 {
             loaded.delay = loaded.delay.max(arrival.saturating_sub(issued + latency));
         } else if let Some(aliases) = &mut self.aliases {
-            let (known, again) = aliases.known(line, access, at);
+            let (mut known, again) = aliases.known(line, access, at);
             if known > at {
                 loaded.level = Level::FillBuffer;
-                loaded.again = again;
+                if memory.linear_tags == LinearTags::StackApart {
+                    loaded.again = again;
+                } else {
+                    // Each load misses by itself.
+                    known = at + aliases::OWN_MISS;
+                }
                 loaded.delay = loaded.delay.max(known - issued);
             }
         }

@@ -73,13 +73,15 @@ impl Pipeline {
             } else {
                 let lock = RARE && traits.intersects(Traits::LOCK);
                 let follow = self.back_end.follow(prepared);
+                let since =
+                    self.written.map_or(0, |written| written.stores_since(prepared.address_registers));
                 let destination = match prepared.register_file {
                     RegisterFile::General if traits.intersects(Traits::STORE) => Destination::Update,
                     RegisterFile::General if groups.is_empty() => Destination::Register,
                     RegisterFile::General => Destination::Operand,
                     _ => Destination::Vector,
                 };
-                port.loads(totals, execution, Loads { latency, lock, destination, follow, issued })
+                port.loads(totals, execution, Loads { latency, lock, destination, follow, since, issued })
             };
             if let Some(loaded) = loaded {
                 if loaded.any {
@@ -207,6 +209,9 @@ impl Pipeline {
         let mut index = 0;
         while let Some(stored) = port.store(totals, execution, index, times) {
             self.store_fits = stored.room;
+            if stored.twice {
+                self.back_end.store_again(times.addressed);
+            }
             if !stored.more {
                 break;
             }

@@ -2,9 +2,10 @@
 //! from a [`MemoryPort`].
 
 mod execute;
+mod written;
 
 use crate::back_end::{BackEnd, Leaf, Restart, Units};
-use crate::core::Core;
+use crate::core::{Core, MemoryRenaming};
 use crate::front_end::{FrontEnd, Place};
 use crate::instruction::{Definition, Executed, Execution, Predicted, Prepared, Traits, accesses_of};
 use crate::memory::{BARRED_SHIFT, MemoryPort, StoreTimes};
@@ -13,6 +14,7 @@ use crate::state::{Shaped, Words};
 use crate::table::Uops;
 use crate::totals::CoreTotals;
 use retire::{Assist, Branch, BranchKind, RegisterFile};
+use written::Written;
 
 /// Where a register's value comes from, as far as a core treats it in a way of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,6 +52,8 @@ pub(crate) struct Pipeline {
     pub(crate) fusible: Traits,
     /// How long that one is.
     pub(crate) fusible_length: u8,
+    /// The last instruction, if the slot that it takes has room for a NOP: no branch, and no NOP that has none itself.
+    host: Option<Host>,
     /// Where the newest block ended: no part of the state, but it tells states apart.
     end: u64,
     /// Those of the first 16 registers whose value comes from where `origin` says.
@@ -57,6 +61,8 @@ pub(crate) struct Pipeline {
     pub(crate) origin: Origin,
     /// Counts loads that wait for such a value: see [`Memory::dependent_loads`](crate::core::Memory::dependent_loads).
     pub(crate) dependent: u8,
+    /// How many stores ago registers were written, on cores that connect loads with stores by that.
+    written: Option<Written>,
     /// Counts operations with a load that follow plain loads, and whether the newest load was a plain one: see
     /// [`Memory::mixed_loads`](crate::core::Memory::mixed_loads).
     pub(crate) mixed: (u8, bool),
@@ -72,6 +78,17 @@ pub(crate) struct Pipeline {
     pub(crate) refilling: bool,
 }
 
+/// An instruction in whose slot there is room for a NOP: see [`Core::fuses_nops`](crate::core::Core::fuses_nops).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Host {
+    /// Where it ends.
+    end: u64,
+    /// Its length, if it is a NOP.
+    nop: u8,
+}
+
+/// Bytes of a NOP from which on it takes no slot together with another one.
+const LONG_NOP: u8 = 7;
 /// Bytes by which the stack pointer can be ahead in the stack engine (uiCA).
 const STACK_OFFSET: u16 = 192;
 
@@ -95,10 +112,15 @@ impl Pipeline {
             fusible_end: u64::MAX,
             fusible: Traits::default(),
             fusible_length: 0,
+            host: None,
             end: 0,
             marked: 0,
             origin: Origin::that_matters(core),
             dependent: 0,
+            written: match core.memory.renames_memory {
+                MemoryRenaming::Predicted { distance: 1.., .. } => Some(Written::new()),
+                _ => None,
+            },
             mixed: (0, false),
             line: u64::MAX,
             lines: 0,
@@ -125,6 +147,7 @@ impl Pipeline {
         let follows = block.rip.wrapping_add(u64::from(first.offset)) == self.fusible_end;
         let mut before = if follows { self.fusible } else { Traits::default() };
         let mut length = if follows { self.fusible_length } else { 0 };
+        let mut host = self.host.take();
         let (mut rest, mut rip, mut start, mut completed, mut slots, mut light) = (0, 0, 0, 0, 0, 0);
         for (number, prepared) in (usize::from(block.first)..).zip(instructions) {
             rip = block.rip.wrapping_add(u64::from(prepared.offset));
@@ -137,12 +160,21 @@ impl Pipeline {
                 constants: prepared.constants(),
             };
             let fused = prepared.traits.intersects(Traits::CONDITIONAL) && before.fuses_with(prepared.traits);
+            let nop = if prepared.traits.intersects(Traits::NOP) { length } else { 0 };
+            let hidden = nop > 0
+                && host
+                    .is_some_and(|host| host.end == rip && (host.nop == 0 || host.nop.max(nop) < LONG_NOP));
+            if self.core.fuses_nops {
+                host = (!hidden && !fused).then(|| Host { end: rip.wrapping_add(length.into()), nop });
+            }
             start = if fused { rip.wrapping_sub(last_length.into()) } else { rip };
             before = prepared.traits;
             let memory = if prepared.is_plain() { &[] } else { accesses_of(block, number, &mut rest) };
             let execution = Execution { number: number as u8, rip, memory, repetitions: block.repetitions };
             let taken;
-            (completed, taken) = if fused {
+            (completed, taken) = if hidden {
+                self.complete_hidden(port, totals, prepared, place)
+            } else if fused {
                 self.complete_fused(port, totals, prepared, place)
             } else if prepared.traits.intersects(Traits::RARE) {
                 self.complete_any(port, totals, prepared, place, &execution)
@@ -152,7 +184,7 @@ impl Pipeline {
                 self.complete::<false, true>(port, totals, prepared, place, &execution)
             };
             slots += u64::from(taken);
-            light += u64::from(!fused);
+            light += u64::from(!fused && !hidden);
         }
         let end = rip.wrapping_add(u64::from(length));
         self.end = end;
@@ -163,12 +195,29 @@ impl Pipeline {
         totals.instructions += instructions.len() as u64;
         totals.slots.light_operations += light;
         totals.slots.heavy_operations += slots - light;
+        self.host = host.filter(|_| block.branch.is_none());
         if let Some(branch) = &block.branch {
             if self.core.front_end.bars_boundary_branches && start >> BARRED_SHIFT != end >> BARRED_SHIFT {
                 port.bar(start, block.fetch_pa.wrapping_add(start.wrapping_sub(block.rip)));
             }
             self.branch(port, totals, rip, (branch, block.outcome), completed);
         }
+    }
+
+    /// As [`complete`](Self::complete), for a NOP that has no slot of its own.
+    #[inline(never)]
+    fn complete_hidden(
+        &mut self,
+        port: &mut impl MemoryPort,
+        totals: &mut CoreTotals,
+        prepared: &Prepared,
+        place: Place,
+    ) -> (u64, u32) {
+        totals.nops += 1;
+        totals.register_files[prepared.register_file as usize] += 1;
+        let allocated = self.allocate::<false>(port, totals, prepared.traits, place, [0; 2], [0; 3]);
+        self.back_end.complete_fused(totals, allocated);
+        (allocated, 0)
     }
 
     #[inline(never)]
@@ -244,6 +293,9 @@ impl Pipeline {
         let retired = self.back_end.complete::<RARE>(totals, prepared, slots - along, &executed);
         if self.origin != Origin::Any {
             self.mark(prepared, executed.prompt);
+        }
+        if let Some(written) = &mut self.written {
+            written.retire(prepared, store);
         }
         if load || store {
             self.back_end.write_back(prepared, addressed);
@@ -602,6 +654,10 @@ impl Shaped for Pipeline {
             let lines = if self.lines_cycle == now { self.lines } else { 0 };
             shape.extend([self.line, lines.into()]);
         }
+        shape.extend(self.written.map(Written::word));
+        if self.core.fuses_nops {
+            shape.extend(self.host.map_or([u64::MAX, 0], |host| [host.end, host.nop.into()]));
+        }
         self.front_end.save(now, shape)?;
         self.back_end.save(now, shape)
     }
@@ -618,6 +674,13 @@ impl Shaped for Pipeline {
         if self.core.front_end.dispatched_lines > 0 {
             (self.line, self.lines) = (shape.next(), shape.next() as u8);
             self.lines_cycle = if self.lines > 0 { now } else { u64::MAX };
+        }
+        if let Some(written) = &mut self.written {
+            *written = Written::from_word(shape.next());
+        }
+        if self.core.fuses_nops {
+            let host = Host { end: shape.next(), nop: shape.next() as u8 };
+            self.host = Some(host).filter(|host| host.end != u64::MAX);
         }
         self.front_end.restore(now, shape);
         self.back_end.restore(now, shape);

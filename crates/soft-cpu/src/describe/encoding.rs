@@ -34,6 +34,7 @@ pub(super) fn encoding(instruction: &Instruction, info: &InstructionInfo, result
         plain_access: memory && is_plain_access(instruction) || is_push_or_pop(instruction),
         whole_access: memory && is_whole_access(instruction) || is_push_or_pop(instruction),
         operand_access: memory && is_operand_access(instruction) || is_push_or_pop(instruction),
+        expression: if memory { expression(instruction) } else { 0 },
         upper_bits: upper_bits(instruction, results & VECTORS),
     }
 }
@@ -56,12 +57,13 @@ fn is_plain_access(instruction: &Instruction) -> bool {
         && !combines
 }
 
-/// Measured on Zen 3: loads that can have the value of a store from renaming.
+/// Measured on Zen 3 and Zen 4: loads that can have the value of a store from renaming.
 fn is_whole_access(instruction: &Instruction) -> bool {
     let in_place = instruction.op0_kind() == OpKind::Memory;
     let mnemonic = instruction.mnemonic();
     let moves = mnemonic == Mnemonic::Mov || instruction.condition_code() != ConditionCode::None;
-    matches!(instruction.memory_size().size(), 4 | 8) && (in_place || moves)
+    let exchanges = matches!(mnemonic, Mnemonic::Cmpxchg | Mnemonic::Xadd | Mnemonic::Xchg);
+    matches!(instruction.memory_size().size(), 4 | 8) && (in_place && !exchanges || moves)
 }
 
 /// Measured on Zen 5: loads that can have the value of a store from renaming.
@@ -91,6 +93,21 @@ fn upper_bits(instruction: &Instruction, results: RegisterSet) -> UpperBits {
         _ if results != 0 && wide => UpperBits::Written,
         _ => UpperBits::None,
     }
+}
+
+/// A hash (FNV-1a) of what the address is made of.
+fn expression(instruction: &Instruction) -> u8 {
+    let parts = [
+        instruction.memory_segment() as u64,
+        instruction.memory_base() as u64,
+        instruction.memory_index() as u64,
+        instruction.memory_index_scale().into(),
+        instruction.memory_displacement64(),
+    ];
+    let hash = parts
+        .iter()
+        .fold(0xCBF2_9CE4_8422_2325, |hash: u64, part| (hash ^ part).wrapping_mul(0x0000_0100_0000_01B3));
+    (hash ^ hash >> 32 ^ hash >> 16) as u8
 }
 
 fn addressing(instruction: &Instruction) -> Addressing {

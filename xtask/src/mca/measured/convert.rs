@@ -27,7 +27,7 @@ pub(super) enum Units {
 impl Units {
     pub(super) fn names(self) -> Vec<String> {
         let numbered = |stem: &str, numbers: std::ops::Range<u32>| {
-            numbers.map(|number| format!("Zn5{stem}{number}")).collect()
+            numbers.map(|number| format!("{stem}{number}")).collect()
         };
         match self {
             Self::Alu => numbered("ALU", 0..6),
@@ -50,9 +50,9 @@ impl Units {
 /// All units, in the order of the table.
 pub(super) fn units() -> Vec<String> {
     let sets = [Units::Agu, Units::Alu, Units::Vector, Units::VectorLoad, Units::VectorStore, Units::Store];
-    let divider = std::iter::once("Zn5Div".to_owned());
+    let divider = std::iter::once("Div".to_owned());
     // Only POP takes them, so that there are five in two cycles.
-    let pops = (0..5).map(|number| format!("Zn5Pop.{number}"));
+    let pops = (0..5).map(|number| format!("Pop.{number}"));
     sets.into_iter().flat_map(Units::names).chain(divider).chain(pops).collect()
 }
 
@@ -67,7 +67,7 @@ pub(super) struct Parts {
 impl Parts {
     pub(super) fn of(line: &Line) -> Self {
         let vector = |unit: &String| {
-            let digit = unit.strip_prefix("Zn4FP").and_then(|rest| rest.chars().next());
+            let digit = unit.strip_prefix("FP").and_then(|rest| rest.chars().next());
             digit.is_some_and(|digit| digit.is_ascii_digit()) || unit.contains("FPSt")
         };
         Self {
@@ -85,7 +85,7 @@ pub(super) fn convert(line: &Line) -> Vec<Uops> {
     let mut all = Vec::new();
     for uops in &line.uops {
         let cycles = uops.cycles;
-        let names: Vec<&str> = uops.units.iter().map(|unit| unit.trim_start_matches("Zn4")).collect();
+        let names: Vec<&str> = uops.units.iter().map(String::as_str).collect();
         match names[..] {
             // LEA is arithmetic.
             ["AGU0", "AGU1", "AGU2"] if load || store => all.push(Units::Agu.uops(cycles)),
@@ -117,7 +117,7 @@ pub(super) fn convert(line: &Line) -> Vec<Uops> {
             ["FPSt"] if all.contains(&Units::VectorStore.uops(1)) => {}
             ["FPSt"] => all.push(Units::VectorStore.uops(1)),
             [first, ..] if first.starts_with("FP") => {
-                let units = names.iter().map(|name| format!("Zn5{name}")).collect();
+                let units = names.iter().map(|name| (*name).to_owned()).collect();
                 all.push(Uops { cycles, units });
             }
             // Units of system instructions and what else the table does not tell apart.
@@ -141,12 +141,12 @@ mod tests {
 
     #[test]
     fn measured_cores_have_units_of_their_own() {
-        let agu = "Zn4AGU0,Zn4AGU1,Zn4AGU2";
+        let agu = "AGU0,AGU1,AGU2";
         assert_eq!(converted(&format!("1*{agu}")), Units::Alu.uops(1).to_string());
-        let load = format!("1*Zn4ALU1+1*{agu}+1*Zn4LSU.0,Zn4LSU.1+1*Zn4Load.0,Zn4Load.1");
-        assert_eq!(converted(&load), "1*Zn5ALU0,Zn5ALU1,Zn5ALU2+1*Zn5AGU0,Zn5AGU1,Zn5AGU2,Zn5AGU3");
-        let store = "1*Zn4FP45.0,Zn4FP45.1+1*Zn4FPSt+1*Zn4Store.0,Zn4Store.1";
-        let expected = "1*Zn5FPSt.0,Zn5FPSt.1+1*Zn5AGU0,Zn5AGU1,Zn5AGU2,Zn5AGU3+1*Zn5Store.0,Zn5Store.1";
+        let load = format!("1*ALU1+1*{agu}+1*LSU.0,LSU.1+1*Load.0,Load.1");
+        assert_eq!(converted(&load), "1*ALU0,ALU1,ALU2+1*AGU0,AGU1,AGU2,AGU3");
+        let store = "1*FP45.0,FP45.1+1*FPSt+1*Store.0,Store.1";
+        let expected = "1*FPSt.0,FPSt.1+1*AGU0,AGU1,AGU2,AGU3+1*Store.0,Store.1";
         assert_eq!(converted(store), expected);
         assert_eq!(units().len(), 26);
     }

@@ -165,16 +165,16 @@ mod tests {
 
     #[test]
     fn measured_lines_are_overridden_by_patterns() {
-        let sets = "#set\tALU\tA0,A1\n#set\tFP01\tZn5FP0,Zn5FP1\n";
-        let ptest = "VEX_Vptest_xmm_xmmm128\tr\t2\t3\t1*Zn5FP2,Zn5FP3+1*Zn5FP1";
-        let changed = applied(&format!("{sets}ptest*\tr\t=\t7\t3*ALU+1*Zn5FP2"), ptest);
-        assert_eq!(changed, ["VEX_Vptest_xmm_xmmm128\tr\t2\t7\t3*A0,A1+1*Zn5FP2"]);
+        let sets = "#set\tALU\tA0,A1\n#set\tFP01\tFP0,FP1\n";
+        let ptest = "VEX_Vptest_xmm_xmmm128\tr\t2\t3\t1*FP2,FP3+1*FP1";
+        let changed = applied(&format!("{sets}ptest*\tr\t=\t7\t3*ALU+1*FP2"), ptest);
+        assert_eq!(changed, ["VEX_Vptest_xmm_xmmm128\tr\t2\t7\t3*A0,A1+1*FP2"]);
         let paired = applied(&format!("{sets}pt*,!pta*\t*\t=\t=\t=FP01"), ptest);
-        assert_eq!(paired, ["VEX_Vptest_xmm_xmmm128\tr\t2\t3\t1*Zn5FP0,Zn5FP1+1*Zn5FP1"]);
+        assert_eq!(paired, ["VEX_Vptest_xmm_xmmm128\tr\t2\t3\t1*FP0,FP1+1*FP1"]);
         assert_eq!(applied("pt*,!ptest_xmm*\tr\t9\t=\t=", ptest), [ptest]);
         assert_eq!(applied("ptest*\tm\t9\t=\t=", ptest), [ptest]);
-        let push = applied(&format!("{sets}push*\t*\t=\t=\t?ALU"), "Push_r64\tr\t1\t1\t1*Zn5Store.0");
-        assert_eq!(push, ["Push_r64\tr\t1\t1\t1*Zn5Store.0+1*A0,A1"]);
+        let push = applied(&format!("{sets}push*\t*\t=\t=\t?ALU"), "Push_r64\tr\t1\t1\t1*Store.0");
+        assert_eq!(push, ["Push_r64\tr\t1\t1\t1*Store.0+1*A0,A1"]);
         let new = applied("Lea_r64_m\tx\t1\t1+1\t3*A0", "Nop\tr\t1\t0\t-");
         assert_eq!(new, ["Nop\tr\t1\t0\t-", "Lea_r64_m\tx\t1\t1+1\t3*A0"]);
     }

@@ -213,7 +213,7 @@ mod tests {
 
     #[test]
     fn measured_throughput_tells_the_units_of_arithmetic() {
-        let shift = "Shl_rm32_imm8\tr\t1\t1\t1*Zn4ALU1,Zn4ALU2";
+        let shift = "Shl_rm32_imm8\tr\t1\t1\t1*ALU1,ALU2";
         let with = |cycles: &str| made(shift, &format!("Shl_rm32_imm8\tr\t{cycles}\t-"));
         let uops = |line: &str| line.split('\t').nth(4).unwrap().to_owned();
         assert_eq!(uops(&with("0.18")), Units::Alu.uops(1).to_string());
@@ -222,7 +222,7 @@ mod tests {
         assert_eq!(uops(&with("2.02")), Units::Shift.uops(6).to_string());
         assert_eq!(uops(&with("0.13")), "-");
         // Its copies wait for each other.
-        let carry = made("Adc_rm32_imm8\tr\t1\t1\t1*Zn4ALU0", "Adc_rm32_imm8\tr\t1.0\t0:1.0");
+        let carry = made("Adc_rm32_imm8\tr\t1\t1\t1*ALU0", "Adc_rm32_imm8\tr\t1.0\t0:1.0");
         assert_eq!(uops(&carry), Units::Shift.uops(1).to_string());
     }
 
@@ -232,12 +232,12 @@ mod tests {
             let line = made(&format!("Addps\tr\t1\t3\t1*{units}"), &format!("Addps\tr\t{cycles}\t1:2.0"));
             line.split('\t').nth(4).unwrap().to_owned()
         };
-        assert_eq!(of("Zn4FP2,Zn4FP3", "0.5"), "1*Zn5FP2,Zn5FP3");
-        assert_eq!(of("Zn4FP1", "0.5"), "1*Zn5FP1,Zn5FP0");
-        assert_eq!(of("Zn4FP1,Zn4FP2", "0.26"), Units::Vector.uops(1).to_string());
-        assert_eq!(of("Zn4FP0,Zn4FP1,Zn4FP2,Zn4FP3", "0.5"), "1*Zn5FP0,Zn5FP1");
-        assert_eq!(of("Zn4FP1", "4.9"), "5*Zn5FP1");
-        assert_eq!(of("Zn4FP1", "2.499"), "5*Zn5FP1,Zn5FP0");
+        assert_eq!(of("FP2,FP3", "0.5"), "1*FP2,FP3");
+        assert_eq!(of("FP1", "0.5"), "1*FP1,FP0");
+        assert_eq!(of("FP1,FP2", "0.26"), Units::Vector.uops(1).to_string());
+        assert_eq!(of("FP0,FP1,FP2,FP3", "0.5"), "1*FP0,FP1");
+        assert_eq!(of("FP1", "4.9"), "5*FP1");
+        assert_eq!(of("FP1", "2.499"), "5*FP1,FP0");
         let moved = |cycles: &str| {
             let figures = format!("Movaps_xmm_xmmm128\tr\t{cycles}\t-");
             made("Movaps_xmm_xmmm128\tr\t1\t0\t-", &figures)
@@ -248,15 +248,15 @@ mod tests {
 
     #[test]
     fn measured_latency_is_that_of_the_slowest_operand() {
-        let register = "Imul_r32_rm32\tr\t1\t4\t1*Zn4ALU1";
-        let memory = "Imul_r32_rm32\tm\t1\t8\t1*Zn4ALU1+1*Zn4Load.0,Zn4Load.1";
+        let register = "Imul_r32_rm32\tr\t1\t4\t1*ALU1";
+        let memory = "Imul_r32_rm32\tm\t1\t8\t1*ALU1+1*Load.0,Load.1";
         let figures = "Imul_r32_rm32\tr\t0.34\t0:9.0,1:2.98\n";
         assert!(made(register, figures).starts_with("Imul_r32_rm32\tr\t1\t3\t"));
         assert!(made(memory, figures).starts_with("Imul_r32_rm32\tm\t1\t4+3\t"));
         // Without a chain, what LLVM has.
         assert!(made(&format!("{register}\n{memory}"), "").starts_with("Imul_r32_rm32\tm\t1\t4+4\t"));
         assert!(made(memory, "").starts_with("Imul_r32_rm32\tm\t1\t4+3\t"));
-        let load = "Movups_xmm_xmmm128\tm\t1\t8\t1*Zn4FP45.0,Zn4FP45.1+1*Zn4Load.0,Zn4Load.1";
+        let load = "Movups_xmm_xmmm128\tm\t1\t8\t1*FP45.0,FP45.1+1*Load.0,Load.1";
         assert!(made(load, "").starts_with("Movups_xmm_xmmm128\tm\t1\t7\t"));
     }
 
