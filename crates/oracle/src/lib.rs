@@ -24,6 +24,7 @@ mod left_open;
 pub mod machine;
 pub mod masks;
 pub mod native;
+mod reserved;
 pub mod run;
 mod shrink;
 pub mod soft;

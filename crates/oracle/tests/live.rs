@@ -76,8 +76,12 @@ fn on_an_unrecorded_core_what_other_cores_do_does_not_fail() {
         let Some(mut oracle) = built(Oracle::with_cpu(cpu)) else { return };
         let report = oracle.run(&generator, 1, CASES / 2, |_, _| {});
         assert_eq!(report.different, 0, "as {cpu}: {}", text(&report.differences));
-        let other = CpuId::host().is_some_and(|host| host.silicon() != cpu.silicon());
-        assert_eq!(report.open > 0, other, "as {cpu}: {}", text(&report.open_differences));
+        let Some(host) = CpuId::host() else { continue };
+        // Zen 3 and Zen 4 hardly differ.
+        if host.silicon() == cpu.silicon() || host.amd != cpu.amd {
+            let other = host.amd != cpu.amd;
+            assert_eq!(report.open > 0, other, "as {cpu}: {}", text(&report.open_differences));
+        }
     }
 }
 

@@ -18,11 +18,13 @@ const RECORDINGS: [(&str, &[u8]); 5] = [
 ];
 
 /// Recordings of some encodings, in which the vendors need not differ, and how many cases they have.
-const PARTIAL: [(&str, usize, &[u8]); 8] = [
+const PARTIAL: [(&str, usize, &[u8]); 10] = [
     ("granite-rapids.bin", 12000, include_bytes!("../corpus/granite-rapids.bin")),
     ("granite-rapids-crypto.bin", 3000, include_bytes!("../corpus/granite-rapids-crypto.bin")),
     ("granite-rapids-xsave.bin", 160, include_bytes!("../corpus/granite-rapids-xsave.bin")),
     ("zen3-vex.bin", 5000, include_bytes!("../corpus/zen3-vex.bin")),
+    ("zen4-vex.bin", 6000, include_bytes!("../corpus/zen4-vex.bin")),
+    ("zen4-float.bin", 1000, include_bytes!("../corpus/zen4-float.bin")),
     ("zen5-vex.bin", 6000, include_bytes!("../corpus/zen5-vex.bin")),
     ("zen5-float.bin", 1000, include_bytes!("../corpus/zen5-float.bin")),
     ("zen5-crypto.bin", 3000, include_bytes!("../corpus/zen5-crypto.bin")),

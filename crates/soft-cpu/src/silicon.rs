@@ -116,7 +116,7 @@ pub struct RuleRow {
 
 const RECORDED: &str = "seen: recordings of Cascade Lake, Emerald Rapids, Zen 3, Zen 4 and Zen 5; Emerald Rapids, \
                         Zen 3, Zen 4 and Zen 5 live";
-const AVX: &str = "seen: Granite Rapids, Zen 3 and Zen 5, live and recorded; not looked for on Zen 4";
+const AVX: &str = "seen: Granite Rapids, Zen 3 and Zen 5, live and recorded; Zen 4 live";
 
 /// The table.
 pub const RULES: &[RuleRow] = &[
@@ -259,7 +259,7 @@ pub const RULES: &[RuleRow] = &[
         holds_on: &[Silicon::Intel],
         does: "where the elements run across the end of a page, a #PF of the second one is about the last byte",
         otherwise: "it is about the first byte that is written there",
-        evidence: AVX,
+        evidence: "seen: Granite Rapids, Zen 3 and Zen 5, live and recorded; not looked for on Zen 4",
     },
     RuleRow {
         rule: Rule::HalfOfSubnormalInexact,
@@ -291,7 +291,7 @@ pub const RULES: &[RuleRow] = &[
         holds_on: &[Silicon::Intel],
         does: "with FTZ a subnormal result becomes 0 with PE, even if UE is not masked",
         otherwise: "only if UE is masked",
-        evidence: "seen: Granite Rapids and Zen 5, live; Zen 5 recorded; not looked for on Zen 4",
+        evidence: "seen: Granite Rapids, Zen 4 and Zen 5, live; Zen 4 and Zen 5 recorded",
     },
 ];
 

@@ -305,6 +305,12 @@ pub const MASKS: &[Mask] = &[
         "VPERMQ and VPERMPD with VEX.W 0: #UD (SDM volume 2, under each, W1), which soft-cpu raises; Zen 3 and Zen 5 \
          execute them",
     ),
+    any(
+        E::Unsupported,
+        "EVEX.b without a memory operand, rounding or suppressed exceptions, EVEX.z without a mask, VEX.R and the \
+         uppermost bit of VEX.vvvv with mask registers: #UD (SDM volume 2, Instruction Format), which soft-cpu raises; \
+         Zen 4 executes the instruction without them, and is not asked",
+    ),
     row(
         &[M::Fxsave, M::Fxsave64, M::Fxrstor, M::Fxrstor64],
         W::Always,
