@@ -1,7 +1,7 @@
 //! Reserved bits of VEX and EVEX encodings that Zen 4 does not look at.
 //!
-//! The SDM has #UD for them (volume 2, "Instruction Format", sections on VEX and EVEX), and so do Intel's CPUs and Zen 5
-//! that were seen; Zen 4 (family 25, model 17, stepping 1) executes the instruction without them.
+//! The SDM has #UD for them (volume 2, "Instruction Format", sections on VEX and EVEX), and so do Intel's CPUs and
+//! Zen 5 that were seen; Zen 4 (family 25, model 17, stepping 1) executes the instruction without them.
 
 use crate::case::{Case, Failure, Outcome};
 use crate::compare::UNDEFINED_OPCODE;
