@@ -87,6 +87,14 @@ struct Host {
     nop: u8,
 }
 
+impl Host {
+    /// True if a NOP of so many bytes at an address shares the slot.
+    #[inline(always)]
+    fn takes(self, rip: u64, nop: u8) -> bool {
+        self.end == rip && (self.nop == 0 || self.nop.max(nop) < LONG_NOP)
+    }
+}
+
 /// Bytes of a NOP from which on it takes no slot together with another one.
 const LONG_NOP: u8 = 7;
 /// Bytes by which the stack pointer can be ahead in the stack engine (uiCA).
@@ -161,9 +169,7 @@ impl Pipeline {
             };
             let fused = prepared.traits.intersects(Traits::CONDITIONAL) && before.fuses_with(prepared.traits);
             let nop = if prepared.traits.intersects(Traits::NOP) { length } else { 0 };
-            let hidden = nop > 0
-                && host
-                    .is_some_and(|host| host.end == rip && (host.nop == 0 || host.nop.max(nop) < LONG_NOP));
+            let hidden = nop > 0 && host.is_some_and(|host| host.takes(rip, nop));
             if self.core.fuses_nops {
                 host = (!hidden && !fused).then(|| Host { end: rip.wrapping_add(length.into()), nop });
             }
@@ -172,9 +178,9 @@ impl Pipeline {
             let memory = if prepared.is_plain() { &[] } else { accesses_of(block, number, &mut rest) };
             let execution = Execution { number: number as u8, rip, memory, repetitions: block.repetitions };
             let taken;
-            (completed, taken) = if hidden {
-                self.complete_hidden(port, totals, prepared, place)
-            } else if fused {
+            (completed, taken) = if fused || hidden {
+                let count = if fused { &mut totals.macro_fused } else { &mut totals.nops };
+                *count += 1;
                 self.complete_fused(port, totals, prepared, place)
             } else if prepared.traits.intersects(Traits::RARE) {
                 self.complete_any(port, totals, prepared, place, &execution)
@@ -204,22 +210,6 @@ impl Pipeline {
         }
     }
 
-    /// As [`complete`](Self::complete), for a NOP that has no slot of its own.
-    #[inline(never)]
-    fn complete_hidden(
-        &mut self,
-        port: &mut impl MemoryPort,
-        totals: &mut CoreTotals,
-        prepared: &Prepared,
-        place: Place,
-    ) -> (u64, u32) {
-        totals.nops += 1;
-        totals.register_files[prepared.register_file as usize] += 1;
-        let allocated = self.allocate::<false>(port, totals, prepared.traits, place, [0; 2], [0; 3]);
-        self.back_end.complete_fused(totals, allocated);
-        (allocated, 0)
-    }
-
     #[inline(never)]
     fn complete_any(
         &mut self,
@@ -232,7 +222,8 @@ impl Pipeline {
         self.complete::<true, true>(port, totals, prepared, place, execution)
     }
 
-    /// As [`complete`](Self::complete), for a conditional jump that has become one uop with the instruction before it.
+    /// As [`complete`](Self::complete), for a conditional jump that has become one uop with the instruction before it,
+    /// or a NOP in its slot.
     #[inline(always)]
     fn complete_fused(
         &mut self,
@@ -241,7 +232,6 @@ impl Pipeline {
         prepared: &Prepared,
         place: Place,
     ) -> (u64, u32) {
-        totals.macro_fused += 1;
         totals.register_files[prepared.register_file as usize] += 1;
         let allocated = self.allocate::<false>(port, totals, prepared.traits, place, [0; 2], [0; 3]);
         let ready = self.back_end.sources_ready(prepared).max(allocated);

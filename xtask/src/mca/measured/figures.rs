@@ -34,6 +34,16 @@ impl Figures {
     }
 }
 
+/// The nearest whole number, the even one of two; figures are small.
+pub(super) fn nearest(cycles: f64) -> u32 {
+    down(cycles.round_ties_even())
+}
+
+/// The whole number below; the conversion saturates.
+pub(super) fn down(cycles: f64) -> u32 {
+    cycles as u32
+}
+
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "test code")]

@@ -4,7 +4,7 @@
 //! vectors a quarter, two a half. Which ones they are it does not tell, so Zen 4's are kept as far as the number fits.
 
 use super::convert::{Parts, Units, convert};
-use super::figures::Figures;
+use super::figures::{Figures, down, nearest};
 use super::table::{Latency, Line, Lines, Uops};
 use core_model::Form;
 
@@ -186,16 +186,6 @@ fn slots(line: &Line, cycles: Option<f64>) -> u32 {
         Some(cycles) if line.slots > 2 => line.slots.min(down(WIDTH * cycles)).max(2),
         _ => line.slots,
     }
-}
-
-/// The nearest whole number, the even one of two; figures are small.
-fn nearest(cycles: f64) -> u32 {
-    down(cycles.round_ties_even())
-}
-
-/// The whole number below; the conversion saturates.
-fn down(cycles: f64) -> u32 {
-    cycles as u32
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@
 //! LLVM's table of Zen 4 is that of Zen 3 with guesses for AVX-512. Throughput does not tell which units an operation
 //! has, so LLVM's are kept as far as their number fits.
 
-use super::figures::Figures;
+use super::figures::{Figures, down, nearest};
 use super::table::{Latency, Line, Lines, Uops};
 use core_model::Form;
 
@@ -91,16 +91,6 @@ fn figured(operation: &Uops, cycles: f64) -> Uops {
             Uops { cycles: nearest(cycles * number as f64).max(1), units: units(number) }
         }
     }
-}
-
-/// The nearest whole number; figures are small.
-fn nearest(cycles: f64) -> u32 {
-    down(cycles.round_ties_even())
-}
-
-/// The whole number below; the conversion saturates.
-fn down(cycles: f64) -> u32 {
-    cycles as u32
 }
 
 #[cfg(test)]
