@@ -72,7 +72,7 @@ impl Turns {
 
     /// The turn that a uop gets which can have these, and what the uop gets instead whose turn that is.
     #[inline(always)]
-    fn choose(&self, turns: u8) -> (usize, Option<usize>) {
+    fn choose(&mut self, turns: u8, now: u64) -> (usize, Option<usize>) {
         let fits = |turn: usize| turns >> turn & 1 == 1;
         let own = self.next;
         // An older one may have taken the turn.
@@ -92,6 +92,8 @@ impl Turns {
             Some(_) => match others.clone().find(|&turn| turn > own && !given(turn)) {
                 Some(turn) => (turn, left),
                 None => {
+                    // What has left by now does not count, whether or not that has been looked at.
+                    self.schedulers.iter_mut().for_each(|scheduler| scheduler.advance(now));
                     let fitting = std::iter::once(own).filter(|&turn| fits(turn)).chain(others);
                     let waiting = |turn: &usize| self.schedulers[*turn % TURNS].waiting();
                     (fitting.min_by_key(waiting).unwrap_or(own), None)
@@ -130,7 +132,7 @@ impl Turns {
         let turns = self.turns(units);
         let (turn, _) = match self.exchangeable(turns, now) {
             Some(newest) => (newest.turn, None),
-            None => self.choose(turns),
+            None => self.choose(turns, now),
         };
         let scheduler = &mut self.schedulers[turn % TURNS];
         if scheduler.waiting() < self.entries {
@@ -153,7 +155,7 @@ impl Turns {
             let own = self.next;
             let (turn, left) = match self.exchangeable(turns, now) {
                 Some(newest) if self.exchange(ports, newest) => (newest.turn, None),
-                _ => self.choose(turns),
+                _ => self.choose(turns, now),
             };
             self.pass();
             if left.is_some() {
