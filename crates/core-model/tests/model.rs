@@ -43,6 +43,14 @@ fn menu() -> Vec<Instruction> {
         a.fsqrt().unwrap();
         a.syscall().unwrap();
         a.pause().unwrap();
+        // More of two units of arithmetic than have a turn.
+        a.shr(rdx, 5).unwrap();
+        a.shr(rcx, 3).unwrap();
+        a.shl(rdx, 2).unwrap();
+        a.mov(rdx, qword_ptr(rsi + 8)).unwrap();
+        a.shl(rdx, 1).unwrap();
+        a.shr(rcx, 1).unwrap();
+        a.shl(rax, 1).unwrap();
     })
 }
 
@@ -328,7 +336,7 @@ fn nothing_changes_by_remembering() {
         let mut random = Random(5);
         let blocks: Vec<_> = (0..12)
             .map(|_| {
-                let (first, end) = [(0, 11), (18, 24)][random.below(2) as usize];
+                let (first, end) = [(0, 11), (18, 24), (27, 34)][random.below(3) as usize];
                 let start = (first + random.below(end - first)) as usize;
                 let instructions = &menu[start..start + 1 + random.below(end - start as u64) as usize];
                 let spread = [0, 64, 1 << 14, 1 << 22][random.below(4) as usize];
