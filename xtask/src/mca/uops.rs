@@ -26,8 +26,15 @@ pub(crate) struct UopsArgs {
 pub(crate) fn write_tables(args: &UopsArgs) -> Result<(), TaskError> {
     let asked = |table: &str| args.core.as_ref().is_none_or(|name| *name == table);
     let is_measured = |table: &str| measured::CORES.iter().any(|core| core.name == table);
+    let targets = [&x86::TARGET, &a64::TARGET];
+    let of_llvm = targets.iter().flat_map(|target| pipelines(target.isa)).map(|core| core.llvm_name);
+    let tables: BTreeSet<&str> = of_llvm.chain(measured::CORES.iter().map(|core| core.name)).collect();
+    if let Some(name) = args.core.as_deref().filter(|name| !tables.contains(name)) {
+        let tables: Vec<&str> = tables.into_iter().collect();
+        return Err(TaskError::Data(format!("no table {name}; there are {}", tables.join(", "))));
+    }
     let wanted = |core: &&Core| asked(core.llvm_name) && !is_measured(core.llvm_name);
-    for target in [&x86::TARGET, &a64::TARGET] {
+    for target in targets {
         let mut cores = pipelines(target.isa).filter(wanted).peekable();
         if cores.peek().is_none() {
             continue;
