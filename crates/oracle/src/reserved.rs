@@ -1,7 +1,7 @@
-//! Reserved bits of VEX and EVEX encodings that Zen 4 does not look at.
+//! Encodings that have #UD by the SDM, and in the interpreter, and that AMD's CPUs execute.
 //!
-//! The SDM has #UD for them (volume 2, "Instruction Format", sections on VEX and EVEX), and so do Intel's CPUs and
-//! Zen 5 that were seen; Zen 4 (family 25, model 17, stepping 1) executes the instruction without them.
+//! Reserved bits of VEX and EVEX (volume 2, "Instruction Format") Zen 4 (family 25, model 17, stepping 1) does not look
+//! at: it executes the instruction without them. Intel's CPUs and Zen 5 that were seen raise #UD.
 
 use crate::case::{Case, Failure, Outcome};
 use crate::compare::UNDEFINED_OPCODE;
@@ -17,16 +17,32 @@ const B: u8 = 0x10;
 const Z: u8 = 0x80;
 const MASK: u8 = 7;
 
-/// True if a case ends in the #UD of such an encoding.
+/// Whether a case ends in the #UD of bits that Zen 4 ignores.
 pub(crate) fn ends_in_ignored_bits(case: &Case, soft: &Result<Outcome, Failure>) -> bool {
-    let Some(end) = soft.as_ref().ok().filter(|end| end.vector == UNDEFINED_OPCODE) else { return false };
+    undefined(case, soft).is_some_and(has_ignored_bits)
+}
+
+/// Whether the #UD is that of VPERMQ or VPERMPD (C4, map 3, 256 bits, 66) whose VEX.W is 0, which Zen 3 and Zen 5
+/// execute.
+pub(crate) fn ends_in_permutation_without_w(case: &Case, soft: &Result<Outcome, Failure>) -> bool {
+    let code = undefined(case, soft).map(behind_prefixes);
+    matches!(code, Some([0xC4, map, 0x7D, 0 | 1, ..]) if map & 0x1F == 3)
+}
+
+/// The code of a case from the instruction on that ends it by #UD, if one does.
+fn undefined<'a>(case: &'a Case, soft: &Result<Outcome, Failure>) -> Option<&'a [u8]> {
+    let end = soft.as_ref().ok().filter(|end| end.vector == UNDEFINED_OPCODE)?;
     let at = end.rip.wrapping_sub(case.rip()) as usize;
-    has_ignored_bits(case.code.get(at..).unwrap_or_default())
+    Some(case.code.get(at..).unwrap_or_default())
+}
+
+fn behind_prefixes(code: &[u8]) -> &[u8] {
+    &code[code.iter().take_while(|byte| PREFIXES.contains(byte)).count()..]
 }
 
 /// True if code begins with an encoding that is one of an instruction without these bits, and of none with them.
 fn has_ignored_bits(code: &[u8]) -> bool {
-    let code = &code[code.iter().take_while(|byte| PREFIXES.contains(byte)).count()..];
+    let code = behind_prefixes(code);
     if decode(code).is_some() {
         return false;
     }

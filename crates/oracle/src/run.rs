@@ -1,13 +1,13 @@
 //! Many cases on both sides.
 
 use crate::case::{Case, Failure, Outcome};
-use crate::compare::{GENERAL_PROTECTION, UNDEFINED_OPCODE, Verdict, compare, instructions, listing};
+use crate::compare::{GENERAL_PROTECTION, Verdict, compare, instructions, listing};
 use crate::cpu::CpuId;
 use crate::generator::Generator;
 use crate::group;
 use crate::left_open::{Sides, left_open};
 use crate::native::{Native, NativeError};
-use crate::reserved::ends_in_ignored_bits;
+use crate::reserved::{ends_in_ignored_bits, ends_in_permutation_without_w};
 use crate::shrink::{Shrunk, shrink};
 use crate::soft::{NotCompiling, Soft};
 use crate::start::Start;
@@ -292,17 +292,6 @@ fn passes_ldmxcsr(case: &Case, native: &Result<Outcome, Failure>, soft: &Result<
     soft.vector == GENERAL_PROTECTION
         && native.rip > soft.rip
         && instructions(case).iter().any(|instruction| instruction.ip() == soft.rip && loads(instruction))
-}
-
-/// Whether the #UD is that of VPERMQ or VPERMPD (C4, map 3, 256 bits, 66) whose VEX.W is 0, which Zen 3 and Zen 5
-/// execute.
-fn ends_in_permutation_without_w(case: &Case, soft: &Result<Outcome, Failure>) -> bool {
-    let Some(end) = soft.as_ref().ok().filter(|end| end.vector == UNDEFINED_OPCODE) else { return false };
-    let at = end.rip.wrapping_sub(case.rip()) as usize;
-    let code = case.code.get(at..).unwrap_or_default();
-    let prefixes =
-        code.iter().take_while(|byte| matches!(byte, 0x26 | 0x2E | 0x36 | 0x3E | 0x64 | 0x65 | 0x67));
-    matches!(&code[prefixes.count()..], [0xC4, map, 0x7D, 0 | 1, ..] if map & 0x1F == 3)
 }
 
 /// Compares two ends of a case.
