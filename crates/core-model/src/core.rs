@@ -126,10 +126,14 @@ pub enum PortBinding {
     AtExecution,
     /// When it is allocated, by what waits for each.
     ByPressure,
-    /// When it is allocated, in turn.
+    /// When it is allocated, in turn; what is allocated together waits for room together.
     InTurn {
         /// The units that are chosen so, four; uops that can go to another unit choose when they execute.
         units: &'static [&'static str],
+        /// Units of addresses, at most as many, which share their schedulers.
+        addresses: &'static [&'static str],
+        /// Those of the four that a conditional jump can have which is one uop with an operation that has a result.
+        jumps: &'static [&'static str],
         /// Entries of each one's scheduler.
         entries: u32,
     },

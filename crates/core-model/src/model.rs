@@ -1,8 +1,8 @@
 //! What an engine uses: one core, from retired instructions to totals.
 
-use crate::back_end::Units;
+use crate::back_end::{Sharing, Units};
 use crate::core::{Core, LinearTags, PortBinding, Uncore};
-use crate::instruction::{Definition, Predicted, Prepared};
+use crate::instruction::{Definition, Predicted, Prepared, UnitsInTurn};
 use crate::machine::Machine;
 use crate::offload::Offload;
 use crate::predictor::Predictor;
@@ -18,6 +18,8 @@ use retire::{Block, BlockId, CoreEvent, Instruction, InstructionSet, Observer};
 #[derive(Debug)]
 pub struct Model {
     core: &'static Core,
+    /// See [`PortBinding::InTurn`].
+    in_turn: UnitsInTurn,
     table: UopTable,
     /// Names of blocks that were released, and how many have been given out.
     free: Vec<u32>,
@@ -51,9 +53,13 @@ impl Model {
         let memory = core.memory_scheduler.map_or(0, |(_, names)| table.known_units(names));
         let (names, way) = (table.units(), table.longest_way());
         let bind = core.binding == PortBinding::ByPressure;
-        let turns = match core.binding {
-            PortBinding::InTurn { units, entries } => (table.known_units(units), entries),
-            _ => (0, 0),
+        let (turns, in_turn) = match core.binding {
+            PortBinding::InTurn { units, addresses, jumps, entries } => {
+                let [arithmetic, addresses, jumps] =
+                    [units, addresses, jumps].map(|names| table.known_units(names));
+                (Sharing { arithmetic, addresses, entries }, UnitsInTurn { all: arithmetic, jumps })
+            }
+            _ => Default::default(),
         };
         let stores = match core.memory.linear_tags {
             LinearTags::StoreAgain { units } => table.known_units(units),
@@ -63,7 +69,17 @@ impl Model {
         let machine = Offload::new(Machine::new(core, &units, set.registers));
         let predictor = Predictor::new(core);
         let upper_bits = core.merges_upper_bits.then(UpperBitsTracker::default);
-        Ok(Self { core, table, free: Vec::new(), indices: 0, generation: 0, predictor, upper_bits, machine })
+        Ok(Self {
+            core,
+            in_turn,
+            table,
+            free: Vec::new(),
+            indices: 0,
+            generation: 0,
+            predictor,
+            upper_bits,
+            machine,
+        })
     }
 
     /// Defines a block as the core executes it.
@@ -79,7 +95,7 @@ impl Model {
         }
         let id = BlockId { index, generation: self.generation };
         let prepare = |instruction| Prepared::new(instruction, self.core, &self.table);
-        self.machine.define(id, Definition::new(instructions.iter().map(prepare).collect()));
+        self.machine.define(id, Definition::new(instructions.iter().map(prepare).collect(), self.in_turn));
         id
     }
 

@@ -4,9 +4,10 @@
 
 mod common;
 
-use common::{about, looped};
+use common::{CODE, about, assemble, block, describe, looped, new};
 use core_model::ZEN4;
 use iced_x86::code_asm::*;
+use retire::{Block, Branch, BranchKind, CoreEvent, Observer};
 
 /// Cycles of some instructions, in a loop of some copies.
 fn cycles(body: impl Fn(&mut CodeAssembler)) -> f64 {
@@ -97,4 +98,89 @@ fn two_shifts_and_two_additions_take_a_cycle() {
     };
     let cycles = cycles(body);
     assert!(cycles < 1.2, "{cycles}");
+}
+
+/// Instructions by letter: loads, LEA, comparisons with memory, and moves that renaming does.
+fn letters(a: &mut CodeAssembler, letters: &str) {
+    let registers = [rcx, rsi, r8, r9, r10, r11, r12, r13];
+    for (n, letter) in letters.chars().enumerate() {
+        let register = registers[n % registers.len()];
+        let place = qword_ptr(rdi + 8 * (n % 8));
+        match letter {
+            'L' => a.mov(register, place),
+            'A' => a.lea(register, ptr(rbx + 1)),
+            'C' => a.cmp(place, rbx),
+            _ => a.mov(register, rbx),
+        }
+        .unwrap();
+    }
+}
+
+#[test]
+fn schedulers_take_so_many_uops_a_cycle() {
+    // Measured on an EPYC 9004, in loops.
+    let measured = [
+        ("LLA", 0.75),
+        ("ALL", 0.75),
+        ("LLALLA", 1.49),
+        ("LLM", 0.67),
+        ("LLAA", 0.68),
+        ("LLLA", 1.00),
+        ("LLLLA", 1.33),
+        ("LLLAAAAA", 1.50),
+        ("LLLAAAAAA", 1.67),
+        ("LLLLLAAAAA", 2.00),
+        ("LLLLLMMMMM", 2.00),
+        ("AAAAAMMMMM", 2.00),
+        ("LLLLLMMMM", 1.67),
+        ("LC", 0.67),
+        ("CCA", 0.76),
+        ("CCCCMMMM", 1.57),
+        ("LLCA", 1.00),
+    ];
+    for (sequence, expected) in measured {
+        let found = cycles(|a| letters(a, sequence));
+        assert!((found / expected - 1.0).abs() < 0.07, "{sequence}: {found:.3} cycles instead of {expected}");
+    }
+}
+
+/// Cycles of some LEA and a jump that is not taken, with a comparison or a decrement; of 32 of these in a loop.
+fn with_jump(result: bool, leas: u32) -> f64 {
+    let code = assemble(|a| {
+        for counter in [rcx, rdx, rsi, r8, r9, r10, r11, r12].repeat(4) {
+            (0..leas).for_each(|_| a.lea(r13, ptr(rbx + 1)).unwrap());
+            if result {
+                a.dec(counter).unwrap();
+            } else {
+                a.cmp(rax, rbx).unwrap();
+            }
+            a.jne(CODE).unwrap();
+        }
+        a.jmp(CODE).unwrap();
+    });
+    let mut model = new(&ZEN4);
+    let blocks: Vec<_> = code
+        .split_inclusive(|instruction| instruction.is_jcc_short_or_near())
+        .map(|instructions| (instructions[0].ip(), describe(instructions)))
+        .map(|(rip, instructions)| (rip, model.define(&instructions), instructions))
+        .collect();
+    for _ in 0..2000 {
+        for (rip, id, instructions) in &blocks {
+            let jump = instructions.len() == 1;
+            let kind = if jump { BranchKind::DirectJump } else { BranchKind::Conditional };
+            let branch = Some(Branch { kind, taken: jump, target: CODE });
+            model.retire(&Block { rip: *rip, fetch_pa: *rip, branch, ..block(*id, instructions) });
+        }
+    }
+    model.event(CoreEvent::Serialise);
+    model.cycles() as f64 / 64_000.0
+}
+
+#[test]
+fn jumps_that_are_not_taken_have_a_unit_beside_those_of_arithmetic() {
+    // Measured on an EPYC 9004, in loops.
+    about(with_jump(false, 4), 1.06);
+    about(with_jump(true, 4), 1.28);
+    about(with_jump(false, 1), 0.53);
+    about(with_jump(true, 1), 0.53);
 }

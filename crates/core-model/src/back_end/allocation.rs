@@ -139,6 +139,13 @@ impl Allocation {
         totals.slots.core_bound += (whole - waiting) * width + (1 - is_memory) * rest;
     }
 
+    /// In a cycle that begins, behind what should have been allocated in it, and was too early: these slots are the
+    /// back end's.
+    pub(crate) fn resume(&mut self, totals: &mut CoreTotals, used: u32) {
+        self.used = used;
+        totals.slots.core_bound += u64::from(used);
+    }
+
     /// Takes slots for uops that retire; the cycle of the last one.
     #[inline(always)]
     pub(crate) fn take(&mut self, totals: &mut CoreTotals, slots: u32) -> u64 {

@@ -7,6 +7,7 @@ mod allocation;
 mod binding;
 mod booking;
 mod far;
+mod group;
 mod lane;
 mod ports;
 mod scheduler;
@@ -78,6 +79,17 @@ const MISSED_L3: usize = LOADS + 3;
 const INTEGER_DIVIDER: usize = 5;
 const FP_DIVIDER: usize = 6;
 
+/// Schedulers that units share.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Sharing {
+    /// Units of arithmetic, a scheduler for each; none if there are no such schedulers.
+    pub(crate) arithmetic: u32,
+    /// Units of addresses, which have their uops from the first of these.
+    pub(crate) addresses: u32,
+    /// Entries of each.
+    pub(crate) entries: u32,
+}
+
 /// The units of a core.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Units<'a> {
@@ -88,8 +100,8 @@ pub(crate) struct Units<'a> {
     pub(crate) choices: u32,
     /// Uops are bound to one of theirs at allocation.
     pub(crate) bind: bool,
-    /// Those that uops are bound to in turn at allocation, if there are any, and entries of each one's scheduler.
-    pub(crate) turns: (u32, u32),
+    /// Those that uops are bound to in turn at allocation.
+    pub(crate) turns: Sharing,
     /// Those of the uop that brings the stack pointer up to date; 0 if renaming does that.
     pub(crate) stack: u32,
     /// Those of loads and stores, if their uops have a scheduler of their own.
@@ -191,7 +203,7 @@ impl BackEnd {
             schedulers: [Scheduler::new(), Scheduler::new()],
             entries,
             memory_units: units.memory,
-            turns: Turns::new(units.turns.0, units.turns.1).map(Box::new),
+            turns: Turns::new(units.turns).map(Box::new),
             ready: [0; RESOURCES],
             // Four at a time; what is more than there are stays 0.
             registers: registers.min(REGISTERS).next_multiple_of(4) as usize,
@@ -325,22 +337,34 @@ impl BackEnd {
         self.schedulers.iter_mut().chain(turns).for_each(|scheduler| scheduler.advance(cycle));
     }
 
-    /// When the scheduler of the unit whose turn it is has room for the operation of an instruction.
+    /// When the scheduler of the unit whose turn it is has room for an instruction, in another cycle of dispatch if
+    /// this one can have no more such uops. `memory`: it loads or stores.
     #[inline(always)]
-    pub(crate) fn unit_room(&mut self, prepared: &Prepared) -> u64 {
-        match &mut self.turns {
-            None => 0,
-            Some(turns) => match prepared.groups().iter().find(|uops| turns.include(uops.units)) {
-                Some(uops) => turns.room(uops.units, self.allocation.cycle()),
-                None => 0,
-            },
+    pub(crate) fn enter_group(&mut self, totals: &mut CoreTotals, prepared: &Prepared, memory: bool) -> u64 {
+        if self.turns.is_none() { 0 } else { self.enter_group_in_turn(totals, prepared, memory) }
+    }
+
+    #[inline(never)]
+    fn enter_group_in_turn(&mut self, totals: &mut CoreTotals, prepared: &Prepared, memory: bool) -> u64 {
+        let Some(turns) = &mut self.turns else { return 0 };
+        if self.allocation.used() == 0 {
+            turns.begin_group();
         }
+        if !turns.enter_group(prepared.in_turn(), memory) && self.allocation.used() > 0 {
+            turns.begin_group();
+            let next = self.allocation.cycle() + 1;
+            self.allocation.wait(totals, next, Leaf::Core, false);
+        }
+        turns.room(prepared.in_turn(), self.allocation.cycle())
     }
 
     #[inline(never)]
     fn wait_for_room(&mut self, totals: &mut CoreTotals, slots: u32, rooms: [u64; 3]) {
         let [load_room, stores_room, unit_room] = rooms;
         self.ports.wait_from(self.allocation.cycle());
+        // Where units share schedulers, what is dispatched together waits together.
+        let together = self.turns.is_some() && self.restart.is_none();
+        let used = if together { self.allocation.used() } else { 0 };
         if let Some(restart) = self.restart.take() {
             self.recover(totals, restart);
         }
@@ -372,6 +396,9 @@ impl BackEnd {
             if self.schedulers[place].waiting() + slots > self.entries[place] {
                 self.make_room_in_scheduler(totals, slots, place);
             }
+        }
+        if used > 0 && self.allocation.used() == 0 {
+            self.allocation.resume(totals, used);
         }
     }
 
@@ -427,6 +454,9 @@ impl BackEnd {
         if cycle != self.newest_allocation {
             self.enter_cycle(totals, cycle, slots);
         }
+        if let Some(turns) = &mut self.turns {
+            turns.dispatch();
+        }
         cycle
     }
 
@@ -438,6 +468,11 @@ impl BackEnd {
         }
         if slots > 0 {
             self.newest_allocation = cycle;
+            if let Some(turns) = &mut self.turns
+                && (self.first_slot == 0 || self.first_slot + slots > self.allocation.width())
+            {
+                turns.begin_group();
+            }
             if cycle > self.last_issue + 1 {
                 self.note_empty(totals, cycle);
             }
@@ -537,8 +572,8 @@ impl BackEnd {
         let mut odd = self.first_slot & 1 == 1;
         for &uops in groups {
             let begun = match &mut self.turns {
-                Some(turns) if turns.include(uops.units) => {
-                    turns.issue(&mut self.ports, uops, start, self.allocation.cycle())
+                Some(turns) if turns.concern(uops.units) => {
+                    turns.issue(&mut self.ports, uops, start, self.newest_allocation)
                 }
                 _ => self.ports.issue_bound(uops, start, odd),
             };

@@ -35,6 +35,8 @@ pub(crate) struct Ports {
     counted_from: u64,
     /// Ports are chosen at allocation.
     binding: Option<Box<Binding>>,
+    /// The unit that was taken last.
+    newest: usize,
     /// Units of loads, which a uop that was bound to one of them takes from whichever is free.
     load_units: u32,
 }
@@ -43,6 +45,7 @@ impl Ports {
     pub(crate) fn new(units: &Units<'_>, binds: bool) -> Self {
         Self {
             binding: binds.then(|| Box::new(Binding::new(units.choices))),
+            newest: 0,
             load_units: units.loads,
             taken: CycleBits::new(),
             busy: Box::new([[0; 64]; WORDS]),
@@ -212,6 +215,7 @@ impl Ports {
         let only = free & (free - 1) == 0 || self.binding.is_some();
         let unit = if only { free.trailing_zeros() as usize } else { self.least_used(free, cycle) };
         self.taken.set(unit, cycle);
+        self.newest = unit;
         self.busy[word_of(cycle)][(cycle % 64) as usize] |= 1 << unit;
         if let Some(binding) = &mut self.binding {
             binding.take(unit);
@@ -312,15 +316,30 @@ impl Ports {
     /// A uop that has taken a unit in a cycle takes another one in the same cycle instead; false if that is taken, or
     /// the cycle is not in the window.
     pub(crate) fn exchange(&mut self, cycle: u64, from: usize, to: usize) -> bool {
-        let busy = &mut self.busy[word_of(cycle)][(cycle % 64) as usize];
-        if cycle < self.base || cycle >= self.horizon || *busy >> to & 1 == 1 {
+        if self.busy[word_of(cycle)][(cycle % 64) as usize] >> to & 1 == 1 || !self.release(cycle, from) {
             return false;
         }
-        *busy ^= 1 << from | 1 << to;
-        self.taken.clear_one(from, cycle);
-        self.taken.set(to, cycle);
-        self.counted_from = NEVER;
+        self.take(1 << to, cycle);
         true
+    }
+
+    /// A uop gives back the unit that it has taken in a cycle; false if that is not in the window any more.
+    pub(crate) fn release(&mut self, cycle: u64, unit: usize) -> bool {
+        if cycle < self.base || cycle >= self.horizon {
+            return false;
+        }
+        self.busy[word_of(cycle)][(cycle % 64) as usize] &= !(1 << unit);
+        self.taken.clear_one(unit, cycle);
+        let counts = cycle.wrapping_sub(self.counted_from) < 64;
+        self.counts[unit] = self.counts[unit].wrapping_sub(counts.into());
+        true
+    }
+
+    /// Reserves one of these units from `start` on; when, and which, if that is in the window.
+    #[inline(always)]
+    pub(crate) fn issue_one(&mut self, units: u32, start: u64) -> (u64, Option<usize>) {
+        let issued = self.issue(Uops { units, cycles: 1 }, start);
+        (issued, (issued < self.horizon).then_some(self.newest))
     }
 
     /// Hands out what lies before `cycle`, by words of 64 cycles and unit by unit, and forgets it.
@@ -388,7 +407,11 @@ mod tests {
             let units = (random >> 10 & 0xFF | 1) as u32;
             let from = now + (random >> 18) % BEFORE;
             assert_eq!(ports.least_used(units, from), ports.least_used_from(units, now));
-            ports.issue(Uops { units, cycles: 1 }, now + (random >> 18) % 90);
+            let (issued, unit) = ports.issue_one(units, now + (random >> 18) % 90);
+            if let Some(unit) = unit.filter(|_| random & 1 << 25 == 0) {
+                let other = (random >> 26) as usize % 8;
+                assert!(ports.exchange(issued, unit, other) || ports.release(issued, unit));
+            }
         }
     }
 }

@@ -29,6 +29,11 @@ impl BackEnd {
         self.ports.look_from(now);
         self.finish_cycles(totals, now);
         self.oldest_at(now);
+        if let Some(turns) = &mut self.turns
+            && self.allocation.used() == 0
+        {
+            turns.begin_group();
+        }
     }
 
     /// What is in the reorder buffer.
@@ -118,7 +123,7 @@ impl BackEnd {
         let [waiting, memory] = self.schedulers.each_ref().map(Scheduler::waiting);
         let waiting = self.in_flight_slots ^ (waiting ^ memory << 6) << 12 ^ self.allocation.used() << 24;
         let [a, mut b, c, d] = mixed;
-        b ^= self.turns.as_ref().map_or(0, |turns| turns.outline());
+        b ^= self.turns.as_ref().map_or(0, |turns| turns.outline(now));
         [a, b, c, d, ends ^ u64::from(waiting) << 32]
     }
 }

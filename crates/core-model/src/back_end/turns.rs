@@ -1,139 +1,188 @@
 //! Units that uops take in turn when they are allocated, each with a scheduler of its own.
 //!
-//! Measured on an EPYC 7003 (docs/silicon.md): blocks of additions, comparisons and NOPs take the cycles of four
-//! schedulers that uops enter one after the other, whatever waits in them, and of allocation that stops at a uop whose
-//! scheduler is full. A uop that cannot use the unit of its turn changes places with another one: on silicon with a
-//! neighbour on either side, here with the one before, or the next one whose turn it can have.
+//! Measured on an EPYC 7003 and an EPYC 9004 (docs/silicon.md): the uops of a cycle enter the four schedulers one after
+//! the other, whatever waits in them, one each, and begin with the first or the third; allocation stops at a uop whose
+//! scheduler is full. A uop that cannot use any unit that is left changes places with an older one of its cycle. What
+//! makes addresses enters the same schedulers: see [`group`](super::group).
 
+use super::Sharing;
+use super::group::{Demand, Group, TURNS};
 use super::ports::Ports;
 use super::scheduler::Scheduler;
 use crate::state::{Shaped, Words};
 use crate::table::Uops;
 
-/// How many units there are: those of arithmetic.
-const TURNS: usize = 4;
 /// Uops of LEA of three parts, which take the first two or the last two turns of four (measured).
 const PAIR: u16 = 2;
 
-/// A uop that has a unit.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Placed {
-    /// Its turn, of which it has the unit, and the turns that it could have.
-    turn: usize,
-    turns: u8,
-    /// When it executes.
-    issued: u64,
-}
-
 #[derive(Debug)]
 pub(super) struct Turns {
-    /// The units as places, and all of them as bits.
-    units: [u8; TURNS],
+    /// The first of the units, and all of them as bits.
+    first_unit: u32,
     all: u32,
+    /// The same of the units of addresses that share a scheduler with one of them, by turn, and the turns.
+    address_units: [u8; TURNS],
+    addresses: u32,
+    address_turns: u8,
+    /// By turns, a bit each, these units.
+    units_of: [u32; 1 << TURNS],
     entries: u32,
     pub(super) schedulers: [Scheduler; TURNS],
     /// Whose turn it is.
     next: usize,
-    /// The newest uop, if it has its own turn.
-    newest: Option<Placed>,
-    /// By turn the one that the uop gets instead which has it next, because an older one has taken it.
-    instead: [Option<usize>; TURNS],
+    /// What the cycle has dispatched, what the next instruction needs, and whether the newest one has both.
+    group: Group,
+    demand: Demand,
+    both: bool,
 }
 
 impl Turns {
-    /// Takes turns among these units, whose schedulers have so many entries; `None` if it is not as many as there are.
-    pub(super) fn new(units: u32, entries: u32) -> Option<Self> {
-        if units.count_ones() as usize != TURNS {
+    /// Takes turns among these units; `None` if it is not as many as there are, or there are others between them.
+    pub(super) fn new(sharing: Sharing) -> Option<Self> {
+        let Sharing { arithmetic, addresses, entries } = sharing;
+        let first_unit = arithmetic.trailing_zeros();
+        if arithmetic.checked_shr(first_unit)? != (1 << TURNS) - 1 {
             return None;
         }
-        let mut places = (0..u32::BITS as u8).filter(|&place| units >> place & 1 == 1);
+        let mut places = (0..u32::BITS as u8).filter(|&place| addresses >> place & 1 == 1);
+        let address_units = [0; TURNS].map(|_| places.next().unwrap_or(u8::MAX));
+        let units_of = |turns: usize| {
+            let of = |(turn, &unit): (usize, &u8)| {
+                u32::from(unit != u8::MAX && turns >> turn & 1 == 1) << (unit & 31)
+            };
+            address_units.iter().enumerate().map(of).sum()
+        };
         Some(Self {
-            units: [0; TURNS].map(|_| places.next().unwrap_or_default()),
-            all: units,
+            units_of: std::array::from_fn(units_of),
+            first_unit,
+            all: arithmetic,
+            address_units,
+            addresses,
+            address_turns: (0..)
+                .zip(address_units)
+                .map(|(turn, unit)| u8::from(unit != u8::MAX) << turn)
+                .sum(),
             entries,
             schedulers: [0; TURNS].map(|_| Scheduler::new()),
             next: 0,
-            newest: None,
-            instead: [None; TURNS],
+            group: Group::default(),
+            demand: Demand::default(),
+            both: false,
         })
     }
 
     /// True if uops that can go to these units wait for their turn.
     #[inline(always)]
-    pub(super) fn include(&self, units: u32) -> bool {
+    fn include(&self, units: u32) -> bool {
         units & !self.all == 0 && units != 0
+    }
+
+    /// True if uops of these units enter one of the schedulers.
+    #[inline(always)]
+    pub(super) fn concern(&self, units: u32) -> bool {
+        units & (self.all | self.addresses) != 0
+    }
+
+    /// Another cycle of dispatch begins.
+    #[inline(always)]
+    pub(super) fn begin_group(&mut self) {
+        if self.next % 2 == 1 {
+            self.pass();
+        }
+        self.group.begin();
+    }
+
+    /// The next instruction, with so many uops of arithmetic that can have these turns; false if it has to wait for the
+    /// next cycle.
+    #[inline(always)]
+    pub(super) fn enter_group(&mut self, (_, uops): (u8, u8), address: bool) -> bool {
+        let arithmetic = if u16::from(uops) <= PAIR { uops } else { 0 };
+        self.demand = Demand::new(arithmetic, address);
+        self.both = self.demand.is_both();
+        self.group.has_room(self.demand)
+    }
+
+    /// That instruction is dispatched.
+    #[inline(always)]
+    pub(super) fn dispatch(&mut self) {
+        self.group.count(std::mem::take(&mut self.demand));
     }
 
     /// The turns that uops of these units can have, a bit each.
     #[inline(always)]
     fn turns(&self, units: u32) -> u8 {
-        (0..).zip(self.units).fold(0, |turns, (turn, unit)| turns | ((units >> unit & 1) as u8) << turn)
+        ((units & self.all) >> (self.first_unit & 31)) as u8
     }
 
-    /// The turn that a uop gets which can have these, and what the uop gets instead whose turn that is.
+    /// The unit that has a turn.
+    #[inline(always)]
+    fn unit(&self, turn: usize) -> u32 {
+        (self.first_unit + turn as u32) & 31
+    }
+
+    /// Of these turns the one that comes first.
+    #[inline(always)]
+    fn first(&self, turns: u8) -> Option<usize> {
+        let after = turns >> self.next;
+        let turns = if after > 0 { after << self.next } else { turns };
+        (turns > 0).then(|| turns.trailing_zeros() as usize)
+    }
+
+    /// The turn that a uop gets which can have these: the first one that is left, or else one for which an older uop of
+    /// the cycle takes another that is left.
     #[inline(always)]
     fn choose(&mut self, turns: u8, now: u64) -> (usize, Option<usize>) {
-        let fits = |turn: usize| turns >> turn & 1 == 1;
-        let own = self.next;
-        // An older one may have taken the turn.
-        let left = self.instead[own % TURNS];
-        let free = left.unwrap_or(own);
-        if fits(free) {
-            return (free, None);
-        }
-        // The other one of the pair first.
-        let others = [1, 2, 3].map(|other| own ^ other).into_iter().filter(|&turn| fits(turn));
-        let given = |turn: usize| self.instead[turn % TURNS].is_some();
-        match left {
-            None => {
-                others.clone().next().map_or((own, None), |turn| (turn, Some(free).filter(|_| !given(turn))))
-            }
-            // One that is still to come.
-            Some(_) => match others.clone().find(|&turn| turn > own && !given(turn)) {
-                Some(turn) => (turn, left),
-                None => {
-                    // What has left by now does not count, whether or not that has been looked at.
-                    self.schedulers.iter_mut().for_each(|scheduler| scheduler.advance(now));
-                    let fitting = std::iter::once(own).filter(|&turn| fits(turn)).chain(others);
-                    let waiting = |turn: &usize| self.schedulers[*turn % TURNS].waiting();
-                    (fitting.min_by_key(waiting).unwrap_or(own), None)
-                }
-            },
+        match self.first(turns & self.group.left()) {
+            Some(turn) => (turn, None),
+            None => self.choose_other(turns, now),
         }
     }
 
-    /// The turn that the newest uop can exchange for that of the next one, which can have these and not its own.
-    #[inline(always)]
-    fn exchangeable(&self, turns: u8, now: u64) -> Option<Placed> {
-        let fits = |turns: u8, turn: usize| turns >> turn & 1 == 1;
-        let newest = self.newest.filter(|newest| newest.issued > now)?;
-        let exchanges = !fits(turns, self.next)
-            && self.instead[self.next % TURNS].is_none()
-            && fits(turns, newest.turn)
-            && fits(newest.turns, self.next);
-        exchanges.then_some(newest)
-    }
-
-    /// The newest uop changes places with the next one, if its new unit is free when it executes.
     #[inline(never)]
-    fn exchange(&mut self, ports: &mut Ports, newest: Placed) -> bool {
-        let Placed { turn, issued, .. } = newest;
-        let [from, to] = [turn, self.next].map(|turn| usize::from(self.units[turn % TURNS]));
-        let exchanged = ports.exchange(issued, from, to);
-        if exchanged && self.schedulers[turn % TURNS].withdraw(issued) {
-            self.schedulers[self.next % TURNS].enter(1, issued);
-        }
-        exchanged
+    fn choose_other(&mut self, turns: u8, now: u64) -> (usize, Option<usize>) {
+        let next = self.next;
+        let order =
+            [0, 1, 2, 3].map(|n| (next + n) % TURNS).into_iter().filter(|turn| turns >> turn & 1 == 1);
+        let left = self.group.left();
+        let exchange =
+            order.clone().find_map(|turn| Some((turn, Some(self.first(self.group.turns_of(turn) & left)?))));
+        exchange.unwrap_or_else(|| {
+            // What has left by now does not count, whether or not that has been looked at.
+            self.schedulers.iter_mut().for_each(|scheduler| scheduler.advance(now));
+            let waiting = |turn: &usize| self.schedulers[*turn % TURNS].waiting();
+            (order.min_by_key(waiting).unwrap_or(next), None)
+        })
     }
 
-    /// When there is room for the next uop, if it can go to these units; not before `now`.
-    #[inline]
-    pub(super) fn room(&mut self, units: u32, now: u64) -> u64 {
-        let turns = self.turns(units);
-        let (turn, _) = match self.exchangeable(turns, now) {
-            Some(newest) => (newest.turn, None),
-            None => self.choose(turns, now),
-        };
+    /// An older uop of the cycle takes another turn, if it has not been executed.
+    #[inline(never)]
+    fn exchange(&mut self, ports: &mut Ports, turn: usize, to: usize, now: u64) {
+        let issued = self.group.change(turn, to);
+        let [from, other] = [turn, to].map(|turn| self.unit(turn) as usize);
+        if issued <= now {
+            return;
+        }
+        if !ports.exchange(issued, from, other) && ports.release(issued, from) {
+            ports.issue_one(1 << other, issued);
+        }
+        if self.schedulers[turn % TURNS].withdraw(issued) {
+            self.schedulers[to % TURNS].enter(1, issued);
+        }
+    }
+
+    /// When there is room for the first of so many uops that can have these turns; not before `now`.
+    #[inline(always)]
+    pub(super) fn room(&mut self, (turns, uops): (u8, u8), now: u64) -> u64 {
+        match self.first(turns & self.group.left()) {
+            _ if uops == 0 => 0,
+            Some(turn) if self.schedulers[turn % TURNS].waiting() < self.entries => now,
+            _ => self.room_later(turns, now),
+        }
+    }
+
+    #[inline(never)]
+    fn room_later(&mut self, turns: u8, now: u64) -> u64 {
+        let (turn, _) = self.choose(turns, now);
         let scheduler = &mut self.schedulers[turn % TURNS];
         if scheduler.waiting() < self.entries {
             return now;
@@ -142,28 +191,87 @@ impl Turns {
         scheduler.advance_until(self.entries.saturating_sub(1)).max(now)
     }
 
-    /// Issues uops, not before `start`; when the last one begins, if all of them could begin in one cycle.
+    /// Issues uops that these schedulers [concern](Self::concern), not before `start`; when the last one begins, if all
+    /// of them could begin in one cycle.
     #[inline]
     pub(super) fn issue(&mut self, ports: &mut Ports, uops: Uops, start: u64, now: u64) -> u64 {
+        if self.include(uops.units) {
+            return self.issue_arithmetic(ports, uops, start, now);
+        }
+        let others = uops.units & !self.all;
+        if others & self.addresses != 0 {
+            return self.issue_addresses(ports, uops, start);
+        }
+        // A jump: what cannot have the unit that is for jumps alone has a turn.
+        let (issued, unit) = ports.issue_one(uops.units, start);
+        match unit.filter(|&unit| self.all >> unit & 1 == 1) {
+            Some(unit) if ports.release(issued, unit) => {
+                self.group.count(Demand::new(1, false));
+                self.issue_arithmetic(ports, Uops { units: uops.units & self.all, ..uops }, start, now)
+            }
+            _ => issued,
+        }
+    }
+
+    /// The address of an instruction with arithmetic shares its entry.
+    #[inline]
+    fn issue_addresses(&mut self, ports: &mut Ports, uops: Uops, start: u64) -> u64 {
+        (0..uops.cycles).fold(start, |start, _| {
+            if self.both {
+                return ports.issue_one(uops.units, start).0;
+            }
+            self.issue_address(ports, start)
+        })
+    }
+
+    #[inline]
+    fn issue_address(&mut self, ports: &mut Ports, start: u64) -> u64 {
+        let open = self.group.open(self.address_turns);
+        let (issued, unit) = ports.issue_one(self.units_of[usize::from(open) % self.units_of.len()], start);
+        let is_that = |&address: &u8| unit == Some(address.into());
+        if let Some(turn) = self.address_units.iter().position(is_that) {
+            self.group.enter_address(turn, issued);
+        }
+        issued
+    }
+
+    /// A uop of arithmetic enters a scheduler, from where an address that came before it may have to go to another one.
+    #[inline(always)]
+    fn enter(&mut self, ports: &mut Ports, turn: usize, turns: u8, now: u64) {
+        if let Some(issued) = self.group.displaced(turn, now)
+            && ports.release(issued, self.address_units[turn % TURNS].into())
+        {
+            self.group.leave(turn);
+            self.group.enter(turn, turns);
+            self.issue_address(ports, issued);
+        } else {
+            self.group.enter(turn, turns);
+        }
+    }
+
+    #[inline]
+    fn issue_arithmetic(&mut self, ports: &mut Ports, uops: Uops, start: u64, now: u64) -> u64 {
         let (mut first, mut last) = (u64::MAX, start);
         if uops.cycles == PAIR && self.next % 2 == 1 {
             // Nobody gets the turn that is left.
             self.pass();
         }
+        let turns = self.turns(uops.units);
         for _ in 0..uops.cycles {
-            let turns = self.turns(uops.units);
-            let own = self.next;
-            let (turn, left) = match self.exchangeable(turns, now) {
-                Some(newest) if self.exchange(ports, newest) => (newest.turn, None),
-                _ => self.choose(turns, now),
-            };
+            let waits = uops.cycles <= PAIR;
+            let (turn, other) = if waits { self.choose(turns, now) } else { (self.next, None) };
             self.pass();
-            if left.is_some() {
-                self.instead[turn % TURNS] = left;
+            if let Some(other) = other {
+                self.exchange(ports, turn, other, now);
             }
-            let issued = ports.issue(Uops { units: 1 << self.units[turn % TURNS], cycles: 1 }, start);
+            if waits {
+                self.enter(ports, turn, turns, now);
+            }
+            let issued = ports.issue(Uops { units: 1 << self.unit(turn), cycles: 1 }, start);
             self.schedulers[turn % TURNS].enter(1, issued);
-            self.newest = (turn == own).then_some(Placed { turn, turns, issued });
+            if waits {
+                self.group.execute(turn, issued);
+            }
             (first, last) = (first.min(issued), last.max(issued));
         }
         first.min(last).max((last + 1).saturating_sub(uops.cycles.into()))
@@ -172,43 +280,30 @@ impl Turns {
     /// The next turn is over.
     #[inline(always)]
     fn pass(&mut self) {
-        self.instead[self.next % TURNS] = None;
         self.next = (self.next + 1) % TURNS;
     }
 
     /// A word that is the same for the same state.
-    pub(super) fn outline(&self) -> u64 {
-        self.schedulers.iter().fold(self.word(), |word, scheduler| word << 8 ^ u64::from(scheduler.waiting()))
-    }
-
-    fn word(&self) -> u64 {
-        let number = |turn: Option<usize>| turn.map_or(0, |turn| turn + 1);
-        self.instead.iter().rev().fold(0, |word, &turn| word << 4 | number(turn)) as u64
-            | (self.next as u64) << 16
+    pub(super) fn outline(&self, now: u64) -> u64 {
+        let group = self
+            .group
+            .words(now)
+            .map_or(0, |words| words.iter().fold(0_u64, |all, word| all.rotate_left(17) ^ word));
+        let own = self.next as u64 ^ group.rotate_left(23);
+        self.schedulers.iter().fold(own, |word, scheduler| word << 8 ^ u64::from(scheduler.waiting()))
     }
 }
 
 impl Shaped for Turns {
     fn save(&self, now: u64, shape: &mut Vec<u64>) -> Option<()> {
-        shape.push(self.word());
-        let newest = self.newest.filter(|newest| newest.issued > now);
-        let word = |Placed { turn, turns, issued }: Placed| {
-            (issued - now) << 8 | u64::from(turns) << 4 | turn as u64
-        };
-        shape.push(newest.map_or(0, word));
+        shape.push(self.next as u64);
+        shape.extend(self.group.words(now)?);
         self.schedulers.iter().try_for_each(|scheduler| scheduler.save(now, shape))
     }
 
     fn restore(&mut self, now: u64, shape: &mut Words<'_>) {
-        let word = shape.next() as usize;
-        self.next = word >> 16;
-        let newest = shape.next();
-        self.newest = (newest > 0).then_some(Placed {
-            turn: (newest & 3) as usize,
-            turns: (newest >> 4 & 15) as u8,
-            issued: now + (newest >> 8),
-        });
-        self.instead = [0, 4, 8, 12].map(|shift| (word >> shift & 7).checked_sub(1));
+        self.next = shape.next() as usize;
+        self.group = Group::from_words(now, std::array::from_fn(|_| shape.next()));
         self.schedulers.iter_mut().for_each(|scheduler| scheduler.restore(now, shape));
     }
 }

@@ -227,7 +227,12 @@ pub const ZEN3: Core = Core {
     // instructions (docs/silicon.md).
     moves_stack_pointer: true,
     own_move_elimination: true,
-    binding: PortBinding::InTurn { units: &["ALU0", "ALU1", "ALU2", "ALU3"], entries: 24 },
+    binding: PortBinding::InTurn {
+        units: &["ALU0", "ALU1", "ALU2", "ALU3"],
+        addresses: &["AGU0", "AGU1", "AGU2"],
+        jumps: &["ALU0", "ALU3"],
+        entries: 24,
+    },
     bypass_delay: 1,
     breaks_borrow: true,
     stack_engine: Some((4, "Add_r64_rm64")),

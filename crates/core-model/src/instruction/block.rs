@@ -14,13 +14,24 @@ pub(crate) struct Definition {
     pub(crate) repeatable: bool,
 }
 
+/// Units that uops take in turn, a bit each; none if they do not.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct UnitsInTurn {
+    pub(crate) all: u32,
+    /// Those of a jump that is one uop with an operation that has a result; none if these are those of all jumps.
+    pub(crate) jumps: u32,
+}
+
 impl Definition {
-    pub(crate) fn new(mut instructions: Box<[Prepared]>) -> Self {
+    pub(crate) fn new(mut instructions: Box<[Prepared]>, in_turn: UnitsInTurn) -> Self {
         for second in 1..instructions.len() {
             let (older, younger) = instructions.split_at_mut(second);
             if let (Some(older), Some(jump)) = (older.last_mut(), younger.first()) {
-                older.take_ports_of(jump);
+                older.take_ports_of(jump, in_turn.jumps);
             }
+        }
+        if in_turn.all != 0 {
+            instructions.iter_mut().for_each(|instruction| instruction.find_operation(in_turn.all));
         }
         let repeatable = instructions.iter().all(Prepared::is_repeatable);
         Self { instructions, repeatable }

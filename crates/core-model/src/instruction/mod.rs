@@ -5,7 +5,7 @@ pub(crate) mod execution;
 pub(crate) mod prepared;
 pub(crate) mod traits;
 
-pub(crate) use block::{Definition, Definitions, Predicted, accesses_of};
+pub(crate) use block::{Definition, Definitions, Predicted, UnitsInTurn, accesses_of};
 pub(crate) use execution::{Executed, Execution, NEVER};
 pub(crate) use prepared::{Prepared, READY, RESOURCES};
 pub(crate) use traits::Traits;

@@ -48,10 +48,11 @@ pub(crate) struct Prepared {
     /// What it adds to the stack pointer in the stack engine.
     pub(crate) stack_change: i8,
     group_count: u8,
-    /// How many of the groups are loads; they come first.
-    load_groups: u8,
-    /// How many of those behind them make addresses of stores.
-    address_groups: u8,
+    /// How many of the groups are loads, which come first, and above bit 4 how many of those behind them make addresses
+    /// of stores.
+    memory_groups: u8,
+    /// See [`in_turn`](Self::in_turn).
+    operation: u8,
     /// Slots that it takes at allocation beyond those in the queue in front of it.
     pub(crate) unlaminated: u8,
     pub(crate) register_file: RegisterFile,
@@ -139,9 +140,31 @@ impl Prepared {
     /// The groups that load, those that make addresses of stores, and the others.
     #[inline(always)]
     pub(crate) fn split_groups(&self) -> (&[Uops], &[Uops], &[Uops]) {
-        let (loads, others) = self.groups().split_at(usize::from(self.load_groups));
-        let (addresses, others) = others.split_at(usize::from(self.address_groups));
+        let (loads, others) = self.groups().split_at(self.load_groups().into());
+        let (addresses, others) = others.split_at((self.memory_groups >> 4).into());
         (loads, addresses, others)
+    }
+
+    #[inline(always)]
+    fn load_groups(&self) -> u8 {
+        self.memory_groups & 15
+    }
+
+    /// Of uops that take units in turn: the turns that they can have, a bit each, and how many they are, at most 15; 0
+    /// of each if there are none.
+    #[inline(always)]
+    pub(crate) fn in_turn(&self) -> (u8, u8) {
+        (self.operation & 15, self.operation >> 4)
+    }
+
+    /// Finds its first uops that take these units in turn.
+    pub(super) fn find_operation(&mut self, units: u32) {
+        let (_, _, others) = self.split_groups();
+        let operation = others.iter().find(|uops| uops.units & !units == 0 && uops.units != 0);
+        self.operation = operation.map_or(0, |uops| {
+            let turns = uops.units >> units.trailing_zeros();
+            (turns as u8 & 15) | (uops.cycles.min(15) as u8) << 4
+        });
     }
 
     /// Gives each register its place.
@@ -247,8 +270,8 @@ impl Prepared {
             bytes: instruction.length & 0xF,
             stack_change: 0,
             group_count: group_count as u8,
-            load_groups: load_groups as u8,
-            address_groups: address_groups.min(GROUPS - load_groups) as u8,
+            memory_groups: (load_groups | address_groups.min(GROUPS - load_groups) << 4) as u8,
+            operation: 0,
             unlaminated: 0,
             register_file: instruction.register_file,
             base_register: base.unwrap_or(UNREAD),
@@ -292,7 +315,7 @@ impl Prepared {
     /// What LLVM's models say of an instruction as a whole, for each of its parts.
     fn separate(&mut self, instruction: &Instruction, load_units: u32) {
         let &Instruction { loads, stores, memory_operand, encoding, .. } = instruction;
-        if loads && !stores && self.group_count == self.load_groups {
+        if loads && !stores && self.group_count == self.load_groups() {
             // A plain load computes nothing.
             self.load += std::mem::take(&mut self.compute);
         } else if loads && stores {
@@ -327,7 +350,7 @@ impl Prepared {
         let general = instruction.register_file == RegisterFile::General;
         let near = core.memory.fast_pointer && instruction.loads && general && addressing == Addressing::Near;
         self.traits.set(Traits::NEAR, near);
-        let plain = instruction.loads && !instruction.stores && self.group_count == self.load_groups;
+        let plain = instruction.loads && !instruction.stores && self.group_count == self.load_groups();
         let follows = match core.memory.renames_memory {
             MemoryRenaming::None => false,
             MemoryRenaming::Plain => plain_access,
@@ -370,7 +393,7 @@ impl Prepared {
     fn unlaminate(&mut self, instruction: &Instruction) {
         let &Instruction { loads, stores, encoding, .. } = instruction;
         let indexed = matches!(encoding.addressing, Addressing::Index | Addressing::All);
-        let fused = loads && !stores && self.group_count > self.load_groups && self.load_groups > 0;
+        let fused = loads && !stores && self.group_count > self.load_groups() && self.load_groups() > 0;
         if indexed && fused && !encoding.two_operands {
             self.unlaminated = 1;
             self.slots += 1;
@@ -413,16 +436,18 @@ impl Prepared {
         core.moves_stack_pointer && self.rest.sources & pointer != 0
     }
 
-    /// If a jump behind this instruction becomes one uop with it, that uop goes where jumps go.
-    pub(crate) fn take_ports_of(&mut self, jump: &Self) {
+    /// If a jump behind this instruction becomes one uop with it, that uop goes where jumps go; to `with_result`, if
+    /// that is other units and it has a result.
+    pub(crate) fn take_ports_of(&mut self, jump: &Self, with_result: u32) {
         if !self.traits.fuses_with(jump.traits) {
             return;
         }
         let Some(&Uops { units, .. }) = jump.groups().first() else { return };
-        let places = usize::from(self.load_groups)..usize::from(self.group_count);
+        let units = if with_result != 0 && self.first_results != 0 { with_result } else { units };
+        let places = usize::from(self.load_groups())..usize::from(self.group_count);
         for place in places {
             let Some(group) = self.rest.groups.get_mut(place) else { return };
-            if group.units & units == units {
+            if group.units & units == units || with_result != 0 && group.units & units != 0 {
                 group.units = units;
                 if let Some(near) = self.near_groups.get_mut(place) {
                     *near = *group;
@@ -433,7 +458,7 @@ impl Prepared {
     }
 
     fn drop_uops(&mut self) {
-        (self.group_count, self.load_groups, self.address_groups) = (0, 0, 0);
+        (self.group_count, self.memory_groups) = (0, 0);
     }
 }
 

@@ -98,7 +98,7 @@ impl Pipeline {
                 let mixed = u8::from(mixed);
                 for _ in 0..twice + dependent + mixed {
                     // The value does not wait for that.
-                    self.back_end.replay(load_groups, from);
+                    self.back_end.replay(load_groups, issued + 1);
                 }
                 for _ in 0..loaded.again {
                     from = from.max(self.back_end.replay(load_groups, issued + 1) + load);

@@ -267,9 +267,10 @@ impl Pipeline {
         let slots = slots + u32::from(synchronises);
         let load = MEMORY && traits.intersects(Traits::LOAD);
         let store = MEMORY && traits.intersects(Traits::STORE);
+        let unit_room = self.back_end.enter_group(totals, prepared, load || store);
         let load_room = if load { self.back_end.load_room() } else { 0 };
         let store_room = if store { self.store_room(port) } else { 0 };
-        let rooms = [load_room, store_room, self.back_end.unit_room(prepared)];
+        let rooms = [load_room, store_room, unit_room];
         let allocated = self.allocate::<RARE>(port, totals, traits, place, [supplied, slots], rooms);
         if synchronises {
             self.back_end.synchronise_stack(allocated + 1);
@@ -402,7 +403,8 @@ impl Pipeline {
         let decoded = if traits.intersects(Traits::OWN_DECODER) { 0 } else { supplied };
         let supplied = self.front_end.supply::<RARE>(port, totals, traits, place, decoded);
         if self.core.front_end.dispatched_lines > 0 && slots > 0 {
-            self.limit_lines(totals, place.linear >> 6);
+            // It is in the line where it ends.
+            self.limit_lines(totals, (place.linear + u64::from(place.length.saturating_sub(1))) >> 6);
         }
         self.back_end.make_room(totals, slots, load_room, store_room, unit_room);
         if supplied > self.back_end.cycle() {
