@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! entry:  save the caller's registers, time stamp            (silicon only)
-//! again:  reset the page if it is written to; FXRSTOR, registers, flags; MFENCE, LFENCE; jump
+//! again:  reset the page if it is written to; FXRSTOR, registers, flags; MFENCE, LFENCE; one or two jumps
 //! body:   the block, so many times; in a loop also DEC counter, JNZ body
 //!         LFENCE; DEC count; JNZ again
 //! end:    time stamp, the caller's registers, return         (silicon only)
@@ -10,7 +10,7 @@
 //!
 //! Every page that the block touches is the same physical page, and all registers point into it.
 
-use std::ops::Range;
+use core_model::{Core, ZEN5};
 
 /// Bytes of a page.
 pub(crate) const PAGE: u64 = 4096;
@@ -35,6 +35,8 @@ pub(crate) const COUNT: u64 = 8;
 pub(crate) const BEFORE: u64 = 16;
 pub(crate) const AFTER: u64 = 24;
 pub(crate) const FXSAVE: u64 = 64;
+/// Bytes of a line of code.
+const LINE: u64 = 64;
 /// Where the body begins in its image: the same place whatever comes before it.
 const BODY: u64 = 0x380;
 /// Lines of the page that are reset one by one at most.
@@ -57,6 +59,21 @@ pub(crate) enum Shape {
         /// The register that counts, which the block does not use; 0 to 15.
         counter: u8,
     },
+}
+
+/// How the body is entered. Only behind a taken branch does the front end look into the uop cache again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Entry {
+    Jump,
+    /// Behind the microcode of FXRSTOR, Zen 5 mostly goes on with its decoders after a first one (docs/silicon.md).
+    TwoJumps,
+}
+
+impl Entry {
+    /// On a core.
+    pub(crate) fn of(core: &Core) -> Self {
+        if core.name == ZEN5.name { Self::TwoJumps } else { Self::Jump }
+    }
 }
 
 /// One image.
@@ -155,7 +172,7 @@ impl Writer {
 
 /// The image of a block at an address. `dirty`: lines of the page that the block writes to, a bit each. `None` if it
 /// has no room.
-pub(crate) fn build(at: u64, block: &[u8], shape: Shape, dirty: u64) -> Option<Image> {
+pub(crate) fn build(at: u64, block: &[u8], shape: Shape, dirty: u64, entry: Entry) -> Option<Image> {
     let mut code = Writer { at, bytes: Vec::new() };
     // PUSH RBX, RBP, R12 to R15
     code.put(&[0x53, 0x55, 0x41, 0x54, 0x41, 0x55, 0x41, 0x56, 0x41, 0x57]);
@@ -185,15 +202,19 @@ pub(crate) fn build(at: u64, block: &[u8], shape: Shape, dirty: u64) -> Option<I
         code.put(&[0x0F, 0xAE, 0xF0]);
     }
     code.put(&[0x0F, 0xAE, 0xE8]);
-    // Only behind a taken branch does the front end look into the uop cache again.
     let body = at + if dirty != 0 { 0x200 + BODY } else { BODY };
-    code.put(&[0xE9]);
-    code.relative(body);
-    let room: Range<u64> = code.here()..body;
-    if room.start > body {
-        return None;
+    let targets = match entry {
+        Entry::Jump => &[body][..],
+        Entry::TwoJumps => &[body - LINE, body],
+    };
+    for &target in targets {
+        code.put(&[0xE9]);
+        code.relative(target);
+        if code.here() > target {
+            return None;
+        }
+        code.bytes.resize((target - at) as usize, 0xCC);
     }
-    code.bytes.resize((body - at) as usize, 0xCC);
     for _ in 0..copies {
         code.put(block);
     }
@@ -224,8 +245,8 @@ mod tests {
     #[test]
     fn an_image_is_code_from_its_entry_to_its_end() {
         let shape = Shape::Loop { copies: 3, iterations: 7, counter: 9 };
-        for dirty in [0, 5, u64::MAX] {
-            let image = build(CODE, &[0x48, 0x01, 0xD8], shape, dirty).unwrap();
+        for (dirty, entry) in [(0, Entry::Jump), (5, Entry::TwoJumps), (u64::MAX, Entry::TwoJumps)] {
+            let image = build(CODE, &[0x48, 0x01, 0xD8], shape, dirty, entry).unwrap();
             let mut decoder = Decoder::with_ip(64, &image.bytes, CODE, DecoderOptions::NONE);
             let all: Vec<_> = decoder.iter().filter(|one| one.mnemonic() != Mnemonic::Int3).collect();
             assert!(all.iter().all(|one| !one.is_invalid()), "{dirty}");
@@ -233,8 +254,8 @@ mod tests {
             let adds = all.iter().filter(|one| one.mnemonic() == Mnemonic::Add);
             assert!(adds.filter(|one| one.ip() > image.again + 0x100).count() >= 3);
             assert_eq!(all[at(image.end) - 1].near_branch_target(), image.again);
-            let back = all.iter().find(|one| one.mnemonic() == Mnemonic::Jmp).unwrap();
-            let body = at(back.near_branch_target());
+            let jump = all.iter().rfind(|one| one.mnemonic() == Mnemonic::Jmp).unwrap();
+            let body = at(jump.near_branch_target());
             assert_eq!(all[body + 4].near_branch_target(), all[body].ip());
         }
     }

@@ -1,6 +1,8 @@
 //! Blocks on the core model: the interpreter runs their images, and the model observes.
 
-use super::image::{self, ALIAS, CODE, COUNT, DATA, FS, FXSAVE, GS, IMAGE, IMAGES, Image, PAGE, TEMPLATE};
+use super::image::{
+    self, ALIAS, CODE, COUNT, DATA, Entry, FS, FXSAVE, GS, IMAGE, IMAGES, Image, PAGE, TEMPLATE,
+};
 use crate::silicon::block::{Way, decode, shapes, stores};
 use core_model::{Core, Model};
 use retire::{Block, BlockId, CoreEvent, Instruction, Observer};
@@ -204,7 +206,8 @@ pub(crate) fn measure(core: &'static Core, code: &[u8], way: Way) -> Result<Outc
     let model = Model::new(core, &describe::X86).map_err(|_| Refusal::Shape)?;
     let mut machine = Machine::new(model);
     let [first, second] = shapes;
-    let build = |at, shape, dirty| image::build(at, code, shape, dirty).ok_or(Refusal::Shape);
+    let entry = Entry::of(core);
+    let build = |at, shape, dirty| image::build(at, code, shape, dirty, entry).ok_or(Refusal::Shape);
     let mut images = [build(CODE, first, dirty)?, build(CODE + IMAGE, second, dirty)?];
     machine.place(&images);
     for image in &images {
@@ -245,7 +248,7 @@ pub(crate) fn pages(
     let dirty = if stores(&instructions) { u64::MAX } else { 0 };
     let model = Model::new(core, &describe::X86).map_err(|_| Refusal::Shape)?;
     let mut machine = Machine { vectors, ..Machine::new(model) };
-    let build = |at, shape| image::build(at, code, shape, dirty).ok_or(Refusal::Shape);
+    let build = |at, shape| image::build(at, code, shape, dirty, Entry::of(core)).ok_or(Refusal::Shape);
     let images = [build(CODE, first)?, build(CODE + IMAGE, second)?];
     machine.place(&images);
     images.iter().try_for_each(|image| machine.map_pages(image))?;

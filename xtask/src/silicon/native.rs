@@ -6,7 +6,7 @@
 #![expect(unsafe_code, reason = "runs generated code, on memory at fixed addresses")]
 
 use super::image::{
-    self, AFTER, ALIAS, BEFORE, CODE, COUNT, DATA, FILL, FXSAVE, IMAGES, Image, PAGE, Shape, TEMPLATE,
+    self, AFTER, ALIAS, BEFORE, CODE, COUNT, DATA, Entry, FILL, FXSAVE, IMAGES, Image, PAGE, Shape, TEMPLATE,
 };
 use crate::error::TaskError;
 use std::arch::asm;
@@ -130,7 +130,7 @@ impl Host {
         let mut at = CODE + IMAGES;
         let mut build = |code: &[u8], copies, iterations| {
             let shape = Shape::Loop { copies, iterations, counter: 9 };
-            let image = image::build(at, code, shape, 0).ok_or_else(|| failed("the clock"))?;
+            let image = image::build(at, code, shape, 0, Entry::Jump).ok_or_else(|| failed("the clock"))?;
             write(at, &image.bytes);
             at += CALIBRATION / 4;
             Ok::<_, TaskError>(image)

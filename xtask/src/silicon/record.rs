@@ -2,7 +2,7 @@
 
 use super::able;
 use super::block::{HEADER, Way, decode, shapes, stores};
-use super::image::{self, CODE, IMAGE, PAGE};
+use super::image::{self, CODE, Entry, IMAGE, PAGE};
 use super::machine::{self, Vectors};
 use super::native::{self, Host, Sampled};
 use crate::error::TaskError;
@@ -152,7 +152,8 @@ pub(super) fn figure(
     let dirty = if stores(&instructions) { u64::MAX } else { 0 };
     let Some((shapes, more)) = shapes(way, &instructions, code.len()) else { return Ok(None) };
     let [first, second] = shapes;
-    let images = image::build(CODE, code, first, dirty).zip(image::build(CODE + IMAGE, code, second, dirty));
+    let build = |at, shape| image::build(at, code, shape, dirty, Entry::of(core));
+    let images = build(CODE, first).zip(build(CODE + IMAGE, second));
     let Some((first, second)) = images else { return Ok(None) };
     let images = [first, second];
     let wide = vectors == Vectors::Avx512;
