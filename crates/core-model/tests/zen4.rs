@@ -6,6 +6,7 @@ mod common;
 
 use common::{CODE, about, assemble, block, describe, looped, new};
 use core_model::ZEN4;
+use iced_x86::Instruction;
 use iced_x86::code_asm::*;
 use retire::{Block, Branch, BranchKind, CoreEvent, Observer};
 
@@ -160,7 +161,7 @@ fn with_jump(result: bool, leas: u32) -> f64 {
     });
     let mut model = new(&ZEN4);
     let blocks: Vec<_> = code
-        .split_inclusive(|instruction| instruction.is_jcc_short_or_near())
+        .split_inclusive(Instruction::is_jcc_short_or_near)
         .map(|instructions| (instructions[0].ip(), describe(instructions)))
         .map(|(rip, instructions)| (rip, model.define(&instructions), instructions))
         .collect();
