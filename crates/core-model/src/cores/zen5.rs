@@ -48,7 +48,7 @@ pub const ZEN5: Core = Core {
         line_width: 8,
         line_constants: 8,
         decode_width: 4,
-        // measured: code without jumps runs at 16 bytes or 4 instructions a cycle, even if it is executed again.
+        // measured: code without jumps behind microcode (docs/silicon.md) runs at 16 bytes or 4 instructions a cycle.
         decode_bytes: 16,
         decodes_until_branch: true,
         // Zen 3 and Zen 4 have these; here they were not looked for.
