@@ -32,6 +32,13 @@ impl<T> Far<T> {
         if self.first()? < cycle { self.0.pop_front() } else { None }
     }
 
+    /// Takes one out that begins at a cycle.
+    pub(super) fn take_at(&mut self, cycle: u64) -> Option<T> {
+        let place = self.0.partition_point(|&(earlier, _)| earlier < cycle);
+        self.0.get(place).filter(|&&(at, _)| at == cycle)?;
+        self.0.remove(place).map(|(_, thing)| thing)
+    }
+
     pub(super) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

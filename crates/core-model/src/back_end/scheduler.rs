@@ -54,8 +54,13 @@ impl Scheduler {
         self.place(uops, leave);
     }
 
-    /// A uop that was to leave at a cycle leaves no more; false if it has left, or that is too far away.
+    /// A uop that was to leave at a cycle, and entered alone, leaves no more; false if it has left.
     pub(crate) fn withdraw(&mut self, leave: u64) -> bool {
+        // Whether it is far away depends on when this was looked at, and decides nothing.
+        if self.far.take_at(leave).is_some() {
+            self.waiting -= 1;
+            return true;
+        }
         let leaving = &mut self.leaving[word_of(leave)][(leave % 64) as usize];
         if leave.wrapping_sub(self.now) >= KNOWN || *leaving == 0 {
             return false;
@@ -215,6 +220,17 @@ mod tests {
         assert_eq!(scheduler.waiting(), 1);
         scheduler.advance(100_001);
         assert_eq!((scheduler.waiting(), scheduler.next_departure()), (0, None));
+    }
+
+    #[test]
+    fn a_uop_is_withdrawn_whether_or_not_its_time_has_come_near() {
+        for seen in [0, 30_000] {
+            let mut scheduler = Scheduler::new();
+            scheduler.enter(1, 30_100);
+            scheduler.advance(seen);
+            assert!(!scheduler.withdraw(30_099) && scheduler.withdraw(30_100), "{seen}");
+            assert_eq!((scheduler.waiting(), scheduler.withdraw(30_100)), (0, false), "{seen}");
+        }
     }
 
     #[test]
