@@ -57,7 +57,8 @@ impl Model {
             PortBinding::InTurn { units, addresses, jumps, entries } => {
                 let [arithmetic, addresses, jumps] =
                     [units, addresses, jumps].map(|names| table.known_units(names));
-                (Sharing { arithmetic, addresses, entries }, UnitsInTurn { all: arithmetic, jumps })
+                let arithmetic = UnitsInTurn { all: arithmetic, jumps };
+                (Sharing { arithmetic, addresses, entries }, arithmetic)
             }
             _ => Default::default(),
         };

@@ -16,7 +16,7 @@ mod turns;
 
 use crate::core::Core;
 use crate::instruction::prepared::Rest;
-use crate::instruction::{Executed, Prepared, READY, RESOURCES, Traits};
+use crate::instruction::{Executed, Prepared, READY, RESOURCES, Traits, UnitsInTurn};
 use crate::memory::Follow;
 use crate::state::cycle_bits::CycleBits;
 use crate::table::{Uops, is_port};
@@ -83,7 +83,7 @@ const FP_DIVIDER: usize = 6;
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Sharing {
     /// Units of arithmetic, a scheduler for each; none if there are no such schedulers.
-    pub(crate) arithmetic: u32,
+    pub(crate) arithmetic: UnitsInTurn,
     /// Units of addresses, which have their uops from the first of these.
     pub(crate) addresses: u32,
     /// Entries of each.

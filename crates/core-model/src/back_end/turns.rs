@@ -9,6 +9,7 @@ use super::Sharing;
 use super::group::{Demand, Group, TURNS};
 use super::ports::Ports;
 use super::scheduler::Scheduler;
+use crate::instruction::UnitsInTurn;
 use crate::state::{Shaped, Words};
 use crate::table::Uops;
 
@@ -17,10 +18,8 @@ const PAIR: u16 = 2;
 
 #[derive(Debug)]
 pub(super) struct Turns {
-    /// The first of the units, and all of them as bits.
-    first_unit: u32,
-    all: u32,
-    /// The same of the units of addresses that share a scheduler with one of them, by turn, and the turns.
+    units: UnitsInTurn,
+    /// The units of addresses that share a scheduler with one of these, by turn, all of them, and the turns.
     address_units: [u8; TURNS],
     addresses: u32,
     address_turns: u8,
@@ -40,8 +39,7 @@ impl Turns {
     /// Takes turns among these units; `None` if it is not as many as there are, or there are others between them.
     pub(super) fn new(sharing: Sharing) -> Option<Self> {
         let Sharing { arithmetic, addresses, entries } = sharing;
-        let first_unit = arithmetic.trailing_zeros();
-        if arithmetic.checked_shr(first_unit)? != (1 << TURNS) - 1 {
+        if arithmetic.all.checked_shr(arithmetic.first())? != (1 << TURNS) - 1 {
             return None;
         }
         let mut places = (0..u32::BITS as u8).filter(|&place| addresses >> place & 1 == 1);
@@ -54,8 +52,7 @@ impl Turns {
         };
         Some(Self {
             units_of: std::array::from_fn(units_of),
-            first_unit,
-            all: arithmetic,
+            units: arithmetic,
             address_units,
             addresses,
             address_turns: (0..)
@@ -71,16 +68,10 @@ impl Turns {
         })
     }
 
-    /// True if uops that can go to these units wait for their turn.
-    #[inline(always)]
-    fn include(&self, units: u32) -> bool {
-        units & !self.all == 0 && units != 0
-    }
-
     /// True if uops of these units enter one of the schedulers.
     #[inline(always)]
     pub(super) fn concern(&self, units: u32) -> bool {
-        units & (self.all | self.addresses) != 0
+        units & (self.units.all | self.addresses) != 0
     }
 
     /// Another cycle of dispatch begins.
@@ -108,16 +99,10 @@ impl Turns {
         self.group.count(std::mem::take(&mut self.demand));
     }
 
-    /// The turns that uops of these units can have, a bit each.
-    #[inline(always)]
-    fn turns(&self, units: u32) -> u8 {
-        ((units & self.all) >> (self.first_unit & 31)) as u8
-    }
-
     /// The unit that has a turn.
     #[inline(always)]
     fn unit(&self, turn: usize) -> u32 {
-        (self.first_unit + turn as u32) & 31
+        (self.units.first() + turn as u32) & 31
     }
 
     /// Of these turns the one that comes first.
@@ -195,19 +180,19 @@ impl Turns {
     /// of them could begin in one cycle.
     #[inline]
     pub(super) fn issue(&mut self, ports: &mut Ports, uops: Uops, start: u64, now: u64) -> u64 {
-        if self.include(uops.units) {
+        if self.units.include(uops.units) {
             return self.issue_arithmetic(ports, uops, start, now);
         }
-        let others = uops.units & !self.all;
+        let others = uops.units & !self.units.all;
         if others & self.addresses != 0 {
             return self.issue_addresses(ports, uops, start);
         }
         // A jump: what cannot have the unit that is for jumps alone has a turn.
         let (issued, unit) = ports.issue_one(uops.units, start);
-        match unit.filter(|&unit| self.all >> unit & 1 == 1) {
+        match unit.filter(|&unit| self.units.all >> unit & 1 == 1) {
             Some(unit) if ports.release(issued, unit) => {
                 self.group.count(Demand::new(1, false));
-                self.issue_arithmetic(ports, Uops { units: uops.units & self.all, ..uops }, start, now)
+                self.issue_arithmetic(ports, Uops { units: uops.units & self.units.all, ..uops }, start, now)
             }
             _ => issued,
         }
@@ -256,7 +241,7 @@ impl Turns {
             // Nobody gets the turn that is left.
             self.pass();
         }
-        let turns = self.turns(uops.units);
+        let turns = self.units.turns(uops.units);
         for _ in 0..uops.cycles {
             let waits = uops.cycles <= PAIR;
             let (turn, other) = if waits { self.choose(turns, now) } else { (self.next, None) };

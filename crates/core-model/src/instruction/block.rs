@@ -1,6 +1,7 @@
 //! Blocks of instructions: what they cost, which is worked out once, and their executions.
 
 use super::prepared::Prepared;
+use super::units::UnitsInTurn;
 use crate::predictor::Outcome;
 use retire::{Block, BlockId, MemoryAccess};
 use std::ops::Deref;
@@ -14,14 +15,6 @@ pub(crate) struct Definition {
     pub(crate) repeatable: bool,
 }
 
-/// Units that uops take in turn, a bit each; none if they do not.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct UnitsInTurn {
-    pub(crate) all: u32,
-    /// Those of a jump that is one uop with an operation that has a result; none if these are those of all jumps.
-    pub(crate) jumps: u32,
-}
-
 impl Definition {
     pub(crate) fn new(mut instructions: Box<[Prepared]>, in_turn: UnitsInTurn) -> Self {
         for second in 1..instructions.len() {
@@ -31,7 +24,7 @@ impl Definition {
             }
         }
         if in_turn.all != 0 {
-            instructions.iter_mut().for_each(|instruction| instruction.find_operation(in_turn.all));
+            instructions.iter_mut().for_each(|instruction| instruction.find_operation(in_turn));
         }
         let repeatable = instructions.iter().all(Prepared::is_repeatable);
         Self { instructions, repeatable }

@@ -1,6 +1,7 @@
 //! An instruction as the model needs it, made once for all its executions.
 
 use super::traits::Traits;
+use super::units::UnitsInTurn;
 use crate::core::{Core, MemoryRenaming};
 use crate::table::{Cost, Form, Order, SystemCost, UopTable, Uops};
 use retire::{
@@ -158,13 +159,11 @@ impl Prepared {
     }
 
     /// Finds its first uops that take these units in turn.
-    pub(super) fn find_operation(&mut self, units: u32) {
+    pub(super) fn find_operation(&mut self, units: UnitsInTurn) {
         let (_, _, others) = self.split_groups();
-        let operation = others.iter().find(|uops| uops.units & !units == 0 && uops.units != 0);
-        self.operation = operation.map_or(0, |uops| {
-            let turns = uops.units >> units.trailing_zeros();
-            (turns as u8 & 15) | (uops.cycles.min(15) as u8) << 4
-        });
+        let operation = others.iter().find(|uops| units.include(uops.units));
+        self.operation =
+            operation.map_or(0, |uops| units.turns(uops.units) | (uops.cycles.min(15) as u8) << 4);
     }
 
     /// Gives each register its place.
