@@ -455,6 +455,9 @@ pub struct Core {
     pub breaks_borrow: bool,
     /// A NOP and the instruction or the short NOP in front of it take one slot.
     pub fuses_nops: bool,
+    /// A move between general-purpose registers and an operation on its destination behind it become one uop: see
+    /// [`retire::Encoding::joined_move`].
+    pub joins_moves: bool,
     /// Moves from the stack pointer are executed, whatever becomes of other moves.
     pub moves_stack_pointer: bool,
     /// Nor do sums of a register and a small constant, which renaming makes, and extensions of low bytes.

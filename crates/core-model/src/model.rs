@@ -96,7 +96,8 @@ impl Model {
         }
         let id = BlockId { index, generation: self.generation };
         let prepare = |instruction| Prepared::new(instruction, self.core, &self.table);
-        self.machine.define(id, Definition::new(instructions.iter().map(prepare).collect(), self.in_turn));
+        let prepared = instructions.iter().map(prepare).collect();
+        self.machine.define(id, Definition::new(prepared, self.core, self.in_turn));
         id
     }
 

@@ -15,6 +15,10 @@ pub struct Encoding {
     pub constants: u8,
     /// It has two operands, reads and writes the first, a register, and reads no flags.
     pub two_operands: bool,
+    /// The bytes that it works on, 4 or 8, if it is a move between general-purpose registers, or one of the operations
+    /// on such a register that cores make one with the move before it: AND, OR, XOR, NOT, a sum or difference
+    /// without a carry, or a shift, with a constant or another register; else 0.
+    pub joined_move: u8,
     /// Its access to memory is one that renaming can follow on cores that connect loads with stores there: no index, no
     /// 16 bits, no extension of a sign, no register to a destination in memory that it also reads.
     pub plain_access: bool,

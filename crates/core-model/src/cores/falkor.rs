@@ -46,6 +46,7 @@ pub const FALKOR: Core = Core {
     moves_stack_pointer: false,
     breaks_borrow: false,
     fuses_nops: false,
+    joins_moves: false,
     adds_at_renaming: false,
     front_end: FrontEnd {
         // estimate: a few cycles of decoding.

@@ -54,6 +54,7 @@ pub const GOLDEN_COVE: Core = Core {
     moves_stack_pointer: false,
     breaks_borrow: false,
     fuses_nops: false,
+    joins_moves: false,
     adds_at_renaming: true,
     front_end: FrontEnd {
         // manual: queue of 144 uops for one thread, uop cache of 4 K that delivers 8 (TMA: `DSB_Width`).

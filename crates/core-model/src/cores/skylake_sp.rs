@@ -57,6 +57,7 @@ pub const SKYLAKE_SP: Core = Core {
     moves_stack_pointer: false,
     breaks_borrow: false,
     fuses_nops: false,
+    joins_moves: false,
     adds_at_renaming: false,
     front_end: FrontEnd {
         // manual, uiCA: queue of 64 uops a thread. TMA: `DSB_Width`. manual: uop cache of 1536.

@@ -82,6 +82,7 @@ pub const SUNNY_COVE: Core = Core {
     moves_stack_pointer: false,
     breaks_borrow: false,
     fuses_nops: false,
+    joins_moves: false,
     adds_at_renaming: false,
     front_end: FrontEnd {
         // WikiChip, uiCA: queue of 70 uops a thread. TMA: `DSB_Width`. Chips and Cheese, WikiChip: 2.25 K uops.

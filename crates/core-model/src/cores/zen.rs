@@ -50,6 +50,7 @@ pub const ZEN2: Core = Core {
     moves_stack_pointer: false,
     breaks_borrow: false,
     fuses_nops: false,
+    joins_moves: false,
     adds_at_renaming: false,
     front_end: FrontEnd {
         // WikiChip: queue of 72, op cache of 4096 that delivers 8, 4 decoders, 32 bytes a cycle. guide, of Zen 3: 64

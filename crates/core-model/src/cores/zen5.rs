@@ -36,6 +36,8 @@ pub const ZEN5: Core = Core {
     sum_delay: 1,
     // measured: PUSH and a move from the stack pointer take half a cycle.
     reads_synchronise: false,
+    // measured: MOV and each of these operations take a place of eight and a unit of six.
+    joins_moves: true,
     front_end: FrontEnd {
         // guide: op cache of 64 sets and 16 ways, of 6 instructions each. Two clusters of 4 decoders, of which one
         // thread has one. Queue: estimate, as Zen 4.

@@ -2,6 +2,7 @@
 
 use super::prepared::Prepared;
 use super::units::UnitsInTurn;
+use crate::core::Core;
 use crate::predictor::Outcome;
 use retire::{Block, BlockId, MemoryAccess};
 use std::ops::Deref;
@@ -16,11 +17,14 @@ pub(crate) struct Definition {
 }
 
 impl Definition {
-    pub(crate) fn new(mut instructions: Box<[Prepared]>, in_turn: UnitsInTurn) -> Self {
+    pub(crate) fn new(mut instructions: Box<[Prepared]>, core: &Core, in_turn: UnitsInTurn) -> Self {
         for second in 1..instructions.len() {
             let (older, younger) = instructions.split_at_mut(second);
-            if let (Some(older), Some(jump)) = (older.last_mut(), younger.first()) {
-                older.take_ports_of(jump, in_turn.jumps);
+            if let (Some(older), Some(younger)) = (older.last_mut(), younger.first_mut()) {
+                older.take_ports_of(younger, in_turn.jumps);
+                if core.joins_moves {
+                    older.join(younger);
+                }
             }
         }
         if in_turn.all != 0 {

@@ -32,7 +32,7 @@ const PAUSE_UOPS: u16 = 4;
 #[repr(C, align(64))]
 pub(crate) struct Prepared {
     pub(crate) traits: Traits,
-    /// Slots at allocation.
+    /// Slots at allocation; 0 of a move that is one uop with the operation behind it.
     pub(crate) slots: u16,
     /// Cycles from the address to the loaded value; without a load, those that distant sources take longer.
     pub(crate) load: u16,
@@ -93,6 +93,8 @@ pub(crate) struct Rest {
     pub(crate) compares: bool,
     /// What its address is made of: see [`retire::Encoding::expression`].
     pub(crate) expression: u8,
+    /// See [`retire::Encoding::joined_move`].
+    pub(crate) joined_move: u8,
     /// Of a software prefetch.
     pub(crate) prefetch: Prefetch,
 }
@@ -291,6 +293,7 @@ impl Prepared {
                 pauses: instruction.class == Class::Pause,
                 compares: instruction.class == (Class::Repeated { compares: true }),
                 expression: instruction.encoding.expression,
+                joined_move: instruction.encoding.joined_move,
                 prefetch: match instruction.class {
                     Class::Prefetch(prefetch) => prefetch,
                     _ => Prefetch::NonTemporal,
@@ -453,6 +456,23 @@ impl Prepared {
                 }
                 return;
             }
+        }
+    }
+
+    /// A move becomes one uop with the operation behind it, if that works on as many bytes of its destination: it takes
+    /// no slot, and the operation has the source of the move.
+    pub(crate) fn join(&mut self, operation: &mut Self) {
+        let target = self.first_results;
+        let joins = self.traits.intersects(Traits::MOVE)
+            && self.rest.joined_move != 0
+            && self.rest.joined_move == operation.rest.joined_move
+            && target != 0
+            && target & operation.first_results == target
+            && !operation.traits.intersects(Traits::MOVE);
+        if joins {
+            self.slots = 0;
+            operation.rest.sources = operation.rest.sources & !RegisterSet::from(target) | self.rest.sources;
+            operation.place_registers();
         }
     }
 

@@ -167,7 +167,8 @@ impl Pipeline {
                 length,
                 constants: prepared.constants(),
             };
-            let fused = prepared.traits.intersects(Traits::CONDITIONAL) && before.fuses_with(prepared.traits);
+            let jumps = prepared.traits.intersects(Traits::CONDITIONAL) && before.fuses_with(prepared.traits);
+            let fused = jumps || prepared.slots == 0;
             let nop = if prepared.traits.intersects(Traits::NOP) { length } else { 0 };
             let hidden = nop > 0 && host.is_some_and(|host| host.takes(rip, nop));
             if self.core.fuses_nops {
