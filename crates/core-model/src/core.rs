@@ -208,9 +208,11 @@ pub enum MemoryRenaming {
     None,
     /// Those that [`retire::Encoding::plain_access`] describes.
     Plain,
-    /// Those that [`retire::Encoding::whole_access`] describes: at addresses relative to the stack pointer, if the
-    /// store has such a one too, and of others as many as a predictor knows to read from stores.
+    /// At addresses relative to the stack pointer, if the store has such a one too, and of others as many as a predictor
+    /// knows to read from stores.
     Predicted {
+        /// Which these can be.
+        accesses: RenamedAccesses,
         /// Loads that the predictor knows.
         loads: usize,
         /// Loads whose address is made of the same registers and displacement as the store's, which were not written
@@ -218,14 +220,15 @@ pub enum MemoryRenaming {
         /// difference.
         distance: u8,
     },
-    /// Those that [`retire::Encoding::operand_access`] describes, from one of the last stores: at addresses that have
-    /// been read from stores before, or relative to the stack pointer, and of others as many as a predictor knows.
-    Addressed {
-        /// Loads that the predictor knows.
-        loads: usize,
-        /// The store, counted from the newest, that a load cannot be connected with any more.
-        distance: u32,
-    },
+}
+
+/// Which accesses renaming can connect with others if a predictor knows of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RenamedAccesses {
+    /// Those that [`retire::Encoding::whole_access`] describes. The next store to a place reaches the cache alone.
+    Whole,
+    /// Those that [`retire::Encoding::operand_access`] describes.
+    Operand,
 }
 
 /// Lines of the first level that are found by a hash of a linear address, and accesses by another one.

@@ -70,6 +70,8 @@ pub(crate) struct FrontEnd {
     /// Uops of this line of code, and those of them before this cycle.
     line_uops: u32,
     line_before: u32,
+    /// This line of code shares a cycle with the one before.
+    shares: bool,
     /// The last cycle with uops of each path, and how many, to know when a run begins.
     before: [(u64, u32); 4],
     /// When the newest instructions left the queue, which has a place for so many.
@@ -114,6 +116,7 @@ impl FrontEnd {
             two_constants: false,
             line_uops: 0,
             line_before: 0,
+            shares: false,
             before: [(0, 0); 4],
             left: [0; QUEUE],
             entered: 0,
@@ -203,6 +206,7 @@ impl FrontEnd {
         if self.used > 0 && self.taken == 0 && !shares {
             self.next_cycle(totals);
         }
+        self.shares = shares;
         (self.line_uops, self.line_before) = (0, 0);
     }
 
@@ -433,7 +437,7 @@ impl FrontEnd {
         if self.used > 0 {
             self.taken += 1;
             // The next iteration of a loop begins in another cycle where lines matter.
-            let alone = again && self.core.front_end.line_width > 0;
+            let alone = again && self.core.front_end.line_width > 0 && !self.shares;
             if self.taken >= self.core.prediction.taken_branches || self.path == Path::Decoders || alone {
                 self.next_cycle(totals);
             }

@@ -54,7 +54,7 @@ mod upper_bits;
 
 pub use crate::core::{
     Core, Divider, Flows, Forwarding, FrontEnd, Geometry, Isa, LinearTags, Memory, MemoryRenaming,
-    PortBinding, Prediction, Uncore, WideUnits,
+    PortBinding, Prediction, RenamedAccesses, Uncore, WideUnits,
 };
 pub use cores::{
     CASCADE_LAKE, CORES, CYPRESS_COVE, FALKOR, GOLDEN_COVE, GOLDEN_COVE_CLIENT, RAPTOR_COVE, REDWOOD_COVE,

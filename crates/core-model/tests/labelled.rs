@@ -375,7 +375,7 @@ fn loads_stay_careful_as_long_as_they_depend_on_stores() {
         assert!(clears(0) <= 2, "{}: {}", core.name, clears(0));
         // A load that is known to read from a store has its value from there.
         let renames = core.memory.renames_memory;
-        let known = matches!(renames, MemoryRenaming::Predicted { .. } | MemoryRenaming::Addressed { .. });
+        let known = matches!(renames, MemoryRenaming::Predicted { .. });
         assert!(known || clears(1024) > 40, "{}: {}", core.name, clears(1024));
     }
 }

@@ -18,7 +18,7 @@
 
 use crate::core::{
     Core, Divider, Flows, Forwarding, FrontEnd, Geometry, Isa, LinearTags, Memory, MemoryRenaming,
-    PortBinding, Prediction,
+    PortBinding, Prediction, RenamedAccesses,
 };
 
 /// Rome.
@@ -292,7 +292,11 @@ pub const ZEN3: Core = Core {
         mixed_loads: 4,
         overtaking_loads: true,
         partial_store: 3,
-        renames_memory: MemoryRenaming::Predicted { loads: 24, distance: 0 },
+        renames_memory: MemoryRenaming::Predicted {
+            accesses: RenamedAccesses::Whole,
+            loads: 24,
+            distance: 0,
+        },
         ..ZEN2.memory
     },
     flows: Flows {
@@ -373,7 +377,11 @@ pub const ZEN4: Core = Core {
         page_split_store: 32,
         // measured in a virtual machine, where translations are nested.
         walk_base: 56,
-        renames_memory: MemoryRenaming::Predicted { loads: 24, distance: 12 },
+        renames_memory: MemoryRenaming::Predicted {
+            accesses: RenamedAccesses::Whole,
+            loads: 24,
+            distance: 12,
+        },
         partial_store: 0,
         overtaking_loads: false,
         mixed_loads: 0,

@@ -12,7 +12,7 @@
 use super::zen::{ZEN3, ZEN4};
 use crate::core::{
     Core, Divider, Flows, Forwarding, FrontEnd, Geometry, LinearTags, Memory, MemoryRenaming, PortBinding,
-    Prediction,
+    Prediction, RenamedAccesses,
 };
 
 /// Turin.
@@ -111,7 +111,11 @@ pub const ZEN5: Core = Core {
         store_forward_block: 9,
         joins_stores: 64,
         joins_runs: false,
-        renames_memory: MemoryRenaming::Addressed { loads: 24, distance: 12 },
+        renames_memory: MemoryRenaming::Predicted {
+            accesses: RenamedAccesses::Operand,
+            loads: 24,
+            distance: 15,
+        },
         // Zen 3 has all of these; here they were not looked for, or are not there.
         linear_tags: LinearTags::None,
         replays_loads: false,

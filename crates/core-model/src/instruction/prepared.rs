@@ -2,7 +2,7 @@
 
 use super::traits::Traits;
 use super::units::UnitsInTurn;
-use crate::core::{Core, MemoryRenaming};
+use crate::core::{Core, MemoryRenaming, RenamedAccesses};
 use crate::table::{Cost, Form, Order, SystemCost, UopTable, Uops};
 use retire::{
     Addressing, Class, Divider, Domain, Encoding, Instruction, Prefetch, REGISTERS, RegisterFile,
@@ -356,8 +356,8 @@ impl Prepared {
         let follows = match core.memory.renames_memory {
             MemoryRenaming::None => false,
             MemoryRenaming::Plain => plain_access,
-            MemoryRenaming::Predicted { .. } => whole_access,
-            MemoryRenaming::Addressed { .. } => operand_access,
+            MemoryRenaming::Predicted { accesses: RenamedAccesses::Whole, .. } => whole_access,
+            MemoryRenaming::Predicted { accesses: RenamedAccesses::Operand, .. } => operand_access,
         };
         self.traits.set(Traits::RENAMED, follows && general && !instruction.locked);
         if instruction.loads && encoding.scaled {

@@ -2,8 +2,8 @@
 //!
 //! Zen 3 has two mechanisms. One is about accesses relative to the stack pointer. The other one learns which loads read
 //! from stores (AMD, "Security analysis of AMD predictive store forwarding"): measured are 24 loads that it knows, and
-//! that no load is known of a loop with 28. Zen 4 also connects accesses that are made of the same registers and
-//! displacement, if these registers were not written in between: measured, across up to 11 other stores.
+//! that no load is known of a loop with 28. Zen 4 and Zen 5 also connect accesses that are made of the same registers and
+//! displacement, if these registers were not written in between: measured, on Zen 4 across up to 11 other stores.
 
 use crate::core::MemoryRenaming;
 
@@ -34,8 +34,6 @@ pub(crate) struct Forwarder {
     pub(crate) follow: Follow,
     /// Stores since.
     pub(crate) younger: u32,
-    /// How often loads have read from stores to this place.
-    pub(crate) reads: u8,
 }
 
 /// What is known of loads.
@@ -61,11 +59,7 @@ impl Connections {
         match self.renaming {
             MemoryRenaming::None => false,
             MemoryRenaming::Plain => true,
-            MemoryRenaming::Addressed { distance, .. } if store.younger >= distance => false,
-            MemoryRenaming::Addressed { loads, .. } => {
-                stack || store.reads > KNOWN || self.is_known(rip, loads)
-            }
-            MemoryRenaming::Predicted { loads, distance } => {
+            MemoryRenaming::Predicted { loads, distance, .. } => {
                 let unchanged = store.younger < since.min(distance).into();
                 stack || unchanged && load == store.follow || self.is_known(rip, loads)
             }
@@ -89,29 +83,24 @@ impl Connections {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::core::RenamedAccesses;
 
     const ACCESS: Follow = Follow(2);
 
-    fn store(follow: Follow, younger: u32, reads: u8) -> Forwarder {
-        Forwarder { follow, younger, reads }
+    fn store(follow: Follow, younger: u32) -> Forwarder {
+        Forwarder { follow, younger }
     }
 
-    #[test]
-    fn an_address_that_has_been_read_needs_no_load_that_is_known() {
-        let mut connections = Connections::new(MemoryRenaming::Addressed { loads: 24, distance: 12 });
-        let mut connects =
-            |rip, younger, reads| connections.connects(rip, ACCESS, 0, store(ACCESS, younger, reads));
-        assert!(connects(1, 11, KNOWN + 1));
-        assert!(!connects(1, 12, KNOWN + 1));
-        assert!(!connects(1, 0, 0));
-        assert!((0..KNOWN).all(|_| !connects(2, 0, 0)) && connects(2, 0, 0));
+    fn predicted(distance: u8) -> Connections {
+        let accesses = RenamedAccesses::Whole;
+        Connections::new(MemoryRenaming::Predicted { accesses, loads: 24, distance })
     }
 
     #[test]
     fn a_loop_of_more_loads_than_are_known_has_none_that_is() {
         let renamed = |loads: u64| {
-            let mut connections = Connections::new(MemoryRenaming::Predicted { loads: 24, distance: 0 });
-            let mut access = |rip| connections.connects(rip, ACCESS, 15, store(ACCESS, 0, 0));
+            let mut connections = predicted(0);
+            let mut access = |rip| connections.connects(rip, ACCESS, 15, store(ACCESS, 0));
             (0..10).for_each(|_| (0..loads).for_each(|rip| _ = access(rip)));
             (0..loads).filter(|&rip| access(rip)).count()
         };
@@ -120,8 +109,8 @@ mod tests {
 
     #[test]
     fn the_stack_needs_no_knowledge() {
-        let mut connections = Connections::new(MemoryRenaming::Predicted { loads: 24, distance: 0 });
-        let mut connects = |rip, load, follow| connections.connects(rip, load, 0, store(follow, 0, 0));
+        let mut connections = predicted(0);
+        let mut connects = |rip, load, follow| connections.connects(rip, load, 0, store(follow, 0));
         assert!(connects(1, Follow::STACK, Follow::STACK));
         assert!(!connects(2, Follow::STACK, ACCESS));
         assert!(!connects(1, Follow::NO, Follow::STACK));
@@ -129,9 +118,9 @@ mod tests {
 
     #[test]
     fn the_same_registers_need_no_knowledge_while_they_are_unchanged() {
-        let mut connections = Connections::new(MemoryRenaming::Predicted { loads: 24, distance: 12 });
+        let mut connections = predicted(12);
         let mut connects =
-            |load, since, younger| connections.connects(1, load, since, store(ACCESS, younger, 0));
+            |load, since, younger| connections.connects(1, load, since, store(ACCESS, younger));
         assert!(connects(ACCESS, 15, 11) && connects(ACCESS, 3, 2));
         assert!(!connects(ACCESS, 3, 3) && !connects(ACCESS, 15, 12));
         assert!(!connects(Follow::access(3), 15, 0));

@@ -25,9 +25,8 @@ struct Place {
     /// How renaming can connect it with a load, and that it has.
     follow: Follow,
     source: bool,
-    /// The number of the store, among all, and how often loads have read from stores to this place.
+    /// The number of the store, among all.
     number: u32,
-    reads: u8,
     /// When the address is known, when the data, and when the cache has it.
     addressed: u64,
     data: u64,
@@ -121,12 +120,6 @@ impl Stores {
         self.places[(linear >> 3) as usize % PLACES].source = true;
     }
 
-    /// A load reads from the store to these 8 bytes.
-    pub(crate) fn was_read(&mut self, linear: u64) {
-        let place = &mut self.places[(linear >> 3) as usize % PLACES];
-        place.reads = place.reads.saturating_add(1);
-    }
-
     /// True if a store to a part of four bytes, that of its eight bytes one of the last few stores wrote to, is not the
     /// neighbour of one to the same 32 bytes. It is added to these.
     #[inline]
@@ -173,10 +166,8 @@ impl Stores {
         let odd = !self.places[first as usize % PLACES].odd;
         let mut put = |word: u64, bytes| {
             let place = &mut self.places[word as usize % PLACES];
-            let reads = if place.word == word + 1 { place.reads } else { 0 };
             let word = word + 1;
-            *place =
-                Place { word, bytes, odd, follow, source: false, number, reads, addressed, data, committed };
+            *place = Place { word, bytes, odd, follow, source: false, number, addressed, data, committed };
         };
         let mut bytes = 0xFF << (linear & 7);
         for word in first..last {
@@ -207,7 +198,7 @@ impl Stores {
         } else if covered == bytes {
             let follow = if place.bytes.trailing_zeros() == first { place.follow } else { Follow::NO };
             let younger = self.count.wrapping_sub(place.number);
-            let store = Forwarder { follow, younger, reads: place.reads };
+            let store = Forwarder { follow, younger };
             Found::Forward { data: place.data, addressed: place.addressed, odd: place.odd, store }
         } else {
             Found::Blocked { committed: place.committed }
@@ -249,7 +240,6 @@ impl Stores {
         let store = whole.map_or(Forwarder::default(), |(place, whole)| Forwarder {
             follow: if whole { place.follow } else { Follow::NO },
             younger: self.count.wrapping_sub(place.number),
-            reads: place.reads,
         });
         match covered {
             0 if alias => Found::Alias,
@@ -314,7 +304,7 @@ mod tests {
                 data: 9,
                 addressed: 5,
                 odd: true,
-                store: Forwarder { follow: ACCESS, younger: 0, reads: 0 }
+                store: Forwarder { follow: ACCESS, younger: 0 }
             }
         );
         assert_eq!(stores.find(0x1000, 8, 10), Found::Blocked { committed: 21 });

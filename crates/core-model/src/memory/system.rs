@@ -9,7 +9,7 @@ use super::renaming::{Connections, Follow};
 use super::store_buffer::StoreBuffer;
 use super::stores::{ANYWHERE, Found, StoreTimes, Stores};
 use super::translation::{Purpose, Tlbs};
-use crate::core::{Core, LinearTags, Memory, MemoryRenaming};
+use crate::core::{Core, LinearTags, Memory, MemoryRenaming, RenamedAccesses};
 use crate::instruction::{Execution, Prepared};
 use crate::predictor::Outcome;
 use crate::totals::CoreTotals;
@@ -389,7 +389,8 @@ impl MemorySystem {
                 loaded.twice |= self.forwarded_again();
                 // The next store to its place goes alone; where registers and displacements tell what to connect, not
                 // if the load is that of an operation in place.
-                if let MemoryRenaming::Predicted { distance, .. } = memory.renames_memory
+                if let MemoryRenaming::Predicted { accesses: RenamedAccesses::Whole, distance, .. } =
+                    memory.renames_memory
                     && (distance == 0 || destination != Destination::Update)
                 {
                     self.stores.was_renamed(access.linear);
@@ -397,7 +398,6 @@ impl MemorySystem {
                 return loaded;
             }
             Found::Forward { data, addressed, odd, .. } => {
-                self.stores.was_read(access.linear);
                 // Forwarding takes as long as a hit of the cache, once the data are there.
                 let mut from = data;
                 // It looks for stores in the cycle after it has its own address.

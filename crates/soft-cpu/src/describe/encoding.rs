@@ -53,7 +53,18 @@ fn joined_move(instruction: &Instruction) -> u8 {
     let mnemonic = instruction.mnemonic();
     let joins = matches!(
         mnemonic,
-        M::Mov | M::Add | M::Sub | M::And | M::Or | M::Xor | M::Inc | M::Dec | M::Not | M::Shl | M::Shr | M::Sar
+        M::Mov
+            | M::Add
+            | M::Sub
+            | M::And
+            | M::Or
+            | M::Xor
+            | M::Inc
+            | M::Dec
+            | M::Not
+            | M::Shl
+            | M::Shr
+            | M::Sar
     );
     let (first, second) = (instruction.op0_register(), instruction.op1_register());
     let another = second.is_gpr() && second.full_register() != first.full_register();
