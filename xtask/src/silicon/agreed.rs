@@ -6,7 +6,7 @@
 use super::block::{self, Measured, Way};
 use super::form_rows::{self, Row};
 use crate::error::TaskError;
-use core_model::Form;
+use core_model::{Core, Form};
 use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::fs;
@@ -25,8 +25,9 @@ fn lowest(mut figures: Vec<f64>) -> Option<(f64, f64)> {
     pairs.map(|(low, next)| (*low, next / low - 1.0)).find(|(_, more)| *more <= AGREES)
 }
 
-/// Rows of a file with what recordings agree on, in the order of the first one, and how many figures these are.
-fn rows(recordings: &[Vec<Measured>]) -> (String, usize) {
+/// Rows of a file with what recordings of a core agree on, in the order of the first one, and how many figures these
+/// are.
+fn rows(recordings: &[Vec<Measured>], core: &Core) -> (String, usize) {
     let mut by_code: HashMap<&[u8], Vec<&Measured>> = HashMap::new();
     for block in recordings.iter().flatten() {
         by_code.entry(&block.code).or_default().push(block);
@@ -35,8 +36,10 @@ fn rows(recordings: &[Vec<Measured>]) -> (String, usize) {
     for block in recordings.first().into_iter().flatten() {
         // A block that is there twice has been measured twice.
         let Some(of_it) = by_code.remove(block.code.as_slice()) else { continue };
+        let count = block::decode(&block.code).map_or(0, |instructions| instructions.len());
         let mut column = |way| {
-            let figure = lowest(of_it.iter().filter_map(|block| block.cycles(way)).collect());
+            let figures = of_it.iter().filter_map(|block| block.cycles(way));
+            let figure = lowest(figures.filter(|&cycles| block::is_possible(cycles, count, core)).collect());
             agreed += usize::from(figure.is_some());
             figure.map_or_else(|| "-\t-".to_owned(), |(cycles, more)| format!("{cycles:.4}\t{more:.4}"))
         };
@@ -59,9 +62,9 @@ fn read<T>(of: &[PathBuf], parse: Parse<T>) -> Result<(String, Vec<Vec<T>>), Tas
 }
 
 /// Writes what the recordings agree on to a file.
-pub(super) fn write(path: &Path, of: &[PathBuf]) -> Result<(), TaskError> {
+pub(super) fn write(path: &Path, of: &[PathBuf], core: &Core) -> Result<(), TaskError> {
     let (mut text, recordings) = read(of, block::parse)?;
-    let (rows, agreed) = rows(&recordings);
+    let (rows, agreed) = rows(&recordings, core);
     let figures = 2 * rows.lines().count();
     let _ = writeln!(text, "# {agreed} of {figures} figures are the lowest that two of these agree on");
     let _ = writeln!(text, "{}", block::HEADER);
@@ -115,6 +118,7 @@ pub(super) fn write_forms(path: &Path, of: &[PathBuf]) -> Result<(), TaskError> 
 mod tests {
     #![allow(clippy::unwrap_used, reason = "test code")]
     use super::*;
+    use crate::silicon::find_core;
 
     #[test]
     fn the_lowest_that_two_agree_on_counts() {
@@ -125,10 +129,19 @@ mod tests {
             let [add, sub] = figures;
             block::parse(&format!("a\t{add}\t0\t-\t-\t4801d8\na\t{sub}\t0\t2.0\t0\t4829d8\n")).unwrap()
         };
-        let (rows, agreed) =
-            rows(&[recording(["1.2", "-"]), recording(["1.0", "3.0"]), recording(["1.01", "4"])]);
+        let core = find_core("zen-5").unwrap();
+        let recordings = [recording(["1.2", "-"]), recording(["1.0", "3.0"]), recording(["1.01", "4"])];
+        let (rows, agreed) = rows(&recordings, core);
         assert_eq!(rows, "a\t1.0000\t0.0100\t-\t-\t4801d8\na\t-\t-\t2.0000\t0.0000\t4829d8\n");
         assert_eq!(agreed, 2);
+    }
+
+    #[test]
+    fn what_no_core_can_do_does_not_count() {
+        let recording = |cycles| block::parse(&format!("a\t{cycles}\t0\t-\t-\t4801d84829d8\n")).unwrap();
+        let recordings = ["0.12", "0.12", "0.13", "0.13"].map(recording);
+        let (rows, _) = rows(&recordings, find_core("zen-5").unwrap());
+        assert_eq!(rows, "a\t0.1300\t0.0000\t-\t-\t4801d84829d8\n");
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use super::image::Shape;
 use crate::error::TaskError;
+use core_model::Core;
 use iced_x86::{Decoder, DecoderOptions, Instruction, InstructionInfoFactory, OpAccess, Register};
 use std::fs;
 use std::path::Path;
@@ -110,6 +111,12 @@ fn bytes(text: &str) -> Option<Vec<u8>> {
 pub(crate) fn decode(code: &[u8]) -> Option<Vec<Instruction>> {
     let all: Vec<_> = Decoder::new(64, code, DecoderOptions::NONE).iter().collect();
     (!all.is_empty() && all.iter().all(|one| !one.is_invalid())).then_some(all)
+}
+
+/// True if a core can execute so many instructions in so many cycles: a slot has two at most, which are one uop. Of
+/// blocks that store, the longer image may be faster than the shorter one; then the difference of the two is nothing.
+pub(crate) fn is_possible(cycles: f64, instructions: usize, core: &Core) -> bool {
+    cycles * f64::from(2 * core.dispatch_width) >= instructions as f64
 }
 
 /// True if any instruction writes memory.

@@ -108,7 +108,7 @@ pub(crate) fn silicon(args: &SiliconArgs) -> Result<(), TaskError> {
     }
     let path = match (&args.record, &args.blocks) {
         (Some(path), _) if !args.agreed.is_empty() => {
-            agreed::write(path, &args.agreed)?;
+            agreed::write(path, &args.agreed, core)?;
             path
         }
         (Some(path), _) => {

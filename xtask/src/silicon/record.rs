@@ -1,7 +1,7 @@
 //! Recordings: blocks of our own, or of a file, measured on this host.
 
 use super::able;
-use super::block::{HEADER, Way, decode, shapes, stores};
+use super::block::{HEADER, Way, decode, is_possible, shapes, stores};
 use super::image::{self, CODE, Entry, IMAGE, PAGE};
 use super::machine::{self, Vectors};
 use super::native::{self, Host, Sampled};
@@ -181,7 +181,8 @@ pub(super) fn figure(
         let [Some(first), Some(second)] = sampled else { continue };
         let cycles = (second.cycles - first.cycles) / more;
         let spread = first.spread.max(second.spread);
-        found = (spread <= STABLE && cycles > 0.0).then_some(Sampled { cycles, spread });
+        let stands = spread <= STABLE && cycles > 0.0 && is_possible(cycles, instructions.len(), core);
+        found = stands.then_some(Sampled { cycles, spread });
         if found.is_some() {
             break;
         }
