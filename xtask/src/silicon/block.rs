@@ -113,8 +113,8 @@ pub(crate) fn decode(code: &[u8]) -> Option<Vec<Instruction>> {
     (!all.is_empty() && all.iter().all(|one| !one.is_invalid())).then_some(all)
 }
 
-/// True if a core can execute so many instructions in so many cycles: a slot has two at most, which are one uop. Of
-/// blocks that store, the longer image may be faster than the shorter one; then the difference of the two is nothing.
+/// True if a core can execute so many instructions in so many cycles: a slot has two at most, which are one uop. What
+/// the shorter image alone is kept up by makes the difference of two images less than that.
 pub(crate) fn is_possible(cycles: f64, instructions: usize, core: &Core) -> bool {
     cycles * f64::from(2 * core.dispatch_width) >= instructions as f64
 }
