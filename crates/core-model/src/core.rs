@@ -239,6 +239,8 @@ pub enum LinearTags {
     /// The first load takes a port four times, the next ones twice; stores relative to the stack pointer reach the
     /// cache alone until their line is known by their address.
     StackApart,
+    /// A load takes a port so many times more, and its value does not wait for that.
+    LoadAgain(u8),
     /// Loads take a port twice, and the first store one of these units.
     StoreAgain {
         /// Names of the units in the uop table.

@@ -540,7 +540,7 @@ impl Shaped for FrontEnd {
             let constants = u64::from(u8::try_from(self.constants).ok()?);
             let target = if self.loop_branch == u64::MAX { 0 } else { self.loop_target };
             let line = u64::from(self.line_uops) << 8 | u64::from(self.line_before);
-            let two = u64::from(self.two_constants);
+            let two = u64::from(self.two_constants) | u64::from(self.shares) << 1;
             shape.extend([two << 24 | constants << 16 | line, self.loop_branch, target]);
         }
         if self.core.front_end.predecode_width > 0 {
@@ -591,7 +591,8 @@ impl Shaped for FrontEnd {
         if self.core.front_end.line_width > 0 {
             let word = shape.next();
             (self.line_before, self.line_uops) = ((word & 0xFF) as u32, (word >> 8 & 0xFF) as u32);
-            (self.constants, self.two_constants) = ((word >> 16 & 0xFF) as u32, word >> 24 == 1);
+            self.constants = (word >> 16 & 0xFF) as u32;
+            (self.two_constants, self.shares) = (word >> 24 & 1 == 1, word >> 25 == 1);
             (self.loop_branch, self.loop_target) = (shape.next(), shape.next());
         }
         if self.core.front_end.predecode_width > 0 {

@@ -116,8 +116,9 @@ pub const ZEN5: Core = Core {
             loads: 24,
             distance: 15,
         },
+        // eight POP or loads of a line that was used by another address take a cycle more, a chain of them does not.
+        linear_tags: LinearTags::LoadAgain(4),
         // Zen 3 has all of these; here they were not looked for, or are not there.
-        linear_tags: LinearTags::None,
         replays_loads: false,
         dependent_loads: [0, 0],
         forwarded_loads: 0,

@@ -50,6 +50,23 @@ impl Aliases {
         Self { lines: Box::new([tags; LINES]), next: [0; 2] }
     }
 
+    /// A line that is in the cache is known by the address of an access from now on; true if it was not, nor by the
+    /// one before that.
+    pub(super) fn learns(&mut self, line: u64, access: &MemoryAccess) -> bool {
+        let hash = hash(access.linear);
+        let known = &mut self.lines[line as usize % LINES];
+        if known.line != line {
+            *known = Tags { line, tags: [(hash, 0); KNOWN] };
+        }
+        let [(newest, _), (older, _), ..] = known.tags;
+        if newest == hash {
+            return false;
+        }
+        known.tags[1] = known.tags[0];
+        known.tags[0] = (hash, 0);
+        older != hash
+    }
+
     /// When a line that is in the cache is known by the address of an access at `at`: then, mostly. And how often a
     /// load takes a port again until then.
     pub(super) fn known(&mut self, line: u64, access: &MemoryAccess, at: u64) -> (u64, u8) {

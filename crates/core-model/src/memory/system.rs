@@ -106,12 +106,14 @@ impl MemoryPort for MemorySystem {
             let (level, ready) = self.caches.access(totals, line, at, Asker::Store);
             arrival = arrival.max(ready);
             if let Some(aliases) = self.aliases.as_mut().filter(|_| level == Level::L1) {
-                let (known, again) = aliases.known(line, access, at);
-                arrival = arrival.max(known);
-                match self.core.memory.linear_tags {
-                    LinearTags::None => {}
-                    LinearTags::StackApart => alone = known > at && times.follow == Follow::STACK,
-                    LinearTags::StoreAgain { .. } => twice = again > 0,
+                if let LinearTags::LoadAgain(_) = self.core.memory.linear_tags {
+                    aliases.learns(line, access);
+                } else {
+                    let (known, again) = aliases.known(line, access, at);
+                    arrival = arrival.max(known);
+                    let apart = self.core.memory.linear_tags == LinearTags::StackApart;
+                    alone = apart && known > at && times.follow == Follow::STACK;
+                    twice = !apart && again > 0;
                 }
             }
             if crosses_line(access) {
@@ -444,6 +446,9 @@ impl MemorySystem {
         loaded.level = level;
         if level > Level::L1 {
             loaded.delay = loaded.delay.max(arrival.saturating_sub(issued + latency));
+        } else if let (Some(aliases), LinearTags::LoadAgain(again)) = (&mut self.aliases, memory.linear_tags)
+        {
+            loaded.again = if aliases.learns(line, access) { again } else { 0 };
         } else if let Some(aliases) = &mut self.aliases {
             let (mut known, again) = aliases.known(line, access, at);
             if known > at {

@@ -1,11 +1,15 @@
 //! Execution of one instruction, with its accesses to memory.
 
+use crate::core::LinearTags;
 use crate::instruction::{Executed, Execution, NEVER, Prepared, Traits};
 use crate::memory::{Destination, Level, Loaded, Loads, MemoryPort, StoreTimes};
 use crate::pipeline::{Origin, Pipeline};
 use crate::table::Uops;
 use crate::totals::CoreTotals;
 use retire::{RegisterFile, RegisterSet};
+
+/// Half of the units of arithmetic of Zen 5.
+const HALF: u32 = 3;
 
 impl Pipeline {
     /// Executes; nothing begins before `earliest`. `RARE` and `MEMORY`: see [`complete`](Self::complete).
@@ -27,7 +31,8 @@ impl Pipeline {
             let value = if executes { self.back_end.woken(ready, earliest) } else { ready.max(earliest) };
             let issued = self.back_end.issue(prepared.groups(), value);
             let completed = issued + u64::from(prepared.compute);
-            let prompt = executes && value == earliest && prepared.compute == 1;
+            let prompt =
+                executes && prepared.compute == 1 && self.is_prompt(prepared, prepared.groups(), earliest);
             self.select_early(prepared, prepared.groups(), earliest);
             return Executed {
                 prompt,
@@ -100,8 +105,10 @@ impl Pipeline {
                     // The value does not wait for that.
                     self.back_end.replay(load_groups, issued + 1);
                 }
+                let waits = !matches!(self.core.memory.linear_tags, LinearTags::LoadAgain(_));
                 for _ in 0..loaded.again {
-                    from = from.max(self.back_end.replay(load_groups, issued + 1) + load);
+                    let replayed = self.back_end.replay(load_groups, issued + 1) + load;
+                    from = if waits { from.max(replayed) } else { from };
                 }
                 if loaded.renamed {
                     from = if loaded.data > 0 { issued + loaded.data } else { earliest };
@@ -154,13 +161,22 @@ impl Pipeline {
             // That it waits for older stores and locks is a wait for memory too.
             memory_from = begun.min(drains_from);
         }
-        Executed { issued, addressed, completed, memory_from, computes, clear, prompt: false }
+        let prompt = prepared.compute == 1 && start == from && self.is_prompt(prepared, groups, earliest);
+        Executed { issued, addressed, completed, memory_from, computes, clear, prompt }
+    }
+
+    /// True if what waits for the operation is selected too early, on cores where that matters: its last source was
+    /// there when it was allocated, or has come from a load.
+    #[inline(always)]
+    fn is_prompt(&self, prepared: &Prepared, groups: &[Uops], earliest: u64) -> bool {
+        let waits = prepared.rest.sources & !RegisterSet::from(self.loaded);
+        self.origin == Origin::Prompt && !groups.is_empty() && self.back_end.ready(waits) <= earliest
     }
 
     /// The operation takes a port once more if it waits for what a prompt one makes, on cores where that matters.
     #[inline(always)]
     fn select_early(&mut self, prepared: &Prepared, groups: &[Uops], earliest: u64) {
-        if self.origin != Origin::Prompt {
+        if self.origin != Origin::Prompt || !is_common(groups) {
             return;
         }
         let ready = self.back_end.ready(prepared.rest.sources & RegisterSet::from(self.marked));
@@ -218,4 +234,11 @@ impl Pipeline {
             index += 1;
         }
     }
+}
+
+/// True if an operation is neither a multiplication nor a shift nor anything else that half of Zen 5's units have:
+/// measured, these neither take a port twice nor does what waits for them.
+#[inline(always)]
+fn is_common(groups: &[Uops]) -> bool {
+    groups.last().is_some_and(|uops| uops.units.count_ones() > HALF)
 }

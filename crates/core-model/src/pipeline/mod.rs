@@ -58,6 +58,8 @@ pub(crate) struct Pipeline {
     end: u64,
     /// Those of the first 16 registers whose value comes from where `origin` says.
     pub(crate) marked: u16,
+    /// General-purpose registers that loads have brought, where [`Origin::Prompt`] matters.
+    pub(crate) loaded: u16,
     pub(crate) origin: Origin,
     /// Counts loads that wait for such a value: see [`Memory::dependent_loads`](crate::core::Memory::dependent_loads).
     pub(crate) dependent: u8,
@@ -123,6 +125,7 @@ impl Pipeline {
             host: None,
             end: 0,
             marked: 0,
+            loaded: 0,
             origin: Origin::that_matters(core),
             dependent: 0,
             written: match core.memory.renames_memory {
@@ -329,7 +332,12 @@ impl Pipeline {
             Origin::BehindLoad => {
                 traits.intersects(Traits::LOAD) || self.marked & prepared.rest.sources as u16 != 0
             }
-            Origin::Prompt => prompt,
+            Origin::Prompt => {
+                let loaded = traits.intersects(Traits::LOADED);
+                self.loaded =
+                    self.loaded & !prepared.first_results | if loaded { prepared.first_results } else { 0 };
+                prompt
+            }
         };
         self.marked &= !prepared.first_results;
         self.marked |= if marks { prepared.first_results } else { 0 };
@@ -648,6 +656,9 @@ impl Shaped for Pipeline {
             shape.extend([self.line, lines.into()]);
         }
         shape.extend(self.written.map(Written::word));
+        if self.origin == Origin::Prompt {
+            shape.push(self.loaded.into());
+        }
         if self.core.fuses_nops {
             shape.extend(self.host.map_or([u64::MAX, 0], |host| [host.end, host.nop.into()]));
         }
@@ -670,6 +681,9 @@ impl Shaped for Pipeline {
         }
         if let Some(written) = &mut self.written {
             *written = Written::from_word(shape.next());
+        }
+        if self.origin == Origin::Prompt {
+            self.loaded = shape.next() as u16;
         }
         if self.core.fuses_nops {
             let host = Host { end: shape.next(), nop: shape.next() as u8 };
