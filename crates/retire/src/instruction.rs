@@ -46,8 +46,8 @@ pub struct Instruction {
     pub address: RegisterSet,
     /// Other registers that it reads.
     pub sources: RegisterSet,
-    /// Those of all these that may be farther away than the others: the base of the address that LEA computes, and
-    /// general-purpose registers of an operation on vector registers.
+    /// Those of all these that may be farther away than the others: the base of the address that LEA computes,
+    /// general-purpose registers of an operation on vector registers, and flags that a condition is of.
     pub distant: RegisterSet,
     /// Registers that it writes, but for [`base`](Self::base).
     pub results: RegisterSet,

@@ -151,6 +151,7 @@ fn distant(instruction: &Instruction, sources: RegisterSet) -> RegisterSet {
     match (instruction.mnemonic(), register_file(instruction)) {
         (Mnemonic::Lea, _) => bit(instruction.memory_base()),
         (_, RegisterFile::Vector) => sources & GENERAL,
+        _ if instruction.condition_code() != ConditionCode::None => flags(instruction.rflags_read()),
         _ => 0,
     }
 }
