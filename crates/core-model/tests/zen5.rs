@@ -4,7 +4,7 @@
 
 mod common;
 
-use common::{about, looped};
+use common::{about, looped, looped_as_block};
 use core_model::ZEN5;
 use iced_x86::code_asm::*;
 
@@ -23,6 +23,63 @@ fn what_waits_for_a_prompt_operation_takes_a_port_twice() {
     };
     let (waits, does_not) = (both(rax), both(rbx));
     assert!((0.5..0.55).contains(&waits) && (0.33..0.39).contains(&does_not), "{waits:.3} and {does_not:.3}");
+}
+
+#[test]
+fn a_move_and_the_operation_behind_it_are_one() {
+    let moved = |operation: fn(&mut CodeAssembler)| {
+        looped_as_block(&ZEN5, move |a: &mut CodeAssembler| {
+            a.mov(rax, rsi).unwrap();
+            operation(a);
+        })
+    };
+    let one = [
+        moved(|a| a.add(rax, rbx).unwrap()),
+        moved(|a| a.and(rax, 15).unwrap()),
+        moved(|a| a.not(rax).unwrap()),
+        moved(|a| a.inc(rax).unwrap()),
+    ];
+    // A negation does not, nor do other widths, the register itself and another destination.
+    let two = [
+        moved(|a| a.neg(rax).unwrap()),
+        moved(|a| a.add(eax, 1).unwrap()),
+        moved(|a| a.add(rax, rax).unwrap()),
+        moved(|a| a.cmp(rax, rbx).unwrap()),
+        moved(|a| a.mov(rcx, rdi).unwrap()),
+    ];
+    assert!(one.iter().all(|cycles| (0.16..0.2).contains(cycles)), "{one:?}");
+    assert!(two.iter().all(|&cycles| cycles > 0.25), "{two:?}");
+    // The operation waits for what was moved.
+    let chain = looped_as_block(&ZEN5, |a| {
+        a.mov(rax, rsi).unwrap();
+        a.add(rax, rbx).unwrap();
+        a.mov(rsi, rax).unwrap();
+        a.add(rsi, rbx).unwrap();
+    });
+    about(chain, 2.0);
+}
+
+#[test]
+fn conditions_of_two_flags_take_a_cycle_longer_from_these() {
+    about(cycles(|a| a.cmova(rdx, rsi).unwrap()), 1.0);
+    let through_flags = |a: &mut CodeAssembler| {
+        a.cmp(rax, rdx).unwrap();
+        a.cmovle(rdx, rax).unwrap();
+    };
+    about(cycles(through_flags), 3.0);
+}
+
+#[test]
+fn ways_from_vectors_are_those_of_stores() {
+    let stored = |from: fn(&mut CodeAssembler)| {
+        cycles(move |a: &mut CodeAssembler| {
+            a.movups(xmmword_ptr(rbx), xmm5).unwrap();
+            from(a);
+        })
+    };
+    about(stored(|a| a.comiss(xmm8, xmm0).unwrap()), 1.0);
+    about(stored(|a| a.movd(eax, xmm0).unwrap()), 1.0);
+    about(stored(|a| a.lea(rax, rsi + 1).unwrap()), 0.5);
 }
 
 #[test]
@@ -48,6 +105,14 @@ fn a_load_has_the_value_of_a_store_without_a_cycle() {
         a.movzx(eax, word_ptr(rbx)).unwrap();
     };
     about(cycles(extended), 7.0);
+    // But for 24 loads that are known, renaming looks at registers, which were written.
+    let computed = |a: &mut CodeAssembler| {
+        a.mov(rbx, rdi).unwrap();
+        a.mov(rax, qword_ptr(rbx)).unwrap();
+        a.add(rax, 1).unwrap();
+        a.mov(qword_ptr(rbx), rax).unwrap();
+    };
+    about(cycles(computed), 8.0);
 }
 
 #[test]

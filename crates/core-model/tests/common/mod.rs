@@ -199,6 +199,27 @@ pub(crate) fn looped(core: &'static Core, body: impl Fn(&mut CodeAssembler)) -> 
     run.totals().cycles as f64 / f64::from(COPIES * PASSES)
 }
 
+/// The same of instructions without memory that are defined and retire as one block.
+pub(crate) fn looped_as_block(core: &'static Core, body: impl Fn(&mut CodeAssembler)) -> f64 {
+    let code = assemble(|a| {
+        (0..COPIES).for_each(|_| body(a));
+        a.jmp(CODE).unwrap();
+    });
+    let mut instructions = describe(&code);
+    instructions
+        .iter_mut()
+        .zip(&code)
+        .for_each(|(described, one)| described.offset = (one.ip() - CODE) as u16);
+    let mut model = new(core);
+    let id = model.define(&instructions);
+    let branch = Some(Branch { kind: BranchKind::DirectJump, taken: true, target: CODE });
+    for _ in 0..PASSES {
+        model.retire(&Block { branch, ..block(id, &instructions) });
+    }
+    model.event(CoreEvent::Serialise);
+    model.totals(true).cycles as f64 / f64::from(COPIES * PASSES)
+}
+
 /// Within 8 %.
 #[track_caller]
 pub(crate) fn about(found: f64, expected: f64) {
