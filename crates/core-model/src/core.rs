@@ -208,8 +208,8 @@ pub enum MemoryRenaming {
     None,
     /// Those that [`retire::Encoding::plain_access`] describes.
     Plain,
-    /// At addresses relative to the stack pointer, if the store has such a one too, and of others as many as a predictor
-    /// knows to read from stores.
+    /// At addresses relative to the stack pointer, if the store has such a one too, and of others as many as a
+    /// predictor knows to read from stores.
     Predicted {
         /// Which these can be.
         accesses: RenamedAccesses,

@@ -2,8 +2,8 @@
 //!
 //! Zen 3 has two mechanisms. One is about accesses relative to the stack pointer. The other one learns which loads read
 //! from stores (AMD, "Security analysis of AMD predictive store forwarding"): measured are 24 loads that it knows, and
-//! that no load is known of a loop with 28. Zen 4 and Zen 5 also connect accesses that are made of the same registers and
-//! displacement, if these registers were not written in between: measured, on Zen 4 across up to 11 other stores.
+//! that no load is known of a loop with 28. Zen 4 and Zen 5 also connect accesses that are made of the same registers
+//! and displacement, if these registers were not written in between: measured, on Zen 4 across up to 11 other stores.
 
 use crate::core::MemoryRenaming;
 
