@@ -237,7 +237,7 @@ impl Pipeline {
 }
 
 /// True if an operation is neither a multiplication nor a shift nor anything else that half of Zen 5's units have:
-/// measured, these neither take a port twice nor does what waits for them.
+/// measured, these take no port twice.
 #[inline(always)]
 fn is_common(groups: &[Uops]) -> bool {
     groups.last().is_some_and(|uops| uops.units.count_ones() > HALF)
