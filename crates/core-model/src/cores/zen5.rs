@@ -85,9 +85,9 @@ pub const ZEN5: Core = Core {
         overridden_target: 2,
         predicts_more_returns: true,
         // measured: a branch on a random bit that is computed costs 23.7 cycles for each misprediction, behind a load
-        // 29 (guide: 12 to 18).
-        recovery: 4,
-        refill: 17,
+        // 29 (guide: 12 to 18). How they divide is an estimate.
+        recovery: 5,
+        refill: 16,
         ..ZEN4.prediction
     },
     memory: Memory {
