@@ -426,8 +426,8 @@ pub struct Core {
     /// A uop whose last source is there in the first cycle in which it could be dispatched, or in the next one, is
     /// dispatched a cycle later.
     pub wakes_late: bool,
-    /// A uop that waits for an operation of one cycle, whose own sources were ready when it was allocated, takes a port
-    /// once more: it is selected too early.
+    /// A uop that waits for an operation of one cycle, whose own sources were ready when it was allocated or came from
+    /// a load, takes a port once more: it is selected too early. Multiplications and shifts are not.
     pub selects_early: bool,
     /// Loads between allocation and retirement.
     pub load_buffer: u32,

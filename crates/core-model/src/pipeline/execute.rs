@@ -169,8 +169,11 @@ impl Pipeline {
     /// there when it was allocated, or has come from a load.
     #[inline(always)]
     fn is_prompt(&self, prepared: &Prepared, groups: &[Uops], earliest: u64) -> bool {
+        if self.origin != Origin::Prompt || groups.is_empty() {
+            return false;
+        }
         let waits = prepared.rest.sources & !RegisterSet::from(self.loaded);
-        self.origin == Origin::Prompt && !groups.is_empty() && self.back_end.ready(waits) <= earliest
+        self.back_end.ready(waits) <= earliest
     }
 
     /// The operation takes a port once more if it waits for what a prompt one makes, on cores where that matters.

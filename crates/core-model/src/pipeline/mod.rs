@@ -25,7 +25,7 @@ pub(crate) enum Origin {
     Load,
     /// A load, or what waited for one.
     BehindLoad,
-    /// An operation of one cycle whose sources were ready when it was allocated.
+    /// An operation of one cycle whose sources were ready when it was allocated, or came from a load.
     Prompt,
 }
 
