@@ -59,6 +59,9 @@ pub struct FrontEnd {
     pub uop_cache: Geometry,
     /// Log2 of the bytes of code that one of its lines holds in this model, at most 6.
     pub uop_cache_shift: u32,
+    /// Instructions that one of its lines holds, from the one on at which fetch came to it; 0: any number, and it does
+    /// not matter where fetch came from.
+    pub uop_cache_instructions: u32,
     /// Uops of one line of code that come from that cache in a cycle; 0: lines make no difference.
     pub line_width: u32,
     /// Constants (displacements, immediate values) that these can have.
@@ -172,6 +175,15 @@ pub struct Prediction {
     pub taken_branches: u32,
     /// Cycles that a taken branch loses if its target comes from the larger buffer.
     pub slow_target: u32,
+    /// Cycles that the predictor, which can be ahead of fetch, takes for an indirect jump; 0: no more than for any taken
+    /// branch.
+    pub indirect_cycles: u32,
+    /// The same for calls of either kind.
+    pub call_cycles: u32,
+    /// The same for returns.
+    pub return_cycles: u32,
+    /// The same for indirect jumps and calls of which history knows another target than their address alone.
+    pub overridden_cycles: u32,
     /// Cycles that fetch loses at an indirect jump or call.
     pub indirect_bubble: u32,
     /// Cycles that fetch loses if history knows another target of an indirect branch than its address alone.

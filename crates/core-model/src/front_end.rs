@@ -1,11 +1,13 @@
 //! Supply of uops: uop cache, decoders, loop stream detector, microcode sequencer, instruction cache and TLB.
 
-use crate::core::{self, Core, Prediction};
+use crate::core::{self, Core};
 use crate::instruction::Traits;
 use crate::memory::{Entry, MemoryPort};
+use crate::predictor::Outcome;
 use crate::state::packed::{Packer, Unpacker};
 use crate::state::{Shaped, Words};
 use crate::totals::CoreTotals;
+use retire::{Branch, BranchKind};
 
 /// Iterations after which a loop is known to be one.
 const LOOP_ITERATIONS: u32 = 16;
@@ -79,6 +81,10 @@ pub(crate) struct FrontEnd {
     entered: usize,
     queue: usize,
     piece_shift: u32,
+    /// Instructions that this line of the uop cache can have yet, and what each takes of that: nothing where their
+    /// number does not matter.
+    entry_left: u32,
+    entry_step: u32,
     width: u32,
     /// Taken branches among the uops of this cycle.
     taken: u32,
@@ -122,6 +128,8 @@ impl FrontEnd {
             entered: 0,
             queue: (parameters.queue.max(1) as usize).min(QUEUE),
             piece_shift: parameters.uop_cache_shift,
+            entry_left: 1,
+            entry_step: u32::from(parameters.uop_cache_instructions > 0),
             width: parameters.uop_cache_width,
             taken: 0,
             ahead: 0,
@@ -150,9 +158,11 @@ impl FrontEnd {
             self.wait_for_queue(totals, room);
         }
         let Place { linear, physical, page, length, constants } = place;
-        if physical >> self.piece_shift != self.piece && self.path != Path::Loop {
+        let other = physical >> self.piece_shift != self.piece || self.entry_left == 0;
+        if other && self.path != Path::Loop {
             self.enter(port, totals, linear, physical, page);
         }
+        self.entry_left -= self.entry_step;
         self.loop_uops += slots;
         if self.path == Path::Decoders || RARE && traits.intersects(Traits::MICROCODED) {
             self.make(totals, traits, linear, length, slots);
@@ -243,6 +253,8 @@ impl FrontEnd {
             Path::Decoders | Path::Loop => 0,
         };
         let begins = self.path != Path::Decoders || self.piece == u64::MAX;
+        let other_piece = physical >> self.piece_shift != self.piece;
+        self.entry_left = self.core.front_end.uop_cache_instructions.max(1);
         let entry = Entry {
             linear,
             physical,
@@ -262,7 +274,7 @@ impl FrontEnd {
             self.stall(totals, entered.translation);
         }
         if entered.hit {
-            if self.core.front_end.line_width > 0 {
+            if self.core.front_end.line_width > 0 && other_piece {
                 self.begin_line(totals);
             }
             if self.path == Path::Decoders {
@@ -284,8 +296,10 @@ impl FrontEnd {
             totals.icache_stall_cycles += entered.wait;
             self.stall(totals, entered.wait);
         }
-        // Prediction goes on while a line is awaited, and has more of a cycle than the decoders.
-        self.ahead = (self.ahead + entered.wait + 1).min(self.core.front_end.run_ahead.into());
+        if other_piece {
+            // Prediction goes on while a line is awaited, and has more of a cycle than the decoders.
+            self.ahead = (self.ahead + entered.wait + 1).min(self.core.front_end.run_ahead.into());
+        }
         if begins {
             self.block = u64::MAX;
             self.split = self.split.max(self.cycle.saturating_sub(1));
@@ -404,7 +418,8 @@ impl FrontEnd {
 
     /// A taken branch, predicted rightly: what comes next is somewhere else.
     #[inline]
-    pub(crate) fn jump(&mut self, totals: &mut CoreTotals, rip: u64, target: u64, slow: bool) {
+    pub(crate) fn jump(&mut self, totals: &mut CoreTotals, rip: u64, branch: &Branch, outcome: Outcome) {
+        let target = branch.target;
         let again = rip == self.loop_branch && target == self.loop_target;
         if again {
             self.loop_count = (self.loop_count + 1).min(LOOP_ITERATIONS);
@@ -442,8 +457,17 @@ impl FrontEnd {
                 self.next_cycle(totals);
             }
         }
-        let Prediction { slow_target, taken_branches, .. } = self.core.prediction;
-        self.predict(totals, if slow { slow_target + 1 } else { u32::from(taken_branches == 1) });
+        let prediction = &self.core.prediction;
+        let cycles =
+            if outcome.slow { prediction.slow_target + 1 } else { u32::from(prediction.taken_branches == 1) };
+        let of_kind = match branch.kind {
+            BranchKind::IndirectJump => prediction.indirect_cycles,
+            BranchKind::DirectCall | BranchKind::IndirectCall => prediction.call_cycles,
+            BranchKind::Return => prediction.return_cycles,
+            BranchKind::Conditional | BranchKind::DirectJump | BranchKind::Far => 0,
+        };
+        let overridden = if outcome.overridden { prediction.overridden_cycles } else { 0 };
+        self.predict(totals, cycles.max(of_kind).max(overridden));
     }
 
     /// The predictor takes some cycles for a taken branch, and fetch waits for it if it is not ahead: measured on
@@ -541,6 +565,7 @@ impl Shaped for FrontEnd {
             let target = if self.loop_branch == u64::MAX { 0 } else { self.loop_target };
             let line = u64::from(self.line_uops) << 8 | u64::from(self.line_before);
             let two = u64::from(self.two_constants) | u64::from(self.shares) << 1;
+            let two = two | u64::from(self.entry_left) << 2;
             shape.extend([two << 24 | constants << 16 | line, self.loop_branch, target]);
         }
         if self.core.front_end.predecode_width > 0 {
@@ -592,7 +617,8 @@ impl Shaped for FrontEnd {
             let word = shape.next();
             (self.line_before, self.line_uops) = ((word & 0xFF) as u32, (word >> 8 & 0xFF) as u32);
             self.constants = (word >> 16 & 0xFF) as u32;
-            (self.two_constants, self.shares) = (word >> 24 & 1 == 1, word >> 25 == 1);
+            (self.two_constants, self.shares) = (word >> 24 & 1 == 1, word >> 25 & 1 == 1);
+            self.entry_left = (word >> 26) as u32;
             (self.loop_branch, self.loop_target) = (shape.next(), shape.next());
         }
         if self.core.front_end.predecode_width > 0 {

@@ -64,6 +64,7 @@ pub const GOLDEN_COVE: Core = Core {
         // have about 8 uops.
         uop_cache: Geometry { sets: 64, ways: 8 },
         uop_cache_shift: 5,
+        uop_cache_instructions: 0,
         line_width: 0,
         line_constants: 0,
         dispatched_lines: 0,
@@ -111,6 +112,10 @@ pub const GOLDEN_COVE: Core = Core {
         fast_targets: Geometry { sets: 32, ways: 4 },
         fast_target_window: 5,
         slow_target: 1,
+        indirect_cycles: 0,
+        call_cycles: 0,
+        return_cycles: 0,
+        overridden_cycles: 0,
         indirect_bubble: 0,
         // Measured on Granite Rapids: a loop that jumps to 16 targets in turn takes 6 cycles, to one target 1.5.
         overridden_target: 5,

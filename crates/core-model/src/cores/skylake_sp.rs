@@ -66,6 +66,7 @@ pub const SKYLAKE_SP: Core = Core {
         // manual: 256 lines of 6 uops, three for 32 bytes of code; in this model, a line holds 16 bytes.
         uop_cache: Geometry { sets: 32, ways: 8 },
         uop_cache_shift: 4,
+        uop_cache_instructions: 0,
         line_width: 0,
         line_constants: 0,
         dispatched_lines: 0,
@@ -129,6 +130,10 @@ pub const SKYLAKE_SP: Core = Core {
         // estimate: as the one cycle a level that was measured on Golden Cove.
         slow_target: 1,
         // Measured: a loop with an indirect and two other jumps takes 6 cycles (docs/silicon.md).
+        indirect_cycles: 0,
+        call_cycles: 0,
+        return_cycles: 0,
+        overridden_cycles: 0,
         indirect_bubble: 2,
         overridden_target: 0,
         // Measured: 3.6 to 4.7 cycles for a call and its return (docs/silicon.md).

@@ -92,6 +92,7 @@ pub const SUNNY_COVE: Core = Core {
         // line holds 16 bytes of code.
         uop_cache: Geometry { sets: 64, ways: 6 },
         uop_cache_shift: 4,
+        uop_cache_instructions: 0,
         line_width: 0,
         line_constants: 0,
         dispatched_lines: 0,
@@ -152,6 +153,10 @@ pub const SUNNY_COVE: Core = Core {
         predicts_more_returns: false,
         // estimate: as the one cycle a level that was measured on Golden Cove.
         slow_target: 1,
+        indirect_cycles: 0,
+        call_cycles: 0,
+        return_cycles: 0,
+        overridden_cycles: 0,
         indirect_bubble: 0,
         overridden_target: 0,
         call_bubble: 0,

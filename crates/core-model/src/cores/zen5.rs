@@ -43,9 +43,11 @@ pub const ZEN5: Core = Core {
         // thread has one. Queue: estimate, as Zen 4.
         queue: 144,
         uop_cache_width: 12,
-        // In this model a line of code has one way, of the two or three entries that it fills.
-        uop_cache: Geometry { sets: 64, ways: 6 },
+        // measured: 1024 lines of code of six instructions fit, 512 of 7 to 12, 341 of 13 to 18, and half of those that
+        // are entered in the middle of one also.
+        uop_cache: Geometry { sets: 64, ways: 16 },
         uop_cache_shift: 6,
+        uop_cache_instructions: 6,
         // measured: NOPs, moves and comparisons of 2 to 9 bytes.
         line_width: 8,
         line_constants: 8,
@@ -64,25 +66,35 @@ pub const ZEN5: Core = Core {
     prediction: Prediction {
         // measured: 8,192 random directions that repeat are learnt, of 16,384 nine in ten, of 32,768 hardly any.
         tagged: Geometry { sets: 1024, ways: 4 },
+        histories: &[36, 84, 178, 224, 286],
         // guide: 16 K targets, and 8 K behind them; 3072 indirect, return stack of 52. Ways, and how directions are
         // predicted: estimates, as Zen 4.
         targets: Geometry { sets: 2048, ways: 12 },
-        // measured: 512 jumps take half a cycle each, 2048 one and a half.
-        fast_targets: Geometry { sets: 512, ways: 3 },
-        fast_target_window: 6,
+        // measured: 4096 jumps 8 bytes apart take a cycle each, and no more than half of one as far as the uop cache
+        // has them.
+        fast_targets: Geometry { sets: 1024, ways: 16 },
+        fast_target_window: 3,
         indirect_bits: 11,
         // measured: 512 targets in turn are learnt, 4096 are not.
-        indirect: &[(0, Geometry { sets: 1024, ways: 1 }), (2, Geometry { sets: 1024, ways: 2 })],
+        indirect: &[
+            (0, Geometry { sets: 256, ways: 4 }),
+            (1, Geometry { sets: 256, ways: 4 }),
+            (3, Geometry { sets: 256, ways: 4 }),
+        ],
         return_stack: 52,
         taken_branches: 2,
         slow_target: 1,
-        // measured: calls 4 cycles each with their return, and so do targets that take turns.
+        // measured: calls of any kind and returns 2 cycles each, indirect jumps one, unless fetch has as much to do.
+        indirect_cycles: 1,
+        call_cycles: 2,
+        return_cycles: 2,
+        overridden_cycles: 4,
         indirect_bubble: 0,
         // estimate: as Zen 3.
         unknown_branch: 10,
-        call_bubble: 2,
-        indirect_call_bubble: 3,
-        overridden_target: 2,
+        call_bubble: 0,
+        indirect_call_bubble: 0,
+        overridden_target: 0,
         predicts_more_returns: true,
         // measured: a branch on a random bit that is computed costs 23.7 cycles for each misprediction, behind a load
         // 29 (guide: 12 to 18). How they divide is an estimate.

@@ -23,6 +23,8 @@ pub(crate) struct CodeCaches {
     /// The line that came along with another one last, and has not been read.
     along: u64,
     piece_shift: u32,
+    /// Lines of the uop cache begin where fetch came to them.
+    by_start: bool,
     /// Cycles between lines, and when the next one can come.
     line_cycles: u64,
     next_line: u64,
@@ -39,6 +41,7 @@ impl CodeCaches {
             latest: 0,
             along: u64::MAX,
             piece_shift: parameters.uop_cache_shift,
+            by_start: parameters.uop_cache_instructions > 0,
             line_cycles: parameters.line_cycles.into(),
             next_line: 0,
         }
@@ -50,10 +53,19 @@ impl CodeCaches {
         self.piece_shift
     }
 
-    /// True if the uop cache has the piece of code at an address; from now on it does.
+    /// True if the uop cache has the piece of code at an address, or the line of it that begins there; from now on it
+    /// does.
     #[inline]
     pub(crate) fn has_uops(&mut self, physical: u64) -> bool {
-        self.uop_cache.bring(physical >> self.piece_shift)
+        self.uop_cache.bring(self.key(physical))
+    }
+
+    #[inline]
+    fn key(&self, physical: u64) -> u64 {
+        // Above all bits of lines of the first 64 GiB.
+        const START: u32 = 30;
+        let within = if self.by_start { physical & ((1 << self.piece_shift) - 1) } else { 0 };
+        physical >> self.piece_shift ^ within << START
     }
 
     /// Reads a line of code, for which was asked some cycles before; how long it takes.
@@ -109,10 +121,10 @@ impl CodeCaches {
             return false;
         }
         self.icache.remove(physical >> 6);
-        let pieces = 64 >> self.piece_shift;
-        let first = physical >> 6 << (6 - self.piece_shift);
-        for piece in first..first + pieces {
-            self.uop_cache.remove(piece);
+        let first = physical >> 6 << 6;
+        let step = if self.by_start { 1 } else { 1 << self.piece_shift };
+        for start in (first..first + 64).step_by(step) {
+            self.uop_cache.remove(self.key(start));
         }
         true
     }

@@ -529,7 +529,7 @@ impl Pipeline {
         if branch.kind == BranchKind::Far {
             self.front_end.restart(totals, completed);
         } else if branch.taken {
-            self.front_end.jump(totals, rip, branch.target, outcome.slow);
+            self.front_end.jump(totals, rip, branch, outcome);
             let prediction = &self.core.prediction;
             let bubble = match branch.kind {
                 BranchKind::DirectCall => prediction.call_bubble,
