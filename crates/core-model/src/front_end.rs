@@ -31,13 +31,29 @@ pub(crate) struct Place {
     pub(crate) constants: u8,
 }
 
-/// Uops of one line of code that share a cycle with those of the next line, and those behind which a cycle has a
-/// quarter of the others': measured on Zen 5 (docs/silicon.md). Lines of 9 to 13 uops take an eighth of a cycle for
-/// each, of 17 to 24 three cycles, of 25 and 26 four, of 27 to 32 five.
-const LITTLE: u32 = 13;
-const DENSE: u32 = 24;
-/// Uops of a line are counted so far.
+/// Places of a line of code that come in its first cycle; of each twelve behind them, six take a third of a cycle each,
+/// and all of them two cycles if a branch is taken behind them: measured on Zen 5 (docs/silicon.md).
+const FIRST_PLACES: u32 = 12;
+/// Places of a line are counted so far.
 const MOST_IN_LINE: u32 = 64;
+/// Parts of a cycle that the uop cache's time is counted in.
+const THIRDS: u64 = 3;
+
+/// Thirds of a cycle for the most places.
+const MOST_THIRDS: u64 = thirds([MOST_IN_LINE; 2]);
+
+/// Thirds of a cycle for so many places of a line.
+const fn thirds([instructions, constants]: [u32; 2]) -> u64 {
+    let cycles = match if instructions > constants { instructions } else { constants } {
+        0..=13 => 1,
+        14..=16 => 2,
+        17..=24 => 3,
+        25..=26 => 4,
+        27..=36 => 5,
+        _ => 7,
+    };
+    cycles * THIRDS
+}
 
 /// Where uops come from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -66,12 +82,11 @@ pub(crate) struct FrontEnd {
     block_shift: u32,
     /// The last uop of this cycle has more constants than there is room for beside it.
     wide: bool,
-    /// Constants of the uops of this cycle, and whether the newest uop has two.
+    /// Constants of the uops of this cycle.
     constants: u32,
-    two_constants: bool,
-    /// Uops of this line of code, and those of them before this cycle.
-    line_uops: u32,
-    line_before: u32,
+    /// Places that the uop cache has for this line of code, and when the line began, in thirds of a cycle.
+    line_places: [u32; 2],
+    line_begun: u64,
     /// This line of code shares a cycle with the one before.
     shares: bool,
     /// The last cycle with uops of each path, and how many, to know when a run begins.
@@ -81,10 +96,10 @@ pub(crate) struct FrontEnd {
     entered: usize,
     queue: usize,
     piece_shift: u32,
-    /// Instructions that this line of the uop cache can have yet, and what each takes of that: nothing where their
-    /// number does not matter.
-    entry_left: u32,
-    entry_step: u32,
+    /// Instructions and constants that this line of the uop cache has room for yet.
+    entry_left: [u32; 2],
+    /// Its lines have room for so many, or for any number.
+    has_room_for_few: bool,
     width: u32,
     /// Taken branches among the uops of this cycle.
     taken: u32,
@@ -119,17 +134,16 @@ impl FrontEnd {
             block_shift: parameters.decode_bytes.max(1).ilog2(),
             wide: false,
             constants: 0,
-            two_constants: false,
-            line_uops: 0,
-            line_before: 0,
+            line_places: [0; 2],
+            line_begun: 0,
             shares: false,
             before: [(0, 0); 4],
             left: [0; QUEUE],
             entered: 0,
             queue: (parameters.queue.max(1) as usize).min(QUEUE),
             piece_shift: parameters.uop_cache_shift,
-            entry_left: 1,
-            entry_step: u32::from(parameters.uop_cache_instructions > 0),
+            entry_left: [0; 2],
+            has_room_for_few: parameters.uop_cache_instructions > 0,
             width: parameters.uop_cache_width,
             taken: 0,
             ahead: 0,
@@ -158,11 +172,12 @@ impl FrontEnd {
             self.wait_for_queue(totals, room);
         }
         let Place { linear, physical, page, length, constants } = place;
-        let other = physical >> self.piece_shift != self.piece || self.entry_left == 0;
-        if other && self.path != Path::Loop {
+        let taken = if self.has_room_for_few { [slots.min(1), constants.into()] } else { [0; 2] };
+        let full = self.entry_left[0] < taken[0] || self.entry_left[1] < taken[1];
+        if (physical >> self.piece_shift != self.piece || full) && self.path != Path::Loop {
             self.enter(port, totals, linear, physical, page);
         }
-        self.entry_left -= self.entry_step;
+        self.entry_left = [0, 1].map(|n| self.entry_left[n].saturating_sub(taken[n]));
         self.loop_uops += slots;
         if self.path == Path::Decoders || RARE && traits.intersects(Traits::MICROCODED) {
             self.make(totals, traits, linear, length, slots);
@@ -197,27 +212,42 @@ impl FrontEnd {
     #[inline]
     fn read_line(&mut self, totals: &mut CoreTotals, slots: u32, constants: u32) {
         let core::FrontEnd { line_width, line_constants, .. } = self.core.front_end;
-        // The second of two neighbours with two constants takes room for one more.
-        let again = std::mem::replace(&mut self.two_constants, constants > 1) && constants > 1;
-        let more = self.constants + constants + u32::from(again);
-        let width = if self.line_before == DENSE { line_width / 4 } else { line_width };
-        if self.used > 0 && (self.used + slots > width || more > line_constants) {
+        let [instructions, all] = self.line_places;
+        self.line_places = [instructions + slots.min(1), all + constants].map(|places| places.min(MOST_IN_LINE));
+        let read = (self.line_begun + thirds(self.line_places)) / THIRDS - 1;
+        if read > self.cycle {
+            self.end_cycle(totals);
+            self.cycle = read;
+        } else if self.used > 0
+            && (self.used + slots > line_width || self.constants + constants > line_constants)
+        {
             self.next_cycle(totals);
-            self.line_before = self.line_uops;
         }
-        self.constants = if self.used > 0 { more } else { constants };
-        self.line_uops = (self.line_uops + slots).min(MOST_IN_LINE);
+        self.constants += constants;
     }
 
-    /// The predictor names another line: one in a cycle, or two if the first ends with a taken branch. What is left of
-    /// a line that has little more than comes in a cycle shares one with the next line.
+    /// The predictor names another line: one in a cycle, or two if the first ends with a taken branch.
     fn begin_line(&mut self, totals: &mut CoreTotals) {
-        let shares = self.line_uops > self.core.front_end.line_width && self.line_uops <= LITTLE;
-        if self.used > 0 && self.taken == 0 && !shares {
-            self.next_cycle(totals);
+        let follows = self.line_begun + thirds(self.line_places);
+        let begins = if self.taken > 0 { 0 } else { follows }.max(self.cycle * THIRDS);
+        self.shares = self.used > 0 && self.taken == 0 && begins / THIRDS == self.cycle;
+        if begins / THIRDS > self.cycle {
+            self.end_cycle(totals);
+            self.cycle = begins / THIRDS;
         }
-        self.shares = shares;
-        (self.line_uops, self.line_before) = (0, 0);
+        (self.line_begun, self.line_places) = (begins, [0; 2]);
+    }
+
+    /// A branch is taken in the line, behind which the rest of what its cycles could have is lost.
+    fn end_line(&mut self, totals: &mut CoreTotals) {
+        let [instructions, constants] = self.line_places;
+        if let Some(more) = instructions.max(constants).checked_sub(FIRST_PLACES + 1) {
+            let last = self.line_begun / THIRDS + u64::from(2 * (more / 12 + 1));
+            if last > self.cycle {
+                self.end_cycle(totals);
+                self.cycle = last;
+            }
+        }
     }
 
     #[inline(never)]
@@ -254,7 +284,7 @@ impl FrontEnd {
         };
         let begins = self.path != Path::Decoders || self.piece == u64::MAX;
         let other_piece = physical >> self.piece_shift != self.piece;
-        self.entry_left = self.core.front_end.uop_cache_instructions.max(1);
+        self.entry_left = [self.core.front_end.uop_cache_instructions; 2];
         let entry = Entry {
             linear,
             physical,
@@ -449,6 +479,9 @@ impl FrontEnd {
         self.loop_uops = 0;
         self.piece = u64::MAX;
         self.line = u64::MAX;
+        if self.has_room_for_few && self.path == Path::UopCache {
+            self.end_line(totals);
+        }
         if self.used > 0 {
             self.taken += 1;
             // The next iteration of a loop begins in another cycle where lines matter.
@@ -563,10 +596,15 @@ impl Shaped for FrontEnd {
         if self.core.front_end.line_width > 0 {
             let constants = u64::from(u8::try_from(self.constants).ok()?);
             let target = if self.loop_branch == u64::MAX { 0 } else { self.loop_target };
-            let line = u64::from(self.line_uops) << 8 | u64::from(self.line_before);
-            let two = u64::from(self.two_constants) | u64::from(self.shares) << 1;
-            let two = two | u64::from(self.entry_left) << 2;
-            shape.extend([two << 24 | constants << 16 | line, self.loop_branch, target]);
+            // How long ago the line began matters no more once all of its places could have come.
+            let since = (self.cycle * THIRDS).saturating_sub(self.line_begun).min(MOST_THIRDS);
+            let late = self.line_begun.saturating_sub(self.cycle * THIRDS);
+            let late = u64::from(u8::try_from(late).ok()?);
+            let [instructions, all] = self.line_places.map(u64::from);
+            let line = instructions << 8 | since;
+            let [left, room] = self.entry_left.map(u64::from);
+            let rest = u64::from(self.shares) | left << 1 | room << 4;
+            shape.extend([all << 40 | late << 32 | rest << 24 | constants << 16 | line, self.loop_branch, target]);
         }
         if self.core.front_end.predecode_width > 0 {
             let splits = self.path == Path::Decoders;
@@ -615,10 +653,10 @@ impl Shaped for FrontEnd {
         self.replayed = u64::MAX;
         if self.core.front_end.line_width > 0 {
             let word = shape.next();
-            (self.line_before, self.line_uops) = ((word & 0xFF) as u32, (word >> 8 & 0xFF) as u32);
+            self.line_places = [(word >> 8 & 0xFF) as u32, (word >> 40 & 0xFF) as u32];
+            self.line_begun = (self.cycle * THIRDS + (word >> 32 & 0xFF)).saturating_sub(word & 0xFF);
             self.constants = (word >> 16 & 0xFF) as u32;
-            (self.two_constants, self.shares) = (word >> 24 & 1 == 1, word >> 25 & 1 == 1);
-            self.entry_left = (word >> 26) as u32;
+            (self.shares, self.entry_left) = (word >> 24 & 1 == 1, [(word >> 25 & 7) as u32, (word >> 28 & 7) as u32]);
             (self.loop_branch, self.loop_target) = (shape.next(), shape.next());
         }
         if self.core.front_end.predecode_width > 0 {

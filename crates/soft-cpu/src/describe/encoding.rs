@@ -157,9 +157,10 @@ fn addressing(instruction: &Instruction) -> Addressing {
 
 fn constants(instruction: &Instruction) -> u8 {
     let displaced = instruction.op_kinds().any(|kind| kind == OpKind::Memory)
-        && (instruction.memory_displacement64() != 0 || instruction.is_ip_rel_memory_operand());
+        && (instruction.memory_displ_size() > 0 || instruction.is_ip_rel_memory_operand());
     let immediates = instruction.op_kinds().map(|kind| match kind {
         OpKind::Immediate64 => 2,
+        OpKind::NearBranch16 | OpKind::NearBranch32 | OpKind::NearBranch64 => 1,
         kind if (OpKind::Immediate8..=OpKind::Immediate32to64).contains(&kind) => 1,
         _ => 0,
     });
