@@ -250,7 +250,7 @@ impl Session {
         steps.retain(|step| wanted.is_empty() || wanted.iter().any(|text| step.name.contains(text)));
         let started = Instant::now();
         let prelude = if facts.one_cycle { "" } else { session::FEW_SYMBOLS };
-        let script = format!("{prelude}{}", session::script(&steps));
+        let script = format!("{prelude}{}", session::script(&steps, facts.events));
         let mut flags = self.flags.to_vec();
         if !facts.one_cycle && self.name == "precise" {
             // The kernel's boot and perf itself would take the model some minutes.

@@ -70,11 +70,12 @@ fn replayed(output: &Output<'_>) -> Result<(), String> {
 const STEPS: &[Step] = &[
     Step {
         name: "rr takes the PMU",
-        // Debian's rr 5.6 refuses Intel's CPUs from Sapphire Rapids on, whose counter of conditional branches has the
-        // same event: `-A` says what to take them for.
+        // Debian's rr 5.6 refuses Intel's CPUs from Sapphire Rapids on and AMD's from Zen 5 on, whose counters of
+        // conditional branches have the same events as before: `-A` says what to take them for.
         command: "mkdir -p /usr/lib/rr /dev/shm && mv /rr /usr/bin/rr-itself && \
                   mv /librr* /rr_exec_stub /usr/lib/rr/ && mv /libcapnp* /libkj* /lib/x86_64-linux-gnu/ && \
-                  case $(rr-itself record true 2>&1) in *'Intel CPU type '*' unknown'*) as='-A icelake' ;; esac; \
+                  case $(rr-itself record true 2>&1) in *'Intel CPU type '*' unknown'*) as='-A icelake' ;; \
+                  *'AMD CPU type '*' unknown'*) as='-A zen' ;; esac; \
                   printf '#!/bin/sh\\nexec rr-itself %s \"$@\"\\n' \"$as\" > /usr/bin/rr && chmod +x /usr/bin/rr && \
                   cat /usr/bin/rr && rr --version && rr record call-chain 10 && rr replay -a",
         fits: |_| true,

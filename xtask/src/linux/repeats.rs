@@ -8,7 +8,7 @@ use crate::traced::Traced;
 /// Boots the short session twice, and once more interpreted, and compares reports and traces.
 pub(super) fn check(guest: &Guest, profile: &str, tally: &mut Tally) -> Result<(), TaskError> {
     let facts = guest.facts(profile)?;
-    let script = session::script(&steps::select(&facts, true));
+    let script = session::script(&steps::select(&facts, true), facts.events);
     let first = run(guest, profile, &script, &[])?;
     let mut others = vec![("a second run", [].as_slice())];
     if guest.architecture == Architecture::Amd64 && guest.args.detail == "counts" {

@@ -1,6 +1,7 @@
 //! A session: commands for the guest's shell, and what came of each.
 
 use serde_json::Value;
+use vpmu::event::{Event, EventTable};
 use vpmu::profile::{PmuKind, Profile, Vendor};
 
 /// Starts the lines that separate steps on the console.
@@ -20,6 +21,8 @@ pub(super) struct Facts {
     pub(super) one_cycle: bool,
     /// The profile has PEBS or IBS to show.
     pub(super) precise: bool,
+    /// The events of the profile, with their codes.
+    pub(super) events: EventTable,
 }
 
 impl Facts {
@@ -34,6 +37,7 @@ impl Facts {
             global_control: profile.vendor() == Vendor::Intel || perf_mon_v2,
             one_cycle: detail == "counts",
             precise: profile.clone().with_precise_sampling().has_precise_sampling(),
+            events: profile.events,
         })
     }
 }
@@ -43,7 +47,7 @@ impl Facts {
 pub(super) struct Step {
     /// What it shows.
     pub(super) name: &'static str,
-    /// For the guest's shell.
+    /// For the guest's shell. `<NAME>` is an event by its code, see [`with_codes`].
     pub(super) command: &'static str,
     /// Whether it makes sense on this machine.
     pub(super) fits: fn(&Facts) -> bool,
@@ -72,12 +76,34 @@ pub(super) struct StepResult<'a> {
 }
 
 /// The script that runs the steps and passes.
-pub(super) fn script(steps: &[Step]) -> String {
+pub(super) fn script(steps: &[Step], events: EventTable) -> String {
     let mut script = String::new();
     for (number, step) in steps.iter().enumerate() {
-        script += &marked(number, step.command);
+        script += &marked(number, &with_codes(step.command, events));
     }
     script + END
+}
+
+/// A command with perf's terms in place of each `<NAME>` of an event of the table: the guest's perf may not know the
+/// names (Debian 12's has none of Zen 5). perf prints the name, without `:u`. Other angle brackets are the shell's.
+fn with_codes(command: &str, events: EventTable) -> String {
+    let mut text = String::new();
+    let mut rest = command;
+    while let Some((before, behind)) = rest.split_once('<') {
+        text += before;
+        rest = behind;
+        let named = behind.split_once('>').and_then(|(name, behind)| {
+            let encoding = events.by_event(Event::from_name(name)?)?;
+            Some((name, encoding.code.to_string(), behind))
+        });
+        if let Some((name, code, behind)) = named {
+            text += &format!("{},name={name}/", code.trim_end_matches('/'));
+            rest = behind;
+        } else {
+            text.push('<');
+        }
+    }
+    text + rest
 }
 
 /// At the beginning of a script for a model of the core. perf reads /proc/kallsyms several times whenever it
@@ -224,6 +250,14 @@ pub(super) fn near(what: &str, a: u64, b: u64, tolerance: u64) -> Result<(), Str
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn events_are_asked_for_by_their_codes() {
+        let command = "perf stat -e '{cycles,<ex_ret_cond>u,<fp_ret_sse_avx_ops.mult_flops>u}' cat < a > b";
+        let expected = "perf stat -e '{cycles,cpu/event=0xd1,umask=0x0,name=ex_ret_cond/u,\
+                        cpu/event=0x3,umask=0x2,name=fp_ret_sse_avx_ops.mult_flops/u}' cat < a > b";
+        assert_eq!(with_codes(command, EventTable::ZEN5), expected);
+    }
 
     #[test]
     fn outputs_are_found_between_their_marks() {

@@ -261,3 +261,20 @@ fn tap(output: &Output<'_>) -> Result<(), String> {
         Err(format!("{} results of {:?} planned", results.seen(), results.planned))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::session;
+    use super::*;
+    use vpmu::profile::Architecture;
+
+    #[test]
+    fn every_event_by_code_is_one_of_the_profile() {
+        for profile in Architecture::X86_64.profiles().filter(|profile| profile.vendor() == Vendor::Amd) {
+            let facts = Facts::of(&profile.name, "counts").unwrap();
+            let script = session::script(&select(&facts, false), facts.events);
+            // None of these steps redirects input.
+            assert!(!script.contains('<'), "{}: {script}", profile.name);
+        }
+    }
+}
