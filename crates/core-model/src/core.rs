@@ -175,8 +175,8 @@ pub struct Prediction {
     pub taken_branches: u32,
     /// Cycles that a taken branch loses if its target comes from the larger buffer.
     pub slow_target: u32,
-    /// Cycles that the predictor, which can be ahead of fetch, takes for an indirect jump; 0: no more than for any taken
-    /// branch.
+    /// Cycles that the predictor, which can be ahead of fetch, takes for an indirect jump; 0: no more than for any
+    /// taken branch.
     pub indirect_cycles: u32,
     /// The same for calls of either kind.
     pub call_cycles: u32,
