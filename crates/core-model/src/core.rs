@@ -101,6 +101,9 @@ pub struct FrontEnd {
     /// Cycles by which the branch predictor can be ahead of the decoders, and ask for lines of code that will be
     /// needed.
     pub run_ahead: u8,
+    /// Cycles that the predictor, which can be ahead of fetch, takes for a page that the second level of TLBs has; 0:
+    /// fetch waits for it.
+    pub page_cycles: u8,
     /// Cycles between lines of code from the second level.
     pub line_cycles: u8,
     /// First-level instruction cache, lines of 64 bytes.

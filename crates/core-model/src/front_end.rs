@@ -300,8 +300,15 @@ impl FrontEnd {
         self.piece = physical >> self.piece_shift;
         self.page = page;
         if entered.translation > 0 {
-            totals.itlb_stall_cycles += entered.translation;
-            self.stall(totals, entered.translation);
+            let page_cycles = self.core.front_end.page_cycles;
+            if page_cycles > 0 && entered.translation <= self.core.memory.stlb_latency.into() {
+                let before = self.cycle;
+                self.predict(totals, page_cycles.into());
+                totals.itlb_stall_cycles += self.cycle - before;
+            } else {
+                totals.itlb_stall_cycles += entered.translation;
+                self.stall(totals, entered.translation);
+            }
         }
         if entered.hit {
             if self.core.front_end.line_width > 0 && other_piece {

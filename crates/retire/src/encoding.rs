@@ -11,7 +11,8 @@ pub struct Encoding {
     pub stack_pointer: bool,
     /// Its immediate value is more than a sign-extended one of 32 bits, or of 16 bits if it has an operand in memory.
     pub wide: bool,
-    /// Its displacement and its immediate value: none, one, or both; an immediate value of 64 bits counts as two.
+    /// Its displacement, be it 0 or of a direct branch, and its immediate value: none, one, or both; an immediate value
+    /// of 64 bits counts as two. NOPs have none.
     pub constants: u8,
     /// It has two operands, reads and writes the first, a register, and reads no flags.
     pub two_operands: bool,

@@ -81,6 +81,7 @@ pub const FALKOR: Core = Core {
         run_ahead: 0,
         // estimate: as Skylake.
         line_cycles: 4,
+        page_cycles: 0,
         // WikiChip: 64 KiB, 8 ways. TLB: estimate, as that of data.
         icache: Geometry { sets: 128, ways: 8 },
         itlb: Geometry { sets: 1, ways: 64 },

@@ -93,6 +93,7 @@ pub const GOLDEN_COVE: Core = Core {
         run_ahead: 48,
         // Measured on Granite Rapids: NOPs of 8 bytes take 4.9 cycles a line, those of 4 bytes too.
         line_cycles: 5,
+        page_cycles: 0,
         // CPUID: 32 KiB of 8 ways; 256 entries of 8 ways, 32 of 8 for large pages. Jiegec: measured as well.
         icache: Geometry { sets: 64, ways: 8 },
         itlb: Geometry { sets: 32, ways: 8 },

@@ -102,6 +102,7 @@ pub const SKYLAKE_SP: Core = Core {
         run_ahead: 48,
         // Measured: 16 bytes a cycle, as decoders take no more (docs/silicon.md).
         line_cycles: 4,
+        page_cycles: 0,
         // CPUID. The TLB for 4 KiB is the manual's, 128 entries of 8 ways; CPUID has 64.
         icache: Geometry { sets: 64, ways: 8 },
         itlb: Geometry { sets: 16, ways: 8 },

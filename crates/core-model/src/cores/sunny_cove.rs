@@ -123,6 +123,7 @@ pub const SUNNY_COVE: Core = Core {
         run_ahead: 48,
         // estimate: as Skylake.
         line_cycles: 4,
+        page_cycles: 0,
         // CPUID, of Tiger Lake for the TLBs: 16 sets of 8 ways, and 2 of 8 for large pages.
         icache: Geometry { sets: 64, ways: 8 },
         itlb: Geometry { sets: 16, ways: 8 },

@@ -84,6 +84,7 @@ pub const ZEN2: Core = Core {
         run_ahead: 48,
         // guide: 32 bytes a cycle.
         line_cycles: 2,
+        page_cycles: 0,
         // CPUID: 32 KiB of 8 ways, 64 entries for all pages. The second level for code, 512 entries, is that of data
         // here.
         icache: Geometry { sets: 64, ways: 8 },

@@ -156,6 +156,9 @@ fn addressing(instruction: &Instruction) -> Addressing {
 }
 
 fn constants(instruction: &Instruction) -> u8 {
+    if instruction.mnemonic() == Mnemonic::Nop {
+        return 0;
+    }
     let displaced = instruction.op_kinds().any(|kind| kind == OpKind::Memory)
         && (instruction.memory_displ_size() > 0 || instruction.is_ip_rel_memory_operand());
     let immediates = instruction.op_kinds().map(|kind| match kind {
