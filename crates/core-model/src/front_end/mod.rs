@@ -1,5 +1,7 @@
 //! Supply of uops: uop cache, decoders, loop stream detector, microcode sequencer, instruction cache and TLB.
 
+mod line;
+
 use crate::core::{self, Core};
 use crate::instruction::Traits;
 use crate::memory::{Entry, MemoryPort};
@@ -7,6 +9,7 @@ use crate::predictor::Outcome;
 use crate::state::packed::{Packer, Unpacker};
 use crate::state::{Shaped, Words};
 use crate::totals::CoreTotals;
+use line::Line;
 use retire::{Branch, BranchKind};
 
 /// Iterations after which a loop is known to be one.
@@ -29,30 +32,6 @@ pub(crate) struct Place {
     pub(crate) length: u8,
     /// Constants that it takes room for in an entry of the uop cache.
     pub(crate) constants: u8,
-}
-
-/// Places of a line of code that come in its first cycle; of each twelve behind them, six take a third of a cycle each,
-/// and all of them two cycles if a branch is taken behind them: measured on Zen 5 (docs/silicon.md).
-const FIRST_PLACES: u32 = 12;
-/// Places of a line are counted so far.
-const MOST_IN_LINE: u32 = 64;
-/// Parts of a cycle that the uop cache's time is counted in.
-const THIRDS: u64 = 3;
-
-/// Thirds of a cycle for the most places.
-const MOST_THIRDS: u64 = thirds([MOST_IN_LINE; 2]);
-
-/// Thirds of a cycle for so many places of a line.
-const fn thirds([instructions, constants]: [u32; 2]) -> u64 {
-    let cycles = match if instructions > constants { instructions } else { constants } {
-        0..=13 => 1,
-        14..=16 => 2,
-        17..=24 => 3,
-        25..=26 => 4,
-        27..=36 => 5,
-        _ => 7,
-    };
-    cycles * THIRDS
 }
 
 /// Where uops come from.
@@ -84,11 +63,8 @@ pub(crate) struct FrontEnd {
     wide: bool,
     /// Constants of the uops of this cycle.
     constants: u32,
-    /// Places that the uop cache has for this line of code, and when the line began, in thirds of a cycle.
-    line_places: [u32; 2],
-    line_begun: u64,
-    /// This line of code shares a cycle with the one before.
-    shares: bool,
+    /// The line of code, where its uops make a difference.
+    of_line: Line,
     /// The last cycle with uops of each path, and how many, to know when a run begins.
     before: [(u64, u32); 4],
     /// When the newest instructions left the queue, which has a place for so many.
@@ -96,8 +72,6 @@ pub(crate) struct FrontEnd {
     entered: usize,
     queue: usize,
     piece_shift: u32,
-    /// Instructions and constants that this line of the uop cache has room for yet.
-    entry_left: [u32; 2],
     /// Its lines have room for so many, or for any number.
     has_room_for_few: bool,
     width: u32,
@@ -134,15 +108,12 @@ impl FrontEnd {
             block_shift: parameters.decode_bytes.max(1).ilog2(),
             wide: false,
             constants: 0,
-            line_places: [0; 2],
-            line_begun: 0,
-            shares: false,
+            of_line: Line::default(),
             before: [(0, 0); 4],
             left: [0; QUEUE],
             entered: 0,
             queue: (parameters.queue.max(1) as usize).min(QUEUE),
             piece_shift: parameters.uop_cache_shift,
-            entry_left: [0; 2],
             has_room_for_few: parameters.uop_cache_instructions > 0,
             width: parameters.uop_cache_width,
             taken: 0,
@@ -173,11 +144,11 @@ impl FrontEnd {
         }
         let Place { linear, physical, page, length, constants } = place;
         let taken = if self.has_room_for_few { [slots.min(1), constants.into()] } else { [0; 2] };
-        let full = self.entry_left[0] < taken[0] || self.entry_left[1] < taken[1];
-        if (physical >> self.piece_shift != self.piece || full) && self.path != Path::Loop {
+        let other = physical >> self.piece_shift != self.piece || self.of_line.is_full(taken);
+        if other && self.path != Path::Loop {
             self.enter(port, totals, linear, physical, page);
         }
-        self.entry_left = [0, 1].map(|n| self.entry_left[n].saturating_sub(taken[n]));
+        self.of_line.fill(taken);
         self.loop_uops += slots;
         if self.path == Path::Decoders || RARE && traits.intersects(Traits::MICROCODED) {
             self.make(totals, traits, linear, length, slots);
@@ -212,12 +183,9 @@ impl FrontEnd {
     #[inline]
     fn read_line(&mut self, totals: &mut CoreTotals, slots: u32, constants: u32) {
         let core::FrontEnd { line_width, line_constants, .. } = self.core.front_end;
-        let [instructions, all] = self.line_places;
-        self.line_places = [instructions + slots.min(1), all + constants].map(|places| places.min(MOST_IN_LINE));
-        let read = (self.line_begun + thirds(self.line_places)) / THIRDS - 1;
-        if read > self.cycle {
-            self.end_cycle(totals);
-            self.cycle = read;
+        let comes = self.of_line.read([slots.min(1), constants]);
+        if comes > self.cycle {
+            self.pass(totals, comes);
         } else if self.used > 0
             && (self.used + slots > line_width || self.constants + constants > line_constants)
         {
@@ -226,27 +194,17 @@ impl FrontEnd {
         self.constants += constants;
     }
 
-    /// The predictor names another line: one in a cycle, or two if the first ends with a taken branch.
+    /// The predictor names another line.
     fn begin_line(&mut self, totals: &mut CoreTotals) {
-        let follows = self.line_begun + thirds(self.line_places);
-        let begins = if self.taken > 0 { 0 } else { follows }.max(self.cycle * THIRDS);
-        self.shares = self.used > 0 && self.taken == 0 && begins / THIRDS == self.cycle;
-        if begins / THIRDS > self.cycle {
-            self.end_cycle(totals);
-            self.cycle = begins / THIRDS;
-        }
-        (self.line_begun, self.line_places) = (begins, [0; 2]);
+        let begins = self.of_line.begin(self.cycle, self.used > 0, self.taken > 0);
+        self.pass(totals, begins);
     }
 
-    /// A branch is taken in the line, behind which the rest of what its cycles could have is lost.
-    fn end_line(&mut self, totals: &mut CoreTotals) {
-        let [instructions, constants] = self.line_places;
-        if let Some(more) = instructions.max(constants).checked_sub(FIRST_PLACES + 1) {
-            let last = self.line_begun / THIRDS + u64::from(2 * (more / 12 + 1));
-            if last > self.cycle {
-                self.end_cycle(totals);
-                self.cycle = last;
-            }
+    /// Nothing comes before a cycle.
+    fn pass(&mut self, totals: &mut CoreTotals, cycle: u64) {
+        if cycle > self.cycle {
+            self.end_cycle(totals);
+            self.cycle = cycle;
         }
     }
 
@@ -284,7 +242,7 @@ impl FrontEnd {
         };
         let begins = self.path != Path::Decoders || self.piece == u64::MAX;
         let other_piece = physical >> self.piece_shift != self.piece;
-        self.entry_left = [self.core.front_end.uop_cache_instructions; 2];
+        self.of_line.open(self.core.front_end.uop_cache_instructions);
         let entry = Entry {
             linear,
             physical,
@@ -487,12 +445,12 @@ impl FrontEnd {
         self.piece = u64::MAX;
         self.line = u64::MAX;
         if self.has_room_for_few && self.path == Path::UopCache {
-            self.end_line(totals);
+            self.pass(totals, self.of_line.end());
         }
         if self.used > 0 {
             self.taken += 1;
             // The next iteration of a loop begins in another cycle where lines matter.
-            let alone = again && self.core.front_end.line_width > 0 && !self.shares;
+            let alone = again && self.core.front_end.line_width > 0 && !self.of_line.shares;
             if self.taken >= self.core.prediction.taken_branches || self.path == Path::Decoders || alone {
                 self.next_cycle(totals);
             }
@@ -603,15 +561,7 @@ impl Shaped for FrontEnd {
         if self.core.front_end.line_width > 0 {
             let constants = u64::from(u8::try_from(self.constants).ok()?);
             let target = if self.loop_branch == u64::MAX { 0 } else { self.loop_target };
-            // How long ago the line began matters no more once all of its places could have come.
-            let since = (self.cycle * THIRDS).saturating_sub(self.line_begun).min(MOST_THIRDS);
-            let late = self.line_begun.saturating_sub(self.cycle * THIRDS);
-            let late = u64::from(u8::try_from(late).ok()?);
-            let [instructions, all] = self.line_places.map(u64::from);
-            let line = instructions << 8 | since;
-            let [left, room] = self.entry_left.map(u64::from);
-            let rest = u64::from(self.shares) | left << 1 | room << 4;
-            shape.extend([all << 40 | late << 32 | rest << 24 | constants << 16 | line, self.loop_branch, target]);
+            shape.extend([self.of_line.save(self.cycle)?, constants, self.loop_branch, target]);
         }
         if self.core.front_end.predecode_width > 0 {
             let splits = self.path == Path::Decoders;
@@ -659,11 +609,8 @@ impl Shaped for FrontEnd {
         (self.loop_branch, self.loop_target, self.loop_count, self.loop_uops) = (u64::MAX, 0, 0, 0);
         self.replayed = u64::MAX;
         if self.core.front_end.line_width > 0 {
-            let word = shape.next();
-            self.line_places = [(word >> 8 & 0xFF) as u32, (word >> 40 & 0xFF) as u32];
-            self.line_begun = (self.cycle * THIRDS + (word >> 32 & 0xFF)).saturating_sub(word & 0xFF);
-            self.constants = (word >> 16 & 0xFF) as u32;
-            (self.shares, self.entry_left) = (word >> 24 & 1 == 1, [(word >> 25 & 7) as u32, (word >> 28 & 7) as u32]);
+            self.of_line.restore(self.cycle, shape.next());
+            self.constants = shape.next() as u32;
             (self.loop_branch, self.loop_target) = (shape.next(), shape.next());
         }
         if self.core.front_end.predecode_width > 0 {
