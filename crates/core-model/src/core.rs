@@ -3,6 +3,7 @@
 //! Cores are data: `cores/*.rs` has one constant for each, with the source of its figures. Latencies are in core
 //! cycles; where a source gives nanoseconds they are converted at the clock that is named there.
 
+use retire::BranchKind;
 use std::num::{NonZeroU32, NonZeroU64};
 
 /// Instruction sets of cores: what the names in their uop tables mean.
@@ -178,15 +179,8 @@ pub struct Prediction {
     pub taken_branches: u32,
     /// Cycles that a taken branch loses if its target comes from the larger buffer.
     pub slow_target: u32,
-    /// Cycles that the predictor, which can be ahead of fetch, takes for an indirect jump; 0: no more than for any
-    /// taken branch.
-    pub indirect_cycles: u32,
-    /// The same for calls of either kind.
-    pub call_cycles: u32,
-    /// The same for returns.
-    pub return_cycles: u32,
-    /// The same for indirect jumps and calls of which history knows another target than their address alone.
-    pub overridden_cycles: u32,
+    /// What the predictor takes for some kinds of branches.
+    pub branch_cycles: BranchCycles,
     /// Cycles that fetch loses at an indirect jump or call.
     pub indirect_bubble: u32,
     /// Cycles that fetch loses if history knows another target of an indirect branch than its address alone.
@@ -201,6 +195,34 @@ pub struct Prediction {
     pub recovery: u32,
     /// Cycles from there until the first uop of the right path reaches allocation.
     pub refill: u32,
+}
+
+/// Cycles that the predictor, which can be ahead of fetch, takes for a taken branch; 0: no more than for any.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BranchCycles {
+    /// Indirect jumps.
+    pub indirect_jumps: u32,
+    /// Calls of either kind.
+    pub calls: u32,
+    /// Returns.
+    pub returns: u32,
+    /// Indirect jumps and calls of which history knows another target than their address alone.
+    pub overridden: u32,
+}
+
+impl BranchCycles {
+    /// No kind makes a difference.
+    pub const NONE: Self = Self { indirect_jumps: 0, calls: 0, returns: 0, overridden: 0 };
+
+    pub(crate) fn of(&self, kind: BranchKind, overridden: bool) -> u32 {
+        let of_kind = match kind {
+            BranchKind::IndirectJump => self.indirect_jumps,
+            BranchKind::DirectCall | BranchKind::IndirectCall => self.calls,
+            BranchKind::Return => self.returns,
+            BranchKind::Conditional | BranchKind::DirectJump | BranchKind::Far => 0,
+        };
+        of_kind.max(if overridden { self.overridden } else { 0 })
+    }
 }
 
 /// Cycles from a store's data to a load that reads it, by what loads.

@@ -53,8 +53,8 @@ mod totals;
 mod upper_bits;
 
 pub use crate::core::{
-    Core, Divider, Flows, Forwarding, FrontEnd, Geometry, Isa, LinearTags, Memory, MemoryRenaming,
-    PortBinding, Prediction, RenamedAccesses, Uncore, WideUnits,
+    BranchCycles, Core, Divider, Flows, Forwarding, FrontEnd, Geometry, Isa, LinearTags, Memory,
+    MemoryRenaming, PortBinding, Prediction, RenamedAccesses, Uncore, WideUnits,
 };
 pub use cores::{
     CASCADE_LAKE, CORES, CYPRESS_COVE, FALKOR, GOLDEN_COVE, GOLDEN_COVE_CLIENT, RAPTOR_COVE, REDWOOD_COVE,

@@ -9,8 +9,8 @@
 //! - *estimate*: in no source that was found; the reason is beside it
 
 use crate::core::{
-    Core, Divider, Flows, Forwarding, FrontEnd, Geometry, Isa, LinearTags, Memory, MemoryRenaming,
-    PortBinding, Prediction,
+    BranchCycles, Core, Divider, Flows, Forwarding, FrontEnd, Geometry, Isa, LinearTags, Memory,
+    MemoryRenaming, PortBinding, Prediction,
 };
 
 /// Falkor. The other core of its duplex, which has a part in the second-level cache, is idle.
@@ -103,10 +103,7 @@ pub const FALKOR: Core = Core {
         taken_branches: 1,
         predicts_more_returns: false,
         slow_target: 1,
-        indirect_cycles: 0,
-        call_cycles: 0,
-        return_cycles: 0,
-        overridden_cycles: 0,
+        branch_cycles: BranchCycles::NONE,
         indirect_bubble: 0,
         overridden_target: 0,
         call_bubble: 0,

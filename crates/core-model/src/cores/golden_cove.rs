@@ -14,8 +14,8 @@
 //! - *estimate*: in no source that was found; the reason is beside it
 
 use crate::core::{
-    Core, Divider, Flows, Forwarding, FrontEnd, Geometry, Isa, LinearTags, Memory, MemoryRenaming,
-    PortBinding, Prediction, WideUnits,
+    BranchCycles, Core, Divider, Flows, Forwarding, FrontEnd, Geometry, Isa, LinearTags, Memory,
+    MemoryRenaming, PortBinding, Prediction, WideUnits,
 };
 
 /// Sapphire Rapids.
@@ -113,10 +113,7 @@ pub const GOLDEN_COVE: Core = Core {
         fast_targets: Geometry { sets: 32, ways: 4 },
         fast_target_window: 5,
         slow_target: 1,
-        indirect_cycles: 0,
-        call_cycles: 0,
-        return_cycles: 0,
-        overridden_cycles: 0,
+        branch_cycles: BranchCycles::NONE,
         indirect_bubble: 0,
         // Measured on Granite Rapids: a loop that jumps to 16 targets in turn takes 6 cycles, to one target 1.5.
         overridden_target: 5,

@@ -13,8 +13,8 @@
 //! - *estimate*: in no source that was found; the reason is beside it
 
 use crate::core::{
-    Core, Divider, Flows, Forwarding, FrontEnd, Geometry, Isa, LinearTags, Memory, MemoryRenaming,
-    PortBinding, Prediction, WideUnits,
+    BranchCycles, Core, Divider, Flows, Forwarding, FrontEnd, Geometry, Isa, LinearTags, Memory,
+    MemoryRenaming, PortBinding, Prediction, WideUnits,
 };
 
 /// Skylake-SP.
@@ -130,11 +130,8 @@ pub const SKYLAKE_SP: Core = Core {
         predicts_more_returns: false,
         // estimate: as the one cycle a level that was measured on Golden Cove.
         slow_target: 1,
+        branch_cycles: BranchCycles::NONE,
         // Measured: a loop with an indirect and two other jumps takes 6 cycles (docs/silicon.md).
-        indirect_cycles: 0,
-        call_cycles: 0,
-        return_cycles: 0,
-        overridden_cycles: 0,
         indirect_bubble: 2,
         overridden_target: 0,
         // Measured: 3.6 to 4.7 cycles for a call and its return (docs/silicon.md).

@@ -17,8 +17,8 @@
 //! - *estimate*: in no source that was found; the reason is beside it
 
 use crate::core::{
-    Core, Divider, Flows, Forwarding, FrontEnd, Geometry, Isa, LinearTags, Memory, MemoryRenaming,
-    PortBinding, Prediction, WideUnits,
+    BranchCycles, Core, Divider, Flows, Forwarding, FrontEnd, Geometry, Isa, LinearTags, Memory,
+    MemoryRenaming, PortBinding, Prediction, WideUnits,
 };
 
 /// manual: uops of 512 bits take the vector units of ports 0 and 1 together, by port 0, or that of port 5.
@@ -154,10 +154,7 @@ pub const SUNNY_COVE: Core = Core {
         predicts_more_returns: false,
         // estimate: as the one cycle a level that was measured on Golden Cove.
         slow_target: 1,
-        indirect_cycles: 0,
-        call_cycles: 0,
-        return_cycles: 0,
-        overridden_cycles: 0,
+        branch_cycles: BranchCycles::NONE,
         indirect_bubble: 0,
         overridden_target: 0,
         call_bubble: 0,

@@ -17,8 +17,8 @@
 //! - *estimate*: in no source that was found; the reason is beside it
 
 use crate::core::{
-    Core, Divider, Flows, Forwarding, FrontEnd, Geometry, Isa, LinearTags, Memory, MemoryRenaming,
-    PortBinding, Prediction, RenamedAccesses,
+    BranchCycles, Core, Divider, Flows, Forwarding, FrontEnd, Geometry, Isa, LinearTags, Memory,
+    MemoryRenaming, PortBinding, Prediction, RenamedAccesses,
 };
 
 /// Rome.
@@ -108,10 +108,7 @@ pub const ZEN2: Core = Core {
         taken_branches: 1,
         predicts_more_returns: false,
         slow_target: 4,
-        indirect_cycles: 0,
-        call_cycles: 0,
-        return_cycles: 0,
-        overridden_cycles: 0,
+        branch_cycles: BranchCycles::NONE,
         indirect_bubble: 0,
         overridden_target: 0,
         call_bubble: 0,
@@ -262,11 +259,8 @@ pub const ZEN3: Core = Core {
         taken_branches: 1,
         predicts_more_returns: true,
         slow_target: 3,
+        branch_cycles: BranchCycles::NONE,
         // measured: calls 4 cycles each, of a register 5, indirect jumps 4; 40 calls deep returns cost no more.
-        indirect_cycles: 0,
-        call_cycles: 0,
-        return_cycles: 0,
-        overridden_cycles: 0,
         indirect_bubble: 1,
         overridden_target: 0,
         call_bubble: 2,

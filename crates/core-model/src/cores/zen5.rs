@@ -11,8 +11,8 @@
 
 use super::zen::{ZEN3, ZEN4};
 use crate::core::{
-    Core, Divider, Flows, Forwarding, FrontEnd, Geometry, LinearTags, Memory, MemoryRenaming, PortBinding,
-    Prediction, RenamedAccesses,
+    BranchCycles, Core, Divider, Flows, Forwarding, FrontEnd, Geometry, LinearTags, Memory, MemoryRenaming,
+    PortBinding, Prediction, RenamedAccesses,
 };
 
 /// Turin.
@@ -87,10 +87,7 @@ pub const ZEN5: Core = Core {
         taken_branches: 2,
         slow_target: 1,
         // measured: calls of any kind and returns 2 cycles each, indirect jumps one, unless fetch has as much to do.
-        indirect_cycles: 1,
-        call_cycles: 2,
-        return_cycles: 2,
-        overridden_cycles: 4,
+        branch_cycles: BranchCycles { indirect_jumps: 1, calls: 2, returns: 2, overridden: 4 },
         indirect_bubble: 0,
         // estimate: as Zen 3.
         unknown_branch: 10,

@@ -10,7 +10,7 @@ use crate::state::packed::{Packer, Unpacker};
 use crate::state::{Shaped, Words};
 use crate::totals::CoreTotals;
 use line::Line;
-use retire::{Branch, BranchKind};
+use retire::Branch;
 
 /// Iterations after which a loop is known to be one.
 const LOOP_ITERATIONS: u32 = 16;
@@ -139,23 +139,23 @@ impl FrontEnd {
     ) -> u64 {
         // The queue is full until the instruction that had this place has left.
         let room = self.left[self.entered.wrapping_sub(self.queue) % QUEUE];
-        if room > self.cycle {
-            self.wait_for_queue(totals, room);
-        }
+        self.pass(totals, room);
         let Place { linear, physical, page, length, constants } = place;
-        let taken = if self.has_room_for_few { [slots.min(1), constants.into()] } else { [0; 2] };
-        let other = physical >> self.piece_shift != self.piece || self.of_line.is_full(taken);
-        if other && self.path != Path::Loop {
+        let takes = [slots.min(1), constants.into()];
+        let full = self.has_room_for_few && self.of_line.is_full(takes);
+        if (physical >> self.piece_shift != self.piece || full) && self.path != Path::Loop {
             self.enter(port, totals, linear, physical, page);
         }
-        self.of_line.fill(taken);
+        if self.has_room_for_few {
+            self.of_line.fill(takes);
+        }
         self.loop_uops += slots;
         if self.path == Path::Decoders || RARE && traits.intersects(Traits::MICROCODED) {
             self.make(totals, traits, linear, length, slots);
         } else {
             let wide = traits.intersects(Traits::WIDE) && self.path == Path::UopCache;
             if self.core.front_end.line_width > 0 && self.path == Path::UopCache {
-                self.read_line(totals, slots, constants.into());
+                self.read_line(totals, slots, takes);
             } else if self.used + slots + u32::from(wide) > self.width || self.wide {
                 self.next_cycle(totals);
                 self.wide = wide;
@@ -167,23 +167,29 @@ impl FrontEnd {
         self.cycle
     }
 
-    #[inline(never)]
-    fn wait_for_queue(&mut self, totals: &mut CoreTotals, room: u64) {
-        self.end_cycle(totals);
-        self.cycle = room;
+    /// Nothing comes before a cycle.
+    #[inline(always)]
+    fn pass(&mut self, totals: &mut CoreTotals, cycle: u64) {
+        if cycle > self.cycle {
+            self.skip_to(totals, cycle);
+        }
+    }
+
+    fn next_cycle(&mut self, totals: &mut CoreTotals) {
+        self.skip_to(totals, self.cycle + 1);
     }
 
     #[inline(never)]
-    fn next_cycle(&mut self, totals: &mut CoreTotals) {
+    fn skip_to(&mut self, totals: &mut CoreTotals, cycle: u64) {
         self.end_cycle(totals);
-        self.cycle += 1;
+        self.cycle = cycle;
     }
 
     /// More uops come from the line.
     #[inline]
-    fn read_line(&mut self, totals: &mut CoreTotals, slots: u32, constants: u32) {
+    fn read_line(&mut self, totals: &mut CoreTotals, slots: u32, takes: [u32; 2]) {
         let core::FrontEnd { line_width, line_constants, .. } = self.core.front_end;
-        let comes = self.of_line.read([slots.min(1), constants]);
+        let (comes, [_, constants]) = (self.of_line.read(takes), takes);
         if comes > self.cycle {
             self.pass(totals, comes);
         } else if self.used > 0
@@ -198,14 +204,6 @@ impl FrontEnd {
     fn begin_line(&mut self, totals: &mut CoreTotals) {
         let begins = self.of_line.begin(self.cycle, self.used > 0, self.taken > 0);
         self.pass(totals, begins);
-    }
-
-    /// Nothing comes before a cycle.
-    fn pass(&mut self, totals: &mut CoreTotals, cycle: u64) {
-        if cycle > self.cycle {
-            self.end_cycle(totals);
-            self.cycle = cycle;
-        }
     }
 
     #[inline(never)]
@@ -310,10 +308,7 @@ impl FrontEnd {
         }
         if parameters.predecode_width > 0 {
             let split = self.split(parameters.predecode_width, linear + u64::from(length) - 1);
-            if split > self.cycle {
-                self.end_cycle(totals);
-                self.cycle = split;
-            }
+            self.pass(totals, split);
         }
         // What has been split takes no room among the bytes of a cycle.
         let bytes = if parameters.predecode_width > 0 { 0 } else { u32::from(length) };
@@ -458,14 +453,7 @@ impl FrontEnd {
         let prediction = &self.core.prediction;
         let cycles =
             if outcome.slow { prediction.slow_target + 1 } else { u32::from(prediction.taken_branches == 1) };
-        let of_kind = match branch.kind {
-            BranchKind::IndirectJump => prediction.indirect_cycles,
-            BranchKind::DirectCall | BranchKind::IndirectCall => prediction.call_cycles,
-            BranchKind::Return => prediction.return_cycles,
-            BranchKind::Conditional | BranchKind::DirectJump | BranchKind::Far => 0,
-        };
-        let overridden = if outcome.overridden { prediction.overridden_cycles } else { 0 };
-        self.predict(totals, cycles.max(of_kind).max(overridden));
+        self.predict(totals, cycles.max(prediction.branch_cycles.of(branch.kind, outcome.overridden)));
     }
 
     /// The predictor takes some cycles for a taken branch, and fetch waits for it if it is not ahead: measured on
